@@ -1,0 +1,455 @@
+package scheduler
+
+import (
+	"slices"
+	"time"
+)
+
+// ChildState is where a child is in its life. The names are those of the
+// FOSSology scheduler (seed 000, ST_FAIL … ST_RUNNING).
+type ChildState uint8
+
+const (
+	Free       ChildState = iota // no process, nothing allocated
+	Prep                         // a process is being forked
+	Spawned                      // the process exists, its first OK is awaited
+	ChildReady                   // live and waiting for a line
+	Busy                         // RUNNING: a line is in its hands
+	Freeing                      // told to die, or useless; not dead yet
+	Fail                         // its type died too often here; not respawned for a while
+
+	childStates
+)
+
+var childStateNames = [...]string{"FREE", "PREP", "SPAWNED", "READY", "RUNNING", "FREEING", "FAIL"}
+
+func (s ChildState) String() string { return childStateNames[s] }
+
+// Live reports whether a child in this state has, or is about to have, a
+// process: whether it occupies a slot.
+func (s ChildState) Live() bool { return s != Free && s != Fail }
+
+// Rules are the times a child lives by. Zero Idle or Timeout means: for ever.
+type Rules struct {
+	StartTimeout time.Duration // spawn → first OK
+	Idle         time.Duration // READY → freed
+	KillAfter    time.Duration // FREEING → SIGKILL, and again
+	Timeout      time.Duration // of a line that brings none of its own
+}
+
+// prefetchSpan is how much work a child may have waiting at its measured pace
+// (contract: what is prefetched starts within about 5 ms), and prefetchMost
+// bounds it for agents faster than anybody can measure.
+const (
+	prefetchSpan = 5 * time.Millisecond
+	prefetchMost = 128
+)
+
+// Child is the state machine of one child. It is a value: Step returns the
+// next one, and nothing else changes it.
+type Child struct {
+	Name  ChildName
+	Host  HostName
+	State ChildState
+	Since time.Time // when State was entered
+	Rules Rules
+	// Lines it was given and has not answered. The first is in the agent's
+	// hands (in RUNNING and FREEING), the rest is prefetched.
+	Lines []Line
+	Began time.Time     // when the first of Lines was handed over
+	Order Order         // why it dies, or shall when its line is done
+	Words string        // what it is to blame for, from its last words
+	Pace  time.Duration // moving average of the time a line takes; 0: not known
+}
+
+// EffectKind is what the owner of a child has to do after a Step.
+type EffectKind uint8
+
+const (
+	EffectLaunch   EffectKind = iota // fork a process
+	EffectFeed                       // queue Lines to the process
+	EffectRecall                     // take unwritten lines back from the process; answer with EventReturned
+	EffectClose                      // close its stdin and send SIGHUP
+	EffectKill                       // SIGKILL its whole process tree
+	EffectSettle                     // Result is final for its line
+	EffectGiveBack                   // Lines were never started here: somebody else's turn
+	EffectDied                       // the process is gone, and nobody ordered it: counts against the type
+)
+
+var effectNames = [...]string{"launch", "feed", "recall", "close", "kill", "settle", "give back", "count death"}
+
+func (k EffectKind) String() string { return effectNames[k] }
+
+// Effect is one thing to do. Which fields are set depends on Kind.
+type Effect struct {
+	Kind   EffectKind
+	Lines  []Line // Feed, GiveBack
+	Result Result // Settle
+	Error  string // Died: in words
+}
+
+// Depth is how many lines the child may hold at once: one, or as many as will
+// start within 5 ms at its measured pace.
+func (c Child) Depth() int {
+	if c.Pace <= 0 {
+		return 1
+	}
+	return max(1, min(prefetchMost, int(prefetchSpan/c.Pace)))
+}
+
+// Room is how many more lines the child takes now.
+func (c Child) Room() int {
+	if c.Order != OrderNone || c.State != ChildReady && c.State != Busy {
+		return 0
+	}
+	return max(0, c.Depth()-len(c.Lines))
+}
+
+// Deadline is when EventTick is due next; zero when nothing is awaited.
+func (c Child) Deadline() time.Time {
+	switch c.State {
+	case Spawned:
+		return after(c.Since, c.Rules.StartTimeout)
+	case ChildReady:
+		return after(c.Since, c.Rules.Idle)
+	case Busy:
+		at := after(c.Began, c.timeout())
+		if len(c.Lines) > 1 {
+			if back := c.Began.Add(2 * prefetchSpan); at.IsZero() || back.Before(at) {
+				at = back
+			}
+		}
+		return at
+	case Freeing:
+		return after(c.Since, c.Rules.KillAfter)
+	}
+	return time.Time{}
+}
+
+func after(t time.Time, d time.Duration) time.Time {
+	if d <= 0 {
+		return time.Time{}
+	}
+	return t.Add(d)
+}
+
+func (c Child) timeout() time.Duration {
+	if len(c.Lines) > 0 && c.Lines[0].Timeout > 0 {
+		return c.Lines[0].Timeout
+	}
+	return c.Rules.Timeout
+}
+
+// Step is the whole life of a child: total over state × event, as printed in
+// docs/state_machines.md. Pairs that make no sense change nothing; work that
+// arrives where it cannot be done is given back.
+func (c Child) Step(ev ChildEvent, now time.Time) (Child, []Effect) {
+	switch c.State {
+	case Free, Fail:
+		return c.stepDown(ev, now)
+	case Prep:
+		return c.stepPrep(ev, now)
+	case Spawned:
+		return c.stepSpawned(ev, now)
+	case ChildReady:
+		return c.stepReady(ev, now)
+	case Busy:
+		return c.stepBusy(ev, now)
+	default:
+		return c.stepFreeing(ev, now)
+	}
+}
+
+func (c Child) stepDown(ev ChildEvent, now time.Time) (Child, []Effect) {
+	switch ev.Kind {
+	case EventWanted:
+		return c.enter(Prep, now), []Effect{{Kind: EffectLaunch}}
+	case EventBarred:
+		if c.State == Free {
+			c = c.enter(Fail, now)
+		}
+	case EventFree, EventKill:
+		if c.State == Fail {
+			c = c.enter(Free, now)
+		}
+	case EventGiven:
+		return c, giveBack(ev.Lines)
+	}
+	return c, nil
+}
+
+func (c Child) stepPrep(ev ChildEvent, now time.Time) (Child, []Effect) {
+	switch ev.Kind {
+	case EventLaunched:
+		if c.Order != OrderNone { // told to die before there was anything to kill
+			return c.enter(Freeing, now), []Effect{{Kind: EffectKill}}
+		}
+		return c.enter(Spawned, now), nil
+	case EventLaunchFailed:
+		ordered := c.Order
+		c.Order = OrderNone
+		c.Words = ev.Error
+		if ordered.Ours() {
+			return c.enter(Free, now), nil
+		}
+		return c.enter(Free, now), []Effect{{Kind: EffectDied, Error: ev.Error}}
+	case EventFree, EventKill:
+		c.Order = ev.Order
+	case EventGiven:
+		return c, giveBack(ev.Lines)
+	}
+	return c, nil
+}
+
+func (c Child) stepSpawned(ev ChildEvent, now time.Time) (Child, []Effect) {
+	switch ev.Kind {
+	case EventReady:
+		return c.enter(ChildReady, now), nil
+	case EventTick:
+		if due(c.Deadline(), now) {
+			c.Words = "no OK within " + c.Rules.StartTimeout.String()
+			return c.die(OrderSilent, EffectKill, now)
+		}
+		return c, nil
+	}
+	return c.stepLive(ev, now)
+}
+
+func (c Child) stepReady(ev ChildEvent, now time.Time) (Child, []Effect) {
+	switch ev.Kind {
+	case EventGiven:
+		if len(ev.Lines) == 0 {
+			return c, nil
+		}
+		c = c.enter(Busy, now)
+		c.Lines, c.Began = slices.Clone(ev.Lines), now
+		return c, []Effect{{Kind: EffectFeed, Lines: ev.Lines}}
+	case EventTick:
+		if due(c.Deadline(), now) {
+			return c.die(OrderIdle, EffectClose, now)
+		}
+		return c, nil
+	}
+	return c.stepLive(ev, now)
+}
+
+func (c Child) stepBusy(ev ChildEvent, now time.Time) (Child, []Effect) {
+	switch ev.Kind {
+	case EventAnswered:
+		return c.answered(ev, now)
+	case EventGiven:
+		if c.Order != OrderNone {
+			return c, giveBack(ev.Lines)
+		}
+		c.Lines = append(c.Lines, ev.Lines...)
+		return c, []Effect{{Kind: EffectFeed, Lines: ev.Lines}}
+	case EventRecall:
+		if len(c.Lines) > 1 {
+			return c, []Effect{{Kind: EffectRecall}}
+		}
+		return c, nil
+	case EventReturned:
+		return c.returned(ev.Lines)
+	case EventCancel:
+		return c.cancelled(ev, now)
+	case EventFree: // not while it works: when its line is done
+		c.Order = ev.Order
+		if len(c.Lines) > 1 {
+			return c, []Effect{{Kind: EffectRecall}}
+		}
+		return c, nil
+	case EventTick:
+		if due(after(c.Began, c.timeout()), now) {
+			c.Words = "timeout: not done within " + c.timeout().String()
+			return c.die(OrderTimeout, EffectClose, now)
+		}
+		if len(c.Lines) > 1 && due(c.Deadline(), now) {
+			return c, []Effect{{Kind: EffectRecall}}
+		}
+		return c, nil
+	}
+	return c.stepLive(ev, now)
+}
+
+// stepLive is what SPAWNED, READY and RUNNING have in common.
+func (c Child) stepLive(ev ChildEvent, now time.Time) (Child, []Effect) {
+	switch ev.Kind {
+	case EventOutputClosed:
+		c.Words = ev.Error
+		return c.die(OrderBroken, EffectKill, now)
+	case EventExited:
+		return c.gone(ev, now)
+	case EventFree:
+		return c.die(ev.Order, EffectClose, now)
+	case EventKill:
+		return c.die(ev.Order, EffectKill, now)
+	case EventGiven: // SPAWNED: it has not said OK
+		return c, giveBack(ev.Lines)
+	}
+	return c, nil
+}
+
+func (c Child) stepFreeing(ev ChildEvent, now time.Time) (Child, []Effect) {
+	switch ev.Kind {
+	case EventAnswered: // it was quicker than our order: what it did is done
+		return c.answered(ev, now)
+	case EventReturned:
+		return c.returned(ev.Lines)
+	case EventExited:
+		return c.gone(ev, now)
+	case EventGiven:
+		return c, giveBack(ev.Lines)
+	case EventKill:
+		return c, []Effect{{Kind: EffectKill}}
+	case EventCancel:
+		if ev.Now && len(c.Lines) > 0 && c.Lines[0].Claim == ev.Claim {
+			return c, []Effect{{Kind: EffectKill}}
+		}
+	case EventTick:
+		if due(c.Deadline(), now) {
+			c.Since = now // and again, should one not have been enough
+			return c, []Effect{{Kind: EffectKill}}
+		}
+	}
+	return c, nil
+}
+
+// enter moves to a state. A child that is down or up anew has no orders.
+func (c Child) enter(s ChildState, now time.Time) Child {
+	c.State, c.Since = s, now
+	if s == Prep || s == Free || s == Fail {
+		c.Order = OrderNone
+	}
+	if s == Prep {
+		c.Words = ""
+	}
+	return c
+}
+
+// die goes to FREEING under an order, and takes back what was not started.
+func (c Child) die(o Order, how EffectKind, now time.Time) (Child, []Effect) {
+	c = c.enter(Freeing, now)
+	c.Order = o
+	effects := []Effect{{Kind: how}}
+	if len(c.Lines) > 1 {
+		effects = []Effect{{Kind: EffectRecall}, {Kind: how}}
+	}
+	return c, effects
+}
+
+// answered settles the line in hand. An answer that is not to it was said
+// without being asked: it is ignored.
+func (c Child) answered(ev ChildEvent, now time.Time) (Child, []Effect) {
+	if len(c.Lines) == 0 || c.Lines[0].Claim != ev.Claim || c.Lines[0].Item != ev.Item {
+		return c, nil
+	}
+	r := c.result(ev, now)
+	r.Outcome = OutcomeFailed
+	if ev.OK {
+		r.Outcome, r.ExitCode, r.Error = OutcomeSucceeded, 0, ""
+	} else if ev.Signal != 0 {
+		r.Outcome = OutcomeDied
+	}
+	if took := r.Ended.Sub(c.Began); took > 0 {
+		if c.Pace == 0 {
+			c.Pace = took
+		} else {
+			c.Pace += (took - c.Pace) / 8
+		}
+	}
+	c.Lines, c.Began = c.Lines[1:], r.Ended
+	effects := []Effect{{Kind: EffectSettle, Result: r}}
+	if len(c.Lines) > 0 || c.State != Busy {
+		return c, effects
+	}
+	c.Lines = nil
+	if c.Order != OrderNone { // its leave was waiting for this
+		order := c.Order
+		c, bye := c.die(order, EffectClose, now)
+		return c, append(effects, bye...)
+	}
+	return c.enter(ChildReady, now), effects
+}
+
+// returned forgets lines that the process never saw.
+func (c Child) returned(lines []Line) (Child, []Effect) {
+	if len(lines) == 0 {
+		return c, nil
+	}
+	c.Lines = slices.DeleteFunc(slices.Clone(c.Lines), func(l Line) bool {
+		return slices.ContainsFunc(lines, func(r Line) bool { return r.Claim == l.Claim && r.Item == l.Item })
+	})
+	return c, giveBack(lines)
+}
+
+// cancelled kills the child if the job is in its hands, and takes the job back
+// if it is only waiting there.
+func (c Child) cancelled(ev ChildEvent, now time.Time) (Child, []Effect) {
+	if len(c.Lines) > 0 && c.Lines[0].Claim == ev.Claim {
+		if ev.Now {
+			return c.die(OrderCancelled, EffectKill, now)
+		}
+		return c.die(OrderCancelled, EffectClose, now)
+	}
+	if slices.ContainsFunc(c.Lines, func(l Line) bool { return l.Claim == ev.Claim }) {
+		return c, []Effect{{Kind: EffectRecall}}
+	}
+	return c, nil
+}
+
+// gone is the end of the process. What it had in hand ends with it.
+func (c Child) gone(ev ChildEvent, now time.Time) (Child, []Effect) {
+	order, lines := c.Order, c.Lines
+	if c.State == Busy { // leave was to come after the line: this death is not that
+		order = OrderNone
+	}
+	var effects []Effect
+	if len(lines) > 0 {
+		r := c.result(ev, now)
+		if r.ExitCode == 0 && ev.Signal != 0 {
+			r.ExitCode = 128 + ev.Signal
+		}
+		if c.Words != "" && !order.Ours() {
+			r.Error = c.Words + "; " + r.Error
+		}
+		switch order {
+		case OrderCancelled:
+			r.Outcome, r.Error = OutcomeCancelled, "cancelled while it ran"
+		case OrderTimeout:
+			r.Outcome, r.Error = OutcomeTimedOut, c.Words
+		case OrderNone, OrderSilent, OrderBroken:
+			r.Outcome = OutcomeDied
+		default:
+			r.Outcome, r.Error = OutcomeLost, "lost: "+order.String()
+		}
+		effects = append(effects, Effect{Kind: EffectSettle, Result: r})
+		effects = append(effects, giveBack(lines[1:])...)
+	}
+	if !order.Ours() {
+		words := ev.Error
+		if c.Words != "" {
+			words = c.Words + "; " + words
+		}
+		effects = append(effects, Effect{Kind: EffectDied, Error: words})
+	}
+	c.Lines, c.Pace = nil, 0
+	return c.enter(Free, now), effects
+}
+
+func (c Child) result(ev ChildEvent, now time.Time) Result {
+	ended := ev.At
+	if ended.IsZero() {
+		ended = now
+	}
+	return Result{Line: c.Lines[0], ExitCode: ev.ExitCode, Error: ev.Error, Successes: ev.Successes,
+		Child: c.Name, Host: c.Host, Began: c.Began, Ended: ended}
+}
+
+func giveBack(lines []Line) []Effect {
+	if len(lines) == 0 {
+		return nil
+	}
+	return []Effect{{Kind: EffectGiveBack, Lines: lines}}
+}
+
+func due(at, now time.Time) bool { return !at.IsZero() && !now.Before(at) }

@@ -1,0 +1,131 @@
+package scheduler
+
+import "time"
+
+// EventKind is what can happen to a child. The first group comes from the
+// process, the second from its host, the last from time.
+type EventKind uint8
+
+const (
+	// EventLaunched: the process exists; its first word is awaited.
+	EventLaunched EventKind = iota
+	// EventLaunchFailed: there is no process; Error says why.
+	EventLaunchFailed
+	// EventReady: the first OK. The child can take a line.
+	EventReady
+	// EventAnswered: the line in hand is answered; OK, ExitCode, Error and Successes tell how.
+	EventAnswered
+	// EventOutputClosed: the child closed its stdout, or spoke nonsense that
+	// its dialect does not allow (Error says which). It can never answer.
+	EventOutputClosed
+	// EventExited: the process and everything it left behind is dead.
+	EventExited
+
+	// EventWanted: there is work for a child of this type; come up.
+	EventWanted
+	// EventGiven: Lines are to be done.
+	EventGiven
+	// EventRecall: what was not started is wanted back.
+	EventRecall
+	// EventReturned: Lines were taken back from the process before it got them.
+	EventReturned
+	// EventFree: not needed any more (Order says why); go in peace.
+	EventFree
+	// EventCancel: the job named by Claim is cancelled; Now asks for SIGKILL at once.
+	EventCancel
+	// EventKill: die at once, whatever is in hand (Order says why).
+	EventKill
+	// EventBarred: the type has failed too often here; do not come up.
+	EventBarred
+
+	// EventTick: a deadline may have passed.
+	EventTick
+
+	eventKinds // how many there are
+)
+
+// ChildEvent is one thing that happened to a child. Which fields are set
+// depends on Kind.
+type ChildEvent struct {
+	Kind      EventKind
+	At        time.Time // Answered, Ready: when it was said
+	Claim     Claim     // Answered: the line's claim. Cancel: the job
+	Item      int64     // Answered: the line's item
+	OK        bool      // Answered: done. False: failed without dying
+	ExitCode  int       // Answered, Exited: 0…255; 128+n for signal n
+	Signal    int       // Answered (exec), Exited: the signal that ended the process, 0 for none
+	Error     string    // LaunchFailed, Answered, OutputClosed, Exited: in words
+	Successes int       // Answered: how many `Success` lines
+	Lines     []Line    // Given, Returned
+	Order     Order     // Free, Kill: why
+	Now       bool      // Cancel
+}
+
+// Order is why a child was told to die. A death under an order is never
+// counted against its type.
+type Order uint8
+
+const (
+	// OrderNone: nobody told it to.
+	OrderNone Order = iota
+	// OrderIdle: READY longer than limits.idle.
+	OrderIdle
+	// OrderRoom: its slot is needed by another type.
+	OrderRoom
+	// OrderShutdown: the instance is stopping.
+	OrderShutdown
+	// OrderFenced: the instance lost its hold on its jobs.
+	OrderFenced
+	// OrderCancelled: the job in hand was cancelled.
+	OrderCancelled
+	// OrderTimeout: the job in hand took longer than it may.
+	OrderTimeout
+	// OrderStale: the job in hand is not ours any more (row deleted, edited, or claimed elsewhere).
+	OrderStale
+	// OrderReplaced: its actor was lost; a new one starts with a new process.
+	OrderReplaced
+	// OrderSilent: no first OK within start_timeout. It counts as a death,
+	// since nobody but the child is to blame.
+	OrderSilent
+	// OrderBroken: it closed its stdout or broke its dialect, so that it can
+	// never answer. It counts as a death, for the same reason.
+	OrderBroken
+
+	orders
+)
+
+var orderNames = [...]string{"none", "idle", "room", "shutdown", "fenced", "cancelled", "timeout", "stale", "replaced", "silent", "broken"}
+
+// Ours reports whether a death under this order was our wish. Such a death is
+// never counted.
+func (o Order) Ours() bool { return o != OrderNone && o != OrderSilent && o != OrderBroken }
+
+func (o Order) String() string { return orderNames[o] }
+
+var eventNames = [...]string{"launched", "launch failed", "ready", "answered", "output closed", "exited",
+	"wanted", "given", "recall", "returned", "free", "cancel", "kill", "barred", "tick"}
+
+func (k EventKind) String() string { return eventNames[k] }
+
+// Entry is one line of what an agent said, on its way to bellhop.log.
+type Entry struct {
+	Claim   Claim // Job 0: said outside any job
+	Attempt int
+	Child   ChildName
+	Host    HostName
+	Level   Level
+	At      time.Time
+	Text    string
+}
+
+// Level says where a line of an agent came from and how loud it is.
+type Level string
+
+const (
+	LevelDebug Level = "debug" // anything the dialect does not know
+	LevelInfo  Level = "info"  // LOG
+	LevelError Level = "error" // ERROR, FATAL
+	LevelOut   Level = "out"   // stdout of an exec agent
+	LevelErr   Level = "err"   // stderr
+	LevelNote  Level = "note"  // the scheduler's own remark on the job
+)

@@ -1,0 +1,119 @@
+package scheduler
+
+import "time"
+
+// RecordKind says which write ends, or goes on with, a claim.
+type RecordKind uint8
+
+const (
+	// RecordStart: an assigned job is in a child's hands now.
+	RecordStart RecordKind = iota
+	// RecordGiveBack: the claim is undone.
+	RecordGiveBack
+	// RecordSettle: the attempt is over.
+	RecordSettle
+)
+
+// Record is one write that the ledger owes the database about one claim.
+type Record struct {
+	Kind    RecordKind
+	Claim   Claim
+	Attempt int
+	Host    HostName
+	Why     string  // GiveBack: what it waits for now, empty when there is nothing to say
+	Result  Result  // Settle
+	Verdict Verdict // Settle
+	Items   *Items  // Settle of an MSQ job: its final counts
+}
+
+// Plain reports whether the record is the commonest one, a first attempt of a
+// single job that succeeded, for which a narrower statement will do.
+func (r Record) Plain() bool {
+	return r.Kind == RecordSettle && r.Attempt == 1 && r.Items == nil && r.Verdict.State == Succeeded
+}
+
+// Items is how far an MSQ job has come.
+type Items struct {
+	Total  int64 // −1: the last row has not been read yet
+	Done   int64
+	Failed int64
+}
+
+// Progress is the Items of a running MSQ job.
+type Progress struct {
+	Claim
+	Items
+}
+
+// FailedItem is an item that failed for good.
+type FailedItem struct {
+	Claim
+	Item     int64
+	Line     string
+	Tries    int
+	ExitCode int
+	Error    string
+}
+
+// Demand is what one host asks of the queue in one claim.
+type Demand struct {
+	Host    HostName
+	Answers []string // what the host answers to in run_on
+	Types   []TypeDemand
+	Total   int  // the most jobs in all
+	MSQ     bool // MSQ jobs too: there is a cursor to spare
+}
+
+// TypeDemand is how many jobs of a type a host can take.
+type TypeDemand struct {
+	Type   TypeName
+	AtOnce int // a child is up for so many
+	Most   int // with children that would have to come up first
+	Worst  int // jobs of a worse priority than this are not to start now
+}
+
+// Hold is a claim with what is needed to re-assert it.
+type Hold struct {
+	Claim
+	Attempt   int
+	Host      HostName
+	Cancel    bool // its job was asked to stop
+	CancelNow bool // at once
+}
+
+// Suspect is another live instance, as the database knows it.
+type Suspect struct {
+	ID           InstanceID
+	Name         string
+	Machine      string
+	Pid          int
+	ProcessStart string
+	Silent       bool // for longer than it promised
+}
+
+// ChildReport is what others see of a child.
+type ChildReport struct {
+	Host   HostName
+	Name   ChildName
+	Type   TypeName
+	State  ChildState
+	Pid    int
+	Job    JobID
+	Since  time.Time
+	Done   int64
+	Deaths int64
+}
+
+// Batch is what the ledger writes in one transaction.
+type Batch struct {
+	Records  []Record
+	Entries  []Entry
+	Progress []Progress
+	Failed   []FailedItem
+	Again    bool // an earlier try may have been committed
+}
+
+// Empty reports whether there is nothing to write.
+func (b Batch) Empty() bool {
+	return len(b.Records) == 0 && len(b.Entries) == 0 && len(b.Progress) == 0 && len(b.Failed) == 0
+}

@@ -1,0 +1,41 @@
+package scheduler
+
+import "time"
+
+// Outcome is what became of one line.
+type Outcome uint8
+
+const (
+	// OutcomeSucceeded: the agent said so.
+	OutcomeSucceeded Outcome = iota
+	// OutcomeFailed: the agent said so, without dying; or an exec agent's exit code is not 0.
+	OutcomeFailed
+	// OutcomeDied: the agent's process ended, or became useless, with the line in hand.
+	OutcomeDied
+	// OutcomeTimedOut: it took longer than it may and was killed for that.
+	OutcomeTimedOut
+	// OutcomeCancelled: it was killed because its job was cancelled.
+	OutcomeCancelled
+	// OutcomeLost: it did not run to an end through no fault of the agent or
+	// the job (shutdown, lost lease, given back). It counts as no attempt.
+	OutcomeLost
+
+	outcomes
+)
+
+var outcomeNames = [...]string{"succeeded", "failed", "died", "timed out", "cancelled", "lost"}
+
+func (o Outcome) String() string { return outcomeNames[o] }
+
+// Result is what became of one line, with all that is recorded about it.
+type Result struct {
+	Line      Line
+	Outcome   Outcome
+	ExitCode  int
+	Error     string
+	Successes int
+	Child     ChildName
+	Host      HostName
+	Began     time.Time // when the child got the line; zero when it never did
+	Ended     time.Time
+}
