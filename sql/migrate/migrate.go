@@ -1,0 +1,196 @@
+// Package migrate brings a database to the schema this binary knows: numbered
+// files that run once each, then scripts that carry no data and are simply put
+// in place. Forward only, under an advisory lock, each file in a transaction
+// of its own.
+package migrate
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"sort"
+	"strconv"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// lockKey is the advisory lock that two migrating processes meet at.
+const lockKey = 0x62656c6c_686f7000 // "bellhop\0"
+
+// ErrTooNew: the database was migrated by a newer bellhop than this one.
+var ErrTooNew = errors.New("the database's schema is newer than this binary: install the newer bellhop")
+
+// ErrTooOld: the database lacks migrations that this binary needs.
+var ErrTooOld = errors.New("the database's schema is older than this binary: run `bellhop migrate`")
+
+// ErrEmpty: there is no bellhop schema in the database at all. It is an ErrTooOld.
+var ErrEmpty = fmt.Errorf("%w (the database has no bellhop schema yet)", ErrTooOld)
+
+// Step is one thing that a migration will do or did.
+type Step struct {
+	Version int    // 0 for a script that is put in place again
+	Name    string // the file's name
+	Text    string
+	sum     string
+}
+
+// Plan is what a binary wants a database to be.
+type Plan struct {
+	numbered []Step
+	scripts  []Step
+}
+
+// New reads a plan: migrations/NNNN_name.sql from migrations, and every .sql
+// of scripts.
+func New(migrations, scripts fs.FS) (Plan, error) {
+	var p Plan
+	var err error
+	if p.numbered, err = read(migrations, "migrations/*.sql"); err != nil {
+		return p, err
+	}
+	for i := range p.numbered {
+		number, _, _ := strings.Cut(p.numbered[i].Name, "_")
+		n, err := strconv.Atoi(number)
+		if err != nil || n != i+1 {
+			return p, fmt.Errorf("migration %s: want number %04d", p.numbered[i].Name, i+1)
+		}
+		p.numbered[i].Version = n
+	}
+	p.scripts, err = read(scripts, "*.sql")
+	return p, err
+}
+
+func read(files fs.FS, pattern string) ([]Step, error) {
+	names, err := fs.Glob(files, pattern)
+	if err != nil {
+		return nil, err
+	}
+	sort.Strings(names)
+	var steps []Step
+	for _, name := range names {
+		text, err := fs.ReadFile(files, name)
+		if err != nil {
+			return nil, err
+		}
+		sum := sha256.Sum256(text)
+		steps = append(steps, Step{Name: name[strings.LastIndexByte(name, '/')+1:], Text: string(text), sum: hex.EncodeToString(sum[:8])})
+	}
+	return steps, nil
+}
+
+// Version is the schema version that this plan leads to.
+func (p Plan) Version() int { return len(p.numbered) }
+
+// Check says whether the database is what this binary needs: nil, ErrTooNew,
+// ErrTooOld or ErrEmpty.
+func (p Plan) Check(ctx context.Context, conn *pgx.Conn) error {
+	at, err := version(ctx, conn)
+	switch {
+	case err != nil:
+		return err
+	case at == 0:
+		return ErrEmpty
+	case at > p.Version():
+		return fmt.Errorf("%w (it is at %d, this binary knows %d)", ErrTooNew, at, p.Version())
+	case at < p.Version():
+		return fmt.Errorf("%w (it is at %d, this binary needs %d)", ErrTooOld, at, p.Version())
+	}
+	return nil
+}
+
+// Pending lists what Run would do now.
+func (p Plan) Pending(ctx context.Context, conn *pgx.Conn) ([]Step, error) {
+	at, err := version(ctx, conn)
+	if err != nil {
+		return nil, err
+	}
+	if at > p.Version() {
+		return nil, fmt.Errorf("%w (it is at %d, this binary knows %d)", ErrTooNew, at, p.Version())
+	}
+	steps := append([]Step(nil), p.numbered[at:]...)
+	have := map[string]string{}
+	if at > 0 {
+		rows, err := conn.Query(ctx, "select name, checksum from bellhop.schema_script")
+		if err != nil {
+			return nil, fmt.Errorf("read the schema's scripts: %w", err)
+		}
+		var name, sum string
+		if _, err := pgx.ForEachRow(rows, []any{&name, &sum}, func() error { have[name] = sum; return nil }); err != nil {
+			return nil, fmt.Errorf("read the schema's scripts: %w", err)
+		}
+	}
+	for _, s := range p.scripts {
+		if have[s.Name] != s.sum {
+			steps = append(steps, s)
+		}
+	}
+	return steps, nil
+}
+
+// Run brings the database up and returns what it did. A second Run does
+// nothing; two at once wait for each other.
+func (p Plan) Run(ctx context.Context, conn *pgx.Conn) ([]Step, error) {
+	if _, err := conn.Exec(ctx, "select pg_advisory_lock($1)", int64(lockKey)); err != nil {
+		return nil, fmt.Errorf("wait for other migrations: %w", err)
+	}
+	defer func() {
+		// On a broken connection the server lets go of the lock by itself.
+		_, _ = conn.Exec(context.WithoutCancel(ctx), "select pg_advisory_unlock($1)", int64(lockKey))
+	}()
+	steps, err := p.Pending(ctx, conn)
+	if err != nil {
+		return nil, err
+	}
+	for i, s := range steps {
+		if err := s.run(ctx, conn); err != nil {
+			return steps[:i], fmt.Errorf("migration %s: %w", s.Name, err)
+		}
+	}
+	return steps, nil
+}
+
+func (s Step) run(ctx context.Context, conn *pgx.Conn) error {
+	return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+		if s.Version == 1 {
+			if _, err := tx.Exec(ctx, bookkeeping); err != nil {
+				return err
+			}
+		}
+		if _, err := tx.Conn().PgConn().Exec(ctx, s.Text).ReadAll(); err != nil {
+			return err
+		}
+		record := "insert into bellhop.schema_version (version, name) values ($2, $1)"
+		args := []any{s.Name, s.Version}
+		if s.Version == 0 {
+			record = `insert into bellhop.schema_script (name, checksum) values ($1, $2)
+			          on conflict (name) do update set checksum = excluded.checksum, applied_at = clock_timestamp()`
+			args[1] = s.sum
+		}
+		_, err := tx.Exec(ctx, record, args...)
+		return err
+	})
+}
+
+const bookkeeping = `
+create schema if not exists bellhop;
+create table bellhop.schema_version (version integer primary key, name text not null, applied_at timestamptz not null default clock_timestamp());
+create table bellhop.schema_script (name text primary key, checksum text not null, applied_at timestamptz not null default clock_timestamp());`
+
+// version returns the schema's version, 0 where there is none.
+func version(ctx context.Context, conn *pgx.Conn) (int, error) {
+	var at int
+	err := conn.QueryRow(ctx, "select coalesce(max(version), 0) from bellhop.schema_version").Scan(&at)
+	var refused *pgconn.PgError
+	if errors.As(err, &refused) && (refused.Code == "42P01" || refused.Code == "3F000") {
+		return 0, nil // no such table, no such schema
+	}
+	if err != nil {
+		return 0, fmt.Errorf("read the schema's version: %w", err)
+	}
+	return at, nil
+}

@@ -1,0 +1,26 @@
+-- An instance is proven dead: what it held is ready again, and none of it was an attempt.
+-- $1 the dead one, $2 why, $3 true: its process is known to be gone; false: only if it is still silent.
+-- Guard: it is live as far as anybody knows. Index: the primary key; jobqueue_taken.
+with dead as (
+  update bellhop.instance i
+     set state = 'gone', gone_at = clock_timestamp(), gone_because = $2
+   where i.id = $1 and i.state = 'live' and ($3 or i.heartbeat_at < clock_timestamp() - i.lag)
+  returning i.id
+), children as (
+  delete from bellhop.child c using dead where c.instance = dead.id
+), freed as (
+  update bellhop.jobqueue j
+     set state = case when j.cancel_requested then 'cancelled' else 'ready' end,
+         ended_at = case when j.cancel_requested then clock_timestamp() end,
+         attempt = j.attempt - 1, instance = null, host = null, attempt_at = null,
+         items_total = null, items_done = null, items_failed = null,
+         waiting_for = null
+    from dead
+   where j.instance = dead.id and j.state in ('assigned', 'running')
+  returning j.id, j.fence, j.attempt + 1 as attempt
+), told as (
+  insert into bellhop.log (job, attempt, level, line)
+  select f.id, f.attempt, 'note', 'the scheduler that ran this (instance ' || $1 || ') is gone: ' || $2 || '; not counted as an attempt'
+    from freed f
+)
+select (select count(*) from dead), (select count(*) from freed)

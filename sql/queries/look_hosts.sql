@@ -1,0 +1,10 @@
+-- The hosts of live instances. Index: instance_live.
+select h.instance, h.name, h.slots, h.serves,
+       count(c.name) filter (where c.state not in ('FREE', 'FAIL')) as children,
+       count(c.name) filter (where c.state = 'RUNNING') as running
+  from bellhop.instance i
+  join bellhop.host h on h.instance = i.id
+  left join bellhop.child c on c.instance = h.instance and c.host = h.name
+ where i.state = 'live'
+ group by h.instance, h.name, h.slots, h.serves
+ order by h.name, h.instance

@@ -1,0 +1,9 @@
+-- Assigned jobs that a child has taken. $1 instance, $2 ids, $3 fences.
+-- Guard: still assigned to us under this fence. Index: the primary key.
+update bellhop.jobqueue j
+   set state = 'running', waiting_for = null,
+       started_at = coalesce(j.started_at, clock_timestamp()),
+       attempt_at = case when j.started_at is not null then clock_timestamp() end
+  from unnest($2::bigint[], $3::bigint[]) as o (id, fence)
+ where j.id = any ($2) and j.id = o.id and j.fence = o.fence and j.instance = $1 and j.state = 'assigned'
+returning j.id

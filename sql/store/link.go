@@ -1,0 +1,97 @@
+// Package store runs bellhop's statements on PostgreSQL through pgx. Each of
+// its desks (Claimer, Recorder, Registry, Keeper) owns one connection, so that
+// none waits behind another's work; a desk whose connection broke opens a new
+// one at its next use. It decides nothing: it turns values into statements and
+// rows into values.
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// patience bounds every statement of a desk: a server that swallows bytes
+// without closing must not hold anybody for longer.
+const patience = 15 * time.Second
+
+// link is one connection, opened at need.
+type link struct {
+	config *pgx.ConnConfig
+	mu     sync.Mutex
+	conn   *pgx.Conn
+}
+
+func newLink(url, name string, settings map[string]string) (*link, error) {
+	config, err := pgx.ParseConfig(url)
+	if err != nil {
+		return nil, err
+	}
+	config.RuntimeParams["application_name"] = "bellhop " + name
+	for k, v := range settings {
+		config.RuntimeParams[k] = v
+	}
+	if config.ConnectTimeout == 0 {
+		config.ConnectTimeout = 5 * time.Second
+	}
+	return &link{config: config}, nil
+}
+
+// use runs f on the connection, one caller at a time. A connection that f
+// leaves broken is replaced at the next use.
+func (l *link) use(ctx context.Context, f func(context.Context, *pgx.Conn) error) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	if l.conn == nil || l.conn.IsClosed() {
+		conn, err := pgx.ConnectConfig(ctx, l.config)
+		if err != nil {
+			return &Unreachable{err}
+		}
+		l.conn = conn
+	}
+	err := f(ctx, l.conn)
+	if err != nil && l.conn.IsClosed() {
+		return &Unreachable{err}
+	}
+	return err
+}
+
+func (l *link) close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.conn != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		_ = l.conn.Close(ctx) // it is going anyway
+		l.conn = nil
+	}
+}
+
+// Unreachable is an error of the connection, not of the statement: whether the
+// statement was carried out is not known.
+type Unreachable struct{ err error }
+
+func (u *Unreachable) Error() string { return fmt.Sprintf("database out of reach: %v", u.err) }
+func (u *Unreachable) Unwrap() error { return u.err }
+
+// transient reports whether a statement that failed with err may well succeed
+// when it is simply tried again: serialization failures, deadlocks, a server
+// that is shutting down or full, a cancelled statement.
+func transient(err error) bool {
+	var e *pgconn.PgError
+	if !errors.As(err, &e) {
+		return true
+	}
+	switch e.Code[:2] {
+	case "40", "53", "55", "57", "58", "08":
+		return true
+	}
+	return false
+}

@@ -1,0 +1,183 @@
+package store
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"bellhop/scheduler"
+)
+
+// JobRow is a job as every reader may see it. JSON keys are the columns' names;
+// what is NULL is null.
+type JobRow struct {
+	ID              scheduler.JobID    `json:"id"`
+	State           scheduler.JobState `json:"state"`
+	Type            scheduler.TypeName `json:"type"`
+	Priority        int                `json:"priority"`
+	PriorityName    *string            `json:"priority_name"`
+	Key             *string            `json:"key"`
+	RunOn           *string            `json:"run_on"`
+	Host            *string            `json:"host"`
+	Child           *string            `json:"child"`
+	Instance        *int64             `json:"instance"`
+	Attempt         int                `json:"attempt"`
+	MaxAttempts     int                `json:"max_attempts"`
+	Fence           int64              `json:"fence"`
+	CreatedAt       time.Time          `json:"created_at"`
+	RunAt           pgtype.Timestamptz `json:"run_at"` // may be infinity
+	StartedAt       *time.Time         `json:"started_at"`
+	EndedAt         *time.Time         `json:"ended_at"`
+	ExitCode        *int               `json:"exit_code"`
+	Error           *string            `json:"error"`
+	WaitingFor      *string            `json:"waiting_for"`
+	CancelRequested bool               `json:"cancel_requested"`
+	OnFailure       string             `json:"on_failure"`
+	Locks           []string           `json:"locks"`
+	Reasons         []string           `json:"reasons"`
+	IsMSQ           bool               `json:"is_msq"`
+	ItemsTotal      *int64             `json:"items_total"`
+	ItemsDone       *int64             `json:"items_done"`
+	ItemsFailed     *int64             `json:"items_failed"`
+	Traceparent     *string            `json:"traceparent"`
+	Age             float64            `json:"-"` // seconds since created_at, on the database's clock
+}
+
+// PayloadRow is what only operators may see of a job.
+type PayloadRow struct {
+	Job       scheduler.JobID   `json:"-" db:"id"`
+	Args      *string           `json:"args"`
+	MSQ       *string           `json:"msq"`
+	Repeat    *string           `json:"repeat"`
+	Vars      map[string]string `json:"vars"`
+	Timeout   *string           `json:"timeout"`
+	Held      bool              `json:"held"`
+	Successes *int              `json:"successes"`
+	Deaths    int               `json:"deaths"`
+}
+
+// AttemptRow is one try at a job.
+type AttemptRow struct {
+	Attempt   int        `json:"attempt"`
+	Host      *string    `json:"host"`
+	Child     *string    `json:"child"`
+	StartedAt *time.Time `json:"started_at"`
+	EndedAt   *time.Time `json:"ended_at"`
+	ExitCode  *int       `json:"exit_code"`
+	Error     *string    `json:"error"`
+	Successes *int       `json:"successes"`
+}
+
+// ItemRow is a failed item of an MSQ job.
+type ItemRow struct {
+	Fence    int64     `json:"fence"`
+	Item     int64     `json:"item"`
+	Line     string    `json:"line"`
+	Tries    int       `json:"tries"`
+	ExitCode *int      `json:"exit_code"`
+	Error    *string   `json:"error"`
+	At       time.Time `json:"at"`
+}
+
+// OutcomeRow is how far a job is.
+type OutcomeRow struct {
+	ID          scheduler.JobID    `json:"id"`
+	Key         *string            `json:"key"`
+	State       scheduler.JobState `json:"state"`
+	Attempt     int                `json:"attempt"`
+	ExitCode    *int               `json:"exit_code"`
+	Error       *string            `json:"error"`
+	ItemsFailed *int64             `json:"items_failed"`
+}
+
+// LogRow is one line that was said about a job.
+type LogRow struct {
+	ID      int64           `json:"id"`
+	Job     scheduler.JobID `json:"job"`
+	Attempt *int            `json:"attempt"`
+	Child   *string         `json:"child"`
+	Host    *string         `json:"host"`
+	Level   scheduler.Level `json:"level"`
+	At      time.Time       `json:"at"`
+	Line    string          `json:"line"`
+}
+
+// HostRow is a host of a live instance, with how many processes it has and how
+// many of them work.
+type HostRow struct {
+	Instance int64    `json:"instance"`
+	Name     string   `json:"name"`
+	Slots    int      `json:"slots"`
+	Serves   []string `json:"serves"`
+	Children int      `json:"children"`
+	Running  int      `json:"running"`
+}
+
+// AgentRow is an agent of a live instance. Trouble says, by host, why no child
+// of it comes up there.
+type AgentRow struct {
+	Instance   int64              `json:"instance"`
+	Type       scheduler.TypeName `json:"type"`
+	Mode       string             `json:"mode"`
+	Dialect    string             `json:"dialect"`
+	Command    string             `json:"command"`
+	Max        int                `json:"max"`
+	MaxPerHost int                `json:"max_per_host"`
+	Trouble    json.RawMessage    `json:"trouble"`
+}
+
+// ChildRow is a child as its instance last told of it.
+type ChildRow struct {
+	Instance int64               `json:"instance"`
+	Host     string              `json:"host"`
+	Name     scheduler.ChildName `json:"name"`
+	Type     scheduler.TypeName  `json:"type"`
+	State    string              `json:"state"`
+	PID      *int                `json:"pid"`
+	Job      *int64              `json:"job"`
+	Since    time.Time           `json:"since"`
+	Done     int64               `json:"done"`
+	Deaths   int64               `json:"deaths"`
+	Age      float64             `json:"-"` // seconds since Since, on the database's clock
+}
+
+// InstanceRow is a live instance. Jobs is how many it holds.
+type InstanceRow struct {
+	ID          int64     `json:"id"`
+	Name        string    `json:"name"`
+	Hostname    string    `json:"hostname"`
+	PID         int       `json:"pid"`
+	Version     string    `json:"version"`
+	State       string    `json:"state"`
+	StartedAt   time.Time `json:"started_at"`
+	HeartbeatAt time.Time `json:"heartbeat_at"`
+	Lag         string    `json:"lag"`
+	Jobs        int64     `json:"jobs"`
+	Age         float64   `json:"-"` // seconds since StartedAt, on the database's clock
+	Silent      float64   `json:"-"` // seconds since HeartbeatAt, on the database's clock
+}
+
+// StatsRow is what a type has done. Times are seconds, over the 1000 jobs of
+// the type that ended last: from when it could run to its first start, and
+// from the start of its last attempt to its end.
+type StatsRow struct {
+	Type        scheduler.TypeName `json:"type"`
+	Held        int64              `json:"held"`
+	Blocked     int64              `json:"blocked"`
+	Scheduled   int64              `json:"scheduled"`
+	Ready       int64              `json:"ready"`
+	Assigned    int64              `json:"assigned"`
+	Running     int64              `json:"running"`
+	Succeeded   int64              `json:"succeeded"`
+	Failed      int64              `json:"failed"`
+	Cancelled   int64              `json:"cancelled"`
+	Quarantined int64              `json:"quarantined"`
+	ItemsDone   int64              `json:"items_done"`
+	ItemsFailed int64              `json:"items_failed"`
+	Deaths      int64              `json:"deaths"`
+	WaitP50     *float64           `json:"wait_p50"`
+	WaitP90     *float64           `json:"wait_p90"`
+	RunP50      *float64           `json:"run_p50"`
+	RunP90      *float64           `json:"run_p90"`
+}

@@ -1,0 +1,254 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"bellhop/scheduler"
+	"bellhop/sql"
+)
+
+// Recorder is the only writer of outcomes. Its commits are synchronous: what
+// is recorded done, is.
+type Recorder struct{ link *link }
+
+// NewRecorder returns a desk for outcomes; it connects at its first use.
+func NewRecorder(url string) (*Recorder, error) {
+	l, err := newLink(url, "recorder", map[string]string{"synchronous_commit": "on"})
+	return &Recorder{l}, err
+}
+
+// Close ends the desk's connection.
+func (r *Recorder) Close() { r.link.close() }
+
+var (
+	succeededSQL = sql.Query("settle_succeeded")
+	settleSQL    = sql.Query("settle")
+	giveBackSQL  = sql.Query("give_back")
+	startSQL     = sql.Query("start")
+	alreadySQL   = sql.Query("settled_already")
+	progressSQL  = sql.Query("progress")
+	logSQL       = sql.Query("log")
+	itemSQL      = sql.Query("item_failed")
+)
+
+// Write records a batch in one transaction and one round trip. It returns the
+// claims among its records that are not ours any more: their rows were
+// deleted, changed by hand, or taken over, and nothing was written to them.
+// After an error nothing is known; write the same batch again with Again set,
+// unless the error wraps scheduler.ErrRefused: then nothing was written, and
+// never will be.
+func (r *Recorder) Write(ctx context.Context, me scheduler.InstanceID, b scheduler.Batch, now time.Time) (stale []scheduler.Claim, err error) {
+	done := make(map[scheduler.JobID]int, len(b.Records))
+	err = r.link.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+		batch := &pgx.Batch{}
+		if len(b.Entries) > 0 {
+			batch.Queue(logSQL, logArgs(b.Entries, now)...)
+		}
+		queueRecords(batch, me, b.Records, now, func(id int64) { done[scheduler.JobID(id)]++ })
+		if len(b.Failed) > 0 {
+			batch.Queue(itemSQL, itemArgs(b.Failed)...)
+		}
+		if len(b.Progress) > 0 {
+			batch.Queue(progressSQL, progressArgs(me, b.Progress)...)
+		}
+		if err := conn.SendBatch(ctx, batch).Close(); err != nil {
+			return err
+		}
+		stale = missing(b.Records, done)
+		if len(stale) == 0 || !b.Again {
+			return nil
+		}
+		var ids, fences []int64
+		for _, c := range stale {
+			ids, fences = append(ids, int64(c.Job)), append(fences, int64(c.Fence))
+		}
+		rows, err := conn.Query(ctx, alreadySQL, int64(me), ids, fences)
+		if err != nil {
+			return err
+		}
+		var id int64
+		if _, err := pgx.ForEachRow(rows, []any{&id}, func() error { done[scheduler.JobID(id)] += 2; return nil }); err != nil {
+			return err
+		}
+		stale = missing(b.Records, done)
+		return nil
+	})
+	var lost *Unreachable
+	switch {
+	case err == nil:
+		return stale, nil
+	case errors.As(err, &lost) || transient(err):
+		return nil, fmt.Errorf("record outcomes: %w", err)
+	default:
+		return nil, fmt.Errorf("record outcomes: %w: %w", scheduler.ErrRefused, err)
+	}
+}
+
+// missing lists the claims with more records than rows that were written.
+func missing(records []scheduler.Record, done map[scheduler.JobID]int) []scheduler.Claim {
+	want := make(map[scheduler.JobID]int, len(records))
+	for i := range records {
+		want[records[i].Claim.Job]++
+	}
+	var stale []scheduler.Claim
+	seen := map[scheduler.JobID]bool{}
+	for i := range records {
+		if c := records[i].Claim; done[c.Job] < want[c.Job] && !seen[c.Job] {
+			seen[c.Job] = true
+			stale = append(stale, c)
+		}
+	}
+	return stale
+}
+
+func queueRecords(batch *pgx.Batch, me scheduler.InstanceID, records []scheduler.Record, now time.Time, did func(int64)) {
+	var start, back, plain, other []scheduler.Record
+	for _, rec := range records {
+		switch {
+		case rec.Kind == scheduler.RecordStart:
+			start = append(start, rec)
+		case rec.Kind == scheduler.RecordGiveBack:
+			back = append(back, rec)
+		case rec.Plain():
+			plain = append(plain, rec)
+		default:
+			other = append(other, rec)
+		}
+	}
+	queue := func(text string, args []any) {
+		batch.Queue(text, args...).Query(func(rows pgx.Rows) error {
+			var id int64
+			_, err := pgx.ForEachRow(rows, []any{&id}, func() error { did(id); return nil })
+			return err
+		})
+	}
+	// A job can start and end within one batch: the start comes first.
+	if len(start) > 0 {
+		ids, fences := claims(start)
+		queue(startSQL, []any{int64(me), ids, fences})
+	}
+	if len(back) > 0 {
+		ids, fences := claims(back)
+		queue(giveBackSQL, []any{int64(me), ids, fences, column(back, func(r scheduler.Record) string { return text(r.Why) })})
+	}
+	if len(plain) > 0 {
+		ids, fences := claims(plain)
+		queue(succeededSQL, []any{int64(me), ids, fences,
+			column(plain, func(r scheduler.Record) string { return string(r.Result.Child) }),
+			column(plain, func(r scheduler.Record) int32 { return int32(r.Result.Successes) }),
+			column(plain, func(r scheduler.Record) int32 { return ago(r.Result.Ended, now) })})
+	}
+	if len(other) > 0 {
+		queue(settleSQL, settleArgs(me, other, now))
+	}
+}
+
+func settleArgs(me scheduler.InstanceID, records []scheduler.Record, now time.Time) []any {
+	ids, fences := claims(records)
+	items := func(pick func(*scheduler.Items) int64) []int64 {
+		return column(records, func(r scheduler.Record) int64 {
+			if r.Items == nil {
+				return -1
+			}
+			return pick(r.Items)
+		})
+	}
+	return []any{int64(me), ids, fences,
+		column(records, func(r scheduler.Record) string { return string(r.Verdict.State) }),
+		column(records, func(r scheduler.Record) *int32 {
+			if r.Verdict.State == scheduler.Cancelled && r.Result.ExitCode == 0 {
+				return nil
+			}
+			code := int32(r.Result.ExitCode)
+			return &code
+		}),
+		column(records, func(r scheduler.Record) *string {
+			if r.Result.Error == "" {
+				return nil
+			}
+			s := text(r.Result.Error)
+			return &s
+		}),
+		column(records, func(r scheduler.Record) *string {
+			if r.Result.Child == "" {
+				return nil
+			}
+			return (*string)(&r.Result.Child)
+		}),
+		column(records, func(r scheduler.Record) int32 { return int32(r.Result.Successes) }),
+		column(records, func(r scheduler.Record) int64 { return r.Verdict.Delay.Milliseconds() }),
+		column(records, func(r scheduler.Record) bool { return r.Verdict.Death }),
+		column(records, func(r scheduler.Record) int32 { return ago(r.Result.Ended, now) }),
+		items(func(i *scheduler.Items) int64 { return i.Total }),
+		items(func(i *scheduler.Items) int64 { return i.Done }),
+		items(func(i *scheduler.Items) int64 { return i.Failed }),
+	}
+}
+
+func logArgs(entries []scheduler.Entry, now time.Time) []any {
+	return []any{
+		column(entries, func(e scheduler.Entry) int64 { return int64(e.Claim.Job) }),
+		column(entries, func(e scheduler.Entry) int32 { return int32(e.Attempt) }),
+		column(entries, func(e scheduler.Entry) string { return string(e.Child) }),
+		column(entries, func(e scheduler.Entry) string { return string(e.Host) }),
+		column(entries, func(e scheduler.Entry) string { return string(e.Level) }),
+		column(entries, func(e scheduler.Entry) int64 { return int64(ago(e.At, now)) }),
+		column(entries, func(e scheduler.Entry) string { return text(e.Text) }),
+	}
+}
+
+func itemArgs(items []scheduler.FailedItem) []any {
+	return []any{
+		column(items, func(i scheduler.FailedItem) int64 { return int64(i.Job) }),
+		column(items, func(i scheduler.FailedItem) int64 { return int64(i.Fence) }),
+		column(items, func(i scheduler.FailedItem) int64 { return i.Item }),
+		column(items, func(i scheduler.FailedItem) string { return text(i.Line) }),
+		column(items, func(i scheduler.FailedItem) int32 { return int32(i.Tries) }),
+		column(items, func(i scheduler.FailedItem) int32 { return int32(i.ExitCode) }),
+		column(items, func(i scheduler.FailedItem) string { return text(i.Error) }),
+	}
+}
+
+func progressArgs(me scheduler.InstanceID, p []scheduler.Progress) []any {
+	return []any{int64(me),
+		column(p, func(p scheduler.Progress) int64 { return int64(p.Job) }),
+		column(p, func(p scheduler.Progress) int64 { return int64(p.Fence) }),
+		column(p, func(p scheduler.Progress) int64 { return p.Total }),
+		column(p, func(p scheduler.Progress) int64 { return p.Done }),
+		column(p, func(p scheduler.Progress) int64 { return p.Items.Failed }),
+	}
+}
+
+func claims(records []scheduler.Record) (ids, fences []int64) {
+	return column(records, func(r scheduler.Record) int64 { return int64(r.Claim.Job) }),
+		column(records, func(r scheduler.Record) int64 { return int64(r.Claim.Fence) })
+}
+
+func column[T, V any](rows []T, pick func(T) V) []V {
+	values := make([]V, len(rows))
+	for i, r := range rows {
+		values[i] = pick(r)
+	}
+	return values
+}
+
+// ago is how long before now something was, in ms: the database turns it into
+// a time on its own clock.
+func ago(t, now time.Time) int32 {
+	if t.IsZero() || t.After(now) {
+		return 0
+	}
+	return int32(min(now.Sub(t).Milliseconds(), 1<<31-1))
+}
+
+// text is s as PostgreSQL can hold it: valid UTF-8 without NUL.
+func text(s string) string {
+	s = strings.ToValidUTF8(s, "\uFFFD")
+	return strings.ReplaceAll(s, "\x00", "\uFFFD")
+}

@@ -1,0 +1,189 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"bellhop/scheduler"
+	"bellhop/sql"
+)
+
+// Registry is where instances live and are found dead. It has a connection of
+// its own: a heartbeat must not wait behind work.
+type Registry struct{ link *link }
+
+// NewRegistry returns a desk for membership; it connects at its first use.
+func NewRegistry(url string) (*Registry, error) {
+	l, err := newLink(url, "registry", map[string]string{"synchronous_commit": "on"})
+	return &Registry{l}, err
+}
+
+// Close ends the desk's connection.
+func (r *Registry) Close() { r.link.close() }
+
+// Instance is how an instance introduces itself.
+type Instance struct {
+	Name, Hostname, Machine string
+	Pid                     int
+	ProcessStart, Version   string
+	Lag                     time.Duration
+	Hosts                   []Host
+	Agents                  []Agent
+}
+
+// Host is a host as its instance publishes it.
+type Host struct {
+	Name   string
+	Slots  int
+	Serves []string
+}
+
+// Agent is a type as its instance publishes it.
+type Agent struct {
+	Type, Mode, Dialect, Command string
+	Max, MaxPerHost              int
+}
+
+var (
+	registerSQL     = sql.Query("register")
+	publishHostSQL  = sql.Query("publish_host")
+	publishAgentSQL = sql.Query("publish_agent")
+	childrenSQL     = sql.Query("publish_children")
+	beatSQL         = sql.Query("beat")
+	suspectsSQL     = sql.Query("suspects")
+	burySQL         = sql.Query("bury")
+)
+
+// Register makes the instance known and returns its id.
+func (r *Registry) Register(ctx context.Context, i Instance) (scheduler.InstanceID, error) {
+	var id int64
+	err := r.link.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+		return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+			if err := tx.QueryRow(ctx, registerSQL, i.Name, i.Hostname, i.Machine, i.Pid, i.ProcessStart, i.Version, i.Lag).Scan(&id); err != nil {
+				return err
+			}
+			for _, h := range i.Hosts {
+				if h.Serves == nil {
+					h.Serves = []string{}
+				}
+				if _, err := tx.Exec(ctx, publishHostSQL, id, h.Name, h.Slots, h.Serves); err != nil {
+					return err
+				}
+			}
+			for _, a := range i.Agents {
+				if _, err := tx.Exec(ctx, publishAgentSQL, id, a.Type, a.Mode, a.Dialect, a.Command, a.Max, a.MaxPerHost, "{}"); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	})
+	if err != nil {
+		return 0, fmt.Errorf("register this instance: %w", err)
+	}
+	return scheduler.InstanceID(id), nil
+}
+
+// Beat says that the instance lives, and rings its own heartbeat channel so
+// that a deaf listener is found out. scheduler.ErrBuried: it is too late.
+func (r *Registry) Beat(ctx context.Context, me scheduler.InstanceID, channel string) error {
+	err := r.link.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+		batch := &pgx.Batch{}
+		var id int64
+		batch.Queue(beatSQL, int64(me)).QueryRow(func(row pgx.Row) error { return row.Scan(&id) })
+		batch.Queue("select pg_notify($1, '')", channel)
+		return conn.SendBatch(ctx, batch).Close()
+	})
+	if errors.Is(err, pgx.ErrNoRows) {
+		return scheduler.ErrBuried
+	}
+	if err != nil {
+		return fmt.Errorf("heartbeat: %w", err)
+	}
+	return nil
+}
+
+// Suspects lists the other live instances.
+func (r *Registry) Suspects(ctx context.Context, me scheduler.InstanceID) ([]scheduler.Suspect, error) {
+	var list []scheduler.Suspect
+	err := r.link.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+		rows, err := conn.Query(ctx, suspectsSQL, int64(me))
+		if err != nil {
+			return err
+		}
+		var s scheduler.Suspect
+		_, err = pgx.ForEachRow(rows, []any{(*int64)(&s.ID), &s.Name, &s.Machine, &s.Pid, &s.ProcessStart, &s.Silent}, func() error {
+			list = append(list, s)
+			return nil
+		})
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("look at the other instances: %w", err)
+	}
+	return list, nil
+}
+
+// Bury records the death of an instance and makes what it held ready again.
+// proven says that its process is known to be gone; otherwise it must still be
+// silent for longer than its lag. It returns whether it was this call that did
+// it, and how many jobs were freed.
+func (r *Registry) Bury(ctx context.Context, dead scheduler.InstanceID, because string, proven bool) (did bool, jobs int, err error) {
+	var n, freed int64
+	err = r.link.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+		if err := conn.QueryRow(ctx, burySQL, int64(dead), because, proven).Scan(&n, &freed); err != nil {
+			return err
+		}
+		if n == 0 {
+			return nil
+		}
+		_, err := conn.Exec(ctx, "select pg_notify('bellhop', '')") // everybody looks
+		return err
+	})
+	if err != nil {
+		return false, 0, fmt.Errorf("take over from instance %d: %w", dead, err)
+	}
+	return n > 0, int(freed), nil
+}
+
+// Children replaces what others see of this instance's children.
+func (r *Registry) Children(ctx context.Context, me scheduler.InstanceID, all []scheduler.ChildReport, now time.Time) error {
+	str := func(pick func(scheduler.ChildReport) string) []string { return column(all, pick) }
+	err := r.link.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+		_, err := conn.Exec(ctx, childrenSQL, int64(me),
+			str(func(c scheduler.ChildReport) string { return string(c.Host) }),
+			str(func(c scheduler.ChildReport) string { return string(c.Name) }),
+			str(func(c scheduler.ChildReport) string { return string(c.Type) }),
+			str(func(c scheduler.ChildReport) string { return c.State.String() }),
+			column(all, func(c scheduler.ChildReport) int32 { return int32(c.Pid) }),
+			column(all, func(c scheduler.ChildReport) int64 { return int64(c.Job) }),
+			column(all, func(c scheduler.ChildReport) int64 { return int64(ago(c.Since, now)) }),
+			column(all, func(c scheduler.ChildReport) int64 { return c.Done }),
+			column(all, func(c scheduler.ChildReport) int64 { return c.Deaths }))
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("publish children: %w", err)
+	}
+	return nil
+}
+
+// Trouble publishes why no child of a type comes up on the hosts named;
+// an empty map says that all is well again.
+func (r *Registry) Trouble(ctx context.Context, me scheduler.InstanceID, typ scheduler.TypeName, hosts map[string]string) error {
+	if hosts == nil {
+		hosts = map[string]string{}
+	}
+	err := r.link.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+		_, err := conn.Exec(ctx, "update bellhop.agent set trouble = $3 where instance = $1 and type = $2", int64(me), string(typ), hosts)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("publish trouble: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,27 @@
+-- Rows that may not start yet get the state that says so. The WHEN keeps the
+-- function away from ordinary rows. AFTER, not BEFORE: a BEFORE ROW trigger,
+-- even one whose WHEN is never true, makes COPY insert row by row. Nothing
+-- hangs on it: a claim tests held and run_at themselves.
+create or replace function bellhop.arrange() returns trigger
+language plpgsql
+security definer
+set search_path = pg_catalog, bellhop
+as $$
+begin
+  update bellhop.jobqueue j
+     set state = case when j.held then 'held'
+                      when j.run_at > clock_timestamp() then 'scheduled'
+                      else j.state end,
+         priority = coalesce(bellhop.priority_of(j.priority_name), j.priority)
+   where j.id = new.id and j.state = 'ready';
+  if new.run_at is not null then
+    perform pg_notify('bellhop_due', ''); -- the timer for the next due row may have to be set earlier
+  end if;
+  return null;
+end
+$$;
+
+create or replace trigger _100_arrange
+  after insert on bellhop.jobqueue
+  for each row when (new.held or new.run_at is not null or new.priority_name is not null)
+  execute function bellhop.arrange();

@@ -1,0 +1,22 @@
+// Package triggers owns the bell: the trigger functions that ring when work is
+// committed, the names of the channels, and the listener that hears them. A
+// notification is a hint; nothing here decides anything.
+package triggers
+
+import "embed"
+
+// Scripts are the trigger functions and triggers, re-created at every
+// migration: they carry no data, so the newest text is simply put in place.
+//
+//go:embed *.sql
+var Scripts embed.FS
+
+// Channel is where producers ring, and where anybody may: NOTIFY bellhop.
+const Channel = "bellhop"
+
+// CancelChannel rings when a running job was asked to stop.
+const CancelChannel = "bellhop_cancel"
+
+// DueChannel rings when a row that waits for the clock came in: the next timer
+// may have to be set earlier.
+const DueChannel = "bellhop_due"

@@ -1,0 +1,104 @@
+package triggers
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/cenkalti/backoff/v4"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgxlisten"
+)
+
+// Listener hears the bell on a connection of its own. Its callbacks run on
+// the goroutine that reads the connection and must not block.
+type Listener struct {
+	URL       string
+	Heartbeat string // channel that this process rings itself
+	// Rang: look at the queue. It is called for every notification, and
+	// whenever the listener has (re)connected: what rang meanwhile was lost.
+	Rang func()
+	// CancelRang: some running job was asked to stop. Called on connecting too.
+	CancelRang func()
+	// DueRang: a row that waits for the clock has come. Called on connecting too.
+	DueRang func()
+	// Beat: the self-ring was heard, or the listener has just connected.
+	Beat func()
+	Log  *slog.Logger
+
+	mu   sync.Mutex
+	wire net.Conn // under the connection in use
+}
+
+// Run listens until ctx ends, reconnecting for ever.
+func (l *Listener) Run(ctx context.Context) error {
+	config, err := pgx.ParseConfig(l.URL)
+	if err != nil {
+		return err
+	}
+	config.RuntimeParams["application_name"] = "bellhop bell"
+	dial := config.DialFunc
+	config.DialFunc = func(ctx context.Context, network, addr string) (net.Conn, error) {
+		wire, err := dial(ctx, network, addr)
+		if err == nil {
+			l.mu.Lock()
+			l.wire = wire
+			l.mu.Unlock()
+		}
+		return wire, err
+	}
+	connect := func(ctx context.Context) (*pgx.Conn, error) {
+		// pgxlisten waits the same time after every failure: back off here.
+		wait := backoff.NewExponentialBackOff(backoff.WithInitialInterval(50*time.Millisecond), backoff.WithMaxInterval(5*time.Second),
+			backoff.WithMaxElapsedTime(0)) // its default gives up after 15 minutes
+		return backoff.RetryNotifyWithData(func() (*pgx.Conn, error) {
+			once, cancel := context.WithTimeout(ctx, 5*time.Second)
+			defer cancel()
+			return pgx.ConnectConfig(once, config)
+		}, backoff.WithContext(wait, ctx), func(err error, d time.Duration) {
+			l.Log.Warn("bell: cannot connect", "error", err, "again_in", d.Round(time.Millisecond))
+		})
+	}
+	listener := &pgxlisten.Listener{
+		Connect:        connect,
+		ReconnectDelay: 100 * time.Millisecond, // the default is a minute
+		LogError: func(ctx context.Context, err error) {
+			if ctx.Err() == nil {
+				l.Log.Warn("bell: connection lost", "error", err)
+			}
+		},
+	}
+	listener.Handle(Channel, handler(l.Rang))
+	listener.Handle(CancelChannel, handler(l.CancelRang))
+	listener.Handle(DueChannel, handler(l.DueRang))
+	listener.Handle(l.Heartbeat, handler(l.Beat))
+	return listener.Listen(ctx)
+}
+
+// Cut closes the wire under a connection that has gone deaf: a proxy that
+// swallows bytes without closing would keep it waiting for ever. Run connects
+// again. (Closing the pgx.Conn instead would wait for its reader.)
+func (l *Listener) Cut() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.wire != nil {
+		_ = l.wire.Close() // it is deaf; there is nobody to tell
+	}
+}
+
+// handler calls f for each notification, and once for the backlog: a signal
+// to look, since pgxlisten does not try a failed backlog again.
+type handler func()
+
+func (f handler) HandleNotification(context.Context, *pgconn.Notification, *pgx.Conn) error {
+	f()
+	return nil
+}
+
+func (f handler) HandleBacklog(context.Context, string, *pgx.Conn) error {
+	f()
+	return nil
+}
