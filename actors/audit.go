@@ -1,0 +1,235 @@
+package actors
+
+import (
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"bellhop/scheduler"
+)
+
+// An audit compares three books: what the database says this instance holds,
+// what hosts, children and MSQ jobs say they hold, and what is owed. It is made
+// when an actor has died, since messages to it are lost, and after a lost
+// connection. A claim that only the database knows is lost: it goes back.
+//
+// It is exact, not a guess by age: the database is read while no claim is under
+// way; everything dealt before that is ahead of the question in every mailbox;
+// and a child owes an outcome before it forgets the line.
+
+// auditPatience bounds an audit: an actor that dies meanwhile does not answer.
+const auditPatience = 5 * time.Second
+
+// audit asks the dispatcher for one.
+type audit struct{}
+
+type auditing struct {
+	holds   []scheduler.Hold
+	waiting map[string]bool // who has not reported yet
+	seen    map[scheduler.Claim]scheduler.HostName
+}
+
+// held is what the database says we hold. Asked: the claims we knew of before
+// it was read.
+type held struct {
+	epoch int
+	holds []scheduler.Hold
+	asked []scheduler.Claim
+	audit *auditing // nil: a look for cancels and for claims that are not ours any more
+	err   error
+}
+
+// auditOver: the patience with an audit is over.
+type auditOver struct{ audit *auditing }
+
+func (d *dispatcher) wantAudit(c actor.Context) {
+	d.auditDue = true
+	d.next(c)
+}
+
+func (d *dispatcher) startAudit(c actor.Context) {
+	a := &auditing{waiting: map[string]bool{}, seen: map[scheduler.Claim]scheduler.HostName{}}
+	d.audit, d.auditDue = a, false
+	self := c.Self()
+	time.AfterFunc(auditPatience, func() { d.h.system.Root.Send(self, &auditOver{a}) })
+	d.readHeld(c, &held{epoch: d.epoch, audit: a})
+}
+
+func (d *dispatcher) readHeld(c actor.Context, m *held) {
+	h, ctx, self := d.h, d.ctx, c.Self()
+	for _, hold := range d.running {
+		m.asked = append(m.asked, hold.Claim)
+	}
+	go func() {
+		m.holds, m.err = h.Holdings.Held(ctx, h.id())
+		h.system.Root.Send(self, m)
+	}()
+}
+
+// lookAtHeld finds running jobs that were asked to stop, and such that are not
+// ours any more: deleted, changed by hand, taken over.
+func (d *dispatcher) lookAtHeld(c actor.Context) {
+	if len(d.running) == 0 || !d.ready || d.fenced {
+		return
+	}
+	if d.looking {
+		d.lookAt = true
+		return
+	}
+	d.looking, d.lookAt = true, false
+	d.readHeld(c, &held{epoch: d.epoch})
+}
+
+func (d *dispatcher) onHeld(c actor.Context, m *held) {
+	if m.epoch != d.epoch {
+		return
+	}
+	if m.audit != nil {
+		d.onAuditHeld(c, m)
+		return
+	}
+	d.looking = false
+	if m.err != nil {
+		return // the next scan looks again
+	}
+	ours := make(map[scheduler.Claim]bool, len(m.holds))
+	for _, hold := range m.holds {
+		ours[hold.Claim] = true
+		if hold.Cancel {
+			cancel := &cancelJob{hold.Claim, hold.CancelNow}
+			d.h.tell(roleHosts, cancel)
+			d.h.tell(roleMSQ(hold.Claim.Job), cancel)
+		}
+	}
+	if !d.unsure { // a lost claim is no reason to stop: it is re-asserted
+		owed := d.h.outbox.owing()
+		var gone []scheduler.Claim
+		for _, claim := range m.asked {
+			if _, still := d.running[claim.Job]; still && !ours[claim] && !owed[claim] {
+				gone = append(gone, claim)
+			}
+		}
+		if len(gone) > 0 {
+			d.h.tell(roleHosts, &drop{gone})
+			d.h.tell(roleMSQs, &drop{gone})
+		}
+	}
+	if d.lookAt {
+		d.lookAtHeld(c)
+	}
+}
+
+func (d *dispatcher) onAuditHeld(c actor.Context, m *held) {
+	if d.audit != m.audit {
+		return
+	}
+	if m.err != nil {
+		d.audit, d.auditDue = nil, true
+		d.unsure = true
+		return
+	}
+	d.audit.holds = m.holds
+	ask := &report{To: c.Self()}
+	d.audit.waiting[roleMSQs] = true
+	d.h.tell(roleMSQs, ask)
+	for _, spec := range d.h.Hosts {
+		d.audit.waiting[string(spec.Name)] = true
+		d.h.tell(roleHost(spec.Name), ask)
+	}
+}
+
+func (d *dispatcher) onReported(c actor.Context, m *reported) {
+	if d.audit == nil {
+		return
+	}
+	delete(d.audit.waiting, m.From)
+	for _, child := range m.Children {
+		d.audit.waiting[child] = true
+	}
+	for _, claim := range m.Claims {
+		d.audit.seen[claim] = ""
+	}
+	if len(d.audit.waiting) == 0 {
+		d.closeAudit()
+	}
+}
+
+func (d *dispatcher) closeAudit() {
+	a := d.audit
+	d.audit = nil
+	owed := d.h.outbox.owing()
+	known := make(map[scheduler.JobID]bool, len(a.holds))
+	lost := 0
+	for _, hold := range a.holds {
+		known[hold.Claim.Job] = true
+		if _, here := d.running[hold.Claim.Job]; !here {
+			d.running[hold.Claim.Job] = hold
+		}
+		_, seen := a.seen[hold.Claim]
+		if seen || owed[hold.Claim] || d.h.orphans.has(hold.Claim) {
+			continue
+		}
+		lost++
+		d.h.owe(scheduler.Record{Kind: scheduler.RecordGiveBack, Claim: hold.Claim})
+		d.h.note(hold.Claim, 0, hold.Host, "lost inside the scheduler; given back, not counted as an attempt")
+	}
+	for id, hold := range d.running { // settled, and the news of it was lost
+		_, seen := a.seen[hold.Claim]
+		if !known[id] && !seen && !owed[hold.Claim] && !d.h.orphans.has(hold.Claim) {
+			delete(d.running, id)
+		}
+	}
+	for id, s := range d.sources {
+		if _, runs := d.running[id]; !runs || d.running[id].Claim != s.job.Claim {
+			delete(d.sources, id)
+		}
+	}
+	d.ring++
+	if lost > 0 {
+		d.h.Log.Warn("audit: claims that nobody worked on were given back", "jobs", lost)
+	}
+}
+
+// endAudit gives up on one that somebody did not answer, and starts another.
+func (d *dispatcher) endAudit(c actor.Context, m *auditOver) {
+	if d.audit != m.audit || d.audit == nil {
+		return
+	}
+	d.audit, d.auditDue = nil, true
+}
+
+// reassert takes again, before the next claim, what runs here and a crash of
+// the database may have un-claimed.
+func (d *dispatcher) reassert(c actor.Context) {
+	d.claiming = true
+	h, ctx, self := d.h, d.ctx, c.Self()
+	holds := make([]scheduler.Hold, 0, len(d.running))
+	for _, hold := range d.running {
+		holds = append(holds, hold)
+	}
+	m := &reasserted{epoch: d.epoch}
+	go func() {
+		m.n, m.err = h.Holdings.Reassert(ctx, h.id(), holds)
+		h.system.Root.Send(self, m)
+	}()
+}
+
+func (d *dispatcher) onReasserted(c actor.Context, m *reasserted) {
+	if m.epoch != d.epoch {
+		return
+	}
+	if m.err != nil {
+		wait := d.pause.NextBackOff()
+		d.h.Log.Warn("dispatcher: cannot reach the database", "error", m.err, "again_in", wait.Round(time.Millisecond))
+		self, epoch := c.Self(), d.epoch
+		time.AfterFunc(wait, func() { d.h.system.Root.Send(self, &resume{epoch}) })
+		return
+	}
+	d.pause.Reset()
+	d.claiming, d.unsure = false, false
+	if m.n > 0 {
+		d.h.Log.Warn("the database had lost claims; they are taken again", "jobs", m.n)
+	}
+	d.ring++
+	d.auditDue = true
+}

@@ -1,0 +1,90 @@
+package actors
+
+import (
+	"context"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+)
+
+// deafAfter is how many heartbeats may go unheard before the listener's
+// connection is cut.
+const deafAfter = 3
+
+// bell turns notifications into rang, finds out when it has gone deaf, and
+// keeps the safety scan, which is the guarantee behind every hint.
+type bell struct {
+	h *house
+	// owned by Receive
+	cancel  context.CancelFunc
+	ended   chan struct{}
+	heard   time.Time
+	scan    *time.Ticker
+	beats   *time.Ticker
+	stopped chan struct{}
+}
+
+func newBell(h *house) *bell { return &bell{h: h} }
+
+type (
+	heard      struct{} // our own ring came through
+	scanDue    struct{}
+	listenTick struct{}
+)
+
+func (b *bell) Receive(c actor.Context) {
+	switch c.Message().(type) {
+	case *actor.Started:
+		b.listen(c)
+	case *heard:
+		b.heard = time.Now()
+	case *scanDue:
+		b.h.tell(roleDispatcher, &rang{scan: true})
+	case *listenTick:
+		if time.Since(b.heard) > deafAfter*b.h.Heartbeat && b.h.leaseLeft(time.Now()) > 0 {
+			// We ring ourselves with every heartbeat, and those succeed.
+			b.h.Log.Warn("bell: deaf for too long, listening anew", "silent", time.Since(b.heard).Round(time.Millisecond))
+			b.heard = time.Now()
+			b.h.Bell.Cut()
+		}
+	case *actor.Stopping:
+		close(b.stopped)
+		b.scan.Stop()
+		b.beats.Stop()
+		b.cancel()
+		<-b.ended // cancelled: it returns at once
+	}
+}
+
+func (b *bell) listen(c actor.Context) {
+	ctx, cancel := context.WithCancel(context.Background())
+	self, root := c.Self(), b.h.system.Root
+	b.cancel, b.ended, b.stopped, b.heard = cancel, make(chan struct{}), make(chan struct{}), time.Now()
+	ended := b.ended
+	// These run on the goroutine that reads the connection: they only send.
+	ring, cancelled, due, beat := &rang{}, &cancelRang{}, &dueNow{}, &heard{}
+	go func() {
+		defer close(ended)
+		if err := b.h.Bell.Run(ctx,
+			func() { b.h.tell(roleDispatcher, ring) },
+			func() { b.h.tell(roleDispatcher, cancelled) },
+			func() { b.h.tell(roleDispatcher, due) },
+			func() { root.Send(self, beat) }); err != nil && ctx.Err() == nil {
+			b.h.Log.Error("bell: cannot listen; the safety scan finds the work", "error", err)
+		}
+	}()
+	b.scan, b.beats = time.NewTicker(b.h.Scan), time.NewTicker(b.h.Heartbeat)
+	scan, beats, stopped := b.scan.C, b.beats.C, b.stopped
+	go func() {
+		for {
+			select {
+			case <-scan:
+				root.Send(self, &scanDue{})
+			case <-beats:
+				root.Send(self, &listenTick{})
+			case <-stopped:
+				return
+			}
+		}
+	}()
+}

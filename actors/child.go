@@ -1,0 +1,390 @@
+package actors
+
+import (
+	"sync"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"bellhop/scheduler"
+)
+
+// child owns one process: it feeds scheduler.Child with what happens to it and
+// runs the effects. While the process is quick, events and lines go through
+// here in batches; the process itself keeps to one line at a time.
+type child struct {
+	h    *house
+	name scheduler.ChildName
+	typ  AgentType
+	host scheduler.HostName
+	boss *actor.PID
+	// owned by Receive
+	fsm      scheduler.Child
+	process  Process
+	fork     *fork
+	events   []scheduler.ChildEvent
+	received int
+	done     int64
+	deaths   int64
+	alarm    *time.Timer
+	alarmAt  time.Time
+	leaseEnd time.Time
+
+	// gathered during one message, sent at its end
+	owed     []scheduler.Record
+	items    map[scheduler.JobID][]scheduler.Result
+	returned []scheduler.Line
+	proved   bool
+	died     bool
+	words    string
+}
+
+// fork is a launch under way. If the actor ends first, the process that comes
+// out of it has nobody: it is killed.
+type fork struct {
+	mu        sync.Mutex
+	abandoned bool
+}
+
+func newChild(h *house, host scheduler.HostName, name scheduler.ChildName, typ AgentType, boss *actor.PID) *child {
+	return &child{h: h, name: name, typ: typ, host: host, boss: boss, fsm: scheduler.Child{
+		Name: name, Host: host, State: scheduler.Free, Since: time.Now(),
+		Rules: scheduler.Rules{StartTimeout: typ.StartTimeout, Idle: h.Idle, KillAfter: h.KillAfter, Timeout: typ.Timeout},
+	}}
+}
+
+func (k *child) Receive(c actor.Context) {
+	now := time.Now()
+	was := k.fsm.State
+	switch m := c.Message().(type) {
+	case *want:
+		k.step(c, scheduler.ChildEvent{Kind: scheduler.EventWanted}, now)
+	case *started:
+		k.onStarted(c, m, now)
+	case *woke:
+		k.onWoke(c, now)
+	case *give:
+		k.received += len(m.Lines)
+		k.step(c, scheduler.ChildEvent{Kind: scheduler.EventGiven, Lines: m.Lines}, now)
+	case *free:
+		k.step(c, scheduler.ChildEvent{Kind: scheduler.EventFree, Order: m.Order}, now)
+	case *kill:
+		k.step(c, scheduler.ChildEvent{Kind: scheduler.EventKill, Order: m.Order}, now)
+	case *barred:
+		k.step(c, scheduler.ChildEvent{Kind: scheduler.EventBarred}, now)
+	case *cancelJob:
+		k.step(c, scheduler.ChildEvent{Kind: scheduler.EventCancel, Claim: m.Claim, Now: m.Now}, now)
+	case *drop:
+		k.onDrop(c, m, now)
+	case *tick:
+		k.alarmAt = time.Time{}
+		k.step(c, scheduler.ChildEvent{Kind: scheduler.EventTick}, now)
+	case *leased:
+		k.leaseEnd = now.Add(m.left)
+		if k.process != nil {
+			k.process.Lease(m.left)
+		}
+		return
+	case *describe:
+		k.h.tell(roleMembership, k.describe())
+		return
+	case *report:
+		k.onReport(c, m)
+		return
+	case *actor.Stopping:
+		k.orphan()
+		return
+	default:
+		return
+	}
+	k.flush(c, was)
+}
+
+// step runs one event through the state machine and carries out what follows.
+func (k *child) step(c actor.Context, ev scheduler.ChildEvent, now time.Time) {
+	was := k.fsm.State
+	next, effects := k.fsm.Step(ev, now)
+	k.fsm = next
+	if next.State != was {
+		k.logMove(was, ev)
+	}
+	for i := range effects {
+		k.run(c, &effects[i], now)
+	}
+}
+
+func (k *child) run(c actor.Context, e *scheduler.Effect, now time.Time) {
+	switch e.Kind {
+	case scheduler.EffectLaunch:
+		k.launch(c)
+	case scheduler.EffectFeed:
+		for _, l := range e.Lines {
+			if l.Assigned && l.Item == 0 {
+				k.owed = append(k.owed, scheduler.Record{Kind: scheduler.RecordStart, Claim: l.Claim})
+			}
+		}
+		k.process.Feed(e.Lines)
+	case scheduler.EffectRecall:
+		k.step(c, scheduler.ChildEvent{Kind: scheduler.EventReturned, Lines: k.process.Recall()}, now)
+	case scheduler.EffectClose:
+		k.process.Close()
+	case scheduler.EffectKill:
+		k.process.Kill()
+	case scheduler.EffectSettle:
+		k.settle(e.Result)
+	case scheduler.EffectGiveBack:
+		k.returned = append(k.returned, e.Lines...)
+	case scheduler.EffectDied:
+		k.died, k.words = true, e.Error
+		k.deaths++
+		k.h.Log.Warn("child died", "child", k.name, "host", k.host, "why", e.Error, "deaths", k.deaths)
+	}
+}
+
+func (k *child) settle(r scheduler.Result) {
+	if r.Outcome == scheduler.OutcomeSucceeded {
+		k.done++
+		k.proved = true
+	} else if r.Outcome == scheduler.OutcomeFailed {
+		k.proved = true // it did not die of it
+	}
+	if r.Line.Item != 0 {
+		if k.items == nil {
+			k.items = map[scheduler.JobID][]scheduler.Result{}
+		}
+		k.items[r.Line.Claim.Job] = append(k.items[r.Line.Claim.Job], r)
+		return
+	}
+	k.owed = append(k.owed, judged(k.h, r))
+}
+
+// judged turns the end of an attempt into the record of what the job becomes.
+func judged(h *house, r scheduler.Result) scheduler.Record {
+	v := scheduler.Judge(r.Outcome, r.Line.Attempt, r.Line.MaxAttempts, r.Line.Deaths, h.Retry, luck())
+	rec := scheduler.Record{Kind: scheduler.RecordSettle, Claim: r.Line.Claim, Attempt: r.Line.Attempt, Host: r.Host, Result: r, Verdict: v}
+	if v.Release {
+		rec.Kind = scheduler.RecordGiveBack
+	}
+	return rec
+}
+
+// flush sends what the message brought about: first to the ledger, then to
+// those who count on the child, so that whoever hears from it can find the
+// outcome owed.
+func (k *child) flush(c actor.Context, was scheduler.ChildState) {
+	if len(k.owed) > 0 {
+		k.h.owe(k.owed...)
+		k.owed = k.owed[:0]
+	}
+	for job, results := range k.items {
+		k.h.tell(roleMSQ(job), &answered{results})
+		delete(k.items, job)
+	}
+	k.h.system.Root.Send(k.boss, &news{Name: k.name, State: k.fsm.State, Since: k.fsm.Since, Room: k.fsm.Room(), Received: k.received,
+		Proved: k.proved, Died: k.died, Words: k.words, Returned: k.returned})
+	k.returned, k.proved, k.died, k.words = nil, false, false, ""
+	k.arm(c)
+}
+
+// arm keeps one timer for the next deadline. An alarm that comes too early
+// costs a look; moving it for each of thousands of lines would cost more.
+func (k *child) arm(c actor.Context) {
+	at := k.fsm.Deadline()
+	if at.IsZero() || !k.alarmAt.IsZero() && !k.alarmAt.After(at) {
+		return
+	}
+	if k.alarm != nil {
+		k.alarm.Stop()
+	}
+	k.alarmAt = at
+	self, root := c.Self(), k.h.system.Root
+	k.alarm = time.AfterFunc(time.Until(at), func() { root.Send(self, &tick{}) })
+}
+
+func (k *child) launch(c actor.Context) {
+	k.h.census.born(k.typ.Name)
+	f := &fork{}
+	k.fork = f
+	self, h, typ, name, host := c.Self(), k.h, k.typ.Name, k.name, k.host
+	yard := h.yards[host]
+	yard.Add(1)
+	h.alive.Add(1)
+	go func() {
+		wake := &woke{}
+		p, err := h.Launcher.Launch(typ, name, host, max(time.Second, h.leaseLeft(time.Now())), func() { h.system.Root.Send(self, wake) })
+		if err != nil {
+			h.alive.Add(-1)
+			yard.Done()
+			h.census.died(typ)
+		} else {
+			go func() {
+				<-p.Done()
+				h.alive.Add(-1)
+				yard.Done()
+				h.census.died(typ)
+			}()
+		}
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if f.abandoned {
+			if err == nil {
+				p.Kill()
+			}
+			return
+		}
+		h.system.Root.Send(self, &started{p, err})
+	}()
+}
+
+func (k *child) onStarted(c actor.Context, m *started, now time.Time) {
+	k.fork = nil
+	if m.err != nil {
+		k.step(c, scheduler.ChildEvent{Kind: scheduler.EventLaunchFailed, Error: m.err.Error()}, now)
+		return
+	}
+	k.process = m.process
+	if left := time.Until(k.leaseEnd); left > 0 {
+		k.process.Lease(left)
+	}
+	k.step(c, scheduler.ChildEvent{Kind: scheduler.EventLaunched}, now)
+	k.onWoke(c, now)
+}
+
+func (k *child) onWoke(c actor.Context, now time.Time) {
+	if k.process == nil {
+		return // before started was received, or a leftover of the last process
+	}
+	k.events = k.process.Take(k.events[:0])
+	for i := range k.events {
+		exited := k.events[i].Kind == scheduler.EventExited
+		if exited {
+			k.process = nil
+		}
+		k.step(c, k.events[i], now)
+		if exited {
+			return
+		}
+	}
+}
+
+// onDrop stops work on claims that somebody else owns now.
+func (k *child) onDrop(c actor.Context, m *drop, now time.Time) {
+	for i, l := range k.fsm.Lines {
+		for _, claim := range m.Claims {
+			if l.Claim != claim {
+				continue
+			}
+			if i > 0 {
+				k.step(c, scheduler.ChildEvent{Kind: scheduler.EventRecall}, now)
+			} else {
+				k.h.Log.Warn("stale owner: stopping a child whose job is not ours any more", "child", k.name, "job", claim.Job, "fence", claim.Fence)
+				k.step(c, scheduler.ChildEvent{Kind: scheduler.EventKill, Order: scheduler.OrderStale}, now)
+			}
+			return
+		}
+	}
+}
+
+func (k *child) onReport(c actor.Context, m *report) {
+	r := &reported{From: string(k.host) + "/" + string(k.name)}
+	for _, l := range k.fsm.Lines {
+		r.Claims = append(r.Claims, l.Claim)
+	}
+	k.h.system.Root.Send(m.To, r)
+}
+
+func (k *child) describe() *scheduler.ChildReport {
+	r := &scheduler.ChildReport{Host: k.host, Name: k.name, Type: k.typ.Name, State: k.fsm.State, Since: k.fsm.Since, Done: k.done, Deaths: k.deaths}
+	if k.process != nil {
+		r.Pid = k.process.Pid()
+	}
+	if len(k.fsm.Lines) > 0 {
+		r.Job = k.fsm.Lines[0].Claim.Job
+	}
+	return r
+}
+
+// orphan sees to the process when the actor ends before it: it is killed, and
+// only when it is dead goes its work back, so that no job is ever in two
+// processes. What the process had answered is not lost.
+func (k *child) orphan() {
+	if k.alarm != nil {
+		k.alarm.Stop()
+	}
+	if k.fork != nil {
+		k.fork.mu.Lock()
+		k.fork.abandoned = true
+		k.fork.mu.Unlock()
+	}
+	h, fsm, process := k.h, k.fsm, k.process
+	owed := k.owed
+	if len(owed) > 0 {
+		h.owe(owed...)
+	}
+	for _, l := range k.returned { // in nobody's hands
+		h.giveBack(l, "")
+	}
+	if process == nil {
+		return
+	}
+	yard := h.yards[k.host]
+	yard.Add(1)
+	lines := fsm.Lines
+	h.orphans.add(lines, 1)
+	go func() {
+		defer yard.Done()
+		defer h.orphans.add(lines, -1)
+		process.Kill()
+		<-process.Done()
+		now := time.Now()
+		if fsm.State == scheduler.Busy || fsm.State == scheduler.Freeing {
+			fsm.Order = scheduler.OrderReplaced
+			fsm.State = scheduler.Freeing
+		}
+		for _, ev := range process.Take(nil) {
+			var effects []scheduler.Effect
+			fsm, effects = fsm.Step(ev, now)
+			for _, e := range effects {
+				switch {
+				case e.Kind == scheduler.EffectSettle && e.Result.Line.Item == 0:
+					h.owe(judged(h, e.Result))
+				case e.Kind == scheduler.EffectSettle:
+					h.tell(roleMSQ(e.Result.Line.Claim.Job), &answered{[]scheduler.Result{e.Result}})
+				case e.Kind == scheduler.EffectGiveBack:
+					for _, l := range e.Lines {
+						h.giveBack(l, "")
+					}
+				}
+			}
+		}
+	}()
+}
+
+// giveBack returns a line to where it came from: the queue, or its msq.
+func (h *house) giveBack(l scheduler.Line, why string) {
+	if l.Item != 0 {
+		h.tell(roleMSQ(l.Claim.Job), &unplaced{[]scheduler.Line{l}})
+		return
+	}
+	h.owe(scheduler.Record{Kind: scheduler.RecordGiveBack, Claim: l.Claim, Attempt: l.Attempt, Why: why})
+}
+
+func (k *child) logMove(was scheduler.ChildState, ev scheduler.ChildEvent) {
+	now := k.fsm.State
+	level := k.h.Log.Info
+	if was == scheduler.ChildReady && now == scheduler.Busy || was == scheduler.Busy && now == scheduler.ChildReady {
+		return // thousands a second; a debug level that nobody reads still costs
+	}
+	if was == scheduler.Free || now == scheduler.Prep || now == scheduler.Spawned {
+		level = k.h.Log.Debug
+	}
+	reason := ev.Kind.String()
+	if k.fsm.Order != scheduler.OrderNone {
+		reason += ": " + k.fsm.Order.String()
+	}
+	job := scheduler.JobID(0)
+	if len(k.fsm.Lines) > 0 {
+		job = k.fsm.Lines[0].Claim.Job
+	}
+	level("child", "child", k.name, "host", k.host, "from", was.String(), "to", now.String(), "reason", reason, "job", job)
+}

@@ -1,0 +1,18 @@
+// Package actors is the supervision tree. An actor owns a piece of state and
+// the time that passes over it: one goroutine at a time touches it, nothing in
+// Receive blocks, and what takes long comes back as a message.
+//
+//	supervisor
+//	├─ bell         hears the ring, finds out when it is deaf, keeps the safety scan
+//	├─ membership   heartbeat, lease, and the other instances' deaths
+//	├─ dispatcher   demand (credits of hosts) → claim → deal
+//	├─ ledger       the only writer of outcomes
+//	├─ msqs ─ msq/<job>
+//	└─ hosts ─ host/<name> ─ child/<type>.<n>
+//
+// Decisions are made by package scheduler, effects are carried out through the
+// interfaces in ports.go. A panic is our bug: the actor stops, its parent
+// starts another after a pause, and that one finds its state again. What must
+// outlive an actor (what is owed to the database, the processes) is not kept
+// in one: see house.go. The types of protoactor do not leave this package.
+package actors

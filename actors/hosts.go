@@ -1,0 +1,73 @@
+package actors
+
+import (
+	"github.com/asynkron/protoactor-go/actor"
+)
+
+// hosts answers for one actor per host and passes on what concerns all of them.
+type hosts struct {
+	parent
+	waiting int // hosts that have not left yet
+	done    chan<- string
+}
+
+func newHosts(h *house) *hosts { return &hosts{parent: newParent(h)} }
+
+func (s *hosts) Receive(c actor.Context) {
+	switch m := c.Message().(type) {
+	case *actor.Started:
+		for _, spec := range s.h.Hosts {
+			s.start(c, roleHost(spec.Name), func() actor.Actor { return newHost(s.h, spec) })
+		}
+	case *leased, *fenced, *describe, *divided, *drop, *cancelJob:
+		for _, o := range s.children {
+			if o.pid != nil {
+				c.Send(o.pid, m)
+			}
+		}
+	case *leave:
+		s.onLeave(c, m)
+	case *left:
+		s.waiting--
+		s.gone()
+	case *actor.Stopping:
+		s.leaving = true
+	case *actor.Terminated:
+		if role := s.terminated(c, m.Who); role != "" {
+			for _, spec := range s.h.Hosts {
+				if roleHost(spec.Name) == role {
+					s.h.tell(roleMSQs, &lostItems{spec.Name})
+					s.h.tell(roleDispatcher, &credits{Host: spec.Name}) // it takes nothing until it is back
+				}
+			}
+			s.h.tell(roleDispatcher, &audit{})
+		}
+	case *respawn:
+		s.spawn(c, m.role)
+	}
+}
+
+// left: a host has no child any more. From a host that was asked to leave.
+type left struct{}
+
+func (s *hosts) onLeave(c actor.Context, m *leave) {
+	if !m.all {
+		s.done, s.waiting = m.done, 0
+	}
+	for _, o := range s.children {
+		if o.pid != nil {
+			if !m.all {
+				s.waiting++
+			}
+			c.Send(o.pid, &leave{all: m.all})
+		}
+	}
+	s.gone()
+}
+
+func (s *hosts) gone() {
+	if s.waiting <= 0 && s.done != nil {
+		s.done <- roleHosts
+		s.done = nil
+	}
+}

@@ -1,0 +1,226 @@
+package actors
+
+import (
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"bellhop/scheduler"
+)
+
+// AgentType is what the tree needs to know of an agent; how it is started is
+// the launcher's business.
+type AgentType struct {
+	Name         scheduler.TypeName
+	Max          int // children at once over all instances; 0: as many as there are slots
+	MaxPerHost   int
+	Exec         bool // one process per job: an idle child has none
+	Timeout      time.Duration
+	StartTimeout time.Duration
+}
+
+// HostSpec is a place where children run.
+type HostSpec struct {
+	Name  scheduler.HostName
+	Slots int
+}
+
+// Config is everything a System needs.
+type Config struct {
+	Hosts     []HostSpec
+	Agents    []AgentType
+	Heartbeat time.Duration
+	Lag       time.Duration
+	Grace     time.Duration
+	Respawn   scheduler.RespawnPolicy
+	Idle      time.Duration
+	MinReady  time.Duration
+	KillAfter time.Duration
+	Scan      time.Duration // the safety scan
+	Cursors   int           // MSQ jobs at once
+	Retry     scheduler.RetryPolicy
+	Log       *slog.Logger
+
+	Queue      Queue
+	Holdings   Holdings
+	Records    Records
+	Registry   Registry
+	Undertaker Undertaker
+	Notices    Notices
+	Bell       Bell
+	Queries    Queries
+	Launcher   Launcher
+}
+
+// house is what outlives a single actor: what is owed to the database, who we
+// are, and how to reach the others. Each part guards itself.
+type house struct {
+	Config
+	system  *actor.ActorSystem
+	outbox  *outbox
+	census  *census
+	me      atomic.Int64                           // scheduler.InstanceID; 0: not registered
+	lease   atomic.Int64                           // unix nanoseconds on the local clock's monotonic base, see leaseLeft
+	began   time.Time                              // base of lease: a monotonic clock reading
+	yards   map[scheduler.HostName]*sync.WaitGroup // processes of each host, until the last of them is dead
+	alive   atomic.Int64                           // processes of this instance
+	orphans orphans
+	pidsMu  sync.RWMutex
+	pids    map[string]*actor.PID
+}
+
+func newHouse(cfg Config) *house {
+	h := &house{Config: cfg, outbox: newOutbox(), census: newCensus(cfg.Agents), began: time.Now(), pids: map[string]*actor.PID{},
+		yards: map[scheduler.HostName]*sync.WaitGroup{}}
+	for _, host := range cfg.Hosts {
+		h.yards[host.Name] = &sync.WaitGroup{}
+	}
+	return h
+}
+
+func (h *house) id() scheduler.InstanceID { return scheduler.InstanceID(h.me.Load()) }
+
+// setLease records until when this instance may believe in its claims.
+func (h *house) setLease(until time.Time) { h.lease.Store(int64(until.Sub(h.began))) }
+
+// leaseLeft is how long the lease lasts from now; negative: it is over.
+func (h *house) leaseLeft(now time.Time) time.Duration {
+	return time.Duration(h.lease.Load()) - now.Sub(h.began)
+}
+
+// margin is how long before others may bury it an instance kills its own
+// agents: time enough to be dead by then.
+func (h *house) margin() time.Duration { return h.Lag / 5 }
+
+// luck is the jitter that scheduler's functions ask for.
+func luck() float64 { return rand.Float64() }
+
+// here registers where an actor is reached, under its role: "ledger",
+// "host/local", "msq/42". The next incarnation puts itself in its place.
+func (h *house) here(role string, pid *actor.PID) {
+	h.pidsMu.Lock()
+	h.pids[role] = pid
+	h.pidsMu.Unlock()
+}
+
+// gone forgets a role, if it still is that actor's.
+func (h *house) gone(role string, pid *actor.PID) {
+	h.pidsMu.Lock()
+	if h.pids[role] == pid {
+		delete(h.pids, role)
+	}
+	h.pidsMu.Unlock()
+}
+
+// tell sends a message to a role. To a role that nobody fills just now it is
+// lost: everyone who starts asks for what he needs to know.
+func (h *house) tell(role string, message any) {
+	h.pidsMu.RLock()
+	pid := h.pids[role]
+	h.pidsMu.RUnlock()
+	if pid != nil {
+		h.system.Root.Send(pid, message)
+	}
+}
+
+// owe puts records in the outbox and wakes the ledger.
+func (h *house) owe(records ...scheduler.Record) {
+	if h.outbox.records(records) {
+		h.tell(roleLedger, flush)
+	}
+}
+
+// note logs a remark against a job and keeps it with the job.
+func (h *house) note(c scheduler.Claim, attempt int, host scheduler.HostName, text string) {
+	h.entries([]scheduler.Entry{{Claim: c, Attempt: attempt, Host: host, Level: scheduler.LevelNote, At: time.Now(), Text: text}})
+}
+
+// entries takes what agents say on its way to bellhop.log. It never blocks.
+func (h *house) entries(list []scheduler.Entry) {
+	if h.outbox.entries(list) {
+		h.tell(roleLedger, flush)
+	}
+}
+
+// census counts the children of each type over all hosts of this instance, and
+// knows this instance's part of the type's max.
+type census struct {
+	mu    sync.Mutex
+	max   map[scheduler.TypeName]int // 0: no limit
+	part  map[scheduler.TypeName]int
+	alive map[scheduler.TypeName]int
+}
+
+func newCensus(agents []AgentType) *census {
+	c := &census{max: map[scheduler.TypeName]int{}, part: map[scheduler.TypeName]int{}, alive: map[scheduler.TypeName]int{}}
+	for _, a := range agents {
+		c.max[a.Name], c.part[a.Name] = a.Max, a.Max
+	}
+	return c
+}
+
+// room is how many more children of a type this instance may have.
+func (c *census) room(t scheduler.TypeName) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.max[t] == 0 {
+		return 1 << 20
+	}
+	return max(0, c.part[t]-c.alive[t])
+}
+
+func (c *census) born(t scheduler.TypeName) { c.mu.Lock(); c.alive[t]++; c.mu.Unlock() }
+func (c *census) died(t scheduler.TypeName) { c.mu.Lock(); c.alive[t]--; c.mu.Unlock() }
+
+// divide gives this instance its part: it is the rank-th of n. It reports
+// whether anything changed.
+func (c *census) divide(rank, n int) (changed bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for t, all := range c.max {
+		if all == 0 {
+			continue
+		}
+		if part := scheduler.Share(all, rank, n); part != c.part[t] {
+			c.part[t], changed = part, true
+		}
+	}
+	return changed
+}
+
+// orphans are the claims in processes whose actor has died: they are not lost,
+// and go back when the process is dead.
+type orphans struct {
+	mu     sync.Mutex
+	claims map[scheduler.Claim]int
+}
+
+func (o *orphans) add(lines []scheduler.Line, n int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.claims == nil {
+		o.claims = map[scheduler.Claim]int{}
+	}
+	for _, l := range lines {
+		if o.claims[l.Claim] += n; o.claims[l.Claim] <= 0 {
+			delete(o.claims, l.Claim)
+		}
+	}
+}
+
+func (o *orphans) has(c scheduler.Claim) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.claims[c] > 0
+}
+
+// pid is who fills a role just now, nil for nobody.
+func (h *house) pid(role string) *actor.PID {
+	h.pidsMu.RLock()
+	defer h.pidsMu.RUnlock()
+	return h.pids[role]
+}

@@ -1,0 +1,142 @@
+package actors
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+	"github.com/cenkalti/backoff/v4"
+
+	"bellhop/scheduler"
+)
+
+// ledger is the only writer of outcomes. It writes what the outbox holds as
+// soon as the last write is done: one job alone is written at once, thousands
+// gather behind the write that is under way. No timer is involved.
+type ledger struct {
+	h *house
+	// owned by Receive
+	writing bool
+	pause   *backoff.ExponentialBackOff
+	ctx     context.Context
+	cancel  context.CancelFunc
+}
+
+// written: a flight has ended, well or badly.
+type written struct {
+	batch scheduler.Batch
+	stale []scheduler.Claim
+	err   error
+}
+
+// again: the pause after a failed flight is over.
+type again struct{}
+
+func newLedger(h *house) *ledger {
+	pause := backoff.NewExponentialBackOff(backoff.WithInitialInterval(20*time.Millisecond),
+		backoff.WithMaxInterval(2*time.Second), backoff.WithMaxElapsedTime(0))
+	return &ledger{h: h, pause: pause}
+}
+
+func (l *ledger) Receive(c actor.Context) {
+	switch m := c.Message().(type) {
+	case *actor.Started:
+		l.ctx, l.cancel = context.WithCancel(context.Background())
+		l.write(c) // what the last incarnation owed
+	case *flushNow:
+		l.write(c)
+	case *written:
+		l.onWritten(c, m)
+	case *again:
+		l.writing = false
+		l.write(c)
+	case *actor.Stopping:
+		l.cancel()
+	}
+}
+
+func (l *ledger) write(c actor.Context) {
+	if l.writing {
+		return
+	}
+	batch, dropped := l.h.outbox.take()
+	if dropped > 0 {
+		l.h.Log.Warn("ledger: agents say more than can be logged; lines dropped", "lines", dropped)
+	}
+	if batch.Empty() {
+		return
+	}
+	l.writing = true
+	ctx, h, self := l.ctx, l.h, c.Self()
+	go func() {
+		w := &written{batch: batch}
+		w.stale, w.err = writeAll(ctx, h, batch)
+		h.system.Root.Send(self, w)
+	}()
+}
+
+// writeAll writes a batch. One that the database refuses is halved until the
+// one record that it chokes on stands alone: that one is told of and let go,
+// so that it does not hold up the others for ever.
+func writeAll(ctx context.Context, h *house, b scheduler.Batch) ([]scheduler.Claim, error) {
+	stale, err := h.Records.Write(ctx, h.id(), b, time.Now())
+	if !errors.Is(err, scheduler.ErrRefused) {
+		return stale, err
+	}
+	if n := len(b.Records); n > 0 && len(b.Entries)+len(b.Progress)+len(b.Failed) > 0 {
+		rest := b
+		rest.Records = nil
+		if _, err := writeAll(ctx, h, rest); err != nil {
+			return nil, err
+		}
+		return writeAll(ctx, h, scheduler.Batch{Records: b.Records, Again: b.Again})
+	} else if n > 1 {
+		first, err := writeAll(ctx, h, scheduler.Batch{Records: b.Records[:n/2], Again: b.Again})
+		if err != nil {
+			return nil, err
+		}
+		second, err := writeAll(ctx, h, scheduler.Batch{Records: b.Records[n/2:], Again: b.Again})
+		return append(first, second...), err
+	} else if n == 1 {
+		h.Log.Error("ledger: the database refuses an outcome; its job will be given up by the next audit", "job", b.Records[0].Claim.Job, "error", err)
+		return nil, nil
+	}
+	h.Log.Error("ledger: the database refuses what agents said; it is dropped", "error", err, "lines", len(b.Entries), "items", len(b.Failed))
+	return nil, nil
+}
+
+func (l *ledger) onWritten(c actor.Context, m *written) {
+	if m.err != nil {
+		wait := l.pause.NextBackOff()
+		l.h.Log.Warn("ledger: cannot write; what is owed is kept", "records", len(m.batch.Records), "again_in", wait.Round(time.Millisecond), "error", m.err)
+		l.h.tell(roleDispatcher, &unsure{})
+		self := c.Self()
+		time.AfterFunc(wait, func() { l.h.system.Root.Send(self, &again{}) })
+		return
+	}
+	l.pause.Reset()
+	l.writing = false
+	more := l.h.outbox.landed()
+	for _, s := range m.stale {
+		l.h.Log.Warn("stale owner: the job is not ours any more, its outcome is not recorded", "job", s.Job, "fence", s.Fence)
+	}
+	if len(m.batch.Records) > 0 {
+		done := &settled{Stale: m.stale, Claims: make([]scheduler.Claim, 0, len(m.batch.Records))}
+		delayed := false
+		for i := range m.batch.Records {
+			r := &m.batch.Records[i]
+			if r.Kind != scheduler.RecordStart {
+				done.Claims = append(done.Claims, r.Claim)
+			}
+			delayed = delayed || r.Verdict.State == scheduler.Scheduled
+		}
+		if delayed {
+			l.h.tell(roleDispatcher, &dueNow{})
+		}
+		l.h.tell(roleDispatcher, done)
+	}
+	if more {
+		l.write(c)
+	}
+}

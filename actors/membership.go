@@ -1,0 +1,277 @@
+package actors
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"bellhop/scheduler"
+)
+
+// membership keeps this instance alive in the eyes of the others, and ends
+// those that are proven dead: their heartbeat is older than the lag they
+// promised, on the database's clock; or they ran on this machine and their
+// process is gone.
+type membership struct {
+	h *house
+	// owned by Receive
+	busy     bool // a beat is under way
+	fenced   bool
+	beats    *time.Timer
+	fence    *time.Timer
+	children map[string]*scheduler.ChildReport // as they last told
+	shown    map[string]scheduler.ChildReport  // as the database has them
+	troubles map[scheduler.TypeName]map[string]string
+	changed  map[scheduler.TypeName]bool
+	burying  map[scheduler.InstanceID]bool
+	ctx      context.Context
+	cancel   context.CancelFunc
+}
+
+// trouble: why no child of a type comes up on a host; empty: all is well. From hosts.
+type trouble struct {
+	Type  scheduler.TypeName
+	Host  scheduler.HostName
+	Words string
+}
+
+// Messages of membership to itself.
+type (
+	beatDue struct{}
+	beaten  struct {
+		asked    time.Time // before the statement was sent: the lease counts from here
+		joined   bool
+		suspects []scheduler.Suspect
+		err      error
+	}
+	fenceDue struct{}
+	buried   struct {
+		id     scheduler.InstanceID
+		name   string
+		why    string
+		did    bool
+		jobs   int
+		err    error
+		swept  error
+		proven bool
+	}
+)
+
+func newMembership(h *house) *membership {
+	return &membership{h: h, children: map[string]*scheduler.ChildReport{}, troubles: map[scheduler.TypeName]map[string]string{},
+		changed: map[scheduler.TypeName]bool{}, burying: map[scheduler.InstanceID]bool{}}
+}
+
+func (m *membership) Receive(c actor.Context) {
+	switch msg := c.Message().(type) {
+	case *actor.Started:
+		m.ctx, m.cancel = context.WithCancel(context.Background())
+		m.fenced = m.h.leaseLeft(time.Now()) <= 0
+		m.beat(c)
+	case *beatDue:
+		m.beat(c)
+	case *beaten:
+		m.onBeaten(c, msg)
+	case *fenceDue:
+		m.onFenceDue(c)
+	case *buried:
+		m.onBuried(msg)
+	case *scheduler.ChildReport:
+		m.children[string(msg.Host)+"/"+string(msg.Name)] = msg
+	case *trouble:
+		m.onTrouble(msg)
+	case *actor.Stopping:
+		m.cancel()
+		for _, t := range []*time.Timer{m.beats, m.fence} {
+			if t != nil {
+				t.Stop()
+			}
+		}
+	}
+}
+
+// beat registers, or says that we live; then it looks at the others.
+func (m *membership) beat(c actor.Context) {
+	if m.busy {
+		return
+	}
+	m.busy = true
+	h, ctx, self := m.h, m.ctx, c.Self()
+	children := m.takeChildren()
+	troubles := m.takeTroubles()
+	go func() {
+		b := &beaten{asked: time.Now()}
+		if h.id() == 0 {
+			var id scheduler.InstanceID
+			if id, b.err = h.Registry.Register(ctx); b.err == nil {
+				h.me.Store(int64(id))
+				h.Launcher.Serves(id)
+				b.joined = true
+			}
+		} else {
+			b.err = h.Registry.Beat(ctx, h.id())
+		}
+		if b.err == nil {
+			b.suspects, b.err = h.Registry.Suspects(ctx, h.id())
+		}
+		if b.err == nil && children != nil {
+			b.err = h.Notices.Children(ctx, h.id(), children, time.Now())
+		}
+		for typ, hosts := range troubles {
+			if b.err == nil {
+				b.err = h.Notices.Trouble(ctx, h.id(), typ, hosts)
+			}
+		}
+		h.system.Root.Send(self, b)
+	}()
+}
+
+func (m *membership) onBeaten(c actor.Context, b *beaten) {
+	m.busy = false
+	self := c.Self()
+	again := m.h.Heartbeat
+	switch {
+	case errors.Is(b.err, scheduler.ErrBuried):
+		m.h.Log.Error("this instance was taken for dead: everything it ran is stopped, and it starts anew under another id", "instance", m.h.id())
+		m.h.setLease(time.Now())
+		m.onFenceDue(c)
+		m.h.me.Store(0)
+		again = 100 * time.Millisecond
+	case b.err != nil:
+		m.h.Log.Warn("membership: heartbeat failed", "error", b.err, "lease_left", m.h.leaseLeft(time.Now()).Round(time.Millisecond))
+		again = min(again, 500*time.Millisecond)
+	default:
+		until := b.asked.Add(m.h.Lag - m.h.margin())
+		m.h.setLease(until)
+		left := time.Until(until)
+		m.h.tell(roleHosts, &leased{left})
+		if b.joined || m.fenced {
+			if b.joined {
+				m.h.Log.Info("instance registered", "instance", m.h.id())
+			}
+			m.fenced = false
+			m.h.tell(roleDispatcher, &joined{})
+		}
+		if m.fence != nil {
+			m.fence.Stop()
+		}
+		m.fence = time.AfterFunc(left, func() { m.h.system.Root.Send(self, &fenceDue{}) })
+		m.consider(c, b.suspects)
+		m.h.tell(roleHosts, &describe{})
+	}
+	m.beats = time.AfterFunc(again, func() { m.h.system.Root.Send(self, &beatDue{}) })
+}
+
+// onFenceDue: others may take us for dead soon. What runs here must be dead by then.
+func (m *membership) onFenceDue(actor.Context) {
+	if m.fenced || m.h.leaseLeft(time.Now()) > 0 {
+		return
+	}
+	m.fenced = true
+	m.h.Log.Error("lease lost: the database has not heard from this instance for too long; what runs is stopped", "lag", m.h.Lag)
+	m.h.tell(roleDispatcher, &fenced{})
+	m.h.tell(roleHosts, &fenced{})
+	m.h.tell(roleMSQs, &handIn{})
+}
+
+// consider buries the dead among the others, and takes this instance's part of
+// what is divided among the living.
+func (m *membership) consider(c actor.Context, suspects []scheduler.Suspect) {
+	rank := 0
+	for _, s := range suspects {
+		if s.ID < m.h.id() {
+			rank++
+		}
+	}
+	if m.h.census.divide(rank, len(suspects)+1) {
+		m.h.tell(roleHosts, &divided{})
+	}
+	for _, s := range suspects {
+		if m.burying[s.ID] {
+			continue
+		}
+		gone := m.h.Undertaker.Dead(s)
+		if !gone && !s.Silent {
+			continue
+		}
+		m.burying[s.ID] = true
+		h, ctx, self := m.h, m.ctx, c.Self()
+		go func() {
+			b := &buried{id: s.ID, name: s.Name, why: "no heartbeat for longer than its lag", proven: gone}
+			if gone {
+				b.why = fmt.Sprintf("its process %d is gone", s.Pid)
+				// Its agents die with it; that they have is made sure of first, so
+				// that no job is in two processes.
+				b.swept = h.Undertaker.Sweep(ctx, s.ID)
+			}
+			if b.swept == nil {
+				b.did, b.jobs, b.err = h.Undertaker.Bury(ctx, s.ID, b.why, gone)
+			}
+			h.system.Root.Send(self, b)
+		}()
+	}
+}
+
+func (m *membership) onBuried(b *buried) {
+	delete(m.burying, b.id)
+	switch {
+	case b.swept != nil:
+		m.h.Log.Error("cannot end what a dead instance left running; its jobs wait", "instance", b.id, "error", b.swept)
+	case b.err != nil:
+		m.h.Log.Warn("cannot take over from a dead instance yet", "instance", b.id, "error", b.err)
+	case b.did:
+		m.h.Log.Warn("took over from a dead instance", "instance", b.id, "name", b.name, "because", b.why, "jobs", b.jobs)
+		m.h.tell(roleDispatcher, &rang{})
+	}
+}
+
+// takeChildren returns what has to be published of the children, nil for nothing new.
+func (m *membership) takeChildren() []scheduler.ChildReport {
+	all := map[string]scheduler.ChildReport{}
+	for name, r := range m.children {
+		if r.State.Live() || r.State == scheduler.Fail {
+			all[name] = *r
+		}
+	}
+	same := func(a, b scheduler.ChildReport) bool { return a == b }
+	if maps.EqualFunc(all, m.shown, same) || m.h.id() == 0 {
+		return nil
+	}
+	m.shown = all
+	list := make([]scheduler.ChildReport, 0, len(all))
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		list = append(list, all[name])
+	}
+	return list
+}
+
+func (m *membership) onTrouble(t *trouble) {
+	hosts := m.troubles[t.Type]
+	if hosts == nil {
+		hosts = map[string]string{}
+		m.troubles[t.Type] = hosts
+	}
+	if t.Words == "" {
+		delete(hosts, string(t.Host))
+	} else {
+		hosts[string(t.Host)] = t.Words
+	}
+	m.changed[t.Type] = true
+}
+
+func (m *membership) takeTroubles() map[scheduler.TypeName]map[string]string {
+	if len(m.changed) == 0 || m.h.id() == 0 {
+		return nil
+	}
+	out := map[scheduler.TypeName]map[string]string{}
+	for typ := range m.changed {
+		out[typ] = maps.Clone(m.troubles[typ])
+	}
+	clear(m.changed)
+	return out
+}

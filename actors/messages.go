@@ -1,0 +1,172 @@
+package actors
+
+import (
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"bellhop/scheduler"
+)
+
+// Roles: under these names actors are reached.
+const (
+	roleSupervisor = "supervisor"
+	roleBell       = "bell"
+	roleMembership = "membership"
+	roleDispatcher = "dispatcher"
+	roleLedger     = "ledger"
+	roleMSQs       = "msqs"
+	roleHosts      = "hosts"
+)
+
+func roleHost(h scheduler.HostName) string { return "host/" + string(h) }
+func roleMSQ(j scheduler.JobID) string     { return "msq/" + itoa(int64(j)) }
+
+// From the bell.
+type (
+	// rang: there may be work. To the dispatcher; sent for every ring, on every
+	// reconnection and by the safety scan; one that is on its way stands for all.
+	rang struct{ scan bool }
+	// cancelRang: a job that runs may have been asked to stop. To the dispatcher.
+	cancelRang struct{}
+	// dueNow: a row that waits for the clock has come, or its time has. To the dispatcher.
+	dueNow struct{}
+)
+
+// From membership.
+type (
+	// joined: this instance is registered; claims may start. To the dispatcher.
+	joined struct{}
+	// leased: the lease was renewed; it lasts for left. To hosts, on to children.
+	leased struct{ left time.Duration }
+	// fenced: the lease is over. Dispatcher: claim nothing. Hosts: kill what runs.
+	fenced struct{}
+	// describe: tell membership what your children are doing. To hosts, on to children.
+	describe struct{}
+	// divided: this instance's part of some type's max changed. To hosts.
+	divided struct{}
+)
+
+// Between the dispatcher and hosts.
+type (
+	// credits: a host asks for work. Now and Room are added to what it asked for
+	// before under the same Epoch; a new Epoch starts from nothing. To the dispatcher.
+	credits struct {
+		Host    scheduler.HostName
+		Epoch   uint64
+		Now     map[scheduler.TypeName]int // lines that children who are up can take
+		Room    int                        // children that could come up, of whatever type
+		Spawn   map[scheduler.TypeName]int // at the most so many of each type: absolute
+		Answers []string
+	}
+	// deal: work for a host, paid with its credits of Epoch. From the dispatcher,
+	// and from an msq on the dispatcher's behalf.
+	deal struct {
+		Epoch uint64
+		Type  scheduler.TypeName
+		Lines []scheduler.Line
+	}
+	// report: say what you hold, and ask for work anew. To hosts, on to children.
+	report struct{ To *actor.PID }
+	// reported: the claims that a child, or a host itself, holds. To the dispatcher.
+	reported struct {
+		From     string // child or host
+		Claims   []scheduler.Claim
+		Children []string // a host's: who else will report
+	}
+	// drop: these claims are not ours any more; stop whatever runs for them. To hosts, on to children.
+	drop struct{ Claims []scheduler.Claim }
+	// cancelJob: kill what runs for it. To hosts, on to children, and to the msq.
+	cancelJob struct {
+		Claim scheduler.Claim
+		Now   bool
+	}
+)
+
+// Between the dispatcher and msqs.
+type (
+	// open: run this MSQ job. To msqs.
+	open struct{ Job scheduler.Job }
+	// rows: so many items wait for children; Reading: more may come. From an msq to the dispatcher.
+	rows struct {
+		Claim   scheduler.Claim
+		Waiting int
+		Reading bool
+	}
+	// grant: deal so many lines to a host, Spawn of them to children that have
+	// to come up. From the dispatcher to an msq.
+	grant struct {
+		Host       scheduler.HostName
+		Epoch      uint64
+		Now, Spawn int
+	}
+	// ungrant: what a grant left over. From an msq to the dispatcher.
+	ungrant struct {
+		Host       scheduler.HostName
+		Type       scheduler.TypeName
+		Epoch      uint64
+		Now, Spawn int
+	}
+	// closed: the MSQ job is over here. From an msq to the dispatcher.
+	closed struct{ Claim scheduler.Claim }
+	// answered: what became of items. From children to the msq.
+	answered struct{ Results []scheduler.Result }
+	// unplaced: items that no child took. From hosts to the msq.
+	unplaced struct{ Lines []scheduler.Line }
+	// lostItems: the host died with what it held. To every msq.
+	lostItems struct{ Host scheduler.HostName }
+)
+
+// From the ledger.
+type (
+	// settled: written. Stale ones are somebody else's. To the dispatcher.
+	settled struct{ Claims, Stale []scheduler.Claim }
+	// flushNow wakes the ledger: something is owed.
+	flushNow struct{}
+)
+
+// Between a host and its children.
+type (
+	want    struct{}                         // come up
+	give    struct{ Lines []scheduler.Line } // do these
+	free    struct{ Order scheduler.Order }  // go
+	kill    struct{ Order scheduler.Order }  // die
+	barred  struct{}                         // do not come up
+	unbar   struct{}                         // you may again
+	woke    struct{}                         // the process has something to say
+	tick    struct{}                         // a deadline may have passed
+	started struct {                         // the fork is done
+		process Process
+		err     error
+	}
+	// news: what a child's host has to know after a step.
+	news struct {
+		Name     scheduler.ChildName
+		State    scheduler.ChildState
+		Since    time.Time
+		Room     int
+		Received int  // lines ever given to it
+		Proved   bool // it finished a line
+		Died     bool // and nobody ordered it
+		Words    string
+		Returned []scheduler.Line // never started: somebody else's turn
+	}
+)
+
+// Stopping.
+type (
+	// finish: claim nothing more; say when nothing runs. To the dispatcher.
+	finish struct{ done chan<- string }
+	// handIn: give your MSQ jobs back. To msqs, on to each.
+	handIn struct{}
+	// leave: end all children; say when none is left. To hosts. All: kill
+	// those too that were asked to go and have not.
+	leave struct {
+		all  bool
+		done chan<- string
+	}
+	// panicNow makes an actor panic: for the test that kills them one by one.
+	panicNow struct{}
+)
+
+var flush = &flushNow{}

@@ -1,0 +1,110 @@
+package actors
+
+import (
+	"log/slog"
+	"runtime/debug"
+	"strconv"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+	"github.com/cenkalti/backoff/v4"
+)
+
+// stop is how every parent here treats a panicking child: it ends. Restarting
+// in place would keep the mailbox, and whatever message it choked on.
+var stop = actor.NewOneForOneStrategy(0, 0, func(any) actor.Directive { return actor.StopDirective })
+
+// steadyAfter is how long an actor must live for its next death to be its first.
+const steadyAfter = 10 * time.Second
+
+// props makes an actor that logs its panics with the stack, which protoactor
+// throws away, and can be asked to panic.
+func props(log *slog.Logger, role string, make func() actor.Actor, more ...actor.PropsOption) *actor.Props {
+	return actor.PropsFromProducer(make, append(more,
+		actor.WithSupervisor(stop),
+		actor.WithReceiverMiddleware(func(next actor.ReceiverFunc) actor.ReceiverFunc {
+			return func(c actor.ReceiverContext, envelope *actor.MessageEnvelope) {
+				defer func() {
+					if r := recover(); r != nil {
+						log.Error("actor panicked: this is a bug in bellhop; it is started again", "actor", role, "panic", r, "stack", string(debug.Stack()))
+						panic(r)
+					}
+				}()
+				if _, ok := envelope.Message.(*panicNow); ok {
+					panic("asked to")
+				}
+				next(c, envelope)
+			}
+		}))...)
+}
+
+// parent starts actors and, when one dies that should not, starts another in
+// its place after a pause that grows while they keep dying.
+type parent struct {
+	h        *house
+	children map[string]*offspring // by role
+	leaving  bool
+}
+
+type offspring struct {
+	make  func() actor.Actor
+	pid   *actor.PID
+	born  time.Time
+	pause *backoff.ExponentialBackOff
+}
+
+// respawn is the parent's message to itself after the pause.
+type respawn struct{ role string }
+
+func newParent(h *house) parent { return parent{h: h, children: map[string]*offspring{}} }
+
+// start starts an actor in a role and keeps it alive.
+func (p *parent) start(c actor.Context, role string, make func() actor.Actor) {
+	pause := backoff.NewExponentialBackOff(backoff.WithInitialInterval(20*time.Millisecond),
+		backoff.WithMaxInterval(5*time.Second), backoff.WithMaxElapsedTime(0))
+	p.children[role] = &offspring{make: make, pause: pause}
+	p.spawn(c, role)
+}
+
+func (p *parent) spawn(c actor.Context, role string) {
+	o := p.children[role]
+	if o == nil || p.leaving {
+		return
+	}
+	o.born = time.Now()
+	o.pid = c.Spawn(props(p.h.Log, role, o.make))
+	p.h.here(role, o.pid)
+}
+
+// end stops an actor for good.
+func (p *parent) end(c actor.Context, role string) {
+	if o := p.children[role]; o != nil {
+		delete(p.children, role)
+		p.h.gone(role, o.pid)
+		c.Stop(o.pid)
+	}
+}
+
+// terminated handles the death of a child. It returns the role of one that
+// will be started again, empty when the death was in order.
+func (p *parent) terminated(c actor.Context, who *actor.PID) string {
+	for role, o := range p.children {
+		if o.pid == nil || !o.pid.Equal(who) {
+			continue
+		}
+		o.pid = nil
+		p.h.gone(role, who)
+		if p.leaving {
+			return ""
+		}
+		if time.Since(o.born) > steadyAfter {
+			o.pause.Reset()
+		}
+		self, system := c.Self(), p.h.system
+		time.AfterFunc(o.pause.NextBackOff(), func() { system.Root.Send(self, &respawn{role}) })
+		return role
+	}
+	return ""
+}
+
+func itoa(n int64) string { return strconv.FormatInt(n, 10) }

@@ -1,0 +1,170 @@
+package actors
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"bellhop/scheduler"
+)
+
+// System is the running tree.
+type System struct {
+	h      *house
+	mu     sync.Mutex
+	root   *actor.PID
+	ended  chan struct{} // closed when the supervisor has ended
+	closed bool
+}
+
+// Start brings up the tree.
+func Start(cfg Config) *System {
+	h := newHouse(cfg)
+	h.system = actor.NewActorSystem(actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger {
+		// Its own remarks (dead letters of actors that have ended) concern nobody.
+		return slog.New(slog.DiscardHandler)
+	}))
+	s := &System{h: h}
+	s.up()
+	return s
+}
+
+// up starts the supervisor, and another whenever it ends without having been
+// asked to: it has no parent that would.
+func (s *System) up() {
+	s.ended = make(chan struct{})
+	ended := s.ended
+	s.root = s.h.system.Root.Spawn(props(s.h.Log, roleSupervisor, func() actor.Actor {
+		return &topmost{supervisor: newSupervisor(s.h), stopped: func() { s.onEnd(ended) }}
+	}, actor.WithGuardian(stop)))
+	s.h.here(roleSupervisor, s.root)
+}
+
+// topmost tells the system when the supervisor has stopped.
+type topmost struct {
+	*supervisor
+	stopped func()
+}
+
+func (t *topmost) Receive(c actor.Context) {
+	if _, ok := c.Message().(*actor.Stopped); ok {
+		t.stopped()
+		return
+	}
+	t.supervisor.Receive(c)
+}
+
+func (s *System) onEnd(ended chan struct{}) {
+	close(ended)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.closed {
+		time.AfterFunc(50*time.Millisecond, func() {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			if !s.closed {
+				s.up()
+			}
+		})
+	}
+}
+
+// Say takes what agents say on its way to bellhop.log. It never blocks.
+func (s *System) Say(list []scheduler.Entry) { s.h.entries(list) }
+
+// ID is the instance's id, 0 before it is registered.
+func (s *System) ID() scheduler.InstanceID { return s.h.id() }
+
+// Healthy says in words what keeps this instance from working; empty: nothing does.
+func (s *System) Healthy() string {
+	switch {
+	case s.h.id() == 0:
+		return "not registered with the database yet"
+	case s.h.leaseLeft(time.Now()) <= 0:
+		return "lease lost: the database has not heard from this instance"
+	}
+	return ""
+}
+
+// Panic makes the actor in a role panic, for the test that kills them all in turn.
+func (s *System) Panic(role string) error {
+	pid := s.h.pid(role)
+	if pid == nil {
+		return fmt.Errorf("nobody is %q just now", role)
+	}
+	s.h.system.Root.Send(pid, &panicNow{})
+	return nil
+}
+
+// Roles lists who is there: "ledger", "host/local", … Children are reached through
+// their host and have no role.
+func (s *System) Roles() []string {
+	s.h.pidsMu.RLock()
+	defer s.h.pidsMu.RUnlock()
+	var roles []string
+	for role := range s.h.pids {
+		roles = append(roles, role)
+	}
+	slices.Sort(roles)
+	return roles
+}
+
+// Processes is how many processes of children are alive.
+func (s *System) Processes() int { return int(s.h.alive.Load()) }
+
+// Stop ends the tree in order: nothing new is claimed; what runs gets the time
+// that ctx allows (finish: as long as it takes) and is then killed and given
+// back; what is owed is written. It names whoever did not stop.
+func (s *System) Stop(ctx context.Context, patience time.Duration) error {
+	var late []string
+	// 1. What runs may finish, for as long as ctx allows.
+	done := make(chan string, 1)
+	s.h.tell(roleDispatcher, &finish{done})
+	select {
+	case <-done:
+	case <-ctx.Done():
+		s.h.tell(roleMSQs, &handIn{})
+	}
+	// 2. The children: asked to go, then killed.
+	gone := make(chan string, 1)
+	s.h.tell(roleHosts, &leave{done: gone})
+	soft := time.NewTimer(min(time.Second, s.h.KillAfter))
+	defer soft.Stop()
+	select {
+	case <-gone:
+	case <-soft.C:
+		s.h.tell(roleHosts, &leave{all: true})
+		select {
+		case <-gone:
+		case <-time.After(patience):
+			late = append(late, roleHosts)
+		}
+	}
+	// 3. What is owed.
+	select {
+	case <-s.h.outbox.whenEmpty():
+	case <-time.After(patience):
+		late = append(late, roleLedger)
+	}
+	// 4. The actors.
+	s.mu.Lock()
+	s.closed = true
+	ended := s.ended
+	s.mu.Unlock()
+	s.h.system.Root.Stop(s.root)
+	select {
+	case <-ended:
+	case <-time.After(patience):
+		late = append(late, "actors")
+	}
+	if len(late) > 0 {
+		return fmt.Errorf("did not stop in time: %s", strings.Join(late, ", "))
+	}
+	return nil
+}
