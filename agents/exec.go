@@ -1,0 +1,151 @@
+package agents
+
+import (
+	"errors"
+	"strconv"
+	"time"
+
+	"bellhop/scheduler"
+)
+
+// startRuns sees to it that a goroutine works the queue off, one process after
+// the other. mu is held.
+func (p *Process) startRuns() {
+	if !p.running && !p.closing && p.head < len(p.queue) {
+		p.running = true
+		go p.runAll()
+	}
+}
+
+func (p *Process) runAll() {
+	for p.takeLine() {
+		p.run()
+	}
+}
+
+// takeLine puts the next line in hand; false ends the goroutine.
+func (p *Process) takeLine() bool {
+	p.mu.Lock()
+	defer p.release()
+	if !p.over && !p.closing && p.head < len(p.queue) {
+		p.hand, p.inHand = p.queue[p.head], true
+		p.pop()
+		return true
+	}
+	p.running = false
+	if p.closing && !p.over {
+		p.exited(scheduler.ChildEvent{})
+	}
+	return false
+}
+
+// run does the line in hand with a process of its own.
+func (p *Process) run() {
+	g, err := p.startRun()
+	if err != nil {
+		p.notRun(err)
+		return
+	}
+	g.read()
+	e := g.wait()
+	p.mu.Lock()
+	p.exiting = true // no signal is for this one any more
+	p.mu.Unlock()
+	g.streamsEnd()
+	p.said.flush()
+	how := p.said.obituary(e.String())
+	p.mu.Lock()
+	defer p.release()
+	p.g, p.exiting = nil, false
+	if e.lost || e.reason != 0 { // not the agent's doing, so no answer
+		p.exited(scheduler.ChildEvent{ExitCode: e.exitCode(), Signal: e.signal(), Error: how})
+		return
+	}
+	ok := e.exitCode() == 0
+	if ok {
+		how = ""
+	}
+	p.answer(ok, e.exitCode(), e.signal(), how)
+}
+
+// startRun starts the process of the line in hand. An order that came while it
+// started is carried out now.
+func (p *Process) startRun() (*guarded, error) {
+	p.mu.Lock()
+	line, lease := p.hand, p.leaseLeft()
+	p.mu.Unlock()
+	p.said.forget()
+	env, err := runEnvironment(p.spec.Vars, &line)
+	if err != nil {
+		return nil, &commandError{why: err.Error(), code: refusedCode}
+	}
+	var args []string
+	if line.HasArgs {
+		args = []string{line.Args}
+	}
+	request, err := p.launcher.request(p.spec, args, env)
+	if err != nil {
+		return nil, err
+	}
+	request.Lease = lease
+	g, err := p.launcher.start(p.child, request, false)
+	if err != nil {
+		return nil, err
+	}
+	g.stdout.hear = func(text []byte, truncated bool) { p.note(scheduler.LevelOut, text, truncated) }
+	g.stderr.hear = p.hearStderr
+	for _, s := range []*stream{&g.stdout, &g.stderr} {
+		s.quiet, s.end = p.said.flush, p.said.flush
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.g = g
+	g.lease(time.Duration(p.leaseLeft()) * time.Millisecond)
+	switch {
+	case p.killed:
+		g.kill()
+	case p.closing:
+		g.hangup()
+	}
+	return g, nil
+}
+
+// notRun: a line that can never run fails with a shell's code for it. A
+// machine that has no room for a process just now is not the line's fault: it
+// stays for Recall, and the child ends.
+func (p *Process) notRun(err error) {
+	p.mu.Lock()
+	defer p.release()
+	var command *commandError
+	switch {
+	case errors.Is(err, errArgsTooLong):
+		p.answer(false, refusedCode, 0, err.Error())
+	case errors.As(err, &command):
+		p.answer(false, command.code, 0, err.Error())
+	default:
+		line := p.hand
+		p.inHand = false
+		p.queue = append([]scheduler.Line{line}, p.queue[p.head:]...)
+		p.head = 0
+		p.exited(scheduler.ChildEvent{ExitCode: refusedCode, Error: err.Error()})
+	}
+}
+
+// runEnvironment is what a line adds to the environment; bellhop's own names
+// come last, so no variable can pass for them.
+func runEnvironment(allowed []string, l *scheduler.Line) ([]string, error) {
+	vars, err := allowedVars(allowed, l.Vars)
+	if err != nil {
+		return nil, err
+	}
+	env := make([]string, 0, len(vars)+5)
+	for name, value := range vars {
+		env = append(env, name+"="+value)
+	}
+	return append(env,
+		"BELLHOP_JOB_ID="+strconv.FormatInt(int64(l.Job), 10),
+		"BELLHOP_KEY="+l.Key,
+		"BELLHOP_ATTEMPT="+strconv.Itoa(l.Attempt),
+		"BELLHOP_FENCE="+strconv.FormatInt(int64(l.Fence), 10),
+		"TRACEPARENT="+l.Trace), nil
+}

@@ -1,0 +1,20 @@
+// Package guard is the process that stands between the scheduler and one
+// agent. It owns the agent's whole process tree: it starts the agent, and when
+// the scheduler asks, is gone, or has not renewed the lease, it kills every
+// descendant, reaps, reports and ends. It never touches what the agent says:
+// the agent holds the scheduler's pipes itself.
+//
+// The guard is the scheduler's own executable under another argv[0] (Name),
+// taken over in this package's init. That is why the package imports next to
+// nothing: Go initialises packages in the order of their import paths as soon
+// as what they import is ready, so a package that needs only syscall has its
+// turn before nearly all others. A guard thus never pays, in start time or in
+// memory, for the database driver, the actors or the web server that the same
+// binary carries. Importing fmt, os or time here would undo it.
+//
+//	scheduler ──fd 3──▶ guard   one Request, then 5-byte commands; its end means: the scheduler is gone
+//	scheduler ◀─fd 4─── guard   6-byte reports; its end means: the guard is gone
+//	scheduler ◀─0,1,2─▶ agent   copied at the fork; the guard closes its own
+//
+// Linux only: subreaper, pidfd (kernel 5.4 or later).
+package guard

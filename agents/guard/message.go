@@ -1,0 +1,86 @@
+package guard
+
+// Op is a command of the scheduler to the guard.
+type Op byte
+
+const (
+	// Hangup: SIGHUP to the agent.
+	Hangup Op = 'h'
+	// Kill: the whole tree, at once.
+	Kill Op = 'k'
+	// Lease: kill the tree if no renewal comes within Value milliseconds; 0: never.
+	Lease Op = 'l'
+)
+
+// Command is an Op with its value.
+type Command struct {
+	Op    Op
+	Value uint32
+}
+
+const commandSize = 5
+
+// Encode writes a command as it goes over the control pipe.
+func (c Command) Encode() [commandSize]byte {
+	return [commandSize]byte{byte(c.Op), byte(c.Value), byte(c.Value >> 8), byte(c.Value >> 16), byte(c.Value >> 24)}
+}
+
+// readCommands passes on what the scheduler sends, and closes at the pipe's end.
+func readCommands(fd int, to chan<- Command) {
+	defer close(to)
+	var b [commandSize]byte
+	for readFull(fd, b[:]) == nil {
+		to <- Command{Op: Op(b[0]), Value: le32(b[1:])}
+	}
+}
+
+// Kind is what a Report tells.
+type Kind byte
+
+const (
+	// Started: the agent runs; Value is its pid.
+	Started Kind = 's'
+	// Failed: there is no agent; Value is the errno of the exec.
+	Failed Kind = 'f'
+	// Exited: the agent and all its descendants are dead; Value is the agent's wait status.
+	Exited Kind = 'x'
+)
+
+// Reason is why an agent ended.
+type Reason byte
+
+const (
+	// ByItself: nobody on our side ended it.
+	ByItself Reason = iota
+	// Ordered: Kill.
+	Ordered
+	// SchedulerGone: the control pipe ended.
+	SchedulerGone
+	// LeaseMissed: no renewal in time.
+	LeaseMissed
+	// Terminated: the guard was sent SIGTERM.
+	Terminated
+)
+
+// Report is what the guard says on the status pipe.
+type Report struct {
+	Kind   Kind
+	Reason Reason
+	Value  uint32
+}
+
+// ReportSize is the length of a report in bytes.
+const ReportSize = 6
+
+func (r Report) encode() [ReportSize]byte {
+	return [ReportSize]byte{byte(r.Kind), byte(r.Reason), byte(r.Value), byte(r.Value >> 8), byte(r.Value >> 16), byte(r.Value >> 24)}
+}
+
+// DecodeReport reads a report as the guard wrote it.
+func DecodeReport(b [ReportSize]byte) Report {
+	return Report{Kind: Kind(b[0]), Reason: Reason(b[1]), Value: le32(b[2:])}
+}
+
+func le32(b []byte) uint32 {
+	return uint32(b[0]) | uint32(b[1])<<8 | uint32(b[2])<<16 | uint32(b[3])<<24
+}

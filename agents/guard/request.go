@@ -1,0 +1,129 @@
+package guard
+
+import "syscall"
+
+// Request is what the guard is to start. It travels over the control pipe, so
+// neither the guard's command line nor its environment shows an agent's secrets.
+type Request struct {
+	Path     string   // absolute
+	Argv     []string // with argv[0]
+	Env      []string // name=value, all of it
+	Dir      string   // empty: the scheduler's
+	DropUser bool     // to UID, GID and Groups
+	UID, GID uint32
+	Groups   []uint32
+	Lease    uint32 // milliseconds, 0 for none
+}
+
+// MaxRequest is the longest encoded request in bytes that the guard takes. It
+// lies above what the kernel takes as arguments and environment (6 MiB).
+const MaxRequest = 8 << 20
+
+// Encode writes the request: its length, then its fields, all numbers as four
+// bytes, little-endian.
+func (r Request) Encode() []byte {
+	b := make([]byte, 4, 512)
+	b = putString(b, r.Path)
+	b = putStrings(b, r.Argv)
+	b = putStrings(b, r.Env)
+	b = putString(b, r.Dir)
+	drop := uint32(0)
+	if r.DropUser {
+		drop = 1
+	}
+	b = put32(put32(put32(b, drop), r.UID), r.GID)
+	b = put32(b, uint32(len(r.Groups)))
+	for _, g := range r.Groups {
+		b = put32(b, g)
+	}
+	b = put32(b, r.Lease)
+	put32(b[:0], uint32(len(b)-4))
+	return b
+}
+
+func put32(b []byte, v uint32) []byte {
+	return append(b, byte(v), byte(v>>8), byte(v>>16), byte(v>>24))
+}
+
+func putString(b []byte, s string) []byte { return append(put32(b, uint32(len(s))), s...) }
+
+func putStrings(b []byte, list []string) []byte {
+	b = put32(b, uint32(len(list)))
+	for _, s := range list {
+		b = putString(b, s)
+	}
+	return b
+}
+
+// readRequest reads the one request, which comes before the commands.
+func readRequest(fd int) (Request, error) {
+	var head [4]byte
+	if err := readFull(fd, head[:]); err != nil {
+		return Request{}, err
+	}
+	size := le32(head[:])
+	if size > MaxRequest {
+		return Request{}, syscall.EMSGSIZE
+	}
+	body := make([]byte, size)
+	if err := readFull(fd, body); err != nil {
+		return Request{}, err
+	}
+	f := fields{b: body}
+	r := Request{Path: f.text(), Argv: f.texts(), Env: f.texts(), Dir: f.text()}
+	r.DropUser = f.number() == 1
+	r.UID, r.GID = f.number(), f.number()
+	for range f.count() {
+		r.Groups = append(r.Groups, f.number())
+	}
+	r.Lease = f.number()
+	if f.bad || len(f.b) != 0 {
+		return Request{}, syscall.EPROTO
+	}
+	return r, nil
+}
+
+// fields takes a request apart; bad once anything was missing.
+type fields struct {
+	b   []byte
+	bad bool
+}
+
+func (f *fields) number() uint32 {
+	if len(f.b) < 4 {
+		f.bad, f.b = true, nil
+		return 0
+	}
+	v := le32(f.b)
+	f.b = f.b[4:]
+	return v
+}
+
+// count is a number of things of at least four bytes each.
+func (f *fields) count() uint32 {
+	n := f.number()
+	if n > uint32(len(f.b))/4 {
+		f.bad, f.b = true, nil
+		return 0
+	}
+	return n
+}
+
+func (f *fields) text() string {
+	n := f.number()
+	if n > uint32(len(f.b)) {
+		f.bad, f.b = true, nil
+		return ""
+	}
+	s := string(f.b[:n])
+	f.b = f.b[n:]
+	return s
+}
+
+func (f *fields) texts() []string {
+	list := make([]string, 0, f.count())
+	for range cap(list) {
+		list = append(list, f.text())
+	}
+	return list
+}

@@ -1,0 +1,393 @@
+package agents
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"bellhop/agents/guard"
+	"bellhop/scheduler"
+)
+
+// familyOf is an agent that ignores what it can ignore and has a child, and a
+// daemon that has got away from its session, process group, parent and pipes.
+// Their pids are left in the files child and daemon of the folder.
+func familyOf(t testing.TB, then string) (Spec, string) {
+	t.Helper()
+	dir := t.TempDir()
+	spec := sh(t, `trap '' HUP TERM INT
+sleep 1000 & echo $! >$1/child
+(setsid sh -c 'echo $$ >'$1'/daemon; while :; do sleep 1000; done' </dev/null >/dev/null 2>&1 &)
+while [ ! -s $1/daemon ]; do sleep 0.01; done
+`+then)
+	spec.Command = append(spec.Command, dir)
+	return spec, dir
+}
+
+func allDead(t testing.TB, within time.Duration, pids ...int) {
+	t.Helper()
+	for _, pid := range pids {
+		eventually(t, within, "process "+strconv.Itoa(pid)+" dead", func() bool { return !alive(pid) })
+	}
+}
+
+func TestGuard_KillTakesTheWholeTree(t *testing.T) {
+	t.Parallel()
+	spec, dir := familyOf(t, "echo OK; while :; do sleep 1000; done")
+	c := setup(t, spec).launch()
+	c.await(scheduler.EventReady)
+	pids := []int{c.Pid(), pidIn(t, filepath.Join(dir, "child")), pidIn(t, filepath.Join(dir, "daemon"))}
+	c.Close() // ignored
+	start := time.Now()
+	c.Kill()
+	ev := c.await(scheduler.EventExited)
+	if took := time.Since(start); took > time.Second {
+		t.Errorf("it took %s", took)
+	}
+	for _, pid := range pids {
+		if alive(pid) {
+			t.Errorf("%d lives after EventExited", pid)
+		}
+	}
+	if ev.ExitCode != 137 || ev.Signal != 9 || ev.Error != "killed on order" {
+		t.Errorf("exit is %+v", ev)
+	}
+}
+
+func TestGuard_AgentsOwnExitTakesWhatItLeftBehind(t *testing.T) {
+	t.Parallel()
+	spec, dir := familyOf(t, "echo OK; read l; exit 4")
+	c := setup(t, spec).launch()
+	c.await(scheduler.EventReady)
+	pids := []int{pidIn(t, filepath.Join(dir, "child")), pidIn(t, filepath.Join(dir, "daemon"))}
+	c.feed(line(1, "x"))
+	if ev := c.await(scheduler.EventExited); ev.ExitCode != 4 {
+		t.Errorf("exit is %+v", ev)
+	}
+	for _, pid := range pids {
+		if alive(pid) {
+			t.Errorf("%d lives after EventExited", pid)
+		}
+	}
+}
+
+func TestGuard_ForkBombIsKilled(t *testing.T) {
+	t.Parallel()
+	// Bounded by its own count, so that a failure leaves no bomb.
+	c := setup(t, sh(t, `echo OK
+bomb() { [ $1 -gt 0 ] && { bomb $(($1-1)) & bomb $(($1-1)) & }; sleep 1000; }
+bomb 7`)).launch()
+	c.await(scheduler.EventReady)
+	root := guardOf(t, c.Pid())
+	eventually(t, patience, "the bomb goes off", func() bool { return len(guard.Descendants(root)) > 40 })
+	pids := guard.Descendants(root)
+	start := time.Now()
+	c.Kill()
+	c.await(scheduler.EventExited)
+	t.Logf("%d processes died within %s", len(pids), time.Since(start))
+	allDead(t, 0, pids...)
+}
+
+// beScheduler is the helper process: it launches children and waits to be killed.
+func beScheduler(command string) {
+	n, _ := strconv.Atoi(os.Getenv("BELLHOP_TEST_CHILDREN"))
+	instance, _ := strconv.Atoi(os.Getenv("BELLHOP_TEST_INSTANCE"))
+	l := NewLauncher(Config{Specs: []Spec{{Type: testType, Command: strings.Fields(command)}}})
+	l.SetInstance(scheduler.InstanceID(instance))
+	for range n {
+		woken := make(chan struct{}, 1)
+		p, err := l.Launch(testType, testChild, "local", 0, func() {
+			select {
+			case woken <- struct{}{}:
+			default:
+			}
+		})
+		if err != nil {
+			_, _ = os.Stdout.WriteString("error " + err.Error() + "\n")
+			os.Exit(1)
+		}
+		for ready := false; !ready; {
+			<-woken
+			for _, ev := range p.Take(nil) {
+				ready = ready || ev.Kind == scheduler.EventReady
+			}
+		}
+		_, _ = os.Stdout.WriteString("ready\n")
+	}
+	select {}
+}
+
+// startScheduler runs the helper and returns when its children are ready.
+func startScheduler(t *testing.T, spec Spec, children, instance int) *exec.Cmd {
+	t.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), "BELLHOP_TEST_SCHEDULER="+strings.Join(spec.Command, " "),
+		"BELLHOP_TEST_CHILDREN="+strconv.Itoa(children), "BELLHOP_TEST_INSTANCE="+strconv.Itoa(instance))
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	buf := make([]byte, 0, 4096)
+	for strings.Count(string(buf), "ready\n") < children {
+		n, err := out.Read(buf[len(buf):cap(buf)])
+		if err != nil {
+			t.Fatalf("the helper said %q: %v", buf, err)
+		}
+		buf = buf[:len(buf)+n]
+	}
+	return cmd
+}
+
+func TestGuard_SchedulerKilledMinusNineLeavesNothing(t *testing.T) {
+	t.Parallel()
+	spec, dir := familyOf(t, "echo OK; while :; do sleep 1000; done")
+	cmd := startScheduler(t, spec, 3, 4711)
+	guards := Leftovers(4711)
+	if len(guards) != 3 || len(Leftovers(471)) != 0 {
+		t.Fatalf("guards are %v", guards)
+	}
+	pids := append([]int{pidIn(t, filepath.Join(dir, "daemon"))}, guards...)
+	for _, g := range guards {
+		pids = append(pids, guard.Descendants(g)...)
+	}
+	if len(pids) < 3*5 {
+		t.Fatalf("only %v", pids)
+	}
+	start := time.Now()
+	stop(t, cmd.Process.Pid, syscall.SIGKILL)
+	allDead(t, time.Second, pids...)
+	t.Logf("%d processes died within %s", len(pids), time.Since(start))
+}
+
+func TestGuard_LeftoversOfADeadInstanceAreKilled(t *testing.T) {
+	t.Parallel()
+	spec, dir := familyOf(t, "echo OK; while :; do sleep 1000; done")
+	cmd := startScheduler(t, spec, 2, 4712)
+	guards := Leftovers(4712)
+	pids := append([]int{pidIn(t, filepath.Join(dir, "daemon"))}, guards...)
+	for _, g := range guards {
+		pids = append(pids, guard.Descendants(g)...)
+	}
+	stop(t, guards[0], syscall.SIGSTOP) // one that cannot see its scheduler's end
+	stop(t, cmd.Process.Pid, syscall.SIGKILL)
+	_ = cmd.Wait()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	if err := KillLeftovers(ctx, 4712); err != nil {
+		t.Fatal(err)
+	}
+	allDead(t, 0, pids...)
+	if left := Leftovers(4712); len(left) != 0 {
+		t.Errorf("left: %v", left)
+	}
+}
+
+func TestGuard_KillLeftoversNamesWhatItCouldNotKillInTime(t *testing.T) {
+	t.Parallel()
+	b := setup(t, sh(t, "trap '' TERM\n"+upper))
+	b.launcher.SetInstance(4713)
+	c := b.launch()
+	c.await(scheduler.EventReady)
+	stop(t, guardOf(t, c.Pid()), syscall.SIGSTOP)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := KillLeftovers(ctx, 4713); !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), strconv.Itoa(c.Pid())) {
+		t.Errorf("error is %v", err)
+	}
+}
+
+func TestGuard_TermEndsTheTreeAndOtherSignalsDoNot(t *testing.T) {
+	t.Parallel()
+	c := setup(t, sh(t, upper)).launch()
+	c.await(scheduler.EventReady)
+	g := guardOf(t, c.Pid())
+	for _, sig := range []syscall.Signal{syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGPIPE} {
+		stop(t, g, sig)
+	}
+	c.feed(line(1, "x"))
+	c.await(scheduler.EventAnswered)
+	stop(t, g, syscall.SIGTERM)
+	if ev := c.await(scheduler.EventExited); ev.Signal != 9 || !strings.Contains(ev.Error, "its guard was told to end") {
+		t.Errorf("exit is %+v", ev)
+	}
+}
+
+func TestGuard_KilledGuardTakesItsAgentAlong(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	// The daemon has left the session, and still has the agent's stderr.
+	spec := sh(t, `sleep 1000 & echo $! >$1/child
+setsid sh -c 'echo $$ >'$1'/daemon; exec sleep 1000' </dev/null &
+while [ ! -s $1/daemon ]; do sleep 0.01; done
+echo OK; while :; do sleep 1000; done`)
+	spec.Command = append(spec.Command, dir)
+	c := setup(t, spec).launch()
+	c.await(scheduler.EventReady)
+	pids := []int{c.Pid(), pidIn(t, filepath.Join(dir, "child")), pidIn(t, filepath.Join(dir, "daemon"))}
+	stop(t, guardOf(t, c.Pid()), syscall.SIGKILL)
+	if ev := c.await(scheduler.EventExited); ev.Signal != 9 || !strings.Contains(ev.Error, "its guard died") {
+		t.Errorf("exit is %+v", ev)
+	}
+	allDead(t, 0, pids...)
+}
+
+func TestGuard_StoppedGuardDoesNotSaveItsAgentFromKill(t *testing.T) {
+	t.Parallel()
+	c := setup(t, sh(t, upper)).launch()
+	c.await(scheduler.EventReady)
+	pid := c.Pid()
+	g := guardOf(t, pid)
+	stop(t, g, syscall.SIGSTOP)
+	c.Kill()
+	c.await(scheduler.EventExited)
+	allDead(t, 0, pid, g)
+}
+
+func TestGuard_MissedLeaseKillsAndARenewedOneDoesNot(t *testing.T) {
+	t.Parallel()
+	b := setup(t, sh(t, upper))
+	c, err := b.tryLaunch(300 * time.Millisecond)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.await(scheduler.EventReady)
+	start := time.Now()
+	for time.Since(start) < 600*time.Millisecond {
+		c.Lease(300 * time.Millisecond)
+		time.Sleep(50 * time.Millisecond) // the passing of time is what is tested
+	}
+	last := time.Now()
+	c.Lease(300 * time.Millisecond)
+	ev := c.await(scheduler.EventExited)
+	if took := time.Since(last); took < 290*time.Millisecond || took > 1300*time.Millisecond {
+		t.Errorf("died %s after the last renewal", took)
+	}
+	if !strings.Contains(ev.Error, "lease") || ev.Signal != 9 {
+		t.Errorf("exit is %+v", ev)
+	}
+}
+
+// look is an agent that tells in what state it was started.
+const look = `grep -E 'SigIgn|SigBlk|Umask' /proc/$$/status | sed 's/^/LOG /'
+ls /proc/$$/fd
+set -- $(cat /proc/$$/stat)
+[ $5 = $$ ] && [ $6 = $$ ] && echo LOG own session
+tr '\0' '\n' </proc/$$/environ | sed 's/^/LOG env /'
+echo OK; read -r l`
+
+func TestGuard_AgentStartsClean(t *testing.T) {
+	t.Parallel()
+	// A descriptor that the scheduler itself does not know of.
+	fd, err := syscall.Open("/dev/null", syscall.O_RDONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer syscall.Close(fd)
+	b := setup(t, Spec{Command: []string{"sh", "-c", look}, Env: map[string]string{"COLOUR": "blue"}})
+	b.launch().await(scheduler.EventReady)
+	for _, want := range []string{"SigBlk:\t0000000000000000", "SigIgn:\t0000000000000000", "Umask:\t0022", "0", "1", "2", "own session", "env COLOUR=blue"} {
+		if !slices.ContainsFunc(b.log(), func(e scheduler.Entry) bool { return e.Text == want }) {
+			t.Errorf("no %q in %v", want, b.log())
+		}
+	}
+	if slices.ContainsFunc(b.log(), func(e scheduler.Entry) bool { return len(e.Text) == 1 && e.Text > "2" }) {
+		t.Errorf("more descriptors than three: %v", b.log())
+	}
+	for _, e := range b.logged("env ") {
+		name, _, _ := strings.Cut(strings.TrimPrefix(e.Text, "env "), "=")
+		if !slices.Contains([]string{"PATH", "HOME", "LANG", "TMPDIR", "COLOUR"}, name) {
+			t.Errorf("the agent has %s", e.Text)
+		}
+	}
+}
+
+func TestGuard_UserIsDroppedTo(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() != 0 {
+		t.Skip("only root can")
+	}
+	spec := sh(t, `echo "LOG $(id -u) $(id -g) $(id -G) $HOME"; `+upper)
+	if err := os.Chmod(filepath.Dir(spec.Command[0]), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(filepath.Dir(filepath.Dir(spec.Command[0])), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	spec.User = "nobody"
+	b := setup(t, spec)
+	c := b.launch()
+	c.await(scheduler.EventReady)
+	who, err := lookUpAccount("nobody")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := b.log()[0].Text; !strings.HasPrefix(got, strconv.Itoa(int(who.uid))+" "+strconv.Itoa(int(who.gid))+" ") ||
+		!strings.HasSuffix(got, " "+who.home) || strings.Contains(got+" ", " 0 ") {
+		t.Errorf("the agent is %q", got)
+	}
+	pid := c.Pid()
+	stop(t, guardOf(t, pid), syscall.SIGKILL) // Pdeathsig has to outlive the change of account
+	c.await(scheduler.EventExited)
+	allDead(t, 0, pid)
+}
+
+func TestGuard_IsSmallAndBearsItsOwnName(t *testing.T) {
+	t.Parallel()
+	c := setup(t, sh(t, upper)).launch()
+	c.await(scheduler.EventReady)
+	g := strconv.Itoa(guardOf(t, c.Pid()))
+	comm, err := os.ReadFile("/proc/" + g + "/comm")
+	if err != nil || string(comm) != guard.Name+"\n" {
+		t.Errorf("its name is %q", comm)
+	}
+	cmdline, _ := os.ReadFile("/proc/" + g + "/cmdline")
+	if got := strings.ReplaceAll(string(cmdline), "\x00", " "); got != "bh-guard --instance 0 --child work.1 " {
+		t.Errorf("its command line is %q", got)
+	}
+	own := privateKB(t, g)
+	t.Logf("a guard: %d kB private, %d kB resident", own, statusKB(t, g, "VmRSS:"))
+	if own > 8<<10 && !raceEnabled {
+		t.Errorf("a guard has %d kB of its own", own)
+	}
+}
+
+// privateKB is what would be free if the process were gone.
+func privateKB(t *testing.T, pid string) (kb int) {
+	t.Helper()
+	b, err := os.ReadFile("/proc/" + pid + "/smaps_rollup")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for l := range strings.Lines(string(b)) {
+		if f := strings.Fields(l); len(f) == 3 && strings.HasPrefix(f[0], "Private_") {
+			n, _ := strconv.Atoi(f[1])
+			kb += n
+		}
+	}
+	return kb
+}
+
+func TestGuard_ImportsNextToNothing(t *testing.T) {
+	t.Parallel()
+	out, err := exec.Command("go", "list", "-deps", "./guard").Output()
+	if err != nil {
+		t.Skip("no go command: ", err)
+	}
+	for _, path := range strings.Fields(string(out)) {
+		if slices.Contains([]string{"fmt", "reflect", "strings", "strconv", "net", "os/exec"}, path) {
+			t.Errorf("the guard imports %s, and so starts only after it", path)
+		}
+	}
+}

@@ -1,0 +1,182 @@
+package agents
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strconv"
+
+	"bellhop/scheduler"
+)
+
+// The json dialect. The agent's first line is
+//
+//	{"bellhop":1,"type":"T"}
+//
+// then it gets one line per job,
+//
+//	{"id":7,"attempt":1,"fence":3,"args":"…"|null,"item":{…},"vars":{…},"key":"…","traceparent":"…"}
+//
+// (item, vars, key and traceparent only where there is one), and says any of
+//
+//	{"ok":true}                        done, give me the next
+//	{"fail":"reason","exit_code":2}    failed, give me the next; exit_code is 1 if not said
+//	{"log":"text","level":"info"}      level debug, info or error
+//	{"progress":…}  {"result":…}       any JSON; kept in the job's log
+//	{"success":true}  {"heartbeat":true}
+//
+// each with "id" and "fence" if it likes: naming another line than the one in
+// hand is an error that ends the agent. What is no such object is debug output.
+type jsonMessage struct {
+	Bellhop   *int            `json:"bellhop"`
+	Type      string          `json:"type"`
+	ID        *int64          `json:"id"`
+	Fence     *int64          `json:"fence"`
+	OK        *bool           `json:"ok"`
+	Fail      *string         `json:"fail"`
+	ExitCode  *int            `json:"exit_code"`
+	Log       *string         `json:"log"`
+	Level     string          `json:"level"`
+	Progress  json.RawMessage `json:"progress"`
+	Result    json.RawMessage `json:"result"`
+	Success   bool            `json:"success"`
+	Heartbeat bool            `json:"heartbeat"`
+	Lock      json.RawMessage `json:"lock"`
+	Unlock    json.RawMessage `json:"unlock"`
+}
+
+// jsonVersion is what an agent has to greet with.
+const jsonVersion = 1
+
+// parseHello tells whether line is a json agent's first one; err says why such
+// an agent cannot be used.
+func parseHello(line []byte, typ scheduler.TypeName) (is bool, err error) {
+	var m jsonMessage
+	if !looksJSON(line) || json.Unmarshal(line, &m) != nil || m.Bellhop == nil {
+		return false, nil
+	}
+	if *m.Bellhop != jsonVersion {
+		return true, fmt.Errorf(`the agent speaks version %d of the json dialect, bellhop speaks %d`, *m.Bellhop, jsonVersion)
+	}
+	if m.Type != "" && m.Type != string(typ) {
+		return true, fmt.Errorf("the agent says it is of type %q, and is configured as %q", m.Type, typ)
+	}
+	return true, nil
+}
+
+func looksJSON(line []byte) bool { return len(line) > 0 && line[0] == '{' }
+
+// parseJSON appends what a line of a json agent says: everything else first,
+// ok or fail last, since that ends the line in hand.
+func parseJSON(line []byte, into []remark) []remark {
+	line = bytes.TrimSpace(line)
+	if len(line) == 0 {
+		return into
+	}
+	var m jsonMessage
+	if !looksJSON(line) || json.Unmarshal(line, &m) != nil {
+		return append(into, remark{word: wordDebug, text: line})
+	}
+	whose := about{job: m.ID, fence: m.Fence}
+	before := len(into)
+	say := func(r remark) {
+		r.about = whose
+		into = append(into, r)
+	}
+	if m.Log != nil {
+		say(remark{word: wordLog, level: levelNamed(m.Level), text: []byte(*m.Log)})
+	}
+	if m.Progress != nil {
+		say(remark{word: wordLog, level: scheduler.LevelInfo, text: append([]byte("progress "), m.Progress...)})
+	}
+	if m.Result != nil {
+		say(remark{word: wordLog, level: scheduler.LevelInfo, text: append([]byte("result "), m.Result...)})
+	}
+	if m.Lock != nil || m.Unlock != nil {
+		say(remark{word: wordLog, level: scheduler.LevelError, text: []byte("lock and unlock are not supported")})
+	}
+	if m.Success {
+		say(remark{word: wordSuccess})
+	}
+	if m.Heartbeat {
+		say(remark{word: wordNothing})
+	}
+	switch {
+	case m.Fail != nil || m.OK != nil && !*m.OK:
+		r := remark{word: wordFail, code: 1, text: []byte("the agent said it failed, and not why")}
+		if m.Fail != nil && *m.Fail != "" {
+			r.text = []byte(*m.Fail)
+		}
+		if m.ExitCode != nil && *m.ExitCode > 0 && *m.ExitCode <= 255 {
+			r.code = *m.ExitCode
+		}
+		say(r)
+	case m.OK != nil:
+		say(remark{word: wordOK})
+	}
+	if len(into) == before {
+		return append(into, remark{word: wordDebug, text: line})
+	}
+	return into
+}
+
+func levelNamed(name string) scheduler.Level {
+	switch name {
+	case "debug":
+		return scheduler.LevelDebug
+	case "error", "fatal":
+		return scheduler.LevelError
+	}
+	return scheduler.LevelInfo
+}
+
+// encodeJSON appends the line for an agent of the json dialect.
+func encodeJSON(b []byte, l *scheduler.Line) ([]byte, error) {
+	b = append(b, `{"id":`...)
+	b = strconv.AppendInt(b, int64(l.Job), 10)
+	b = append(b, `,"attempt":`...)
+	b = strconv.AppendInt(b, int64(l.Attempt), 10)
+	b = append(b, `,"fence":`...)
+	b = strconv.AppendInt(b, int64(l.Fence), 10)
+	b = append(b, `,"args":`...)
+	if l.HasArgs {
+		b = appendText(b, l.Args)
+	} else {
+		b = append(b, "null"...)
+	}
+	if l.Item != 0 {
+		b = append(b, `,"item":{`...)
+		for i, c := range l.Columns {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = append(appendText(b, c.Name), ':')
+			b = appendText(b, c.Value)
+		}
+		b = append(b, '}')
+	}
+	if l.Vars != "" {
+		var compact bytes.Buffer // a row may hold its object over several lines
+		if err := json.Compact(&compact, []byte(l.Vars)); err != nil {
+			return b, fmt.Errorf("vars of job %d: %w", l.Job, err)
+		}
+		b = append(b, `,"vars":`...)
+		b = append(b, compact.Bytes()...)
+	}
+	if l.Key != "" {
+		b = appendText(append(b, `,"key":`...), l.Key)
+	}
+	if l.Trace != "" {
+		b = appendText(append(b, `,"traceparent":`...), l.Trace)
+	}
+	return append(b, '}', '\n'), nil
+}
+
+// appendText appends s as a JSON string.
+func appendText(b []byte, s string) []byte {
+	quoted, err := json.Marshal(s)
+	if err != nil { // a string always can
+		return append(b, `""`...)
+	}
+	return append(b, quoted...)
+}

@@ -1,0 +1,122 @@
+package agents
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"bellhop/agents/guard"
+	"bellhop/scheduler"
+)
+
+// Launcher starts the children of this machine.
+type Launcher struct {
+	specs     map[scheduler.TypeName]Spec
+	guardPath string
+	guardArgs []string
+	stderr    io.Writer
+	log       func([]scheduler.Entry)
+	instance  atomic.Int64
+
+	telling sync.Mutex // one line at a time to stderr
+}
+
+// NewLauncher makes a launcher for the agents of c.
+func NewLauncher(c Config) *Launcher {
+	l := &Launcher{
+		specs: make(map[scheduler.TypeName]Spec, len(c.Specs)),
+		// Not os.Executable: a binary replaced on disk would speak another
+		// guard's protocol, a removed one none.
+		guardPath: "/proc/self/exe",
+		stderr:    c.Stderr,
+		log:       c.Log,
+	}
+	if len(c.Guard) > 0 {
+		l.guardPath, l.guardArgs = c.Guard[0], c.Guard[1:]
+	}
+	if l.stderr == nil {
+		l.stderr = io.Discard
+	}
+	if l.log == nil {
+		l.log = func([]scheduler.Entry) {}
+	}
+	for _, s := range c.Specs {
+		if s.Mode == "" {
+			s.Mode = ModeWarm
+		}
+		if s.Dialect == "" {
+			s.Dialect = DialectAuto
+		}
+		l.specs[s.Type] = s
+	}
+	return l
+}
+
+// SetInstance names the instance on the command line of every guard started
+// from now on, so that Leftovers finds them after a crash. Call it again after
+// a new registration.
+func (l *Launcher) SetInstance(id scheduler.InstanceID) { l.instance.Store(int64(id)) }
+
+// Launch starts a child of the type and returns when its process runs, which
+// takes as long as a fork and two execs. In mode exec there is no process yet
+// and the child is ready at once.
+//
+// lease is as in Process.Lease. wake is called, from any goroutine and maybe
+// before Launch returns, when Take has something after it had nothing; it must
+// not block. While the agent has a line and more are queued for it, answers may
+// wait half a millisecond for each other.
+func (l *Launcher) Launch(typ scheduler.TypeName, child scheduler.ChildName, host scheduler.HostName,
+	lease time.Duration, wake func()) (*Process, error) {
+	spec, ok := l.specs[typ]
+	if !ok {
+		return nil, fmt.Errorf("launch %s: no agent of type %q is configured; add it under agents in bellhop.yaml", child, typ)
+	}
+	p := &Process{launcher: l, spec: spec, child: child, host: host, wake: wake, done: make(chan struct{})}
+	p.said = output{log: l.log, child: child, host: host}
+	p.setLease(lease)
+	switch spec.Mode {
+	case ModeExec:
+		p.push(scheduler.ChildEvent{Kind: scheduler.EventReady, At: time.Now()})
+		wake()
+		return p, nil
+	case ModeWarm:
+		if err := p.startWarm(); err != nil {
+			return nil, fmt.Errorf("launch %s: %w", child, err)
+		}
+		return p, nil
+	}
+	return nil, fmt.Errorf("launch %s: mode %q is none of warm, exec", child, spec.Mode)
+}
+
+// tell writes one line to the scheduler's stderr.
+func (l *Launcher) tell(line []byte) {
+	l.telling.Lock()
+	defer l.telling.Unlock()
+	_, _ = l.stderr.Write(line)
+}
+
+// identity is what a guard's command line tells: whose it is.
+func (l *Launcher) identity(child scheduler.ChildName) []string {
+	args := append([]string(nil), l.guardArgs...)
+	return append(args, instanceFlag, strconv.FormatInt(l.instance.Load(), 10), "--child", string(child))
+}
+
+// request turns a spec and the line-specific parts into what a guard starts.
+func (l *Launcher) request(s Spec, extraArgs []string, extraEnv []string) (guard.Request, error) {
+	who, err := lookUpAccount(s.User)
+	if err != nil {
+		return guard.Request{}, err
+	}
+	env := environment(s.Env, who.home, extraEnv)
+	path, err := findCommand(s.Command, s.WorkDir, env)
+	if err != nil {
+		return guard.Request{}, err
+	}
+	argv := make([]string, 0, len(s.Command)+len(extraArgs))
+	argv = append(append(argv, s.Command...), extraArgs...)
+	return guard.Request{Path: path, Argv: argv, Env: env, Dir: s.WorkDir,
+		DropUser: who.drop, UID: who.uid, GID: who.gid, Groups: who.groups}, nil
+}

@@ -1,0 +1,69 @@
+package agents
+
+import (
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"bellhop/agents/guard"
+)
+
+// clearOrphans is for a guard that died before its agent: the kernel killed
+// the agent with it, and gave what the agent had started to init. It returns
+// when nothing more is found of: the agent, its session, whoever has one of
+// the agent's pipes as 0, 1 or 2, and what descends from these. A process that
+// has left all of them cannot be told from a stranger.
+func (g *guarded) clearOrphans() {
+	for nap := time.Millisecond; ; nap = min(2*nap, 500*time.Millisecond) {
+		pids := g.orphans()
+		if len(pids) == 0 {
+			return
+		}
+		for _, pid := range pids {
+			guard.KillTree(pid)
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+		time.Sleep(nap)
+	}
+}
+
+func (g *guarded) orphans() (pids []int) {
+	self := os.Getpid()
+	guard.EachProcess(func(pid int) {
+		s, ok := guard.ReadStat(pid)
+		if !ok || s.Dead() || pid == self || s.Start < g.started {
+			return
+		}
+		if pid == g.agent && s.Start == g.started || s.Session == g.agent || g.holdsPipe(pid) {
+			pids = append(pids, pid)
+		}
+	})
+	return pids
+}
+
+// holdsPipe looks at 0, 1 and 2 only: a process that the scheduler is forking
+// just now has copies of our own ends under higher numbers.
+func (g *guarded) holdsPipe(pid int) bool {
+	for fd := range 3 {
+		link, err := os.Readlink("/proc/" + strconv.Itoa(pid) + "/fd/" + strconv.Itoa(fd))
+		if err != nil {
+			continue
+		}
+		number, ok := strings.CutPrefix(link, "pipe:[")
+		if !ok {
+			continue
+		}
+		n, err := strconv.ParseUint(strings.TrimSuffix(number, "]"), 10, 64)
+		if err != nil {
+			continue
+		}
+		for _, ours := range g.pipes {
+			if ours != 0 && ours == n {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,126 @@
+package agents
+
+import (
+	"bytes"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"bellhop/scheduler"
+)
+
+const (
+	maxLogBytes  = 1 << 20 // of an attempt
+	maxLogLines  = 10_000  // of an attempt
+	lastWords    = 20      // stderr lines kept for the obituary
+	maxLastWord  = 500     // bytes of each
+	logBatch     = 256     // lines handed over at once, at most
+	truncateMark = " [line truncated at 1 MiB]"
+)
+
+// output is what is kept of what a child says: log lines, bounded for each
+// attempt, and the last words.
+type output struct {
+	log   func([]scheduler.Entry)
+	child scheduler.ChildName
+	host  scheduler.HostName
+
+	mu      sync.Mutex
+	of      scheduler.Claim // the attempt that the counts below are of
+	attempt int
+	lines   int
+	bytes   int
+	batch   []scheduler.Entry
+	last    []string // a ring once it is full
+	next    int
+}
+
+// keep notes one line for the log, against the attempt in hand.
+func (o *output) keep(of scheduler.Claim, attempt int, level scheduler.Level, text []byte, truncated bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if of != o.of || attempt != o.attempt {
+		o.of, o.attempt, o.lines, o.bytes = of, attempt, 0, 0
+	}
+	if o.lines > maxLogLines || o.bytes > maxLogBytes {
+		return
+	}
+	if o.lines++; o.lines > maxLogLines || o.bytes+len(text) > maxLogBytes {
+		o.bytes = maxLogBytes + 1
+		o.append(scheduler.LevelNote, "output truncated: more than 1 MiB or 10,000 lines in one attempt")
+		return
+	}
+	o.bytes += len(text)
+	s := clean(text)
+	if truncated {
+		s += truncateMark
+	}
+	o.append(level, s)
+}
+
+func (o *output) append(level scheduler.Level, text string) {
+	o.batch = append(o.batch, scheduler.Entry{Claim: o.of, Attempt: o.attempt, Child: o.child, Host: o.host,
+		Level: level, At: time.Now(), Text: text})
+	if len(o.batch) >= logBatch {
+		o.handOver()
+	}
+}
+
+// flush hands over what was kept since the last time.
+func (o *output) flush() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.handOver()
+}
+
+// handOver calls log under the lock: so batches stay in order.
+func (o *output) handOver() {
+	if len(o.batch) > 0 {
+		o.log(o.batch)
+		o.batch = nil
+	}
+}
+
+// remember keeps a stderr line for the obituary.
+func (o *output) remember(text []byte) {
+	s := clean(text[:min(len(text), maxLastWord)])
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if len(o.last) < lastWords {
+		o.last = append(o.last, s)
+		return
+	}
+	o.last[o.next] = s
+	o.next = (o.next + 1) % lastWords
+}
+
+// forget starts a new life's last words.
+func (o *output) forget() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.last, o.next = nil, 0
+}
+
+// obituary is how, followed by the last words if there are any.
+func (o *output) obituary(how string) string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if len(o.last) == 0 {
+		return how
+	}
+	words := strings.Join(o.last[o.next:], "\n")
+	if o.next > 0 {
+		words += "\n" + strings.Join(o.last[:o.next], "\n")
+	}
+	return how + ": " + words
+}
+
+// clean makes text that PostgreSQL and JSON take: what is no UTF-8, and the
+// zero byte, become U+FFFD.
+func clean(text []byte) string {
+	if utf8.Valid(text) && bytes.IndexByte(text, 0) < 0 {
+		return string(text)
+	}
+	return strings.ReplaceAll(strings.ToValidUTF8(string(text), "\uFFFD"), "\x00", "\uFFFD")
+}

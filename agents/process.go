@@ -1,0 +1,281 @@
+package agents
+
+import (
+	"sync"
+	"time"
+
+	"bellhop/scheduler"
+)
+
+// Process is one child: a warm agent, or in mode exec the place where one
+// process after the other runs. Its methods may be called from any goroutine
+// and none of them waits.
+type Process struct {
+	launcher *Launcher
+	spec     Spec
+	child    scheduler.ChildName
+	host     scheduler.HostName
+	wake     func()
+	done     chan struct{}
+	said     output
+
+	// owned by the goroutine that reads stdout
+	greeted bool
+	broken  bool // spoke against its dialect: not listened to any more
+	remarks []remark
+	telling []byte
+
+	mu        sync.Mutex
+	dialect   Dialect // written by the stdout goroutine before ready
+	queue     []scheduler.Line
+	head      int            // queue[:head] is gone already
+	hand      scheduler.Line // what the agent has, if inHand
+	inHand    bool
+	successes int
+	buf       []byte // the line as written
+	events    []scheduler.ChildEvent
+	wakeDue   bool        // there are events that nobody was woken for
+	wakeSoon  bool        // the waker is set
+	waker     *time.Timer // nil until first needed
+	ready     bool
+	hold      bool // stdout is still being read: an OK in it is no answer to the next line
+	writing   bool // a goroutine writes what did not fit into the pipe
+	deaf      bool // nobody reads the agent's stdin any more
+	closing   bool // Close, Kill, or dead: no further line is started
+	killed    bool
+	exiting   bool // its tree is dead, the rest is only reading
+	over      bool // EventExited is said
+	mute      bool // EventOutputClosed is said
+	running   bool // exec: its goroutine is at work
+	g         *guarded
+	lease     time.Duration
+	leaseFrom time.Time
+}
+
+// Feed queues lines. One at a time goes to the agent, the next is written only
+// after the answer to the last; among those not yet written the lower Priority
+// goes first, and the order of feeding decides among equals.
+func (p *Process) Feed(lines []scheduler.Line) {
+	p.mu.Lock()
+	defer p.release()
+	for i := range lines {
+		p.enqueue(&lines[i])
+	}
+	p.proceed()
+}
+
+func (p *Process) enqueue(line *scheduler.Line) {
+	if len(p.queue) == cap(p.queue) && p.head > len(p.queue)/2 { // a queue that is never empty must not creep through memory
+		n := copy(p.queue, p.queue[p.head:])
+		clear(p.queue[n:])
+		p.queue, p.head = p.queue[:n], 0
+	}
+	p.queue = append(p.queue, *line)
+	for i := len(p.queue) - 1; i > p.head && p.queue[i].Priority < p.queue[i-1].Priority; i-- {
+		p.queue[i], p.queue[i-1] = p.queue[i-1], p.queue[i]
+	}
+}
+
+// proceed starts what can be started. mu is held.
+func (p *Process) proceed() {
+	if p.spec.Mode == ModeExec {
+		p.startRuns()
+		return
+	}
+	p.write()
+}
+
+// pop takes the first line off the queue. mu is held.
+func (p *Process) pop() {
+	p.queue[p.head] = scheduler.Line{}
+	if p.head++; p.head == len(p.queue) {
+		p.queue, p.head = p.queue[:0], 0
+	}
+}
+
+// Recall takes back all lines that the agent has not been given. After
+// EventExited these are the ones that the death has not touched.
+func (p *Process) Recall() []scheduler.Line {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	lines := append([]scheduler.Line(nil), p.queue[p.head:]...)
+	p.queue, p.head = nil, 0
+	return lines
+}
+
+// Take appends the events since the last call to into, in order.
+func (p *Process) Take(into []scheduler.ChildEvent) []scheduler.ChildEvent {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	into = append(into, p.events...)
+	clear(p.events)
+	p.events = p.events[:0]
+	p.wakeDue = false
+	return into
+}
+
+// Close asks the agent to go: its stdin is closed and it gets SIGHUP. What was
+// not written yet stays for Recall.
+func (p *Process) Close() {
+	p.mu.Lock()
+	defer p.release()
+	if p.over {
+		return
+	}
+	p.closing = true
+	switch {
+	case p.exiting: // on its way
+	case p.g != nil:
+		p.closeStdin()
+		p.g.hangup()
+	case !p.running:
+		p.exited(scheduler.ChildEvent{})
+	}
+}
+
+// Kill sends SIGKILL to the agent and all its descendants.
+func (p *Process) Kill() {
+	p.mu.Lock()
+	defer p.release()
+	if p.over {
+		return
+	}
+	p.closing, p.killed = true, true
+	switch {
+	case p.exiting: // on its way
+	case p.g != nil:
+		p.g.kill()
+	case !p.running:
+		p.exited(scheduler.ChildEvent{})
+	}
+}
+
+// Lease renews: the guard kills the tree if no renewal comes within d, on a
+// clock that goes on while the machine sleeps. 0 or less: never.
+func (p *Process) Lease(d time.Duration) {
+	p.setLease(d)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.g != nil && !p.exiting {
+		p.g.lease(d)
+	}
+}
+
+func (p *Process) setLease(d time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.lease, p.leaseFrom = d, time.Now()
+}
+
+// leaseLeft is what a guard started now gets, in milliseconds. mu is held.
+func (p *Process) leaseLeft() uint32 {
+	if p.lease <= 0 {
+		return 0
+	}
+	return millis(max(p.lease-time.Since(p.leaseFrom), time.Millisecond))
+}
+
+// Done is closed when the whole tree is dead and EventExited can be taken.
+func (p *Process) Done() <-chan struct{} { return p.done }
+
+// Pid is the agent's process, 0 while there is none.
+func (p *Process) Pid() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.g == nil {
+		return 0
+	}
+	return p.g.agent
+}
+
+// push notes an event. mu is held; release wakes.
+func (p *Process) push(ev scheduler.ChildEvent) {
+	p.wakeDue = p.wakeDue || len(p.events) == 0
+	p.events = append(p.events, ev)
+}
+
+// An agent that is kept fed has its answers told together, since one wake-up a
+// line would take more of the processor than the line itself.
+const (
+	wakeBatch = 32
+	wakeDelay = 500 * time.Microsecond
+)
+
+// release gives mu back and wakes who takes the events, once for all that came
+// since he found none.
+func (p *Process) release() {
+	due := p.wakeDue
+	if due && p.canWait() {
+		due = false
+		if !p.wakeSoon {
+			p.wakeSoon = true
+			p.wakeIn(wakeDelay)
+		}
+	}
+	p.wakeDue = p.wakeDue && !due
+	p.mu.Unlock()
+	if due {
+		p.wake()
+	}
+}
+
+// canWait: nobody is idle for want of being told. The agent has a line and
+// there are more for it.
+func (p *Process) canWait() bool {
+	return p.inHand && p.head < len(p.queue) && len(p.events) < wakeBatch &&
+		p.events[len(p.events)-1].Kind == scheduler.EventAnswered
+}
+
+func (p *Process) wakeIn(d time.Duration) {
+	if p.waker != nil {
+		p.waker.Reset(d)
+		return
+	}
+	p.waker = time.AfterFunc(d, func() {
+		p.mu.Lock()
+		due := p.wakeDue
+		p.wakeDue, p.wakeSoon = false, false
+		p.mu.Unlock()
+		if due {
+			p.wake()
+		}
+	})
+}
+
+// exited says the last word. mu is held.
+func (p *Process) exited(ev scheduler.ChildEvent) {
+	ev.Kind, ev.At = scheduler.EventExited, time.Now()
+	p.closing, p.over = true, true
+	p.push(ev)
+	close(p.done)
+}
+
+// answer says how the line in hand went. mu is held.
+func (p *Process) answer(ok bool, code, signal int, why string) {
+	p.push(scheduler.ChildEvent{Kind: scheduler.EventAnswered, At: time.Now(), Claim: p.hand.Claim, Item: p.hand.Item,
+		OK: ok, ExitCode: code, Signal: signal, Error: why, Successes: p.successes})
+	p.inHand, p.successes = false, 0
+}
+
+// note keeps a line for the log, against the line in hand.
+func (p *Process) note(level scheduler.Level, text []byte, truncated bool) {
+	var of scheduler.Claim
+	var attempt int
+	p.mu.Lock()
+	if p.inHand {
+		of, attempt = p.hand.Claim, p.hand.Attempt
+	}
+	p.mu.Unlock()
+	p.said.keep(of, attempt, level, text, truncated)
+}
+
+// hearStderr is for both modes.
+func (p *Process) hearStderr(line []byte, truncated bool) {
+	p.said.remember(line)
+	p.note(scheduler.LevelErr, line, truncated)
+}
+
+// obituary is the event of an agent's end.
+func (p *Process) obituary(e end) scheduler.ChildEvent {
+	return scheduler.ChildEvent{ExitCode: e.exitCode(), Signal: e.signal(), Error: p.said.obituary(e.String())}
+}

@@ -1,0 +1,272 @@
+package agents
+
+import (
+	"errors"
+	"syscall"
+	"time"
+
+	"bellhop/scheduler"
+)
+
+// closeDoubt is how long a closed stdout may mean that the agent is just dying.
+const closeDoubt = 100 * time.Millisecond
+
+// startWarm starts the agent and the goroutines that attend to it: one reads
+// stdout and drives the agent, one reads stderr, one waits for the end.
+func (p *Process) startWarm() error {
+	request, err := p.launcher.request(p.spec, nil, nil)
+	if err != nil {
+		return err
+	}
+	request.Lease = p.leaseLeft()
+	g, err := p.launcher.start(p.child, request, true)
+	if err != nil {
+		return err
+	}
+	p.dialect = p.spec.Dialect
+	g.stdout.hear, g.stdout.quiet, g.stdout.end = p.hear, p.settle, p.stdoutEnded
+	g.stderr.hear, g.stderr.quiet, g.stderr.end = p.hearStderr, p.said.flush, p.said.flush
+	p.g = g
+	g.read()
+	go p.attend(g)
+	return nil
+}
+
+// write writes the next line if the agent can take one. mu is held, which
+// keeps lines whole and in order: the write itself never waits.
+func (p *Process) write() {
+	for p.ready && !p.inHand && !p.hold && !p.writing && !p.deaf && !p.closing && p.head < len(p.queue) {
+		line := &p.queue[p.head]
+		bytes, err := p.encode(line)
+		if err != nil {
+			p.hand = *line
+			p.pop()
+			p.answer(false, refusedCode, 0, err.Error())
+			continue
+		}
+		n, err := syscall.Write(p.g.stdinFD, bytes)
+		if err == syscall.EAGAIN || err == syscall.EINTR {
+			n, err = 0, nil
+		}
+		if err != nil { // nobody is there to read it, so it was not given
+			p.deaf = true
+			return
+		}
+		p.hand, p.inHand = *line, true
+		p.pop()
+		if n < len(bytes) {
+			p.writing = true
+			p.buf = nil
+			p.g.readers.Add(1)
+			go p.writeRest(bytes[n:])
+		}
+	}
+}
+
+// refusedCode is the exit code of a line that was never given to an agent.
+const refusedCode = 126
+
+func (p *Process) encode(line *scheduler.Line) ([]byte, error) {
+	if line.Vars != "" {
+		if _, err := allowedVars(p.spec.Vars, line.Vars); err != nil {
+			return nil, err
+		}
+	}
+	if cap(p.buf) > keepLine {
+		p.buf = nil
+	}
+	var err error
+	if p.dialect == DialectJSON {
+		p.buf, err = encodeJSON(p.buf[:0], line)
+	} else {
+		p.buf, err = encodeClassic(p.buf[:0], line)
+	}
+	return p.buf, err
+}
+
+// writeRest waits for an agent that is slow to read, or never does: then the
+// close of stdin ends it.
+func (p *Process) writeRest(rest []byte) {
+	defer p.g.readers.Done()
+	_, err := p.g.stdin.Write(rest)
+	p.mu.Lock()
+	defer p.release()
+	p.writing = false
+	p.deaf = p.deaf || err != nil
+	p.write()
+}
+
+// closeStdin: mu is held, so no write can meet another file under the number.
+func (p *Process) closeStdin() {
+	p.closing = true
+	if p.g.stdin != nil { // exec has none
+		_ = p.g.stdin.Close()
+	}
+}
+
+// hear takes one line of the agent's stdout.
+func (p *Process) hear(line []byte, truncated bool) {
+	switch {
+	case p.broken:
+	case !p.greeted:
+		p.greet(line, truncated)
+	case p.dialect == DialectJSON:
+		p.remarks = parseJSON(line, p.remarks[:0])
+		for _, r := range p.remarks {
+			p.act(r, truncated)
+		}
+	default:
+		p.act(parseClassic(line), truncated)
+	}
+}
+
+// greet waits for the word that makes the agent ready.
+func (p *Process) greet(line []byte, truncated bool) {
+	spoken := p.spec.Dialect
+	if spoken != DialectClassic {
+		is, err := parseHello(line, p.spec.Type)
+		if err != nil {
+			p.breakOff(err)
+			return
+		}
+		if is {
+			p.becomeReady(DialectJSON)
+			return
+		}
+	}
+	r := remark{word: wordDebug, text: line}
+	if spoken != DialectJSON {
+		r = parseClassic(line)
+	}
+	if r.word == wordOK {
+		p.becomeReady(DialectClassic)
+		return
+	}
+	p.act(r, truncated)
+}
+
+func (p *Process) becomeReady(d Dialect) {
+	p.greeted = true
+	p.mu.Lock()
+	defer p.mu.Unlock() // settle wakes
+	p.dialect, p.ready, p.hold = d, true, true
+	p.push(scheduler.ChildEvent{Kind: scheduler.EventReady, At: time.Now()})
+}
+
+// act does what a remark asks for.
+func (p *Process) act(r remark, truncated bool) {
+	if r.about != (about{}) && !p.isAbout(r.about) {
+		p.breakOff(errors.New("the agent spoke of another job than the one it has"))
+		return
+	}
+	switch r.word {
+	case wordOK:
+		p.finish(true, 0, "")
+	case wordFail:
+		p.finish(false, r.code, clean(r.text))
+	case wordSuccess:
+		p.mu.Lock()
+		if p.inHand {
+			p.successes++
+		}
+		p.mu.Unlock()
+	case wordLog:
+		p.note(r.level, r.text, truncated)
+	case wordEcho:
+		p.tell("", r.text, truncated)
+	case wordDebug:
+		p.tell("DEBUG "+string(p.child)+": ", r.text, truncated)
+		p.note(scheduler.LevelDebug, r.text, truncated)
+	}
+}
+
+// isAbout: with no line in hand there is nothing to mistake it for.
+func (p *Process) isAbout(a about) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return !p.inHand || a.fits(p.hand.Claim)
+}
+
+// finish takes the agent's answer. What it wrote to stderr before is read
+// first, so that it is kept against this line and not the next.
+func (p *Process) finish(ok bool, code int, why string) {
+	p.g.stderr.drain()
+	p.mu.Lock()
+	if !p.inHand {
+		p.mu.Unlock()
+		p.note(scheduler.LevelNote, []byte("an OK with no line outstanding was ignored"), false)
+		return
+	}
+	p.hold = true
+	p.answer(ok, code, 0, why)
+	p.mu.Unlock() // settle goes on and wakes
+}
+
+// settle is called when all is heard that one read brought: an OK among it is
+// no answer to a line that is only written now.
+func (p *Process) settle() {
+	p.said.flush()
+	p.mu.Lock()
+	defer p.release()
+	p.hold = false
+	p.write()
+}
+
+// breakOff: the agent cannot be trusted any more; who sees the event kills it.
+func (p *Process) breakOff(err error) {
+	p.broken = true
+	p.mu.Lock()
+	defer p.mu.Unlock() // settle wakes
+	p.deaf = true
+	p.outputClosed(err.Error())
+}
+
+// outputClosed says so once. mu is held.
+func (p *Process) outputClosed(why string) {
+	if !p.mute && !p.exiting && !p.over {
+		p.mute = true
+		p.push(scheduler.ChildEvent{Kind: scheduler.EventOutputClosed, At: time.Now(), Error: why})
+	}
+}
+
+// stdoutEnded: who cannot answer is given no further line.
+func (p *Process) stdoutEnded() {
+	p.said.flush()
+	p.mu.Lock()
+	p.deaf = true
+	p.release()
+	time.AfterFunc(closeDoubt, func() {
+		if p.g.agentDead() {
+			return // its exit tells more, and is on its way
+		}
+		p.mu.Lock()
+		defer p.release()
+		p.outputClosed("the agent closed its stdout")
+	})
+}
+
+// tell writes a line to the scheduler's stderr.
+func (p *Process) tell(prefix string, text []byte, truncated bool) {
+	b := append(append(p.telling[:0], prefix...), clean(text)...)
+	if truncated {
+		b = append(b, truncateMark...)
+	}
+	p.launcher.tell(append(b, '\n'))
+	if p.telling = b; cap(b) > keepLine {
+		p.telling = nil
+	}
+}
+
+// attend waits for the end of the agent and tells it.
+func (p *Process) attend(g *guarded) {
+	e := g.wait()
+	p.mu.Lock()
+	p.exiting = true
+	p.closeStdin()
+	p.mu.Unlock()
+	g.streamsEnd()
+	p.said.flush()
+	p.mu.Lock()
+	defer p.release()
+	p.exited(p.obituary(e))
+}
