@@ -1,0 +1,251 @@
+package config
+
+import (
+	"errors"
+	"os/user"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/goccy/go-yaml/ast"
+
+	"bellhop/scheduler"
+)
+
+// Mode is how an agent is run.
+type Mode string
+
+const (
+	ModeWarm Mode = "warm" // stays up and speaks a dialect
+	ModeExec Mode = "exec" // one process per job, its exit code is the result
+)
+
+// Dialect is what a warm agent speaks.
+type Dialect string
+
+const (
+	DialectAuto      Dialect = "auto" // classic or json, told by the first line
+	DialectClassic   Dialect = "classic"
+	DialectJSON      Dialect = "json"
+	DialectFOSSology Dialect = "fossology"
+)
+
+var (
+	modes    = []string{string(ModeWarm), string(ModeExec)}
+	dialects = []string{string(DialectAuto), string(DialectClassic), string(DialectJSON), string(DialectFOSSology)}
+)
+
+// Agent is a program that does one type of work.
+type Agent struct {
+	Type scheduler.TypeName
+	// Command is the program and its arguments. A program without a slash is
+	// looked up on PATH; any other is absolute here, and one that was written
+	// relative is taken from the file's folder.
+	Command    []string
+	Mode       Mode
+	Dialect    Dialect           // of mode warm
+	Max        int               // children at once over all instances; 0: no limit of its own
+	MaxPerHost int               // children at once on one host; 0: no limit of its own
+	Env        map[string]string // besides PATH, HOME, LANG, TMPDIR
+	Vars       []string          // names, or path.Match patterns, of job vars it takes
+	WorkDir    string            // absolute, or empty: the instance's own
+	User       string            // account to drop to; empty: the instance's own
+	Timeout    time.Duration     // of a job or item that brings none of its own; 0: none
+}
+
+func (r *reader) agents(n node, at string, to *[]Agent) {
+	*to = nil
+	lines := map[scheduler.TypeName]int{}
+	r.each(n, at, "write it like - {type: license, command: [./agents/license]}", func(n node, at string) {
+		a := Agent{Mode: ModeWarm, Dialect: DialectAuto}
+		given := r.mapping(n, at, r.agentFields(&a))
+		if a.Mode == ModeExec && a.Dialect != DialectAuto {
+			r.problem(given["dialect"], "leave it out, or write mode: warm", "%s.dialect: an agent of mode exec speaks none", at)
+		}
+		if first := lines[a.Type]; first > 0 {
+			r.problem(given["type"], "", "%s.type: an agent of type %q is already on line %d", at, a.Type, first)
+		} else if a.Type != "" {
+			lines[a.Type], _ = position(given["type"])
+		}
+		*to = append(*to, a)
+	})
+}
+
+func (r *reader) agentFields(a *Agent) []field {
+	return []field{
+		{name: "type", required: true, read: func(n node, at string) {
+			if s, ok := r.string(n, at); ok {
+				a.Type = scheduler.TypeName(s) // known even if it is wrong: what uses it is not wrong too
+				r.checkTypeName(n, at, s)
+			}
+		}},
+		{name: "command", required: true, read: r.command(&a.Command)},
+		{name: "mode", read: r.oneOf("mode", modes, func(s string) { a.Mode = Mode(s) })},
+		{name: "dialect", read: r.oneOf("dialect", dialects, func(s string) { a.Dialect = Dialect(s) })},
+		{name: "max", read: r.count(&a.Max)},
+		{name: "max_per_host", read: r.count(&a.MaxPerHost)},
+		{name: "env", read: r.env(&a.Env)},
+		{name: "vars", read: r.words(&a.Vars, "[USERID]", r.checkVar)},
+		{name: "workdir", read: r.folderName(&a.WorkDir)},
+		{name: "user", read: r.account(&a.User)},
+		{name: "timeout", read: r.duration(&a.Timeout, maybeNone)},
+	}
+}
+
+// typeName is what a type looks like: names of children are a type, a dot and
+// a number, and commands in the queue are words between blanks.
+var typeName = regexp.MustCompile(`^[A-Za-z0-9_:-]+$`)
+
+func (r *reader) checkTypeName(n node, at, s string) {
+	switch {
+	case !typeName.MatchString(s):
+		r.problem(n, "use letters, digits and _ - :", "%s: %q is no name of a type", at, s)
+	case s == "command":
+		r.problem(n, "choose another name", `%s: "command" is the type of bellhop's own commands`, at)
+	}
+}
+
+func (r *reader) oneOf(what string, known []string, set func(string)) func(node, string) {
+	return func(n node, at string) {
+		s, ok := r.string(n, at)
+		switch {
+		case !ok:
+		case slices.Contains(known, s):
+			set(s)
+		default:
+			r.problem(n, suggest(s, known), "%s: unknown %s %q", at, what, s)
+		}
+	}
+}
+
+// argv reads a command as a list of words.
+func (r *reader) argv(to *[]string, key, example string) func(node, string) {
+	return func(n node, at string) {
+		if s, ok := stringOf(n); ok {
+			switch words := strings.Fields(s); {
+			case strings.ContainsAny(s, shellSigns):
+				example = list([]string{"sh", "-c", s})
+			case len(words) > 0:
+				example = list(words)
+			}
+			r.problem(n, "write "+key+": "+example, "%s must be a list, not a string", at)
+			return
+		}
+		*to = nil
+		r.each(n, at, "write "+key+": "+example, func(n node, at string) {
+			s, ok := r.written(n, at)
+			if ok && s == "" && len(*to) == 0 {
+				r.problem(n, "", "%s is empty where the program should be", at)
+			}
+			*to = append(*to, s)
+		})
+	}
+}
+
+// shellSigns mean something to a shell; a string with one of them is more than words.
+const shellSigns = "\"'`$|&;<>()*?\\\n#~"
+
+// list writes words as a YAML list in one line.
+func list(words []string) string {
+	quoted := make([]string, len(words))
+	for i, w := range words {
+		if quoted[i] = w; !plainWord.MatchString(w) {
+			quoted[i] = strconv.Quote(w)
+		}
+	}
+	return "[" + strings.Join(quoted, ", ") + "]"
+}
+
+var plainWord = regexp.MustCompile(`^[A-Za-z0-9_./-][A-Za-z0-9_./=+:-]*$`)
+
+func (r *reader) command(to *[]string) func(node, string) {
+	return func(n node, at string) {
+		r.argv(to, "command", "[./agents/license]")(n, at)
+		words, ok := n.(*ast.SequenceNode)
+		if !ok {
+			return
+		}
+		if len(words.Values) == 0 {
+			r.problem(n, "write command: [./agents/license]", "%s is empty", at)
+		}
+		if c := *to; len(c) > 0 && strings.Contains(c[0], "/") {
+			r.absolute(words.Values[0], at+"[0]", &c[0])
+		}
+	}
+}
+
+// absolute takes a relative path from the file's folder.
+func (r *reader) absolute(n node, at string, path *string) {
+	if strings.HasPrefix(*path, "~") {
+		r.problem(n, "write the path out", "%s: ~ is not expanded", at)
+		return
+	}
+	if !filepath.IsAbs(*path) {
+		*path = filepath.Join(r.folder, *path)
+	}
+}
+
+func (r *reader) folderName(to *string) func(node, string) {
+	return func(n node, at string) {
+		s, ok := r.string(n, at)
+		if ok && s != "" {
+			r.absolute(n, at, &s)
+		}
+		*to = s
+	}
+}
+
+func (r *reader) account(to *string) func(node, string) {
+	return func(n node, at string) {
+		s, ok := r.string(n, at)
+		if !ok || s == "" {
+			return
+		}
+		if _, err := user.Lookup(s); err != nil {
+			if _, byID := user.LookupId(s); byID != nil {
+				hint := "create it (useradd --system), or leave user out to run as the instance does"
+				if unknown := user.UnknownUserError(""); !errors.As(err, &unknown) {
+					hint = err.Error()
+				}
+				r.problem(n, hint, "%s: no account %q on this machine", at, s)
+				return
+			}
+		}
+		*to = s
+	}
+}
+
+// env reads names and values of environment variables.
+func (r *reader) env(to *map[string]string) func(node, string) {
+	return func(n node, at string) {
+		m, ok := n.(ast.MapNode)
+		if !ok {
+			r.problem(n, "write it like env: {LANG: C.UTF-8}", "%s must hold names and values, not %s", at, kind(n))
+			return
+		}
+		vars, lines := map[string]string{}, map[string]int{}
+		for it := m.MapRange(); it.Next(); {
+			name, ok := r.key(it.Key(), at)
+			if !ok {
+				continue
+			}
+			if first := lines[name]; first > 0 {
+				r.problem(it.Key(), "", "duplicate key %q%s, first on line %d", name, in(at), first)
+				continue
+			}
+			lines[name], _ = position(it.Key())
+			if name == "" || strings.ContainsAny(name, "=\x00") {
+				r.problem(it.Key(), "", "%s: %q is no name of a variable: it is empty, or holds = or a zero byte", at, name)
+			}
+			if value := r.resolve(it.Value()); value != nil {
+				if s, ok := r.written(value, join(at, name)); ok {
+					vars[name] = s
+				}
+			}
+		}
+		*to = vars
+	}
+}

@@ -1,0 +1,207 @@
+// Package config reads and checks bellhop.yaml. It owns the file's keys, their
+// defaults and what is said about mistakes: every problem of a file is found in
+// one reading, each with file, line and column. It starts nothing, connects to
+// nothing and expands no environment variables.
+package config
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"runtime"
+	"slices"
+	"time"
+)
+
+// Config is one instance's configuration, with the defaults filled in.
+type Config struct {
+	File     string // where it was read from, as it was named; empty: the defaults
+	Database Database
+	Instance Instance
+	Limits   Limits
+	Hosts    []Host
+	Agents   []Agent
+	// Production refuses what is only fit for trying things out.
+	Production bool
+	// CommandsFromDatabase says whether commands stored in the database are
+	// obeyed. nil: only with the embedded database.
+	CommandsFromDatabase *bool
+	Listen               string // host:port of the web server
+}
+
+// Database says how PostgreSQL is reached, as URLs or key=value strings.
+type Database struct {
+	URL       string // empty: from the environment, or the embedded database
+	ListenURL string // a direct connection for LISTEN; empty: URL
+	MSQURL    string // the login under which the queries of MSQ jobs run; empty: URL
+}
+
+// Instance is how this instance presents itself to the others.
+type Instance struct {
+	Name      string        // empty: the caller's choice
+	Heartbeat time.Duration // between two signs of life
+	Lag       time.Duration // silent for longer: taken for dead; at least 3 heartbeats
+	Grace     time.Duration // what running work gets on SIGTERM
+}
+
+// Limits are the times and counts that children live by.
+type Limits struct {
+	Deaths       int           // so many deaths of a type on a host within Window: no respawn for as long; 0: never
+	Window       time.Duration // of Deaths
+	Idle         time.Duration // READY for so long: freed; 0: never
+	MinReady     time.Duration // READY for less: not freed to make room
+	KillAfter    time.Duration // told to die → SIGKILL
+	StartTimeout time.Duration // spawn → first OK
+}
+
+// Load reads and checks a file. The error is a *Problems; a file that cannot be
+// read is one too, and errors.Is finds the cause in it.
+func Load(path string) (Config, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		p := Problem{File: path, Text: "cannot be read: " + cause(err)}
+		if errors.Is(err, fs.ErrNotExist) {
+			p = Problem{File: path, Text: "no such file", Hint: "copy bellhop.example.yaml there, or name another with -c"}
+		}
+		return Config{}, &Problems{List: []Problem{p}, cause: err}
+	}
+	return Parse(path, text)
+}
+
+// cause is an error of the operating system without the path, which is said already.
+func cause(err error) string {
+	var at *fs.PathError
+	if errors.As(err, &at) {
+		return at.Err.Error()
+	}
+	return err.Error()
+}
+
+// Parse checks text as if it had been read from the file called name, against
+// whose folder relative paths are resolved. The error is a *Problems.
+func Parse(name string, text []byte) (Config, error) {
+	c := Default()
+	c.File = name
+	r := newReader(name)
+	if root := r.parse(text); root != nil {
+		r.file(root, &c)
+	}
+	if err := r.err(); err != nil {
+		return Config{}, err
+	}
+	return c, nil
+}
+
+// Default is the configuration of an empty file: this machine as the only
+// host, and no agents.
+func Default() Config {
+	return Config{
+		Instance: Instance{Heartbeat: 2 * time.Second, Lag: 10 * time.Second},
+		Limits: Limits{
+			Deaths: 5, Window: 5 * time.Minute, Idle: 15 * time.Minute, MinReady: 20 * time.Second,
+			KillAfter: 20 * time.Second, StartTimeout: time.Minute,
+		},
+		Hosts:  []Host{{Name: "local", Slots: localSlots()}},
+		Listen: "127.0.0.1:8470",
+	}
+}
+
+// localSlots is how many children this machine takes unless the file says
+// otherwise: agents wait for disks and databases as much as they compute.
+func localSlots() int { return max(4, 2*runtime.NumCPU()) }
+
+// file reads the whole document.
+func (r *reader) file(n node, c *Config) {
+	r.mapping(n, "", r.fileFields(c))
+	r.checkTypes(c)
+}
+
+func (r *reader) fileFields(c *Config) []field {
+	return []field{
+		{name: "database", read: func(n node, at string) { r.mapping(n, at, r.databaseFields(&c.Database)) }},
+		{name: "instance", read: func(n node, at string) { r.instance(n, at, &c.Instance) }},
+		{name: "limits", read: func(n node, at string) { r.mapping(n, at, r.limitsFields(&c.Limits)) }},
+		{name: "hosts", read: func(n node, at string) { r.hosts(n, at, &c.Hosts) }},
+		{name: "agents", read: func(n node, at string) { r.agents(n, at, &c.Agents) }},
+		{name: "production", read: r.flag(&c.Production)},
+		{name: "commands_from_database", read: func(n node, at string) {
+			var v bool
+			c.CommandsFromDatabase = &v
+			r.flag(&v)(n, at)
+		}},
+		{name: "listen", read: r.address(&c.Listen)},
+	}
+}
+
+func (r *reader) databaseFields(d *Database) []field {
+	return []field{
+		{name: "url", read: r.databaseURL(&d.URL)},
+		{name: "listen_url", read: r.databaseURL(&d.ListenURL)},
+		{name: "msq_url", read: r.databaseURL(&d.MSQURL)},
+	}
+}
+
+func (r *reader) instance(n node, at string, to *Instance) {
+	given := r.mapping(n, at, r.instanceFields(to))
+	if to.Heartbeat <= 0 || to.Lag <= 0 || to.Lag/3 >= to.Heartbeat {
+		return
+	}
+	blame := given["lag"]
+	if blame == nil {
+		blame = given["heartbeat"]
+	}
+	if blame != nil {
+		r.problem(blame, "write lag: "+(3*to.Heartbeat).String()+" or more, or a shorter heartbeat",
+			"%s.lag (%s) is less than three heartbeats (%s each): a live instance would be taken for dead", at, to.Lag, to.Heartbeat)
+	}
+}
+
+func (r *reader) instanceFields(to *Instance) []field {
+	return []field{
+		{name: "name", read: func(n node, at string) {
+			if s, ok := r.string(n, at); ok && (s == "" || r.checkHostName(n, at, s)) {
+				to.Name = s
+			}
+		}},
+		{name: "heartbeat", read: r.duration(&to.Heartbeat, someTime)},
+		{name: "lag", read: r.duration(&to.Lag, someTime)},
+		{name: "grace", read: r.duration(&to.Grace, maybeNone)},
+	}
+}
+
+func (r *reader) limitsFields(to *Limits) []field {
+	return []field{
+		{name: "deaths", read: r.count(&to.Deaths)},
+		{name: "window", read: r.duration(&to.Window, someTime)},
+		{name: "idle", read: r.duration(&to.Idle, maybeNone)},
+		{name: "min_ready", read: r.duration(&to.MinReady, maybeNone)},
+		{name: "kill_after", read: r.duration(&to.KillAfter, someTime)},
+		{name: "start_timeout", read: r.duration(&to.StartTimeout, someTime)},
+	}
+}
+
+// checkTypes looks for names of types that no agent has.
+func (r *reader) checkTypes(c *Config) {
+	var known []string
+	for _, a := range c.Agents {
+		if a.Type != "" {
+			known = append(known, string(a.Type))
+		}
+	}
+	for _, u := range r.typesUsed {
+		if !slices.Contains(known, u.name) {
+			hint := suggest(u.name, known)
+			if len(known) == 0 {
+				hint = "no agents are configured"
+			}
+			r.problem(u.node, hint, "%s: unknown type %q", u.at, u.name)
+		}
+	}
+}
+
+// typeUse is a place in the file that names a type.
+type typeUse struct {
+	node node
+	at   string
+	name string
+}

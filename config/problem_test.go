@@ -1,0 +1,385 @@
+package config
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+type badFile struct {
+	name string
+	text string
+	want []string // without the file's name
+}
+
+// badFiles is every mistake that has an expected wording.
+var badFiles = slices.Concat(badValues, badYAML)
+
+// badValues are right as YAML.
+var badValues = []badFile{
+	{
+		"unknown keys at the top",
+		`databse: {}
+host: []
+foo: 1
+`,
+		[]string{
+			`1:1: unknown key "databse"; did you mean "database"?`,
+			`2:1: unknown key "host"; did you mean "hosts"?`,
+			`3:1: unknown key "foo"; known are database, instance, limits, hosts, agents, production, commands_from_database, listen`,
+		},
+	},
+	{
+		"unknown keys, and no second problem for the keys they were meant to be",
+		`agents:
+  - type: license
+    comand: [a]
+  - typ: b
+    command: [b]
+    max-per-host: 1
+    cwd: /
+`,
+		[]string{
+			`3:5: unknown key "comand" in agents[0]; did you mean "command"?`,
+			`4:5: unknown key "typ" in agents[1]; did you mean "type"?`,
+			`6:5: unknown key "max-per-host" in agents[1]; did you mean "max_per_host"?`,
+			`7:5: unknown key "cwd" in agents[1]; known are type, command, mode, dialect, max, max_per_host, env, vars, workdir, user, timeout`,
+		},
+	},
+	{
+		"required keys",
+		`agents:
+  - {mode: warm}
+  - type:
+    command: [a]
+hosts:
+  - {slots: 1}
+`,
+		[]string{
+			"2:5: agents[0].type is missing",
+			"2:5: agents[0].command is missing",
+			"3:5: agents[1].type is missing",
+			"6:5: hosts[0].name is missing",
+		},
+	},
+	{
+		"durations",
+		`limits: {idle: 15, window: 5m0, min_ready: soon, kill_after: 0s, start_timeout: -1s}
+instance: {grace: 0, heartbeat: [], lag: 1.5}
+agents:
+  - {type: a, command: [x], timeout: 1d}
+`,
+		[]string{
+			"1:16: limits.idle is 15 without a unit; write 15s, 15m or 15h",
+			`1:28: limits.window: "5m0" is no duration; write it like 10s, 15m or 1h30m`,
+			`1:44: limits.min_ready: "soon" is no duration; write it like 10s, 15m or 1h30m`,
+			"1:62: limits.kill_after must be more than nothing; write it like 10s, 15m or 1h30m",
+			"1:81: limits.start_timeout is negative (-1s)",
+			"2:19: instance.grace is 0 without a unit; write 0s, 0m or 0h",
+			"2:33: instance.heartbeat must be a duration, not a list; write it like 10s, 15m or 1h30m",
+			"2:42: instance.lag is 1.5 without a unit; write 1.5s, 1.5m or 1.5h",
+			`4:38: agents[0].timeout: "1d" is no duration; write it like 10s, 15m or 1h30m`,
+		},
+	},
+	{
+		"counts",
+		`limits: {deaths: '5'}
+hosts:
+  - {name: a, slots: -1}
+  - {name: b, slots: 1.5}
+  - {name: c, slots: 3000000000}
+  - {name: d, slots: 99999999999999999999}
+agents:
+  - {type: a, command: [x], max: -1, max_per_host: many}
+`,
+		[]string{
+			"1:18: limits.deaths must be a whole number, not a string; leave out the quotes",
+			"3:22: hosts[0].slots is -1; write 0 or more",
+			"4:22: hosts[1].slots must be a whole number, not 1.5",
+			"5:22: hosts[2].slots is 3000000000, which is too much",
+			"6:22: hosts[3].slots is 99999999999999999999, which is too much",
+			"8:34: agents[0].max is -1; write 0 or more",
+			"8:52: agents[0].max_per_host must be a whole number, not a string",
+		},
+	},
+	{
+		"lag too short for the default heartbeat",
+		"instance: {lag: 5999ms}\n",
+		[]string{
+			"1:17: instance.lag (5.999s) is less than three heartbeats (2s each): a live instance would be taken for dead; write lag: 6s or more, or a shorter heartbeat",
+		},
+	},
+	{
+		"heartbeat too long for the default lag",
+		"instance: {heartbeat: 4s}\n",
+		[]string{
+			"1:23: instance.lag (10s) is less than three heartbeats (4s each): a live instance would be taken for dead; write lag: 12s or more, or a shorter heartbeat",
+		},
+	},
+	{
+		"a wrong heartbeat says nothing about lag",
+		"instance: {heartbeat: 0s, lag: 1s}\n",
+		[]string{
+			"1:23: instance.heartbeat must be more than nothing; write it like 10s, 15m or 1h30m",
+		},
+	},
+	{
+		"duplicate names",
+		`agents:
+  - {type: a, command: [x]}
+  - {type: b, command: [x]}
+  - {type: a, command: [x]}
+hosts:
+  - name: h
+  - name: h
+`,
+		[]string{
+			`4:12: agents[2].type: an agent of type "a" is already on line 2`,
+			`7:11: hosts[1].name: a host "h" is already on line 6`,
+		},
+	},
+	{
+		"duplicate keys",
+		`limits:
+  idle: 1m
+  'idle': 2m
+limits: {}
+agents: [{type: a, command: [x], env: {A: 1, A: 2}}]
+`,
+		[]string{
+			`3:3: duplicate key "idle" in limits, first on line 2`,
+			`4:1: duplicate key "limits", first on line 1`,
+			`5:46: duplicate key "A" in agents[0].env, first on line 5`,
+		},
+	},
+	{
+		"commands",
+		`agents:
+  - {type: a, command: ./agents/license -n 5}
+  - {type: b, command: "sort | uniq"}
+  - {type: c, command: []}
+  - {type: d, command: ['', x]}
+  - {type: e, command: }
+  - {type: f, command: {}}
+  - {type: g, command: ''}
+  - {type: h, command: [[x], ~, "a\0"]}
+  - {type: i, command: [~/x]}
+hosts: [{name: x, connect: ssh big1}]
+`,
+		[]string{
+			"2:24: agents[0].command must be a list, not a string; write command: [./agents/license, -n, 5]",
+			`3:24: agents[1].command must be a list, not a string; write command: [sh, -c, "sort | uniq"]`,
+			"4:24: agents[2].command is empty; write command: [./agents/license]",
+			"5:25: agents[3].command[0] is empty where the program should be",
+			"6:5: agents[4].command is missing",
+			"7:24: agents[5].command must be a list, not keys and values; write command: [./agents/license]",
+			"8:24: agents[6].command must be a list, not a string; write command: [./agents/license]",
+			"9:25: agents[7].command[0] must be a string, not a list",
+			`9:30: agents[7].command[1] has no value; leave it out, or write "" for an empty one`,
+			"9:33: agents[7].command[2] holds a zero byte, which no program can be given",
+			"10:25: agents[8].command[0]: ~ is not expanded; write the path out",
+			"11:28: hosts[0].connect must be a list, not a string; write connect: [ssh, big1]",
+		},
+	},
+	{
+		"modes and dialects",
+		`agents:
+  - {type: a, command: [x], mode: exce, dialect: xml}
+  - {type: b, command: [x], mode: exec, dialect: json}
+  - {type: c, command: [x], mode: execute, dialect: 1}
+`,
+		[]string{
+			`2:35: agents[0].mode: unknown mode "exce"; did you mean "exec"?`,
+			`2:50: agents[0].dialect: unknown dialect "xml"; known are auto, classic, json, fossology`,
+			"3:50: agents[1].dialect: an agent of mode exec speaks none; leave it out, or write mode: warm",
+			`4:35: agents[2].mode: unknown mode "execute"; known are warm, exec`,
+			"4:53: agents[2].dialect must be a string, not a number; put it in quotes",
+		},
+	},
+	{
+		"vars that choose what code runs",
+		`agents:
+  - type: a
+    command: [x]
+    vars: ['LD_*', LD_PRELOAD, PATH, BASH_ENV, ENV, IFS, 'DYLD_?', 'BASH_FUNC_*']
+`,
+		[]string{
+			"4:12: agents[0].vars[0]: LD_* would let a job choose what code runs; set it under env, where only this file can",
+			"4:20: agents[0].vars[1]: LD_PRELOAD would let a job choose what code runs; set it under env, where only this file can",
+			"4:32: agents[0].vars[2]: PATH would let a job choose what code runs; set it under env, where only this file can",
+			"4:38: agents[0].vars[3]: BASH_ENV would let a job choose what code runs; set it under env, where only this file can",
+			"4:48: agents[0].vars[4]: ENV would let a job choose what code runs; set it under env, where only this file can",
+			"4:53: agents[0].vars[5]: IFS would let a job choose what code runs; set it under env, where only this file can",
+			"4:58: agents[0].vars[6]: DYLD_? would let a job choose what code runs; set it under env, where only this file can",
+			"4:68: agents[0].vars[7]: BASH_FUNC_* would let a job choose what code runs; set it under env, where only this file can",
+		},
+	},
+	{
+		"vars that cannot be",
+		`agents:
+  - type: a
+    command: [x]
+    vars: ['[', 'A[', 'BELLHOP_*', TRACEPARENT, 'A=B', '', ~, USERID]
+  - {type: b, command: [x], vars: USERID}
+`,
+		[]string{
+			`4:12: agents[0].vars[0]: "[" is no pattern; * ? and [a-z] may be used`,
+			`4:17: agents[0].vars[1]: "A[" is no pattern; * ? and [a-z] may be used`,
+			"4:23: agents[0].vars[2]: BELLHOP_* is set by bellhop itself; leave it out",
+			"4:36: agents[0].vars[3]: TRACEPARENT is set by bellhop itself; leave it out",
+			`4:49: agents[0].vars[4]: "A=B" is no name of a variable: it holds =`,
+			"4:56: agents[0].vars[5] is empty",
+			`4:60: agents[0].vars[6] has no value; leave it out, or write "" for an empty one`,
+			"5:35: agents[1].vars must be a list, not a string; write it like [USERID]",
+		},
+	},
+	{
+		"env",
+		`agents:
+  - {type: a, command: [x], env: [A]}
+  - {type: b, command: [x], env: {'A=B': c, '': d, X: ~, Y: []}}
+  - {type: c, command: [x], env: {"n\0": x, Z: "\0"}}
+`,
+		[]string{
+			"2:34: agents[0].env must hold names and values, not a list; write it like env: {LANG: C.UTF-8}",
+			`3:35: agents[1].env: "A=B" is no name of a variable: it is empty, or holds = or a zero byte`,
+			`3:45: agents[1].env: "" is no name of a variable: it is empty, or holds = or a zero byte`,
+			`3:55: agents[1].env.X has no value; leave it out, or write "" for an empty one`,
+			"3:61: agents[1].env.Y must be a string, not a list",
+			`4:35: agents[2].env: "n\x00" is no name of a variable: it is empty, or holds = or a zero byte`,
+			"4:48: agents[2].env.Z holds a zero byte, which no program can be given",
+		},
+	},
+	{
+		"workdir and user",
+		`agents:
+  - {type: a, command: [x], workdir: ~/y, user: no-such-user-here}
+  - {type: b, command: [x], workdir: [a], user: 0}
+`,
+		[]string{
+			"2:38: agents[0].workdir: ~ is not expanded; write the path out",
+			`2:49: agents[0].user: no account "no-such-user-here" on this machine; create it (useradd --system), or leave user out to run as the instance does`,
+			"3:38: agents[1].workdir must be a string, not a list",
+			"3:49: agents[1].user must be a string, not a number; put it in quotes",
+		},
+	},
+	{
+		"names of types",
+		`agents:
+  - {type: a b, command: [x]}
+  - {type: a.b, command: [x]}
+  - {type: '', command: [x]}
+  - {type: command, command: [x]}
+  - {type: 7, command: [x]}
+`,
+		[]string{
+			`2:12: agents[0].type: "a b" is no name of a type; use letters, digits and _ - :`,
+			`3:12: agents[1].type: "a.b" is no name of a type; use letters, digits and _ - :`,
+			`4:12: agents[2].type: "" is no name of a type; use letters, digits and _ - :`,
+			`5:12: agents[3].type: "command" is the type of bellhop's own commands; choose another name`,
+			"6:12: agents[4].type must be a string, not a number; put it in quotes",
+		},
+	},
+	{
+		"names of hosts and instances",
+		`instance: {name: a b}
+hosts:
+  - {name: ''}
+  - {name: -x}
+  - {name: 7}
+  - {name: "a\nb"}
+`,
+		[]string{
+			`1:18: instance.name: "a b" is no name; use letters, digits and _ . : @ -, and begin with a letter, a digit or _`,
+			`3:12: hosts[0].name: "" is no name; use letters, digits and _ . : @ -, and begin with a letter, a digit or _`,
+			`4:12: hosts[1].name: "-x" is no name; use letters, digits and _ . : @ -, and begin with a letter, a digit or _`,
+			"5:12: hosts[2].name must be a string, not a number; put it in quotes",
+			`6:12: hosts[3].name holds a control character ('\n')`,
+		},
+	},
+	{
+		"unknown types, but not one whose agent is itself wrong",
+		`hosts: [{name: h, only_types: [lisence, a.b, sort]}]
+agents: [{type: license, command: [x]}, {type: a.b, command: [x]}]
+`,
+		[]string{
+			`1:32: hosts[0].only_types[0]: unknown type "lisence"; did you mean "license"?`,
+			`1:46: hosts[0].only_types[2]: unknown type "sort"; known are license, a.b`,
+			`2:48: agents[1].type: "a.b" is no name of a type; use letters, digits and _ - :`,
+		},
+	},
+	{
+		"a type where there are no agents",
+		"hosts: [{name: h, only_types: [license]}]\n",
+		[]string{
+			`1:32: hosts[0].only_types[0]: unknown type "license"; no agents are configured`,
+		},
+	},
+	{
+		"priorities and serves",
+		"hosts: [{name: h, only_priorities: [20, 'a b', -21, 0], serves: srv}]\n",
+		[]string{
+			`1:37: hosts[0].only_priorities[0]: "20" is no priority; write a number from -20 to 19, or a name`,
+			`1:41: hosts[0].only_priorities[1]: "a b" is no priority; write a number from -20 to 19, or a name`,
+			`1:48: hosts[0].only_priorities[2]: "-21" is no priority; write a number from -20 to 19, or a name`,
+			`1:65: hosts[0].serves must be a list, not a string; write it like ["srv:7"]`,
+		},
+	},
+	{
+		"connection strings, never repeated",
+		"database: {url: 'mysql://u:secret@h/d', listen_url: secret, msq_url: [secret]}\n",
+		[]string{
+			`1:17: database.url begins with "mysql://", which is not PostgreSQL; write it like postgres://user@host:5432/name`,
+			"1:53: database.listen_url is no connection string; write it like postgres://user@host:5432/name",
+			"1:70: database.msq_url must be a string, not a list",
+		},
+	},
+	{
+		"true and false",
+		`production: yes
+commands_from_database: 1
+`,
+		[]string{
+			"1:13: production must be true or false, not a string",
+			"2:25: commands_from_database must be true or false, not a number",
+		},
+	},
+	{
+		"listen without an address",
+		"listen: 8470\n",
+		[]string{
+			"1:9: listen must be an address and a port; write it like 127.0.0.1:8470",
+		},
+	},
+	{
+		"listen without a port",
+		"listen: localhost\n",
+		[]string{
+			"1:9: listen must be an address and a port; write it like 127.0.0.1:8470",
+		},
+	},
+	{
+		"listen with a named port",
+		"listen: 127.0.0.1:http\n",
+		[]string{
+			`1:9: listen: "http" is no port; write it like 127.0.0.1:8470`,
+		},
+	},
+}
+
+func TestParse_SaysWhatIsWrongAndWhere(t *testing.T) {
+	t.Parallel()
+	for _, c := range badFiles {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			_, err := Parse("/conf/bellhop.yaml", []byte(c.text))
+			got := "no error"
+			if err != nil {
+				got = strings.ReplaceAll(err.Error(), "/conf/bellhop.yaml:", "")
+			}
+			if want := strings.Join(c.want, "\n"); got != want {
+				t.Errorf("of\n%s\ngot\n%s\nwant\n%s", c.text, got, want)
+			}
+		})
+	}
+}
