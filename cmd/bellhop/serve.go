@@ -1,12 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"os"
 	"os/signal"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -17,10 +19,12 @@ import (
 	"bellhop/observability"
 	"bellhop/pgdev"
 	"bellhop/sql/migrate"
+	"bellhop/web"
 )
 
 func serveCommand(a *app) *cobra.Command {
 	var verbose bool
+	var listen string
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Run one instance of the scheduler",
@@ -35,13 +39,14 @@ gives their jobs back and exits.`,
 		Example: `  bellhop serve -c bellhop.yaml
   DATABASE_URL=postgres://app@db/app bellhop serve`,
 		Args: a.noArgs(),
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.serve(cmd.Context(), verbose) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.serve(cmd.Context(), listen, verbose) },
 	}
+	cmd.Flags().StringVar(&listen, "listen", "", "`address` of /healthz and /readyz (default 127.0.0.1:8470)")
 	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "log at debug level")
 	return cmd
 }
 
-func (a *app) serve(ctx context.Context, verbose bool) error {
+func (a *app) serve(ctx context.Context, listen string, verbose bool) error {
 	level := slog.LevelInfo
 	if verbose {
 		level = slog.LevelDebug
@@ -71,9 +76,26 @@ func (a *app) serve(ctx context.Context, verbose bool) error {
 	if len(c.Agents) == 0 {
 		log.Warn("no agents are configured: jobs will wait", "next", "copy bellhop.example.yaml to bellhop.yaml")
 	}
+	var running atomic.Pointer[instance]
+	site, err := web.Listen(cmp.Or(listen, c.Listen), func() string {
+		if i := running.Load(); i != nil {
+			return i.Healthy()
+		}
+		return "starting"
+	})
+	switch {
+	case errors.Is(err, web.ErrNoToken):
+		return usage("serve", err.Error(), "bellhop serve --listen 127.0.0.1:8470")
+	case err != nil: // a second instance on this machine is no reason not to schedule
+		log.Warn("no web server: /healthz and /readyz are not answered", "error", err, "next", "another --listen")
+	}
 	i, err := startInstance(c, url, a.stderr, log)
 	if err != nil {
 		return err
+	}
+	running.Store(i)
+	if site != nil {
+		defer site.Close()
 	}
 	log.Info("bellhop serves", "hosts", len(c.Hosts), "agents", len(c.Agents), "pid", os.Getpid())
 	return waitForStop(i, c.Instance.Grace, signals, log)

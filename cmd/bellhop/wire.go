@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"bellhop/actors"
@@ -36,6 +37,11 @@ type instance struct {
 // startInstance wires the ports of package actors to what implements them, and
 // starts the tree. It is the only place that sees both.
 func startInstance(c config.Config, url string, stderr io.Writer, log *slog.Logger) (*instance, error) {
+	for _, a := range c.Agents {
+		if a.Dialect == config.DialectFOSSology {
+			return nil, usage("configuration", fmt.Sprintf("agent %s: dialect fossology is not there yet", a.Type), "use classic, json or auto")
+		}
+	}
 	i := &instance{}
 	machine := thisMachine()
 	claimer, err := store.NewClaimer(url)
@@ -61,7 +67,14 @@ func startInstance(c config.Config, url string, stderr io.Writer, log *slog.Logg
 	i.registry = registry
 	i.desks = []interface{ Close() }{claimer, recorder, registry, keeper}
 	beat := fmt.Sprintf("bellhop_beat_%016x", rand.Uint64())
-	launcher := agents.NewLauncher(agents.Config{Specs: specs(c), Stderr: stderr, Log: func(list []scheduler.Entry) { i.Say(list) }})
+	// The launcher and the tree need each other: agents speak only when the tree
+	// has started them.
+	var system atomic.Pointer[actors.System]
+	launcher := agents.NewLauncher(agents.Config{Specs: specs(c), Stderr: stderr, Log: func(list []scheduler.Entry) {
+		if s := system.Load(); s != nil {
+			s.Say(list)
+		}
+	}})
 	me, err := introduce(c, machine)
 	if err != nil {
 		return nil, err
@@ -80,6 +93,7 @@ func startInstance(c config.Config, url string, stderr io.Writer, log *slog.Logg
 		Queries:    cursorOpener{queries},
 		Launcher:   launch{launcher},
 	})
+	system.Store(i.System)
 	return i, nil
 }
 

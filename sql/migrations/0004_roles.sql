@@ -25,8 +25,8 @@ revoke all on all functions in schema bellhop from public;
 
 -- What readers see: no arguments, no variables, no queries.
 create view bellhop.job as
-  select id, type, state, priority, priority_name, key, run_on, attempt, max_attempts, fence, host, child, instance, created_at, run_at,
-         started_at, ended_at, exit_code, error, waiting_for, cancel_requested, on_failure, locks, reasons, (msq is not null) as is_msq,
+  select id, type, state, held, priority, priority_name, key, run_on, attempt, max_attempts, deaths, fence, host, child, instance,
+         created_at, run_at, started_at, attempt_at, ended_at, exit_code, error, waiting_for, cancel_requested, on_failure, locks, reasons, (msq is not null) as is_msq,
          items_total, items_done, items_failed, traceparent
     from bellhop.jobqueue;
 
@@ -36,6 +36,8 @@ begin
     return;
   end if;
   grant usage on schema bellhop to bellhop_submitter, bellhop_reader, bellhop_operator, bellhop_scheduler;
+  -- Whoever talks to the schema may find out which one it is.
+  grant select on bellhop.schema_version, bellhop.schema_script to bellhop_submitter, bellhop_reader, bellhop_operator, bellhop_scheduler;
 
   grant insert (type, args, msq, repeat, run_on, key, priority, priority_name, run_at, held, vars, locks, reasons, max_attempts, timeout,
                 on_failure, traceparent),

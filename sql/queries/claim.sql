@@ -20,6 +20,8 @@ with picked as materialized (
               limit d.most
                 for update skip locked) q
    ) c
+   -- One that was taken for dead, and does not know it yet, must not take what nobody would free.
+   where exists (select 1 from bellhop.instance i where i.id = $1 and i.state = 'live')
 ), chosen as materialized (
   select id, at_once from picked order by at_once desc, priority, id limit $6
 )

@@ -14,7 +14,7 @@ with counted as (
          coalesce(sum(items_done), 0)::bigint   as items_done,
          coalesce(sum(items_failed), 0)::bigint as items_failed,
          sum(deaths)::bigint                    as deaths
-    from bellhop.jobqueue
+    from bellhop.job
    group by type
 )
 select c.*, t.wait_p50, t.wait_p90, t.run_p50, t.run_p90
@@ -26,7 +26,7 @@ select c.*, t.wait_p50, t.wait_p90, t.run_p50, t.run_p90
           percentile_disc(0.9) within group (order by l.run)  as run_p90
      from (select greatest(extract(epoch from j.started_at - greatest(j.created_at, j.run_at)), 0)::float8 as wait,
                   extract(epoch from j.ended_at - coalesce(j.attempt_at, j.started_at))::float8 as run
-             from bellhop.jobqueue j
+             from bellhop.job j
             where j.type = c.type and j.state in ('succeeded', 'failed', 'cancelled', 'quarantined')
               and j.started_at is not null and j.ended_at is not null
             order by j.ended_at desc

@@ -73,9 +73,10 @@ func (k *Keeper) MarkWaiting(ctx context.Context) (unknown []scheduler.TypeName,
 	return unknown, nil
 }
 
-var dueSQL, nextDueSQL, byHandSQL = sql.Query("due"), sql.Query("next_due"), sql.Query("by_hand")
+var dueSQL, nextDueSQL, byHandSQL, straysSQL = sql.Query("due"), sql.Query("next_due"), sql.Query("by_hand"), sql.Query("strays")
 
-// Due makes ready what the clock says, and returns how many that were and how
+// Due makes ready what the clock says, what was changed by hand, and what gone
+// instances hold, and returns how many that were and how
 // long until the next one (negative: nothing waits for the clock).
 func (k *Keeper) Due(ctx context.Context) (n int, next time.Duration, err error) {
 	next = -1
@@ -88,7 +89,11 @@ func (k *Keeper) Due(ctx context.Context) (n int, next time.Duration, err error)
 		if err != nil {
 			return err
 		}
-		n = int(tag.RowsAffected() + hand.RowsAffected())
+		strays, err := conn.Exec(ctx, straysSQL)
+		if err != nil {
+			return err
+		}
+		n = int(tag.RowsAffected() + hand.RowsAffected() + strays.RowsAffected())
 		var ms int64
 		switch err := conn.QueryRow(ctx, nextDueSQL).Scan(&ms); err {
 		case nil:

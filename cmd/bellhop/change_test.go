@@ -1,0 +1,52 @@
+package main
+
+import "testing"
+
+func TestCancel_EndsWhatWaitsAndAsksWhatRuns(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	waiting, running, done := s.id("a"), s.id("a", "--key", "run"), s.id("a")
+	s.over(done, "succeeded", 0)
+	s.sql("update bellhop.jobqueue set state = 'running', fence = 1, attempt = 1, started_at = clock_timestamp() where key = 'run'")
+
+	has(t, s.ok("cancel", waiting, "run", done), waiting+" cancelled", running+" running, asked to stop", done+" is over already: it is succeeded")
+	s.ok("cancel", "--now", running)
+	has(t, s.ok("show", running, "-o", "json"), `"cancel_requested": true`)
+	r := s.fails(exitNotFound, `no job 999, no job with the key "nope"`, "cancel", "999", waiting, "nope")
+	has(t, r.stdout, waiting+" is over already")
+	s.fails(exitUsage, "which job", "cancel")
+}
+
+func TestRetry_OpensANewAttemptAndKeepsTheOld(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	id := s.id("a")
+	has(t, s.ok("retry", id), "is not over: it is ready")
+	s.over(id, "failed", 3)
+	if out := objects(t, s.ok("retry", id, id, "-o", "json")); len(out) != 1 || out[0]["state"] != "ready" {
+		t.Errorf("got %v", out)
+	}
+	has(t, s.ok("show", id), "ready", "ATTEMPT", "1 of 2")
+	s.fails(exitNotFound, "no job 77", "retry", "77")
+}
+
+func TestRelease_LeavesOthersAlone(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	held, ready := s.id("a", "--hold"), s.id("a")
+	has(t, s.ok("release", held, ready), held+" ready", ready+" is not held")
+	s.fails(exitNotFound, "no job 77", "release", "77")
+}
+
+func TestKick_NotifiesWhoListens(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	s.sql("listen bellhop")
+	if out := s.ok("kick"); out != "" {
+		t.Errorf("it printed %q", out)
+	}
+	if _, err := s.conn.WaitForNotification(t.Context()); err != nil {
+		t.Error(err)
+	}
+	s.fails(exitUsage, "takes no argument", "kick", "now")
+}

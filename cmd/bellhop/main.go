@@ -1,0 +1,18 @@
+package main
+
+import (
+	"context"
+	"io"
+	"os"
+)
+
+func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
+
+// run is the program: what it prints, and its exit code.
+func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	a := &app{stdin: stdin, stdout: stdout, stderr: stderr, getenv: os.Getenv}
+	root := a.root()
+	// Not nil: cobra takes os.Args then.
+	root.SetArgs(append([]string{}, args...))
+	return a.report(root.ExecuteContext(context.Background()))
+}

@@ -1,0 +1,123 @@
+package main
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+)
+
+func TestSubmit_WritesEveryFlagToTheRow(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	id := s.id("license", "--msq", "select 1 limit 1", "--repeat", "once", "--key", "k", "--priority", "n2", "--run-on", "h", "--lock", "db:o=shared",
+		"--lock", "big", "--at", "+10m", "--var", "A=1", "--var", "B=x=y", "--max-attempts", "3", "--timeout", "90s")
+	var row map[string]any
+	var text string
+	if err := s.conn.QueryRow(t.Context(), `select to_jsonb(j) from bellhop.jobqueue j where id = $1::text::bigint and state = 'scheduled'
+		and run_at between clock_timestamp() + interval '9 min' and clock_timestamp() + interval '10 min'`, id).Scan(&text); err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal([]byte(text), &row); err != nil {
+		t.Fatal(err)
+	}
+	for column, want := range map[string]string{"type": `"license"`, "args": `null`, "msq": `"select 1 limit 1"`, "repeat": `"once"`, "key": `"k"`,
+		"priority": `0`, "priority_name": `"n2"`, "run_on": `"h"`, "locks": `["db:o=shared","big"]`, "vars": `{"A":"1","B":"x=y"}`,
+		"max_attempts": `3`, "timeout": `"00:01:30"`, "held": `false`} {
+		if got, _ := json.Marshal(row[column]); string(got) != want {
+			t.Errorf("%s = %s, want %s", column, got, want)
+		}
+	}
+}
+
+func TestSubmit_TellsNoArgumentFromAnEmptyOne(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	none, empty, dash := s.id("a"), s.id("a", ""), s.id("a", "--", "-5")
+	rows, _ := s.conn.Query(t.Context(), "select coalesce(args, 'NULL') from bellhop.jobqueue where id = any ($1::text[]::bigint[]) order by id", []string{none, empty, dash})
+	got, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil || strings.Join(got, "|") != "NULL||-5" {
+		t.Errorf("args are %q, %v", got, err)
+	}
+}
+
+func TestSubmit_TheSameKeyGivesTheSameJob(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	first := s.id("a", "x", "--key", "k")
+	if again := s.id("a", "x", "--key", "k"); again != first {
+		t.Errorf("got %s, want %s again", again, first)
+	}
+	s.fails(exitUsage, "it has args 'x', not 'y'", "submit", "a", "y", "--key", "k")
+}
+
+func TestSubmit_HoldsAndWaits(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	held := s.id("a", "--hold", "--at", "2030-01-02T03:04:05+01:00")
+	has(t, s.ok("ls", "-s", "held"), held, "held")
+	has(t, s.ok("release", held), held+" scheduled")
+
+	s.sql("alter table bellhop.jobqueue alter state set default 'succeeded'") // it is done as soon as it is there
+	if out := s.ok("submit", "a", "--wait"); strings.TrimSpace(out) == "" {
+		t.Error("no id was printed")
+	}
+	has(t, s.ok("submit", "a", "--wait", "-o", "json"), `"state": "succeeded"`)
+	s.sql("alter table bellhop.jobqueue alter state set default 'failed'")
+	s.fails(exitJobFailed, "is failed", "submit", "a", "--wait")
+}
+
+func TestSubmit_RefusesInPlainWords(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	for _, c := range []struct {
+		says string
+		args []string
+	}{
+		{"needs the type", nil},
+		{"put quotes around", []string{"a", "b", "c"}},
+		{"the type is empty", []string{""}},
+		{"not both", []string{"a", "b", "--msq", "select 1"}},
+		{"one line", []string{"a", "b\nc"}},
+		{"query of --msq is empty", []string{"a", "--msq", " "}},
+		{"once or until_empty", []string{"a", "--msq", "select 1", "--repeat", "twice"}},
+		{"there is none", []string{"a", "--repeat", "once"}},
+		{"from -20", []string{"a", "--priority", "20"}},
+		{"from -20", []string{"a", "--priority", "99999999999999999999"}},
+		{"letters and digits", []string{"a", "--priority", "a-b"}},
+		{"must not be empty", []string{"a", "--key", ""}},
+		{"1000 characters", []string{"a", "--key", strings.Repeat("k", 1001)}},
+		{"--run-on is empty", []string{"a", "--run-on", ""}},
+		{"1 or more", []string{"a", "--max-attempts", "0"}},
+		{"longer than nothing", []string{"a", "--timeout", "0"}},
+		{"missing unit", []string{"a", "--timeout", "5"}},
+		{"level:name=exclusive", []string{"a", "--lock", "db"}},
+		{"want name=value", []string{"a", "--var", "A"}},
+		{"each name once", []string{"a", "--var", "A=1", "--var", "A=2"}},
+		{"or +10m", []string{"a", "--at", "tomorrow"}},
+		{"+90s", []string{"a", "--at", "+later"}},
+		{"UTF-8", []string{"a", "\xff"}},
+		{"-- in front", []string{"a", "-5"}},
+	} {
+		s.fails(exitUsage, c.says, append([]string{"submit"}, c.args...)...)
+	}
+}
+
+func TestSubmitRules_CoverEveryConstraintOfTheQueue(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	rows, _ := s.conn.Query(t.Context(), "select conname from pg_constraint where conrelid = 'bellhop.jobqueue'::regclass and contype = 'c'")
+	names, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		if submitRules[name] == "" {
+			t.Errorf("no words for %s", name)
+		}
+	}
+	if len(names) != len(submitRules) {
+		t.Errorf("%d constraints, words for %d", len(names), len(submitRules))
+	}
+}

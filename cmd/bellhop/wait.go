@@ -1,0 +1,156 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"bellhop/scheduler"
+	"bellhop/sql/store"
+)
+
+func waitCommand(a *app) *cobra.Command {
+	var timeout time.Duration
+	c := &cobra.Command{
+		Use:   "wait ID...",
+		Short: "Wait until jobs are over",
+		Long: `Wait until all of the jobs are over, named by id or key, and say how each ended.
+
+Exit code: 0 when all succeeded, 1 when one did not, 4 when --timeout came first.`,
+		Example: "  bellhop wait 42 nightly --timeout 1h",
+		Args:    a.jobArgs(1, 0),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
+			if cmd.Flags().Changed("timeout") {
+				if timeout < 0 {
+					return usage("wait", "--timeout "+timeout.String()+" is less than nothing", "bellhop wait ID --timeout 90s")
+				}
+				// At least one look is taken, so that --timeout 0 asks whether they are over.
+				var cancel context.CancelFunc
+				ctx, cancel = context.WithTimeout(ctx, timeout)
+				defer cancel()
+			}
+			return a.withDatabase(func(connected context.Context, s *session, _ *cobra.Command, _ []string) error {
+				jobs, missing, err := findJobs(connected, s.Look, args)
+				if err != nil {
+					return err
+				}
+				if missing != nil {
+					return missing
+				}
+				ids := make([]scheduler.JobID, len(jobs))
+				for i, job := range jobs {
+					ids[i] = job.id
+				}
+				outcomes, err := a.wait(ctx, s, ids, !a.json())
+				if a.json() && outcomes != nil {
+					err = errors.Join(a.printJSON(outcomes), err)
+				}
+				return err
+			})(cmd, args)
+		},
+	}
+	c.Flags().DurationVar(&timeout, "timeout", 0, "give up after this time, such as 90s or 2h (default: never)")
+	return c
+}
+
+// wait waits until jobs are over and gives their outcomes in the order of ids;
+// aloud, each is told when it is over. The error says which did not succeed, or
+// which are not over when ctx ends.
+func (a *app) wait(ctx context.Context, s *session, ids []scheduler.JobID, aloud bool) ([]store.OutcomeRow, error) {
+	over := map[scheduler.JobID]store.OutcomeRow{}
+	pending := slices.Clone(ids)
+	err := a.poll(ctx, s, func(ctx context.Context) (news, done bool, err error) {
+		outcomes, err := s.Outcomes(ctx, pending)
+		if err != nil {
+			return false, false, err
+		}
+		exist := map[scheduler.JobID]bool{}
+		for _, o := range outcomes {
+			exist[o.ID] = true
+			if !o.State.Final() {
+				continue
+			}
+			over[o.ID], news = o, true
+			if aloud {
+				if err := a.printf("%d %s\n", o.ID, o.State); err != nil {
+					return news, false, err
+				}
+			}
+		}
+		for _, id := range pending {
+			if !exist[id] {
+				return news, false, failed(exitNotFound, "not found", "bellhop ls", "job %d was deleted while we waited for it", id)
+			}
+		}
+		pending = slices.DeleteFunc(pending, func(id scheduler.JobID) bool { _, is := over[id]; return is })
+		return news, len(pending) == 0, nil
+	})
+	if err != nil && !errors.Is(err, context.DeadlineExceeded) {
+		return nil, err
+	}
+	outcomes := []store.OutcomeRow{}
+	var bad []string
+	for _, id := range ids {
+		o, is := over[id]
+		if !is {
+			continue
+		}
+		outcomes = append(outcomes, o)
+		if o.State != scheduler.Succeeded {
+			bad = append(bad, verdict(o))
+		}
+	}
+	if len(pending) > 0 {
+		return outcomes, failed(exitTimeout, "timed out", fmt.Sprintf("bellhop show %d", pending[0]), "not over yet: %s", list(pending))
+	}
+	if bad != nil {
+		return outcomes, failed(exitJobFailed, "not succeeded", fmt.Sprintf("bellhop show %d", firstBad(ids, over)), "%s", strings.Join(bad, "; "))
+	}
+	return outcomes, nil
+}
+
+// waitForSubmitted is `submit --wait`: the id was printed, so only a bad end is told.
+func (a *app) waitForSubmitted(ctx context.Context, s *session, id scheduler.JobID) error {
+	outcomes, err := a.wait(ctx, s, []scheduler.JobID{id}, false)
+	if a.json() && len(outcomes) == 1 {
+		err = errors.Join(a.printJSON(outcomes[0]), err)
+	}
+	return err
+}
+
+// verdict says how a job ended.
+func verdict(o store.OutcomeRow) string {
+	v := fmt.Sprintf("job %d is %s", o.ID, o.State)
+	if o.ExitCode != nil && *o.ExitCode != 0 {
+		v += ", exit code " + strconv.Itoa(*o.ExitCode)
+	}
+	if o.Error != nil {
+		v += ": " + flat(*o.Error)
+	}
+	return v
+}
+
+func firstBad(ids []scheduler.JobID, over map[scheduler.JobID]store.OutcomeRow) scheduler.JobID {
+	i := slices.IndexFunc(ids, func(id scheduler.JobID) bool { return over[id].State != scheduler.Succeeded })
+	return ids[i]
+}
+
+// list names jobs, not too many.
+func list(ids []scheduler.JobID) string {
+	const most = 10
+	var words []string
+	for _, id := range ids[:min(len(ids), most)] {
+		words = append(words, strconv.FormatInt(int64(id), 10))
+	}
+	if more := len(ids) - most; more > 0 {
+		words = append(words, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(words, ", ")
+}
