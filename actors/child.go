@@ -36,6 +36,7 @@ type child struct {
 	returned []scheduler.Line
 	proved   bool
 	died     bool
+	ended    bool
 	words    string
 }
 
@@ -43,6 +44,7 @@ type child struct {
 // out of it has nobody: it is killed.
 type fork struct {
 	mu        sync.Mutex
+	process   Process // what came of it, should the actor end before it hears
 	abandoned bool
 }
 
@@ -182,7 +184,10 @@ func (k *child) flush(c actor.Context, was scheduler.ChildState) {
 	}
 	k.h.system.Root.Send(k.boss, &news{Name: k.name, State: k.fsm.State, Since: k.fsm.Since, Room: k.fsm.Room(), Received: k.received,
 		Proved: k.proved, Died: k.died, Words: k.words, Returned: k.returned})
-	k.returned, k.proved, k.died, k.words = nil, false, false, ""
+	if k.ended { // whoever waits for the process finds its outcomes owed
+		k.h.processEnded(k.host, k.typ.Name)
+	}
+	k.returned, k.proved, k.died, k.ended, k.words = nil, false, false, false, ""
 	k.arm(c)
 }
 
@@ -206,34 +211,31 @@ func (k *child) launch(c actor.Context) {
 	f := &fork{}
 	k.fork = f
 	self, h, typ, name, host := c.Self(), k.h, k.typ.Name, k.name, k.host
-	yard := h.yards[host]
-	yard.Add(1)
+	h.yards[host].Add(1)
 	h.alive.Add(1)
 	go func() {
 		wake := &woke{}
 		p, err := h.Launcher.Launch(typ, name, host, max(time.Second, h.leaseLeft(time.Now())), func() { h.system.Root.Send(self, wake) })
 		if err != nil {
-			h.alive.Add(-1)
-			yard.Done()
-			h.census.died(typ)
-		} else {
-			go func() {
-				<-p.Done()
-				h.alive.Add(-1)
-				yard.Done()
-				h.census.died(typ)
-			}()
+			h.processEnded(host, typ)
 		}
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		if f.abandoned {
-			if err == nil {
-				p.Kill()
-			}
-			return
+		if !f.abandoned {
+			f.process = p
+			h.system.Root.Send(self, &started{p, err})
+		} else if err == nil {
+			p.Kill()
+			go func() { <-p.Done(); h.processEnded(host, typ) }()
 		}
-		h.system.Root.Send(self, &started{p, err})
 	}()
+}
+
+// processEnded counts a process out, when all that came of it has been seen to.
+func (h *house) processEnded(host scheduler.HostName, typ scheduler.TypeName) {
+	h.alive.Add(-1)
+	h.census.died(typ)
+	h.yards[host].Done()
 }
 
 func (k *child) onStarted(c actor.Context, m *started, now time.Time) {
@@ -257,8 +259,9 @@ func (k *child) onWoke(c actor.Context, now time.Time) {
 	k.events = k.process.Take(k.events[:0])
 	for i := range k.events {
 		exited := k.events[i].Kind == scheduler.EventExited
-		if exited {
-			k.process = nil
+		if exited { // what it was never given is not to blame for its end
+			k.step(c, scheduler.ChildEvent{Kind: scheduler.EventReturned, Lines: k.process.Recall()}, now)
+			k.process, k.ended = nil, true
 		}
 		k.step(c, k.events[i], now)
 		if exited {
@@ -314,6 +317,9 @@ func (k *child) orphan() {
 	if k.fork != nil {
 		k.fork.mu.Lock()
 		k.fork.abandoned = true
+		if k.process == nil {
+			k.process = k.fork.process
+		}
 		k.fork.mu.Unlock()
 	}
 	h, fsm, process := k.h, k.fsm, k.process
@@ -324,15 +330,16 @@ func (k *child) orphan() {
 	for _, l := range k.returned { // in nobody's hands
 		h.giveBack(l, "")
 	}
+	if k.ended { // it panicked over the end of its process
+		defer h.processEnded(k.host, k.typ.Name)
+	}
 	if process == nil {
 		return
 	}
-	yard := h.yards[k.host]
-	yard.Add(1)
-	lines := fsm.Lines
+	lines, host, typ := fsm.Lines, k.host, k.typ.Name
 	h.orphans.add(lines, 1)
 	go func() {
-		defer yard.Done()
+		defer h.processEnded(host, typ)
 		defer h.orphans.add(lines, -1)
 		process.Kill()
 		<-process.Done()
@@ -341,7 +348,9 @@ func (k *child) orphan() {
 			fsm.Order = scheduler.OrderReplaced
 			fsm.State = scheduler.Freeing
 		}
-		for _, ev := range process.Take(nil) {
+		last := process.Take(nil)
+		returned := scheduler.ChildEvent{Kind: scheduler.EventReturned, Lines: process.Recall()}
+		for _, ev := range append([]scheduler.ChildEvent{returned}, last...) {
 			var effects []scheduler.Effect
 			fsm, effects = fsm.Step(ev, now)
 			for _, e := range effects {

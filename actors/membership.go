@@ -176,7 +176,7 @@ func (m *membership) onFenceDue(actor.Context) {
 	m.h.Log.Error("lease lost: the database has not heard from this instance for too long; what runs is stopped", "lag", m.h.Lag)
 	m.h.tell(roleDispatcher, &fenced{})
 	m.h.tell(roleHosts, &fenced{})
-	m.h.tell(roleMSQs, &handIn{})
+	m.h.tell(roleMSQs, &handIn{done: make(chan string, 1)})
 }
 
 // consider buries the dead among the others, and takes this instance's part of

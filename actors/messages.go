@@ -157,8 +157,8 @@ type (
 type (
 	// finish: claim nothing more; say when nothing runs. To the dispatcher.
 	finish struct{ done chan<- string }
-	// handIn: give your MSQ jobs back. To msqs, on to each.
-	handIn struct{}
+	// handIn: give your MSQ jobs back; say when there are none. To msqs, on to each.
+	handIn struct{ done chan<- string }
 	// leave: end all children; say when none is left. To hosts. All: kill
 	// those too that were asked to go and have not.
 	leave struct {

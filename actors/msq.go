@@ -28,7 +28,8 @@ type msq struct {
 	job scheduler.Job
 	// owned by Receive
 	books    *scheduler.MSQ
-	waiting  []scheduler.Line // items that want a child; those to be tried again first
+	waiting  []scheduler.Line // items that want a child
+	again    []scheduler.Line // and those to be tried again, which go first
 	flight   map[int64]flight // items that were dealt
 	rows     Rows
 	reading  bool // a read is under way
@@ -38,7 +39,6 @@ type msq struct {
 	told     int  // what the dispatcher thinks is waiting
 	toldRead bool // and whether it thinks that more comes
 	began    time.Time
-	lastTold time.Time
 	progress *time.Timer
 	deadline *time.Timer
 	pause    *backoff.ExponentialBackOff
@@ -145,10 +145,7 @@ func (q *msq) next(c actor.Context) {
 		wait := q.pause.NextBackOff()
 		q.h.Log.Warn("msq: the query was cut off; it runs again", "job", q.job.Claim.Job, "error", q.broken, "again_in", wait.Round(time.Millisecond))
 		q.broken = nil
-		for _, l := range q.waiting {
-			q.books.Drop(l.Item)
-		}
-		q.waiting = nil
+		q.forget()
 		self := c.Self()
 		time.AfterFunc(wait, func() { q.h.system.Root.Send(self, &reopen{}) })
 	}
@@ -248,8 +245,7 @@ func (q *msq) onRead(m *read) {
 // ends the job; a lost connection does not.
 func (q *msq) cutOff(err error) {
 	if errors.Is(err, scheduler.ErrQuery) {
-		q.end(&ending{scheduler.OutcomeFailed, err.Error(), true})
-		q.h.tell(roleHosts, &drop{[]scheduler.Claim{q.job.Claim}})
+		q.end(&ending{scheduler.OutcomeFailed, err.Error(), true}) // what children have in hand they may finish
 		return
 	}
 	q.broken = err
@@ -258,9 +254,8 @@ func (q *msq) cutOff(err error) {
 func (q *msq) onGrant(m *grant) {
 	now, spawn := m.Now, m.Spawn
 	var lines []scheduler.Line
-	for now+spawn > 0 && len(q.waiting) > 0 && q.ending == nil && q.broken == nil {
-		l := q.waiting[0]
-		q.waiting = q.waiting[1:]
+	for now+spawn > 0 && q.wanting() > 0 && q.ending == nil && q.broken == nil {
+		l := q.pop()
 		if l.Assigned = now <= 0; l.Assigned {
 			spawn--
 		} else {
@@ -269,9 +264,6 @@ func (q *msq) onGrant(m *grant) {
 		q.flight[l.Item] = flight{l, m.Host}
 		lines = append(lines, l)
 	}
-	if len(q.waiting) == 0 {
-		q.waiting = nil // let go of what the slice has left behind
-	}
 	if len(lines) > 0 {
 		q.h.tell(roleHost(m.Host), &deal{Epoch: m.Epoch, Type: q.job.Type, Lines: lines})
 	}
@@ -279,6 +271,32 @@ func (q *msq) onGrant(m *grant) {
 		q.h.tell(roleDispatcher, &ungrant{Host: m.Host, Type: q.job.Type, Epoch: m.Epoch, Now: now, Spawn: spawn})
 	}
 	q.told -= m.Now + m.Spawn
+}
+
+// wanting is how many items want a child.
+func (q *msq) wanting() int { return len(q.again) + len(q.waiting) }
+
+func (q *msq) pop() scheduler.Line {
+	if n := len(q.again); n > 0 {
+		l := q.again[n-1]
+		q.again = q.again[:n-1]
+		return l
+	}
+	l := q.waiting[0]
+	if q.waiting = q.waiting[1:]; len(q.waiting) == 0 {
+		q.waiting = nil // let go of what the slice has left behind
+	}
+	return l
+}
+
+// forget drops the items that no child has.
+func (q *msq) forget() {
+	for _, list := range [][]scheduler.Line{q.again, q.waiting} {
+		for _, l := range list {
+			q.books.Drop(l.Item)
+		}
+	}
+	q.again, q.waiting = nil, nil
 }
 
 func (q *msq) onAnswer(r *scheduler.Result) {
@@ -297,7 +315,7 @@ func (q *msq) onAnswer(r *scheduler.Result) {
 	}
 	switch fate, tries := q.books.Answer(*r); fate {
 	case scheduler.ItemAgain:
-		q.waiting = append([]scheduler.Line{f.line}, q.waiting...)
+		q.again = append(q.again, f.line)
 	case scheduler.ItemFailed:
 		if q.h.outbox.failed([]scheduler.FailedItem{{Claim: q.job.Claim, Item: r.Line.Item, Line: r.Line.Args, Tries: tries, ExitCode: r.ExitCode, Error: r.Error}}) {
 			q.h.tell(roleLedger, flush)
@@ -310,7 +328,7 @@ func (q *msq) onUnplaced(lines []scheduler.Line) {
 	for _, l := range lines {
 		if f, ours := q.flight[l.Item]; ours && l.Claim == q.job.Claim {
 			delete(q.flight, l.Item)
-			q.waiting = append([]scheduler.Line{f.line}, q.waiting...)
+			q.again = append(q.again, f.line)
 		}
 	}
 }
@@ -339,11 +357,8 @@ func (q *msq) onLostItems(host scheduler.HostName) {
 // truth that children never idle, without a message for each item.
 func (q *msq) tellRows() {
 	more := q.reading || !q.ended
-	n := len(q.waiting)
+	n := q.wanting()
 	if n == q.told && more == q.toldRead {
-		return
-	}
-	if n == 0 && q.told <= 0 && more && q.toldRead && q.rows != nil && q.began.IsZero() {
 		return
 	}
 	q.told, q.toldRead = n, more
@@ -373,10 +388,7 @@ func (q *msq) end(e *ending) {
 		return
 	}
 	q.ending = e
-	for _, l := range q.waiting {
-		q.books.Drop(l.Item)
-	}
-	q.waiting = nil
+	q.forget()
 	q.cancel() // an endless query ends here
 	if !q.reading {
 		q.closeRows()

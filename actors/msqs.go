@@ -16,6 +16,7 @@ type msqs struct {
 	parent
 	open     map[scheduler.JobID]scheduler.Job
 	clearing map[scheduler.Claim]*clearing
+	done     chan<- string // told when no job is open any more
 }
 
 // clearing waits until nothing of a dead actor's job is in a child's hands.
@@ -60,7 +61,14 @@ func (s *msqs) Receive(c actor.Context) {
 		s.onReported(c, m)
 	case *clearAgain:
 		s.ask(c, m.claim)
-	case *handIn, *drop, *lostItems:
+	case *handIn:
+		s.done = m.done
+		for _, o := range s.children {
+			if o.pid != nil {
+				c.Send(o.pid, m)
+			}
+		}
+	case *drop, *lostItems:
 		for _, o := range s.children {
 			if o.pid != nil {
 				c.Send(o.pid, m)
@@ -72,6 +80,10 @@ func (s *msqs) Receive(c actor.Context) {
 		s.onDeath(c, m.Who)
 	case *respawn:
 		// never: the jobs of dead actors go back to the queue
+	}
+	if s.done != nil && len(s.open) == 0 && len(s.clearing) == 0 {
+		s.done <- roleMSQs
+		s.done = nil
 	}
 }
 

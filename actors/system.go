@@ -124,13 +124,13 @@ func (s *System) Processes() int { return int(s.h.alive.Load()) }
 func (s *System) Stop(ctx context.Context, patience time.Duration) error {
 	var late []string
 	// 1. What runs may finish, for as long as ctx allows.
-	done := make(chan string, 1)
+	done, handedIn := make(chan string, 1), make(chan string, 1)
 	s.h.tell(roleDispatcher, &finish{done})
 	select {
 	case <-done:
 	case <-ctx.Done():
-		s.h.tell(roleMSQs, &handIn{})
 	}
+	s.h.tell(roleMSQs, &handIn{handedIn})
 	// 2. The children: asked to go, then killed.
 	gone := make(chan string, 1)
 	s.h.tell(roleHosts, &leave{done: gone})
@@ -147,6 +147,11 @@ func (s *System) Stop(ctx context.Context, patience time.Duration) error {
 		}
 	}
 	// 3. What is owed.
+	select {
+	case <-handedIn:
+	case <-time.After(patience):
+		late = append(late, roleMSQs)
+	}
 	select {
 	case <-s.h.outbox.whenEmpty():
 	case <-time.After(patience):
