@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """An agent in Python, json dialect: the SHA-256 of a file, and no death on a bad one.
 
-Configure it with type: checksum. Try it: bellhop agent try agents/examples/checksum.py /etc/services
+Configure it with type: checksum. Try it: echo '{"id":1,"args":"/etc/services"}' | agents/examples/checksum.py
 """
 import hashlib
 import json

@@ -1,5 +1,5 @@
 #!/bin/bash
-# The smallest agent: tells each line in capitals. Try it: bellhop agent try agents/examples/upper.sh "hello"
+# The smallest agent: tells each line in capitals. Try it: printf "hello\n" | agents/examples/upper.sh
 echo OK
 while IFS= read -r line; do
   echo "LOG ${line^^}"

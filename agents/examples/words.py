@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """An agent in Python, classic dialect: counts the words of a file.
 
-Try it: bellhop agent try agents/examples/words.py /etc/services
+Try it: echo /etc/services | agents/examples/words.py
 """
 import sys
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -19,7 +20,9 @@ type Claimer struct{ link *link }
 
 // NewClaimer returns a desk for claims; it connects at its first use.
 func NewClaimer(url string) (*Claimer, error) {
-	l, err := newLink(url, "claimer", map[string]string{"synchronous_commit": "off"})
+	settings := map[string]string{"synchronous_commit": "off"}
+	maps.Copy(settings, byIndex)
+	l, err := newLink(url, "claimer", settings)
 	return &Claimer{l}, err
 }
 

@@ -20,6 +20,11 @@ import (
 // without closing must not hold anybody for longer.
 const patience = 15 * time.Second
 
+// byIndex keeps the hot statements on their indexes whatever the statistics say:
+// right after a bulk insert, or before the first ANALYZE, the planner takes the
+// queue for a table of a few rows and reads all of it, for every claim.
+var byIndex = map[string]string{"enable_seqscan": "off", "enable_bitmapscan": "off"}
+
 // link is one connection, opened at need.
 type link struct {
 	config *pgx.ConnConfig

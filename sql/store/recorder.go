@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"time"
 
@@ -19,7 +20,9 @@ type Recorder struct{ link *link }
 
 // NewRecorder returns a desk for outcomes; it connects at its first use.
 func NewRecorder(url string) (*Recorder, error) {
-	l, err := newLink(url, "recorder", map[string]string{"synchronous_commit": "on"})
+	settings := map[string]string{"synchronous_commit": "on"}
+	maps.Copy(settings, byIndex)
+	l, err := newLink(url, "recorder", settings)
 	return &Recorder{l}, err
 }
 

@@ -1,6 +1,6 @@
 // An agent in Go: it answers each line with its length.
 //
-// Try it: go build -o /tmp/length ./agents/examples/go && bellhop agent try /tmp/length "hello"
+// Try it: go build -o /tmp/length ./agents/examples/go && echo hello | /tmp/length
 package main
 
 import (
