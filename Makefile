@@ -38,6 +38,7 @@ fmt: ## format the code
 lint: ## format, vet, staticcheck
 	@bad=$$(gofmt -l $$(git ls-files '*.go')); [ -z "$$bad" ] || { echo "not formatted (make fmt): $$bad"; exit 1; }
 	@$(GO) vet ./...
+	@cd bench && $(GO) vet ./...
 	@$(GO) run honnef.co/go/tools/cmd/staticcheck@v0.8.2 ./...
 
 .PHONY: vuln
@@ -49,9 +50,9 @@ generate: ## write the generated files again (docs/state_machines.md, sql/schema
 	@$(GO) test ./scheduler ./sql/migrate -update
 
 .PHONY: bench
-bench: bin/bellhop ## measure memory and speed, beside yardsticks of the same run
+bench: bin/bellhop ## measure speed and memory beside yardsticks of the same run (FULL=1: the long form)
 	@scripts/need-postgres
-	@$(GO) run ./bench
+	@cd bench && $(GO) run . -bellhop ../bin/bellhop $(if $(FULL),-full) -json ../bin/bench.json
 
 .PHONY: check
 check: ## exactly what CI runs
