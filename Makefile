@@ -1,5 +1,4 @@
 # What people type. `make` alone lists it.
-SHELL := /bin/bash
 .DEFAULT_GOAL := help
 GO ?= go
 TEST_FLAGS ?=
