@@ -3,6 +3,7 @@ package actors
 import (
 	"log/slog"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -176,14 +177,23 @@ func (c *census) room(t scheduler.TypeName) int {
 func (c *census) born(t scheduler.TypeName) { c.mu.Lock(); c.alive[t]++; c.mu.Unlock() }
 func (c *census) died(t scheduler.TypeName) { c.mu.Lock(); c.alive[t]--; c.mu.Unlock() }
 
-// divide gives this instance its part: it is the rank-th of n. It reports
-// whether anything changed.
-func (c *census) divide(rank, n int) (changed bool) {
+// divide gives this instance its part of each type's max, among the live
+// instances that serve the type. It reports whether anything changed.
+func (c *census) divide(me scheduler.InstanceID, others []scheduler.Suspect) (changed bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for t, all := range c.max {
 		if all == 0 {
 			continue
+		}
+		rank, n := 0, 1
+		for _, o := range others {
+			if slices.Contains(o.Types, t) {
+				n++
+				if o.ID < me {
+					rank++
+				}
+			}
 		}
 		if part := scheduler.Share(all, rank, n); part != c.part[t] {
 			c.part[t], changed = part, true

@@ -89,6 +89,7 @@ type Suspect struct {
 	Pid          int
 	ProcessStart string
 	Silent       bool // for longer than it promised
+	Types        []TypeName
 }
 
 // ChildReport is what others see of a child.

@@ -31,7 +31,7 @@ type group struct {
 // groups lists all commands. A new one is one file, and one word here.
 func groups() []group {
 	return []group{
-		{"Run:", []func(*app) *cobra.Command{serveCommand}},
+		{"Run:", []func(*app) *cobra.Command{serveCommand, demoCommand, demoAgentCommand}},
 		{"Submit and change jobs:", []func(*app) *cobra.Command{
 			submitCommand, releaseCommand, cancelCommand, retryCommand, kickCommand,
 		}},

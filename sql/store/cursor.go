@@ -73,27 +73,29 @@ func (c *Cursors) Open(ctx context.Context, text string, rows int) (*Cursor, err
 
 // Next reads the next rows, at most as many as Open was told; none: the end.
 func (c *Cursor) Next(ctx context.Context) ([][]scheduler.Column, error) {
-	res := c.conn.ExecParams(ctx, c.fetch, nil, nil, nil, nil).Read()
-	if res.Err != nil {
-		return nil, describe(res.Err, "", 0)
-	}
-	if c.names == nil {
-		if len(res.FieldDescriptions) == 0 {
-			return nil, ErrNoColumns
+	reader := c.conn.ExecParams(ctx, c.fetch, nil, nil, nil, nil)
+	var items [][]scheduler.Column
+	for reader.NextRow() {
+		if c.names == nil {
+			for _, f := range reader.FieldDescriptions() {
+				c.names = append(c.names, f.Name)
+			}
+			if len(c.names) == 0 {
+				_, _ = reader.Close() // the cursor is not used any more
+				return nil, ErrNoColumns
+			}
 		}
-		for _, f := range res.FieldDescriptions {
-			c.names = append(c.names, string(f.Name))
-		}
-	}
-	items := make([][]scheduler.Column, len(res.Rows))
-	for i, row := range res.Rows {
+		row := reader.Values()
 		item := make([]scheduler.Column, 0, len(row))
 		for n, value := range row {
 			if value != nil { // NULL columns are left out
 				item = append(item, scheduler.Column{Name: c.names[n], Value: string(value)})
 			}
 		}
-		items[i] = item
+		items = append(items, item)
+	}
+	if _, err := reader.Close(); err != nil {
+		return nil, describe(err, "", 0)
 	}
 	return items, nil
 }

@@ -116,7 +116,9 @@ func (r *Registry) Suspects(ctx context.Context, me scheduler.InstanceID) ([]sch
 			return err
 		}
 		var s scheduler.Suspect
-		_, err = pgx.ForEachRow(rows, []any{(*int64)(&s.ID), &s.Name, &s.Machine, &s.Pid, &s.ProcessStart, &s.Silent}, func() error {
+		var types []string
+		_, err = pgx.ForEachRow(rows, []any{(*int64)(&s.ID), &s.Name, &s.Machine, &s.Pid, &s.ProcessStart, &s.Silent, &types}, func() error {
+			s.Types = column(types, func(t string) scheduler.TypeName { return scheduler.TypeName(t) })
 			list = append(list, s)
 			return nil
 		})

@@ -1,0 +1,183 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"log/slog"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"bellhop/observability"
+	"bellhop/pgdev"
+)
+
+// demoFiles is how many files the demo takes unless --limit says otherwise: so
+// many that there is something to see, in seconds.
+const demoFiles = 5000
+
+// exitInterrupted is what a shell gives for a program that Ctrl-C ended.
+const exitInterrupted = 130
+
+type demoFlags struct {
+	keep  bool
+	limit int
+}
+
+func demoCommand(a *app) *cobra.Command {
+	var f demoFlags
+	c := &cobra.Command{
+		Use:   "demo [DIR]",
+		Short: "Show all of it on real files: which licences are in a folder",
+		Long: `Finds the licences of the files in a folder, by default the Go module cache: a
+table of files, one MSQ job over those that have no licence yet, and agents that
+write what they find into that table.
+
+It takes every licence-like file (LICENSE, COPYING, NOTICE, COPYRIGHT and their
+like) and the heads of source files, at most ` + fmt.Sprint(sourcesPerFolder) + ` of one folder; no more than
+--limit files in all, and says so when there are more. A file that cannot be
+read counts as failed, with the reason in the table, and so does one that takes
+its agent with it three times.
+
+PostgreSQL, its folder and every process are gone when it ends, however it ends.
+With --keep the database stays under --data-dir, and a second run takes only
+files that it does not know yet. With --database-url (DATABASE_URL and PG*
+variables do not count here) it works in that database, in the schema demo,
+which stays; drop schema demo cascade removes it.
+
+The last line is files=N found=N none=N failed=N seconds=S (with -o json there is
+one object instead). They count all files of the table: a kept one has those of
+earlier runs too. Exit code: 0 when every file has an outcome, a failed one too,
+1 when not, 2 for a folder without files, 130 when it was interrupted.`,
+		Example: `  bellhop demo
+  bellhop demo ~/src --keep`,
+		Args: a.args(cobra.MaximumNArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error { return a.demo(cmd.Context(), args, f) },
+	}
+	c.Flags().BoolVar(&f.keep, "keep", false, "keep the database, under --data-dir")
+	c.Flags().IntVar(&f.limit, "limit", demoFiles, "take no more than so many `files`; 0: all")
+	return c
+}
+
+// demo runs the demo and tells how it went when all of it is gone again.
+func (a *app) demo(ctx context.Context, args []string, f demoFlags) error {
+	began := time.Now()
+	if f.limit < 0 {
+		return usage("demo", fmt.Sprintf("--limit %d is less than nothing", f.limit), "bellhop demo --limit 0   takes all files")
+	}
+	files, err := a.demoFinder(args, f.limit)
+	if err != nil {
+		return err
+	}
+	// From here to the end, so that no signal finds us half way; all but the first change nothing.
+	ctx, release := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	defer release()
+	screen := newScreen(a.stderr)
+	report, err := a.runDemo(ctx, files, f, screen)
+	screen.clear()
+	if ctx.Err() != nil && err != nil && !errors.Is(err, errDemoLeft) {
+		what := "nothing is left behind"
+		switch {
+		case a.databaseURL != "":
+			what = "what was found is in the schema demo"
+		case f.keep:
+			what = "what was found is under " + a.dataDir
+		}
+		a.note("demo: interrupted; %s", what)
+		return silent(exitInterrupted)
+	}
+	if err != nil {
+		return err
+	}
+	report.seconds = time.Since(began).Seconds()
+	return a.printDemo(report, files)
+}
+
+// errDemoLeft: the demo's promise to leave nothing behind is broken.
+var errDemoLeft = errors.New("not all of the demo could be stopped")
+
+func left(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%w: %w", errDemoLeft, err)
+}
+
+// runDemo does it. When it returns, everything that it started is gone.
+func (a *app) runDemo(ctx context.Context, files *fileFinder, f demoFlags, s *screen) (r demoReport, err error) {
+	s.show("reading " + clean(files.dir))
+	next, stop := iter.Pull(files.all(ctx))
+	defer stop()
+	first, ok := next()
+	if !ok {
+		return r, files.nothing()
+	}
+	log := observability.Logger(s, slog.LevelWarn, true)
+	s.show("starting PostgreSQL")
+	where, stopDatabase, err := a.demoDatabase(ctx, f.keep, log)
+	if err != nil {
+		return r, err
+	}
+	defer func() { err = errors.Join(err, left(stopDatabase())) }()
+	if err := a.prepare(ctx, where, log); err != nil {
+		return r, err
+	}
+	conn, err := a.dial(ctx, where, nil)
+	if err != nil {
+		return r, err
+	}
+	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }() // the server notices either way
+	t := demoTable{conn}
+	if err := t.open(ctx); err != nil {
+		return r, err
+	}
+	s.say("the database, for a look meanwhile: %s", psql(where.url, ""))
+	s.show("reading " + clean(files.dir))
+	if err := t.fill(ctx, first, next); err != nil {
+		return r, err
+	}
+	todo, err := t.todo(ctx)
+	if err != nil {
+		return r, err
+	}
+	job := demoJob{}
+	if todo == 0 {
+		s.say("nothing to do: every file has an outcome already")
+	} else if job, err = a.workDemo(ctx, t, todo, where.url, s, log); err != nil {
+		return r, err
+	}
+	r, err = t.report(ctx, job)
+	r.job, r.url = job, where.url
+	r.gone = a.databaseURL == "" && !f.keep
+	if f.keep && a.databaseURL == "" {
+		r.dataDir = a.dataDir
+	}
+	return r, err
+}
+
+// demoDatabase starts a server that is thrown away, or kept, unless one was
+// named on the command line: a database that is only in the environment was
+// not meant for this.
+func (a *app) demoDatabase(ctx context.Context, keep bool, log *slog.Logger) (place, func() error, error) {
+	if a.databaseURL != "" {
+		return place{url: a.databaseURL, from: "--database-url"}, func() error { return nil }, nil
+	}
+	c := pgdev.Config{Log: log}
+	if keep {
+		c.Dir, c.Durable = a.dataDir, true
+	}
+	cluster, err := pgdev.Start(ctx, c)
+	if err != nil {
+		return place{}, nil, failed(exitNoDatabase, "no database", "", "%s", err)
+	}
+	stop := func() error {
+		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+		defer cancel()
+		return cluster.Stop(ctx)
+	}
+	return place{url: cluster.URL(), from: "the embedded server in " + cluster.Dir(), embedded: true}, stop, nil
+}

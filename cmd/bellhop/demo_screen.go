@@ -1,0 +1,75 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"sync"
+	"time"
+)
+
+// screen is stderr while the demo runs: a live line at its end on a terminal,
+// a line a second anywhere else. What others write comes above the live line.
+type screen struct {
+	out   io.Writer
+	width int // 0: no terminal
+
+	mu    sync.Mutex
+	line  string    // the live line that stands there; empty: none
+	shown time.Time // no terminal: when the last line was written
+}
+
+func newScreen(w io.Writer) *screen {
+	s := &screen{out: w, shown: time.Now()}
+	if width, ok := terminalWidth(w); ok {
+		s.width = width
+		if width < 2 { // a terminal that does not know
+			s.width = 80
+		}
+	}
+	return s
+}
+
+// show replaces the live line.
+func (s *screen) show(line string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.width > 0:
+		s.draw(cut(line, s.width-1))
+	case time.Since(s.shown) >= time.Second:
+		s.shown = time.Now()
+		_, _ = fmt.Fprintln(s.out, line) // progress that cannot be shown is no reason to fail
+	}
+}
+
+// draw puts a live line in the last one's place. The caller holds mu.
+func (s *screen) draw(line string) {
+	if s.line != "" {
+		_, _ = io.WriteString(s.out, "\r\x1b[K")
+	}
+	_, _ = io.WriteString(s.out, line)
+	s.line = line
+}
+
+// clear takes the live line away.
+func (s *screen) clear() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.draw("")
+}
+
+// say writes a line that stays.
+func (s *screen) say(format string, args ...any) {
+	_, _ = fmt.Fprintf(s, "bellhop: "+format+"\n", args...)
+}
+
+// Write takes whole lines.
+func (s *screen) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	line := s.line
+	s.draw("")
+	n, err := s.out.Write(p)
+	s.draw(line)
+	return n, err
+}
