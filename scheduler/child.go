@@ -53,39 +53,20 @@ type Child struct {
 	State ChildState
 	Since time.Time // when State was entered
 	Rules Rules
-	// Lines it was given and has not answered. The first is in the agent's
-	// hands (in RUNNING and FREEING), the rest is prefetched.
+	// Lines it was given and has not answered, in the order in which the
+	// process takes them: the first is in the agent's hands, as far as is known
+	// (the process is ahead of what it has said), the rest is prefetched.
 	Lines []Line
 	Began time.Time     // when the first of Lines was handed over
 	Order Order         // why it dies, or shall when its line is done
 	Words string        // what it is to blame for, from its last words
 	Pace  time.Duration // moving average of the time a line takes; 0: not known
-}
 
-// EffectKind is what the owner of a child has to do after a Step.
-type EffectKind uint8
-
-const (
-	EffectLaunch   EffectKind = iota // fork a process
-	EffectFeed                       // queue Lines to the process
-	EffectRecall                     // take unwritten lines back from the process; answer with EventReturned
-	EffectClose                      // close its stdin and send SIGHUP
-	EffectKill                       // SIGKILL its whole process tree
-	EffectSettle                     // Result is final for its line
-	EffectGiveBack                   // Lines were never started here: somebody else's turn
-	EffectDied                       // the process is gone, and nobody ordered it: counts against the type
-)
-
-var effectNames = [...]string{"launch", "feed", "recall", "close", "kill", "settle", "give back", "count death"}
-
-func (k EffectKind) String() string { return effectNames[k] }
-
-// Effect is one thing to do. Which fields are set depends on Kind.
-type Effect struct {
-	Kind   EffectKind
-	Lines  []Line // Feed, GiveBack
-	Result Result // Settle
-	Error  string // Died: in words
+	// What an order to die is about: a line that the process took up meanwhile
+	// is not to blame.
+	cancel    Claim
+	cancelHow EffectKind
+	late      handle
 }
 
 // Depth is how many lines the child may hold at once: one, or as many as will
@@ -223,6 +204,7 @@ func (c Child) stepReady(ev ChildEvent, now time.Time) (Child, []Effect) {
 		}
 		c = c.enter(Busy, now)
 		c.Lines, c.Began = slices.Clone(ev.Lines), now
+		slices.SortStableFunc(c.Lines, func(a, b Line) int { return a.Priority - b.Priority })
 		return c, []Effect{{Kind: EffectFeed, Lines: ev.Lines}}
 	case EventTick:
 		if due(c.Deadline(), now) {
@@ -241,15 +223,14 @@ func (c Child) stepBusy(ev ChildEvent, now time.Time) (Child, []Effect) {
 		if c.Order != OrderNone {
 			return c, giveBack(ev.Lines)
 		}
-		c.Lines = append(c.Lines, ev.Lines...)
-		return c, []Effect{{Kind: EffectFeed, Lines: ev.Lines}}
+		return c.given(ev.Lines), []Effect{{Kind: EffectFeed, Lines: ev.Lines}}
 	case EventRecall:
 		if len(c.Lines) > 1 {
 			return c, []Effect{{Kind: EffectRecall}}
 		}
 		return c, nil
 	case EventReturned:
-		return c.returned(ev.Lines)
+		return c.returned(ev.Lines, now)
 	case EventCancel:
 		return c.cancelled(ev, now)
 	case EventFree: // not while it works: when its line is done
@@ -260,6 +241,7 @@ func (c Child) stepBusy(ev ChildEvent, now time.Time) (Child, []Effect) {
 		return c, nil
 	case EventTick:
 		if due(after(c.Began, c.timeout()), now) {
+			c.late = c.Lines[0].handle()
 			c.Words = "timeout: not done within " + c.timeout().String()
 			return c.die(OrderTimeout, EffectClose, now)
 		}
@@ -294,7 +276,7 @@ func (c Child) stepFreeing(ev ChildEvent, now time.Time) (Child, []Effect) {
 	case EventAnswered: // it was quicker than our order: what it did is done
 		return c.answered(ev, now)
 	case EventReturned:
-		return c.returned(ev.Lines)
+		return c.returned(ev.Lines, now)
 	case EventExited:
 		return c.gone(ev, now)
 	case EventGiven:
@@ -302,7 +284,7 @@ func (c Child) stepFreeing(ev ChildEvent, now time.Time) (Child, []Effect) {
 	case EventKill:
 		return c, []Effect{{Kind: EffectKill}}
 	case EventCancel:
-		if ev.Now && len(c.Lines) > 0 && c.Lines[0].Claim == ev.Claim {
+		if ev.Now && c.has(ev.Claim) {
 			return c, []Effect{{Kind: EffectKill}}
 		}
 	case EventTick:
@@ -318,7 +300,7 @@ func (c Child) stepFreeing(ev ChildEvent, now time.Time) (Child, []Effect) {
 func (c Child) enter(s ChildState, now time.Time) Child {
 	c.State, c.Since = s, now
 	if s == Prep || s == Free || s == Fail {
-		c.Order = OrderNone
+		c.Order, c.cancel, c.late = OrderNone, Claim{}, handle{}
 	}
 	if s == Prep {
 		c.Words = ""
@@ -335,121 +317,6 @@ func (c Child) die(o Order, how EffectKind, now time.Time) (Child, []Effect) {
 		effects = []Effect{{Kind: EffectRecall}, {Kind: how}}
 	}
 	return c, effects
-}
-
-// answered settles the line in hand. An answer that is not to it was said
-// without being asked: it is ignored.
-func (c Child) answered(ev ChildEvent, now time.Time) (Child, []Effect) {
-	if len(c.Lines) == 0 || c.Lines[0].Claim != ev.Claim || c.Lines[0].Item != ev.Item {
-		return c, nil
-	}
-	r := c.result(ev, now)
-	r.Outcome = OutcomeFailed
-	if ev.OK {
-		r.Outcome, r.ExitCode, r.Error = OutcomeSucceeded, 0, ""
-	} else if ev.Signal != 0 {
-		r.Outcome = OutcomeDied
-	}
-	if took := r.Ended.Sub(c.Began); took > 0 {
-		if c.Pace == 0 {
-			c.Pace = took
-		} else {
-			c.Pace += (took - c.Pace) / 8
-		}
-	}
-	c.Lines, c.Began = c.Lines[1:], r.Ended
-	effects := []Effect{{Kind: EffectSettle, Result: r}}
-	if len(c.Lines) > 0 || c.State != Busy {
-		return c, effects
-	}
-	c.Lines = nil
-	if c.Order != OrderNone { // its leave was waiting for this
-		order := c.Order
-		c, bye := c.die(order, EffectClose, now)
-		return c, append(effects, bye...)
-	}
-	return c.enter(ChildReady, now), effects
-}
-
-// returned forgets lines that the process never saw.
-func (c Child) returned(lines []Line) (Child, []Effect) {
-	if len(lines) == 0 {
-		return c, nil
-	}
-	c.Lines = slices.DeleteFunc(slices.Clone(c.Lines), func(l Line) bool {
-		return slices.ContainsFunc(lines, func(r Line) bool { return r.Claim == l.Claim && r.Item == l.Item })
-	})
-	return c, giveBack(lines)
-}
-
-// cancelled kills the child if the job is in its hands, and takes the job back
-// if it is only waiting there.
-func (c Child) cancelled(ev ChildEvent, now time.Time) (Child, []Effect) {
-	if len(c.Lines) > 0 && c.Lines[0].Claim == ev.Claim {
-		if ev.Now {
-			return c.die(OrderCancelled, EffectKill, now)
-		}
-		return c.die(OrderCancelled, EffectClose, now)
-	}
-	if slices.ContainsFunc(c.Lines, func(l Line) bool { return l.Claim == ev.Claim }) {
-		return c, []Effect{{Kind: EffectRecall}}
-	}
-	return c, nil
-}
-
-// gone is the end of the process. What it had in hand ends with it.
-func (c Child) gone(ev ChildEvent, now time.Time) (Child, []Effect) {
-	order, lines := c.Order, c.Lines
-	if c.State == Busy { // leave was to come after the line: this death is not that
-		order = OrderNone
-	}
-	var effects []Effect
-	if len(lines) > 0 {
-		r := c.result(ev, now)
-		if r.ExitCode == 0 && ev.Signal != 0 {
-			r.ExitCode = 128 + ev.Signal
-		}
-		if c.Words != "" && !order.Ours() {
-			r.Error = c.Words + "; " + r.Error
-		}
-		switch order {
-		case OrderCancelled:
-			r.Outcome, r.Error = OutcomeCancelled, "cancelled while it ran"
-		case OrderTimeout:
-			r.Outcome, r.Error = OutcomeTimedOut, c.Words
-		case OrderNone, OrderSilent, OrderBroken:
-			r.Outcome = OutcomeDied
-		default:
-			r.Outcome, r.Error = OutcomeLost, "lost: "+order.String()
-		}
-		effects = append(effects, Effect{Kind: EffectSettle, Result: r})
-		effects = append(effects, giveBack(lines[1:])...)
-	}
-	if !order.Ours() {
-		words := ev.Error
-		if c.Words != "" {
-			words = c.Words + "; " + words
-		}
-		effects = append(effects, Effect{Kind: EffectDied, Error: words})
-	}
-	c.Lines, c.Pace = nil, 0
-	return c.enter(Free, now), effects
-}
-
-func (c Child) result(ev ChildEvent, now time.Time) Result {
-	ended := ev.At
-	if ended.IsZero() {
-		ended = now
-	}
-	return Result{Line: c.Lines[0], ExitCode: ev.ExitCode, Error: ev.Error, Successes: ev.Successes,
-		Child: c.Name, Host: c.Host, Began: c.Began, Ended: ended}
-}
-
-func giveBack(lines []Line) []Effect {
-	if len(lines) == 0 {
-		return nil
-	}
-	return []Effect{{Kind: EffectGiveBack, Lines: lines}}
 }
 
 func due(at, now time.Time) bool { return !at.IsZero() && !now.Before(at) }

@@ -57,7 +57,7 @@ type ChildEvent struct {
 	Error     string    // LaunchFailed, Answered, OutputClosed, Exited: in words
 	Successes int       // Answered: how many `Success` lines
 	Lines     []Line    // Given, Returned
-	Order     Order     // Free, Kill: why
+	Order     Order     // Free, Kill: why. Exited: on whose wish, where the process says that it was ours
 	Now       bool      // Cancel
 }
 

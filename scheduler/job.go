@@ -25,7 +25,7 @@ var jobMoves = map[JobState][]JobState{
 	Held:        {Blocked, Scheduled, Ready, Cancelled},
 	Blocked:     {Held, Scheduled, Ready, Failed, Cancelled},
 	Scheduled:   {Held, Ready, Cancelled},
-	Ready:       {Held, Assigned, Running, Blocked, Failed, Cancelled},
+	Ready:       {Held, Blocked, Scheduled, Assigned, Running, Failed, Cancelled},
 	Assigned:    {Running, Ready, Failed, Cancelled},
 	Running:     {Assigned, Ready, Scheduled, Succeeded, Failed, Cancelled, Quarantined},
 	Succeeded:   {Ready, Blocked, Scheduled},

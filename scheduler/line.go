@@ -35,6 +35,14 @@ type Line struct {
 	Assigned bool
 }
 
+// handle names a line: the items of an MSQ job share its claim.
+type handle struct {
+	Claim
+	item int64
+}
+
+func (l *Line) handle() handle { return handle{l.Claim, l.Item} }
+
 // Job is what a claim returns: the line, and what the scheduler itself needs.
 type Job struct {
 	Line

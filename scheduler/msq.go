@@ -120,11 +120,12 @@ func (m *MSQ) settle(item int64) {
 }
 
 // Restart begins the round anew after the query was cut off: its rows come
-// again, those of the first try included.
+// again, those of the first try included. What has failed for good is not tried
+// again and stays counted.
 func (m *MSQ) Restart() {
 	m.read, m.taken, m.sum, m.over = 0, 0, 0, false
 	if m.Repeat == RepeatOnce {
-		m.Items = Items{Total: -1}
+		m.Items = Items{Total: -1, Failed: m.Items.Failed}
 	}
 }
 

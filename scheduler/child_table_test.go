@@ -1,0 +1,295 @@
+package scheduler
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// happening is one row of the table: an event in the circumstances that make a
+// difference to it.
+type happening struct {
+	words  string
+	ev     ChildEvent
+	queued bool          // a second line is prefetched behind the one in hand
+	told   Order         // in PREP and RUNNING: it has been told to go already
+	late   time.Duration // how long the child has been in its state
+}
+
+var (
+	inHand = Line{Claim: Claim{Job: 1, Fence: 1}, Timeout: time.Minute}
+	behind = Line{Claim: Claim{Job: 2, Fence: 1}, Timeout: time.Minute}
+	newOne = Line{Claim: Claim{Job: 3, Fence: 1}}
+)
+
+var happenings = []happening{
+	{words: "launched", ev: ChildEvent{Kind: EventLaunched}},
+	{words: "launched, told to go meanwhile", ev: ChildEvent{Kind: EventLaunched}, told: OrderShutdown},
+	{words: "launch failed", ev: ChildEvent{Kind: EventLaunchFailed, Error: "no such file"}},
+	{words: "launch failed, told to go meanwhile", ev: ChildEvent{Kind: EventLaunchFailed}, told: OrderShutdown},
+	{words: "ready", ev: ChildEvent{Kind: EventReady}},
+	{words: "answered: OK", ev: ChildEvent{Kind: EventAnswered, Claim: inHand.Claim, OK: true}},
+	{words: "answered: OK, more queued", ev: ChildEvent{Kind: EventAnswered, Claim: inHand.Claim, OK: true}, queued: true},
+	{words: "answered: OK, told to go", ev: ChildEvent{Kind: EventAnswered, Claim: inHand.Claim, OK: true}, told: OrderRoom},
+	{words: "answered: failed", ev: ChildEvent{Kind: EventAnswered, Claim: inHand.Claim, ExitCode: 3}},
+	{words: "answered: killed by a signal (exec)", ev: ChildEvent{Kind: EventAnswered, Claim: inHand.Claim, ExitCode: 139, Signal: 11}},
+	{words: "answered: the line behind", ev: ChildEvent{Kind: EventAnswered, Claim: behind.Claim, OK: true}, queued: true},
+	{words: "answered: no line of ours", ev: ChildEvent{Kind: EventAnswered, Claim: newOne.Claim, OK: true}},
+	{words: "output closed", ev: ChildEvent{Kind: EventOutputClosed, Error: "closed its stdout"}},
+	{words: "exited", ev: ChildEvent{Kind: EventExited, ExitCode: 1, Error: "exit status 1"}},
+	{words: "exited, more queued", ev: ChildEvent{Kind: EventExited, ExitCode: 1, Error: "exit status 1"}, queued: true},
+	{words: "exited, told to go", ev: ChildEvent{Kind: EventExited, ExitCode: 1, Error: "exit status 1"}, told: OrderRoom},
+	{words: "wanted", ev: ChildEvent{Kind: EventWanted}},
+	{words: "given", ev: ChildEvent{Kind: EventGiven, Lines: []Line{newOne}}},
+	{words: "given, told to go", ev: ChildEvent{Kind: EventGiven, Lines: []Line{newOne}}, told: OrderRoom},
+	{words: "recall", ev: ChildEvent{Kind: EventRecall}},
+	{words: "recall, more queued", ev: ChildEvent{Kind: EventRecall}, queued: true},
+	{words: "returned: what was queued", ev: ChildEvent{Kind: EventReturned, Lines: []Line{behind}}, queued: true},
+	{words: "returned: all", ev: ChildEvent{Kind: EventReturned, Lines: []Line{inHand}}},
+	{words: "free", ev: ChildEvent{Kind: EventFree, Order: OrderRoom}},
+	{words: "free, more queued", ev: ChildEvent{Kind: EventFree, Order: OrderRoom}, queued: true},
+	{words: "cancel: in hand", ev: ChildEvent{Kind: EventCancel, Claim: inHand.Claim}},
+	{words: "cancel now: in hand", ev: ChildEvent{Kind: EventCancel, Claim: inHand.Claim, Now: true}},
+	{words: "cancel: one of several", ev: ChildEvent{Kind: EventCancel, Claim: behind.Claim}, queued: true},
+	{words: "cancel: not here", ev: ChildEvent{Kind: EventCancel, Claim: newOne.Claim}},
+	{words: "kill", ev: ChildEvent{Kind: EventKill, Order: OrderStale}},
+	{words: "kill, more queued", ev: ChildEvent{Kind: EventKill, Order: OrderStale}, queued: true},
+	{words: "barred", ev: ChildEvent{Kind: EventBarred}},
+	{words: "tick: nothing is due", ev: ChildEvent{Kind: EventTick}},
+	{words: "tick: 10 ms, more queued", ev: ChildEvent{Kind: EventTick}, queued: true, late: 10 * time.Millisecond},
+	{words: "tick: the state's time is over", ev: ChildEvent{Kind: EventTick}, late: time.Hour},
+}
+
+// columns is the order of the states in the table.
+var columns = []ChildState{Free, Prep, Spawned, ChildReady, Busy, Freeing, Fail}
+
+// childIn is a child in a state, and in a row's circumstances.
+func childIn(s ChildState, h happening) Child {
+	c := Child{Name: "work.1", Host: "local", State: s, Since: noon, Began: noon,
+		Rules: Rules{StartTimeout: time.Minute, Idle: 15 * time.Minute, KillAfter: 20 * time.Second}}
+	if s == Busy || s == Freeing {
+		c.Lines = []Line{inHand}
+		if h.queued {
+			c.Lines = append(c.Lines, behind)
+		}
+	}
+	switch s {
+	case Prep, Busy:
+		c.Order = h.told
+	case Freeing:
+		c.Order = OrderShutdown
+	}
+	return c
+}
+
+// cell says what a row does to a child: the state it leads to, and the effects.
+func cell(s ChildState, h happening) string {
+	next, effects := childIn(s, h).Step(h.ev, noon.Add(h.late))
+	var words []string
+	for _, e := range effects {
+		w := e.Kind.String()
+		if e.Kind == EffectSettle {
+			w += ": " + e.Result.Outcome.String()
+		}
+		words = append(words, w)
+	}
+	if next.State != s {
+		words = append([]string{"**" + next.State.String() + "**"}, words...)
+	}
+	if len(words) == 0 {
+		return "·"
+	}
+	return strings.Join(words, ", ")
+}
+
+func TestChildTable_HasEveryEvent(t *testing.T) {
+	t.Parallel()
+	rows := map[EventKind]bool{}
+	for _, h := range happenings {
+		rows[h.ev.Kind] = true
+	}
+	for k := range eventKinds {
+		if !rows[k] {
+			t.Errorf("no row for %q", k)
+		}
+	}
+	for s := range childStates {
+		if !slices.Contains(columns, s) {
+			t.Errorf("no column for %s", s)
+		}
+	}
+	if len(columns) != int(childStates) || len(eventNames) != int(eventKinds) || len(orderNames) != int(orders) || len(outcomeNames) != int(outcomes) {
+		t.Error("a list of names is not as long as what it names")
+	}
+}
+
+// Total: every state × event × order × what is in hand is defined, and keeps
+// the books.
+func TestChild_StepIsTotal(t *testing.T) {
+	t.Parallel()
+	steps := 0
+	for _, s := range columns {
+		for _, h := range happenings {
+			for told := range orders {
+				for order := range orders {
+					for _, queued := range []bool{false, true} {
+						for _, late := range []time.Duration{0, 10 * time.Millisecond, time.Hour} {
+							h.told, h.queued, h.late, h.ev.Order = told, queued, late, order
+							checkStep(t, childIn(s, h), h)
+							steps++
+						}
+					}
+				}
+			}
+		}
+	}
+	t.Logf("%d steps", steps)
+}
+
+func checkStep(t *testing.T, c Child, h happening) {
+	t.Helper()
+	held := slices.Clone(c.Lines)
+	next, effects := c.Step(h.ev, noon.Add(h.late))
+	if !slices.EqualFunc(c.Lines, held, func(a, b Line) bool { return a.handle() == b.handle() }) {
+		t.Fatalf("%s in %s changed the child it was asked about", h.words, c.State)
+	}
+	if h.ev.Kind == EventGiven {
+		held = append(held, h.ev.Lines...)
+	}
+	var after []Line
+	after = append(after, next.Lines...)
+	for _, e := range effects {
+		switch e.Kind {
+		case EffectFeed:
+			if next.State != Busy {
+				t.Errorf("%s in %s feeds, and leads to %s", h.words, c.State, next.State)
+			}
+		case EffectSettle:
+			after = append(after, e.Result.Line)
+			if e.Result.Outcome == OutcomeSucceeded && (h.ev.Kind != EventAnswered || !h.ev.OK || e.Result.Line.Claim != h.ev.Claim) {
+				t.Errorf("%s in %s: job %d succeeded without an OK", h.words, c.State, e.Result.Line.Job)
+			}
+		case EffectGiveBack:
+			after = append(after, e.Lines...)
+		case EffectDied:
+			if (c.State == Freeing || c.State == Prep) && c.Order.Ours() {
+				t.Errorf("%s in %s under order %q counts a death", h.words, c.State, c.Order)
+			}
+		}
+	}
+	byJob := func(a, b Line) int { return int(a.Job - b.Job) }
+	slices.SortFunc(after, byJob)
+	if !slices.EqualFunc(held, after, func(a, b Line) bool { return a.handle() == b.handle() }) {
+		t.Errorf("%s in %s, told %q: it had %d lines, and now there are %d", h.words, c.State, h.told, len(held), len(after))
+	}
+	if next.State != Busy && next.State != Freeing && len(next.Lines) > 0 {
+		t.Errorf("%s in %s leads to %s with %d lines", h.words, c.State, next.State, len(next.Lines))
+	}
+	if (next.State == Free || next.State == Fail) && next.Order != OrderNone {
+		t.Errorf("%s in %s leads to %s under order %q", h.words, c.State, next.State, next.Order)
+	}
+	if next.State == Freeing && next.Deadline().IsZero() {
+		t.Errorf("%s in %s: nothing kills it should it not die", h.words, c.State)
+	}
+}
+
+// Every order to die, and what a death under it is called.
+func TestChild_OnlyADeathThatNobodyOrderedCounts(t *testing.T) {
+	t.Parallel()
+	for o := range orders {
+		if o == OrderNone {
+			continue
+		}
+		_, counted := deathUnder(o)
+		if counted == o.Ours() {
+			t.Errorf("a death under order %q: ours: %v, counted: %v", o, o.Ours(), counted)
+		}
+	}
+}
+
+// deathUnder is what becomes of the line in hand of a child that exits under
+// an order about that line, and whether the death counts.
+func deathUnder(o Order) (outcome Outcome, counted bool) {
+	c := childIn(Freeing, happening{})
+	c.Order, c.cancel, c.late = o, inHand.Claim, inHand.handle()
+	if o == OrderNone {
+		c.State = Busy
+	}
+	_, effects := c.Step(ChildEvent{Kind: EventExited, Signal: 9}, noon)
+	for _, e := range effects {
+		switch e.Kind {
+		case EffectSettle:
+			outcome = e.Result.Outcome
+		case EffectDied:
+			counted = true
+		}
+	}
+	return outcome, counted
+}
+
+func TestChild_DeadlinesComeAgainUntilTheProcessIsDead(t *testing.T) {
+	t.Parallel()
+	c := childIn(Freeing, happening{})
+	for now, kills := noon, 0; kills < 3; kills++ {
+		now = c.Deadline()
+		next, effects := c.Step(ChildEvent{Kind: EventTick}, now)
+		if len(effects) != 1 || effects[0].Kind != EffectKill || !next.Deadline().After(now) {
+			t.Fatalf("at %s: %v, and the next look is at %s", now, effects, next.Deadline())
+		}
+		c = next
+	}
+}
+
+// The pace is measured, and prefetching follows it.
+func TestChild_TakesAsManyLinesAsStartWithinFiveMilliseconds(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		pace time.Duration
+		want int
+	}{{0, 1}, {time.Hour, 1}, {5 * time.Millisecond, 1}, {2 * time.Millisecond, 2}, {100 * time.Microsecond, 50}, {time.Nanosecond, prefetchMost}} {
+		if got := (Child{Pace: c.pace}).Depth(); got != c.want {
+			t.Errorf("pace %s: depth %d, want %d", c.pace, got, c.want)
+		}
+	}
+	c, now := childIn(ChildReady, happening{}), noon
+	for i := range 100 {
+		l := Line{Claim: Claim{Job: JobID(i + 1), Fence: 1}}
+		c, _ = c.Step(ChildEvent{Kind: EventGiven, Lines: []Line{l}}, now)
+		now = now.Add(time.Millisecond)
+		c, _ = c.Step(ChildEvent{Kind: EventAnswered, Claim: l.Claim, OK: true, At: now}, now)
+	}
+	if c.Pace != time.Millisecond || c.Room() != 5 {
+		t.Errorf("after 100 lines of 1 ms: pace %s, room %d", c.Pace, c.Room())
+	}
+	for _, s := range columns {
+		for o := range orders {
+			c := Child{State: s, Order: o, Pace: time.Millisecond}
+			if room := c.Room(); room > 0 && (o != OrderNone || s != ChildReady && s != Busy) {
+				t.Errorf("%s under order %q has room for %d lines", s, o, room)
+			}
+		}
+	}
+}
+
+// moves lists the transitions that the table shows, as "FROM --> TO".
+func childMoves() []string {
+	var list []string
+	for _, from := range columns {
+		for _, to := range columns {
+			var by []string
+			for _, h := range happenings {
+				name, _, _ := strings.Cut(h.words, ":")
+				name, _, _ = strings.Cut(name, ",")
+				if next, _ := childIn(from, h).Step(h.ev, noon.Add(h.late)); next.State == to && from != to && !slices.Contains(by, name) {
+					by = append(by, name)
+				}
+			}
+			if len(by) > 0 {
+				list = append(list, fmt.Sprintf("%s --> %s: %s", from, to, strings.Join(by, ", ")))
+			}
+		}
+	}
+	return list
+}

@@ -1,0 +1,178 @@
+package scheduler
+
+import (
+	"slices"
+	"time"
+)
+
+// given queues lines in the order in which the process takes them.
+func (c Child) given(lines []Line) Child {
+	sorted := true
+	for i := range lines {
+		n := len(c.Lines)
+		sorted = sorted && (n < 2 || c.Lines[n-1].Priority <= lines[i].Priority)
+		c.Lines = append(c.Lines, lines[i])
+	}
+	if !sorted {
+		c.Lines = slices.Clone(c.Lines)
+		slices.SortStableFunc(c.Lines[1:], func(a, b Line) int { return a.Priority - b.Priority })
+	}
+	return c
+}
+
+// answered settles the line that the answer is to: the first, unless a more
+// urgent one was on its way to the process when it took this one. An answer to
+// none of them was said without being asked: it is ignored.
+func (c Child) answered(ev ChildEvent, now time.Time) (Child, []Effect) {
+	of := handle{ev.Claim, ev.Item}
+	i := slices.IndexFunc(c.Lines, func(l Line) bool { return l.handle() == of })
+	if i < 0 {
+		return c, nil
+	}
+	r := c.result(i, ev, now)
+	r.Outcome = OutcomeFailed
+	if ev.OK {
+		r.Outcome, r.ExitCode, r.Error = OutcomeSucceeded, 0, ""
+	} else if ev.Signal != 0 {
+		r.Outcome = OutcomeDied
+	}
+	if took := r.Ended.Sub(c.Began); took > 0 {
+		if c.Pace == 0 {
+			c.Pace = took
+		} else {
+			c.Pace += (took - c.Pace) / 8
+		}
+	}
+	if i == 0 {
+		c.Lines = c.Lines[1:]
+	} else {
+		c.Lines = slices.Delete(slices.Clone(c.Lines), i, i+1)
+	}
+	c.Began = r.Ended
+	c, more := c.rest(now)
+	return c, append([]Effect{{Kind: EffectSettle, Result: r}}, more...)
+}
+
+// rest is what follows when there is nothing left to do.
+func (c Child) rest(now time.Time) (Child, []Effect) {
+	if len(c.Lines) > 0 || c.State != Busy {
+		return c, nil
+	}
+	c.Lines = nil
+	if c.Order != OrderNone { // its leave was waiting for this
+		return c.die(c.Order, EffectClose, now)
+	}
+	return c.enter(ChildReady, now), nil
+}
+
+// returned forgets lines that the process never saw: they go back, those of a
+// cancelled job excepted. If that job is still here, it is in the agent's hands.
+func (c Child) returned(lines []Line, now time.Time) (Child, []Effect) {
+	var effects []Effect
+	var back []Line
+	for _, l := range lines {
+		i := slices.IndexFunc(c.Lines, func(mine Line) bool { return mine.handle() == l.handle() })
+		if i < 0 {
+			continue
+		}
+		if l.Claim == c.cancel {
+			r := c.result(i, ChildEvent{Error: "cancelled before it began"}, now)
+			r.Outcome, r.Began = OutcomeCancelled, time.Time{}
+			effects = append(effects, Effect{Kind: EffectSettle, Result: r})
+		} else {
+			back = append(back, l)
+		}
+		if i == 0 { // so another is in the agent's hands, and since when is not known
+			c.Began = now
+		}
+		c.Lines = slices.Delete(slices.Clone(c.Lines), i, i+1)
+	}
+	effects = append(effects, giveBack(back)...)
+	var more []Effect
+	if c.State == Busy && c.has(c.cancel) {
+		c, more = c.die(OrderCancelled, c.cancelHow, now)
+	} else {
+		c, more = c.rest(now)
+	}
+	return c, append(effects, more...)
+}
+
+// cancelled kills the child if the job is in its hands, and takes the job back
+// if it is only waiting there. With several lines only the process knows which.
+func (c Child) cancelled(ev ChildEvent, now time.Time) (Child, []Effect) {
+	if !c.has(ev.Claim) {
+		return c, nil
+	}
+	c.cancel, c.cancelHow = ev.Claim, EffectClose
+	if ev.Now {
+		c.cancelHow = EffectKill
+	}
+	if len(c.Lines) > 1 {
+		return c, []Effect{{Kind: EffectRecall}}
+	}
+	return c.die(OrderCancelled, c.cancelHow, now)
+}
+
+// has reports whether a line of the claim is here.
+func (c Child) has(claim Claim) bool {
+	return slices.ContainsFunc(c.Lines, func(l Line) bool { return l.Claim == claim })
+}
+
+// gone is the end of the process. What it had in hand ends with it.
+func (c Child) gone(ev ChildEvent, now time.Time) (Child, []Effect) {
+	order, lines := c.Order, c.Lines
+	if c.State == Busy { // leave was to come after the line: this death is not that
+		order = OrderNone
+	}
+	if order == OrderNone { // as when the guard has found the lease missed before we did
+		order = ev.Order
+	}
+	var effects []Effect
+	if len(lines) > 0 {
+		r := c.result(0, ev, now)
+		if r.ExitCode == 0 && ev.Signal != 0 {
+			r.ExitCode = 128 + ev.Signal
+		}
+		if c.Words != "" && !order.Ours() {
+			r.Error = c.Words + "; " + r.Error
+		}
+		switch {
+		case order == OrderCancelled && lines[0].Claim == c.cancel:
+			r.Outcome, r.Error = OutcomeCancelled, "cancelled while it ran"
+		case order == OrderTimeout && lines[0].handle() == c.late:
+			r.Outcome, r.Error = OutcomeTimedOut, c.Words
+		case !order.Ours():
+			r.Outcome = OutcomeDied
+		default: // the order was not about this line: it was taken up after that one's last word
+			r.Outcome, r.Error = OutcomeLost, "lost: "+order.String()
+		}
+		effects = append(effects, Effect{Kind: EffectSettle, Result: r})
+		effects = append(effects, giveBack(lines[1:])...)
+	}
+	if !order.Ours() {
+		words := ev.Error
+		if c.Words != "" {
+			words = c.Words + "; " + words
+		}
+		effects = append(effects, Effect{Kind: EffectDied, Error: words})
+	}
+	c.Lines, c.Pace = nil, 0
+	return c.enter(Free, now), effects
+}
+
+// result is the end of the i-th line.
+func (c Child) result(i int, ev ChildEvent, now time.Time) Result {
+	ended := ev.At
+	if ended.IsZero() {
+		ended = now
+	}
+	return Result{Line: c.Lines[i], ExitCode: ev.ExitCode, Error: ev.Error, Successes: ev.Successes,
+		Child: c.Name, Host: c.Host, Began: c.Began, Ended: ended}
+}
+
+func giveBack(lines []Line) []Effect {
+	if len(lines) == 0 {
+		return nil
+	}
+	return []Effect{{Kind: EffectGiveBack, Lines: lines}}
+}
