@@ -9,7 +9,7 @@ create function bellhop.locks_ok(locks text[]) returns boolean
 language sql immutable strict parallel safe
 set search_path = pg_catalog
 as $$
-  select coalesce(bool_and(l ~ '^(big|[A-Za-z0-9_-]+:(\*|\?|[^=\s]+)=(exclusive|shared))$'), true)
+  select coalesce(bool_and(coalesce(l, '') ~ '^(big|[A-Za-z0-9_-]+:(\*|\?|[^=\s]+)=(exclusive|shared))$'), true)
   from unnest(locks) l
 $$;
 
@@ -70,7 +70,7 @@ create table bellhop.jobqueue (
   constraint jobqueue_on_failure_known  check (on_failure in ('fail', 'block', 'run')),
   constraint jobqueue_locks_well_formed check (locks is null or bellhop.locks_ok(locks)),
   constraint jobqueue_vars_are_strings  check (vars is null or (jsonb_typeof(vars) = 'object'
-                                               and not jsonb_path_exists(vars, '$.* ? (@.type() != "string")'))),
+                                               and not jsonb_path_exists(vars, 'strict $.* ? (@.type() != "string")'))),
   constraint jobqueue_state_known       check (state in ('held', 'blocked', 'scheduled', 'ready', 'assigned', 'running',
                                                          'succeeded', 'failed', 'cancelled', 'quarantined'))
 );

@@ -12,7 +12,7 @@ with o as (
   update bellhop.jobqueue j
      set state = case when o.state in ('scheduled', 'ready') and j.cancel_requested then 'cancelled' else o.state end,
          ended_at = case when o.state in ('scheduled', 'ready') and not j.cancel_requested then null
-                         else clock_timestamp() - o.ago * interval '1 ms' end,
+                         else greatest(coalesce(j.attempt_at, j.started_at), clock_timestamp() - o.ago * interval '1 ms') end,
          run_at = case when o.state = 'scheduled' then clock_timestamp() + o.delay * interval '1 ms' else j.run_at end,
          exit_code = o.exit_code, error = o.error, child = o.child, successes = nullif(o.successes, 0),
          deaths = j.deaths + o.death::int,
@@ -26,7 +26,7 @@ with o as (
   returning j.id, j.fence, j.attempt, j.host, coalesce(j.attempt_at, j.started_at) as began, o.exit_code, o.error, o.child, o.successes, o.ago
 ), kept as (
   insert into bellhop.attempt_past (job, attempt, fence, host, child, started_at, ended_at, exit_code, error, successes)
-  select s.id, s.attempt, s.fence, s.host, s.child, s.began, clock_timestamp() - s.ago * interval '1 ms', s.exit_code, s.error,
+  select s.id, s.attempt, s.fence, s.host, s.child, s.began, greatest(s.began, clock_timestamp() - s.ago * interval '1 ms'), s.exit_code, s.error,
          nullif(s.successes, 0)
     from settled s
   on conflict do nothing

@@ -4,5 +4,6 @@ select j.id
   from unnest($2::bigint[], $3::bigint[]) as o (id, fence)
   join bellhop.jobqueue j on j.id = o.id and j.fence = o.fence
  where j.id = any ($2)
-   and (j.instance = $1 and j.state not in ('running', 'assigned')
+   -- Still running: only its start was written, or that would have found the row.
+   and (j.instance = $1 and j.state <> 'assigned'
      or j.instance is null and j.state in ('ready', 'cancelled'))

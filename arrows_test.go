@@ -1,0 +1,222 @@
+// Package bellhop_test looks at the house as a whole: who may import whom.
+package bellhop_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// arrow says what the packages of a room may import of this module.
+type arrow struct {
+	room string // a package and what is below it
+	may  []string
+	why  string
+}
+
+var everything = []string{"actors", "agents", "config", "observability", "pgdev", "scheduler", "sql", "triggers", "web"}
+
+// arrows has every room. The longest name that fits counts.
+var arrows = []arrow{
+	{"scheduler", nil, "decisions are values in, values out: whoever reads one needs to read nothing else"},
+	{"actors", []string{"scheduler"}, "the tree reaches the world through the interfaces it declares; what implements them is exchangeable"},
+	{"sql", nil, "text only"},
+	{"sql/store", []string{"scheduler", "sql"}, "turns the core's values into statements, and knows nobody who uses it"},
+	{"sql/migrate", nil, "takes its files as an argument, so that it can be tested with others"},
+	{"triggers", []string{"scheduler"}, "the bell decides nothing and knows nobody who hears it"},
+	{"agents", []string{"scheduler", "agents/guard"}, "processes know lines and events, not who schedules them"},
+	{"agents/guard", nil, "one runs beside every child: it must be small, and start before everything else"},
+	{"agents/examples", []string{"agents/examples"}, "an example shows what anybody can write: it has no way in that others lack"},
+	{"config", []string{"scheduler"}, "a file becomes values; what is done with them is for cmd to say"},
+	{"observability", nil, "anybody may come to need it, so it needs nobody"},
+	{"web", []string{"scheduler"}, "pages show values"},
+	{"pgdev", nil, "a PostgreSQL is one whatever it is for; tests of every room use it"},
+	{"pgdev/pgtest", []string{"pgdev"}, "and tests take it from here"},
+	{"cmd", everything, "the only place that sees a port and what implements it"},
+	{"e2e", nil, "the built binary from outside"},
+	{"scripts", nil, "tools of the makefile"},
+}
+
+// outside says who may use what of others. A module that is not here is free.
+var outside = []struct {
+	module string
+	rooms  []string
+	why    string
+}{
+	{"github.com/asynkron/protoactor-go", []string{"actors"}, "its types do not leave the tree, so that the rest can be read without knowing it"},
+	{"database/sql", nil, "pgx only: batches, COPY, cursors and LISTEN have no place in database/sql"},
+	{"github.com/jackc/pgxlisten", []string{"triggers"}, "one place knows its traps"},
+	{"github.com/spf13/cobra", []string{"cmd"}, "flags are for whoever types"},
+	{"github.com/goccy/go-yaml", []string{"config"}, "one place knows how the file is written"},
+	{"github.com/jackc/pgx", []string{"sql", "triggers", "pgdev", "cmd", "agents/examples"}, "SQL stays at its edge; the tree and the core speak of jobs"},
+	{"golang.org/x/sys", []string{"agents", "pgdev", "cmd"}, "what only the system can do is done at the edges"},
+}
+
+// pkg is what the go command says about a package of this module or
+// one that these are built from.
+type pkg struct {
+	ImportPath string
+	Standard   bool
+	Dir        string
+	GoFiles    []string
+	Imports    []string
+	Deps       []string
+}
+
+var packages = sync.OnceValues(func() (map[string]pkg, error) {
+	cmd := exec.Command("go", "list", "-deps", "-json=ImportPath,Standard,Dir,GoFiles,Imports,Deps", "./...")
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, errors.New(err.Error() + ": " + stderr.String())
+	}
+	all := map[string]pkg{}
+	for d := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p pkg
+		if err := d.Decode(&p); err == io.EOF {
+			return all, nil
+		} else if err != nil {
+			return nil, err
+		}
+		all[p.ImportPath] = p
+	}
+})
+
+// rooms lists this module's packages without the module's name.
+func rooms(t *testing.T) map[string]pkg {
+	t.Helper()
+	all, err := packages()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ours := map[string]pkg{}
+	for path, p := range all {
+		if room, is := strings.CutPrefix(path, "bellhop/"); is {
+			ours[room] = p
+		}
+	}
+	return ours
+}
+
+// within reports whether a package is in a room: the room itself, or below it.
+func within(path, room string) bool { return path == room || strings.HasPrefix(path, room+"/") }
+
+func arrowOf(room string) (found arrow) {
+	for _, a := range arrows {
+		if within(room, a.room) && len(a.room) > len(found.room) {
+			found = a
+		}
+	}
+	return found
+}
+
+func TestArrows_WithinTheHouse(t *testing.T) {
+	t.Parallel()
+	for room, p := range rooms(t) {
+		a := arrowOf(room)
+		if a.room == "" {
+			t.Errorf("%s: no arrow says what it may import: give it a row, with the reason", room)
+		}
+		for _, path := range p.Imports {
+			other, ours := strings.CutPrefix(path, "bellhop/")
+			if ours && other != room && !slices.ContainsFunc(a.may, func(m string) bool { return within(other, m) }) {
+				t.Errorf("%s imports %s, and may import %q only: %s", room, other, a.may, a.why)
+			}
+		}
+	}
+}
+
+func TestArrows_OutOfTheHouse(t *testing.T) {
+	t.Parallel()
+	for room, p := range rooms(t) {
+		for _, path := range p.Imports {
+			for _, o := range outside {
+				if within(path, o.module) && !slices.ContainsFunc(o.rooms, func(r string) bool { return within(room, r) }) {
+					t.Errorf("%s imports %s, which is for %q: %s", room, path, o.rooms, o.why)
+				}
+			}
+		}
+	}
+}
+
+// What these are built from, all the way down.
+func TestArrows_AllTheWayDown(t *testing.T) {
+	t.Parallel()
+	all, err := packages()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		room    string
+		besides []string
+		why     string
+	}{
+		{"scheduler", nil, "the core can be read, tested and trusted alone"},
+		{"agents/guard", []string{"golang.org/x/sys"}, "what is linked in is started with every child"},
+		{"sql", nil, "text only"},
+	} {
+		for _, dep := range all["bellhop/"+c.room].Deps {
+			if !all[dep].Standard && !slices.ContainsFunc(c.besides, func(m string) bool { return within(dep, m) }) {
+				t.Errorf("%s is built from %s, and may use the standard library and %q only: %s", c.room, dep, c.besides, c.why)
+			}
+		}
+	}
+	if deps := all["bellhop/cmd/bellhop"].Deps; slices.Contains(deps, "testing") {
+		t.Error("the binary is built from package testing: something of pgdev/pgtest has got in")
+	}
+}
+
+// forbidden to the core, with the reason.
+var forbidden = map[string]string{
+	"math/rand": "luck is an argument", "math/rand/v2": "luck is an argument", "crypto/rand": "luck is an argument",
+	"os": "no I/O", "net": "no I/O", "io": "no I/O", "log": "no I/O", "log/slog": "no I/O", "syscall": "no I/O",
+	"context": "nothing here can be waited for", "sync": "there is one goroutine", "sync/atomic": "there is one goroutine", "runtime": "there is one goroutine",
+}
+
+// clocks are the functions of package time that read the clock or wait for it.
+var clocks = []string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "Tick", "NewTimer", "NewTicker"}
+
+// Law: scheduler/ reads no clock, rolls no dice and starts no goroutine.
+func TestScheduler_IsPure(t *testing.T) {
+	t.Parallel()
+	p := rooms(t)["scheduler"]
+	if len(p.GoFiles) < 10 {
+		t.Fatalf("only %d files", len(p.GoFiles))
+	}
+	for _, name := range p.GoFiles {
+		files := token.NewFileSet()
+		file, err := parser.ParseFile(files, filepath.Join(p.Dir, name), nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, i := range file.Imports {
+			path, _ := strconv.Unquote(i.Path.Value)
+			if why := forbidden[path]; why != "" || i.Name != nil {
+				t.Errorf("%s imports %s under %v: %s", name, path, i.Name, why)
+			}
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.GoStmt, *ast.SelectStmt, *ast.SendStmt, *ast.ChanType:
+				t.Errorf("%s: goroutines and channels are for actors/", files.Position(n.Pos()))
+			case *ast.SelectorExpr:
+				if x, ok := n.X.(*ast.Ident); ok && x.Name == "time" && slices.Contains(clocks, n.Sel.Name) {
+					t.Errorf("%s: time.%s: the time is an argument", files.Position(n.Pos()), n.Sel.Name)
+				}
+			}
+			return true
+		})
+	}
+}
