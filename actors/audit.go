@@ -90,6 +90,7 @@ func (d *dispatcher) onHeld(c actor.Context, m *held) {
 	}
 	d.looking = false
 	if m.err != nil {
+		d.unsure = true
 		return // the next scan looks again
 	}
 	ours := make(map[scheduler.Claim]bool, len(m.holds))

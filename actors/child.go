@@ -24,6 +24,7 @@ type child struct {
 	fork     *fork
 	events   []scheduler.ChildEvent
 	received int
+	returns  int // how often something went back to the host
 	done     int64
 	deaths   int64
 	alarm    *time.Timer
@@ -67,6 +68,10 @@ func (k *child) Receive(c actor.Context) {
 		k.onWoke(c, now)
 	case *give:
 		k.received += len(m.Lines)
+		if m.Returns != k.returns { // what the host is just getting back comes before these
+			k.returned = append(k.returned, m.Lines...)
+			break
+		}
 		k.step(c, scheduler.ChildEvent{Kind: scheduler.EventGiven, Lines: m.Lines}, now)
 	case *free:
 		k.step(c, scheduler.ChildEvent{Kind: scheduler.EventFree, Order: m.Order}, now)
@@ -174,6 +179,9 @@ func judged(h *house, r scheduler.Result) scheduler.Record {
 // those who count on the child, so that whoever hears from it can find the
 // outcome owed.
 func (k *child) flush(c actor.Context, was scheduler.ChildState) {
+	if len(k.returned) > 0 {
+		k.returns++
+	}
 	if len(k.owed) > 0 {
 		k.h.owe(k.owed...)
 		k.owed = k.owed[:0]
@@ -215,7 +223,7 @@ func (k *child) launch(c actor.Context) {
 	h.alive.Add(1)
 	go func() {
 		wake := &woke{}
-		p, err := h.Launcher.Launch(typ, name, host, max(time.Second, h.leaseLeft(time.Now())), func() { h.system.Root.Send(self, wake) })
+		p, err := h.Launcher.Launch(typ, name, host, max(time.Millisecond, h.leaseLeft(time.Now())), func() { h.system.Root.Send(self, wake) })
 		if err != nil {
 			h.processEnded(host, typ)
 		}

@@ -19,13 +19,14 @@ import (
 type dispatcher struct {
 	h *house
 	// owned by Receive
-	epoch     int // of this incarnation: answers to another's questions are not for us
-	hosts     map[scheduler.HostName]*purse
-	running   map[scheduler.JobID]scheduler.Hold
-	sources   map[scheduler.JobID]*source
-	ring      uint64 // grows with every reason to look at the queue
-	turn      int    // whose turn the odd place is, between the queue and MSQ jobs
-	ready     bool   // registered, and our books agree with the database's
+	epoch   int // of this incarnation: answers to another's questions are not for us
+	hosts   map[scheduler.HostName]*purse
+	running map[scheduler.JobID]scheduler.Hold
+	sources map[scheduler.JobID]*source
+	ring    uint64 // grows with every reason to look at the queue
+	// Of each type, whose turn the odd place is, between the queue and MSQ jobs.
+	turn      map[scheduler.TypeName]int
+	ready     bool // registered, and our books agree with the database's
 	claiming  bool
 	unsure    bool // a connection was lost: re-assert before the next claim
 	fenced    bool
@@ -68,7 +69,7 @@ var incarnations int // of dispatchers; only their constructor, one at a time, t
 func newDispatcher(h *house) *dispatcher {
 	incarnations++
 	return &dispatcher{h: h, epoch: incarnations, hosts: map[scheduler.HostName]*purse{}, running: map[scheduler.JobID]scheduler.Hold{},
-		sources: map[scheduler.JobID]*source{}, ring: 1,
+		sources: map[scheduler.JobID]*source{}, turn: map[scheduler.TypeName]int{}, ring: 1,
 		pause: backoff.NewExponentialBackOff(backoff.WithInitialInterval(50*time.Millisecond), backoff.WithMaxInterval(2*time.Second), backoff.WithMaxElapsedTime(0))}
 }
 
@@ -147,7 +148,8 @@ func (d *dispatcher) Receive(c actor.Context) {
 		d.refund(m.Host, m.Epoch, m.Type, m.Now, m.Spawn)
 	case *closed:
 		delete(d.sources, m.Claim.Job)
-		d.ring++ // what its priority kept from starting may start
+		d.h.tell(roleHosts, m) // what it was granted and did not use
+		d.ring++               // what its priority kept from starting may start
 	case *dueNow:
 		d.due(c)
 	case *dueDone:
@@ -230,7 +232,7 @@ func (d *dispatcher) onCredits(m *credits) {
 		p.now[t] += n
 	}
 	p.room += m.Room
-	p.spawn, p.answers = m.Spawn, m.Answers
+	p.spawn, p.answers = maps.Clone(m.Spawn), m.Answers // the host keeps its own to compare with
 }
 
 // refund puts unused credits back, if the host still counts them.
@@ -238,6 +240,7 @@ func (d *dispatcher) refund(host scheduler.HostName, epoch uint64, t scheduler.T
 	if p := d.hosts[host]; p != nil && p.epoch == epoch {
 		p.now[t] += now
 		p.room += spawn
+		p.spawn[t] += spawn
 	}
 }
 
@@ -282,6 +285,7 @@ func (d *dispatcher) claim(c actor.Context, name scheduler.HostName, demand sche
 	// Reserved until the claim is back, so that items do not take the same places.
 	for _, t := range demand.Types {
 		p.now[t.Type] -= t.AtOnce
+		d.turn[t.Type]++
 	}
 	reservedRoom := demand.Total
 	for _, t := range demand.Types {
@@ -289,7 +293,6 @@ func (d *dispatcher) claim(c actor.Context, name scheduler.HostName, demand sche
 	}
 	p.room -= reservedRoom
 	d.claiming = true
-	d.turn++
 	h, ctx, self := d.h, d.ctx, c.Self()
 	m := &claimed{epoch: d.epoch, host: name, purse: p.epoch, ring: d.ring, demand: demand}
 	go func() {
@@ -368,6 +371,11 @@ func (d *dispatcher) onClaimed(c actor.Context, m *claimed) {
 }
 
 func (d *dispatcher) onSettled(m *settled) {
+	// No trigger rings for what was given back. What we claimed while its last
+	// run was not over is left to the next scan: it would come again and again.
+	if slices.ContainsFunc(m.Back, func(c scheduler.Claim) bool { return d.running[c.Job].Claim == c }) {
+		d.ring++
+	}
 	for _, list := range [][]scheduler.Claim{m.Claims, m.Stale} {
 		for _, c := range list {
 			if d.running[c.Job].Claim == c {
@@ -415,7 +423,8 @@ func (d *dispatcher) feedEqual(t scheduler.TypeName, equal []*source) {
 		if now+spawn <= 0 {
 			continue
 		}
-		_, parts := scheduler.Split(now+spawn, len(equal), d.turn, queue)
+		_, parts := scheduler.Split(now+spawn, len(equal), d.turn[t], queue)
+		given := false
 		for i, s := range equal {
 			n := min(parts[i], s.waiting)
 			if n <= 0 {
@@ -427,7 +436,11 @@ func (d *dispatcher) feedEqual(t scheduler.TypeName, equal []*source) {
 			p.room -= fromRoom
 			p.spawn[t] -= fromRoom
 			s.waiting -= fromNow + fromRoom
+			given = true
 			d.h.tell(roleMSQ(s.job.Claim.Job), &grant{Host: name, Epoch: p.epoch, Now: fromNow, Spawn: fromRoom})
+		}
+		if given {
+			d.turn[t]++
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package actors
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -56,6 +57,7 @@ type kid struct {
 	room    int
 	got     int // lines that it says it was given
 	sent    int // lines that we gave
+	returns int // how often it gave some back
 	leaving bool
 }
 
@@ -104,6 +106,8 @@ func (s *host) Receive(c actor.Context) {
 		s.onDeal(m, now)
 	case *news:
 		s.onNews(m, now)
+	case *closed:
+		s.resync(now)
 	case *look, *divided:
 	case *report:
 		s.onReport(c, m, now)
@@ -168,8 +172,9 @@ func (s *host) onNews(m *news, now time.Time) {
 	}
 	was := k.state
 	k.state, k.since, k.room, k.got = m.State, m.Since, m.Room, m.Received
-	for _, l := range m.Returned { // somebody else's turn, and not at the end of the line
-		k.kind.pending = slices.Insert(k.kind.pending, 0, pending{l, now})
+	if len(m.Returned) > 0 {
+		k.returns++
+		k.kind.takeBack(m.Returned, now)
 	}
 	if m.Proved && k.kind.respawn.InARow > 0 {
 		k.kind.respawn = k.kind.respawn.Proved()
@@ -182,6 +187,16 @@ func (s *host) onNews(m *news, now time.Time) {
 		k.leaving = false
 		s.resync(now) // what it had room for is gone
 	}
+}
+
+// takeBack puts lines that were not started where they were in the order.
+func (kind *kind) takeBack(lines []scheduler.Line, now time.Time) {
+	for _, l := range lines {
+		kind.pending = append(kind.pending, pending{l, now})
+	}
+	slices.SortStableFunc(kind.pending, func(a, b pending) int {
+		return cmp.Or(cmp.Compare(a.line.Priority, b.line.Priority), cmp.Compare(a.line.Claim.Job, b.line.Claim.Job), cmp.Compare(a.line.Item, b.line.Item))
+	})
 }
 
 func (s *host) onDeath(kind *kind, words string, now time.Time) {
@@ -288,7 +303,7 @@ func (s *host) feed(c actor.Context, kind *kind) {
 		}
 		kind.pending = append(kind.pending[:0], kind.pending[n:]...)
 		best.sent += n
-		c.Send(best.pid, &give{lines})
+		c.Send(best.pid, &give{lines, best.returns})
 	}
 }
 
@@ -455,7 +470,7 @@ func (s *host) ask(now time.Time) {
 		s.grantedRoom += more
 	}
 	if len(m.Now) > 0 || m.Room > 0 || !maps.Equal(m.Spawn, s.spawnTold) {
-		s.spawnTold = m.Spawn
+		s.spawnTold = maps.Clone(m.Spawn) // the message's is the dispatcher's, who counts it down
 		m.Answers = []string{string(s.spec.Name)}
 		s.h.tell(roleDispatcher, m)
 	}
@@ -500,11 +515,11 @@ func (s *host) onReport(c actor.Context, m *report, now time.Time) {
 			r.Claims = append(r.Claims, p.line.Claim)
 		}
 	}
-	for name, k := range s.kids {
+	for name := range s.kids {
 		r.Children = append(r.Children, string(s.spec.Name)+"/"+string(name))
-		c.Send(k.pid, m)
 	}
-	c.Send(m.To, r)
+	c.Send(m.To, r) // before a child can answer: who is waited for must be known by then
+	s.forward(c, m)
 	s.resync(now)
 }
 

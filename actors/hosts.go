@@ -19,7 +19,7 @@ func (s *hosts) Receive(c actor.Context) {
 		for _, spec := range s.h.Hosts {
 			s.start(c, roleHost(spec.Name), func() actor.Actor { return newHost(s.h, spec) })
 		}
-	case *leased, *fenced, *describe, *divided, *drop, *cancelJob:
+	case *leased, *fenced, *describe, *divided, *closed, *drop, *cancelJob:
 		for _, o := range s.children {
 			if o.pid != nil {
 				c.Send(o.pid, m)

@@ -3,6 +3,7 @@ package actors
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -81,6 +82,9 @@ func (l *ledger) write(c actor.Context) {
 // so that it does not hold up the others for ever.
 func writeAll(ctx context.Context, h *house, b scheduler.Batch) ([]scheduler.Claim, error) {
 	stale, err := h.Records.Write(ctx, h.id(), b, time.Now())
+	if err == nil && len(stale) > 0 {
+		stale, err = retake(ctx, h, b, stale)
+	}
 	if !errors.Is(err, scheduler.ErrRefused) {
 		return stale, err
 	}
@@ -106,6 +110,38 @@ func writeAll(ctx context.Context, h *house, b scheduler.Batch) ([]scheduler.Cla
 	return nil, nil
 }
 
+// retake looks at outcomes that found no row of ours: when a crash of the
+// database has undone their claims, and nobody else has the jobs, they are
+// taken again under their own fences and the outcomes written. An attempt can
+// end before the dispatcher gets to re-assert what runs, or while it does.
+func retake(ctx context.Context, h *house, b scheduler.Batch, stale []scheduler.Claim) ([]scheduler.Claim, error) {
+	lost := scheduler.Batch{Again: b.Again}
+	var holds []scheduler.Hold
+	for _, r := range b.Records {
+		if r.Kind == scheduler.RecordSettle && slices.Contains(stale, r.Claim) {
+			lost.Records = append(lost.Records, r)
+			holds = append(holds, scheduler.Hold{Claim: r.Claim, Attempt: r.Attempt, Host: r.Host})
+		}
+	}
+	if len(holds) == 0 {
+		return stale, nil
+	}
+	n, err := h.Holdings.Reassert(ctx, h.id(), holds)
+	if err != nil {
+		return nil, err
+	}
+	if n > 0 {
+		h.Log.Warn("the database had lost claims; they are taken again", "jobs", n)
+	}
+	still, err := h.Records.Write(ctx, h.id(), lost, time.Now())
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(stale, func(c scheduler.Claim) bool {
+		return slices.ContainsFunc(holds, func(x scheduler.Hold) bool { return x.Claim == c }) && !slices.Contains(still, c)
+	}), nil
+}
+
 func (l *ledger) onWritten(c actor.Context, m *written) {
 	if m.err != nil {
 		wait := l.pause.NextBackOff()
@@ -128,6 +164,9 @@ func (l *ledger) onWritten(c actor.Context, m *written) {
 			r := &m.batch.Records[i]
 			if r.Kind != scheduler.RecordStart {
 				done.Claims = append(done.Claims, r.Claim)
+			}
+			if r.Kind == scheduler.RecordGiveBack {
+				done.Back = append(done.Back, r.Claim)
 			}
 			delayed = delayed || r.Verdict.State == scheduler.Scheduled
 		}

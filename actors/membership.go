@@ -182,13 +182,7 @@ func (m *membership) onFenceDue(actor.Context) {
 // consider buries the dead among the others, and takes this instance's part of
 // what is divided among the living.
 func (m *membership) consider(c actor.Context, suspects []scheduler.Suspect) {
-	rank := 0
-	for _, s := range suspects {
-		if s.ID < m.h.id() {
-			rank++
-		}
-	}
-	if m.h.census.divide(rank, len(suspects)+1) {
+	if m.h.census.divide(m.h.id(), suspects) {
 		m.h.tell(roleHosts, &divided{})
 	}
 	for _, s := range suspects {
@@ -207,7 +201,7 @@ func (m *membership) consider(c actor.Context, suspects []scheduler.Suspect) {
 				b.why = fmt.Sprintf("its process %d is gone", s.Pid)
 				// Its agents die with it; that they have is made sure of first, so
 				// that no job is in two processes.
-				b.swept = h.Undertaker.Sweep(ctx, s.ID)
+				b.swept = h.Undertaker.Sweep(ctx, s)
 			}
 			if b.swept == nil {
 				b.did, b.jobs, b.err = h.Undertaker.Bury(ctx, s.ID, b.why, gone)

@@ -107,7 +107,8 @@ type (
 		Epoch      uint64
 		Now, Spawn int
 	}
-	// closed: the MSQ job is over here. From an msq to the dispatcher.
+	// closed: the MSQ job is over here. From an msq to the dispatcher, and on to the hosts: places that were
+	// granted to it and that it did not take are to be offered anew.
 	closed struct{ Claim scheduler.Claim }
 	// answered: what became of items. From children to the msq.
 	answered struct{ Results []scheduler.Result }
@@ -119,23 +120,26 @@ type (
 
 // From the ledger.
 type (
-	// settled: written. Stale ones are somebody else's. To the dispatcher.
-	settled struct{ Claims, Stale []scheduler.Claim }
+	// settled: written. Stale ones are somebody else's; those in Back are ready again. To the dispatcher.
+	settled struct{ Claims, Stale, Back []scheduler.Claim }
 	// flushNow wakes the ledger: something is owed.
 	flushNow struct{}
 )
 
 // Between a host and its children.
 type (
-	want    struct{}                         // come up
-	give    struct{ Lines []scheduler.Line } // do these
-	free    struct{ Order scheduler.Order }  // go
-	kill    struct{ Order scheduler.Order }  // die
-	barred  struct{}                         // do not come up
-	unbar   struct{}                         // you may again
-	woke    struct{}                         // the process has something to say
-	tick    struct{}                         // a deadline may have passed
-	started struct {                         // the fork is done
+	want struct{} // come up
+	give struct { // do these
+		Lines   []scheduler.Line
+		Returns int // how often the host had got something back from the child by then
+	}
+	free    struct{ Order scheduler.Order } // go
+	kill    struct{ Order scheduler.Order } // die
+	barred  struct{}                        // do not come up
+	unbar   struct{}                        // you may again
+	woke    struct{}                        // the process has something to say
+	tick    struct{}                        // a deadline may have passed
+	started struct {                        // the fork is done
 		process Process
 		err     error
 	}

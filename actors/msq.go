@@ -389,6 +389,8 @@ func (q *msq) end(e *ending) {
 	}
 	q.ending = e
 	q.forget()
+	q.told, q.toldRead = 0, false
+	q.h.tell(roleDispatcher, &rows{Claim: q.job.Claim})
 	q.cancel() // an endless query ends here
 	if !q.reading {
 		q.closeRows()
@@ -411,8 +413,7 @@ func (q *msq) conclude() {
 	}
 	rec := judged(q.h, r)
 	if e.items {
-		items := q.books.Items
-		items.Total = items.Done + items.Failed
+		items := q.books.Items // the total is known only when the last row was read
 		rec.Items = &items
 	}
 	q.h.owe(rec)

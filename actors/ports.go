@@ -42,7 +42,7 @@ type Undertaker interface {
 	// Dead reports whether a suspect of this very machine has no process any more.
 	Dead(s scheduler.Suspect) bool
 	// Sweep kills what a dead instance of this machine has left running, and returns when it is dead.
-	Sweep(ctx context.Context, id scheduler.InstanceID) error
+	Sweep(ctx context.Context, s scheduler.Suspect) error
 	// Bury makes what the dead one held ready again.
 	Bury(ctx context.Context, id scheduler.InstanceID, because string, proven bool) (did bool, jobs int, err error)
 }

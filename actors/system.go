@@ -19,6 +19,8 @@ type System struct {
 	h      *house
 	mu     sync.Mutex
 	root   *actor.PID
+	once   sync.Once
+	ready  chan struct{} // closed when everybody is there for the first time
 	ended  chan struct{} // closed when the supervisor has ended
 	closed bool
 }
@@ -30,8 +32,9 @@ func Start(cfg Config) *System {
 		// Its own remarks (dead letters of actors that have ended) concern nobody.
 		return slog.New(slog.DiscardHandler)
 	}))
-	s := &System{h: h}
+	s := &System{h: h, ready: make(chan struct{})}
 	s.up()
+	<-s.ready // what is told to an actor before it is there is lost, an order to stop too
 	return s
 }
 
@@ -41,15 +44,15 @@ func (s *System) up() {
 	s.ended = make(chan struct{})
 	ended := s.ended
 	s.root = s.h.system.Root.Spawn(props(s.h.Log, roleSupervisor, func() actor.Actor {
-		return &topmost{supervisor: newSupervisor(s.h), stopped: func() { s.onEnd(ended) }}
+		return &topmost{supervisor: newSupervisor(s.h), started: func() { s.once.Do(func() { close(s.ready) }) }, stopped: func() { s.onEnd(ended) }}
 	}, actor.WithGuardian(stop)))
 	s.h.here(roleSupervisor, s.root)
 }
 
-// topmost tells the system when the supervisor has stopped.
+// topmost tells the system when the supervisor has started and stopped.
 type topmost struct {
 	*supervisor
-	stopped func()
+	started, stopped func()
 }
 
 func (t *topmost) Receive(c actor.Context) {
@@ -58,6 +61,9 @@ func (t *topmost) Receive(c actor.Context) {
 		return
 	}
 	t.supervisor.Receive(c)
+	if _, ok := c.Message().(*actor.Started); ok {
+		t.started()
+	}
 }
 
 func (s *System) onEnd(ended chan struct{}) {

@@ -57,11 +57,11 @@ func (p *Process) run() {
 	p.mu.Lock()
 	defer p.release()
 	p.g, p.exiting = nil, false
-	if e.lost || e.reason != 0 { // not the agent's doing, so no answer
-		p.exited(scheduler.ChildEvent{ExitCode: e.exitCode(), Signal: e.signal(), Error: how})
+	ok := e.exitCode() == 0
+	if e.lost || e.reason != 0 || p.closing && !ok { // not the agent's doing, so no answer
+		p.exited(scheduler.ChildEvent{ExitCode: e.exitCode(), Signal: e.signal(), Error: how, Order: e.order()})
 		return
 	}
-	ok := e.exitCode() == 0
 	if ok {
 		how = ""
 	}

@@ -256,6 +256,14 @@ func (e end) signal() int {
 	return 0
 }
 
+// order is whose wish the end was: a missed lease is the scheduler's doing.
+func (e end) order() scheduler.Order {
+	if !e.lost && e.reason == guard.LeaseMissed {
+		return scheduler.OrderFenced
+	}
+	return scheduler.OrderNone
+}
+
 func (e end) String() string {
 	switch {
 	case e.lost:

@@ -1,8 +1,6 @@
 package agents
 
 import (
-	"context"
-	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -154,8 +152,8 @@ func TestGuard_SchedulerKilledMinusNineLeavesNothing(t *testing.T) {
 	t.Parallel()
 	spec, dir := familyOf(t, "echo OK; while :; do sleep 1000; done")
 	cmd := startScheduler(t, spec, 3, 4711)
-	guards := Leftovers(4711)
-	if len(guards) != 3 || len(Leftovers(471)) != 0 {
+	guards := Leftovers(instance(4711, cmd.Process.Pid))
+	if len(guards) != 3 || len(Leftovers(instance(471, cmd.Process.Pid))) != 0 {
 		t.Fatalf("guards are %v", guards)
 	}
 	pids := append([]int{pidIn(t, filepath.Join(dir, "daemon"))}, guards...)
@@ -169,43 +167,6 @@ func TestGuard_SchedulerKilledMinusNineLeavesNothing(t *testing.T) {
 	stop(t, cmd.Process.Pid, syscall.SIGKILL)
 	allDead(t, time.Second, pids...)
 	t.Logf("%d processes died within %s", len(pids), time.Since(start))
-}
-
-func TestGuard_LeftoversOfADeadInstanceAreKilled(t *testing.T) {
-	t.Parallel()
-	spec, dir := familyOf(t, "echo OK; while :; do sleep 1000; done")
-	cmd := startScheduler(t, spec, 2, 4712)
-	guards := Leftovers(4712)
-	pids := append([]int{pidIn(t, filepath.Join(dir, "daemon"))}, guards...)
-	for _, g := range guards {
-		pids = append(pids, guard.Descendants(g)...)
-	}
-	stop(t, guards[0], syscall.SIGSTOP) // one that cannot see its scheduler's end
-	stop(t, cmd.Process.Pid, syscall.SIGKILL)
-	_ = cmd.Wait()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	if err := KillLeftovers(ctx, 4712); err != nil {
-		t.Fatal(err)
-	}
-	allDead(t, 0, pids...)
-	if left := Leftovers(4712); len(left) != 0 {
-		t.Errorf("left: %v", left)
-	}
-}
-
-func TestGuard_KillLeftoversNamesWhatItCouldNotKillInTime(t *testing.T) {
-	t.Parallel()
-	b := setup(t, sh(t, "trap '' TERM\n"+upper))
-	b.launcher.SetInstance(4713)
-	c := b.launch()
-	c.await(scheduler.EventReady)
-	stop(t, guardOf(t, c.Pid()), syscall.SIGSTOP)
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if err := KillLeftovers(ctx, 4713); !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), strconv.Itoa(c.Pid())) {
-		t.Errorf("error is %v", err)
-	}
 }
 
 func TestGuard_TermEndsTheTreeAndOtherSignalsDoNot(t *testing.T) {
@@ -353,7 +314,7 @@ func TestGuard_IsSmallAndBearsItsOwnName(t *testing.T) {
 		t.Errorf("its name is %q", comm)
 	}
 	cmdline, _ := os.ReadFile("/proc/" + g + "/cmdline")
-	if got := strings.ReplaceAll(string(cmdline), "\x00", " "); got != "bh-guard --instance 0 --child work.1 " {
+	if got := strings.ReplaceAll(string(cmdline), "\x00", " "); got != "bh-guard --instance 0 --scheduler "+thisProcess()+" --child work.1 " {
 		t.Errorf("its command line is %q", got)
 	}
 	own := privateKB(t, g)

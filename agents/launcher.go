@@ -20,6 +20,7 @@ type Launcher struct {
 	stderr    io.Writer
 	log       func([]scheduler.Entry)
 	instance  atomic.Int64
+	self      string // this process, see thisProcess
 
 	telling sync.Mutex // one line at a time to stderr
 }
@@ -31,6 +32,7 @@ func NewLauncher(c Config) *Launcher {
 		// Not os.Executable: a binary replaced on disk would speak another
 		// guard's protocol, a removed one none.
 		guardPath: "/proc/self/exe",
+		self:      thisProcess(),
 		stderr:    c.Stderr,
 		log:       c.Log,
 	}
@@ -101,7 +103,7 @@ func (l *Launcher) tell(line []byte) {
 // identity is what a guard's command line tells: whose it is.
 func (l *Launcher) identity(child scheduler.ChildName) []string {
 	args := append([]string(nil), l.guardArgs...)
-	return append(args, instanceFlag, strconv.FormatInt(l.instance.Load(), 10), "--child", string(child))
+	return append(args, instanceFlag, strconv.FormatInt(l.instance.Load(), 10), schedulerFlag, l.self, "--child", string(child))
 }
 
 // request turns a spec and the line-specific parts into what a guard starts.

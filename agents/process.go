@@ -277,5 +277,5 @@ func (p *Process) hearStderr(line []byte, truncated bool) {
 
 // obituary is the event of an agent's end.
 func (p *Process) obituary(e end) scheduler.ChildEvent {
-	return scheduler.ChildEvent{ExitCode: e.exitCode(), Signal: e.signal(), Error: p.said.obituary(e.String())}
+	return scheduler.ChildEvent{ExitCode: e.exitCode(), Signal: e.signal(), Error: p.said.obituary(e.String()), Order: e.order()}
 }

@@ -67,6 +67,6 @@ func (u undertaker) Dead(s scheduler.Suspect) bool {
 	return err == nil && start != s.ProcessStart
 }
 
-func (u undertaker) Sweep(ctx context.Context, id scheduler.InstanceID) error {
-	return agents.KillLeftovers(ctx, id)
+func (u undertaker) Sweep(ctx context.Context, s scheduler.Suspect) error {
+	return agents.KillLeftovers(ctx, s)
 }

@@ -104,7 +104,10 @@ func (i *instance) stop(ctx context.Context) error {
 	if id := i.ID(); id != 0 && err == nil {
 		bye, cancel := context.WithTimeout(context.Background(), 3*time.Second)
 		defer cancel()
-		_, _, err = i.registry.Bury(bye, id, "it was stopped", true)
+		if _, _, err = i.registry.Bury(bye, id, "it was stopped", true); err != nil {
+			// A connection that broke since the last heartbeat is found out by its use.
+			_, _, err = i.registry.Bury(bye, id, "it was stopped", true)
+		}
 	}
 	for _, d := range i.desks {
 		d.Close()
