@@ -1,0 +1,343 @@
+package e2e
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"bellhop/pgdev/pgtest"
+)
+
+// TestAgent_ThatDoesNotComeUp: jobs stay ready and say why; the type fails
+// after as many deaths as are allowed; whoever mends the agent need do nothing
+// else.
+func TestAgent_ThatDoesNotComeUp(t *testing.T) {
+	t.Parallel()
+	good := "#!/bin/sh\necho OK; while read -r line; do echo OK; done\n"
+	for name, c := range map[string]struct {
+		spoil func(b *bed, path string)
+		says  string
+	}{
+		"missing": {func(b *bed, path string) { remove(b.t, path) }, "no such file"},
+		"not executable": {func(b *bed, path string) {
+			if err := os.Chmod(path, 0o644); err != nil {
+				b.t.Fatal(err)
+			}
+		}, "chmod +x"},
+		"no program":            {func(b *bed, _ string) { b.file("agent", "\x00\x01 what?", 0o755) }, "not a program"},
+		"no interpreter":        {func(b *bed, _ string) { b.file("agent", "#!/no/such/thing\n", 0o755) }, "interpreter"},
+		"dies before OK":        {func(b *bed, _ string) { b.file("agent", "#!/bin/sh\necho no toner >&2; exit 7\n", 0o755) }, "exit status 7: no toner"},
+		"is silent at start":    {func(b *bed, _ string) { b.file("agent", "#!/bin/sh\nexec sleep 1000\n", 0o755) }, "no OK within 100ms"},
+		"closes stdout at once": {func(b *bed, _ string) { b.file("agent", "#!/bin/sh\nexec sleep 1000 >&-\n", 0o755) }, "closed its stdout"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t)
+			path := b.file("agent", good, 0o755)
+			c.spoil(b, path)
+			limits := "limits: {deaths: 3, window: 4s, kill_after: 1s, start_timeout: 100ms}\n"
+			if c.says != "no OK within 100ms" {
+				limits = "limits: {deaths: 3, window: 4s, kill_after: 1s}\n"
+			}
+			i := b.serve(limits + agents("type: bad, command: ["+path+"]", "type: good, command: ["+b.worker("good", "")+"]"))
+			jobs := []int64{b.insert("type", "bad"), b.insert("type", "bad")}
+			b.eventually("the type fails", "select exists (select from bellhop.child where type = 'bad' and state = 'FAIL')")
+			for _, id := range jobs {
+				pgtest.Eventually(t, patience, "the jobs wait as if they had not been tried, and say why", func() bool {
+					j := b.job(id)
+					return j.State == "ready" && j.Attempt == 0 && strings.HasPrefix(j.WaitingFor, "agent_fails: ") && strings.Contains(j.WaitingFor, c.says)
+				})
+			}
+			b.eventually("the agent's row says so too", "select coalesce(strpos(trouble->>'local', $1) > 0, false) from bellhop.agent where type = 'bad'", c.says)
+			b.healthy("good")
+			i.waitSaid("type fails")
+
+			remove(t, path)
+			b.file("agent", good, 0o755)
+			for _, id := range jobs {
+				if j := b.waitState(id, "succeeded"); j.Attempt != 1 || j.WaitingFor != "" || j.Error != "" {
+					t.Errorf("once it was mended: %+v", j)
+				}
+			}
+			b.eventually("the trouble is over", "select trouble = '{}' from bellhop.agent where type = 'bad'")
+		})
+	}
+}
+
+func remove(t *testing.T, path string) {
+	t.Helper()
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		t.Fatal(err)
+	}
+}
+
+// TestAgent_FiveDeathsAndNoMore: with pauses in between, and then none.
+func TestAgent_FiveDeathsAndNoMore(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.serve("limits: {window: 30s}\n" + agents("type: bad, command: ["+b.script("agent", "date +%s.%N >>$DIR/starts; exit 1")+"]"))
+	id := b.insert("type", "bad")
+	b.eventually("the type fails", "select exists (select from bellhop.child where type = 'bad' and state = 'FAIL')")
+	starts := b.lines("starts")
+	if len(starts) != 5 {
+		t.Fatalf("%d deaths", len(starts))
+	}
+	for n := 2; n < 5; n++ { // at least 1 s from the second respawn on
+		pause := seconds(t, starts[n]) - seconds(t, starts[n-1])
+		if least := float64(int(1) << (n - 2)); pause < least {
+			t.Errorf("%.2f s before start %d, want at least %v", pause, n+1, least)
+		}
+	}
+	b.sql("select bellhop.kick()")
+	b.insert("type", "bad")
+	if j := b.job(id); j.State != "ready" || j.Attempt != 0 {
+		t.Errorf("the job is %+v", j)
+	}
+	if again := b.lines("starts"); len(again) != 5 {
+		t.Errorf("%d starts in the end", len(again))
+	}
+}
+
+func seconds(t *testing.T, text string) (s float64) {
+	t.Helper()
+	if _, err := fmt.Sscan(text, &s); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// TestAgent_DiesInATask: the attempt fails with the last words; an exit with 0
+// between line and OK is a death too; one that dies three times at a job's
+// hands is enough.
+func TestAgent_DiesInATask(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	agent := b.worker("agent", `echo "$line" >>$DIR/ran
+case $line in
+die*) echo "first words" >&2; echo "last words of $line" >&2; exit 9;;
+leave) exit 0;;
+crash) kill -SEGV $$;;
+esac`)
+	b.serve(agents("type: a, command: [" + agent + "]"))
+	die, leave := b.insert("type, args", "a", "die"), b.insert("type, args", "a", "leave")
+	crash := b.insert("type, args", "a", "crash")
+	if j := b.waitState(die, "failed"); j.ExitCode != 9 || j.Attempt != 1 || !strings.Contains(j.Error, "last words of die") {
+		t.Errorf("exit 9: %+v", j)
+	}
+	if j := b.waitState(leave, "failed"); !strings.Contains(j.Error, "exit status 0") {
+		t.Errorf("exit 0: %+v", j)
+	}
+	if j := b.waitState(crash, "failed"); j.ExitCode != 139 || !strings.Contains(j.Error, "signal 11") {
+		t.Errorf("SIGSEGV: %+v", j)
+	}
+	b.healthy("a")
+	thrice := b.insert("type, args, max_attempts", "a", "die thrice", 10)
+	if j := b.waitState(thrice, "quarantined"); j.Attempt != 3 || !strings.Contains(j.Error, "last words of die thrice") {
+		t.Errorf("three deaths: %+v", j)
+	}
+	if n := value[int](b, "select count(*) from bellhop.attempt where job = $1 and exit_code = 9 and error like '%last words%'", thrice); n != 3 {
+		t.Errorf("%d attempts are kept", n)
+	}
+	b.healthy("a")
+	b.ok("retry", fmt.Sprint(thrice))
+	b.waitState(thrice, "scheduled")
+	b.ok("cancel", fmt.Sprint(thrice))
+	b.waitState(thrice, "cancelled")
+}
+
+// TestAgent_Misbehaves: each agent does something else wrong with the line
+// "bad". What becomes of that job is in the table; what becomes of the next one
+// is the same for all: it runs.
+func TestAgent_Misbehaves(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		body  string
+		state string
+		says  string
+	}{
+		"never answers":            {"sleep 1000", "failed", "timeout: not done within 2s"},
+		"answers something else":   {"echo FINE; sleep 1000", "failed", "timeout"},
+		"closes stdout and lives":  {"exec >&-; sleep 1000", "failed", "closed its stdout"},
+		"closes stdin and lives":   {"exec <&-; sleep 1000", "failed", "timeout"},
+		"is deaf to signals":       {"trap '' HUP TERM INT; sleep 1000; sleep 1000", "failed", "timeout"},
+		"stops itself":             {"kill -STOP $$", "failed", "timeout"},
+		"writes garbage":           {`printf '\001\377\300garbage\r\n OK\nNOT OK\nOKAY\n\n\t\nOK: no\nERROR\nLOG\n'; for n in {1..300}; do printf "\\$(printf %o $((n%256)))x"; done; echo`, "succeeded", ""},
+		"writes NUL":               {`printf 'LOG a\000b\377c \303\244\n'; printf 'x\000OK\n'`, "succeeded", ""},
+		"floods without newline":   {"head -c 100000000 /dev/zero | tr '\\0' x; echo", "succeeded", ""},
+		"floods stderr":            {"head -c 20000000 /dev/zero | tr '\\0' x >&2; head -c 3000000 /dev/zero | tr '\\0' '\\n' >&2", "succeeded", ""},
+		"leaves a daemon":          {"setsid sleep 1000 & exit 1", "failed", "exit status 1"},
+		"leaves one with its pipe": {"(trap '' HUP TERM; exec setsid sleep 1000) & sleep 0.1; kill -9 $$", "failed", "signal 9"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t)
+			agent := b.worker("agent", `echo "$line" >>$DIR/ran; [ "$line" = bad ] && { `+c.body+"\n}")
+			i := b.serve("hosts:\n  - {name: local, slots: 1}\n" + agents("type: a, command: ["+agent+"]"))
+			bad := b.insert("type, args, timeout", "a", "bad", patientOnlyFor(c.says))
+			next := b.insert("type, args", "a", "next")
+			j := b.waitState(bad, c.state)
+			if !strings.Contains(j.Error, c.says) || j.Attempt != 1 {
+				t.Errorf("it is %+v", j)
+			}
+			b.waitState(next, "succeeded")
+			b.healthy("a")
+			if got := b.lines("ran"); !slices.Equal(got, []string{"bad", "next", "good"}) {
+				t.Errorf("ran %q", got)
+			}
+			if n := len(i.processes()); n != 2 {
+				t.Errorf("%d processes, want one guard and one agent", n)
+			}
+			if kept := value[int](b, "select coalesce(sum(length(line)), 0) from bellhop.log"); kept > 3<<20 {
+				t.Errorf("%d bytes are kept of what it said", kept)
+			}
+			if kb := i.memory(); kb > 150<<10 && !raceEnabled {
+				t.Errorf("the scheduler has %d kB", kb)
+			}
+			if name == "writes NUL" {
+				has(t, b.logged(bad), "info: a\uFFFDb\uFFFDc ä")
+			}
+		})
+	}
+}
+
+// patientOnlyFor gives the jobs a timeout that are to run into it.
+func patientOnlyFor(says string) time.Duration {
+	if strings.HasPrefix(says, "timeout") {
+		return 2 * time.Second
+	}
+	return patience
+}
+
+// memory is the most that the process ever had resident, in kB.
+func (i *instance) memory() (kb int) {
+	i.b.t.Helper()
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", i.cmd.Process.Pid))
+	if err != nil {
+		i.b.t.Fatal(err)
+	}
+	for line := range strings.Lines(string(status)) {
+		if rest, ok := strings.CutPrefix(line, "VmHWM:"); ok {
+			return number(i.b.t, strings.TrimSuffix(strings.TrimSpace(rest), " kB"))
+		}
+	}
+	i.b.t.Fatal("no VmHWM")
+	return 0
+}
+
+// TestAgent_NeverReads: what does not fit into the pipe holds up nobody else.
+func TestAgent_NeverReads(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	agent := b.script("agent", `echo OK; [ -e $DIR/well ] || sleep 1000; while read -r line; do echo ${#line} >>$DIR/lengths; echo OK; done`)
+	b.serve(agents("type: deaf, command: ["+agent+"]", "type: good, command: ["+b.worker("good", note)+"]"))
+	long := strings.Repeat("x", 1<<20)
+	id := b.insert("type, args, timeout", "deaf", long, 2*time.Second)
+	b.waitState(id, "running")
+	b.healthy("good")
+	if j := b.waitState(id, "failed"); !strings.HasPrefix(j.Error, "timeout") {
+		t.Errorf("it is %+v", j)
+	}
+	b.file("well", "", 0o644)
+	b.waitState(b.insert("type, args", "deaf", long), "succeeded")
+	if got := b.lines("lengths"); !slices.Equal(got, []string{fmt.Sprint(len(long))}) {
+		t.Errorf("it read lines of %v bytes", got)
+	}
+}
+
+// TestAgent_GrandchildrenDieWithTheJob: those that called setsid too.
+func TestAgent_GrandchildrenDieWithTheJob(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	i := b.serve(agents("type: a, mode: exec, command: [" + b.script("agent", "setsid sleep 1000 & sleep 1000 & (setsid setsid sleep 1000 &); echo started") + "]"))
+	id := b.insert("type", "a")
+	b.waitState(id, "succeeded")
+	if left := i.processes(); len(left) != 0 {
+		t.Errorf("after the job %d processes live", len(left))
+	}
+	has(t, b.logged(id), "out: started")
+}
+
+// TestScheduler_KilledMinusNineLeavesNothing: not even what has called setsid.
+func TestScheduler_KilledMinusNineLeavesNothing(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	agent := b.worker("agent", "setsid sleep 1000 & (setsid sleep 1000; :) & trap '' HUP TERM; sleep 1000")
+	best := time.Hour
+	for range 3 {
+		i := b.serve(agents("type: a, command: [" + agent + "]"))
+		ids := []int64{b.insert("type", "a"), b.insert("type", "a"), b.insert("type", "a")}
+		for _, id := range ids {
+			b.waitState(id, "running")
+		}
+		pgtest.Eventually(t, patience, "the agents have made their children", func() bool { return len(i.processes()) >= 3*6 })
+		i.kill()
+		best = min(best, i.gone())
+		b.sql("delete from bellhop.jobqueue")
+	}
+	t.Logf("all dead within %v at best", best)
+	if best > time.Second { // the best, since somebody else may need the machine too
+		t.Errorf("what agents started lived for %v", best)
+	}
+}
+
+// TestAgent_ForgedOKs: an OK that answers nothing counts for nothing, least of
+// all for the next job.
+func TestAgent_ForgedOKs(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	agent := b.worker("agent", `echo "$line" >>$DIR/ran
+case $line in
+forge) cat $DIR/forged; continue;;
+die) sleep 0.2; exit 1;;
+esac`)
+	b.serve("hosts:\n  - {name: local, slots: 1}\n" + agents("type: a, command: ["+agent+"]"))
+	b.file("forged", "OK\nOK\nOK\n", 0o644) // said in one breath, as bash's own printf would not
+	b.healthy("a")
+	forge, die := b.insert("type, args", "a", "forge"), b.insert("type, args", "a", "die")
+	b.waitState(forge, "succeeded")
+	b.waitState(die, "failed")
+	b.healthy("a")
+	if got := b.lines("ran"); !slices.Equal(got, []string{"good", "forge", "die", "good"}) {
+		t.Errorf("ran %q", got)
+	}
+	b.eventually("it is noted", "select exists (select from bellhop.log where line like 'an OK with no line outstanding%')")
+}
+
+func TestAgent_JSON(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	agent := b.script("agent", `echo '{"bellhop":1,"type":"a"}'
+while IFS= read -r line; do
+echo "$line" >>$DIR/ran
+id=$(sed 's/^{"id":\([0-9]*\),.*/\1/' <<<"$line"); fence=$(sed 's/.*"fence":\([0-9]*\),.*/\1/' <<<"$line")
+case $line in
+*'"args":"fail"'*) echo '{"id":'$id',"fence":'$fence',"fail":"out of \"paper\"","exit_code":3}';;
+*'"args":"other"'*) echo '{"id":'$((id+1000))',"ok":true}'; sleep 1000;;
+*'"args":"stale"'*) echo '{"id":'$id',"fence":0,"ok":true}'; sleep 1000;;
+*'"args":"talk"'*) echo '{"log":"half way","level":"error"}'; echo '{"progress":{"done":5}}'; echo 'what?'; echo '{"result":[1,2],"id":'$id',"ok":true}';;
+*) echo '{"id":'$id',"fence":'$fence',"ok":true}';;
+esac
+done`)
+	b.serve(agents("type: a, command: ["+agent+"]", `type: b, dialect: json, command: [`+agent+"]"))
+	full := b.insert("type, args, key, vars, traceparent", "a", `tab	and "quotes"`, "k", "{}", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
+	b.waitState(full, "succeeded")
+	has(t, b.lines("ran")[0], fmt.Sprintf(`{"id":%d,"attempt":1,"fence":1,"args":"tab\tand \"quotes\""`, full), `"key":"k"`, `"traceparent":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"`)
+	if j := b.waitState(b.insert("type, args", "a", "fail"), "failed"); j.ExitCode != 3 || j.Error != `out of "paper"` {
+		t.Errorf("fail: %+v", j)
+	}
+	for _, args := range []string{"other", "stale"} {
+		if j := b.waitState(b.insert("type, args", "a", args), "failed"); !strings.Contains(j.Error, "another job") {
+			t.Errorf("%s: %+v", args, j)
+		}
+	}
+	talk := b.insert("type, args", "a", "talk")
+	b.waitState(talk, "succeeded")
+	has(t, b.logged(talk), "error: half way", `info: progress {"done":5}`, "debug: what?", "info: result [1,2]")
+	wrong := b.insert("type", "b") // the agent says that it is of type a
+	pgtest.Eventually(t, patience, "the wrong type is noticed", func() bool { return b.job(wrong).WaitingFor != "" })
+	b.healthy("a")
+}

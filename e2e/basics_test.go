@@ -1,0 +1,334 @@
+package e2e
+
+import (
+	"fmt"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"bellhop/pgdev/pgtest"
+)
+
+// note is what a worker does that only tells that it did it.
+const note = `echo "$line" >>$DIR/ran`
+
+// withNote serves one type, a, whose agent notes its lines in the file ran.
+func withNote(t *testing.T) (*bed, *instance) {
+	b := setup(t)
+	return b, b.serve(agents("type: a, command: [" + b.worker("agent", note) + "]"))
+}
+
+// healthy checks that the next job of a type runs.
+func (b *bed) healthy(typ string) {
+	b.t.Helper()
+	b.waitState(b.insert("type, args", typ, "good"), "succeeded")
+}
+
+func TestInsert_RunsWithinASecond(t *testing.T) {
+	t.Parallel()
+	b, _ := withNote(t)
+	b.healthy("a") // brings a child up
+	psql, _ := exec.LookPath("psql")
+	insert := "insert into bellhop.jobqueue (type, args) values ('a', 'x')"
+	best := time.Hour
+	for range 5 {
+		began := time.Now()
+		if psql == "" {
+			b.sql(insert)
+		} else if out, err := exec.Command(psql, "-X", b.url, "-c", insert).CombinedOutput(); err != nil {
+			t.Fatalf("psql: %v\n%s", err, out)
+		}
+		b.waitAll(fmt.Sprintf("succeeded %d", value[int](b, "select count(*) from bellhop.jobqueue")))
+		best = min(best, time.Since(began))
+	}
+	if best > time.Second { // the best, since somebody else may need the machine too
+		t.Errorf("from INSERT to its end it took %v at best", best)
+	}
+	if n := len(b.lines("ran")); n != 6 {
+		t.Errorf("ran %d times, want 6", n)
+	}
+}
+
+func TestRollback_NeverRuns(t *testing.T) {
+	t.Parallel()
+	b, _ := withNote(t)
+	tx, err := b.pool.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tx.Exec(t.Context(), "insert into bellhop.jobqueue (type, args) values ('a', 'undone')"); err != nil {
+		t.Fatal(err)
+	}
+	b.healthy("a") // while the other is not committed
+	if err := tx.Rollback(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	b.healthy("a")
+	if got := b.lines("ran"); !slices.Equal(got, []string{"good", "good"}) {
+		t.Errorf("ran %q", got)
+	}
+}
+
+func TestLateCommit_WithALowerIDIsNotSkipped(t *testing.T) {
+	t.Parallel()
+	b, _ := withNote(t)
+	tx, err := b.pool.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var early int64
+	if err := tx.QueryRow(t.Context(), "insert into bellhop.jobqueue (type, args) values ('a', 'early') returning id").Scan(&early); err != nil {
+		t.Fatal(err)
+	}
+	late := b.insert("type, args", "a", "late")
+	b.waitState(late, "succeeded")
+	if err := tx.Commit(t.Context()); err != nil || early >= late {
+		t.Fatalf("ids %d and %d: %v", early, late, err)
+	}
+	b.waitState(early, "succeeded")
+	if got := b.lines("ran"); !slices.Equal(got, []string{"late", "early"}) {
+		t.Errorf("ran %q", got)
+	}
+}
+
+// TestKick: without a trigger nothing rings; a kick finds the jobs long before
+// the safety scan would, and the safety scan finds what nobody kicked for.
+func TestKick_AndSafetyScanFindWhatDidNotRing(t *testing.T) {
+	t.Parallel()
+	b, _ := withNote(t)
+	b.sql("alter table bellhop.jobqueue disable trigger user")
+	kicks := []func(){
+		func() { b.ok("kick") },
+		func() { b.sql("select bellhop.kick()") },
+		func() { b.sql("notify bellhop") },
+		func() { b.sql(`notify bellhop, '{"shutdown": "now"}; drop table; 17'`) },
+	}
+	began := time.Now()
+	for range 2 {
+		for _, kick := range kicks {
+			id := b.insert("type", "a")
+			kick()
+			b.waitState(id, "succeeded")
+		}
+	}
+	// Eight scans, one for each, would take 35 s at least.
+	if took := time.Since(began); took > 25*time.Second {
+		t.Errorf("eight kicks took %v", took)
+	}
+	id := b.insert("type", "a")
+	b.waitState(id, "succeeded") // by the scan
+	held, due := b.insert("type, held", "a", true), b.insert("type, run_at", "a", time.Now().Add(time.Hour))
+	b.ok("kick")
+	b.waitState(b.insert("type", "a"), "succeeded")
+	if b.state(held) != "ready" || b.state(due) != "ready" || b.job(held).Attempt+b.job(due).Attempt != 0 {
+		t.Errorf("a claim did not look at held and run_at itself: %+v, %+v", b.job(held), b.job(due))
+	}
+}
+
+func TestRunAt_IsMetAndNotEarly(t *testing.T) {
+	t.Parallel()
+	b, _ := withNote(t)
+	far := b.insert("type, args, run_at", "a", "far", time.Now().Add(time.Hour))
+	var late []float64
+	for range 3 {
+		id := value[int64](b, "insert into bellhop.jobqueue (type, run_at) values ('a', clock_timestamp() + interval '1.2 s') returning id")
+		if s := b.state(id); s != "scheduled" {
+			t.Errorf("it is %s before its time", s)
+		}
+		b.waitState(id, "succeeded")
+		late = append(late, value[float64](b, "select extract(epoch from started_at - run_at)::float8 from bellhop.jobqueue where id = $1", id))
+	}
+	if slices.Min(late) < 0 {
+		t.Errorf("started early: %v s", late)
+	}
+	if slices.Min(late) > 1 {
+		t.Errorf("started late: %v s", late)
+	}
+	past := b.insert("type, run_at", "a", time.Now().Add(-time.Hour))
+	b.waitState(past, "succeeded")
+	if s := b.state(far); s != "scheduled" {
+		t.Errorf("the one of an hour hence is %s", s)
+	}
+	b.sql("update bellhop.jobqueue set run_at = now() where id = $1", far) // moved by hand
+	b.waitState(far, "succeeded")
+}
+
+func TestHeld_WaitsForRelease(t *testing.T) {
+	t.Parallel()
+	b, _ := withNote(t)
+	id := b.insert("type, args, held, key", "a", "held", true, "mine")
+	b.healthy("a")
+	if s := b.state(id); s != "held" {
+		t.Fatalf("it is %s", s)
+	}
+	b.ok("release", "mine")
+	b.waitState(id, "succeeded")
+	if got := b.lines("ran"); !slices.Equal(got, []string{"good", "held"}) {
+		t.Errorf("ran %q", got)
+	}
+}
+
+func TestRetry_OpensANewAttemptAndKeepsTheOld(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	agent := b.script("agent", `[ -e $DIR/mended ] || { echo "no paper" >&2; exit 3; }`)
+	b.serve(agents("type: print, mode: exec, command: [" + agent + "]"))
+	id := b.insert("type", "print")
+	if j := b.waitState(id, "failed"); j.ExitCode != 3 || !strings.Contains(j.Error, "no paper") {
+		t.Errorf("first: %+v", j)
+	}
+	b.file("mended", "", 0o644)
+	b.ok("retry", fmt.Sprint(id))
+	if j := b.waitState(id, "succeeded"); j.Attempt != 2 || j.ExitCode != 0 || j.Error != "" {
+		t.Errorf("second: %+v", j)
+	}
+	got := column[string](b, `select concat_ws(' ', attempt, exit_code, split_part(error, ';', 1), started_at <= ended_at, child) from bellhop.attempt where job = $1 order by attempt`, id)
+	if len(got) != 2 || !strings.HasPrefix(got[0], "1 3 ") || !strings.Contains(got[0], " t print.") || got[1] != "2 0 t print.1" {
+		t.Errorf("attempts: %q", got)
+	}
+}
+
+func TestMaxAttempts_TriesAgainWithGrowingPauses(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	agent := b.script("agent", `echo "$BELLHOP_ATTEMPT" >>$DIR/ran; [ "$BELLHOP_ATTEMPT" = 3 ] && exit; echo "not yet" >&2; exit 1`)
+	b.serve(agents("type: a, mode: exec, command: [" + agent + "]"))
+	id, hopeless := b.insert("type, max_attempts", "a", 5), b.insert("type, max_attempts", "a", 2)
+	b.waitState(id, "scheduled")
+	if j := b.job(id); j.WaitingFor != "retry_delay" && j.State == "scheduled" {
+		t.Errorf("in between: %+v", j)
+	}
+	b.waitState(id, "succeeded")
+	pauses := column[float64](b, `select extract(epoch from started_at - lag(ended_at) over (order by attempt))::float8
+		from bellhop.attempt where job = $1 order by attempt offset 1`, id)
+	if len(pauses) != 2 || pauses[0] < 1 || pauses[1] < 2 {
+		t.Errorf("pauses between attempts: %v s, want at least 1 and 2", pauses)
+	}
+	if j := b.waitState(hopeless, "failed"); j.Attempt != 2 || !strings.Contains(j.Error, "not yet") {
+		t.Errorf("the hopeless one: %+v", j)
+	}
+	if n := len(b.lines("ran")); n != 5 {
+		t.Errorf("%d processes for 3 and 2 attempts", n)
+	}
+}
+
+func TestPriority_OrdersWhatIsCommittedTogether(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.serve("hosts:\n  - {name: one, slots: 1}\n" + agents("type: a, command: ["+b.worker("agent", note)+"]"))
+	b.sql(`insert into bellhop.jobqueue (type, args, priority) select 'a', p || '/' || n, p
+		from generate_series(1, 8) n, unnest(array[5, -20, 0, 19, -1]) p order by n, random()`)
+	b.waitAll("succeeded 40")
+	want := column[string](b, "select args from bellhop.jobqueue order by priority, id")
+	if got := b.lines("ran"); !slices.Equal(got, want) {
+		t.Errorf("ran %q\nwant %q", got, want)
+	}
+	b.sql(`insert into bellhop.jobqueue (type, args, priority_name) values ('a', 'zebra', 'zebra'), ('a', 'n', null), ('a', 'Apple', 'Apple')`)
+	b.waitAll("succeeded 43")
+	if got := b.lines("ran")[40:]; !slices.Equal(got, []string{"Apple", "n", "zebra"}) {
+		t.Errorf("by name: ran %q", got)
+	}
+}
+
+func TestKey_IsOneJob(t *testing.T) {
+	t.Parallel()
+	b, _ := withNote(t)
+	first := value[int64](b, "select bellhop.submit('a', 'x', key => 'k')")
+	b.waitState(first, "succeeded")
+	if again := value[int64](b, "select bellhop.submit('a', 'x', key => 'k')"); again != first {
+		t.Errorf("the same again is job %d, not %d", again, first)
+	}
+	_, err := b.pool.Exec(t.Context(), "select bellhop.submit('a', 'y', key => 'k')")
+	if err == nil || !strings.Contains(err.Error(), "args 'x', not 'y'") {
+		t.Errorf("other content: %v", err)
+	}
+	if _, err = b.pool.Exec(t.Context(), "insert into bellhop.jobqueue (type, key) values ('a', 'k')"); err == nil || !strings.Contains(err.Error(), "23505") {
+		t.Errorf("plain INSERT: %v", err)
+	}
+	if out := b.ok("submit", "a", "x", "--key", "k"); strings.TrimSpace(out) != fmt.Sprint(first) {
+		t.Errorf("submit printed %q", out)
+	}
+	if n := len(b.lines("ran")); n != 1 {
+		t.Errorf("ran %d times", n)
+	}
+}
+
+func TestManyInserts_InOneTransactionAndInMany(t *testing.T) {
+	t.Parallel()
+	b, _ := withNote(t)
+	tx, err := b.pool.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range 100 {
+		if _, err := tx.Exec(t.Context(), "insert into bellhop.jobqueue (type, args) values ('a', $1)", fmt.Sprint(n)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := tx.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	b.sql("insert into bellhop.jobqueue (type, args) select 'a', n::text from generate_series(100, 299) n")
+	for n := 300; n < 350; n++ {
+		b.insert("type, args", "a", fmt.Sprint(n))
+	}
+	b.waitAll("succeeded 350")
+	once(t, b.lines("ran"), 350)
+	if n := value[int](b, "select count(*) from bellhop.jobqueue where attempt <> 1 or exit_code <> 0 or instance is null or started_at > ended_at"); n != 0 {
+		t.Errorf("%d rows are not as they should be", n)
+	}
+}
+
+// once checks that there are n different lines, none of them twice.
+func once(t *testing.T, lines []string, n int) {
+	t.Helper()
+	seen := map[string]int{}
+	for _, l := range lines {
+		seen[l]++
+	}
+	if len(seen) != n || len(lines) != n {
+		t.Errorf("%d lines, %d different, want %d", len(lines), len(seen), n)
+	}
+}
+
+func TestUnknownType_WaitsAndHoldsUpNobody(t *testing.T) {
+	t.Parallel()
+	b, _ := withNote(t)
+	id := b.insert("type, priority", "strange", -20)
+	b.healthy("a")
+	pgtest.Eventually(t, patience, "the row says why it waits", func() bool { return b.job(id).WaitingFor == "unknown_type" })
+	if j := b.job(id); j.State != "ready" || j.Attempt != 0 {
+		t.Errorf("it is %+v", j)
+	}
+	b.healthy("a")
+}
+
+func TestTimeout_KillsTheAgentAndFailsTheJob(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []string{"warm", "exec"} {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t)
+			agent := b.worker("agent", `[ "$line" = slow ] && { echo $$ >>$DIR/pids; sleep 1000; }`)
+			if mode == "exec" {
+				agent = b.script("agent", `[ "$1" = slow ] && { echo $$ >>$DIR/pids; sleep 1000; }; true`)
+			}
+			i := b.serve(agents("type: a, mode: "+mode+", command: ["+agent+"]", "type: strict, timeout: 1s, mode: "+mode+", command: ["+agent+"]"))
+			ids := []int64{b.insert("type, args, timeout", "a", "slow", time.Second), b.insert("type, args", "strict", "slow")}
+			for _, id := range ids {
+				if j := b.waitState(id, "failed"); !strings.HasPrefix(j.Error, "timeout: ") || j.Attempt != 1 {
+					t.Errorf("it is %+v", j)
+				}
+			}
+			for _, pid := range b.lines("pids") {
+				if slices.Contains(i.processes(), number(t, pid)) {
+					t.Errorf("the agent %s lives", pid)
+				}
+			}
+			b.healthy("a")
+			b.healthy("strict")
+		})
+	}
+}

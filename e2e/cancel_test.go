@@ -1,0 +1,212 @@
+package e2e
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"bellhop/pgdev/pgtest"
+)
+
+// cancel cancels by the command line and gives what it said.
+func (b *bed) cancel(id int64, flags ...string) string {
+	b.t.Helper()
+	r := b.run(append([]string{"cancel", fmt.Sprint(id)}, flags...)...)
+	if r.code != 0 {
+		b.t.Errorf("cancel: %+v", r)
+	}
+	return r.stdout + r.stderr
+}
+
+// cancelled checks a job that was cancelled before a child had it.
+func (b *bed) cancelled(id int64) {
+	b.t.Helper()
+	if j := b.job(id); j.State != "cancelled" {
+		b.t.Errorf("it is %+v", j)
+	}
+	if n := value[int](b, "select count(*) from bellhop.attempt where job = $1", id); n != 0 {
+		b.t.Errorf("job %d has %d attempts", id, n)
+	}
+}
+
+func TestCancel_OfWhatWaitsIsAtOnce(t *testing.T) {
+	t.Parallel()
+	b, _ := withNote(t)
+	held := b.insert("type, held", "a", true)
+	scheduled := b.insert("type, run_at", "a", time.Now().Add(time.Hour))
+	ready := b.insert("type", "nobody serves this")
+	for _, id := range []int64{held, scheduled, ready} {
+		b.cancel(id)
+		b.cancelled(id)
+	}
+	for _, id := range []int64{held, scheduled, ready} {
+		has(t, b.cancel(id), "cancelled") // final is final
+		if r := b.run("release", fmt.Sprint(id)); b.state(id) != "cancelled" {
+			t.Errorf("a release after it: %+v", r)
+		}
+	}
+	b.healthy("a")
+	if got := b.lines("ran"); !slices.Equal(got, []string{"good"}) {
+		t.Errorf("ran %q", got)
+	}
+}
+
+// TestCancel_OfAssigned: it was picked, and its agent never says OK.
+func TestCancel_OfAssigned(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	agent := b.script("agent", `[ -e $DIR/well ] || exec sleep 1000; echo OK; while read -r line; do echo "$line" >>$DIR/ran; echo OK; done`)
+	b.serve("limits: {start_timeout: 3s, kill_after: 1s}\n" + agents("type: a, command: ["+agent+"]"))
+	id := b.insert("type, args", "a", "never")
+	b.waitState(id, "assigned")
+	b.cancel(id)
+	b.cancelled(id)
+	b.file("well", "", 0o644)
+	b.healthy("a")
+	b.cancelled(id)
+	if got := b.lines("ran"); !slices.Equal(got, []string{"good"}) {
+		t.Errorf("ran %q", got)
+	}
+}
+
+// TestCancel_OfRunning: by SIGHUP, and by SIGKILL where that is ignored or
+// where there is no time for it. Until the last process is dead the job runs.
+func TestCancel_OfRunning(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		body      string
+		mode      string
+		killAfter string
+		flags     []string
+	}{
+		"hung up":          {"sleep 1000", "warm", "50s", nil},
+		"hung up, exec":    {"sleep 1000", "exec", "50s", nil},
+		"ignores it":       {"trap '' HUP TERM; sleep 1000; sleep 1000", "warm", "1s", nil},
+		"ignores it, exec": {"trap '' HUP TERM; sleep 1000; sleep 1000", "exec", "1s", nil},
+		"now":              {"trap '' HUP TERM; sleep 1000; sleep 1000", "warm", "50s", []string{"--now"}},
+		"now, exec":        {"trap '' HUP TERM; sleep 1000; sleep 1000", "exec", "50s", []string{"--now"}},
+		"has a daemon":     {"(trap '' HUP; setsid sleep 1000) & sleep 1000", "warm", "50s", nil},
+		"gently, then now": {"trap '' HUP TERM; sleep 1000; sleep 1000", "warm", "50s", []string{"--now"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t)
+			agent := b.worker("agent", note+`; [ "$line" = long ] && { `+c.body+"\n}")
+			if c.mode == "exec" {
+				agent = b.script("agent", `line=$1; `+note+`; [ "$line" = long ] || exit 0; `+c.body)
+			}
+			i := b.serve("limits: {kill_after: " + c.killAfter + "}\n" + agents("type: a, mode: "+c.mode+", command: ["+agent+"]"))
+			id := b.insert("type, args, max_attempts", "a", "long", 5)
+			pgtest.Eventually(t, patience, "it runs", func() bool { return len(b.lines("ran")) == 1 })
+			b.waitState(id, "running") // the agent may be at it before its row says so
+			if strings.HasPrefix(name, "gently") {
+				b.cancel(id)
+				if s := b.state(id); s != "running" {
+					t.Errorf("with its agent alive it is %s", s)
+				}
+			}
+			b.cancel(id, c.flags...)
+			j := b.waitState(id, "cancelled")
+			if j.Attempt != 1 || !strings.Contains(j.Error, "cancelled") {
+				t.Errorf("it is %+v", j)
+			}
+			if left := i.processes(); len(left) != 0 {
+				t.Errorf("%d processes live", len(left))
+			}
+			has(t, b.cancel(id), "cancelled")
+			b.healthy("a")
+			if n := value[int](b, "select deaths from bellhop.jobqueue where id = $1", id); n != 0 {
+				t.Errorf("a death by our order was counted")
+			}
+			b.ok("retry", fmt.Sprint(id))
+			b.waitState(id, "running")
+			b.cancel(id, "--now")
+			b.waitState(id, "cancelled")
+		})
+	}
+}
+
+// TestCancel_OKThatComesBeforeIsSuccess: the agent finishes what it has when
+// it is hung up.
+func TestCancel_OKThatComesBeforeIsSuccess(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	agent := b.worker("agent", note+`; [ "$line" = long ] && { trap 'go=1' HUP; until [ "$go" ]; do sleep 0.01; done; sleep 0.1; }`)
+	b.serve("limits: {kill_after: 50s}\n" + agents("type: a, command: ["+agent+"]"))
+	id := b.insert("type, args", "a", "long")
+	pgtest.Eventually(t, patience, "it runs", func() bool { return len(b.lines("ran")) == 1 })
+	b.waitState(id, "running")
+	b.cancel(id)
+	if j := b.waitState(id, "succeeded"); j.ExitCode != 0 || j.Error != "" {
+		t.Errorf("it is %+v", j)
+	}
+	b.healthy("a")
+}
+
+func TestCancel_OfWhatIsOverChangesNothing(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.serve(agents("type: a, mode: exec, command: [" + b.script("agent", "exit $1") + "]"))
+	for args, state := range map[string]string{"0": "succeeded", "5": "failed"} {
+		id := b.insert("type, args", "a", args)
+		b.waitState(id, state)
+		before := value[string](b, "select j::text from bellhop.jobqueue j where id = $1", id)
+		has(t, b.cancel(id), state)
+		has(t, b.cancel(id, "--now"), state)
+		if after := value[string](b, "select j::text from bellhop.jobqueue j where id = $1", id); after != before {
+			t.Errorf("it was\n%s\nand is\n%s", before, after)
+		}
+	}
+	if r := b.run("cancel", "4711"); r.code != 3 {
+		t.Errorf("of no job: %+v", r)
+	}
+}
+
+// TestRow_ChangedByHandWhileItRuns: whoever does that is right. The agent is
+// stopped within a safety scan, and nothing is written over the change.
+func TestRow_ChangedByHandWhileItRuns(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]string{
+		"deleted":    "delete from bellhop.jobqueue where id = $1",
+		"failed":     "update bellhop.jobqueue set state = 'failed', error = 'by hand', ended_at = now() where id = $1",
+		"other hand": "update bellhop.jobqueue set fence = fence + 100, error = 'by hand' where id = $1",
+		"no hand":    "update bellhop.jobqueue set instance = null, state = 'held', held = true, error = 'by hand' where id = $1",
+	} {
+		for _, mode := range []string{"warm", "exec"} {
+			t.Run(name+" "+mode, func(t *testing.T) {
+				t.Parallel()
+				b := setup(t)
+				body := note + `; [ "$line" = long ] && { trap '' HUP TERM; sleep 1000; }`
+				agent := b.worker("agent", body)
+				if mode == "exec" {
+					agent = b.script("agent", "line=$1; "+body+"; true")
+				}
+				i := b.serve(agents("type: a, mode: " + mode + ", command: [" + agent + "]"))
+				id := b.insert("type, args, max_attempts", "a", "long", 3)
+				pgtest.Eventually(t, patience, "it runs", func() bool { return len(b.lines("ran")) == 1 })
+				b.waitState(id, "running")
+				b.sql(change, id)
+				row := func() string {
+					return value[string](b, "select coalesce((select j::text from bellhop.jobqueue j where id = $1), 'no row')", id)
+				}
+				changed := row()
+				began := time.Now()
+				pgtest.Eventually(t, patience, "the agent is stopped", func() bool { return len(i.processes()) == 0 })
+				if took := time.Since(began); took > 20*time.Second {
+					t.Errorf("the agent was stopped after %v, the safety scan is 5 s", took)
+				}
+				b.healthy("a")
+				b.healthy("a")
+				if now := row(); now != changed {
+					t.Errorf("it was changed to\n%s\nand is\n%s", changed, now)
+				}
+				if got := b.lines("ran"); !slices.Equal(got, []string{"long", "good", "good"}) {
+					t.Errorf("ran %q", got)
+				}
+				b.sql("delete from bellhop.jobqueue where id = $1", id)
+			})
+		}
+	}
+}

@@ -1,0 +1,335 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"bellhop/pgdev"
+	"bellhop/pgdev/pgtest"
+)
+
+// setupOwn gives a migrated database in a server that the test may break.
+func setupOwn(t *testing.T) (*pgdev.Cluster, *bed) {
+	t.Helper()
+	c := pgtest.Cluster(t)
+	b := on(t, c.URL())
+	b.ok("migrate")
+	return c, b
+}
+
+// restart restarts the server; the test's own connections are made anew.
+func (b *bed) restart(c *pgdev.Cluster, mode string) {
+	b.t.Helper()
+	if err := c.Restart(b.t.Context(), mode); err != nil {
+		b.t.Fatal(err)
+	}
+	b.pool.Reset()
+	pgtest.Eventually(b.t, patience, "the server answers", func() bool { return b.pool.Ping(b.t.Context()) == nil })
+}
+
+// waitDone waits until n jobs have succeeded.
+func (b *bed) waitDone(n int) {
+	b.t.Helper()
+	b.eventually(fmt.Sprintf("%d jobs are done", n), "select count(*) >= $1 from bellhop.jobqueue where state = 'succeeded'", n)
+}
+
+// pickUp is how long a job waited from its INSERT to its start.
+func (b *bed) pickUp(id int64) time.Duration {
+	b.t.Helper()
+	return time.Duration(value[float64](b, "select extract(epoch from started_at - created_at)::float8 from bellhop.jobqueue where id = $1", id) * float64(time.Second))
+}
+
+// submitted inserts one job, waits for its end and checks how soon it began.
+func (b *bed) submitted(within time.Duration, when string) {
+	b.t.Helper()
+	id := b.insert("type, args", "work", "1ms")
+	b.waitState(id, "succeeded")
+	if took := b.pickUp(id); took > within {
+		b.t.Errorf("%s: a job was picked up after %v", when, took)
+	}
+}
+
+// soon is what is promised to happen within a second; the rest is for a busy
+// machine.
+const soon = 2 * time.Second
+
+// TestDatabase_RestartedUnderLoad: what runs is not disturbed, nothing is
+// counted against a job, and nothing runs twice.
+func TestDatabase_RestartedUnderLoad(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []string{"fast", "immediate"} {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			c, b := setupOwn(t)
+			j := newJournal(t)
+			b.serve(calm(4) + agents(j.agent("work", "warm"), j.agent("slow", "exec")))
+			b.insertMany(400, "20ms")
+			b.sql("insert into bellhop.jobqueue (type, args) select 'slow', '400ms' from generate_series(1, 8)")
+			for n := range 3 {
+				b.waitDone(60 * (n + 1))
+				b.restart(c, mode)
+			}
+			b.waitAll("succeeded 408")
+			j.check(1)
+			j.proves(b)
+			j.once()
+		})
+	}
+}
+
+// TestDatabase_AwayForLongerThanTheLag: the instance ends what it runs, since
+// it may be taken for dead, and goes on when the database is back.
+func TestDatabase_AwayForLongerThanTheLag(t *testing.T) {
+	t.Parallel()
+	c, b := setupOwn(t)
+	j := newJournal(t)
+	i := b.serve(quick(4) + agents(j.agent("work", "exec")))
+	b.insertMany(4, "hold")
+	j.waitRunning(b, i, 4)
+	before := j.alive()
+	c.Kill()
+	i.waitSaid("lease lost")
+	pgtest.Eventually(t, patience, "the agents are dead", func() bool { return len(livingAmong(before)) == 0 })
+	b.restart(c, "fast")
+	j.waitRunning(b, i, 4)
+	j.letGo()
+	b.waitAll("succeeded 4")
+	j.check(1)
+	j.proves(b)
+}
+
+// TestDatabase_CrashUnclaimsWhatRuns: claims are committed asynchronously, so
+// a crash of the database can forget one while its agent is at work. Nobody
+// begins the job a second time; its own instance takes it again.
+func TestDatabase_CrashUnclaimsWhatRuns(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		slots int
+		while string // what happens between the crash and the next connection
+	}{
+		"with room for more": {4, ""},
+		"with no room":       {2, ""},
+		"and the agents end": {2, "end"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c, b := setupOwn(t)
+			j := newJournal(t)
+			line, url := through(t, b.url)
+			// No heartbeat for long after the first, and children that are up:
+			// any other commit would take the claims to the disk with it.
+			i := b.serve(fmt.Sprintf("database: {url: %q}\ninstance: {heartbeat: 20s, lag: 1m}\nhosts:\n  - {name: local, slots: %d}\n", url, test.slots) +
+				agents(j.agent("work", "exec")))
+			b.insertMany(2, "300ms")
+			b.waitAll("succeeded 2")
+			unclaimed := func() string {
+				return value[string](b, "select string_agg(concat_ws(' ', state, fence, attempt, instance), ', ') from bellhop.jobqueue where args = 'hold'")
+			}
+			writer := value[int](b, "select pid from pg_stat_activity where backend_type = 'walwriter'")
+			if err := syscall.Kill(writer, syscall.SIGSTOP); err != nil {
+				t.Fatal(err)
+			}
+			go wakeToQuit(t.Context(), writer)
+			b.insertMany(2, "hold")
+			pgtest.Eventually(t, patience, "the agents are at work", func() bool { return len(j.alive()) == 2 })
+			before := j.alive()
+			line.set(fault{cut: func([]byte) bool { return true }}) // nobody gets back in before we have looked
+			b.restart(c, "immediate")
+			if got := unclaimed(); got != "ready 0 0, ready 0 0" {
+				t.Fatalf("the crash was to undo the claims; the jobs are %s", got)
+			}
+			if test.while == "end" {
+				j.letGo()
+				pgtest.Eventually(t, patience, "the agents have ended", func() bool { return len(livingAmong(before)) == 0 })
+			}
+			line.set(fault{})
+			i.waitSaid("the database had lost claims; they are taken again")
+			if test.while == "" {
+				b.eventually("it holds them again", "select count(*) = 2 from bellhop.jobqueue where args = 'hold' and state = 'running' and fence = 1 and attempt = 1 and instance = $1", i.id)
+				b.ok("kick")
+				b.sql("insert into bellhop.jobqueue (type, args) values ('work', '1ms')")
+				// Everything has looked at the queue and at what is held since.
+				b.eventually("it works on", "select (select count(*) from bellhop.jobqueue where args = '1ms' and state <> 'ready') = $1", test.slots/4)
+				if now := j.alive(); len(livingAmong(before)) != 2 {
+					t.Errorf("the agents at work are %v, were %v", now, before)
+				}
+				j.letGo()
+			}
+			pgtest.Eventually(t, patience, "all are done", func() bool {
+				return value[int](b, "select count(*) from bellhop.jobqueue where state <> 'succeeded'") == 0
+			})
+			j.check(1)
+			j.proves(b)
+			j.once()
+		})
+	}
+}
+
+// wakeToQuit lets a stopped process of the server go on as soon as it has been
+// told to quit: it does that first, and writes nothing any more.
+func wakeToQuit(ctx context.Context, pid int) {
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for ctx.Err() == nil {
+		status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+		if err != nil {
+			return
+		}
+		for line := range strings.Lines(string(status)) {
+			name, mask, _ := strings.Cut(line, ":")
+			pending, _ := strconv.ParseUint(strings.TrimSpace(mask), 16, 64)
+			if (name == "SigPnd" || name == "ShdPnd") && pending&(1<<(syscall.SIGQUIT-1)) != 0 {
+				_ = syscall.Kill(pid, syscall.SIGCONT) // or it is gone already
+				return
+			}
+		}
+		<-tick.C
+	}
+}
+
+// TestDatabase_ConnectionsKilledUnderLoad: every connection of the scheduler,
+// again and again.
+func TestDatabase_ConnectionsKilledUnderLoad(t *testing.T) {
+	t.Parallel()
+	b, j := setup(t), newJournal(t)
+	i := b.serve(calm(4) + agents(j.agent("work", "warm")))
+	b.insertMany(400, "15ms")
+	killed := 0
+	for n := range 8 {
+		b.waitDone(40 * n)
+		killed += value[int](b, `select count(pg_terminate_backend(pid)) from pg_stat_activity
+			where datname = current_database() and application_name like 'bellhop %'`)
+	}
+	if killed < 16 {
+		t.Errorf("only %d connections were killed", killed)
+	}
+	b.waitAll("succeeded 400")
+	j.check(1)
+	j.proves(b)
+	j.once()
+	if strings.Contains(i.said(), "stale owner") {
+		t.Error("its own jobs were taken for somebody else's")
+	}
+}
+
+// TestDatabase_ListenerKilled: the bell is heard again at once, and what rang
+// in between is found.
+func TestDatabase_ListenerKilled(t *testing.T) {
+	t.Parallel()
+	b, j := setup(t), newJournal(t)
+	b.serve(calm(1) + agents(j.agent("work", "warm")))
+	b.submitted(patience, "warming up")
+	const bell = "from pg_stat_activity where datname = current_database() and application_name = 'bellhop bell'"
+	for range 3 {
+		before := value[int](b, "select pid "+bell)
+		b.sql("select pg_terminate_backend($1)", before)
+		b.submitted(soon, "while nobody listens")
+		b.eventually("it listens again", "select exists (select 1 "+bell+" and pid <> $1 and query ilike 'listen%')", before)
+		b.submitted(soon, "after it listens again")
+	}
+}
+
+// TestDatabase_ListenerSilentlyCut: a line that swallows everything is found
+// out, and until then the safety scan finds the work.
+func TestDatabase_ListenerSilentlyCut(t *testing.T) {
+	t.Parallel()
+	t.Run("is found out", func(t *testing.T) {
+		t.Parallel()
+		b, j := setup(t), newJournal(t)
+		line, url := through(t, b.url)
+		i := b.serve(fmt.Sprintf("database: {url: %q, listen_url: %q}\n", b.url, url) + calm(1) + agents(j.agent("work", "warm")))
+		b.submitted(patience, "warming up")
+		line.deafen()
+		i.waitSaid("deaf for too long")
+		pgtest.Eventually(t, patience, "it listens anew", func() bool { return len(line.hearing()) == 2 }) // two ends
+		for range 3 {
+			b.submitted(soon, "after the line was found out")
+		}
+	})
+	t.Run("is bridged by the safety scan", func(t *testing.T) {
+		t.Parallel()
+		b, j := setup(t), newJournal(t)
+		line, url := through(t, b.url)
+		i := b.serve(fmt.Sprintf("database: {url: %q, listen_url: %q}\ninstance: {heartbeat: 10s, lag: 30s}\n", b.url, url) + agents(j.agent("work", "warm")))
+		b.submitted(patience, "warming up")
+		line.deafen()
+		b.submitted(5*time.Second+soon, "while it is deaf")
+		if strings.Contains(i.said(), "deaf for too long") {
+			t.Error("it was found out before the safety scan was needed: this test shows nothing")
+		}
+	})
+}
+
+// hearing lists the ends of the lines that are open and not deaf.
+func (p *proxy) hearing() (names []string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for wire, name := range p.wires {
+		if !p.deaf[wire] {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// TestDatabase_AnswerToCommitLost: whether an outcome is recorded is not
+// known, and it is recorded once all the same.
+func TestDatabase_AnswerToCommitLost(t *testing.T) {
+	t.Parallel()
+	for name, cut := range map[string]func([]byte) bool{
+		// Updated, and ready for the next query: it is committed.
+		"after the commit": func(answer []byte) bool {
+			return bytes.Contains(answer, []byte("UPDATE ")) && bytes.HasSuffix(answer, []byte("Z\x00\x00\x00\x05I")) && rand.IntN(3) == 0
+		},
+		"anywhere": afterBytes(func() int { return 700 + rand.IntN(1000)<<rand.IntN(4) }),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b, j := setup(t), newJournal(t)
+			line, url := through(t, b.url)
+			i := b.serve(fmt.Sprintf("database: {url: %q}\n", url) + calm(4) + agents(j.agent("work", "warm")))
+			line.set(fault{only: "bellhop recorder", cut: cut})
+			b.insertMany(200, "5ms")
+			b.sql("insert into bellhop.jobqueue (type, args, max_attempts) select 'work', '5ms fail', 2 from generate_series(1, 20)")
+			b.waitAll("succeeded 200, failed 20")
+			if n := line.answersCut(); n < 1 {
+				t.Errorf("%d answers were cut", n)
+			}
+			j.check(2)
+			j.proves(b)
+			if n := value[int](b, `select count(*) from bellhop.jobqueue q
+				where (select count(*) from bellhop.attempt a where a.job = q.id) <> case q.state when 'failed' then 2 else 1 end`); n > 0 {
+				t.Errorf("%d jobs have too many or too few attempts on record", n)
+			}
+			if n := len(j.starts()); n != 220 {
+				t.Errorf("%d jobs were begun", n)
+			}
+			if n := len(j.entries()); n != 200*2+20*2 { // two tries of each that fails, and no end
+				t.Errorf("the agents began and finished %d times, want 440", n)
+			}
+			if strings.Contains(i.said(), "stale owner") {
+				t.Error("its own jobs were taken for somebody else's")
+			}
+		})
+	}
+}
+
+// TestDatabase_TooNewForServe: an old binary leaves a newer schema alone.
+func TestDatabase_TooNewForServe(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.sql("insert into bellhop.schema_version (version, name) values (9999, 'from the future')")
+	i := b.start(b.configuration(agents("type: work, command: [sleep]")))
+	if code := i.exit(); code != 78 {
+		t.Errorf("exit code %d, want 78", code)
+	}
+	has(t, i.said(), "newer", "9999")
+}

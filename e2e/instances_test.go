@@ -1,0 +1,387 @@
+package e2e
+
+import (
+	"fmt"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"bellhop/pgdev/pgtest"
+)
+
+// quickLag is short, and long enough for a live instance on a busy machine.
+const quickLag, quickBeat = 2500 * time.Millisecond, 200 * time.Millisecond
+
+// quick is an instance whose death is noticed soon, with so many slots.
+func quick(slots int) string {
+	return fmt.Sprintf("instance: {heartbeat: 200ms, lag: 2500ms}\nhosts:\n  - {name: local, slots: %d}\n", slots)
+}
+
+// calm is the same with a lag that no test waits for.
+func calm(slots int) string {
+	return fmt.Sprintf("hosts:\n  - {name: local, slots: %d}\n", slots)
+}
+
+// insertMany submits n jobs of type work by one statement.
+func (b *bed) insertMany(n int, args string) {
+	b.t.Helper()
+	b.sql("insert into bellhop.jobqueue (type, args) select 'work', $1 from generate_series(1, $2)", args, n)
+}
+
+// waitRunning waits until n jobs run under an instance and their agents have
+// begun them.
+func (j *journal) waitRunning(b *bed, i *instance, n int) {
+	b.t.Helper()
+	pgtest.Eventually(b.t, patience, fmt.Sprintf("%d jobs run", n), func() bool {
+		b.t.Helper()
+		return value[int](b, "select count(*) from bellhop.jobqueue where state = 'running' and instance = $1", i.id) == n &&
+			len(j.alive()) == n
+	})
+}
+
+// whoRuns is all that tells whose a running job is.
+func (b *bed) whoRuns() string {
+	b.t.Helper()
+	return strings.Join(column[string](b, `select concat_ws(' ', id, state, fence, attempt, instance, host, started_at, attempt_at)
+		from bellhop.jobqueue order by id`), "\n")
+}
+
+// beats waits until an instance has sent so many heartbeats.
+func (b *bed) beats(i *instance, n int) {
+	b.t.Helper()
+	last := ""
+	pgtest.Eventually(b.t, patience, fmt.Sprintf("%d heartbeats", n), func() bool {
+		b.t.Helper()
+		now := value[string](b, "select heartbeat_at::text from bellhop.instance where id = $1", i.id)
+		if now != last {
+			last = now
+			n--
+		}
+		return n < 0
+	})
+}
+
+// silence is how long before its burial the instance was last heard of.
+func (b *bed) silence(i *instance) time.Duration {
+	b.t.Helper()
+	return time.Duration(value[float64](b, "select extract(epoch from gone_at - heartbeat_at)::float8 from bellhop.instance where id = $1", i.id) * float64(time.Second))
+}
+
+// elsewhere makes an instance one of another machine in the eyes of the
+// others, so that nobody can look whether its process is there.
+func (b *bed) elsewhere(i *instance) {
+	b.t.Helper()
+	b.sql("update bellhop.instance set machine = 'another one' where id = $1", i.id)
+}
+
+// TestInstances_SecondChangesNothingAndTakesOverTheDead: "I have just started"
+// is no reason to touch what somebody else runs; his death is.
+func TestInstances_SecondChangesNothingAndTakesOverTheDead(t *testing.T) {
+	t.Parallel()
+	const jobs = 50
+	for name, test := range map[string]struct {
+		config string
+		unseen bool // its process cannot be looked at
+		judge  func(t *testing.T, silence time.Duration)
+	}{
+		"when it has been silent for its lag": {quick(jobs), true, func(t *testing.T, silence time.Duration) {
+			// lag and a beat; the rest is for a busy machine
+			if silence < quickLag || silence > quickLag+quickBeat+2*time.Second {
+				t.Errorf("buried after %v of silence; its lag is %v, the beat %v", silence, quickLag, quickBeat)
+			}
+		}},
+		"at once when its process is gone": {calm(jobs), false, func(t *testing.T, silence time.Duration) {
+			if silence > 5*time.Second {
+				t.Errorf("buried after %v of silence, though its process was gone", silence)
+			}
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b, j := setup(t), newJournal(t)
+			yaml := test.config + agents(j.agent("work", "exec"))
+			first := b.serve(yaml)
+			b.insertMany(jobs, "hold")
+			j.waitRunning(b, first, jobs)
+			rows, processes := b.whoRuns(), fmt.Sprint(j.alive())
+
+			second := b.serve(yaml)
+			b.beats(second, 3)
+			if now := b.whoRuns(); now != rows {
+				t.Errorf("the second instance changed jobs of the first; before:\n%s\nafter:\n%s", rows, now)
+			}
+			if now := fmt.Sprint(j.alive()); now != processes {
+				t.Errorf("the agents are %s, were %s", now, processes)
+			}
+
+			if test.unseen {
+				b.elsewhere(first)
+			}
+			first.kill()
+			first.gone()
+			j.waitRunning(b, second, jobs)
+			test.judge(t, b.silence(first))
+			j.letGo()
+			b.waitAll(fmt.Sprintf("succeeded %d", jobs))
+			j.check(1)
+			if n := value[int](b, "select count(*) from bellhop.jobqueue where attempt <> 1"); n > 0 {
+				t.Errorf("%d jobs count what was lost with the first instance as an attempt", n)
+			}
+		})
+	}
+}
+
+// TestInstances_StoppedForLongerThanItsLag: a process that does not run cannot
+// keep its word. Its agents are dead before others may take its jobs, and what
+// it says when it wakes up is not believed.
+func TestInstances_StoppedForLongerThanItsLag(t *testing.T) {
+	t.Parallel()
+	b, j := setup(t), newJournal(t)
+	yaml := quick(6) + agents(j.agent("work", "exec"))
+	first := b.serve(yaml)
+	b.insertMany(3, "hold")
+	// These end while the scheduler does not look: it wakes up with outcomes
+	// in its pipes that are not its own any more.
+	b.insertMany(3, "400ms")
+	j.waitRunning(b, first, 6)
+	first.signal(syscall.SIGSTOP)
+	t.Cleanup(func() { _ = first.cmd.Process.Signal(syscall.SIGCONT) }) // or it never ends
+	second := b.serve(yaml)
+	if second.id == first.id {
+		t.Fatal("two instances, one id")
+	}
+	b.eventually("the second has the jobs", "select count(*) = 6 from bellhop.jobqueue where instance = $1", second.id)
+	if silence := b.silence(first); silence < quickLag {
+		t.Errorf("buried after %v of silence, its lag is %v", silence, quickLag)
+	}
+	j.letGo()
+	b.waitAll("succeeded 6")
+
+	first.signal(syscall.SIGCONT)
+	first.waitSaid("stale owner")
+	b.eventually("the first is there under a new id", "select exists (select 1 from bellhop.instance where pid = $1 and state = 'live' and id <> $2)",
+		first.cmd.Process.Pid, first.id)
+	if n := value[int](b, "select count(*) from bellhop.jobqueue where instance <> $1 or fence <> 2 or attempt <> 1", second.id); n > 0 {
+		t.Errorf("%d jobs are not as the second instance left them:\n%s", n, b.whoRuns())
+	}
+	b.insertMany(12, "50ms")
+	b.waitAll("succeeded 18")
+	j.check(1)
+}
+
+// TestInstances_StoppedBeforeItBegan: what an instance had claimed and not
+// begun when it was stopped, it does not begin when it wakes up: others have.
+func TestInstances_StoppedBeforeItBegan(t *testing.T) {
+	t.Parallel()
+	b, j := setup(t), newJournal(t)
+	first := b.serve(quick(4) + agents(j.agent("work", "warm")))
+	b.insertMany(3000, "1ms") // so short that its children have some in store
+	b.waitDone(200)
+	first.signal(syscall.SIGSTOP)
+	t.Cleanup(func() { _ = first.cmd.Process.Signal(syscall.SIGCONT) }) // or it never ends
+	b.serve(quick(4) + agents(j.agent("work", "warm"))).b.waitAll("succeeded 3000")
+	first.signal(syscall.SIGCONT)
+	first.waitSaid("it starts anew under another id")
+	b.eventually("it is there again", "select exists (select 1 from bellhop.instance where pid = $1 and state = 'live' and id <> $2)",
+		first.cmd.Process.Pid, first.id)
+	b.insertMany(300, "5ms") // whatever it may still begin is among the first
+	b.waitAll("succeeded 3300")
+	j.check(1)
+	j.proves(b)
+}
+
+// TestInstances_StoppedAlone: when nobody has taken the jobs of an instance
+// that was stopped for too long, it runs them again itself. That its agents
+// were killed for it is not their fault.
+func TestInstances_StoppedAlone(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []string{"exec", "warm"} {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			b, j := setup(t), newJournal(t)
+			i := b.serve(quick(3) + agents(j.agent("work", mode)))
+			b.insertMany(3, "hold")
+			j.waitRunning(b, i, 3)
+			before := j.alive()
+			i.signal(syscall.SIGSTOP)
+			t.Cleanup(func() { _ = i.cmd.Process.Signal(syscall.SIGCONT) }) // or it never ends
+			pgtest.Eventually(t, patience, "the agents are dead", func() bool { return len(livingAmong(before)) == 0 })
+			i.signal(syscall.SIGCONT)
+			j.waitRunning(b, i, 3)
+			j.letGo()
+			b.waitAll("succeeded 3")
+			j.check(1)
+		})
+	}
+}
+
+// TestInstances_SIGTERMGivesBackAtOnce: nobody waits for a lag when an
+// instance says goodbye.
+func TestInstances_SIGTERMGivesBackAtOnce(t *testing.T) {
+	t.Parallel()
+	b, j := setup(t), newJournal(t)
+	yaml := calm(5) + agents(j.agent("work", "exec"))
+	first := b.serve(yaml)
+	b.insertMany(5, "hold")
+	j.waitRunning(b, first, 5)
+	second := b.serve(yaml)
+	before := j.alive()
+	began := time.Now()
+	first.signal(syscall.SIGTERM)
+	pgtest.Eventually(t, patience, "the second runs the jobs", func() bool {
+		return len(j.entries()) == 10
+	})
+	// The promise is one second; the rest is for a busy machine.
+	if took := time.Since(began); took > 2*time.Second {
+		t.Errorf("picked up by the successor after %v", took)
+	}
+	if code := first.exit(); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+	if left := livingAmong(before); len(left) > 0 {
+		t.Errorf("agents %v outlive their scheduler", left)
+	}
+	j.waitRunning(b, second, 5)
+	j.letGo()
+	b.waitAll("succeeded 5")
+	j.check(1)
+	if n := value[int](b, "select count(*) from bellhop.jobqueue where attempt <> 1"); n > 0 {
+		t.Errorf("what was given back counts as an attempt in %d jobs", n)
+	}
+}
+
+// TestInstances_SIGINTFinishesWhatRuns, and takes nothing more.
+func TestInstances_SIGINTFinishesWhatRuns(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []string{"exec", "warm"} {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			b, j := setup(t), newJournal(t)
+			i := b.serve(calm(3) + agents(j.agent("work", mode)))
+			b.insertMany(3, "2s") // long enough for the signal to be heard before they end
+			j.waitRunning(b, i, 3)
+			b.insertMany(3, "1ms")
+			i.signal(syscall.SIGINT)
+			if code := i.exit(); code != 0 {
+				t.Errorf("exit code %d", code)
+			}
+			i.gone()
+			if got := value[string](b, "select string_agg(state || ' ' || attempt, ', ' order by id) from bellhop.jobqueue"); got !=
+				"succeeded 1, succeeded 1, succeeded 1, ready 0, ready 0, ready 0" {
+				t.Errorf("jobs are %s", got)
+			}
+		})
+	}
+}
+
+func TestInstances_SecondSIGINTStops(t *testing.T) {
+	t.Parallel()
+	b, j := setup(t), newJournal(t)
+	i := b.serve(calm(3) + agents(j.agent("work", "exec")))
+	b.insertMany(3, "hold")
+	j.waitRunning(b, i, 3)
+	i.signal(syscall.SIGINT)
+	i.waitSaid("finishing what runs")
+	i.signal(syscall.SIGINT)
+	if code := i.exit(); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+	i.gone()
+	if got := value[string](b, "select string_agg(concat_ws(' ', state, attempt, instance), ', ') from bellhop.jobqueue"); got != "ready 0, ready 0, ready 0" {
+		t.Errorf("jobs are %s", got)
+	}
+}
+
+// TestInstances_KilledWith50JobsRunning: nothing that it started outlives a
+// scheduler by a second.
+func TestInstances_KilledWith50JobsRunning(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []string{"exec", "warm"} {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			b, j := setup(t), newJournal(t)
+			yaml := calm(50) + agents(j.agent("work", mode))
+			i := b.serve(yaml)
+			b.insertMany(50, "hold")
+			j.waitRunning(b, i, 50)
+			j.killAndTime(i)
+			next := b.serve(yaml)
+			j.waitRunning(b, next, 50)
+			j.letGo()
+			b.waitAll("succeeded 50")
+			j.check(1)
+		})
+	}
+}
+
+// killAndTime kills a scheduler and fails the test when an agent lives on for
+// more than a second.
+func (j *journal) killAndTime(i *instance) {
+	j.t.Helper()
+	before := map[int]string{} // of its agents; others may have some too
+	all := j.alive()
+	for _, pid := range i.processes() {
+		if ticks, is := all[pid]; is {
+			before[pid] = ticks
+		}
+	}
+	began := time.Now()
+	_ = i.cmd.Process.Kill() // it may be dead already
+	pgtest.Eventually(j.t, patience, "the agents are dead", func() bool { return len(livingAmong(before)) == 0 })
+	took := time.Since(began)
+	<-i.exited
+	// The promise is one second; the rest is for a busy machine.
+	if took > 2*time.Second {
+		j.t.Errorf("agents lived on for %v after their scheduler", took)
+	}
+	i.gone()
+}
+
+// TestInstances_RollingRestartUnderLoadLosesNothing, and fails nothing.
+func TestInstances_RollingRestartUnderLoadLosesNothing(t *testing.T) {
+	t.Parallel()
+	b, j := setup(t), newJournal(t)
+	yaml := calm(3) + agents(j.agent("work", "warm"))
+	old := []*instance{b.serve(yaml), b.serve(yaml)}
+	b.insertMany(600, "15ms")
+	for n, i := range old {
+		b.eventually("it goes on", "select count(*) >= $1 from bellhop.jobqueue where state = 'succeeded'", 100*(n+1))
+		b.serve(yaml)
+		i.stop()
+	}
+	b.waitAll("succeeded 600")
+	j.check(1)
+	if n := value[int](b, "select count(*) from bellhop.jobqueue where attempt <> 1"); n > 0 {
+		t.Errorf("a restart counts as an attempt in %d jobs", n)
+	}
+}
+
+// TestInstances_SplitBrain: cut off from the database, an instance cannot know
+// whether it is taken for dead. It ends what it runs before others may run it.
+func TestInstances_SplitBrain(t *testing.T) {
+	t.Parallel()
+	b, j := setup(t), newJournal(t)
+	line, url := through(t, b.url)
+	cut := b.serve(fmt.Sprintf("database: {url: %q}\n", url) + quick(4) + agents(j.agent("work", "exec")))
+	b.insertMany(4, "hold")
+	j.waitRunning(b, cut, 4)
+	agentsOfCut := j.alive()
+	other := b.serve(quick(4) + agents(j.agent("work", "exec")))
+	line.set(fault{silent: true})
+	b.eventually("the other has the jobs", "select count(*) = 4 from bellhop.jobqueue where instance = $1", other.id)
+	if left := livingAmong(agentsOfCut); len(left) > 0 {
+		t.Errorf("the other has the jobs, and agents %v of the one that was cut off live", left)
+	}
+	cut.waitSaid("lease lost")
+	j.waitRunning(b, other, 4)
+	line.set(fault{})
+	line.reset("") // what was swallowed is lost: a line that heals is a new one
+	b.eventually("the one that was cut off is back", "select exists (select 1 from bellhop.instance where pid = $1 and state = 'live' and id <> $2)",
+		cut.cmd.Process.Pid, cut.id)
+	b.insertMany(8, "hold")
+	b.eventually("both work", "select count(distinct instance) = 2 from bellhop.jobqueue where state = 'running'")
+	j.letGo()
+	b.waitAll("succeeded 12")
+	j.check(1)
+}
