@@ -20,14 +20,25 @@ import (
 // auditPatience bounds an audit: an actor that dies meanwhile does not answer.
 const auditPatience = 5 * time.Second
 
+// adriftPause is how long an audit that has found work in flight that nobody
+// waits for gives it to end, before the next.
+const adriftPause = 100 * time.Millisecond
+
 // audit asks the dispatcher for one.
 type audit struct{}
 
 type auditing struct {
 	holds   []scheduler.Hold
 	waiting map[string]bool // who has not reported yet
-	seen    map[scheduler.Claim]scheduler.HostName
+	seen    map[scheduler.Claim]bool
+	items   map[scheduler.Claim]bool // MSQ jobs of which a child or a host has items
+	open    map[scheduler.Claim]bool // MSQ jobs that somebody answers for
+	settled map[scheduler.Claim]bool // written since the database was read
+	owed    map[scheduler.Claim]bool // when all had reported
 }
+
+// auditReady: all have reported, and what was written by then is known.
+type auditReady struct{ audit *auditing }
 
 // held is what the database says we hold. Asked: the claims we knew of before
 // it was read.
@@ -48,7 +59,7 @@ func (d *dispatcher) wantAudit(c actor.Context) {
 }
 
 func (d *dispatcher) startAudit(c actor.Context) {
-	a := &auditing{waiting: map[string]bool{}, seen: map[scheduler.Claim]scheduler.HostName{}}
+	a := &auditing{waiting: map[string]bool{}, seen: map[scheduler.Claim]bool{}, items: map[scheduler.Claim]bool{}, open: map[scheduler.Claim]bool{}, settled: map[scheduler.Claim]bool{}}
 	d.audit, d.auditDue = a, false
 	self := c.Self()
 	time.AfterFunc(auditPatience, func() { d.h.system.Root.Send(self, &auditOver{a}) })
@@ -148,26 +159,44 @@ func (d *dispatcher) onReported(c actor.Context, m *reported) {
 		d.audit.waiting[child] = true
 	}
 	for _, claim := range m.Claims {
-		d.audit.seen[claim] = ""
+		d.audit.seen[claim] = true
+		if m.From == roleMSQs {
+			d.audit.open[claim] = true
+		}
+	}
+	for _, claim := range m.Items {
+		d.audit.items[claim] = true
 	}
 	if len(d.audit.waiting) == 0 {
-		d.closeAudit()
+		// What is not owed any more was told us before: after our own message
+		// we have heard it.
+		d.audit.owed = d.h.outbox.owing()
+		d.h.system.Root.Send(c.Self(), &auditReady{d.audit})
 	}
 }
 
-func (d *dispatcher) closeAudit() {
-	a := d.audit
+func (d *dispatcher) closeAudit(c actor.Context, m *auditReady) {
+	a, owed := d.audit, m.audit.owed
+	if a != m.audit {
+		return
+	}
 	d.audit = nil
-	owed := d.h.outbox.owing()
 	known := make(map[scheduler.JobID]bool, len(a.holds))
 	lost := 0
+	var adrift []scheduler.Claim
 	for _, hold := range a.holds {
+		if a.settled[hold.Claim] {
+			continue
+		}
 		known[hold.Claim.Job] = true
 		if _, here := d.running[hold.Claim.Job]; !here {
 			d.running[hold.Claim.Job] = hold
 		}
-		_, seen := a.seen[hold.Claim]
-		if seen || owed[hold.Claim] || d.h.orphans.has(hold.Claim) {
+		if a.seen[hold.Claim] || owed[hold.Claim] {
+			continue
+		}
+		if a.items[hold.Claim] || d.h.orphans.has(hold.Claim) { // nobody answers for the job, but items of it are in somebody's hands
+			adrift = append(adrift, hold.Claim)
 			continue
 		}
 		lost++
@@ -175,15 +204,19 @@ func (d *dispatcher) closeAudit() {
 		d.h.note(hold.Claim, 0, hold.Host, "lost inside the scheduler; given back, not counted as an attempt")
 	}
 	for id, hold := range d.running { // settled, and the news of it was lost
-		_, seen := a.seen[hold.Claim]
-		if !known[id] && !seen && !owed[hold.Claim] && !d.h.orphans.has(hold.Claim) {
+		if !known[id] && !a.seen[hold.Claim] && !owed[hold.Claim] && !d.h.orphans.has(hold.Claim) {
 			delete(d.running, id)
 		}
 	}
 	for id, s := range d.sources {
-		if _, runs := d.running[id]; !runs || d.running[id].Claim != s.job.Claim {
+		if d.running[id].Claim != s.job.Claim || !a.open[s.job.Claim] {
 			delete(d.sources, id)
 		}
+	}
+	if len(adrift) > 0 { // they go back when nothing of them runs any more
+		d.h.tell(roleHosts, &drop{adrift})
+		self := c.Self()
+		time.AfterFunc(adriftPause, func() { d.h.system.Root.Send(self, &audit{}) })
 	}
 	d.ring++
 	if lost > 0 {

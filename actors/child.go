@@ -1,6 +1,7 @@
 package actors
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -22,6 +23,7 @@ type child struct {
 	fsm      scheduler.Child
 	process  Process
 	fork     *fork
+	berth    *berth
 	events   []scheduler.ChildEvent
 	received int
 	returns  int // how often something went back to the host
@@ -35,6 +37,7 @@ type child struct {
 	owed     []scheduler.Record
 	items    map[scheduler.JobID][]scheduler.Result
 	returned []scheduler.Line
+	handed   []scheduler.Line // returned, and on the way to the host as far as is known
 	proved   bool
 	died     bool
 	ended    bool
@@ -61,6 +64,11 @@ func (k *child) Receive(c actor.Context) {
 	was := k.fsm.State
 	switch m := c.Message().(type) {
 	case *want:
+		if k.fsm.State.Live() { // it had come up before its host knew
+			k.h.census.giveBack(k.typ.Name, m.berth)
+			break
+		}
+		k.berth = m.berth
 		k.step(c, scheduler.ChildEvent{Kind: scheduler.EventWanted}, now)
 	case *started:
 		k.onStarted(c, m, now)
@@ -72,7 +80,8 @@ func (k *child) Receive(c actor.Context) {
 			k.returned = append(k.returned, m.Lines...)
 			break
 		}
-		k.step(c, scheduler.ChildEvent{Kind: scheduler.EventGiven, Lines: m.Lines}, now)
+		k.handed = nil // the host has them
+		k.onGive(c, m, now)
 	case *free:
 		k.step(c, scheduler.ChildEvent{Kind: scheduler.EventFree, Order: m.Order}, now)
 	case *kill:
@@ -87,9 +96,9 @@ func (k *child) Receive(c actor.Context) {
 		k.alarmAt = time.Time{}
 		k.step(c, scheduler.ChildEvent{Kind: scheduler.EventTick}, now)
 	case *leased:
-		k.leaseEnd = now.Add(m.left)
-		if k.process != nil {
-			k.process.Lease(m.left)
+		k.leaseEnd = m.until
+		if left := m.until.Sub(now); k.process != nil && left > 0 {
+			k.process.Lease(left)
 		}
 		return
 	case *describe:
@@ -99,12 +108,27 @@ func (k *child) Receive(c actor.Context) {
 		k.onReport(c, m)
 		return
 	case *actor.Stopping:
+		k.h.gone(roleChild(k.host, k.name), c.Self())
 		k.orphan()
 		return
 	default:
 		return
 	}
 	k.flush(c, was)
+}
+
+// onGive takes lines, but none whose claim has become void on the way here.
+func (k *child) onGive(c actor.Context, m *give, now time.Time) {
+	lines := slices.DeleteFunc(m.Lines, func(l scheduler.Line) bool {
+		void := !k.h.mayBegin(&l, now)
+		if void {
+			k.returned = append(k.returned, l)
+		}
+		return void
+	})
+	if len(lines) > 0 {
+		k.step(c, scheduler.ChildEvent{Kind: scheduler.EventGiven, Lines: lines}, now)
+	}
 }
 
 // step runs one event through the state machine and carries out what follows.
@@ -181,6 +205,7 @@ func judged(h *house, r scheduler.Result) scheduler.Record {
 func (k *child) flush(c actor.Context, was scheduler.ChildState) {
 	if len(k.returned) > 0 {
 		k.returns++
+		k.handed = append(k.handed, k.returned...)
 	}
 	if len(k.owed) > 0 {
 		k.h.owe(k.owed...)
@@ -215,7 +240,7 @@ func (k *child) arm(c actor.Context) {
 }
 
 func (k *child) launch(c actor.Context) {
-	k.h.census.born(k.typ.Name)
+	k.berth.settled.Store(true) // given back when the process has ended
 	f := &fork{}
 	k.fork = f
 	self, h, typ, name, host := c.Self(), k.h, k.typ.Name, k.name, k.host
@@ -298,10 +323,20 @@ func (k *child) onDrop(c actor.Context, m *drop, now time.Time) {
 
 func (k *child) onReport(c actor.Context, m *report) {
 	r := &reported{From: string(k.host) + "/" + string(k.name)}
-	for _, l := range k.fsm.Lines {
-		r.Claims = append(r.Claims, l.Claim)
-	}
+	r.add(k.fsm.Lines)
+	r.add(k.handed)
 	k.h.system.Root.Send(m.To, r)
+}
+
+// add reports what is held of lines.
+func (r *reported) add(lines []scheduler.Line) {
+	for _, l := range lines {
+		if l.Item != 0 {
+			r.Items = append(r.Items, l.Claim)
+		} else {
+			r.Claims = append(r.Claims, l.Claim)
+		}
+	}
 }
 
 func (k *child) describe() *scheduler.ChildReport {

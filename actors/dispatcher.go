@@ -137,9 +137,12 @@ func (d *dispatcher) Receive(c actor.Context) {
 	case *reasserted:
 		d.onReasserted(c, m)
 	case *audit:
+		d.audit = nil // one under way may wait for whoever has just died
 		d.wantAudit(c)
 	case *reported:
 		d.onReported(c, m)
+	case *auditReady:
+		d.closeAudit(c, m)
 	case *auditOver:
 		d.endAudit(c, m)
 	case *rows:
@@ -322,6 +325,7 @@ func (d *dispatcher) onClaimed(c actor.Context, m *claimed) {
 		d.pause.Reset()
 		d.claiming = false
 	}
+	now := time.Now()
 	got := map[scheduler.TypeName]int{}
 	deals := map[scheduler.TypeName]*deal{}
 	var order []scheduler.TypeName
@@ -330,6 +334,10 @@ func (d *dispatcher) onClaimed(c actor.Context, m *claimed) {
 		got[j.Type]++
 		if _, here := d.running[j.Claim.Job]; here {
 			// Its last run is not over here (it was lost, and is being ended).
+			d.h.owe(scheduler.Record{Kind: scheduler.RecordGiveBack, Claim: j.Claim, Attempt: j.Attempt})
+			continue
+		}
+		if !d.h.mayBegin(&j.Line, now) { // it took so long that we may be taken for dead
 			d.h.owe(scheduler.Record{Kind: scheduler.RecordGiveBack, Claim: j.Claim, Attempt: j.Attempt})
 			continue
 		}
@@ -380,6 +388,9 @@ func (d *dispatcher) onSettled(m *settled) {
 		for _, c := range list {
 			if d.running[c.Job].Claim == c {
 				delete(d.running, c.Job)
+			}
+			if d.audit != nil {
+				d.audit.settled[c] = true
 			}
 		}
 	}
@@ -447,10 +458,14 @@ func (d *dispatcher) feedEqual(t scheduler.TypeName, equal []*source) {
 
 func (d *dispatcher) onRows(m *rows) {
 	s := d.sources[m.Claim.Job]
+	if m.Job != nil && (s == nil || s.job.Claim != m.Claim) { // another dispatcher knew of it
+		s = &source{job: *m.Job}
+		d.sources[m.Claim.Job] = s
+	}
 	if s == nil || s.job.Claim != m.Claim {
 		return
 	}
-	s.waiting, s.reading, s.opening = m.Waiting, m.Reading, false
+	s.waiting, s.reading, s.opening = m.Waiting, m.Reading, m.Opening
 }
 
 // due promotes what the clock has made ready, and arms one timer for the next.

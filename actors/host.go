@@ -51,6 +51,7 @@ type pending struct {
 // kid is a child as its host sees it.
 type kid struct {
 	pid     *actor.PID
+	berth   *berth
 	kind    *kind
 	state   scheduler.ChildState
 	since   time.Time
@@ -98,6 +99,11 @@ func (s *host) Receive(c actor.Context) {
 		return
 	case *actor.Stopping:
 		s.stopping()
+		return
+	case *actor.Stopped: // and its children are
+		for _, k := range s.kids {
+			s.h.census.giveBack(k.kind.Name, k.berth)
+		}
 		return
 	case *actor.Terminated:
 		s.onChildGone(m.Who)
@@ -265,6 +271,7 @@ func (s *host) place(c actor.Context, now time.Time) {
 		if len(kind.pending) == 0 {
 			continue
 		}
+		s.dropFrom(kind, func(l scheduler.Line) bool { return !s.h.mayBegin(&l, now) }, "")
 		s.feed(c, kind)
 		n, coming := kind.live()
 		for coming < len(kind.pending) && s.could(kind, now) > 0 {
@@ -334,16 +341,21 @@ func (s *host) spawn(c actor.Context, kind *kind) {
 		name := scheduler.ChildName(string(kind.Name) + "." + itoa(int64(i)))
 		k := s.kids[name]
 		if k == nil {
-			k = &kid{kind: kind, pid: c.Spawn(props(s.h.Log, "child/"+string(name), func() actor.Actor {
+			role := roleChild(s.spec.Name, name)
+			k = &kid{kind: kind, pid: c.Spawn(props(s.h.Log, role, func() actor.Actor {
 				return newChild(s.h, s.spec.Name, name, kind.AgentType, c.Self())
 			}))}
+			s.h.here(role, k.pid)
 			s.kids[name] = k
 			kind.kids = append(kind.kids, k)
 		} else if k.state.Live() {
 			continue
 		}
 		k.state = scheduler.Prep // so it counts at once; its news will agree
-		c.Send(k.pid, &want{})
+		if k.berth == nil || k.berth.settled.Load() {
+			k.berth = s.h.census.reserve(kind.Name)
+		}
+		c.Send(k.pid, &want{k.berth})
 		return
 	}
 }
@@ -512,7 +524,7 @@ func (s *host) onReport(c actor.Context, m *report, now time.Time) {
 	r := &reported{From: string(s.spec.Name)}
 	for _, kind := range s.types {
 		for _, p := range kind.pending {
-			r.Claims = append(r.Claims, p.line.Claim)
+			r.add([]scheduler.Line{p.line})
 		}
 	}
 	for name := range s.kids {
@@ -529,6 +541,7 @@ func (s *host) onChildGone(who *actor.PID) {
 	for name, k := range s.kids {
 		if k.pid.Equal(who) {
 			delete(s.kids, name)
+			s.h.census.giveBack(k.kind.Name, k.berth) // if it died before it heard that it was wanted
 			k.kind.kids = slices.DeleteFunc(k.kind.kids, func(other *kid) bool { return other == k })
 			s.h.tell(roleDispatcher, &audit{})
 		}

@@ -19,6 +19,7 @@ func (s *hosts) Receive(c actor.Context) {
 		for _, spec := range s.h.Hosts {
 			s.start(c, roleHost(spec.Name), func() actor.Actor { return newHost(s.h, spec) })
 		}
+		s.h.tell(roleDispatcher, &audit{}) // one that began before these were there would wait for them in vain
 	case *leased, *fenced, *describe, *divided, *closed, *drop, *cancelJob:
 		for _, o := range s.children {
 			if o.pid != nil {
@@ -44,6 +45,7 @@ func (s *hosts) Receive(c actor.Context) {
 		}
 	case *respawn:
 		s.spawn(c, m.role)
+		s.h.tell(roleDispatcher, &audit{})
 	}
 }
 

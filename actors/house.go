@@ -93,6 +93,13 @@ func (h *house) leaseLeft(now time.Time) time.Duration {
 	return time.Duration(h.lease.Load()) - now.Sub(h.began)
 }
 
+// mayBegin reports whether work on a line may start: its claim is one of this
+// instance as it is registered now, and the lease on that lasts. What was
+// claimed before an instance was taken for dead, others may have begun.
+func (h *house) mayBegin(l *scheduler.Line, now time.Time) bool {
+	return l.Instance == h.id() && h.leaseLeft(now) > 0
+}
+
 // margin is how long before others may bury it an instance kills its own
 // agents: time enough to be dead by then.
 func (h *house) margin() time.Duration { return h.Lag / 5 }
@@ -176,6 +183,22 @@ func (c *census) room(t scheduler.TypeName) int {
 
 func (c *census) born(t scheduler.TypeName) { c.mu.Lock(); c.alive[t]++; c.mu.Unlock() }
 func (c *census) died(t scheduler.TypeName) { c.mu.Lock(); c.alive[t]--; c.mu.Unlock() }
+
+// berth is a place in the census that a host has taken for a child to come:
+// counted at once, or several could be taken where there is one. It is the
+// process's as soon as that is launched, and given back if it never is.
+type berth struct{ settled atomic.Bool }
+
+func (c *census) reserve(t scheduler.TypeName) *berth {
+	c.born(t)
+	return &berth{}
+}
+
+func (c *census) giveBack(t scheduler.TypeName, b *berth) {
+	if b != nil && b.settled.CompareAndSwap(false, true) {
+		c.died(t)
+	}
+}
 
 // divide gives this instance its part of each type's max, among the live
 // instances that serve the type. It reports whether anything changed.

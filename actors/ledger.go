@@ -153,7 +153,6 @@ func (l *ledger) onWritten(c actor.Context, m *written) {
 	}
 	l.pause.Reset()
 	l.writing = false
-	more := l.h.outbox.landed()
 	for _, s := range m.stale {
 		l.h.Log.Warn("stale owner: the job is not ours any more, its outcome is not recorded", "job", s.Job, "fence", s.Fence)
 	}
@@ -175,7 +174,7 @@ func (l *ledger) onWritten(c actor.Context, m *written) {
 		}
 		l.h.tell(roleDispatcher, done)
 	}
-	if more {
+	if l.h.outbox.landed() { // after that: what is not owed any more, the dispatcher has been told of
 		l.write(c)
 	}
 }

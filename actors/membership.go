@@ -149,7 +149,7 @@ func (m *membership) onBeaten(c actor.Context, b *beaten) {
 		until := b.asked.Add(m.h.Lag - m.h.margin())
 		m.h.setLease(until)
 		left := time.Until(until)
-		m.h.tell(roleHosts, &leased{left})
+		m.h.tell(roleHosts, &leased{until})
 		if b.joined || m.fenced {
 			if b.joined {
 				m.h.Log.Info("instance registered", "instance", m.h.id())

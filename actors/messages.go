@@ -21,6 +21,9 @@ const (
 
 func roleHost(h scheduler.HostName) string { return "host/" + string(h) }
 func roleMSQ(j scheduler.JobID) string     { return "msq/" + itoa(int64(j)) }
+func roleChild(h scheduler.HostName, c scheduler.ChildName) string {
+	return "child/" + string(h) + "/" + string(c)
+}
 
 // From the bell.
 type (
@@ -37,8 +40,8 @@ type (
 type (
 	// joined: this instance is registered; claims may start. To the dispatcher.
 	joined struct{}
-	// leased: the lease was renewed; it lasts for left. To hosts, on to children.
-	leased struct{ left time.Duration }
+	// leased: the lease was renewed; it lasts until then. To hosts, on to children.
+	leased struct{ until time.Time }
 	// fenced: the lease is over. Dispatcher: claim nothing. Hosts: kill what runs.
 	fenced struct{}
 	// describe: tell membership what your children are doing. To hosts, on to children.
@@ -68,11 +71,12 @@ type (
 	}
 	// report: say what you hold, and ask for work anew. To hosts, on to children.
 	report struct{ To *actor.PID }
-	// reported: the claims that a child, or a host itself, holds. To the dispatcher.
+	// reported: the claims that a child, a host itself, or msqs holds. To the dispatcher.
 	reported struct {
-		From     string // child or host
+		From     string // child, host or msqs
 		Claims   []scheduler.Claim
-		Children []string // a host's: who else will report
+		Items    []scheduler.Claim // of MSQ jobs, of which it holds items
+		Children []string          // a host's: who else will report
 	}
 	// drop: these claims are not ours any more; stop whatever runs for them. To hosts, on to children.
 	drop struct{ Claims []scheduler.Claim }
@@ -92,6 +96,8 @@ type (
 		Claim   scheduler.Claim
 		Waiting int
 		Reading bool
+		Opening bool           // nothing has been read yet: a place is to be kept
+		Job     *scheduler.Job // for a dispatcher that may not know of it
 	}
 	// grant: deal so many lines to a host, Spawn of them to children that have
 	// to come up. From the dispatcher to an msq.
@@ -128,15 +134,14 @@ type (
 
 // Between a host and its children.
 type (
-	want struct{} // come up
-	give struct { // do these
+	want struct{ berth *berth } // come up
+	give struct {               // do these
 		Lines   []scheduler.Line
 		Returns int // how often the host had got something back from the child by then
 	}
 	free    struct{ Order scheduler.Order } // go
 	kill    struct{ Order scheduler.Order } // die
 	barred  struct{}                        // do not come up
-	unbar   struct{}                        // you may again
 	woke    struct{}                        // the process has something to say
 	tick    struct{}                        // a deadline may have passed
 	started struct {                        // the fork is done

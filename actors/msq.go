@@ -120,6 +120,8 @@ func (q *msq) Receive(c actor.Context) {
 	case *timedOut:
 		q.end(&ending{scheduler.OutcomeTimedOut, "timeout: not done within " + q.job.Timeout.String(), true})
 		q.h.tell(roleHosts, &cancelJob{q.job.Claim, false})
+	case *report:
+		q.introduce()
 	case *handIn:
 		q.end(&ending{scheduler.OutcomeLost, "", false})
 	case *progressDue:
@@ -232,7 +234,7 @@ func (q *msq) onRead(m *read) {
 		return
 	}
 	for _, columns := range m.rows {
-		line := scheduler.Line{Claim: q.job.Claim, Attempt: q.job.Attempt, Priority: q.job.Priority, HasArgs: true, Args: scheduler.Pairs(columns),
+		line := scheduler.Line{Claim: q.job.Claim, Instance: q.job.Instance, Attempt: q.job.Attempt, Priority: q.job.Priority, HasArgs: true, Args: scheduler.Pairs(columns),
 			Columns: columns, Key: q.job.Key, Vars: q.job.Vars, Trace: q.job.Trace}
 		if item, ok := q.books.Row(line.Args); ok {
 			line.Item = item
@@ -366,6 +368,16 @@ func (q *msq) tellRows() {
 		return // nothing to say before the first rows: the place is kept
 	}
 	q.h.tell(roleDispatcher, &rows{Claim: q.job.Claim, Waiting: n, Reading: more})
+}
+
+// introduce tells a dispatcher that may not know of this job all that matters.
+func (q *msq) introduce() {
+	if q.ending != nil {
+		return
+	}
+	q.told, q.toldRead = q.wanting(), q.reading || !q.ended
+	q.h.tell(roleDispatcher, &rows{Claim: q.job.Claim, Waiting: q.told, Reading: q.toldRead,
+		Opening: q.rows == nil && q.told == 0 && q.toldRead, Job: &q.job})
 }
 
 func (q *msq) scheduleProgress(c actor.Context) {

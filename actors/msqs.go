@@ -57,23 +57,16 @@ func (s *msqs) Receive(c actor.Context) {
 			r.Claims = append(r.Claims, claim)
 		}
 		s.h.system.Root.Send(m.To, r)
+		s.forward(c, m) // to a dispatcher that may not know of them
 	case *reported:
 		s.onReported(c, m)
 	case *clearAgain:
 		s.ask(c, m.claim)
 	case *handIn:
 		s.done = m.done
-		for _, o := range s.children {
-			if o.pid != nil {
-				c.Send(o.pid, m)
-			}
-		}
+		s.forward(c, m)
 	case *drop, *lostItems:
-		for _, o := range s.children {
-			if o.pid != nil {
-				c.Send(o.pid, m)
-			}
-		}
+		s.forward(c, m)
 	case *actor.Stopping:
 		s.leaving = true
 	case *actor.Terminated:
@@ -84,6 +77,14 @@ func (s *msqs) Receive(c actor.Context) {
 	if s.done != nil && len(s.open) == 0 && len(s.clearing) == 0 {
 		s.done <- roleMSQs
 		s.done = nil
+	}
+}
+
+func (s *msqs) forward(c actor.Context, m any) {
+	for _, o := range s.children {
+		if o.pid != nil {
+			c.Send(o.pid, m)
+		}
 	}
 }
 
@@ -126,7 +127,7 @@ func (s *msqs) onReported(c actor.Context, m *reported) {
 		for _, child := range m.Children {
 			cl.waiting[child] = true
 		}
-		cl.seen = cl.seen || slices.Contains(m.Claims, claim)
+		cl.seen = cl.seen || slices.Contains(m.Items, claim)
 		if len(cl.waiting) > 0 || cl.seen || s.h.orphans.has(claim) {
 			continue
 		}

@@ -108,8 +108,7 @@ func (s *System) Panic(role string) error {
 	return nil
 }
 
-// Roles lists who is there: "ledger", "host/local", … Children are reached through
-// their host and have no role.
+// Roles lists who is there: "ledger", "msq/42", "host/local", "child/local/license.1", …
 func (s *System) Roles() []string {
 	s.h.pidsMu.RLock()
 	defer s.h.pidsMu.RUnlock()

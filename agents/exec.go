@@ -3,7 +3,6 @@ package agents
 import (
 	"errors"
 	"strconv"
-	"time"
 
 	"bellhop/scheduler"
 )
@@ -72,7 +71,7 @@ func (p *Process) run() {
 // started is carried out now.
 func (p *Process) startRun() (*guarded, error) {
 	p.mu.Lock()
-	line, lease := p.hand, p.leaseLeft()
+	line := p.hand
 	p.mu.Unlock()
 	p.said.forget()
 	env, err := runEnvironment(p.spec.Vars, &line)
@@ -87,8 +86,7 @@ func (p *Process) startRun() (*guarded, error) {
 	if err != nil {
 		return nil, err
 	}
-	request.Lease = lease
-	g, err := p.launcher.start(p.child, request, false)
+	g, err := p.launcher.start(p.child, request, false, p.leaseLeft)
 	if err != nil {
 		return nil, err
 	}
@@ -97,11 +95,14 @@ func (p *Process) startRun() (*guarded, error) {
 	for _, s := range []*stream{&g.stdout, &g.stderr} {
 		s.quiet, s.end = p.said.flush, p.said.flush
 	}
+	left := p.leaseLeft()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.g = g
-	g.lease(time.Duration(p.leaseLeft()) * time.Millisecond)
+	g.lease(left) // one that came while it started
 	switch {
+	case left < 0:
+		g.kill()
 	case p.killed:
 		g.kill()
 	case p.closing:
@@ -127,7 +128,11 @@ func (p *Process) notRun(err error) {
 		p.inHand = false
 		p.queue = append([]scheduler.Line{line}, p.queue[p.head:]...)
 		p.head = 0
-		p.exited(scheduler.ChildEvent{ExitCode: refusedCode, Error: err.Error()})
+		ev := scheduler.ChildEvent{ExitCode: refusedCode, Error: err.Error()}
+		if errors.Is(err, errLeaseOver) {
+			ev.Order = scheduler.OrderFenced
+		}
+		p.exited(ev)
 	}
 }
 

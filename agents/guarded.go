@@ -1,6 +1,7 @@
 package agents
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -39,10 +40,14 @@ type guarded struct {
 	patience *time.Timer
 }
 
+// errLeaseOver: others may have taken the work over; it is not begun here.
+var errLeaseOver = errors.New("the instance's lease is over")
+
 // start runs a request under a new guard and returns when the agent runs.
-func (l *Launcher) start(child scheduler.ChildName, r guard.Request, withStdin bool) (*guarded, error) {
-	request := r.Encode()
-	if len(request) > guard.MaxRequest {
+// lease is asked when the guard is there, since this process may be stopped
+// for any time before: 0 is none, negative that it is over.
+func (l *Launcher) start(child scheduler.ChildName, r guard.Request, withStdin bool, lease func() time.Duration) (*guarded, error) {
+	if len(r.Encode()) > guard.MaxRequest {
 		return nil, errArgsTooLong
 	}
 	g := &guarded{}
@@ -60,7 +65,13 @@ func (l *Launcher) start(child scheduler.ChildName, r guard.Request, withStdin b
 		g.closePipes()
 		return nil, fmt.Errorf("start a guard (%s): %w", l.guardPath, err)
 	}
-	if err := g.handshake(request, r.Path); err != nil {
+	left := lease()
+	if r.Lease = millis(left); left < 0 {
+		err = errLeaseOver
+	} else {
+		err = g.handshake(r.Encode(), r.Path)
+	}
+	if err != nil {
 		g.closePipes()
 		guard.KillTree(g.guard) // it may be stuck; its pid is ours until it is reaped
 		_ = syscall.Kill(g.guard, syscall.SIGKILL)

@@ -167,12 +167,18 @@ func (p *Process) setLease(d time.Duration) {
 	p.lease, p.leaseFrom = d, time.Now()
 }
 
-// leaseLeft is what a guard started now gets, in milliseconds. mu is held.
-func (p *Process) leaseLeft() uint32 {
+// leaseLeft is what a guard started now gets; 0: there is no lease; negative:
+// it is over.
+func (p *Process) leaseLeft() time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	if p.lease <= 0 {
 		return 0
 	}
-	return millis(max(p.lease-time.Since(p.leaseFrom), time.Millisecond))
+	if left := p.lease - time.Since(p.leaseFrom); left > 0 {
+		return left
+	}
+	return -1
 }
 
 // Done is closed when the whole tree is dead and EventExited can be taken.

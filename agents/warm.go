@@ -18,8 +18,7 @@ func (p *Process) startWarm() error {
 	if err != nil {
 		return err
 	}
-	request.Lease = p.leaseLeft()
-	g, err := p.launcher.start(p.child, request, true)
+	g, err := p.launcher.start(p.child, request, true, p.leaseLeft)
 	if err != nil {
 		return err
 	}

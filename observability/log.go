@@ -21,7 +21,7 @@ func Logger(w io.Writer, level slog.Leveler, pretty bool) *slog.Logger {
 	if !terminal && !pretty {
 		return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level}))
 	}
-	return slog.New(tint.NewHandler(w, &tint.Options{
+	return slog.New(tint.NewTextHandler(w, &tint.Options{
 		Level: level, TimeFormat: time.TimeOnly, NoColor: !terminal || os.Getenv("NO_COLOR") != "",
 	}))
 }

@@ -232,8 +232,8 @@ func deathUnder(o Order) (outcome Outcome, counted bool) {
 func TestChild_DeadlinesComeAgainUntilTheProcessIsDead(t *testing.T) {
 	t.Parallel()
 	c := childIn(Freeing, happening{})
-	for now, kills := noon, 0; kills < 3; kills++ {
-		now = c.Deadline()
+	for range 3 {
+		now := c.Deadline()
 		next, effects := c.Step(ChildEvent{Kind: EventTick}, now)
 		if len(effects) != 1 || effects[0].Kind != EffectKill || !next.Deadline().After(now) {
 			t.Fatalf("at %s: %v, and the next look is at %s", now, effects, next.Deadline())

@@ -1,6 +1,6 @@
 -- What was claimed and not run goes back, as if it had not been claimed: it is no attempt.
 -- $1 instance, $2 ids, $3 fences, $4 why it waits now, each (empty: nothing to say).
--- Guard: still ours under this fence. Index: the primary key. A job that was asked to stop is cancelled.
+-- Guard: still ours under this fence. Index: the primary key, or jobqueue_taken. A job that was asked to stop is cancelled.
 update bellhop.jobqueue j
    set state = case when j.cancel_requested then 'cancelled' else 'ready' end,
        ended_at = case when j.cancel_requested then clock_timestamp() end,

@@ -2,7 +2,7 @@
 -- $1 instance, then arrays: $2 id, $3 fence, $4 state, $5 exit code, $6 error, $7 child, $8 successes,
 -- $9 delay in ms until the next attempt, $10 death, $11 ended how long ago in ms,
 -- $12 items total, $13 items done, $14 items failed (done negative: no MSQ job, leave them alone).
--- Guard: the row is still ours under this fence and runs. Index: the primary key.
+-- Guard: the row is still ours under this fence and runs. Index: the primary key, or jobqueue_taken.
 -- A job that was asked to stop and is to be tried again, is cancelled instead.
 with o as (
   select * from unnest($2::bigint[], $3::bigint[], $4::text[], $5::int[], $6::text[], $7::text[], $8::int[], $9::bigint[], $10::bool[],

@@ -1,7 +1,7 @@
 -- First attempts that succeeded: the job's row is all the record there is.
 -- $1 instance, $2 ids, $3 fences, $4 children, $5 successes, $6 how long ago each ended, in ms.
 -- A start that is written with the same batch has that batch's time: nothing ends before it starts.
--- Guard: the row is still ours under this fence and runs. Index: the primary key.
+-- Guard: the row is still ours under this fence and runs. Index: the primary key, or jobqueue_taken.
 update bellhop.jobqueue j
    set state = 'succeeded', ended_at = greatest(coalesce(j.attempt_at, j.started_at), clock_timestamp() - o.ago * interval '1 ms'), exit_code = 0, child = o.child,
        successes = nullif(o.successes, 0), waiting_for = null, error = null

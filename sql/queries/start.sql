@@ -1,5 +1,5 @@
 -- Assigned jobs that a child has taken. $1 instance, $2 ids, $3 fences.
--- Guard: still ours under this fence. Index: the primary key.
+-- Guard: still ours under this fence. Index: the primary key, or jobqueue_taken.
 -- Running already: an earlier try was committed, or the claim was lost and is re-asserted. That is no reason to stop it.
 update bellhop.jobqueue j
    set state = 'running', waiting_for = null,

@@ -49,6 +49,7 @@ func (c *Claimer) Claim(ctx context.Context, me scheduler.InstanceID, d schedule
 		defer rows.Close()
 		for rows.Next() {
 			j := scheduler.Job{Host: d.Host}
+			j.Instance = me
 			var args, msq, repeat *string
 			var timeout int64
 			if err := rows.Scan((*int64)(&j.Claim.Job), (*int64)(&j.Fence), &j.Attempt, &j.Priority, (*string)(&j.Type), &args, &msq, &repeat,
@@ -90,9 +91,16 @@ func (c *Claimer) Reassert(ctx context.Context, me scheduler.InstanceID, holds [
 	}
 	var n int64
 	err := c.link.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		tag, err := conn.Exec(ctx, reassertSQL, int64(me), ids, fences, attempts, hosts)
-		n = tag.RowsAffected()
-		return err
+		return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+			for name, value := range byHash { // which a claim could not do with
+				if _, err := tx.Exec(ctx, "select set_config($1, $2, true)", name, value); err != nil {
+					return err
+				}
+			}
+			tag, err := tx.Exec(ctx, reassertSQL, int64(me), ids, fences, attempts, hosts)
+			n = tag.RowsAffected()
+			return err
+		})
 	})
 	if err != nil {
 		return 0, fmt.Errorf("re-assert claims: %w", err)

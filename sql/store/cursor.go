@@ -115,7 +115,9 @@ func describe(err error, query string, prefix int) error {
 	if !errors.As(err, &e) {
 		return err
 	}
-	if strings.HasPrefix(e.Code, "57P") || strings.HasPrefix(e.Code, "08") || strings.HasPrefix(e.Code, "53") {
+	// A pooler ends a connection with 08P01; PostgreSQL says so, as a mere ERROR, to a query with parameters.
+	protocol := strings.HasPrefix(e.Code, "08") && e.SeverityUnlocalized != "ERROR"
+	if strings.HasPrefix(e.Code, "57P") || protocol || strings.HasPrefix(e.Code, "53") {
 		return err
 	}
 	s := fmt.Sprintf("msq_error: %s (SQLSTATE %s)", e.Message, e.Code)

@@ -22,6 +22,7 @@ type Recorder struct{ link *link }
 func NewRecorder(url string) (*Recorder, error) {
 	settings := map[string]string{"synchronous_commit": "on"}
 	maps.Copy(settings, byIndex)
+	maps.Copy(settings, byHash)
 	l, err := newLink(url, "recorder", settings)
 	return &Recorder{l}, err
 }

@@ -1,0 +1,139 @@
+package actors_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+// The actors, and whose processes may end with them: "" nobody's.
+var victims = []struct {
+	role string
+	ends string // the type of the children that may be replaced; "all", "one"
+	once bool   // no single job is begun a second time
+}{
+	{"bell", "", true},
+	{"membership", "", true},
+	{"dispatcher", "", true},
+	{"ledger", "", true},
+	{"msq/", "item", true},
+	{"msqs", "item", true},
+	{"child/local/solo.1", "one", false},
+	{"host/local", "all", false},
+	{"hosts", "all", false},
+	{"supervisor", "all", false},
+}
+
+// Kill any one actor under 1,000 jobs: its siblings' processes stay the same,
+// its own work is recovered, nothing is lost, nothing runs twice at once, and
+// no attempt is counted for it.
+func TestPanic_EveryActorInTurnUnderAThousandJobs(t *testing.T) {
+	b := setup(t) // the server is up before the leak check begins
+	leaks := goleak.IgnoreCurrent()
+	solo, item := newJournal(t), newJournal(t)
+	b.start(8, agent{"solo", 4, solo}, agent{"item", 4, item})
+	warm := func() bool { return len(pids(solo.read())) == 4 && len(pids(item.read())) == 4 }
+	b.exec("insert into bellhop.jobqueue (type, args) select 'solo', '50ms' from generate_series(1, 40)")
+	b.exec("insert into bellhop.jobqueue (type, msq) values ('item', 'select g from generate_series(1, 400) g')")
+	b.eventually("all children are up, and have worked", warm)
+	b.eventually("the first jobs are done", func() bool { return b.count() == "succeeded 41" })
+	for _, v := range victims {
+		if !t.Run(strings.ReplaceAll(strings.Trim(v.role, "/"), "/", "_"), func(t *testing.T) { kill(t, b, solo, item, v.role, v.ends, v.once) }) {
+			break // the next one would only fail for the same reason
+		}
+	}
+	all := append(slices.Collect(maps.Keys(pids(solo.read()))), slices.Collect(maps.Keys(pids(item.read())))...)
+	b.stop()
+	for _, pid := range all {
+		if !dead(pid) {
+			t.Errorf("process %d is still there after Stop", pid)
+		}
+	}
+	if n := b.system.Processes(); n != 0 {
+		t.Errorf("%d processes are counted after Stop", n)
+	}
+	if err := goleak.Find(leaks); err != nil {
+		t.Error(err)
+	}
+}
+
+func kill(t *testing.T, outer *bed, solo, item *journal, role, ends string, once bool) {
+	b := &bed{T: t, url: outer.url, conn: outer.conn, system: outer.system, log: outer.log}
+	b.exec("delete from bellhop.jobqueue")
+	soloBefore, itemBefore := solo.read(), item.read()
+	b.exec("insert into bellhop.jobqueue (type, args) select 'solo', '3ms' from generate_series(1, 1000)")
+	b.exec("insert into bellhop.jobqueue (type, msq) values ('item', 'select g from generate_series(1, 1500) g')")
+	working := func() bool {
+		return len(solo.read()) > len(soloBefore)+200 && len(item.read()) > len(itemBefore)+200
+	}
+	b.eventually("the work has begun", working)
+	soloPids, itemPids := pids(solo.read()[len(soloBefore):]), pids(item.read()[len(itemBefore):])
+	victim := role
+	if strings.HasSuffix(role, "/") {
+		victim += b.one("select id from bellhop.jobqueue where type = 'item'")
+	}
+	if !slices.Contains(b.system.Roles(), victim) {
+		t.Fatalf("nobody is %q; there are %q", victim, b.system.Roles())
+	}
+	panics := strings.Count(outer.log.String(), "actor panicked")
+	if err := b.system.Panic(victim); err != nil {
+		t.Fatal(err)
+	}
+	b.eventually("it has panicked", func() bool { return strings.Count(outer.log.String(), "actor panicked") > panics })
+	b.eventually("all jobs are done", func() bool { return b.count() == "succeeded 1001" })
+
+	if n := b.one("select count(*) from bellhop.jobqueue where attempt <> 1 or deaths > 0"); n != "0" {
+		t.Errorf("%s jobs have attempts or deaths counted", n)
+	}
+	if items := b.one("select format('%s %s %s', items_total, items_done, items_failed) from bellhop.jobqueue where type = 'item'"); items != "1500 1500 0" {
+		t.Errorf("items: %s", items)
+	}
+	starts := solo.starts(solo.read()[len(soloBefore):])
+	item.starts(item.read()[len(itemBefore):])
+	again := 0
+	for _, n := range starts {
+		again += n - 1
+	}
+	if len(starts) != 1000 || once && again > 0 {
+		t.Errorf("%d of 1000 jobs were begun, %d a second time", len(starts), again)
+	}
+	soloNew, itemNew := others(solo.read()[len(soloBefore):], soloPids), others(item.read()[len(itemBefore):], itemPids)
+	ok := map[string]bool{
+		"":     soloNew+itemNew == 0,
+		"item": soloNew == 0,
+		"one":  soloNew <= 1 && itemNew == 0,
+		"all":  true,
+	}[ends]
+	if !ok {
+		t.Errorf("%d new processes of type solo, %d of type item", soloNew, itemNew)
+	}
+	t.Logf("new processes: solo %d, item %d; jobs begun again: %d", soloNew, itemNew, again)
+}
+
+// others counts the processes in a journal that are not among those known.
+func others(list []entry, known map[int]bool) int {
+	n := 0
+	for pid := range pids(list) {
+		if !known[pid] {
+			n++
+		}
+	}
+	return n
+}
+
+func TestPanic_NobodyOfThatName(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.start(1)
+	defer b.stop()
+	if err := b.system.Panic("nobody"); err == nil || fmt.Sprint(err) != `nobody is "nobody" just now` {
+		t.Errorf("error is %v", err)
+	}
+	for _, role := range []string{"bell", "dispatcher", "host/local", "hosts", "ledger", "membership", "msqs", "supervisor"} {
+		b.eventually("somebody is "+role, func() bool { return slices.Contains(b.system.Roles(), role) })
+	}
+}

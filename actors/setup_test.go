@@ -1,0 +1,254 @@
+package actors_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"bellhop/actors"
+	"bellhop/agents"
+	"bellhop/pgdev/pgtest"
+	"bellhop/scheduler"
+	"bellhop/sql"
+	"bellhop/sql/migrate"
+	"bellhop/sql/store"
+	"bellhop/triggers"
+)
+
+// patience is for what takes a second on a machine with nothing else to do.
+const patience = 60 * time.Second
+
+// bed is a database of the test's own, and the tree on it.
+type bed struct {
+	*testing.T
+	url    string
+	conn   *pgx.Conn
+	system *actors.System
+	desks  []interface{ Close() }
+	log    *logBook
+}
+
+// logBook keeps the tree's log, to be shown when a test fails.
+type logBook struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *logBook) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *logBook) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+func setup(t *testing.T) *bed {
+	t.Helper()
+	b := &bed{T: t, url: pgtest.URL(t), log: &logBook{}}
+	conn, err := pgx.Connect(t.Context(), b.url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.conn = conn
+	t.Cleanup(func() { _ = conn.Close(context.Background()) })
+	plan, err := migrate.New(sql.Migrations, triggers.Scripts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := plan.Run(t.Context(), conn); err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// agent is a type of the tree's, done by this test binary.
+type agent struct {
+	name scheduler.TypeName
+	max  int
+	book *journal
+}
+
+func open[D interface{ Close() }](b *bed, make func(string) (D, error)) D {
+	b.Helper()
+	d, err := make(b.url)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.desks = append(b.desks, d)
+	return d
+}
+
+// start brings up the tree with real desks, a real bell and a real launcher.
+func (b *bed) start(slots int, types ...agent) {
+	b.Helper()
+	claimer, recorder := open(b, store.NewClaimer), open(b, store.NewRecorder)
+	registry, keeper := open(b, store.NewRegistry), open(b, store.NewKeeper)
+	queries, err := store.NewCursors(b.url)
+	if err != nil {
+		b.Fatal(err)
+	}
+	log := slog.New(slog.NewTextHandler(b.log, &slog.HandlerOptions{Level: slog.LevelInfo}))
+	cfg := actors.Config{Hosts: []actors.HostSpec{{Name: "local", Slots: slots}},
+		Heartbeat: 200 * time.Millisecond, Lag: 30 * time.Second, Respawn: scheduler.RespawnPolicy{Deaths: 5, Window: 3 * time.Second},
+		Idle: time.Hour, MinReady: 100 * time.Millisecond, KillAfter: time.Second, Scan: 500 * time.Millisecond, Cursors: 4,
+		Retry: scheduler.DefaultRetry, Log: log,
+		Queue: queue{claimer, keeper}, Holdings: claimer, Records: recorder, Registry: members{registry}, Undertaker: undertaker{registry},
+		Notices: notices{registry, keeper}, Bell: &bell{listener: triggers.Listener{URL: b.url, Heartbeat: beatChannel, Log: log}},
+		Queries: cursors{queries}}
+	self, err := os.Executable()
+	if err != nil {
+		b.Fatal(err)
+	}
+	var specs []agents.Spec
+	for _, a := range types {
+		cfg.Agents = append(cfg.Agents, actors.AgentType{Name: a.name, Max: a.max, StartTimeout: time.Minute})
+		specs = append(specs, agents.Spec{Type: a.name, Command: []string{self}, Env: a.book.env()})
+	}
+	cfg.Launcher = launch{agents.NewLauncher(agents.Config{Specs: specs, Stderr: io.Discard})}
+	b.system = actors.Start(cfg)
+	b.Cleanup(func() {
+		if b.Failed() {
+			b.Logf("the tree's log:\n%s", tail(b.log.String(), 80))
+		}
+	})
+}
+
+func tail(text string, lines int) string {
+	list := strings.Split(text, "\n")
+	return strings.Join(list[max(0, len(list)-lines):], "\n")
+}
+
+// stop ends the tree; what runs is killed and given back.
+func (b *bed) stop() {
+	b.Helper()
+	now, cancel := context.WithCancel(context.Background())
+	cancel()
+	if err := b.system.Stop(now, patience); err != nil {
+		b.Error(err)
+	}
+	b.close()
+}
+
+func (b *bed) close() {
+	for _, d := range b.desks {
+		d.Close()
+	}
+	b.desks = nil
+}
+
+func (b *bed) exec(text string, args ...any) {
+	b.Helper()
+	if _, err := b.conn.Exec(b.Context(), text, args...); err != nil {
+		b.Fatalf("%s: %v", text, err)
+	}
+}
+
+// one reads a single value, as text.
+func (b *bed) one(text string, args ...any) string {
+	b.Helper()
+	var s *string
+	if err := b.conn.QueryRow(b.Context(), "select ("+text+")::text", args...).Scan(&s); err != nil {
+		b.Fatalf("%s: %v", text, err)
+	}
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+// count tells how many jobs there are in each state.
+func (b *bed) count() string {
+	b.Helper()
+	return b.one("select string_agg(format('%s %s', state, n), ', ' order by state) from (select state, count(*) n from bellhop.jobqueue group by state) x")
+}
+
+func (b *bed) eventually(reason string, ok func() bool) {
+	b.Helper()
+	deadline := time.Now().Add(patience)
+	for !ok() {
+		if time.Now().After(deadline) {
+			b.Fatalf("not within %s: %s; the jobs are: %s\n%s", patience, reason, b.count(), b.one("select string_agg(j::text, e'\\n') from (select * from bellhop.jobqueue where state <> 'succeeded' limit 3) j"))
+		}
+		time.Sleep(5 * time.Millisecond) // what is waited for happens in another process
+	}
+}
+
+// What follows is what cmd/bellhop does in wire.go.
+
+const beatChannel = "bellhop_beat_test"
+
+type queue struct {
+	*store.Claimer
+	keeper *store.Keeper
+}
+
+func (q queue) Due(ctx context.Context) (int, time.Duration, error) { return q.keeper.Due(ctx) }
+
+type members struct{ *store.Registry }
+
+func (m members) Register(ctx context.Context) (scheduler.InstanceID, error) {
+	return m.Registry.Register(ctx, store.Instance{Name: "test", Hostname: "here", Machine: "here", Pid: os.Getpid(), ProcessStart: "1",
+		Version: "test", Lag: 30 * time.Second, Agents: []store.Agent{{Type: "solo"}, {Type: "item"}}})
+}
+
+func (m members) Beat(ctx context.Context, id scheduler.InstanceID) error {
+	return m.Registry.Beat(ctx, id, beatChannel)
+}
+
+type undertaker struct{ *store.Registry }
+
+func (undertaker) Dead(scheduler.Suspect) bool { return false }
+
+func (undertaker) Sweep(ctx context.Context, s scheduler.Suspect) error {
+	return agents.KillLeftovers(ctx, s)
+}
+
+type notices struct {
+	*store.Registry
+	*store.Keeper
+}
+
+func (notices) Close() {}
+
+type bell struct{ listener triggers.Listener }
+
+func (b *bell) Run(ctx context.Context, rang, cancelRang, dueRang, beat func()) error {
+	b.listener.Rang, b.listener.CancelRang, b.listener.DueRang, b.listener.Beat = rang, cancelRang, dueRang, beat
+	return b.listener.Run(ctx)
+}
+
+func (b *bell) Cut() { b.listener.Cut() }
+
+type cursors struct{ *store.Cursors }
+
+func (c cursors) Open(ctx context.Context, text string) (actors.Rows, error) {
+	cursor, err := c.Cursors.Open(ctx, text, 1000)
+	if err != nil {
+		return nil, err
+	}
+	return cursor, nil
+}
+
+type launch struct{ *agents.Launcher }
+
+func (l launch) Serves(id scheduler.InstanceID) { l.SetInstance(id) }
+
+func (l launch) Launch(typ scheduler.TypeName, child scheduler.ChildName, host scheduler.HostName, lease time.Duration, wake func()) (actors.Process, error) {
+	p, err := l.Launcher.Launch(typ, child, host, lease, wake)
+	if err != nil {
+		return nil, fmt.Errorf("launch: %w", err)
+	}
+	return p, nil
+}

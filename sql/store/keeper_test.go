@@ -1,0 +1,115 @@
+package store
+
+import (
+	"testing"
+	"time"
+
+	"bellhop/scheduler"
+)
+
+func (o *office) due() (int, time.Duration) {
+	o.Helper()
+	n, next, err := o.keeper.Due(o.Context())
+	if err != nil {
+		o.Fatal(err)
+	}
+	return n, next
+}
+
+func TestDue_MakesReadyWhatTheClockSays(t *testing.T) {
+	t.Parallel()
+	o := openOffice(t)
+	if n, next := o.due(); n != 0 || next >= 0 {
+		t.Errorf("an empty queue: %d, %s", n, next)
+	}
+	past := o.insert("type, run_at", "'cat', clock_timestamp() + interval '1 ms'")
+	later := o.insert("type, run_at", "'cat', clock_timestamp() + interval '1 hour'")
+	held := o.insert("type, run_at, held", "'cat', clock_timestamp() - interval '1 hour', true")
+	o.want(later, "state", "scheduled")
+	o.exec("select pg_sleep(0.002)")
+	n, next := o.due()
+	if n > 1 || next < 59*time.Minute || next > time.Hour { // it was ready from the start if the INSERT took a millisecond
+		t.Errorf("%d due, the next in %s", n, next)
+	}
+	o.want(past, "state", "ready")
+	o.want(later, "state", "scheduled")
+	o.want(held, "state", "held")
+	o.exec("delete from bellhop.jobqueue where id = $1", int64(later))
+	if n, next := o.due(); n != 0 || next >= 0 {
+		t.Errorf("nothing waits for the clock: %d, %s", n, next)
+	}
+	// One that came in with the triggers disabled.
+	o.exec("alter table bellhop.jobqueue disable trigger user")
+	o.insert("type, run_at", "'cat', clock_timestamp() + interval '1 minute'")
+	if n, next := o.due(); n != 0 || next < 50*time.Second || next > time.Minute {
+		t.Errorf("a ready row whose time is to come: %d, %s", n, next)
+	}
+}
+
+func TestDue_FollowsWhatWasChangedByHand(t *testing.T) {
+	t.Parallel()
+	o := openOffice(t)
+	freed := o.insert("type, held", "'cat', true")
+	timed := o.insert("type, held, run_at", "'cat', true, clock_timestamp() + interval '1 hour'")
+	atOnce := o.insert("type, run_at", "'cat', clock_timestamp() + interval '1 hour'")
+	o.exec("update bellhop.jobqueue set held = false where held")
+	o.exec("update bellhop.jobqueue set run_at = null where id = $1", int64(atOnce))
+	if n, _ := o.due(); n != 3 {
+		t.Errorf("%d rows followed, want 3", n)
+	}
+	o.want(freed, "state", "ready")
+	o.want(timed, "state", "scheduled")
+	o.want(atOnce, "state", "ready")
+	if n, _ := o.due(); n != 0 {
+		t.Errorf("%d rows the second time", n)
+	}
+}
+
+func TestDue_FreesWhatGoneInstancesHold(t *testing.T) {
+	t.Parallel()
+	o := openOffice(t)
+	mine := o.running()
+	stray := o.running()
+	// A claim that was under way in the very moment of the burial.
+	o.exec("update bellhop.jobqueue set instance = 4711 where id = $1", int64(stray.Claim.Job))
+	if n, _ := o.due(); n != 1 {
+		t.Errorf("%d freed, want one", n)
+	}
+	o.want(mine.Claim.Job, "state", "running")
+	o.want(stray.Claim.Job, "format('%s %s %s %s', state, attempt, fence, instance is null)", "ready 0 1 t")
+}
+
+func TestMarkWaiting_SaysWhy(t *testing.T) {
+	t.Parallel()
+	o := openOffice(t)
+	known, unknown := o.insert("type", "'cat'"), o.insert("type", "'catt'")
+	mark := func() []scheduler.TypeName {
+		types, err := o.keeper.MarkWaiting(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return types
+	}
+	if types := mark(); len(types) != 1 || types[0] != "catt" {
+		t.Errorf("unknown types: %v", types)
+	}
+	o.want(unknown, "waiting_for", "unknown_type")
+	o.want(known, "waiting_for", "")
+	if err := o.registry.Trouble(t.Context(), o.me, "cat", map[string]string{"local": "no such file"}); err != nil {
+		t.Fatal(err)
+	}
+	mark()
+	o.want(known, "waiting_for", `agent_fails: {"local": "no such file"}`)
+	second := o.register("second", time.Hour) // where all is well
+	mark()
+	o.want(known, "waiting_for", "")
+	for _, id := range []scheduler.InstanceID{o.me, second} {
+		if _, _, err := o.registry.Bury(t.Context(), id, "dead", true); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if types := mark(); len(types) != 2 {
+		t.Errorf("nobody is left, unknown types: %v", types)
+	}
+	o.want(known, "waiting_for", "unknown_type")
+}

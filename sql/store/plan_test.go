@@ -1,0 +1,107 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// planned runs a statement of a desk under that desk's settings, on the
+// generic plan that it is run with, and gives the plan and the pages it read.
+func planned(t *testing.T, conn *pgx.Conn, text string, args ...string) (plan string, pages int) {
+	t.Helper()
+	if _, err := conn.Exec(t.Context(), "deallocate all"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := conn.Exec(t.Context(), "prepare p as "+text); err != nil {
+		t.Fatal(err)
+	}
+	err := pgx.BeginFunc(t.Context(), conn, func(tx pgx.Tx) error {
+		rows, err := tx.Query(t.Context(), "explain (analyze, buffers, costs off, timing off, summary off, format json) execute p("+strings.Join(args, ", ")+")", pgx.QueryExecModeSimpleProtocol)
+		if err != nil {
+			return err
+		}
+		if plan, err = pgx.CollectExactlyOneRow(rows, pgx.RowTo[string]); err != nil {
+			return err
+		}
+		return errUndo
+	})
+	if err != errUndo {
+		t.Fatalf("%v in %s", err, text)
+	}
+	var top []struct{ Plan map[string]any }
+	if err := json.Unmarshal([]byte(plan), &top); err != nil {
+		t.Fatal(err)
+	}
+	return plan, int(top[0].Plan["Shared Hit Blocks"].(float64) + top[0].Plan["Shared Read Blocks"].(float64))
+}
+
+var errUndo = fmt.Errorf("undo what the explained statement did")
+
+// The hot statements walk their indexes however long the queue is, whatever the
+// statistics say: those of an empty table, right after a bulk insert, or fresh.
+func TestPlans_HotStatementsKeepToTheirIndexes(t *testing.T) {
+	t.Parallel()
+	o := openOffice(t)
+	o.exec("analyze bellhop.jobqueue")
+	o.exec("insert into bellhop.jobqueue (type, priority) select 'cat', g % 40 - 20 from generate_series(1, 100000) g")
+	o.exec(`insert into bellhop.jobqueue (type, state, attempt, fence, started_at, ended_at, exit_code)
+	        select 'cat', 'succeeded', 1, 1, clock_timestamp(), clock_timestamp(), 0 from generate_series(1, 100000)`)
+	o.exec("update bellhop.jobqueue set state = 'running', attempt = 1, fence = 1, instance = $1 where id <= 10", int64(o.me))
+	connect := func(l *link) *pgx.Conn {
+		conn, err := pgx.ConnectConfig(t.Context(), l.config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = conn.Close(context.Background()) })
+		return conn
+	}
+	claimer, recorder := connect(o.claimer.link), connect(o.recorder.link)
+	me := fmt.Sprint(int64(o.me))
+	list := func(n int, value, of string) string {
+		return "array[" + strings.TrimSuffix(strings.Repeat(value+",", n), ",") + "]::" + of + "[]"
+	}
+	tenIDs, tenFences := "array[1,2,3,4,5,6,7,8,9,10]::bigint[]", list(10, "1", "bigint")
+	byID := []string{"jobqueue_pkey", "jobqueue_taken"} // the second where little runs
+	statements := []struct {
+		conn    *pgx.Conn
+		name    string
+		text    string
+		indexes []string
+		pages   int // at the most
+		args    []string
+	}{
+		{claimer, "claim", claimSQL, []string{"jobqueue_ready"}, 600, []string{me, "'local'", "array['cat']", "array[5]", "array[10]", "10", "array['local']", "array[19]", "true"}},
+		{recorder, "settle_succeeded", succeededSQL, byID, 400, []string{me, tenIDs, tenFences, list(10, "'c'", "text"), list(10, "0", "int"), list(10, "0", "int")}},
+		{recorder, "settle", settleSQL, byID, 400, []string{me, tenIDs, tenFences, list(10, "'failed'", "text"), list(10, "1", "int"), list(10, "'e'", "text"), list(10, "'c'", "text"),
+			list(10, "0", "int"), list(10, "0", "bigint"), list(10, "false", "bool"), list(10, "0", "int"), list(10, "-1", "bigint"), list(10, "-1", "bigint"), list(10, "-1", "bigint")}},
+		{recorder, "give_back", giveBackSQL, byID, 400, []string{me, tenIDs, tenFences, list(10, "''", "text")}},
+		{recorder, "start", startSQL, byID, 400, []string{me, tenIDs, tenFences}},
+		{claimer, "held", heldSQL, []string{"jobqueue_taken"}, 60, []string{me}},
+		{recorder, "reassert", reassertSQL, byID, 400, []string{me, tenIDs, tenFences, list(10, "1", "int"), list(10, "'local'", "text")}},
+		{recorder, "settled_already", alreadySQL, byID, 400, []string{me, tenIDs, tenFences}},
+	}
+	for _, statistics := range []string{"of an empty table", "fresh"} {
+		for _, s := range statements {
+			plan, pages := planned(t, s.conn, s.text, s.args...)
+			walks := slices.ContainsFunc(s.indexes, func(index string) bool { return strings.Contains(plan, `"`+index+`"`) })
+			if !walks || strings.Contains(plan, `"Seq Scan"`) || strings.Contains(plan, `"Bitmap Heap Scan"`) {
+				t.Errorf("%s with statistics %s does not walk %v:\n%s", s.name, statistics, s.indexes, plan)
+			}
+			// Two lists of 2000 joined row by row take seconds.
+			if s.conn == recorder && strings.Contains(plan, `"Nested Loop"`) && !strings.Contains(s.text, "bellhop.instance") {
+				t.Errorf("%s with statistics %s joins row by row:\n%s", s.name, statistics, plan)
+			}
+			if pages > s.pages {
+				t.Errorf("%s with statistics %s reads %d pages, allowed are %d", s.name, statistics, pages, s.pages)
+			}
+			t.Logf("%s, statistics %s: %d pages", s.name, statistics, pages)
+		}
+		o.exec("analyze bellhop.jobqueue")
+	}
+}
