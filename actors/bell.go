@@ -38,6 +38,7 @@ func (b *bell) Receive(c actor.Context) {
 		b.listen(c)
 	case *heard:
 		b.heard = time.Now()
+		b.h.heard.Store(int64(b.heard.Sub(b.h.began)))
 	case *scanDue:
 		b.h.tell(roleDispatcher, &rang{scan: true})
 	case *listenTick:

@@ -244,7 +244,7 @@ func (k *child) launch(c actor.Context) {
 	f := &fork{}
 	k.fork = f
 	self, h, typ, name, host := c.Self(), k.h, k.typ.Name, k.name, k.host
-	h.yards[host].Add(1)
+	h.yards[host].enter()
 	h.alive.Add(1)
 	go func() {
 		wake := &woke{}
@@ -268,7 +268,7 @@ func (k *child) launch(c actor.Context) {
 func (h *house) processEnded(host scheduler.HostName, typ scheduler.TypeName) {
 	h.alive.Add(-1)
 	h.census.died(typ)
-	h.yards[host].Done()
+	h.yards[host].leave()
 }
 
 func (k *child) onStarted(c actor.Context, m *started, now time.Time) {

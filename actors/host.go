@@ -56,9 +56,10 @@ type kid struct {
 	state   scheduler.ChildState
 	since   time.Time
 	room    int
-	got     int // lines that it says it was given
-	sent    int // lines that we gave
-	returns int // how often it gave some back
+	got     int              // lines that it says it was given
+	sent    int              // lines that we gave
+	unheard []scheduler.Line // those of them that it has not said it was given
+	returns int              // how often it gave some back
 	leaving bool
 }
 
@@ -90,8 +91,8 @@ func (s *host) Receive(c actor.Context) {
 	case *actor.Started:
 		s.boss = c.Parent()
 		s.asleep = true
-		self, root, yard := c.Self(), s.h.system.Root, s.h.yards[s.spec.Name]
-		go func() { yard.Wait(); root.Send(self, &awake{}) }()
+		self, root, empty := c.Self(), s.h.system.Root, s.h.yards[s.spec.Name].whenEmpty()
+		go func() { <-empty; root.Send(self, &awake{}) }()
 		return
 	case *awake:
 		s.asleep = false
@@ -177,6 +178,7 @@ func (s *host) onNews(m *news, now time.Time) {
 		return
 	}
 	was := k.state
+	k.unheard = slices.Delete(k.unheard, 0, m.Received-k.got)
 	k.state, k.since, k.room, k.got = m.State, m.Since, m.Room, m.Received
 	if len(m.Returned) > 0 {
 		k.returns++
@@ -310,6 +312,7 @@ func (s *host) feed(c actor.Context, kind *kind) {
 		}
 		kind.pending = append(kind.pending[:0], kind.pending[n:]...)
 		best.sent += n
+		best.unheard = append(best.unheard, lines...)
 		c.Send(best.pid, &give{lines, best.returns})
 	}
 }
@@ -543,6 +546,11 @@ func (s *host) onChildGone(who *actor.PID) {
 			delete(s.kids, name)
 			s.h.census.giveBack(k.kind.Name, k.berth) // if it died before it heard that it was wanted
 			k.kind.kids = slices.DeleteFunc(k.kind.kids, func(other *kid) bool { return other == k })
+			for _, l := range k.unheard {
+				if l.Item != 0 { // an audit finds jobs, and not items
+					s.h.giveBack(l, "")
+				}
+			}
 			s.h.tell(roleDispatcher, &audit{})
 		}
 	}
@@ -566,8 +574,8 @@ func (s *host) onLeave(c actor.Context, m *leave) {
 	if m.all {
 		return // the first leave waits already
 	}
-	boss, root, yard := s.boss, s.h.system.Root, s.h.yards[s.spec.Name]
-	go func() { yard.Wait(); root.Send(boss, &left{}) }()
+	boss, root, empty := s.boss, s.h.system.Root, s.h.yards[s.spec.Name].whenEmpty()
+	go func() { <-empty; root.Send(boss, &left{}) }()
 }
 
 // stopping: what is pending is in nobody's hands. The children see to theirs.

@@ -64,11 +64,12 @@ type house struct {
 	system  *actor.ActorSystem
 	outbox  *outbox
 	census  *census
-	me      atomic.Int64                           // scheduler.InstanceID; 0: not registered
-	lease   atomic.Int64                           // unix nanoseconds on the local clock's monotonic base, see leaseLeft
-	began   time.Time                              // base of lease: a monotonic clock reading
-	yards   map[scheduler.HostName]*sync.WaitGroup // processes of each host, until the last of them is dead
-	alive   atomic.Int64                           // processes of this instance
+	me      atomic.Int64 // scheduler.InstanceID; 0: not registered
+	lease   atomic.Int64 // unix nanoseconds on the local clock's monotonic base, see leaseLeft
+	began   time.Time    // base of lease: a monotonic clock reading
+	heard  atomic.Int64 // when the bell last heard our own ring, like lease
+	yards   map[scheduler.HostName]*yard
+	alive   atomic.Int64 // processes of this instance
 	orphans orphans
 	pidsMu  sync.RWMutex
 	pids    map[string]*actor.PID
@@ -76,9 +77,9 @@ type house struct {
 
 func newHouse(cfg Config) *house {
 	h := &house{Config: cfg, outbox: newOutbox(), census: newCensus(cfg.Agents), began: time.Now(), pids: map[string]*actor.PID{},
-		yards: map[scheduler.HostName]*sync.WaitGroup{}}
+		yards: map[scheduler.HostName]*yard{}}
 	for _, host := range cfg.Hosts {
-		h.yards[host.Name] = &sync.WaitGroup{}
+		h.yards[host.Name] = newYard()
 	}
 	return h
 }

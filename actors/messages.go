@@ -121,7 +121,10 @@ type (
 	// unplaced: items that no child took. From hosts to the msq.
 	unplaced struct{ Lines []scheduler.Line }
 	// lostItems: the host died with what it held. To every msq.
-	lostItems struct{ Host scheduler.HostName }
+	lostItems struct {
+		Host scheduler.HostName
+		Gone <-chan struct{} // closed when all its processes are dead
+	}
 )
 
 // From the ledger.

@@ -31,6 +31,7 @@ type msq struct {
 	waiting  []scheduler.Line // items that want a child
 	again    []scheduler.Line // and those to be tried again, which go first
 	flight   map[int64]flight // items that were dealt
+	deals    uint64
 	rows     Rows
 	reading  bool // a read is under way
 	ended    bool // the last row of this round was read
@@ -49,6 +50,7 @@ type msq struct {
 type flight struct {
 	line scheduler.Line
 	host scheduler.HostName
+	deal uint64 // which deal of this job it went with
 }
 
 // ending is how the job ends once nothing of it is in a child's hands.
@@ -69,6 +71,7 @@ type (
 		err  error
 	}
 	reopen      struct{}
+	strayed     struct{ deals map[int64]uint64 } // items that went with a host, unless dealt anew since
 	progressDue struct{}
 	timedOut    struct{}
 )
@@ -106,7 +109,13 @@ func (q *msq) Receive(c actor.Context) {
 	case *unplaced:
 		q.onUnplaced(m.Lines)
 	case *lostItems:
-		q.onLostItems(m.Host)
+		q.onLostItems(c, m)
+	case *strayed:
+		for item, deal := range m.deals {
+			if f, ours := q.flight[item]; ours && f.deal == deal {
+				q.onUnplaced([]scheduler.Line{f.line})
+			}
+		}
 	case *cancelJob:
 		if m.Claim == q.job.Claim {
 			q.end(&ending{scheduler.OutcomeCancelled, "cancelled while it ran", true})
@@ -263,7 +272,8 @@ func (q *msq) onGrant(m *grant) {
 		} else {
 			now--
 		}
-		q.flight[l.Item] = flight{l, m.Host}
+		q.deals++
+		q.flight[l.Item] = flight{l, m.Host, q.deals}
 		lines = append(lines, l)
 	}
 	if len(lines) > 0 {
@@ -338,20 +348,17 @@ func (q *msq) onUnplaced(lines []scheduler.Line) {
 // onLostItems: a host's actor died with what it held. Children that still have
 // an item in hand answer for it themselves; what only the host held would
 // never come back, so it is tried again, as if it had been lost.
-func (q *msq) onLostItems(host scheduler.HostName) {
-	h, self := q.h, q.h.pid(roleMSQ(q.job.Claim.Job))
-	var lines []scheduler.Line
-	for _, f := range q.flight {
-		if f.host == host {
-			lines = append(lines, f.line)
+func (q *msq) onLostItems(c actor.Context, m *lostItems) {
+	lost := &strayed{map[int64]uint64{}}
+	for item, f := range q.flight {
+		if f.host == m.Host {
+			lost.deals[item] = f.deal
 		}
 	}
-	if len(lines) == 0 || self == nil {
-		return
-	}
+	self, root := c.Self(), q.h.system.Root
 	go func() { // when the processes of the last incarnation are dead, none has one in hand
-		h.yards[host].Wait()
-		h.system.Root.Send(self, &unplaced{lines})
+		<-m.Gone
+		root.Send(self, lost)
 	}()
 }
 

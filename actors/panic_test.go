@@ -13,7 +13,7 @@ import (
 // The actors, and whose processes may end with them: "" nobody's.
 var victims = []struct {
 	role string
-	ends string // the type of the children that may be replaced; "all", "one"
+	ends string // the type of the children that may be replaced; one or all of them
 	once bool   // no single job is begun a second time
 }{
 	{"bell", "", true},
@@ -23,6 +23,7 @@ var victims = []struct {
 	{"msq/", "item", true},
 	{"msqs", "item", true},
 	{"child/local/solo.1", "one", false},
+	{"child/local/item.1", "one item", true},
 	{"host/local", "all", false},
 	{"hosts", "all", false},
 	{"supervisor", "all", false},
@@ -103,10 +104,11 @@ func kill(t *testing.T, outer *bed, solo, item *journal, role, ends string, once
 	}
 	soloNew, itemNew := others(solo.read()[len(soloBefore):], soloPids), others(item.read()[len(itemBefore):], itemPids)
 	ok := map[string]bool{
-		"":     soloNew+itemNew == 0,
-		"item": soloNew == 0,
-		"one":  soloNew <= 1 && itemNew == 0,
-		"all":  true,
+		"":         soloNew+itemNew == 0,
+		"item":     soloNew == 0,
+		"one":      soloNew <= 1 && itemNew == 0,
+		"one item": soloNew == 0 && itemNew <= 1,
+		"all":      true,
 	}[ends]
 	if !ok {
 		t.Errorf("%d new processes of type solo, %d of type item", soloNew, itemNew)

@@ -23,7 +23,12 @@ func (s *supervisor) Receive(c actor.Context) {
 	case *actor.Stopping:
 		s.leaving = true
 	case *actor.Terminated:
-		if s.terminated(c, m.Who) != "" {
+		if role := s.terminated(c, m.Who); role != "" {
+			if role == roleHosts {
+				for _, spec := range s.h.Hosts {
+					s.h.hostLost(spec.Name)
+				}
+			}
 			// What was on its way to it is lost: find out what that was.
 			s.h.tell(roleDispatcher, &audit{})
 		}

@@ -95,6 +95,9 @@ func (s *System) Healthy() string {
 	case s.h.leaseLeft(time.Now()) <= 0:
 		return "lease lost: the database has not heard from this instance"
 	}
+	if silent := time.Since(s.h.began) - time.Duration(s.h.heard.Load()); silent > (deafAfter+1)*s.h.Heartbeat {
+		return "bell not heard for " + silent.Round(time.Second).String() + ": new work waits for the safety scan"
+	}
 	return ""
 }
 
