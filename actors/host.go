@@ -96,6 +96,7 @@ func (s *host) Receive(c actor.Context) {
 		return
 	case *awake:
 		s.asleep = false
+		s.h.tell(roleMSQs, &arrived{s.spec.Name, c.Self()})
 		s.resync(now)
 		return
 	case *actor.Stopping:

@@ -2,8 +2,6 @@ package actors
 
 import (
 	"github.com/asynkron/protoactor-go/actor"
-
-	"bellhop/scheduler"
 )
 
 // hosts answers for one actor per host and passes on what concerns all of them.
@@ -39,7 +37,7 @@ func (s *hosts) Receive(c actor.Context) {
 		if role := s.terminated(c, m.Who); role != "" {
 			for _, spec := range s.h.Hosts {
 				if roleHost(spec.Name) == role {
-					s.h.hostLost(spec.Name)
+					s.h.tell(roleDispatcher, &credits{Host: spec.Name}) // it takes nothing until it is back
 				}
 			}
 			s.h.tell(roleDispatcher, &audit{})
@@ -48,12 +46,6 @@ func (s *hosts) Receive(c actor.Context) {
 		s.spawn(c, m.role)
 		s.h.tell(roleDispatcher, &audit{})
 	}
-}
-
-// hostLost tells who counted on a host that its actor died, before there is another.
-func (h *house) hostLost(name scheduler.HostName) {
-	h.tell(roleMSQs, &lostItems{name, h.yards[name].whenEmpty()})
-	h.tell(roleDispatcher, &credits{Host: name}) // it takes nothing until it is back
 }
 
 // left: a host has no child any more. From a host that was asked to leave.

@@ -67,7 +67,7 @@ type house struct {
 	me      atomic.Int64 // scheduler.InstanceID; 0: not registered
 	lease   atomic.Int64 // unix nanoseconds on the local clock's monotonic base, see leaseLeft
 	began   time.Time    // base of lease: a monotonic clock reading
-	heard  atomic.Int64 // when the bell last heard our own ring, like lease
+	heard   atomic.Int64 // when the bell last heard our own ring, like lease
 	yards   map[scheduler.HostName]*yard
 	alive   atomic.Int64 // processes of this instance
 	orphans orphans

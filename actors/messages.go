@@ -120,10 +120,11 @@ type (
 	answered struct{ Results []scheduler.Result }
 	// unplaced: items that no child took. From hosts to the msq.
 	unplaced struct{ Lines []scheduler.Line }
-	// lostItems: the host died with what it held. To every msq.
-	lostItems struct {
+	// arrived: a host's actor is there, and every process of those before it is
+	// dead. What was dealt to another than At is lost. To every msq.
+	arrived struct {
 		Host scheduler.HostName
-		Gone <-chan struct{} // closed when all its processes are dead
+		At   *actor.PID
 	}
 )
 

@@ -31,7 +31,6 @@ type msq struct {
 	waiting  []scheduler.Line // items that want a child
 	again    []scheduler.Line // and those to be tried again, which go first
 	flight   map[int64]flight // items that were dealt
-	deals    uint64
 	rows     Rows
 	reading  bool // a read is under way
 	ended    bool // the last row of this round was read
@@ -50,7 +49,7 @@ type msq struct {
 type flight struct {
 	line scheduler.Line
 	host scheduler.HostName
-	deal uint64 // which deal of this job it went with
+	to   *actor.PID // the host's actor then
 }
 
 // ending is how the job ends once nothing of it is in a child's hands.
@@ -71,7 +70,6 @@ type (
 		err  error
 	}
 	reopen      struct{}
-	strayed     struct{ deals map[int64]uint64 } // items that went with a host, unless dealt anew since
 	progressDue struct{}
 	timedOut    struct{}
 )
@@ -108,14 +106,8 @@ func (q *msq) Receive(c actor.Context) {
 		}
 	case *unplaced:
 		q.onUnplaced(m.Lines)
-	case *lostItems:
-		q.onLostItems(c, m)
-	case *strayed:
-		for item, deal := range m.deals {
-			if f, ours := q.flight[item]; ours && f.deal == deal {
-				q.onUnplaced([]scheduler.Line{f.line})
-			}
-		}
+	case *arrived:
+		q.onArrived(m)
 	case *cancelJob:
 		if m.Claim == q.job.Claim {
 			q.end(&ending{scheduler.OutcomeCancelled, "cancelled while it ran", true})
@@ -263,7 +255,7 @@ func (q *msq) cutOff(err error) {
 }
 
 func (q *msq) onGrant(m *grant) {
-	now, spawn := m.Now, m.Spawn
+	now, spawn, to := m.Now, m.Spawn, q.h.pid(roleHost(m.Host))
 	var lines []scheduler.Line
 	for now+spawn > 0 && q.wanting() > 0 && q.ending == nil && q.broken == nil {
 		l := q.pop()
@@ -272,12 +264,13 @@ func (q *msq) onGrant(m *grant) {
 		} else {
 			now--
 		}
-		q.deals++
-		q.flight[l.Item] = flight{l, m.Host, q.deals}
+		q.flight[l.Item] = flight{l, m.Host, to}
 		lines = append(lines, l)
 	}
 	if len(lines) > 0 {
-		q.h.tell(roleHost(m.Host), &deal{Epoch: m.Epoch, Type: q.job.Type, Lines: lines})
+		if to != nil {
+			q.h.system.Root.Send(to, &deal{Epoch: m.Epoch, Type: q.job.Type, Lines: lines})
+		}
 	}
 	if now+spawn > 0 {
 		q.h.tell(roleDispatcher, &ungrant{Host: m.Host, Type: q.job.Type, Epoch: m.Epoch, Now: now, Spawn: spawn})
@@ -345,21 +338,17 @@ func (q *msq) onUnplaced(lines []scheduler.Line) {
 	}
 }
 
-// onLostItems: a host's actor died with what it held. Children that still have
-// an item in hand answer for it themselves; what only the host held would
-// never come back, so it is tried again, as if it had been lost.
-func (q *msq) onLostItems(c actor.Context, m *lostItems) {
-	lost := &strayed{map[int64]uint64{}}
-	for item, f := range q.flight {
-		if f.host == m.Host {
-			lost.deals[item] = f.deal
+// onArrived: a host's actor died, and another is there. Processes of its
+// children have answered for what they had in hand; what the dead one itself
+// held, or was on its way to it, would never come back, so it is tried again.
+func (q *msq) onArrived(m *arrived) {
+	var lines []scheduler.Line
+	for _, f := range q.flight {
+		if f.host == m.Host && !m.At.Equal(f.to) {
+			lines = append(lines, f.line)
 		}
 	}
-	self, root := c.Self(), q.h.system.Root
-	go func() { // when the processes of the last incarnation are dead, none has one in hand
-		<-m.Gone
-		root.Send(self, lost)
-	}()
+	q.onUnplaced(lines)
 }
 
 // tellRows keeps the dispatcher's idea of what waits here near enough to the

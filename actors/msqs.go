@@ -65,7 +65,7 @@ func (s *msqs) Receive(c actor.Context) {
 	case *handIn:
 		s.done = m.done
 		s.forward(c, m)
-	case *drop, *lostItems:
+	case *drop, *arrived:
 		s.forward(c, m)
 	case *actor.Stopping:
 		s.leaving = true

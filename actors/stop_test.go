@@ -41,7 +41,9 @@ func TestStop_WhatRunsIsKilledAndGivenBack(t *testing.T) {
 	b.start(4, agent{"solo", 4, book}, agent{"item", 0, book})
 	b.exec("insert into bellhop.jobqueue (type, args) select 'solo', '1h' from generate_series(1, 10)")
 	b.exec("insert into bellhop.jobqueue (type, msq, priority) values ('item', 'select g, pg_sleep(0.001) from generate_series(1, 1000000) g', -1)")
-	b.eventually("all slots are taken", func() bool { return strings.Count(b.one("select string_agg(state, ' ') from bellhop.child"), "RUNNING") == 4 })
+	b.eventually("all slots are taken", func() bool {
+		return strings.Count(b.one("select string_agg(state, ' ') from bellhop.child"), "RUNNING") == 4
+	})
 	begun := time.Now()
 	b.stop()
 	t.Logf("stopped within %s", time.Since(begun))

@@ -26,7 +26,7 @@ func (s *supervisor) Receive(c actor.Context) {
 		if role := s.terminated(c, m.Who); role != "" {
 			if role == roleHosts {
 				for _, spec := range s.h.Hosts {
-					s.h.hostLost(spec.Name)
+					s.h.tell(roleDispatcher, &credits{Host: spec.Name})
 				}
 			}
 			// What was on its way to it is lost: find out what that was.

@@ -31,7 +31,7 @@ func Start(cfg Config) *System {
 	h.system = actor.NewActorSystem(actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger {
 		// Its own remarks (dead letters of actors that have ended) concern nobody.
 		return slog.New(slog.DiscardHandler)
-	}))
+	}), actor.WithDeadLetterThrottleInterval(time.Millisecond)) // a goroutine waits out each interval, after the end too
 	s := &System{h: h, ready: make(chan struct{})}
 	s.up()
 	<-s.ready // what is told to an actor before it is there is lost, an order to stop too
