@@ -141,7 +141,7 @@ func (d *dispatcher) onAuditHeld(c actor.Context, m *held) {
 		return
 	}
 	d.audit.holds = m.holds
-	ask := &report{To: c.Self()}
+	ask := &report{c.Self(), d.audit}
 	d.audit.waiting[roleMSQs] = true
 	d.h.tell(roleMSQs, ask)
 	for _, spec := range d.h.Hosts {
@@ -151,7 +151,7 @@ func (d *dispatcher) onAuditHeld(c actor.Context, m *held) {
 }
 
 func (d *dispatcher) onReported(c actor.Context, m *reported) {
-	if d.audit == nil {
+	if d.audit == nil || m.Of != d.audit { // an answer to an audit that was given up
 		return
 	}
 	delete(d.audit.waiting, m.From)

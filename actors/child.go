@@ -322,7 +322,7 @@ func (k *child) onDrop(c actor.Context, m *drop, now time.Time) {
 }
 
 func (k *child) onReport(c actor.Context, m *report) {
-	r := &reported{From: string(k.host) + "/" + string(k.name)}
+	r := &reported{Of: m.Of, From: string(k.host) + "/" + string(k.name)}
 	r.add(k.fsm.Lines)
 	r.add(k.handed)
 	k.h.system.Root.Send(m.To, r)

@@ -525,7 +525,7 @@ func (s *host) arm(c actor.Context, now time.Time) {
 
 // onReport tells a dispatcher that has lost its books what is held here.
 func (s *host) onReport(c actor.Context, m *report, now time.Time) {
-	r := &reported{From: string(s.spec.Name)}
+	r := &reported{Of: m.Of, From: string(s.spec.Name)}
 	for _, kind := range s.types {
 		for _, p := range kind.pending {
 			r.add([]scheduler.Line{p.line})

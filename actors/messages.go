@@ -70,10 +70,14 @@ type (
 		Lines []scheduler.Line
 	}
 	// report: say what you hold, and ask for work anew. To hosts, on to children.
-	report struct{ To *actor.PID }
+	report struct {
+		To *actor.PID
+		Of *auditing // the audit that asks, nil for none
+	}
 	// reported: the claims that a child, a host itself, or msqs holds. To the dispatcher.
 	reported struct {
-		From     string // child, host or msqs
+		Of       *auditing // the report's
+		From     string    // child, host or msqs
 		Claims   []scheduler.Claim
 		Items    []scheduler.Claim // of MSQ jobs, of which it holds items
 		Children []string          // a host's: who else will report

@@ -49,7 +49,7 @@ func (s *msqs) Receive(c actor.Context) {
 			s.h.tell(roleDispatcher, &closed{m.Claim})
 		}
 	case *report:
-		r := &reported{From: roleMSQs}
+		r := &reported{Of: m.Of, From: roleMSQs}
 		for _, job := range s.open {
 			r.Claims = append(r.Claims, job.Claim)
 		}

@@ -192,6 +192,11 @@ func (b *bed) waitState(id int64, want string) (j job) {
 // ended in which way: "succeeded 10, failed 1".
 func (b *bed) waitAll(want string) {
 	b.t.Helper()
+	defer func() {
+		if b.t.Failed() {
+			b.t.Logf("not over: %v", column[string](b, "select j::text from bellhop.jobqueue j where state not in ('succeeded', 'failed', 'cancelled', 'quarantined') limit 5"))
+		}
+	}()
 	pgtest.Eventually(b.t, patience, "every job is over", func() bool {
 		return value[int](b, "select count(*) from bellhop.jobqueue where state not in ('succeeded', 'failed', 'cancelled', 'quarantined')") == 0
 	})
