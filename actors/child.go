@@ -370,6 +370,9 @@ func (k *child) orphan() {
 	if len(owed) > 0 {
 		h.owe(owed...)
 	}
+	for job, results := range k.items {
+		h.tell(roleMSQ(job), &answered{results})
+	}
 	for _, l := range k.returned { // in nobody's hands
 		h.giveBack(l, "")
 	}

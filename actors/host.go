@@ -97,8 +97,7 @@ func (s *host) Receive(c actor.Context) {
 	case *awake:
 		s.asleep = false
 		s.h.tell(roleMSQs, &arrived{s.spec.Name, c.Self()})
-		s.resync(now)
-		return
+		s.resync(now) // and then to what was dealt meanwhile
 	case *actor.Stopping:
 		s.stopping()
 		return
