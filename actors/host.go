@@ -265,7 +265,10 @@ func (s *host) could(kind *kind, now time.Time) int {
 
 // place gives what is pending to children, and brings up the children it takes.
 func (s *host) place(c actor.Context, now time.Time) {
-	if s.asleep {
+	if s.closed { // children that go may still return something
+		s.dropPending(func(scheduler.Line) bool { return true }, "")
+	}
+	if s.asleep || s.closed {
 		return
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.types)) {
@@ -579,7 +582,10 @@ func (s *host) onLeave(c actor.Context, m *leave) {
 }
 
 // stopping: what is pending is in nobody's hands. The children see to theirs.
+// While they stop, messages still come; none may bring up another child, or the
+// host would never end.
 func (s *host) stopping() {
+	s.closed = true
 	if s.alarm != nil {
 		s.alarm.Stop()
 	}
