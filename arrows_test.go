@@ -40,11 +40,15 @@ var arrows = []arrow{
 	{"agents/examples", []string{"agents/examples"}, "an example shows what anybody can write: it has no way in that others lack"},
 	{"config", []string{"scheduler"}, "a file becomes values; what is done with them is for cmd to say"},
 	{"observability", nil, "anybody may come to need it, so it needs nobody"},
+	{"observability/traces", []string{"observability", "scheduler"}, "spans are made of the core's values, under the names of the house"},
+	{"observability/metrics", []string{"observability", "scheduler"}, "the same of metrics"},
 	{"web", []string{"scheduler"}, "pages show values"},
 	{"pgdev", nil, "a PostgreSQL is one whatever it is for; tests of every room use it"},
 	{"pgdev/pgtest", []string{"pgdev"}, "and tests take it from here"},
 	{"cmd", everything, "the only place that sees a port and what implements it"},
+	{"compose", nil, "an app and an agent that anybody could write: they know SQL and lines of JSON"},
 	{"e2e", nil, "the built binary from outside"},
+	{"examples", nil, "an app needs nothing but SQL: it takes nothing of this house"},
 	{"scripts", nil, "tools of the makefile"},
 }
 
@@ -59,7 +63,11 @@ var outside = []struct {
 	{"github.com/jackc/pgxlisten", []string{"triggers"}, "one place knows its traps"},
 	{"github.com/spf13/cobra", []string{"cmd"}, "flags are for whoever types"},
 	{"github.com/goccy/go-yaml", []string{"config"}, "one place knows how the file is written"},
-	{"github.com/jackc/pgx", []string{"sql", "triggers", "pgdev", "cmd", "agents/examples"}, "SQL stays at its edge; the tree and the core speak of jobs"},
+	{"github.com/jackc/pgx", []string{"sql", "triggers", "pgdev", "cmd", "agents/examples", "examples", "compose"}, "SQL stays at its edge; the tree and the core speak of jobs"},
+	{"github.com/coreos/go-systemd", []string{"cmd"}, "only a service has a manager"},
+	{"github.com/xi2/xz", []string{"pgdev"}, "PostgreSQL's programs are packed so"},
+	{"go.opentelemetry.io/otel", []string{"observability", "compose"}, "the tree and the core tell what happens in values; that somebody makes spans and metrics of them is not theirs to know; the shop in compose/ is an app, and has spans of its own"},
+	{"go.opentelemetry.io/proto", nil, "what is on the wire, tests alone look at"},
 	{"golang.org/x/sys", []string{"agents", "pgdev", "cmd"}, "what only the system can do is done at the edges"},
 }
 

@@ -44,6 +44,7 @@ type auditReady struct{ audit *auditing }
 // it was read.
 type held struct {
 	epoch int
+	sure  int // how often a connection had been lost or found again by then
 	holds []scheduler.Hold
 	asked []scheduler.Claim
 	audit *auditing // nil: a look for cancels and for claims that are not ours any more
@@ -68,6 +69,7 @@ func (d *dispatcher) startAudit(c actor.Context) {
 
 func (d *dispatcher) readHeld(c actor.Context, m *held) {
 	h, ctx, self := d.h, d.ctx, c.Self()
+	m.sure = d.sure
 	for _, hold := range d.running {
 		m.asked = append(m.asked, hold.Claim)
 	}
@@ -78,9 +80,10 @@ func (d *dispatcher) readHeld(c actor.Context, m *held) {
 }
 
 // lookAtHeld finds running jobs that were asked to stop, and such that are not
-// ours any more: deleted, changed by hand, taken over.
+// ours any more: deleted, changed by hand, taken over; and such that are ours
+// and that we do not know of.
 func (d *dispatcher) lookAtHeld(c actor.Context) {
-	if len(d.running) == 0 || !d.ready || d.fenced {
+	if !d.ready || d.fenced {
 		return
 	}
 	if d.looking {
@@ -101,7 +104,7 @@ func (d *dispatcher) onHeld(c actor.Context, m *held) {
 	}
 	d.looking = false
 	if m.err != nil {
-		d.unsure = true
+		d.doubt()
 		return // the next scan looks again
 	}
 	ours := make(map[scheduler.Claim]bool, len(m.holds))
@@ -113,7 +116,7 @@ func (d *dispatcher) onHeld(c actor.Context, m *held) {
 			d.h.tell(roleMSQ(hold.Claim.Job), cancel)
 		}
 	}
-	if !d.unsure { // a lost claim is no reason to stop: it is re-asserted
+	if !d.unsure && m.sure == d.sure { // a lost claim is no reason to stop: it is re-asserted
 		owed := d.h.outbox.owing()
 		var gone []scheduler.Claim
 		for _, claim := range m.asked {
@@ -126,9 +129,25 @@ func (d *dispatcher) onHeld(c actor.Context, m *held) {
 			d.h.tell(roleMSQs, &drop{gone})
 		}
 	}
+	d.lookForStrangers(m)
 	if d.lookAt {
 		d.lookAtHeld(c)
 	}
+}
+
+// lookForStrangers asks for an audit when the database has twice in a row said
+// that a claim is ours of which we know nothing: a claim whose answer was lost
+// can be committed long after, behind a connection that was given up. Once
+// alone means nothing: it may have been settled since it was read.
+func (d *dispatcher) lookForStrangers(m *held) {
+	strangers := map[scheduler.Claim]bool{}
+	for _, hold := range m.holds {
+		if _, known := d.running[hold.Claim.Job]; !known {
+			strangers[hold.Claim] = true
+			d.auditDue = d.auditDue || d.strangers[hold.Claim]
+		}
+	}
+	d.strangers = strangers
 }
 
 func (d *dispatcher) onAuditHeld(c actor.Context, m *held) {
@@ -137,7 +156,7 @@ func (d *dispatcher) onAuditHeld(c actor.Context, m *held) {
 	}
 	if m.err != nil {
 		d.audit, d.auditDue = nil, true
-		d.unsure = true
+		d.doubt()
 		return
 	}
 	d.audit.holds = m.holds
@@ -219,6 +238,7 @@ func (d *dispatcher) closeAudit(c actor.Context, m *auditReady) {
 		time.AfterFunc(adriftPause, func() { d.h.system.Root.Send(self, &audit{}) })
 	}
 	d.ring++
+	d.again++
 	if lost > 0 {
 		d.h.Log.Warn("audit: claims that nobody worked on were given back", "jobs", lost)
 	}
@@ -230,40 +250,4 @@ func (d *dispatcher) endAudit(c actor.Context, m *auditOver) {
 		return
 	}
 	d.audit, d.auditDue = nil, true
-}
-
-// reassert takes again, before the next claim, what runs here and a crash of
-// the database may have un-claimed.
-func (d *dispatcher) reassert(c actor.Context) {
-	d.claiming = true
-	h, ctx, self := d.h, d.ctx, c.Self()
-	holds := make([]scheduler.Hold, 0, len(d.running))
-	for _, hold := range d.running {
-		holds = append(holds, hold)
-	}
-	m := &reasserted{epoch: d.epoch}
-	go func() {
-		m.n, m.err = h.Holdings.Reassert(ctx, h.id(), holds)
-		h.system.Root.Send(self, m)
-	}()
-}
-
-func (d *dispatcher) onReasserted(c actor.Context, m *reasserted) {
-	if m.epoch != d.epoch {
-		return
-	}
-	if m.err != nil {
-		wait := d.pause.NextBackOff()
-		d.h.Log.Warn("dispatcher: cannot reach the database", "error", m.err, "again_in", wait.Round(time.Millisecond))
-		self, epoch := c.Self(), d.epoch
-		time.AfterFunc(wait, func() { d.h.system.Root.Send(self, &resume{epoch}) })
-		return
-	}
-	d.pause.Reset()
-	d.claiming, d.unsure = false, false
-	if m.n > 0 {
-		d.h.Log.Warn("the database had lost claims; they are taken again", "jobs", m.n)
-	}
-	d.ring++
-	d.auditDue = true
 }

@@ -41,6 +41,7 @@ func (b *bell) Receive(c actor.Context) {
 		b.h.heard.Store(int64(b.heard.Sub(b.h.began)))
 	case *scanDue:
 		b.h.tell(roleDispatcher, &rang{scan: true})
+		b.h.lookAtRows()
 	case *listenTick:
 		if time.Since(b.heard) > deafAfter*b.h.Heartbeat && b.h.leaseLeft(time.Now()) > 0 {
 			// We ring ourselves with every heartbeat, and those succeed.
@@ -63,13 +64,21 @@ func (b *bell) listen(c actor.Context) {
 	b.cancel, b.ended, b.stopped, b.heard = cancel, make(chan struct{}), make(chan struct{}), time.Now()
 	ended := b.ended
 	// These run on the goroutine that reads the connection: they only send.
-	ring, cancelled, due, beat := &rang{}, &cancelRang{}, &dueNow{}, &heard{}
+	ring, inserted, cancelled, due, beat := &rang{}, &rang{inserted: true}, &cancelRang{}, &dueNow{}, &heard{}
 	go func() {
 		defer close(ended)
 		if err := b.h.Bell.Run(ctx,
-			func() { b.h.tell(roleDispatcher, ring) },
+			func(only bool) {
+				m := ring
+				if only {
+					m = inserted
+				}
+				b.h.tell(roleDispatcher, m)
+				b.h.tell(roleGate, m)
+				b.h.lookAtRows()
+			},
 			func() { b.h.tell(roleDispatcher, cancelled) },
-			func() { b.h.tell(roleDispatcher, due) },
+			func() { b.h.tell(roleDispatcher, due); b.h.lookAtRows() },
 			func() { root.Send(self, beat) }); err != nil && ctx.Err() == nil {
 			b.h.Log.Error("bell: cannot listen; the safety scan finds the work", "error", err)
 		}

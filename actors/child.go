@@ -2,7 +2,6 @@ package actors
 
 import (
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -22,6 +21,7 @@ type child struct {
 	// owned by Receive
 	fsm      scheduler.Child
 	process  Process
+	launched time.Time
 	fork     *fork
 	berth    *berth
 	events   []scheduler.ChildEvent
@@ -29,6 +29,8 @@ type child struct {
 	returns  int // how often something went back to the host
 	done     int64
 	deaths   int64
+	last     scheduler.ChildReport // when its process ended, or did not come up
+	trace    string                // and of what it had in hand then
 	alarm    *time.Timer
 	alarmAt  time.Time
 	leaseEnd time.Time
@@ -42,14 +44,7 @@ type child struct {
 	died     bool
 	ended    bool
 	words    string
-}
-
-// fork is a launch under way. If the actor ends first, the process that comes
-// out of it has nobody: it is killed.
-type fork struct {
-	mu        sync.Mutex
-	process   Process // what came of it, should the actor end before it hears
-	abandoned bool
+	cut      string // why the line to its host broke
 }
 
 func newChild(h *house, host scheduler.HostName, name scheduler.ChildName, typ AgentType, boss *actor.PID) *child {
@@ -102,7 +97,9 @@ func (k *child) Receive(c actor.Context) {
 		}
 		return
 	case *describe:
-		k.h.tell(roleMembership, k.describe())
+		if r := k.describe(); !m.tell(r) {
+			k.h.tell(roleMembership, r)
+		}
 		return
 	case *report:
 		k.onReport(c, m)
@@ -138,6 +135,9 @@ func (k *child) step(c actor.Context, ev scheduler.ChildEvent, now time.Time) {
 	k.fsm = next
 	if next.State != was {
 		k.logMove(was, ev)
+		if was == scheduler.Spawned && ev.Kind == scheduler.EventReady && k.h.Witness != nil {
+			k.h.Witness.Up(k.host, k.name, k.typ.Name, k.launched, now)
+		}
 	}
 	for i := range effects {
 		k.run(c, &effects[i], now)
@@ -147,11 +147,12 @@ func (k *child) step(c actor.Context, ev scheduler.ChildEvent, now time.Time) {
 func (k *child) run(c actor.Context, e *scheduler.Effect, now time.Time) {
 	switch e.Kind {
 	case scheduler.EffectLaunch:
+		k.launched = now
 		k.launch(c)
 	case scheduler.EffectFeed:
 		for _, l := range e.Lines {
 			if l.Assigned && l.Item == 0 {
-				k.owed = append(k.owed, scheduler.Record{Kind: scheduler.RecordStart, Claim: l.Claim})
+				k.owed = append(k.owed, scheduler.Record{Kind: scheduler.RecordStart, Claim: l.Claim, Attempt: l.Attempt, Host: k.host})
 			}
 		}
 		k.process.Feed(e.Lines)
@@ -168,35 +169,13 @@ func (k *child) run(c actor.Context, e *scheduler.Effect, now time.Time) {
 	case scheduler.EffectDied:
 		k.died, k.words = true, e.Error
 		k.deaths++
-		k.h.Log.Warn("child died", "child", k.name, "host", k.host, "why", e.Error, "deaths", k.deaths)
-	}
-}
-
-func (k *child) settle(r scheduler.Result) {
-	if r.Outcome == scheduler.OutcomeSucceeded {
-		k.done++
-		k.proved = true
-	} else if r.Outcome == scheduler.OutcomeFailed {
-		k.proved = true // it did not die of it
-	}
-	if r.Line.Item != 0 {
-		if k.items == nil {
-			k.items = map[scheduler.JobID][]scheduler.Result{}
+		if k.h.Witness != nil {
+			k.h.Witness.Died(k.typ.Name)
 		}
-		k.items[r.Line.Claim.Job] = append(k.items[r.Line.Claim.Job], r)
-		return
+		last := k.last // what it was doing
+		k.h.Log.Warn("child died", traced(k.trace, "child", k.name, "host", k.host, "why", e.Error, "deaths", k.deaths, "state", last.State.String(),
+			"for", now.Sub(last.Since).Round(time.Millisecond), "job", last.Job, "pid", last.Pid, "done", last.Done)...)
 	}
-	k.owed = append(k.owed, judged(k.h, r))
-}
-
-// judged turns the end of an attempt into the record of what the job becomes.
-func judged(h *house, r scheduler.Result) scheduler.Record {
-	v := scheduler.Judge(r.Outcome, r.Line.Attempt, r.Line.MaxAttempts, r.Line.Deaths, h.Retry, luck())
-	rec := scheduler.Record{Kind: scheduler.RecordSettle, Claim: r.Line.Claim, Attempt: r.Line.Attempt, Host: r.Host, Result: r, Verdict: v}
-	if v.Release {
-		rec.Kind = scheduler.RecordGiveBack
-	}
-	return rec
 }
 
 // flush sends what the message brought about: first to the ledger, then to
@@ -212,15 +191,18 @@ func (k *child) flush(c actor.Context, was scheduler.ChildState) {
 		k.owed = k.owed[:0]
 	}
 	for job, results := range k.items {
+		if k.h.Witness != nil {
+			k.h.Witness.Ran(results)
+		}
 		k.h.tell(roleMSQ(job), &answered{results})
 		delete(k.items, job)
 	}
 	k.h.system.Root.Send(k.boss, &news{Name: k.name, State: k.fsm.State, Since: k.fsm.Since, Room: k.fsm.Room(), Received: k.received,
-		Proved: k.proved, Died: k.died, Words: k.words, Returned: k.returned})
+		Proved: k.proved, Died: k.died, Words: k.words, Cut: k.cut, Returned: k.returned})
 	if k.ended { // whoever waits for the process finds its outcomes owed
 		k.h.processEnded(k.host, k.typ.Name)
 	}
-	k.returned, k.proved, k.died, k.ended, k.words = nil, false, false, false, ""
+	k.returned, k.proved, k.died, k.ended, k.words, k.cut = nil, false, false, false, "", ""
 	k.arm(c)
 }
 
@@ -239,52 +221,6 @@ func (k *child) arm(c actor.Context) {
 	k.alarm = time.AfterFunc(time.Until(at), func() { root.Send(self, &tick{}) })
 }
 
-func (k *child) launch(c actor.Context) {
-	k.berth.settled.Store(true) // given back when the process has ended
-	f := &fork{}
-	k.fork = f
-	self, h, typ, name, host := c.Self(), k.h, k.typ.Name, k.name, k.host
-	h.yards[host].enter()
-	h.alive.Add(1)
-	go func() {
-		wake := &woke{}
-		p, err := h.Launcher.Launch(typ, name, host, max(time.Millisecond, h.leaseLeft(time.Now())), func() { h.system.Root.Send(self, wake) })
-		if err != nil {
-			h.processEnded(host, typ)
-		}
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		if !f.abandoned {
-			f.process = p
-			h.system.Root.Send(self, &started{p, err})
-		} else if err == nil {
-			p.Kill()
-			go func() { <-p.Done(); h.processEnded(host, typ) }()
-		}
-	}()
-}
-
-// processEnded counts a process out, when all that came of it has been seen to.
-func (h *house) processEnded(host scheduler.HostName, typ scheduler.TypeName) {
-	h.alive.Add(-1)
-	h.census.died(typ)
-	h.yards[host].leave()
-}
-
-func (k *child) onStarted(c actor.Context, m *started, now time.Time) {
-	k.fork = nil
-	if m.err != nil {
-		k.step(c, scheduler.ChildEvent{Kind: scheduler.EventLaunchFailed, Error: m.err.Error()}, now)
-		return
-	}
-	k.process = m.process
-	if left := time.Until(k.leaseEnd); left > 0 {
-		k.process.Lease(left)
-	}
-	k.step(c, scheduler.ChildEvent{Kind: scheduler.EventLaunched}, now)
-	k.onWoke(c, now)
-}
-
 func (k *child) onWoke(c actor.Context, now time.Time) {
 	if k.process == nil {
 		return // before started was received, or a leftover of the last process
@@ -293,8 +229,14 @@ func (k *child) onWoke(c actor.Context, now time.Time) {
 	for i := range k.events {
 		exited := k.events[i].Kind == scheduler.EventExited
 		if exited { // what it was never given is not to blame for its end
+			if k.last, k.trace = *k.describe(), ""; len(k.fsm.Lines) > 0 {
+				k.trace = k.fsm.Lines[0].Trace
+			}
 			k.step(c, scheduler.ChildEvent{Kind: scheduler.EventReturned, Lines: k.process.Recall()}, now)
 			k.process, k.ended = nil, true
+			if k.events[i].Order == scheduler.OrderUnreached && !k.fsm.Order.Ours() {
+				k.cut = k.events[i].Error
+			}
 		}
 		k.step(c, k.events[i], now)
 		if exited {
@@ -313,7 +255,7 @@ func (k *child) onDrop(c actor.Context, m *drop, now time.Time) {
 			if i > 0 {
 				k.step(c, scheduler.ChildEvent{Kind: scheduler.EventRecall}, now)
 			} else {
-				k.h.Log.Warn("stale owner: stopping a child whose job is not ours any more", "child", k.name, "job", claim.Job, "fence", claim.Fence)
+				k.h.Log.Warn("stale owner: stopping a child whose job is not ours any more", traced(l.Trace, "child", k.name, "job", claim.Job, "fence", claim.Fence)...)
 				k.step(c, scheduler.ChildEvent{Kind: scheduler.EventKill, Order: scheduler.OrderStale}, now)
 			}
 			return
@@ -353,76 +295,6 @@ func (k *child) describe() *scheduler.ChildReport {
 // orphan sees to the process when the actor ends before it: it is killed, and
 // only when it is dead goes its work back, so that no job is ever in two
 // processes. What the process had answered is not lost.
-func (k *child) orphan() {
-	if k.alarm != nil {
-		k.alarm.Stop()
-	}
-	if k.fork != nil {
-		k.fork.mu.Lock()
-		k.fork.abandoned = true
-		if k.process == nil {
-			k.process = k.fork.process
-		}
-		k.fork.mu.Unlock()
-	}
-	h, fsm, process := k.h, k.fsm, k.process
-	owed := k.owed
-	if len(owed) > 0 {
-		h.owe(owed...)
-	}
-	for job, results := range k.items {
-		h.tell(roleMSQ(job), &answered{results})
-	}
-	for _, l := range k.returned { // in nobody's hands
-		h.giveBack(l, "")
-	}
-	if k.ended { // it panicked over the end of its process
-		defer h.processEnded(k.host, k.typ.Name)
-	}
-	if process == nil {
-		return
-	}
-	lines, host, typ := fsm.Lines, k.host, k.typ.Name
-	h.orphans.add(lines, 1)
-	go func() {
-		defer h.processEnded(host, typ)
-		defer h.orphans.add(lines, -1)
-		process.Kill()
-		<-process.Done()
-		now := time.Now()
-		if fsm.State == scheduler.Busy || fsm.State == scheduler.Freeing {
-			fsm.Order = scheduler.OrderReplaced
-			fsm.State = scheduler.Freeing
-		}
-		last := process.Take(nil)
-		returned := scheduler.ChildEvent{Kind: scheduler.EventReturned, Lines: process.Recall()}
-		for _, ev := range append([]scheduler.ChildEvent{returned}, last...) {
-			var effects []scheduler.Effect
-			fsm, effects = fsm.Step(ev, now)
-			for _, e := range effects {
-				switch {
-				case e.Kind == scheduler.EffectSettle && e.Result.Line.Item == 0:
-					h.owe(judged(h, e.Result))
-				case e.Kind == scheduler.EffectSettle:
-					h.tell(roleMSQ(e.Result.Line.Claim.Job), &answered{[]scheduler.Result{e.Result}})
-				case e.Kind == scheduler.EffectGiveBack:
-					for _, l := range e.Lines {
-						h.giveBack(l, "")
-					}
-				}
-			}
-		}
-	}()
-}
-
-// giveBack returns a line to where it came from: the queue, or its msq.
-func (h *house) giveBack(l scheduler.Line, why string) {
-	if l.Item != 0 {
-		h.tell(roleMSQ(l.Claim.Job), &unplaced{[]scheduler.Line{l}})
-		return
-	}
-	h.owe(scheduler.Record{Kind: scheduler.RecordGiveBack, Claim: l.Claim, Attempt: l.Attempt, Why: why})
-}
 
 func (k *child) logMove(was scheduler.ChildState, ev scheduler.ChildEvent) {
 	now := k.fsm.State
@@ -437,9 +309,9 @@ func (k *child) logMove(was scheduler.ChildState, ev scheduler.ChildEvent) {
 	if k.fsm.Order != scheduler.OrderNone {
 		reason += ": " + k.fsm.Order.String()
 	}
-	job := scheduler.JobID(0)
+	var of scheduler.Line
 	if len(k.fsm.Lines) > 0 {
-		job = k.fsm.Lines[0].Claim.Job
+		of = k.fsm.Lines[0]
 	}
-	level("child", "child", k.name, "host", k.host, "from", was.String(), "to", now.String(), "reason", reason, "job", job)
+	level("child", traced(of.Trace, "child", k.name, "host", k.host, "from", was.String(), "to", now.String(), "reason", reason, "job", of.Claim.Job)...)
 }

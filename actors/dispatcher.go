@@ -1,10 +1,10 @@
 package actors
 
 import (
-	"cmp"
 	"context"
 	"maps"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -21,55 +21,54 @@ type dispatcher struct {
 	// owned by Receive
 	epoch   int // of this incarnation: answers to another's questions are not for us
 	hosts   map[scheduler.HostName]*purse
+	only    map[scheduler.HostName]*scheduler.Only // hosts that do not take every job
 	running map[scheduler.JobID]scheduler.Hold
 	sources map[scheduler.JobID]*source
 	ring    uint64 // grows with every reason to look at the queue
+	again   uint64 // grows when jobs may have become ready that were there before
 	// Of each type, whose turn the odd place is, between the queue and MSQ jobs.
-	turn      map[scheduler.TypeName]int
-	ready     bool // registered, and our books agree with the database's
-	claiming  bool
-	unsure    bool // a connection was lost: re-assert before the next claim
-	fenced    bool
-	stopping  bool // claim nothing more
-	finished  chan<- string
-	looking   bool // a look at held rows is under way
-	lookAt    bool // and another is wanted after it
-	audit     *auditing
-	auditDue  bool
-	dueBusy   bool
-	dueAgain  bool
-	dueTimer  *time.Timer
-	waitBusy  bool
-	markTimer *time.Timer
-	pause     *backoff.ExponentialBackOff
-	ctx       context.Context
-	cancel    context.CancelFunc
+	turn       map[scheduler.TypeName]int
+	lastTurn   int  // whose the last claim was: the host's number in the order of their names, doubled; odd: for children to come up
+	rung       bool // something rang, and nothing was claimed since
+	ready      bool // registered, and our books agree with the database's
+	claiming   bool
+	alone      exclusion
+	unsure     bool                     // a connection was lost: re-assert before the next claim
+	sure       int                      // grows whenever unsure changes: what was read under another tells nothing
+	doubtSince time.Time                // since when others have to re-assert, zero: they have
+	strangers  map[scheduler.Claim]bool // what the last look found to be ours and we did not know of
+	fenced     bool
+	stopping   bool // claim nothing more
+	finished   chan<- string
+	looking    bool // a look at held rows is under way
+	lookAt     bool // and another is wanted after it
+	audit      *auditing
+	auditDue   bool
+	places     places
+	crowds     crowds
+	standing   scheduler.Standing // what operators want
+	dueBusy    bool
+	dueAgain   bool
+	dueTimer   *time.Timer
+	waitBusy   bool
+	markTimer  *time.Timer
+	markedAt   time.Time
+	pause      *backoff.ExponentialBackOff
+	ctx        context.Context
+	cancel     context.CancelFunc
 }
 
-// purse is what one host can take, as it told us.
-type purse struct {
-	epoch   uint64
-	now     map[scheduler.TypeName]int
-	room    int
-	spawn   map[scheduler.TypeName]int
-	answers []string
-	dry     map[scheduler.TypeName]uint64 // the ring after which the queue had nothing for it
-}
-
-// source is an MSQ job that runs here.
-type source struct {
-	job     scheduler.Job
-	waiting int  // items that want a child
-	reading bool // more may come
-	opening bool // nothing heard yet: a place is kept for it
-}
-
-var incarnations int // of dispatchers; only their constructor, one at a time, touches it
+var incarnations atomic.Int64 // of dispatchers, of whatever tree
 
 func newDispatcher(h *house) *dispatcher {
-	incarnations++
-	return &dispatcher{h: h, epoch: incarnations, hosts: map[scheduler.HostName]*purse{}, running: map[scheduler.JobID]scheduler.Hold{},
-		sources: map[scheduler.JobID]*source{}, turn: map[scheduler.TypeName]int{}, ring: 1,
+	only := map[scheduler.HostName]*scheduler.Only{}
+	for _, spec := range h.Hosts {
+		if spec.Takes != nil {
+			only[spec.Name] = spec.Takes
+		}
+	}
+	return &dispatcher{h: h, only: only, epoch: int(incarnations.Add(1)), hosts: map[scheduler.HostName]*purse{}, running: map[scheduler.JobID]scheduler.Hold{},
+		sources: map[scheduler.JobID]*source{}, alone: newExclusion(h.Agents, h.ExclusiveAfter), turn: map[scheduler.TypeName]int{}, ring: 1,
 		pause: backoff.NewExponentialBackOff(backoff.WithInitialInterval(50*time.Millisecond), backoff.WithMaxInterval(2*time.Second), backoff.WithMaxElapsedTime(0))}
 }
 
@@ -81,6 +80,7 @@ type (
 		purse  uint64
 		ring   uint64
 		demand scheduler.Demand
+		peek   bool // what it brought is not to be started
 		jobs   []scheduler.Job
 		err    error
 	}
@@ -89,12 +89,16 @@ type (
 	reasserted struct {
 		epoch int
 		n     int
+		not   []string // instances that have not
 		err   error
 	}
 	dueDone struct {
-		n    int
-		next time.Duration
-		err  error
+		n        int
+		next     time.Duration
+		standing scheduler.Standing
+		keyed    keyed
+		lost     error // why keyed is not known
+		err      error
 	}
 	markNow struct{}
 	marked  struct{}
@@ -110,8 +114,9 @@ func (d *dispatcher) Receive(c actor.Context) {
 		d.due(c)
 	case *joined:
 		d.fenced, d.ready = false, true
-		d.unsure = true
+		d.doubt()
 		d.ring++
+		d.again++
 		d.wantAudit(c)
 		d.due(c)
 	case *fenced:
@@ -133,7 +138,7 @@ func (d *dispatcher) Receive(c actor.Context) {
 	case *settled:
 		d.onSettled(m)
 	case *unsure:
-		d.unsure = true
+		d.doubt()
 	case *reasserted:
 		d.onReasserted(c, m)
 	case *audit:
@@ -146,7 +151,7 @@ func (d *dispatcher) Receive(c actor.Context) {
 	case *auditOver:
 		d.endAudit(c, m)
 	case *rows:
-		d.onRows(m)
+		d.onRows(c, m)
 	case *ungrant:
 		d.refund(m.Host, m.Epoch, m.Type, m.Now, m.Spawn)
 	case *closed:
@@ -157,16 +162,22 @@ func (d *dispatcher) Receive(c actor.Context) {
 		d.due(c)
 	case *dueDone:
 		d.onDue(c, m)
+	case *lookAtCrowds:
+	case *crowdsSeen:
+		d.onCrowds(m)
 	case *markNow:
 		d.markTimer = nil
 		d.mark(c)
 	case *marked:
 		d.waitBusy = false
+	case *describe:
+		m.tell(holding(len(d.running)))
+		return
 	case *finish:
 		d.stopping, d.finished = true, m.done
 	case *actor.Stopping:
 		d.cancel()
-		for _, t := range []*time.Timer{d.dueTimer, d.markTimer} {
+		for _, t := range []*time.Timer{d.dueTimer, d.markTimer, d.crowds.timer} {
 			if t != nil {
 				t.Stop()
 			}
@@ -202,104 +213,73 @@ func (d *dispatcher) next(c actor.Context) {
 	if d.stopping {
 		return
 	}
-	for _, name := range slices.Sorted(maps.Keys(d.hosts)) {
-		if demand := d.demand(name); len(demand.Types) > 0 {
+	d.lookAtCrowds(c)
+	exclusive, others := d.alone.may(len(d.running), time.Now())
+	claiming := exclusive && d.claimNext(c, true) || d.peekNext(c) || others && d.claimNext(c, false)
+	if !claiming && d.rung {
+		d.h.tell(roleGate, noRoom) // nothing is dry after a ring: nobody can take anything
+	}
+	d.rung = false
+}
+
+// claimNext claims for the next host that can take something, in turn: first
+// what children who are up can take, then, at its next turn, what others could
+// come up for. A type that is always busy keeps nobody waiting. Of
+// exclusive types it is one job. It reports whether there was anything to ask for.
+func (d *dispatcher) claimNext(c actor.Context, exclusive bool) bool {
+	names := slices.Sorted(maps.Keys(d.hosts))
+	for range 2 * len(names) {
+		d.lastTurn = (d.lastTurn + 1) % (2 * len(names))
+		name, assigned := names[d.lastTurn/2], d.lastTurn%2 == 1
+		demand := d.demand(name, assigned, exclusive)
+		if exclusive {
+			demand = one(demand)
+		}
+		if len(demand.Types) > 0 {
 			d.claim(c, name, demand)
-			return
+			return true
 		}
 	}
+	return false
 }
 
 func (d *dispatcher) onRang(c actor.Context, m *rang) {
 	d.ring++
+	d.rung = true
+	if !m.look && !m.inserted {
+		d.again++
+	}
+	if m.look {
+		return
+	}
 	if m.scan {
+		d.alone.scan(time.Now())
 		d.lookAtHeld(c)
 		d.due(c)
 		d.mark(c)
 	} else if d.markTimer == nil { // a type that nobody serves may have come
 		self := c.Self()
-		d.markTimer = time.AfterFunc(time.Second, func() { d.h.system.Root.Send(self, &markNow{}) })
+		wait := max(time.Second, time.Until(d.markedAt.Add(d.h.Scan))) // it takes the server longer than a claim
+		d.markTimer = time.AfterFunc(wait, func() { d.h.system.Root.Send(self, &markNow{}) })
 	}
-}
-
-func (d *dispatcher) onCredits(m *credits) {
-	p := d.hosts[m.Host]
-	if p == nil {
-		p = &purse{dry: map[scheduler.TypeName]uint64{}}
-		d.hosts[m.Host] = p
-	}
-	if p.epoch != m.Epoch {
-		p.epoch, p.room, p.now = m.Epoch, 0, map[scheduler.TypeName]int{}
-	}
-	for t, n := range m.Now {
-		p.now[t] += n
-	}
-	p.room += m.Room
-	p.spawn, p.answers = maps.Clone(m.Spawn), m.Answers // the host keeps its own to compare with
-}
-
-// refund puts unused credits back, if the host still counts them.
-func (d *dispatcher) refund(host scheduler.HostName, epoch uint64, t scheduler.TypeName, now, spawn int) {
-	if p := d.hosts[host]; p != nil && p.epoch == epoch {
-		p.now[t] += now
-		p.room += spawn
-		p.spawn[t] += spawn
-	}
-}
-
-// demand is what one claim for a host may fetch: for every type that the queue
-// may have something of, the lines that its children can take and those for
-// which children could come up.
-func (d *dispatcher) demand(name scheduler.HostName) scheduler.Demand {
-	p := d.hosts[name]
-	demand := scheduler.Demand{Host: name, Answers: p.answers, Total: p.room, MSQ: len(d.sources) < d.h.Cursors}
-	types := map[scheduler.TypeName]bool{}
-	for t := range p.now {
-		types[t] = true
-	}
-	for t := range p.spawn {
-		types[t] = true
-	}
-	for _, t := range slices.Sorted(maps.Keys(types)) {
-		now := p.now[t]
-		most := now + min(p.spawn[t], p.room)
-		worst := 19
-		for _, s := range d.sources {
-			if s.job.Type != t {
-				continue
-			}
-			if s.opening { // it is about to take a place
-				most--
-				now = min(now, most)
-			} else if s.waiting > 0 {
-				worst = min(worst, s.job.Priority)
-			}
-		}
-		if most > 0 && p.dry[t] != d.ring {
-			demand.Types = append(demand.Types, scheduler.TypeDemand{Type: t, AtOnce: now, Most: most, Worst: worst})
-			demand.Total += now
-		}
-	}
-	return demand
 }
 
 func (d *dispatcher) claim(c actor.Context, name scheduler.HostName, demand scheduler.Demand) {
 	p := d.hosts[name]
-	// Reserved until the claim is back, so that items do not take the same places.
+	p.reserve(demand)
 	for _, t := range demand.Types {
-		p.now[t.Type] -= t.AtOnce
 		d.turn[t.Type]++
 	}
-	reservedRoom := demand.Total
-	for _, t := range demand.Types {
-		reservedRoom -= t.AtOnce
-	}
-	p.room -= reservedRoom
+	d.send(c, &claimed{host: name, purse: p.epoch, demand: demand})
+}
+
+// send sends a claim on its way.
+func (d *dispatcher) send(c actor.Context, m *claimed) {
 	d.claiming = true
+	m.epoch, m.ring = d.epoch, d.ring
 	h, ctx, self := d.h, d.ctx, c.Self()
-	m := &claimed{epoch: d.epoch, host: name, purse: p.epoch, ring: d.ring, demand: demand}
 	go func() {
-		m.jobs, m.err = h.Queue.Claim(ctx, h.id(), demand)
+		m.jobs, m.err = h.Queue.Claim(ctx, h.id(), m.demand)
 		h.system.Root.Send(self, m)
 	}()
 }
@@ -308,25 +288,26 @@ func (d *dispatcher) onClaimed(c actor.Context, m *claimed) {
 	if m.epoch != d.epoch {
 		return // the audit of this incarnation finds what it took
 	}
-	p := d.hosts[m.host]
-	left := map[scheduler.TypeName]int{}
-	room := m.demand.Total
-	for _, t := range m.demand.Types {
-		left[t.Type] = t.AtOnce
-		room -= t.AtOnce
-	}
 	if m.err != nil {
 		wait := d.pause.NextBackOff()
 		d.h.Log.Warn("dispatcher: cannot claim", "error", m.err, "again_in", wait.Round(time.Millisecond))
-		d.unsure = true
+		d.doubt()
 		self, epoch := c.Self(), d.epoch
 		time.AfterFunc(wait, func() { d.h.system.Root.Send(self, &resume{epoch}) })
 	} else {
 		d.pause.Reset()
 		d.claiming = false
 	}
+	p := d.hosts[m.host]
 	now := time.Now()
-	got := map[scheduler.TypeName]int{}
+	if m.peek {
+		d.onPeeked(m)
+		return
+	}
+	if len(m.jobs) > 0 && d.alone.types[m.jobs[0].Type] {
+		d.alone.started()
+	}
+	got, used := map[scheduler.TypeName]int{}, map[scheduler.TypeName]int{}
 	deals := map[scheduler.TypeName]*deal{}
 	var order []scheduler.TypeName
 	for i := range m.jobs {
@@ -347,14 +328,10 @@ func (d *dispatcher) onClaimed(c actor.Context, m *claimed) {
 			d.h.tell(roleMSQs, &open{*j})
 			continue
 		}
-		if j.Assigned {
-			room--
-		} else {
-			left[j.Type]--
-		}
+		used[j.Type]++
 		dl := deals[j.Type]
 		if dl == nil {
-			dl = &deal{Epoch: m.purse, Type: j.Type}
+			dl = &deal{Epoch: p.epoch, Type: j.Type}
 			deals[j.Type] = dl
 			order = append(order, j.Type)
 		}
@@ -363,18 +340,20 @@ func (d *dispatcher) onClaimed(c actor.Context, m *claimed) {
 	if m.err == nil {
 		for _, t := range m.demand.Types {
 			if got[t.Type] < t.Most && len(m.jobs) < m.demand.Total {
-				p.dry[t.Type] = m.ring
+				if len(m.demand.Rivals) > 0 { // it may be for their sake
+					p.kept[t.Type], d.crowds.cut = m.ring, true
+				} else {
+					p.dry[t.Type] = m.ring
+				}
 			}
 		}
 	}
-	if p != nil && p.epoch == m.purse {
-		for t, n := range left {
-			p.now[t] += max(0, n)
-		}
-		p.room += max(0, room)
-	}
+	p.spent(m.purse, m.demand, used)
 	for _, t := range order {
 		d.h.tell(roleHost(m.host), deals[t])
+	}
+	if m.err == nil {
+		d.h.tell(roleGate, took(len(m.jobs)))
 	}
 }
 
@@ -383,139 +362,20 @@ func (d *dispatcher) onSettled(m *settled) {
 	// run was not over is left to the next scan: it would come again and again.
 	if slices.ContainsFunc(m.Back, func(c scheduler.Claim) bool { return d.running[c.Job].Claim == c }) {
 		d.ring++
+		d.again++
 	}
-	for _, list := range [][]scheduler.Claim{m.Claims, m.Stale} {
-		for _, c := range list {
-			if d.running[c.Job].Claim == c {
-				delete(d.running, c.Job)
-			}
-			if d.audit != nil {
-				d.audit.settled[c] = true
-			}
+	// A stale start is not the end of it: until its child has let go of the job,
+	// it is not claimed anew. Its fence could be the same.
+	for _, c := range m.Claims {
+		if d.running[c.Job].Claim == c {
+			delete(d.running, c.Job)
+		}
+		if d.audit != nil {
+			d.audit.settled[c] = true
 		}
 	}
 	if len(m.Stale) > 0 { // should something still run for them
 		d.h.tell(roleHosts, &drop{m.Stale})
+		d.h.tell(roleMSQs, &drop{m.Stale})
 	}
-}
-
-// feedSources gives MSQ jobs the places that are theirs: those of the best
-// priority first, and among equals every one in its turn, the queue too while
-// it may have jobs as urgent.
-func (d *dispatcher) feedSources() {
-	if len(d.sources) == 0 {
-		return
-	}
-	byType := map[scheduler.TypeName][]*source{}
-	for _, s := range d.sources {
-		if s.waiting > 0 {
-			byType[s.job.Type] = append(byType[s.job.Type], s)
-		}
-	}
-	for t, list := range byType {
-		slices.SortFunc(list, func(a, b *source) int {
-			return cmp.Or(cmp.Compare(a.job.Priority, b.job.Priority), cmp.Compare(a.job.Claim.Job, b.job.Claim.Job))
-		})
-		for len(list) > 0 {
-			equal := 1
-			for equal < len(list) && list[equal].job.Priority == list[0].job.Priority {
-				equal++
-			}
-			d.feedEqual(t, list[:equal])
-			list = list[equal:]
-		}
-	}
-}
-
-func (d *dispatcher) feedEqual(t scheduler.TypeName, equal []*source) {
-	for name, p := range d.hosts {
-		queue := p.dry[t] != d.ring && !d.claiming && !d.stopping
-		now, spawn := p.now[t], min(p.room, p.spawn[t])
-		if now+spawn <= 0 {
-			continue
-		}
-		_, parts := scheduler.Split(now+spawn, len(equal), d.turn[t], queue)
-		given := false
-		for i, s := range equal {
-			n := min(parts[i], s.waiting)
-			if n <= 0 {
-				continue
-			}
-			fromNow := min(n, p.now[t])
-			fromRoom := min(n-fromNow, p.room)
-			p.now[t] -= fromNow
-			p.room -= fromRoom
-			p.spawn[t] -= fromRoom
-			s.waiting -= fromNow + fromRoom
-			given = true
-			d.h.tell(roleMSQ(s.job.Claim.Job), &grant{Host: name, Epoch: p.epoch, Now: fromNow, Spawn: fromRoom})
-		}
-		if given {
-			d.turn[t]++
-		}
-	}
-}
-
-func (d *dispatcher) onRows(m *rows) {
-	s := d.sources[m.Claim.Job]
-	if m.Job != nil && (s == nil || s.job.Claim != m.Claim) { // another dispatcher knew of it
-		s = &source{job: *m.Job}
-		d.sources[m.Claim.Job] = s
-	}
-	if s == nil || s.job.Claim != m.Claim {
-		return
-	}
-	s.waiting, s.reading, s.opening = m.Waiting, m.Reading, m.Opening
-}
-
-// due promotes what the clock has made ready, and arms one timer for the next.
-func (d *dispatcher) due(c actor.Context) {
-	if d.dueBusy || !d.ready {
-		d.dueAgain = true
-		return
-	}
-	d.dueBusy, d.dueAgain = true, false
-	h, ctx, self := d.h, d.ctx, c.Self()
-	go func() {
-		n, next, err := h.Queue.Due(ctx)
-		h.system.Root.Send(self, &dueDone{n, next, err})
-	}()
-}
-
-func (d *dispatcher) onDue(c actor.Context, m *dueDone) {
-	d.dueBusy = false
-	if m.err != nil {
-		return // the next scan tries again; what broke is told by whoever claims
-	}
-	if m.n > 0 {
-		d.ring++
-	}
-	if d.dueTimer != nil {
-		d.dueTimer.Stop()
-		d.dueTimer = nil
-	}
-	if d.dueAgain {
-		d.due(c)
-		return
-	}
-	if m.next >= 0 {
-		self := c.Self()
-		d.dueTimer = time.AfterFunc(min(m.next+time.Millisecond, time.Hour), func() { d.h.system.Root.Send(self, &dueNow{}) })
-	}
-}
-
-// mark says in their rows why jobs wait. At most once a second, and only after
-// something rang.
-func (d *dispatcher) mark(c actor.Context) {
-	if d.waitBusy || !d.ready {
-		return
-	}
-	d.waitBusy = true
-	h, ctx, self := d.h, d.ctx, c.Self()
-	go func() {
-		if _, err := h.Notices.MarkWaiting(ctx); err != nil && ctx.Err() == nil {
-			h.Log.Debug("dispatcher: cannot say why jobs wait", "error", err)
-		}
-		h.system.Root.Send(self, &marked{})
-	}()
 }

@@ -17,7 +17,7 @@ func (s *hosts) Receive(c actor.Context) {
 	switch m := c.Message().(type) {
 	case *actor.Started:
 		for _, spec := range s.h.Hosts {
-			s.start(c, roleHost(spec.Name), func() actor.Actor { return newHost(s.h, spec) })
+			s.start(c, roleHost(spec.Name), func() actor.Actor { return newHost(s.h, spec) }, inline)
 		}
 		s.h.tell(roleDispatcher, &audit{}) // one that began before these were there would wait for them in vain
 	case *leased, *fenced, *describe, *divided, *closed, *drop, *cancelJob:

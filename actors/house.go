@@ -20,14 +20,22 @@ type AgentType struct {
 	Max          int // children at once over all instances; 0: as many as there are slots
 	MaxPerHost   int
 	Exec         bool // one process per job: an idle child has none
+	Local        bool // not on hosts that are Far
+	Exclusive    bool // nothing else runs on this instance beside it
 	Timeout      time.Duration
 	StartTimeout time.Duration
 }
 
 // HostSpec is a place where children run.
 type HostSpec struct {
-	Name  scheduler.HostName
-	Slots int
+	Name   scheduler.HostName
+	Slots  int
+	Far    bool     // not this machine: it has to be reached first, and may be lost
+	Serves []string // patterns of the locality keys it answers to
+	// Only are the types it takes; empty: every one.
+	Only []scheduler.TypeName
+	// Takes is what it takes of these; nil: every job.
+	Takes *scheduler.Only
 }
 
 // Config is everything a System needs.
@@ -42,9 +50,13 @@ type Config struct {
 	MinReady  time.Duration
 	KillAfter time.Duration
 	Scan      time.Duration // the safety scan
-	Cursors   int           // MSQ jobs at once
-	Retry     scheduler.RetryPolicy
-	Log       *slog.Logger
+	// ExclusiveAfter is how long an instance may be at work without a pause
+	// before a job of an exclusive type that waits keeps others from starting.
+	ExclusiveAfter time.Duration
+	Cursors        int // MSQ jobs at once
+	Retry          scheduler.RetryPolicy
+	Log            *slog.Logger
+	Stop           func(scheduler.Stop) // told, without blocking, when an operator wants this instance to stop
 
 	Queue      Queue
 	Holdings   Holdings
@@ -52,27 +64,40 @@ type Config struct {
 	Registry   Registry
 	Undertaker Undertaker
 	Notices    Notices
+	Crowds     Crowds
+	Places     Places
 	Bell       Bell
+	Gate       Gate
 	Queries    Queries
+	Localities Localities // nil: run_on names hosts and what they serve
+	Orders     Orders     // nil: nobody orders anything
 	Launcher   Launcher
+	Witness    Witness // nil: nobody looks on
+
+	Attachments Attachments // nil: no tables are looked at
+	// RowType is the type of jobs that are rows of attached tables with commands
+	// of their own: nobody looks for any while nothing is attached. Empty: none.
+	RowType scheduler.TypeName
 }
 
 // house is what outlives a single actor: what is owed to the database, who we
 // are, and how to reach the others. Each part guards itself.
 type house struct {
 	Config
-	system  *actor.ActorSystem
-	outbox  *outbox
-	census  *census
-	me      atomic.Int64 // scheduler.InstanceID; 0: not registered
-	lease   atomic.Int64 // unix nanoseconds on the local clock's monotonic base, see leaseLeft
-	began   time.Time    // base of lease: a monotonic clock reading
-	heard   atomic.Int64 // when the bell last heard our own ring, like lease
-	yards   map[scheduler.HostName]*yard
-	alive   atomic.Int64 // processes of this instance
-	orphans orphans
-	pidsMu  sync.RWMutex
-	pids    map[string]*actor.PID
+	system   *actor.ActorSystem
+	outbox   *outbox
+	census   *census
+	me       atomic.Int64 // scheduler.InstanceID; 0: not registered
+	lease    atomic.Int64 // unix nanoseconds on the local clock's monotonic base, see leaseLeft
+	began    time.Time    // base of lease: a monotonic clock reading
+	heard    atomic.Int64 // when the bell last heard our own ring, like lease
+	yards    map[scheduler.HostName]*yard
+	attached atomic.Bool  // there are attached tables
+	alive    atomic.Int64 // processes of this instance
+	orphans  orphans
+	pidsMu   sync.RWMutex
+	pids     map[string]*actor.PID
+	gateIs   atomic.Int32 // scheduler.GateState
 }
 
 func newHouse(cfg Config) *house {
@@ -83,6 +108,9 @@ func newHouse(cfg Config) *house {
 	}
 	return h
 }
+
+// dormant reports whether there can be no job of a type just now.
+func (h *house) dormant(t scheduler.TypeName) bool { return t == h.RowType && !h.attached.Load() }
 
 func (h *house) id() scheduler.InstanceID { return scheduler.InstanceID(h.me.Load()) }
 

@@ -26,9 +26,10 @@ type ledger struct {
 
 // written: a flight has ended, well or badly.
 type written struct {
-	batch scheduler.Batch
-	stale []scheduler.Claim
-	err   error
+	batch    scheduler.Batch
+	stale    []scheduler.Claim
+	released bool
+	err      error
 }
 
 // again: the pause after a failed flight is over.
@@ -72,7 +73,7 @@ func (l *ledger) write(c actor.Context) {
 	ctx, h, self := l.ctx, l.h, c.Self()
 	go func() {
 		w := &written{batch: batch}
-		w.stale, w.err = writeAll(ctx, h, batch)
+		w.stale, w.released, w.err = writeAll(ctx, h, batch)
 		h.system.Root.Send(self, w)
 	}()
 }
@@ -80,66 +81,70 @@ func (l *ledger) write(c actor.Context) {
 // writeAll writes a batch. One that the database refuses is halved until the
 // one record that it chokes on stands alone: that one is told of and let go,
 // so that it does not hold up the others for ever.
-func writeAll(ctx context.Context, h *house, b scheduler.Batch) ([]scheduler.Claim, error) {
-	stale, err := h.Records.Write(ctx, h.id(), b, time.Now())
+func writeAll(ctx context.Context, h *house, b scheduler.Batch) (stale []scheduler.Claim, released bool, err error) {
+	stale, released, err = h.Records.Write(ctx, h.id(), b, time.Now())
 	if err == nil && len(stale) > 0 {
-		stale, err = retake(ctx, h, b, stale)
+		var more bool
+		stale, more, err = retake(ctx, h, b, stale)
+		released = released || more
 	}
 	if !errors.Is(err, scheduler.ErrRefused) {
-		return stale, err
+		return stale, released, err
 	}
 	if n := len(b.Records); n > 0 && len(b.Entries)+len(b.Progress)+len(b.Failed) > 0 {
 		rest := b
 		rest.Records = nil
-		if _, err := writeAll(ctx, h, rest); err != nil {
-			return nil, err
+		if _, _, err := writeAll(ctx, h, rest); err != nil {
+			return nil, false, err
 		}
 		return writeAll(ctx, h, scheduler.Batch{Records: b.Records, Again: b.Again})
 	} else if n > 1 {
-		first, err := writeAll(ctx, h, scheduler.Batch{Records: b.Records[:n/2], Again: b.Again})
+		first, some, err := writeAll(ctx, h, scheduler.Batch{Records: b.Records[:n/2], Again: b.Again})
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
-		second, err := writeAll(ctx, h, scheduler.Batch{Records: b.Records[n/2:], Again: b.Again})
-		return append(first, second...), err
+		second, more, err := writeAll(ctx, h, scheduler.Batch{Records: b.Records[n/2:], Again: b.Again})
+		return append(first, second...), some || more, err
 	} else if n == 1 {
-		h.Log.Error("ledger: the database refuses an outcome; its job will be given up by the next audit", "job", b.Records[0].Claim.Job, "error", err)
-		return nil, nil
+		h.Log.Error("ledger: the database refuses an outcome; its job will be given up by the next audit",
+			traced(b.Records[0].Result.Line.Trace, "job", b.Records[0].Claim.Job, "error", err)...)
+		return nil, false, nil
 	}
 	h.Log.Error("ledger: the database refuses what agents said; it is dropped", "error", err, "lines", len(b.Entries), "items", len(b.Failed))
-	return nil, nil
+	return nil, false, nil
 }
 
-// retake looks at outcomes that found no row of ours: when a crash of the
-// database has undone their claims, and nobody else has the jobs, they are
-// taken again under their own fences and the outcomes written. An attempt can
+// retake looks at starts and outcomes that found no row of ours: when a crash
+// of the database has undone their claims, and nobody else has the jobs, they
+// are taken again under their own fences and written. An attempt can begin or
 // end before the dispatcher gets to re-assert what runs, or while it does.
-func retake(ctx context.Context, h *house, b scheduler.Batch, stale []scheduler.Claim) ([]scheduler.Claim, error) {
+func retake(ctx context.Context, h *house, b scheduler.Batch, stale []scheduler.Claim) (still []scheduler.Claim, released bool, err error) {
 	lost := scheduler.Batch{Again: b.Again}
 	var holds []scheduler.Hold
 	for _, r := range b.Records {
-		if r.Kind == scheduler.RecordSettle && slices.Contains(stale, r.Claim) {
+		if r.Kind != scheduler.RecordGiveBack && slices.Contains(stale, r.Claim) {
 			lost.Records = append(lost.Records, r)
 			holds = append(holds, scheduler.Hold{Claim: r.Claim, Attempt: r.Attempt, Host: r.Host})
 		}
 	}
 	if len(holds) == 0 {
-		return stale, nil
+		return stale, false, nil
 	}
 	n, err := h.Holdings.Reassert(ctx, h.id(), holds)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	if n > 0 {
 		h.Log.Warn("the database had lost claims; they are taken again", "jobs", n)
 	}
-	still, err := h.Records.Write(ctx, h.id(), lost, time.Now())
+	still, released, err = h.Records.Write(ctx, h.id(), lost, time.Now())
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	return slices.DeleteFunc(stale, func(c scheduler.Claim) bool {
+	stale = slices.DeleteFunc(stale, func(c scheduler.Claim) bool {
 		return slices.ContainsFunc(holds, func(x scheduler.Hold) bool { return x.Claim == c }) && !slices.Contains(still, c)
-	}), nil
+	})
+	return stale, released, nil
 }
 
 func (l *ledger) onWritten(c actor.Context, m *written) {
@@ -154,9 +159,17 @@ func (l *ledger) onWritten(c actor.Context, m *written) {
 	l.pause.Reset()
 	l.writing = false
 	for _, s := range m.stale {
-		l.h.Log.Warn("stale owner: the job is not ours any more, its outcome is not recorded", "job", s.Job, "fence", s.Fence)
+		trace := ""
+		if i := slices.IndexFunc(m.batch.Records, func(r scheduler.Record) bool { return r.Claim == s && r.Kind != scheduler.RecordStart }); i >= 0 {
+			trace = m.batch.Records[i].Result.Line.Trace
+		}
+		l.h.Log.Warn("stale owner: the job is not ours any more, its outcome is not recorded", traced(trace, "job", s.Job, "fence", s.Fence)...)
+	}
+	if m.released { // those who waited for what has ended: do not wait for the bell
+		l.h.tell(roleDispatcher, &rang{})
 	}
 	if len(m.batch.Records) > 0 {
+		l.h.lookAtRows()
 		done := &settled{Stale: m.stale, Claims: make([]scheduler.Claim, 0, len(m.batch.Records))}
 		delayed := false
 		for i := range m.batch.Records {

@@ -28,6 +28,8 @@ type membership struct {
 	shown    map[string]scheduler.ChildReport  // as the database has them
 	troubles map[scheduler.TypeName]map[string]string
 	changed  map[scheduler.TypeName]bool
+	hosts    map[scheduler.HostName]*hostState // as they last told
+	newHosts map[scheduler.HostName]bool       // of these, what the database does not have yet
 	burying  map[scheduler.InstanceID]bool
 	ctx      context.Context
 	cancel   context.CancelFunc
@@ -64,7 +66,7 @@ type (
 
 func newMembership(h *house) *membership {
 	return &membership{h: h, children: map[string]*scheduler.ChildReport{}, troubles: map[scheduler.TypeName]map[string]string{},
-		changed: map[scheduler.TypeName]bool{}, burying: map[scheduler.InstanceID]bool{}}
+		changed: map[scheduler.TypeName]bool{}, hosts: map[scheduler.HostName]*hostState{}, newHosts: map[scheduler.HostName]bool{}, burying: map[scheduler.InstanceID]bool{}}
 }
 
 func (m *membership) Receive(c actor.Context) {
@@ -85,6 +87,11 @@ func (m *membership) Receive(c actor.Context) {
 		m.children[string(msg.Host)+"/"+string(msg.Name)] = msg
 	case *trouble:
 		m.onTrouble(msg)
+	case *hostState:
+		m.hosts[msg.Host], m.newHosts[msg.Host] = msg, true
+		if m.h.id() != 0 { // people wait to see it; it is rare
+			m.beat(c)
+		}
 	case *actor.Stopping:
 		m.cancel()
 		for _, t := range []*time.Timer{m.beats, m.fence} {
@@ -101,9 +108,13 @@ func (m *membership) beat(c actor.Context) {
 		return
 	}
 	m.busy = true
+	if m.beats != nil {
+		m.beats.Stop() // another is set when this one is done
+	}
 	h, ctx, self := m.h, m.ctx, c.Self()
 	children := m.takeChildren()
 	troubles := m.takeTroubles()
+	hosts := m.takeHosts()
 	go func() {
 		b := &beaten{asked: time.Now()}
 		if h.id() == 0 {
@@ -127,6 +138,11 @@ func (m *membership) beat(c actor.Context) {
 				b.err = h.Notices.Trouble(ctx, h.id(), typ, hosts)
 			}
 		}
+		for _, s := range hosts {
+			if b.err == nil {
+				b.err = h.Places.HostState(ctx, h.id(), s.Host, s.State, s.Words)
+			}
+		}
 		h.system.Root.Send(self, b)
 	}()
 }
@@ -145,6 +161,7 @@ func (m *membership) onBeaten(c actor.Context, b *beaten) {
 	case b.err != nil:
 		m.h.Log.Warn("membership: heartbeat failed", "error", b.err, "lease_left", m.h.leaseLeft(time.Now()).Round(time.Millisecond))
 		again = min(again, 500*time.Millisecond)
+		m.allHosts() // some may not have got there
 	default:
 		until := b.asked.Add(m.h.Lag - m.h.margin())
 		m.h.setLease(until)
@@ -152,6 +169,7 @@ func (m *membership) onBeaten(c actor.Context, b *beaten) {
 		m.h.tell(roleHosts, &leased{until})
 		if b.joined || m.fenced {
 			if b.joined {
+				m.allHosts() // their rows are new
 				m.h.Log.Info("instance registered", "instance", m.h.id())
 			}
 			m.fenced = false
@@ -268,4 +286,22 @@ func (m *membership) takeTroubles() map[scheduler.TypeName]map[string]string {
 	}
 	clear(m.changed)
 	return out
+}
+
+// takeHosts returns what has to be published of the hosts.
+func (m *membership) takeHosts() (list []*hostState) {
+	if m.h.id() == 0 {
+		return nil
+	}
+	for name := range m.newHosts {
+		list = append(list, m.hosts[name])
+	}
+	clear(m.newHosts)
+	return list
+}
+
+func (m *membership) allHosts() {
+	for name := range m.hosts {
+		m.newHosts[name] = true
+	}
 }

@@ -13,10 +13,13 @@ const (
 	roleSupervisor = "supervisor"
 	roleBell       = "bell"
 	roleMembership = "membership"
+	roleGate       = "gate"
 	roleDispatcher = "dispatcher"
 	roleLedger     = "ledger"
 	roleMSQs       = "msqs"
 	roleHosts      = "hosts"
+
+	roleAttachments = "attachments"
 )
 
 func roleHost(h scheduler.HostName) string { return "host/" + string(h) }
@@ -27,13 +30,28 @@ func roleChild(h scheduler.HostName, c scheduler.ChildName) string {
 
 // From the bell.
 type (
-	// rang: there may be work. To the dispatcher; sent for every ring, on every
-	// reconnection and by the safety scan; one that is on its way stands for all.
-	rang struct{ scan bool }
+	// rang: there may be work. To the dispatcher and the gate; sent for every ring
+	// and on every reconnection; one that is on its way stands for all. To the
+	// dispatcher alone: by the safety scan, and by the gate (look) when producers
+	// may not have rung.
+	// inserted: nothing else has happened than that jobs came in.
+	rang struct{ scan, look, inserted bool }
 	// cancelRang: a job that runs may have been asked to stop. To the dispatcher.
 	cancelRang struct{}
 	// dueNow: a row that waits for the clock has come, or its time has. To the dispatcher.
 	dueNow struct{}
+)
+
+// lookAtRows: rows of attached tables may wait, or jobs of theirs have ended.
+// From the bell, the gate and the ledger to attachments.
+type lookAtRows struct{}
+
+// Between the dispatcher and the gate.
+type (
+	// took: so many jobs came with a claim. To the gate.
+	took int
+	// full: it was to look at the queue, and there is room for nothing. To the gate.
+	full struct{}
 )
 
 // From membership.
@@ -44,8 +62,9 @@ type (
 	leased struct{ until time.Time }
 	// fenced: the lease is over. Dispatcher: claim nothing. Hosts: kill what runs.
 	fenced struct{}
-	// describe: tell membership what your children are doing. To hosts, on to children.
-	describe struct{}
+	// describe: tell membership what your children are doing. To hosts, on to children. With somewhere to
+	// answer to it is a question to whoever gets it, and is not passed on.
+	describe struct{ answers chan<- any }
 	// divided: this instance's part of some type's max changed. To hosts.
 	divided struct{}
 )
@@ -55,12 +74,13 @@ type (
 	// credits: a host asks for work. Now and Room are added to what it asked for
 	// before under the same Epoch; a new Epoch starts from nothing. To the dispatcher.
 	credits struct {
-		Host    scheduler.HostName
-		Epoch   uint64
-		Now     map[scheduler.TypeName]int // lines that children who are up can take
-		Room    int                        // children that could come up, of whatever type
-		Spawn   map[scheduler.TypeName]int // at the most so many of each type: absolute
-		Answers []string
+		Host  scheduler.HostName
+		Epoch uint64
+		Now   map[scheduler.TypeName]int // lines that children who are up can take
+		Room  int                        // children that could come up, of whatever type
+		Spawn map[scheduler.TypeName]int // at the most so many of each type: absolute
+		// Making: room is being made for these.
+		Making []scheduler.TypeName
 	}
 	// deal: work for a host, paid with its credits of Epoch. From the dispatcher,
 	// and from an msq on the dispatcher's behalf.
@@ -99,6 +119,7 @@ type (
 	rows struct {
 		Claim   scheduler.Claim
 		Waiting int
+		Places  map[string]int // of those, the ones that name a place
 		Reading bool
 		Opening bool           // nothing has been read yet: a place is to be kept
 		Job     *scheduler.Job // for a dispatcher that may not know of it
@@ -108,8 +129,11 @@ type (
 	grant struct {
 		Host       scheduler.HostName
 		Epoch      uint64
+		Places     []string // names of places that the host answers to
 		Now, Spawn int
 	}
+	// nowhere: no host of this instance answers to these names. From the dispatcher to an msq.
+	nowhere struct{ Places []string }
 	// ungrant: what a grant left over. From an msq to the dispatcher.
 	ungrant struct {
 		Host       scheduler.HostName
@@ -134,7 +158,8 @@ type (
 
 // From the ledger.
 type (
-	// settled: written. Stale ones are somebody else's; those in Back are ready again. To the dispatcher.
+	// settled: the endings of Claims are written, or none of ours to write; those in Back are ready again.
+	// Stale ones, of an ending or a start, are somebody else's. To the dispatcher.
 	settled struct{ Claims, Stale, Back []scheduler.Claim }
 	// flushNow wakes the ledger: something is owed.
 	flushNow struct{}
@@ -166,13 +191,15 @@ type (
 		Proved   bool // it finished a line
 		Died     bool // and nobody ordered it
 		Words    string
+		Cut      string           // the line to its host broke: why
 		Returned []scheduler.Line // never started: somebody else's turn
 	}
 )
 
 // Stopping.
 type (
-	// finish: claim nothing more; say when nothing runs. To the dispatcher.
+	// finish: claim nothing more; say when nothing runs. To the dispatcher. Take
+	// no more rows. To attachments.
 	finish struct{ done chan<- string }
 	// handIn: give your MSQ jobs back; say when there are none. To msqs, on to each.
 	handIn struct{ done chan<- string }

@@ -2,20 +2,13 @@ package actors
 
 import (
 	"context"
-	"errors"
+	"maps"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/cenkalti/backoff/v4"
 
 	"bellhop/scheduler"
-)
-
-// readAhead bounds the rows that wait in memory for children, and readAheadBytes
-// their size: nothing here grows with the number of rows.
-const (
-	readAhead      = 2000
-	readAheadBytes = 1 << 20
 )
 
 // progressEvery is how often the job's row tells how far it has come.
@@ -28,16 +21,17 @@ type msq struct {
 	job scheduler.Job
 	// owned by Receive
 	books    *scheduler.MSQ
-	waiting  []scheduler.Line // items that want a child
-	again    []scheduler.Line // and those to be tried again, which go first
+	waiting  pool             // items that want a child
+	again    pool             // and those to be tried again, which go first
 	flight   map[int64]flight // items that were dealt
 	rows     Rows
 	reading  bool // a read is under way
 	ended    bool // the last row of this round was read
 	broken   error
 	ending   *ending
-	told     int  // what the dispatcher thinks is waiting
-	toldRead bool // and whether it thinks that more comes
+	told     int            // what the dispatcher thinks is waiting
+	toldAt   map[string]int // and where
+	toldRead bool           // and whether it thinks that more comes
 	began    time.Time
 	progress *time.Timer
 	deadline *time.Timer
@@ -88,7 +82,7 @@ func (q *msq) Receive(c actor.Context) {
 			q.deadline = time.AfterFunc(q.job.Timeout, func() { q.h.system.Root.Send(self, &timedOut{}) })
 		}
 		if q.job.Assigned {
-			q.h.owe(scheduler.Record{Kind: scheduler.RecordStart, Claim: q.job.Claim})
+			q.h.owe(scheduler.Record{Kind: scheduler.RecordStart, Claim: q.job.Claim, Attempt: q.job.Attempt, Host: q.job.Host})
 		}
 		q.open(c)
 	case *opened:
@@ -104,6 +98,8 @@ func (q *msq) Receive(c actor.Context) {
 		for i := range m.Results {
 			q.onAnswer(&m.Results[i])
 		}
+	case *nowhere:
+		q.onNowhere(m)
 	case *unplaced:
 		q.onUnplaced(m.Lines)
 	case *arrived:
@@ -121,6 +117,9 @@ func (q *msq) Receive(c actor.Context) {
 	case *timedOut:
 		q.end(&ending{scheduler.OutcomeTimedOut, "timeout: not done within " + q.job.Timeout.String(), true})
 		q.h.tell(roleHosts, &cancelJob{q.job.Claim, false})
+	case *describe:
+		m.tell(q.describe())
+		return
 	case *report:
 		q.introduce()
 	case *handIn:
@@ -146,7 +145,7 @@ func (q *msq) next(c actor.Context) {
 	if q.broken != nil && len(q.flight) == 0 {
 		// Nothing of the cut-off round is in a child's hands: run the query again.
 		wait := q.pause.NextBackOff()
-		q.h.Log.Warn("msq: the query was cut off; it runs again", "job", q.job.Claim.Job, "error", q.broken, "again_in", wait.Round(time.Millisecond))
+		q.h.Log.Warn("msq: the query was cut off; it runs again", traced(q.job.Trace, "job", q.job.Claim.Job, "error", q.broken, "again_in", wait.Round(time.Millisecond))...)
 		q.broken = nil
 		q.forget()
 		self := c.Self()
@@ -169,201 +168,20 @@ func (q *msq) next(c actor.Context) {
 	}
 }
 
-func (q *msq) open(c actor.Context) {
-	q.reading = true
-	h, ctx, text, self := q.h, q.ctx, q.job.MSQ, c.Self()
-	go func() {
-		rows, err := h.Queries.Open(ctx, text)
-		if err == nil && ctx.Err() != nil { // nobody waits for it any more
-			rows.Close()
-			return
-		}
-		h.system.Root.Send(self, &opened{rows, err})
-	}()
-}
-
-func (q *msq) onOpened(c actor.Context, m *opened) {
-	q.reading = false
-	if m.err != nil {
-		q.cutOff(m.err)
-		return
-	}
-	if q.ending != nil {
-		m.rows.Close()
-		return
-	}
-	q.rows = m.rows
-}
-
-// read asks for more rows when half of the read-ahead is used up.
-func (q *msq) read(c actor.Context) {
-	if q.reading || q.rows == nil || q.ended || len(q.waiting) > readAhead/2 || q.waitingBytes() > readAheadBytes/2 {
-		return
-	}
-	q.reading = true
-	h, ctx, rows, self := q.h, q.ctx, q.rows, c.Self()
-	go func() {
-		list, err := rows.Next(ctx)
-		h.system.Root.Send(self, &read{list, err})
-	}()
-}
-
-func (q *msq) waitingBytes() int {
-	// Rows of one query are much alike: the first and the last tell enough.
-	if n := len(q.waiting); n > 0 {
-		return n * max(len(q.waiting[0].Args), len(q.waiting[n-1].Args))
-	}
-	return 0
-}
-
-func (q *msq) onRead(m *read) {
-	q.reading = false
-	if q.ending != nil {
-		q.closeRows()
-		return
-	}
-	if m.err != nil {
-		q.closeRows()
-		q.cutOff(m.err)
-		return
-	}
-	q.pause.Reset()
-	if len(m.rows) == 0 {
-		q.ended = true
-		q.books.End()
-		q.closeRows() // its snapshot ends as early as can be
-		return
-	}
-	for _, columns := range m.rows {
-		line := scheduler.Line{Claim: q.job.Claim, Instance: q.job.Instance, Attempt: q.job.Attempt, Priority: q.job.Priority, HasArgs: true, Args: scheduler.Pairs(columns),
-			Columns: columns, Key: q.job.Key, Vars: q.job.Vars, Trace: q.job.Trace}
-		if item, ok := q.books.Row(line.Args); ok {
-			line.Item = item
-			q.waiting = append(q.waiting, line)
-		}
-	}
-}
-
-// cutOff handles the end of a query before its last row: the query's own fault
-// ends the job; a lost connection does not.
-func (q *msq) cutOff(err error) {
-	if errors.Is(err, scheduler.ErrQuery) {
-		q.end(&ending{scheduler.OutcomeFailed, err.Error(), true}) // what children have in hand they may finish
-		return
-	}
-	q.broken = err
-}
-
-func (q *msq) onGrant(m *grant) {
-	now, spawn, to := m.Now, m.Spawn, q.h.pid(roleHost(m.Host))
-	var lines []scheduler.Line
-	for now+spawn > 0 && q.wanting() > 0 && q.ending == nil && q.broken == nil {
-		l := q.pop()
-		if l.Assigned = now <= 0; l.Assigned {
-			spawn--
-		} else {
-			now--
-		}
-		q.flight[l.Item] = flight{l, m.Host, to}
-		lines = append(lines, l)
-	}
-	if len(lines) > 0 {
-		if to != nil {
-			q.h.system.Root.Send(to, &deal{Epoch: m.Epoch, Type: q.job.Type, Lines: lines})
-		}
-	}
-	if now+spawn > 0 {
-		q.h.tell(roleDispatcher, &ungrant{Host: m.Host, Type: q.job.Type, Epoch: m.Epoch, Now: now, Spawn: spawn})
-	}
-	q.told -= m.Now + m.Spawn
-}
-
-// wanting is how many items want a child.
-func (q *msq) wanting() int { return len(q.again) + len(q.waiting) }
-
-func (q *msq) pop() scheduler.Line {
-	if n := len(q.again); n > 0 {
-		l := q.again[n-1]
-		q.again = q.again[:n-1]
-		return l
-	}
-	l := q.waiting[0]
-	if q.waiting = q.waiting[1:]; len(q.waiting) == 0 {
-		q.waiting = nil // let go of what the slice has left behind
-	}
-	return l
-}
-
-// forget drops the items that no child has.
-func (q *msq) forget() {
-	for _, list := range [][]scheduler.Line{q.again, q.waiting} {
-		for _, l := range list {
-			q.books.Drop(l.Item)
-		}
-	}
-	q.again, q.waiting = nil, nil
-}
-
-func (q *msq) onAnswer(r *scheduler.Result) {
-	f, ours := q.flight[r.Line.Item]
-	if !ours || r.Line.Claim != q.job.Claim {
-		return
-	}
-	delete(q.flight, r.Line.Item)
-	if q.ending != nil {
-		if r.Outcome == scheduler.OutcomeSucceeded {
-			q.books.Answer(*r)
-		} else {
-			q.books.Drop(r.Line.Item)
-		}
-		return
-	}
-	switch fate, tries := q.books.Answer(*r); fate {
-	case scheduler.ItemAgain:
-		q.again = append(q.again, f.line)
-	case scheduler.ItemFailed:
-		if q.h.outbox.failed([]scheduler.FailedItem{{Claim: q.job.Claim, Item: r.Line.Item, Line: r.Line.Args, Tries: tries, ExitCode: r.ExitCode, Error: r.Error}}) {
-			q.h.tell(roleLedger, flush)
-		}
-	}
-}
-
-// onUnplaced takes back items that no child has seen.
-func (q *msq) onUnplaced(lines []scheduler.Line) {
-	for _, l := range lines {
-		if f, ours := q.flight[l.Item]; ours && l.Claim == q.job.Claim {
-			delete(q.flight, l.Item)
-			q.again = append(q.again, f.line)
-		}
-	}
-}
-
-// onArrived: a host's actor died, and another is there. Processes of its
-// children have answered for what they had in hand; what the dead one itself
-// held, or was on its way to it, would never come back, so it is tried again.
-func (q *msq) onArrived(m *arrived) {
-	var lines []scheduler.Line
-	for _, f := range q.flight {
-		if f.host == m.Host && !m.At.Equal(f.to) {
-			lines = append(lines, f.line)
-		}
-	}
-	q.onUnplaced(lines)
-}
-
 // tellRows keeps the dispatcher's idea of what waits here near enough to the
 // truth that children never idle, without a message for each item.
 func (q *msq) tellRows() {
 	more := q.reading || !q.ended
 	n := q.wanting()
-	if n == q.told && more == q.toldRead {
+	at := q.waiting.count(q.again.count(nil))
+	if n == q.told && more == q.toldRead && maps.Equal(at, q.toldAt) {
 		return
 	}
-	q.told, q.toldRead = n, more
+	q.told, q.toldRead, q.toldAt = n, more, at
 	if q.rows == nil && n == 0 && more {
 		return // nothing to say before the first rows: the place is kept
 	}
-	q.h.tell(roleDispatcher, &rows{Claim: q.job.Claim, Waiting: n, Reading: more})
+	q.h.tell(roleDispatcher, &rows{Claim: q.job.Claim, Waiting: n, Places: maps.Clone(at), Reading: more})
 }
 
 // introduce tells a dispatcher that may not know of this job all that matters.
@@ -371,8 +189,8 @@ func (q *msq) introduce() {
 	if q.ending != nil {
 		return
 	}
-	q.told, q.toldRead = q.wanting(), q.reading || !q.ended
-	q.h.tell(roleDispatcher, &rows{Claim: q.job.Claim, Waiting: q.told, Reading: q.toldRead,
+	q.told, q.toldRead, q.toldAt = q.wanting(), q.reading || !q.ended, q.waiting.count(q.again.count(nil))
+	q.h.tell(roleDispatcher, &rows{Claim: q.job.Claim, Waiting: q.told, Places: maps.Clone(q.toldAt), Reading: q.toldRead,
 		Opening: q.rows == nil && q.told == 0 && q.toldRead, Job: &q.job})
 }
 
@@ -397,7 +215,7 @@ func (q *msq) end(e *ending) {
 	}
 	q.ending = e
 	q.forget()
-	q.told, q.toldRead = 0, false
+	q.told, q.toldRead, q.toldAt = 0, false, nil
 	q.h.tell(roleDispatcher, &rows{Claim: q.job.Claim})
 	q.cancel() // an endless query ends here
 	if !q.reading {
@@ -422,6 +240,7 @@ func (q *msq) conclude() {
 	rec := judged(q.h, r)
 	if e.items {
 		items := q.books.Items // the total is known only when the last row was read
+		rec.Result.Successes = q.books.Successes
 		rec.Items = &items
 	}
 	q.h.owe(rec)

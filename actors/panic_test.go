@@ -17,6 +17,7 @@ var victims = []struct {
 	once bool   // no single job is begun a second time
 }{
 	{"bell", "", true},
+	{"gate", "", true},
 	{"membership", "", true},
 	{"dispatcher", "", true},
 	{"ledger", "", true},
@@ -135,7 +136,7 @@ func TestPanic_NobodyOfThatName(t *testing.T) {
 	if err := b.system.Panic("nobody"); err == nil || fmt.Sprint(err) != `nobody is "nobody" just now` {
 		t.Errorf("error is %v", err)
 	}
-	for _, role := range []string{"bell", "dispatcher", "host/local", "hosts", "ledger", "membership", "msqs", "supervisor"} {
+	for _, role := range []string{"bell", "dispatcher", "gate", "host/local", "hosts", "ledger", "membership", "msqs", "supervisor"} {
 		b.eventually("somebody is "+role, func() bool { return slices.Contains(b.system.Roles(), role) })
 	}
 }

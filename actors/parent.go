@@ -17,6 +17,12 @@ var stop = actor.NewOneForOneStrategy(0, 0, func(any) actor.Directive { return a
 // steadyAfter is how long an actor must live for its next death to be its first.
 const steadyAfter = 10 * time.Second
 
+// inline runs an actor on the goroutine of whoever sends to it while it is idle,
+// in place of one of its own: on the way of a job from the bell to its agent
+// each change of goroutine costs as much as all that its actor does. Such an
+// actor may be sent to from anywhere but under a lock that it takes itself.
+var inline = actor.WithDispatcher(actor.NewSynchronizedDispatcher(300))
+
 // props makes an actor that logs its panics with the stack, which protoactor
 // throws away, and can be asked to panic.
 func props(log *slog.Logger, role string, make func() actor.Actor, more ...actor.PropsOption) *actor.Props {
@@ -48,6 +54,7 @@ type parent struct {
 
 type offspring struct {
 	make  func() actor.Actor
+	how   []actor.PropsOption
 	pid   *actor.PID
 	born  time.Time
 	pause *backoff.ExponentialBackOff
@@ -59,10 +66,10 @@ type respawn struct{ role string }
 func newParent(h *house) parent { return parent{h: h, children: map[string]*offspring{}} }
 
 // start starts an actor in a role and keeps it alive.
-func (p *parent) start(c actor.Context, role string, make func() actor.Actor) {
+func (p *parent) start(c actor.Context, role string, make func() actor.Actor, how ...actor.PropsOption) {
 	pause := backoff.NewExponentialBackOff(backoff.WithInitialInterval(20*time.Millisecond),
 		backoff.WithMaxInterval(5*time.Second), backoff.WithMaxElapsedTime(0))
-	p.children[role] = &offspring{make: make, pause: pause}
+	p.children[role] = &offspring{make: make, how: how, pause: pause}
 	p.spawn(c, role)
 }
 
@@ -72,7 +79,7 @@ func (p *parent) spawn(c actor.Context, role string) {
 		return
 	}
 	o.born = time.Now()
-	o.pid = c.Spawn(props(p.h.Log, role, o.make))
+	o.pid = c.Spawn(props(p.h.Log, role, o.make, o.how...))
 	p.h.here(role, o.pid)
 }
 

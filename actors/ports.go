@@ -9,7 +9,8 @@ import (
 
 // Queue is where jobs are claimed.
 type Queue interface {
-	// Claim takes what the demand asks for, in the order in which it shall start.
+	// Claim takes what the demand asks for, in the order in which it shall start;
+	// nothing but an error on a connection that is newer than the last Assert.
 	Claim(ctx context.Context, me scheduler.InstanceID, d scheduler.Demand) ([]scheduler.Job, error)
 	// Due makes ready what the clock says; next is negative when nothing waits for it.
 	Due(ctx context.Context) (n int, next time.Duration, err error)
@@ -20,13 +21,18 @@ type Holdings interface {
 	Held(ctx context.Context, me scheduler.InstanceID) ([]scheduler.Hold, error)
 	// Reassert takes again what runs here and a crash of the database has un-claimed.
 	Reassert(ctx context.Context, me scheduler.InstanceID, holds []scheduler.Hold) (int, error)
+	// Assert does the same with all that runs here, without which there are no
+	// claims on a new connection. It names the other live instances that have
+	// not since the database last crashed.
+	Assert(ctx context.Context, me scheduler.InstanceID, all []scheduler.Hold) (n int, not []string, err error)
 }
 
 // Records writes what the ledger owes.
 type Records interface {
-	// Write returns the claims that are not ours any more. An error that wraps
+	// Write returns the claims that are not ours any more, and whether jobs that
+	// waited for what ended are ready now. An error that wraps
 	// scheduler.ErrRefused will not go away by trying again.
-	Write(ctx context.Context, me scheduler.InstanceID, b scheduler.Batch, now time.Time) (stale []scheduler.Claim, err error)
+	Write(ctx context.Context, me scheduler.InstanceID, b scheduler.Batch, now time.Time) (stale []scheduler.Claim, released bool, err error)
 }
 
 // Registry is where instances live.
@@ -55,11 +61,59 @@ type Notices interface {
 	MarkWaiting(ctx context.Context) (unknown []scheduler.TypeName, err error)
 }
 
+// Crowds is what waits for a host.
+type Crowds interface {
+	// Crowds is what of the types waits that may run under one of the names, or
+	// under none; nothing of a type of which nothing waits. It counts no further
+	// than a host has slots.
+	Crowds(ctx context.Context, types []scheduler.TypeName, answers []string) ([]scheduler.Crowd, error)
+}
+
+// Places is what this instance tells about its hosts.
+type Places interface {
+	// HostState publishes whether a host can be reached, and if not, why.
+	HostState(ctx context.Context, me scheduler.InstanceID, host scheduler.HostName, state scheduler.HostState, words string) error
+}
+
+// Localities is what run_on may name besides hosts.
+type Localities interface {
+	// Keys lists the names under which jobs are ready, in order, from behind one on.
+	Keys(ctx context.Context, after scheduler.RunOn, most int) ([]scheduler.RunOn, error)
+	// Locates reports whether there is a query of the user's that Locate asks.
+	Locates() bool
+	// Locate finds the hosts of names. What cannot be found is in the map too.
+	Locate(ctx context.Context, me scheduler.InstanceID, names []string) (map[string][]scheduler.HostName, error)
+}
+
+// Orders is what operators want of the scheduler.
+type Orders interface {
+	// Obey carries out the commands that wait in the queue, and tells what is wanted now.
+	Obey(ctx context.Context, me scheduler.InstanceID) (scheduler.Standing, error)
+}
+
+// Attachments are users' tables whose rows are run.
+type Attachments interface {
+	// Turn writes what became of rows into their tables, and makes ready jobs of
+	// those that ask to be run, as far as there is room.
+	Turn(ctx context.Context) (attachments, taken, ended int, err error)
+}
+
 // Bell is heard through callbacks that must not block.
 type Bell interface {
-	Run(ctx context.Context, rang, cancelRang, dueRang, beat func()) error
+	// rang says whether it is known to have been an INSERT and nothing else.
+	Run(ctx context.Context, rang func(inserted bool), cancelRang, dueRang, beat func()) error
 	// Cut ends a connection that has gone deaf, so that Run makes a new one.
 	Cut()
+}
+
+// Gate is what producers look at before they ring.
+type Gate interface {
+	// Keep makes producers ring until it returns. It calls shut when none is left
+	// that did not. It returns nil when ctx has ended, or when it wants to be
+	// called anew; an error when it cannot, or cannot any more.
+	Keep(ctx context.Context, shut func()) error
+	// Crowded reports whether producers wait for each other because they ring.
+	Crowded(ctx context.Context) (bool, error)
 }
 
 // Queries opens the queries of MSQ jobs.
@@ -80,6 +134,9 @@ type Launcher interface {
 	// Launch may block as long as a fork takes. wake is called when Take has
 	// something after it had nothing.
 	Launch(typ scheduler.TypeName, child scheduler.ChildName, host scheduler.HostName, lease time.Duration, wake func()) (Process, error)
+	// Reach returns nil when children can be started on the host. It may take
+	// many seconds; ctx ends it.
+	Reach(ctx context.Context, host scheduler.HostName) error
 	// Serves tells the launcher whose children it starts from now on.
 	Serves(me scheduler.InstanceID)
 }
@@ -94,4 +151,14 @@ type Process interface {
 	Lease(d time.Duration)
 	Done() <-chan struct{}
 	Pid() int
+}
+
+// Witness is told how children and their lines fare. It must not block.
+type Witness interface {
+	// Up: a child is ready; it was launched then.
+	Up(host scheduler.HostName, child scheduler.ChildName, typ scheduler.TypeName, launched, ready time.Time)
+	// Died: a child's process ended, or did not come up, without an order of ours.
+	Died(typ scheduler.TypeName)
+	// Ran: items of MSQ jobs were answered. The slice is not the witness's to keep.
+	Ran(items []scheduler.Result)
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -34,6 +35,10 @@ type bed struct {
 	system *actors.System
 	desks  []interface{ Close() }
 	log    *logBook
+	scan   time.Duration // the safety scan
+	gate   *watchedGate
+
+	exclusive scheduler.TypeName // a type that nothing runs beside
 }
 
 // logBook keeps the tree's log, to be shown when a test fails.
@@ -56,7 +61,7 @@ func (l *logBook) String() string {
 
 func setup(t *testing.T) *bed {
 	t.Helper()
-	b := &bed{T: t, url: pgtest.URL(t), log: &logBook{}}
+	b := &bed{T: t, url: pgtest.URL(t), log: &logBook{}, scan: 500 * time.Millisecond}
 	conn, err := pgx.Connect(t.Context(), b.url)
 	if err != nil {
 		t.Fatal(err)
@@ -94,6 +99,7 @@ func open[D interface{ Close() }](b *bed, make func(string) (D, error)) D {
 func (b *bed) start(slots int, types ...agent) {
 	b.Helper()
 	claimer, recorder := open(b, store.NewClaimer), open(b, store.NewRecorder)
+	b.gate = &watchedGate{Gate: open(b, store.NewGate)}
 	registry, keeper := open(b, store.NewRegistry), open(b, store.NewKeeper)
 	queries, err := store.NewCursors(b.url)
 	if err != nil {
@@ -102,18 +108,18 @@ func (b *bed) start(slots int, types ...agent) {
 	log := slog.New(slog.NewTextHandler(b.log, &slog.HandlerOptions{Level: slog.LevelInfo}))
 	cfg := actors.Config{Hosts: []actors.HostSpec{{Name: "local", Slots: slots}},
 		Heartbeat: 200 * time.Millisecond, Lag: 30 * time.Second, Respawn: scheduler.RespawnPolicy{Deaths: 5, Window: 3 * time.Second},
-		Idle: time.Hour, MinReady: 100 * time.Millisecond, KillAfter: time.Second, Scan: 500 * time.Millisecond, Cursors: 4,
+		Idle: time.Hour, MinReady: 100 * time.Millisecond, KillAfter: time.Second, Scan: b.scan, ExclusiveAfter: 300 * time.Millisecond, Cursors: 4,
 		Retry: scheduler.DefaultRetry, Log: log,
 		Queue: queue{claimer, keeper}, Holdings: claimer, Records: recorder, Registry: members{registry}, Undertaker: undertaker{registry},
-		Notices: notices{registry, keeper}, Bell: &bell{listener: triggers.Listener{URL: b.url, Heartbeat: beatChannel, Log: log}},
-		Queries: cursors{queries}}
+		Notices: notices{registry, keeper}, Crowds: keeper, Places: registry, Bell: &bell{listener: triggers.Listener{URL: b.url, Heartbeat: beatChannel, Log: log}},
+		Gate: b.gate, Queries: cursors{queries}}
 	self, err := os.Executable()
 	if err != nil {
 		b.Fatal(err)
 	}
 	var specs []agents.Spec
 	for _, a := range types {
-		cfg.Agents = append(cfg.Agents, actors.AgentType{Name: a.name, Max: a.max, StartTimeout: time.Minute})
+		cfg.Agents = append(cfg.Agents, actors.AgentType{Name: a.name, Max: a.max, Exclusive: a.name == b.exclusive, StartTimeout: time.Minute})
 		specs = append(specs, agents.Spec{Type: a.name, Command: []string{self}, Env: a.book.env()})
 	}
 	cfg.Launcher = launch{agents.NewLauncher(agents.Config{Specs: specs, Stderr: io.Discard})}
@@ -189,6 +195,17 @@ func (b *bed) eventually(reason string, ok func() bool) {
 
 const beatChannel = "bellhop_beat_test"
 
+// watchedGate counts how often the tree fell asleep.
+type watchedGate struct {
+	*store.Gate
+	asked, shut atomic.Int64
+}
+
+func (g *watchedGate) Keep(ctx context.Context, shut func()) error {
+	g.asked.Add(1)
+	return g.Gate.Keep(ctx, func() { g.shut.Add(1); shut() })
+}
+
 type queue struct {
 	*store.Claimer
 	keeper *store.Keeper
@@ -224,7 +241,7 @@ func (notices) Close() {}
 
 type bell struct{ listener triggers.Listener }
 
-func (b *bell) Run(ctx context.Context, rang, cancelRang, dueRang, beat func()) error {
+func (b *bell) Run(ctx context.Context, rang func(inserted bool), cancelRang, dueRang, beat func()) error {
 	b.listener.Rang, b.listener.CancelRang, b.listener.DueRang, b.listener.Beat = rang, cancelRang, dueRang, beat
 	return b.listener.Run(ctx)
 }

@@ -17,8 +17,10 @@ func (s *supervisor) Receive(c actor.Context) {
 		s.start(c, roleLedger, func() actor.Actor { return newLedger(s.h) })
 		s.start(c, roleHosts, func() actor.Actor { return newHosts(s.h) })
 		s.start(c, roleMSQs, func() actor.Actor { return newMSQs(s.h) })
-		s.start(c, roleDispatcher, func() actor.Actor { return newDispatcher(s.h) })
+		s.start(c, roleDispatcher, func() actor.Actor { return newDispatcher(s.h) }, inline)
 		s.start(c, roleMembership, func() actor.Actor { return newMembership(s.h) })
+		s.start(c, roleAttachments, func() actor.Actor { return newAttachments(s.h) })
+		s.start(c, roleGate, func() actor.Actor { return newGate(s.h) }, inline)
 		s.start(c, roleBell, func() actor.Actor { return newBell(s.h) })
 	case *actor.Stopping:
 		s.leaving = true

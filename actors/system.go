@@ -84,6 +84,18 @@ func (s *System) onEnd(ended chan struct{}) {
 // Say takes what agents say on its way to bellhop.log. It never blocks.
 func (s *System) Say(list []scheduler.Entry) { s.h.entries(list) }
 
+// Progress takes how far an agent says it has come with a single job. It never blocks.
+func (s *System) Progress(p scheduler.Progress) {
+	if s.h.outbox.progress(p) {
+		s.h.tell(roleLedger, flush)
+	}
+}
+
+// Trouble takes why a type cannot be used on a host, or that it can again. It never blocks.
+func (s *System) Trouble(typ scheduler.TypeName, host scheduler.HostName, words string) {
+	s.h.tell(roleMembership, &trouble{typ, host, words})
+}
+
 // ID is the instance's id, 0 before it is registered.
 func (s *System) ID() scheduler.InstanceID { return s.h.id() }
 
@@ -95,11 +107,19 @@ func (s *System) Healthy() string {
 	case s.h.leaseLeft(time.Now()) <= 0:
 		return "lease lost: the database has not heard from this instance"
 	}
-	if silent := time.Since(s.h.began) - time.Duration(s.h.heard.Load()); silent > (deafAfter+1)*s.h.Heartbeat {
+	if silent := s.BellAge(); silent > (deafAfter+1)*s.h.Heartbeat {
 		return "bell not heard for " + silent.Round(time.Second).String() + ": new work waits for the safety scan"
 	}
 	return ""
 }
+
+// BellAge is how long ago this instance last heard its own ring.
+func (s *System) BellAge() time.Duration {
+	return time.Since(s.h.began) - time.Duration(s.h.heard.Load())
+}
+
+// Gate says who sees to it that this instance learns of new work.
+func (s *System) Gate() scheduler.GateState { return scheduler.GateState(s.h.gateIs.Load()) }
 
 // Panic makes the actor in a role panic, for the test that kills them all in turn.
 func (s *System) Panic(role string) error {
@@ -133,6 +153,7 @@ func (s *System) Stop(ctx context.Context, patience time.Duration) error {
 	var late []string
 	// 1. What runs may finish, for as long as ctx allows.
 	done, handedIn := make(chan string, 1), make(chan string, 1)
+	s.h.tell(roleAttachments, &finish{})
 	s.h.tell(roleDispatcher, &finish{done})
 	select {
 	case <-done:

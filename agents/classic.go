@@ -3,6 +3,7 @@ package agents
 import (
 	"bytes"
 	"errors"
+	"strconv"
 	"strings"
 
 	"bellhop/scheduler"
@@ -44,10 +45,12 @@ func parseClassic(line []byte) remark {
 	case "Heartbeat":
 		return remark{word: wordNothing}
 	case "ItemsProcessed":
-		return remark{word: wordLog, level: scheduler.LevelDebug, text: line}
+		if n, err := strconv.ParseInt(string(bytes.TrimSpace(text)), 10, 64); err == nil && n >= 0 {
+			return remark{word: wordItems, n: n}
+		}
 	case "DB":
 		if bytes.HasPrefix(line, []byte("DB:")) {
-			return remark{word: wordLog, level: scheduler.LevelError, text: []byte("DB: is switched off")}
+			return remark{word: wordDB, text: bytes.TrimSpace(text)}
 		}
 	}
 	return remark{word: wordDebug, text: line}

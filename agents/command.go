@@ -52,13 +52,14 @@ type commandError struct {
 	path string
 	why  string
 	code int
+	see  string // where the command stands; empty: in the configuration
 }
 
 func (e *commandError) Error() string {
 	if e.path == "" {
 		return e.why
 	}
-	return fmt.Sprintf("%s: %s; see agents[].command in bellhop.yaml", e.path, e.why)
+	return fmt.Sprintf("%s: %s; %s", e.path, e.why, orElse(e.see, "see agents[].command in bellhop.yaml"))
 }
 
 // findCommand returns the absolute path of the command's program.
@@ -69,7 +70,7 @@ func findCommand(command []string, workDir string, env []string) (string, error)
 	name := command[0]
 	if workDir != "" {
 		if info, err := os.Stat(workDir); err != nil || !info.IsDir() {
-			return "", &commandError{path: workDir, why: "no such directory to work in (agents[].workdir)", code: 126}
+			return "", &commandError{path: workDir, why: "no such directory to work in (workdir)", code: 126}
 		}
 	}
 	if strings.Contains(name, "/") {

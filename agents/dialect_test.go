@@ -30,15 +30,23 @@ func TestClassic_Words(t *testing.T) {
 		"Success":              {word: wordSuccess},
 		"Success: 3":           {word: wordSuccess},
 		"ECHO  two blanks":     {word: wordEcho, text: []byte(" two blanks")},
-		"DB: SELECT 1;":        {word: wordLog, level: scheduler.LevelError, text: []byte("DB: is switched off")},
+		"DB: SELECT 1;":        {word: wordDB, text: []byte("SELECT 1;")},
 		"DB is up":             {word: wordDebug, text: []byte("DB is up")},
 		"Heartbeat":            {},
-		"ItemsProcessed 17":    {word: wordLog, level: scheduler.LevelDebug, text: []byte("ItemsProcessed 17")},
+		"Heartbeat: 3":         {},
+		"ItemsProcessed 17":    {word: wordItems, n: 17},
+		"ItemsProcessed: 17":   {word: wordItems, n: 17},
+		"ItemsProcessed":       {word: wordDebug, text: []byte("ItemsProcessed")},
+		"ItemsProcessed -1":    {word: wordDebug, text: []byte("ItemsProcessed -1")},
+		"FATAL: no":            {word: wordLog, level: scheduler.LevelError, text: []byte("FATAL: no")},
+		"WARNING no":           {word: wordLog, level: scheduler.LevelInfo, text: []byte("WARNING no")},
+		"ECHO:x":               {word: wordEcho, text: []byte("x")},
+		"DB:SELECT 1":          {word: wordDB, text: []byte("SELECT 1")},
 		`{"bellhop":1}`:        {word: wordDebug, text: []byte(`{"bellhop":1}`)},
 		"anything else at all": {word: wordDebug, text: []byte("anything else at all")},
 	} {
 		got := parseClassic([]byte(said))
-		if got.word != want.word || got.level != want.level || string(got.text) != string(want.text) {
+		if got.word != want.word || got.n != want.n || got.level != want.level || string(got.text) != string(want.text) {
 			t.Errorf("%q means %+v, want %+v", said, got, want)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strconv"
 
+	"bellhop/agents/guard"
 	"bellhop/scheduler"
 )
 
@@ -18,7 +19,11 @@ func (p *Process) startRuns() {
 
 func (p *Process) runAll() {
 	for p.takeLine() {
-		p.run()
+		if p.spec.Dialect == DialectFOSSology {
+			p.talk()
+		} else {
+			p.run()
+		}
 	}
 }
 
@@ -40,7 +45,8 @@ func (p *Process) takeLine() bool {
 
 // run does the line in hand with a process of its own.
 func (p *Process) run() {
-	g, err := p.startRun()
+	g, log, err := p.startRun()
+	defer log.close()
 	if err != nil {
 		p.notRun(err)
 		return
@@ -57,8 +63,8 @@ func (p *Process) run() {
 	defer p.release()
 	p.g, p.exiting = nil, false
 	ok := e.exitCode() == 0
-	if e.lost || e.reason != 0 || p.closing && !ok { // not the agent's doing, so no answer
-		p.exited(scheduler.ChildEvent{ExitCode: e.exitCode(), Signal: e.signal(), Error: how, Order: e.order()})
+	if e.lost || e.line != nil || e.reason != 0 || p.closing && !ok { // not the agent's doing, so no answer
+		p.exited(p.endOf(e, how))
 		return
 	}
 	if ok {
@@ -67,34 +73,62 @@ func (p *Process) run() {
 	p.answer(ok, e.exitCode(), e.signal(), how)
 }
 
-// startRun starts the process of the line in hand. An order that came while it
-// started is carried out now.
-func (p *Process) startRun() (*guarded, error) {
-	p.mu.Lock()
-	line := p.hand
-	p.mu.Unlock()
-	p.said.forget()
-	env, err := runEnvironment(p.spec.Vars, &line)
+// startRun starts the process of the line in hand.
+func (p *Process) startRun() (*guarded, *runLog, error) {
+	line := p.inHandNow()
+	var log *runLog
+	request, err := guard.Request{}, error(nil)
+	if p.spec.Attached {
+		request, log, err = p.attached(&line)
+	} else {
+		request, err = p.execRequest(&line)
+	}
 	if err != nil {
-		return nil, &commandError{why: err.Error(), code: refusedCode}
+		return nil, nil, err
+	}
+	g, err := p.runRequest(request, wires{}, func(g *guarded) {
+		g.stdout.hear = p.launcher.tapped(VoiceAgent, func(text []byte, truncated bool) {
+			log.keep(text)
+			p.note(scheduler.LevelOut, text, truncated)
+		})
+		g.stderr.hear = p.launcher.tapped(VoiceStderr, func(text []byte, truncated bool) {
+			log.keep(text)
+			p.hearStderr(text, truncated)
+		})
+		for _, s := range []*stream{&g.stdout, &g.stderr} {
+			s.quiet, s.end = p.said.flush, p.said.flush
+		}
+	})
+	return g, log, err
+}
+
+func (p *Process) inHandNow() scheduler.Line {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.hand
+}
+
+func (p *Process) execRequest(line *scheduler.Line) (guard.Request, error) {
+	vars, err := allowedVars(p.spec.Vars, line.Vars)
+	if err != nil {
+		return guard.Request{}, &commandError{why: err.Error(), code: refusedCode}
 	}
 	var args []string
 	if line.HasArgs {
 		args = []string{line.Args}
 	}
-	request, err := p.launcher.request(p.spec, args, env)
+	return p.launcher.request(p.host, p.spec, args, bellhopEnvironment(vars, line))
+}
+
+// runRequest starts the process of the line in hand; hook sees it before
+// anybody else. An order that came while it started is carried out now.
+func (p *Process) runRequest(request guard.Request, w wires, hook func(*guarded)) (*guarded, error) {
+	p.said.forget()
+	g, err := p.begin(request, w)
 	if err != nil {
 		return nil, err
 	}
-	g, err := p.launcher.start(p.child, request, false, p.leaseLeft)
-	if err != nil {
-		return nil, err
-	}
-	g.stdout.hear = func(text []byte, truncated bool) { p.note(scheduler.LevelOut, text, truncated) }
-	g.stderr.hear = p.hearStderr
-	for _, s := range []*stream{&g.stdout, &g.stderr} {
-		s.quiet, s.end = p.said.flush, p.said.flush
-	}
+	hook(g)
 	left := p.leaseLeft()
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -106,6 +140,7 @@ func (p *Process) startRun() (*guarded, error) {
 	case p.killed:
 		g.kill()
 	case p.closing:
+		p.closeStdin()
 		g.hangup()
 	}
 	return g, nil
@@ -129,20 +164,26 @@ func (p *Process) notRun(err error) {
 		p.queue = append([]scheduler.Line{line}, p.queue[p.head:]...)
 		p.head = 0
 		ev := scheduler.ChildEvent{ExitCode: refusedCode, Error: err.Error()}
-		if errors.Is(err, errLeaseOver) {
-			ev.Order = scheduler.OrderFenced
-		}
+		ev.Order = orderOf(err)
 		p.exited(ev)
 	}
 }
 
-// runEnvironment is what a line adds to the environment; bellhop's own names
-// come last, so no variable can pass for them.
-func runEnvironment(allowed []string, l *scheduler.Line) ([]string, error) {
-	vars, err := allowedVars(allowed, l.Vars)
-	if err != nil {
-		return nil, err
+// orderOf: what kept a process from starting, where that was not the agent.
+func orderOf(err error) scheduler.Order {
+	var line *LineError
+	switch {
+	case errors.Is(err, errLeaseOver):
+		return scheduler.OrderFenced
+	case errors.As(err, &line):
+		return scheduler.OrderUnreached
 	}
+	return scheduler.OrderNone
+}
+
+// bellhopEnvironment is what a line adds to the environment; bellhop's own
+// names come last, so no variable can pass for them.
+func bellhopEnvironment(vars map[string]string, l *scheduler.Line) []string {
 	env := make([]string, 0, len(vars)+5)
 	for name, value := range vars {
 		env = append(env, name+"="+value)
@@ -152,5 +193,5 @@ func runEnvironment(allowed []string, l *scheduler.Line) ([]string, error) {
 		"BELLHOP_KEY="+l.Key,
 		"BELLHOP_ATTEMPT="+strconv.Itoa(l.Attempt),
 		"BELLHOP_FENCE="+strconv.FormatInt(int64(l.Fence), 10),
-		"TRACEPARENT="+l.Trace), nil
+		"TRACEPARENT="+l.Trace)
 }

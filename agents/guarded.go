@@ -15,6 +15,9 @@ import (
 )
 
 const (
+	farHandshakeLimit = 6 * time.Minute // the near guard keeps shorter ones itself
+	farPatience       = guard.LineLease + 2*time.Second
+
 	handshakeLimit = 10 * time.Second // for a guard to start its agent
 	guardPatience  = 3 * time.Second  // for a guard to obey Kill, before it is taken for stuck
 	pipesGrace     = time.Second      // for the streams of a dead tree to end; a stranger may hold them
@@ -34,26 +37,48 @@ type guarded struct {
 	readers   sync.WaitGroup // of the streams, and who writes to stdin
 	control   *os.File
 	controlFD int
+	far       scheduler.HostName // the other host that the agent is on; empty: this machine
 
 	mu       sync.Mutex // controlFD is written to, and the guard's pid used, under mu only
 	closed   bool
 	patience *time.Timer
 }
 
+// wires says how an agent's 0, 1 and 2 are laid.
+type wires struct {
+	stdin     bool // we write to it; else it is empty
+	oneStream bool // 2 is 1: what it says comes in the order in which it was said
+}
+
 // errLeaseOver: others may have taken the work over; it is not begun here.
 var errLeaseOver = errors.New("the instance's lease is over")
+
+var errLineGuard = errors.New("the guard of the line died")
 
 // start runs a request under a new guard and returns when the agent runs.
 // lease is asked when the guard is there, since this process may be stopped
 // for any time before: 0 is none, negative that it is over.
-func (l *Launcher) start(child scheduler.ChildName, r guard.Request, withStdin bool, lease func() time.Duration) (*guarded, error) {
+func (l *Launcher) start(p place, r guard.Request, w wires, lease func() time.Duration) (*guarded, error) {
+	g, err := l.startGuard(p, r, w)
+	if err != nil {
+		return nil, err
+	}
+	return g, g.begin(r, lease)
+}
+
+// startGuard starts the guard alone.
+func (l *Launcher) startGuard(p place, r guard.Request, w wires) (*guarded, error) {
 	if len(r.Encode()) > guard.MaxRequest {
 		return nil, errArgsTooLong
 	}
-	g := &guarded{}
-	theirs, err := g.openPipes(withStdin)
+	g := &guarded{far: p.far}
+	theirs, err := g.openPipes(w)
 	if err == nil {
-		g.guard, err = guard.Start(l.guardPath, l.identity(child), [5]uintptr{
+		start := guard.Start
+		if p.far != "" {
+			start = guard.StartNear
+		}
+		g.guard, err = start(l.guardPath, l.identity(p), [5]uintptr{
 			uintptr(theirs[0]), uintptr(theirs[1]), uintptr(theirs[2]), uintptr(theirs[3]), uintptr(theirs[4])})
 	}
 	for _, fd := range theirs {
@@ -65,29 +90,47 @@ func (l *Launcher) start(child scheduler.ChildName, r guard.Request, withStdin b
 		g.closePipes()
 		return nil, fmt.Errorf("start a guard (%s): %w", l.guardPath, err)
 	}
+	return g, nil
+}
+
+// begin has the guard start its agent. When it returns an error, neither lives.
+func (g *guarded) begin(r guard.Request, lease func() time.Duration) (err error) {
 	left := lease()
 	if r.Lease = millis(left); left < 0 {
 		err = errLeaseOver
 	} else {
-		err = g.handshake(r.Encode(), r.Path)
+		err = g.handshake(r)
 	}
 	if err != nil {
+		g.mu.Lock()
+		g.closed = true
+		if g.patience != nil {
+			g.patience.Stop()
+		}
+		g.mu.Unlock()
 		g.closePipes()
 		guard.KillTree(g.guard) // it may be stuck; its pid is ours until it is reaped
 		_ = syscall.Kill(g.guard, syscall.SIGKILL)
 		reap(g.guard)
-		return nil, err
+		if errors.Is(err, errLineGuard) { // what the far guard may have begun ends with its lease
+			time.Sleep(farPatience)
+			return &LineError{g.far, err.Error()}
+		}
+		return err
+	}
+	if g.far != "" {
+		return nil // its pid is another machine's
 	}
 	if s, ok := guard.ReadStat(g.agent); ok {
 		g.started = s.Start
 	}
-	return g, nil
+	return nil
 }
 
 // openPipes makes our ends; theirs are 0 to 4 of the guard, -1 where missing.
-func (g *guarded) openPipes(withStdin bool) (theirs [5]int, err error) {
+func (g *guarded) openPipes(w wires) (theirs [5]int, err error) {
 	theirs = [5]int{-1, -1, -1, -1, -1}
-	if withStdin {
+	if w.stdin {
 		g.stdin, g.stdinFD, theirs[0], err = newPipe(false)
 		g.pipes[0] = inode(theirs[0])
 	} else {
@@ -99,7 +142,12 @@ func (g *guarded) openPipes(withStdin bool) (theirs [5]int, err error) {
 	if g.stdout.file, g.stdout.fd, theirs[1], err = newPipe(true); err != nil {
 		return theirs, err
 	}
-	if g.stderr.file, g.stderr.fd, theirs[2], err = newPipe(true); err != nil {
+	if w.oneStream {
+		theirs[2], err = dup(theirs[1])
+	} else {
+		g.stderr.file, g.stderr.fd, theirs[2], err = newPipe(true)
+	}
+	if err != nil {
 		return theirs, err
 	}
 	g.pipes[1], g.pipes[2] = inode(theirs[1]), inode(theirs[2])
@@ -108,6 +156,15 @@ func (g *guarded) openPipes(withStdin bool) (theirs [5]int, err error) {
 	}
 	g.status, _, theirs[4], err = newPipe(true)
 	return theirs, err
+}
+
+// dup gives a second number for a file; it closes on exec.
+func dup(fd int) (int, error) {
+	n, _, errno := syscall.Syscall(syscall.SYS_FCNTL, uintptr(fd), syscall.F_DUPFD_CLOEXEC, 0)
+	if errno != 0 {
+		return -1, os.NewSyscallError("fcntl", errno)
+	}
+	return int(n), nil
 }
 
 func inode(fd int) uint64 {
@@ -126,36 +183,54 @@ func (g *guarded) closePipes() {
 	}
 }
 
-func (g *guarded) handshake(request []byte, path string) error {
-	deadline := time.Now().Add(handshakeLimit)
+func (g *guarded) handshake(request guard.Request) error {
+	limit := handshakeLimit
+	if g.far != "" {
+		limit = farHandshakeLimit
+	}
+	deadline := time.Now().Add(limit)
 	_ = g.control.SetWriteDeadline(deadline)
 	_ = g.status.SetReadDeadline(deadline)
-	if _, err := g.control.Write(request); err != nil {
+	if _, err := g.control.Write(request.Encode()); err != nil {
 		return fmt.Errorf("hand the agent to its guard: %w", err)
 	}
-	r, err := g.report()
-	if err != nil {
-		return fmt.Errorf("wait for the guard to start %s: %w", path, err)
+	r, words, err := g.report()
+	if err != nil && g.far != "" {
+		return errLineGuard
 	}
-	if r.Kind != guard.Started {
-		return execError(path, syscall.Errno(r.Value))
+	if err != nil {
+		return fmt.Errorf("wait for the guard to start %s: %w", request.Path, err)
+	}
+	switch r.Kind {
+	case guard.Started:
+	case guard.Unreached:
+		return &LineError{g.far, words}
+	case guard.Missing:
+		return missingThere(g.far, request, syscall.Errno(r.Value))
+	default:
+		return execError(orElse(request.Path, "the agent's program on host "+string(g.far)), syscall.Errno(r.Value))
 	}
 	g.agent = int(r.Value)
 	return g.status.SetReadDeadline(time.Time{})
 }
 
-func (g *guarded) report() (guard.Report, error) {
+func (g *guarded) report() (r guard.Report, words string, err error) {
 	var b [guard.ReportSize]byte
 	if _, err := io.ReadFull(g.status, b[:]); err != nil {
-		return guard.Report{}, err
+		return guard.Report{}, "", err
 	}
-	return guard.DecodeReport(b), nil
+	r = guard.DecodeReport(b)
+	text := make([]byte, r.Words())
+	_, err = io.ReadFull(g.status, text)
+	return r, clean(text), err
 }
 
 // read starts a goroutine for each stream.
 func (g *guarded) read() {
 	g.readers.Go(g.stdout.run)
-	g.readers.Go(g.stderr.run)
+	if g.stderr.file != nil {
+		g.readers.Go(g.stderr.run)
+	}
 }
 
 // send gives the guard a command. A pipe that is full belongs to a guard that
@@ -188,7 +263,11 @@ func (g *guarded) kill() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if !g.closed && g.patience == nil {
-		g.patience = time.AfterFunc(guardPatience, g.force)
+		patience := guardPatience
+		if g.far != "" { // it may have to wait until the far side is surely dead
+			patience += farPatience
+		}
+		g.patience = time.AfterFunc(patience, g.force)
 	}
 }
 
@@ -206,11 +285,12 @@ type end struct {
 	status syscall.WaitStatus
 	reason guard.Reason
 	lost   bool // the guard died before it could tell
+	line   *LineError
 }
 
 // wait returns when the agent and all its descendants are dead.
 func (g *guarded) wait() end {
-	r, err := g.report()
+	r, words, err := g.report()
 	g.mu.Lock()
 	g.closed = true // before the guard is reaped and its pid means somebody else
 	if g.patience != nil {
@@ -220,6 +300,13 @@ func (g *guarded) wait() end {
 	g.mu.Unlock()
 	_ = g.status.Close()
 	reap(g.guard)
+	if g.far != "" && (err != nil || r.Kind != guard.Exited) {
+		time.Sleep(farPatience) // nobody answers the far guard any more: its lease ends
+		return end{status: syscall.WaitStatus(syscall.SIGKILL), line: &LineError{g.far, errLineGuard.Error()}}
+	}
+	if r.Kind == guard.Exited && r.Reason == guard.LineLost {
+		return end{status: syscall.WaitStatus(syscall.SIGKILL), reason: r.Reason, line: &LineError{g.far, words}}
+	}
 	if err != nil || r.Kind != guard.Exited {
 		g.clearOrphans()
 		return end{status: syscall.WaitStatus(syscall.SIGKILL), lost: true}
@@ -229,6 +316,11 @@ func (g *guarded) wait() end {
 
 // agentDead looks at the agent itself; what it left behind may live on.
 func (g *guarded) agentDead() bool {
+	if g.far != "" {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		return g.closed
+	}
 	s, ok := guard.ReadStat(g.agent)
 	return !ok || s.Dead() || s.Start != g.started
 }
@@ -237,7 +329,10 @@ func (g *guarded) agentDead() bool {
 func (g *guarded) streamsEnd() {
 	grace := time.AfterFunc(pipesGrace, func() {
 		now := time.Now()
-		_, _ = g.stdout.file.SetReadDeadline(now), g.stderr.file.SetReadDeadline(now)
+		_ = g.stdout.file.SetReadDeadline(now)
+		if g.stderr.file != nil {
+			_ = g.stderr.file.SetReadDeadline(now)
+		}
 	})
 	g.readers.Wait()
 	grace.Stop()
@@ -272,11 +367,16 @@ func (e end) order() scheduler.Order {
 	if !e.lost && e.reason == guard.LeaseMissed {
 		return scheduler.OrderFenced
 	}
+	if e.line != nil {
+		return scheduler.OrderUnreached
+	}
 	return scheduler.OrderNone
 }
 
 func (e end) String() string {
 	switch {
+	case e.line != nil:
+		return e.line.Error()
 	case e.lost:
 		return "killed: its guard died"
 	case e.reason == guard.LeaseMissed:

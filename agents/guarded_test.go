@@ -277,7 +277,7 @@ func TestGuard_AgentStartsClean(t *testing.T) {
 func TestGuard_UserIsDroppedTo(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {
-		t.Skip("only root can")
+		t.Skip("only root can start a child under another account: run the tests as root")
 	}
 	spec := sh(t, `echo "LOG $(id -u) $(id -g) $(id -G) $HOME"; `+upper)
 	if err := os.Chmod(filepath.Dir(spec.Command[0]), 0o755); err != nil {

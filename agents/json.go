@@ -49,7 +49,7 @@ type jsonMessage struct {
 const jsonVersion = 1
 
 // parseHello tells whether line is a json agent's first one; err says why such
-// an agent cannot be used.
+// an agent cannot be used. An empty typ is any.
 func parseHello(line []byte, typ scheduler.TypeName) (is bool, err error) {
 	var m jsonMessage
 	if !looksJSON(line) || json.Unmarshal(line, &m) != nil || m.Bellhop == nil {
@@ -58,7 +58,7 @@ func parseHello(line []byte, typ scheduler.TypeName) (is bool, err error) {
 	if *m.Bellhop != jsonVersion {
 		return true, fmt.Errorf(`the agent speaks version %d of the json dialect, bellhop speaks %d`, *m.Bellhop, jsonVersion)
 	}
-	if m.Type != "" && m.Type != string(typ) {
+	if m.Type != "" && typ != "" && m.Type != string(typ) {
 		return true, fmt.Errorf("the agent says it is of type %q, and is configured as %q", m.Type, typ)
 	}
 	return true, nil

@@ -12,13 +12,20 @@ import (
 	"bellhop/scheduler"
 )
 
-// Launcher starts the children of this machine.
+// Launcher starts children, here and on other hosts.
 type Launcher struct {
 	specs     map[scheduler.TypeName]Spec
+	ways      map[scheduler.HostName]*way // to the hosts that are not this machine
 	guardPath string
 	guardArgs []string
 	stderr    io.Writer
 	log       func([]scheduler.Entry)
+	progress  func(scheduler.Progress)
+	versions  versions
+	database  func() Database
+	answers   Answers
+	tap       func(Voice, []byte)
+	attached  func(scheduler.JobID) (Attached, bool, error)
 	instance  atomic.Int64
 	self      string // this process, see thisProcess
 
@@ -35,6 +42,12 @@ func NewLauncher(c Config) *Launcher {
 		self:      thisProcess(),
 		stderr:    c.Stderr,
 		log:       c.Log,
+		progress:  c.Progress,
+		database:  c.Database,
+		answers:   c.Answers,
+		tap:       c.Tap,
+		attached:  c.Attached,
+		versions:  versions{trouble: c.Trouble},
 	}
 	if len(c.Guard) > 0 {
 		l.guardPath, l.guardArgs = c.Guard[0], c.Guard[1:]
@@ -45,12 +58,35 @@ func NewLauncher(c Config) *Launcher {
 	if l.log == nil {
 		l.log = func([]scheduler.Entry) {}
 	}
+	if l.answers.Timeout <= 0 {
+		l.answers.Timeout = time.Minute
+	}
+	if l.attached == nil {
+		l.attached = func(scheduler.JobID) (Attached, bool, error) { return Attached{}, false, nil }
+	}
+	if l.progress == nil {
+		l.progress = func(scheduler.Progress) {}
+	}
+	l.ways = make(map[scheduler.HostName]*way, len(c.Connect))
+	for host, connect := range c.Connect {
+		if len(connect) > 0 {
+			l.ways[host] = newWay(connect)
+		}
+	}
 	for _, s := range c.Specs {
 		if s.Mode == "" {
 			s.Mode = ModeWarm
 		}
 		if s.Dialect == "" {
 			s.Dialect = DialectAuto
+		}
+		if s.Dialect == DialectFOSSology {
+			f := FOSSology{}
+			if s.FOSSology != nil {
+				f = *s.FOSSology
+			}
+			f = f.withDefaults()
+			s.FOSSology = &f
 		}
 		l.specs[s.Type] = s
 	}
@@ -63,8 +99,10 @@ func NewLauncher(c Config) *Launcher {
 func (l *Launcher) SetInstance(id scheduler.InstanceID) { l.instance.Store(int64(id)) }
 
 // Launch starts a child of the type and returns when its process runs, which
-// takes as long as a fork and two execs. In mode exec there is no process yet
-// and the child is ready at once.
+// takes as long as a fork and two execs. Where each line has a process of its
+// own there is none yet and the child is ready at once. On another host the
+// process is under way: if it cannot be started, EventExited says so, with
+// OrderUnreached where the line is to blame.
 //
 // lease is as in Process.Lease. wake is called, from any goroutine and maybe
 // before Launch returns, when Take has something after it had nothing; it must
@@ -79,12 +117,16 @@ func (l *Launcher) Launch(typ scheduler.TypeName, child scheduler.ChildName, hos
 	p := &Process{launcher: l, spec: spec, child: child, host: host, wake: wake, done: make(chan struct{})}
 	p.said = output{log: l.log, child: child, host: host}
 	p.setLease(lease)
-	switch spec.Mode {
-	case ModeExec:
+	switch {
+	case spec.alone():
 		p.push(scheduler.ChildEvent{Kind: scheduler.EventReady, At: time.Now()})
 		wake()
 		return p, nil
-	case ModeWarm:
+	case spec.Mode == ModeWarm:
+		if l.ways[host] != nil {
+			p.startFar()
+			return p, nil
+		}
 		if err := p.startWarm(); err != nil {
 			return nil, fmt.Errorf("launch %s: %w", child, err)
 		}
@@ -100,14 +142,37 @@ func (l *Launcher) tell(line []byte) {
 	_, _ = l.stderr.Write(line)
 }
 
+// place is which child on which host.
+type place struct {
+	child scheduler.ChildName
+	far   scheduler.HostName // empty: this machine
+}
+
+// farOf is the host, unless it is this machine.
+func (l *Launcher) farOf(host scheduler.HostName) scheduler.HostName {
+	if l.ways[host] == nil {
+		return ""
+	}
+	return host
+}
+
 // identity is what a guard's command line tells: whose it is.
-func (l *Launcher) identity(child scheduler.ChildName) []string {
+func (l *Launcher) identity(p place) []string {
 	args := append([]string(nil), l.guardArgs...)
-	return append(args, instanceFlag, strconv.FormatInt(l.instance.Load(), 10), schedulerFlag, l.self, "--child", string(child))
+	args = append(args, instanceFlag, strconv.FormatInt(l.instance.Load(), 10), schedulerFlag, l.self, "--child", string(p.child))
+	if p.far != "" {
+		args = append(args, hostFlag, string(p.far))
+	}
+	return args
 }
 
 // request turns a spec and the line-specific parts into what a guard starts.
-func (l *Launcher) request(s Spec, extraArgs []string, extraEnv []string) (guard.Request, error) {
+func (l *Launcher) request(host scheduler.HostName, s Spec, extraArgs []string, extraEnv []string) (guard.Request, error) {
+	argv := make([]string, 0, len(s.Command)+len(extraArgs))
+	argv = append(append(argv, s.Command...), extraArgs...)
+	if w := l.ways[host]; w != nil {
+		return l.farRequest(w, s, argv, extraEnv)
+	}
 	who, err := lookUpAccount(s.User)
 	if err != nil {
 		return guard.Request{}, err
@@ -117,8 +182,6 @@ func (l *Launcher) request(s Spec, extraArgs []string, extraEnv []string) (guard
 	if err != nil {
 		return guard.Request{}, err
 	}
-	argv := make([]string, 0, len(s.Command)+len(extraArgs))
-	argv = append(append(argv, s.Command...), extraArgs...)
 	return guard.Request{Path: path, Argv: argv, Env: env, Dir: s.WorkDir,
 		DropUser: who.drop, UID: who.uid, GID: who.gid, Groups: who.groups}, nil
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 const (
 	instanceFlag  = "--instance"
 	schedulerFlag = "--scheduler"
+	hostFlag      = "--host" // of a guard whose agent is on another host
 )
 
 // process names a process of this machine for good: its pid and its start in
@@ -37,6 +39,10 @@ func thisProcess() string {
 // both are killed from outside.
 const leftoverGrace = time.Second
 
+// farGrace is the same for guards whose agents are on another host: they end
+// when it is certain that nothing lives there, be the line dead.
+const farGrace = guard.LineLease + 3*time.Second
+
 // Leftovers lists the living guards of an instance of this machine. Those of
 // a dead instance end by themselves within a second; what is listed later is
 // stuck. An instance's number alone would not name it: the instances of another
@@ -50,20 +56,63 @@ func Leftovers(owner scheduler.Suspect) (guards []int) {
 	return guards
 }
 
+// Strays lists the living guards of this machine whose scheduler is dead. They
+// end by themselves within moments; those that stay are stuck. Guards in
+// containers know their scheduler by a number of their own, and are left out.
+func Strays() (guards []int) {
+	here, err := os.Readlink("/proc/self/ns/pid")
+	if err != nil {
+		return nil // not Linux: no guard can be told from another process
+	}
+	guard.EachProcess(func(pid int) {
+		if space, err := os.Readlink("/proc/" + strconv.Itoa(pid) + "/ns/pid"); err != nil || space != here {
+			return
+		}
+		args := guardArgs(pid)
+		pidText, start, ok := strings.Cut(valueOf(args, schedulerFlag), ":")
+		owner, err := strconv.Atoi(pidText)
+		if !ok || err != nil {
+			return
+		}
+		if s, ok := guard.ReadStat(owner); !ok || s.Dead() || strconv.FormatUint(s.Start, 10) != start {
+			guards = append(guards, pid)
+		}
+	})
+	return guards
+}
+
+// isFar: the agent of this guard is on another host.
+func isFar(pid int) bool {
+	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
+	return err == nil && bytes.Contains(b, []byte("\x00"+hostFlag+"\x00"))
+}
+
 func isGuardOf(pid int, owner scheduler.Suspect) bool {
+	args := guardArgs(pid)
+	return valueOf(args, instanceFlag) == strconv.FormatInt(int64(owner.ID), 10) &&
+		valueOf(args, schedulerFlag) == process(owner.Pid, owner.ProcessStart)
+}
+
+// guardArgs is the command line of a guard; nil if that is no living guard.
+func guardArgs(pid int) []string {
 	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline") // empty for a zombie
 	if err != nil {
-		return false
+		return nil
 	}
-	args := bytes.Split(b, []byte{0})
-	if string(args[0]) != guard.Name {
-		return false
+	args := strings.Split(string(b), "\x00")
+	if args[0] != guard.Name {
+		return nil
 	}
-	has := func(flag, value string) bool {
-		i := slices.IndexFunc(args, func(a []byte) bool { return string(a) == flag })
-		return i > 0 && i+1 < len(args) && string(args[i+1]) == value
+	return args
+}
+
+// valueOf is what follows a flag; empty where it is not there.
+func valueOf(args []string, flag string) string {
+	i := slices.Index(args, flag)
+	if i < 1 || i+1 >= len(args) {
+		return ""
 	}
-	return has(instanceFlag, strconv.FormatInt(int64(owner.ID), 10)) && has(schedulerFlag, process(owner.Pid, owner.ProcessStart))
+	return args[i+1]
 }
 
 // KillLeftovers kills what an instance that is dead has left running on this
@@ -71,7 +120,7 @@ func isGuardOf(pid int, owner scheduler.Suspect) bool {
 // names what still lives. Its jobs must not be taken over before.
 func KillLeftovers(ctx context.Context, owner scheduler.Suspect) error {
 	signalGuards(owner, syscall.SIGTERM)
-	forceAt := time.Now().Add(leftoverGrace)
+	began := time.Now()
 	known := map[int]guard.Stat{}
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
@@ -84,12 +133,20 @@ func KillLeftovers(ctx context.Context, owner scheduler.Suspect) error {
 		if len(guards) == 0 && len(alive) == 0 {
 			return nil
 		}
-		if time.Now().After(forceAt) {
+		if time.Since(began) > leftoverGrace {
+			spared := 0
 			for _, g := range guards {
+				if isFar(g) && time.Since(began) < farGrace {
+					spared++
+					continue
+				}
 				guard.KillTree(g)
+				signalIf(g, syscall.SIGKILL, func() bool { return isGuardOf(g, owner) })
 			}
-			signalGuards(owner, syscall.SIGKILL)
 			for _, pid := range alive {
+				if spared > 0 {
+					break // one of them, or a way of theirs
+				}
 				signalIf(pid, syscall.SIGKILL, func() bool { return same(pid, known[pid]) })
 			}
 		}

@@ -34,7 +34,7 @@ func TestWarm_GarbageIsCleanedAndBounded(t *testing.T) {
 
 func TestWarm_GigabyteWithoutANewlineKeepsMemoryFlat(t *testing.T) {
 	if testing.Short() {
-		t.Skip("a gigabyte")
+		t.Skip("-short: an agent writes a gigabyte")
 	}
 	b := setup(t, sh(t, `echo OK; read l; head -c 1000000000 /dev/zero | tr '\0' x; echo; echo OK; sleep 1000`))
 	c := b.launch()

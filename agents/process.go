@@ -1,6 +1,7 @@
 package agents
 
 import (
+	"context"
 	"sync"
 	"time"
 
@@ -32,6 +33,11 @@ type Process struct {
 	hand      scheduler.Line // what the agent has, if inHand
 	inHand    bool
 	successes int
+	items     int64    // ItemsProcessed of the line in hand
+	asks      []string // DB: statements that are not begun
+	asking    bool     // one is being answered
+	database  Database // nil until first needed
+	stopAsk   context.CancelFunc
 	buf       []byte // the line as written
 	events    []scheduler.ChildEvent
 	wakeDue   bool        // there are events that nobody was woken for
@@ -48,6 +54,7 @@ type Process struct {
 	mute      bool // EventOutputClosed is said
 	running   bool // exec: its goroutine is at work
 	g         *guarded
+	opening   *guarded // on another host: its guard, before the agent runs
 	lease     time.Duration
 	leaseFrom time.Time
 }
@@ -78,7 +85,7 @@ func (p *Process) enqueue(line *scheduler.Line) {
 
 // proceed starts what can be started. mu is held.
 func (p *Process) proceed() {
-	if p.spec.Mode == ModeExec {
+	if p.spec.alone() {
 		p.startRuns()
 		return
 	}
@@ -128,6 +135,8 @@ func (p *Process) Close() {
 	case p.g != nil:
 		p.closeStdin()
 		p.g.hangup()
+	case p.opening != nil: // there is nobody yet who could go in peace
+		p.opening.kill()
 	case !p.running:
 		p.exited(scheduler.ChildEvent{})
 	}
@@ -145,6 +154,8 @@ func (p *Process) Kill() {
 	case p.exiting: // on its way
 	case p.g != nil:
 		p.g.kill()
+	case p.opening != nil:
+		p.opening.kill()
 	case !p.running:
 		p.exited(scheduler.ChildEvent{})
 	}
@@ -191,7 +202,7 @@ func (p *Process) Pid() int {
 	if p.g == nil {
 		return 0
 	}
-	return p.g.agent
+	return p.g.agent // on its own host
 }
 
 // push notes an event. mu is held; release wakes.
@@ -260,7 +271,7 @@ func (p *Process) exited(ev scheduler.ChildEvent) {
 func (p *Process) answer(ok bool, code, signal int, why string) {
 	p.push(scheduler.ChildEvent{Kind: scheduler.EventAnswered, At: time.Now(), Claim: p.hand.Claim, Item: p.hand.Item,
 		OK: ok, ExitCode: code, Signal: signal, Error: why, Successes: p.successes})
-	p.inHand, p.successes = false, 0
+	p.inHand, p.successes, p.items = false, 0, 0
 }
 
 // note keeps a line for the log, against the line in hand.
@@ -283,5 +294,14 @@ func (p *Process) hearStderr(line []byte, truncated bool) {
 
 // obituary is the event of an agent's end.
 func (p *Process) obituary(e end) scheduler.ChildEvent {
-	return scheduler.ChildEvent{ExitCode: e.exitCode(), Signal: e.signal(), Error: p.said.obituary(e.String()), Order: e.order()}
+	return p.endOf(e, p.said.obituary(e.String()))
+}
+
+// endOf is the event of an end, told in the words of how. What an agent said
+// last is not why its line died.
+func (p *Process) endOf(e end, how string) scheduler.ChildEvent {
+	if e.line != nil {
+		how = e.line.Error()
+	}
+	return scheduler.ChildEvent{ExitCode: e.exitCode(), Signal: e.signal(), Error: how, Order: e.order()}
 }

@@ -12,6 +12,8 @@ const (
 	wordSuccess      // counted
 	wordLog          // text for bellhop.log, at level
 	wordEcho         // text for the scheduler's stderr
+	wordItems        // n more items are done
+	wordDB           // text is a statement for the database
 	wordDebug        // no word of the dialect
 )
 
@@ -22,6 +24,7 @@ type remark struct {
 	level scheduler.Level
 	text  []byte
 	code  int   // wordFail: the exit code
+	n     int64 // wordItems
 	about about // which line it says it is about
 }
 

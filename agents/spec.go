@@ -1,6 +1,7 @@
 package agents
 
 import (
+	"bytes"
 	"io"
 	"time"
 
@@ -22,6 +23,9 @@ const (
 	DialectAuto    Dialect = "auto" // classic or json, told by the agent's first line
 	DialectClassic Dialect = "classic"
 	DialectJSON    Dialect = "json"
+	// DialectFOSSology has to be named, and is of one process per line like
+	// ModeExec, whatever the mode.
+	DialectFOSSology Dialect = "fossology"
 )
 
 // Spec is one agent as configured.
@@ -34,13 +38,22 @@ type Spec struct {
 	Vars         []string          // names (or path.Match patterns) of job vars it takes
 	WorkDir      string            // empty: the scheduler's
 	User         string            // empty: the scheduler's
-	StartTimeout time.Duration     // kept by who waits for EventReady, not here
+	StartTimeout time.Duration     // kept by who waits for EventReady, not here; but see FOSSology
+	DB           bool              // classic: what it says with DB: is run
+	Attached     bool              // its commands are those of attached tables, and no Command
+	FOSSology    *FOSSology        // with DialectFOSSology; nil: the defaults
 }
+
+// alone reports whether each line has a process of its own.
+func (s *Spec) alone() bool { return s.Mode == ModeExec || s.Dialect == DialectFOSSology }
 
 // Config is what a Launcher needs. The zero values of Guard, Stderr and Log
 // mean: this executable, and nowhere.
 type Config struct {
 	Specs []Spec
+	// Connect is, for each host that is not this machine, the command that
+	// carries stdio there, such as ssh big1.
+	Connect map[scheduler.HostName][]string
 	// Guard is the program that is run as guard, with its first arguments. Its
 	// argv[0] is guard.Name in any case.
 	Guard []string
@@ -49,4 +62,47 @@ type Config struct {
 	Stderr io.Writer
 	// Log gets lines for bellhop.log and keeps the slice. It must not block.
 	Log func([]scheduler.Entry)
+	// Database opens a session for one agent whose spec says DB. nil: none does.
+	Database func() Database
+	Answers  Answers
+	// Attached finds the command of a row's job; ok is false where it is none. nil: none is.
+	Attached func(scheduler.JobID) (a Attached, ok bool, err error)
+	// Tap gets every line that goes to an agent or comes from it, as it is and
+	// without its end, for who wants to watch. It keeps nothing of the slice.
+	Tap func(from Voice, line []byte)
+	// Progress gets how far the agent of a single job says it has come. It must not block.
+	Progress func(scheduler.Progress)
+	// Trouble gets why a type cannot be used on a host, and an empty text when
+	// that has passed. It must not block.
+	Trouble func(typ scheduler.TypeName, host scheduler.HostName, words string)
+}
+
+// Voice is who said a line.
+type Voice string
+
+const (
+	VoiceBellhop Voice = "bellhop" // to the agent's stdin
+	VoiceAgent   Voice = "agent"   // its stdout; both its streams in dialect fossology
+	VoiceStderr  Voice = "stderr"
+)
+
+// tapped lets the tap hear a stream too.
+func (l *Launcher) tapped(from Voice, hear func([]byte, bool)) func([]byte, bool) {
+	if l.tap == nil {
+		return hear
+	}
+	return func(line []byte, truncated bool) {
+		l.tap(from, line)
+		hear(line, truncated)
+	}
+}
+
+// wrote lets the tap hear what was written.
+func (l *Launcher) wrote(text []byte) {
+	if l.tap == nil {
+		return
+	}
+	for line := range bytes.Lines(text) {
+		l.tap(VoiceBellhop, bytes.TrimSuffix(line, []byte{'\n'}))
+	}
 }

@@ -22,7 +22,10 @@ var neverByPattern = []string{
 // allowedVars returns the line's variables if the spec takes every one of
 // them, and otherwise an error that names the first it does not.
 func allowedVars(allowed []string, vars scheduler.Vars) (map[string]string, error) {
-	given := vars.Map()
+	return checkVars(allowed, vars.Map())
+}
+
+func checkVars(allowed []string, given map[string]string) (map[string]string, error) {
 	names := make([]string, 0, len(given))
 	for name := range given {
 		names = append(names, name)

@@ -9,32 +9,46 @@ import (
 )
 
 // closeDoubt is how long a closed stdout may mean that the agent is just dying.
-const closeDoubt = 100 * time.Millisecond
+const (
+	closeDoubt = 100 * time.Millisecond
+	// A line that is being cut can bring the end of stdout and not the end of
+	// the agent: that is said when the far side's time is over (8 s), and is not
+	// the agent's doing.
+	farCloseDoubt = 12 * time.Second
+)
 
 // startWarm starts the agent and the goroutines that attend to it: one reads
 // stdout and drives the agent, one reads stderr, one waits for the end.
 func (p *Process) startWarm() error {
-	request, err := p.launcher.request(p.spec, nil, nil)
+	request, err := p.launcher.request(p.host, p.spec, nil, nil)
 	if err != nil {
 		return err
 	}
-	g, err := p.launcher.start(p.child, request, true, p.leaseLeft)
+	g, err := p.begin(request, wires{stdin: true})
 	if err != nil {
 		return err
 	}
+	p.attachTo(g)
+	return nil
+}
+
+// attachTo starts the goroutines. For an agent on another host orders may have
+// come meanwhile: the caller sees to them.
+func (p *Process) attachTo(g *guarded) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	p.dialect = p.spec.Dialect
-	g.stdout.hear, g.stdout.quiet, g.stdout.end = p.hear, p.settle, p.stdoutEnded
-	g.stderr.hear, g.stderr.quiet, g.stderr.end = p.hearStderr, p.said.flush, p.said.flush
+	g.stdout.hear, g.stdout.quiet, g.stdout.end = p.launcher.tapped(VoiceAgent, p.hear), p.settle, p.stdoutEnded
+	g.stderr.hear, g.stderr.quiet, g.stderr.end = p.launcher.tapped(VoiceStderr, p.hearStderr), p.said.flush, p.said.flush
 	p.g = g
 	g.read()
 	go p.attend(g)
-	return nil
 }
 
 // write writes the next line if the agent can take one. mu is held, which
 // keeps lines whole and in order: the write itself never waits.
 func (p *Process) write() {
-	for p.ready && !p.inHand && !p.hold && !p.writing && !p.deaf && !p.closing && p.head < len(p.queue) {
+	for p.ready && !p.inHand && !p.hold && !p.writing && !p.asking && !p.deaf && !p.closing && p.head < len(p.queue) {
 		line := &p.queue[p.head]
 		bytes, err := p.encode(line)
 		if err != nil {
@@ -43,6 +57,7 @@ func (p *Process) write() {
 			p.answer(false, refusedCode, 0, err.Error())
 			continue
 		}
+		p.launcher.wrote(bytes) // before: the answer may be heard at once
 		n, err := syscall.Write(p.g.stdinFD, bytes)
 		if err == syscall.EAGAIN || err == syscall.EINTR {
 			n, err = 0, nil
@@ -92,14 +107,29 @@ func (p *Process) writeRest(rest []byte) {
 	defer p.release()
 	p.writing = false
 	p.deaf = p.deaf || err != nil
+	p.proceedAsks()
 	p.write()
+}
+
+// CloseInput closes the agent's stdin and nothing else, to see what it does.
+func (p *Process) CloseInput() {
+	p.mu.Lock()
+	defer p.release()
+	if p.g != nil && !p.exiting {
+		p.closeStdin()
+	}
 }
 
 // closeStdin: mu is held, so no write can meet another file under the number.
 func (p *Process) closeStdin() {
 	p.closing = true
-	if p.g.stdin != nil { // exec has none
-		_ = p.g.stdin.Close()
+	p.endAsks()
+	p.closeStdinOf(p.g)
+}
+
+func (p *Process) closeStdinOf(g *guarded) {
+	if g.stdin != nil { // exec has none
+		_ = g.stdin.Close()
 	}
 }
 
@@ -171,11 +201,32 @@ func (p *Process) act(r remark, truncated bool) {
 		p.mu.Unlock()
 	case wordLog:
 		p.note(r.level, r.text, truncated)
+	case wordItems:
+		p.count(r.n)
+	case wordDB:
+		if p.launcher.database == nil || !p.spec.DB {
+			p.note(scheduler.LevelError, []byte("DB: is switched off"), false)
+		} else if truncated {
+			p.breakOff(errors.New("the agent said DB: with a statement of more than 1 MiB"))
+		} else {
+			p.queueAsk(clean(r.text))
+		}
 	case wordEcho:
 		p.tell("", r.text, truncated)
 	case wordDebug:
 		p.tell("DEBUG "+string(p.child)+": ", r.text, truncated)
 		p.note(scheduler.LevelDebug, r.text, truncated)
+	}
+}
+
+// count adds to the items that the line in hand has come to.
+func (p *Process) count(n int64) {
+	p.mu.Lock()
+	p.items += n
+	of, items, single := p.hand.Claim, p.items, p.inHand && p.hand.Item == 0
+	p.mu.Unlock()
+	if single {
+		p.launcher.progress(scheduler.Progress{Claim: of, Items: scheduler.Items{Total: -1, Done: items}})
 	}
 }
 
@@ -208,6 +259,7 @@ func (p *Process) settle() {
 	p.mu.Lock()
 	defer p.release()
 	p.hold = false
+	p.proceedAsks()
 	p.write()
 }
 
@@ -234,7 +286,11 @@ func (p *Process) stdoutEnded() {
 	p.mu.Lock()
 	p.deaf = true
 	p.release()
-	time.AfterFunc(closeDoubt, func() {
+	doubt := closeDoubt
+	if p.g.far != "" { // its end may be under way for longer
+		doubt = farCloseDoubt
+	}
+	time.AfterFunc(doubt, func() {
 		if p.g.agentDead() {
 			return // its exit tells more, and is on its way
 		}
@@ -265,6 +321,9 @@ func (p *Process) attend(g *guarded) {
 	p.mu.Unlock()
 	g.streamsEnd()
 	p.said.flush()
+	if p.database != nil { // whoever used it has ended with the streams
+		p.database.Close()
+	}
 	p.mu.Lock()
 	defer p.release()
 	p.exited(p.obituary(e))

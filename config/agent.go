@@ -54,6 +54,18 @@ type Agent struct {
 	WorkDir    string            // absolute, or empty: the instance's own
 	User       string            // account to drop to; empty: the instance's own
 	Timeout    time.Duration     // of a job or item that brings none of its own; 0: none
+	DB         bool              // what it says with DB: is run on Database.DBURL
+	FOSSology  FOSSology         // of dialect fossology
+}
+
+// FOSSology are the options of an agent of the fossology dialect.
+type FOSSology struct {
+	Config    string // what its --config names; empty: FO_SYSCONFDIR
+	Exclusive bool   // nothing else runs on the instance beside it
+	Local     bool   // on the instance's own machine only
+	NoKill    bool   // not killed for want of a heartbeat
+	NoEmail   bool   // what it has to say by mail is dropped
+	Verbose   int    // sent as VERBOSE N; 0: nothing is sent
 }
 
 func (r *reader) agents(n node, at string, to *[]Agent) {
@@ -64,6 +76,14 @@ func (r *reader) agents(n node, at string, to *[]Agent) {
 		given := r.mapping(n, at, r.agentFields(&a))
 		if a.Mode == ModeExec && a.Dialect != DialectAuto {
 			r.problem(given["dialect"], "leave it out, or write mode: warm", "%s.dialect: an agent of mode exec speaks none", at)
+		}
+		if a.DB && (a.Mode == ModeExec || a.Dialect != DialectClassic && a.Dialect != DialectAuto) {
+			r.problem(given["db"], "leave it out, or write dialect: classic", "%s.db: only agents of dialect classic can say DB:", at)
+		}
+		for _, name := range fossologyKeys {
+			if n := given[name]; n != nil && a.Dialect != DialectFOSSology {
+				r.problem(n, "leave it out, or write dialect: fossology", "%s.%s: only agents of dialect fossology have it", at, name)
+			}
 		}
 		if first := lines[a.Type]; first > 0 {
 			r.problem(given["type"], "", "%s.type: an agent of type %q is already on line %d", at, a.Type, first)
@@ -89,11 +109,21 @@ func (r *reader) agentFields(a *Agent) []field {
 		{name: "max_per_host", read: r.count(&a.MaxPerHost)},
 		{name: "env", read: r.env(&a.Env)},
 		{name: "vars", read: r.words(&a.Vars, "[USERID]", r.checkVar)},
-		{name: "workdir", read: r.folderName(&a.WorkDir)},
+		{name: "workdir", read: r.pathName(&a.WorkDir)},
 		{name: "user", read: r.account(&a.User)},
 		{name: "timeout", read: r.duration(&a.Timeout, maybeNone)},
+		{name: "db", read: r.flag(&a.DB)},
+		{name: "config", read: r.pathName(&a.FOSSology.Config)},
+		{name: "exclusive", read: r.flag(&a.FOSSology.Exclusive)},
+		{name: "local", read: r.flag(&a.FOSSology.Local)},
+		{name: "nokill", read: r.flag(&a.FOSSology.NoKill)},
+		{name: "noemail", read: r.flag(&a.FOSSology.NoEmail)},
+		{name: "verbose", read: r.count(&a.FOSSology.Verbose)},
 	}
 }
+
+// fossologyKeys are the keys that mean something to one dialect only.
+var fossologyKeys = []string{"config", "exclusive", "local", "nokill", "noemail", "verbose"}
 
 // typeName is what a type looks like: names of children are a type, a dot and
 // a number, and commands in the queue are words between blanks.
@@ -105,6 +135,12 @@ func (r *reader) checkTypeName(n node, at, s string) {
 		r.problem(n, "use letters, digits and _ - :", "%s: %q is no name of a type", at, s)
 	case s == "command":
 		r.problem(n, "choose another name", `%s: "command" is the type of bellhop's own commands`, at)
+	case s == "attachment":
+		r.problem(n, "choose another name", `%s: "attachment" is the type of rows of attached tables with a command`, at)
+	case s == "dummy":
+		r.problem(n, "choose another name", `%s: "dummy" is the type of jobs that do nothing, and need no agent`, at)
+	case s == string(scheduler.RJMType):
+		r.problem(n, "choose another name", `%s: "rjm" is the agent of RJM's workers: bellhop rjmproc`, at)
 	}
 }
 
@@ -188,7 +224,7 @@ func (r *reader) absolute(n node, at string, path *string) {
 	}
 }
 
-func (r *reader) folderName(to *string) func(node, string) {
+func (r *reader) pathName(to *string) func(node, string) {
 	return func(n node, at string) {
 		s, ok := r.string(n, at)
 		if ok && s != "" {

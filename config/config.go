@@ -10,6 +10,7 @@ import (
 	"os"
 	"runtime"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -20,13 +21,25 @@ type Config struct {
 	Instance Instance
 	Limits   Limits
 	Hosts    []Host
-	Agents   []Agent
+	// Locate is the user's query for the hosts of a name in run_on ($1) that no
+	// host serves; empty: none.
+	Locate string
+	Agents []Agent
 	// Production refuses what is only fit for trying things out.
 	Production bool
 	// CommandsFromDatabase says whether commands stored in the database are
 	// obeyed. nil: only with the embedded database.
 	CommandsFromDatabase *bool
 	Listen               string // host:port of the web server
+	TokenFile            string // absolute; holds what the web server asks for; empty: BELLHOP_TOKEN, or nothing
+	Observability        Observability
+}
+
+// Observability is what is told about jobs besides what the OTEL_ variables of
+// the environment say.
+type Observability struct {
+	ItemSpans int    // each so many-th item of a query's job has a span of its own; 0: none
+	TraceURL  string // where people look at a trace; {trace_id} stands for it; empty: nowhere
 }
 
 // Database says how PostgreSQL is reached, as URLs or key=value strings.
@@ -34,6 +47,7 @@ type Database struct {
 	URL       string // empty: from the environment, or the embedded database
 	ListenURL string // a direct connection for LISTEN; empty: URL
 	MSQURL    string // the login under which the queries of MSQ jobs run; empty: URL
+	DBURL     string // the login under which runs what classic agents say with DB:; empty: MSQURL
 }
 
 // Instance is how this instance presents itself to the others.
@@ -52,6 +66,13 @@ type Limits struct {
 	MinReady     time.Duration // READY for less: not freed to make room
 	KillAfter    time.Duration // told to die → SIGKILL
 	StartTimeout time.Duration // spawn → first OK
+	DBTimeout    time.Duration // of one DB: statement
+	DBRows       int           // rows of one answer to DB:; 0: any number
+	DBBytes      int           // and its size; 0: any
+	// Of agents of dialect fossology:
+	Silence     time.Duration // not a line for so long: killed
+	AliveEvery  time.Duration // how often their ALIVE is looked at
+	AliveChecks int           // so many looks in a row at ALIVE 0: killed
 }
 
 // Load reads and checks a file. The error is a *Problems; a file that cannot be
@@ -100,6 +121,8 @@ func Default() Config {
 		Limits: Limits{
 			Deaths: 5, Window: 5 * time.Minute, Idle: 15 * time.Minute, MinReady: 20 * time.Second,
 			KillAfter: 20 * time.Second, StartTimeout: time.Minute,
+			DBTimeout: time.Minute, DBRows: 100_000, DBBytes: 64 << 20,
+			Silence: 3 * time.Minute, AliveEvery: 2 * time.Minute, AliveChecks: 5,
 		},
 		Hosts:  []Host{{Name: "local", Slots: localSlots()}},
 		Listen: "127.0.0.1:8470",
@@ -112,8 +135,17 @@ func localSlots() int { return max(4, 2*runtime.NumCPU()) }
 
 // file reads the whole document.
 func (r *reader) file(n node, c *Config) {
-	r.mapping(n, "", r.fileFields(c))
+	given := r.mapping(n, "", r.fileFields(c))
 	r.checkTypes(c)
+	if c.Database.DBURL != "" || c.Database.MSQURL != "" {
+		return
+	}
+	for _, a := range c.Agents {
+		if a.DB {
+			r.problem(given["agents"], "name a login of few rights under database.db_url, or msq_url",
+				"agent %s has db: true, and there is no login for what it says with DB:", a.Type)
+		}
+	}
 }
 
 func (r *reader) fileFields(c *Config) []field {
@@ -122,6 +154,11 @@ func (r *reader) fileFields(c *Config) []field {
 		{name: "instance", read: func(n node, at string) { r.instance(n, at, &c.Instance) }},
 		{name: "limits", read: func(n node, at string) { r.mapping(n, at, r.limitsFields(&c.Limits)) }},
 		{name: "hosts", read: func(n node, at string) { r.hosts(n, at, &c.Hosts) }},
+		{name: "locate", read: func(n node, at string) {
+			if s, ok := r.string(n, at); ok {
+				c.Locate = s
+			}
+		}},
 		{name: "agents", read: func(n node, at string) { r.agents(n, at, &c.Agents) }},
 		{name: "production", read: r.flag(&c.Production)},
 		{name: "commands_from_database", read: func(n node, at string) {
@@ -130,6 +167,8 @@ func (r *reader) fileFields(c *Config) []field {
 			r.flag(&v)(n, at)
 		}},
 		{name: "listen", read: r.address(&c.Listen)},
+		{name: "token_file", read: r.pathName(&c.TokenFile)},
+		{name: "observability", read: func(n node, at string) { r.mapping(n, at, r.observabilityFields(&c.Observability)) }},
 	}
 }
 
@@ -138,6 +177,24 @@ func (r *reader) databaseFields(d *Database) []field {
 		{name: "url", read: r.databaseURL(&d.URL)},
 		{name: "listen_url", read: r.databaseURL(&d.ListenURL)},
 		{name: "msq_url", read: r.databaseURL(&d.MSQURL)},
+		{name: "db_url", read: r.databaseURL(&d.DBURL)},
+	}
+}
+
+func (r *reader) observabilityFields(o *Observability) []field {
+	return []field{
+		{name: "item_spans", read: r.count(&o.ItemSpans)},
+		{name: "trace_url", read: func(n node, at string) {
+			s, ok := r.string(n, at)
+			if !ok {
+				return
+			}
+			if s != "" && (!strings.HasPrefix(s, "http://") && !strings.HasPrefix(s, "https://") || !strings.Contains(s, "{trace_id}")) {
+				r.problem(n, "write http://localhost:16686/trace/{trace_id}", "%s: no address with {trace_id} in it", at)
+				return
+			}
+			o.TraceURL = s
+		}},
 	}
 }
 
@@ -177,6 +234,12 @@ func (r *reader) limitsFields(to *Limits) []field {
 		{name: "min_ready", read: r.duration(&to.MinReady, maybeNone)},
 		{name: "kill_after", read: r.duration(&to.KillAfter, someTime)},
 		{name: "start_timeout", read: r.duration(&to.StartTimeout, someTime)},
+		{name: "db_timeout", read: r.duration(&to.DBTimeout, someTime)},
+		{name: "db_rows", read: r.count(&to.DBRows)},
+		{name: "db_bytes", read: r.count(&to.DBBytes)},
+		{name: "silence", read: r.duration(&to.Silence, someTime)},
+		{name: "alive_every", read: r.duration(&to.AliveEvery, someTime)},
+		{name: "alive_checks", read: r.count(&to.AliveChecks)},
 	}
 }
 

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"bellhop/scheduler"
 )
 
 func mustParse(t *testing.T, name, text string) Config {
@@ -45,6 +47,8 @@ func TestDefault_IsThisMachineAndNoAgents(t *testing.T) {
 	want := Limits{
 		Deaths: 5, Window: 5 * time.Minute, Idle: 15 * time.Minute, MinReady: 20 * time.Second,
 		KillAfter: 20 * time.Second, StartTimeout: time.Minute,
+		DBTimeout: time.Minute, DBRows: 100_000, DBBytes: 64 << 20,
+		Silence: 3 * time.Minute, AliveEvery: 2 * time.Minute, AliveChecks: 5,
 	}
 	if c.Limits != want {
 		t.Errorf("limits %+v, want %+v", c.Limits, want)
@@ -59,10 +63,11 @@ func TestParse_ReadsEveryKey(t *testing.T) {
 	got := mustParse(t, "/etc/bellhop/bellhop.yaml", `
 database: {url: "postgres://a@h1,h2/b", listen_url: "host=/run dbname=b", msq_url: postgresql:///b}
 instance: {name: one, heartbeat: 1s, lag: 3s, grace: 1m}
-limits: {deaths: 0, window: 1h, idle: 0s, min_ready: 0s, kill_after: 1ms, start_timeout: 2s}
+limits: {deaths: 0, window: 1h, idle: 0s, min_ready: 0s, kill_after: 1ms, start_timeout: 2s, db_timeout: 3s, db_rows: 1, db_bytes: 2, silence: 4s, alive_every: 5s, alive_checks: 6}
 production: true
 commands_from_database: false
 listen: "[::1]:0"
+token_file: token
 hosts:
   - {name: local, slots: 0}
   - name: big1.example
@@ -81,18 +86,26 @@ agents:
     workdir: work
     user: root
     timeout: 1h30m
+    config: conf
+    exclusive: true
+    local: true
+    nokill: true
+    noemail: true
+    verbose: 3
   - {type: "a:b-C_9", command: [sleep], mode: exec, env: *common, workdir: /tmp/../srv}
 `)
 	no := false
 	env := map[string]string{"LANG": "C.UTF-8", "PORT": "8080", "EMPTY": "", "TEXT": "a\nb", "7": "x"}
 	want := Config{
-		File:                 "/etc/bellhop/bellhop.yaml",
-		Database:             Database{URL: "postgres://a@h1,h2/b", ListenURL: "host=/run dbname=b", MSQURL: "postgresql:///b"},
-		Instance:             Instance{Name: "one", Heartbeat: time.Second, Lag: 3 * time.Second, Grace: time.Minute},
-		Limits:               Limits{Window: time.Hour, KillAfter: time.Millisecond, StartTimeout: 2 * time.Second},
+		File:     "/etc/bellhop/bellhop.yaml",
+		Database: Database{URL: "postgres://a@h1,h2/b", ListenURL: "host=/run dbname=b", MSQURL: "postgresql:///b"},
+		Instance: Instance{Name: "one", Heartbeat: time.Second, Lag: 3 * time.Second, Grace: time.Minute},
+		Limits: Limits{Window: time.Hour, KillAfter: time.Millisecond, StartTimeout: 2 * time.Second, DBTimeout: 3 * time.Second, DBRows: 1, DBBytes: 2,
+			Silence: 4 * time.Second, AliveEvery: 5 * time.Second, AliveChecks: 6},
 		Production:           true,
 		CommandsFromDatabase: &no,
 		Listen:               "[::1]:0",
+		TokenFile:            "/etc/bellhop/token",
 		Hosts: []Host{
 			{Name: "local"},
 			{
@@ -105,6 +118,7 @@ agents:
 				Type: "license", Command: []string{"/etc/bellhop/agents/license", "-n", "5", "--", "true", "1.50", "", "a\nb"},
 				Mode: ModeWarm, Dialect: DialectFOSSology, Max: 4, MaxPerHost: 2, Env: env,
 				Vars: []string{"USERID", "OPT_*", "*", "PYTHONPATH"}, WorkDir: "/etc/bellhop/work", User: "root", Timeout: 90 * time.Minute,
+				FOSSology: FOSSology{Config: "/etc/bellhop/conf", Exclusive: true, Local: true, NoKill: true, NoEmail: true, Verbose: 3},
 			},
 			{Type: "a:b-C_9", Command: []string{"sleep"}, Mode: ModeExec, Dialect: DialectAuto, Env: env, WorkDir: "/tmp/../srv"},
 		},
@@ -240,6 +254,23 @@ func TestExample_ShowsEveryKey(t *testing.T) {
 			if !shown[join(at, f.name)] {
 				t.Errorf("the example lacks %s", join(at, f.name))
 			}
+		}
+	}
+}
+
+func TestHost_OnlyPriorities(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		given []string
+		want  *scheduler.Only
+	}{
+		{nil, nil},
+		{[]string{"-20", "0"}, &scheduler.Only{Priorities: []int{-20, 0}}},
+		{[]string{"urgent"}, &scheduler.Only{Names: "^(urgent)$"}},
+		{[]string{"a*", "b?", "7"}, &scheduler.Only{Names: "^(a.*|b.)$", Priorities: []int{7}}},
+	} {
+		if got := (Host{OnlyPriorities: c.given}).Only(); !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%q: %+v, want %+v", c.given, got, c.want)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package config
 import (
 	"regexp"
 	"strconv"
+	"strings"
 
 	"bellhop/scheduler"
 )
@@ -16,9 +17,34 @@ type Host struct {
 	// OnlyTypes are the types it takes; empty: every one.
 	OnlyTypes []string
 	// OnlyPriorities are the priorities it takes, as numbers from -20 to 19 or
-	// as priority names; empty: every one.
+	// as priority names, in which * stands for any text and ? for one character;
+	// empty: every one.
 	OnlyPriorities []string
+	// Takes says the same for a host that no file describes: rjmproc's. nil: see above.
+	Takes *scheduler.Only
 }
+
+// Only is what the host takes of that for which it has agents; nil: everything.
+func (h Host) Only() *scheduler.Only {
+	if h.Takes != nil || len(h.OnlyPriorities) == 0 {
+		return h.Takes
+	}
+	only := &scheduler.Only{}
+	var names []string
+	for _, p := range h.OnlyPriorities {
+		if n, err := strconv.Atoi(p); err == nil {
+			only.Priorities = append(only.Priorities, n)
+		} else {
+			names = append(names, anyText.Replace(regexp.QuoteMeta(p)))
+		}
+	}
+	if names != nil {
+		only.Names = "^(" + strings.Join(names, "|") + ")$"
+	}
+	return only
+}
+
+var anyText = strings.NewReplacer(`\*`, ".*", `\?`, ".")
 
 // remoteSlots is for a host whose processors cannot be counted from here.
 const remoteSlots = 4
@@ -74,8 +100,8 @@ func (r *reader) checkHostName(n node, at, s string) bool {
 	return false
 }
 
-// priorityName is the text that may stand in a job's priority_name.
-var priorityName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]*$`)
+// priorityName is the text that may stand in a job's priority_name, or a pattern of it.
+var priorityName = regexp.MustCompile(`^[A-Za-z*?][A-Za-z0-9*?_-]*$`)
 
 func (r *reader) checkPriority(n node, at, s string) bool {
 	if p, err := strconv.Atoi(s); err == nil && p >= -20 && p <= 19 || priorityName.MatchString(s) {

@@ -26,7 +26,7 @@ foo: 1
 		[]string{
 			`1:1: unknown key "databse"; did you mean "database"?`,
 			`2:1: unknown key "host"; did you mean "hosts"?`,
-			`3:1: unknown key "foo"; known are database, instance, limits, hosts, agents, production, commands_from_database, listen`,
+			`3:1: unknown key "foo"; known are database, instance, limits, hosts, locate, agents, production, commands_from_database, listen, token_file, observability`,
 		},
 	},
 	{
@@ -43,8 +43,30 @@ foo: 1
 			`3:5: unknown key "comand" in agents[0]; did you mean "command"?`,
 			`4:5: unknown key "typ" in agents[1]; did you mean "type"?`,
 			`6:5: unknown key "max-per-host" in agents[1]; did you mean "max_per_host"?`,
-			`7:5: unknown key "cwd" in agents[1]; known are type, command, mode, dialect, max, max_per_host, env, vars, workdir, user, timeout`,
+			`7:5: unknown key "cwd" in agents[1]; known are type, command, mode, dialect, max, max_per_host, env, vars, workdir, user, timeout, db, config, exclusive, local, nokill, noemail, verbose`,
 		},
+	},
+	{
+		"keys of one dialect, with another",
+		`database: {msq_url: "postgres://low@h/b"}
+agents:
+  - {type: a, command: [x], exclusive: true, nokill: true}
+  - {type: b, command: [x], mode: exec, db: true}
+  - {type: c, command: [x], dialect: fossology, db: true}
+`,
+		[]string{
+			"3:40: agents[0].exclusive: only agents of dialect fossology have it; leave it out, or write dialect: fossology",
+			"3:54: agents[0].nokill: only agents of dialect fossology have it; leave it out, or write dialect: fossology",
+			"4:45: agents[1].db: only agents of dialect classic can say DB:; leave it out, or write dialect: classic",
+			"5:53: agents[2].db: only agents of dialect classic can say DB:; leave it out, or write dialect: classic",
+		},
+	},
+	{
+		"db without a login",
+		`agents:
+  - {type: a, command: [x], db: true}
+`,
+		[]string{"2:3: agent a has db: true, and there is no login for what it says with DB:; name a login of few rights under database.db_url, or msq_url"},
 	},
 	{
 		"required keys",
@@ -271,6 +293,8 @@ hosts: [{name: x, connect: ssh big1}]
   - {type: '', command: [x]}
   - {type: command, command: [x]}
   - {type: 7, command: [x]}
+  - {type: dummy, command: [x]}
+  - {type: rjm, command: [x]}
 `,
 		[]string{
 			`2:12: agents[0].type: "a b" is no name of a type; use letters, digits and _ - :`,
@@ -278,6 +302,8 @@ hosts: [{name: x, connect: ssh big1}]
 			`4:12: agents[2].type: "" is no name of a type; use letters, digits and _ - :`,
 			`5:12: agents[3].type: "command" is the type of bellhop's own commands; choose another name`,
 			"6:12: agents[4].type must be a string, not a number; put it in quotes",
+			`7:12: agents[5].type: "dummy" is the type of jobs that do nothing, and need no agent; choose another name`,
+			`8:12: agents[6].type: "rjm" is the agent of RJM's workers: bellhop rjmproc; choose another name`,
 		},
 	},
 	{

@@ -70,7 +70,7 @@ func checkPromises(t interface{ Errorf(string, ...any) }, c Config) {
 // pieces are what files are made of, good and bad.
 var pieces = []string{
 	"database", "url", "instance", "name", "heartbeat", "lag", "limits", "idle", "hosts", "slots", "connect", "only_types",
-	"agents", "type", "command", "mode", "dialect", "max", "env", "vars", "workdir", "user", "timeout", "production", "listen",
+	"agents", "type", "command", "mode", "dialect", "max", "env", "vars", "workdir", "user", "timeout", "production", "listen", "token_file",
 	": ", ":", "- ", "\n", "\n  ", "\n    ", "\n- ", "\n  - ", "{", "}", "[", "]", ", ", "'", `"`, "|\n", ">\n", "? ", "#", "\t", "\r\n",
 	"&x ", "*x", "!!str ", "<<: ", "---\n", "...\n", "%YAML 1.2\n", "~", "true", "10s", "1h", "7", "-1", "0x10", "1.5", ".nan", "a", "./a",
 	"license", "local", "exec", "json", "LD_*", "PATH", "é", "\x00", "\xff", "\\", "`", "@", "\ufeff", "99999999999999999999",
@@ -102,10 +102,10 @@ func TestParse_NeverPanicsOnWrongTypes(t *testing.T) {
 		}
 		section("database:\n", "url", "listen_url", "msq_url")
 		section("instance:\n", "name", "heartbeat", "lag", "grace")
-		section("limits:\n", "deaths", "window", "idle", "min_ready", "kill_after", "start_timeout")
+		section("limits:\n", "deaths", "window", "idle", "min_ready", "kill_after", "start_timeout", "db_timeout", "silence", "alive_every", "alive_checks")
 		section("hosts:\n  -\n", "name", "slots", "connect", "serves", "only_types", "only_priorities")
 		section("agents:\n  -\n", "type", "command", "mode", "dialect", "max", "max_per_host", "env", "vars", "workdir", "user", "timeout")
-		for _, k := range []string{"production", "commands_from_database", "listen"} {
+		for _, k := range []string{"production", "commands_from_database", "listen", "token_file"} {
 			text.WriteString(k + ": " + values.Draw(t, k) + "\n")
 		}
 		checkParse(t, []byte(text.String()))

@@ -232,6 +232,37 @@ func TestPriority_OrdersWhatIsCommittedTogether(t *testing.T) {
 	}
 }
 
+// TestPrefetch_NobodyWaitsBehindALongJob: what was put behind a job because
+// the last ones were quick comes away again when that one is not.
+func TestPrefetch_NobodyWaitsBehindALongJob(t *testing.T) {
+	t.Parallel()
+	b, j := setup(t), newJournal(t)
+	i := b.serve(calm(4) + agents(j.agent("work", "warm")))
+	b.insertMany(300, "0s") // one or two children, and quick
+	b.waitAll("succeeded 300")
+	b.insertMany(4, "hold")
+	j.waitRunning(b, i, 4)
+	j.letGo()
+	b.waitAll("succeeded 304")
+	j.check(1)
+}
+
+// TestPriority_OrdersTypesTooWhereEachJobHasAProcess: one slot, and what is
+// urgent comes first, of whatever type.
+func TestPriority_OrdersTypesTooWhereEachJobHasAProcess(t *testing.T) {
+	t.Parallel()
+	b, j := setup(t), newJournal(t)
+	i := b.serve(calm(1) + agents("type: other, command: [\"true\"], mode: exec", j.agent("work", "exec")))
+	b.insertMany(1, "hold")
+	j.waitRunning(b, i, 1)
+	b.sql("insert into bellhop.jobqueue (type, args, priority) values ('work', '1ms', 5), ('other', null, -5), ('work', '1ms', 4), ('other', null, -6), ('work', '1ms', -7)")
+	j.letGo()
+	b.waitAll("succeeded 6")
+	if got := value[string](b, "select string_agg(priority::text, ' ' order by started_at) from bellhop.jobqueue where priority <> 0"); got != "-7 -6 -5 4 5" {
+		t.Errorf("they began in the order %s", got)
+	}
+}
+
 func TestKey_IsOneJob(t *testing.T) {
 	t.Parallel()
 	b, _ := withNote(t)

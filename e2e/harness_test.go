@@ -30,6 +30,10 @@ func TestMain(m *testing.M) {
 		consume(os.Args[2])
 		return
 	}
+	if len(os.Args) > 1 && os.Args[1] == "tracing-agent" {
+		tracingAgent(os.Args[2:])
+		return
+	}
 	flag.Parse()
 	if given := flag.Lookup("test.parallel"); given.Value.String() == given.DefValue {
 		_ = flag.Set("test.parallel", "8") // most of what these tests do is to wait for other processes
@@ -67,7 +71,10 @@ type bed struct {
 	url  string
 	dir  string // of the test: agents, configuration, flags
 	pool *pgxpool.Pool
-	runs int // instances started
+	runs int      // instances started
+	env  []string // what instances find in their environment besides
+	// listen is where the next instance answers over HTTP; empty: on some port.
+	listen string
 }
 
 // setup gives a fresh migrated database.

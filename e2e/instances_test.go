@@ -117,6 +117,7 @@ func TestInstances_SecondChangesNothingAndTakesOverTheDead(t *testing.T) {
 
 			if test.unseen {
 				b.elsewhere(first)
+				b.beats(second, 2) // it has seen that
 			}
 			first.kill()
 			first.gone()
@@ -143,7 +144,7 @@ func TestInstances_StoppedForLongerThanItsLag(t *testing.T) {
 	b.insertMany(3, "hold")
 	// These end while the scheduler does not look: it wakes up with outcomes
 	// in its pipes that are not its own any more.
-	b.insertMany(3, "400ms")
+	b.insertMany(3, "1s")
 	j.waitRunning(b, first, 6)
 	first.signal(syscall.SIGSTOP)
 	t.Cleanup(func() { _ = first.cmd.Process.Signal(syscall.SIGCONT) }) // or it never ends

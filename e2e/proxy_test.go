@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/url"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -36,7 +37,9 @@ type proxy struct {
 type fault struct {
 	only   string        // application_name of the clients it is about; empty: all
 	silent bool          // swallow everything, close nothing
+	untold bool          // the end of one side is not told to the other
 	delay  time.Duration // of every piece of data, each way
+	chop   int           // hand on so many bytes at a time; 0: as they come
 	// Cut the line (RST) in place of handing on this answer: the server has
 	// done what it was asked, and nobody hears of it. nil: never.
 	cut func(answer []byte) bool
@@ -54,17 +57,9 @@ func afterBytes(next func() int) func([]byte) bool {
 	}
 }
 
-// through starts a proxy before the database and gives its URL through it.
-func through(t *testing.T, database string) (*proxy, string) {
+// before starts a proxy before any server.
+func before(t *testing.T, network, address string) *proxy {
 	t.Helper()
-	config, err := pgx.ParseConfig(database)
-	if err != nil {
-		t.Fatal(err)
-	}
-	network, address := "tcp", net.JoinHostPort(config.Host, strconv.Itoa(int(config.Port)))
-	if strings.HasPrefix(config.Host, "/") {
-		network, address = "unix", filepath.Join(config.Host, fmt.Sprintf(".s.PGSQL.%d", config.Port))
-	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -86,7 +81,22 @@ func through(t *testing.T, database string) (*proxy, string) {
 		p.reset("")
 		served.Wait()
 	})
-	u := url.URL{Scheme: "postgres", User: url.UserPassword(config.User, config.Password), Host: l.Addr().String(),
+	return p
+}
+
+// through starts a proxy before the database and gives its URL through it.
+func through(t *testing.T, database string) (*proxy, string) {
+	t.Helper()
+	config, err := pgx.ParseConfig(database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	network, address := "tcp", net.JoinHostPort(config.Host, strconv.Itoa(int(config.Port)))
+	if strings.HasPrefix(config.Host, "/") {
+		network, address = "unix", filepath.Join(config.Host, fmt.Sprintf(".s.PGSQL.%d", config.Port))
+	}
+	p := before(t, network, address)
+	u := url.URL{Scheme: "postgres", User: url.UserPassword(config.User, config.Password), Host: p.listener.Addr().String(),
 		Path: "/" + config.Database, RawQuery: "sslmode=disable"}
 	return p, u.String()
 }
@@ -148,10 +158,20 @@ func (p *proxy) serve(client net.Conn) {
 	both.Wait()
 }
 
+// tellEnd ends the other side too, unless that is not to hear of it: then its
+// own pump reads on.
+func (p *proxy) tellEnd(wire net.Conn) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.fault.untold {
+		abort(wire)
+	}
+}
+
 // pump carries one direction. The client's first words tell its name.
 func (p *proxy) pump(from, to net.Conn, name chan string, asks bool) {
 	defer abort(from)
-	defer abort(to)
+	defer p.tellEnd(to)
 	var who string
 	buffer := make([]byte, 32<<10)
 	for first := true; ; first = false {
@@ -166,7 +186,7 @@ func (p *proxy) pump(from, to net.Conn, name chan string, asks bool) {
 		} else if first {
 			who = <-name
 		}
-		swallow, delay, cut := p.judge(from, who, buffer[:n], asks)
+		swallow, delay, cut, chop := p.judge(from, who, buffer[:n], asks)
 		switch {
 		case cut:
 			return
@@ -176,24 +196,29 @@ func (p *proxy) pump(from, to net.Conn, name chan string, asks bool) {
 			timer := time.NewTimer(delay)
 			<-timer.C
 		}
-		if _, err := to.Write(buffer[:n]); err != nil {
-			return
+		for piece := range slices.Chunk(buffer[:n], chop) {
+			if _, err := to.Write(piece); err != nil {
+				return
+			}
 		}
 	}
 }
 
-func (p *proxy) judge(from net.Conn, who string, data []byte, asks bool) (swallow bool, delay time.Duration, cut bool) {
+func (p *proxy) judge(from net.Conn, who string, data []byte, asks bool) (swallow bool, delay time.Duration, cut bool, chop int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	f := p.fault
 	if p.deaf[from] || f.only != "" && f.only != who {
-		return p.deaf[from], 0, false
+		return p.deaf[from], 0, false, len(data)
 	}
 	if !asks && f.cut != nil && f.cut(data) {
 		p.cuts++
-		return false, 0, true
+		return false, 0, true, len(data)
 	}
-	return f.silent, f.delay, false
+	if f.chop == 0 {
+		f.chop = len(data)
+	}
+	return f.silent, f.delay, false, f.chop
 }
 
 func (p *proxy) note(name string, wires ...net.Conn) {

@@ -1,11 +1,13 @@
 package e2e
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -18,12 +20,13 @@ import (
 
 // instance is one `bellhop serve`.
 type instance struct {
-	b      *bed
-	id     int64  // in bellhop.instance
-	dir    string // its own: everything that it starts has it in its environment
-	cmd    *exec.Cmd
-	config string // the file
-	exited chan struct{}
+	b       *bed
+	id      int64  // in bellhop.instance
+	dir     string // its own: everything that it starts has it in its environment
+	cmd     *exec.Cmd
+	config  string // the file
+	exited  chan struct{}
+	address string // of its web server, where the test has named one
 
 	mu     sync.Mutex
 	stderr strings.Builder
@@ -39,7 +42,7 @@ var sections = []struct{ name, text string }{
 
 // configuration completes the top-level sections of a bellhop.yaml.
 func (b *bed) configuration(yaml string) string {
-	text := "listen: 127.0.0.1:0\n"
+	text := "listen: " + cmp.Or(b.listen, "127.0.0.1:0") + "\n"
 	if !hasSection(yaml, "database") {
 		text += fmt.Sprintf("database: {url: %q}\n", b.url)
 	}
@@ -88,7 +91,7 @@ func (b *bed) serve(yaml string, args ...string) *instance {
 func (b *bed) start(yaml string, args ...string) *instance {
 	b.t.Helper()
 	b.runs++
-	i := &instance{b: b, dir: filepath.Join(b.dir, fmt.Sprintf("instance-%d", b.runs)), exited: make(chan struct{})}
+	i := &instance{b: b, address: b.listen, dir: filepath.Join(b.dir, fmt.Sprintf("instance-%d", b.runs)), exited: make(chan struct{})}
 	// A name of its own for the program, by which its guards are known.
 	program := filepath.Join(i.dir, "bellhop")
 	if err := errors.Join(os.Mkdir(i.dir, 0o755), link(binary, program)); err != nil {
@@ -99,7 +102,7 @@ func (b *bed) start(yaml string, args ...string) *instance {
 		b.t.Fatal(err)
 	}
 	i.cmd = exec.Command(program, append([]string{"serve", "-c", i.config}, args...)...)
-	i.cmd.Dir, i.cmd.Env, i.cmd.Stderr = i.dir, environment(i.dir), i
+	i.cmd.Dir, i.cmd.Env, i.cmd.Stderr = i.dir, append(environment(i.dir), b.env...), i
 	if err := i.cmd.Start(); err != nil {
 		b.t.Fatal(err)
 	}
@@ -150,7 +153,7 @@ func (i *instance) waitSaid(text string) {
 
 func (i *instance) signal(sig syscall.Signal) {
 	i.b.t.Helper()
-	if err := i.cmd.Process.Signal(sig); err != nil {
+	if err := i.cmd.Process.Signal(sig); err != nil && !errors.Is(err, os.ErrProcessDone) { // dead, and not waited for yet
 		i.b.t.Fatalf("signal %s: %v", sig, err)
 	}
 }
@@ -196,14 +199,22 @@ func (i *instance) gone() time.Duration {
 	i.b.t.Helper()
 	began := time.Now()
 	pgtest.Eventually(i.b.t, patience, "what the instance started is dead", func() bool {
-		return len(i.processes()) == 0
+		return len(i.started()) == 0
 	})
 	return time.Since(began)
 }
 
-// processes are the living ones that came from it, itself not among them: its
+// processes are the living ones of its agents and their guards.
+func (i *instance) processes() []int {
+	return slices.DeleteFunc(i.started(), func(pid int) bool {
+		line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid)) // gone meanwhile: empty
+		return strings.HasPrefix(string(line), "bellhop-crash-helper\x00")
+	})
+}
+
+// started are the living ones that came from it, itself not among them: its
 // guards run its program, and all others have its folder in their environment.
-func (i *instance) processes() (pids []int) {
+func (i *instance) started() (pids []int) {
 	guard.EachProcess(func(pid int) {
 		if pid == i.cmd.Process.Pid {
 			return
@@ -232,4 +243,26 @@ func TestHarness_SeesWhatAnInstanceStarts(t *testing.T) {
 		t.Errorf("%d processes, want a guard, an agent and its sleep", n)
 	}
 	i.stop()
+}
+
+// TestServe_TakesNoMoreThanThePageSays: connections and open files, with every
+// slot taken (docs/production.md).
+func TestServe_TakesNoMoreThanThePageSays(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	const slots = 8
+	i := b.serve(fmt.Sprintf("hosts:\n  - {name: local, slots: %d}\n", slots) + agents("type: a, command: ["+b.worker("agent", "sleep 1000")+"]"))
+	b.sql("insert into bellhop.jobqueue (type) select 'a' from generate_series(1, $1::int)", slots)
+	b.eventually("every slot is taken", "select count(*) = $1 from bellhop.jobqueue where state = 'running'", slots)
+	if n := value[int](b, "select count(*) from pg_stat_activity where datname = current_database() and application_name like 'bellhop%'"); n > 10 {
+		t.Errorf("%d connections", n)
+	}
+	files, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", i.cmd.Process.Pid))
+	if err != nil {
+		t.Skipf("NOT TESTED: open files; %v", err)
+	}
+	if len(files) > 128+slots*8 {
+		t.Errorf("%d open files for %d slots", len(files), slots)
+	}
+	t.Logf("%d connections, %d open files", value[int](b, "select count(*) from pg_stat_activity where datname = current_database() and application_name like 'bellhop%'"), len(files))
 }

@@ -1,6 +1,6 @@
-// Package observability sets up what bellhop tells about itself: logs now,
-// traces and metrics beside them. It owns the names, so that a thing is called
-// the same everywhere.
+// Package observability sets up what bellhop tells about itself: logs here,
+// traces and metrics in packages of their own. It owns the names, so that a
+// thing is called the same everywhere.
 package observability
 
 import (

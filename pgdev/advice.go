@@ -38,5 +38,6 @@ func (p places) advice(major int) string {
 	}
 	return "install it; type:\n" + strings.Join(here, "\n") +
 		"\nor name a server that runs: --database-url postgres://user@host/database" +
-		"\nor the folder of its programs: BELLHOP_PG_BIN=/path/to/bin"
+		"\nor the folder of its programs: BELLHOP_PG_BIN=/path/to/bin" +
+		"\nor have it downloaded to --data-dir: --pg-download"
 }

@@ -21,6 +21,9 @@ type Config struct {
 	// what is committed survives a killed server (Restart recovers it), but no
 	// crash of the machine.
 	Durable bool
+	// Programs is a folder where PostgreSQL's programs are put, from the net,
+	// where this machine has none. Empty: they are not (ErrNotFound).
+	Programs string
 	// Log is told what is started, mended and stopped. May be nil.
 	Log *slog.Logger
 	// Settings are further settings of the server, by PostgreSQL's names. They
@@ -63,7 +66,14 @@ func Start(ctx context.Context, cfg Config) (*Cluster, error) {
 	if c.log == nil {
 		c.log = slog.New(slog.DiscardHandler)
 	}
-	if err := c.settle(cfg.Dir); err != nil {
+	err := c.settle(cfg.Dir)
+	if errors.Is(err, ErrNotFound) && cfg.Programs != "" {
+		c.log.Info("downloading PostgreSQL", "version", downloadVersion, "to", cfg.Programs)
+		if c.bin, err = Download(ctx, cfg.Programs); err == nil {
+			err = c.settle(cfg.Dir)
+		}
+	}
+	if err != nil {
 		return nil, err
 	}
 	lock, err := c.home.lockStart(ctx)
@@ -82,8 +92,10 @@ func Start(ctx context.Context, cfg Config) (*Cluster, error) {
 func (c *Cluster) settle(dir string) error {
 	if c.temporary {
 		var err error
-		if c.bin, err = Find(); err != nil {
-			return err
+		if c.bin.Dir == "" { // not downloaded
+			if c.bin, err = Find(); err != nil {
+				return err
+			}
 		}
 		if c.account, err = accountFor(""); err != nil {
 			return err
@@ -101,7 +113,13 @@ func (c *Cluster) settle(dir string) error {
 		}
 	}
 	var err error
-	if c.bin, err = system.find(major); err != nil {
+	if c.bin.Dir == "" { // not downloaded
+		c.bin, err = system.find(major)
+	}
+	if err == nil && major != 0 && c.bin.Major != major {
+		err = fmt.Errorf("%w in the one version that can run this cluster, %d", ErrNotFound, major)
+	}
+	if err != nil {
 		if major != 0 {
 			return fmt.Errorf("run the cluster in %s: %w", dir, err)
 		}

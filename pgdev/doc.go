@@ -11,6 +11,7 @@
 //	DIR/data          the cluster; belongs to the account that runs the server
 //	DIR/data.new      initdb at work; becomes data by a rename, so a half-finished one is never used
 //	DIR/socket        the unix socket's folder, mode 0700 (elsewhere, /tmp/bellhop-…, when the path is too long for a socket)
+//	DIR/programs      PostgreSQL's programs, where `bellhop` had to download them
 //	DIR/log           what the server says; log.1 is the one before it grew past 16 MiB
 //	DIR/cluster.json  port and password, mode 0600
 //	DIR/start.lock    held while somebody starts, restarts or stops the server

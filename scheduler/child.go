@@ -42,7 +42,10 @@ type Rules struct {
 // bounds it for agents faster than anybody can measure.
 const (
 	prefetchSpan = 5 * time.Millisecond
-	prefetchMost = 128
+	prefetchMost = 512
+	// slowest is the pace of everything slower: one line of an hour among
+	// thousands of quick ones is soon forgotten.
+	slowest = 20 * prefetchSpan
 )
 
 // Child is the state machine of one child. It is a value: Step returns the
@@ -78,12 +81,14 @@ func (c Child) Depth() int {
 	return max(1, min(prefetchMost, int(prefetchSpan/c.Pace)))
 }
 
-// Room is how many more lines the child takes now.
+// Room is how many more lines the child takes now: none while more than half
+// of its depth waits, so that quick work is fetched in few large claims.
 func (c Child) Room() int {
-	if c.Order != OrderNone || c.State != ChildReady && c.State != Busy {
+	depth := c.Depth()
+	if c.Order != OrderNone || c.State != ChildReady && c.State != Busy || len(c.Lines) > depth/2 {
 		return 0
 	}
-	return max(0, c.Depth()-len(c.Lines))
+	return max(0, depth-len(c.Lines))
 }
 
 // Deadline is when EventTick is due next; zero when nothing is awaited.
@@ -246,6 +251,9 @@ func (c Child) stepBusy(ev ChildEvent, now time.Time) (Child, []Effect) {
 			return c.die(OrderTimeout, EffectClose, now)
 		}
 		if len(c.Lines) > 1 && due(c.Deadline(), now) {
+			// Slower than its pace promised: what waits behind it goes to others,
+			// and nothing comes here before it is quick again.
+			c.Pace = max(c.Pace, min(now.Sub(c.Began), slowest))
 			return c, []Effect{{Kind: EffectRecall}}
 		}
 		return c, nil

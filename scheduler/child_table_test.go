@@ -229,6 +229,29 @@ func deathUnder(o Order) (outcome Outcome, counted bool) {
 	return outcome, counted
 }
 
+// A line that is lost is nobody's death, whatever the child was told or to
+// blame for meanwhile, and its work goes back uncounted.
+func TestChild_AnEndByALostLineNeverCounts(t *testing.T) {
+	t.Parallel()
+	for _, s := range []ChildState{Spawned, ChildReady, Busy, Freeing} {
+		for _, told := range []Order{OrderNone, OrderSilent, OrderBroken} {
+			c := childIn(s, happening{})
+			if c.Order = told; s != Freeing {
+				c.Order = OrderNone
+			}
+			next, effects := c.Step(ChildEvent{Kind: EventExited, Order: OrderUnreached, Signal: 9, ExitCode: 137}, noon)
+			if next.State != Free {
+				t.Errorf("%s leads to %s", s, next.State)
+			}
+			for _, e := range effects {
+				if e.Kind == EffectDied || e.Kind == EffectSettle && e.Result.Outcome != OutcomeLost {
+					t.Errorf("%s, told %q: %+v", s, told, e)
+				}
+			}
+		}
+	}
+}
+
 func TestChild_DeadlinesComeAgainUntilTheProcessIsDead(t *testing.T) {
 	t.Parallel()
 	c := childIn(Freeing, happening{})
@@ -239,6 +262,45 @@ func TestChild_DeadlinesComeAgainUntilTheProcessIsDead(t *testing.T) {
 			t.Fatalf("at %s: %v, and the next look is at %s", now, effects, next.Deadline())
 		}
 		c = next
+	}
+}
+
+// A line that takes longer than the pace promised keeps nothing waiting behind
+// it; it is forgotten after a few dozen quick ones.
+func TestChild_SlowLineAmongQuickOnes(t *testing.T) {
+	t.Parallel()
+	quick := func(c Child, id JobID, took time.Duration, now time.Time) (Child, time.Time) {
+		l := Line{Claim: Claim{Job: id, Fence: 1}}
+		c, _ = c.Step(ChildEvent{Kind: EventGiven, Lines: []Line{l}}, now)
+		now = now.Add(took)
+		c, _ = c.Step(ChildEvent{Kind: EventAnswered, Claim: l.Claim, OK: true, At: now}, now)
+		return c, now
+	}
+	c, now := childIn(ChildReady, happening{}), noon
+	for i := range 100 {
+		c, now = quick(c, JobID(i+1), 10*time.Microsecond, now)
+	}
+	if c.Room() < 100 {
+		t.Fatalf("room %d after quick lines", c.Room())
+	}
+	slow, behind := Line{Claim: Claim{Job: 1001, Fence: 1}}, Line{Claim: Claim{Job: 1002, Fence: 1}}
+	c, _ = c.Step(ChildEvent{Kind: EventGiven, Lines: []Line{slow, behind}}, now)
+	now = c.Deadline()
+	c, effects := c.Step(ChildEvent{Kind: EventTick}, now)
+	if len(effects) != 1 || effects[0].Kind != EffectRecall {
+		t.Fatalf("effects %+v, want what waits behind it taken back", effects)
+	}
+	c, _ = c.Step(ChildEvent{Kind: EventReturned, Lines: []Line{behind}}, now)
+	if c.Room() != 0 {
+		t.Errorf("room for %d lines behind a line that takes long", c.Room())
+	}
+	now = now.Add(time.Hour)
+	c, _ = c.Step(ChildEvent{Kind: EventAnswered, Claim: slow.Claim, OK: true, At: now}, now)
+	for i := range 100 {
+		c, now = quick(c, JobID(i+2001), 10*time.Microsecond, now)
+	}
+	if c.Room() < 100 {
+		t.Errorf("room %d: an hour is remembered for too long", c.Room())
 	}
 }
 

@@ -36,7 +36,7 @@ func (c Child) answered(ev ChildEvent, now time.Time) (Child, []Effect) {
 	} else if ev.Signal != 0 {
 		r.Outcome = OutcomeDied
 	}
-	if took := r.Ended.Sub(c.Began); took > 0 {
+	if took := min(r.Ended.Sub(c.Began), slowest); took > 0 {
 		if c.Pace == 0 {
 			c.Pace = took
 		} else {
@@ -124,7 +124,7 @@ func (c Child) gone(ev ChildEvent, now time.Time) (Child, []Effect) {
 	if c.State == Busy { // leave was to come after the line: this death is not that
 		order = OrderNone
 	}
-	if order == OrderNone { // as when the guard has found the lease missed before we did
+	if order == OrderNone || !order.Ours() && ev.Order.Ours() { // as when the guard has found the lease missed before we did
 		order = ev.Order
 	}
 	var effects []Effect

@@ -90,11 +90,14 @@ const (
 	// OrderBroken: it closed its stdout or broke its dialect, so that it can
 	// never answer. It counts as a death, for the same reason.
 	OrderBroken
+	// OrderUnreached: the line to its host is dead, or never came to be. It is
+	// the host that is in trouble, not the agent.
+	OrderUnreached
 
 	orders
 )
 
-var orderNames = [...]string{"none", "idle", "room", "shutdown", "fenced", "cancelled", "timeout", "stale", "replaced", "silent", "broken"}
+var orderNames = [...]string{"none", "idle", "room", "shutdown", "fenced", "cancelled", "timeout", "stale", "replaced", "silent", "broken", "unreached"}
 
 // Ours reports whether a death under this order was our wish. Such a death is
 // never counted.

@@ -24,7 +24,7 @@ const (
 var jobMoves = map[JobState][]JobState{
 	Held:        {Blocked, Scheduled, Ready, Cancelled},
 	Blocked:     {Held, Scheduled, Ready, Failed, Cancelled},
-	Scheduled:   {Held, Ready, Cancelled},
+	Scheduled:   {Held, Blocked, Ready, Failed, Cancelled},
 	Ready:       {Held, Blocked, Scheduled, Assigned, Running, Failed, Cancelled},
 	Assigned:    {Running, Ready, Failed, Cancelled},
 	Running:     {Assigned, Ready, Scheduled, Succeeded, Failed, Cancelled, Quarantined},

@@ -25,8 +25,10 @@ type Line struct {
 	Columns  []Column      // an item's columns, for dialects that do not take pairs; nil for a job
 	Key      string        // the job's key, empty when it has none
 	Vars     Vars          // the job's variables
-	Trace    string        // W3C traceparent, empty when there is none
+	Trace    string        // W3C traceparent for the agent, empty when there is none: the row's, or the span of its run
+	Origin   *Origin       // where its times and its trace begin
 	Timeout  time.Duration // 0: the type's own
+	RunOn    string        // an item's: the host or locality key it names; empty: anywhere
 
 	MaxAttempts int // of the job
 	Deaths      int // of agents at the job's hands, before this line
@@ -51,6 +53,7 @@ type Job struct {
 	MSQ    string // the query whose rows are the items; empty: a single job
 	Repeat Repeat
 	Host   HostName
+	Places string // an MSQ job's run_on: where its items run that name no place themselves
 }
 
 // Repeat says how often an MSQ job's query is run.

@@ -38,6 +38,8 @@ type MSQ struct {
 	Repeat Repeat
 	Round  int // of the query, from 1
 	Items  Items
+	// Successes counts the `Success` lines that agents said over items.
+	Successes int
 
 	next     int64           // number of the next item
 	tries    map[int64]int   // failures of items that are not settled
@@ -92,6 +94,7 @@ const (
 // has had that counted.
 func (m *MSQ) Answer(r Result) (Fate, int) {
 	item := r.Line.Item
+	m.Successes += r.Successes
 	switch r.Outcome {
 	case OutcomeSucceeded:
 		m.settle(item)
@@ -109,6 +112,13 @@ func (m *MSQ) Answer(r Result) (Fate, int) {
 	m.Items.Failed++
 	m.skip[maphash.String(seed, r.Line.Args)] = true
 	return ItemFailed, n
+}
+
+// Refuse settles an item that can run nowhere: it is not tried at all.
+func (m *MSQ) Refuse(l Line) {
+	m.settle(l.Item)
+	m.Items.Failed++
+	m.skip[maphash.String(seed, l.Args)] = true
 }
 
 // Drop forgets an item that will not be tried any more.

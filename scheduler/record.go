@@ -1,6 +1,9 @@
 package scheduler
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // RecordKind says which write ends, or goes on with, a claim.
 type RecordKind uint8
@@ -18,7 +21,7 @@ const (
 type Record struct {
 	Kind    RecordKind
 	Claim   Claim
-	Attempt int
+	Attempt int // Start and Settle: with Host, what is needed to take a lost claim again
 	Host    HostName
 	Why     string  // GiveBack: what it waits for now, empty when there is nothing to say
 	Result  Result  // Settle
@@ -55,21 +58,45 @@ type FailedItem struct {
 	Error    string
 }
 
-// Demand is what one host asks of the queue in one claim.
+// Demand is what one claim asks of the queue for one host: jobs that start at
+// once, or such that wait for their children to come up.
 type Demand struct {
-	Host    HostName
-	Answers []string // what the host answers to in run_on
-	Types   []TypeDemand
-	Total   int  // the most jobs in all
-	MSQ     bool // MSQ jobs too: there is a cursor to spare
+	Host     HostName
+	Answers  []string // what the host answers to in run_on
+	Types    []TypeDemand
+	Assigned bool // their children have yet to come up
+	Total    int  // the most jobs in all
+	MSQ      bool // MSQ jobs too: there is a cursor to spare
+	// Again grows whenever jobs may have become ready that were there before: by a
+	// retry, a release, the clock.
+	Again  uint64
+	Rivals []TypeName // types that would come up if there were room: nothing less urgent than their jobs starts
+	Only   *Only      // what the host takes of these; nil: everything
+}
+
+// RJMType is the agent of RJM's workers: it takes RJM's jobs of every type that
+// the instance has no agent for.
+const RJMType TypeName = "rjm"
+
+// Only is what a host takes of that for which it has agents; nil: everything.
+type Only struct {
+	RJM        string // the types of RJM's jobs must match this regular expression (POSIX, as egrep's); empty: any type
+	Names      string // and priority_name this one,
+	Priorities []int  // or the priority is one of these; both empty: any priority
+}
+
+// Takes reports whether jobs of a priority, whatever its name, are taken.
+func (o *Only) Takes(priority int) bool {
+	return o == nil || o.Names == "" && o.Priorities == nil || slices.Contains(o.Priorities, priority)
 }
 
 // TypeDemand is how many jobs of a type a host can take.
 type TypeDemand struct {
-	Type   TypeName
-	AtOnce int // a child is up for so many
-	Most   int // with children that would have to come up first
-	Worst  int // jobs of a worse priority than this are not to start now
+	Type  TypeName
+	Most  int
+	Worst int // jobs of a worse priority than this are not to start now
+	// Placed: only such that name a place; a child elsewhere waits for the others.
+	Placed bool
 }
 
 // Hold is a claim with what is needed to re-assert it.

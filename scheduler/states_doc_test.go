@@ -95,6 +95,20 @@ func printStates() string {
 		death := Judge(o, 1, 2, QuarantineDeaths-1, DefaultRetry, 0)
 		p("| %s | %s | %s | %s | %s |\n", o, left.State, none.State, death.State, yes(left.Counts))
 	}
+
+	p("\n## The gate\n\nWho sees to it that an instance learns of new work (`scheduler/gate.go`; `docs/architecture.md`, *Waking without waste*). *Quiet* and *busy* are\n" +
+		"what `scheduler.Pace` makes of rings and claims; *shut* and *ended* answer an ask.\n\n| event |")
+	for _, s := range gateStates {
+		p(" %s |", s)
+	}
+	p("\n|---|%s\n", strings.Repeat("---|", len(gateStates)))
+	for _, k := range gateKinds {
+		p("| %s |", gateWords[k])
+		for _, s := range gateStates {
+			p(" %s |", gateCell(s, k))
+		}
+		p("\n")
+	}
 	return b.String()
 }
 

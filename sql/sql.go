@@ -4,15 +4,38 @@
 // runs the queries and sql/migrate the migrations.
 package sql
 
-import "embed"
+import (
+	"embed"
+	"slices"
+	"strings"
+)
 
-// Migrations are the files of migrations/, run once each in the order of their names.
+// Migrations are the files of migrations/, run once each in the order of their
+// names, and the functions of functions/, put in place anew whenever they change.
 //
-//go:embed migrations/*.sql
+//go:embed migrations/*.sql functions/*.sql
 var Migrations embed.FS
 
 //go:embed queries/*.sql
 var queries embed.FS
+
+//go:embed compat/*.sql
+var compat embed.FS
+
+// Compat returns compat/<name>.sql: views under the names of another system.
+func Compat(name string) (text string, ok bool) {
+	b, err := compat.ReadFile("compat/" + name + ".sql")
+	return string(b), err == nil
+}
+
+//go:embed rights.sql
+var rights string
+
+// Rights are the rights that the migrations give to others than the schema's
+// owner, one statement each, in the words of queries/rights.sql.
+func Rights() []string {
+	return slices.DeleteFunc(strings.Split(strings.TrimSpace(rights), "\n"), func(line string) bool { return strings.HasPrefix(line, "--") })
+}
 
 // Query returns the text of queries/<name>.sql. A name without a file is a
 // programming error and panics when the program starts.

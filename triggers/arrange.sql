@@ -10,10 +10,11 @@ as $$
 begin
   update bellhop.jobqueue j
      set state = case when j.held then 'held'
+                      when j.unmet is not null then 'blocked'
                       when j.run_at > clock_timestamp() then 'scheduled'
                       else j.state end,
          priority = coalesce(bellhop.priority_of(j.priority_name), j.priority)
-   where j.id = new.id and j.state = 'ready';
+   where j.id = new.id and j.state in ('ready', 'held', 'blocked');
   if new.run_at is not null then
     perform pg_notify('bellhop_due', ''); -- the timer for the next due row may have to be set earlier
   end if;
@@ -25,3 +26,5 @@ create or replace trigger _100_arrange
   after insert on bellhop.jobqueue
   for each row when (new.held or new.run_at is not null or new.priority_name is not null)
   execute function bellhop.arrange();
+
+revoke all on function bellhop.arrange from public;

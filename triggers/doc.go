@@ -14,6 +14,10 @@ var Scripts embed.FS
 // Channel is where producers ring, and where anybody may: NOTIFY bellhop.
 const Channel = "bellhop"
 
+// Inserted is the payload when jobs came in (ring.sql). It carries no authority:
+// whoever forges it has the next claim look only at what is new.
+const Inserted = "inserted"
+
 // CancelChannel rings when a running job was asked to stop.
 const CancelChannel = "bellhop_cancel"
 

@@ -20,14 +20,17 @@ type Listener struct {
 	Heartbeat string // channel that this process rings itself
 	// Rang: look at the queue. It is called for every notification, and
 	// whenever the listener has (re)connected: what rang meanwhile was lost.
-	Rang func()
+	// inserted: it rang for an INSERT and for nothing else.
+	Rang func(inserted bool)
 	// CancelRang: some running job was asked to stop. Called on connecting too.
 	CancelRang func()
 	// DueRang: a row that waits for the clock has come. Called on connecting too.
 	DueRang func()
 	// Beat: the self-ring was heard, or the listener has just connected.
 	Beat func()
-	Log  *slog.Logger
+	// Connected is called after each connecting; nil: nobody counts.
+	Connected func()
+	Log       *slog.Logger
 
 	mu   sync.Mutex
 	wire net.Conn // under the connection in use
@@ -71,7 +74,17 @@ func (l *Listener) Run(ctx context.Context) error {
 			}
 		},
 	}
-	listener.Handle(Channel, handler(l.Rang))
+	if l.Connected != nil {
+		dialled := listener.Connect
+		listener.Connect = func(ctx context.Context) (*pgx.Conn, error) {
+			conn, err := dialled(ctx)
+			if err == nil {
+				l.Connected()
+			}
+			return conn, err
+		}
+	}
+	listener.Handle(Channel, rang(l.Rang))
 	listener.Handle(CancelChannel, handler(l.CancelRang))
 	listener.Handle(DueChannel, handler(l.DueRang))
 	listener.Handle(l.Heartbeat, handler(l.Beat))
@@ -87,6 +100,19 @@ func (l *Listener) Cut() {
 	if l.wire != nil {
 		_ = l.wire.Close() // it is deaf; there is nobody to tell
 	}
+}
+
+// rang is the handler of the bell itself.
+type rang func(inserted bool)
+
+func (f rang) HandleNotification(_ context.Context, n *pgconn.Notification, _ *pgx.Conn) error {
+	f(n.Payload == Inserted)
+	return nil
+}
+
+func (f rang) HandleBacklog(context.Context, string, *pgx.Conn) error {
+	f(false)
+	return nil
 }
 
 // handler calls f for each notification, and once for the backlog: a signal

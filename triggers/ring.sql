@@ -1,15 +1,24 @@
 -- The bell. One constant payload a statement: PostgreSQL folds equal ones in a
--- transaction, and a listener needs to know no more than "look".
+-- transaction, and a listener needs to know no more than "look: jobs came in".
+-- Whoever rings for anything else uses no payload, or another one.
 create or replace function bellhop.ring() returns trigger
 language plpgsql
 set search_path = pg_catalog
 as $$
 begin
-  perform pg_notify('bellhop', '');
+  perform pg_notify('bellhop', 'inserted');
   return null;
 end
 $$;
 
+-- It rings only when somebody sleeps: the commits of all who NOTIFY wait for
+-- each other, over the flush of the WAL. An instance that sleeps has the gate,
+-- this advisory lock, or waits for it; while all are awake the lock is had and
+-- kept to the producer's end, and no function runs at all. docs/architecture.md
+-- says why no job is missed. The key is "bellhop\1", gateKey in sql/store.
 create or replace trigger _900_ring
   after insert on bellhop.jobqueue
-  for each statement execute function bellhop.ring();
+  for each statement when (not pg_try_advisory_xact_lock_shared(7090192401229115393))
+  execute function bellhop.ring();
+
+revoke all on function bellhop.ring from public;

@@ -18,20 +18,23 @@ type Health func() string
 // would ask them who they are.
 var ErrNoToken = errors.New("refusing to listen on an address that other machines can reach without a token")
 
-// Server answers /healthz (the process lives) and /readyz (it can work).
+// Server answers /healthz (the process lives), /readyz (it can work) and /metrics.
 type Server struct {
 	http *http.Server
 	ln   net.Listener
 }
 
-// Listen opens the address; only loopback ones are allowed, since there is no
-// token yet that could keep others out.
-func Listen(addr string, ready Health) (*Server, error) {
+// Counts answers /metrics; nil: nobody does just now.
+type Counts func() http.Handler
+
+// Listen opens the address. Without a token it must be a loopback one. With one,
+// everything but health asks for it, on loopback too.
+func Listen(addr, token string, ready Health, counts Counts) (*Server, error) {
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil {
 		return nil, fmt.Errorf("listen on %q: %w", addr, err)
 	}
-	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+	if ip := net.ParseIP(host); token == "" && host != "localhost" && (ip == nil || !ip.IsLoopback()) {
 		return nil, fmt.Errorf("listen on %q: %w", addr, ErrNoToken)
 	}
 	ln, err := net.Listen("tcp", addr)
@@ -47,7 +50,14 @@ func Listen(addr string, ready Health) (*Server, error) {
 		}
 		_, _ = fmt.Fprintln(w, "ok: registered, lease held, bell heard")
 	})
-	s := &Server{ln: ln, http: &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second,
+	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, r *http.Request) {
+		if h := counts(); h != nil {
+			h.ServeHTTP(w, r)
+			return
+		}
+		http.Error(w, "no metrics: still starting, or switched off by OTEL_SDK_DISABLED or OTEL_METRICS_EXPORTER", http.StatusServiceUnavailable)
+	})
+	s := &Server{ln: ln, http: &http.Server{Handler: guarded(token, mux), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second,
 		WriteTimeout: 10 * time.Second, MaxHeaderBytes: 16 << 10}}
 	go func() { _ = s.http.Serve(ln) }() // ends with Close, which waits for it
 	return s, nil

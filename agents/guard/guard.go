@@ -18,8 +18,12 @@ const (
 )
 
 func init() {
-	if len(os.Args) > 0 && os.Args[0] == Name {
-		syscall.Exit(run()) // os.Exit would wait a second in a race-enabled binary
+	// os.Exit would wait a second in a race-enabled binary.
+	switch {
+	case len(os.Args) > 0 && os.Args[0] == Name:
+		syscall.Exit(run())
+	case len(os.Args) > 1 && os.Args[1] == FarFlag && isFarName(os.Args[0]):
+		syscall.Exit(runFar(os.Args[2:]))
 	}
 }
 
@@ -42,13 +46,17 @@ func run() int {
 		report(Report{Kind: Failed, Value: uint32(syscall.EPROTO)})
 		return 1
 	}
+	if len(request.Way) > 0 {
+		return runNear(request)
+	}
 	w := watch{children: make(chan os.Signal, 1), term: make(chan os.Signal, 1)}
 	signal.Notify(w.children, syscall.SIGCHLD)
 	signal.Notify(w.term, syscall.SIGTERM)
-	if errno := w.fork(request); errno != 0 {
+	if errno := w.fork(request, [3]uintptr{0, 1, 2}); errno != 0 {
 		report(Report{Kind: Failed, Value: uint32(errno)})
 		return 1
 	}
+	deafen()
 	letGo()
 	report(Report{Kind: Started, Value: uint32(w.agent)})
 	reason := w.keep(request.Lease)
@@ -66,42 +74,72 @@ func becomeGuard() {
 	syscall.Umask(0o022)
 }
 
-// fork starts the agent in a session of its own with no signal blocked and
-// none ignored, whatever the scheduler itself was started with.
-func (w *watch) fork(r Request) syscall.Errno {
-	defaultSignals()
-	old := setMask(0)
-	defer setMask(old)
-	sys := &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
+// fork starts the agent on these files.
+func (w *watch) fork(r Request, files [3]uintptr) (errno syscall.Errno) {
+	sys := &syscall.SysProcAttr{}
 	if r.DropUser {
 		sys.Credential = &syscall.Credential{Uid: r.UID, Gid: r.GID, Groups: r.Groups}
 	}
-	pid, err := syscall.ForkExec(r.Path, r.Argv, &syscall.ProcAttr{
-		Dir: r.Dir, Env: r.Env, Files: []uintptr{0, 1, 2}, Sys: sys,
-	})
-	if err != nil {
-		if e, ok := err.(syscall.Errno); ok {
-			return e
+	if r.CalledAs != "" {
+		folder := folderOf(r.Path)
+		r.Argv = append([]string{folder + "/" + r.CalledAs}, r.Argv[1:]...)
+		if r.Dir == "" {
+			r.Dir = folder + "/"
 		}
-		return syscall.EINVAL
 	}
-	w.agent = pid
-	return 0
+	w.agent, errno = forkExec(r.Path, r.Argv, &syscall.ProcAttr{Dir: r.Dir, Env: r.Env, Files: files[:], Sys: sys})
+	return errno
+}
+
+// folderOf is where a program lies, whose path is absolute.
+func folderOf(path string) string {
+	for i := len(path) - 1; i > 0; i-- {
+		if path[i] == '/' {
+			return path[:i]
+		}
+	}
+	return ""
+}
+
+// forkExec starts a program in a session of its own, that dies with us, with no
+// signal blocked and none ignored, whatever the scheduler itself was started with.
+func forkExec(path string, argv []string, attr *syscall.ProcAttr) (pid int, errno syscall.Errno) {
+	defaultSignals()
+	old := setMask(0)
+	defer setMask(old)
+	attr.Sys.Setsid, attr.Sys.Pdeathsig = true, syscall.SIGKILL
+	pid, err := syscall.ForkExec(path, argv, attr)
+	if err == nil {
+		return pid, 0
+	}
+	if e, ok := err.(syscall.Errno); ok {
+		return 0, e
+	}
+	return 0, syscall.EINVAL
+}
+
+// deafen: from here on only SIGTERM and SIGKILL end the guard.
+func deafen() {
+	signal.Ignore(syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGPIPE, syscall.SIGALRM,
+		syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGTSTP, syscall.SIGTTIN, syscall.SIGTTOU)
+	_ = syscall.Chdir("/")
 }
 
 // letGo drops what the guard holds of the agent's: with its copies of 0, 1, 2
-// open nobody would ever see the end of a stream. From here on only SIGTERM
-// and SIGKILL end the guard.
+// open nobody would ever see the end of a stream.
 func letGo() {
-	signal.Ignore(syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGPIPE, syscall.SIGALRM,
-		syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGTSTP, syscall.SIGTTIN, syscall.SIGTTOU)
+	for fd := range 3 {
+		nullAt(fd)
+	}
+}
+
+// nullAt puts /dev/null in a descriptor's place: a closed one would be given to
+// whatever is opened next.
+func nullAt(fd int) {
 	if null, err := syscall.Open("/dev/null", syscall.O_RDWR|syscall.O_CLOEXEC, 0); err == nil {
-		for fd := range 3 {
-			_ = syscall.Dup3(null, fd, syscall.O_CLOEXEC)
-		}
+		_ = syscall.Dup3(null, fd, syscall.O_CLOEXEC)
 		_ = syscall.Close(null)
 	}
-	_ = syscall.Chdir("/")
 }
 
 // keep waits until there is a reason to end: the agent's own exit, an order,

@@ -42,8 +42,14 @@ const (
 	Started Kind = 's'
 	// Failed: there is no agent; Value is the errno of the exec.
 	Failed Kind = 'f'
+	// Missing: there is no agent, since the program is not where it was looked
+	// for; Value is the errno. Of other hosts only: here the scheduler looks itself.
+	Missing Kind = 'm'
 	// Exited: the agent and all its descendants are dead; Value is the agent's wait status.
 	Exited Kind = 'x'
+	// Unreached: there is no line to the other host, and nothing runs there. So
+	// many bytes as Value says follow: why, in words.
+	Unreached Kind = 'u'
 )
 
 // Reason is why an agent ended.
@@ -60,6 +66,9 @@ const (
 	LeaseMissed
 	// Terminated: the guard was sent SIGTERM.
 	Terminated
+	// LineLost: the line to the other host is dead, and what ran there is dead
+	// too by now. So many bytes as Value says follow: why, in words.
+	LineLost
 )
 
 // Report is what the guard says on the status pipe.
@@ -79,6 +88,14 @@ func (r Report) encode() [ReportSize]byte {
 // DecodeReport reads a report as the guard wrote it.
 func DecodeReport(b [ReportSize]byte) Report {
 	return Report{Kind: Kind(b[0]), Reason: Reason(b[1]), Value: le32(b[2:])}
+}
+
+// Words is how many bytes of words follow the report.
+func (r Report) Words() int {
+	if r.Kind == Unreached || r.Kind == Exited && r.Reason == LineLost {
+		return int(min(r.Value, maxWords))
+	}
+	return 0
 }
 
 func le32(b []byte) uint32 {

@@ -13,6 +13,19 @@ type Request struct {
 	UID, GID uint32
 	Groups   []uint32
 	Lease    uint32 // milliseconds, 0 for none
+	// Way is the command that carries stdio to another host and starts a guard
+	// there, which starts the agent; Path is then empty, since only the other host
+	// can look it up, and Env is what is added to that host's own. Empty: this machine.
+	Way    []string
+	WayEnv []string // Way's environment
+	Check  bool     // far: only look whether the agent could be started
+	Whole  bool     // far: the agent's environment is all of what Way leads into
+	// OneStream gives a far agent its 1 as 2 too. On this machine the files that
+	// the guard is started with say so.
+	OneStream bool
+	// CalledAs is the name under which the program stands in its own folder as
+	// argv[0], wherever it was found; without Dir it is started there. Empty: as Argv says.
+	CalledAs string
 }
 
 // MaxRequest is the longest encoded request in bytes that the guard takes. It
@@ -27,18 +40,23 @@ func (r Request) Encode() []byte {
 	b = putStrings(b, r.Argv)
 	b = putStrings(b, r.Env)
 	b = putString(b, r.Dir)
-	drop := uint32(0)
-	if r.DropUser {
-		drop = 1
-	}
-	b = put32(put32(put32(b, drop), r.UID), r.GID)
+	b = put32(put32(put32(b, bit(r.DropUser)), r.UID), r.GID)
 	b = put32(b, uint32(len(r.Groups)))
 	for _, g := range r.Groups {
 		b = put32(b, g)
 	}
 	b = put32(b, r.Lease)
+	b = putStrings(putStrings(b, r.Way), r.WayEnv)
+	b = putString(put32(put32(put32(b, bit(r.Check)), bit(r.Whole)), bit(r.OneStream)), r.CalledAs)
 	put32(b[:0], uint32(len(b)-4))
 	return b
+}
+
+func bit(set bool) uint32 {
+	if set {
+		return 1
+	}
+	return 0
 }
 
 func put32(b []byte, v uint32) []byte {
@@ -69,6 +87,11 @@ func readRequest(fd int) (Request, error) {
 	if err := readFull(fd, body); err != nil {
 		return Request{}, err
 	}
+	return decodeRequest(body)
+}
+
+// decodeRequest reads an encoded request without its length.
+func decodeRequest(body []byte) (Request, error) {
 	f := fields{b: body}
 	r := Request{Path: f.text(), Argv: f.texts(), Env: f.texts(), Dir: f.text()}
 	r.DropUser = f.number() == 1
@@ -77,6 +100,9 @@ func readRequest(fd int) (Request, error) {
 		r.Groups = append(r.Groups, f.number())
 	}
 	r.Lease = f.number()
+	r.Way, r.WayEnv = f.texts(), f.texts()
+	r.Check, r.Whole, r.OneStream = f.number() == 1, f.number() == 1, f.number() == 1
+	r.CalledAs = f.text()
 	if f.bad || len(f.b) != 0 {
 		return Request{}, syscall.EPROTO
 	}

@@ -13,7 +13,7 @@ import (
 type order func(ctx context.Context, look store.Look, id scheduler.JobID) (store.Change, bool, error)
 
 // change carries an order out on each job that is named, and says of each what
-// it is now. Jobs that do not exist are told after the others were done.
+// it is now (words nil: not a word). Jobs that do not exist are told after the others were done.
 func (a *app) change(do order, words func(store.Change) string) func(*cobra.Command, []string) error {
 	return a.withDatabase(func(ctx context.Context, s *session, _ *cobra.Command, args []string) error {
 		jobs, missing, err := findJobs(ctx, s.Look, args)
@@ -31,7 +31,7 @@ func (a *app) change(do order, words func(store.Change) string) func(*cobra.Comm
 				continue
 			}
 			changes = append(changes, c)
-			if a.json() {
+			if a.json() || words == nil {
 				continue
 			}
 			if err := a.printf("%d %s\n", c.ID, words(c)); err != nil {
@@ -47,6 +47,10 @@ func (a *app) change(do order, words func(store.Change) string) func(*cobra.Comm
 	})
 }
 
+func release(ctx context.Context, look store.Look, id scheduler.JobID) (store.Change, bool, error) {
+	return look.Release(ctx, id)
+}
+
 func releaseCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:     "release ID...",
@@ -55,9 +59,7 @@ func releaseCommand(a *app) *cobra.Command {
 		Example: "  bellhop release 42 nightly",
 		Args:    a.jobArgs(1, 0),
 		RunE: a.change(
-			func(ctx context.Context, look store.Look, id scheduler.JobID) (store.Change, bool, error) {
-				return look.Release(ctx, id)
-			},
+			release,
 			func(c store.Change) string {
 				if c.Was != scheduler.Held {
 					return "is not held: it is " + string(c.State)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -15,18 +16,24 @@ func configCommand(a *app) *cobra.Command {
 		Example: "  bellhop config check -c bellhop.yaml",
 	}
 	a.menu(c)
-	c.AddCommand(&cobra.Command{
-		Use:     "check",
-		Short:   "Find all mistakes in the configuration at once",
-		Long:    "Find all mistakes in the configuration at once. Nothing is started and no database is looked for.",
-		Example: "  bellhop config check\n  bellhop config check -c /etc/bellhop.yaml",
+	var spawn bool
+	check := &cobra.Command{
+		Use:   "check",
+		Short: "Find all mistakes in the configuration at once",
+		Long: `Find all mistakes in the configuration at once. Nothing is started and no database is looked for.
+
+With --spawn each agent is started once on each host, as bellhop serve would, and ended when it has said OK. An agent
+of mode exec is only looked for, since to start it is to run it.`,
+		Example: "  bellhop config check\n  bellhop config check --spawn -c /etc/bellhop.yaml",
 		Args:    a.noArgs(),
-		RunE:    func(*cobra.Command, []string) error { return a.checkConfig() },
-	})
+		RunE:    func(cmd *cobra.Command, _ []string) error { return a.checkConfig(cmd.Context(), spawn) },
+	}
+	check.Flags().BoolVar(&spawn, "spawn", false, "start each agent once on each host")
+	c.AddCommand(check)
 	return c
 }
 
-func (a *app) checkConfig() error {
+func (a *app) checkConfig(ctx context.Context, spawn bool) error {
 	path, err := a.configFile()
 	if err != nil {
 		return err
@@ -38,6 +45,9 @@ func (a *app) checkConfig() error {
 	if err != nil {
 		// Problems have a line each: this is a list, not a sentence.
 		return usage("configuration", err.Error(), "mend "+path+", then: bellhop config check -c "+path)
+	}
+	if spawn {
+		return a.printFindings(path, spawnAll(ctx, c))
 	}
 	if a.json() {
 		return a.printJSON(struct {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -68,6 +69,14 @@ func (a *app) findDatabase() (place, error) {
 	}
 	tried += "no embedded server runs under " + a.dataDir
 	return place{}, failed(exitNoDatabase, "no database", "bellhop serve   starts one; or name yours: export DATABASE_URL=postgres://user@host/database", "%s", tried)
+}
+
+// programs is where PostgreSQL's own are put where --pg-download is given.
+func (a *app) programs() string {
+	if !a.download {
+		return ""
+	}
+	return filepath.Join(a.dataDir, "programs")
 }
 
 // configFile is the configuration's path, empty when there is none.
@@ -159,6 +168,14 @@ func (a *app) dial(ctx context.Context, where place, notice func(string)) (*pgx.
 		return nil, unreachable(where, c, err)
 	}
 	return conn, nil
+}
+
+// pooled reports whether a connection leads through a pooler: who answers is
+// not who let us in.
+func pooled(ctx context.Context, conn *pgx.Conn) (bool, error) {
+	var pid uint32
+	err := conn.QueryRow(ctx, "select pg_backend_pid()").Scan(&pid)
+	return pid != conn.PgConn().PID(), err
 }
 
 // unreachable says why there is no connection.

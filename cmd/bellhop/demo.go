@@ -166,7 +166,7 @@ func (a *app) demoDatabase(ctx context.Context, keep bool, log *slog.Logger) (pl
 	if a.databaseURL != "" {
 		return place{url: a.databaseURL, from: "--database-url"}, func() error { return nil }, nil
 	}
-	c := pgdev.Config{Log: log}
+	c := pgdev.Config{Programs: a.programs(), Log: log}
 	if keep {
 		c.Dir, c.Durable = a.dataDir, true
 	}

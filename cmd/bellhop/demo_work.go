@@ -24,7 +24,7 @@ func (a *app) workDemo(ctx context.Context, t demoTable, todo int64, url string,
 		return j, err
 	}
 	s.show("starting the scheduler")
-	i, err := startInstance(c, url, s, log)
+	i, err := startInstance(c, url, nil, s, log)
 	if err != nil {
 		return j, err
 	}
@@ -45,16 +45,19 @@ func (a *app) workDemo(ctx context.Context, t demoTable, todo int64, url string,
 	}
 	j.todo = todo
 	var p demoProgress
+	var agents int
 	err = awaitDemo(ctx, func() string { return fmt.Sprintf("job %d is %s", j.id, p.state) }, func() (moved, done bool, err error) {
-		before := p
+		before, processes := p, agents
 		if p, err = t.progress(ctx, j); err != nil {
 			return false, false, err
 		}
-		agents := i.Processes()
+		agents = i.Processes()
 		j.agents = max(j.agents, agents)
 		s.show(fmt.Sprintf("%s of %s files  %s files/s  %s  %s failed", grouped(p.done), grouped(todo),
 			grouped(perSecond(p.done, p.took)), counted(int64(agents), "agent"), grouped(p.failed)))
-		return p.done != before.done || p.state != before.state, p.state.Final(), nil
+		// An agent that comes or goes is news as well: one that a file takes with
+		// it comes back three times, and on a slow machine that takes its time.
+		return p.done != before.done || p.state != before.state || agents != processes, p.state.Final(), nil
 	})
 	if err != nil {
 		return j, err

@@ -18,6 +18,7 @@ import (
 const (
 	exitOK          = 0
 	exitJobFailed   = 1
+	exitUnwell      = 1 // doctor: something needs mending
 	exitUsage       = 2
 	exitNotFound    = 3
 	exitTimeout     = 4

@@ -68,9 +68,8 @@ type table struct {
 
 func (t *table) add(cells ...string) { t.rows = append(t.rows, cells) }
 
-// printTable prints a table: aligned, free of control characters, no line
-// wider than the terminal, states coloured where colours are wanted.
-func (a *app) printTable(t table) error {
+// aligned is the table as lines, free of control characters.
+func (t *table) aligned() string {
 	var aligned bytes.Buffer
 	w := tabwriter.NewWriter(&aligned, 0, 8, 2, ' ', 0)
 	for _, row := range append([][]string{t.header}, t.rows...) {
@@ -83,17 +82,23 @@ func (a *app) printTable(t table) error {
 		fmt.Fprintln(w, strings.Join(cells, "\t")) // into memory
 	}
 	w.Flush()
+	return aligned.String()
+}
 
+// printTable prints a table: aligned, free of control characters, no line
+// wider than the terminal, states coloured where colours are wanted.
+func (a *app) printTable(t table) error {
+	aligned := t.aligned()
 	width, terminal := terminalWidth(a.stdout)
 	if n, err := strconv.Atoi(a.getenv("COLUMNS")); err == nil && n > 0 && terminal {
 		width = n
 	}
 	column := -1
 	if terminal && a.getenv("NO_COLOR") == "" && a.getenv("TERM") != "dumb" {
-		column = stateColumn(t.header, aligned.String())
+		column = stateColumn(t.header, aligned)
 	}
 	var out strings.Builder
-	for line := range strings.Lines(aligned.String()) {
+	for line := range strings.Lines(aligned) {
 		line = strings.TrimRight(line, " \n")
 		if terminal {
 			line = cut(line, width)

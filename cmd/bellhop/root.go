@@ -19,6 +19,7 @@ type app struct {
 	databaseURL string
 	configPath  string
 	dataDir     string
+	download    bool // PostgreSQL's programs, where there are none
 	output      output
 }
 
@@ -28,19 +29,26 @@ type group struct {
 	commands []func(*app) *cobra.Command
 }
 
+// setUp is the heading under which cobra's own commands stand too.
+const setUp = "Set up:"
+
 // groups lists all commands. A new one is one file, and one word here.
 func groups() []group {
 	return []group{
 		{"Run:", []func(*app) *cobra.Command{serveCommand, demoCommand, demoAgentCommand}},
 		{"Submit and change jobs:", []func(*app) *cobra.Command{
-			submitCommand, releaseCommand, cancelCommand, retryCommand, kickCommand,
+			submitCommand, releaseCommand, cancelCommand, retryCommand, pauseCommand, resumeCommand, pruneCommand, kickCommand,
 		}},
 		{"Look:", []func(*app) *cobra.Command{
-			lsCommand, showCommand, waitCommand, exitCodeCommand, logsCommand,
-			hostsCommand, agentsCommand, instancesCommand, statsCommand,
+			lsCommand, showCommand, explainCommand, traceCommand, graphCommand, topCommand, waitCommand, exitCodeCommand, logsCommand,
+			hostsCommand, agentsCommand, instancesCommand, statsCommand, readyCommand,
 		}},
-		{"Set up:", []func(*app) *cobra.Command{
-			migrateCommand, configCommand, versionCommand,
+		{"Any table:", []func(*app) *cobra.Command{attachCommand, detachCommand, attachmentsCommand}},
+		{setUp, []func(*app) *cobra.Command{
+			migrateCommand, configCommand, doctorCommand, installCommand, versionCommand, agentCommand,
+		}},
+		{"RJM's names (also as programs of their own):", []func(*app) *cobra.Command{
+			rjmsetupCommand, rjmgoCommand, rjmlsCommand, rjmexitCommand, rjmoutCommand, rjmprocCommand, rjmdCommand, rjmflushCommand,
 		}},
 	}
 }
@@ -77,11 +85,14 @@ func (a *app) root() *cobra.Command {
 	flags.StringVar(&a.databaseURL, "database-url", "", "the database; else DATABASE_URL, PGHOST and its like, the configuration, a running embedded server")
 	flags.StringVarP(&a.configPath, "config", "c", "", "configuration `file` (default: bellhop.yaml, where there is one)")
 	flags.StringVar(&a.dataDir, "data-dir", pgdev.DefaultDir(), "`folder` of the embedded PostgreSQL")
+	flags.BoolVar(&a.download, "pg-download", false, "download PostgreSQL where this machine has none, to run it under --data-dir")
 	flags.VarP(&a.output, "output", "o", "how to print: table or json")
 
 	last := ""
 	for _, g := range groups() {
-		last = g.title // a title is its own id
+		if g.title == setUp { // a title is its own id
+			last = g.title
+		}
 		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title})
 		for _, constructor := range g.commands {
 			c := constructor(a)
@@ -89,6 +100,7 @@ func (a *app) root() *cobra.Command {
 			root.AddCommand(c)
 		}
 	}
+	a.completions(root)
 	root.SetHelpCommandGroupID(last)
 	root.SetCompletionCommandGroupID(last)
 	root.InitDefaultHelpCmd()

@@ -18,7 +18,8 @@ import (
 // submitFlags is what the command line says about a job.
 type submitFlags struct {
 	msq, repeat, key, priority, runOn, at string
-	locks, vars                           []string
+	onFailure                             string
+	locks, vars, after, wanted            []string
 	hold, wait                            bool
 	maxAttempts                           int32
 	timeout                               time.Duration
@@ -35,10 +36,15 @@ ARGS is the one line that the agent of TYPE is given. With --msq the job's work
 is the rows of a query instead, one line each. A type that no running instance
 serves is accepted; the job waits until one does.
 
+With --after it waits until other jobs have ended, and succeeded unless --wanted
+says otherwise. --on-failure says what becomes of it when they end in another
+way: it fails, stays blocked (until they are retried and succeed), or runs.
+
 With --key, submitting the same again gives the id of the first; submitting
 something else under the same key is refused.`,
 		Example: `  bellhop submit license /srv/a.c
   bellhop submit license --msq "select path from files where license is null" --key nightly --wait
+  bellhop submit notify bob --after nightly --after 42 --on-failure run
   bellhop submit report --at +10m --priority -5 --var YEAR=2026 --lock db:orders=shared`,
 		Args: a.args(func(_ *cobra.Command, args []string) error {
 			switch len(args) {
@@ -65,6 +71,9 @@ something else under the same key is refused.`,
 	flags.StringVar(&f.repeat, "repeat", "", "how `often` the query runs: once or until_empty (default: until_empty when it has a LIMIT)")
 	flags.StringVar(&f.key, "key", "", "a `name` for the job that no other has")
 	flags.StringVar(&f.priority, "priority", "", "-20 (first) to 19 (last), or a `name` whose first letter counts: a is -13, n is 0, z is 12")
+	flags.StringArrayVar(&f.after, "after", nil, "the id or key of a `job` that it needs; repeatable")
+	flags.StringSliceVar(&f.wanted, "wanted", nil, "how those of --after have to `end`: succeeded, failed, cancelled, quarantined; repeatable (default succeeded)")
+	flags.StringVar(&f.onFailure, "on-failure", "", "what `becomes` of it when one that it needs ends otherwise: fail, block or run (default fail)")
 	flags.StringVar(&f.runOn, "run-on", "", "the `host`, or what a host serves, that it must run on")
 	flags.StringArrayVar(&f.locks, "lock", nil, "a `lock` it needs: level:name=exclusive, level:*=shared, big; repeatable")
 	flags.StringVar(&f.at, "at", "", "not before this `time`: 2026-12-24T18:00:00Z, or +10m from now")
@@ -87,10 +96,25 @@ func (f submitFlags) submission(cmd *cobra.Command, args []string) (store.Submis
 	}
 	s := store.Submission{
 		Type: scheduler.TypeName(args[0]), MSQ: given("msq", &f.msq), Repeat: given("repeat", &f.repeat),
-		RunOn: given("run-on", &f.runOn), Key: given("key", &f.key), Held: f.hold, Locks: f.locks, MaxAttempts: f.maxAttempts,
+		RunOn: given("run-on", &f.runOn), OnFailure: given("on-failure", &f.onFailure), Wanted: f.wanted, Key: given("key", &f.key), Held: f.hold, Locks: f.locks, MaxAttempts: f.maxAttempts,
 	}
 	if len(args) == 2 {
 		s.Args = &args[1]
+	}
+	for _, word := range f.after {
+		if id, err := strconv.ParseInt(word, 10, 64); err == nil && isID(word) {
+			s.After = append(s.After, scheduler.JobID(id))
+		} else {
+			s.AfterKeys = append(s.AfterKeys, word)
+		}
+	}
+	for _, end := range f.wanted {
+		if !scheduler.JobState(end).Final() {
+			return s, badFlag("--wanted", end, "jobs end as succeeded, failed, cancelled or quarantined")
+		}
+	}
+	if f.wanted != nil && f.after == nil {
+		return s, badFlag("--wanted", strings.Join(f.wanted, ","), "it is about the jobs of --after, and there are none")
 	}
 	if f.maxAttempts < 1 {
 		return s, badFlag("--max-attempts", strconv.Itoa(int(f.maxAttempts)), "it is 1 or more")
@@ -190,7 +214,8 @@ var submitRules = map[string]string{
 	"jobqueue_run_on_not_empty":  "--run-on is empty",
 	"jobqueue_max_attempts":      "--max-attempts is 1 or more",
 	"jobqueue_timeout_positive":  "--timeout must be longer than nothing",
-	"jobqueue_on_failure_known":  "on_failure is fail, block or run",
+	"jobqueue_on_failure_known":  "--on-failure is fail, block or run",
+	"dependency_wanted_ends":     "--wanted is one or more of succeeded, failed, cancelled, quarantined",
 	"jobqueue_locks_well_formed": "--lock is level:name=exclusive or level:name=shared (name may be * for all or ? for unknown), or big",
 	"jobqueue_vars_are_strings":  "variables are strings",
 	"jobqueue_state_known":       "there is no such state",
@@ -206,6 +231,8 @@ func refusedSubmission(err error) error {
 		return usage("submit", rule, "bellhop submit --help")
 	}
 	switch {
+	case refused.Code == "23503": // foreign_key_violation
+		return failed(exitNotFound, "submit", "bellhop ls", "%s", refused.Message)
 	case refused.Code == "22021": // character_not_in_repertoire
 		return usage("submit", "what is submitted must be UTF-8: "+refused.Message, "bellhop submit --help")
 	case strings.HasPrefix(refused.Code, "23"), strings.HasPrefix(refused.Code, "22"):

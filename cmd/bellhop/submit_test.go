@@ -68,6 +68,21 @@ func TestSubmit_HoldsAndWaits(t *testing.T) {
 	s.fails(exitJobFailed, "is failed", "submit", "a", "--wait")
 }
 
+func TestSubmit_AfterOthers(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	first, second := s.id("a", "--key", "one"), s.id("a")
+	third := s.id("a", "--after", "one", "--after", second, "--wanted", "failed,cancelled", "--on-failure", "block", "--key", "three")
+	has(t, s.ok("ls", "-s", "blocked"), third, "dependencies")
+	if again := s.id("a", "--after", first, "--after", second, "--wanted", "failed,cancelled", "--on-failure", "block", "--key", "three"); again != third {
+		t.Errorf("got %s, want %s again", again, third)
+	}
+	s.ok("cancel", first, second)
+	has(t, s.ok("ls", "-s", "ready"), third)
+	s.fails(exitNotFound, "there is no job with the key \"four\"", "submit", "a", "--after", "four")
+	s.fails(exitNotFound, "there is no job 4444", "submit", "a", "--after", "4444")
+}
+
 func TestSubmit_RefusesInPlainWords(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
@@ -97,6 +112,9 @@ func TestSubmit_RefusesInPlainWords(t *testing.T) {
 		{"each name once", []string{"a", "--var", "A=1", "--var", "A=2"}},
 		{"or +10m", []string{"a", "--at", "tomorrow"}},
 		{"+90s", []string{"a", "--at", "+later"}},
+		{"fail, block or run", []string{"a", "--on-failure", "cry"}},
+		{"are none", []string{"a", "--wanted", "failed"}},
+		{"quarantined", []string{"a", "--after", "x", "--wanted", "done"}},
 		{"UTF-8", []string{"a", "\xff"}},
 		{"-- in front", []string{"a", "-5"}},
 	} {
@@ -107,7 +125,8 @@ func TestSubmit_RefusesInPlainWords(t *testing.T) {
 func TestSubmitRules_CoverEveryConstraintOfTheQueue(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
-	rows, _ := s.conn.Query(t.Context(), "select conname from pg_constraint where conrelid = 'bellhop.jobqueue'::regclass and contype = 'c'")
+	rows, _ := s.conn.Query(t.Context(), `select conname from pg_constraint where contype = 'c'
+		and (conrelid = 'bellhop.jobqueue'::regclass or conname = 'dependency_wanted_ends')`)
 	names, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	if err != nil {
 		t.Fatal(err)

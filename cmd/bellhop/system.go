@@ -28,10 +28,10 @@ func hostsCommand(a *app) *cobra.Command {
 			if err != nil || a.json() {
 				return a.jsonOr(hosts, err)
 			}
-			t := table{header: []string{"INSTANCE", "NAME", "SLOTS", "CHILDREN", "RUNNING", "SERVES"}}
+			t := table{header: []string{"INSTANCE", "NAME", "STATE", "SLOTS", "CHILDREN", "RUNNING", "SERVES", "TROUBLE"}}
 			for _, h := range hosts {
-				t.add(strconv.FormatInt(h.Instance, 10), h.Name, strconv.Itoa(h.Slots), strconv.Itoa(h.Children), strconv.Itoa(h.Running),
-					strings.Join(h.Serves, " "))
+				t.add(strconv.FormatInt(h.Instance, 10), h.Name, h.State, strconv.Itoa(h.Slots), strconv.Itoa(h.Children), strconv.Itoa(h.Running),
+					strings.Join(h.Serves, " "), text(h.Trouble))
 			}
 			return a.printLive(t)
 		}),
@@ -148,7 +148,8 @@ func statsCommand(a *app) *cobra.Command {
 		Short: "Count jobs by type, with how long they wait and run",
 		Long: `Count jobs by type, with how long they wait and run: half of them, and nine of
 ten, less than this, over the 1000 of each type that ended last. JSON has every
-state and times in seconds. It reads the whole queue.`,
+state and times in seconds. SUCCESSES counts the Success lines that agents said.
+It reads the whole queue.`,
 		Example: "  bellhop stats",
 		Args:    a.noArgs(),
 		RunE: a.withDatabase(func(ctx context.Context, s *session, _ *cobra.Command, _ []string) error {
@@ -156,12 +157,12 @@ state and times in seconds. It reads the whole queue.`,
 			if err != nil || a.json() {
 				return a.jsonOr(stats, err)
 			}
-			t := table{header: []string{"TYPE", "WAITING", "RUNNING", "SUCCEEDED", "FAILED", "CANCELLED", "ITEMS", "ITEMS_FAILED", "DEATHS",
+			t := table{header: []string{"TYPE", "WAITING", "RUNNING", "SUCCEEDED", "FAILED", "CANCELLED", "ITEMS", "ITEMS_FAILED", "SUCCESSES", "DEATHS",
 				"WAIT_P50", "WAIT_P90", "RUN_P50", "RUN_P90"}}
 			for _, r := range stats {
 				row := []string{string(r.Type)}
 				for _, n := range []int64{r.Held + r.Blocked + r.Scheduled + r.Ready, r.Assigned + r.Running, r.Succeeded,
-					r.Failed + r.Quarantined, r.Cancelled, r.ItemsDone, r.ItemsFailed, r.Deaths} {
+					r.Failed + r.Quarantined, r.Cancelled, r.ItemsDone, r.ItemsFailed, r.Successes, r.Deaths} {
 					row = append(row, strconv.FormatInt(n, 10))
 				}
 				t.add(append(row, span(r.WaitP50), span(r.WaitP90), span(r.RunP50), span(r.RunP90))...)

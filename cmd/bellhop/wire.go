@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -23,6 +25,10 @@ import (
 // safetyScan is the slow look that finds what every notification missed.
 const safetyScan = 5 * time.Second
 
+// exclusiveAfter is how long work without a pause may keep an exclusive job
+// waiting before it has its turn.
+const exclusiveAfter = time.Minute
+
 // cursors is how many MSQ jobs an instance runs at once: each holds a
 // connection while its rows are read.
 const cursors = 32
@@ -30,20 +36,17 @@ const cursors = 32
 // instance is a running scheduler with everything that was opened for it.
 type instance struct {
 	*actors.System
-	registry *store.Registry
-	desks    []interface{ Close() }
+	registry  *store.Registry
+	telemetry *telemetry
+	desks     []interface{ Close() }
 }
 
 // startInstance wires the ports of package actors to what implements them, and
 // starts the tree. It is the only place that sees both.
-func startInstance(c config.Config, url string, stderr io.Writer, log *slog.Logger) (*instance, error) {
-	for _, a := range c.Agents {
-		if a.Dialect == config.DialectFOSSology {
-			return nil, usage("configuration", fmt.Sprintf("agent %s: dialect fossology is not there yet", a.Type), "use classic, json or auto")
-		}
-	}
+func startInstance(c config.Config, url string, stop func(scheduler.Stop), stderr io.Writer, log *slog.Logger) (*instance, error) {
 	i := &instance{}
 	machine := thisMachine()
+	c = withRows(c)
 	claimer, err := store.NewClaimer(url)
 	if err != nil {
 		return nil, err
@@ -64,37 +67,154 @@ func startInstance(c config.Config, url string, stderr io.Writer, log *slog.Logg
 	if err != nil {
 		return nil, err
 	}
+	keeper.MarkThrough(claimer)
+	askURL := cmp.Or(c.Database.DBURL, c.Database.MSQURL)
+	if _, err := store.NewAsker(askURL); err != nil {
+		return nil, err
+	}
+	database := func() agents.Database {
+		asker, _ := store.NewAsker(askURL) // it parsed just now
+		return asker
+	}
+	direct := cmp.Or(c.Database.ListenURL, url)
+	gate, err := store.NewGate(direct)
+	if err != nil {
+		return nil, err
+	}
+	attacher, err := store.NewAttacher(url)
+	if err != nil {
+		return nil, err
+	}
+	observer, err := store.NewObserver(url)
+	if err != nil {
+		return nil, err
+	}
 	i.registry = registry
-	i.desks = []interface{ Close() }{claimer, recorder, registry, keeper}
-	beat := fmt.Sprintf("bellhop_beat_%016x", rand.Uint64())
-	// The launcher and the tree need each other: agents speak only when the tree
-	// has started them.
-	var system atomic.Pointer[actors.System]
-	launcher := agents.NewLauncher(agents.Config{Specs: specs(c), Stderr: stderr, Log: func(list []scheduler.Entry) {
-		if s := system.Load(); s != nil {
-			s.Say(list)
+	i.desks = []interface{ Close() }{claimer, recorder, registry, keeper, gate, attacher, observer}
+	where := localities{Keeper: keeper}
+	if c.Locate != "" {
+		if where.locator, err = store.NewLocator(cmp.Or(c.Database.MSQURL, url), c.Locate); err != nil {
+			return nil, err
 		}
-	}})
+		i.desks = append(i.desks, where.locator)
+	}
+	beat := fmt.Sprintf("bellhop_beat_%016x", rand.Uint64())
 	me, err := introduce(c, machine)
 	if err != nil {
 		return nil, err
 	}
-	i.System = actors.Start(actors.Config{
+	if i.telemetry, err = startTelemetry(context.Background(), c, me.Name, observer, log); err != nil {
+		return nil, err
+	}
+	i.System = startTree(c, stderr, log, database, ports{
+		Queue: watchedQueue{queue{claimer, keeper}, i.telemetry}, Holdings: claimer, Records: watchedRecords{recorder, i.telemetry},
+		Witness:    i.telemetry,
+		Registry:   members{registry, me, beat},
+		Undertaker: undertaker{registry, machine},
+		Notices:    notices{registry, keeper},
+		Crowds:     keeper,
+		Places:     registry,
+		Localities: where,
+		Orders:     keeper,
+		Stop:       stop,
+		Bell:       &bell{listener: triggers.Listener{URL: direct, Heartbeat: beat, Log: log, Connected: i.telemetry.metrics.Connected}},
+		Gate:       gate,
+		Queries:    cursorOpener{queries},
+
+		Attachments: attacher,
+		Commands:    commands{attacher},
+	})
+	return i, i.telemetry.watch(i.System, observer)
+}
+
+// ports are what a tree needs of its queue, wherever that is kept.
+type ports struct {
+	Queue      actors.Queue
+	Holdings   actors.Holdings
+	Records    actors.Records
+	Registry   actors.Registry
+	Undertaker actors.Undertaker
+	Notices    actors.Notices
+	Crowds     actors.Crowds
+	Places     actors.Places
+	Localities actors.Localities
+	Orders     actors.Orders
+	Stop       func(scheduler.Stop)
+	Bell       actors.Bell
+	Gate       actors.Gate
+	Queries    actors.Queries
+	Witness    actors.Witness
+
+	Attachments actors.Attachments
+	Commands    commands
+}
+
+// commands finds what is run for rows of attached tables.
+type commands struct{ *store.Attacher }
+
+// commandPatience bounds how long a child waits for the command of its row.
+const commandPatience = 15 * time.Second
+
+func (c commands) of(job scheduler.JobID) (agents.Attached, bool, error) {
+	if c.Attacher == nil {
+		return agents.Attached{}, false, nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), commandPatience)
+	defer cancel()
+	x, ok, err := c.Command(ctx, job)
+	return agents.Attached{Command: x.Argv, WorkDir: x.WorkDir, LogDir: x.LogDir, Attachment: x.Attachment, Table: x.Table, Key: x.Key, Row: x.Row}, ok, err
+}
+
+// withRows adds the agent that runs commands stored in the database, where
+// those are obeyed. They run on this machine: it is where their folders are.
+func withRows(c config.Config) config.Config {
+	if c.CommandsFromDatabase != nil && *c.CommandsFromDatabase {
+		a := config.Agent{Type: agents.AttachedType, Mode: config.Mode(agents.ModeExec), Dialect: config.Dialect(agents.DialectAuto)}
+		a.FOSSology.Local = true
+		c.Agents = append(slices.Clone(c.Agents), a)
+	}
+	return c
+}
+
+// startTree starts the tree of a configuration on a queue. database opens the
+// sessions of agents that may say DB:.
+func startTree(c config.Config, stderr io.Writer, log *slog.Logger, database func() agents.Database, p ports) *actors.System {
+	// The launcher and the tree need each other: agents speak only when the tree
+	// has started them.
+	var system atomic.Pointer[actors.System]
+	launcher := agents.NewLauncher(agents.Config{Specs: specs(c), Connect: connects(c), Stderr: stderr,
+		Log: func(list []scheduler.Entry) {
+			if s := system.Load(); s != nil {
+				s.Say(list)
+			}
+		},
+		Progress: func(p scheduler.Progress) {
+			if s := system.Load(); s != nil {
+				s.Progress(p)
+			}
+		},
+		Answers:  agents.Answers{Timeout: c.Limits.DBTimeout, Rows: c.Limits.DBRows, Bytes: c.Limits.DBBytes},
+		Database: database,
+		Attached: p.Commands.of,
+		Trouble: func(typ scheduler.TypeName, host scheduler.HostName, words string) {
+			if s := system.Load(); s != nil {
+				s.Trouble(typ, host, words)
+			}
+		},
+	})
+	tree := actors.Start(actors.Config{
 		Hosts: hostSpecs(c), Agents: agentTypes(c),
 		Heartbeat: c.Instance.Heartbeat, Lag: c.Instance.Lag, Grace: c.Instance.Grace,
 		Respawn: scheduler.RespawnPolicy{Deaths: c.Limits.Deaths, Window: c.Limits.Window},
 		Idle:    c.Limits.Idle, MinReady: c.Limits.MinReady, KillAfter: c.Limits.KillAfter,
-		Scan: safetyScan, Cursors: cursors, Retry: scheduler.DefaultRetry, Log: log,
-		Queue: queue{claimer, keeper}, Holdings: claimer, Records: recorder,
-		Registry:   members{registry, me, beat},
-		Undertaker: undertaker{registry, machine},
-		Notices:    notices{registry, keeper},
-		Bell:       &bell{listener: triggers.Listener{URL: cmp.Or(c.Database.ListenURL, url), Heartbeat: beat, Log: log}},
-		Queries:    cursorOpener{queries},
-		Launcher:   launch{launcher},
+		Scan: safetyScan, ExclusiveAfter: exclusiveAfter, Cursors: cursors, Retry: scheduler.DefaultRetry, Log: log,
+		Queue: p.Queue, Holdings: p.Holdings, Records: p.Records, Registry: p.Registry, Undertaker: p.Undertaker,
+		Notices: p.Notices, Crowds: p.Crowds, Places: p.Places, Localities: p.Localities, Orders: p.Orders, Stop: p.Stop, Bell: p.Bell, Gate: p.Gate, Queries: p.Queries,
+		Attachments: p.Attachments, RowType: agents.AttachedType,
+		Launcher: launch{launcher}, Witness: p.Witness,
 	})
-	system.Store(i.System)
-	return i, nil
+	system.Store(tree)
+	return tree
 }
 
 // stop ends the tree, tells the others that nothing here runs any more, and
@@ -109,6 +229,7 @@ func (i *instance) stop(ctx context.Context) error {
 			_, _, err = i.registry.Bury(bye, id, "it was stopped", true)
 		}
 	}
+	i.telemetry.stop()
 	for _, d := range i.desks {
 		d.Close()
 	}
@@ -128,11 +249,15 @@ func introduce(c config.Config, machine string) (store.Instance, error) {
 	me := store.Instance{Name: cmp.Or(c.Instance.Name, hostname), Hostname: hostname, Machine: machine, Pid: os.Getpid(),
 		ProcessStart: start, Version: version(), Lag: c.Instance.Lag}
 	for _, h := range c.Hosts {
-		me.Hosts = append(me.Hosts, store.Host{Name: string(h.Name), Slots: h.Slots, Serves: h.Serves})
+		state := scheduler.HostUp
+		if len(h.Connect) > 0 {
+			state = scheduler.HostConnecting
+		}
+		me.Hosts = append(me.Hosts, store.Host{Name: string(h.Name), Slots: h.Slots, Serves: h.Serves, State: state})
 	}
 	for _, a := range c.Agents {
 		me.Agents = append(me.Agents, store.Agent{Type: string(a.Type), Mode: string(a.Mode), Dialect: string(a.Dialect),
-			Command: strings.Join(a.Command, " "), Max: a.Max, MaxPerHost: a.MaxPerHost})
+			Command: cmp.Or(strings.Join(a.Command, " "), "(of each attachment)"), Max: a.Max, MaxPerHost: a.MaxPerHost})
 	}
 	return me, nil
 }
@@ -140,16 +265,32 @@ func introduce(c config.Config, machine string) (store.Instance, error) {
 func hostSpecs(c config.Config) []actors.HostSpec {
 	var list []actors.HostSpec
 	for _, h := range c.Hosts {
-		list = append(list, actors.HostSpec{Name: h.Name, Slots: h.Slots})
+		spec := actors.HostSpec{Name: h.Name, Slots: h.Slots, Far: len(h.Connect) > 0, Serves: h.Serves, Takes: h.Only()}
+		for _, t := range h.OnlyTypes {
+			spec.Only = append(spec.Only, scheduler.TypeName(t))
+		}
+		list = append(list, spec)
 	}
 	return list
+}
+
+// connects is how the hosts are reached that are not this machine.
+func connects(c config.Config) map[scheduler.HostName][]string {
+	ways := map[scheduler.HostName][]string{}
+	for _, h := range c.Hosts {
+		if len(h.Connect) > 0 {
+			ways[h.Name] = h.Connect
+		}
+	}
+	return ways
 }
 
 func agentTypes(c config.Config) []actors.AgentType {
 	var list []actors.AgentType
 	for _, a := range c.Agents {
 		list = append(list, actors.AgentType{Name: a.Type, Max: a.Max, MaxPerHost: a.MaxPerHost,
-			Exec: string(a.Mode) == string(agents.ModeExec), Timeout: a.Timeout, StartTimeout: c.Limits.StartTimeout})
+			Exec:  string(a.Mode) == string(agents.ModeExec) || a.Dialect == config.DialectFOSSology,
+			Local: a.FOSSology.Local, Exclusive: a.FOSSology.Exclusive, Timeout: a.Timeout, StartTimeout: c.Limits.StartTimeout})
 	}
 	return list
 }
@@ -157,8 +298,14 @@ func agentTypes(c config.Config) []actors.AgentType {
 func specs(c config.Config) []agents.Spec {
 	var list []agents.Spec
 	for _, a := range c.Agents {
-		list = append(list, agents.Spec{Type: a.Type, Command: a.Command, Mode: agents.Mode(a.Mode),
-			Dialect: agents.Dialect(a.Dialect), Env: a.Env, Vars: a.Vars, WorkDir: a.WorkDir, User: a.User, StartTimeout: c.Limits.StartTimeout})
+		spec := agents.Spec{Type: a.Type, Command: a.Command, Mode: agents.Mode(a.Mode),
+			Dialect: agents.Dialect(a.Dialect), DB: a.DB, Attached: a.Type == agents.AttachedType, Env: a.Env, Vars: a.Vars, WorkDir: a.WorkDir, User: a.User, StartTimeout: c.Limits.StartTimeout}
+		if a.Dialect == config.DialectFOSSology {
+			f := a.FOSSology
+			spec.FOSSology = &agents.FOSSology{Config: f.Config, NoKill: f.NoKill, NoEmail: f.NoEmail, Verbose: f.Verbose,
+				Silence: c.Limits.Silence, Check: c.Limits.AliveEvery, Checks: cmp.Or(c.Limits.AliveChecks, math.MaxInt), ByeGrace: c.Limits.KillAfter}
+		}
+		list = append(list, spec)
 	}
 	return list
 }
@@ -195,12 +342,34 @@ func (notices) Close() {} // both embedded desks have one, and neither is closed
 
 type bell struct{ listener triggers.Listener }
 
-func (b *bell) Run(ctx context.Context, rang, cancelRang, dueRang, beat func()) error {
+func (b *bell) Run(ctx context.Context, rang func(inserted bool), cancelRang, dueRang, beat func()) error {
 	b.listener.Rang, b.listener.CancelRang, b.listener.DueRang, b.listener.Beat = rang, cancelRang, dueRang, beat
 	return b.listener.Run(ctx)
 }
 
 func (b *bell) Cut() { b.listener.Cut() }
+
+// localities answers with the configuration's query, where there is one.
+type localities struct {
+	*store.Keeper
+	locator *store.Locator
+}
+
+func (p localities) Locates() bool { return p.locator != nil }
+
+func (p localities) Locate(ctx context.Context, me scheduler.InstanceID, names []string) (map[string][]scheduler.HostName, error) {
+	all, err := p.locator.Locate(ctx, names)
+	if err != nil {
+		return nil, err
+	}
+	hosts := make(map[string][]scheduler.HostName, len(all))
+	for name, l := range all {
+		hosts[name] = l.Hosts
+	}
+	return hosts, p.PublishLocated(ctx, me, all)
+}
+
+func (localities) Close() {} // its desks are closed by themselves
 
 // rowsAtOnce is how many rows of an MSQ travel in one round trip.
 const rowsAtOnce = 1000

@@ -8,36 +8,44 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5"
+
+	"bellhop/sql"
 )
 
-var update = flag.Bool("update", false, "write sql/schema.golden.sql anew")
-
-const golden = "../schema.golden.sql"
+var update = flag.Bool("update", false, "write sql/schema.golden.sql and sql/rights.sql anew")
 
 // The whole result of the migrations is in git, so that a review sees what a
-// migration does to it.
+// migration does to it: what is there, and who may use it.
 func TestSchema_IsTheGoldenOne(t *testing.T) {
 	t.Parallel()
 	conn, _ := setup(t)
-	got := dump(t, conn)
+	isGolden(t, "../schema.golden.sql",
+		dump(t, conn, "-- The schema after all migrations, written from the catalogs by `make generate`. Nobody runs this file.\n", parts...))
+	isGolden(t, "../rights.sql",
+		dump(t, conn, "-- Who may use the schema, written from the catalogs by `make generate`. `bellhop install roles` runs it, `bellhop doctor` compares.\n",
+			sql.Query("rights")))
+}
+
+func isGolden(t *testing.T, file, got string) {
+	t.Helper()
 	if *update {
-		if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
-	want, err := os.ReadFile(golden)
+	want, err := os.ReadFile(file)
 	if err != nil || got != string(want) {
-		t.Errorf("the schema is not %s (%v): look at the difference after `make generate`", golden, err)
+		t.Errorf("the schema is not %s (%v): look at the difference after `make generate`", file, err)
 	}
 }
 
 // dump writes the schema as the catalogs have it, the same in PostgreSQL 14 and
 // newer: no definitions of views (each version words them in its own way), no
-// constraints NOT NULL besides the columns' own, no rights of the owner.
-func dump(t *testing.T, conn *pgx.Conn) string {
+// constraints NOT NULL besides the columns' own.
+func dump(t *testing.T, conn *pgx.Conn, head string, parts ...string) string {
 	t.Helper()
 	var b strings.Builder
-	b.WriteString("-- The schema after all migrations, written from the catalogs by `make generate`. Nobody runs this file.\n")
+	b.WriteString(head)
 	for _, part := range parts {
 		rows, err := conn.Query(t.Context(), part)
 		if err != nil {
@@ -95,26 +103,4 @@ var parts = []string{
 	    from pg_trigger g join pg_class c on c.oid = g.tgrelid
 	   where c.relnamespace = 'bellhop'::regnamespace and not g.tgisinternal
 	   order by g.tgname)`,
-	// rights of others than the owner
-	`select e'\n-- rights'
-	 union all
-	 (select format('grant %s on %s to %s;', string_agg(r.privilege, ', ' order by r.privilege collate "C"), r.object, r.grantee)
-	    from (select x.privilege_type as privilege, 'schema bellhop' as object, x.grantee, n.nspowner as owner
-	            from pg_namespace n cross join aclexplode(n.nspacl) x where n.nspname = 'bellhop'
-	          union all
-	          select x.privilege_type, case c.relkind when 'S' then 'sequence ' else '' end || 'bellhop.' || c.relname, x.grantee, c.relowner
-	            from pg_class c cross join aclexplode(c.relacl) x where c.relnamespace = 'bellhop'::regnamespace
-	          union all
-	          select format('%s (%s)', x.privilege_type, string_agg(a.attname, ', ' order by a.attnum)), 'bellhop.' || c.relname, x.grantee, c.relowner
-	            from pg_class c join pg_attribute a on a.attrelid = c.oid cross join aclexplode(a.attacl) x
-	           where c.relnamespace = 'bellhop'::regnamespace
-	           group by x.privilege_type, c.relname, x.grantee, c.relowner
-	          union all
-	          select x.privilege_type, format('function bellhop.%s', p.proname), x.grantee, p.proowner
-	            from pg_proc p cross join aclexplode(p.proacl) x where p.pronamespace = 'bellhop'::regnamespace) as all_rights,
-	         lateral (select all_rights.privilege, all_rights.object,
-	                         case when all_rights.grantee = 0 then 'public' else all_rights.grantee::regrole::text end as grantee) r
-	   where all_rights.grantee <> all_rights.owner
-	   group by r.object, r.grantee
-	   order by r.object collate "C", r.grantee collate "C")`,
 }

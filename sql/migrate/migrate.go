@@ -45,8 +45,8 @@ type Plan struct {
 	scripts  []Step
 }
 
-// New reads a plan: migrations/NNNN_name.sql from migrations, and every .sql
-// of scripts.
+// New reads a plan: migrations/NNNN_name.sql and functions/*.sql from
+// migrations, and every .sql of scripts.
 func New(migrations, scripts fs.FS) (Plan, error) {
 	var p Plan
 	var err error
@@ -61,7 +61,11 @@ func New(migrations, scripts fs.FS) (Plan, error) {
 		}
 		p.numbered[i].Version = n
 	}
-	p.scripts, err = read(scripts, "*.sql")
+	if p.scripts, err = read(migrations, "functions/*.sql"); err != nil {
+		return p, err
+	}
+	triggers, err := read(scripts, "*.sql")
+	p.scripts = append(p.scripts, triggers...)
 	return p, err
 }
 

@@ -15,12 +15,12 @@ import (
 func TestMigrate_ASecondTimeIsANoOp(t *testing.T) {
 	t.Parallel()
 	conn, _ := setup(t)
-	before := dump(t, conn)
+	before := dump(t, conn, "", parts...)
 	steps, err := plan(t).Run(t.Context(), conn)
 	if err != nil || len(steps) > 0 {
 		t.Errorf("the second time: %v, %v", steps, err)
 	}
-	if dump(t, conn) != before {
+	if dump(t, conn, "", parts...) != before {
 		t.Error("the second time changed the schema")
 	}
 	if err := plan(t).Check(t.Context(), conn); err != nil {

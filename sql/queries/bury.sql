@@ -8,19 +8,23 @@ with dead as (
   returning i.id
 ), children as (
   delete from bellhop.child c using dead where c.instance = dead.id
+), asserted as (
+  delete from bellhop.asserted a using dead where a.instance = dead.id
 ), freed as (
   update bellhop.jobqueue j
-     set state = case when j.cancel_requested then 'cancelled' else 'ready' end,
+     set state = case when j.cancel_requested and j.killed_by is not null then 'failed' when j.cancel_requested then 'cancelled' else 'ready' end,
+         error = case when j.cancel_requested and j.killed_by is not null then 'killed: by ' || j.killed_by else j.error end,
          ended_at = case when j.cancel_requested then clock_timestamp() end,
          attempt = j.attempt - 1, instance = null, host = null, attempt_at = null,
          items_total = null, items_done = null, items_failed = null,
          waiting_for = null
     from dead
    where j.instance = dead.id and j.state in ('assigned', 'running')
-  returning j.id, j.fence, j.attempt + 1 as attempt
+  returning j.id, j.state, j.fence, j.attempt + 1 as attempt
 ), told as (
   insert into bellhop.log (job, attempt, level, line)
   select f.id, f.attempt, 'note', 'the scheduler that ran this (instance ' || $1 || ') is gone: ' || $2 || '; not counted as an attempt'
     from freed f
 )
 select (select count(*) from dead), (select count(*) from freed)
+ where bellhop.ended(array(select id from freed where state in ('cancelled', 'failed'))) >= 0

@@ -1,5 +1,9 @@
--- Rows whose held or run_at was changed by hand get the state that follows. Index: jobqueue_by_hand, normally empty.
+-- Rows whose held or run_at was changed by hand get the state that follows; normally there are none. Index: jobqueue_parked.
 update bellhop.jobqueue j
-   set state = case when j.run_at > clock_timestamp() then 'scheduled' else 'ready' end
- where (j.state = 'held' and not j.held) or (j.state = 'scheduled' and j.run_at is null)
+   set state = case when j.unmet is not null then 'blocked' when j.run_at > clock_timestamp() then 'scheduled' else 'ready' end
+ where j.id = any (array(
+         select h.id from bellhop.jobqueue h where h.state = 'held' and not h.held
+         union all
+         select s.id from bellhop.jobqueue s where s.state = 'scheduled' and not s.held and s.run_at is null))
+   and ((j.state = 'held' and not j.held) or (j.state = 'scheduled' and j.run_at is null))
 returning j.id

@@ -1,10 +1,10 @@
 -- The hosts of live instances. Index: instance_live.
-select h.instance, h.name, h.slots, h.serves,
+select h.instance, h.name, h.slots, h.serves, h.state, h.trouble,
        count(c.name) filter (where c.state not in ('FREE', 'FAIL')) as children,
        count(c.name) filter (where c.state = 'RUNNING') as running
   from bellhop.instance i
   join bellhop.host h on h.instance = i.id
   left join bellhop.child c on c.instance = h.instance and c.host = h.name
  where i.state = 'live'
- group by h.instance, h.name, h.slots, h.serves
+ group by h.instance, h.name
  order by h.name, h.instance

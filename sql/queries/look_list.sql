@@ -1,6 +1,6 @@
 -- `bellhop ls`: the newest jobs in some states, oldest first. $1 states, $2 types (NULL: all), $3 how many at the most (NULL: all).
 -- One branch for each index that holds a group of states, so that finished rows are read only when they are asked for.
--- Indexes: jobqueue_waiting; jobqueue_taken; the primary key backwards.
+-- Indexes: jobqueue_parked; jobqueue_taken; the primary key backwards.
 with picked as (
   (select id from bellhop.job
     where state in ('held', 'blocked', 'scheduled', 'failed', 'quarantined')

@@ -13,7 +13,8 @@ with counted as (
          count(*) filter (where state = 'quarantined') as quarantined,
          coalesce(sum(items_done), 0)::bigint   as items_done,
          coalesce(sum(items_failed), 0)::bigint as items_failed,
-         sum(deaths)::bigint                    as deaths
+         sum(deaths)::bigint                    as deaths,
+         coalesce(sum(successes), 0)::bigint    as successes
     from bellhop.job
    group by type
 )

@@ -1,6 +1,8 @@
--- How far MSQ jobs have come. $1 instance, arrays: $2 id, $3 fence, $4 total (negative: not known yet), $5 done, $6 failed.
--- Guard: still ours under this fence. Index: the primary key.
+-- How far jobs have come: MSQ jobs, and those whose agent says so.
+-- $1 instance, arrays: $2 id, $3 fence, $4 total (negative: not known yet), $5 done, $6 failed.
+-- Guard: still ours under this fence. Index: the primary key; `|| ''` keeps away from jobqueue_taken,
+-- in which all that ran since the last VACUUM still stands.
 update bellhop.jobqueue j
    set items_total = case when o.total < 0 then null else o.total end, items_done = o.done, items_failed = o.failed
   from unnest($2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[]) as o (id, fence, total, done, failed)
- where j.id = any ($2) and j.id = o.id and j.fence = o.fence and j.instance = $1 and j.state = 'running'
+ where j.id = any ($2) and j.id = o.id and j.fence = o.fence and j.instance = $1 and j.state || '' in ('running', 'assigned')

@@ -3,6 +3,7 @@ package store
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -16,59 +17,71 @@ import (
 
 // Claimer takes jobs. Its commits are asynchronous: losing a claim in a crash
 // of the database runs the job again, and nobody was told that it was done.
-type Claimer struct{ link *link }
+type Claimer struct {
+	link *link
+	// Since which opening of the link all that runs here is known to be ours;
+	// used under the link's lock.
+	asserted int
+	floors   floors
+}
 
 // NewClaimer returns a desk for claims; it connects at its first use.
 func NewClaimer(url string) (*Claimer, error) {
 	settings := map[string]string{"synchronous_commit": "off"}
 	maps.Copy(settings, byIndex)
 	l, err := newLink(url, "claimer", settings)
-	return &Claimer{l}, err
+	return &Claimer{link: l, asserted: -1, floors: floors{when: floorWhen, till: floorWhen, life: floorLife}}, err
 }
 
 // Close ends the desk's connection.
 func (c *Claimer) Close() { c.link.close() }
 
-var claimSQL = sql.Query("claim")
+var (
+	claimSQL      = sql.Query("claim")
+	claimManySQL  = sql.Query("claim_many")
+	claimAboveSQL = sql.Query("claim_above")
+	claimOnlySQL  = sql.Query("claim_only")
+)
+
+var errNotAsserted = errors.New("connected anew: what runs here has to be asserted before a claim")
 
 // Claim takes what the demand asks for, in the order in which it shall start.
+// It takes nothing on a connection on which Assert has not been called: behind
+// a lost one the database may have crashed, and jobs that run here be ready.
 func (c *Claimer) Claim(ctx context.Context, me scheduler.InstanceID, d scheduler.Demand) ([]scheduler.Job, error) {
-	types := make([]string, len(d.Types))
-	atOnce, most, worst := make([]int32, len(d.Types)), make([]int32, len(d.Types)), make([]int32, len(d.Types))
-	room := 0
-	for i, t := range d.Types {
-		types[i], atOnce[i], most[i], worst[i] = string(t.Type), int32(t.AtOnce), int32(t.Most), int32(t.Worst)
-		room += t.Most
-	}
-	jobs := make([]scheduler.Job, 0, min(room, d.Total))
-	err := c.link.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		rows, err := conn.Query(ctx, claimSQL, int64(me), string(d.Host), types, atOnce, most, d.Total, d.Answers, worst, d.MSQ)
-		if err != nil {
+	var jobs []scheduler.Job
+	err := c.link.use(ctx, func(ctx context.Context, conn *pgx.Conn) (err error) {
+		if c.asserted != c.link.times {
+			return &Unreachable{errNotAsserted}
+		}
+		if !suits(d) {
+			text, args := claimStatement(me, d)
+			jobs, err = c.claim(ctx, conn, me, d, text, args)
 			return err
 		}
-		defer rows.Close()
-		for rows.Next() {
-			j := scheduler.Job{Host: d.Host}
-			j.Instance = me
-			var args, msq, repeat *string
-			var timeout int64
-			if err := rows.Scan((*int64)(&j.Claim.Job), (*int64)(&j.Fence), &j.Attempt, &j.Priority, (*string)(&j.Type), &args, &msq, &repeat,
-				&j.Key, (*string)(&j.Vars), &j.Trace, &timeout, &j.MaxAttempts, &j.Deaths, &j.Assigned); err != nil {
+		begin := time.Now()
+		above := c.floors.under(d, begin)
+		text, args := claimStatement(me, d)
+		if above != nil {
+			types, most, _ := columns(d.Types)
+			text, args = claimAboveSQL, []any{int64(me), string(d.Host), types, most, d.Total, above.xmax, above.under}
+		}
+		var snapshot string
+		if c.floors.wants(d, above, begin) {
+			if err := conn.QueryRow(ctx, "select pg_current_snapshot()::text").Scan(&snapshot); err != nil {
 				return err
 			}
-			if args != nil {
-				j.HasArgs, j.Args = true, *args
-			}
-			if msq != nil {
-				j.MSQ = *msq
-			}
-			if repeat != nil {
-				j.Repeat = scheduler.Repeat(*repeat)
-			}
-			j.Timeout = time.Duration(timeout) * time.Millisecond
-			jobs = append(jobs, j)
 		}
-		return rows.Err()
+		if jobs, err = c.claim(ctx, conn, me, d, text, args); err != nil {
+			return err
+		}
+		got := map[scheduler.TypeName]int{}
+		for i := range jobs {
+			got[jobs[i].Type]++
+		}
+		now := time.Now()
+		c.floors.learn(d, above, snapshot, got, now.Sub(begin), now)
+		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("claim jobs: %w", err)
@@ -79,33 +92,153 @@ func (c *Claimer) Claim(ctx context.Context, me scheduler.InstanceID, d schedule
 	return jobs, nil
 }
 
-var reassertSQL = sql.Query("reassert")
+// claimStatement is the claim that looks at everything.
+func claimStatement(me scheduler.InstanceID, d scheduler.Demand) (text string, args []any) {
+	if d.Only == nil && len(d.Types) == 1 && !d.Assigned && len(d.Answers) == 0 && len(d.Rivals) == 0 {
+		t := d.Types[0]
+		return claimSQL, []any{int64(me), string(d.Host), string(t.Type), int64(t.Most), int16(t.Worst), d.MSQ}
+	}
+	types, most, worst := columns(d.Types)
+	args = []any{int64(me), string(d.Host), types, most, d.Answers, worst, d.MSQ, d.Total, d.Assigned}
+	placed := make([]bool, len(d.Types))
+	for i, t := range d.Types {
+		placed[i] = t.Placed
+	}
+	if d.Only != nil {
+		return claimOnlySQL, append(args, orNil(d.Only.RJM), orNil(d.Only.Names), d.Only.Priorities, placed)
+	}
+	return claimManySQL, append(args, d.Rivals, placed)
+}
+
+// orNil makes an empty text NULL.
+func orNil(text string) *string {
+	if text == "" {
+		return nil
+	}
+	return &text
+}
+
+func columns(demands []scheduler.TypeDemand) (types []string, most, worst []int32) {
+	for _, t := range demands {
+		types, most, worst = append(types, string(t.Type)), append(most, int32(t.Most)), append(worst, int32(t.Worst))
+	}
+	return types, most, worst
+}
+
+func (c *Claimer) claim(ctx context.Context, conn *pgx.Conn, me scheduler.InstanceID, d scheduler.Demand, text string, values []any) ([]scheduler.Job, error) {
+	asked := time.Now()
+	rows, err := conn.Query(ctx, text, values...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	jobs := make([]scheduler.Job, 0, min(d.Total, 64))
+	var origins []scheduler.Origin // of all in one piece
+	for rows.Next() {
+		j := scheduler.Job{Host: d.Host}
+		j.Instance, j.Assigned = me, d.Assigned
+		var args, msq, repeat *string
+		var timeout int64
+		var created, due, now time.Time
+		if err := rows.Scan((*int64)(&j.Claim.Job), (*int64)(&j.Fence), &j.Attempt, &j.Priority, (*string)(&j.Type), &args, &msq, &repeat,
+			&j.Key, (*string)(&j.Vars), &j.Trace, &timeout, &j.MaxAttempts, &j.Deaths, &j.Places,
+			&created, &due, &now); err != nil {
+			return nil, err
+		}
+		if args != nil {
+			j.HasArgs, j.Args = true, *args
+		}
+		if msq != nil {
+			j.MSQ = *msq
+		}
+		if repeat != nil {
+			j.Repeat = scheduler.Repeat(*repeat)
+		}
+		j.Timeout = time.Duration(timeout) * time.Millisecond
+		jobs = append(jobs, j)
+		origins = append(origins, scheduler.Origin{Traceparent: j.Trace, Type: j.Type, CreatedAt: created, Asked: asked,
+			// How long ago that was, the database says: its clock may show another time than ours.
+			Created: asked.Add(created.Sub(now)), Due: asked.Add(due.Sub(now))})
+	}
+	back := time.Now()
+	for i := range jobs {
+		o := &origins[i]
+		// The statement ran at some time between.
+		half := back.Sub(asked) / 2
+		o.Claimed, o.Created, o.Due = back, o.Created.Add(half), o.Due.Add(half)
+		jobs[i].Origin = o
+	}
+	return jobs, rows.Err()
+}
+
+var (
+	reassertSQL    = sql.Query("reassert")
+	assertSQL      = sql.Query("assert")
+	notAssertedSQL = sql.Query("not_asserted")
+)
 
 // Reassert takes again what this instance runs and a crash of the database may
 // have un-claimed. It returns how many there were.
-func (c *Claimer) Reassert(ctx context.Context, me scheduler.InstanceID, holds []scheduler.Hold) (int, error) {
+func (c *Claimer) Reassert(ctx context.Context, me scheduler.InstanceID, holds []scheduler.Hold) (n int, err error) {
+	err = c.link.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+		n, err = reassert(ctx, conn, me, holds)
+		return err
+	})
+	if err != nil {
+		return 0, fmt.Errorf("re-assert claims: %w", err)
+	}
+	return n, nil
+}
+
+// Assert is Reassert of all that runs here. From then on there may be claims;
+// but it names the live instances that have not done the same since the
+// database last crashed: a job that is ready may be running there.
+func (c *Claimer) Assert(ctx context.Context, me scheduler.InstanceID, all []scheduler.Hold) (n int, not []string, err error) {
+	err = c.link.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+		if n, err = reassert(ctx, conn, me, all); err != nil {
+			return err
+		}
+		if _, err := conn.Exec(ctx, assertSQL, int64(me)); err != nil {
+			return err
+		}
+		rows, err := conn.Query(ctx, notAssertedSQL)
+		if err != nil {
+			return err
+		}
+		if not, err = pgx.CollectRows(rows, pgx.RowTo[string]); err != nil {
+			return err
+		}
+		c.asserted = c.link.times
+		c.floors.forget()
+		return nil
+	})
+	if err != nil {
+		return 0, nil, fmt.Errorf("assert what runs: %w", err)
+	}
+	return n, not, nil
+}
+
+func reassert(ctx context.Context, conn *pgx.Conn, me scheduler.InstanceID, holds []scheduler.Hold) (int, error) {
+	if len(holds) == 0 {
+		return 0, nil
+	}
 	ids, fences := make([]int64, len(holds)), make([]int64, len(holds))
 	attempts, hosts := make([]int32, len(holds)), make([]string, len(holds))
 	for i, h := range holds {
 		ids[i], fences[i], attempts[i], hosts[i] = int64(h.Job), int64(h.Fence), int32(h.Attempt), string(h.Host)
 	}
 	var n int64
-	err := c.link.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
-			for name, value := range byHash { // which a claim could not do with
-				if _, err := tx.Exec(ctx, "select set_config($1, $2, true)", name, value); err != nil {
-					return err
-				}
+	err := pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+		for name, value := range byHash { // which a claim could not do with
+			if _, err := tx.Exec(ctx, "select set_config($1, $2, true)", name, value); err != nil {
+				return err
 			}
-			tag, err := tx.Exec(ctx, reassertSQL, int64(me), ids, fences, attempts, hosts)
-			n = tag.RowsAffected()
-			return err
-		})
+		}
+		tag, err := tx.Exec(ctx, reassertSQL, int64(me), ids, fences, attempts, hosts)
+		n = tag.RowsAffected()
+		return err
 	})
-	if err != nil {
-		return 0, fmt.Errorf("re-assert claims: %w", err)
-	}
-	return int(n), nil
+	return int(n), err
 }
 
 var heldSQL = sql.Query("held")

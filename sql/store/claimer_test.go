@@ -3,6 +3,7 @@ package store
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"sync"
 	"testing"
@@ -36,12 +37,14 @@ func TestClaim_InOrderOfPriorityThenID(t *testing.T) {
 	slices.SortFunc(want, func(a, b job) int { return cmp.Or(cmp.Compare(a.priority, b.priority), cmp.Compare(a.id, b.id)) })
 	for len(want) > 0 {
 		n := min(7, len(want))
-		for i, j := range o.claim(demand(2, 7)) {
+		d := demand(n)
+		d.Assigned = len(want)%2 == 0 // one way and the other
+		for i, j := range o.claim(d) {
 			if j.Claim.Job != want[i].id || j.Priority != want[i].priority {
 				t.Errorf("job %d of priority %d, want %d of %d", j.Claim.Job, j.Priority, want[i].id, want[i].priority)
 			}
-			if state := o.column(j.Claim.Job, "state"); j.Assigned != (i >= 2) || (state == "assigned") != j.Assigned {
-				t.Errorf("the %d. of a claim for 2 at once: assigned %v, state %s", i+1, j.Assigned, state)
+			if state := o.column(j.Claim.Job, "state"); j.Assigned != d.Assigned || (state == "assigned") != j.Assigned {
+				t.Errorf("assigned %v, want %v; state %s", j.Assigned, d.Assigned, state)
 			}
 		}
 		want = want[n:]
@@ -56,7 +59,7 @@ func TestClaim_BringsAllThatStartsAJob(t *testing.T) {
 	empty := o.insert("type, args, priority", "'cat', '', -4")
 	none := o.insert("type, timeout, priority", "'cat', '100 years', -3")
 	msq := o.insert("type, msq, repeat", "'cat', 'select 1', 'once'")
-	jobs := o.claim(demand(9, 9))
+	jobs := o.claim(demand(9))
 	if !slices.Equal(ids(jobs), []scheduler.JobID{full, empty, none, msq}) {
 		t.Fatalf("claimed %v", ids(jobs))
 	}
@@ -90,7 +93,7 @@ func TestClaim_NeverTakesWhatMayNotStart(t *testing.T) {
 			o.insert("type, state", "'cat', '"+string(state)+"'")
 		}
 	}
-	d := demand(100, 100)
+	d := demand(100)
 	d.Types[0].Worst, d.MSQ = 5, false
 	if jobs := o.claim(d); len(jobs) > 0 {
 		t.Errorf("claimed %v", ids(jobs))
@@ -99,7 +102,7 @@ func TestClaim_NeverTakesWhatMayNotStart(t *testing.T) {
 	if jobs := o.claim(d); !slices.Equal(ids(jobs), []scheduler.JobID{past}) {
 		t.Errorf("claimed %v, want %d whose time has come", ids(jobs), past)
 	}
-	if jobs := o.claim(demand(100, 100)); len(jobs) != 2 {
+	if jobs := o.claim(demand(100)); len(jobs) != 2 {
 		t.Errorf("claimed %d, want the MSQ job and the one of a worse priority", len(jobs))
 	}
 }
@@ -111,7 +114,7 @@ func TestClaim_OnlyForWhoLives(t *testing.T) {
 	if _, _, err := o.registry.Bury(t.Context(), o.me, "the test says so", true); err != nil {
 		t.Fatal(err)
 	}
-	if jobs := o.claim(demand(1, 1)); len(jobs) > 0 {
+	if jobs := o.claim(demand(1)); len(jobs) > 0 {
 		t.Error("one that was taken for dead claims")
 	}
 	o.want(id, "state", "ready")
@@ -121,16 +124,21 @@ func TestClaim_KeepsToItsBounds(t *testing.T) {
 	t.Parallel()
 	o := openOffice(t)
 	o.exec("insert into bellhop.jobqueue (type) select unnest(array['a', 'b', 'c']) from generate_series(1, 10)")
-	d := scheduler.Demand{Host: "local", Total: 5, Types: []scheduler.TypeDemand{
-		{Type: "a", AtOnce: 2, Most: 3, Worst: 19}, {Type: "b", AtOnce: 0, Most: 4, Worst: 19}}}
-	jobs := o.claim(d)
-	count := map[scheduler.TypeName]int{}
-	for _, j := range jobs {
-		count[j.Type]++
+	count := func(d scheduler.Demand) map[scheduler.TypeName]int {
+		n := map[scheduler.TypeName]int{}
+		for _, j := range o.claim(d) {
+			n[j.Type]++
+		}
+		return n
 	}
-	// What a child takes at once comes first, then the order of the queue.
-	if len(jobs) != 5 || count["a"] < 2 || count["a"] > 3 || count["b"] > 4 || count["c"] > 0 {
-		t.Errorf("%v", count)
+	d := scheduler.Demand{Host: "local", Total: 5, Types: []scheduler.TypeDemand{{Type: "a", Most: 2, Worst: 19}, {Type: "b", Most: 3, Worst: 19}}}
+	if n := count(d); !maps.Equal(n, map[scheduler.TypeName]int{"a": 2, "b": 3}) {
+		t.Errorf("%v", n)
+	}
+	// Of those that wait for children, no more in all than there is room, in the order of the queue.
+	d = scheduler.Demand{Host: "local", Total: 5, Assigned: true, Types: []scheduler.TypeDemand{{Type: "a", Most: 3, Worst: 19}, {Type: "b", Most: 4, Worst: 19}}}
+	if n := count(d); n["a"]+n["b"] != 5 || n["a"] > 3 || n["a"] < 2 {
+		t.Errorf("%v", n)
 	}
 }
 
@@ -141,6 +149,7 @@ func TestClaim_TwoAtOnceNeverShareAJob(t *testing.T) {
 	o.exec("insert into bellhop.jobqueue (type, priority) select 'cat', g % 3 from generate_series(1, $1) g", n)
 	other := desk(o, NewClaimer)
 	second := o.register("second", time.Minute)
+	o.assert(other, second)
 	var mu sync.Mutex
 	taken := map[scheduler.JobID]scheduler.InstanceID{}
 	var all sync.WaitGroup
@@ -150,7 +159,7 @@ func TestClaim_TwoAtOnceNeverShareAJob(t *testing.T) {
 	}{{o.claimer, o.me}, {other, second}} {
 		all.Go(func() {
 			for {
-				jobs, err := who.desk.Claim(t.Context(), who.id, demand(5, 9))
+				jobs, err := who.desk.Claim(t.Context(), who.id, demand(9))
 				if err != nil {
 					t.Error(err)
 				}
@@ -184,7 +193,7 @@ func TestClaim_DoesNotWaitForALockedRow(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
-		jobs, err := o.claimer.Claim(ctx, o.me, demand(5, 5))
+		jobs, err := o.claimer.Claim(ctx, o.me, demand(5))
 		if !slices.Equal(ids(jobs), []scheduler.JobID{next}) {
 			t.Errorf("claimed %v, want %d", ids(jobs), next)
 		}
@@ -193,7 +202,7 @@ func TestClaim_DoesNotWaitForALockedRow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if jobs := o.claim(demand(5, 5)); !slices.Equal(ids(jobs), []scheduler.JobID{locked}) {
+	if jobs := o.claim(demand(5)); !slices.Equal(ids(jobs), []scheduler.JobID{locked}) {
 		t.Errorf("then claimed %v, want %d", ids(jobs), locked)
 	}
 }
@@ -270,5 +279,54 @@ func TestDesk_AConnectionThatBrokeIsReplaced(t *testing.T) {
 	}
 	if holds, err := o.claimer.Held(t.Context(), o.me); err != nil || len(holds) != 1 || holds[0].Claim != j.Claim {
 		t.Errorf("on the next connection: %v, %v", holds, err)
+	}
+}
+
+// On a connection that was made behind everybody's back nothing is claimed:
+// the database may have crashed in between, and a ready job be running here.
+func TestClaim_NotBeforeWhatRunsIsAsserted(t *testing.T) {
+	t.Parallel()
+	o := openOffice(t)
+	j := o.running()
+	id := o.insert("type", "'cat'")
+	o.drop("claimer")
+	_, _ = o.claimer.Held(t.Context(), o.me) // it meets the loss, and whoever comes next a new connection
+	for range 2 {
+		if jobs, err := o.claimer.Claim(t.Context(), o.me, demand(1)); err == nil || len(jobs) > 0 {
+			t.Errorf("claimed %v, %v", ids(jobs), err)
+		}
+	}
+	if _, err := o.claimer.Reassert(t.Context(), o.me, nil); err != nil { // a part is not all
+		t.Fatal(err)
+	}
+	if _, err := o.claimer.Claim(t.Context(), o.me, demand(1)); err == nil {
+		t.Error("claimed after a part was asserted")
+	}
+	o.assert(o.claimer, o.me, scheduler.Hold{Claim: j.Claim, Attempt: j.Attempt, Host: "local"})
+	if jobs := o.claim(demand(1)); len(jobs) != 1 || jobs[0].Claim.Job != id {
+		t.Errorf("claimed %v", ids(jobs))
+	}
+}
+
+// After a crash, which empties unlogged tables, whoever may still run jobs that
+// are ready is waited for; not those that are gone.
+func TestClaim_OthersThatHaveNotAsserted(t *testing.T) {
+	t.Parallel()
+	o := openOffice(t)
+	other := desk(o, NewClaimer)
+	second, third := o.register("second", time.Minute), o.register("third", time.Minute)
+	o.assert(other, second)
+	if _, not := o.assert(o.claimer, o.me); !slices.Equal(not, []string{"third"}) {
+		t.Errorf("not asserted: %v", not)
+	}
+	o.exec("truncate bellhop.asserted")
+	if _, not := o.assert(o.claimer, o.me); !slices.Equal(not, []string{"second", "third"}) {
+		t.Errorf("not asserted: %v", not)
+	}
+	if _, _, err := o.registry.Bury(t.Context(), third, "a test", true); err != nil {
+		t.Fatal(err)
+	}
+	if _, not := o.assert(other, second); len(not) > 0 {
+		t.Errorf("not asserted: %v", not)
 	}
 }

@@ -111,6 +111,11 @@ func (c *Cursor) Close() {
 // the place in the query with a caret. Everything else is passed on: the line,
 // not the query, is to blame.
 func describe(err error, query string, prefix int) error {
+	return refusal("msq_error", err, query, prefix)
+}
+
+// refusal is describe under another code.
+func refusal(code string, err error, query string, prefix int) error {
 	var e *pgconn.PgError
 	if !errors.As(err, &e) {
 		return err
@@ -120,7 +125,7 @@ func describe(err error, query string, prefix int) error {
 	if strings.HasPrefix(e.Code, "57P") || protocol || strings.HasPrefix(e.Code, "53") {
 		return err
 	}
-	s := fmt.Sprintf("msq_error: %s (SQLSTATE %s)", e.Message, e.Code)
+	s := fmt.Sprintf("%s: %s (SQLSTATE %s)", code, e.Message, e.Code)
 	if at := int(e.Position) - prefix; e.Position > 0 && at > 0 && query != "" {
 		runes := []rune(query)
 		start := max(0, at-1-30)

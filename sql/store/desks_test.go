@@ -48,7 +48,18 @@ func openOffice(t testing.TB) *office {
 	o.claimer, o.recorder = desk(o, NewClaimer), desk(o, NewRecorder)
 	o.registry, o.keeper = desk(o, NewRegistry), desk(o, NewKeeper)
 	o.me = o.register("first", time.Minute)
+	o.assert(o.claimer, o.me)
 	return o
+}
+
+// assert says that all that runs under a desk is known to be its.
+func (o *office) assert(desk *Claimer, me scheduler.InstanceID, holds ...scheduler.Hold) (n int, not []string) {
+	o.Helper()
+	n, not, err := desk.Assert(o.Context(), me, holds)
+	if err != nil {
+		o.Fatal(err)
+	}
+	return n, not
 }
 
 func desk[D interface{ Close() }](o *office, open func(string) (D, error)) D {
@@ -120,10 +131,17 @@ func (o *office) want(id scheduler.JobID, column, value string) {
 	}
 }
 
-// demand asks for jobs of type cat.
-func demand(atOnce, most int) scheduler.Demand {
+// demand asks for jobs of type cat whose children are up.
+func demand(most int) scheduler.Demand {
 	return scheduler.Demand{Host: "local", Answers: []string{"local"}, Total: most, MSQ: true,
-		Types: []scheduler.TypeDemand{{Type: "cat", AtOnce: atOnce, Most: most, Worst: 19}}}
+		Types: []scheduler.TypeDemand{{Type: "cat", Most: most, Worst: 19}}}
+}
+
+// assigned asks for such whose children have to come up.
+func assigned(most int) scheduler.Demand {
+	d := demand(most)
+	d.Assigned = true
+	return d
 }
 
 func (o *office) claim(d scheduler.Demand) []scheduler.Job {
@@ -139,7 +157,7 @@ func (o *office) claim(d scheduler.Demand) []scheduler.Job {
 func (o *office) running() scheduler.Job {
 	o.Helper()
 	o.insert("type, max_attempts", "'cat', 3")
-	jobs := o.claim(demand(1, 1))
+	jobs := o.claim(demand(1))
 	if len(jobs) != 1 {
 		o.Fatalf("%d jobs claimed, want one", len(jobs))
 	}
@@ -158,7 +176,7 @@ func succeeded(j scheduler.Job) scheduler.Record {
 
 func (o *office) write(again bool, records ...scheduler.Record) (stale []scheduler.Claim) {
 	o.Helper()
-	stale, err := o.recorder.Write(o.Context(), o.me, scheduler.Batch{Records: records, Again: again}, time.Now())
+	stale, _, err := o.recorder.Write(o.Context(), o.me, scheduler.Batch{Records: records, Again: again}, time.Now())
 	if err != nil {
 		o.Fatal(err)
 	}

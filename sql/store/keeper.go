@@ -3,81 +3,45 @@ package store
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
-	"bellhop/scheduler"
 	"bellhop/sql"
 )
 
 // Keeper does the slow rounds: what the clock makes ready, and why jobs wait.
-type Keeper struct{ link *link }
+type Keeper struct {
+	link  *link
+	marks *link // where jobs are told why they wait
+}
 
 // NewKeeper returns a desk for upkeep; it connects at its first use.
 func NewKeeper(url string) (*Keeper, error) {
 	l, err := newLink(url, "keeper", nil)
-	return &Keeper{l}, err
+	return &Keeper{link: l, marks: l}, err
 }
 
 // Close ends the desk's connection.
 func (k *Keeper) Close() { k.link.close() }
 
-var readyTypesSQL, servedTypesSQL, markSQL = sql.Query("ready_types"), sql.Query("served_types"), sql.Query("mark_waiting")
+var (
+	dueSQL, nextDueSQL   = sql.Query("due"), sql.Query("next_due")
+	byHandSQL, straysSQL = sql.Query("by_hand"), sql.Query("strays")
+	lookAgainSQL         = sql.Query("look_again")
+)
 
-// MarkWaiting writes into waiting_for of ready jobs why they do not start, for
-// the types that have any. It returns the types that no live instance serves.
-func (k *Keeper) MarkWaiting(ctx context.Context) (unknown []scheduler.TypeName, err error) {
-	err = k.link.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		rows, err := conn.Query(ctx, readyTypesSQL)
-		if err != nil {
-			return err
-		}
-		waiting, err := pgx.CollectRows(rows, pgx.RowTo[string])
-		if err != nil || len(waiting) == 0 {
-			return err
-		}
-		why := map[string]*string{}
-		if rows, err = conn.Query(ctx, servedTypesSQL); err != nil {
-			return err
-		}
-		var typ, trouble string
-		var well bool
-		if _, err = pgx.ForEachRow(rows, []any{&typ, &well, &trouble}, func() error {
-			why[typ] = nil
-			if !well {
-				reason := "agent_fails: " + trouble
-				why[typ] = &reason
-			}
-			return nil
-		}); err != nil {
-			return err
-		}
-		slices.Sort(waiting)
-		for _, typ := range waiting {
-			reason, served := why[typ]
-			if !served {
-				u := "unknown_type"
-				reason, unknown = &u, append(unknown, scheduler.TypeName(typ))
-			}
-			if _, err := conn.Exec(ctx, markSQL, typ, reason); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, fmt.Errorf("say why jobs wait: %w", err)
-	}
-	return unknown, nil
-}
-
-var dueSQL, nextDueSQL, byHandSQL, straysSQL = sql.Query("due"), sql.Query("next_due"), sql.Query("by_hand"), sql.Query("strays")
+// A round looks at so many jobs whose dependencies somebody has to look at; what
+// is left, because there were more or somebody has them in hand, soon after.
+const (
+	lookAgainMost = 1000
+	lookAgainSoon = 100 * time.Millisecond
+)
 
 // Due makes ready what the clock says, what was changed by hand, and what gone
-// instances hold, and returns how many that were and how
-// long until the next one (negative: nothing waits for the clock).
+// instances hold, looks at dependencies that nobody has counted yet, and
+// returns how many jobs that were and how long until the next one (negative:
+// nothing waits for the clock).
 func (k *Keeper) Due(ctx context.Context) (n int, next time.Duration, err error) {
 	next = -1
 	err = k.link.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
@@ -94,6 +58,15 @@ func (k *Keeper) Due(ctx context.Context) (n int, next time.Duration, err error)
 			return err
 		}
 		n = int(tag.RowsAffected() + hand.RowsAffected() + strays.RowsAffected())
+		var looked int
+		var more bool
+		switch err := conn.QueryRow(ctx, lookAgainSQL, lookAgainMost).Scan(&looked, &more); err {
+		case nil:
+			n += looked
+		case pgx.ErrNoRows:
+		default:
+			return err
+		}
 		var ms int64
 		switch err := conn.QueryRow(ctx, nextDueSQL).Scan(&ms); err {
 		case nil:
@@ -101,6 +74,9 @@ func (k *Keeper) Due(ctx context.Context) (n int, next time.Duration, err error)
 		case pgx.ErrNoRows:
 		default:
 			return err
+		}
+		if more && (next < 0 || next > lookAgainSoon) {
+			next = lookAgainSoon
 		}
 		return nil
 	})

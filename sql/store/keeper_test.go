@@ -99,7 +99,7 @@ func TestMarkWaiting_SaysWhy(t *testing.T) {
 		t.Fatal(err)
 	}
 	mark()
-	o.want(known, "waiting_for", `agent_fails: {"local": "no such file"}`)
+	o.want(known, "waiting_for", "agent_fails: local: no such file")
 	second := o.register("second", time.Hour) // where all is well
 	mark()
 	o.want(known, "waiting_for", "")
@@ -108,8 +108,48 @@ func TestMarkWaiting_SaysWhy(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if types := mark(); len(types) != 2 {
-		t.Errorf("nobody is left, unknown types: %v", types)
+	mark()
+	o.want(known, "waiting_for", "no_instance")
+}
+
+// Jobs say which host they wait for, when nobody else could run them.
+func TestMarkWaiting_NamesTheHostThatIsDown(t *testing.T) {
+	t.Parallel()
+	o := openOffice(t)
+	o.exec("insert into bellhop.host (instance, name, slots, serves, state) values ($1, 'far', 4, '{srv:7}', 'connecting')", int64(o.me))
+	free, here, there, shelf := o.insert("type", "'cat'"), o.insert("type, run_on", "'cat', 'local'"),
+		o.insert("type, run_on", "'cat', 'far'"), o.insert("type, run_on", "'cat', 'srv:7'")
+	state := func(host scheduler.HostName, state scheduler.HostState, words string) {
+		t.Helper()
+		if err := o.registry.HostState(t.Context(), o.me, host, state, words); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := o.keeper.MarkWaiting(t.Context()); err != nil {
+			t.Fatal(err)
+		}
 	}
-	o.want(known, "waiting_for", "unknown_type")
+	const connecting, refused = "host_down: far: it is being connected to", "host_down: far: refused: no"
+	state("far", scheduler.HostConnecting, "")
+	o.want(there, "waiting_for", connecting)
+	o.want(free, "waiting_for", "")
+	state("far", scheduler.HostDown, "refused: no")
+	o.want(there, "waiting_for", refused)
+	o.want(shelf, "waiting_for", refused)
+	o.want(free, "waiting_for", "")
+	o.want(here, "waiting_for", "")
+	before := o.one("select string_agg(xmin::text, ' ' order by id) from bellhop.jobqueue")
+	state("far", scheduler.HostDown, "refused: no")
+	if after := o.one("select string_agg(xmin::text, ' ' order by id) from bellhop.jobqueue"); after != before {
+		t.Error("rows were written though nothing had changed")
+	}
+	state("local", scheduler.HostDown, "gone")
+	o.want(here, "waiting_for", "host_down: local: gone")
+	o.want(free, "waiting_for", refused+"; local: gone")
+	second := o.register("second", time.Hour)
+	o.exec("insert into bellhop.host (instance, name, slots, serves) values ($1, 'other', 4, '{srv:7}') on conflict do nothing", int64(second))
+	state("far", scheduler.HostDown, "refused: no")
+	o.want(shelf, "waiting_for", "")
+	o.want(there, "waiting_for", refused)
+	state("far", scheduler.HostUp, "")
+	o.want(there, "waiting_for", "")
 }

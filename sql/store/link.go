@@ -36,6 +36,7 @@ type link struct {
 	config *pgx.ConnConfig
 	mu     sync.Mutex
 	conn   *pgx.Conn
+	times  int // how often it was opened
 }
 
 func newLink(url, name string, settings map[string]string) (*link, error) {
@@ -66,6 +67,7 @@ func (l *link) use(ctx context.Context, f func(context.Context, *pgx.Conn) error
 			return &Unreachable{err}
 		}
 		l.conn = conn
+		l.times++
 	}
 	err := f(ctx, l.conn)
 	if err != nil && l.conn.IsClosed() {

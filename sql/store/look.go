@@ -31,6 +31,8 @@ var (
 	lookAttemptsSQL = sql.Query("look_attempts")
 	lookItemsSQL    = sql.Query("look_items")
 	lookOutcomesSQL = sql.Query("look_outcomes")
+	lookExplainSQL  = sql.Query("look_explain")
+	lookNeedsSQL    = sql.Query("look_needs")
 )
 
 // Found is a job that somebody named by its id or its key.
@@ -121,6 +123,15 @@ func (l Look) FailedItems(ctx context.Context, id scheduler.JobID, limit int) ([
 	return items, nil
 }
 
+// Needs gives at most limit jobs that a job needs, with their times.
+func (l Look) Needs(ctx context.Context, id scheduler.JobID, limit int) ([]NeedRow, error) {
+	needs, err := collect[NeedRow](ctx, l.db, lookNeedsSQL, id, limit)
+	if err != nil {
+		return nil, fmt.Errorf("read what job %d needs: %w", id, err)
+	}
+	return needs, nil
+}
+
 // Outcomes tells how far jobs are, in no order. Jobs that do not exist are left out.
 func (l Look) Outcomes(ctx context.Context, ids []scheduler.JobID) ([]OutcomeRow, error) {
 	outcomes, err := collect[OutcomeRow](ctx, l.db, lookOutcomesSQL, ids)
@@ -128,6 +139,15 @@ func (l Look) Outcomes(ctx context.Context, ids []scheduler.JobID) ([]OutcomeRow
 		return nil, fmt.Errorf("read the outcome of jobs: %w", err)
 	}
 	return outcomes, nil
+}
+
+// Explain says why a job does not run, or why it ended as it did.
+func (l Look) Explain(ctx context.Context, id scheduler.JobID) ([]ReasonRow, error) {
+	reasons, err := collect[ReasonRow](ctx, l.db, lookExplainSQL, id)
+	if err != nil {
+		return nil, fmt.Errorf("explain job %d: %w", id, err)
+	}
+	return reasons, nil
 }
 
 // collect reads all rows into structs, column by column name. No row is an

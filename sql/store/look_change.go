@@ -18,6 +18,9 @@ var (
 	lookCancelSQL  = sql.Query("look_cancel")
 	lookRetrySQL   = sql.Query("look_retry")
 	lookKickSQL    = sql.Query("look_kick")
+	lookPauseSQL   = sql.Query("look_pause")
+	lookResumeSQL  = sql.Query("look_resume")
+	lookPruneSQL   = sql.Query("look_prune")
 )
 
 // Submission is a job to be. Nil and zero fields are left to the columns' defaults.
@@ -37,6 +40,10 @@ type Submission struct {
 	Locks        []string
 	MaxAttempts  int32 // 0: 1
 	Timeout      *time.Duration
+	OnFailure    *string
+	After        []scheduler.JobID // what it needs, by id
+	AfterKeys    []string          // and by key
+	Wanted       []string          // the outcomes wanted of those; nil: succeeded
 }
 
 // Submit adds a job and gives its id; a key that exists with the same content
@@ -52,12 +59,9 @@ func (l Look) Submit(ctx context.Context, s Submission) (scheduler.JobID, error)
 		v := string(text)
 		vars = &v
 	}
-	var locks []string // nil is NULL
-	if len(s.Locks) > 0 {
-		locks = s.Locks
-	}
 	rows, err := l.db.Query(ctx, lookSubmitSQL, s.Type, s.Args, s.MSQ, s.Repeat, s.RunOn, s.Key, s.Priority, s.PriorityName,
-		s.RunAt, milliseconds(s.RunIn), s.Held, vars, locks, max(s.MaxAttempts, 1), milliseconds(s.Timeout))
+		s.RunAt, milliseconds(s.RunIn), s.Held, vars, orNull(s.Locks), max(s.MaxAttempts, 1), milliseconds(s.Timeout),
+		s.OnFailure, orNull(s.After), orNull(s.AfterKeys), orNull(s.Wanted))
 	if err != nil {
 		return 0, fmt.Errorf("submit: %w", err)
 	}
@@ -66,6 +70,14 @@ func (l Look) Submit(ctx context.Context, s Submission) (scheduler.JobID, error)
 		return 0, fmt.Errorf("submit: %w", err)
 	}
 	return id, nil
+}
+
+// orNull makes an empty list nil, which is NULL.
+func orNull[T any](list []T) []T {
+	if len(list) == 0 {
+		return nil
+	}
+	return list
 }
 
 func milliseconds(d *time.Duration) *int64 {
@@ -122,4 +134,56 @@ func (l Look) Kick(ctx context.Context) error {
 		return fmt.Errorf("kick: %w", err)
 	}
 	return nil
+}
+
+// Pause lets no job of a type start any more (nil: none at all).
+func (l Look) Pause(ctx context.Context, t *scheduler.TypeName) error {
+	rows, err := l.db.Query(ctx, lookPauseSQL, t)
+	if err == nil {
+		_, err = pgx.CollectRows(rows, pgx.RowTo[bool])
+	}
+	if err != nil {
+		return fmt.Errorf("pause: %w", err)
+	}
+	return nil
+}
+
+// Resume lets jobs of a type start again (nil: all). It tells whether that was
+// paused, and whether everything still is.
+func (l Look) Resume(ctx context.Context, t *scheduler.TypeName) (was, still bool, err error) {
+	type answer struct{ Was, Still bool }
+	rows, err := l.db.Query(ctx, lookResumeSQL, t)
+	if err != nil {
+		return false, false, fmt.Errorf("resume: %w", err)
+	}
+	a, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByPos[answer])
+	if err != nil {
+		return false, false, fmt.Errorf("resume: %w", err)
+	}
+	return a.Was, a.Still, nil
+}
+
+// pruneMost is how many jobs are deleted by one transaction.
+const pruneMost = 1000
+
+// Prune deletes jobs that have been over, in one of the states, for longer than
+// a time (with rjm, RJM's only), with their attempts and logs, and gives how
+// many; but none that others wait for, or whose files are still to be deleted. It takes many small transactions: what was deleted before
+// an error stays so.
+func (l Look) Prune(ctx context.Context, olderThan time.Duration, states []scheduler.JobState, rjm bool) (n int64, err error) {
+	type some struct {
+		Deleted int64
+		Last    *int64
+	}
+	for past := int64(0); ; {
+		rows, err := collect[some](ctx, l.db, lookPruneSQL, olderThan.Milliseconds(), states, past, pruneMost, rjm)
+		if err != nil {
+			return n, fmt.Errorf("prune: %w", err)
+		}
+		n += rows[0].Deleted
+		if rows[0].Last == nil {
+			return n, nil
+		}
+		past = *rows[0].Last
+	}
 }

@@ -69,6 +69,17 @@ type AttemptRow struct {
 	Successes *int       `json:"successes"`
 }
 
+// NeedRow is a job that another one needs.
+type NeedRow struct {
+	ID        scheduler.JobID    `json:"id"`
+	Type      scheduler.TypeName `json:"type"`
+	Key       *string            `json:"key"`
+	State     scheduler.JobState `json:"state"`
+	CreatedAt time.Time          `json:"created_at"`
+	StartedAt *time.Time         `json:"started_at"`
+	EndedAt   *time.Time         `json:"ended_at"`
+}
+
 // ItemRow is a failed item of an MSQ job.
 type ItemRow struct {
 	Fence    int64     `json:"fence"`
@@ -110,6 +121,8 @@ type HostRow struct {
 	Name     string   `json:"name"`
 	Slots    int      `json:"slots"`
 	Serves   []string `json:"serves"`
+	State    string   `json:"state"`   // up, connecting, down
+	Trouble  *string  `json:"trouble"` // why it is down
 	Children int      `json:"children"`
 	Running  int      `json:"running"`
 }
@@ -176,8 +189,25 @@ type StatsRow struct {
 	ItemsDone   int64              `json:"items_done"`
 	ItemsFailed int64              `json:"items_failed"`
 	Deaths      int64              `json:"deaths"`
+	Successes   int64              `json:"successes"` // `Success` lines
 	WaitP50     *float64           `json:"wait_p50"`
 	WaitP90     *float64           `json:"wait_p90"`
 	RunP50      *float64           `json:"run_p50"`
 	RunP90      *float64           `json:"run_p90"`
+}
+
+// ReasonRow is one reason why a job does not run, or ended as it did.
+type ReasonRow struct {
+	Code     string `json:"code"` // docs/explain.md
+	Sentence string `json:"sentence"`
+	Next     string `json:"next"` // the command that would change it
+}
+
+// QueueRow is how many jobs of a type are in a state, and why the first of
+// them waits. 10000 are counted at the most.
+type QueueRow struct {
+	State string             `json:"state"`
+	Type  scheduler.TypeName `json:"type"`
+	N     int64              `json:"n"`
+	Why   string             `json:"why"`
 }

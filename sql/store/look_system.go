@@ -13,6 +13,7 @@ var (
 	lookChildrenSQL  = sql.Query("look_children")
 	lookInstancesSQL = sql.Query("look_instances")
 	lookStatsSQL     = sql.Query("look_stats")
+	lookQueueSQL     = sql.Query("look_queue")
 )
 
 // Hosts gives the hosts of live instances.
@@ -58,4 +59,13 @@ func (l Look) Stats(ctx context.Context) ([]StatsRow, error) {
 		return nil, fmt.Errorf("count jobs: %w", err)
 	}
 	return stats, nil
+}
+
+// Queue gives the queue at a glance, without reading what is over.
+func (l Look) Queue(ctx context.Context) ([]QueueRow, error) {
+	queue, err := collect[QueueRow](ctx, l.db, lookQueueSQL)
+	if err != nil {
+		return nil, fmt.Errorf("look at the queue: %w", err)
+	}
+	return queue, nil
 }

@@ -73,7 +73,7 @@ func (m *model) ours(c scheduler.Claim, by scheduler.InstanceID) bool {
 
 // write records something under a claim, and checks that it is taken when, and only when, the claim holds.
 func (m *model) write(c scheduler.Claim, by scheduler.InstanceID, records ...scheduler.Record) bool {
-	stale, err := m.o.recorder.Write(m.ctx, by, scheduler.Batch{Records: records}, time.Now())
+	stale, _, err := m.o.recorder.Write(m.ctx, by, scheduler.Batch{Records: records}, time.Now())
 	if err != nil {
 		m.Fatal(err)
 	}
@@ -94,25 +94,25 @@ func (m *model) submit(*rapid.T) {
 
 func (m *model) take(*rapid.T) {
 	by := m.desk()
-	atOnce := rapid.IntRange(0, 3).Draw(m.T, "at once")
-	most := atOnce + rapid.IntRange(0, 3).Draw(m.T, "spawn")
+	d := demand(rapid.IntRange(1, 5).Draw(m.T, "most"))
+	d.Assigned = rapid.Bool().Draw(m.T, "assigned")
 	var want []scheduler.JobID
 	for _, id := range slices.Sorted(maps.Keys(m.jobs)) {
-		if m.jobs[id].state == scheduler.Ready && len(want) < most {
+		if m.jobs[id].state == scheduler.Ready && len(want) < d.Total {
 			want = append(want, id)
 		}
 	}
-	jobs, err := m.o.claimer.Claim(m.ctx, by, demand(atOnce, most))
+	jobs, err := m.o.claimer.Claim(m.ctx, by, d)
 	if err != nil || !slices.Equal(ids(jobs), want) {
 		m.Fatalf("claimed %v, want %v (%v)", ids(jobs), want, err)
 	}
-	for i, job := range jobs {
+	for _, job := range jobs {
 		j := m.jobs[job.Claim.Job]
 		j.fence, j.attempt, j.instance, j.state = j.fence+1, j.attempt+1, by, scheduler.Running
-		if i >= atOnce {
+		if d.Assigned {
 			j.state = scheduler.Assigned
 		}
-		if job.Fence != j.fence || job.Attempt != j.attempt || job.Deaths != j.deaths || job.MaxAttempts != j.most || job.Assigned != (i >= atOnce) {
+		if job.Fence != j.fence || job.Attempt != j.attempt || job.Deaths != j.deaths || job.MaxAttempts != j.most || job.Assigned != d.Assigned {
 			m.Fatalf("claimed %+v, the model says %+v", job, *j)
 		}
 		m.held[job.Claim] = job

@@ -43,23 +43,25 @@ var (
 
 // Write records a batch in one transaction and one round trip. It returns the
 // claims among its records that are not ours any more: their rows were
-// deleted, changed by hand, or taken over, and nothing was written to them.
+// deleted, changed by hand, or taken over, and nothing was written to them;
+// and whether jobs that waited for those that ended are ready now.
 // After an error nothing is known; write the same batch again with Again set,
 // unless the error wraps scheduler.ErrRefused: then nothing was written, and
 // never will be.
-func (r *Recorder) Write(ctx context.Context, me scheduler.InstanceID, b scheduler.Batch, now time.Time) (stale []scheduler.Claim, err error) {
+func (r *Recorder) Write(ctx context.Context, me scheduler.InstanceID, b scheduler.Batch, now time.Time) (stale []scheduler.Claim, released bool, err error) {
 	done := make(map[scheduler.JobID]int, len(b.Records))
 	err = r.link.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		batch := &pgx.Batch{}
 		if len(b.Entries) > 0 {
 			batch.Queue(logSQL, logArgs(b.Entries, now)...)
 		}
+		// Before the outcomes: the last that an agent said of a job must find it running.
+		if len(b.Progress) > 0 {
+			batch.Queue(progressSQL, progressArgs(me, b.Progress)...)
+		}
 		queueRecords(batch, me, b.Records, now, func(id int64) { done[scheduler.JobID(id)]++ })
 		if len(b.Failed) > 0 {
 			batch.Queue(itemSQL, itemArgs(b.Failed)...)
-		}
-		if len(b.Progress) > 0 {
-			batch.Queue(progressSQL, progressArgs(me, b.Progress)...)
 		}
 		if err := conn.SendBatch(ctx, batch).Close(); err != nil {
 			return err
@@ -77,7 +79,17 @@ func (r *Recorder) Write(ctx context.Context, me scheduler.InstanceID, b schedul
 			return err
 		}
 		var id int64
-		if _, err := pgx.ForEachRow(rows, []any{&id}, func() error { done[scheduler.JobID(id)] += 2; return nil }); err != nil {
+		var runs bool
+		starts := starts(b.Records)
+		if _, err := pgx.ForEachRow(rows, []any{&id, &runs}, func() error {
+			job := scheduler.JobID(id)
+			if !runs {
+				done[job] += 2 // a start and an ending
+			} else {
+				done[job] = max(done[job], starts[job])
+			}
+			return nil
+		}); err != nil {
 			return err
 		}
 		stale = missing(b.Records, done)
@@ -86,12 +98,27 @@ func (r *Recorder) Write(ctx context.Context, me scheduler.InstanceID, b schedul
 	var lost *Unreachable
 	switch {
 	case err == nil:
-		return stale, nil
+		return stale, done[released0] > 0, nil
 	case errors.As(err, &lost) || transient(err):
-		return nil, fmt.Errorf("record outcomes: %w", err)
+		return nil, false, fmt.Errorf("record outcomes: %w", err)
 	default:
-		return nil, fmt.Errorf("record outcomes: %w: %w", scheduler.ErrRefused, err)
+		return nil, false, fmt.Errorf("record outcomes: %w: %w", scheduler.ErrRefused, err)
 	}
+}
+
+// released0 is the id in a row that stands for no job of the batch: jobs that
+// waited for some of it are ready.
+const released0 scheduler.JobID = 0
+
+// starts counts the starts among records.
+func starts(records []scheduler.Record) map[scheduler.JobID]int {
+	n := map[scheduler.JobID]int{}
+	for i := range records {
+		if records[i].Kind == scheduler.RecordStart {
+			n[records[i].Claim.Job]++
+		}
+	}
+	return n
 }
 
 // missing lists the claims with more records than rows that were written.

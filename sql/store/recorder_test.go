@@ -2,6 +2,7 @@ package store
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -89,7 +90,7 @@ func TestRecord_AFailureIsKeptAndTriedAgain(t *testing.T) {
 	if n, _, err := o.keeper.Due(t.Context()); err != nil || n != 1 {
 		t.Fatalf("%d due, %v", n, err)
 	}
-	again := o.claim(demand(1, 1))[0]
+	again := o.claim(demand(1))[0]
 	if again.Attempt != 2 || again.Fence != 2 || again.Deaths != 1 {
 		t.Errorf("the second attempt: %+v", again)
 	}
@@ -126,14 +127,14 @@ func TestRecord_GiveBackUndoesTheAttempt(t *testing.T) {
 	o := openOffice(t)
 	id := o.insert("type", "'cat'")
 	before := o.row(id)
-	j := o.claim(demand(0, 1))[0] // assigned: it never started
+	j := o.claim(assigned(1))[0] // assigned: it never started
 	o.mustWrite(scheduler.Record{Kind: scheduler.RecordGiveBack, Claim: j.Claim, Why: "no_room"})
 	o.want(id, "waiting_for", "no_room")
 	o.exec("update bellhop.jobqueue set fence = 0, waiting_for = null") // all that is left of it
 	if after := o.row(id); after != before {
 		t.Errorf("before and after:\n%s\n%s", before, after)
 	}
-	j = o.claim(demand(1, 1))[0]
+	j = o.claim(demand(1))[0]
 	o.mustWrite(scheduler.Record{Kind: scheduler.RecordGiveBack, Claim: j.Claim})
 	o.want(id, "format('%s %s %s %s', state, attempt, fence, started_at is not null)", "ready 0 1 t") // it has started once
 	if n := o.one("select count(*) from bellhop.attempt where job = $1", int64(id)); n != "0" {
@@ -145,7 +146,7 @@ func TestRecord_StartOfAnAssignedJob(t *testing.T) {
 	t.Parallel()
 	o := openOffice(t)
 	id := o.insert("type", "'cat'")
-	j := o.claim(demand(0, 1))[0]
+	j := o.claim(assigned(1))[0]
 	o.want(id, "format('%s %s %s', state, waiting_for, started_at is null)", "assigned child_starting t")
 	start := scheduler.Record{Kind: scheduler.RecordStart, Claim: j.Claim}
 	o.mustWrite(start)
@@ -157,7 +158,7 @@ func TestRecord_StartOfAnAssignedJob(t *testing.T) {
 	}
 	// Start and end within one batch.
 	id = o.insert("type", "'cat'")
-	j = o.claim(demand(0, 1))[0]
+	j = o.claim(assigned(1))[0]
 	o.mustWrite(succeeded(j), scheduler.Record{Kind: scheduler.RecordStart, Claim: j.Claim})
 	o.want(id, "format('%s %s', state, started_at <= ended_at)", "succeeded t")
 }
@@ -189,17 +190,40 @@ func TestRecord_AgainAfterALostAnswer(t *testing.T) {
 	j := o.running()
 	back := scheduler.Record{Kind: scheduler.RecordGiveBack, Claim: j.Claim}
 	o.mustWrite(back)
-	o.claim(demand(1, 1))
+	o.claim(demand(1))
 	if stale := o.write(true, back); len(stale) != 1 {
 		t.Errorf("stale: %v", stale)
 	}
+}
+
+// A crash has undone the claim; the outcome finds no row of ours, and before
+// anybody looks whether it is recorded already, the job is taken again.
+func TestRecord_AgainWhileTheClaimIsTakenAgain(t *testing.T) {
+	t.Parallel()
+	o := openOffice(t)
+	j := o.running()
+	o.exec("update bellhop.jobqueue set state = 'ready', fence = 0, attempt = 0, instance = null")
+	o.exec(fmt.Sprintf(`create function taken_again() returns trigger language plpgsql as $$
+		begin
+			if pg_trigger_depth() = 1 then
+				update bellhop.jobqueue set state = 'running', fence = 1, attempt = 1, instance = %d where state = 'ready';
+			end if;
+			return null;
+		end $$`, o.me))
+	o.exec("create trigger taken_again after update on bellhop.jobqueue for each statement execute function taken_again()")
+	if stale := o.write(true, succeeded(j)); len(stale) != 1 {
+		t.Errorf("it is taken for recorded: %v", stale)
+	}
+	o.exec("drop trigger taken_again on bellhop.jobqueue")
+	o.mustWrite(succeeded(j))
+	o.want(j.Claim.Job, "state", "succeeded")
 }
 
 func TestRecord_AllThatAChildSaid(t *testing.T) {
 	t.Parallel()
 	o := openOffice(t)
 	o.insert("type, msq", "'cat', 'select 1'")
-	j := o.claim(demand(1, 1))[0]
+	j := o.claim(demand(1))[0]
 	now := time.Now()
 	b := scheduler.Batch{
 		Entries: []scheduler.Entry{
@@ -211,7 +235,7 @@ func TestRecord_AllThatAChildSaid(t *testing.T) {
 		Failed: []scheduler.FailedItem{{Claim: j.Claim, Item: 3, Line: `id="3"`, Tries: 3, ExitCode: 2, Error: "bad"}},
 	}
 	for range 2 { // twice is as good as once, the log excepted
-		if stale, err := o.recorder.Write(t.Context(), o.me, b, now); err != nil || len(stale) > 0 {
+		if stale, _, err := o.recorder.Write(t.Context(), o.me, b, now); err != nil || len(stale) > 0 {
 			t.Fatal(stale, err)
 		}
 	}
@@ -237,14 +261,14 @@ func TestRecord_RefusedOrOutOfReach(t *testing.T) {
 	t.Parallel()
 	o := openOffice(t)
 	good, bad := o.running(), o.running()
-	_, err := o.recorder.Write(t.Context(), o.me, scheduler.Batch{Records: []scheduler.Record{succeeded(good),
+	_, _, err := o.recorder.Write(t.Context(), o.me, scheduler.Batch{Records: []scheduler.Record{succeeded(good),
 		settle(bad, scheduler.Result{}, scheduler.Verdict{State: "bogus"})}}, time.Now())
 	if !errors.Is(err, scheduler.ErrRefused) || !strings.Contains(err.Error(), "jobqueue_state_known") {
 		t.Errorf("error is %v", err)
 	}
 	o.want(good.Claim.Job, "state", "running") // all or nothing
 	o.drop("recorder")
-	_, err = o.recorder.Write(t.Context(), o.me, scheduler.Batch{Records: []scheduler.Record{succeeded(good)}}, time.Now())
+	_, _, err = o.recorder.Write(t.Context(), o.me, scheduler.Batch{Records: []scheduler.Record{succeeded(good)}}, time.Now())
 	var lost *Unreachable
 	if errors.Is(err, scheduler.ErrRefused) || !errors.As(err, &lost) {
 		t.Errorf("error is %v", err)

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -40,6 +41,7 @@ type Host struct {
 	Name   string
 	Slots  int
 	Serves []string
+	State  scheduler.HostState
 }
 
 // Agent is a type as its instance publishes it.
@@ -56,6 +58,7 @@ var (
 	beatSQL         = sql.Query("beat")
 	suspectsSQL     = sql.Query("suspects")
 	burySQL         = sql.Query("bury")
+	hostStateSQL    = sql.Query("host_state")
 )
 
 // Register makes the instance known and returns its id.
@@ -70,7 +73,7 @@ func (r *Registry) Register(ctx context.Context, i Instance) (scheduler.Instance
 				if h.Serves == nil {
 					h.Serves = []string{}
 				}
-				if _, err := tx.Exec(ctx, publishHostSQL, id, h.Name, h.Slots, h.Serves); err != nil {
+				if _, err := tx.Exec(ctx, publishHostSQL, id, h.Name, h.Slots, h.Serves, cmp.Or(string(h.State), string(scheduler.HostUp))); err != nil {
 					return err
 				}
 			}
@@ -92,11 +95,7 @@ func (r *Registry) Register(ctx context.Context, i Instance) (scheduler.Instance
 // that a deaf listener is found out. scheduler.ErrBuried: it is too late.
 func (r *Registry) Beat(ctx context.Context, me scheduler.InstanceID, channel string) error {
 	err := r.link.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		batch := &pgx.Batch{}
-		var id int64
-		batch.Queue(beatSQL, int64(me)).QueryRow(func(row pgx.Row) error { return row.Scan(&id) })
-		batch.Queue("select pg_notify($1, '')", channel)
-		return conn.SendBatch(ctx, batch).Close()
+		return conn.QueryRow(ctx, beatSQL, int64(me), channel).Scan(new(string))
 	})
 	if errors.Is(err, pgx.ErrNoRows) {
 		return scheduler.ErrBuried
@@ -186,6 +185,18 @@ func (r *Registry) Trouble(ctx context.Context, me scheduler.InstanceID, typ sch
 	})
 	if err != nil {
 		return fmt.Errorf("publish trouble: %w", err)
+	}
+	return nil
+}
+
+// HostState publishes whether a host can be reached, and if not, why.
+func (r *Registry) HostState(ctx context.Context, me scheduler.InstanceID, host scheduler.HostName, state scheduler.HostState, words string) error {
+	err := r.link.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+		_, err := conn.Exec(ctx, hostStateSQL, int64(me), string(host), string(state), words)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("publish the state of host %s: %w", host, err)
 	}
 	return nil
 }

@@ -43,11 +43,11 @@ func TestBury_FreesWhatTheDeadHeld(t *testing.T) {
 	o.mustWrite(succeeded(done))
 	o.exec("select bellhop.cancel($1)", int64(stopped.Claim.Job))
 	o.insert("type, msq", "'cat', 'select 1'")
-	msq := o.claim(demand(0, 1))[0]
+	msq := o.claim(assigned(1))[0]
 	o.exec("update bellhop.jobqueue set items_done = 5, items_failed = 0 where id = $1", int64(msq.Claim.Job))
 	second := o.register("second", time.Hour)
 	o.insert("type", "'cat'")
-	theirs, err := o.claimer.Claim(t.Context(), second, demand(1, 1))
+	theirs, err := o.claimer.Claim(t.Context(), second, demand(1))
 	if err != nil || len(theirs) != 1 {
 		t.Fatal(theirs, err)
 	}

@@ -45,7 +45,7 @@ func TestClassify(t *testing.T) {
 	t.Parallel()
 	bsd, err := os.ReadFile(filepath.Join(goRoot(t), "LICENSE"))
 	if err != nil {
-		t.Skipf("no Go tree here: %v", err)
+		t.Skipf("no Go tree here, whose licences are looked for; install Go: %v", err)
 	}
 	for _, c := range []struct{ text, want string }{
 		{string(bsd), "BSD-3-Clause"},
@@ -178,7 +178,7 @@ func goRoot(t *testing.T) string {
 	t.Helper()
 	out, err := exec.Command("go", "env", "GOROOT").Output()
 	if err != nil {
-		t.Skipf("no Go tree here: %v", err)
+		t.Skipf("no Go tree here, whose licences are looked for; install Go: %v", err)
 	}
 	return strings.TrimSpace(string(out))
 }

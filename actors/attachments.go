@@ -1,0 +1,124 @@
+package actors
+
+import (
+	"context"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+)
+
+// How long after one turn at the attached tables the next may come: that grows
+// while turns find nothing. What rings after a pause is looked at at once.
+const (
+	turnSoon = 4 * time.Millisecond
+	turnLate = 64 * time.Millisecond
+)
+
+// attachments makes jobs of users' rows, beside the hot path: a turn whenever
+// something rang, a job ended or the gate had its look. Nobody tells it of
+// anything while nothing is attached: whether something is, comes with what
+// operators want (scheduler.Standing), so that it costs no statement of its own.
+type attachments struct {
+	h *house
+	// owned by Receive
+	busy     bool // a turn is under way
+	again    bool // and another is wanted after it
+	stopping bool
+	ended    time.Time // when the last turn was over
+	pause    time.Duration
+	timer    *time.Timer
+	lost     string // why the last turn failed, as it was said
+	ctx      context.Context
+	cancel   context.CancelFunc
+}
+
+func newAttachments(h *house) *attachments { return &attachments{h: h, pause: turnSoon} }
+
+// Messages of attachments to itself.
+type (
+	turnNow struct{}
+	turned  struct {
+		attachments, taken, ended int
+		err                       error
+	}
+)
+
+var lookRows = &lookAtRows{}
+
+// lookAtRows tells of a reason to look at attached tables, where there are any.
+func (h *house) lookAtRows() {
+	if h.attached.Load() {
+		h.tell(roleAttachments, lookRows)
+	}
+}
+
+func (a *attachments) Receive(c actor.Context) {
+	switch m := c.Message().(type) {
+	case *actor.Started:
+		a.ctx, a.cancel = context.WithCancel(context.Background())
+		a.h.lookAtRows() // another one before us may have been about to
+	case *lookAtRows:
+		a.want(c)
+	case *turnNow:
+		a.timer = nil
+		a.want(c)
+	case *turned:
+		a.onTurned(c, m)
+	case *finish:
+		a.stopping = true
+	case *actor.Stopping:
+		a.cancel()
+		if a.timer != nil {
+			a.timer.Stop()
+		}
+	}
+}
+
+// want sees to a turn that begins no earlier than now.
+func (a *attachments) want(c actor.Context) {
+	switch {
+	case a.h.Attachments == nil || a.stopping || a.timer != nil:
+		return
+	case a.busy:
+		a.again = true
+		return
+	}
+	h, ctx, self := a.h, a.ctx, c.Self()
+	if wait := a.pause - time.Since(a.ended); wait > 0 {
+		a.timer = time.AfterFunc(wait, func() { h.system.Root.Send(self, &turnNow{}) })
+		return
+	}
+	a.busy, a.again = true, false
+	go func() {
+		m := &turned{}
+		m.attachments, m.taken, m.ended, m.err = h.Attachments.Turn(ctx)
+		h.system.Root.Send(self, m)
+	}()
+}
+
+func (a *attachments) onTurned(c actor.Context, m *turned) {
+	a.busy, a.ended = false, time.Now()
+	if m.err != nil {
+		if a.ctx.Err() == nil && m.err.Error() != a.lost {
+			a.lost = m.err.Error()
+			a.h.Log.Warn("cannot look at attached tables; the safety scan tries again", "error", m.err)
+		}
+		a.pause = turnLate
+		return
+	}
+	a.lost = ""
+	if m.attachments == 0 { // the round that looks for due jobs finds the next one
+		a.h.attached.Store(false)
+	} else if !a.h.attached.Swap(true) {
+		a.again = true // one came as the last had gone: nobody told us of its rows meanwhile
+	}
+	if m.taken > 0 {
+		a.h.tell(roleDispatcher, &rang{})
+	}
+	if a.pause = min(2*a.pause, turnLate); m.taken+m.ended > 0 {
+		a.pause = turnSoon
+	}
+	if a.again {
+		a.want(c)
+	}
+}

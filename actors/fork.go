@@ -1,0 +1,66 @@
+package actors
+
+import (
+	"sync"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"bellhop/scheduler"
+)
+
+// fork is a launch under way. If the actor ends first, the process that comes
+// out of it has nobody: it is killed.
+type fork struct {
+	mu        sync.Mutex
+	process   Process // what came of it, should the actor end before it hears
+	abandoned bool
+}
+
+func (k *child) launch(c actor.Context) {
+	k.berth.settled.Store(true) // given back when the process has ended
+	f := &fork{}
+	k.fork = f
+	self, h, typ, name, host := c.Self(), k.h, k.typ.Name, k.name, k.host
+	h.yards[host].enter()
+	h.alive.Add(1)
+	go func() {
+		wake := &woke{}
+		p, err := h.Launcher.Launch(typ, name, host, max(time.Millisecond, h.leaseLeft(time.Now())), func() { h.system.Root.Send(self, wake) })
+		if err != nil {
+			h.processEnded(host, typ)
+		}
+		f.mu.Lock()
+		abandoned := f.abandoned
+		f.process = p
+		f.mu.Unlock() // before the message: it may be received right here
+		if !abandoned {
+			h.system.Root.Send(self, &started{p, err})
+		} else if err == nil {
+			p.Kill()
+			go func() { <-p.Done(); h.processEnded(host, typ) }()
+		}
+	}()
+}
+
+// processEnded counts a process out, when all that came of it has been seen to.
+func (h *house) processEnded(host scheduler.HostName, typ scheduler.TypeName) {
+	h.alive.Add(-1)
+	h.census.died(typ)
+	h.yards[host].leave()
+}
+
+func (k *child) onStarted(c actor.Context, m *started, now time.Time) {
+	k.fork = nil
+	if m.err != nil {
+		k.last, k.trace = *k.describe(), ""
+		k.step(c, scheduler.ChildEvent{Kind: scheduler.EventLaunchFailed, Error: m.err.Error()}, now)
+		return
+	}
+	k.process = m.process
+	if left := time.Until(k.leaseEnd); left > 0 {
+		k.process.Lease(left)
+	}
+	k.step(c, scheduler.ChildEvent{Kind: scheduler.EventLaunched}, now)
+	k.onWoke(c, now)
+}

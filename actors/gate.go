@@ -1,0 +1,169 @@
+package actors
+
+import (
+	"context"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"bellhop/scheduler"
+)
+
+// gate spares producers the ringing while this instance is awake: as long as
+// they do not ring, it does, every few ms; and when little comes, it sees to it
+// that they ring again before it stops. scheduler.Gate is the protocol,
+// scheduler.Pace says when.
+type gate struct {
+	h *house
+	// owned by Receive
+	state   scheduler.Gate
+	pace    scheduler.Pace
+	timer   *time.Timer
+	let     context.CancelFunc // of the last ask
+	looking bool               // for a crowd
+	reason  string             // why the gate could not be had, as it was said last
+}
+
+// Messages of the gate to itself.
+type (
+	gateTick struct{}
+	crowd    bool // whether producers wait for each other
+	gateShut struct{ ask int }
+	gateOver struct {
+		ask int
+		err error
+	}
+)
+
+var (
+	noRoom  = &full{}
+	lookNow = &rang{look: true}
+)
+
+func newGate(h *house) *gate { return &gate{h: h, let: func() {}} }
+
+func (g *gate) Receive(c actor.Context) {
+	now := time.Now()
+	switch m := c.Message().(type) {
+	case *actor.Started: // awake: whoever was here before us has let go
+		self, root := c.Self(), g.h.system.Root
+		tick := &gateTick{}
+		g.timer = time.AfterFunc(0, func() { root.Send(self, tick) })
+		g.pace = g.pace.Woke(now)
+		g.h.gateIs.Store(int32(g.state.State))
+	case *gateTick:
+		if g.state.State == scheduler.GateAwake {
+			var calm bool
+			if g.pace, calm = g.pace.Calm(now); calm {
+				g.pace = g.pace.Asked(now)
+				g.step(c, scheduler.GateEvent{Kind: scheduler.GateQuiet}, now)
+			}
+		}
+		g.step(c, scheduler.GateEvent{Kind: scheduler.GateTick}, now)
+	case *rang:
+		if g.state.State != scheduler.GateAwake {
+			var rush, look bool
+			if g.pace, rush, look = g.pace.Rang(now); rush {
+				g.step(c, scheduler.GateEvent{Kind: scheduler.GateBusy}, now)
+			} else if look {
+				g.lookForCrowd(c)
+			}
+		}
+	case crowd:
+		var rush bool
+		g.looking = false
+		if g.pace, rush = g.pace.Crowd(bool(m)); rush {
+			g.step(c, scheduler.GateEvent{Kind: scheduler.GateBusy}, now)
+		}
+	case took:
+		var sooner bool
+		if g.pace, sooner = g.pace.Took(int(m)); sooner && g.state.State != scheduler.GateAsleep {
+			g.arm(now)
+		}
+	case *full:
+		var long bool
+		if g.pace, long = g.pace.Full(now); long {
+			g.step(c, scheduler.GateEvent{Kind: scheduler.GateBusy}, now)
+		}
+	case *gateShut:
+		g.reason = ""
+		g.step(c, scheduler.GateEvent{Kind: scheduler.GateShut, Ask: m.ask}, now)
+	case *gateOver:
+		g.over(c, m, now)
+	case *actor.Stopping:
+		g.timer.Stop()
+		g.let()
+	}
+}
+
+// over: an ask has ended, and with it what it had.
+func (g *gate) over(c actor.Context, m *gateOver, now time.Time) {
+	if m.ask != g.state.Ask || g.state.State == scheduler.GateAwake {
+		return // it was let go of meanwhile
+	}
+	if m.err != nil {
+		g.pace = g.pace.Barred(now)
+		if reason := m.err.Error(); reason != g.reason {
+			g.reason = reason
+			g.h.Log.Warn("gate: cannot have producers ring; looking at the queue by itself", "error", m.err)
+		}
+	}
+	g.step(c, scheduler.GateEvent{Kind: scheduler.GateEnded, Ask: m.ask}, now)
+	if m.err == nil { // it has waited for long enough, and asks anew: as if it had never stopped
+		g.step(c, scheduler.GateEvent{Kind: scheduler.GateQuiet}, now)
+		g.arm(now)
+	}
+}
+
+func (g *gate) step(c actor.Context, ev scheduler.GateEvent, now time.Time) {
+	before := g.state.State
+	var effects []scheduler.GateEffect
+	g.state, effects = g.state.Step(ev)
+	g.h.gateIs.Store(int32(g.state.State))
+	if g.state.State != before && g.state.State == scheduler.GateAwake {
+		g.pace = g.pace.Woke(now)
+	}
+	for _, e := range effects {
+		switch e {
+		case scheduler.GateLook:
+			g.h.tell(roleDispatcher, lookNow)
+			g.h.lookAtRows()
+		case scheduler.GateArm:
+			g.arm(now)
+		case scheduler.GateAskFor:
+			g.ask(c)
+		case scheduler.GateLetGo:
+			g.let()
+		}
+	}
+}
+
+func (g *gate) arm(now time.Time) {
+	var pause time.Duration
+	g.pace, pause = g.pace.Pause(g.state.State, now)
+	g.timer.Reset(pause)
+}
+
+func (g *gate) ask(c actor.Context) {
+	ctx, cancel := context.WithCancel(context.Background())
+	g.let = cancel
+	h, self, ask := g.h, c.Self(), g.state.Ask
+	go func() {
+		err := h.Gate.Keep(ctx, func() { h.system.Root.Send(self, &gateShut{ask}) })
+		if ctx.Err() == nil { // whoever let go wants to hear nothing
+			h.system.Root.Send(self, &gateOver{ask, err})
+		}
+	}()
+}
+
+func (g *gate) lookForCrowd(c actor.Context) {
+	if g.looking {
+		return
+	}
+	g.looking = true
+	h, self := g.h, c.Self()
+	go func() {
+		is, err := h.Gate.Crowded(context.Background()) // bounded by the desk
+		h.system.Root.Send(self, crowd(err == nil && is))
+	}()
+}

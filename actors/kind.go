@@ -1,0 +1,97 @@
+package actors
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"bellhop/scheduler"
+)
+
+// kind is what a host knows of one type.
+type kind struct {
+	AgentType
+	respawn scheduler.Respawn
+	trouble string // the last death's words, told while the type is barred
+	granted int
+	pending []pending
+	kids    []*kid
+}
+
+type pending struct {
+	line  scheduler.Line
+	since time.Time
+}
+
+// takeBack puts lines that were not started where they were in the order.
+func (kind *kind) takeBack(lines []scheduler.Line, now time.Time) {
+	for _, l := range lines {
+		kind.pending = append(kind.pending, pending{l, now})
+	}
+	slices.SortStableFunc(kind.pending, func(a, b pending) int {
+		return cmp.Or(cmp.Compare(a.line.Priority, b.line.Priority), cmp.Compare(a.line.Claim.Job, b.line.Claim.Job), cmp.Compare(a.line.Item, b.line.Item))
+	})
+}
+
+// live is how many children of a type hold a slot, and how many of them are
+// still coming up.
+func (k *kind) live() (n, coming int) {
+	for _, kid := range k.kids {
+		if kid.state.Live() {
+			n++
+			if kid.state == scheduler.Prep || kid.state == scheduler.Spawned {
+				coming++
+			}
+		}
+	}
+	return n, coming
+}
+
+// yields reports whether all children that hold a slot take no more lines.
+func (k *kind) yields() bool {
+	return !slices.ContainsFunc(k.kids, func(kid *kid) bool { return kid.state.Live() && !kid.yields })
+}
+
+func (k *kind) pending0(now time.Time) time.Time {
+	if len(k.pending) == 0 {
+		return now
+	}
+	return k.pending[0].since
+}
+
+// kid is a child as its host sees it.
+type kid struct {
+	pid     *actor.PID
+	berth   *berth
+	kind    *kind
+	state   scheduler.ChildState
+	since   time.Time
+	room    int
+	got     int              // lines that it says it was given
+	sent    int              // lines that we gave
+	unheard []scheduler.Line // those of them that it has not said it was given
+	returns int              // how often it gave some back
+	leaving bool
+	yields  bool // takes no more lines, so that it may go
+}
+
+// free is how many more lines the kid takes, those under way to it counted.
+func (k *kid) free() int {
+	if k.leaving || k.yields {
+		return 0
+	}
+	return max(0, k.room-(k.sent-k.got))
+}
+
+// seat is the kid as scheduler.Deal sees it.
+func (k *kid) seat() scheduler.Seat {
+	return scheduler.Seat{Idle: k.state == scheduler.ChildReady && k.sent == k.got, Free: k.free()}
+}
+
+// lodger is the kid as the kill rules see it.
+func (k *kid) lodger() scheduler.Lodger {
+	return scheduler.Lodger{Type: k.kind.Name, State: k.state, Since: k.since, Exec: k.kind.Exec,
+		Given: k.sent != k.got, Wanted: len(k.kind.pending) > 0, Leaving: k.leaving}
+}

@@ -1,0 +1,72 @@
+package actors
+
+import (
+	"time"
+
+	"bellhop/scheduler"
+)
+
+// orphan sees to the process when the actor ends before it: it is killed, and
+// only when it is dead goes its work back, so that no job is ever in two
+// processes. What the process had answered is not lost.
+func (k *child) orphan() {
+	if k.alarm != nil {
+		k.alarm.Stop()
+	}
+	if k.fork != nil {
+		k.fork.mu.Lock()
+		k.fork.abandoned = true
+		if k.process == nil {
+			k.process = k.fork.process
+		}
+		k.fork.mu.Unlock()
+	}
+	h, fsm, process := k.h, k.fsm, k.process
+	owed := k.owed
+	if len(owed) > 0 {
+		h.owe(owed...)
+	}
+	for job, results := range k.items {
+		h.tell(roleMSQ(job), &answered{results})
+	}
+	for _, l := range k.returned { // in nobody's hands
+		h.giveBack(l, "")
+	}
+	if k.ended { // it panicked over the end of its process
+		defer h.processEnded(k.host, k.typ.Name)
+	}
+	if process == nil {
+		return
+	}
+	lines, host, typ := fsm.Lines, k.host, k.typ.Name
+	h.orphans.add(lines, 1)
+	go func() {
+		defer h.processEnded(host, typ)
+		defer h.orphans.add(lines, -1)
+		process.Kill()
+		<-process.Done()
+		now := time.Now()
+		if fsm.State == scheduler.Busy || fsm.State == scheduler.Freeing {
+			fsm.Order = scheduler.OrderReplaced
+			fsm.State = scheduler.Freeing
+		}
+		last := process.Take(nil)
+		returned := scheduler.ChildEvent{Kind: scheduler.EventReturned, Lines: process.Recall()}
+		for _, ev := range append([]scheduler.ChildEvent{returned}, last...) {
+			var effects []scheduler.Effect
+			fsm, effects = fsm.Step(ev, now)
+			for _, e := range effects {
+				switch {
+				case e.Kind == scheduler.EffectSettle && e.Result.Line.Item == 0:
+					h.owe(judged(h, e.Result))
+				case e.Kind == scheduler.EffectSettle:
+					h.tell(roleMSQ(e.Result.Line.Claim.Job), &answered{[]scheduler.Result{e.Result}})
+				case e.Kind == scheduler.EffectGiveBack:
+					for _, l := range e.Lines {
+						h.giveBack(l, "")
+					}
+				}
+			}
+		}
+	}()
+}

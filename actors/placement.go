@@ -1,0 +1,159 @@
+package actors
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"bellhop/scheduler"
+)
+
+// waitForChild is how long work that was dealt may wait for a child before it
+// goes back to the queue.
+const waitForChild = 2 * time.Second
+
+// taken is how many slots are.
+func (s *host) taken() int {
+	n := 0
+	for _, k := range s.kids {
+		if k.state.Live() {
+			n++
+		}
+	}
+	return n
+}
+
+// could is how many more children of a type may come up, slots aside.
+func (s *host) could(kind *kind, now time.Time) int {
+	if s.reach.Down {
+		return 0
+	}
+	live, _ := kind.live()
+	may, _ := kind.respawn.May(live, now)
+	return scheduler.Bounds{Live: live, PerHost: kind.MaxPerHost, Instance: s.h.census.room(kind.Name), Respawn: may}.More()
+}
+
+// place gives what is pending to children, and brings up the children it takes.
+func (s *host) place(c actor.Context, now time.Time) {
+	if s.closed { // children that go may still return something
+		s.dropPending(func(scheduler.Line) bool { return true }, "")
+	}
+	if s.asleep || s.closed {
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.types)) {
+		kind := s.types[name]
+		if len(kind.pending) == 0 {
+			continue
+		}
+		s.dropFrom(kind, func(l scheduler.Line) bool { return !s.h.mayBegin(&l, now) }, "")
+		s.feed(c, kind)
+		n, coming := kind.live()
+		for coming < len(kind.pending) && s.could(kind, now) > 0 {
+			if s.taken() >= s.spec.Slots {
+				s.makeRoom(c, kind, now) // its news will bring us back
+				break
+			}
+			s.spawn(c, kind)
+			coming++
+			n++
+		}
+		s.giveUp(kind, n, now)
+	}
+}
+
+// feed deals pending lines to the children that take them.
+func (s *host) feed(c actor.Context, kind *kind) {
+	for len(kind.pending) > 0 {
+		s.seats = s.seats[:0]
+		for _, k := range kind.kids {
+			s.seats = append(s.seats, k.seat())
+		}
+		i, n := scheduler.Deal(s.seats, len(kind.pending))
+		if n == 0 {
+			return
+		}
+		best := kind.kids[i]
+		lines := make([]scheduler.Line, n)
+		for i := range lines {
+			lines[i] = kind.pending[i].line
+		}
+		kind.pending = append(kind.pending[:0], kind.pending[n:]...)
+		best.sent += n
+		best.unheard = append(best.unheard, lines...)
+		c.Send(best.pid, &give{lines, best.returns})
+	}
+}
+
+// spawn brings up a child, one that has been up before if there is one.
+func (s *host) spawn(c actor.Context, kind *kind) {
+	for i := 1; ; i++ {
+		name := scheduler.ChildName(string(kind.Name) + "." + itoa(int64(i)))
+		k := s.kids[name]
+		if k == nil {
+			role := roleChild(s.spec.Name, name)
+			k = &kid{kind: kind, pid: c.Spawn(props(s.h.Log, role, func() actor.Actor {
+				return newChild(s.h, s.spec.Name, name, kind.AgentType, c.Self())
+			}, inline))}
+			s.h.here(role, k.pid)
+			s.kids[name] = k
+			kind.kids = append(kind.kids, k)
+		} else if k.state.Live() {
+			continue
+		}
+		k.state = scheduler.Prep // so it counts at once; its news will agree
+		if k.berth == nil || k.berth.settled.Load() {
+			k.berth = s.h.census.reserve(kind.Name)
+		}
+		c.Send(k.pid, &want{k.berth})
+		return
+	}
+}
+
+// makeRoom frees the child that the kill rules let go, if there is one.
+func (s *host) makeRoom(c actor.Context, kind *kind, now time.Time) {
+	kids := slices.Collect(maps.Values(s.kids))
+	lodgers := make([]scheduler.Lodger, len(kids))
+	for i, k := range kids {
+		lodgers[i] = k.lodger()
+	}
+	if i := scheduler.MakeRoom(lodgers, kind.Name, s.h.MinReady, now); i >= 0 {
+		kids[i].leaving = true
+		c.Send(kids[i].pid, &free{scheduler.OrderRoom})
+	}
+}
+
+// giveUp returns pending work to the queue when no child is there for it, nor
+// comes: because its type dies too often, or because others hold the slots.
+func (s *host) giveUp(kind *kind, live int, now time.Time) {
+	may, _ := kind.respawn.May(live, now)
+	why, back := scheduler.GiveUp(live, may, now.Sub(kind.pending0(now)), waitForChild)
+	switch {
+	case s.reach.Down && live == 0:
+		why = s.whyDown()
+	case !back:
+		return
+	case why == "agent_fails":
+		why += ": " + kind.trouble
+	}
+	s.dropFrom(kind, func(scheduler.Line) bool { return true }, why)
+	s.resyncSoon()
+}
+
+func (s *host) dropPending(which func(scheduler.Line) bool, why string) {
+	for _, kind := range s.types {
+		s.dropFrom(kind, which, why)
+	}
+}
+
+func (s *host) dropFrom(kind *kind, which func(scheduler.Line) bool, why string) {
+	kind.pending = slices.DeleteFunc(kind.pending, func(p pending) bool {
+		if which(p.line) {
+			s.h.giveBack(p.line, why)
+			return true
+		}
+		return false
+	})
+}

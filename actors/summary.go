@@ -1,0 +1,86 @@
+package actors
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"bellhop/scheduler"
+)
+
+// Summary asks everybody what they are doing. Who does not answer before ctx
+// ends is left out: it is asked for when something is wrong.
+func (s *System) Summary(ctx context.Context) scheduler.Summary {
+	sum := scheduler.Summary{At: time.Now(), Instance: s.h.id()}
+	var asked []string
+	for _, role := range s.Roles() {
+		if role == roleDispatcher || strings.HasPrefix(role, "child/") || strings.HasPrefix(role, "host/") || strings.HasPrefix(role, "msq/") {
+			asked = append(asked, role)
+		}
+	}
+	answers := make(chan any, len(asked)) // so that nobody ever waits to answer
+	for _, role := range asked {
+		s.h.tell(role, &describe{answers})
+	}
+	for range asked {
+		select {
+		case <-ctx.Done():
+			return sum
+		case a := <-answers:
+			switch a := a.(type) {
+			case *scheduler.ChildReport:
+				if a.State != scheduler.Free {
+					sum.Children = append(sum.Children, *a)
+				}
+			case scheduler.HostReport:
+				sum.Hosts = append(sum.Hosts, a)
+			case scheduler.MSQReport:
+				sum.MSQs = append(sum.MSQs, a)
+			case holding:
+				sum.Held = int(a)
+			}
+		}
+	}
+	return sum
+}
+
+// Alive reports whether the dispatcher answers before ctx ends. It does while
+// the database is away: nothing blocks in Receive.
+func (s *System) Alive(ctx context.Context) bool {
+	answers := make(chan any, 1)
+	s.h.tell(roleDispatcher, &describe{answers})
+	select {
+	case <-answers:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// holding is how many jobs a dispatcher holds.
+type holding int
+
+// tell answers, if it was a question.
+func (m *describe) tell(answer any) (asked bool) {
+	if m.answers == nil {
+		return false
+	}
+	select {
+	case m.answers <- answer:
+	default: // somebody has answered twice
+	}
+	return true
+}
+
+func (s *host) describe() scheduler.HostReport {
+	r := scheduler.HostReport{Name: s.spec.Name, Slots: s.spec.Slots, Taken: s.taken()}
+	for _, kind := range s.types {
+		r.Waiting += len(kind.pending)
+	}
+	return r
+}
+
+func (q *msq) describe() scheduler.MSQReport {
+	return scheduler.MSQReport{Claim: q.job.Claim, Type: q.job.Type, Round: q.books.Round, Items: q.books.Items, Waiting: q.wanting(),
+		Places: q.waiting.count(q.again.count(nil)), InFlight: len(q.flight), Reading: q.reading, Ended: q.ended, Query: q.job.MSQ}
+}

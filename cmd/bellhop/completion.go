@@ -1,0 +1,109 @@
+package main
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"bellhop/scheduler"
+	"bellhop/sql/store"
+)
+
+// completionPatience is how long somebody who pressed TAB waits.
+const completionPatience = time.Second
+
+// completer gives words that may stand where the cursor is.
+type completer = func(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective)
+
+// states are all that a job can be in.
+var states = []scheduler.JobState{scheduler.Held, scheduler.Blocked, scheduler.Scheduled, scheduler.Ready, scheduler.Assigned,
+	scheduler.Running, scheduler.Succeeded, scheduler.Failed, scheduler.Cancelled, scheduler.Quarantined}
+
+func completeStates(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	var words []string
+	for _, s := range states {
+		words = append(words, string(s))
+	}
+	return words, cobra.ShellCompDirectiveNoFileComp
+}
+
+// complete asks the database, where it answers soon. Who presses TAB wants no
+// error: without an answer there are no words.
+func (a *app) complete(ask func(context.Context, store.Look) ([]string, error)) completer {
+	return func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+		ctx := cmd.Context()
+		if ctx == nil {
+			ctx = context.Background()
+		}
+		ctx, cancel := context.WithTimeout(ctx, completionPatience)
+		defer cancel()
+		s, err := a.open(ctx)
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		defer s.close()
+		words, _ := ask(ctx, s.Look)
+		return words, cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+func typesOf(ctx context.Context, look store.Look) (words []string, err error) {
+	agents, err := look.Agents(ctx)
+	for _, a := range agents {
+		words = append(words, string(a.Type)+"\t"+a.Mode)
+	}
+	return words, err
+}
+
+func hostsOf(ctx context.Context, look store.Look) (words []string, err error) {
+	hosts, err := look.Hosts(ctx)
+	for _, h := range hosts {
+		words = append(words, h.Name+"\t"+h.State)
+		words = append(words, h.Serves...)
+	}
+	return words, err
+}
+
+// jobsOf gives the newest jobs in one of the states, and their keys.
+func jobsOf(in ...scheduler.JobState) func(context.Context, store.Look) ([]string, error) {
+	return func(ctx context.Context, look store.Look) (words []string, err error) {
+		jobs, err := look.Jobs(ctx, store.Filter{States: in, Limit: 50})
+		for _, j := range jobs {
+			words = append(words, strconv.FormatInt(int64(j.ID), 10)+"\t"+string(j.Type)+", "+string(j.State))
+			if j.Key != nil && !isID(*j.Key) {
+				words = append(words, *j.Key+"\t"+string(j.Type)+", "+string(j.State))
+			}
+		}
+		return words, err
+	}
+}
+
+// completions gives commands their words. The names of flags are cobra's affair.
+func (a *app) completions(root *cobra.Command) {
+	waiting := []scheduler.JobState{scheduler.Held, scheduler.Blocked, scheduler.Scheduled, scheduler.Ready, scheduler.Assigned, scheduler.Running}
+	over := []scheduler.JobState{scheduler.Succeeded, scheduler.Failed, scheduler.Cancelled, scheduler.Quarantined}
+	words := map[string]completer{
+		"submit": a.complete(typesOf), "pause": a.complete(typesOf), "resume": a.complete(typesOf),
+		"release": a.complete(jobsOf(scheduler.Held)),
+		"cancel":  a.complete(jobsOf(waiting...)), "wait": a.complete(jobsOf(waiting...)), "explain": a.complete(jobsOf(waiting...)),
+		"retry": a.complete(jobsOf(over[1:]...)),
+		"show":  a.complete(jobsOf(states...)), "logs": a.complete(jobsOf(states...)), "graph": a.complete(jobsOf(states...)),
+		"exit-code": a.complete(jobsOf(over...)),
+	}
+	flags := map[string]completer{
+		"state": completeStates, "type": a.complete(typesOf), "run-on": a.complete(hostsOf), "after": a.complete(jobsOf(states...)),
+		"output": cobra.FixedCompletions([]string{"table", "json"}, cobra.ShellCompDirectiveNoFileComp),
+	}
+	for _, c := range append(root.Commands(), root) {
+		if f := words[c.Name()]; f != nil {
+			c.ValidArgsFunction = f
+		}
+		for name, f := range flags {
+			if c.Flags().Lookup(name) != nil || c == root && root.PersistentFlags().Lookup(name) != nil {
+				_ = c.RegisterFlagCompletionFunc(name, f) // it fails for a second one, and there is none
+			}
+		}
+	}
+}

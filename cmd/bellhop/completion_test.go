@@ -1,0 +1,51 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestCompletion_KnowsWhatIsInTheDatabase(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	s.ok("submit", "convert", "x", "--key", "k.1", "--hold")
+	if _, err := s.conn.Exec(t.Context(), `with i as (insert into bellhop.instance (name, hostname, machine, pid, process_start, version, lag)
+			values ('i', 'h', 'm', 1, '1', 'v', '1 hour') returning id),
+		h as (insert into bellhop.host (instance, name, slots, serves, state) select id, 'big1', 4, '{srv:7}', 'up' from i)
+		insert into bellhop.agent (instance, type, mode, dialect, command, max, max_per_host) select id, 'license', 'warm', 'auto', 'x', 0, 0 from i`); err != nil {
+		t.Fatal(err)
+	}
+	for line, want := range map[string][]string{
+		"submit ":            {"license\twarm"},
+		"submit a --run-on ": {"big1\tup", "srv:7"},
+		"submit a --after ":  {"1\tconvert, held"},
+		"pause ":             {"license"},
+		"release ":           {"1\tconvert, held", "k.1\tconvert, held"},
+		"cancel ":            {"k.1"},
+		"show ":              {"1\t"},
+		"ls -s ":             {"ready", "quarantined"},
+		"ls -t ":             {"license"},
+		"ls -o ":             {"json"},
+		"install ":           {"roles", "systemd"},
+		"doc":                {"doctor"},
+	} {
+		out := s.ok(append([]string{"__complete"}, strings.Split(line, " ")...)...)
+		for _, w := range want {
+			if !strings.Contains("\n"+out, "\n"+w) {
+				t.Errorf("%q: no %q in %q", line, w, out)
+			}
+		}
+	}
+	if out := s.ok("__complete", "retry", ""); strings.Contains(out, "convert") {
+		t.Errorf("a job that is not over cannot be tried again: %q", out)
+	}
+}
+
+// TestCompletion_WithoutADatabaseSaysNothing: TAB is no place for errors.
+func TestCompletion_WithoutADatabaseSaysNothing(t *testing.T) {
+	t.Parallel()
+	r := command("--database-url", "postgres://x@127.0.0.1:1/x", "__complete", "show", "")
+	if r.code != 0 || !strings.HasPrefix(r.stdout, ":4") {
+		t.Errorf("%+v", r)
+	}
+}

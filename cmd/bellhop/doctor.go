@@ -1,0 +1,176 @@
+package main
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"bellhop/config"
+	"bellhop/sql/store"
+)
+
+// grade is what a check came to.
+type grade string
+
+const (
+	well grade = "ok"
+	note grade = "note" // worth knowing, and nothing is broken
+	mend grade = "mend"
+)
+
+// diagnosis is what a check has to say.
+type diagnosis struct {
+	Check   string `json:"check"`
+	Verdict grade  `json:"verdict"`
+	Says    string `json:"says"`
+	Mend    string `json:"mend"` // what to type; empty where nothing is to be done
+}
+
+// doctor looks everything over. Checks add findings; an error is one that
+// keeps all further checks from being made.
+type doctor struct {
+	*app
+	config   config.Config
+	where    place         // of the database
+	old      time.Duration // a transaction that is open for longer needs mending
+	findings []diagnosis
+}
+
+func (d *doctor) ok(check, says string)         { d.add(check, well, says, "") }
+func (d *doctor) note(check, says, what string) { d.add(check, note, says, what) }
+func (d *doctor) mend(check, says, what string) { d.add(check, mend, says, what) }
+
+func (d *doctor) add(check string, v grade, says, what string) {
+	d.findings = append(d.findings, diagnosis{check, v, redact(flat(says)), what})
+}
+
+// psql is the line that runs statements on the database, each by itself.
+func (d *doctor) psql(statements ...string) string {
+	line := `psql "$DATABASE_URL"`
+	switch {
+	case d.where.embedded:
+		line = "psql " + shellQuoted(d.where.url)
+	case d.where.url == "":
+		line = "psql"
+	}
+	for _, s := range statements {
+		line += " -c " + shellQuoted(s)
+	}
+	return line
+}
+
+func shellQuoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
+
+func doctorCommand(a *app) *cobra.Command {
+	d := &doctor{app: a}
+	c := &cobra.Command{
+		Use:   "doctor",
+		Short: "Check everything that production needs, with the line that mends each",
+		Long: `Check everything that docs/production.md asks for, with the line that mends each:
+the server and its settings, the schema, its triggers and rights, the logins,
+the bell, instances, hosts, this machine. Nothing is changed, but that a host
+without the guard is sent it, as bellhop serve would.
+
+Exit code 0: all is well, maybe with notes. 1: something needs mending. 5: there
+is no database.
+
+What mends needs an account that may; $DATABASE_URL stands for the database that
+was looked at.`,
+		Example: "  bellhop doctor -c /etc/bellhop/bellhop.yaml\n  bellhop doctor -o json",
+		Args:    a.noArgs(),
+		RunE:    func(cmd *cobra.Command, _ []string) error { return d.run(cmd.Context()) },
+	}
+	c.Flags().DurationVar(&d.old, "old", 10*time.Minute, "a transaction that is open for longer needs mending")
+	return c
+}
+
+func (d *doctor) run(ctx context.Context) error {
+	path, err := d.configFile()
+	if err != nil {
+		return err
+	}
+	d.config = config.Default()
+	if path == "" {
+		d.note("configuration", "there is no "+defaultConfig+" here: the defaults are looked at", "bellhop doctor -c FILE")
+	} else if d.config, err = config.Load(path); err != nil {
+		return badConfig(path, err)
+	} else {
+		d.ok("configuration", path+": "+count(len(d.config.Agents), "agent")+", "+count(len(d.config.Hosts), "host"))
+	}
+	d.checkFiles()
+	d.checkLeftovers()
+	d.checkHosts(ctx)
+	lost := d.checkDatabase(ctx)
+	if err := d.print(); err != nil {
+		return err
+	}
+	if lost != nil {
+		return lost
+	}
+	bad := 0
+	for _, f := range d.findings {
+		if f.Verdict == mend {
+			bad++
+		}
+	}
+	if bad > 0 {
+		return failed(exitUnwell, "doctor", "type the lines above, then: bellhop doctor", "%d of %d checks need mending", bad, len(d.findings))
+	}
+	return nil
+}
+
+// checkDatabase makes all checks that need one. The error is that there is none.
+func (d *doctor) checkDatabase(ctx context.Context) error {
+	var err error
+	if d.where, err = d.findDatabase(); err != nil {
+		return err
+	}
+	conn, err := d.dial(ctx, d.where, nil)
+	if err != nil {
+		return err
+	}
+	s := &session{store.NewLook(conn), conn}
+	defer s.close()
+	server, err := s.Server(ctx)
+	if err != nil {
+		return err
+	}
+	d.checkEmbedded(server)
+	d.checkServer(server)
+	for _, check := range []func(context.Context, *session) error{d.checkSchema, d.checkOpen, d.checkLogins, d.checkBell, d.checkInstances} {
+		if err := check(ctx, s); err != nil {
+			if isLost(err) {
+				return err
+			}
+			d.mend("doctor", "a check could not be made: "+err.Error(), "grant it to this login, or use another: --database-url")
+		}
+	}
+	return nil
+}
+
+func (d *doctor) print() error {
+	if d.json() {
+		ok := true
+		for _, f := range d.findings {
+			ok = ok && f.Verdict != mend
+		}
+		return d.printJSON(struct {
+			OK       bool        `json:"ok"`
+			Findings []diagnosis `json:"findings"`
+		}{ok, d.findings})
+	}
+	t := table{header: []string{"CHECK", "VERDICT", "SAYS"}}
+	var mends strings.Builder
+	for _, f := range d.findings {
+		t.add(f.Check, string(f.Verdict), f.Says)
+		if f.Mend != "" {
+			mends.WriteString("  " + f.Check + ": " + f.Mend + "\n")
+		}
+	}
+	if err := d.printTable(t); err != nil || mends.Len() == 0 {
+		return err
+	}
+	return d.printf("\nWhat mends it:\n%s", mends.String())
+}

@@ -1,0 +1,271 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"bellhop/actors"
+	"bellhop/scheduler"
+)
+
+// memory is a queue without a database: the ports of package actors, for jobs
+// that live no longer than the program. It keeps the promises that the tree
+// leans on: what is claimed is claimed once, in (priority, id), under a fence.
+type memory struct {
+	said func(scheduler.Entry)
+	over func(*memoryJob)
+
+	mu   sync.Mutex
+	last scheduler.JobID
+	open map[scheduler.JobID]*memoryJob // what is not over
+	rang func()
+	idle []waiter
+}
+
+// memoryJob is a row of it.
+type memoryJob struct {
+	scheduler.Job
+	State scheduler.JobState
+	RunAt time.Time // Scheduled
+	Error string
+	Code  int
+}
+
+// waiter waits until no more than most jobs of a type are open; an empty type means any.
+type waiter struct {
+	typ  scheduler.TypeName
+	most int
+	done chan struct{}
+}
+
+func newMemory(said func(scheduler.Entry), over func(*memoryJob)) *memory {
+	return &memory{said: said, over: over, open: map[scheduler.JobID]*memoryJob{}}
+}
+
+// submit takes a job and rings.
+func (m *memory) submit(typ scheduler.TypeName, args *string, priority int) scheduler.JobID {
+	m.mu.Lock()
+	m.last++
+	j := &memoryJob{State: scheduler.Ready, Job: scheduler.Job{Type: typ, Line: scheduler.Line{
+		Claim: scheduler.Claim{Job: m.last}, Priority: priority, MaxAttempts: 1}}}
+	if args != nil {
+		j.HasArgs, j.Args = true, *args
+	}
+	m.open[m.last] = j
+	id, ring := m.last, m.rang
+	m.mu.Unlock()
+	if ring != nil {
+		ring()
+	}
+	return id
+}
+
+// wait gives a channel that is closed when no more than most jobs of the type
+// (empty: of any) are open.
+func (m *memory) wait(typ scheduler.TypeName, most int) <-chan struct{} {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	w := waiter{typ, most, make(chan struct{})}
+	m.idle = append(m.idle, w)
+	m.settleWaiters()
+	return w.done
+}
+
+// settleWaiters lets go of who has nothing to wait for any more. mu is held.
+func (m *memory) settleWaiters() {
+	m.idle = slices.DeleteFunc(m.idle, func(w waiter) bool {
+		n := 0
+		for _, j := range m.open {
+			if w.typ == "" || j.Type == w.typ {
+				n++
+			}
+		}
+		if n > w.most {
+			return false
+		}
+		close(w.done)
+		return true
+	})
+}
+
+func (m *memory) Claim(_ context.Context, me scheduler.InstanceID, d scheduler.Demand) ([]scheduler.Job, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var jobs []scheduler.Job
+	for _, t := range d.Types {
+		var ready []*memoryJob
+		for _, j := range m.open {
+			if j.Type == t.Type && j.State == scheduler.Ready && j.Priority <= t.Worst {
+				ready = append(ready, j)
+			}
+		}
+		slices.SortFunc(ready, func(a, b *memoryJob) int { return byTurn(a.Job, b.Job) })
+		for _, j := range ready[:min(len(ready), t.Most)] {
+			jobs = append(jobs, j.Job)
+		}
+	}
+	slices.SortFunc(jobs, byTurn)
+	jobs = jobs[:min(len(jobs), d.Total)]
+	for i := range jobs {
+		j := m.open[jobs[i].Claim.Job]
+		j.Fence++
+		j.Attempt++
+		j.Instance, j.Host, j.Assigned = me, d.Host, d.Assigned
+		j.State = scheduler.Running
+		if d.Assigned {
+			j.State = scheduler.Assigned
+		}
+		jobs[i] = j.Job
+	}
+	return jobs, nil
+}
+
+func byTurn(a, b scheduler.Job) int {
+	return cmp.Or(cmp.Compare(a.Priority, b.Priority), cmp.Compare(a.Claim.Job, b.Claim.Job))
+}
+
+func (m *memory) Due(context.Context) (n int, next time.Duration, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	next = -1
+	now := time.Now()
+	for _, j := range m.open {
+		if j.State != scheduler.Scheduled {
+			continue
+		}
+		if left := j.RunAt.Sub(now); left > 0 {
+			if next < 0 || left < next {
+				next = left
+			}
+			continue
+		}
+		j.State = scheduler.Ready
+		n++
+	}
+	return n, next, nil
+}
+
+func (m *memory) Held(_ context.Context, me scheduler.InstanceID) ([]scheduler.Hold, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var holds []scheduler.Hold
+	for _, j := range m.open {
+		if j.State == scheduler.Running || j.State == scheduler.Assigned {
+			holds = append(holds, scheduler.Hold{Claim: j.Claim, Attempt: j.Attempt, Host: j.Host})
+		}
+	}
+	return holds, nil
+}
+
+// Nothing is ever lost in memory, so there is nothing to take again.
+
+func (m *memory) Reassert(context.Context, scheduler.InstanceID, []scheduler.Hold) (int, error) {
+	return 0, nil
+}
+
+func (m *memory) Assert(context.Context, scheduler.InstanceID, []scheduler.Hold) (int, []string, error) {
+	return 0, nil, nil
+}
+
+// Write takes what the tree owes.
+func (m *memory) Write(_ context.Context, _ scheduler.InstanceID, b scheduler.Batch, now time.Time) (stale []scheduler.Claim, released bool, err error) {
+	for _, e := range b.Entries {
+		m.said(e)
+	}
+	var over []*memoryJob
+	m.mu.Lock()
+	for _, r := range b.Records {
+		j := m.open[r.Claim.Job]
+		if j == nil || j.Fence != r.Claim.Fence || j.State != scheduler.Running && j.State != scheduler.Assigned {
+			stale = append(stale, r.Claim)
+			continue
+		}
+		switch r.Kind {
+		case scheduler.RecordStart:
+			j.State = scheduler.Running
+		case scheduler.RecordGiveBack:
+			j.State = scheduler.Ready
+			j.Attempt--
+		case scheduler.RecordSettle:
+			j.State, j.Error, j.Code = r.Verdict.State, r.Result.Error, r.Result.ExitCode
+			if j.State == scheduler.Scheduled {
+				j.RunAt = now.Add(r.Verdict.Delay)
+			}
+			if j.State.Final() {
+				over = append(over, j)
+			}
+		}
+	}
+	m.mu.Unlock()
+	for _, j := range over {
+		m.over(j)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, j := range over { // only now: who waits for them finds them told
+		delete(m.open, j.Claim.Job)
+	}
+	m.settleWaiters()
+	return stale, false, nil
+}
+
+// Run is the bell: it rings when a job is submitted.
+func (m *memory) Run(ctx context.Context, rang func(inserted bool), _, _, beat func()) error {
+	m.mu.Lock()
+	m.rang = func() { rang(true) }
+	m.mu.Unlock()
+	rang(false)
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for {
+		beat()
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+		}
+	}
+}
+
+func (m *memory) Cut() {}
+
+// Whoever submits here always rings, so the gate may be shut at once.
+func (m *memory) Keep(ctx context.Context, shut func()) error { shut(); <-ctx.Done(); return nil }
+
+func (m *memory) Crowded(context.Context) (bool, error) { return false, nil }
+
+// There is but this instance, and it does not die in anybody's eyes.
+
+func (m *memory) Register(context.Context) (scheduler.InstanceID, error)    { return 1, nil }
+func (m *memory) Beat(context.Context, scheduler.InstanceID) error          { return nil }
+func (m *memory) Dead(scheduler.Suspect) bool                               { return false }
+func (m *memory) Sweep(context.Context, scheduler.Suspect) error            { return nil }
+func (m *memory) MarkWaiting(context.Context) ([]scheduler.TypeName, error) { return nil, nil }
+
+func (m *memory) Suspects(context.Context, scheduler.InstanceID) ([]scheduler.Suspect, error) {
+	return nil, nil
+}
+
+func (m *memory) Bury(context.Context, scheduler.InstanceID, string, bool) (bool, int, error) {
+	return false, 0, nil
+}
+
+func (m *memory) Children(context.Context, scheduler.InstanceID, []scheduler.ChildReport, time.Time) error {
+	return nil
+}
+
+func (m *memory) Trouble(context.Context, scheduler.InstanceID, scheduler.TypeName, map[string]string) error {
+	return nil
+}
+
+func (m *memory) HostState(context.Context, scheduler.InstanceID, scheduler.HostName, scheduler.HostState, string) error {
+	return nil
+}
+
+func (m *memory) Open(context.Context, string) (actors.Rows, error) {
+	return nil, errors.New("there is no database to query")
+}

@@ -1,0 +1,232 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"regexp"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
+
+	"bellhop/config"
+	"bellhop/scheduler"
+	"bellhop/sql/store"
+)
+
+func rjmprocCommand(a *app) *cobra.Command {
+	var id, types, priorities string
+	c := &cobra.Command{
+		Use:   "rjmproc -i ID [-t REGEXP] [-p REGEXP]",
+		Short: "Work: one job of RJM's at a time",
+		Long: `Work: one job of RJM's at a time, until it is told to stop: bellhop serve with one
+slot. Before each, the tasks file is read (tasks.sh beside conf.sh, or
+rjm_taskconf); what is run is task_TYPE, a function in it or a program on PATH.
+
+ID is unique on this host: a second worker under the same one ends at once, so
+it may be started every few minutes. Nothing starts before this host's rjmd has.
+-t and -p take only jobs whose type or priority matches, as egrep would.`,
+		Example: "  bellhop rjmproc -i 1\n  bellhop rjmproc -i fast -t '^(billing|notify)$' -p '^[a-g]'",
+		Args:    a.noArgs(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if !workerName.MatchString(id) || id == "rjmd" {
+				return usage("rjmproc", fmt.Sprintf("-i %q: a worker needs a name of letters, digits, _ and -", id), "bellhop rjmproc -i 1")
+			}
+			for flag, text := range map[string]string{"-t": types, "-p": priorities} {
+				if _, err := regexp.CompilePOSIX(text); err != nil {
+					return usage("rjmproc", fmt.Sprintf("%s %q: %s", flag, text, err), "bellhop rjmproc --help")
+				}
+			}
+			conf, err := a.rjm(cmd.Context())
+			if err != nil {
+				return err
+			}
+			return a.only(conf, id, func() error {
+				if err := a.waitForRJMD(cmd.Context(), conf); err != nil {
+					return err
+				}
+				host := config.Host{Name: scheduler.HostName(conf.host + ":" + id), Slots: 1, Serves: []string{conf.host},
+					Takes: &scheduler.Only{RJM: types, Names: priorities}}
+				return a.serve(cmd.Context(), serving{config: a.rjmConfig(conf, host)})
+			})
+		},
+	}
+	c.Flags().StringVarP(&id, "id", "i", "", "the worker's `name`, unique on this host")
+	c.Flags().StringVarP(&types, "type", "t", "", "only jobs whose type matches this `regexp`")
+	c.Flags().StringVarP(&priorities, "priority", "p", "", "only jobs whose priority matches this `regexp`")
+	return c
+}
+
+// workerName is what a worker may be called: it stands behind its host's name and a colon.
+var workerName = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
+
+func rjmdCommand(a *app) *cobra.Command {
+	var slots int
+	c := &cobra.Command{
+		Use:   "rjmd [-n SLOTS]",
+		Short: "Keep this host's part of RJM alive",
+		Long: `Keep this host's part of RJM alive: one on each host (a second ends at once). It
+deletes the files of jobs that were done here (rjm_delete), takes over from
+workers and hosts that have died, and lets this host's workers begin. It is
+bellhop serve, and with -n it works too, as so many workers.`,
+		Example: "  bellhop rjmd\n  bellhop rjmd -n 4",
+		Args:    a.noArgs(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if slots < 0 {
+				return usage("rjmd", fmt.Sprintf("-n %d is less than nothing", slots), "bellhop rjmd -n 4")
+			}
+			conf, err := a.rjm(cmd.Context())
+			if err != nil {
+				return err
+			}
+			return a.only(conf, "", func() error {
+				host := config.Host{Name: scheduler.HostName(conf.host), Slots: slots, Takes: &scheduler.Only{}}
+				return a.serve(cmd.Context(), serving{config: a.rjmConfig(conf, host), beside: conf.dust})
+			})
+		},
+	}
+	c.Flags().IntVarP(&slots, "slots", "n", 0, "`how` many jobs at once it does itself")
+	return c
+}
+
+// rjmConfig is a configuration of one host, whose only agent does RJM's jobs.
+// Tasks may set up jobs: they find the database and this program.
+func (a *app) rjmConfig(conf rjmConf, host config.Host) func() (config.Config, error) {
+	return func() (config.Config, error) {
+		c := config.Default()
+		where, err := a.findDatabase()
+		env := map[string]string{"RJM_TASKS": conf.tasks}
+		if err == nil && where.url != "" {
+			env["DATABASE_URL"] = where.url
+		}
+		if err == nil && where.url == "" {
+			for _, name := range []string{"PGSERVICE", "PGHOST", "PGHOSTADDR", "PGDATABASE", "PGPORT", "PGUSER", "PGPASSWORD", "PGPASSFILE", "PGSSLMODE"} {
+				if value := a.getenv(name); value != "" {
+					env[name] = value
+				}
+			}
+		}
+		env["PATH"] = cmp.Or(a.getenv("PATH"), "/usr/local/bin:/usr/bin:/bin")
+		if program := ownProgram(); program != "" {
+			env["PATH"] += ":" + filepath.Dir(program)
+		}
+		c.Instance.Name = string(host.Name)
+		if c.Instance.Name == conf.host {
+			c.Instance.Name = conf.rjmd()
+		}
+		c.Listen = "127.0.0.1:0" // there are many of them on a host
+		c.Hosts = []config.Host{host}
+		c.Agents = []config.Agent{{Type: scheduler.RJMType, Command: []string{"bash", "--norc", "--noprofile", "-c", taskScript, "task"},
+			Mode: config.ModeExec, Dialect: config.DialectAuto, Env: env, Vars: []string{"RJM_CONFIG"}, WorkDir: conf.workDir}}
+		return c, nil
+	}
+}
+
+// only runs f if no other process of this host has the name; it is no mistake
+// to try.
+func (a *app) only(conf rjmConf, worker string, f func() error) error {
+	dir := filepath.Join(conf.tmpDir, fmt.Sprintf("rjm-%d", os.Getuid()))
+	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
+		return failed(exitSystem, "lock", "rjm_tmpdir names another folder", "%s", err)
+	}
+	var stat unix.Stat_t
+	if err := unix.Lstat(dir, &stat); err != nil || stat.Mode&unix.S_IFMT != unix.S_IFDIR || int(stat.Uid) != os.Getuid() {
+		return failed(exitSystem, "lock", "rjm_tmpdir names another folder", "%s is not a folder of this account's", dir)
+	}
+	path := filepath.Join(dir, conf.host+":"+worker)
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|unix.O_NOFOLLOW, 0o600)
+	if err != nil {
+		return failed(exitSystem, "lock", "", "%s", err)
+	}
+	defer file.Close() // which lets go, as does the end of this process, or another program in its place
+	switch err := unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB); {
+	case errors.Is(err, unix.EWOULDBLOCK):
+		a.note("another one runs on this host: it has locked %s", path)
+		return nil
+	case err != nil:
+		return failed(exitSystem, "lock", "", "%s: %s", path, err)
+	}
+	return f()
+}
+
+// rjmd is what the instance of this host's rjmd is called.
+func (conf rjmConf) rjmd() string { return conf.host + ":rjmd" }
+
+// waitForRJMD returns when this host's rjmd lives: until then, nothing starts.
+func (a *app) waitForRJMD(ctx context.Context, conf rjmConf) error {
+	s, err := a.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	said := false
+	return a.poll(ctx, s, func(ctx context.Context) (news, done bool, err error) {
+		lives, err := s.Lives(ctx, conf.rjmd())
+		if err == nil && !lives && !said {
+			said = true
+			a.note("waits for the rjmd of %s", conf.host)
+		}
+		return false, lives, err
+	})
+}
+
+const (
+	dustEvery = time.Second
+	dustMost  = 100
+)
+
+// dust deletes the files of jobs that have succeeded here, until ctx ends.
+// Whatever ends it on the way, what is deleted already is no mistake the next time.
+func (conf rjmConf) dust(ctx context.Context, url string, log *slog.Logger) {
+	duster, err := store.NewDuster(url)
+	if err != nil {
+		log.Error("no file will be deleted", "error", err)
+		return
+	}
+	defer duster.Close()
+	tick := time.NewTicker(dustEvery)
+	defer tick.Stop()
+	for {
+		list, err := duster.Dusty(ctx, conf.host, dustMost)
+		for i := range list {
+			trouble := conf.delete(list[i].Files)
+			if trouble != "" && trouble != list[i].Trouble {
+				log.Warn("cannot delete what a job has left; it is tried again", "job", list[i].Job, "error", trouble)
+			}
+			list[i].Trouble = trouble
+		}
+		if err == nil && len(list) > 0 {
+			err = duster.Dusted(ctx, list)
+		}
+		if err != nil && ctx.Err() == nil {
+			log.Warn("files are not deleted now", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// delete deletes files. One that is not there is deleted; a folder is not.
+func (conf rjmConf) delete(files []string) (trouble string) {
+	for _, name := range files {
+		if !filepath.IsAbs(name) {
+			name = filepath.Join(conf.workDir, name)
+		}
+		switch err := unix.Unlink(name); err {
+		case nil, unix.ENOENT, unix.ENOTDIR:
+		case unix.EISDIR:
+			trouble = name + " is a folder, which is not deleted"
+		default:
+			trouble = name + ": " + err.Error()
+		}
+	}
+	return trouble
+}

@@ -1,0 +1,336 @@
+package e2e
+
+import (
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"bellhop/pgdev/pgtest"
+)
+
+// sleeper is an agent that says where it is at work, and is at work for as long
+// as the test wants: until the file go is there.
+func (b *bed) sleeper() string {
+	return b.worker("sleeper", `echo "$line $$ $BASHPID" >>$DIR/began; while [ ! -e $DIR/go ]; do sleep 0.05; done; echo "$line" >>$DIR/done`)
+}
+
+func (b *bed) letGo() { b.file("go", "", 0o600) }
+
+// began waits until the agents have begun so many lines.
+func (b *bed) began(n int) {
+	b.t.Helper()
+	pgtest.Eventually(b.t, patience, "the agents are at work", func() bool { return len(b.lines("began")) >= n })
+}
+
+// What is at work when the line goes silent is dead before the job is given to
+// another host; none of it counts; and the host comes back by itself.
+func TestSSH_SilentLine(t *testing.T) {
+	t.Parallel()
+	s, b := openSSHD(t), setup(t)
+	p := s.proxy()
+	sleeper := b.sleeper()
+	i := b.serve("hosts:\n" + s.host("proxied", "slots: 1") + agents("type: a, command: ["+sleeper+"]"))
+	job, stuck := b.insert("type, args", "a", "one"), b.insert("type, args, run_on", "a", "two", "proxied")
+	b.began(1)
+	other := b.serve(agents("type: a, command: [" + sleeper + "]")) // another machine, as far as these two know
+	p.set(fault{silent: true})
+	b.began(2)
+	if n := len(s.processes()); n != 0 {
+		t.Errorf("%d processes live on the host that the line was lost to, and the job has begun elsewhere", n)
+	}
+	b.letGo()
+	if j := b.waitState(job, "succeeded"); j.Attempt != 1 || b.ranOn(job) != "local" {
+		t.Errorf("%+v on %s", j, b.ranOn(job))
+	}
+	b.waitHost("proxied", "down", "silent: ")
+	b.eventually("the job that only it could run says so", "select coalesce(waiting_for, '') like 'host_down: proxied: silent: %' from bellhop.jobqueue where id = $1", stuck)
+	p.set(fault{})
+	p.reset("")
+	if j := b.waitState(stuck, "succeeded"); j.Attempt != 1 || b.ranOn(stuck) != "proxied" {
+		t.Errorf("%+v on %s", j, b.ranOn(stuck))
+	}
+	b.waitHost("proxied", "up", "")
+	if n := value[int](b, "select count(*) from bellhop.agent where trouble <> '{}'"); n != 0 {
+		t.Error("a type is in trouble over a line")
+	}
+	other.stop()
+	i.stop()
+	s.empty()
+}
+
+// Our side of the line is gone at once, and nobody tells the other: what runs
+// there lives on until its lease ends, and so long the job is nobody else's.
+func TestSSH_CutWithoutTheHostKnowing(t *testing.T) {
+	t.Parallel()
+	s, b := openSSHD(t), setup(t)
+	p := s.proxy()
+	sleeper := b.sleeper()
+	i := b.serve("hosts:\n" + s.host("proxied", "slots: 1") + agents("type: a, command: ["+sleeper+"]"))
+	job := b.insert("type, args", "a", "one")
+	b.began(1)
+	b.serve(agents("type: a, command: [" + sleeper + "]"))
+	p.set(fault{silent: true, untold: true})
+	for _, pid := range i.processes() {
+		if program, _ := os.Readlink(filepath.Join("/proc", strconv.Itoa(pid), "exe")); filepath.Base(program) == "ssh" {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+	}
+	b.began(2)
+	if n := len(s.processes()); n != 0 {
+		t.Errorf("%d processes live there, and the job has begun elsewhere", n)
+	}
+	b.letGo()
+	if j := b.waitState(job, "succeeded"); j.Attempt != 1 {
+		t.Errorf("%+v", j)
+	}
+}
+
+// A line that is cut leaves nothing behind, and what it had begun is begun again.
+func TestSSH_CutLines(t *testing.T) {
+	t.Parallel()
+	s, b := openSSHD(t), setup(t)
+	p := s.proxy()
+	b.serve("hosts:\n" + s.host("proxied", "slots: 3") + agents("type: a, command: ["+b.sleeper()+"]"))
+	for _, args := range []string{"1", "2", "3"} {
+		b.insert("type, args, max_attempts", "a", args, 1)
+	}
+	b.began(3)
+	p.reset("")
+	b.began(6)
+	if n := value[int](b, "select count(*) from bellhop.jobqueue where attempt <> 1"); n != 0 {
+		t.Errorf("%d jobs count an attempt that the line lost", n)
+	}
+	b.letGo()
+	b.waitAll("succeeded 3")
+	if done := b.lines("done"); len(done) != 3 {
+		t.Errorf("done: %q", done)
+	}
+}
+
+// The items of a query that a line loses are done again, and none is failed.
+func TestSSH_ItemsOfACutLine(t *testing.T) {
+	t.Parallel()
+	s, b := openSSHD(t), setup(t)
+	p := s.proxy()
+	agent := b.worker("agent", `echo "$line" >>$DIR/began; sleep 0.05; echo "$line" >>$DIR/done`)
+	b.serve("hosts:\n" + s.host("proxied", "slots: 2") + agents("type: a, command: ["+agent+"]"))
+	id := b.insert("type, msq", "a", "select g as n from generate_series(1, 100) g")
+	b.began(20)
+	p.reset("")
+	if j := b.waitState(id, "succeeded"); j.Done != 100 || j.Failed != 0 || j.Attempt != 1 {
+		t.Errorf("%+v", j)
+	}
+	seen := map[string]bool{}
+	for _, line := range b.lines("done") {
+		seen[line] = true
+	}
+	if len(seen) != 100 {
+		t.Errorf("%d different items were done", len(seen))
+	}
+}
+
+// A host that reboots: all its children are gone, ssh is refused for a while,
+// and then it is there again, by itself.
+func TestSSH_TheHostReboots(t *testing.T) {
+	t.Parallel()
+	s, b := openSSHD(t), setup(t)
+	b.serve("hosts:\n" + s.host("far", "slots: 2") + agents("type: a, command: ["+b.sleeper()+"]", "type: sh, command: [sh, -c], mode: exec"))
+	b.insert("type, args", "a", "1")
+	b.insert("type, args", "sh", "cd "+b.dir+"; echo >>began; while [ ! -e go ]; do sleep 0.05; done")
+	b.began(2)
+	s.reboot()
+	b.waitHost("far", "down", "refused: ")
+	b.insert("type, args", "a", "3")
+	b.eventually("the job says why it waits", "select bool_and(coalesce(waiting_for, '') like 'host_down: far: refused: %') from bellhop.jobqueue")
+	b.letGo()
+	s.start()
+	b.waitAll("succeeded 3")
+	b.waitHost("far", "up", "")
+	if n := value[int](b, "select count(*) from bellhop.jobqueue where attempt <> 1 or deaths <> 0"); n != 0 {
+		t.Errorf("%d jobs count what the reboot lost", n)
+	}
+}
+
+// The scheduler is killed: what it ran on other hosts is dead as soon as there.
+func TestSSH_SchedulerKilled(t *testing.T) {
+	t.Parallel()
+	s, b := openSSHD(t), setup(t)
+	config := "hosts:\n" + s.host("far", "slots: 3") + agents("type: a, command: ["+b.sleeper()+"]")
+	i := b.serve(config)
+	for _, args := range []string{"1", "2", "3"} {
+		b.insert("type, args", "a", args)
+	}
+	b.began(3)
+	i.kill()
+	start := time.Now()
+	s.empty()
+	t.Logf("all dead there after %s", time.Since(start))
+	b.letGo()
+	b.serve(config)
+	b.waitAll("succeeded 3")
+	if n := value[int](b, "select count(*) from bellhop.jobqueue where attempt <> 1"); n != 0 {
+		t.Errorf("%d jobs count an attempt that the scheduler lost", n)
+	}
+}
+
+// The scheduler is killed while the line is silent: whoever takes over on the
+// same machine, where that is known at once, waits for what runs there too.
+func TestSSH_SchedulerKilledWhileTheLineIsSilent(t *testing.T) {
+	t.Parallel()
+	s, b := openSSHD(t), setup(t)
+	p := s.proxy()
+	sleeper := b.sleeper()
+	i := b.serve("hosts:\n" + s.host("proxied", "slots: 1") + agents("type: a, command: ["+sleeper+"]"))
+	job := b.insert("type, args", "a", "one")
+	b.began(1)
+	b.serve(agents("type: a, command: [" + sleeper + "]"))
+	p.set(fault{silent: true, untold: true})
+	i.kill()
+	b.began(2)
+	if n := len(s.processes()); n != 0 {
+		t.Errorf("%d processes live there, and the job has begun elsewhere", n)
+	}
+	b.letGo()
+	if j := b.waitState(job, "succeeded"); j.Attempt != 1 {
+		t.Errorf("%+v", j)
+	}
+}
+
+// The scheduler is stopped by a signal that it cannot see: so are the leases
+// not renewed, here and there.
+func TestSSH_SchedulerSuspended(t *testing.T) {
+	t.Parallel()
+	s, b := openSSHD(t), setup(t)
+	i := b.serve("instance: {heartbeat: 200ms, lag: 3s}\nhosts:\n" + s.host("far", "slots: 1") + agents("type: a, command: ["+b.sleeper()+"]"))
+	b.insert("type, args", "a", "1")
+	b.began(1)
+	i.signal(syscall.SIGSTOP)
+	defer i.signal(syscall.SIGCONT)
+	s.empty()
+	b.letGo()
+}
+
+// Told to stop while lines are being opened, by a server that accepts and then
+// hangs: it stops at once, and leaves nothing.
+func TestSSH_StoppedWhileOpening(t *testing.T) {
+	t.Parallel()
+	s, b := openSSHD(t), setup(t)
+	p := s.proxy()
+	i := b.serve("hosts:\n" + s.host("proxied", "slots: 8") + agents("type: a, command: ["+b.sleeper()+"]"))
+	b.waitHost("proxied", "up", "")
+	p.set(fault{silent: true})
+	for range 8 {
+		b.insert("type, args", "a", "x")
+	}
+	b.eventually("lines are being opened", "select exists (select from bellhop.jobqueue where state = 'assigned')")
+	start := time.Now()
+	i.stop()
+	if took := time.Since(start); took > patience/2 {
+		t.Errorf("it took %s to stop", took)
+	}
+	b.eventually("all jobs are ready again", "select bool_and(state = 'ready' and attempt = 0) from bellhop.jobqueue")
+	s.empty()
+}
+
+// hangs is a server that accepts, says nothing, and counts.
+func hangs(t *testing.T) (address string, count func() int) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var n atomic.Int64
+	var served sync.WaitGroup
+	var mu sync.Mutex
+	var open []net.Conn
+	served.Go(func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			n.Add(1)
+			mu.Lock()
+			open = append(open, c)
+			mu.Unlock()
+		}
+	})
+	t.Cleanup(func() {
+		_ = l.Close()
+		served.Wait()
+		for _, c := range open {
+			_ = c.Close()
+		}
+	})
+	return l.Addr().String(), func() int { return int(n.Load()) }
+}
+
+// Each way in which a host cannot be reached is a state with words, which the
+// jobs that wait for it say too, and it is not tried in a storm.
+func TestSSH_EachTroubleHasItsWords(t *testing.T) {
+	t.Parallel()
+	changed, refusing, good := openSSHD(t), openSSHD(t), openSSHD(t)
+	changed.key("another_key")
+	changed.trust("another_key.pub")
+	refusing.write("authorized_keys", "")
+	unknown := openSSHD(t)
+	unknown.write("known_hosts", "")
+	address, connections := hangs(t)
+	_, hanging, _ := net.SplitHostPort(address)
+	named := func(s *sshd, name string) string {
+		return strings.Replace(s.host("far", "slots: 8"), "name: far", "name: "+name, 1)
+	}
+	b := setup(t)
+	b.serve("hosts:\n" + named(changed, "changed") + named(refusing, "refusing") + named(unknown, "unknown") + named(good, "good") +
+		"  - {name: hanging, slots: 8, connect: [ssh, -F, none, -o, ConnectTimeout=2, -p, \"" + hanging + "\", 127.0.0.1]}\n" +
+		"  - {name: nameless, slots: 8, connect: [ssh, -F, none, host.invalid]}\n" +
+		agents("type: a, command: [true], mode: exec"))
+	for name, trouble := range map[string]string{"changed": "host_key_changed: ", "refusing": "login_refused: ", "unknown": "host_key_unknown: ",
+		"hanging": "silent: ", "nameless": "unknown_name: "} {
+		var jobs []int64
+		for range 10 {
+			jobs = append(jobs, b.insert("type, run_on", "a", name))
+		}
+		b.waitHost(name, "down", trouble)
+		b.eventually(name+": the jobs say why they wait", "select bool_and(coalesce(waiting_for, '') like 'host_down: ' || $2 || ': ' || $3 || '%' and attempt = 0) from bellhop.jobqueue where id = any ($1)",
+			jobs, name, trouble)
+	}
+	b.waitState(b.insert("type", "a"), "succeeded")
+	if n := connections(); n == 0 || n > 20 {
+		t.Errorf("%d connections to a server that hangs", n)
+	}
+	// What was wrong is mended: it is found out without being told.
+	refusing.write("authorized_keys", refusing.read("user_key.pub"))
+	b.waitHost("refusing", "up", "")
+	b.eventually("its jobs are done", "select bool_and(state = 'succeeded') from bellhop.jobqueue where run_on = 'refusing'")
+	if n := value[int](b, "select count(*) from bellhop.agent where trouble <> '{}'"); n != 0 {
+		t.Error("a type is in trouble over a host")
+	}
+}
+
+// The near guard itself is killed: the far side ends by itself, and only then
+// is the job anybody else's.
+func TestSSH_TheLinesGuardIsKilled(t *testing.T) {
+	t.Parallel()
+	s, b := openSSHD(t), setup(t)
+	i := b.serve("hosts:\n" + s.host("far", "slots: 1") + agents("type: a, command: ["+b.sleeper()+"]"))
+	job := b.insert("type, args", "a", "1")
+	b.began(1)
+	for _, pid := range i.processes() {
+		if program, _ := os.Readlink(filepath.Join("/proc", strconv.Itoa(pid), "exe")); strings.HasSuffix(program, "/bellhop") {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+	}
+	b.began(2)
+	b.letGo()
+	if j := b.waitState(job, "succeeded"); j.Attempt != 1 {
+		t.Errorf("%+v", j)
+	}
+}

@@ -1,0 +1,115 @@
+package e2e
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"bellhop/pgdev/pgtest"
+)
+
+// stamps is an agent that writes down when it is started, and when it begins each line.
+func (b *bed) stamps(name string) string {
+	return b.script(name, "echo start "+name+" $(date +%s%3N) >>$DIR/stamps\ntrap '' HUP\necho OK\nwhile IFS= read -r line; do echo line "+name+" $(date +%s%3N) >>$DIR/stamps; echo OK; done\n")
+}
+
+// stamped gives the times at which something was written down.
+func (b *bed) stamped(what string) (at []time.Time) {
+	for _, line := range b.lines("stamps") {
+		var ms int64
+		if rest, ok := strings.CutPrefix(line, what+" "); ok {
+			if _, err := fmt.Sscan(rest, &ms); err == nil {
+				at = append(at, time.UnixMilli(ms))
+			}
+		}
+	}
+	return at
+}
+
+// TestLimits_ForReal: the kill rules, with short figures. A child of another
+// type goes when it has been READY for min_ready and not before; one that does
+// not want to go is killed after kill_after; one without work goes after idle;
+// and none of these is a death.
+func TestLimits_ForReal(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	stubborn := b.script("c", "echo start c >>$DIR/stamps\ntrap '' HUP TERM\necho OK\nread -r line; echo OK\nwhile :; do sleep 1000; done")
+	b.serve("limits: {min_ready: 700ms, kill_after: 400ms, idle: 3s}\nhosts:\n  - {name: local, slots: 1}\n" +
+		agents("type: a, command: ["+b.stamps("a")+"]", "type: b, command: ["+b.stamps("b")+"]", "type: c, command: ["+stubborn+"]"))
+	first := b.insert("type", "a")
+	b.waitState(first, "succeeded")
+	ready := time.Now()
+	b.waitState(b.insert("type", "b"), "succeeded")
+	// Ended is when the child was READY anew; the test has seen it later.
+	ended := value[time.Time](b, "select ended_at from bellhop.jobqueue where id = $1", first)
+	if began := b.stamped("start b")[0]; began.Sub(ended) < 650*time.Millisecond {
+		t.Errorf("b came up %v after a had been READY (seen at %v): min_ready is 700ms", began.Sub(ended), ready)
+	}
+	// c never goes by itself, and b's job waits for its slot.
+	b.waitState(b.insert("type", "c"), "succeeded")
+	stuck := value[time.Time](b, "select max(ended_at) from bellhop.jobqueue where type = 'c'")
+	b.waitState(b.insert("type", "b"), "succeeded")
+	if began := b.stamped("start b")[1]; began.Sub(stuck) < 1000*time.Millisecond {
+		t.Errorf("b came up %v after c had been READY: min_ready and kill_after are 1.1s", began.Sub(stuck))
+	}
+	b.eventually("b's child is shown", "select exists (select from bellhop.child where type = 'b' and state = 'READY')")
+	b.eventually("without work it goes", "select not exists (select from bellhop.child where state not in ('FREE', 'FAIL'))")
+	if gone := time.Since(value[time.Time](b, "select max(ended_at) from bellhop.jobqueue")); gone < 2900*time.Millisecond {
+		t.Errorf("gone after %v; idle is 3s", gone)
+	}
+	if n := value[int](b, "select coalesce(sum(deaths), 0)::int from bellhop.jobqueue") + value[int](b, "select coalesce(sum(deaths), 0)::int from bellhop.child"); n != 0 {
+		t.Errorf("%d deaths are counted, all of them were our wish", n)
+	}
+}
+
+// TestLimits_NoBattleForOneSlot: work for two types, in turns and all the time,
+// on one slot: children change no more often than min_ready allows, and both
+// types get done (seed 000: the start-and-kill battle).
+func TestLimits_NoBattleForOneSlot(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	const minReady = 500 * time.Millisecond
+	b.serve("limits: {min_ready: 500ms, kill_after: 1s}\nhosts:\n  - {name: local, slots: 1}\n" +
+		agents("type: a, command: ["+b.stamps("a")+"]", "type: b, command: ["+b.stamps("b")+"]"))
+	for range 30 {
+		b.sql("insert into bellhop.jobqueue (type) values ('a'), ('b')")
+		pgtest.Eventually(t, patience, "one of them has been done", func() bool {
+			return value[int](b, "select count(*) from bellhop.jobqueue where state = 'ready'") < 4
+		})
+	}
+	b.waitAll("succeeded 60")
+	starts := append(b.stamped("start a"), b.stamped("start b")...)
+	slices.SortFunc(starts, time.Time.Compare)
+	for i := 1; i < len(starts); i++ {
+		if pause := starts[i].Sub(starts[i-1]); pause < minReady-50*time.Millisecond {
+			t.Errorf("start %d came %v after the one before: min_ready is %v", i, pause, minReady)
+		}
+	}
+	if len(starts) < 2 {
+		t.Errorf("%d starts: both types had to come up", len(starts))
+	}
+}
+
+// TestAgent_TenDieAtOnce: each death is told apart from the others (seed 000:
+// several looked like one).
+func TestAgent_TenDieAtOnce(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	agent := b.worker("agent", `echo "$line" >>$DIR/up; while [ ! -e $DIR/now ]; do sleep 0.01; done; echo "last words of $line" >&2; exit $line`)
+	b.serve("limits: {deaths: 100, window: 1m}\nhosts:\n  - {name: local, slots: 10}\n" + agents("type: a, command: ["+agent+"]"))
+	b.sql("insert into bellhop.jobqueue (type, args) select 'a', 10 + n from generate_series(1, 10) n")
+	pgtest.Eventually(t, patience, "ten are at it", func() bool { return len(b.lines("up")) == 10 })
+	b.file("now", "", 0o644)
+	b.waitAll("failed 10")
+	if n := value[int](b, "select count(*) from bellhop.jobqueue where exit_code = args::int and error like '%last words of ' || args"); n != 10 {
+		t.Errorf("%d of 10 jobs have their own agent's exit code and last words", n)
+	}
+	if n := value[int](b, "select count(distinct child) from bellhop.attempt"); n != 10 {
+		t.Errorf("%d children are told apart", n)
+	}
+	if n := value[int](b, "select sum(deaths) from bellhop.jobqueue"); n != 10 {
+		t.Errorf("%d deaths are counted", n)
+	}
+}

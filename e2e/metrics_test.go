@@ -1,0 +1,158 @@
+package e2e
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"bellhop/observability"
+	"bellhop/pgdev/pgtest"
+)
+
+// scrape reads /metrics as Prometheus does.
+func (i *instance) scrape() string {
+	i.b.t.Helper()
+	request, err := http.NewRequestWithContext(i.b.t.Context(), http.MethodGet, "http://"+i.address+"/metrics", nil)
+	if err != nil {
+		i.b.t.Fatal(err)
+	}
+	request.Header.Set("Accept", "application/openmetrics-text; version=1.0.0")
+	r, err := http.DefaultClient.Do(request)
+	if err != nil {
+		i.b.t.Fatal(err)
+	}
+	defer func() { _ = r.Body.Close() }()
+	text, err := io.ReadAll(r.Body)
+	if err != nil || r.StatusCode != http.StatusOK {
+		i.b.t.Fatalf("/metrics: %s, %v\n%s", r.Status, err, text)
+	}
+	return string(text)
+}
+
+// sample is the value of a metric with such labels; −1: there is none.
+func sample(text, name string, labels ...string) float64 {
+	for line := range strings.Lines(text) {
+		if !strings.HasPrefix(line, name) || len(line) <= len(name) || line[len(name)] != '{' && line[len(name)] != ' ' ||
+			slices.ContainsFunc(labels, func(l string) bool { return !strings.Contains(line, l) }) {
+			continue
+		}
+		line, _, _ = strings.Cut(line, " # ") // an exemplar
+		fields := strings.Fields(line[strings.LastIndex(line, "}")+1:])
+		if len(fields) > 1 && line[len(name)] == ' ' {
+			fields = fields[1:]
+		}
+		v, err := strconv.ParseFloat(fields[0], 64)
+		if err == nil {
+			return v
+		}
+	}
+	return -1
+}
+
+func TestMetrics_TellOfTheQueueItsJobsAndChildren(t *testing.T) {
+	t.Parallel()
+	b, s := setup(t), newSink(t)
+	b.tracing(s.URL)
+	b.listen = fmt.Sprintf("127.0.0.1:%d", freePort(t))
+	i := b.serve(agents("type: quick, command: ["+b.worker("quick", "[ \"$line\" != die ] || exit 3")+"]", "type: traced, command: [\"true\"], mode: exec"))
+	b.sql("insert into bellhop.jobqueue (type) select 'quick' from generate_series(1, 20)")
+	b.insert("type, traceparent", "traced", "00-"+appTrace+"-"+appSpan+"-01")
+	b.insert("type, args", "quick", "die")
+	b.insert("type, held", "quick", true)
+	b.insert("type, created_at", "nobody", "2000-01-01")
+	pgtest.Eventually(t, patience, "all that can run has run", func() bool {
+		return value[int64](b, "select count(*) from bellhop.jobqueue where state in ('succeeded', 'failed')") == 22
+	})
+	var text string
+	pgtest.Eventually(t, patience, "the queue is told of as it is", func() bool {
+		text = i.scrape()
+		return sample(text, "bellhop_jobs", `state="ready"`, `type="nobody"`) == 1 && sample(text, "bellhop_jobs", `state="held"`, `type="quick"`) == 1 &&
+			sample(text, "bellhop_job_run_duration_seconds_count", `type="quick"`, `outcome="succeeded"`) == 20 &&
+			sample(text, "bellhop_child_deaths_total", `type="quick"`) == 1
+	})
+	for what, ok := range map[string]bool{
+		"waits":              sample(text, "bellhop_job_wait_duration_seconds_count", `type="quick"`) == 21,
+		"pick-ups":           sample(text, "bellhop_job_pickup_duration_seconds_count", `type="quick"`) == 21,
+		"a death in a run":   sample(text, "bellhop_job_run_duration_seconds_count", `type="quick"`, `outcome="died"`) == 1,
+		"starts":             sample(text, "bellhop_child_starts_total", `type="quick"`) >= 1,
+		"children":           sample(text, "bellhop_children", `state="ready"`, `type="quick"`) >= 1,
+		"no fence lost":      sample(text, "bellhop_fences_lost_total") == 0,
+		"one connection":     sample(text, "bellhop_bell_connects_total") == 1,
+		"a bell":             sample(text, "bellhop_bell_heartbeat_age_seconds") >= 0,
+		"notifications":      sample(text, "bellhop_notify_queue_usage_ratio") >= 0,
+		"batches":            sample(text, "bellhop_batch_size_count", `what="settle"`) > 0,
+		"oldest":             sample(text, "bellhop_job_oldest_age_seconds", `type="nobody"`) > 20*365*24*3600,
+		"a gate":             sample(text, "bellhop_gate_state", `state="awake"`)+sample(text, "bellhop_gate_state", `state="asking"`)+sample(text, "bellhop_gate_state", `state="asleep"`) == 1,
+		"nothing is dropped": sample(text, "bellhop_traces_dropped_total", `what="jobs"`) == 0,
+		"an exemplar":        regexp.MustCompile(`bellhop_job_run_duration_seconds_bucket{[^}]*type="traced"[^}]*} \d+ # {[^}]*trace_id="` + appTrace).MatchString(text),
+	} {
+		if !ok {
+			t.Errorf("no %s in:\n%s", what, text)
+		}
+	}
+	// Whatever is shown is written down, and the other way round.
+	shown := map[string]bool{}
+	for line := range strings.Lines(text) {
+		if name, is := strings.CutPrefix(line, "# TYPE "); is {
+			shown[strings.Fields(name)[0]] = true
+		}
+	}
+	for _, m := range observability.Metrics {
+		if name := prometheusName(m); !shown[name] {
+			t.Errorf("%s is not shown", name)
+		} else {
+			delete(shown, name)
+		}
+	}
+	if len(shown) > 0 {
+		t.Errorf("shown, and not in observability.Metrics: %v", shown)
+	}
+}
+
+// prometheusName is a metric's without _total.
+func prometheusName(m observability.Metric) string {
+	return strings.ReplaceAll(m.Name, ".", "_") + map[string]string{"s": "_seconds", "1": "_ratio"}[m.Unit]
+}
+
+// docs/observability.md has the names of the code.
+func TestMetrics_AreWrittenDown(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../docs/observability.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	written := map[string]bool{}
+	for _, m := range regexp.MustCompile("(?m)^\\| `(bellhop_[a-z_]+)`").FindAllStringSubmatch(string(text), -1) {
+		written[m[1]] = true
+	}
+	for _, m := range observability.Metrics {
+		row := fmt.Sprintf("| `%s` | %s | %s |", prometheusName(m), strings.Join(m.Labels, ", "), m.About)
+		if !strings.Contains(string(text), row) {
+			t.Errorf("docs/observability.md lacks the row\n%s", row)
+		}
+		delete(written, prometheusName(m))
+	}
+	if len(written) > 0 {
+		t.Errorf("docs/observability.md has what the code has not: %v", written)
+	}
+	code, err := os.ReadFile("../observability/names.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range regexp.MustCompile(`(?m)^\tSpan\w+ = "(.*)"$`).FindAllStringSubmatch(string(code), -1) {
+		if !strings.Contains(string(text), "| `"+m[1]) {
+			t.Errorf("docs/observability.md lacks the span %s", m[1])
+		}
+	}
+	for _, m := range regexp.MustCompile(`"(bellhop\.(?:job|child|host|link)[a-z_.]*)"$`).FindAllStringSubmatch(string(code), -1) {
+		if !strings.Contains(string(text), "`"+m[1]+"`") {
+			t.Errorf("docs/observability.md lacks the attribute %s", m[1])
+		}
+	}
+}

@@ -1,0 +1,270 @@
+package e2e
+
+import (
+	"encoding/hex"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"bellhop/pgdev/pgtest"
+)
+
+const (
+	appTrace = "4bf92f3577b34da6a3ce929d0e0e4736"
+	appSpan  = "00f067aa0ba902b7"
+)
+
+// tracing has the instances of a test send spans to an endpoint.
+func (b *bed) tracing(endpoint string, more ...string) {
+	b.env = append([]string{"OTEL_EXPORTER_OTLP_ENDPOINT=" + endpoint, "OTEL_BSP_SCHEDULE_DELAY=100"}, more...)
+}
+
+func tracedAgent(typ, endpoint, mode string) string {
+	if mode == "exec" {
+		return fmt.Sprintf("type: %s, command: [%q, tracing-agent, %q, exec], mode: exec", typ, os.Args[0], endpoint)
+	}
+	return fmt.Sprintf("type: %s, command: [%q, tracing-agent, %q, warm], dialect: json", typ, os.Args[0], endpoint)
+}
+
+// One trace from an app's span, through every step, into an agent's own span.
+func TestTrace_LeadsFromTheAppThroughEveryStepIntoTheAgent(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []string{"exec", "warm"} {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			b, s := setup(t), newSink(t)
+			b.tracing(s.URL)
+			b.serve(agents(tracedAgent("traced", s.URL, mode)))
+			b.sql(fmt.Sprintf("begin; set local bellhop.traceparent = '00-%s-%s-01'; insert into bellhop.jobqueue (type, args) values ('traced', 'a secret'); commit", appTrace, appSpan))
+			b.waitAll("succeeded 1")
+			one := oneTrace(t, s.of, "traced", "agent's own")
+			if service := one["agent's own"].service; service != "the-agent" {
+				t.Errorf("the agent's service: %q", service)
+			}
+			process := one["process traced"]
+			about := attributes(process.Attributes)
+			for key, want := range map[string]string{"messaging.system": "bellhop", "messaging.destination.name": "traced", "messaging.message.id": "1",
+				"messaging.operation.name": "process", "bellhop.job.attempt": "1", "bellhop.job.fence": "1", "bellhop.job.state": "succeeded"} {
+				if about[key] != want {
+					t.Errorf("%s is %q, not %q", key, about[key], want)
+				}
+			}
+			if process.service != "bellhop" || len(process.Links) != 0 {
+				t.Errorf("service %q, links %v", process.service, process.Links)
+			}
+			if all := fmt.Sprint(one); strings.Contains(all, "secret") {
+				t.Errorf("a payload is in a span: %s", all)
+			}
+		})
+	}
+}
+
+// oneTrace waits for the spans of the app's trace and checks how they hang together.
+func oneTrace(t *testing.T, of func(trace string) map[string]sunk, typ string, more ...string) map[string]sunk {
+	t.Helper()
+	var one map[string]sunk
+	want := append([]string{"send " + typ, "process " + typ, "wait", "claim", "agent run", "settle"}, more...)
+	pgtest.Eventually(t, patience, "all spans are there", func() bool {
+		one = of(appTrace)
+		for _, name := range want {
+			if one[name].Span == nil {
+				return false
+			}
+		}
+		return true
+	})
+	parents := map[string]string{"process " + typ: "send " + typ, "wait": "process " + typ, "claim": "process " + typ, "agent run": "process " + typ,
+		"settle": "process " + typ, "agent's own": "agent run"}
+	for child, parent := range parents {
+		if c, p := one[child], one[parent]; c.Span != nil && hex.EncodeToString(c.ParentSpanId) != hex.EncodeToString(p.SpanId) {
+			t.Errorf("%s is under %x; %s is %x", child, c.ParentSpanId, parent, p.SpanId)
+		}
+	}
+	if parent := hex.EncodeToString(one["send "+typ].ParentSpanId); parent != appSpan {
+		t.Errorf("send is under %s, not under the app's %s", parent, appSpan)
+	}
+	process := one["process "+typ]
+	for name, s := range one {
+		if s.EndTimeUnixNano < s.StartTimeUnixNano || name == "agent run" && (s.StartTimeUnixNano < process.StartTimeUnixNano || s.EndTimeUnixNano > process.EndTimeUnixNano) {
+			t.Errorf("%s lasts from %d to %d, process from %d to %d", name, s.StartTimeUnixNano, s.EndTimeUnixNano, process.StartTimeUnixNano, process.EndTimeUnixNano)
+		}
+	}
+	return one
+}
+
+func TestTrace_LinksRetriesAndDependents(t *testing.T) {
+	t.Parallel()
+	b, s := setup(t), newSink(t)
+	b.tracing(s.URL)
+	b.serve(agents("type: flaky, command: [sh, -c, 'test $BELLHOP_ATTEMPT -gt 1', x], mode: exec", "type: after, command: [\"true\"], mode: exec"))
+	first := b.insert("type, max_attempts, traceparent", "flaky", 2, "00-"+appTrace+"-"+appSpan+"-01")
+	id := strings.TrimSpace(b.ok("submit", "after", "--after", fmt.Sprint(first)))
+	b.waitAll("succeeded 2")
+	var last, dependent sunk
+	own := "" // the dependent has no traceparent: its trace is its own
+	pgtest.Eventually(t, patience, "both attempts and the dependent are told of", func() bool {
+		last = s.of(appTrace)["process flaky"]
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		for at, sp := range s.spans {
+			if sp.Name == "process after" {
+				dependent, own = sp, at[:32]
+			}
+		}
+		return last.Span != nil && attributes(last.Attributes)["bellhop.job.attempt"] == "2" && own != ""
+	})
+	if own == appTrace || attributes(dependent.Attributes)["messaging.message.id"] != id {
+		t.Errorf("the dependent's trace is %s: %v", own, dependent)
+	}
+	why := map[string]string{}
+	for _, l := range last.Links {
+		why["of the retry: "+attributes(l.Attributes)["bellhop.link"]] = hex.EncodeToString(l.TraceId)
+	}
+	for _, l := range dependent.Links {
+		why["of the dependent: "+attributes(l.Attributes)["bellhop.link"]] = hex.EncodeToString(l.TraceId)
+		if attributes(l.Attributes)["bellhop.link"] == "needs" && hex.EncodeToString(l.SpanId) != hex.EncodeToString(last.SpanId) {
+			t.Errorf("the dependent is linked to %x, the last attempt is %x", l.SpanId, last.SpanId)
+		}
+	}
+	if why["of the retry: retry"] != appTrace || why["of the dependent: needs"] != appTrace || len(dependent.Links) != 1 {
+		t.Errorf("links: %v", why)
+	}
+}
+
+func TestTrace_OfAQueryHasSomeOfItsItems(t *testing.T) {
+	t.Parallel()
+	b, s := setup(t), newSink(t)
+	b.tracing(s.URL)
+	b.serve("observability: {item_spans: 5}\n" + agents(tracedAgent("traced", s.URL, "warm")))
+	b.insert("type, msq, repeat, traceparent", "traced", "select n from generate_series(1, 20) n", "once", "00-"+appTrace+"-"+appSpan+"-01")
+	b.waitAll("succeeded 1")
+	pgtest.Eventually(t, patience, "four items of twenty have spans, and every one of the agent's is in the trace", func() bool {
+		s.mu.Lock()
+		items, own := 0, 0
+		for at, sp := range s.spans {
+			if strings.HasPrefix(at, appTrace) && sp.Name == "item traced" {
+				items++
+			}
+			if strings.HasPrefix(at, appTrace) && sp.Name == "agent's own" {
+				own++
+			}
+		}
+		s.mu.Unlock()
+		return items == 4 && own == 20 && s.of(appTrace)["expand traced"].Span != nil
+	})
+	expand := s.of(appTrace)["expand traced"]
+	if about := attributes(expand.Attributes); about["bellhop.job.items_total"] != "20" || about["bellhop.job.items_done"] != "20" {
+		t.Errorf("%v", about)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	under := map[string]int{}
+	for _, sp := range s.spans {
+		if sp.Name == "agent's own" {
+			under[s.spans[appTrace+" "+hex.EncodeToString(sp.ParentSpanId)].GetName()]++
+		}
+	}
+	if under["item traced"] != 4 || under["expand traced"] != 16 {
+		t.Errorf("the agent's spans are under %v", under)
+	}
+}
+
+func TestTrace_LeavesWhatIsNotSampledAlone(t *testing.T) {
+	t.Parallel()
+	unsampled := "00-" + appTrace + "-" + appSpan + "-00"
+	sampled := "00-" + appTrace + "-" + appSpan + "-01"
+	for name, c := range map[string]struct {
+		env  []string
+		gets string // by the agent, of a sampled one
+	}{
+		"on":         {nil, "another span"},
+		"disabled":   {[]string{"OTEL_SDK_DISABLED=true"}, sampled},
+		"always_off": {[]string{"OTEL_TRACES_SAMPLER=always_off"}, sampled},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b, s := setup(t), newSink(t)
+			b.tracing(s.URL, c.env...)
+			b.serve(agents("type: say, command: [sh, -c, 'echo $TRACEPARENT', x], mode: exec"))
+			no, yes := b.insert("type, traceparent", "say", unsampled), b.insert("type, traceparent", "say", sampled)
+			b.waitAll("succeeded 2")
+			if got := strings.TrimSpace(b.ok("logs", fmt.Sprint(no))); got != unsampled {
+				t.Errorf("unsampled: the agent gets %q", got)
+			}
+			got := strings.TrimSpace(b.ok("logs", fmt.Sprint(yes)))
+			if c.gets == sampled && got != sampled || c.gets != sampled && (got == sampled || !strings.HasPrefix(got, "00-"+appTrace)) {
+				t.Errorf("sampled: the agent gets %q", got)
+			}
+		})
+	}
+}
+
+// A collector that is dead or slow slows nothing, at the end neither.
+func TestTrace_ACollectorThatDoesNotAnswerHoldsUpNothing(t *testing.T) {
+	t.Parallel()
+	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	port := closed.Addr().String()
+	_ = closed.Close()
+	stuck := make(chan struct{})
+	silent := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		select {
+		case <-stuck:
+		case <-r.Context().Done():
+		}
+	}))
+	t.Cleanup(func() { close(stuck); silent.Close() })
+	for name, c := range map[string]struct{ endpoint, protocol string }{
+		"nobody there": {"http://" + port, "http/protobuf"}, "nobody there, grpc": {"http://" + port, "grpc"}, "never answers": {silent.URL, "http/protobuf"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t)
+			b.tracing(c.endpoint, "OTEL_EXPORTER_OTLP_PROTOCOL="+c.protocol, "OTEL_BSP_MAX_QUEUE_SIZE=64", "OTEL_BSP_MAX_EXPORT_BATCH_SIZE=32")
+			i := b.serve(agents("type: quick, command: [" + b.worker("quick", ":") + "]"))
+			b.sql("insert into bellhop.jobqueue (type) select 'quick' from generate_series(1, 3000)")
+			b.waitAll("succeeded 3000")
+			began := time.Now()
+			i.stop()
+			if took := time.Since(began); took > 30*time.Second { // an export may take 30 s, and be tried again for a minute
+				t.Errorf("the end took %s", took)
+			}
+			has(t, i.said(), "traces: ")
+		})
+	}
+}
+
+func TestTrace_IsNamedInTheLogWhereAJobIsMeant(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	i := b.serve(agents("type: dies, command: [" + b.worker("dies", "exit 3") + "]"))
+	b.insert("type, traceparent", "dies", "00-"+appTrace+"-"+appSpan+"-01")
+	b.waitAll("failed 1")
+	i.waitSaid(`"msg":"child died"`)
+	for line := range strings.Lines(i.said()) {
+		if strings.Contains(line, `"msg":"child died"`) && !strings.Contains(line, `"trace_id":"`+appTrace+`","span_id":"`+appSpan+`"`) {
+			t.Errorf("no trace in %s", line)
+		}
+	}
+}
+
+func TestTrace_RefusesVariablesThatItDoesNotUnderstand(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	for _, bad := range []string{"OTEL_TRACES_EXPORTER=zipkin", "OTEL_TRACES_SAMPLER=sometimes", "OTEL_EXPORTER_OTLP_PROTOCOL=smoke"} {
+		b.tracing("http://127.0.0.1:1", bad)
+		i := b.start(b.configuration(""))
+		if code := i.exit(); code != 2 {
+			t.Errorf("%s: exit code %d", bad, code)
+		}
+		name, value, _ := strings.Cut(bad, "=")
+		has(t, i.said(), name, value)
+	}
+}

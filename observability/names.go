@@ -1,0 +1,108 @@
+package observability
+
+import semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
+
+// Names of spans. A type's name follows where the comment says so.
+const (
+	// SpanSend is a job's submission, at the moment of its INSERT; the type follows. Its parent is the app's span.
+	SpanSend = "send"
+	// SpanProcess is one attempt at a job, from when it could begin until it is settled; the type follows.
+	SpanProcess = "process"
+	// SpanWait is the time from when the attempt could begin until an instance asked for it.
+	SpanWait = "wait"
+	// SpanClaim is the statement that took the job.
+	SpanClaim = "claim"
+	// SpanSpawn is a child that came up because the job wanted one, until its first OK; the type follows.
+	SpanSpawn = "spawn"
+	// SpanRun is the time for which the agent had the job. The agent's own spans are below it.
+	SpanRun = "agent run"
+	// SpanExpand is in a query's job what SpanRun is in another: its rows are read and dealt as items; the type follows.
+	SpanExpand = "expand"
+	// SpanItem is one item in an agent's hands, where observability.item_spans asks for it; the type follows.
+	SpanItem = "item"
+	// SpanSettle is the time from the agent's answer until the outcome is committed.
+	SpanSettle = "settle"
+)
+
+// Attributes of spans. A job's arguments, variables and query are in none of
+// them, nor is what an agent said.
+const (
+	// AttrSystem is "bellhop": what carries the message.
+	AttrSystem = string(semconv.MessagingSystemKey)
+	// AttrDestination is the job's type.
+	AttrDestination = string(semconv.MessagingDestinationNameKey)
+	// AttrMessage is the job's id.
+	AttrMessage = string(semconv.MessagingMessageIDKey)
+	// AttrOperation is what is done: send, process, claim, settle.
+	AttrOperation = string(semconv.MessagingOperationNameKey)
+	// AttrOperationType is the same in the words of the conventions: send, receive, process, settle.
+	AttrOperationType = string(semconv.MessagingOperationTypeKey)
+	// AttrError is how the attempt failed: failed, died, timed_out, cancelled, lost.
+	AttrError = string(semconv.ErrorTypeKey)
+	// AttrAttempt is the try, from 1.
+	AttrAttempt = "bellhop.job.attempt"
+	// AttrFence is the number of the claim.
+	AttrFence = "bellhop.job.fence"
+	// AttrState is the state that the attempt left the job in.
+	AttrState = "bellhop.job.state"
+	// AttrOutcome is what became of the attempt, in the words of the state machine.
+	AttrOutcome = "bellhop.job.outcome"
+	// AttrExitCode is the agent's.
+	AttrExitCode = "bellhop.job.exit_code"
+	// AttrItem is the number of an item in its job.
+	AttrItem = "bellhop.job.item"
+	// AttrItemsTotal is how many items the query had, once its last row was read.
+	AttrItemsTotal = "bellhop.job.items_total"
+	// AttrItemsDone is how many of them were done.
+	AttrItemsDone = "bellhop.job.items_done"
+	// AttrItemsFailed is how many of them failed for good.
+	AttrItemsFailed = "bellhop.job.items_failed"
+	// AttrChild is the child that had the job.
+	AttrChild = "bellhop.child"
+	// AttrHost is the host that the child was on, by its name in the configuration.
+	AttrHost = "bellhop.host"
+	// AttrLink says why a span is linked: needs (a job that this one needed), retry (the attempt before).
+	AttrLink = "bellhop.link"
+)
+
+// System is the value of AttrSystem, and the name of the service unless OTEL_SERVICE_NAME says another.
+const System = "bellhop"
+
+// Metric is one that /metrics shows, under the name that Prometheus gives it:
+// dots are underscores, the unit follows, and _total what is counted.
+type Metric struct {
+	Name, Unit, About string
+	Labels            []string
+}
+
+// Labels of metrics. Their values are few: types, states and outcomes.
+const (
+	LabelType    = "type"    // of jobs
+	LabelState   = "state"   // of jobs, or of children
+	LabelOutcome = "outcome" // of an attempt
+	LabelWhat    = "what"    // claim or settle
+)
+
+// The metrics. Times are seconds. What concerns the queue is the same on every
+// instance of a database; the rest is each instance's own.
+var (
+	Jobs         = Metric{"bellhop.jobs", "{job}", "Jobs that are not over, by state and type; of each 100,000 are counted at the most. The queue's.", []string{LabelState, LabelType}}
+	OldestReady  = Metric{"bellhop.job.oldest.age", "s", "How long the oldest ready job of a type could have begun, of those that may run anywhere. The queue's.", []string{LabelType}}
+	JobWait      = Metric{"bellhop.job.wait.duration", "s", "From when a job could begin until an instance had it: its submission, its run_at, or the end of a retry's pause.", []string{LabelType}}
+	JobPickup    = Metric{"bellhop.job.pickup.duration", "s", "From when a job could begin until an agent had it.", []string{LabelType}}
+	JobRun       = Metric{"bellhop.job.run.duration", "s", "For how long an agent had a job, or a query's job dealt its items.", []string{LabelType, LabelOutcome}}
+	Children     = Metric{"bellhop.children", "{child}", "Children by state and type.", []string{LabelState, LabelType}}
+	ChildStarts  = Metric{"bellhop.child.starts", "{child}", "Children that came up, the first times included.", []string{LabelType}}
+	ChildDeaths  = Metric{"bellhop.child.deaths", "{child}", "Children that died without having been told to.", []string{LabelType}}
+	FencesLost   = Metric{"bellhop.fences.lost", "{job}", "Outcomes that were not recorded, since the job was not this instance's any more.", nil}
+	BatchSize    = Metric{"bellhop.batch.size", "{job}", "Jobs in one claim that found any, and outcomes in one write.", []string{LabelWhat}}
+	BellAge      = Metric{"bellhop.bell.heartbeat.age", "s", "Since this instance last heard its own ring.", nil}
+	BellConnects = Metric{"bellhop.bell.connects", "{connection}", "How often the listener has connected; the first time included.", nil}
+	NotifyUsage  = Metric{"bellhop.notify.queue.usage", "1", "How full the server's queue of notifications is, from 0 to 1 (pg_notification_queue_usage).", nil}
+	GateState    = Metric{"bellhop.gate.state", "{state}", "1 for the state that the gate is in: awake, asking, asleep.", []string{LabelState}}
+	Dropped      = Metric{"bellhop.traces.dropped", "{item}", "Of jobs no spans were made (what=jobs), and spans the collector did not take (what=spans).", []string{LabelWhat}}
+)
+
+// Metrics lists them.
+var Metrics = []Metric{Jobs, OldestReady, JobWait, JobPickup, JobRun, Children, ChildStarts, ChildDeaths, FencesLost, BatchSize,
+	BellAge, BellConnects, NotifyUsage, GateState, Dropped}

@@ -1,0 +1,81 @@
+package scheduler
+
+// GateState says who sees to it that an instance learns of new work.
+type GateState uint8
+
+const (
+	// GateAwake: producers need not ring for this instance: it looks by itself, every few ms.
+	GateAwake GateState = iota
+	// GateAsking: it has asked for the gate. Producers ring from now on; those
+	// that found the gate open may not have ended, so it still looks by itself.
+	GateAsking
+	// GateAsleep: no such producer is left. It looks when somebody rings.
+	GateAsleep
+)
+
+func (s GateState) String() string { return [...]string{"AWAKE", "ASKING", "ASLEEP"}[s] }
+
+// Gate is one instance's part of the protocol by which producers are spared
+// NOTIFY while nobody sleeps. What stands between the two sides is a lock: a
+// producer that gets it shared is silent, and keeps it to its end; one that is
+// refused rings. It is refused while an instance has it exclusively, and
+// already while one waits for that.
+type Gate struct {
+	State GateState
+	Ask   int // number of the last ask
+}
+
+// GateEventKind is what happens to a Gate.
+type GateEventKind uint8
+
+const (
+	GateQuiet GateEventKind = iota // little comes: rings are cheaper than looking (Pace says so)
+	GateBusy                       // much comes: looking is cheaper than rings (Pace says so)
+	GateTick                       // the time armed is over
+	GateShut                       // to an ask: no producer is left that found the gate open
+	GateEnded                      // to an ask: it is over, and with it whatever was had: producers may be silent
+)
+
+// GateEvent is something that happens to a Gate; of GateShut and GateEnded Ask
+// is the number of the ask that they answer.
+type GateEvent struct {
+	Kind GateEventKind
+	Ask  int
+}
+
+// GateEffect is what is to be done after a step, in the order given.
+type GateEffect uint8
+
+const (
+	GateLook   GateEffect = iota // look at the queue: as if somebody had rung
+	GateArm                      // send a tick after Pace.Pause
+	GateAskFor                   // ask for the gate, under the number Gate.Ask
+	GateLetGo                    // end the last ask, and let go of what it has
+)
+
+// Step is total: what an event means in each state. The rule behind it: in
+// every state but GateAsleep a tick is armed, and whoever comes into GateAsleep,
+// or out of it unasked, looks.
+func (g Gate) Step(ev GateEvent) (Gate, []GateEffect) {
+	if (ev.Kind == GateShut || ev.Kind == GateEnded) && ev.Ask != g.Ask {
+		return g, nil // to an ask that was let go of
+	}
+	switch {
+	case g.State == GateAwake && ev.Kind == GateQuiet:
+		g.State = GateAsking
+		g.Ask++
+		return g, []GateEffect{GateAskFor}
+	case g.State != GateAwake && ev.Kind == GateBusy:
+		g.State = GateAwake
+		return g, []GateEffect{GateLetGo, GateArm}
+	case g.State != GateAsleep && ev.Kind == GateTick:
+		return g, []GateEffect{GateLook, GateArm}
+	case g.State == GateAsking && ev.Kind == GateShut:
+		g.State = GateAsleep
+		return g, []GateEffect{GateLook}
+	case g.State != GateAwake && ev.Kind == GateEnded:
+		g.State = GateAwake
+		return g, []GateEffect{GateLook, GateArm}
+	}
+	return g, nil
+}

@@ -1,0 +1,80 @@
+package scheduler
+
+import "slices"
+
+// Place is a host as run_on can name it: by its name, or by a locality key
+// that one of its patterns serves.
+type Place struct {
+	Host   HostName
+	Serves []string // * stands for any text, ? for one character
+}
+
+// Answers reports whether the host is meant by a name in run_on. The SQL
+// function bellhop.answers says the same.
+func (p Place) Answers(key string) bool {
+	return key == string(p.Host) || slices.ContainsFunc(p.Serves, func(pattern string) bool { return fits([]rune(pattern), []rune(key)) })
+}
+
+// Resolve names the hosts that answer to a key.
+func Resolve(places []Place, key string) (hosts []HostName) {
+	for _, p := range places {
+		if p.Answers(key) {
+			hosts = append(hosts, p.Host)
+		}
+	}
+	return hosts
+}
+
+// fits goes back to the last * only: what an earlier one stood for never has to
+// be thought over, so that no pattern takes more than pattern × text steps.
+func fits(pattern, text []rune) bool {
+	star, back := -1, 0
+	p := 0
+	for t := 0; t < len(text); {
+		switch {
+		case p < len(pattern) && pattern[p] == '*':
+			star, back = p, t
+			p++
+		case p < len(pattern) && (pattern[p] == '?' || pattern[p] == text[t]):
+			p++
+			t++
+		case star >= 0:
+			back++
+			p, t = star+1, back
+		default:
+			return false
+		}
+	}
+	for p < len(pattern) && pattern[p] == '*' {
+		p++
+	}
+	return p == len(pattern)
+}
+
+// RunOn is a name in run_on that jobs of a type wait under.
+type RunOn struct {
+	Type TypeName
+	Name string
+}
+
+// Stop is what an instance has been told to do through the queue.
+type Stop string
+
+const (
+	// StopFinish: finish what runs, start nothing, exit; as SIGINT.
+	StopFinish Stop = "finish"
+	// StopNow: give running work its grace, and exit; as SIGTERM.
+	StopNow Stop = "now"
+)
+
+// Standing is what operators want just now.
+type Standing struct {
+	Paused   []TypeName // empty name: everything
+	Stop     Stop       // of this instance; empty: nothing
+	Attached bool       // there are attached tables
+}
+
+// Pauses reports whether nothing of a type may start.
+func (s Standing) Pauses(t TypeName) bool {
+	return slices.Contains(s.Paused, t) || slices.Contains(s.Paused, "")
+}

@@ -1,0 +1,76 @@
+-- Jobs of the type dummy do nothing: they stand for others that are not known yet, or for the end of several. No
+-- agent has them, and no claim sees them: whoever finds one ready ends it.
+
+-- pass_dummies: ends the dummies that are ready, and those that become ready by that. Returns how many jobs that are
+-- none became ready; told is as in bellhop.ended. Index: jobqueue_ready.
+create or replace function bellhop.pass_dummies(told boolean default false) returns integer
+language plpgsql volatile
+set search_path = pg_catalog
+set enable_seqscan = off
+as $$
+declare
+  ids   bigint[];
+  ready integer := 0;
+begin
+  loop
+    with passed as (
+      update bellhop.jobqueue j
+         set state = 'succeeded', attempt = j.attempt + 1, started_at = coalesce(j.started_at, clock_timestamp()),
+             attempt_at = case when j.started_at is not null then clock_timestamp() end,
+             ended_at = clock_timestamp(), exit_code = 0, waiting_for = null
+       where j.id = any (array(
+               select d.id from bellhop.jobqueue d
+                where d.type = 'dummy' and d.state = 'ready' and not d.held and d.run_on is null and d.unmet is null
+                  and (d.run_at is null or d.run_at <= clock_timestamp())
+                  and not exists (select from bellhop.dependency x where x.job = d.id and not x.counted)
+                order by d.priority, d.id limit 1000
+                  for update skip locked))
+      returning j.id
+    )
+    select array_agg(p.id) into ids from passed p;
+    exit when ids is null;
+    ids := array(select distinct d.needs from bellhop.dependency d where d.needs = any (ids) and not d.met);
+    if ids <> '{}' then
+      ready := ready + bellhop.release_dependents(ids, told);
+    end if;
+  end loop;
+  return ready;
+end
+$$;
+
+-- ended: these jobs have come to an end. Counts the dependencies on them, releases those who need nothing else, and
+-- deals with those who needed another end. Called in the statement that records the outcomes: being volatile, its
+-- statements see what was committed until then, not only what was there when the outer one began; without that,
+-- a dependency that came in between would be missed. Returns how many jobs are ready now; with told, the caller looks for
+-- them at once, and only other instances need the bell.
+create or replace function bellhop.ended(ids bigint[], told boolean default false) returns integer
+language plpgsql volatile
+as $$
+declare
+  needed bigint[];
+  ready  integer;
+begin
+  -- Nobody waits for anybody: all that it costs where there are no graphs.
+  if ids = '{}' or not exists (select from bellhop.dependency d where not d.met) then
+    return 0;
+  end if;
+  needed := array(select distinct d.needs from bellhop.dependency d where d.needs = any (ids) and not d.met);
+  if needed = '{}' then
+    return 0;
+  end if;
+  ready := bellhop.release_dependents(needed, told);
+  if ready > 0 and exists (select from bellhop.jobqueue j where j.type = 'dummy' and j.state = 'ready' and not j.held and j.run_on is null) then
+    ready := ready + bellhop.pass_dummies(told);
+  end if;
+  return ready;
+end
+$$;
+
+revoke all on function bellhop.pass_dummies from public;
+do $$
+begin
+  if exists (select from pg_roles where rolname = 'bellhop_scheduler') then
+    grant execute on function bellhop.pass_dummies to bellhop_scheduler;
+  end if;
+end
+$$;

@@ -1,0 +1,2 @@
+-- What is attached. Index: the primary key; there are few.
+select id from bellhop.attachment order by id

@@ -1,0 +1,77 @@
+-- claim_many.sql for a host that does not take everything its types have: by priority, or RJM's jobs by their types. The type rjm
+-- stands for every type of which RJM's jobs are ready and that is not named besides.
+-- $1–$9 as there; $10 what the types of RJM's jobs must match (NULL: every one), $11 what priority_name must match, or
+-- $12 the priorities that are taken (both NULL: every one), $13 of which types only jobs that name a place.
+-- Guard: as in claim.sql. Index: jobqueue_ready, one probe for each type that has ready jobs and one range; jobqueue_pinned.
+-- What is ready and not taken is read past: only such hosts pay for that.
+with recursive ripe as (
+  (select r.type from bellhop.jobqueue r where 'rjm' = any ($3::text[]) and r.state = 'ready' and not r.held and r.run_on is null order by r.type limit 1)
+  union all
+  select (select r.type from bellhop.jobqueue r where r.state = 'ready' and not r.held and r.run_on is null and r.type > ripe.type order by r.type limit 1)
+    from ripe where ripe.type is not null
+), wanted as materialized (
+  select d.type, d.most, d.worst, d.placed, false as rjm
+    from unnest($3::text[], $4::int[], $6::int[], $13::bool[]) as d (type, most, worst, placed) where d.type <> 'rjm'
+  union all
+  select ripe.type, d.most, d.worst, d.placed, true
+    from unnest($3::text[], $4::int[], $6::int[], $13::bool[]) as d (type, most, worst, placed), ripe
+   where d.type = 'rjm' and ripe.type <> all ($3::text[]) and ripe.type not in ('command', 'dummy') and ($10::text is null or ripe.type ~ $10::text)
+), picked as materialized (
+  select q.id, q.priority
+   from wanted d
+  cross join lateral (
+    select x.id, x.priority
+      from (select * from (
+              select r.id, r.priority
+                from bellhop.jobqueue r
+               where not d.placed and r.type = d.type and r.state = 'ready' and not r.held
+                 and r.run_on is null
+                 and r.unmet is null
+                 and (not exists (select from bellhop.dependency where not counted)
+                   or not exists (select from bellhop.dependency d where d.job = r.id and not d.counted))
+                 and r.priority <= d.worst
+                 and ($11::text is null and $12::int[] is null or r.priority_name ~ $11::text or r.priority = any ($12::int[]))
+                 and (not d.rjm or exists (select from bellhop.rjm m where m.job = r.id))
+                 and ($7 or r.msq is null)
+                 and (r.run_at is null or r.run_at <= clock_timestamp())
+               order by r.priority, r.id
+               limit d.most
+                 for update of r skip locked) anywhere
+            union all
+            select here.id, here.priority
+              from unnest($5::text[]) as n (name)
+             cross join lateral (
+              select r.id, r.priority
+                from bellhop.jobqueue r
+               where r.type = d.type and r.state = 'ready' and not r.held
+                 and r.run_on = n.name
+                 and r.unmet is null
+                 and (not exists (select from bellhop.dependency where not counted)
+                   or not exists (select from bellhop.dependency d where d.job = r.id and not d.counted))
+                 and r.priority <= d.worst
+                 and ($11::text is null and $12::int[] is null or r.priority_name ~ $11::text or r.priority = any ($12::int[]))
+                 and (not d.rjm or exists (select from bellhop.rjm m where m.job = r.id))
+                 and ($7 or r.msq is null)
+                 and (r.run_at is null or r.run_at <= clock_timestamp())
+               order by r.priority, r.id
+               limit d.most
+                 for update of r skip locked) here) x
+     order by x.priority, x.id
+     limit d.most) q
+  where exists (select 1 from bellhop.instance i where i.id = $1 and i.state = 'live' and not i.paused && array[d.type, ''])
+)
+update bellhop.jobqueue j
+   set state      = case when $9 then 'assigned' else 'running' end,
+       instance   = $1,
+       host       = $2,
+       fence      = j.fence + 1,
+       attempt    = j.attempt + 1,
+       attempt_at = case when j.started_at is not null then clock_timestamp() end,
+       started_at = coalesce(j.started_at, case when not $9 then clock_timestamp() end),
+       waiting_for = case when $9 then 'child_starting' end
+ where j.id = any (array(select id from picked order by priority, id limit $8))
+returning j.id, j.fence, j.attempt, j.priority, case when j.type = any ($3::text[]) then j.type else 'rjm' end, j.args, j.msq, j.repeat,
+          coalesce(j.key, ''), coalesce(j.vars::text, ''),
+          coalesce(j.traceparent, ''), coalesce(extract(epoch from j.timeout) * 1000, 0)::bigint, j.max_attempts, j.deaths,
+          case when j.msq is not null then coalesce(j.run_on, '') else '' end,
+          j.created_at, greatest(j.created_at, j.run_at), clock_timestamp()

@@ -1,0 +1,299 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"bellhop/pgdev/pgtest"
+)
+
+// keeping is a Keep that runs, and what it has said.
+type keeping struct {
+	o      *office
+	shut   chan struct{}
+	ended  chan error
+	letGo  context.CancelFunc
+	closed bool
+}
+
+func (o *office) keep(g *Gate) *keeping {
+	ctx, cancel := context.WithCancel(o.Context())
+	k := &keeping{o: o, shut: make(chan struct{}), ended: make(chan error, 1), letGo: cancel}
+	go func() { k.ended <- g.Keep(ctx, func() { close(k.shut) }) }()
+	o.Cleanup(k.end)
+	return k
+}
+
+// isShut waits until it is told so; a Keep that has waited for long enough is no answer.
+func (k *keeping) isShut() {
+	k.o.Helper()
+	select {
+	case <-k.shut:
+	case err := <-k.ended:
+		k.o.Fatalf("it ended: %v", err)
+	case <-time.After(time.Minute):
+		k.o.Fatal("the gate is not shut")
+	}
+}
+
+func (k *keeping) end() {
+	k.letGo()
+	if !k.closed {
+		k.closed = true
+		if err := <-k.ended; err != nil {
+			k.o.Errorf("Keep: %v", err)
+		}
+	}
+}
+
+// listener counts the rings.
+type listener struct {
+	o    *office
+	conn *pgx.Conn
+}
+
+func (o *office) connect() *pgx.Conn {
+	o.Helper()
+	conn, err := pgx.Connect(o.Context(), o.url)
+	if err != nil {
+		o.Fatal(err)
+	}
+	o.Cleanup(func() { _ = conn.Close(context.Background()) })
+	return conn
+}
+
+func (o *office) listen() *listener {
+	o.Helper()
+	l := &listener{o, o.connect()}
+	l.do(l.conn, "listen bellhop")
+	return l
+}
+
+func (l *listener) do(conn *pgx.Conn, text string) {
+	l.o.Helper()
+	if _, err := conn.Exec(l.o.Context(), text); err != nil {
+		l.o.Fatalf("%s: %v", text, err)
+	}
+}
+
+const insertOne = "insert into bellhop.jobqueue (type) values ('cat')"
+
+// rings does something, and tells how often it rang: a mark behind it says
+// that no ring is still on its way.
+func (l *listener) rings(do func()) int {
+	l.o.Helper()
+	do()
+	l.do(l.o.conn, "select pg_notify('bellhop', 'mark')")
+	for n := 0; ; n++ {
+		note, err := l.conn.WaitForNotification(l.o.Context())
+		if err != nil {
+			l.o.Fatal(err)
+		}
+		if note.Payload == "mark" {
+			return n
+		}
+	}
+}
+
+func (l *listener) rang(what string, want int, do func()) {
+	l.o.Helper()
+	if got := l.rings(do); got != want {
+		l.o.Errorf("%s: it rang %d times, want %d", what, got, want)
+	}
+}
+
+func TestGate_ProducersRingOnlyWhileItIsKept(t *testing.T) {
+	t.Parallel()
+	o := openOffice(t)
+	l, g := o.listen(), desk(o, NewGate)
+	insert := func() { l.do(o.conn, insertOne) }
+	for range 3 {
+		l.rang("open", 0, insert)
+		l.rang("open, many rows", 0, func() { l.do(o.conn, "insert into bellhop.jobqueue (type) select 'cat' from generate_series(1, 100)") })
+		k := o.keep(g)
+		k.isShut()
+		l.rang("shut", 1, insert)
+		l.rang("shut, two statements of one transaction", 1, func() { l.do(o.conn, "begin; "+insertOne+"; "+insertOne+"; commit") })
+		l.rang("shut, rolled back", 0, func() { l.do(o.conn, "begin; "+insertOne+"; rollback") })
+		l.rang("shut, no rows of ours", 0, func() { l.do(o.conn, "update bellhop.jobqueue set priority = 1") })
+		k.end()
+	}
+	l.rang("opened again", 0, insert)
+}
+
+// Who found it open is waited for, until what he did is seen; who comes
+// meanwhile rings.
+func TestGate_IsShutWhenNoSilentProducerIsLeft(t *testing.T) {
+	t.Parallel()
+	for _, isolation := range []string{"read committed", "repeatable read", "serializable"} {
+		t.Run(isolation, func(t *testing.T) {
+			t.Parallel()
+			o := openOffice(t)
+			l, g, late := o.listen(), desk(o, NewGate), o.connect()
+			l.do(late, "begin isolation level "+isolation)
+			l.do(late, "select 1") // its snapshot
+			l.rang("open", 0, func() { l.do(late, insertOne) })
+			k := o.keep(g)
+			o.isAsked()
+			l.rang("asked for", 1, func() { l.do(o.conn, insertOne) })
+			select {
+			case <-k.shut:
+				t.Error("it is shut while a silent producer is open")
+			default:
+			}
+			l.rang("the late one", 0, func() { l.do(late, "commit") })
+			for {
+				select {
+				case <-k.shut:
+				case err := <-k.ended: // it has waited for long enough: call it anew
+					if err != nil {
+						t.Fatal(err)
+					}
+					k.closed = true
+					k = o.keep(g)
+					continue
+				}
+				break
+			}
+			if !o.bool("select count(*) = 2 from bellhop.jobqueue") {
+				t.Error("what the late one did is not seen")
+			}
+		})
+	}
+}
+
+// While a producer stays open for long, Keep comes back, so that no snapshot is
+// held for longer, and the server's log has nothing of it.
+func TestGate_WaitsNoLongerThanASecondAtATime(t *testing.T) {
+	t.Parallel()
+	o := openOffice(t)
+	l, g, late := o.listen(), desk(o, NewGate), o.connect()
+	l.do(late, "begin; "+insertOne)
+	for range 2 {
+		began := time.Now()
+		k := o.keep(g)
+		if err := <-k.ended; err != nil || time.Since(began) < gateWait {
+			t.Fatalf("after %v: %v", time.Since(began), err)
+		}
+		k.closed = true
+	}
+	k := o.keep(g)
+	o.isAsked()
+	k.end() // in the middle of it
+	l.do(late, "commit")
+	o.isLetGoOf()
+	l.rang("let go of", 0, func() { l.do(o.conn, insertOne) })
+}
+
+// Several may sleep: who waits behind one who has the gate needs no more.
+func TestGate_BehindAnother(t *testing.T) {
+	t.Parallel()
+	o := openOffice(t)
+	l := o.listen()
+	first, second := desk(o, NewGate), desk(o, NewGate)
+	a := o.keep(first)
+	a.isShut()
+	b := o.keep(second)
+	b.isShut()
+	insert := func() { l.do(o.conn, insertOne) }
+	l.rang("both", 1, insert)
+	a.end()
+	l.rang("the second alone", 1, insert)
+	b.end()
+	o.isLetGoOf() // the server may take a moment to hear that a statement was given up
+	l.rang("nobody", 0, insert)
+}
+
+// A connection that ends opens the gate, and Keep says so.
+func TestGate_ConnectionLost(t *testing.T) {
+	t.Parallel()
+	o := openOffice(t)
+	l, g := o.listen(), desk(o, NewGate)
+	k := o.keep(g)
+	k.isShut()
+	l.do(o.conn, "select pg_terminate_backend(pid, 10000) from pg_stat_activity where application_name = 'bellhop gate' and datname = current_database()")
+	if err := <-k.ended; err == nil {
+		t.Error("Keep says nothing")
+	}
+	k.closed = true
+	l.rang("lost", 0, func() { l.do(o.conn, insertOne) })
+	again := o.keep(g)
+	again.isShut()
+	l.rang("had again", 1, func() { l.do(o.conn, insertOne) })
+}
+
+// Who has notified and is not through with his commit keeps the others waiting.
+func TestGate_SeesACrowd(t *testing.T) {
+	t.Parallel()
+	cluster := pgtest.Cluster(t) // the lock is the whole server's
+	o := &office{TB: t, url: cluster.URL()}
+	o.conn = o.connect()
+	g := desk(o, NewGate)
+	crowded := func() bool {
+		is, err := g.Crowded(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return is
+	}
+	if crowded() {
+		t.Error("a crowd of nobody")
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	for range 8 {
+		conn := o.connect()
+		go func() {
+			defer func() { done <- struct{}{} }()
+			for ctx.Err() == nil {
+				_, _ = conn.Exec(t.Context(), "select txid_current(), pg_notify('bellhop', '')")
+			}
+		}()
+	}
+	pgtest.Eventually(t, time.Minute, "they wait for each other", crowded)
+	stop()
+	for range 8 {
+		<-done
+	}
+}
+
+// TestGate_KeyIsTheTriggers: the lock that producers look at is the one that is kept.
+func TestGate_KeyIsTheTriggers(t *testing.T) {
+	t.Parallel()
+	o := openOffice(t)
+	var text string
+	if err := o.conn.QueryRow(t.Context(), "select pg_get_triggerdef(oid) from pg_trigger where tgname = '_900_ring'").Scan(&text); err != nil {
+		t.Fatal(err)
+	}
+	if want := fmt.Sprintf("pg_try_advisory_xact_lock_shared('%d'::bigint)", gateKey); !strings.Contains(text, want) {
+		t.Errorf("no %s in %s", want, text)
+	}
+}
+
+// isAsked waits until somebody waits for the gate.
+func (o *office) isAsked() {
+	o.Helper()
+	pgtest.Eventually(o, time.Minute, "the gate is asked for", func() bool {
+		return o.bool("select exists (select from pg_locks where locktype = 'advisory' and not granted and database = (select oid from pg_database where datname = current_database()))")
+	})
+}
+
+func (o *office) isLetGoOf() {
+	o.Helper()
+	pgtest.Eventually(o, time.Minute, "nobody has the gate, or asks for it", func() bool {
+		return o.bool("select not exists (select from pg_locks where locktype = 'advisory' and database = (select oid from pg_database where datname = current_database()))")
+	})
+}
+
+func (o *office) bool(text string) (is bool) {
+	o.Helper()
+	if err := o.conn.QueryRow(o.Context(), text).Scan(&is); err != nil {
+		o.Fatalf("%s: %v", text, err)
+	}
+	return is
+}

@@ -1,0 +1,48 @@
+package store
+
+import (
+	"context"
+	"fmt"
+
+	"bellhop/scheduler"
+	"bellhop/sql"
+)
+
+var lookGraphSQL, lookDependenciesSQL = sql.Query("look_graph"), sql.Query("look_dependencies")
+
+// Node is a job of a graph.
+type Node struct {
+	ID         scheduler.JobID    `json:"id"`
+	Key        *string            `json:"key"`
+	Type       scheduler.TypeName `json:"type"`
+	State      scheduler.JobState `json:"state"`
+	ExitCode   *int               `json:"exit_code"`
+	Error      *string            `json:"error"`
+	WaitingFor *string            `json:"waiting_for"`
+}
+
+// Dependency is a row of bellhop.dependency.
+type Dependency struct {
+	Job    scheduler.JobID `json:"job"`
+	Needs  scheduler.JobID `json:"needs"`
+	Wanted []string        `json:"wanted"`
+	Met    bool            `json:"met"`
+}
+
+// Graph gives the jobs that are connected with one by dependencies, at most
+// limit, in the order of their ids, and the dependencies among them.
+func (l Look) Graph(ctx context.Context, id scheduler.JobID, limit int) ([]Node, []Dependency, error) {
+	nodes, err := collect[Node](ctx, l.db, lookGraphSQL, id, limit)
+	if err != nil {
+		return nil, nil, fmt.Errorf("read the graph of job %d: %w", id, err)
+	}
+	ids := make([]scheduler.JobID, len(nodes))
+	for i, n := range nodes {
+		ids[i] = n.ID
+	}
+	edges, err := collect[Dependency](ctx, l.db, lookDependenciesSQL, ids)
+	if err != nil {
+		return nil, nil, fmt.Errorf("read the dependencies of job %d: %w", id, err)
+	}
+	return nodes, edges, nil
+}

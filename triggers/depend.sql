@@ -1,0 +1,148 @@
+-- A dependency has come. Each row: whether somebody has to look at it again. It
+-- need not be if the job that it is on came in this same transaction: nobody
+-- else can have ended that one before this is committed.
+create or replace function bellhop.dependency_row() returns trigger
+language plpgsql
+security definer
+set search_path = pg_catalog
+as $$
+declare
+  ours boolean;
+begin
+  if not exists (select from bellhop.jobqueue j where j.id = new.job) then
+    raise foreign_key_violation using message = format('there is no job %s that could need job %s', new.job, new.needs),
+      constraint = 'dependency_job_exists', table = 'dependency', hint = 'Insert the job first, in the same transaction.';
+  elsif new.job = new.needs then
+    raise check_violation using message = format('a job cannot wait for itself: job %s needs job %s', new.job, new.needs),
+      constraint = 'dependency_no_cycle', table = 'dependency', hint = 'Leave this dependency out.';
+  end if;
+  select j.xmin = pg_current_xact_id()::xid and j.created_at >= now()
+         and j.state not in ('succeeded', 'failed', 'cancelled', 'quarantined')
+    into ours from bellhop.jobqueue j where j.id = new.needs;
+  if not found then
+    raise foreign_key_violation using message = format('there is no job %s that job %s could need', new.needs, new.job),
+      constraint = 'dependency_needs_exists', table = 'dependency', hint = 'Insert what is needed first.';
+  end if;
+  new.met := false;
+  new.counted := ours;
+  return new;
+end
+$$;
+
+create or replace trigger _100_dependency_row
+  before insert on bellhop.dependency
+  for each row execute function bellhop.dependency_row();
+
+-- All that came with one statement. Jobs that came in this transaction nobody
+-- else can see; for others, one at a time: two who each add half of a cycle
+-- must meet.
+create or replace function bellhop.dependencies_came() returns trigger
+language plpgsql
+security definer
+set search_path = pg_catalog
+as $$
+declare
+  jobs   bigint[] := array(select distinct c.job from came c);
+  others bigint[];
+  late   record;
+begin
+  if jobs = '{}' then
+    return null;
+  end if;
+  others := array(select j.id from bellhop.jobqueue j
+                   where j.id = any (jobs) and not (j.xmin = pg_current_xact_id()::xid and j.created_at >= now()) order by j.id);
+  if others <> '{}' then
+    perform pg_advisory_xact_lock(7092165874193953895); -- of dependencies, nothing else
+    perform from bellhop.jobqueue j where j.id = any (others) order by j.id for update;
+    select j.id, j.state, j.started_at into late
+      from bellhop.jobqueue j
+     where j.id = any (others) and (j.state not in ('held', 'blocked', 'scheduled', 'ready') or j.started_at is not null)
+     order by j.id limit 1;
+    if found then
+      raise object_not_in_prerequisite_state using
+        message = format('a dependency of %s comes too late: it %s', bellhop.job_name(late.id),
+                         case when late.state in ('succeeded', 'failed', 'cancelled', 'quarantined') then 'is ' || late.state else 'has started' end),
+        constraint = 'dependency_in_time', table = 'dependency',
+        hint = 'Insert a job and what it needs in one transaction, or insert it held and release it afterwards.';
+    end if;
+  end if;
+  perform bellhop.ended(w.failed) from bellhop.weigh(jobs, false) w;
+  perform bellhop.refuse_cycles(jobs); -- what is met already is on none
+  if exists (select from bellhop.dependency d where d.job = any (jobs) and not d.counted) then
+    perform pg_notify('bellhop_due', ''); -- look, when this is committed
+  end if;
+  return null;
+end
+$$;
+
+create or replace trigger _200_dependencies_came
+  after insert on bellhop.dependency
+  referencing new table as came
+  for each statement execute function bellhop.dependencies_came();
+
+-- A dependency is gone: its job may be free of all.
+create or replace function bellhop.dependencies_gone() returns trigger
+language plpgsql
+security definer
+set search_path = pg_catalog
+as $$
+declare
+  jobs bigint[];
+begin
+  jobs := array(select j.id from bellhop.jobqueue j
+                 where j.id = any (array(select g.job from gone g where not g.met)) and j.state in ('held', 'blocked', 'scheduled', 'ready')
+                 order by j.id for no key update);
+  if jobs <> '{}' then
+    perform bellhop.ended(w.failed) from bellhop.weigh(jobs, false) w;
+  end if;
+  return null;
+end
+$$;
+
+create or replace trigger _200_dependencies_gone
+  after delete on bellhop.dependency
+  referencing old table as gone
+  for each statement execute function bellhop.dependencies_gone();
+
+-- Jobs were deleted: what they needed goes with them, and whoever needed them
+-- has to be looked at.
+create or replace function bellhop.jobs_gone() returns trigger
+language plpgsql
+security definer
+set search_path = pg_catalog
+as $$
+begin
+  if not exists (select from bellhop.dependency) then
+    return null;
+  end if;
+  delete from bellhop.dependency d using gone g where d.job = g.id;
+  delete from bellhop.dependency d using gone g where d.needs = g.id and (d.met or g.state = any (d.wanted));
+  update bellhop.dependency d set counted = false from gone g where d.needs = g.id;
+  if found then
+    perform pg_notify('bellhop_due', '');
+  end if;
+  return null;
+end
+$$;
+
+create or replace trigger _300_jobs_gone
+  after delete on bellhop.jobqueue
+  referencing old table as gone
+  for each statement execute function bellhop.jobs_gone();
+
+create or replace function bellhop.all_jobs_gone() returns trigger
+language plpgsql
+security definer
+set search_path = pg_catalog
+as $$
+begin
+  delete from bellhop.dependency; -- a TRUNCATE of both would not let itself be joined by another
+  return null;
+end
+$$;
+
+create or replace trigger _300_all_jobs_gone
+  after truncate on bellhop.jobqueue
+  for each statement execute function bellhop.all_jobs_gone();
+
+revoke all on function bellhop.dependency_row, bellhop.dependencies_came, bellhop.dependencies_gone, bellhop.jobs_gone, bellhop.all_jobs_gone from public;
