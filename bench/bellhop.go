@@ -6,69 +6,104 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"strings"
 	"syscall"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 )
 
-// bellhop is the binary with the configuration of a newcomer.
+// bellhop is the binary with the configuration of a newcomer: agents, and
+// nothing else unless a measure is about it.
 type bellhop struct {
-	b      *bench
-	binary string
-	cmd    *exec.Cmd
+	b     *bench
+	label string   // "bellhop" unless a measure compares two of them
+	types []string // of the agents; empty: noop
+	max   int      // children of a type, 0: the default
+	slots int      // of the host, 0: the default
+	env   []string // besides ours
+	cmd   *exec.Cmd
+	log   string
 }
 
-func (p *bellhop) name() string { return "bellhop" }
-func (p *bellhop) pid() int     { return p.cmd.Process.Pid }
-
-func (p *bellhop) start(ctx context.Context, url, seen string) error {
-	file := filepath.Join(p.b.tmp, "bellhop.yaml")
-	text := fmt.Sprintf("agents:\n  - type: noop\n    command: [%s]\n", p.b.agent)
-	if seen != "" {
-		text += fmt.Sprintf("    env: {BENCH_SEEN: %s}\n", seen)
+func (p *bellhop) name() string {
+	if p.label != "" {
+		return p.label
 	}
-	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+	return "bellhop"
+}
+func (p *bellhop) pid() int { return p.cmd.Process.Pid }
+
+func (p *bellhop) config(o options) string {
+	var y strings.Builder
+	if p.slots > 0 {
+		fmt.Fprintf(&y, "hosts:\n  - {name: local, slots: %d}\n", p.slots)
+	}
+	y.WriteString("agents:\n")
+	for _, t := range p.served() {
+		if o.Exec {
+			fmt.Fprintf(&y, "  - {type: %s, command: [/bin/true], mode: exec}\n", t)
+			continue
+		}
+		fmt.Fprintf(&y, "  - {type: %s, command: [%s], max: %d, env: {BENCH_NOTES: %q}}\n", t, p.b.agent, p.max, o.Notes)
+	}
+	return y.String()
+}
+
+// served are the types that it has agents for.
+func (p *bellhop) served() []string {
+	if len(p.types) == 0 {
+		return []string{"noop"}
+	}
+	return p.types
+}
+
+// defaultSlots is how many children the host of a newcomer has.
+func defaultSlots() int { return max(4, 2*runtime.NumCPU()) }
+
+func (p *bellhop) start(ctx context.Context, url string, o options) error {
+	file := filepath.Join(p.b.tmp, "bellhop.yaml")
+	if err := os.WriteFile(file, []byte(p.config(o)), 0o644); err != nil {
 		return err
 	}
-	log, err := os.Create(filepath.Join(p.b.tmp, "serve.log"))
+	p.log = filepath.Join(p.b.tmp, "serve.log")
+	log, err := os.Create(p.log)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = log.Close() }()
-	p.cmd = exec.Command(p.binary, "serve", "-c", file, "--database-url", url, "--listen", "127.0.0.1:0")
-	p.cmd.Stderr = log
+	p.cmd = exec.Command(p.b.binary, "serve", "-c", file, "--database-url", url, "--listen", "127.0.0.1:0")
+	p.cmd.Env = append(os.Environ(), p.env...)
+	p.cmd.Stdout, p.cmd.Stderr = log, log
 	if err := p.cmd.Start(); err != nil {
 		return err
 	}
-	return p.warm(ctx, url)
-}
-
-// warm waits until one job has gone through, and takes it away.
-func (p *bellhop) warm(ctx context.Context, url string) error {
 	conn, err := pgx.Connect(ctx, url)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = conn.Close(ctx) }()
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
-		var live int
-		if err := conn.QueryRow(ctx, "select count(*) from bellhop.instance where state = 'live'").Scan(&live); err == nil && live == 1 {
-			break
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		var live bool
+		err := conn.QueryRow(ctx, "select exists (select from bellhop.instance where state = 'live')").Scan(&live)
+		if err == nil && live {
+			return nil
 		}
 		if time.Now().After(deadline) {
-			return fmt.Errorf("bellhop serve did not come up; see %s", filepath.Join(p.b.tmp, "serve.log"))
+			_ = p.stop()
+			return fmt.Errorf("bellhop serve did not come up; %s", tail(p.log))
 		}
 	}
-	if _, err := conn.Exec(ctx, p.insertOne(), "warm"); err != nil {
-		return err
-	}
-	return p.b.settle(ctx, conn, p, 20*time.Second)
 }
 
-func (p *bellhop) stop() {
+// stop ends it as an operator would. Its exit code is of no interest here.
+func (p *bellhop) stop() error {
 	_ = p.cmd.Process.Signal(syscall.SIGTERM)
-	_ = p.cmd.Wait() // its exit code is of no interest to a measurement
+	timer := time.AfterFunc(30*time.Second, func() { _ = p.cmd.Process.Kill() })
+	defer timer.Stop()
+	_ = p.cmd.Wait()
+	return nil
 }
 
 func (p *bellhop) insertOne() string {
@@ -78,8 +113,17 @@ func (p *bellhop) insertMany() string {
 	return "insert into bellhop.jobqueue (type, args) select 'noop', g::text from generate_series(1, $1::int) g"
 }
 func (p *bellhop) left() string {
-	return "select (exists (select from bellhop.jobqueue where type = 'noop' and state = 'ready' and not held) or exists (select from bellhop.jobqueue where state in ('assigned', 'running') and instance is not null))::int"
+	return `select (exists (select from bellhop.jobqueue where type = any ('{` + strings.Join(p.served(), ",") + `}') and state = 'ready' and not held)
+	             or exists (select from bellhop.jobqueue where state in ('assigned', 'running') and instance is not null))::int`
 }
-func (p *bellhop) double() string {
+func (p *bellhop) bad() string {
 	return "select count(*) from bellhop.jobqueue where state <> 'succeeded' or attempt <> 1"
+}
+
+// migrate makes bellhop's schema in a database where nobody serves.
+func (b *bench) migrate(ctx context.Context, url string) error {
+	if out, err := exec.CommandContext(ctx, b.binary, "migrate", "--database-url", url).CombinedOutput(); err != nil {
+		return fmt.Errorf("bellhop migrate: %w: %s", err, out)
+	}
+	return nil
 }

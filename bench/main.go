@@ -1,31 +1,192 @@
-// Command bench measures bellhop as a newcomer runs it (the serve binary, its
-// guard, attempts, logs and retries on, an agent that is another program)
-// beside yardsticks in the same run, in interleaved rounds, on one freshly made
-// PostgreSQL with default durability. Only ratios within a run count: absolute
-// figures move from machine to machine.
+// Command bench measures bellhop as a newcomer runs it (the serve binary with
+// its default configuration: guard, attempts, logs and retries on, agents that
+// are other programs) beside yardsticks in the same run, in interleaved rounds,
+// on one freshly made PostgreSQL with default durability. Only ratios within a
+// run count: absolute figures move from machine to machine.
 //
-//	go run . -bellhop ../bin/bellhop [-rounds 3] [-full] [-only latency,drain,idle]
+//	make bench                                            # the short form
+//	FULL=1 make bench                                     # the long one, with what takes a million rows
+//	cd bench && go run . -only drain,latency -rounds 5    # some measures
 //
-// It prints progress to stderr, JSON lines (one a measurement) to -json, and a
-// table with medians, min–max and ratios to stdout.
+// Progress goes to stderr, JSON lines (one a figure) to -json, and the report,
+// in Markdown, to stdout.
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"bellhop/pgdev"
 )
 
-// figure is one measurement.
+func main() {
+	var err error
+	if len(os.Args) == 3 && os.Args[1] == yardstickArg {
+		err = beYardstick(os.Args[2])
+	} else {
+		err = run()
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+func run() error {
+	binary := flag.String("bellhop", "../bin/bellhop", "the `binary` to measure")
+	rounds := flag.Int("rounds", 0, "interleaved rounds of every measure; 0: as many as the form has")
+	full := flag.Bool("full", false, "the long form: longer, more rounds, and what takes a million rows")
+	only := flag.String("only", "", "measures, with commas between; empty: all of the form")
+	jsonPath := flag.String("json", "", "`file` for JSON lines, one a figure")
+	list := flag.Bool("list", false, "list the measures, and stop")
+	flag.Parse()
+	if *list {
+		for _, m := range measures {
+			fmt.Printf("%-10s %s\n", m.name, m.about)
+		}
+		return nil
+	}
+	chosen, err := choose(*only, *full)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer cancel()
+	b, err := newBench(ctx, *binary, *full)
+	if err != nil {
+		return err
+	}
+	defer b.end()
+	if err := b.breakIn(ctx); err != nil {
+		return err
+	}
+	if *jsonPath != "" {
+		sink, err := os.Create(*jsonPath)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = sink.Close() }()
+		b.out = json.NewEncoder(sink)
+	}
+	// What was measured before something went wrong is reported too.
+	err = b.measure(ctx, chosen, *rounds)
+	return errors.Join(err, b.report(os.Stdout))
+}
+
+func (b *bench) measure(ctx context.Context, chosen []measure, rounds int) error {
+	for _, m := range chosen {
+		n := cmp.Or(rounds, m.rounds(b.full))
+		for round := 1; round <= n; round++ {
+			b.say("%s, round %d of %d", m.name, round, n)
+			if err := m.run(ctx, b, round); err != nil {
+				return fmt.Errorf("%s: %w", m.name, err)
+			}
+		}
+	}
+	b.say("done")
+	return nil
+}
+
+// choose gives the measures that were asked for, in the order of the table.
+func choose(only string, full bool) ([]measure, error) {
+	var chosen []measure
+	wanted := strings.FieldsFunc(only, func(r rune) bool { return r == ',' || r == ' ' })
+	for _, m := range measures {
+		if len(wanted) == 0 && (full || m.short > 0) || slices.Contains(wanted, m.name) {
+			chosen = append(chosen, m)
+		}
+		wanted = slices.DeleteFunc(wanted, func(w string) bool { return w == m.name })
+		if len(chosen) > 0 && only != "" && len(wanted) == 0 {
+			break
+		}
+	}
+	if len(wanted) > 0 {
+		return nil, fmt.Errorf("no measure is called %q: see -list", wanted[0])
+	}
+	return chosen, nil
+}
+
+// bench is one run: a server, what was measured, and where it goes.
+type bench struct {
+	binary  string // bellhop
+	agent   string // what does the work
+	tmp     string
+	full    bool
+	began   time.Time
+	cluster *pgdev.Cluster
+	dbs     int
+	figures []figure
+	out     *json.Encoder
+	// templates are databases with many rows, by what is in them.
+	templates map[string]string
+}
+
+func newBench(ctx context.Context, binary string, full bool) (b *bench, err error) {
+	b = &bench{full: full, began: time.Now(), templates: map[string]string{}}
+	if b.binary, err = filepath.Abs(binary); err != nil {
+		return nil, err
+	}
+	if _, err := os.Stat(b.binary); err != nil {
+		return nil, fmt.Errorf("no bellhop to measure (make build): %w", err)
+	}
+	if b.tmp, err = os.MkdirTemp("", "bellhop-bench"); err != nil {
+		return nil, err
+	}
+	// Agents may run under another account.
+	if err := os.Chmod(b.tmp, 0o755); err != nil {
+		return nil, err
+	}
+	b.agent = filepath.Join(b.tmp, "agent")
+	b.say("building the agent, starting PostgreSQL")
+	if out, err := exec.CommandContext(ctx, "go", "build", "-o", b.agent, "./agent").CombinedOutput(); err != nil {
+		_ = os.RemoveAll(b.tmp)
+		return nil, fmt.Errorf("build the agent: %s", out)
+	}
+	if b.cluster, err = pgdev.Start(ctx, pgdev.Config{Durable: true}); err != nil {
+		_ = os.RemoveAll(b.tmp)
+		return nil, err
+	}
+	return b, nil
+}
+
+// breakIn lets the new server write for the first time, so that the first
+// measure does not pay for the files of its log.
+func (b *bench) breakIn(ctx context.Context) error {
+	return b.bare(ctx, func(_ *database, conn *pgx.Conn) error {
+		_, err := conn.Exec(ctx, "create table broken_in as select g, repeat('x', 100) from generate_series(1, 300000) g")
+		return err
+	})
+}
+
+func (b *bench) end() {
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	if err := b.cluster.Stop(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+	}
+	_ = os.RemoveAll(b.tmp)
+}
+
+// say reports progress.
+func (b *bench) say(format string, args ...any) {
+	fmt.Fprintf(os.Stderr, "%5s  %s\n", time.Since(b.began).Round(time.Second), fmt.Sprintf(format, args...))
+}
+
+// figure is one measured value.
 type figure struct {
 	Round   int     `json:"round"`
 	Measure string  `json:"measure"`
@@ -34,173 +195,22 @@ type figure struct {
 	Unit    string  `json:"unit"`
 }
 
-// contender is something that does the work: bellhop, or a yardstick.
-type contender interface {
-	name() string
-	// start makes it ready to work in a fresh database; seen is the file in
-	// which receipts are noted, empty for none.
-	start(ctx context.Context, url, seen string) error
-	stop()
-	insertOne() string  // statement with $1 = the line
-	insertMany() string // statement with $1 = how many
-	left() string       // statement: how many are not done
-	double() string     // statement: how many were done more than once, or not well
-}
-
-type bench struct {
-	cluster *pgdev.Cluster
-	tmp     string
-	agent   string
-	rounds  int
-	full    bool
-	figures []figure
-	out     *json.Encoder
-	dbs     int
-}
-
-func main() {
-	if err := run(); err != nil {
-		fmt.Fprintln(os.Stderr, "bench:", err)
-		os.Exit(1)
-	}
-}
-
-func run() error {
-	binary := flag.String("bellhop", "../bin/bellhop", "the binary to measure")
-	rounds := flag.Int("rounds", 3, "interleaved rounds")
-	full := flag.Bool("full", false, "the long form")
-	only := flag.String("only", "latency,drain,idle", "measures")
-	jsonPath := flag.String("json", "", "file for JSON lines")
-	flag.Parse()
-	tmp, err := os.MkdirTemp("", "bellhop-bench")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = os.RemoveAll(tmp) }()
-	if err := os.Chmod(tmp, 0o755); err != nil {
-		return err
-	}
-	b := &bench{tmp: tmp, agent: filepath.Join(tmp, "agent"), rounds: *rounds, full: *full}
-	if *full && *rounds == 3 {
-		b.rounds = 9
-	}
-	if out, err := exec.Command("go", "build", "-o", b.agent, "./agent").CombinedOutput(); err != nil {
-		return fmt.Errorf("build the agent: %s", out)
-	}
-	sink := os.Stderr
-	if *jsonPath != "" {
-		if sink, err = os.Create(*jsonPath); err != nil {
-			return err
-		}
-		defer func() { _ = sink.Close() }()
-	}
-	b.out = json.NewEncoder(sink)
-	ctx := context.Background()
-	if b.cluster, err = pgdev.Start(ctx, pgdev.Config{Durable: true}); err != nil {
-		return err
-	}
-	defer func() { _ = b.cluster.Stop(ctx) }()
-	path, err := filepath.Abs(*binary)
-	if err != nil {
-		return err
-	}
-	all := func() []contender {
-		return []contender{&reference{b: b}, &bellhop{b: b, binary: path}, &river{best: true}, &river{}}
-	}
-	began := time.Now()
-	for round := 1; round <= b.rounds; round++ {
-		for _, measure := range strings.Split(*only, ",") {
-			list := all()
-			if round%2 == 0 { // nobody is always first
-				slices.Reverse(list)
-			}
-			for _, c := range list {
-				if err := b.measure(ctx, round, measure, c); err != nil {
-					return fmt.Errorf("%s of %s: %w", measure, c.name(), err)
-				}
-			}
-		}
-		fmt.Fprintf(os.Stderr, "round %d of %d done after %s\n", round, b.rounds, time.Since(began).Round(time.Second))
-	}
-	b.report()
-	return nil
-}
-
-func (b *bench) measure(ctx context.Context, round int, measure string, c contender) error {
-	switch measure {
-	case "latency":
-		return b.latency(ctx, round, c)
-	case "drain":
-		return b.drain(ctx, round, c)
-	case "idle":
-		if _, ours := c.(*bellhop); ours {
-			return b.idle(ctx, round, c)
-		}
-		return nil
-	}
-	return fmt.Errorf("unknown measure %q: latency, drain or idle", measure)
-}
-
 func (b *bench) note(round int, measure, program string, value float64, unit string) {
 	f := figure{round, measure, program, value, unit}
 	b.figures = append(b.figures, f)
-	_ = b.out.Encode(f) // a report that cannot be written is missed at the end
-}
-
-// fresh makes a database of its own for one measurement.
-func (b *bench) fresh(ctx context.Context) (string, error) {
-	b.dbs++
-	return b.cluster.NewDatabase(ctx, fmt.Sprintf("bench%d", b.dbs), "")
-}
-
-// report prints a row a measure and program: median, min–max, and the ratio to
-// the reference and to River best, round by round.
-func (b *bench) report() {
-	type key struct{ measure, program string }
-	by := map[key]map[int]float64{}
-	var order []key
-	unit := map[string]string{}
-	for _, f := range b.figures {
-		k := key{f.Measure, f.Program}
-		if by[k] == nil {
-			by[k] = map[int]float64{}
-			order = append(order, k)
+	b.say("    %s · %s: %s %s", measure, program, number(value), unit)
+	if b.out != nil {
+		if err := b.out.Encode(f); err != nil {
+			b.say("the figure cannot be written: %s", err)
+			b.out = nil
 		}
-		by[k][f.Round] = f.Value
-		unit[f.Measure] = f.Unit
-	}
-	slices.SortStableFunc(order, func(a, b key) int { return strings.Compare(a.measure, b.measure) })
-	fmt.Printf("\n| measure | program | median | min–max | / reference | / River best |\n|---|---|---|---|---|---|\n")
-	for _, k := range order {
-		var values []float64
-		for _, v := range by[k] {
-			values = append(values, v)
-		}
-		ratio := func(other string) string {
-			var r []float64
-			for round, v := range by[k] {
-				if o := by[key{k.measure, other}][round]; o > 0 {
-					r = append(r, v/o)
-				}
-			}
-			if len(r) == 0 {
-				return "–"
-			}
-			return fmt.Sprintf("%.2f (%.2f–%.2f)", median(r), slices.Min(r), slices.Max(r))
-		}
-		fmt.Printf("| %s | %s | %s %s | %s–%s | %s | %s |\n", k.measure, k.program, number(median(values)), unit[k.measure],
-			number(slices.Min(values)), number(slices.Max(values)), ratio("reference"), ratio("River best"))
 	}
 }
 
-func median(v []float64) float64 {
-	v = slices.Sorted(slices.Values(v))
-	return (v[(len(v)-1)/2] + v[len(v)/2]) / 2
-}
-
-func number(v float64) string {
-	if v >= 100 {
-		return fmt.Sprintf("%.0f", v)
+// length chooses by the form.
+func (b *bench) length(short, long int) int {
+	if b.full {
+		return long
 	}
-	return fmt.Sprintf("%.2f", v)
+	return short
 }

@@ -15,70 +15,99 @@ import (
 
 // reference is the least code that could do the work: statement trigger → one
 // LISTEN connection → claim → one line to warm children → batched completion.
-// No retries, no recovery, no tracing. With receipts (latency): claim 1,
-// synchronous commit, 1 child. Without (drain): claim 1000, 8 children in
-// lockstep, completions in batches of 1000, 3 connections.
+// No retries, no recovery, no tracing. For single jobs: claim 1, synchronous
+// commit, 1 child. For a drain: claim 1000, 8 children in lockstep,
+// completions in batches of 1000, 3 connections.
 type reference struct {
-	b      *bench
-	cancel context.CancelFunc
-	done   sync.WaitGroup
-	kids   []*kid
-}
-
-type kid struct {
-	cmd *exec.Cmd
-	in  io.WriteCloser
-	out *bufio.Reader
+	process
+	b *bench
 }
 
 func (r *reference) name() string { return "reference" }
 
+func (r *reference) start(_ context.Context, url string, o options) error {
+	return r.run(r.b, yardstick{Kind: "reference", URL: url, Agent: r.b.agent, options: o})
+}
+
+func (r *reference) insertOne() string { return "insert into ref_job (args) values ($1)" }
+func (r *reference) insertMany() string {
+	return "insert into ref_job (args) select g::text from generate_series(1, $1::int) g"
+}
+func (r *reference) left() string {
+	return "select (exists (select from ref_job where state = 0) or exists (select from ref_job where state = 1))::int"
+}
+func (r *reference) bad() string {
+	return "select count(*) from ref_job where state <> 2 or runs <> 1"
+}
+
 const referenceSchema = `
-create table ref_job (id bigint generated always as identity primary key, state smallint not null default 0, runs smallint not null default 0, args text);
-create index ref_ready on ref_job (id) where state = 0;
-create index ref_busy on ref_job (id) where state = 1;
-create function ref_ring() returns trigger language plpgsql as $$ begin perform pg_notify('ref', ''); return null; end $$;
-create trigger ring after insert on ref_job for each statement execute function ref_ring();`
+create table if not exists ref_job (id bigint generated always as identity primary key, state smallint not null default 0, runs smallint not null default 0, args text);
+create index if not exists ref_ready on ref_job (id) where state = 0;
+create index if not exists ref_busy on ref_job (id) where state = 1;
+create or replace function ref_ring() returns trigger language plpgsql as $$ begin perform pg_notify('ref', ''); return null; end $$;
+create or replace trigger ring after insert on ref_job for each statement execute function ref_ring();`
 
 const referenceClaim = `update ref_job set state = 1, runs = runs + 1 where id = any (array(
   select id from ref_job where state = 0 order by id limit $1 for update skip locked)) returning id, args`
 
-func (r *reference) start(ctx context.Context, url, seen string) error {
-	ctx, r.cancel = context.WithCancel(ctx)
+type referenceJob struct {
+	id   int64
+	args string
+}
+
+// worker does one line and says when it is done.
+type worker interface {
+	do(line string) error
+	end()
+}
+
+// startReference is the dispatcher itself. It stops by the function it gives.
+func startReference(ctx context.Context, y yardstick) (stop func() error, err error) {
+	ctx, cancel := context.WithCancel(ctx)
 	var conns [3]*pgx.Conn
 	for i := range conns {
-		c, err := pgx.Connect(ctx, url)
-		if err != nil {
-			return err
+		if conns[i], err = pgx.Connect(ctx, y.URL); err != nil {
+			cancel()
+			return nil, err
 		}
-		conns[i] = c
-	}
-	if _, err := conns[0].Exec(ctx, referenceSchema); err != nil {
-		return err
-	}
-	for _, c := range conns { // tables of an hour ago look small to a planner that has not seen them
-		if _, err := c.Exec(ctx, "set enable_seqscan = off"); err != nil {
-			return err
+		// A table that was just filled looks small to a planner that has not seen it.
+		if _, err := conns[i].Exec(ctx, "set enable_seqscan = off"); err != nil {
+			cancel()
+			return nil, err
 		}
 	}
-	if _, err := conns[0].Exec(ctx, "listen ref"); err != nil {
-		return err
+	if _, err := conns[0].Exec(ctx, referenceSchema+"listen ref"); err != nil {
+		cancel()
+		return nil, err
 	}
-	n, batch := 8, 1000
-	if seen != "" {
-		n, batch = 1, 1
+	children, batch := 1, 1
+	if y.Drain || y.Exec {
+		children, batch = 8, 1000
 	}
-	for range n {
-		k, err := r.fork(seen)
-		if err != nil {
-			return err
+	var crew []worker
+	for range children {
+		var w worker = execWorker{}
+		if !y.Exec {
+			if w, err = startChild(y.Agent, y.Notes); err != nil {
+				cancel()
+				return nil, err
+			}
 		}
-		r.kids = append(r.kids, k)
+		crew = append(crew, w)
 	}
+	var all sync.WaitGroup
 	rang := make(chan struct{}, 1)
-	r.done.Go(func() {
+	work, finished := make(chan referenceJob, batch), make(chan int64, 2*batch)
+	failed := func(err error) {
+		if ctx.Err() == nil {
+			fmt.Fprintln(os.Stderr, "reference:", err)
+			os.Exit(1)
+		}
+	}
+	all.Go(func() { // hears the ring
 		for {
 			if _, err := conns[0].WaitForNotification(ctx); err != nil {
+				failed(err)
 				return
 			}
 			select {
@@ -87,17 +116,13 @@ func (r *reference) start(ctx context.Context, url, seen string) error {
 			}
 		}
 	})
-	type job struct {
-		id   int64
-		args string
-	}
-	work, finished := make(chan job, batch), make(chan int64, 2*batch)
-	for _, k := range r.kids {
-		r.done.Go(func() {
+	for _, w := range crew {
+		all.Go(func() {
 			for {
 				select {
 				case j := <-work:
-					if k.do(j.args) != nil {
+					if err := w.do(j.args); err != nil {
+						failed(err)
 						return
 					}
 					finished <- j.id
@@ -107,64 +132,89 @@ func (r *reference) start(ctx context.Context, url, seen string) error {
 			}
 		})
 	}
-	r.done.Go(func() { // claims
-		defer func() { _ = conns[1].Close(context.Background()) }()
-		for ctx.Err() == nil {
-			rows, err := conns[1].Query(ctx, referenceClaim, batch)
-			if err != nil {
-				return
-			}
-			var jobs []job
-			var j job
-			if _, err := pgx.ForEachRow(rows, []any{&j.id, &j.args}, func() error { jobs = append(jobs, j); return nil }); err != nil {
-				return
-			}
-			for _, j := range jobs {
-				select {
-				case work <- j:
-				case <-ctx.Done():
-					return
-				}
-			}
-			if len(jobs) < batch {
-				select {
-				case <-rang:
-				case <-ctx.Done():
-				}
-			}
+	all.Go(func() {
+		if err := referenceClaims(ctx, conns[1], batch, rang, work); err != nil {
+			failed(err)
 		}
 	})
-	r.done.Go(func() { // completions: whatever has gathered, at most a batch
-		defer func() { _ = conns[2].Close(context.Background()) }()
-		for {
-			var ids []int64
+	all.Go(func() {
+		if err := referenceCompletions(ctx, conns[2], batch, finished); err != nil {
+			failed(err)
+		}
+	})
+	return func() error {
+		cancel()
+		for _, w := range crew {
+			w.end()
+		}
+		all.Wait()
+		return nil
+	}, nil
+}
+
+func referenceClaims(ctx context.Context, conn *pgx.Conn, batch int, rang <-chan struct{}, work chan<- referenceJob) error {
+	for ctx.Err() == nil {
+		rows, err := conn.Query(ctx, referenceClaim, batch)
+		if err != nil {
+			return err
+		}
+		var jobs []referenceJob
+		var j referenceJob
+		if _, err := pgx.ForEachRow(rows, []any{&j.id, &j.args}, func() error { jobs = append(jobs, j); return nil }); err != nil {
+			return err
+		}
+		for _, j := range jobs {
 			select {
-			case id := <-finished:
-				ids = append(ids, id)
+			case work <- j:
 			case <-ctx.Done():
-				return
-			}
-			wait := time.After(2 * time.Millisecond)
-		gather:
-			for len(ids) < batch {
-				select {
-				case id := <-finished:
-					ids = append(ids, id)
-				case <-wait:
-					break gather
-				}
-			}
-			if _, err := conns[2].Exec(ctx, "update ref_job set state = 2 where id = any ($1)", ids); err != nil {
-				return
 			}
 		}
-	})
+		if len(jobs) < batch {
+			select {
+			case <-rang:
+			case <-ctx.Done():
+			}
+		}
+	}
 	return nil
 }
 
-func (r *reference) fork(seen string) (*kid, error) {
-	cmd := exec.Command(r.b.agent)
-	cmd.Env = append(os.Environ(), "BENCH_SEEN="+seen)
+// referenceCompletions writes whatever has gathered within 2 ms, at most a batch.
+func referenceCompletions(ctx context.Context, conn *pgx.Conn, batch int, finished <-chan int64) error {
+	for {
+		var ids []int64
+		select {
+		case id := <-finished:
+			ids = append(ids, id)
+		case <-ctx.Done():
+			return nil
+		}
+		wait := time.After(2 * time.Millisecond)
+	gather:
+		for len(ids) < batch {
+			select {
+			case id := <-finished:
+				ids = append(ids, id)
+			case <-wait:
+				break gather
+			}
+		}
+		if _, err := conn.Exec(ctx, "update ref_job set state = 2 where id = any ($1)", ids); err != nil {
+			return err
+		}
+	}
+}
+
+// child is a warm process in lockstep: a line, then its OK.
+type child struct {
+	cmd *exec.Cmd
+	in  io.WriteCloser
+	out *bufio.Reader
+}
+
+func startChild(program, notes string) (*child, error) {
+	cmd := exec.Command(program)
+	cmd.Env = append(os.Environ(), "BENCH_NOTES="+notes)
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, err
@@ -176,36 +226,27 @@ func (r *reference) fork(seen string) (*kid, error) {
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
-	k := &kid{cmd, in, bufio.NewReader(out)}
-	_, err = k.out.ReadSlice('\n')
-	return k, err
+	c := &child{cmd, in, bufio.NewReader(out)}
+	_, err = c.out.ReadSlice('\n')
+	return c, err
 }
 
-func (k *kid) do(line string) error {
-	if _, err := fmt.Fprintln(k.in, line); err != nil {
+func (c *child) do(line string) error {
+	if _, err := io.WriteString(c.in, line+"\n"); err != nil {
 		return err
 	}
-	_, err := k.out.ReadSlice('\n')
+	_, err := c.out.ReadSlice('\n')
 	return err
 }
 
-func (r *reference) stop() {
-	r.cancel()
-	for _, k := range r.kids {
-		_ = k.in.Close()
-		_ = k.cmd.Process.Kill()
-		_ = k.cmd.Wait() // killed: it has nothing to tell
-	}
-	r.done.Wait()
+func (c *child) end() {
+	_ = c.in.Close()
+	_ = c.cmd.Process.Kill()
+	_ = c.cmd.Wait() // killed: it has nothing to tell
 }
 
-func (r *reference) insertOne() string { return "insert into ref_job (args) values ($1)" }
-func (r *reference) insertMany() string {
-	return "insert into ref_job (args) select g::text from generate_series(1, $1::int) g"
-}
-func (r *reference) left() string {
-	return "select (exists (select from ref_job where state = 0) or exists (select from ref_job where state = 1))::int"
-}
-func (r *reference) double() string {
-	return "select count(*) from ref_job where state <> 2 or runs <> 1"
-}
+// execWorker is a process for every job.
+type execWorker struct{}
+
+func (execWorker) do(line string) error { return exec.Command("/bin/true", line).Run() }
+func (execWorker) end()                 {}

@@ -1,24 +1,23 @@
-// Command agent is the work of the benchmarks: a no-op that notes when it got
-// each line, on the monotonic clock that all processes of a machine share, if
-// the environment variable BENCH_SEEN names a file for it.
+// Command agent is the work of the benchmarks: it sleeps as long as its line
+// says, mostly not at all, and notes what it got in the folder that the
+// environment variable BENCH_NOTES names, if any.
 package main
 
 import (
 	"bufio"
 	"os"
-	"strconv"
+	"os/signal"
+	"syscall"
+	"time"
 
-	"golang.org/x/sys/unix"
+	"bellhop/bench/receipt"
 )
 
 func main() {
-	var seen *os.File
-	if path := os.Getenv("BENCH_SEEN"); path != "" {
-		f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
-		if err != nil {
-			os.Exit(1)
-		}
-		seen = f
+	signal.Ignore(syscall.SIGHUP) // the end of stdin is told by stdin
+	desk, err := receipt.Open(os.Getenv("BENCH_NOTES"))
+	if err != nil {
+		os.Exit(1)
 	}
 	in := bufio.NewReaderSize(os.Stdin, 1<<16)
 	ok := []byte("OK\n")
@@ -30,15 +29,12 @@ func main() {
 		if err != nil {
 			return
 		}
-		if seen != nil {
-			var t unix.Timespec
-			if unix.ClockGettime(unix.CLOCK_MONOTONIC, &t) != nil {
-				os.Exit(1)
-			}
-			note := append(append([]byte{}, line[:len(line)-1]...), ' ')
-			if _, err := seen.Write(append(strconv.AppendInt(note, t.Nano(), 10), '\n')); err != nil {
-				os.Exit(1)
-			}
+		work, err := desk.Take(line[:len(line)-1])
+		if err != nil {
+			os.Exit(1)
+		}
+		if work > 0 {
+			time.Sleep(work)
 		}
 		if _, err := os.Stdout.Write(ok); err != nil {
 			return

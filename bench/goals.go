@@ -1,0 +1,52 @@
+package main
+
+// goal is one promise of the table: bellhop's figure, as it is or against
+// another program's of the same round.
+type goal struct {
+	measure string
+	base    string  // the program it is divided by; empty: the figure itself
+	atLeast float64 // one of the two is set, unless most is wanted to be 0
+	atMost  float64
+}
+
+func (g goal) met(value float64) bool {
+	if g.atLeast > 0 {
+		return value >= g.atLeast
+	}
+	return value <= g.atMost
+}
+
+var goals = []goal{
+	{measure: "idle queue, INSERT issued → agent has the line, p50", base: "reference", atMost: 0.9},
+	{measure: "idle queue, INSERT issued → agent has the line, p99", base: "reference", atMost: 1},
+	{measure: "idle queue, commit acknowledged → agent has the line, p50", base: "reference", atMost: 0.7},
+	{measure: "under 500 other jobs/s, issued → agent, p50", base: "River best", atMost: 0.55},
+	{measure: "under 500 other jobs/s, issued → agent, p99", base: "River best", atMost: 0.4},
+	{measure: hopOfAChain, base: "bellhop, idle pick-up", atMost: 1.5},
+	{measure: "drain of 50,000 waiting no-op jobs", base: "reference", atLeast: 0.95},
+	{measure: "drain of 50,000 waiting no-op jobs", base: "River best", atLeast: 2},
+	{measure: drainTraced, base: "bellhop, no traces", atLeast: 0.97},
+	{measure: "one insert per transaction, every child at work, 16 connections", base: "plain", atLeast: 0.9},
+	{measure: "one insert per transaction, every child at work, 4 connections", base: "plain", atLeast: 0.9},
+	{measure: "one insert per transaction, every child at work, 1 connections", base: "plain", atLeast: 0.9},
+	{measure: "bulk insert in one transaction (COPY)", base: "plain", atLeast: 0.9},
+	{measure: "MSQ, items to 2 warm children in lockstep", base: "pipe limit", atLeast: 0.85},
+	{measure: "produce and consume, 1 ms of work, issued → agent, p99", base: "River best", atMost: 0.5},
+	{measure: "produce and consume, rate picked up", base: "wanted", atLeast: 0.99},
+	// A heartbeat every 2 s and a safety scan every 5 s, of a few statements each.
+	{measure: "idle: statements a minute", atMost: 30*3 + 12*8},
+	{measure: "idle: CPU of the scheduler", atMost: 0.2},
+	{measure: "idle: memory of the scheduler (resident)", atMost: 40},
+	{measure: "warm agents against a process per job, no-op", base: "process per job: reference", atLeast: 55},
+	{measure: "1,000,000 finished rows: issued → agent, p50", base: "bellhop, empty table", atMost: 1.1},
+	{measure: "1,000,000 finished rows: drain of 50,000", base: "bellhop, empty table", atLeast: 1 / 1.1},
+	{measure: "1,000,000 finished rows: scans of the whole queue", atMost: 0},
+	{measure: "1,000,000 ready rows that are worked off: drain", base: "bellhop, 50,000 ready", atLeast: 1 / 1.1},
+	{measure: "1,000,000 ready rows that are worked off: memory of serve, peak", base: "bellhop, 50,000 ready", atMost: 1.1},
+	{measure: "1,000,000 ready rows of a type that nobody serves: issued → agent, p50", base: "bellhop, empty table", atMost: 1.1},
+	{measure: "1,000,000 ready rows of a type that nobody serves: scans of the whole queue", atMost: 0},
+	{measure: "a snapshot held while 150,000 jobs pass: commit → agent, p50, times worse", atMost: 2},
+	{measure: "1,000 idle children on one host: memory of serve a child", atMost: 20},
+	{measure: "1,000 idle children on one host: issued → agent, p50", base: "bellhop, default slots", atMost: 1.1},
+	{measure: "200 types: issued → agent, p50", base: "bellhop, 1 type", atMost: 1.1},
+}

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"slices"
+)
+
+// measure is one row, or a few that are taken together, of the table.
+type measure struct {
+	name  string
+	about string
+	short int // rounds in the short form, 0: not in it
+	long  int // rounds in the long form
+	run   func(ctx context.Context, b *bench, round int) error
+}
+
+func (m measure) rounds(full bool) int {
+	if full {
+		return m.long
+	}
+	return cmp.Or(m.short, 1)
+}
+
+var measures = []measure{
+	{"latency", "one job at a time into an idle queue, until the agent has the line", 3, 7, measureLatency},
+	{"load", "the same under 500 other jobs a second", 2, 5, measureLoad},
+	{"hop", "a chain of jobs, each of which needs the one before", 2, 7, measureHop},
+	{"drain", "50,000 waiting no-op jobs", 3, 7, measureDrain},
+	{"traces", "the same with traces of 1 %, beside none, and beside no metrics either", 3, 11, measureTraces},
+	{"insert", "one insert per transaction while the scheduler is busy", 2, 5, measureInsert},
+	{"bulk", "COPY into the queue", 2, 7, measureBulk},
+	{"msq", "items of one query to two warm children in lockstep", 3, 7, measureMSQ},
+	{"steady", "produce and consume at once, 1 ms of work a job", 1, 3, measureSteady},
+	{"idle", "what a scheduler costs that has nothing to do", 1, 1, measureIdle},
+	{"exec", "warm agents against a process per job", 1, 5, measureExec},
+	{"raw", "what the machine can do: NOTIFY, commit, claim of n, pipe, cursor", 1, 3, measureRaw},
+	{"finished", "1,000,000 finished rows in the table", 0, 3, measureFinished},
+	{"ready", "1,000,000 ready rows in the table", 0, 2, measureReady},
+	{"snapshot", "a snapshot held open while 150,000 jobs pass", 0, 3, measureSnapshot},
+	{"children", "1,000 idle children on one host", 0, 1, measureChildren},
+	{"types", "200 types of jobs", 0, 3, measureTypes},
+}
+
+// inTurn runs the steps of a round; nobody is always first.
+func inTurn(round int, steps ...func() error) error {
+	if round%2 == 0 {
+		slices.Reverse(steps)
+	}
+	for _, step := range steps {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
