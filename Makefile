@@ -5,7 +5,7 @@ TEST_FLAGS ?=
 
 .PHONY: help
 help: ## list the targets
-	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: demo
 demo: bin/bellhop ## watch real work go through: licences of the Go module cache
@@ -17,10 +17,22 @@ test: ## all tests, on real processes and a real PostgreSQL
 	@scripts/need-postgres
 	@scripts/test $(TEST_FLAGS)
 
+.PHONY: jaeger
+jaeger: ## build the Jaeger that one test reads traces back from (once; kept in your cache)
+	@scripts/jaeger
+
 .PHONY: race
 race: ## the same with the race detector
 	@scripts/need-postgres
 	@scripts/test -race $(TEST_FLAGS)
+
+.PHONY: containers
+containers: ## tests across containers, and of docker-compose.yml (needs docker, docker-compose, mmdebstrap)
+	@scripts/containers $(TEST_FLAGS)
+
+.PHONY: images
+images: ## what stands in for docker-compose.yml's images where none can be pulled
+	@cd e2e/containers && $(GO) run ./images
 
 .PHONY: build
 build: bin/bellhop ## build bin/bellhop
@@ -38,6 +50,7 @@ lint: ## format, vet, staticcheck
 	@bad=$$(gofmt -l $$(git ls-files '*.go')); [ -z "$$bad" ] || { echo "not formatted (make fmt): $$bad"; exit 1; }
 	@$(GO) vet ./...
 	@cd bench && $(GO) vet ./...
+	@cd e2e/containers && $(GO) vet ./...
 	@$(GO) run honnef.co/go/tools/cmd/staticcheck@v0.8.2 ./...
 
 .PHONY: vuln
@@ -45,19 +58,31 @@ vuln: ## known vulnerabilities of what is used
 	@scripts/vuln
 
 .PHONY: generate
-generate: ## write the generated files again (docs/state_machines.md, sql/schema.golden.sql)
+generate: ## write the generated files again (docs/state_machines.md, sql/schema.golden.sql, sql/rights.sql)
 	@$(GO) test ./scheduler ./sql/migrate -update
 
 .PHONY: bench
-bench: bin/bellhop ## measure speed and memory beside yardsticks of the same run (FULL=1: the long form)
+bench: bin/bellhop ## measure speed and memory beside yardsticks of the same run (FULL=1: the long form; ONLY=drain,idle)
 	@scripts/need-postgres
-	@cd bench && $(GO) run . -bellhop ../bin/bellhop $(if $(FULL),-full) -json ../bin/bench.json
+	@cd bench && $(GO) run . -bellhop ../bin/bellhop $(if $(FULL),-full) $(if $(ONLY),-only $(ONLY)) -json ../bin/bench.json
 
 .PHONY: check
 check: ## exactly what CI runs
 	@.ci/run
 
+# In one step: an instance that runs goes on with the new program when it is whole.
+INTO = $(DESTDIR)$(or $(PREFIX),/usr/local)/bin
+RJM = rjmsetup rjmgo rjmls rjmexit rjmout rjmproc rjmd rjmflush
 .PHONY: install
-install: bin/bellhop ## install to PREFIX (default /usr/local)
-	@install -d $(DESTDIR)$(or $(PREFIX),/usr/local)/bin
-	@install bin/bellhop $(DESTDIR)$(or $(PREFIX),/usr/local)/bin/bellhop
+install: bin/bellhop ## install to PREFIX (default /usr/local), with RJM's names
+	@install -d $(INTO)
+	@install bin/bellhop $(INTO)/.bellhop.new && mv $(INTO)/.bellhop.new $(INTO)/bellhop
+	@for name in $(RJM); do ln -sfn bellhop $(INTO)/$$name; done
+
+.PHONY: install-completion
+install-completion: bin/bellhop ## words for TAB, to PREFIX (default /usr/local), for bash, zsh and fish
+	@set -e; share=$(DESTDIR)$(or $(PREFIX),/usr/local)/share; \
+	install -d $$share/bash-completion/completions $$share/zsh/site-functions $$share/fish/vendor_completions.d; \
+	bin/bellhop completion bash > $$share/bash-completion/completions/bellhop; \
+	bin/bellhop completion zsh > $$share/zsh/site-functions/_bellhop; \
+	bin/bellhop completion fish > $$share/fish/vendor_completions.d/bellhop.fish
