@@ -48,7 +48,7 @@ func TestHosts_NeverMoreChildrenThanMax(t *testing.T) {
 		most = max(most, b.system.Processes())
 		return b.count() == "succeeded 200"
 	})
-	if n := len(pids(book.read())); most > 3 || n > 3 {
+	if n := len(book.processes()); most > 3 || n > 3 {
 		t.Errorf("%d processes at once, %d in all; max is 3", most, n)
 	}
 	b.stop()
@@ -66,12 +66,12 @@ func TestCancel_KillsTheOneThatHasTheJob(t *testing.T) {
 	id, _ := strconv.ParseInt(victim.key, 10, 64)
 	b.exec("select bellhop.cancel($1)", id)
 	b.eventually("it is cancelled", func() bool { return b.count() == "cancelled 1, running 2" })
-	if !dead(victim.pid) {
+	if !victim.by.dead() {
 		t.Error("cancelled, and its process lives")
 	}
 	for _, e := range book.read() {
-		if e.pid != victim.pid && dead(e.pid) {
-			t.Errorf("process %d died with it", e.pid)
+		if e.by != victim.by && e.by.dead() {
+			t.Errorf("process %d died with it", e.by.pid)
 		}
 	}
 	b.stop()

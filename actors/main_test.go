@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"bellhop/agents/guard"
 	"bellhop/pgdev/pgtest"
 )
 
@@ -38,9 +39,11 @@ func beAgent(dir string) {
 		return f
 	}
 	book, locks := open("book", os.O_WRONLY|os.O_APPEND), open("locks", os.O_RDWR)
+	self, _ := guard.ReadStat(os.Getpid())
 	note := func(what string, w work) {
-		fmt.Fprintf(book, "%s %s %d %d\n", what, w.key(), w.Fence, os.Getpid())
+		fmt.Fprintf(book, "%s %s %d %d\n", what, w.key(), os.Getpid(), self.Start)
 	}
+	note("up", work{})
 	fmt.Println(`{"bellhop":1}`)
 	for lines := bufio.NewReader(os.Stdin); ; {
 		line, err := lines.ReadBytes('\n')
@@ -71,9 +74,9 @@ func beAgent(dir string) {
 
 // work is a job or an item as an agent of the json dialect gets it.
 type work struct {
-	ID, Fence int64
-	Args      string
-	Item      struct{ G string }
+	ID   int64
+	Args string
+	Item struct{ G string }
 }
 
 func (w work) key() string {
@@ -91,10 +94,24 @@ func (w work) place() int64 {
 // entry is one line of the journal.
 type entry struct {
 	what, key string
-	pid       int
+	by        process
 }
 
-// journal is what the agents of one type have written.
+// process is one for good: a busy machine gives a pid to somebody else within
+// seconds.
+type process struct {
+	pid   int
+	start uint64
+}
+
+// dead reports whether the process has ended.
+func (p process) dead() bool {
+	now, there := guard.ReadStat(p.pid)
+	return !there || now.Start != p.start || now.Dead()
+}
+
+// journal is what the agents of one type have written: that they came up, and
+// what they began and ended.
 type journal struct {
 	t   testing.TB
 	dir string
@@ -104,7 +121,28 @@ func newJournal(t testing.TB) *journal { return &journal{t, t.TempDir()} }
 
 func (j *journal) env() map[string]string { return map[string]string{"BELLHOP_TEST_JOURNAL": j.dir} }
 
+// read lists what was begun and ended, in order.
 func (j *journal) read() (list []entry) {
+	j.t.Helper()
+	for _, e := range j.lines() {
+		if e.what != "up" {
+			list = append(list, e)
+		}
+	}
+	return list
+}
+
+// processes lists those that ever came up.
+func (j *journal) processes() map[process]bool {
+	j.t.Helper()
+	set := map[process]bool{}
+	for _, e := range j.lines() {
+		set[e.by] = true
+	}
+	return set
+}
+
+func (j *journal) lines() (list []entry) {
 	j.t.Helper()
 	text, err := os.ReadFile(filepath.Join(j.dir, "book"))
 	if err != nil && !os.IsNotExist(err) {
@@ -115,19 +153,11 @@ func (j *journal) read() (list []entry) {
 		if len(f) != 4 {
 			continue // the last line, half written
 		}
-		pid, _ := strconv.Atoi(f[3])
-		list = append(list, entry{f[0], f[1], pid})
+		pid, _ := strconv.Atoi(f[2])
+		start, _ := strconv.ParseUint(f[3], 10, 64)
+		list = append(list, entry{f[0], f[1], process{pid, start}})
 	}
 	return list
-}
-
-// pids lists the processes that have written from an entry on.
-func pids(list []entry) map[int]bool {
-	set := map[int]bool{}
-	for _, e := range list {
-		set[e.pid] = true
-	}
-	return set
 }
 
 // starts counts how often each piece of work was begun, and fails the test if
@@ -138,20 +168,10 @@ func (j *journal) starts(list []entry) map[string]int {
 	for _, e := range list {
 		switch e.what {
 		case "overlap":
-			j.t.Errorf("%s was in two processes at once (the second was %d)", e.key, e.pid)
+			j.t.Errorf("%s was in two processes at once (the second was %d)", e.key, e.by.pid)
 		case "start":
 			n[e.key]++
 		}
 	}
 	return n
-}
-
-// dead reports whether a process has ended.
-func dead(pid int) bool {
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return true
-	}
-	_, rest, _ := strings.Cut(string(stat), ") ")
-	return strings.HasPrefix(rest, "Z") || strings.HasPrefix(rest, "X")
 }

@@ -2,8 +2,6 @@ package actors_test
 
 import (
 	"context"
-	"fmt"
-	"os"
 	"strconv"
 	"strings"
 	"syscall"
@@ -11,6 +9,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"bellhop/agents/guard"
 )
 
 func TestStop_WhatRunsMayFinish(t *testing.T) {
@@ -59,9 +59,9 @@ func TestStop_WhatRunsIsKilledAndGivenBack(t *testing.T) {
 // gone checks that no process of a journal is left.
 func gone(t *testing.T, book *journal) {
 	t.Helper()
-	for pid := range pids(book.read()) {
-		if !dead(pid) {
-			t.Errorf("process %d is still there after Stop", pid)
+	for p := range book.processes() {
+		if !p.dead() {
+			t.Errorf("process %d is still there after Stop", p.pid)
 		}
 	}
 }
@@ -101,7 +101,7 @@ func TestStop_NamesWhoDidNot(t *testing.T) {
 		b.exec("insert into bellhop.jobqueue (type, args) values ('solo', '1h')")
 		b.eventually("it runs", func() bool { return len(book.read()) == 1 })
 		// A guard that stands still is killed after a while, and its tree with it.
-		guard := parentOf(t, book.read()[0].pid)
+		guard := parentOf(t, book.read()[0].by.pid)
 		if err := syscall.Kill(guard, syscall.SIGSTOP); err != nil {
 			t.Fatal(err)
 		}
@@ -109,7 +109,7 @@ func TestStop_NamesWhoDidNot(t *testing.T) {
 		if err == nil || !strings.HasPrefix(err.Error(), "did not stop in time: hosts") {
 			t.Errorf("error is %v", err)
 		}
-		b.eventually("the process is dead all the same", func() bool { return dead(book.read()[0].pid) })
+		b.eventually("the process is dead all the same", func() bool { return book.read()[0].by.dead() })
 		b.eventually("and nobody counts it any more", func() bool { return b.system.Processes() == 0 })
 		b.close()
 	})
@@ -117,14 +117,9 @@ func TestStop_NamesWhoDidNot(t *testing.T) {
 
 func parentOf(t *testing.T, pid int) int {
 	t.Helper()
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		t.Fatal(err)
+	stat, there := guard.ReadStat(pid)
+	if !there {
+		t.Fatalf("there is no process %d", pid)
 	}
-	_, rest, _ := strings.Cut(string(stat), ") ")
-	parent, err := strconv.Atoi(strings.Fields(rest)[1])
-	if err != nil {
-		t.Fatal(err)
-	}
-	return parent
+	return stat.Parent
 }
