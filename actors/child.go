@@ -292,10 +292,6 @@ func (k *child) describe() *scheduler.ChildReport {
 	return r
 }
 
-// orphan sees to the process when the actor ends before it: it is killed, and
-// only when it is dead goes its work back, so that no job is ever in two
-// processes. What the process had answered is not lost.
-
 func (k *child) logMove(was scheduler.ChildState, ev scheduler.ChildEvent) {
 	now := k.fsm.State
 	level := k.h.Log.Info

@@ -24,6 +24,7 @@ func (k *child) launch(c actor.Context) {
 	self, h, typ, name, host := c.Self(), k.h, k.typ.Name, k.name, k.host
 	h.yards[host].enter()
 	h.alive.Add(1)
+	h.launches.Add(1)
 	go func() {
 		wake := &woke{}
 		p, err := h.Launcher.Launch(typ, name, host, max(time.Millisecond, h.leaseLeft(time.Now())), func() { h.system.Root.Send(self, wake) })

@@ -94,6 +94,7 @@ type house struct {
 	yards    map[scheduler.HostName]*yard
 	attached atomic.Bool  // there are attached tables
 	alive    atomic.Int64 // processes of this instance
+	launches atomic.Int64 // and how many there ever were
 	orphans  orphans
 	pidsMu   sync.RWMutex
 	pids     map[string]*actor.PID

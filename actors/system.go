@@ -146,6 +146,9 @@ func (s *System) Roles() []string {
 // Processes is how many processes of children are alive.
 func (s *System) Processes() int { return int(s.h.alive.Load()) }
 
+// Launches is how many there ever were.
+func (s *System) Launches() int64 { return s.h.launches.Load() }
+
 // Stop ends the tree in order: nothing new is claimed; what runs gets the time
 // that ctx allows (finish: as long as it takes) and is then killed and given
 // back; what is owed is written. It names whoever did not stop.

@@ -27,6 +27,9 @@ import (
 // and where a test wants a bellhop that it can send signals to.
 func init() {
 	if os.Getenv("BELLHOP_TEST_PROGRAM") == "1" || len(os.Args) > 1 && os.Args[1] == demoAgent {
+		if len(os.Args) > 1 && os.Args[1] == demoAgent {
+			becomePlainAgent()
+		}
 		// Not on the goroutine of init, which is tied to its thread as main is not.
 		go func() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }()
 		select {}

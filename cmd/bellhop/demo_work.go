@@ -14,7 +14,7 @@ import (
 const (
 	demoLook     = 100 * time.Millisecond
 	demoAnswer   = 15 * time.Second
-	demoPatience = time.Minute
+	demoPatience = 2 * time.Minute
 )
 
 // workDemo runs a scheduler until the files of the table are done.
@@ -45,19 +45,19 @@ func (a *app) workDemo(ctx context.Context, t demoTable, todo int64, url string,
 	}
 	j.todo = todo
 	var p demoProgress
-	var agents int
+	var begun int64
 	err = awaitDemo(ctx, func() string { return fmt.Sprintf("job %d is %s", j.id, p.state) }, func() (moved, done bool, err error) {
-		before, processes := p, agents
+		before, launches := p, begun
 		if p, err = t.progress(ctx, j); err != nil {
 			return false, false, err
 		}
-		agents = i.Processes()
-		j.agents = max(j.agents, agents)
+		agents := i.Processes()
+		begun, j.agents = i.Launches(), max(j.agents, agents)
 		s.show(fmt.Sprintf("%s of %s files  %s files/s  %s  %s failed", grouped(p.done), grouped(todo),
 			grouped(perSecond(p.done, p.took)), counted(int64(agents), "agent"), grouped(p.failed)))
-		// An agent that comes or goes is news as well: one that a file takes with
-		// it comes back three times, and on a slow machine that takes its time.
-		return p.done != before.done || p.state != before.state || agents != processes, p.state.Final(), nil
+		// An agent that begins is news as well: one that a file takes with it comes
+		// back three times, and on a slow machine that takes its time.
+		return p.done != before.done || p.state != before.state || begun != launches, p.state.Final(), nil
 	})
 	if err != nil {
 		return j, err

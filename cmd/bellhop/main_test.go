@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -12,7 +13,17 @@ import (
 	"bellhop/pgdev/pgtest"
 )
 
-func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
+func TestMain(m *testing.M) { os.Exit(prepareAndRun(m)) }
+
+func prepareAndRun(m *testing.M) int {
+	remove, err := preparePlainAgent()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer remove()
+	return pgtest.Main(m)
+}
 
 // shell is a test's database and the command line on it.
 type shell struct {
