@@ -49,6 +49,15 @@ func (k *kind) live() (n, coming int) {
 	return n, coming
 }
 
+// resting is a child that has no process just now; nil: there is none.
+func (k *kind) resting() *kid {
+	i := slices.IndexFunc(k.kids, func(kid *kid) bool { return !kid.state.Live() })
+	if i < 0 {
+		return nil
+	}
+	return k.kids[i]
+}
+
 // yields reports whether all children that hold a slot take no more lines.
 func (k *kind) yields() bool {
 	return !slices.ContainsFunc(k.kids, func(kid *kid) bool { return kid.state.Live() && !kid.yields })

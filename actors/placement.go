@@ -89,27 +89,34 @@ func (s *host) feed(c actor.Context, kind *kind) {
 
 // spawn brings up a child, one that has been up before if there is one.
 func (s *host) spawn(c actor.Context, kind *kind) {
-	for i := 1; ; i++ {
-		name := scheduler.ChildName(string(kind.Name) + "." + itoa(int64(i)))
-		k := s.kids[name]
-		if k == nil {
-			role := roleChild(s.spec.Name, name)
-			k = &kid{kind: kind, pid: c.Spawn(props(s.h.Log, role, func() actor.Actor {
-				return newChild(s.h, s.spec.Name, name, kind.AgentType, c.Self())
-			}, inline))}
-			s.h.here(role, k.pid)
-			s.kids[name] = k
-			kind.kids = append(kind.kids, k)
-		} else if k.state.Live() {
-			continue
-		}
-		k.state = scheduler.Prep // so it counts at once; its news will agree
-		if k.berth == nil || k.berth.settled.Load() {
-			k.berth = s.h.census.reserve(kind.Name)
-		}
-		c.Send(k.pid, &want{k.berth})
-		return
+	k := kind.resting()
+	if k == nil {
+		k = s.hire(c, kind)
 	}
+	k.state = scheduler.Prep // so it counts at once; its news will agree
+	if k.berth == nil || k.berth.settled.Load() {
+		k.berth = s.h.census.reserve(kind.Name)
+	}
+	c.Send(k.pid, &want{k.berth})
+}
+
+// hire starts the actor of a child that there was not yet.
+func (s *host) hire(c actor.Context, kind *kind) *kid {
+	var name scheduler.ChildName
+	for i := len(kind.kids) + 1; ; i-- { // that one is free, unless an actor has died and left a gap below
+		name = scheduler.ChildName(string(kind.Name) + "." + itoa(int64(i)))
+		if s.kids[name] == nil {
+			break
+		}
+	}
+	role := roleChild(s.spec.Name, name)
+	k := &kid{kind: kind, pid: c.Spawn(props(s.h.Log, role, func() actor.Actor {
+		return newChild(s.h, s.spec.Name, name, kind.AgentType, c.Self())
+	}, inline))}
+	s.h.here(role, k.pid)
+	s.kids[name] = k
+	kind.kids = append(kind.kids, k)
+	return k
 }
 
 // makeRoom frees the child that the kill rules let go, if there is one.

@@ -139,7 +139,7 @@ func (b *bench) launch() *child {
 	return c
 }
 
-const patience = time.Minute
+const patience = 3 * time.Minute
 
 // await returns the next event, which has to be of that kind.
 func (c *child) await(kind scheduler.EventKind) scheduler.ChildEvent {

@@ -197,6 +197,7 @@ func (a *app) serveOnce(ctx context.Context, s serving, program string) error {
 		}()
 		defer func() { unwatch(); <-ended }()
 	}
+	go rest(watching, i.Gate, c.Instance.Heartbeat/2)
 	go watchProgram(watching, program, renewEvery, log, signals)
 	m := &manager{log: log}
 	go m.attend(watching, i)
