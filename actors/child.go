@@ -60,7 +60,7 @@ func (k *child) Receive(c actor.Context) {
 	switch m := c.Message().(type) {
 	case *want:
 		if k.fsm.State.Live() { // it had come up before its host knew
-			k.h.census.giveBack(k.typ.Name, m.berth)
+			k.h.census[k.typ.Name].giveBack(m.berth)
 			break
 		}
 		k.berth = m.berth

@@ -1,7 +1,6 @@
 package actors
 
 import (
-	"maps"
 	"time"
 
 	"bellhop/scheduler"
@@ -17,9 +16,8 @@ func (s *host) resync(now time.Time) {
 func (s *host) resyncSoon() {
 	s.epoch++
 	s.grantedRoom = 0
-	s.spawnTold = nil
-	for _, kind := range s.types {
-		kind.granted = 0
+	for _, kind := range s.kinds {
+		kind.granted, kind.told = 0, untold
 	}
 }
 
@@ -29,23 +27,25 @@ func (s *host) ask(now time.Time) {
 	if s.asleep || s.closed {
 		return
 	}
-	m := &credits{Host: s.spec.Name, Epoch: s.epoch, Spawn: map[scheduler.TypeName]int{}, Making: s.making}
-	slots := scheduler.Slots{All: s.spec.Slots, Taken: s.taken(), Granted: s.grantedRoom}
-	for _, k := range s.kids {
-		if k.lodger().Freeable(s.h.MinReady, now) {
-			slots.Freeable++
-		}
-	}
-	types := len(s.types)
+	m := &credits{Host: s.spec.Name, Epoch: s.epoch, Making: s.making}
+	slots := scheduler.Slots{All: s.spec.Slots, Granted: s.grantedRoom}
+	types := len(s.kinds)
 	if s.types[s.h.RowType] != nil && s.h.dormant(s.h.RowType) {
 		types--
 	}
-	for name, kind := range s.types {
-		a := scheduler.Appetite{Pending: len(kind.pending), Granted: kind.granted, Could: s.could(kind, now)}
-		_, a.Coming = kind.live()
+	changed := false
+	for _, kind := range s.kinds {
+		a := scheduler.Appetite{Pending: len(kind.pending), Granted: kind.granted}
+		var live int
+		live, a.Coming = kind.live()
+		slots.Taken += live
 		for _, k := range kind.kids {
 			a.Room += k.free()
+			if k.lodger().Freeable(s.h.MinReady, now) {
+				slots.Freeable++
+			}
 		}
+		a.Could = s.could(kind, live, now)
 		slots.Short += a.Short()
 		more, spawn := a.Ask()
 		if kind.Exec && types > 1 {
@@ -57,17 +57,23 @@ func (s *host) ask(now time.Time) {
 			if m.Now == nil {
 				m.Now = map[scheduler.TypeName]int{}
 			}
-			m.Now[name] = more
+			m.Now[kind.Name] = more
 			kind.granted += more
 		}
-		if spawn > 0 {
-			m.Spawn[name] = spawn
+		changed = changed || kind.told != spawn
+		kind.spawn = spawn
+	}
+	if changed { // seldom: with hundreds of types this is most of the message
+		m.Spawn = map[scheduler.TypeName]int{}
+		for _, kind := range s.kinds {
+			if kind.told = kind.spawn; kind.spawn > 0 {
+				m.Spawn[kind.Name] = kind.spawn
+			}
 		}
 	}
 	m.Room = slots.Ask()
 	s.grantedRoom += m.Room
-	if len(m.Now) > 0 || m.Room > 0 || !maps.Equal(m.Spawn, s.spawnTold) {
-		s.spawnTold = maps.Clone(m.Spawn) // the message's is the dispatcher's, who counts it down
+	if len(m.Now) > 0 || m.Room > 0 || changed {
 		s.h.tell(roleDispatcher, m)
 	}
 }

@@ -49,12 +49,11 @@ func (d *dispatcher) rivals(name scheduler.HostName, exclusive bool) (types []sc
 	if p.room > 0 || d.only[name] != nil { // what waits may be nothing that such a host takes
 		return nil
 	}
-	for t, n := range p.spawn {
-		if n > 0 && p.now[t] <= 0 && d.alone.types[t] == exclusive && !d.standing.Pauses(t) && !d.h.dormant(t) && !slices.Contains(p.making, t) {
+	for _, t := range d.types {
+		if p.spawn[t] > 0 && p.now[t] <= 0 && d.alone.types[t] == exclusive && !d.standing.Pauses(t) && !d.h.dormant(t) && !slices.Contains(p.making, t) {
 			types = append(types, t)
 		}
 	}
-	slices.Sort(types)
 	return types
 }
 
@@ -91,17 +90,13 @@ func (d *dispatcher) lookAtCrowds(c actor.Context) {
 		d.crowds.timer = time.AfterFunc(wait, func() { root.Send(self, &lookAtCrowds{}) })
 		return
 	}
-	types := make([]scheduler.TypeName, len(d.h.Agents))
-	for i, a := range d.h.Agents {
-		types[i] = a.Name
-	}
 	names := map[scheduler.HostName][]string{}
 	for _, name := range hosts {
 		names[name] = d.places.named[name]
 	}
 	m := &crowdsSeen{epoch: d.epoch, ring: d.ring, cut: d.crowds.cut, of: map[scheduler.HostName][]scheduler.Crowd{}}
 	d.crowds.busy, d.crowds.cut, d.crowds.at, d.crowds.ring = true, false, time.Now(), d.ring
-	h, ctx := d.h, d.ctx
+	h, ctx, types := d.h, d.ctx, d.types
 	go func() {
 		for name, answers := range names {
 			if m.of[name], m.err = h.Crowds.Crowds(ctx, types, answers); m.err != nil {
@@ -176,8 +171,9 @@ func (s *host) onCrowded(m *crowded, now time.Time) {
 		tenants[i] = scheduler.Tenant{Type: k.kind.Name, Stays: k.kind.Exec || k.leaving || coming, Yields: k.yields}
 	}
 	could := map[scheduler.TypeName]int{}
-	for name, kind := range s.types {
-		could[name] = s.could(kind, now)
+	for _, kind := range s.kinds {
+		live, _ := kind.live()
+		could[kind.Name] = s.could(kind, live, now)
 	}
 	yields, made := scheduler.Yield(tenants, s.age(m.Waiting, now), could)
 	changed := !slices.Equal(made, s.making)
@@ -189,7 +185,7 @@ func (s *host) onCrowded(m *crowded, now time.Time) {
 	if !changed {
 		return
 	}
-	for _, kind := range s.types { // what none of them takes any more is for others to take
+	for _, kind := range s.kinds { // what none of them takes any more is for others to take
 		if len(kind.pending) > 0 && kind.yields() {
 			s.dropFrom(kind, func(scheduler.Line) bool { return true }, "")
 		}

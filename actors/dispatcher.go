@@ -22,6 +22,7 @@ type dispatcher struct {
 	epoch   int // of this incarnation: answers to another's questions are not for us
 	hosts   map[scheduler.HostName]*purse
 	only    map[scheduler.HostName]*scheduler.Only // hosts that do not take every job
+	types   []scheduler.TypeName                   // in order
 	running map[scheduler.JobID]scheduler.Hold
 	sources map[scheduler.JobID]*source
 	ring    uint64 // grows with every reason to look at the queue
@@ -67,7 +68,12 @@ func newDispatcher(h *house) *dispatcher {
 			only[spec.Name] = spec.Takes
 		}
 	}
-	return &dispatcher{h: h, only: only, epoch: int(incarnations.Add(1)), hosts: map[scheduler.HostName]*purse{}, running: map[scheduler.JobID]scheduler.Hold{},
+	types := make([]scheduler.TypeName, len(h.Agents))
+	for i, a := range h.Agents {
+		types[i] = a.Name
+	}
+	slices.Sort(types)
+	return &dispatcher{h: h, only: only, types: types, epoch: int(incarnations.Add(1)), hosts: map[scheduler.HostName]*purse{}, running: map[scheduler.JobID]scheduler.Hold{},
 		sources: map[scheduler.JobID]*source{}, alone: newExclusion(h.Agents, h.ExclusiveAfter), turn: map[scheduler.TypeName]int{}, ring: 1,
 		pause: backoff.NewExponentialBackOff(backoff.WithInitialInterval(50*time.Millisecond), backoff.WithMaxInterval(2*time.Second), backoff.WithMaxElapsedTime(0))}
 }
@@ -308,8 +314,8 @@ func (d *dispatcher) onClaimed(c actor.Context, m *claimed) {
 		d.alone.started()
 	}
 	got, used := map[scheduler.TypeName]int{}, map[scheduler.TypeName]int{}
-	deals := map[scheduler.TypeName]*deal{}
-	var order []scheduler.TypeName
+	dealt := map[scheduler.TypeName]*deal{}
+	var all deals
 	for i := range m.jobs {
 		j := &m.jobs[i]
 		got[j.Type]++
@@ -329,11 +335,11 @@ func (d *dispatcher) onClaimed(c actor.Context, m *claimed) {
 			continue
 		}
 		used[j.Type]++
-		dl := deals[j.Type]
+		dl := dealt[j.Type]
 		if dl == nil {
 			dl = &deal{Epoch: p.epoch, Type: j.Type}
-			deals[j.Type] = dl
-			order = append(order, j.Type)
+			dealt[j.Type] = dl
+			all = append(all, dl)
 		}
 		dl.Lines = append(dl.Lines, j.Line)
 	}
@@ -349,8 +355,8 @@ func (d *dispatcher) onClaimed(c actor.Context, m *claimed) {
 		}
 	}
 	p.spent(m.purse, m.demand, used)
-	for _, t := range order {
-		d.h.tell(roleHost(m.host), deals[t])
+	if len(all) > 0 {
+		d.h.tell(roleHost(m.host), all)
 	}
 	if m.err == nil {
 		d.h.tell(roleGate, took(len(m.jobs)))

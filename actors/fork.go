@@ -47,7 +47,7 @@ func (k *child) launch(c actor.Context) {
 // processEnded counts a process out, when all that came of it has been seen to.
 func (h *house) processEnded(host scheduler.HostName, typ scheduler.TypeName) {
 	h.alive.Add(-1)
-	h.census.died(typ)
+	h.census[typ].alive.Add(-1)
 	h.yards[host].leave()
 }
 

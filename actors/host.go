@@ -1,6 +1,7 @@
 package actors
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -15,12 +16,12 @@ type host struct {
 	h     *house
 	spec  HostSpec
 	types map[scheduler.TypeName]*kind
+	kinds []*kind // the same, by name: every message goes through them
 	kids  map[scheduler.ChildName]*kid
 	// Credits that are out: what we asked for and have not been dealt yet. A
 	// new epoch forgets them.
 	epoch       uint64
 	grantedRoom int
-	spawnTold   map[scheduler.TypeName]int
 	making      []scheduler.TypeName             // types for which enough children take no more lines
 	waits       map[scheduler.TypeName]time.Time // since when types wait of which there is no child
 	asleep      bool                             // before the last incarnation's processes are dead
@@ -30,15 +31,18 @@ type host struct {
 	endReach    func() // ends the attempt to reach it
 	boss        *actor.PID
 	alarm       *time.Timer
+	alarmAt     time.Time
 }
 
 func newHost(h *house, spec HostSpec) *host {
 	s := &host{h: h, spec: spec, types: map[scheduler.TypeName]*kind{}, kids: map[scheduler.ChildName]*kid{}, epoch: uint64(time.Now().UnixNano())}
 	for _, a := range h.Agents {
 		if (len(spec.Only) == 0 || slices.Contains(spec.Only, a.Name)) && (!a.Local || !spec.Far) {
-			s.types[a.Name] = &kind{AgentType: a}
+			s.types[a.Name] = &kind{AgentType: a, tally: h.census[a.Name], told: untold}
+			s.kinds = append(s.kinds, s.types[a.Name])
 		}
 	}
+	slices.SortFunc(s.kinds, func(a, b *kind) int { return cmp.Compare(a.Name, b.Name) })
 	if spec.Far {
 		s.reach = scheduler.Untried()
 	}
@@ -70,7 +74,7 @@ func (s *host) Receive(c actor.Context) {
 		return
 	case *actor.Stopped: // and its children are
 		for _, k := range s.kids {
-			s.h.census.giveBack(k.kind.Name, k.berth)
+			k.kind.tally.giveBack(k.berth)
 		}
 		return
 	case *actor.Terminated:
@@ -78,6 +82,10 @@ func (s *host) Receive(c actor.Context) {
 		s.resync(now)
 	case *deal:
 		s.onDeal(m, now)
+	case deals:
+		for _, one := range m {
+			s.onDeal(one, now)
+		}
 	case *news:
 		s.onNews(m, now)
 	case *closed:
@@ -137,6 +145,9 @@ func (s *host) onDeal(m *deal, now time.Time) {
 		if m.Epoch == s.epoch {
 			if l.Assigned {
 				s.grantedRoom = max(0, s.grantedRoom-1)
+				if kind != nil {
+					kind.told = untold // the dispatcher has counted it down
+				}
 			} else if kind != nil {
 				kind.granted = max(0, kind.granted-1)
 			}
@@ -202,6 +213,7 @@ func (s *host) trouble(kind *kind, words string) {
 // for too long.
 func (s *host) arm(c actor.Context, now time.Time) {
 	var at time.Time
+	rest := now.Add(-s.h.MinReady)
 	consider := func(t time.Time) {
 		if t.After(now) && (at.IsZero() || t.Before(at)) {
 			at = t
@@ -210,31 +222,35 @@ func (s *host) arm(c actor.Context, now time.Time) {
 	if s.reach.Down && !s.reach.Trying {
 		consider(s.reach.NextAt)
 	}
-	for _, kind := range s.types {
-		consider(kind.respawn.NextAt)
+	for _, kind := range s.kinds {
+		if !kind.respawn.NextAt.IsZero() {
+			consider(kind.respawn.NextAt)
+		}
 		if len(kind.pending) > 0 {
 			consider(kind.pending0(now).Add(waitForChild))
 		}
-	}
-	for _, k := range s.kids {
-		if k.state == scheduler.ChildReady && !k.kind.Exec {
-			consider(k.since.Add(s.h.MinReady))
+		for _, k := range kind.kids {
+			if k.state == scheduler.ChildReady && !kind.Exec && k.since.After(rest) {
+				consider(k.since.Add(s.h.MinReady))
+			}
 		}
+	}
+	// One that rings too early costs a look; moving it with every line would cost more.
+	if at.IsZero() || s.alarmAt.After(now) && !s.alarmAt.After(at) {
+		return
 	}
 	if s.alarm != nil {
 		s.alarm.Stop()
-		s.alarm = nil
 	}
-	if !at.IsZero() {
-		self, root := c.Self(), s.h.system.Root
-		s.alarm = time.AfterFunc(at.Sub(now)+time.Millisecond, func() { root.Send(self, &look{}) })
-	}
+	self, root := c.Self(), s.h.system.Root
+	s.alarmAt = at.Add(time.Millisecond)
+	s.alarm = time.AfterFunc(s.alarmAt.Sub(now), func() { root.Send(self, &look{}) })
 }
 
 // onReport tells a dispatcher that has lost its books what is held here.
 func (s *host) onReport(c actor.Context, m *report, now time.Time) {
 	r := &reported{Of: m.Of, From: string(s.spec.Name)}
-	for _, kind := range s.types {
+	for _, kind := range s.kinds {
 		for _, p := range kind.pending {
 			r.add([]scheduler.Line{p.line})
 		}
@@ -254,7 +270,7 @@ func (s *host) onChildGone(who *actor.PID) {
 	for name, k := range s.kids {
 		if k.pid.Equal(who) {
 			delete(s.kids, name)
-			s.h.census.giveBack(k.kind.Name, k.berth) // if it died before it heard that it was wanted
+			k.kind.tally.giveBack(k.berth) // if it died before it heard that it was wanted
 			k.kind.kids = slices.DeleteFunc(k.kind.kids, func(other *kid) bool { return other == k })
 			for _, l := range k.unheard {
 				if l.Item != 0 { // an audit finds jobs, and not items

@@ -2,6 +2,8 @@ package actors
 
 import (
 	"github.com/asynkron/protoactor-go/actor"
+
+	"bellhop/scheduler"
 )
 
 // hosts answers for one actor per host and passes on what concerns all of them.
@@ -37,7 +39,7 @@ func (s *hosts) Receive(c actor.Context) {
 		if role := s.terminated(c, m.Who); role != "" {
 			for _, spec := range s.h.Hosts {
 				if roleHost(spec.Name) == role {
-					s.h.tell(roleDispatcher, &credits{Host: spec.Name}) // it takes nothing until it is back
+					s.h.tell(roleDispatcher, &credits{Host: spec.Name, Spawn: map[scheduler.TypeName]int{}}) // it takes nothing until it is back
 				}
 			}
 			s.h.tell(roleDispatcher, &audit{})

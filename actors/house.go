@@ -86,7 +86,7 @@ type house struct {
 	Config
 	system   *actor.ActorSystem
 	outbox   *outbox
-	census   *census
+	census   census
 	me       atomic.Int64 // scheduler.InstanceID; 0: not registered
 	lease    atomic.Int64 // unix nanoseconds on the local clock's monotonic base, see leaseLeft
 	began    time.Time    // base of lease: a monotonic clock reading
@@ -186,57 +186,51 @@ func (h *house) entries(list []scheduler.Entry) {
 
 // census counts the children of each type over all hosts of this instance, and
 // knows this instance's part of the type's max.
-type census struct {
-	mu    sync.Mutex
-	max   map[scheduler.TypeName]int // 0: no limit
-	part  map[scheduler.TypeName]int
-	alive map[scheduler.TypeName]int
+type census map[scheduler.TypeName]*tally // the types never change: read without a lock
+
+type tally struct {
+	max         int // 0: no limit
+	part, alive atomic.Int64
 }
 
-func newCensus(agents []AgentType) *census {
-	c := &census{max: map[scheduler.TypeName]int{}, part: map[scheduler.TypeName]int{}, alive: map[scheduler.TypeName]int{}}
+func newCensus(agents []AgentType) census {
+	c := census{}
 	for _, a := range agents {
-		c.max[a.Name], c.part[a.Name] = a.Max, a.Max
+		c[a.Name] = &tally{max: a.Max}
+		c[a.Name].part.Store(int64(a.Max))
 	}
 	return c
 }
 
-// room is how many more children of a type this instance may have.
-func (c *census) room(t scheduler.TypeName) int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.max[t] == 0 {
+// room is how many more children of the type this instance may have.
+func (t *tally) room() int {
+	if t.max == 0 {
 		return 1 << 20
 	}
-	return max(0, c.part[t]-c.alive[t])
+	return max(0, int(t.part.Load()-t.alive.Load()))
 }
-
-func (c *census) born(t scheduler.TypeName) { c.mu.Lock(); c.alive[t]++; c.mu.Unlock() }
-func (c *census) died(t scheduler.TypeName) { c.mu.Lock(); c.alive[t]--; c.mu.Unlock() }
 
 // berth is a place in the census that a host has taken for a child to come:
 // counted at once, or several could be taken where there is one. It is the
 // process's as soon as that is launched, and given back if it never is.
 type berth struct{ settled atomic.Bool }
 
-func (c *census) reserve(t scheduler.TypeName) *berth {
-	c.born(t)
+func (t *tally) reserve() *berth {
+	t.alive.Add(1)
 	return &berth{}
 }
 
-func (c *census) giveBack(t scheduler.TypeName, b *berth) {
+func (t *tally) giveBack(b *berth) {
 	if b != nil && b.settled.CompareAndSwap(false, true) {
-		c.died(t)
+		t.alive.Add(-1)
 	}
 }
 
 // divide gives this instance its part of each type's max, among the live
 // instances that serve the type. It reports whether anything changed.
-func (c *census) divide(me scheduler.InstanceID, others []scheduler.Suspect) (changed bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for t, all := range c.max {
-		if all == 0 {
+func (c census) divide(me scheduler.InstanceID, others []scheduler.Suspect) (changed bool) {
+	for t, of := range c {
+		if of.max == 0 {
 			continue
 		}
 		rank, n := 0, 1
@@ -248,9 +242,8 @@ func (c *census) divide(me scheduler.InstanceID, others []scheduler.Suspect) (ch
 				}
 			}
 		}
-		if part := scheduler.Share(all, rank, n); part != c.part[t] {
-			c.part[t], changed = part, true
-		}
+		part := int64(scheduler.Share(of.max, rank, n))
+		changed = of.part.Swap(part) != part || changed
 	}
 	return changed
 }

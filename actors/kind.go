@@ -13,12 +13,17 @@ import (
 // kind is what a host knows of one type.
 type kind struct {
 	AgentType
+	tally   *tally
 	respawn scheduler.Respawn
 	trouble string // the last death's words, told while the type is barred
 	granted int
+	spawn   int // lines for which children could come up
+	told    int // of these, what the dispatcher knows; untold: it has to be told
 	pending []pending
 	kids    []*kid
 }
+
+const untold = -1
 
 type pending struct {
 	line  scheduler.Line

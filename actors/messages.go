@@ -78,7 +78,7 @@ type (
 		Epoch uint64
 		Now   map[scheduler.TypeName]int // lines that children who are up can take
 		Room  int                        // children that could come up, of whatever type
-		Spawn map[scheduler.TypeName]int // at the most so many of each type: absolute
+		Spawn map[scheduler.TypeName]int // at the most so many of each type: absolute; nil: as before
 		// Making: room is being made for these.
 		Making []scheduler.TypeName
 	}
@@ -89,6 +89,8 @@ type (
 		Type  scheduler.TypeName
 		Lines []scheduler.Line
 	}
+	// deals: those of one claim, so that the host looks once at what it has.
+	deals []*deal
 	// report: say what you hold, and ask for work anew. To hosts, on to children.
 	report struct {
 		To *actor.PID

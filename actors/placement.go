@@ -17,22 +17,21 @@ const waitForChild = 2 * time.Second
 // taken is how many slots are.
 func (s *host) taken() int {
 	n := 0
-	for _, k := range s.kids {
-		if k.state.Live() {
-			n++
-		}
+	for _, kind := range s.kinds {
+		live, _ := kind.live()
+		n += live
 	}
 	return n
 }
 
-// could is how many more children of a type may come up, slots aside.
-func (s *host) could(kind *kind, now time.Time) int {
+// could is how many more children of a type may come up beside those who live,
+// slots aside.
+func (s *host) could(kind *kind, live int, now time.Time) int {
 	if s.reach.Down {
 		return 0
 	}
-	live, _ := kind.live()
 	may, _ := kind.respawn.May(live, now)
-	return scheduler.Bounds{Live: live, PerHost: kind.MaxPerHost, Instance: s.h.census.room(kind.Name), Respawn: may}.More()
+	return scheduler.Bounds{Live: live, PerHost: kind.MaxPerHost, Instance: kind.tally.room(), Respawn: may}.More()
 }
 
 // place gives what is pending to children, and brings up the children it takes.
@@ -43,15 +42,14 @@ func (s *host) place(c actor.Context, now time.Time) {
 	if s.asleep || s.closed {
 		return
 	}
-	for _, name := range slices.Sorted(maps.Keys(s.types)) {
-		kind := s.types[name]
+	for _, kind := range s.kinds {
 		if len(kind.pending) == 0 {
 			continue
 		}
 		s.dropFrom(kind, func(l scheduler.Line) bool { return !s.h.mayBegin(&l, now) }, "")
 		s.feed(c, kind)
 		n, coming := kind.live()
-		for coming < len(kind.pending) && s.could(kind, now) > 0 {
+		for coming < len(kind.pending) && s.could(kind, n, now) > 0 {
 			if s.taken() >= s.spec.Slots {
 				s.makeRoom(c, kind, now) // its news will bring us back
 				break
@@ -95,7 +93,7 @@ func (s *host) spawn(c actor.Context, kind *kind) {
 	}
 	k.state = scheduler.Prep // so it counts at once; its news will agree
 	if k.berth == nil || k.berth.settled.Load() {
-		k.berth = s.h.census.reserve(kind.Name)
+		k.berth = kind.tally.reserve()
 	}
 	c.Send(k.pid, &want{k.berth})
 }
@@ -150,7 +148,7 @@ func (s *host) giveUp(kind *kind, live int, now time.Time) {
 }
 
 func (s *host) dropPending(which func(scheduler.Line) bool, why string) {
-	for _, kind := range s.types {
+	for _, kind := range s.kinds {
 		s.dropFrom(kind, which, why)
 	}
 }

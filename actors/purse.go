@@ -1,7 +1,6 @@
 package actors
 
 import (
-	"maps"
 	"slices"
 
 	"bellhop/scheduler"
@@ -23,7 +22,7 @@ type purse struct {
 func (d *dispatcher) onCredits(m *credits) {
 	p := d.hosts[m.Host]
 	if p == nil {
-		p = &purse{dry: map[scheduler.TypeName]uint64{}, kept: map[scheduler.TypeName]uint64{}}
+		p = &purse{spawn: map[scheduler.TypeName]int{}, dry: map[scheduler.TypeName]uint64{}, kept: map[scheduler.TypeName]uint64{}}
 		d.hosts[m.Host] = p
 	}
 	if p.epoch != m.Epoch {
@@ -33,7 +32,9 @@ func (d *dispatcher) onCredits(m *credits) {
 		p.now[t] += n
 	}
 	p.room += m.Room
-	p.spawn = maps.Clone(m.Spawn) // the host keeps its own to compare with
+	if m.Spawn != nil { // else it is as it was
+		p.spawn = m.Spawn
+	}
 	if !slices.Equal(p.making, m.Making) {
 		p.making = m.Making
 		d.ring++ // what was kept from starting for their sake may start
@@ -61,8 +62,8 @@ func (d *dispatcher) demand(name scheduler.HostName, assigned, exclusive bool) s
 	if assigned {
 		places = p.spawn
 	}
-	for _, t := range slices.Sorted(maps.Keys(places)) {
-		if p.dry[t] == d.ring || !assigned && p.kept[t] == d.ring || d.alone.types[t] != exclusive || d.standing.Pauses(t) || d.h.dormant(t) {
+	for _, t := range d.types {
+		if places[t] <= 0 || p.dry[t] == d.ring || !assigned && p.kept[t] == d.ring || d.alone.types[t] != exclusive || d.standing.Pauses(t) || d.h.dormant(t) {
 			continue
 		}
 		placed := assigned && d.readyElsewhere(name, t)

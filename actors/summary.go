@@ -74,7 +74,7 @@ func (m *describe) tell(answer any) (asked bool) {
 
 func (s *host) describe() scheduler.HostReport {
 	r := scheduler.HostReport{Name: s.spec.Name, Slots: s.spec.Slots, Taken: s.taken()}
-	for _, kind := range s.types {
+	for _, kind := range s.kinds {
 		r.Waiting += len(kind.pending)
 	}
 	return r
