@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -100,6 +101,13 @@ func (f submitFlags) submission(cmd *cobra.Command, args []string) (store.Submis
 	}
 	if len(args) == 2 {
 		s.Args = &args[1]
+	}
+	// As agents have it, and whatever else runs a command under a span: what is no
+	// traceparent there is none of ours.
+	if parent := os.Getenv("TRACEPARENT"); parent != "" {
+		if _, ok := scheduler.ParseTrace(parent); ok {
+			s.Traceparent = &parent
+		}
 	}
 	for _, word := range f.after {
 		if id, err := strconv.ParseInt(word, 10, 64); err == nil && isID(word) {

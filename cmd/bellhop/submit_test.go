@@ -52,6 +52,26 @@ func TestSubmit_TheSameKeyGivesTheSameJob(t *testing.T) {
 	s.fails(exitUsage, "it has args 'x', not 'y'", "submit", "a", "y", "--key", "k")
 }
 
+func TestSubmit_IsInTheTraceOfWhoeverCallsIt(t *testing.T) {
+	s := setup(t)
+	const parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+	for _, c := range []struct{ given, want string }{{parent, parent}, {"", ""}, {"nonsense", ""}, {parent + " ", ""}} {
+		t.Setenv("TRACEPARENT", c.given)
+		id := strings.TrimSpace(s.ok("submit", "work"))
+		var got string
+		if err := s.conn.QueryRow(t.Context(), "select coalesce(traceparent, '') from bellhop.jobqueue where id = $1::text::bigint", id).Scan(&got); err != nil || got != c.want {
+			t.Errorf("TRACEPARENT=%q: the job has %q, want %q (%v)", c.given, got, c.want, err)
+		}
+	}
+	// It is no part of what a job is about.
+	t.Setenv("TRACEPARENT", parent)
+	first := s.ok("submit", "work", "--key", "k")
+	t.Setenv("TRACEPARENT", "")
+	if again := s.ok("submit", "work", "--key", "k"); again != first {
+		t.Errorf("the same key is job %q, and was %q", again, first)
+	}
+}
+
 func TestSubmit_HoldsAndWaits(t *testing.T) {
 	t.Parallel()
 	s := setup(t)

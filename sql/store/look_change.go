@@ -44,6 +44,7 @@ type Submission struct {
 	After        []scheduler.JobID // what it needs, by id
 	AfterKeys    []string          // and by key
 	Wanted       []string          // the outcomes wanted of those; nil: succeeded
+	Traceparent  *string           // the context of whoever submits; nil: the job begins a trace of its own
 }
 
 // Submit adds a job and gives its id; a key that exists with the same content
@@ -61,7 +62,7 @@ func (l Look) Submit(ctx context.Context, s Submission) (scheduler.JobID, error)
 	}
 	rows, err := l.db.Query(ctx, lookSubmitSQL, s.Type, s.Args, s.MSQ, s.Repeat, s.RunOn, s.Key, s.Priority, s.PriorityName,
 		s.RunAt, milliseconds(s.RunIn), s.Held, vars, orNull(s.Locks), max(s.MaxAttempts, 1), milliseconds(s.Timeout),
-		s.OnFailure, orNull(s.After), orNull(s.AfterKeys), orNull(s.Wanted))
+		s.OnFailure, orNull(s.After), orNull(s.AfterKeys), orNull(s.Wanted), s.Traceparent)
 	if err != nil {
 		return 0, fmt.Errorf("submit: %w", err)
 	}
