@@ -107,7 +107,7 @@ func (d *dispatcher) demand(name scheduler.HostName, assigned, exclusive bool) s
 	for _, t := range demand.Types {
 		demand.Total += t.Most
 	}
-	demand.Again = d.again
+	demand.Again, demand.Ring = d.again, d.ring
 	if !assigned && len(demand.Types) > 0 {
 		demand.Rivals = d.rivals(name, exclusive)
 	}

@@ -70,6 +70,7 @@ type Demand struct {
 	// Again grows whenever jobs may have become ready that were there before: by a
 	// retry, a release, the clock.
 	Again  uint64
+	Ring   uint64     // grows whenever anything may have become ready
 	Rivals []TypeName // types that would come up if there were room: nothing less urgent than their jobs starts
 	Only   *Only      // what the host takes of these; nil: everything
 }

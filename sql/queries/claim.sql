@@ -2,7 +2,7 @@
 -- from now on. The commonest statement of all, and the one that a single job waits for: it does as little as can be.
 -- Jobs that name a place are left to claim_many.sql.
 -- $1 instance, $2 host, $3 type, $4 how many at the most, $5 the worst priority that may start, $6 whether MSQ jobs are
--- wanted too.
+-- wanted too, $7 and $8 the priority and id to go on behind (sql/store/mark.go): what lies before is not looked at.
 -- Guard: state = 'ready', not held, due, not paused; locked rows are somebody else's. One that was taken for dead, and does not know
 -- it yet, must not take what nobody would free.
 -- Index: jobqueue_ready (type, priority, id); the primary key.
@@ -20,6 +20,7 @@ update bellhop.jobqueue j
            from bellhop.jobqueue r
           where r.type = $3 and r.state = 'ready' and not r.held
             and r.run_on is null
+            and (r.priority, r.id) > ($7::smallint, $8::bigint)
             and r.priority <= $5
             and ($6 or r.msq is null)
             and (r.run_at is null or r.run_at <= clock_timestamp())

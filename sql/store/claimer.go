@@ -23,6 +23,7 @@ type Claimer struct {
 	// used under the link's lock.
 	asserted int
 	floors   floors
+	mark     mark
 }
 
 // NewClaimer returns a desk for claims; it connects at its first use.
@@ -60,6 +61,20 @@ func (c *Claimer) Claim(ctx context.Context, me scheduler.InstanceID, d schedule
 			return err
 		}
 		begin := time.Now()
+		if behind, ok := c.mark.under(d, begin); ok {
+			if jobs, err = c.claim(ctx, conn, me, d, claimSQL, claimArgs(me, d, behind)); err != nil {
+				return err
+			}
+			if c.mark.learn(d, jobs, false, begin); len(jobs) == d.Total {
+				return nil
+			}
+			// There is no more behind the mark. What there is before it, only a claim of everything tells.
+			d.Types = []scheduler.TypeDemand{d.Types[0]}
+			d.Types[0].Most -= len(jobs)
+			d.Total -= len(jobs)
+			begin = time.Now()
+		}
+		first := jobs
 		above := c.floors.under(d, begin)
 		text, args := claimStatement(me, d)
 		if above != nil {
@@ -81,6 +96,8 @@ func (c *Claimer) Claim(ctx context.Context, me scheduler.InstanceID, d schedule
 		}
 		now := time.Now()
 		c.floors.learn(d, above, snapshot, got, now.Sub(begin), now)
+		c.mark.learn(d, jobs, above == nil, begin)
+		jobs = append(first, jobs...)
 		return nil
 	})
 	if err != nil {
@@ -95,8 +112,7 @@ func (c *Claimer) Claim(ctx context.Context, me scheduler.InstanceID, d schedule
 // claimStatement is the claim that looks at everything.
 func claimStatement(me scheduler.InstanceID, d scheduler.Demand) (text string, args []any) {
 	if d.Only == nil && len(d.Types) == 1 && !d.Assigned && len(d.Answers) == 0 && len(d.Rivals) == 0 {
-		t := d.Types[0]
-		return claimSQL, []any{int64(me), string(d.Host), string(t.Type), int64(t.Most), int16(t.Worst), d.MSQ}
+		return claimSQL, claimArgs(me, d, everything)
 	}
 	types, most, worst := columns(d.Types)
 	args = []any{int64(me), string(d.Host), types, most, d.Answers, worst, d.MSQ, d.Total, d.Assigned}
@@ -108,6 +124,11 @@ func claimStatement(me scheduler.InstanceID, d scheduler.Demand) (text string, a
 		return claimOnlySQL, append(args, orNil(d.Only.RJM), orNil(d.Only.Names), d.Only.Priorities, placed)
 	}
 	return claimManySQL, append(args, d.Rivals, placed)
+}
+
+func claimArgs(me scheduler.InstanceID, d scheduler.Demand, behind place) []any {
+	t := d.Types[0]
+	return []any{int64(me), string(d.Host), string(t.Type), int64(t.Most), int16(t.Worst), d.MSQ, behind.priority, int64(behind.id)}
 }
 
 // orNil makes an empty text NULL.
@@ -210,6 +231,7 @@ func (c *Claimer) Assert(ctx context.Context, me scheduler.InstanceID, all []sch
 		}
 		c.asserted = c.link.times
 		c.floors.forget()
+		c.mark = mark{}
 		return nil
 	})
 	if err != nil {

@@ -213,7 +213,7 @@ func TestFloor_WalksPastNothing(t *testing.T) {
 	o.insert("type", "'cat'")
 	conn := o.claimer.link.conn
 	me := fmt.Sprint(int64(o.me))
-	_, all := planned(t, conn, claimSQL, me, "'local'", "'cat'", "10", "19", "true")
+	_, all := planned(t, conn, claimSQL, me, "'local'", "'cat'", "10", "19", "true", "-32768", "0")
 	plan, above := planned(t, conn, claimAboveSQL, me, "'local'", "array['cat']", "array[10]", "10", "'"+xmax+"'", "array['"+xmax+"']")
 	if all < 200 || above > 60 {
 		t.Errorf("a claim of everything read %d pages, one above a floor %d:\n%s", all, above, plan)

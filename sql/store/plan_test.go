@@ -123,7 +123,8 @@ func TestPlans_HotStatementsKeepToTheirIndexes(t *testing.T) {
 		pages   int // at the most
 		args    []string
 	}{
-		{claimer, "claim", claimSQL, []string{"jobqueue_ready"}, 600, []string{me, "'local'", "'cat'", "10", "19", "true"}},
+		{claimer, "claim", claimSQL, []string{"jobqueue_ready"}, 600, []string{me, "'local'", "'cat'", "10", "19", "true", "-32768", "0"}},
+		{claimer, "claim, behind a mark", claimSQL, []string{"jobqueue_ready"}, 600, []string{me, "'local'", "'cat'", "10", "19", "true", "0", "100"}},
 		{claimer, "claim_many", claimManySQL, []string{"jobqueue_ready"}, 600, []string{me, "'local'", "array['cat']", "array[10]", "array['local']", "array[19]", "true", "10", "true", "array['bird']", "array[false]"}},
 		{claimer, "claim_many, of a place", claimManySQL, []string{"jobqueue_pinned"}, 600, []string{me, "'local'", "array['cat']", "array[10]", "array['local', 'disk:7']", "array[19]", "true", "10", "true", "array['bird']", "array[false]"}},
 		{claimer, "claim_above", claimAboveSQL, []string{"jobqueue_floor"}, 600, []string{me, "'local'", "array['cat']", "array[10]", "10", "pg_snapshot_xmax(pg_current_snapshot())::text", "array['90', '95']"}},

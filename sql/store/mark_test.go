@@ -1,0 +1,68 @@
+package store
+
+import (
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"bellhop/scheduler"
+)
+
+func some(n int, ring uint64) scheduler.Demand {
+	return scheduler.Demand{Host: "local", Total: n, MSQ: true, Ring: ring, Types: []scheduler.TypeDemand{{Type: "cat", Most: n, Worst: 19}}}
+}
+
+// A backlog is claimed to its end, in order, whatever lies before the mark: what
+// has rung at once, what is locked as soon as there is nothing behind it.
+func TestMark_LeavesNothingBehind(t *testing.T) {
+	t.Parallel()
+	o := openOffice(t)
+	other, err := pgx.Connect(t.Context(), o.url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close(t.Context())
+	o.exec("insert into bellhop.jobqueue (type, args, priority) select 'cat', n::text, n / 500 from generate_series(1, 1000) n")
+	tx, err := other.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tx.Exec(t.Context(), "select from bellhop.jobqueue where args in ('3', '150') for update"); err != nil {
+		t.Fatal(err)
+	}
+	ring := uint64(1)
+	seen := map[string]bool{}
+	take := func(n int) (jobs []scheduler.Job) {
+		jobs = o.claim(some(n, ring))
+		for _, j := range jobs {
+			if seen[j.Args] {
+				t.Errorf("%s was claimed twice", j.Args)
+			}
+			seen[j.Args] = true
+		}
+		return jobs
+	}
+	take(100)
+	if o.claimer.mark.typ != "cat" {
+		t.Fatal("there is no mark after a hundred jobs")
+	}
+	if jobs := take(100); len(jobs) != 100 || jobs[0].Args != "102" {
+		t.Errorf("then came %d from %s on", len(jobs), jobs[0].Args)
+	}
+	o.exec("insert into bellhop.jobqueue (type, args, priority) values ('cat', 'urgent', -20)")
+	ring++ // as its INSERT rings
+	if jobs := take(20); jobs[0].Args != "urgent" {
+		t.Errorf("an urgent job rang, and %s came first", jobs[0].Args)
+	}
+	if err := tx.Rollback(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for len(take(64)) == 64 {
+	}
+	if len(seen) != 1001 || !seen["3"] || !seen["150"] {
+		t.Errorf("%d of 1001 jobs were claimed: 3 %t, 150 %t", len(seen), seen["3"], seen["150"])
+	}
+	if o.claimer.mark.typ != "" {
+		t.Error("the mark is still there when nothing is left")
+	}
+}
