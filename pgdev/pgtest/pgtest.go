@@ -25,6 +25,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"bellhop/pgdev"
 )
@@ -134,10 +135,19 @@ func run(t testing.TB, server, statement string) {
 	}
 }
 
-// drop throws a test's database away, with whoever is still connected to it.
+// drop throws a test's database away, with whoever is still connected to it. The
+// server gives those 5 s to be gone, which is little on a busy machine.
 func drop(t testing.TB, server, name string) {
-	if err := execute(server, "DROP DATABASE IF EXISTS "+name+" WITH (FORCE)"); err != nil {
-		t.Errorf("drop %s: %v", name, err)
+	for deadline := time.Now().Add(time.Minute); ; {
+		err := execute(server, "DROP DATABASE IF EXISTS "+name+" WITH (FORCE)")
+		var refused *pgconn.PgError
+		if errors.As(err, &refused) && refused.Code == "55006" && time.Now().Before(deadline) { // object_in_use
+			continue
+		}
+		if err != nil {
+			t.Errorf("drop %s: %v", name, err)
+		}
+		return
 	}
 }
 
