@@ -215,9 +215,16 @@ func (t *tally) room() int {
 // process's as soon as that is launched, and given back if it never is.
 type berth struct{ settled atomic.Bool }
 
-func (t *tally) reserve() *berth {
-	t.alive.Add(1)
-	return &berth{}
+func (t *tally) reserve() *berth { // nil: another host was quicker
+	for {
+		alive := t.alive.Load()
+		if t.max > 0 && alive >= t.part.Load() {
+			return nil
+		}
+		if t.alive.CompareAndSwap(alive, alive+1) {
+			return &berth{}
+		}
+	}
 }
 
 func (t *tally) giveBack(b *berth) {

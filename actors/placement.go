@@ -54,7 +54,9 @@ func (s *host) place(c actor.Context, now time.Time) {
 				s.makeRoom(c, kind, now) // its news will bring us back
 				break
 			}
-			s.spawn(c, kind)
+			if !s.spawn(c, kind) {
+				break
+			}
 			coming++
 			n++
 		}
@@ -85,17 +87,21 @@ func (s *host) feed(c actor.Context, kind *kind) {
 	}
 }
 
-// spawn brings up a child, one that has been up before if there is one.
-func (s *host) spawn(c actor.Context, kind *kind) {
+// spawn brings up a child, one that has been up before if there is one; false:
+// another host has taken the last place of the type.
+func (s *host) spawn(c actor.Context, kind *kind) bool {
 	k := kind.resting()
 	if k == nil {
 		k = s.hire(c, kind)
 	}
-	k.state = scheduler.Prep // so it counts at once; its news will agree
 	if k.berth == nil || k.berth.settled.Load() {
-		k.berth = kind.tally.reserve()
+		if k.berth = kind.tally.reserve(); k.berth == nil {
+			return false
+		}
 	}
+	k.state = scheduler.Prep // so it counts at once; its news will agree
 	c.Send(k.pid, &want{k.berth})
+	return true
 }
 
 // hire starts the actor of a child that there was not yet.
