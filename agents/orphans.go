@@ -1,6 +1,7 @@
 package agents
 
 import (
+	"maps"
 	"os"
 	"strconv"
 	"strings"
@@ -13,17 +14,28 @@ import (
 // clearOrphans is for a guard that died before its agent: the kernel killed
 // the agent with it, and gave what the agent had started to init. It returns
 // when nothing more is found of: the agent, its session, whoever has one of
-// the agent's pipes as 0, 1 or 2, and what descends from these. A process that
-// has left all of them cannot be told from a stranger.
+// the agent's pipes as 0, 1 or 2, and what descends from these; and when all
+// that was found is dead: one that is dying has no pipes any more. A process
+// that has left all of them cannot be told from a stranger.
 func (g *guarded) clearOrphans() {
+	found := map[int]uint64{} // when each began, by pid
 	for nap := time.Millisecond; ; nap = min(2*nap, 500*time.Millisecond) {
-		pids := g.orphans()
-		if len(pids) == 0 {
-			return
+		orphans := g.orphans()
+		for _, orphan := range orphans {
+			for _, pid := range append(guard.Descendants(orphan), orphan) {
+				if s, ok := guard.ReadStat(pid); ok {
+					found[pid] = s.Start
+				}
+			}
+			guard.KillTree(orphan)
+			_ = syscall.Kill(orphan, syscall.SIGKILL)
 		}
-		for _, pid := range pids {
-			guard.KillTree(pid)
-			_ = syscall.Kill(pid, syscall.SIGKILL)
+		maps.DeleteFunc(found, func(pid int, start uint64) bool {
+			s, ok := guard.ReadStat(pid)
+			return !ok || s.Dead() || s.Start != start
+		})
+		if len(orphans) == 0 && len(found) == 0 {
+			return
 		}
 		time.Sleep(nap)
 	}
