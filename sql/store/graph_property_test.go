@@ -114,20 +114,21 @@ func (m *graphModel) depend(*rapid.T) {
 	if _, there := m.wanted[n]; there {
 		m.Skip("it is there already")
 	}
-	started := m.o.column(n.job, "started_at") != ""
-	other := m.state[n.needs]
-	met := other.Final() && (slices.Contains(wanted, string(other)) || m.onFailure[n.job] == "run")
-	refuse := m.state[n.job].Final() || started || m.reaches(n.needs, n.job) && !met
-	_, err := m.o.conn.Exec(m.o.Context(), "insert into bellhop.dependency (job, needs, wanted) values ($1, $2, $3)", int64(n.job), int64(n.needs), wanted)
-	if n.job == n.needs {
-		refuse = true
-	}
-	if refuse != (err != nil) {
-		m.Fatalf("%v, a job that is %s (started: %v) on one that is %s: %v", n, m.state[n.job], started, m.state[n.needs], err)
-	}
-	if err == nil {
+	started, was := m.o.column(n.job, "started_at") != "", m.state[n.job]
+	refuse := n.job == n.needs || was.Final() || started
+	if !refuse {
+		// What the new dependency settles at once is on no cycle: a job that fails of it may be what another wanted.
+		state, met := maps.Clone(m.state), maps.Clone(m.met)
 		m.wanted[n] = wanted
 		m.settle()
+		if refuse = !m.met[n] && m.reaches(n.needs, n.job); refuse {
+			m.state, m.met = state, met
+			delete(m.wanted, n)
+		}
+	}
+	_, err := m.o.conn.Exec(m.o.Context(), "insert into bellhop.dependency (job, needs, wanted) values ($1, $2, $3)", int64(n.job), int64(n.needs), wanted)
+	if refuse != (err != nil) {
+		m.Fatalf("%v, a job that was %s (started: %v) on one that is %s: %v", n, was, started, m.state[n.needs], err)
 	}
 }
 
