@@ -59,8 +59,14 @@ func (m *manager) heard(begins string) (n int) {
 
 func (m *manager) wait(begins string, more int) {
 	m.t.Helper()
-	before := m.heard(begins)
-	pgtest.Eventually(m.t, patience, "serve says "+begins, func() bool { return m.heard(begins) >= before+more })
+	m.waitAll(begins, m.heard(begins)+more)
+}
+
+// waitAll waits until so many have been heard in all: for what may come before
+// the test gets to wait for it.
+func (m *manager) waitAll(begins string, n int) {
+	m.t.Helper()
+	pgtest.Eventually(m.t, patience, "serve says "+begins, func() bool { return m.heard(begins) >= n })
 }
 
 // serveManaged is b.serve as the manager does it.
@@ -94,11 +100,12 @@ func TestManager_ReadyAliveStopping(t *testing.T) {
 	i.signal(syscall.SIGCONT)
 	m.wait("WATCHDOG=1", 2)
 
+	lost, works := m.heard("STATUS=lease lost"), m.heard("STATUS=works")
 	c.Kill()
-	m.wait("STATUS=lease lost", 1)
+	m.waitAll("STATUS=lease lost", lost+1)
 	m.wait("WATCHDOG=1", 3) // it lives: to end it would help nobody
 	b.restart(c, "fast")
-	m.wait("STATUS=works", 1)
+	m.waitAll("STATUS=works", works+1)
 	if n := m.heard("READY=1"); n != 1 {
 		t.Errorf("it was ready %d times", n)
 	}
