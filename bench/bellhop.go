@@ -112,8 +112,10 @@ func (p *bellhop) insertOne() string {
 func (p *bellhop) insertMany() string {
 	return "insert into bellhop.jobqueue (type, args) select 'noop', g::text from generate_series(1, $1::int) g"
 }
+
+// left says all that the predicate of jobqueue_ready says, or it would read the whole table at every look.
 func (p *bellhop) left() string {
-	return `select (exists (select from bellhop.jobqueue where type = any ('{` + strings.Join(p.served(), ",") + `}') and state = 'ready' and not held)
+	return `select (exists (select from bellhop.jobqueue where type = any ('{` + strings.Join(p.served(), ",") + `}') and state = 'ready' and not held and run_on is null)
 	             or exists (select from bellhop.jobqueue where state in ('assigned', 'running') and instance is not null))::int`
 }
 func (p *bellhop) bad() string {
