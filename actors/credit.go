@@ -48,6 +48,9 @@ func (s *host) ask(now time.Time) {
 		a.Could = s.could(kind, live, now)
 		slots.Short += a.Short()
 		more, spawn := a.Ask()
+		if kind.yields() { // no other child of it comes up where one makes room
+			spawn = 0
+		}
 		if kind.Exec && types > 1 {
 			// There is no process that would be lost: a slot is anybody's, and goes
 			// to the most urgent job of whatever type.

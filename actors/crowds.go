@@ -26,6 +26,11 @@ type crowds struct {
 	at    time.Time
 	some  bool // something waited at the last look
 	timer *time.Timer
+	// Types for which room was made, and a claim found nothing: what waits may be
+	// in somebody's hand. And of those where the last look has found it so: no
+	// room is made for them, and nobody is kept from starting.
+	doubt  map[scheduler.TypeName]bool
+	inHand map[scheduler.TypeName]bool
 }
 
 // crowdsSeen is what waits for each host that was looked at. To itself, from
@@ -34,7 +39,9 @@ type crowdsSeen struct {
 	epoch int
 	ring  uint64
 	cut   bool
+	doubt []scheduler.TypeName
 	of    map[scheduler.HostName][]scheduler.Crowd
+	in    map[scheduler.TypeName]bool // somebody's hand
 	err   error
 }
 
@@ -50,7 +57,7 @@ func (d *dispatcher) rivals(name scheduler.HostName, exclusive bool) (types []sc
 		return nil
 	}
 	for _, t := range d.types {
-		if p.spawn[t] > 0 && p.now[t] <= 0 && d.alone.types[t] == exclusive && !d.standing.Pauses(t) && !d.h.dormant(t) && !slices.Contains(p.making, t) {
+		if p.spawn[t] > 0 && p.now[t] <= 0 && d.alone.types[t] == exclusive && !d.standing.Pauses(t) && !d.h.dormant(t) && !d.crowds.inHand[t] && !slices.Contains(p.making, t) {
 			types = append(types, t)
 		}
 	}
@@ -94,13 +101,21 @@ func (d *dispatcher) lookAtCrowds(c actor.Context) {
 	for _, name := range hosts {
 		names[name] = d.places.named[name]
 	}
-	m := &crowdsSeen{epoch: d.epoch, ring: d.ring, cut: d.crowds.cut, of: map[scheduler.HostName][]scheduler.Crowd{}}
+	m := &crowdsSeen{epoch: d.epoch, ring: d.ring, cut: d.crowds.cut, doubt: slices.Collect(maps.Keys(d.crowds.doubt)),
+		of: map[scheduler.HostName][]scheduler.Crowd{}, in: map[scheduler.TypeName]bool{}}
 	d.crowds.busy, d.crowds.cut, d.crowds.at, d.crowds.ring = true, false, time.Now(), d.ring
-	h, ctx, types := d.h, d.ctx, d.types
+	h, ctx := d.h, d.ctx
+	types := slices.DeleteFunc(slices.Clone(d.types), func(t scheduler.TypeName) bool { // for these no room is to be made
+		return d.standing.Pauses(t) || d.h.dormant(t)
+	})
 	go func() {
 		for name, answers := range names {
-			if m.of[name], m.err = h.Crowds.Crowds(ctx, types, answers); m.err != nil {
+			var inHand []scheduler.TypeName
+			if m.of[name], inHand, m.err = h.Crowds.Crowds(ctx, types, m.doubt, answers); m.err != nil {
 				break
+			}
+			for _, t := range inHand {
+				m.in[t] = true
 			}
 		}
 		root.Send(self, m)
@@ -117,6 +132,18 @@ func (d *dispatcher) onCrowds(m *crowdsSeen) {
 	d.crowds.busy = false
 	if m.err != nil {
 		return // the next ring, or scan, looks again
+	}
+	if d.stopping { // nothing of it will start
+		return
+	}
+	for _, t := range m.doubt {
+		if !m.in[t] {
+			delete(d.crowds.doubt, t)
+		}
+	}
+	if !maps.Equal(d.crowds.inHand, m.in) {
+		d.crowds.inHand = m.in
+		d.ring++ // what their priority kept from starting may start
 	}
 	d.crowds.some = false
 	for name, waiting := range m.of {
@@ -184,11 +211,6 @@ func (s *host) onCrowded(m *crowded, now time.Time) {
 	}
 	if !changed {
 		return
-	}
-	for _, kind := range s.kinds { // what none of them takes any more is for others to take
-		if len(kind.pending) > 0 && kind.yields() {
-			s.dropFrom(kind, func(scheduler.Line) bool { return true }, "")
-		}
 	}
 	s.resyncSoon()
 }

@@ -181,6 +181,9 @@ func (d *dispatcher) Receive(c actor.Context) {
 		return
 	case *finish:
 		d.stopping, d.finished = true, m.done
+		for name := range d.hosts { // items go on; nobody else comes up
+			d.h.tell(roleHost(name), &crowded{})
+		}
 	case *actor.Stopping:
 		d.cancel()
 		for _, t := range []*time.Timer{d.dueTimer, d.markTimer, d.crowds.timer} {
@@ -216,7 +219,7 @@ func (d *dispatcher) next(c actor.Context) {
 		d.startAudit(c)
 		return
 	}
-	if d.stopping {
+	if d.stopping || d.h.outbox.full() { // what is settled brings us back
 		return
 	}
 	d.lookAtCrowds(c)
@@ -345,6 +348,12 @@ func (d *dispatcher) onClaimed(c actor.Context, m *claimed) {
 	}
 	if m.err == nil {
 		for _, t := range m.demand.Types {
+			if m.demand.Assigned && got[t.Type] == 0 && slices.Contains(p.making, t.Type) {
+				if d.crowds.doubt == nil {
+					d.crowds.doubt = map[scheduler.TypeName]bool{}
+				}
+				d.crowds.doubt[t.Type] = true
+			}
 			if got[t.Type] < t.Most && len(m.jobs) < m.demand.Total {
 				if len(m.demand.Rivals) > 0 { // it may be for their sake
 					p.kept[t.Type], d.crowds.cut = m.ring, true

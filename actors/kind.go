@@ -63,9 +63,9 @@ func (k *kind) resting() *kid {
 	return k.kids[i]
 }
 
-// yields reports whether all children that hold a slot take no more lines.
+// yields reports whether a child of it makes room for others.
 func (k *kind) yields() bool {
-	return !slices.ContainsFunc(k.kids, func(kid *kid) bool { return kid.state.Live() && !kid.yields })
+	return slices.ContainsFunc(k.kids, func(kid *kid) bool { return kid.state.Live() && kid.yields })
 }
 
 func (k *kind) pending0(now time.Time) time.Time {

@@ -49,6 +49,7 @@ type (
 		asked    time.Time // before the statement was sent: the lease counts from here
 		joined   bool
 		suspects []scheduler.Suspect
+		untold   error // what others were to be told of us
 		err      error
 	}
 	fenceDue struct{}
@@ -130,21 +131,32 @@ func (m *membership) beat(c actor.Context) {
 		if b.err == nil {
 			b.suspects, b.err = h.Registry.Suspects(ctx, h.id())
 		}
-		if b.err == nil && children != nil {
-			b.err = h.Notices.Children(ctx, h.id(), children, time.Now())
-		}
-		for typ, hosts := range troubles {
-			if b.err == nil {
-				b.err = h.Notices.Trouble(ctx, h.id(), typ, hosts)
-			}
-		}
-		for _, s := range hosts {
-			if b.err == nil {
-				b.err = h.Places.HostState(ctx, h.id(), s.Host, s.State, s.Words)
-			}
+		if b.err == nil {
+			b.untold = h.publish(ctx, children, troubles, hosts)
 		}
 		h.system.Root.Send(self, b)
 	}()
+}
+
+// publish tells others about this instance. What fails is told once more with
+// the next heartbeat; it costs no lease.
+func (h *house) publish(ctx context.Context, children []scheduler.ChildReport, troubles map[scheduler.TypeName]map[string]string, hosts []*hostState) error {
+	if children != nil {
+		if err := h.Notices.Children(ctx, h.id(), children, time.Now()); err != nil {
+			return err
+		}
+	}
+	for typ, hosts := range troubles {
+		if err := h.Notices.Trouble(ctx, h.id(), typ, hosts); err != nil {
+			return err
+		}
+	}
+	for _, s := range hosts {
+		if err := h.Places.HostState(ctx, h.id(), s.Host, s.State, s.Words); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (m *membership) onBeaten(c actor.Context, b *beaten) {
@@ -161,7 +173,7 @@ func (m *membership) onBeaten(c actor.Context, b *beaten) {
 	case b.err != nil:
 		m.h.Log.Warn("membership: heartbeat failed", "error", b.err, "lease_left", m.h.leaseLeft(time.Now()).Round(time.Millisecond))
 		again = min(again, 500*time.Millisecond)
-		m.allHosts() // some may not have got there
+		m.unpublished() // some may not have got there
 	default:
 		until := b.asked.Add(m.h.Lag - m.h.margin())
 		m.h.setLease(until)
@@ -169,7 +181,7 @@ func (m *membership) onBeaten(c actor.Context, b *beaten) {
 		m.h.tell(roleHosts, &leased{until})
 		if b.joined || m.fenced {
 			if b.joined {
-				m.allHosts() // their rows are new
+				m.unpublished() // their rows are new
 				m.h.Log.Info("instance registered", "instance", m.h.id())
 			}
 			m.fenced = false
@@ -181,6 +193,10 @@ func (m *membership) onBeaten(c actor.Context, b *beaten) {
 		m.fence = time.AfterFunc(left, func() { m.h.system.Root.Send(self, &fenceDue{}) })
 		m.consider(c, b.suspects)
 		m.h.tell(roleHosts, &describe{})
+		if b.untold != nil {
+			m.h.Log.Warn("membership: cannot tell others about this instance yet", "error", b.untold)
+			m.unpublished()
+		}
 	}
 	m.beats = time.AfterFunc(again, func() { m.h.system.Root.Send(self, &beatDue{}) })
 }
@@ -300,7 +316,12 @@ func (m *membership) takeHosts() (list []*hostState) {
 	return list
 }
 
-func (m *membership) allHosts() {
+// unpublished has everything told once more with the next heartbeat.
+func (m *membership) unpublished() {
+	m.shown = nil
+	for typ := range m.troubles {
+		m.changed[typ] = true
+	}
 	for name := range m.hosts {
 		m.newHosts[name] = true
 	}

@@ -2,6 +2,7 @@ package actors
 
 import (
 	"sync"
+	"time"
 
 	"bellhop/scheduler"
 )
@@ -13,6 +14,10 @@ const entriesMost = 50_000
 // batchMost is how many records go into one transaction.
 const batchMost = 2000
 
+// owedMost is how many records may wait before nothing new is begun: what ends
+// faster than the database takes it would be kept without bound.
+const owedMost = 5 * batchMost
+
 // outbox is what this instance owes the database. It is not inside the ledger
 // so that the ledger can die and owe nothing less.
 type outbox struct {
@@ -20,6 +25,7 @@ type outbox struct {
 	waiting scheduler.Batch
 	flying  scheduler.Batch // in a transaction whose end is not known
 	inAir   bool
+	aside   aside
 	latest  map[scheduler.JobID]int // index in waiting.Progress
 	dropped int
 	asked   bool // the ledger has been woken for what waits
@@ -75,18 +81,22 @@ func (o *outbox) progress(p scheduler.Progress) (wake bool) {
 	return o.wake()
 }
 
-// take starts a flight: what waits, or what an earlier flight could not settle.
-func (o *outbox) take() (scheduler.Batch, int) {
+// take starts a flight: what an earlier flight could not settle, what was put
+// aside, or what waits.
+func (o *outbox) take(now time.Time) (b scheduler.Batch, aside bool, dropped int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	dropped := o.dropped
-	o.dropped = 0
+	dropped, o.dropped = o.dropped, 0
 	if o.inAir {
 		o.flying.Again = true
-		return o.flying, dropped
+		return o.flying, o.aside.flying, dropped
+	}
+	if o.aside.due(now) {
+		o.flying, o.inAir = o.aside.take(), true
+		return o.flying, true, dropped
 	}
 	o.asked = false
-	o.flying = o.waiting
+	o.flying = o.aside.add(o.waiting)
 	o.waiting = scheduler.Batch{}
 	clear(o.latest)
 	if n := len(o.flying.Records); n > batchMost {
@@ -95,22 +105,43 @@ func (o *outbox) take() (scheduler.Batch, int) {
 		o.asked = true
 	}
 	o.inAir = !o.flying.Empty()
-	return o.flying, dropped
+	return o.flying, false, dropped
 }
 
-// landed ends a flight well.
-func (o *outbox) landed() (more bool) {
+// landed ends a flight well, but for jobs whose rows are in somebody's hand:
+// they are put aside. It gives those that are so for the first time.
+func (o *outbox) landed(busy []scheduler.JobID, now time.Time) (first []scheduler.JobID, more bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	first = o.aside.landed(o.flying, busy, now)
 	o.flying, o.inAir = scheduler.Batch{}, false
 	if !o.waiting.Empty() {
-		return true
+		return first, true
 	}
-	for _, c := range o.drained {
-		close(c)
+	if len(o.aside.jobs) == 0 {
+		for _, c := range o.drained {
+			close(c)
+		}
+		o.drained = nil
 	}
-	o.drained = nil
-	return false
+	return first, false
+}
+
+// asideAt is when what is aside is to be tried again; zero: there is nothing.
+func (o *outbox) asideAt() time.Time {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if len(o.aside.jobs) == 0 {
+		return time.Time{}
+	}
+	return o.aside.at
+}
+
+// full reports whether so much is owed that nothing new is to be begun.
+func (o *outbox) full() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return len(o.waiting.Records)+len(o.flying.Records)+len(o.aside.batch.Records) >= owedMost
 }
 
 // owing is every claim of which an ending is owed.
@@ -118,7 +149,7 @@ func (o *outbox) owing() map[scheduler.Claim]bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	all := make(map[scheduler.Claim]bool, len(o.waiting.Records)+len(o.flying.Records))
-	for _, list := range [][]scheduler.Record{o.waiting.Records, o.flying.Records} {
+	for _, list := range [][]scheduler.Record{o.waiting.Records, o.flying.Records, o.aside.batch.Records} {
 		for _, r := range list {
 			if r.Kind != scheduler.RecordStart {
 				all[r.Claim] = true
@@ -133,7 +164,7 @@ func (o *outbox) whenEmpty() <-chan struct{} {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	c := make(chan struct{})
-	if o.waiting.Empty() && !o.inAir {
+	if o.waiting.Empty() && !o.inAir && len(o.aside.jobs) == 0 {
 		close(c)
 	} else {
 		o.drained = append(o.drained, c)

@@ -48,6 +48,10 @@ func (s *host) place(c actor.Context, now time.Time) {
 		}
 		s.dropFrom(kind, func(l scheduler.Line) bool { return !s.h.mayBegin(&l, now) }, "")
 		s.feed(c, kind)
+		if kind.yields() { // what was on its way to a child when it was told to: nobody else comes up for it
+			s.dropFrom(kind, func(scheduler.Line) bool { return true }, "")
+			continue
+		}
 		n, coming := kind.live()
 		for coming < len(kind.pending) && s.could(kind, n, now) > 0 {
 			if s.taken() >= s.spec.Slots {

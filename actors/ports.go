@@ -31,8 +31,11 @@ type Holdings interface {
 type Records interface {
 	// Write returns the claims that are not ours any more, and whether jobs that
 	// waited for what ended are ready now. An error that wraps
-	// scheduler.ErrRefused will not go away by trying again.
+	// scheduler.ErrRefused will not go away by trying again; after
+	// scheduler.ErrBusy nothing was written.
 	Write(ctx context.Context, me scheduler.InstanceID, b scheduler.Batch, now time.Time) (stale []scheduler.Claim, released bool, err error)
+	// Busy names those of the jobs that somebody else has in hand just now.
+	Busy(ctx context.Context, jobs []scheduler.JobID) ([]scheduler.JobID, error)
 }
 
 // Registry is where instances live.
@@ -66,7 +69,9 @@ type Crowds interface {
 	// Crowds is what of the types waits that may run under one of the names, or
 	// under none; nothing of a type of which nothing waits. It counts no further
 	// than a host has slots.
-	Crowds(ctx context.Context, types []scheduler.TypeName, answers []string) ([]scheduler.Crowd, error)
+	// Of the types in doubt, that of which nothing waits but what somebody else
+	// has in hand is left out, and named.
+	Crowds(ctx context.Context, types, doubt []scheduler.TypeName, answers []string) (waiting []scheduler.Crowd, inHand []scheduler.TypeName, err error)
 }
 
 // Places is what this instance tells about its hosts.

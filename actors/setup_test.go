@@ -39,6 +39,7 @@ type bed struct {
 	gate   *watchedGate
 
 	exclusive scheduler.TypeName // a type that nothing runs beside
+	late      time.Duration      // after which the answer to a claim arrives
 }
 
 // logBook keeps the tree's log, to be shown when a test fails.
@@ -110,8 +111,8 @@ func (b *bed) start(slots int, types ...agent) {
 		Heartbeat: 200 * time.Millisecond, Lag: 30 * time.Second, Respawn: scheduler.RespawnPolicy{Deaths: 5, Window: 3 * time.Second},
 		Idle: time.Hour, MinReady: 100 * time.Millisecond, KillAfter: time.Second, Scan: b.scan, ExclusiveAfter: 300 * time.Millisecond, Cursors: 4,
 		Retry: scheduler.DefaultRetry, Log: log,
-		Queue: queue{claimer, keeper}, Holdings: claimer, Records: recorder, Registry: members{registry}, Undertaker: undertaker{registry},
-		Notices: notices{registry, keeper}, Crowds: keeper, Places: registry, Bell: &bell{listener: triggers.Listener{URL: b.url, Heartbeat: beatChannel, Log: log}},
+		Queue: queue{claimer, keeper, b.late}, Holdings: claimer, Records: recorder, Registry: members{registry}, Undertaker: undertaker{registry},
+		Notices: notices{registry, keeper}, Crowds: keeper, Orders: keeper, Places: registry, Bell: &bell{listener: triggers.Listener{URL: b.url, Heartbeat: beatChannel, Log: log}},
 		Gate: b.gate, Queries: cursors{queries}}
 	self, err := os.Executable()
 	if err != nil {
@@ -209,6 +210,14 @@ func (g *watchedGate) Keep(ctx context.Context, shut func()) error {
 type queue struct {
 	*store.Claimer
 	keeper *store.Keeper
+	late   time.Duration
+}
+
+// Claim is the claimer's, over a slow line.
+func (q queue) Claim(ctx context.Context, me scheduler.InstanceID, d scheduler.Demand) ([]scheduler.Job, error) {
+	jobs, err := q.Claimer.Claim(ctx, me, d)
+	time.Sleep(q.late) // the line: nothing is waited for here
+	return jobs, err
 }
 
 func (q queue) Due(ctx context.Context) (int, time.Duration, error) { return q.keeper.Due(ctx) }

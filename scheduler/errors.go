@@ -9,6 +9,10 @@ var ErrBuried = errors.New("this instance was taken for dead")
 // again will be refused again.
 var ErrRefused = errors.New("refused by the database")
 
+// ErrBusy: somebody else has a row in hand that a write needs. Nothing was
+// written; the same write will do when they let go of it.
+var ErrBusy = errors.New("somebody else has a row of it in hand")
+
 // ErrQuery: an MSQ text is to blame, not the line to the database. The error
 // that wraps it says how.
 var ErrQuery = errors.New("msq_error")

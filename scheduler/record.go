@@ -142,6 +142,49 @@ type Batch struct {
 	Again    bool // an earlier try may have been committed
 }
 
+// Jobs lists the jobs to whose rows something is to be written.
+func (b Batch) Jobs() (jobs []JobID) {
+	seen := map[JobID]bool{}
+	add := func(j JobID) {
+		if !seen[j] {
+			seen[j] = true
+			jobs = append(jobs, j)
+		}
+	}
+	for i := range b.Records {
+		add(b.Records[i].Claim.Job)
+	}
+	for _, p := range b.Progress {
+		add(p.Job)
+	}
+	return jobs
+}
+
+// Split takes apart what is to be written to the rows of some jobs, and all the
+// rest, both in their order.
+func (b Batch) Split(jobs []JobID) (of, rest Batch) {
+	which := make(map[JobID]bool, len(jobs))
+	for _, j := range jobs {
+		which[j] = true
+	}
+	of.Again, rest = b.Again, Batch{Entries: b.Entries, Failed: b.Failed, Again: b.Again}
+	for _, r := range b.Records {
+		part := &rest
+		if which[r.Claim.Job] {
+			part = &of
+		}
+		part.Records = append(part.Records, r)
+	}
+	for _, p := range b.Progress {
+		part := &rest
+		if which[p.Job] {
+			part = &of
+		}
+		part.Progress = append(part.Progress, p)
+	}
+	return of, rest
+}
+
 // Empty reports whether there is nothing to write.
 func (b Batch) Empty() bool {
 	return len(b.Records) == 0 && len(b.Entries) == 0 && len(b.Progress) == 0 && len(b.Failed) == 0

@@ -257,10 +257,10 @@ view bellhop.job (
 );
 
 -- constraints
-alter table bellhop.agent add constraint agent_instance_fkey FOREIGN KEY (instance) REFERENCES instance(id) ON DELETE CASCADE;
+alter table bellhop.agent add constraint agent_instance_fkey FOREIGN KEY (instance) REFERENCES bellhop.instance(id) ON DELETE CASCADE;
 alter table bellhop.agent add constraint agent_pkey PRIMARY KEY (instance, type);
 alter table bellhop.asserted add constraint asserted_pkey PRIMARY KEY (instance);
-alter table bellhop.attached add constraint attached_attachment_fkey FOREIGN KEY (attachment) REFERENCES attachment(id) ON DELETE CASCADE;
+alter table bellhop.attached add constraint attached_attachment_fkey FOREIGN KEY (attachment) REFERENCES bellhop.attachment(id) ON DELETE CASCADE;
 alter table bellhop.attached add constraint attached_pkey PRIMARY KEY (attachment, digest);
 alter table bellhop.attachment add constraint attachment_cmd CHECK (((cmd[1] <> ''::text) AND (array_position(cmd, NULL::text) IS NULL)));
 alter table bellhop.attachment add constraint attachment_has_key CHECK ((cardinality(key_columns) > 0));
@@ -279,7 +279,7 @@ alter table bellhop.child add constraint child_pkey PRIMARY KEY (instance, host,
 alter table bellhop.dependency add constraint dependency_not_itself CHECK ((job <> needs));
 alter table bellhop.dependency add constraint dependency_pkey PRIMARY KEY (job, needs);
 alter table bellhop.dependency add constraint dependency_wanted_ends CHECK (((wanted <> '{}'::text[]) AND (wanted <@ ARRAY['succeeded'::text, 'failed'::text, 'cancelled'::text, 'quarantined'::text])));
-alter table bellhop.host add constraint host_instance_fkey FOREIGN KEY (instance) REFERENCES instance(id) ON DELETE CASCADE;
+alter table bellhop.host add constraint host_instance_fkey FOREIGN KEY (instance) REFERENCES bellhop.instance(id) ON DELETE CASCADE;
 alter table bellhop.host add constraint host_pkey PRIMARY KEY (instance, name);
 alter table bellhop.host add constraint host_state_check CHECK ((state = ANY (ARRAY['up'::text, 'connecting'::text, 'down'::text])));
 alter table bellhop.instance add constraint instance_pkey PRIMARY KEY (id);
@@ -290,7 +290,7 @@ alter table bellhop.jobqueue add constraint jobqueue_args_one_line CHECK (((strp
 '::text) = 0) AND (strpos(args, ''::text) = 0)));
 alter table bellhop.jobqueue add constraint jobqueue_args_or_msq CHECK (((args IS NULL) OR (msq IS NULL)));
 alter table bellhop.jobqueue add constraint jobqueue_key_not_empty CHECK (((key <> ''::text) AND (length(key) <= 1000)));
-alter table bellhop.jobqueue add constraint jobqueue_locks_well_formed CHECK (((locks IS NULL) OR locks_ok(locks)));
+alter table bellhop.jobqueue add constraint jobqueue_locks_well_formed CHECK (((locks IS NULL) OR bellhop.locks_ok(locks)));
 alter table bellhop.jobqueue add constraint jobqueue_max_attempts CHECK ((max_attempts >= 1));
 alter table bellhop.jobqueue add constraint jobqueue_msq_not_empty CHECK ((msq ~ '\S'::text));
 alter table bellhop.jobqueue add constraint jobqueue_on_failure_known CHECK ((on_failure = ANY (ARRAY['fail'::text, 'block'::text, 'run'::text])));
@@ -1029,13 +1029,13 @@ begin
     elsif why = 'unknown_type' and j.type = 'attachment' then
       code := 'unknown_type';
       sentence := 'It is a row of an attached table with a command of its own, and no running instance obeys commands that stand in the database.';
-      next := 'write commands_from_database: true into bellhop.yaml, then: bellhop serve';
+      next := 'write commands_from_database: true into bellhop.yaml, and start bellhop serve anew';
       return next;
     elsif why = 'unknown_type' then
       code := 'unknown_type';
       sentence := format('No running instance has an agent of type %L.', j.type)
                || coalesce(' There are: ' || (select string_agg(distinct a.type, ', ') from bellhop.agent a join bellhop.instance i on i.id = a.instance where i.state = 'live') || '.', '');
-      next := 'add it under agents in bellhop.yaml, then: bellhop serve';
+      next := 'add it under agents in bellhop.yaml, and start bellhop serve anew';
       return next;
     elsif why like 'no_host%' then
       code := 'no_host';
@@ -1385,7 +1385,12 @@ begin
         wrong := 'a command cannot kill itself';
       else
         -- A final job: no change, as with cancel.
-        done := bellhop.killjob(words[2]::bigint, 'command ' || c.id);
+        begin
+          perform from bellhop.jobqueue j where j.id = words[2]::bigint for update nowait;
+          done := bellhop.killjob(words[2]::bigint, 'command ' || c.id);
+        exception when lock_not_available then
+          continue; -- somebody has that job in hand: this command waits, and no other with it
+        end;
         if done is null then
           wrong := 'there is no job ' || words[2];
         elsif done in ('succeeded', 'failed', 'cancelled', 'quarantined') then
@@ -2443,12 +2448,12 @@ end
 $function$;
 
 -- triggers
-CREATE TRIGGER _050_command AFTER INSERT ON bellhop.jobqueue FOR EACH ROW WHEN ((new.type = ANY (ARRAY['command'::text, 'dummy'::text]))) EXECUTE FUNCTION command();
-CREATE TRIGGER _100_arrange AFTER INSERT ON bellhop.jobqueue FOR EACH ROW WHEN ((new.held OR (new.run_at IS NOT NULL) OR (new.priority_name IS NOT NULL))) EXECUTE FUNCTION arrange();
-CREATE TRIGGER _100_dependency_row BEFORE INSERT ON bellhop.dependency FOR EACH ROW EXECUTE FUNCTION dependency_row();
-CREATE TRIGGER _200_dependencies_came AFTER INSERT ON bellhop.dependency REFERENCING NEW TABLE AS came FOR EACH STATEMENT EXECUTE FUNCTION dependencies_came();
-CREATE TRIGGER _200_dependencies_gone AFTER DELETE ON bellhop.dependency REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION dependencies_gone();
-CREATE TRIGGER _200_place AFTER INSERT ON bellhop.jobqueue FOR EACH ROW WHEN ((new.run_on IS NOT NULL)) EXECUTE FUNCTION place();
-CREATE TRIGGER _300_all_jobs_gone AFTER TRUNCATE ON bellhop.jobqueue FOR EACH STATEMENT EXECUTE FUNCTION all_jobs_gone();
-CREATE TRIGGER _300_jobs_gone AFTER DELETE ON bellhop.jobqueue REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION jobs_gone();
-CREATE TRIGGER _900_ring AFTER INSERT ON bellhop.jobqueue FOR EACH STATEMENT WHEN ((NOT pg_try_advisory_xact_lock_shared('7090192401229115393'::bigint))) EXECUTE FUNCTION ring();
+CREATE TRIGGER _050_command AFTER INSERT ON bellhop.jobqueue FOR EACH ROW WHEN ((new.type = ANY (ARRAY['command'::text, 'dummy'::text]))) EXECUTE FUNCTION bellhop.command();
+CREATE TRIGGER _100_arrange AFTER INSERT ON bellhop.jobqueue FOR EACH ROW WHEN ((new.held OR (new.run_at IS NOT NULL) OR (new.priority_name IS NOT NULL))) EXECUTE FUNCTION bellhop.arrange();
+CREATE TRIGGER _100_dependency_row BEFORE INSERT ON bellhop.dependency FOR EACH ROW EXECUTE FUNCTION bellhop.dependency_row();
+CREATE TRIGGER _200_dependencies_came AFTER INSERT ON bellhop.dependency REFERENCING NEW TABLE AS came FOR EACH STATEMENT EXECUTE FUNCTION bellhop.dependencies_came();
+CREATE TRIGGER _200_dependencies_gone AFTER DELETE ON bellhop.dependency REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION bellhop.dependencies_gone();
+CREATE TRIGGER _200_place AFTER INSERT ON bellhop.jobqueue FOR EACH ROW WHEN ((new.run_on IS NOT NULL)) EXECUTE FUNCTION bellhop.place();
+CREATE TRIGGER _300_all_jobs_gone AFTER TRUNCATE ON bellhop.jobqueue FOR EACH STATEMENT EXECUTE FUNCTION bellhop.all_jobs_gone();
+CREATE TRIGGER _300_jobs_gone AFTER DELETE ON bellhop.jobqueue REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION bellhop.jobs_gone();
+CREATE TRIGGER _900_ring AFTER INSERT ON bellhop.jobqueue FOR EACH STATEMENT WHEN ((NOT pg_try_advisory_xact_lock_shared('7090192401229115393'::bigint))) EXECUTE FUNCTION bellhop.ring();

@@ -78,13 +78,13 @@ begin
     elsif why = 'unknown_type' and j.type = 'attachment' then
       code := 'unknown_type';
       sentence := 'It is a row of an attached table with a command of its own, and no running instance obeys commands that stand in the database.';
-      next := 'write commands_from_database: true into bellhop.yaml, then: bellhop serve';
+      next := 'write commands_from_database: true into bellhop.yaml, and start bellhop serve anew';
       return next;
     elsif why = 'unknown_type' then
       code := 'unknown_type';
       sentence := format('No running instance has an agent of type %L.', j.type)
                || coalesce(' There are: ' || (select string_agg(distinct a.type, ', ') from bellhop.agent a join bellhop.instance i on i.id = a.instance where i.state = 'live') || '.', '');
-      next := 'add it under agents in bellhop.yaml, then: bellhop serve';
+      next := 'add it under agents in bellhop.yaml, and start bellhop serve anew';
       return next;
     elsif why like 'no_host%' then
       code := 'no_host';

@@ -1,6 +1,7 @@
 -- An instance is proven dead: what it held is ready again, and none of it was an attempt.
 -- $1 the dead one, $2 why, $3 true: its process is known to be gone; false: only if it is still silent.
 -- Guard: it is live as far as anybody knows. Index: the primary key; jobqueue_taken.
+-- A job that somebody has in hand does not hold this up: it is a stray then (strays.sql).
 with dead as (
   update bellhop.instance i
      set state = 'gone', gone_at = clock_timestamp(), gone_because = $2
@@ -18,8 +19,10 @@ with dead as (
          attempt = j.attempt - 1, instance = null, host = null, attempt_at = null,
          items_total = null, items_done = null, items_failed = null,
          waiting_for = null
-    from dead
-   where j.instance = dead.id and j.state in ('assigned', 'running')
+   where j.id = any (array(
+           select h.id from bellhop.jobqueue h, dead
+            where h.instance = dead.id and h.state in ('assigned', 'running')
+              for no key update of h skip locked))
   returning j.id, j.state, j.fence, j.attempt + 1 as attempt
 ), told as (
   insert into bellhop.log (job, attempt, level, line)

@@ -1,4 +1,4 @@
 -- How far jobs are. $1 ids. Index: the primary key.
-select j.id, j.key, j.state, j.attempt, j.exit_code, j.error, j.items_failed
+select j.id, j.key, j.state, j.attempt, j.exit_code, j.error, j.items_failed, j.waiting_for
   from bellhop.job j
  where j.id = any ($1::bigint[])

@@ -1,18 +1,22 @@
 -- Says why the first jobs of a type do not start: the first $4 of a type ($1) and of a name in run_on ($2, NULL: those that name
 -- none). $3 why (NULL: nothing holds them any more). They are those that would start next. None is locked but those that change; and
--- on the claimer's connection no claim can come meanwhile, so that none has to skip one. Indexes: jobqueue_ready; jobqueue_pinned.
+-- on the claimer's connection no claim can come meanwhile, so that none has to skip one. One that somebody has in hand is
+-- not waited for. Indexes: jobqueue_ready; jobqueue_pinned.
 update bellhop.jobqueue j
    set waiting_for = $3
  where j.id = any (array(
-         select d.id
-           from (select id, waiting_for from bellhop.jobqueue
-                  where type = $1 and state = 'ready' and not held and run_on is null and $2::text is null
-                  order by priority, id limit $4) d
-          where d.waiting_for is distinct from $3
-         union all
-         select d.id
-           from (select id, waiting_for from bellhop.jobqueue
-                  where type = $1 and state = 'ready' and not held and run_on = $2::text
-                  order by priority, id limit $4) d
-          where d.waiting_for is distinct from $3))
-   and j.state = 'ready' and j.waiting_for is distinct from $3
+         select k.id from bellhop.jobqueue k
+          where k.id = any (array(
+                  select d.id
+                    from (select id, waiting_for from bellhop.jobqueue
+                           where type = $1 and state = 'ready' and not held and run_on is null and $2::text is null
+                           order by priority, id limit $4) d
+                   where d.waiting_for is distinct from $3
+                  union all
+                  select d.id
+                    from (select id, waiting_for from bellhop.jobqueue
+                           where type = $1 and state = 'ready' and not held and run_on = $2::text
+                           order by priority, id limit $4) d
+                   where d.waiting_for is distinct from $3))
+            and k.state = 'ready' and k.waiting_for is distinct from $3
+            for no key update skip locked))

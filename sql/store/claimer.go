@@ -28,7 +28,7 @@ type Claimer struct {
 
 // NewClaimer returns a desk for claims; it connects at its first use.
 func NewClaimer(url string) (*Claimer, error) {
-	settings := map[string]string{"synchronous_commit": "off"}
+	settings := map[string]string{"synchronous_commit": "off", "lock_timeout": lockWait}
 	maps.Copy(settings, byIndex)
 	l, err := newLink(url, "claimer", settings)
 	return &Claimer{link: l, asserted: -1, floors: floors{when: floorWhen, till: floorWhen, life: floorLife}}, err

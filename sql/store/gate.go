@@ -144,6 +144,10 @@ func (g *Gate) wait(ctx context.Context, behind func()) (granted bool, err error
 	err = g.conn.QueryRow(bounded, gateWaitSQL, gateKey).Scan(&granted)
 	close(done)
 	<-watched
+	var refused *pgconn.PgError
+	if ctx.Err() != nil && errors.As(err, &refused) && refused.Code == "57014" { // query_canceled
+		return false, nil // by us, where the function does not catch it: before its wait, or behind it
+	}
 	return granted, err
 }
 

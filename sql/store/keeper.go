@@ -18,7 +18,7 @@ type Keeper struct {
 
 // NewKeeper returns a desk for upkeep; it connects at its first use.
 func NewKeeper(url string) (*Keeper, error) {
-	l, err := newLink(url, "keeper", nil)
+	l, err := newLink(url, "keeper", map[string]string{"lock_timeout": lockWait})
 	return &Keeper{link: l, marks: l}, err
 }
 

@@ -71,7 +71,11 @@ func TestDue_FreesWhatGoneInstancesHold(t *testing.T) {
 	mine := o.running()
 	stray := o.running()
 	// A claim that was under way in the very moment of the burial.
-	o.exec("update bellhop.jobqueue set instance = 4711 where id = $1", int64(stray.Claim.Job))
+	dead := o.register("dead", time.Minute)
+	if _, _, err := o.registry.Bury(t.Context(), dead, "dead", true); err != nil {
+		t.Fatal(err)
+	}
+	o.exec("update bellhop.jobqueue set instance = $1 where id = $2", int64(dead), int64(stray.Claim.Job))
 	if n, _ := o.due(); n != 1 {
 		t.Errorf("%d freed, want one", n)
 	}

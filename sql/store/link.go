@@ -20,6 +20,11 @@ import (
 // without closing must not hold anybody for longer.
 const patience = 15 * time.Second
 
+// lockWait bounds how long a desk waits for a lock: somebody who holds one (an
+// ALTER TABLE that waits for its turn) keeps it from its work, not from the
+// next that has to be done on its connection, a heartbeat say.
+const lockWait = "1s"
+
 // byIndex keeps the hot statements on their indexes whatever the statistics say:
 // right after a bulk insert, or before the first ANALYZE, the planner takes the
 // queue for a table of a few rows and reads all of it, for every claim. And it
@@ -93,6 +98,12 @@ type Unreachable struct{ err error }
 
 func (u *Unreachable) Error() string { return fmt.Sprintf("database out of reach: %v", u.err) }
 func (u *Unreachable) Unwrap() error { return u.err }
+
+// busy reports whether a statement has not got a lock in time.
+func busy(err error) bool {
+	var e *pgconn.PgError
+	return errors.As(err, &e) && e.Code == "55P03"
+}
 
 // transient reports whether a statement that failed with err may well succeed
 // when it is simply tried again: serialization failures, deadlocks, a server

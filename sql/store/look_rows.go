@@ -100,6 +100,7 @@ type OutcomeRow struct {
 	ExitCode    *int               `json:"exit_code"`
 	Error       *string            `json:"error"`
 	ItemsFailed *int64             `json:"items_failed"`
+	WaitingFor  *string            `json:"waiting_for"`
 }
 
 // LogRow is one line that was said about a job.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,9 +19,13 @@ import (
 // is recorded done, is.
 type Recorder struct{ link *link }
 
+// rowWait is how long a write waits for a row that somebody else has in hand:
+// longer than statements take, not as long as somebody may forget to commit.
+const rowWait = "300ms"
+
 // NewRecorder returns a desk for outcomes; it connects at its first use.
 func NewRecorder(url string) (*Recorder, error) {
-	settings := map[string]string{"synchronous_commit": "on"}
+	settings := map[string]string{"synchronous_commit": "on", "lock_timeout": rowWait}
 	maps.Copy(settings, byIndex)
 	maps.Copy(settings, byHash)
 	l, err := newLink(url, "recorder", settings)
@@ -39,6 +44,7 @@ var (
 	progressSQL  = sql.Query("progress")
 	logSQL       = sql.Query("log")
 	itemSQL      = sql.Query("item_failed")
+	inHandSQL    = sql.Query("in_hand")
 )
 
 // Write records a batch in one transaction and one round trip. It returns the
@@ -47,8 +53,9 @@ var (
 // and whether jobs that waited for those that ended are ready now.
 // After an error nothing is known; write the same batch again with Again set,
 // unless the error wraps scheduler.ErrRefused: then nothing was written, and
-// never will be.
+// never will be; or scheduler.ErrBusy: nothing was written.
 func (r *Recorder) Write(ctx context.Context, me scheduler.InstanceID, b scheduler.Batch, now time.Time) (stale []scheduler.Claim, released bool, err error) {
+	b.Records = startOnce(b.Records)
 	done := make(map[scheduler.JobID]int, len(b.Records))
 	err = r.link.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		batch := &pgx.Batch{}
@@ -99,11 +106,68 @@ func (r *Recorder) Write(ctx context.Context, me scheduler.InstanceID, b schedul
 	switch {
 	case err == nil:
 		return stale, done[released0] > 0, nil
+	case busy(err):
+		return nil, false, fmt.Errorf("record outcomes: %w: %w", scheduler.ErrBusy, err)
 	case errors.As(err, &lost) || transient(err):
 		return nil, false, fmt.Errorf("record outcomes: %w", err)
 	default:
 		return nil, false, fmt.Errorf("record outcomes: %w: %w", scheduler.ErrRefused, err)
 	}
+}
+
+// Busy names those of the jobs of which somebody else has the row in hand just
+// now, or an edge of the graph behind it. An error: nobody can write just now.
+func (r *Recorder) Busy(ctx context.Context, jobs []scheduler.JobID) (inHand []scheduler.JobID, err error) {
+	err = r.link.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+		return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+			// Who keeps everybody from writing (CREATE INDEX) has no row in hand.
+			if _, err := tx.Exec(ctx, "lock table bellhop.jobqueue in row exclusive mode"); err != nil {
+				return err
+			}
+			rows, err := tx.Query(ctx, inHandSQL, column(jobs, func(j scheduler.JobID) int64 { return int64(j) }))
+			if err != nil {
+				return err
+			}
+			inHand, err = pgx.CollectRows(rows, pgx.RowTo[scheduler.JobID])
+			return err
+		})
+	})
+	if err != nil {
+		return nil, fmt.Errorf("look for rows in hand: %w", err)
+	}
+	return inHand, nil
+}
+
+// startOnce leaves out a job's second start: a line can be taken back before
+// its agent has seen it, and be fed to another child before the first start is
+// written. One row would answer for both, and the job look like nobody's.
+func startOnce(records []scheduler.Record) []scheduler.Record {
+	var told map[scheduler.Claim]bool
+	twice := func(r scheduler.Record) bool {
+		if r.Kind != scheduler.RecordStart {
+			return false
+		}
+		if told[r.Claim] {
+			return true
+		}
+		if told == nil {
+			told = map[scheduler.Claim]bool{}
+		}
+		told[r.Claim] = true
+		return false
+	}
+	for i := range records {
+		if twice(records[i]) { // seldom: the caller's list stays as it is
+			once := slices.Clone(records[:i])
+			for _, r := range records[i+1:] {
+				if !twice(r) {
+					once = append(once, r)
+				}
+			}
+			return once
+		}
+	}
+	return records
 }
 
 // released0 is the id in a row that stands for no job of the batch: jobs that

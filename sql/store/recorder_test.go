@@ -156,6 +156,14 @@ func TestRecord_StartOfAnAssignedJob(t *testing.T) {
 	if again := o.row(id); again != row {
 		t.Errorf("a second start:\n%s\n%s", row, again)
 	}
+	// Taken back before its agent has seen it, and fed again: two starts in one batch are one.
+	id = o.insert("type", "'cat'")
+	j = o.claim(assigned(1))[0]
+	start = scheduler.Record{Kind: scheduler.RecordStart, Claim: j.Claim}
+	o.mustWrite(start, start)
+	o.want(id, "state", "running")
+	o.mustWrite(start, start, succeeded(j))
+	o.want(id, "state", "succeeded")
 	// Start and end within one batch.
 	id = o.insert("type", "'cat'")
 	j = o.claim(assigned(1))[0]
@@ -186,6 +194,16 @@ func TestRecord_AgainAfterALostAnswer(t *testing.T) {
 		}
 		o.exec("delete from bellhop.jobqueue")
 	}
+	// Failed, recorded, and claimed for its next attempt before the answer was known to be lost.
+	once := o.running()
+	retry := settle(once, scheduler.Result{ExitCode: 1}, scheduler.Verdict{State: scheduler.Ready, Counts: true})
+	o.mustWrite(retry)
+	twice := o.claim(demand(1))[0]
+	if stale := o.write(true, retry); len(stale) > 0 || twice.Claim.Job != once.Claim.Job {
+		t.Errorf("recorded, and tried again since: stale %v", stale)
+	}
+	o.want(once.Claim.Job, "format('%s %s', state, attempt)", "running 2")
+	o.exec("delete from bellhop.jobqueue")
 	// Given back, and claimed by somebody else since: that is stale.
 	j := o.running()
 	back := scheduler.Record{Kind: scheduler.RecordGiveBack, Claim: j.Claim}

@@ -19,7 +19,7 @@ type Registry struct{ link *link }
 
 // NewRegistry returns a desk for membership; it connects at its first use.
 func NewRegistry(url string) (*Registry, error) {
-	l, err := newLink(url, "registry", map[string]string{"synchronous_commit": "on"})
+	l, err := newLink(url, "registry", map[string]string{"synchronous_commit": "on", "lock_timeout": lockWait})
 	return &Registry{l}, err
 }
 

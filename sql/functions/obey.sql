@@ -1,0 +1,82 @@
+-- obey: carry out the commands that wait in the queue, the most urgent first.
+-- Returns how many there were. Index: jobqueue_ready. It takes the place of that of migration 0008, which waited for a
+-- job that somebody has in hand, and every other command with it.
+create or replace function bellhop.obey(me bigint) returns integer
+language plpgsql volatile
+set search_path = pg_catalog, bellhop
+as $$
+#variable_conflict use_column
+declare
+  c     record;
+  words text[];
+  rest  text;
+  wrong text;
+  done  text;
+  n     integer := 0;
+begin
+  for c in
+    select j.id, coalesce(j.args, '') as args, greatest(j.created_at, j.run_at) as said
+      from bellhop.jobqueue j
+     where j.type = 'command' and j.state = 'ready' and not j.held and j.run_on is null
+       and (j.run_at is null or j.run_at <= clock_timestamp())
+     order by j.priority, j.id
+       for update skip locked
+  loop
+    words := regexp_split_to_array(btrim(c.args), '\s+');
+    wrong := null;
+    done := null;
+    rest := words[2];
+    if words[1] = 'shutdown' and rest = 'now' then
+      rest := words[3];
+    end if;
+    if words[1] = 'shutdown' and cardinality(words) <= (case when words[2] = 'now' then 3 else 2 end) then
+      if bellhop.stop_instances(rest, coalesce(words[2] = 'now', false), c.said) = 0 then
+        wrong := coalesce('no live instance is called ' || rest || ': see bellhop instances', 'no instance was running when this was said');
+      end if;
+    elsif words[1] = 'killjob' and words[2] ~ '^\d{1,18}$' and cardinality(words) = 2 then
+      if words[2]::bigint = c.id then
+        wrong := 'a command cannot kill itself';
+      else
+        -- A final job: no change, as with cancel.
+        begin
+          perform from bellhop.jobqueue j where j.id = words[2]::bigint for update nowait;
+          done := bellhop.killjob(words[2]::bigint, 'command ' || c.id);
+        exception when lock_not_available then
+          continue; -- somebody has that job in hand: this command waits, and no other with it
+        end;
+        if done is null then
+          wrong := 'there is no job ' || words[2];
+        elsif done in ('succeeded', 'failed', 'cancelled', 'quarantined') then
+          done := 'job ' || words[2] || ' is ' || done;
+        else
+          done := 'job ' || words[2] || ' is asked to stop';
+        end if;
+      end if;
+    elsif words[1] = 'pause' and cardinality(words) <= 2 then
+      perform bellhop.pause(words[2]);
+    elsif words[1] = 'resume' and cardinality(words) <= 2 then
+      if words[2] is not null and exists (select from bellhop.paused p where p.type = '') then
+        wrong := 'everything is paused: say resume without a type first';
+      elsif not bellhop.resume(words[2]) then
+        done := 'nothing was paused';
+      end if;
+    else
+      wrong := format('unknown command %L: it is one of shutdown [INSTANCE], shutdown now [INSTANCE], killjob N, pause [TYPE], resume [TYPE]', c.args);
+    end if;
+    -- The way of every job, in one transaction.
+    update bellhop.jobqueue j
+       set state = 'running', fence = j.fence + 1, attempt = j.attempt + 1, instance = me, waiting_for = null,
+           attempt_at = case when j.started_at is not null then clock_timestamp() end, started_at = coalesce(j.started_at, clock_timestamp())
+     where j.id = c.id;
+    update bellhop.jobqueue j
+       set state = case when wrong is null then 'succeeded' else 'failed' end, ended_at = clock_timestamp(),
+           exit_code = case when wrong is null then 0 else 1 end, error = wrong
+     where j.id = c.id;
+    insert into bellhop.log (job, attempt, level, line)
+    select j.id, j.attempt, 'note', coalesce(wrong, done, 'done: ' || c.args) from bellhop.jobqueue j where j.id = c.id;
+    perform bellhop.ended(array[c.id]);
+    n := n + 1;
+  end loop;
+  return n;
+end
+$$;

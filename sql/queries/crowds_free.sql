@@ -1,0 +1,22 @@
+-- Of which of these types something waits that nobody else has in hand, for one host. $1 types, $2 the names the host answers
+-- to in run_on. It locks one job of each for a moment. Indexes: jobqueue_ready; jobqueue_pinned.
+select t.type
+  from unnest($1::text[]) as t (type)
+ where exists (select from (
+   select r.id
+     from bellhop.jobqueue r
+    where r.type = t.type and r.state = 'ready' and not r.held and r.run_on is null
+      and r.unmet is null and (r.run_at is null or r.run_at <= clock_timestamp())
+    order by r.priority, r.id
+    limit 1
+      for no key update skip locked) anywhere)
+    or exists (select
+     from unnest($2::text[]) as n (name)
+    cross join lateral (
+      select r.id
+        from bellhop.jobqueue r
+       where r.type = t.type and r.state = 'ready' and not r.held and r.run_on = n.name
+         and r.unmet is null and (r.run_at is null or r.run_at <= clock_timestamp())
+       order by r.priority, r.id
+       limit 1
+         for no key update skip locked) here)
