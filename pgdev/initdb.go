@@ -32,6 +32,7 @@ max_connections = 200
 autovacuum = on
 synchronous_commit = on
 password_encryption = 'scram-sha-256'
+search_path = 'public' # not "$user": tables of the role bellhop would be made in the scheduler's schema
 `
 
 // exists says whether h holds a cluster, and of which major version.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -182,13 +183,14 @@ func pooled(ctx context.Context, conn *pgx.Conn) (bool, error) {
 func unreachable(where place, c *pgx.ConnConfig, err error) error {
 	var refused *pgconn.PgError
 	server := fmt.Sprintf("%s:%d", c.Host, c.Port)
-	next := fmt.Sprintf("is the server up there? psql -h %s -p %d -U %s -d %s", c.Host, c.Port, c.User, c.Database)
+	database := cmp.Or(c.Database, c.User)
+	next := fmt.Sprintf("is the server up there? psql -h %s -p %d -U %s -d %s", c.Host, c.Port, c.User, database)
 	if errors.As(err, &refused) {
 		switch {
 		case strings.HasPrefix(refused.Code, "28"):
-			next = fmt.Sprintf("mend user or password (in the URL, PGPASSWORD or ~/.pgpass), then: psql -h %s -p %d -U %s -d %s", c.Host, c.Port, c.User, c.Database)
+			next = fmt.Sprintf("mend user or password (in the URL, PGPASSWORD or ~/.pgpass), then: psql -h %s -p %d -U %s -d %s", c.Host, c.Port, c.User, database)
 		case refused.Code == "3D000":
-			next = fmt.Sprintf("createdb -h %s -p %d -U %s %s", c.Host, c.Port, c.User, c.Database)
+			next = fmt.Sprintf("createdb -h %s -p %d -U %s %s", c.Host, c.Port, c.User, database)
 		}
 		err = errors.New(refused.Message)
 	}

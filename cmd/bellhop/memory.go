@@ -213,6 +213,9 @@ func (m *memory) Write(_ context.Context, _ scheduler.InstanceID, b scheduler.Ba
 	return stale, false, nil
 }
 
+// Busy: nobody else has these jobs in hand.
+func (m *memory) Busy(context.Context, []scheduler.JobID) ([]scheduler.JobID, error) { return nil, nil }
+
 // Run is the bell: it rings when a job is submitted.
 func (m *memory) Run(ctx context.Context, rang func(inserted bool), _, _, beat func()) error {
 	m.mu.Lock()

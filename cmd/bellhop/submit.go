@@ -46,7 +46,7 @@ something else under the same key is refused.`,
 		Example: `  bellhop submit license /srv/a.c
   bellhop submit license --msq "select path from files where license is null" --key nightly --wait
   bellhop submit notify bob --after nightly --after 42 --on-failure run
-  bellhop submit report --at +10m --priority -5 --var YEAR=2026 --lock db:orders=shared`,
+  bellhop submit report --at +10m --priority -5 --var YEAR=2026`,
 		Args: a.args(func(_ *cobra.Command, args []string) error {
 			switch len(args) {
 			case 0:
@@ -76,7 +76,7 @@ something else under the same key is refused.`,
 	flags.StringSliceVar(&f.wanted, "wanted", nil, "how those of --after have to `end`: succeeded, failed, cancelled, quarantined; repeatable (default succeeded)")
 	flags.StringVar(&f.onFailure, "on-failure", "", "what `becomes` of it when one that it needs ends otherwise: fail, block or run (default fail)")
 	flags.StringVar(&f.runOn, "run-on", "", "the `host`, or what a host serves, that it must run on")
-	flags.StringArrayVar(&f.locks, "lock", nil, "a `lock` it needs: level:name=exclusive, level:*=shared, big; repeatable")
+	flags.StringArrayVar(&f.locks, "lock", nil, "a `lock` it needs: level:name=exclusive, level:*=shared, big; repeatable (kept with the job, not obeyed yet)")
 	flags.StringVar(&f.at, "at", "", "not before this `time`: 2026-12-24T18:00:00Z, or +10m from now")
 	flags.BoolVar(&f.hold, "hold", false, "hold it until it is released: bellhop release")
 	flags.StringArrayVar(&f.vars, "var", nil, "a variable for the agent, `name=value`; repeatable")

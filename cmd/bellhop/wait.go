@@ -64,7 +64,7 @@ Exit code: 0 when all succeeded, 1 when one did not, 4 when --timeout came first
 // aloud, each is told when it is over. The error says which did not succeed, or
 // which are not over when ctx ends.
 func (a *app) wait(ctx context.Context, s *session, ids []scheduler.JobID, aloud bool) ([]store.OutcomeRow, error) {
-	over := map[scheduler.JobID]store.OutcomeRow{}
+	over, told := map[scheduler.JobID]store.OutcomeRow{}, map[string]bool{}
 	pending := slices.Clone(ids)
 	err := a.poll(ctx, s, func(ctx context.Context) (news, done bool, err error) {
 		outcomes, err := s.Outcomes(ctx, pending)
@@ -75,6 +75,10 @@ func (a *app) wait(ctx context.Context, s *session, ids []scheduler.JobID, aloud
 		for _, o := range outcomes {
 			exist[o.ID] = true
 			if !o.State.Final() {
+				if why := stuck(o); why != "" && !told[why] {
+					told[why] = true
+					a.note("job %d waits: %s; see: bellhop explain %d", o.ID, why, o.ID)
+				}
 				continue
 			}
 			over[o.ID], news = o, true
@@ -114,6 +118,18 @@ func (a *app) wait(ctx context.Context, s *session, ids []scheduler.JobID, aloud
 		return outcomes, failed(exitJobFailed, "not succeeded", fmt.Sprintf("bellhop show %d", firstBad(ids, over)), "%s", strings.Join(bad, "; "))
 	}
 	return outcomes, nil
+}
+
+// stuck is why a job does not start, when waiting alone will not change it.
+func stuck(o store.OutcomeRow) string {
+	if o.WaitingFor == nil {
+		return ""
+	}
+	switch code, _, _ := strings.Cut(*o.WaitingFor, ":"); code {
+	case "no_instance", "paused", "unknown_type", "no_host", "host_down", "agent_fails":
+		return flat(*o.WaitingFor)
+	}
+	return ""
 }
 
 // waitForSubmitted is `submit --wait`: the id was printed, so only a bad end is told.

@@ -25,6 +25,8 @@ func TestWait_EndsAsTheJobsDo(t *testing.T) {
 	has(t, r.stdout, good+" succeeded", bad+" failed")
 	s.fails(exitTimeout, "not over yet: "+open, "wait", good, open, "--timeout", "1ms")
 	s.fails(exitTimeout, "not over yet", "wait", open, "--timeout", "0")
+	s.sql("update bellhop.jobqueue set waiting_for = 'unknown_type' where id = " + open)
+	s.fails(exitTimeout, "job "+open+" waits: unknown_type; see: bellhop explain "+open, "wait", open, "--timeout", "0")
 	s.ok("wait", good, "--timeout", "0")
 	s.fails(exitNotFound, "no job 77", "wait", "77", good)
 	s.fails(exitUsage, "less than nothing", "wait", good, "--timeout", "-1s")
