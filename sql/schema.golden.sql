@@ -965,6 +965,7 @@ declare
   rest     text;
   n        bigint;
   words    text;
+  due      text;
   who      name := case when current_setting('role') = 'none' then session_user::text else current_setting('role') end;
   operator boolean;
 begin
@@ -997,14 +998,15 @@ begin
     end if;
 
   elsif j.state = 'scheduled' then
+    due := case when isfinite(j.run_at) then format('%s, in %s', j.run_at, date_trunc('second', greatest(j.run_at - clock_timestamp(), interval '0')))
+                else j.run_at || ', which is never' end;
     if j.waiting_for = 'retry_delay' then
       code := 'retry_delay';
-      sentence := format('Attempt %s of %s failed; the next one starts at %s, in %s: %s', j.attempt, j.max_attempts, j.run_at,
-                         date_trunc('second', greatest(j.run_at - clock_timestamp(), interval '0')), coalesce(j.error, 'no reason given'));
+      sentence := format('Attempt %s of %s failed; the next one starts at %s: %s', j.attempt, j.max_attempts, due, coalesce(j.error, 'no reason given'));
       next := 'bellhop logs ' || j.id;
     else
       code := 'scheduled';
-      sentence := format('It is to start at %s, in %s.', j.run_at, date_trunc('second', greatest(j.run_at - clock_timestamp(), interval '0')));
+      sentence := format('It is to start at %s.', due);
       next := 'bellhop cancel ' || j.id;
     end if;
     return next;

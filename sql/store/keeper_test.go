@@ -1,6 +1,7 @@
 package store
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -14,6 +15,23 @@ func (o *office) due() (int, time.Duration) {
 		o.Fatal(err)
 	}
 	return n, next
+}
+
+// Infinity is a time too: the job never starts by itself, and keeps nobody from starting.
+func TestDue_NeverIsNoError(t *testing.T) {
+	t.Parallel()
+	o := openOffice(t)
+	never := o.insert("type, run_at", "'cat', 'infinity'")
+	if n, next := o.due(); n != 0 || next >= 0 {
+		t.Errorf("%d are due, the next in %v", n, next)
+	}
+	o.insert("type, run_at", "'cat', now() + interval '250000 years'")
+	if n, next := o.due(); n != 0 || next != 24*time.Hour {
+		t.Errorf("%d are due, the next in %v", n, next)
+	}
+	if got := o.column(never, "(select e::text from bellhop.explain(id) e)"); !strings.Contains(got, "infinity, which is never") {
+		t.Errorf("it is explained as %q", got)
+	}
 }
 
 func TestDue_MakesReadyWhatTheClockSays(t *testing.T) {
