@@ -1,6 +1,7 @@
 package actors
 
 import (
+	"errors"
 	"sync"
 	"time"
 
@@ -55,7 +56,11 @@ func (k *child) onStarted(c actor.Context, m *started, now time.Time) {
 	k.fork = nil
 	if m.err != nil {
 		k.last, k.trace = *k.describe(), ""
-		k.step(c, scheduler.ChildEvent{Kind: scheduler.EventLaunchFailed, Error: m.err.Error()}, now)
+		ev := scheduler.ChildEvent{Kind: scheduler.EventLaunchFailed, Error: m.err.Error()}
+		if errors.Is(m.err, scheduler.ErrLeaseOver) { // not the agent's fault
+			ev.Order = scheduler.OrderFenced
+		}
+		k.step(c, ev, now)
 		return
 	}
 	k.process = m.process

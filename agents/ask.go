@@ -89,7 +89,7 @@ func (p *Process) ask(ctx context.Context, statement string) {
 		err = fmt.Errorf("db_limit: more than %d rows or %d bytes (limits.db_rows, limits.db_bytes)", limit.Rows, limit.Bytes)
 	} else if err != nil && ctx.Err() == context.DeadlineExceeded {
 		err = fmt.Errorf("db_timeout: not done within %s (limits.db_timeout)", limit.Timeout)
-		_ = p.g.stdin.SetWriteDeadline(time.Now().Add(time.Second)) // to be told so
+		_ = p.g.stdin.SetWriteDeadline(time.Now().Add(10 * time.Second)) // to be told so
 	}
 	if unread == nil && err != nil && ctx.Err() != context.Canceled {
 		p.note(scheduler.LevelError, []byte("DB: "+err.Error()), false)

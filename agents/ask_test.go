@@ -129,9 +129,9 @@ func TestDB_LimitsEndAnAnswerAndNotTheAgent(t *testing.T) {
 		ask    string
 		limits Answers
 	}{
-		"ERROR db_limit: more than 2 rows":               {"5", Answers{Rows: 2}},
-		"ERROR db_limit: more than 0 rows or 30 bytes":   {"5", Answers{Bytes: 30}},
-		"ERROR db_timeout: not done within 50ms (limits": {"hang", Answers{Timeout: 50 * time.Millisecond}},
+		"ERROR db_limit: more than 2 rows":             {"5", Answers{Rows: 2}},
+		"ERROR db_limit: more than 0 rows or 30 bytes": {"5", Answers{Bytes: 30}},
+		"ERROR db_timeout: not done within 2s (limits": {"hang", Answers{Timeout: 2 * time.Second}},
 	} {
 		b, _ := asking(t, asker, x.limits)
 		c := b.launch()

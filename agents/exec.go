@@ -3,6 +3,7 @@ package agents
 import (
 	"errors"
 	"strconv"
+	"time"
 
 	"bellhop/agents/guard"
 	"bellhop/scheduler"
@@ -133,10 +134,11 @@ func (p *Process) runRequest(request guard.Request, w wires, hook func(*guarded)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.g = g
+	if left < 0 {
+		left = time.Millisecond // the guard ends it, and says why: it is not the agent's fault
+	}
 	g.lease(left) // one that came while it started
 	switch {
-	case left < 0:
-		g.kill()
 	case p.killed:
 		g.kill()
 	case p.closing:
@@ -173,7 +175,7 @@ func (p *Process) notRun(err error) {
 func orderOf(err error) scheduler.Order {
 	var line *LineError
 	switch {
-	case errors.Is(err, errLeaseOver):
+	case errors.Is(err, scheduler.ErrLeaseOver):
 		return scheduler.OrderFenced
 	case errors.As(err, &line):
 		return scheduler.OrderUnreached

@@ -223,11 +223,9 @@ func TestFar_SilentLine(t *testing.T) {
 func TestFar_LeaseMissed(t *testing.T) {
 	t.Parallel()
 	b, _ := afar(t, sh(t, "echo OK; while :; do sleep 1000; done"))
-	c, err := b.tryLaunch(3 * time.Second)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := b.launch()
 	c.await(scheduler.EventReady)
+	c.Lease(time.Second)
 	pid := c.Pid()
 	ev := c.await(scheduler.EventExited)
 	if ev.Order != scheduler.OrderFenced {
@@ -309,7 +307,7 @@ func TestFar_KillWhileTheLineIsBeingOpened(t *testing.T) {
 		if ev := c.await(scheduler.EventExited); ev.Order != scheduler.OrderUnreached || !strings.HasPrefix(ev.Error, "given_up: ") {
 			t.Errorf("exit is %+v", ev)
 		}
-		eventually(t, time.Second, "the way is dead", func() bool { return !alive(pid) })
+		eventually(t, patience, "the way is dead", func() bool { return !alive(pid) })
 	}
 }
 

@@ -41,6 +41,8 @@ type guarded struct {
 
 	mu       sync.Mutex // controlFD is written to, and the guard's pid used, under mu only
 	closed   bool
+	handed   bool // the guard has its request: before that, commands would be taken for it
+	early    []guard.Command
 	patience *time.Timer
 }
 
@@ -49,9 +51,6 @@ type wires struct {
 	stdin     bool // we write to it; else it is empty
 	oneStream bool // 2 is 1: what it says comes in the order in which it was said
 }
-
-// errLeaseOver: others may have taken the work over; it is not begun here.
-var errLeaseOver = errors.New("the instance's lease is over")
 
 var errLineGuard = errors.New("the guard of the line died")
 
@@ -97,7 +96,7 @@ func (l *Launcher) startGuard(p place, r guard.Request, w wires) (*guarded, erro
 func (g *guarded) begin(r guard.Request, lease func() time.Duration) (err error) {
 	left := lease()
 	if r.Lease = millis(left); left < 0 {
-		err = errLeaseOver
+		err = scheduler.ErrLeaseOver
 	} else {
 		err = g.handshake(r)
 	}
@@ -194,6 +193,7 @@ func (g *guarded) handshake(request guard.Request) error {
 	if _, err := g.control.Write(request.Encode()); err != nil {
 		return fmt.Errorf("hand the agent to its guard: %w", err)
 	}
+	g.requestHanded()
 	r, words, err := g.report()
 	if err != nil && g.far != "" {
 		return errLineGuard
@@ -238,10 +238,30 @@ func (g *guarded) read() {
 func (g *guarded) send(op guard.Op, value uint32) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if !g.closed {
-		b := guard.Command{Op: op, Value: value}.Encode()
-		_, _ = syscall.Write(g.controlFD, b[:])
+	switch command := (guard.Command{Op: op, Value: value}); {
+	case g.closed:
+	case !g.handed:
+		g.early = append(g.early, command)
+	default:
+		g.write(command)
 	}
+}
+
+// write is called with mu held.
+func (g *guarded) write(c guard.Command) {
+	b := c.Encode()
+	_, _ = syscall.Write(g.controlFD, b[:])
+}
+
+// requestHanded sends what was asked of the guard meanwhile.
+func (g *guarded) requestHanded() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.handed = true
+	for _, c := range g.early {
+		g.write(c)
+	}
+	g.early = nil
 }
 
 func (g *guarded) hangup() { g.send(guard.Hangup, 0) }
@@ -280,14 +300,6 @@ func (g *guarded) force() {
 	}
 }
 
-// end is how an agent ended.
-type end struct {
-	status syscall.WaitStatus
-	reason guard.Reason
-	lost   bool // the guard died before it could tell
-	line   *LineError
-}
-
 // wait returns when the agent and all its descendants are dead.
 func (g *guarded) wait() end {
 	r, words, err := g.report()
@@ -322,7 +334,7 @@ func (g *guarded) agentDead() bool {
 		return g.closed
 	}
 	s, ok := guard.ReadStat(g.agent)
-	return !ok || s.Dead() || s.Start != g.started
+	return !ok || s.Dead() || s.Leaving || s.Start != g.started
 }
 
 // streamsEnd returns when both streams of a dead tree are read to their end.
@@ -345,48 +357,4 @@ func reap(pid int) {
 			return
 		}
 	}
-}
-
-// exitCode is 0…255, and 128+n for signal n, as a shell has it.
-func (e end) exitCode() int {
-	if e.status.Signaled() {
-		return 128 + int(e.status.Signal())
-	}
-	return e.status.ExitStatus()
-}
-
-func (e end) signal() int {
-	if e.status.Signaled() {
-		return int(e.status.Signal())
-	}
-	return 0
-}
-
-// order is whose wish the end was: a missed lease is the scheduler's doing.
-func (e end) order() scheduler.Order {
-	if !e.lost && e.reason == guard.LeaseMissed {
-		return scheduler.OrderFenced
-	}
-	if e.line != nil {
-		return scheduler.OrderUnreached
-	}
-	return scheduler.OrderNone
-}
-
-func (e end) String() string {
-	switch {
-	case e.line != nil:
-		return e.line.Error()
-	case e.lost:
-		return "killed: its guard died"
-	case e.reason == guard.LeaseMissed:
-		return "killed: its lease was not renewed in time"
-	case e.reason == guard.Terminated:
-		return "killed: its guard was told to end"
-	case e.reason == guard.Ordered:
-		return "killed on order"
-	case e.status.Signaled():
-		return fmt.Sprintf("killed by signal %d (%s)", int(e.status.Signal()), e.status.Signal())
-	}
-	return fmt.Sprintf("exit status %d", e.status.ExitStatus())
 }

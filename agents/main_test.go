@@ -125,7 +125,7 @@ func (b *bench) tryLaunch(lease time.Duration) (*child, error) {
 	c.Process = p
 	b.t.Cleanup(func() {
 		c.Kill()
-		c.gone(10 * time.Second)
+		c.gone(patience)
 	})
 	return c, nil
 }
@@ -188,7 +188,7 @@ func (c *child) feed(lines ...scheduler.Line) { c.Feed(lines) }
 func eventually(t testing.TB, within time.Duration, what string, ok func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(within); !ok(); {
-		if time.Now().After(deadline) {
+		if time.Now().After(deadline) && !ok() { // it may have come while this was not looking
 			t.Fatalf("not within %s: %s", within, what)
 		}
 		time.Sleep(2 * time.Millisecond) // it is seen in /proc, in a file or on a counter, none of which tells

@@ -167,8 +167,12 @@ func (p *Process) Lease(d time.Duration) {
 	p.setLease(d)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.g != nil && !p.exiting {
+	switch {
+	case p.exiting:
+	case p.g != nil:
 		p.g.lease(d)
+	case p.opening != nil: // reaching another host takes its time
+		p.opening.lease(d)
 	}
 }
 

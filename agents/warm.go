@@ -176,6 +176,7 @@ func (p *Process) greet(line []byte, truncated bool) {
 
 func (p *Process) becomeReady(d Dialect) {
 	p.greeted = true
+	p.said.flush()
 	p.mu.Lock()
 	defer p.mu.Unlock() // settle wakes
 	p.dialect, p.ready, p.hold = d, true, true
@@ -241,6 +242,7 @@ func (p *Process) isAbout(a about) bool {
 // first, so that it is kept against this line and not the next.
 func (p *Process) finish(ok bool, code int, why string) {
 	p.g.stderr.drain()
+	p.said.flush() // who takes the answer has all that was said before
 	p.mu.Lock()
 	if !p.inHand {
 		p.mu.Unlock()

@@ -175,7 +175,7 @@ func (c Child) stepPrep(ev ChildEvent, now time.Time) (Child, []Effect) {
 		ordered := c.Order
 		c.Order = OrderNone
 		c.Words = ev.Error
-		if ordered.Ours() {
+		if ordered.Ours() || ev.Order.Ours() {
 			return c.enter(Free, now), nil
 		}
 		return c.enter(Free, now), []Effect{{Kind: EffectDied, Error: ev.Error}}

@@ -13,6 +13,9 @@ var ErrRefused = errors.New("refused by the database")
 // written; the same write will do when they let go of it.
 var ErrBusy = errors.New("somebody else has a row of it in hand")
 
+// ErrLeaseOver: others may have taken over what was to be begun here.
+var ErrLeaseOver = errors.New("the instance's lease is over")
+
 // ErrQuery: an MSQ text is to blame, not the line to the database. The error
 // that wraps it says how.
 var ErrQuery = errors.New("msq_error")

@@ -100,6 +100,7 @@ type Stat struct {
 	Parent  int
 	Session int
 	Start   uint64 // clock ticks since boot; with the pid it names a process for good
+	Leaving bool   // it has given up its memory: it is about to be dead
 }
 
 // Dead reports whether the process runs no more.
@@ -133,6 +134,8 @@ func ReadStat(pid int) (s Stat, ok bool) {
 			s.Session = int(n)
 		case 22:
 			s.Start = n
+		case 23:
+			s.Leaving = n == 0
 			return s, true
 		}
 	}

@@ -44,7 +44,7 @@ func (l *lastWords) read(fd int) {
 func (l *lastWords) because(why string) string {
 	select { // what it says at its end is the best of it
 	case <-l.ended():
-	case <-time.After(500 * time.Millisecond):
+	case <-time.After(5 * time.Second):
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
