@@ -8,7 +8,8 @@ import (
 )
 
 // deafAfter is how many heartbeats may go unheard before the listener's
-// connection is cut.
+// connection is cut. They are counted, not timed: a database that takes its
+// time with each makes nobody deaf.
 const deafAfter = 3
 
 // bell turns notifications into rang, finds out when it has gone deaf, and
@@ -39,12 +40,12 @@ func (b *bell) Receive(c actor.Context) {
 	case *heard:
 		b.heard = time.Now()
 		b.h.heard.Store(int64(b.heard.Sub(b.h.began)))
+		b.h.unheard.Store(0)
 	case *scanDue:
 		b.h.tell(roleDispatcher, &rang{scan: true})
 		b.h.lookAtRows()
 	case *listenTick:
-		if time.Since(b.heard) > deafAfter*b.h.Heartbeat && b.h.leaseLeft(time.Now()) > 0 {
-			// We ring ourselves with every heartbeat, and those succeed.
+		if b.h.unheard.Load() > deafAfter && time.Since(b.heard) > deafAfter*b.h.Heartbeat {
 			b.h.Log.Warn("bell: deaf for too long, listening anew", "silent", time.Since(b.heard).Round(time.Millisecond))
 			b.heard = time.Now()
 			b.h.Bell.Cut()

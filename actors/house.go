@@ -91,6 +91,7 @@ type house struct {
 	lease    atomic.Int64 // unix nanoseconds on the local clock's monotonic base, see leaseLeft
 	began    time.Time    // base of lease: a monotonic clock reading
 	heard    atomic.Int64 // when the bell last heard our own ring, like lease
+	unheard  atomic.Int64 // how often we have rung since: with every heartbeat that gets through
 	yards    map[scheduler.HostName]*yard
 	attached atomic.Bool  // there are attached tables
 	alive    atomic.Int64 // processes of this instance

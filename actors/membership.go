@@ -179,6 +179,9 @@ func (m *membership) onBeaten(c actor.Context, b *beaten) {
 		m.h.setLease(until)
 		left := time.Until(until)
 		m.h.tell(roleHosts, &leased{until})
+		if !b.joined {
+			m.h.unheard.Add(1)
+		}
 		if b.joined || m.fenced {
 			if b.joined {
 				m.unpublished() // their rows are new

@@ -107,8 +107,8 @@ func (s *System) Healthy() string {
 	case s.h.leaseLeft(time.Now()) <= 0:
 		return "lease lost: the database has not heard from this instance"
 	}
-	if silent := s.BellAge(); silent > (deafAfter+1)*s.h.Heartbeat {
-		return "bell not heard for " + silent.Round(time.Second).String() + ": new work waits for the safety scan"
+	if s.h.unheard.Load() > deafAfter+1 {
+		return "bell not heard for " + s.BellAge().Round(time.Second).String() + ": new work waits for the safety scan"
 	}
 	return ""
 }
