@@ -105,6 +105,13 @@ func busy(err error) bool {
 	return errors.As(err, &e) && e.Code == "55P03"
 }
 
+// noRow reports whether that was no row's lock: that of a commit that rings, say,
+// for which a moment's wait behind another's is no news.
+func noRow(err error) bool {
+	var e *pgconn.PgError
+	return errors.As(err, &e) && e.Where == ""
+}
+
 // transient reports whether a statement that failed with err may well succeed
 // when it is simply tried again: serialization failures, deadlocks, a server
 // that is shutting down or full, a cancelled statement.

@@ -23,6 +23,9 @@ type Recorder struct{ link *link }
 // longer than statements take, not as long as somebody may forget to commit.
 const rowWait = "300ms"
 
+// busyTries is how often a write waits for what is no row.
+const busyTries = 5
+
 // NewRecorder returns a desk for outcomes; it connects at its first use.
 func NewRecorder(url string) (*Recorder, error) {
 	settings := map[string]string{"synchronous_commit": "on", "lock_timeout": rowWait}
@@ -56,6 +59,15 @@ var (
 // never will be; or scheduler.ErrBusy: nothing was written.
 func (r *Recorder) Write(ctx context.Context, me scheduler.InstanceID, b scheduler.Batch, now time.Time) (stale []scheduler.Claim, released bool, err error) {
 	b.Records = startOnce(b.Records)
+	for range busyTries {
+		if stale, released, err = r.write(ctx, me, b, now); !errors.Is(err, scheduler.ErrBusy) || !noRow(err) {
+			break
+		}
+	}
+	return stale, released, err
+}
+
+func (r *Recorder) write(ctx context.Context, me scheduler.InstanceID, b scheduler.Batch, now time.Time) (stale []scheduler.Claim, released bool, err error) {
 	done := make(map[scheduler.JobID]int, len(b.Records))
 	err = r.link.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		batch := &pgx.Batch{}
