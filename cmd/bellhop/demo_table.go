@@ -64,7 +64,7 @@ func (t demoTable) open(ctx context.Context) error {
 	var alone, foreign bool
 	var err error
 	// A demo that has just ended keeps the lock until the server has noticed.
-	for deadline := time.Now().Add(300 * time.Millisecond); ; time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(5 * time.Second); ; time.Sleep(50 * time.Millisecond) {
 		err = t.conn.QueryRow(ctx, `select pg_try_advisory_lock(hashtext($1)),
 		       to_regclass('demo.file') is not null and obj_description(to_regclass('demo.file')) is distinct from $1`, demoMark).Scan(&alone, &foreign)
 		if err != nil || alone || ctx.Err() != nil || time.Now().After(deadline) {

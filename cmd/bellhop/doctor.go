@@ -133,12 +133,13 @@ func (d *doctor) checkDatabase(ctx context.Context) error {
 	}
 	s := &session{store.NewLook(conn), conn}
 	defer s.close()
+	asked := time.Now()
 	server, err := s.Server(ctx)
 	if err != nil {
 		return err
 	}
 	d.checkEmbedded(server)
-	d.checkServer(server)
+	d.checkServer(server, asked)
 	for _, check := range []func(context.Context, *session) error{d.checkSchema, d.checkOpen, d.checkLogins, d.checkBell, d.checkInstances} {
 		if err := check(ctx, s); err != nil {
 			if isLost(err) {

@@ -29,7 +29,8 @@ const (
 	bigTable = 10 << 30
 )
 
-func (d *doctor) checkServer(s store.ServerRow) {
+// checkServer judges what the server said of itself; it was asked then.
+func (d *doctor) checkServer(s store.ServerRow, asked time.Time) {
 	version := fmt.Sprintf("PostgreSQL %d.%d, database %s, named by %s", s.Version/10000, s.Version%10000, s.Database, d.where.from)
 	if s.Version < oldestServer {
 		d.mend("server", version+": too old", "use PostgreSQL 14 or newer")
@@ -47,8 +48,8 @@ func (d *doctor) checkServer(s store.ServerRow) {
 		d.ok("writable", "the server takes writes")
 	}
 	d.checkDurability(s)
-	if apart := time.Until(s.Clock); apart.Abs() > clockApart {
-		d.mend("clock", fmt.Sprintf("the database's clock and this machine's are %s apart", apart.Abs().Round(time.Second)), "timedatectl set-ntp true   # on both machines")
+	if apart := max(asked.Sub(s.Clock), time.Until(s.Clock)); apart > clockApart {
+		d.mend("clock", fmt.Sprintf("the database's clock and this machine's are %s apart", apart.Round(time.Second)), "timedatectl set-ntp true   # on both machines")
 	} else {
 		d.ok("clock", "the database's clock and this machine's agree")
 	}

@@ -34,7 +34,7 @@ func TestDoctor_ServersThatCannotBeMadeHere(t *testing.T) {
 			d := &doctor{app: &app{}, where: place{url: "postgres://x", from: "a test"}}
 			s := well()
 			tt.ill(&s)
-			d.checkServer(s)
+			d.checkServer(s, time.Now())
 			var mends []diagnosis
 			for _, f := range d.findings {
 				if f.Verdict == mend {

@@ -222,11 +222,14 @@ func startTree(c config.Config, stderr io.Writer, log *slog.Logger, database fun
 func (i *instance) stop(ctx context.Context) error {
 	err := i.Stop(ctx, 10*time.Second)
 	if id := i.ID(); id != 0 && err == nil {
-		bye, cancel := context.WithTimeout(context.Background(), 3*time.Second)
-		defer cancel()
-		if _, _, err = i.registry.Bury(bye, id, "it was stopped", true); err != nil {
-			// A connection that broke since the last heartbeat is found out by its use.
-			_, _, err = i.registry.Bury(bye, id, "it was stopped", true)
+		bury := func() error {
+			bye, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+			defer cancel()
+			_, _, err := i.registry.Bury(bye, id, "it was stopped", true)
+			return err
+		}
+		if err = bury(); err != nil { // a connection that broke since the last heartbeat is found out by its use
+			err = bury()
 		}
 	}
 	i.telemetry.stop()
