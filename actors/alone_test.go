@@ -41,6 +41,7 @@ func TestExclusive_HasItsTurnAmongEndlessWork(t *testing.T) {
 		and o.state = 'succeeded' and o.started_at < a.ended_at and o.ended_at > a.started_at`); beside > 0 {
 		t.Errorf("%d jobs ran beside it", beside)
 	}
+	b.stop()
 }
 
 // One that waits for its turn and is cancelled holds nobody up any more,
@@ -68,4 +69,5 @@ func TestExclusive_CancelledWhileItWaitsItHoldsNobodyUp(t *testing.T) {
 	pgtest.Eventually(t, patience, "the long one has ended", func() bool {
 		return b.number("select count(*) from bellhop.jobqueue where state = 'running'") == 0
 	})
+	b.stop()
 }

@@ -12,7 +12,7 @@ import (
 func TestLedger_AnAppWithARowInHandHoldsUpNobodyElse(t *testing.T) {
 	t.Parallel()
 	for name, take := range map[string]string{
-		"cancelled, and not committed":            "select bellhop.cancel(id) from bellhop.jobqueue where args = '3s'",
+		"cancelled, and not committed":            "select bellhop.cancel(id) from bellhop.jobqueue where args = '10s'",
 		"its dependency deleted, not committed":   "delete from bellhop.dependency",
 		"all rows of running jobs locked by name": "select from bellhop.jobqueue where state = 'running' for update",
 	} {
@@ -25,9 +25,9 @@ func TestLedger_AnAppWithARowInHandHoldsUpNobodyElse(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer app.Close(context.WithoutCancel(t.Context()))
-			b.exec("insert into bellhop.jobqueue (type, args) values ('solo', '3s')")
+			b.exec("insert into bellhop.jobqueue (type, args) values ('solo', '10s')")
 			b.exec("insert into bellhop.jobqueue (type, args, held) values ('solo', '2ms', true)")
-			b.exec("insert into bellhop.dependency (job, needs) select w.id, n.id from bellhop.jobqueue w, bellhop.jobqueue n where w.args = '2ms' and n.args = '3s'")
+			b.exec("insert into bellhop.dependency (job, needs) select w.id, n.id from bellhop.jobqueue w, bellhop.jobqueue n where w.args = '2ms' and n.args = '10s'")
 			b.eventually("it runs, and its dependency is counted", func() bool {
 				return b.one("exists (select from bellhop.jobqueue where state = 'running') and not exists (select from bellhop.dependency where not counted)") == "true"
 			})
@@ -50,14 +50,14 @@ func TestLedger_AnAppWithARowInHandHoldsUpNobodyElse(t *testing.T) {
 			b.eventually("all others are recorded", func() bool {
 				return b.one("select count(*) from bellhop.jobqueue where args = '1ms' and state = 'succeeded'") == "500"
 			})
-			if got := b.one("select state from bellhop.jobqueue where args = '3s'"); got != "running" {
+			if got := b.one("select state from bellhop.jobqueue where args = '10s'"); got != "running" {
 				t.Errorf("the one in hand is %s", got)
 			}
 			if err := tx.Rollback(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			b.eventually("and then that one", func() bool {
-				return b.one("select state from bellhop.jobqueue where args = '3s'") == "succeeded"
+				return b.one("select state from bellhop.jobqueue where args = '10s'") == "succeeded"
 			})
 			b.stop()
 		})

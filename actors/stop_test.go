@@ -76,20 +76,20 @@ func TestStop_NamesWhoDidNot(t *testing.T) {
 		b.start(1, agent{"solo", 1, book})
 		b.exec("insert into bellhop.jobqueue (type, args) values ('solo', '10ms')")
 		b.eventually("the first job is done", func() bool { return b.count() == "succeeded 1" })
-		b.exec("insert into bellhop.jobqueue (type, args) values ('solo', '500ms')")
+		b.exec("insert into bellhop.jobqueue (type, args) values ('solo', '1h')")
 		b.eventually("the second runs", func() bool { return b.count() == "running 1, succeeded 1" })
 		// Its outcome cannot be written while somebody holds the row.
 		err := pgx.BeginFunc(t.Context(), b.conn, func(tx pgx.Tx) error {
 			if _, err := tx.Exec(t.Context(), "select 1 from bellhop.jobqueue where state = 'running' for update"); err != nil {
 				return err
 			}
-			return b.system.Stop(now, 300*time.Millisecond)
+			return b.system.Stop(now, 5*time.Second)
 		})
 		b.close()
 		if err == nil || err.Error() != "did not stop in time: ledger" {
 			t.Errorf("error is %v", err)
 		}
-		if state := b.one("select state from bellhop.jobqueue where args = '500ms'"); state != "running" && state != "ready" {
+		if state := b.one("select state from bellhop.jobqueue where args = '1h'"); state != "running" && state != "ready" {
 			t.Errorf("what could not be written is %s", state)
 		}
 		gone(t, book)

@@ -31,7 +31,7 @@ func TestAgent_ThatDoesNotComeUp(t *testing.T) {
 		"no program":            {func(b *bed, _ string) { b.file("agent", "\x00\x01 what?", 0o755) }, "not a program"},
 		"no interpreter":        {func(b *bed, _ string) { b.file("agent", "#!/no/such/thing\n", 0o755) }, "interpreter"},
 		"dies before OK":        {func(b *bed, _ string) { b.file("agent", "#!/bin/sh\necho no toner >&2; exit 7\n", 0o755) }, "exit status 7: no toner"},
-		"is silent at start":    {func(b *bed, _ string) { b.file("agent", "#!/bin/sh\nexec sleep 1000\n", 0o755) }, "no OK within 100ms"},
+		"is silent at start":    {func(b *bed, _ string) { b.file("agent", "#!/bin/sh\nexec sleep 1000\n", 0o755) }, "no OK within 2s"},
 		"closes stdout at once": {func(b *bed, _ string) { b.file("agent", "#!/bin/sh\nexec sleep 1000 >&-\n", 0o755) }, "closed its stdout"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -39,9 +39,9 @@ func TestAgent_ThatDoesNotComeUp(t *testing.T) {
 			b := setup(t)
 			path := b.file("agent", good, 0o755)
 			c.spoil(b, path)
-			limits := "limits: {deaths: 3, window: 4s, kill_after: 1s, start_timeout: 100ms}\n"
-			if c.says != "no OK within 100ms" {
-				limits = "limits: {deaths: 3, window: 4s, kill_after: 1s}\n"
+			limits := "limits: {deaths: 3, window: 20s, kill_after: 1s, start_timeout: 2s}\n"
+			if c.says != "no OK within 2s" {
+				limits = "limits: {deaths: 3, window: 20s, kill_after: 1s}\n"
 			}
 			i := b.serve(limits + agents("type: bad, command: ["+path+"]", "type: good, command: ["+b.worker("good", "")+"]"))
 			jobs := []int64{b.insert("type", "bad"), b.insert("type", "bad")}
@@ -159,7 +159,7 @@ func TestAgent_Misbehaves(t *testing.T) {
 		state string
 		says  string
 	}{
-		"never answers":            {"sleep 1000", "failed", "timeout: not done within 2s"},
+		"never answers":            {"sleep 1000", "failed", "timeout: not done within 5s"},
 		"answers something else":   {"echo FINE; sleep 1000", "failed", "timeout"},
 		"closes stdout and lives":  {"exec >&-; sleep 1000", "failed", "closed its stdout"},
 		"closes stdin and lives":   {"exec <&-; sleep 1000", "failed", "timeout"},
@@ -207,7 +207,7 @@ func TestAgent_Misbehaves(t *testing.T) {
 // patientOnlyFor gives the jobs a timeout that are to run into it.
 func patientOnlyFor(says string) time.Duration {
 	if strings.HasPrefix(says, "timeout") {
-		return 2 * time.Second
+		return 5 * time.Second
 	}
 	return patience
 }
@@ -235,7 +235,7 @@ func TestAgent_NeverReads(t *testing.T) {
 	agent := b.script("agent", `echo OK; [ -e $DIR/well ] || sleep 1000; while read -r line; do echo ${#line} >>$DIR/lengths; echo OK; done`)
 	b.serve(agents("type: deaf, command: ["+agent+"]", "type: good, command: ["+b.worker("good", note)+"]"))
 	long := strings.Repeat("x", 1<<20)
-	id := b.insert("type, args, timeout", "deaf", long, 2*time.Second)
+	id := b.insert("type, args, timeout", "deaf", long, 10*time.Second)
 	b.waitState(id, "running")
 	b.healthy("good")
 	if j := b.waitState(id, "failed"); !strings.HasPrefix(j.Error, "timeout") {

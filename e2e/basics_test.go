@@ -105,17 +105,19 @@ func TestKick_AndSafetyScanFindWhatDidNotRing(t *testing.T) {
 		func() { b.sql("notify bellhop") },
 		func() { b.sql(`notify bellhop, '{"shutdown": "now"}; drop table; 17'`) },
 	}
-	began := time.Now()
-	for range 2 {
+	late := 0
+	for range 4 {
 		for _, kick := range kicks {
 			id := b.insert("type", "a")
 			kick()
-			b.waitState(id, "succeeded")
+			began := time.Now()
+			if b.waitState(id, "succeeded"); time.Since(began) > 2500*time.Millisecond {
+				late++
+			}
 		}
 	}
-	// Eight scans, one for each, would take 35 s at least.
-	if took := time.Since(began); took > 25*time.Second {
-		t.Errorf("eight kicks took %v", took)
+	if late > 4 { // half of what waits for the scan, which comes every 5 s, waits for longer
+		t.Errorf("%d of 16 kicks were not heard", late)
 	}
 	id := b.insert("type", "a")
 	b.waitState(id, "succeeded") // by the scan
@@ -134,8 +136,8 @@ func TestRunAt_IsMetAndNotEarly(t *testing.T) {
 	var late []float64
 	for range 3 {
 		id := value[int64](b, "insert into bellhop.jobqueue (type, run_at) values ('a', clock_timestamp() + interval '1.2 s') returning id")
-		if s := b.state(id); s != "scheduled" {
-			t.Errorf("it is %s before its time", s)
+		if !value[bool](b, "select state = 'scheduled' or run_at <= clock_timestamp() from bellhop.jobqueue where id = $1", id) {
+			t.Error("it is not scheduled before its time")
 		}
 		b.waitState(id, "succeeded")
 		late = append(late, value[float64](b, "select extract(epoch from started_at - run_at)::float8 from bellhop.jobqueue where id = $1", id))
@@ -252,14 +254,20 @@ func TestPrefetch_NobodyWaitsBehindALongJob(t *testing.T) {
 func TestPriority_OrdersTypesTooWhereEachJobHasAProcess(t *testing.T) {
 	t.Parallel()
 	b, j := setup(t), newJournal(t)
-	i := b.serve(calm(1) + agents("type: other, command: [\"true\"], mode: exec", j.agent("work", "exec")))
+	i := b.serve(calm(1) + agents(j.agent("other", "exec"), j.agent("work", "exec")))
 	b.insertMany(1, "hold")
 	j.waitRunning(b, i, 1)
-	b.sql("insert into bellhop.jobqueue (type, args, priority) values ('work', '1ms', 5), ('other', null, -5), ('work', '1ms', 4), ('other', null, -6), ('work', '1ms', -7)")
+	b.sql("insert into bellhop.jobqueue (type, args, priority) values ('work', '1ms', 5), ('other', '1ms', -5), ('work', '1ms', 4), ('other', '1ms', -6), ('work', '1ms', -7)")
 	j.letGo()
 	b.waitAll("succeeded 6")
-	if got := value[string](b, "select string_agg(priority::text, ' ' order by started_at) from bellhop.jobqueue where priority <> 0"); got != "-7 -6 -5 4 5" {
-		t.Errorf("they began in the order %s", got)
+	var got []int // as the agents tell it: started_at of two may be written together
+	for _, e := range j.entries() {
+		if e.what == "start" {
+			got = append(got, value[int](b, "select priority from bellhop.jobqueue where id = $1", e.job))
+		}
+	}
+	if !slices.Equal(got, []int{0, -7, -6, -5, 4, 5}) {
+		t.Errorf("they began in the order %v", got)
 	}
 }
 
@@ -359,7 +367,7 @@ func TestTimeout_KillsTheAgentAndFailsTheJob(t *testing.T) {
 				}
 			}
 			b.healthy("a")
-			b.healthy("strict")
+			b.waitState(b.insert("type, timeout", "strict", patience), "succeeded") // by itself: a second may be short for a start
 		})
 	}
 }

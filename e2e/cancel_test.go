@@ -93,9 +93,13 @@ func TestCancel_OfRunning(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := setup(t)
-			agent := b.worker("agent", note+`; [ "$line" = long ] && { `+c.body+"\n}")
+			deaf := "" // before it says that it is at it
+			if body, is := strings.CutPrefix(c.body, "trap '' HUP TERM; "); is {
+				c.body, deaf = body, `[ "$line" = long ] && trap '' HUP TERM; `
+			}
+			agent := b.worker("agent", deaf+note+`; [ "$line" = long ] && { `+c.body+"\n}")
 			if c.mode == "exec" {
-				agent = b.script("agent", `line=$1; `+note+`; [ "$line" = long ] || exit 0; `+c.body)
+				agent = b.script("agent", `line=$1; `+deaf+note+`; [ "$line" = long ] || exit 0; `+c.body)
 			}
 			i := b.serve("limits: {kill_after: " + c.killAfter + "}\n" + agents("type: a, mode: "+c.mode+", command: ["+agent+"]"))
 			id := b.insert("type, args, max_attempts", "a", "long", 5)
@@ -133,7 +137,7 @@ func TestCancel_OfRunning(t *testing.T) {
 func TestCancel_OKThatComesBeforeIsSuccess(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	agent := b.worker("agent", note+`; [ "$line" = long ] && { trap 'go=1' HUP; until [ "$go" ]; do sleep 0.01; done; sleep 0.1; }`)
+	agent := b.worker("agent", `trap 'go=1' HUP; `+note+`; [ "$line" = long ] && { until [ "$go" ]; do sleep 0.01; done; sleep 0.1; }`)
 	b.serve("limits: {kill_after: 50s}\n" + agents("type: a, command: ["+agent+"]"))
 	id := b.insert("type, args", "a", "long")
 	pgtest.Eventually(t, patience, "it runs", func() bool { return len(b.lines("ran")) == 1 })

@@ -204,7 +204,7 @@ func TestConfigCheck_SpawnsEachAgentOnEachHost(t *testing.T) {
 	t.Parallel()
 	s, b := openSSHD(t), on(t, "")
 	good, bad := b.worker("good", ":"), b.script("bad", "echo cannot >&2; exit 3")
-	path := b.file("bellhop.yaml", "limits: {start_timeout: 5s}\nhosts:\n  - {name: local, slots: 1}\n"+s.host("far", "slots: 1")+
+	path := b.file("bellhop.yaml", "limits: {start_timeout: 1m}\nhosts:\n  - {name: local, slots: 1}\n"+s.host("far", "slots: 1")+
 		"  - {name: gone, slots: 1, connect: [ssh, -p, \"1\", 127.0.0.1]}\n"+
 		agents("type: good, command: ["+good+"]", "type: bad, command: ["+bad+"]", "type: missing, command: [/nowhere/x], mode: exec",
 			"type: runs, command: [sh], mode: exec"), 0o600)
@@ -253,7 +253,7 @@ func TestSSH_TheClockThereIsAnHourOff(t *testing.T) {
 		t.Errorf("its clock is not an hour off: %q, %v", b.logged(id), err)
 	}
 	took := value[float64](b, "select extract(epoch from ended_at - started_at)::float8 from bellhop.jobqueue where id = $1", id)
-	if j.Attempt != 1 || took < 8 || took > 600 {
+	if j.Attempt != 1 || took < 1 || took > 600 {
 		t.Errorf("it took %.1f s, %+v", took, j)
 	}
 }

@@ -99,7 +99,7 @@ func TestGraphs_AChainIsFollowedAtOnce(t *testing.T) {
 	began := time.Now()
 	b.insertGraph("chain", 50, 1, "0s", 1)
 	b.waitAll("succeeded 50")
-	if took := time.Since(began); took > 50*time.Second {
+	if took := time.Since(began); took > 100*time.Second {
 		t.Errorf("50 hops took %v", took)
 	}
 	j.inOrder(b)
@@ -112,7 +112,6 @@ func TestGraphs_AcrossInstances(t *testing.T) {
 	b.serve(agents("type: a, command: [" + b.worker("a", note) + "]"))
 	b.serve(agents("type: b, command: [" + b.worker("b", note) + "]"))
 	last := b.ok("submit", "a", "0", "--key", "hop.0")
-	began := time.Now()
 	for i := range 10 {
 		last = b.ok("submit", string('a'+rune((i+1)%2)), fmt.Sprint(i+1), "--after", fmt.Sprintf("hop.%d", i), "--key", fmt.Sprintf("hop.%d", i+1))
 	}
@@ -120,8 +119,10 @@ func TestGraphs_AcrossInstances(t *testing.T) {
 	if got := strings.Join(b.lines("ran"), " "); got != "0 1 2 3 4 5 6 7 8 9 10" {
 		t.Errorf("ran %s", got)
 	}
-	if took := time.Since(began); took > 30*time.Second {
-		t.Errorf("10 hops took %v", took)
+	// From the end of what a job needs, or its own coming, to its start; with scans it would be 25 s, and more than 10 s nearly always.
+	if took := value[float64](b, `select sum(extract(epoch from j.started_at - greatest(j.created_at, n.ended_at)))::float8
+		from bellhop.jobqueue j join bellhop.dependency d on d.job = j.id join bellhop.jobqueue n on n.id = d.needs`); took > 10 {
+		t.Errorf("10 hops took %.1f s", took)
 	}
 }
 

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -37,7 +38,8 @@ type entry struct {
 func newJournal(t *testing.T) *journal { return &journal{t, t.TempDir()} }
 
 // The test binary is the agent, too: its environment says so. The argument of
-// a job says how long it takes ("10ms", or "hold": until the test lets go) and
+// a job says how long it takes ("10ms", or "hold": until the test lets go; "early":
+// until it lets go of these) and
 // how it ends if not well: "10ms fail", "10ms die".
 const agentVariable = "BELLHOP_E2E_JOURNAL"
 
@@ -54,6 +56,13 @@ func (j *journal) agent(typ, mode string) string {
 // letGo ends all that is held, and all that is still to come.
 func (j *journal) letGo() {
 	if err := os.WriteFile(filepath.Join(j.dir, "go"), nil, 0o644); err != nil {
+		j.t.Error(err)
+	}
+}
+
+// letGoEarly ends what was to be held until this.
+func (j *journal) letGoEarly() {
+	if err := os.WriteFile(filepath.Join(j.dir, "go.early"), nil, 0o644); err != nil {
 		j.t.Error(err)
 	}
 }
@@ -148,8 +157,12 @@ func (w *work) spend(span string) {
 		time.Sleep(d)
 		return
 	}
+	release := w.release
+	if span == "early" {
+		release += ".early"
+	}
 	for {
-		if _, err := os.Stat(w.release); err == nil {
+		if _, err := os.Stat(release); err == nil {
 			return
 		}
 		time.Sleep(20 * time.Millisecond)
@@ -168,6 +181,7 @@ func (j *journal) entries() []entry {
 		j.t.Fatal(err)
 	}
 	var all []entry
+	text = text[:bytes.LastIndexByte(text, '\n')+1] // a line that crosses a page can be seen half
 	for line := range strings.Lines(string(text)) {
 		var e entry
 		var ms int64

@@ -36,7 +36,7 @@ func TestLimits_ForReal(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	stubborn := b.script("c", "echo start c >>$DIR/stamps\ntrap '' HUP TERM\necho OK\nread -r line; echo line c $(date +%s%3N) >>$DIR/stamps; echo OK\nwhile :; do sleep 1000; done")
-	b.serve("limits: {min_ready: 700ms, kill_after: 400ms, idle: 3s}\nhosts:\n  - {name: local, slots: 1}\n" +
+	i := b.serve("limits: {min_ready: 700ms, kill_after: 400ms, idle: 3s}\nhosts:\n  - {name: local, slots: 1}\n" +
 		agents("type: a, command: ["+b.stamps("a")+"]", "type: b, command: ["+b.stamps("b")+"]", "type: c, command: ["+stubborn+"]"))
 	// The agents' own clocks: a row's ended_at is not before its start was written, which may be late.
 	b.waitState(b.insert("type", "a"), "succeeded")
@@ -50,8 +50,7 @@ func TestLimits_ForReal(t *testing.T) {
 	if pause := b.stamped("start b")[1].Sub(b.stamped("line c")[0]); pause < 1099*time.Millisecond {
 		t.Errorf("b came up %v after c's last line: min_ready and kill_after are 1.1s", pause)
 	}
-	b.eventually("b's child is shown", "select exists (select from bellhop.child where type = 'b' and state = 'READY')")
-	b.eventually("without work it goes", "select not exists (select from bellhop.child where state not in ('FREE', 'FAIL'))")
+	pgtest.Eventually(t, patience, "without work it goes", func() bool { return len(i.processes()) == 0 })
 	if gone := time.Since(b.stamped("line b")[1]); gone < 3*time.Second {
 		t.Errorf("gone after %v; idle is 3s", gone)
 	}

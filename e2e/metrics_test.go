@@ -69,12 +69,15 @@ func TestMetrics_TellOfTheQueueItsJobsAndChildren(t *testing.T) {
 	pgtest.Eventually(t, patience, "all that can run has run", func() bool {
 		return value[int64](b, "select count(*) from bellhop.jobqueue where state in ('succeeded', 'failed')") == 22
 	})
+	exemplar := regexp.MustCompile(`bellhop_job_run_duration_seconds_bucket{[^}]*type="traced"[^}]*} \d+ # {[^}]*trace_id="` + appTrace)
 	var text string
 	pgtest.Eventually(t, patience, "the queue is told of as it is", func() bool {
 		text = i.scrape()
 		return sample(text, "bellhop_jobs", `state="ready"`, `type="nobody"`) == 1 && sample(text, "bellhop_jobs", `state="held"`, `type="quick"`) == 1 &&
 			sample(text, "bellhop_job_run_duration_seconds_count", `type="quick"`, `outcome="succeeded"`) == 20 &&
-			sample(text, "bellhop_child_deaths_total", `type="quick"`) == 1
+			sample(text, "bellhop_job_run_duration_seconds_count", `type="quick"`, `outcome="died"`) == 1 &&
+			sample(text, "bellhop_child_deaths_total", `type="quick"`) == 1 && sample(text, "bellhop_children", `state="ready"`, `type="quick"`) >= 1 &&
+			exemplar.MatchString(text)
 	})
 	for what, ok := range map[string]bool{
 		"waits":              sample(text, "bellhop_job_wait_duration_seconds_count", `type="quick"`) == 21,
@@ -90,7 +93,6 @@ func TestMetrics_TellOfTheQueueItsJobsAndChildren(t *testing.T) {
 		"oldest":             sample(text, "bellhop_job_oldest_age_seconds", `type="nobody"`) > 20*365*24*3600,
 		"a gate":             sample(text, "bellhop_gate_state", `state="awake"`)+sample(text, "bellhop_gate_state", `state="asking"`)+sample(text, "bellhop_gate_state", `state="asleep"`) == 1,
 		"nothing is dropped": sample(text, "bellhop_traces_dropped_total", `what="jobs"`) == 0,
-		"an exemplar":        regexp.MustCompile(`bellhop_job_run_duration_seconds_bucket{[^}]*type="traced"[^}]*} \d+ # {[^}]*trace_id="` + appTrace).MatchString(text),
 	} {
 		if !ok {
 			t.Errorf("no %s in:\n%s", what, text)

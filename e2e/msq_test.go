@@ -110,7 +110,6 @@ func TestMSQ_ThatNeverEnds(t *testing.T) {
 	}
 	for _, msq := range endless {
 		id := b.insert("type, msq, timeout", "a", msq, time.Second)
-		b.eventually("the query runs", running)
 		if j := b.waitState(id, "failed"); !strings.HasPrefix(j.Error, "timeout: ") {
 			t.Errorf("it is %+v", j)
 		}
@@ -277,7 +276,8 @@ func TestMSQ_TwoShareTheChildren(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.serve(agents("type: a, command: [" + b.worker("agent", note+"; sleep 0.01") + "]"))
-	one, two := b.insert("type, msq", "a", numbers(400)), b.insert("type, msq", "a", "select n as m from generate_series(1, 400) n")
+	ids := column[int64](b, "insert into bellhop.jobqueue (type, msq) values ('a', $1), ('a', 'select n as m from generate_series(1, 400) n') returning id", numbers(400))
+	one, two := ids[0], ids[1]
 	b.counts(b.waitState(one, "succeeded"), 400, 400, 0)
 	b.counts(b.waitState(two, "succeeded"), 400, 400, 0)
 	ran := b.lines("ran")
@@ -298,8 +298,8 @@ func TestMSQ_ConnectionLostMidQuery(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.serve(agents("type: a, command: [" + b.worker("agent", note+"; sleep 0.001") + "]"))
-	const rows = 6000 // more than are read ahead
-	id := b.insert("type, msq", "a", numbers(rows))
+	const rows = 3000 // more than are read ahead, as wide as they are
+	id := b.insert("type, msq", "a", fmt.Sprintf("select n, repeat('x', 1000) as wide from generate_series(1, %d) n", rows))
 	b.eventually("it is under way", "select coalesce(items_done, 0) > 10 from bellhop.jobqueue where id = $1", id)
 	pgtest.Eventually(t, patience, "its connection is cut", func() bool {
 		return value[int](b, `select count(pg_terminate_backend(pid)) from pg_stat_activity

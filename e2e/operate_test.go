@@ -66,6 +66,7 @@ func TestCommands_PauseAndResume(t *testing.T) {
 	pgtest.Eventually(t, patience, "items are done", func() bool { return len(b.lines("ran")) > 20 })
 	b.waitState(b.command("pause a"), "succeeded")
 	i.waitSaid(`"paused"`)
+	b.beats(i, 2) // what is told of children is as old as a heartbeat
 	b.eventually("its children have nothing to do", "select count(*) > 0 and bool_and(state = 'READY') from bellhop.child where type = 'a'")
 	before := len(b.lines("ran"))
 	waits := b.insert("type", "a")
@@ -99,7 +100,7 @@ func TestCommands_Shutdown(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	config := "hosts:\n  - {name: local, slots: 2}\n" + agents("type: sleep, command: [sleep], mode: exec")
-	first, second := b.serve("instance: {name: first, heartbeat: 200ms, lag: 10s}\n"+config), b.serve("instance: {name: second, heartbeat: 200ms, lag: 10s}\n"+config)
+	first, second := b.serve("instance: {name: first, heartbeat: 200ms, lag: 1m}\n"+config), b.serve("instance: {name: second, heartbeat: 200ms, lag: 1m}\n"+config)
 	later := b.insert("type, args, run_at", "command", "shutdown", time.Now().Add(time.Hour))
 	long := []int64{b.insert("type, args", "sleep", "1000"), b.insert("type, args", "sleep", "1000"), b.insert("type, args", "sleep", "1000")}
 	for _, id := range long {
@@ -121,7 +122,7 @@ func TestCommands_Shutdown(t *testing.T) {
 	}
 	b.cancel(long[0])
 	b.waitState(short, "succeeded")
-	last := b.insert("type, args", "sleep", "1")
+	last := b.insert("type, args", "sleep", "3")
 	b.waitState(last, "running")
 	b.waitState(b.command("shutdown"), "succeeded")
 	<-second.exited
@@ -130,7 +131,7 @@ func TestCommands_Shutdown(t *testing.T) {
 	}
 	// Said while nobody was there: it ends nobody who comes after.
 	stale := b.command("shutdown")
-	third := b.serve("instance: {name: third, heartbeat: 200ms, lag: 10s}\n" + config)
+	third := b.serve("instance: {name: third, heartbeat: 200ms, lag: 1m}\n" + config)
 	has(t, b.waitState(stale, "failed").Error, "no instance was running when this was said")
 	b.sql("update bellhop.jobqueue set run_at = clock_timestamp() where id = $1", later)
 	b.ok("kick")
@@ -237,7 +238,7 @@ func TestSignals_TellWhatGoesOn(t *testing.T) {
 func TestServe_RecoversWhatTheDeadLeft(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	config := "instance: {heartbeat: 200ms, lag: 30s}\nhosts:\n  - {name: local, slots: 1}\n" + agents("type: sleep, command: [sleep], mode: exec")
+	config := "instance: {heartbeat: 200ms, lag: 10m}\nhosts:\n  - {name: local, slots: 1}\n" + agents("type: sleep, command: [sleep], mode: exec")
 	live := b.serve(config)
 	kept := b.insert("type, args", "sleep", "1000")
 	b.waitState(kept, "running")
@@ -255,7 +256,9 @@ func TestServe_RecoversWhatTheDeadLeft(t *testing.T) {
 		b.sql("insert into bellhop.jobqueue (type, args, state, instance, fence, attempt, started_at) values ('sleep', '0', 'running', $1, 1, 1, now())", id)
 	}
 	second := b.serve(config, "-R")
-	has(t, second.said(), "gave back what a dead instance had left", `"name":"gone"`, `"name":"silent"`, "left alone")
+	for _, text := range []string{"gave back what a dead instance had left", `"name":"gone"`, `"name":"silent"`, "left alone"} {
+		second.waitSaid(text)
+	}
 	b.eventually("what the dead had left is done", "select count(*) = 2 from bellhop.jobqueue where state = 'succeeded'")
 	if n := value[int](b, "select count(*) from bellhop.jobqueue where instance = $1 and state = 'running'", busy); n != 1 || b.state(kept) != "running" {
 		t.Error("it has touched what lives")

@@ -17,8 +17,8 @@ func TestOrder_OneSlotManyTypes(t *testing.T) {
 	b.serve("limits: {min_ready: 50ms}\nhosts:\n  - {name: local, slots: 1}\n" +
 		agents("type: a, command: ["+b.script("a", notes)+"]", "type: b, command: ["+b.script("b", notes)+"]", "type: x, mode: exec, command: ["+b.script("x", `echo "$1" >>$DIR/order`)+"]"))
 	b.waitState(b.insert("type, args", "x", "first"), "succeeded")
-	b.sql(`insert into bellhop.jobqueue (type, args, priority, held) values ('a', 'a1', 0, true), ('b', 'b1', -5, true), ('a', 'a2', 5, true),
-		('b', 'b2', -5, true), ('a', 'a3', -7, true), ('x', 'x1', -6, true), ('b', 'b3', 3, true), ('a', 'a4', 0, true)`)
+	b.sql(`insert into bellhop.jobqueue (type, args, priority, held) values ('a', 'a1', 1, true), ('b', 'b1', -6, true), ('a', 'a2', 15, true),
+		('b', 'b2', -6, true), ('a', 'a3', -20, true), ('x', 'x1', -13, true), ('b', 'b3', 8, true), ('a', 'a4', 1, true)`)
 	b.sql("update bellhop.jobqueue set held = false where held")
 	b.sql("notify bellhop")
 	b.waitAll("succeeded 9")

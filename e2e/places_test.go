@@ -169,14 +169,19 @@ func TestPlaces_NothingBlocksOthers(t *testing.T) {
 func TestPlaces_ReadyChildFirst(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.serve("limits: {idle: 3s}\n" + twoHosts + agents("type: a, command: ["+b.says("agent")+"]"))
-	there := 0
 	const rounds = 8
+	types := make([]string, rounds) // one for each: no child of it is anywhere else
+	for n := range types {
+		types[n] = fmt.Sprintf("type: a%d, command: [%s]", n, b.says("agent"))
+	}
+	b.serve("hosts:\n  - {name: east, slots: 10}\n  - {name: west, slots: 10}\n" + agents(types...))
+	there := 0
 	for n := range rounds {
-		b.waitState(b.insert("type, run_on", "a", "west"), "succeeded")
+		typ := fmt.Sprintf("a%d", n)
+		b.waitState(b.insert("type, run_on", typ, "west"), "succeeded")
 		b.eventually("only west has a child, and it is READY", `select coalesce(string_agg(host || ' ' || state, ', '), '') = 'west READY'
-			from bellhop.child where state not in ('FREE', 'FAIL')`)
-		id := b.insert("type, args", "a", fmt.Sprint(n))
+			from bellhop.child where type = $1 and state not in ('FREE', 'FAIL')`, typ)
+		id := b.insert("type, args", typ, fmt.Sprint(n))
 		b.waitState(id, "succeeded")
 		if got := strings.Join(b.where(id), ", "); strings.HasPrefix(got, "west ") {
 			there++

@@ -35,7 +35,7 @@ type instance struct {
 // sections are what a configuration has where a test says nothing about it.
 // The lag is long because a busy machine must not make an instance look dead.
 var sections = []struct{ name, text string }{
-	{"instance", "instance: {heartbeat: 200ms, lag: 10s}"},
+	{"instance", "instance: {heartbeat: 200ms, lag: 1m}"},
 	{"limits", "limits: {kill_after: 1s, min_ready: 100ms, window: 3s}"},
 	{"hosts", "hosts:\n  - {name: local, slots: 4}"},
 }

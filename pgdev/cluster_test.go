@@ -83,6 +83,21 @@ func working(t *testing.T, dir string) []string {
 	return list
 }
 
+// watchers counts the processes that watch over the server of a folder.
+func watchers(t *testing.T, dir string) (n int) {
+	t.Helper()
+	lists, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, list := range lists {
+		if words, err := os.ReadFile(list); err == nil && strings.Contains(string(words), "watching over PostgreSQL in\x00"+dir) {
+			n++
+		}
+	}
+	return n
+}
+
 func dead(pid int) bool {
 	stat, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
 	_, rest, _ := strings.Cut(string(stat), ") ")

@@ -137,6 +137,8 @@ func TestOwners_SecondAttachesAndLastStops(t *testing.T) {
 	}
 	third := newOwner(t, dir)
 	third.kill()
+	// Its watcher still has its share, for a moment.
+	pgtest.Eventually(t, time.Minute, "only one watcher is left", func() bool { return watchers(t, dir) == 1 })
 	if got := ask(t, second.URL(), "SELECT 'still there'"); got != "still there" {
 		t.Error(got)
 	}

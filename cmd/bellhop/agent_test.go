@@ -50,8 +50,8 @@ func TestAgentTry_ShowsWhoSaidWhat(t *testing.T) {
 
 func TestAgentCheck_Verdicts(t *testing.T) {
 	t.Parallel()
-	long := []string{"--timeout", "20s"} // for those that are good: a busy machine makes none bad
-	short := []string{"--timeout", "2s"}
+	long := []string{"--timeout", "20s"}  // for those that are good: a busy machine makes none bad
+	short := []string{"--timeout", "10s"} // for those that have to be waited for
 	for name, x := range map[string]struct {
 		args []string
 		code int
@@ -64,19 +64,19 @@ func TestAgentCheck_Verdicts(t *testing.T) {
 while read -r d; do case $d in CLOSE*) break;; END*) echo OK;; esac; done; echo "BYE 0"`)), 0,
 			map[string]string{"start-up test: VERSION, OK, BYE 0": "ok", "does a line and says BYE 0": "ok", "leaves when its stdin is closed": "ok"}},
 		"silent":           {append(short, agentIn(t, "sleep 100")), 1, map[string]string{"is ready in time": "bad say OK"}},
-		"says OK unasked":  {append(short, agentIn(t, `echo OK; echo OK; while read -r l; do echo OK; done`)), 1, map[string]string{"waits to be asked": "bad without being asked"}},
-		"answers twice":    {append(short, agentIn(t, `echo OK; while read -r l; do echo OK; sleep 0.05; echo OK; done`)), 1, map[string]string{"answers once": "bad without being asked"}},
-		"never answers":    {append(short, agentIn(t, `echo OK; while read -r l; do :; done`)), 1, map[string]string{"does a line": "bad no answer within 2s"}},
-		"dies of all":      {append(short, agentIn(t, `echo OK; read -r l; exit 1`)), 1, map[string]string{"does a line": "odd it died: exit status 1", "does anything at all": "bad --line"}},
-		"dies of the line": {append(short, "--line", "x", agentIn(t, `echo OK; read -r l; exit 1`)), 1, map[string]string{"does a line": "bad it died"}},
-		"dies of nothing":  {append(short, agentIn(t, `echo OK; while read -r l; do [ "$l" ] || exit 3; echo OK; done`)), 0, map[string]string{"outlives an empty line": "odd exit status 3", "outlives an item": "ok"}},
+		"says OK unasked":  {append(long, agentIn(t, `printf 'OK\nOK\n'; while read -r l; do echo OK; done`)), 1, map[string]string{"waits to be asked": "bad without being asked"}},
+		"answers twice":    {append(long, agentIn(t, `echo OK; while read -r l; do printf 'OK\nOK\n'; done`)), 1, map[string]string{"answers once": "bad without being asked"}},
+		"never answers":    {append(short, agentIn(t, `echo OK; while read -r l; do :; done`)), 1, map[string]string{"does a line": "bad no answer within 10s"}},
+		"dies of all":      {append(long, agentIn(t, `echo OK; read -r l; exit 1`)), 1, map[string]string{"does a line": "odd it died: exit status 1", "does anything at all": "bad --line"}},
+		"dies of the line": {append(long, "--line", "x", agentIn(t, `echo OK; read -r l; exit 1`)), 1, map[string]string{"does a line": "bad it died"}},
+		"dies of nothing":  {append(long, agentIn(t, `echo OK; while read -r l; do [ "$l" ] || exit 3; echo OK; done`)), 0, map[string]string{"outlives an empty line": "odd exit status 3", "outlives an item": "ok"}},
 		"stays":            {append(short, agentIn(t, `trap '' HUP; echo OK; while read -r l; do echo OK; done; sleep 100`)), 1, map[string]string{"leaves when its stdin is closed": "bad it is there"}},
 		"leaves on SIGHUP": {append(short, agentIn(t, `echo OK; while read -r l; do echo OK; done; exec sleep 100`)), 0, map[string]string{"leaves when its stdin is closed": "odd SIGHUP"}},
-		"talks at first":   {append(short, agentIn(t, `echo hello; `+goodAgent)), 0, map[string]string{"says nothing before it is ready": "odd hello"}},
+		"talks at first":   {append(long, agentIn(t, `echo hello; `+goodAgent)), 0, map[string]string{"says nothing before it is ready": "odd hello"}},
 		"asks a database":  {append(short, agentIn(t, `echo OK; while read -r l; do echo "DB: select 1;"; read -r row; done`)), 0, map[string]string{"does a line": "odd no database here"}},
-		"no version":       {append(short, "--dialect", "fossology", agentIn(t, `echo hello; sleep 100`)), 1, map[string]string{"start-up test: VERSION, OK, BYE 0": `bad its first line is "hello", not VERSION`}},
-		"no BYE":           {append(short, "--dialect", "fossology", agentIn(t, `echo "VERSION: 1"; echo OK; read l`)), 1, map[string]string{"start-up test: VERSION, OK, BYE 0": "bad left without BYE"}},
-		"not there":        {append(short, "/no/such/agent"), 1, map[string]string{"starts": "bad no such file"}},
+		"no version":       {append(long, "--dialect", "fossology", agentIn(t, `echo hello; sleep 100`)), 1, map[string]string{"start-up test: VERSION, OK, BYE 0": `bad its first line is "hello", not VERSION`}},
+		"no BYE":           {append(long, "--dialect", "fossology", agentIn(t, `echo "VERSION: 1"; echo OK; read l`)), 1, map[string]string{"start-up test: VERSION, OK, BYE 0": "bad left without BYE"}},
+		"not there":        {append(long, "/no/such/agent"), 1, map[string]string{"starts": "bad no such file"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -11,8 +11,8 @@ import (
 	"bellhop/sql/store"
 )
 
-// completionPatience is how long somebody who pressed TAB waits.
-const completionPatience = time.Second
+// completionPatience is how long somebody who pressed TAB waits; tests wait longer.
+var completionPatience = time.Second
 
 // completer gives words that may stand where the cursor is.
 type completer = func(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective)

@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -16,6 +17,7 @@ import (
 func TestMain(m *testing.M) { os.Exit(prepareAndRun(m)) }
 
 func prepareAndRun(m *testing.M) int {
+	completionPatience = time.Minute // nobody waits at a keyboard
 	remove, err := preparePlainAgent()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -59,11 +59,15 @@ func (b *bed) book() (list []entry) {
 		b.t.Fatal(err)
 	}
 	defer func() { _ = file.Close() }() // it was only read
-	lines := bufio.NewScanner(file)
-	for lines.Scan() {
+	lines := bufio.NewReader(file)
+	for {
+		line, err := lines.ReadString('\n')
+		if err != nil {
+			break // also where the last line is there in part
+		}
 		var e entry
-		if _, err := fmt.Sscan(lines.Text(), &e.what, &e.job, &e.where); err != nil {
-			b.t.Fatalf("the book has a line %q", lines.Text())
+		if _, err := fmt.Sscan(line, &e.what, &e.job, &e.where); err != nil {
+			b.t.Fatalf("the book has a line %q", line)
 		}
 		list = append(list, e)
 	}

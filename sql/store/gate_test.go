@@ -21,6 +21,13 @@ type keeping struct {
 	closed bool
 }
 
+// patientGate waits for the gate for longer than a test takes, so that one Keep does.
+func patientGate(o *office) *Gate {
+	g := desk(o, NewGate)
+	g.config.RuntimeParams["lock_timeout"] = "14s" // Keep itself gives up a second later
+	return g
+}
+
 func (o *office) keep(g *Gate) *keeping {
 	ctx, cancel := context.WithCancel(o.Context())
 	k := &keeping{o: o, shut: make(chan struct{}), ended: make(chan error, 1), letGo: cancel}
@@ -134,7 +141,7 @@ func TestGate_IsShutWhenNoSilentProducerIsLeft(t *testing.T) {
 		t.Run(isolation, func(t *testing.T) {
 			t.Parallel()
 			o := openOffice(t)
-			l, g, late := o.listen(), desk(o, NewGate), o.connect()
+			l, g, late := o.listen(), patientGate(o), o.connect()
 			l.do(late, "begin isolation level "+isolation)
 			l.do(late, "select 1") // its snapshot
 			l.rang("open", 0, func() { l.do(late, insertOne) })
@@ -182,7 +189,7 @@ func TestGate_WaitsNoLongerThanASecondAtATime(t *testing.T) {
 		}
 		k.closed = true
 	}
-	k := o.keep(g)
+	k := o.keep(patientGate(o))
 	o.isAsked()
 	k.end() // in the middle of it
 	l.do(late, "commit")
@@ -195,7 +202,7 @@ func TestGate_BehindAnother(t *testing.T) {
 	t.Parallel()
 	o := openOffice(t)
 	l := o.listen()
-	first, second := desk(o, NewGate), desk(o, NewGate)
+	first, second := desk(o, NewGate), patientGate(o)
 	a := o.keep(first)
 	a.isShut()
 	b := o.keep(second)

@@ -77,7 +77,7 @@ func TestBury_FreesWhatTheDeadHeld(t *testing.T) {
 func TestSuspects_AreTheOthersThatLive(t *testing.T) {
 	t.Parallel()
 	o := openOffice(t)
-	quick, slow, gone := o.register("quick", 3*time.Second), o.register("slow", time.Hour), o.register("gone", time.Hour)
+	quick, slow, gone := o.register("quick", 30*time.Second), o.register("slow", time.Hour), o.register("gone", time.Hour)
 	o.exec("update bellhop.instance set heartbeat_at = clock_timestamp() - interval '1 minute'")
 	if _, _, err := o.registry.Bury(t.Context(), gone, "dead", true); err != nil {
 		t.Fatal(err)
