@@ -94,9 +94,10 @@ func TestAgent_FiveDeathsAndNoMore(t *testing.T) {
 	}
 	b.sql("select bellhop.kick()")
 	b.insert("type", "bad")
-	if j := b.job(id); j.State != "ready" || j.Attempt != 0 {
-		t.Errorf("the job is %+v", j)
-	}
+	pgtest.Eventually(t, patience, "the job waits as if it had not been tried", func() bool {
+		j := b.job(id)
+		return j.State == "ready" && j.Attempt == 0
+	})
 	if again := b.lines("starts"); len(again) != 5 {
 		t.Errorf("%d starts in the end", len(again))
 	}

@@ -213,11 +213,16 @@ func TestSignals_TellWhatGoesOn(t *testing.T) {
 	b.waitState(job, "running")
 	b.waitState(b.insert("type", "a"), "succeeded")
 	b.eventually("an item runs", "select exists (select from bellhop.child where type = 'item' and state = 'RUNNING')")
-	for n, sig := range []syscall.Signal{syscall.SIGUSR1, syscall.SIGHUP} {
-		i.signal(sig)
+	for _, sig := range []syscall.Signal{syscall.SIGUSR1, syscall.SIGHUP} {
+		before, asked := len(i.said()), time.Time{}
 		pgtest.Eventually(t, patience, sig.String()+" is answered", func() bool {
-			return strings.Count(i.said(), "summary: running 2,") == n+1 && strings.Count(i.said(), "child sleep.1 on local: RUNNING for ") == n+1 &&
-				strings.Count(i.said(), fmt.Sprintf(", job %d", job)) >= n+1 && strings.Count(i.said(), "child a.1 on local: READY") == n+1
+			if time.Since(asked) > 5*time.Second { // who is too busy to answer within a second is left out: then once more
+				asked = time.Now()
+				i.signal(sig)
+			}
+			said := i.said()[before:]
+			return strings.Contains(said, "summary: running 2,") && strings.Contains(said, "child sleep.1 on local: RUNNING for ") &&
+				strings.Contains(said, fmt.Sprintf(", job %d", job)) && strings.Contains(said, "child a.1 on local: READY")
 		})
 	}
 	has(t, i.said(), "dead 0;", "queries 1;")

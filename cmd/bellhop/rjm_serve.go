@@ -144,7 +144,13 @@ func (a *app) only(conf rjmConf, worker string, f func() error) error {
 		return failed(exitSystem, "lock", "", "%s", err)
 	}
 	defer file.Close() // which lets go, as does the end of this process, or another program in its place
-	switch err := unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB); {
+	lock := func() error { return unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB) }
+	err = lock()
+	// What one that was killed has just started still has its files, until it becomes another program.
+	for until := time.Now().Add(time.Second); errors.Is(err, unix.EWOULDBLOCK) && time.Now().Before(until); err = lock() {
+		time.Sleep(20 * time.Millisecond)
+	}
+	switch {
 	case errors.Is(err, unix.EWOULDBLOCK):
 		a.note("another one runs on this host: it has locked %s", path)
 		return nil

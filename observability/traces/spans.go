@@ -15,7 +15,7 @@ import (
 )
 
 // needsPatience bounds the look for what jobs needed.
-const needsPatience = 2 * time.Second
+const needsPatience = 10 * time.Second
 
 // What work is told.
 type (
