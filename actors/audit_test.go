@@ -22,7 +22,7 @@ func TestAudit_GivesBackAClaimThatOnlyTheDatabaseKnows(t *testing.T) {
 	}
 	b.eventually("they are done", func() bool { return b.count() == "running 1, succeeded 3" })
 	// One that is claimed before the dispatcher has heard that it was given back is given back once more.
-	if got := b.one("select string_agg(format('%s %s', attempt, fence), ', ') from bellhop.jobqueue where state = 'succeeded' and (attempt <> 1 or fence < 2)"); got != "" {
+	if got := b.one("select string_agg(format('%s %s', attempt, fence), ', ') from bellhop.jobqueue where state = 'succeeded' and (attempt <> 1 or fence not in (2, 3))"); got != "" {
 		t.Errorf("attempt and fence: %s", got)
 	}
 	if n := b.one("select count(*) from bellhop.log where level = 'note' and line like 'lost inside the scheduler%'"); n != "3" {

@@ -39,6 +39,10 @@ func allDead(t testing.TB, within time.Duration, pids ...int) {
 
 func TestGuard_KillTakesTheWholeTree(t *testing.T) {
 	t.Parallel()
+	within(t, time.Second, func() time.Duration { return killTree(t) })
+}
+
+func killTree(t *testing.T) time.Duration {
 	spec, dir := familyOf(t, "echo OK; while :; do sleep 1000; done")
 	c := setup(t, spec).launch()
 	c.await(scheduler.EventReady)
@@ -47,7 +51,7 @@ func TestGuard_KillTakesTheWholeTree(t *testing.T) {
 	start := time.Now()
 	c.Kill()
 	ev := c.await(scheduler.EventExited)
-	t.Logf("it took %s", time.Since(start))
+	took := time.Since(start)
 	for _, pid := range pids {
 		if alive(pid) {
 			t.Errorf("%d lives after EventExited", pid)
@@ -56,6 +60,7 @@ func TestGuard_KillTakesTheWholeTree(t *testing.T) {
 	if ev.ExitCode != 137 || ev.Signal != 9 || ev.Error != "killed on order" {
 		t.Errorf("exit is %+v", ev)
 	}
+	return took
 }
 
 func TestGuard_AgentsOwnExitTakesWhatItLeftBehind(t *testing.T) {
@@ -146,8 +151,27 @@ func startScheduler(t *testing.T, spec Spec, children, instance int) *exec.Cmd {
 	return cmd
 }
 
+// within fails the test when something takes longer each time. The promise is of
+// a time, and a busy machine may take it away once or twice.
+func within(t *testing.T, promise time.Duration, once func() time.Duration) {
+	t.Helper()
+	var took []time.Duration
+	for range 5 {
+		if took = append(took, once()); slices.Min(took) <= promise {
+			t.Logf("it took %s", took)
+			return
+		}
+	}
+	t.Errorf("it took %s; the promise is %s", took, promise)
+}
+
 func TestGuard_SchedulerKilledMinusNineLeavesNothing(t *testing.T) {
 	t.Parallel()
+	within(t, time.Second, func() time.Duration { return killScheduler(t) })
+}
+
+// killScheduler tells how long a scheduler's guards and agents outlive it.
+func killScheduler(t *testing.T) time.Duration {
 	spec, dir := familyOf(t, "echo OK; while :; do sleep 1000; done")
 	cmd := startScheduler(t, spec, 3, 4711)
 	guards := Leftovers(instance(4711, cmd.Process.Pid))
@@ -164,7 +188,7 @@ func TestGuard_SchedulerKilledMinusNineLeavesNothing(t *testing.T) {
 	start := time.Now()
 	stop(t, cmd.Process.Pid, syscall.SIGKILL)
 	allDead(t, patience, pids...)
-	t.Logf("%d processes died within %s", len(pids), time.Since(start))
+	return time.Since(start)
 }
 
 func TestGuard_TermEndsTheTreeAndOtherSignalsDoNot(t *testing.T) {
@@ -216,8 +240,12 @@ func TestGuard_StoppedGuardDoesNotSaveItsAgentFromKill(t *testing.T) {
 
 func TestGuard_MissedLeaseKillsAndARenewedOneDoesNot(t *testing.T) {
 	t.Parallel()
-	b := setup(t, sh(t, upper))
-	c := b.launch()
+	within(t, 1300*time.Millisecond, func() time.Duration { return missLease(t) })
+}
+
+// missLease tells how long after its last renewal an agent died.
+func missLease(t *testing.T) time.Duration {
+	c := setup(t, sh(t, upper)).launch()
 	c.await(scheduler.EventReady)
 	c.Lease(time.Second)
 	c.Lease(time.Hour)
@@ -227,12 +255,14 @@ func TestGuard_MissedLeaseKillsAndARenewedOneDoesNot(t *testing.T) {
 	last := time.Now()
 	c.Lease(300 * time.Millisecond)
 	ev := c.await(scheduler.EventExited)
-	if took := time.Since(last); took < 290*time.Millisecond {
+	took := time.Since(last)
+	if took < 290*time.Millisecond {
 		t.Errorf("died %s after the last renewal", took)
 	}
 	if !strings.Contains(ev.Error, "lease") || ev.Signal != 9 {
 		t.Errorf("exit is %+v", ev)
 	}
+	return took
 }
 
 // look is an agent that tells in what state it was started.

@@ -225,27 +225,32 @@ func TestInstances_SIGTERMGivesBackAtOnce(t *testing.T) {
 	t.Parallel()
 	b, j := setup(t), newJournal(t)
 	yaml := calm(5) + agents(j.agent("work", "exec"))
-	first := b.serve(yaml)
+	runs := b.serve(yaml)
 	b.insertMany(5, "hold")
-	j.waitRunning(b, first, 5)
-	second := b.serve(yaml)
-	before := j.alive()
-	began := time.Now()
-	first.signal(syscall.SIGTERM)
-	pgtest.Eventually(t, patience, "the second runs the jobs", func() bool {
-		return len(j.entries()) == 10
-	})
-	// The promise is one second; the rest is for a busy machine, and far from the lag.
-	if took := time.Since(began); took > 30*time.Second {
-		t.Errorf("picked up by the successor after %v", took)
+	j.waitRunning(b, runs, 5)
+	best := time.Hour
+	for range 5 {
+		next := b.serve(yaml)
+		before, begun := j.alive(), len(j.entries())
+		began := time.Now()
+		runs.signal(syscall.SIGTERM)
+		pgtest.Eventually(t, patience, "the next one runs the jobs", func() bool { return len(j.entries()) == begun+5 })
+		best = min(best, time.Since(began))
+		if code := runs.exit(); code != 0 {
+			t.Errorf("exit code %d", code)
+		}
+		if left := livingAmong(before); len(left) > 0 {
+			t.Errorf("agents %v outlive their scheduler", left)
+		}
+		j.waitRunning(b, next, 5)
+		if runs = next; best <= 2*time.Second {
+			break
+		}
 	}
-	if code := first.exit(); code != 0 {
-		t.Errorf("exit code %d", code)
+	// The promise is one second; the rest, and four more tries, are for a busy machine.
+	if best > 2*time.Second {
+		t.Errorf("picked up by the successor after %v at best", best)
 	}
-	if left := livingAmong(before); len(left) > 0 {
-		t.Errorf("agents %v outlive their scheduler", left)
-	}
-	j.waitRunning(b, second, 5)
 	j.letGo()
 	b.waitAll("succeeded 5")
 	j.check(1)
@@ -309,10 +314,19 @@ func TestInstances_KilledWith50JobsRunning(t *testing.T) {
 			yaml := calm(50) + agents(j.agent("work", mode))
 			i := b.serve(yaml)
 			b.insertMany(50, "hold")
+			best := time.Hour
+			for range 3 {
+				j.waitRunning(b, i, 50)
+				best = min(best, j.killAndTime(i))
+				if i = b.serve(yaml); best <= 2*time.Second {
+					break
+				}
+			}
+			// The promise is one second; the rest, and two more tries, are for a busy machine.
+			if best > 2*time.Second {
+				t.Errorf("agents lived on for %v after their scheduler at best", best)
+			}
 			j.waitRunning(b, i, 50)
-			j.killAndTime(i)
-			next := b.serve(yaml)
-			j.waitRunning(b, next, 50)
 			j.letGo()
 			b.waitAll("succeeded 50")
 			j.check(1)
@@ -320,9 +334,8 @@ func TestInstances_KilledWith50JobsRunning(t *testing.T) {
 	}
 }
 
-// killAndTime kills a scheduler and fails the test when an agent lives on for
-// more than a second.
-func (j *journal) killAndTime(i *instance) {
+// killAndTime kills a scheduler and tells for how long its agents live on.
+func (j *journal) killAndTime(i *instance) time.Duration {
 	j.t.Helper()
 	before := map[int]string{} // of its agents; others may have some too
 	all := j.alive()
@@ -336,11 +349,12 @@ func (j *journal) killAndTime(i *instance) {
 	pgtest.Eventually(j.t, patience, "the agents are dead", func() bool { return len(livingAmong(before)) == 0 })
 	took := time.Since(began)
 	<-i.exited
-	// The promise is one second; the rest is for a busy machine, and far from the end of a lease.
+	// The promise of a second is tested on its own; this is far from the end of a lease, which is the other way to die.
 	if took > 10*time.Second {
 		j.t.Errorf("agents lived on for %v after their scheduler", took)
 	}
 	i.gone()
+	return took
 }
 
 // TestInstances_RollingRestartUnderLoadLosesNothing, and fails nothing.
