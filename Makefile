@@ -7,15 +7,16 @@ TEST_FLAGS ?=
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
+# Whatever needs a PostgreSQL looks for one before anything is built; where it had to be downloaded, that is where it is.
+WITH_POSTGRES = bin=$$(scripts/need-postgres) || exit 1; export BELLHOP_PG_BIN="$${bin:-$$BELLHOP_PG_BIN}";
+
 .PHONY: demo
-demo: bin/bellhop ## watch real work go through: licences of the Go module cache
-	@scripts/need-postgres
-	@bin/bellhop demo $(DIR)
+demo: ## watch real work go through: licences of the Go module cache
+	@$(WITH_POSTGRES) $(MAKE) --no-print-directory bin/bellhop && bin/bellhop demo $(DIR)
 
 .PHONY: test
 test: ## all tests, on real processes and a real PostgreSQL
-	@scripts/need-postgres
-	@scripts/test $(TEST_FLAGS)
+	@$(WITH_POSTGRES) scripts/test $(TEST_FLAGS)
 
 .PHONY: jaeger
 jaeger: ## build the Jaeger that one test reads traces back from (once; kept in your cache)
@@ -23,12 +24,15 @@ jaeger: ## build the Jaeger that one test reads traces back from (once; kept in 
 
 .PHONY: race
 race: ## the same with the race detector
-	@scripts/need-postgres
-	@scripts/test -race $(TEST_FLAGS)
+	@$(WITH_POSTGRES) scripts/test -race $(TEST_FLAGS)
 
 .PHONY: containers
 containers: ## tests across containers, and of docker-compose.yml (needs docker, docker-compose, mmdebstrap)
 	@scripts/containers $(TEST_FLAGS)
+
+.PHONY: versions
+versions: ## what touches the database on PostgreSQL 15, 17 and 18 (PG=18: on one; needs mmdebstrap)
+	@scripts/versions $(PG)
 
 .PHONY: images
 images: ## what stands in for docker-compose.yml's images where none can be pulled
@@ -62,9 +66,8 @@ generate: ## write the generated files again (docs/state_machines.md, sql/schema
 	@$(GO) test ./scheduler ./sql/migrate -update
 
 .PHONY: bench
-bench: bin/bellhop ## measure speed and memory beside yardsticks of the same run (FULL=1: the long form; ONLY=drain,idle)
-	@scripts/need-postgres
-	@cd bench && $(GO) run . -bellhop ../bin/bellhop $(if $(FULL),-full) $(if $(ONLY),-only $(ONLY)) -json ../bin/bench.json
+bench: ## measure speed and memory beside yardsticks of the same run (FULL=1: the long form; ONLY=drain,idle)
+	@$(WITH_POSTGRES) $(MAKE) --no-print-directory bin/bellhop && cd bench && $(GO) run . -bellhop ../bin/bellhop $(if $(FULL),-full) $(if $(ONLY),-only $(ONLY)) -json ../bin/bench.json
 
 .PHONY: check
 check: ## exactly what CI runs

@@ -25,7 +25,7 @@ type arrow struct {
 	why  string
 }
 
-var everything = []string{"actors", "agents", "config", "observability", "pgdev", "scheduler", "sql", "triggers", "web"}
+var everything = []string{"actors", "agents", "config", "fossology", "observability", "pgdev", "scheduler", "sql", "triggers", "web"}
 
 // arrows has every room. The longest name that fits counts.
 var arrows = []arrow{
@@ -42,6 +42,7 @@ var arrows = []arrow{
 	{"observability", nil, "anybody may come to need it, so it needs nobody"},
 	{"observability/traces", []string{"observability", "scheduler"}, "spans are made of the core's values, under the names of the house"},
 	{"observability/metrics", []string{"observability", "scheduler"}, "the same of metrics"},
+	{"fossology", nil, "words become calls of the desk that it declares; what does them is for cmd to say"},
 	{"web", []string{"scheduler"}, "pages show values"},
 	{"pgdev", nil, "a PostgreSQL is one whatever it is for; tests of every room use it"},
 	{"pgdev/pgtest", []string{"pgdev"}, "and tests take it from here"},
@@ -50,6 +51,7 @@ var arrows = []arrow{
 	{"e2e", nil, "the built binary from outside"},
 	{"examples", nil, "an app needs nothing but SQL: it takes nothing of this house"},
 	{"scripts", nil, "tools of the makefile"},
+	{"scripts/pg-download", []string{"pgdev"}, "what --pg-download does, before there is a program that has the flag"},
 }
 
 // outside says who may use what of others. A module that is not here is free.

@@ -98,6 +98,9 @@ func (a *attachments) want(c actor.Context) {
 
 func (a *attachments) onTurned(c actor.Context, m *turned) {
 	a.busy, a.ended = false, time.Now()
+	if m.taken > 0 { // before an error too
+		a.h.tell(roleDispatcher, &rang{})
+	}
 	if m.err != nil {
 		if a.ctx.Err() == nil && m.err.Error() != a.lost {
 			a.lost = m.err.Error()
@@ -111,9 +114,6 @@ func (a *attachments) onTurned(c actor.Context, m *turned) {
 		a.h.attached.Store(false)
 	} else if !a.h.attached.Swap(true) {
 		a.again = true // one came as the last had gone: nobody told us of its rows meanwhile
-	}
-	if m.taken > 0 {
-		a.h.tell(roleDispatcher, &rang{})
 	}
 	if a.pause = min(2*a.pause, turnLate); m.taken+m.ended > 0 {
 		a.pause = turnSoon

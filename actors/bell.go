@@ -46,7 +46,7 @@ func (b *bell) Receive(c actor.Context) {
 		b.h.lookAtRows()
 	case *listenTick:
 		if b.h.unheard.Load() > deafAfter && time.Since(b.heard) > deafAfter*b.h.Heartbeat {
-			b.h.Log.Warn("bell: deaf for too long, listening anew", "silent", time.Since(b.heard).Round(time.Millisecond))
+			b.h.Log.Warn("bell: deaf for too long, listening anew", "silent", time.Since(b.heard))
 			b.heard = time.Now()
 			b.h.Bell.Cut()
 		}

@@ -22,6 +22,7 @@ type child struct {
 	fsm      scheduler.Child
 	process  Process
 	launched time.Time
+	up       time.Time // when it said its first OK
 	fork     *fork
 	berth    *berth
 	events   []scheduler.ChildEvent
@@ -36,15 +37,18 @@ type child struct {
 	leaseEnd time.Time
 
 	// gathered during one message, sent at its end
-	owed     []scheduler.Record
-	items    map[scheduler.JobID][]scheduler.Result
-	returned []scheduler.Line
-	handed   []scheduler.Line // returned, and on the way to the host as far as is known
-	proved   bool
-	died     bool
-	ended    bool
-	words    string
-	cut      string // why the line to its host broke
+	owed      []scheduler.Record
+	items     map[scheduler.JobID][]scheduler.Result
+	returned  []scheduler.Line
+	handed    []scheduler.Line // returned, and on the way to the host as far as is known
+	proved    bool
+	rose      bool // it has said its first OK
+	died      bool
+	notUp     bool // before it had
+	unguarded bool // its guard died
+	ended     bool
+	blame     scheduler.Account
+	cut       string // why the line to its host broke
 }
 
 func newChild(h *house, host scheduler.HostName, name scheduler.ChildName, typ AgentType, boss *actor.PID) *child {
@@ -131,12 +135,19 @@ func (k *child) onGive(c actor.Context, m *give, now time.Time) {
 // step runs one event through the state machine and carries out what follows.
 func (k *child) step(c actor.Context, ev scheduler.ChildEvent, now time.Time) {
 	was := k.fsm.State
+	job, trace := inHand(k.fsm.Lines) // when it moves they may be gone
 	next, effects := k.fsm.Step(ev, now)
 	k.fsm = next
 	if next.State != was {
-		k.logMove(was, ev)
-		if was == scheduler.Spawned && ev.Kind == scheduler.EventReady && k.h.Witness != nil {
-			k.h.Witness.Up(k.host, k.name, k.typ.Name, k.launched, now)
+		if len(next.Lines) > 0 {
+			job, trace = inHand(next.Lines)
+		}
+		k.logMove(was, ev, job, trace)
+		if was == scheduler.Spawned && ev.Kind == scheduler.EventReady {
+			k.rose, k.up = true, now
+			if k.h.Witness != nil {
+				k.h.Witness.Up(k.host, k.name, k.typ.Name, k.launched, now)
+			}
 		}
 	}
 	for i := range effects {
@@ -152,7 +163,11 @@ func (k *child) run(c actor.Context, e *scheduler.Effect, now time.Time) {
 	case scheduler.EffectFeed:
 		for _, l := range e.Lines {
 			if l.Assigned && l.Item == 0 {
-				k.owed = append(k.owed, scheduler.Record{Kind: scheduler.RecordStart, Claim: l.Claim, Attempt: l.Attempt, Host: k.host})
+				start := scheduler.Record{Kind: scheduler.RecordStart, Claim: l.Claim, Attempt: l.Attempt, Host: k.host, Given: now}
+				if o := l.Origin; o != nil && k.up.After(o.Claimed) {
+					start.Launched = k.launched
+				}
+				k.owed = append(k.owed, start)
 			}
 		}
 		k.process.Feed(e.Lines)
@@ -166,15 +181,18 @@ func (k *child) run(c actor.Context, e *scheduler.Effect, now time.Time) {
 		k.settle(e.Result)
 	case scheduler.EffectGiveBack:
 		k.returned = append(k.returned, e.Lines...)
+	case scheduler.EffectUnguarded:
+		k.unguarded, k.blame = true, e.Account
+		k.h.Log.Warn("the guard of a child died", traced(k.trace, "child", k.name, "host", k.host, "why", e.Account.Reason, "job", k.last.Job, "pid", k.last.Pid)...)
 	case scheduler.EffectDied:
-		k.died, k.words = true, e.Error
+		k.died, k.notUp, k.blame = true, e.NotUp, e.Account
 		k.deaths++
 		if k.h.Witness != nil {
 			k.h.Witness.Died(k.typ.Name)
 		}
 		last := k.last // what it was doing
-		k.h.Log.Warn("child died", traced(k.trace, "child", k.name, "host", k.host, "why", e.Error, "deaths", k.deaths, "state", last.State.String(),
-			"for", now.Sub(last.Since).Round(time.Millisecond), "job", last.Job, "pid", last.Pid, "done", last.Done)...)
+		k.h.Log.Warn("child died", traced(k.trace, "child", k.name, "host", k.host, "why", e.Account.Told(), "deaths", k.deaths, "state", last.State.String(),
+			"for", now.Sub(last.Since), "job", last.Job, "pid", last.Pid, "done", last.Done)...)
 	}
 }
 
@@ -198,11 +216,11 @@ func (k *child) flush(c actor.Context, was scheduler.ChildState) {
 		delete(k.items, job)
 	}
 	k.h.system.Root.Send(k.boss, &news{Name: k.name, State: k.fsm.State, Since: k.fsm.Since, Room: k.fsm.Room(), Received: k.received,
-		Proved: k.proved, Died: k.died, Words: k.words, Cut: k.cut, Returned: k.returned})
+		Proved: k.proved, Rose: k.rose, Died: k.died, NotUp: k.notUp, Unguarded: k.unguarded, Blame: k.blame, Cut: k.cut, Returned: k.returned})
 	if k.ended { // whoever waits for the process finds its outcomes owed
 		k.h.processEnded(k.host, k.typ.Name)
 	}
-	k.returned, k.proved, k.died, k.ended, k.words, k.cut = nil, false, false, false, "", ""
+	k.returned, k.proved, k.rose, k.died, k.notUp, k.unguarded, k.ended, k.blame, k.cut = nil, false, false, false, false, false, false, scheduler.Account{}, ""
 	k.arm(c)
 }
 
@@ -292,7 +310,15 @@ func (k *child) describe() *scheduler.ChildReport {
 	return r
 }
 
-func (k *child) logMove(was scheduler.ChildState, ev scheduler.ChildEvent) {
+// inHand is the first of a child's lines, as far as a log line tells of it.
+func inHand(lines []scheduler.Line) (job scheduler.JobID, trace string) {
+	if len(lines) > 0 {
+		return lines[0].Job, lines[0].Trace
+	}
+	return 0, ""
+}
+
+func (k *child) logMove(was scheduler.ChildState, ev scheduler.ChildEvent, job scheduler.JobID, trace string) {
 	now := k.fsm.State
 	level := k.h.Log.Info
 	if was == scheduler.ChildReady && now == scheduler.Busy || was == scheduler.Busy && now == scheduler.ChildReady {
@@ -305,9 +331,9 @@ func (k *child) logMove(was scheduler.ChildState, ev scheduler.ChildEvent) {
 	if k.fsm.Order != scheduler.OrderNone {
 		reason += ": " + k.fsm.Order.String()
 	}
-	var of scheduler.Line
-	if len(k.fsm.Lines) > 0 {
-		of = k.fsm.Lines[0]
+	args := []any{"child", k.name, "host", k.host, "from", was.String(), "to", now.String(), "reason", reason}
+	if job != 0 { // it had or has one
+		args = append(args, "job", job)
 	}
-	level("child", traced(of.Trace, "child", k.name, "host", k.host, "from", was.String(), "to", now.String(), "reason", reason, "job", of.Claim.Job)...)
+	level("child", traced(trace, args...)...)
 }

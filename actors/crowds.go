@@ -45,8 +45,12 @@ type crowdsSeen struct {
 	err   error
 }
 
-// crowded tells a host what waits for it. From the dispatcher.
-type crowded struct{ Waiting []scheduler.Crowd }
+// crowded tells a host what waits for it, and of which types an MSQ job that
+// runs here has rows to come. From the dispatcher.
+type crowded struct {
+	Waiting []scheduler.Crowd
+	Coming  []scheduler.TypeName
+}
 
 // rivals are the types that could come up on a host if it had room, and that
 // it does not make room for already. What is less urgent than they are must not
@@ -72,7 +76,7 @@ func (d *dispatcher) lookAtCrowds(c actor.Context) {
 	}
 	var hosts []scheduler.HostName
 	for name, p := range d.hosts {
-		if p.told || len(d.rivals(name, false)) > 0 {
+		if p.told || len(d.rivals(name, false)) > 0 || len(d.running) == 0 && len(d.rivals(name, true)) > 0 {
 			hosts = append(hosts, name)
 		}
 	}
@@ -106,7 +110,7 @@ func (d *dispatcher) lookAtCrowds(c actor.Context) {
 	d.crowds.busy, d.crowds.cut, d.crowds.at, d.crowds.ring = true, false, time.Now(), d.ring
 	h, ctx := d.h, d.ctx
 	types := slices.DeleteFunc(slices.Clone(d.types), func(t scheduler.TypeName) bool { // for these no room is to be made
-		return d.standing.Pauses(t) || d.h.dormant(t)
+		return d.standing.Pauses(t) || d.h.dormant(t) || d.alone.types[t] && len(d.running) > 0
 	})
 	go func() {
 		for name, answers := range names {
@@ -156,7 +160,7 @@ func (d *dispatcher) onCrowds(m *crowdsSeen) {
 			d.crowds.some = true
 		}
 		if len(waiting) > 0 || p.told {
-			d.h.tell(roleHost(name), &crowded{waiting})
+			d.h.tell(roleHost(name), &crowded{waiting, d.coming()})
 		}
 		p.told = len(waiting) > 0
 	}
@@ -184,6 +188,18 @@ func (d *dispatcher) withItems(name scheduler.HostName, waiting []scheduler.Crow
 	return waiting
 }
 
+// coming are the types of which an MSQ job that runs here has rows to come: in
+// this round, or in the next.
+func (d *dispatcher) coming() (types []scheduler.TypeName) {
+	for _, s := range d.sources {
+		more := s.opening || s.reading || s.waiting > 0 || s.job.Repeat == scheduler.RepeatUntilEmpty
+		if more && !slices.Contains(types, s.job.Type) {
+			types = append(types, s.job.Type)
+		}
+	}
+	return types
+}
+
 // onCrowded decides which children take no more lines.
 func (s *host) onCrowded(m *crowded, now time.Time) {
 	kids := make([]*kid, 0, len(s.kids))
@@ -192,22 +208,34 @@ func (s *host) onCrowded(m *crowded, now time.Time) {
 			kids = append(kids, k)
 		}
 	}
+	more := map[scheduler.TypeName]bool{}
+	for _, w := range m.Waiting {
+		more[w.Type] = true
+	}
+	for _, t := range m.Coming {
+		more[t] = true
+	}
 	tenants := make([]scheduler.Tenant, len(kids))
 	for i, k := range kids {
 		coming := k.state == scheduler.Prep || k.state == scheduler.Spawned
-		tenants[i] = scheduler.Tenant{Type: k.kind.Name, Stays: k.kind.Exec || k.leaving || coming, Yields: k.yields}
+		tenants[i] = scheduler.Tenant{Type: k.kind.Name, Stays: k.kind.Exec || k.leaving || coming, Yields: k.yields, Idle: k.seat().Idle,
+			More: more[k.kind.Name], Up: k.up, Gave: k.kind.gave}
 	}
 	could := map[scheduler.TypeName]int{}
 	for _, kind := range s.kinds {
 		live, _ := kind.live()
 		could[kind.Name] = s.could(kind, live, now)
 	}
-	yields, made := scheduler.Yield(tenants, s.age(m.Waiting, now), could)
+	to, made := scheduler.Yield(tenants, s.age(m.Waiting, now), could)
 	changed := !slices.Equal(made, s.making)
 	s.making = made
 	for i, k := range kids {
-		changed = changed || k.yields != yields[i]
-		k.yields = yields[i]
+		yields, spare := to[i] != "", false
+		if yields {
+			spare = tenants[i].Spare(s.types[to[i]].gave, s.h.MinReady, now)
+		}
+		changed = changed || k.yields != yields || k.spare != spare
+		k.yields, k.spare = yields, spare
 	}
 	if !changed {
 		return

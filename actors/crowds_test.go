@@ -59,6 +59,23 @@ func TestCrowds_NoRoomIsMadeForAPausedType(t *testing.T) {
 	b.stop()
 }
 
+// An exclusive job waits until nothing runs, and then for nothing else: idle
+// children that hold every slot go at once, however long min_ready is.
+func TestCrowds_AnExclusiveJobGetsTheSlotOfAnIdleChild(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.minReady, b.exclusive = time.Hour, "alone"
+	book := newJournal(t)
+	b.start(1, agent{"busy", 0, book}, agent{"alone", 0, book})
+	b.exec("insert into bellhop.jobqueue (type, args) values ('busy', '1ms')")
+	b.eventually("busy is done, and idle", func() bool {
+		return b.one("not exists (select from bellhop.jobqueue where state <> 'succeeded') and exists (select from bellhop.child where state = 'READY')") == "true"
+	})
+	b.exec("insert into bellhop.jobqueue (type, args) values ('alone', '1ms')")
+	b.eventually("the exclusive one is done", func() bool { return b.count() == "succeeded 2" })
+	b.stop()
+}
+
 // An urgent job that an app has in hand cannot start: others do not wait for
 // it, though room was made for it, and it has its turn when it is let go.
 func TestCrowds_AnUrgentJobInSomebodysHandKeepsNobodyWaiting(t *testing.T) {

@@ -173,7 +173,7 @@ func (d *dispatcher) Receive(c actor.Context) {
 		d.onCrowds(m)
 	case *markNow:
 		d.markTimer = nil
-		d.mark(c)
+		d.mark(c, 0)
 	case *marked:
 		d.waitBusy = false
 	case *describe:
@@ -196,6 +196,7 @@ func (d *dispatcher) Receive(c actor.Context) {
 		return
 	}
 	d.next(c)
+	d.tellDraining()
 }
 
 // next does what can be done now: items first, since they need no claim.
@@ -265,7 +266,7 @@ func (d *dispatcher) onRang(c actor.Context, m *rang) {
 		d.alone.scan(time.Now())
 		d.lookAtHeld(c)
 		d.due(c)
-		d.mark(c)
+		d.mark(c, d.h.id())
 	} else if d.markTimer == nil { // a type that nobody serves may have come
 		self := c.Self()
 		wait := max(time.Second, time.Until(d.markedAt.Add(d.h.Scan))) // it takes the server longer than a claim
@@ -299,7 +300,7 @@ func (d *dispatcher) onClaimed(c actor.Context, m *claimed) {
 	}
 	if m.err != nil {
 		wait := d.pause.NextBackOff()
-		d.h.Log.Warn("dispatcher: cannot claim", "error", m.err, "again_in", wait.Round(time.Millisecond))
+		d.h.Log.Warn("dispatcher: cannot claim", "error", m.err, "again_in", wait)
 		d.doubt()
 		self, epoch := c.Self(), d.epoch
 		time.AfterFunc(wait, func() { d.h.system.Root.Send(self, &resume{epoch}) })

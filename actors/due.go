@@ -35,12 +35,14 @@ func (d *dispatcher) due(c actor.Context) {
 
 func (d *dispatcher) onDue(c actor.Context, m *dueDone) {
 	d.dueBusy = false
-	if m.err != nil {
-		return // the next scan tries again; what broke is told by whoever claims
+	if m.err == nil || m.n > 0 {
+		d.again++
 	}
-	d.again++
 	if m.n > 0 {
 		d.ring++
+	}
+	if m.err != nil {
+		return // the next scan tries again; what broke is told by the claim
 	}
 	d.onStanding(m.standing)
 	if m.lost != nil {
@@ -67,16 +69,21 @@ func (d *dispatcher) onDue(c actor.Context, m *dueDone) {
 }
 
 // mark says in their rows why jobs wait. At most once a second, and only after
-// something rang.
-func (d *dispatcher) mark(c actor.Context) {
+// something rang; looker is this instance where all of the queue is looked at meanwhile.
+func (d *dispatcher) mark(c actor.Context, looker scheduler.InstanceID) {
 	if d.waitBusy || !d.ready {
 		return
 	}
 	d.waitBusy, d.markedAt = true, time.Now()
 	h, ctx, self := d.h, d.ctx, c.Self()
 	go func() {
-		if _, err := h.Notices.MarkWaiting(ctx); err != nil && ctx.Err() == nil {
+		_, lost, err := h.Notices.MarkWaiting(ctx, looker)
+		if err != nil && ctx.Err() == nil {
 			h.Log.Debug("dispatcher: cannot say why jobs wait", "error", err)
+		}
+		for _, job := range lost {
+			h.Log.Warn("a job is ready, was looked at and not taken, and no cause is known: this is a fault of bellhop; "+
+				"please report it with what bellhop explain and bellhop doctor say", "job", job)
 		}
 		h.system.Root.Send(self, &marked{})
 	}()

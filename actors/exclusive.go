@@ -24,6 +24,7 @@ type exclusion struct {
 	types    map[scheduler.TypeName]bool
 	shut     bool                        // one of them runs; or what runs is not known
 	draining bool                        // one waits, and has for long enough
+	told     bool                        // others know that
 	ask      map[scheduler.TypeName]bool // of these find out whether one waits
 	found    bool                        // of those asked since the last scan one does
 	busy     time.Time                   // since when something has been running without a pause
@@ -75,6 +76,19 @@ func (x *exclusion) asked(t scheduler.TypeName, waits bool) {
 
 // started: one was claimed, to be started.
 func (x *exclusion) started() { x.shut, x.draining, x.ask = true, false, nil }
+
+// tellDraining tells others that nothing else starts here because of one that waits, and when that is over.
+func (d *dispatcher) tellDraining() {
+	if d.alone.draining == d.alone.told {
+		return
+	}
+	d.alone.told = d.alone.draining
+	m := &draining{}
+	if d.alone.draining {
+		m.since = time.Now()
+	}
+	d.h.tell(roleMembership, m)
+}
 
 // one cuts a demand down to one job of one type: two of exclusive types must
 // not meet either.

@@ -60,6 +60,9 @@ func (k *child) onStarted(c actor.Context, m *started, now time.Time) {
 		if errors.Is(m.err, scheduler.ErrLeaseOver) { // not the agent's fault
 			ev.Order = scheduler.OrderFenced
 		}
+		if errors.Is(m.err, scheduler.ErrUnguarded) {
+			ev.Order = scheduler.OrderUnguarded
+		}
 		k.step(c, ev, now)
 		return
 	}

@@ -38,7 +38,7 @@ func newHost(h *house, spec HostSpec) *host {
 	s := &host{h: h, spec: spec, types: map[scheduler.TypeName]*kind{}, kids: map[scheduler.ChildName]*kid{}, epoch: uint64(time.Now().UnixNano())}
 	for _, a := range h.Agents {
 		if (len(spec.Only) == 0 || slices.Contains(spec.Only, a.Name)) && (!a.Local || !spec.Far) {
-			s.types[a.Name] = &kind{AgentType: a, tally: h.census[a.Name], told: untold}
+			s.types[a.Name] = &kind{AgentType: a, tally: h.census[a.Name], told: untold, respawn: scheduler.Respawn{Up: a.Exec}}
 			s.kinds = append(s.kinds, s.types[a.Name])
 		}
 	}
@@ -172,29 +172,49 @@ func (s *host) onNews(m *news, now time.Time) {
 		k.returns++
 		k.kind.takeBack(m.Returned, now)
 	}
+	if m.Rose {
+		k.up = now
+		failed := k.kind.respawn.Starts > 0
+		if k.kind.respawn = k.kind.respawn.SaidOK(); failed {
+			s.trouble(k.kind, k.kind.respawn.Trouble(k.kind.trouble))
+		}
+	}
 	if m.Proved && k.kind.respawn.InARow > 0 {
 		k.kind.respawn = k.kind.respawn.Proved()
-		s.trouble(k.kind, "")
+		s.trouble(k.kind, scheduler.Account{})
+		s.h.tell(roleMembership, &death{Type: k.kind.Name, Host: s.spec.Name})
 	}
 	if m.Cut != "" {
 		s.onCut(m.Cut, now)
 	}
 	if m.Died {
-		s.onDeath(k.kind, m.Words, now)
+		s.onDeath(k.kind, m, now)
+	}
+	if m.Unguarded {
+		k.kind.respawn.Guards, k.kind.trouble = k.kind.respawn.Guards.Died(now, luck()), m.Blame
 	}
 	if was != m.State && !m.State.Live() {
-		k.leaving, k.yields = false, false
+		k.leaving, k.yields, k.spare = false, false, false
 		s.resync(now) // what it had room for is gone
 	}
 }
 
-func (s *host) onDeath(kind *kind, words string, now time.Time) {
-	kind.respawn = kind.respawn.Died(s.h.Respawn, now, luck())
-	kind.trouble = words
+func (s *host) onDeath(kind *kind, m *news, now time.Time) {
+	why := m.Blame
+	if m.NotUp {
+		kind.respawn = kind.respawn.NotUp(s.h.Respawn, now, luck())
+	} else {
+		kind.respawn = kind.respawn.Died(s.h.Respawn, now, luck())
+	}
+	kind.trouble = why
+	if told := kind.respawn.Trouble(why); told != (scheduler.Account{}) {
+		s.trouble(kind, told)
+	}
+	last := scheduler.Death{At: now, Deaths: kind.respawn.InARow, Why: why.Reason}
+	s.h.tell(roleMembership, &death{kind.Name, s.spec.Name, last})
 	if kind.respawn.Barred {
 		s.h.Log.Error("type fails: not started again for a while", "type", kind.Name, "host", s.spec.Name,
-			"until", kind.respawn.NextAt.Format(time.TimeOnly), "last_words", words)
-		s.trouble(kind, words)
+			"until", kind.respawn.NextAt.Format(time.TimeOnly), "last_words", why.Told())
 		for _, k := range s.kids {
 			if k.kind == kind && !k.state.Live() {
 				s.h.system.Root.Send(k.pid, &barred{})
@@ -204,8 +224,8 @@ func (s *host) onDeath(kind *kind, words string, now time.Time) {
 }
 
 // trouble tells everybody why no child of a type comes up here, or that all is well.
-func (s *host) trouble(kind *kind, words string) {
-	s.h.tell(roleMembership, &trouble{kind.Name, s.spec.Name, words})
+func (s *host) trouble(kind *kind, why scheduler.Account) {
+	s.h.tell(roleMembership, &trouble{kind.Name, s.spec.Name, why})
 }
 
 // arm wakes the host for what only time changes: a pause before a respawn, a
@@ -223,9 +243,7 @@ func (s *host) arm(c actor.Context, now time.Time) {
 		consider(s.reach.NextAt)
 	}
 	for _, kind := range s.kinds {
-		if !kind.respawn.NextAt.IsZero() {
-			consider(kind.respawn.NextAt)
-		}
+		consider(kind.respawn.NotBefore())
 		if len(kind.pending) > 0 {
 			consider(kind.pending0(now).Add(waitForChild))
 		}

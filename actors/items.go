@@ -1,6 +1,11 @@
 package actors
 
-import "bellhop/scheduler"
+import (
+	"encoding/json"
+	"time"
+
+	"bellhop/scheduler"
+)
 
 func (q *msq) onGrant(m *grant) {
 	now, spawn, to := m.Now, m.Spawn, q.h.pid(roleHost(m.Host))
@@ -29,6 +34,39 @@ func (q *msq) onGrant(m *grant) {
 	if q.told -= m.Now + m.Spawn; q.toldAt != nil {
 		q.told = -1 // it cannot know which ones we took
 	}
+}
+
+// waits tells which items wait while none of their place runs, by the name that
+// they have in run_on ("": none), when that was so the last time too. It stands
+// in waiting_for of the job, for bellhop.explanation.
+func (q *msq) waits(now time.Time) string {
+	at := q.waiting.count(q.again.count(map[string]int{"": len(q.again.any) + len(q.waiting.any)}))
+	for _, f := range q.flight {
+		delete(at, f.line.RunOn)
+	}
+	type wait struct {
+		N     int       `json:"n"`
+		Since time.Time `json:"since"`
+	}
+	was, told := q.stuck, map[string]wait{}
+	q.stuck = map[string]time.Time{}
+	for place, n := range at {
+		if n == 0 {
+			continue
+		}
+		since, again := was[place]
+		if !again {
+			since = now
+		} else {
+			told[place] = wait{n, since.UTC().Truncate(time.Millisecond)}
+		}
+		q.stuck[place] = since
+	}
+	if len(told) == 0 {
+		return ""
+	}
+	text, _ := json.Marshal(told) // names, numbers and times
+	return "items_wait: " + string(text)
 }
 
 // wanting is how many items want a child.
@@ -67,7 +105,7 @@ func (q *msq) onAnswer(r *scheduler.Result) {
 	case scheduler.ItemAgain:
 		q.again.add(f.line)
 	case scheduler.ItemFailed:
-		if q.h.outbox.failed([]scheduler.FailedItem{{Claim: q.job.Claim, Item: r.Line.Item, Line: r.Line.Args, Tries: tries, ExitCode: r.ExitCode, Error: r.Error}}) {
+		if q.h.outbox.failed([]scheduler.FailedItem{{Claim: q.job.Claim, Item: r.Line.Item, Line: r.Line.Args, Tries: tries, ExitCode: r.ExitCode, Error: r.Told()}}) {
 			q.h.tell(roleLedger, flush)
 		}
 	}

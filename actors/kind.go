@@ -15,12 +15,13 @@ type kind struct {
 	AgentType
 	tally   *tally
 	respawn scheduler.Respawn
-	trouble string // the last death's words, told while the type is barred
+	trouble scheduler.Account // of the last death, told while none comes up or the type is barred
 	granted int
 	spawn   int // lines for which children could come up
 	told    int // of these, what the dispatcher knows; untold: it has to be told
 	pending []pending
 	kids    []*kid
+	gave    time.Time // when one of them was last told to make room
 }
 
 const untold = -1
@@ -88,7 +89,9 @@ type kid struct {
 	unheard []scheduler.Line // those of them that it has not said it was given
 	returns int              // how often it gave some back
 	leaving bool
-	yields  bool // takes no more lines, so that it may go
+	up      time.Time // when it came up
+	yields  bool      // takes no more lines, so that it may go
+	spare   bool      // and goes at once when it has nothing to do
 }
 
 // free is how many more lines the kid takes, those under way to it counted.
@@ -107,5 +110,5 @@ func (k *kid) seat() scheduler.Seat {
 // lodger is the kid as the kill rules see it.
 func (k *kid) lodger() scheduler.Lodger {
 	return scheduler.Lodger{Type: k.kind.Name, State: k.state, Since: k.since, Exec: k.kind.Exec,
-		Given: k.sent != k.got, Wanted: len(k.kind.pending) > 0, Leaving: k.leaving}
+		Given: k.sent != k.got, Wanted: len(k.kind.pending) > 0, Leaving: k.leaving, Spare: k.spare}
 }

@@ -88,7 +88,7 @@ func (l *ledger) write(c actor.Context) {
 func (l *ledger) onWritten(c actor.Context, m *written) {
 	if m.err != nil {
 		wait := l.pause.NextBackOff()
-		l.h.Log.Warn("ledger: cannot write; what is owed is kept", "records", len(m.batch.Records), "again_in", wait.Round(time.Millisecond), "error", m.err)
+		l.h.Log.Warn("ledger: cannot write; what is owed is kept", "records", len(m.batch.Records), "again_in", wait, "error", m.err)
 		l.h.tell(roleDispatcher, &unsure{})
 		self := c.Self()
 		time.AfterFunc(wait, func() { l.h.system.Root.Send(self, &again{}) })

@@ -26,20 +26,21 @@ type membership struct {
 	fence    *time.Timer
 	children map[string]*scheduler.ChildReport // as they last told
 	shown    map[string]scheduler.ChildReport  // as the database has them
-	troubles map[scheduler.TypeName]map[string]string
+	troubles map[scheduler.TypeName]map[string]scheduler.Account
 	changed  map[scheduler.TypeName]bool
 	hosts    map[scheduler.HostName]*hostState // as they last told
 	newHosts map[scheduler.HostName]bool       // of these, what the database does not have yet
 	burying  map[scheduler.InstanceID]bool
+	told     told
 	ctx      context.Context
 	cancel   context.CancelFunc
 }
 
 // trouble: why no child of a type comes up on a host; empty: all is well. From hosts.
 type trouble struct {
-	Type  scheduler.TypeName
-	Host  scheduler.HostName
-	Words string
+	Type scheduler.TypeName
+	Host scheduler.HostName
+	Why  scheduler.Account
 }
 
 // Messages of membership to itself.
@@ -66,7 +67,7 @@ type (
 )
 
 func newMembership(h *house) *membership {
-	return &membership{h: h, children: map[string]*scheduler.ChildReport{}, troubles: map[scheduler.TypeName]map[string]string{},
+	return &membership{h: h, children: map[string]*scheduler.ChildReport{}, troubles: map[scheduler.TypeName]map[string]scheduler.Account{},
 		changed: map[scheduler.TypeName]bool{}, hosts: map[scheduler.HostName]*hostState{}, newHosts: map[scheduler.HostName]bool{}, burying: map[scheduler.InstanceID]bool{}}
 }
 
@@ -88,6 +89,13 @@ func (m *membership) Receive(c actor.Context) {
 		m.children[string(msg.Host)+"/"+string(msg.Name)] = msg
 	case *trouble:
 		m.onTrouble(msg)
+	case *death:
+		m.told.died(msg)
+	case *draining:
+		m.told.draining = msg
+		if m.h.id() != 0 {
+			m.beat(c)
+		}
 	case *hostState:
 		m.hosts[msg.Host], m.newHosts[msg.Host] = msg, true
 		if m.h.id() != 0 { // people wait to see it; it is rare
@@ -116,6 +124,10 @@ func (m *membership) beat(c actor.Context) {
 	children := m.takeChildren()
 	troubles := m.takeTroubles()
 	hosts := m.takeHosts()
+	var rest told
+	if h.id() != 0 {
+		rest = m.told.take()
+	}
 	go func() {
 		b := &beaten{asked: time.Now()}
 		if h.id() == 0 {
@@ -132,7 +144,7 @@ func (m *membership) beat(c actor.Context) {
 			b.suspects, b.err = h.Registry.Suspects(ctx, h.id())
 		}
 		if b.err == nil {
-			b.untold = h.publish(ctx, children, troubles, hosts)
+			b.untold = errors.Join(h.publish(ctx, children, troubles, hosts), rest.publish(ctx, h))
 		}
 		h.system.Root.Send(self, b)
 	}()
@@ -140,7 +152,7 @@ func (m *membership) beat(c actor.Context) {
 
 // publish tells others about this instance. What fails is told once more with
 // the next heartbeat; it costs no lease.
-func (h *house) publish(ctx context.Context, children []scheduler.ChildReport, troubles map[scheduler.TypeName]map[string]string, hosts []*hostState) error {
+func (h *house) publish(ctx context.Context, children []scheduler.ChildReport, troubles map[scheduler.TypeName]map[string]scheduler.Account, hosts []*hostState) error {
 	if children != nil {
 		if err := h.Notices.Children(ctx, h.id(), children, time.Now()); err != nil {
 			return err
@@ -171,7 +183,7 @@ func (m *membership) onBeaten(c actor.Context, b *beaten) {
 		m.h.me.Store(0)
 		again = 100 * time.Millisecond
 	case b.err != nil:
-		m.h.Log.Warn("membership: heartbeat failed", "error", b.err, "lease_left", m.h.leaseLeft(time.Now()).Round(time.Millisecond))
+		m.h.Log.Warn("membership: heartbeat failed", "error", b.err, "lease_left", m.h.leaseLeft(time.Now()))
 		again = min(again, 500*time.Millisecond)
 		m.unpublished() // some may not have got there
 	default:
@@ -284,22 +296,22 @@ func (m *membership) takeChildren() []scheduler.ChildReport {
 func (m *membership) onTrouble(t *trouble) {
 	hosts := m.troubles[t.Type]
 	if hosts == nil {
-		hosts = map[string]string{}
+		hosts = map[string]scheduler.Account{}
 		m.troubles[t.Type] = hosts
 	}
-	if t.Words == "" {
+	if t.Why == (scheduler.Account{}) {
 		delete(hosts, string(t.Host))
 	} else {
-		hosts[string(t.Host)] = t.Words
+		hosts[string(t.Host)] = t.Why
 	}
 	m.changed[t.Type] = true
 }
 
-func (m *membership) takeTroubles() map[scheduler.TypeName]map[string]string {
+func (m *membership) takeTroubles() map[scheduler.TypeName]map[string]scheduler.Account {
 	if len(m.changed) == 0 || m.h.id() == 0 {
 		return nil
 	}
-	out := map[scheduler.TypeName]map[string]string{}
+	out := map[scheduler.TypeName]map[string]scheduler.Account{}
 	for typ := range m.changed {
 		out[typ] = maps.Clone(m.troubles[typ])
 	}
@@ -322,6 +334,7 @@ func (m *membership) takeHosts() (list []*hostState) {
 // unpublished has everything told once more with the next heartbeat.
 func (m *membership) unpublished() {
 	m.shown = nil
+	m.told.again()
 	for typ := range m.troubles {
 		m.changed[typ] = true
 	}

@@ -185,16 +185,19 @@ type (
 	}
 	// news: what a child's host has to know after a step.
 	news struct {
-		Name     scheduler.ChildName
-		State    scheduler.ChildState
-		Since    time.Time
-		Room     int
-		Received int  // lines ever given to it
-		Proved   bool // it finished a line
-		Died     bool // and nobody ordered it
-		Words    string
-		Cut      string           // the line to its host broke: why
-		Returned []scheduler.Line // never started: somebody else's turn
+		Name      scheduler.ChildName
+		State     scheduler.ChildState
+		Since     time.Time
+		Room      int
+		Received  int  // lines ever given to it
+		Proved    bool // it finished a line
+		Rose      bool // it said its first OK
+		Died      bool // and nobody ordered it
+		NotUp     bool // before it said OK
+		Unguarded bool // its guard died
+		Blame     scheduler.Account
+		Cut       string           // the line to its host broke: why
+		Returned  []scheduler.Line // never started: somebody else's turn
 	}
 )
 

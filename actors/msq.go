@@ -17,8 +17,9 @@ const progressEvery = 500 * time.Millisecond
 // msq streams the rows of one MSQ job to children. It deals items on demand
 // and knows the state of each one in flight; scheduler.MSQ keeps the books.
 type msq struct {
-	h   *house
-	job scheduler.Job
+	h    *house
+	job  scheduler.Job
+	file string // the column that places its rows; empty: none does
 	// owned by Receive
 	books    *scheduler.MSQ
 	waiting  pool             // items that want a child
@@ -34,6 +35,7 @@ type msq struct {
 	toldRead bool           // and whether it thinks that more comes
 	began    time.Time
 	progress *time.Timer
+	stuck    map[string]time.Time // places of which items wait and none runs, and since when
 	deadline *time.Timer
 	pause    *backoff.ExponentialBackOff
 	ctx      context.Context
@@ -69,7 +71,8 @@ type (
 )
 
 func newMSQ(h *house, job scheduler.Job) *msq {
-	return &msq{h: h, job: job, books: scheduler.NewMSQ(scheduler.RepeatOf(job.Repeat, job.MSQ)), flight: map[int64]flight{}, began: time.Now(),
+	return &msq{h: h, job: job, file: job.Vars.Map()[scheduler.VarRunOnFile],
+		books: scheduler.NewMSQ(scheduler.RepeatOf(job.Repeat, job.MSQ)), flight: map[int64]flight{}, began: time.Now(),
 		pause: backoff.NewExponentialBackOff(backoff.WithInitialInterval(100*time.Millisecond), backoff.WithMaxInterval(5*time.Second), backoff.WithMaxElapsedTime(0))}
 }
 
@@ -82,7 +85,7 @@ func (q *msq) Receive(c actor.Context) {
 			q.deadline = time.AfterFunc(q.job.Timeout, func() { q.h.system.Root.Send(self, &timedOut{}) })
 		}
 		if q.job.Assigned {
-			q.h.owe(scheduler.Record{Kind: scheduler.RecordStart, Claim: q.job.Claim, Attempt: q.job.Attempt, Host: q.job.Host})
+			q.h.owe(scheduler.Record{Kind: scheduler.RecordStart, Claim: q.job.Claim, Attempt: q.job.Attempt, Host: q.job.Host, Given: q.began})
 		}
 		q.open(c)
 	case *opened:
@@ -123,7 +126,7 @@ func (q *msq) Receive(c actor.Context) {
 	case *report:
 		q.introduce()
 	case *handIn:
-		q.end(&ending{scheduler.OutcomeLost, "", false})
+		q.end(&ending{scheduler.OutcomeLost, "its instance was stopped", false})
 	case *progressDue:
 		q.progress = nil
 		q.tellProgress()
@@ -145,7 +148,7 @@ func (q *msq) next(c actor.Context) {
 	if q.broken != nil && len(q.flight) == 0 {
 		// Nothing of the cut-off round is in a child's hands: run the query again.
 		wait := q.pause.NextBackOff()
-		q.h.Log.Warn("msq: the query was cut off; it runs again", traced(q.job.Trace, "job", q.job.Claim.Job, "error", q.broken, "again_in", wait.Round(time.Millisecond))...)
+		q.h.Log.Warn("msq: the query was cut off; it runs again", traced(q.job.Trace, "job", q.job.Claim.Job, "error", q.broken, "again_in", wait)...)
 		q.broken = nil
 		q.forget()
 		self := c.Self()
@@ -202,7 +205,8 @@ func (q *msq) scheduleProgress(c actor.Context) {
 }
 
 func (q *msq) tellProgress() {
-	if q.ending == nil && q.h.outbox.progress(scheduler.Progress{Claim: q.job.Claim, Items: q.books.Items}) {
+	p := scheduler.Progress{Claim: q.job.Claim, Items: q.books.Items, Waits: q.waits(time.Now())}
+	if q.ending == nil && q.h.outbox.progress(p) {
 		q.h.tell(roleLedger, flush)
 	}
 }

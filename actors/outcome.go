@@ -1,6 +1,10 @@
 package actors
 
-import "bellhop/scheduler"
+import (
+	"cmp"
+
+	"bellhop/scheduler"
+)
 
 func (k *child) settle(r scheduler.Result) {
 	if r.Outcome == scheduler.OutcomeSucceeded {
@@ -25,6 +29,9 @@ func judged(h *house, r scheduler.Result) scheduler.Record {
 	rec := scheduler.Record{Kind: scheduler.RecordSettle, Claim: r.Line.Claim, Attempt: r.Line.Attempt, Host: r.Host, Result: r, Verdict: v}
 	if v.Release {
 		rec.Kind = scheduler.RecordGiveBack
+		if !r.Began.IsZero() {
+			rec.Lost = cmp.Or(r.Error, "its instance gave it back")
+		}
 	}
 	return rec
 }

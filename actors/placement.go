@@ -1,6 +1,7 @@
 package actors
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -136,6 +137,7 @@ func (s *host) makeRoom(c actor.Context, kind *kind, now time.Time) {
 	}
 	if i := scheduler.MakeRoom(lodgers, kind.Name, s.h.MinReady, now); i >= 0 {
 		kids[i].leaving = true
+		kids[i].kind.gave = now
 		c.Send(kids[i].pid, &free{scheduler.OrderRoom})
 	}
 }
@@ -151,7 +153,7 @@ func (s *host) giveUp(kind *kind, live int, now time.Time) {
 	case !back:
 		return
 	case why == "agent_fails":
-		why += ": " + kind.trouble
+		why += ": " + cmp.Or(kind.respawn.Trouble(kind.trouble).Reason, kind.trouble.Reason)
 	}
 	s.dropFrom(kind, func(scheduler.Line) bool { return true }, why)
 	s.resyncSoon()

@@ -70,6 +70,9 @@ func (h *house) lookForKeys(q keyQuestion) (k keyed, err error) {
 	return k, err
 }
 
+// locates reports whether a query of the user's says where names are.
+func (h *house) locates() bool { return h.Localities != nil && h.Localities.Locates() }
+
 func (h *house) places() []scheduler.Place {
 	list := make([]scheduler.Place, len(h.Hosts))
 	for i, spec := range h.Hosts {
@@ -142,7 +145,7 @@ func (d *dispatcher) hostsOf(name string) (hosts []scheduler.HostName, known boo
 	if hosts = scheduler.Resolve(d.h.places(), name); hosts != nil {
 		return hosts, true
 	}
-	if d.h.Localities == nil || !d.h.Localities.Locates() {
+	if !d.h.locates() {
 		return nil, true
 	}
 	f, known := d.places.found[name]

@@ -11,8 +11,10 @@ import (
 type Queue interface {
 	// Claim takes what the demand asks for, in the order in which it shall start;
 	// nothing but an error on a connection that is newer than the last Assert.
+	// What was taken before another error comes beside it.
 	Claim(ctx context.Context, me scheduler.InstanceID, d scheduler.Demand) ([]scheduler.Job, error)
-	// Due makes ready what the clock says; next is negative when nothing waits for it.
+	// Due makes ready what the clock says; next is negative when nothing waits for it. Beside an error n tells of what
+	// was made ready before.
 	Due(ctx context.Context) (n int, next time.Duration, err error)
 }
 
@@ -59,9 +61,18 @@ type Undertaker interface {
 // Notices is what this instance tells about itself.
 type Notices interface {
 	Children(ctx context.Context, me scheduler.InstanceID, all []scheduler.ChildReport, now time.Time) error
-	Trouble(ctx context.Context, me scheduler.InstanceID, typ scheduler.TypeName, hosts map[string]string) error
-	// MarkWaiting writes into ready jobs why they do not start.
-	MarkWaiting(ctx context.Context) (unknown []scheduler.TypeName, err error)
+	Trouble(ctx context.Context, me scheduler.InstanceID, typ scheduler.TypeName, hosts map[string]scheduler.Account) error
+	// Deaths tells of the last deaths of a type, by host; an empty map: none
+	// that a finished line has not followed.
+	Deaths(ctx context.Context, me scheduler.InstanceID, typ scheduler.TypeName, of map[string]scheduler.Death) error
+	// Draining tells since when nothing starts here but a job of an exclusive
+	// type that waits; zero: that is over.
+	Draining(ctx context.Context, me scheduler.InstanceID, since time.Time) error
+	// MarkWaiting writes into ready jobs why they do not start. looker is who
+	// has just begun to look at all of the queue, 0: no instance has. lost are
+	// jobs that were looked at and not taken, for no cause that is known.
+	MarkWaiting(ctx context.Context, looker scheduler.InstanceID) (unknown []scheduler.TypeName,
+		lost []scheduler.JobID, err error)
 }
 
 // Crowds is what waits for a host.

@@ -66,7 +66,7 @@ func (s *host) onCut(words string, now time.Time) {
 
 func (s *host) setDown(r scheduler.Reach, now time.Time) {
 	if r.Words != s.reach.Words {
-		s.h.Log.Warn("host is down", "host", s.spec.Name, "why", r.Words, "again_in", r.NextAt.Sub(now).Round(time.Millisecond).String())
+		s.h.Log.Warn("host is down", "host", s.spec.Name, "why", r.Words, "again_in", r.NextAt.Sub(now))
 	}
 	s.reach = r
 }

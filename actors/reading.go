@@ -2,6 +2,7 @@ package actors
 
 import (
 	"errors"
+	"strings"
 
 	"github.com/asynkron/protoactor-go/actor"
 
@@ -95,12 +96,21 @@ func (q *msq) onRead(m *read) {
 	}
 }
 
-// placeOf is where an item runs: the row's own column run_on, else the job's.
+// placeOf is where an item runs: the row's own column run_on, else the job's,
+// else what a FOSSology job's jq_runonpfile names in the row, where that means
+// something here: a host serves it, or the user's query knows such names.
 func (q *msq) placeOf(columns []scheduler.Column) string {
+	file := ""
 	for _, c := range columns {
 		if c.Name == "run_on" && c.Value != "" {
 			return c.Value
 		}
+		if q.file != "" && strings.EqualFold(c.Name, q.file) {
+			file = c.Value
+		}
+	}
+	if q.job.Places == "" && file != "" && (q.h.locates() || scheduler.Resolve(q.h.places(), file) != nil) {
+		return file
 	}
 	return q.job.Places
 }

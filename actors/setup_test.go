@@ -40,6 +40,7 @@ type bed struct {
 
 	exclusive scheduler.TypeName // a type that nothing runs beside
 	late      time.Duration      // after which the answer to a claim arrives
+	minReady  time.Duration
 }
 
 // logBook keeps the tree's log, to be shown when a test fails.
@@ -62,7 +63,7 @@ func (l *logBook) String() string {
 
 func setup(t *testing.T) *bed {
 	t.Helper()
-	b := &bed{T: t, url: pgtest.URL(t), log: &logBook{}, scan: 500 * time.Millisecond}
+	b := &bed{T: t, url: pgtest.URL(t), log: &logBook{}, scan: 500 * time.Millisecond, minReady: 100 * time.Millisecond}
 	conn, err := pgx.Connect(t.Context(), b.url)
 	if err != nil {
 		t.Fatal(err)
@@ -109,7 +110,7 @@ func (b *bed) start(slots int, types ...agent) {
 	log := slog.New(slog.NewTextHandler(b.log, &slog.HandlerOptions{Level: slog.LevelInfo}))
 	cfg := actors.Config{Hosts: []actors.HostSpec{{Name: "local", Slots: slots}},
 		Heartbeat: 200 * time.Millisecond, Lag: 30 * time.Second, Respawn: scheduler.RespawnPolicy{Deaths: 5, Window: 3 * time.Second},
-		Idle: time.Hour, MinReady: 100 * time.Millisecond, KillAfter: time.Second, Scan: b.scan, ExclusiveAfter: 300 * time.Millisecond, Cursors: 4,
+		Idle: time.Hour, MinReady: b.minReady, KillAfter: time.Second, Scan: b.scan, ExclusiveAfter: 300 * time.Millisecond, Cursors: 4,
 		Retry: scheduler.DefaultRetry, Log: log,
 		Queue: queue{claimer, keeper, b.late}, Holdings: claimer, Records: recorder, Registry: members{registry}, Undertaker: undertaker{registry},
 		Notices: notices{registry, keeper}, Crowds: keeper, Orders: keeper, Places: registry, Bell: &bell{listener: triggers.Listener{URL: b.url, Heartbeat: beatChannel, Log: log}},

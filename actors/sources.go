@@ -114,6 +114,9 @@ func (d *dispatcher) onRows(c actor.Context, m *rows) {
 	if s == nil || s.job.Claim != m.Claim {
 		return
 	}
+	if s.waiting == 0 && m.Waiting > 0 && d.crowds.some { // its children may take no more lines, since it had none
+		d.crowds.cut = true
+	}
 	s.waiting, s.places, s.reading, s.opening = m.Waiting, m.Places, m.Reading, m.Opening
 	for name := range s.places {
 		if _, known := d.hostsOf(name); !known {

@@ -92,8 +92,8 @@ func (s *System) Progress(p scheduler.Progress) {
 }
 
 // Trouble takes why a type cannot be used on a host, or that it can again. It never blocks.
-func (s *System) Trouble(typ scheduler.TypeName, host scheduler.HostName, words string) {
-	s.h.tell(roleMembership, &trouble{typ, host, words})
+func (s *System) Trouble(typ scheduler.TypeName, host scheduler.HostName, why scheduler.Account) {
+	s.h.tell(roleMembership, &trouble{typ, host, why})
 }
 
 // ID is the instance's id, 0 before it is registered.

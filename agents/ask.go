@@ -43,7 +43,7 @@ func (p *Process) queueAsk(statement string) {
 	}
 	p.mu.Unlock()
 	if full {
-		p.breakOff(fmt.Errorf("the agent said DB: %d times without reading the answers", maxAsks))
+		p.breakOff(scheduler.Account{Reason: fmt.Sprintf("the agent said DB: %d times without reading the answers", maxAsks)})
 	}
 }
 
@@ -114,7 +114,7 @@ func (p *Process) answeredAsk(unread error) {
 	p.asking = false
 	if errors.Is(unread, os.ErrDeadlineExceeded) {
 		p.deaf = true
-		p.outputClosed("the agent did not read the answer to its DB: within " + p.launcher.answers.Timeout.String())
+		p.outputClosed(scheduler.Account{Reason: "the agent did not read the answer to its DB: within " + p.launcher.answers.Timeout.String()})
 	}
 	p.proceedAsks()
 	p.write()

@@ -189,7 +189,7 @@ func TestDB_WhoDoesNotReadItsAnswerInTimeIsBroken(t *testing.T) {
 	c := b.launch()
 	c.await(scheduler.EventReady)
 	c.feed(line(1, "x"))
-	if ev := c.await(scheduler.EventOutputClosed); !strings.Contains(ev.Error, "did not read the answer to its DB:") {
+	if ev := c.await(scheduler.EventOutputClosed); !strings.Contains(ev.Told(), "did not read the answer to its DB:") {
 		t.Errorf("event is %+v", ev)
 	}
 }
@@ -200,7 +200,7 @@ func TestDB_WhoAsksWithoutReadingIsBroken(t *testing.T) {
 	c := b.launch()
 	c.await(scheduler.EventReady)
 	c.feed(line(1, "x"))
-	if ev := c.await(scheduler.EventOutputClosed); !strings.Contains(ev.Error, "without reading the answers") {
+	if ev := c.await(scheduler.EventOutputClosed); !strings.Contains(ev.Told(), "without reading the answers") {
 		t.Errorf("event is %+v", ev)
 	}
 }

@@ -48,6 +48,7 @@ type deed struct {
 	version []byte
 	greets  bool
 	invalid bool
+	ready   bool // its first OK
 }
 
 // hear takes one line.
@@ -81,6 +82,7 @@ func (c *conversation) hear(line []byte, now time.Time) deed {
 		if c.special &^= s.n; s.on {
 			c.special |= s.n
 		}
+		return deed{sooner: true} // NOKILL taken back: its silence counts again
 	case saysGetSpecial:
 		value := byte('0')
 		if c.special&s.n != 0 {
@@ -113,7 +115,7 @@ func (c *conversation) answer() deed {
 		if string(c.data) == closeWord {
 			c.oks = 2
 		}
-		return deed{write: c.data}
+		return deed{write: c.data, ready: true}
 	case c.oks == 2:
 		return deed{write: []byte(closeWord)}
 	}

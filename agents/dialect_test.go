@@ -90,7 +90,7 @@ func TestJSON_AgentAnswersAndFailsWithoutDying(t *testing.T) {
 		c := b.launch()
 		c.await(scheduler.EventReady)
 		c.feed(line(3, "bad"), line(4, "id"))
-		if ev := c.await(scheduler.EventAnswered); ev.OK || ev.ExitCode != 3 || ev.Error != "cannot be read" {
+		if ev := c.await(scheduler.EventAnswered); ev.OK || ev.ExitCode != 3 || ev.Error != scheduler.SaidFailed || ev.Words != "cannot be read" {
 			t.Errorf("answer is %+v", ev)
 		}
 		if ev := c.await(scheduler.EventAnswered); !ev.OK || ev.Successes != 1 {
@@ -103,7 +103,7 @@ func TestJSON_AgentAnswersAndFailsWithoutDying(t *testing.T) {
 			}
 		}
 		c.feed(line(5, "other"))
-		if ev := c.await(scheduler.EventOutputClosed); !strings.Contains(ev.Error, "another job") {
+		if ev := c.await(scheduler.EventOutputClosed); !strings.Contains(ev.Told(), "another job") {
 			t.Errorf("event is %+v", ev)
 		}
 	}
@@ -113,7 +113,7 @@ func TestJSON_GreetingsThatCannotBe(t *testing.T) {
 	t.Parallel()
 	for hello, says := range map[string]string{`{"bellhop":2,"type":"work"}`: "version 2", `{"bellhop":1,"type":"play"}`: `"play"`} {
 		c := setup(t, sh(t, "echo '"+hello+"'; sleep 1000")).launch()
-		if ev := c.await(scheduler.EventOutputClosed); !strings.Contains(ev.Error, says) {
+		if ev := c.await(scheduler.EventOutputClosed); !strings.Contains(ev.Told(), says) {
 			t.Errorf("%s: event is %+v", hello, ev)
 		}
 	}

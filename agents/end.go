@@ -31,9 +31,13 @@ func (e end) signal() int {
 	return 0
 }
 
-// order is whose wish the end was: a missed lease is the scheduler's doing.
+// order is whose wish the end was: a missed lease is the scheduler's doing, and
+// so is the death of its guard.
 func (e end) order() scheduler.Order {
-	if !e.lost && e.reason == guard.LeaseMissed {
+	if e.lost {
+		return scheduler.OrderUnguarded
+	}
+	if e.reason == guard.LeaseMissed {
 		return scheduler.OrderFenced
 	}
 	if e.line != nil {

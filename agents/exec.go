@@ -59,17 +59,17 @@ func (p *Process) run() {
 	p.mu.Unlock()
 	g.streamsEnd()
 	p.said.flush()
-	how := p.said.obituary(e.String())
 	p.mu.Lock()
 	defer p.release()
 	p.g, p.exiting = nil, false
 	ok := e.exitCode() == 0
 	if e.lost || e.line != nil || e.reason != 0 || p.closing && !ok { // not the agent's doing, so no answer
-		p.exited(p.endOf(e, how))
+		p.exited(p.obituary(e, e.String()))
 		return
 	}
-	if ok {
-		how = ""
+	how := scheduler.Account{}
+	if !ok {
+		how = p.account(e.String())
 	}
 	p.answer(ok, e.exitCode(), e.signal(), how)
 }
@@ -157,9 +157,9 @@ func (p *Process) notRun(err error) {
 	var command *commandError
 	switch {
 	case errors.Is(err, errArgsTooLong):
-		p.answer(false, refusedCode, 0, err.Error())
+		p.answer(false, refusedCode, 0, scheduler.Account{Reason: err.Error()})
 	case errors.As(err, &command):
-		p.answer(false, command.code, 0, err.Error())
+		p.answer(false, command.code, 0, scheduler.Account{Reason: err.Error()})
 	default:
 		line := p.hand
 		p.inHand = false
@@ -177,6 +177,8 @@ func orderOf(err error) scheduler.Order {
 	switch {
 	case errors.Is(err, scheduler.ErrLeaseOver):
 		return scheduler.OrderFenced
+	case errors.Is(err, scheduler.ErrUnguarded):
+		return scheduler.OrderUnguarded
 	case errors.As(err, &line):
 		return scheduler.OrderUnreached
 	}

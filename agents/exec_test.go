@@ -27,7 +27,7 @@ func TestExec_IsReadyWithoutAProcessAndEndsAtOnce(t *testing.T) {
 		t.Errorf("there is a process %d", c.Pid())
 	}
 	c.Close()
-	if ev := c.await(scheduler.EventExited); ev.ExitCode != 0 || ev.Error != "" {
+	if ev := c.await(scheduler.EventExited); ev.ExitCode != 0 || ev.Told() != "" {
 		t.Errorf("exit is %+v", ev)
 	}
 	c.gone(time.Second)
@@ -50,7 +50,7 @@ func TestExec_ExitCodeIsTheResult(t *testing.T) {
 	}{{true, 0, 0, ""}, {false, 3, 0, "exit status 3: err without an end"}, {false, 139, 11, "killed by signal 11 (segmentation fault): err without an end"}}
 	for i, w := range want {
 		ev := c.await(scheduler.EventAnswered)
-		if ev.Claim.Job != scheduler.JobID(i+1) || ev.OK != w.ok || ev.ExitCode != w.code || ev.Signal != w.signal || ev.Error != w.says {
+		if ev.Claim.Job != scheduler.JobID(i+1) || ev.OK != w.ok || ev.ExitCode != w.code || ev.Signal != w.signal || ev.Told() != w.says {
 			t.Errorf("answer is %+v, want %+v", ev, w)
 		}
 	}
@@ -105,7 +105,7 @@ func TestExec_VarsThatAreNotTakenFailTheJob(t *testing.T) {
 		l.Vars = tt.vars
 		c.feed(l)
 		ev := c.await(scheduler.EventAnswered)
-		if ev.OK != (tt.names == "") || !strings.Contains(ev.Error, tt.names) {
+		if ev.OK != (tt.names == "") || !strings.Contains(ev.Told(), tt.names) {
 			t.Errorf("%s: answer is %+v", tt.vars, ev)
 		}
 	}
@@ -136,7 +136,7 @@ func TestExec_CommandsThatCannotRunFailTheJob(t *testing.T) {
 			c.await(scheduler.EventReady)
 			c.feed(line(1, tt.args))
 			ev := c.await(scheduler.EventAnswered)
-			if ev.OK || ev.ExitCode != tt.code || !strings.Contains(ev.Error, tt.says) || tt.says == "args_too_long" && ev.Error != tt.says {
+			if ev.OK || ev.ExitCode != tt.code || !strings.Contains(ev.Told(), tt.says) || tt.says == "args_too_long" && ev.Told() != tt.says {
 				t.Errorf("answer is %+v", ev)
 			}
 		})
@@ -209,7 +209,7 @@ func TestExec_MissedLeaseEndsTheRun(t *testing.T) {
 	}
 	c.await(scheduler.EventReady)
 	c.feed(line(1, "1000"))
-	if ev := c.await(scheduler.EventExited); !strings.Contains(ev.Error, "lease") || ev.Order != scheduler.OrderFenced {
+	if ev := c.await(scheduler.EventExited); !strings.Contains(ev.Told(), "lease") || ev.Order != scheduler.OrderFenced {
 		t.Errorf("exit is %+v", ev)
 	}
 }
@@ -221,7 +221,7 @@ func TestExec_NoRoomForAProcessKeepsTheLine(t *testing.T) {
 	c := b.launch()
 	c.await(scheduler.EventReady)
 	c.feed(line(1, "a"), line(2, "b"))
-	if ev := c.await(scheduler.EventExited); !strings.Contains(ev.Error, "guard") {
+	if ev := c.await(scheduler.EventExited); !strings.Contains(ev.Told(), "guard") {
 		t.Errorf("exit is %+v", ev)
 	}
 	if back := c.Recall(); len(back) != 2 || back[0].Job != 1 {

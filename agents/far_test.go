@@ -45,7 +45,7 @@ func TestFar_WarmAgentWorksAndEnds(t *testing.T) {
 		}
 	}
 	c.Close()
-	if ev := c.await(scheduler.EventExited); ev.ExitCode != 7 || !strings.Contains(ev.Error, "bye") || ev.Order != scheduler.OrderNone {
+	if ev := c.await(scheduler.EventExited); ev.ExitCode != 7 || !strings.Contains(ev.Told(), "bye") || ev.Order != scheduler.OrderNone {
 		t.Errorf("exit is %+v", ev)
 	}
 	if len(b.logged("got x y")) != 3 || len(b.logged("err x y")) != 3 {
@@ -108,7 +108,7 @@ func TestFar_WhatCannotBeStartedIsTheAgentsFault(t *testing.T) {
 	} {
 		b, _ := afar(t, c.spec)
 		ev := b.launch().await(scheduler.EventExited)
-		if ev.Order != scheduler.OrderNone || !strings.Contains(ev.Error, c.want) {
+		if ev.Order != scheduler.OrderNone || !strings.Contains(ev.Told(), c.want) {
 			t.Errorf("%v: %+v, want %q", c.spec.Command, ev, c.want)
 		}
 		if err := b.launcher.Look(context.Background(), testType, "local"); err == nil || !strings.Contains(err.Error(), c.want) {
@@ -131,7 +131,7 @@ func TestFar_WhatCannotBeReachedIsTheHosts(t *testing.T) {
 	} {
 		b, _ := afar(t, sh(t, "echo OK; read l"), c.connect...)
 		ev := b.launch().await(scheduler.EventExited)
-		if ev.Order != scheduler.OrderUnreached || !strings.HasPrefix(ev.Error, c.code+": ") {
+		if ev.Order != scheduler.OrderUnreached || !strings.HasPrefix(ev.Told(), c.code+": ") {
 			t.Errorf("%q: %+v, want %s", c.connect, ev, c.code)
 		}
 		err := b.launcher.Reach(context.Background(), "local")
@@ -150,7 +150,7 @@ func TestFar_KillTakesTheWholeTree(t *testing.T) {
 	pids := []int{c.Pid(), pidIn(t, filepath.Join(dir, "child")), pidIn(t, filepath.Join(dir, "daemon"))}
 	c.Close() // ignored
 	c.Kill()
-	if ev := c.await(scheduler.EventExited); ev.Error != "killed on order" || ev.Signal != 9 {
+	if ev := c.await(scheduler.EventExited); ev.Told() != "killed on order" || ev.Signal != 9 {
 		t.Errorf("exit is %+v", ev)
 	}
 	for _, pid := range pids {
@@ -209,7 +209,7 @@ func TestFar_SilentLine(t *testing.T) {
 	b.toTheWay(syscall.SIGSTOP)
 	start := time.Now()
 	ev := c.await(scheduler.EventExited)
-	if ev.Order != scheduler.OrderUnreached || !strings.HasPrefix(ev.Error, "silent: ") {
+	if ev.Order != scheduler.OrderUnreached || !strings.HasPrefix(ev.Told(), "silent: ") {
 		t.Errorf("exit is %+v", ev)
 	}
 	t.Logf("found dead after %s", time.Since(start))
@@ -279,7 +279,7 @@ func TestFar_FOSSologyOnACutLine(t *testing.T) {
 			if ev := c.await(scheduler.EventAnswered); ev.OK != (last == "BYE 0") || !ev.OK && ev.ExitCode != 3 {
 				t.Errorf("%s: %+v", last, ev)
 			}
-		} else if ev := c.await(scheduler.EventExited); ev.Order != scheduler.OrderUnreached || strings.Contains(ev.Error, "BYE") {
+		} else if ev := c.await(scheduler.EventExited); ev.Order != scheduler.OrderUnreached || strings.Contains(ev.Told(), "BYE") {
 			t.Errorf("exit is %+v", ev)
 		}
 		if alive(pid) {
@@ -304,7 +304,7 @@ func TestFar_KillWhileTheLineIsBeingOpened(t *testing.T) {
 		}
 		pid := pidIn(t, filepath.Join(home, "way"))
 		c.Kill()
-		if ev := c.await(scheduler.EventExited); ev.Order != scheduler.OrderUnreached || !strings.HasPrefix(ev.Error, "given_up: ") {
+		if ev := c.await(scheduler.EventExited); ev.Order != scheduler.OrderUnreached || !strings.HasPrefix(ev.Told(), "given_up: ") {
 			t.Errorf("exit is %+v", ev)
 		}
 		eventually(t, patience, "the way is dead", func() bool { return !alive(pid) })
@@ -320,7 +320,7 @@ func TestFar_WhoWaitsDoesNotTryWhatHasFailed(t *testing.T) {
 		all = append(all, b.launch())
 	}
 	for _, c := range all {
-		if ev := c.await(scheduler.EventExited); ev.Order != scheduler.OrderUnreached || !strings.HasPrefix(ev.Error, "silent: ") {
+		if ev := c.await(scheduler.EventExited); ev.Order != scheduler.OrderUnreached || !strings.HasPrefix(ev.Told(), "silent: ") {
 			t.Errorf("exit is %+v", ev)
 		}
 	}

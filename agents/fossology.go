@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"bellhop/agents/guard"
 	"bellhop/scheduler"
@@ -221,7 +222,28 @@ next:
 	}
 	args = []string{"--jobId=" + value[varJob], "--config=" + cmp.Or(config, os.Getenv("FO_SYSCONFDIR"), fossologyConfig),
 		"--userID=" + value[varUser], "--groupID=" + value[varGroup], "--scheduler_start"}
-	return append(args, strings.Fields(value[varCommand])...), rest
+	return append(args, quotedFields(value[varCommand])...), rest
+}
+
+// quotedFields cuts a text at its blanks, but for those between two quotes, of
+// which either kind ends what either has begun; the quotes stay. So does
+// FOSSology's own scheduler, and its agents take the quotes off.
+func quotedFields(text string) (list []string) {
+	begin, quoted := -1, false
+	for i, r := range text {
+		if r == '\'' || r == '"' {
+			quoted = !quoted
+		}
+		if blank := !quoted && unicode.IsSpace(r); blank && begin >= 0 {
+			list, begin = append(list, text[begin:i]), -1
+		} else if !blank && begin < 0 {
+			begin = i
+		}
+	}
+	if begin >= 0 {
+		list = append(list, text[begin:])
+	}
+	return list
 }
 
 // fossologyRequest is what the guard starts for a line: in the agent's own

@@ -88,6 +88,15 @@ func TestFOSSology_CommandLine(t *testing.T) {
 	if args, _ = f.commandLine("", nil); strings.Join(args, "|") != "--jobId=0|--config=/etc/scheduler|--userID=0|--groupID=0|--scheduler_start" {
 		t.Errorf("got %v", args)
 	}
+	for text, want := range map[string]string{
+		`-a  --x=1 `: "-a|--x=1", `-n 'a b' -m "c  d" e`: `-n|'a b'|-m|"c  d"|e`, `--path='/srv/a b/'c d`: `--path='/srv/a b/'c|d`,
+		`"it's here"`:       `"it's|here"`, // an apostrophe ends what a quote has begun: as it is there
+		`'open to the  end`: `'open to the  end`, "": "",
+	} {
+		if got := strings.Join(quotedFields(text), "|"); got != want {
+			t.Errorf("%s is cut to %s, want %s", text, got, want)
+		}
+	}
 	f.Config = "/srv/fo"
 	if args, _ = f.commandLine("", []string{"FO_SYSCONFDIR=/etc/fo"}); args[1] != "--config=/srv/fo" {
 		t.Errorf("got %v", args)
@@ -161,6 +170,30 @@ func TestFOSSology_SilenceIsCountedFromTheSpawnAndStartHasItsOwnLimit(t *testing
 	c := newConversation(f, 0, nil, began)
 	if d := c.tick(began.Add(time.Hour)); d.kill != "" {
 		t.Errorf("killed though nokill: %q", d.kill)
+	}
+}
+
+// NOKILL that is taken back counts from then on, and not from the next look at
+// ALIVE.
+func TestFOSSology_NoKillTakenBackCountsAtOnce(t *testing.T) {
+	t.Parallel()
+	began := time.Unix(1000, 0)
+	f := FOSSology{Check: time.Hour}.withDefaults()
+	c := newConversation(f, 0, nil, began)
+	c.hear([]byte("VERSION: 1"), began)
+	c.hear([]byte("SPECIAL: 1 1"), began)
+	if at := c.next(); !at.Equal(began.Add(time.Hour)) {
+		t.Errorf("under NOKILL it looks after %s", at.Sub(began))
+	}
+	back := began.Add(10 * time.Minute)
+	if d := c.hear([]byte("SPECIAL: 1 0"), back); !d.sooner {
+		t.Error("nothing looks sooner now")
+	}
+	if at := c.next(); !at.Equal(back.Add(f.Silence)) {
+		t.Errorf("it looks after %s", at.Sub(back))
+	}
+	if d := c.tick(back.Add(f.Silence)); !strings.HasPrefix(d.kill, "no_heartbeat") {
+		t.Errorf("silent, it is %+v", d)
 	}
 }
 

@@ -26,6 +26,7 @@ const (
 // guarded is one agent process under its guard.
 type guarded struct {
 	guard     int    // the guard's pid
+	mark      string // what its agent has in its environment; empty: not known
 	agent     int    // the agent's pid
 	started   uint64 // the agent's start time: pid and start name it for good
 	stdin     *os.File
@@ -89,6 +90,9 @@ func (l *Launcher) startGuard(p place, r guard.Request, w wires) (*guarded, erro
 		g.closePipes()
 		return nil, fmt.Errorf("start a guard (%s): %w", l.guardPath, err)
 	}
+	if s, ok := guard.ReadStat(g.guard); ok {
+		g.mark = guard.Mark(g.guard, s.Start)
+	}
 	return g, nil
 }
 
@@ -107,10 +111,13 @@ func (g *guarded) begin(r guard.Request, lease func() time.Duration) (err error)
 			g.patience.Stop()
 		}
 		g.mu.Unlock()
-		g.closePipes()
 		guard.KillTree(g.guard) // it may be stuck; its pid is ours until it is reaped
 		_ = syscall.Kill(g.guard, syscall.SIGKILL)
 		reap(g.guard)
+		if errors.Is(err, scheduler.ErrUnguarded) { // its agent may have begun already
+			g.clearOrphans()
+		}
+		g.closePipes()
 		if errors.Is(err, errLineGuard) { // what the far guard may have begun ends with its lease
 			time.Sleep(farPatience)
 			return &LineError{g.far, err.Error()}
@@ -197,6 +204,9 @@ func (g *guarded) handshake(request guard.Request) error {
 	r, words, err := g.report()
 	if err != nil && g.far != "" {
 		return errLineGuard
+	}
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return fmt.Errorf("start %s: %w", request.Path, scheduler.ErrUnguarded)
 	}
 	if err != nil {
 		return fmt.Errorf("wait for the guard to start %s: %w", request.Path, err)

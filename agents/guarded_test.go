@@ -57,7 +57,7 @@ func killTree(t *testing.T) time.Duration {
 			t.Errorf("%d lives after EventExited", pid)
 		}
 	}
-	if ev.ExitCode != 137 || ev.Signal != 9 || ev.Error != "killed on order" {
+	if ev.ExitCode != 137 || ev.Signal != 9 || ev.Told() != "killed on order" {
 		t.Errorf("exit is %+v", ev)
 	}
 	return took
@@ -202,7 +202,7 @@ func TestGuard_TermEndsTheTreeAndOtherSignalsDoNot(t *testing.T) {
 	c.feed(line(1, "x"))
 	c.await(scheduler.EventAnswered)
 	stop(t, g, syscall.SIGTERM)
-	if ev := c.await(scheduler.EventExited); ev.Signal != 9 || !strings.Contains(ev.Error, "its guard was told to end") {
+	if ev := c.await(scheduler.EventExited); ev.Signal != 9 || !strings.Contains(ev.Told(), "its guard was told to end") {
 		t.Errorf("exit is %+v", ev)
 	}
 }
@@ -213,14 +213,16 @@ func TestGuard_KilledGuardTakesItsAgentAlong(t *testing.T) {
 	// The daemon has left the session, and still has the agent's stderr.
 	spec := sh(t, `sleep 1000 & echo $! >$1/child
 setsid sh -c 'echo $$ >'$1'/daemon; exec sleep 1000' </dev/null &
-while [ ! -s $1/daemon ]; do sleep 0.01; done
+(setsid sh -c 'echo $$ >'$1'/stranger; exec sleep 1000' </dev/null >/dev/null 2>&1 &)
+while [ ! -s $1/daemon ] || [ ! -s $1/stranger ]; do sleep 0.01; done
 echo OK; while :; do sleep 1000; done`)
 	spec.Command = append(spec.Command, dir)
 	c := setup(t, spec).launch()
 	c.await(scheduler.EventReady)
-	pids := []int{c.Pid(), pidIn(t, filepath.Join(dir, "child")), pidIn(t, filepath.Join(dir, "daemon"))}
+	pids := []int{c.Pid(), pidIn(t, filepath.Join(dir, "child")), pidIn(t, filepath.Join(dir, "daemon")), pidIn(t, filepath.Join(dir, "stranger"))}
 	stop(t, guardOf(t, c.Pid()), syscall.SIGKILL)
-	if ev := c.await(scheduler.EventExited); ev.Signal != 9 || !strings.Contains(ev.Error, "its guard died") {
+	ev := c.await(scheduler.EventExited)
+	if ev.Signal != 9 || !strings.Contains(ev.Told(), "its guard died") || ev.Order != scheduler.OrderUnguarded {
 		t.Errorf("exit is %+v", ev)
 	}
 	allDead(t, 0, pids...)
@@ -259,7 +261,7 @@ func missLease(t *testing.T) time.Duration {
 	if took < 290*time.Millisecond {
 		t.Errorf("died %s after the last renewal", took)
 	}
-	if !strings.Contains(ev.Error, "lease") || ev.Signal != 9 {
+	if !strings.Contains(ev.Told(), "lease") || ev.Signal != 9 {
 		t.Errorf("exit is %+v", ev)
 	}
 	return took
@@ -293,7 +295,7 @@ func TestGuard_AgentStartsClean(t *testing.T) {
 	}
 	for _, e := range b.logged("env ") {
 		name, _, _ := strings.Cut(strings.TrimPrefix(e.Text, "env "), "=")
-		if !slices.Contains([]string{"PATH", "HOME", "LANG", "TMPDIR", "COLOUR"}, name) {
+		if !slices.Contains([]string{"PATH", "HOME", "LANG", "TMPDIR", "COLOUR", "BELLHOP_GUARD"}, name) {
 			t.Errorf("the agent has %s", e.Text)
 		}
 	}

@@ -48,20 +48,21 @@ type jsonMessage struct {
 // jsonVersion is what an agent has to greet with.
 const jsonVersion = 1
 
-// parseHello tells whether line is a json agent's first one; err says why such
-// an agent cannot be used. An empty typ is any.
-func parseHello(line []byte, typ scheduler.TypeName) (is bool, err error) {
+// parseHello tells whether line is a json agent's first one; why is empty if
+// such an agent can be used. An empty typ is any.
+func parseHello(line []byte, typ scheduler.TypeName) (is bool, why scheduler.Account) {
 	var m jsonMessage
 	if !looksJSON(line) || json.Unmarshal(line, &m) != nil || m.Bellhop == nil {
-		return false, nil
+		return false, why
 	}
 	if *m.Bellhop != jsonVersion {
-		return true, fmt.Errorf(`the agent speaks version %d of the json dialect, bellhop speaks %d`, *m.Bellhop, jsonVersion)
+		why.Reason = fmt.Sprintf("the agent speaks version %d of the json dialect, bellhop speaks %d", *m.Bellhop, jsonVersion)
 	}
 	if m.Type != "" && typ != "" && m.Type != string(typ) {
-		return true, fmt.Errorf("the agent says it is of type %q, and is configured as %q", m.Type, typ)
+		why.Reason = fmt.Sprintf("the agent says it is of another type than %q, as which it is configured", typ)
+		why.Words = fmt.Sprintf("%q", m.Type)
 	}
-	return true, nil
+	return true, why
 }
 
 func looksJSON(line []byte) bool { return len(line) > 0 && line[0] == '{' }
@@ -103,7 +104,7 @@ func parseJSON(line []byte, into []remark) []remark {
 	}
 	switch {
 	case m.Fail != nil || m.OK != nil && !*m.OK:
-		r := remark{word: wordFail, code: 1, text: []byte("the agent said it failed, and not why")}
+		r := remark{word: wordFail, code: 1, text: []byte("and not why")}
 		if m.Fail != nil && *m.Fail != "" {
 			r.text = []byte(*m.Fail)
 		}

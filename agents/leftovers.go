@@ -131,7 +131,11 @@ func KillLeftovers(ctx context.Context, owner scheduler.Suspect) error {
 		}
 		alive := living(known)
 		if len(guards) == 0 && len(alive) == 0 {
-			return nil
+			// Their guards may have been killed with it; then nobody has ended what they guarded.
+			if alive = killUnguarded(ctx); len(alive) == 0 {
+				return nil
+			}
+			return fmt.Errorf("kill what instance %d left behind: processes %v still live: %w", owner.ID, alive, ctx.Err())
 		}
 		if time.Since(began) > leftoverGrace {
 			spared := 0
@@ -162,6 +166,16 @@ func signalGuards(owner scheduler.Suspect, sig syscall.Signal) {
 	for _, pid := range Leftovers(owner) {
 		signalIf(pid, sig, func() bool { return isGuardOf(pid, owner) })
 	}
+}
+
+// Sweep kills what lives on of agents of this machine whose guards were killed,
+// whichever instance they were of, and tells how many processes that were.
+func Sweep(ctx context.Context) (n int, err error) {
+	n = len(guard.Unguarded())
+	if alive := killUnguarded(ctx); len(alive) > 0 {
+		return n, fmt.Errorf("processes %v of agents whose guard is dead still live: %w", alive, ctx.Err())
+	}
+	return n, nil
 }
 
 // signalIf pins the process before it looks whether it is the one meant.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -44,6 +45,34 @@ func TestGuard_LeftoversOfADeadInstanceAreKilled(t *testing.T) {
 	}
 }
 
+// Who is killed together with all guards leaves trees that nobody ends: the next one does.
+func TestGuard_WhatIsLeftWhenGuardsAreKilledTooIsSwept(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	spec := sh(t, `sleep 1000 & echo $! >$1/child
+(setsid sh -c 'echo $$ >'$1'/stranger; exec sleep 1000' </dev/null >/dev/null 2>&1 &)
+while [ ! -s $1/stranger ]; do sleep 0.01; done
+echo OK; while :; do sleep 1000; done`)
+	spec.Command = append(spec.Command, dir)
+	cmd := startScheduler(t, spec, 1, 4715)
+	dead := instance(4715, cmd.Process.Pid)
+	guards := Leftovers(dead)
+	if len(guards) != 1 {
+		t.Fatalf("guards are %v", guards)
+	}
+	pids := append(guard.Descendants(guards[0]), guards[0], pidIn(t, filepath.Join(dir, "child")), pidIn(t, filepath.Join(dir, "stranger")))
+	stop(t, guards[0], syscall.SIGSTOP) // so that it does nothing between the two
+	stop(t, cmd.Process.Pid, syscall.SIGKILL)
+	stop(t, guards[0], syscall.SIGKILL)
+	_ = cmd.Wait()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	if err := KillLeftovers(ctx, dead); err != nil {
+		t.Fatal(err)
+	}
+	allDead(t, 0, pids...)
+}
+
 // TestGuard_LeftoversOfTheSameNumberElsewhereLive: another database on the same
 // machine has an instance of the same number.
 func TestGuard_LeftoversOfTheSameNumberElsewhereLive(t *testing.T) {
@@ -73,4 +102,66 @@ func TestGuard_KillLeftoversNamesWhatItCouldNotKillInTime(t *testing.T) {
 	if err := KillLeftovers(ctx, instance(4713, os.Getpid())); !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), strconv.Itoa(c.Pid())) {
 		t.Errorf("error is %v", err)
 	}
+}
+
+// TestGuard_TheSweepSparesWhoseGuardLives: and what only looks like a leftover,
+// such as work that an agent has handed to another program with its environment.
+func TestGuard_TheSweepSparesWhoseGuardLives(t *testing.T) {
+	t.Parallel()
+	spec, dir := familyOf(t, "echo OK; while :; do sleep 1000; done")
+	c := setup(t, spec).launch() // of another instance, as far as the sweep can tell
+	c.await(scheduler.EventReady)
+	over := exec.Command("true")
+	if err := over.Run(); err != nil {
+		t.Fatal(err)
+	}
+	dead := guard.Mark(over.Process.Pid, 1)
+	self, _ := guard.ReadStat(os.Getpid())
+	boot := strings.LastIndex(dead, ":")
+	space := strings.LastIndex(dead[:boot], ":")
+	spared := []int{c.Pid(), pidIn(t, filepath.Join(dir, "daemon"))}
+	for what, mark := range map[string]string{
+		"of a living guard":          guard.Mark(os.Getpid(), self.Start),
+		"of another machine":         dead[:boot] + ":00000000-0000-0000-0000-000000000000",
+		"of another pid namespace":   dead[:space] + ":1" + dead[boot:],
+		"of nobody":                  guard.MarkName + "=",
+		"of somebody else's meaning": guard.MarkName + "=yes",
+	} {
+		t.Logf("%s: %s", what, mark)
+		spared = append(spared, astray(t, mark))
+	}
+	handed := exec.Command("sleep", "1000") // its parent lives, and is no agent: so it is that one's
+	handed.Env = []string{dead}
+	if err := handed.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = errors.Join(handed.Process.Kill(), handed.Wait()) })
+	spared = append(spared, handed.Process.Pid)
+	left := astray(t, dead)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	if _, err := Sweep(ctx); err != nil {
+		t.Fatal(err)
+	}
+	allDead(t, 0, left)
+	for _, pid := range spared {
+		if !alive(pid) {
+			t.Errorf("process %d was killed", pid)
+		}
+	}
+}
+
+// astray starts a process that has left its parents and their session, with
+// such a mark.
+func astray(t *testing.T, mark string) (pid int) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "pid")
+	cmd := exec.Command("sh", "-c", `(setsid sh -c 'echo $$ >'$0'; exec sleep 1000' </dev/null >/dev/null 2>&1 &)`, file)
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), mark}
+	if err := cmd.Run(); err != nil {
+		t.Fatal(err)
+	}
+	pid = pidIn(t, file)
+	t.Cleanup(func() { _ = syscall.Kill(pid, syscall.SIGKILL) })
+	return pid
 }

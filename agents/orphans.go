@@ -1,8 +1,10 @@
 package agents
 
 import (
+	"context"
 	"maps"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -16,7 +18,8 @@ import (
 // when nothing more is found of: the agent, its session, whoever has one of
 // the agent's pipes as 0, 1 or 2, and what descends from these; and when all
 // that was found is dead: one that is dying has no pipes any more. A process
-// that has left all of them cannot be told from a stranger.
+// that has left all of them is known by the mark in its environment; one that
+// has taken that off too cannot be told from a stranger.
 func (g *guarded) clearOrphans() {
 	found := map[int]uint64{} // when each began, by pid
 	for nap := time.Millisecond; ; nap = min(2*nap, 500*time.Millisecond) {
@@ -48,11 +51,37 @@ func (g *guarded) orphans() (pids []int) {
 		if !ok || s.Dead() || pid == self || s.Start < g.started {
 			return
 		}
-		if pid == g.agent && s.Start == g.started || s.Session == g.agent || g.holdsPipe(pid) {
+		known := g.agent != 0 // else the guard died before it said which that is
+		if known && (pid == g.agent && s.Start == g.started || s.Session == g.agent) || g.holdsPipe(pid) {
 			pids = append(pids, pid)
 		}
 	})
+	for _, pid := range guard.Marked(g.mark) {
+		if !slices.Contains(pids, pid) {
+			pids = append(pids, pid)
+		}
+	}
 	return pids
+}
+
+// killUnguarded kills what lives on of agents whose guard was killed, and
+// returns when all of it is dead, or ctx is over: then it names what still lives.
+func killUnguarded(ctx context.Context) (alive []int) {
+	known := map[int]guard.Stat{}
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		found := guard.KillUnguarded()
+		remember(known, found)
+		if alive = living(known); len(found) == 0 && len(alive) == 0 {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return alive
+		case <-tick.C:
+		}
+	}
 }
 
 // holdsPipe looks at 0, 1 and 2 only: a process that the scheduler is forking

@@ -20,7 +20,7 @@ const (
 )
 
 // output is what is kept of what a child says: log lines, bounded for each
-// attempt, and the last words.
+// attempt, and the last words of the line in hand.
 type output struct {
 	log   func([]scheduler.Entry)
 	child scheduler.ChildName
@@ -95,25 +95,24 @@ func (o *output) remember(text []byte) {
 	o.next = (o.next + 1) % lastWords
 }
 
-// forget starts a new life's last words.
+// forget is called before each line is handed over, so that what was said of
+// one job never stands in the outcome of another: the next may be somebody else's.
 func (o *output) forget() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.last, o.next = nil, 0
 }
 
-// obituary is how, followed by the last words if there are any.
-func (o *output) obituary(how string) string {
+// words are the last words since the line in hand was handed over; before the
+// first one, since the start.
+func (o *output) words() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if len(o.last) == 0 {
-		return how
-	}
 	words := strings.Join(o.last[o.next:], "\n")
 	if o.next > 0 {
 		words += "\n" + strings.Join(o.last[:o.next], "\n")
 	}
-	return how + ": " + words
+	return words
 }
 
 // clean makes text that PostgreSQL and JSON take: what is no UTF-8, and the

@@ -63,12 +63,24 @@ type Process struct {
 // after the answer to the last; among those not yet written the lower Priority
 // goes first, and the order of feeding decides among equals.
 func (p *Process) Feed(lines []scheduler.Line) {
+	p.hearIdle()
 	p.mu.Lock()
 	defer p.release()
 	for i := range lines {
 		p.enqueue(&lines[i])
 	}
 	p.proceed()
+}
+
+// hearIdle takes what an agent without a line has said until now, so that it is
+// not taken for words about the line that it gets.
+func (p *Process) hearIdle() {
+	p.mu.Lock()
+	g, idle := p.g, p.ready && !p.inHand && !p.exiting && !p.over
+	p.mu.Unlock()
+	if idle && g != nil && g.stderr.file != nil {
+		g.stderr.drain()
+	}
 }
 
 func (p *Process) enqueue(line *scheduler.Line) {
@@ -272,9 +284,9 @@ func (p *Process) exited(ev scheduler.ChildEvent) {
 }
 
 // answer says how the line in hand went. mu is held.
-func (p *Process) answer(ok bool, code, signal int, why string) {
+func (p *Process) answer(ok bool, code, signal int, why scheduler.Account) {
 	p.push(scheduler.ChildEvent{Kind: scheduler.EventAnswered, At: time.Now(), Claim: p.hand.Claim, Item: p.hand.Item,
-		OK: ok, ExitCode: code, Signal: signal, Error: why, Successes: p.successes})
+		OK: ok, ExitCode: code, Signal: signal, Error: why.Reason, Words: why.Words, Successes: p.successes})
 	p.inHand, p.successes, p.items = false, 0, 0
 }
 
@@ -296,16 +308,17 @@ func (p *Process) hearStderr(line []byte, truncated bool) {
 	p.note(scheduler.LevelErr, line, truncated)
 }
 
-// obituary is the event of an agent's end.
-func (p *Process) obituary(e end) scheduler.ChildEvent {
-	return p.endOf(e, p.said.obituary(e.String()))
+// account is a reason with what the agent said while it had the line in hand.
+func (p *Process) account(reason string) scheduler.Account {
+	return scheduler.Account{Reason: reason, Words: p.said.words()}
 }
 
-// endOf is the event of an end, told in the words of how. What an agent said
-// last is not why its line died.
-func (p *Process) endOf(e end, how string) scheduler.ChildEvent {
+// obituary is the event of an agent's end, for a reason. What an agent said
+// last is not why the connection to it died.
+func (p *Process) obituary(e end, reason string) scheduler.ChildEvent {
+	why := p.account(reason)
 	if e.line != nil {
-		how = e.line.Error()
+		why = scheduler.Account{Reason: e.line.Error()}
 	}
-	return scheduler.ChildEvent{ExitCode: e.exitCode(), Signal: e.signal(), Error: how, Order: e.order()}
+	return scheduler.ChildEvent{ExitCode: e.exitCode(), Signal: e.signal(), Error: why.Reason, Words: why.Words, Order: e.order()}
 }

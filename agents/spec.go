@@ -74,7 +74,7 @@ type Config struct {
 	Progress func(scheduler.Progress)
 	// Trouble gets why a type cannot be used on a host, and an empty text when
 	// that has passed. It must not block.
-	Trouble func(typ scheduler.TypeName, host scheduler.HostName, words string)
+	Trouble func(typ scheduler.TypeName, host scheduler.HostName, why scheduler.Account)
 }
 
 // Voice is who said a line.

@@ -21,8 +21,10 @@ type talk struct {
 	mu      sync.Mutex
 	c       *conversation
 	timer   *time.Timer
-	killed  string // we have killed it, because
-	refused bool   // and that was for what it is, not for what it did
+	killed  scheduler.Account // we have killed it, because
+	refused bool              // and that was for what it is, not for what it did
+	behind  bool              // namely of another version: its line was not given to it
+	version string            // what it calls itself; empty: that is known to count
 }
 
 // talk does the line in hand with a process of its own, which is told it over
@@ -80,11 +82,19 @@ func (t *talk) hear(line []byte, truncated bool) {
 	}
 	switch {
 	case d.invalid:
-		t.invalid(fmt.Sprintf("its first line is %q, not VERSION", clean(line)))
+		t.invalid(scheduler.Account{Reason: "its first line is not VERSION", Words: fmt.Sprintf("%q", clean(line))}, false)
 	case d.greets:
-		if why := t.p.launcher.versions.compare(t.p.spec.Type, t.p.host, clean(d.version)); why != "" {
-			t.invalid(why)
+		t.version = clean(d.version)
+		why := t.p.launcher.versions.compare(t.p.spec.Type, t.p.host, t.version, time.Now())
+		if why.Reason != "" {
+			t.invalid(why, true)
+			return
 		}
+	case d.ready && t.version != "":
+		if was := t.p.launcher.versions.confirm(t.p.spec.Type, t.p.host, t.version, time.Now()); was != "" {
+			t.p.said.keep(t.line.Claim, t.line.Attempt, scheduler.LevelNote, []byte("VERSION: "+t.version+" from now on, in place of "+was), false)
+		}
+		t.version = ""
 	}
 	if d.write != nil {
 		t.mail.post(d.write, d.urgent)
@@ -101,8 +111,12 @@ func (t *talk) hear(line []byte, truncated bool) {
 }
 
 // invalid: this is not the agent that it is taken for.
-func (t *talk) invalid(why string) {
-	if t.kill("invalid_agent: "+why, true) {
+func (t *talk) invalid(why scheduler.Account, behind bool) {
+	t.mu.Lock()
+	t.behind = behind
+	t.mu.Unlock()
+	why.Reason = "invalid_agent: " + why.Reason
+	if t.kill(why, true) {
 		t.p.launcher.versions.invalid(t.p.spec.Type, t.p.host, why)
 	}
 }
@@ -122,7 +136,7 @@ func (t *talk) arm() {
 	if t.timer != nil {
 		t.timer.Stop()
 	}
-	if t.killed == "" {
+	if t.killed.Reason == "" {
 		t.timer = time.AfterFunc(time.Until(t.c.next()), t.tick)
 	}
 }
@@ -132,16 +146,16 @@ func (t *talk) tick() {
 	d := t.c.tick(time.Now())
 	t.mu.Unlock()
 	if d.kill != "" {
-		t.kill(d.kill, false)
+		t.kill(scheduler.Account{Reason: d.kill}, false)
 		return
 	}
 	t.arm()
 }
 
 // kill ends the process; only the first reason counts.
-func (t *talk) kill(why string, refused bool) (first bool) {
+func (t *talk) kill(why scheduler.Account, refused bool) (first bool) {
 	t.mu.Lock()
-	first = t.killed == ""
+	first = t.killed.Reason == ""
 	if first {
 		t.killed, t.refused = why, refused
 	}
@@ -159,9 +173,9 @@ func (t *talk) end(e end) {
 	if t.timer != nil {
 		t.timer.Stop()
 	}
-	killed, refused, c := t.killed, t.refused, *t.c
-	if killed == "" {
-		t.killed = "dead" // a tick on its way arms no other
+	killed, refused, behind, c := t.killed, t.refused, t.behind, *t.c
+	if killed.Reason == "" {
+		t.killed.Reason = "dead" // a tick on its way arms no other
 	}
 	t.mu.Unlock()
 	p.said.flush()
@@ -169,22 +183,26 @@ func (t *talk) end(e end) {
 	defer p.release()
 	p.g, p.exiting = nil, false
 	switch {
+	case refused && behind: // another host, or this one's new program, does the line; the type rests here
+		p.queue, p.head = append([]scheduler.Line{p.hand}, p.queue[p.head:]...), 0
+		p.inHand = false
+		p.exited(scheduler.ChildEvent{ExitCode: refusedCode, Error: killed.Reason, Words: killed.Words})
 	case refused:
 		p.answer(false, refusedCode, 0, killed)
 	case c.bye && c.result == 0 && (!p.closing || c.oks >= 2):
-		p.answer(true, 0, 0, "") // but a BYE 0 because its stdin was closed tells nothing about its data
+		p.answer(true, 0, 0, scheduler.Account{}) // but a BYE 0 because its stdin was closed tells nothing about its data
 	case c.bye && !p.closing:
-		p.answer(false, c.exitCode(), 0, p.said.obituary(c.verdict()))
+		p.answer(false, c.exitCode(), 0, p.account(c.verdict()))
 	case e.line != nil:
-		p.exited(p.obituary(e)) // whatever it was about to say: nobody could hear it
-	case killed != "":
-		p.exited(scheduler.ChildEvent{ExitCode: e.exitCode(), Signal: e.signal(), Error: p.said.obituary(killed)})
+		p.exited(p.obituary(e, e.String())) // whatever it was about to say: nobody could hear it
+	case killed.Reason != "":
+		p.exited(scheduler.ChildEvent{ExitCode: e.exitCode(), Signal: e.signal(), Error: killed.Reason, Words: p.said.words()})
 	default: // it died, or we ended it
 		how := "it left without BYE: " + e.String()
 		if c.bye {
 			how = c.verdict()
 		}
-		p.exited(p.endOf(e, p.said.obituary(how)))
+		p.exited(p.obituary(e, how))
 	}
 }
 

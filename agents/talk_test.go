@@ -102,7 +102,7 @@ func TestFOSSology_IsStartedAsTodaysSchedulerDoes(t *testing.T) {
 		odd := l
 		odd.Vars = `{"SHOE":"44"}`
 		c.feed(odd)
-		if ev := c.await(scheduler.EventAnswered); ev.OK || !strings.Contains(ev.Error, `"SHOE"`) {
+		if ev := c.await(scheduler.EventAnswered); ev.OK || !strings.Contains(ev.Told(), `"SHOE"`) {
 			t.Errorf("%s: a var that it does not take: %+v", where, ev)
 		}
 	}
@@ -125,7 +125,7 @@ func TestFOSSology_EveryByteThatIsSent(t *testing.T) {
 		spec := fossologyAgent(t, x.agent)
 		spec.FOSSology.Verbose = x.verbose
 		b, c := serve(t, spec, x.line)
-		if ev := c.await(scheduler.EventAnswered); !ev.OK || ev.ExitCode != 0 || ev.Error != "" {
+		if ev := c.await(scheduler.EventAnswered); !ev.OK || ev.ExitCode != 0 || ev.Told() != "" {
 			t.Errorf("%s: answer is %+v, log %v", x.agent, ev, b.log())
 		}
 		got := b.heard(spec)
@@ -160,7 +160,7 @@ func TestFOSSology_EachLineHasAProcessOfItsOwnAndHeartsAreProgress(t *testing.T)
 			t.Errorf("answer is %+v", ev)
 		}
 	}
-	if ev := c.await(scheduler.EventAnswered); ev.OK || ev.ExitCode != refusedCode || !strings.HasPrefix(ev.Error, "not_data: the data begins with END") {
+	if ev := c.await(scheduler.EventAnswered); ev.OK || ev.ExitCode != refusedCode || !strings.HasPrefix(ev.Told(), "not_data: the data begins with END") {
 		t.Errorf("answer is %+v", ev)
 	}
 	mu.Lock()
@@ -181,7 +181,7 @@ func TestFOSSology_EndsThatAreFailures(t *testing.T) {
 		says   string
 	}{
 		"bye7":      {scheduler.EventAnswered, 7, 0, "the agent said BYE 7: FATAL main.c.7: cannot go on"},
-		"noversion": {scheduler.EventAnswered, refusedCode, 0, `invalid_agent: its first line is "OK", not VERSION`},
+		"noversion": {scheduler.EventAnswered, refusedCode, 0, `invalid_agent: its first line is not VERSION: "OK"`},
 		"nobye":     {scheduler.EventExited, 0, 0, "it left without BYE: exit status 0: cannot read the file"},
 		"dies":      {scheduler.EventExited, 139, 11, "it left without BYE: killed by signal 11 (segmentation fault)"},
 		"silent":    {scheduler.EventExited, 137, 9, "no_heartbeat: not a line for 200ms"},
@@ -203,7 +203,7 @@ func TestFOSSology_EndsThatAreFailures(t *testing.T) {
 			}
 			b, c := serve(t, spec, line(1, "7"))
 			ev := c.await(want.kind)
-			if ev.OK || ev.ExitCode != want.code || ev.Signal != want.signal || ev.Error != want.says || ev.Order != scheduler.OrderNone {
+			if ev.OK || ev.ExitCode != want.code || ev.Signal != want.signal || ev.Told() != want.says || ev.Order != scheduler.OrderNone {
 				t.Errorf("end is %+v, want %+v; log %v", ev, want, b.log())
 			}
 		})
@@ -240,7 +240,7 @@ func TestFOSSology_ClosedStdinEndsItProperly(t *testing.T) {
 	})
 	c.Close()
 	// It was told to go: what it says then is no word about its data.
-	if ev := c.await(scheduler.EventExited); ev.ExitCode != 0 || ev.Signal != 0 || ev.Error != "the agent said BYE 0" {
+	if ev := c.await(scheduler.EventExited); ev.ExitCode != 0 || ev.Signal != 0 || ev.Told() != "the agent said BYE 0" {
 		t.Errorf("end is %+v", ev)
 	}
 }
@@ -274,8 +274,7 @@ func TestFOSSology_EmailAndLog(t *testing.T) {
 func TestFOSSology_ABadStartIsToldAndAGoodOneHealsIt(t *testing.T) {
 	t.Parallel()
 	for agent, says := range map[string]string{
-		"warning": `invalid_agent: its first line is "WARNING: locale not found", not VERSION`,
-		"version": "invalid_agent: it says VERSION: 4.5.0, and the first one, on local, said VERSION: 4.4.0",
+		"warning": `invalid_agent: its first line is not VERSION: "WARNING: locale not found"`,
 	} {
 		t.Run(agent, func(t *testing.T) {
 			t.Parallel()
@@ -284,10 +283,10 @@ func TestFOSSology_ABadStartIsToldAndAGoodOneHealsIt(t *testing.T) {
 			b := setup(t, spec)
 			var mu sync.Mutex
 			var told []string
-			b.launcher.versions.trouble = func(typ scheduler.TypeName, host scheduler.HostName, words string) {
+			b.launcher.versions.trouble = func(typ scheduler.TypeName, host scheduler.HostName, why scheduler.Account) {
 				mu.Lock()
 				defer mu.Unlock()
-				told = append(told, string(typ)+" "+string(host)+": "+words)
+				told = append(told, string(typ)+" "+string(host)+": "+why.Told())
 			}
 			c := b.launch()
 			c.await(scheduler.EventReady)
@@ -305,7 +304,7 @@ func TestFOSSology_ABadStartIsToldAndAGoodOneHealsIt(t *testing.T) {
 			if ev := run(false); !ev.OK {
 				t.Fatalf("answer is %+v", ev)
 			}
-			if ev := run(true); ev.OK || ev.Error != says {
+			if ev := run(true); ev.OK || ev.Told() != says {
 				t.Errorf("answer is %+v", ev)
 			}
 			if ev := run(false); !ev.OK {
@@ -317,5 +316,74 @@ func TestFOSSology_ABadStartIsToldAndAGoodOneHealsIt(t *testing.T) {
 				t.Errorf("told %q, want %q", told, want)
 			}
 		})
+	}
+}
+
+// What a type calls itself, over hosts and time.
+func TestVersions_ANewProgramIsFollowed(t *testing.T) {
+	t.Parallel()
+	var told []string
+	v := versions{trouble: func(typ scheduler.TypeName, host scheduler.HostName, why scheduler.Account) {
+		told = append(told, string(host)+": "+why.Reason)
+	}}
+	now := time.Unix(1000, 0)
+	start := func(host scheduler.HostName, text, want string) {
+		t.Helper()
+		now = now.Add(time.Minute)
+		why := v.compare("nomos", host, text, now)
+		switch {
+		case why.Reason != "":
+			v.invalid("nomos", host, scheduler.Account{Reason: "invalid_agent: other"})
+		default:
+			v.confirm("nomos", host, text, now)
+		}
+		if why.Words != want {
+			t.Errorf("%s says %s: %q, want %q", host, text, why, want)
+		}
+	}
+	if why := v.compare("nomos", "a", "broken", now); why.Reason != "" { // and never comes to an OK
+		t.Errorf("the first is refused: %s", why)
+	}
+	start("a", "1", "")
+	start("b", "2", "it says VERSION: 2, and the last one, on a, said VERSION: 1") // who is right is not known
+	start("b", "1", "")
+	start("a", "2", "") // a has a new program
+	start("b", "1", "it says VERSION: 1, and the last one, on a, said VERSION: 2")
+	start("b", "2", "")
+	start("a", "1", "") // and goes back
+	now = now.Add(staleVersion)
+	start("c", "3", "") // a and b are gone
+	if got, want := strings.Join(told, "|"), "b: invalid_agent: other|b: |b: invalid_agent: other|b: "; got != want {
+		t.Errorf("told %q, want %q", got, want)
+	}
+}
+
+// After an upgrade of an agent its jobs go on; a line that came to a process of
+// another version than the others' comes back, as if it had not been given.
+func TestFOSSology_AnUpgradeIsFollowedAndWhoIsBehindGivesItsLineBack(t *testing.T) {
+	t.Parallel()
+	flag := filepath.Join(t.TempDir(), "flag")
+	b := setup(t, fossologyAgent(t, "version", flag))
+	c := b.launch()
+	c.await(scheduler.EventReady)
+	for n, upgraded := range []bool{false, true, true} {
+		if upgraded {
+			if err := os.WriteFile(flag, nil, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		c.feed(line(n+1, "7"))
+		if ev := c.await(scheduler.EventAnswered); !ev.OK {
+			t.Fatalf("upgraded %v: answer is %+v", upgraded, ev)
+		}
+	}
+	b.launcher.versions.confirm("work", "elsewhere", "4.6.0", time.Now())
+	c.feed(line(4, "7"))
+	if ev := c.await(scheduler.EventExited); ev.Error != "invalid_agent: its VERSION is not that of the last one, on elsewhere" ||
+		!strings.HasPrefix(ev.Words, "it says VERSION: 4.5.0,") {
+		t.Errorf("its end is %+v", ev)
+	}
+	if back := c.Recall(); len(back) != 1 || back[0].Job != 4 {
+		t.Errorf("given back: %+v", back)
 	}
 }

@@ -33,10 +33,12 @@ func checkVars(allowed []string, given map[string]string) (map[string]string, er
 	slices.Sort(names)
 	for _, name := range names {
 		if name == "" || strings.ContainsAny(name, "=\x00") || strings.Contains(given[name], "\x00") {
-			return nil, fmt.Errorf("var %q is no environment variable: its name is empty or holds =, or a zero byte is in it", name)
+			return nil, fmt.Errorf("vars_refused: var %q is no environment variable: "+
+				"its name is empty or holds =, or a zero byte is in it", name)
 		}
 		if !takesVar(allowed, name) {
-			return nil, fmt.Errorf("var %q is not taken by this type; name it under agents[].vars in bellhop.yaml, or submit without it", name)
+			return nil, fmt.Errorf("vars_refused: var %q is not taken by this type; "+
+				"name it under agents[].vars in bellhop.yaml, or submit without it", name)
 		}
 	}
 	return given, nil

@@ -1,7 +1,6 @@
 package agents
 
 import (
-	"errors"
 	"syscall"
 	"time"
 
@@ -54,9 +53,10 @@ func (p *Process) write() {
 		if err != nil {
 			p.hand = *line
 			p.pop()
-			p.answer(false, refusedCode, 0, err.Error())
+			p.answer(false, refusedCode, 0, scheduler.Account{Reason: err.Error()})
 			continue
 		}
+		p.said.forget()         // before: what is said from now on may be of this line
 		p.launcher.wrote(bytes) // before: the answer may be heard at once
 		n, err := syscall.Write(p.g.stdinFD, bytes)
 		if err == syscall.EAGAIN || err == syscall.EINTR {
@@ -153,9 +153,9 @@ func (p *Process) hear(line []byte, truncated bool) {
 func (p *Process) greet(line []byte, truncated bool) {
 	spoken := p.spec.Dialect
 	if spoken != DialectClassic {
-		is, err := parseHello(line, p.spec.Type)
-		if err != nil {
-			p.breakOff(err)
+		is, why := parseHello(line, p.spec.Type)
+		if why != (scheduler.Account{}) {
+			p.breakOff(why)
 			return
 		}
 		if is {
@@ -186,14 +186,14 @@ func (p *Process) becomeReady(d Dialect) {
 // act does what a remark asks for.
 func (p *Process) act(r remark, truncated bool) {
 	if r.about != (about{}) && !p.isAbout(r.about) {
-		p.breakOff(errors.New("the agent spoke of another job than the one it has"))
+		p.breakOff(scheduler.Account{Reason: "the agent spoke of another job than the one it has"})
 		return
 	}
 	switch r.word {
 	case wordOK:
-		p.finish(true, 0, "")
+		p.finish(true, 0, scheduler.Account{})
 	case wordFail:
-		p.finish(false, r.code, clean(r.text))
+		p.finish(false, r.code, scheduler.Account{Reason: scheduler.SaidFailed, Words: clean(r.text)})
 	case wordSuccess:
 		p.mu.Lock()
 		if p.inHand {
@@ -208,7 +208,7 @@ func (p *Process) act(r remark, truncated bool) {
 		if p.launcher.database == nil || !p.spec.DB {
 			p.note(scheduler.LevelError, []byte("DB: is switched off"), false)
 		} else if truncated {
-			p.breakOff(errors.New("the agent said DB: with a statement of more than 1 MiB"))
+			p.breakOff(scheduler.Account{Reason: "the agent said DB: with a statement of more than 1 MiB"})
 		} else {
 			p.queueAsk(clean(r.text))
 		}
@@ -240,7 +240,7 @@ func (p *Process) isAbout(a about) bool {
 
 // finish takes the agent's answer. What it wrote to stderr before is read
 // first, so that it is kept against this line and not the next.
-func (p *Process) finish(ok bool, code int, why string) {
+func (p *Process) finish(ok bool, code int, why scheduler.Account) {
 	p.g.stderr.drain()
 	p.said.flush() // who takes the answer has all that was said before
 	p.mu.Lock()
@@ -266,19 +266,19 @@ func (p *Process) settle() {
 }
 
 // breakOff: the agent cannot be trusted any more; who sees the event kills it.
-func (p *Process) breakOff(err error) {
+func (p *Process) breakOff(why scheduler.Account) {
 	p.broken = true
 	p.mu.Lock()
 	defer p.mu.Unlock() // settle wakes
 	p.deaf = true
-	p.outputClosed(err.Error())
+	p.outputClosed(why)
 }
 
 // outputClosed says so once. mu is held.
-func (p *Process) outputClosed(why string) {
+func (p *Process) outputClosed(why scheduler.Account) {
 	if !p.mute && !p.exiting && !p.over {
 		p.mute = true
-		p.push(scheduler.ChildEvent{Kind: scheduler.EventOutputClosed, At: time.Now(), Error: why})
+		p.push(scheduler.ChildEvent{Kind: scheduler.EventOutputClosed, At: time.Now(), Error: why.Reason, Words: why.Words})
 	}
 }
 
@@ -298,7 +298,7 @@ func (p *Process) stdoutEnded() {
 		}
 		p.mu.Lock()
 		defer p.release()
-		p.outputClosed("the agent closed its stdout")
+		p.outputClosed(scheduler.Account{Reason: "the agent closed its stdout"})
 	})
 }
 
@@ -328,5 +328,5 @@ func (p *Process) attend(g *guarded) {
 	}
 	p.mu.Lock()
 	defer p.release()
-	p.exited(p.obituary(e))
+	p.exited(p.obituary(e, e.String()))
 }

@@ -40,7 +40,7 @@ func TestWarm_LinesAreAnsweredOneByOneInOrder(t *testing.T) {
 		}
 	}
 	c.Close()
-	if ev := c.await(scheduler.EventExited); ev.Error == "" {
+	if ev := c.await(scheduler.EventExited); ev.Told() == "" {
 		t.Errorf("the exit says nothing: %+v", ev)
 	}
 	c.gone(time.Second)
@@ -200,7 +200,7 @@ func TestWarm_DeathsSayWhy(t *testing.T) {
 				c.await(scheduler.EventReady)
 			}
 			ev := c.await(scheduler.EventExited)
-			if ev.ExitCode != tt.code || ev.Signal != tt.signal || ev.Error != tt.says {
+			if ev.ExitCode != tt.code || ev.Signal != tt.signal || ev.Told() != tt.says {
 				t.Errorf("exit is %+v", ev)
 			}
 			select {
@@ -216,9 +216,9 @@ func TestWarm_LastWordsAreTheLastTwentyLines(t *testing.T) {
 	t.Parallel()
 	c := setup(t, sh(t, `for i in $(seq 1 50); do echo "w$i" >&2; done; exit 1`)).launch()
 	ev := c.await(scheduler.EventExited)
-	words := strings.Split(strings.TrimPrefix(ev.Error, "exit status 1: "), "\n")
+	words := strings.Split(strings.TrimPrefix(ev.Told(), "exit status 1: "), "\n")
 	if len(words) != 20 || words[0] != "w31" || words[19] != "w50" {
-		t.Errorf("last words are %q", ev.Error)
+		t.Errorf("last words are %q", ev.Told())
 	}
 }
 
@@ -301,7 +301,7 @@ func TestWarm_ClosedStdoutIsToldOfALivingAgent(t *testing.T) {
 	t.Parallel()
 	c := setup(t, sh(t, `echo OK; exec >&-; exec sleep 1000`)).launch()
 	c.await(scheduler.EventReady)
-	if ev := c.await(scheduler.EventOutputClosed); ev.Error == "" {
+	if ev := c.await(scheduler.EventOutputClosed); ev.Told() == "" {
 		t.Errorf("event is %+v", ev)
 	}
 	c.Kill()
@@ -318,7 +318,7 @@ func TestWarm_VarsThatAreNotTakenFailTheLine(t *testing.T) {
 	good, bad := line(1, "good"), line(2, "bad")
 	good.Vars, bad.Vars = `{"USERID":"7"}`, `{"USERID":"7","SHOE":"44"}`
 	c.feed(bad, good)
-	if ev := c.await(scheduler.EventAnswered); ev.OK || ev.Claim.Job != 2 || !strings.Contains(ev.Error, `"SHOE"`) {
+	if ev := c.await(scheduler.EventAnswered); ev.OK || ev.Claim.Job != 2 || !strings.Contains(ev.Told(), `"SHOE"`) {
 		t.Errorf("answer is %+v", ev)
 	}
 	if ev := c.await(scheduler.EventAnswered); !ev.OK || ev.Claim.Job != 1 {

@@ -23,7 +23,9 @@ type bellhop struct {
 	max   int      // children of a type, 0: the default
 	slots int      // of the host, 0: the default
 	env   []string // besides ours
+	many  int      // instances on the one database, 0: one
 	cmd   *exec.Cmd
+	more  []*exec.Cmd // the instances beside the first
 	log   string
 }
 
@@ -73,11 +75,19 @@ func (p *bellhop) start(ctx context.Context, url string, o options) error {
 		return err
 	}
 	defer func() { _ = log.Close() }()
-	p.cmd = exec.Command(p.b.binary, "serve", "-c", file, "--database-url", url, "--listen", "127.0.0.1:0")
-	p.cmd.Env = append(os.Environ(), p.env...)
-	p.cmd.Stdout, p.cmd.Stderr = log, log
-	if err := p.cmd.Start(); err != nil {
-		return err
+	p.more = nil
+	for n := range max(1, p.many) {
+		cmd := exec.Command(p.b.binary, "serve", "-c", file, "--database-url", url, "--listen", "127.0.0.1:0")
+		cmd.Env = append(os.Environ(), p.env...)
+		cmd.Stdout, cmd.Stderr = log, log
+		if err := cmd.Start(); err != nil {
+			return err
+		}
+		if n == 0 {
+			p.cmd = cmd
+		} else {
+			p.more = append(p.more, cmd)
+		}
 	}
 	conn, err := pgx.Connect(ctx, url)
 	if err != nil {
@@ -86,7 +96,7 @@ func (p *bellhop) start(ctx context.Context, url string, o options) error {
 	defer func() { _ = conn.Close(ctx) }()
 	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
 		var live bool
-		err := conn.QueryRow(ctx, "select exists (select from bellhop.instance where state = 'live')").Scan(&live)
+		err := conn.QueryRow(ctx, "select count(*) >= $1 from bellhop.instance where state = 'live'", max(1, p.many)).Scan(&live)
 		if err == nil && live {
 			return nil
 		}
@@ -99,10 +109,19 @@ func (p *bellhop) start(ctx context.Context, url string, o options) error {
 
 // stop ends it as an operator would. Its exit code is of no interest here.
 func (p *bellhop) stop() error {
-	_ = p.cmd.Process.Signal(syscall.SIGTERM)
-	timer := time.AfterFunc(30*time.Second, func() { _ = p.cmd.Process.Kill() })
+	all := append([]*exec.Cmd{p.cmd}, p.more...)
+	for _, cmd := range all {
+		_ = cmd.Process.Signal(syscall.SIGTERM)
+	}
+	timer := time.AfterFunc(30*time.Second, func() {
+		for _, cmd := range all {
+			_ = cmd.Process.Kill()
+		}
+	})
 	defer timer.Stop()
-	_ = p.cmd.Wait()
+	for _, cmd := range all {
+		_ = cmd.Wait()
+	}
 	return nil
 }
 

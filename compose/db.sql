@@ -9,6 +9,9 @@ create role shop login password 'play' in role bellhop_submitter;
 -- Queries of jobs (--msq) run under a login that may only look.
 create role queries login password 'play';
 
+-- Tables that are attached are touched under a login that may do nothing else.
+create role bellhop_attach login password 'play';
+
 create schema shop authorization shop;
 create table shop.orders (
   id     bigint generated always as identity primary key,

@@ -33,6 +33,15 @@ type Config struct {
 	Listen               string // host:port of the web server
 	TokenFile            string // absolute; holds what the web server asks for; empty: BELLHOP_TOKEN, or nothing
 	Observability        Observability
+	FrontEnd             FrontEnd
+}
+
+// FrontEnd is where FOSSology's front end finds its scheduler.
+type FrontEnd struct {
+	Listen string // host:port; empty: nowhere
+	// OpenToNetwork allows an address that others than this machine reach:
+	// whoever does may kill jobs and stop the scheduler.
+	OpenToNetwork bool
 }
 
 // Observability is what is told about jobs besides what the OTEL_ variables of
@@ -48,6 +57,7 @@ type Database struct {
 	ListenURL string // a direct connection for LISTEN; empty: URL
 	MSQURL    string // the login under which the queries of MSQ jobs run; empty: URL
 	DBURL     string // the login under which runs what classic agents say with DB:; empty: MSQURL
+	AttachURL string // the login that touches attached tables; empty: bellhop_attach without a password, or URL
 }
 
 // Instance is how this instance presents itself to the others.
@@ -169,6 +179,7 @@ func (r *reader) fileFields(c *Config) []field {
 		{name: "listen", read: r.address(&c.Listen)},
 		{name: "token_file", read: r.pathName(&c.TokenFile)},
 		{name: "observability", read: func(n node, at string) { r.mapping(n, at, r.observabilityFields(&c.Observability)) }},
+		{name: "fossology", read: func(n node, at string) { r.frontEnd(n, at, &c.FrontEnd) }},
 	}
 }
 
@@ -178,6 +189,7 @@ func (r *reader) databaseFields(d *Database) []field {
 		{name: "listen_url", read: r.databaseURL(&d.ListenURL)},
 		{name: "msq_url", read: r.databaseURL(&d.MSQURL)},
 		{name: "db_url", read: r.databaseURL(&d.DBURL)},
+		{name: "attach_url", read: r.databaseURL(&d.AttachURL)},
 	}
 }
 

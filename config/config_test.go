@@ -61,7 +61,7 @@ func TestDefault_IsThisMachineAndNoAgents(t *testing.T) {
 func TestParse_ReadsEveryKey(t *testing.T) {
 	t.Parallel()
 	got := mustParse(t, "/etc/bellhop/bellhop.yaml", `
-database: {url: "postgres://a@h1,h2/b", listen_url: "host=/run dbname=b", msq_url: postgresql:///b}
+database: {url: "postgres://a@h1,h2/b", listen_url: "host=/run dbname=b", msq_url: postgresql:///b, attach_url: "user=bellhop_attach"}
 instance: {name: one, heartbeat: 1s, lag: 3s, grace: 1m}
 limits: {deaths: 0, window: 1h, idle: 0s, min_ready: 0s, kill_after: 1ms, start_timeout: 2s, db_timeout: 3s, db_rows: 1, db_bytes: 2, silence: 4s, alive_every: 5s, alive_checks: 6}
 production: true
@@ -98,7 +98,7 @@ agents:
 	env := map[string]string{"LANG": "C.UTF-8", "PORT": "8080", "EMPTY": "", "TEXT": "a\nb", "7": "x"}
 	want := Config{
 		File:     "/etc/bellhop/bellhop.yaml",
-		Database: Database{URL: "postgres://a@h1,h2/b", ListenURL: "host=/run dbname=b", MSQURL: "postgresql:///b"},
+		Database: Database{URL: "postgres://a@h1,h2/b", ListenURL: "host=/run dbname=b", MSQURL: "postgresql:///b", AttachURL: "user=bellhop_attach"},
 		Instance: Instance{Name: "one", Heartbeat: time.Second, Lag: 3 * time.Second, Grace: time.Minute},
 		Limits: Limits{Window: time.Hour, KillAfter: time.Millisecond, StartTimeout: 2 * time.Second, DBTimeout: 3 * time.Second, DBRows: 1, DBBytes: 2,
 			Silence: 4 * time.Second, AliveEvery: 5 * time.Second, AliveChecks: 6},

@@ -100,7 +100,7 @@ func TestParse_NeverPanicsOnWrongTypes(t *testing.T) {
 				}
 			}
 		}
-		section("database:\n", "url", "listen_url", "msq_url")
+		section("database:\n", "url", "listen_url", "msq_url", "attach_url")
 		section("instance:\n", "name", "heartbeat", "lag", "grace")
 		section("limits:\n", "deaths", "window", "idle", "min_ready", "kill_after", "start_timeout", "db_timeout", "silence", "alive_every", "alive_checks")
 		section("hosts:\n  -\n", "name", "slots", "connect", "serves", "only_types", "only_priorities")

@@ -30,7 +30,7 @@ func TestAgent_ThatDoesNotComeUp(t *testing.T) {
 		}, "chmod +x"},
 		"no program":            {func(b *bed, _ string) { b.file("agent", "\x00\x01 what?", 0o755) }, "not a program"},
 		"no interpreter":        {func(b *bed, _ string) { b.file("agent", "#!/no/such/thing\n", 0o755) }, "interpreter"},
-		"dies before OK":        {func(b *bed, _ string) { b.file("agent", "#!/bin/sh\necho no toner >&2; exit 7\n", 0o755) }, "exit status 7: no toner"},
+		"dies before OK":        {func(b *bed, _ string) { b.file("agent", "#!/bin/sh\necho no toner >&2; exit 7\n", 0o755) }, "exit status 7"},
 		"is silent at start":    {func(b *bed, _ string) { b.file("agent", "#!/bin/sh\nexec sleep 1000\n", 0o755) }, "no OK within 2s"},
 		"closes stdout at once": {func(b *bed, _ string) { b.file("agent", "#!/bin/sh\nexec sleep 1000 >&-\n", 0o755) }, "closed its stdout"},
 	} {
@@ -341,4 +341,37 @@ done`)
 	wrong := b.insert("type", "b") // the agent says that it is of type a
 	pgtest.Eventually(t, patience, "the wrong type is noticed", func() bool { return b.job(wrong).WaitingFor != "" })
 	b.healthy("a")
+}
+
+// TestAgent_NeverSaysOK: a program that does not speak bellhop's lines. It holds
+// one slot and not all of them, and after the first try it is told, with what to
+// write in its place.
+func TestAgent_NeverSaysOK(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	mute := b.script("mute", "while read -r pid; do kill -0 $pid 2>/dev/null && echo $pid and $$ >>$DIR/two; done <$DIR/pids; echo $$ >>$DIR/pids; exec cat")
+	b.file("pids", "", 0o666)
+	b.serve("limits: {start_timeout: 700ms, kill_after: 1s, deaths: 1000}\nhosts:\n  - {name: local, slots: 4}\n" +
+		agents("type: invoice, command: ["+mute+"]", "type: sh, command: [sh, -c], mode: exec"))
+	b.sql("insert into bellhop.jobqueue (type, args) select 'invoice', '42' from generate_series(1, 9)")
+	job := value[int64](b, "select max(id) from bellhop.jobqueue")
+	b.eventually("it is told", "select exists (select from bellhop.agent where trouble ->> 'local' like 'none has come up since % (% tr%): no OK within 700ms; %mode: exec')")
+	b.eventually("the job says it too", "select coalesce(waiting_for, '') like 'agent_fails: local: none has come up since %' from bellhop.jobqueue where id = $1", job)
+	has(t, b.ok("explain", fmt.Sprint(job)), "agent_fails", "none has come up since", "mode: exec")
+	b.waitState(b.insert("type, args", "sh", "echo hello"), "succeeded") // there is room beside it
+	pgtest.Eventually(t, patience, "it is tried again", func() bool { return len(b.lines("pids")) >= 4 })
+	if two := b.lines("two"); len(two) > 0 {
+		t.Errorf("two at once: %v", two)
+	}
+}
+
+// TestAgent_NeverSaysOKAndIsLeftAlone: such starts are failures in a row,
+// however far they are apart: FAIL comes though each takes longer than the
+// window in which deaths are counted.
+func TestAgent_NeverSaysOKAndIsLeftAlone(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	i := b.serve("limits: {start_timeout: 300ms, kill_after: 1s, deaths: 3, window: 50ms}\n" + agents("type: invoice, command: [cat]"))
+	b.insert("type", "invoice")
+	pgtest.Eventually(t, patience, "it is not started again", func() bool { return strings.Contains(i.said(), "type fails: not started again for a while") })
 }

@@ -33,7 +33,7 @@ func TestAttach_APoolHoldsOverAllInstances(t *testing.T) {
 	b.sql("create table jobs (id integer primary key, dispatch timestamptz)")
 	b.ok("attach", "jobs", "--pool", "0", "--index", "--cmd", b.script("work", strings.ReplaceAll(guardedWork, "$POOL", fmt.Sprint(pool))))
 	b.sql("insert into jobs select generate_series(1, $1::int)", rows)
-	has(t, b.ok("explain", "jobs", "7"), "pool_paused", "--pool")
+	b.rowBecause("jobs", "7", "pool_paused")
 	if n := value[int](b, "select count(*) from bellhop.jobqueue"); n > 0 {
 		t.Errorf("%d rows were taken with a pool of 0", n)
 	}
@@ -88,7 +88,7 @@ func TestAttach_AFullPoolSaysSo(t *testing.T) {
 	b.ok("attach", "jobs", "--pool", "1", "--cmd", b.script("work", `while [ ! -e $DIR/go.$1 ]; do sleep 0.02; done; echo $1 >> $DIR/done`))
 	b.sql("insert into jobs values (3), (1), (2)")
 	b.eventually("the first runs", "select count(*) = 1 from bellhop.jobqueue where state = 'running'")
-	has(t, b.ok("explain", "jobs", "3"), "pool_full", "--pool 2")
+	b.rowBecause("jobs", "3", "pool_full", "All 1 places")
 	has(t, b.ok("attachments"), "jobs", "1        1")
 	for _, n := range []string{"1", "2", "3"} {
 		b.file("go."+n, "", 0o600)
@@ -97,8 +97,8 @@ func TestAttach_AFullPoolSaysSo(t *testing.T) {
 	if got := b.lines("done"); !slices.Equal(got, []string{"1", "2", "3"}) {
 		t.Errorf("in the order %q, want that of the keys", got)
 	}
-	has(t, b.ok("explain", "jobs", "3"), "row_ran", "succeeded")
-	has(t, b.ok("explain", "jobs", "99"), "not_taken")
+	b.rowBecause("jobs", "3", "row_ran", "succeeded")
+	b.rowBecause("jobs", "99", "not_taken")
 }
 
 // Whatever is killed whenever: no request is lost, and no row runs twice at once.
@@ -243,7 +243,7 @@ func TestAttach_RenamesAndDrops(t *testing.T) {
 	broken := func(want string) {
 		t.Helper()
 		pgtest.Eventually(t, patience, "it is broken: "+want, func() bool { return strings.Contains(b.ok("attachments"), want) })
-		has(t, b.ok("explain", "jobs", "2"), "attachment_broken", want)
+		b.rowBecause("jobs", "2", "attachment_broken", want)
 	}
 	broken("its status column was dropped")
 	b.sql(`alter table elsewhere."The Jobs" drop at`)

@@ -111,7 +111,7 @@ exit $n`))
 	if !value[bool](b, "select dispatch is null and result is null from jobs where id = 1") || len(b.lines("runs.1")) != 1 {
 		t.Error("the request was lost, or taken while the row runs")
 	}
-	has(t, b.ok("explain", "jobs", "1"), "row_has_job", "runs once more after that")
+	b.rowBecause("jobs", "1", "row_has_job", "runs once more after that")
 	b.file("go.1.0", "", 0o600)
 	runs("1", 2)
 	b.file("go.2.0", "", 0o600)

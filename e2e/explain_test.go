@@ -1,153 +1,142 @@
 package e2e
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
+	"github.com/jackc/pgx/v5"
+
+	"bellhop/pgdev"
 	"bellhop/pgdev/pgtest"
 )
 
-// explained gives the codes of a job, and all that is said.
-func (b *bed) explained(id int64) (codes []string, text string) {
+// reason is one that bellhop.explanation gives.
+type reason struct{ Code, Sentence, Next string }
+
+// because waits until a job is explained by a cause of bellhop.causes, with all
+// of these words, and gives what is said.
+func (b *bed) because(id int64, cause string, words ...string) reason {
 	b.t.Helper()
-	text = b.ok("explain", fmt.Sprint(id), "-o", "json")
-	var said struct {
-		Reasons []struct{ Code, Sentence, Next string }
+	return b.caused(fmt.Sprintf("job %d", id), cause, words, func() []reason { return b.reasons(id) })
+}
+
+// rowBecause does the same for a row of an attached table.
+func (b *bed) rowBecause(table, key, cause string, words ...string) reason {
+	b.t.Helper()
+	return b.caused("row "+key+" of "+table, cause, words, func() []reason {
+		return b.explained("select code, sentence, next from bellhop.explain_row($1, $2)", table, key)
+	})
+}
+
+func (b *bed) reasons(id int64) []reason {
+	b.t.Helper()
+	return b.explained("select code, sentence, next from bellhop.explanation($1)", id)
+}
+
+func (b *bed) caused(what, cause string, words []string, ask func() []reason) (found reason) {
+	b.t.Helper()
+	template := value[string](b, "select coalesce(min(sentence), '') from bellhop.causes() where cause = $1", cause)
+	if template == "" {
+		b.t.Fatalf("there is no cause %s", cause)
 	}
-	if err := json.Unmarshal([]byte(text), &said); err != nil {
+	parts := regexp.MustCompile(`\{[a-z_]+\}`).Split(template, -1)
+	for i := range parts {
+		parts[i] = regexp.QuoteMeta(parts[i])
+	}
+	sentence := regexp.MustCompile(`(?s)^` + strings.Join(parts, ".*") + `$`)
+	code, _, _ := strings.Cut(cause, "/")
+	var all []reason
+	defer func() {
+		if b.t.Failed() {
+			b.t.Logf("%s was to say %s with %q, and says %q", what, cause, words, all)
+		}
+	}()
+	pgtest.Eventually(b.t, patience, what+" says "+cause, func() bool {
+		b.t.Helper()
+		all = ask()
+		i := slices.IndexFunc(all, func(r reason) bool {
+			lacks := func(w string) bool { return !strings.Contains(r.Sentence, w) }
+			return r.Code == code && sentence.MatchString(r.Sentence) && !slices.ContainsFunc(words, lacks)
+		})
+		if i >= 0 {
+			found = all[i]
+		}
+		return i >= 0
+	})
+	return found
+}
+
+func (b *bed) explained(query string, args ...any) []reason {
+	b.t.Helper()
+	rows, err := b.pool.Query(b.t.Context(), query, args...)
+	if err != nil {
 		b.t.Fatal(err)
 	}
-	for _, r := range said.Reasons {
-		codes = append(codes, r.Code)
-		if r.Sentence == "" || r.Next == "" {
-			b.t.Errorf("job %d: %+v", id, r)
-		}
-	}
-	return codes, text
-}
-
-// explains checks that a job is explained by these codes, in this order, and words.
-func (b *bed) explains(id int64, codes string, words ...string) {
-	b.t.Helper()
-	got, text := b.explained(id)
-	if strings.Join(got, " ") != codes {
-		b.t.Errorf("job %d is explained by %v, want %s:\n%s", id, got, codes, text)
-	}
-	has(b.t, text, words...)
-}
-
-// TestExplain_CodesAreAllInTheDocs: what the function can say and what the page
-// tells are the same codes; and none of them is missing from the tests here.
-func TestExplain_CodesAreAllInTheDocs(t *testing.T) {
-	t.Parallel()
-	codes := func(path, pattern string) (list []string) {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, m := range regexp.MustCompile(pattern).FindAllStringSubmatch(string(text), -1) {
-			list = append(list, m[1])
-		}
-		slices.Sort(list)
-		return slices.Compact(list)
-	}
-	function := codes("../sql/functions/explain.sql", `code := '([a-z_]+)';`)
-	docs := codes("../docs/explain.md", "(?m)^\\| `([a-z_]+)` \\|")
-	if !slices.Equal(function, docs) || len(function) < 30 {
-		t.Errorf("the function says\n%v\nthe docs\n%v", function, docs)
-	}
-	for _, code := range codes("../sql/functions/why_waiting.sql", `return '([a-z_]+)`) {
-		if !slices.Contains(function, code) {
-			t.Errorf("%s may stand in waiting_for and is not explained", code)
-		}
-	}
-	tests, err := os.ReadFile("explain_test.go")
+	all, err := pgx.CollectRows(rows, pgx.RowToStructByPos[reason])
 	if err != nil {
-		t.Fatal(err)
+		b.t.Fatal(err)
 	}
-	for _, code := range function {
-		if !regexp.MustCompile(`(explains\(.*"[a-z_ ]*\b|says: "[a-z_ ]*\b)` + code + `\b`).Match(tests) {
-			t.Errorf("no test makes a job say %s", code)
+	for _, r := range all {
+		if r.Sentence == "" || r.Next == "" || strings.ContainsAny(r.Next, "{}") {
+			b.t.Errorf("%q: %+v", args, r)
 		}
 	}
+	return all
 }
 
-// TestExplain_WhatWaits: every reason that holds a job back.
-func TestExplain_WhatWaits(t *testing.T) {
-	t.Parallel()
-	b := setup(t)
-	alone := b.insert("type", "a")
-	b.explains(alone, "no_instance", "bellhop serve")
-	b.ok("cancel", fmt.Sprint(alone))
-
-	i := b.serve("hosts:\n  - {name: east, slots: 1}\n  - {name: west, slots: 1}\nlimits: {deaths: 1, window: 1h, min_ready: 1h, kill_after: 1s, start_timeout: 1h}\n" + agents(
-		"type: sleep, command: [sleep], mode: exec, max_per_host: 1", "type: dies, command: [/no/such/agent]",
-		"type: slowstart, command: ["+b.script("slowstart", "sleep 1000")+"]", "type: flaky, command: [sh, -c], mode: exec"))
-	dies := b.insert("type", "dies")
-	b.eventually("it says so", "select coalesce(waiting_for, '') like 'agent_fails%' from bellhop.jobqueue where id = $1", dies)
-	b.explains(dies, "agent_fails", "/no/such/agent")
-	retried := b.insert("type, args, max_attempts, run_on", "flaky", "echo mother >&2; exit 3", 3, "east")
-	// In one statement: its delay may be over before a command has started.
-	b.eventually("it is tried again later, much later", `with later as (update bellhop.jobqueue set run_at = 'infinity' where id = $1 and state = 'scheduled' returning 1)
-		select exists (select from later)`, retried)
-	b.explains(retried, "retry_delay", "Attempt 1 of 3 failed", "mother")
-
-	coming := b.insert("type", "slowstart")
-	b.waitState(coming, "assigned")
-	b.explains(coming, "child_starting", "coming up on")
-	busy := b.insert("type, args", "sleep", "1000")
-	b.waitState(busy, "running")
-	b.eventually("its child is told of", "select exists (select from bellhop.child where job = $1)", busy)
-	b.explains(busy, "running", "by sleep.1, pid ", "attempt 1 of 1")
-	first, second := b.insert("type", "sleep"), b.insert("type", "sleep")
-	b.explains(first, "no_room", fmt.Sprintf("(job %d)", busy), "max_per_host")
-	b.explains(second, "no_room queued", "1 job of its type comes first")
-
-	b.explains(b.insert("type, held", "sleep", true), "held", "bellhop release")
-	b.explains(b.insert("type, run_at", "sleep", time.Now().Add(time.Hour)), "scheduled", "00:59:")
-	b.explains(b.insert("type", "nobody"), "unknown_type", "dies, flaky, sleep, slowstart")
-	b.explains(b.insert("type, run_on", "sleep", "mars"), "no_host", "mars", "There are: east, west")
-	blocked := b.insert("type, held", "sleep", true)
-	b.sql("update bellhop.jobqueue set state = 'blocked', held = false where id = $1", blocked)
-	b.explains(blocked, "blocked")
-	needing := value[int64](b, "select bellhop.submit('sleep', '0', after => array[$1::bigint])", busy)
-	b.explains(needing, "blocked", fmt.Sprintf("It needs job %d (sleep) to be succeeded; that one is running.", busy), fmt.Sprintf("bellhop explain %d", busy))
-	b.ok("pause", "sleep")
-	b.explains(first, "paused", "Type sleep is paused since", "bellhop resume sleep")
-	b.ok("resume")
-	b.sql("update bellhop.host set state = 'down', trouble = 'connection refused'")
-	b.explains(first, "host_down", "east: connection refused")
-	b.sql("update bellhop.host set state = 'up', trouble = null")
-
-	b.sql("update bellhop.instance set stop = 'finish' where id = $1", i.id)
-	b.explains(busy, "running instance_stopping")
-	b.sql("update bellhop.instance set stop = null where id = $1", i.id)
+// typed types the advice, as it stands, into a shell.
+func (b *bed) typed(r reason) (output string) {
+	b.t.Helper()
+	bin := filepath.Join(b.dir, "bin")
+	if err := os.MkdirAll(bin, 0o755); err != nil {
+		b.t.Fatal(err)
+	}
+	if _, err := os.Lstat(filepath.Join(bin, "bellhop")); err != nil {
+		if err := os.Symlink(binary, filepath.Join(bin, "bellhop")); err != nil {
+			b.t.Fatal(err)
+		}
+	}
+	ctx, cancel := context.WithTimeout(b.t.Context(), patience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "sh", "-c", r.Next)
+	cmd.Dir, cmd.Env = b.dir, append(environment(b.dir), "DATABASE_URL="+b.url)
+	cmd.Env[0] = "PATH=" + bin + ":" + os.Getenv("PATH")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		b.t.Errorf("%s advises %q, which says %v\n%s", r.Code, r.Next, err, out)
+	}
+	return string(out)
 }
 
-// TestExplain_WhileNobodyLooks: an instance that stands still.
-func TestExplain_WhileNobodyLooks(t *testing.T) {
-	t.Parallel()
-	b := setup(t)
-	i := b.serve("instance: {heartbeat: 200ms, lag: 1h}\nhosts:\n  - {name: local, slots: 4}\n" + agents("type: a, command: [sleep], mode: exec"))
-	runs := b.insert("type, args", "a", "1000")
-	b.waitState(runs, "running")
-	i.pause(t)
-	b.sql("delete from bellhop.child")
-	waits := b.insert("type", "a")
-	b.explains(waits, "not_looked_at", "bellhop kick")
-	b.sql("update bellhop.jobqueue set waiting_for = 'lock node:a' where id = $1", waits)
-	b.explains(waits, "waits", "lock node:a")
-	b.sql("update bellhop.instance set heartbeat_at = clock_timestamp() - interval '45 min' where id = $1", i.id)
-	b.explains(runs, "running instance_silent", "00:45:0")
-	b.ok("cancel", fmt.Sprint(runs))
-	b.explains(runs, "running cancel_requested instance_silent", "bellhop cancel --now")
+// saysNoMore waits until a job is not explained by a code any more.
+func (b *bed) saysNoMore(id int64, code string) {
+	b.t.Helper()
+	b.eventually(fmt.Sprintf("job %d does not say %s any more", id, code), "select not exists (select from bellhop.explanation($1) e where e.code = $2)", id, code)
+}
+
+// untriggered runs statements as one who replicates does: no trigger fires.
+func (b *bed) untriggered(statements ...string) {
+	b.t.Helper()
+	err := pgx.BeginFunc(b.t.Context(), b.pool, func(tx pgx.Tx) error {
+		for _, s := range append([]string{"set local session_replication_role = replica"}, statements...) {
+			if _, err := tx.Exec(b.t.Context(), s); err != nil {
+				return fmt.Errorf("%s: %w", s, err)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		b.t.Fatal(err)
+	}
 }
 
 // pause makes an instance stand still until the test ends.
@@ -160,46 +149,142 @@ func (i *instance) pause(t *testing.T) {
 	t.Cleanup(func() { i.signal(syscall.SIGCONT) })
 }
 
-// TestExplain_HowItEnded: why, where, by which child, and the last that was said.
-func TestExplain_HowItEnded(t *testing.T) {
+// TestExplain_EveryCauseHasATest: one that nothing here brings about may say
+// what it likes.
+func TestExplain_EveryCauseHasATest(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.serve(agents("type: a, command: ["+b.worker("agent", `case $line in die) echo "no toner" >&2; exit 3;; *bad*) exit 4;; esac`)+"]",
-		"type: sh, command: [sh, -c], mode: exec"))
-	for _, c := range []struct {
-		says    string
-		columns string
-		values  []any
-		words   []string
-	}{
-		{says: "succeeded ran_on", columns: "type", values: []any{"a"}, words: []string{"on local by a."}},
-		{says: "agent_died ran_on last_words", columns: "type, args", values: []any{"a", "die"}, words: []string{"no toner", "exit code 3"}},
-		{says: "agent_failed ran_on last_words", columns: "type, args", values: []any{"sh", "echo no soap >&2; exit 7"}, words: []string{"no soap", "exit code 7"}},
-		{says: "timeout ran_on", columns: "type, args, timeout", values: []any{"sh", "exec sleep 1000", 100 * time.Millisecond}, words: []string{"100ms"}},
-		{says: "quarantined ran_on last_words", columns: "type, args, max_attempts", values: []any{"a", "die", 9}, words: []string{"3 agents have died"}},
-		{says: "msq_error ran_on", columns: "type, msq", values: []any{"a", "select n frm x"}, words: []string{"SQLSTATE 42601"}},
-		{says: "items_failed ran_on", columns: "type, msq", values: []any{"a", "select * from (values ('good'), ('bad')) v (n)"}, words: []string{"1 of its items failed, 1 are done", "The first: item 2"}},
-		{says: "no_progress ran_on", columns: "type, msq", values: []any{"a", "select 1 as n limit 1"}, words: []string{"for ever"}},
-		{says: "command_failed ran_on last_words", columns: "type, args", values: []any{"command", "reboot"}, words: []string{"unknown command"}},
-	} {
-		id := b.insert(c.columns, c.values...)
-		b.eventually("it is over", "select state in ('succeeded', 'failed', 'quarantined') from bellhop.jobqueue where id = $1", id)
-		b.eventually("what was said is kept", "select $2 !~ 'last_words' or exists (select from bellhop.log where job = $1)", id, c.says)
-		b.explains(id, c.says, c.words...)
+	var tests string
+	files, err := filepath.Glob("*_test.go")
+	for _, file := range files {
+		text, failed := os.ReadFile(file)
+		if failed != nil {
+			err = failed
+		}
+		tests += string(text)
 	}
-	held := b.insert("type, held", "a", true)
-	b.ok("cancel", fmt.Sprint(held))
-	b.explains(held, "cancelled", "bellhop retry")
-	held = b.insert("type, held", "a", true)
-	b.sql("select bellhop.killjob($1, 'somebody')", held)
-	b.explains(held, "killed", "somebody")
-	held = b.insert("type, held", "a", true)
-	b.sql("update bellhop.jobqueue set state = 'failed', error = 'needs_failed: job 7 failed', ended_at = now() where id = $1", held)
-	b.explains(held, "needs_failed", "job 7")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, cause := range column[string](b, "select cause from bellhop.causes()") {
+		if !regexp.MustCompile(`(?i:because)\(.*"` + cause + `"|cause: "` + cause + `"`).MatchString(tests) {
+			t.Errorf("no test makes a job, or a row, say %s", cause)
+		}
+	}
+}
 
-	// The same in SQL, and nothing of what agents said for those who may not read it.
-	died := value[int64](b, "select min(id) from bellhop.jobqueue where args = 'die'")
+// TestExplain_RowsThatSayItThemselves: what a row, or what it needs, says of
+// itself, with triggers and without; nobody schedules yet.
+func TestExplain_RowsThatSayItThemselves(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	waits := b.insert("type, args", "sh", "true")
+	nobody := b.because(waits, "no_instance")
+
+	held := b.insert("type, args, held", "sh", "true", true)
+	hand := b.insert("type, args, held", "sh", "true", true)
+	b.untriggered("insert into bellhop.jobqueue (type, args, key, held) values ('sh', 'true', 'bare', true)",
+		"insert into bellhop.jobqueue (type, args, key, run_at) values ('sh', 'true', 'bare later', now() + interval '1 hour')")
+	bare := value[int64](b, "select id from bellhop.jobqueue where key = 'bare'")
+	for _, id := range []int64{held, bare} {
+		if out := b.typed(b.because(id, "held")); strings.Contains(out, "is not held") {
+			t.Errorf("release says %q", out)
+		}
+		b.saysNoMore(id, "held")
+	}
+	later := b.insert("type, args, run_at", "sh", "true", "2999-01-01")
+	b.because(value[int64](b, "select id from bellhop.jobqueue where key = 'bare later'"), "scheduled", "00:59:")
+	b.typed(b.because(later, "scheduled", "2999-01-01"))
+	if j := b.job(later); j.State != "cancelled" {
+		t.Errorf("after its advice it is %+v", j)
+	}
+
+	after := func(needs int64, how string) int64 {
+		return value[int64](b, "select bellhop.submit('sh', 'true', after => array[$1::bigint], on_failure => $2)", needs, how)
+	}
+	needing := after(hand, "fail")
+	has(t, b.typed(b.because(needing, "blocked", fmt.Sprintf("It needs job %d (sh) to be succeeded; that one is held.", hand))), "bellhop release")
+	b.ok("cancel", fmt.Sprint(later))
+	blocked := after(later, "block")
+	b.typed(b.because(blocked, "blocked/ended", "that one is cancelled"))
+	b.because(blocked, "blocked", "that one is ready")
+	gone := b.insert("type, args, held", "sh", "true", true)
+	lonely, freed := after(gone, "block"), after(gone, "block")
+	b.sql("delete from bellhop.jobqueue where id = $1", gone)
+	r := b.because(lonely, "blocked/deleted", fmt.Sprintf("job %d, which was deleted", gone))
+	b.typed(r)
+	if j := b.job(lonely); j.State != "cancelled" {
+		t.Errorf("after its advice it is %+v", j)
+	}
+	_, statement, _ := strings.Cut(b.because(freed, "blocked/deleted").Sentence, "can: ")
+	b.sql(strings.TrimSuffix(statement, "."))
+	b.saysNoMore(freed, "blocked")
+	unseen := after(hand, "fail")
+	b.sql("update bellhop.dependency set met = true, counted = false where job = $1", unseen)
+	b.typed(b.because(unseen, "blocked/unseen"))
+
+	tx, err := b.pool.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = tx.Rollback(context.Background()) }()
+	if _, err := tx.Exec(t.Context(), "select from bellhop.jobqueue where id = $1 for update", waits); err != nil {
+		t.Fatal(err)
+	}
+	b.typed(b.because(waits, "in_hand", "application the test", "idle in transaction"))
+	b.saysNoMore(waits, "in_hand")
+
+	// The advice of the first: what is ready runs, what was released and freed among it.
+	if nobody.Next != "bellhop serve" {
+		t.Errorf("it advises %q", nobody.Next)
+	}
+	b.serve(agents("type: sh, command: [sh, -c], mode: exec"))
+	for _, id := range []int64{waits, held, bare, freed, unseen, later, blocked} {
+		b.waitState(id, "succeeded")
+	}
+}
+
+// TestExplain_PreparedTransaction: it holds a row as long as it likes, and has no process.
+func TestExplain_PreparedTransaction(t *testing.T) {
+	t.Parallel()
+	c, err := pgdev.Start(t.Context(), pgdev.Config{Dir: pgtest.Dir(t), Settings: map[string]string{"max_prepared_transactions": "2"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Stop(context.Background()) })
+	b := on(t, c.URL())
+	b.ok("migrate")
+	id := b.insert("type", "a")
+	tx, err := b.pool.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err = tx.Exec(t.Context(), "update bellhop.jobqueue set priority = 3 where id = $1", id); err == nil {
+		_, err = tx.Exec(t.Context(), "prepare transaction 'forgotten by an app'")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = tx.Rollback(t.Context())
+	b.typed(b.because(id, "in_hand/prepared"))
+	b.saysNoMore(id, "in_hand")
+}
+
+// TestExplain_OnTheCommandLine: text, JSON and SQL say the same; nothing of
+// what agents said is told to those who may not read it.
+func TestExplain_OnTheCommandLine(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.serve(agents("type: a, command: [" + b.worker("agent", `echo "no toner" >&2; exit 3`) + "]"))
+	died := b.insert("type, args", "a", "die")
+	b.waitState(died, "failed")
+	b.because(died, "last_words", "no toner")
 	has(t, value[string](b, "select bellhop.explain($1)", died), fmt.Sprintf("job %d (a) is failed\n  agent_died: ", died), "\n    -> bellhop logs -e ", "no toner")
+	has(t, b.ok("explain", fmt.Sprint(died)), fmt.Sprintf("job %d (a) is failed\n  agent_died: ", died), "\n    -> ")
+	var said struct{ Reasons []reason }
+	if err := json.Unmarshal([]byte(b.ok("explain", fmt.Sprint(died), "-o", "json")), &said); err != nil || !slices.Equal(said.Reasons, b.reasons(died)) {
+		t.Errorf("%v: JSON says %q", err, said.Reasons)
+	}
 	tx, err := b.pool.Begin(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -218,5 +303,4 @@ func TestExplain_HowItEnded(t *testing.T) {
 	if r := b.run("explain", "999999"); r.code != 3 {
 		t.Errorf("explain of what is not there: %+v", r)
 	}
-	has(t, b.ok("explain", fmt.Sprint(died)), fmt.Sprintf("job %d (a) is failed\n  agent_died: ", died), "\n    -> ")
 }

@@ -207,7 +207,9 @@ func TestConfigCheck_SpawnsEachAgentOnEachHost(t *testing.T) {
 	path := b.file("bellhop.yaml", "limits: {start_timeout: 1m}\nhosts:\n  - {name: local, slots: 1}\n"+s.host("far", "slots: 1")+
 		"  - {name: gone, slots: 1, connect: [ssh, -p, \"1\", 127.0.0.1]}\n"+
 		agents("type: good, command: ["+good+"]", "type: bad, command: ["+bad+"]", "type: missing, command: [/nowhere/x], mode: exec",
-			"type: runs, command: [sh], mode: exec"), 0o600)
+			"type: runs, command: [sh], mode: exec", "type: count, dialect: fossology, command: ["+b.foss("count", ":")+"]",
+			"type: mute, dialect: fossology, command: ["+b.script("mute", "echo no library; exit 1")+"]",
+			"type: leaves, dialect: fossology, command: ["+b.script("leaves", "echo VERSION: 1; echo OK; read line; exit 0")+"]"), 0o600)
 	r := b.run("config", "check", "--spawn", "-c", path, "-o", "json")
 	var got struct {
 		OK       bool
@@ -227,7 +229,9 @@ func TestConfigCheck_SpawnsEachAgentOnEachHost(t *testing.T) {
 		"local/good": "true: said OK after", "far/good": "true: said OK after",
 		"local/bad": "false: it ended without an OK: exit status 3: cannot", "far/bad": "false: it ended without an OK: exit status 3: cannot",
 		"local/missing": "false: /nowhere/x: no such file", "far/missing": "false: /nowhere/x: no such file on host far",
-		"local/runs": "true: found", "far/runs": "true: found", "gone/": "false: refused: ",
+		"local/runs": "true: found", "far/runs": "true: found", "local/count": "true: said VERSION, OK and BYE 0 after", "far/count": "true: said VERSION, OK and BYE 0 after",
+		"local/mute": `false: invalid_agent: its first line is not VERSION: "no library"`, "far/mute": "false: invalid_agent: ",
+		"local/leaves": "false: it left without BYE: exit status 0", "far/leaves": "false: it left without BYE: ", "gone/": "false: refused: ",
 	} {
 		if !strings.HasPrefix(verdicts[name], want) {
 			t.Errorf("%s: %q, want %q", name, verdicts[name], want)

@@ -49,10 +49,10 @@ func TestFOSSology_JobsOfTodaysAgents(t *testing.T) {
 		t.Errorf("job is %+v", j)
 	}
 	bad := b.insert("type, args", "chatty", "1")
-	if j := b.waitState(bad, "failed"); j.Error != `invalid_agent: its first line is "warning: no locale", not VERSION` {
+	if j := b.waitState(bad, "failed"); j.Error != `invalid_agent: its first line is not VERSION: "warning: no locale"` {
 		t.Errorf("job is %+v", j)
 	}
-	b.eventually("the type is marked", "select coalesce(trouble->>'local' like 'invalid_agent: %no locale%', false) from bellhop.agent where type = 'chatty'")
+	b.eventually("the type is marked", "select coalesce(trouble->>'local' like 'invalid_agent: %not VERSION%', false) from bellhop.agent where type = 'chatty'")
 	b.file("quiet", "", 0o644)
 	b.waitState(b.insert("type, args", "chatty", "1"), "succeeded")
 	b.eventually("a good start heals it", "select trouble = '{}' from bellhop.agent where type = 'chatty'")

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -28,10 +29,10 @@ func (b *bed) stamped(what string) (at []time.Time) {
 	return at
 }
 
-// TestLimits_ForReal: the kill rules, with short figures. A child of another
-// type goes when it has been READY for min_ready and not before; one that does
-// not want to go is killed after kill_after; one without work goes after idle;
-// and none of these is a death.
+// TestLimits_ForReal: the kill rules, with short figures. Where two types take
+// turns on one slot, a child goes when it has been READY for min_ready and not
+// before; one that does not want to go is killed after kill_after; one without
+// work goes after idle; and none of these is a death.
 func TestLimits_ForReal(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -39,19 +40,20 @@ func TestLimits_ForReal(t *testing.T) {
 	i := b.serve("limits: {min_ready: 700ms, kill_after: 400ms, idle: 3s}\nhosts:\n  - {name: local, slots: 1}\n" +
 		agents("type: a, command: ["+b.stamps("a")+"]", "type: b, command: ["+b.stamps("b")+"]", "type: c, command: ["+stubborn+"]"))
 	// The agents' own clocks: a row's ended_at is not before its start was written, which may be late.
-	b.waitState(b.insert("type", "a"), "succeeded")
 	b.waitState(b.insert("type", "b"), "succeeded")
-	if pause := b.stamped("start b")[0].Sub(b.stamped("line a")[0]); pause < 699*time.Millisecond {
+	b.waitState(b.insert("type", "a"), "succeeded")
+	b.waitState(b.insert("type", "b"), "succeeded") // it has just made room for a, and wants it back
+	if pause := b.stamped("start b")[1].Sub(b.stamped("line a")[0]); pause < 699*time.Millisecond {
 		t.Errorf("b came up %v after a's last line: min_ready is 700ms", pause)
 	}
 	// c never goes by itself, and b's job waits for its slot.
 	b.waitState(b.insert("type", "c"), "succeeded")
 	b.waitState(b.insert("type", "b"), "succeeded")
-	if pause := b.stamped("start b")[1].Sub(b.stamped("line c")[0]); pause < 1099*time.Millisecond {
+	if pause := b.stamped("start b")[2].Sub(b.stamped("line c")[0]); pause < 1099*time.Millisecond {
 		t.Errorf("b came up %v after c's last line: min_ready and kill_after are 1.1s", pause)
 	}
 	pgtest.Eventually(t, patience, "without work it goes", func() bool { return len(i.processes()) == 0 })
-	if gone := time.Since(b.stamped("line b")[1]); gone < 3*time.Second {
+	if gone := time.Since(b.stamped("line b")[2]); gone < 3*time.Second {
 		t.Errorf("gone after %v; idle is 3s", gone)
 	}
 	if n := value[int](b, "select coalesce(sum(deaths), 0)::int from bellhop.jobqueue") + value[int](b, "select coalesce(sum(deaths), 0)::int from bellhop.child"); n != 0 {
@@ -59,9 +61,71 @@ func TestLimits_ForReal(t *testing.T) {
 	}
 }
 
+// TestLimits_AnIdleSlotIsNotWaitedFor: README's own configuration, and a machine
+// with nothing to do: the children of a type that has no more work go at once
+// for another's job, though min_ready is an hour.
+func TestLimits_AnIdleSlotIsNotWaitedFor(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	upper, err := filepath.Abs("../agents/examples/upper.sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.serve("limits: {min_ready: 1h}\n" + agents("type: upper, command: ["+upper+"]",
+		"type: sh, command: [sh, -c], mode: exec"))
+	b.ok("submit", "upper", "--msq", "select g from generate_series(1,1000) g", "--wait")
+	b.waitState(b.insert("type, args", "sh", "echo hello"), "succeeded")
+}
+
+// TestLimits_IdleChildrenOfAnyTypeMakeRoom: the same where every slot is known
+// to be held, for a warm type, and for one that has a child already and wants
+// another.
+func TestLimits_IdleChildrenOfAnyTypeMakeRoom(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	waits := func(name string) string {
+		return b.worker(name, `echo "$line" >>$DIR/up; while [ ! -e "$DIR/$line" ]; do sleep 0.01; done`)
+	}
+	b.serve("limits: {min_ready: 1h}\nhosts:\n  - {name: local, slots: 3}\n" + agents("type: a, command: ["+waits("a")+"]",
+		"type: b, command: ["+waits("b")+"]"))
+	at := func(n int) { // so many are at it, all told
+		t.Helper()
+		pgtest.Eventually(t, patience, fmt.Sprintf("%d are at it", n), func() bool { return len(b.lines("up")) == n })
+	}
+	b.sql("insert into bellhop.jobqueue (type, args) select 'a', 'first' from generate_series(1, 3)")
+	at(3)
+	b.file("first", "", 0o644)
+	b.waitAll("succeeded 3")
+	b.insert("type, args", "b", "second")
+	at(4)
+	b.insert("type, args", "b", "second") // b's child is busy, two of a are idle
+	at(5)
+	b.file("second", "", 0o644)
+	b.waitAll("succeeded 5")
+}
+
+// TestLimits_AnMSQJobBetweenTwoRoundsKeepsItsChild: its child has nothing to do
+// while the query runs again, and another type waits. It is not started anew for
+// each round; and it goes when the job is over.
+func TestLimits_AnMSQJobBetweenTwoRoundsKeepsItsChild(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.serve("limits: {min_ready: 1h}\nhosts:\n  - {name: local, slots: 1}\n" +
+		agents("type: a, command: ["+b.stamps("a")+"]", "type: b, command: ["+b.stamps("b")+"]"))
+	msq := b.insert("type, msq, repeat", "a", "select clock_timestamp() as at from (select pg_sleep(0.3)) x", "until_empty")
+	pgtest.Eventually(t, patience, "its first round is done", func() bool { return len(b.stamped("line a")) >= 1 })
+	waits := b.insert("type", "b")
+	pgtest.Eventually(t, patience, "and others, in the sight of b", func() bool { return len(b.stamped("line a")) >= 6 })
+	if n := len(b.stamped("start a")); n != 1 || b.state(waits) != "ready" {
+		t.Errorf("%d children of a were started, b is %s", n, b.state(waits))
+	}
+	b.ok("cancel", fmt.Sprint(msq))
+	b.waitState(waits, "succeeded")
+}
+
 // TestLimits_NoBattleForOneSlot: work for two types, in turns and all the time,
-// on one slot: children change no more often than min_ready allows, and both
-// types get done (seed 000: the start-and-kill battle).
+// on one slot: once it has changed hands, it does so no more often than min_ready
+// allows, and both types get done (seed 000: the start-and-kill battle).
 func TestLimits_NoBattleForOneSlot(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -77,7 +141,7 @@ func TestLimits_NoBattleForOneSlot(t *testing.T) {
 	b.waitAll("succeeded 60")
 	starts := append(b.stamped("start a"), b.stamped("start b")...)
 	slices.SortFunc(starts, time.Time.Compare)
-	for i := 1; i < len(starts); i++ {
+	for i := 2; i < len(starts); i++ { // the first change is none that was made before
 		if pause := starts[i].Sub(starts[i-1]); pause < minReady-50*time.Millisecond {
 			t.Errorf("start %d came %v after the one before: min_ready is %v", i, pause, minReady)
 		}

@@ -13,6 +13,7 @@ import (
 
 	"bellhop/observability"
 	"bellhop/pgdev/pgtest"
+	"bellhop/scheduler"
 )
 
 // scrape reads /metrics as Prometheus does.
@@ -60,14 +61,15 @@ func TestMetrics_TellOfTheQueueItsJobsAndChildren(t *testing.T) {
 	b, s := setup(t), newSink(t)
 	b.tracing(s.URL)
 	b.listen = fmt.Sprintf("127.0.0.1:%d", freePort(t))
-	i := b.serve(agents("type: quick, command: ["+b.worker("quick", "[ \"$line\" != die ] || exit 3")+"]", "type: traced, command: [\"true\"], mode: exec"))
+	i := b.serve(agents("type: quick, command: ["+b.worker("quick", "[ \"$line\" != die ] || exit 3")+"]", "type: traced, command: [\"true\"], mode: exec", "type: slow, command: [sh, -c], mode: exec"))
 	b.sql("insert into bellhop.jobqueue (type) select 'quick' from generate_series(1, 20)")
 	b.insert("type, traceparent", "traced", "00-"+appTrace+"-"+appSpan+"-01")
 	b.insert("type, args", "quick", "die")
+	b.insert("type, args, timeout", "slow", "sleep 600", "1 ms")
 	b.insert("type, held", "quick", true)
 	b.insert("type, created_at", "nobody", "2000-01-01")
 	pgtest.Eventually(t, patience, "all that can run has run", func() bool {
-		return value[int64](b, "select count(*) from bellhop.jobqueue where state in ('succeeded', 'failed')") == 22
+		return value[int64](b, "select count(*) from bellhop.jobqueue where state in ('succeeded', 'failed')") == 23
 	})
 	exemplar := regexp.MustCompile(`bellhop_job_run_duration_seconds_bucket{[^}]*type="traced"[^}]*} \d+ # {[^}]*trace_id="` + appTrace)
 	var text string
@@ -76,6 +78,7 @@ func TestMetrics_TellOfTheQueueItsJobsAndChildren(t *testing.T) {
 		return sample(text, "bellhop_jobs", `state="ready"`, `type="nobody"`) == 1 && sample(text, "bellhop_jobs", `state="held"`, `type="quick"`) == 1 &&
 			sample(text, "bellhop_job_run_duration_seconds_count", `type="quick"`, `outcome="succeeded"`) == 20 &&
 			sample(text, "bellhop_job_run_duration_seconds_count", `type="quick"`, `outcome="died"`) == 1 &&
+			sample(text, "bellhop_job_run_duration_seconds_count", `type="slow"`, `outcome="timed_out"`) == 1 &&
 			sample(text, "bellhop_child_deaths_total", `type="quick"`) == 1 && sample(text, "bellhop_children", `state="ready"`, `type="quick"`) >= 1 &&
 			exemplar.MatchString(text)
 	})
@@ -92,6 +95,12 @@ func TestMetrics_TellOfTheQueueItsJobsAndChildren(t *testing.T) {
 		"batches":            sample(text, "bellhop_batch_size_count", `what="settle"`) > 0,
 		"oldest":             sample(text, "bellhop_job_oldest_age_seconds", `type="nobody"`) > 20*365*24*3600,
 		"a gate":             sample(text, "bellhop_gate_state", `state="awake"`)+sample(text, "bellhop_gate_state", `state="asking"`)+sample(text, "bellhop_gate_state", `state="asleep"`) == 1,
+		"a database":         sample(text, "bellhop_database_up") == 1,
+		"none set aside":     sample(text, "bellhop_jobs_quarantined_total", `type="quick"`) == 0,
+		"a build":            sample(text, "bellhop_build_info", `version="`, `commit="`, `goversion="go1.`) == 1,
+		"memory":             sample(text, "process_resident_memory_bytes") > 1<<20,
+		"processor time":     sample(text, "process_cpu_seconds_total") > 0,
+		"goroutines":         sample(text, "go_goroutines") > 1,
 		"nothing is dropped": sample(text, "bellhop_traces_dropped_total", `what="jobs"`) == 0,
 	} {
 		if !ok {
@@ -101,7 +110,7 @@ func TestMetrics_TellOfTheQueueItsJobsAndChildren(t *testing.T) {
 	// Whatever is shown is written down, and the other way round.
 	shown := map[string]bool{}
 	for line := range strings.Lines(text) {
-		if name, is := strings.CutPrefix(line, "# TYPE "); is {
+		if name, is := strings.CutPrefix(line, "# TYPE "); is && !strings.HasPrefix(name, "go_") && !strings.HasPrefix(name, "process_") {
 			shown[strings.Fields(name)[0]] = true
 		}
 	}
@@ -116,6 +125,73 @@ func TestMetrics_TellOfTheQueueItsJobsAndChildren(t *testing.T) {
 		t.Errorf("shown, and not in observability.Metrics: %v", shown)
 	}
 }
+
+// Whether the database answers is told by an instance that it does not answer.
+func TestMetrics_TellThatTheDatabaseIsAway(t *testing.T) {
+	t.Parallel()
+	c, b := setupOwn(t)
+	b.listen = fmt.Sprintf("127.0.0.1:%d", freePort(t))
+	i := b.serve(agents("type: quick, command: [\"true\"], mode: exec"))
+	is := func(want float64) func() bool {
+		return func() bool { return sample(i.scrape(), "bellhop_database_up") == want }
+	}
+	pgtest.Eventually(t, patience, "the database is there", is(1))
+	c.Kill()
+	pgtest.Eventually(t, patience, "the database is away", is(0))
+	b.restart(c, "fast")
+	pgtest.Eventually(t, patience, "the database is there again", is(1))
+}
+
+// The alerts of compose/alerts.yml ask for metrics that there are, and are explained.
+func TestMetrics_AlertsAskForWhatThereIs(t *testing.T) {
+	t.Parallel()
+	rules, err := os.ReadFile("../compose/alerts.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	told, err := os.ReadFile("../docs/observability.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, alert := range regexp.MustCompile(`alert: (\w+)`).FindAllStringSubmatch(string(rules), -1) {
+		if !strings.Contains(string(told), "| `"+alert[1]+"` |") {
+			t.Errorf("docs/observability.md does not tell of %s", alert[1])
+		}
+	}
+	for _, name := range regexp.MustCompile(`bellhop_[a-z_]+`).FindAllString(string(rules), -1) {
+		plain := strings.TrimSuffix(strings.TrimSuffix(name, "_count"), "_total")
+		if !slices.ContainsFunc(observability.Metrics, func(m observability.Metric) bool { return prometheusName(m) == plain }) {
+			t.Errorf("there is no metric %s", name)
+		}
+	}
+}
+
+// Every label's value that is ours is one word: in a query it is typed.
+func TestMetrics_LabelsAreWords(t *testing.T) {
+	t.Parallel()
+	for o := scheduler.OutcomeSucceeded; o <= scheduler.OutcomeLost; o++ {
+		if !word.MatchString(o.String()) {
+			t.Errorf("outcome %q", o)
+		}
+	}
+	for s := scheduler.GateAwake; s <= scheduler.GateAsleep; s++ {
+		if !word.MatchString(strings.ToLower(s.String())) {
+			t.Errorf("gate %q", s)
+		}
+	}
+	for s := scheduler.Free; s <= scheduler.Fail; s++ {
+		if !word.MatchString(strings.ToLower(s.String())) {
+			t.Errorf("child %q", s)
+		}
+	}
+	for _, s := range scheduler.JobStates {
+		if !word.MatchString(string(s)) {
+			t.Errorf("job %q", s)
+		}
+	}
+}
+
+var word = regexp.MustCompile(`^[a-z_]+$`)
 
 // prometheusName is a metric's without _total.
 func prometheusName(m observability.Metric) string {

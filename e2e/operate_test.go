@@ -85,7 +85,7 @@ func TestCommands_PauseAndResume(t *testing.T) {
 	one := b.insert("type", "b")
 	b.eventually("it waits", "select coalesce(waiting_for, '') = 'paused' and state = 'ready' from bellhop.jobqueue where id = $1", one)
 	has(t, b.waitState(b.command("resume b"), "failed").Error, "everything is paused: say resume without a type first")
-	if r := b.run("resume", "b"); r.code != 2 || !strings.Contains(r.stderr, "everything is paused") {
+	if r := b.run("resume", "b"); r.code != 7 || !strings.Contains(r.stderr, "everything is paused") {
 		t.Errorf("resume b: %+v", r)
 	}
 	b.ok("resume")

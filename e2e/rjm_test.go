@@ -288,6 +288,52 @@ rjmsetup -p n billing.3 </dev/null; rjmgo billing.3; rjmsetup -p ab billing.0 </
 	has(t, b.ok("agents"), "rjm")
 }
 
+// A worker that starts after a kill -9 of rjmd waits for the next one, though
+// the heartbeat of the dead one is not too old; the next takes over at once.
+func TestRJM_AKilledRjmdLetsNoWorkerBegin(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	s := b.site("north", `task_long() { touch "$DIR/began"; until [ -e "$DIR/go" ]; do sleep 0.05; done; }
+task_short() { :; }`)
+	first := s.run("rjmd", "-n", "1")
+	s.does("rjmsetup long.1 </dev/null; rjmgo long.1")
+	pgtest.Eventually(t, patience, "it runs", func() bool {
+		_, err := os.Stat(filepath.Join(b.dir, "began"))
+		return err == nil
+	})
+	b.sql("update bellhop.instance set lag = '1 hour'") // its row says that it lives, for longer than this test
+	first.kill()
+	s.does("rjmsetup short.1 </dev/null; rjmgo short.1")
+	worker := s.run("rjmproc", "-i", "1", "-t", "short")
+	worker.waitSaid("waits for the rjmd of north")
+	if n := value[int](b, "select count(*) from bellhop.jobqueue where key = 'short.1' and state <> 'ready'"); n > 0 {
+		t.Error("a worker has begun without rjmd")
+	}
+	s.run("rjmd", "-n", "1").waitSaid("gave back what a dead instance had left")
+	b.eventually("the worker goes on", "select state = 'succeeded' from bellhop.jobqueue where key = 'short.1'")
+	b.file("go", "", 0o600)
+	b.waitAll("succeeded 2")
+}
+
+// One rjmd on a host for each database: a second database is served too.
+func TestRJM_EachDatabaseHasItsOwn(t *testing.T) {
+	t.Parallel()
+	one, two := setup(t), setup(t)
+	s := one.site("north", "task_a() { :; }")
+	s.run("rjmd", "-n", "1")
+	one.eventually("the first is there", "select count(*) = 1 from bellhop.instance where state = 'live'")
+	url := s.url
+	s.url = two.url
+	s.run("rjmd", "-n", "1")
+	s.does("rjmsetup a.1 </dev/null; rjmgo a.1; rjmexit -w -q a.1")
+	// By another way to the same database, it is the same one.
+	s.url = url + "&application_name=another"
+	again := s.run("rjmd")
+	if code := again.exit(); code != 0 || !strings.Contains(again.said(), "another one runs on this host, for this database") {
+		t.Errorf("a second rjmd of the first: %d, %s", code, again.said())
+	}
+}
+
 // Workers and rjmd are killed, with kill -9, while graphs run; what they had
 // is done again, by others too, and nothing runs twice at once.
 func TestRJM_KilledAtRandom(t *testing.T) {

@@ -78,6 +78,18 @@ func (s *sink) of(trace string) map[string]sunk {
 	return found
 }
 
+// count is how many spans of a name a trace has.
+func (s *sink) count(trace, name string) (n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for at, sp := range s.spans {
+		if strings.HasPrefix(at, trace) && sp.Name == name {
+			n++
+		}
+	}
+	return n
+}
+
 func attributes(list []*commonpb.KeyValue) map[string]string {
 	all := map[string]string{}
 	for _, kv := range list {

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"net"
 	"net/http"
@@ -95,6 +96,84 @@ func oneTrace(t *testing.T, of func(trace string) map[string]sunk, typ string, m
 		}
 	}
 	return one
+}
+
+// What bellhop has recorded itself and what a collector is told agree on when a child was launched, and on when its agent
+// had the job: also where start and end are written together, and of an attempt that is not the first.
+func TestTrace_AgreesWithWhatBellhopHasRecorded(t *testing.T) {
+	t.Parallel()
+	const long = 2.0 // s, of each step: more than a slow machine's delays
+	b, s := setup(t), newSink(t)
+	b.tracing(s.URL)
+	slow := b.script("slow", "sleep 2\necho OK\nwhile IFS= read -r line; do sleep 2; [ $line != again ] || [ -e $DIR/again ] || { touch $DIR/again; exit 3; }; echo OK; done\n")
+	short := b.script("short", "sleep 2\necho OK\nwhile IFS= read -r line; do echo OK; done\n")
+	b.serve(agents("type: once, command: ["+slow+"]", "type: again, command: ["+slow+"]", "type: short, command: ["+short+"]",
+		"type: each, command: [sleep], mode: exec", "type: query, command: ["+slow+"]"))
+	for i, c := range []struct {
+		typ, run, args, msq string
+		spawns, runs        float64 // s, at the least
+	}{
+		{"once", "agent run", "x", "", long, long},
+		{"again", "agent run", "again", "", long, long},
+		{"short", "agent run", "x", "", long, 0},
+		{"each", "agent run", "2", "", 0, long},
+		{"query", "expand query", "", "select 1", 0, 2 * long},
+	} {
+		t.Run(c.typ, func(t *testing.T) {
+			t.Parallel()
+			trace := fmt.Sprintf("%032x", 0xabc0+i)
+			id := b.insert("type, args, msq, max_attempts, traceparent", c.typ, null(c.args), null(c.msq), 2, "00-"+trace+"-"+appSpan+"-01")
+			last := b.waitState(id, "succeeded").Attempt
+			var told map[string]sunk
+			pgtest.Eventually(t, patience, "the last attempt's spans are there", func() bool {
+				over := s.count(trace, "settle") == last // an attempt's last
+				told = s.of(trace)
+				return over && told[c.run].Span != nil
+			})
+			var own struct {
+				Steps []struct {
+					Name     string
+					Attempt  int
+					From, To time.Time
+				}
+			}
+			if err := json.Unmarshal([]byte(b.ok("trace", fmt.Sprint(id), "-o", "json")), &own); err != nil {
+				t.Fatal(err)
+			}
+			found := map[string]bool{}
+			for _, step := range own.Steps {
+				name, least := map[string]string{"run": c.run, "spawn": "spawn " + c.typ}[step.Name], map[string]float64{"run": c.runs, "spawn": c.spawns}[step.Name]
+				if name == "" || step.Attempt != last {
+					continue
+				}
+				found[step.Name] = true
+				if took := step.To.Sub(step.From).Seconds(); took < least*0.9 {
+					t.Errorf("%s lasts %.3f s in %+v", step.Name, took, own.Steps)
+				}
+				sp := told[name]
+				if sp.Span == nil {
+					t.Errorf("no span of %s", name)
+					continue
+				}
+				for what, off := range map[string]time.Duration{"from": step.From.Sub(time.Unix(0, int64(sp.StartTimeUnixNano))), "to": step.To.Sub(time.Unix(0, int64(sp.EndTimeUnixNano)))} {
+					if off.Abs() > time.Duration(long*float64(time.Second))/2 {
+						t.Errorf("%s: %s is %s off", step.Name, what, off)
+					}
+				}
+			}
+			if spawn := told["spawn "+c.typ].Span != nil; !found["run"] || found["spawn"] != spawn || c.spawns > 0 && !spawn {
+				t.Errorf("steps %+v, a span of a spawn: %v", own.Steps, spawn)
+			}
+		})
+	}
+}
+
+// null is NULL for an empty text.
+func null(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
 }
 
 func TestTrace_LinksRetriesAndDependents(t *testing.T) {

@@ -19,9 +19,9 @@ func Logger(w io.Writer, level slog.Leveler, pretty bool) *slog.Logger {
 	f, isFile := w.(*os.File)
 	terminal := isFile && term.IsTerminal(int(f.Fd()))
 	if !terminal && !pretty {
-		return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level}))
+		return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level, ReplaceAttr: readable}))
 	}
 	return slog.New(tint.NewTextHandler(w, &tint.Options{
-		Level: level, TimeFormat: time.TimeOnly, NoColor: !terminal || os.Getenv("NO_COLOR") != "",
+		Level: level, ReplaceAttr: readable, TimeFormat: time.TimeOnly, NoColor: !terminal || os.Getenv("NO_COLOR") != "",
 	}))
 }

@@ -81,6 +81,9 @@ const (
 	LabelState   = "state"   // of jobs, or of children
 	LabelOutcome = "outcome" // of an attempt
 	LabelWhat    = "what"    // claim or settle
+	LabelVersion = "version" // of this program
+	LabelCommit  = "commit"  // that it was built from; empty where that is not known
+	LabelGo      = "goversion"
 )
 
 // The metrics. Times are seconds. What concerns the queue is the same on every
@@ -100,9 +103,12 @@ var (
 	BellConnects = Metric{"bellhop.bell.connects", "{connection}", "How often the listener has connected; the first time included.", nil}
 	NotifyUsage  = Metric{"bellhop.notify.queue.usage", "1", "How full the server's queue of notifications is, from 0 to 1 (pg_notification_queue_usage).", nil}
 	GateState    = Metric{"bellhop.gate.state", "{state}", "1 for the state that the gate is in: awake, asking, asleep.", []string{LabelState}}
+	Quarantined  = Metric{"bellhop.jobs.quarantined", "{job}", "Jobs that were set aside, since agents died at their hands again and again.", []string{LabelType}}
+	DatabaseUp   = Metric{"bellhop.database.up", "{database}", "1 where this instance's last look at the queue was answered, 0 where not.", nil}
+	Build        = Metric{"bellhop.build.info", "{build}", "1, of the program that runs.", []string{LabelVersion, LabelCommit, LabelGo}}
 	Dropped      = Metric{"bellhop.traces.dropped", "{item}", "Of jobs no spans were made (what=jobs), and spans the collector did not take (what=spans).", []string{LabelWhat}}
 )
 
 // Metrics lists them.
 var Metrics = []Metric{Jobs, OldestReady, JobWait, JobPickup, JobRun, Children, ChildStarts, ChildDeaths, FencesLost, BatchSize,
-	BellAge, BellConnects, NotifyUsage, GateState, Dropped}
+	BellAge, BellConnects, NotifyUsage, GateState, Quarantined, DatabaseUp, Build, Dropped}

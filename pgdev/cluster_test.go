@@ -355,3 +355,16 @@ func TestStart_ZombieServerIsDead(t *testing.T) {
 	// nobody reaps it before Restart or Stop
 	pgtest.Eventually(t, 30*time.Second, "the killed server counts as dead", func() bool { return c.PID() == 0 })
 }
+
+// TestStart_IsUTF8WhateverTheEnvironmentSays: initdb would take the encoding
+// from the caller's language, and make SQL_ASCII in the C locale.
+func TestStart_IsUTF8WhateverTheEnvironmentSays(t *testing.T) { // changes the process's environment
+	for _, language := range []string{"C", "POSIX", "de_DE.ISO-8859-1"} {
+		for _, name := range []string{"LC_ALL", "LANG", "PGCLIENTENCODING"} {
+			t.Setenv(name, language)
+		}
+		if encoding := ask(t, begin(t, pgdev.Config{}).URL(), "show server_encoding"); encoding != "UTF8" {
+			t.Errorf("%s: %s", language, encoding)
+		}
+	}
+}

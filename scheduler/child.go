@@ -62,8 +62,9 @@ type Child struct {
 	Lines []Line
 	Began time.Time     // when the first of Lines was handed over
 	Order Order         // why it dies, or shall when its line is done
-	Words string        // what it is to blame for, from its last words
+	Blame Account       // what it is to blame for, besides its end
 	Pace  time.Duration // moving average of the time a line takes; 0: not known
+	OK    bool          // it has said its first OK
 
 	// What an order to die is about: a line that the process took up meanwhile
 	// is not to blame.
@@ -174,11 +175,16 @@ func (c Child) stepPrep(ev ChildEvent, now time.Time) (Child, []Effect) {
 	case EventLaunchFailed:
 		ordered := c.Order
 		c.Order = OrderNone
-		c.Words = ev.Error
-		if ordered.Ours() || ev.Order.Ours() {
+		c.Blame = ev.account()
+		switch {
+		case ordered.Ours():
+			return c.enter(Free, now), nil
+		case ev.Order == OrderUnguarded:
+			return c.enter(Free, now), []Effect{{Kind: EffectUnguarded, Account: Account{Reason: ev.Order.String()}}}
+		case ev.Order.Ours():
 			return c.enter(Free, now), nil
 		}
-		return c.enter(Free, now), []Effect{{Kind: EffectDied, Error: ev.Error}}
+		return c.enter(Free, now), []Effect{{Kind: EffectDied, Account: c.Blame, NotUp: true}}
 	case EventFree, EventKill:
 		c.Order = ev.Order
 	case EventGiven:
@@ -190,10 +196,11 @@ func (c Child) stepPrep(ev ChildEvent, now time.Time) (Child, []Effect) {
 func (c Child) stepSpawned(ev ChildEvent, now time.Time) (Child, []Effect) {
 	switch ev.Kind {
 	case EventReady:
+		c.OK = true
 		return c.enter(ChildReady, now), nil
 	case EventTick:
 		if due(c.Deadline(), now) {
-			c.Words = "no OK within " + c.Rules.StartTimeout.String()
+			c.Blame = Account{Reason: "no OK within " + c.Rules.StartTimeout.String()}
 			return c.die(OrderSilent, EffectKill, now)
 		}
 		return c, nil
@@ -247,7 +254,7 @@ func (c Child) stepBusy(ev ChildEvent, now time.Time) (Child, []Effect) {
 	case EventTick:
 		if due(after(c.Began, c.timeout()), now) {
 			c.late = c.Lines[0].handle()
-			c.Words = "timeout: not done within " + c.timeout().String()
+			c.Blame = Account{Reason: "timeout: not done within " + c.timeout().String()}
 			return c.die(OrderTimeout, EffectClose, now)
 		}
 		if len(c.Lines) > 1 && due(c.Deadline(), now) {
@@ -265,7 +272,7 @@ func (c Child) stepBusy(ev ChildEvent, now time.Time) (Child, []Effect) {
 func (c Child) stepLive(ev ChildEvent, now time.Time) (Child, []Effect) {
 	switch ev.Kind {
 	case EventOutputClosed:
-		c.Words = ev.Error
+		c.Blame = ev.account()
 		return c.die(OrderBroken, EffectKill, now)
 	case EventExited:
 		return c.gone(ev, now)
@@ -311,7 +318,7 @@ func (c Child) enter(s ChildState, now time.Time) Child {
 		c.Order, c.cancel, c.late = OrderNone, Claim{}, handle{}
 	}
 	if s == Prep {
-		c.Words = ""
+		c.Blame, c.OK = Account{}, false
 	}
 	return c
 }

@@ -28,6 +28,7 @@ var happenings = []happening{
 	{words: "launched", ev: ChildEvent{Kind: EventLaunched}},
 	{words: "launched, told to go meanwhile", ev: ChildEvent{Kind: EventLaunched}, told: OrderShutdown},
 	{words: "launch failed", ev: ChildEvent{Kind: EventLaunchFailed, Error: "no such file"}},
+	{words: "launch failed: its guard died", ev: ChildEvent{Kind: EventLaunchFailed, Order: OrderUnguarded}},
 	{words: "launch failed, told to go meanwhile", ev: ChildEvent{Kind: EventLaunchFailed}, told: OrderShutdown},
 	{words: "ready", ev: ChildEvent{Kind: EventReady}},
 	{words: "answered: OK", ev: ChildEvent{Kind: EventAnswered, Claim: inHand.Claim, OK: true}},
@@ -40,6 +41,7 @@ var happenings = []happening{
 	{words: "output closed", ev: ChildEvent{Kind: EventOutputClosed, Error: "closed its stdout"}},
 	{words: "exited", ev: ChildEvent{Kind: EventExited, ExitCode: 1, Error: "exit status 1"}},
 	{words: "exited, more queued", ev: ChildEvent{Kind: EventExited, ExitCode: 1, Error: "exit status 1"}, queued: true},
+	{words: "exited: its guard died", ev: ChildEvent{Kind: EventExited, ExitCode: 137, Signal: 9, Error: "killed", Order: OrderUnguarded}},
 	{words: "exited, told to go", ev: ChildEvent{Kind: EventExited, ExitCode: 1, Error: "exit status 1"}, told: OrderRoom},
 	{words: "wanted", ev: ChildEvent{Kind: EventWanted}},
 	{words: "given", ev: ChildEvent{Kind: EventGiven, Lines: []Line{newOne}}},
@@ -173,6 +175,10 @@ func checkStep(t *testing.T, c Child, h happening) {
 			}
 		case EffectGiveBack:
 			after = append(after, e.Lines...)
+		case EffectUnguarded:
+			if h.ev.Kind != EventExited && h.ev.Kind != EventLaunchFailed || h.ev.Order != OrderUnguarded {
+				t.Errorf("%s in %s counts a guard", h.words, c.State)
+			}
 		case EffectDied:
 			if (c.State == Freeing || c.State == Prep) && c.Order.Ours() {
 				t.Errorf("%s in %s under order %q counts a death", h.words, c.State, c.Order)

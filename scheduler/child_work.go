@@ -32,7 +32,7 @@ func (c Child) answered(ev ChildEvent, now time.Time) (Child, []Effect) {
 	r := c.result(i, ev, now)
 	r.Outcome = OutcomeFailed
 	if ev.OK {
-		r.Outcome, r.ExitCode, r.Error = OutcomeSucceeded, 0, ""
+		r.Outcome, r.ExitCode, r.Error, r.Words = OutcomeSucceeded, 0, "", ""
 	} else if ev.Signal != 0 {
 		r.Outcome = OutcomeDied
 	}
@@ -133,32 +133,36 @@ func (c Child) gone(ev ChildEvent, now time.Time) (Child, []Effect) {
 		if r.ExitCode == 0 && ev.Signal != 0 {
 			r.ExitCode = 128 + ev.Signal
 		}
-		if c.Words != "" && !order.Ours() {
-			r.Error = c.Words + "; " + r.Error
-		}
 		switch {
 		case order == OrderCancelled && lines[0].Claim == c.cancel:
-			r.Outcome, r.Error = OutcomeCancelled, "cancelled while it ran"
+			r.Outcome, r.Error, r.Words = OutcomeCancelled, "cancelled while it ran", ""
 		case order == OrderTimeout && lines[0].handle() == c.late:
-			r.Outcome, r.Error = OutcomeTimedOut, c.Words
+			r.Outcome, r.Error, r.Words = OutcomeTimedOut, c.Blame.Reason, ""
 		case !order.Ours():
-			r.Outcome = OutcomeDied
+			all := c.Blame.and(ev.account())
+			r.Outcome, r.Error, r.Words = OutcomeDied, all.Reason, all.Words
 		default: // the order was not about this line: it was taken up after that one's last word
-			r.Outcome, r.Error = OutcomeLost, "lost: "+order.String()
+			r.Outcome, r.Error, r.Words = OutcomeLost, order.lost(c.Host), ""
 		}
 		effects = append(effects, Effect{Kind: EffectSettle, Result: r})
 		effects = append(effects, giveBack(lines[1:])...)
 	}
 	if !order.Ours() {
-		words := ev.Error
-		if c.Words != "" {
-			words = c.Words + "; " + words
+		why := c.Blame.and(ev.account())
+		if !c.OK {
+			why.Reason += wantsExec
 		}
-		effects = append(effects, Effect{Kind: EffectDied, Error: words})
+		effects = append(effects, Effect{Kind: EffectDied, Account: why, NotUp: !c.OK})
+	}
+	if order == OrderUnguarded {
+		effects = append(effects, Effect{Kind: EffectUnguarded, Account: Account{Reason: order.String()}})
 	}
 	c.Lines, c.Pace = nil, 0
 	return c.enter(Free, now), effects
 }
+
+// wantsExec is the commonest cause of a child that never says OK.
+const wantsExec = "; it never said OK: a program that does not say it, and takes no lines on stdin, wants mode: exec"
 
 // result is the end of the i-th line.
 func (c Child) result(i int, ev ChildEvent, now time.Time) Result {
@@ -166,7 +170,7 @@ func (c Child) result(i int, ev ChildEvent, now time.Time) Result {
 	if ended.IsZero() {
 		ended = now
 	}
-	return Result{Line: c.Lines[i], ExitCode: ev.ExitCode, Error: ev.Error, Successes: ev.Successes,
+	return Result{Line: c.Lines[i], ExitCode: ev.ExitCode, Error: ev.Error, Words: ev.Words, Successes: ev.Successes,
 		Child: c.Name, Host: c.Host, Began: c.Began, Ended: ended}
 }
 

@@ -3,41 +3,123 @@ package scheduler
 import (
 	"slices"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 )
 
 func TestYield(t *testing.T) {
 	a, b := Tenant{Type: "a"}, Tenant{Type: "b"}
+	idle := Tenant{Type: "a", Idle: true}
 	stays, yields := Tenant{Type: "a", Stays: true}, Tenant{Type: "a", Yields: true}
-	for name, c := range map[string]struct {
+	for _, c := range []struct {
+		name    string
 		tenants []Tenant
 		waiting []Crowd
 		could   map[TypeName]int
-		yields  []bool
+		to      []TypeName
 		made    []TypeName
 	}{
-		"nothing waits": {[]Tenant{a, a}, nil, nil, []bool{false, false}, nil},
-		"what is more urgent gets one for each job":    {[]Tenant{a, a, a}, []Crowd{{"a", 9, 0}, {"c", 2, -1}}, map[TypeName]int{"c": 4}, []bool{true, true, false}, []TypeName{"c"}},
-		"what is as urgent waits":                      {[]Tenant{a}, []Crowd{{"a", 9, 0}, {"c", 1, 0}}, map[TypeName]int{"c": 4}, []bool{false}, nil},
-		"who has nothing to do yields":                 {[]Tenant{a}, []Crowd{{"c", 1, 19}}, map[TypeName]int{"c": 4}, []bool{true}, []TypeName{"c"}},
-		"no more than could come up":                   {[]Tenant{a, a}, []Crowd{{"c", 9, 0}}, map[TypeName]int{"c": 1}, []bool{true, false}, []TypeName{"c"}},
-		"what cannot come up gets none":                {[]Tenant{a}, []Crowd{{"c", 1, -20}}, nil, []bool{false}, nil},
-		"who yields goes on yielding":                  {[]Tenant{a, yields}, []Crowd{{"c", 1, 0}}, map[TypeName]int{"c": 1}, []bool{false, true}, []TypeName{"c"}},
-		"who has the least urgent work yields":         {[]Tenant{a, b}, []Crowd{{"a", 1, 1}, {"b", 1, 2}, {"c", 1, 0}}, map[TypeName]int{"c": 1}, []bool{false, true}, []TypeName{"c"}},
-		"who comes or goes is left alone":              {[]Tenant{stays}, []Crowd{{"c", 1, 0}}, map[TypeName]int{"c": 1}, []bool{false}, nil},
-		"fewer than wanted: room is not made for all":  {[]Tenant{a}, []Crowd{{"c", 2, 0}}, map[TypeName]int{"c": 2}, []bool{true}, nil},
-		"the most urgent first, and not for two":       {[]Tenant{a}, []Crowd{{"c", 1, 3}, {"d", 1, 2}}, map[TypeName]int{"c": 1, "d": 1}, []bool{true}, []TypeName{"d"}},
-		"what got a more urgent job yields no more":    {[]Tenant{yields}, []Crowd{{"a", 1, -5}, {"c", 1, 0}}, map[TypeName]int{"c": 1}, []bool{false}, nil},
-		"who yields to nobody any more takes on again": {[]Tenant{yields}, nil, nil, []bool{false}, nil},
+		{"nothing waits", []Tenant{a, a}, nil, nil, []TypeName{"", ""}, nil},
+		{"what is more urgent gets one for each job", []Tenant{a, a, a}, []Crowd{{"a", 9, 0}, {"c", 2, -1}},
+			map[TypeName]int{"c": 4}, []TypeName{"c", "c", ""}, []TypeName{"c"}},
+		{"what is as urgent waits", []Tenant{a}, []Crowd{{"a", 9, 0}, {"c", 1, 0}}, map[TypeName]int{"c": 4}, []TypeName{""}, nil},
+		{"a type without work yields", []Tenant{a}, []Crowd{{"c", 1, 19}}, map[TypeName]int{"c": 4}, []TypeName{"c"}, []TypeName{"c"}},
+		{"no more than could come up", []Tenant{a, a}, []Crowd{{"c", 9, 0}}, map[TypeName]int{"c": 1}, []TypeName{"c", ""}, []TypeName{"c"}},
+		{"what cannot come up gets none", []Tenant{a}, []Crowd{{"c", 1, -20}}, nil, []TypeName{""}, nil},
+		{"a child that yields goes on yielding", []Tenant{a, yields}, []Crowd{{"c", 1, 0}},
+			map[TypeName]int{"c": 1}, []TypeName{"", "c"}, []TypeName{"c"}},
+		{"one with nothing to do goes first", []Tenant{a, yields, idle}, []Crowd{{"c", 1, 0}},
+			map[TypeName]int{"c": 1}, []TypeName{"", "", "c"}, []TypeName{"c"}},
+		{"but not if its type has work", []Tenant{b, idle}, []Crowd{{"a", 1, 5}, {"c", 1, 0}},
+			map[TypeName]int{"c": 1}, []TypeName{"c", ""}, []TypeName{"c"}},
+		{"the least urgent work yields", []Tenant{a, b}, []Crowd{{"a", 1, 1}, {"b", 1, 2}, {"c", 1, 0}},
+			map[TypeName]int{"c": 1}, []TypeName{"", "c"}, []TypeName{"c"}},
+		{"a child that comes or goes is left alone", []Tenant{stays}, []Crowd{{"c", 1, 0}}, map[TypeName]int{"c": 1}, []TypeName{""}, nil},
+		{"fewer than wanted: room is not made for all", []Tenant{a}, []Crowd{{"c", 2, 0}}, map[TypeName]int{"c": 2}, []TypeName{"c"}, nil},
+		{"the most urgent first, and not for two", []Tenant{a}, []Crowd{{"c", 1, 3}, {"d", 1, 2}},
+			map[TypeName]int{"c": 1, "d": 1}, []TypeName{"d"}, []TypeName{"d"}},
+		{"what got a more urgent job yields no more", []Tenant{yields}, []Crowd{{"a", 1, -5}, {"c", 1, 0}},
+			map[TypeName]int{"c": 1}, []TypeName{""}, nil},
+		{"without a reason to yield it takes on again", []Tenant{yields}, nil, nil, []TypeName{""}, nil},
 	} {
-		t.Run(name, func(t *testing.T) {
-			yields, made := Yield(c.tenants, c.waiting, c.could)
-			if !slices.Equal(yields, c.yields) || !slices.Equal(made, c.made) {
-				t.Errorf("yields %v, made %v; want %v, %v", yields, made, c.yields, c.made)
+		t.Run(c.name, func(t *testing.T) {
+			to, made := Yield(c.tenants, c.waiting, c.could)
+			if !slices.Equal(to, c.to) || !slices.Equal(made, c.made) {
+				t.Errorf("they yield to %q, made %v; want %q, %v", to, made, c.to, c.made)
 			}
 		})
 	}
+}
+
+func TestTenant_Spare(t *testing.T) {
+	t.Parallel()
+	const min = 20 * time.Second
+	ago := func(d time.Duration) time.Time { return noon.Add(-d) }
+	for _, c := range []struct {
+		name   string
+		tenant Tenant
+		gave   time.Time // when a child of the type that waits made room
+		want   bool
+	}{
+		{"its type has no work, and no child ever went", Tenant{Up: ago(0)}, time.Time{}, true},
+		{"its type has work", Tenant{Up: ago(time.Hour), More: true}, time.Time{}, false},
+		{"the type that waits has just made room", Tenant{Up: ago(time.Hour)}, ago(min - 1), false},
+		{"the type that waits made room long ago", Tenant{Up: ago(time.Second)}, ago(time.Hour), true},
+		{"it came up in the place of the type that waits", Tenant{Up: ago(time.Hour)}, ago(time.Hour + min - 1), false},
+		{"its type has just made room, and it was there before", Tenant{Up: ago(time.Hour), Gave: ago(time.Second)}, time.Time{}, true},
+		{"its type had just made room when it came up", Tenant{Up: ago(time.Hour), Gave: ago(time.Hour + min - 1)}, time.Time{}, false},
+		{"its type had made room long before", Tenant{Up: ago(time.Second), Gave: ago(time.Second + min)}, time.Time{}, true},
+	} {
+		if got := c.tenant.Spare(c.gave, min, noon); got != c.want {
+			t.Errorf("%s: %t, want %t", c.name, got, c.want)
+		}
+	}
+}
+
+// Types whose work comes in turns share one slot, and each job is done at once:
+// however they take turns, a type does not come up twice within min_ready
+// because of another's work, and none waits beside an idle child for longer than
+// min_ready.
+func TestTenant_SpareIsNoBattle(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		minReady := time.Duration(rapid.IntRange(1, 20).Draw(t, "min_ready")) * time.Second
+		types := []TypeName{"a", "b", "c"}[:rapid.IntRange(2, 3).Draw(t, "types")]
+		now := noon
+		gave, starts, waits := map[TypeName]time.Time{}, map[TypeName]time.Time{"a": now}, map[TypeName]time.Time{}
+		up, ready, has := now, now, TypeName("a")
+		for range 300 {
+			now = now.Add(time.Duration(rapid.IntRange(1, 3000).Draw(t, "ms")) * time.Millisecond)
+			typ := rapid.SampledFrom(types).Draw(t, "type")
+			if typ == has { // done at once: it is READY anew, unless it was told to make room
+				if len(waits) == 0 {
+					ready = now
+				}
+			} else if waits[typ].IsZero() {
+				waits[typ] = now
+			}
+			for _, other := range types {
+				since, waiting := waits[other]
+				if !waiting || other == has {
+					continue
+				}
+				child := Lodger{Type: has, State: ChildReady, Since: ready,
+					Spare: Tenant{Up: up, Gave: gave[has]}.Spare(gave[other], minReady, now)}
+				if MakeRoom([]Lodger{child}, other, minReady, now) < 0 {
+					if now.Sub(since) >= minReady && now.Sub(ready) >= minReady {
+						t.Fatalf("%s waits for %s beside an idle child", other, now.Sub(since))
+					}
+					continue
+				}
+				if last, was := starts[other]; was && now.Sub(last) < minReady {
+					t.Fatalf("%s comes up twice within %s", other, now.Sub(last))
+				}
+				gave[has], starts[other], up, ready, has = now, now, now, now, other
+				delete(waits, other)
+			}
+		}
+	})
 }
 
 // TestYield_NobodyForLess: whatever waits, nobody yields to what is not more
@@ -59,10 +141,10 @@ func TestYield_NobodyForLess(t *testing.T) {
 				jobs += min(could[name], waiting[len(waiting)-1].Jobs)
 			}
 		}
-		yields, made := Yield(tenants, waiting, could)
+		to, made := Yield(tenants, waiting, could)
 		n := 0
-		for i, y := range yields {
-			if !y {
+		for i, whom := range to {
+			if whom == "" {
 				continue
 			}
 			n++

@@ -4,24 +4,26 @@ package scheduler
 type EffectKind uint8
 
 const (
-	EffectLaunch   EffectKind = iota // fork a process
-	EffectFeed                       // queue Lines to the process
-	EffectRecall                     // take unwritten lines back from the process; answer with EventReturned
-	EffectClose                      // close its stdin and send SIGHUP
-	EffectKill                       // SIGKILL its whole process tree
-	EffectSettle                     // Result is final for its line
-	EffectGiveBack                   // Lines were never started here: somebody else's turn
-	EffectDied                       // the process is gone, and nobody ordered it: counts against the type
+	EffectLaunch    EffectKind = iota // fork a process
+	EffectFeed                        // queue Lines to the process
+	EffectRecall                      // take unwritten lines back from the process; answer with EventReturned
+	EffectClose                       // close its stdin and send SIGHUP
+	EffectKill                        // SIGKILL its whole process tree
+	EffectSettle                      // Result is final for its line
+	EffectGiveBack                    // Lines were never started here: somebody else's turn
+	EffectDied                        // the process is gone, and nobody ordered it: counts against the type
+	EffectUnguarded                   // the process is gone with its guard: counts for nothing, but the next may have to wait
 )
 
-var effectNames = [...]string{"launch", "feed", "recall", "close", "kill", "settle", "give back", "count death"}
+var effectNames = [...]string{"launch", "feed", "recall", "close", "kill", "settle", "give back", "count death", "count guard"}
 
 func (k EffectKind) String() string { return effectNames[k] }
 
 // Effect is one thing to do. Which fields are set depends on Kind.
 type Effect struct {
-	Kind   EffectKind
-	Lines  []Line // Feed, GiveBack
-	Result Result // Settle
-	Error  string // Died: in words
+	Kind    EffectKind
+	Lines   []Line  // Feed, GiveBack
+	Result  Result  // Settle
+	Account Account // Died, Unguarded: why
+	NotUp   bool    // Died: before it said its first OK
 }

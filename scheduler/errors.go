@@ -16,6 +16,9 @@ var ErrBusy = errors.New("somebody else has a row of it in hand")
 // ErrLeaseOver: others may have taken over what was to be begun here.
 var ErrLeaseOver = errors.New("the instance's lease is over")
 
+// ErrUnguarded: the guard died while it started the agent, which may have begun.
+var ErrUnguarded = errors.New("its guard died")
+
 // ErrQuery: an MSQ text is to blame, not the line to the database. The error
 // that wraps it says how.
 var ErrQuery = errors.New("msq_error")

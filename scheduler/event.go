@@ -54,7 +54,8 @@ type ChildEvent struct {
 	OK        bool      // Answered: done. False: failed without dying
 	ExitCode  int       // Answered, Exited: 0…255; 128+n for signal n
 	Signal    int       // Answered (exec), Exited: the signal that ended the process, 0 for none
-	Error     string    // LaunchFailed, Answered, OutputClosed, Exited: in words
+	Error     string    // LaunchFailed, Answered, OutputClosed, Exited: why; nothing in it was written by an agent
+	Words     string    // and what the agent itself said of it, which is not for every reader of the queue
 	Successes int       // Answered: how many `Success` lines
 	Lines     []Line    // Given, Returned
 	Order     Order     // Free, Kill: why. Exited: on whose wish, where the process says that it was ours
@@ -93,15 +94,35 @@ const (
 	// OrderUnreached: the line to its host is dead, or never came to be. It is
 	// the host that is in trouble, not the agent.
 	OrderUnreached
+	// OrderUnguarded: the guard of its process died. That is no doing of the
+	// agent's, as far as can be told.
+	OrderUnguarded
 
 	orders
 )
 
-var orderNames = [...]string{"none", "idle", "room", "shutdown", "fenced", "cancelled", "timeout", "stale", "replaced", "silent", "broken", "unreached"}
+var orderNames = [...]string{"none", "idle", "room", "shutdown", "fenced", "cancelled", "timeout", "stale", "replaced", "silent", "broken", "unreached", "its guard died"}
 
 // Ours reports whether a death under this order was our wish. Such a death is
 // never counted.
 func (o Order) Ours() bool { return o != OrderNone && o != OrderSilent && o != OrderBroken }
+
+// lost says why what was in a child's hands was lost when it ended under this order.
+func (o Order) lost(host HostName) string {
+	switch o {
+	case OrderUnreached:
+		return "host " + string(host) + " went silent"
+	case OrderShutdown:
+		return "its instance was stopped"
+	case OrderFenced:
+		return "its instance lost its hold on its jobs"
+	case OrderStale:
+		return "its instance had lost it"
+	case OrderReplaced:
+		return "its child was replaced"
+	}
+	return "its child was stopped (" + o.String() + ")"
+}
 
 func (o Order) String() string { return orderNames[o] }
 

@@ -15,6 +15,10 @@ func (p Place) Answers(key string) bool {
 	return key == string(p.Host) || slices.ContainsFunc(p.Serves, func(pattern string) bool { return fits([]rune(pattern), []rune(key)) })
 }
 
+// VarRunOnFile is the var of an MSQ job that names a column of its query: each
+// row runs where the file that stands there is.
+const VarRunOnFile = "jq_runonpfile"
+
 // Resolve names the hosts that answer to a key.
 func Resolve(places []Place, key string) (hosts []HostName) {
 	for _, p := range places {

@@ -52,14 +52,16 @@ type Lodger struct {
 	Given   bool      // lines are on their way to it
 	Wanted  bool      // lines of its type wait for a child
 	Leaving bool      // it has been told to go
+	Spare   bool      // its type has no work, and the one that waits does not battle with it (see Tenant.Spare)
 }
 
 // Freeable reports whether the kill rules let a child go to make room: READY,
 // with nothing to do, and that for at least minReady. Without that pause two
 // types would start and kill each other's children over one slot for ever
-// (seed 000, MINKILLTIME).
+// (seed 000, MINKILLTIME). Where there is no such battle there is no pause: an
+// idle slot is not waited for.
 func (l Lodger) Freeable(minReady time.Duration, now time.Time) bool {
-	if l.Exec {
+	if l.Exec || l.Spare {
 		minReady = 0
 	}
 	return l.State == ChildReady && !l.Leaving && !l.Given && !l.Wanted && now.Sub(l.Since) >= minReady

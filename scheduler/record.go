@@ -23,7 +23,12 @@ type Record struct {
 	Claim   Claim
 	Attempt int // Start and Settle: with Host, what is needed to take a lost claim again
 	Host    HostName
-	Why     string  // GiveBack: what it waits for now, empty when there is nothing to say
+	// Start: when the line was given to its child, and when the child was launched that the claim had to wait for; zero:
+	// it was up already.
+	Given, Launched time.Time
+	Why             string // GiveBack: what it waits for now, empty when there is nothing to say
+	// GiveBack: why its run was lost; empty: it had not begun. Then Result tells when and where it ran.
+	Lost    string
 	Result  Result  // Settle
 	Verdict Verdict // Settle
 	Items   *Items  // Settle of an MSQ job: its final counts
@@ -46,6 +51,7 @@ type Items struct {
 type Progress struct {
 	Claim
 	Items
+	Waits string // what stands in waiting_for: of which items none runs; empty: of none
 }
 
 // FailedItem is an item that failed for good.

@@ -29,6 +29,14 @@ type MSQReport struct {
 	Query    string
 }
 
+// Death is the last death of a type on a host that nobody ordered, while no
+// child of it has finished a line since.
+type Death struct {
+	At     time.Time `json:"at"`
+	Deaths int       `json:"deaths"` // in a row
+	Why    string    `json:"why"`
+}
+
 // Summary is what an instance is doing.
 type Summary struct {
 	At       time.Time

@@ -1,6 +1,9 @@
 package scheduler
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // RespawnPolicy bounds how often children of one type may die on one host
 // (seed 000: RespawnCount, RespawnInterval).
@@ -10,12 +13,49 @@ type RespawnPolicy struct {
 }
 
 // Respawn is what one host remembers of the deaths of one type. Only deaths
-// that nobody ordered are told to it. The zero value has seen none.
+// that nobody ordered are told to it. The zero value has seen none, and no child
+// that said OK.
 type Respawn struct {
 	Deaths []time.Time // the latest ones within the window
 	InARow int         // deaths since the last finished line
 	NextAt time.Time   // no child before this
 	Barred bool        // FAIL until NextAt, then one probe
+	// Up: a child has said OK here. Until then there is one at a time: a program
+	// that never says it holds one slot, and not all of them.
+	Up     bool
+	Starts int       // children that died before they said OK, since the last that did
+	Since  time.Time // when the first of those died
+	Guards Guards
+}
+
+// Guards is what one host remembers of guards that died under children of one
+// type. That is not the agents' fault, so it bars no type, and is no attempt of
+// a job: but for a pause that grows, an agent that kills its own guard would run
+// again and again at once.
+type Guards struct {
+	InARow int
+	NextAt time.Time // no child before this
+}
+
+// guardSteady is how long after a pause no guard may have died for the pauses
+// to begin anew.
+const guardSteady = time.Minute
+
+// Died records the death of a guard. Those that die within a pause tell nothing
+// new: many die together. u in [0,1) is the jitter.
+func (g Guards) Died(now time.Time, u float64) Guards {
+	switch {
+	case now.Before(g.NextAt):
+		return g
+	case now.Sub(g.NextAt) >= guardSteady:
+		g.InARow = 0
+	}
+	g.InARow++
+	g.NextAt = now
+	if g.InARow >= 2 {
+		g.NextAt = now.Add(Backoff(respawnFirst, respawnMost, g.InARow-1, u))
+	}
+	return g
 }
 
 // respawnFirst and respawnMost bound the pause between two respawns.
@@ -35,7 +75,7 @@ func (r Respawn) Died(p RespawnPolicy, now time.Time, u float64) Respawn {
 	r.Deaths = append(recent, now)
 	r.InARow++
 	if r.Barred || p.Deaths > 0 && len(r.Deaths) >= p.Deaths {
-		return Respawn{InARow: r.InARow, NextAt: now.Add(p.Window), Barred: true}
+		return r.bar(p, now)
 	}
 	r.NextAt = now
 	if r.InARow >= 2 {
@@ -44,20 +84,69 @@ func (r Respawn) Died(p RespawnPolicy, now time.Time, u float64) Respawn {
 	return r
 }
 
+func (r Respawn) bar(p RespawnPolicy, now time.Time) Respawn {
+	return Respawn{InARow: r.InARow, NextAt: now.Add(p.Window), Barred: true, Up: r.Up, Starts: r.Starts, Since: r.Since, Guards: r.Guards}
+}
+
+// NotUp records the death of a child that had not said OK. Such deaths count
+// however far they are apart: with a start_timeout of a minute there would never
+// be enough of them within the window.
+func (r Respawn) NotUp(p RespawnPolicy, now time.Time, u float64) Respawn {
+	if r.Starts++; r.Starts == 1 {
+		r.Since = now
+	}
+	if r = r.Died(p, now, u); !r.Barred && p.Deaths > 0 && r.Starts >= p.Deaths {
+		return r.bar(p, now)
+	}
+	return r
+}
+
+// SaidOK records that a child has come up: no bar that failed starts have put
+// up stands any more, but there is one at a time until a line is finished.
+func (r Respawn) SaidOK() Respawn {
+	r.Barred = r.Barred && r.Starts == 0
+	r.Up, r.Starts, r.Since = true, 0, time.Time{}
+	return r
+}
+
 // Proved records that a child finished a line: a few bad inputs among a
 // million do not stop a type.
-func (r Respawn) Proved() Respawn { return Respawn{} }
+func (r Respawn) Proved() Respawn { return Respawn{Up: true, Guards: r.Guards} }
+
+// Trouble is what is told of a type after a death: nothing while children come
+// up and it is not barred; else its last words, and since when none comes up.
+func (r Respawn) Trouble(why Account) Account {
+	switch {
+	case r.Starts == 1:
+		why.Reason = "none has come up since " + r.Since.Format(troubleTime) + " (1 try): " + why.Reason
+	case r.Starts > 1:
+		why.Reason = fmt.Sprintf("none has come up since %s (%d tries): %s", r.Since.Format(troubleTime), r.Starts, why.Reason)
+	case !r.Barred:
+		return Account{}
+	}
+	return why
+}
+
+const troubleTime = "2006-01-02 15:04:05 MST"
 
 // May says how many children of the type may come up now beside live ones (a
 // large number when nothing holds it), and if none, when to ask again.
 func (r Respawn) May(live int, now time.Time) (n int, again time.Time) {
-	if now.Before(r.NextAt) {
-		return 0, r.NextAt
+	if at := r.NotBefore(); now.Before(at) {
+		return 0, at
 	}
-	if r.Barred || r.InARow > 0 { // one probe at a time until one proves itself
+	if r.Barred || r.InARow > 0 || !r.Up { // one probe at a time until one proves itself
 		return max(0, 1-live), time.Time{}
 	}
 	return 1 << 30, time.Time{}
+}
+
+// NotBefore is when the next child may come up at the soonest.
+func (r Respawn) NotBefore() time.Time {
+	if r.Guards.NextAt.After(r.NextAt) {
+		return r.Guards.NextAt
+	}
+	return r.NextAt
 }
 
 // Backoff is the n-th pause (from 1) of an exponential series: first, doubled

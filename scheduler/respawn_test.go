@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -77,6 +78,110 @@ func TestRespawn_ThePauseGrowsFromTheSecondDeathOn(t *testing.T) {
 		if got := r.NextAt.Sub(noon); got != pause*time.Second {
 			t.Errorf("after death %d: %s, want %ds", i+1, got, pause)
 		}
+	}
+}
+
+// TestRespawn_StartsThatFail: what a type is told, and how many children it may
+// have, while none has come up, has, and does not any more.
+func TestRespawn_StartsThatFail(t *testing.T) {
+	t.Parallel()
+	const many = 1 << 30
+	type step struct {
+		after time.Duration // since the last
+		what  string
+		may   int    // beside none, right after it or when it may be asked again
+		told  string // a part of it; "": nothing is told
+		bars  bool
+	}
+	for _, c := range []struct {
+		name  string
+		steps []step
+	}{
+		{"none that says OK: one at a time, told after the first, barred though they are minutes apart", []step{
+			{time.Minute, "not up", 1, "since 1970-01-12 13:47:40 UTC (1 try): silent", false},
+			{time.Minute, "not up", 1, "since 1970-01-12 13:47:40 UTC (2 tries): silent", false},
+			{time.Minute, "not up", 1, "(3 tries): silent", false},
+			{time.Minute, "not up", 1, "(4 tries): silent", false},
+			{10 * time.Minute, "not up", 1, "(5 tries): silent", true},
+			{time.Hour, "not up", 1, "(6 tries): silent", true},
+			{time.Minute, "OK", 1, "", false},
+			{time.Minute, "line", many, "", false}}},
+		{"an OK at once: as many as there is work for", []step{{0, "OK", many, "", false}}},
+		{"an OK ends the row", []step{
+			{0, "not up", 1, "(1 try)", false}, {time.Minute, "OK", 1, "", false}, {time.Hour, "not up", 1, "since 1970-01-12 14:47:40 UTC (1 try)", false}}},
+		{"a type that was up and comes up no more is barred too", []step{
+			{0, "OK", many, "", false}, {0, "line", many, "", false},
+			{time.Hour, "not up", 1, "(1 try)", false}, {time.Hour, "not up", 1, "(2 tries)", false}, {time.Hour, "not up", 1, "(3 tries)", false},
+			{time.Hour, "not up", 1, "(4 tries)", false}, {time.Hour, "not up", 1, "(5 tries)", true}}},
+		{"deaths at work are told when they bar", []step{
+			{0, "OK", many, "", false}, {0, "died", 1, "", false}, {0, "died", 1, "", false}, {0, "died", 1, "", false}, {0, "died", 1, "", false},
+			{0, "died", 1, "silent", true}, {time.Hour, "OK", 1, "silent", true}, {0, "line", many, "", false}}},
+	} {
+		var r Respawn
+		now := time.Unix(1_000_000, 0).UTC()
+		if n, _ := r.May(0, now); n != 1 {
+			t.Errorf("%s: at first %d may come up", c.name, n)
+		}
+		for i, s := range c.steps {
+			now = now.Add(s.after)
+			switch s.what {
+			case "not up":
+				r = r.NotUp(fiveInFive, now, 0)
+			case "died":
+				r = r.Died(fiveInFive, now, 0)
+			case "OK":
+				r = r.SaidOK()
+			case "line":
+				r = r.Proved()
+			}
+			n, again := r.May(0, now)
+			if n == 0 {
+				n, _ = r.May(0, again)
+			}
+			if told := r.Trouble(Account{Reason: "silent"}).Reason; n != s.may || r.Barred != s.bars || !strings.Contains(told, s.told) || (told == "") != (s.told == "") {
+				t.Errorf("%s, step %d (%s): %d may come up, barred %t, told %q; want %d, %t, %q", c.name, i+1, s.what, n, r.Barred, told, s.may, s.bars, s.told)
+			}
+		}
+	}
+}
+
+// TestRespawn_AGuardThatDies: it bars no type and counts no death, and still
+// what it guarded does not run again and again without a pause.
+func TestRespawn_AGuardThatDies(t *testing.T) {
+	t.Parallel()
+	const many = 1 << 30
+	died := func(r Respawn, now time.Time) Respawn {
+		r.Guards = r.Guards.Died(now, 0)
+		return r
+	}
+	r, now := Respawn{Up: true}, noon
+	for i, pause := range []time.Duration{0, 1, 2, 4, 8, 16, 30, 30, 30} {
+		r = died(r, now)
+		n, again := r.May(0, now)
+		if pause *= time.Second; pause == 0 && n != many || pause > 0 && (n != 0 || again.Sub(now) != pause) {
+			t.Errorf("after the guard that died as number %d: %d may come up, the next after %s; want %s", i+1, n, again.Sub(now), pause)
+		}
+		if r.Barred || r.InARow > 0 || len(r.Deaths) > 0 || r.Trouble(Account{Reason: "x"}) != (Account{}) {
+			t.Errorf("it counts as a death: %+v", r)
+		}
+		before := r
+		if r = died(r, now.Add(pause/2)); pause > 0 && r.Guards != before.Guards {
+			t.Errorf("one that died within the pause is news: %+v, then %+v", before.Guards, r.Guards)
+		}
+		now = now.Add(pause) // and dies again at once
+	}
+	if p := r.Died(fiveInFive, now, 0).Proved(); p.Guards != r.Guards {
+		t.Errorf("a line that another child finished ends the pause: %+v", p.Guards)
+	}
+	barred := r
+	for range 5 {
+		barred = barred.Died(fiveInFive, now, 0)
+	}
+	if !barred.Barred || barred.Guards != r.Guards {
+		t.Errorf("a bar ends the pause: %+v", barred)
+	}
+	if r = died(r, r.Guards.NextAt.Add(guardSteady)); r.Guards.InARow != 1 {
+		t.Errorf("after a steady minute there are %d in a row", r.Guards.InARow)
 	}
 }
 

@@ -23,7 +23,8 @@ const (
 	outcomes
 )
 
-var outcomeNames = [...]string{"succeeded", "failed", "died", "timed out", "cancelled", "lost"}
+// outcomeNames are values of labels and attributes too: one word each.
+var outcomeNames = [...]string{"succeeded", "failed", "died", "timed_out", "cancelled", "lost"}
 
 func (o Outcome) String() string { return outcomeNames[o] }
 
@@ -32,7 +33,8 @@ type Result struct {
 	Line      Line
 	Outcome   Outcome
 	ExitCode  int
-	Error     string
+	Error     string // why: a code, an exit status, a signal; nothing in it was written by an agent
+	Words     string // what the agent said while it had the line, for operators
 	Successes int
 	Child     ChildName
 	Host      HostName

@@ -8,7 +8,16 @@ table bellhop.agent (
   command text not null,
   max integer not null,
   max_per_host integer not null,
-  trouble jsonb not null default '{}'::jsonb
+  trouble jsonb not null default '{}'::jsonb,
+  local boolean not null default false,
+  exclusive boolean not null default false,
+  deaths jsonb not null default '{}'::jsonb
+);
+
+table bellhop.agent_words (
+  instance bigint not null,
+  type text not null,
+  words jsonb not null default '{}'::jsonb
 );
 
 unlogged table bellhop.asserted (
@@ -41,7 +50,9 @@ table bellhop.attachment (
   attached_at timestamp with time zone not null default clock_timestamp(),
   state text not null default 'ok'::text,
   trouble text,
-  state_since timestamp with time zone not null default clock_timestamp()
+  state_since timestamp with time zone not null default clock_timestamp(),
+  turn text not null default ('turn_'::text || replace((gen_random_uuid())::text, '-'::text, ''::text)),
+  detached_at timestamp with time zone
 );
 
 table bellhop.attempt_past (
@@ -54,7 +65,9 @@ table bellhop.attempt_past (
   ended_at timestamp with time zone,
   exit_code integer,
   error text,
-  successes integer
+  successes integer,
+  reason text,
+  spawned_at timestamp with time zone
 );
 
 unlogged table bellhop.child (
@@ -85,7 +98,12 @@ table bellhop.host (
   serves text[] not null default '{}'::text[],
   state text not null default 'up'::text,
   trouble text,
-  state_since timestamp with time zone not null default clock_timestamp()
+  state_since timestamp with time zone not null default clock_timestamp(),
+  far boolean not null default false,
+  only_types text[],
+  only_priorities integer[],
+  only_names text,
+  only_rjm text
 );
 
 table bellhop.instance (
@@ -103,7 +121,11 @@ table bellhop.instance (
   gone_at timestamp with time zone,
   gone_because text,
   stop text,
-  paused text[] not null default '{}'::text[]
+  paused text[] not null default '{}'::text[],
+  queries integer,
+  looked xid8,
+  looked_at timestamp with time zone,
+  draining_since timestamp with time zone
 );
 
 table bellhop.item (
@@ -159,7 +181,15 @@ table bellhop.jobqueue (
   killed_by text,
   unmet integer,
   ended_by bigint,
-  txid xid8 not null default pg_current_xact_id()
+  txid xid8 not null default pg_current_xact_id(),
+  submitted_by text default 
+CASE
+    WHEN (current_setting('role'::text) = 'none'::text) THEN (SESSION_USER)::text
+    ELSE current_setting('role'::text)
+END,
+  reason text,
+  spawned_at timestamp with time zone,
+  lost integer not null default 0
 );
 
 unlogged table bellhop.located (
@@ -179,6 +209,20 @@ table bellhop.log (
   level text not null,
   at timestamp with time zone not null default clock_timestamp(),
   line text not null
+);
+
+table bellhop.lost_run (
+  job bigint not null,
+  n integer not null,
+  attempt integer not null,
+  fence bigint not null,
+  host text,
+  child text,
+  instance bigint,
+  spawned_at timestamp with time zone,
+  started_at timestamp with time zone,
+  lost_at timestamp with time zone not null default clock_timestamp(),
+  reason text not null
 );
 
 table bellhop.paused (
@@ -206,6 +250,17 @@ table bellhop.schema_version (
   applied_at timestamp with time zone not null default clock_timestamp()
 );
 
+table bellhop.set_aside (
+  attachment bigint not null,
+  digest bytea not null,
+  key text not null,
+  reason text not null,
+  outcome boolean not null,
+  times integer not null default 1,
+  since timestamp with time zone not null default clock_timestamp(),
+  again_at timestamp with time zone not null
+);
+
 view bellhop.attempt (
   job bigint,
   attempt integer,
@@ -215,7 +270,48 @@ view bellhop.attempt (
   ended_at timestamp with time zone,
   exit_code integer,
   error text,
-  successes integer
+  successes integer,
+  spawned_at timestamp with time zone
+);
+
+view bellhop.every_job (
+  id bigint,
+  type text,
+  state text,
+  held boolean,
+  priority smallint,
+  priority_name text,
+  key text,
+  run_on text,
+  attempt integer,
+  max_attempts integer,
+  deaths smallint,
+  fence bigint,
+  host text,
+  child text,
+  instance bigint,
+  created_at timestamp with time zone,
+  run_at timestamp with time zone,
+  started_at timestamp with time zone,
+  attempt_at timestamp with time zone,
+  ended_at timestamp with time zone,
+  exit_code integer,
+  error text,
+  waiting_for text,
+  cancel_requested boolean,
+  on_failure text,
+  locks text[],
+  reasons text[],
+  is_msq boolean,
+  items_total bigint,
+  items_done bigint,
+  items_failed bigint,
+  traceparent text,
+  successes integer,
+  unmet integer,
+  ended_by bigint,
+  submitted_by text,
+  lost integer
 );
 
 view bellhop.job (
@@ -253,23 +349,50 @@ view bellhop.job (
   traceparent text,
   successes integer,
   unmet integer,
-  ended_by bigint
+  ended_by bigint,
+  submitted_by text,
+  lost integer
+);
+
+view bellhop.job_log (
+  id bigint,
+  job bigint,
+  attempt integer,
+  child text,
+  host text,
+  level text,
+  at timestamp with time zone,
+  line text
+);
+
+view bellhop.lost (
+  job bigint,
+  n integer,
+  attempt integer,
+  fence bigint,
+  host text,
+  child text,
+  instance bigint,
+  spawned_at timestamp with time zone,
+  started_at timestamp with time zone,
+  lost_at timestamp with time zone,
+  reason text
 );
 
 -- constraints
 alter table bellhop.agent add constraint agent_instance_fkey FOREIGN KEY (instance) REFERENCES bellhop.instance(id) ON DELETE CASCADE;
 alter table bellhop.agent add constraint agent_pkey PRIMARY KEY (instance, type);
+alter table bellhop.agent_words add constraint agent_words_instance_fkey FOREIGN KEY (instance) REFERENCES bellhop.instance(id) ON DELETE CASCADE;
+alter table bellhop.agent_words add constraint agent_words_pkey PRIMARY KEY (instance, type);
 alter table bellhop.asserted add constraint asserted_pkey PRIMARY KEY (instance);
 alter table bellhop.attached add constraint attached_attachment_fkey FOREIGN KEY (attachment) REFERENCES bellhop.attachment(id) ON DELETE CASCADE;
 alter table bellhop.attached add constraint attached_pkey PRIMARY KEY (attachment, digest);
 alter table bellhop.attachment add constraint attachment_cmd CHECK (((cmd[1] <> ''::text) AND (array_position(cmd, NULL::text) IS NULL)));
 alter table bellhop.attachment add constraint attachment_has_key CHECK ((cardinality(key_columns) > 0));
 alter table bellhop.attachment add constraint attachment_log_dir CHECK (((log_dir IS NULL) OR ((log_dir ~~ '/%'::text) AND (cmd IS NOT NULL))));
-alter table bellhop.attachment add constraint attachment_name_key UNIQUE (name);
 alter table bellhop.attachment add constraint attachment_name_not_empty CHECK ((name <> ''::text));
 alter table bellhop.attachment add constraint attachment_pkey PRIMARY KEY (id);
 alter table bellhop.attachment add constraint attachment_pool_range CHECK (((pool >= 0) AND (pool <= 10000)));
-alter table bellhop.attachment add constraint attachment_rel_dispatch_column_key UNIQUE (rel, dispatch_column);
 alter table bellhop.attachment add constraint attachment_state_known CHECK ((state = ANY (ARRAY['ok'::text, 'broken'::text])));
 alter table bellhop.attachment add constraint attachment_type CHECK ((type <> ALL (ARRAY[''::text, 'command'::text, 'attachment'::text])));
 alter table bellhop.attachment add constraint attachment_type_or_cmd CHECK (((type IS NULL) <> (cmd IS NULL)));
@@ -306,15 +429,20 @@ alter table bellhop.jobqueue add constraint jobqueue_type_named CHECK ((type <> 
 alter table bellhop.jobqueue add constraint jobqueue_vars_are_strings CHECK (((vars IS NULL) OR ((jsonb_typeof(vars) = 'object'::text) AND (NOT jsonb_path_exists(vars, 'strict $.*?(@.type() != "string")'::jsonpath)))));
 alter table bellhop.located add constraint located_pkey PRIMARY KEY (instance, key);
 alter table bellhop.log add constraint log_pkey PRIMARY KEY (id);
+alter table bellhop.lost_run add constraint lost_run_pkey PRIMARY KEY (job, n);
 alter table bellhop.paused add constraint paused_pkey PRIMARY KEY (type);
 alter table bellhop.rjm add constraint rjm_pkey PRIMARY KEY (job);
 alter table bellhop.rjm add constraint rjm_state_check CHECK ((state = ANY (ARRAY['done'::text, 'dusting'::text, 'old'::text])));
 alter table bellhop.schema_script add constraint schema_script_pkey PRIMARY KEY (name);
 alter table bellhop.schema_version add constraint schema_version_pkey PRIMARY KEY (version);
+alter table bellhop.set_aside add constraint set_aside_attachment_fkey FOREIGN KEY (attachment) REFERENCES bellhop.attachment(id) ON DELETE CASCADE;
+alter table bellhop.set_aside add constraint set_aside_pkey PRIMARY KEY (attachment, digest);
 
 -- indexes
 CREATE INDEX attached_job ON bellhop.attached USING btree (job);
 CREATE INDEX attached_live ON bellhop.attached USING btree (attachment) WHERE live;
+CREATE UNIQUE INDEX attachment_name ON bellhop.attachment USING btree (name) WHERE (detached_at IS NULL);
+CREATE UNIQUE INDEX attachment_table ON bellhop.attachment USING btree (rel, dispatch_column) WHERE (detached_at IS NULL);
 CREATE INDEX dependency_needs ON bellhop.dependency USING btree (needs);
 CREATE INDEX dependency_open ON bellhop.dependency USING btree (needs) WHERE (NOT met);
 CREATE INDEX dependency_uncounted ON bellhop.dependency USING btree (job) WHERE (NOT counted);
@@ -332,9 +460,10 @@ CREATE OR REPLACE FUNCTION bellhop.all_jobs_gone()
  RETURNS trigger
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO 'pg_catalog'
+ SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 begin
+  delete from bellhop.lost_run;
   delete from bellhop.dependency; -- a TRUNCATE of both would not let itself be joined by another
   return null;
 end
@@ -344,7 +473,7 @@ CREATE OR REPLACE FUNCTION bellhop.answers(host text, serves text[], key text)
  RETURNS boolean
  LANGUAGE sql
  IMMUTABLE PARALLEL SAFE
- SET search_path TO 'pg_catalog'
+ SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
   select key = host or exists (
     select from unnest(serves) p
@@ -355,7 +484,7 @@ CREATE OR REPLACE FUNCTION bellhop.arrange()
  RETURNS trigger
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'bellhop'
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp'
 AS $function$
 begin
   update bellhop.jobqueue j
@@ -374,14 +503,22 @@ $function$;
 
 CREATE OR REPLACE FUNCTION bellhop.attach(tab regclass, type text DEFAULT NULL::text, cmd text[] DEFAULT NULL::text[], pool integer DEFAULT NULL::integer, workdir text DEFAULT NULL::text, log_dir text DEFAULT NULL::text, key text[] DEFAULT NULL::text[], dispatch text DEFAULT 'dispatch'::text, status_col text DEFAULT NULL::text, exit_col text DEFAULT NULL::text, index boolean DEFAULT false, name text DEFAULT NULL::text, OUT id bigint, OUT statements text[])
  RETURNS record
+ LANGUAGE sql
+BEGIN ATOMIC
+ SELECT a.id,
+     a.statements
+    FROM bellhop.attach_under(current_setting('search_path'::text), pg_table_is_visible((attach.tab)::oid), attach.tab, attach.type, attach.cmd, attach.pool, attach.workdir, attach.log_dir, attach.key, attach.dispatch, attach.status_col, attach.exit_col, attach.index, attach.name) a(id, statements);
+END;
+
+CREATE OR REPLACE FUNCTION bellhop.attach_under(their_path text, visible boolean, tab regclass, type text, cmd text[], pool integer, workdir text, log_dir text, key text[], dispatch text, status_col text, exit_col text, index boolean, name text, OUT id bigint, OUT statements text[])
+ RETURNS record
  LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 #variable_conflict use_column
 declare
-  c          pg_catalog.pg_class;
+  c          pg_class;
   old        bellhop.attachment;
-  their_path text := pg_catalog.current_setting('search_path');
-  visible    boolean := pg_catalog.pg_table_is_visible(tab);
   full_name  text;
   keys       smallint[];
   d          smallint;
@@ -394,7 +531,6 @@ declare
   key_list   text;
   called     text;
 begin
-  perform pg_catalog.set_config('search_path', 'pg_catalog', true);
   statements := '{}';
   select * into c from pg_class r where r.oid = tab::oid;
   full_name := tab::text; -- qualified, since only pg_catalog is on the path
@@ -412,13 +548,17 @@ begin
   elsif c.relnamespace = 'pg_catalog'::regnamespace
      -- A user called bellhop may well have tables of his own in his schema.
      or c.relnamespace = 'bellhop'::regnamespace and c.relname in ('jobqueue', 'attempt_past', 'log', 'item', 'instance', 'host', 'agent', 'child',
-          'asserted', 'paused', 'located', 'dependency', 'attachment', 'attached', 'schema_version', 'schema_script') then
+          'asserted', 'paused', 'located', 'dependency', 'attachment', 'attached', 'set_aside', 'schema_version', 'schema_script') then
     raise wrong_object_type using message = format('%s is not a table of yours', full_name), hint = 'For jobs without a table of their own: bellhop submit.';
   end if;
   select string_agg(p, ' and ') into missing from unnest(array['SELECT', 'UPDATE', 'TRIGGER']) p where not has_table_privilege(current_user, tab, p);
   if missing is not null then
     raise insufficient_privilege using message = format('permission denied: %s lacks %s on table %s', current_user, missing, full_name),
       hint = format('Attach it as its owner, or: grant select, update, trigger on %s to %I.', full_name, current_user);
+  end if;
+  if c.relkind = 'r' and exists (select from pg_inherits i where i.inhparent = tab::oid) then
+    raise invalid_table_definition using message = format('other tables inherit from %s, and its key does not tell their rows from its own', full_name),
+      hint = format('Attach these, one by one: %s.', (select string_agg(i.inhrelid::regclass::text, ', ') from pg_inherits i where i.inhparent = tab::oid));
   end if;
   if row_security_active(tab) then
     raise insufficient_privilege using message = format('row security of %s would hide rows from %s, and they would never run', full_name, current_user),
@@ -435,7 +575,7 @@ begin
       hint = format('alter table %s alter %I drop not null', full_name, col.attname);
   end if;
 
-  select * into old from bellhop.attachment x where x.rel = tab and x.dispatch_column = d;
+  select * into old from bellhop.attachment x where x.rel = tab and x.dispatch_column = d and x.detached_at is null;
   if pool is null and old.id is null then
     raise null_value_not_allowed using message = 'how many may run at once? A pool has to be named', hint = 'bellhop attach … --pool 4';
   elsif pool is not null and pool not between 0 and 10000 then
@@ -475,7 +615,8 @@ begin
   if key is null and old.id is not null then
     keys := old.key_columns;
   elsif key is null then
-    select array_agg(k order by o) into keys from pg_index i cross join unnest(i.indkey) with ordinality x (k, o) where i.indrelid = tab and i.indisprimary;
+    select array_agg(k order by o) into keys from pg_index i cross join unnest(i.indkey) with ordinality x (k, o)
+     where i.indrelid = tab and i.indisprimary and o <= i.indnkeyatts; -- not what is included besides
     if keys is null then
       raise invalid_table_definition using message = format('table %s has no primary key', full_name), hint = 'Give it one, or name columns that are unique: --key COL.';
     end if;
@@ -509,33 +650,33 @@ begin
         hint = format('Only the pool can be changed. For the rest: bellhop detach %s, and attach it anew.', old.name);
     end if;
     id := old.id;
+    delete from bellhop.set_aside x where x.attachment = old.id; -- another try at once
+    if old.attached_by = current_user then -- a function that an earlier version has made, or that was dropped or altered
+      statements := bellhop.turn_statements(old.id);
+      if statements <> '{}' then
+        perform bellhop.carry_out(statements, their_path);
+        perform pg_notify('bellhop_due', '');
+      end if;
+    end if;
     if pool is not null and pool <> old.pool then
-      update bellhop.attachment x set pool = attach.pool where x.id = old.id;
-      statements := array[format('update bellhop.attachment set pool = %s where id = %s', pool, old.id)];
+      update bellhop.attachment x set pool = attach_under.pool where x.id = old.id;
+      statements := statements || format('update bellhop.attachment set pool = %s where id = %s', pool, old.id);
       perform pg_notify('bellhop_due', '');
     end if;
-    perform pg_catalog.set_config('search_path', their_path, true);
     return;
   end if;
 
   called := coalesce(name, case when visible then c.relname else (select n.nspname from pg_namespace n where n.oid = c.relnamespace) || '.' || c.relname end);
-  if exists (select from bellhop.attachment x where x.name = called) then
+  if exists (select from bellhop.attachment x where x.name = called and x.detached_at is null) then
     raise duplicate_object using message = format('there is an attachment called %L already', called), hint = 'Give this one another name: --name.';
   end if;
   insert into bellhop.attachment as x (name, rel, type, cmd, pool, workdir, log_dir, key_columns, dispatch_column, status_column, exit_column)
-  values (called, tab, attach.type, attach.cmd, attach.pool, attach.workdir, attach.log_dir, keys, d, s, e)
+  values (called, tab, attach_under.type, attach_under.cmd, attach_under.pool, attach_under.workdir, attach_under.log_dir, keys, d, s, e)
   returning x.id into id;
   select string_agg(quote_ident(a.attname), ', ' order by o) into key_list
     from unnest(keys) with ordinality x (k, o) join pg_attribute a on a.attrelid = tab and a.attnum = x.k;
 
-  statements := array[
-    format($f$create function bellhop_attached.turn_%1$s(done pg_catalog.jsonb, n pg_catalog.int4, busy pg_catalog.text[])
-  returns table (what pg_catalog.text, key pg_catalog.text, line pg_catalog.text, row_text pg_catalog.text)
-  language sql volatile security definer set search_path from current set row_security = off
-  as 'select * from bellhop.turn_rows(%1$s, done, n, busy)'$f$, id),
-    format('revoke all on function bellhop_attached.turn_%s from public', id)]
-    || array(select format('grant execute on function bellhop_attached.turn_%s to %I', id, r.rolname) from pg_roles r
-              where r.rolname = 'bellhop_scheduler' or r.oid = (select q.relowner from pg_class q where q.oid = 'bellhop.jobqueue'::regclass))
+  statements := bellhop.turn_statements(id)
     || format($f$create trigger _900_bellhop_%1$s_insert after insert on %2$s
   referencing new table as bellhop_new for each statement execute function bellhop.ring_rows('%3$s')$f$, id, full_name, d)
     || format($f$create trigger _900_bellhop_%1$s_update after update on %2$s
@@ -543,11 +684,7 @@ begin
   if index then
     statements := statements || format('create index bellhop_%s_waiting on %s (%s) where %I is null', id, full_name, key_list, dispatch);
   end if;
-  -- Under the caller's search_path, which becomes the function's: triggers of the table expect no other.
-  foreach step in array statements loop
-    perform pg_catalog.set_config('search_path', their_path, true);
-    execute step;
-  end loop;
+  perform bellhop.carry_out(statements, their_path);
   perform pg_catalog.pg_notify('bellhop_due', '');
 end
 $function$;
@@ -556,7 +693,7 @@ CREATE OR REPLACE FUNCTION bellhop.attached_column(tab regclass, col text, purpo
  RETURNS smallint
  LANGUAGE plpgsql
  STABLE
- SET search_path TO 'pg_catalog'
+ SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 declare
   n smallint;
@@ -570,20 +707,69 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION bellhop.attached_key(rel regclass, columns smallint[], OUT ordering text, OUT key_text text, OUT parsed text, OUT matches text, OUT again text, OUT returned text, OUT steady boolean)
+ RETURNS record
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  names text[];
+  types text[];
+begin
+  select array_agg(bellhop.column_of(rel, k, 'key') order by o),
+         array_agg((select format_type(c.atttypid, c.atttypmod) from pg_attribute c where c.attrelid = rel and c.attnum = k) order by o),
+         bool_and((select c.atttypid = any (array['int2'::regtype, 'int4'::regtype, 'int8'::regtype, 'text'::regtype, 'varchar'::regtype, 'bool'::regtype,
+                                           'pg_catalog.uuid'::regtype, 'pg_catalog.numeric'::regtype]) from pg_attribute c
+                    where c.attrelid = rel and c.attnum = k))
+    into names, types, steady
+    from unnest(columns) with ordinality x (k, o);
+  select string_agg('t.' || n, ', ' order by o), string_agg(format('t.%s = v.k%s', n, o), ' and ' order by o), string_agg(format('t.%s as k%s', n, o), ', ' order by o)
+    into ordering, matches, returned
+    from unnest(names) with ordinality x (n, o);
+  if cardinality(columns) = 1 then
+    key_text := ordering || '::pg_catalog.text';
+    parsed := format(' cross join lateral (select d.key::%s as k1) v', types[1]);
+    again := 'v.k1::pg_catalog.text';
+  else -- as JSON, which knows arrays, rows and JSON too
+    key_text := 'pg_catalog.jsonb_build_array(' || ordering || ')::pg_catalog.text';
+    select format(' cross join lateral pg_catalog.jsonb_to_record(pg_catalog.jsonb_build_object(%s)) as v (%s)',
+                  string_agg(format('''k%s'', d.key::pg_catalog.jsonb -> %s', o, o - 1), ', ' order by o),
+                  string_agg(format('k%s %s', o, t), ', ' order by o)),
+           format('pg_catalog.jsonb_build_array(%s)::pg_catalog.text', string_agg('v.k' || o, ', ' order by o))
+      into parsed, again
+      from unnest(types) with ordinality x (t, o);
+  end if;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION bellhop.attachment_named(name text)
+ RETURNS bigint
+ LANGUAGE sql
+ STABLE
+BEGIN ATOMIC
+ SELECT bellhop.attachment_under(current_setting('search_path'::text), name) AS attachment_under;
+END;
+
+CREATE OR REPLACE FUNCTION bellhop.attachment_under(their_path text, name text)
  RETURNS bigint
  LANGUAGE plpgsql
  STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 declare
-  ids pg_catalog.int8[];
+  ids bigint[];
+  tab oid;
 begin
-  select array_agg(x.id) into ids from bellhop.attachment x where x.name = attachment_named.name;
+  select array_agg(x.id) into ids from bellhop.attachment x where x.name = attachment_under.name and x.detached_at is null;
   if ids is null and name ~ '\S' then
     begin
-      select array_agg(x.id) into ids from bellhop.attachment x where x.rel = pg_catalog.to_regclass(attachment_named.name);
+      perform set_config('search_path', their_path, true);
+      tab := pg_catalog.to_regclass(name);
+      perform pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
+      select array_agg(x.id) into ids from bellhop.attachment x where x.rel::oid = tab and x.detached_at is null;
     exception when syntax_error or invalid_name or feature_not_supported then
-      null; -- no table can be called so
+      null; -- no table can be called so; and the path is what it was
     end;
   end if;
   if ids is null then
@@ -595,16 +781,31 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION bellhop.caller()
+ RETURNS name
+ LANGUAGE sql
+ STABLE PARALLEL SAFE
+BEGIN ATOMIC
+ SELECT
+         CASE
+             WHEN (current_setting('role'::text) = 'none'::text) THEN SESSION_USER
+             ELSE (current_setting('role'::text))::name
+         END AS current_setting;
+END;
+
 CREATE OR REPLACE FUNCTION bellhop.cancel(id bigint, now boolean DEFAULT false)
  RETURNS text
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'bellhop'
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp'
 AS $function$
 #variable_conflict use_column
 declare
   was text;
 begin
+  if not bellhop.refuse_others(cancel.id, 'cancel') then
+    return null;
+  end if;
   -- The lock settles the race with a claim or an outcome.
   select j.state into was from bellhop.jobqueue j where j.id = cancel.id for update;
   if was in ('held', 'blocked', 'scheduled', 'ready', 'assigned') then
@@ -626,11 +827,207 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION bellhop.carry_out(statements text[], their_path text)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  step text;
+begin
+  if not exists (select from regexp_split_to_table(their_path, ',') x where btrim(x) in ('pg_temp', '"pg_temp"')) then
+    their_path := concat_ws(', ', nullif(their_path, ''), 'pg_temp');
+  end if;
+  foreach step in array statements loop
+    perform pg_catalog.set_config('search_path', their_path, true);
+    execute step;
+  end loop;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION bellhop.causes()
+ RETURNS TABLE(cause text, code text, of text, stuck boolean, means text, sentence text, next text)
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select c.cause, split_part(c.cause, '/', 1), c.of, c.stuck, c.means, c.sentence, c.next
+    from (values
+    -- What the row itself says.
+    ('held', 'waiting', true, 'it was submitted with `held`',
+      'It is held: it starts when it is released.', 'bellhop release {id}'),
+    ('blocked', 'waiting', false, 'a job that it needs is not over as wanted; one line each',
+      'It needs job {needs} ({type}) to be {wanted}; that one is {state}.', 'bellhop explain {needs}'),
+    ('blocked/ended', 'waiting', false, '',
+      'It needs job {needs} ({type}) to be {wanted}; that one is {state}, and this one waits until that changes.', 'bellhop retry {needs}'),
+    ('blocked/deleted', 'waiting', true, '',
+      'It needs job {needs}, which was deleted, so that it can never start. Without that need it can: delete from bellhop.dependency where job = {id} and needs = {needs}.', 'bellhop cancel {id}'),
+    ('blocked/unseen', 'waiting', false, '',
+      'Its needs came with triggers disabled or are being changed; an instance counts them with its next look.', 'bellhop kick'),
+    ('scheduled', 'waiting', false, '`run_at` has not come',
+      'It is to start at {at}{in}.', 'bellhop cancel {id}'),
+    ('retry_delay', 'waiting', false, 'an attempt failed, the next one is put off',
+      'Attempt {attempt} of {most} failed; the next one starts at {at}{in}. It failed so: {error}', 'bellhop logs {id}'),
+    ('in_hand', 'waiting', false, 'a transaction that is not over has its row locked',
+      'A transaction has its row locked{since}, and claims pass over it until that ends: {who}.', 'psql "$DATABASE_URL" -c "select pg_terminate_backend({pid})"'),
+    ('in_hand/prepared', 'waiting', false, '',
+      'A prepared transaction has its row locked{since}, and claims pass over it until that ends.', 'psql "$DATABASE_URL" -c "rollback prepared ''{gid}''"'),
+
+    -- What holds back all jobs of its type, and of its place and priority.
+    ('no_instance', 'waiting', true, 'no instance of the scheduler lives on this database',
+      'No instance of the scheduler is running on this database{since}.', 'bellhop serve'),
+    ('paused', 'waiting', true, 'an operator paused its type, or everything',
+      'Type {type} is paused since {at} by {by}.', 'bellhop resume {type}'),
+    ('paused/all', 'waiting', true, '',
+      'Everything is paused since {at} by {by}.', 'bellhop resume'),
+    ('unknown_type', 'waiting', true, 'no live instance has an agent of its type',
+      'No running instance has an agent of type {type}.{there}', 'add it under agents in bellhop.yaml, and start bellhop serve anew'),
+    ('unknown_type/row', 'waiting', true, '',
+      'It is a row of an attached table with a command of its own, and no running instance obeys commands that stand in the database.',
+      'write commands_from_database: true into bellhop.yaml, and start bellhop serve anew'),
+    ('no_host', 'waiting', true, 'no host may run it: none answers to its `run_on` (by name, `serves` or `locate`), or those that do take no such job (`only_types`, `only_priorities`, `local`, no agent of its type)',
+      'No host answers to run_on {place}{locate}.{there}', 'bellhop hosts'),
+    ('no_host/none', 'waiting', true, '',
+      'No instance that has its agent has a host.', 'bellhop hosts'),
+    ('no_host/refused', 'waiting', true, '',
+      'No host may run it: {hosts}.', 'bellhop hosts'),
+    ('instance_stopping', 'waiting', true, 'the instances that could take it were told to stop',
+      'Every instance that could take it has been told to stop, and starts nothing more: {instances}.', 'bellhop serve'),
+    ('instance_silent', 'waiting', false, 'its instance, or those that could take it, have not been heard of; after their `lag` others take over',
+      'Every instance that could take it is silent: {instances}.', 'bellhop instances'),
+    ('host_down', 'waiting', true, 'the hosts that may run it cannot be reached; they are tried again by themselves',
+      'No host that it may run on can be reached: {hosts}.', 'bellhop hosts'),
+    ('agent_fails', 'waiting', true, 'its agent died too often, or does not come up; it is tried again after a pause, and nothing but the agent has to be mended',
+      'Its agent does not come up; it is tried again after a while. By host: {hosts}.', 'bellhop agents'),
+    ('exclusive', 'waiting', false, 'its agent is `exclusive`, or a job of such an agent runs, or waits to: nothing else runs beside it on that instance',
+      'It starts when nothing else runs on its instance: {jobs}.', 'bellhop ls -s running'),
+    ('exclusive/behind', 'waiting', false, '',
+      'A job that must be alone on its instance comes first: {jobs}.', 'bellhop ls -s running'),
+    ('queries_full', 'waiting', false, 'each instance reads so many queries (MSQ jobs) at once; a job of a type that has none on a host is let in beyond that',
+      'Every instance that could take it reads as many queries as it may at once: {instances}.', 'bellhop ls -s running'),
+    ('no_room', 'waiting', false, 'slots, `max` or `max_per_host` are used up; what holds them is told. More of them help, or a higher urgency',
+      'Every place that it may take is taken: {limits}.{children} An idle child of another type makes room.', 'bellhop ls -s running'),
+    ('queued', 'waiting', false, 'other jobs come first, by priority and age',
+      '{jobs} of its type {come} first, by priority and age.', 'bellhop ls -s ready -t {type}'),
+    ('queued/others', 'waiting', false, '',
+      'More urgent work waits for the hosts that could run it: job {job} of type {other}, priority {priority}.', 'bellhop explain {job}'),
+    ('waits', 'waiting', false, 'something else that the row''s `waiting_for` names',
+      'It waits for: {what}.', 'bellhop show {id}'),
+    ('not_looked_at', 'waiting', false, 'it is ready, and no instance has looked since it is',
+      'It became ready after the last look of an instance{looked}; the next one is on its way.', 'bellhop kick'),
+    ('unexplained', 'waiting', true, 'none of all these: a fault of bellhop, which an instance also writes into its log',
+      'An instance has looked since it is ready, and has not taken it, and no cause is known. That is a fault of bellhop. Looked at were: {checked}. See the log of the instance, and report what it says.', 'bellhop doctor'),
+
+    -- What it does now.
+    ('child_starting', 'running', false, 'an instance has it, and a child is coming up; since when, and why the last one died',
+      'Instance {instance} has it{since}: a child of its type is coming up on {host}{child}.', 'bellhop agents'),
+    ('child_starting/silent', 'running', false, '',
+      'Instance {instance} has it{since}: {child} runs on {host} and has not said OK yet. A plain program, which says none, wants mode: exec in bellhop.yaml.', 'bellhop agents'),
+    ('last_death', 'beside', false, 'why the last child of its type died, on the host that has the job',
+      'The last child of its type on {host} died at {at}, the {n}. in a row without finishing anything: {why}', 'bellhop agents'),
+    ('child_starting/first', 'waiting', false, '',
+      'Children of its type come up one at a time, until one has said OK or finished something: {children}.', 'bellhop agents'),
+    ('running', 'running', false, 'it runs: where, by which child, since when',
+      'It runs since {at} ({for}) on {host}{child}, instance {instance}, attempt {attempt} of {most}{items}.', 'bellhop logs -f {id}'),
+    ('items_wait', 'running', false, 'items of its query wait, and none of them runs: for which host, and why',
+      '{n} of its items wait{place}{since}: {why}', '{next}'),
+    ('items_wait/starting', 'running', false, '',
+      '{n} of its items wait{place}{since}: a child of its type is coming up, or about to.', 'bellhop agents'),
+    ('cancel_requested', 'running', false, 'it was asked to stop, and is not dead yet',
+      'It has been asked to stop: it is over when its last process is dead.', 'bellhop cancel --now {id}'),
+    ('cancel_requested/killed', 'running', false, '',
+      'It has been killed (by {by}): it is over when its last process is dead.', 'bellhop cancel --now {id}'),
+
+    ('instance_silent/one', 'running', false, '',
+      'Instance {instance} ({name}) has not been heard of for {for}; after {lag} it is taken for dead, and what it holds is given to others.', 'bellhop instances'),
+    ('instance_stopping/one', 'running', false, '',
+      'Instance {instance} ({name}) has been told to stop ({how}), and starts nothing more.', 'bellhop instances'),
+
+    -- How it ended.
+    ('succeeded', 'ended', false, 'done; `bellhop retry ID` runs it again',
+      'It is done.{items}', 'bellhop retry {id}'),
+    ('cancelled', 'ended', false, 'it was cancelled',
+      'It was cancelled.', 'bellhop retry {id}'),
+    ('killed', 'ended', false, '`killjob`',
+      'It was killed by the wish of a user: {by}.', 'bellhop retry {id}'),
+    ('timeout', 'ended', false, 'it took longer than its `timeout`; a longer one, then `bellhop retry ID`',
+      'It took longer than it may, and was ended: {error}.', 'bellhop retry {id}'),
+    ('agent_failed', 'ended', false, 'the agent said so, or its exit code',
+      'Its agent failed, exit code {exit_code}: {error}', 'bellhop logs -e {id}'),
+    ('agent_died', 'ended', false, 'the agent''s process ended with it in hand',
+      'Its agent died with it in hand, exit code {exit_code}: {error}', 'bellhop logs -e {id}'),
+    ('no_heartbeat', 'ended', false, 'its agent (dialect fossology) said for too long that nothing moves, or nothing at all',
+      'Its agent was ended, since it did not move: {error}', 'bellhop logs -e {id}'),
+    ('quarantined', 'ended', false, 'three agents died of it; mend the agent or the job',
+      '{deaths} agents have died of it, and no more shall: {error}', 'bellhop logs -e {id}'),
+    ('args_too_long', 'ended', false, 'its argument is longer than the system takes on a command line',
+      'Its argument is longer than a command line of the system may be.', 'bellhop show {id}'),
+    ('vars_refused', 'ended', false, 'its agent does not take one of its `vars`; `agents[].vars` names those that it takes',
+      'Its agent does not take what it brings: {error}.', 'bellhop show {id}'),
+    ('not_data', 'ended', false, 'its data cannot be said in its agent''s dialect',
+      'Its agent''s dialect cannot carry its data: {error}.', 'bellhop show {id}'),
+    ('invalid_agent', 'ended', false, 'its agent''s version differs from the first that was heard, or is missing',
+      'Its agent is not the one that is expected: {error}.', 'bellhop agents'),
+    ('no_attachment', 'ended', false, 'it was a row of an attached table, and that was detached',
+      'Its row''s table is not attached any more, so that nothing says what to run.', 'bellhop attachments'),
+    ('msq_error', 'ended', false, 'PostgreSQL refuses the query, with the place in it',
+      'PostgreSQL refuses its query: {error}', 'bellhop show {id}'),
+    ('no_columns', 'ended', false, 'its query selects no column',
+      'Its query is of no use: {error}.', 'bellhop show {id}'),
+    ('items_failed', 'ended', false, 'items failed while others are done',
+      '{failed} of its items failed, {done} are done.{first}', 'bellhop show {id}'),
+    ('too_many_failures', 'ended', false, 'so many items failed that the rest was not tried',
+      '{failed} of its items failed, {done} are done, and the rest was not tried: {error}.{first}', 'bellhop show {id}'),
+    ('no_progress', 'ended', false, 'an `until_empty` query yields the same rows for ever; mend the query, or the agent',
+      'Its query would have run for ever: {error}.', 'bellhop show {id}'),
+    ('needs_failed', 'ended', false, 'a job that it needs ended otherwise, so it never ran',
+      'It never ran: {error}.', 'bellhop explain {root}'),
+    ('needs_failed/deleted', 'ended', false, '',
+      'It never ran: {error}. Submit it anew without that need.', 'bellhop show {id}'),
+    ('needs_cycle', 'ended', false, 'it and others needed each other; their needs came with triggers disabled',
+      'It never ran: {error}.', 'bellhop graph {id}'),
+    ('never_ran', 'ended', false, 'it was marked as over before it began, by hand or through a view',
+      'It ended before it began: {error}', 'bellhop retry {id}'),
+    ('command_failed', 'ended', false, 'a command in the queue could not be carried out',
+      'The command was not carried out: {error}.', 'bellhop submit command --help'),
+
+    -- Why a row of an attached table does not run (bellhop.explain_row).
+    ('attachment_broken', 'row', true, 'no row of its table runs, and why',
+      'No row of {name} runs: {why}.', 'bellhop attachments'),
+    ('row_has_job', 'row', false, 'the row runs, or waits as a job',
+      'It has been taken: its job is {job}, which is {state}. Should it be asked for again meanwhile, it runs once more after that.', 'bellhop explain {job}'),
+    ('outcome_pending', 'row', false, 'its job is over, and what became of it is not in the table yet',
+      'Job {job} has {state}, and that is still to be written into the table: a transaction has the row locked.', 'bellhop explain {job}'),
+    ('outcome_pending/refused', 'row', true, '',
+      'Job {job} has {state}, and the table does not let that be written: {why}. It is tried again at {at}, and the row runs again only after that.', 'bellhop attach {table}'),
+    ('row_set_aside', 'row', true, 'the table does not let it be marked as taken: a trigger, a rule, a constraint. Mend that; then another try at once',
+      'It could not be marked as taken, and is set aside: {why}. Tried so far: {times}; tried again at {at}.', 'bellhop attach {table}'),
+    ('pool_paused', 'row', true, 'the pool of its table is 0',
+      'The pool of {name} is 0: nothing of it starts.', 'bellhop attach {table} --pool 4'),
+    ('pool_full', 'row', false, 'as many rows of its table run as its pool has places',
+      'All {pool} places of {name} are taken. Rows come in the order of their keys.', 'bellhop attach {table} --pool {more}'),
+    ('row_ran', 'row', false, 'it is not asked for: its dispatch column is not NULL',
+      'It ran last as job {job}, which is {state}. It runs again when its dispatch column is set to NULL.', 'bellhop explain {job}'),
+    ('not_taken', 'row', false, 'there is no such row, or its transaction is not over, or it is locked',
+      'It has never been taken. It is if there is a row with the key {key} and its dispatch column is NULL, when its transaction has ended and nothing has it locked; at the latest 5 s after that.', 'bellhop kick'),
+    ('not_taken/inherited', 'row', false, '',
+      'It has never been taken. It is if there is a row with the key {key} and its dispatch column is NULL. Rows of tables that inherit from this one are not its own, and are not run: {children}.', 'bellhop kick'),
+
+    -- What comes beside these.
+    ('ran_on', 'beside', false, 'attempt, host, child, from when to when',
+      'Attempt {attempt} of {most}, on {host}{child}, from {from} to {to} ({for}).', 'bellhop show {id}'),
+    ('lost', 'beside', false, 'a run of it was lost with its host or instance and given back; it counts as no attempt',
+      'Lost: {reason}, given back. That run was on {host}{child}, from {from} to {to} ({for}), and counts as no attempt.{more}', 'bellhop trace {id}'),
+    ('last_words', 'beside', false, 'the last lines of stderr, `ERROR` and the scheduler''s notes; for operators',
+      e'The last that was said:\n    {words}', 'bellhop logs -e {id}')
+  ) as c (cause, of, stuck, means, sentence, next)
+$function$;
+
 CREATE OR REPLACE FUNCTION bellhop.column_of(rel regclass, attnum smallint, purpose text)
  RETURNS text
  LANGUAGE plpgsql
  STABLE
- SET search_path TO 'pg_catalog'
+ SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 declare
   found_name name;
@@ -646,21 +1043,18 @@ $function$;
 CREATE OR REPLACE FUNCTION bellhop.command()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'bellhop'
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp'
 AS $function$
-declare
-  -- Who asks. Not current_user: bellhop.submit runs as the schema's owner.
-  who name := case when current_setting('role') = 'none' then session_user::text else current_setting('role') end;
 begin
   if new.type = 'dummy' then -- it needs no agent: bellhop.pass_dummies
     perform pg_notify('bellhop_due', '');
     return null;
   end if;
-  if not pg_has_role(who, (select relowner from pg_class where oid = tg_relid), 'member')
-     and not coalesce((select pg_has_role(who, r.oid, 'member') from pg_roles r where r.rolname = 'bellhop_operator'), false) then
+  if not bellhop.is_operator() then
     raise insufficient_privilege using
-      message = format('permission denied: %s may not give commands to the scheduler', who),
-      hint = format('Jobs of type command are for operators: grant bellhop_operator to %I.', who);
+      message = format('permission denied: %s may not give commands to the scheduler', bellhop.caller()),
+      hint = format('Jobs of type command are for operators: grant bellhop_operator to %I.', bellhop.caller());
   end if;
   if new.msq is not null or new.run_on is not null then
     raise check_violation using message = 'a command has args, and neither msq nor run_on',
@@ -675,7 +1069,7 @@ CREATE OR REPLACE FUNCTION bellhop.dependencies_came()
  RETURNS trigger
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO 'pg_catalog'
+ SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 declare
   jobs   bigint[] := array(select distinct c.job from came c);
@@ -688,7 +1082,7 @@ begin
   others := array(select j.id from bellhop.jobqueue j
                    where j.id = any (jobs) and not (j.xmin = pg_current_xact_id()::xid and j.created_at >= now()) order by j.id);
   if others <> '{}' then
-    perform pg_advisory_xact_lock(7092165874193953895); -- of dependencies, nothing else
+    lock table bellhop.dependency_turn in exclusive mode; -- nobody else may
     perform from bellhop.jobqueue j where j.id = any (others) order by j.id for update;
     select j.id, j.state, j.started_at into late
       from bellhop.jobqueue j
@@ -715,7 +1109,7 @@ CREATE OR REPLACE FUNCTION bellhop.dependencies_gone()
  RETURNS trigger
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO 'pg_catalog'
+ SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 declare
   jobs bigint[];
@@ -734,22 +1128,28 @@ CREATE OR REPLACE FUNCTION bellhop.dependency_row()
  RETURNS trigger
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO 'pg_catalog'
+ SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 declare
   ours boolean;
+  whose text;
 begin
-  if not exists (select from bellhop.jobqueue j where j.id = new.job) then
+  -- Jobs that the caller may not see are not there, for all that he learns.
+  select j.submitted_by into whose from bellhop.jobqueue j where j.id = new.job;
+  if not found or not bellhop.may_change(whose) and not bellhop.is_reader() then
     raise foreign_key_violation using message = format('there is no job %s that could need job %s', new.job, new.needs),
       constraint = 'dependency_job_exists', table = 'dependency', hint = 'Insert the job first, in the same transaction.';
+  elsif not bellhop.may_change(whose) then
+    raise insufficient_privilege using message = format('permission denied: %s may not let job %s, which others have submitted, wait for another', bellhop.caller(), new.job),
+      hint = format('That is for its submitter and for operators: grant bellhop_operator to %I.', bellhop.caller());
   elsif new.job = new.needs then
     raise check_violation using message = format('a job cannot wait for itself: job %s needs job %s', new.job, new.needs),
       constraint = 'dependency_no_cycle', table = 'dependency', hint = 'Leave this dependency out.';
   end if;
   select j.xmin = pg_current_xact_id()::xid and j.created_at >= now()
-         and j.state not in ('succeeded', 'failed', 'cancelled', 'quarantined')
-    into ours from bellhop.jobqueue j where j.id = new.needs;
-  if not found then
+         and j.state not in ('succeeded', 'failed', 'cancelled', 'quarantined'), j.submitted_by
+    into ours, whose from bellhop.jobqueue j where j.id = new.needs;
+  if not found or not (bellhop.may_change(whose) or bellhop.is_reader()) then
     raise foreign_key_violation using message = format('there is no job %s that job %s could need', new.needs, new.job),
       constraint = 'dependency_needs_exists', table = 'dependency', hint = 'Insert what is needed first.';
   end if;
@@ -761,18 +1161,28 @@ $function$;
 
 CREATE OR REPLACE FUNCTION bellhop.detach(name text)
  RETURNS integer
+ LANGUAGE sql
+BEGIN ATOMIC
+ SELECT bellhop.detach_under(current_setting('search_path'::text), bellhop.attachment_named(name)) AS detach_under;
+END;
+
+CREATE OR REPLACE FUNCTION bellhop.detach_under(their_path text, id bigint)
+ RETURNS integer
  LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET "DateStyle" TO 'ISO, MDY'
+ SET "IntervalStyle" TO 'postgres'
 AS $function$
 #variable_conflict use_column
 declare
   a       bellhop.attachment;
   r       record;
   back    text[] := '{}';
-  dispatch name;
+  ky      record;
   matches text;
   step    text;
 begin
-  select * into a from bellhop.attachment x where x.id = bellhop.attachment_named(detach.name);
+  select * into a from bellhop.attachment x where x.id = detach_under.id;
   perform bellhop.lock_attachment(a.id);
   for r in
     select x.key, x.job from bellhop.attached x join bellhop.jobqueue j on j.id = x.job
@@ -785,15 +1195,15 @@ begin
   if exists (select from pg_catalog.pg_class c where c.oid = a.rel::oid) then
     begin
       if back <> '{}' then
-        select pg_catalog.string_agg(pg_catalog.format('t.%I = (%s)::%s', c.attname,
-                 case when pg_catalog.cardinality(a.key_columns) = 1 then 'd.key' else pg_catalog.format('d.key::pg_catalog.jsonb ->> %s', o - 1) end,
-                 pg_catalog.format_type(c.atttypid, c.atttypmod)), ' and ' order by o)
-          into matches
-          from pg_catalog.unnest(a.key_columns) with ordinality x (k, o) join pg_catalog.pg_attribute c on c.attrelid = a.rel and c.attnum = x.k;
-        execute pg_catalog.format('update %s t set %s = null from pg_catalog.unnest($1) as d (key) where %s',
-                                  a.rel, bellhop.column_of(a.rel, a.dispatch_column, 'dispatch'), matches) using back;
+        select * into ky from bellhop.attached_key(a.rel, a.key_columns);
+        matches := format('update %s t set %s = null from pg_catalog.unnest($1) as d (key) %s where %s',
+                          case (select c.relkind from pg_class c where c.oid = a.rel::oid) when 'r' then 'only ' else '' end || a.rel::text,
+                          bellhop.column_of(a.rel, a.dispatch_column, 'dispatch'), ky.parsed, ky.matches);
+        perform set_config('search_path', their_path, true); -- for the table's triggers
+        execute matches using back;
+        perform pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
       end if;
-    exception when insufficient_privilege or undefined_column then
+    exception when others then -- its triggers' words too
       raise warning 'rows that were taken and not run keep their dispatch value: %', sqlerrm;
     end;
     foreach step in array array[pg_catalog.format('drop trigger if exists _900_bellhop_%s_insert on %s', a.id, a.rel),
@@ -808,14 +1218,8 @@ begin
       end;
     end loop;
   end if;
-  begin
-    execute pg_catalog.format('drop function if exists bellhop_attached.turn_%s', a.id);
-  exception when insufficient_privilege then
-    raise warning 'for % to do: drop function bellhop_attached.turn_%', a.attached_by, a.id;
-  end;
-  delete from bellhop.attachment x where x.id = a.id;
-  perform pg_catalog.pg_notify('bellhop_due', '');
-  return pg_catalog.cardinality(back);
+  perform bellhop.leave_attachment(a.id, back);
+  return cardinality(back);
 end
 $function$;
 
@@ -823,7 +1227,7 @@ CREATE OR REPLACE FUNCTION bellhop.dispatch_value(type oid)
  RETURNS text
  LANGUAGE plpgsql
  STABLE
- SET search_path TO 'pg_catalog'
+ SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 declare
   base pg_type;
@@ -847,6 +1251,7 @@ $function$;
 CREATE OR REPLACE FUNCTION bellhop.ended(ids bigint[], told boolean DEFAULT false)
  RETURNS integer
  LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 declare
   needed bigint[];
@@ -872,7 +1277,7 @@ CREATE OR REPLACE FUNCTION bellhop.explain(id bigint)
  RETURNS text
  LANGUAGE sql
  STABLE
- SET search_path TO 'pg_catalog', 'bellhop'
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp'
 AS $function$
   select format('job %s (%s) is %s', j.id, j.type, j.state)
       || coalesce((select string_agg(format(e'\n  %s: %s\n    -> %s', e.code, e.sentence, e.next), '' order by n)
@@ -883,71 +1288,66 @@ $function$;
 
 CREATE OR REPLACE FUNCTION bellhop.explain_row(name text, key text)
  RETURNS TABLE(code text, sentence text, next text)
+ LANGUAGE sql
+ STABLE
+BEGIN ATOMIC
+ SELECT e.code,
+     e.sentence,
+     e.next
+    FROM bellhop.explain_row_of(bellhop.attachment_named(explain_row.name), explain_row.key) e(code, sentence, next);
+END;
+
+CREATE OR REPLACE FUNCTION bellhop.explain_row_of(attachment bigint, key text)
+ RETURNS TABLE(code text, sentence text, next text)
  LANGUAGE plpgsql
  STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 #variable_conflict use_column
 declare
-  a     bellhop.attachment;
-  mine  bellhop.attached;
-  state text;
-  n     bigint;
+  a      bellhop.attachment;
+  mine   bellhop.attached;
+  aside  bellhop.set_aside;
+  hash   bytea := sha256(convert_to(explain_row_of.key, 'UTF8'));
+  state  text; -- of the row's job
+  over   boolean;
+  n      bigint; -- how many rows run
+  cause  text;
+  args   jsonb;
 begin
   select x.id, x.name, x.rel, x.pool, x.state, x.trouble into a.id, a.name, a.rel, a.pool, a.state, a.trouble
-    from bellhop.attachment x where x.id = bellhop.attachment_named(explain_row.name);
-  select x.job, x.live into mine.job, mine.live from bellhop.attached x where x.attachment = a.id and x.digest = pg_catalog.sha256(pg_catalog.convert_to(explain_row.key, 'UTF8'));
+    from bellhop.attachment x where x.id = explain_row_of.attachment;
+  select x.job, x.live into mine.job, mine.live from bellhop.attached x where x.attachment = a.id and x.digest = hash;
   select j.state into state from bellhop.job j where j.id = mine.job;
-  if not exists (select from pg_catalog.pg_class c where c.oid = a.rel::oid) then -- nobody may have looked since
-    a.state := 'broken';
-    a.trouble := 'its table was dropped';
-  end if;
-  if a.state = 'broken' then
-    code := 'attachment_broken';
-    sentence := pg_catalog.format('No row of %s runs: %s.', a.name, a.trouble);
-    next := 'bellhop attachments';
-    return next;
-  end if;
-  if not exists (select from bellhop.instance i where i.state = 'live') then
-    code := 'no_instance';
-    sentence := 'No instance of the scheduler is running on this database.';
-    next := 'bellhop serve';
-    return next;
-  end if;
-  if mine.live and state is not null then
-    if state not in ('succeeded', 'failed', 'cancelled', 'quarantined') then
-      code := 'row_has_job';
-      sentence := pg_catalog.format('It has been taken: its job is %s, which is %s. Should it be asked for again meanwhile, it runs once more after that.', mine.job, state);
-    else
-      code := 'outcome_pending';
-      sentence := pg_catalog.format('Job %s has %s, and that is still to be written into the table: somebody has the row locked.', mine.job, state);
-    end if;
-    next := 'bellhop explain ' || mine.job;
-    return next;
-    return;
-  end if;
-  select pg_catalog.count(*) into n from bellhop.attached x join bellhop.job j on j.id = x.job
+  over := state in ('succeeded', 'failed', 'cancelled', 'quarantined');
+  select * into aside from bellhop.set_aside x where x.attachment = a.id and x.digest = hash;
+  select count(*) into n from bellhop.attached x join bellhop.job j on j.id = x.job
    where x.attachment = a.id and x.live and j.state not in ('succeeded', 'failed', 'cancelled', 'quarantined');
-  if a.pool = 0 then
-    code := 'pool_paused';
-    sentence := pg_catalog.format('The pool of %s is 0: nothing of it starts.', a.name);
-    next := pg_catalog.format('bellhop attach %s --pool 4', a.rel);
-    return next;
-  elsif n >= a.pool then
-    code := 'pool_full';
-    sentence := pg_catalog.format('All %s places of %s are taken. Rows come in the order of their keys.', a.pool, a.name);
-    next := pg_catalog.format('bellhop ls, or more: bellhop attach %s --pool %s', a.rel, a.pool + 1);
-    return next;
-  elsif mine.job is not null and state is not null then
-    code := 'row_ran';
-    sentence := pg_catalog.format('It ran last as job %s, which %s. It runs again when its dispatch column is set to NULL.', mine.job, state);
-    next := 'bellhop explain ' || mine.job;
-    return next;
-  elsif a.state <> 'broken' then
-    code := 'not_taken';
-    sentence := pg_catalog.format('It has never been taken. It is if there is a row with the key %s and its dispatch column is NULL, when its transaction has ended and nobody has it locked; at the latest 5 s after that.', explain_row.key);
-    next := 'bellhop kick';
-    return next;
+  -- Not only what its last turn came to: there may have been none since.
+  a.trouble := coalesce(bellhop.turn_trouble(a.id), case when a.state = 'broken' then a.trouble end);
+  args := jsonb_build_object('name', a.name, 'job', mine.job, 'state', state, 'pool', a.pool, 'more', a.pool + 1, 'key', explain_row_of.key,
+    'why', coalesce(aside.reason, a.trouble), 'times', aside.times, 'at', to_char(aside.again_at, 'YYYY-MM-DD HH24:MI:SSOF'),
+    'table', case when a.rel::text ~ '^[a-z0-9_.]+$' then a.rel::text else quote_literal(a.rel::text) end); -- for a shell
+
+  cause := case
+    when a.trouble is not null then 'attachment_broken'
+    when not exists (select from bellhop.instance i where i.state = 'live') then 'no_instance'
+    when mine.live and not over then 'row_has_job'
+    when mine.live and over and aside.outcome then 'outcome_pending/refused'
+    when mine.live and over then 'outcome_pending'
+    when aside.reason is not null and not aside.outcome then 'row_set_aside'
+    when a.pool = 0 then 'pool_paused'
+    when n >= a.pool then 'pool_full'
+    when state is not null then 'row_ran'
+    when exists (select from pg_inherits i join pg_class c on c.oid = i.inhparent and c.relkind = 'r' where i.inhparent = a.rel::oid)
+      then 'not_taken/inherited'
+    else 'not_taken' end;
+  if cause = 'attachment_broken' then
+    args := args || jsonb_build_object('why', a.trouble);
+  elsif cause = 'not_taken/inherited' then
+    args := args || jsonb_build_object('children', (select string_agg(i.inhrelid::regclass::text, ', ') from pg_inherits i where i.inhparent = a.rel::oid));
   end if;
+  return query select * from bellhop.reason(cause, args);
 end
 $function$;
 
@@ -955,275 +1355,476 @@ CREATE OR REPLACE FUNCTION bellhop.explanation(id bigint)
  RETURNS TABLE(code text, sentence text, next text)
  LANGUAGE plpgsql
  STABLE SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'bellhop'
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp'
 AS $function$
 #variable_conflict use_column
 declare
-  j        bellhop.jobqueue;
-  r        record;
-  why      text;
-  rest     text;
-  n        bigint;
-  words    text;
-  due      text;
-  who      name := case when current_setting('role') = 'none' then session_user::text else current_setting('role') end;
-  operator boolean;
+  j     bellhop.jobqueue;
+  r     record;
+  h     record;
+  made  xid; -- the transaction that made the row as it is
+  hand  xid; -- and one that may have locked it since
+  is_at text; -- its state, also where triggers were disabled and its column does not say so
+  seen  boolean;
+  n     bigint;
+  found_one boolean := false;
+  error text;
+  what  text;
 begin
+  select q.xmin, q.xmax into made, hand from bellhop.jobqueue q where q.id = explanation.id;
+  select null::text as cause, null::jsonb as args into h;
   select * into j from bellhop.jobqueue q where q.id = explanation.id;
-  if not found then
+  if not found or not (bellhop.is_reader() or bellhop.owns(j.submitted_by)) then
     return;
   end if;
-  operator := pg_has_role(who, (select relowner from pg_class where oid = 'bellhop.jobqueue'::regclass), 'member')
-           or coalesce((select pg_has_role(who, p.oid, 'member') from pg_roles p where p.rolname = 'bellhop_operator'), false);
+  is_at := case when j.state not in ('held', 'blocked', 'scheduled', 'ready') then j.state
+                when j.held or j.state = 'held' then 'held'
+                when j.state = 'blocked' or j.unmet is not null or exists (select from bellhop.dependency d where d.job = j.id and not d.counted) then 'blocked'
+                when j.state = 'scheduled' or j.run_at > clock_timestamp() then 'scheduled'
+                else 'ready' end;
+  if not (bellhop.is_operator() or bellhop.owns(j.submitted_by)) then
+    j.error := bellhop.reason_of(j.error, j.reason);
+  end if;
 
-  if j.state = 'held' then
-    code := 'held';
-    sentence := 'It is held: it starts when somebody releases it.';
-    next := 'bellhop release ' || j.id;
-    return next;
+  if is_at = 'held' then
+    return query select * from bellhop.reason('held', jsonb_build_object('id', j.id));
+  end if;
 
-  elsif j.state = 'blocked' then
-    code := 'blocked';
-    sentence := 'It waits for other jobs.';
-    next := 'bellhop show ' || j.id;
+  if is_at = 'blocked' then
     for r in select d.needs, d.wanted, q.state, q.type from bellhop.dependency d left join bellhop.jobqueue q on q.id = d.needs
               where d.job = j.id and not d.met order by d.needs limit 10
     loop
-      sentence := format('It needs job %s (%s) to be %s; that one is %s.', r.needs, coalesce(r.type, 'deleted'), array_to_string(r.wanted, ' or '), coalesce(r.state, 'gone'));
-      next := 'bellhop explain ' || r.needs;
-      return next;
+      found_one := true;
+      return query select * from bellhop.reason(
+        case when r.state is null then 'blocked/deleted'
+             when r.state in ('succeeded', 'failed', 'cancelled', 'quarantined') and r.state <> all (r.wanted) then 'blocked/ended'
+             else 'blocked' end,
+        jsonb_build_object('id', j.id, 'needs', r.needs, 'type', r.type, 'wanted', array_to_string(r.wanted, ' or '), 'state', r.state));
     end loop;
-    if not found then
-      return next;
+    if not found_one then
+      return query select * from bellhop.reason('blocked/unseen', jsonb_build_object('id', j.id));
     end if;
+  end if;
 
-  elsif j.state = 'scheduled' then
-    due := case when isfinite(j.run_at) then format('%s, in %s', j.run_at, date_trunc('second', greatest(j.run_at - clock_timestamp(), interval '0')))
-                else j.run_at || ', which is never' end;
-    if j.waiting_for = 'retry_delay' then
-      code := 'retry_delay';
-      sentence := format('Attempt %s of %s failed; the next one starts at %s: %s', j.attempt, j.max_attempts, due, coalesce(j.error, 'no reason given'));
-      next := 'bellhop logs ' || j.id;
-    else
-      code := 'scheduled';
-      sentence := format('It is to start at %s.', due);
-      next := 'bellhop cancel ' || j.id;
-    end if;
-    return next;
+  if is_at = 'scheduled' then
+    return query select * from bellhop.reason(case when j.waiting_for = 'retry_delay' then 'retry_delay' else 'scheduled' end,
+      jsonb_build_object('id', j.id, 'attempt', j.attempt, 'most', j.max_attempts, 'at', j.run_at, 'error', coalesce(j.error, 'no reason was given'), 'in',
+        case when isfinite(j.run_at) then format(', in %s', date_trunc('second', greatest(j.run_at - clock_timestamp(), interval '0'))) else ', which is never' end));
+  end if;
 
-  elsif j.state = 'ready' then
-    why := case when j.type = 'command' then case when not exists (select from bellhop.instance i where i.state = 'live') then 'no_instance' end
-                -- What its row says is newer where a host has just given it back.
-                else coalesce(bellhop.why_waiting(j.type, j.run_on), case when j.waiting_for ~ '^(agent_fails|host_down): ' then j.waiting_for end) end;
-    rest := nullif(substr(why, strpos(why, ': ') + 2), why);
-    if why = 'no_instance' then
-      code := 'no_instance';
-      sentence := 'No instance of the scheduler is running on this database.';
-      next := 'bellhop serve';
-      return next;
-    elsif why = 'paused' then
-      code := 'paused';
-      select string_agg(case when p.type = '' then 'Everything' else 'Type ' || p.type end || format(' is paused since %s by %s', date_trunc('second', p.paused_at), p.paused_by), '. ')
-        into sentence from bellhop.paused p where p.type in ('', j.type);
-      sentence := sentence || '.';
-      next := case when exists (select from bellhop.paused p where p.type = '') then 'bellhop resume' else 'bellhop resume ' || j.type end;
-      return next;
-    elsif why = 'unknown_type' and j.type = 'attachment' then
-      code := 'unknown_type';
-      sentence := 'It is a row of an attached table with a command of its own, and no running instance obeys commands that stand in the database.';
-      next := 'write commands_from_database: true into bellhop.yaml, and start bellhop serve anew';
-      return next;
-    elsif why = 'unknown_type' then
-      code := 'unknown_type';
-      sentence := format('No running instance has an agent of type %L.', j.type)
-               || coalesce(' There are: ' || (select string_agg(distinct a.type, ', ') from bellhop.agent a join bellhop.instance i on i.id = a.instance where i.state = 'live') || '.', '');
-      next := 'add it under agents in bellhop.yaml, and start bellhop serve anew';
-      return next;
-    elsif why like 'no_host%' then
-      code := 'no_host';
-      sentence := case when j.run_on is null then 'No instance that has its agent has a host.'
-                       else format('No host answers to run_on %L', j.run_on) || coalesce(substring(rest from ' (\(locate: .*\))$'), '') || '.' end
-               || coalesce(' There are: ' || (select string_agg(distinct h.name, ', ') from bellhop.host h join bellhop.instance i on i.id = h.instance where i.state = 'live') || '.', '');
-      next := 'bellhop hosts';
-      return next;
-    elsif why like 'host_down%' then
-      code := 'host_down';
-      sentence := 'No host that it may run on can be reached: ' || rest || '.';
-      next := 'bellhop hosts';
-      return next;
-    elsif why like 'agent_fails%' then
-      code := 'agent_fails';
-      sentence := 'Its agent does not come up; it is tried again after a while. Its last words, by host: ' || rest || '.';
-      next := 'bellhop agents';
-      return next;
-    elsif why = 'no_room' then
-      code := 'no_room';
-      select string_agg(x.words, '; ') into words from (
-        select format('%s on %s is %s%s for %s', c.name, c.host, c.state, coalesce(' (job ' || c.job || ')', ''), date_trunc('second', clock_timestamp() - c.since)) as words
-          from bellhop.instance i join bellhop.host h on h.instance = i.id join bellhop.child c on c.instance = h.instance and c.host = h.name
-         where i.state = 'live' and c.state not in ('FREE', 'FAIL') and (j.run_on is null or bellhop.answers(h.name, h.serves, j.run_on))
-         order by c.since limit 5) x;
-      sentence := 'Every place that it may take is taken: ' || coalesce(words, 'there are no slots') || '. A child of another type goes when it has had nothing to do for limits.min_ready.';
-      next := 'more slots, max or max_per_host in bellhop.yaml; or a lower priority number: bellhop ls -s running';
-      return next;
+  if is_at in ('held', 'blocked', 'scheduled', 'ready') and hand <> '0' then
+    -- Who has it in hand is told by the lock on a transaction, which each holds on its own.
+    for r in select l.pid, a.usename, a.application_name, a.xact_start, a.state,
+                    (select x.gid from pg_prepared_xacts x where x.transaction = hand) as gid
+               from pg_locks l left join pg_stat_activity a on a.pid = l.pid
+              where l.locktype = 'transactionid' and l.transactionid = hand and l.granted and l.pid is distinct from pg_backend_pid()
+    loop
+      return query select * from bellhop.reason(case when r.pid is null then 'in_hand/prepared' else 'in_hand' end,
+        jsonb_build_object('pid', r.pid, 'gid', r.gid, 'since', bellhop.since(r.xact_start), 'who',
+          format('process %s of the server%s%s%s', r.pid, coalesce(', user ' || r.usename, ''), coalesce(', application ' || nullif(r.application_name, ''), ''), coalesce(', ' || r.state, ''))));
+      found_one := true;
+    end loop;
+  end if;
+
+  if is_at = 'ready' then
+    h := bellhop.hindrance(j.type, j.run_on, j.priority, j.priority_name, j.msq is not null);
+    if h.cause is null and j.waiting_for ~ '^(agent_fails|host_down): ' then -- newer, where a host has just given it back
+      h.cause := substring(j.waiting_for from '^[a-z_]+');
+      h.args := jsonb_build_object('hosts', substr(j.waiting_for, length(h.cause) + 3));
     end if;
-    if why is null or why = 'no_room' then
+    if h.cause is not null then
+      found_one := true;
+      return query select * from bellhop.reason(h.cause, h.args || jsonb_build_object('id', j.id));
+    end if;
+    if h.cause is null or split_part(h.cause, '/', 1) in ('no_room', 'queries_full', 'exclusive', 'child_starting') then
       select count(*) into n from (
-        select from bellhop.jobqueue q
-         where q.type = j.type and q.state = 'ready' and not q.held and q.run_on is null and (q.priority, q.id) < (j.priority, j.id)
-         limit 10000) x;
+        (select from bellhop.jobqueue q
+          where j.run_on is null and q.type = j.type and q.state = 'ready' and not q.held and q.run_on is null and (q.priority, q.id) < (j.priority, j.id)
+          limit 10000)
+        union all
+        (select from bellhop.jobqueue q
+          where j.run_on is not null and q.type = j.type and q.state = 'ready' and not q.held and q.run_on = j.run_on and (q.priority, q.id) < (j.priority, j.id)
+          limit 10000)) x;
       if n > 0 then
-        code := 'queued';
-        sentence := format('%s of its type %s first, by priority and age.', case when n = 10000 then 'At least 10000 jobs' when n = 1 then '1 job' else n || ' jobs' end, case when n = 1 then 'comes' else 'come' end);
-        next := 'bellhop ls -s ready -t ' || j.type;
-        return next;
+        found_one := true;
+        return query select * from bellhop.reason('queued', jsonb_build_object('type', j.type,
+          'jobs', case when n = 10000 then 'At least 10000 jobs' when n = 1 then '1 job' else n || ' jobs' end, 'come', case when n = 1 then 'comes' else 'come' end));
       end if;
     end if;
-    if why is null and j.waiting_for is not null and j.waiting_for not in ('no_room', 'paused', 'unknown_type', 'no_instance')
-       and j.waiting_for !~ '^no_host' then
-      code := 'waits';
-      sentence := 'It waits for: ' || j.waiting_for || '.';
-      next := 'bellhop show ' || j.id;
-      return next;
-    elsif why is null and coalesce(n, 0) = 0 then
-      code := 'not_looked_at';
-      sentence := format('Nothing holds it back: it has been ready for %s, and an instance looks within 5 s even if no bell has rung.',
-                         date_trunc('second', clock_timestamp() - greatest(j.created_at, j.run_at)));
-      next := 'bellhop kick';
-      return next;
+    if not found_one then
+      -- A job of another type for which there is no room keeps what is less urgent from starting before it.
+      for r in
+        select x.id, x.type, x.priority
+          from (select distinct a.type from bellhop.instance i join bellhop.agent a on a.instance = i.id where i.state = 'live' and a.type <> j.type) t
+         cross join lateral (
+           select q.id, q.type, q.priority from bellhop.jobqueue q
+            where q.type = t.type and q.state = 'ready' and not q.held and q.run_on is null and q.priority < j.priority
+            order by q.priority, q.id limit 1) x
+         where (select o.cause from bellhop.hindrance(x.type, null, x.priority) o) = 'no_room'
+         order by x.priority, x.id limit 1
+      loop
+        found_one := true;
+        return query select * from bellhop.reason('queued/others', jsonb_build_object('job', r.id, 'other', r.type, 'priority', r.priority));
+      end loop;
+    end if;
+    if not found_one and j.waiting_for is not null and not exists (select from bellhop.causes() c where c.code = substring(j.waiting_for from '^[a-z_]+')) then
+      found_one := true;
+      return query select * from bellhop.reason('waits', jsonb_build_object('id', j.id, 'what', j.waiting_for));
+    end if;
+    if not found_one then
+      -- Whether an instance has looked since the row is as it is: every transaction below `looked` was over when that look began.
+      select bool_or(((i.looked::text::numeric % 4294967296)::bigint - made::text::bigint + 4294967296) % 4294967296 between 1 and 2147483647) into seen
+        from bellhop.instance i where i.state = 'live';
+      return query select * from bellhop.reason(case when seen then 'unexplained' else 'not_looked_at' end, coalesce(h.args, '{}') || jsonb_build_object('id', j.id,
+        'looked', (select format(', which was at %s', date_trunc('milliseconds', max(i.looked_at))) from bellhop.instance i where i.state = 'live' having max(i.looked_at) is not null)));
     end if;
 
-  elsif j.state in ('assigned', 'running') then
-    if j.state = 'assigned' then
-      code := 'child_starting';
-      sentence := format('Instance %s has it: a child of its type is coming up on %s.', j.instance, j.host);
-      next := 'bellhop agents';
+  elsif is_at in ('assigned', 'running') then
+    if is_at = 'assigned' then
+      select c.name, c.state, c.since, a.mode, a.deaths -> j.host as death into r
+        from bellhop.agent a
+        left join bellhop.child c on c.instance = a.instance and c.host = j.host and c.type = a.type and c.state in ('PREP', 'SPAWNED')
+       where a.instance = j.instance and a.type = j.type
+       order by c.since limit 1;
+      return query select * from bellhop.reason(
+        case when r.state = 'SPAWNED' and r.mode = 'warm' then 'child_starting/silent' else 'child_starting' end,
+        jsonb_build_object('id', j.id, 'instance', j.instance, 'host', j.host,
+          'since', (select bellhop.since(x.at) from (select r.since as at) x),
+          'child', case when r.state = 'SPAWNED' and r.mode = 'warm' then r.name else coalesce(', ' || r.name || ' (' || r.state || ')', '') end));
+      if r.death is not null then
+        return query select * from bellhop.reason('last_death', jsonb_build_object('n', r.death ->> 'deaths', 'host', j.host,
+          'at', date_trunc('second', (r.death ->> 'at')::timestamptz), 'why', r.death ->> 'why'));
+      end if;
     else
-      code := 'running';
-      select format(' by %s, pid %s', c.name, c.pid) into words from bellhop.child c where c.instance = j.instance and c.job = j.id and j.msq is null limit 1;
-      sentence := format('It runs since %s (%s) on %s%s, instance %s, attempt %s of %s', date_trunc('second', coalesce(j.attempt_at, j.started_at)),
-                         date_trunc('second', clock_timestamp() - coalesce(j.attempt_at, j.started_at)), j.host, coalesce(words, ''), j.instance, j.attempt, j.max_attempts)
-               || case when j.msq is null then '.' else format('; items done %s, failed %s, of %s.', coalesce(j.items_done, 0), coalesce(j.items_failed, 0), coalesce(j.items_total::text, 'not known yet')) end;
-      next := 'bellhop logs -f ' || j.id;
+      return query select * from bellhop.reason('running', jsonb_build_object('id', j.id,
+        'at', date_trunc('second', coalesce(j.attempt_at, j.started_at)), 'for', date_trunc('second', clock_timestamp() - coalesce(j.attempt_at, j.started_at)),
+        'host', j.host, 'instance', j.instance, 'attempt', j.attempt, 'most', j.max_attempts,
+        'child', (select format(' by %s, pid %s', c.name, c.pid) from bellhop.child c where c.instance = j.instance and c.job = j.id and j.msq is null limit 1),
+        'items', case when j.msq is not null then format('; items done %s, failed %s, of %s',
+                   coalesce(j.items_done, 0), coalesce(j.items_failed, 0), coalesce(j.items_total::text, 'not known yet')) end));
+      if j.waiting_for like 'items_wait: %' then
+        for r in select x.key as place, x.value as what from jsonb_each(substr(j.waiting_for, 13)::jsonb) x order by x.key
+        loop
+          h := bellhop.hindrance(j.type, nullif(r.place, ''), j.priority, j.priority_name);
+          return query
+            select i.code, i.sentence, i.next
+              from (select (bellhop.reason(h.cause, h.args || jsonb_build_object('id', j.id))).* where h.cause is not null) w (code, sentence, next)
+             right join (select) one on true
+             cross join lateral bellhop.reason(case when h.cause is null then 'items_wait/starting' else 'items_wait' end,
+               jsonb_build_object('id', j.id, 'n', r.what ->> 'n', 'since', bellhop.since((r.what ->> 'since')::timestamptz),
+                 'place', ' for ' || nullif(r.place, ''), 'why', w.code || ': ' || w.sentence, 'next', w.next)) i;
+        end loop;
+      end if;
     end if;
-    return next;
-    if j.msq is not null and exists (select from bellhop.paused p where p.type in ('', j.type)) then
-      code := 'paused';
-      sentence := 'Its type is paused: no more of its items start.';
-      next := case when exists (select from bellhop.paused p where p.type = '') then 'bellhop resume' else 'bellhop resume ' || j.type end;
-      return next;
+    if j.msq is not null and exists (select from bellhop.paused p where p.type in ('', j.type)) and j.waiting_for is null then
+      h := bellhop.hindrance(j.type);
+      return query select * from bellhop.reason(h.cause, h.args || jsonb_build_object('id', j.id));
     end if;
     if j.cancel_requested then
-      code := 'cancel_requested';
-      sentence := case when j.killed_by is not null then 'It has been killed (by ' || j.killed_by || ')' else 'It has been asked to stop' end
-               || ': it is over when its last process is dead.';
-      next := 'bellhop cancel --now ' || j.id;
-      return next;
+      return query select * from bellhop.reason(case when j.killed_by is not null then 'cancel_requested/killed' else 'cancel_requested' end,
+        jsonb_build_object('id', j.id, 'by', j.killed_by));
     end if;
 
-  else
-    if j.state = 'succeeded' then
-      code := 'succeeded';
-      sentence := 'It is done.' || case when j.items_total is not null then format(' Items: %s.', j.items_total) else '' end;
-      next := 'bellhop retry ' || j.id;
-    elsif j.state = 'cancelled' then
-      code := 'cancelled';
-      sentence := 'Somebody has cancelled it.';
-      next := 'bellhop retry ' || j.id;
-    elsif j.state = 'quarantined' then
-      code := 'quarantined';
-      sentence := format('%s agents have died of it, and no more shall: %s', j.deaths, coalesce(j.error, 'no last words'));
-      next := 'bellhop logs -e ' || j.id;
-    elsif j.killed_by is not null and j.error like 'killed: %' then
-      code := 'killed';
-      sentence := 'It was killed by the wish of a user: ' || j.killed_by || '.';
-      next := 'bellhop retry ' || j.id;
-    elsif j.error like 'timeout: %' then
-      code := 'timeout';
-      sentence := 'It took longer than it may, and was ended: ' || substr(j.error, 10) || '.';
-      next := 'give it a longer timeout, then: bellhop retry ' || j.id;
-    elsif j.error ~ '^(msq_error|no_columns): ' then
-      code := 'msq_error';
-      sentence := 'PostgreSQL refuses its query: ' || substr(j.error, strpos(j.error, ': ') + 2);
-      next := 'bellhop show ' || j.id;
-    elsif j.error ~ '^(items_failed|too_many_failures): ' then
-      code := 'items_failed';
-      sentence := format('%s of its items failed, %s are done.', j.items_failed, j.items_done)
-               || coalesce(' The first: ' || (select format('item %s: %s', i.item, i.error) from bellhop.item i where i.job = j.id and operator order by i.fence desc, i.item limit 1), '');
-      next := 'bellhop show ' || j.id;
-    elsif j.error like 'no_progress: %' then
-      code := 'no_progress';
-      sentence := 'Its query would have run for ever: ' || substr(j.error, 14) || '.';
-      next := 'bellhop show ' || j.id;
-    elsif j.error like 'needs_failed%' or j.attempt = 0 and j.type <> 'command' then
-      code := 'needs_failed';
-      sentence := 'It never ran: ' || coalesce(j.error, 'a job that it needs did not end as wanted') || '.';
-      next := 'bellhop show ' || j.id;
-    elsif j.type = 'command' then
-      code := 'command_failed';
-      sentence := 'The command was not carried out: ' || coalesce(j.error, 'no reason given') || '.';
-      next := 'bellhop submit command --help';
-    elsif j.deaths > 0 then
-      code := 'agent_died';
-      sentence := format('Its agent died with it in hand, exit code %s: %s', coalesce(j.exit_code::text, 'none'), coalesce(j.error, 'no last words'));
-      next := 'bellhop logs -e ' || j.id;
+  elsif is_at not in ('held', 'blocked', 'scheduled') then
+    -- What stands in error begins with a code, where there is one; else it is what the agent, or its end, said.
+    error := coalesce(j.error, 'no reason was given');
+    what := substring(error from '^([a-z]+(?:_[a-z]+)*): ');
+    if not exists (select from bellhop.causes() c where c.cause = what and c.of = 'ended' and what <> 'killed') then
+      what := substring(error from '^(args_too_long)$');
     else
-      code := 'agent_failed';
-      sentence := format('Its agent failed, exit code %s: %s', coalesce(j.exit_code::text, 'none'), coalesce(j.error, 'no reason given'));
-      next := 'bellhop logs -e ' || j.id;
+      error := substr(error, length(what) + 3);
     end if;
-    return next;
+    what := case when j.state in ('succeeded', 'cancelled', 'quarantined') then j.state
+                 when j.killed_by is not null and j.error like 'killed: %' then 'killed'
+                 when j.type = 'command' then 'command_failed'
+                 when j.error like 'these jobs wait for each other for ever%' then 'needs_cycle'
+                 when (j.ended_by is not null or j.attempt = 0) and j.error like 'it needs %'
+                   then case when exists (select from bellhop.jobqueue q where q.id = j.ended_by) then 'needs_failed' else 'needs_failed/deleted' end
+                 when what is not null then what
+                 when j.attempt = 0 then 'never_ran'
+                 when j.deaths > 0 then 'agent_died'
+                 else 'agent_failed' end;
+    return query select * from bellhop.reason(what, jsonb_build_object('id', j.id, 'error', error, 'by', j.killed_by, 'deaths', j.deaths,
+      'exit_code', coalesce(j.exit_code::text, 'none'), 'root', j.ended_by, 'failed', j.items_failed, 'done', j.items_done,
+      'items', case when j.items_total is not null then format(' Items: %s.', j.items_total) end,
+      'first', case when what in ('items_failed', 'too_many_failures') and bellhop.is_operator() then
+        (select format(' The first: item %s: %s', i.item, i.error) from bellhop.item i where i.job = j.id order by i.fence desc, i.item limit 1) end));
     if j.attempt > 0 and j.started_at is not null then
-      code := 'ran_on';
-      sentence := format('Attempt %s of %s, on %s%s, from %s to %s (%s).', j.attempt, j.max_attempts, coalesce(j.host, 'no host'), coalesce(' by ' || j.child, ''),
-                         date_trunc('milliseconds', coalesce(j.attempt_at, j.started_at)), date_trunc('milliseconds', j.ended_at),
-                         date_trunc('milliseconds', j.ended_at - coalesce(j.attempt_at, j.started_at)));
-      next := 'bellhop show ' || j.id;
-      return next;
+      return query select * from bellhop.reason('ran_on', jsonb_build_object('id', j.id, 'attempt', j.attempt, 'most', j.max_attempts, 'host', coalesce(j.host, 'no host'),
+        'child', ' by ' || j.child, 'from', date_trunc('milliseconds', coalesce(j.attempt_at, j.started_at)), 'to', date_trunc('milliseconds', j.ended_at),
+        'for', date_trunc('milliseconds', j.ended_at - coalesce(j.attempt_at, j.started_at))));
     end if;
-    if operator and j.state <> 'succeeded' then
-      select string_agg(x.line, e'\n    ' order by x.id) into words from (
+    if j.state <> 'succeeded' and bellhop.is_operator() then
+      select string_agg(x.line, e'\n    ' order by x.id) into what from (
         select l.id, l.line from bellhop.log l
          where l.job = j.id and l.level in ('err', 'error', 'note') and l.attempt is not distinct from nullif(j.attempt, 0)
          order by l.id desc limit 5) x;
-      if words is not null then
-        code := 'last_words';
-        sentence := e'The last that was said:\n    ' || words;
-        next := 'bellhop logs -e ' || j.id;
-        return next;
+      if what is not null then
+        return query select * from bellhop.reason('last_words', jsonb_build_object('id', j.id, 'words', what));
       end if;
     end if;
   end if;
 
+  for r in select l.* from bellhop.lost_run l where l.job = j.id order by l.n desc limit 1
+  loop
+    return query select * from bellhop.reason('lost', jsonb_build_object('id', j.id, 'reason', r.reason, 'host', coalesce(r.host, 'no host'), 'child', ' by ' || r.child,
+      'from', date_trunc('milliseconds', r.started_at), 'to', date_trunc('milliseconds', r.lost_at), 'for', date_trunc('milliseconds', r.lost_at - r.started_at),
+      'more', case when j.lost > 1 then format(' %s runs of it were lost so far.', j.lost) end));
+  end loop;
+
   -- An instance that nobody has heard of for a while may hold it, or be the only one that could take it.
   for r in
-    select i.id, i.name, date_trunc('second', clock_timestamp() - i.heartbeat_at) as silent, i.lag, i.lag - (clock_timestamp() - i.heartbeat_at) as left
+    select i.id, i.name, clock_timestamp() - i.heartbeat_at as silent, i.lag, i.stop, i.heartbeat_at < clock_timestamp() - i.lag / 2 as late
       from bellhop.instance i
-     where i.state = 'live' and i.heartbeat_at < clock_timestamp() - i.lag / 2 and (j.instance = i.id or j.state = 'ready')
-       and j.state in ('ready', 'assigned', 'running')
+     where i.state = 'live' and (j.instance = i.id and is_at in ('assigned', 'running') or is_at = 'ready')
+       and (i.stop is not null or i.heartbeat_at < clock_timestamp() - i.lag / 2)
   loop
-    code := 'instance_silent';
-    sentence := format('Instance %s (%s) has not been heard of for %s; after %s it is taken for dead, and what it holds is given to others.', r.id, r.name, r.silent, r.lag);
-    next := 'bellhop instances';
-    return next;
-  end loop;
-  for r in
-    select i.id, i.name, i.stop from bellhop.instance i
-     where i.state = 'live' and i.stop is not null and (j.instance = i.id or j.state = 'ready') and j.state in ('ready', 'assigned', 'running')
-  loop
-    code := 'instance_stopping';
-    sentence := format('Instance %s (%s) has been told to stop (%s), and starts nothing more.', r.id, r.name, r.stop);
-    next := 'bellhop instances';
-    return next;
+    if r.late and h.cause is distinct from 'instance_silent' then
+      return query select * from bellhop.reason('instance_silent/one', jsonb_build_object('instance', r.id, 'name', r.name, 'for', date_trunc('second', r.silent), 'lag', r.lag));
+    end if;
+    if r.stop is not null and h.cause is distinct from 'instance_stopping' then
+      return query select * from bellhop.reason('instance_stopping/one', jsonb_build_object('instance', r.id, 'name', r.name, 'how', r.stop));
+    end if;
   end loop;
 end
 $function$;
+
+CREATE OR REPLACE FUNCTION bellhop.fill(template text, args jsonb)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select string_agg(m[1] || coalesce(args ->> m[2], ''), '' order by n)
+    from regexp_matches(template, '([^{]*)(?:\{([a-z_]+)\})?', 'g') with ordinality x (m, n)
+$function$;
+
+CREATE OR REPLACE FUNCTION bellhop.forget_attachment(id bigint)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  turn text;
+begin
+  delete from bellhop.attachment x where x.id = forget_attachment.id returning x.turn into turn;
+  if turn is not null then
+    execute format('drop function if exists bellhop_attached.%I(jsonb, int4, text[])', turn);
+  end if;
+  perform pg_notify('bellhop_due', '');
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION bellhop.hindrance(type text, run_on text DEFAULT NULL::text, priority integer DEFAULT NULL::integer, priority_name text DEFAULT NULL::text, msq boolean DEFAULT false, OUT cause text, OUT args jsonb, OUT detail text)
+ RETURNS record
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp'
+AS $function$
+#variable_conflict use_column
+declare
+  f     record;
+  agent text := type; -- whose agent does it
+  there text;
+begin
+  if not exists (select from bellhop.instance i where i.state = 'live') then
+    cause := 'no_instance';
+    args := jsonb_build_object('since', (select bellhop.since(max(i.gone_at)) from bellhop.instance i));
+    return;
+  end if;
+  if hindrance.type = 'command' then -- any instance carries it out with its next look
+    return;
+  end if;
+  -- RJM's workers take RJM's jobs of every type that has no agent of its own.
+  if exists (select from bellhop.instance i join bellhop.agent a on a.instance = i.id where i.state = 'live' and a.type = 'rjm')
+     and not exists (select from bellhop.instance i join bellhop.agent a on a.instance = i.id where i.state = 'live' and a.type = hindrance.type)
+     and exists (select from bellhop.jobqueue j join bellhop.rjm r on r.job = j.id
+                  where j.type = hindrance.type and j.state = 'ready' and not j.held) then
+    agent := 'rjm';
+  end if;
+  select p.type as what, p.paused_at, p.paused_by into f from bellhop.paused p where p.type in ('', hindrance.type) order by p.type limit 1;
+  if found then
+    cause := case when f.what = '' then 'paused/all' else 'paused' end;
+    args := jsonb_build_object('type', f.what, 'at', date_trunc('second', f.paused_at), 'by', f.paused_by);
+    return;
+  end if;
+  if not exists (select from bellhop.instance i join bellhop.agent a on a.instance = i.id where i.state = 'live' and a.type = agent) then
+    cause := case when hindrance.type = 'attachment' then 'unknown_type/row' else 'unknown_type' end;
+    args := jsonb_build_object('type', quote_literal(hindrance.type), 'there', (
+      select ' There are: ' || string_agg(distinct a.type, ', ') || '.' from bellhop.agent a join bellhop.instance i on i.id = a.instance
+       where i.state = 'live' and a.type <> 'attachment'));
+    return;
+  end if;
+
+  with place as materialized (
+    select i.id, i.name as instance, i.stop, i.draining_since, i.queries, i.lag,
+           case when i.heartbeat_at < clock_timestamp() - i.lag / 2 then clock_timestamp() - i.heartbeat_at end as silent,
+           h.name, h.slots, a.type as agent, a.max, a.max_per_host, a.exclusive,
+           case when h.state <> 'up' then coalesce(h.trouble, 'it is being connected to') || bellhop.since(h.state_since) end as down,
+           case when h.state <> 'up' then coalesce(h.trouble, 'it is being connected to') end as down_words,
+           a.trouble ->> h.name as trouble, a.deaths -> h.name as death,
+           case when a.type is null then 'has no agent of this type'
+                when a.local and h.far then 'is not its instance''s own machine, and the agent is local: true'
+                when h.only_types is not null and agent <> all (h.only_types)
+                  then format('takes only %s (only_types)', array_to_string(h.only_types, ', '))
+                when agent = 'rjm' and hindrance.type !~ h.only_rjm then format('takes only types like %s', h.only_rjm)
+                when hindrance.priority is not null and (h.only_priorities is not null or h.only_names is not null)
+                     and hindrance.priority <> all (coalesce(h.only_priorities, '{}')) and coalesce(hindrance.priority_name !~ h.only_names, true)
+                  then format('takes only priorities %s (only_priorities)', concat_ws(' and names like ', array_to_string(h.only_priorities, ', '), h.only_names))
+           end as refuses
+      from bellhop.instance i
+      join bellhop.host h on h.instance = i.id
+      left join bellhop.agent a on a.instance = i.id and a.type = agent
+     where i.state = 'live' and (a.type is not null or hindrance.run_on is not null)
+       and (hindrance.run_on is null or bellhop.answers(h.name, h.serves, hindrance.run_on)
+            or exists (select from bellhop.located l where l.instance = i.id and l.key = hindrance.run_on and h.name = any (l.hosts)))
+  ), counted as materialized (
+    select p.*,
+           (select count(*) from bellhop.child c where c.instance = p.id and c.host = p.name and c.state not in ('FREE', 'FAIL')) as taken,
+           (select count(*) from bellhop.child c where c.instance = p.id and c.host = p.name and c.type = p.agent and c.state not in ('FREE', 'FAIL')) as here,
+           (select count(*) from bellhop.child c join bellhop.instance i on i.id = c.instance
+             where i.state = 'live' and c.type = p.agent and c.state not in ('FREE', 'FAIL')) as all_over,
+           (select count(*) from bellhop.child c where c.instance = p.id and c.type = p.agent and c.state not in ('FREE', 'FAIL')) as of_instance,
+           exists (select from bellhop.child c where c.instance = p.id and c.host = p.name and c.type = p.agent and c.state = 'READY') as idle,
+           -- After a death there is a pause, and one child at a time until one has finished something.
+           coalesce(p.trouble, case when not exists (select from bellhop.child c
+                                      where c.instance = p.id and c.host = p.name and c.type = p.agent and c.state in ('READY', 'RUNNING'))
+                                    then (p.death ->> 'deaths') || ' deaths in a row: ' || (p.death ->> 'why') end) as failing,
+           (select format('%s on %s%s', c.name, c.host, bellhop.since(c.since)) from bellhop.child c
+             where c.instance = p.id and c.host = p.name and c.type = p.agent and c.state in ('PREP', 'SPAWNED') limit 1) as coming,
+           -- What an instance may have of a type's max: all have equal parts, the first ones the odd ones.
+           (select p.max / count(*) + (count(*) filter (where x.instance < p.id) < p.max % count(*))::integer
+              from bellhop.agent x join bellhop.instance y on y.id = x.instance where y.state = 'live' and x.type = p.agent) as part
+      from place p
+     where p.refuses is null
+  ), judged as materialized (
+    select c.*,
+           case when c.idle then null
+                when c.taken >= c.slots then format('%s has %s of %s slots taken', c.name, c.taken, c.slots)
+                when c.max > 0 and c.all_over >= c.max then format('max is %s, and there are %s', c.max, c.all_over)
+                when c.max > 0 and c.of_instance >= c.part then format('max is %s, and the part of instance %s is %s', c.max, c.instance, c.part)
+                when c.max_per_host > 0 and c.here >= c.max_per_host then format('max_per_host is %s, and %s has %s', c.max_per_host, c.name, c.here)
+           end as crowded,
+           case when c.exclusive then
+                  (select format('on instance %s run %s', c.instance, string_agg(q.words, ', ')) from (
+                     select format('job %s (%s)', q.id, q.type) as words from bellhop.jobqueue q
+                      where q.instance = c.id and q.state in ('assigned', 'running') order by q.id limit 5) q having count(*) > 0)
+           end as others,
+           case when not c.exclusive then
+                  coalesce((select format('job %s (%s) is alone on instance %s%s', q.id, q.type, c.instance, bellhop.since(coalesce(q.attempt_at, q.started_at)))
+                              from bellhop.jobqueue q
+                             where q.instance = c.id and q.state in ('assigned', 'running')
+                               and q.type = any (array(select x.type from bellhop.agent x where x.instance = c.id and x.exclusive)) limit 1),
+                           'instance ' || c.instance || ' lets what runs there end first, for a job that waits' || bellhop.since(c.draining_since))
+           end as alone,
+           hindrance.msq and c.queries <= (select count(*) from bellhop.jobqueue q where q.instance = c.id and q.state in ('assigned', 'running') and q.msq is not null)
+             and exists (select from bellhop.jobqueue q
+                          where q.instance = c.id and q.state in ('assigned', 'running') and q.msq is not null and q.type = c.agent and q.host = c.name) as reading
+      from counted c
+  )
+  select (select count(*) from place) as answer,
+         (select string_agg(distinct format('%s %s', p.name, p.refuses), '; ') from place p where p.refuses is not null) as refusals,
+         count(*) as fit,
+         count(*) filter (where stop is null) as going,
+         count(*) filter (where stop is null and silent is null) as heard,
+         count(*) filter (where stop is null and silent is null and down is null) as up,
+         count(*) filter (where stop is null and silent is null and down is null and failing is null) as well,
+         count(*) filter (where stop is null and silent is null and down is null and failing is null and others is null) as quiet,
+         count(*) filter (where stop is null and silent is null and down is null and failing is null and others is null and alone is null) as open,
+         count(*) filter (where stop is null and silent is null and down is null and failing is null and others is null and alone is null and reading is not true) as reads,
+         count(*) filter (where stop is null and silent is null and down is null and failing is null and others is null and alone is null and reading is not true
+                            and crowded is null and (coming is null or idle)) as able,
+         string_agg(distinct coming, '; ') filter (where crowded is null) as coming,
+         string_agg(distinct format('%s (%s) is to %s', id, instance, stop), '; ') filter (where stop is not null) as stops,
+         string_agg(distinct format('%s (%s) for %s, with a lag of %s', id, instance, date_trunc('second', silent), lag), '; ') filter (where silent is not null) as silences,
+         string_agg(distinct format('%s: %s', name, down), '; ') as down,
+         string_agg(distinct format('%s: %s', name, down_words), '; ') filter (where down is not null) as down_words,
+         string_agg(distinct format('%s: %s', name, failing), '; ') filter (where failing is not null) as failing,
+         string_agg(distinct others, '; ') as others,
+         string_agg(distinct alone, '; ') as alone,
+         string_agg(distinct format('%s (%s), %s', id, instance, queries), '; ') filter (where reading) as queries,
+         string_agg(distinct crowded, '; ') as crowded,
+         string_agg(distinct format('host %s of instance %s, with %s of %s slots taken', name, id, taken, slots), '; ') as checked
+    into f
+    from judged;
+
+  if f.answer = 0 then
+    cause := case when hindrance.run_on is null then 'no_host/none' else 'no_host' end;
+    detail := hindrance.run_on || coalesce((select ' (locate: ' || min(l.error) || ')' from bellhop.located l where l.key = hindrance.run_on), '');
+    args := jsonb_build_object('place', quote_literal(hindrance.run_on), 'locate', substr(detail, length(hindrance.run_on) + 1), 'there', (
+      select ' There are: ' || string_agg(distinct h.name, ', ') || '.' from bellhop.host h join bellhop.instance i on i.id = h.instance where i.state = 'live'));
+  elsif f.fit = 0 then
+    cause := 'no_host/refused';
+    detail := f.refusals;
+    args := jsonb_build_object('hosts', f.refusals);
+  elsif f.going = 0 then
+    cause := 'instance_stopping';
+    args := jsonb_build_object('instances', f.stops);
+  elsif f.heard = 0 then
+    cause := 'instance_silent';
+    args := jsonb_build_object('instances', f.silences);
+  elsif f.up = 0 then
+    cause := 'host_down';
+    detail := f.down_words;
+    args := jsonb_build_object('hosts', f.down);
+  elsif f.well = 0 then
+    cause := 'agent_fails';
+    detail := f.failing;
+    args := jsonb_build_object('hosts', f.failing);
+  elsif f.quiet = 0 then
+    cause := 'exclusive';
+    detail := 'waits until nothing else runs';
+    args := jsonb_build_object('jobs', f.others);
+  elsif f.open = 0 then
+    cause := 'exclusive/behind';
+    detail := 'a job that must be alone comes first';
+    args := jsonb_build_object('jobs', f.alone);
+  elsif f.reads = 0 then
+    cause := 'queries_full';
+    args := jsonb_build_object('instances', f.queries);
+  elsif f.able = 0 and f.coming is not null then
+    cause := 'child_starting/first';
+    args := jsonb_build_object('children', f.coming);
+  elsif f.able = 0 then
+    cause := 'no_room';
+    args := jsonb_build_object('limits', f.crowded, 'children', (
+      select ' ' || string_agg(x.words, '; ') || '.' from (
+        select format('%s on %s is %s%s for %s', c.name, c.host, c.state, coalesce(' (job ' || c.job || ')', ''), date_trunc('second', clock_timestamp() - c.since)) as words
+          from bellhop.instance i join bellhop.host h on h.instance = i.id join bellhop.child c on c.instance = h.instance and c.host = h.name
+         where i.state = 'live' and c.state not in ('FREE', 'FAIL') and (hindrance.run_on is null or bellhop.answers(h.name, h.serves, hindrance.run_on))
+         order by c.since limit 5) x));
+  else
+    args := jsonb_build_object('checked', f.checked); -- and nothing found
+  end if;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION bellhop.is_operator()
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE PARALLEL SAFE
+BEGIN ATOMIC
+ SELECT (pg_has_role(bellhop.caller(), ( SELECT c.relowner
+            FROM pg_class c
+           WHERE (c.oid = ('bellhop.jobqueue'::regclass)::oid)), 'member'::text) OR COALESCE(( SELECT pg_has_role(bellhop.caller(), r.oid, 'member'::text) AS pg_has_role
+            FROM pg_roles r
+           WHERE (r.rolname = 'bellhop_operator'::name)), false));
+END;
+
+CREATE OR REPLACE FUNCTION bellhop.is_reader()
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE PARALLEL SAFE
+BEGIN ATOMIC
+ SELECT has_table_privilege(bellhop.caller(), ('bellhop.instance'::regclass)::oid, 'select'::text) AS has_table_privilege;
+END;
 
 CREATE OR REPLACE FUNCTION bellhop.job_name(id bigint)
  RETURNS text
  LANGUAGE sql
  STABLE
- SET search_path TO 'pg_catalog'
+ SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
   select coalesce((select format('job %s%s', j.id, coalesce(' (' || j.key || ')', '')) from bellhop.jobqueue j where j.id = job_name.id),
                   format('job %s', job_name.id))
@@ -1233,9 +1834,12 @@ CREATE OR REPLACE FUNCTION bellhop.jobs_gone()
  RETURNS trigger
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO 'pg_catalog'
+ SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 begin
+  if exists (select from bellhop.lost_run) then
+    delete from bellhop.lost_run l using gone g where l.job = g.id;
+  end if;
   if not exists (select from bellhop.dependency) then
     return null;
   end if;
@@ -1252,19 +1856,19 @@ $function$;
 CREATE OR REPLACE FUNCTION bellhop.kick()
  RETURNS void
  LANGUAGE sql
- SET search_path TO 'pg_catalog'
+ SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$ select pg_notify('bellhop', '') $function$;
 
 CREATE OR REPLACE FUNCTION bellhop.killjob(id bigint, by text DEFAULT NULL::text)
  RETURNS text
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'bellhop'
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp'
 AS $function$
 #variable_conflict use_column
 declare
   was text;
-  who text := coalesce(killjob.by, session_user);
+  who text := coalesce(killjob.by, bellhop.caller());
 begin
   -- The lock settles the race with a claim or an outcome.
   select j.state into was from bellhop.jobqueue j where j.id = killjob.id for update;
@@ -1286,18 +1890,36 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION bellhop.leave_attachment(id bigint, back text[])
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  update bellhop.attached x set live = false
+   where x.attachment = leave_attachment.id and x.live and x.key = any (back)
+     and not exists (select from bellhop.jobqueue j where j.id = x.job and j.state <> 'cancelled');
+  update bellhop.attachment x set detached_at = clock_timestamp() where x.id = leave_attachment.id;
+  if not exists (select from bellhop.attached x where x.attachment = leave_attachment.id and x.live) then
+    perform bellhop.forget_attachment(leave_attachment.id);
+  end if;
+  perform pg_notify('bellhop_due', '');
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION bellhop.lock_attachment(id bigint)
  RETURNS void
  LANGUAGE sql
  SECURITY DEFINER
- SET search_path TO 'pg_catalog'
+ SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$ select from bellhop.attachment x where x.id = lock_attachment.id for update $function$;
 
 CREATE OR REPLACE FUNCTION bellhop.locks_ok(locks text[])
  RETURNS boolean
  LANGUAGE sql
  IMMUTABLE PARALLEL SAFE STRICT
- SET search_path TO 'pg_catalog'
+ SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
   select coalesce(bool_and(coalesce(l, '') ~ '^(big|[A-Za-z0-9_-]+:(\*|\?|[^=\s]+)=(exclusive|shared))$'), true)
   from unnest(locks) l
@@ -1306,7 +1928,7 @@ $function$;
 CREATE OR REPLACE FUNCTION bellhop.look_again(most integer, OUT looked integer, OUT more boolean)
  RETURNS record
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog'
+ SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 declare
   jobs bigint[];
@@ -1332,11 +1954,19 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION bellhop.may_change(submitted_by text)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE PARALLEL SAFE
+BEGIN ATOMIC
+ SELECT (bellhop.owns(submitted_by) OR bellhop.is_operator() OR has_table_privilege(bellhop.caller(), ('bellhop.jobqueue'::regclass)::oid, 'update'::text));
+END;
+
 CREATE OR REPLACE FUNCTION bellhop.needed_by_way(ids bigint[])
  RETURNS SETOF bigint
  LANGUAGE sql
  STABLE
- SET search_path TO 'pg_catalog'
+ SET search_path TO 'pg_catalog', 'pg_temp'
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off'
  SET enable_seqscan TO 'off'
@@ -1349,10 +1979,29 @@ AS $function$
   select id from way
 $function$;
 
+CREATE OR REPLACE FUNCTION bellhop.no_locks_yet()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  if new.locks is not null and new.locks <> '{}' then
+    raise check_violation using
+      message = format('locks are not obeyed yet: a job with the lock %L would run beside those that it must not run beside', new.locks[1]),
+      constraint = 'jobqueue_no_locks_yet', table = 'jobqueue', column = 'locks',
+      hint = 'Leave locks out. What must not run at once: one type whose agent has max: 1 in bellhop.yaml, or jobs that need each other (submit --after).';
+  end if;
+  raise check_violation using
+    message = 'limits of a rate are not obeyed yet: a job with such a reason would start as fast as any other',
+    constraint = 'jobqueue_no_locks_yet', table = 'jobqueue', column = 'reasons',
+    hint = 'Leave out reasons that begin with rate-limit. How many run at once: max of the agent in bellhop.yaml.';
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION bellhop.obey(me bigint)
  RETURNS integer
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'bellhop'
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp'
 AS $function$
 #variable_conflict use_column
 declare
@@ -1367,7 +2016,8 @@ begin
     select j.id, coalesce(j.args, '') as args, greatest(j.created_at, j.run_at) as said
       from bellhop.jobqueue j
      where j.type = 'command' and j.state = 'ready' and not j.held and j.run_on is null
-       and (j.run_at is null or j.run_at <= clock_timestamp())
+       and j.unmet is null and (j.run_at is null or j.run_at <= clock_timestamp())
+       and not exists (select from bellhop.dependency d where d.job = j.id and not d.counted)
      order by j.priority, j.id
        for update skip locked
   loop
@@ -1430,10 +2080,28 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION bellhop.own_roles()
+ RETURNS text[]
+ LANGUAGE sql
+ STABLE PARALLEL SAFE
+BEGIN ATOMIC
+ SELECT ARRAY( SELECT (r.rolname)::text AS rolname
+            FROM pg_roles r
+           WHERE pg_has_role(bellhop.caller(), r.oid, 'member'::text)) AS "array";
+END;
+
+CREATE OR REPLACE FUNCTION bellhop.owns(submitted_by text)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE PARALLEL SAFE
+BEGIN ATOMIC
+ SELECT COALESCE(((submitted_by = (bellhop.caller())::text) OR (submitted_by = ANY (bellhop.own_roles()))), false) AS "coalesce";
+END;
+
 CREATE OR REPLACE FUNCTION bellhop.pass_dummies(told boolean DEFAULT false)
  RETURNS integer
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog'
+ SET search_path TO 'pg_catalog', 'pg_temp'
  SET enable_seqscan TO 'off'
 AS $function$
 declare
@@ -1470,10 +2138,10 @@ CREATE OR REPLACE FUNCTION bellhop.pause(type text DEFAULT NULL::text)
  RETURNS void
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'bellhop'
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp'
 AS $function$
 begin
-  insert into bellhop.paused (type) values (coalesce(pause.type, '')) on conflict do nothing;
+  insert into bellhop.paused (type, paused_by) values (coalesce(pause.type, ''), bellhop.caller()) on conflict do nothing;
   update bellhop.instance i set paused = (select array_agg(p.type) from bellhop.paused p) where i.state = 'live';
   perform pg_notify('bellhop_due', '');
 end
@@ -1482,7 +2150,7 @@ $function$;
 CREATE OR REPLACE FUNCTION bellhop.place()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog'
+ SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 begin
   perform pg_notify('bellhop_due', '');
@@ -1494,7 +2162,7 @@ CREATE OR REPLACE FUNCTION bellhop.priority_of(name text)
  RETURNS smallint
  LANGUAGE sql
  IMMUTABLE PARALLEL SAFE STRICT
- SET search_path TO 'pg_catalog'
+ SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
   select (case when left(lower(name), 1) between 'a' and 'z' then ascii(lower(name)) - ascii('n') else -20 end)::smallint
 $function$;
@@ -1503,7 +2171,7 @@ CREATE OR REPLACE FUNCTION bellhop.prune(older_than interval, states text[], pas
  RETURNS record
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'bellhop'
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp'
 AS $function$
 declare
   ids bigint[];
@@ -1520,6 +2188,7 @@ begin
                   for update of j skip locked);
   last := ids[cardinality(ids)];
   delete from bellhop.attempt_past a where a.job = any (ids);
+  delete from bellhop.lost_run l where l.job = any (ids);
   delete from bellhop.log l where l.job = any (ids);
   delete from bellhop.item i where i.job = any (ids);
   delete from bellhop.rjm r where r.job = any (ids);
@@ -1529,10 +2198,37 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION bellhop.reason(cause text, args jsonb DEFAULT '{}'::jsonb)
+ RETURNS TABLE(code text, sentence text, next text)
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp'
+AS $function$
+  select coalesce(c.code, reason.cause), coalesce(bellhop.fill(c.sentence, reason.args), reason.args::text),
+         coalesce(bellhop.fill(c.next, reason.args), 'bellhop doctor')
+    from (select) one
+    left join bellhop.causes() c on c.cause = reason.cause
+$function$;
+
+CREATE OR REPLACE FUNCTION bellhop.reason_of(error text, reason text)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select case
+    -- The error is what the agent said, and no more of it: scheduler.SaidFailed.
+    when reason = 'the agent said that it failed' then case when starts_with(error, 'killed: by ') then 'killed: by an operator' else reason end
+    when starts_with(error, reason || ': ') then reason
+    when error ~ '^msq_error: .*\(SQLSTATE [0-9A-Z]{5}\)' then regexp_replace(error, '^(msq_error): .*?\(SQLSTATE ([0-9A-Z]{5})\).*$', '\1: SQLSTATE \2')
+    else regexp_replace(error, '^(.*?(exit status [0-9]+|killed by signal [0-9]+ \([^)]*\)|killed on order|BYE -?[0-9]+)): .*$', '\1')
+  end
+$function$;
+
 CREATE OR REPLACE FUNCTION bellhop.refuse_cycles(jobs bigint[], give_up boolean DEFAULT false)
  RETURNS void
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog'
+ SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 declare
   start   bigint[];
@@ -1638,11 +2334,35 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION bellhop.refuse_others(id bigint, verb text)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp'
+AS $function$
+declare
+  j record;
+begin
+  select q.submitted_by into j from bellhop.jobqueue q where q.id = refuse_others.id;
+  if not found then
+    return false;
+  elsif bellhop.may_change(j.submitted_by) then
+    return true;
+  elsif not bellhop.is_reader() then
+    return false;
+  end if;
+  raise insufficient_privilege using
+    message = format('permission denied: %s may not %s job %s, which %s', bellhop.caller(), verb, refuse_others.id,
+                     coalesce(j.submitted_by || ' has submitted', 'was submitted before that was kept')),
+    hint = format('That is for its submitter and for operators: grant bellhop_operator to %I.', bellhop.caller());
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION bellhop.release(id bigint)
  RETURNS text
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'bellhop'
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp'
 AS $function$
 #variable_conflict use_column
 declare
@@ -1650,17 +2370,20 @@ declare
   needy  bigint[];
   now_is text;
 begin
+  if not bellhop.refuse_others(release.id, 'release') then
+    return null;
+  end if;
   with recursive way (id) as (
     select release.id
     union
     select d.job from way w join bellhop.dependency d on d.needs = w.id
   ), locked as materialized (
-    select j.id from bellhop.jobqueue j join way w on w.id = j.id where j.state = 'held' order by j.id for no key update of j
+    select j.id from bellhop.jobqueue j join way w on w.id = j.id where (j.state = 'held' or j.held and j.state in ('blocked', 'scheduled', 'ready')) and bellhop.may_change(j.submitted_by) order by j.id for no key update of j
   ), moved as (
     update bellhop.jobqueue j
        set held = false,
            state = case when j.unmet is not null then 'blocked' when j.run_at > clock_timestamp() then 'scheduled' else 'ready' end
-     where j.id in (select l.id from locked l) and j.state = 'held'
+     where j.id in (select l.id from locked l) and j.state in ('held', 'blocked', 'scheduled', 'ready')
     returning j.id, j.unmet
   )
   select array_agg(m.id), array_agg(m.id order by m.id) filter (where m.unmet is not null) into freed, needy from moved m;
@@ -1679,7 +2402,7 @@ $function$;
 CREATE OR REPLACE FUNCTION bellhop.release_dependents(ids bigint[], told boolean)
  RETURNS integer
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog'
+ SET search_path TO 'pg_catalog', 'pg_temp'
  SET enable_nestloop TO 'off'
  SET enable_mergejoin TO 'off'
 AS $function$
@@ -1788,7 +2511,7 @@ CREATE OR REPLACE FUNCTION bellhop.resume(type text DEFAULT NULL::text)
  RETURNS boolean
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'bellhop'
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp'
 AS $function$
 #variable_conflict use_column
 declare
@@ -1807,13 +2530,16 @@ CREATE OR REPLACE FUNCTION bellhop.retry(id bigint)
  RETURNS text
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'bellhop'
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp'
 AS $function$
 #variable_conflict use_column
 declare
   was    bellhop.jobqueue;
   now_is text;
 begin
+  if not bellhop.refuse_others(retry.id, 'retry') then
+    return null;
+  end if;
   perform bellhop.retry_attached(retry.id)
     from bellhop.jobqueue j where j.id = retry.id and j.state in ('succeeded', 'failed', 'cancelled', 'quarantined');
   select * into was from bellhop.jobqueue j where j.id = retry.id for update;
@@ -1821,14 +2547,14 @@ begin
     return was.state;
   end if;
   if was.attempt > 0 and was.started_at is not null then
-    insert into bellhop.attempt_past (job, attempt, fence, host, child, started_at, ended_at, exit_code, error, successes)
+    insert into bellhop.attempt_past (job, attempt, fence, host, child, started_at, ended_at, exit_code, error, successes, spawned_at)
     select was.id, was.attempt, was.fence, was.host, was.child, coalesce(was.attempt_at, was.started_at), was.ended_at,
-           was.exit_code, was.error, was.successes
+           was.exit_code, was.error, was.successes, was.spawned_at
     where not exists (select 1 from bellhop.attempt_past p where p.job = was.id and p.attempt = was.attempt);
   end if;
   update bellhop.jobqueue j
      set state = 'ready', held = false, run_at = null, max_attempts = greatest(j.max_attempts, j.attempt + 1),
-         ended_at = null, exit_code = null, error = null, waiting_for = null, successes = null, instance = null,
+         ended_at = null, exit_code = null, error = null, reason = null, waiting_for = null, successes = null, instance = null,
          host = null, child = null, deaths = 0, cancel_requested = false, cancel_now = false, killed_by = null, ended_by = null,
          items_total = null, items_done = null, items_failed = null
    where j.id = retry.id;
@@ -1846,7 +2572,7 @@ $function$;
 CREATE OR REPLACE FUNCTION bellhop.retry_attached(job bigint)
  RETURNS void
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog'
+ SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 declare
   a bellhop.attachment;
@@ -1868,7 +2594,7 @@ $function$;
 CREATE OR REPLACE FUNCTION bellhop.ring()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog'
+ SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 begin
   perform pg_notify('bellhop', 'inserted');
@@ -1879,7 +2605,7 @@ $function$;
 CREATE OR REPLACE FUNCTION bellhop.ring_rows()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog'
+ SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 declare
   dispatch name;
@@ -1901,7 +2627,7 @@ CREATE OR REPLACE FUNCTION bellhop.rjm_setup(id text, config text, prio text DEF
  RETURNS bigint
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'bellhop'
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp'
 AS $function$
 #variable_conflict use_column
 declare
@@ -1927,17 +2653,19 @@ begin
   elsif files <> '{}' and rjm_setup.id like 'dummy.%' then
     raise invalid_parameter_value using message = 'a dummy runs on no host, so there is none that could delete files', hint = 'Let a job that runs delete them.';
   end if;
-  select * into old from bellhop.jobqueue j where j.key = rjm_setup.id;
-  if old.id is not null then
+  select * into old from bellhop.jobqueue j where j.key = rjm_setup.id collate "default";
+  if old.id is not null and not (bellhop.owns(old.submitted_by) or bellhop.is_operator()) then
+    raise unique_violation using message = format('%s is set up already, by others', rjm_setup.id), hint = 'Choose another nonce.';
+  elsif old.id is not null then
     had := string_to_array(old.vars ->> 'RJM_CONFIG', e'\n');
     has := string_to_array(config, e'\n');
     if had is null then
       raise unique_violation using message = format('%s is job %s, which rjmsetup has not made', rjm_setup.id, old.id), hint = 'Choose another nonce.';
-    elsif old.priority_name is distinct from prio then
+    elsif old.priority_name is distinct from prio collate "default" then
       raise unique_violation using message = format('%s is set up already with another priority: %s, not %s', rjm_setup.id, coalesce(old.priority_name, 'none'), prio),
         hint = 'What is set up does not change. Choose another nonce.';
-    elsif had is distinct from has then
-      while had[n] is not distinct from has[n] loop
+    elsif had is distinct from has collate "default" then
+      while had[n] is not distinct from has[n] collate "default" loop
         n := n + 1;
       end loop;
       raise unique_violation using message = format('%s is set up already with another configuration: line %s is "%s", not "%s"', rjm_setup.id, n, had[n], has[n]),
@@ -1953,7 +2681,8 @@ begin
   on conflict do nothing;
   for name in select distinct unnest(blocks) order by 1 loop
     -- The lock: nobody releases it between this look and the commit.
-    select * into child from bellhop.jobqueue j where j.key = name for update;
+    -- None of another's is looked at, or locked.
+    select * into child from bellhop.jobqueue j where j.key = name collate "default" and bellhop.may_change(j.submitted_by) for update;
     if child.id is null then
       raise foreign_key_violation using message = format('%s, which %s is to block, is not set up', name, rjm_setup.id),
         hint = 'Children first: set up what waits before what it waits for.';
@@ -1977,16 +2706,25 @@ CREATE OR REPLACE FUNCTION bellhop.row_job_key(name text, key text)
  RETURNS text
  LANGUAGE sql
  IMMUTABLE
- SET search_path TO 'pg_catalog'
+ SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
   select case when length(name) + length(key) < 900 then name || '/' || key else left(name || '/' || key, 900) || '…' || md5(key) end
+$function$;
+
+CREATE OR REPLACE FUNCTION bellhop.since(at timestamp with time zone)
+ RETURNS text
+ LANGUAGE sql
+ STABLE PARALLEL SAFE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select ' since ' || date_trunc('second', at) || ' (' || date_trunc('second', greatest(clock_timestamp() - at, interval '0')) || ')'
 $function$;
 
 CREATE OR REPLACE FUNCTION bellhop.stop_instances(name text, now boolean, said timestamp with time zone)
  RETURNS integer
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'bellhop'
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp'
 AS $function$
 #variable_conflict use_column
 declare
@@ -2006,7 +2744,7 @@ CREATE OR REPLACE FUNCTION bellhop.submit(type text, args text DEFAULT NULL::tex
  RETURNS bigint
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'bellhop'
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp'
 AS $function$
 #variable_conflict use_column
 declare
@@ -2031,8 +2769,10 @@ begin
   returning j.id into new_id;
   if submit.after is not null or submit.after_keys is not null then
     needs := array(select distinct x.id from (select unnest(submit.after) as id union all
-                     select j.id from bellhop.jobqueue j where j.key = any (submit.after_keys)) x where x.id is not null);
-    names := array(select n from unnest(submit.after_keys) n where not exists (select from bellhop.jobqueue j where j.key = n));
+                     select j.id from bellhop.jobqueue j where j.key = any (submit.after_keys collate "default")
+                        and (bellhop.may_change(j.submitted_by) or bellhop.is_reader())) x where x.id is not null);
+    names := array(select n from unnest(submit.after_keys) n where not exists (select from bellhop.jobqueue j where j.key = n collate "default"
+                        and (bellhop.may_change(j.submitted_by) or bellhop.is_reader())));
     if names <> '{}' and new_id is not null then
       raise foreign_key_violation using message = format('there is no job with the key "%s", which the new one would need', names[1]),
         hint = 'Submit what is needed first.';
@@ -2045,16 +2785,23 @@ begin
     return new_id;
   end if;
 
-  select * into strict old from bellhop.jobqueue j where j.key = submit.key;
-  if old.type          is distinct from submit.type          then differ := differ || format('type %L, not %L', old.type, submit.type); end if;
-  if old.args          is distinct from submit.args          then differ := differ || format('args %L, not %L', old.args, submit.args); end if;
-  if old.msq           is distinct from submit.msq           then differ := differ || format('msq %L, not %L', old.msq, submit.msq); end if;
-  if old.repeat        is distinct from submit.repeat        then differ := differ || format('repeat %L, not %L', old.repeat, submit.repeat); end if;
-  if old.run_on        is distinct from submit.run_on        then differ := differ || format('run_on %L, not %L', old.run_on, submit.run_on); end if;
+  -- The values in the argument's own words are compared as the columns are, whatever collation the caller gave them.
+  select * into strict old from bellhop.jobqueue j where j.key = submit.key collate "default";
+  -- Of another's job it is not even said whether the content equals: that would be a way to guess it. Whose a job from before
+  -- that was kept is, nobody knows: its id is given to who has the same content, as it was.
+  if not (bellhop.owns(old.submitted_by) or bellhop.is_operator() or old.submitted_by is null) then
+    raise unique_violation using message = format('key %L is taken by a job that others have submitted', submit.key),
+      hint = 'Submit with another key, or as the role that has submitted it (set role): a key belongs to its submitter, and to members of that role.';
+  end if;
+  if old.type          is distinct from submit.type collate "default"          then differ := differ || format('type %L, not %L', old.type, submit.type); end if;
+  if old.args          is distinct from submit.args collate "default"          then differ := differ || format('args %L, not %L', old.args, submit.args); end if;
+  if old.msq           is distinct from submit.msq collate "default"           then differ := differ || format('msq %L, not %L', old.msq, submit.msq); end if;
+  if old.repeat        is distinct from submit.repeat collate "default"        then differ := differ || format('repeat %L, not %L', old.repeat, submit.repeat); end if;
+  if old.run_on        is distinct from submit.run_on collate "default"        then differ := differ || format('run_on %L, not %L', old.run_on, submit.run_on); end if;
   if old.priority      is distinct from submit.priority      then differ := differ || format('priority %s, not %s', old.priority, submit.priority); end if;
   if old.vars          is distinct from submit.vars          then differ := differ || format('vars %s, not %s', old.vars, submit.vars); end if;
-  if old.locks         is distinct from submit.locks         then differ := differ || format('locks %s, not %s', old.locks, submit.locks); end if;
-  if old.on_failure    is distinct from submit.on_failure    then differ := differ || format('on_failure %L, not %L', old.on_failure, submit.on_failure); end if;
+  if old.locks         is distinct from submit.locks collate "default"         then differ := differ || format('locks %s, not %s', old.locks, submit.locks); end if;
+  if old.on_failure    is distinct from submit.on_failure collate "default"    then differ := differ || format('on_failure %L, not %L', old.on_failure, submit.on_failure); end if;
   -- What it needs must be among what the first one needs: others may have been added to that since. What is not there
   -- any more was pruned.
   differ := differ || array(
@@ -2065,7 +2812,9 @@ begin
      where (d.job is null or d.wanted is distinct from submit.wanted)
        and exists (select from bellhop.jobqueue j where j.id = n.id)
      order by n.id);
-  if differ <> '{}' then
+  if differ <> '{}' and not (bellhop.owns(old.submitted_by) or bellhop.is_operator()) then
+    raise unique_violation using message = format('key %L is taken by a job with other content', submit.key), hint = 'Submit with another key.';
+  elsif differ <> '{}' then
     raise unique_violation using
       message = format('key %L is taken by job %s with other content: it has %s', submit.key, old.id, array_to_string(differ, '; ')),
       hint = 'Submit with another key, or look at the job that has it: bellhop show ' || old.id;
@@ -2076,81 +2825,186 @@ $function$;
 
 CREATE OR REPLACE FUNCTION bellhop.take_attached(id bigint, OUT taken integer, OUT ended integer)
  RETURNS record
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$ select 0, 0 $function$;
+
+CREATE OR REPLACE FUNCTION bellhop.turn_failed(id bigint, why text, login boolean DEFAULT false)
+ RETURNS void
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog'
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  if exists (select from bellhop.attachment x where x.id = turn_failed.id and x.detached_at is not null)
+     and not exists (select from bellhop.attached x join bellhop.jobqueue j on j.id = x.job
+                      where x.attachment = turn_failed.id and x.live and j.state not in ('succeeded', 'failed', 'cancelled', 'quarantined')) then
+    perform bellhop.forget_attachment(turn_failed.id);
+    return;
+  end if;
+  update bellhop.attachment x set state = 'broken', trouble = left(why, 1000), state_since = clock_timestamp()
+   where x.id = turn_failed.id and (x.state, x.trouble) is distinct from ('broken', left(why, 1000))
+     and (not login or x.state <> 'ok' or x.state_since < clock_timestamp() - interval '10 s'
+          or (select count(*) from bellhop.instance i where i.state = 'live') < 2);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION bellhop.turn_open(id bigint)
+ RETURNS TABLE(done jsonb, n integer, busy text[])
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+BEGIN ATOMIC
+ SELECT o.done,
+     o.n,
+     o.busy
+    FROM bellhop.turn_open_in(SESSION_USER, turn_open.id) o(done, n, busy);
+END;
+
+CREATE OR REPLACE FUNCTION bellhop.turn_open_in(login name, id bigint)
+ RETURNS TABLE(done jsonb, n integer, busy text[])
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 #variable_conflict use_column
 declare
-  a     bellhop.attachment;
-  done  jsonb;
-  busy  text[];
-  whats text[];
-  keys  text[];
-  lines text[];
-  rows_ text[];
-  mark  bytea;
-  known bigint;
-  was   bellhop.jobqueue;
-  again boolean := false;
+  a        bellhop.attachment;
+  why      text;
+  stranger name;
 begin
-  taken := 0;
-  ended := 0;
-  select * into a from bellhop.attachment x where x.id = take_attached.id for update skip locked;
+  select * into a from bellhop.attachment x where x.id = turn_open_in.id for update skip locked;
   if not found then
     return;
   end if;
+  if a.detached_at is not null and not exists (select from bellhop.attached x where x.attachment = a.id and x.live) then
+    perform bellhop.forget_attachment(a.id); -- what ran as it was detached is over
+    return;
+  end if;
+  why := bellhop.turn_trouble(a.id);
+  if why is not null then
+    raise exception using errcode = 'BH001', message = why;
+  end if;
+  if not bellhop.turns_apart(login) then
+    stranger := bellhop.turn_stranger(a.id, login);
+    if stranger is not null then
+      raise exception using errcode = 'BH002',
+        message = format('code of %s would run in a session of %s, which may do more: that takes a login that may do nothing else', stranger, login),
+        hint = 'bellhop doctor';
+    end if;
+  elsif not has_function_privilege(login, format('bellhop_attached.%I(jsonb, int4, text[])', a.turn), 'execute') then
+    raise exception using errcode = 'BH001', message = format('%s may not call its function, which an earlier version has made', login),
+      hint = format('As %s: bellhop attach %s; or, as a superuser: bellhop install roles', a.attached_by, a.rel);
+  end if;
   perform set_config('lock_timeout', '2s', true); -- somebody alters the table: it is not waited for
   select coalesce(jsonb_agg(jsonb_build_object('key', x.key, 'state', coalesce(j.state, 'cancelled'), 'exit', j.exit_code))
-                    filter (where j.id is null or j.state in ('succeeded', 'failed', 'cancelled', 'quarantined')), '[]'),
-         coalesce(array_agg(x.key) filter (where j.state not in ('succeeded', 'failed', 'cancelled', 'quarantined')), '{}')
-    into done, busy
+                    filter (where o.over and not o.later), '[]'),
+         a.pool - count(*) filter (where not o.over),
+         coalesce(array_agg(x.key) filter (where not o.over or o.later), '{}')
+    into done, n, busy
     from bellhop.attached x
     left join bellhop.jobqueue j on j.id = x.job
+    left join bellhop.set_aside s on s.attachment = x.attachment and s.digest = x.digest and s.outcome
+   cross join lateral (select j.id is null or j.state in ('succeeded', 'failed', 'cancelled', 'quarantined'), coalesce(s.again_at > now(), false)) o (over, later)
    where x.attachment = a.id and x.live;
-  if not exists (select from pg_proc p where p.pronamespace = 'bellhop_attached'::regnamespace and p.proname = 'turn_' || a.id) then
-    raise undefined_function using message = 'its function was dropped', hint = 'Detach the table, and attach it anew.';
+  if a.detached_at is not null or (select count(*) from bellhop.set_aside s where s.attachment = a.id and s.again_at > now()) >= 1000 then
+    n := 0;
   end if;
-  execute format('select array_agg(t.what order by t.o), array_agg(t.key order by t.o), array_agg(t.line order by t.o), array_agg(t.row_text order by t.o)
-                    from bellhop_attached.%I($1, $2, $3) with ordinality t (what, key, line, row_text, o)', 'turn_' || a.id)
-     into whats, keys, lines, rows_ using done, a.pool - cardinality(busy), busy;
-  -- That was somebody else's code, and may have set what it liked.
-  perform pg_catalog.set_config('search_path', 'pg_catalog', true);
+  if n > 0 then
+    busy := busy || array(select s.key from bellhop.set_aside s where s.attachment = a.id and s.again_at > now() and not s.outcome);
+    -- The same table was attached before, and runs of then are not over.
+    busy := busy || array(select x.key from bellhop.attachment b join bellhop.attached x on x.attachment = b.id and x.live
+                           where b.rel = a.rel and b.dispatch_column = a.dispatch_column and b.detached_at is not null);
+    if exists (select from bellhop.attachment b join bellhop.attached x on x.attachment = b.id and x.live
+                where b.rel = a.rel and b.dispatch_column = a.dispatch_column and b.detached_at is not null and b.key_columns <> a.key_columns) then
+      n := 0; -- their keys tell nothing about ours
+    end if;
+  end if;
+  if n <= 0 and done = '[]' then
+    return;
+  end if;
+  return next;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION bellhop.turn_record(id bigint, whats text[], keys text[], lines text[], rows_ text[], OUT taken integer, OUT ended integer, OUT aside integer)
+ RETURNS record
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+#variable_conflict use_column
+declare
+  a        bellhop.attachment;
+  running  integer;
+  mark     bytea;
+  known    bigint;
+  was      bellhop.jobqueue;
+  again    boolean := false;
+begin
+  ended := 0;
+  aside := 0;
+  select * into a from bellhop.attachment x where x.id = turn_record.id for update;
+  if not found then
+    raise undefined_object using message = 'it is not attached';
+  end if;
+  select count(*) filter (where w = 'take') into taken from unnest(whats) w;
+  select count(*) into running
+    from bellhop.attached x join bellhop.jobqueue j on j.id = x.job
+   where x.attachment = a.id and x.live and j.state not in ('succeeded', 'failed', 'cancelled', 'quarantined');
+  if a.detached_at is not null and taken > 0 or taken > 0 and taken + running > a.pool
+     or (select count(distinct k) < taken or count(k) < taken from unnest(whats, keys) as t (w, k) where w = 'take') then
+    raise data_exception using message = 'its function gave rows that it was not asked for';
+  end if;
 
   for i in 1 .. coalesce(cardinality(whats), 0) loop
+    continue when keys[i] is null;
     mark := sha256(convert_to(keys[i], 'UTF8'));
-    if whats[i] = 'done' then
-      update bellhop.attached x set live = false where x.attachment = a.id and x.digest = mark and keys[i] <> all (busy);
-      ended := ended + 1;
+    if whats[i] = 'done' or whats[i] = 'refused' and a.detached_at is not null then
+      update bellhop.attached x set live = false
+       where x.attachment = a.id and x.digest = mark and x.live
+         and not exists (select from bellhop.jobqueue j where j.id = x.job and j.state not in ('succeeded', 'failed', 'cancelled', 'quarantined'));
+      if found then
+        ended := ended + 1;
+        delete from bellhop.set_aside s where s.attachment = a.id and s.digest = mark and s.outcome;
+      end if;
+      continue;
+    elsif whats[i] in ('aside', 'refused') then
+      aside := aside + 1;
+      insert into bellhop.set_aside as s (attachment, digest, key, reason, again_at, outcome)
+      values (a.id, mark, keys[i], left(coalesce(rows_[i], '?'), 500), now() + interval '5 s', whats[i] = 'refused')
+      on conflict (attachment, digest) do update
+         set reason = excluded.reason, outcome = excluded.outcome, times = s.times + 1,
+             again_at = now() + least(interval '5 s' * 2 ^ least(s.times, 10), interval '5 min');
+      continue;
+    elsif whats[i] is distinct from 'take' then
       continue;
     end if;
-    if keys[i] = any (busy) or cardinality(busy) >= a.pool then
-      raise data_exception using message = 'its function gave rows that it was not asked for';
-    end if;
-    busy := busy || keys[i];
-    taken := taken + 1;
     known := null;
     select x.job into known from bellhop.attached x where x.attachment = a.id and x.digest = mark;
-    select * into was from bellhop.jobqueue j where j.id = known and j.state in ('succeeded', 'failed', 'cancelled', 'quarantined') for update;
-    if found then
+    select * into was from bellhop.jobqueue j where j.id = known for update;
+    if found and was.state not in ('succeeded', 'failed', 'cancelled', 'quarantined') then
+      raise data_exception using message = 'its function gave rows that it was not asked for';
+    elsif found then
       if was.attempt > 0 and was.started_at is not null then
-        insert into bellhop.attempt_past (job, attempt, fence, host, child, started_at, ended_at, exit_code, error, successes)
+        insert into bellhop.attempt_past (job, attempt, fence, host, child, started_at, ended_at, exit_code, error, successes, spawned_at)
         select was.id, was.attempt, was.fence, was.host, was.child, coalesce(was.attempt_at, was.started_at), was.ended_at,
-               was.exit_code, was.error, was.successes
+               was.exit_code, was.error, was.successes, was.spawned_at
          where not exists (select from bellhop.attempt_past p where p.job = was.id and p.attempt = was.attempt);
       end if;
       update bellhop.jobqueue j
          set state = 'ready', type = coalesce(a.type, 'attachment'), args = coalesce(lines[i], translate(keys[i], e'\n\r', '  ')),
              held = false, run_at = null, max_attempts = j.attempt + 1,
-             ended_at = null, exit_code = null, error = null, waiting_for = null, successes = null, instance = null, host = null, child = null,
+             ended_at = null, exit_code = null, error = null, reason = null, waiting_for = null, successes = null, instance = null, host = null, child = null,
              deaths = 0, cancel_requested = false, cancel_now = false, killed_by = null, ended_by = null
        where j.id = known;
       again := true;
-    elsif not exists (select from bellhop.jobqueue j where j.id = known) then
+    else
       known := null;
       -- A key that somebody else's job has is no reason not to run.
       for try in 1 .. 3 loop
-        insert into bellhop.jobqueue as j (type, args, key)
-        values (coalesce(a.type, 'attachment'), coalesce(lines[i], translate(keys[i], e'\n\r', '  ')),
+        insert into bellhop.jobqueue as j (type, args, submitted_by, key)
+        values (coalesce(a.type, 'attachment'), coalesce(lines[i], translate(keys[i], e'\n\r', '  ')), a.attached_by,
                 case try when 1 then bellhop.row_job_key(a.name, keys[i]) when 2 then bellhop.row_job_key(a.name, keys[i]) || '@' || a.id end)
         on conflict (key) where j.key is not null do nothing
         returning j.id into known;
@@ -2160,6 +3014,14 @@ begin
     insert into bellhop.attached as x (attachment, digest, key, job, live, row_text) values (a.id, mark, keys[i], known, true, rows_[i])
     on conflict (attachment, digest) do update set job = excluded.job, live = true, row_text = excluded.row_text;
   end loop;
+
+  -- Rows that were set aside, had their turn again and did not fail, or that are gone.
+  if exists (select from bellhop.set_aside s where s.attachment = a.id) then
+    delete from bellhop.set_aside s
+     where s.attachment = a.id and not s.outcome
+       and (s.digest in (select sha256(convert_to(k, 'UTF8')) from unnest(whats, keys) t (w, k) where w = 'take')
+            or s.again_at <= now() and taken + running < a.pool);
+  end if;
   -- Whoever takes rows looks at the queue by himself. Other instances hear of jobs that came from an INSERT; of those that
   -- were there before only here, also when they are awake: they may look at what is new alone.
   if again and (select count(*) from (select from bellhop.instance i where i.state = 'live' limit 2) x) > 1 then
@@ -2171,34 +3033,144 @@ $function$;
 
 CREATE OR REPLACE FUNCTION bellhop.turn_rows(attachment bigint, done jsonb, n integer, busy text[])
  RETURNS TABLE(what text, key text, line text, row_text text)
+ LANGUAGE sql
+BEGIN ATOMIC
+ SELECT t.what,
+     t.key,
+     t.line,
+     t.row_text
+    FROM bellhop.turn_under(current_setting('search_path'::text), turn_rows.attachment, turn_rows.done, turn_rows.n, turn_rows.busy) t(what, key, line, row_text);
+END;
+
+CREATE OR REPLACE FUNCTION bellhop.turn_statements(attachment bigint)
+ RETURNS text[]
  LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  called text;
+  may    text[];
+  it     regprocedure;
+begin
+  select format('bellhop_attached.%I', x.turn) into called from bellhop.attachment x where x.id = turn_statements.attachment;
+  it := to_regprocedure(called || '(jsonb, int4, text[])');
+  may := array(select r.rolname from pg_roles r
+                where r.rolname in ('bellhop_attach', 'bellhop_scheduler') or r.oid = (select q.relowner from pg_class q where q.oid = 'bellhop.jobqueue'::regclass));
+  if it is not null and (select p.prosecdef and p.proowner = (select r.oid from pg_roles r where r.rolname = current_user) from pg_proc p where p.oid = it)
+     and not exists (select from unnest(may) r where not has_function_privilege(r, it, 'execute')) then
+    return '{}';
+  end if;
+  return array[
+    format($f$create or replace function %1$s(done pg_catalog.jsonb, n pg_catalog.int4, busy pg_catalog.text[])
+  returns table (what pg_catalog.text, key pg_catalog.text, line pg_catalog.text, row_text pg_catalog.text)
+  language sql volatile security definer set search_path from current set row_security = off
+  as 'select * from bellhop.turn_rows(%2$s, done, n, busy)'$f$, called, attachment),
+    format('revoke all on function %s(jsonb, int4, text[]) from public', called)]
+    || array(select format('grant execute on function %s(jsonb, int4, text[]) to %I', called, r) from unnest(may) r);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION bellhop.turn_stranger(attachment bigint, login name)
+ RETURNS name
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select r.rolname
+    from (select f.proowner as owner from bellhop.attachment a join pg_proc f on f.proname = a.turn and f.pronamespace = 'bellhop_attached'::regnamespace
+           where a.id = turn_stranger.attachment
+          union
+          select c.relowner from bellhop.attachment a
+           cross join lateral (select a.rel::oid union select p.relid::oid from pg_partition_tree(a.rel) p) p (rel)
+            join pg_class c on c.oid = p.rel
+           where a.id = turn_stranger.attachment) o
+    join pg_roles r on r.oid = o.owner
+    join pg_roles l on l.rolname = turn_stranger.login
+   where not r.rolsuper and (l.rolsuper or not pg_has_role(r.oid, l.oid, 'usage'))
+   order by r.rolname limit 1
+$function$;
+
+CREATE OR REPLACE FUNCTION bellhop.turn_trouble(attachment bigint)
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  a bellhop.attachment;
+  p pg_proc;
+begin
+  select x.id, x.rel, x.turn, x.attached_by into a.id, a.rel, a.turn, a.attached_by from bellhop.attachment x where x.id = turn_trouble.attachment;
+  select f.* into p from pg_proc f
+   where f.pronamespace = 'bellhop_attached'::regnamespace and f.proname = a.turn
+     and f.proargtypes = format('%s %s %s', 'pg_catalog.jsonb'::regtype::oid, 'int4'::regtype::oid, 'pg_catalog.text[]'::regtype::oid)::oidvector;
+  if not exists (select from pg_class c where c.oid = a.rel::oid) then
+    return 'its table was dropped (Detach it: bellhop detach)';
+  elsif p.oid is null then
+    return 'it has no function: that was dropped, or nothing has attached the table (Detach it, and attach it anew)';
+  elsif not p.prosecdef then
+    return 'its function was altered, and has not the rights of its owner any more (Detach it, and attach it anew)';
+  elsif pg_get_userbyid(p.proowner) <> a.attached_by and exists (select from pg_roles r where r.rolname = a.attached_by) then
+    return format('its function belongs to %s, and not to %s who attached it (Detach it, and attach it anew)', pg_get_userbyid(p.proowner), a.attached_by);
+  end if;
+  return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION bellhop.turn_under(theirs text, attachment bigint, done jsonb, n integer, busy text[])
+ RETURNS TABLE(what text, key text, line text, row_text text)
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET "TimeZone" TO 'UTC'
+ SET "DateStyle" TO 'ISO, MDY'
+ SET "IntervalStyle" TO 'postgres'
+ SET bytea_output TO 'hex'
+ SET extra_float_digits TO '1'
+ SET lc_monetary TO 'C'
+ SET quote_all_identifiers TO 'off'
 AS $function$
 #variable_conflict use_column
 declare
-  theirs   text := pg_catalog.current_setting('search_path');
+  most     constant integer := 100; -- rows that are set aside in one turn
   a        bellhop.attachment;
+  ky       record;
   tab      text;
   dispatch text;
   value    text;
   status   text;
   exit_    text;
-  key_text text;
-  matches  text;
-  ordering text;
   pairs    text := 'null::pg_catalog.text';
-  changes  text;
+  find     text;
+  change   text;
   tids     tid[];
   tabs     oid[];
   states   text[];
   exits    integer[];
-  written  text[];
+  found_   text[];          -- the keys of tids
+  got      text[];          -- what a statement has changed
+  got_l    text[];
+  got_r    text[];
+  undone   boolean;
+  written  text[] := '{}';
+  taken    text[] := '{}';
+  lines    text[] := '{}';
+  rows_    text[] := '{}';
+  bad      text[] := '{}';  -- keys of rows that let themselves not be changed
+  why      text[] := '{}';
+  lows     integer[];       -- parts of tids that are still to be changed
+  highs    integer[];
+  low      integer;
+  high     integer;
+  before   integer;
+  one      text;
 begin
-  perform pg_catalog.set_config('search_path', 'pg_catalog', true);
-  select * into a from bellhop.attachment x where x.id = turn_rows.attachment;
+  select * into a from bellhop.attachment x where x.id = turn_under.attachment;
   if not exists (select from pg_class c where c.oid = a.rel::oid) then
     raise undefined_table using message = 'its table was dropped', hint = format('bellhop detach %s', a.name);
   end if;
-  tab := a.rel::text;
+  -- Rows of children by inheritance are not told apart by the key, and ring no bell: they are the children's own.
+  tab := case (select c.relkind from pg_class c where c.oid = a.rel::oid) when 'r' then 'only ' else '' end || a.rel::text;
   dispatch := bellhop.column_of(a.rel, a.dispatch_column, 'dispatch');
   status := case when a.status_column is not null then bellhop.column_of(a.rel, a.status_column, 'status') end;
   exit_ := case when a.exit_column is not null then bellhop.column_of(a.rel, a.exit_column, 'exit') end;
@@ -2206,40 +3178,71 @@ begin
   if value is null then
     raise datatype_mismatch using message = 'its dispatch column has a type now that it cannot have';
   end if;
-  select string_agg('t.' || bellhop.column_of(a.rel, k, 'key'), ', ' order by o) into ordering from unnest(a.key_columns) with ordinality x (k, o);
-  if cardinality(a.key_columns) = 1 then
-    key_text := ordering || '::pg_catalog.text';
-  else
-    key_text := 'pg_catalog.jsonb_build_array(' || ordering || ')::pg_catalog.text';
-  end if;
-  select string_agg(format('t.%I = (%s)::%s', c.attname,
-                           case when cardinality(a.key_columns) = 1 then 'd.key' else format('d.key::pg_catalog.jsonb ->> %s', o - 1) end,
-                           format_type(c.atttypid, c.atttypmod)), ' and ' order by o)
-    into matches
-    from unnest(a.key_columns) with ordinality x (k, o) join pg_attribute c on c.attrelid = a.rel and c.attnum = x.k;
+  select * into ky from bellhop.attached_key(a.rel, a.key_columns);
+  -- Whoever alters the table, or makes an index on it, is told from a row that cannot be changed.
+  execute format('lock table %s in row exclusive mode', tab);
 
   -- 1. What became of rows.
   if jsonb_array_length(done) > 0 and (status is not null or exit_ is not null) then
-    perform set_config('search_path', theirs, true);
-    execute format('select array_agg(x.c), array_agg(x.o), array_agg(x.key), array_agg(x.state), array_agg(x.exit) from (
+    find := format('select array_agg(x.c), array_agg(x.o), array_agg(x.key), array_agg(x.state), array_agg(x.exit) from (
                       select t.ctid as c, t.tableoid as o, d.key, d.state, d.exit
                         from pg_catalog.jsonb_to_recordset($1) as d (key pg_catalog.text, state pg_catalog.text, exit pg_catalog.int4)
-                        join %s t on %s for update of t skip locked) x', tab, matches)
-       into tids, tabs, written, states, exits using done;
-    if tids is not null then
-      execute format('update %s t set %s
-                        from (select unnest($1) as c, unnest($2) as o, unnest($3) as state, unnest($4) as exit) d
+                       %s join %s t on %s for update of t skip locked) x', ky.parsed, tab, ky.matches);
+    perform set_config('search_path', theirs, true);
+    begin
+      execute find into tids, tabs, found_, states, exits using done;
+    exception when data_exception then -- a key that is no key any more: its column has another type now
+      for one in select d.key from pg_catalog.jsonb_to_recordset(done) as d (key pg_catalog.text) loop
+        begin
+          execute pg_catalog.format('select from (select $1 as key) d %s where (%s) is null', ky.parsed, ky.again) using one;
+        exception when data_exception then
+          return query select 'done'::pg_catalog.text, one, null::pg_catalog.text, null::pg_catalog.text;
+          done := (select coalesce(pg_catalog.jsonb_agg(e), '[]') from pg_catalog.jsonb_array_elements(done) e where e ->> 'key' <> one);
+        end;
+      end loop;
+      execute find into tids, tabs, found_, states, exits using done;
+    end;
+    change := pg_catalog.format('update %s t set %s
+                        from (select pg_catalog.unnest($1) as c, pg_catalog.unnest($2) as o, pg_catalog.unnest($3) as state, pg_catalog.unnest($4) as exit) d
                        where t.ctid = any ($1) and t.ctid = d.c and t.tableoid = d.o',
-                     tab, concat_ws(', ', status || ' = d.state', exit_ || ' = d.exit')) using tids, tabs, states, exits;
-    end if;
-    perform pg_catalog.set_config('search_path', theirs, true);
-    return query execute format('select ''done''::pg_catalog.text, d.key, null::pg_catalog.text, null::pg_catalog.text
+                     tab, pg_catalog.concat_ws(', ', status || ' = d.state', exit_ || ' = d.exit'));
+    lows := array[1];
+    highs := array[pg_catalog.cardinality(tids)];
+    while tids is not null and pg_catalog.cardinality(lows) > 0 and pg_catalog.cardinality(bad) < most loop
+      low := lows[pg_catalog.cardinality(lows)];
+      high := highs[pg_catalog.cardinality(highs)];
+      lows := lows[1:pg_catalog.cardinality(lows) - 1];
+      highs := highs[1:pg_catalog.cardinality(highs) - 1];
+      begin
+        execute change using tids[low:high], tabs[low:high], states[low:high], exits[low:high];
+        get diagnostics before = row_count;
+        if before <> high - low + 1 then
+          raise exception 'a BEFORE trigger gave NULL for it, or a rule came between: its outcome is not written';
+        end if;
+        set constraints all immediate; -- here it can be told which row is at fault
+        written := written || found_[low:high];
+      exception when others then
+        if sqlstate ~ '^(08|25|40|53|57|58)' then
+          raise;
+        end if;
+        if low < high then
+          lows := lows || ((low + high) / 2 + 1) || low;
+          highs := highs || high || (low + high) / 2;
+          perform pg_catalog.set_config('lock_timeout', '100ms', true);
+        else
+          bad := bad || found_[low];
+          why := why || sqlerrm;
+        end if;
+      end;
+    end loop;
+    return query execute pg_catalog.format('select ''done''::pg_catalog.text, d.key, null::pg_catalog.text, null::pg_catalog.text
                                    from pg_catalog.jsonb_to_recordset($1) as d (key pg_catalog.text)
-                                  where d.key = any ($2) or not exists (select from %s t where %s)', tab, matches)
-          using done, coalesce(written, '{}');
-    perform pg_catalog.set_config('search_path', 'pg_catalog', true);
+                                  where d.key = any ($2) or not exists (select from (select d.key) as d %s join %s t on %s)', ky.parsed, tab, ky.matches)
+          using done, written;
+    perform pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
+    return query select 'refused'::text, x.b, null::text, x.w from unnest(bad, why) x (b, w);
     -- A row that somebody has in hand: its outcome comes first, its next run after that.
-    busy := busy || array(select d.key from jsonb_to_recordset(done) as d (key text) where d.key <> all (coalesce(written, '{}')));
+    busy := busy || array(select d.key from jsonb_to_recordset(done) as d (key text) where d.key <> all (written));
   else
     return query select 'done'::text, d.key, null::text, null::text from jsonb_to_recordset(done) as d (key text);
   end if;
@@ -2247,6 +3250,15 @@ begin
   -- 2. Rows to run.
   if n <= 0 then
     return;
+  end if;
+  if not ky.steady and busy <> '{}' then
+    -- Jobs that an earlier version made are known by the text that the key had under the settings of its session.
+    begin
+      execute format('select array_agg(%s) from unnest($1) d (key) %s', ky.again, ky.parsed) into found_ using busy;
+      busy := busy || found_;
+    exception when data_exception then
+      null;
+    end;
   end if;
   if a.type is not null then -- an item: name="value" pairs, as the rows of a query are
     select format('pg_catalog.array_to_string(array[%s]::pg_catalog.text[], '' '')', string_agg(
@@ -2258,32 +3270,93 @@ begin
        and c.attnum <> all (array_remove(array[a.dispatch_column, a.status_column, a.exit_column], null));
     pairs := coalesce(pairs, '''''::pg_catalog.text');
   end if;
-  changes := concat_ws(', ', dispatch || ' = ' || value, status || ' = null', exit_ || ' = null');
+  find := format('select array_agg(x.c), array_agg(x.o), array_agg(x.k) from (
+                    select t.ctid as c, t.tableoid as o, %1$s as k from %2$s t
+                     where t.%3$s is null and (%1$s) is not null and (%1$s) <> all ($1)
+                     order by %4$s limit $2 for update skip locked) x', ky.key_text, tab, dispatch, ky.ordering);
+  change := format('with mine as (
+        update %1$s t set %2$s
+         where t.ctid = any ($1) and exists (select from (select pg_catalog.unnest($1) as c, pg_catalog.unnest($2) as o) d where d.c = t.ctid and d.o = t.tableoid)
+        returning %3$s as key, %4$s as line, pg_catalog.to_jsonb(t.*)::pg_catalog.text as row_text, t.%5$s is null as undone, %6$s)
+      select pg_catalog.array_agg(m.key order by %7$s), pg_catalog.array_agg(m.line order by %7$s), pg_catalog.array_agg(m.row_text order by %7$s),
+             pg_catalog.bool_or(m.undone)
+        from mine m',
+    tab, concat_ws(', ', dispatch || ' = ' || value, status || ' = null', exit_ || ' = null'), ky.key_text, pairs, dispatch,
+    ky.returned,
+    (select string_agg('m.k' || o, ', ') from generate_series(1, cardinality(a.key_columns)) o));
+  bad := '{}';
+  why := '{}';
   perform set_config('search_path', theirs, true);
-  execute format('select array_agg(x.c), array_agg(x.o) from (
-                    select t.ctid as c, t.tableoid as o from %s t
-                     where t.%s is null and (%s) is not null and (%s) <> all ($1)
-                     order by %s limit $2 for update skip locked) x', tab, dispatch, key_text, key_text, ordering)
-     into tids, tabs using busy, n;
-  if tids is not null then
-    return query execute format('with mine as (
-        update %s t set %s
-         where t.ctid = any ($1) and exists (select from (select unnest($1) as c, unnest($2) as o) d where d.c = t.ctid and d.o = t.tableoid)
-        returning %s as key, %s as line, pg_catalog.to_jsonb(t.*)::pg_catalog.text as row_text, %s)
-      select ''take''::pg_catalog.text, m.key, m.line, m.row_text from mine m order by %s',
-      tab, changes, key_text, pairs,
-      (select string_agg(format('%s as k%s', k, o), ', ') from regexp_split_to_table(ordering, ', (?=t\.)') with ordinality x (k, o)),
-      (select string_agg('m.k' || o, ', ') from generate_series(1, cardinality(a.key_columns)) o)) using tids, tabs;
-  end if;
-  perform pg_catalog.set_config('search_path', 'pg_catalog', true);
+  loop
+    before := pg_catalog.cardinality(bad);
+    execute find into tids, tabs, found_ using busy, n - pg_catalog.cardinality(taken);
+    exit when tids is null;
+    busy := busy || found_;
+    lows := array[1];
+    highs := array[pg_catalog.cardinality(tids)];
+    while pg_catalog.cardinality(lows) > 0 and pg_catalog.cardinality(bad) < most loop
+      low := lows[pg_catalog.cardinality(lows)];
+      high := highs[pg_catalog.cardinality(highs)];
+      lows := lows[1:pg_catalog.cardinality(lows) - 1];
+      highs := highs[1:pg_catalog.cardinality(highs) - 1];
+      begin
+        execute change into got, got_l, got_r, undone using tids[low:high], tabs[low:high];
+        if coalesce(pg_catalog.cardinality(got), 0) <> high - low + 1 then
+          raise exception 'a BEFORE trigger gave NULL for it, or a rule came between: it cannot be marked as taken';
+        elsif undone then
+          raise exception 'a BEFORE trigger has set its dispatch column to NULL again: it cannot be marked as taken';
+        elsif got <> found_[low:high] and (got && (busy || taken) or (select pg_catalog.count(distinct g) < pg_catalog.count(*) from pg_catalog.unnest(got) g)) then
+          raise exception 'a BEFORE trigger has given it the key of another row';
+        end if;
+        set constraints all immediate;
+        taken := taken || got;
+        lines := lines || got_l;
+        rows_ := rows_ || got_r;
+      exception when others then
+        if sqlstate ~ '^(08|25|40|53|57|58)' then
+          raise;
+        end if;
+        if low < high then
+          lows := lows || ((low + high) / 2 + 1) || low;
+          highs := highs || high || (low + high) / 2;
+          perform pg_catalog.set_config('lock_timeout', '100ms', true);
+        else
+          bad := bad || found_[low];
+          why := why || sqlerrm;
+        end if;
+      end;
+    end loop;
+    exit when pg_catalog.cardinality(bad) in (before, most) or pg_catalog.cardinality(taken) >= n;
+  end loop;
+  perform pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
+  return query select 'take'::text, x.k, x.l, x.r from unnest(taken, lines, rows_) x (k, l, r);
+  return query select 'aside'::text, x.b, null::text, x.w from unnest(bad, why) x (b, w);
 end
+$function$;
+
+CREATE OR REPLACE FUNCTION bellhop.turns_apart(login name)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select not exists (
+    select from pg_roles r
+     where (r.rolname = turns_apart.login or r.rolname = 'bellhop_attach')
+       and (r.rolsuper or r.rolcreaterole or r.rolcreatedb or r.rolreplication or r.rolbypassrls
+            or exists (select from pg_roles g where g.oid <> r.oid and g.rolname <> 'bellhop_attach' and pg_has_role(r.oid, g.oid, 'member'))
+            -- What code of others has left lying about under the role that is there for it, is nothing worth having.
+            or r.rolname <> 'bellhop_attach' and exists (
+                 select from pg_shdepend d
+                  where d.refclassid = 'pg_catalog.pg_authid'::regclass and d.refobjid = r.oid and d.deptype = 'o'
+                    and (d.dbid = 0 or d.dbid = (select b.oid from pg_database b where b.datname = current_database())))))
 $function$;
 
 CREATE OR REPLACE FUNCTION bellhop.unmet_because(needs bigint, OUT why text, OUT root bigint)
  RETURNS record
  LANGUAGE plpgsql
  STABLE
- SET search_path TO 'pg_catalog'
+ SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 declare
   other bellhop.jobqueue;
@@ -2303,7 +3376,7 @@ $function$;
 CREATE OR REPLACE FUNCTION bellhop.wait_for_gate(key bigint)
  RETURNS boolean
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog'
+ SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 begin
   perform pg_advisory_lock(key); -- the session's: it outlives this statement
@@ -2316,7 +3389,7 @@ $function$;
 CREATE OR REPLACE FUNCTION bellhop.weigh(jobs bigint[], sure boolean, OUT ready integer, OUT failed bigint[])
  RETURNS record
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog'
+ SET search_path TO 'pg_catalog', 'pg_temp'
  SET enable_nestloop TO 'off'
  SET enable_mergejoin TO 'off'
 AS $function$
@@ -2387,69 +3460,15 @@ $function$;
 
 CREATE OR REPLACE FUNCTION bellhop.why_waiting(type text, run_on text DEFAULT NULL::text)
  RETURNS text
- LANGUAGE plpgsql
+ LANGUAGE sql
  STABLE SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'bellhop'
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp'
 AS $function$
-#variable_conflict use_column
-declare
-  f     record;
-  agent text := type; -- whose agent does it
-begin
-  -- RJM's workers take RJM's jobs of every type that has no agent of its own.
-  if exists (select from bellhop.instance i join bellhop.agent a on a.instance = i.id where i.state = 'live' and a.type = 'rjm')
-     and not exists (select from bellhop.instance i join bellhop.agent a on a.instance = i.id where i.state = 'live' and a.type = why_waiting.type)
-     and exists (select from bellhop.jobqueue j join bellhop.rjm r on r.job = j.id
-                  where j.type = why_waiting.type and j.state = 'ready' and not j.held) then
-    agent := 'rjm';
-  end if;
-  if not exists (select from bellhop.instance i where i.state = 'live') then
-    return 'no_instance';
-  elsif exists (select from bellhop.paused p where p.type in ('', why_waiting.type)) then
-    return 'paused';
-  elsif not exists (select from bellhop.instance i join bellhop.agent a on a.instance = i.id
-                     where i.state = 'live' and a.type = agent) then
-    return 'unknown_type';
-  end if;
-  with place as (
-    select h.name,
-           case when h.state <> 'up' then coalesce(h.trouble, 'it is being connected to') end as down, a.trouble ->> h.name as failing,
-           exists (select from bellhop.child c
-                    where c.instance = h.instance and c.host = h.name and c.type = a.type and c.state = 'READY')
-           or (select count(*) from bellhop.child c where c.instance = h.instance and c.host = h.name and c.state not in ('FREE', 'FAIL')) < h.slots
-              and (a.max = 0 or a.max > (select count(*) from bellhop.child c where c.type = a.type and c.state not in ('FREE', 'FAIL')))
-              and (a.max_per_host = 0 or a.max_per_host > (select count(*) from bellhop.child c
-                    where c.instance = h.instance and c.host = h.name and c.type = a.type and c.state not in ('FREE', 'FAIL'))) as able
-      from bellhop.instance i
-      join bellhop.agent a on a.instance = i.id and a.type = agent
-      join bellhop.host h on h.instance = i.id
-     where i.state = 'live'
-       and (why_waiting.run_on is null or bellhop.answers(h.name, h.serves, why_waiting.run_on)
-            or exists (select from bellhop.located l where l.instance = i.id and l.key = why_waiting.run_on and h.name = any (l.hosts)))
-  )
-  select count(*) as n,
-         count(*) filter (where down is null) as up,
-         count(*) filter (where down is null and failing is null) as well,
-         count(*) filter (where down is null and failing is null and able) as able,
-         string_agg(distinct name || ': ' || down, '; ') as down,
-         string_agg(distinct name || ': ' || failing, '; ') as failing
-    into f
-    from place;
-  if f.n = 0 then
-    return 'no_host' || coalesce(': ' || why_waiting.run_on, '')
-        || coalesce((select ' (locate: ' || min(l.error) || ')' from bellhop.located l where l.key = why_waiting.run_on), '');
-  elsif f.up = 0 then
-    return 'host_down: ' || f.down;
-  elsif f.well = 0 then
-    return 'agent_fails: ' || f.failing;
-  elsif f.able = 0 then
-    return 'no_room';
-  end if;
-  return null;
-end
+  select split_part(h.cause, '/', 1) || coalesce(': ' || h.detail, '') from bellhop.hindrance(why_waiting.type, why_waiting.run_on) h
 $function$;
 
 -- triggers
+CREATE TRIGGER _010_no_locks_yet AFTER INSERT OR UPDATE OF locks, reasons ON bellhop.jobqueue FOR EACH ROW WHEN (((new.locks <> '{}'::text[]) OR ((new.reasons IS NOT NULL) AND (strpos(('|'::text || array_to_string(new.reasons, '|'::text)), '|rate-limit:'::text) > 0)))) EXECUTE FUNCTION bellhop.no_locks_yet();
 CREATE TRIGGER _050_command AFTER INSERT ON bellhop.jobqueue FOR EACH ROW WHEN ((new.type = ANY (ARRAY['command'::text, 'dummy'::text]))) EXECUTE FUNCTION bellhop.command();
 CREATE TRIGGER _100_arrange AFTER INSERT ON bellhop.jobqueue FOR EACH ROW WHEN ((new.held OR (new.run_at IS NOT NULL) OR (new.priority_name IS NOT NULL))) EXECUTE FUNCTION bellhop.arrange();
 CREATE TRIGGER _100_dependency_row BEFORE INSERT ON bellhop.dependency FOR EACH ROW EXECUTE FUNCTION bellhop.dependency_row();

@@ -5,7 +5,7 @@
 create or replace function bellhop.arrange() returns trigger
 language plpgsql
 security definer
-set search_path = pg_catalog, bellhop
+set search_path = pg_catalog, bellhop, pg_temp
 as $$
 begin
   update bellhop.jobqueue j

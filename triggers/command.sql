@@ -2,22 +2,18 @@
 -- dummies are claimed: the round that looks for what is due deals with both.
 -- The WHEN keeps the function away from ordinary rows.
 create or replace function bellhop.command() returns trigger
-language plpgsql
-set search_path = pg_catalog, bellhop
+language plpgsql security definer
+set search_path = pg_catalog, bellhop, pg_temp
 as $$
-declare
-  -- Who asks. Not current_user: bellhop.submit runs as the schema's owner.
-  who name := case when current_setting('role') = 'none' then session_user::text else current_setting('role') end;
 begin
   if new.type = 'dummy' then -- it needs no agent: bellhop.pass_dummies
     perform pg_notify('bellhop_due', '');
     return null;
   end if;
-  if not pg_has_role(who, (select relowner from pg_class where oid = tg_relid), 'member')
-     and not coalesce((select pg_has_role(who, r.oid, 'member') from pg_roles r where r.rolname = 'bellhop_operator'), false) then
+  if not bellhop.is_operator() then
     raise insufficient_privilege using
-      message = format('permission denied: %s may not give commands to the scheduler', who),
-      hint = format('Jobs of type command are for operators: grant bellhop_operator to %I.', who);
+      message = format('permission denied: %s may not give commands to the scheduler', bellhop.caller()),
+      hint = format('Jobs of type command are for operators: grant bellhop_operator to %I.', bellhop.caller());
   end if;
   if new.msq is not null or new.run_on is not null then
     raise check_violation using message = 'a command has args, and neither msq nor run_on',

@@ -4,22 +4,28 @@
 create or replace function bellhop.dependency_row() returns trigger
 language plpgsql
 security definer
-set search_path = pg_catalog
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   ours boolean;
+  whose text;
 begin
-  if not exists (select from bellhop.jobqueue j where j.id = new.job) then
+  -- Jobs that the caller may not see are not there, for all that he learns.
+  select j.submitted_by into whose from bellhop.jobqueue j where j.id = new.job;
+  if not found or not bellhop.may_change(whose) and not bellhop.is_reader() then
     raise foreign_key_violation using message = format('there is no job %s that could need job %s', new.job, new.needs),
       constraint = 'dependency_job_exists', table = 'dependency', hint = 'Insert the job first, in the same transaction.';
+  elsif not bellhop.may_change(whose) then
+    raise insufficient_privilege using message = format('permission denied: %s may not let job %s, which others have submitted, wait for another', bellhop.caller(), new.job),
+      hint = format('That is for its submitter and for operators: grant bellhop_operator to %I.', bellhop.caller());
   elsif new.job = new.needs then
     raise check_violation using message = format('a job cannot wait for itself: job %s needs job %s', new.job, new.needs),
       constraint = 'dependency_no_cycle', table = 'dependency', hint = 'Leave this dependency out.';
   end if;
   select j.xmin = pg_current_xact_id()::xid and j.created_at >= now()
-         and j.state not in ('succeeded', 'failed', 'cancelled', 'quarantined')
-    into ours from bellhop.jobqueue j where j.id = new.needs;
-  if not found then
+         and j.state not in ('succeeded', 'failed', 'cancelled', 'quarantined'), j.submitted_by
+    into ours, whose from bellhop.jobqueue j where j.id = new.needs;
+  if not found or not (bellhop.may_change(whose) or bellhop.is_reader()) then
     raise foreign_key_violation using message = format('there is no job %s that job %s could need', new.needs, new.job),
       constraint = 'dependency_needs_exists', table = 'dependency', hint = 'Insert what is needed first.';
   end if;
@@ -39,7 +45,7 @@ create or replace trigger _100_dependency_row
 create or replace function bellhop.dependencies_came() returns trigger
 language plpgsql
 security definer
-set search_path = pg_catalog
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   jobs   bigint[] := array(select distinct c.job from came c);
@@ -52,7 +58,7 @@ begin
   others := array(select j.id from bellhop.jobqueue j
                    where j.id = any (jobs) and not (j.xmin = pg_current_xact_id()::xid and j.created_at >= now()) order by j.id);
   if others <> '{}' then
-    perform pg_advisory_xact_lock(7092165874193953895); -- of dependencies, nothing else
+    lock table bellhop.dependency_turn in exclusive mode; -- nobody else may
     perform from bellhop.jobqueue j where j.id = any (others) order by j.id for update;
     select j.id, j.state, j.started_at into late
       from bellhop.jobqueue j
@@ -84,7 +90,7 @@ create or replace trigger _200_dependencies_came
 create or replace function bellhop.dependencies_gone() returns trigger
 language plpgsql
 security definer
-set search_path = pg_catalog
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   jobs bigint[];
@@ -109,9 +115,12 @@ create or replace trigger _200_dependencies_gone
 create or replace function bellhop.jobs_gone() returns trigger
 language plpgsql
 security definer
-set search_path = pg_catalog
+set search_path = pg_catalog, pg_temp
 as $$
 begin
+  if exists (select from bellhop.lost_run) then
+    delete from bellhop.lost_run l using gone g where l.job = g.id;
+  end if;
   if not exists (select from bellhop.dependency) then
     return null;
   end if;
@@ -133,9 +142,10 @@ create or replace trigger _300_jobs_gone
 create or replace function bellhop.all_jobs_gone() returns trigger
 language plpgsql
 security definer
-set search_path = pg_catalog
+set search_path = pg_catalog, pg_temp
 as $$
 begin
+  delete from bellhop.lost_run;
   delete from bellhop.dependency; -- a TRUNCATE of both would not let itself be joined by another
   return null;
 end

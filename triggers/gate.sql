@@ -4,7 +4,7 @@
 -- an ERROR in the server's log each time.
 create or replace function bellhop.wait_for_gate(key bigint) returns boolean
 language plpgsql
-set search_path = pg_catalog
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   perform pg_advisory_lock(key); -- the session's: it outlives this statement

@@ -43,6 +43,7 @@ func (l *Listener) Run(ctx context.Context) error {
 		return err
 	}
 	config.RuntimeParams["application_name"] = "bellhop bell"
+	config.RuntimeParams["client_encoding"] = "UTF8" // whatever the login has set
 	dial := config.DialFunc
 	config.DialFunc = func(ctx context.Context, network, addr string) (net.Conn, error) {
 		wire, err := dial(ctx, network, addr)
@@ -62,7 +63,7 @@ func (l *Listener) Run(ctx context.Context) error {
 			defer cancel()
 			return pgx.ConnectConfig(once, config)
 		}, backoff.WithContext(wait, ctx), func(err error, d time.Duration) {
-			l.Log.Warn("bell: cannot connect", "error", err, "again_in", d.Round(time.Millisecond))
+			l.Log.Warn("bell: cannot connect", "error", err, "again_in", d)
 		})
 	}
 	listener := &pgxlisten.Listener{

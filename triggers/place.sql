@@ -2,7 +2,7 @@
 -- answers to that. Jobs that name none are not touched.
 create or replace function bellhop.place() returns trigger
 language plpgsql
-set search_path = pg_catalog
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   perform pg_notify('bellhop_due', '');

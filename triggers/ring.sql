@@ -3,7 +3,7 @@
 -- Whoever rings for anything else uses no payload, or another one.
 create or replace function bellhop.ring() returns trigger
 language plpgsql
-set search_path = pg_catalog
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   perform pg_notify('bellhop', 'inserted');

@@ -6,7 +6,7 @@
 -- catalogue and the new rows, and needs no right on bellhop's schema.
 create or replace function bellhop.ring_rows() returns trigger
 language plpgsql
-set search_path = pg_catalog
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   dispatch name;

@@ -116,6 +116,7 @@ func (f *far) begin(r Request) (Kind, syscall.Errno) {
 	if errno := mayRun(r.Path); errno != 0 {
 		return Missing, errno
 	}
+	sweep()
 	if r.Check {
 		return 0, 0
 	}

@@ -87,6 +87,7 @@ func (w *watch) fork(r Request, files [3]uintptr) (errno syscall.Errno) {
 			r.Dir = folder + "/"
 		}
 	}
+	r.Env = setEnv(r.Env, mark())
 	w.agent, errno = forkExec(r.Path, r.Argv, &syscall.ProcAttr{Dir: r.Dir, Env: r.Env, Files: files[:], Sys: sys})
 	return errno
 }

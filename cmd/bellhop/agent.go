@@ -108,7 +108,7 @@ func (t *trial) walk(l scheduler.Line, note func(string, ...any)) (ok bool) {
 		note("no OK within %s; an agent says OK when it can take work (flushed: a pipe is no terminal)", t.patience)
 		return false
 	case ev.Kind != scheduler.EventReady:
-		note("%s before it was ready: %s", ev.Kind, ev.Error)
+		note("%s before it was ready: %s", ev.Kind, ev.Told())
 		return false
 	case t.alone():
 	default:
@@ -122,9 +122,9 @@ func (t *trial) walk(l scheduler.Line, note func(string, ...any)) (ok bool) {
 		note("the line is done: succeeded")
 		ok = true
 	case ev.Kind == scheduler.EventAnswered:
-		note("the line failed, exit code %d: %s", ev.ExitCode, ev.Error)
+		note("the line failed, exit code %d: %s", ev.ExitCode, ev.Told())
 	default:
-		note("the line failed, the agent is of no more use: %s", ev.Error)
+		note("the line failed, the agent is of no more use: %s", ev.Told())
 	}
 	if t.alone() || ev.Kind != scheduler.EventAnswered {
 		return ok
@@ -132,7 +132,7 @@ func (t *trial) walk(l scheduler.Line, note func(string, ...any)) (ok bool) {
 	c.CloseInput()
 	note("its stdin is closed")
 	if ev, came = c.next(t.patience); came && ev.Kind == scheduler.EventExited {
-		note("it has gone: %s", ev.Error)
+		note("it has gone: %s", ev.Told())
 	} else {
 		note("it is still there after %s, and is killed", t.patience)
 	}

@@ -79,8 +79,12 @@ type kit struct {
 	tell     func(finding)
 }
 
+// saidShown is how much is shown of what an agent has said, in characters.
+const saidShown = 200
+
 func (k *kit) judge(verdictIs, check, format string, args ...any) {
-	v := finding{check, verdictIs, fmt.Sprintf(format, args...)}
+	// An agent may say the line again that it was given, and that may be long.
+	v := finding{check, verdictIs, cut(flat(fmt.Sprintf(format, args...)), saidShown)}
 	k.verdicts = append(k.verdicts, v)
 	if k.tell != nil {
 		k.tell(v)
@@ -134,7 +138,7 @@ func (k *kit) up(first bool) *tried {
 		judge("ok", "is ready in time", "after %d ms", time.Since(c.began).Milliseconds())
 		return c
 	default:
-		judge("bad", "is ready in time", "%s", ev.Error)
+		judge("bad", "is ready in time", "%s", ev.Told())
 	}
 	c.end()
 	return nil
@@ -224,15 +228,15 @@ func (k *kit) answered(check string, ev scheduler.ChildEvent, came, must bool) b
 		return true
 	case ev.Kind == scheduler.EventAnswered:
 		if must {
-			k.judge("bad", check, "it failed, exit code %d: %s", ev.ExitCode, ev.Error)
+			k.judge("bad", check, "it failed, exit code %d: %s", ev.ExitCode, ev.Told())
 		} else {
-			k.judge("ok", check, "it said that it failed: %s", ev.Error)
+			k.judge("ok", check, "it said that it failed: %s", ev.Told())
 		}
 		return true
 	case ev.Kind == scheduler.EventOutputClosed:
-		k.judge("bad", check, "%s", ev.Error)
+		k.judge("bad", check, "%s", ev.Told())
 	default:
-		k.judge(bad, check, "it died: %s", ev.Error)
+		k.judge(bad, check, "it died: %s", ev.Told())
 	}
 	return false
 }
@@ -254,7 +258,7 @@ func isDone(line string) bool {
 func (k *kit) quiet(c *tried, check string, times int) bool {
 	ev, came := c.next(quietFor)
 	if came {
-		k.judge("bad", check, "%s without being asked: %s", ev.Kind, ev.Error)
+		k.judge("bad", check, "%s without being asked: %s", ev.Kind, ev.Told())
 		return false
 	}
 	said, _ := k.lines(agents.VoiceAgent, 0)
@@ -276,7 +280,7 @@ func (k *kit) leaves(c *tried) {
 	began := time.Now()
 	c.CloseInput()
 	if ev, came := c.next(k.patience); came && ev.Kind == scheduler.EventExited {
-		k.judge("ok", "leaves when its stdin is closed", "%s, after %d ms", ev.Error, time.Since(began).Milliseconds())
+		k.judge("ok", "leaves when its stdin is closed", "%s, after %d ms", ev.Told(), time.Since(began).Milliseconds())
 		return
 	}
 	c.Close()
@@ -329,11 +333,11 @@ func (k *kit) runExec() {
 			k.done++
 			k.judge("ok", "ends: "+check.name, "exit code 0")
 		case ev.ExitCode == 126 || ev.ExitCode == 127:
-			k.judge("bad", "ends: "+check.name, "%s", ev.Error)
+			k.judge("bad", "ends: "+check.name, "%s", ev.Told())
 		case check.must:
-			k.judge("bad", "ends: "+check.name, "exit code %d: %s", ev.ExitCode, ev.Error)
+			k.judge("bad", "ends: "+check.name, "exit code %d: %s", ev.ExitCode, ev.Told())
 		default:
-			k.judge("ok", "ends: "+check.name, "exit code %d, which fails the job: %s", ev.ExitCode, ev.Error)
+			k.judge("ok", "ends: "+check.name, "exit code %d, which fails the job: %s", ev.ExitCode, ev.Told())
 		}
 	}
 	if k.done == 0 {
@@ -360,10 +364,10 @@ func (k *kit) runFOSSology() {
 			k.judge("ok", check, "")
 			return true
 		case ev.Kind == scheduler.EventAnswered && !strings.HasPrefix(ev.Error, "invalid_agent"):
-			k.judge("bad", check, "exit code %d: %s", ev.ExitCode, ev.Error)
+			k.judge("bad", check, "exit code %d: %s", ev.ExitCode, ev.Told())
 			return true
 		default:
-			k.judge("bad", check, "%s", ev.Error)
+			k.judge("bad", check, "%s", ev.Told())
 		}
 		return false
 	}

@@ -74,7 +74,7 @@ while read -r d; do case $d in CLOSE*) break;; END*) echo OK;; esac; done; echo 
 		"leaves on SIGHUP": {append(short, agentIn(t, `echo OK; while read -r l; do echo OK; done; exec sleep 100`)), 0, map[string]string{"leaves when its stdin is closed": "odd SIGHUP"}},
 		"talks at first":   {append(long, agentIn(t, `echo hello; `+goodAgent)), 0, map[string]string{"says nothing before it is ready": "odd hello"}},
 		"asks a database":  {append(short, agentIn(t, `echo OK; while read -r l; do echo "DB: select 1;"; read -r row; done`)), 0, map[string]string{"does a line": "odd no database here"}},
-		"no version":       {append(long, "--dialect", "fossology", agentIn(t, `echo hello; sleep 100`)), 1, map[string]string{"start-up test: VERSION, OK, BYE 0": `bad its first line is "hello", not VERSION`}},
+		"no version":       {append(long, "--dialect", "fossology", agentIn(t, `echo hello; sleep 100`)), 1, map[string]string{"start-up test: VERSION, OK, BYE 0": `bad its first line is not VERSION: "hello"`}},
 		"no BYE":           {append(long, "--dialect", "fossology", agentIn(t, `echo "VERSION: 1"; echo OK; read l`)), 1, map[string]string{"start-up test: VERSION, OK, BYE 0": "bad left without BYE"}},
 		"not there":        {append(long, "/no/such/agent"), 1, map[string]string{"starts": "bad no such file"}},
 	} {
@@ -102,5 +102,24 @@ while read -r d; do case $d in CLOSE*) break;; END*) echo OK;; esac; done; echo 
 	}
 	if r := command("agent", "check", "--timeout", "20s", agentIn(t, goodAgent)); r.code != 0 || !strings.Contains(r.stdout, "ok    does a line\n") {
 		t.Errorf("as text: %+v", r)
+	}
+}
+
+// TestAgentCheck_ShowsNoLongLine: an agent that says its line again says 64 KiB.
+func TestAgentCheck_ShowsNoLongLine(t *testing.T) {
+	t.Parallel()
+	for _, args := range [][]string{
+		{"--mode", "exec", "--", "sh", "-c", `echo "$0" >&2; exit 3`},
+		{"--", "sh", "-c", `echo OK; while IFS= read -r l; do echo "ERROR $l"; echo "$l" >&2; [ ${#l} -lt 99 ] || exit 1; echo OK; done`},
+	} {
+		r := command(append([]string{"agent", "check"}, args...)...)
+		if !strings.Contains(r.stdout, "a long line (64 KiB)") {
+			t.Errorf("%v: %+v", args, r)
+		}
+		for line := range strings.Lines(r.stdout + r.stderr) {
+			if len(line) > 300 {
+				t.Errorf("%v: a line of %d bytes: %.100s…", args, len(line), line)
+			}
+		}
 	}
 }

@@ -168,12 +168,12 @@ func attachRefused(err error) error {
 	if !errors.As(err, &e) || e.Hint == "" || e.Code == "42501" && !strings.HasPrefix(e.Message, "permission denied: ") && !strings.HasPrefix(e.Message, "row security") {
 		return err
 	}
-	code := exitUsage
+	code := refusalOf(e.Code).code
 	switch e.Code {
-	case "42704", "42P01": // undefined_object, undefined_table
+	case "42P01": // undefined_table: it is the one that was named
 		code = exitNotFound
-	case "42501":
-		code = exitNoDatabase
+	case "42703", "42883": // undefined_column, undefined_function: likewise
+		code = exitUsage
 	}
 	return failed(code, "attach", e.Hint, "%s", e.Message)
 }

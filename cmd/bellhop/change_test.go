@@ -21,9 +21,9 @@ func TestRetry_OpensANewAttemptAndKeepsTheOld(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
 	id := s.id("a")
-	has(t, s.ok("retry", id), "is not over: it is ready")
+	has(t, s.fails(exitState, "only a job that is over", "retry", id).stdout, "is not over: it is ready")
 	s.over(id, "failed", 3)
-	if out := objects(t, s.ok("retry", id, id, "-o", "json")); len(out) != 1 || out[0]["state"] != "ready" {
+	if out := objects(t, s.ok("retry", id, "-o", "json")); len(out) != 1 || out[0]["state"] != "ready" {
 		t.Errorf("got %v", out)
 	}
 	has(t, s.ok("show", id), "ready", "ATTEMPT", "1 of 2")

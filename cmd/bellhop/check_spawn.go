@@ -51,7 +51,8 @@ func spawnOn(ctx context.Context, l *agents.Launcher, c config.Config, h config.
 			// It has no start that can be told from its work.
 			list = append(list, judge(host, a, l.Look(ctx, a.Type, h.Name), "found; not started, since mode exec does its work at once"))
 		case a.Dialect == config.DialectFOSSology:
-			list = append(list, judge(host, a, l.Look(ctx, a.Type, h.Name), "found; not started"))
+			took, err := startUpTest(ctx, l, a, h.Name, c.Limits)
+			list = append(list, judge(host, a, err, "said VERSION, OK and BYE 0 after "+took.Round(time.Millisecond).String()))
 		default:
 			took, err := spawnOne(ctx, l, a, h.Name, c.Limits)
 			list = append(list, judge(host, a, err, "said OK after "+took.Round(time.Millisecond).String()))
@@ -98,15 +99,58 @@ func spawnOne(ctx context.Context, l *agents.Launcher, a config.Agent, host sche
 			case scheduler.EventReady:
 				return time.Since(began), nil
 			case scheduler.EventExited:
-				return 0, fmt.Errorf("it ended without an OK: %s", ev.Error)
+				return 0, fmt.Errorf("it ended without an OK: %s", ev.Told())
 			case scheduler.EventOutputClosed:
-				return 0, errors.New(ev.Error)
+				return 0, errors.New(ev.Told())
 			}
 		}
 		select {
 		case <-woken:
 		case <-patience.C:
 			return 0, fmt.Errorf("no OK within %s (limits.start_timeout)", limits.StartTimeout)
+		case <-ctx.Done():
+			return 0, ctx.Err()
+		}
+	}
+}
+
+// startUpTest is what FOSSology's scheduler does before it trusts an agent: it
+// is started with nothing to do, and has to say so and go.
+func startUpTest(ctx context.Context, l *agents.Launcher, a config.Agent, host scheduler.HostName, limits config.Limits) (took time.Duration, err error) {
+	if err := l.Look(ctx, a.Type, host); err != nil {
+		return 0, err
+	}
+	woken := make(chan struct{}, 1)
+	p, err := l.Launch(a.Type, scheduler.ChildName(a.Type)+".check", host, 0, func() {
+		select {
+		case woken <- struct{}{}:
+		default:
+		}
+	})
+	if err != nil {
+		return 0, err
+	}
+	defer func() {
+		p.Kill()
+		<-p.Done()
+	}()
+	began := time.Now()
+	p.Feed([]scheduler.Line{{Claim: scheduler.Claim{Job: 1, Fence: 1}, Attempt: 1}})
+	patience := time.NewTimer(limits.StartTimeout)
+	defer patience.Stop()
+	for {
+		for _, ev := range p.Take(nil) {
+			switch {
+			case ev.Kind == scheduler.EventAnswered && ev.OK:
+				return time.Since(began), nil
+			case ev.Kind == scheduler.EventAnswered || ev.Kind == scheduler.EventExited:
+				return 0, errors.New(ev.Told())
+			}
+		}
+		select {
+		case <-woken:
+		case <-patience.C:
+			return 0, fmt.Errorf("no BYE within %s (limits.start_timeout)", limits.StartTimeout)
 		case <-ctx.Done():
 			return 0, ctx.Err()
 		}

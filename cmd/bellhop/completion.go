@@ -87,23 +87,62 @@ func (a *app) completions(root *cobra.Command) {
 	words := map[string]completer{
 		"submit": a.complete(typesOf), "pause": a.complete(typesOf), "resume": a.complete(typesOf),
 		"release": a.complete(jobsOf(scheduler.Held)),
-		"cancel":  a.complete(jobsOf(waiting...)), "wait": a.complete(jobsOf(waiting...)), "explain": a.complete(jobsOf(waiting...)),
+		"cancel":  a.complete(jobsOf(waiting...)), "wait": a.complete(jobsOf(waiting...)), "explain": a.complete(jobsOf(states...)),
 		"retry": a.complete(jobsOf(over[1:]...)),
 		"show":  a.complete(jobsOf(states...)), "logs": a.complete(jobsOf(states...)), "graph": a.complete(jobsOf(states...)),
-		"exit-code": a.complete(jobsOf(over...)),
+		"trace": a.complete(jobsOf(states...)), "exit-code": a.complete(jobsOf(states...)), "detach": a.complete(attachmentsOf), "demo": folders,
+		"rjmgo": a.complete(jobsOf(scheduler.Held)), "rjmexit": a.complete(jobsOf(states...)), "rjmout": a.complete(jobsOf(states...)),
 	}
+	ends := fixed("succeeded", "failed", "cancelled", "quarantined")
 	flags := map[string]completer{
 		"state": completeStates, "type": a.complete(typesOf), "run-on": a.complete(hostsOf), "after": a.complete(jobsOf(states...)),
-		"output": cobra.FixedCompletions([]string{"table", "json"}, cobra.ShellCompDirectiveNoFileComp),
+		"output": fixed("table", "json"), "on-failure": fixed("fail", "block", "run"), "repeat": fixed("once", "until_empty"),
+		"wanted": ends, "compat": fixed("fossology"), "mode": fixed("warm", "exec"), "dialect": fixed("auto", "classic", "json", "fossology"),
 	}
-	for _, c := range append(root.Commands(), root) {
-		if f := words[c.Name()]; f != nil {
+	own := map[string]completer{"prune state": ends, "rjmls state": fixed(rjmStates...)}
+	var give func(c *cobra.Command)
+	give = func(c *cobra.Command) {
+		switch f := words[c.Name()]; {
+		case f != nil && c.Parent() == root:
 			c.ValidArgsFunction = f
+		case c.ValidArgsFunction == nil && c.Runnable() && !c.HasSubCommands() && c.Parent() == root:
+			c.ValidArgsFunction = none // what is in this folder is no argument of it
 		}
 		for name, f := range flags {
+			if other := own[c.Name()+" "+name]; other != nil {
+				f = other
+			}
 			if c.Flags().Lookup(name) != nil || c == root && root.PersistentFlags().Lookup(name) != nil {
 				_ = c.RegisterFlagCompletionFunc(name, f) // it fails for a second one, and there is none
 			}
 		}
+		for _, under := range c.Commands() {
+			give(under)
+		}
 	}
+	give(root)
+}
+
+// fixed completes some words.
+func fixed(words ...string) completer {
+	return cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)
+}
+
+// none completes nothing: no file of this folder is meant.
+func none(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return nil, cobra.ShellCompDirectiveNoFileComp
+}
+
+// folders completes folders.
+func folders(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return nil, cobra.ShellCompDirectiveFilterDirs
+}
+
+// attachmentsOf gives what tables are attached.
+func attachmentsOf(ctx context.Context, look store.Look) (words []string, err error) {
+	list, err := look.Attachments(ctx)
+	for _, x := range list {
+		words = append(words, x.Name+"\t"+x.Table)
+	}
+	return words, err
 }

@@ -15,19 +15,32 @@ func TestCompletion_KnowsWhatIsInTheDatabase(t *testing.T) {
 		insert into bellhop.agent (instance, type, mode, dialect, command, max, max_per_host) select id, 'license', 'warm', 'auto', 'x', 0, 0 from i`); err != nil {
 		t.Fatal(err)
 	}
+	s.sql("create table images (id int primary key, dispatch timestamptz)")
+	s.ok("attach", "images", "--type", "convert", "--pool", "1")
 	for line, want := range map[string][]string{
-		"submit ":            {"license\twarm"},
-		"submit a --run-on ": {"big1\tup", "srv:7"},
-		"submit a --after ":  {"1\tconvert, held"},
-		"pause ":             {"license"},
-		"release ":           {"1\tconvert, held", "k.1\tconvert, held"},
-		"cancel ":            {"k.1"},
-		"show ":              {"1\t"},
-		"ls -s ":             {"ready", "quarantined"},
-		"ls -t ":             {"license"},
-		"ls -o ":             {"json"},
-		"install ":           {"roles", "systemd"},
-		"doc":                {"doctor"},
+		"submit ":              {"license\twarm"},
+		"submit a --run-on ":   {"big1\tup", "srv:7"},
+		"submit a --after ":    {"1\tconvert, held"},
+		"pause ":               {"license"},
+		"release ":             {"1\tconvert, held", "k.1\tconvert, held"},
+		"cancel ":              {"k.1"},
+		"show ":                {"1\t"},
+		"ls -s ":               {"ready", "quarantined"},
+		"ls -t ":               {"license"},
+		"ls -o ":               {"json"},
+		"install ":             {"roles", "systemd"},
+		"trace ":               {"1\tconvert, held"},
+		"explain ":             {"k.1"},
+		"rjmgo ":               {"k.1"},
+		"rjmls -s ":            {"dusting"},
+		"prune -s ":            {"quarantined"},
+		"submit --repeat ":     {"until_empty"},
+		"submit --on-failure ": {"block"},
+		"submit --wanted ":     {"cancelled"},
+		"agent check --mode ":  {"exec"},
+		"migrate --compat ":    {"fossology"},
+		"detach ":              {"images\t"},
+		"doc":                  {"doctor"},
 	} {
 		out := s.ok(append([]string{"__complete"}, strings.Split(line, " ")...)...)
 		for _, w := range want {
@@ -47,5 +60,25 @@ func TestCompletion_WithoutADatabaseSaysNothing(t *testing.T) {
 	r := command("--database-url", "postgres://x@127.0.0.1:1/x", "__complete", "show", "")
 	if r.code != 0 || !strings.HasPrefix(r.stdout, ":4") {
 		t.Errorf("%+v", r)
+	}
+}
+
+// TestCompletion_OfEveryCommand: whatever takes a job completes jobs, and none
+// offers the files of this folder for what is no file.
+func TestCompletion_OfEveryCommand(t *testing.T) {
+	t.Parallel()
+	a := &app{getenv: func(string) string { return "" }}
+	for _, c := range a.root().Commands() {
+		if !c.IsAvailableCommand() || c.HasSubCommands() || c.Name() == "help" {
+			continue
+		}
+		if c.ValidArgsFunction == nil && c.ValidArgs == nil {
+			t.Errorf("%s completes files", c.Name())
+			continue
+		}
+		r := command("--database-url", "postgres://x@127.0.0.1:1/x", "__complete", c.Name(), "")
+		if files := strings.HasPrefix(r.stdout, ":0"); r.code != 0 || files {
+			t.Errorf("%s: %+v", c.Name(), r)
+		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"bellhop/config"
+	"bellhop/observability"
 	"bellhop/pgdev"
 	"bellhop/sql"
 	"bellhop/sql/migrate"
@@ -24,6 +25,9 @@ import (
 
 // defaultConfig is read when it is there and no other is named.
 const defaultConfig = "bellhop.yaml"
+
+// configVariable names the configuration where -c does not.
+const configVariable = "BELLHOP_CONFIG"
 
 // place is a database and how we came to it.
 type place struct {
@@ -82,15 +86,16 @@ func (a *app) programs() string {
 
 // configFile is the configuration's path, empty when there is none.
 func (a *app) configFile() (string, error) {
-	path := a.configPath
-	if path == "" {
+	path := cmp.Or(a.configPath, a.getenv(configVariable))
+	named := path != ""
+	if !named {
 		path = defaultConfig
 	}
 	_, err := os.Stat(path)
 	switch {
 	case err == nil:
 		return path, nil
-	case a.configPath == "" && errors.Is(err, os.ErrNotExist):
+	case !named && errors.Is(err, os.ErrNotExist):
 		return "", nil
 	}
 	return "", usage("configuration", err.Error(), "bellhop config check -c FILE")
@@ -145,7 +150,7 @@ func (a *app) connect(ctx context.Context, notice func(string)) (*pgx.Conn, erro
 	return a.dial(ctx, where, notice)
 }
 
-// dial opens a database that was found.
+// dial opens a database that was found, if it is one that bellhop can live in.
 func (a *app) dial(ctx context.Context, where place, notice func(string)) (*pgx.Conn, error) {
 	c, err := pgx.ParseConfig(where.url)
 	if err != nil {
@@ -157,6 +162,7 @@ func (a *app) dial(ctx context.Context, where place, notice func(string)) (*pgx.
 	if c.RuntimeParams["application_name"] == "" {
 		c.RuntimeParams["application_name"] = "bellhop"
 	}
+	c.RuntimeParams["client_encoding"] = encoding // a login may have another one set
 	// No prepared statements: a pooler may give each statement another server.
 	if c.DefaultQueryExecMode == pgx.QueryExecModeCacheStatement {
 		c.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
@@ -167,6 +173,10 @@ func (a *app) dial(ctx context.Context, where place, notice func(string)) (*pgx.
 	conn, err := pgx.ConnectConfig(ctx, c)
 	if err != nil {
 		return nil, unreachable(where, c, err)
+	}
+	if err := encoded(where, conn); err != nil {
+		_ = conn.Close(context.WithoutCancel(ctx)) // it is not used
+		return nil, err
 	}
 	return conn, nil
 }
@@ -182,6 +192,7 @@ func pooled(ctx context.Context, conn *pgx.Conn) (bool, error) {
 // unreachable says why there is no connection.
 func unreachable(where place, c *pgx.ConnConfig, err error) error {
 	var refused *pgconn.PgError
+	code, cause := exitNoDatabase, err
 	server := fmt.Sprintf("%s:%d", c.Host, c.Port)
 	database := cmp.Or(c.Database, c.User)
 	next := fmt.Sprintf("is the server up there? psql -h %s -p %d -U %s -d %s", c.Host, c.Port, c.User, database)
@@ -191,8 +202,15 @@ func unreachable(where place, c *pgx.ConnConfig, err error) error {
 			next = fmt.Sprintf("mend user or password (in the URL, PGPASSWORD or ~/.pgpass), then: psql -h %s -p %d -U %s -d %s", c.Host, c.Port, c.User, database)
 		case refused.Code == "3D000":
 			next = fmt.Sprintf("createdb -h %s -p %d -U %s %s", c.Host, c.Port, c.User, database)
+		case refused.Code == "42501":
+			code = exitDenied
+			next = fmt.Sprintf("as its owner: grant connect on database %s to %s", quoted(database), quoted(c.User))
 		}
 		err = errors.New(refused.Message)
+	}
+	what := "no database"
+	if code == exitDenied {
+		what = "not allowed"
 	}
 	var connecting *pgconn.ConnectError
 	if errors.As(err, &connecting) {
@@ -201,7 +219,8 @@ func unreachable(where place, c *pgx.ConnConfig, err error) error {
 	if strings.HasPrefix(where.from, "the embedded server") {
 		next = "bellhop serve"
 	}
-	return failed(exitNoDatabase, "no database", next, "cannot connect to %s (named by %s): %s", server, where.from, flat(err.Error()))
+	return &failure{code: code, what: what, next: next, cause: cause,
+		why: fmt.Sprintf("cannot connect to %s (named by %s): %s", server, where.from, observability.Sentence(err.Error()))}
 }
 
 // isDenied reports that the account lacks a privilege.

@@ -20,9 +20,6 @@ import (
 // many that there is something to see, in seconds.
 const demoFiles = 5000
 
-// exitInterrupted is what a shell gives for a program that Ctrl-C ended.
-const exitInterrupted = 130
-
 type demoFlags struct {
 	keep  bool
 	limit int
@@ -151,7 +148,7 @@ func (a *app) runDemo(ctx context.Context, files *fileFinder, f demoFlags, s *sc
 		return r, err
 	}
 	r, err = t.report(ctx, job)
-	r.job, r.url = job, where.url
+	r.job, r.url, r.warm = job, where.url, job.warm
 	r.gone = a.databaseURL == "" && !f.keep
 	if f.keep && a.databaseURL == "" {
 		r.dataDir = a.dataDir

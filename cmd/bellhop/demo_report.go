@@ -21,6 +21,7 @@ type demoReport struct {
 	files, found, none, failed int64
 	open                       int64    // files without an outcome
 	first                      *float64 // seconds from the job's INSERT to the first line in an agent's hands
+	warm                       *float64 // the same of a single job, to an agent that is up: the median
 	licences                   []demoCount
 	failures                   []demoFailure
 	job                        demoJob
@@ -65,8 +66,9 @@ func (a *app) printDemoJSON(r demoReport, f *fileFinder) error {
 		Failed   int64       `json:"failed"`
 		Seconds  float64     `json:"seconds"`
 		First    *float64    `json:"first_item_seconds"`
+		Warm     *float64    `json:"warm_seconds"`
 		Licences []demoCount `json:"licences"`
-	}{f.dir, r.files, r.found, r.none, r.failed, r.seconds, r.firstItem(), append([]demoCount{}, r.licences...)})
+	}{f.dir, r.files, r.found, r.none, r.failed, r.seconds, r.firstItem(), r.warm, append([]demoCount{}, r.licences...)})
 }
 
 func (a *app) printDemoText(r demoReport, f *fileFinder) error {
@@ -101,15 +103,19 @@ func (a *app) printDemoText(r demoReport, f *fileFinder) error {
 	if first := r.firstItem(); first != nil {
 		say("From its INSERT until an agent had the first file in hand: %s, the start of that agent included.", span(first))
 	}
+	if r.warm != nil {
+		say("From the INSERT of a single job until an agent that is up had it: %s (the median of %d).", span(r.warm), warmJobs)
+	}
 	switch {
 	case r.gone:
-		say("The same with psql, in a database that stays (bellhop demo --keep); this one is gone:")
+		say("The database is gone; to keep it, and look into it: bellhop demo --keep")
 	case r.dataDir != "":
 		say("The same with psql, while the database is up (bellhop serve --data-dir %s):", clean(r.dataDir))
+		say("  %s", psql(r.url, demoShow))
 	default:
 		say("The same with psql:")
+		say("  %s", psql(r.url, demoShow))
 	}
-	say("  %s", psql(r.url, demoShow))
 	say("files=%d found=%d none=%d failed=%d seconds=%.1f", r.files, r.found, r.none, r.failed, r.seconds)
 	return a.printf("%s", b.String())
 }

@@ -16,10 +16,11 @@ type screen struct {
 	mu    sync.Mutex
 	line  string    // the live line that stands there; empty: none
 	shown time.Time // no terminal: when the last line was written
+	next  string    // no terminal: what is written when a second has passed; empty: nothing
 }
 
 func newScreen(w io.Writer) *screen {
-	s := &screen{out: w, shown: time.Now()}
+	s := &screen{out: w, shown: time.Now().Add(-time.Second / 2)} // what is refused soon is told alone
 	if width, ok := terminalWidth(w); ok {
 		s.width = width
 		if width < 2 { // a terminal that does not know
@@ -37,9 +38,28 @@ func (s *screen) show(line string) {
 	case s.width > 0:
 		s.draw(cut(line, s.width-1))
 	case time.Since(s.shown) >= time.Second:
-		s.shown = time.Now()
-		_, _ = fmt.Fprintln(s.out, line) // progress that cannot be shown is no reason to fail
+		s.print(line)
+	default: // what takes long is told while it does
+		if s.next == "" {
+			time.AfterFunc(time.Second-time.Since(s.shown), s.late)
+		}
+		s.next = line
 	}
+}
+
+// late writes what came too soon after the last line.
+func (s *screen) late() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.next != "" {
+		s.print(s.next)
+	}
+}
+
+// print writes a line where there is no terminal. The caller holds mu.
+func (s *screen) print(line string) {
+	s.shown, s.next = time.Now(), ""
+	_, _ = fmt.Fprintln(s.out, line) // progress that cannot be shown is no reason to fail
 }
 
 // draw puts a live line in the last one's place. The caller holds mu.
@@ -55,7 +75,10 @@ func (s *screen) draw(line string) {
 func (s *screen) clear() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.draw("")
+	s.next = ""
+	if s.width > 0 {
+		s.draw("")
+	}
 }
 
 // say writes a line that stays.

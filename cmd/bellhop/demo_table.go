@@ -56,6 +56,7 @@ type demoJob struct {
 	agents  int           // how many were up at once
 	state   scheduler.JobState
 	error   string
+	warm    *float64 // seconds from the INSERT of a single job until an agent had it; nil: not measured
 }
 
 // open makes the table where there is none, and sees to it that this is the only
@@ -75,9 +76,10 @@ func (t demoTable) open(ctx context.Context) error {
 	case err != nil:
 		return fmt.Errorf("look for the table demo.file: %w", err)
 	case !alone:
-		return usage("demo", "another demo runs on this database", "wait for its end, or name another --data-dir")
+		return failed(exitState, "demo", "wait for its end, or name another --data-dir", "another demo runs on this database")
 	case foreign:
-		return usage("demo", "there is a table demo.file in this database that is not the demo's", "leave out --database-url, or name another database")
+		return failed(exitState, "demo", "leave out --database-url, or name another database",
+			"there is a table demo.file in this database that is not the demo's")
 	}
 	if _, err := t.conn.Exec(ctx, demoSchema); err != nil {
 		return fmt.Errorf("make the table demo.file: %w", err)
@@ -89,7 +91,7 @@ func (t demoTable) open(ctx context.Context) error {
 // cancel ends the demo's jobs that are not over.
 func (t demoTable) cancel(ctx context.Context) error {
 	_, err := t.conn.Exec(ctx, `select bellhop.cancel(id, true) from bellhop.jobqueue
-	  where type = $1 and msq = $2 and state in ('held', 'blocked', 'scheduled', 'ready', 'assigned', 'running')`, demoType, demoQuery)
+	  where type = $1 and (msq = $2 or run_on = $3) and state in ('held', 'blocked', 'scheduled', 'ready', 'assigned', 'running')`, demoType, demoQuery, demoHost)
 	if err != nil {
 		return fmt.Errorf("cancel the demo's jobs: %w", err)
 	}

@@ -24,7 +24,7 @@ func (a *app) workDemo(ctx context.Context, t demoTable, todo int64, url string,
 		return j, err
 	}
 	s.show("starting the scheduler")
-	i, err := startInstance(c, url, nil, s, log)
+	i, err := startInstance(c, url, nil, func() {}, s, log)
 	if err != nil {
 		return j, err
 	}
@@ -63,7 +63,12 @@ func (a *app) workDemo(ctx context.Context, t demoTable, todo int64, url string,
 		return j, err
 	}
 	j.state, j.error, j.took = p.state, p.error, p.took
-	return j, t.adopt(ctx, j)
+	if err := t.adopt(ctx, j); err != nil {
+		return j, err
+	}
+	s.show("single jobs, to an agent that is up")
+	j.warm, err = t.single(ctx, j)
+	return j, err
 }
 
 // giveUp cancels a job and waits until nothing of it runs.

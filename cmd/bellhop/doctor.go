@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"time"
 
@@ -35,6 +36,7 @@ type doctor struct {
 	config   config.Config
 	where    place         // of the database
 	old      time.Duration // a transaction that is open for longer needs mending
+	finished int64         // so many rows of jobs that were over long ago are worth a word
 	findings []diagnosis
 }
 
@@ -70,7 +72,9 @@ func doctorCommand(a *app) *cobra.Command {
 		Short: "Check everything that production needs, with the line that mends each",
 		Long: `Check everything that docs/production.md asks for, with the line that mends each:
 the server and its settings, the schema, its triggers and rights, the logins,
-the bell, instances, hosts, this machine. Nothing is changed, but that a host
+the bell, instances, hosts, this machine, and how the jobs of each type go. The
+configuration is the one that bellhop serve finds from here, else that of the one
+which runs on this machine. Nothing is changed, but that a host
 without the guard is sent it, as bellhop serve would.
 
 Exit code 0: all is well, maybe with notes. 1: something needs mending. 5: there
@@ -83,21 +87,13 @@ was looked at.`,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return d.run(cmd.Context()) },
 	}
 	c.Flags().DurationVar(&d.old, "old", 10*time.Minute, "a transaction that is open for longer needs mending")
+	c.Flags().Int64Var(&d.finished, "finished", 1_000_000, "so `many` rows of jobs that were over three days ago are worth a word")
 	return c
 }
 
 func (d *doctor) run(ctx context.Context) error {
-	path, err := d.configFile()
-	if err != nil {
+	if err := d.checkConfig(); err != nil {
 		return err
-	}
-	d.config = config.Default()
-	if path == "" {
-		d.note("configuration", "there is no "+defaultConfig+" here: the defaults are looked at", "bellhop doctor -c FILE")
-	} else if d.config, err = config.Load(path); err != nil {
-		return badConfig(path, err)
-	} else {
-		d.ok("configuration", path+": "+count(len(d.config.Agents), "agent")+", "+count(len(d.config.Hosts), "host"))
 	}
 	d.checkFiles()
 	d.checkLeftovers()
@@ -128,6 +124,11 @@ func (d *doctor) checkDatabase(ctx context.Context) error {
 		return err
 	}
 	conn, err := d.dial(ctx, d.where, nil)
+	var refused *failure
+	if errors.As(err, &refused) && refused.code == exitSchema {
+		d.mend(refused.what, refused.why, refused.next)
+		return nil // nothing else can be asked of it
+	}
 	if err != nil {
 		return err
 	}
@@ -140,7 +141,7 @@ func (d *doctor) checkDatabase(ctx context.Context) error {
 	}
 	d.checkEmbedded(server)
 	d.checkServer(server, asked)
-	for _, check := range []func(context.Context, *session) error{d.checkSchema, d.checkOpen, d.checkLogins, d.checkBell, d.checkInstances} {
+	for _, check := range []func(context.Context, *session) error{d.checkSchema, d.checkOpen, d.checkLogins, d.checkBell, d.checkInstances, d.checkWork} {
 		if err := check(ctx, s); err != nil {
 			if isLost(err) {
 				return err

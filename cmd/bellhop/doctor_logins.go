@@ -41,7 +41,7 @@ func (d *doctor) checkLogins(ctx context.Context, s *session) error {
 	if speaks || d.config.Database.DBURL != "" {
 		d.checkQueryLogin(ctx, own, "db_url", "what agents say with DB:", cmp.Or(d.config.Database.DBURL, d.config.Database.MSQURL), false)
 	}
-	return nil
+	return d.checkTurnLogin(ctx, s)
 }
 
 func (d *doctor) checkQueryLogin(ctx context.Context, own store.LoginRow, key, runs, url string, apart bool) {

@@ -51,7 +51,28 @@ func (d *doctor) checkSchema(ctx context.Context, s *session) error {
 	if err := d.checkTriggers(ctx, s); err != nil {
 		return err
 	}
-	return d.checkRights(ctx, s)
+	if err := d.checkSafety(ctx, s); err != nil {
+		return err
+	}
+	if err := d.checkRights(ctx, s); err != nil {
+		return err
+	}
+	return d.checkFOSSology(ctx, s)
+}
+
+// checkSafety looks for what lets a login do more than its roles allow (docs/security.md).
+func (d *doctor) checkSafety(ctx context.Context, s *session) error {
+	rows, err := s.Unsafe(ctx)
+	if err != nil {
+		return err
+	}
+	for _, r := range rows {
+		d.mend("safety", r.What, d.psql(r.Mend))
+	}
+	if len(rows) == 0 {
+		d.ok("safety", "no function looks up names where its caller says, and nobody else's code is in the schema")
+	}
+	return nil
 }
 
 var triggerMade = regexp.MustCompile(`(?s)create or replace trigger (\w+)\s+(?:before|after) .*?\bon (bellhop\.\w+)`)

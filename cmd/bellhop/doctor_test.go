@@ -95,6 +95,25 @@ func TestRoles_ScriptPutsEverythingInPlace(t *testing.T) {
 	}
 }
 
+// TestDoctor_SafetyNamesWhatMends: what an update by hand, or a restore, has left open is found.
+func TestDoctor_SafetyNamesWhatMends(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	if _, err := s.conn.Exec(t.Context(), "alter function bellhop.submit reset search_path"); err != nil {
+		t.Fatal(err)
+	}
+	d := &doctor{app: &app{}, config: config.Default()}
+	if err := d.checkSafety(t.Context(), &session{store.NewLook(s.conn), s.conn}); err != nil || len(d.findings) != 1 {
+		t.Fatalf("%v, %+v", err, d.findings)
+	}
+	f := d.findings[0]
+	has(t, f.Says, "function bellhop.submit(")
+	has(t, f.Mend, "set search_path = pg_catalog, bellhop, pg_temp")
+	if f.Verdict != mend {
+		t.Errorf("it is %v", f.Verdict)
+	}
+}
+
 // TestDoctor_EmbeddedServer: the line to type leads to it.
 func TestDoctor_EmbeddedServer(t *testing.T) {
 	t.Parallel()

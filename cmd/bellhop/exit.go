@@ -14,21 +14,6 @@ import (
 	"bellhop/sql/migrate"
 )
 
-// The exit codes of every command but `exit-code -q`.
-const (
-	exitOK          = 0
-	exitJobFailed   = 1
-	exitUnwell      = 1 // doctor: something needs mending
-	exitUsage       = 2
-	exitNotFound    = 3
-	exitTimeout     = 4
-	exitNoDatabase  = 5
-	exitSystem      = 74 // the machine does not let us read or write
-	exitSchema      = 78
-	exitNotFinished = 125 // exit-code: the job is not over
-	exitUnknown     = 126 // exit-code -q: no such job, or its code is not known
-)
-
 // failure is an error as a person reads it, and its exit code. Said nothing:
 // the code is all there is to say.
 type failure struct {
@@ -36,6 +21,8 @@ type failure struct {
 	what string // what could not be done
 	why  string
 	next string // what to type next; may be empty
+	// cause is the error beneath, where one is of use to us; it is not printed.
+	cause error
 }
 
 func (f *failure) Error() string {
@@ -47,7 +34,9 @@ func (f *failure) Error() string {
 }
 
 // usage is a command that cannot be meant as it was typed.
-func usage(what, why, next string) error { return &failure{exitUsage, what, why, next} }
+func usage(what, why, next string) error {
+	return &failure{code: exitUsage, what: what, why: why, next: next}
+}
 
 func isFailure(err error) bool {
 	var f *failure
@@ -78,43 +67,17 @@ func explainFailure(err error) *failure {
 	case errors.As(err, &f):
 		return f
 	case errors.Is(err, migrate.ErrTooOld):
-		return &failure{exitSchema, "schema", err.Error(), "bellhop migrate"}
+		return &failure{code: exitSchema, what: "schema", why: err.Error(), next: "bellhop migrate"}
 	case errors.Is(err, migrate.ErrTooNew):
-		return &failure{exitSchema, "schema", err.Error(), "bellhop version"}
+		return &failure{code: exitSchema, what: "schema", why: err.Error(), next: "bellhop version"}
 	case errors.As(err, &refused):
 		return explainRefusal(err, refused)
 	case isLost(err):
-		return &failure{exitNoDatabase, "the connection to the database was lost", flat(err.Error()), "run it again; what was asked for may or may not have been done"}
+		return &failure{code: exitNoDatabase, what: "the connection to the database was lost", why: flat(err.Error()), next: runAgain}
 	case isCommandLine(err):
-		return &failure{exitUsage, "command", err.Error(), "bellhop --help"}
+		return &failure{code: exitUsage, what: "command", why: err.Error(), next: "bellhop --help"}
 	}
-	return &failure{exitSystem, "error", err.Error(), ""}
-}
-
-// explainRefusal is for what the database said no to.
-func explainRefusal(err error, e *pgconn.PgError) *failure {
-	what := "the database refused"
-	why := e.Message
-	if e.Detail != "" {
-		why += " (" + e.Detail + ")"
-	}
-	switch {
-	case e.Code == "42501": // insufficient_privilege
-		return &failure{exitNoDatabase, "not allowed", why, "ask for a role: grant bellhop_operator to …  (bellhop_reader to look, bellhop_submitter to submit)"}
-	case e.Code == "25006": // read_only_sql_transaction
-		return &failure{exitNoDatabase, "the database is read-only", why, "name the primary server, not a standby: --database-url"}
-	case strings.HasPrefix(e.Code, "57P") || strings.HasPrefix(e.Code, "08"):
-		return &failure{exitNoDatabase, "the connection to the database was lost", why, "run it again; what was asked for may or may not have been done"}
-	}
-	// The chain says what was being done: "list jobs: ERROR: …".
-	if doing, _, ok := strings.Cut(err.Error(), ": "+e.Severity); ok {
-		what = doing
-	}
-	next := e.Hint
-	if next == "" {
-		next = "SQLSTATE " + e.Code
-	}
-	return &failure{exitNoDatabase, what, why, next}
+	return &failure{code: exitSystem, what: "error", why: err.Error()}
 }
 
 // isLost reports that a connection broke, so that it is worth opening another.
@@ -179,5 +142,5 @@ func flat(text string) string {
 
 // failed is a short way to a failure with formatted reason.
 func failed(code int, what, next, format string, args ...any) error {
-	return &failure{code, what, fmt.Sprintf(format, args...), next}
+	return &failure{code: code, what: what, why: fmt.Sprintf(format, args...), next: next}
 }

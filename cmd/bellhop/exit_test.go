@@ -35,7 +35,7 @@ func TestExitCodes(t *testing.T) {
 		{exitNoDatabase, "createdb", []string{"ls", "--database-url", empty}},
 		{exitNoDatabase, "read-only", []string{"submit", "a", "--database-url", as("default_transaction_read_only%3Don")}},
 		{exitNoDatabase, "read-only", []string{"cancel", open, "--database-url", as("default_transaction_read_only%3Don")}},
-		{exitNoDatabase, "bellhop_operator", []string{"cancel", open, "--database-url", as("role%3Dbellhop_reader")}},
+		{exitDenied, "bellhop_operator", []string{"cancel", open, "--database-url", as("role%3Dbellhop_reader")}},
 		{7, "", []string{"exit-code", "-q", bad}},
 		{exitNotFinished, "", []string{"exit-code", "-q", open}},
 		{exitUnknown, "", []string{"exit-code", "-q", "999"}},
@@ -95,6 +95,41 @@ func TestRoles_ReadersLookAndSubmittersSubmit(t *testing.T) {
 		if r := as("bellhop_operator", args...); r.code != 0 {
 			t.Errorf("an operator's %q: %+v", args, r)
 		}
+	}
+}
+
+// An app with bellhop_submitter alone follows its own jobs; those of others are not there.
+func TestRoles_SubmittersFollowTheirOwnJobs(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	theirs := s.id("a", "private", "--key", "theirs")
+	as := func(args ...string) result {
+		return command(append(args, "--database-url", s.url+"&options=-c%20role%3Dbellhop_submitter")...)
+	}
+	own := strings.TrimSpace(as("submit", "a", "x", "--hold").stdout)
+	for _, args := range [][]string{{"ls"}, {"show", own}, {"explain", own}, {"logs", own}, {"release", own}, {"cancel", own}, {"retry", own}, {"cancel", own}} {
+		if r := as(args...); r.code != exitOK || strings.Contains(r.stdout, "theirs") {
+			t.Errorf("its own, %q: %+v", args, r)
+		}
+	}
+	if r := as("wait", own); r.code != exitJobFailed || !strings.Contains(r.stdout, own+" cancelled") {
+		t.Errorf("wait: %+v", r)
+	}
+	if r := as("submit", "a", "y", "--wait", "--after", own); r.code != exitJobFailed { // what it needs was cancelled
+		t.Errorf("submit --wait: %+v", r)
+	}
+	for _, args := range [][]string{{"show"}, {"explain"}, {"logs"}, {"release"}, {"cancel"}, {"retry"}, {"wait"}, {"exit-code"}} {
+		for _, name := range []string{theirs, "theirs"} {
+			if r := as(append(args, name)...); r.code != exitNotFound || strings.Contains(r.stderr, "private") {
+				t.Errorf("another's, %q %s: %+v", args, name, r)
+			}
+		}
+	}
+	if r := as("submit", "a", "guess", "--key", "theirs"); r.code != exitState || strings.Contains(r.stderr, "private") {
+		t.Errorf("a key of another's: %+v", r)
+	}
+	if r := as("pause"); r.code != exitDenied {
+		t.Errorf("pause: %+v", r)
 	}
 }
 

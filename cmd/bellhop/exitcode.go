@@ -45,7 +45,7 @@ func (a *app) outcome(ctx context.Context, s *session, word string, wait bool) (
 	if err != nil {
 		return o, err
 	}
-	err = a.poll(ctx, s, func(ctx context.Context) (news, done bool, err error) {
+	look := func(ctx context.Context) (news, done bool, err error) {
 		outcomes, err := s.Outcomes(ctx, []scheduler.JobID{id})
 		if err != nil {
 			return false, false, err
@@ -55,8 +55,9 @@ func (a *app) outcome(ctx context.Context, s *session, word string, wait bool) (
 		}
 		o = outcomes[0]
 		return false, !wait || o.State.Final(), nil
-	})
-	return o, err
+	}
+	left := func() []scheduler.JobID { return []scheduler.JobID{id} }
+	return o, a.watching(ctx, "exit-code -w", left, func(ctx context.Context) error { return a.poll(ctx, s, look) })
 }
 
 func (a *app) exitCode(o store.OutcomeRow, quiet bool) error {

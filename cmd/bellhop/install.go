@@ -110,8 +110,8 @@ func installRolesCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "roles",
 		Short: "Make the roles of the database, and put their rights in place",
-		Long: `Make the roles bellhop_submitter, bellhop_reader, bellhop_operator and
-bellhop_scheduler, and put their rights on the schema bellhop in place: those
+		Long: `Make the roles bellhop_submitter, bellhop_reader, bellhop_operator,
+bellhop_scheduler and bellhop_attach, and put their rights on the schema bellhop in place: those
 that are missing are given, those that are too many are taken away. Migrations
 do so by themselves where the account that migrates may make roles.
 
@@ -119,7 +119,8 @@ It needs an account that may: a superuser, or the schema's owner with
 CREATEROLE. With --print the SQL goes to stdout, and nothing is changed.
 
 --logins makes logins besides: bellhop_serve for database.url, bellhop_msq for
-msq_url and bellhop_db for db_url. They have no password yet.`,
+msq_url and bellhop_db for db_url. They have no password yet, and neither has
+bellhop_attach, the login of attach_url.`,
 		Example: "  bellhop install roles\n  bellhop install roles --print | psql \"$ADMIN_URL\"",
 		Args:    a.noArgs(),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return a.installRoles(cmd.Context(), print, logins) },

@@ -60,7 +60,7 @@ func (a *app) logs(ctx context.Context, s *session, word string, f logFlags) err
 		reader.From = o.Attempt
 	}
 	out := a.logPrinter()
-	err = a.poll(ctx, s, func(ctx context.Context) (news, done bool, err error) {
+	follow := func(ctx context.Context) (news, done bool, err error) {
 		reader.Through(s.Look)
 		// Looked at first: a job's last lines are committed with its outcome or before.
 		outcomes, err := s.Outcomes(ctx, []scheduler.JobID{o.ID})
@@ -79,7 +79,9 @@ func (a *app) logs(ctx context.Context, s *session, word string, f logFlags) err
 			}
 		}
 		return news, over, nil
-	})
+	}
+	left := func() []scheduler.JobID { return []scheduler.JobID{o.ID} }
+	err = a.watching(ctx, "logs -f", left, func(ctx context.Context) error { return a.poll(ctx, s, follow) })
 	if err != nil {
 		return err
 	}

@@ -143,21 +143,32 @@ func host(j store.JobRow) string {
 	return ""
 }
 
+// progress is how far a query's items are; empty where nothing is known yet.
+func progress(j store.JobRow) string {
+	if !j.IsMSQ || j.ItemsDone == nil {
+		return ""
+	}
+	failed := ""
+	if j.ItemsFailed != nil && *j.ItemsFailed > 0 {
+		failed = fmt.Sprintf(", %d failed", *j.ItemsFailed)
+	}
+	switch {
+	case j.ItemsTotal != nil:
+		return fmt.Sprintf("%d/%d items%s", *j.ItemsDone, *j.ItemsTotal, failed)
+	case *j.ItemsDone > 0 || failed != "":
+		return counted(*j.ItemsDone, "item") + " done" + failed
+	}
+	return ""
+}
+
 // what is the job's text, with what holds or ended it in front.
 func what(j listedJob) string {
 	var parts []string
 	if j.WaitingFor != nil {
 		parts = append(parts, "["+*j.WaitingFor+"]")
 	}
-	if j.IsMSQ && j.ItemsDone != nil {
-		progress := strconv.FormatInt(*j.ItemsDone, 10)
-		if j.ItemsTotal != nil {
-			progress += "/" + strconv.FormatInt(*j.ItemsTotal, 10)
-		}
-		if j.ItemsFailed != nil && *j.ItemsFailed > 0 {
-			progress += fmt.Sprintf(", %d failed", *j.ItemsFailed)
-		}
-		parts = append(parts, "["+progress+"]")
+	if words := progress(j.JobRow); words != "" {
+		parts = append(parts, "["+words+"]")
 	}
 	switch {
 	case j.MSQ != nil:

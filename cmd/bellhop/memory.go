@@ -47,11 +47,11 @@ func newMemory(said func(scheduler.Entry), over func(*memoryJob)) *memory {
 }
 
 // submit takes a job and rings.
-func (m *memory) submit(typ scheduler.TypeName, args *string, priority int) scheduler.JobID {
+func (m *memory) submit(typ scheduler.TypeName, args *string, priority int, vars scheduler.Vars) scheduler.JobID {
 	m.mu.Lock()
 	m.last++
 	j := &memoryJob{State: scheduler.Ready, Job: scheduler.Job{Type: typ, Line: scheduler.Line{
-		Claim: scheduler.Claim{Job: m.last}, Priority: priority, MaxAttempts: 1}}}
+		Claim: scheduler.Claim{Job: m.last}, Priority: priority, Vars: vars, MaxAttempts: 1}}}
 	if args != nil {
 		j.HasArgs, j.Args = true, *args
 	}
@@ -191,7 +191,7 @@ func (m *memory) Write(_ context.Context, _ scheduler.InstanceID, b scheduler.Ba
 			j.State = scheduler.Ready
 			j.Attempt--
 		case scheduler.RecordSettle:
-			j.State, j.Error, j.Code = r.Verdict.State, r.Result.Error, r.Result.ExitCode
+			j.State, j.Error, j.Code = r.Verdict.State, r.Result.Told(), r.Result.ExitCode
 			if j.State == scheduler.Scheduled {
 				j.RunAt = now.Add(r.Verdict.Delay)
 			}
@@ -243,11 +243,19 @@ func (m *memory) Crowded(context.Context) (bool, error) { return false, nil }
 
 // There is but this instance, and it does not die in anybody's eyes.
 
-func (m *memory) Register(context.Context) (scheduler.InstanceID, error)    { return 1, nil }
-func (m *memory) Beat(context.Context, scheduler.InstanceID) error          { return nil }
-func (m *memory) Dead(scheduler.Suspect) bool                               { return false }
-func (m *memory) Sweep(context.Context, scheduler.Suspect) error            { return nil }
-func (m *memory) MarkWaiting(context.Context) ([]scheduler.TypeName, error) { return nil, nil }
+func (m *memory) Register(context.Context) (scheduler.InstanceID, error) { return 1, nil }
+func (m *memory) Beat(context.Context, scheduler.InstanceID) error       { return nil }
+func (m *memory) Dead(scheduler.Suspect) bool                            { return false }
+func (m *memory) Sweep(context.Context, scheduler.Suspect) error         { return nil }
+func (m *memory) MarkWaiting(context.Context, scheduler.InstanceID) ([]scheduler.TypeName, []scheduler.JobID, error) {
+	return nil, nil, nil
+}
+
+func (m *memory) Deaths(context.Context, scheduler.InstanceID, scheduler.TypeName, map[string]scheduler.Death) error {
+	return nil
+}
+
+func (m *memory) Draining(context.Context, scheduler.InstanceID, time.Time) error { return nil }
 
 func (m *memory) Suspects(context.Context, scheduler.InstanceID) ([]scheduler.Suspect, error) {
 	return nil, nil
@@ -261,7 +269,7 @@ func (m *memory) Children(context.Context, scheduler.InstanceID, []scheduler.Chi
 	return nil
 }
 
-func (m *memory) Trouble(context.Context, scheduler.InstanceID, scheduler.TypeName, map[string]string) error {
+func (m *memory) Trouble(context.Context, scheduler.InstanceID, scheduler.TypeName, map[string]scheduler.Account) error {
 	return nil
 }
 

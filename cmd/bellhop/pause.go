@@ -63,7 +63,7 @@ func resumeCommand(a *app) *cobra.Command {
 			case err != nil:
 				return err
 			case still:
-				return usage("resume", "everything is paused, "+string(*t)+" with it", "bellhop resume")
+				return failed(exitState, "resume", "bellhop resume", "everything is paused, %s with it", *t)
 			case !was && t == nil:
 				return a.printf("nothing was paused\n")
 			case !was:

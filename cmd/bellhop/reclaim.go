@@ -4,9 +4,28 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"time"
 
+	"bellhop/agents"
 	"bellhop/sql/store"
 )
+
+// sweepPatience is how long what cannot be killed is waited for.
+const sweepPatience = 5 * time.Second
+
+// sweep ends what lives on of agents whose guards were killed: their jobs may be
+// begun anew at any time, and nobody else would end it.
+func sweep(ctx context.Context, log *slog.Logger) {
+	ctx, cancel := context.WithTimeout(ctx, sweepPatience)
+	defer cancel()
+	n, err := agents.Sweep(ctx)
+	if n > 0 {
+		log.Warn("ended what was left of agents whose guards were killed", "processes", n)
+	}
+	if err != nil {
+		log.Error("cannot end what is left of agents whose guards were killed", "error", err)
+	}
+}
 
 // reclaim gives back at once what dead instances have left: those of this
 // machine whose process is gone, after what they left running has been ended,
@@ -19,6 +38,7 @@ func reclaim(ctx context.Context, url string, log *slog.Logger) error {
 	}
 	defer registry.Close()
 	u := undertaker{registry, thisMachine()}
+	sweep(ctx, log)
 	suspects, err := registry.Suspects(ctx, 0)
 	if err != nil {
 		return err

@@ -114,7 +114,7 @@ func (a *app) face(c *cobra.Command, use, short, long, example string, flags map
 
 func rjmgoCommand(a *app) *cobra.Command {
 	c := releaseCommand(a)
-	c.RunE = a.change(release, nil)
+	c.RunE = a.change(order{do: release})
 	return a.face(c, "rjmgo ID...", "Release jobs, and all that wait for them",
 		"Release jobs, and all that wait for them, by way of others too: bellhop release.\nWhat is released already stays what it is.",
 		"  bellhop rjmgo billing.simpsons-8761230871234", nil)

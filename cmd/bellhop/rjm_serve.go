@@ -3,12 +3,15 @@ package main
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -46,7 +49,7 @@ it may be started every few minutes. Nothing starts before this host's rjmd has.
 			if err != nil {
 				return err
 			}
-			return a.only(conf, id, func() error {
+			return a.only(cmd.Context(), conf, id, func() error {
 				if err := a.waitForRJMD(cmd.Context(), conf); err != nil {
 					return err
 				}
@@ -84,9 +87,9 @@ bellhop serve, and with -n it works too, as so many workers.`,
 			if err != nil {
 				return err
 			}
-			return a.only(conf, "", func() error {
+			return a.only(cmd.Context(), conf, "", func() error {
 				host := config.Host{Name: scheduler.HostName(conf.host), Slots: slots, Takes: &scheduler.Only{}}
-				return a.serve(cmd.Context(), serving{config: a.rjmConfig(conf, host), beside: conf.dust})
+				return a.serve(cmd.Context(), serving{config: a.rjmConfig(conf, host), recover: true, beside: conf.dust})
 			})
 		},
 	}
@@ -127,9 +130,32 @@ func (a *app) rjmConfig(conf rjmConf, host config.Host) func() (config.Config, e
 	}
 }
 
-// only runs f if no other process of this host has the name; it is no mistake
-// to try.
-func (a *app) only(conf rjmConf, worker string, f func() error) error {
+// rjmScope is what a name is unique in, beside this host: a database. One that
+// this program starts itself is known by its folder, before it is there too.
+func (a *app) rjmScope(ctx context.Context) (string, error) {
+	where, err := a.findDatabase()
+	switch {
+	case err != nil && explainFailure(err).code != exitNoDatabase:
+		return "", err
+	case err != nil || where.embedded:
+		dir, err := filepath.Abs(a.dataDir)
+		return "embedded " + dir, err
+	}
+	conn, err := a.dial(ctx, where, nil)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }() // it is not needed any more
+	return store.NewLook(conn).Identity(ctx)
+}
+
+// only runs f if no other process of this host has the name on this database;
+// it is no mistake to try.
+func (a *app) only(ctx context.Context, conf rjmConf, worker string, f func() error) error {
+	scope, err := a.rjmScope(ctx)
+	if err != nil {
+		return err
+	}
 	dir := filepath.Join(conf.tmpDir, fmt.Sprintf("rjm-%d", os.Getuid()))
 	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
 		return failed(exitSystem, "lock", "rjm_tmpdir names another folder", "%s", err)
@@ -138,7 +164,8 @@ func (a *app) only(conf rjmConf, worker string, f func() error) error {
 	if err := unix.Lstat(dir, &stat); err != nil || stat.Mode&unix.S_IFMT != unix.S_IFDIR || int(stat.Uid) != os.Getuid() {
 		return failed(exitSystem, "lock", "rjm_tmpdir names another folder", "%s is not a folder of this account's", dir)
 	}
-	path := filepath.Join(dir, conf.host+":"+worker)
+	sum := sha256.Sum256([]byte(scope))
+	path := filepath.Join(dir, conf.host+":"+worker+":"+hex.EncodeToString(sum[:6]))
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|unix.O_NOFOLLOW, 0o600)
 	if err != nil {
 		return failed(exitSystem, "lock", "", "%s", err)
@@ -152,7 +179,7 @@ func (a *app) only(conf rjmConf, worker string, f func() error) error {
 	}
 	switch {
 	case errors.Is(err, unix.EWOULDBLOCK):
-		a.note("another one runs on this host: it has locked %s", path)
+		a.note("another one runs on this host, for this database: it has locked %s", path)
 		return nil
 	case err != nil:
 		return failed(exitSystem, "lock", "", "%s: %s", path, err)
@@ -172,13 +199,30 @@ func (a *app) waitForRJMD(ctx context.Context, conf rjmConf) error {
 	defer s.close()
 	said := false
 	return a.poll(ctx, s, func(ctx context.Context) (news, done bool, err error) {
-		lives, err := s.Lives(ctx, conf.rjmd())
+		lives, err := lives(ctx, s, conf.rjmd())
 		if err == nil && !lives && !said {
 			said = true
 			a.note("waits for the rjmd of %s", conf.host)
 		}
 		return false, lives, err
 	})
+}
+
+// lives reports whether an instance of that name lives: one of this machine by
+// its process, which a kill takes at once, any other by its heartbeat.
+func lives(ctx context.Context, s *session, name string) (bool, error) {
+	list, err := s.Live(ctx, name)
+	if err != nil {
+		return false, err
+	}
+	machine := thisMachine()
+	return slices.ContainsFunc(list, func(i store.LiveRow) bool {
+		if machine != "" && i.Machine == machine {
+			start, err := processStart(i.Pid)
+			return err != nil || start == i.ProcessStart
+		}
+		return !i.Silent
+	}), nil
 }
 
 const (

@@ -45,7 +45,7 @@ func groups() []group {
 		}},
 		{"Any table:", []func(*app) *cobra.Command{attachCommand, detachCommand, attachmentsCommand}},
 		{setUp, []func(*app) *cobra.Command{
-			migrateCommand, configCommand, doctorCommand, installCommand, versionCommand, agentCommand,
+			migrateCommand, configCommand, doctorCommand, installCommand, versionCommand, agentCommand, exitCodesTopic,
 		}},
 		{"RJM's names (also as programs of their own):", []func(*app) *cobra.Command{
 			rjmsetupCommand, rjmgoCommand, rjmlsCommand, rjmexitCommand, rjmoutCommand, rjmprocCommand, rjmdCommand, rjmflushCommand,
@@ -83,7 +83,7 @@ func (a *app) root() *cobra.Command {
 
 	flags := root.PersistentFlags()
 	flags.StringVar(&a.databaseURL, "database-url", "", "the database; else DATABASE_URL, PGHOST and its like, the configuration, a running embedded server")
-	flags.StringVarP(&a.configPath, "config", "c", "", "configuration `file` (default: bellhop.yaml, where there is one)")
+	flags.StringVarP(&a.configPath, "config", "c", "", "configuration `file` (default: BELLHOP_CONFIG, or bellhop.yaml where there is one)")
 	flags.StringVar(&a.dataDir, "data-dir", pgdev.DefaultDir(), "`folder` of the embedded PostgreSQL")
 	flags.BoolVar(&a.download, "pg-download", false, "download PostgreSQL where this machine has none, to run it under --data-dir")
 	flags.VarP(&a.output, "output", "o", "how to print: table or json")
@@ -187,7 +187,10 @@ const usageTemplate = `Usage:
   {{rpad .Name .NamePadding}} {{.Short}}{{end}}{{end}}{{end}}{{if not .AllChildCommandsHaveGroup}}
 
 Commands:{{range $all}}{{if and (eq .GroupID "") .IsAvailableCommand}}
-  {{rpad .Name .NamePadding}} {{.Short}}{{end}}{{end}}{{end}}{{end}}{{if .HasAvailableLocalFlags}}
+  {{rpad .Name .NamePadding}} {{.Short}}{{end}}{{end}}{{end}}{{end}}{{if .HasHelpSubCommands}}
+
+More help:{{range .Commands}}{{if .IsAdditionalHelpTopicCommand}}
+  {{$.CommandPath}} help {{rpad .Name .NamePadding}} {{.Short}}{{end}}{{end}}{{end}}{{if .HasAvailableLocalFlags}}
 
 Flags:
 {{.LocalFlags.FlagUsages | trimTrailingWhitespaces}}{{end}}{{if .HasAvailableInheritedFlags}}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -22,7 +21,6 @@ import (
 	"bellhop/pgdev"
 	"bellhop/scheduler"
 	"bellhop/sql/migrate"
-	"bellhop/web"
 )
 
 func serveCommand(a *app) *cobra.Command {
@@ -49,7 +47,8 @@ nothing is started, and the new program goes on in the same process.
 
 -I takes jobs from stdin, without a queue or a database, to try agents: a line
 "TYPE ARGS" is a job, with "!" in front an urgent one, "wait TYPE" waits for the
-jobs of a type. It ends when all are over; exit code 1 where one failed.`,
+jobs of a type. "var NAME=VALUE", and --var, give the jobs behind it a var. It
+ends when all are over; exit code 1 where one failed.`,
 		Example: `  bellhop serve -c bellhop.yaml
   printf 'license /srv/a.c\n!license /srv/b.c\n' | bellhop serve -I
   DATABASE_URL=postgres://app@db/app bellhop serve`,
@@ -61,6 +60,7 @@ jobs of a type. It ends when all are over; exit code 1 where one failed.`,
 	cmd.Flags().BoolVarP(&s.here, "here", "H", false, "the configuration as it is, with every host replaced by this machine")
 	cmd.Flags().BoolVarP(&s.recover, "recover", "R", false, "first give back what dead instances have left")
 	cmd.Flags().BoolVarP(&s.stdin, "stdin", "I", false, "take jobs from stdin: no queue, no database")
+	cmd.Flags().StringToStringVar(&s.vars, "var", nil, "with -I: a `NAME=VALUE` that the jobs have; more than once for more")
 	cmd.Flags().BoolVarP(&s.verbose, "verbose", "v", false, "log at debug level")
 	return cmd
 }
@@ -69,6 +69,7 @@ jobs of a type. It ends when all are over; exit code 1 where one failed.`,
 type serving struct {
 	listen, tokenFile             string
 	here, verbose, recover, stdin bool
+	vars                          map[string]string // of the jobs from stdin
 	config                        func() (config.Config, error)
 	beside                        func(ctx context.Context, url string, log *slog.Logger) // runs until ctx ends; nil: nothing
 }
@@ -91,7 +92,8 @@ func (a *app) serveOnce(ctx context.Context, s serving, program string) error {
 	case s.stdin: // who tries an agent looks at that
 		level = slog.LevelWarn
 	}
-	log := observability.Logger(a.stderr, level, false)
+	outage := observability.NewOutage(isAway)
+	log := outage.Through(observability.Logger(a.stderr, level, false))
 	if os.Getenv("GOGC") == "" {
 		// A heap of a few MB would be collected many times a second while a
 		// queue is worked off: a quarter of the scheduler's processor time.
@@ -117,8 +119,24 @@ func (a *app) serveOnce(ctx context.Context, s serving, program string) error {
 	defer signal.Stop(signals)
 
 	if s.stdin {
-		return a.serveStdin(ctx, c, signals, log)
+		return a.serveStdin(ctx, c, s, signals, log)
 	}
+	var running atomic.Pointer[instance]
+	site, err := s.site(c, token, func() string {
+		if i := running.Load(); i != nil {
+			return i.Healthy()
+		}
+		return "starting"
+	}, func() http.Handler {
+		if i := running.Load(); i != nil {
+			return i.telemetry.metrics.Handler()
+		}
+		return nil
+	}, log)
+	if err != nil {
+		return err
+	}
+	defer site.Close()
 	where, stopDatabase, err := a.serveDatabase(ctx, c, log)
 	if err != nil {
 		return err
@@ -132,33 +150,31 @@ func (a *app) serveOnce(ctx context.Context, s serving, program string) error {
 			return err
 		}
 	}
+	if err := a.checkQueries(ctx, c, log); err != nil {
+		return err
+	}
 	if c.Database.MSQURL == "" {
 		if c.Production {
 			return usage("serve", "production is true, and database.msq_url is not set: queries of MSQ jobs would run with the scheduler's own rights",
 				"name a login of their own under database.msq_url")
 		}
-		log.Warn("queries of MSQ jobs run with the scheduler's own rights: set database.msq_url to a login of their own")
+		level := slog.LevelWarn
+		if where.embedded { // it has but one login, and nobody else's data
+			level = slog.LevelDebug
+		}
+		log.Log(ctx, level, "queries of MSQ jobs run with the scheduler's own rights: set database.msq_url to a login of their own")
+	}
+	if c.Production && c.Database.AttachURL == "" {
+		log.Warn("attached tables run only where bellhop_attach is let in without a password: set database.attach_url",
+			"next", "bellhop doctor")
 	}
 	if len(c.Agents) == 0 {
 		log.Warn("no agents are configured: jobs will wait", "next", "copy bellhop.example.yaml to bellhop.yaml")
 	}
-	var running atomic.Pointer[instance]
-	site, err := web.Listen(cmp.Or(s.listen, c.Listen), token, func() string {
-		if i := running.Load(); i != nil {
-			return i.Healthy()
+	for _, a := range c.Agents {
+		if a.FOSSology.Exclusive {
+			log.Info("an exclusive agent is alone on this instance; other instances go on beside it", "type", a.Type)
 		}
-		return "starting"
-	}, func() http.Handler {
-		if i := running.Load(); i != nil {
-			return i.telemetry.metrics.Handler()
-		}
-		return nil
-	})
-	switch {
-	case errors.Is(err, web.ErrNoToken):
-		return usage("serve", err.Error(), "bellhop serve --token-file FILE, or --listen 127.0.0.1:8470")
-	case err != nil: // a second instance on this machine is no reason not to schedule
-		log.Warn("no web server: /healthz and /readyz are not answered", "error", err, "next", "another --listen")
 	}
 	stop := func(how scheduler.Stop) { // the same as if somebody had sent the signal
 		sig := syscall.SIGINT
@@ -170,14 +186,12 @@ func (a *app) serveOnce(ctx context.Context, s serving, program string) error {
 		default: // several wait to be heard already
 		}
 	}
-	i, err := startInstance(c, where.url, stop, a.stderr, log)
+	i, err := startInstance(c, where.url, stop, outage.Back, a.stderr, log)
 	if err != nil {
 		return err
 	}
 	running.Store(i)
-	if site != nil {
-		defer site.Close()
-	}
+	defer answerFrontEnd(c, where.url, stop, log)()
 	log.Info("bellhop serves", "hosts", len(c.Hosts), "agents", len(c.Agents), "pid", os.Getpid())
 	if w, err := crash.Start(os.Stderr); err != nil {
 		log.Warn("a crash would not tell the last summary", "error", err)
@@ -231,6 +245,7 @@ func (a *app) serveDatabase(ctx context.Context, c config.Config, log *slog.Logg
 		embedded = true
 	}
 	if embedded {
+		log.Info("no database is named: a PostgreSQL of its own is started, and kept", "dir", a.dataDir, "elsewhere", "--data-dir DIR")
 		cluster, err := pgdev.Start(ctx, pgdev.Config{Dir: a.dataDir, Durable: true, Programs: a.programs(), Log: log})
 		if err != nil {
 			return place{}, nil, failed(exitNoDatabase, "no database", "", "%s", err)
@@ -317,9 +332,15 @@ func (a *app) prepare(ctx context.Context, where place, log *slog.Logger) error 
 	}
 	err = plan.Check(ctx, conn)
 	if where.embedded || errors.Is(err, migrate.ErrEmpty) {
-		return a.migrateUp(ctx, plan, conn, log)
+		if err := a.migrateUp(ctx, plan, conn, log); isDenied(err) {
+			return failed(exitDenied, "serve", "as the database's owner: bellhop migrate", "there is no schema bellhop yet, and this login may not make it: %s", flat(err.Error()))
+		} else if err != nil {
+			return err
+		}
+	} else if err != nil && !isDenied(err) {
+		return err
 	}
-	return err
+	return checkLogin(ctx, conn)
 }
 
 func (a *app) migrateUp(ctx context.Context, plan migrate.Plan, conn *pgx.Conn, log *slog.Logger) error {

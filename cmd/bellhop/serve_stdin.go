@@ -4,10 +4,12 @@ import (
 	"bufio"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -26,13 +28,16 @@ const urgent = -20
 
 // stdinOrder is one line of `serve -I`.
 type stdinOrder struct {
-	wait     bool // for the jobs of typ
+	wait     bool   // for the jobs of typ
+	name     string // of a var that the jobs behind it have; empty: this is none
+	value    string // empty: they have it no more
 	typ      scheduler.TypeName
 	args     *string // nil: none
 	priority int
 }
 
-// parseOrder reads `TYPE ARGS`, with ! in front for an urgent job, or `wait TYPE`.
+// parseOrder reads `TYPE ARGS`, with ! in front for an urgent job, `wait TYPE`,
+// or `var NAME=VALUE`.
 func parseOrder(line string) (o stdinOrder, ok bool) {
 	line = strings.TrimSuffix(line, "\r")
 	if rest, is := strings.CutPrefix(line, "!"); is {
@@ -45,6 +50,9 @@ func parseOrder(line string) (o stdinOrder, ok bool) {
 	if typ == "wait" && o.priority == 0 {
 		return stdinOrder{wait: true, typ: scheduler.TypeName(strings.TrimSpace(args))}, true
 	}
+	if name, value, is := strings.Cut(strings.TrimSpace(args), "="); typ == "var" && is && name != "" && o.priority == 0 {
+		return stdinOrder{name: name, value: value}, true
+	}
 	o.typ = scheduler.TypeName(typ)
 	if has {
 		o.args = &args
@@ -54,7 +62,7 @@ func parseOrder(line string) (o stdinOrder, ok bool) {
 
 // serveStdin runs jobs from stdin through the same tree as ever, on a queue in
 // memory, and ends when all are over.
-func (a *app) serveStdin(ctx context.Context, c config.Config, signals <-chan os.Signal, log *slog.Logger) error {
+func (a *app) serveStdin(ctx context.Context, c config.Config, s serving, signals <-chan os.Signal, log *slog.Logger) error {
 	var mu sync.Mutex // of stdout, and of failed
 	failed := 0
 	print := func(format string, args ...any) {
@@ -107,6 +115,7 @@ func (a *app) serveStdin(ctx context.Context, c config.Config, signals <-chan os
 		return errors.Join(tree.Stop(ctx, stopPatience), silent(exitJobFailed))
 	}
 
+	vars := maps.Clone(s.vars)
 	lines, problem := make(chan string), make(chan error, 1)
 	go readLines(a.stdin, lines, problem)
 	for {
@@ -132,6 +141,13 @@ func (a *app) serveStdin(ctx context.Context, c config.Config, signals <-chan os
 			o, ok := parseOrder(line)
 			switch {
 			case !ok: // a blank line
+			case o.name != "":
+				if vars == nil {
+					vars = map[string]string{}
+				}
+				if vars[o.name] = o.value; o.value == "" {
+					delete(vars, o.name)
+				}
 			case o.typ != "" && !slices.ContainsFunc(c.Agents, func(g config.Agent) bool { return g.Type == o.typ }):
 				a.note("there is no agent of type %q in the configuration: %s is not taken", o.typ, clean(line))
 				mu.Lock()
@@ -142,13 +158,22 @@ func (a *app) serveStdin(ctx context.Context, c config.Config, signals <-chan os
 					return interrupted(sig)
 				}
 			default:
-				queue.submit(o.typ, o.args, o.priority)
+				queue.submit(o.typ, o.args, o.priority, varsOf(vars))
 				if sig := waitOr(queue.wait("", maxOpen), signals); sig != nil {
 					return interrupted(sig)
 				}
 			}
 		}
 	}
+}
+
+// varsOf are the vars as a row of the queue has them.
+func varsOf(vars map[string]string) scheduler.Vars {
+	if len(vars) == 0 {
+		return ""
+	}
+	text, _ := json.Marshal(vars) // strings have no error
+	return scheduler.Vars(text)
 }
 
 const (

@@ -26,10 +26,17 @@ func TestServeStdin_Orders(t *testing.T) {
 		"wait":           "wait ",
 		"waiter x":       "waiter/x/0",
 		"license wait x": "license/wait x/0",
+		"var jobId=12":   "var jobId=12",
+		"var jobId=":     "var jobId=",
+		"var a b=c":      "var a b=c",
+		"var x":          "var/x/0",
+		"!var a=b":       "var/a=b/-20",
 	} {
 		o, ok := parseOrder(line)
 		got := ""
 		switch {
+		case ok && o.name != "":
+			got = "var " + o.name + "=" + o.value
 		case ok && o.wait:
 			got = "wait " + string(o.typ)
 		case ok:
@@ -96,9 +103,9 @@ func TestMemory_ClaimsOnceInOrderUnderAFence(t *testing.T) {
 	t.Parallel()
 	m := newMemory(func(scheduler.Entry) {}, func(*memoryJob) {})
 	for _, priority := range []int{0, 5, -20, 0} {
-		m.submit("a", nil, priority)
+		m.submit("a", nil, priority, "")
 	}
-	m.submit("b", nil, 0)
+	m.submit("b", nil, 0, "")
 	demand := scheduler.Demand{Host: "local", Total: 3, Types: []scheduler.TypeDemand{{Type: "a", Most: 3, Worst: 19}}}
 	jobs, _ := m.Claim(t.Context(), 1, demand)
 	var ids []scheduler.JobID
@@ -137,4 +144,18 @@ func TestMemory_ClaimsOnceInOrderUnderAFence(t *testing.T) {
 	default:
 		t.Error("three of a are open, and that is not seen")
 	}
+}
+
+// Agents that want vars can be tried without a queue: some for all jobs, some
+// for those behind them.
+func TestServeStdin_JobsHaveVars(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "bellhop.yaml")
+	write(t, file, "hosts: [{name: local, slots: 1}]\nagents:\n  - {type: sh, command: [sh, -c], mode: exec, vars: [A, B]}\n")
+	var stdout, stderr bytes.Buffer
+	in := "sh echo first $A $B\nwait\nvar B=two\nsh echo second $A $B\nwait\nvar A=\nsh echo third $A $B\n"
+	if code := run([]string{"serve", "-I", "-c", file, "--var", "A=one"}, strings.NewReader(in), &stdout, &stderr); code != 0 {
+		t.Fatalf("exit code %d\n%s%s", code, &stdout, &stderr)
+	}
+	has(t, stdout.String(), "out: first one\n", "out: second one two\n", "out: third two\n")
 }

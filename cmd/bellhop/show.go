@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/spf13/cobra"
@@ -44,6 +45,7 @@ type shownJob struct {
 	store.JobRow
 	*store.PayloadRow
 	Attempts []store.AttemptRow `json:"attempts"`
+	Lost     []store.LostRow    `json:"lost"`
 	Items    []store.ItemRow    `json:"items"`
 }
 
@@ -69,6 +71,9 @@ func (s *session) readJob(ctx context.Context, word string) (shownJob, error) {
 		job.PayloadRow = &p
 	}
 	if job.Attempts, err = s.Look.Attempts(ctx, id); err != nil {
+		return job, err
+	}
+	if job.Lost, err = s.Look.Lost(ctx, id); err != nil {
 		return job, err
 	}
 	if job.Items, err = s.FailedItems(ctx, id, shownItems); err != nil && !isDenied(err) {
@@ -132,7 +137,7 @@ func (a *app) printJob(j shownJob) error {
 	if err := a.printf("%s\n", strings.Join(lines, "\n")); err != nil {
 		return err
 	}
-	if err := a.printAttempts(j.Attempts); err != nil {
+	if err := a.printAttempts(j.Attempts, j.Lost); err != nil {
 		return err
 	}
 	return a.printItems(j.Items)
@@ -148,15 +153,27 @@ func instant(t pgtype.Timestamptz) string {
 	return moment(&t.Time)
 }
 
-func (a *app) printAttempts(attempts []store.AttemptRow) error {
-	if len(attempts) == 0 {
+// printAttempts prints every run, those that were lost among them, in the order in which they began.
+func (a *app) printAttempts(attempts []store.AttemptRow, lost []store.LostRow) error {
+	if len(attempts)+len(lost) == 0 {
 		return nil
 	}
 	t := table{header: []string{"ATTEMPT", "HOST", "CHILD", "STARTED_AT", "ENDED_AT", "EXIT_CODE", "SUCCESSES", "ERROR"}}
+	before := func(at *time.Time) {
+		for len(lost) > 0 && (at == nil || lost[0].StartedAt == nil || !lost[0].StartedAt.After(*at)) {
+			l := &lost[0]
+			t.add("-", text(l.Host), text(l.Child), moment(l.StartedAt), moment(&l.LostAt), "", "", l.Told())
+			lost = lost[1:]
+		}
+	}
 	for _, at := range attempts {
+		if at.StartedAt != nil {
+			before(at.StartedAt)
+		}
 		t.add(strconv.Itoa(at.Attempt), text(at.Host), text(at.Child), moment(at.StartedAt), moment(at.EndedAt), number(at.ExitCode),
 			number(at.Successes), text(at.Error))
 	}
+	before(nil)
 	if err := a.printf("\n"); err != nil {
 		return err
 	}

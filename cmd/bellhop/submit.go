@@ -42,10 +42,11 @@ says otherwise. --on-failure says what becomes of it when they end in another
 way: it fails, stays blocked (until they are retried and succeed), or runs.
 
 With --key, submitting the same again gives the id of the first; submitting
-something else under the same key is refused.`,
+something else under the same key is refused (exit code 7). A key is taken until
+its job is pruned, however that ended: put the day or the order into it.`,
 		Example: `  bellhop submit license /srv/a.c
-  bellhop submit license --msq "select path from files where license is null" --key nightly --wait
-  bellhop submit notify bob --after nightly --after 42 --on-failure run
+  bellhop submit license --msq "select path from files where license is null" --key scan.2026-11-22 --wait
+  bellhop submit notify bob --after scan.2026-11-22 --after 42 --on-failure run
   bellhop submit report --at +10m --priority -5 --var YEAR=2026`,
 		Args: a.args(func(_ *cobra.Command, args []string) error {
 			switch len(args) {
@@ -70,17 +71,17 @@ something else under the same key is refused.`,
 	flags := c.Flags()
 	flags.StringVar(&f.msq, "msq", "", "a `query` whose rows are the items of the job, instead of ARGS")
 	flags.StringVar(&f.repeat, "repeat", "", "how `often` the query runs: once or until_empty (default: until_empty when it has a LIMIT)")
-	flags.StringVar(&f.key, "key", "", "a `name` for the job that no other has")
+	flags.StringVar(&f.key, "key", "", "a `name` for the job that no other has, finished ones included: nightly runs once, nightly.2026-11-22 is one night's")
 	flags.StringVar(&f.priority, "priority", "", "-20 (first) to 19 (last), or a `name` whose first letter counts: a is -13, n is 0, z is 12")
 	flags.StringArrayVar(&f.after, "after", nil, "the id or key of a `job` that it needs; repeatable")
 	flags.StringSliceVar(&f.wanted, "wanted", nil, "how those of --after have to `end`: succeeded, failed, cancelled, quarantined; repeatable (default succeeded)")
 	flags.StringVar(&f.onFailure, "on-failure", "", "what `becomes` of it when one that it needs ends otherwise: fail, block or run (default fail)")
 	flags.StringVar(&f.runOn, "run-on", "", "the `host`, or what a host serves, that it must run on")
-	flags.StringArrayVar(&f.locks, "lock", nil, "a `lock` it needs: level:name=exclusive, level:*=shared, big; repeatable (kept with the job, not obeyed yet)")
+	flags.StringArrayVar(&f.locks, "lock", nil, "a `lock` it needs: level:name=exclusive, level:*=shared, big; repeatable (refused until locks are obeyed)")
 	flags.StringVar(&f.at, "at", "", "not before this `time`: 2026-12-24T18:00:00Z, or +10m from now")
 	flags.BoolVar(&f.hold, "hold", false, "hold it until it is released: bellhop release")
 	flags.StringArrayVar(&f.vars, "var", nil, "a variable for the agent, `name=value`; repeatable")
-	flags.Int32Var(&f.maxAttempts, "max-attempts", 1, "how `often` it is tried")
+	flags.Int32Var(&f.maxAttempts, "max-attempts", 1, "how `often` it is tried, in all; after a failure it waits 1s, 2s, 4s … 5m")
 	flags.DurationVar(&f.timeout, "timeout", 0, "how `long` one attempt may take, such as 90s or 2h (default: the type's own)")
 	flags.BoolVar(&f.wait, "wait", false, "wait for its end; 1 when it did not succeed")
 	return c
@@ -238,17 +239,12 @@ func refusedSubmission(err error) error {
 	if rule, ok := submitRules[refused.ConstraintName]; ok {
 		return usage("submit", rule, "bellhop submit --help")
 	}
+	f := explainRefusal(err, refused)
 	switch {
-	case refused.Code == "23503": // foreign_key_violation
-		return failed(exitNotFound, "submit", "bellhop ls", "%s", refused.Message)
 	case refused.Code == "22021": // character_not_in_repertoire
 		return usage("submit", "what is submitted must be UTF-8: "+refused.Message, "bellhop submit --help")
-	case strings.HasPrefix(refused.Code, "23"), strings.HasPrefix(refused.Code, "22"):
-		next := refused.Hint
-		if next == "" {
-			next = "bellhop submit --help"
-		}
-		return usage("submit", refused.Message, next)
+	case f.code == exitUsage && refused.Hint == "":
+		f.next = "bellhop submit --help"
 	}
-	return err
+	return f
 }

@@ -11,8 +11,8 @@ import (
 func TestSubmit_WritesEveryFlagToTheRow(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
-	id := s.id("license", "--msq", "select 1 limit 1", "--repeat", "once", "--key", "k", "--priority", "n2", "--run-on", "h", "--lock", "db:o=shared",
-		"--lock", "big", "--at", "+10m", "--var", "A=1", "--var", "B=x=y", "--max-attempts", "3", "--timeout", "90s")
+	id := s.id("license", "--msq", "select 1 limit 1", "--repeat", "once", "--key", "k", "--priority", "n2", "--run-on", "h",
+		"--at", "+10m", "--var", "A=1", "--var", "B=x=y", "--max-attempts", "3", "--timeout", "90s")
 	var row map[string]any
 	var text string
 	if err := s.conn.QueryRow(t.Context(), `select to_jsonb(j) from bellhop.jobqueue j where id = $1::text::bigint and state = 'scheduled'
@@ -23,7 +23,7 @@ func TestSubmit_WritesEveryFlagToTheRow(t *testing.T) {
 		t.Fatal(err)
 	}
 	for column, want := range map[string]string{"type": `"license"`, "args": `null`, "msq": `"select 1 limit 1"`, "repeat": `"once"`, "key": `"k"`,
-		"priority": `0`, "priority_name": `"n2"`, "run_on": `"h"`, "locks": `["db:o=shared","big"]`, "vars": `{"A":"1","B":"x=y"}`,
+		"priority": `0`, "priority_name": `"n2"`, "run_on": `"h"`, "vars": `{"A":"1","B":"x=y"}`,
 		"max_attempts": `3`, "timeout": `"00:01:30"`, "held": `false`} {
 		if got, _ := json.Marshal(row[column]); string(got) != want {
 			t.Errorf("%s = %s, want %s", column, got, want)
@@ -49,7 +49,7 @@ func TestSubmit_TheSameKeyGivesTheSameJob(t *testing.T) {
 	if again := s.id("a", "x", "--key", "k"); again != first {
 		t.Errorf("got %s, want %s again", again, first)
 	}
-	s.fails(exitUsage, "it has args 'x', not 'y'", "submit", "a", "y", "--key", "k")
+	s.fails(exitState, "it has args 'x', not 'y'", "submit", "a", "y", "--key", "k")
 }
 
 func TestSubmit_IsInTheTraceOfWhoeverCallsIt(t *testing.T) {

@@ -41,7 +41,9 @@ func hostsCommand(a *app) *cobra.Command {
 // agentView is an agent with its children.
 type agentView struct {
 	store.AgentRow
-	Children []store.ChildRow `json:"children"`
+	// Words are the last of agents that do not come up, by host, for operators.
+	Words    map[string]string `json:"words,omitempty"`
+	Children []store.ChildRow  `json:"children"`
 }
 
 func agentsCommand(a *app) *cobra.Command {
@@ -59,9 +61,13 @@ func agentsCommand(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			words, err := s.AgentWords(ctx)
+			if err != nil && !isDenied(err) {
+				return err
+			}
 			views := make([]agentView, len(agents))
 			for i, agent := range agents {
-				views[i] = agentView{agent, []store.ChildRow{}}
+				views[i] = agentView{agent, words[store.AgentKey{Instance: agent.Instance, Type: agent.Type}], []store.ChildRow{}}
 				for _, c := range children {
 					if c.Instance == agent.Instance && c.Type == agent.Type {
 						views[i].Children = append(views[i].Children, c)
@@ -95,20 +101,21 @@ func agentTable(views []agentView) table {
 			}
 		}
 		t.add(strconv.FormatInt(v.Instance, 10), string(v.Type), v.Mode, v.Dialect, strconv.Itoa(v.Max), strconv.Itoa(v.MaxPerHost),
-			strconv.Itoa(live), strconv.Itoa(running), v.Command, trouble(v.Trouble))
+			strconv.Itoa(live), strconv.Itoa(running), v.Command, trouble(v.Trouble, v.Words))
 	}
 	return t
 }
 
-// trouble says, host by host, why no child comes up.
-func trouble(object json.RawMessage) string {
+// trouble says, host by host, why no child comes up, and what the agent said
+// last, where that is known.
+func trouble(object json.RawMessage, words map[string]string) string {
 	var byHost map[string]string
 	if err := json.Unmarshal(object, &byHost); err != nil {
 		return string(object) // not as we write it: shown as it is
 	}
 	var parts []string
 	for _, host := range slices.Sorted(maps.Keys(byHost)) {
-		parts = append(parts, host+": "+byHost[host])
+		parts = append(parts, host+": "+scheduler.Account{Reason: byHost[host], Words: words[host]}.Told())
 	}
 	return strings.Join(parts, "; ")
 }
@@ -148,7 +155,8 @@ func statsCommand(a *app) *cobra.Command {
 		Short: "Count jobs by type, with how long they wait and run",
 		Long: `Count jobs by type, with how long they wait and run: half of them, and nine of
 ten, less than this, over the 1000 of each type that ended last. JSON has every
-state and times in seconds. SUCCESSES counts the Success lines that agents said.
+state and times in seconds. SUCCESSES counts the Success lines that agents said,
+LOST the runs that were lost with their host or instance, and given back.
 It reads the whole queue.`,
 		Example: "  bellhop stats",
 		Args:    a.noArgs(),
@@ -157,12 +165,12 @@ It reads the whole queue.`,
 			if err != nil || a.json() {
 				return a.jsonOr(stats, err)
 			}
-			t := table{header: []string{"TYPE", "WAITING", "RUNNING", "SUCCEEDED", "FAILED", "CANCELLED", "ITEMS", "ITEMS_FAILED", "SUCCESSES", "DEATHS",
+			t := table{header: []string{"TYPE", "WAITING", "RUNNING", "SUCCEEDED", "FAILED", "CANCELLED", "ITEMS", "ITEMS_FAILED", "SUCCESSES", "DEATHS", "LOST",
 				"WAIT_P50", "WAIT_P90", "RUN_P50", "RUN_P90"}}
 			for _, r := range stats {
 				row := []string{string(r.Type)}
 				for _, n := range []int64{r.Held + r.Blocked + r.Scheduled + r.Ready, r.Assigned + r.Running, r.Succeeded,
-					r.Failed + r.Quarantined, r.Cancelled, r.ItemsDone, r.ItemsFailed, r.Successes, r.Deaths} {
+					r.Failed + r.Quarantined, r.Cancelled, r.ItemsDone, r.ItemsFailed, r.Successes, r.Deaths, r.Lost} {
 					row = append(row, strconv.FormatInt(n, 10))
 				}
 				t.add(append(row, span(r.WaitP50), span(r.WaitP90), span(r.RunP50), span(r.RunP90))...)

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"log/slog"
+	"runtime"
 	"time"
 
 	"bellhop/actors"
@@ -35,9 +36,10 @@ func startTelemetry(ctx context.Context, c config.Config, name string, observer 
 			return needs, err
 		}})
 	if err != nil {
-		return nil, usage("serve", err.Error(), "unset OTEL_TRACES_EXPORTER OTEL_TRACES_SAMPLER")
+		return nil, usage("serve", err.Error(), "mend it; or without traces: unset OTEL_TRACES_EXPORTER OTEL_TRACES_SAMPLER OTEL_EXPORTER_OTLP_ENDPOINT")
 	}
-	counts, err := metrics.New(log)
+	number, commit := built()
+	counts, err := metrics.New(metrics.Build{Version: number, Commit: commit, Go: runtime.Version()}, log)
 	return &telemetry{tracer: tracer, metrics: counts}, err
 }
 

@@ -21,7 +21,8 @@ func traceCommand(a *app) *cobra.Command {
 		Use:   "trace ID",
 		Short: "Show when what happened to one job",
 		Long: `Show when what happened to one job, named by id or key, from bellhop's own
-records: what it needed, how long it waited, every attempt. Nothing else has to
+records: what it needed, how long it waited, what had to start for it, every attempt,
+and every run that was lost. Nothing else has to
 run for that. Where observability.trace_url is configured there is the link to
 the same trace as a collector has it.`,
 		Example: "  bellhop trace 42\n  bellhop trace nightly -o json",
@@ -42,6 +43,10 @@ the same trace as a collector has it.`,
 			if err != nil {
 				return err
 			}
+			lost, err := s.Look.Lost(ctx, id)
+			if err != nil {
+				return err
+			}
 			needs, err := s.Needs(ctx, id, shownNeeds)
 			if err != nil {
 				return err
@@ -50,7 +55,7 @@ the same trace as a collector has it.`,
 			if err != nil {
 				return err
 			}
-			w := newWaterfall(job, attempts, needs, c.Observability.TraceURL)
+			w := newWaterfall(job, attempts, lost, needs, c.Observability.TraceURL)
 			if a.json() {
 				return a.printJSON(w)
 			}
@@ -73,7 +78,7 @@ type waterfall struct {
 
 // traceStep is one bar. What is not over has no end.
 type traceStep struct {
-	Name    string             `json:"name"` // needs, wait, run
+	Name    string             `json:"name"` // needs, wait, spawn, run, lost
 	Job     scheduler.JobID    `json:"job"`
 	Attempt int                `json:"attempt,omitempty"`
 	From    time.Time          `json:"from"`
@@ -95,7 +100,7 @@ type traceItems struct {
 	Failed *int64 `json:"items_failed"`
 }
 
-func newWaterfall(job store.JobRow, attempts []store.AttemptRow, needs []store.NeedRow, url string) waterfall {
+func newWaterfall(job store.JobRow, attempts []store.AttemptRow, lost []store.LostRow, needs []store.NeedRow, url string) waterfall {
 	given := ""
 	if job.Traceparent != nil {
 		given = *job.Traceparent
@@ -119,7 +124,8 @@ func newWaterfall(job store.JobRow, attempts []store.AttemptRow, needs []store.N
 		if r.StartedAt == nil { // it ended before an agent had it
 			continue
 		}
-		w.wait(at, r.StartedAt)
+		at, lost = w.lost(at, lost, r.StartedAt)
+		w.come(at, r.Attempt, r.SpawnedAt, *r.StartedAt, r.Host, r.Child)
 		step := traceStep{Name: "run", Job: job.ID, Attempt: r.Attempt, From: *r.StartedAt, To: r.EndedAt, Host: r.Host, Child: r.Child,
 			Exit: r.ExitCode, Error: r.Error, what: "attempt " + strconv.Itoa(r.Attempt)}
 		if job.IsMSQ && i == len(attempts)-1 {
@@ -130,6 +136,7 @@ func newWaterfall(job store.JobRow, attempts []store.AttemptRow, needs []store.N
 			at = *r.EndedAt
 		}
 	}
+	at, _ = w.lost(at, lost, nil)
 	if len(attempts) == 0 && job.EndedAt != nil { // cancelled, or failed with what it needed
 		w.wait(at, job.EndedAt)
 	} else if !job.State.Final() && job.State != scheduler.Running {
@@ -137,6 +144,31 @@ func newWaterfall(job store.JobRow, attempts []store.AttemptRow, needs []store.N
 		w.Steps[len(w.Steps)-1].Why = job.WaitingFor
 	}
 	return w
+}
+
+// lost adds the runs that were lost before a time (nil: all), and gives since when nothing happens, and the rest.
+func (w *waterfall) lost(at time.Time, runs []store.LostRow, before *time.Time) (time.Time, []store.LostRow) {
+	for len(runs) > 0 && (before == nil || runs[0].StartedAt == nil || !runs[0].StartedAt.After(*before)) {
+		r, told := &runs[0], runs[0].Told()
+		runs = runs[1:]
+		if r.StartedAt == nil {
+			continue
+		}
+		w.come(at, r.Attempt, r.SpawnedAt, *r.StartedAt, r.Host, r.Child)
+		at = r.LostAt
+		w.add(traceStep{Name: "lost", Job: w.ID, Attempt: r.Attempt, From: *r.StartedAt, To: &r.LostAt, Host: r.Host, Child: r.Child, Error: &told, what: "lost run"})
+	}
+	return at, runs
+}
+
+// come adds what was before a run: the wait, and the start of its child where it had to wait for that.
+func (w *waterfall) come(at time.Time, attempt int, up *time.Time, began time.Time, host, child *string) {
+	if up == nil || !up.Before(began) {
+		w.wait(at, &began)
+		return
+	}
+	w.wait(at, up)
+	w.add(traceStep{Name: "spawn", Job: w.ID, Attempt: attempt, From: *up, To: &began, Host: host, Child: child, what: "spawn " + string(w.Type)})
 }
 
 func (w *waterfall) wait(from time.Time, to *time.Time) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"runtime"
 	"runtime/debug"
@@ -8,13 +9,13 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// version is what the build knows of itself: a released version, or the commit.
-func version() string {
+// built is what the build knows of itself; the commit is empty where it does not.
+func built() (version, commit string) {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
-		return "(devel)"
+		return "(devel)", ""
 	}
-	v, commit, dirty := info.Main.Version, "", ""
+	dirty := ""
 	for _, s := range info.Settings {
 		switch {
 		case s.Key == "vcs.revision":
@@ -23,11 +24,17 @@ func version() string {
 			dirty = "+dirty"
 		}
 	}
-	if v == "" {
-		v = "(devel)"
+	if commit != "" {
+		commit += dirty
 	}
+	return cmp.Or(info.Main.Version, "(devel)"), commit
+}
+
+// version is a released version, or the commit.
+func version() string {
+	v, commit := built()
 	if v == "(devel)" && commit != "" {
-		v += " " + commit + dirty
+		v += " " + commit
 	}
 	return v
 }

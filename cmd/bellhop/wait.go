@@ -22,7 +22,8 @@ func waitCommand(a *app) *cobra.Command {
 		Short: "Wait until jobs are over",
 		Long: `Wait until all of the jobs are over, named by id or key, and say how each ended.
 
-Exit code: 0 when all succeeded, 1 when one did not, 4 when --timeout came first.`,
+Exit code: 0 when all succeeded, 1 when one did not, 4 when --timeout came first.
+Ctrl-C ends the waiting: the jobs go on.`,
 		Example: "  bellhop wait 42 nightly --timeout 1h",
 		Args:    a.jobArgs(1, 0),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -66,7 +67,7 @@ Exit code: 0 when all succeeded, 1 when one did not, 4 when --timeout came first
 func (a *app) wait(ctx context.Context, s *session, ids []scheduler.JobID, aloud bool) ([]store.OutcomeRow, error) {
 	over, told := map[scheduler.JobID]store.OutcomeRow{}, map[string]bool{}
 	pending := slices.Clone(ids)
-	err := a.poll(ctx, s, func(ctx context.Context) (news, done bool, err error) {
+	look := func(ctx context.Context) (news, done bool, err error) {
 		outcomes, err := s.Outcomes(ctx, pending)
 		if err != nil {
 			return false, false, err
@@ -95,7 +96,9 @@ func (a *app) wait(ctx context.Context, s *session, ids []scheduler.JobID, aloud
 		}
 		pending = slices.DeleteFunc(pending, func(id scheduler.JobID) bool { _, is := over[id]; return is })
 		return news, len(pending) == 0, nil
-	})
+	}
+	left := func() []scheduler.JobID { return pending }
+	err := a.watching(ctx, "wait", left, func(ctx context.Context) error { return a.poll(ctx, s, look) })
 	if err != nil && !errors.Is(err, context.DeadlineExceeded) {
 		return nil, err
 	}
@@ -122,14 +125,10 @@ func (a *app) wait(ctx context.Context, s *session, ids []scheduler.JobID, aloud
 
 // stuck is why a job does not start, when waiting alone will not change it.
 func stuck(o store.OutcomeRow) string {
-	if o.WaitingFor == nil {
+	if o.WaitingFor == nil || !o.Stuck {
 		return ""
 	}
-	switch code, _, _ := strings.Cut(*o.WaitingFor, ":"); code {
-	case "no_instance", "paused", "unknown_type", "no_host", "host_down", "agent_fails":
-		return flat(*o.WaitingFor)
-	}
-	return ""
+	return flat(*o.WaitingFor)
 }
 
 // waitForSubmitted is `submit --wait`: the id was printed, so only a bad end is told.
@@ -156,6 +155,15 @@ func verdict(o store.OutcomeRow) string {
 func firstBad(ids []scheduler.JobID, over map[scheduler.JobID]store.OutcomeRow) scheduler.JobID {
 	i := slices.IndexFunc(ids, func(id scheduler.JobID) bool { return over[id].State != scheduler.Succeeded })
 	return ids[i]
+}
+
+// idWords are ids as they are typed.
+func idWords(ids []scheduler.JobID) string {
+	words := make([]string, len(ids))
+	for i, id := range ids {
+		words[i] = strconv.FormatInt(int64(id), 10)
+	}
+	return strings.Join(words, " ")
 }
 
 // list names jobs, not too many.

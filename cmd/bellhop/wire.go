@@ -8,9 +8,7 @@ import (
 	"log/slog"
 	"math"
 	"math/rand/v2"
-	"os"
 	"slices"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -42,8 +40,9 @@ type instance struct {
 }
 
 // startInstance wires the ports of package actors to what implements them, and
-// starts the tree. It is the only place that sees both.
-func startInstance(c config.Config, url string, stop func(scheduler.Stop), stderr io.Writer, log *slog.Logger) (*instance, error) {
+// starts the tree. It is the only place that sees both. back is told whenever the
+// database has answered a heartbeat.
+func startInstance(c config.Config, url string, stop func(scheduler.Stop), back func(), stderr io.Writer, log *slog.Logger) (*instance, error) {
 	i := &instance{}
 	machine := thisMachine()
 	c = withRows(c)
@@ -81,7 +80,7 @@ func startInstance(c config.Config, url string, stop func(scheduler.Stop), stder
 	if err != nil {
 		return nil, err
 	}
-	attacher, err := store.NewAttacher(url)
+	attacher, err := store.NewAttacher(url, cmp.Or(c.Database.AttachURL, direct), c.Database.AttachURL != "")
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +108,7 @@ func startInstance(c config.Config, url string, stop func(scheduler.Stop), stder
 	i.System = startTree(c, stderr, log, database, ports{
 		Queue: watchedQueue{queue{claimer, keeper}, i.telemetry}, Holdings: claimer, Records: watchedRecords{recorder, i.telemetry},
 		Witness:    i.telemetry,
-		Registry:   members{registry, me, beat},
+		Registry:   members{registry, me, beat, back},
 		Undertaker: undertaker{registry, machine},
 		Notices:    notices{registry, keeper},
 		Crowds:     keeper,
@@ -196,9 +195,9 @@ func startTree(c config.Config, stderr io.Writer, log *slog.Logger, database fun
 		Answers:  agents.Answers{Timeout: c.Limits.DBTimeout, Rows: c.Limits.DBRows, Bytes: c.Limits.DBBytes},
 		Database: database,
 		Attached: p.Commands.of,
-		Trouble: func(typ scheduler.TypeName, host scheduler.HostName, words string) {
+		Trouble: func(typ scheduler.TypeName, host scheduler.HostName, why scheduler.Account) {
 			if s := system.Load(); s != nil {
-				s.Trouble(typ, host, words)
+				s.Trouble(typ, host, why)
 			}
 		},
 	})
@@ -237,44 +236,6 @@ func (i *instance) stop(ctx context.Context) error {
 		d.Close()
 	}
 	return err
-}
-
-// introduce is how this process presents itself to the other instances.
-func introduce(c config.Config, machine string) (store.Instance, error) {
-	hostname, err := os.Hostname()
-	if err != nil {
-		return store.Instance{}, fmt.Errorf("find this machine's name: %w", err)
-	}
-	start, err := processStart(os.Getpid())
-	if err != nil {
-		return store.Instance{}, fmt.Errorf("find out when this process started: %w", err)
-	}
-	me := store.Instance{Name: cmp.Or(c.Instance.Name, hostname), Hostname: hostname, Machine: machine, Pid: os.Getpid(),
-		ProcessStart: start, Version: version(), Lag: c.Instance.Lag}
-	for _, h := range c.Hosts {
-		state := scheduler.HostUp
-		if len(h.Connect) > 0 {
-			state = scheduler.HostConnecting
-		}
-		me.Hosts = append(me.Hosts, store.Host{Name: string(h.Name), Slots: h.Slots, Serves: h.Serves, State: state})
-	}
-	for _, a := range c.Agents {
-		me.Agents = append(me.Agents, store.Agent{Type: string(a.Type), Mode: string(a.Mode), Dialect: string(a.Dialect),
-			Command: cmp.Or(strings.Join(a.Command, " "), "(of each attachment)"), Max: a.Max, MaxPerHost: a.MaxPerHost})
-	}
-	return me, nil
-}
-
-func hostSpecs(c config.Config) []actors.HostSpec {
-	var list []actors.HostSpec
-	for _, h := range c.Hosts {
-		spec := actors.HostSpec{Name: h.Name, Slots: h.Slots, Far: len(h.Connect) > 0, Serves: h.Serves, Takes: h.Only()}
-		for _, t := range h.OnlyTypes {
-			spec.Only = append(spec.Only, scheduler.TypeName(t))
-		}
-		list = append(list, spec)
-	}
-	return list
 }
 
 // connects is how the hosts are reached that are not this machine.
@@ -321,20 +282,6 @@ type queue struct {
 }
 
 func (q queue) Due(ctx context.Context) (int, time.Duration, error) { return q.keeper.Due(ctx) }
-
-type members struct {
-	*store.Registry
-	me   store.Instance
-	beat string
-}
-
-func (m members) Register(ctx context.Context) (scheduler.InstanceID, error) {
-	return m.Registry.Register(ctx, m.me)
-}
-
-func (m members) Beat(ctx context.Context, id scheduler.InstanceID) error {
-	return m.Registry.Beat(ctx, id, m.beat)
-}
 
 type notices struct {
 	*store.Registry

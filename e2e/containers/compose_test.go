@@ -45,7 +45,7 @@ func compose(t *testing.T) *stack {
 	}
 	s.line = append(s.line, "-p", project(me), "-f", filepath.Join(standin.Root(), "docker-compose.yml"),
 		"-f", filepath.Join(standin.Root(), "e2e", "containers", "standins.yml"), "--profile", "metrics")
-	for _, name := range []string{"DB_PORT", "BELLHOP_PORT", "JAEGER_PORT", "PROMETHEUS_PORT"} {
+	for _, name := range []string{"DB_PORT", "BELLHOP_PORT", "JAEGER_PORT", "OTLP_PORT", "PROMETHEUS_PORT"} {
 		s.ports[name] = freePort(t)
 		s.env = append(s.env, fmt.Sprintf("%s=%d", name, s.ports[name]))
 	}
@@ -161,6 +161,14 @@ func TestCompose_TheStack(t *testing.T) {
 		t.Errorf("the page of the trace: %d", code)
 	}
 
+	if code, _ := s.get("OTLP_PORT", "/v1/traces", ""); code != http.StatusMethodNotAllowed { // it takes POST only
+		t.Errorf("the port for spans: %d", code)
+	}
+	var version string
+	if err := db.QueryRow(t.Context(), "show server_version").Scan(&version); err != nil || !strings.HasPrefix(version, "17.") {
+		t.Errorf("docker-compose.yml names PostgreSQL 17, and this is %q, %v", version, err)
+	}
+
 	if out := s.ok("exec", "-T", "bellhop", "bellhop", "submit", "upper", "hello", "--wait"); !regexp.MustCompile(`^\d+$`).MatchString(out) {
 		t.Errorf("submit --wait: %q", out)
 	}
@@ -181,6 +189,11 @@ func TestCompose_TheStack(t *testing.T) {
 		pgtest.Eventually(t, patience, "Prometheus reads /metrics", func() bool {
 			_, text := s.get("PROMETHEUS_PORT", "/api/v1/query?query=up", "")
 			return strings.Contains(text, `"bellhop:8470"`) && strings.Contains(text, `"1"]`)
+		})
+		pgtest.Eventually(t, patience, "Prometheus works all alerts out, and none is raised for no reason", func() bool {
+			_, text := s.get("PROMETHEUS_PORT", "/api/v1/rules", "")
+			return strings.Count(text, `"name":"Bellhop`) == 7 && strings.Count(text, `"health":"ok"`) == 7 &&
+				!strings.Contains(text, `"name":"BellhopNoInstance","state":"firing"`)
 		})
 	})
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"go.opentelemetry.io/otel/attribute"
 	otelprom "go.opentelemetry.io/otel/exporters/prometheus"
@@ -37,6 +38,7 @@ type Metrics struct {
 	deaths   metric.Int64Counter
 	lost     metric.Int64Counter
 	connects metric.Int64Counter
+	aside    metric.Int64Counter
 	claims   []metric.RecordOption
 	settles  []metric.RecordOption
 
@@ -59,8 +61,11 @@ var (
 	sizes   = []float64{1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000}
 )
 
+// Build is what is known of the program that runs.
+type Build struct{ Version, Commit, Go string }
+
 // New returns nil where OTEL_SDK_DISABLED is true or OTEL_METRICS_EXPORTER is none.
-func New(log *slog.Logger) (*Metrics, error) {
+func New(build Build, log *slog.Logger) (*Metrics, error) {
 	if strings.EqualFold(strings.TrimSpace(os.Getenv("OTEL_SDK_DISABLED")), "true") || os.Getenv("OTEL_METRICS_EXPORTER") == "none" {
 		return nil, nil
 	}
@@ -75,6 +80,13 @@ func New(log *slog.Logger) (*Metrics, error) {
 	m.claims = []metric.RecordOption{metric.WithAttributeSet(attribute.NewSet(attribute.String(observability.LabelWhat, "claim")))}
 	m.settles = []metric.RecordOption{metric.WithAttributeSet(attribute.NewSet(attribute.String(observability.LabelWhat, "settle")))}
 	m.durations(registry)
+	// What every program that is watched by Prometheus tells of itself: processor
+	// time, memory, open files, goroutines.
+	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	info := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: strings.ReplaceAll(observability.Build.Name, ".", "_"),
+		Help: observability.Build.About}, observability.Build.Labels)
+	info.WithLabelValues(build.Version, build.Commit, build.Go).Set(1)
+	registry.MustRegister(info)
 	return m, m.instruments()
 }
 
@@ -101,6 +113,7 @@ func (m *Metrics) instruments() (err error) {
 	counter(&m.deaths, observability.ChildDeaths)
 	counter(&m.lost, observability.FencesLost)
 	counter(&m.connects, observability.BellConnects)
+	counter(&m.aside, observability.Quarantined)
 	if err == nil {
 		m.batch, err = m.meter.Int64Histogram(observability.BatchSize.Name, metric.WithUnit(observability.BatchSize.Unit),
 			metric.WithDescription(observability.BatchSize.About), metric.WithExplicitBucketBoundaries(sizes...))
@@ -128,6 +141,7 @@ func (m *Metrics) of(typ scheduler.TypeName) *ofType {
 		t = &ofType{wait: m.wait.WithLabelValues(string(typ)), pickup: m.pickup.WithLabelValues(string(typ)),
 			label: []metric.AddOption{metric.WithAttributeSet(attribute.NewSet(attribute.String(observability.LabelType, string(typ))))}}
 		m.types[typ] = t
+		m.aside.Add(context.Background(), 0, t.label...) // there before the first, so that its increase can be seen
 	}
 	return t
 }
@@ -190,6 +204,9 @@ func (m *Metrics) Settled(records []scheduler.Record, stale []scheduler.Claim) {
 	for i := range records {
 		r := &records[i].Result
 		o := r.Line.Origin
+		if o != nil && records[i].Verdict.State == scheduler.Quarantined {
+			m.aside.Add(context.Background(), 1, m.of(o.Type).label...)
+		}
 		if o == nil || r.Began.IsZero() {
 			continue
 		}

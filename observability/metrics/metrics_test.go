@@ -10,7 +10,7 @@ import (
 
 // BenchmarkMetrics is what a job costs, claimed and settled.
 func BenchmarkMetrics(b *testing.B) {
-	m, err := New(slog.New(slog.DiscardHandler))
+	m, err := New(Build{Version: "1", Commit: "c", Go: "go"}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -77,6 +77,7 @@ func (m *Metrics) Watch(from Sources) error {
 		return g
 	}
 	jobs, children, gate := ints(observability.Jobs), ints(observability.Children), ints(observability.GateState)
+	database := ints(observability.DatabaseUp)
 	oldest, bell, notify := floats(observability.OldestReady), floats(observability.BellAge), floats(observability.NotifyUsage)
 	if err != nil {
 		return err
@@ -89,7 +90,9 @@ func (m *Metrics) Watch(from Sources) error {
 	_, err = m.meter.RegisterCallback(func(ctx context.Context, o metric.Observer) error {
 		if queue, notifications, err := last.read(ctx, from); err != nil { // the rest is told all the same
 			m.log.Debug("metrics: the queue cannot be read", "error", err)
+			o.ObserveInt64(database, 0)
 		} else {
+			o.ObserveInt64(database, 1)
 			o.ObserveFloat64(notify, notifications)
 			for _, g := range queue {
 				o.ObserveInt64(jobs, g.N, metric.WithAttributes(attribute.String(observability.LabelState, string(g.State)), attribute.String(observability.LabelType, string(g.Type))))
@@ -123,6 +126,6 @@ func (m *Metrics) Watch(from Sources) error {
 		o.ObserveInt64(dropped, lostJobs, metric.WithAttributes(attribute.String(observability.LabelWhat, "jobs")))
 		o.ObserveInt64(dropped, lostSpans, metric.WithAttributes(attribute.String(observability.LabelWhat, "spans")))
 		return nil
-	}, jobs, children, gate, oldest, bell, notify, dropped)
+	}, jobs, children, gate, database, oldest, bell, notify, dropped)
 	return err
 }

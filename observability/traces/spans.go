@@ -3,7 +3,6 @@ package traces
 import (
 	"context"
 	"strconv"
-	"strings"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -243,7 +242,7 @@ func failure(r *scheduler.Result) string {
 	if r.Outcome == scheduler.OutcomeSucceeded {
 		return ""
 	}
-	return strings.ReplaceAll(r.Outcome.String(), " ", "_")
+	return r.Outcome.String()
 }
 
 func job(id scheduler.JobID, typ scheduler.TypeName, operation, operationType string) []attribute.KeyValue {

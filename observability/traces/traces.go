@@ -8,6 +8,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"net/url"
 	"os"
 	"slices"
 	"strings"
@@ -138,6 +139,14 @@ func exporters(ctx context.Context) (list []sdk.SpanExporter, err error) {
 }
 
 func otlp(ctx context.Context) (sdk.SpanExporter, error) {
+	// The exporters take what they cannot read for nothing, and send to localhost.
+	for _, name := range []string{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"} {
+		if text := os.Getenv(name); text != "" {
+			if u, err := url.Parse(text); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+				return nil, fmt.Errorf("%s is %q: it is a URL such as http://localhost:4318", name, text)
+			}
+		}
+	}
 	protocol := os.Getenv("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL")
 	if protocol == "" {
 		protocol = os.Getenv("OTEL_EXPORTER_OTLP_PROTOCOL")

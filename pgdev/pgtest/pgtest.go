@@ -66,7 +66,7 @@ func URL(t testing.TB) string {
 		if err != nil || address.Scheme != "postgres" && address.Scheme != "postgresql" {
 			t.Fatalf("BELLHOP_TEST_DATABASE_URL must look like postgres://user:password@host/database: %v", err)
 		}
-		run(t, server, "CREATE DATABASE "+name+" TEMPLATE template0")
+		run(t, server, "CREATE DATABASE "+name+" ENCODING 'UTF8' TEMPLATE template0")
 		t.Cleanup(func() { drop(t, server, name) })
 		address.Path = "/" + name
 		return address.String()

@@ -1,10 +1,14 @@
 -- attach, detach, and what is said about them. All three run with the rights
 -- of whoever calls them: what he may not do, they do not do for him.
+--
+-- The names of users' tables mean what they mean to the caller, so each of these has a front without a search_path of its
+-- own. A front is parsed when it is made (begin atomic), and no name in it can be taken for another one when it is called;
+-- it hands the caller's path on to a function whose own path is fixed.
 
 -- attached_column: the number of a column of a table, checked.
 create or replace function bellhop.attached_column(tab regclass, col text, purpose text) returns smallint
 language plpgsql stable
-set search_path = pg_catalog
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   n smallint;
@@ -18,23 +22,70 @@ begin
 end
 $$;
 
+-- turn_statements: what makes the function of an attachment, which belongs to whoever attached it and so has his rights;
+-- nothing where there is one that will do. The name comes of the row's default, and is not to be guessed: who made a
+-- function of that name beforehand would keep others from attaching.
+create or replace function bellhop.turn_statements(attachment bigint) returns text[]
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  called text;
+  may    text[];
+  it     regprocedure;
+begin
+  select format('bellhop_attached.%I', x.turn) into called from bellhop.attachment x where x.id = turn_statements.attachment;
+  it := to_regprocedure(called || '(jsonb, int4, text[])');
+  may := array(select r.rolname from pg_roles r
+                where r.rolname in ('bellhop_attach', 'bellhop_scheduler') or r.oid = (select q.relowner from pg_class q where q.oid = 'bellhop.jobqueue'::regclass));
+  if it is not null and (select p.prosecdef and p.proowner = (select r.oid from pg_roles r where r.rolname = current_user) from pg_proc p where p.oid = it)
+     and not exists (select from unnest(may) r where not has_function_privilege(r, it, 'execute')) then
+    return '{}';
+  end if;
+  return array[
+    format($f$create or replace function %1$s(done pg_catalog.jsonb, n pg_catalog.int4, busy pg_catalog.text[])
+  returns table (what pg_catalog.text, key pg_catalog.text, line pg_catalog.text, row_text pg_catalog.text)
+  language sql volatile security definer set search_path from current set row_security = off
+  as 'select * from bellhop.turn_rows(%2$s, done, n, busy)'$f$, called, attachment),
+    format('revoke all on function %s(jsonb, int4, text[]) from public', called)]
+    || array(select format('grant execute on function %s(jsonb, int4, text[]) to %I', called, r) from unnest(may) r);
+end
+$$;
+
+-- carry_out: executes statements under the path of the caller, which becomes that of a function that they make: the
+-- table's triggers expect no other. Temporary tables come last in it, and not first.
+create or replace function bellhop.carry_out(statements text[], their_path text) returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  step text;
+begin
+  if not exists (select from regexp_split_to_table(their_path, ',') x where btrim(x) in ('pg_temp', '"pg_temp"')) then
+    their_path := concat_ws(', ', nullif(their_path, ''), 'pg_temp');
+  end if;
+  foreach step in array statements loop
+    perform pg_catalog.set_config('search_path', their_path, true);
+    execute step;
+  end loop;
+end
+$$;
+
 -- attach: rows of tab whose dispatch column is NULL are run from now on: as jobs of a type, each a line name="value" …,
 -- or by a command, its last argument the row's key. Called for a table that is attached already: changes its pool, or
 -- names what differs. Gives the attachment's id and the statements that were carried out.
-create or replace function bellhop.attach(
-  tab regclass, type text default null, cmd text[] default null, pool integer default null, workdir text default null,
-  log_dir text default null, key text[] default null, dispatch text default 'dispatch', status_col text default null,
-  exit_col text default null, index boolean default false, name text default null,
+create or replace function bellhop.attach_under(
+  their_path text, visible boolean, tab regclass, type text, cmd text[], pool integer, workdir text,
+  log_dir text, key text[], dispatch text, status_col text, exit_col text, index boolean, name text,
   out id bigint, out statements text[]
 )
 language plpgsql volatile
+set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 declare
-  c          pg_catalog.pg_class;
+  c          pg_class;
   old        bellhop.attachment;
-  their_path text := pg_catalog.current_setting('search_path');
-  visible    boolean := pg_catalog.pg_table_is_visible(tab);
   full_name  text;
   keys       smallint[];
   d          smallint;
@@ -47,7 +98,6 @@ declare
   key_list   text;
   called     text;
 begin
-  perform pg_catalog.set_config('search_path', 'pg_catalog', true);
   statements := '{}';
   select * into c from pg_class r where r.oid = tab::oid;
   full_name := tab::text; -- qualified, since only pg_catalog is on the path
@@ -65,13 +115,17 @@ begin
   elsif c.relnamespace = 'pg_catalog'::regnamespace
      -- A user called bellhop may well have tables of his own in his schema.
      or c.relnamespace = 'bellhop'::regnamespace and c.relname in ('jobqueue', 'attempt_past', 'log', 'item', 'instance', 'host', 'agent', 'child',
-          'asserted', 'paused', 'located', 'dependency', 'attachment', 'attached', 'schema_version', 'schema_script') then
+          'asserted', 'paused', 'located', 'dependency', 'attachment', 'attached', 'set_aside', 'schema_version', 'schema_script') then
     raise wrong_object_type using message = format('%s is not a table of yours', full_name), hint = 'For jobs without a table of their own: bellhop submit.';
   end if;
   select string_agg(p, ' and ') into missing from unnest(array['SELECT', 'UPDATE', 'TRIGGER']) p where not has_table_privilege(current_user, tab, p);
   if missing is not null then
     raise insufficient_privilege using message = format('permission denied: %s lacks %s on table %s', current_user, missing, full_name),
       hint = format('Attach it as its owner, or: grant select, update, trigger on %s to %I.', full_name, current_user);
+  end if;
+  if c.relkind = 'r' and exists (select from pg_inherits i where i.inhparent = tab::oid) then
+    raise invalid_table_definition using message = format('other tables inherit from %s, and its key does not tell their rows from its own', full_name),
+      hint = format('Attach these, one by one: %s.', (select string_agg(i.inhrelid::regclass::text, ', ') from pg_inherits i where i.inhparent = tab::oid));
   end if;
   if row_security_active(tab) then
     raise insufficient_privilege using message = format('row security of %s would hide rows from %s, and they would never run', full_name, current_user),
@@ -88,7 +142,7 @@ begin
       hint = format('alter table %s alter %I drop not null', full_name, col.attname);
   end if;
 
-  select * into old from bellhop.attachment x where x.rel = tab and x.dispatch_column = d;
+  select * into old from bellhop.attachment x where x.rel = tab and x.dispatch_column = d and x.detached_at is null;
   if pool is null and old.id is null then
     raise null_value_not_allowed using message = 'how many may run at once? A pool has to be named', hint = 'bellhop attach … --pool 4';
   elsif pool is not null and pool not between 0 and 10000 then
@@ -128,7 +182,8 @@ begin
   if key is null and old.id is not null then
     keys := old.key_columns;
   elsif key is null then
-    select array_agg(k order by o) into keys from pg_index i cross join unnest(i.indkey) with ordinality x (k, o) where i.indrelid = tab and i.indisprimary;
+    select array_agg(k order by o) into keys from pg_index i cross join unnest(i.indkey) with ordinality x (k, o)
+     where i.indrelid = tab and i.indisprimary and o <= i.indnkeyatts; -- not what is included besides
     if keys is null then
       raise invalid_table_definition using message = format('table %s has no primary key', full_name), hint = 'Give it one, or name columns that are unique: --key COL.';
     end if;
@@ -162,33 +217,33 @@ begin
         hint = format('Only the pool can be changed. For the rest: bellhop detach %s, and attach it anew.', old.name);
     end if;
     id := old.id;
+    delete from bellhop.set_aside x where x.attachment = old.id; -- another try at once
+    if old.attached_by = current_user then -- a function that an earlier version has made, or that was dropped or altered
+      statements := bellhop.turn_statements(old.id);
+      if statements <> '{}' then
+        perform bellhop.carry_out(statements, their_path);
+        perform pg_notify('bellhop_due', '');
+      end if;
+    end if;
     if pool is not null and pool <> old.pool then
-      update bellhop.attachment x set pool = attach.pool where x.id = old.id;
-      statements := array[format('update bellhop.attachment set pool = %s where id = %s', pool, old.id)];
+      update bellhop.attachment x set pool = attach_under.pool where x.id = old.id;
+      statements := statements || format('update bellhop.attachment set pool = %s where id = %s', pool, old.id);
       perform pg_notify('bellhop_due', '');
     end if;
-    perform pg_catalog.set_config('search_path', their_path, true);
     return;
   end if;
 
   called := coalesce(name, case when visible then c.relname else (select n.nspname from pg_namespace n where n.oid = c.relnamespace) || '.' || c.relname end);
-  if exists (select from bellhop.attachment x where x.name = called) then
+  if exists (select from bellhop.attachment x where x.name = called and x.detached_at is null) then
     raise duplicate_object using message = format('there is an attachment called %L already', called), hint = 'Give this one another name: --name.';
   end if;
   insert into bellhop.attachment as x (name, rel, type, cmd, pool, workdir, log_dir, key_columns, dispatch_column, status_column, exit_column)
-  values (called, tab, attach.type, attach.cmd, attach.pool, attach.workdir, attach.log_dir, keys, d, s, e)
+  values (called, tab, attach_under.type, attach_under.cmd, attach_under.pool, attach_under.workdir, attach_under.log_dir, keys, d, s, e)
   returning x.id into id;
   select string_agg(quote_ident(a.attname), ', ' order by o) into key_list
     from unnest(keys) with ordinality x (k, o) join pg_attribute a on a.attrelid = tab and a.attnum = x.k;
 
-  statements := array[
-    format($f$create function bellhop_attached.turn_%1$s(done pg_catalog.jsonb, n pg_catalog.int4, busy pg_catalog.text[])
-  returns table (what pg_catalog.text, key pg_catalog.text, line pg_catalog.text, row_text pg_catalog.text)
-  language sql volatile security definer set search_path from current set row_security = off
-  as 'select * from bellhop.turn_rows(%1$s, done, n, busy)'$f$, id),
-    format('revoke all on function bellhop_attached.turn_%s from public', id)]
-    || array(select format('grant execute on function bellhop_attached.turn_%s to %I', id, r.rolname) from pg_roles r
-              where r.rolname = 'bellhop_scheduler' or r.oid = (select q.relowner from pg_class q where q.oid = 'bellhop.jobqueue'::regclass))
+  statements := bellhop.turn_statements(id)
     || format($f$create trigger _900_bellhop_%1$s_insert after insert on %2$s
   referencing new table as bellhop_new for each statement execute function bellhop.ring_rows('%3$s')$f$, id, full_name, d)
     || format($f$create trigger _900_bellhop_%1$s_update after update on %2$s
@@ -196,28 +251,42 @@ begin
   if index then
     statements := statements || format('create index bellhop_%s_waiting on %s (%s) where %I is null', id, full_name, key_list, dispatch);
   end if;
-  -- Under the caller's search_path, which becomes the function's: triggers of the table expect no other.
-  foreach step in array statements loop
-    perform pg_catalog.set_config('search_path', their_path, true);
-    execute step;
-  end loop;
+  perform bellhop.carry_out(statements, their_path);
   perform pg_catalog.pg_notify('bellhop_due', '');
 end
 $$;
 
+create or replace function bellhop.attach(
+  tab regclass, type text default null, cmd text[] default null, pool integer default null, workdir text default null,
+  log_dir text default null, key text[] default null, dispatch text default 'dispatch', status_col text default null,
+  exit_col text default null, index boolean default false, name text default null,
+  out id bigint, out statements text[]
+)
+language sql volatile
+begin atomic
+  select a.id, a.statements
+    from bellhop.attach_under(pg_catalog.current_setting('search_path'), pg_catalog.pg_table_is_visible(tab), tab, type, cmd, pool, workdir,
+                              log_dir, key, dispatch, status_col, exit_col, index, name) a;
+end;
+
 -- attachment_named: the attachment of that name, or of the table of that name, if there is one alone.
-create or replace function bellhop.attachment_named(name text) returns bigint
+create or replace function bellhop.attachment_under(their_path text, name text) returns bigint
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
-  ids pg_catalog.int8[];
+  ids bigint[];
+  tab oid;
 begin
-  select array_agg(x.id) into ids from bellhop.attachment x where x.name = attachment_named.name;
+  select array_agg(x.id) into ids from bellhop.attachment x where x.name = attachment_under.name and x.detached_at is null;
   if ids is null and name ~ '\S' then
     begin
-      select array_agg(x.id) into ids from bellhop.attachment x where x.rel = pg_catalog.to_regclass(attachment_named.name);
+      perform set_config('search_path', their_path, true);
+      tab := pg_catalog.to_regclass(name);
+      perform pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
+      select array_agg(x.id) into ids from bellhop.attachment x where x.rel::oid = tab and x.detached_at is null;
     exception when syntax_error or invalid_name or feature_not_supported then
-      null; -- no table can be called so
+      null; -- no table can be called so; and the path is what it was
     end;
   end if;
   if ids is null then
@@ -229,22 +298,31 @@ begin
 end
 $$;
 
+create or replace function bellhop.attachment_named(name text) returns bigint
+language sql stable
+begin atomic
+  select bellhop.attachment_under(pg_catalog.current_setting('search_path'), name);
+end;
+
 -- detach: its rows are not run any more. What runs goes on to its end; what was taken and has not started is
--- cancelled, and its dispatch column set to NULL again. Gives how many those were. What the caller may not take
+-- cancelled, and its dispatch column set to NULL again. What runs is told of in the table yet: until then the attachment
+-- stays, as a detached one. Gives how many those were. What the caller may not take
 -- away (triggers are the table owner's to drop) stays, and does nothing.
-create or replace function bellhop.detach(name text) returns integer
+create or replace function bellhop.detach_under(their_path text, id bigint) returns integer
 language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set "DateStyle" = 'ISO, MDY' set "IntervalStyle" = 'postgres' -- of keys as text
 as $$
 #variable_conflict use_column
 declare
   a       bellhop.attachment;
   r       record;
   back    text[] := '{}';
-  dispatch name;
+  ky      record;
   matches text;
   step    text;
 begin
-  select * into a from bellhop.attachment x where x.id = bellhop.attachment_named(detach.name);
+  select * into a from bellhop.attachment x where x.id = detach_under.id;
   perform bellhop.lock_attachment(a.id);
   for r in
     select x.key, x.job from bellhop.attached x join bellhop.jobqueue j on j.id = x.job
@@ -257,15 +335,15 @@ begin
   if exists (select from pg_catalog.pg_class c where c.oid = a.rel::oid) then
     begin
       if back <> '{}' then
-        select pg_catalog.string_agg(pg_catalog.format('t.%I = (%s)::%s', c.attname,
-                 case when pg_catalog.cardinality(a.key_columns) = 1 then 'd.key' else pg_catalog.format('d.key::pg_catalog.jsonb ->> %s', o - 1) end,
-                 pg_catalog.format_type(c.atttypid, c.atttypmod)), ' and ' order by o)
-          into matches
-          from pg_catalog.unnest(a.key_columns) with ordinality x (k, o) join pg_catalog.pg_attribute c on c.attrelid = a.rel and c.attnum = x.k;
-        execute pg_catalog.format('update %s t set %s = null from pg_catalog.unnest($1) as d (key) where %s',
-                                  a.rel, bellhop.column_of(a.rel, a.dispatch_column, 'dispatch'), matches) using back;
+        select * into ky from bellhop.attached_key(a.rel, a.key_columns);
+        matches := format('update %s t set %s = null from pg_catalog.unnest($1) as d (key) %s where %s',
+                          case (select c.relkind from pg_class c where c.oid = a.rel::oid) when 'r' then 'only ' else '' end || a.rel::text,
+                          bellhop.column_of(a.rel, a.dispatch_column, 'dispatch'), ky.parsed, ky.matches);
+        perform set_config('search_path', their_path, true); -- for the table's triggers
+        execute matches using back;
+        perform pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
       end if;
-    exception when insufficient_privilege or undefined_column then
+    exception when others then -- its triggers' words too
       raise warning 'rows that were taken and not run keep their dispatch value: %', sqlerrm;
     end;
     foreach step in array array[pg_catalog.format('drop trigger if exists _900_bellhop_%s_insert on %s', a.id, a.rel),
@@ -280,98 +358,50 @@ begin
       end;
     end loop;
   end if;
-  begin
-    execute pg_catalog.format('drop function if exists bellhop_attached.turn_%s', a.id);
-  exception when insufficient_privilege then
-    raise warning 'for % to do: drop function bellhop_attached.turn_%', a.attached_by, a.id;
-  end;
-  delete from bellhop.attachment x where x.id = a.id;
-  perform pg_catalog.pg_notify('bellhop_due', '');
-  return pg_catalog.cardinality(back);
+  perform bellhop.leave_attachment(a.id, back);
+  return cardinality(back);
 end
 $$;
+
+create or replace function bellhop.detach(name text) returns integer
+language sql volatile
+begin atomic
+  select bellhop.detach_under(pg_catalog.current_setting('search_path'), bellhop.attachment_named(name));
+end;
 
 -- lock_attachment: no instance takes rows of it until the caller's transaction ends.
 create or replace function bellhop.lock_attachment(id bigint) returns void
 language sql volatile security definer
-set search_path = pg_catalog
+set search_path = pg_catalog, pg_temp
 as $$ select from bellhop.attachment x where x.id = lock_attachment.id for update $$;
 
--- explain_row: why a row of an attached table does not run, as bellhop.explanation says it of jobs.
-create or replace function bellhop.explain_row(name text, key text) returns table (code text, sentence text, next text)
-language plpgsql stable
+-- leave_attachment: the attachment takes no rows any more, and is forgotten as soon as all that runs has an outcome.
+-- back: keys of rows that were given back.
+create or replace function bellhop.leave_attachment(id bigint, back text[]) returns void
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
 as $$
-#variable_conflict use_column
-declare
-  a     bellhop.attachment;
-  mine  bellhop.attached;
-  state text;
-  n     bigint;
 begin
-  select x.id, x.name, x.rel, x.pool, x.state, x.trouble into a.id, a.name, a.rel, a.pool, a.state, a.trouble
-    from bellhop.attachment x where x.id = bellhop.attachment_named(explain_row.name);
-  select x.job, x.live into mine.job, mine.live from bellhop.attached x where x.attachment = a.id and x.digest = pg_catalog.sha256(pg_catalog.convert_to(explain_row.key, 'UTF8'));
-  select j.state into state from bellhop.job j where j.id = mine.job;
-  if not exists (select from pg_catalog.pg_class c where c.oid = a.rel::oid) then -- nobody may have looked since
-    a.state := 'broken';
-    a.trouble := 'its table was dropped';
+  update bellhop.attached x set live = false
+   where x.attachment = leave_attachment.id and x.live and x.key = any (back)
+     and not exists (select from bellhop.jobqueue j where j.id = x.job and j.state <> 'cancelled');
+  update bellhop.attachment x set detached_at = clock_timestamp() where x.id = leave_attachment.id;
+  if not exists (select from bellhop.attached x where x.attachment = leave_attachment.id and x.live) then
+    perform bellhop.forget_attachment(leave_attachment.id);
   end if;
-  if a.state = 'broken' then
-    code := 'attachment_broken';
-    sentence := pg_catalog.format('No row of %s runs: %s.', a.name, a.trouble);
-    next := 'bellhop attachments';
-    return next;
-  end if;
-  if not exists (select from bellhop.instance i where i.state = 'live') then
-    code := 'no_instance';
-    sentence := 'No instance of the scheduler is running on this database.';
-    next := 'bellhop serve';
-    return next;
-  end if;
-  if mine.live and state is not null then
-    if state not in ('succeeded', 'failed', 'cancelled', 'quarantined') then
-      code := 'row_has_job';
-      sentence := pg_catalog.format('It has been taken: its job is %s, which is %s. Should it be asked for again meanwhile, it runs once more after that.', mine.job, state);
-    else
-      code := 'outcome_pending';
-      sentence := pg_catalog.format('Job %s has %s, and that is still to be written into the table: somebody has the row locked.', mine.job, state);
-    end if;
-    next := 'bellhop explain ' || mine.job;
-    return next;
-    return;
-  end if;
-  select pg_catalog.count(*) into n from bellhop.attached x join bellhop.job j on j.id = x.job
-   where x.attachment = a.id and x.live and j.state not in ('succeeded', 'failed', 'cancelled', 'quarantined');
-  if a.pool = 0 then
-    code := 'pool_paused';
-    sentence := pg_catalog.format('The pool of %s is 0: nothing of it starts.', a.name);
-    next := pg_catalog.format('bellhop attach %s --pool 4', a.rel);
-    return next;
-  elsif n >= a.pool then
-    code := 'pool_full';
-    sentence := pg_catalog.format('All %s places of %s are taken. Rows come in the order of their keys.', a.pool, a.name);
-    next := pg_catalog.format('bellhop ls, or more: bellhop attach %s --pool %s', a.rel, a.pool + 1);
-    return next;
-  elsif mine.job is not null and state is not null then
-    code := 'row_ran';
-    sentence := pg_catalog.format('It ran last as job %s, which %s. It runs again when its dispatch column is set to NULL.', mine.job, state);
-    next := 'bellhop explain ' || mine.job;
-    return next;
-  elsif a.state <> 'broken' then
-    code := 'not_taken';
-    sentence := pg_catalog.format('It has never been taken. It is if there is a row with the key %s and its dispatch column is NULL, when its transaction has ended and nobody has it locked; at the latest 5 s after that.', explain_row.key);
-    next := 'bellhop kick';
-    return next;
-  end if;
+  perform pg_notify('bellhop_due', '');
 end
 $$;
 
-revoke all on function bellhop.attached_column, bellhop.attach, bellhop.attachment_named, bellhop.detach, bellhop.lock_attachment, bellhop.explain_row from public;
+revoke all on function bellhop.attached_column, bellhop.attach, bellhop.attach_under, bellhop.attachment_named, bellhop.attachment_under,
+                       bellhop.detach, bellhop.detach_under, bellhop.lock_attachment, bellhop.leave_attachment, bellhop.turn_statements,
+                       bellhop.carry_out from public;
 do $$
 begin
   if exists (select from pg_roles where rolname = 'bellhop_operator') then
-    grant execute on function bellhop.attached_column, bellhop.attach, bellhop.detach, bellhop.lock_attachment to bellhop_operator;
-    grant execute on function bellhop.attachment_named, bellhop.explain_row to bellhop_reader;
+    grant execute on function bellhop.attached_column, bellhop.attach, bellhop.attach_under, bellhop.detach, bellhop.detach_under, bellhop.lock_attachment,
+                              bellhop.leave_attachment, bellhop.turn_statements, bellhop.carry_out to bellhop_operator;
+    grant execute on function bellhop.attachment_named, bellhop.attachment_under to bellhop_reader;
   end if;
 end
 $$;

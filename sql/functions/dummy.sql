@@ -5,7 +5,7 @@
 -- none became ready; told is as in bellhop.ended. Index: jobqueue_ready.
 create or replace function bellhop.pass_dummies(told boolean default false) returns integer
 language plpgsql volatile
-set search_path = pg_catalog
+set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 as $$
 declare
@@ -34,34 +34,6 @@ begin
       ready := ready + bellhop.release_dependents(ids, told);
     end if;
   end loop;
-  return ready;
-end
-$$;
-
--- ended: these jobs have come to an end. Counts the dependencies on them, releases those who need nothing else, and
--- deals with those who needed another end. Called in the statement that records the outcomes: being volatile, its
--- statements see what was committed until then, not only what was there when the outer one began; without that,
--- a dependency that came in between would be missed. Returns how many jobs are ready now; with told, the caller looks for
--- them at once, and only other instances need the bell.
-create or replace function bellhop.ended(ids bigint[], told boolean default false) returns integer
-language plpgsql volatile
-as $$
-declare
-  needed bigint[];
-  ready  integer;
-begin
-  -- Nobody waits for anybody: all that it costs where there are no graphs.
-  if ids = '{}' or not exists (select from bellhop.dependency d where not d.met) then
-    return 0;
-  end if;
-  needed := array(select distinct d.needs from bellhop.dependency d where d.needs = any (ids) and not d.met);
-  if needed = '{}' then
-    return 0;
-  end if;
-  ready := bellhop.release_dependents(needed, told);
-  if ready > 0 and exists (select from bellhop.jobqueue j where j.type = 'dummy' and j.state = 'ready' and not j.held and j.run_on is null) then
-    ready := ready + bellhop.pass_dummies(told);
-  end if;
   return ready;
 end
 $$;

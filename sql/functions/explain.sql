@@ -1,269 +1,239 @@
--- explanation: everything that keeps a job from running, or how it ended and
--- why: a code each that stays the same, a sentence, and the command that would
--- change it. No row: there is no such job. docs/explain.md has all codes.
--- What agents said is shown to operators only, as in bellhop.log.
+-- explanation: everything that keeps a job from running, or how it ended and why: a code each that stays the same, a
+-- sentence, and the command that would change it. No row: there is no such job. All codes and their words are in
+-- bellhop.causes. What agents said is shown to operators only, as in bellhop.log.
+-- Indexes: the queue's primary key, jobqueue_ready, jobqueue_pinned, jobqueue_taken; the primary keys of the rest.
 create or replace function bellhop.explanation(id bigint) returns table (code text, sentence text, next text)
 language plpgsql stable security definer
-set search_path = pg_catalog, bellhop
+set search_path = pg_catalog, bellhop, pg_temp
 as $$
 #variable_conflict use_column
 declare
-  j        bellhop.jobqueue;
-  r        record;
-  why      text;
-  rest     text;
-  n        bigint;
-  words    text;
-  due      text;
-  who      name := case when current_setting('role') = 'none' then session_user::text else current_setting('role') end;
-  operator boolean;
+  j     bellhop.jobqueue;
+  r     record;
+  h     record;
+  made  xid; -- the transaction that made the row as it is
+  hand  xid; -- and one that may have locked it since
+  is_at text; -- its state, also where triggers were disabled and its column does not say so
+  seen  boolean;
+  n     bigint;
+  found_one boolean := false;
+  error text;
+  what  text;
 begin
+  select q.xmin, q.xmax into made, hand from bellhop.jobqueue q where q.id = explanation.id;
+  select null::text as cause, null::jsonb as args into h;
   select * into j from bellhop.jobqueue q where q.id = explanation.id;
-  if not found then
+  if not found or not (bellhop.is_reader() or bellhop.owns(j.submitted_by)) then
     return;
   end if;
-  operator := pg_has_role(who, (select relowner from pg_class where oid = 'bellhop.jobqueue'::regclass), 'member')
-           or coalesce((select pg_has_role(who, p.oid, 'member') from pg_roles p where p.rolname = 'bellhop_operator'), false);
+  is_at := case when j.state not in ('held', 'blocked', 'scheduled', 'ready') then j.state
+                when j.held or j.state = 'held' then 'held'
+                when j.state = 'blocked' or j.unmet is not null or exists (select from bellhop.dependency d where d.job = j.id and not d.counted) then 'blocked'
+                when j.state = 'scheduled' or j.run_at > clock_timestamp() then 'scheduled'
+                else 'ready' end;
+  if not (bellhop.is_operator() or bellhop.owns(j.submitted_by)) then
+    j.error := bellhop.reason_of(j.error, j.reason);
+  end if;
 
-  if j.state = 'held' then
-    code := 'held';
-    sentence := 'It is held: it starts when somebody releases it.';
-    next := 'bellhop release ' || j.id;
-    return next;
+  if is_at = 'held' then
+    return query select * from bellhop.reason('held', jsonb_build_object('id', j.id));
+  end if;
 
-  elsif j.state = 'blocked' then
-    code := 'blocked';
-    sentence := 'It waits for other jobs.';
-    next := 'bellhop show ' || j.id;
+  if is_at = 'blocked' then
     for r in select d.needs, d.wanted, q.state, q.type from bellhop.dependency d left join bellhop.jobqueue q on q.id = d.needs
               where d.job = j.id and not d.met order by d.needs limit 10
     loop
-      sentence := format('It needs job %s (%s) to be %s; that one is %s.', r.needs, coalesce(r.type, 'deleted'), array_to_string(r.wanted, ' or '), coalesce(r.state, 'gone'));
-      next := 'bellhop explain ' || r.needs;
-      return next;
+      found_one := true;
+      return query select * from bellhop.reason(
+        case when r.state is null then 'blocked/deleted'
+             when r.state in ('succeeded', 'failed', 'cancelled', 'quarantined') and r.state <> all (r.wanted) then 'blocked/ended'
+             else 'blocked' end,
+        jsonb_build_object('id', j.id, 'needs', r.needs, 'type', r.type, 'wanted', array_to_string(r.wanted, ' or '), 'state', r.state));
     end loop;
-    if not found then
-      return next;
+    if not found_one then
+      return query select * from bellhop.reason('blocked/unseen', jsonb_build_object('id', j.id));
     end if;
+  end if;
 
-  elsif j.state = 'scheduled' then
-    due := case when isfinite(j.run_at) then format('%s, in %s', j.run_at, date_trunc('second', greatest(j.run_at - clock_timestamp(), interval '0')))
-                else j.run_at || ', which is never' end;
-    if j.waiting_for = 'retry_delay' then
-      code := 'retry_delay';
-      sentence := format('Attempt %s of %s failed; the next one starts at %s: %s', j.attempt, j.max_attempts, due, coalesce(j.error, 'no reason given'));
-      next := 'bellhop logs ' || j.id;
-    else
-      code := 'scheduled';
-      sentence := format('It is to start at %s.', due);
-      next := 'bellhop cancel ' || j.id;
-    end if;
-    return next;
+  if is_at = 'scheduled' then
+    return query select * from bellhop.reason(case when j.waiting_for = 'retry_delay' then 'retry_delay' else 'scheduled' end,
+      jsonb_build_object('id', j.id, 'attempt', j.attempt, 'most', j.max_attempts, 'at', j.run_at, 'error', coalesce(j.error, 'no reason was given'), 'in',
+        case when isfinite(j.run_at) then format(', in %s', date_trunc('second', greatest(j.run_at - clock_timestamp(), interval '0'))) else ', which is never' end));
+  end if;
 
-  elsif j.state = 'ready' then
-    why := case when j.type = 'command' then case when not exists (select from bellhop.instance i where i.state = 'live') then 'no_instance' end
-                -- What its row says is newer where a host has just given it back.
-                else coalesce(bellhop.why_waiting(j.type, j.run_on), case when j.waiting_for ~ '^(agent_fails|host_down): ' then j.waiting_for end) end;
-    rest := nullif(substr(why, strpos(why, ': ') + 2), why);
-    if why = 'no_instance' then
-      code := 'no_instance';
-      sentence := 'No instance of the scheduler is running on this database.';
-      next := 'bellhop serve';
-      return next;
-    elsif why = 'paused' then
-      code := 'paused';
-      select string_agg(case when p.type = '' then 'Everything' else 'Type ' || p.type end || format(' is paused since %s by %s', date_trunc('second', p.paused_at), p.paused_by), '. ')
-        into sentence from bellhop.paused p where p.type in ('', j.type);
-      sentence := sentence || '.';
-      next := case when exists (select from bellhop.paused p where p.type = '') then 'bellhop resume' else 'bellhop resume ' || j.type end;
-      return next;
-    elsif why = 'unknown_type' and j.type = 'attachment' then
-      code := 'unknown_type';
-      sentence := 'It is a row of an attached table with a command of its own, and no running instance obeys commands that stand in the database.';
-      next := 'write commands_from_database: true into bellhop.yaml, and start bellhop serve anew';
-      return next;
-    elsif why = 'unknown_type' then
-      code := 'unknown_type';
-      sentence := format('No running instance has an agent of type %L.', j.type)
-               || coalesce(' There are: ' || (select string_agg(distinct a.type, ', ') from bellhop.agent a join bellhop.instance i on i.id = a.instance where i.state = 'live') || '.', '');
-      next := 'add it under agents in bellhop.yaml, and start bellhop serve anew';
-      return next;
-    elsif why like 'no_host%' then
-      code := 'no_host';
-      sentence := case when j.run_on is null then 'No instance that has its agent has a host.'
-                       else format('No host answers to run_on %L', j.run_on) || coalesce(substring(rest from ' (\(locate: .*\))$'), '') || '.' end
-               || coalesce(' There are: ' || (select string_agg(distinct h.name, ', ') from bellhop.host h join bellhop.instance i on i.id = h.instance where i.state = 'live') || '.', '');
-      next := 'bellhop hosts';
-      return next;
-    elsif why like 'host_down%' then
-      code := 'host_down';
-      sentence := 'No host that it may run on can be reached: ' || rest || '.';
-      next := 'bellhop hosts';
-      return next;
-    elsif why like 'agent_fails%' then
-      code := 'agent_fails';
-      sentence := 'Its agent does not come up; it is tried again after a while. Its last words, by host: ' || rest || '.';
-      next := 'bellhop agents';
-      return next;
-    elsif why = 'no_room' then
-      code := 'no_room';
-      select string_agg(x.words, '; ') into words from (
-        select format('%s on %s is %s%s for %s', c.name, c.host, c.state, coalesce(' (job ' || c.job || ')', ''), date_trunc('second', clock_timestamp() - c.since)) as words
-          from bellhop.instance i join bellhop.host h on h.instance = i.id join bellhop.child c on c.instance = h.instance and c.host = h.name
-         where i.state = 'live' and c.state not in ('FREE', 'FAIL') and (j.run_on is null or bellhop.answers(h.name, h.serves, j.run_on))
-         order by c.since limit 5) x;
-      sentence := 'Every place that it may take is taken: ' || coalesce(words, 'there are no slots') || '. A child of another type goes when it has had nothing to do for limits.min_ready.';
-      next := 'more slots, max or max_per_host in bellhop.yaml; or a lower priority number: bellhop ls -s running';
-      return next;
+  if is_at in ('held', 'blocked', 'scheduled', 'ready') and hand <> '0' then
+    -- Who has it in hand is told by the lock on a transaction, which each holds on its own.
+    for r in select l.pid, a.usename, a.application_name, a.xact_start, a.state,
+                    (select x.gid from pg_prepared_xacts x where x.transaction = hand) as gid
+               from pg_locks l left join pg_stat_activity a on a.pid = l.pid
+              where l.locktype = 'transactionid' and l.transactionid = hand and l.granted and l.pid is distinct from pg_backend_pid()
+    loop
+      return query select * from bellhop.reason(case when r.pid is null then 'in_hand/prepared' else 'in_hand' end,
+        jsonb_build_object('pid', r.pid, 'gid', r.gid, 'since', bellhop.since(r.xact_start), 'who',
+          format('process %s of the server%s%s%s', r.pid, coalesce(', user ' || r.usename, ''), coalesce(', application ' || nullif(r.application_name, ''), ''), coalesce(', ' || r.state, ''))));
+      found_one := true;
+    end loop;
+  end if;
+
+  if is_at = 'ready' then
+    h := bellhop.hindrance(j.type, j.run_on, j.priority, j.priority_name, j.msq is not null);
+    if h.cause is null and j.waiting_for ~ '^(agent_fails|host_down): ' then -- newer, where a host has just given it back
+      h.cause := substring(j.waiting_for from '^[a-z_]+');
+      h.args := jsonb_build_object('hosts', substr(j.waiting_for, length(h.cause) + 3));
     end if;
-    if why is null or why = 'no_room' then
+    if h.cause is not null then
+      found_one := true;
+      return query select * from bellhop.reason(h.cause, h.args || jsonb_build_object('id', j.id));
+    end if;
+    if h.cause is null or split_part(h.cause, '/', 1) in ('no_room', 'queries_full', 'exclusive', 'child_starting') then
       select count(*) into n from (
-        select from bellhop.jobqueue q
-         where q.type = j.type and q.state = 'ready' and not q.held and q.run_on is null and (q.priority, q.id) < (j.priority, j.id)
-         limit 10000) x;
+        (select from bellhop.jobqueue q
+          where j.run_on is null and q.type = j.type and q.state = 'ready' and not q.held and q.run_on is null and (q.priority, q.id) < (j.priority, j.id)
+          limit 10000)
+        union all
+        (select from bellhop.jobqueue q
+          where j.run_on is not null and q.type = j.type and q.state = 'ready' and not q.held and q.run_on = j.run_on and (q.priority, q.id) < (j.priority, j.id)
+          limit 10000)) x;
       if n > 0 then
-        code := 'queued';
-        sentence := format('%s of its type %s first, by priority and age.', case when n = 10000 then 'At least 10000 jobs' when n = 1 then '1 job' else n || ' jobs' end, case when n = 1 then 'comes' else 'come' end);
-        next := 'bellhop ls -s ready -t ' || j.type;
-        return next;
+        found_one := true;
+        return query select * from bellhop.reason('queued', jsonb_build_object('type', j.type,
+          'jobs', case when n = 10000 then 'At least 10000 jobs' when n = 1 then '1 job' else n || ' jobs' end, 'come', case when n = 1 then 'comes' else 'come' end));
       end if;
     end if;
-    if why is null and j.waiting_for is not null and j.waiting_for not in ('no_room', 'paused', 'unknown_type', 'no_instance')
-       and j.waiting_for !~ '^no_host' then
-      code := 'waits';
-      sentence := 'It waits for: ' || j.waiting_for || '.';
-      next := 'bellhop show ' || j.id;
-      return next;
-    elsif why is null and coalesce(n, 0) = 0 then
-      code := 'not_looked_at';
-      sentence := format('Nothing holds it back: it has been ready for %s, and an instance looks within 5 s even if no bell has rung.',
-                         date_trunc('second', clock_timestamp() - greatest(j.created_at, j.run_at)));
-      next := 'bellhop kick';
-      return next;
+    if not found_one then
+      -- A job of another type for which there is no room keeps what is less urgent from starting before it.
+      for r in
+        select x.id, x.type, x.priority
+          from (select distinct a.type from bellhop.instance i join bellhop.agent a on a.instance = i.id where i.state = 'live' and a.type <> j.type) t
+         cross join lateral (
+           select q.id, q.type, q.priority from bellhop.jobqueue q
+            where q.type = t.type and q.state = 'ready' and not q.held and q.run_on is null and q.priority < j.priority
+            order by q.priority, q.id limit 1) x
+         where (select o.cause from bellhop.hindrance(x.type, null, x.priority) o) = 'no_room'
+         order by x.priority, x.id limit 1
+      loop
+        found_one := true;
+        return query select * from bellhop.reason('queued/others', jsonb_build_object('job', r.id, 'other', r.type, 'priority', r.priority));
+      end loop;
+    end if;
+    if not found_one and j.waiting_for is not null and not exists (select from bellhop.causes() c where c.code = substring(j.waiting_for from '^[a-z_]+')) then
+      found_one := true;
+      return query select * from bellhop.reason('waits', jsonb_build_object('id', j.id, 'what', j.waiting_for));
+    end if;
+    if not found_one then
+      -- Whether an instance has looked since the row is as it is: every transaction below `looked` was over when that look began.
+      select bool_or(((i.looked::text::numeric % 4294967296)::bigint - made::text::bigint + 4294967296) % 4294967296 between 1 and 2147483647) into seen
+        from bellhop.instance i where i.state = 'live';
+      return query select * from bellhop.reason(case when seen then 'unexplained' else 'not_looked_at' end, coalesce(h.args, '{}') || jsonb_build_object('id', j.id,
+        'looked', (select format(', which was at %s', date_trunc('milliseconds', max(i.looked_at))) from bellhop.instance i where i.state = 'live' having max(i.looked_at) is not null)));
     end if;
 
-  elsif j.state in ('assigned', 'running') then
-    if j.state = 'assigned' then
-      code := 'child_starting';
-      sentence := format('Instance %s has it: a child of its type is coming up on %s.', j.instance, j.host);
-      next := 'bellhop agents';
+  elsif is_at in ('assigned', 'running') then
+    if is_at = 'assigned' then
+      select c.name, c.state, c.since, a.mode, a.deaths -> j.host as death into r
+        from bellhop.agent a
+        left join bellhop.child c on c.instance = a.instance and c.host = j.host and c.type = a.type and c.state in ('PREP', 'SPAWNED')
+       where a.instance = j.instance and a.type = j.type
+       order by c.since limit 1;
+      return query select * from bellhop.reason(
+        case when r.state = 'SPAWNED' and r.mode = 'warm' then 'child_starting/silent' else 'child_starting' end,
+        jsonb_build_object('id', j.id, 'instance', j.instance, 'host', j.host,
+          'since', (select bellhop.since(x.at) from (select r.since as at) x),
+          'child', case when r.state = 'SPAWNED' and r.mode = 'warm' then r.name else coalesce(', ' || r.name || ' (' || r.state || ')', '') end));
+      if r.death is not null then
+        return query select * from bellhop.reason('last_death', jsonb_build_object('n', r.death ->> 'deaths', 'host', j.host,
+          'at', date_trunc('second', (r.death ->> 'at')::timestamptz), 'why', r.death ->> 'why'));
+      end if;
     else
-      code := 'running';
-      select format(' by %s, pid %s', c.name, c.pid) into words from bellhop.child c where c.instance = j.instance and c.job = j.id and j.msq is null limit 1;
-      sentence := format('It runs since %s (%s) on %s%s, instance %s, attempt %s of %s', date_trunc('second', coalesce(j.attempt_at, j.started_at)),
-                         date_trunc('second', clock_timestamp() - coalesce(j.attempt_at, j.started_at)), j.host, coalesce(words, ''), j.instance, j.attempt, j.max_attempts)
-               || case when j.msq is null then '.' else format('; items done %s, failed %s, of %s.', coalesce(j.items_done, 0), coalesce(j.items_failed, 0), coalesce(j.items_total::text, 'not known yet')) end;
-      next := 'bellhop logs -f ' || j.id;
+      return query select * from bellhop.reason('running', jsonb_build_object('id', j.id,
+        'at', date_trunc('second', coalesce(j.attempt_at, j.started_at)), 'for', date_trunc('second', clock_timestamp() - coalesce(j.attempt_at, j.started_at)),
+        'host', j.host, 'instance', j.instance, 'attempt', j.attempt, 'most', j.max_attempts,
+        'child', (select format(' by %s, pid %s', c.name, c.pid) from bellhop.child c where c.instance = j.instance and c.job = j.id and j.msq is null limit 1),
+        'items', case when j.msq is not null then format('; items done %s, failed %s, of %s',
+                   coalesce(j.items_done, 0), coalesce(j.items_failed, 0), coalesce(j.items_total::text, 'not known yet')) end));
+      if j.waiting_for like 'items_wait: %' then
+        for r in select x.key as place, x.value as what from jsonb_each(substr(j.waiting_for, 13)::jsonb) x order by x.key
+        loop
+          h := bellhop.hindrance(j.type, nullif(r.place, ''), j.priority, j.priority_name);
+          return query
+            select i.code, i.sentence, i.next
+              from (select (bellhop.reason(h.cause, h.args || jsonb_build_object('id', j.id))).* where h.cause is not null) w (code, sentence, next)
+             right join (select) one on true
+             cross join lateral bellhop.reason(case when h.cause is null then 'items_wait/starting' else 'items_wait' end,
+               jsonb_build_object('id', j.id, 'n', r.what ->> 'n', 'since', bellhop.since((r.what ->> 'since')::timestamptz),
+                 'place', ' for ' || nullif(r.place, ''), 'why', w.code || ': ' || w.sentence, 'next', w.next)) i;
+        end loop;
+      end if;
     end if;
-    return next;
-    if j.msq is not null and exists (select from bellhop.paused p where p.type in ('', j.type)) then
-      code := 'paused';
-      sentence := 'Its type is paused: no more of its items start.';
-      next := case when exists (select from bellhop.paused p where p.type = '') then 'bellhop resume' else 'bellhop resume ' || j.type end;
-      return next;
+    if j.msq is not null and exists (select from bellhop.paused p where p.type in ('', j.type)) and j.waiting_for is null then
+      h := bellhop.hindrance(j.type);
+      return query select * from bellhop.reason(h.cause, h.args || jsonb_build_object('id', j.id));
     end if;
     if j.cancel_requested then
-      code := 'cancel_requested';
-      sentence := case when j.killed_by is not null then 'It has been killed (by ' || j.killed_by || ')' else 'It has been asked to stop' end
-               || ': it is over when its last process is dead.';
-      next := 'bellhop cancel --now ' || j.id;
-      return next;
+      return query select * from bellhop.reason(case when j.killed_by is not null then 'cancel_requested/killed' else 'cancel_requested' end,
+        jsonb_build_object('id', j.id, 'by', j.killed_by));
     end if;
 
-  else
-    if j.state = 'succeeded' then
-      code := 'succeeded';
-      sentence := 'It is done.' || case when j.items_total is not null then format(' Items: %s.', j.items_total) else '' end;
-      next := 'bellhop retry ' || j.id;
-    elsif j.state = 'cancelled' then
-      code := 'cancelled';
-      sentence := 'Somebody has cancelled it.';
-      next := 'bellhop retry ' || j.id;
-    elsif j.state = 'quarantined' then
-      code := 'quarantined';
-      sentence := format('%s agents have died of it, and no more shall: %s', j.deaths, coalesce(j.error, 'no last words'));
-      next := 'bellhop logs -e ' || j.id;
-    elsif j.killed_by is not null and j.error like 'killed: %' then
-      code := 'killed';
-      sentence := 'It was killed by the wish of a user: ' || j.killed_by || '.';
-      next := 'bellhop retry ' || j.id;
-    elsif j.error like 'timeout: %' then
-      code := 'timeout';
-      sentence := 'It took longer than it may, and was ended: ' || substr(j.error, 10) || '.';
-      next := 'give it a longer timeout, then: bellhop retry ' || j.id;
-    elsif j.error ~ '^(msq_error|no_columns): ' then
-      code := 'msq_error';
-      sentence := 'PostgreSQL refuses its query: ' || substr(j.error, strpos(j.error, ': ') + 2);
-      next := 'bellhop show ' || j.id;
-    elsif j.error ~ '^(items_failed|too_many_failures): ' then
-      code := 'items_failed';
-      sentence := format('%s of its items failed, %s are done.', j.items_failed, j.items_done)
-               || coalesce(' The first: ' || (select format('item %s: %s', i.item, i.error) from bellhop.item i where i.job = j.id and operator order by i.fence desc, i.item limit 1), '');
-      next := 'bellhop show ' || j.id;
-    elsif j.error like 'no_progress: %' then
-      code := 'no_progress';
-      sentence := 'Its query would have run for ever: ' || substr(j.error, 14) || '.';
-      next := 'bellhop show ' || j.id;
-    elsif j.error like 'needs_failed%' or j.attempt = 0 and j.type <> 'command' then
-      code := 'needs_failed';
-      sentence := 'It never ran: ' || coalesce(j.error, 'a job that it needs did not end as wanted') || '.';
-      next := 'bellhop show ' || j.id;
-    elsif j.type = 'command' then
-      code := 'command_failed';
-      sentence := 'The command was not carried out: ' || coalesce(j.error, 'no reason given') || '.';
-      next := 'bellhop submit command --help';
-    elsif j.deaths > 0 then
-      code := 'agent_died';
-      sentence := format('Its agent died with it in hand, exit code %s: %s', coalesce(j.exit_code::text, 'none'), coalesce(j.error, 'no last words'));
-      next := 'bellhop logs -e ' || j.id;
+  elsif is_at not in ('held', 'blocked', 'scheduled') then
+    -- What stands in error begins with a code, where there is one; else it is what the agent, or its end, said.
+    error := coalesce(j.error, 'no reason was given');
+    what := substring(error from '^([a-z]+(?:_[a-z]+)*): ');
+    if not exists (select from bellhop.causes() c where c.cause = what and c.of = 'ended' and what <> 'killed') then
+      what := substring(error from '^(args_too_long)$');
     else
-      code := 'agent_failed';
-      sentence := format('Its agent failed, exit code %s: %s', coalesce(j.exit_code::text, 'none'), coalesce(j.error, 'no reason given'));
-      next := 'bellhop logs -e ' || j.id;
+      error := substr(error, length(what) + 3);
     end if;
-    return next;
+    what := case when j.state in ('succeeded', 'cancelled', 'quarantined') then j.state
+                 when j.killed_by is not null and j.error like 'killed: %' then 'killed'
+                 when j.type = 'command' then 'command_failed'
+                 when j.error like 'these jobs wait for each other for ever%' then 'needs_cycle'
+                 when (j.ended_by is not null or j.attempt = 0) and j.error like 'it needs %'
+                   then case when exists (select from bellhop.jobqueue q where q.id = j.ended_by) then 'needs_failed' else 'needs_failed/deleted' end
+                 when what is not null then what
+                 when j.attempt = 0 then 'never_ran'
+                 when j.deaths > 0 then 'agent_died'
+                 else 'agent_failed' end;
+    return query select * from bellhop.reason(what, jsonb_build_object('id', j.id, 'error', error, 'by', j.killed_by, 'deaths', j.deaths,
+      'exit_code', coalesce(j.exit_code::text, 'none'), 'root', j.ended_by, 'failed', j.items_failed, 'done', j.items_done,
+      'items', case when j.items_total is not null then format(' Items: %s.', j.items_total) end,
+      'first', case when what in ('items_failed', 'too_many_failures') and bellhop.is_operator() then
+        (select format(' The first: item %s: %s', i.item, i.error) from bellhop.item i where i.job = j.id order by i.fence desc, i.item limit 1) end));
     if j.attempt > 0 and j.started_at is not null then
-      code := 'ran_on';
-      sentence := format('Attempt %s of %s, on %s%s, from %s to %s (%s).', j.attempt, j.max_attempts, coalesce(j.host, 'no host'), coalesce(' by ' || j.child, ''),
-                         date_trunc('milliseconds', coalesce(j.attempt_at, j.started_at)), date_trunc('milliseconds', j.ended_at),
-                         date_trunc('milliseconds', j.ended_at - coalesce(j.attempt_at, j.started_at)));
-      next := 'bellhop show ' || j.id;
-      return next;
+      return query select * from bellhop.reason('ran_on', jsonb_build_object('id', j.id, 'attempt', j.attempt, 'most', j.max_attempts, 'host', coalesce(j.host, 'no host'),
+        'child', ' by ' || j.child, 'from', date_trunc('milliseconds', coalesce(j.attempt_at, j.started_at)), 'to', date_trunc('milliseconds', j.ended_at),
+        'for', date_trunc('milliseconds', j.ended_at - coalesce(j.attempt_at, j.started_at))));
     end if;
-    if operator and j.state <> 'succeeded' then
-      select string_agg(x.line, e'\n    ' order by x.id) into words from (
+    if j.state <> 'succeeded' and bellhop.is_operator() then
+      select string_agg(x.line, e'\n    ' order by x.id) into what from (
         select l.id, l.line from bellhop.log l
          where l.job = j.id and l.level in ('err', 'error', 'note') and l.attempt is not distinct from nullif(j.attempt, 0)
          order by l.id desc limit 5) x;
-      if words is not null then
-        code := 'last_words';
-        sentence := e'The last that was said:\n    ' || words;
-        next := 'bellhop logs -e ' || j.id;
-        return next;
+      if what is not null then
+        return query select * from bellhop.reason('last_words', jsonb_build_object('id', j.id, 'words', what));
       end if;
     end if;
   end if;
 
+  for r in select l.* from bellhop.lost_run l where l.job = j.id order by l.n desc limit 1
+  loop
+    return query select * from bellhop.reason('lost', jsonb_build_object('id', j.id, 'reason', r.reason, 'host', coalesce(r.host, 'no host'), 'child', ' by ' || r.child,
+      'from', date_trunc('milliseconds', r.started_at), 'to', date_trunc('milliseconds', r.lost_at), 'for', date_trunc('milliseconds', r.lost_at - r.started_at),
+      'more', case when j.lost > 1 then format(' %s runs of it were lost so far.', j.lost) end));
+  end loop;
+
   -- An instance that nobody has heard of for a while may hold it, or be the only one that could take it.
   for r in
-    select i.id, i.name, date_trunc('second', clock_timestamp() - i.heartbeat_at) as silent, i.lag, i.lag - (clock_timestamp() - i.heartbeat_at) as left
+    select i.id, i.name, clock_timestamp() - i.heartbeat_at as silent, i.lag, i.stop, i.heartbeat_at < clock_timestamp() - i.lag / 2 as late
       from bellhop.instance i
-     where i.state = 'live' and i.heartbeat_at < clock_timestamp() - i.lag / 2 and (j.instance = i.id or j.state = 'ready')
-       and j.state in ('ready', 'assigned', 'running')
+     where i.state = 'live' and (j.instance = i.id and is_at in ('assigned', 'running') or is_at = 'ready')
+       and (i.stop is not null or i.heartbeat_at < clock_timestamp() - i.lag / 2)
   loop
-    code := 'instance_silent';
-    sentence := format('Instance %s (%s) has not been heard of for %s; after %s it is taken for dead, and what it holds is given to others.', r.id, r.name, r.silent, r.lag);
-    next := 'bellhop instances';
-    return next;
-  end loop;
-  for r in
-    select i.id, i.name, i.stop from bellhop.instance i
-     where i.state = 'live' and i.stop is not null and (j.instance = i.id or j.state = 'ready') and j.state in ('ready', 'assigned', 'running')
-  loop
-    code := 'instance_stopping';
-    sentence := format('Instance %s (%s) has been told to stop (%s), and starts nothing more.', r.id, r.name, r.stop);
-    next := 'bellhop instances';
-    return next;
+    if r.late and h.cause is distinct from 'instance_silent' then
+      return query select * from bellhop.reason('instance_silent/one', jsonb_build_object('instance', r.id, 'name', r.name, 'for', date_trunc('second', r.silent), 'lag', r.lag));
+    end if;
+    if r.stop is not null and h.cause is distinct from 'instance_stopping' then
+      return query select * from bellhop.reason('instance_stopping/one', jsonb_build_object('instance', r.id, 'name', r.name, 'how', r.stop));
+    end if;
   end loop;
 end
 $$;
@@ -271,7 +241,7 @@ $$;
 -- explain: the same as text.
 create or replace function bellhop.explain(id bigint) returns text
 language sql stable security invoker
-set search_path = pg_catalog, bellhop
+set search_path = pg_catalog, bellhop, pg_temp
 as $$
   select format('job %s (%s) is %s', j.id, j.type, j.state)
       || coalesce((select string_agg(format(e'\n  %s: %s\n    -> %s', e.code, e.sentence, e.next), '' order by n)
@@ -284,7 +254,7 @@ revoke all on function bellhop.explanation, bellhop.explain from public;
 do $$
 begin
   if exists (select from pg_roles where rolname = 'bellhop_reader') then
-    grant execute on function bellhop.explanation, bellhop.explain to bellhop_reader, bellhop_scheduler;
+    grant execute on function bellhop.explanation, bellhop.explain to bellhop_submitter, bellhop_reader, bellhop_scheduler;
   end if;
 end
 $$;

@@ -3,7 +3,7 @@
 -- job that somebody has in hand, and every other command with it.
 create or replace function bellhop.obey(me bigint) returns integer
 language plpgsql volatile
-set search_path = pg_catalog, bellhop
+set search_path = pg_catalog, bellhop, pg_temp
 as $$
 #variable_conflict use_column
 declare
@@ -18,7 +18,8 @@ begin
     select j.id, coalesce(j.args, '') as args, greatest(j.created_at, j.run_at) as said
       from bellhop.jobqueue j
      where j.type = 'command' and j.state = 'ready' and not j.held and j.run_on is null
-       and (j.run_at is null or j.run_at <= clock_timestamp())
+       and j.unmet is null and (j.run_at is null or j.run_at <= clock_timestamp())
+       and not exists (select from bellhop.dependency d where d.job = j.id and not d.counted)
      order by j.priority, j.id
        for update skip locked
   loop

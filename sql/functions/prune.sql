@@ -5,7 +5,7 @@
 create or replace function bellhop.prune(older_than interval, states text[], past bigint, most integer, rjm boolean default false,
                                          out deleted integer, out last bigint)
 language plpgsql volatile security definer
-set search_path = pg_catalog, bellhop
+set search_path = pg_catalog, bellhop, pg_temp
 as $$
 declare
   ids bigint[];
@@ -22,6 +22,7 @@ begin
                   for update of j skip locked);
   last := ids[cardinality(ids)];
   delete from bellhop.attempt_past a where a.job = any (ids);
+  delete from bellhop.lost_run l where l.job = any (ids);
   delete from bellhop.log l where l.job = any (ids);
   delete from bellhop.item i where i.job = any (ids);
   delete from bellhop.rjm r where r.job = any (ids);

@@ -6,7 +6,7 @@
 create or replace function bellhop.rjm_setup(id text, config text, prio text default 'n', blocks text[] default '{}', files text[] default '{}',
                                              inside bigint default null) returns bigint
 language plpgsql volatile security definer
-set search_path = pg_catalog, bellhop
+set search_path = pg_catalog, bellhop, pg_temp
 as $$
 #variable_conflict use_column
 declare
@@ -32,17 +32,19 @@ begin
   elsif files <> '{}' and rjm_setup.id like 'dummy.%' then
     raise invalid_parameter_value using message = 'a dummy runs on no host, so there is none that could delete files', hint = 'Let a job that runs delete them.';
   end if;
-  select * into old from bellhop.jobqueue j where j.key = rjm_setup.id;
-  if old.id is not null then
+  select * into old from bellhop.jobqueue j where j.key = rjm_setup.id collate "default";
+  if old.id is not null and not (bellhop.owns(old.submitted_by) or bellhop.is_operator()) then
+    raise unique_violation using message = format('%s is set up already, by others', rjm_setup.id), hint = 'Choose another nonce.';
+  elsif old.id is not null then
     had := string_to_array(old.vars ->> 'RJM_CONFIG', e'\n');
     has := string_to_array(config, e'\n');
     if had is null then
       raise unique_violation using message = format('%s is job %s, which rjmsetup has not made', rjm_setup.id, old.id), hint = 'Choose another nonce.';
-    elsif old.priority_name is distinct from prio then
+    elsif old.priority_name is distinct from prio collate "default" then
       raise unique_violation using message = format('%s is set up already with another priority: %s, not %s', rjm_setup.id, coalesce(old.priority_name, 'none'), prio),
         hint = 'What is set up does not change. Choose another nonce.';
-    elsif had is distinct from has then
-      while had[n] is not distinct from has[n] loop
+    elsif had is distinct from has collate "default" then
+      while had[n] is not distinct from has[n] collate "default" loop
         n := n + 1;
       end loop;
       raise unique_violation using message = format('%s is set up already with another configuration: line %s is "%s", not "%s"', rjm_setup.id, n, had[n], has[n]),
@@ -58,7 +60,8 @@ begin
   on conflict do nothing;
   for name in select distinct unnest(blocks) order by 1 loop
     -- The lock: nobody releases it between this look and the commit.
-    select * into child from bellhop.jobqueue j where j.key = name for update;
+    -- None of another's is looked at, or locked.
+    select * into child from bellhop.jobqueue j where j.key = name collate "default" and bellhop.may_change(j.submitted_by) for update;
     if child.id is null then
       raise foreign_key_violation using message = format('%s, which %s is to block, is not set up', name, rjm_setup.id),
         hint = 'Children first: set up what waits before what it waits for.';

@@ -146,6 +146,20 @@ func (p Plan) Run(ctx context.Context, conn *pgx.Conn) ([]Step, error) {
 		// On a broken connection the server lets go of the lock by itself.
 		_, _ = conn.Exec(context.WithoutCancel(ctx), "select pg_advisory_unlock($1)", int64(lockKey))
 	}()
+	// Views, defaults and checks keep what they find when they are made: nothing of anybody's but PostgreSQL's own and ours.
+	var theirs string
+	if err := conn.QueryRow(ctx, "select current_setting('search_path')").Scan(&theirs); err != nil {
+		return nil, fmt.Errorf("prepare to migrate: %w", err)
+	}
+	if _, err := conn.Exec(ctx, "select set_config('search_path', 'pg_catalog, pg_temp', false)"); err != nil {
+		return nil, fmt.Errorf("prepare to migrate: %w", err)
+	}
+	defer func() {
+		_, _ = conn.Exec(context.WithoutCancel(ctx), "select set_config('search_path', $1, false)", theirs)
+	}()
+	if err := ownSchemas(ctx, conn); err != nil {
+		return nil, err
+	}
 	steps, err := p.Pending(ctx, conn)
 	if err != nil {
 		return nil, err
@@ -178,6 +192,23 @@ func (s Step) run(ctx context.Context, conn *pgx.Conn) error {
 		_, err := tx.Exec(ctx, record, args...)
 		return err
 	})
+}
+
+// ownSchemas refuses a schema of bellhop's name that another made beforehand, where there is no bellhop yet: who owns a
+// schema may put other things in place of what is in it.
+func ownSchemas(ctx context.Context, conn *pgx.Conn) error {
+	var name, owner string
+	err := conn.QueryRow(ctx, `select n.nspname, n.nspowner::regrole::text from pg_namespace n
+		where n.nspname in ('bellhop', 'bellhop_attached') and to_regclass('bellhop.schema_version') is null
+		  and n.nspowner <> (select r.oid from pg_roles r where r.rolname = current_user)
+		limit 1`).Scan(&name, &owner)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil
+	} else if err != nil {
+		return fmt.Errorf("see whose the schemas are: %w", err)
+	}
+	return fmt.Errorf("schema %s belongs to %s, who could put other things in place of bellhop's: drop it, or as a superuser: "+
+		"alter schema %s owner to …", name, owner, name)
 }
 
 const bookkeeping = `

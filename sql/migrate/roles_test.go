@@ -21,7 +21,7 @@ func TestRoles_SubmitterSubmitsAndSeesNothing(t *testing.T) {
 	conn := login(t, admin, url, "bellhop_submitter")
 	first := one[int64](t, conn, "select bellhop.submit('cat', 'secret', key => 'k', priority_name => 'b', vars => '{\"A\":\"1\"}')")
 	second := one[int64](t, conn, `insert into bellhop.jobqueue (type, msq, run_on, priority, run_at, held, vars, locks, reasons, max_attempts, timeout, on_failure)
-		values ('cat', 'select 1', 'big1', -3, now() + interval '1 hour', true, '{}', '{big}', '{r}', 3, '1 min', 'run') returning id`)
+		values ('cat', 'select 1', 'big1', -3, now() + interval '1 hour', true, '{}', '{}', '{r}', 3, '1 min', 'run') returning id`)
 	if first == 0 || second <= first {
 		t.Errorf("ids %d and %d", first, second)
 	}
@@ -44,13 +44,12 @@ func TestRoles_SubmitterSubmitsAndSeesNothing(t *testing.T) {
 	}
 	denied(t, conn, "insert into bellhop.jobqueue (type, args) values ('cat', 'x') returning args")
 	denied(t, conn, "select args from bellhop.jobqueue")
-	denied(t, conn, "select * from bellhop.job")
+	denied(t, conn, "select * from bellhop.every_job")
 	denied(t, conn, "update bellhop.jobqueue set priority = -20")
 	denied(t, conn, "delete from bellhop.jobqueue")
 	denied(t, conn, "truncate bellhop.jobqueue")
-	denied(t, conn, "select bellhop.cancel(1)")
-	denied(t, conn, "select bellhop.release(1)")
-	denied(t, conn, "select bellhop.retry(1)")
+	denied(t, conn, "select bellhop.killjob(1)")
+	denied(t, conn, "select bellhop.pause('cat')")
 	denied(t, conn, "select * from bellhop.log")
 	denied(t, conn, "insert into bellhop.instance (name, hostname, machine, pid, process_start, version, lag) values ('x', 'x', 'x', 1, 'x', 'x', '1 s')")
 	denied(t, conn, "create table bellhop.mine (id int)")

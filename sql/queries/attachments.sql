@@ -1,2 +1,2 @@
--- What is attached. Index: the primary key; there are few.
-select id from bellhop.attachment order by id
+-- What is attached, its function, and why that cannot be called. Index: the primary key; there are few.
+select a.id, a.turn, coalesce(bellhop.turn_trouble(a.id), '') from bellhop.attachment a order by a.id

@@ -13,6 +13,7 @@ update bellhop.jobqueue j
        fence      = j.fence + 1,
        attempt    = j.attempt + 1,
        attempt_at = case when j.started_at is not null then clock_timestamp() end,
+       spawned_at = null,
        started_at = coalesce(j.started_at, clock_timestamp()),
        waiting_for = null
  where j.id = any (array(

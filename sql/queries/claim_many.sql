@@ -14,6 +14,8 @@ with rival as materialized (
         from bellhop.jobqueue r
        where r.type = t.type and r.state = 'ready' and not r.held and r.run_on is null
          and r.unmet is null and (r.run_at is null or r.run_at <= clock_timestamp())
+         and (not exists (select from bellhop.dependency where not counted)
+           or not exists (select from bellhop.dependency d where d.job = r.id and not d.counted))
        order by r.priority, r.id
        limit 1)
      union all
@@ -24,6 +26,8 @@ with rival as materialized (
            from bellhop.jobqueue r
           where r.type = t.type and r.state = 'ready' and not r.held and r.run_on = n.name
             and r.unmet is null and (r.run_at is null or r.run_at <= clock_timestamp())
+            and (not exists (select from bellhop.dependency where not counted)
+              or not exists (select from bellhop.dependency d where d.job = r.id and not d.counted))
           order by r.priority, r.id
           limit 1) here)) x
 ),
@@ -76,6 +80,7 @@ update bellhop.jobqueue j
        fence      = j.fence + 1,
        attempt    = j.attempt + 1,
        attempt_at = case when j.started_at is not null then clock_timestamp() end,
+       spawned_at = null,
        started_at = coalesce(j.started_at, case when not $9 then clock_timestamp() end),
        waiting_for = case when $9 then 'child_starting' end
  where j.id = any (array(select id from picked order by priority, id limit $8))

@@ -67,6 +67,7 @@ update bellhop.jobqueue j
        fence      = j.fence + 1,
        attempt    = j.attempt + 1,
        attempt_at = case when j.started_at is not null then clock_timestamp() end,
+       spawned_at = null,
        started_at = coalesce(j.started_at, case when not $9 then clock_timestamp() end),
        waiting_for = case when $9 then 'child_starting' end
  where j.id = any (array(select id from picked order by priority, id limit $8))

@@ -7,6 +7,8 @@ select t.type
      from bellhop.jobqueue r
     where r.type = t.type and r.state = 'ready' and not r.held and r.run_on is null
       and r.unmet is null and (r.run_at is null or r.run_at <= clock_timestamp())
+      and (not exists (select from bellhop.dependency where not counted)
+        or not exists (select from bellhop.dependency d where d.job = r.id and not d.counted))
     order by r.priority, r.id
     limit 1
       for no key update skip locked) anywhere)
@@ -17,6 +19,8 @@ select t.type
         from bellhop.jobqueue r
        where r.type = t.type and r.state = 'ready' and not r.held and r.run_on = n.name
          and r.unmet is null and (r.run_at is null or r.run_at <= clock_timestamp())
+         and (not exists (select from bellhop.dependency where not counted)
+           or not exists (select from bellhop.dependency d where d.job = r.id and not d.counted))
        order by r.priority, r.id
        limit 1
          for no key update skip locked) here)

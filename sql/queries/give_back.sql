@@ -1,5 +1,7 @@
 -- What was claimed and not run goes back, as if it had not been claimed: it is no attempt.
--- $1 instance, $2 ids, $3 fences, $4 why it waits now, each (empty: nothing to say).
+-- $1 instance, $2 ids, $3 fences, $4 why it waits now, each (empty: nothing to say). Of a run that had begun: $5 why it was
+-- lost (empty: it had not), $6 host, $7 child, and how long ago in µs it $8 began and $9 ended: that is kept and told
+-- (the newest 20 of a job). Index there: lost_run's primary key.
 -- Guard: still ours under this fence. Index: the primary key; `|| ''` keeps away from jobqueue_taken,
 -- in which all that ran since the last VACUUM still stands. A job that was asked to stop is cancelled, or failed
 -- when that was killjob.
@@ -11,11 +13,26 @@ update bellhop.jobqueue j
        ended_at = case when j.cancel_requested then clock_timestamp() end,
        attempt = j.attempt - 1, instance = null, host = null, attempt_at = null,
        started_at = case when j.attempt = 1 and j.state = 'assigned' then null else j.started_at end,
-       waiting_for = nullif(o.why, '')
-  from unnest($2::bigint[], $3::bigint[], $4::text[]) as o (id, fence, why)
+       waiting_for = nullif(o.why, ''), lost = j.lost + (o.lost <> '')::int
+  from unnest($2::bigint[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::text[], $8::bigint[], $9::bigint[])
+    as o (id, fence, why, lost, host, child, began, ended)
  where j.id = any ($2) and j.id = o.id
    and j.fence = o.fence and j.instance = $1 and j.state || '' in ('running', 'assigned')
-returning j.id, j.state
+returning j.id, j.state, j.fence, j.attempt + 1 as attempt, j.lost as n, j.spawned_at, o.lost, o.host, o.child, o.began, o.ended
+), kept as (
+  insert into bellhop.lost_run (job, n, attempt, fence, host, child, instance, spawned_at, started_at, lost_at, reason)
+  select b.id, b.n, b.attempt, b.fence, nullif(b.host, ''), nullif(b.child, ''), $1, b.spawned_at,
+         clock_timestamp() - b.began * interval '1 microsecond', clock_timestamp() - coalesce(b.ended, 0) * interval '1 microsecond', b.lost
+    from back b where b.lost <> ''
+  on conflict do nothing
+), told as (
+  insert into bellhop.log (job, attempt, child, host, level, line)
+  select b.id, b.attempt, nullif(b.child, ''), nullif(b.host, ''), 'note', 'lost: ' || b.lost || ', given back; not counted as an attempt'
+    from back b where b.lost <> ''
+), trimmed as (
+  delete from bellhop.lost_run l
+   using back b
+   where l.job = any (array(select t.id from back t where t.lost <> '' and t.n > 20)) and l.job = b.id and l.n <= b.n - 20
 )
 select id from back
 union all

@@ -7,9 +7,16 @@ select a.id, a.name, coalesce(n.nspname || '.' || c.relname, '') as "table", a.t
        coalesce((select d.attname from pg_attribute d where d.attrelid = a.rel and d.attnum = a.dispatch_column and not d.attisdropped), '?') as dispatch,
        a.attached_by, a.attached_at,
        -- A table may have been dropped since anybody last looked.
-       case when c.oid is null then 'broken' else a.state end as state,
-       case when c.oid is null then 'its table was dropped' else a.trouble end as trouble, a.state_since
+       case when t.trouble is not null then 'broken' when a.detached_at is not null then 'detached' else a.state end as state,
+       coalesce(t.trouble, a.trouble,
+         (select format(case count(*) when 1 then '1 row is' else count(*) || ' rows are' end || ' set aside: %s (bellhop explain %s %s)',
+                        (array_agg(s.reason order by s.since))[1], a.name, (array_agg(s.key order by s.since))[1])
+            from bellhop.set_aside s where s.attachment = a.id having count(*) > 0),
+         (select format('rows of tables that inherit from it are not run: %s', string_agg(i.inhrelid::regclass::text, ', '))
+            from pg_inherits i where i.inhparent = c.oid and c.relkind = 'r' having count(*) > 0)) as trouble,
+       coalesce(a.detached_at, a.state_since) as state_since
   from bellhop.attachment a
   left join pg_class c on c.oid = a.rel::oid
   left join pg_namespace n on n.oid = c.relnamespace
+ cross join lateral (select bellhop.turn_trouble(a.id)) t (trouble)
  order by a.id

@@ -1,2 +1,5 @@
--- Whether an instance of that name ($1) lives. Index: instance_live.
-select exists (select from bellhop.instance i where i.state = 'live' and i.name = $1 and i.heartbeat_at > clock_timestamp() - i.lag) as live
+-- The instances of that name ($1) that nobody has buried: where each runs, and whether its heartbeat is too old.
+-- Index: instance_live.
+select coalesce(i.machine, '') as machine, i.pid, coalesce(i.process_start, '') as process_start,
+       i.heartbeat_at <= clock_timestamp() - i.lag as silent
+  from bellhop.instance i where i.state = 'live' and i.name = $1

@@ -2,29 +2,29 @@
 -- many are with an instance, and how many wait otherwise or failed. For a view that looks every second: finished jobs are not read.
 -- Indexes: jobqueue_ready; jobqueue_pinned; jobqueue_taken; jobqueue_waiting.
 with recursive t as (
-  (select type from bellhop.job where state = 'ready' and not held and run_on is null order by type limit 1)
+  (select type from bellhop.every_job where state = 'ready' and not held and run_on is null order by type limit 1)
   union all
-  select (select j.type from bellhop.job j where j.state = 'ready' and not j.held and j.run_on is null and j.type > t.type order by j.type limit 1)
+  select (select j.type from bellhop.every_job j where j.state = 'ready' and not j.held and j.run_on is null and j.type > t.type order by j.type limit 1)
     from t where t.type is not null
 ), p as (
-  (select type from bellhop.job where state = 'ready' and not held and run_on is not null order by type limit 1)
+  (select type from bellhop.every_job where state = 'ready' and not held and run_on is not null order by type limit 1)
   union all
-  select (select j.type from bellhop.job j where j.state = 'ready' and not j.held and j.run_on is not null and j.type > p.type order by j.type limit 1)
+  select (select j.type from bellhop.every_job j where j.state = 'ready' and not j.held and j.run_on is not null and j.type > p.type order by j.type limit 1)
     from p where p.type is not null
 ), ready as (
-  select t.type, c.n, (select j.waiting_for from bellhop.job j where j.type = t.type and j.state = 'ready' and not j.held and j.run_on is null order by j.priority, j.id limit 1) as why
+  select t.type, c.n, (select j.waiting_for from bellhop.every_job j where j.type = t.type and j.state = 'ready' and not j.held and j.run_on is null order by j.priority, j.id limit 1) as why
     from t cross join lateral (select count(*) as n from (
-      select 1 from bellhop.job j where j.type = t.type and j.state = 'ready' and not j.held and j.run_on is null limit 10000) x) c
+      select 1 from bellhop.every_job j where j.type = t.type and j.state = 'ready' and not j.held and j.run_on is null limit 10000) x) c
    where t.type is not null
   union all
-  select p.type, c.n, (select j.waiting_for from bellhop.job j where j.type = p.type and j.state = 'ready' and not j.held and j.run_on is not null and j.waiting_for is not null limit 1)
+  select p.type, c.n, (select j.waiting_for from bellhop.every_job j where j.type = p.type and j.state = 'ready' and not j.held and j.run_on is not null and j.waiting_for is not null limit 1)
     from p cross join lateral (select count(*) as n from (
-      select 1 from bellhop.job j where j.type = p.type and j.state = 'ready' and not j.held and j.run_on is not null limit 10000) x) c
+      select 1 from bellhop.every_job j where j.type = p.type and j.state = 'ready' and not j.held and j.run_on is not null limit 10000) x) c
    where p.type is not null
 )
 select 'ready' as state, r.type, sum(r.n)::bigint as n, coalesce(min(r.why), '') as why from ready r group by r.type
 union all
-select 'running', j.type, count(*), '' from bellhop.job j where j.state in ('assigned', 'running') group by j.type
+select 'running', j.type, count(*), '' from bellhop.every_job j where j.state in ('assigned', 'running') group by j.type
 union all
-select s.state, '', (select count(*) from (select 1 from bellhop.job j where j.state = s.state and j.state in ('held', 'blocked', 'scheduled', 'failed', 'quarantined') limit 10000) x), ''
+select s.state, '', (select count(*) from (select 1 from bellhop.every_job j where j.state = s.state and j.state in ('held', 'blocked', 'scheduled', 'failed', 'quarantined') limit 10000) x), ''
   from unnest('{held,blocked,scheduled,failed,quarantined}'::text[]) s (state)

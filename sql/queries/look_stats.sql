@@ -14,6 +14,7 @@ with counted as (
          coalesce(sum(items_done), 0)::bigint   as items_done,
          coalesce(sum(items_failed), 0)::bigint as items_failed,
          sum(deaths)::bigint                    as deaths,
+         sum(lost)::bigint                      as lost,
          coalesce(sum(successes), 0)::bigint    as successes
     from bellhop.job
    group by type

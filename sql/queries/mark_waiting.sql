@@ -1,7 +1,7 @@
 -- Says why the first jobs of a type do not start: the first $4 of a type ($1) and of a name in run_on ($2, NULL: those that name
--- none). $3 why (NULL: nothing holds them any more). They are those that would start next. None is locked but those that change; and
--- on the claimer's connection no claim can come meanwhile, so that none has to skip one. One that somebody has in hand is
--- not waited for. Indexes: jobqueue_ready; jobqueue_pinned.
+-- none), and of a priority and its name ($5, NULL: any; $6). $3 why (NULL: nothing holds them any more). They are those that would
+-- start next. None is locked but those that change; and on the claimer's connection no claim can come meanwhile, so that none has
+-- to skip one. One that somebody has in hand is not waited for. Indexes: jobqueue_ready; jobqueue_pinned.
 update bellhop.jobqueue j
    set waiting_for = $3
  where j.id = any (array(
@@ -10,12 +10,16 @@ update bellhop.jobqueue j
                   select d.id
                     from (select id, waiting_for from bellhop.jobqueue
                            where type = $1 and state = 'ready' and not held and run_on is null and $2::text is null
+                             and priority between coalesce($5::smallint, -20) and coalesce($5::smallint, 19)
+                             and ($5::smallint is null or priority_name is not distinct from $6::text)
                            order by priority, id limit $4) d
                    where d.waiting_for is distinct from $3
                   union all
                   select d.id
                     from (select id, waiting_for from bellhop.jobqueue
                            where type = $1 and state = 'ready' and not held and run_on = $2::text
+                             and priority between coalesce($5::smallint, -20) and coalesce($5::smallint, 19)
+                             and ($5::smallint is null or priority_name is not distinct from $6::text)
                            order by priority, id limit $4) d
                    where d.waiting_for is distinct from $3))
             and k.state = 'ready' and k.waiting_for is distinct from $3

@@ -1,14 +1,18 @@
--- Which of these does not say yet why it waits: the first $4 jobs of a type ($1) and of a name in run_on ($2, NULL: those that
--- name none), and why ($3). Indexes: jobqueue_ready; jobqueue_pinned.
+-- Whether some of these do not say yet why they wait: the first $4 jobs of a type ($1) and of a name in run_on ($2, NULL: those that
+-- name none), and of a priority and its name ($5, NULL: any; $6), and why ($3). Indexes: jobqueue_ready; jobqueue_pinned.
 select exists (
   select 1
     from (select waiting_for from bellhop.jobqueue
            where type = $1 and state = 'ready' and not held and run_on is null and $2::text is null
+             and priority between coalesce($5::smallint, -20) and coalesce($5::smallint, 19)
+             and ($5::smallint is null or priority_name is not distinct from $6::text)
            order by priority, id limit $4) d
    where d.waiting_for is distinct from $3
   union all
   select 1
     from (select waiting_for from bellhop.jobqueue
            where type = $1 and state = 'ready' and not held and run_on = $2::text
+             and priority between coalesce($5::smallint, -20) and coalesce($5::smallint, 19)
+             and ($5::smallint is null or priority_name is not distinct from $6::text)
            order by priority, id limit $4) d
    where d.waiting_for is distinct from $3)

@@ -1,8 +1,10 @@
 -- How far jobs have come: MSQ jobs, and those whose agent says so.
--- $1 instance, arrays: $2 id, $3 fence, $4 total (negative: not known yet), $5 done, $6 failed.
+-- $1 instance, arrays: $2 id, $3 fence, $4 total (negative: not known yet), $5 done, $6 failed, $7 which of its items wait
+-- and none of them runs (empty: none; bellhop.explanation reads it).
 -- Guard: still ours under this fence. Index: the primary key; `|| ''` keeps away from jobqueue_taken,
 -- in which all that ran since the last VACUUM still stands.
 update bellhop.jobqueue j
-   set items_total = case when o.total < 0 then null else o.total end, items_done = o.done, items_failed = o.failed
-  from unnest($2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[]) as o (id, fence, total, done, failed)
+   set items_total = case when o.total < 0 then null else o.total end, items_done = o.done, items_failed = o.failed,
+       waiting_for = case when o.waits <> '' then o.waits when j.waiting_for like 'items\_wait: %' then null else j.waiting_for end
+  from unnest($2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::text[]) as o (id, fence, total, done, failed, waits)
  where j.id = any ($2) and j.id = o.id and j.fence = o.fence and j.instance = $1 and j.state || '' in ('running', 'assigned')

@@ -1,2 +1,3 @@
-insert into bellhop.agent (instance, type, mode, dialect, command, max, max_per_host, trouble) values ($1, $2, $3, $4, $5, $6, $7, $8)
+insert into bellhop.agent (instance, type, mode, dialect, command, max, max_per_host, trouble, local, exclusive)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
 on conflict (instance, type) do update set trouble = excluded.trouble

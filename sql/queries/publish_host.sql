@@ -1,2 +1,3 @@
-insert into bellhop.host (instance, name, slots, serves, state) values ($1, $2, $3, $4, $5)
+insert into bellhop.host (instance, name, slots, serves, state, far, only_types, only_priorities, only_names, only_rjm)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
 on conflict (instance, name) do update set slots = excluded.slots, serves = excluded.serves

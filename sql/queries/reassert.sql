@@ -3,7 +3,7 @@
 -- $1 instance, $2 ids, $3 fences, $4 attempts, $5 hosts.
 -- Guard: the row is as it was before the claim, and this instance lives. Index: the primary key.
 update bellhop.jobqueue j
-   set state = 'running', instance = $1, host = o.host, fence = o.fence, attempt = o.attempt,
+   set state = 'running', instance = $1, host = o.host, fence = o.fence, attempt = o.attempt, spawned_at = null,
        started_at = coalesce(j.started_at, clock_timestamp()),
        attempt_at = case when j.started_at is not null then clock_timestamp() end
   from unnest($2::bigint[], $3::bigint[], $4::int[], $5::text[]) as o (id, fence, attempt, host)

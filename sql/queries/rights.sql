@@ -1,9 +1,9 @@
--- The rights that PUBLIC and bellhop's four roles have on the schema, each as
--- the statement that gives it, and who of the four is another's member. Read
+-- The rights that PUBLIC and bellhop's five roles have on the schemas, each as
+-- the statement that gives it, and who of the five is another's member. Read
 -- from the catalogs; anybody may. sql/rights.sql is this, of a fresh database.
 with granted as (
-  select x.privilege_type as privilege, 'schema bellhop' as object, x.grantee, n.nspowner as owner
-    from pg_namespace n cross join aclexplode(n.nspacl) x where n.nspname = 'bellhop'
+  select x.privilege_type as privilege, 'schema ' || n.nspname as object, x.grantee, n.nspowner as owner
+    from pg_namespace n cross join aclexplode(n.nspacl) x where n.nspname in ('bellhop', 'bellhop_attached')
   union all
   select x.privilege_type, case c.relkind when 'S' then 'sequence ' else '' end || 'bellhop.' || c.relname, x.grantee, c.relowner
     from pg_class c join pg_namespace n on n.oid = c.relnamespace cross join aclexplode(c.relacl) x where n.nspname = 'bellhop'
@@ -22,12 +22,12 @@ with granted as (
          format('grant %s on %s to %s;', string_agg(g.privilege, ', ' order by g.privilege collate "C"), g.object, coalesce(r.rolname, 'public')) as line
     from granted g left join pg_roles r on r.oid = g.grantee
    where g.grantee <> g.owner
-     and (g.grantee = 0 or r.rolname in ('bellhop_submitter', 'bellhop_reader', 'bellhop_operator', 'bellhop_scheduler'))
+     and (g.grantee = 0 or r.rolname in ('bellhop_submitter', 'bellhop_reader', 'bellhop_operator', 'bellhop_scheduler', 'bellhop_attach'))
    group by g.object, r.rolname
   union all
   select '', m.rolname, format('grant %s to %s;', r.rolname, m.rolname)
     from pg_auth_members a join pg_roles r on r.oid = a.roleid join pg_roles m on m.oid = a.member
-   where r.rolname in ('bellhop_submitter', 'bellhop_reader', 'bellhop_operator', 'bellhop_scheduler')
-     and m.rolname in ('bellhop_submitter', 'bellhop_reader', 'bellhop_operator', 'bellhop_scheduler')
+   where r.rolname in ('bellhop_submitter', 'bellhop_reader', 'bellhop_operator', 'bellhop_scheduler', 'bellhop_attach')
+     and m.rolname in ('bellhop_submitter', 'bellhop_reader', 'bellhop_operator', 'bellhop_scheduler', 'bellhop_attach')
 )
 select line from lines order by object collate "C", grantee collate "C", line collate "C"

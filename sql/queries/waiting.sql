@@ -1,5 +1,6 @@
 -- The types that have ready jobs, and for those that name a place the names too ($1: at the most so many of these), with what
--- keeps them from starting, and whether some of them started just now. One index probe each. Indexes: jobqueue_ready; jobqueue_pinned.
+-- keeps them from starting, and whether some of them started just now. Where hosts take jobs by priority, the first $2 of each
+-- are taken apart by that; else priority is NULL. One index probe each. Indexes: jobqueue_ready; jobqueue_pinned.
 with recursive t as (
   (select type from bellhop.jobqueue where state = 'ready' and not held and run_on is null order by type limit 1)
   union all
@@ -15,13 +16,29 @@ with recursive t as (
       where j.state = 'ready' and not j.held and j.run_on is not null and (j.type, j.run_on) > (p.type, p.run_on)
       order by j.type, j.run_on limit 1) f
    where p.n < $1
+), strict as materialized (
+  select exists (select 1 from bellhop.instance i join bellhop.host h on h.instance = i.id
+                  where i.state = 'live' and (h.only_priorities is not null or h.only_names is not null)) as is
 ), w as (
-  select type, null as run_on from t where type is not null
+  select t.type, null::text as run_on, null::smallint as priority, null::text as priority_name from t, strict where t.type is not null and not strict.is
   union all
-  select type, run_on from p
+  select p.type, p.run_on, null, null from p, strict where not strict.is
+  union all
+  select distinct t.type, null, f.priority, f.priority_name
+    from strict, t
+   cross join lateral (select j.priority, j.priority_name from bellhop.jobqueue j
+                        where j.type = t.type and j.state = 'ready' and not j.held and j.run_on is null order by j.priority, j.id limit $2) f
+   where strict.is
+  union all
+  select distinct p.type, p.run_on, f.priority, f.priority_name
+    from strict, p
+   cross join lateral (select j.priority, j.priority_name from bellhop.jobqueue j
+                        where j.type = p.type and j.state = 'ready' and not j.held and j.run_on = p.run_on order by j.priority, j.id limit $2) f
+   where strict.is
 )
-select w.type, w.run_on, bellhop.why_waiting(w.type, w.run_on),
+select w.type, w.run_on, w.priority, w.priority_name, split_part(h.cause, '/', 1) || coalesce(': ' || h.detail, ''),
        exists (select 1 from bellhop.jobqueue j
                 where j.type = w.type and j.state in ('assigned', 'running') and coalesce(j.attempt_at, j.started_at) > clock_timestamp() - interval '2 s')
   from w
+ cross join lateral bellhop.hindrance(w.type, w.run_on, w.priority, w.priority_name) h
  where w.type not in ('command', 'dummy')

@@ -27,6 +27,7 @@ func NewAsker(url string) (*Asker, error) {
 	}
 	config.RuntimeParams["application_name"] = "bellhop agent"
 	config.RuntimeParams["bytea_output"] = "hex" // values look as those of an MSQ
+	config.RuntimeParams["client_encoding"] = "UTF8"
 	if config.ConnectTimeout == 0 {
 		config.ConnectTimeout = 5 * time.Second
 	}

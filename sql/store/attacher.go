@@ -6,94 +6,112 @@ import (
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 
 	"bellhop/scheduler"
 	"bellhop/sql"
 )
 
 // Attacher takes rows of attached tables. What it calls there is users' code,
-// so it has connections of its own.
+// so that has a connection, and a login, of its own.
 type Attacher struct {
 	link     *link
+	turns    *turns
 	commands *link // a turn may last: nobody who starts a command waits for it
 }
 
 // NewAttacher returns a desk for attached tables; it connects at its first use.
-func NewAttacher(url string) (*Attacher, error) {
-	l, err := newLink(url, "attacher", map[string]string{"statement_timeout": "10s"})
+// turnURL is the login that touches the tables; empty: see turns.
+func NewAttacher(url, turnURL string, ownLogin bool) (*Attacher, error) {
+	l, err := newLink(url, "attachments", nil)
+	if err != nil {
+		return nil, err
+	}
+	t, err := newTurns(turnURL, ownLogin)
 	if err != nil {
 		return nil, err
 	}
 	commands, err := newLink(url, "commands", nil)
-	return &Attacher{l, commands}, err
+	return &Attacher{l, t, commands}, err
 }
 
 // Close ends the desk's connections.
 func (a *Attacher) Close() {
 	a.link.close()
+	a.turns.close()
 	a.commands.close()
 }
 
 var (
-	attachmentsSQL      = sql.Query("attachments")
-	takeAttachedSQL     = sql.Query("take_attached")
-	attachmentBrokenSQL = sql.Query("attachment_broken")
-	attachedCommandSQL  = sql.Query("attached_command")
+	attachmentsSQL     = sql.Query("attachments")
+	turnFailedSQL      = sql.Query("turn_failed")
+	attachedCommandSQL = sql.Query("attached_command")
 )
+
+// attachment is what a turn is taken at.
+type attachment struct {
+	ID      int64
+	Turn    string // its function
+	Trouble string // why that cannot be called
+}
 
 // Turn takes a turn at every attachment. One whose table does not let itself be
 // used is marked broken, and holds up no other. It returns how many attachments
 // there are, how many rows are ready jobs now, and of how many runs the outcome
 // was written.
 func (a *Attacher) Turn(ctx context.Context) (attachments, taken, ended int, err error) {
-	var ids []int64
+	var list []attachment
 	err = a.link.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		rows, err := conn.Query(ctx, attachmentsSQL)
 		if err != nil {
 			return err
 		}
-		ids, err = pgx.CollectRows(rows, pgx.RowTo[int64])
+		list, err = pgx.CollectRows(rows, pgx.RowToStructByPos[attachment])
 		return err
 	})
 	if err != nil {
 		return 0, 0, 0, fmt.Errorf("look for attached tables: %w", err)
 	}
-	for _, id := range ids {
-		some, over, err := a.take(ctx, id)
+	for _, x := range list {
+		some, over, err := a.take(ctx, x)
 		if err != nil {
-			return len(ids), taken, ended, fmt.Errorf("take rows of attachment %d: %w", id, err)
+			return len(list), taken, ended, fmt.Errorf("take rows of attachment %d: %w", x.ID, err)
 		}
 		taken, ended = taken+some, ended+over
 	}
-	return len(ids), taken, ended, nil
+	return len(list), taken, ended, nil
 }
 
 // take takes a turn at one attachment. It returns an error when that tells
 // nothing about the user's table.
-func (a *Attacher) take(ctx context.Context, id int64) (taken, ended int, err error) {
-	err = a.link.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		err := conn.QueryRow(ctx, takeAttachedSQL, id).Scan(&taken, &ended)
-		var refused *pgconn.PgError
-		if !errors.As(err, &refused) || conn.IsClosed() {
-			return err
+func (a *Attacher) take(ctx context.Context, x attachment) (taken, ended int, err error) {
+	if x.Trouble != "" {
+		return 0, 0, a.failed(ctx, x.ID, &trouble{why: x.Trouble})
+	}
+	for range 20 {
+		var aside int
+		some, over, aside, err := a.turns.take(ctx, x)
+		taken, ended = taken+some, ended+over
+		var refused *trouble
+		switch {
+		case errors.As(err, &refused):
+			return taken, ended, a.failed(ctx, x.ID, refused)
+		case err != nil:
+			return taken, ended, err
+		case some > 0 || aside == 0:
+			return taken, ended, nil
 		}
-		if refused.Code != statementTimeout && transient(err) {
-			return nil // somebody alters the table just now, or the server is going down: the next turn sees
-		}
-		why := refused.Message
-		if refused.Hint != "" {
-			why += " (" + refused.Hint + ")"
-		}
-		_, err = conn.Exec(ctx, attachmentBrokenSQL, id, why)
-		return err
-	})
-	return taken, ended, err
+		// Rows that cannot be taken held up others, of which there may be more.
+	}
+	return taken, ended, nil
 }
 
-// statementTimeout is what a turn ends with that takes too long: a table
-// without an index on what waits, or a trigger of the user's.
-const statementTimeout = "57014"
+// failed says why an attachment does not run.
+func (a *Attacher) failed(ctx context.Context, id int64, t *trouble) error {
+	return a.link.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+		_, err := conn.Exec(ctx, turnFailedSQL, id, t.why, t.login)
+		return err
+	})
+}
 
 // Command is what is run for a row of an attached table.
 type Command struct {

@@ -49,8 +49,9 @@ var errNotAsserted = errors.New("connected anew: what runs here has to be assert
 // Claim takes what the demand asks for, in the order in which it shall start.
 // It takes nothing on a connection on which Assert has not been called: behind
 // a lost one the database may have crashed, and jobs that run here be ready.
+// Beside an error come the jobs that were taken before it: they are ours.
 func (c *Claimer) Claim(ctx context.Context, me scheduler.InstanceID, d scheduler.Demand) ([]scheduler.Job, error) {
-	var jobs []scheduler.Job
+	var first, jobs []scheduler.Job // of the first statement, where there are two, and of the last
 	err := c.link.use(ctx, func(ctx context.Context, conn *pgx.Conn) (err error) {
 		if c.asserted != c.link.times {
 			return &Unreachable{errNotAsserted}
@@ -62,19 +63,20 @@ func (c *Claimer) Claim(ctx context.Context, me scheduler.InstanceID, d schedule
 		}
 		begin := time.Now()
 		if behind, ok := c.mark.under(d, begin); ok {
-			if jobs, err = c.claim(ctx, conn, me, d, claimSQL, claimArgs(me, d, behind)); err != nil {
+			taken, err := c.claim(ctx, conn, me, d, claimSQL, claimArgs(me, d, behind))
+			if err != nil {
 				return err
 			}
-			if c.mark.learn(d, jobs, false, begin); len(jobs) == d.Total {
+			first = taken
+			if c.mark.learn(d, first, false, begin); len(first) == d.Total {
 				return nil
 			}
 			// There is no more behind the mark. What there is before it, only a claim of everything tells.
 			d.Types = []scheduler.TypeDemand{d.Types[0]}
-			d.Types[0].Most -= len(jobs)
-			d.Total -= len(jobs)
+			d.Types[0].Most -= len(first)
+			d.Total -= len(first)
 			begin = time.Now()
 		}
-		first := jobs
 		above := c.floors.under(d, begin)
 		text, args := claimStatement(me, d)
 		if above != nil {
@@ -97,16 +99,16 @@ func (c *Claimer) Claim(ctx context.Context, me scheduler.InstanceID, d schedule
 		now := time.Now()
 		c.floors.learn(d, above, snapshot, got, now.Sub(begin), now)
 		c.mark.learn(d, jobs, above == nil, begin)
-		jobs = append(first, jobs...)
 		return nil
 	})
-	if err != nil {
-		return nil, fmt.Errorf("claim jobs: %w", err)
+	if err != nil { // what a statement that failed took, if it did, only an audit finds out
+		jobs, err = nil, fmt.Errorf("claim jobs: %w", err)
 	}
+	jobs = append(first, jobs...)
 	slices.SortFunc(jobs, func(a, b scheduler.Job) int {
 		return cmp.Or(cmp.Compare(a.Priority, b.Priority), cmp.Compare(a.Claim.Job, b.Claim.Job))
 	})
-	return jobs, nil
+	return jobs, err
 }
 
 // claimStatement is the claim that looks at everything.

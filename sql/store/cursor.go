@@ -26,6 +26,7 @@ func NewCursors(url string) (*Cursors, error) {
 	config.RuntimeParams["application_name"] = "bellhop msq"
 	// The text form of values is part of the contract: not the login's habits.
 	config.RuntimeParams["bytea_output"] = "hex"
+	config.RuntimeParams["client_encoding"] = "UTF8"
 	if config.ConnectTimeout == 0 {
 		config.ConnectTimeout = 5 * time.Second
 	}

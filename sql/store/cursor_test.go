@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"bellhop/pgdev/pgtest"
 	"bellhop/scheduler"
 )
@@ -64,6 +66,28 @@ func TestCursor_TextForms(t *testing.T) {
 		if err != nil || !slices.Equal(got, want) {
 			t.Errorf("%s: %q, %v; want %q", query, got, err, want)
 		}
+	}
+}
+
+// What the database has set for its clients is for others: agents get UTF-8.
+func TestCursor_TextIsUTF8(t *testing.T) {
+	t.Parallel()
+	url := pgtest.URL(t)
+	conn, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close(context.Background()) }()
+	if _, err := conn.Exec(t.Context(), "alter database "+conn.Config().Database+" set client_encoding = 'LATIN1'"); err != nil {
+		t.Fatal(err)
+	}
+	c, err := NewCursors(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := lines(t.Context(), c, "select 'é' as e, '€' as euro", 2)
+	if want := `e="é" euro="€"`; err != nil || len(got) != 1 || got[0] != want {
+		t.Errorf("%q, %v; want %q", got, err, want)
 	}
 }
 

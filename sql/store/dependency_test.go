@@ -275,7 +275,7 @@ func TestDependency_CyclesOfTwoSessionsAreRefused(t *testing.T) {
 		_, err := other.Exec(t.Context(), "insert into bellhop.dependency (job, needs) values ($1, $2)", int64(b), int64(a))
 		refused <- err
 	}()
-	o.eventually("the second waits", "select exists (select from pg_locks where locktype = 'advisory' and not granted)")
+	o.eventually("the second waits", "select exists (select from pg_locks where relation = 'bellhop.dependency_turn'::regclass and not granted)")
 	if err := tx.Commit(t.Context()); err != nil {
 		t.Fatal(err)
 	}

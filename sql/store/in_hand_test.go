@@ -143,7 +143,7 @@ func TestInHand_NoRoundWaits(t *testing.T) {
 		"marks": {func(o *office, _ [2]scheduler.Job) {
 			o.exec("update bellhop.jobqueue set state = 'ready', type = 'unheard', instance = null")
 		}, func(o *office) error {
-			_, err := o.keeper.MarkWaiting(o.Context())
+			_, _, err := o.keeper.MarkWaiting(o.Context(), o.me)
 			return err
 		}, "coalesce(waiting_for, '') = 'unknown_type'"},
 	} {

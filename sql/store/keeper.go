@@ -41,7 +41,8 @@ const (
 // Due makes ready what the clock says, what was changed by hand, and what gone
 // instances hold, looks at dependencies that nobody has counted yet, and
 // returns how many jobs that were and how long until the next one (negative:
-// nothing waits for the clock).
+// nothing waits for the clock). Beside an error n tells of those that were made
+// ready before it: nothing rings for them.
 func (k *Keeper) Due(ctx context.Context) (n int, next time.Duration, err error) {
 	next = -1
 	err = k.link.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
@@ -49,15 +50,17 @@ func (k *Keeper) Due(ctx context.Context) (n int, next time.Duration, err error)
 		if err != nil {
 			return err
 		}
+		n = int(tag.RowsAffected())
 		hand, err := conn.Exec(ctx, byHandSQL)
 		if err != nil {
 			return err
 		}
+		n += int(hand.RowsAffected())
 		strays, err := conn.Exec(ctx, straysSQL)
 		if err != nil {
 			return err
 		}
-		n = int(tag.RowsAffected() + hand.RowsAffected() + strays.RowsAffected())
+		n += int(strays.RowsAffected())
 		var looked int
 		var more bool
 		switch err := conn.QueryRow(ctx, lookAgainSQL, lookAgainMost).Scan(&looked, &more); err {
@@ -81,7 +84,7 @@ func (k *Keeper) Due(ctx context.Context) (n int, next time.Duration, err error)
 		return nil
 	})
 	if err != nil {
-		return 0, -1, fmt.Errorf("look for due jobs: %w", err)
+		return n, -1, fmt.Errorf("look for due jobs: %w", err)
 	}
 	return n, next, nil
 }

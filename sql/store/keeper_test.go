@@ -106,7 +106,7 @@ func TestMarkWaiting_SaysWhy(t *testing.T) {
 	o := openOffice(t)
 	known, unknown := o.insert("type", "'cat'"), o.insert("type", "'catt'")
 	mark := func() []scheduler.TypeName {
-		types, err := o.keeper.MarkWaiting(t.Context())
+		types, _, err := o.keeper.MarkWaiting(t.Context(), o.me)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -117,7 +117,7 @@ func TestMarkWaiting_SaysWhy(t *testing.T) {
 	}
 	o.want(unknown, "waiting_for", "unknown_type")
 	o.want(known, "waiting_for", "")
-	if err := o.registry.Trouble(t.Context(), o.me, "cat", map[string]string{"local": "no such file"}); err != nil {
+	if err := o.registry.Trouble(t.Context(), o.me, "cat", map[string]scheduler.Account{"local": {Reason: "no such file"}}); err != nil {
 		t.Fatal(err)
 	}
 	mark()
@@ -146,7 +146,7 @@ func TestMarkWaiting_NamesTheHostThatIsDown(t *testing.T) {
 		if err := o.registry.HostState(t.Context(), o.me, host, state, words); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := o.keeper.MarkWaiting(t.Context()); err != nil {
+		if _, _, err := o.keeper.MarkWaiting(t.Context(), o.me); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -174,4 +174,25 @@ func TestMarkWaiting_NamesTheHostThatIsDown(t *testing.T) {
 	o.want(there, "waiting_for", refused)
 	state("far", scheduler.HostUp, "")
 	o.want(there, "waiting_for", "")
+}
+
+// What a round has made ready is told though a later statement of it fails:
+// nothing else rings for it.
+func TestDue_WhatWasMadeReadyIsToldBesideAnError(t *testing.T) {
+	t.Parallel()
+	o := openOffice(t)
+	o.exec(`create function public.refuse() returns trigger language plpgsql as $$ begin raise 'not this one'; end $$`)
+	due := o.insert("type, run_at", "'cat', clock_timestamp() + interval '1 h'")
+	o.insert("type, args, held", "'cat', 'poison', true")
+	o.exec("set session_replication_role = replica") // so that the round finds what was changed by hand
+	o.exec("update bellhop.jobqueue set held = false where args = 'poison'")
+	o.exec("update bellhop.jobqueue set run_at = clock_timestamp() where id = $1", int64(due))
+	o.exec(`create trigger refuse before update on bellhop.jobqueue for each row when (old.args = 'poison') execute function public.refuse()`)
+	n, _, err := o.keeper.Due(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "not this one") {
+		t.Errorf("the statement that sees to what was changed by hand was to fail: %v", err)
+	}
+	if o.want(due, "state", "ready"); n != 1 {
+		t.Errorf("%d are told to be ready", n)
+	}
 }

@@ -50,6 +50,11 @@ func newLink(url, name string, settings map[string]string) (*link, error) {
 		return nil, err
 	}
 	config.RuntimeParams["application_name"] = "bellhop " + name
+	config.RuntimeParams["client_encoding"] = "UTF8" // whatever the login has set
+	// Nor where it looks: who may make functions in public could give our statements other ones, with the scheduler's rights.
+	if name != "locate" { // that query is the user's own
+		config.RuntimeParams["search_path"] = "pg_catalog, bellhop, pg_temp"
+	}
 	for k, v := range settings {
 		config.RuntimeParams[k] = v
 	}

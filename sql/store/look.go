@@ -2,9 +2,12 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"bellhop/scheduler"
 	"bellhop/sql"
@@ -26,9 +29,11 @@ func NewLook(db Querier) Look { return Look{db} }
 var (
 	lookFindSQL     = sql.Query("look_find")
 	lookListSQL     = sql.Query("look_list")
+	lookOwnListSQL  = strings.ReplaceAll(lookListSQL, "bellhop.every_job", "bellhop.job")
 	lookJobSQL      = sql.Query("look_job")
 	lookPayloadSQL  = sql.Query("look_payload")
 	lookAttemptsSQL = sql.Query("look_attempts")
+	lookLostSQL     = sql.Query("look_lost")
 	lookItemsSQL    = sql.Query("look_items")
 	lookOutcomesSQL = sql.Query("look_outcomes")
 	lookExplainSQL  = sql.Query("look_explain")
@@ -69,6 +74,10 @@ func (l Look) Jobs(ctx context.Context, f Filter) ([]JobRow, error) {
 		types = f.Types
 	}
 	jobs, err := collect[JobRow](ctx, l.db, lookListSQL, f.States, types, limit)
+	var refused *pgconn.PgError
+	if errors.As(err, &refused) && refused.Code == "42501" { // no reader: a submitter sees its own, by way of their barrier
+		jobs, err = collect[JobRow](ctx, l.db, lookOwnListSQL, f.States, types, limit)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("list jobs: %w", err)
 	}
@@ -112,6 +121,15 @@ func (l Look) Attempts(ctx context.Context, id scheduler.JobID) ([]AttemptRow, e
 		return nil, fmt.Errorf("read the attempts of job %d: %w", id, err)
 	}
 	return attempts, nil
+}
+
+// Lost gives the newest runs of a job that were lost, oldest first.
+func (l Look) Lost(ctx context.Context, id scheduler.JobID) ([]LostRow, error) {
+	lost, err := collect[LostRow](ctx, l.db, lookLostSQL, id)
+	if err != nil {
+		return nil, fmt.Errorf("read the lost runs of job %d: %w", id, err)
+	}
+	return lost, nil
 }
 
 // FailedItems gives at most limit failed items of an MSQ job, the last claim's first.

@@ -3,7 +3,11 @@ package store
 import (
 	"context"
 	"fmt"
+	"regexp"
+	"strings"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"bellhop/sql"
 )
@@ -13,8 +17,12 @@ var (
 	doctorServerSQL   = sql.Query("doctor_server")
 	doctorOldestSQL   = sql.Query("doctor_oldest")
 	doctorTriggersSQL = sql.Query("doctor_triggers")
+	doctorSafetySQL   = sql.Query("doctor_safety")
 	doctorGrowthSQL   = sql.Query("doctor_growth")
 	doctorLoginSQL    = sql.Query("doctor_login")
+	doctorTurnsSQL    = sql.Query("doctor_turns")
+	lacksSQL          = sql.Query("lacks")
+	doctorWorkSQL     = sql.Query("doctor_work")
 )
 
 // ServerRow is what a server and the session on it are like.
@@ -70,9 +78,40 @@ type LoginRow struct {
 	Schedules bool // may change the queue as an instance does
 }
 
+// WorkRow is how the jobs of a type go.
+type WorkRow struct {
+	Type              string
+	Failed, Succeeded int64 // of those that have ended lately
+	Ready             int64
+	Unknown           bool       // no instance serves it, and some wait
+	Old               int64      // rows of jobs that were over long ago
+	Oldest            *time.Time // when the first of all ended
+}
+
+// Work lists how the jobs of each type go: those count that ended since, and
+// those are old that ended before.
+func (l Look) Work(ctx context.Context, since, before time.Duration) ([]WorkRow, error) {
+	rows, err := collect[WorkRow](ctx, l.db, doctorWorkSQL, since.Seconds(), before.Seconds())
+	if err != nil {
+		return nil, fmt.Errorf("look at how jobs go: %w", err)
+	}
+	return rows, nil
+}
+
 // Server gives what the server is like.
 func (l Look) Server(ctx context.Context) (ServerRow, error) {
 	return single[ServerRow](ctx, l.db, "look at the server", doctorServerSQL)
+}
+
+// TurnsRow is what a login is for turns at attached tables.
+type TurnsRow struct {
+	Apart bool // it can do nothing that code of others might want
+	May   bool // it may take them
+}
+
+// Turns gives what a login is for turns at attached tables.
+func (l Look) Turns(ctx context.Context, login string) (TurnsRow, error) {
+	return single[TurnsRow](ctx, l.db, "look at the login for attached tables", doctorTurnsSQL, login)
 }
 
 // Login gives what this session may do.
@@ -96,6 +135,22 @@ func (l Look) Triggers(ctx context.Context) ([]TriggerRow, error) {
 	rows, err := collect[TriggerRow](ctx, l.db, doctorTriggersSQL)
 	if err != nil {
 		return nil, fmt.Errorf("list triggers: %w", err)
+	}
+	return rows, nil
+}
+
+// UnsafeRow is something that lets a login do more than its roles allow.
+type UnsafeRow struct {
+	What string
+	Mend string // the statement
+}
+
+// Unsafe gives what lets a login do more than its roles allow: functions that look up names where their caller says, rights
+// of PUBLIC, objects and code of others in the schema.
+func (l Look) Unsafe(ctx context.Context) ([]UnsafeRow, error) {
+	rows, err := collect[UnsafeRow](ctx, l.db, doctorSafetySQL)
+	if err != nil {
+		return nil, fmt.Errorf("look what others could put in place: %w", err)
 	}
 	return rows, nil
 }
@@ -124,8 +179,8 @@ func (l Look) Rights(ctx context.Context) ([]string, error) {
 	return lines, nil
 }
 
-func single[T any](ctx context.Context, db Querier, doing, text string) (row T, err error) {
-	rows, err := collect[T](ctx, db, text)
+func single[T any](ctx context.Context, db Querier, doing, text string, args ...any) (row T, err error) {
+	rows, err := collect[T](ctx, db, text, args...)
 	if err == nil && len(rows) != 1 {
 		err = fmt.Errorf("%d rows", len(rows))
 	}
@@ -133,4 +188,45 @@ func single[T any](ctx context.Context, db Querier, doing, text string) (row T, 
 		return row, fmt.Errorf("%s: %w", doing, err)
 	}
 	return rows[0], nil
+}
+
+// Lacks gives which rights on tables that a role is given in statements (of
+// sql.Rights) this session does not have, as "INSERT on bellhop.instance".
+func (l Look) Lacks(ctx context.Context, statements []string, role string) ([]string, error) {
+	var tables, rights []string
+	for _, line := range statements {
+		m := tableGrant.FindStringSubmatch(line)
+		if m == nil || m[3] != role {
+			continue
+		}
+		for _, right := range strings.Split(m[1], ", ") {
+			tables, rights = append(tables, m[2]), append(rights, right)
+		}
+	}
+	rows, err := l.db.Query(ctx, lacksSQL, tables, rights)
+	if err != nil {
+		return nil, fmt.Errorf("look at this login's rights: %w", err)
+	}
+	missing, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return nil, fmt.Errorf("look at this login's rights: %w", err)
+	}
+	return missing, nil
+}
+
+// tableGrant is a statement that gives rights on a whole table.
+var tableGrant = regexp.MustCompile(`^grant ([A-Z, ]+) on bellhop\.(\w+) to (\w+);$`)
+
+var doctorFrontSQL = sql.Query("doctor_front")
+
+// FrontNames is what there is of FOSSology's names.
+type FrontNames struct {
+	Named     bool     // the schema fossology is there
+	Blind     []string // logins that insert rows and may not read public.job
+	Instances int64    // that live
+}
+
+// FrontNames looks at the schema fossology.
+func (l Look) FrontNames(ctx context.Context) (FrontNames, error) {
+	return single[FrontNames](ctx, l.db, "look at the schema fossology", doctorFrontSQL)
 }

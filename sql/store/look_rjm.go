@@ -14,6 +14,7 @@ var (
 	lookRJMSQL      = sql.Query("look_rjm")
 	lookRJMSetupSQL = sql.Query("look_rjm_setup")
 	lookLiveSQL     = sql.Query("look_live")
+	identitySQL     = sql.Query("identity")
 )
 
 // RJMSetup is a job of RJM's to be.
@@ -64,12 +65,26 @@ func (l Look) RJM(ctx context.Context, states, types []string) ([]RJMRow, error)
 	return jobs, nil
 }
 
-// Lives reports whether an instance of that name lives.
-func (l Look) Lives(ctx context.Context, name string) (bool, error) {
-	type answer struct{ Live bool }
-	live, err := collect[answer](ctx, l.db, lookLiveSQL, name)
+// LiveRow is an instance that nobody has buried: its process may be gone all the same.
+type LiveRow struct {
+	Machine      string
+	Pid          int
+	ProcessStart string
+	Silent       bool
+}
+
+// Live lists the instances of a name that are not known to be dead.
+func (l Look) Live(ctx context.Context, name string) ([]LiveRow, error) {
+	live, err := collect[LiveRow](ctx, l.db, lookLiveSQL, name)
 	if err != nil {
-		return false, fmt.Errorf("look for instance %s: %w", name, err)
+		return nil, fmt.Errorf("look for instance %s: %w", name, err)
 	}
-	return live[0].Live, nil
+	return live, nil
+}
+
+// Identity tells the database from all others, whatever way leads to it.
+func (l Look) Identity(ctx context.Context) (string, error) {
+	type answer struct{ Identity string }
+	a, err := single[answer](ctx, l.db, "look at the database's identity", identitySQL)
+	return a.Identity, err
 }

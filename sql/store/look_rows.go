@@ -67,7 +67,23 @@ type AttemptRow struct {
 	ExitCode  *int       `json:"exit_code"`
 	Error     *string    `json:"error"`
 	Successes *int       `json:"successes"`
+	SpawnedAt *time.Time `json:"spawned_at"` // when the child was launched that it had to wait for
 }
+
+// LostRow is a run that was lost with its host or instance, and given back: no attempt.
+type LostRow struct {
+	Attempt   int        `json:"attempt"` // that it would have been
+	Host      *string    `json:"host"`
+	Child     *string    `json:"child"`
+	Instance  *int64     `json:"instance"`
+	SpawnedAt *time.Time `json:"spawned_at"`
+	StartedAt *time.Time `json:"started_at"`
+	LostAt    time.Time  `json:"lost_at"`
+	Reason    string     `json:"reason"`
+}
+
+// Told is the whole story, for people.
+func (r LostRow) Told() string { return "lost: " + r.Reason + ", given back" }
 
 // NeedRow is a job that another one needs.
 type NeedRow struct {
@@ -101,6 +117,7 @@ type OutcomeRow struct {
 	Error       *string            `json:"error"`
 	ItemsFailed *int64             `json:"items_failed"`
 	WaitingFor  *string            `json:"waiting_for"`
+	Stuck       bool               `json:"-"` // waiting alone will not change that
 }
 
 // LogRow is one line that was said about a job.
@@ -190,6 +207,7 @@ type StatsRow struct {
 	ItemsDone   int64              `json:"items_done"`
 	ItemsFailed int64              `json:"items_failed"`
 	Deaths      int64              `json:"deaths"`
+	Lost        int64              `json:"lost"`      // runs that were given back
 	Successes   int64              `json:"successes"` // `Success` lines
 	WaitP50     *float64           `json:"wait_p50"`
 	WaitP90     *float64           `json:"wait_p90"`

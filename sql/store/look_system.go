@@ -4,12 +4,14 @@ import (
 	"context"
 	"fmt"
 
+	"bellhop/scheduler"
 	"bellhop/sql"
 )
 
 var (
 	lookHostsSQL     = sql.Query("look_hosts")
 	lookAgentsSQL    = sql.Query("look_agents")
+	lookWordsSQL     = sql.Query("look_agent_words")
 	lookChildrenSQL  = sql.Query("look_children")
 	lookInstancesSQL = sql.Query("look_instances")
 	lookStatsSQL     = sql.Query("look_stats")
@@ -32,6 +34,29 @@ func (l Look) Agents(ctx context.Context) ([]AgentRow, error) {
 		return nil, fmt.Errorf("list agents: %w", err)
 	}
 	return agents, nil
+}
+
+// AgentKey is the agent of a type on one instance.
+type AgentKey struct {
+	Instance int64
+	Type     scheduler.TypeName
+}
+
+// AgentWords gives what agents that do not come up said last, by host. Readers
+// get the error code 42501.
+func (l Look) AgentWords(ctx context.Context) (map[AgentKey]map[string]string, error) {
+	rows, err := collect[struct {
+		AgentKey
+		Words map[string]string
+	}](ctx, l.db, lookWordsSQL)
+	if err != nil {
+		return nil, fmt.Errorf("read the last words of agents: %w", err)
+	}
+	words := make(map[AgentKey]map[string]string, len(rows))
+	for _, r := range rows {
+		words[r.AgentKey] = r.Words
+	}
+	return words, nil
 }
 
 // Children gives the children of live instances.

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -64,5 +65,30 @@ func TestMark_LeavesNothingBehind(t *testing.T) {
 	}
 	if o.claimer.mark.typ != "" {
 		t.Error("the mark is still there when nothing is left")
+	}
+}
+
+// A claim behind a mark is followed by one of everything. When that one fails,
+// here because of a trigger of the user's, what the first has taken comes all
+// the same: it is committed, and would lie there until an audit finds it.
+func TestClaim_WhatTheFirstStatementTookComesBesideTheError(t *testing.T) {
+	t.Parallel()
+	o := openOffice(t)
+	o.exec(`create function public.refuse() returns trigger language plpgsql as $$ begin raise 'not this one'; end $$`)
+	o.exec(`create trigger refuse before update on bellhop.jobqueue for each row when (old.args = 'poison') execute function public.refuse()`)
+	o.exec("insert into bellhop.jobqueue (type, args) select 'cat', n::text from generate_series(1, 40) n")
+	if jobs := o.claim(some(32, 1)); len(jobs) != 32 || o.claimer.mark.typ != "cat" {
+		t.Fatalf("%d jobs, mark %+v", len(jobs), o.claimer.mark)
+	}
+	o.exec("insert into bellhop.jobqueue (type, args, priority) values ('cat', 'poison', -1)") // before the mark
+	jobs, err := o.claimer.Claim(t.Context(), o.me, some(32, 1))
+	if err == nil || !strings.Contains(err.Error(), "not this one") {
+		t.Errorf("the second statement was to fail: %v", err)
+	}
+	if len(jobs) != 8 || jobs[0].Args != "33" {
+		t.Errorf("%d jobs came, 8 are claimed", len(jobs))
+	}
+	if n := o.one("select count(*) from bellhop.jobqueue where state = 'running'"); n != "40" {
+		t.Errorf("%s jobs are claimed", n)
 	}
 }

@@ -132,9 +132,11 @@ func TestPlans_HotStatementsKeepToTheirIndexes(t *testing.T) {
 		{claimer, "crowds", crowdsSQL, []string{"jobqueue_ready", "jobqueue_pinned"}, 60, []string{"array['cat', 'bird']", "array['local', 'disk:7']", "10"}},
 		{recorder, "settle_succeeded", succeededSQL, byID, 500, []string{me, tenIDs, tenFences, list(10, "'c'", "text"), list(10, "0", "int"), list(10, "0", "int")}},
 		{recorder, "settle", settleSQL, byID, 400, []string{me, tenIDs, tenFences, list(10, "'failed'", "text"), list(10, "1", "int"), list(10, "'e'", "text"), list(10, "'c'", "text"),
-			list(10, "0", "int"), list(10, "0", "bigint"), list(10, "false", "bool"), list(10, "0", "int"), list(10, "-1", "bigint"), list(10, "-1", "bigint"), list(10, "-1", "bigint")}},
-		{recorder, "give_back", giveBackSQL, byID, 400, []string{me, tenIDs, tenFences, list(10, "''", "text")}},
-		{recorder, "start", startSQL, byID, 400, []string{me, tenIDs, tenFences}},
+			list(10, "0", "int"), list(10, "0", "bigint"), list(10, "false", "bool"), list(10, "0", "int"), list(10, "-1", "bigint"), list(10, "-1", "bigint"), list(10, "-1", "bigint"),
+			list(10, "null", "text")}},
+		{recorder, "give_back", giveBackSQL, byID, 400, []string{me, tenIDs, tenFences, list(10, "''", "text"), list(10, "''", "text"), list(10, "'h'", "text"), list(10, "'c'", "text"),
+			list(10, "null", "bigint"), list(10, "null", "bigint")}},
+		{recorder, "start", startSQL, byID, 400, []string{me, tenIDs, tenFences, list(10, "1000", "bigint"), list(10, "null", "bigint")}},
 		{claimer, "held", heldSQL, []string{"jobqueue_taken"}, 60, []string{me}},
 		{recorder, "reassert", reassertSQL, byID, 400, []string{me, tenIDs, tenFences, list(10, "1", "int"), list(10, "'local'", "text")}},
 		{recorder, "settled_already", alreadySQL, byID, 400, []string{me, tenIDs, tenFences}},
@@ -154,6 +156,61 @@ func TestPlans_HotStatementsKeepToTheirIndexes(t *testing.T) {
 				t.Errorf("%s with statistics %s reads %d pages, allowed are %d:\n%s", s.name, statistics, pages, s.pages, plan)
 			}
 			t.Logf("%s, statistics %s: %d pages", s.name, statistics, pages)
+		}
+		o.exec("analyze bellhop.jobqueue")
+	}
+}
+
+// One job among many is explained by what its indexes say, whatever holds it
+// back; and so are the marks of all.
+func TestPlans_ExplainReadsNoQueue(t *testing.T) {
+	t.Parallel()
+	o := openOffice(t)
+	o.exec("insert into bellhop.jobqueue (type, priority) select 'cat', g % 40 - 20 from generate_series(1, 100000) g")
+	o.exec("insert into bellhop.jobqueue (type, run_on) select 'dog', 'disk:' || g % 50 from generate_series(1, 20000) g")
+	o.exec(`insert into bellhop.jobqueue (type, state, attempt, fence, started_at, ended_at, exit_code)
+	        select 'cat', 'succeeded', 1, 1, clock_timestamp(), clock_timestamp(), 0 from generate_series(1, 100000)`)
+	o.exec("update bellhop.host set only_priorities = '{0}'")
+	id := func(which string) string { return o.one("select id from bellhop.jobqueue where " + which) }
+	first := id("type = 'cat' and state = 'ready' order by priority, id limit 1")
+	last := id("type = 'cat' and state = 'ready' order by priority desc, id desc limit 1")
+	placed := id("type = 'dog' order by id desc limit 1")
+	over := id("state = 'succeeded' limit 1")
+	observer, keeper := desk(o, NewObserver), o.keeper
+	connect := func(l *link) *pgx.Conn {
+		conn, err := pgx.ConnectConfig(t.Context(), l.config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = conn.Close(context.Background()) })
+		return conn
+	}
+	looks, marks := connect(observer.link), connect(keeper.link)
+	if _, err := looks.Exec(t.Context(), lookExplainSQL, over); err != nil { // what it is made of is read once
+		t.Fatal(err)
+	}
+	for _, statistics := range []string{"of an empty table", "fresh"} {
+		for _, s := range []struct {
+			conn  *pgx.Conn
+			name  string
+			text  string
+			pages int // at the most
+			args  []string
+		}{
+			{looks, "explain the first", lookExplainSQL, 1500, []string{first}},
+			{looks, "explain the last", lookExplainSQL, 1500, []string{last}}, // counts no more than 10,000 that come first
+			{looks, "explain one of a place", lookExplainSQL, 1500, []string{placed}},
+			{looks, "explain what is over", lookExplainSQL, 300, []string{over}},
+			{marks, "waiting", waitingSQL, 12000, []string{"1000", "200"}},
+			{marks, "marked", markedSQL, 1500, []string{"'cat'", "null", "'no_room'", "1000", "null", "null"}},
+			{marks, "marked, of a priority", markedSQL, 1500, []string{"'cat'", "null", "null", "1000", "7", "null"}},
+			{marks, "unexplained", unexplainedSQL, 3000, []string{"array['cat', 'dog']", "array[null, 'disk:7']"}},
+		} {
+			plan, pages := planned(t, s.conn, s.text, s.args...)
+			t.Logf("%s, statistics %s: %d pages", s.name, statistics, pages)
+			if pages > s.pages {
+				t.Errorf("%s with statistics %s reads %d pages, allowed are %d:\n%s", s.name, statistics, pages, s.pages, plan)
+			}
 		}
 		o.exec("analyze bellhop.jobqueue")
 	}

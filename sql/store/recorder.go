@@ -238,11 +238,18 @@ func queueRecords(batch *pgx.Batch, me scheduler.InstanceID, records []scheduler
 	// A job can start and end within one batch: the start comes first.
 	if len(start) > 0 {
 		ids, fences := claims(start)
-		queue(startSQL, []any{int64(me), ids, fences})
+		queue(startSQL, []any{int64(me), ids, fences,
+			column(start, func(r scheduler.Record) *int64 { return microseconds(r.Given, now) }),
+			column(start, func(r scheduler.Record) *int64 { return microseconds(r.Launched, now) })})
 	}
 	if len(back) > 0 {
 		ids, fences := claims(back)
-		queue(giveBackSQL, []any{int64(me), ids, fences, column(back, func(r scheduler.Record) string { return text(r.Why) })})
+		queue(giveBackSQL, []any{int64(me), ids, fences, column(back, func(r scheduler.Record) string { return text(r.Why) }),
+			column(back, func(r scheduler.Record) string { return text(r.Lost) }),
+			column(back, func(r scheduler.Record) string { return string(r.Result.Host) }),
+			column(back, func(r scheduler.Record) string { return string(r.Result.Child) }),
+			column(back, func(r scheduler.Record) *int64 { return microseconds(r.Result.Began, now) }),
+			column(back, func(r scheduler.Record) *int64 { return microseconds(r.Result.Ended, now) })})
 	}
 	if len(plain) > 0 {
 		ids, fences := claims(plain)
@@ -276,11 +283,7 @@ func settleArgs(me scheduler.InstanceID, records []scheduler.Record, now time.Ti
 			return &code
 		}),
 		column(records, func(r scheduler.Record) *string {
-			if r.Result.Error == "" {
-				return nil
-			}
-			s := text(r.Result.Error)
-			return &s
+			return textOrNull(r.Result.Told())
 		}),
 		column(records, func(r scheduler.Record) *string {
 			if r.Result.Child == "" {
@@ -295,7 +298,21 @@ func settleArgs(me scheduler.InstanceID, records []scheduler.Record, now time.Ti
 		items(func(i *scheduler.Items) int64 { return i.Total }),
 		items(func(i *scheduler.Items) int64 { return i.Done }),
 		items(func(i *scheduler.Items) int64 { return i.Failed }),
+		column(records, func(r scheduler.Record) *string {
+			if r.Result.Words == "" {
+				return nil
+			}
+			return textOrNull(r.Result.Error)
+		}),
 	}
+}
+
+func textOrNull(s string) *string {
+	if s == "" {
+		return nil
+	}
+	s = text(s)
+	return &s
 }
 
 func logArgs(entries []scheduler.Entry, now time.Time) []any {
@@ -329,6 +346,7 @@ func progressArgs(me scheduler.InstanceID, p []scheduler.Progress) []any {
 		column(p, func(p scheduler.Progress) int64 { return p.Total }),
 		column(p, func(p scheduler.Progress) int64 { return p.Done }),
 		column(p, func(p scheduler.Progress) int64 { return p.Items.Failed }),
+		column(p, func(p scheduler.Progress) string { return text(p.Waits) }),
 	}
 }
 
@@ -352,6 +370,15 @@ func ago(t, now time.Time) int32 {
 		return 0
 	}
 	return int32(min(now.Sub(t).Milliseconds(), 1<<31-1))
+}
+
+// microseconds is how long before now something was; nil: not known.
+func microseconds(t, now time.Time) *int64 {
+	if t.IsZero() {
+		return nil
+	}
+	n := max(0, now.Sub(t).Microseconds())
+	return &n
 }
 
 // text is s as PostgreSQL can hold it: valid UTF-8 without NUL.

@@ -169,6 +169,18 @@ func TestRecord_StartOfAnAssignedJob(t *testing.T) {
 	j = o.claim(assigned(1))[0]
 	o.mustWrite(succeeded(j), scheduler.Record{Kind: scheduler.RecordStart, Claim: j.Claim})
 	o.want(id, "format('%s %s', state, started_at <= ended_at)", "succeeded t")
+	// However late it is written: it began when the line was given.
+	id = o.insert("type, created_at", "'cat', clock_timestamp() - interval '1 hour'")
+	j = o.claim(assigned(1))[0]
+	now, end := time.Now(), succeeded(j)
+	end.Result.Ended = now.Add(-time.Minute)
+	o.mustWrite(scheduler.Record{Kind: scheduler.RecordStart, Claim: j.Claim, Given: now.Add(-2 * time.Minute), Launched: now.Add(-5 * time.Minute)}, end)
+	o.want(id, "format('%s %s %s %s', state, round(extract(epoch from clock_timestamp() - ended_at) / 60), round(extract(epoch from ended_at - started_at)), "+
+		"round(extract(epoch from started_at - spawned_at)))", "succeeded 1 60 180")
+	// And an attempt whose child was up has none of an earlier one's.
+	id = o.insert("type, spawned_at", "'cat', clock_timestamp()")
+	o.mustWrite(succeeded(o.claim(demand(1))[0]))
+	o.want(id, "spawned_at is null", "true")
 }
 
 // After a commit whose answer was lost the same batch is written again.

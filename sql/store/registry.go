@@ -32,6 +32,7 @@ type Instance struct {
 	Pid                     int
 	ProcessStart, Version   string
 	Lag                     time.Duration
+	Queries                 int // how many MSQ jobs it reads at once; 0: not told
 	Hosts                   []Host
 	Agents                  []Agent
 }
@@ -42,12 +43,17 @@ type Host struct {
 	Slots  int
 	Serves []string
 	State  scheduler.HostState
+	Far    bool                 // not the instance's own machine
+	Types  []scheduler.TypeName // it takes only these; empty: every one
+	Takes  *scheduler.Only      // and of these only this; nil: everything
 }
 
 // Agent is a type as its instance publishes it.
 type Agent struct {
 	Type, Mode, Dialect, Command string
 	Max, MaxPerHost              int
+	Local                        bool // not on hosts that are far
+	Exclusive                    bool // nothing else runs on the instance beside it
 }
 
 var (
@@ -58,6 +64,7 @@ var (
 	beatSQL         = sql.Query("beat")
 	suspectsSQL     = sql.Query("suspects")
 	burySQL         = sql.Query("bury")
+	troubleSQL      = sql.Query("trouble")
 	hostStateSQL    = sql.Query("host_state")
 )
 
@@ -66,19 +73,24 @@ func (r *Registry) Register(ctx context.Context, i Instance) (scheduler.Instance
 	var id int64
 	err := r.link.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
-			if err := tx.QueryRow(ctx, registerSQL, i.Name, i.Hostname, i.Machine, i.Pid, i.ProcessStart, i.Version, i.Lag).Scan(&id); err != nil {
+			if err := tx.QueryRow(ctx, registerSQL, i.Name, i.Hostname, i.Machine, i.Pid, i.ProcessStart, i.Version, i.Lag, orZero(i.Queries)).Scan(&id); err != nil {
 				return err
 			}
 			for _, h := range i.Hosts {
 				if h.Serves == nil {
 					h.Serves = []string{}
 				}
-				if _, err := tx.Exec(ctx, publishHostSQL, id, h.Name, h.Slots, h.Serves, cmp.Or(string(h.State), string(scheduler.HostUp))); err != nil {
+				only := h.Takes
+				if only == nil {
+					only = &scheduler.Only{}
+				}
+				if _, err := tx.Exec(ctx, publishHostSQL, id, h.Name, h.Slots, h.Serves, cmp.Or(string(h.State), string(scheduler.HostUp)), h.Far,
+					orNull(h.Types), orNull(only.Priorities), orUnset(only.Names), orUnset(only.RJM)); err != nil {
 					return err
 				}
 			}
 			for _, a := range i.Agents {
-				if _, err := tx.Exec(ctx, publishAgentSQL, id, a.Type, a.Mode, a.Dialect, a.Command, a.Max, a.MaxPerHost, "{}"); err != nil {
+				if _, err := tx.Exec(ctx, publishAgentSQL, id, a.Type, a.Mode, a.Dialect, a.Command, a.Max, a.MaxPerHost, "{}", a.Local, a.Exclusive); err != nil {
 					return err
 				}
 			}
@@ -89,6 +101,21 @@ func (r *Registry) Register(ctx context.Context, i Instance) (scheduler.Instance
 		return 0, fmt.Errorf("register this instance: %w", err)
 	}
 	return scheduler.InstanceID(id), nil
+}
+
+// orZero makes 0 nil, which is NULL; orUnset does so with an empty text.
+func orZero(n int) *int {
+	if n == 0 {
+		return nil
+	}
+	return &n
+}
+
+func orUnset(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
 }
 
 // Beat says that the instance lives, and rings its own heartbeat channel so
@@ -174,17 +201,53 @@ func (r *Registry) Children(ctx context.Context, me scheduler.InstanceID, all []
 }
 
 // Trouble publishes why no child of a type comes up on the hosts named;
-// an empty map says that all is well again.
-func (r *Registry) Trouble(ctx context.Context, me scheduler.InstanceID, typ scheduler.TypeName, hosts map[string]string) error {
-	if hosts == nil {
-		hosts = map[string]string{}
+// an empty map says that all is well again. What agents said stands apart, for operators.
+func (r *Registry) Trouble(ctx context.Context, me scheduler.InstanceID, typ scheduler.TypeName,
+	hosts map[string]scheduler.Account) error {
+	reasons, words := map[string]string{}, map[string]string{}
+	for host, why := range hosts {
+		reasons[host] = text(why.Reason)
+		if why.Words != "" {
+			words[host] = text(why.Words)
+		}
 	}
 	err := r.link.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		_, err := conn.Exec(ctx, "update bellhop.agent set trouble = $3 where instance = $1 and type = $2", int64(me), string(typ), hosts)
+		_, err := conn.Exec(ctx, troubleSQL, int64(me), string(typ), reasons, words)
 		return err
 	})
 	if err != nil {
 		return fmt.Errorf("publish trouble: %w", err)
+	}
+	return nil
+}
+
+// Deaths publishes the last deaths of a type, by host, that no finished line has followed.
+func (r *Registry) Deaths(ctx context.Context, me scheduler.InstanceID, typ scheduler.TypeName, hosts map[string]scheduler.Death) error {
+	if hosts == nil {
+		hosts = map[string]scheduler.Death{}
+	}
+	err := r.link.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+		_, err := conn.Exec(ctx, "update bellhop.agent set deaths = $3 where instance = $1 and type = $2", int64(me), string(typ), hosts)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("publish deaths: %w", err)
+	}
+	return nil
+}
+
+// Draining publishes since when nothing starts but a job that must be alone; zero: that is over.
+func (r *Registry) Draining(ctx context.Context, me scheduler.InstanceID, since time.Time) error {
+	var at *time.Time
+	if !since.IsZero() {
+		at = &since
+	}
+	err := r.link.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+		_, err := conn.Exec(ctx, "update bellhop.instance set draining_since = $2 where id = $1", int64(me), at)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("publish what is waited for: %w", err)
 	}
 	return nil
 }

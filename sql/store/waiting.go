@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 
@@ -15,7 +16,10 @@ import (
 // being told why it waits.
 func (k *Keeper) MarkThrough(c *Claimer) { k.marks = c.link }
 
-var waitingSQL, markedSQL, markSQL = sql.Query("waiting"), sql.Query("marked"), sql.Query("mark_waiting")
+var (
+	waitingSQL, markedSQL, markSQL          = sql.Query("waiting"), sql.Query("marked"), sql.Query("mark_waiting")
+	lookBeganSQL, lookedSQL, unexplainedSQL = sql.Query("look_began"), sql.Query("looked"), sql.Query("unexplained")
+)
 
 // How many names in run_on are looked at, and how many jobs are told why they
 // wait: those that would start next. Who waits for nothing but its turn is told
@@ -24,22 +28,32 @@ const (
 	waitingNames = 1000
 	markMost     = 1000
 	markNoRoom   = 100
+	markApart    = 200 // of each, when hosts take jobs by priority
+	lostMost     = 20  // types that are looked at closer
 )
 
 // waiting is a group of ready jobs that start, or do not, for the same reason.
 type waiting struct {
-	Type  string
-	RunOn *string
-	Why   *string
-	Flows bool // some of its type have just started
+	Type         string
+	RunOn        *string
+	Priority     *int16 // nil: any
+	PriorityName *string
+	Why          *string
+	Flows        bool // some of its type have just started
 }
 
-// MarkWaiting writes into waiting_for of ready jobs why they do not start. It
-// returns the types that no live instance serves.
-func (k *Keeper) MarkWaiting(ctx context.Context) (unknown []scheduler.TypeName, err error) {
+// MarkWaiting writes into waiting_for of ready jobs why they do not start.
+// looker is who looks at all of the queue meanwhile, 0: no instance does. It
+// returns the types that no live instance serves, and jobs that were looked at
+// before and not taken, for no cause that is known: there should be none.
+func (k *Keeper) MarkWaiting(ctx context.Context, looker scheduler.InstanceID) (unknown []scheduler.TypeName, lost []scheduler.JobID, err error) {
 	var change []waiting
 	err = k.link.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		rows, err := conn.Query(ctx, waitingSQL, waitingNames)
+		var began string
+		if err := conn.QueryRow(ctx, lookBeganSQL).Scan(&began); err != nil {
+			return err
+		}
+		rows, err := conn.Query(ctx, waitingSQL, waitingNames, markApart)
 		if err != nil {
 			return err
 		}
@@ -47,6 +61,8 @@ func (k *Keeper) MarkWaiting(ctx context.Context) (unknown []scheduler.TypeName,
 		if err != nil {
 			return err
 		}
+		var types []string // held back by nothing, and none of them has just started
+		var names []*string
 		for _, g := range groups {
 			if g.Why != nil && *g.Why == "unknown_type" && (len(unknown) == 0 || unknown[len(unknown)-1] != scheduler.TypeName(g.Type)) {
 				unknown = append(unknown, scheduler.TypeName(g.Type))
@@ -54,20 +70,36 @@ func (k *Keeper) MarkWaiting(ctx context.Context) (unknown []scheduler.TypeName,
 			if g.turn() && g.Flows { // it moves: whoever is first now may run before this is written
 				continue
 			}
+			if g.Why == nil && !g.Flows && len(types) < lostMost {
+				types, names = append(types, g.Type), append(names, g.RunOn)
+			}
 			var wrong bool
-			if err := conn.QueryRow(ctx, markedSQL, g.Type, g.RunOn, g.Why, g.most()).Scan(&wrong); err != nil {
+			if err := conn.QueryRow(ctx, markedSQL, g.args()...).Scan(&wrong); err != nil {
 				return err
 			}
 			if wrong {
 				change = append(change, g)
 			}
 		}
-		return nil
+		if looker == 0 {
+			return nil
+		}
+		if len(types) > 0 {
+			rows, err := conn.Query(ctx, unexplainedSQL, types, names)
+			if err != nil {
+				return err
+			}
+			if lost, err = pgx.CollectRows(rows, pgx.RowTo[scheduler.JobID]); err != nil {
+				return err
+			}
+		}
+		_, err = conn.Exec(ctx, lookedSQL, int64(looker), began)
+		return err
 	})
 	if err == nil && len(change) > 0 {
 		err = k.marks.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 			for _, g := range change {
-				if _, err := conn.Exec(ctx, markSQL, g.Type, g.RunOn, g.Why, g.most()); err != nil {
+				if _, err := conn.Exec(ctx, markSQL, g.args()...); err != nil {
 					return err
 				}
 			}
@@ -75,13 +107,19 @@ func (k *Keeper) MarkWaiting(ctx context.Context) (unknown []scheduler.TypeName,
 		})
 	}
 	if err != nil {
-		return nil, fmt.Errorf("say why jobs wait: %w", err)
+		return nil, nil, fmt.Errorf("say why jobs wait: %w", err)
 	}
-	return unknown, nil
+	return unknown, lost, nil
+}
+
+func (g waiting) args() []any {
+	return []any{g.Type, g.RunOn, g.Why, g.most(), g.Priority, g.PriorityName}
 }
 
 // turn reports whether the group waits for nothing but its turn.
-func (g waiting) turn() bool { return g.Why != nil && *g.Why == "no_room" }
+func (g waiting) turn() bool {
+	return g.Why != nil && (*g.Why == "no_room" || strings.HasPrefix(*g.Why, "exclusive"))
+}
 
 func (g waiting) most() int {
 	if g.turn() {

@@ -8,12 +8,17 @@ import (
 	"strings"
 )
 
-// suite is the release of Debian that everything is made from.
+// suite is the release of Debian that nearly everything is made from.
 const suite = "bookworm"
 
 // Debian makes an image of the packages without which there is no Debian, as
 // debian:*-slim holds, and of those that are named.
 func Debian(ctx context.Context, packages ...string) (image string, err error) {
+	return release(ctx, suite, packages...)
+}
+
+// release is Debian of another release.
+func release(ctx context.Context, suite string, packages ...string) (image string, err error) {
 	list := strings.Join(packages, ",")
 	image = tagged("debian", suite, "minbase", list)
 	if there(ctx, image) {

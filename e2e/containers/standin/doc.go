@@ -4,8 +4,8 @@
 //
 // Where one differs from what it stands for:
 //
-//   - postgres is 15, Debian's, and knows no more of the public image's
-//     environment than the stack uses
+//   - postgres is 17, of Debian trixie, and knows no more of the public
+//     image's environment than the stack uses
 //   - jaeger is built from its module; its web UI is a placeholder page, its API
 //     is the real one
 //   - prometheus is 2.42, Debian's

@@ -10,7 +10,7 @@ import (
 
 // Postgres stands in for postgres:17.
 func Postgres(ctx context.Context) (string, error) {
-	base, err := Debian(ctx, "postgresql-15")
+	base, err := release(ctx, "trixie", "postgresql-17") // the first release that has it
 	if err != nil {
 		return "", err
 	}

@@ -1,0 +1,254 @@
+package guard
+
+import (
+	"os"
+	"syscall"
+	"time"
+)
+
+// MarkName is a variable in the environment of each agent. What the agent starts
+// inherits it: so what is left of an agent can be told from other processes when
+// its guard was killed and could not end it. It names the guard for good: by the
+// start of its machine, its pid namespace, its pid and its own start.
+const MarkName = "BELLHOP_GUARD"
+
+// markMost is how much of an environment is looked at.
+const markMost = 256 << 10
+
+// Mark is that of the guard with this pid and start, of this machine; empty
+// where there can be none.
+func Mark(pid int, start uint64) string {
+	boot := readSome("/proc/sys/kernel/random/boot_id", nil)
+	space, err := os.Readlink("/proc/self/ns/pid") // pid:[4026531836]
+	if len(boot) < 36 || err != nil || len(space) < 7 {
+		return ""
+	}
+	return MarkName + "=" + decimal(pid) + ":" + decimal(int(start)) + ":" + space[5:len(space)-1] + ":" + string(boot[:36])
+}
+
+// mark is that of this guard.
+func mark() string {
+	s, _ := ReadStat(syscall.Getpid())
+	return Mark(syscall.Getpid(), s.Start)
+}
+
+// Marked lists the living processes that the guard with this mark had started,
+// or that descend from them.
+func Marked(mark string) []int {
+	if mark == "" {
+		return nil
+	}
+	return leftovers(func(m string) bool { return m == mark })
+}
+
+// Unguarded lists the living processes whose guard is dead: nobody would ever
+// end them. Those of other machines, of containers, and of other users are not
+// among them, nor is what carries this process's own mark.
+func Unguarded() []int {
+	dead := map[string]bool{}
+	if own := markIn(readSome("/proc/self/environ", nil)); own != "" {
+		dead[own] = false
+	}
+	ours := Mark(1, 1)
+	return leftovers(func(m string) bool {
+		is, known := dead[m]
+		if !known {
+			is = sameMachine(m, ours) && guardIsDead(m)
+			dead[m] = is
+		}
+		return is
+	})
+}
+
+// KillUnguarded kills what Unguarded lists, and gives it. Call it until nothing is left.
+func KillUnguarded() (pids []int) {
+	pids = Unguarded()
+	for _, pid := range pids {
+		KillIf(pid, func() bool {
+			mark := markIn(readSome("/proc/"+decimal(pid)+"/environ", nil))
+			return mark != "" && guardIsDead(mark)
+		})
+	}
+	return pids
+}
+
+// KillIf kills a process and its descendants. The process is pinned, and held,
+// before it is looked at for the last time: its pid means nobody else meanwhile.
+func KillIf(pid int, meant func() bool) {
+	fd, err := OpenPidFD(pid)
+	if err != nil {
+		return
+	}
+	defer syscall.Close(fd)
+	if !meant() || SignalPidFD(fd, syscall.SIGSTOP) != nil {
+		return
+	}
+	KillTree(pid)
+	_ = SignalPidFD(fd, syscall.SIGKILL)
+}
+
+// sweepMost bounds a far guard's wait for what does not die.
+const sweepMost = 2 * time.Second
+
+// sweep kills what lives on here of agents whose guards were killed.
+func sweep() {
+	for till := time.Now().Add(sweepMost); len(KillUnguarded()) > 0 && time.Now().Before(till); {
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+// leftovers lists the living processes with such a mark that were left behind.
+// Who has handed work to another program (at, sbatch) has given it the mark
+// too, with the rest of the environment. That work is that program's: what was
+// left behind went to the machine's init, or to who stands for it, and what has
+// another parent went astray of its own will.
+func leftovers(such func(mark string) bool) (pids []int) {
+	marks := map[int]string{}
+	eachMarked(func(pid int, mark string) {
+		if such(mark) {
+			marks[pid] = mark
+		}
+	})
+	if len(marks) == 0 {
+		return nil
+	}
+	above := ancestors()
+	for pid, mark := range marks {
+		if pid == syscall.Getpid() || above[pid] {
+			continue // whoever killed its own ancestors would not get far
+		}
+		for top := pid; ; {
+			s, ok := ReadStat(top)
+			if !ok {
+				break // gone meanwhile; who looks again finds its children elsewhere
+			}
+			if marks[s.Parent] != mark {
+				if takesOrphans(s.Parent, above) {
+					pids = append(pids, pid)
+				}
+				break
+			}
+			top = s.Parent
+		}
+	}
+	return pids
+}
+
+// ancestors of this process: one of them may be a subreaper, which nothing tells.
+func ancestors() map[int]bool {
+	all := map[int]bool{}
+	for pid := syscall.Getpid(); ; {
+		s, ok := ReadStat(pid)
+		if !ok || s.Parent == 0 || all[s.Parent] {
+			return all
+		}
+		pid = s.Parent
+		all[pid] = true
+	}
+}
+
+// takesOrphans: a process whose parent is this one has lost its own, or is about to.
+func takesOrphans(parent int, above map[int]bool) bool {
+	if parent <= 1 || above[parent] {
+		return true
+	}
+	s, ok := ReadStat(parent)
+	if !ok || s.Dead() || s.Leaving {
+		return true
+	}
+	comm := string(readSome("/proc/"+decimal(parent)+"/comm", nil))
+	return comm == "systemd\n" || comm == Name+"\n" // a user's own manager; a guard in whose tree that one was
+}
+
+// sameMachine: what follows pid and start is the same in both.
+func sameMachine(a, b string) bool {
+	rest := func(mark string) string {
+		colons := 0
+		for i := range len(mark) {
+			if mark[i] == ':' {
+				if colons++; colons == 2 {
+					return mark[i:]
+				}
+			}
+		}
+		return ""
+	}
+	return rest(a) != "" && rest(a) == rest(b)
+}
+
+// guardIsDead: where it cannot be told, it is not. A guard of another user may
+// be hidden in /proc, but there.
+func guardIsDead(mark string) bool {
+	text := []byte(mark[len(MarkName)+1:])
+	pid, used := number(text)
+	if used == 0 || used >= len(text) || text[used] != ':' {
+		return false
+	}
+	start, more := number(text[used+1:])
+	if more == 0 {
+		return false
+	}
+	if s, ok := ReadStat(int(pid)); ok {
+		return s.Dead() || s.Start != start
+	}
+	return syscall.Kill(int(pid), 0) == syscall.ESRCH
+}
+
+// eachMarked calls f with every living process of this pid namespace that has a mark.
+func eachMarked(f func(pid int, mark string)) {
+	here, err := os.Readlink("/proc/self/ns/pid")
+	if err != nil {
+		return
+	}
+	buf := make([]byte, 0, 4096)
+	EachProcess(func(pid int) {
+		buf = readSome("/proc/"+decimal(pid)+"/environ", buf[:0]) // empty for a zombie
+		mark := markIn(buf)
+		if mark == "" {
+			return
+		}
+		if space, err := os.Readlink("/proc/" + decimal(pid) + "/ns/pid"); err != nil || space != here {
+			return
+		}
+		if s, ok := ReadStat(pid); ok && !s.Dead() {
+			f(pid, mark)
+		}
+	})
+}
+
+func readSome(path string, b []byte) []byte {
+	fd, err := syscall.Open(path, syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
+	if err != nil {
+		return b
+	}
+	defer syscall.Close(fd)
+	for len(b) < markMost {
+		if len(b) == cap(b) {
+			b = append(b, make([]byte, 4096)...)[:len(b)]
+		}
+		n, err := syscall.Read(fd, b[len(b):cap(b)])
+		if err == syscall.EINTR {
+			continue
+		}
+		if err != nil || n <= 0 {
+			break
+		}
+		b = b[:len(b)+n]
+	}
+	return b
+}
+
+// markIn finds the mark in an environment; empty: there is none.
+func markIn(environ []byte) string {
+	for from := 0; from < len(environ); {
+		to := from
+		for to < len(environ) && environ[to] != 0 {
+			to++
+		}
+		if pair := environ[from:to]; len(pair) > len(MarkName) && string(pair[:len(MarkName)+1]) == MarkName+"=" {
+			return string(pair)
+		}
+		from = to + 1
+	}
+	return ""
+}

@@ -1,0 +1,45 @@
+package scheduler
+
+// Account is why something ended, in two parts, since they are not for the same
+// readers.
+type Account struct {
+	// Reason is for all who may see the queue: a code, an exit status, a signal.
+	// Nothing in it was written by an agent.
+	Reason string
+	// Words are the agent's own, for operators.
+	Words string
+}
+
+// SaidFailed is the reason of a line whose agent said that it failed, and lives
+// on. Where the agent gave words, they say more.
+const SaidFailed = "the agent said that it failed"
+
+// Told is all of it: the reason, and what the agent said.
+func (a Account) Told() string {
+	switch {
+	case a.Words == "":
+		return a.Reason
+	case a.Reason == "" || a.Reason == SaidFailed:
+		return a.Words
+	}
+	return a.Reason + ": " + a.Words
+}
+
+// and is one account after the other.
+func (a Account) and(next Account) Account {
+	join := func(first, second, between string) string {
+		if first == "" || second == "" {
+			return first + second
+		}
+		return first + between + second
+	}
+	return Account{join(a.Reason, next.Reason, "; "), join(a.Words, next.Words, "\n")}
+}
+
+func (e *ChildEvent) account() Account { return Account{e.Error, e.Words} }
+
+// Told is why, with what the agent said.
+func (e ChildEvent) Told() string { return e.account().Told() }
+
+// Told is why the line failed, with what the agent said.
+func (r *Result) Told() string { return Account{r.Error, r.Words}.Told() }

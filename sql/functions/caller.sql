@@ -1,0 +1,88 @@
+-- caller: who asks, in every function that decides by it. Not current_user: where a function runs with the rights of the
+-- schema's owner, that is the owner. The role that has been SET, or else the login; neither can be one that the caller is
+-- not a member of. Parsed when it is made, so that it needs no search_path and is expanded where it is called.
+create or replace function bellhop.caller() returns name
+language sql stable parallel safe
+begin atomic
+  select case when pg_catalog.current_setting('role') = 'none' then session_user else pg_catalog.current_setting('role')::name end;
+end;
+
+-- is_operator: whether the caller may do what operators may: the schema's owner, and members of bellhop_operator.
+create or replace function bellhop.is_operator() returns boolean
+language sql stable parallel safe
+begin atomic
+  select pg_catalog.pg_has_role(bellhop.caller(), (select c.relowner from pg_catalog.pg_class c where c.oid = 'bellhop.jobqueue'::regclass), 'member')
+      or coalesce((select pg_catalog.pg_has_role(bellhop.caller(), r.oid, 'member') from pg_catalog.pg_roles r where r.rolname = 'bellhop_operator'), false);
+end;
+
+revoke all on function bellhop.caller, bellhop.is_operator from public;
+do $$
+begin
+  if exists (select from pg_roles where rolname = 'bellhop_scheduler') then
+    grant execute on function bellhop.caller, bellhop.is_operator to bellhop_submitter, bellhop_reader, bellhop_operator, bellhop_scheduler;
+  end if;
+end
+$$;
+
+-- own_roles: those whose jobs are the caller's: himself, and the roles of which he is a member.
+create or replace function bellhop.own_roles() returns text[]
+language sql stable parallel safe
+begin atomic
+  select array(select r.rolname::text from pg_catalog.pg_roles r where pg_catalog.pg_has_role(bellhop.caller(), r.oid, 'member'));
+end;
+
+-- owns: whether a job that was submitted by this one is the caller's. Of jobs from before that was kept nobody knows.
+create or replace function bellhop.owns(submitted_by text) returns boolean
+language sql stable parallel safe
+begin atomic
+  select coalesce(submitted_by = bellhop.caller()::text or submitted_by = any (bellhop.own_roles()), false);
+end;
+
+-- is_reader: whether the caller may see the jobs of others: who may read what bellhop_reader may.
+create or replace function bellhop.is_reader() returns boolean
+language sql stable parallel safe
+begin atomic
+  select pg_catalog.has_table_privilege(bellhop.caller(), 'bellhop.instance'::regclass, 'select');
+end;
+
+-- may_change: whether the caller may release, cancel and retry such a job: its own, an operator any, and who schedules too.
+create or replace function bellhop.may_change(submitted_by text) returns boolean
+language sql stable parallel safe
+begin atomic
+  select bellhop.owns(submitted_by) or bellhop.is_operator()
+      or pg_catalog.has_table_privilege(bellhop.caller(), 'bellhop.jobqueue'::regclass, 'update');
+end;
+
+-- refuse_others: whether there is such a job as far as the caller may know; an error where he may see it and not change it.
+create or replace function bellhop.refuse_others(id bigint, verb text) returns boolean
+language plpgsql stable
+set search_path = pg_catalog, bellhop, pg_temp
+as $$
+declare
+  j record;
+begin
+  select q.submitted_by into j from bellhop.jobqueue q where q.id = refuse_others.id;
+  if not found then
+    return false;
+  elsif bellhop.may_change(j.submitted_by) then
+    return true;
+  elsif not bellhop.is_reader() then
+    return false;
+  end if;
+  raise insufficient_privilege using
+    message = format('permission denied: %s may not %s job %s, which %s', bellhop.caller(), verb, refuse_others.id,
+                     coalesce(j.submitted_by || ' has submitted', 'was submitted before that was kept')),
+    hint = format('That is for its submitter and for operators: grant bellhop_operator to %I.', bellhop.caller());
+end
+$$;
+
+revoke all on function bellhop.own_roles, bellhop.owns, bellhop.is_reader, bellhop.may_change, bellhop.refuse_others from public;
+do $$
+begin
+  if exists (select from pg_roles where rolname = 'bellhop_scheduler') then
+    grant execute on function bellhop.own_roles, bellhop.owns, bellhop.is_reader, bellhop.may_change
+      to bellhop_submitter, bellhop_reader, bellhop_operator, bellhop_scheduler;
+    grant execute on function bellhop.refuse_others to bellhop_scheduler;
+  end if;
+end
+$$;

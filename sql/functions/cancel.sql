@@ -1,0 +1,75 @@
+-- cancel: what waits is cancelled at once; what runs is asked to die and is
+-- cancelled when its process tree is dead. A final job stays what it is.
+-- Its submitter may, and operators. Returns the state it has now, NULL when there is no such job.
+create or replace function bellhop.cancel(id bigint, now boolean default false) returns text
+language plpgsql volatile security definer
+set search_path = pg_catalog, bellhop, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  was text;
+begin
+  if not bellhop.refuse_others(cancel.id, 'cancel') then
+    return null;
+  end if;
+  -- The lock settles the race with a claim or an outcome.
+  select j.state into was from bellhop.jobqueue j where j.id = cancel.id for update;
+  if was in ('held', 'blocked', 'scheduled', 'ready', 'assigned') then
+    update bellhop.jobqueue j
+       set state = 'cancelled', ended_at = clock_timestamp(), waiting_for = null, cancel_requested = true, unmet = null
+     where j.id = cancel.id;
+    perform bellhop.ended(array[cancel.id]);
+    if was = 'assigned' then
+      perform pg_notify('bellhop_cancel', '');
+    end if;
+    return 'cancelled';
+  elsif was = 'running' then
+    update bellhop.jobqueue j
+       set cancel_requested = true, cancel_now = j.cancel_now or cancel.now
+     where j.id = cancel.id;
+    perform pg_notify('bellhop_cancel', '');
+  end if;
+  return was;
+end
+$$;
+
+-- killjob: as cancel, but the job ends failed: the user's wish, also when it
+-- waits. Returns the state that it has now, NULL when there is no such job.
+create or replace function bellhop.killjob(id bigint, by text default null) returns text
+language plpgsql volatile security definer
+set search_path = pg_catalog, bellhop, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  was text;
+  who text := coalesce(killjob.by, bellhop.caller());
+begin
+  -- The lock settles the race with a claim or an outcome.
+  select j.state into was from bellhop.jobqueue j where j.id = killjob.id for update;
+  if was in ('held', 'blocked', 'scheduled', 'ready', 'assigned') then
+    update bellhop.jobqueue j
+       set state = 'failed', ended_at = clock_timestamp(), waiting_for = null, cancel_requested = true, killed_by = who,
+           error = 'killed: by ' || who || ', before it began'
+     where j.id = killjob.id;
+    if was = 'assigned' then
+      perform pg_notify('bellhop_cancel', '');
+    end if;
+    perform bellhop.ended(array[killjob.id]); -- comes with 0009
+    return 'failed';
+  elsif was = 'running' then
+    update bellhop.jobqueue j set cancel_requested = true, killed_by = who where j.id = killjob.id;
+    perform pg_notify('bellhop_cancel', '');
+  end if;
+  return was;
+end
+$$;
+
+revoke all on function bellhop.cancel, bellhop.killjob from public;
+do $$
+begin
+  if exists (select from pg_roles where rolname = 'bellhop_scheduler') then
+    grant execute on function bellhop.cancel to bellhop_submitter, bellhop_operator, bellhop_scheduler;
+    grant execute on function bellhop.killjob to bellhop_operator, bellhop_scheduler;
+  end if;
+end
+$$;

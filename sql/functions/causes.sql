@@ -1,0 +1,219 @@
+-- causes: every reason that a job can have for waiting, for what it does now, and for having ended as it did. This is
+-- the only place where their words are: bellhop.explanation, waiting_for, `wait` and docs/explain.md take them from here.
+-- cause: the code, which stays the same, and behind a slash the form where one code has several sentences.
+-- of: 'waiting', 'running', 'ended', 'row' (of an attached table), or 'beside' (it comes beside another). stuck: waiting alone will not change it.
+-- In sentence and next, {word} is filled in (bellhop.fill). next: the command that changes it, to be typed as it stands.
+create or replace function bellhop.causes()
+returns table (cause text, code text, of text, stuck boolean, means text, sentence text, next text)
+language sql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+  select c.cause, split_part(c.cause, '/', 1), c.of, c.stuck, c.means, c.sentence, c.next
+    from (values
+    -- What the row itself says.
+    ('held', 'waiting', true, 'it was submitted with `held`',
+      'It is held: it starts when it is released.', 'bellhop release {id}'),
+    ('blocked', 'waiting', false, 'a job that it needs is not over as wanted; one line each',
+      'It needs job {needs} ({type}) to be {wanted}; that one is {state}.', 'bellhop explain {needs}'),
+    ('blocked/ended', 'waiting', false, '',
+      'It needs job {needs} ({type}) to be {wanted}; that one is {state}, and this one waits until that changes.', 'bellhop retry {needs}'),
+    ('blocked/deleted', 'waiting', true, '',
+      'It needs job {needs}, which was deleted, so that it can never start. Without that need it can: delete from bellhop.dependency where job = {id} and needs = {needs}.', 'bellhop cancel {id}'),
+    ('blocked/unseen', 'waiting', false, '',
+      'Its needs came with triggers disabled or are being changed; an instance counts them with its next look.', 'bellhop kick'),
+    ('scheduled', 'waiting', false, '`run_at` has not come',
+      'It is to start at {at}{in}.', 'bellhop cancel {id}'),
+    ('retry_delay', 'waiting', false, 'an attempt failed, the next one is put off',
+      'Attempt {attempt} of {most} failed; the next one starts at {at}{in}. It failed so: {error}', 'bellhop logs {id}'),
+    ('in_hand', 'waiting', false, 'a transaction that is not over has its row locked',
+      'A transaction has its row locked{since}, and claims pass over it until that ends: {who}.', 'psql "$DATABASE_URL" -c "select pg_terminate_backend({pid})"'),
+    ('in_hand/prepared', 'waiting', false, '',
+      'A prepared transaction has its row locked{since}, and claims pass over it until that ends.', 'psql "$DATABASE_URL" -c "rollback prepared ''{gid}''"'),
+
+    -- What holds back all jobs of its type, and of its place and priority.
+    ('no_instance', 'waiting', true, 'no instance of the scheduler lives on this database',
+      'No instance of the scheduler is running on this database{since}.', 'bellhop serve'),
+    ('paused', 'waiting', true, 'an operator paused its type, or everything',
+      'Type {type} is paused since {at} by {by}.', 'bellhop resume {type}'),
+    ('paused/all', 'waiting', true, '',
+      'Everything is paused since {at} by {by}.', 'bellhop resume'),
+    ('unknown_type', 'waiting', true, 'no live instance has an agent of its type',
+      'No running instance has an agent of type {type}.{there}', 'add it under agents in bellhop.yaml, and start bellhop serve anew'),
+    ('unknown_type/row', 'waiting', true, '',
+      'It is a row of an attached table with a command of its own, and no running instance obeys commands that stand in the database.',
+      'write commands_from_database: true into bellhop.yaml, and start bellhop serve anew'),
+    ('no_host', 'waiting', true, 'no host may run it: none answers to its `run_on` (by name, `serves` or `locate`), or those that do take no such job (`only_types`, `only_priorities`, `local`, no agent of its type)',
+      'No host answers to run_on {place}{locate}.{there}', 'bellhop hosts'),
+    ('no_host/none', 'waiting', true, '',
+      'No instance that has its agent has a host.', 'bellhop hosts'),
+    ('no_host/refused', 'waiting', true, '',
+      'No host may run it: {hosts}.', 'bellhop hosts'),
+    ('instance_stopping', 'waiting', true, 'the instances that could take it were told to stop',
+      'Every instance that could take it has been told to stop, and starts nothing more: {instances}.', 'bellhop serve'),
+    ('instance_silent', 'waiting', false, 'its instance, or those that could take it, have not been heard of; after their `lag` others take over',
+      'Every instance that could take it is silent: {instances}.', 'bellhop instances'),
+    ('host_down', 'waiting', true, 'the hosts that may run it cannot be reached; they are tried again by themselves',
+      'No host that it may run on can be reached: {hosts}.', 'bellhop hosts'),
+    ('agent_fails', 'waiting', true, 'its agent died too often, or does not come up; it is tried again after a pause, and nothing but the agent has to be mended',
+      'Its agent does not come up; it is tried again after a while. By host: {hosts}.', 'bellhop agents'),
+    ('exclusive', 'waiting', false, 'its agent is `exclusive`, or a job of such an agent runs, or waits to: nothing else runs beside it on that instance',
+      'It starts when nothing else runs on its instance: {jobs}.', 'bellhop ls -s running'),
+    ('exclusive/behind', 'waiting', false, '',
+      'A job that must be alone on its instance comes first: {jobs}.', 'bellhop ls -s running'),
+    ('queries_full', 'waiting', false, 'each instance reads so many queries (MSQ jobs) at once; a job of a type that has none on a host is let in beyond that',
+      'Every instance that could take it reads as many queries as it may at once: {instances}.', 'bellhop ls -s running'),
+    ('no_room', 'waiting', false, 'slots, `max` or `max_per_host` are used up; what holds them is told. More of them help, or a higher urgency',
+      'Every place that it may take is taken: {limits}.{children} An idle child of another type makes room.', 'bellhop ls -s running'),
+    ('queued', 'waiting', false, 'other jobs come first, by priority and age',
+      '{jobs} of its type {come} first, by priority and age.', 'bellhop ls -s ready -t {type}'),
+    ('queued/others', 'waiting', false, '',
+      'More urgent work waits for the hosts that could run it: job {job} of type {other}, priority {priority}.', 'bellhop explain {job}'),
+    ('waits', 'waiting', false, 'something else that the row''s `waiting_for` names',
+      'It waits for: {what}.', 'bellhop show {id}'),
+    ('not_looked_at', 'waiting', false, 'it is ready, and no instance has looked since it is',
+      'It became ready after the last look of an instance{looked}; the next one is on its way.', 'bellhop kick'),
+    ('unexplained', 'waiting', true, 'none of all these: a fault of bellhop, which an instance also writes into its log',
+      'An instance has looked since it is ready, and has not taken it, and no cause is known. That is a fault of bellhop. Looked at were: {checked}. See the log of the instance, and report what it says.', 'bellhop doctor'),
+
+    -- What it does now.
+    ('child_starting', 'running', false, 'an instance has it, and a child is coming up; since when, and why the last one died',
+      'Instance {instance} has it{since}: a child of its type is coming up on {host}{child}.', 'bellhop agents'),
+    ('child_starting/silent', 'running', false, '',
+      'Instance {instance} has it{since}: {child} runs on {host} and has not said OK yet. A plain program, which says none, wants mode: exec in bellhop.yaml.', 'bellhop agents'),
+    ('last_death', 'beside', false, 'why the last child of its type died, on the host that has the job',
+      'The last child of its type on {host} died at {at}, the {n}. in a row without finishing anything: {why}', 'bellhop agents'),
+    ('child_starting/first', 'waiting', false, '',
+      'Children of its type come up one at a time, until one has said OK or finished something: {children}.', 'bellhop agents'),
+    ('running', 'running', false, 'it runs: where, by which child, since when',
+      'It runs since {at} ({for}) on {host}{child}, instance {instance}, attempt {attempt} of {most}{items}.', 'bellhop logs -f {id}'),
+    ('items_wait', 'running', false, 'items of its query wait, and none of them runs: for which host, and why',
+      '{n} of its items wait{place}{since}: {why}', '{next}'),
+    ('items_wait/starting', 'running', false, '',
+      '{n} of its items wait{place}{since}: a child of its type is coming up, or about to.', 'bellhop agents'),
+    ('cancel_requested', 'running', false, 'it was asked to stop, and is not dead yet',
+      'It has been asked to stop: it is over when its last process is dead.', 'bellhop cancel --now {id}'),
+    ('cancel_requested/killed', 'running', false, '',
+      'It has been killed (by {by}): it is over when its last process is dead.', 'bellhop cancel --now {id}'),
+
+    ('instance_silent/one', 'running', false, '',
+      'Instance {instance} ({name}) has not been heard of for {for}; after {lag} it is taken for dead, and what it holds is given to others.', 'bellhop instances'),
+    ('instance_stopping/one', 'running', false, '',
+      'Instance {instance} ({name}) has been told to stop ({how}), and starts nothing more.', 'bellhop instances'),
+
+    -- How it ended.
+    ('succeeded', 'ended', false, 'done; `bellhop retry ID` runs it again',
+      'It is done.{items}', 'bellhop retry {id}'),
+    ('cancelled', 'ended', false, 'it was cancelled',
+      'It was cancelled.', 'bellhop retry {id}'),
+    ('killed', 'ended', false, '`killjob`',
+      'It was killed by the wish of a user: {by}.', 'bellhop retry {id}'),
+    ('timeout', 'ended', false, 'it took longer than its `timeout`; a longer one, then `bellhop retry ID`',
+      'It took longer than it may, and was ended: {error}.', 'bellhop retry {id}'),
+    ('agent_failed', 'ended', false, 'the agent said so, or its exit code',
+      'Its agent failed, exit code {exit_code}: {error}', 'bellhop logs -e {id}'),
+    ('agent_died', 'ended', false, 'the agent''s process ended with it in hand',
+      'Its agent died with it in hand, exit code {exit_code}: {error}', 'bellhop logs -e {id}'),
+    ('no_heartbeat', 'ended', false, 'its agent (dialect fossology) said for too long that nothing moves, or nothing at all',
+      'Its agent was ended, since it did not move: {error}', 'bellhop logs -e {id}'),
+    ('quarantined', 'ended', false, 'three agents died of it; mend the agent or the job',
+      '{deaths} agents have died of it, and no more shall: {error}', 'bellhop logs -e {id}'),
+    ('args_too_long', 'ended', false, 'its argument is longer than the system takes on a command line',
+      'Its argument is longer than a command line of the system may be.', 'bellhop show {id}'),
+    ('vars_refused', 'ended', false, 'its agent does not take one of its `vars`; `agents[].vars` names those that it takes',
+      'Its agent does not take what it brings: {error}.', 'bellhop show {id}'),
+    ('not_data', 'ended', false, 'its data cannot be said in its agent''s dialect',
+      'Its agent''s dialect cannot carry its data: {error}.', 'bellhop show {id}'),
+    ('invalid_agent', 'ended', false, 'its agent''s version differs from the first that was heard, or is missing',
+      'Its agent is not the one that is expected: {error}.', 'bellhop agents'),
+    ('no_attachment', 'ended', false, 'it was a row of an attached table, and that was detached',
+      'Its row''s table is not attached any more, so that nothing says what to run.', 'bellhop attachments'),
+    ('msq_error', 'ended', false, 'PostgreSQL refuses the query, with the place in it',
+      'PostgreSQL refuses its query: {error}', 'bellhop show {id}'),
+    ('no_columns', 'ended', false, 'its query selects no column',
+      'Its query is of no use: {error}.', 'bellhop show {id}'),
+    ('items_failed', 'ended', false, 'items failed while others are done',
+      '{failed} of its items failed, {done} are done.{first}', 'bellhop show {id}'),
+    ('too_many_failures', 'ended', false, 'so many items failed that the rest was not tried',
+      '{failed} of its items failed, {done} are done, and the rest was not tried: {error}.{first}', 'bellhop show {id}'),
+    ('no_progress', 'ended', false, 'an `until_empty` query yields the same rows for ever; mend the query, or the agent',
+      'Its query would have run for ever: {error}.', 'bellhop show {id}'),
+    ('needs_failed', 'ended', false, 'a job that it needs ended otherwise, so it never ran',
+      'It never ran: {error}.', 'bellhop explain {root}'),
+    ('needs_failed/deleted', 'ended', false, '',
+      'It never ran: {error}. Submit it anew without that need.', 'bellhop show {id}'),
+    ('needs_cycle', 'ended', false, 'it and others needed each other; their needs came with triggers disabled',
+      'It never ran: {error}.', 'bellhop graph {id}'),
+    ('never_ran', 'ended', false, 'it was marked as over before it began, by hand or through a view',
+      'It ended before it began: {error}', 'bellhop retry {id}'),
+    ('command_failed', 'ended', false, 'a command in the queue could not be carried out',
+      'The command was not carried out: {error}.', 'bellhop submit command --help'),
+
+    -- Why a row of an attached table does not run (bellhop.explain_row).
+    ('attachment_broken', 'row', true, 'no row of its table runs, and why',
+      'No row of {name} runs: {why}.', 'bellhop attachments'),
+    ('row_has_job', 'row', false, 'the row runs, or waits as a job',
+      'It has been taken: its job is {job}, which is {state}. Should it be asked for again meanwhile, it runs once more after that.', 'bellhop explain {job}'),
+    ('outcome_pending', 'row', false, 'its job is over, and what became of it is not in the table yet',
+      'Job {job} has {state}, and that is still to be written into the table: a transaction has the row locked.', 'bellhop explain {job}'),
+    ('outcome_pending/refused', 'row', true, '',
+      'Job {job} has {state}, and the table does not let that be written: {why}. It is tried again at {at}, and the row runs again only after that.', 'bellhop attach {table}'),
+    ('row_set_aside', 'row', true, 'the table does not let it be marked as taken: a trigger, a rule, a constraint. Mend that; then another try at once',
+      'It could not be marked as taken, and is set aside: {why}. Tried so far: {times}; tried again at {at}.', 'bellhop attach {table}'),
+    ('pool_paused', 'row', true, 'the pool of its table is 0',
+      'The pool of {name} is 0: nothing of it starts.', 'bellhop attach {table} --pool 4'),
+    ('pool_full', 'row', false, 'as many rows of its table run as its pool has places',
+      'All {pool} places of {name} are taken. Rows come in the order of their keys.', 'bellhop attach {table} --pool {more}'),
+    ('row_ran', 'row', false, 'it is not asked for: its dispatch column is not NULL',
+      'It ran last as job {job}, which is {state}. It runs again when its dispatch column is set to NULL.', 'bellhop explain {job}'),
+    ('not_taken', 'row', false, 'there is no such row, or its transaction is not over, or it is locked',
+      'It has never been taken. It is if there is a row with the key {key} and its dispatch column is NULL, when its transaction has ended and nothing has it locked; at the latest 5 s after that.', 'bellhop kick'),
+    ('not_taken/inherited', 'row', false, '',
+      'It has never been taken. It is if there is a row with the key {key} and its dispatch column is NULL. Rows of tables that inherit from this one are not its own, and are not run: {children}.', 'bellhop kick'),
+
+    -- What comes beside these.
+    ('ran_on', 'beside', false, 'attempt, host, child, from when to when',
+      'Attempt {attempt} of {most}, on {host}{child}, from {from} to {to} ({for}).', 'bellhop show {id}'),
+    ('lost', 'beside', false, 'a run of it was lost with its host or instance and given back; it counts as no attempt',
+      'Lost: {reason}, given back. That run was on {host}{child}, from {from} to {to} ({for}), and counts as no attempt.{more}', 'bellhop trace {id}'),
+    ('last_words', 'beside', false, 'the last lines of stderr, `ERROR` and the scheduler''s notes; for operators',
+      e'The last that was said:\n    {words}', 'bellhop logs -e {id}')
+  ) as c (cause, of, stuck, means, sentence, next)
+$$;
+
+-- fill: a template with {word}s replaced by what args has under them; nothing for what it has not. What is put in is not
+-- looked at again.
+create or replace function bellhop.fill(template text, args jsonb) returns text
+language sql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+  select string_agg(m[1] || coalesce(args ->> m[2], ''), '' order by n)
+    from regexp_matches(template, '([^{]*)(?:\{([a-z_]+)\})?', 'g') with ordinality x (m, n)
+$$;
+
+-- reason: a cause in words. An unknown one is a fault of bellhop, and says so rather than nothing.
+create or replace function bellhop.reason(cause text, args jsonb default '{}') returns table (code text, sentence text, next text)
+language sql immutable parallel safe
+set search_path = pg_catalog, bellhop, pg_temp
+as $$
+  select coalesce(c.code, reason.cause), coalesce(bellhop.fill(c.sentence, reason.args), reason.args::text),
+         coalesce(bellhop.fill(c.next, reason.args), 'bellhop doctor')
+    from (select) one
+    left join bellhop.causes() c on c.cause = reason.cause
+$$;
+
+-- since: how long ago something was, as it stands in a sentence; nothing for NULL.
+create or replace function bellhop.since(at timestamptz) returns text
+language sql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+  select ' since ' || date_trunc('second', at) || ' (' || date_trunc('second', greatest(clock_timestamp() - at, interval '0')) || ')'
+$$;
+
+revoke all on function bellhop.causes, bellhop.fill, bellhop.reason, bellhop.since from public;
+do $$
+begin
+  if exists (select from pg_roles where rolname = 'bellhop_reader') then
+    grant execute on function bellhop.causes, bellhop.fill, bellhop.reason, bellhop.since to bellhop_submitter, bellhop_reader, bellhop_scheduler;
+  end if;
+end
+$$;

@@ -1,0 +1,280 @@
+-- job_name: how a job is called in an error.
+create or replace function bellhop.job_name(id bigint) returns text
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select coalesce((select format('job %s%s', j.id, coalesce(' (' || j.key || ')', '')) from bellhop.jobqueue j where j.id = job_name.id),
+                  format('job %s', job_name.id))
+$$;
+
+-- unmet_because: why a job that needs another, which has ended, cannot run; and the job at which that began.
+create or replace function bellhop.unmet_because(needs bigint, out why text, out root bigint)
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  other bellhop.jobqueue;
+begin
+  select * into other from bellhop.jobqueue j where j.id = unmet_because.needs;
+  root := coalesce(other.ended_by, unmet_because.needs);
+  if other.id is null then
+    why := format('it needs job %s, which was deleted', unmet_because.needs);
+  elsif other.ended_by is null then
+    why := format('it needs %s, which is %s', bellhop.job_name(other.id), other.state);
+  else
+    why := format('it needs %s, which is %s because of %s', bellhop.job_name(other.id), other.state, bellhop.job_name(root));
+  end if;
+end
+$$;
+
+-- ended: these jobs have come to an end. Counts the dependencies on them, releases those who need nothing else, and
+-- deals with those who needed another end. Called in the statement that records the outcomes: being volatile, its
+-- statements see what was committed until then, not only what was there when the outer one began; without that,
+-- a dependency that came in between would be missed. Returns how many jobs are ready now; with told, the caller looks for
+-- them at once, and only other instances need the bell.
+create or replace function bellhop.ended(ids bigint[], told boolean default false) returns integer
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  needed bigint[];
+  ready  integer;
+begin
+  -- Nobody waits for anybody: all that it costs where there are no graphs.
+  if ids = '{}' or not exists (select from bellhop.dependency d where not d.met) then
+    return 0;
+  end if;
+  needed := array(select distinct d.needs from bellhop.dependency d where d.needs = any (ids) and not d.met);
+  if needed = '{}' then
+    return 0;
+  end if;
+  ready := bellhop.release_dependents(needed, told);
+  if ready > 0 and exists (select from bellhop.jobqueue j where j.type = 'dummy' and j.state = 'ready' and not j.held and j.run_on is null) then
+    ready := ready + bellhop.pass_dummies(told);
+  end if;
+  return ready;
+end
+$$;
+
+-- release_dependents: one round for each generation of those who fail because another failed. Lists are never
+-- joined row by row, nor sorted by one of two columns, but hashed; rows are found by index, `= any`.
+create or replace function bellhop.release_dependents(ids bigint[], told boolean) returns integer
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set enable_nestloop = off
+set enable_mergejoin = off
+as $$
+declare
+  ends    bigint[] := ids; -- whose dependents are to be dealt with
+  over    bigint[];
+  rounds  integer := 0;
+  ready   integer := 0;
+  n_ready integer;
+  n_later integer;
+  n_due   integer;
+  doubt   bigint[];
+  fell    bigint[];
+begin
+  while ends <> '{}' loop
+    rounds := rounds + 1;
+    over := ends;
+    -- A long chain of failures must not hold up the outcomes behind it: the keeper goes on with it.
+    if rounds > 50 then
+      update bellhop.dependency d set counted = false where d.needs = any (ends) and not d.met and d.counted;
+      perform pg_notify('bellhop_due', '');
+      exit;
+    end if;
+    with edge as materialized (
+      select d.job, d.needs, n.state = any (d.wanted) as good
+        from bellhop.dependency d
+        join bellhop.jobqueue n on n.id = d.needs
+       where d.needs = any (ends) and n.id = any (ends) and not d.met and d.counted
+    ), child as materialized (
+      -- In one order, so that two instances do not wait for each other. And nobody waits at all for one that an app
+      -- has in hand, in a transaction that may last: see `later`.
+      select j.id, j.on_failure, j.held
+        from bellhop.jobqueue j
+       where j.id = any (array(select e.job from edge e)) and j.unmet is not null
+       order by j.id
+         for no key update skip locked
+    ), met as (
+      update bellhop.dependency d
+         set met = true
+        from edge e join child c on c.id = e.job
+       where d.needs = any (ends) and not d.met and d.job = e.job and d.needs = e.needs and (e.good or c.on_failure = 'run')
+    ), later as (
+      update bellhop.dependency d
+         set counted = false
+        from edge e
+       where d.needs = any (ends) and not d.met and d.job = e.job and d.needs = e.needs
+         and e.job not in (select c.id from child c)
+         and e.job = any (array(select j.id from bellhop.jobqueue j
+                                 where j.id = any (array(select x.job from edge x)) and j.unmet is not null))
+      returning 1
+    ), verdict as (
+      select e.job, count(*) filter (where e.good or c.on_failure = 'run') as met,
+             min(e.needs) filter (where not e.good and c.on_failure <> 'run') as bad,
+             bool_or(not e.good and c.on_failure = 'fail' and not c.held) as fails
+        from edge e join child c on c.id = e.job
+       group by e.job
+    ), moved as (
+      update bellhop.jobqueue j
+         set unmet = case when not v.fails then nullif(j.unmet - v.met, 0) end,
+             state = case when j.state not in ('held', 'blocked') then j.state -- changed by hand
+                          when v.fails then 'failed'
+                          when j.state = 'held' or j.unmet > v.met then j.state
+                          when j.run_at > clock_timestamp() then 'scheduled'
+                          else 'ready' end,
+             waiting_for = case when v.fails then null
+                                when v.bad is not null then 'failed_dependency: ' || bellhop.job_name(v.bad)
+                                when j.unmet > v.met then j.waiting_for end,
+             ended_at = case when v.fails then clock_timestamp() end,
+             error = case when v.fails then (bellhop.unmet_because(v.bad)).why end,
+             ended_by = case when v.fails then (bellhop.unmet_because(v.bad)).root end
+        from verdict v
+       where j.id = any (array(select x.job from verdict x)) and j.id = v.job
+      returning j.id, j.state
+    )
+    select coalesce(array_agg(m.id) filter (where m.state = 'failed'), '{}'),
+           count(*) filter (where m.state = 'ready'),
+           count(*) filter (where m.state = 'scheduled'),
+           (select count(*) from later)
+      into ends, n_ready, n_due, n_later
+      from moved m;
+    ready := ready + n_ready;
+    if n_later + n_due > 0 then
+      perform pg_notify('bellhop_due', '');
+    end if;
+    -- Dependencies that nobody has counted yet: their jobs are weighed anew.
+    doubt := array(select j.id from bellhop.jobqueue j
+                    where j.id = any (array(select d.job from bellhop.dependency d where d.needs = any (over) and not d.met and not d.counted))
+                      and j.state in ('held', 'blocked', 'scheduled', 'ready')
+                    order by j.id
+                      for no key update skip locked);
+    if doubt <> '{}' then
+      select w.ready, w.failed into n_ready, fell from bellhop.weigh(doubt, false) w;
+      ready := ready + n_ready;
+      ends := ends || fell;
+    end if;
+  end loop;
+  -- Instances that serve their types may be others than the caller.
+  if ready > 0 and not (told and (select count(*) from (select from bellhop.instance i where i.state = 'live' limit 2) live) < 2) then
+    perform pg_notify('bellhop', '');
+  end if;
+  return ready;
+end
+$$;
+
+-- weigh: what the dependencies of these jobs, whose rows the caller has locked, come to now. With sure, a dependency
+-- on a job that has not ended is counted from now on: that job's row is locked for a moment, so that no outcome of it
+-- can be under way that does not know of the dependency. One that is locked by somebody else is looked at again.
+-- Gives how many jobs are ready now, and those that failed: the caller tells bellhop.ended of them.
+create or replace function bellhop.weigh(jobs bigint[], sure boolean, out ready integer, out failed bigint[])
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set enable_nestloop = off
+set enable_mergejoin = off
+as $$
+declare
+  firm bigint[] := '{}';
+begin
+  if sure then
+    firm := array(select n.id from bellhop.jobqueue n
+                   where n.id = any (array(select d.needs from bellhop.dependency d
+                                            where d.job = any (jobs) and not d.counted and not d.met))
+                     for share skip locked);
+  end if;
+  with open as materialized (
+    select d.job, d.needs, d.wanted from bellhop.dependency d where d.job = any (jobs) and not d.counted
+  ), other as materialized (
+    select n.id, n.state, n.state in ('succeeded', 'failed', 'cancelled', 'quarantined') as over
+      from bellhop.jobqueue n
+     where n.id = any (array(select o.needs from open o))
+  )
+  update bellhop.dependency d
+     set met = d.met or coalesce(n.over and (n.state = any (o.wanted) or j.on_failure = 'run'), n.id is null and j.on_failure = 'run'),
+         counted = true
+    from open o
+    join bellhop.jobqueue j on j.id = o.job
+    left join other n on n.id = o.needs
+    left join unnest(firm) as f (id) on f.id = o.needs
+   where d.job = any (jobs) and j.id = any (jobs) and d.job = o.job and d.needs = o.needs
+     and (d.met or f.id is not null or coalesce(n.over, true)); -- over, or deleted
+
+  with open as materialized (
+    select d.job, d.needs, d.wanted from bellhop.dependency d where d.job = any (jobs) and not d.met
+  ), other as materialized (
+    select n.id, n.state, n.state in ('succeeded', 'failed', 'cancelled', 'quarantined') as over
+      from bellhop.jobqueue n
+     where n.id = any (array(select o.needs from open o))
+  ), verdict as (
+    -- One that has ended well since the statement above is not met yet, and whoever ended it counts it, or is looked after.
+    select w.id as job, count(o.job) as unmet, min(o.needs) filter (where coalesce(n.over and n.state <> all (o.wanted), true)) as bad
+      from unnest(jobs) as w (id)
+      left join open o on o.job = w.id
+      left join other n on n.id = o.needs
+     group by w.id
+  ), moved as (
+    update bellhop.jobqueue j
+       set unmet = case when j.held or v.bad is null or j.on_failure <> 'fail' then nullif(v.unmet, 0) end,
+           state = case when j.held then 'held'
+                        when v.bad is not null and j.on_failure = 'fail' then 'failed'
+                        when v.unmet > 0 then 'blocked'
+                        when j.run_at > clock_timestamp() then 'scheduled'
+                        else 'ready' end,
+           waiting_for = case when v.bad is not null and (j.held or j.on_failure <> 'fail') then 'failed_dependency: ' || bellhop.job_name(v.bad)
+                              when v.unmet > 0 and v.bad is null and not j.held then 'dependencies' end,
+           ended_at = case when v.bad is not null and j.on_failure = 'fail' and not j.held then clock_timestamp() end,
+           error = case when v.bad is not null and j.on_failure = 'fail' and not j.held then (bellhop.unmet_because(v.bad)).why end,
+           ended_by = case when v.bad is not null and j.on_failure = 'fail' and not j.held then (bellhop.unmet_because(v.bad)).root end
+      from verdict v
+     where j.id = any (jobs) and j.id = v.job and j.state in ('held', 'blocked', 'scheduled', 'ready')
+    returning j.id, j.state
+  )
+  select coalesce(array_agg(m.id) filter (where m.state = 'failed'), '{}'), count(*) filter (where m.state = 'ready')
+    into failed, ready
+    from moved m;
+  if ready > 0 then
+    perform pg_notify('bellhop', '');
+  end if;
+end
+$$;
+
+-- look_again: at most this many of the jobs with dependencies that somebody has to look at. Jobs that somebody has in
+-- hand are left for the next time. Returns how many it looked at, and whether some are left.
+create or replace function bellhop.look_again(most integer, out looked integer, out more boolean)
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  jobs bigint[];
+begin
+  jobs := array(select j.id from bellhop.jobqueue j
+                 where j.id = any (array(select distinct d.job from bellhop.dependency d where not d.counted limit most))
+                   and j.state in ('held', 'blocked', 'scheduled', 'ready')
+                 order by j.id
+                   for no key update skip locked);
+  -- A job that has started or is over, or is not there, waits for nothing.
+  update bellhop.dependency d
+     set counted = true
+   where not d.counted
+     and not exists (select from bellhop.jobqueue j where j.id = d.job and j.state in ('held', 'blocked', 'scheduled', 'ready'));
+  looked := cardinality(jobs);
+  if looked > 0 then
+    perform bellhop.refuse_cycles(jobs, true);
+    perform bellhop.ended(w.failed) from bellhop.weigh(jobs, true) w;
+    -- Claims pass over rows that are locked, and we have locked some.
+    perform pg_notify('bellhop', '');
+  end if;
+  more := exists (select from bellhop.dependency d where not d.counted);
+end
+$$;
+
+revoke all on function bellhop.job_name, bellhop.unmet_because, bellhop.ended, bellhop.release_dependents, bellhop.weigh, bellhop.look_again from public;
+do $$
+begin
+  if exists (select from pg_roles where rolname = 'bellhop_scheduler') then
+    grant execute on function bellhop.job_name, bellhop.unmet_because, bellhop.ended, bellhop.release_dependents, bellhop.weigh, bellhop.look_again to bellhop_scheduler;
+  end if;
+end
+$$;

@@ -1,0 +1,38 @@
+-- pause: nothing of a type starts any more (NULL: nothing at all). What runs goes on.
+create or replace function bellhop.pause(type text default null) returns void
+language plpgsql volatile security definer
+set search_path = pg_catalog, bellhop, pg_temp
+as $$
+begin
+  insert into bellhop.paused (type, paused_by) values (coalesce(pause.type, ''), bellhop.caller()) on conflict do nothing;
+  update bellhop.instance i set paused = (select array_agg(p.type) from bellhop.paused p) where i.state = 'live';
+  perform pg_notify('bellhop_due', '');
+end
+$$;
+
+-- resume: what was paused may start (NULL: everything). Returns whether it was paused.
+create or replace function bellhop.resume(type text default null) returns boolean
+language plpgsql volatile security definer
+set search_path = pg_catalog, bellhop, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  was boolean;
+begin
+  delete from bellhop.paused p where resume.type is null or p.type = resume.type;
+  was := found;
+  update bellhop.instance i set paused = (select coalesce(array_agg(p.type), '{}') from bellhop.paused p) where i.state = 'live';
+  perform pg_notify('bellhop_due', '');
+  perform bellhop.kick();
+  return was;
+end
+$$;
+
+revoke all on function bellhop.pause, bellhop.resume from public;
+do $$
+begin
+  if exists (select from pg_roles where rolname = 'bellhop_scheduler') then
+    grant execute on function bellhop.pause, bellhop.resume to bellhop_operator, bellhop_scheduler;
+  end if;
+end
+$$;

@@ -1,0 +1,79 @@
+-- What is seen of jobs: no arguments, no variables, no queries; and what an agent wrote only by operators, and by the one
+-- whose job it is.
+
+-- reason_of: the part of an error that no agent wrote, and no query. An error without a reason of its own has been
+-- written by SQL, or by a bellhop that did not part the two: then what follows the exit status is left out. A reason
+-- that the error does not begin with is that of an earlier error.
+create or replace function bellhop.reason_of(error text, reason text) returns text
+language sql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+  select case
+    -- The error is what the agent said, and no more of it: scheduler.SaidFailed.
+    when reason = 'the agent said that it failed' then case when starts_with(error, 'killed: by ') then 'killed: by an operator' else reason end
+    when starts_with(error, reason || ': ') then reason
+    when error ~ '^msq_error: .*\(SQLSTATE [0-9A-Z]{5}\)' then regexp_replace(error, '^(msq_error): .*?\(SQLSTATE ([0-9A-Z]{5})\).*$', '\1: SQLSTATE \2')
+    else regexp_replace(error, '^(.*?(exit status [0-9]+|killed by signal [0-9]+ \([^)]*\)|killed on order|BYE -?[0-9]+)): .*$', '\1')
+  end
+$$;
+
+-- every_job: all of them, for readers. The columns of bellhop.job; for who pages through a long queue (`ls`, `top`), since
+-- an order and a limit do not get through the barrier of that one to the indexes.
+create or replace view bellhop.every_job as
+  select id, type, state, held, priority, priority_name, key, run_on, attempt, max_attempts, deaths, fence, host, child, instance,
+         created_at, run_at, started_at, attempt_at, ended_at, exit_code,
+         case when (select bellhop.is_operator()) or submitted_by = any ((select bellhop.own_roles())::text[]) then error else bellhop.reason_of(error, reason) end as error,
+         waiting_for, cancel_requested, on_failure, locks, reasons, (msq is not null) as is_msq,
+         items_total, items_done, items_failed, traceparent, successes, unmet, ended_by, submitted_by, lost
+    from bellhop.jobqueue;
+
+-- job: readers see all of them, a submitter its own. A barrier: no function of the one who looks is called with a row that is
+-- not shown. Each (select …) is asked once a query.
+create or replace view bellhop.job with (security_barrier) as
+  select * from bellhop.every_job
+   where (select bellhop.is_reader()) or submitted_by = any ((select bellhop.own_roles())::text[]);
+
+create or replace view bellhop.attempt with (security_barrier) as
+  select job, attempt, host, child, started_at, ended_at, exit_code,
+         case when (select bellhop.is_operator())
+                or (select q.submitted_by from bellhop.jobqueue q where q.id = job) = any ((select bellhop.own_roles())::text[])
+              then error else bellhop.reason_of(error, reason) end as error, successes, spawned_at
+    from bellhop.attempt_past
+   where (select bellhop.is_reader())
+      or (select q.submitted_by from bellhop.jobqueue q where q.id = job) = any ((select bellhop.own_roles())::text[])
+  union all
+  select j.id, j.attempt, j.host, j.child, coalesce(j.attempt_at, j.started_at), j.ended_at, j.exit_code,
+         case when (select bellhop.is_operator()) or j.submitted_by = any ((select bellhop.own_roles())::text[]) then j.error else bellhop.reason_of(j.error, j.reason) end, j.successes,
+         j.spawned_at
+    from bellhop.jobqueue j
+   where j.attempt > 0 and j.started_at is not null
+     and j.state in ('running', 'succeeded', 'failed', 'cancelled', 'quarantined')
+     and not exists (select 1 from bellhop.attempt_past p where p.job = j.id and p.attempt = j.attempt)
+     and ((select bellhop.is_reader()) or j.submitted_by = any ((select bellhop.own_roles())::text[]));
+
+-- lost: runs that were lost and given back: no attempts. Readers see all of them, a submitter those of its own jobs.
+create or replace view bellhop.lost with (security_barrier) as
+  select l.job, l.n, l.attempt, l.fence, l.host, l.child, l.instance, l.spawned_at, l.started_at, l.lost_at, l.reason
+    from bellhop.lost_run l
+   where (select bellhop.is_reader())
+      or (select q.submitted_by from bellhop.jobqueue q where q.id = l.job) = any ((select bellhop.own_roles())::text[]);
+
+-- job_log: what agents said. Operators see all of it, a submitter what was said about its own jobs.
+create or replace view bellhop.job_log with (security_barrier) as
+  select l.id, l.job, l.attempt, l.child, l.host, l.level, l.at, l.line
+    from bellhop.log l
+   where (select pg_catalog.has_table_privilege(bellhop.caller(), 'bellhop.log'::regclass, 'select'))
+      or (select q.submitted_by from bellhop.jobqueue q where q.id = l.job) = any ((select bellhop.own_roles())::text[]);
+
+revoke all on bellhop.every_job, bellhop.lost, bellhop.job_log from public;
+revoke all on function bellhop.reason_of from public;
+do $$
+begin
+  if exists (select from pg_roles where rolname = 'bellhop_scheduler') then
+    grant select on bellhop.every_job to bellhop_reader, bellhop_scheduler;
+    grant execute on function bellhop.reason_of to bellhop_submitter, bellhop_reader, bellhop_scheduler;
+    grant select on bellhop.lost to bellhop_submitter, bellhop_reader, bellhop_scheduler;
+    grant select on bellhop.job_log to bellhop_submitter, bellhop_operator, bellhop_scheduler;
+  end if;
+end
+$$;

@@ -1,0 +1,50 @@
+-- release: a held job may run, also one whose state does not say held (it came with triggers
+-- disabled), and so may all that need it, by way of others too; they wait for what they need.
+-- Its submitter may, and operators; of those that need it, its submitter frees his own. Returns the state that the job has now.
+create or replace function bellhop.release(id bigint) returns text
+language plpgsql volatile security definer
+set search_path = pg_catalog, bellhop, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  freed  bigint[];
+  needy  bigint[];
+  now_is text;
+begin
+  if not bellhop.refuse_others(release.id, 'release') then
+    return null;
+  end if;
+  with recursive way (id) as (
+    select release.id
+    union
+    select d.job from way w join bellhop.dependency d on d.needs = w.id
+  ), locked as materialized (
+    select j.id from bellhop.jobqueue j join way w on w.id = j.id where (j.state = 'held' or j.held and j.state in ('blocked', 'scheduled', 'ready')) and bellhop.may_change(j.submitted_by) order by j.id for no key update of j
+  ), moved as (
+    update bellhop.jobqueue j
+       set held = false,
+           state = case when j.unmet is not null then 'blocked' when j.run_at > clock_timestamp() then 'scheduled' else 'ready' end
+     where j.id in (select l.id from locked l) and j.state in ('held', 'blocked', 'scheduled', 'ready')
+    returning j.id, j.unmet
+  )
+  select array_agg(m.id), array_agg(m.id order by m.id) filter (where m.unmet is not null) into freed, needy from moved m;
+  if needy is not null then
+    perform bellhop.ended(w.failed) from bellhop.weigh(needy, false) w; -- some may have failed while they were held
+  end if;
+  if freed is not null then
+    perform bellhop.kick();
+    perform pg_notify('bellhop_due', '');
+  end if;
+  select j.state into now_is from bellhop.jobqueue j where j.id = release.id;
+  return now_is;
+end
+$$;
+
+revoke all on function bellhop.release from public;
+do $$
+begin
+  if exists (select from pg_roles where rolname = 'bellhop_scheduler') then
+    grant execute on function bellhop.release to bellhop_submitter, bellhop_operator, bellhop_scheduler;
+  end if;
+end
+$$;

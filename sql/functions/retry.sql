@@ -1,0 +1,75 @@
+-- retry_attached: a retry of a row's job takes one of the places of its attachment.
+create or replace function bellhop.retry_attached(job bigint) returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  a bellhop.attachment;
+begin
+  select b.* into a from bellhop.attached x join bellhop.attachment b on b.id = x.attachment where x.job = retry_attached.job;
+  if not found then
+    return;
+  end if;
+  perform from bellhop.attachment b where b.id = a.id for update; -- nobody takes rows of it meanwhile
+  if (select count(*) from bellhop.attached x where x.attachment = a.id and x.live and x.job <> retry_attached.job) >= a.pool then
+    raise object_not_in_prerequisite_state using
+      message = format('job %s is a row of %s, and all %s places of that are taken', retry_attached.job, a.name, a.pool),
+      hint = 'Set its dispatch column to NULL: then it runs as soon as there is room.';
+  end if;
+  update bellhop.attached x set live = true where x.job = retry_attached.job;
+end
+$$;
+
+-- retry: a final job gets a new attempt; what is over stays in bellhop.attempt. What it needed and got, it does not
+-- need again; for what it did not get, it waits. Jobs that wait for this one go on doing so.
+-- Its submitter may, and operators. Returns the state it has now, NULL when there is no such job.
+create or replace function bellhop.retry(id bigint) returns text
+language plpgsql volatile security definer
+set search_path = pg_catalog, bellhop, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  was    bellhop.jobqueue;
+  now_is text;
+begin
+  if not bellhop.refuse_others(retry.id, 'retry') then
+    return null;
+  end if;
+  perform bellhop.retry_attached(retry.id)
+    from bellhop.jobqueue j where j.id = retry.id and j.state in ('succeeded', 'failed', 'cancelled', 'quarantined');
+  select * into was from bellhop.jobqueue j where j.id = retry.id for update;
+  if was.state is null or was.state not in ('succeeded', 'failed', 'cancelled', 'quarantined') then
+    return was.state;
+  end if;
+  if was.attempt > 0 and was.started_at is not null then
+    insert into bellhop.attempt_past (job, attempt, fence, host, child, started_at, ended_at, exit_code, error, successes, spawned_at)
+    select was.id, was.attempt, was.fence, was.host, was.child, coalesce(was.attempt_at, was.started_at), was.ended_at,
+           was.exit_code, was.error, was.successes, was.spawned_at
+    where not exists (select 1 from bellhop.attempt_past p where p.job = was.id and p.attempt = was.attempt);
+  end if;
+  update bellhop.jobqueue j
+     set state = 'ready', held = false, run_at = null, max_attempts = greatest(j.max_attempts, j.attempt + 1),
+         ended_at = null, exit_code = null, error = null, reason = null, waiting_for = null, successes = null, instance = null,
+         host = null, child = null, deaths = 0, cancel_requested = false, cancel_now = false, killed_by = null, ended_by = null,
+         items_total = null, items_done = null, items_failed = null
+   where j.id = retry.id;
+  if exists (select from bellhop.dependency d where d.job = retry.id and not d.met) then
+    update bellhop.dependency d set counted = false where d.job = retry.id and not d.met;
+    perform bellhop.ended(w.failed) from bellhop.weigh(array[retry.id], false) w;
+    perform pg_notify('bellhop_due', '');
+  end if;
+  select j.state into now_is from bellhop.jobqueue j where j.id = retry.id;
+  perform bellhop.kick();
+  return now_is;
+end
+$$;
+
+revoke all on function bellhop.retry_attached, bellhop.retry from public;
+do $$
+begin
+  if exists (select from pg_roles where rolname = 'bellhop_scheduler') then
+    grant execute on function bellhop.retry_attached to bellhop_scheduler;
+    grant execute on function bellhop.retry to bellhop_submitter, bellhop_operator, bellhop_scheduler;
+  end if;
+end
+$$;

@@ -1,0 +1,114 @@
+-- Each element names a lock: "level:name=exclusive", "level:*=shared",
+-- "level:?=shared", or "big".
+create or replace function bellhop.locks_ok(locks text[]) returns boolean
+language sql immutable strict parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+  select coalesce(bool_and(coalesce(l, '') ~ '^(big|[A-Za-z0-9_-]+:(\*|\?|[^=\s]+)=(exclusive|shared))$'), true)
+  from unnest(locks) l
+$$;
+
+-- priority_of: RJM's letters. a…z are −13…12 by the first letter, so n is 0;
+-- digits come before letters.
+create or replace function bellhop.priority_of(name text) returns smallint
+language sql immutable strict parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+  select (case when left(lower(name), 1) between 'a' and 'z' then ascii(lower(name)) - ascii('n') else -20 end)::smallint
+$$;
+
+create or replace function bellhop.submit(
+  type text, args text default null, msq text default null, repeat text default null, run_on text default null,
+  key text default null, priority integer default 0, priority_name text default null, run_at timestamptz default null,
+  held boolean default false, vars jsonb default null, locks text[] default null, reasons text[] default null,
+  max_attempts integer default 1, timeout interval default null, on_failure text default 'fail',
+  traceparent text default null, after bigint[] default null, after_keys text[] default null, wanted text[] default '{succeeded}'
+) returns bigint
+language plpgsql volatile security definer
+set search_path = pg_catalog, bellhop, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  new_id bigint;
+  old    bellhop.jobqueue;
+  differ text[] := '{}';
+  needs  bigint[] := '{}';
+  names  text[];
+begin
+  if submit.priority not between -20 and 19 then
+    raise check_violation using message = format('priority %s is out of range', submit.priority), hint = 'Priorities are -20 (first) to 19 (last); the default is 0.';
+  end if;
+  if submit.priority_name is not null then
+    submit.priority := bellhop.priority_of(submit.priority_name);
+  end if;
+  insert into bellhop.jobqueue as j (type, args, msq, repeat, run_on, key, priority, priority_name, run_at, held, vars, locks, reasons,
+                                     max_attempts, timeout, on_failure, traceparent)
+  values (submit.type, submit.args, submit.msq, submit.repeat, submit.run_on, submit.key, submit.priority, submit.priority_name,
+          submit.run_at, submit.held, submit.vars, submit.locks, submit.reasons, submit.max_attempts, submit.timeout,
+          submit.on_failure, coalesce(submit.traceparent, nullif(current_setting('bellhop.traceparent', true), '')))
+  on conflict (key) where j.key is not null do nothing
+  returning j.id into new_id;
+  if submit.after is not null or submit.after_keys is not null then
+    needs := array(select distinct x.id from (select unnest(submit.after) as id union all
+                     select j.id from bellhop.jobqueue j where j.key = any (submit.after_keys collate "default")
+                        and (bellhop.may_change(j.submitted_by) or bellhop.is_reader())) x where x.id is not null);
+    names := array(select n from unnest(submit.after_keys) n where not exists (select from bellhop.jobqueue j where j.key = n collate "default"
+                        and (bellhop.may_change(j.submitted_by) or bellhop.is_reader())));
+    if names <> '{}' and new_id is not null then
+      raise foreign_key_violation using message = format('there is no job with the key "%s", which the new one would need', names[1]),
+        hint = 'Submit what is needed first.';
+    end if;
+  end if;
+  if new_id is not null then
+    if needs <> '{}' then
+      insert into bellhop.dependency (job, needs, wanted) select new_id, n, submit.wanted from unnest(needs) n;
+    end if;
+    return new_id;
+  end if;
+
+  -- The values in the argument's own words are compared as the columns are, whatever collation the caller gave them.
+  select * into strict old from bellhop.jobqueue j where j.key = submit.key collate "default";
+  -- Of another's job it is not even said whether the content equals: that would be a way to guess it. Whose a job from before
+  -- that was kept is, nobody knows: its id is given to who has the same content, as it was.
+  if not (bellhop.owns(old.submitted_by) or bellhop.is_operator() or old.submitted_by is null) then
+    raise unique_violation using message = format('key %L is taken by a job that others have submitted', submit.key),
+      hint = 'Submit with another key, or as the role that has submitted it (set role): a key belongs to its submitter, and to members of that role.';
+  end if;
+  if old.type          is distinct from submit.type collate "default"          then differ := differ || format('type %L, not %L', old.type, submit.type); end if;
+  if old.args          is distinct from submit.args collate "default"          then differ := differ || format('args %L, not %L', old.args, submit.args); end if;
+  if old.msq           is distinct from submit.msq collate "default"           then differ := differ || format('msq %L, not %L', old.msq, submit.msq); end if;
+  if old.repeat        is distinct from submit.repeat collate "default"        then differ := differ || format('repeat %L, not %L', old.repeat, submit.repeat); end if;
+  if old.run_on        is distinct from submit.run_on collate "default"        then differ := differ || format('run_on %L, not %L', old.run_on, submit.run_on); end if;
+  if old.priority      is distinct from submit.priority      then differ := differ || format('priority %s, not %s', old.priority, submit.priority); end if;
+  if old.vars          is distinct from submit.vars          then differ := differ || format('vars %s, not %s', old.vars, submit.vars); end if;
+  if old.locks         is distinct from submit.locks collate "default"         then differ := differ || format('locks %s, not %s', old.locks, submit.locks); end if;
+  if old.on_failure    is distinct from submit.on_failure collate "default"    then differ := differ || format('on_failure %L, not %L', old.on_failure, submit.on_failure); end if;
+  -- What it needs must be among what the first one needs: others may have been added to that since. What is not there
+  -- any more was pruned.
+  differ := differ || array(
+    select case when d.job is null then format('no need of %s', bellhop.job_name(n.id))
+                else format('need of %s as %s, not %s', bellhop.job_name(n.id), d.wanted, submit.wanted) end
+      from unnest(needs) as n (id)
+      left join bellhop.dependency d on d.job = old.id and d.needs = n.id
+     where (d.job is null or d.wanted is distinct from submit.wanted)
+       and exists (select from bellhop.jobqueue j where j.id = n.id)
+     order by n.id);
+  if differ <> '{}' and not (bellhop.owns(old.submitted_by) or bellhop.is_operator()) then
+    raise unique_violation using message = format('key %L is taken by a job with other content', submit.key), hint = 'Submit with another key.';
+  elsif differ <> '{}' then
+    raise unique_violation using
+      message = format('key %L is taken by job %s with other content: it has %s', submit.key, old.id, array_to_string(differ, '; ')),
+      hint = 'Submit with another key, or look at the job that has it: bellhop show ' || old.id;
+  end if;
+  return old.id;
+end
+$$;
+
+revoke all on function bellhop.locks_ok, bellhop.priority_of, bellhop.submit from public;
+do $$
+begin
+  if exists (select from pg_roles where rolname = 'bellhop_scheduler') then
+    grant execute on function bellhop.locks_ok, bellhop.priority_of, bellhop.submit to bellhop_submitter, bellhop_scheduler;
+  end if;
+end
+$$;

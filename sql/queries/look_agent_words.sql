@@ -1,0 +1,5 @@
+-- What agents of live instances said last where they do not come up. Index: instance_live.
+select w.instance, w.type, w.words
+  from bellhop.instance i
+  join bellhop.agent_words w on w.instance = i.id
+ where i.state = 'live' and w.words <> '{}'
