@@ -103,7 +103,7 @@ begin
   end if;
   update bellhop.jobqueue j
      set state = 'failed', unmet = null, ended_at = clock_timestamp(), error = 'these jobs wait for each other for ever: ' || words, waiting_for = null
-   where j.id = walk[1] and j.state in ('blocked', 'scheduled', 'ready');
+   where j.id = walk[1] and j.state in ('held', 'blocked', 'scheduled', 'ready'); -- held too: nobody looks again when it is released
   perform bellhop.ended(walk[1:1]);
 end
 $$;

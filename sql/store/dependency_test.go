@@ -334,6 +334,22 @@ func TestDependency_HoldsWithEveryTriggerDisabled(t *testing.T) {
 	o.end(scheduler.Succeeded, wants)
 }
 
+// A round of held jobs is found while they are held: when they are released, their dependencies are counted
+// already, and nobody looks at them again.
+func TestDependency_ARoundOfHeldJobs(t *testing.T) {
+	t.Parallel()
+	o := openOffice(t)
+	o.exec("alter table bellhop.dependency disable trigger all")
+	one, two := o.insert("type, held", "'cat', true"), o.insert("type, held", "'cat', true")
+	o.depend(one, two)
+	o.depend(two, one)
+	o.due()
+	has(t, o.column(one, "error"), "these jobs wait for each other for ever: job 1 needs job 2 needs job 1")
+	o.exec("select bellhop.release(id) from bellhop.jobqueue")
+	o.due()
+	o.states("failed failed", one, two)
+}
+
 // A dependency that is committed while the outcome of what it is on is being recorded is not missed.
 func TestDependency_ThatCameWhileWhatItNeedsEnded(t *testing.T) {
 	t.Parallel()
