@@ -216,7 +216,7 @@ func (k *child) flush(c actor.Context, was scheduler.ChildState) {
 		delete(k.items, job)
 	}
 	k.h.system.Root.Send(k.boss, &news{Name: k.name, State: k.fsm.State, Since: k.fsm.Since, Room: k.fsm.Room(), Received: k.received,
-		Proved: k.proved, Rose: k.rose, Died: k.died, NotUp: k.notUp, Unguarded: k.unguarded, Blame: k.blame, Cut: k.cut, Returned: k.returned})
+		Proved: k.proved, Rose: k.rose, Died: k.died, NotUp: k.notUp, Unguarded: k.unguarded, Blame: k.blame, Cut: k.cut, Returned: k.returned, Pace: k.fsm.Pace})
 	if k.ended { // whoever waits for the process finds its outcomes owed
 		k.h.processEnded(k.host, k.typ.Name)
 	}

@@ -172,8 +172,11 @@ func (s *host) onNews(m *news, now time.Time) {
 		k.returns++
 		k.kind.takeBack(m.Returned, now)
 	}
+	if m.Pace > 0 {
+		k.kind.line = m.Pace
+	}
 	if m.Rose {
-		k.up = now
+		k.up, k.kind.start = now, now.Sub(k.wanted)
 		failed := k.kind.respawn.Starts > 0
 		if k.kind.respawn = k.kind.respawn.SaidOK(); failed {
 			s.trouble(k.kind, k.kind.respawn.Trouble(k.kind.trouble))
@@ -246,6 +249,9 @@ func (s *host) arm(c actor.Context, now time.Time) {
 		consider(kind.respawn.NotBefore())
 		if len(kind.pending) > 0 {
 			consider(kind.pending0(now).Add(waitForChild))
+			if !kind.short.IsZero() {
+				consider(kind.short.Add(kind.patience()))
+			}
 		}
 		for _, k := range kind.kids {
 			if k.state == scheduler.ChildReady && !kind.Exec && k.since.After(rest) {

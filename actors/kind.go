@@ -21,7 +21,10 @@ type kind struct {
 	told    int // of these, what the dispatcher knows; untold: it has to be told
 	pending []pending
 	kids    []*kid
-	gave    time.Time // when one of them was last told to make room
+	gave    time.Time     // when one of them was last told to make room
+	line    time.Duration // what a line takes a child; 0: not known
+	start   time.Duration // what it took a child to come up; 0: not known
+	short   time.Time     // since when its children, all of them up, have had more than they have room for; zero: they have not
 }
 
 const untold = -1
@@ -54,6 +57,37 @@ func (k *kind) live() (n, coming int) {
 	}
 	return n, coming
 }
+
+// backlog is what waits for its children, after they have been given what they
+// have room for. Lines wait as long as children are busy with others, and no
+// longer: a moment in which all that was dealt is given is no end of that.
+func (k *kind) backlog(now time.Time) scheduler.Backlog {
+	b := scheduler.Backlog{Lines: len(k.pending), Line: k.line, Start: k.start}
+	if k.Exec { // a process for each line, whatever comes
+		b.Start = 0
+	}
+	idle := false
+	_, b.Coming = k.live()
+	for _, kid := range k.kids {
+		if kid.takes() {
+			b.Warm++
+			idle = idle || kid.seat().Idle
+		}
+	}
+	switch {
+	case idle || b.Coming > 0 || b.Warm == 0:
+		k.short = time.Time{}
+	case k.short.IsZero() && b.Lines > 0:
+		k.short = now
+	}
+	if !k.short.IsZero() {
+		b.Waited = now.Sub(k.short)
+	}
+	return b
+}
+
+// patience is for how long its lines wait for children that are up.
+func (k *kind) patience() time.Duration { return scheduler.Backlog{Start: k.start}.Patience() }
 
 // resting is a child that has no process just now; nil: there is none.
 func (k *kind) resting() *kid {
@@ -89,9 +123,15 @@ type kid struct {
 	unheard []scheduler.Line // those of them that it has not said it was given
 	returns int              // how often it gave some back
 	leaving bool
+	wanted  time.Time // when it was told to come up
 	up      time.Time // when it came up
 	yields  bool      // takes no more lines, so that it may go
 	spare   bool      // and goes at once when it has nothing to do
+}
+
+// takes reports whether it is up, and gets lines as soon as it has room.
+func (k *kid) takes() bool {
+	return (k.state == scheduler.ChildReady || k.state == scheduler.Busy) && !k.leaving && !k.yields
 }
 
 // free is how many more lines the kid takes, those under way to it counted.

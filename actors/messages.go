@@ -189,12 +189,13 @@ type (
 		State     scheduler.ChildState
 		Since     time.Time
 		Room      int
-		Received  int  // lines ever given to it
-		Proved    bool // it finished a line
-		Rose      bool // it said its first OK
-		Died      bool // and nobody ordered it
-		NotUp     bool // before it said OK
-		Unguarded bool // its guard died
+		Received  int           // lines ever given to it
+		Proved    bool          // it finished a line
+		Rose      bool          // it said its first OK
+		Pace      time.Duration // what a line takes it; 0: not known
+		Died      bool          // and nobody ordered it
+		NotUp     bool          // before it said OK
+		Unguarded bool          // its guard died
 		Blame     scheduler.Account
 		Cut       string           // the line to its host broke: why
 		Returned  []scheduler.Line // never started: somebody else's turn

@@ -45,6 +45,9 @@ func (s *host) place(c actor.Context, now time.Time) {
 	}
 	for _, kind := range s.kinds {
 		if len(kind.pending) == 0 {
+			if !kind.short.IsZero() {
+				kind.backlog(now)
+			}
 			continue
 		}
 		s.dropFrom(kind, func(l scheduler.Line) bool { return !s.h.mayBegin(&l, now) }, "")
@@ -53,16 +56,15 @@ func (s *host) place(c actor.Context, now time.Time) {
 			s.dropFrom(kind, func(scheduler.Line) bool { return true }, "")
 			continue
 		}
-		n, coming := kind.live()
-		for coming < len(kind.pending) && s.could(kind, n, now) > 0 {
+		n, _ := kind.live()
+		for worth := kind.backlog(now).Worth(); worth > 0 && s.could(kind, n, now) > 0; worth-- {
 			if s.taken() >= s.spec.Slots {
 				s.makeRoom(c, kind, now) // its news will bring us back
 				break
 			}
-			if !s.spawn(c, kind) {
+			if !s.spawn(c, kind, now) {
 				break
 			}
-			coming++
 			n++
 		}
 		s.giveUp(kind, n, now)
@@ -94,7 +96,7 @@ func (s *host) feed(c actor.Context, kind *kind) {
 
 // spawn brings up a child, one that has been up before if there is one; false:
 // another host has taken the last place of the type.
-func (s *host) spawn(c actor.Context, kind *kind) bool {
+func (s *host) spawn(c actor.Context, kind *kind, now time.Time) bool {
 	k := kind.resting()
 	if k == nil {
 		k = s.hire(c, kind)
@@ -104,7 +106,7 @@ func (s *host) spawn(c actor.Context, kind *kind) bool {
 			return false
 		}
 	}
-	k.state = scheduler.Prep // so it counts at once; its news will agree
+	k.state, k.wanted = scheduler.Prep, now // so it counts at once; its news will agree
 	c.Send(k.pid, &want{k.berth})
 	return true
 }
