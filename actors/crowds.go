@@ -226,13 +226,16 @@ func (s *host) onCrowded(m *crowded, now time.Time) {
 		live, _ := kind.live()
 		could[kind.Name] = s.could(kind, live, now)
 	}
-	to, made := scheduler.Yield(tenants, s.age(m.Waiting, now), could)
+	goes := func(t scheduler.Tenant, whom scheduler.TypeName) bool {
+		return t.Spare(s.types[whom].gave, s.h.MinReady, now)
+	}
+	to, made := scheduler.Yield(tenants, s.age(m.Waiting, now), could, goes)
 	changed := !slices.Equal(made, s.making)
 	s.making = made
 	for i, k := range kids {
 		yields, spare := to[i] != "", false
 		if yields {
-			spare = tenants[i].Spare(s.types[to[i]].gave, s.h.MinReady, now)
+			spare = goes(tenants[i], to[i])
 		}
 		changed = changed || k.yields != yields || k.spare != spare
 		k.yields, k.spare = yields, spare

@@ -56,8 +56,12 @@ func (s *host) place(c actor.Context, now time.Time) {
 			s.dropFrom(kind, func(scheduler.Line) bool { return true }, "")
 			continue
 		}
-		n, _ := kind.live()
-		for worth := kind.backlog(now).Worth(); worth > 0 && s.could(kind, n, now) > 0; worth-- {
+		n, coming := kind.live()
+		worth := kind.backlog(now).Worth()
+		if s.taken() >= s.spec.Slots { // what was dealt is what others make room for: they do that now, or never
+			worth = len(kind.pending) - coming
+		}
+		for ; worth > 0 && s.could(kind, n, now) > 0; worth-- {
 			if s.taken() >= s.spec.Slots {
 				s.makeRoom(c, kind, now) // its news will bring us back
 				break
@@ -139,7 +143,9 @@ func (s *host) makeRoom(c actor.Context, kind *kind, now time.Time) {
 	}
 	if i := scheduler.MakeRoom(lodgers, kind.Name, s.h.MinReady, now); i >= 0 {
 		kids[i].leaving = true
-		kids[i].kind.gave = now
+		if !kids[i].kind.Exec { // which has no process to lose, and battles with nobody
+			kids[i].kind.gave = now
+		}
 		c.Send(kids[i].pid, &free{scheduler.OrderRoom})
 	}
 }

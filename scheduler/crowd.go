@@ -60,7 +60,10 @@ func (t Tenant) Spare(gave time.Time, minReady time.Duration, now time.Time) boo
 //
 // Without it a type that is never idle would keep its slots, however urgent the
 // jobs of others are.
-func Yield(tenants []Tenant, waiting []Crowd, could map[TypeName]int) (to, made []TypeName) {
+//
+// spare says of a tenant whether it goes at once for a type: among those that
+// have nothing to do, such a one is chosen first.
+func Yield(tenants []Tenant, waiting []Crowd, could map[TypeName]int, spare func(Tenant, TypeName) bool) (to, made []TypeName) {
 	to = make([]TypeName, len(tenants))
 	const nothing = 20 // worse than any priority
 	best := map[TypeName]int{}
@@ -74,9 +77,12 @@ func Yield(tenants []Tenant, waiting []Crowd, could map[TypeName]int) (to, made 
 		return nothing
 	}
 	idle := func(t Tenant) bool { return t.Idle && of(t.Type) == nothing }
-	before := func(a, b Tenant) bool {
+	before := func(a, b Tenant, whom TypeName) bool {
 		if idle(a) != idle(b) {
 			return idle(a)
+		}
+		if idle(a) && spare(a, whom) != spare(b, whom) {
+			return spare(a, whom)
 		}
 		if a.Yields != b.Yields {
 			return a.Yields
@@ -96,7 +102,7 @@ func Yield(tenants []Tenant, waiting []Crowd, could map[TypeName]int) (to, made 
 				if to[i] != "" || t.Stays || t.Type == w.Type || of(t.Type) <= w.Best {
 					continue
 				}
-				if chosen < 0 || before(t, tenants[chosen]) {
+				if chosen < 0 || before(t, tenants[chosen], w.Type) {
 					chosen = i
 				}
 			}

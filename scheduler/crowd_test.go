@@ -37,6 +37,8 @@ func TestYield(t *testing.T) {
 			map[TypeName]int{"c": 1}, []TypeName{"", "c"}, []TypeName{"c"}},
 		{"a child that comes or goes is left alone", []Tenant{stays}, []Crowd{{"c", 1, 0}}, map[TypeName]int{"c": 1}, []TypeName{""}, nil},
 		{"fewer than wanted: room is not made for all", []Tenant{a}, []Crowd{{"c", 2, 0}}, map[TypeName]int{"c": 2}, []TypeName{"c"}, nil},
+		{"among idle ones, whoever goes at once", []Tenant{yields, {Type: "b", Idle: true}, {Type: "b", Idle: true, More: true}}, []Crowd{{"c", 1, 0}},
+			map[TypeName]int{"c": 1}, []TypeName{"", "c", ""}, []TypeName{"c"}},
 		{"the most urgent first, and not for two", []Tenant{a}, []Crowd{{"c", 1, 3}, {"d", 1, 2}},
 			map[TypeName]int{"c": 1, "d": 1}, []TypeName{"d"}, []TypeName{"d"}},
 		{"what got a more urgent job yields no more", []Tenant{yields}, []Crowd{{"a", 1, -5}, {"c", 1, 0}},
@@ -44,7 +46,7 @@ func TestYield(t *testing.T) {
 		{"without a reason to yield it takes on again", []Tenant{yields}, nil, nil, []TypeName{""}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			to, made := Yield(c.tenants, c.waiting, c.could)
+			to, made := Yield(c.tenants, c.waiting, c.could, func(t Tenant, _ TypeName) bool { return !t.More })
 			if !slices.Equal(to, c.to) || !slices.Equal(made, c.made) {
 				t.Errorf("they yield to %q, made %v; want %q, %v", to, made, c.to, c.made)
 			}
@@ -141,7 +143,7 @@ func TestYield_NobodyForLess(t *testing.T) {
 				jobs += min(could[name], waiting[len(waiting)-1].Jobs)
 			}
 		}
-		to, made := Yield(tenants, waiting, could)
+		to, made := Yield(tenants, waiting, could, func(Tenant, TypeName) bool { return false })
 		n := 0
 		for i, whom := range to {
 			if whom == "" {
