@@ -62,9 +62,9 @@ func TestMetrics_TellOfTheQueueItsJobsAndChildren(t *testing.T) {
 	b.tracing(s.URL)
 	b.listen = fmt.Sprintf("127.0.0.1:%d", freePort(t))
 	i := b.serve(agents("type: quick, command: ["+b.worker("quick", "[ \"$line\" != die ] || exit 3")+"]", "type: traced, command: [\"true\"], mode: exec", "type: slow, command: [sh, -c], mode: exec"))
+	b.insert("type, args", "quick", "die") // first, so that one is READY when all is done
 	b.sql("insert into bellhop.jobqueue (type) select 'quick' from generate_series(1, 20)")
 	b.insert("type, traceparent", "traced", "00-"+appTrace+"-"+appSpan+"-01")
-	b.insert("type, args", "quick", "die")
 	b.insert("type, args, timeout", "slow", "sleep 600", "1 ms")
 	b.insert("type, held", "quick", true)
 	b.insert("type, created_at", "nobody", "2000-01-01")
