@@ -36,7 +36,7 @@ declare
   names  text[];
 begin
   if submit.priority not between -20 and 19 then
-    raise check_violation using message = format('priority %s is out of range', submit.priority), hint = 'Priorities are -20 (first) to 19 (last); the default is 0.';
+    raise check_violation using constraint = 'jobqueue_priority_range', message = format('priority %s is out of range', submit.priority), hint = 'Priorities are -20 (first) to 19 (last); the default is 0.';
   end if;
   if submit.priority_name is not null then
     submit.priority := bellhop.priority_of(submit.priority_name);
@@ -71,7 +71,8 @@ begin
   -- Of another's job it is not even said whether the content equals: that would be a way to guess it. Whose a job from before
   -- that was kept is, nobody knows: its id is given to who has the same content, as it was.
   if not (bellhop.owns(old.submitted_by) or bellhop.is_operator() or old.submitted_by is null) then
-    raise unique_violation using message = format('key %L is taken by a job that others have submitted', submit.key),
+    raise unique_violation using constraint = 'jobqueue_key',
+      message = format('key %L is taken by a job that others have submitted', submit.key),
       hint = 'Submit with another key, or as the role that has submitted it (set role): a key belongs to its submitter, and to members of that role.';
   end if;
   if old.type          is distinct from submit.type collate "default"          then differ := differ || format('type %L, not %L', old.type, submit.type); end if;
@@ -94,9 +95,10 @@ begin
        and exists (select from bellhop.jobqueue j where j.id = n.id)
      order by n.id);
   if differ <> '{}' and not (bellhop.owns(old.submitted_by) or bellhop.is_operator()) then
-    raise unique_violation using message = format('key %L is taken by a job with other content', submit.key), hint = 'Submit with another key.';
+    raise unique_violation using constraint = 'jobqueue_key',
+      message = format('key %L is taken by a job with other content', submit.key), hint = 'Submit with another key.';
   elsif differ <> '{}' then
-    raise unique_violation using
+    raise unique_violation using constraint = 'jobqueue_key',
       message = format('key %L is taken by job %s with other content: it has %s', submit.key, old.id, array_to_string(differ, '; ')),
       hint = 'Submit with another key, or look at the job that has it: bellhop show ' || old.id;
   end if;

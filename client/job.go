@@ -1,0 +1,146 @@
+package client
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"bellhop/sql/store"
+)
+
+// Job is one to be submitted. Its type is all that it needs.
+type Job struct {
+	Type TypeName
+
+	// What the agent is given: at most one of the three.
+	Args string // one line of text; empty: none
+	JSON any    // a value that is encoded as one line of JSON
+	MSQ  string // a query, each of whose rows is an item of work
+
+	// Repeat says how often the query of MSQ runs: "once" or "until_empty".
+	// Empty: until it is empty if it has a LIMIT, once otherwise.
+	Repeat string
+
+	// Key is a name that no other job has, also of those that are over: a job
+	// that is submitted again under its key, with the same content, is the first
+	// one. Empty: none.
+	Key string
+	// Priority is from -20, which goes first, to 19.
+	Priority int
+	// RunOn is the host, or a name that hosts serve, on which it has to run.
+	// Empty: anywhere.
+	RunOn string
+	// RunAt is when it may start at the earliest. Zero: now.
+	RunAt time.Time
+	// RunIn is the same from now on, on the database's clock, to the
+	// millisecond. It counts where RunAt is zero.
+	RunIn time.Duration
+	// Held keeps it from starting until it is released.
+	Held bool
+	// MaxAttempts is how often it is tried, in all. 0: once.
+	MaxAttempts int
+	// Timeout is how long one attempt may take, to the millisecond. 0: what is
+	// configured for its type.
+	Timeout time.Duration
+	// Vars are variables for the agent, which gets those that it is configured
+	// to take.
+	Vars map[string]string
+	// Traceparent is the W3C trace context of whoever submits. Empty: what the
+	// setting bellhop.traceparent says, or else a trace of the job's own.
+	Traceparent string
+
+	// After and AfterKeys are the jobs that it needs: it starts when all of them
+	// have ended in one of the ways of Wanted, which is Succeeded where it is empty.
+	After     []JobID
+	AfterKeys []string
+	Wanted    []State
+	// OnFailure is what becomes of it when one of them ends otherwise: "fail",
+	// "block" or "run". Empty: fail.
+	OnFailure string
+}
+
+// text is the one line that the agent is given; nil: there is none.
+func (j *Job) text() (*string, error) {
+	if j.JSON == nil {
+		return given(j.Args), nil
+	}
+	if j.Args != "" {
+		return nil, invalid(ruleArgs, "a job has Args or JSON, not both")
+	}
+	line, err := json.Marshal(j.JSON) // which has no line break, whatever is in there
+	if err != nil {
+		return nil, &Error{Class: ErrInvalid, Rule: ruleArgs, Message: err.Error(), err: fmt.Errorf("encode the job's JSON: %w", err)}
+	}
+	text := string(line)
+	return &text, nil
+}
+
+// The rules that a client keeps by itself are called as the constraints are, or
+// would be.
+const (
+	ruleArgs     = "jobqueue_args_or_msq"
+	ruleAttempts = "jobqueue_max_attempts"
+	rulePriority = "jobqueue_priority_range"
+	ruleTimeout  = "jobqueue_timeout_positive"
+)
+
+// check finds what does not even fit into the row.
+func (j *Job) check() error {
+	switch {
+	case j.MaxAttempts < 0 || j.MaxAttempts > 1<<31-1:
+		return invalid(ruleAttempts, fmt.Sprintf("MaxAttempts is %d", j.MaxAttempts))
+	case j.Priority < -20 || j.Priority > 19:
+		return invalid(rulePriority, fmt.Sprintf("Priority is %d: it goes from -20, which is first, to 19", j.Priority))
+	case j.Timeout != 0 && j.Timeout < time.Millisecond:
+		return invalid(ruleTimeout, fmt.Sprintf("Timeout is %v: the shortest is a millisecond", j.Timeout))
+	}
+	return nil
+}
+
+// submission is the job in the words of the store.
+func (j *Job) submission() (store.Submission, error) {
+	if err := j.check(); err != nil {
+		return store.Submission{}, err
+	}
+	args, err := j.text()
+	if err != nil {
+		return store.Submission{}, err
+	}
+	s := store.Submission{
+		Type:        j.Type,
+		Args:        args,
+		MSQ:         given(j.MSQ),
+		Repeat:      given(j.Repeat),
+		RunOn:       given(j.RunOn),
+		Key:         given(j.Key),
+		Priority:    j.Priority,
+		RunAt:       given(j.RunAt),
+		RunIn:       given(j.RunIn),
+		Held:        j.Held,
+		Vars:        j.Vars,
+		MaxAttempts: int32(j.MaxAttempts),
+		Timeout:     given(j.Timeout),
+		OnFailure:   given(j.OnFailure),
+		After:       j.After,
+		AfterKeys:   j.AfterKeys,
+		Traceparent: given(j.Traceparent),
+	}
+	for _, state := range j.Wanted {
+		s.Wanted = append(s.Wanted, string(state))
+	}
+	return s, nil
+}
+
+// given is nil, which is NULL, for the zero value.
+func given[T comparable](v T) *T {
+	var zero T
+	if v == zero {
+		return nil
+	}
+	return &v
+}
+
+func invalid(rule, why string) error {
+	return &Error{Class: ErrInvalid, Rule: rule, Message: why, err: errors.New(why)}
+}

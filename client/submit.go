@@ -1,0 +1,121 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"bellhop/sql"
+)
+
+// Submit adds a job and gives its id. With a key that a job has already, it
+// gives the id of that one where the content is the same, and ErrKeyTaken
+// where it is not. A value that cannot be right is ErrInvalid, with the rule's
+// name; a job of AfterKeys that is not there is ErrNotFound.
+func (c *Client) Submit(ctx context.Context, job Job) (JobID, error) {
+	s, err := job.submission()
+	if err != nil {
+		return 0, err
+	}
+	id, err := c.look.Submit(ctx, s)
+	return id, explained(ctx, err)
+}
+
+var copySetupSQL = sql.Query("copy_setup")
+
+// copied are the columns that SubmitMany writes, in the order of row.
+var copied = []string{
+	"type", "args", "msq", "repeat", "run_on", "key", "priority", "run_at", "held", "vars", "max_attempts", "timeout", "on_failure", "traceparent",
+}
+
+// copier is what a pool, a connection and a transaction of pgx have besides.
+type copier interface {
+	CopyFrom(ctx context.Context, table pgx.Identifier, columns []string, rows pgx.CopyFromSource) (int64, error)
+}
+
+// SubmitMany adds jobs by COPY, many thousands a second, and gives how many:
+// all of them, or none and an error. Their ids are not told; give them keys to
+// find them by. A key that is taken, whatever the content of the job that has
+// it, is ErrKeyTaken. Jobs that need others cannot come this way (ErrInvalid).
+//
+// jobs is read while the COPY runs: over a connection or in a transaction it
+// must not use that.
+func (c *Client) SubmitMany(ctx context.Context, jobs iter.Seq[Job]) (int64, error) {
+	db, can := c.db.(copier)
+	if !can {
+		return 0, invalid("", fmt.Sprintf("submit many: %T has no CopyFrom, as pools, connections and transactions of pgx have", c.db))
+	}
+	rows, err := c.db.Query(ctx, copySetupSQL)
+	if err != nil {
+		return 0, explained(ctx, fmt.Errorf("submit many: %w", err))
+	}
+	setup, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByPos[copySetup])
+	if err != nil {
+		return 0, explained(ctx, fmt.Errorf("submit many: %w", err))
+	}
+	next, stop := iter.Pull(jobs)
+	defer stop()
+	var bad error // of a job; PostgreSQL gives us but its text back
+	n, err := db.CopyFrom(ctx, pgx.Identifier{"bellhop", "jobqueue"}, copied, pgx.CopyFromFunc(func() (row []any, err error) {
+		job, ok := next()
+		if ok {
+			row, bad = setup.row(&job)
+		}
+		return row, bad
+	}))
+	switch {
+	case bad != nil:
+		return 0, fmt.Errorf("submit many: %w", bad)
+	case err != nil:
+		return 0, explained(ctx, fmt.Errorf("submit many: %w", err))
+	}
+	return n, nil
+}
+
+// copySetup is what only the database knows of the rows to be.
+type copySetup struct {
+	Now   time.Time // on its clock
+	Trace *string   // of the session's jobs
+}
+
+// row is a job as copied has it. COPY takes NULL at its word: what has a default is said.
+func (s copySetup) row(j *Job) ([]any, error) {
+	if len(j.After) > 0 || len(j.AfterKeys) > 0 {
+		return nil, invalid("dependency_needs", "a job that needs others is submitted by itself: Submit")
+	}
+	if err := j.check(); err != nil {
+		return nil, err
+	}
+	args, err := j.text()
+	if err != nil {
+		return nil, err
+	}
+	runAt := given(j.RunAt)
+	if runAt == nil && j.RunIn != 0 {
+		at := s.Now.Add(j.RunIn)
+		runAt = &at
+	}
+	var vars *string
+	if len(j.Vars) > 0 {
+		text, err := json.Marshal(j.Vars)
+		if err != nil {
+			return nil, fmt.Errorf("encode the job's vars: %w", err)
+		}
+		vars = given(string(text))
+	}
+	onFailure, trace := j.OnFailure, s.Trace
+	if onFailure == "" {
+		onFailure = "fail"
+	}
+	if j.Traceparent != "" {
+		trace = &j.Traceparent
+	}
+	return []any{
+		string(j.Type), args, given(j.MSQ), given(j.Repeat), given(j.RunOn), given(j.Key), int16(j.Priority), runAt, j.Held, vars,
+		int32(max(j.MaxAttempts, 1)), given(j.Timeout), onFailure, trace,
+	}, nil
+}

@@ -1,0 +1,2 @@
+-- What the rows of a COPY are given that an INSERT would find by itself: the database's clock, and the session's trace context.
+select clock_timestamp(), nullif(current_setting('bellhop.traceparent', true), '')
