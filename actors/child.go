@@ -82,9 +82,9 @@ func (k *child) Receive(c actor.Context) {
 		k.handed = nil // the host has them
 		k.onGive(c, m, now)
 	case *free:
-		k.step(c, scheduler.ChildEvent{Kind: scheduler.EventFree, Order: m.Order}, now)
+		k.step(c, scheduler.ChildEvent{Kind: scheduler.EventFree, Stop: m.Stop}, now)
 	case *kill:
-		k.step(c, scheduler.ChildEvent{Kind: scheduler.EventKill, Order: m.Order}, now)
+		k.step(c, scheduler.ChildEvent{Kind: scheduler.EventKill, Stop: m.Stop}, now)
 	case *barred:
 		k.step(c, scheduler.ChildEvent{Kind: scheduler.EventBarred}, now)
 	case *cancelJob:
@@ -216,7 +216,7 @@ func (k *child) flush(c actor.Context, was scheduler.ChildState) {
 		delete(k.items, job)
 	}
 	k.h.system.Root.Send(k.boss, &news{Name: k.name, State: k.fsm.State, Since: k.fsm.Since, Room: k.fsm.Room(), Received: k.received,
-		Proved: k.proved, Rose: k.rose, Died: k.died, NotUp: k.notUp, Unguarded: k.unguarded, Blame: k.blame, Cut: k.cut, Returned: k.returned, Pace: k.fsm.Pace})
+		Proved: k.proved, Rose: k.rose, Died: k.died, NotUp: k.notUp, Unguarded: k.unguarded, Blame: k.blame, Cut: k.cut, Returned: k.returned, LineTime: k.fsm.LineTime})
 	if k.ended { // whoever waits for the process finds its outcomes owed
 		k.h.processEnded(k.host, k.typ.Name)
 	}
@@ -252,7 +252,7 @@ func (k *child) onWoke(c actor.Context, now time.Time) {
 			}
 			k.step(c, scheduler.ChildEvent{Kind: scheduler.EventReturned, Lines: k.process.Recall()}, now)
 			k.process, k.ended = nil, true
-			if k.events[i].Order == scheduler.OrderUnreached && !k.fsm.Order.Ours() {
+			if k.events[i].Stop == scheduler.StopUnreached && !k.fsm.Stop.Ours() {
 				k.cut = k.events[i].Error
 			}
 		}
@@ -274,7 +274,7 @@ func (k *child) onDrop(c actor.Context, m *drop, now time.Time) {
 				k.step(c, scheduler.ChildEvent{Kind: scheduler.EventRecall}, now)
 			} else {
 				k.h.Log.Warn("stale owner: stopping a child whose job is not ours any more", traced(l.Trace, "child", k.name, "job", claim.Job, "fence", claim.Fence)...)
-				k.step(c, scheduler.ChildEvent{Kind: scheduler.EventKill, Order: scheduler.OrderStale}, now)
+				k.step(c, scheduler.ChildEvent{Kind: scheduler.EventKill, Stop: scheduler.StopStale}, now)
 			}
 			return
 		}
@@ -328,8 +328,8 @@ func (k *child) logMove(was scheduler.ChildState, ev scheduler.ChildEvent, job s
 		level = k.h.Log.Debug
 	}
 	reason := ev.Kind.String()
-	if k.fsm.Order != scheduler.OrderNone {
-		reason += ": " + k.fsm.Order.String()
+	if k.fsm.Stop != scheduler.StopNone {
+		reason += ": " + k.fsm.Stop.String()
 	}
 	args := []any{"child", k.name, "host", k.host, "from", was.String(), "to", now.String(), "reason", reason}
 	if job != 0 { // it had or has one

@@ -58,10 +58,10 @@ func (k *child) onStarted(c actor.Context, m *started, now time.Time) {
 		k.last, k.trace = *k.describe(), ""
 		ev := scheduler.ChildEvent{Kind: scheduler.EventLaunchFailed, Error: m.err.Error()}
 		if errors.Is(m.err, scheduler.ErrLeaseOver) { // not the agent's fault
-			ev.Order = scheduler.OrderFenced
+			ev.Stop = scheduler.StopFenced
 		}
 		if errors.Is(m.err, scheduler.ErrUnguarded) {
-			ev.Order = scheduler.OrderUnguarded
+			ev.Stop = scheduler.StopUnguarded
 		}
 		k.step(c, ev, now)
 		return

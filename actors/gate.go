@@ -12,12 +12,12 @@ import (
 // gate spares producers the ringing while this instance is awake: as long as
 // they do not ring, it does, every few ms; and when little comes, it sees to it
 // that they ring again before it stops. scheduler.Gate is the protocol,
-// scheduler.Pace says when.
+// scheduler.WakePolicy says when.
 type gate struct {
 	h *house
 	// owned by Receive
 	state   scheduler.Gate
-	pace    scheduler.Pace
+	policy  scheduler.WakePolicy
 	timer   *time.Timer
 	let     context.CancelFunc // of the last ask
 	looking bool               // for a crowd
@@ -49,13 +49,13 @@ func (g *gate) Receive(c actor.Context) {
 		self, root := c.Self(), g.h.system.Root
 		tick := &gateTick{}
 		g.timer = time.AfterFunc(0, func() { root.Send(self, tick) })
-		g.pace = g.pace.Woke(now)
+		g.policy = g.policy.Woke(now)
 		g.h.gateIs.Store(int32(g.state.State))
 	case *gateTick:
 		if g.state.State == scheduler.GateAwake {
 			var calm bool
-			if g.pace, calm = g.pace.Calm(now); calm {
-				g.pace = g.pace.Asked(now)
+			if g.policy, calm = g.policy.Calm(now); calm {
+				g.policy = g.policy.Asked(now)
 				g.step(c, scheduler.GateEvent{Kind: scheduler.GateQuiet}, now)
 			}
 		}
@@ -63,7 +63,7 @@ func (g *gate) Receive(c actor.Context) {
 	case *rang:
 		if g.state.State != scheduler.GateAwake {
 			var rush, look bool
-			if g.pace, rush, look = g.pace.Rang(now); rush {
+			if g.policy, rush, look = g.policy.Rang(now); rush {
 				g.step(c, scheduler.GateEvent{Kind: scheduler.GateBusy}, now)
 			} else if look {
 				g.lookForCrowd(c)
@@ -72,17 +72,17 @@ func (g *gate) Receive(c actor.Context) {
 	case crowd:
 		var rush bool
 		g.looking = false
-		if g.pace, rush = g.pace.Crowd(bool(m)); rush {
+		if g.policy, rush = g.policy.Crowd(bool(m)); rush {
 			g.step(c, scheduler.GateEvent{Kind: scheduler.GateBusy}, now)
 		}
 	case took:
 		var sooner bool
-		if g.pace, sooner = g.pace.Took(int(m)); sooner && g.state.State != scheduler.GateAsleep {
+		if g.policy, sooner = g.policy.Took(int(m)); sooner && g.state.State != scheduler.GateAsleep {
 			g.arm(now)
 		}
 	case *full:
 		var long bool
-		if g.pace, long = g.pace.Full(now); long {
+		if g.policy, long = g.policy.Full(now); long {
 			g.step(c, scheduler.GateEvent{Kind: scheduler.GateBusy}, now)
 		}
 	case *gateShut:
@@ -102,7 +102,7 @@ func (g *gate) over(c actor.Context, m *gateOver, now time.Time) {
 		return // it was let go of meanwhile
 	}
 	if m.err != nil {
-		g.pace = g.pace.Barred(now)
+		g.policy = g.policy.Barred(now)
 		if reason := m.err.Error(); reason != g.reason {
 			g.reason = reason
 			g.h.Log.Warn("gate: cannot have producers ring; looking at the queue by itself", "error", m.err)
@@ -121,7 +121,7 @@ func (g *gate) step(c actor.Context, ev scheduler.GateEvent, now time.Time) {
 	g.state, effects = g.state.Step(ev)
 	g.h.gateIs.Store(int32(g.state.State))
 	if g.state.State != before && g.state.State == scheduler.GateAwake {
-		g.pace = g.pace.Woke(now)
+		g.policy = g.policy.Woke(now)
 	}
 	for _, e := range effects {
 		switch e {
@@ -140,7 +140,7 @@ func (g *gate) step(c actor.Context, ev scheduler.GateEvent, now time.Time) {
 
 func (g *gate) arm(now time.Time) {
 	var pause time.Duration
-	g.pace, pause = g.pace.Pause(g.state.State, now)
+	g.policy, pause = g.policy.Pause(g.state.State, now)
 	g.timer.Reset(pause)
 }
 

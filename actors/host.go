@@ -115,7 +115,7 @@ func (s *host) Receive(c actor.Context) {
 	case *fenced:
 		for name, k := range s.kids {
 			if k.state == scheduler.Busy {
-				c.Send(k.pid, &kill{scheduler.OrderFenced})
+				c.Send(k.pid, &kill{scheduler.StopFenced})
 				s.kids[name].leaving = true
 			}
 		}
@@ -172,8 +172,8 @@ func (s *host) onNews(m *news, now time.Time) {
 		k.returns++
 		k.kind.takeBack(m.Returned, now)
 	}
-	if m.Pace > 0 {
-		k.kind.line = m.Pace
+	if m.LineTime > 0 {
+		k.kind.line = m.LineTime
 	}
 	if m.Rose {
 		k.up, k.kind.start = now, now.Sub(k.wanted)
@@ -316,9 +316,9 @@ func (s *host) onLeave(c actor.Context, m *leave) {
 			continue
 		}
 		if m.all || k.state == scheduler.Busy {
-			c.Send(k.pid, &kill{scheduler.OrderShutdown})
+			c.Send(k.pid, &kill{scheduler.StopShutdown})
 		} else if !k.leaving {
-			c.Send(k.pid, &free{scheduler.OrderShutdown})
+			c.Send(k.pid, &free{scheduler.StopShutdown})
 		}
 		k.leaving = true
 	}

@@ -174,12 +174,12 @@ type (
 		Lines   []scheduler.Line
 		Returns int // how often the host had got something back from the child by then
 	}
-	free    struct{ Order scheduler.Order } // go
-	kill    struct{ Order scheduler.Order } // die
-	barred  struct{}                        // do not come up
-	woke    struct{}                        // the process has something to say
-	tick    struct{}                        // a deadline may have passed
-	started struct {                        // the fork is done
+	free    struct{ Stop scheduler.StopReason } // go
+	kill    struct{ Stop scheduler.StopReason } // die
+	barred  struct{}                            // do not come up
+	woke    struct{}                            // the process has something to say
+	tick    struct{}                            // a deadline may have passed
+	started struct {                            // the fork is done
 		process Process
 		err     error
 	}
@@ -192,7 +192,7 @@ type (
 		Received  int           // lines ever given to it
 		Proved    bool          // it finished a line
 		Rose      bool          // it said its first OK
-		Pace      time.Duration // what a line takes it; 0: not known
+		LineTime  time.Duration // what a line takes it; 0: not known
 		Died      bool          // and nobody ordered it
 		NotUp     bool          // before it said OK
 		Unguarded bool          // its guard died

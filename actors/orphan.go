@@ -47,7 +47,7 @@ func (k *child) orphan() {
 		<-process.Done()
 		now := time.Now()
 		if fsm.State == scheduler.Busy || fsm.State == scheduler.Freeing {
-			fsm.Order = scheduler.OrderReplaced
+			fsm.Stop = scheduler.StopReplaced
 			fsm.State = scheduler.Freeing
 		}
 		last := process.Take(nil)

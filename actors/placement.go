@@ -146,7 +146,7 @@ func (s *host) makeRoom(c actor.Context, kind *kind, now time.Time) {
 		if !kids[i].kind.Exec { // which has no process to lose, and battles with nobody
 			kids[i].kind.gave = now
 		}
-		c.Send(kids[i].pid, &free{scheduler.OrderRoom})
+		c.Send(kids[i].pid, &free{scheduler.StopRoom})
 	}
 }
 

@@ -33,17 +33,17 @@ func (e end) signal() int {
 
 // order is whose wish the end was: a missed lease is the scheduler's doing, and
 // so is the death of its guard.
-func (e end) order() scheduler.Order {
+func (e end) order() scheduler.StopReason {
 	if e.lost {
-		return scheduler.OrderUnguarded
+		return scheduler.StopUnguarded
 	}
 	if e.reason == guard.LeaseMissed {
-		return scheduler.OrderFenced
+		return scheduler.StopFenced
 	}
 	if e.line != nil {
-		return scheduler.OrderUnreached
+		return scheduler.StopUnreached
 	}
-	return scheduler.OrderNone
+	return scheduler.StopNone
 }
 
 func (e end) String() string {

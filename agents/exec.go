@@ -166,23 +166,23 @@ func (p *Process) notRun(err error) {
 		p.queue = append([]scheduler.Line{line}, p.queue[p.head:]...)
 		p.head = 0
 		ev := scheduler.ChildEvent{ExitCode: refusedCode, Error: err.Error()}
-		ev.Order = orderOf(err)
+		ev.Stop = orderOf(err)
 		p.exited(ev)
 	}
 }
 
 // orderOf: what kept a process from starting, where that was not the agent.
-func orderOf(err error) scheduler.Order {
+func orderOf(err error) scheduler.StopReason {
 	var line *LineError
 	switch {
 	case errors.Is(err, scheduler.ErrLeaseOver):
-		return scheduler.OrderFenced
+		return scheduler.StopFenced
 	case errors.Is(err, scheduler.ErrUnguarded):
-		return scheduler.OrderUnguarded
+		return scheduler.StopUnguarded
 	case errors.As(err, &line):
-		return scheduler.OrderUnreached
+		return scheduler.StopUnreached
 	}
-	return scheduler.OrderNone
+	return scheduler.StopNone
 }
 
 // bellhopEnvironment is what a line adds to the environment; bellhop's own

@@ -209,7 +209,7 @@ func TestExec_MissedLeaseEndsTheRun(t *testing.T) {
 	}
 	c.await(scheduler.EventReady)
 	c.feed(line(1, "1000"))
-	if ev := c.await(scheduler.EventExited); !strings.Contains(ev.Told(), "lease") || ev.Order != scheduler.OrderFenced {
+	if ev := c.await(scheduler.EventExited); !strings.Contains(ev.Told(), "lease") || ev.Stop != scheduler.StopFenced {
 		t.Errorf("exit is %+v", ev)
 	}
 }

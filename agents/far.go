@@ -64,7 +64,7 @@ func (p *Process) startFar() {
 		defer p.release()
 		p.running = false
 		if err != nil {
-			p.exited(scheduler.ChildEvent{ExitCode: refusedCode, Error: err.Error(), Order: orderOf(err)})
+			p.exited(scheduler.ChildEvent{ExitCode: refusedCode, Error: err.Error(), Stop: orderOf(err)})
 			return
 		}
 		if p.lease > 0 {

@@ -45,7 +45,7 @@ func TestFar_WarmAgentWorksAndEnds(t *testing.T) {
 		}
 	}
 	c.Close()
-	if ev := c.await(scheduler.EventExited); ev.ExitCode != 7 || !strings.Contains(ev.Told(), "bye") || ev.Order != scheduler.OrderNone {
+	if ev := c.await(scheduler.EventExited); ev.ExitCode != 7 || !strings.Contains(ev.Told(), "bye") || ev.Stop != scheduler.StopNone {
 		t.Errorf("exit is %+v", ev)
 	}
 	if len(b.logged("got x y")) != 3 || len(b.logged("err x y")) != 3 {
@@ -108,7 +108,7 @@ func TestFar_WhatCannotBeStartedIsTheAgentsFault(t *testing.T) {
 	} {
 		b, _ := afar(t, c.spec)
 		ev := b.launch().await(scheduler.EventExited)
-		if ev.Order != scheduler.OrderNone || !strings.Contains(ev.Told(), c.want) {
+		if ev.Stop != scheduler.StopNone || !strings.Contains(ev.Told(), c.want) {
 			t.Errorf("%v: %+v, want %q", c.spec.Command, ev, c.want)
 		}
 		if err := b.launcher.Look(context.Background(), testType, "local"); err == nil || !strings.Contains(err.Error(), c.want) {
@@ -131,7 +131,7 @@ func TestFar_WhatCannotBeReachedIsTheHosts(t *testing.T) {
 	} {
 		b, _ := afar(t, sh(t, "echo OK; read l"), c.connect...)
 		ev := b.launch().await(scheduler.EventExited)
-		if ev.Order != scheduler.OrderUnreached || !strings.HasPrefix(ev.Told(), c.code+": ") {
+		if ev.Stop != scheduler.StopUnreached || !strings.HasPrefix(ev.Told(), c.code+": ") {
 			t.Errorf("%q: %+v, want %s", c.connect, ev, c.code)
 		}
 		err := b.launcher.Reach(context.Background(), "local")
@@ -187,7 +187,7 @@ func TestFar_CutLine(t *testing.T) {
 	c.feed(line(1, "x"))
 	b.toTheWay(syscall.SIGKILL)
 	ev := c.await(scheduler.EventExited)
-	if ev.Order != scheduler.OrderUnreached {
+	if ev.Stop != scheduler.StopUnreached {
 		t.Errorf("exit is %+v", ev)
 	}
 	for _, pid := range pids {
@@ -209,7 +209,7 @@ func TestFar_SilentLine(t *testing.T) {
 	b.toTheWay(syscall.SIGSTOP)
 	start := time.Now()
 	ev := c.await(scheduler.EventExited)
-	if ev.Order != scheduler.OrderUnreached || !strings.HasPrefix(ev.Told(), "silent: ") {
+	if ev.Stop != scheduler.StopUnreached || !strings.HasPrefix(ev.Told(), "silent: ") {
 		t.Errorf("exit is %+v", ev)
 	}
 	t.Logf("found dead after %s", time.Since(start))
@@ -228,7 +228,7 @@ func TestFar_LeaseMissed(t *testing.T) {
 	c.Lease(time.Second)
 	pid := c.Pid()
 	ev := c.await(scheduler.EventExited)
-	if ev.Order != scheduler.OrderFenced {
+	if ev.Stop != scheduler.StopFenced {
 		t.Errorf("exit is %+v", ev)
 	}
 	if alive(pid) {
@@ -279,7 +279,7 @@ func TestFar_FOSSologyOnACutLine(t *testing.T) {
 			if ev := c.await(scheduler.EventAnswered); ev.OK != (last == "BYE 0") || !ev.OK && ev.ExitCode != 3 {
 				t.Errorf("%s: %+v", last, ev)
 			}
-		} else if ev := c.await(scheduler.EventExited); ev.Order != scheduler.OrderUnreached || strings.Contains(ev.Told(), "BYE") {
+		} else if ev := c.await(scheduler.EventExited); ev.Stop != scheduler.StopUnreached || strings.Contains(ev.Told(), "BYE") {
 			t.Errorf("exit is %+v", ev)
 		}
 		if alive(pid) {
@@ -304,7 +304,7 @@ func TestFar_KillWhileTheLineIsBeingOpened(t *testing.T) {
 		}
 		pid := pidIn(t, filepath.Join(home, "way"))
 		c.Kill()
-		if ev := c.await(scheduler.EventExited); ev.Order != scheduler.OrderUnreached || !strings.HasPrefix(ev.Told(), "given_up: ") {
+		if ev := c.await(scheduler.EventExited); ev.Stop != scheduler.StopUnreached || !strings.HasPrefix(ev.Told(), "given_up: ") {
 			t.Errorf("exit is %+v", ev)
 		}
 		eventually(t, patience, "the way is dead", func() bool { return !alive(pid) })
@@ -320,7 +320,7 @@ func TestFar_WhoWaitsDoesNotTryWhatHasFailed(t *testing.T) {
 		all = append(all, b.launch())
 	}
 	for _, c := range all {
-		if ev := c.await(scheduler.EventExited); ev.Order != scheduler.OrderUnreached || !strings.HasPrefix(ev.Told(), "silent: ") {
+		if ev := c.await(scheduler.EventExited); ev.Stop != scheduler.StopUnreached || !strings.HasPrefix(ev.Told(), "silent: ") {
 			t.Errorf("exit is %+v", ev)
 		}
 	}

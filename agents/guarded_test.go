@@ -222,7 +222,7 @@ echo OK; while :; do sleep 1000; done`)
 	pids := []int{c.Pid(), pidIn(t, filepath.Join(dir, "child")), pidIn(t, filepath.Join(dir, "daemon")), pidIn(t, filepath.Join(dir, "stranger"))}
 	stop(t, guardOf(t, c.Pid()), syscall.SIGKILL)
 	ev := c.await(scheduler.EventExited)
-	if ev.Signal != 9 || !strings.Contains(ev.Told(), "its guard died") || ev.Order != scheduler.OrderUnguarded {
+	if ev.Signal != 9 || !strings.Contains(ev.Told(), "its guard died") || ev.Stop != scheduler.StopUnguarded {
 		t.Errorf("exit is %+v", ev)
 	}
 	allDead(t, 0, pids...)

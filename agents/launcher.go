@@ -102,7 +102,7 @@ func (l *Launcher) SetInstance(id scheduler.InstanceID) { l.instance.Store(int64
 // takes as long as a fork and two execs. Where each line has a process of its
 // own there is none yet and the child is ready at once. On another host the
 // process is under way: if it cannot be started, EventExited says so, with
-// OrderUnreached where the line is to blame.
+// StopUnreached where the line is to blame.
 //
 // lease is as in Process.Lease. wake is called, from any goroutine and maybe
 // before Launch returns, when Take has something after it had nothing; it must

@@ -320,5 +320,5 @@ func (p *Process) obituary(e end, reason string) scheduler.ChildEvent {
 	if e.line != nil {
 		why = scheduler.Account{Reason: e.line.Error()}
 	}
-	return scheduler.ChildEvent{ExitCode: e.exitCode(), Signal: e.signal(), Error: why.Reason, Words: why.Words, Order: e.order()}
+	return scheduler.ChildEvent{ExitCode: e.exitCode(), Signal: e.signal(), Error: why.Reason, Words: why.Words, Stop: e.order()}
 }

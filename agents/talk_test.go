@@ -203,7 +203,7 @@ func TestFOSSology_EndsThatAreFailures(t *testing.T) {
 			}
 			b, c := serve(t, spec, line(1, "7"))
 			ev := c.await(want.kind)
-			if ev.OK || ev.ExitCode != want.code || ev.Signal != want.signal || ev.Told() != want.says || ev.Order != scheduler.OrderNone {
+			if ev.OK || ev.ExitCode != want.code || ev.Signal != want.signal || ev.Told() != want.says || ev.Stop != scheduler.StopNone {
 				t.Errorf("end is %+v, want %+v; log %v", ev, want, b.log())
 			}
 		})

@@ -59,12 +59,12 @@ type Child struct {
 	// Lines it was given and has not answered, in the order in which the
 	// process takes them: the first is in the agent's hands, as far as is known
 	// (the process is ahead of what it has said), the rest is prefetched.
-	Lines []Line
-	Began time.Time     // when the first of Lines was handed over
-	Order Order         // why it dies, or shall when its line is done
-	Blame Account       // what it is to blame for, besides its end
-	Pace  time.Duration // moving average of the time a line takes; 0: not known
-	OK    bool          // it has said its first OK
+	Lines    []Line
+	Began    time.Time     // when the first of Lines was handed over
+	Stop     StopReason    // why it dies, or shall when its line is done
+	Blame    Account       // what it is to blame for, besides its end
+	LineTime time.Duration // moving average of the time a line takes; 0: not known
+	OK       bool          // it has said its first OK
 
 	// What an order to die is about: a line that the process took up meanwhile
 	// is not to blame.
@@ -76,17 +76,17 @@ type Child struct {
 // Depth is how many lines the child may hold at once: one, or as many as will
 // start within 5 ms at its measured pace.
 func (c Child) Depth() int {
-	if c.Pace <= 0 {
+	if c.LineTime <= 0 {
 		return 1
 	}
-	return max(1, min(prefetchMost, int(prefetchSpan/c.Pace)))
+	return max(1, min(prefetchMost, int(prefetchSpan/c.LineTime)))
 }
 
 // Room is how many more lines the child takes now: none while more than half
 // of its depth waits, so that quick work is fetched in few large claims.
 func (c Child) Room() int {
 	depth := c.Depth()
-	if c.Order != OrderNone || c.State != ChildReady && c.State != Busy || len(c.Lines) > depth/2 {
+	if c.Stop != StopNone || c.State != ChildReady && c.State != Busy || len(c.Lines) > depth/2 {
 		return 0
 	}
 	return max(0, depth-len(c.Lines))
@@ -168,25 +168,25 @@ func (c Child) stepDown(ev ChildEvent, now time.Time) (Child, []Effect) {
 func (c Child) stepPrep(ev ChildEvent, now time.Time) (Child, []Effect) {
 	switch ev.Kind {
 	case EventLaunched:
-		if c.Order != OrderNone { // told to die before there was anything to kill
+		if c.Stop != StopNone { // told to die before there was anything to kill
 			return c.enter(Freeing, now), []Effect{{Kind: EffectKill}}
 		}
 		return c.enter(Spawned, now), nil
 	case EventLaunchFailed:
-		ordered := c.Order
-		c.Order = OrderNone
+		ordered := c.Stop
+		c.Stop = StopNone
 		c.Blame = ev.account()
 		switch {
 		case ordered.Ours():
 			return c.enter(Free, now), nil
-		case ev.Order == OrderUnguarded:
-			return c.enter(Free, now), []Effect{{Kind: EffectUnguarded, Account: Account{Reason: ev.Order.String()}}}
-		case ev.Order.Ours():
+		case ev.Stop == StopUnguarded:
+			return c.enter(Free, now), []Effect{{Kind: EffectUnguarded, Account: Account{Reason: ev.Stop.String()}}}
+		case ev.Stop.Ours():
 			return c.enter(Free, now), nil
 		}
 		return c.enter(Free, now), []Effect{{Kind: EffectDied, Account: c.Blame, NotUp: true}}
 	case EventFree, EventKill:
-		c.Order = ev.Order
+		c.Stop = ev.Stop
 	case EventGiven:
 		return c, giveBack(ev.Lines)
 	}
@@ -201,7 +201,7 @@ func (c Child) stepSpawned(ev ChildEvent, now time.Time) (Child, []Effect) {
 	case EventTick:
 		if due(c.Deadline(), now) {
 			c.Blame = Account{Reason: "no OK within " + c.Rules.StartTimeout.String()}
-			return c.die(OrderSilent, EffectKill, now)
+			return c.die(StopSilent, EffectKill, now)
 		}
 		return c, nil
 	}
@@ -220,7 +220,7 @@ func (c Child) stepReady(ev ChildEvent, now time.Time) (Child, []Effect) {
 		return c, []Effect{{Kind: EffectFeed, Lines: ev.Lines}}
 	case EventTick:
 		if due(c.Deadline(), now) {
-			return c.die(OrderIdle, EffectClose, now)
+			return c.die(StopIdle, EffectClose, now)
 		}
 		return c, nil
 	}
@@ -232,7 +232,7 @@ func (c Child) stepBusy(ev ChildEvent, now time.Time) (Child, []Effect) {
 	case EventAnswered:
 		return c.answered(ev, now)
 	case EventGiven:
-		if c.Order != OrderNone {
+		if c.Stop != StopNone {
 			return c, giveBack(ev.Lines)
 		}
 		return c.given(ev.Lines), []Effect{{Kind: EffectFeed, Lines: ev.Lines}}
@@ -246,7 +246,7 @@ func (c Child) stepBusy(ev ChildEvent, now time.Time) (Child, []Effect) {
 	case EventCancel:
 		return c.cancelled(ev, now)
 	case EventFree: // not while it works: when its line is done
-		c.Order = ev.Order
+		c.Stop = ev.Stop
 		if len(c.Lines) > 1 {
 			return c, []Effect{{Kind: EffectRecall}}
 		}
@@ -255,12 +255,12 @@ func (c Child) stepBusy(ev ChildEvent, now time.Time) (Child, []Effect) {
 		if due(after(c.Began, c.timeout()), now) {
 			c.late = c.Lines[0].handle()
 			c.Blame = Account{Reason: "timeout: not done within " + c.timeout().String()}
-			return c.die(OrderTimeout, EffectClose, now)
+			return c.die(StopTimeout, EffectClose, now)
 		}
 		if len(c.Lines) > 1 && due(c.Deadline(), now) {
 			// Slower than its pace promised: what waits behind it goes to others,
 			// and nothing comes here before it is quick again.
-			c.Pace = max(c.Pace, min(now.Sub(c.Began), slowest))
+			c.LineTime = max(c.LineTime, min(now.Sub(c.Began), slowest))
 			return c, []Effect{{Kind: EffectRecall}}
 		}
 		return c, nil
@@ -273,13 +273,13 @@ func (c Child) stepLive(ev ChildEvent, now time.Time) (Child, []Effect) {
 	switch ev.Kind {
 	case EventOutputClosed:
 		c.Blame = ev.account()
-		return c.die(OrderBroken, EffectKill, now)
+		return c.die(StopBroken, EffectKill, now)
 	case EventExited:
 		return c.gone(ev, now)
 	case EventFree:
-		return c.die(ev.Order, EffectClose, now)
+		return c.die(ev.Stop, EffectClose, now)
 	case EventKill:
-		return c.die(ev.Order, EffectKill, now)
+		return c.die(ev.Stop, EffectKill, now)
 	case EventGiven: // SPAWNED: it has not said OK
 		return c, giveBack(ev.Lines)
 	}
@@ -315,7 +315,7 @@ func (c Child) stepFreeing(ev ChildEvent, now time.Time) (Child, []Effect) {
 func (c Child) enter(s ChildState, now time.Time) Child {
 	c.State, c.Since = s, now
 	if s == Prep || s == Free || s == Fail {
-		c.Order, c.cancel, c.late = OrderNone, Claim{}, handle{}
+		c.Stop, c.cancel, c.late = StopNone, Claim{}, handle{}
 	}
 	if s == Prep {
 		c.Blame, c.OK = Account{}, false
@@ -324,9 +324,9 @@ func (c Child) enter(s ChildState, now time.Time) Child {
 }
 
 // die goes to FREEING under an order, and takes back what was not started.
-func (c Child) die(o Order, how EffectKind, now time.Time) (Child, []Effect) {
+func (c Child) die(o StopReason, how EffectKind, now time.Time) (Child, []Effect) {
 	c = c.enter(Freeing, now)
-	c.Order = o
+	c.Stop = o
 	effects := []Effect{{Kind: how}}
 	if len(c.Lines) > 1 {
 		effects = []Effect{{Kind: EffectRecall}, {Kind: how}}

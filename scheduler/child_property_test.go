@@ -63,7 +63,7 @@ func (w *world) step(ev ChildEvent) {
 	next, effects := before.Step(ev, w.now)
 	w.child = next
 	w.checkDeath(before, ev, effects)
-	if next.State == Freeing && before.State != Freeing && next.Order == OrderTimeout {
+	if next.State == Freeing && before.State != Freeing && next.Stop == StopTimeout {
 		w.lateAt, w.lateAfter = w.now, w.answered
 	}
 	for i := range effects {
@@ -139,9 +139,9 @@ func (w *world) checkSettle(r *Result, because ChildEvent) {
 func (w *world) checkDeath(before Child, ev ChildEvent, effects []Effect) {
 	counted := slices.ContainsFunc(effects, func(e Effect) bool { return e.Kind == EffectDied })
 	over := ev.Kind == EventExited || ev.Kind == EventLaunchFailed
-	ordered := (before.State == Freeing || before.State == Prep) && before.Order.Ours()
+	ordered := (before.State == Freeing || before.State == Prep) && before.Stop.Ours()
 	if counted != (over && !ordered) {
-		w.Fatalf("%s in %s under order %q: death counted: %v", ev.Kind, before.State, before.Order, counted)
+		w.Fatalf("%s in %s under order %q: death counted: %v", ev.Kind, before.State, before.Stop, counted)
 	}
 }
 
@@ -243,7 +243,7 @@ func (w *world) processDoes(what string) {
 	}
 }
 
-var oursOnly = []Order{OrderIdle, OrderRoom, OrderShutdown, OrderFenced, OrderStale, OrderReplaced}
+var oursOnly = []StopReason{StopIdle, StopRoom, StopShutdown, StopFenced, StopStale, StopReplaced}
 
 var hostMoves = []string{"want", "give", "give", "give", "recall", "free", "kill", "cancel", "bar", "time", "time", "forged answer"}
 
@@ -270,7 +270,7 @@ func (w *world) hostDoes(what string) {
 	case "recall":
 		w.step(ChildEvent{Kind: EventRecall})
 	case "free", "kill":
-		ev := ChildEvent{Kind: EventFree, Order: rapid.SampledFrom(oursOnly).Draw(w.T, "order")}
+		ev := ChildEvent{Kind: EventFree, Stop: rapid.SampledFrom(oursOnly).Draw(w.T, "order")}
 		if what == "kill" {
 			ev.Kind = EventKill
 		}
@@ -329,10 +329,10 @@ func TestChild_EveryLineEndsExactlyOnce(t *testing.T) {
 		}
 		w.rest()
 		if s := w.child.State; s != Free && s != Fail && s != ChildReady {
-			t.Fatalf("its agent is well and has done all it was given, and the child is %s with %d lines, order %q", s, len(w.child.Lines), w.child.Order)
+			t.Fatalf("its agent is well and has done all it was given, and the child is %s with %d lines, order %q", s, len(w.child.Lines), w.child.Stop)
 		}
 		if w.child.State == ChildReady {
-			w.step(ChildEvent{Kind: EventKill, Order: OrderShutdown})
+			w.step(ChildEvent{Kind: EventKill, Stop: StopShutdown})
 			w.rest()
 		}
 		if len(w.child.Lines) > 0 || len(w.ended) != len(w.given) {

@@ -14,7 +14,7 @@ type happening struct {
 	words  string
 	ev     ChildEvent
 	queued bool          // a second line is prefetched behind the one in hand
-	told   Order         // in PREP and RUNNING: it has been told to go already
+	told   StopReason    // in PREP and RUNNING: it has been told to go already
 	late   time.Duration // how long the child has been in its state
 }
 
@@ -26,14 +26,14 @@ var (
 
 var happenings = []happening{
 	{words: "launched", ev: ChildEvent{Kind: EventLaunched}},
-	{words: "launched, told to go meanwhile", ev: ChildEvent{Kind: EventLaunched}, told: OrderShutdown},
+	{words: "launched, told to go meanwhile", ev: ChildEvent{Kind: EventLaunched}, told: StopShutdown},
 	{words: "launch failed", ev: ChildEvent{Kind: EventLaunchFailed, Error: "no such file"}},
-	{words: "launch failed: its guard died", ev: ChildEvent{Kind: EventLaunchFailed, Order: OrderUnguarded}},
-	{words: "launch failed, told to go meanwhile", ev: ChildEvent{Kind: EventLaunchFailed}, told: OrderShutdown},
+	{words: "launch failed: its guard died", ev: ChildEvent{Kind: EventLaunchFailed, Stop: StopUnguarded}},
+	{words: "launch failed, told to go meanwhile", ev: ChildEvent{Kind: EventLaunchFailed}, told: StopShutdown},
 	{words: "ready", ev: ChildEvent{Kind: EventReady}},
 	{words: "answered: OK", ev: ChildEvent{Kind: EventAnswered, Claim: inHand.Claim, OK: true}},
 	{words: "answered: OK, more queued", ev: ChildEvent{Kind: EventAnswered, Claim: inHand.Claim, OK: true}, queued: true},
-	{words: "answered: OK, told to go", ev: ChildEvent{Kind: EventAnswered, Claim: inHand.Claim, OK: true}, told: OrderRoom},
+	{words: "answered: OK, told to go", ev: ChildEvent{Kind: EventAnswered, Claim: inHand.Claim, OK: true}, told: StopRoom},
 	{words: "answered: failed", ev: ChildEvent{Kind: EventAnswered, Claim: inHand.Claim, ExitCode: 3}},
 	{words: "answered: killed by a signal (exec)", ev: ChildEvent{Kind: EventAnswered, Claim: inHand.Claim, ExitCode: 139, Signal: 11}},
 	{words: "answered: the line behind", ev: ChildEvent{Kind: EventAnswered, Claim: behind.Claim, OK: true}, queued: true},
@@ -41,23 +41,23 @@ var happenings = []happening{
 	{words: "output closed", ev: ChildEvent{Kind: EventOutputClosed, Error: "closed its stdout"}},
 	{words: "exited", ev: ChildEvent{Kind: EventExited, ExitCode: 1, Error: "exit status 1"}},
 	{words: "exited, more queued", ev: ChildEvent{Kind: EventExited, ExitCode: 1, Error: "exit status 1"}, queued: true},
-	{words: "exited: its guard died", ev: ChildEvent{Kind: EventExited, ExitCode: 137, Signal: 9, Error: "killed", Order: OrderUnguarded}},
-	{words: "exited, told to go", ev: ChildEvent{Kind: EventExited, ExitCode: 1, Error: "exit status 1"}, told: OrderRoom},
+	{words: "exited: its guard died", ev: ChildEvent{Kind: EventExited, ExitCode: 137, Signal: 9, Error: "killed", Stop: StopUnguarded}},
+	{words: "exited, told to go", ev: ChildEvent{Kind: EventExited, ExitCode: 1, Error: "exit status 1"}, told: StopRoom},
 	{words: "wanted", ev: ChildEvent{Kind: EventWanted}},
 	{words: "given", ev: ChildEvent{Kind: EventGiven, Lines: []Line{newOne}}},
-	{words: "given, told to go", ev: ChildEvent{Kind: EventGiven, Lines: []Line{newOne}}, told: OrderRoom},
+	{words: "given, told to go", ev: ChildEvent{Kind: EventGiven, Lines: []Line{newOne}}, told: StopRoom},
 	{words: "recall", ev: ChildEvent{Kind: EventRecall}},
 	{words: "recall, more queued", ev: ChildEvent{Kind: EventRecall}, queued: true},
 	{words: "returned: what was queued", ev: ChildEvent{Kind: EventReturned, Lines: []Line{behind}}, queued: true},
 	{words: "returned: all", ev: ChildEvent{Kind: EventReturned, Lines: []Line{inHand}}},
-	{words: "free", ev: ChildEvent{Kind: EventFree, Order: OrderRoom}},
-	{words: "free, more queued", ev: ChildEvent{Kind: EventFree, Order: OrderRoom}, queued: true},
+	{words: "free", ev: ChildEvent{Kind: EventFree, Stop: StopRoom}},
+	{words: "free, more queued", ev: ChildEvent{Kind: EventFree, Stop: StopRoom}, queued: true},
 	{words: "cancel: in hand", ev: ChildEvent{Kind: EventCancel, Claim: inHand.Claim}},
 	{words: "cancel now: in hand", ev: ChildEvent{Kind: EventCancel, Claim: inHand.Claim, Now: true}},
 	{words: "cancel: one of several", ev: ChildEvent{Kind: EventCancel, Claim: behind.Claim}, queued: true},
 	{words: "cancel: not here", ev: ChildEvent{Kind: EventCancel, Claim: newOne.Claim}},
-	{words: "kill", ev: ChildEvent{Kind: EventKill, Order: OrderStale}},
-	{words: "kill, more queued", ev: ChildEvent{Kind: EventKill, Order: OrderStale}, queued: true},
+	{words: "kill", ev: ChildEvent{Kind: EventKill, Stop: StopStale}},
+	{words: "kill, more queued", ev: ChildEvent{Kind: EventKill, Stop: StopStale}, queued: true},
 	{words: "barred", ev: ChildEvent{Kind: EventBarred}},
 	{words: "tick: nothing is due", ev: ChildEvent{Kind: EventTick}},
 	{words: "tick: 10 ms, more queued", ev: ChildEvent{Kind: EventTick}, queued: true, late: 10 * time.Millisecond},
@@ -79,9 +79,9 @@ func childIn(s ChildState, h happening) Child {
 	}
 	switch s {
 	case Prep, Busy:
-		c.Order = h.told
+		c.Stop = h.told
 	case Freeing:
-		c.Order = OrderShutdown
+		c.Stop = StopShutdown
 	}
 	return c
 }
@@ -122,7 +122,7 @@ func TestChildTable_HasEveryEvent(t *testing.T) {
 			t.Errorf("no column for %s", s)
 		}
 	}
-	if len(columns) != int(childStates) || len(eventNames) != int(eventKinds) || len(orderNames) != int(orders) || len(outcomeNames) != int(outcomes) {
+	if len(columns) != int(childStates) || len(eventNames) != int(eventKinds) || len(stopNames) != int(orders) || len(outcomeNames) != int(outcomes) {
 		t.Error("a list of names is not as long as what it names")
 	}
 }
@@ -138,7 +138,7 @@ func TestChild_StepIsTotal(t *testing.T) {
 				for order := range orders {
 					for _, queued := range []bool{false, true} {
 						for _, late := range []time.Duration{0, 10 * time.Millisecond, time.Hour} {
-							h.told, h.queued, h.late, h.ev.Order = told, queued, late, order
+							h.told, h.queued, h.late, h.ev.Stop = told, queued, late, order
 							checkStep(t, childIn(s, h), h)
 							steps++
 						}
@@ -176,12 +176,12 @@ func checkStep(t *testing.T, c Child, h happening) {
 		case EffectGiveBack:
 			after = append(after, e.Lines...)
 		case EffectUnguarded:
-			if h.ev.Kind != EventExited && h.ev.Kind != EventLaunchFailed || h.ev.Order != OrderUnguarded {
+			if h.ev.Kind != EventExited && h.ev.Kind != EventLaunchFailed || h.ev.Stop != StopUnguarded {
 				t.Errorf("%s in %s counts a guard", h.words, c.State)
 			}
 		case EffectDied:
-			if (c.State == Freeing || c.State == Prep) && c.Order.Ours() {
-				t.Errorf("%s in %s under order %q counts a death", h.words, c.State, c.Order)
+			if (c.State == Freeing || c.State == Prep) && c.Stop.Ours() {
+				t.Errorf("%s in %s under order %q counts a death", h.words, c.State, c.Stop)
 			}
 		}
 	}
@@ -193,8 +193,8 @@ func checkStep(t *testing.T, c Child, h happening) {
 	if next.State != Busy && next.State != Freeing && len(next.Lines) > 0 {
 		t.Errorf("%s in %s leads to %s with %d lines", h.words, c.State, next.State, len(next.Lines))
 	}
-	if (next.State == Free || next.State == Fail) && next.Order != OrderNone {
-		t.Errorf("%s in %s leads to %s under order %q", h.words, c.State, next.State, next.Order)
+	if (next.State == Free || next.State == Fail) && next.Stop != StopNone {
+		t.Errorf("%s in %s leads to %s under order %q", h.words, c.State, next.State, next.Stop)
 	}
 	if next.State == Freeing && next.Deadline().IsZero() {
 		t.Errorf("%s in %s: nothing kills it should it not die", h.words, c.State)
@@ -205,7 +205,7 @@ func checkStep(t *testing.T, c Child, h happening) {
 func TestChild_OnlyADeathThatNobodyOrderedCounts(t *testing.T) {
 	t.Parallel()
 	for o := range orders {
-		if o == OrderNone {
+		if o == StopNone {
 			continue
 		}
 		_, counted := deathUnder(o)
@@ -217,10 +217,10 @@ func TestChild_OnlyADeathThatNobodyOrderedCounts(t *testing.T) {
 
 // deathUnder is what becomes of the line in hand of a child that exits under
 // an order about that line, and whether the death counts.
-func deathUnder(o Order) (outcome Outcome, counted bool) {
+func deathUnder(o StopReason) (outcome Outcome, counted bool) {
 	c := childIn(Freeing, happening{})
-	c.Order, c.cancel, c.late = o, inHand.Claim, inHand.handle()
-	if o == OrderNone {
+	c.Stop, c.cancel, c.late = o, inHand.Claim, inHand.handle()
+	if o == StopNone {
 		c.State = Busy
 	}
 	_, effects := c.Step(ChildEvent{Kind: EventExited, Signal: 9}, noon)
@@ -240,12 +240,12 @@ func deathUnder(o Order) (outcome Outcome, counted bool) {
 func TestChild_AnEndByALostLineNeverCounts(t *testing.T) {
 	t.Parallel()
 	for _, s := range []ChildState{Spawned, ChildReady, Busy, Freeing} {
-		for _, told := range []Order{OrderNone, OrderSilent, OrderBroken} {
+		for _, told := range []StopReason{StopNone, StopSilent, StopBroken} {
 			c := childIn(s, happening{})
-			if c.Order = told; s != Freeing {
-				c.Order = OrderNone
+			if c.Stop = told; s != Freeing {
+				c.Stop = StopNone
 			}
-			next, effects := c.Step(ChildEvent{Kind: EventExited, Order: OrderUnreached, Signal: 9, ExitCode: 137}, noon)
+			next, effects := c.Step(ChildEvent{Kind: EventExited, Stop: StopUnreached, Signal: 9, ExitCode: 137}, noon)
 			if next.State != Free {
 				t.Errorf("%s leads to %s", s, next.State)
 			}
@@ -317,7 +317,7 @@ func TestChild_TakesAsManyLinesAsStartWithinFiveMilliseconds(t *testing.T) {
 		pace time.Duration
 		want int
 	}{{0, 1}, {time.Hour, 1}, {5 * time.Millisecond, 1}, {2 * time.Millisecond, 2}, {100 * time.Microsecond, 50}, {time.Nanosecond, prefetchMost}} {
-		if got := (Child{Pace: c.pace}).Depth(); got != c.want {
+		if got := (Child{LineTime: c.pace}).Depth(); got != c.want {
 			t.Errorf("pace %s: depth %d, want %d", c.pace, got, c.want)
 		}
 	}
@@ -328,13 +328,13 @@ func TestChild_TakesAsManyLinesAsStartWithinFiveMilliseconds(t *testing.T) {
 		now = now.Add(time.Millisecond)
 		c, _ = c.Step(ChildEvent{Kind: EventAnswered, Claim: l.Claim, OK: true, At: now}, now)
 	}
-	if c.Pace != time.Millisecond || c.Room() != 5 {
-		t.Errorf("after 100 lines of 1 ms: pace %s, room %d", c.Pace, c.Room())
+	if c.LineTime != time.Millisecond || c.Room() != 5 {
+		t.Errorf("after 100 lines of 1 ms: pace %s, room %d", c.LineTime, c.Room())
 	}
 	for _, s := range columns {
 		for o := range orders {
-			c := Child{State: s, Order: o, Pace: time.Millisecond}
-			if room := c.Room(); room > 0 && (o != OrderNone || s != ChildReady && s != Busy) {
+			c := Child{State: s, Stop: o, LineTime: time.Millisecond}
+			if room := c.Room(); room > 0 && (o != StopNone || s != ChildReady && s != Busy) {
 				t.Errorf("%s under order %q has room for %d lines", s, o, room)
 			}
 		}

@@ -37,10 +37,10 @@ func (c Child) answered(ev ChildEvent, now time.Time) (Child, []Effect) {
 		r.Outcome = OutcomeDied
 	}
 	if took := min(r.Ended.Sub(c.Began), slowest); took > 0 {
-		if c.Pace == 0 {
-			c.Pace = took
+		if c.LineTime == 0 {
+			c.LineTime = took
 		} else {
-			c.Pace += (took - c.Pace) / 8
+			c.LineTime += (took - c.LineTime) / 8
 		}
 	}
 	if i == 0 {
@@ -59,8 +59,8 @@ func (c Child) rest(now time.Time) (Child, []Effect) {
 		return c, nil
 	}
 	c.Lines = nil
-	if c.Order != OrderNone { // its leave was waiting for this
-		return c.die(c.Order, EffectClose, now)
+	if c.Stop != StopNone { // its leave was waiting for this
+		return c.die(c.Stop, EffectClose, now)
 	}
 	return c.enter(ChildReady, now), nil
 }
@@ -90,7 +90,7 @@ func (c Child) returned(lines []Line, now time.Time) (Child, []Effect) {
 	effects = append(effects, giveBack(back)...)
 	var more []Effect
 	if c.State == Busy && c.has(c.cancel) {
-		c, more = c.die(OrderCancelled, c.cancelHow, now)
+		c, more = c.die(StopCancelled, c.cancelHow, now)
 	} else {
 		c, more = c.rest(now)
 	}
@@ -110,7 +110,7 @@ func (c Child) cancelled(ev ChildEvent, now time.Time) (Child, []Effect) {
 	if len(c.Lines) > 1 {
 		return c, []Effect{{Kind: EffectRecall}}
 	}
-	return c.die(OrderCancelled, c.cancelHow, now)
+	return c.die(StopCancelled, c.cancelHow, now)
 }
 
 // has reports whether a line of the claim is here.
@@ -120,12 +120,12 @@ func (c Child) has(claim Claim) bool {
 
 // gone is the end of the process. What it had in hand ends with it.
 func (c Child) gone(ev ChildEvent, now time.Time) (Child, []Effect) {
-	order, lines := c.Order, c.Lines
+	order, lines := c.Stop, c.Lines
 	if c.State == Busy { // leave was to come after the line: this death is not that
-		order = OrderNone
+		order = StopNone
 	}
-	if order == OrderNone || !order.Ours() && ev.Order.Ours() { // as when the guard has found the lease missed before we did
-		order = ev.Order
+	if order == StopNone || !order.Ours() && ev.Stop.Ours() { // as when the guard has found the lease missed before we did
+		order = ev.Stop
 	}
 	var effects []Effect
 	if len(lines) > 0 {
@@ -134,9 +134,9 @@ func (c Child) gone(ev ChildEvent, now time.Time) (Child, []Effect) {
 			r.ExitCode = 128 + ev.Signal
 		}
 		switch {
-		case order == OrderCancelled && lines[0].Claim == c.cancel:
+		case order == StopCancelled && lines[0].Claim == c.cancel:
 			r.Outcome, r.Error, r.Words = OutcomeCancelled, "cancelled while it ran", ""
-		case order == OrderTimeout && lines[0].handle() == c.late:
+		case order == StopTimeout && lines[0].handle() == c.late:
 			r.Outcome, r.Error, r.Words = OutcomeTimedOut, c.Blame.Reason, ""
 		case !order.Ours():
 			all := c.Blame.and(ev.account())
@@ -154,10 +154,10 @@ func (c Child) gone(ev ChildEvent, now time.Time) (Child, []Effect) {
 		}
 		effects = append(effects, Effect{Kind: EffectDied, Account: why, NotUp: !c.OK})
 	}
-	if order == OrderUnguarded {
+	if order == StopUnguarded {
 		effects = append(effects, Effect{Kind: EffectUnguarded, Account: Account{Reason: order.String()}})
 	}
-	c.Lines, c.Pace = nil, 0
+	c.Lines, c.LineTime = nil, 0
 	return c.enter(Free, now), effects
 }
 

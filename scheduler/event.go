@@ -29,11 +29,11 @@ const (
 	EventRecall
 	// EventReturned: Lines were taken back from the process before it got them.
 	EventReturned
-	// EventFree: not needed any more (Order says why); go in peace.
+	// EventFree: not needed any more (Stop says why); go in peace.
 	EventFree
 	// EventCancel: the job named by Claim is cancelled; Now asks for SIGKILL at once.
 	EventCancel
-	// EventKill: die at once, whatever is in hand (Order says why).
+	// EventKill: die at once, whatever is in hand (Stop says why).
 	EventKill
 	// EventBarred: the type has failed too often here; do not come up.
 	EventBarred
@@ -48,83 +48,83 @@ const (
 // depends on Kind.
 type ChildEvent struct {
 	Kind      EventKind
-	At        time.Time // Answered, Ready: when it was said
-	Claim     Claim     // Answered: the line's claim. Cancel: the job
-	Item      int64     // Answered: the line's item
-	OK        bool      // Answered: done. False: failed without dying
-	ExitCode  int       // Answered, Exited: 0…255; 128+n for signal n
-	Signal    int       // Answered (exec), Exited: the signal that ended the process, 0 for none
-	Error     string    // LaunchFailed, Answered, OutputClosed, Exited: why; nothing in it was written by an agent
-	Words     string    // and what the agent itself said of it, which is not for every reader of the queue
-	Successes int       // Answered: how many `Success` lines
-	Lines     []Line    // Given, Returned
-	Order     Order     // Free, Kill: why. Exited: on whose wish, where the process says that it was ours
-	Now       bool      // Cancel
+	At        time.Time  // Answered, Ready: when it was said
+	Claim     Claim      // Answered: the line's claim. Cancel: the job
+	Item      int64      // Answered: the line's item
+	OK        bool       // Answered: done. False: failed without dying
+	ExitCode  int        // Answered, Exited: 0…255; 128+n for signal n
+	Signal    int        // Answered (exec), Exited: the signal that ended the process, 0 for none
+	Error     string     // LaunchFailed, Answered, OutputClosed, Exited: why; nothing in it was written by an agent
+	Words     string     // and what the agent itself said of it, which is not for every reader of the queue
+	Successes int        // Answered: how many `Success` lines
+	Lines     []Line     // Given, Returned
+	Stop      StopReason // Free, Kill: why. Exited: on whose wish, where the process says that it was ours
+	Now       bool       // Cancel
 }
 
-// Order is why a child was told to die. A death under an order is never
+// StopReason is why a child was told to die. A death under an order is never
 // counted against its type.
-type Order uint8
+type StopReason uint8
 
 const (
-	// OrderNone: nobody told it to.
-	OrderNone Order = iota
-	// OrderIdle: READY longer than limits.idle.
-	OrderIdle
-	// OrderRoom: its slot is needed by another type.
-	OrderRoom
-	// OrderShutdown: the instance is stopping.
-	OrderShutdown
-	// OrderFenced: the instance lost its hold on its jobs.
-	OrderFenced
-	// OrderCancelled: the job in hand was cancelled.
-	OrderCancelled
-	// OrderTimeout: the job in hand took longer than it may.
-	OrderTimeout
-	// OrderStale: the job in hand is not ours any more (row deleted, edited, or claimed elsewhere).
-	OrderStale
-	// OrderReplaced: its actor was lost; a new one starts with a new process.
-	OrderReplaced
-	// OrderSilent: no first OK within start_timeout. It counts as a death,
+	// StopNone: nobody told it to.
+	StopNone StopReason = iota
+	// StopIdle: READY longer than limits.idle.
+	StopIdle
+	// StopRoom: its slot is needed by another type.
+	StopRoom
+	// StopShutdown: the instance is stopping.
+	StopShutdown
+	// StopFenced: the instance lost its hold on its jobs.
+	StopFenced
+	// StopCancelled: the job in hand was cancelled.
+	StopCancelled
+	// StopTimeout: the job in hand took longer than it may.
+	StopTimeout
+	// StopStale: the job in hand is not ours any more (row deleted, edited, or claimed elsewhere).
+	StopStale
+	// StopReplaced: its actor was lost; a new one starts with a new process.
+	StopReplaced
+	// StopSilent: no first OK within start_timeout. It counts as a death,
 	// since nobody but the child is to blame.
-	OrderSilent
-	// OrderBroken: it closed its stdout or broke its dialect, so that it can
+	StopSilent
+	// StopBroken: it closed its stdout or broke its dialect, so that it can
 	// never answer. It counts as a death, for the same reason.
-	OrderBroken
-	// OrderUnreached: the line to its host is dead, or never came to be. It is
+	StopBroken
+	// StopUnreached: the line to its host is dead, or never came to be. It is
 	// the host that is in trouble, not the agent.
-	OrderUnreached
-	// OrderUnguarded: the guard of its process died. That is no doing of the
+	StopUnreached
+	// StopUnguarded: the guard of its process died. That is no doing of the
 	// agent's, as far as can be told.
-	OrderUnguarded
+	StopUnguarded
 
 	orders
 )
 
-var orderNames = [...]string{"none", "idle", "room", "shutdown", "fenced", "cancelled", "timeout", "stale", "replaced", "silent", "broken", "unreached", "its guard died"}
+var stopNames = [...]string{"none", "idle", "room", "shutdown", "fenced", "cancelled", "timeout", "stale", "replaced", "silent", "broken", "unreached", "its guard died"}
 
 // Ours reports whether a death under this order was our wish. Such a death is
 // never counted.
-func (o Order) Ours() bool { return o != OrderNone && o != OrderSilent && o != OrderBroken }
+func (o StopReason) Ours() bool { return o != StopNone && o != StopSilent && o != StopBroken }
 
 // lost says why what was in a child's hands was lost when it ended under this order.
-func (o Order) lost(host HostName) string {
+func (o StopReason) lost(host HostName) string {
 	switch o {
-	case OrderUnreached:
+	case StopUnreached:
 		return "host " + string(host) + " went silent"
-	case OrderShutdown:
+	case StopShutdown:
 		return "its instance was stopped"
-	case OrderFenced:
+	case StopFenced:
 		return "its instance lost its hold on its jobs"
-	case OrderStale:
+	case StopStale:
 		return "its instance had lost it"
-	case OrderReplaced:
+	case StopReplaced:
 		return "its child was replaced"
 	}
 	return "its child was stopped (" + o.String() + ")"
 }
 
-func (o Order) String() string { return orderNames[o] }
+func (o StopReason) String() string { return stopNames[o] }
 
 var eventNames = [...]string{"launched", "launch failed", "ready", "answered", "output closed", "exited",
 	"wanted", "given", "recall", "returned", "free", "cancel", "kill", "barred", "tick"}

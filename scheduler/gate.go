@@ -29,8 +29,8 @@ type Gate struct {
 type GateEventKind uint8
 
 const (
-	GateQuiet GateEventKind = iota // little comes: rings are cheaper than looking (Pace says so)
-	GateBusy                       // much comes: looking is cheaper than rings (Pace says so)
+	GateQuiet GateEventKind = iota // little comes: rings are cheaper than looking (WakePolicy says so)
+	GateBusy                       // much comes: looking is cheaper than rings (WakePolicy says so)
 	GateTick                       // the time armed is over
 	GateShut                       // to an ask: no producer is left that found the gate open
 	GateEnded                      // to an ask: it is over, and with it whatever was had: producers may be silent
@@ -48,7 +48,7 @@ type GateEffect uint8
 
 const (
 	GateLook   GateEffect = iota // look at the queue: as if somebody had rung
-	GateArm                      // send a tick after Pace.Pause
+	GateArm                      // send a tick after WakePolicy.Pause
 	GateAskFor                   // ask for the gate, under the number Gate.Ask
 	GateLetGo                    // end the last ask, and let go of what it has
 )

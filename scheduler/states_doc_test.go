@@ -97,7 +97,7 @@ func printStates() string {
 	}
 
 	p("\n## The gate\n\nWho sees to it that an instance learns of new work (`scheduler/gate.go`; `docs/architecture.md`, *Waking without waste*). *Quiet* and *busy* are\n" +
-		"what `scheduler.Pace` makes of rings and claims; *shut* and *ended* answer an ask.\n\n| event |")
+		"what `scheduler.WakePolicy` makes of rings and claims; *shut* and *ended* answer an ask.\n\n| event |")
 	for _, s := range gateStates {
 		p(" %s |", s)
 	}

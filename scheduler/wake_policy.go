@@ -2,10 +2,10 @@ package scheduler
 
 import "time"
 
-// Pace decides when an instance is better off looking by itself than being
+// WakePolicy decides when an instance is better off looking by itself than being
 // rung for, and how often it looks. It decides nothing that a job could be lost
 // by: Gate is right whatever it says.
-type Pace struct {
+type WakePolicy struct {
 	since  time.Time     // when the window began in which is counted
 	rings  int           // heard in it
 	took   int           // jobs claimed in it
@@ -21,45 +21,45 @@ type Pace struct {
 }
 
 const (
-	paceWindow = 16 * time.Millisecond
-	// paceRush rings in a window are worth being spared: 2000 a second. Fewer
+	wakeWindow = 16 * time.Millisecond
+	// wakeRush rings in a window are worth being spared: 2000 a second. Fewer
 	// and a ring, which comes in 0.1 ms, is better than a look every 0.5 ms.
-	paceRush = 32
-	// paceMany rings in paceCrowd, some 100 a second, are few, but may be as many as the disk allows.
-	paceCrowd = 50 * time.Millisecond
-	paceMany  = 6
-	// paceCalm jobs in a window are too few to stay awake for: 500 a second.
-	paceCalm  = 8
-	paceFull  = 8 * time.Millisecond
-	paceQuick = 500 * time.Microsecond // until the next look, while work comes
-	paceSlow  = 4 * time.Millisecond   // and at the most, awake
-	paceAsk   = 8 * time.Millisecond   // and while the gate has been asked for
-	paceLong  = 64 * time.Millisecond  // and when there is nothing to look for, or no gate to be had
-	// paceLull is the longest that Pace stays awake for nothing, after it was
+	wakeRush = 32
+	// wakeMany rings in wakeCrowd, some 100 a second, are few, but may be as many as the disk allows.
+	wakeCrowd = 50 * time.Millisecond
+	wakeMany  = 6
+	// wakeCalm jobs in a window are too few to stay awake for: 500 a second.
+	wakeCalm  = 8
+	wakeFull  = 8 * time.Millisecond
+	wakeQuick = 500 * time.Microsecond // until the next look, while work comes
+	wakeSlow  = 4 * time.Millisecond   // and at the most, awake
+	wakeAsk   = 8 * time.Millisecond   // and while the gate has been asked for
+	wakeLong  = 64 * time.Millisecond  // and when there is nothing to look for, or no gate to be had
+	// wakeLull is the longest that WakePolicy stays awake for nothing, after it was
 	// woken again and again by rings for what there is no room for.
-	paceLull   = 256 * time.Millisecond
-	paceBarred = time.Second
+	wakeLull   = 256 * time.Millisecond
+	wakeBarred = time.Second
 )
 
 // Rang tells of a ring. It says whether the instance should wake for it, and
 // whether it is worth a look if producers are a crowd.
-func (p Pace) Rang(now time.Time) (_ Pace, wake, look bool) {
-	if now.Sub(p.since) > paceWindow {
+func (p WakePolicy) Rang(now time.Time) (_ WakePolicy, wake, look bool) {
+	if now.Sub(p.since) > wakeWindow {
 		p.since, p.rings = now, 0
 	}
-	if now.Sub(p.begun) > paceCrowd {
-		look = p.heard >= paceMany
+	if now.Sub(p.begun) > wakeCrowd {
+		look = p.heard >= wakeMany
 		p.begun, p.heard = now, 0
 	}
 	p.rings++
 	p.heard++
-	return p, p.rings >= paceRush, look
+	return p, p.rings >= wakeRush, look
 }
 
 // Crowd tells what such a look found, and says whether the instance should
 // wake: where a flush takes milliseconds, the rush that producers would be, if
 // they need not ring, is some hundred rings a second. Once is chance.
-func (p Pace) Crowd(is bool) (Pace, bool) {
+func (p WakePolicy) Crowd(is bool) (WakePolicy, bool) {
 	if p.crowds++; !is {
 		p.crowds = 0
 	}
@@ -68,7 +68,7 @@ func (p Pace) Crowd(is bool) (Pace, bool) {
 
 // Took tells of a claim that is back with n jobs, and says whether the next look
 // has to come sooner than was armed: there was room for nothing, and now is.
-func (p Pace) Took(n int) (_ Pace, sooner bool) {
+func (p WakePolicy) Took(n int) (_ WakePolicy, sooner bool) {
 	sooner = !p.full.IsZero()
 	p.took += n
 	p.full, p.fresh = time.Time{}, p.fresh || n > 0 || sooner
@@ -77,58 +77,58 @@ func (p Pace) Took(n int) (_ Pace, sooner bool) {
 
 // Full tells that there is room for nothing, and says whether that has been so
 // for long enough to wake. Nobody needs to ring for what there is no room for.
-func (p Pace) Full(now time.Time) (Pace, bool) {
+func (p WakePolicy) Full(now time.Time) (WakePolicy, bool) {
 	if p.full.IsZero() {
 		p.full = now
 	}
-	return p, now.Sub(p.full) >= paceFull
+	return p, now.Sub(p.full) >= wakeFull
 }
 
 // Woke tells that the gate is open from now on.
-func (p Pace) Woke(now time.Time) Pace {
-	if p.lull = max(2*p.lull, paceWindow); now.Sub(p.asked) > 2*paceLull {
-		p.lull = paceWindow
+func (p WakePolicy) Woke(now time.Time) WakePolicy {
+	if p.lull = max(2*p.lull, wakeWindow); now.Sub(p.asked) > 2*wakeLull {
+		p.lull = wakeWindow
 	}
-	p.lull = min(p.lull, paceLull)
-	p.since, p.took, p.crowds, p.pause = now, 0, 0, paceQuick
+	p.lull = min(p.lull, wakeLull)
+	p.since, p.took, p.crowds, p.pause = now, 0, 0, wakeQuick
 	return p
 }
 
 // Asked tells that the gate is asked for from now on.
-func (p Pace) Asked(now time.Time) Pace {
+func (p WakePolicy) Asked(now time.Time) WakePolicy {
 	p.asked, p.since, p.rings, p.full = now, now, 0, time.Time{}
 	return p
 }
 
 // Barred tells that the gate cannot be had just now.
-func (p Pace) Barred(now time.Time) Pace {
-	p.barred = now.Add(paceBarred)
+func (p WakePolicy) Barred(now time.Time) WakePolicy {
+	p.barred = now.Add(wakeBarred)
 	return p
 }
 
 // Calm says, when awake, whether little enough comes to ask to be rung for.
-func (p Pace) Calm(now time.Time) (Pace, bool) {
+func (p WakePolicy) Calm(now time.Time) (WakePolicy, bool) {
 	window := now.Sub(p.since)
 	if window < p.lull {
 		return p, false
 	}
-	calm := p.full.IsZero() && now.After(p.barred) && p.took < int(paceCalm*window/paceWindow)
+	calm := p.full.IsZero() && now.After(p.barred) && p.took < int(wakeCalm*window/wakeWindow)
 	p.since, p.took = now, 0
 	return p, calm
 }
 
 // Pause is how long to wait until the next look.
-func (p Pace) Pause(s GateState, now time.Time) (Pace, time.Duration) {
+func (p WakePolicy) Pause(s GateState, now time.Time) (WakePolicy, time.Duration) {
 	switch {
 	case s == GateAsking: // who was silent may stay open for hours
 		waited := now.Sub(p.asked)
-		p.pause = max(min(max(waited/16, paceQuick), paceAsk), min(waited/1000, paceLong))
+		p.pause = max(min(max(waited/16, wakeQuick), wakeAsk), min(waited/1000, wakeLong))
 	case !p.full.IsZero(), !now.After(p.barred):
-		p.pause = min(max(2*p.pause, paceQuick), paceLong)
+		p.pause = min(max(2*p.pause, wakeQuick), wakeLong)
 	case p.fresh:
-		p.pause = paceQuick
+		p.pause = wakeQuick
 	default:
-		p.pause = min(max(2*p.pause, paceQuick), paceSlow)
+		p.pause = min(max(2*p.pause, wakeQuick), wakeSlow)
 	}
 	p.fresh = false
 	return p, p.pause

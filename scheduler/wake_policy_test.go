@@ -11,7 +11,7 @@ import (
 func paceRun(mean time.Duration, length time.Duration) (woke int) {
 	luck := rand.New(rand.NewPCG(1, 2))
 	now := time.Unix(0, 0)
-	p := Pace{}.Asked(now)
+	p := WakePolicy{}.Asked(now)
 	for end := now.Add(length); now.Before(end); {
 		now = now.Add(time.Duration(luck.ExpFloat64() * float64(mean)))
 		var rush bool
@@ -50,7 +50,7 @@ func TestPace_LooksForACrowdAndWakesForIt(t *testing.T) {
 		least, most int // looks in a second
 	}{{50 * time.Millisecond, 0, 0}, {20 * time.Millisecond, 0, 0}, {5 * time.Millisecond, 15, 20}, {time.Millisecond, 15, 20}} {
 		now, looks := time.Unix(0, 0), 0
-		p := Pace{}.Asked(now)
+		p := WakePolicy{}.Asked(now)
 		for end := now.Add(time.Second); now.Before(end); now = now.Add(c.gap) {
 			var look bool
 			if p, _, look = p.Rang(now); look {
@@ -62,7 +62,7 @@ func TestPace_LooksForACrowdAndWakesForIt(t *testing.T) {
 		}
 	}
 	var wake bool
-	p := Pace{}
+	p := WakePolicy{}
 	for i, c := range []struct{ is, wake bool }{{true, false}, {false, false}, {true, false}, {true, true}} {
 		if p, wake = p.Crowd(c.is); wake != c.wake {
 			t.Errorf("look %d: wake %v", i+1, wake)
@@ -78,7 +78,7 @@ func TestPace_AwakeAsLongAsMuchComes(t *testing.T) {
 		calm bool // within a second
 	}{{0, false, true}, {1, false, false}, {10, false, false}, {0, true, false}} {
 		now := time.Unix(0, 0)
-		p := Pace{}.Woke(now)
+		p := WakePolicy{}.Woke(now)
 		if c.full {
 			p, _ = p.Full(now)
 		}
@@ -103,7 +103,7 @@ func TestPace_AwakeAsLongAsMuchComes(t *testing.T) {
 func TestPace_StaysAwakeLongerWhenWokenAgain(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(0, 0)
-	p := Pace{}
+	p := WakePolicy{}
 	awake := func() (d time.Duration) {
 		p = p.Woke(now)
 		began := now
@@ -120,7 +120,7 @@ func TestPace_StaysAwakeLongerWhenWokenAgain(t *testing.T) {
 		now = now.Add(10 * time.Millisecond)
 	}
 	now = now.Add(time.Second)
-	if got := awake(); got != paceWindow {
+	if got := awake(); got != wakeWindow {
 		t.Errorf("after a long sleep: awake for %v", got)
 	}
 }
@@ -128,18 +128,18 @@ func TestPace_StaysAwakeLongerWhenWokenAgain(t *testing.T) {
 func TestPace_FullWakesOnlyWhenItLasts(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(0, 0)
-	p, wake := Pace{}.Full(now)
+	p, wake := WakePolicy{}.Full(now)
 	if wake {
 		t.Error("woke at once")
 	}
-	if p, wake = p.Full(now.Add(paceFull)); !wake {
+	if p, wake = p.Full(now.Add(wakeFull)); !wake {
 		t.Error("did not wake")
 	}
 	p, sooner := p.Took(0)
 	if !sooner {
 		t.Error("a look that comes after a long pause is not made sooner")
 	}
-	if _, wake = p.Full(now.Add(2 * paceFull)); wake {
+	if _, wake = p.Full(now.Add(2 * wakeFull)); wake {
 		t.Error("it was not full in between")
 	}
 }
@@ -147,13 +147,13 @@ func TestPace_FullWakesOnlyWhenItLasts(t *testing.T) {
 func TestPace_Pauses(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1000, 0)
-	most := func(p Pace, s GateState, at time.Time) (d time.Duration) {
+	most := func(p WakePolicy, s GateState, at time.Time) (d time.Duration) {
 		for range 20 {
 			p, d = p.Pause(s, at)
 		}
 		return d
 	}
-	awake, asking := Pace{}.Woke(now), Pace{}.Asked(now)
+	awake, asking := WakePolicy{}.Woke(now), WakePolicy{}.Asked(now)
 	full, _ := awake.Full(now)
 	fresh, _ := awake.Took(1)
 	_, first := fresh.Pause(GateAwake, now)
@@ -161,13 +161,13 @@ func TestPace_Pauses(t *testing.T) {
 		name      string
 		got, want time.Duration
 	}{
-		{"after a find", first, paceQuick},
-		{"nothing comes", most(awake, GateAwake, now), paceSlow},
-		{"no room", most(full, GateAwake, now), paceLong},
-		{"no gate to be had", most(awake.Barred(now), GateAwake, now), paceLong},
-		{"just asked", most(asking, GateAsking, now), paceQuick},
-		{"asked a while ago", most(asking, GateAsking, now.Add(time.Second)), paceAsk},
-		{"asked an hour ago", most(asking, GateAsking, now.Add(time.Hour)), paceLong},
+		{"after a find", first, wakeQuick},
+		{"nothing comes", most(awake, GateAwake, now), wakeSlow},
+		{"no room", most(full, GateAwake, now), wakeLong},
+		{"no gate to be had", most(awake.Barred(now), GateAwake, now), wakeLong},
+		{"just asked", most(asking, GateAsking, now), wakeQuick},
+		{"asked a while ago", most(asking, GateAsking, now.Add(time.Second)), wakeAsk},
+		{"asked an hour ago", most(asking, GateAsking, now.Add(time.Hour)), wakeLong},
 	} {
 		if c.got != c.want {
 			t.Errorf("%s: %v, want %v", c.name, c.got, c.want)
