@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -17,16 +18,17 @@ import (
 // bellhop is the binary with the configuration of a newcomer: agents, and
 // nothing else unless a measure is about it.
 type bellhop struct {
-	b     *bench
-	label string   // "bellhop" unless a measure compares two of them
-	types []string // of the agents; empty: noop
-	max   int      // children of a type, 0: the default
-	slots int      // of the host, 0: the default
-	env   []string // besides ours
-	many  int      // instances on the one database, 0: one
-	cmd   *exec.Cmd
-	more  []*exec.Cmd // the instances beside the first
-	log   string
+	b      *bench
+	label  string   // "bellhop" unless a measure compares two of them
+	binary string   // the bench's own unless a measure compares two of them
+	types  []string // of the agents; empty: noop
+	max    int      // children of a type, 0: the default
+	slots  int      // of the host, 0: the default
+	env    []string // besides ours
+	many   int      // instances on the one database, 0: one
+	cmd    *exec.Cmd
+	more   []*exec.Cmd // the instances beside the first
+	log    string
 }
 
 func (p *bellhop) name() string {
@@ -77,7 +79,7 @@ func (p *bellhop) start(ctx context.Context, url string, o options) error {
 	defer func() { _ = log.Close() }()
 	p.more = nil
 	for n := range max(1, p.many) {
-		cmd := exec.Command(p.b.binary, "serve", "-c", file, "--database-url", url, "--listen", "127.0.0.1:0")
+		cmd := exec.Command(cmp.Or(p.binary, p.b.binary), "serve", "-c", file, "--database-url", url, "--listen", "127.0.0.1:0")
 		cmd.Env = append(os.Environ(), p.env...)
 		cmd.Stdout, cmd.Stderr = log, log
 		if err := cmd.Start(); err != nil {

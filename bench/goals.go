@@ -54,5 +54,9 @@ var goals = []goal{
 	{measure: fmt.Sprintf(pickUpOfMany, someInstances), base: oneInstance, atMost: 1.25},
 	{measure: fmt.Sprintf(pickUpOfMany, manyInstances), base: oneInstance, atMost: 1.5},
 	{measure: drainOfMany, base: oneInstance, atLeast: 0.5},
+	{measure: "server: backlog, claim and outcome, CPU a job", base: programBefore, atMost: 0.75},
+	{measure: "server: backlog, claim and outcome, WAL a job", base: programBefore, atMost: 0.8},
+	{measure: "server: INSERT, CPU a row of one statement", base: programBefore, atMost: 1},
+	{measure: "server: one at a time, claim, CPU", base: programBefore, atMost: 0.8},
 	{measure: "200 types: issued → agent, p50", base: "bellhop, 1 type", atMost: 1.1},
 }

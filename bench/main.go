@@ -48,6 +48,7 @@ func main() {
 
 func run() error {
 	binary := flag.String("bellhop", "../bin/bellhop", "the `binary` to measure")
+	before := flag.String("before", "", "an older `binary`, which the measure called server compares with")
 	rounds := flag.Int("rounds", 0, "interleaved rounds of every measure; 0: as many as the form has")
 	full := flag.Bool("full", false, "the long form: longer, more rounds, and what takes a million rows")
 	only := flag.String("only", "", "measures, with commas between; empty: all of the form")
@@ -71,6 +72,11 @@ func run() error {
 		return err
 	}
 	defer b.end()
+	if *before != "" {
+		if b.before, err = filepath.Abs(*before); err != nil {
+			return err
+		}
+	}
 	if err := b.breakIn(ctx); err != nil {
 		return err
 	}
@@ -123,6 +129,7 @@ func choose(only string, full bool) ([]measure, error) {
 // bench is one run: a server, what was measured, and where it goes.
 type bench struct {
 	binary  string // bellhop
+	before  string // an older one, or empty
 	agent   string // what does the work
 	tmp     string
 	full    bool

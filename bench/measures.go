@@ -35,6 +35,7 @@ var measures = []measure{
 	{"idle", "what a scheduler costs that has nothing to do", 1, 1, measureIdle},
 	{"exec", "warm agents against a process per job", 1, 5, measureExec},
 	{"raw", "what the machine can do: NOTIFY, commit, claim of n, pipe, cursor", 1, 3, measureRaw},
+	{"server", "what a job costs the server, beside another binary (-before)", 0, 5, measureServer},
 	{"instances", "4 and 8 instances on one database", 0, 5, measureInstances},
 	{"finished", "1,000,000 finished rows in the table", 0, 3, measureFinished},
 	{"ready", "1,000,000 ready rows in the table", 0, 2, measureReady},
