@@ -409,24 +409,8 @@ alter table bellhop.instance add constraint instance_pkey PRIMARY KEY (id);
 alter table bellhop.instance add constraint instance_state_check CHECK ((state = ANY (ARRAY['live'::text, 'gone'::text])));
 alter table bellhop.instance add constraint instance_stop_check CHECK ((stop = ANY (ARRAY['finish'::text, 'now'::text])));
 alter table bellhop.item add constraint item_pkey PRIMARY KEY (job, fence, item);
-alter table bellhop.jobqueue add constraint jobqueue_args_one_line CHECK (((strpos(args, '
-'::text) = 0) AND (strpos(args, ''::text) = 0)));
-alter table bellhop.jobqueue add constraint jobqueue_args_or_msq CHECK (((args IS NULL) OR (msq IS NULL)));
-alter table bellhop.jobqueue add constraint jobqueue_key_not_empty CHECK (((key <> ''::text) AND (length(key) <= 1000)));
-alter table bellhop.jobqueue add constraint jobqueue_locks_well_formed CHECK (((locks IS NULL) OR bellhop.locks_ok(locks)));
-alter table bellhop.jobqueue add constraint jobqueue_max_attempts CHECK ((max_attempts >= 1));
-alter table bellhop.jobqueue add constraint jobqueue_msq_not_empty CHECK ((msq ~ '\S'::text));
-alter table bellhop.jobqueue add constraint jobqueue_on_failure_known CHECK ((on_failure = ANY (ARRAY['fail'::text, 'block'::text, 'run'::text])));
 alter table bellhop.jobqueue add constraint jobqueue_pkey PRIMARY KEY (id);
-alter table bellhop.jobqueue add constraint jobqueue_priority_name CHECK ((priority_name ~ '^[A-Za-z0-9]+$'::text));
-alter table bellhop.jobqueue add constraint jobqueue_priority_range CHECK (((priority >= '-20'::integer) AND (priority <= 19)));
-alter table bellhop.jobqueue add constraint jobqueue_repeat_known CHECK ((repeat = ANY (ARRAY['once'::text, 'until_empty'::text])));
-alter table bellhop.jobqueue add constraint jobqueue_repeat_needs_msq CHECK (((repeat IS NULL) OR (msq IS NOT NULL)));
-alter table bellhop.jobqueue add constraint jobqueue_run_on_not_empty CHECK ((run_on <> ''::text));
 alter table bellhop.jobqueue add constraint jobqueue_state_known CHECK ((state = ANY (ARRAY['held'::text, 'blocked'::text, 'scheduled'::text, 'ready'::text, 'assigned'::text, 'running'::text, 'succeeded'::text, 'failed'::text, 'cancelled'::text, 'quarantined'::text])));
-alter table bellhop.jobqueue add constraint jobqueue_timeout_positive CHECK ((timeout > '00:00:00'::interval));
-alter table bellhop.jobqueue add constraint jobqueue_type_named CHECK ((type <> ''::text));
-alter table bellhop.jobqueue add constraint jobqueue_vars_are_strings CHECK (((vars IS NULL) OR ((jsonb_typeof(vars) = 'object'::text) AND (NOT jsonb_path_exists(vars, 'strict $.*?(@.type() != "string")'::jsonpath)))));
 alter table bellhop.located add constraint located_pkey PRIMARY KEY (instance, key);
 alter table bellhop.log add constraint log_pkey PRIMARY KEY (id);
 alter table bellhop.lost_run add constraint lost_run_pkey PRIMARY KEY (job, n);
@@ -2225,6 +2209,42 @@ AS $function$
   end
 $function$;
 
+CREATE OR REPLACE FUNCTION bellhop.refuse()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  rule text;
+begin
+  -- In the order in which the CHECKs were looked at: that of their names.
+  rule := case
+    when not (strpos(new.args, e'\n') = 0 and strpos(new.args, e'\r') = 0) then 'args_one_line'
+    when not (new.args is null or new.msq is null) then 'args_or_msq'
+    when not (new.key <> '' and length(new.key) <= 1000) then 'key_not_empty'
+    when not (new.locks is null or bellhop.locks_ok(new.locks)) then 'locks_well_formed'
+    when not (new.max_attempts >= 1) then 'max_attempts'
+    when not (new.msq ~ '\S') then 'msq_not_empty'
+    when not (new.on_failure in ('fail', 'block', 'run')) then 'on_failure_known'
+    when not (new.priority_name ~ '^[A-Za-z0-9]+$') then 'priority_name'
+    when not (new.priority between -20 and 19) then 'priority_range'
+    when not (new.repeat in ('once', 'until_empty')) then 'repeat_known'
+    when not (new.repeat is null or new.msq is not null) then 'repeat_needs_msq'
+    when not (new.run_on <> '') then 'run_on_not_empty'
+    when not (new.timeout > interval '0') then 'timeout_positive'
+    when not (new.type <> '') then 'type_named'
+    when not (new.vars is null or (jsonb_typeof(new.vars) = 'object'
+              and not jsonb_path_exists(new.vars, 'strict $.* ? (@.type() != "string")'))) then 'vars_are_strings'
+  end;
+  if rule is null then
+    return new;
+  end if;
+  raise check_violation using
+    message = format('new row for relation "jobqueue" violates check constraint "jobqueue_%s"', rule),
+    constraint = 'jobqueue_' || rule, table = 'jobqueue', schema = 'bellhop';
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION bellhop.refuse_cycles(jobs bigint[], give_up boolean DEFAULT false)
  RETURNS void
  LANGUAGE plpgsql
@@ -3470,6 +3490,9 @@ AS $function$
 $function$;
 
 -- triggers
+CREATE TRIGGER _000_refuse_insert BEFORE INSERT ON bellhop.jobqueue FOR EACH ROW WHEN (((new.type = ''::text) OR (strpos(new.args, '
+'::text) > 0) OR (strpos(new.args, ''::text) > 0) OR ((new.priority < '-20'::integer) OR (new.priority > 19)) OR (new.max_attempts < 1) OR (new.on_failure <> ALL (ARRAY['fail'::text, 'block'::text, 'run'::text])) OR (new.key = ''::text) OR (length(new.key) > 1000) OR (new.run_on = ''::text) OR (new.timeout <= '00:00:00'::interval) OR (new.msq IS NOT NULL) OR (new.repeat IS NOT NULL) OR (new.priority_name IS NOT NULL) OR (new.locks IS NOT NULL) OR (new.vars IS NOT NULL))) EXECUTE FUNCTION bellhop.refuse();
+CREATE TRIGGER _000_refuse_update AFTER UPDATE OF type, args, msq, repeat, priority, priority_name, key, run_on, max_attempts, timeout, on_failure, locks, vars ON bellhop.jobqueue FOR EACH ROW EXECUTE FUNCTION bellhop.refuse();
 CREATE TRIGGER _010_no_locks_yet AFTER INSERT OR UPDATE OF locks, reasons ON bellhop.jobqueue FOR EACH ROW WHEN (((new.locks <> '{}'::text[]) OR ((new.reasons IS NOT NULL) AND (strpos(('|'::text || array_to_string(new.reasons, '|'::text)), '|rate-limit:'::text) > 0)))) EXECUTE FUNCTION bellhop.no_locks_yet();
 CREATE TRIGGER _050_command AFTER INSERT ON bellhop.jobqueue FOR EACH ROW WHEN ((new.type = ANY (ARRAY['command'::text, 'dummy'::text]))) EXECUTE FUNCTION bellhop.command();
 CREATE TRIGGER _100_arrange AFTER INSERT ON bellhop.jobqueue FOR EACH ROW WHEN ((new.held OR (new.run_at IS NOT NULL) OR (new.priority_name IS NOT NULL))) EXECUTE FUNCTION bellhop.arrange();

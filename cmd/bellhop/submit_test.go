@@ -146,7 +146,9 @@ func TestSubmitRules_CoverEveryConstraintOfTheQueue(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
 	rows, _ := s.conn.Query(t.Context(), `select conname from pg_constraint where contype = 'c'
-		and (conrelid = 'bellhop.jobqueue'::regclass or conname = 'dependency_wanted_ends')`)
+		and (conrelid = 'bellhop.jobqueue'::regclass or conname = 'dependency_wanted_ends')
+		union all
+		select 'jobqueue_' || r[1] from regexp_matches((select prosrc from pg_proc where oid = 'bellhop.refuse'::regproc), 'then ''(\w+)''', 'g') r`)
 	names, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	if err != nil {
 		t.Fatal(err)

@@ -3,8 +3,13 @@ package migrate_test
 import (
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/jackc/pgx/v5"
+
+	"bellhop/pgdev/pgtest"
+	"bellhop/sql"
+	"bellhop/sql/migrate"
 )
 
 // Every constraint of the queue, what it refuses, and what it must let through.
@@ -40,12 +45,17 @@ var constraints = []struct {
 func TestConstraints_RefuseWhatCannotBeRight(t *testing.T) {
 	t.Parallel()
 	conn, _ := setup(t)
+	exec(t, conn, insert("type", "'plain'"))
 	tested := map[string]bool{}
 	for _, c := range constraints {
 		tested[c.name] = true
 		for _, values := range c.no {
 			if code, name := refusal(t, conn, insert(c.column, values)); code != "23514" || name != c.name {
 				t.Errorf("%s: SQLSTATE %q by %q, want it refused by %s", insert(c.column, values), code, name, c.name)
+			}
+			update := "update bellhop.jobqueue set (" + c.column + ") = row(" + values + ") where type = 'plain'"
+			if code, name := refusal(t, conn, update); code != "23514" || name != c.name {
+				t.Errorf("%s: SQLSTATE %q by %q, want it refused by %s", update, code, name, c.name)
 			}
 		}
 		for _, values := range c.yes {
@@ -54,13 +64,19 @@ func TestConstraints_RefuseWhatCannotBeRight(t *testing.T) {
 			}
 		}
 	}
-	rows, err := conn.Query(t.Context(), "select conname from pg_constraint where conrelid = 'bellhop.jobqueue'::regclass and contype = 'c'")
+	// The queue's CHECKs, and what stands in their place.
+	rows, err := conn.Query(t.Context(), `select conname from pg_constraint where conrelid = 'bellhop.jobqueue'::regclass and contype = 'c'
+		union all
+		select 'jobqueue_' || r[1] from regexp_matches((select prosrc from pg_proc where oid = 'bellhop.refuse'::regproc), 'then ''(\w+)''', 'g') r`)
 	if err != nil {
 		t.Fatal(err)
 	}
 	names, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	if err != nil {
 		t.Fatal(err)
+	}
+	if len(names) != len(constraints) {
+		t.Errorf("%d rules of %d are in the schema: %v", len(names), len(constraints), names)
 	}
 	for _, name := range names {
 		if !tested[name] {
@@ -75,6 +91,37 @@ func TestConstraints_RefuseWhatCannotBeRight(t *testing.T) {
 	}
 	if n := one[int](t, conn, "select count(*) from pg_constraint where conrelid = 'bellhop.jobqueue'::regclass and contype = 'f'"); n != 0 {
 		t.Errorf("%d foreign keys lead out of the queue", n)
+	}
+}
+
+// A queue that is older than the triggers refuses the same before the upgrade and after it, and keeps one CHECK.
+func TestConstraints_TriggersTakeThePlaceOfChecks(t *testing.T) {
+	t.Parallel()
+	conn := connect(t, pgtest.URL(t))
+	old, err := migrate.New(sql.Migrations, fstest.MapFS{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const checks = "select count(*) from pg_constraint where conrelid = 'bellhop.jobqueue'::regclass and contype = 'c'"
+	for _, step := range []struct {
+		plan   migrate.Plan
+		checks int
+	}{{old, len(constraints)}, {plan(t), 1}} {
+		if _, err := step.plan.Run(t.Context(), conn); err != nil {
+			t.Fatal(err)
+		}
+		if n := one[int](t, conn, checks); n != step.checks {
+			t.Errorf("%d CHECKs, want %d", n, step.checks)
+		}
+		for _, role := range []string{"origin", "replica"} {
+			exec(t, conn, "set session_replication_role = "+role)
+			for _, c := range constraints {
+				if code, name := refusal(t, conn, insert(c.column, c.no[0])); code != "23514" || name != c.name {
+					t.Errorf("%s: SQLSTATE %q by %q, want it refused by %s", insert(c.column, c.no[0]), code, name, c.name)
+				}
+			}
+		}
+		exec(t, conn, "set session_replication_role = origin")
 	}
 }
 
