@@ -30,6 +30,7 @@ var everything = []string{"actors", "agents", "config", "fossology", "observabil
 // arrows has every room. The longest name that fits counts.
 var arrows = []arrow{
 	{"scheduler", nil, "decisions are values in, values out: whoever reads one needs to read nothing else"},
+	{"scheduler/intake", []string{"scheduler"}, "what is claimed next is a decision like the others: it knows their values, and they do not know it"},
 	{"actors", []string{"scheduler"}, "the tree reaches the world through the interfaces it declares; what implements them is exchangeable"},
 	{"sql", nil, "text only"},
 	{"sql/store", []string{"scheduler", "sql"}, "turns the core's values into statements, and knows nobody who uses it"},
@@ -149,6 +150,16 @@ func TestArrows_WithinTheHouse(t *testing.T) {
 	}
 }
 
+// What to claim next is asked by the dispatcher alone: others see its values.
+func TestArrows_OnlyTheTreeAsksIntake(t *testing.T) {
+	t.Parallel()
+	for room, p := range rooms(t) {
+		if room != "actors" && slices.Contains(p.Imports, "bellhop/scheduler/intake") {
+			t.Errorf("%s imports scheduler/intake, which is for actors", room)
+		}
+	}
+}
+
 func TestArrows_OutOfTheHouse(t *testing.T) {
 	t.Parallel()
 	for room, p := range rooms(t) {
@@ -174,6 +185,7 @@ func TestArrows_AllTheWayDown(t *testing.T) {
 		besides []string
 		why     string
 	}{
+		{"scheduler/intake", []string{"bellhop/scheduler"}, "the same of what is claimed next"},
 		{"scheduler", nil, "the core can be read, tested and trusted alone"},
 		{"agents/guard", []string{"golang.org/x/sys"}, "what is linked in is started with every child"},
 		{"sql", nil, "text only"},
@@ -202,13 +214,19 @@ var clocks = []string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "T
 // Law: scheduler/ reads no clock, rolls no dice and starts no goroutine.
 func TestScheduler_IsPure(t *testing.T) {
 	t.Parallel()
-	p := rooms(t)["scheduler"]
-	if len(p.GoFiles) < 10 {
-		t.Fatalf("only %d files", len(p.GoFiles))
+	core, intake := rooms(t)["scheduler"], rooms(t)["scheduler/intake"]
+	if len(core.GoFiles) < 10 || len(intake.GoFiles) < 7 {
+		t.Fatalf("only %d and %d files", len(core.GoFiles), len(intake.GoFiles))
 	}
-	for _, name := range p.GoFiles {
+	var names []string
+	for _, p := range []pkg{core, intake} {
+		for _, name := range p.GoFiles {
+			names = append(names, filepath.Join(p.Dir, name))
+		}
+	}
+	for _, name := range names {
 		files := token.NewFileSet()
-		file, err := parser.ParseFile(files, filepath.Join(p.Dir, name), nil, parser.SkipObjectResolution)
+		file, err := parser.ParseFile(files, name, nil, parser.SkipObjectResolution)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,6 +6,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"bellhop/scheduler"
+	"bellhop/scheduler/intake"
 )
 
 // An audit compares three books: what the database says this instance holds,
@@ -20,21 +21,16 @@ import (
 // auditPatience bounds an audit: an actor that dies meanwhile does not answer.
 const auditPatience = 5 * time.Second
 
-// adriftPause is how long an audit that has found work in flight that nobody
+// unownedPause is how long an audit that has found work in flight that nobody
 // waits for gives it to end, before the next.
-const adriftPause = 100 * time.Millisecond
+const unownedPause = 100 * time.Millisecond
 
 // audit asks the dispatcher for one.
 type audit struct{}
 
 type auditing struct {
-	holds   []scheduler.Hold
+	intake.Books
 	waiting map[string]bool // who has not reported yet
-	seen    map[scheduler.Claim]bool
-	items   map[scheduler.Claim]bool // MSQ jobs of which a child or a host has items
-	open    map[scheduler.Claim]bool // MSQ jobs that somebody answers for
-	settled map[scheduler.Claim]bool // written since the database was read
-	owed    map[scheduler.Claim]bool // when all had reported
 }
 
 // auditReady: all have reported, and what was written by then is known.
@@ -43,7 +39,6 @@ type auditReady struct{ audit *auditing }
 // held is what the database says we hold. Asked: the claims we knew of before
 // it was read.
 type held struct {
-	epoch int
 	sure  int // how often a connection had been lost or found again by then
 	holds []scheduler.Hold
 	asked []scheduler.Claim
@@ -54,17 +49,19 @@ type held struct {
 // auditOver: the patience with an audit is over.
 type auditOver struct{ audit *auditing }
 
-func (d *dispatcher) wantAudit(c actor.Context) {
-	d.auditDue = true
-	d.next(c)
+// heldReader looks from time to time at what the database says we hold.
+type heldReader struct {
+	busy    bool                     // a look is under way
+	again   bool                     // and another is wanted after it
+	unknown map[scheduler.Claim]bool // what the last one found to be ours and we did not know of
 }
 
 func (d *dispatcher) startAudit(c actor.Context) {
-	a := &auditing{waiting: map[string]bool{}, seen: map[scheduler.Claim]bool{}, items: map[scheduler.Claim]bool{}, open: map[scheduler.Claim]bool{}, settled: map[scheduler.Claim]bool{}}
+	a := &auditing{Books: intake.NewBooks(), waiting: map[string]bool{}}
 	d.audit, d.auditDue = a, false
 	self := c.Self()
 	time.AfterFunc(auditPatience, func() { d.h.system.Root.Send(self, &auditOver{a}) })
-	d.readHeld(c, &held{epoch: d.epoch, audit: a})
+	d.readHeld(c, &held{audit: a})
 }
 
 func (d *dispatcher) readHeld(c actor.Context, m *held) {
@@ -86,23 +83,20 @@ func (d *dispatcher) lookAtHeld(c actor.Context) {
 	if !d.ready || d.fenced {
 		return
 	}
-	if d.looking {
-		d.lookAt = true
+	if d.held.busy {
+		d.held.again = true
 		return
 	}
-	d.looking, d.lookAt = true, false
-	d.readHeld(c, &held{epoch: d.epoch})
+	d.held.busy, d.held.again = true, false
+	d.readHeld(c, &held{})
 }
 
 func (d *dispatcher) onHeld(c actor.Context, m *held) {
-	if m.epoch != d.epoch {
-		return
-	}
 	if m.audit != nil {
 		d.onAuditHeld(c, m)
 		return
 	}
-	d.looking = false
+	d.held.busy = false
 	if m.err != nil {
 		d.doubt()
 		return // the next scan looks again
@@ -129,25 +123,25 @@ func (d *dispatcher) onHeld(c actor.Context, m *held) {
 			d.h.tell(roleMSQs, &drop{gone})
 		}
 	}
-	d.lookForStrangers(m)
-	if d.lookAt {
+	d.lookForUnknown(m)
+	if d.held.again {
 		d.lookAtHeld(c)
 	}
 }
 
-// lookForStrangers asks for an audit when the database has twice in a row said
+// lookForUnknown asks for an audit when the database has twice in a row said
 // that a claim is ours of which we know nothing: a claim whose answer was lost
 // can be committed long after, behind a connection that was given up. Once
 // alone means nothing: it may have been settled since it was read.
-func (d *dispatcher) lookForStrangers(m *held) {
-	strangers := map[scheduler.Claim]bool{}
+func (d *dispatcher) lookForUnknown(m *held) {
+	unknown := map[scheduler.Claim]bool{}
 	for _, hold := range m.holds {
 		if _, known := d.running[hold.Claim.Job]; !known {
-			strangers[hold.Claim] = true
-			d.auditDue = d.auditDue || d.strangers[hold.Claim]
+			unknown[hold.Claim] = true
+			d.auditDue = d.auditDue || d.held.unknown[hold.Claim]
 		}
 	}
-	d.strangers = strangers
+	d.held.unknown = unknown
 }
 
 func (d *dispatcher) onAuditHeld(c actor.Context, m *held) {
@@ -159,7 +153,7 @@ func (d *dispatcher) onAuditHeld(c actor.Context, m *held) {
 		d.doubt()
 		return
 	}
-	d.audit.holds = m.holds
+	d.audit.Database = m.holds
 	ask := &report{c.Self(), d.audit}
 	d.audit.waiting[roleMSQs] = true
 	d.h.tell(roleMSQs, ask)
@@ -178,74 +172,55 @@ func (d *dispatcher) onReported(c actor.Context, m *reported) {
 		d.audit.waiting[child] = true
 	}
 	for _, claim := range m.Claims {
-		d.audit.seen[claim] = true
+		d.audit.Held[claim] = true
 		if m.From == roleMSQs {
-			d.audit.open[claim] = true
+			d.audit.Open[claim] = true
 		}
 	}
 	for _, claim := range m.Items {
-		d.audit.items[claim] = true
+		d.audit.Items[claim] = true
 	}
 	if len(d.audit.waiting) == 0 {
-		// What is not owed any more was told us before: after our own message
-		// we have heard it.
-		d.audit.owed = d.h.outbox.owing()
+		// In this order: what was in a process whose actor died is owed before that
+		// process is forgotten; and what is not owed any more was told us before, so
+		// that after our own message we have heard it.
+		d.audit.Orphans = d.h.orphans.all()
+		d.audit.Owed = d.h.outbox.owing()
 		d.h.system.Root.Send(c.Self(), &auditReady{d.audit})
 	}
 }
 
 func (d *dispatcher) closeAudit(c actor.Context, m *auditReady) {
-	a, owed := d.audit, m.audit.owed
+	a := d.audit
 	if a != m.audit {
 		return
 	}
 	d.audit = nil
-	known := make(map[scheduler.JobID]bool, len(a.holds))
-	lost := 0
-	var adrift []scheduler.Claim
-	for _, hold := range a.holds {
-		if a.settled[hold.Claim] {
-			continue
-		}
-		known[hold.Claim.Job] = true
-		if _, here := d.running[hold.Claim.Job]; !here {
-			d.running[hold.Claim.Job] = hold
-		}
-		if a.seen[hold.Claim] || owed[hold.Claim] {
-			continue
-		}
-		if a.items[hold.Claim] || d.h.orphans.has(hold.Claim) { // nobody answers for the job, but items of it are in somebody's hands
-			adrift = append(adrift, hold.Claim)
-			continue
-		}
-		lost++
+	a.Running = d.running
+	found := intake.Reconcile(a.Books)
+	for _, hold := range found.Learn {
+		d.running[hold.Claim.Job] = hold
+	}
+	for _, hold := range found.Lost {
 		d.h.owe(scheduler.Record{Kind: scheduler.RecordGiveBack, Claim: hold.Claim})
 		d.h.note(hold.Claim, 0, hold.Host, "lost inside the scheduler; given back, not counted as an attempt")
 	}
-	for id, hold := range d.running { // settled, and the news of it was lost
-		if !known[id] && !a.seen[hold.Claim] && !owed[hold.Claim] && !d.h.orphans.has(hold.Claim) {
-			delete(d.running, id)
-		}
+	for _, id := range found.Forget {
+		delete(d.running, id)
 	}
-	for id, s := range d.sources {
-		if d.running[id].Claim != s.job.Claim || !a.open[s.job.Claim] {
-			delete(d.sources, id)
-		}
-	}
-	if len(adrift) > 0 { // they go back when nothing of them runs any more
-		d.h.tell(roleHosts, &drop{adrift})
+	if len(found.Unowned) > 0 { // they go back when nothing of them runs any more
+		d.h.tell(roleHosts, &drop{found.Unowned})
 		self := c.Self()
-		time.AfterFunc(adriftPause, func() { d.h.system.Root.Send(self, &audit{}) })
+		time.AfterFunc(unownedPause, func() { d.h.system.Root.Send(self, &audit{}) })
 	}
-	d.ring++
-	d.again++
-	if lost > 0 {
-		d.h.Log.Warn("audit: claims that nobody worked on were given back", "jobs", lost)
+	d.happened(c, intake.Reconciled{MSQs: found.MSQs})
+	if len(found.Lost) > 0 {
+		d.h.Log.Warn("audit: claims that nobody worked on were given back", "jobs", len(found.Lost))
 	}
 }
 
 // endAudit gives up on one that somebody did not answer, and starts another.
-func (d *dispatcher) endAudit(c actor.Context, m *auditOver) {
+func (d *dispatcher) endAudit(m *auditOver) {
 	if d.audit != m.audit || d.audit == nil {
 		return
 	}

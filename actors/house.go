@@ -276,6 +276,17 @@ func (o *orphans) add(lines []scheduler.Line, n int) {
 	}
 }
 
+// all lists them.
+func (o *orphans) all() map[scheduler.Claim]bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	all := make(map[scheduler.Claim]bool, len(o.claims))
+	for c := range o.claims {
+		all[c] = true
+	}
+	return all
+}
+
 func (o *orphans) has(c scheduler.Claim) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()

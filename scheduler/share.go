@@ -13,32 +13,3 @@ func Share(all, rank, n int) int {
 	}
 	return share
 }
-
-// Split divides n free places between the queue and the k sources (MSQ jobs of
-// one type and equal priority) that have rows: every one is as good as the
-// other. turn rotates who gets the odd ones, so that with one place at a time
-// each has its turn.
-func Split(n, k, turn int, queue bool) (forQueue int, forSources []int) {
-	takers := k
-	if queue {
-		takers++
-	}
-	forSources = make([]int, k)
-	if takers == 0 {
-		return 0, forSources
-	}
-	for i := range takers {
-		got := n / takers
-		if (i-turn%takers+takers)%takers < n%takers {
-			got++
-		}
-		if queue && i == 0 {
-			forQueue = got
-		} else if queue {
-			forSources[i-1] = got
-		} else {
-			forSources[i] = got
-		}
-	}
-	return forQueue, forSources
-}

@@ -1,24 +1,19 @@
-package actors
+package intake
 
 import (
 	"maps"
 	"slices"
 	"time"
 
-	"github.com/asynkron/protoactor-go/actor"
-
 	"bellhop/scheduler"
 )
 
-// waitsAlone is why such a job waits.
-const waitsAlone = "exclusive: waits until nothing else runs"
-
 // exclusion sees to it that a job of an exclusive type is alone on this
 // instance. It starts when nothing else runs. Others start freely meanwhile; but
-// when the instance has been at work for ExclusiveAfter without a pause, the
-// next safety scan asks whether one waits, and as long as one does, nothing else
-// starts. It is asked again at every scan, so that one that was cancelled holds
-// nobody up.
+// when the instance has been at work for Config.ExclusiveAfter without a pause,
+// the next safety scan asks whether one waits, and as long as one does, nothing
+// else starts. It is asked again at every scan, so that one that was cancelled
+// holds nobody up.
 type exclusion struct {
 	after    time.Duration
 	types    map[scheduler.TypeName]bool
@@ -30,15 +25,13 @@ type exclusion struct {
 	busy     time.Time                   // since when something has been running without a pause
 }
 
-func newExclusion(agents []AgentType, after time.Duration) exclusion {
+func newExclusion(types []scheduler.TypeName, after time.Duration) exclusion {
 	x := exclusion{after: after, shut: true} // another dispatcher before us may have started one
-	for _, a := range agents {
-		if a.Exclusive {
-			if x.types == nil {
-				x.types = map[scheduler.TypeName]bool{}
-			}
-			x.types[a.Name] = true
+	for _, t := range types {
+		if x.types == nil {
+			x.types = map[scheduler.TypeName]bool{}
 		}
+		x.types[t] = true
 	}
 	return x
 }
@@ -77,19 +70,6 @@ func (x *exclusion) asked(t scheduler.TypeName, waits bool) {
 // started: one was claimed, to be started.
 func (x *exclusion) started() { x.shut, x.draining, x.ask = true, false, nil }
 
-// tellDraining tells others that nothing else starts here because of one that waits, and when that is over.
-func (d *dispatcher) tellDraining() {
-	if d.alone.draining == d.alone.told {
-		return
-	}
-	d.alone.told = d.alone.draining
-	m := &draining{}
-	if d.alone.draining {
-		m.since = time.Now()
-	}
-	d.h.tell(roleMembership, m)
-}
-
 // one cuts a demand down to one job of one type: two of exclusive types must
 // not meet either.
 func one(demand scheduler.Demand) scheduler.Demand {
@@ -101,32 +81,19 @@ func one(demand scheduler.Demand) scheduler.Demand {
 	return demand
 }
 
-// peekNext asks whether a job of the next exclusive type waits: it is claimed,
+// probeNext asks whether a job of the next exclusive type waits: it is claimed,
 // whoever has room for it, and given back.
-func (d *dispatcher) peekNext(c actor.Context) bool {
-	for _, t := range slices.Sorted(maps.Keys(d.alone.ask)) {
-		demand := scheduler.Demand{Types: []scheduler.TypeDemand{{Type: t, Most: 1, Worst: 19}}, Assigned: true, Total: 1, MSQ: true}
-		for _, name := range slices.Sorted(maps.Keys(d.hosts)) {
+func (in *Intake) probeNext() *Claim {
+	for _, t := range slices.Sorted(maps.Keys(in.excl.ask)) {
+		demand := scheduler.Demand{Types: []scheduler.TypeDemand{{Type: t, Most: 1, Worst: mildest}},
+			Assigned: true, Total: 1, MSQ: true}
+		for _, name := range in.hostNames() {
 			demand.Host = name
-			demand.Answers = append(demand.Answers, d.places.named[name]...)
+			demand.Answers = append(demand.Answers, in.locality.named[name]...)
 		}
 		if demand.Host != "" {
-			d.send(c, &claimed{demand: demand, peek: true})
-			return true
+			return &Claim{Demand: demand, Probe: true}
 		}
 	}
-	return false
-}
-
-// onPeeked gives back what was only to be looked at.
-func (d *dispatcher) onPeeked(m *claimed) {
-	if m.err == nil {
-		d.alone.asked(m.demand.Types[0].Type, len(m.jobs) > 0)
-	}
-	for _, j := range m.jobs {
-		if _, here := d.running[j.Claim.Job]; !here {
-			d.running[j.Claim.Job] = scheduler.Hold{Claim: j.Claim, Attempt: j.Attempt, Host: m.demand.Host}
-		}
-		d.h.owe(scheduler.Record{Kind: scheduler.RecordGiveBack, Claim: j.Claim, Attempt: j.Attempt, Why: waitsAlone})
-	}
+	return nil
 }

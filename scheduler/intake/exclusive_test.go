@@ -1,4 +1,4 @@
-package actors
+package intake
 
 import (
 	"testing"
@@ -10,7 +10,7 @@ import (
 func TestExclusion_WhoMayStart(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1000, 0)
-	x := newExclusion([]AgentType{{Name: "a"}, {Name: "big", Exclusive: true}, {Name: "vast", Exclusive: true}}, time.Minute)
+	x := newExclusion([]scheduler.TypeName{"big", "vast"}, time.Minute)
 	check := func(step string, running int, exclusive, others bool, asks int) {
 		t.Helper()
 		if e, o := x.may(running, now); e != exclusive || o != others || len(x.ask) != asks {
@@ -48,7 +48,7 @@ func TestExclusion_WhoMayStart(t *testing.T) {
 	check("and stays alone", 1, false, false, 0)
 	check("it has ended", 0, true, true, 0)
 
-	free := newExclusion([]AgentType{{Name: "a"}}, time.Minute)
+	free := newExclusion(nil, time.Minute)
 	free.scan(now)
 	if e, o := free.may(5, now); e || !o || free.ask != nil {
 		t.Error("an instance without exclusive types is held up")
@@ -63,16 +63,5 @@ func TestExclusion_OneJobAtATime(t *testing.T) {
 	}
 	if one := one(scheduler.Demand{}); len(one.Types) != 0 || one.Total != 0 {
 		t.Errorf("of nothing: %+v", one)
-	}
-}
-
-func TestHost_LocalTypesAreNotOnFarOnes(t *testing.T) {
-	t.Parallel()
-	h := &house{Config: Config{Agents: []AgentType{{Name: "a"}, {Name: "here", Local: true}}}}
-	for _, far := range []bool{false, true} {
-		s := newHost(h, HostSpec{Name: "x", Far: far})
-		if s.types["a"] == nil || (s.types["here"] == nil) != far {
-			t.Errorf("far %v: it has %v", far, s.types)
-		}
 	}
 }

@@ -1,0 +1,137 @@
+package intake
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"bellhop/scheduler"
+)
+
+type (
+	// Offered: a host asks for work. Now and Room are added to what it asked for
+	// before under the same Epoch; a new Epoch starts from nothing.
+	Offered struct {
+		Host   scheduler.HostName
+		Epoch  uint64
+		Now    map[scheduler.TypeName]int // lines that children who are up can take
+		Room   int                        // children that could come up, of whatever type
+		Spawn  map[scheduler.TypeName]int // at the most so many of each type: absolute; nil: as before
+		Making []scheduler.TypeName       // room is being made for these
+	}
+	// Refunded: what an MSQ job was granted and did not use.
+	Refunded struct {
+		Host       scheduler.HostName
+		Epoch      uint64
+		Type       scheduler.TypeName
+		Now, Spawn int
+	}
+)
+
+// capacity is what one host can take, as it told us: its credits.
+type capacity struct {
+	epoch uint64
+	now   map[scheduler.TypeName]int // lines that children who are up can take
+	room  int                        // children that could come up
+	spawn map[scheduler.TypeName]int // at the most so many of each type
+	// The ring after which the queue had nothing of a type, and nothing that is as
+	// urgent as what others wait with.
+	emptyAt, outrankedAt map[scheduler.TypeName]uint64
+	preemptingFor        []scheduler.TypeName // room is being made for these
+	told                 bool                 // the host knows that some wait
+}
+
+func newCapacity() *capacity {
+	return &capacity{now: map[scheduler.TypeName]int{}, spawn: map[scheduler.TypeName]int{},
+		emptyAt: map[scheduler.TypeName]uint64{}, outrankedAt: map[scheduler.TypeName]uint64{}}
+}
+
+func (in *Intake) hostNames() []scheduler.HostName { return slices.Sorted(maps.Keys(in.capacities)) }
+
+func (m Offered) apply(in *Intake, _ time.Time, _ *Step) {
+	c := in.capacities[m.Host]
+	if c == nil {
+		c = newCapacity()
+		in.capacities[m.Host] = c
+	}
+	c.offer(m)
+	if !slices.Equal(c.preemptingFor, m.Making) {
+		c.preemptingFor = slices.Clone(m.Making)
+		in.ring++ // what was kept from starting for their sake may start
+	}
+}
+
+func (m Refunded) apply(in *Intake, _ time.Time, _ *Step) {
+	if c := in.capacities[m.Host]; c != nil {
+		c.refund(m)
+	}
+}
+
+func (c *capacity) offer(m Offered) {
+	if c.epoch != m.Epoch {
+		c.epoch, c.room, c.now = m.Epoch, 0, map[scheduler.TypeName]int{}
+	}
+	for t, n := range m.Now {
+		c.now[t] += n
+	}
+	c.room += m.Room
+	if m.Spawn != nil { // else it is as it was
+		c.spawn = maps.Clone(m.Spawn)
+	}
+}
+
+// refund puts unused credits back, if the host still counts them.
+func (c *capacity) refund(m Refunded) {
+	if c.epoch == m.Epoch {
+		c.now[m.Type] += m.Now
+		c.room += m.Spawn
+		c.spawn[m.Type] += m.Spawn
+	}
+}
+
+// grant takes credits for n items of a type: first of children who are up.
+func (c *capacity) grant(t scheduler.TypeName, n int) (now, spawn int) {
+	now = min(n, c.now[t])
+	spawn = min(n-now, c.room)
+	c.now[t] -= now
+	c.room -= spawn
+	c.spawn[t] -= spawn
+	return now, spawn
+}
+
+// reserve takes what a claim asks for out of the credits until it is back, so
+// that items do not take the same slots.
+func (c *capacity) reserve(demand scheduler.Demand) {
+	if demand.Assigned {
+		c.room -= demand.Total
+		return
+	}
+	for _, t := range demand.Types {
+		c.now[t.Type] -= t.Most
+	}
+}
+
+// settle ends the reservation of a claim that is back: what it did not use
+// returns. A host that began to count anew meanwhile has offered the same slots
+// again: what comes now is paid with that offer, or they would be filled twice.
+func (c *capacity) settle(epoch uint64, demand scheduler.Demand, used map[scheduler.TypeName]int) {
+	same := c.epoch == epoch
+	if demand.Assigned {
+		left := 0
+		if same {
+			left = demand.Total
+		}
+		for _, n := range used {
+			left -= n
+		}
+		c.room = max(0, c.room+left)
+		return
+	}
+	for _, t := range demand.Types {
+		left := -used[t.Type]
+		if same {
+			left += t.Most
+		}
+		c.now[t.Type] = max(0, c.now[t.Type]+left)
+	}
+}

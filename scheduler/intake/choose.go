@@ -1,0 +1,165 @@
+package intake
+
+import (
+	"slices"
+
+	"bellhop/scheduler"
+)
+
+// mildest is the least urgent priority.
+const mildest = 19
+
+// claimNext claims for the next host that can take something, in turn: first
+// what children who are up can take, then, at its next turn, what others could
+// come up for. A type that is always busy keeps nobody waiting. Of exclusive
+// types it is one job. nil: there is nothing to ask for.
+func (in *Intake) claimNext(exclusive bool, can Can) *Claim {
+	names := in.hostNames()
+	for range 2 * len(names) {
+		in.lastTurn = (in.lastTurn + 1) % (2 * len(names))
+		name, assigned := names[in.lastTurn/2], in.lastTurn%2 == 1
+		demand := in.demand(name, assigned, exclusive, can)
+		if exclusive {
+			demand = one(demand)
+		}
+		if len(demand.Types) == 0 {
+			continue
+		}
+		c := in.capacities[name]
+		c.reserve(demand)
+		for _, t := range demand.Types {
+			in.turn[t.Type]++
+		}
+		return &Claim{Demand: demand, Epoch: c.epoch}
+	}
+	return nil
+}
+
+// demand is what one claim for a host may fetch of every type that the queue
+// may have something of: lines that children who are up can take, or jobs for
+// which children can come up (assigned). exclusive: of such types only, or of
+// all others.
+func (in *Intake) demand(name scheduler.HostName, assigned, exclusive bool, can Can) scheduler.Demand {
+	c := in.capacities[name]
+	demand := scheduler.Demand{Host: name, Answers: in.locality.named[name], Assigned: assigned, MSQ: true,
+		Only: in.takes[name]}
+	var saturated []scheduler.TypeDemand // types of which no other MSQ job may be opened
+	for _, t := range in.Types {
+		if in.excl.types[t] != exclusive || !in.mayHave(c, t, assigned, can) {
+			continue
+		}
+		placed := assigned && in.readyElsewhere(name, t)
+		if placed && len(demand.Answers) == 0 {
+			continue
+		}
+		most, worst := in.most(c, t, assigned)
+		if most <= 0 {
+			continue
+		}
+		if one := (scheduler.TypeDemand{Type: t, Most: most, Worst: worst, Placed: placed}); in.mayOpen(name, t) {
+			demand.Types = append(demand.Types, one)
+		} else {
+			saturated = append(saturated, one)
+		}
+	}
+	if len(demand.Types) == 0 { // else these come after those, when the queue has nothing more for them
+		demand.Types, demand.MSQ = saturated, false
+	}
+	for _, t := range demand.Types {
+		demand.Total += t.Most
+	}
+	demand.Again, demand.Ring = in.readmitted, in.ring
+	if !assigned && len(demand.Types) > 0 {
+		demand.Rivals = in.preemptors(name, exclusive, can)
+	}
+	if assigned {
+		demand.Total = min(demand.Total, c.room)
+	}
+	return demand
+}
+
+// mayHave reports whether the queue may have jobs of a type that a host takes,
+// on children who are up, or (assigned) on such as come up.
+func (in *Intake) mayHave(c *capacity, t scheduler.TypeName, assigned bool, can Can) bool {
+	switch {
+	case in.control.Pauses(t) || in.dormant(t, can) || c.emptyAt[t] == in.ring:
+		return false
+	case !assigned:
+		return c.now[t] > 0 && c.outrankedAt[t] != in.ring
+	case len(c.preemptingFor) > 0 && !slices.Contains(c.preemptingFor, t): // the room was made for others
+		return false
+	}
+	return c.spawn[t] > 0
+}
+
+// most is how many jobs of a type a claim may fetch, and the worst priority
+// among them: what MSQ jobs take, or go before, is left out.
+func (in *Intake) most(c *capacity, t scheduler.TypeName, assigned bool) (most, worst int) {
+	worst = mildest
+	kept := 0 // for MSQ jobs that are about to take a slot
+	for _, q := range in.msqs {
+		if q.job.Type != t {
+			continue
+		}
+		if q.opening {
+			kept++
+		} else if q.waiting > 0 {
+			worst = min(worst, q.job.Priority)
+		}
+	}
+	switch {
+	case !assigned:
+		return c.now[t] - kept, worst
+	case c.now[t] > kept: // first what needs nobody to come up
+		return 0, worst
+	}
+	return min(c.spawn[t], c.room) - max(0, kept-c.now[t]), worst
+}
+
+// readyElsewhere reports whether a child of the type is READY on another host:
+// before a child comes up here, that one takes what may run anywhere. It does
+// so even if it has just found nothing: what comes in between two looks is its.
+// A host that does not take every job is not waited for.
+func (in *Intake) readyElsewhere(name scheduler.HostName, t scheduler.TypeName) bool {
+	for other, c := range in.capacities {
+		if other != name && in.takes[other] == nil && c.now[t] > 0 && c.outrankedAt[t] != in.ring {
+			return true
+		}
+	}
+	return false
+}
+
+// mayOpen reports whether a host may fetch another MSQ job of a type. Each
+// holds a connection while its rows are read, so there is a bound; but jobs of
+// one type on one host never keep the first of another from starting.
+func (in *Intake) mayOpen(name scheduler.HostName, t scheduler.TypeName) bool {
+	if len(in.msqs) < in.Cursors {
+		return true
+	}
+	for _, q := range in.msqs {
+		if q.job.Type == t && q.job.Host == name {
+			return false
+		}
+	}
+	return true
+}
+
+// learn notes of which types a claim has found that there is no more.
+func (in *Intake) learn(demand scheduler.Demand, c *capacity, got map[scheduler.TypeName]int, brought int) {
+	for _, t := range demand.Types {
+		if demand.Assigned && got[t.Type] == 0 && slices.Contains(c.preemptingFor, t.Type) {
+			if in.backlog.suspected == nil {
+				in.backlog.suspected = map[scheduler.TypeName]bool{}
+			}
+			in.backlog.suspected[t.Type] = true
+		}
+		if got[t.Type] >= t.Most || brought >= demand.Total {
+			continue
+		}
+		if len(demand.Rivals) > 0 { // it may be for their sake
+			c.outrankedAt[t.Type], in.backlog.cut = demand.Ring, true
+		} else {
+			c.emptyAt[t.Type] = demand.Ring
+		}
+	}
+}

@@ -1,0 +1,260 @@
+// Package intake decides which jobs this instance asks for next, for which
+// host, and who gets what is there. It knows credits, types and turns; it has
+// never heard of PostgreSQL, of actors or of a clock.
+//
+// An Intake is told what happened (Apply) and asked what to do (Next). Both
+// answer with a Step: effects as data, for the dispatcher to carry out.
+package intake
+
+import (
+	"slices"
+	"time"
+
+	"bellhop/scheduler"
+)
+
+// Config is what does not change while an instance runs.
+type Config struct {
+	Types          []scheduler.TypeName // that there are agents for
+	Exclusive      []scheduler.TypeName // of these, the ones beside which nothing runs
+	ExclusiveAfter time.Duration
+	Hosts          []Host
+	Cursors        int                // MSQ jobs at once
+	RowType        scheduler.TypeName // there are no jobs of it while no tables are attached; empty: no such type
+	Locates        bool               // a query of the user's says where names are that no host serves
+	LocateAgain    time.Duration      // for how long its answer holds when it knew no host
+	Backlogs       bool               // there is somebody to read what waits for full hosts
+}
+
+// Host is a host of this instance.
+type Host struct {
+	scheduler.Place
+	Takes *scheduler.Only // nil: every job
+}
+
+// Intake is the whole decision. It starts with New.
+type Intake struct {
+	Config
+	takes      map[scheduler.HostName]*scheduler.Only // of hosts that do not take every job
+	capacities map[scheduler.HostName]*capacity
+	msqs       map[scheduler.JobID]*msq
+	ring       uint64 // grows with every reason to look at the queue
+	readmitted uint64 // grows when jobs may have become ready that were there before
+	// Of each type, whose turn the odd slot is, between the queue and MSQ jobs.
+	turn map[scheduler.TypeName]int
+	// Whose the last claim was: the host's number in the order of their names,
+	// doubled; odd: for children to come up.
+	lastTurn int
+	feeds    int  // how often MSQ jobs were granted something
+	dirty    bool // something rang, and nothing was claimed since
+	leaving  bool // nothing more is claimed
+	excl     exclusion
+	locality locality
+	backlog  backlog
+	control  scheduler.Standing
+}
+
+// New makes one that knows of no credits yet. Of the types that bellhop itself
+// serves, command and dummy, nothing is ever claimed.
+func New(cfg Config) *Intake {
+	served := func(t scheduler.TypeName) bool { return t == "command" || t == "dummy" }
+	cfg.Types = slices.DeleteFunc(slices.Clone(cfg.Types), served)
+	slices.Sort(cfg.Types)
+	in := &Intake{
+		Config:     cfg,
+		takes:      map[scheduler.HostName]*scheduler.Only{},
+		capacities: map[scheduler.HostName]*capacity{},
+		msqs:       map[scheduler.JobID]*msq{},
+		turn:       map[scheduler.TypeName]int{},
+		ring:       1,
+		excl:       newExclusion(cfg.Exclusive, cfg.ExclusiveAfter),
+	}
+	for _, h := range cfg.Hosts {
+		if h.Takes != nil {
+			in.takes[h.Host] = h.Takes
+		}
+		in.locality.hosts = append(in.locality.hosts, h.Place)
+	}
+	in.locality.locates = cfg.Locates
+	return in
+}
+
+// Can is what the dispatcher is able to carry out just now.
+type Can struct {
+	Grant    bool // registered, and the lease lasts
+	Claim    bool // and a claim may be sent: none is under way, and nothing has to be found out before
+	Claiming bool // a claim is under way, or not known to be over
+	Attached bool // there are attached tables
+	Running  int  // how many claims this instance holds
+}
+
+// Step is what to do, in this order.
+type Step struct {
+	Dispatch []Dispatch // what came with a claim
+	Backlogs []Waiting  // hosts to be told what waits for them
+	Nowhere  []Nowhere  // MSQ jobs to be told where nobody is
+	Grants   []Grant    // to MSQ jobs
+	Read     *Read      // what waits for full hosts is to be read: BacklogRead
+	ReadAt   time.Time  // or it is to be asked again then; zero: neither
+	Claim    *Claim     // to be sent: Claimed. At most one is under way
+	Full     bool       // something rang, and nobody can take anything
+	Draining *bool      // whether nothing else starts because of an exclusive job that waits: that has changed
+}
+
+// Dispatch is work for a host, paid with its credits of Epoch.
+type Dispatch struct {
+	Host  scheduler.HostName
+	Epoch uint64
+	Type  scheduler.TypeName
+	Lines []scheduler.Line
+}
+
+// Claim is one claim to be made.
+type Claim struct {
+	Demand scheduler.Demand
+	Epoch  uint64 // of the host's credits that were reserved for it
+	Probe  bool   // what it brings is not to be started: it is to learn whether one waits
+}
+
+// Event is something that happened.
+type Event interface {
+	apply(*Intake, time.Time, *Step)
+}
+
+type (
+	// Woken: there is a reason to look at the queue.
+	Woken struct {
+		Rang       bool // something rang: when nobody can take anything, the gate is told
+		Readmitted bool // jobs may have become ready that were there before
+		Scan       bool // it is the safety scan
+	}
+	// Promoted: a look at what the clock makes ready is over; Some was.
+	Promoted struct{ Some bool }
+	// Controlled: what operators want now.
+	Controlled struct{ Standing scheduler.Standing }
+	// Leaving: claim nothing more. MSQ jobs that run go on to their end.
+	Leaving struct{}
+	// Claimed: a claim has come back.
+	Claimed struct {
+		Claim   Claim
+		Jobs    []scheduler.Job            // to be started here
+		Refused map[scheduler.TypeName]int // how many others came, and go back
+		Failed  bool                       // what it brought is not all that there was
+	}
+)
+
+// Apply takes what happened. What follows from it at once is in the Step; what
+// it makes possible is what Next finds.
+func (in *Intake) Apply(ev Event, now time.Time) (s Step) {
+	ev.apply(in, now, &s)
+	return s
+}
+
+// Next is what can be done now: items first, since they need no claim.
+func (in *Intake) Next(can Can, now time.Time) (s Step) {
+	in.decide(can, now, &s)
+	if told := &in.excl.told; *told != in.excl.draining {
+		*told = in.excl.draining
+		draining := *told
+		s.Draining = &draining
+	}
+	return s
+}
+
+func (in *Intake) decide(can Can, now time.Time, s *Step) {
+	if !can.Grant {
+		return
+	}
+	in.feed(can, s)
+	if !can.Claim || in.leaving {
+		return
+	}
+	in.readBacklog(can, now, s)
+	exclusive, others := in.excl.may(can.Running, now)
+	if exclusive {
+		s.Claim = in.claimNext(true, can)
+	}
+	if s.Claim == nil {
+		s.Claim = in.probeNext()
+	}
+	if s.Claim == nil && others {
+		s.Claim = in.claimNext(false, can)
+	}
+	s.Full = s.Claim == nil && in.dirty // nothing is known to be empty after a ring: nobody can take anything
+	in.dirty = false
+}
+
+// dormant reports whether there can be no job of a type just now.
+func (in *Intake) dormant(t scheduler.TypeName, can Can) bool {
+	return t == in.RowType && !can.Attached
+}
+
+func (m Woken) apply(in *Intake, now time.Time, _ *Step) {
+	in.ring++
+	in.dirty = in.dirty || m.Rang
+	if m.Readmitted {
+		in.readmitted++
+	}
+	if m.Scan {
+		in.excl.scan(now)
+	}
+}
+
+func (m Promoted) apply(in *Intake, _ time.Time, _ *Step) {
+	in.readmitted++
+	if m.Some {
+		in.ring++
+	}
+}
+
+func (m Controlled) apply(in *Intake, _ time.Time, _ *Step) {
+	if !slices.Equal(m.Standing.Paused, in.control.Paused) {
+		in.ring++ // what was paused may start
+	}
+	in.control = m.Standing
+}
+
+func (m Leaving) apply(in *Intake, _ time.Time, s *Step) {
+	in.leaving = true
+	for _, name := range in.hostNames() { // items go on; nobody makes room any more
+		s.Backlogs = append(s.Backlogs, Waiting{Host: name})
+	}
+}
+
+func (m Claimed) apply(in *Intake, _ time.Time, s *Step) {
+	if m.Claim.Probe {
+		if !m.Failed {
+			in.excl.asked(m.Claim.Demand.Types[0].Type, len(m.Jobs)+len(m.Refused) > 0)
+		}
+		return
+	}
+	if demand := m.Claim.Demand; len(m.Jobs)+len(m.Refused) > 0 && in.excl.types[demand.Types[0].Type] {
+		in.excl.started()
+	}
+	c := in.capacities[m.Claim.Demand.Host]
+	got, used, at := map[scheduler.TypeName]int{}, map[scheduler.TypeName]int{}, map[scheduler.TypeName]int{}
+	brought := len(m.Jobs)
+	for t, n := range m.Refused {
+		got[t] += n
+		brought += n
+	}
+	for i := range m.Jobs {
+		j := &m.Jobs[i]
+		got[j.Type]++
+		if j.MSQ != "" {
+			in.msqs[j.Claim.Job] = newMSQ(*j, true)
+			continue
+		}
+		i, some := at[j.Type]
+		if used[j.Type]++; !some {
+			i = len(s.Dispatch)
+			at[j.Type] = i
+			s.Dispatch = append(s.Dispatch, Dispatch{Host: m.Claim.Demand.Host, Epoch: c.epoch, Type: j.Type})
+		}
+		s.Dispatch[i].Lines = append(s.Dispatch[i].Lines, j.Line)
+	}
+	if !m.Failed {
+		in.learn(m.Claim.Demand, c, got, brought)
+	}
+	c.settle(m.Claim.Epoch, m.Claim.Demand, used)
+}
