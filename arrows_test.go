@@ -48,6 +48,7 @@ var arrows = []arrow{
 	{"pgdev", nil, "a PostgreSQL is one whatever it is for; tests of every room use it"},
 	{"pgdev/pgtest", []string{"pgdev"}, "and tests take it from here"},
 	{"client", []string{"scheduler", "sql"}, "a face of sql/store for apps: what it asks, they may ask; it schedules nothing and runs nothing"},
+	{"client/agent", nil, "what is linked into an agent: it knows its protocol, and no database"},
 	{"cmd", everything, "the only place that sees a port and what implements it"},
 	{"compose", nil, "an app and an agent that anybody could write: they know SQL and lines of JSON"},
 	{"e2e", nil, "the built binary from outside"},

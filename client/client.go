@@ -22,7 +22,7 @@ type Client struct {
 
 // New gives a client that speaks through db. It costs nothing, and there is
 // nothing to close.
-func New(db DB) *Client { return &Client{db, store.NewLook(db)} }
+func New(db DB) *Client { return &Client{db, store.NewLook(plain{db})} }
 
 // In gives the same client inside a transaction: what it does is done when that
 // commits, and never was when that is rolled back.

@@ -34,6 +34,10 @@ func TestMain(m *testing.M) {
 		tracingAgent(os.Args[2:])
 		return
 	}
+	if len(os.Args) > 1 && os.Args[1] == "go-agent" {
+		goAgent()
+		return
+	}
 	flag.Parse()
 	if given := flag.Lookup("test.parallel"); given.Value.String() == given.DefValue {
 		_ = flag.Set("test.parallel", "8") // most of what these tests do is to wait for other processes

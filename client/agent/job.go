@@ -1,0 +1,126 @@
+package agent
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"sync"
+)
+
+// Job is one piece of work: a job, or an item of one. What it says is kept with
+// the job (`bellhop logs`), until work returns: what is said later is dropped.
+type Job[T any] struct {
+	ID      int64 // of the job's row
+	Attempt int   // the try this is, from 1
+	// Fence grows with each time that the job is given to an agent. To be exact
+	// outside of PostgreSQL too, refuse a lower one than you have seen for the job.
+	Fence int64
+
+	// Args is what the job was submitted with: its one line, where T is string,
+	// and else what that line is as JSON. No args are the zero value. Of an item
+	// it is the object of its columns, each of which is a string (`json:"id,string"`
+	// reads a number), and empty where T is string. What does not fit fails the
+	// job with exit code 2.
+	Args T
+	// Item has the columns of an item, but those that are NULL; nil: this is no item.
+	Item map[string]string
+
+	Key         string            // of the job; empty: none
+	Vars        map[string]string // of the job
+	Traceparent string            // the W3C trace context of this run; empty: none
+
+	words *words
+}
+
+// Logf keeps a line with the job.
+func (j *Job[T]) Logf(format string, args ...any) { j.log("info", format, args) }
+
+// Errorf keeps a line with the job, as an error. It does not fail the job.
+func (j *Job[T]) Errorf(format string, args ...any) { j.log("error", format, args) }
+
+// Debugf keeps a line with the job, for who looks closely.
+func (j *Job[T]) Debugf(format string, args ...any) { j.log("debug", format, args) }
+
+func (j *Job[T]) log(level, format string, args []any) {
+	j.words.say(remark{fmt.Sprintf(format, args...), level})
+}
+
+// Progress says how far it is, in any value that can be JSON: it is kept with
+// the job.
+func (j *Job[T]) Progress(v any) { j.words.say(progress{v}) }
+
+// Result keeps a value with the job that can be JSON.
+func (j *Job[T]) Result(v any) { j.words.say(result{v}) }
+
+// Success counts one more thing that went well: bellhop.attempt.successes.
+func (j *Job[T]) Success() { j.words.say(success{true}) }
+
+// The messages of the json dialect.
+type (
+	hello struct {
+		Bellhop int    `json:"bellhop"`
+		Type    string `json:"type"`
+	}
+	remark struct {
+		Log   string `json:"log"`
+		Level string `json:"level"`
+	}
+	progress struct {
+		Progress any `json:"progress"`
+	}
+	result struct {
+		Result any `json:"result"`
+	}
+	success struct {
+		Success bool `json:"success"`
+	}
+	done struct {
+		OK bool `json:"ok"`
+	}
+	failed struct {
+		Fail     string `json:"fail"`
+		ExitCode int    `json:"exit_code"`
+	}
+)
+
+// voice writes messages, one line each. What several goroutines say does not mix.
+type voice struct {
+	mu  sync.Mutex
+	out io.Writer
+	err error // of the first write that went wrong; nothing is written after it
+}
+
+func (v *voice) write(line []byte) {
+	if v.err == nil {
+		_, v.err = v.out.Write(append(line, '\n'))
+	}
+}
+
+// words are what is said about one job. After the last nothing is: it would be
+// taken for what the next job has to say.
+type words struct {
+	*voice
+	over bool // owned by voice.mu
+}
+
+// say writes one message. What is no JSON is said to be none.
+func (w *words) say(m any) {
+	line, err := json.Marshal(m)
+	if err != nil {
+		line, _ = json.Marshal(remark{fmt.Sprintf("what the agent wanted to say is no JSON: %v", err), "error"})
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.over {
+		w.write(line)
+	}
+}
+
+// last says how the job went, and tells whether that could be written.
+func (w *words) last(m any) error {
+	w.say(m)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.over = true
+	return w.err
+}
