@@ -3,6 +3,7 @@ package bellhop_test
 import (
 	"os"
 	"os/exec"
+	"path"
 	"regexp"
 	"strconv"
 	"strings"
@@ -51,6 +52,48 @@ func TestDocs_EveryDefectOfTheOldDispatcher(t *testing.T) {
 	for n := 1; n <= 49; n++ {
 		if rows := regexp.MustCompile(`(?m)^\| `+strconv.Itoa(n)+` \| .+ \| .+ \|$`).FindAllString(string(text), -1); len(rows) != 1 {
 			t.Errorf("docs/attach.md has %d rows of defect %d", len(rows), n)
+		}
+	}
+}
+
+// The glossary is of words that the code uses: each is an identifier, or a part of one.
+func TestDocs_GlossaryIsSpokenInTheCode(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("docs/architecture.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, glossary, _ := strings.Cut(string(text), "\n## Glossary\n")
+	glossary, _, _ = strings.Cut(glossary, "\n## ")
+	words := regexp.MustCompile(`(?m)^\| ([A-Za-z]+) \|`).FindAllStringSubmatch(glossary, -1)
+	if len(words) < 20 || len(words) > 30 {
+		t.Errorf("the glossary has %d words", len(words))
+	}
+	for _, word := range words[1:] { // the first is the table's head
+		out, err := exec.Command("git", "grep", "-i", "-h", "-m", "1", "-E", "(func|type|create).*"+word[1], "--", "*.go", "*.sql").Output()
+		if err != nil || len(out) == 0 {
+			t.Errorf("no identifier of the code is made of %q", word[1])
+		}
+	}
+}
+
+// Every page that another one names is there.
+func TestDocs_LinksLead(t *testing.T) {
+	t.Parallel()
+	pages, err := exec.Command("git", "ls-files", "*.md").Output()
+	if err != nil {
+		t.Skipf("not a checkout: %v", err)
+	}
+	for page := range strings.Lines(string(pages)) {
+		page = strings.TrimSpace(page)
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, link := range regexp.MustCompile(`\]\(([^)#:]+)(?:#[^)]*)?\)`).FindAllStringSubmatch(string(text), -1) {
+			if _, err := os.Stat(path.Join(path.Dir(page), link[1])); err != nil {
+				t.Errorf("%s leads to %s, which is not there", page, link[1])
+			}
 		}
 	}
 }

@@ -14,7 +14,7 @@ $$;
 -- It rings only when somebody sleeps: the commits of all who NOTIFY wait for
 -- each other, over the flush of the WAL. An instance that sleeps has the gate,
 -- this advisory lock, or waits for it; while all are awake the lock is had and
--- kept to the producer's end, and no function runs at all. docs/architecture.md
+-- kept to the producer's end, and no function runs at all. docs/waking.md
 -- says why no job is missed. The key is "bellhop\1", gateKey in sql/store.
 create or replace trigger _900_ring
   after insert on bellhop.jobqueue
