@@ -49,10 +49,13 @@ var arrows = []arrow{
 	{"pgdev/pgtest", []string{"pgdev"}, "and tests take it from here"},
 	{"client", []string{"scheduler", "sql"}, "a face of sql/store for apps: what it asks, they may ask; it schedules nothing and runs nothing"},
 	{"client/agent", nil, "what is linked into an agent: it knows its protocol, and no database"},
+	{"client/clienttest", []string{"client", "sql", "triggers"}, "tests of apps: what puts the schema in place is there too"},
 	{"cmd", everything, "the only place that sees a port and what implements it"},
 	{"compose", nil, "an app and an agent that anybody could write: they know SQL and lines of JSON"},
 	{"e2e", nil, "the built binary from outside"},
 	{"examples", nil, "an app needs nothing but SQL: it takes nothing of this house"},
+	{"examples/order/client", []string{"client"}, "the same with the client, which is there for apps"},
+	{"examples/order/agent", []string{"client/agent"}, "and its agent, with what is there for agents"},
 	{"scripts", nil, "tools of the makefile"},
 	{"scripts/pg-download", []string{"pgdev"}, "what --pg-download does, before there is a program that has the flag"},
 }

@@ -26,6 +26,13 @@ var apps = []app{
 		}
 		return []string{program}, ""
 	}},
+	{"Go with the client", func(t *testing.T, dir string) ([]string, string) {
+		program := filepath.Join(dir, "order")
+		if out, err := exec.Command("go", "build", "-o", program, "bellhop/examples/order/client").CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		return []string{program}, ""
+	}},
 	{"Python", func(t *testing.T, _ string) ([]string, string) {
 		// Debian's package is for Debian's python, which may not be the first one here.
 		for _, python := range []string{"python3", "/usr/bin/python3"} {
@@ -64,6 +71,27 @@ func example(t *testing.T, name string) string {
 func withNodePath(cmd *exec.Cmd) *exec.Cmd {
 	cmd.Env = append(os.Environ(), "NODE_PATH="+os.Getenv("NODE_PATH")+":/usr/share/nodejs")
 	return cmd
+}
+
+// TestExamples_InvoiceAgent: the agent in Go that is beside the apps.
+func TestExamples_InvoiceAgent(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	for name, pkg := range map[string]string{"agent": "bellhop/examples/order/agent", "app": "bellhop/examples/order/client"} {
+		if out, err := exec.Command("go", "build", "-o", filepath.Join(b.dir, name), pkg).CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+	}
+	b.sql("create table orders (id bigint primary key, total numeric check (total >= 0))")
+	b.serve(agents("type: invoice, command: [" + filepath.Join(b.dir, "agent") + "]"))
+	app := exec.Command(filepath.Join(b.dir, "app"), "42", "99.5", patience.String())
+	app.Env = append(os.Environ(), "DATABASE_URL="+b.url, "TRACEPARENT=00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
+	out, err := app.CombinedOutput()
+	id, bad := strconv.ParseInt(strings.TrimSpace(string(out)), 10, 64)
+	if err != nil || bad != nil {
+		t.Fatalf("%v, it printed %q", err, out)
+	}
+	has(t, b.logged(id), "info: order 42 of 00-0af7651916cd43dd8448eb211c80319c-")
 }
 
 // TestExamples_CommittedRunsRolledBackNeverWas: the examples do what the
