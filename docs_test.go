@@ -77,6 +77,30 @@ func TestDocs_GlossaryIsSpokenInTheCode(t *testing.T) {
 	}
 }
 
+// Every file of the code that a page names is there.
+func TestDocs_NamedFilesExist(t *testing.T) {
+	t.Parallel()
+	pages, err := os.ReadDir("docs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := regexp.MustCompile("`((?:actors|agents|bench|client|cmd|config|e2e|fossology|observability|pgdev|scheduler|sql|triggers|web)/[A-Za-z0-9_/.-]+\\.(?:go|sql|sh|yml))`")
+	for _, page := range pages {
+		if !strings.HasSuffix(page.Name(), ".md") {
+			continue
+		}
+		text, err := os.ReadFile("docs/" + page.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range named.FindAllStringSubmatch(string(text), -1) {
+			if _, err := os.Stat(name[1]); err != nil {
+				t.Errorf("docs/%s names %s, which is not there", page.Name(), name[1])
+			}
+		}
+	}
+}
+
 // Every page that another one names is there.
 func TestDocs_LinksLead(t *testing.T) {
 	t.Parallel()
