@@ -129,7 +129,8 @@ func moment(t pgtype.Timestamptz) *time.Time {
 	case !t.Valid || t.InfinityModifier == pgtype.NegativeInfinity:
 		return nil
 	case t.InfinityModifier == pgtype.Infinity:
-		return &Never
+		never := Never
+		return &never
 	}
 	return &t.Time
 }
