@@ -25,13 +25,26 @@ type arrow struct {
 	why  string
 }
 
-var everything = []string{"actors", "agents", "config", "fossology", "observability", "pgdev", "scheduler", "sql", "triggers", "web"}
+// The packages of the program that its families share.
+const (
+	cli   = "cmd/bellhop/internal/cli"
+	fleet = "cmd/bellhop/internal/fleet"
+	serve = "cmd/bellhop/internal/serve"
+)
+
+// everything that an instance is made of.
+var everything = []string{cli, fleet, "actors", "agents", "config", "fossology", "observability", "pgdev", "scheduler", "sql", "triggers", "web"}
+
+// families have the commands.
+var families = []string{cli, serve, "cmd/bellhop/internal/agentkit", "cmd/bellhop/internal/attach", "cmd/bellhop/internal/change", "cmd/bellhop/internal/demo",
+	"cmd/bellhop/internal/doctor", "cmd/bellhop/internal/look", "cmd/bellhop/internal/rjm", "cmd/bellhop/internal/setup"}
 
 // arrows has every room. The longest name that fits counts.
 var arrows = []arrow{
 	{"scheduler", nil, "decisions are values in, values out: whoever reads one needs to read nothing else"},
 	{"scheduler/intake", []string{"scheduler"}, "what is claimed next is a decision like the others: it knows their values, and they do not know it"},
 	{"actors", []string{"scheduler"}, "the tree reaches the world through the interfaces it declares; what implements them is exchangeable"},
+	{"actors/memory", []string{"actors", "scheduler"}, "the same ports, kept in memory: for serve -I, and for tests of the tree"},
 	{"sql", nil, "text only"},
 	{"sql/store", []string{"scheduler", "sql"}, "turns the core's values into statements, and knows nobody who uses it"},
 	{"sql/migrate", nil, "takes its files as an argument, so that it can be tested with others"},
@@ -50,7 +63,21 @@ var arrows = []arrow{
 	{"client", []string{"scheduler", "sql"}, "a face of sql/store for apps: what it asks, they may ask; it schedules nothing and runs nothing"},
 	{"client/agent", nil, "what is linked into an agent: it knows its protocol, and no database"},
 	{"client/clienttest", []string{"client", "sql", "triggers"}, "tests of apps: what puts the schema in place is there too"},
-	{"cmd", everything, "the only place that sees a port and what implements it"},
+	{"cmd/bellhop", append(families, "pgdev", "scheduler", "sql/store"), "the list of commands, and the words that TAB gives"},
+	{"cmd/bellhop/internal/cli", []string{"config", "observability", "pgdev", "scheduler", "sql", "triggers", "web"},
+		"what all commands share knows none of them"},
+	{"cmd/bellhop/internal/clitest", []string{"pgdev/pgtest", "sql", "triggers"}, "for tests of every family, cli's own too"},
+	{"cmd/bellhop/internal/fleet", []string{"agents", "config", "scheduler"}, "hosts and agents as a launcher takes them, for whoever starts one"},
+	{"cmd/bellhop/internal/serve", everything, "the only place that sees a port and what implements it"},
+	{"cmd/bellhop/internal/change", []string{cli, "scheduler", "sql/store"}, "a family knows the queue and how to talk, and no other family"},
+	{"cmd/bellhop/internal/look", []string{cli, "scheduler", "sql/store"}, "the same, and it changes nothing"},
+	{"cmd/bellhop/internal/attach", []string{cli, "sql/store"}, "the same, of tables"},
+	{"cmd/bellhop/internal/agentkit", []string{cli, "agents", "scheduler"}, "an agent is tried without a queue"},
+	{"cmd/bellhop/internal/setup", []string{cli, fleet, "agents", "config", "scheduler", "sql"}, "what is set up is the schema, the service and the configuration"},
+	{"cmd/bellhop/internal/doctor", []string{cli, fleet, "agents", "config", "sql", "triggers"}, "it looks at everything, and starts no instance"},
+	{"cmd/bellhop/internal/demo", []string{cli, serve, "agents/examples", "config", "observability", "pgdev", "scheduler"}, "a demo is an instance with something to do"},
+	{"cmd/bellhop/internal/rjm", []string{cli, serve, "cmd/bellhop/internal/change", "cmd/bellhop/internal/look", "config", "scheduler", "sql/store"},
+		"its commands are faces of ours: it is the one family that knows others"},
 	{"compose", nil, "an app and an agent that anybody could write: they know SQL and lines of JSON"},
 	{"e2e", nil, "the built binary from outside"},
 	{"examples", nil, "an app needs nothing but SQL: it takes nothing of this house"},

@@ -193,7 +193,7 @@ func (b *bed) eventually(reason string, ok func() bool) {
 	}
 }
 
-// What follows is what cmd/bellhop does in wire.go.
+// What follows is what cmd/bellhop/internal/serve does in wire.go.
 
 const beatChannel = "bellhop_beat_test"
 

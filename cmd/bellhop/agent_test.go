@@ -6,6 +6,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"bellhop/cmd/bellhop/internal/agentkit"
+	"bellhop/cmd/bellhop/internal/cli"
 )
 
 // agentIn writes an agent in shell.
@@ -28,14 +31,14 @@ func TestAgentTry_ShowsWhoSaidWhat(t *testing.T) {
 		says []string
 	}{
 		"classic":        {[]string{agentIn(t, goodAgent+`; echo bye >&2`), "hello"}, 0, []string{"agent    OK", "bellhop  hello", "agent    LOG hello", "succeeded", "stderr   bye", "it has gone: exit status 0"}},
-		"json":           {[]string{agentIn(t, `echo '{"bellhop":1,"type":"sum"}'; read l; echo '{"fail":"no"}'; read l`), "x"}, exitJobFailed, []string{`bellhop  {"id":1,"attempt":1,"fence":1,"args":"x"}`, `agent    {"fail":"no"}`, "the line failed, exit code 1: no"}},
-		"a dying one":    {[]string{agentIn(t, `echo OK; read l; echo "no disk" >&2; exit 4`), "x"}, exitJobFailed, []string{"of no more use: exit status 4: no disk"}},
-		"exec":           {[]string{"--mode", "exec", "sh", "-c", `echo "$0 $COLOUR"; exit 3`, "hello"}, exitJobFailed, []string{"agent    hello", "exit code 3"}},
+		"json":           {[]string{agentIn(t, `echo '{"bellhop":1,"type":"sum"}'; read l; echo '{"fail":"no"}'; read l`), "x"}, cli.ExitJobFailed, []string{`bellhop  {"id":1,"attempt":1,"fence":1,"args":"x"}`, `agent    {"fail":"no"}`, "the line failed, exit code 1: no"}},
+		"a dying one":    {[]string{agentIn(t, `echo OK; read l; echo "no disk" >&2; exit 4`), "x"}, cli.ExitJobFailed, []string{"of no more use: exit status 4: no disk"}},
+		"exec":           {[]string{"--mode", "exec", "sh", "-c", `echo "$0 $COLOUR"; exit 3`, "hello"}, cli.ExitJobFailed, []string{"agent    hello", "exit code 3"}},
 		"exec with vars": {[]string{"--mode", "exec", "--var", "COLOUR=blue", "sh", "-c", `echo "$0 $COLOUR"`, "hello"}, 0, []string{"agent    hello blue"}},
 		"fossology":      {[]string{"--dialect", "fossology", "--var", "jobId=7", agentIn(t, `echo "VERSION: 1"; echo OK; read d; read e; echo "got $d $e $1"; echo OK; read c; echo "BYE 0"`), "12"}, 0, []string{"bellhop  12", "bellhop  END", "agent    got 12 END --jobId=7", "bellhop  CLOSE", "succeeded"}},
-		"no such":        {[]string{"/no/such/agent", "x"}, exitJobFailed, []string{"no such file"}},
-		"no dialect":     {[]string{"--dialect", "klassik", "true", "x"}, exitUsage, nil},
-		"no line":        {[]string{"true"}, exitUsage, nil},
+		"no such":        {[]string{"/no/such/agent", "x"}, cli.ExitJobFailed, []string{"no such file"}},
+		"no dialect":     {[]string{"--dialect", "klassik", "true", "x"}, cli.ExitUsage, nil},
+		"no line":        {[]string{"true"}, cli.ExitUsage, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -84,11 +87,11 @@ while read -r d; do case $d in CLOSE*) break;; END*) echo OK;; esac; done; echo 
 			if r.code != x.code {
 				t.Errorf("exit code %d, want %d\n%s%s", r.code, x.code, r.stdout, r.stderr)
 			}
-			var list []finding
+			var list []agentkit.Finding
 			if err := json.Unmarshal([]byte(r.stdout), &list); err != nil {
 				t.Fatalf("%v in %s", err, r.stdout)
 			}
-			found := map[string]finding{}
+			found := map[string]agentkit.Finding{}
 			for _, f := range list {
 				found[f.Check] = f
 			}

@@ -1,10 +1,14 @@
 package main
 
-import "testing"
+import (
+	"testing"
+
+	"bellhop/cmd/bellhop/internal/cli"
+)
 
 func TestCancel_EndsWhatWaitsAndAsksWhatRuns(t *testing.T) {
 	t.Parallel()
-	s := setup(t)
+	s := newShell(t)
 	waiting, running, done := s.id("a"), s.id("a", "--key", "run"), s.id("a")
 	s.over(done, "succeeded", 0)
 	s.sql("update bellhop.jobqueue set state = 'running', fence = 1, attempt = 1, started_at = clock_timestamp() where key = 'run'")
@@ -12,35 +16,35 @@ func TestCancel_EndsWhatWaitsAndAsksWhatRuns(t *testing.T) {
 	has(t, s.ok("cancel", waiting, "run", done), waiting+" cancelled", running+" running, asked to stop", done+" is over already: it is succeeded")
 	s.ok("cancel", "--now", running)
 	has(t, s.ok("show", running, "-o", "json"), `"cancel_requested": true`)
-	r := s.fails(exitNotFound, `no job 999, no job with the key "nope"`, "cancel", "999", waiting, "nope")
+	r := s.fails(cli.ExitNotFound, `no job 999, no job with the key "nope"`, "cancel", "999", waiting, "nope")
 	has(t, r.stdout, waiting+" is over already")
-	s.fails(exitUsage, "which job", "cancel")
+	s.fails(cli.ExitUsage, "which job", "cancel")
 }
 
 func TestRetry_OpensANewAttemptAndKeepsTheOld(t *testing.T) {
 	t.Parallel()
-	s := setup(t)
+	s := newShell(t)
 	id := s.id("a")
-	has(t, s.fails(exitState, "only a job that is over", "retry", id).stdout, "is not over: it is ready")
+	has(t, s.fails(cli.ExitState, "only a job that is over", "retry", id).stdout, "is not over: it is ready")
 	s.over(id, "failed", 3)
 	if out := objects(t, s.ok("retry", id, "-o", "json")); len(out) != 1 || out[0]["state"] != "ready" {
 		t.Errorf("got %v", out)
 	}
 	has(t, s.ok("show", id), "ready", "ATTEMPT", "1 of 2")
-	s.fails(exitNotFound, "no job 77", "retry", "77")
+	s.fails(cli.ExitNotFound, "no job 77", "retry", "77")
 }
 
 func TestRelease_LeavesOthersAlone(t *testing.T) {
 	t.Parallel()
-	s := setup(t)
+	s := newShell(t)
 	held, ready := s.id("a", "--hold"), s.id("a")
 	has(t, s.ok("release", held, ready), held+" ready", ready+" is not held")
-	s.fails(exitNotFound, "no job 77", "release", "77")
+	s.fails(cli.ExitNotFound, "no job 77", "release", "77")
 }
 
 func TestKick_NotifiesWhoListens(t *testing.T) {
 	t.Parallel()
-	s := setup(t)
+	s := newShell(t)
 	s.sql("listen bellhop")
 	if out := s.ok("kick"); out != "" {
 		t.Errorf("it printed %q", out)
@@ -48,5 +52,5 @@ func TestKick_NotifiesWhoListens(t *testing.T) {
 	if _, err := s.conn.WaitForNotification(t.Context()); err != nil {
 		t.Error(err)
 	}
-	s.fails(exitUsage, "takes no argument", "kick", "now")
+	s.fails(cli.ExitUsage, "takes no argument", "kick", "now")
 }

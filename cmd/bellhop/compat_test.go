@@ -5,12 +5,14 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"bellhop/cmd/bellhop/internal/cli"
 )
 
 // fossologyNames is a test's database with FOSSology's names.
 func fossologyNames(t *testing.T) *shell {
 	t.Helper()
-	s := setup(t)
+	s := newShell(t)
 	has(t, s.ok("migrate", "--compat", "fossology"), "done: compat/fossology.sql")
 	s.sql(`set fossology.grace = '0'`)
 	return s
@@ -45,7 +47,7 @@ func TestCompat_TwiceIsOnce(t *testing.T) {
 	s := fossologyNames(t)
 	s.ok("migrate", "--compat", "fossology")
 	has(t, s.ok("migrate", "--plan", "--compat", "fossology"), "create or replace view fossology.jobqueue")
-	s.fails(exitUsage, "bellhop migrate --compat fossology", "migrate", "--compat", "fosology")
+	s.fails(cli.ExitUsage, "bellhop migrate --compat fossology", "migrate", "--compat", "fosology")
 }
 
 func TestCompat_AnInsertIsAJob(t *testing.T) {

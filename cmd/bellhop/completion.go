@@ -7,6 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"bellhop/cmd/bellhop/internal/cli"
+	"bellhop/cmd/bellhop/internal/rjm"
 	"bellhop/scheduler"
 	"bellhop/sql/store"
 )
@@ -31,7 +33,7 @@ func completeStates(*cobra.Command, []string, string) ([]string, cobra.ShellComp
 
 // complete asks the database, where it answers soon. Who presses TAB wants no
 // error: without an answer there are no words.
-func (a *app) complete(ask func(context.Context, store.Look) ([]string, error)) completer {
+func complete(a *cli.App, ask func(context.Context, store.Look) ([]string, error)) completer {
 	return func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 		ctx := cmd.Context()
 		if ctx == nil {
@@ -39,11 +41,11 @@ func (a *app) complete(ask func(context.Context, store.Look) ([]string, error)) 
 		}
 		ctx, cancel := context.WithTimeout(ctx, completionPatience)
 		defer cancel()
-		s, err := a.open(ctx)
+		s, err := a.Open(ctx)
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		defer s.close()
+		defer s.Close()
 		words, _ := ask(ctx, s.Look)
 		return words, cobra.ShellCompDirectiveNoFileComp
 	}
@@ -72,7 +74,7 @@ func jobsOf(in ...scheduler.JobState) func(context.Context, store.Look) ([]strin
 		jobs, err := look.Jobs(ctx, store.Filter{States: in, Limit: 50})
 		for _, j := range jobs {
 			words = append(words, strconv.FormatInt(int64(j.ID), 10)+"\t"+string(j.Type)+", "+string(j.State))
-			if j.Key != nil && !isID(*j.Key) {
+			if j.Key != nil && !cli.IsID(*j.Key) {
 				words = append(words, *j.Key+"\t"+string(j.Type)+", "+string(j.State))
 			}
 		}
@@ -81,25 +83,25 @@ func jobsOf(in ...scheduler.JobState) func(context.Context, store.Look) ([]strin
 }
 
 // completions gives commands their words. The names of flags are cobra's affair.
-func (a *app) completions(root *cobra.Command) {
+func completions(a *cli.App, root *cobra.Command) {
 	waiting := []scheduler.JobState{scheduler.Held, scheduler.Blocked, scheduler.Scheduled, scheduler.Ready, scheduler.Assigned, scheduler.Running}
 	over := []scheduler.JobState{scheduler.Succeeded, scheduler.Failed, scheduler.Cancelled, scheduler.Quarantined}
 	words := map[string]completer{
-		"submit": a.complete(typesOf), "pause": a.complete(typesOf), "resume": a.complete(typesOf),
-		"release": a.complete(jobsOf(scheduler.Held)),
-		"cancel":  a.complete(jobsOf(waiting...)), "wait": a.complete(jobsOf(waiting...)), "explain": a.complete(jobsOf(states...)),
-		"retry": a.complete(jobsOf(over[1:]...)),
-		"show":  a.complete(jobsOf(states...)), "logs": a.complete(jobsOf(states...)), "graph": a.complete(jobsOf(states...)),
-		"trace": a.complete(jobsOf(states...)), "exit-code": a.complete(jobsOf(states...)), "detach": a.complete(attachmentsOf), "demo": folders,
-		"rjmgo": a.complete(jobsOf(scheduler.Held)), "rjmexit": a.complete(jobsOf(states...)), "rjmout": a.complete(jobsOf(states...)),
+		"submit": complete(a, typesOf), "pause": complete(a, typesOf), "resume": complete(a, typesOf),
+		"release": complete(a, jobsOf(scheduler.Held)),
+		"cancel":  complete(a, jobsOf(waiting...)), "wait": complete(a, jobsOf(waiting...)), "explain": complete(a, jobsOf(states...)),
+		"retry": complete(a, jobsOf(over[1:]...)),
+		"show":  complete(a, jobsOf(states...)), "logs": complete(a, jobsOf(states...)), "graph": complete(a, jobsOf(states...)),
+		"trace": complete(a, jobsOf(states...)), "exit-code": complete(a, jobsOf(states...)), "detach": complete(a, attachmentsOf), "demo": folders,
+		"rjmgo": complete(a, jobsOf(scheduler.Held)), "rjmexit": complete(a, jobsOf(states...)), "rjmout": complete(a, jobsOf(states...)),
 	}
 	ends := fixed("succeeded", "failed", "cancelled", "quarantined")
 	flags := map[string]completer{
-		"state": completeStates, "type": a.complete(typesOf), "run-on": a.complete(hostsOf), "after": a.complete(jobsOf(states...)),
+		"state": completeStates, "type": complete(a, typesOf), "run-on": complete(a, hostsOf), "after": complete(a, jobsOf(states...)),
 		"output": fixed("table", "json"), "on-failure": fixed("fail", "block", "run"), "repeat": fixed("once", "until_empty"),
 		"wanted": ends, "compat": fixed("fossology"), "mode": fixed("warm", "exec"), "dialect": fixed("auto", "classic", "json", "fossology"),
 	}
-	own := map[string]completer{"prune state": ends, "rjmls state": fixed(rjmStates...)}
+	own := map[string]completer{"prune state": ends, "rjmls state": fixed(rjm.States...)}
 	var give func(c *cobra.Command)
 	give = func(c *cobra.Command) {
 		switch f := words[c.Name()]; {

@@ -3,11 +3,13 @@ package main
 import (
 	"strings"
 	"testing"
+
+	"bellhop/cmd/bellhop/internal/cli"
 )
 
 func TestCompletion_KnowsWhatIsInTheDatabase(t *testing.T) {
 	t.Parallel()
-	s := setup(t)
+	s := newShell(t)
 	s.ok("submit", "convert", "x", "--key", "k.1", "--hold")
 	if _, err := s.conn.Exec(t.Context(), `with i as (insert into bellhop.instance (name, hostname, machine, pid, process_start, version, lag)
 			values ('i', 'h', 'm', 1, '1', 'v', '1 hour') returning id),
@@ -67,8 +69,8 @@ func TestCompletion_WithoutADatabaseSaysNothing(t *testing.T) {
 // offers the files of this folder for what is no file.
 func TestCompletion_OfEveryCommand(t *testing.T) {
 	t.Parallel()
-	a := &app{getenv: func(string) string { return "" }}
-	for _, c := range a.root().Commands() {
+	a := &cli.App{Getenv: func(string) string { return "" }}
+	for _, c := range newRoot(a).Commands() {
 		if !c.IsAvailableCommand() || c.HasSubCommands() || c.Name() == "help" {
 			continue
 		}

@@ -5,13 +5,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"iter"
 	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -20,14 +18,17 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"bellhop/cmd/bellhop/internal/cli"
+	"bellhop/cmd/bellhop/internal/clitest"
+	"bellhop/cmd/bellhop/internal/demo"
 	"bellhop/pgdev/pgtest"
 )
 
 // The tests' program is bellhop itself where the demo starts it as its agent,
 // and where a test wants a bellhop that it can send signals to.
 func init() {
-	if os.Getenv("BELLHOP_TEST_PROGRAM") == "1" || len(os.Args) > 1 && os.Args[1] == demoAgent {
-		if len(os.Args) > 1 && os.Args[1] == demoAgent {
+	if os.Getenv("BELLHOP_TEST_PROGRAM") == "1" || len(os.Args) > 1 && os.Args[1] == demo.Agent {
+		if len(os.Args) > 1 && os.Args[1] == demo.Agent {
 			becomePlainAgent()
 		}
 		// Not on the goroutine of init, which is tied to its thread as main is not.
@@ -50,26 +51,6 @@ const apacheHead = `// Licensed under the Apache License, Version 2.0 (the "Lice
 
 package x
 `
-
-// tree makes a folder of files; a name that ends in a slash is a folder.
-func tree(t *testing.T, files map[string]string) string {
-	t.Helper()
-	dir := t.TempDir()
-	for name, text := range files {
-		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if strings.HasSuffix(name, "/") {
-			if err := os.MkdirAll(path, 0o755); err != nil {
-				t.Fatal(err)
-			}
-		} else {
-			write(t, path, text)
-		}
-	}
-	return dir
-}
 
 // goRoot is where the Go tree is that runs this test.
 func goRoot(t *testing.T) string {
@@ -103,7 +84,7 @@ func lastLine(t *testing.T, r result, code int, want string) {
 
 func TestDemo_KeepsItsDatabaseAndThenHasNothingToDo(t *testing.T) {
 	t.Parallel()
-	dir := tree(t, map[string]string{
+	dir := clitest.Tree(t, map[string]string{
 		"a/LICENSE": goLicence(t), "a/mit.go": "// SPDX-License-Identifier: MIT\npackage a\n", "b/apache.go": apacheHead, "b/bare.go": "package b\n", "b/data": "-",
 	})
 	kept := filepath.Join(pgtest.Dir(t), "kept")
@@ -121,10 +102,10 @@ func TestDemo_KeepsItsDatabaseAndThenHasNothingToDo(t *testing.T) {
 	has(t, again.stdout, "Nothing to do", "BSD-3-Clause")
 	has(t, again.stderr, "nothing to do")
 
-	write(t, filepath.Join(dir, "b", "new.c"), "/* SPDX-License-Identifier: ISC */\n")
+	clitest.Write(t, filepath.Join(dir, "b", "new.c"), "/* SPDX-License-Identifier: ISC */\n")
 	var report struct {
 		Files, Found, None, Failed int
-		Licences                   []demoCount
+		Licences                   []demo.Count
 		First                      *float64 `json:"first_item_seconds"`
 	}
 	more := command("demo", dir, "--keep", "--data-dir", kept, "-o", "json")
@@ -142,7 +123,7 @@ func TestDemo_KeepsItsDatabaseAndThenHasNothingToDo(t *testing.T) {
 func TestDemo_GivesOddFilesAnOutcome(t *testing.T) {
 	t.Parallel()
 	s := &shell{t: t, url: pgtest.URL(t)}
-	dir := tree(t, map[string]string{
+	dir := clitest.Tree(t, map[string]string{
 		"LICENSE/": "", "LICENSE/COPYING": goLicence(t), "NOTICE": "",
 		"ünïcode \"\\\n.go":  "// SPDX-License-Identifier: MIT\n",
 		"not utf-8 \xff.go":  "// SPDX-License-Identifier: MIT\n",
@@ -179,12 +160,12 @@ func TestDemo_GivesOddFilesAnOutcome(t *testing.T) {
 
 	// What looks like the demo's table but is not stays as it is.
 	s.sql("comment on table demo.file is null")
-	s.fails(exitState, "not the demo's", "demo", dir)
+	s.fails(cli.ExitState, "not the demo's", "demo", dir)
 }
 
 func TestDemo_RefusesWhatHoldsNoFiles(t *testing.T) {
 	t.Parallel()
-	dir := tree(t, map[string]string{"empty/": "", "other/data.bin": "x", "git/.git/LICENSE": "x", "file": "x"})
+	dir := clitest.Tree(t, map[string]string{"empty/": "", "other/data.bin": "x", "git/.git/LICENSE": "x", "file": "x"})
 	for _, c := range []struct {
 		says string
 		args []string
@@ -199,11 +180,11 @@ func TestDemo_RefusesWhatHoldsNoFiles(t *testing.T) {
 	} {
 		c.args[0] = filepath.Join(dir, c.args[0])
 		r := command(append([]string{"demo"}, c.args...)...)
-		if r.code != exitUsage || r.stdout != "" || !strings.Contains(r.stderr, c.says) {
+		if r.code != cli.ExitUsage || r.stdout != "" || !strings.Contains(r.stderr, c.says) {
 			t.Errorf("%q: %+v, want %q", c.args, r, c.says)
 		}
 	}
-	if r := command("demo", ""); r.code != exitUsage || !strings.Contains(r.stderr, "empty") {
+	if r := command("demo", ""); r.code != cli.ExitUsage || !strings.Contains(r.stderr, "empty") {
 		t.Errorf("no name: %+v", r)
 	}
 }
@@ -211,13 +192,13 @@ func TestDemo_RefusesWhatHoldsNoFiles(t *testing.T) {
 func TestDemo_IsNotTurnedAwayByTheEnvironment(t *testing.T) { // no t.Parallel: it sets variables
 	t.Setenv("DATABASE_URL", "postgres://u@127.0.0.1:1/d") // must not be touched
 	t.Setenv("PGHOST", "127.0.0.1")
-	cache := tree(t, map[string]string{"cache/download/LICENSE": "x", "m@v1/LICENSE": goLicence(t)})
+	cache := clitest.Tree(t, map[string]string{"cache/download/LICENSE": "x", "m@v1/LICENSE": goLicence(t)})
 	t.Setenv("GOMODCACHE", cache)
 	r := command("demo")
 	lastLine(t, r, 0, "files=1 found=1 none=0 failed=0")
 	gone(t, r.stderr)
 	t.Setenv("GOMODCACHE", filepath.Join(cache, "none"))
-	if r := command("demo"); r.code != exitUsage || !strings.Contains(r.stderr, "no Go module cache in") {
+	if r := command("demo"); r.code != cli.ExitUsage || !strings.Contains(r.stderr, "no Go module cache in") {
 		t.Errorf("no cache: %+v", r)
 	}
 }
@@ -318,8 +299,8 @@ func TestDemo_LeavesNothingBehindHoweverItEnds(t *testing.T) {
 		when   string
 		code   int
 	}{
-		{"interrupted early", syscall.SIGINT, "psql", exitInterrupted},
-		{"told to end at work", syscall.SIGTERM, "[1-9] agents?", exitInterrupted},
+		{"interrupted early", syscall.SIGINT, "psql", cli.ExitInterrupted},
+		{"told to end at work", syscall.SIGTERM, "[1-9] agents?", cli.ExitInterrupted},
 		{"killed at work", syscall.SIGKILL, "[1-9] agents?", -1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -346,8 +327,8 @@ func TestDemo_InterruptedOnAKeptDatabaseGoesOnNextTime(t *testing.T) {
 	for i := range 1400 {
 		files["d"+strconv.Itoa(i/20)+"/f"+strconv.Itoa(i)+".go"] = "// SPDX-License-Identifier: MIT\n"
 	}
-	dir := tree(t, files)
-	db := setup(t)
+	dir := clitest.Tree(t, files)
+	db := newShell(t)
 	s := start(t, dir, "--database-url", db.url)
 	s.until(t, "psql")
 	count := func(query string) (n int) {
@@ -364,7 +345,7 @@ func TestDemo_InterruptedOnAKeptDatabaseGoesOnNextTime(t *testing.T) {
 	if err := s.Process.Signal(syscall.SIGCONT); err != nil {
 		t.Fatal(err)
 	}
-	if other.code != exitState || !strings.Contains(other.stderr, "another demo runs") {
+	if other.code != cli.ExitState || !strings.Contains(other.stderr, "another demo runs") {
 		t.Errorf("a second demo at the same time: %+v", other)
 	}
 	pgtest.Eventually(t, 2*time.Minute, "the first file is done", func() bool {
@@ -373,111 +354,11 @@ func TestDemo_InterruptedOnAKeptDatabaseGoesOnNextTime(t *testing.T) {
 	if err := s.Process.Signal(syscall.SIGINT); err != nil {
 		t.Fatal(err)
 	}
-	if code := s.ended(); code != exitInterrupted {
+	if code := s.ended(); code != cli.ExitInterrupted {
 		t.Fatalf("it ended by itself with %d\n%s", code, s.said.String())
 	}
 	if n := count("select count(*) from bellhop.jobqueue where state not in ('cancelled', 'succeeded')"); n != 0 {
 		t.Errorf("%d jobs are left in the queue", n)
 	}
 	lastLine(t, db.run("demo", dir), 0, "files=1400 found=1400 none=0 failed=0")
-}
-
-func TestFileFinder_TakesLicencesFirstAndSaysWhenItIsCut(t *testing.T) {
-	t.Parallel()
-	files := map[string]string{"z/LICENSE": "", "z/copying.LIB": "", "z/LICENSES/MIT.txt": "", "z/license.go": "", "z/MIT-LICENSE.md": "", "z/unnoticed.txt": ""}
-	for i := range sourcesPerFolder + 5 {
-		files["a/f"+strconv.Itoa(i)+".go"] = ""
-	}
-	dir := tree(t, files)
-	all := sourcesPerFolder + 1
-	for _, c := range []struct {
-		limit, licences, sources int
-		more                     bool
-	}{{0, 4, all, false}, {4 + all, 4, all, false}, {3 + all, 4, all - 1, true}, {5, 4, 1, true}, {4, 4, 0, true}, {2, 2, 0, true}} {
-		f := &fileFinder{dir: dir, limit: c.limit, taken: map[string]int{}}
-		var kinds []string
-		for file := range f.all(t.Context()) {
-			kinds = append(kinds, file.kind)
-		}
-		if f.taken[kindLicence] != c.licences || f.taken[kindSource] != c.sources || f.more != c.more || len(kinds) != c.licences+c.sources || c.limit > 0 && !slices.IsSorted(kinds) {
-			t.Errorf("limit %d: %+v %v, want %+v", c.limit, f.taken, f.more, c)
-		}
-	}
-	// Whoever stops reading stops the walk.
-	next, stop := iter.Pull((&fileFinder{dir: dir, taken: map[string]int{}}).all(t.Context()))
-	if _, ok := next(); !ok {
-		t.Error("no first file")
-	}
-	stop()
-	ended, end := context.WithCancel(t.Context())
-	end()
-	for file := range (&fileFinder{dir: dir, taken: map[string]int{}}).all(ended) {
-		t.Errorf("%v after the end", file)
-	}
-}
-
-func TestModuleCache_IsWhereGoHasIt(t *testing.T) {
-	t.Parallel()
-	settings := filepath.Join(t.TempDir(), "env")
-	write(t, settings, "GOPROXY=direct\nGOPATH=/written\n")
-	for _, c := range []struct {
-		env  map[string]string
-		want string
-	}{
-		{map[string]string{"GOMODCACHE": "/m", "GOPATH": "/p", "HOME": "/h"}, "/m"},
-		{map[string]string{"GOPATH": "/p:/q", "HOME": "/h"}, "/p/pkg/mod"},
-		{map[string]string{"GOENV": settings, "HOME": "/h"}, "/written/pkg/mod"},
-		{map[string]string{"GOENV": settings, "GOPATH": "/p", "HOME": "/h"}, "/p/pkg/mod"},
-		{map[string]string{"GOENV": "off", "HOME": "/h"}, "/h/go/pkg/mod"},
-		{map[string]string{"HOME": "/h"}, "/h/go/pkg/mod"},
-		{nil, ""},
-	} {
-		a := &app{getenv: func(name string) string { return c.env[name] }}
-		if got := a.moduleCache(); got != c.want {
-			t.Errorf("%v: %q, want %q", c.env, got, c.want)
-		}
-	}
-}
-
-func TestScreen_KeepsItsLiveLineBelowWhatOthersWrite(t *testing.T) {
-	t.Parallel()
-	var out strings.Builder
-	s := &screen{out: &out, width: 12}
-	s.show("1 of 3")
-	s.show("2 of 3, and much more")
-	s.say("hello")
-	s.clear()
-	const erase = "\r\x1b[K"
-	if want := "1 of 3" + erase + "2 of 3, an…" + erase + "bellhop: hello\n2 of 3, an…" + erase; out.String() != want {
-		t.Errorf("got %q, want %q", out.String(), want)
-	}
-	var file strings.Builder
-	s = newScreen(&file)
-	s.show("too soon")
-	s.shown = s.shown.Add(-time.Second)
-	s.show("in time")
-	s.show("too soon again")
-	s.clear()
-	if file.String() != "in time\n" {
-		t.Errorf("not on a terminal: %q", file.String())
-	}
-}
-
-func TestPsql_HidesPasswordsAndSurvivesAShell(t *testing.T) {
-	t.Parallel()
-	if got := psql("postgres://u:secret@h/d'x", ""); got != `psql 'postgres://u:xxxxx@h/d'\''x'` {
-		t.Error(got)
-	}
-	if strings.ContainsAny(demoShow, "\"$`\\!") {
-		t.Errorf("the query does not fit between double quotes: %s", demoShow)
-	}
-}
-
-func TestGrouped(t *testing.T) {
-	t.Parallel()
-	for n, want := range map[int64]string{0: "0", 999: "999", 1000: "1,000", 1234567: "1,234,567"} {
-		if got := grouped(n); got != want {
-			t.Errorf("%d: %s", n, got)
-		}
-	}
 }

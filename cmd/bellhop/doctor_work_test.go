@@ -1,8 +1,6 @@
 package main
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -11,7 +9,7 @@ import (
 // nobody has, and rows that can go; each with the line that mends it.
 func TestDoctor_SeesHowJobsGo(t *testing.T) {
 	t.Parallel()
-	s := setup(t)
+	s := newShell(t)
 	says := func() string { return s.run("doctor", "--finished", "100", "--data-dir", t.TempDir()).stdout }
 	before := says()
 	has(t, before, "no type fails", "0 rows of jobs that were over three days ago")
@@ -35,44 +33,4 @@ func TestDoctor_SeesHowJobsGo(t *testing.T) {
 	}
 	s.ok("prune", "--older-than", "3d")
 	has(t, says(), "0 rows of jobs that were over three days ago")
-}
-
-// TestDoctor_FindsTheConfigurationOfServe, however that was named.
-func TestDoctor_FindsTheConfigurationOfServe(t *testing.T) {
-	t.Parallel()
-	for want, args := range map[string][]string{
-		"":                {"bellhop", "ls", "-c", "/x.yaml"},
-		"/w/bellhop.yaml": {"bellhop", "serve"},
-		"/x.yaml":         {"bellhop", "serve", "-c", "/x.yaml"},
-		"/w/x.yaml":       {"bellhop", "-c", "x.yaml", "serve", "--listen", "0.0.0.0:8470"},
-		"/y.yaml":         {"bellhop", "serve", "--config=/y.yaml"},
-		"/z.yaml":         {"bellhop", "serve", "-c/z.yaml"},
-	} {
-		if got := servedConfig(args, nil, "/w"); got != want {
-			t.Errorf("%v: %q, want %q", args, got, want)
-		}
-	}
-	if got := servedConfig([]string{"bellhop", "serve"}, []string{"A=b", "BELLHOP_CONFIG=/e.yaml"}, "/w"); got != "/e.yaml" {
-		t.Errorf("by the environment: %q", got)
-	}
-	if got := servedConfig([]string{"bellhop", "serve", "-c", "/x.yaml"}, []string{"BELLHOP_CONFIG=/e.yaml"}, "/w"); got != "/x.yaml" {
-		t.Errorf("-c wins: %q", got)
-	}
-}
-
-// TestConfig_IsNamedByTheEnvironment: for every command, as -c does.
-func TestConfig_IsNamedByTheEnvironment(t *testing.T) {
-	t.Parallel()
-	file := filepath.Join(t.TempDir(), "other.yaml")
-	if err := os.WriteFile(file, []byte("listen: 127.0.0.1:1\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	a := &app{getenv: func(name string) string { return map[string]string{configVariable: file}[name] }}
-	if c, err := a.loadConfig(); err != nil || c.Listen != "127.0.0.1:1" {
-		t.Errorf("%+v, %v", c.Listen, err)
-	}
-	a.getenv = func(string) string { return file + ".not" }
-	if _, err := a.configFile(); err == nil || explainFailure(err).code != exitUsage {
-		t.Errorf("a file that is not there: %v", err)
-	}
 }

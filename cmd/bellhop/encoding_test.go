@@ -11,6 +11,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"bellhop/cmd/bellhop/internal/cli"
 	"bellhop/pgdev/pgtest"
 )
 
@@ -56,11 +57,11 @@ func TestDatabase_OfAnotherEncodingIsRefused(t *testing.T) {
 			s := encodedIn(t, encoding)
 			for _, line := range [][]string{{"migrate"}, {"migrate", "--plan"}, {"serve", "--listen", "127.0.0.1:0"}, {"submit", "sh", "echo"}, {"ls"},
 				{"show", "1"}, {"wait", "1"}, {"top"}, {"stats"}, {"kick"}, {"install", "roles"}, {"prune"}} {
-				r := s.fails(exitSchema, "is encoded in "+encoding+", and bellhop needs UTF8", line...)
+				r := s.fails(cli.ExitSchema, "is encoded in "+encoding+", and bellhop needs UTF8", line...)
 				has(t, r.stderr, "create database", "encoding 'UTF8' template template0", "bellhop migrate")
 			}
 			r := s.run("doctor")
-			if has(t, r.stdout, "encoding", "is encoded in "+encoding, "encoding 'UTF8' template template0"); r.code != exitUnwell {
+			if has(t, r.stdout, "encoding", "is encoded in "+encoding, "encoding 'UTF8' template template0"); r.code != cli.ExitUnwell {
 				t.Errorf("doctor: %+v", r)
 			}
 			told := regexp.MustCompile(`-c "(create database .*)"`).FindStringSubmatch(s.run("ls").stderr)
@@ -85,7 +86,7 @@ func TestDatabase_LoginWithAnotherEncoding(t *testing.T) {
 	}
 	s.conn = conn
 	t.Cleanup(func() { _ = conn.Close(context.Background()) })
-	s.sql("alter database " + quoted(conn.Config().Database) + " set client_encoding = 'LATIN1'")
+	s.sql("alter database " + cli.Quoted(conn.Config().Database) + " set client_encoding = 'LATIN1'")
 	s.ok("migrate")
 	has(t, s.ok("show", s.id("sh", "échö €")), "échö €")
 }

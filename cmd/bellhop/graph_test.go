@@ -3,11 +3,13 @@ package main
 import (
 	"strings"
 	"testing"
+
+	"bellhop/cmd/bellhop/internal/cli"
 )
 
 func TestGraph_PrintsWhoNeedsWhom(t *testing.T) {
 	t.Parallel()
-	s := setup(t)
+	s := newShell(t)
 	s.id("billing", "--key", "billing")
 	s.id("ship", "--key", "shipping", "--after", "billing")
 	s.id("mail", "--after", "billing", "--after", "shipping", "--wanted", "succeeded,failed")
@@ -28,12 +30,12 @@ blocked  3     mail (if succeeded or failed)
 	has(t, s.ok("graph", "3", "-o", "json"), `"needs": 2`)
 	s.ok("cancel", "billing")
 	has(t, s.ok("graph", "1"), "failed     2     shipping  [it needs job 1 (billing), which is cancelled]")
-	s.fails(exitNotFound, "no job with the key", "graph", "nobody")
+	s.fails(cli.ExitNotFound, "no job with the key", "graph", "nobody")
 }
 
 func TestGraph_OfALongChainAndAWideDiamond(t *testing.T) {
 	t.Parallel()
-	s := setup(t)
+	s := newShell(t)
 	s.sql(`insert into bellhop.jobqueue (type) select 'chain' from generate_series(1, 2000)`)
 	s.sql(`insert into bellhop.dependency (job, needs) select g, g - 1 from generate_series(2, 2000) g`)
 	if lines := strings.Count(s.ok("graph", "1000"), "\n"); lines != 2001 {

@@ -11,13 +11,14 @@ import (
 	"testing"
 	"time"
 
+	"bellhop/cmd/bellhop/internal/cli"
 	"bellhop/pgdev/pgtest"
 )
 
 // TestInterrupt_SaysThatTheJobGoesOn: Ctrl-C at what waits ends no job.
 func TestInterrupt_SaysThatTheJobGoesOn(t *testing.T) {
 	t.Parallel()
-	s := setup(t)
+	s := newShell(t)
 	one, two := s.id("a"), s.id("a")
 	s.over(two, "succeeded", 0)
 	third := "3" // what submit makes
@@ -51,7 +52,7 @@ func TestInterrupt_SaysThatTheJobGoesOn(t *testing.T) {
 			t.Fatal(err)
 		}
 		_ = cmd.Wait() // the code tells
-		if code := cmd.ProcessState.ExitCode(); code != exitInterrupted || !strings.Contains(stderr.String(), c.says) {
+		if code := cmd.ProcessState.ExitCode(); code != cli.ExitInterrupted || !strings.Contains(stderr.String(), c.says) {
 			t.Errorf("%v: exit code %d\n%s", c.args, code, stderr.String())
 		}
 	}

@@ -4,12 +4,12 @@ import (
 	"strings"
 	"testing"
 
-	"bellhop/sql/store"
+	"bellhop/cmd/bellhop/internal/cli"
 )
 
 func TestLs_ListsWhatIsUnfinishedAndWhatFailed(t *testing.T) {
 	t.Parallel()
-	s := setup(t)
+	s := newShell(t)
 	ids := map[string]string{}
 	for _, state := range []string{"held", "blocked", "scheduled", "ready", "assigned", "running", "succeeded", "failed", "cancelled", "quarantined"} {
 		ids[state] = s.id("type_"+state, "x")
@@ -29,14 +29,14 @@ func TestLs_ListsWhatIsUnfinishedAndWhatFailed(t *testing.T) {
 	if len(all) != 2 || all[0]["type"] != "type_ready" || all[1]["type"] != "type_failed" {
 		t.Errorf("got %v", all)
 	}
-	s.fails(exitUsage, "held, blocked, scheduled", "ls", "-s", "done")
-	s.fails(exitUsage, "less than nothing", "ls", "--limit", "-1")
-	s.fails(exitUsage, "takes no argument", "ls", "42")
+	s.fails(cli.ExitUsage, "held, blocked, scheduled", "ls", "-s", "done")
+	s.fails(cli.ExitUsage, "less than nothing", "ls", "--limit", "-1")
+	s.fails(cli.ExitUsage, "takes no argument", "ls", "42")
 }
 
 func TestLs_LimitKeepsTheNewest(t *testing.T) {
 	t.Parallel()
-	s := setup(t)
+	s := newShell(t)
 	s.id("old")
 	newest := s.id("new", strings.Repeat("long ", 100))
 	r := s.run("ls", "--limit", "1")
@@ -54,9 +54,9 @@ func TestLs_LimitKeepsTheNewest(t *testing.T) {
 
 func TestTables_ShowControlCharactersAsEscapes(t *testing.T) {
 	t.Parallel()
-	s := setup(t)
+	s := newShell(t)
 	id := s.id("a", "red\x1b[31m\ttab", "--key", "line\nbreak")
-	for _, out := range []string{s.ok("ls"), s.ok("show", id), s.fails(exitNotFound, `\x1b`, "show", "no\x1b[2J").stderr} {
+	for _, out := range []string{s.ok("ls"), s.ok("show", id), s.fails(cli.ExitNotFound, `\x1b`, "show", "no\x1b[2J").stderr} {
 		if strings.ContainsAny(out, "\x1b\t") {
 			t.Errorf("control characters got through: %q", out)
 		}
@@ -66,22 +66,22 @@ func TestTables_ShowControlCharactersAsEscapes(t *testing.T) {
 
 func TestShow_HasAttemptsAndFailedItems(t *testing.T) {
 	t.Parallel()
-	s := setup(t)
+	s := newShell(t)
 	id := s.id("a", "--msq", "select 1", "--key", "k", "--var", "A=b")
 	s.over(id, "failed", 9)
 	s.sql("update bellhop.jobqueue set error = 'boom', items_total = 10, items_done = 9, items_failed = 1, run_at = 'infinity'")
 	s.sql("insert into bellhop.item (job, fence, item, line, tries, exit_code, error) values ($1::text::bigint, 1, 4, 'p=\"/x\"', 3, 9, 'bad item')", id)
 	has(t, s.ok("show", "k"), "select 1", "boom", "ATTEMPT", "a.1", "bad item", `p="/x"`, "A=b", "infinity")
 	has(t, s.ok("show", id, "-o", "json"), `"attempts": [`, `"line": "p=\"/x\""`, `"msq": "select 1"`, `"A": "b"`, `"exit_code": 9`)
-	s.fails(exitNotFound, "no job 77", "show", "77")
-	s.fails(exitNotFound, "no job 99999999999999999999", "show", "99999999999999999999")
-	s.fails(exitUsage, "which job", "show")
-	s.fails(exitUsage, "one job", "show", "1", "2")
+	s.fails(cli.ExitNotFound, "no job 77", "show", "77")
+	s.fails(cli.ExitNotFound, "no job 99999999999999999999", "show", "99999999999999999999")
+	s.fails(cli.ExitUsage, "which job", "show")
+	s.fails(cli.ExitUsage, "one job", "show", "1", "2")
 }
 
 func TestSystem_TellsOfLiveInstancesOnly(t *testing.T) {
 	t.Parallel()
-	s := setup(t)
+	s := newShell(t)
 	for _, command := range []string{"hosts", "agents", "instances"} {
 		if r := s.run(command); r.code != 0 || r.stdout != "" || !strings.Contains(r.stderr, "bellhop serve") {
 			t.Errorf("%s without an instance: %+v", command, r)
@@ -110,7 +110,7 @@ func TestSystem_TellsOfLiveInstancesOnly(t *testing.T) {
 
 func TestStats_CountsByType(t *testing.T) {
 	t.Parallel()
-	s := setup(t)
+	s := newShell(t)
 	if r := s.run("stats"); r.code != 0 || !strings.Contains(r.stderr, "no job yet") {
 		t.Errorf("empty: %+v", r)
 	}
@@ -123,26 +123,5 @@ func TestStats_CountsByType(t *testing.T) {
 	a, b := list[0], list[1]
 	if a["succeeded"] != 1.0 || a["failed"] != 1.0 || a["items_done"] != 5.0 || a["deaths"] != 1.0 || a["run_p90"].(float64) < 2 || b["ready"] != 1.0 || b["run_p50"] != nil {
 		t.Errorf("got %v", list)
-	}
-}
-
-// TestLs_SaysWhatItsFiguresAre: a bare [0] told nobody anything.
-func TestLs_SaysWhatItsFiguresAre(t *testing.T) {
-	t.Parallel()
-	n := func(v int64) *int64 { return &v }
-	for _, c := range []struct {
-		j    store.JobRow
-		want string
-	}{
-		{store.JobRow{}, ""},
-		{store.JobRow{IsMSQ: true}, ""},
-		{store.JobRow{IsMSQ: true, ItemsDone: n(0), ItemsFailed: n(0)}, ""},
-		{store.JobRow{IsMSQ: true, ItemsDone: n(1)}, "1 item done"},
-		{store.JobRow{IsMSQ: true, ItemsDone: n(1200), ItemsFailed: n(2)}, "1,200 items done, 2 failed"},
-		{store.JobRow{IsMSQ: true, ItemsDone: n(12), ItemsTotal: n(500), ItemsFailed: n(3)}, "12/500 items, 3 failed"},
-	} {
-		if got := progress(c.j); got != c.want {
-			t.Errorf("got %q, want %q", got, c.want)
-		}
 	}
 }

@@ -5,12 +5,15 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+
+	"bellhop/cmd/bellhop/internal/cli"
+	"bellhop/cmd/bellhop/internal/rjm"
 )
 
 // Called by one of RJM's names, the program is that command.
 func main() {
 	args := os.Args[1:]
-	if name := filepath.Base(os.Args[0]); isRJM(name) {
+	if name := filepath.Base(os.Args[0]); rjm.Is(name) {
 		args = append([]string{name}, args...)
 	}
 	os.Exit(run(args, os.Stdin, os.Stdout, os.Stderr))
@@ -18,9 +21,9 @@ func main() {
 
 // run is the program: what it prints, and its exit code.
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	a := &app{stdin: stdin, stdout: stdout, stderr: stderr, getenv: os.Getenv}
-	root := a.root()
+	a := &cli.App{Stdin: stdin, Stdout: stdout, Stderr: stderr, Getenv: os.Getenv}
+	root := newRoot(a)
 	// Not nil: cobra takes os.Args then.
 	root.SetArgs(append([]string{}, args...))
-	return a.report(root.ExecuteContext(context.Background()))
+	return a.Report(root.ExecuteContext(context.Background()))
 }

@@ -40,8 +40,8 @@ type result struct {
 	stdout, stderr string
 }
 
-// setup gives a migrated database of the test's own.
-func setup(t *testing.T) *shell {
+// newShell gives a migrated database of the test's own.
+func newShell(t *testing.T) *shell {
 	t.Helper()
 	s := &shell{t: t, url: pgtest.URL(t)}
 	if r := s.run("migrate"); r.code != 0 {

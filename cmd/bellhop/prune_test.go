@@ -1,10 +1,14 @@
 package main
 
-import "testing"
+import (
+	"testing"
+
+	"bellhop/cmd/bellhop/internal/cli"
+)
 
 func TestPrune_DeletesWhatIsOverAndNobodyWaitsFor(t *testing.T) {
 	t.Parallel()
-	s := setup(t)
+	s := newShell(t)
 	done, failed, young, waits := s.id("a"), s.id("a"), s.id("a"), s.id("a")
 	s.id("a", "--after", failed, "--on-failure", "block")
 	child := s.id("a", "--after", done)
@@ -18,13 +22,13 @@ func TestPrune_DeletesWhatIsOverAndNobodyWaitsFor(t *testing.T) {
 	s.sql("update bellhop.jobqueue set ended_at = ended_at - interval '4 days' where ended_at is not null and id <> " + young)
 	s.sql("update bellhop.jobqueue set state = 'blocked', unmet = 1 where id = 5")
 	has(t, s.ok("prune"), "1 deleted")
-	s.fails(exitNotFound, "no job "+done, "show", done)
+	s.fails(cli.ExitNotFound, "no job "+done, "show", done)
 	has(t, s.ok("show", child), "ready")                                // and it needs nothing more
 	has(t, s.ok("prune", "-s", "failed", "-o", "json"), `"deleted": 0`) // somebody waits for it
 	s.ok("cancel", "5")
 	has(t, s.ok("prune", "-s", "failed"), "1 deleted")
 	has(t, s.ok("prune", "--older-than", "0s"), "2 deleted")
 	s.ok("show", waits)
-	s.fails(exitUsage, "3d, 36h", "prune", "--older-than", "soon")
-	s.fails(exitUsage, "not over", "prune", "-s", "ready")
+	s.fails(cli.ExitUsage, "3d, 36h", "prune", "--older-than", "soon")
+	s.fails(cli.ExitUsage, "not over", "prune", "-s", "ready")
 }

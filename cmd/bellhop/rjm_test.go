@@ -6,6 +6,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"bellhop/cmd/bellhop/internal/cli"
+	"bellhop/cmd/bellhop/internal/clitest"
 )
 
 // setUp runs rjmsetup with a configuration on stdin.
@@ -38,7 +41,7 @@ func (s *shell) count(what string) (n int) {
 
 func TestRJMSetup_TheSameAgainIsNothingAndOtherContentIsRefused(t *testing.T) {
 	t.Parallel()
-	s := setup(t)
+	s := newShell(t)
 	config := "userid=simpsons\ninvoice=8761230871234\n"
 	s.isSetUp(config, "billing.simpsons-1")
 	s.isSetUp(config, "billing.simpsons-1")
@@ -65,33 +68,33 @@ func TestRJMSetup_TheSameAgainIsNothingAndOtherContentIsRefused(t *testing.T) {
 	if got := s.ok("rjmexit", "billing.simpsons-1"); got != "3\n" {
 		t.Errorf("rjmexit: %q", got)
 	}
-	if r := s.run("rjmexit", "-q", "billing.nobody"); r.code != exitUnknown {
+	if r := s.run("rjmexit", "-q", "billing.nobody"); r.code != cli.ExitUnknown {
 		t.Errorf("rjmexit -q of no job: %+v", r)
 	}
-	s.fails(exitNotFound, "no job with the key", "rjmgo", "billing.nobody")
+	s.fails(cli.ExitNotFound, "no job with the key", "rjmgo", "billing.nobody")
 }
 
 func TestRJMSetup_BadInputIsRefusedAndMakesNothing(t *testing.T) {
 	t.Parallel()
-	s := setup(t)
+	s := newShell(t)
 	for _, id := range []string{"billing", "billing.a.b", ".a", "billing.", "bill ing.a", "billing.a b", "billing.a/b", "command.a", "rjm.a"} {
-		s.refused(exitUsage, "", "", id)
+		s.refused(cli.ExitUsage, "", "", id)
 	}
-	s.refused(exitUsage, "letters and digits", "", "-p", "a-b", "a.1")
-	s.refused(exitUsage, "unexpected", "x=(1", "a.1")
-	s.refused(exitUsage, "more than assignments", "exit 0", "a.1")
-	s.refused(exitUsage, "more than assignments", "x=1 > "+filepath.Join(t.TempDir(), "file")+" || exit 1", "a.1")
-	s.refused(exitUsage, "rjm_block:", "rjm_block=(b.1)", "a.1")
-	s.refused(exitUsage, "100000", "x="+strings.Repeat("y", 100_001), "a.1")
+	s.refused(cli.ExitUsage, "letters and digits", "", "-p", "a-b", "a.1")
+	s.refused(cli.ExitUsage, "unexpected", "x=(1", "a.1")
+	s.refused(cli.ExitUsage, "more than assignments", "exit 0", "a.1")
+	s.refused(cli.ExitUsage, "more than assignments", "x=1 > "+filepath.Join(t.TempDir(), "file")+" || exit 1", "a.1")
+	s.refused(cli.ExitUsage, "rjm_block:", "rjm_block=(b.1)", "a.1")
+	s.refused(cli.ExitUsage, "100000", "x="+strings.Repeat("y", 100_001), "a.1")
 	s.refused(1, "child.1, which a.1 is to block, is not set up", "rjm_blocks=(child.1)", "a.1")
 	s.refused(1, "a.1 cannot wait for itself", "rjm_blocks=(a.1)", "a.1")
-	s.refused(exitUsage, "--set", "", "--set", "rjm_x=1", "a.1")
-	s.refused(exitUsage, "no string", `{"x": [1]}`, "a.1")
-	s.refused(exitUsage, "nor an array", `{"x": 1}`, "a.1")
-	s.refused(exitUsage, "they are arrays", `{"rjm_blocks": "b.1"}`, "a.1")
-	s.refused(exitUsage, "no name", `{"x y": "1"}`, "a.1")
-	s.refused(exitUsage, "dummy", "rjm_delete=(f)", "dummy.1")
-	s.refused(exitUsage, "one ID", "", "a.1", "b.1")
+	s.refused(cli.ExitUsage, "--set", "", "--set", "rjm_x=1", "a.1")
+	s.refused(cli.ExitUsage, "no string", `{"x": [1]}`, "a.1")
+	s.refused(cli.ExitUsage, "nor an array", `{"x": 1}`, "a.1")
+	s.refused(cli.ExitUsage, "they are arrays", `{"rjm_blocks": "b.1"}`, "a.1")
+	s.refused(cli.ExitUsage, "no name", `{"x y": "1"}`, "a.1")
+	s.refused(cli.ExitUsage, "dummy", "rjm_delete=(f)", "dummy.1")
+	s.refused(cli.ExitUsage, "one ID", "", "a.1", "b.1")
 	if n := s.count("bellhop.jobqueue") + s.count("bellhop.rjm") + s.count("bellhop.dependency"); n != 0 {
 		t.Errorf("%d rows", n)
 	}
@@ -108,7 +111,7 @@ func TestRJMSetup_BadInputIsRefusedAndMakesNothing(t *testing.T) {
 // What bash, flags and JSON say is the same, whatever is in it.
 func TestRJMSetup_WithoutAShell(t *testing.T) {
 	t.Parallel()
-	s := setup(t)
+	s := newShell(t)
 	s.isSetUp("", "ship.1")
 	s.isSetUp("", "mail.1")
 	nasty := "a'b\" $(rm x)\n\\"
@@ -128,14 +131,14 @@ func TestRJMSetup_WithoutAShell(t *testing.T) {
 		t.Errorf("by priority, then id: %q", got)
 	}
 	has(t, s.ok("rjmls", "-t", "ship", "-o", "json"), `"blocked_by": 3`)
-	s.fails(exitUsage, "states are wait, ready", "rjmls", "-s", "running")
+	s.fails(cli.ExitUsage, "states are wait, ready", "rjmls", "-s", "running")
 }
 
 // A dummy holds a child of a graph that is released already, until the real
 // parent is known.
 func TestRJM_ADummyStandsForAParentThatIsNotKnownYet(t *testing.T) {
 	t.Parallel()
-	s := setup(t)
+	s := newShell(t)
 	s.isSetUp("", "child.1")
 	s.isSetUp("rjm_blocks=(child.1)", "dummy.1")
 	s.isSetUp("rjm_blocks=(child.1)", "root.1")
@@ -157,7 +160,7 @@ func TestRJM_ADummyStandsForAParentThatIsNotKnownYet(t *testing.T) {
 
 // Inside a job, what waits for that very job may get another parent.
 func TestRJMSetup_InsideAJobBlocksItsOwnChildren(t *testing.T) {
-	s := setup(t)
+	s := newShell(t)
 	s.isSetUp("", "child.1")
 	s.isSetUp("rjm_blocks=(child.1)", "root.1")
 	s.ok("rjmgo", "root.1")
@@ -170,7 +173,7 @@ func TestRJMSetup_InsideAJobBlocksItsOwnChildren(t *testing.T) {
 
 func TestRJMFlush_DeletesOnlyWhatIsOldAndRJMs(t *testing.T) {
 	t.Parallel()
-	s := setup(t)
+	s := newShell(t)
 	s.isSetUp("", "a.1")
 	s.isSetUp("rjm_delete=(f)", "b.1")
 	s.isSetUp("", "c.1")
@@ -188,7 +191,7 @@ func TestRJMFlush_DeletesOnlyWhatIsOldAndRJMs(t *testing.T) {
 	if n := s.count("bellhop.rjm"); n != 1 {
 		t.Errorf("%d records are left of one job", n)
 	}
-	s.fails(exitUsage, "3d, 36h", "rjmflush", "--older-than", "soon")
+	s.fails(cli.ExitUsage, "3d, 36h", "rjmflush", "--older-than", "soon")
 }
 
 func TestRJM_ConfSaysWhereThingsAre(t *testing.T) {
@@ -197,26 +200,21 @@ func TestRJM_ConfSaysWhereThingsAre(t *testing.T) {
 	for _, name := range []string{"DATABASE_URL", "PGHOST", "PGSERVICE", "PGDATABASE", "PGPORT"} {
 		t.Setenv(name, "")
 	}
-	s := setup(t)
+	s := newShell(t)
 	if err := os.Mkdir(filepath.Join(home, ".rjm"), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	conf := filepath.Join(home, ".rjm", "conf.sh")
-	write(t, conf, "echo noise\nrjm_database='"+s.url+"'\nrjm_wd=/var/tmp\nrjm_hostid='big one'\n")
+	clitest.Write(t, conf, "echo noise\nrjm_database='"+s.url+"'\nrjm_wd=/var/tmp\nrjm_hostid='big one'\n")
 	if r := command("rjmls"); r.code != 0 {
 		t.Errorf("the database of conf.sh: %+v", r)
 	}
-	a := &app{getenv: os.Getenv}
-	got, err := a.rjm(t.Context())
-	if err != nil || got.workDir != "/var/tmp" || got.host != "big-one" || got.tasks != filepath.Join(home, ".rjm", "tasks.sh") {
-		t.Errorf("%+v, %v", got, err)
-	}
-	write(t, conf, "rjm_wd=here\n")
-	if r := command("rjmls"); r.code != exitUsage || !strings.Contains(r.stderr, "no absolute path") {
+	clitest.Write(t, conf, "rjm_wd=here\n")
+	if r := command("rjmls"); r.code != cli.ExitUsage || !strings.Contains(r.stderr, "no absolute path") {
 		t.Errorf("%+v", r)
 	}
-	write(t, conf, "x=(\n")
-	if r := command("rjmls"); r.code != exitUsage || !strings.Contains(r.stderr, conf) {
+	clitest.Write(t, conf, "x=(\n")
+	if r := command("rjmls"); r.code != cli.ExitUsage || !strings.Contains(r.stderr, conf) {
 		t.Errorf("%+v", r)
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"bellhop/cmd/bellhop/internal/cli"
+	"bellhop/cmd/bellhop/internal/clitest"
 	"bellhop/pgdev/pgtest"
 )
 
@@ -13,32 +15,32 @@ func TestMigrate_PlansThenDoesThenHasNothingToDo(t *testing.T) {
 	t.Parallel()
 	s := &shell{t: t, url: pgtest.URL(t)}
 	has(t, s.ok("migrate", "--plan"), "-- 0001_queue.sql", "create table bellhop.jobqueue", "-- ring.sql")
-	s.fails(exitSchema, "bellhop migrate", "ls") // the plan changed nothing
+	s.fails(cli.ExitSchema, "bellhop migrate", "ls") // the plan changed nothing
 	has(t, s.ok("migrate"), "done: 0001_queue.sql", "done: ring.sql")
 	has(t, s.ok("migrate"), "nothing to do")
 	has(t, s.ok("migrate", "--plan"), "nothing to do")
 	if out := s.ok("migrate", "-o", "json"); out != "[]\n" {
 		t.Errorf("JSON: %s", out)
 	}
-	s.fails(exitUsage, "takes no argument", "migrate", "up")
+	s.fails(cli.ExitUsage, "takes no argument", "migrate", "up")
 }
 
 func TestConfigCheck_TellsAllProblems(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	good, bad := filepath.Join(dir, "good.yaml"), filepath.Join(dir, "bad.yaml")
-	write(t, good, "hosts:\n  - {name: local, slots: 4}\nagents:\n  - {type: a, command: [./a]}\n  - {type: b, command: [./b]}\n")
-	write(t, bad, "hosst: []\nagents:\n  - {type: a, command: 7}\n")
+	clitest.Write(t, good, "hosts:\n  - {name: local, slots: 4}\nagents:\n  - {type: a, command: [./a]}\n  - {type: b, command: [./b]}\n")
+	clitest.Write(t, bad, "hosst: []\nagents:\n  - {type: a, command: 7}\n")
 	if r := command("config", "check", "-c", good); r.code != 0 || r.stdout != "ok: 2 agents, 1 host\n" {
 		t.Errorf("good: %+v", r)
 	}
 	if r := command("config", "check", "-c", good, "-o", "json"); r.code != 0 || !strings.Contains(r.stdout, `"agents": 2`) {
 		t.Errorf("JSON: %+v", r)
 	}
-	if r := command("config", "check", "-c", bad); r.code != exitUsage || !strings.Contains(r.stderr, "hosst") || !strings.Contains(r.stderr, "command") {
+	if r := command("config", "check", "-c", bad); r.code != cli.ExitUsage || !strings.Contains(r.stderr, "hosst") || !strings.Contains(r.stderr, "command") {
 		t.Errorf("bad: %+v", r)
 	}
-	if r := command("config", "check", "-c", filepath.Join(dir, "none.yaml")); r.code != exitUsage || !strings.Contains(r.stderr, "none.yaml") {
+	if r := command("config", "check", "-c", filepath.Join(dir, "none.yaml")); r.code != cli.ExitUsage || !strings.Contains(r.stderr, "none.yaml") {
 		t.Errorf("none: %+v", r)
 	}
 }
@@ -62,9 +64,9 @@ func TestVersion_NamesTheSchema(t *testing.T) {
 
 func TestHelp_OfEveryCommandBeginsWithAnExample(t *testing.T) {
 	t.Parallel()
-	a := &app{getenv: func(string) string { return "" }}
+	a := &cli.App{Getenv: func(string) string { return "" }}
 	seen := 0
-	for _, c := range a.root().Commands() {
+	for _, c := range newRoot(a).Commands() {
 		if !c.IsAvailableCommand() {
 			continue
 		}

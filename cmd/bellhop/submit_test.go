@@ -6,11 +6,13 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5"
+
+	"bellhop/cmd/bellhop/internal/cli"
 )
 
 func TestSubmit_WritesEveryFlagToTheRow(t *testing.T) {
 	t.Parallel()
-	s := setup(t)
+	s := newShell(t)
 	id := s.id("license", "--msq", "select 1 limit 1", "--repeat", "once", "--key", "k", "--priority", "n2", "--run-on", "h",
 		"--at", "+10m", "--var", "A=1", "--var", "B=x=y", "--max-attempts", "3", "--timeout", "90s")
 	var row map[string]any
@@ -33,7 +35,7 @@ func TestSubmit_WritesEveryFlagToTheRow(t *testing.T) {
 
 func TestSubmit_TellsNoArgumentFromAnEmptyOne(t *testing.T) {
 	t.Parallel()
-	s := setup(t)
+	s := newShell(t)
 	none, empty, dash := s.id("a"), s.id("a", ""), s.id("a", "--", "-5")
 	rows, _ := s.conn.Query(t.Context(), "select coalesce(args, 'NULL') from bellhop.jobqueue where id = any ($1::text[]::bigint[]) order by id", []string{none, empty, dash})
 	got, err := pgx.CollectRows(rows, pgx.RowTo[string])
@@ -44,16 +46,16 @@ func TestSubmit_TellsNoArgumentFromAnEmptyOne(t *testing.T) {
 
 func TestSubmit_TheSameKeyGivesTheSameJob(t *testing.T) {
 	t.Parallel()
-	s := setup(t)
+	s := newShell(t)
 	first := s.id("a", "x", "--key", "k")
 	if again := s.id("a", "x", "--key", "k"); again != first {
 		t.Errorf("got %s, want %s again", again, first)
 	}
-	s.fails(exitState, "it has args 'x', not 'y'", "submit", "a", "y", "--key", "k")
+	s.fails(cli.ExitState, "it has args 'x', not 'y'", "submit", "a", "y", "--key", "k")
 }
 
 func TestSubmit_IsInTheTraceOfWhoeverCallsIt(t *testing.T) {
-	s := setup(t)
+	s := newShell(t)
 	const parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 	for _, c := range []struct{ given, want string }{{parent, parent}, {"", ""}, {"nonsense", ""}, {parent + " ", ""}} {
 		t.Setenv("TRACEPARENT", c.given)
@@ -74,7 +76,7 @@ func TestSubmit_IsInTheTraceOfWhoeverCallsIt(t *testing.T) {
 
 func TestSubmit_HoldsAndWaits(t *testing.T) {
 	t.Parallel()
-	s := setup(t)
+	s := newShell(t)
 	held := s.id("a", "--hold", "--at", "2030-01-02T03:04:05+01:00")
 	has(t, s.ok("ls", "-s", "held"), held, "held")
 	has(t, s.ok("release", held), held+" scheduled")
@@ -85,12 +87,12 @@ func TestSubmit_HoldsAndWaits(t *testing.T) {
 	}
 	has(t, s.ok("submit", "a", "--wait", "-o", "json"), `"state": "succeeded"`)
 	s.sql("alter table bellhop.jobqueue alter state set default 'failed'")
-	s.fails(exitJobFailed, "is failed", "submit", "a", "--wait")
+	s.fails(cli.ExitJobFailed, "is failed", "submit", "a", "--wait")
 }
 
 func TestSubmit_AfterOthers(t *testing.T) {
 	t.Parallel()
-	s := setup(t)
+	s := newShell(t)
 	first, second := s.id("a", "--key", "one"), s.id("a")
 	third := s.id("a", "--after", "one", "--after", second, "--wanted", "failed,cancelled", "--on-failure", "block", "--key", "three")
 	has(t, s.ok("ls", "-s", "blocked"), third, "dependencies")
@@ -99,13 +101,13 @@ func TestSubmit_AfterOthers(t *testing.T) {
 	}
 	s.ok("cancel", first, second)
 	has(t, s.ok("ls", "-s", "ready"), third)
-	s.fails(exitNotFound, "there is no job with the key \"four\"", "submit", "a", "--after", "four")
-	s.fails(exitNotFound, "there is no job 4444", "submit", "a", "--after", "4444")
+	s.fails(cli.ExitNotFound, "there is no job with the key \"four\"", "submit", "a", "--after", "four")
+	s.fails(cli.ExitNotFound, "there is no job 4444", "submit", "a", "--after", "4444")
 }
 
 func TestSubmit_RefusesInPlainWords(t *testing.T) {
 	t.Parallel()
-	s := setup(t)
+	s := newShell(t)
 	for _, c := range []struct {
 		says string
 		args []string
@@ -138,27 +140,6 @@ func TestSubmit_RefusesInPlainWords(t *testing.T) {
 		{"UTF-8", []string{"a", "\xff"}},
 		{"-- in front", []string{"a", "-5"}},
 	} {
-		s.fails(exitUsage, c.says, append([]string{"submit"}, c.args...)...)
-	}
-}
-
-func TestSubmitRules_CoverEveryConstraintOfTheQueue(t *testing.T) {
-	t.Parallel()
-	s := setup(t)
-	rows, _ := s.conn.Query(t.Context(), `select conname from pg_constraint where contype = 'c'
-		and (conrelid = 'bellhop.jobqueue'::regclass or conname = 'dependency_wanted_ends')
-		union all
-		select 'jobqueue_' || r[1] from regexp_matches((select prosrc from pg_proc where oid = 'bellhop.refuse'::regproc), 'then ''(\w+)''', 'g') r`)
-	names, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range names {
-		if submitRules[name] == "" {
-			t.Errorf("no words for %s", name)
-		}
-	}
-	if len(names) != len(submitRules) {
-		t.Errorf("%d constraints, words for %d", len(names), len(submitRules))
+		s.fails(cli.ExitUsage, c.says, append([]string{"submit"}, c.args...)...)
 	}
 }

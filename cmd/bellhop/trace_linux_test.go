@@ -2,19 +2,18 @@ package main
 
 import (
 	"encoding/json"
-	"io"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
-	"unicode/utf8"
 
-	"bellhop/sql/store"
+	"bellhop/cmd/bellhop/internal/cli"
+	"bellhop/cmd/bellhop/internal/clitest"
+	"bellhop/cmd/bellhop/internal/look"
 )
 
 func TestTrace_ShowsWhatHappenedFromOwnRecords(t *testing.T) {
 	t.Parallel()
-	s := setup(t)
+	s := newShell(t)
 	first := s.id("billing")
 	second := s.id("shipping", "--after", first, "--key", "order.7")
 	s.sql(`update bellhop.jobqueue set state = 'succeeded', attempt = 2, fence = 2, exit_code = 0, host = 'local', child = 'billing.1',
@@ -29,52 +28,25 @@ func TestTrace_ShowsWhatHappenedFromOwnRecords(t *testing.T) {
 	}
 	// Not started yet, and the link to a collector.
 	file := filepath.Join(t.TempDir(), "bellhop.yaml")
-	write(t, file, "observability: {trace_url: \"http://localhost:16686/trace/{trace_id}\"}\n")
+	clitest.Write(t, file, "observability: {trace_url: \"http://localhost:16686/trace/{trace_id}\"}\n")
 	out = s.ok("trace", "order.7", "-c", file)
 	has(t, out, "job "+second+" shipping: blocked, key order.7", "needs "+first+" billing", "http://localhost:16686/trace/", "wait", "…")
-	var w waterfall
+	var w look.Waterfall
 	if err := json.Unmarshal([]byte(s.ok("trace", "order.7", "-o", "json", "-c", file)), &w); err != nil {
 		t.Fatal(err)
 	}
 	if len(w.Steps) != 2 || w.Steps[0].Name != "needs" || w.Steps[1].Name != "wait" || w.Steps[1].To != nil || w.TraceURL != "http://localhost:16686/trace/"+w.TraceID {
 		t.Errorf("%+v", w)
 	}
-	s.fails(exitNotFound, "there is no job 99", "trace", "99")
-	s.fails(exitUsage, "", "trace")
+	s.fails(cli.ExitNotFound, "there is no job 99", "trace", "99")
+	s.fails(cli.ExitUsage, "", "trace")
 }
 
 func TestTrace_OfAQueryTellsOfItsItems(t *testing.T) {
 	t.Parallel()
-	s := setup(t)
+	s := newShell(t)
 	id := s.id("a", "--msq", "select 1")
 	s.sql(`update bellhop.jobqueue set state = 'running', attempt = 1, fence = 1, host = 'local', started_at = clock_timestamp(), items_done = 5, items_failed = 1
 	        where id = $1::text::bigint`, id)
 	has(t, s.ok("trace", id), "attempt 1", "items: 5 done, 1 failed, of ?", "…")
-}
-
-// No line is wider than the terminal, however narrow that is; a link stays whole.
-func TestTrace_FitsTheTerminal(t *testing.T) {
-	t.Parallel()
-	began := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	started, ended, why := began.Add(time.Millisecond), began.Add(time.Hour), strings.Repeat("because ", 40)
-	job := store.JobRow{ID: 7, Type: "a_type_with_a_long_name", State: "failed", CreatedAt: began, StartedAt: &started, EndedAt: &ended, Age: 7200}
-	w := newWaterfall(job, []store.AttemptRow{{Attempt: 1, StartedAt: &started, EndedAt: &ended, Error: &why}}, nil,
-		[]store.NeedRow{{ID: 123456789, Type: "another_type_with_a_long_name", State: "succeeded", CreatedAt: began.Add(-time.Hour), EndedAt: &began}}, "")
-	for _, width := range []int{1, 10, 20, 40, 59, 60, 61, 80, 200} {
-		screen, program := terminal(t, width)
-		a := &app{stdout: program, getenv: func(string) string { return "" }}
-		if err := a.printWaterfall(w); err != nil {
-			t.Fatal(err)
-		}
-		program.Close()
-		text, _ := io.ReadAll(screen) // ends with EIO once the program has closed its end
-		for line := range strings.Lines(strings.ReplaceAll(string(text), "\r\n", "\n")) {
-			if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > width {
-				t.Errorf("width %d: a line of %d: %q", width, n, line)
-			}
-		}
-		if bars := strings.Contains(string(text), "█"); bars != (width >= traceNarrow) {
-			t.Errorf("width %d: bars %v", width, bars)
-		}
-	}
 }

@@ -11,26 +11,27 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"bellhop/cmd/bellhop/internal/cli"
 	"bellhop/pgdev/pgtest"
 )
 
 func TestWait_EndsAsTheJobsDo(t *testing.T) {
 	t.Parallel()
-	s := setup(t)
+	s := newShell(t)
 	good, bad, open := s.id("a"), s.id("a", "--key", "bad"), s.id("a")
 	s.over(good, "succeeded", 0)
 	s.over(bad, "failed", 3)
 	has(t, s.ok("wait", good), good+" succeeded")
-	r := s.fails(exitJobFailed, "exit code 3", "wait", good, "bad")
+	r := s.fails(cli.ExitJobFailed, "exit code 3", "wait", good, "bad")
 	has(t, r.stdout, good+" succeeded", bad+" failed")
-	s.fails(exitTimeout, "not over yet: "+open, "wait", good, open, "--timeout", "1ms")
-	s.fails(exitTimeout, "not over yet", "wait", open, "--timeout", "0")
+	s.fails(cli.ExitTimeout, "not over yet: "+open, "wait", good, open, "--timeout", "1ms")
+	s.fails(cli.ExitTimeout, "not over yet", "wait", open, "--timeout", "0")
 	s.sql("update bellhop.jobqueue set waiting_for = 'unknown_type' where id = " + open)
-	s.fails(exitTimeout, "job "+open+" waits: unknown_type; see: bellhop explain "+open, "wait", open, "--timeout", "0")
+	s.fails(cli.ExitTimeout, "job "+open+" waits: unknown_type; see: bellhop explain "+open, "wait", open, "--timeout", "0")
 	s.ok("wait", good, "--timeout", "0")
-	s.fails(exitNotFound, "no job 77", "wait", "77", good)
-	s.fails(exitUsage, "less than nothing", "wait", good, "--timeout", "-1s")
-	s.fails(exitUsage, "which job", "wait")
+	s.fails(cli.ExitNotFound, "no job 77", "wait", "77", good)
+	s.fails(cli.ExitUsage, "less than nothing", "wait", good, "--timeout", "-1s")
+	s.fails(cli.ExitUsage, "which job", "wait")
 	if got := objects(t, s.ok("wait", good, "-o", "json")); len(got) != 1 || got[0]["exit_code"] != 0.0 {
 		t.Errorf("got %v", got)
 	}
@@ -72,7 +73,7 @@ func TestWait_SurvivesARestartOfTheDatabase(t *testing.T) {
 
 func TestExitCode_IsTheJobsOwn(t *testing.T) {
 	t.Parallel()
-	s := setup(t)
+	s := newShell(t)
 	for _, c := range []struct {
 		name, state string
 		exitCode    any
@@ -92,22 +93,22 @@ func TestExitCode_IsTheJobsOwn(t *testing.T) {
 		if r := s.run("exit-code", "-q", id); r.code != c.want || r.stdout+r.stderr != "" {
 			t.Errorf("%s: -q gave %+v, want %d", c.name, r, c.want)
 		}
-		if c.want == exitNotFinished {
-			s.fails(exitNotFinished, "is running", "exit-code", id)
+		if c.want == cli.ExitNotFinished {
+			s.fails(cli.ExitNotFinished, "is running", "exit-code", id)
 		} else if r := s.run("exit-code", id); r.code != 0 || strings.TrimSpace(r.stdout) != strconv.Itoa(c.want) {
 			t.Errorf("%s: it printed %+v, want %d", c.name, r, c.want)
 		}
 	}
-	if r := s.run("exit-code", "-q", "999"); r.code != exitUnknown {
+	if r := s.run("exit-code", "-q", "999"); r.code != cli.ExitUnknown {
 		t.Errorf("unknown: %+v", r)
 	}
-	s.fails(exitNotFound, "no job 999", "exit-code", "999")
-	s.fails(exitUsage, "which job", "exit-code", "-q")
+	s.fails(cli.ExitNotFound, "no job 999", "exit-code", "999")
+	s.fails(cli.ExitUsage, "which job", "exit-code", "-q")
 }
 
 func TestLogs_SplitsWhatWasSaid(t *testing.T) {
 	t.Parallel()
-	s := setup(t)
+	s := newShell(t)
 	id := s.id("a", "--key", "k")
 	s.over(id, "failed", 1)
 	s.sql("update bellhop.jobqueue set attempt = 2")
@@ -127,9 +128,9 @@ func TestLogs_SplitsWhatWasSaid(t *testing.T) {
 	if got := objects(t, s.ok("logs", id, "-o", "json")); len(got) != 5 || got[0]["line"] != "second try" {
 		t.Errorf("JSON: %v", got)
 	}
-	s.fails(exitNotFound, "has no attempt 3", "logs", id, "--attempt", "3")
-	s.fails(exitUsage, "count from 1", "logs", id, "--attempt", "0")
-	s.fails(exitNotFound, "no job 77", "logs", "77")
+	s.fails(cli.ExitNotFound, "has no attempt 3", "logs", id, "--attempt", "3")
+	s.fails(cli.ExitUsage, "count from 1", "logs", id, "--attempt", "0")
+	s.fails(cli.ExitNotFound, "no job 77", "logs", "77")
 	if out := s.ok("logs", s.id("a"), "-o", "json"); out != "[]\n" {
 		t.Errorf("nothing said: %q", out)
 	}
@@ -137,7 +138,7 @@ func TestLogs_SplitsWhatWasSaid(t *testing.T) {
 
 func TestLogs_FollowsFromBeforeTheStartToTheLastLine(t *testing.T) {
 	t.Parallel()
-	s := setup(t)
+	s := newShell(t)
 	id := s.id("a")
 	out, in := io.Pipe()
 	code := make(chan int, 1)
@@ -185,7 +186,7 @@ func TestLogs_FollowsFromBeforeTheStartToTheLastLine(t *testing.T) {
 
 func TestLogs_PrintsManyLinesOnce(t *testing.T) {
 	t.Parallel()
-	s := setup(t)
+	s := newShell(t)
 	id := s.id("a")
 	s.over(id, "succeeded", 0)
 	s.sql("insert into bellhop.log (job, attempt, level, line) select 1, 1, 'out', 'line ' || n from generate_series(1, 12345) n")

@@ -1,0 +1,225 @@
+// Package attach has the commands that make any table a queue.
+package attach
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/spf13/cobra"
+
+	"bellhop/cmd/bellhop/internal/cli"
+	"bellhop/sql/store"
+)
+
+// attachFlags are what is said of a table besides its name.
+type attachFlags struct {
+	typ, cmd, shell    string
+	pool               int
+	workdir, logDir    string
+	key                []string
+	dispatch           string
+	statusCol, exitCol string
+	name               string
+	index, dryRun      bool
+}
+
+func Command(a *cli.App) *cobra.Command {
+	var f attachFlags
+	c := &cobra.Command{
+		Use:   "attach TABLE {--type TYPE | --cmd PROGRAM [ARG]… | --shell TEXT} --pool N",
+		Short: "Run the rows of a table whose dispatch column is NULL",
+		Long: `Run the rows of any table: each whose dispatch column is NULL asks to be run, and
+gets a value when it is taken. Inserting NULL asks for a run, and so does setting
+it to NULL again; a row that runs meanwhile runs once more after that.
+
+--type hands each row to an agent, as a line name="value" …
+--cmd runs a program with the words behind TABLE as its arguments and the row's
+key as the last one, without a shell; --shell runs a text in sh, with the key as $1.
+Both find BELLHOP_KEY, BELLHOP_TABLE, BELLHOP_JOB and BELLHOP_ROW (JSON) in the
+environment. Instances run them with commands_from_database: true, which is the
+default for the embedded database alone.
+
+For a table that is attached already, --pool changes how many run at once; 0: none.`,
+		Example: `  bellhop attach images --cmd /usr/local/bin/thumbnail --pool 4
+  bellhop attach images --pool 8
+  bellhop attach app.mails --type mail --pool 2 --dispatch sent_at --status-col outcome
+  bellhop attach images --shell 'convert "$1.jpg" "$1.png"' --pool 4 --dry-run`,
+		Args: a.Args(func(_ *cobra.Command, args []string) error {
+			switch {
+			case len(args) == 0 || strings.TrimSpace(args[0]) == "":
+				return errors.New("which table? Name it")
+			case len(args) > 1 && f.cmd == "":
+				return errors.New("words behind the table are arguments of --cmd, and there is none")
+			}
+			return nil
+		}),
+		RunE: a.WithDatabase(func(ctx context.Context, s *cli.Session, cmd *cobra.Command, args []string) error {
+			table, err := f.attachment(cmd, args)
+			if err != nil {
+				return err
+			}
+			return attach(ctx, a, s, table, f.dryRun)
+		}),
+	}
+	flags := c.Flags()
+	flags.StringVar(&f.typ, "type", "", "hand each row to the agent of this `type`")
+	flags.StringVar(&f.cmd, "cmd", "", "run this `program` for each row, with the key as last argument")
+	flags.StringVar(&f.shell, "shell", "", "run this `text` in sh for each row, with the key as $1")
+	flags.IntVar(&f.pool, "pool", 0, "how `many` run at once, over all instances; 0: none")
+	flags.StringVar(&f.workdir, "workdir", "", "the `folder` in which the command runs (default: the instance's)")
+	flags.StringVar(&f.logDir, "log-dir", "", "also keep what each run of the command says under this `folder`")
+	flags.StringSliceVar(&f.key, "key", nil, "the `columns` that tell rows apart (default: the primary key)")
+	flags.StringVar(&f.dispatch, "dispatch", "dispatch", "the `column` that is NULL where a row asks to be run")
+	flags.StringVar(&f.statusCol, "status-col", "", "a text `column` for how the run ended")
+	flags.StringVar(&f.exitCol, "exit-col", "", "an integer `column` for its exit code")
+	flags.StringVar(&f.name, "name", "", "what to call it (default: the table's `name`)")
+	flags.BoolVar(&f.index, "index", false, "also make an index on the rows that wait")
+	flags.BoolVar(&f.dryRun, "dry-run", false, "print the SQL, and do nothing")
+	return c
+}
+
+// attachment is what was typed, as it is asked of the database.
+func (f attachFlags) attachment(cmd *cobra.Command, args []string) (store.Attachment, error) {
+	t := store.Attachment{Table: args[0], Key: f.key, Dispatch: f.dispatch, Index: f.index}
+	given := cmd.Flags().Changed
+	ways := 0
+	if given("type") {
+		t.Type = &f.typ
+		ways++
+	}
+	if given("cmd") {
+		t.Cmd = append([]string{f.cmd}, args[1:]...)
+		ways++
+	}
+	if given("shell") {
+		t.Cmd = []string{"/bin/sh", "-c", f.shell, "bellhop"}
+		ways++
+	}
+	if ways > 1 {
+		return t, cli.Usage("attach", "what is to be run is said more than once", "one of --type, --cmd and --shell")
+	}
+	if given("pool") {
+		if f.pool < 0 || f.pool > 10_000 {
+			return t, cli.Usage("attach", fmt.Sprintf("pool %d is out of range: 0 (none) to 10000", f.pool), "--pool 4")
+		}
+		t.Pool = &f.pool
+	}
+	for name, to := range map[string]**string{"status-col": &t.StatusCol, "exit-col": &t.ExitCol, "name": &t.Name} {
+		if given(name) {
+			text := cmd.Flag(name).Value.String()
+			*to = &text
+		}
+	}
+	for name, to := range map[string]**string{"workdir": &t.WorkDir, "log-dir": &t.LogDir} {
+		if given(name) { // it is this machine's, as whoever types it means it
+			path, err := filepath.Abs(cmd.Flag(name).Value.String())
+			if err != nil {
+				return t, cli.Usage("attach", "--"+name+": "+err.Error(), "--"+name+" /an/absolute/path")
+			}
+			*to = &path
+		}
+	}
+	return t, nil
+}
+
+var errDry = errors.New("nothing is to be done")
+
+// attach attaches a table; dry: it is carried out, printed and rolled back, so
+// that whatever would go wrong does.
+func attach(ctx context.Context, a *cli.App, s *cli.Session, t store.Attachment, dry bool) error {
+	var done store.Attached
+	err := pgx.BeginFunc(ctx, s.Conn, func(tx pgx.Tx) (err error) {
+		done, err = store.NewLook(tx).Attach(ctx, t)
+		var refused *pgconn.PgError
+		if errors.As(err, &refused) && (refused.Code == "42P01" || refused.Code == "3F000" || refused.Code == "42602") && refused.Hint == "" {
+			return cli.Failed(cli.ExitNotFound, "not found", `psql -c '\d'   lists the tables; one with capitals or blanks is named "Like This", quotes and all`, "%s", refused.Message)
+		}
+		if err == nil && dry {
+			return errDry
+		}
+		return err
+	})
+	switch {
+	case errors.Is(err, errDry) && a.JSON(), err == nil && a.JSON():
+		return a.PrintJSON(done)
+	case errors.Is(err, errDry):
+		for _, statement := range done.Statements {
+			if err := a.Printf("%s;\n", statement); err != nil {
+				return err
+			}
+		}
+		return nil
+	case err != nil:
+		return cli.AttachRefused(err)
+	}
+	if len(done.Statements) == 0 {
+		return a.Printf("attachment %d is as it was\n", done.ID)
+	}
+	return a.Printf("attachment %d\n", done.ID)
+}
+
+func DetachCommand(a *cli.App) *cobra.Command {
+	return &cobra.Command{
+		Use:   "detach TABLE",
+		Short: "Run no more rows of a table",
+		Long: `Run no more rows of an attached table, named by its name or by the attachment's.
+What runs goes on to its end; rows that were taken and have not started are given
+back: their dispatch column is NULL again.`,
+		Example: "  bellhop detach images",
+		Args: a.Args(func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return errors.New("which one? It takes one name, as bellhop attachments lists it")
+			}
+			return nil
+		}),
+		RunE: a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, args []string) error {
+			back, err := s.Detach(ctx, args[0])
+			if err != nil {
+				return cli.AttachRefused(err)
+			}
+			return a.Printf("%s is detached; rows given back: %d\n", cli.Clean(args[0]), back)
+		}),
+	}
+}
+
+func AttachmentsCommand(a *cli.App) *cobra.Command {
+	return &cobra.Command{
+		Use:     "attachments",
+		Short:   "List attached tables, and what keeps them from being run",
+		Example: "  bellhop attachments",
+		Args:    a.NoArgs(),
+		RunE: a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, _ []string) error {
+			list, err := s.Attachments(ctx)
+			if err != nil {
+				return err
+			}
+			commands, err := s.AttachedCommands(ctx)
+			if err != nil && !cli.IsDenied(err) {
+				return err
+			}
+			for i := range list {
+				list[i].Cmd = commands[list[i].ID]
+			}
+			if a.JSON() {
+				return a.PrintJSON(list)
+			}
+			t := cli.Table{Header: []string{"NAME", "TABLE", "RUNNING", "POOL", "KEY", "DISPATCH", "RUNS", "STATE", "TROUBLE"}}
+			for _, x := range list {
+				runs := "(a command)"
+				if x.Type != nil {
+					runs = *x.Type
+				} else if x.Cmd != nil {
+					runs = strings.Join(x.Cmd, " ")
+				}
+				t.Add(x.Name, x.Table, strconv.Itoa(x.Running), strconv.Itoa(x.Pool), strings.Join(x.Key, ","), x.Dispatch, runs, x.State, cli.Text(x.Trouble))
+			}
+			return a.PrintTable(t)
+		}),
+	}
+}

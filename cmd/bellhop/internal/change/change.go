@@ -1,0 +1,141 @@
+// Package change has the commands that add jobs, change them, and wait for what becomes of them.
+package change
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"bellhop/cmd/bellhop/internal/cli"
+	"bellhop/scheduler"
+	"bellhop/sql/store"
+)
+
+// Order is one of release, cancel and retry.
+type Order struct {
+	Do func(ctx context.Context, look store.Look, id scheduler.JobID) (store.Change, bool, error)
+	// words is what is said of a job; nil: not a word.
+	words func(store.Change) string
+	// refused says that the job was left as it was, and what to type; nil: what was asked for holds.
+	refused func(store.Change) error
+}
+
+// Change carries an order out on each job that is named. Jobs that do not exist,
+// or that are in no state for it, are told after the others were done.
+func Change(a *cli.App, o Order) func(*cobra.Command, []string) error {
+	return a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, args []string) error {
+		jobs, missing, err := cli.FindJobs(ctx, s.Look, args)
+		if err != nil {
+			return err
+		}
+		changes := []store.Change{}
+		var bad error
+		for _, job := range jobs {
+			c, ok, err := o.Do(ctx, s.Look, job.ID)
+			switch {
+			case err != nil:
+				return err
+			case !ok: // deleted since we looked
+				missing = cli.Failed(cli.ExitNotFound, "not found", "bellhop ls", "there is no %s", cli.Describe(job.Word))
+				continue
+			}
+			changes = append(changes, c)
+			if o.refused != nil {
+				bad = cmp.Or(bad, o.refused(c))
+			}
+			if a.JSON() || o.words == nil {
+				continue
+			}
+			if err := a.Printf("%d %s\n", c.ID, o.words(c)); err != nil {
+				return err
+			}
+		}
+		if a.JSON() {
+			if err := a.PrintJSON(changes); err != nil {
+				return err
+			}
+		}
+		return cmp.Or(missing, bad)
+	})
+}
+
+func Release(ctx context.Context, look store.Look, id scheduler.JobID) (store.Change, bool, error) {
+	return look.Release(ctx, id)
+}
+
+func ReleaseCommand(a *cli.App) *cobra.Command {
+	return &cobra.Command{
+		Use:     "release ID...",
+		Short:   "Let held jobs run",
+		Long:    "Let held jobs run. Jobs are named by id or key. A job that is not held stays what it is.",
+		Example: "  bellhop release 42 nightly",
+		Args:    a.JobArgs(1, 0),
+		RunE: Change(a, Order{Do: Release, words: func(c store.Change) string {
+			if c.Was != scheduler.Held {
+				return "is not held: it is " + string(c.State)
+			}
+			return string(c.State)
+		}}),
+	}
+}
+
+func CancelCommand(a *cli.App) *cobra.Command {
+	var now bool
+	c := &cobra.Command{
+		Use:   "cancel ID...",
+		Short: "End jobs that wait, stop jobs that run",
+		Long: `End jobs that wait, stop jobs that run. Jobs are named by id or key.
+
+A job that waits is cancelled at once. One that runs is asked to stop, killed
+if it does not, and is cancelled when its last process is gone: see
+"bellhop wait". A job that is over stays what it is.`,
+		Example: "  bellhop cancel 42 nightly\n  bellhop cancel --now 43",
+		Args:    a.JobArgs(1, 0),
+		RunE: Change(a, Order{
+			Do: func(ctx context.Context, look store.Look, id scheduler.JobID) (store.Change, bool, error) {
+				return look.Cancel(ctx, id, now)
+			},
+			words: func(c store.Change) string {
+				switch {
+				case c.Was.Final():
+					return "is over already: it is " + string(c.State)
+				case c.State == scheduler.Running:
+					return "running, asked to stop"
+				}
+				return string(c.State)
+			}}),
+	}
+	c.Flags().BoolVar(&now, "now", false, "kill what runs at once, without asking")
+	return c
+}
+
+func RetryCommand(a *cli.App) *cobra.Command {
+	return &cobra.Command{
+		Use:   "retry ID...",
+		Short: "Run jobs that are over once more",
+		Long: `Run jobs that are over once more. Jobs are named by id or key. What happened
+before is kept as an attempt. A job that is not over stays what it is, and the
+exit code is 7.`,
+		Example: "  bellhop retry 42 nightly",
+		Args:    a.JobArgs(1, 0),
+		RunE: Change(a, Order{
+			Do: func(ctx context.Context, look store.Look, id scheduler.JobID) (store.Change, bool, error) {
+				return look.Retry(ctx, id)
+			},
+			words: func(c store.Change) string {
+				if !c.Was.Final() {
+					return "is not over: it is " + string(c.State)
+				}
+				return string(c.State)
+			},
+			refused: func(c store.Change) error {
+				if c.Was.Final() {
+					return nil
+				}
+				return cli.Failed(cli.ExitState, "retry", fmt.Sprintf("bellhop wait %d   or: bellhop cancel %[1]d", c.ID),
+					"job %d is %s: only a job that is over gets a new attempt", c.ID, c.Was)
+			}}),
+	}
+}

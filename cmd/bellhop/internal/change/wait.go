@@ -1,0 +1,159 @@
+package change
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"bellhop/cmd/bellhop/internal/cli"
+	"bellhop/scheduler"
+	"bellhop/sql/store"
+)
+
+func WaitCommand(a *cli.App) *cobra.Command {
+	var timeout time.Duration
+	c := &cobra.Command{
+		Use:   "wait ID...",
+		Short: "Wait until jobs are over",
+		Long: `Wait until all of the jobs are over, named by id or key, and say how each ended.
+
+Exit code: 0 when all succeeded, 1 when one did not, 4 when --timeout came first.
+Ctrl-C ends the waiting: the jobs go on.`,
+		Example: "  bellhop wait 42 nightly --timeout 1h",
+		Args:    a.JobArgs(1, 0),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
+			if cmd.Flags().Changed("timeout") {
+				if timeout < 0 {
+					return cli.Usage("wait", "--timeout "+timeout.String()+" is less than nothing", "bellhop wait ID --timeout 90s")
+				}
+				// At least one look is taken, so that --timeout 0 asks whether they are over.
+				var cancel context.CancelFunc
+				ctx, cancel = context.WithTimeout(ctx, timeout)
+				defer cancel()
+			}
+			return a.WithDatabase(func(connected context.Context, s *cli.Session, _ *cobra.Command, _ []string) error {
+				jobs, missing, err := cli.FindJobs(connected, s.Look, args)
+				if err != nil {
+					return err
+				}
+				if missing != nil {
+					return missing
+				}
+				ids := make([]scheduler.JobID, len(jobs))
+				for i, job := range jobs {
+					ids[i] = job.ID
+				}
+				outcomes, err := wait(ctx, a, s, ids, !a.JSON())
+				if a.JSON() && outcomes != nil {
+					err = errors.Join(a.PrintJSON(outcomes), err)
+				}
+				return err
+			})(cmd, args)
+		},
+	}
+	c.Flags().DurationVar(&timeout, "timeout", 0, "give up after this time, such as 90s or 2h (default: never)")
+	return c
+}
+
+// wait waits until jobs are over and gives their outcomes in the order of ids;
+// aloud, each is told when it is over. The error says which did not succeed, or
+// which are not over when ctx ends.
+func wait(ctx context.Context, a *cli.App, s *cli.Session, ids []scheduler.JobID, aloud bool) ([]store.OutcomeRow, error) {
+	over, told := map[scheduler.JobID]store.OutcomeRow{}, map[string]bool{}
+	pending := slices.Clone(ids)
+	look := func(ctx context.Context) (news, done bool, err error) {
+		outcomes, err := s.Outcomes(ctx, pending)
+		if err != nil {
+			return false, false, err
+		}
+		exist := map[scheduler.JobID]bool{}
+		for _, o := range outcomes {
+			exist[o.ID] = true
+			if !o.State.Final() {
+				if why := stuck(o); why != "" && !told[why] {
+					told[why] = true
+					a.Note("job %d waits: %s; see: bellhop explain %d", o.ID, why, o.ID)
+				}
+				continue
+			}
+			over[o.ID], news = o, true
+			if aloud {
+				if err := a.Printf("%d %s\n", o.ID, o.State); err != nil {
+					return news, false, err
+				}
+			}
+		}
+		for _, id := range pending {
+			if !exist[id] {
+				return news, false, cli.Failed(cli.ExitNotFound, "not found", "bellhop ls", "job %d was deleted while we waited for it", id)
+			}
+		}
+		pending = slices.DeleteFunc(pending, func(id scheduler.JobID) bool { _, is := over[id]; return is })
+		return news, len(pending) == 0, nil
+	}
+	left := func() []scheduler.JobID { return pending }
+	err := a.Watching(ctx, "wait", left, func(ctx context.Context) error { return a.Poll(ctx, s, look) })
+	if err != nil && !errors.Is(err, context.DeadlineExceeded) {
+		return nil, err
+	}
+	outcomes := []store.OutcomeRow{}
+	var bad []string
+	for _, id := range ids {
+		o, is := over[id]
+		if !is {
+			continue
+		}
+		outcomes = append(outcomes, o)
+		if o.State != scheduler.Succeeded {
+			bad = append(bad, verdict(o))
+		}
+	}
+	if len(pending) > 0 {
+		return outcomes, cli.Failed(cli.ExitTimeout, "timed out", fmt.Sprintf("bellhop show %d", pending[0]), "not over yet: %s", cli.List(pending))
+	}
+	if bad != nil {
+		return outcomes, cli.Failed(cli.ExitJobFailed, "not succeeded", fmt.Sprintf("bellhop show %d", firstBad(ids, over)), "%s", strings.Join(bad, "; "))
+	}
+	return outcomes, nil
+}
+
+// stuck is why a job does not start, when waiting alone will not change it.
+func stuck(o store.OutcomeRow) string {
+	if o.WaitingFor == nil || !o.Stuck {
+		return ""
+	}
+	return cli.Flat(*o.WaitingFor)
+}
+
+// waitForSubmitted is `submit --wait`: the id was printed, so only a bad end is told.
+func waitForSubmitted(ctx context.Context, a *cli.App, s *cli.Session, id scheduler.JobID) error {
+	outcomes, err := wait(ctx, a, s, []scheduler.JobID{id}, false)
+	if a.JSON() && len(outcomes) == 1 {
+		err = errors.Join(a.PrintJSON(outcomes[0]), err)
+	}
+	return err
+}
+
+// verdict says how a job ended.
+func verdict(o store.OutcomeRow) string {
+	v := fmt.Sprintf("job %d is %s", o.ID, o.State)
+	if o.ExitCode != nil && *o.ExitCode != 0 {
+		v += ", exit code " + strconv.Itoa(*o.ExitCode)
+	}
+	if o.Error != nil {
+		v += ": " + cli.Flat(*o.Error)
+	}
+	return v
+}
+
+func firstBad(ids []scheduler.JobID, over map[scheduler.JobID]store.OutcomeRow) scheduler.JobID {
+	i := slices.IndexFunc(ids, func(id scheduler.JobID) bool { return over[id].State != scheduler.Succeeded })
+	return ids[i]
+}

@@ -1,0 +1,216 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/spf13/cobra"
+
+	"bellhop/config"
+	"bellhop/observability"
+	"bellhop/pgdev"
+	"bellhop/sql"
+	"bellhop/sql/migrate"
+	"bellhop/sql/store"
+	"bellhop/triggers"
+)
+
+// Database is a database and how we came to it.
+type Database struct {
+	URL  string // empty: what the PG* variables say
+	From string // in words
+	// Embedded: a server that this program started; it brings the schema up by itself.
+	Embedded bool
+}
+
+// FindDatabase looks where the database is named, in the order that the help
+// text tells.
+func (a *App) FindDatabase() (Database, error) {
+	if a.DatabaseURL != "" {
+		return Database{URL: a.DatabaseURL, From: "--database-url"}, nil
+	}
+	if url := a.Getenv("DATABASE_URL"); url != "" {
+		return Database{URL: url, From: "DATABASE_URL"}, nil
+	}
+	// PGUSER, PGPASSFILE and their like alone name no database.
+	for _, name := range []string{"PGSERVICE", "PGHOST", "PGDATABASE", "PGPORT"} {
+		if a.Getenv(name) != "" {
+			return Database{From: name}, nil
+		}
+	}
+	tried := "--database-url, DATABASE_URL, PGHOST, PGDATABASE and PGSERVICE are not set; "
+	path, err := a.ConfigFile()
+	switch {
+	case err != nil:
+		return Database{}, err
+	case path == "":
+		tried += "there is no " + DefaultConfig + " here; "
+	default:
+		c, err := config.Load(path)
+		if err != nil {
+			return Database{}, BadConfig(path, err)
+		}
+		if c.Database.URL != "" {
+			return Database{URL: c.Database.URL, From: path}, nil
+		}
+		tried += path + " has no database.url; "
+	}
+	if url, ok := pgdev.Running(a.DataDir); ok {
+		return Database{URL: url, From: "the embedded server under " + a.DataDir, Embedded: true}, nil
+	}
+	tried += "no embedded server runs under " + a.DataDir
+	return Database{}, Failed(ExitNoDatabase, "no database", "bellhop serve   starts one; or name yours: export DATABASE_URL=postgres://user@host/database", "%s", tried)
+}
+
+// Programs is where PostgreSQL's own are put where --pg-download is given.
+func (a *App) Programs() string {
+	if !a.Download {
+		return ""
+	}
+	return filepath.Join(a.DataDir, "programs")
+}
+
+// Session is an open database with the schema that this program knows.
+type Session struct {
+	store.Look
+	Conn *pgx.Conn
+}
+
+// NewSession is a session on a connection that is open.
+func NewSession(conn *pgx.Conn) *Session { return &Session{store.NewLook(conn), conn} }
+
+func (s *Session) Close() {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	_ = s.Conn.Close(ctx) // the server notices either way
+}
+
+// Open finds the database, connects and checks its schema.
+func (a *App) Open(ctx context.Context) (*Session, error) {
+	conn, err := a.Connect(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	s := NewSession(conn)
+	plan, err := Schema()
+	if err == nil {
+		err = plan.Check(ctx, conn)
+	}
+	// An account that may not read the schema's version may still submit.
+	if err != nil && !IsDenied(err) {
+		s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// Schema is what this program wants a database to be.
+func Schema() (migrate.Plan, error) { return migrate.New(sql.Migrations, triggers.Scripts) }
+
+// Connect opens the database, whatever is in it. Notices of the server go to
+// notice, which may be nil.
+func (a *App) Connect(ctx context.Context, notice func(string)) (*pgx.Conn, error) {
+	where, err := a.FindDatabase()
+	if err != nil {
+		return nil, err
+	}
+	return a.Dial(ctx, where, notice)
+}
+
+// Dial opens a database that was found, if it is one that bellhop can live in.
+func (a *App) Dial(ctx context.Context, where Database, notice func(string)) (*pgx.Conn, error) {
+	c, err := pgx.ParseConfig(where.URL)
+	if err != nil {
+		return nil, Usage("the database's URL from "+where.From, Flat(err.Error()), "it looks like postgres://user:password@host:5432/database")
+	}
+	if c.ConnectTimeout == 0 {
+		c.ConnectTimeout = 10 * time.Second
+	}
+	if c.RuntimeParams["application_name"] == "" {
+		c.RuntimeParams["application_name"] = "bellhop"
+	}
+	c.RuntimeParams["client_encoding"] = encoding // a login may have another one set
+	// No prepared statements: a pooler may give each statement another server.
+	if c.DefaultQueryExecMode == pgx.QueryExecModeCacheStatement {
+		c.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
+	}
+	if notice != nil {
+		c.OnNotice = func(_ *pgconn.PgConn, n *pgconn.Notice) { notice(n.Message) }
+	}
+	conn, err := pgx.ConnectConfig(ctx, c)
+	if err != nil {
+		return nil, unreachable(where, c, err)
+	}
+	if err := encoded(where, conn); err != nil {
+		_ = conn.Close(context.WithoutCancel(ctx)) // it is not used
+		return nil, err
+	}
+	return conn, nil
+}
+
+// Pooled reports whether a connection leads through a pooler: who answers is
+// not who let us in.
+func Pooled(ctx context.Context, conn *pgx.Conn) (bool, error) {
+	var pid uint32
+	err := conn.QueryRow(ctx, "select pg_backend_pid()").Scan(&pid)
+	return pid != conn.PgConn().PID(), err
+}
+
+// unreachable says why there is no connection.
+func unreachable(where Database, c *pgx.ConnConfig, err error) error {
+	var refused *pgconn.PgError
+	code, cause := ExitNoDatabase, err
+	server := fmt.Sprintf("%s:%d", c.Host, c.Port)
+	database := cmp.Or(c.Database, c.User)
+	next := fmt.Sprintf("is the server up there? psql -h %s -p %d -U %s -d %s", c.Host, c.Port, c.User, database)
+	if errors.As(err, &refused) {
+		switch {
+		case strings.HasPrefix(refused.Code, "28"):
+			next = fmt.Sprintf("mend user or password (in the URL, PGPASSWORD or ~/.pgpass), then: psql -h %s -p %d -U %s -d %s", c.Host, c.Port, c.User, database)
+		case refused.Code == "3D000":
+			next = fmt.Sprintf("createdb -h %s -p %d -U %s %s", c.Host, c.Port, c.User, database)
+		case refused.Code == "42501":
+			code = ExitDenied
+			next = fmt.Sprintf("as its owner: grant connect on database %s to %s", Quoted(database), Quoted(c.User))
+		}
+		err = errors.New(refused.Message)
+	}
+	what := "no database"
+	if code == ExitDenied {
+		what = "not allowed"
+	}
+	var connecting *pgconn.ConnectError
+	if errors.As(err, &connecting) {
+		err = connecting.Unwrap()
+	}
+	if strings.HasPrefix(where.From, "the embedded server") {
+		next = "bellhop serve"
+	}
+	return &Failure{Code: code, What: what, Next: next, Cause: cause,
+		Why: fmt.Sprintf("cannot connect to %s (named by %s): %s", server, where.From, observability.Sentence(err.Error()))}
+}
+
+// IsDenied reports that the account lacks a privilege.
+func IsDenied(err error) bool {
+	var refused *pgconn.PgError
+	return errors.As(err, &refused) && refused.Code == "42501"
+}
+
+// WithDatabase is the RunE of a command that needs the database.
+func (a *App) WithDatabase(f func(ctx context.Context, s *Session, cmd *cobra.Command, args []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		s, err := a.Open(cmd.Context())
+		if err != nil {
+			return err
+		}
+		defer s.Close()
+		return f(cmd.Context(), s, cmd, args)
+	}
+}

@@ -1,0 +1,44 @@
+package cli
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"bellhop/cmd/bellhop/internal/clitest"
+	"bellhop/pgdev/pgtest"
+)
+
+// finder is an app with an environment of its own.
+func finder(env map[string]string) *App {
+	return &App{Getenv: func(name string) string { return env[name] }, DataDir: "/nonexistent"}
+}
+
+func TestFindDatabase_TakesTheFirstThatIsNamed(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "bellhop.yaml")
+	clitest.Write(t, file, "database: {url: \"postgres://file\"}\n")
+	cluster := pgtest.Cluster(t)
+	all := finder(map[string]string{"DATABASE_URL": "postgres://env", "PGHOST": "pg", "PGUSER": "u"})
+	all.DatabaseURL, all.ConfigPath, all.DataDir = "postgres://flag", file, cluster.Dir()
+	for _, step := range []struct {
+		want   Database
+		forget func()
+	}{
+		{Database{URL: "postgres://flag", From: "--database-url"}, func() { all.DatabaseURL = "" }},
+		{Database{URL: "postgres://env", From: "DATABASE_URL"}, func() { all.Getenv = finder(map[string]string{"PGHOST": "pg", "PGUSER": "u"}).Getenv }},
+		{Database{URL: "", From: "PGHOST"}, func() { all.Getenv = finder(map[string]string{"PGUSER": "u", "PGPASSFILE": "f"}).Getenv }},
+		{Database{URL: "postgres://file", From: file}, func() { clitest.Write(t, file, "") }},
+		{Database{URL: cluster.URL(), From: "the embedded server under " + cluster.Dir(), Embedded: true}, func() { all.DataDir = "/nonexistent" }},
+	} {
+		got, err := all.FindDatabase()
+		if err != nil || got != step.want {
+			t.Errorf("got %v, %v; want %v", got, err, step.want)
+		}
+		step.forget()
+	}
+	_, err := all.FindDatabase()
+	if f := ExplainFailure(err); f.Code != ExitNoDatabase || !strings.Contains(f.Error(), "DATABASE_URL") || !strings.Contains(f.Error(), "bellhop serve") {
+		t.Errorf("nothing named: %v", err)
+	}
+}

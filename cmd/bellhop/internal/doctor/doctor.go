@@ -1,0 +1,177 @@
+// Package doctor is `bellhop doctor`: checks that change nothing, each with the line that mends what it finds.
+package doctor
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"bellhop/cmd/bellhop/internal/cli"
+	"bellhop/config"
+)
+
+// grade is what a check came to.
+type grade string
+
+const (
+	well grade = "ok"
+	note grade = "note" // worth knowing, and nothing is broken
+	mend grade = "mend"
+)
+
+// diagnosis is what a check has to say.
+type diagnosis struct {
+	Check   string `json:"check"`
+	Verdict grade  `json:"verdict"`
+	Says    string `json:"says"`
+	Mend    string `json:"mend"` // what to type; empty where nothing is to be done
+}
+
+// doctor looks everything over. Checks add findings; an error is one that
+// keeps all further checks from being made.
+type doctor struct {
+	*cli.App
+	config   config.Config
+	where    cli.Database  // of the database
+	old      time.Duration // a transaction that is open for longer needs mending
+	finished int64         // so many rows of jobs that were over long ago are worth a word
+	findings []diagnosis
+}
+
+func (d *doctor) ok(check, says string)         { d.add(check, well, says, "") }
+func (d *doctor) note(check, says, what string) { d.add(check, note, says, what) }
+func (d *doctor) mend(check, says, what string) { d.add(check, mend, says, what) }
+
+func (d *doctor) add(check string, v grade, says, what string) {
+	d.findings = append(d.findings, diagnosis{check, v, cli.Redact(cli.Flat(says)), what})
+}
+
+// psql is the line that runs statements on the database, each by itself.
+func (d *doctor) psql(statements ...string) string {
+	line := `psql "$DATABASE_URL"`
+	switch {
+	case d.where.Embedded:
+		line = "psql " + cli.ShellQuoted(d.where.URL)
+	case d.where.URL == "":
+		line = "psql"
+	}
+	for _, s := range statements {
+		line += " -c " + cli.ShellQuoted(s)
+	}
+	return line
+}
+
+func Command(a *cli.App) *cobra.Command {
+	d := &doctor{App: a}
+	c := &cobra.Command{
+		Use:   "doctor",
+		Short: "Check everything that production needs, with the line that mends each",
+		Long: `Check everything that docs/production.md asks for, with the line that mends each:
+the server and its settings, the schema, its triggers and rights, the logins,
+the bell, instances, hosts, this machine, and how the jobs of each type go. The
+configuration is the one that bellhop serve finds from here, else that of the one
+which runs on this machine. Nothing is changed, but that a host
+without the guard is sent it, as bellhop serve would.
+
+Exit code 0: all is well, maybe with notes. 1: something needs mending. 5: there
+is no database.
+
+What mends needs an account that may; $DATABASE_URL stands for the database that
+was looked at.`,
+		Example: "  bellhop doctor -c /etc/bellhop/bellhop.yaml\n  bellhop doctor -o json",
+		Args:    a.NoArgs(),
+		RunE:    func(cmd *cobra.Command, _ []string) error { return d.run(cmd.Context()) },
+	}
+	c.Flags().DurationVar(&d.old, "old", 10*time.Minute, "a transaction that is open for longer needs mending")
+	c.Flags().Int64Var(&d.finished, "finished", 1_000_000, "so `many` rows of jobs that were over three days ago are worth a word")
+	return c
+}
+
+func (d *doctor) run(ctx context.Context) error {
+	if err := d.checkConfig(); err != nil {
+		return err
+	}
+	d.checkFiles()
+	d.checkLeftovers()
+	d.checkHosts(ctx)
+	lost := d.checkDatabase(ctx)
+	if err := d.print(); err != nil {
+		return err
+	}
+	if lost != nil {
+		return lost
+	}
+	bad := 0
+	for _, f := range d.findings {
+		if f.Verdict == mend {
+			bad++
+		}
+	}
+	if bad > 0 {
+		return cli.Failed(cli.ExitUnwell, "doctor", "type the lines above, then: bellhop doctor", "%d of %d checks need mending", bad, len(d.findings))
+	}
+	return nil
+}
+
+// checkDatabase makes all checks that need one. The error is that there is none.
+func (d *doctor) checkDatabase(ctx context.Context) error {
+	var err error
+	if d.where, err = d.FindDatabase(); err != nil {
+		return err
+	}
+	conn, err := d.Dial(ctx, d.where, nil)
+	var refused *cli.Failure
+	if errors.As(err, &refused) && refused.Code == cli.ExitSchema {
+		d.mend(refused.What, refused.Why, refused.Next)
+		return nil // nothing else can be asked of it
+	}
+	if err != nil {
+		return err
+	}
+	s := cli.NewSession(conn)
+	defer s.Close()
+	asked := time.Now()
+	server, err := s.Server(ctx)
+	if err != nil {
+		return err
+	}
+	d.checkEmbedded(server)
+	d.checkServer(server, asked)
+	for _, check := range []func(context.Context, *cli.Session) error{d.checkSchema, d.checkOpen, d.checkLogins, d.checkBell, d.checkInstances, d.checkWork} {
+		if err := check(ctx, s); err != nil {
+			if cli.IsLost(err) {
+				return err
+			}
+			d.mend("doctor", "a check could not be made: "+err.Error(), "grant it to this login, or use another: --database-url")
+		}
+	}
+	return nil
+}
+
+func (d *doctor) print() error {
+	if d.JSON() {
+		ok := true
+		for _, f := range d.findings {
+			ok = ok && f.Verdict != mend
+		}
+		return d.PrintJSON(struct {
+			OK       bool        `json:"ok"`
+			Findings []diagnosis `json:"findings"`
+		}{ok, d.findings})
+	}
+	t := cli.Table{Header: []string{"CHECK", "VERDICT", "SAYS"}}
+	var mends strings.Builder
+	for _, f := range d.findings {
+		t.Add(f.Check, string(f.Verdict), f.Says)
+		if f.Mend != "" {
+			mends.WriteString("  " + f.Check + ": " + f.Mend + "\n")
+		}
+	}
+	if err := d.PrintTable(t); err != nil || mends.Len() == 0 {
+		return err
+	}
+	return d.Printf("\nWhat mends it:\n%s", mends.String())
+}

@@ -1,0 +1,38 @@
+// Package fleet gives the hosts and agents of a configuration as package agents
+// takes them: for serve, and for whoever tries them without it.
+package fleet
+
+import (
+	"cmp"
+	"math"
+
+	"bellhop/agents"
+	"bellhop/config"
+	"bellhop/scheduler"
+)
+
+// Connects is how the hosts are reached that are not this machine.
+func Connects(c config.Config) map[scheduler.HostName][]string {
+	ways := map[scheduler.HostName][]string{}
+	for _, h := range c.Hosts {
+		if len(h.Connect) > 0 {
+			ways[h.Name] = h.Connect
+		}
+	}
+	return ways
+}
+
+func Specs(c config.Config) []agents.Spec {
+	var list []agents.Spec
+	for _, a := range c.Agents {
+		spec := agents.Spec{Type: a.Type, Command: a.Command, Mode: agents.Mode(a.Mode),
+			Dialect: agents.Dialect(a.Dialect), DB: a.DB, Attached: a.Type == agents.AttachedType, Env: a.Env, Vars: a.Vars, WorkDir: a.WorkDir, User: a.User, StartTimeout: c.Limits.StartTimeout}
+		if a.Dialect == config.DialectFOSSology {
+			f := a.FOSSology
+			spec.FOSSology = &agents.FOSSology{Config: f.Config, NoKill: f.NoKill, NoEmail: f.NoEmail, Verbose: f.Verbose,
+				Silence: c.Limits.Silence, Check: c.Limits.AliveEvery, Checks: cmp.Or(c.Limits.AliveChecks, math.MaxInt), ByeGrace: c.Limits.KillAfter}
+		}
+		list = append(list, spec)
+	}
+	return list
+}

@@ -1,0 +1,98 @@
+package look
+
+import (
+	"context"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"bellhop/cmd/bellhop/internal/cli"
+	"bellhop/scheduler"
+	"bellhop/sql/store"
+)
+
+// explained is a job with all that is to be said about it.
+type explained struct {
+	ID      scheduler.JobID    `json:"id"`
+	Type    scheduler.TypeName `json:"type"`
+	State   scheduler.JobState `json:"state"`
+	Reasons []store.ReasonRow  `json:"reasons"`
+}
+
+func ExplainCommand(a *cli.App) *cobra.Command {
+	return &cobra.Command{
+		Use:   "explain ID | explain TABLE KEY",
+		Short: "Say why a job does not run, or why it ended as it did",
+		Long: `Say why a job, named by id or key, does not run, or why it ended as it did: every
+reason with a code that stays the same, and the command that would change it.
+In SQL: select bellhop.explain(42).
+
+With two words: why a row of an attached table, named by its key, does not run.`,
+		Example: "  bellhop explain 42\n  bellhop explain nightly -o json\n  bellhop explain images 7",
+		Args: a.Args(func(cmd *cobra.Command, args []string) error {
+			if len(args) == 2 {
+				return nil
+			}
+			return a.JobArgs(1, 1)(cmd, args)
+		}),
+		RunE: a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, args []string) error {
+			if len(args) == 2 {
+				return explainRow(ctx, a, s, args[0], args[1])
+			}
+			id, err := cli.FindJob(ctx, s.Look, args[0])
+			if err != nil {
+				return err
+			}
+			job, ok, err := s.Job(ctx, id)
+			if err != nil {
+				return err
+			}
+			if !ok { // deleted since we looked
+				return cli.Failed(cli.ExitNotFound, "not found", "bellhop ls", "there is no %s", cli.Describe(args[0]))
+			}
+			reasons, err := s.Explain(ctx, id)
+			if err != nil {
+				return err
+			}
+			if a.JSON() {
+				return a.PrintJSON(explained{id, job.Type, job.State, reasons})
+			}
+			if err := a.Printf("job %d (%s) is %s\n", id, cli.Clean(string(job.Type)), job.State); err != nil {
+				return err
+			}
+			return printReasons(a, reasons)
+		}),
+	}
+}
+
+func printReasons(a *cli.App, reasons []store.ReasonRow) error {
+	for _, r := range reasons {
+		lines := strings.Split(r.Sentence, "\n")
+		for i := range lines {
+			lines[i] = cli.Clean(lines[i])
+		}
+		if err := a.Printf("  %s: %s\n    -> %s\n", r.Code, strings.Join(lines, "\n"), cli.Clean(r.Next)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// explainRow says why a row of an attached table does not run.
+func explainRow(ctx context.Context, a *cli.App, s *cli.Session, name, key string) error {
+	reasons, err := s.ExplainRow(ctx, name, key)
+	if err != nil {
+		return cli.AttachRefused(err)
+	}
+	if a.JSON() {
+		return a.PrintJSON(struct {
+			Attachment string            `json:"attachment"`
+			Key        string            `json:"key"`
+			Reasons    []store.ReasonRow `json:"reasons"`
+		}{name, key, reasons})
+	}
+	if err := a.Printf("row %s of %s\n", cli.Clean(key), cli.Clean(name)); err != nil {
+		return err
+	}
+	return printReasons(a, reasons)
+}

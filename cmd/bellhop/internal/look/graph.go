@@ -1,0 +1,205 @@
+package look
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"bellhop/cmd/bellhop/internal/cli"
+	"bellhop/scheduler"
+	"bellhop/sql/store"
+)
+
+func GraphCommand(a *cli.App) *cobra.Command {
+	var dot bool
+	var limit int
+	c := &cobra.Command{
+		Use:   "graph ID",
+		Short: "Print the jobs that a job needs and that need it",
+		Long: `Print the graph that a job, named by id or key, is part of: whoever needs a job
+stands indented below it. One that needs several stands below each of them, and
+what stands below it is printed the first time only.
+
+With --dot it is printed for Graphviz, an arrow from a job to whoever needs it.`,
+		Example: "  bellhop graph nightly\n  bellhop graph 42 --dot | dot -Tsvg > graph.svg",
+		Args:    a.JobArgs(1, 1),
+		RunE: a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, args []string) error {
+			id, err := cli.FindJob(ctx, s.Look, args[0])
+			if err != nil {
+				return err
+			}
+			nodes, edges, err := s.Graph(ctx, id, limit)
+			if err != nil {
+				return err
+			}
+			if len(nodes) == limit {
+				a.Note("there may be more: these are %d jobs; see --limit", limit)
+			}
+			switch {
+			case a.JSON():
+				return a.PrintJSON(struct {
+					Jobs         []store.Node       `json:"jobs"`
+					Dependencies []store.Dependency `json:"dependencies"`
+				}{nodes, edges})
+			case dot:
+				return a.Printf("%s", dotGraph(nodes, edges))
+			}
+			return printGraph(a, newGraph(nodes, edges))
+		}),
+	}
+	c.Flags().BoolVar(&dot, "dot", false, "for Graphviz")
+	c.Flags().IntVar(&limit, "limit", 10_000, "how many jobs at the most")
+	return c
+}
+
+// graph is jobs and who needs whom.
+type graph struct {
+	nodes  []store.Node // by id
+	at     map[scheduler.JobID]int
+	needs  map[scheduler.JobID][]store.Dependency // of a job: what it needs
+	needed map[scheduler.JobID][]store.Dependency // of a job: who needs it
+}
+
+func newGraph(nodes []store.Node, edges []store.Dependency) graph {
+	g := graph{nodes: nodes, at: map[scheduler.JobID]int{}, needs: map[scheduler.JobID][]store.Dependency{}, needed: map[scheduler.JobID][]store.Dependency{}}
+	for i, n := range nodes {
+		g.at[n.ID] = i
+	}
+	for _, e := range edges {
+		g.needs[e.Job] = append(g.needs[e.Job], e)
+		g.needed[e.Needs] = append(g.needed[e.Needs], e)
+	}
+	return g
+}
+
+// row is a line of the printed graph: a job at a depth.
+type graphRow struct {
+	node  store.Node
+	depth int
+	edge  *store.Dependency // by which it stands here; nil for a root
+	again bool              // what is below it stands elsewhere
+}
+
+// rows walks the graph from those that need nothing. Not by calls that call
+// each other: a chain may be long.
+func (g graph) rows() []graphRow {
+	var rows, stack []graphRow
+	shown := map[scheduler.JobID]bool{}
+	push := func(list []graphRow) { // the first comes off first
+		slices.Reverse(list)
+		stack = append(stack, list...)
+	}
+	walk := func() {
+		for len(stack) > 0 {
+			r := stack[len(stack)-1]
+			stack = stack[:len(stack)-1]
+			r.again = shown[r.node.ID] && len(g.needed[r.node.ID]) > 0
+			rows = append(rows, r)
+			if shown[r.node.ID] {
+				continue
+			}
+			shown[r.node.ID] = true
+			var below []graphRow
+			for _, e := range g.needed[r.node.ID] {
+				below = append(below, graphRow{node: g.nodes[g.at[e.Job]], depth: r.depth + 1, edge: &e})
+			}
+			push(below)
+		}
+	}
+	var roots []graphRow
+	for _, n := range g.nodes {
+		if len(g.needs[n.ID]) == 0 {
+			roots = append(roots, graphRow{node: n})
+		}
+	}
+	push(roots)
+	walk()
+	for _, n := range g.nodes { // what is on a cycle, or below one that was left out
+		if !shown[n.ID] {
+			push([]graphRow{{node: n}})
+			walk()
+		}
+	}
+	return rows
+}
+
+// deepest is how far a line is indented at the most.
+const deepest = 30
+
+func printGraph(a *cli.App, g graph) error {
+	t := cli.Table{Header: []string{"STATE", "ID", "JOB"}}
+	for _, r := range g.rows() {
+		job := strings.Repeat("  ", min(r.depth, deepest)) + nodeName(r.node)
+		if r.depth > deepest {
+			job = fmt.Sprintf("%s (%d deep)", job, r.depth)
+		}
+		if r.edge != nil && !slices.Equal(r.edge.Wanted, []string{string(scheduler.Succeeded)}) {
+			job += " (if " + strings.Join(r.edge.Wanted, " or ") + ")"
+		}
+		if r.again {
+			job += " …"
+		} else if why := nodeTrouble(r.node); why != "" {
+			job += "  [" + why + "]"
+		}
+		t.Add(string(r.node.State), strconv.FormatInt(int64(r.node.ID), 10), job)
+	}
+	return a.PrintTable(t)
+}
+
+// nodeName is a job's key, or its type where it has none.
+func nodeName(n store.Node) string {
+	if n.Key != nil {
+		return *n.Key
+	}
+	return string(n.Type)
+}
+
+func nodeTrouble(n store.Node) string {
+	switch {
+	case n.Error != nil:
+		return cli.Flat(*n.Error)
+	case n.WaitingFor != nil && *n.WaitingFor != "dependencies":
+		return *n.WaitingFor
+	}
+	return ""
+}
+
+// dotColours are X11 colours, which Graphviz knows.
+var dotColours = map[scheduler.JobState]string{
+	scheduler.Running: "lightblue", scheduler.Assigned: "lightblue", scheduler.Succeeded: "palegreen",
+	scheduler.Failed: "salmon", scheduler.Quarantined: "salmon", scheduler.Cancelled: "lightgrey",
+	scheduler.Held: "lightyellow", scheduler.Blocked: "lightyellow", scheduler.Scheduled: "lightyellow", scheduler.Ready: "white",
+}
+
+func dotGraph(nodes []store.Node, edges []store.Dependency) string {
+	var b strings.Builder
+	b.WriteString("digraph jobs {\n  rankdir=LR;\n  node [shape=box, style=filled, fontname=\"sans-serif\"];\n")
+	for _, n := range nodes {
+		fmt.Fprintf(&b, "  %d [label=%s, fillcolor=%s];\n", n.ID, dotQuote(fmt.Sprintf("%s\n%d %s", cli.Clean(nodeName(n)), n.ID, n.State)), dotColours[n.State])
+	}
+	for _, e := range edges {
+		var attributes []string
+		if !slices.Equal(e.Wanted, []string{string(scheduler.Succeeded)}) {
+			attributes = append(attributes, "label="+dotQuote(strings.Join(e.Wanted, " or ")))
+		}
+		if e.Met {
+			attributes = append(attributes, "color=darkgreen")
+		}
+		line := fmt.Sprintf("  %d -> %d", e.Needs, e.Job)
+		if attributes != nil {
+			line += " [" + strings.Join(attributes, ", ") + "]"
+		}
+		b.WriteString(line + ";\n")
+	}
+	b.WriteString("}\n")
+	return b.String()
+}
+
+// dotQuote is a string of the DOT language.
+func dotQuote(s string) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(s) + `"`
+}

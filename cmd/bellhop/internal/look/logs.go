@@ -1,0 +1,151 @@
+package look
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"bellhop/cmd/bellhop/internal/cli"
+	"bellhop/scheduler"
+	"bellhop/sql/store"
+)
+
+// logFlags is what `logs` is to show.
+type logFlags struct {
+	errors, follow bool
+	attempt        int
+}
+
+func LogsCommand(a *cli.App) *cobra.Command {
+	var f logFlags
+	c := &cobra.Command{
+		Use:   "logs ID",
+		Short: "Print what a job's agent said",
+		Long: `Print what a job's agent said: the job is named by id or key; its latest
+attempt, unless --attempt names another.
+
+Without -e that is what it printed, and the messages of agents that stay up.
+What the scheduler itself noted about the job goes to stderr. With -f further
+lines are printed as they come, from before the start to the end of the job.`,
+		Example: "  bellhop logs 42\n  bellhop logs -e nightly --attempt 1\n  bellhop logs -f 43",
+		Args:    a.JobArgs(1, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if cmd.Flags().Changed("attempt") && f.attempt < 1 {
+				return cli.Usage("logs", fmt.Sprintf("--attempt %d: attempts count from 1", f.attempt), "bellhop show "+args[0])
+			}
+			return a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, _ []string) error {
+				return logs(ctx, a, s, args[0], f)
+			})(cmd, args)
+		},
+	}
+	c.Flags().BoolVarP(&f.errors, "errors", "e", false, "what it said on stderr")
+	c.Flags().BoolVarP(&f.follow, "follow", "f", false, "go on until the job is over")
+	c.Flags().IntVar(&f.attempt, "attempt", 0, "the attempt, from 1 (default: the latest)")
+	return c
+}
+
+func logs(ctx context.Context, a *cli.App, s *cli.Session, word string, f logFlags) error {
+	o, err := outcome(ctx, a, s, word, false)
+	if err != nil {
+		return err
+	}
+	levels := []scheduler.Level{scheduler.LevelOut, scheduler.LevelInfo, scheduler.LevelError, scheduler.LevelDebug, scheduler.LevelNote}
+	if f.errors {
+		levels = []scheduler.Level{scheduler.LevelErr}
+	}
+	reader := s.Logs(o.ID, levels...)
+	if reader.Attempt = f.attempt; f.attempt == 0 {
+		reader.From = o.Attempt
+	}
+	out := newLogPrinter(a)
+	follow := func(ctx context.Context) (news, done bool, err error) {
+		reader.Through(s.Look)
+		// Looked at first: a job's last lines are committed with its outcome or before.
+		outcomes, err := s.Outcomes(ctx, []scheduler.JobID{o.ID})
+		if err != nil {
+			return false, false, err
+		}
+		over := !f.follow || len(outcomes) == 0 || outcomes[0].State.Final()
+		for more := true; more; {
+			var lines []store.LogRow
+			if lines, more, err = reader.Next(ctx); err != nil {
+				return news, false, err
+			}
+			news = news || len(lines) > 0
+			if err := out.print(lines); err != nil {
+				return news, false, err
+			}
+		}
+		return news, over, nil
+	}
+	left := func() []scheduler.JobID { return []scheduler.JobID{o.ID} }
+	err = a.Watching(ctx, "logs -f", left, func(ctx context.Context) error { return a.Poll(ctx, s, follow) })
+	if err != nil {
+		return err
+	}
+	// An attempt that was lost to the scheduler has lines and does not count.
+	if f.attempt > o.Attempt && out.printed == 0 && (!f.follow || o.State.Final()) {
+		return cli.Failed(cli.ExitNotFound, "not found", fmt.Sprintf("bellhop show %d", o.ID), "job %d has no attempt %d: it had %s", o.ID, f.attempt, cli.Count(o.Attempt, "attempt"))
+	}
+	return out.end()
+}
+
+// logPrinter prints lines as they come; in JSON, they are one array in the end.
+type logPrinter struct {
+	app     *cli.App
+	escape  bool // on a terminal, agents' control characters are not let through
+	printed int
+}
+
+func newLogPrinter(a *cli.App) *logPrinter {
+	_, terminal := cli.TerminalWidth(a.Stdout)
+	return &logPrinter{app: a, escape: terminal}
+}
+
+func (p *logPrinter) print(lines []store.LogRow) error {
+	for _, l := range lines {
+		var err error
+		switch {
+		case p.app.JSON():
+			err = p.printJSON(l)
+		case l.Level == scheduler.LevelNote:
+			p.app.Note("%s", cli.Clean(l.Line))
+		case p.escape:
+			_, err = io.WriteString(p.app.Stdout, cli.Clean(l.Line)+"\n")
+		default:
+			_, err = io.WriteString(p.app.Stdout, l.Line+"\n")
+		}
+		if err != nil {
+			return err
+		}
+		p.printed++
+	}
+	return nil
+}
+
+func (p *logPrinter) printJSON(l store.LogRow) error {
+	object, err := json.Marshal(l)
+	if err != nil {
+		return err
+	}
+	before := ",\n "
+	if p.printed == 0 {
+		before = "["
+	}
+	_, err = fmt.Fprintf(p.app.Stdout, "%s%s", before, object)
+	return err
+}
+
+// end closes the array.
+func (p *logPrinter) end() error {
+	switch {
+	case !p.app.JSON():
+		return nil
+	case p.printed == 0:
+		return p.app.Printf("[]\n")
+	}
+	return p.app.Printf("]\n")
+}

@@ -1,0 +1,28 @@
+package look
+
+import (
+	"testing"
+
+	"bellhop/sql/store"
+)
+
+// TestLs_SaysWhatItsFiguresAre: a bare [0] told nobody anything.
+func TestLs_SaysWhatItsFiguresAre(t *testing.T) {
+	t.Parallel()
+	n := func(v int64) *int64 { return &v }
+	for _, c := range []struct {
+		j    store.JobRow
+		want string
+	}{
+		{store.JobRow{}, ""},
+		{store.JobRow{IsMSQ: true}, ""},
+		{store.JobRow{IsMSQ: true, ItemsDone: n(0), ItemsFailed: n(0)}, ""},
+		{store.JobRow{IsMSQ: true, ItemsDone: n(1)}, "1 item done"},
+		{store.JobRow{IsMSQ: true, ItemsDone: n(1200), ItemsFailed: n(2)}, "1,200 items done, 2 failed"},
+		{store.JobRow{IsMSQ: true, ItemsDone: n(12), ItemsTotal: n(500), ItemsFailed: n(3)}, "12/500 items, 3 failed"},
+	} {
+		if got := progress(c.j); got != c.want {
+			t.Errorf("got %q, want %q", got, c.want)
+		}
+	}
+}

@@ -1,0 +1,199 @@
+package look
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgtype"
+	"github.com/spf13/cobra"
+
+	"bellhop/cmd/bellhop/internal/cli"
+	"bellhop/scheduler"
+	"bellhop/sql/store"
+)
+
+// shownItems is how many failed items are shown.
+const shownItems = 1000
+
+func ShowCommand(a *cli.App) *cobra.Command {
+	return &cobra.Command{
+		Use:     "show ID",
+		Short:   "Show everything about one job",
+		Long:    "Show everything about one job, named by id or key: its columns, every attempt, and the items that failed.",
+		Example: "  bellhop show 42\n  bellhop show nightly -o json",
+		Args:    a.JobArgs(1, 1),
+		RunE: a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, args []string) error {
+			job, err := readJob(ctx, s, args[0])
+			if err != nil {
+				return err
+			}
+			if a.JSON() {
+				return a.PrintJSON(job)
+			}
+			return printJob(a, job)
+		}),
+	}
+}
+
+// shownJob is all that there is to know of a job. Payload and Items are nil
+// where the account may not see them.
+type shownJob struct {
+	store.JobRow
+	*store.PayloadRow
+	Attempts []store.AttemptRow `json:"attempts"`
+	Lost     []store.LostRow    `json:"lost"`
+	Items    []store.ItemRow    `json:"items"`
+}
+
+func readJob(ctx context.Context, s *cli.Session, word string) (shownJob, error) {
+	var job shownJob
+	id, err := cli.FindJob(ctx, s.Look, word)
+	if err != nil {
+		return job, err
+	}
+	row, ok, err := s.Job(ctx, id)
+	if err != nil {
+		return job, err
+	}
+	if !ok { // deleted since we looked
+		return job, cli.Failed(cli.ExitNotFound, "not found", "bellhop ls", "there is no %s", cli.Describe(word))
+	}
+	job.JobRow = row
+	payloads, err := s.Payloads(ctx, []scheduler.JobID{id}, 0)
+	if err != nil && !cli.IsDenied(err) {
+		return job, err
+	}
+	if p, ok := payloads[id]; ok {
+		job.PayloadRow = &p
+	}
+	if job.Attempts, err = s.Look.Attempts(ctx, id); err != nil {
+		return job, err
+	}
+	if job.Lost, err = s.Look.Lost(ctx, id); err != nil {
+		return job, err
+	}
+	if job.Items, err = s.FailedItems(ctx, id, shownItems); err != nil && !cli.IsDenied(err) {
+		return job, err
+	}
+	return job, nil
+}
+
+// printJob prints what is set, a line each, then attempts and failed items.
+func printJob(a *cli.App, j shownJob) error {
+	var lines []string
+	line := func(name, value string) {
+		if value != "" {
+			lines = append(lines, fmt.Sprintf("%-17s %s", name, cli.Clean(value)))
+		}
+	}
+	line("id", strconv.FormatInt(int64(j.ID), 10))
+	line("state", string(j.State))
+	line("type", string(j.Type))
+	line("key", cli.Text(j.Key))
+	if p := j.PayloadRow; p != nil {
+		line("args", cli.Text(p.Args))
+		line("msq", cli.Text(p.MSQ))
+		line("repeat", cli.Text(p.Repeat))
+		for _, name := range slices.Sorted(maps.Keys(p.Vars)) {
+			line("vars", name+"="+p.Vars[name])
+		}
+		line("timeout", cli.Text(p.Timeout))
+	} else {
+		line("args", "(not shown: this account may not read them)")
+	}
+	line("priority", priority(j.JobRow))
+	line("run_on", cli.Text(j.RunOn))
+	line("locks", strings.Join(j.Locks, " "))
+	line("reasons", strings.Join(j.Reasons, " "))
+	line("waiting_for", cli.Text(j.WaitingFor))
+	if j.CancelRequested {
+		line("cancel_requested", "yes")
+	}
+	line("host", cli.Text(j.Host))
+	line("child", cli.Text(j.Child))
+	line("instance", cli.Number(j.Instance))
+	line("attempt", fmt.Sprintf("%d of %d", j.Attempt, j.MaxAttempts))
+	line("fence", strconv.FormatInt(j.Fence, 10))
+	line("created_at", cli.Moment(&j.CreatedAt))
+	line("run_at", instant(j.RunAt))
+	line("started_at", cli.Moment(j.StartedAt))
+	line("ended_at", cli.Moment(j.EndedAt))
+	line("exit_code", cli.Number(j.ExitCode))
+	line("error", cli.Text(j.Error))
+	line("items_total", cli.Number(j.ItemsTotal))
+	line("items_done", cli.Number(j.ItemsDone))
+	line("items_failed", cli.Number(j.ItemsFailed))
+	if p := j.PayloadRow; p != nil {
+		line("successes", cli.Number(p.Successes))
+		if p.Deaths > 0 {
+			line("deaths", strconv.Itoa(p.Deaths))
+		}
+	}
+	line("traceparent", cli.Text(j.Traceparent))
+	if err := a.Printf("%s\n", strings.Join(lines, "\n")); err != nil {
+		return err
+	}
+	if err := printAttempts(a, j.Attempts, j.Lost); err != nil {
+		return err
+	}
+	return printItems(a, j.Items)
+}
+
+func instant(t pgtype.Timestamptz) string {
+	switch {
+	case !t.Valid:
+		return ""
+	case t.InfinityModifier != pgtype.Finite:
+		return t.InfinityModifier.String()
+	}
+	return cli.Moment(&t.Time)
+}
+
+// printAttempts prints every run, those that were lost among them, in the order in which they began.
+func printAttempts(a *cli.App, attempts []store.AttemptRow, lost []store.LostRow) error {
+	if len(attempts)+len(lost) == 0 {
+		return nil
+	}
+	t := cli.Table{Header: []string{"ATTEMPT", "HOST", "CHILD", "STARTED_AT", "ENDED_AT", "EXIT_CODE", "SUCCESSES", "ERROR"}}
+	before := func(at *time.Time) {
+		for len(lost) > 0 && (at == nil || lost[0].StartedAt == nil || !lost[0].StartedAt.After(*at)) {
+			l := &lost[0]
+			t.Add("-", cli.Text(l.Host), cli.Text(l.Child), cli.Moment(l.StartedAt), cli.Moment(&l.LostAt), "", "", l.Told())
+			lost = lost[1:]
+		}
+	}
+	for _, at := range attempts {
+		if at.StartedAt != nil {
+			before(at.StartedAt)
+		}
+		t.Add(strconv.Itoa(at.Attempt), cli.Text(at.Host), cli.Text(at.Child), cli.Moment(at.StartedAt), cli.Moment(at.EndedAt), cli.Number(at.ExitCode),
+			cli.Number(at.Successes), cli.Text(at.Error))
+	}
+	before(nil)
+	if err := a.Printf("\n"); err != nil {
+		return err
+	}
+	return a.PrintTable(t)
+}
+
+func printItems(a *cli.App, items []store.ItemRow) error {
+	if len(items) == 0 {
+		return nil
+	}
+	if len(items) == shownItems {
+		a.Note("at most %d failed items are shown; all of them are in bellhop.item", shownItems)
+	}
+	t := cli.Table{Header: []string{"ITEM", "TRIES", "EXIT_CODE", "ERROR", "LINE"}}
+	for _, it := range items {
+		t.Add(strconv.FormatInt(it.Item, 10), strconv.Itoa(it.Tries), cli.Number(it.ExitCode), cli.Text(it.Error), it.Line)
+	}
+	if err := a.Printf("\n"); err != nil {
+		return err
+	}
+	return a.PrintTable(t)
+}

@@ -1,0 +1,61 @@
+package look
+
+import (
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"pgregory.net/rapid"
+
+	"bellhop/sql/store"
+)
+
+func busyView() topView {
+	job := int64(42)
+	v := topView{At: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Instances: []store.InstanceRow{{ID: 1}},
+		Hosts: []store.HostRow{{Instance: 1, Name: "local", Slots: 8, Children: 3, Running: 2}, {Instance: 1, Name: "none", Slots: 0}},
+		Queue: []store.QueueRow{{State: "ready", Type: "a", N: 12, Why: "no_room"}, {State: "running", Type: "a", N: 2}, {State: "held", N: 3}, {State: "ready", Type: "öd", N: 1, Why: "unknown_type"}}}
+	for n := range 30 {
+		v.Children = append(v.Children, store.ChildRow{Instance: 1, Host: "local", Name: "a.1", Type: "a", State: "RUNNING", Job: &job, Done: int64(n), Age: 3})
+	}
+	return v
+}
+
+func TestTop_FrameTellsHostsQueueAndChildren(t *testing.T) {
+	t.Parallel()
+	v := busyView()
+	v.Children = v.Children[:1]
+	before := v
+	before.At = v.At.Add(-2 * time.Second)
+	v.Children = []store.ChildRow{v.Children[0]}
+	v.Children[0].Done = 300
+	v.pace(before)
+	text := strings.Join(v.frame(0, 0), "\n")
+	for _, want := range []string{"03:04:05  150/s  running 2  ready 13  children 3/8", "held 3", "local  3/8    ########............  2", "none   0/0    --------------------",
+		"a     12     2        150/s  no_room", "öd    1      0        0.0/s  unknown_type", "a.1    RUNNING"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+	if text := strings.Join(topView{}.frame(0, 0), "\n"); !strings.Contains(text, NoInstance) {
+		t.Errorf("nobody runs:\n%s", text)
+	}
+}
+
+// However small the terminal: no line is wider, and no more lines than it has.
+func TestTop_FrameFitsAnyTerminal(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		width, height := rapid.IntRange(1, 120).Draw(t, "width"), rapid.IntRange(1, 50).Draw(t, "height")
+		lines := busyView().frame(width, height)
+		if len(lines) > height || len(lines) == 0 {
+			t.Fatalf("%d lines on %d", len(lines), height)
+		}
+		for _, line := range lines {
+			if n := utf8.RuneCountInString(line); n > width || strings.ContainsAny(line, "\n\x1b") {
+				t.Fatalf("%d characters on %d: %q", n, width, line)
+			}
+		}
+	})
+}

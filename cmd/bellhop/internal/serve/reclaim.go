@@ -1,0 +1,69 @@
+package serve
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"bellhop/agents"
+	"bellhop/cmd/bellhop/internal/cli"
+	"bellhop/sql/store"
+)
+
+// sweepPatience is how long what cannot be killed is waited for.
+const sweepPatience = 5 * time.Second
+
+// sweep ends what lives on of agents whose guards were killed: their jobs may be
+// begun anew at any time, and nobody else would end it.
+func sweep(ctx context.Context, log *slog.Logger) {
+	ctx, cancel := context.WithTimeout(ctx, sweepPatience)
+	defer cancel()
+	n, err := agents.Sweep(ctx)
+	if n > 0 {
+		log.Warn("ended what was left of agents whose guards were killed", "processes", n)
+	}
+	if err != nil {
+		log.Error("cannot end what is left of agents whose guards were killed", "error", err)
+	}
+}
+
+// reclaim gives back at once what dead instances have left: those of this
+// machine whose process is gone, after what they left running has been ended,
+// and those that are silent for longer than they promised. Whoever lives keeps
+// what is his: his claims are under fences that this does not touch.
+func reclaim(ctx context.Context, url string, log *slog.Logger) error {
+	registry, err := store.NewRegistry(url)
+	if err != nil {
+		return err
+	}
+	defer registry.Close()
+	u := undertaker{registry, cli.ThisMachine()}
+	sweep(ctx, log)
+	suspects, err := registry.Suspects(ctx, 0)
+	if err != nil {
+		return err
+	}
+	for _, s := range suspects {
+		because, gone := "no heartbeat for longer than its lag", u.Dead(s)
+		switch {
+		case gone:
+			because = fmt.Sprintf("its process %d is gone", s.Pid)
+			if err := u.Sweep(ctx, s); err != nil {
+				log.Error("cannot end what a dead instance left running; its jobs wait", "instance", s.ID, "error", err)
+				continue
+			}
+		case !s.Silent:
+			log.Info("left alone: it lives, or nobody can tell yet", "instance", s.ID, "name", s.Name, "machine", s.Machine)
+			continue
+		}
+		did, jobs, err := u.Bury(ctx, s.ID, because, gone)
+		if err != nil {
+			return err
+		}
+		if did {
+			log.Warn("gave back what a dead instance had left", "instance", s.ID, "name", s.Name, "because", because, "jobs", jobs)
+		}
+	}
+	return nil
+}

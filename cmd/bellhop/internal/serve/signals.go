@@ -1,0 +1,116 @@
+package serve
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"strings"
+	"syscall"
+	"time"
+
+	"bellhop/scheduler"
+)
+
+// served are the signals that serve answers to.
+var served = []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGQUIT, syscall.SIGHUP, syscall.SIGUSR1, syscall.SIGUSR2}
+
+// summaryPatience is how long an actor may take to say what it is doing.
+const summaryPatience = time.Second
+
+// told is what an instance says of itself.
+type told interface {
+	Summary(context.Context) scheduler.Summary
+}
+
+// summary asks an instance what it is doing.
+func summary(i told) scheduler.Summary {
+	ctx, cancel := context.WithTimeout(context.Background(), summaryPatience)
+	defer cancel()
+	return i.Summary(ctx)
+}
+
+// asks answers a signal that only asks. It reports whether it was one.
+func asks(i told, sig os.Signal, stderr io.Writer) bool {
+	switch sig {
+	case syscall.SIGUSR1, syscall.SIGHUP:
+		_, _ = io.WriteString(stderr, summary(i).String()) // who asks reads it, or does not
+	case syscall.SIGUSR2:
+		s := summary(i)
+		if len(s.MSQs) == 0 {
+			_, _ = io.WriteString(stderr, "no msq is held\n")
+		}
+		for _, m := range s.MSQs { // a line each: however many there are, nothing is put together
+			_, _ = fmt.Fprintln(stderr, m.Words())
+		}
+	default:
+		return false
+	}
+	return true
+}
+
+// waitForStop runs until a signal ends the instance, as the help text tells.
+func waitForStop(i *Instance, grace time.Duration, signals <-chan os.Signal, m *manager, stderr io.Writer, log *slog.Logger) error {
+	for sig := range signals {
+		if asks(i, sig, stderr) {
+			continue
+		}
+		ctx, cancel := context.WithCancel(context.Background())
+		defer cancel()
+		_, renewing := sig.(renew)
+		finish := sig == syscall.SIGINT || renewing
+		m.end(finish)
+		if finish {
+			log.Info("finishing what runs, starting nothing (once more: stop now)", "signal", sig.String())
+		} else {
+			log.Info("stopping", "signal", sig.String(), "grace", grace)
+			timer := time.AfterFunc(grace, cancel)
+			defer timer.Stop()
+		}
+		stopped := make(chan struct{})
+		defer close(stopped)
+		go func() {
+			for {
+				select {
+				case <-stopped:
+					return
+				case again := <-signals:
+					if _, isRenew := again.(renew); !isRenew && !asks(i, again, stderr) && finish {
+						m.end(false)
+						cancel()
+					}
+				}
+			}
+		}()
+		if err := i.End(ctx); err != nil {
+			return fmt.Errorf("stopping: %w", err)
+		}
+		log.Info("stopped")
+		if renewing && ctx.Err() == nil { // and nobody said stop meanwhile
+			return errRenew
+		}
+		return nil
+	}
+	return nil
+}
+
+// holdSummaries keeps giving the last summary to whoever says it after a crash.
+func holdSummaries(ctx context.Context, i told, hold func(string), every time.Duration) {
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			s := summary(i)
+			var b strings.Builder
+			b.WriteString(s.At.Format(time.RFC3339) + " " + s.String())
+			for _, m := range s.MSQs {
+				b.WriteString("  " + m.Words() + "\n")
+			}
+			hold(b.String())
+		}
+	}
+}

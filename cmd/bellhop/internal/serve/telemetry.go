@@ -1,0 +1,110 @@
+package serve
+
+import (
+	"context"
+	"log/slog"
+	"runtime"
+	"time"
+
+	"bellhop/actors"
+	"bellhop/cmd/bellhop/internal/cli"
+	"bellhop/config"
+	"bellhop/observability/metrics"
+	"bellhop/observability/traces"
+	"bellhop/scheduler"
+	"bellhop/sql/store"
+)
+
+// telemetryPatience is how long what is left of spans may take to be sent at the end.
+const telemetryPatience = 2 * time.Second
+
+// telemetry stands between the tree and its ports and tells others what passes.
+// It changes nothing but the context that agents get.
+type telemetry struct {
+	tracer  *traces.Tracer   // nil: nobody wants spans
+	metrics *metrics.Metrics // nil: nobody wants them
+}
+
+// startTelemetry reads the OTEL_ variables of the environment.
+func startTelemetry(ctx context.Context, c config.Config, name string, observer *store.Observer, log *slog.Logger) (*telemetry, error) {
+	tracer, err := traces.Start(ctx, traces.Config{Version: cli.Version(), Name: name, Items: c.Observability.ItemSpans, Log: log,
+		Needs: func(ctx context.Context, jobs []scheduler.JobID) (map[scheduler.JobID][]traces.Needed, error) {
+			list, err := observer.Needs(ctx, jobs)
+			needs := make(map[scheduler.JobID][]traces.Needed, len(list))
+			for _, n := range list {
+				needs[n.Job] = append(needs[n.Job], traces.Needed{Job: n.Needs, Attempt: n.Attempt, Traceparent: n.Traceparent, CreatedAt: n.CreatedAt})
+			}
+			return needs, err
+		}})
+	if err != nil {
+		return nil, cli.Usage("serve", err.Error(), "mend it; or without traces: unset OTEL_TRACES_EXPORTER OTEL_TRACES_SAMPLER OTEL_EXPORTER_OTLP_ENDPOINT")
+	}
+	number, commit := cli.Built()
+	counts, err := metrics.New(metrics.Build{Version: number, Commit: commit, Go: runtime.Version()}, log)
+	return &telemetry{tracer: tracer, metrics: counts}, err
+}
+
+// watch has /metrics ask the tree and the database.
+func (t *telemetry) watch(tree *actors.System, observer *store.Observer) error {
+	return t.metrics.Watch(metrics.Sources{
+		Queue: func(ctx context.Context) ([]metrics.Gauge, float64, error) {
+			list, notifications, err := observer.Gauges(ctx)
+			gauges := make([]metrics.Gauge, len(list))
+			for i, g := range list {
+				gauges[i] = metrics.Gauge(g)
+			}
+			return gauges, notifications, err
+		},
+		Children: func(ctx context.Context) []scheduler.ChildReport { return tree.Summary(ctx).Children },
+		BellAge:  tree.BellAge, Gate: tree.Gate, Dropped: t.tracer.Dropped,
+	})
+}
+
+// stop sends what is left, for a bounded time.
+func (t *telemetry) stop() {
+	ctx, cancel := context.WithTimeout(context.Background(), telemetryPatience)
+	defer cancel()
+	t.tracer.Stop(ctx)
+	t.metrics.Stop(ctx)
+}
+
+// watchedQueue tells of claims.
+type watchedQueue struct {
+	actors.Queue
+	*telemetry
+}
+
+func (q watchedQueue) Claim(ctx context.Context, me scheduler.InstanceID, d scheduler.Demand) ([]scheduler.Job, error) {
+	jobs, err := q.Queue.Claim(ctx, me, d)
+	if len(jobs) > 0 {
+		q.tracer.Claimed(jobs) // first: it says which are traced
+		q.metrics.Claimed(jobs)
+	}
+	return jobs, err
+}
+
+// watchedRecords tells of outcomes that are committed.
+type watchedRecords struct {
+	actors.Records
+	*telemetry
+}
+
+func (r watchedRecords) Write(ctx context.Context, me scheduler.InstanceID, b scheduler.Batch, now time.Time) ([]scheduler.Claim, bool, error) {
+	stale, released, err := r.Records.Write(ctx, me, b, now)
+	if err == nil && len(b.Records) > 0 {
+		r.tracer.Settled(b.Records, stale, time.Now())
+		r.metrics.Settled(b.Records, stale)
+	}
+	return stale, released, err
+}
+
+// Up, Died and Ran make it the tree's witness.
+
+func (t *telemetry) Up(host scheduler.HostName, child scheduler.ChildName, typ scheduler.TypeName, launched, ready time.Time) {
+	t.tracer.Up(host, child, launched, ready)
+	t.metrics.Up(typ)
+}
+
+func (t *telemetry) Died(typ scheduler.TypeName) { t.metrics.Died(typ) }
+
+func (t *telemetry) Ran(items []scheduler.Result) { t.tracer.Ran(items) }

@@ -1,0 +1,322 @@
+package serve
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"bellhop/actors"
+	"bellhop/agents"
+	"bellhop/cmd/bellhop/internal/cli"
+	"bellhop/cmd/bellhop/internal/fleet"
+	"bellhop/config"
+	"bellhop/scheduler"
+	"bellhop/sql/store"
+	"bellhop/triggers"
+)
+
+// safetyScan is the slow look that finds what every notification missed.
+const safetyScan = 5 * time.Second
+
+// exclusiveAfter is how long work without a pause may keep an exclusive job
+// waiting before it has its turn.
+const exclusiveAfter = time.Minute
+
+// cursors is how many MSQ jobs an instance runs at once: each holds a
+// connection while its rows are read.
+const cursors = 32
+
+// Instance is a running scheduler with everything that was opened for it.
+type Instance struct {
+	*actors.System
+	registry  *store.Registry
+	telemetry *telemetry
+	desks     []interface{ Close() }
+}
+
+// Start wires the ports of package actors to what implements them, and
+// starts the tree. It is the only place that sees both. back is told whenever the
+// database has answered a heartbeat.
+func Start(c config.Config, url string, stop func(scheduler.Stop), back func(), stderr io.Writer, log *slog.Logger) (*Instance, error) {
+	i := &Instance{}
+	machine := cli.ThisMachine()
+	c = withRows(c)
+	claimer, err := store.NewClaimer(url)
+	if err != nil {
+		return nil, err
+	}
+	recorder, err := store.NewRecorder(url)
+	if err != nil {
+		return nil, err
+	}
+	registry, err := store.NewRegistry(url)
+	if err != nil {
+		return nil, err
+	}
+	keeper, err := store.NewKeeper(url)
+	if err != nil {
+		return nil, err
+	}
+	queries, err := store.NewCursors(cmp.Or(c.Database.MSQURL, url))
+	if err != nil {
+		return nil, err
+	}
+	keeper.MarkThrough(claimer)
+	askURL := cmp.Or(c.Database.DBURL, c.Database.MSQURL)
+	if _, err := store.NewAsker(askURL); err != nil {
+		return nil, err
+	}
+	database := func() agents.Database {
+		asker, _ := store.NewAsker(askURL) // it parsed just now
+		return asker
+	}
+	direct := cmp.Or(c.Database.ListenURL, url)
+	gate, err := store.NewGate(direct)
+	if err != nil {
+		return nil, err
+	}
+	attacher, err := store.NewAttacher(url, cmp.Or(c.Database.AttachURL, direct), c.Database.AttachURL != "")
+	if err != nil {
+		return nil, err
+	}
+	observer, err := store.NewObserver(url)
+	if err != nil {
+		return nil, err
+	}
+	i.registry = registry
+	i.desks = []interface{ Close() }{claimer, recorder, registry, keeper, gate, attacher, observer}
+	where := localities{Keeper: keeper}
+	if c.Locate != "" {
+		if where.locator, err = store.NewLocator(cmp.Or(c.Database.MSQURL, url), c.Locate); err != nil {
+			return nil, err
+		}
+		i.desks = append(i.desks, where.locator)
+	}
+	beat := fmt.Sprintf("bellhop_beat_%016x", rand.Uint64())
+	me, err := introduce(c, machine)
+	if err != nil {
+		return nil, err
+	}
+	if i.telemetry, err = startTelemetry(context.Background(), c, me.Name, observer, log); err != nil {
+		return nil, err
+	}
+	i.System = startTree(c, stderr, log, database, ports{
+		Queue: watchedQueue{queue{claimer, keeper}, i.telemetry}, Holdings: claimer, Records: watchedRecords{recorder, i.telemetry},
+		Witness:    i.telemetry,
+		Registry:   members{registry, me, beat, back},
+		Undertaker: undertaker{registry, machine},
+		Notices:    notices{registry, keeper},
+		Crowds:     keeper,
+		Places:     registry,
+		Localities: where,
+		Orders:     keeper,
+		Stop:       stop,
+		Bell:       &bell{listener: triggers.Listener{URL: direct, Heartbeat: beat, Log: log, Connected: i.telemetry.metrics.Connected}},
+		Gate:       gate,
+		Queries:    cursorOpener{queries},
+
+		Attachments: attacher,
+		Commands:    commands{attacher},
+	})
+	return i, i.telemetry.watch(i.System, observer)
+}
+
+// ports are what a tree needs of its queue, wherever that is kept.
+type ports struct {
+	Queue      actors.Queue
+	Holdings   actors.Holdings
+	Records    actors.Records
+	Registry   actors.Registry
+	Undertaker actors.Undertaker
+	Notices    actors.Notices
+	Crowds     actors.Crowds
+	Places     actors.Places
+	Localities actors.Localities
+	Orders     actors.Orders
+	Stop       func(scheduler.Stop)
+	Bell       actors.Bell
+	Gate       actors.Gate
+	Queries    actors.Queries
+	Witness    actors.Witness
+
+	Attachments actors.Attachments
+	Commands    commands
+}
+
+// commands finds what is run for rows of attached tables.
+type commands struct{ *store.Attacher }
+
+// commandPatience bounds how long a child waits for the command of its row.
+const commandPatience = 15 * time.Second
+
+func (c commands) of(job scheduler.JobID) (agents.Attached, bool, error) {
+	if c.Attacher == nil {
+		return agents.Attached{}, false, nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), commandPatience)
+	defer cancel()
+	x, ok, err := c.Command(ctx, job)
+	return agents.Attached{Command: x.Argv, WorkDir: x.WorkDir, LogDir: x.LogDir, Attachment: x.Attachment, Table: x.Table, Key: x.Key, Row: x.Row}, ok, err
+}
+
+// withRows adds the agent that runs commands stored in the database, where
+// those are obeyed. They run on this machine: it is where their folders are.
+func withRows(c config.Config) config.Config {
+	if c.CommandsFromDatabase != nil && *c.CommandsFromDatabase {
+		a := config.Agent{Type: agents.AttachedType, Mode: config.Mode(agents.ModeExec), Dialect: config.Dialect(agents.DialectAuto)}
+		a.FOSSology.Local = true
+		c.Agents = append(slices.Clone(c.Agents), a)
+	}
+	return c
+}
+
+// startTree starts the tree of a configuration on a queue. database opens the
+// sessions of agents that may say DB:.
+func startTree(c config.Config, stderr io.Writer, log *slog.Logger, database func() agents.Database, p ports) *actors.System {
+	// The launcher and the tree need each other: agents speak only when the tree
+	// has started them.
+	var system atomic.Pointer[actors.System]
+	launcher := agents.NewLauncher(agents.Config{Specs: fleet.Specs(c), Connect: fleet.Connects(c), Stderr: stderr,
+		Log: func(list []scheduler.Entry) {
+			if s := system.Load(); s != nil {
+				s.Say(list)
+			}
+		},
+		Progress: func(p scheduler.Progress) {
+			if s := system.Load(); s != nil {
+				s.Progress(p)
+			}
+		},
+		Answers:  agents.Answers{Timeout: c.Limits.DBTimeout, Rows: c.Limits.DBRows, Bytes: c.Limits.DBBytes},
+		Database: database,
+		Attached: p.Commands.of,
+		Trouble: func(typ scheduler.TypeName, host scheduler.HostName, why scheduler.Account) {
+			if s := system.Load(); s != nil {
+				s.Trouble(typ, host, why)
+			}
+		},
+	})
+	tree := actors.Start(actors.Config{
+		Hosts: hostSpecs(c), Agents: agentTypes(c),
+		Heartbeat: c.Instance.Heartbeat, Lag: c.Instance.Lag, Grace: c.Instance.Grace,
+		Respawn: scheduler.RespawnPolicy{Deaths: c.Limits.Deaths, Window: c.Limits.Window},
+		Idle:    c.Limits.Idle, MinReady: c.Limits.MinReady, KillAfter: c.Limits.KillAfter,
+		Scan: safetyScan, ExclusiveAfter: exclusiveAfter, Cursors: cursors, Retry: scheduler.DefaultRetry, Log: log,
+		Queue: p.Queue, Holdings: p.Holdings, Records: p.Records, Registry: p.Registry, Undertaker: p.Undertaker,
+		Notices: p.Notices, Crowds: p.Crowds, Places: p.Places, Localities: p.Localities, Orders: p.Orders, Stop: p.Stop, Bell: p.Bell, Gate: p.Gate, Queries: p.Queries,
+		Attachments: p.Attachments, RowType: agents.AttachedType,
+		Launcher: launch{launcher}, Witness: p.Witness,
+	})
+	system.Store(tree)
+	return tree
+}
+
+// End ends the tree, tells the others that nothing here runs any more, and
+// lets go of the connections. What runs may finish until ctx ends.
+func (i *Instance) End(ctx context.Context) error {
+	err := i.Stop(ctx, 10*time.Second)
+	if id := i.ID(); id != 0 && err == nil {
+		bury := func() error {
+			bye, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+			defer cancel()
+			_, _, err := i.registry.Bury(bye, id, "it was stopped", true)
+			return err
+		}
+		if err = bury(); err != nil { // a connection that broke since the last heartbeat is found out by its use
+			err = bury()
+		}
+	}
+	i.telemetry.stop()
+	for _, d := range i.desks {
+		d.Close()
+	}
+	return err
+}
+
+func agentTypes(c config.Config) []actors.AgentType {
+	var list []actors.AgentType
+	for _, a := range c.Agents {
+		list = append(list, actors.AgentType{Name: a.Type, Max: a.Max, MaxPerHost: a.MaxPerHost,
+			Exec:  string(a.Mode) == string(agents.ModeExec) || a.Dialect == config.DialectFOSSology,
+			Local: a.FOSSology.Local, Exclusive: a.FOSSology.Exclusive, Timeout: a.Timeout, StartTimeout: c.Limits.StartTimeout})
+	}
+	return list
+}
+
+// The adapters: what two packages call the same thing, here they are one.
+
+type queue struct {
+	*store.Claimer
+	keeper *store.Keeper
+}
+
+func (q queue) Due(ctx context.Context) (int, time.Duration, error) { return q.keeper.Due(ctx) }
+
+type notices struct {
+	*store.Registry
+	*store.Keeper
+}
+
+func (notices) Close() {} // both embedded desks have one, and neither is closed through here
+
+type bell struct{ listener triggers.Listener }
+
+func (b *bell) Run(ctx context.Context, rang func(inserted bool), cancelRang, dueRang, beat func()) error {
+	b.listener.Rang, b.listener.CancelRang, b.listener.DueRang, b.listener.Beat = rang, cancelRang, dueRang, beat
+	return b.listener.Run(ctx)
+}
+
+func (b *bell) Cut() { b.listener.Cut() }
+
+// localities answers with the configuration's query, where there is one.
+type localities struct {
+	*store.Keeper
+	locator *store.Locator
+}
+
+func (p localities) Locates() bool { return p.locator != nil }
+
+func (p localities) Locate(ctx context.Context, me scheduler.InstanceID, names []string) (map[string][]scheduler.HostName, error) {
+	all, err := p.locator.Locate(ctx, names)
+	if err != nil {
+		return nil, err
+	}
+	hosts := make(map[string][]scheduler.HostName, len(all))
+	for name, l := range all {
+		hosts[name] = l.Hosts
+	}
+	return hosts, p.PublishLocated(ctx, me, all)
+}
+
+func (localities) Close() {} // its desks are closed by themselves
+
+// rowsAtOnce is how many rows of an MSQ travel in one round trip.
+const rowsAtOnce = 1000
+
+type cursorOpener struct{ *store.Cursors }
+
+func (c cursorOpener) Open(ctx context.Context, text string) (actors.Rows, error) {
+	cursor, err := c.Cursors.Open(ctx, text, rowsAtOnce)
+	if err != nil {
+		return nil, err
+	}
+	return cursor, nil
+}
+
+type launch struct{ *agents.Launcher }
+
+func (l launch) Serves(id scheduler.InstanceID) { l.SetInstance(id) }
+
+func (l launch) Launch(typ scheduler.TypeName, child scheduler.ChildName, host scheduler.HostName, lease time.Duration, wake func()) (actors.Process, error) {
+	p, err := l.Launcher.Launch(typ, child, host, lease, wake)
+	if err != nil {
+		return nil, err
+	}
+	return p, nil
+}

@@ -1,0 +1,113 @@
+package setup
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/spf13/cobra"
+
+	"bellhop/cmd/bellhop/internal/cli"
+	"bellhop/sql"
+	"bellhop/sql/migrate"
+)
+
+func MigrateCommand(a *cli.App) *cobra.Command {
+	var planOnly bool
+	var compat string
+	c := &cobra.Command{
+		Use:   "migrate",
+		Short: "Bring the database to the schema this program needs",
+		Long: `Bring the database to the schema this program needs. Forward only, each step in
+a transaction of its own; two at once wait for each other.
+
+--compat fossology puts the schema fossology in place besides: the views
+jobqueue and jobdepends under the names that FOSSology's front end uses.`,
+		Example: "  bellhop migrate --plan\n  bellhop migrate\n  bellhop migrate --compat fossology",
+		Args:    a.NoArgs(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return bringUp(cmd.Context(), a, planOnly, compat)
+		},
+	}
+	c.Flags().BoolVar(&planOnly, "plan", false, "print the SQL that would run, and run nothing")
+	c.Flags().StringVar(&compat, "compat", "", "put views under the names of another `system` in place: fossology")
+	return c
+}
+
+func bringUp(ctx context.Context, a *cli.App, planOnly bool, compat string) error {
+	plan, err := cli.Schema()
+	if err != nil {
+		return err
+	}
+	var more []migrate.Step
+	if compat != "" {
+		text, ok := sql.Compat(compat)
+		if !ok {
+			return cli.Usage("migrate", fmt.Sprintf("there are no views of a system %q", compat), "bellhop migrate --compat fossology")
+		}
+		more = []migrate.Step{{Name: "compat/" + compat + ".sql", Text: text}}
+	}
+	conn, err := a.Connect(ctx, func(notice string) {
+		// Ours say what an administrator has to do; PostgreSQL's own tell what was there already.
+		if ours, ok := strings.CutPrefix(notice, "bellhop: "); ok {
+			a.Note("%s", cli.Clean(ours))
+		}
+	})
+	if err != nil {
+		return err
+	}
+	s := &cli.Session{Conn: conn}
+	defer s.Close()
+
+	if planOnly {
+		steps, err := plan.Pending(ctx, conn)
+		if err != nil {
+			return err
+		}
+		return printSteps(a, plan, append(steps, more...), func(s migrate.Step) string { return "-- " + s.Name + "\n" + s.Text })
+	}
+	// Two who migrate meet at a lock of their sessions.
+	if is, err := cli.Pooled(ctx, conn); err != nil {
+		return err
+	} else if is {
+		return cli.Usage("migrate", "the database's URL leads through a pooler (PgBouncer or its like)", "name the server itself: bellhop migrate --database-url postgres://…")
+	}
+	steps, err := plan.Run(ctx, conn)
+	if err != nil {
+		return err
+	}
+	for _, s := range more {
+		if err := pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+			_, err := tx.Conn().PgConn().Exec(ctx, s.Text).ReadAll()
+			return err
+		}); err != nil {
+			return fmt.Errorf("%s: %w", s.Name, err)
+		}
+		steps = append(steps, s)
+	}
+	return printSteps(a, plan, steps, func(s migrate.Step) string { return "done: " + s.Name + "\n" })
+}
+
+func printSteps(a *cli.App, plan migrate.Plan, steps []migrate.Step, words func(migrate.Step) string) error {
+	if a.JSON() {
+		type step struct {
+			Version int    `json:"version"` // 0: a script that is put in place again
+			Name    string `json:"name"`
+			SQL     string `json:"sql"`
+		}
+		list := []step{}
+		for _, s := range steps {
+			list = append(list, step{s.Version, s.Name, s.Text})
+		}
+		return a.PrintJSON(list)
+	}
+	text := ""
+	for _, s := range steps {
+		text += words(s)
+	}
+	if text == "" {
+		text = fmt.Sprintf("nothing to do: the schema is at version %d\n", plan.Version())
+	}
+	return a.Printf("%s", text)
+}
