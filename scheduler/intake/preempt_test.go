@@ -1,0 +1,96 @@
+package intake
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"bellhop/scheduler"
+)
+
+// On a host of one slot that busy holds, a claim brings nothing that is less
+// urgent than what waits of types that would come up there if they could; and
+// what waits is read, unless there is nobody to make room for.
+func TestPreemptors_WhomAFullHostIsAskedToMakeRoomFor(t *testing.T) {
+	t.Parallel()
+	now := time.Unix(1000, 0)
+	types := []scheduler.TypeName{"busy", "other", "third"}
+	for _, c := range []struct {
+		name   string
+		offer  Offered
+		events []Event
+		want   []scheduler.TypeName
+		reads  bool
+	}{
+		{name: "both of the others", want: []scheduler.TypeName{"other", "third"}, reads: true},
+		{name: "not for a paused type", want: []scheduler.TypeName{"third"}, reads: true,
+			events: []Event{Controlled{scheduler.Standing{Paused: []scheduler.TypeName{"other"}}}}},
+		{name: "for nobody while there is room", offer: Offered{Room: 1}},
+		{name: "not for whom room is being made already", offer: Offered{Making: []scheduler.TypeName{"other"}},
+			want: []scheduler.TypeName{"third"}, reads: true},
+		{name: "not for a type that cannot come up", offer: Offered{Spawn: map[scheduler.TypeName]int{"third": 1}},
+			want: []scheduler.TypeName{"third"}, reads: true},
+		{name: "not for one that has a child", offer: Offered{Now: map[scheduler.TypeName]int{"busy": 1, "other": 1}},
+			want: []scheduler.TypeName{"third"}, reads: true},
+		{name: "not for one whose jobs are locked", want: []scheduler.TypeName{"third"},
+			events: []Event{BacklogRead{Read: Read{Suspected: []scheduler.TypeName{"other"}}, Locked: []scheduler.TypeName{"other"}}},
+			reads:  true},
+	} {
+		in := New(Config{Types: types, Hosts: []Host{{Place: scheduler.Place{Host: "h"}}}, Cursors: 1, Backlogs: true})
+		o := c.offer
+		o.Host, o.Epoch = "h", 1
+		if o.Now == nil {
+			o.Now = map[scheduler.TypeName]int{"busy": 1}
+		}
+		if o.Spawn == nil {
+			o.Spawn = map[scheduler.TypeName]int{"other": 1, "third": 1}
+		}
+		for _, ev := range append([]Event{o}, c.events...) {
+			in.Apply(ev, now)
+		}
+		can := Can{Grant: true, Claim: true, Attached: true, Running: 1}
+		s := in.Next(can, now)
+		if (s.Read != nil) != c.reads {
+			t.Errorf("%s: what waits is read: %v", c.name, s.Read)
+		}
+		for s.Claim != nil && s.Claim.Demand.Assigned { // that for children to come up has its turn too
+			in.Apply(Claimed{Claim: *s.Claim}, now)
+			s = in.Next(can, now)
+		}
+		if s.Claim == nil || !slices.Equal(s.Claim.Demand.Rivals, c.want) {
+			t.Errorf("%s: the claim is %+v, want beside it %v", c.name, s.Claim, c.want)
+		}
+	}
+}
+
+// The claim that was cut for others' sake has the backlog read again, at most
+// every tenth of a second, and the host is told what waits.
+func TestPreemptors_ACutClaimHasTheBacklogRead(t *testing.T) {
+	t.Parallel()
+	now := time.Unix(1000, 0)
+	in := New(Config{Types: []scheduler.TypeName{"busy", "other"}, Hosts: []Host{{Place: scheduler.Place{Host: "h"}}},
+		Cursors: 1, Backlogs: true})
+	can := Can{Grant: true, Claim: true, Running: 1, Attached: true}
+	in.Apply(Offered{Host: "h", Epoch: 1, Now: map[scheduler.TypeName]int{"busy": 1},
+		Spawn: map[scheduler.TypeName]int{"other": 1}}, now)
+	s := in.Next(can, now)
+	if s.Read == nil || s.Claim == nil {
+		t.Fatalf("got %+v", s)
+	}
+	in.Apply(BacklogRead{Read: *s.Read, Of: map[scheduler.HostName][]scheduler.Crowd{"h": nil}}, now)
+	in.Apply(Claimed{Claim: *s.Claim}, now) // nothing as urgent
+	if s = in.Next(can, now.Add(time.Millisecond)); s.Read != nil || !s.ReadAt.Equal(now.Add(backlogSoon)) || s.Claim != nil {
+		t.Errorf("too early, and outranked until something rings: %+v", s)
+	}
+	if s = in.Next(can, now.Add(backlogSoon)); s.Read == nil || !s.Read.Cut {
+		t.Fatalf("a tenth of a second later: %+v", s)
+	}
+	waiting := map[scheduler.HostName][]scheduler.Crowd{"h": {{Type: "other", Jobs: 1}}}
+	told := in.Apply(BacklogRead{Read: *s.Read, Of: waiting}, now)
+	if len(told.Backlogs) != 1 || !slices.Equal(told.Backlogs[0].Types, waiting["h"]) {
+		t.Errorf("the host is told %+v", told.Backlogs)
+	}
+	if s = in.Next(can, now.Add(backlogSoon)); s.Claim == nil || s.Claim.Demand.Types[0].Type != "busy" {
+		t.Errorf("busy goes on meanwhile: %+v", s)
+	}
+}

@@ -1,0 +1,91 @@
+package intake
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"bellhop/scheduler"
+)
+
+// Law 2: no starvation. While children of a type on a host could take lines, a
+// claim that has them is made within as many claims as there are turns, however
+// much others have to do.
+func TestIntake_NobodyStarves(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		w := newWorld(t)
+		w.in.Exclusive, w.in.excl = nil, newExclusion(nil, time.Second)
+		for range rapid.IntRange(0, 40).Draw(t, "before") {
+			w.step()
+			if w.leaving || len(w.control.Paused) > 0 || len(w.in.msqs) > 0 {
+				t.Skip("something else is asked")
+			}
+		}
+		if w.claim != nil {
+			w.answer()
+		}
+		if len(w.in.msqs) > 0 {
+			t.Skip("something else is asked")
+		}
+		name := w.host()
+		c := w.hosts[name]
+		if c.epoch == 0 {
+			c.epoch = 1
+		}
+		c.now["a"]++
+		w.happened(Offered{Host: name, Epoch: c.epoch, Now: map[scheduler.TypeName]int{"a": 1}})
+		w.happened(Woken{Rang: true})
+		for range 2 * len(w.hosts) {
+			w.next()
+			if w.claim == nil {
+				t.Fatalf("nothing is asked for, and %s takes a", name)
+			}
+			d := w.claim.Demand
+			isA := func(t scheduler.TypeDemand) bool { return t.Type == "a" }
+			if d.Host == name && !d.Assigned && slices.ContainsFunc(d.Types, isA) {
+				return
+			}
+			w.full()
+		}
+		t.Fatalf("%d claims, and none for a on %s", 2*len(w.hosts), name)
+	})
+}
+
+// full answers a claim with all it asks for; the host offers as much again.
+func (w *world) full() {
+	claim := *w.claim
+	w.claim = nil
+	d := claim.Demand
+	ev, left := Claimed{Claim: claim}, d.Total
+	again := Offered{Host: d.Host, Epoch: claim.Epoch, Now: map[scheduler.TypeName]int{}}
+	again.Making = w.in.capacities[d.Host].preemptingFor
+	for _, t := range d.Types {
+		for range min(left, t.Most) {
+			left--
+			w.jobs++
+			j := scheduler.Job{Type: t.Type, Host: d.Host}
+			j.Claim = scheduler.Claim{Job: w.jobs, Fence: 1}
+			ev.Jobs = append(ev.Jobs, j)
+			if d.Assigned {
+				again.Room++
+			} else {
+				again.Now[t.Type]++
+			}
+		}
+	}
+	c := w.hosts[d.Host]
+	if d.Assigned {
+		c.room += d.Total
+	} else {
+		for _, t := range d.Types {
+			c.now[t.Type] += t.Most
+		}
+	}
+	if s := w.in.Apply(ev, w.at); len(s.Dispatch) == 0 {
+		w.Fatalf("nothing is dispatched of %+v", ev)
+	}
+	w.happened(again)
+}
