@@ -64,7 +64,7 @@ var arrows = []arrow{
 	{"client/agent", nil, "what is linked into an agent: it knows its protocol, and no database"},
 	{"client/clienttest", []string{"client", "sql", "triggers"}, "tests of apps: what puts the schema in place is there too"},
 	{"cmd/bellhop", append(families, "pgdev", "scheduler", "sql/store"), "the list of commands, and the words that TAB gives"},
-	{"cmd/bellhop/internal/cli", []string{"config", "observability", "pgdev", "scheduler", "sql", "triggers", "web"},
+	{"cmd/bellhop/internal/cli", []string{"client", "config", "observability", "pgdev", "scheduler", "sql", "triggers", "web"},
 		"what all commands share knows none of them"},
 	{"cmd/bellhop/internal/clitest", []string{"pgdev/pgtest", "sql", "triggers"}, "for tests of every family, cli's own too"},
 	{"cmd/bellhop/internal/fleet", []string{"agents", "config", "scheduler"}, "hosts and agents as a launcher takes them, for whoever starts one"},

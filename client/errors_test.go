@@ -3,10 +3,6 @@ package client_test
 import (
 	"context"
 	"errors"
-	"io/fs"
-	"os"
-	"path/filepath"
-	"regexp"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -67,38 +63,5 @@ func TestClassOf(t *testing.T) {
 		if got := client.ClassOf(state); got != want {
 			t.Errorf("%s is %q, want %q", state, got, want)
 		}
-	}
-}
-
-// Law: the exit codes of the command line and the classes of errors say the
-// same of every SQLSTATE that the command line has words for.
-func TestClassOf_AsTheExitCodes(t *testing.T) {
-	t.Parallel()
-	classes := map[string]client.Class{
-		"NoDatabase": client.ErrUnavailable,
-		"Denied":     client.ErrDenied,
-		"State":      client.ErrRefused,
-		"NotFound":   client.ErrNotFound,
-		"Timeout":    client.ErrTimeout,
-		"Usage":      client.ErrInvalid,
-		"Schema":     client.ErrSchema,
-		"System":     client.ErrSystem,
-	}
-	states := 0
-	err := filepath.WalkDir("../cmd", func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.Name() != "refusal.go" {
-			return err
-		}
-		text, err := os.ReadFile(path)
-		for _, row := range regexp.MustCompile(`(?m)^\t\{"(\w*)", [eE]xit(\w+),`).FindAllStringSubmatch(string(text), -1) {
-			states++
-			if got, want := client.ClassOf(row[1]), classes[row[2]]; got != want {
-				t.Errorf("%s: %q is %q, and the exit code of %q", path, row[1], got, want)
-			}
-		}
-		return err
-	})
-	if err != nil || states < 25 {
-		t.Errorf("%d rows of the table of refusals, %v", states, err)
 	}
 }
