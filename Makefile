@@ -18,6 +18,13 @@ demo: ## watch real work go through: licences of the Go module cache
 test: ## all tests, on real processes and a real PostgreSQL
 	@$(WITH_POSTGRES) scripts/test $(TEST_FLAGS)
 
+# Packages whose tests need no process tree, and PostgreSQL little or not at all.
+QUICK = . ./actors/memory ./agents/guard ./cmd/bellhop/internal/... ./config ./fossology ./observability/... \
+	./scheduler/... ./triggers ./web
+.PHONY: quick
+quick: ## what tests tell in seconds, while you write: no process trees, hardly a database
+	@$(GO) test $(QUICK)
+
 .PHONY: jaeger
 jaeger: ## build the Jaeger that one test reads traces back from (once; kept in your cache)
 	@scripts/jaeger

@@ -10,17 +10,16 @@ import (
 	"go.uber.org/goleak"
 )
 
-// The actors, and whose processes may end with them: "" nobody's.
-var victims = []struct {
+// victim is an actor, and what may be lost with it.
+type victim struct {
 	role string
-	ends string // the type of the children that may be replaced; one or all of them
+	ends string // the type of the children that may be replaced; one or all of them; "" none
 	once bool   // no single job is begun a second time
-}{
-	{"bell", "", true},
-	{"gate", "", true},
-	{"membership", "", true},
-	{"dispatcher", "", true},
-	{"ledger", "", true},
+}
+
+// costly are the actors with which processes may end. Of those that come and go
+// with the work, one each stands for all; "msq/" is that of the job under way.
+var costly = []victim{
 	{"msq/", "item", true},
 	{"msqs", "item", true},
 	{"child/local/solo.1", "one", false},
@@ -28,6 +27,18 @@ var victims = []struct {
 	{"host/local", "all", false},
 	{"hosts", "all", false},
 	{"supervisor", "all", false},
+}
+
+// victims are all actors that a tree has, by its own list: first those whose end
+// costs nobody a process.
+func victims(b *bed) (list []victim) {
+	for _, role := range b.system.Roles() {
+		comesAndGoes := strings.HasPrefix(role, "child/") || strings.HasPrefix(role, "msq/")
+		if !comesAndGoes && !slices.ContainsFunc(costly, func(v victim) bool { return v.role == role }) {
+			list = append(list, victim{role, "", true})
+		}
+	}
+	return append(list, costly...)
 }
 
 // Kill any one actor under 1,000 jobs: its siblings' processes stay the same,
@@ -38,7 +49,10 @@ func TestPanic_EveryActorInTurnUnderAThousandJobs(t *testing.T) {
 	leaks := goleak.IgnoreCurrent()
 	solo, item := newJournal(t), newJournal(t)
 	b.start(8, agent{"solo", 4, solo}, agent{"item", 4, item})
-	for _, v := range victims {
+	b.eventually("the tree is up", func() bool {
+		return slices.Contains(b.system.Roles(), "host/local") && slices.Contains(b.system.Roles(), "bell")
+	})
+	for _, v := range victims(b) {
 		if !t.Run(strings.ReplaceAll(strings.Trim(v.role, "/"), "/", "_"), func(t *testing.T) { kill(t, b, solo, item, v.role, v.ends, v.once) }) {
 			break // the next one would only fail for the same reason
 		}
@@ -142,7 +156,7 @@ func TestPanic_NobodyOfThatName(t *testing.T) {
 	if err := b.system.Panic("nobody"); err == nil || fmt.Sprint(err) != `nobody is "nobody" just now` {
 		t.Errorf("error is %v", err)
 	}
-	for _, role := range []string{"bell", "dispatcher", "gate", "host/local", "hosts", "ledger", "membership", "msqs", "supervisor"} {
+	for _, role := range []string{"attachments", "bell", "dispatcher", "gate", "host/local", "hosts", "ledger", "membership", "msqs", "supervisor"} {
 		b.eventually("somebody is "+role, func() bool { return slices.Contains(b.system.Roles(), role) })
 	}
 }
