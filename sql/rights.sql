@@ -63,6 +63,7 @@ grant SELECT on bellhop.schema_version to bellhop_submitter;
 grant DELETE, SELECT on bellhop.set_aside to bellhop_operator;
 grant SELECT on bellhop.set_aside to bellhop_reader;
 grant DELETE, INSERT, SELECT, UPDATE on bellhop.set_aside to bellhop_scheduler;
+grant SELECT, UPDATE on bellhop.startable to bellhop_scheduler;
 grant EXECUTE on function bellhop.answers to bellhop_reader;
 grant EXECUTE on function bellhop.answers to bellhop_scheduler;
 grant EXECUTE on function bellhop.attach to bellhop_operator;

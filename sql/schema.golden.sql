@@ -379,6 +379,15 @@ view bellhop.lost (
   reason text
 );
 
+view bellhop.startable (
+  id bigint,
+  type text,
+  run_on text,
+  priority smallint,
+  priority_name text,
+  msq text
+);
+
 -- constraints
 alter table bellhop.agent add constraint agent_instance_fkey FOREIGN KEY (instance) REFERENCES bellhop.instance(id) ON DELETE CASCADE;
 alter table bellhop.agent add constraint agent_pkey PRIMARY KEY (instance, type);

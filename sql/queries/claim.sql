@@ -3,7 +3,7 @@
 -- Jobs that name a place are left to claim_many.sql.
 -- $1 instance, $2 host, $3 type, $4 how many at the most, $5 the worst priority that may start, $6 whether MSQ jobs are
 -- wanted too, $7 and $8 the priority and id to go on behind (sql/store/mark.go): what lies before is not looked at.
--- Guard: state = 'ready', not held, due, not paused; locked rows are somebody else's. One that was taken for dead, and does not know
+-- Guard: startable, not paused; locked rows are somebody else's. One that was taken for dead, and does not know
 -- it yet, must not take what nobody would free.
 -- Index: jobqueue_ready (type, priority, id); the primary key.
 update bellhop.jobqueue j
@@ -18,17 +18,12 @@ update bellhop.jobqueue j
        waiting_for = null
  where j.id = any (array(
          select r.id
-           from bellhop.jobqueue r
-          where r.type = $3 and r.state = 'ready' and not r.held
+           from bellhop.startable r
+          where r.type = $3
             and r.run_on is null
             and (r.priority, r.id) > ($7::smallint, $8::bigint)
             and r.priority <= $5
             and ($6 or r.msq is null)
-            and (r.run_at is null or r.run_at <= clock_timestamp())
-            and r.unmet is null
-            -- Asked once a claim, of an index that is normally empty: jobs without dependencies pay nothing.
-            and (not exists (select from bellhop.dependency where not counted)
-              or not exists (select from bellhop.dependency d where d.job = r.id and not d.counted))
           order by r.priority, r.id
           limit $4
             for update skip locked))

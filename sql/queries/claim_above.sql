@@ -4,7 +4,7 @@
 -- $7 its transactions under way.
 -- Guard: as in claim.sql. What became ready again is not found here, whoever inserted it: see sql/store/floor.go.
 -- Index: jobqueue_floor (txid, type), for each type one range above the snapshot and one for each transaction; the primary key.
--- "held is not true" and num_nulls() say what claim.sql says in words that the planner does not recognise: statistics that
+-- It says by itself what bellhop.startable says: "held is not true" and num_nulls() say what claim.sql says in words that the planner does not recognise: statistics that
 -- were taken when nothing was ready make jobqueue_ready, with all its dead entries, look as good as jobqueue_floor.
 with picked as materialized (
   select q.id, q.priority

@@ -11,11 +11,8 @@ with rival as materialized (
     from unnest($10::text[]) as t (type)
    cross join lateral (
      (select r.priority
-        from bellhop.jobqueue r
-       where r.type = t.type and r.state = 'ready' and not r.held and r.run_on is null
-         and r.unmet is null and (r.run_at is null or r.run_at <= clock_timestamp())
-         and (not exists (select from bellhop.dependency where not counted)
-           or not exists (select from bellhop.dependency d where d.job = r.id and not d.counted))
+        from bellhop.startable r
+       where r.type = t.type and r.run_on is null
        order by r.priority, r.id
        limit 1)
      union all
@@ -23,11 +20,8 @@ with rival as materialized (
         from unnest($5::text[]) as n (name)
        cross join lateral (
          select r.priority
-           from bellhop.jobqueue r
-          where r.type = t.type and r.state = 'ready' and not r.held and r.run_on = n.name
-            and r.unmet is null and (r.run_at is null or r.run_at <= clock_timestamp())
-            and (not exists (select from bellhop.dependency where not counted)
-              or not exists (select from bellhop.dependency d where d.job = r.id and not d.counted))
+           from bellhop.startable r
+          where r.type = t.type and r.run_on = n.name
           order by r.priority, r.id
           limit 1) here)) x
 ),
@@ -38,16 +32,11 @@ picked as materialized (
     select x.id, x.priority
       from (select * from (
               select r.id, r.priority
-                from bellhop.jobqueue r
-               where not d.placed and r.type = d.type and r.state = 'ready' and not r.held
+                from bellhop.startable r
+               where not d.placed and r.type = d.type
                  and r.run_on is null
-                 and r.unmet is null
-                 -- Asked once a claim, of an index that is normally empty: jobs without dependencies pay nothing.
-                 and (not exists (select from bellhop.dependency where not counted)
-                   or not exists (select from bellhop.dependency d where d.job = r.id and not d.counted))
                  and r.priority <= least(d.worst, (select best from rival))
                  and ($7 or r.msq is null)
-                 and (r.run_at is null or r.run_at <= clock_timestamp())
                order by r.priority, r.id
                limit d.most
                  for update skip locked) anywhere
@@ -56,16 +45,11 @@ picked as materialized (
               from unnest($5::text[]) as n (name)
              cross join lateral (
               select r.id, r.priority
-                from bellhop.jobqueue r
-               where r.type = d.type and r.state = 'ready' and not r.held
+                from bellhop.startable r
+               where r.type = d.type
                  and r.run_on = n.name
-                 and r.unmet is null
-                 -- Asked once a claim, of an index that is normally empty: jobs without dependencies pay nothing.
-                 and (not exists (select from bellhop.dependency where not counted)
-                   or not exists (select from bellhop.dependency d where d.job = r.id and not d.counted))
                  and r.priority <= least(d.worst, (select best from rival))
                  and ($7 or r.msq is null)
-                 and (r.run_at is null or r.run_at <= clock_timestamp())
                order by r.priority, r.id
                limit d.most
                  for update skip locked) here) x

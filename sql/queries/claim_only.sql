@@ -23,17 +23,13 @@ with recursive ripe as (
     select x.id, x.priority
       from (select * from (
               select r.id, r.priority
-                from bellhop.jobqueue r
-               where not d.placed and r.type = d.type and r.state = 'ready' and not r.held
+                from bellhop.startable r
+               where not d.placed and r.type = d.type
                  and r.run_on is null
-                 and r.unmet is null
-                 and (not exists (select from bellhop.dependency where not counted)
-                   or not exists (select from bellhop.dependency d where d.job = r.id and not d.counted))
                  and r.priority <= d.worst
                  and ($11::text is null and $12::int[] is null or r.priority_name ~ $11::text or r.priority = any ($12::int[]))
                  and (not d.rjm or exists (select from bellhop.rjm m where m.job = r.id))
                  and ($7 or r.msq is null)
-                 and (r.run_at is null or r.run_at <= clock_timestamp())
                order by r.priority, r.id
                limit d.most
                  for update of r skip locked) anywhere
@@ -42,17 +38,13 @@ with recursive ripe as (
               from unnest($5::text[]) as n (name)
              cross join lateral (
               select r.id, r.priority
-                from bellhop.jobqueue r
-               where r.type = d.type and r.state = 'ready' and not r.held
+                from bellhop.startable r
+               where r.type = d.type
                  and r.run_on = n.name
-                 and r.unmet is null
-                 and (not exists (select from bellhop.dependency where not counted)
-                   or not exists (select from bellhop.dependency d where d.job = r.id and not d.counted))
                  and r.priority <= d.worst
                  and ($11::text is null and $12::int[] is null or r.priority_name ~ $11::text or r.priority = any ($12::int[]))
                  and (not d.rjm or exists (select from bellhop.rjm m where m.job = r.id))
                  and ($7 or r.msq is null)
-                 and (r.run_at is null or r.run_at <= clock_timestamp())
                order by r.priority, r.id
                limit d.most
                  for update of r skip locked) here) x

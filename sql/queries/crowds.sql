@@ -1,15 +1,12 @@
 -- What waits of several types on one host: how many jobs, counted no further than $3, and the priority of the most urgent.
--- $1 types, $2 the names the host answers to in run_on. What no claim would take does not count.
+-- $1 types, $2 the names the host answers to in run_on. What no claim would take (startable) does not count.
 -- Index: jobqueue_ready, the head of one range for each type; jobqueue_pinned, one for each type and name.
 select t.type, count(*)::int, min(x.priority)::int
   from unnest($1::text[]) as t (type)
  cross join lateral (
    (select r.priority
-      from bellhop.jobqueue r
-     where r.type = t.type and r.state = 'ready' and not r.held and r.run_on is null
-       and r.unmet is null and (r.run_at is null or r.run_at <= clock_timestamp())
-       and (not exists (select from bellhop.dependency where not counted)
-         or not exists (select from bellhop.dependency d where d.job = r.id and not d.counted))
+      from bellhop.startable r
+     where r.type = t.type and r.run_on is null
      order by r.priority, r.id
      limit $3)
    union all
@@ -17,11 +14,8 @@ select t.type, count(*)::int, min(x.priority)::int
       from unnest($2::text[]) as n (name)
      cross join lateral (
        select r.priority
-         from bellhop.jobqueue r
-        where r.type = t.type and r.state = 'ready' and not r.held and r.run_on = n.name
-          and r.unmet is null and (r.run_at is null or r.run_at <= clock_timestamp())
-          and (not exists (select from bellhop.dependency where not counted)
-            or not exists (select from bellhop.dependency d where d.job = r.id and not d.counted))
+         from bellhop.startable r
+        where r.type = t.type and r.run_on = n.name
         order by r.priority, r.id
         limit $3) here)) x
  group by t.type

@@ -4,11 +4,8 @@ select t.type
   from unnest($1::text[]) as t (type)
  where exists (select from (
    select r.id
-     from bellhop.jobqueue r
-    where r.type = t.type and r.state = 'ready' and not r.held and r.run_on is null
-      and r.unmet is null and (r.run_at is null or r.run_at <= clock_timestamp())
-      and (not exists (select from bellhop.dependency where not counted)
-        or not exists (select from bellhop.dependency d where d.job = r.id and not d.counted))
+     from bellhop.startable r
+    where r.type = t.type and r.run_on is null
     order by r.priority, r.id
     limit 1
       for no key update skip locked) anywhere)
@@ -16,11 +13,8 @@ select t.type
      from unnest($2::text[]) as n (name)
     cross join lateral (
       select r.id
-        from bellhop.jobqueue r
-       where r.type = t.type and r.state = 'ready' and not r.held and r.run_on = n.name
-         and r.unmet is null and (r.run_at is null or r.run_at <= clock_timestamp())
-         and (not exists (select from bellhop.dependency where not counted)
-           or not exists (select from bellhop.dependency d where d.job = r.id and not d.counted))
+        from bellhop.startable r
+       where r.type = t.type and r.run_on = n.name
        order by r.priority, r.id
        limit 1
          for no key update skip locked) here)
