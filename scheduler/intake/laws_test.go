@@ -273,12 +273,11 @@ func (w *world) step() {
 		if len(w.grants) > 0 {
 			g := w.grants[0]
 			w.grants = w.grants[1:]
-			t := lawTypes[0]
-			if j, runs := w.running[g.Job]; runs {
-				t = j.Type
-			} else {
+			j, runs := w.running[g.Job]
+			if !runs {
 				break
 			}
+			t := j.Type
 			if c := w.hosts[g.Host]; c.epoch == g.Epoch {
 				c.now[t] += g.Now
 				c.room += g.Spawn
