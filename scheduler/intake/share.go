@@ -111,13 +111,11 @@ func (in *Intake) feed(can Can, s *Step) {
 	for _, t := range inTurn(slices.Sorted(maps.Keys(byType)), in.feeds) {
 		list := byType[t]
 		slices.SortStableFunc(list, func(a, b *msq) int { return cmp.Compare(a.job.Priority, b.job.Priority) })
-		for len(list) > 0 {
-			equal := 1
-			for equal < len(list) && list[equal].job.Priority == list[0].job.Priority {
-				equal++
+		for first, end := 0, 0; first < len(list); first = end {
+			for end < len(list) && list[end].job.Priority == list[first].job.Priority {
+				end++
 			}
-			in.feedEqual(t, list[:equal], can, s)
-			list = list[equal:]
+			in.feedEqual(t, list[first:end], list[:first], can, s)
 		}
 	}
 	if len(s.Grants) > before {
@@ -125,7 +123,10 @@ func (in *Intake) feed(can Can, s *Step) {
 	}
 }
 
-func (in *Intake) feedEqual(t scheduler.TypeName, equal []*msq, can Can, s *Step) {
+// feedEqual gives slots to MSQ jobs of one type and priority. Where items of more
+// urgent ones still wait, what is free was left to the queue, as urgent as they
+// are, and is not for these.
+func (in *Intake) feedEqual(t scheduler.TypeName, equal, before []*msq, can Can, s *Step) {
 	for _, name := range inTurn(in.hostNames(), in.feeds) {
 		c := in.capacities[name]
 		queue := c.emptyAt[t] != in.ring && !can.Claiming && !in.leaving
@@ -133,7 +134,11 @@ func (in *Intake) feedEqual(t scheduler.TypeName, equal []*msq, can Can, s *Step
 		if free <= 0 {
 			continue
 		}
-		takers := slices.DeleteFunc(slices.Clone(equal), func(q *msq) bool { n, _ := q.on(in, name); return n <= 0 })
+		waits := func(q *msq) bool { n, _ := q.on(in, name); return n > 0 }
+		if slices.ContainsFunc(before, waits) {
+			continue
+		}
+		takers := slices.DeleteFunc(slices.Clone(equal), func(q *msq) bool { return !waits(q) })
 		_, parts := Split(free, len(takers), in.turn[t], queue)
 		given := false
 		for i, q := range takers {
