@@ -149,6 +149,26 @@ func TestCancel_OKThatComesBeforeIsSuccess(t *testing.T) {
 	b.healthy("a")
 }
 
+// TestCancel_WhoGivesUpIsCancelled: the agent says that the line failed, since it
+// was told to stop. That is no failed attempt: the job is not tried again.
+func TestCancel_WhoGivesUpIsCancelled(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	warm := b.script("warm", `trap 'go=1' HUP; echo '{"bellhop":1,"type":"a"}'
+while IFS= read -r line; do `+note+`; until [ "$go" ]; do sleep 0.01; done; echo '{"fail":"told to stop","exit_code":9}'; done`)
+	exec := b.script("exec", `trap 'exit 9' HUP; line=$1; `+note+`; while :; do sleep 0.01; done`)
+	b.serve("limits: {kill_after: 50s}\n" + agents("type: a, command: ["+warm+"]", "type: b, mode: exec, command: ["+exec+"]"))
+	for n, typ := range []string{"a", "b"} {
+		id := b.insert("type, args, max_attempts", typ, "long", 5)
+		pgtest.Eventually(t, patience, "it runs", func() bool { return len(b.lines("ran")) == n+1 })
+		b.waitState(id, "running")
+		b.cancel(id)
+		if j := b.waitState(id, "cancelled"); j.Attempt != 1 || !strings.Contains(j.Error, "cancelled") {
+			t.Errorf("%s: it is %+v", typ, j)
+		}
+	}
+}
+
 func TestCancel_OfWhatIsOverChangesNothing(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

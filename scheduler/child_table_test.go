@@ -235,6 +235,19 @@ func deathUnder(o StopReason) (outcome Outcome, counted bool) {
 	return outcome, counted
 }
 
+// Who is told to stop, and says that the line failed, was cancelled: its job is not tried again. Who was done is done.
+func TestChild_WhoGivesUpWhenCancelledWasCancelled(t *testing.T) {
+	t.Parallel()
+	for ok, want := range map[bool]Outcome{true: OutcomeSucceeded, false: OutcomeCancelled} {
+		c, _ := childIn(Busy, happening{}).Step(ChildEvent{Kind: EventCancel, Claim: inHand.Claim}, noon)
+		_, effects := c.Step(ChildEvent{Kind: EventAnswered, Claim: inHand.Claim, Item: inHand.Item, OK: ok, ExitCode: 1}, noon)
+		i := slices.IndexFunc(effects, func(e Effect) bool { return e.Kind == EffectSettle })
+		if i < 0 || effects[i].Result.Outcome != want {
+			t.Errorf("answered %t: %+v, want %v", ok, effects, want)
+		}
+	}
+}
+
 // A line that is lost is nobody's death, whatever the child was told or to
 // blame for meanwhile, and its work goes back uncounted.
 func TestChild_AnEndByALostLineNeverCounts(t *testing.T) {

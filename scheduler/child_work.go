@@ -33,6 +33,8 @@ func (c Child) answered(ev ChildEvent, now time.Time) (Child, []Effect) {
 	r.Outcome = OutcomeFailed
 	if ev.OK {
 		r.Outcome, r.ExitCode, r.Error, r.Words = OutcomeSucceeded, 0, "", ""
+	} else if of.Claim == c.cancel { // it gave up because it was told to: there is no other attempt
+		r.Outcome, r.Error = OutcomeCancelled, "cancelled: "+r.Error
 	} else if ev.Signal != 0 {
 		r.Outcome = OutcomeDied
 	}
