@@ -58,11 +58,11 @@ func (k *kind) live() (n, coming int) {
 	return n, coming
 }
 
-// backlog is what waits for its children, after they have been given what they
+// scaleUp is what waits for its children, after they have been given what they
 // have room for. Lines wait as long as children are busy with others, and no
 // longer: a moment in which all that was dealt is given is no end of that.
-func (k *kind) backlog(now time.Time) scheduler.Backlog {
-	b := scheduler.Backlog{Lines: len(k.pending), Line: k.line, Start: k.start}
+func (k *kind) scaleUp(now time.Time) scheduler.ScaleUp {
+	b := scheduler.ScaleUp{Lines: len(k.pending), Line: k.line, Start: k.start}
 	if k.Exec { // a process for each line, whatever comes
 		b.Start = 0
 	}
@@ -87,7 +87,7 @@ func (k *kind) backlog(now time.Time) scheduler.Backlog {
 }
 
 // patience is for how long its lines wait for children that are up.
-func (k *kind) patience() time.Duration { return scheduler.Backlog{Start: k.start}.Patience() }
+func (k *kind) patience() time.Duration { return scheduler.ScaleUp{Start: k.start}.Patience() }
 
 // resting is a child that has no process just now; nil: there is none.
 func (k *kind) resting() *kid {

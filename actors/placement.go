@@ -46,7 +46,7 @@ func (s *host) place(c actor.Context, now time.Time) {
 	for _, kind := range s.kinds {
 		if len(kind.pending) == 0 {
 			if !kind.short.IsZero() {
-				kind.backlog(now)
+				kind.scaleUp(now)
 			}
 			continue
 		}
@@ -57,7 +57,7 @@ func (s *host) place(c actor.Context, now time.Time) {
 			continue
 		}
 		n, coming := kind.live()
-		worth := kind.backlog(now).Worth()
+		worth := kind.scaleUp(now).Worth()
 		if s.taken() >= s.spec.Slots { // what was dealt is what others make room for: they do that now, or never
 			worth = len(kind.pending) - coming
 		}

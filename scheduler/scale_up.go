@@ -2,9 +2,9 @@ package scheduler
 
 import "time"
 
-// Backlog is what a host weighs before it starts processes for lines that none
+// ScaleUp is what a host weighs before it starts processes for lines that none
 // of its children has room for.
-type Backlog struct {
+type ScaleUp struct {
 	Lines  int           // that were dealt and wait
 	Warm   int           // children that take lines
 	Coming int           // children that come up
@@ -20,12 +20,12 @@ const startMost = 100 * time.Millisecond
 // Patience is for how long lines wait for children that are up before more are
 // started: as long as a start takes. Whoever waits no longer for what he may not
 // need than that costs loses at most as much again (ski rental).
-func (b Backlog) Patience() time.Duration { return min(b.Start, startMost) }
+func (b ScaleUp) Patience() time.Duration { return min(b.Start, startMost) }
 
 // Worth is how many processes to start now. A type does not take slots for lines
 // that its warm children finish sooner than a process starts. While nobody knows
 // what a line takes, one child comes first.
-func (b Backlog) Worth() int {
+func (b ScaleUp) Worth() int {
 	missing := b.Lines - b.Coming
 	switch {
 	case missing <= 0:
