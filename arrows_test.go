@@ -43,6 +43,7 @@ var families = []string{cli, serve, "cmd/bellhop/internal/agentkit", "cmd/bellho
 var arrows = []arrow{
 	{"scheduler", nil, "decisions are values in, values out: whoever reads one needs to read nothing else"},
 	{"scheduler/intake", []string{"scheduler"}, "what is claimed next is a decision like the others: it knows their values, and they do not know it"},
+	{"scheduler/lock", nil, "locks are a policy by themselves: it knows names and numbers, and no job of the queue"},
 	{"actors", []string{"scheduler"}, "the tree reaches the world through the interfaces it declares; what implements them is exchangeable"},
 	{"actors/memory", []string{"actors", "scheduler"}, "the same ports, kept in memory: for serve -I, and for tests of the tree"},
 	{"sql", nil, "text only"},
@@ -217,6 +218,7 @@ func TestArrows_AllTheWayDown(t *testing.T) {
 		why     string
 	}{
 		{"scheduler/intake", []string{"bellhop/scheduler"}, "the same of what is claimed next"},
+		{"scheduler/lock", nil, "the policy of locks can be read alone"},
 		{"scheduler", nil, "the core can be read, tested and trusted alone"},
 		{"agents/guard", []string{"golang.org/x/sys"}, "what is linked in is started with every child"},
 		{"sql", nil, "text only"},
@@ -245,12 +247,12 @@ var clocks = []string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "T
 // Law: scheduler/ reads no clock, rolls no dice and starts no goroutine.
 func TestScheduler_IsPure(t *testing.T) {
 	t.Parallel()
-	core, intake := rooms(t)["scheduler"], rooms(t)["scheduler/intake"]
-	if len(core.GoFiles) < 10 || len(intake.GoFiles) < 7 {
-		t.Fatalf("only %d and %d files", len(core.GoFiles), len(intake.GoFiles))
+	core, intake, lock := rooms(t)["scheduler"], rooms(t)["scheduler/intake"], rooms(t)["scheduler/lock"]
+	if len(core.GoFiles) < 10 || len(intake.GoFiles) < 7 || len(lock.GoFiles) < 7 {
+		t.Fatalf("only %d, %d and %d files", len(core.GoFiles), len(intake.GoFiles), len(lock.GoFiles))
 	}
 	var names []string
-	for _, p := range []pkg{core, intake} {
+	for _, p := range []pkg{core, intake, lock} {
 		for _, name := range p.GoFiles {
 			names = append(names, filepath.Join(p.Dir, name))
 		}
