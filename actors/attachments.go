@@ -17,12 +17,12 @@ const (
 // attachments makes jobs of users' rows, beside the hot path: a turn whenever
 // something rang, a job ended or the gate had its look. Nobody tells it of
 // anything while nothing is attached: whether something is, comes with what
-// operators want (scheduler.Standing), so that it costs no statement of its own.
+// operators want (scheduler.ControlState), so that it costs no statement of its own.
 type attachments struct {
-	h *house
+	inst *instance
 	// owned by Receive
 	busy     bool // a turn is under way
-	again    bool // and another is wanted after it
+	rerun    bool // and another is wanted after it
 	stopping bool
 	ended    time.Time // when the last turn was over
 	pause    time.Duration
@@ -32,7 +32,7 @@ type attachments struct {
 	cancel   context.CancelFunc
 }
 
-func newAttachments(h *house) *attachments { return &attachments{h: h, pause: turnSoon} }
+func newAttachments(inst *instance) *attachments { return &attachments{inst: inst, pause: turnSoon} }
 
 // Messages of attachments to itself.
 type (
@@ -43,12 +43,12 @@ type (
 	}
 )
 
-var lookRows = &lookAtRows{}
+var scanRowsNow = &scanRows{}
 
-// lookAtRows tells of a reason to look at attached tables, where there are any.
-func (h *house) lookAtRows() {
-	if h.attached.Load() {
-		h.tell(roleAttachments, lookRows)
+// scanRows tells of a reason to look at attached tables, where there are any.
+func (inst *instance) scanRows() {
+	if inst.attached.Load() {
+		inst.tell(roleAttachments, scanRowsNow)
 	}
 }
 
@@ -56,8 +56,8 @@ func (a *attachments) Receive(c actor.Context) {
 	switch m := c.Message().(type) {
 	case *actor.Started:
 		a.ctx, a.cancel = context.WithCancel(context.Background())
-		a.h.lookAtRows() // another one before us may have been about to
-	case *lookAtRows:
+		a.inst.scanRows() // another one before us may have been about to
+	case *scanRows:
 		a.want(c)
 	case *turnNow:
 		a.timer = nil
@@ -77,48 +77,48 @@ func (a *attachments) Receive(c actor.Context) {
 // want sees to a turn that begins no earlier than now.
 func (a *attachments) want(c actor.Context) {
 	switch {
-	case a.h.Attachments == nil || a.stopping || a.timer != nil:
+	case a.inst.Attachments == nil || a.stopping || a.timer != nil:
 		return
 	case a.busy:
-		a.again = true
+		a.rerun = true
 		return
 	}
-	h, ctx, self := a.h, a.ctx, c.Self()
+	inst, ctx, self := a.inst, a.ctx, c.Self()
 	if wait := a.pause - time.Since(a.ended); wait > 0 {
-		a.timer = time.AfterFunc(wait, func() { h.system.Root.Send(self, &turnNow{}) })
+		a.timer = time.AfterFunc(wait, func() { inst.system.Root.Send(self, &turnNow{}) })
 		return
 	}
-	a.busy, a.again = true, false
+	a.busy, a.rerun = true, false
 	go func() {
 		m := &turned{}
-		m.attachments, m.taken, m.ended, m.err = h.Attachments.Turn(ctx)
-		h.system.Root.Send(self, m)
+		m.attachments, m.taken, m.ended, m.err = inst.Attachments.Turn(ctx)
+		inst.system.Root.Send(self, m)
 	}()
 }
 
 func (a *attachments) onTurned(c actor.Context, m *turned) {
 	a.busy, a.ended = false, time.Now()
 	if m.taken > 0 { // before an error too
-		a.h.tell(roleDispatcher, &rang{})
+		a.inst.tell(roleDispatcher, &rang{})
 	}
 	if m.err != nil {
 		if a.ctx.Err() == nil && m.err.Error() != a.lost {
 			a.lost = m.err.Error()
-			a.h.Log.Warn("cannot look at attached tables; the safety scan tries again", "error", m.err)
+			a.inst.Log.Warn("cannot look at attached tables; the safety scan tries again", "error", m.err)
 		}
 		a.pause = turnLate
 		return
 	}
 	a.lost = ""
 	if m.attachments == 0 { // the round that looks for due jobs finds the next one
-		a.h.attached.Store(false)
-	} else if !a.h.attached.Swap(true) {
-		a.again = true // one came as the last had gone: nobody told us of its rows meanwhile
+		a.inst.attached.Store(false)
+	} else if !a.inst.attached.Swap(true) {
+		a.rerun = true // one came as the last had gone: nobody told us of its rows meanwhile
 	}
 	if a.pause = min(2*a.pause, turnLate); m.taken+m.ended > 0 {
 		a.pause = turnSoon
 	}
-	if a.again {
+	if a.rerun {
 		a.want(c)
 	}
 }

@@ -15,7 +15,7 @@ const deafAfter = 3
 // bell turns notifications into rang, finds out when it has gone deaf, and
 // keeps the safety scan, which is the guarantee behind every hint.
 type bell struct {
-	h *house
+	inst *instance
 	// owned by Receive
 	cancel  context.CancelFunc
 	ended   chan struct{}
@@ -25,7 +25,7 @@ type bell struct {
 	stopped chan struct{}
 }
 
-func newBell(h *house) *bell { return &bell{h: h} }
+func newBell(inst *instance) *bell { return &bell{inst: inst} }
 
 type (
 	heard      struct{} // our own ring came through
@@ -39,16 +39,16 @@ func (b *bell) Receive(c actor.Context) {
 		b.listen(c)
 	case *heard:
 		b.heard = time.Now()
-		b.h.heard.Store(int64(b.heard.Sub(b.h.began)))
-		b.h.unheard.Store(0)
+		b.inst.heard.Store(int64(b.heard.Sub(b.inst.began)))
+		b.inst.missedRings.Store(0)
 	case *scanDue:
-		b.h.tell(roleDispatcher, &rang{scan: true})
-		b.h.lookAtRows()
+		b.inst.tell(roleDispatcher, &rang{scan: true})
+		b.inst.scanRows()
 	case *listenTick:
-		if b.h.unheard.Load() > deafAfter && time.Since(b.heard) > deafAfter*b.h.Heartbeat {
-			b.h.Log.Warn("bell: deaf for too long, listening anew", "silent", time.Since(b.heard))
+		if b.inst.missedRings.Load() > deafAfter && time.Since(b.heard) > deafAfter*b.inst.Heartbeat {
+			b.inst.Log.Warn("bell: deaf for too long, listening anew", "silent", time.Since(b.heard))
 			b.heard = time.Now()
-			b.h.Bell.Cut()
+			b.inst.Bell.Cut()
 		}
 	case *actor.Stopping:
 		close(b.stopped)
@@ -61,30 +61,30 @@ func (b *bell) Receive(c actor.Context) {
 
 func (b *bell) listen(c actor.Context) {
 	ctx, cancel := context.WithCancel(context.Background())
-	self, root := c.Self(), b.h.system.Root
+	self, root := c.Self(), b.inst.system.Root
 	b.cancel, b.ended, b.stopped, b.heard = cancel, make(chan struct{}), make(chan struct{}), time.Now()
 	ended := b.ended
 	// These run on the goroutine that reads the connection: they only send.
 	ring, inserted, cancelled, due, beat := &rang{}, &rang{inserted: true}, &cancelRang{}, &dueNow{}, &heard{}
 	go func() {
 		defer close(ended)
-		if err := b.h.Bell.Run(ctx,
+		if err := b.inst.Bell.Run(ctx,
 			func(only bool) {
 				m := ring
 				if only {
 					m = inserted
 				}
-				b.h.tell(roleDispatcher, m)
-				b.h.tell(roleGate, m)
-				b.h.lookAtRows()
+				b.inst.tell(roleDispatcher, m)
+				b.inst.tell(roleGate, m)
+				b.inst.scanRows()
 			},
-			func() { b.h.tell(roleDispatcher, cancelled) },
-			func() { b.h.tell(roleDispatcher, due); b.h.lookAtRows() },
+			func() { b.inst.tell(roleDispatcher, cancelled) },
+			func() { b.inst.tell(roleDispatcher, due); b.inst.scanRows() },
 			func() { root.Send(self, beat) }); err != nil && ctx.Err() == nil {
-			b.h.Log.Error("bell: cannot listen; the safety scan finds the work", "error", err)
+			b.inst.Log.Error("bell: cannot listen; the safety scan finds the work", "error", err)
 		}
 	}()
-	b.scan, b.beats = time.NewTicker(b.h.Scan), time.NewTicker(b.h.Heartbeat)
+	b.scan, b.beats = time.NewTicker(b.inst.Scan), time.NewTicker(b.inst.Heartbeat)
 	scan, beats, stopped := b.scan.C, b.beats.C, b.stopped
 	go func() {
 		for {

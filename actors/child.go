@@ -13,35 +13,35 @@ import (
 // runs the effects. While the process is quick, events and lines go through
 // here in batches; the process itself keeps to one line at a time.
 type child struct {
-	h    *house
-	name scheduler.ChildName
-	typ  AgentType
-	host scheduler.HostName
-	boss *actor.PID
+	inst   *instance
+	name   scheduler.ChildName
+	typ    AgentType
+	host   scheduler.HostName
+	parent *actor.PID
 	// owned by Receive
-	fsm      scheduler.Child
-	process  Process
-	launched time.Time
-	up       time.Time // when it said its first OK
-	fork     *fork
-	berth    *berth
-	events   []scheduler.ChildEvent
-	received int
-	returns  int // how often something went back to the host
-	done     int64
-	deaths   int64
-	last     scheduler.ChildReport // when its process ended, or did not come up
-	trace    string                // and of what it had in hand then
-	alarm    *time.Timer
-	alarmAt  time.Time
-	leaseEnd time.Time
+	fsm         scheduler.Child
+	process     Process
+	launched    time.Time
+	up          time.Time // when it said its first OK
+	fork        *fork
+	reservation *reservation
+	events      []scheduler.ChildEvent
+	acked       int
+	returns     int // how often something went back to the host
+	done        int64
+	deaths      int64
+	last        scheduler.ChildReport // when its process ended, or did not come up
+	trace       string                // and of what it had in hand then
+	alarm       *time.Timer
+	alarmAt     time.Time
+	leaseEnd    time.Time
 
 	// gathered during one message, sent at its end
 	owed      []scheduler.Record
 	items     map[scheduler.JobID][]scheduler.Result
 	returned  []scheduler.Line
 	handed    []scheduler.Line // returned, and on the way to the host as far as is known
-	proved    bool
+	healthy   bool
 	rose      bool // it has said its first OK
 	died      bool
 	notUp     bool // before it had
@@ -51,10 +51,10 @@ type child struct {
 	cut       string // why the line to its host broke
 }
 
-func newChild(h *house, host scheduler.HostName, name scheduler.ChildName, typ AgentType, boss *actor.PID) *child {
-	return &child{h: h, name: name, typ: typ, host: host, boss: boss, fsm: scheduler.Child{
+func newChild(inst *instance, host scheduler.HostName, name scheduler.ChildName, typ AgentType, parent *actor.PID) *child {
+	return &child{inst: inst, name: name, typ: typ, host: host, parent: parent, fsm: scheduler.Child{
 		Name: name, Host: host, State: scheduler.Free, Since: time.Now(),
-		Rules: scheduler.Rules{StartTimeout: typ.StartTimeout, Idle: h.Idle, KillAfter: h.KillAfter, Timeout: typ.Timeout},
+		Rules: scheduler.Rules{StartTimeout: typ.StartTimeout, Idle: inst.Idle, KillAfter: inst.KillAfter, Timeout: typ.Timeout},
 	}}
 }
 
@@ -64,29 +64,29 @@ func (k *child) Receive(c actor.Context) {
 	switch m := c.Message().(type) {
 	case *want:
 		if k.fsm.State.Live() { // it had come up before its host knew
-			k.h.census[k.typ.Name].giveBack(m.berth)
+			k.inst.quotas[k.typ.Name].release(m.reservation)
 			break
 		}
-		k.berth = m.berth
+		k.reservation = m.reservation
 		k.step(c, scheduler.ChildEvent{Kind: scheduler.EventWanted}, now)
 	case *started:
 		k.onStarted(c, m, now)
 	case *woke:
 		k.onWoke(c, now)
-	case *give:
-		k.received += len(m.Lines)
+	case *assign:
+		k.acked += len(m.Lines)
 		if m.Returns != k.returns { // what the host is just getting back comes before these
 			k.returned = append(k.returned, m.Lines...)
 			break
 		}
 		k.handed = nil // the host has them
-		k.onGive(c, m, now)
-	case *free:
-		k.step(c, scheduler.ChildEvent{Kind: scheduler.EventFree, Stop: m.Stop}, now)
+		k.onAssign(c, m, now)
+	case *dismiss:
+		k.step(c, scheduler.ChildEvent{Kind: scheduler.EventDismiss, Stop: m.Stop}, now)
 	case *kill:
 		k.step(c, scheduler.ChildEvent{Kind: scheduler.EventKill, Stop: m.Stop}, now)
-	case *barred:
-		k.step(c, scheduler.ChildEvent{Kind: scheduler.EventBarred}, now)
+	case *tripped:
+		k.step(c, scheduler.ChildEvent{Kind: scheduler.EventTripped}, now)
 	case *cancelJob:
 		k.step(c, scheduler.ChildEvent{Kind: scheduler.EventCancel, Claim: m.Claim, Now: m.Now}, now)
 	case *drop:
@@ -102,14 +102,14 @@ func (k *child) Receive(c actor.Context) {
 		return
 	case *describe:
 		if r := k.describe(); !m.tell(r) {
-			k.h.tell(roleMembership, r)
+			k.inst.tell(roleMembership, r)
 		}
 		return
 	case *report:
 		k.onReport(c, m)
 		return
 	case *actor.Stopping:
-		k.h.gone(roleChild(k.host, k.name), c.Self())
+		k.inst.forget(roleChild(k.host, k.name), c.Self())
 		k.orphan()
 		return
 	default:
@@ -118,10 +118,10 @@ func (k *child) Receive(c actor.Context) {
 	k.flush(c, was)
 }
 
-// onGive takes lines, but none whose claim has become void on the way here.
-func (k *child) onGive(c actor.Context, m *give, now time.Time) {
+// onAssign takes lines, but none whose claim has become void on the way here.
+func (k *child) onAssign(c actor.Context, m *assign, now time.Time) {
 	lines := slices.DeleteFunc(m.Lines, func(l scheduler.Line) bool {
-		void := !k.h.mayBegin(&l, now)
+		void := !k.inst.mayBegin(&l, now)
 		if void {
 			k.returned = append(k.returned, l)
 		}
@@ -145,8 +145,8 @@ func (k *child) step(c actor.Context, ev scheduler.ChildEvent, now time.Time) {
 		k.logMove(was, ev, job, trace)
 		if was == scheduler.Spawned && ev.Kind == scheduler.EventReady {
 			k.rose, k.up = true, now
-			if k.h.Witness != nil {
-				k.h.Witness.Up(k.host, k.name, k.typ.Name, k.launched, now)
+			if k.inst.Observer != nil {
+				k.inst.Observer.Up(k.host, k.name, k.typ.Name, k.launched, now)
 			}
 		}
 	}
@@ -183,15 +183,15 @@ func (k *child) run(c actor.Context, e *scheduler.Effect, now time.Time) {
 		k.returned = append(k.returned, e.Lines...)
 	case scheduler.EffectUnguarded:
 		k.unguarded, k.blame = true, e.Account
-		k.h.Log.Warn("the guard of a child died", traced(k.trace, "child", k.name, "host", k.host, "why", e.Account.Reason, "job", k.last.Job, "pid", k.last.Pid)...)
+		k.inst.Log.Warn("the guard of a child died", traced(k.trace, "child", k.name, "host", k.host, "why", e.Account.Reason, "job", k.last.Job, "pid", k.last.Pid)...)
 	case scheduler.EffectDied:
 		k.died, k.notUp, k.blame = true, e.NotUp, e.Account
 		k.deaths++
-		if k.h.Witness != nil {
-			k.h.Witness.Died(k.typ.Name)
+		if k.inst.Observer != nil {
+			k.inst.Observer.Died(k.typ.Name)
 		}
 		last := k.last // what it was doing
-		k.h.Log.Warn("child died", traced(k.trace, "child", k.name, "host", k.host, "why", e.Account.Told(), "deaths", k.deaths, "state", last.State.String(),
+		k.inst.Log.Warn("child died", traced(k.trace, "child", k.name, "host", k.host, "why", e.Account.Told(), "deaths", k.deaths, "state", last.State.String(),
 			"for", now.Sub(last.Since), "job", last.Job, "pid", last.Pid, "done", last.Done)...)
 	}
 }
@@ -205,22 +205,22 @@ func (k *child) flush(c actor.Context, was scheduler.ChildState) {
 		k.handed = append(k.handed, k.returned...)
 	}
 	if len(k.owed) > 0 {
-		k.h.owe(k.owed...)
+		k.inst.owe(k.owed...)
 		k.owed = k.owed[:0]
 	}
 	for job, results := range k.items {
-		if k.h.Witness != nil {
-			k.h.Witness.Ran(results)
+		if k.inst.Observer != nil {
+			k.inst.Observer.Ran(results)
 		}
-		k.h.tell(roleMSQ(job), &answered{results})
+		k.inst.tell(roleMSQ(job), &answered{results})
 		delete(k.items, job)
 	}
-	k.h.system.Root.Send(k.boss, &news{Name: k.name, State: k.fsm.State, Since: k.fsm.Since, Room: k.fsm.Room(), Received: k.received,
-		Proved: k.proved, Rose: k.rose, Died: k.died, NotUp: k.notUp, Unguarded: k.unguarded, Blame: k.blame, Cut: k.cut, Returned: k.returned, LineTime: k.fsm.LineTime})
+	k.inst.system.Root.Send(k.parent, &news{Name: k.name, State: k.fsm.State, Since: k.fsm.Since, Room: k.fsm.Room(), Acked: k.acked,
+		Healthy: k.healthy, Rose: k.rose, Died: k.died, NotUp: k.notUp, Unguarded: k.unguarded, Blame: k.blame, Cut: k.cut, Returned: k.returned, LineTime: k.fsm.LineTime})
 	if k.ended { // whoever waits for the process finds its outcomes owed
-		k.h.processEnded(k.host, k.typ.Name)
+		k.inst.processEnded(k.host, k.typ.Name)
 	}
-	k.returned, k.proved, k.rose, k.died, k.notUp, k.unguarded, k.ended, k.blame, k.cut = nil, false, false, false, false, false, false, scheduler.Account{}, ""
+	k.returned, k.healthy, k.rose, k.died, k.notUp, k.unguarded, k.ended, k.blame, k.cut = nil, false, false, false, false, false, false, scheduler.Account{}, ""
 	k.arm(c)
 }
 
@@ -235,7 +235,7 @@ func (k *child) arm(c actor.Context) {
 		k.alarm.Stop()
 	}
 	k.alarmAt = at
-	self, root := c.Self(), k.h.system.Root
+	self, root := c.Self(), k.inst.system.Root
 	k.alarm = time.AfterFunc(time.Until(at), func() { root.Send(self, &tick{}) })
 }
 
@@ -273,7 +273,7 @@ func (k *child) onDrop(c actor.Context, m *drop, now time.Time) {
 			if i > 0 {
 				k.step(c, scheduler.ChildEvent{Kind: scheduler.EventRecall}, now)
 			} else {
-				k.h.Log.Warn("stale owner: stopping a child whose job is not ours any more", traced(l.Trace, "child", k.name, "job", claim.Job, "fence", claim.Fence)...)
+				k.inst.Log.Warn("stale owner: stopping a child whose job is not ours any more", traced(l.Trace, "child", k.name, "job", claim.Job, "fence", claim.Fence)...)
 				k.step(c, scheduler.ChildEvent{Kind: scheduler.EventKill, Stop: scheduler.StopStale}, now)
 			}
 			return
@@ -285,7 +285,7 @@ func (k *child) onReport(c actor.Context, m *report) {
 	r := &reported{Of: m.Of, From: string(k.host) + "/" + string(k.name)}
 	r.add(k.fsm.Lines)
 	r.add(k.handed)
-	k.h.system.Root.Send(m.To, r)
+	k.inst.system.Root.Send(m.To, r)
 }
 
 // add reports what is held of lines.
@@ -320,12 +320,12 @@ func inHand(lines []scheduler.Line) (job scheduler.JobID, trace string) {
 
 func (k *child) logMove(was scheduler.ChildState, ev scheduler.ChildEvent, job scheduler.JobID, trace string) {
 	now := k.fsm.State
-	level := k.h.Log.Info
+	level := k.inst.Log.Info
 	if was == scheduler.ChildReady && now == scheduler.Busy || was == scheduler.Busy && now == scheduler.ChildReady {
 		return // thousands a second; a debug level that nobody reads still costs
 	}
 	if was == scheduler.Free || now == scheduler.Prep || now == scheduler.Spawned {
-		level = k.h.Log.Debug
+		level = k.inst.Log.Debug
 	}
 	reason := ev.Kind.String()
 	if k.fsm.Stop != scheduler.StopNone {

@@ -17,7 +17,7 @@ import (
 // them out. What is asked for, for whom, and who gets what, intake decides; the
 // dispatcher carries it out. It knows every claim that this instance holds.
 type dispatcher struct {
-	h *house
+	inst *instance
 	// owned by Receive
 	in       *intake.Intake
 	running  map[scheduler.JobID]scheduler.Hold
@@ -27,7 +27,7 @@ type dispatcher struct {
 	pause    *backoff.ExponentialBackOff
 	finished chan<- string // told when nothing runs any more
 	assertion
-	held        heldReader
+	claims      claimsReader
 	audit       *auditing
 	auditDue    bool
 	maintenance maintenance
@@ -36,20 +36,20 @@ type dispatcher struct {
 	cancel      context.CancelFunc
 }
 
-func newDispatcher(h *house) *dispatcher {
-	cfg := intake.Config{ExclusiveAfter: h.ExclusiveAfter, Cursors: h.Cursors, RowType: h.RowType,
-		Locates: h.locates(), LocateAgain: h.Scan, Backlogs: h.Crowds != nil}
-	for _, a := range h.Agents {
+func newDispatcher(inst *instance) *dispatcher {
+	cfg := intake.Config{ExclusiveAfter: inst.ExclusiveAfter, Cursors: inst.Cursors, RowType: inst.RowType,
+		Locates: inst.locates(), LocateAgain: inst.Scan, Backlogs: inst.Backlogs != nil}
+	for _, a := range inst.Agents {
 		cfg.Types = append(cfg.Types, a.Name)
 		if a.Exclusive {
 			cfg.Exclusive = append(cfg.Exclusive, a.Name)
 		}
 	}
-	for _, spec := range h.Hosts {
-		place := scheduler.Place{Host: spec.Name, Serves: spec.Serves}
-		cfg.Hosts = append(cfg.Hosts, intake.Host{Place: place, Takes: spec.Takes})
+	for _, spec := range inst.Hosts {
+		place := scheduler.Locality{Host: spec.Name, Serves: spec.Serves}
+		cfg.Hosts = append(cfg.Hosts, intake.Host{Locality: place, Takes: spec.Takes})
 	}
-	return &dispatcher{h: h, in: intake.New(cfg), running: map[scheduler.JobID]scheduler.Hold{},
+	return &dispatcher{inst: inst, in: intake.New(cfg), running: map[scheduler.JobID]scheduler.Hold{},
 		pause: backoff.NewExponentialBackOff(backoff.WithInitialInterval(50*time.Millisecond),
 			backoff.WithMaxInterval(2*time.Second), backoff.WithMaxElapsedTime(0))}
 }
@@ -63,7 +63,7 @@ type (
 	}
 	resume      struct{} // the pause after a failed claim is over
 	readBacklog struct{} // it may be time to look at what waits for full hosts
-	unsure      struct{} // a connection was lost: what is committed is not known. From wherever that was
+	connLost    struct{} // a connection was lost: what is committed is not known. From wherever that was
 )
 
 func (d *dispatcher) Receive(c actor.Context) {
@@ -77,9 +77,9 @@ func (d *dispatcher) Receive(c actor.Context) {
 	case *rang:
 		d.onRang(c, m)
 	case *cancelRang:
-		d.lookAtHeld(c)
-	case *held:
-		d.onHeld(c, m)
+		d.checkClaims(c)
+	case *claimsRead:
+		d.onClaimsRead(c, m)
 	case *credits:
 		d.happened(c, intake.Offered(*m))
 	case *claimed:
@@ -88,8 +88,8 @@ func (d *dispatcher) Receive(c actor.Context) {
 		d.claiming = false
 	case *settled:
 		d.onSettled(c, m)
-	case *unsure:
-		d.doubt()
+	case *connLost:
+		d.reassertFirst()
 	case *reasserted:
 		d.onReasserted(c, m)
 	case *audit:
@@ -100,13 +100,13 @@ func (d *dispatcher) Receive(c actor.Context) {
 		d.closeAudit(c, m)
 	case *auditOver:
 		d.endAudit(m)
-	case *rows:
-		d.onRows(c, m)
-	case *ungrant:
+	case *msqWaiting:
+		d.onMSQWaiting(c, m)
+	case *refund:
 		d.happened(c, intake.Refunded{Host: m.Host, Epoch: m.Epoch, Type: m.Type, Now: m.Now, Spawn: m.Spawn})
-	case *closed:
+	case *msqEnded:
 		d.happened(c, intake.MSQEnded{Job: m.Claim.Job})
-		d.h.tell(roleHosts, m) // what it was granted and did not use
+		d.inst.tell(roleHosts, m) // what it was granted and did not use
 	case *dueNow:
 		d.due(c)
 	case *dueDone:
@@ -114,11 +114,11 @@ func (d *dispatcher) Receive(c actor.Context) {
 	case *readBacklog: // next looks
 	case *intake.BacklogRead:
 		d.happened(c, *m)
-	case *markNow:
-		d.maintenance.markTimer = nil
-		d.mark(c, 0)
-	case *marked:
-		d.maintenance.marking = false
+	case *explainNow:
+		d.maintenance.explainTimer = nil
+		d.explainWaiting(c, 0)
+	case *explained:
+		d.maintenance.explaining = false
 	case *describe:
 		m.tell(holding(len(d.running)))
 		return
@@ -136,15 +136,15 @@ func (d *dispatcher) Receive(c actor.Context) {
 
 func (d *dispatcher) onStarted(c actor.Context) {
 	d.ctx, d.cancel = context.WithCancel(context.Background())
-	d.ready = d.h.id() != 0 // another one before us has registered
-	d.fenced = d.ready && d.h.leaseLeft(time.Now()) <= 0
+	d.ready = d.inst.id() != 0 // another one before us has registered
+	d.fenced = d.ready && d.inst.leaseLeft(time.Now()) <= 0
 	d.auditDue = true // our books are empty: what does the house know?
 	d.due(c)
 }
 
 func (d *dispatcher) onJoined(c actor.Context) {
 	d.fenced, d.ready = false, true
-	d.doubt()
+	d.reassertFirst()
 	d.happened(c, intake.Woken{Readmitted: true})
 	d.auditDue = true
 	d.due(c)
@@ -171,12 +171,12 @@ func (d *dispatcher) next(c actor.Context) {
 	}
 	grant := d.ready && !d.fenced
 	idle := grant && !d.claiming && d.audit == nil
-	can := intake.Can{Grant: grant, Claiming: d.claiming, Attached: d.h.attached.Load(), Running: len(d.running),
-		Claim: idle && !d.unsure && !d.auditDue && !d.h.outbox.full()} // what is settled brings us back
+	can := intake.Can{Grant: grant, Claiming: d.claiming, Attached: d.inst.attached.Load(), Running: len(d.running),
+		Claim: idle && !d.mustReassert && !d.auditDue && !d.inst.outbox.full()} // what is settled brings us back
 	d.carryOut(c, d.in.Next(can, time.Now()))
 	switch {
 	case !idle:
-	case d.unsure:
+	case d.mustReassert:
 		d.reassert(c)
 	case d.auditDue:
 		d.startAudit(c)
@@ -189,16 +189,16 @@ func (d *dispatcher) carryOut(c actor.Context, s intake.Step) {
 		for i, w := range s.Dispatch {
 			all[i] = &deal{Epoch: w.Epoch, Type: w.Type, Lines: w.Lines}
 		}
-		d.h.tell(roleHost(s.Dispatch[0].Host), all) // one claim is for one host
+		d.inst.tell(roleHost(s.Dispatch[0].Host), all) // one claim is for one host
 	}
 	for _, w := range s.Backlogs {
-		d.h.tell(roleHost(w.Host), &crowded{w.Types, w.Coming})
+		d.inst.tell(roleHost(w.Host), &waitingTypes{w.Types, w.Coming})
 	}
 	for _, n := range s.Nowhere {
-		d.h.tell(roleMSQ(n.Job), &nowhere{n.Names})
+		d.inst.tell(roleMSQ(n.Job), &nowhere{n.Names})
 	}
 	for _, g := range s.Grants {
-		d.h.tell(roleMSQ(g.Job), &grant{Host: g.Host, Epoch: g.Epoch, Places: g.Names, Now: g.Now, Spawn: g.Spawn})
+		d.inst.tell(roleMSQ(g.Job), &grant{Host: g.Host, Epoch: g.Epoch, Names: g.Names, Now: g.Now, Spawn: g.Spawn})
 	}
 	if s.Read != nil || !s.ReadAt.IsZero() {
 		d.readBacklog(c, s.Read, s.ReadAt)
@@ -207,48 +207,48 @@ func (d *dispatcher) carryOut(c actor.Context, s intake.Step) {
 		d.claim(c, *s.Claim)
 	}
 	if s.Full {
-		d.h.tell(roleGate, noRoom)
+		d.inst.tell(roleGate, noRoom)
 	}
 	if s.Draining != nil {
 		m := &draining{}
 		if *s.Draining {
 			m.since = time.Now()
 		}
-		d.h.tell(roleMembership, m)
+		d.inst.tell(roleMembership, m)
 	}
 }
 
 func (d *dispatcher) onRang(c actor.Context, m *rang) {
-	d.happened(c, intake.Woken{Rang: true, Readmitted: !m.look && !m.inserted, Scan: m.scan && !m.look})
+	d.happened(c, intake.Woken{Rang: true, Readmitted: !m.byGate && !m.inserted, Scan: m.scan && !m.byGate})
 	switch {
-	case m.look:
+	case m.byGate:
 	case m.scan:
-		d.lookAtHeld(c)
+		d.checkClaims(c)
 		d.due(c)
-		d.mark(c, d.h.id())
+		d.explainWaiting(c, d.inst.id())
 	default:
-		d.markSoon(c)
+		d.explainSoon(c)
 	}
 }
 
 // claim sends a claim on its way.
 func (d *dispatcher) claim(c actor.Context, claim intake.Claim) {
 	d.claiming = true
-	h, ctx, self := d.h, d.ctx, c.Self()
+	inst, ctx, self := d.inst, d.ctx, c.Self()
 	m := &claimed{claim: claim}
 	go func() {
-		m.jobs, m.err = h.Queue.Claim(ctx, h.id(), m.claim.Demand)
-		h.system.Root.Send(self, m)
+		m.jobs, m.err = inst.Queue.Claim(ctx, inst.id(), m.claim.Demand)
+		inst.system.Root.Send(self, m)
 	}()
 }
 
 func (d *dispatcher) onClaimed(c actor.Context, m *claimed) {
 	if m.err != nil {
 		wait := d.pause.NextBackOff()
-		d.h.Log.Warn("dispatcher: cannot claim", "error", m.err, "again_in", wait)
-		d.doubt()
+		d.inst.Log.Warn("dispatcher: cannot claim", "error", m.err, "again_in", wait)
+		d.reassertFirst()
 		self := c.Self()
-		time.AfterFunc(wait, func() { d.h.system.Root.Send(self, &resume{}) })
+		time.AfterFunc(wait, func() { d.inst.system.Root.Send(self, &resume{}) })
 	} else {
 		d.pause.Reset()
 		d.claiming = false
@@ -266,19 +266,19 @@ func (d *dispatcher) onClaimed(c actor.Context, m *claimed) {
 			}
 		case here: // its last run is not over here (it was lost, and is being ended)
 			d.refuse(&ev, j, "")
-		case !d.h.mayBegin(&j.Line, now): // it took so long that we may be taken for dead
+		case !d.inst.mayBegin(&j.Line, now): // it took so long that we may be taken for dead
 			d.refuse(&ev, j, "")
 		default:
 			d.running[j.Claim.Job] = hold
 			ev.Jobs = append(ev.Jobs, j)
 			if j.MSQ != "" {
-				d.h.tell(roleMSQs, &open{j})
+				d.inst.tell(roleMSQs, &startMSQ{j})
 			}
 		}
 	}
 	d.happened(c, ev)
 	if m.err == nil && !m.claim.Probe {
-		d.h.tell(roleGate, took(brought))
+		d.inst.tell(roleGate, took(brought))
 	}
 }
 
@@ -291,7 +291,7 @@ func (d *dispatcher) refuse(ev *intake.Claimed, j scheduler.Job, why string) {
 		ev.Refused = map[scheduler.TypeName]int{}
 	}
 	ev.Refused[j.Type]++
-	d.h.owe(scheduler.Record{Kind: scheduler.RecordGiveBack, Claim: j.Claim, Attempt: j.Attempt, Why: why})
+	d.inst.owe(scheduler.Record{Kind: scheduler.RecordRequeue, Claim: j.Claim, Attempt: j.Attempt, Why: why})
 }
 
 // readBacklog reads what waits for full hosts, or comes back to it at a time.
@@ -300,27 +300,27 @@ func (d *dispatcher) readBacklog(c actor.Context, read *intake.Read, at time.Tim
 		d.readTimer.Stop()
 		d.readTimer = nil
 	}
-	self, h, ctx := c.Self(), d.h, d.ctx
+	self, inst, ctx := c.Self(), d.inst, d.ctx
 	if read == nil {
-		d.readTimer = time.AfterFunc(time.Until(at), func() { h.system.Root.Send(self, &readBacklog{}) })
+		d.readTimer = time.AfterFunc(time.Until(at), func() { inst.system.Root.Send(self, &readBacklog{}) })
 		return
 	}
-	m := &intake.BacklogRead{Read: *read, Of: map[scheduler.HostName][]scheduler.Crowd{}}
+	m := &intake.BacklogRead{Read: *read, Of: map[scheduler.HostName][]scheduler.Backlog{}}
 	go func() {
 		for name, answers := range read.Hosts {
-			waiting, locked, err := h.Crowds.Crowds(ctx, read.Types, read.Suspected, answers)
+			waiting, locked, err := inst.Backlogs.Backlog(ctx, read.Types, read.Suspected, answers)
 			m.Of[name], m.Locked = waiting, append(m.Locked, locked...)
 			if err != nil {
 				m.Failed = true
 				break
 			}
 		}
-		h.system.Root.Send(self, m)
+		inst.system.Root.Send(self, m)
 	}()
 }
 
-func (d *dispatcher) onRows(c actor.Context, m *rows) {
-	d.happened(c, intake.MSQWaits{Claim: m.Claim, Waiting: m.Waiting, Names: m.Places, Reading: m.Reading,
+func (d *dispatcher) onMSQWaiting(c actor.Context, m *msqWaiting) {
+	d.happened(c, intake.MSQWaits{Claim: m.Claim, Waiting: m.Waiting, Names: m.Names, Reading: m.Reading,
 		Opening: m.Opening, Job: m.Job})
 	if d.in.Wonders() && !d.maintenance.busy {
 		d.due(c)
@@ -344,7 +344,7 @@ func (d *dispatcher) onSettled(c actor.Context, m *settled) {
 		}
 	}
 	if len(m.Stale) > 0 { // should something still run for them
-		d.h.tell(roleHosts, &drop{m.Stale})
-		d.h.tell(roleMSQs, &drop{m.Stale})
+		d.inst.tell(roleHosts, &drop{m.Stale})
+		d.inst.tell(roleMSQs, &drop{m.Stale})
 	}
 }

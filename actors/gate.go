@@ -14,22 +14,22 @@ import (
 // that they ring again before it stops. scheduler.Gate is the protocol,
 // scheduler.WakePolicy says when.
 type gate struct {
-	h *house
+	inst *instance
 	// owned by Receive
 	state   scheduler.Gate
 	policy  scheduler.WakePolicy
 	timer   *time.Timer
 	let     context.CancelFunc // of the last ask
-	looking bool               // for a crowd
+	reading bool               // for a crowd
 	reason  string             // why the gate could not be had, as it was said last
 }
 
 // Messages of the gate to itself.
 type (
-	gateTick struct{}
-	crowd    bool // whether producers wait for each other
-	gateShut struct{ ask int }
-	gateOver struct {
+	gateTick  struct{}
+	contended bool // whether producers wait for each other
+	gateShut  struct{ ask int }
+	gateOver  struct {
 		ask int
 		err error
 	}
@@ -37,24 +37,24 @@ type (
 
 var (
 	noRoom  = &full{}
-	lookNow = &rang{look: true}
+	scanNow = &rang{byGate: true}
 )
 
-func newGate(h *house) *gate { return &gate{h: h, let: func() {}} }
+func newGate(inst *instance) *gate { return &gate{inst: inst, let: func() {}} }
 
 func (g *gate) Receive(c actor.Context) {
 	now := time.Now()
 	switch m := c.Message().(type) {
 	case *actor.Started: // awake: whoever was here before us has let go
-		self, root := c.Self(), g.h.system.Root
+		self, root := c.Self(), g.inst.system.Root
 		tick := &gateTick{}
 		g.timer = time.AfterFunc(0, func() { root.Send(self, tick) })
 		g.policy = g.policy.Woke(now)
-		g.h.gateIs.Store(int32(g.state.State))
+		g.inst.gateIs.Store(int32(g.state.State))
 	case *gateTick:
 		if g.state.State == scheduler.GateAwake {
-			var calm bool
-			if g.policy, calm = g.policy.Calm(now); calm {
+			var quiet bool
+			if g.policy, quiet = g.policy.Quiet(now); quiet {
 				g.policy = g.policy.Asked(now)
 				g.step(c, scheduler.GateEvent{Kind: scheduler.GateQuiet}, now)
 			}
@@ -62,17 +62,17 @@ func (g *gate) Receive(c actor.Context) {
 		g.step(c, scheduler.GateEvent{Kind: scheduler.GateTick}, now)
 	case *rang:
 		if g.state.State != scheduler.GateAwake {
-			var rush, look bool
-			if g.policy, rush, look = g.policy.Rang(now); rush {
+			var burst, look bool
+			if g.policy, burst, look = g.policy.Rang(now); burst {
 				g.step(c, scheduler.GateEvent{Kind: scheduler.GateBusy}, now)
 			} else if look {
-				g.lookForCrowd(c)
+				g.readContention(c)
 			}
 		}
-	case crowd:
-		var rush bool
-		g.looking = false
-		if g.policy, rush = g.policy.Crowd(bool(m)); rush {
+	case contended:
+		var burst bool
+		g.reading = false
+		if g.policy, burst = g.policy.Contended(bool(m)); burst {
 			g.step(c, scheduler.GateEvent{Kind: scheduler.GateBusy}, now)
 		}
 	case took:
@@ -102,10 +102,10 @@ func (g *gate) over(c actor.Context, m *gateOver, now time.Time) {
 		return // it was let go of meanwhile
 	}
 	if m.err != nil {
-		g.policy = g.policy.Barred(now)
+		g.policy = g.policy.Refused(now)
 		if reason := m.err.Error(); reason != g.reason {
 			g.reason = reason
-			g.h.Log.Warn("gate: cannot have producers ring; looking at the queue by itself", "error", m.err)
+			g.inst.Log.Warn("gate: cannot have producers ring; looking at the queue by itself", "error", m.err)
 		}
 	}
 	g.step(c, scheduler.GateEvent{Kind: scheduler.GateEnded, Ask: m.ask}, now)
@@ -119,15 +119,15 @@ func (g *gate) step(c actor.Context, ev scheduler.GateEvent, now time.Time) {
 	before := g.state.State
 	var effects []scheduler.GateEffect
 	g.state, effects = g.state.Step(ev)
-	g.h.gateIs.Store(int32(g.state.State))
+	g.inst.gateIs.Store(int32(g.state.State))
 	if g.state.State != before && g.state.State == scheduler.GateAwake {
 		g.policy = g.policy.Woke(now)
 	}
 	for _, e := range effects {
 		switch e {
-		case scheduler.GateLook:
-			g.h.tell(roleDispatcher, lookNow)
-			g.h.lookAtRows()
+		case scheduler.GateScan:
+			g.inst.tell(roleDispatcher, scanNow)
+			g.inst.scanRows()
 		case scheduler.GateArm:
 			g.arm(now)
 		case scheduler.GateAskFor:
@@ -147,23 +147,23 @@ func (g *gate) arm(now time.Time) {
 func (g *gate) ask(c actor.Context) {
 	ctx, cancel := context.WithCancel(context.Background())
 	g.let = cancel
-	h, self, ask := g.h, c.Self(), g.state.Ask
+	inst, self, ask := g.inst, c.Self(), g.state.Ask
 	go func() {
-		err := h.Gate.Keep(ctx, func() { h.system.Root.Send(self, &gateShut{ask}) })
+		err := inst.Gate.Keep(ctx, func() { inst.system.Root.Send(self, &gateShut{ask}) })
 		if ctx.Err() == nil { // whoever let go wants to hear nothing
-			h.system.Root.Send(self, &gateOver{ask, err})
+			inst.system.Root.Send(self, &gateOver{ask, err})
 		}
 	}()
 }
 
-func (g *gate) lookForCrowd(c actor.Context) {
-	if g.looking {
+func (g *gate) readContention(c actor.Context) {
+	if g.reading {
 		return
 	}
-	g.looking = true
-	h, self := g.h, c.Self()
+	g.reading = true
+	inst, self := g.inst, c.Self()
 	go func() {
-		is, err := h.Gate.Crowded(context.Background()) // bounded by the desk
-		h.system.Root.Send(self, crowd(err == nil && is))
+		is, err := inst.Gate.Contended(context.Background()) // bounded by the session
+		inst.system.Root.Send(self, contended(err == nil && is))
 	}()
 }

@@ -58,7 +58,7 @@ func TestGate_NoWakeUpIsLostUnderFaults(t *testing.T) {
 
 // stressGate works in rounds, and checks after each that every job has begun
 // as soon as it was there. fault happens in the middle of a round.
-func stressGate(b *bed, fault func(round int)) {
+func stressGate(b *env, fault func(round int)) {
 	b.Helper()
 	const producers = 4
 	conns := make([]*pgx.Conn, producers)

@@ -13,36 +13,36 @@ import (
 // host owns the slots of one place: it asks for work by giving out credits,
 // places what it is dealt on children, and makes children come and go.
 type host struct {
-	h     *house
-	spec  HostSpec
-	types map[scheduler.TypeName]*kind
-	kinds []*kind // the same, by name: every message goes through them
-	kids  map[scheduler.ChildName]*kid
+	inst     *instance
+	spec     HostSpec
+	types    map[scheduler.TypeName]*pool
+	pools    []*pool // the same, by name: every message goes through them
+	children map[scheduler.ChildName]*childHandle
 	// Credits that are out: what we asked for and have not been dealt yet. A
 	// new epoch forgets them.
-	epoch       uint64
-	grantedRoom int
-	making      []scheduler.TypeName             // types for which enough children take no more lines
-	waits       map[scheduler.TypeName]time.Time // since when types wait of which there is no child
-	asleep      bool                             // before the last incarnation's processes are dead
-	closed      bool                             // leaving: nothing is taken any more
-	seats       []scheduler.Seat                 // of one look, kept for the next
-	reach       scheduler.Reach
-	endReach    func() // ends the attempt to reach it
-	boss        *actor.PID
-	alarm       *time.Timer
-	alarmAt     time.Time
+	epoch         uint64
+	grantedRoom   int
+	preemptingFor []scheduler.TypeName             // types for which enough children take no more lines
+	waits         map[scheduler.TypeName]time.Time // since when types wait of which there is no child
+	asleep        bool                             // before the last incarnation's processes are dead
+	leaving       bool                             // leaving: nothing is taken any more
+	seats         []scheduler.Seat                 // of one look, kept for the next
+	reach         scheduler.Reachability
+	endReach      func() // ends the attempt to reach it
+	parent        *actor.PID
+	alarm         *time.Timer
+	alarmAt       time.Time
 }
 
-func newHost(h *house, spec HostSpec) *host {
-	s := &host{h: h, spec: spec, types: map[scheduler.TypeName]*kind{}, kids: map[scheduler.ChildName]*kid{}, epoch: uint64(time.Now().UnixNano())}
-	for _, a := range h.Agents {
+func newHost(inst *instance, spec HostSpec) *host {
+	s := &host{inst: inst, spec: spec, types: map[scheduler.TypeName]*pool{}, children: map[scheduler.ChildName]*childHandle{}, epoch: uint64(time.Now().UnixNano())}
+	for _, a := range inst.Agents {
 		if (len(spec.Only) == 0 || slices.Contains(spec.Only, a.Name)) && (!a.Local || !spec.Far) {
-			s.types[a.Name] = &kind{AgentType: a, tally: h.census[a.Name], told: untold, respawn: scheduler.Respawn{Up: a.Exec}}
-			s.kinds = append(s.kinds, s.types[a.Name])
+			s.types[a.Name] = &pool{AgentType: a, quota: inst.quotas[a.Name], told: untold, respawn: scheduler.Respawn{Up: a.Exec}}
+			s.pools = append(s.pools, s.types[a.Name])
 		}
 	}
-	slices.SortFunc(s.kinds, func(a, b *kind) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(s.pools, func(a, b *pool) int { return cmp.Compare(a.Name, b.Name) })
 	if spec.Far {
 		s.reach = scheduler.Untried()
 	}
@@ -52,29 +52,29 @@ func newHost(h *house, spec HostSpec) *host {
 // awake: the processes of the last incarnation are dead. To itself.
 type awake struct{}
 
-// look: something that time decides may have changed. To itself.
-type look struct{}
+// hostTick: something that time decides may have changed. To itself.
+type hostTick struct{}
 
 func (s *host) Receive(c actor.Context) {
 	now := time.Now()
 	switch m := c.Message().(type) {
 	case *actor.Started:
-		s.boss = c.Parent()
+		s.parent = c.Parent()
 		s.asleep = true
-		self, root, empty := c.Self(), s.h.system.Root, s.h.yards[s.spec.Name].whenEmpty()
+		self, root, empty := c.Self(), s.inst.system.Root, s.inst.processes[s.spec.Name].whenEmpty()
 		go func() { <-empty; root.Send(self, &awake{}) }()
 		return
 	case *awake:
 		s.asleep = false
-		s.showReach()
-		s.h.tell(roleMSQs, &arrived{s.spec.Name, c.Self()})
+		s.showReachability()
+		s.inst.tell(roleMSQs, &hostRestarted{s.spec.Name, c.Self()})
 		s.resync(now) // and then to what was dealt meanwhile
 	case *actor.Stopping:
 		s.stopping()
 		return
 	case *actor.Stopped: // and its children are
-		for _, k := range s.kids {
-			k.kind.tally.giveBack(k.berth)
+		for _, child := range s.children {
+			child.pool.quota.release(child.reservation)
 		}
 		return
 	case *actor.Terminated:
@@ -88,13 +88,13 @@ func (s *host) Receive(c actor.Context) {
 		}
 	case *news:
 		s.onNews(m, now)
-	case *closed:
+	case *msqEnded:
 		s.resync(now)
 	case *reached:
 		s.onReached(m, now)
-	case *crowded:
-		s.onCrowded(m, now)
-	case *look, *divided:
+	case *waitingTypes:
+		s.onWaiting(m, now)
+	case *hostTick, *divided:
 	case *report:
 		s.onReport(c, m, now)
 		return
@@ -113,10 +113,10 @@ func (s *host) Receive(c actor.Context) {
 		s.forward(c, m)
 		s.dropPending(func(l scheduler.Line) bool { return slices.Contains(m.Claims, l.Claim) }, "")
 	case *fenced:
-		for name, k := range s.kids {
-			if k.state == scheduler.Busy {
-				c.Send(k.pid, &kill{scheduler.StopFenced})
-				s.kids[name].leaving = true
+		for name, child := range s.children {
+			if child.state == scheduler.Busy {
+				c.Send(child.pid, &kill{scheduler.StopFenced})
+				s.children[name].leaving = true
 			}
 		}
 		s.dropPending(func(scheduler.Line) bool { return true }, "")
@@ -132,103 +132,103 @@ func (s *host) Receive(c actor.Context) {
 }
 
 func (s *host) forward(c actor.Context, m any) {
-	for _, k := range s.kids {
-		if k.pid != nil {
-			c.Send(k.pid, m)
+	for _, child := range s.children {
+		if child.pid != nil {
+			c.Send(child.pid, m)
 		}
 	}
 }
 
 func (s *host) onDeal(m *deal, now time.Time) {
-	kind := s.types[m.Type]
+	pool := s.types[m.Type]
 	for _, l := range m.Lines {
 		if m.Epoch == s.epoch {
 			if l.Assigned {
 				s.grantedRoom = max(0, s.grantedRoom-1)
-				if kind != nil {
-					kind.told = untold // the dispatcher has counted it down
+				if pool != nil {
+					pool.told = untold // the dispatcher has counted it down
 				}
-			} else if kind != nil {
-				kind.granted = max(0, kind.granted-1)
+			} else if pool != nil {
+				pool.granted = max(0, pool.granted-1)
 			}
 		}
-		if kind == nil || s.closed {
-			s.h.giveBack(l, "")
+		if pool == nil || s.leaving {
+			s.inst.requeue(l, "")
 			continue
 		}
-		kind.pending = append(kind.pending, pending{l, now})
+		pool.pending = append(pool.pending, pending{l, now})
 	}
 }
 
 func (s *host) onNews(m *news, now time.Time) {
-	k := s.kids[m.Name]
-	if k == nil {
+	child := s.children[m.Name]
+	if child == nil {
 		return
 	}
-	was := k.state
-	k.unheard = slices.Delete(k.unheard, 0, m.Received-k.got)
-	k.state, k.since, k.room, k.got = m.State, m.Since, m.Room, m.Received
+	was := child.state
+	child.unacked = slices.Delete(child.unacked, 0, m.Acked-child.got)
+	child.state, child.since, child.room, child.got = m.State, m.Since, m.Room, m.Acked
 	if len(m.Returned) > 0 {
-		k.returns++
-		k.kind.takeBack(m.Returned, now)
+		child.returns++
+		child.pool.putBack(m.Returned, now)
 	}
 	if m.LineTime > 0 {
-		k.kind.line = m.LineTime
+		child.pool.lineTime = m.LineTime
 	}
 	if m.Rose {
-		k.up, k.kind.start = now, now.Sub(k.wanted)
-		failed := k.kind.respawn.Starts > 0
-		if k.kind.respawn = k.kind.respawn.SaidOK(); failed {
-			s.trouble(k.kind, k.kind.respawn.Trouble(k.kind.trouble))
+		child.up, child.pool.startTime = now, now.Sub(child.wanted)
+		failed := child.pool.respawn.Starts > 0
+		if child.pool.respawn = child.pool.respawn.SaidOK(); failed {
+			s.trouble(child.pool, child.pool.respawn.Trouble(child.pool.trouble))
 		}
 	}
-	if m.Proved && k.kind.respawn.InARow > 0 {
-		k.kind.respawn = k.kind.respawn.Proved()
-		s.trouble(k.kind, scheduler.Account{})
-		s.h.tell(roleMembership, &death{Type: k.kind.Name, Host: s.spec.Name})
+	if m.Healthy && child.pool.respawn.InARow > 0 {
+		child.pool.respawn = child.pool.respawn.Healthy()
+		s.trouble(child.pool, scheduler.Account{})
+		s.inst.tell(roleMembership, &death{Type: child.pool.Name, Host: s.spec.Name})
 	}
 	if m.Cut != "" {
 		s.onCut(m.Cut, now)
 	}
 	if m.Died {
-		s.onDeath(k.kind, m, now)
+		s.onDeath(child.pool, m, now)
 	}
 	if m.Unguarded {
-		k.kind.respawn.Guards, k.kind.trouble = k.kind.respawn.Guards.Died(now, luck()), m.Blame
+		child.pool.respawn.Guards, child.pool.trouble = child.pool.respawn.Guards.Died(now, jitter()), m.Blame
 	}
 	if was != m.State && !m.State.Live() {
-		k.leaving, k.yields, k.spare = false, false, false
+		child.leaving, child.draining, child.spare = false, false, false
 		s.resync(now) // what it had room for is gone
 	}
 }
 
-func (s *host) onDeath(kind *kind, m *news, now time.Time) {
+func (s *host) onDeath(pool *pool, m *news, now time.Time) {
 	why := m.Blame
 	if m.NotUp {
-		kind.respawn = kind.respawn.NotUp(s.h.Respawn, now, luck())
+		pool.respawn = pool.respawn.NotUp(s.inst.Respawn, now, jitter())
 	} else {
-		kind.respawn = kind.respawn.Died(s.h.Respawn, now, luck())
+		pool.respawn = pool.respawn.Died(s.inst.Respawn, now, jitter())
 	}
-	kind.trouble = why
-	if told := kind.respawn.Trouble(why); told != (scheduler.Account{}) {
-		s.trouble(kind, told)
+	pool.trouble = why
+	if told := pool.respawn.Trouble(why); told != (scheduler.Account{}) {
+		s.trouble(pool, told)
 	}
-	last := scheduler.Death{At: now, Deaths: kind.respawn.InARow, Why: why.Reason}
-	s.h.tell(roleMembership, &death{kind.Name, s.spec.Name, last})
-	if kind.respawn.Barred {
-		s.h.Log.Error("type fails: not started again for a while", "type", kind.Name, "host", s.spec.Name,
-			"until", kind.respawn.NextAt.Format(time.TimeOnly), "last_words", why.Told())
-		for _, k := range s.kids {
-			if k.kind == kind && !k.state.Live() {
-				s.h.system.Root.Send(k.pid, &barred{})
+	last := scheduler.Death{At: now, Deaths: pool.respawn.InARow, Why: why.Reason}
+	s.inst.tell(roleMembership, &death{pool.Name, s.spec.Name, last})
+	if pool.respawn.Tripped {
+		s.inst.Log.Error("type fails: not started again for a while", "type", pool.Name, "host", s.spec.Name,
+			"until", pool.respawn.NextAt.Format(time.TimeOnly), "last_words", why.Told())
+		for _, child := range s.children {
+			if child.pool == pool && !child.state.Live() {
+				s.inst.system.Root.Send(child.pid, &tripped{})
 			}
 		}
 	}
 }
 
 // trouble tells everybody why no child of a type comes up here, or that all is well.
-func (s *host) trouble(kind *kind, why scheduler.Account) {
-	s.h.tell(roleMembership, &trouble{kind.Name, s.spec.Name, why})
+func (s *host) trouble(pool *pool, why scheduler.Account) {
+	s.inst.tell(roleMembership, &trouble{pool.Name, s.spec.Name, why})
 }
 
 // arm wakes the host for what only time changes: a pause before a respawn, a
@@ -236,7 +236,7 @@ func (s *host) trouble(kind *kind, why scheduler.Account) {
 // for too long.
 func (s *host) arm(c actor.Context, now time.Time) {
 	var at time.Time
-	rest := now.Add(-s.h.MinReady)
+	rest := now.Add(-s.inst.MinReady)
 	consider := func(t time.Time) {
 		if t.After(now) && (at.IsZero() || t.Before(at)) {
 			at = t
@@ -245,17 +245,17 @@ func (s *host) arm(c actor.Context, now time.Time) {
 	if s.reach.Down && !s.reach.Trying {
 		consider(s.reach.NextAt)
 	}
-	for _, kind := range s.kinds {
-		consider(kind.respawn.NotBefore())
-		if len(kind.pending) > 0 {
-			consider(kind.pending0(now).Add(waitForChild))
-			if !kind.short.IsZero() {
-				consider(kind.short.Add(kind.patience()))
+	for _, pool := range s.pools {
+		consider(pool.respawn.NotBefore())
+		if len(pool.pending) > 0 {
+			consider(pool.oldestPending(now).Add(waitForChild))
+			if !pool.shortSince.IsZero() {
+				consider(pool.shortSince.Add(pool.patience()))
 			}
 		}
-		for _, k := range kind.kids {
-			if k.state == scheduler.ChildReady && !kind.Exec && k.since.After(rest) {
-				consider(k.since.Add(s.h.MinReady))
+		for _, child := range pool.children {
+			if child.state == scheduler.ChildReady && !pool.Exec && child.since.After(rest) {
+				consider(child.since.Add(s.inst.MinReady))
 			}
 		}
 	}
@@ -266,74 +266,74 @@ func (s *host) arm(c actor.Context, now time.Time) {
 	if s.alarm != nil {
 		s.alarm.Stop()
 	}
-	self, root := c.Self(), s.h.system.Root
+	self, root := c.Self(), s.inst.system.Root
 	s.alarmAt = at.Add(time.Millisecond)
-	s.alarm = time.AfterFunc(s.alarmAt.Sub(now), func() { root.Send(self, &look{}) })
+	s.alarm = time.AfterFunc(s.alarmAt.Sub(now), func() { root.Send(self, &hostTick{}) })
 }
 
 // onReport tells a dispatcher that has lost its books what is held here.
 func (s *host) onReport(c actor.Context, m *report, now time.Time) {
 	r := &reported{Of: m.Of, From: string(s.spec.Name)}
-	for _, kind := range s.kinds {
-		for _, p := range kind.pending {
+	for _, pool := range s.pools {
+		for _, p := range pool.pending {
 			r.add([]scheduler.Line{p.line})
 		}
 	}
-	for name := range s.kids {
+	for name := range s.children {
 		r.Children = append(r.Children, string(s.spec.Name)+"/"+string(name))
 	}
 	c.Send(m.To, r) // before a child can answer: who is waited for must be known by then
 	s.forward(c, m)
-	s.onCrowded(&crowded{}, now) // the next dispatcher will look for itself
+	s.onWaiting(&waitingTypes{}, now) // the next dispatcher will look for itself
 	s.resync(now)
 }
 
 // onChildGone: a child's actor died. Its process is being seen to; a new actor
 // takes the name when one is wanted.
 func (s *host) onChildGone(who *actor.PID) {
-	for name, k := range s.kids {
-		if k.pid.Equal(who) {
-			delete(s.kids, name)
-			k.kind.tally.giveBack(k.berth) // if it died before it heard that it was wanted
-			k.kind.kids = slices.DeleteFunc(k.kind.kids, func(other *kid) bool { return other == k })
-			for _, l := range k.unheard {
+	for name, child := range s.children {
+		if child.pid.Equal(who) {
+			delete(s.children, name)
+			child.pool.quota.release(child.reservation) // if it died before it heard that it was wanted
+			child.pool.children = slices.DeleteFunc(child.pool.children, func(other *childHandle) bool { return other == child })
+			for _, l := range child.unacked {
 				if l.Item != 0 { // an audit finds jobs, and not items
-					s.h.giveBack(l, "")
+					s.inst.requeue(l, "")
 				}
 			}
-			s.h.tell(roleDispatcher, &audit{})
+			s.inst.tell(roleDispatcher, &audit{})
 		}
 	}
 }
 
 // onLeave ends the children: those at work only when the order is to kill.
 func (s *host) onLeave(c actor.Context, m *leave) {
-	s.closed = true
+	s.leaving = true
 	s.stopReach()
 	s.dropPending(func(scheduler.Line) bool { return true }, "")
-	for _, k := range s.kids {
-		if !k.state.Live() {
+	for _, child := range s.children {
+		if !child.state.Live() {
 			continue
 		}
-		if m.all || k.state == scheduler.Busy {
-			c.Send(k.pid, &kill{scheduler.StopShutdown})
-		} else if !k.leaving {
-			c.Send(k.pid, &free{scheduler.StopShutdown})
+		if m.all || child.state == scheduler.Busy {
+			c.Send(child.pid, &kill{scheduler.StopShutdown})
+		} else if !child.leaving {
+			c.Send(child.pid, &dismiss{scheduler.StopShutdown})
 		}
-		k.leaving = true
+		child.leaving = true
 	}
 	if m.all {
 		return // the first leave waits already
 	}
-	boss, root, empty := s.boss, s.h.system.Root, s.h.yards[s.spec.Name].whenEmpty()
-	go func() { <-empty; root.Send(boss, &left{}) }()
+	parent, root, empty := s.parent, s.inst.system.Root, s.inst.processes[s.spec.Name].whenEmpty()
+	go func() { <-empty; root.Send(parent, &hostLeft{}) }()
 }
 
 // stopping: what is pending is in nobody's hands. The children see to theirs.
 // While they stop, messages still come; none may bring up another child, or the
 // host would never end.
 func (s *host) stopping() {
-	s.closed = true
+	s.leaving = true
 	s.stopReach()
 	if s.alarm != nil {
 		s.alarm.Stop()

@@ -4,9 +4,9 @@ import "testing"
 
 func TestHost_LocalTypesAreNotOnFarOnes(t *testing.T) {
 	t.Parallel()
-	h := &house{Config: Config{Agents: []AgentType{{Name: "a"}, {Name: "here", Local: true}}}}
+	inst := &instance{Config: Config{Agents: []AgentType{{Name: "a"}, {Name: "here", Local: true}}}}
 	for _, far := range []bool{false, true} {
-		s := newHost(h, HostSpec{Name: "x", Far: far})
+		s := newHost(inst, HostSpec{Name: "x", Far: far})
 		if s.types["a"] == nil || (s.types["here"] == nil) != far {
 			t.Errorf("far %v: it has %v", far, s.types)
 		}

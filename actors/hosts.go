@@ -13,16 +13,16 @@ type hosts struct {
 	done    chan<- string
 }
 
-func newHosts(h *house) *hosts { return &hosts{parent: newParent(h)} }
+func newHosts(inst *instance) *hosts { return &hosts{parent: newParent(inst)} }
 
 func (s *hosts) Receive(c actor.Context) {
 	switch m := c.Message().(type) {
 	case *actor.Started:
-		for _, spec := range s.h.Hosts {
-			s.start(c, roleHost(spec.Name), func() actor.Actor { return newHost(s.h, spec) }, inline)
+		for _, spec := range s.inst.Hosts {
+			s.start(c, roleHost(spec.Name), func() actor.Actor { return newHost(s.inst, spec) }, inline)
 		}
-		s.h.tell(roleDispatcher, &audit{}) // one that began before these were there would wait for them in vain
-	case *leased, *fenced, *describe, *divided, *closed, *drop, *cancelJob:
+		s.inst.tell(roleDispatcher, &audit{}) // one that began before these were there would wait for them in vain
+	case *leased, *fenced, *describe, *divided, *msqEnded, *drop, *cancelJob:
 		for _, o := range s.children {
 			if o.pid != nil {
 				c.Send(o.pid, m)
@@ -30,28 +30,28 @@ func (s *hosts) Receive(c actor.Context) {
 		}
 	case *leave:
 		s.onLeave(c, m)
-	case *left:
+	case *hostLeft:
 		s.waiting--
 		s.gone()
 	case *actor.Stopping:
 		s.leaving = true
 	case *actor.Terminated:
 		if role := s.terminated(c, m.Who); role != "" {
-			for _, spec := range s.h.Hosts {
+			for _, spec := range s.inst.Hosts {
 				if roleHost(spec.Name) == role {
-					s.h.tell(roleDispatcher, &credits{Host: spec.Name, Spawn: map[scheduler.TypeName]int{}}) // it takes nothing until it is back
+					s.inst.tell(roleDispatcher, &credits{Host: spec.Name, Spawn: map[scheduler.TypeName]int{}}) // it takes nothing until it is back
 				}
 			}
-			s.h.tell(roleDispatcher, &audit{})
+			s.inst.tell(roleDispatcher, &audit{})
 		}
 	case *respawn:
 		s.spawn(c, m.role)
-		s.h.tell(roleDispatcher, &audit{})
+		s.inst.tell(roleDispatcher, &audit{})
 	}
 }
 
-// left: a host has no child any more. From a host that was asked to leave.
-type left struct{}
+// hostLeft: a host has no child any more. From a host that was asked to leave.
+type hostLeft struct{}
 
 func (s *hosts) onLeave(c actor.Context, m *leave) {
 	if !m.all {

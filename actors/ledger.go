@@ -16,7 +16,7 @@ import (
 // gather behind the write that is under way. No timer is involved, but for what
 // is put aside.
 type ledger struct {
-	h *house
+	inst *instance
 	// owned by Receive
 	writing bool
 	retry   *time.Timer // of what is aside
@@ -32,16 +32,16 @@ type written struct {
 	err error
 }
 
-// asideDue: it is time to try what was put aside. To itself.
-type asideDue struct{}
+// deferredDue: it is time to try what was put aside. To itself.
+type deferredDue struct{}
 
-// again: the pause after a failed flight is over.
-type again struct{}
+// retryFlush: the pause after a failed flight is over.
+type retryFlush struct{}
 
-func newLedger(h *house) *ledger {
+func newLedger(inst *instance) *ledger {
 	pause := backoff.NewExponentialBackOff(backoff.WithInitialInterval(20*time.Millisecond),
 		backoff.WithMaxInterval(2*time.Second), backoff.WithMaxElapsedTime(0))
-	return &ledger{h: h, pause: pause}
+	return &ledger{inst: inst, pause: pause}
 }
 
 func (l *ledger) Receive(c actor.Context) {
@@ -49,11 +49,11 @@ func (l *ledger) Receive(c actor.Context) {
 	case *actor.Started:
 		l.ctx, l.cancel = context.WithCancel(context.Background())
 		l.write(c) // what the last incarnation owed
-	case *flushNow, *asideDue:
+	case *flushNow, *deferredDue:
 		l.write(c)
 	case *written:
 		l.onWritten(c, m)
-	case *again:
+	case *retryFlush:
 		l.writing = false
 		l.write(c)
 	case *actor.Stopping:
@@ -68,30 +68,30 @@ func (l *ledger) write(c actor.Context) {
 	if l.writing {
 		return
 	}
-	batch, aside, dropped := l.h.outbox.take(time.Now())
+	batch, deferred, dropped := l.inst.outbox.take(time.Now())
 	if dropped > 0 {
-		l.h.Log.Warn("ledger: agents say more than can be logged; lines dropped", "lines", dropped)
+		l.inst.Log.Warn("ledger: agents say more than can be logged; lines dropped", "lines", dropped)
 	}
 	if batch.Empty() {
-		l.armAside(c)
+		l.armDeferred(c)
 		return
 	}
 	l.writing = true
-	ctx, h, self := l.ctx, l.h, c.Self()
+	ctx, inst, self := l.ctx, l.inst, c.Self()
 	go func() {
 		w := &written{batch: batch}
-		w.wrote, w.err = writing{h: h, till: time.Now().Add(searchMost), aside: aside}.fly(ctx, batch)
-		h.system.Root.Send(self, w)
+		w.wrote, w.err = writing{inst: inst, till: time.Now().Add(searchMost), deferred: deferred}.flush(ctx, batch)
+		inst.system.Root.Send(self, w)
 	}()
 }
 
 func (l *ledger) onWritten(c actor.Context, m *written) {
 	if m.err != nil {
 		wait := l.pause.NextBackOff()
-		l.h.Log.Warn("ledger: cannot write; what is owed is kept", "records", len(m.batch.Records), "again_in", wait, "error", m.err)
-		l.h.tell(roleDispatcher, &unsure{})
+		l.inst.Log.Warn("ledger: cannot write; what is owed is kept", "records", len(m.batch.Records), "again_in", wait, "error", m.err)
+		l.inst.tell(roleDispatcher, &connLost{})
 		self := c.Self()
-		time.AfterFunc(wait, func() { l.h.system.Root.Send(self, &again{}) })
+		time.AfterFunc(wait, func() { l.inst.system.Root.Send(self, &retryFlush{}) })
 		return
 	}
 	l.pause.Reset()
@@ -101,10 +101,10 @@ func (l *ledger) onWritten(c actor.Context, m *written) {
 		if i := slices.IndexFunc(m.batch.Records, func(r scheduler.Record) bool { return r.Claim == s && r.Kind != scheduler.RecordStart }); i >= 0 {
 			trace = m.batch.Records[i].Result.Line.Trace
 		}
-		l.h.Log.Warn("stale owner: the job is not ours any more, its outcome is not recorded", traced(trace, "job", s.Job, "fence", s.Fence)...)
+		l.inst.Log.Warn("stale owner: the job is not ours any more, its outcome is not recorded", traced(trace, "job", s.Job, "fence", s.Fence)...)
 	}
 	if m.released { // those who waited for what has ended: do not wait for the bell
-		l.h.tell(roleDispatcher, &rang{})
+		l.inst.tell(roleDispatcher, &rang{})
 	}
 	records := m.batch.Records
 	if len(m.busy) > 0 {
@@ -112,7 +112,7 @@ func (l *ledger) onWritten(c actor.Context, m *written) {
 		records = written.Records
 	}
 	if len(records) > 0 {
-		l.h.lookAtRows()
+		l.inst.scanRows()
 		done := &settled{Stale: m.stale, Claims: make([]scheduler.Claim, 0, len(records))}
 		delayed := false
 		for i := range records {
@@ -120,41 +120,41 @@ func (l *ledger) onWritten(c actor.Context, m *written) {
 			if r.Kind != scheduler.RecordStart {
 				done.Claims = append(done.Claims, r.Claim)
 			}
-			if r.Kind == scheduler.RecordGiveBack {
+			if r.Kind == scheduler.RecordRequeue {
 				done.Back = append(done.Back, r.Claim)
 			}
 			delayed = delayed || r.Verdict.State == scheduler.Scheduled
 		}
 		if delayed {
-			l.h.tell(roleDispatcher, &dueNow{})
+			l.inst.tell(roleDispatcher, &dueNow{})
 		}
-		l.h.tell(roleDispatcher, done)
+		l.inst.tell(roleDispatcher, done)
 	}
 	// After that: what is not owed any more, the dispatcher has been told of.
-	full := l.h.outbox.full()
-	first, more := l.h.outbox.landed(m.busy, time.Now())
-	if full && !l.h.outbox.full() {
-		l.h.tell(roleDispatcher, &settled{}) // it may have looked before
+	full := l.inst.outbox.full()
+	first, more := l.inst.outbox.acked(m.busy, time.Now())
+	if full && !l.inst.outbox.full() {
+		l.inst.tell(roleDispatcher, &settled{}) // it may have looked before
 	}
 	for _, job := range first {
-		l.h.Log.Warn("ledger: somebody has a job's row in hand, in a transaction that is not over; what became of the job is recorded after it", "job", job)
+		l.inst.Log.Warn("ledger: somebody has a job's row in hand, in a transaction that is not over; what became of the job is recorded after it", "job", job)
 	}
 	if more {
 		l.write(c)
 	} else {
-		l.armAside(c)
+		l.armDeferred(c)
 	}
 }
 
-// armAside wakes the ledger when what is aside is to be tried again.
-func (l *ledger) armAside(c actor.Context) {
-	at := l.h.outbox.asideAt()
+// armDeferred wakes the ledger when what is aside is to be tried again.
+func (l *ledger) armDeferred(c actor.Context) {
+	at := l.inst.outbox.deferredAt()
 	if at.IsZero() {
 		return
 	}
 	if l.retry != nil {
 		l.retry.Stop()
 	}
-	self, root := c.Self(), l.h.system.Root
-	l.retry = time.AfterFunc(time.Until(at), func() { root.Send(self, &asideDue{}) })
+	self, root := c.Self(), l.inst.system.Root
+	l.retry = time.AfterFunc(time.Until(at), func() { root.Send(self, &deferredDue{}) })
 }

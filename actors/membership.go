@@ -18,7 +18,7 @@ import (
 // promised, on the database's clock; or they ran on this machine and their
 // process is gone.
 type membership struct {
-	h *house
+	inst *instance
 	// owned by Receive
 	busy     bool // a beat is under way
 	fenced   bool
@@ -30,7 +30,7 @@ type membership struct {
 	changed  map[scheduler.TypeName]bool
 	hosts    map[scheduler.HostName]*hostState // as they last told
 	newHosts map[scheduler.HostName]bool       // of these, what the database does not have yet
-	burying  map[scheduler.InstanceID]bool
+	marking  map[scheduler.InstanceID]bool
 	told     told
 	ctx      context.Context
 	cancel   context.CancelFunc
@@ -53,29 +53,29 @@ type (
 		untold   error // what others were to be told of us
 		err      error
 	}
-	fenceDue struct{}
-	buried   struct {
+	fenceDue   struct{}
+	markedGone struct {
 		id     scheduler.InstanceID
 		name   string
 		why    string
 		did    bool
 		jobs   int
 		err    error
-		swept  error
+		reaped error
 		proven bool
 	}
 )
 
-func newMembership(h *house) *membership {
-	return &membership{h: h, children: map[string]*scheduler.ChildReport{}, troubles: map[scheduler.TypeName]map[string]scheduler.Account{},
-		changed: map[scheduler.TypeName]bool{}, hosts: map[scheduler.HostName]*hostState{}, newHosts: map[scheduler.HostName]bool{}, burying: map[scheduler.InstanceID]bool{}}
+func newMembership(inst *instance) *membership {
+	return &membership{inst: inst, children: map[string]*scheduler.ChildReport{}, troubles: map[scheduler.TypeName]map[string]scheduler.Account{},
+		changed: map[scheduler.TypeName]bool{}, hosts: map[scheduler.HostName]*hostState{}, newHosts: map[scheduler.HostName]bool{}, marking: map[scheduler.InstanceID]bool{}}
 }
 
 func (m *membership) Receive(c actor.Context) {
 	switch msg := c.Message().(type) {
 	case *actor.Started:
 		m.ctx, m.cancel = context.WithCancel(context.Background())
-		m.fenced = m.h.leaseLeft(time.Now()) <= 0
+		m.fenced = m.inst.leaseLeft(time.Now()) <= 0
 		m.beat(c)
 	case *beatDue:
 		m.beat(c)
@@ -83,8 +83,8 @@ func (m *membership) Receive(c actor.Context) {
 		m.onBeaten(c, msg)
 	case *fenceDue:
 		m.onFenceDue(c)
-	case *buried:
-		m.onBuried(msg)
+	case *markedGone:
+		m.onMarkedGone(msg)
 	case *scheduler.ChildReport:
 		m.children[string(msg.Host)+"/"+string(msg.Name)] = msg
 	case *trouble:
@@ -93,12 +93,12 @@ func (m *membership) Receive(c actor.Context) {
 		m.told.died(msg)
 	case *draining:
 		m.told.draining = msg
-		if m.h.id() != 0 {
+		if m.inst.id() != 0 {
 			m.beat(c)
 		}
 	case *hostState:
 		m.hosts[msg.Host], m.newHosts[msg.Host] = msg, true
-		if m.h.id() != 0 { // people wait to see it; it is rare
+		if m.inst.id() != 0 { // people wait to see it; it is rare
 			m.beat(c)
 		}
 	case *actor.Stopping:
@@ -120,51 +120,51 @@ func (m *membership) beat(c actor.Context) {
 	if m.beats != nil {
 		m.beats.Stop() // another is set when this one is done
 	}
-	h, ctx, self := m.h, m.ctx, c.Self()
+	inst, ctx, self := m.inst, m.ctx, c.Self()
 	children := m.takeChildren()
 	troubles := m.takeTroubles()
 	hosts := m.takeHosts()
 	var rest told
-	if h.id() != 0 {
+	if inst.id() != 0 {
 		rest = m.told.take()
 	}
 	go func() {
 		b := &beaten{asked: time.Now()}
-		if h.id() == 0 {
+		if inst.id() == 0 {
 			var id scheduler.InstanceID
-			if id, b.err = h.Registry.Register(ctx); b.err == nil {
-				h.me.Store(int64(id))
-				h.Launcher.Serves(id)
+			if id, b.err = inst.Registry.Register(ctx); b.err == nil {
+				inst.me.Store(int64(id))
+				inst.Launcher.Serves(id)
 				b.joined = true
 			}
 		} else {
-			b.err = h.Registry.Beat(ctx, h.id())
+			b.err = inst.Registry.Beat(ctx, inst.id())
 		}
 		if b.err == nil {
-			b.suspects, b.err = h.Registry.Suspects(ctx, h.id())
+			b.suspects, b.err = inst.Registry.Suspects(ctx, inst.id())
 		}
 		if b.err == nil {
-			b.untold = errors.Join(h.publish(ctx, children, troubles, hosts), rest.publish(ctx, h))
+			b.untold = errors.Join(inst.publish(ctx, children, troubles, hosts), rest.publish(ctx, inst))
 		}
-		h.system.Root.Send(self, b)
+		inst.system.Root.Send(self, b)
 	}()
 }
 
 // publish tells others about this instance. What fails is told once more with
 // the next heartbeat; it costs no lease.
-func (h *house) publish(ctx context.Context, children []scheduler.ChildReport, troubles map[scheduler.TypeName]map[string]scheduler.Account, hosts []*hostState) error {
+func (inst *instance) publish(ctx context.Context, children []scheduler.ChildReport, troubles map[scheduler.TypeName]map[string]scheduler.Account, hosts []*hostState) error {
 	if children != nil {
-		if err := h.Notices.Children(ctx, h.id(), children, time.Now()); err != nil {
+		if err := inst.Notices.Children(ctx, inst.id(), children, time.Now()); err != nil {
 			return err
 		}
 	}
 	for typ, hosts := range troubles {
-		if err := h.Notices.Trouble(ctx, h.id(), typ, hosts); err != nil {
+		if err := inst.Notices.Trouble(ctx, inst.id(), typ, hosts); err != nil {
 			return err
 		}
 	}
 	for _, s := range hosts {
-		if err := h.Places.HostState(ctx, h.id(), s.Host, s.State, s.Words); err != nil {
+		if err := inst.HostStates.HostState(ctx, inst.id(), s.Host, s.State, s.Message); err != nil {
 			return err
 		}
 	}
@@ -174,102 +174,102 @@ func (h *house) publish(ctx context.Context, children []scheduler.ChildReport, t
 func (m *membership) onBeaten(c actor.Context, b *beaten) {
 	m.busy = false
 	self := c.Self()
-	again := m.h.Heartbeat
+	again := m.inst.Heartbeat
 	switch {
-	case errors.Is(b.err, scheduler.ErrBuried):
-		m.h.Log.Error("this instance was taken for dead: everything it ran is stopped, and it starts anew under another id", "instance", m.h.id())
-		m.h.setLease(time.Now())
+	case errors.Is(b.err, scheduler.ErrGone):
+		m.inst.Log.Error("this instance was taken for dead: everything it ran is stopped, and it starts anew under another id", "instance", m.inst.id())
+		m.inst.setLease(time.Now())
 		m.onFenceDue(c)
-		m.h.me.Store(0)
+		m.inst.me.Store(0)
 		again = 100 * time.Millisecond
 	case b.err != nil:
-		m.h.Log.Warn("membership: heartbeat failed", "error", b.err, "lease_left", m.h.leaseLeft(time.Now()))
+		m.inst.Log.Warn("membership: heartbeat failed", "error", b.err, "lease_left", m.inst.leaseLeft(time.Now()))
 		again = min(again, 500*time.Millisecond)
 		m.unpublished() // some may not have got there
 	default:
-		until := b.asked.Add(m.h.Lag - m.h.margin())
-		m.h.setLease(until)
+		until := b.asked.Add(m.inst.Lag - m.inst.margin())
+		m.inst.setLease(until)
 		left := time.Until(until)
-		m.h.tell(roleHosts, &leased{until})
+		m.inst.tell(roleHosts, &leased{until})
 		if !b.joined {
-			m.h.unheard.Add(1)
+			m.inst.missedRings.Add(1)
 		}
 		if b.joined || m.fenced {
 			if b.joined {
 				m.unpublished() // their rows are new
-				m.h.Log.Info("instance registered", "instance", m.h.id())
+				m.inst.Log.Info("instance registered", "instance", m.inst.id())
 			}
 			m.fenced = false
-			m.h.tell(roleDispatcher, &joined{})
+			m.inst.tell(roleDispatcher, &joined{})
 		}
 		if m.fence != nil {
 			m.fence.Stop()
 		}
-		m.fence = time.AfterFunc(left, func() { m.h.system.Root.Send(self, &fenceDue{}) })
+		m.fence = time.AfterFunc(left, func() { m.inst.system.Root.Send(self, &fenceDue{}) })
 		m.consider(c, b.suspects)
-		m.h.tell(roleHosts, &describe{})
+		m.inst.tell(roleHosts, &describe{})
 		if b.untold != nil {
-			m.h.Log.Warn("membership: cannot tell others about this instance yet", "error", b.untold)
+			m.inst.Log.Warn("membership: cannot tell others about this instance yet", "error", b.untold)
 			m.unpublished()
 		}
 	}
-	m.beats = time.AfterFunc(again, func() { m.h.system.Root.Send(self, &beatDue{}) })
+	m.beats = time.AfterFunc(again, func() { m.inst.system.Root.Send(self, &beatDue{}) })
 }
 
 // onFenceDue: others may take us for dead soon. What runs here must be dead by then.
 func (m *membership) onFenceDue(actor.Context) {
-	if m.fenced || m.h.leaseLeft(time.Now()) > 0 {
+	if m.fenced || m.inst.leaseLeft(time.Now()) > 0 {
 		return
 	}
 	m.fenced = true
-	m.h.Log.Error("lease lost: the database has not heard from this instance for too long; what runs is stopped", "lag", m.h.Lag)
-	m.h.tell(roleDispatcher, &fenced{})
-	m.h.tell(roleHosts, &fenced{})
-	m.h.tell(roleMSQs, &handIn{done: make(chan string, 1)})
+	m.inst.Log.Error("lease lost: the database has not heard from this instance for too long; what runs is stopped", "lag", m.inst.Lag)
+	m.inst.tell(roleDispatcher, &fenced{})
+	m.inst.tell(roleHosts, &fenced{})
+	m.inst.tell(roleMSQs, &drainMSQs{done: make(chan string, 1)})
 }
 
 // consider buries the dead among the others, and takes this instance's part of
 // what is divided among the living.
 func (m *membership) consider(c actor.Context, suspects []scheduler.Suspect) {
-	if m.h.census.divide(m.h.id(), suspects) {
-		m.h.tell(roleHosts, &divided{})
+	if m.inst.quotas.divide(m.inst.id(), suspects) {
+		m.inst.tell(roleHosts, &divided{})
 	}
 	for _, s := range suspects {
-		if m.burying[s.ID] {
+		if m.marking[s.ID] {
 			continue
 		}
-		gone := m.h.Undertaker.Dead(s)
+		gone := m.inst.Reaper.Dead(s)
 		if !gone && !s.Silent {
 			continue
 		}
-		m.burying[s.ID] = true
-		h, ctx, self := m.h, m.ctx, c.Self()
+		m.marking[s.ID] = true
+		inst, ctx, self := m.inst, m.ctx, c.Self()
 		go func() {
-			b := &buried{id: s.ID, name: s.Name, why: "no heartbeat for longer than its lag", proven: gone}
+			b := &markedGone{id: s.ID, name: s.Name, why: "no heartbeat for longer than its lag", proven: gone}
 			if gone {
 				b.why = fmt.Sprintf("its process %d is gone", s.Pid)
 				// Its agents die with it; that they have is made sure of first, so
 				// that no job is in two processes.
-				b.swept = h.Undertaker.Sweep(ctx, s)
+				b.reaped = inst.Reaper.Reap(ctx, s)
 			}
-			if b.swept == nil {
-				b.did, b.jobs, b.err = h.Undertaker.Bury(ctx, s.ID, b.why, gone)
+			if b.reaped == nil {
+				b.did, b.jobs, b.err = inst.Reaper.MarkGone(ctx, s.ID, b.why, gone)
 			}
-			h.system.Root.Send(self, b)
+			inst.system.Root.Send(self, b)
 		}()
 	}
 }
 
-func (m *membership) onBuried(b *buried) {
-	delete(m.burying, b.id)
+func (m *membership) onMarkedGone(b *markedGone) {
+	delete(m.marking, b.id)
 	switch {
-	case b.swept != nil:
-		m.h.Log.Error("cannot end what a dead instance left running; its jobs wait", "instance", b.id, "error", b.swept)
+	case b.reaped != nil:
+		m.inst.Log.Error("cannot end what a dead instance left running; its jobs wait", "instance", b.id, "error", b.reaped)
 	case b.err != nil:
-		m.h.Log.Warn("cannot take over from a dead instance yet", "instance", b.id, "error", b.err)
+		m.inst.Log.Warn("cannot take over from a dead instance yet", "instance", b.id, "error", b.err)
 	case b.did:
-		m.h.Log.Warn("took over from a dead instance", "instance", b.id, "name", b.name, "because", b.why, "jobs", b.jobs)
-		m.h.tell(roleDispatcher, &rang{})
+		m.inst.Log.Warn("took over from a dead instance", "instance", b.id, "name", b.name, "because", b.why, "jobs", b.jobs)
+		m.inst.tell(roleDispatcher, &rang{})
 	}
 }
 
@@ -282,7 +282,7 @@ func (m *membership) takeChildren() []scheduler.ChildReport {
 		}
 	}
 	same := func(a, b scheduler.ChildReport) bool { return a == b }
-	if maps.EqualFunc(all, m.shown, same) || m.h.id() == 0 {
+	if maps.EqualFunc(all, m.shown, same) || m.inst.id() == 0 {
 		return nil
 	}
 	m.shown = all
@@ -308,7 +308,7 @@ func (m *membership) onTrouble(t *trouble) {
 }
 
 func (m *membership) takeTroubles() map[scheduler.TypeName]map[string]scheduler.Account {
-	if len(m.changed) == 0 || m.h.id() == 0 {
+	if len(m.changed) == 0 || m.inst.id() == 0 {
 		return nil
 	}
 	out := map[scheduler.TypeName]map[string]scheduler.Account{}
@@ -321,7 +321,7 @@ func (m *membership) takeTroubles() map[scheduler.TypeName]map[string]scheduler.
 
 // takeHosts returns what has to be published of the hosts.
 func (m *membership) takeHosts() (list []*hostState) {
-	if m.h.id() == 0 {
+	if m.inst.id() == 0 {
 		return nil
 	}
 	for name := range m.newHosts {
@@ -334,7 +334,7 @@ func (m *membership) takeHosts() (list []*hostState) {
 // unpublished has everything told once more with the next heartbeat.
 func (m *membership) unpublished() {
 	m.shown = nil
-	m.told.again()
+	m.told.retry()
 	for typ := range m.troubles {
 		m.changed[typ] = true
 	}

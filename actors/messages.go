@@ -35,16 +35,16 @@ type (
 	// dispatcher alone: by the safety scan, and by the gate (look) when producers
 	// may not have rung.
 	// inserted: nothing else has happened than that jobs came in.
-	rang struct{ scan, look, inserted bool }
+	rang struct{ scan, byGate, inserted bool }
 	// cancelRang: a job that runs may have been asked to stop. To the dispatcher.
 	cancelRang struct{}
 	// dueNow: a row that waits for the clock has come, or its time has. To the dispatcher.
 	dueNow struct{}
 )
 
-// lookAtRows: rows of attached tables may wait, or jobs of theirs have ended.
+// scanRows: rows of attached tables may wait, or jobs of theirs have ended.
 // From the bell, the gate and the ledger to attachments.
-type lookAtRows struct{}
+type scanRows struct{}
 
 // Between the dispatcher and the gate.
 type (
@@ -79,8 +79,8 @@ type (
 		Now   map[scheduler.TypeName]int // lines that children who are up can take
 		Room  int                        // children that could come up, of whatever type
 		Spawn map[scheduler.TypeName]int // at the most so many of each type: absolute; nil: as before
-		// Making: room is being made for these.
-		Making []scheduler.TypeName
+		// PreemptingFor: room is being made for these.
+		PreemptingFor []scheduler.TypeName
 	}
 	// deal: work for a host, paid with its credits of Epoch. From the dispatcher,
 	// and from an msq on the dispatcher's behalf.
@@ -115,13 +115,13 @@ type (
 
 // Between the dispatcher and msqs.
 type (
-	// open: run this MSQ job. To msqs.
-	open struct{ Job scheduler.Job }
-	// rows: so many items wait for children; Reading: more may come. From an msq to the dispatcher.
-	rows struct {
+	// startMSQ: run this MSQ job. To msqs.
+	startMSQ struct{ Job scheduler.Job }
+	// msqWaiting: so many items wait for children; Reading: more may come. From an msq to the dispatcher.
+	msqWaiting struct {
 		Claim   scheduler.Claim
 		Waiting int
-		Places  map[string]int // of those, the ones that name a place
+		Names   map[string]int // of those, the ones that name a place
 		Reading bool
 		Opening bool           // nothing has been read yet: a place is to be kept
 		Job     *scheduler.Job // for a dispatcher that may not know of it
@@ -131,28 +131,28 @@ type (
 	grant struct {
 		Host       scheduler.HostName
 		Epoch      uint64
-		Places     []string // names of places that the host answers to
+		Names      []string // names of places that the host answers to
 		Now, Spawn int
 	}
 	// nowhere: no host of this instance answers to these names. From the dispatcher to an msq.
-	nowhere struct{ Places []string }
-	// ungrant: what a grant left over. From an msq to the dispatcher.
-	ungrant struct {
+	nowhere struct{ Names []string }
+	// refund: what a grant left over. From an msq to the dispatcher.
+	refund struct {
 		Host       scheduler.HostName
 		Type       scheduler.TypeName
 		Epoch      uint64
 		Now, Spawn int
 	}
-	// closed: the MSQ job is over here. From an msq to the dispatcher, and on to the hosts: places that were
+	// msqEnded: the MSQ job is over here. From an msq to the dispatcher, and on to the hosts: places that were
 	// granted to it and that it did not take are to be offered anew.
-	closed struct{ Claim scheduler.Claim }
+	msqEnded struct{ Claim scheduler.Claim }
 	// answered: what became of items. From children to the msq.
 	answered struct{ Results []scheduler.Result }
-	// unplaced: items that no child took. From hosts to the msq.
-	unplaced struct{ Lines []scheduler.Line }
-	// arrived: a host's actor is there, and every process of those before it is
+	// returned: items that no child took. From hosts to the msq.
+	returned struct{ Lines []scheduler.Line }
+	// hostRestarted: a host's actor is there, and every process of those before it is
 	// dead. What was dealt to another than At is lost. To every msq.
-	arrived struct {
+	hostRestarted struct {
 		Host scheduler.HostName
 		At   *actor.PID
 	}
@@ -169,14 +169,14 @@ type (
 
 // Between a host and its children.
 type (
-	want struct{ berth *berth } // come up
-	give struct {               // do these
+	want   struct{ reservation *reservation } // come up
+	assign struct {                           // do these
 		Lines   []scheduler.Line
 		Returns int // how often the host had got something back from the child by then
 	}
-	free    struct{ Stop scheduler.StopReason } // go
+	dismiss struct{ Stop scheduler.StopReason } // go
 	kill    struct{ Stop scheduler.StopReason } // die
-	barred  struct{}                            // do not come up
+	tripped struct{}                            // do not come up
 	woke    struct{}                            // the process has something to say
 	tick    struct{}                            // a deadline may have passed
 	started struct {                            // the fork is done
@@ -189,8 +189,8 @@ type (
 		State     scheduler.ChildState
 		Since     time.Time
 		Room      int
-		Received  int           // lines ever given to it
-		Proved    bool          // it finished a line
+		Acked     int           // lines ever given to it
+		Healthy   bool          // it finished a line
 		Rose      bool          // it said its first OK
 		LineTime  time.Duration // what a line takes it; 0: not known
 		Died      bool          // and nobody ordered it
@@ -207,8 +207,8 @@ type (
 	// finish: claim nothing more; say when nothing runs. To the dispatcher. Take
 	// no more rows. To attachments.
 	finish struct{ done chan<- string }
-	// handIn: give your MSQ jobs back; say when there are none. To msqs, on to each.
-	handIn struct{ done chan<- string }
+	// drainMSQs: give your MSQ jobs back; say when there are none. To msqs, on to each.
+	drainMSQs struct{ done chan<- string }
 	// leave: end all children; say when none is left. To hosts. All: kill
 	// those too that were asked to go and have not.
 	leave struct {

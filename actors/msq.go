@@ -17,14 +17,14 @@ const progressEvery = 500 * time.Millisecond
 // msq streams the rows of one MSQ job to children. It deals items on demand
 // and knows the state of each one in flight; scheduler.MSQ keeps the books.
 type msq struct {
-	h    *house
+	inst *instance
 	job  scheduler.Job
 	file string // the column that places its rows; empty: none does
 	// owned by Receive
 	books    *scheduler.MSQ
-	waiting  pool             // items that want a child
-	again    pool             // and those to be tried again, which go first
-	flight   map[int64]flight // items that were dealt
+	waiting  itemPool           // items that want a child
+	retries  itemPool           // and those to be tried again, which go first
+	inFlight map[int64]inFlight // items that were dealt
 	rows     Rows
 	reading  bool // a read is under way
 	ended    bool // the last row of this round was read
@@ -42,7 +42,7 @@ type msq struct {
 	cancel   context.CancelFunc
 }
 
-type flight struct {
+type inFlight struct {
 	line scheduler.Line
 	host scheduler.HostName
 	to   *actor.PID // the host's actor then
@@ -70,9 +70,9 @@ type (
 	timedOut    struct{}
 )
 
-func newMSQ(h *house, job scheduler.Job) *msq {
-	return &msq{h: h, job: job, file: job.Vars.Map()[scheduler.VarRunOnFile],
-		books: scheduler.NewMSQ(scheduler.RepeatOf(job.Repeat, job.MSQ)), flight: map[int64]flight{}, began: time.Now(),
+func newMSQ(inst *instance, job scheduler.Job) *msq {
+	return &msq{inst: inst, job: job, file: job.Vars.Map()[scheduler.VarRunOnFile],
+		books: scheduler.NewMSQ(scheduler.RepeatOf(job.Repeat, job.MSQ)), inFlight: map[int64]inFlight{}, began: time.Now(),
 		pause: backoff.NewExponentialBackOff(backoff.WithInitialInterval(100*time.Millisecond), backoff.WithMaxInterval(5*time.Second), backoff.WithMaxElapsedTime(0))}
 }
 
@@ -82,10 +82,10 @@ func (q *msq) Receive(c actor.Context) {
 		q.ctx, q.cancel = context.WithCancel(context.Background())
 		if q.job.Timeout > 0 {
 			self := c.Self()
-			q.deadline = time.AfterFunc(q.job.Timeout, func() { q.h.system.Root.Send(self, &timedOut{}) })
+			q.deadline = time.AfterFunc(q.job.Timeout, func() { q.inst.system.Root.Send(self, &timedOut{}) })
 		}
 		if q.job.Assigned {
-			q.h.owe(scheduler.Record{Kind: scheduler.RecordStart, Claim: q.job.Claim, Attempt: q.job.Attempt, Host: q.job.Host, Given: q.began})
+			q.inst.owe(scheduler.Record{Kind: scheduler.RecordStart, Claim: q.job.Claim, Attempt: q.job.Attempt, Host: q.job.Host, Given: q.began})
 		}
 		q.open(c)
 	case *opened:
@@ -103,10 +103,10 @@ func (q *msq) Receive(c actor.Context) {
 		}
 	case *nowhere:
 		q.onNowhere(m)
-	case *unplaced:
-		q.onUnplaced(m.Lines)
-	case *arrived:
-		q.onArrived(m)
+	case *returned:
+		q.onReturned(m.Lines)
+	case *hostRestarted:
+		q.onHostRestarted(m)
 	case *cancelJob:
 		if m.Claim == q.job.Claim {
 			q.end(&ending{scheduler.OutcomeCancelled, "cancelled while it ran", true})
@@ -119,13 +119,13 @@ func (q *msq) Receive(c actor.Context) {
 		}
 	case *timedOut:
 		q.end(&ending{scheduler.OutcomeTimedOut, "timeout: not done within " + q.job.Timeout.String(), true})
-		q.h.tell(roleHosts, &cancelJob{q.job.Claim, false})
+		q.inst.tell(roleHosts, &cancelJob{q.job.Claim, false})
 	case *describe:
 		m.tell(q.describe())
 		return
 	case *report:
-		q.introduce()
-	case *handIn:
+		q.announce()
+	case *drainMSQs:
 		q.end(&ending{scheduler.OutcomeLost, "its instance was stopped", false})
 	case *progressDue:
 		q.progress = nil
@@ -145,14 +145,14 @@ func (q *msq) next(c actor.Context) {
 		q.conclude()
 		return
 	}
-	if q.broken != nil && len(q.flight) == 0 {
+	if q.broken != nil && len(q.inFlight) == 0 {
 		// Nothing of the cut-off round is in a child's hands: run the query again.
 		wait := q.pause.NextBackOff()
-		q.h.Log.Warn("msq: the query was cut off; it runs again", traced(q.job.Trace, "job", q.job.Claim.Job, "error", q.broken, "again_in", wait)...)
+		q.inst.Log.Warn("msq: the query was cut off; it runs again", traced(q.job.Trace, "job", q.job.Claim.Job, "error", q.broken, "again_in", wait)...)
 		q.broken = nil
 		q.forget()
 		self := c.Self()
-		time.AfterFunc(wait, func() { q.h.system.Root.Send(self, &reopen{}) })
+		time.AfterFunc(wait, func() { q.inst.system.Root.Send(self, &reopen{}) })
 	}
 	q.read(c)
 	q.tellRows()
@@ -176,7 +176,7 @@ func (q *msq) next(c actor.Context) {
 func (q *msq) tellRows() {
 	more := q.reading || !q.ended
 	n := q.wanting()
-	at := q.waiting.count(q.again.count(nil))
+	at := q.waiting.count(q.retries.count(nil))
 	if n == q.told && more == q.toldRead && maps.Equal(at, q.toldAt) {
 		return
 	}
@@ -184,30 +184,30 @@ func (q *msq) tellRows() {
 	if q.rows == nil && n == 0 && more {
 		return // nothing to say before the first rows: the place is kept
 	}
-	q.h.tell(roleDispatcher, &rows{Claim: q.job.Claim, Waiting: n, Places: maps.Clone(at), Reading: more})
+	q.inst.tell(roleDispatcher, &msqWaiting{Claim: q.job.Claim, Waiting: n, Names: maps.Clone(at), Reading: more})
 }
 
-// introduce tells a dispatcher that may not know of this job all that matters.
-func (q *msq) introduce() {
+// announce tells a dispatcher that may not know of this job all that matters.
+func (q *msq) announce() {
 	if q.ending != nil {
 		return
 	}
-	q.told, q.toldRead, q.toldAt = q.wanting(), q.reading || !q.ended, q.waiting.count(q.again.count(nil))
-	q.h.tell(roleDispatcher, &rows{Claim: q.job.Claim, Waiting: q.told, Places: maps.Clone(q.toldAt), Reading: q.toldRead,
+	q.told, q.toldRead, q.toldAt = q.wanting(), q.reading || !q.ended, q.waiting.count(q.retries.count(nil))
+	q.inst.tell(roleDispatcher, &msqWaiting{Claim: q.job.Claim, Waiting: q.told, Names: maps.Clone(q.toldAt), Reading: q.toldRead,
 		Opening: q.rows == nil && q.told == 0 && q.toldRead, Job: &q.job})
 }
 
 func (q *msq) scheduleProgress(c actor.Context) {
 	if q.progress == nil {
 		self := c.Self()
-		q.progress = time.AfterFunc(progressEvery, func() { q.h.system.Root.Send(self, &progressDue{}) })
+		q.progress = time.AfterFunc(progressEvery, func() { q.inst.system.Root.Send(self, &progressDue{}) })
 	}
 }
 
 func (q *msq) tellProgress() {
 	p := scheduler.Progress{Claim: q.job.Claim, Items: q.books.Items, Waits: q.waits(time.Now())}
-	if q.ending == nil && q.h.outbox.progress(p) {
-		q.h.tell(roleLedger, flush)
+	if q.ending == nil && q.inst.outbox.progress(p) {
+		q.inst.tell(roleLedger, flush)
 	}
 }
 
@@ -220,19 +220,19 @@ func (q *msq) end(e *ending) {
 	q.ending = e
 	q.forget()
 	q.told, q.toldRead, q.toldAt = 0, false, nil
-	q.h.tell(roleDispatcher, &rows{Claim: q.job.Claim})
+	q.inst.tell(roleDispatcher, &msqWaiting{Claim: q.job.Claim})
 	q.cancel() // an endless query ends here
 	if !q.reading {
 		q.closeRows()
 	}
 	if e.outcome == scheduler.OutcomeLost {
-		q.h.tell(roleHosts, &drop{[]scheduler.Claim{q.job.Claim}})
+		q.inst.tell(roleHosts, &drop{[]scheduler.Claim{q.job.Claim}})
 	}
 }
 
 // conclude settles the job when nothing of it is in a child's hands.
 func (q *msq) conclude() {
-	if len(q.flight) > 0 || q.ending == nil {
+	if len(q.inFlight) > 0 || q.ending == nil {
 		return
 	}
 	e := q.ending
@@ -241,14 +241,14 @@ func (q *msq) conclude() {
 	if e.outcome != scheduler.OutcomeSucceeded && e.outcome != scheduler.OutcomeCancelled {
 		r.ExitCode = 1
 	}
-	rec := judged(q.h, r)
+	rec := judged(q.inst, r)
 	if e.items {
 		items := q.books.Items // the total is known only when the last row was read
 		rec.Result.Successes = q.books.Successes
 		rec.Items = &items
 	}
-	q.h.owe(rec)
-	q.h.tell(roleMSQs, &over{q.job.Claim})
+	q.inst.owe(rec)
+	q.inst.tell(roleMSQs, &msqDone{q.job.Claim})
 }
 
 func (q *msq) closeRows() {

@@ -14,7 +14,7 @@ import (
 // when nothing of the old one is in a child's hands any more.
 type msqs struct {
 	parent
-	open     map[scheduler.JobID]scheduler.Job
+	jobs     map[scheduler.JobID]scheduler.Job
 	clearing map[scheduler.Claim]*clearing
 	done     chan<- string // told when no job is open any more
 }
@@ -26,46 +26,46 @@ type clearing struct {
 	seen    bool            // somebody still holds an item
 }
 
-// clearAgain asks everybody once more.
-type clearAgain struct{ claim scheduler.Claim }
+// retryClear asks everybody once more.
+type retryClear struct{ claim scheduler.Claim }
 
-func newMSQs(h *house) *msqs {
-	return &msqs{parent: newParent(h), open: map[scheduler.JobID]scheduler.Job{}, clearing: map[scheduler.Claim]*clearing{}}
+func newMSQs(inst *instance) *msqs {
+	return &msqs{parent: newParent(inst), jobs: map[scheduler.JobID]scheduler.Job{}, clearing: map[scheduler.Claim]*clearing{}}
 }
 
-// over: an MSQ actor has settled or given back its job. From an msq.
-type over struct{ Claim scheduler.Claim }
+// msqDone: an MSQ actor has settled or given back its job. From an msq.
+type msqDone struct{ Claim scheduler.Claim }
 
 func (s *msqs) Receive(c actor.Context) {
 	switch m := c.Message().(type) {
-	case *open:
+	case *startMSQ:
 		job := m.Job
-		s.open[job.Claim.Job] = job
-		s.start(c, roleMSQ(job.Claim.Job), func() actor.Actor { return newMSQ(s.h, job) })
-	case *over:
-		if job, ok := s.open[m.Claim.Job]; ok && job.Claim == m.Claim {
-			delete(s.open, m.Claim.Job)
+		s.jobs[job.Claim.Job] = job
+		s.start(c, roleMSQ(job.Claim.Job), func() actor.Actor { return newMSQ(s.inst, job) })
+	case *msqDone:
+		if job, ok := s.jobs[m.Claim.Job]; ok && job.Claim == m.Claim {
+			delete(s.jobs, m.Claim.Job)
 			s.end(c, roleMSQ(m.Claim.Job))
-			s.h.tell(roleDispatcher, &closed{m.Claim})
+			s.inst.tell(roleDispatcher, &msqEnded{m.Claim})
 		}
 	case *report:
 		r := &reported{Of: m.Of, From: roleMSQs}
-		for _, job := range s.open {
+		for _, job := range s.jobs {
 			r.Claims = append(r.Claims, job.Claim)
 		}
 		for claim := range s.clearing {
 			r.Claims = append(r.Claims, claim)
 		}
-		s.h.system.Root.Send(m.To, r)
+		s.inst.system.Root.Send(m.To, r)
 		s.forward(c, m) // to a dispatcher that may not know of them
 	case *reported:
 		s.onReported(c, m)
-	case *clearAgain:
+	case *retryClear:
 		s.ask(c, m.claim)
-	case *handIn:
+	case *drainMSQs:
 		s.done = m.done
 		s.forward(c, m)
-	case *drop, *arrived:
+	case *drop, *hostRestarted:
 		s.forward(c, m)
 	case *actor.Stopping:
 		s.leaving = true
@@ -74,7 +74,7 @@ func (s *msqs) Receive(c actor.Context) {
 	case *respawn:
 		// never: the jobs of dead actors go back to the queue
 	}
-	if s.done != nil && len(s.open) == 0 && len(s.clearing) == 0 {
+	if s.done != nil && len(s.jobs) == 0 && len(s.clearing) == 0 {
 		s.done <- roleMSQs
 		s.done = nil
 	}
@@ -89,19 +89,19 @@ func (s *msqs) forward(c actor.Context, m any) {
 }
 
 func (s *msqs) onDeath(c actor.Context, who *actor.PID) {
-	for id, job := range s.open {
+	for id, job := range s.jobs {
 		o := s.children[roleMSQ(id)]
 		if o == nil || o.pid == nil || !o.pid.Equal(who) {
 			continue
 		}
-		delete(s.open, id)
+		delete(s.jobs, id)
 		delete(s.children, roleMSQ(id))
-		s.h.gone(roleMSQ(id), who)
+		s.inst.forget(roleMSQ(id), who)
 		// Its items are nobody's: they are stopped before the query runs again.
-		s.h.tell(roleHosts, &drop{[]scheduler.Claim{job.Claim}})
+		s.inst.tell(roleHosts, &drop{[]scheduler.Claim{job.Claim}})
 		s.clearing[job.Claim] = &clearing{job: job}
 		s.ask(c, job.Claim)
-		s.h.tell(roleDispatcher, &closed{job.Claim})
+		s.inst.tell(roleDispatcher, &msqEnded{job.Claim})
 	}
 }
 
@@ -112,13 +112,13 @@ func (s *msqs) ask(c actor.Context, claim scheduler.Claim) {
 		return
 	}
 	cl.waiting, cl.seen = map[string]bool{}, false
-	for _, spec := range s.h.Hosts {
+	for _, spec := range s.inst.Hosts {
 		cl.waiting[string(spec.Name)] = true
-		s.h.tell(roleHost(spec.Name), &report{To: c.Self()})
+		s.inst.tell(roleHost(spec.Name), &report{To: c.Self()})
 	}
 	// Also the way out when one that was asked has died meanwhile.
 	self := c.Self()
-	time.AfterFunc(200*time.Millisecond, func() { s.h.system.Root.Send(self, &clearAgain{claim}) })
+	time.AfterFunc(200*time.Millisecond, func() { s.inst.system.Root.Send(self, &retryClear{claim}) })
 }
 
 func (s *msqs) onReported(c actor.Context, m *reported) {
@@ -128,11 +128,11 @@ func (s *msqs) onReported(c actor.Context, m *reported) {
 			cl.waiting[child] = true
 		}
 		cl.seen = cl.seen || slices.Contains(m.Items, claim)
-		if len(cl.waiting) > 0 || cl.seen || s.h.orphans.has(claim) {
+		if len(cl.waiting) > 0 || cl.seen || s.inst.orphans.has(claim) {
 			continue
 		}
 		delete(s.clearing, claim)
-		s.h.note(claim, cl.job.Attempt, cl.job.Host, "the MSQ was lost inside the scheduler; its query runs again")
-		s.h.owe(scheduler.Record{Kind: scheduler.RecordGiveBack, Claim: claim, Attempt: cl.job.Attempt})
+		s.inst.note(claim, cl.job.Attempt, cl.job.Host, "the MSQ was lost inside the scheduler; its query runs again")
+		s.inst.owe(scheduler.Record{Kind: scheduler.RecordRequeue, Claim: claim, Attempt: cl.job.Attempt})
 	}
 }

@@ -31,7 +31,7 @@ var costly = []victim{
 
 // victims are all actors that a tree has, by its own list: first those whose end
 // costs nobody a process.
-func victims(b *bed) (list []victim) {
+func victims(b *env) (list []victim) {
 	for _, role := range b.system.Roles() {
 		comesAndGoes := strings.HasPrefix(role, "child/") || strings.HasPrefix(role, "msq/")
 		if !comesAndGoes && !slices.ContainsFunc(costly, func(v victim) bool { return v.role == role }) {
@@ -74,8 +74,8 @@ func TestPanic_EveryActorInTurnUnderAThousandJobs(t *testing.T) {
 	}
 }
 
-func kill(t *testing.T, outer *bed, solo, item *journal, role, ends string, once bool) {
-	b := &bed{T: t, url: outer.url, conn: outer.conn, system: outer.system, log: outer.log}
+func kill(t *testing.T, outer *env, solo, item *journal, role, ends string, once bool) {
+	b := &env{T: t, url: outer.url, conn: outer.conn, system: outer.system, log: outer.log}
 	b.eventually("all children are up, and idle", func() bool {
 		if b.one("select count(*) from bellhop.jobqueue where state not in ('succeeded')") != "0" {
 			return false

@@ -47,12 +47,12 @@ func props(log *slog.Logger, role string, make func() actor.Actor, more ...actor
 // parent starts actors and, when one dies that should not, starts another in
 // its place after a pause that grows while they keep dying.
 type parent struct {
-	h        *house
-	children map[string]*offspring // by role
+	inst     *instance
+	children map[string]*childSpec // by role
 	leaving  bool
 }
 
-type offspring struct {
+type childSpec struct {
 	make  func() actor.Actor
 	how   []actor.PropsOption
 	pid   *actor.PID
@@ -63,13 +63,13 @@ type offspring struct {
 // respawn is the parent's message to itself after the pause.
 type respawn struct{ role string }
 
-func newParent(h *house) parent { return parent{h: h, children: map[string]*offspring{}} }
+func newParent(inst *instance) parent { return parent{inst: inst, children: map[string]*childSpec{}} }
 
 // start starts an actor in a role and keeps it alive.
 func (p *parent) start(c actor.Context, role string, make func() actor.Actor, how ...actor.PropsOption) {
 	pause := backoff.NewExponentialBackOff(backoff.WithInitialInterval(20*time.Millisecond),
 		backoff.WithMaxInterval(5*time.Second), backoff.WithMaxElapsedTime(0))
-	p.children[role] = &offspring{make: make, how: how, pause: pause}
+	p.children[role] = &childSpec{make: make, how: how, pause: pause}
 	p.spawn(c, role)
 }
 
@@ -79,15 +79,15 @@ func (p *parent) spawn(c actor.Context, role string) {
 		return
 	}
 	o.born = time.Now()
-	o.pid = c.Spawn(props(p.h.Log, role, o.make, o.how...))
-	p.h.here(role, o.pid)
+	o.pid = c.Spawn(props(p.inst.Log, role, o.make, o.how...))
+	p.inst.register(role, o.pid)
 }
 
 // end stops an actor for good.
 func (p *parent) end(c actor.Context, role string) {
 	if o := p.children[role]; o != nil {
 		delete(p.children, role)
-		p.h.gone(role, o.pid)
+		p.inst.forget(role, o.pid)
 		c.Stop(o.pid)
 	}
 }
@@ -100,14 +100,14 @@ func (p *parent) terminated(c actor.Context, who *actor.PID) string {
 			continue
 		}
 		o.pid = nil
-		p.h.gone(role, who)
+		p.inst.forget(role, who)
 		if p.leaving {
 			return ""
 		}
 		if time.Since(o.born) > steadyAfter {
 			o.pause.Reset()
 		}
-		self, system := c.Self(), p.h.system
+		self, system := c.Self(), p.inst.system
 		time.AfterFunc(o.pause.NextBackOff(), func() { system.Root.Send(self, &respawn{role}) })
 		return role
 	}

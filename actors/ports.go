@@ -20,7 +20,7 @@ type Queue interface {
 
 // Holdings is what the database says this instance holds.
 type Holdings interface {
-	Held(ctx context.Context, me scheduler.InstanceID) ([]scheduler.Hold, error)
+	Claims(ctx context.Context, me scheduler.InstanceID) ([]scheduler.Hold, error)
 	// Reassert takes again what runs here and a crash of the database has un-claimed.
 	Reassert(ctx context.Context, me scheduler.InstanceID, holds []scheduler.Hold) (int, error)
 	// Assert does the same with all that runs here, without which there are no
@@ -48,14 +48,14 @@ type Registry interface {
 	Suspects(ctx context.Context, me scheduler.InstanceID) ([]scheduler.Suspect, error)
 }
 
-// Undertaker ends instances that are proven dead.
-type Undertaker interface {
+// Reaper ends instances that are proven dead.
+type Reaper interface {
 	// Dead reports whether a suspect of this very machine has no process any more.
 	Dead(s scheduler.Suspect) bool
-	// Sweep kills what a dead instance of this machine has left running, and returns when it is dead.
-	Sweep(ctx context.Context, s scheduler.Suspect) error
-	// Bury makes what the dead one held ready again.
-	Bury(ctx context.Context, id scheduler.InstanceID, because string, proven bool) (did bool, jobs int, err error)
+	// Reap kills what a dead instance of this machine has left running, and returns when it is dead.
+	Reap(ctx context.Context, s scheduler.Suspect) error
+	// MarkGone makes what the dead one held ready again.
+	MarkGone(ctx context.Context, id scheduler.InstanceID, because string, proven bool) (did bool, jobs int, err error)
 }
 
 // Notices is what this instance tells about itself.
@@ -68,27 +68,27 @@ type Notices interface {
 	// Draining tells since when nothing starts here but a job of an exclusive
 	// type that waits; zero: that is over.
 	Draining(ctx context.Context, me scheduler.InstanceID, since time.Time) error
-	// MarkWaiting writes into ready jobs why they do not start. looker is who
+	// ExplainWaiting writes into ready jobs why they do not start. looker is who
 	// has just begun to look at all of the queue, 0: no instance has. lost are
 	// jobs that were looked at and not taken, for no cause that is known.
-	MarkWaiting(ctx context.Context, looker scheduler.InstanceID) (unknown []scheduler.TypeName,
+	ExplainWaiting(ctx context.Context, looker scheduler.InstanceID) (unknown []scheduler.TypeName,
 		lost []scheduler.JobID, err error)
 }
 
-// Crowds is what waits for a host.
-type Crowds interface {
-	// Crowds is what of the types waits that may run under one of the names, or
+// Backlogs is what waits for a host.
+type Backlogs interface {
+	// Backlog is what of the types waits that may run under one of the names, or
 	// under none; nothing of a type of which nothing waits. It counts no further
 	// than a host has slots.
 	// Of the types in doubt, that of which nothing waits but what somebody else
 	// has in hand is left out, and named.
-	Crowds(ctx context.Context, types, doubt []scheduler.TypeName, answers []string) (waiting []scheduler.Crowd, inHand []scheduler.TypeName, err error)
+	Backlog(ctx context.Context, types, doubt []scheduler.TypeName, answers []string) (waiting []scheduler.Backlog, inHand []scheduler.TypeName, err error)
 }
 
-// Places is what this instance tells about its hosts.
-type Places interface {
+// HostStates is what this instance tells about its hosts.
+type HostStates interface {
 	// HostState publishes whether a host can be reached, and if not, why.
-	HostState(ctx context.Context, me scheduler.InstanceID, host scheduler.HostName, state scheduler.HostState, words string) error
+	HostState(ctx context.Context, me scheduler.InstanceID, host scheduler.HostName, state scheduler.HostState, message string) error
 }
 
 // Localities is what run_on may name besides hosts.
@@ -101,10 +101,10 @@ type Localities interface {
 	Locate(ctx context.Context, me scheduler.InstanceID, names []string) (map[string][]scheduler.HostName, error)
 }
 
-// Orders is what operators want of the scheduler.
-type Orders interface {
-	// Obey carries out the commands that wait in the queue, and tells what is wanted now.
-	Obey(ctx context.Context, me scheduler.InstanceID) (scheduler.Standing, error)
+// Commands is what operators want of the scheduler.
+type Commands interface {
+	// RunCommands carries out the commands that wait in the queue, and tells what is wanted now.
+	RunCommands(ctx context.Context, me scheduler.InstanceID) (scheduler.ControlState, error)
 }
 
 // Attachments are users' tables whose rows are run.
@@ -128,8 +128,8 @@ type Gate interface {
 	// that did not. It returns nil when ctx has ended, or when it wants to be
 	// called anew; an error when it cannot, or cannot any more.
 	Keep(ctx context.Context, shut func()) error
-	// Crowded reports whether producers wait for each other because they ring.
-	Crowded(ctx context.Context) (bool, error)
+	// Contended reports whether producers wait for each other because they ring.
+	Contended(ctx context.Context) (bool, error)
 }
 
 // Queries opens the queries of MSQ jobs.
@@ -169,12 +169,12 @@ type Process interface {
 	Pid() int
 }
 
-// Witness is told how children and their lines fare. It must not block.
-type Witness interface {
+// Observer is told how children and their lines fare. It must not block.
+type Observer interface {
 	// Up: a child is ready; it was launched then.
 	Up(host scheduler.HostName, child scheduler.ChildName, typ scheduler.TypeName, launched, ready time.Time)
 	// Died: a child's process ended, or did not come up, without an order of ours.
 	Died(typ scheduler.TypeName)
-	// Ran: items of MSQ jobs were answered. The slice is not the witness's to keep.
+	// Ran: items of MSQ jobs were answered. The slice is not the observer's to keep.
 	Ran(items []scheduler.Result)
 }

@@ -27,8 +27,8 @@ import (
 // patience is for what takes a second on a machine with nothing else to do.
 const patience = 3 * time.Minute
 
-// bed is a database of the test's own, and the tree on it.
-type bed struct {
+// env is a database of the test's own, and the tree on it.
+type env struct {
 	*testing.T
 	url    string
 	conn   *pgx.Conn
@@ -61,9 +61,9 @@ func (l *logBook) String() string {
 	return l.text.String()
 }
 
-func setup(t *testing.T) *bed {
+func setup(t *testing.T) *env {
 	t.Helper()
-	b := &bed{T: t, url: pgtest.URL(t), log: &logBook{}, scan: 500 * time.Millisecond, minReady: 100 * time.Millisecond}
+	b := &env{T: t, url: pgtest.URL(t), log: &logBook{}, scan: 500 * time.Millisecond, minReady: 100 * time.Millisecond}
 	conn, err := pgx.Connect(t.Context(), b.url)
 	if err != nil {
 		t.Fatal(err)
@@ -87,7 +87,7 @@ type agent struct {
 	book *journal
 }
 
-func open[D interface{ Close() }](b *bed, make func(string) (D, error)) D {
+func startMSQ[D interface{ Close() }](b *env, make func(string) (D, error)) D {
 	b.Helper()
 	d, err := make(b.url)
 	if err != nil {
@@ -97,12 +97,12 @@ func open[D interface{ Close() }](b *bed, make func(string) (D, error)) D {
 	return d
 }
 
-// start brings up the tree with real desks, a real bell and a real launcher.
-func (b *bed) start(slots int, types ...agent) {
+// start brings up the tree with real sessions, a real bell and a real launcher.
+func (b *env) start(slots int, types ...agent) {
 	b.Helper()
-	claimer, recorder := open(b, store.NewClaimer), open(b, store.NewRecorder)
-	b.gate = &watchedGate{Gate: open(b, store.NewGate)}
-	registry, keeper := open(b, store.NewRegistry), open(b, store.NewKeeper)
+	claimer, recorder := startMSQ(b, store.NewClaimer), startMSQ(b, store.NewRecorder)
+	b.gate = &watchedGate{Gate: startMSQ(b, store.NewGate)}
+	registry, maintenance := startMSQ(b, store.NewRegistry), startMSQ(b, store.NewMaintenance)
 	queries, err := store.NewCursors(b.url)
 	if err != nil {
 		b.Fatal(err)
@@ -112,8 +112,8 @@ func (b *bed) start(slots int, types ...agent) {
 		Heartbeat: 200 * time.Millisecond, Lag: 30 * time.Second, Respawn: scheduler.RespawnPolicy{Deaths: 5, Window: 3 * time.Second},
 		Idle: time.Hour, MinReady: b.minReady, KillAfter: time.Second, Scan: b.scan, ExclusiveAfter: 300 * time.Millisecond, Cursors: 4,
 		Retry: scheduler.DefaultRetry, Log: log,
-		Queue: queue{claimer, keeper, b.late}, Holdings: claimer, Records: recorder, Registry: members{registry}, Undertaker: undertaker{registry},
-		Notices: notices{registry, keeper}, Crowds: keeper, Orders: keeper, Places: registry, Bell: &bell{listener: triggers.Listener{URL: b.url, Heartbeat: beatChannel, Log: log}},
+		Queue: queue{claimer, maintenance, b.late}, Holdings: claimer, Records: recorder, Registry: members{registry}, Reaper: reaper{registry},
+		Notices: notices{registry, maintenance}, Backlogs: maintenance, Commands: maintenance, HostStates: registry, Bell: &bell{listener: triggers.Listener{URL: b.url, Heartbeat: beatChannel, Log: log}},
 		Gate: b.gate, Queries: cursors{queries}}
 	self, err := os.Executable()
 	if err != nil {
@@ -139,7 +139,7 @@ func tail(text string, lines int) string {
 }
 
 // stop ends the tree; what runs is killed and given back.
-func (b *bed) stop() {
+func (b *env) stop() {
 	b.Helper()
 	now, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -149,14 +149,14 @@ func (b *bed) stop() {
 	b.close()
 }
 
-func (b *bed) close() {
+func (b *env) close() {
 	for _, d := range b.desks {
 		d.Close()
 	}
 	b.desks = nil
 }
 
-func (b *bed) exec(text string, args ...any) {
+func (b *env) exec(text string, args ...any) {
 	b.Helper()
 	if _, err := b.conn.Exec(b.Context(), text, args...); err != nil {
 		b.Fatalf("%s: %v", text, err)
@@ -164,7 +164,7 @@ func (b *bed) exec(text string, args ...any) {
 }
 
 // one reads a single value, as text.
-func (b *bed) one(text string, args ...any) string {
+func (b *env) one(text string, args ...any) string {
 	b.Helper()
 	var s *string
 	if err := b.conn.QueryRow(b.Context(), "select ("+text+")::text", args...).Scan(&s); err != nil {
@@ -177,12 +177,12 @@ func (b *bed) one(text string, args ...any) string {
 }
 
 // count tells how many jobs there are in each state.
-func (b *bed) count() string {
+func (b *env) count() string {
 	b.Helper()
 	return b.one("select string_agg(format('%s %s', state, n), ', ' order by state) from (select state, count(*) n from bellhop.jobqueue group by state) x")
 }
 
-func (b *bed) eventually(reason string, ok func() bool) {
+func (b *env) eventually(reason string, ok func() bool) {
 	b.Helper()
 	deadline := time.Now().Add(patience)
 	for !ok() {
@@ -210,8 +210,8 @@ func (g *watchedGate) Keep(ctx context.Context, shut func()) error {
 
 type queue struct {
 	*store.Claimer
-	keeper *store.Keeper
-	late   time.Duration
+	maintenance *store.Maintenance
+	late        time.Duration
 }
 
 // Claim is the claimer's, over a slow line.
@@ -221,7 +221,7 @@ func (q queue) Claim(ctx context.Context, me scheduler.InstanceID, d scheduler.D
 	return jobs, err
 }
 
-func (q queue) Due(ctx context.Context) (int, time.Duration, error) { return q.keeper.Due(ctx) }
+func (q queue) Due(ctx context.Context) (int, time.Duration, error) { return q.maintenance.Due(ctx) }
 
 type members struct{ *store.Registry }
 
@@ -234,17 +234,17 @@ func (m members) Beat(ctx context.Context, id scheduler.InstanceID) error {
 	return m.Registry.Beat(ctx, id, beatChannel)
 }
 
-type undertaker struct{ *store.Registry }
+type reaper struct{ *store.Registry }
 
-func (undertaker) Dead(scheduler.Suspect) bool { return false }
+func (reaper) Dead(scheduler.Suspect) bool { return false }
 
-func (undertaker) Sweep(ctx context.Context, s scheduler.Suspect) error {
+func (reaper) Reap(ctx context.Context, s scheduler.Suspect) error {
 	return agents.KillLeftovers(ctx, s)
 }
 
 type notices struct {
 	*store.Registry
-	*store.Keeper
+	*store.Maintenance
 }
 
 func (notices) Close() {}

@@ -11,7 +11,7 @@ import (
 // Summary asks everybody what they are doing. Who does not answer before ctx
 // ends is left out: it is asked for when something is wrong.
 func (s *System) Summary(ctx context.Context) scheduler.Summary {
-	sum := scheduler.Summary{At: time.Now(), Instance: s.h.id()}
+	sum := scheduler.Summary{At: time.Now(), Instance: s.inst.id()}
 	var asked []string
 	for _, role := range s.Roles() {
 		if role == roleDispatcher || strings.HasPrefix(role, "child/") || strings.HasPrefix(role, "host/") || strings.HasPrefix(role, "msq/") {
@@ -20,7 +20,7 @@ func (s *System) Summary(ctx context.Context) scheduler.Summary {
 	}
 	answers := make(chan any, len(asked)) // so that nobody ever waits to answer
 	for _, role := range asked {
-		s.h.tell(role, &describe{answers})
+		s.inst.tell(role, &describe{answers})
 	}
 	for range asked {
 		select {
@@ -48,7 +48,7 @@ func (s *System) Summary(ctx context.Context) scheduler.Summary {
 // the database is away: nothing blocks in Receive.
 func (s *System) Alive(ctx context.Context) bool {
 	answers := make(chan any, 1)
-	s.h.tell(roleDispatcher, &describe{answers})
+	s.inst.tell(roleDispatcher, &describe{answers})
 	select {
 	case <-answers:
 		return true
@@ -74,13 +74,13 @@ func (m *describe) tell(answer any) (asked bool) {
 
 func (s *host) describe() scheduler.HostReport {
 	r := scheduler.HostReport{Name: s.spec.Name, Slots: s.spec.Slots, Taken: s.taken()}
-	for _, kind := range s.kinds {
-		r.Waiting += len(kind.pending)
+	for _, pool := range s.pools {
+		r.Waiting += len(pool.pending)
 	}
 	return r
 }
 
 func (q *msq) describe() scheduler.MSQReport {
 	return scheduler.MSQReport{Claim: q.job.Claim, Type: q.job.Type, Round: q.books.Round, Items: q.books.Items, Waiting: q.wanting(),
-		Places: q.waiting.count(q.again.count(nil)), InFlight: len(q.flight), Reading: q.reading, Ended: q.ended, Query: q.job.MSQ}
+		Places: q.waiting.count(q.retries.count(nil)), InFlight: len(q.inFlight), Reading: q.reading, Ended: q.ended, Query: q.job.MSQ}
 }

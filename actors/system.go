@@ -16,7 +16,7 @@ import (
 
 // System is the running tree.
 type System struct {
-	h      *house
+	inst   *instance
 	mu     sync.Mutex
 	root   *actor.PID
 	once   sync.Once
@@ -27,12 +27,12 @@ type System struct {
 
 // Start brings up the tree.
 func Start(cfg Config) *System {
-	h := newHouse(cfg)
-	h.system = actor.NewActorSystem(actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger {
+	inst := newInstance(cfg)
+	inst.system = actor.NewActorSystem(actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger {
 		// Its own remarks (dead letters of actors that have ended) concern nobody.
 		return slog.New(slog.DiscardHandler)
 	}), actor.WithDeadLetterThrottleInterval(time.Millisecond)) // a goroutine waits out each interval, after the end too
-	s := &System{h: h, ready: make(chan struct{})}
+	s := &System{inst: inst, ready: make(chan struct{})}
 	s.up()
 	<-s.ready // what is told to an actor before it is there is lost, an order to stop too
 	return s
@@ -43,19 +43,19 @@ func Start(cfg Config) *System {
 func (s *System) up() {
 	s.ended = make(chan struct{})
 	ended := s.ended
-	s.root = s.h.system.Root.Spawn(props(s.h.Log, roleSupervisor, func() actor.Actor {
-		return &topmost{supervisor: newSupervisor(s.h), started: func() { s.once.Do(func() { close(s.ready) }) }, stopped: func() { s.onEnd(ended) }}
+	s.root = s.inst.system.Root.Spawn(props(s.inst.Log, roleSupervisor, func() actor.Actor {
+		return &rootActor{supervisor: newSupervisor(s.inst), started: func() { s.once.Do(func() { close(s.ready) }) }, stopped: func() { s.onEnd(ended) }}
 	}, actor.WithGuardian(stop)))
-	s.h.here(roleSupervisor, s.root)
+	s.inst.register(roleSupervisor, s.root)
 }
 
-// topmost tells the system when the supervisor has started and stopped.
-type topmost struct {
+// rootActor tells the system when the supervisor has started and stopped.
+type rootActor struct {
 	*supervisor
 	started, stopped func()
 }
 
-func (t *topmost) Receive(c actor.Context) {
+func (t *rootActor) Receive(c actor.Context) {
 	if _, ok := c.Message().(*actor.Stopped); ok {
 		t.stopped()
 		return
@@ -82,32 +82,32 @@ func (s *System) onEnd(ended chan struct{}) {
 }
 
 // Say takes what agents say on its way to bellhop.log. It never blocks.
-func (s *System) Say(list []scheduler.Entry) { s.h.entries(list) }
+func (s *System) Say(list []scheduler.Entry) { s.inst.entries(list) }
 
 // Progress takes how far an agent says it has come with a single job. It never blocks.
 func (s *System) Progress(p scheduler.Progress) {
-	if s.h.outbox.progress(p) {
-		s.h.tell(roleLedger, flush)
+	if s.inst.outbox.progress(p) {
+		s.inst.tell(roleLedger, flush)
 	}
 }
 
 // Trouble takes why a type cannot be used on a host, or that it can again. It never blocks.
 func (s *System) Trouble(typ scheduler.TypeName, host scheduler.HostName, why scheduler.Account) {
-	s.h.tell(roleMembership, &trouble{typ, host, why})
+	s.inst.tell(roleMembership, &trouble{typ, host, why})
 }
 
 // ID is the instance's id, 0 before it is registered.
-func (s *System) ID() scheduler.InstanceID { return s.h.id() }
+func (s *System) ID() scheduler.InstanceID { return s.inst.id() }
 
 // Healthy says in words what keeps this instance from working; empty: nothing does.
 func (s *System) Healthy() string {
 	switch {
-	case s.h.id() == 0:
+	case s.inst.id() == 0:
 		return "not registered with the database yet"
-	case s.h.leaseLeft(time.Now()) <= 0:
+	case s.inst.leaseLeft(time.Now()) <= 0:
 		return "lease lost: the database has not heard from this instance"
 	}
-	if s.h.unheard.Load() > deafAfter+1 {
+	if s.inst.missedRings.Load() > deafAfter+1 {
 		return "bell not heard for " + s.BellAge().Round(time.Second).String() + ": new work waits for the safety scan"
 	}
 	return ""
@@ -115,28 +115,28 @@ func (s *System) Healthy() string {
 
 // BellAge is how long ago this instance last heard its own ring.
 func (s *System) BellAge() time.Duration {
-	return time.Since(s.h.began) - time.Duration(s.h.heard.Load())
+	return time.Since(s.inst.began) - time.Duration(s.inst.heard.Load())
 }
 
 // Gate says who sees to it that this instance learns of new work.
-func (s *System) Gate() scheduler.GateState { return scheduler.GateState(s.h.gateIs.Load()) }
+func (s *System) Gate() scheduler.GateState { return scheduler.GateState(s.inst.gateIs.Load()) }
 
 // Panic makes the actor in a role panic, for the test that kills them all in turn.
 func (s *System) Panic(role string) error {
-	pid := s.h.pid(role)
+	pid := s.inst.pid(role)
 	if pid == nil {
 		return fmt.Errorf("nobody is %q just now", role)
 	}
-	s.h.system.Root.Send(pid, &panicNow{})
+	s.inst.system.Root.Send(pid, &panicNow{})
 	return nil
 }
 
 // Roles lists who is there: "ledger", "msq/42", "host/local", "child/local/license.1", …
 func (s *System) Roles() []string {
-	s.h.pidsMu.RLock()
-	defer s.h.pidsMu.RUnlock()
+	s.inst.pidsMu.RLock()
+	defer s.inst.pidsMu.RUnlock()
 	var roles []string
-	for role := range s.h.pids {
+	for role := range s.inst.pids {
 		roles = append(roles, role)
 	}
 	slices.Sort(roles)
@@ -144,10 +144,10 @@ func (s *System) Roles() []string {
 }
 
 // Processes is how many processes of children are alive.
-func (s *System) Processes() int { return int(s.h.alive.Load()) }
+func (s *System) Processes() int { return int(s.inst.alive.Load()) }
 
 // Launches is how many there ever were.
-func (s *System) Launches() int64 { return s.h.launches.Load() }
+func (s *System) Launches() int64 { return s.inst.launches.Load() }
 
 // Stop ends the tree in order: nothing new is claimed; what runs gets the time
 // that ctx allows (finish: as long as it takes) and is then killed and given
@@ -156,22 +156,22 @@ func (s *System) Stop(ctx context.Context, patience time.Duration) error {
 	var late []string
 	// 1. What runs may finish, for as long as ctx allows.
 	done, handedIn := make(chan string, 1), make(chan string, 1)
-	s.h.tell(roleAttachments, &finish{})
-	s.h.tell(roleDispatcher, &finish{done})
+	s.inst.tell(roleAttachments, &finish{})
+	s.inst.tell(roleDispatcher, &finish{done})
 	select {
 	case <-done:
 	case <-ctx.Done():
 	}
-	s.h.tell(roleMSQs, &handIn{handedIn})
+	s.inst.tell(roleMSQs, &drainMSQs{handedIn})
 	// 2. The children: asked to go, then killed.
 	gone := make(chan string, 1)
-	s.h.tell(roleHosts, &leave{done: gone})
-	soft := time.NewTimer(min(time.Second, s.h.KillAfter))
+	s.inst.tell(roleHosts, &leave{done: gone})
+	soft := time.NewTimer(min(time.Second, s.inst.KillAfter))
 	defer soft.Stop()
 	select {
 	case <-gone:
 	case <-soft.C:
-		s.h.tell(roleHosts, &leave{all: true})
+		s.inst.tell(roleHosts, &leave{all: true})
 		select {
 		case <-gone:
 		case <-time.After(patience):
@@ -185,7 +185,7 @@ func (s *System) Stop(ctx context.Context, patience time.Duration) error {
 		late = append(late, roleMSQs)
 	}
 	select {
-	case <-s.h.outbox.whenEmpty():
+	case <-s.inst.outbox.whenEmpty():
 	case <-time.After(patience):
 		late = append(late, roleLedger)
 	}
@@ -194,7 +194,7 @@ func (s *System) Stop(ctx context.Context, patience time.Duration) error {
 	s.closed = true
 	ended := s.ended
 	s.mu.Unlock()
-	s.h.system.Root.Stop(s.root)
+	s.inst.system.Root.Stop(s.root)
 	select {
 	case <-ended:
 	case <-time.After(patience):

@@ -34,8 +34,8 @@ func newConversation(f FOSSology, start time.Duration, data []byte, now time.Tim
 	return &conversation{rules: f, start: start, data: data, began: now, heard: now, checked: now}
 }
 
-// deed is what follows from a line, or from the time.
-type deed struct {
+// effect is what follows from a line, or from the time.
+type effect struct {
 	write  []byte // to its stdin
 	urgent bool   // ahead of what else is to be written
 	log    []byte // at level
@@ -52,21 +52,21 @@ type deed struct {
 }
 
 // hear takes one line.
-func (c *conversation) hear(line []byte, now time.Time) deed {
+func (c *conversation) hear(line []byte, now time.Time) effect {
 	s := parseFOSSology(line)
 	if s.what == saysNothing {
-		return deed{}
+		return effect{}
 	}
 	c.heard = now
 	if !c.greeted {
 		if s.what != saysVersion {
-			return deed{invalid: true, log: line, level: scheduler.LevelError}
+			return effect{invalid: true, log: line, level: scheduler.LevelError}
 		}
 		c.greeted = true
-		return deed{greets: true, version: s.text}
+		return effect{greets: true, version: s.text}
 	}
 	if c.bye { // it has said its last word; the rest is for the log
-		return deed{log: line, level: scheduler.LevelOut}
+		return effect{log: line, level: scheduler.LevelOut}
 	}
 	switch s.what {
 	case saysOK:
@@ -74,29 +74,29 @@ func (c *conversation) hear(line []byte, now time.Time) deed {
 	case saysHeart:
 		changed := s.n != c.items
 		c.items, c.beats, c.alive = s.n, true, c.alive || s.on
-		return deed{items: changed}
+		return effect{items: changed}
 	case saysBye:
 		c.bye, c.result, c.byeAt = true, s.n, now
-		return deed{sooner: true}
+		return effect{sooner: true}
 	case saysSpecial:
 		if c.special &^= s.n; s.on {
 			c.special |= s.n
 		}
-		return deed{sooner: true} // NOKILL taken back: its silence counts again
+		return effect{sooner: true} // NOKILL taken back: its silence counts again
 	case saysGetSpecial:
 		value := byte('0')
 		if c.special&s.n != 0 {
 			value = '1'
 		}
-		return deed{write: []byte("VALUE: " + string(value) + "\n"), urgent: true}
+		return effect{write: []byte("VALUE: " + string(value) + "\n"), urgent: true}
 	case saysEmail:
 		if !c.rules.NoEmail && c.special&specialNoEmail == 0 {
-			return deed{log: append([]byte("EMAIL "), s.text...), level: scheduler.LevelNote}
+			return effect{log: append([]byte("EMAIL "), s.text...), level: scheduler.LevelNote}
 		}
 	default:
-		return deed{log: line, level: levelOr(s.level, scheduler.LevelOut)}
+		return effect{log: line, level: levelOr(s.level, scheduler.LevelOut)}
 	}
-	return deed{}
+	return effect{}
 }
 
 func levelOr(l, other scheduler.Level) scheduler.Level {
@@ -108,18 +108,18 @@ func levelOr(l, other scheduler.Level) scheduler.Level {
 
 // answer is what an OK is answered with: the first with the data, the second
 // with CLOSE. Later ones were not asked for.
-func (c *conversation) answer() deed {
+func (c *conversation) answer() effect {
 	c.oks++
 	switch {
 	case c.oks == 1:
 		if string(c.data) == closeWord {
 			c.oks = 2
 		}
-		return deed{write: c.data, ready: true}
+		return effect{write: c.data, ready: true}
 	case c.oks == 2:
-		return deed{write: []byte(closeWord)}
+		return effect{write: []byte(closeWord)}
 	}
-	return deed{}
+	return effect{}
 }
 
 const closeWord = "CLOSE\n"
@@ -145,15 +145,15 @@ func (c *conversation) next() time.Time {
 func (c *conversation) spared() bool { return c.rules.NoKill || c.special&specialNoKill != 0 }
 
 // tick looks at the time.
-func (c *conversation) tick(now time.Time) deed {
+func (c *conversation) tick(now time.Time) effect {
 	if c.bye {
 		if due(c.byeAt.Add(c.rules.ByeGrace), now) {
-			return deed{kill: "still there " + c.rules.ByeGrace.String() + " after BYE"}
+			return effect{kill: "still there " + c.rules.ByeGrace.String() + " after BYE"}
 		}
-		return deed{}
+		return effect{}
 	}
 	if c.oks == 0 && c.start > 0 && due(c.began.Add(c.start), now) {
-		return deed{kill: "no OK within " + c.start.String()}
+		return effect{kill: "no OK within " + c.start.String()}
 	}
 	if due(c.checked.Add(c.rules.Check), now) {
 		c.checked = now
@@ -168,11 +168,11 @@ func (c *conversation) tick(now time.Time) deed {
 	switch {
 	case c.spared():
 	case c.dead >= c.rules.Checks:
-		return deed{kill: fmt.Sprintf("no_heartbeat: it said ALIVE 0 for %d looks, %s apart", c.dead, c.rules.Check)}
+		return effect{kill: fmt.Sprintf("no_heartbeat: it said ALIVE 0 for %d looks, %s apart", c.dead, c.rules.Check)}
 	case due(c.heard.Add(c.rules.Silence), now):
-		return deed{kill: "no_heartbeat: not a line for " + c.rules.Silence.String()}
+		return effect{kill: "no_heartbeat: not a line for " + c.rules.Silence.String()}
 	}
-	return deed{}
+	return effect{}
 }
 
 func due(at, now time.Time) bool { return !now.Before(at) }

@@ -90,7 +90,7 @@ func TestJSON_AgentAnswersAndFailsWithoutDying(t *testing.T) {
 		c := b.launch()
 		c.await(scheduler.EventReady)
 		c.feed(line(3, "bad"), line(4, "id"))
-		if ev := c.await(scheduler.EventAnswered); ev.OK || ev.ExitCode != 3 || ev.Error != scheduler.SaidFailed || ev.Words != "cannot be read" {
+		if ev := c.await(scheduler.EventAnswered); ev.OK || ev.ExitCode != 3 || ev.Error != scheduler.SaidFailed || ev.Message != "cannot be read" {
 			t.Errorf("answer is %+v", ev)
 		}
 		if ev := c.await(scheduler.EventAnswered); !ev.OK || ev.Successes != 1 {

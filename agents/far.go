@@ -14,7 +14,7 @@ import (
 // meanwhile Close and Kill reach the guard that is under way.
 func (p *Process) begin(r guard.Request, w wires) (*guarded, error) {
 	way := p.launcher.ways[p.host]
-	at := place{child: p.child, far: p.launcher.farOf(p.host)}
+	at := childRef{child: p.child, far: p.launcher.farOf(p.host)}
 	r.OneStream = w.oneStream
 	if way == nil {
 		return p.launcher.start(at, r, w, p.leaseLeft)
@@ -28,7 +28,7 @@ func (p *Process) begin(r guard.Request, w wires) (*guarded, error) {
 }
 
 // openLine starts the guard of a line and waits until the agent runs.
-func (p *Process) openLine(at place, r guard.Request, w wires) (*guarded, error) {
+func (p *Process) openLine(at childRef, r guard.Request, w wires) (*guarded, error) {
 	p.mu.Lock()
 	closing := p.closing
 	p.mu.Unlock()
@@ -115,7 +115,7 @@ func (l *Launcher) look(ctx context.Context, host scheduler.HostName, spec Spec)
 }
 
 func (l *Launcher) lookAlong(ctx context.Context, host scheduler.HostName, r guard.Request) error {
-	g, err := l.startGuard(place{child: "look", far: host}, r, wires{})
+	g, err := l.startGuard(childRef{child: "look", far: host}, r, wires{})
 	if err != nil {
 		return err
 	}

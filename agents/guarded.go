@@ -58,7 +58,7 @@ var errLineGuard = errors.New("the guard of the line died")
 // start runs a request under a new guard and returns when the agent runs.
 // lease is asked when the guard is there, since this process may be stopped
 // for any time before: 0 is none, negative that it is over.
-func (l *Launcher) start(p place, r guard.Request, w wires, lease func() time.Duration) (*guarded, error) {
+func (l *Launcher) start(p childRef, r guard.Request, w wires, lease func() time.Duration) (*guarded, error) {
 	g, err := l.startGuard(p, r, w)
 	if err != nil {
 		return nil, err
@@ -67,7 +67,7 @@ func (l *Launcher) start(p place, r guard.Request, w wires, lease func() time.Du
 }
 
 // startGuard starts the guard alone.
-func (l *Launcher) startGuard(p place, r guard.Request, w wires) (*guarded, error) {
+func (l *Launcher) startGuard(p childRef, r guard.Request, w wires) (*guarded, error) {
 	if len(r.Encode()) > guard.MaxRequest {
 		return nil, errArgsTooLong
 	}
@@ -201,7 +201,7 @@ func (g *guarded) handshake(request guard.Request) error {
 		return fmt.Errorf("hand the agent to its guard: %w", err)
 	}
 	g.requestHanded()
-	r, words, err := g.report()
+	r, message, err := g.report()
 	if err != nil && g.far != "" {
 		return errLineGuard
 	}
@@ -214,7 +214,7 @@ func (g *guarded) handshake(request guard.Request) error {
 	switch r.Kind {
 	case guard.Started:
 	case guard.Unreached:
-		return &LineError{g.far, words}
+		return &LineError{g.far, message}
 	case guard.Missing:
 		return missingThere(g.far, request, syscall.Errno(r.Value))
 	default:
@@ -224,7 +224,7 @@ func (g *guarded) handshake(request guard.Request) error {
 	return g.status.SetReadDeadline(time.Time{})
 }
 
-func (g *guarded) report() (r guard.Report, words string, err error) {
+func (g *guarded) report() (r guard.Report, message string, err error) {
 	var b [guard.ReportSize]byte
 	if _, err := io.ReadFull(g.status, b[:]); err != nil {
 		return guard.Report{}, "", err
@@ -312,7 +312,7 @@ func (g *guarded) force() {
 
 // wait returns when the agent and all its descendants are dead.
 func (g *guarded) wait() end {
-	r, words, err := g.report()
+	r, message, err := g.report()
 	g.mu.Lock()
 	g.closed = true // before the guard is reaped and its pid means somebody else
 	if g.patience != nil {
@@ -327,7 +327,7 @@ func (g *guarded) wait() end {
 		return end{status: syscall.WaitStatus(syscall.SIGKILL), line: &LineError{g.far, errLineGuard.Error()}}
 	}
 	if r.Kind == guard.Exited && r.Reason == guard.LineLost {
-		return end{status: syscall.WaitStatus(syscall.SIGKILL), reason: r.Reason, line: &LineError{g.far, words}}
+		return end{status: syscall.WaitStatus(syscall.SIGKILL), reason: r.Reason, line: &LineError{g.far, message}}
 	}
 	if err != nil || r.Kind != guard.Exited {
 		g.clearOrphans()

@@ -60,7 +60,7 @@ func parseHello(line []byte, typ scheduler.TypeName) (is bool, why scheduler.Acc
 	}
 	if m.Type != "" && typ != "" && m.Type != string(typ) {
 		why.Reason = fmt.Sprintf("the agent says it is of another type than %q, as which it is configured", typ)
-		why.Words = fmt.Sprintf("%q", m.Type)
+		why.Message = fmt.Sprintf("%q", m.Type)
 	}
 	return true, why
 }

@@ -142,8 +142,8 @@ func (l *Launcher) tell(line []byte) {
 	_, _ = l.stderr.Write(line)
 }
 
-// place is which child on which host.
-type place struct {
+// childRef is which child on which host.
+type childRef struct {
 	child scheduler.ChildName
 	far   scheduler.HostName // empty: this machine
 }
@@ -157,7 +157,7 @@ func (l *Launcher) farOf(host scheduler.HostName) scheduler.HostName {
 }
 
 // identity is what a guard's command line tells: whose it is.
-func (l *Launcher) identity(p place) []string {
+func (l *Launcher) identity(p childRef) []string {
 	args := append([]string(nil), l.guardArgs...)
 	args = append(args, instanceFlag, strconv.FormatInt(l.instance.Load(), 10), schedulerFlag, l.self, "--child", string(p.child))
 	if p.far != "" {

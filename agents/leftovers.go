@@ -168,9 +168,9 @@ func signalGuards(owner scheduler.Suspect, sig syscall.Signal) {
 	}
 }
 
-// Sweep kills what lives on of agents of this machine whose guards were killed,
+// Reap kills what lives on of agents of this machine whose guards were killed,
 // whichever instance they were of, and tells how many processes that were.
-func Sweep(ctx context.Context) (n int, err error) {
+func Reap(ctx context.Context) (n int, err error) {
 	n = len(guard.Unguarded())
 	if alive := killUnguarded(ctx); len(alive) > 0 {
 		return n, fmt.Errorf("processes %v of agents whose guard is dead still live: %w", alive, ctx.Err())

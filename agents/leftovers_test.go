@@ -140,7 +140,7 @@ func TestGuard_TheSweepSparesWhoseGuardLives(t *testing.T) {
 	left := astray(t, dead)
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	if _, err := Sweep(ctx); err != nil {
+	if _, err := Reap(ctx); err != nil {
 		t.Fatal(err)
 	}
 	allDead(t, 0, left)

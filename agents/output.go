@@ -108,11 +108,11 @@ func (o *output) forget() {
 func (o *output) words() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	words := strings.Join(o.last[o.next:], "\n")
+	message := strings.Join(o.last[o.next:], "\n")
 	if o.next > 0 {
-		words += "\n" + strings.Join(o.last[:o.next], "\n")
+		message += "\n" + strings.Join(o.last[:o.next], "\n")
 	}
-	return words
+	return message
 }
 
 // clean makes text that PostgreSQL and JSON take: what is no UTF-8, and the

@@ -286,7 +286,7 @@ func (p *Process) exited(ev scheduler.ChildEvent) {
 // answer says how the line in hand went. mu is held.
 func (p *Process) answer(ok bool, code, signal int, why scheduler.Account) {
 	p.push(scheduler.ChildEvent{Kind: scheduler.EventAnswered, At: time.Now(), Claim: p.hand.Claim, Item: p.hand.Item,
-		OK: ok, ExitCode: code, Signal: signal, Error: why.Reason, Words: why.Words, Successes: p.successes})
+		OK: ok, ExitCode: code, Signal: signal, Error: why.Reason, Message: why.Message, Successes: p.successes})
 	p.inHand, p.successes, p.items = false, 0, 0
 }
 
@@ -310,7 +310,7 @@ func (p *Process) hearStderr(line []byte, truncated bool) {
 
 // account is a reason with what the agent said while it had the line in hand.
 func (p *Process) account(reason string) scheduler.Account {
-	return scheduler.Account{Reason: reason, Words: p.said.words()}
+	return scheduler.Account{Reason: reason, Message: p.said.words()}
 }
 
 // obituary is the event of an agent's end, for a reason. What an agent said
@@ -320,5 +320,5 @@ func (p *Process) obituary(e end, reason string) scheduler.ChildEvent {
 	if e.line != nil {
 		why = scheduler.Account{Reason: e.line.Error()}
 	}
-	return scheduler.ChildEvent{ExitCode: e.exitCode(), Signal: e.signal(), Error: why.Reason, Words: why.Words, Stop: e.order()}
+	return scheduler.ChildEvent{ExitCode: e.exitCode(), Signal: e.signal(), Error: why.Reason, Message: why.Message, Stop: e.order()}
 }

@@ -82,7 +82,7 @@ func (t *talk) hear(line []byte, truncated bool) {
 	}
 	switch {
 	case d.invalid:
-		t.invalid(scheduler.Account{Reason: "its first line is not VERSION", Words: fmt.Sprintf("%q", clean(line))}, false)
+		t.invalid(scheduler.Account{Reason: "its first line is not VERSION", Message: fmt.Sprintf("%q", clean(line))}, false)
 	case d.greets:
 		t.version = clean(d.version)
 		why := t.p.launcher.versions.compare(t.p.spec.Type, t.p.host, t.version, time.Now())
@@ -186,7 +186,7 @@ func (t *talk) end(e end) {
 	case refused && behind: // another host, or this one's new program, does the line; the type rests here
 		p.queue, p.head = append([]scheduler.Line{p.hand}, p.queue[p.head:]...), 0
 		p.inHand = false
-		p.exited(scheduler.ChildEvent{ExitCode: refusedCode, Error: killed.Reason, Words: killed.Words})
+		p.exited(scheduler.ChildEvent{ExitCode: refusedCode, Error: killed.Reason, Message: killed.Message})
 	case refused:
 		p.answer(false, refusedCode, 0, killed)
 	case c.bye && c.result == 0 && (!p.closing || c.oks >= 2):
@@ -196,7 +196,7 @@ func (t *talk) end(e end) {
 	case e.line != nil:
 		p.exited(p.obituary(e, e.String())) // whatever it was about to say: nobody could hear it
 	case killed.Reason != "":
-		p.exited(scheduler.ChildEvent{ExitCode: e.exitCode(), Signal: e.signal(), Error: killed.Reason, Words: p.said.words()})
+		p.exited(scheduler.ChildEvent{ExitCode: e.exitCode(), Signal: e.signal(), Error: killed.Reason, Message: p.said.words()})
 	default: // it died, or we ended it
 		how := "it left without BYE: " + e.String()
 		if c.bye {

@@ -337,7 +337,7 @@ func TestVersions_ANewProgramIsFollowed(t *testing.T) {
 		default:
 			v.confirm("nomos", host, text, now)
 		}
-		if why.Words != want {
+		if why.Message != want {
 			t.Errorf("%s says %s: %q, want %q", host, text, why, want)
 		}
 	}
@@ -380,7 +380,7 @@ func TestFOSSology_AnUpgradeIsFollowedAndWhoIsBehindGivesItsLineBack(t *testing.
 	b.launcher.versions.confirm("work", "elsewhere", "4.6.0", time.Now())
 	c.feed(line(4, "7"))
 	if ev := c.await(scheduler.EventExited); ev.Error != "invalid_agent: its VERSION is not that of the last one, on elsewhere" ||
-		!strings.HasPrefix(ev.Words, "it says VERSION: 4.5.0,") {
+		!strings.HasPrefix(ev.Message, "it says VERSION: 4.5.0,") {
 		t.Errorf("its end is %+v", ev)
 	}
 	if back := c.Recall(); len(back) != 1 || back[0].Job != 4 {

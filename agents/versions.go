@@ -48,8 +48,8 @@ func (v *versions) compare(
 		return scheduler.Account{}
 	}
 	return scheduler.Account{
-		Reason: "its VERSION is not that of the last one, on " + string(known.host),
-		Words:  fmt.Sprintf("it says VERSION: %s, and the last one, on %s, said VERSION: %s", text, known.host, known.text),
+		Reason:  "its VERSION is not that of the last one, on " + string(known.host),
+		Message: fmt.Sprintf("it says VERSION: %s, and the last one, on %s, said VERSION: %s", text, known.host, known.text),
 	}
 }
 

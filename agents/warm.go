@@ -193,7 +193,7 @@ func (p *Process) act(r remark, truncated bool) {
 	case wordOK:
 		p.finish(true, 0, scheduler.Account{})
 	case wordFail:
-		p.finish(false, r.code, scheduler.Account{Reason: scheduler.SaidFailed, Words: clean(r.text)})
+		p.finish(false, r.code, scheduler.Account{Reason: scheduler.SaidFailed, Message: clean(r.text)})
 	case wordSuccess:
 		p.mu.Lock()
 		if p.inHand {
@@ -278,7 +278,7 @@ func (p *Process) breakOff(why scheduler.Account) {
 func (p *Process) outputClosed(why scheduler.Account) {
 	if !p.mute && !p.exiting && !p.over {
 		p.mute = true
-		p.push(scheduler.ChildEvent{Kind: scheduler.EventOutputClosed, At: time.Now(), Error: why.Reason, Words: why.Words})
+		p.push(scheduler.ChildEvent{Kind: scheduler.EventOutputClosed, At: time.Now(), Error: why.Reason, Message: why.Message})
 	}
 }
 

@@ -36,8 +36,8 @@ done`
 			c := setup(t, sh(t, agent)).launch()
 			c.await(scheduler.EventReady)
 			feed(c)
-			if ev := c.await(scheduler.EventExited); ev.Words != "secret of customer 4" || ev.Error != "exit status 7" {
-				t.Errorf("it died with %q, and these words: %q", ev.Error, ev.Words)
+			if ev := c.await(scheduler.EventExited); ev.Message != "secret of customer 4" || ev.Error != "exit status 7" {
+				t.Errorf("it died with %q, and these words: %q", ev.Error, ev.Message)
 			}
 		})
 	}
@@ -53,8 +53,8 @@ func TestWarm_WhatAnIdleAgentSaysIsNotAboutTheNextLine(t *testing.T) {
 	c.await(scheduler.EventAnswered)
 	eventually(t, patience, "it was heard", func() bool { return len(b.logged("late secret of one")) == 1 })
 	c.feed(line(2, "two"))
-	if ev := c.await(scheduler.EventExited); ev.Words != "" || ev.Told() != "exit status 3" {
-		t.Errorf("it died with %q, and these words: %q", ev.Error, ev.Words)
+	if ev := c.await(scheduler.EventExited); ev.Message != "" || ev.Told() != "exit status 3" {
+		t.Errorf("it died with %q, and these words: %q", ev.Error, ev.Message)
 	}
 }
 
@@ -98,8 +98,8 @@ func TestAgents_ReasonsHoldNothingThatAnAgentWrote(t *testing.T) {
 			if !strings.Contains(ev.Error, c.reason) || strings.Contains(ev.Error, secret) {
 				t.Errorf("the reason is %q", ev.Error)
 			}
-			if !strings.Contains(ev.Words, secret) {
-				t.Errorf("the words are %q", ev.Words)
+			if !strings.Contains(ev.Message, secret) {
+				t.Errorf("the words are %q", ev.Message)
 			}
 		})
 	}

@@ -19,51 +19,51 @@ func TestAgent_ThatDoesNotComeUp(t *testing.T) {
 	t.Parallel()
 	good := "#!/bin/sh\necho OK; while read -r line; do echo OK; done\n"
 	for name, c := range map[string]struct {
-		spoil func(b *bed, path string)
+		spoil func(e *env, path string)
 		says  string
 	}{
-		"missing": {func(b *bed, path string) { remove(b.t, path) }, "no such file"},
-		"not executable": {func(b *bed, path string) {
+		"missing": {func(e *env, path string) { remove(e.t, path) }, "no such file"},
+		"not executable": {func(e *env, path string) {
 			if err := os.Chmod(path, 0o644); err != nil {
-				b.t.Fatal(err)
+				e.t.Fatal(err)
 			}
 		}, "chmod +x"},
-		"no program":            {func(b *bed, _ string) { b.file("agent", "\x00\x01 what?", 0o755) }, "not a program"},
-		"no interpreter":        {func(b *bed, _ string) { b.file("agent", "#!/no/such/thing\n", 0o755) }, "interpreter"},
-		"dies before OK":        {func(b *bed, _ string) { b.file("agent", "#!/bin/sh\necho no toner >&2; exit 7\n", 0o755) }, "exit status 7"},
-		"is silent at start":    {func(b *bed, _ string) { b.file("agent", "#!/bin/sh\nexec sleep 1000\n", 0o755) }, "no OK within 2s"},
-		"closes stdout at once": {func(b *bed, _ string) { b.file("agent", "#!/bin/sh\nexec sleep 1000 >&-\n", 0o755) }, "closed its stdout"},
+		"no program":            {func(e *env, _ string) { e.file("agent", "\x00\x01 what?", 0o755) }, "not a program"},
+		"no interpreter":        {func(e *env, _ string) { e.file("agent", "#!/no/such/thing\n", 0o755) }, "interpreter"},
+		"dies before OK":        {func(e *env, _ string) { e.file("agent", "#!/bin/sh\necho no toner >&2; exit 7\n", 0o755) }, "exit status 7"},
+		"is silent at start":    {func(e *env, _ string) { e.file("agent", "#!/bin/sh\nexec sleep 1000\n", 0o755) }, "no OK within 2s"},
+		"closes stdout at once": {func(e *env, _ string) { e.file("agent", "#!/bin/sh\nexec sleep 1000 >&-\n", 0o755) }, "closed its stdout"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := setup(t)
-			path := b.file("agent", good, 0o755)
-			c.spoil(b, path)
+			e := setup(t)
+			path := e.file("agent", good, 0o755)
+			c.spoil(e, path)
 			limits := "limits: {deaths: 3, window: 20s, kill_after: 1s, start_timeout: 2s}\n"
 			if c.says != "no OK within 2s" {
 				limits = "limits: {deaths: 3, window: 20s, kill_after: 1s}\n"
 			}
-			i := b.serve(limits + agents("type: bad, command: ["+path+"]", "type: good, command: ["+b.worker("good", "")+"]"))
-			jobs := []int64{b.insert("type", "bad"), b.insert("type", "bad")}
-			b.eventually("the type fails", "select exists (select from bellhop.child where type = 'bad' and state = 'FAIL')")
+			i := e.serve(limits + agents("type: bad, command: ["+path+"]", "type: good, command: ["+e.worker("good", "")+"]"))
+			jobs := []int64{e.insert("type", "bad"), e.insert("type", "bad")}
+			e.eventually("the type fails", "select exists (select from bellhop.child where type = 'bad' and state = 'FAIL')")
 			for _, id := range jobs {
 				pgtest.Eventually(t, patience, "the jobs wait as if they had not been tried, and say why", func() bool {
-					j := b.job(id)
+					j := e.job(id)
 					return j.State == "ready" && j.Attempt == 0 && strings.HasPrefix(j.WaitingFor, "agent_fails: ") && strings.Contains(j.WaitingFor, c.says)
 				})
 			}
-			b.eventually("the agent's row says so too", "select coalesce(strpos(trouble->>'local', $1) > 0, false) from bellhop.agent where type = 'bad'", c.says)
-			b.healthy("good")
+			e.eventually("the agent's row says so too", "select coalesce(strpos(trouble->>'local', $1) > 0, false) from bellhop.agent where type = 'bad'", c.says)
+			e.healthy("good")
 			i.waitSaid("type fails")
 
 			remove(t, path)
-			b.file("agent", good, 0o755)
+			e.file("agent", good, 0o755)
 			for _, id := range jobs {
-				if j := b.waitState(id, "succeeded"); j.Attempt != 1 || j.WaitingFor != "" || j.Error != "" {
+				if j := e.waitState(id, "succeeded"); j.Attempt != 1 || j.WaitingFor != "" || j.Error != "" {
 					t.Errorf("once it was mended: %+v", j)
 				}
 			}
-			b.eventually("the trouble is over", "select trouble = '{}' from bellhop.agent where type = 'bad'")
+			e.eventually("the trouble is over", "select trouble = '{}' from bellhop.agent where type = 'bad'")
 		})
 	}
 }
@@ -78,11 +78,11 @@ func remove(t *testing.T, path string) {
 // TestAgent_FiveDeathsAndNoMore: with pauses in between, and then none.
 func TestAgent_FiveDeathsAndNoMore(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	b.serve("limits: {window: 30s}\n" + agents("type: bad, command: ["+b.script("agent", "date +%s.%N >>$DIR/starts; exit 1")+"]"))
-	id := b.insert("type", "bad")
-	b.eventually("the type fails", "select exists (select from bellhop.child where type = 'bad' and state = 'FAIL')")
-	starts := b.lines("starts")
+	e := setup(t)
+	e.serve("limits: {window: 30s}\n" + agents("type: bad, command: ["+e.script("agent", "date +%s.%N >>$DIR/starts; exit 1")+"]"))
+	id := e.insert("type", "bad")
+	e.eventually("the type fails", "select exists (select from bellhop.child where type = 'bad' and state = 'FAIL')")
+	starts := e.lines("starts")
 	if len(starts) != 5 {
 		t.Fatalf("%d deaths", len(starts))
 	}
@@ -92,13 +92,13 @@ func TestAgent_FiveDeathsAndNoMore(t *testing.T) {
 			t.Errorf("%.2f s before start %d, want at least %v", pause, n+1, least)
 		}
 	}
-	b.sql("select bellhop.kick()")
-	b.insert("type", "bad")
+	e.sql("select bellhop.kick()")
+	e.insert("type", "bad")
 	pgtest.Eventually(t, patience, "the job waits as if it had not been tried", func() bool {
-		j := b.job(id)
+		j := e.job(id)
 		return j.State == "ready" && j.Attempt == 0
 	})
-	if again := b.lines("starts"); len(again) != 5 {
+	if again := e.lines("starts"); len(again) != 5 {
 		t.Errorf("%d starts in the end", len(again))
 	}
 }
@@ -116,38 +116,38 @@ func seconds(t *testing.T, text string) (s float64) {
 // hands is enough.
 func TestAgent_DiesInATask(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	agent := b.worker("agent", `echo "$line" >>$DIR/ran
+	e := setup(t)
+	agent := e.worker("agent", `echo "$line" >>$DIR/ran
 case $line in
 die*) echo "first words" >&2; echo "last words of $line" >&2; exit 9;;
 leave) exit 0;;
 crash) kill -SEGV $$;;
 esac`)
-	b.serve(agents("type: a, command: [" + agent + "]"))
-	die, leave := b.insert("type, args", "a", "die"), b.insert("type, args", "a", "leave")
-	crash := b.insert("type, args", "a", "crash")
-	if j := b.waitState(die, "failed"); j.ExitCode != 9 || j.Attempt != 1 || !strings.Contains(j.Error, "last words of die") {
+	e.serve(agents("type: a, command: [" + agent + "]"))
+	die, leave := e.insert("type, args", "a", "die"), e.insert("type, args", "a", "leave")
+	crash := e.insert("type, args", "a", "crash")
+	if j := e.waitState(die, "failed"); j.ExitCode != 9 || j.Attempt != 1 || !strings.Contains(j.Error, "last words of die") {
 		t.Errorf("exit 9: %+v", j)
 	}
-	if j := b.waitState(leave, "failed"); !strings.Contains(j.Error, "exit status 0") {
+	if j := e.waitState(leave, "failed"); !strings.Contains(j.Error, "exit status 0") {
 		t.Errorf("exit 0: %+v", j)
 	}
-	if j := b.waitState(crash, "failed"); j.ExitCode != 139 || !strings.Contains(j.Error, "signal 11") {
+	if j := e.waitState(crash, "failed"); j.ExitCode != 139 || !strings.Contains(j.Error, "signal 11") {
 		t.Errorf("SIGSEGV: %+v", j)
 	}
-	b.healthy("a")
-	thrice := b.insert("type, args, max_attempts", "a", "die thrice", 10)
-	if j := b.waitState(thrice, "quarantined"); j.Attempt != 3 || !strings.Contains(j.Error, "last words of die thrice") {
+	e.healthy("a")
+	thrice := e.insert("type, args, max_attempts", "a", "die thrice", 10)
+	if j := e.waitState(thrice, "quarantined"); j.Attempt != 3 || !strings.Contains(j.Error, "last words of die thrice") {
 		t.Errorf("three deaths: %+v", j)
 	}
-	if n := value[int](b, "select count(*) from bellhop.attempt where job = $1 and exit_code = 9 and error like '%last words%'", thrice); n != 3 {
+	if n := value[int](e, "select count(*) from bellhop.attempt where job = $1 and exit_code = 9 and error like '%last words%'", thrice); n != 3 {
 		t.Errorf("%d attempts are kept", n)
 	}
-	b.healthy("a")
-	b.ok("retry", fmt.Sprint(thrice))
-	b.waitState(thrice, "scheduled")
-	b.ok("cancel", fmt.Sprint(thrice))
-	b.waitState(thrice, "cancelled")
+	e.healthy("a")
+	e.ok("retry", fmt.Sprint(thrice))
+	e.waitState(thrice, "scheduled")
+	e.ok("cancel", fmt.Sprint(thrice))
+	e.waitState(thrice, "cancelled")
 }
 
 // TestAgent_Misbehaves: each agent does something else wrong with the line
@@ -175,31 +175,31 @@ func TestAgent_Misbehaves(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := setup(t)
-			agent := b.worker("agent", `echo "$line" >>$DIR/ran; [ "$line" = bad ] && { `+c.body+"\n}")
-			i := b.serve("hosts:\n  - {name: local, slots: 1}\n" + agents("type: a, command: ["+agent+"]"))
-			bad := b.insert("type, args, timeout", "a", "bad", patientOnlyFor(c.says))
-			next := b.insert("type, args", "a", "next")
-			j := b.waitState(bad, c.state)
+			e := setup(t)
+			agent := e.worker("agent", `echo "$line" >>$DIR/ran; [ "$line" = bad ] && { `+c.body+"\n}")
+			i := e.serve("hosts:\n  - {name: local, slots: 1}\n" + agents("type: a, command: ["+agent+"]"))
+			bad := e.insert("type, args, timeout", "a", "bad", patientOnlyFor(c.says))
+			next := e.insert("type, args", "a", "next")
+			j := e.waitState(bad, c.state)
 			if !strings.Contains(j.Error, c.says) || j.Attempt != 1 {
 				t.Errorf("it is %+v", j)
 			}
-			b.waitState(next, "succeeded")
-			b.healthy("a")
-			if got := b.lines("ran"); !slices.Equal(got, []string{"bad", "next", "good"}) {
+			e.waitState(next, "succeeded")
+			e.healthy("a")
+			if got := e.lines("ran"); !slices.Equal(got, []string{"bad", "next", "good"}) {
 				t.Errorf("ran %q", got)
 			}
 			if n := len(i.processes()); n != 2 {
 				t.Errorf("%d processes, want one guard and one agent", n)
 			}
-			if kept := value[int](b, "select coalesce(sum(length(line)), 0) from bellhop.log"); kept > 3<<20 {
+			if kept := value[int](e, "select coalesce(sum(length(line)), 0) from bellhop.log"); kept > 3<<20 {
 				t.Errorf("%d bytes are kept of what it said", kept)
 			}
 			if kb := i.memory(); kb > 150<<10 && !raceEnabled {
 				t.Errorf("the scheduler has %d kB", kb)
 			}
 			if name == "writes NUL" {
-				has(t, b.logged(bad), "info: a\uFFFDb\uFFFDc ä")
+				has(t, e.logged(bad), "info: a\uFFFDb\uFFFDc ä")
 			}
 		})
 	}
@@ -232,19 +232,19 @@ func (i *instance) memory() (kb int) {
 // TestAgent_NeverReads: what does not fit into the pipe holds up nobody else.
 func TestAgent_NeverReads(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	agent := b.script("agent", `echo OK; [ -e $DIR/well ] || sleep 1000; while read -r line; do echo ${#line} >>$DIR/lengths; echo OK; done`)
-	b.serve(agents("type: deaf, command: ["+agent+"]", "type: good, command: ["+b.worker("good", note)+"]"))
+	e := setup(t)
+	agent := e.script("agent", `echo OK; [ -e $DIR/well ] || sleep 1000; while read -r line; do echo ${#line} >>$DIR/lengths; echo OK; done`)
+	e.serve(agents("type: deaf, command: ["+agent+"]", "type: good, command: ["+e.worker("good", note)+"]"))
 	long := strings.Repeat("x", 1<<20)
-	id := b.insert("type, args, timeout", "deaf", long, 10*time.Second)
-	b.waitState(id, "running")
-	b.healthy("good")
-	if j := b.waitState(id, "failed"); !strings.HasPrefix(j.Error, "timeout") {
+	id := e.insert("type, args, timeout", "deaf", long, 10*time.Second)
+	e.waitState(id, "running")
+	e.healthy("good")
+	if j := e.waitState(id, "failed"); !strings.HasPrefix(j.Error, "timeout") {
 		t.Errorf("it is %+v", j)
 	}
-	b.file("well", "", 0o644)
-	b.waitState(b.insert("type, args", "deaf", long), "succeeded")
-	if got := b.lines("lengths"); !slices.Equal(got, []string{fmt.Sprint(len(long))}) {
+	e.file("well", "", 0o644)
+	e.waitState(e.insert("type, args", "deaf", long), "succeeded")
+	if got := e.lines("lengths"); !slices.Equal(got, []string{fmt.Sprint(len(long))}) {
 		t.Errorf("it read lines of %v bytes", got)
 	}
 }
@@ -252,32 +252,32 @@ func TestAgent_NeverReads(t *testing.T) {
 // TestAgent_GrandchildrenDieWithTheJob: those that called setsid too.
 func TestAgent_GrandchildrenDieWithTheJob(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	i := b.serve(agents("type: a, mode: exec, command: [" + b.script("agent", "setsid sleep 1000 & sleep 1000 & (setsid setsid sleep 1000 &); echo started") + "]"))
-	id := b.insert("type", "a")
-	b.waitState(id, "succeeded")
+	e := setup(t)
+	i := e.serve(agents("type: a, mode: exec, command: [" + e.script("agent", "setsid sleep 1000 & sleep 1000 & (setsid setsid sleep 1000 &); echo started") + "]"))
+	id := e.insert("type", "a")
+	e.waitState(id, "succeeded")
 	if left := i.processes(); len(left) != 0 {
 		t.Errorf("after the job %d processes live", len(left))
 	}
-	has(t, b.logged(id), "out: started")
+	has(t, e.logged(id), "out: started")
 }
 
 // TestScheduler_KilledMinusNineLeavesNothing: not even what has called setsid.
 func TestScheduler_KilledMinusNineLeavesNothing(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	agent := b.worker("agent", "setsid sleep 1000 & (setsid sleep 1000; :) & trap '' HUP TERM; sleep 1000")
+	e := setup(t)
+	agent := e.worker("agent", "setsid sleep 1000 & (setsid sleep 1000; :) & trap '' HUP TERM; sleep 1000")
 	best := time.Hour
 	for range 3 {
-		i := b.serve(agents("type: a, command: [" + agent + "]"))
-		ids := []int64{b.insert("type", "a"), b.insert("type", "a"), b.insert("type", "a")}
+		i := e.serve(agents("type: a, command: [" + agent + "]"))
+		ids := []int64{e.insert("type", "a"), e.insert("type", "a"), e.insert("type", "a")}
 		for _, id := range ids {
-			b.waitState(id, "running")
+			e.waitState(id, "running")
 		}
 		pgtest.Eventually(t, patience, "the agents have made their children", func() bool { return len(i.processes()) >= 3*6 })
 		i.kill()
 		best = min(best, i.gone())
-		b.sql("delete from bellhop.jobqueue")
+		e.sql("delete from bellhop.jobqueue")
 	}
 	t.Logf("all dead within %v at best", best)
 	if best > time.Second { // the best, since somebody else may need the machine too
@@ -289,29 +289,29 @@ func TestScheduler_KilledMinusNineLeavesNothing(t *testing.T) {
 // all for the next job.
 func TestAgent_ForgedOKs(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	agent := b.worker("agent", `echo "$line" >>$DIR/ran
+	e := setup(t)
+	agent := e.worker("agent", `echo "$line" >>$DIR/ran
 case $line in
 forge) cat $DIR/forged; continue;;
 die) sleep 0.2; exit 1;;
 esac`)
-	b.serve("hosts:\n  - {name: local, slots: 1}\n" + agents("type: a, command: ["+agent+"]"))
-	b.file("forged", "OK\nOK\nOK\n", 0o644) // said in one breath, as bash's own printf would not
-	b.healthy("a")
-	forge, die := b.insert("type, args", "a", "forge"), b.insert("type, args", "a", "die")
-	b.waitState(forge, "succeeded")
-	b.waitState(die, "failed")
-	b.healthy("a")
-	if got := b.lines("ran"); !slices.Equal(got, []string{"good", "forge", "die", "good"}) {
+	e.serve("hosts:\n  - {name: local, slots: 1}\n" + agents("type: a, command: ["+agent+"]"))
+	e.file("forged", "OK\nOK\nOK\n", 0o644) // said in one breath, as bash's own printf would not
+	e.healthy("a")
+	forge, die := e.insert("type, args", "a", "forge"), e.insert("type, args", "a", "die")
+	e.waitState(forge, "succeeded")
+	e.waitState(die, "failed")
+	e.healthy("a")
+	if got := e.lines("ran"); !slices.Equal(got, []string{"good", "forge", "die", "good"}) {
 		t.Errorf("ran %q", got)
 	}
-	b.eventually("it is noted", "select exists (select from bellhop.log where line like 'an OK with no line outstanding%')")
+	e.eventually("it is noted", "select exists (select from bellhop.log where line like 'an OK with no line outstanding%')")
 }
 
 func TestAgent_JSON(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	agent := b.script("agent", `echo '{"bellhop":1,"type":"a"}'
+	e := setup(t)
+	agent := e.script("agent", `echo '{"bellhop":1,"type":"a"}'
 while IFS= read -r line; do
 echo "$line" >>$DIR/ran
 id=$(sed 's/^{"id":\([0-9]*\),.*/\1/' <<<"$line"); fence=$(sed 's/.*"fence":\([0-9]*\),.*/\1/' <<<"$line")
@@ -323,24 +323,24 @@ case $line in
 *) echo '{"id":'$id',"fence":'$fence',"ok":true}';;
 esac
 done`)
-	b.serve(agents("type: a, command: ["+agent+"]", `type: b, dialect: json, command: [`+agent+"]"))
-	full := b.insert("type, args, key, vars, traceparent", "a", `tab	and "quotes"`, "k", "{}", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
-	b.waitState(full, "succeeded")
-	has(t, b.lines("ran")[0], fmt.Sprintf(`{"id":%d,"attempt":1,"fence":1,"args":"tab\tand \"quotes\""`, full), `"key":"k"`, `"traceparent":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"`)
-	if j := b.waitState(b.insert("type, args", "a", "fail"), "failed"); j.ExitCode != 3 || j.Error != `out of "paper"` {
+	e.serve(agents("type: a, command: ["+agent+"]", `type: b, dialect: json, command: [`+agent+"]"))
+	full := e.insert("type, args, key, vars, traceparent", "a", `tab	and "quotes"`, "k", "{}", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
+	e.waitState(full, "succeeded")
+	has(t, e.lines("ran")[0], fmt.Sprintf(`{"id":%d,"attempt":1,"fence":1,"args":"tab\tand \"quotes\""`, full), `"key":"k"`, `"traceparent":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"`)
+	if j := e.waitState(e.insert("type, args", "a", "fail"), "failed"); j.ExitCode != 3 || j.Error != `out of "paper"` {
 		t.Errorf("fail: %+v", j)
 	}
 	for _, args := range []string{"other", "stale"} {
-		if j := b.waitState(b.insert("type, args", "a", args), "failed"); !strings.Contains(j.Error, "another job") {
+		if j := e.waitState(e.insert("type, args", "a", args), "failed"); !strings.Contains(j.Error, "another job") {
 			t.Errorf("%s: %+v", args, j)
 		}
 	}
-	talk := b.insert("type, args", "a", "talk")
-	b.waitState(talk, "succeeded")
-	has(t, b.logged(talk), "error: half way", `info: progress {"done":5}`, "debug: what?", "info: result [1,2]")
-	wrong := b.insert("type", "b") // the agent says that it is of type a
-	pgtest.Eventually(t, patience, "the wrong type is noticed", func() bool { return b.job(wrong).WaitingFor != "" })
-	b.healthy("a")
+	talk := e.insert("type, args", "a", "talk")
+	e.waitState(talk, "succeeded")
+	has(t, e.logged(talk), "error: half way", `info: progress {"done":5}`, "debug: what?", "info: result [1,2]")
+	wrong := e.insert("type", "b") // the agent says that it is of type a
+	pgtest.Eventually(t, patience, "the wrong type is noticed", func() bool { return e.job(wrong).WaitingFor != "" })
+	e.healthy("a")
 }
 
 // TestAgent_NeverSaysOK: a program that does not speak bellhop's lines. It holds
@@ -348,19 +348,19 @@ done`)
 // write in its place.
 func TestAgent_NeverSaysOK(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	mute := b.script("mute", "while read -r pid; do kill -0 $pid 2>/dev/null && echo $pid and $$ >>$DIR/two; done <$DIR/pids; echo $$ >>$DIR/pids; exec cat")
-	b.file("pids", "", 0o666)
-	b.serve("limits: {start_timeout: 700ms, kill_after: 1s, deaths: 1000}\nhosts:\n  - {name: local, slots: 4}\n" +
+	e := setup(t)
+	mute := e.script("mute", "while read -r pid; do kill -0 $pid 2>/dev/null && echo $pid and $$ >>$DIR/two; done <$DIR/pids; echo $$ >>$DIR/pids; exec cat")
+	e.file("pids", "", 0o666)
+	e.serve("limits: {start_timeout: 700ms, kill_after: 1s, deaths: 1000}\nhosts:\n  - {name: local, slots: 4}\n" +
 		agents("type: invoice, command: ["+mute+"]", "type: sh, command: [sh, -c], mode: exec"))
-	b.sql("insert into bellhop.jobqueue (type, args) select 'invoice', '42' from generate_series(1, 9)")
-	job := value[int64](b, "select max(id) from bellhop.jobqueue")
-	b.eventually("it is told", "select exists (select from bellhop.agent where trouble ->> 'local' like 'none has come up since % (% tr%): no OK within 700ms; %mode: exec')")
-	b.eventually("the job says it too", "select coalesce(waiting_for, '') like 'agent_fails: local: none has come up since %' from bellhop.jobqueue where id = $1", job)
-	has(t, b.ok("explain", fmt.Sprint(job)), "agent_fails", "none has come up since", "mode: exec")
-	b.waitState(b.insert("type, args", "sh", "echo hello"), "succeeded") // there is room beside it
-	pgtest.Eventually(t, patience, "it is tried again", func() bool { return len(b.lines("pids")) >= 4 })
-	if two := b.lines("two"); len(two) > 0 {
+	e.sql("insert into bellhop.jobqueue (type, args) select 'invoice', '42' from generate_series(1, 9)")
+	job := value[int64](e, "select max(id) from bellhop.jobqueue")
+	e.eventually("it is told", "select exists (select from bellhop.agent where trouble ->> 'local' like 'none has come up since % (% tr%): no OK within 700ms; %mode: exec')")
+	e.eventually("the job says it too", "select coalesce(waiting_for, '') like 'agent_fails: local: none has come up since %' from bellhop.jobqueue where id = $1", job)
+	has(t, e.ok("explain", fmt.Sprint(job)), "agent_fails", "none has come up since", "mode: exec")
+	e.waitState(e.insert("type, args", "sh", "echo hello"), "succeeded") // there is room beside it
+	pgtest.Eventually(t, patience, "it is tried again", func() bool { return len(e.lines("pids")) >= 4 })
+	if two := e.lines("two"); len(two) > 0 {
 		t.Errorf("two at once: %v", two)
 	}
 }
@@ -370,8 +370,8 @@ func TestAgent_NeverSaysOK(t *testing.T) {
 // window in which deaths are counted.
 func TestAgent_NeverSaysOKAndIsLeftAlone(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	i := b.serve("limits: {start_timeout: 300ms, kill_after: 1s, deaths: 3, window: 50ms}\n" + agents("type: invoice, command: [cat]"))
-	b.insert("type", "invoice")
+	e := setup(t)
+	i := e.serve("limits: {start_timeout: 300ms, kill_after: 1s, deaths: 3, window: 50ms}\n" + agents("type: invoice, command: [cat]"))
+	e.insert("type", "invoice")
 	pgtest.Eventually(t, patience, "it is not started again", func() bool { return strings.Contains(i.said(), "type fails: not started again for a while") })
 }

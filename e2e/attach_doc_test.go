@@ -26,13 +26,13 @@ func TestAttachDoc_TheExampleWorks(t *testing.T) {
 	if n := strings.Count(script, "\n"); n != 5 {
 		t.Errorf("the example has %d lines", n)
 	}
-	b := setup(t)
-	b.serve(obeys)
+	e := setup(t)
+	e.serve(obeys)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "bash", "-e", "-c", script)
-	cmd.Dir = b.dir
-	cmd.Env = append(environment(b.dir), "DATABASE_URL="+b.url)
+	cmd.Dir = e.dir
+	cmd.Env = append(environment(e.dir), "DATABASE_URL="+e.url)
 	cmd.Env[0] = "PATH=" + filepath.Dir(binary) + ":" + os.Getenv("PATH")
 	out, err := cmd.CombinedOutput()
 	if err != nil {
@@ -40,6 +40,6 @@ func TestAttachDoc_TheExampleWorks(t *testing.T) {
 	}
 	has(t, string(out), "row 7 of image", "image", "ok")
 	pgtest.Eventually(t, patience, "it has run", func() bool {
-		return strings.Contains(b.run("logs", "image/7").stdout, "thumbnail of image 7")
+		return strings.Contains(e.run("logs", "image/7").stdout, "thumbnail of image 7")
 	})
 }

@@ -14,14 +14,14 @@ import (
 // What cannot be meant is refused before anything is done, with what to do instead.
 func TestAttach_WhatIsRefused(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	b.sql(`create table good (id integer primary key, dispatch timestamptz, note text, code integer, must date not null, short varchar(3), net inet, u integer unique, "Mixed" date)`)
-	b.sql("create view a_view as select * from good")
-	b.sql("create materialized view a_copy as select * from good")
-	b.sql("create foreign data wrapper nothing; create server nowhere foreign data wrapper nothing; create foreign table far (id integer, dispatch date) server nowhere")
-	b.sql("create table no_key (id integer, dispatch date)")
-	b.sql("create table done (id integer primary key, dispatch date)")
-	b.ok("attach", "done", "--cmd", "true", "--pool", "1")
+	e := setup(t)
+	e.sql(`create table good (id integer primary key, dispatch timestamptz, note text, code integer, must date not null, short varchar(3), net inet, u integer unique, "Mixed" date)`)
+	e.sql("create view a_view as select * from good")
+	e.sql("create materialized view a_copy as select * from good")
+	e.sql("create foreign data wrapper nothing; create server nowhere foreign data wrapper nothing; create foreign table far (id integer, dispatch date) server nowhere")
+	e.sql("create table no_key (id integer, dispatch date)")
+	e.sql("create table done (id integer primary key, dispatch date)")
+	e.ok("attach", "done", "--cmd", "true", "--pool", "1")
 	cmd := []string{"--cmd", "true", "--pool", "2"}
 	for _, c := range []struct {
 		args []string
@@ -65,30 +65,30 @@ func TestAttach_WhatIsRefused(t *testing.T) {
 		{[]string{"done", "--type", "x", "--pool", "1"}, 7, "type (a command), not x"},
 		{append([]string{"good", "--name", "done"}, cmd...), 7, "already"},
 	} {
-		r := b.run(append([]string{"attach"}, c.args...)...)
+		r := e.run(append([]string{"attach"}, c.args...)...)
 		if r.code != c.code || !strings.Contains(r.stderr, c.want) || strings.Contains(r.stderr, "SQLSTATE") {
 			t.Errorf("attach %q: exit code %d, want %d and %q:\n%s", c.args, r.code, c.code, c.want, r.stderr)
 		}
 	}
-	if n := value[int](b, "select count(*) from bellhop.attachment") + value[int](b, "select count(*) from pg_trigger where tgrelid = 'good'::regclass"); n != 1 {
+	if n := value[int](e, "select count(*) from bellhop.attachment") + value[int](e, "select count(*) from pg_trigger where tgrelid = 'good'::regclass"); n != 1 {
 		t.Errorf("refusals have left something: %d", n)
 	}
-	if r := b.run("detach", "good"); r.code != 3 {
+	if r := e.run("detach", "good"); r.code != 3 {
 		t.Errorf("detach of nothing: %d %s", r.code, r.stderr)
 	}
-	has(t, b.ok("attach", "done", "--pool", "1"), "as it was")
-	has(t, b.ok("attach", "done", "--pool=7"), "attachment")
-	has(t, b.ok("attachments"), "7     id   dispatch  true")
+	has(t, e.ok("attach", "done", "--pool", "1"), "as it was")
+	has(t, e.ok("attach", "done", "--pool=7"), "attachment")
+	has(t, e.ok("attachments"), "7     id   dispatch  true")
 }
 
 // --dry-run prints the SQL and does nothing, and what it prints is all there is.
 func TestAttach_DryRun(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	b.sql("create table jobs (id integer primary key, dispatch date)")
-	has(t, b.ok("attach", "jobs", "--cmd", "true", "--pool", "1", "--index", "--dry-run"),
+	e := setup(t)
+	e.sql("create table jobs (id integer primary key, dispatch date)")
+	has(t, e.ok("attach", "jobs", "--cmd", "true", "--pool", "1", "--index", "--dry-run"),
 		"function bellhop_attached.turn_", "security definer", "create trigger _900_bellhop_", "referencing new table", "create index bellhop_")
-	if n := value[int](b, "select (select count(*) from bellhop.attachment) + (select count(*) from pg_trigger where tgrelid = 'jobs'::regclass)"); n != 0 {
+	if n := value[int](e, "select (select count(*) from bellhop.attachment) + (select count(*) from pg_trigger where tgrelid = 'jobs'::regclass)"); n != 0 {
 		t.Errorf("it did something: %d", n)
 	}
 }
@@ -97,22 +97,22 @@ func TestAttach_DryRun(t *testing.T) {
 // so, and only for rows: whoever submits a job of that type runs nothing.
 func TestAttach_CommandsOfTheDatabase(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	deaf := b.serve("")
-	b.sql("create table jobs (id integer primary key, dispatch date)")
-	b.ok("attach", "jobs", "--shell", `echo "$1" >> `+filepath.Join(b.dir, "done"), "--pool", "4")
-	b.sql("insert into jobs values (1)")
-	b.eventually("the row is taken", "select count(*) = 1 from bellhop.jobqueue")
-	has(t, b.ok("explain", "jobs/1"), "unknown_type", "commands_from_database: true")
-	id := b.insert("type, args, vars", "attachment", "touch x", `{"command": "touch x"}`)
+	e := setup(t)
+	deaf := e.serve("")
+	e.sql("create table jobs (id integer primary key, dispatch date)")
+	e.ok("attach", "jobs", "--shell", `echo "$1" >> `+filepath.Join(e.dir, "done"), "--pool", "4")
+	e.sql("insert into jobs values (1)")
+	e.eventually("the row is taken", "select count(*) = 1 from bellhop.jobqueue")
+	has(t, e.ok("explain", "jobs/1"), "unknown_type", "commands_from_database: true")
+	id := e.insert("type, args, vars", "attachment", "touch x", `{"command": "touch x"}`)
 	deaf.stop()
-	b.serve(obeys)
-	b.ran("jobs", "dispatch")
-	if got := b.lines("done"); !slices.Equal(got, []string{"1"}) {
+	e.serve(obeys)
+	e.ran("jobs", "dispatch")
+	if got := e.lines("done"); !slices.Equal(got, []string{"1"}) {
 		t.Errorf("it ran %q", got)
 	}
-	has(t, b.waitState(id, "failed").Error, "no_attachment")
-	if r := b.run("config", "check", "-c", b.file("bad.yaml", "agents:\n  - {type: attachment, command: [true]}\n", 0o600)); r.code == 0 {
+	has(t, e.waitState(id, "failed").Error, "no_attachment")
+	if r := e.run("config", "check", "-c", e.file("bad.yaml", "agents:\n  - {type: attachment, command: [true]}\n", 0o600)); r.code == 0 {
 		t.Error("an agent may take the type's name")
 	}
 }
@@ -121,15 +121,15 @@ func TestAttach_CommandsOfTheDatabase(t *testing.T) {
 // rights that are lost are told of, and do no harm to others.
 func TestAttach_RightsAreThoseOfWhoeverAttached(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	role := fmt.Sprintf("attach_%x", value[int64](b, "select oid::bigint from pg_database where datname = current_database()"))
-	b.sql(fmt.Sprintf("create role %s login password 'x'; grant bellhop_operator to %[1]s; create schema mine authorization %[1]s", role))
-	t.Cleanup(func() { b.pool.Exec(t.Context(), "drop owned by "+role) })
+	e := setup(t)
+	role := fmt.Sprintf("attach_%x", value[int64](e, "select oid::bigint from pg_database where datname = current_database()"))
+	e.sql(fmt.Sprintf("create role %s login password 'x'; grant bellhop_operator to %[1]s; create schema mine authorization %[1]s", role))
+	t.Cleanup(func() { e.pool.Exec(t.Context(), "drop owned by "+role) })
 	as := func(text string) {
 		t.Helper()
-		b.sql(fmt.Sprintf("begin; set local role %s; set local search_path = mine; %s; commit", role, text))
+		e.sql(fmt.Sprintf("begin; set local role %s; set local search_path = mine; %s; commit", role, text))
 	}
-	b.sql("create table theirs (id integer primary key, dispatch date)")
+	e.sql("create table theirs (id integer primary key, dispatch date)")
 	for refused, want := range map[string]string{
 		"select bellhop.attach('public.theirs', type => 'x', pool => 1)":                              "lacks SELECT and UPDATE and TRIGGER",
 		"update bellhop.attachment set rel = 'public.theirs', dispatch_column = 2":                    "permission denied",
@@ -137,12 +137,12 @@ func TestAttach_RightsAreThoseOfWhoeverAttached(t *testing.T) {
 		"select bellhop.take_attached(1)":                                                             "permission denied",
 		"insert into bellhop.attached (attachment, digest, key, job, live) select 1, '', '', 1, true": "permission denied",
 	} {
-		b.sql("create schema if not exists public; alter table theirs set schema public")
-		_, err := b.pool.Exec(t.Context(), fmt.Sprintf("begin; set local role %s; %s; commit", role, refused))
+		e.sql("create schema if not exists public; alter table theirs set schema public")
+		_, err := e.pool.Exec(t.Context(), fmt.Sprintf("begin; set local role %s; %s; commit", role, refused))
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", refused, err, want)
 		}
-		b.pool.Reset()
+		e.pool.Reset()
 	}
 	// A trigger of the table's that would like to be more than its owner.
 	as(`create table jobs (id integer primary key, dispatch date);
@@ -156,24 +156,24 @@ func TestAttach_RightsAreThoseOfWhoeverAttached(t *testing.T) {
 		end $$;
 		create trigger look after update on jobs for each row execute function look();
 		select bellhop.attach('jobs', cmd => '{true}', pool => 1)`)
-	b.serve(obeys)
-	b.sql("insert into mine.jobs values (1)")
-	b.ran("mine.jobs", "dispatch")
-	if got := column[string](b, "select who || ' ' || tried from mine.seen"); !slices.Equal(got, []string{role + " 42501"}) {
+	e.serve(obeys)
+	e.sql("insert into mine.jobs values (1)")
+	e.ran("mine.jobs", "dispatch")
+	if got := column[string](e, "select who || ' ' || tried from mine.seen"); !slices.Equal(got, []string{role + " 42501"}) {
 		t.Errorf("the trigger ran as %q, want %s alone", got, role)
 	}
 	broken := func(want string) {
 		t.Helper()
-		pgtest.Eventually(t, patience, "it is broken: "+want, func() bool { return strings.Contains(b.ok("attachments"), want) })
+		pgtest.Eventually(t, patience, "it is broken: "+want, func() bool { return strings.Contains(e.ok("attachments"), want) })
 	}
-	b.sql("alter table mine.jobs owner to current_user")
-	b.sql("insert into mine.jobs values (2)")
+	e.sql("alter table mine.jobs owner to current_user")
+	e.sql("insert into mine.jobs values (2)")
 	broken("permission denied")
-	b.sql("grant select, update on mine.jobs to " + role + "; alter table mine.jobs enable row level security; create policy some_rows on mine.jobs using (id > 100)")
+	e.sql("grant select, update on mine.jobs to " + role + "; alter table mine.jobs enable row level security; create policy some_rows on mine.jobs using (id > 100)")
 	broken("row-level security")
-	b.sql("alter table mine.jobs disable row level security")
-	b.ran("mine.jobs", "dispatch")
-	if state := value[string](b, "select state || coalesce(trouble, '') from bellhop.attachment"); state != "ok" {
+	e.sql("alter table mine.jobs disable row level security")
+	e.ran("mine.jobs", "dispatch")
+	if state := value[string](e, "select state || coalesce(trouble, '') from bellhop.attachment"); state != "ok" {
 		t.Errorf("it is mended, and %s", state)
 	}
 }
@@ -182,11 +182,11 @@ func TestAttach_RightsAreThoseOfWhoeverAttached(t *testing.T) {
 // since whoever attached them may.
 func TestAttach_ASchedulerOfFewRights(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	role := fmt.Sprintf("few_%x", value[int64](b, "select oid::bigint from pg_database where datname = current_database()"))
-	b.sql(fmt.Sprintf("create role %[1]s_s login password 'x' in role bellhop_scheduler; create role %[1]s_o login password 'x' in role bellhop_operator; create schema mine authorization %[1]s_o", role))
+	e := setup(t)
+	role := fmt.Sprintf("few_%x", value[int64](e, "select oid::bigint from pg_database where datname = current_database()"))
+	e.sql(fmt.Sprintf("create role %[1]s_s login password 'x' in role bellhop_scheduler; create role %[1]s_o login password 'x' in role bellhop_operator; create schema mine authorization %[1]s_o", role))
 	login := func(who string) string {
-		u, err := url.Parse(b.url)
+		u, err := url.Parse(e.url)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -197,11 +197,11 @@ func TestAttach_ASchedulerOfFewRights(t *testing.T) {
 	t.Cleanup(operator.pool.Reset)
 	operator.sql("create table mine.jobs (id integer primary key, dispatch date, outcome text)")
 	operator.ok("attach", "mine.jobs", "--cmd", "true", "--pool", "2", "--status-col", "outcome", "--index")
-	b.serve(fmt.Sprintf("database: {url: %q}\n", login("_s")) + obeys)
+	e.serve(fmt.Sprintf("database: {url: %q}\n", login("_s")) + obeys)
 	operator.sql("insert into mine.jobs values (1), (2)")
-	b.ran("mine.jobs", "dispatch")
-	if n := value[int](b, "select count(*) from mine.jobs where outcome = 'succeeded'"); n != 2 {
-		t.Errorf("%d outcomes: %s", n, b.ok("attachments"))
+	e.ran("mine.jobs", "dispatch")
+	if n := value[int](e, "select count(*) from mine.jobs where outcome = 'succeeded'"); n != 2 {
+		t.Errorf("%d outcomes: %s", n, e.ok("attachments"))
 	}
 	has(t, operator.ok("attachments"), "mine.jobs", "ok", "true")
 	operator.rowBecause("mine.jobs", "1", "row_ran")

@@ -11,16 +11,16 @@ import (
 )
 
 // member makes a login of the test's own that has roles, and gives its URL.
-func (b *bed) member(name, roles string) (role, url_ string) {
-	b.t.Helper()
-	role = fmt.Sprintf("%s_%x", name, value[int64](b, "select oid::bigint from pg_database where datname = current_database()"))
-	b.sql(fmt.Sprintf("create role %s login password 'x'", role))
+func (e *env) member(name, roles string) (role, url_ string) {
+	e.t.Helper()
+	role = fmt.Sprintf("%s_%x", name, value[int64](e, "select oid::bigint from pg_database where datname = current_database()"))
+	e.sql(fmt.Sprintf("create role %s login password 'x'", role))
 	if roles != "" {
-		b.sql(fmt.Sprintf("grant %s to %s", roles, role))
+		e.sql(fmt.Sprintf("grant %s to %s", roles, role))
 	}
-	u, err := url.Parse(b.url)
+	u, err := url.Parse(e.url)
 	if err != nil {
-		b.t.Fatal(err)
+		e.t.Fatal(err)
 	}
 	u.User = url.UserPassword(role, "x")
 	return role, u.String()
@@ -63,12 +63,12 @@ const grabs = `
 // Whatever of others runs where a table is attached, does not run as the login of serve.
 func TestAttach_StrangersGainNothing(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	serve, serveURL := b.member("serve", "bellhop_scheduler")
-	owner, ownerURL := b.member("owner", "bellhop_operator")
-	part, _ := b.member("part", "")
-	b.sql(fmt.Sprintf(grabs, serve))
-	b.sql(fmt.Sprintf("create schema mine authorization %s; grant all on schema mine to %s; grant %s to %s", owner, part, part, owner))
+	e := setup(t)
+	serve, serveURL := e.member("serve", "bellhop_scheduler")
+	owner, ownerURL := e.member("owner", "bellhop_operator")
+	part, _ := e.member("part", "")
+	e.sql(fmt.Sprintf(grabs, serve))
+	e.sql(fmt.Sprintf("create schema mine authorization %s; grant all on schema mine to %s; grant %s to %s", owner, part, part, owner))
 	o := on(t, ownerURL)
 	t.Cleanup(o.pool.Reset)
 	ways := map[string]string{
@@ -92,7 +92,7 @@ func TestAttach_StrangersGainNothing(t *testing.T) {
 		}
 	}
 	turn := func(how string) string {
-		return value[string](b, "select 'bellhop_attached.' || coalesce(to_jsonb(a) ->> 'turn', 'turn_' || a.id) from bellhop.attachment a where name = $1", how)
+		return value[string](e, "select 'bellhop_attached.' || coalesce(to_jsonb(a) ->> 'turn', 'turn_' || a.id) from bellhop.attachment a where name = $1", how)
 	}
 	o.sql(fmt.Sprintf(`create or replace function %s(done jsonb, n integer, busy text[]) returns table (what text, key text, line text, row_text text)
 		language plpgsql volatile as $$ begin perform open.grab('replaced'); end $$`, turn("replaced")))
@@ -105,32 +105,32 @@ func TestAttach_StrangersGainNothing(t *testing.T) {
 	}
 	o.sql("insert into mine.parts values (1)")
 	o.sql("delete from open.seen")
-	b.serve(fmt.Sprintf("database: {url: %q}\n", serveURL) + obeys)
+	e.serve(fmt.Sprintf("database: {url: %q}\n", serveURL) + obeys)
 	runs := []string{"before", "after", "deferred", "rule", "generated", "index", "checked", "partition"}
 	slices.Sort(runs)
 	for _, how := range runs {
 		if how == "rule" {
 			continue // its row is set aside: PostgreSQL takes no such rule where a statement returns what it changed
 		}
-		b.eventually(how+" runs", "select exists (select from bellhop.jobqueue where key = $1 and state = 'succeeded')", how+"/1")
+		e.eventually(how+" runs", "select exists (select from bellhop.jobqueue where key = $1 and state = 'succeeded')", how+"/1")
 	}
-	if loot := column[string](b, "select how || ' as ' || who from loot.taken order by 1"); len(loot) > 0 {
+	if loot := column[string](e, "select how || ' as ' || who from loot.taken order by 1"); len(loot) > 0 {
 		t.Errorf("strangers wrote as the login of serve:\n%s", strings.Join(loot, "\n"))
 	}
 	for _, how := range append(runs, "commit") {
-		if how != "rule" && !value[bool](b, "select exists (select from open.seen where how = $1)", how) {
+		if how != "rule" && !value[bool](e, "select exists (select from open.seen where how = $1)", how) {
 			t.Errorf("%s has not run at all: the test proves nothing", how)
 		}
 	}
-	if who := column[string](b, "select distinct session from open.seen"); slices.Contains(who, serve) || len(who) == 0 {
+	if who := column[string](e, "select distinct session from open.seen"); slices.Contains(who, serve) || len(who) == 0 {
 		t.Errorf("strangers' code ran in sessions of %q", who)
 	}
-	if who := column[string](b, "select distinct who from open.seen where how <> 'commit'"); !slices.Equal(who, []string{owner}) {
+	if who := column[string](e, "select distinct who from open.seen where how <> 'commit'"); !slices.Equal(who, []string{owner}) {
 		t.Errorf("strangers' code ran as %q", who)
 	}
 	for how, want := range map[string]string{"replaced": "was altered", "policy": "row-level security", "rule": "WITH"} {
 		pgtest.Eventually(t, patience, how+" is told of", func() bool {
-			return strings.Contains(b.ok("attachments", "-o", "json")+b.ok("explain", how, "1"), want)
+			return strings.Contains(e.ok("attachments", "-o", "json")+e.ok("explain", how, "1"), want)
 		})
 	}
 }
@@ -138,11 +138,11 @@ func TestAttach_StrangersGainNothing(t *testing.T) {
 // Nothing of what one turn leaves in the session is there at the next.
 func TestAttach_NothingIsLeftInTheSession(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	_, first := b.member("first", "bellhop_operator")
-	_, second := b.member("second", "bellhop_operator")
-	_, serveURL := b.member("serve", "bellhop_scheduler")
-	b.sql(`create schema shared; grant all on schema shared to public; create table shared.found (what text); grant all on shared.found to public`)
+	e := setup(t)
+	_, first := e.member("first", "bellhop_operator")
+	_, second := e.member("second", "bellhop_operator")
+	_, serveURL := e.member("serve", "bellhop_scheduler")
+	e.sql(`create schema shared; grant all on schema shared to public; create table shared.found (what text); grant all on shared.found to public`)
 	one, two := on(t, first), on(t, second)
 	t.Cleanup(one.pool.Reset)
 	t.Cleanup(two.pool.Reset)
@@ -176,10 +176,10 @@ func TestAttach_NothingIsLeftInTheSession(t *testing.T) {
 	two.ok("attach", "shared.two", "--cmd", "true", "--pool", "1")
 	one.sql("insert into shared.one values (1), (2)")
 	two.sql("insert into shared.two values (1), (2)")
-	b.serve(fmt.Sprintf("database: {url: %q}\n", serveURL) + obeys)
-	b.ran("shared.one", "dispatch")
-	b.ran("shared.two", "dispatch")
-	if got := column[string](b, "select distinct what from shared.found order by 1"); !slices.Equal(got, []string{"saw it"}) {
+	e.serve(fmt.Sprintf("database: {url: %q}\n", serveURL) + obeys)
+	e.ran("shared.one", "dispatch")
+	e.ran("shared.two", "dispatch")
+	if got := column[string](e, "select distinct what from shared.found order by 1"); !slices.Equal(got, []string{"saw it"}) {
 		t.Errorf("left in the session: %q", got)
 	}
 }
@@ -187,23 +187,23 @@ func TestAttach_NothingIsLeftInTheSession(t *testing.T) {
 // What operators may do by hand keeps no other table from being attached or run.
 func TestAttach_ByHandNothingIsGained(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	_, rogueURL := b.member("rogue", "bellhop_operator")
-	_, serveURL := b.member("serve", "bellhop_scheduler")
+	e := setup(t)
+	_, rogueURL := e.member("rogue", "bellhop_operator")
+	_, serveURL := e.member("serve", "bellhop_scheduler")
 	rogue := on(t, rogueURL)
 	t.Cleanup(rogue.pool.Reset)
 	for n := range 40 {
 		rogue.sql(fmt.Sprintf(`create function bellhop_attached.turn_%d(done jsonb, n integer, busy text[]) returns table (what text, key text, line text, row_text text)
 			language sql as $$ select 'take', 'x', 'x', 'x' $$`, n+1))
 	}
-	b.sql("create table good (id integer primary key, dispatch date); create table prey (id integer primary key, dispatch date); insert into good values (1); insert into prey values (1)")
+	e.sql("create table good (id integer primary key, dispatch date); create table prey (id integer primary key, dispatch date); insert into good values (1); insert into prey values (1)")
 	rogue.sql("insert into bellhop.attachment (name, rel, type, pool, key_columns, dispatch_column) values ('prey', 'public.prey', 'x', 3, '{1}', 2)")
-	b.ok("attach", "good", "--cmd", "true", "--pool", "1")
-	b.serve(fmt.Sprintf("database: {url: %q}\n", serveURL) + obeys)
-	b.ran("good", "dispatch")
-	pgtest.Eventually(t, patience, "it is told of", func() bool { return strings.Contains(b.ok("attachments"), "it has no function") })
-	b.rowBecause("prey", "1", "attachment_broken", "it has no function")
-	if n := value[int](b, "select count(*) from prey where dispatch is null"); n != 1 || value[int](b, "select count(*) from bellhop.jobqueue where key like 'prey%'") > 0 {
+	e.ok("attach", "good", "--cmd", "true", "--pool", "1")
+	e.serve(fmt.Sprintf("database: {url: %q}\n", serveURL) + obeys)
+	e.ran("good", "dispatch")
+	pgtest.Eventually(t, patience, "it is told of", func() bool { return strings.Contains(e.ok("attachments"), "it has no function") })
+	e.rowBecause("prey", "1", "attachment_broken", "it has no function")
+	if n := value[int](e, "select count(*) from prey where dispatch is null"); n != 1 || value[int](e, "select count(*) from bellhop.jobqueue where key like 'prey%'") > 0 {
 		t.Error("a row ran of a table that nothing has attached")
 	}
 }
@@ -213,46 +213,46 @@ func TestAttach_ByHandNothingIsGained(t *testing.T) {
 func TestAttach_WithoutALoginForTurns(t *testing.T) {
 	t.Parallel()
 	cluster := pgtest.Cluster(t)
-	b := on(t, cluster.TCPURL())
-	b.ok("migrate")
-	_, operator := b.member("op", "bellhop_operator")
+	e := on(t, cluster.TCPURL())
+	e.ok("migrate")
+	_, operator := e.member("op", "bellhop_operator")
 	o := on(t, operator)
-	b.sql("create table ours (id integer primary key, dispatch date); create schema mine; grant all on schema mine to public")
+	e.sql("create table ours (id integer primary key, dispatch date); create schema mine; grant all on schema mine to public")
 	o.sql("create table mine.theirs (id integer primary key, dispatch date)")
-	b.ok("attach", "ours", "--cmd", "true", "--pool", "1")
+	e.ok("attach", "ours", "--cmd", "true", "--pool", "1")
 	o.ok("attach", "mine.theirs", "--cmd", "true", "--pool", "1")
-	first := b.serve(obeys)
-	b.sql("insert into ours values (1); insert into mine.theirs values (1)")
-	b.eventually("ours runs", "select exists (select from bellhop.jobqueue where key = 'ours/1' and state = 'succeeded')")
-	pgtest.Eventually(t, patience, "theirs says why it does not", func() bool { return strings.Contains(b.ok("attachments"), "attach_url") })
-	b.rowBecause("mine.theirs", "1", "attachment_broken", "attach_url")
-	has(t, b.run("doctor").stdout, "these wait for one: mine.theirs", `\password bellhop_attach`)
-	if n := value[int](b, "select count(*) from mine.theirs where dispatch is null"); n != 1 {
+	first := e.serve(obeys)
+	e.sql("insert into ours values (1); insert into mine.theirs values (1)")
+	e.eventually("ours runs", "select exists (select from bellhop.jobqueue where key = 'ours/1' and state = 'succeeded')")
+	pgtest.Eventually(t, patience, "theirs says why it does not", func() bool { return strings.Contains(e.ok("attachments"), "attach_url") })
+	e.rowBecause("mine.theirs", "1", "attachment_broken", "attach_url")
+	has(t, e.run("doctor").stdout, "these wait for one: mine.theirs", `\password bellhop_attach`)
+	if n := value[int](e, "select count(*) from mine.theirs where dispatch is null"); n != 1 {
 		t.Error("it ran")
 	}
 	first.stop()
-	b.sql("alter role bellhop_attach password 'y'")
-	u, err := url.Parse(b.url)
+	e.sql("alter role bellhop_attach password 'y'")
+	u, err := url.Parse(e.url)
 	if err != nil {
 		t.Fatal(err)
 	}
 	u.User = url.UserPassword("bellhop_attach", "y")
-	b.serve(fmt.Sprintf("database: {url: %q, attach_url: %q}\n", b.url, u) + obeys)
-	b.ran("mine.theirs", "dispatch")
+	e.serve(fmt.Sprintf("database: {url: %q, attach_url: %q}\n", e.url, u) + obeys)
+	e.ran("mine.theirs", "dispatch")
 	// A login that may more is no better than the scheduler's.
-	b.sql("grant bellhop_scheduler to bellhop_attach")
+	e.sql("grant bellhop_scheduler to bellhop_attach")
 	o.sql("insert into mine.theirs values (2)")
-	pgtest.Eventually(t, patience, "theirs says so", func() bool { return strings.Contains(b.ok("attachments"), "bellhop_attach, which may do more") })
-	b.sql("revoke bellhop_scheduler from bellhop_attach")
-	b.ran("mine.theirs", "dispatch")
+	pgtest.Eventually(t, patience, "theirs says so", func() bool { return strings.Contains(e.ok("attachments"), "bellhop_attach, which may do more") })
+	e.sql("revoke bellhop_scheduler from bellhop_attach")
+	e.ran("mine.theirs", "dispatch")
 }
 
 // A turn whose session is ended from inside holds up no other table.
 func TestAttach_ASessionThatIsEndedHoldsUpNoOther(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	_, serveURL := b.member("serve", "bellhop_scheduler")
-	b.sql(`create table first (id integer primary key, dispatch date); create table second (id integer primary key, dispatch date);
+	e := setup(t)
+	_, serveURL := e.member("serve", "bellhop_scheduler")
+	e.sql(`create table first (id integer primary key, dispatch date); create table second (id integer primary key, dispatch date);
 		create table again (n integer); insert into again values (1); grant all on again to public;
 		create function ends() returns trigger language plpgsql as $$ begin perform pg_terminate_backend(pg_backend_pid()); return null; end $$;
 		create constraint trigger ends after update on again deferrable initially deferred for each row execute function ends();
@@ -263,11 +263,11 @@ func TestAttach_ASessionThatIsEndedHoldsUpNoOther(t *testing.T) {
 		  return null;
 		end $$;
 		create constraint trigger later after update on first deferrable initially deferred for each row execute function later()`)
-	b.ok("attach", "first", "--cmd", "true", "--pool", "1")
-	b.ok("attach", "second", "--cmd", "true", "--pool", "1")
-	b.sql("insert into first values (1)")
-	b.serve(fmt.Sprintf("database: {url: %q}\n", serveURL) + obeys)
-	pgtest.Eventually(t, patience, "it is told of", func() bool { return strings.Contains(b.ok("attachments"), "the session of its turn was lost") })
-	b.sql("insert into second values (1)")
-	b.ran("second", "dispatch")
+	e.ok("attach", "first", "--cmd", "true", "--pool", "1")
+	e.ok("attach", "second", "--cmd", "true", "--pool", "1")
+	e.sql("insert into first values (1)")
+	e.serve(fmt.Sprintf("database: {url: %q}\n", serveURL) + obeys)
+	pgtest.Eventually(t, patience, "it is told of", func() bool { return strings.Contains(e.ok("attachments"), "the session of its turn was lost") })
+	e.sql("insert into second values (1)")
+	e.ran("second", "dispatch")
 }

@@ -15,66 +15,66 @@ import (
 const note = `echo "$line" >>$DIR/ran`
 
 // withNote serves one type, a, whose agent notes its lines in the file ran.
-func withNote(t *testing.T) (*bed, *instance) {
-	b := setup(t)
-	return b, b.serve(agents("type: a, command: [" + b.worker("agent", note) + "]"))
+func withNote(t *testing.T) (*env, *instance) {
+	e := setup(t)
+	return e, e.serve(agents("type: a, command: [" + e.worker("agent", note) + "]"))
 }
 
 // healthy checks that the next job of a type runs.
-func (b *bed) healthy(typ string) {
-	b.t.Helper()
-	b.waitState(b.insert("type, args", typ, "good"), "succeeded")
+func (e *env) healthy(typ string) {
+	e.t.Helper()
+	e.waitState(e.insert("type, args", typ, "good"), "succeeded")
 }
 
 func TestInsert_RunsWithinASecond(t *testing.T) {
 	t.Parallel()
-	b, _ := withNote(t)
-	b.healthy("a") // brings a child up
+	e, _ := withNote(t)
+	e.healthy("a") // brings a child up
 	psql, _ := exec.LookPath("psql")
 	insert := "insert into bellhop.jobqueue (type, args) values ('a', 'x')"
 	best := time.Hour
 	for range 5 {
 		began := time.Now()
 		if psql == "" {
-			b.sql(insert)
-		} else if out, err := exec.Command(psql, "-X", b.url, "-c", insert).CombinedOutput(); err != nil {
+			e.sql(insert)
+		} else if out, err := exec.Command(psql, "-X", e.url, "-c", insert).CombinedOutput(); err != nil {
 			t.Fatalf("psql: %v\n%s", err, out)
 		}
-		b.waitAll(fmt.Sprintf("succeeded %d", value[int](b, "select count(*) from bellhop.jobqueue")))
+		e.waitAll(fmt.Sprintf("succeeded %d", value[int](e, "select count(*) from bellhop.jobqueue")))
 		best = min(best, time.Since(began))
 	}
 	if best > time.Second { // the best, since somebody else may need the machine too
 		t.Errorf("from INSERT to its end it took %v at best", best)
 	}
-	if n := len(b.lines("ran")); n != 6 {
+	if n := len(e.lines("ran")); n != 6 {
 		t.Errorf("ran %d times, want 6", n)
 	}
 }
 
 func TestRollback_NeverRuns(t *testing.T) {
 	t.Parallel()
-	b, _ := withNote(t)
-	tx, err := b.pool.Begin(t.Context())
+	e, _ := withNote(t)
+	tx, err := e.pool.Begin(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := tx.Exec(t.Context(), "insert into bellhop.jobqueue (type, args) values ('a', 'undone')"); err != nil {
 		t.Fatal(err)
 	}
-	b.healthy("a") // while the other is not committed
+	e.healthy("a") // while the other is not committed
 	if err := tx.Rollback(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	b.healthy("a")
-	if got := b.lines("ran"); !slices.Equal(got, []string{"good", "good"}) {
+	e.healthy("a")
+	if got := e.lines("ran"); !slices.Equal(got, []string{"good", "good"}) {
 		t.Errorf("ran %q", got)
 	}
 }
 
 func TestLateCommit_WithALowerIDIsNotSkipped(t *testing.T) {
 	t.Parallel()
-	b, _ := withNote(t)
-	tx, err := b.pool.Begin(t.Context())
+	e, _ := withNote(t)
+	tx, err := e.pool.Begin(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,13 +82,13 @@ func TestLateCommit_WithALowerIDIsNotSkipped(t *testing.T) {
 	if err := tx.QueryRow(t.Context(), "insert into bellhop.jobqueue (type, args) values ('a', 'early') returning id").Scan(&early); err != nil {
 		t.Fatal(err)
 	}
-	late := b.insert("type, args", "a", "late")
-	b.waitState(late, "succeeded")
+	late := e.insert("type, args", "a", "late")
+	e.waitState(late, "succeeded")
 	if err := tx.Commit(t.Context()); err != nil || early >= late {
 		t.Fatalf("ids %d and %d: %v", early, late, err)
 	}
-	b.waitState(early, "succeeded")
-	if got := b.lines("ran"); !slices.Equal(got, []string{"late", "early"}) {
+	e.waitState(early, "succeeded")
+	if got := e.lines("ran"); !slices.Equal(got, []string{"late", "early"}) {
 		t.Errorf("ran %q", got)
 	}
 }
@@ -97,21 +97,21 @@ func TestLateCommit_WithALowerIDIsNotSkipped(t *testing.T) {
 // the safety scan would, and the safety scan finds what nobody kicked for.
 func TestKick_AndSafetyScanFindWhatDidNotRing(t *testing.T) {
 	t.Parallel()
-	b, _ := withNote(t)
-	b.sql("alter table bellhop.jobqueue disable trigger user")
+	e, _ := withNote(t)
+	e.sql("alter table bellhop.jobqueue disable trigger user")
 	kicks := []func(){
-		func() { b.ok("kick") },
-		func() { b.sql("select bellhop.kick()") },
-		func() { b.sql("notify bellhop") },
-		func() { b.sql(`notify bellhop, '{"shutdown": "now"}; drop table; 17'`) },
+		func() { e.ok("kick") },
+		func() { e.sql("select bellhop.kick()") },
+		func() { e.sql("notify bellhop") },
+		func() { e.sql(`notify bellhop, '{"shutdown": "now"}; drop table; 17'`) },
 	}
 	late := 0
 	for range 4 {
 		for _, kick := range kicks {
-			id := b.insert("type", "a")
+			id := e.insert("type", "a")
 			kick()
 			began := time.Now()
-			if b.waitState(id, "succeeded"); time.Since(began) > 2500*time.Millisecond {
+			if e.waitState(id, "succeeded"); time.Since(began) > 2500*time.Millisecond {
 				late++
 			}
 		}
@@ -119,28 +119,28 @@ func TestKick_AndSafetyScanFindWhatDidNotRing(t *testing.T) {
 	if late > 4 { // half of what waits for the scan, which comes every 5 s, waits for longer
 		t.Errorf("%d of 16 kicks were not heard", late)
 	}
-	id := b.insert("type", "a")
-	b.waitState(id, "succeeded") // by the scan
-	held, due := b.insert("type, held", "a", true), b.insert("type, run_at", "a", time.Now().Add(time.Hour))
-	b.ok("kick")
-	b.waitState(b.insert("type", "a"), "succeeded")
-	if b.state(held) != "ready" || b.state(due) != "ready" || b.job(held).Attempt+b.job(due).Attempt != 0 {
-		t.Errorf("a claim did not look at held and run_at itself: %+v, %+v", b.job(held), b.job(due))
+	id := e.insert("type", "a")
+	e.waitState(id, "succeeded") // by the scan
+	held, due := e.insert("type, held", "a", true), e.insert("type, run_at", "a", time.Now().Add(time.Hour))
+	e.ok("kick")
+	e.waitState(e.insert("type", "a"), "succeeded")
+	if e.state(held) != "ready" || e.state(due) != "ready" || e.job(held).Attempt+e.job(due).Attempt != 0 {
+		t.Errorf("a claim did not look at held and run_at itself: %+v, %+v", e.job(held), e.job(due))
 	}
 }
 
 func TestRunAt_IsMetAndNotEarly(t *testing.T) {
 	t.Parallel()
-	b, _ := withNote(t)
-	far := b.insert("type, args, run_at", "a", "far", time.Now().Add(time.Hour))
+	e, _ := withNote(t)
+	far := e.insert("type, args, run_at", "a", "far", time.Now().Add(time.Hour))
 	var late []float64
 	for range 3 {
-		id := value[int64](b, "insert into bellhop.jobqueue (type, run_at) values ('a', clock_timestamp() + interval '1.2 s') returning id")
-		if !value[bool](b, "select state = 'scheduled' or run_at <= clock_timestamp() from bellhop.jobqueue where id = $1", id) {
+		id := value[int64](e, "insert into bellhop.jobqueue (type, run_at) values ('a', clock_timestamp() + interval '1.2 s') returning id")
+		if !value[bool](e, "select state = 'scheduled' or run_at <= clock_timestamp() from bellhop.jobqueue where id = $1", id) {
 			t.Error("it is not scheduled before its time")
 		}
-		b.waitState(id, "succeeded")
-		late = append(late, value[float64](b, "select extract(epoch from started_at - run_at)::float8 from bellhop.jobqueue where id = $1", id))
+		e.waitState(id, "succeeded")
+		late = append(late, value[float64](e, "select extract(epoch from started_at - run_at)::float8 from bellhop.jobqueue where id = $1", id))
 	}
 	if slices.Min(late) < 0 {
 		t.Errorf("started early: %v s", late)
@@ -148,45 +148,45 @@ func TestRunAt_IsMetAndNotEarly(t *testing.T) {
 	if slices.Min(late) > 1 {
 		t.Errorf("started late: %v s", late)
 	}
-	past := b.insert("type, run_at", "a", time.Now().Add(-time.Hour))
-	b.waitState(past, "succeeded")
-	if s := b.state(far); s != "scheduled" {
+	past := e.insert("type, run_at", "a", time.Now().Add(-time.Hour))
+	e.waitState(past, "succeeded")
+	if s := e.state(far); s != "scheduled" {
 		t.Errorf("the one of an hour hence is %s", s)
 	}
-	b.sql("update bellhop.jobqueue set run_at = now() where id = $1", far) // moved by hand
-	b.waitState(far, "succeeded")
+	e.sql("update bellhop.jobqueue set run_at = now() where id = $1", far) // moved by hand
+	e.waitState(far, "succeeded")
 }
 
 func TestHeld_WaitsForRelease(t *testing.T) {
 	t.Parallel()
-	b, _ := withNote(t)
-	id := b.insert("type, args, held, key", "a", "held", true, "mine")
-	b.healthy("a")
-	if s := b.state(id); s != "held" {
+	e, _ := withNote(t)
+	id := e.insert("type, args, held, key", "a", "held", true, "mine")
+	e.healthy("a")
+	if s := e.state(id); s != "held" {
 		t.Fatalf("it is %s", s)
 	}
-	b.ok("release", "mine")
-	b.waitState(id, "succeeded")
-	if got := b.lines("ran"); !slices.Equal(got, []string{"good", "held"}) {
+	e.ok("release", "mine")
+	e.waitState(id, "succeeded")
+	if got := e.lines("ran"); !slices.Equal(got, []string{"good", "held"}) {
 		t.Errorf("ran %q", got)
 	}
 }
 
 func TestRetry_OpensANewAttemptAndKeepsTheOld(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	agent := b.script("agent", `[ -e $DIR/mended ] || { echo "no paper" >&2; exit 3; }`)
-	b.serve(agents("type: print, mode: exec, command: [" + agent + "]"))
-	id := b.insert("type", "print")
-	if j := b.waitState(id, "failed"); j.ExitCode != 3 || !strings.Contains(j.Error, "no paper") {
+	e := setup(t)
+	agent := e.script("agent", `[ -e $DIR/mended ] || { echo "no paper" >&2; exit 3; }`)
+	e.serve(agents("type: print, mode: exec, command: [" + agent + "]"))
+	id := e.insert("type", "print")
+	if j := e.waitState(id, "failed"); j.ExitCode != 3 || !strings.Contains(j.Error, "no paper") {
 		t.Errorf("first: %+v", j)
 	}
-	b.file("mended", "", 0o644)
-	b.ok("retry", fmt.Sprint(id))
-	if j := b.waitState(id, "succeeded"); j.Attempt != 2 || j.ExitCode != 0 || j.Error != "" {
+	e.file("mended", "", 0o644)
+	e.ok("retry", fmt.Sprint(id))
+	if j := e.waitState(id, "succeeded"); j.Attempt != 2 || j.ExitCode != 0 || j.Error != "" {
 		t.Errorf("second: %+v", j)
 	}
-	got := column[string](b, `select concat_ws(' ', attempt, exit_code, split_part(error, ';', 1), started_at <= ended_at, child) from bellhop.attempt where job = $1 order by attempt`, id)
+	got := column[string](e, `select concat_ws(' ', attempt, exit_code, split_part(error, ';', 1), started_at <= ended_at, child) from bellhop.attempt where job = $1 order by attempt`, id)
 	if len(got) != 2 || !strings.HasPrefix(got[0], "1 3 ") || !strings.Contains(got[0], " t print.") || got[1] != "2 0 t print.1" {
 		t.Errorf("attempts: %q", got)
 	}
@@ -194,42 +194,42 @@ func TestRetry_OpensANewAttemptAndKeepsTheOld(t *testing.T) {
 
 func TestMaxAttempts_TriesAgainWithGrowingPauses(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	agent := b.script("agent", `echo "$BELLHOP_ATTEMPT" >>$DIR/ran; [ "$BELLHOP_ATTEMPT" = 3 ] && exit; echo "not yet" >&2; exit 1`)
-	b.serve(agents("type: a, mode: exec, command: [" + agent + "]"))
-	id, hopeless := b.insert("type, max_attempts", "a", 5), b.insert("type, max_attempts", "a", 2)
-	b.waitState(id, "scheduled")
-	if j := b.job(id); j.WaitingFor != "retry_delay" && j.State == "scheduled" {
+	e := setup(t)
+	agent := e.script("agent", `echo "$BELLHOP_ATTEMPT" >>$DIR/ran; [ "$BELLHOP_ATTEMPT" = 3 ] && exit; echo "not yet" >&2; exit 1`)
+	e.serve(agents("type: a, mode: exec, command: [" + agent + "]"))
+	id, hopeless := e.insert("type, max_attempts", "a", 5), e.insert("type, max_attempts", "a", 2)
+	e.waitState(id, "scheduled")
+	if j := e.job(id); j.WaitingFor != "retry_delay" && j.State == "scheduled" {
 		t.Errorf("in between: %+v", j)
 	}
-	b.waitState(id, "succeeded")
-	pauses := column[float64](b, `select extract(epoch from started_at - lag(ended_at) over (order by attempt))::float8
+	e.waitState(id, "succeeded")
+	pauses := column[float64](e, `select extract(epoch from started_at - lag(ended_at) over (order by attempt))::float8
 		from bellhop.attempt where job = $1 order by attempt offset 1`, id)
 	if len(pauses) != 2 || pauses[0] < 1 || pauses[1] < 2 {
 		t.Errorf("pauses between attempts: %v s, want at least 1 and 2", pauses)
 	}
-	if j := b.waitState(hopeless, "failed"); j.Attempt != 2 || !strings.Contains(j.Error, "not yet") {
+	if j := e.waitState(hopeless, "failed"); j.Attempt != 2 || !strings.Contains(j.Error, "not yet") {
 		t.Errorf("the hopeless one: %+v", j)
 	}
-	if n := len(b.lines("ran")); n != 5 {
+	if n := len(e.lines("ran")); n != 5 {
 		t.Errorf("%d processes for 3 and 2 attempts", n)
 	}
 }
 
 func TestPriority_OrdersWhatIsCommittedTogether(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	b.serve("hosts:\n  - {name: one, slots: 1}\n" + agents("type: a, command: ["+b.worker("agent", note)+"]"))
-	b.sql(`insert into bellhop.jobqueue (type, args, priority) select 'a', p || '/' || n, p
+	e := setup(t)
+	e.serve("hosts:\n  - {name: one, slots: 1}\n" + agents("type: a, command: ["+e.worker("agent", note)+"]"))
+	e.sql(`insert into bellhop.jobqueue (type, args, priority) select 'a', p || '/' || n, p
 		from generate_series(1, 8) n, unnest(array[5, -20, 0, 19, -1]) p order by n, random()`)
-	b.waitAll("succeeded 40")
-	want := column[string](b, "select args from bellhop.jobqueue order by priority, id")
-	if got := b.lines("ran"); !slices.Equal(got, want) {
+	e.waitAll("succeeded 40")
+	want := column[string](e, "select args from bellhop.jobqueue order by priority, id")
+	if got := e.lines("ran"); !slices.Equal(got, want) {
 		t.Errorf("ran %q\nwant %q", got, want)
 	}
-	b.sql(`insert into bellhop.jobqueue (type, args, priority_name) values ('a', 'zebra', 'zebra'), ('a', 'n', null), ('a', 'Apple', 'Apple')`)
-	b.waitAll("succeeded 43")
-	if got := b.lines("ran")[40:]; !slices.Equal(got, []string{"Apple", "n", "zebra"}) {
+	e.sql(`insert into bellhop.jobqueue (type, args, priority_name) values ('a', 'zebra', 'zebra'), ('a', 'n', null), ('a', 'Apple', 'Apple')`)
+	e.waitAll("succeeded 43")
+	if got := e.lines("ran")[40:]; !slices.Equal(got, []string{"Apple", "n", "zebra"}) {
 		t.Errorf("by name: ran %q", got)
 	}
 }
@@ -238,14 +238,14 @@ func TestPriority_OrdersWhatIsCommittedTogether(t *testing.T) {
 // the last ones were quick comes away again when that one is not.
 func TestPrefetch_NobodyWaitsBehindALongJob(t *testing.T) {
 	t.Parallel()
-	b, j := setup(t), newJournal(t)
-	i := b.serve(calm(4) + agents(j.agent("work", "warm")))
-	b.insertMany(300, "0s") // one or two children, and quick
-	b.waitAll("succeeded 300")
-	b.insertMany(4, "hold")
-	j.waitRunning(b, i, 4)
+	e, j := setup(t), newJournal(t)
+	i := e.serve(calm(4) + agents(j.agent("work", "warm")))
+	e.insertMany(300, "0s") // one or two children, and quick
+	e.waitAll("succeeded 300")
+	e.insertMany(4, "hold")
+	j.waitRunning(e, i, 4)
 	j.letGo()
-	b.waitAll("succeeded 304")
+	e.waitAll("succeeded 304")
 	j.check(1)
 }
 
@@ -253,17 +253,17 @@ func TestPrefetch_NobodyWaitsBehindALongJob(t *testing.T) {
 // urgent comes first, of whatever type.
 func TestPriority_OrdersTypesTooWhereEachJobHasAProcess(t *testing.T) {
 	t.Parallel()
-	b, j := setup(t), newJournal(t)
-	i := b.serve(calm(1) + agents(j.agent("other", "exec"), j.agent("work", "exec")))
-	b.insertMany(1, "hold")
-	j.waitRunning(b, i, 1)
-	b.sql("insert into bellhop.jobqueue (type, args, priority) values ('work', '1ms', 5), ('other', '1ms', -5), ('work', '1ms', 4), ('other', '1ms', -6), ('work', '1ms', -7)")
+	e, j := setup(t), newJournal(t)
+	i := e.serve(calm(1) + agents(j.agent("other", "exec"), j.agent("work", "exec")))
+	e.insertMany(1, "hold")
+	j.waitRunning(e, i, 1)
+	e.sql("insert into bellhop.jobqueue (type, args, priority) values ('work', '1ms', 5), ('other', '1ms', -5), ('work', '1ms', 4), ('other', '1ms', -6), ('work', '1ms', -7)")
 	j.letGo()
-	b.waitAll("succeeded 6")
+	e.waitAll("succeeded 6")
 	var got []int // as the agents tell it: started_at of two may be written together
-	for _, e := range j.entries() {
-		if e.what == "start" {
-			got = append(got, value[int](b, "select priority from bellhop.jobqueue where id = $1", e.job))
+	for _, entry := range j.entries() {
+		if entry.what == "start" {
+			got = append(got, value[int](e, "select priority from bellhop.jobqueue where id = $1", entry.job))
 		}
 	}
 	if !slices.Equal(got, []int{0, -7, -6, -5, 4, 5}) {
@@ -273,31 +273,31 @@ func TestPriority_OrdersTypesTooWhereEachJobHasAProcess(t *testing.T) {
 
 func TestKey_IsOneJob(t *testing.T) {
 	t.Parallel()
-	b, _ := withNote(t)
-	first := value[int64](b, "select bellhop.submit('a', 'x', key => 'k')")
-	b.waitState(first, "succeeded")
-	if again := value[int64](b, "select bellhop.submit('a', 'x', key => 'k')"); again != first {
+	e, _ := withNote(t)
+	first := value[int64](e, "select bellhop.submit('a', 'x', key => 'k')")
+	e.waitState(first, "succeeded")
+	if again := value[int64](e, "select bellhop.submit('a', 'x', key => 'k')"); again != first {
 		t.Errorf("the same again is job %d, not %d", again, first)
 	}
-	_, err := b.pool.Exec(t.Context(), "select bellhop.submit('a', 'y', key => 'k')")
+	_, err := e.pool.Exec(t.Context(), "select bellhop.submit('a', 'y', key => 'k')")
 	if err == nil || !strings.Contains(err.Error(), "args 'x', not 'y'") {
 		t.Errorf("other content: %v", err)
 	}
-	if _, err = b.pool.Exec(t.Context(), "insert into bellhop.jobqueue (type, key) values ('a', 'k')"); err == nil || !strings.Contains(err.Error(), "23505") {
+	if _, err = e.pool.Exec(t.Context(), "insert into bellhop.jobqueue (type, key) values ('a', 'k')"); err == nil || !strings.Contains(err.Error(), "23505") {
 		t.Errorf("plain INSERT: %v", err)
 	}
-	if out := b.ok("submit", "a", "x", "--key", "k"); strings.TrimSpace(out) != fmt.Sprint(first) {
+	if out := e.ok("submit", "a", "x", "--key", "k"); strings.TrimSpace(out) != fmt.Sprint(first) {
 		t.Errorf("submit printed %q", out)
 	}
-	if n := len(b.lines("ran")); n != 1 {
+	if n := len(e.lines("ran")); n != 1 {
 		t.Errorf("ran %d times", n)
 	}
 }
 
 func TestManyInserts_InOneTransactionAndInMany(t *testing.T) {
 	t.Parallel()
-	b, _ := withNote(t)
-	tx, err := b.pool.Begin(t.Context())
+	e, _ := withNote(t)
+	tx, err := e.pool.Begin(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -309,13 +309,13 @@ func TestManyInserts_InOneTransactionAndInMany(t *testing.T) {
 	if err := tx.Commit(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	b.sql("insert into bellhop.jobqueue (type, args) select 'a', n::text from generate_series(100, 299) n")
+	e.sql("insert into bellhop.jobqueue (type, args) select 'a', n::text from generate_series(100, 299) n")
 	for n := 300; n < 350; n++ {
-		b.insert("type, args", "a", fmt.Sprint(n))
+		e.insert("type, args", "a", fmt.Sprint(n))
 	}
-	b.waitAll("succeeded 350")
-	once(t, b.lines("ran"), 350)
-	if n := value[int](b, "select count(*) from bellhop.jobqueue where attempt <> 1 or exit_code <> 0 or instance is null or started_at > ended_at"); n != 0 {
+	e.waitAll("succeeded 350")
+	once(t, e.lines("ran"), 350)
+	if n := value[int](e, "select count(*) from bellhop.jobqueue where attempt <> 1 or exit_code <> 0 or instance is null or started_at > ended_at"); n != 0 {
 		t.Errorf("%d rows are not as they should be", n)
 	}
 }
@@ -334,14 +334,14 @@ func once(t *testing.T, lines []string, n int) {
 
 func TestUnknownType_WaitsAndHoldsUpNobody(t *testing.T) {
 	t.Parallel()
-	b, _ := withNote(t)
-	id := b.insert("type, priority", "strange", -20)
-	b.healthy("a")
-	pgtest.Eventually(t, patience, "the row says why it waits", func() bool { return b.job(id).WaitingFor == "unknown_type" })
-	if j := b.job(id); j.State != "ready" || j.Attempt != 0 {
+	e, _ := withNote(t)
+	id := e.insert("type, priority", "strange", -20)
+	e.healthy("a")
+	pgtest.Eventually(t, patience, "the row says why it waits", func() bool { return e.job(id).WaitingFor == "unknown_type" })
+	if j := e.job(id); j.State != "ready" || j.Attempt != 0 {
 		t.Errorf("it is %+v", j)
 	}
-	b.healthy("a")
+	e.healthy("a")
 }
 
 func TestTimeout_KillsTheAgentAndFailsTheJob(t *testing.T) {
@@ -349,25 +349,25 @@ func TestTimeout_KillsTheAgentAndFailsTheJob(t *testing.T) {
 	for _, mode := range []string{"warm", "exec"} {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
-			b := setup(t)
-			agent := b.worker("agent", `[ "$line" = slow ] && { echo $$ >>$DIR/pids; sleep 1000; }`)
+			e := setup(t)
+			agent := e.worker("agent", `[ "$line" = slow ] && { echo $$ >>$DIR/pids; sleep 1000; }`)
 			if mode == "exec" {
-				agent = b.script("agent", `[ "$1" = slow ] && { echo $$ >>$DIR/pids; sleep 1000; }; true`)
+				agent = e.script("agent", `[ "$1" = slow ] && { echo $$ >>$DIR/pids; sleep 1000; }; true`)
 			}
-			i := b.serve(agents("type: a, mode: "+mode+", command: ["+agent+"]", "type: strict, timeout: 1s, mode: "+mode+", command: ["+agent+"]"))
-			ids := []int64{b.insert("type, args, timeout", "a", "slow", time.Second), b.insert("type, args", "strict", "slow")}
+			i := e.serve(agents("type: a, mode: "+mode+", command: ["+agent+"]", "type: strict, timeout: 1s, mode: "+mode+", command: ["+agent+"]"))
+			ids := []int64{e.insert("type, args, timeout", "a", "slow", time.Second), e.insert("type, args", "strict", "slow")}
 			for _, id := range ids {
-				if j := b.waitState(id, "failed"); !strings.HasPrefix(j.Error, "timeout: ") || j.Attempt != 1 {
+				if j := e.waitState(id, "failed"); !strings.HasPrefix(j.Error, "timeout: ") || j.Attempt != 1 {
 					t.Errorf("it is %+v", j)
 				}
 			}
-			for _, pid := range b.lines("pids") {
+			for _, pid := range e.lines("pids") {
 				if slices.Contains(i.processes(), number(t, pid)) {
 					t.Errorf("the agent %s lives", pid)
 				}
 			}
-			b.healthy("a")
-			b.waitState(b.insert("type, timeout", "strict", patience), "succeeded") // by itself: a second may be short for a start
+			e.healthy("a")
+			e.waitState(e.insert("type, timeout", "strict", patience), "succeeded") // by itself: a second may be short for a start
 		})
 	}
 }

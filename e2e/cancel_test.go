@@ -11,44 +11,44 @@ import (
 )
 
 // cancel cancels by the command line and gives what it said.
-func (b *bed) cancel(id int64, flags ...string) string {
-	b.t.Helper()
-	r := b.run(append([]string{"cancel", fmt.Sprint(id)}, flags...)...)
+func (e *env) cancel(id int64, flags ...string) string {
+	e.t.Helper()
+	r := e.run(append([]string{"cancel", fmt.Sprint(id)}, flags...)...)
 	if r.code != 0 {
-		b.t.Errorf("cancel: %+v", r)
+		e.t.Errorf("cancel: %+v", r)
 	}
 	return r.stdout + r.stderr
 }
 
 // cancelled checks a job that was cancelled before a child had it.
-func (b *bed) cancelled(id int64) {
-	b.t.Helper()
-	if j := b.job(id); j.State != "cancelled" {
-		b.t.Errorf("it is %+v", j)
+func (e *env) cancelled(id int64) {
+	e.t.Helper()
+	if j := e.job(id); j.State != "cancelled" {
+		e.t.Errorf("it is %+v", j)
 	}
-	if n := value[int](b, "select count(*) from bellhop.attempt where job = $1", id); n != 0 {
-		b.t.Errorf("job %d has %d attempts", id, n)
+	if n := value[int](e, "select count(*) from bellhop.attempt where job = $1", id); n != 0 {
+		e.t.Errorf("job %d has %d attempts", id, n)
 	}
 }
 
 func TestCancel_OfWhatWaitsIsAtOnce(t *testing.T) {
 	t.Parallel()
-	b, _ := withNote(t)
-	held := b.insert("type, held", "a", true)
-	scheduled := b.insert("type, run_at", "a", time.Now().Add(time.Hour))
-	ready := b.insert("type", "nobody serves this")
+	e, _ := withNote(t)
+	held := e.insert("type, held", "a", true)
+	scheduled := e.insert("type, run_at", "a", time.Now().Add(time.Hour))
+	ready := e.insert("type", "nobody serves this")
 	for _, id := range []int64{held, scheduled, ready} {
-		b.cancel(id)
-		b.cancelled(id)
+		e.cancel(id)
+		e.cancelled(id)
 	}
 	for _, id := range []int64{held, scheduled, ready} {
-		has(t, b.cancel(id), "cancelled") // final is final
-		if r := b.run("release", fmt.Sprint(id)); b.state(id) != "cancelled" {
+		has(t, e.cancel(id), "cancelled") // final is final
+		if r := e.run("release", fmt.Sprint(id)); e.state(id) != "cancelled" {
 			t.Errorf("a release after it: %+v", r)
 		}
 	}
-	b.healthy("a")
-	if got := b.lines("ran"); !slices.Equal(got, []string{"good"}) {
+	e.healthy("a")
+	if got := e.lines("ran"); !slices.Equal(got, []string{"good"}) {
 		t.Errorf("ran %q", got)
 	}
 }
@@ -56,17 +56,17 @@ func TestCancel_OfWhatWaitsIsAtOnce(t *testing.T) {
 // TestCancel_OfAssigned: it was picked, and its agent never says OK.
 func TestCancel_OfAssigned(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	agent := b.script("agent", `[ -e $DIR/well ] || exec sleep 1000; echo OK; while read -r line; do echo "$line" >>$DIR/ran; echo OK; done`)
-	b.serve("limits: {start_timeout: 3s, kill_after: 1s}\n" + agents("type: a, command: ["+agent+"]"))
-	id := b.insert("type, args", "a", "never")
-	b.waitState(id, "assigned")
-	b.cancel(id)
-	b.cancelled(id)
-	b.file("well", "", 0o644)
-	b.healthy("a")
-	b.cancelled(id)
-	if got := b.lines("ran"); !slices.Equal(got, []string{"good"}) {
+	e := setup(t)
+	agent := e.script("agent", `[ -e $DIR/well ] || exec sleep 1000; echo OK; while read -r line; do echo "$line" >>$DIR/ran; echo OK; done`)
+	e.serve("limits: {start_timeout: 3s, kill_after: 1s}\n" + agents("type: a, command: ["+agent+"]"))
+	id := e.insert("type, args", "a", "never")
+	e.waitState(id, "assigned")
+	e.cancel(id)
+	e.cancelled(id)
+	e.file("well", "", 0o644)
+	e.healthy("a")
+	e.cancelled(id)
+	if got := e.lines("ran"); !slices.Equal(got, []string{"good"}) {
 		t.Errorf("ran %q", got)
 	}
 }
@@ -92,42 +92,42 @@ func TestCancel_OfRunning(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := setup(t)
+			e := setup(t)
 			deaf := "" // before it says that it is at it
 			if body, is := strings.CutPrefix(c.body, "trap '' HUP TERM; "); is {
 				c.body, deaf = body, `[ "$line" = long ] && trap '' HUP TERM; `
 			}
-			agent := b.worker("agent", deaf+note+`; [ "$line" = long ] && { `+c.body+"\n}")
+			agent := e.worker("agent", deaf+note+`; [ "$line" = long ] && { `+c.body+"\n}")
 			if c.mode == "exec" {
-				agent = b.script("agent", `line=$1; `+deaf+note+`; [ "$line" = long ] || exit 0; `+c.body)
+				agent = e.script("agent", `line=$1; `+deaf+note+`; [ "$line" = long ] || exit 0; `+c.body)
 			}
-			i := b.serve("limits: {kill_after: " + c.killAfter + "}\n" + agents("type: a, mode: "+c.mode+", command: ["+agent+"]"))
-			id := b.insert("type, args, max_attempts", "a", "long", 5)
-			pgtest.Eventually(t, patience, "it runs", func() bool { return len(b.lines("ran")) == 1 })
-			b.waitState(id, "running") // the agent may be at it before its row says so
+			i := e.serve("limits: {kill_after: " + c.killAfter + "}\n" + agents("type: a, mode: "+c.mode+", command: ["+agent+"]"))
+			id := e.insert("type, args, max_attempts", "a", "long", 5)
+			pgtest.Eventually(t, patience, "it runs", func() bool { return len(e.lines("ran")) == 1 })
+			e.waitState(id, "running") // the agent may be at it before its row says so
 			if strings.HasPrefix(name, "gently") {
-				b.cancel(id)
-				if s := b.state(id); s != "running" {
+				e.cancel(id)
+				if s := e.state(id); s != "running" {
 					t.Errorf("with its agent alive it is %s", s)
 				}
 			}
-			b.cancel(id, c.flags...)
-			j := b.waitState(id, "cancelled")
+			e.cancel(id, c.flags...)
+			j := e.waitState(id, "cancelled")
 			if j.Attempt != 1 || !strings.Contains(j.Error, "cancelled") {
 				t.Errorf("it is %+v", j)
 			}
 			if left := i.processes(); len(left) != 0 {
 				t.Errorf("%d processes live", len(left))
 			}
-			has(t, b.cancel(id), "cancelled")
-			b.healthy("a")
-			if n := value[int](b, "select deaths from bellhop.jobqueue where id = $1", id); n != 0 {
+			has(t, e.cancel(id), "cancelled")
+			e.healthy("a")
+			if n := value[int](e, "select deaths from bellhop.jobqueue where id = $1", id); n != 0 {
 				t.Errorf("a death by our order was counted")
 			}
-			b.ok("retry", fmt.Sprint(id))
-			b.waitState(id, "running")
-			b.cancel(id, "--now")
-			b.waitState(id, "cancelled")
+			e.ok("retry", fmt.Sprint(id))
+			e.waitState(id, "running")
+			e.cancel(id, "--now")
+			e.waitState(id, "cancelled")
 		})
 	}
 }
@@ -136,34 +136,34 @@ func TestCancel_OfRunning(t *testing.T) {
 // it is hung up.
 func TestCancel_OKThatComesBeforeIsSuccess(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	agent := b.worker("agent", `trap 'go=1' HUP; `+note+`; [ "$line" = long ] && { until [ "$go" ]; do sleep 0.01; done; sleep 0.1; }`)
-	b.serve("limits: {kill_after: 50s}\n" + agents("type: a, command: ["+agent+"]"))
-	id := b.insert("type, args", "a", "long")
-	pgtest.Eventually(t, patience, "it runs", func() bool { return len(b.lines("ran")) == 1 })
-	b.waitState(id, "running")
-	b.cancel(id)
-	if j := b.waitState(id, "succeeded"); j.ExitCode != 0 || j.Error != "" {
+	e := setup(t)
+	agent := e.worker("agent", `trap 'go=1' HUP; `+note+`; [ "$line" = long ] && { until [ "$go" ]; do sleep 0.01; done; sleep 0.1; }`)
+	e.serve("limits: {kill_after: 50s}\n" + agents("type: a, command: ["+agent+"]"))
+	id := e.insert("type, args", "a", "long")
+	pgtest.Eventually(t, patience, "it runs", func() bool { return len(e.lines("ran")) == 1 })
+	e.waitState(id, "running")
+	e.cancel(id)
+	if j := e.waitState(id, "succeeded"); j.ExitCode != 0 || j.Error != "" {
 		t.Errorf("it is %+v", j)
 	}
-	b.healthy("a")
+	e.healthy("a")
 }
 
 // TestCancel_WhoGivesUpIsCancelled: the agent says that the line failed, since it
 // was told to stop. That is no failed attempt: the job is not tried again.
 func TestCancel_WhoGivesUpIsCancelled(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	warm := b.script("warm", `trap 'go=1' HUP; echo '{"bellhop":1,"type":"a"}'
+	e := setup(t)
+	warm := e.script("warm", `trap 'go=1' HUP; echo '{"bellhop":1,"type":"a"}'
 while IFS= read -r line; do `+note+`; until [ "$go" ]; do sleep 0.01; done; echo '{"fail":"told to stop","exit_code":9}'; done`)
-	exec := b.script("exec", `trap 'exit 9' HUP; line=$1; `+note+`; while :; do sleep 0.01; done`)
-	b.serve("limits: {kill_after: 50s}\n" + agents("type: a, command: ["+warm+"]", "type: b, mode: exec, command: ["+exec+"]"))
+	exec := e.script("exec", `trap 'exit 9' HUP; line=$1; `+note+`; while :; do sleep 0.01; done`)
+	e.serve("limits: {kill_after: 50s}\n" + agents("type: a, command: ["+warm+"]", "type: b, mode: exec, command: ["+exec+"]"))
 	for n, typ := range []string{"a", "b"} {
-		id := b.insert("type, args, max_attempts", typ, "long", 5)
-		pgtest.Eventually(t, patience, "it runs", func() bool { return len(b.lines("ran")) == n+1 })
-		b.waitState(id, "running")
-		b.cancel(id)
-		if j := b.waitState(id, "cancelled"); j.Attempt != 1 || !strings.Contains(j.Error, "cancelled") {
+		id := e.insert("type, args, max_attempts", typ, "long", 5)
+		pgtest.Eventually(t, patience, "it runs", func() bool { return len(e.lines("ran")) == n+1 })
+		e.waitState(id, "running")
+		e.cancel(id)
+		if j := e.waitState(id, "cancelled"); j.Attempt != 1 || !strings.Contains(j.Error, "cancelled") {
 			t.Errorf("%s: it is %+v", typ, j)
 		}
 	}
@@ -171,19 +171,19 @@ while IFS= read -r line; do `+note+`; until [ "$go" ]; do sleep 0.01; done; echo
 
 func TestCancel_OfWhatIsOverChangesNothing(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	b.serve(agents("type: a, mode: exec, command: [" + b.script("agent", "exit $1") + "]"))
+	e := setup(t)
+	e.serve(agents("type: a, mode: exec, command: [" + e.script("agent", "exit $1") + "]"))
 	for args, state := range map[string]string{"0": "succeeded", "5": "failed"} {
-		id := b.insert("type, args", "a", args)
-		b.waitState(id, state)
-		before := value[string](b, "select j::text from bellhop.jobqueue j where id = $1", id)
-		has(t, b.cancel(id), state)
-		has(t, b.cancel(id, "--now"), state)
-		if after := value[string](b, "select j::text from bellhop.jobqueue j where id = $1", id); after != before {
+		id := e.insert("type, args", "a", args)
+		e.waitState(id, state)
+		before := value[string](e, "select j::text from bellhop.jobqueue j where id = $1", id)
+		has(t, e.cancel(id), state)
+		has(t, e.cancel(id, "--now"), state)
+		if after := value[string](e, "select j::text from bellhop.jobqueue j where id = $1", id); after != before {
 			t.Errorf("it was\n%s\nand is\n%s", before, after)
 		}
 	}
-	if r := b.run("cancel", "4711"); r.code != 3 {
+	if r := e.run("cancel", "4711"); r.code != 3 {
 		t.Errorf("of no job: %+v", r)
 	}
 }
@@ -201,19 +201,19 @@ func TestRow_ChangedByHandWhileItRuns(t *testing.T) {
 		for _, mode := range []string{"warm", "exec"} {
 			t.Run(name+" "+mode, func(t *testing.T) {
 				t.Parallel()
-				b := setup(t)
+				e := setup(t)
 				body := note + `; [ "$line" = long ] && { trap '' HUP TERM; sleep 1000; }`
-				agent := b.worker("agent", body)
+				agent := e.worker("agent", body)
 				if mode == "exec" {
-					agent = b.script("agent", "line=$1; "+body+"; true")
+					agent = e.script("agent", "line=$1; "+body+"; true")
 				}
-				i := b.serve(agents("type: a, mode: " + mode + ", command: [" + agent + "]"))
-				id := b.insert("type, args, max_attempts", "a", "long", 3)
-				pgtest.Eventually(t, patience, "it runs", func() bool { return len(b.lines("ran")) == 1 })
-				b.waitState(id, "running")
-				b.sql(change, id)
+				i := e.serve(agents("type: a, mode: " + mode + ", command: [" + agent + "]"))
+				id := e.insert("type, args, max_attempts", "a", "long", 3)
+				pgtest.Eventually(t, patience, "it runs", func() bool { return len(e.lines("ran")) == 1 })
+				e.waitState(id, "running")
+				e.sql(change, id)
 				row := func() string {
-					return value[string](b, "select coalesce((select j::text from bellhop.jobqueue j where id = $1), 'no row')", id)
+					return value[string](e, "select coalesce((select j::text from bellhop.jobqueue j where id = $1), 'no row')", id)
 				}
 				changed := row()
 				began := time.Now()
@@ -221,15 +221,15 @@ func TestRow_ChangedByHandWhileItRuns(t *testing.T) {
 				if took := time.Since(began); took > 20*time.Second {
 					t.Errorf("the agent was stopped after %v, the safety scan is 5 s", took)
 				}
-				b.healthy("a")
-				b.healthy("a")
+				e.healthy("a")
+				e.healthy("a")
 				if now := row(); now != changed {
 					t.Errorf("it was changed to\n%s\nand is\n%s", changed, now)
 				}
-				if got := b.lines("ran"); !slices.Equal(got, []string{"long", "good", "good"}) {
+				if got := e.lines("ran"); !slices.Equal(got, []string{"long", "good", "good"}) {
 					t.Errorf("ran %q", got)
 				}
-				b.sql("delete from bellhop.jobqueue where id = $1", id)
+				e.sql("delete from bellhop.jobqueue where id = $1", id)
 			})
 		}
 	}

@@ -49,12 +49,12 @@ for line in sys.stdin:
 
 // python is an agent that runs pythonAgent, or one that does the same where
 // there is no python3.
-func (j *journal) python(b *bed) string {
+func (j *journal) python(e *env) string {
 	if _, err := exec.LookPath("python3"); err != nil {
 		j.t.Log("no python3: the agents are Go programs")
 		return j.agent("work", "warm")
 	}
-	return fmt.Sprintf("type: work, command: [python3, %q], env: {FOLDER: %q}", b.file("agent.py", pythonAgent, 0o644), j.dir)
+	return fmt.Sprintf("type: work, command: [python3, %q], env: {FOLDER: %q}", e.file("agent.py", pythonAgent, 0o644), j.dir)
 }
 
 // TestChaos_KilledAgainAndAgain: 5,000 jobs, the scheduler killed five times
@@ -62,23 +62,23 @@ func (j *journal) python(b *bed) string {
 func TestChaos_KilledAgainAndAgain(t *testing.T) {
 	t.Parallel()
 	const jobs, kills = 5000, 5
-	c, b := setupOwn(t)
+	c, e := setupOwn(t)
 	j := newJournal(t)
-	yaml := calm(8) + agents(j.python(b))
-	b.insertMany(jobs, "10ms")
-	i := b.serve(yaml)
+	yaml := calm(8) + agents(j.python(e))
+	e.insertMany(jobs, "10ms")
+	i := e.serve(yaml)
 	for n := range kills {
-		b.waitDone(jobs * (2*n + 1) / (2*kills + 2))
+		e.waitDone(jobs * (2*n + 1) / (2*kills + 2))
 		j.killAndTime(i)
-		i = b.serve(yaml)
+		i = e.serve(yaml)
 		if n == kills/2 {
-			b.waitDone(jobs * (2*n + 2) / (2*kills + 2))
-			b.restart(c, "immediate")
+			e.waitDone(jobs * (2*n + 2) / (2*kills + 2))
+			e.restart(c, "immediate")
 		}
 	}
-	b.waitAll(fmt.Sprintf("succeeded %d", jobs))
+	e.waitAll(fmt.Sprintf("succeeded %d", jobs))
 	j.check(1)
-	j.proves(b)
+	j.proves(e)
 	t.Logf("%d jobs were begun %d times", jobs, len(j.starts())+again(j.starts()))
 }
 
@@ -99,18 +99,18 @@ func TestChaos_Nemesis(t *testing.T) {
 		seed = rand.Uint64()
 	}
 	t.Logf("go test ./e2e -run Nemesis -seed %d -nemesis-duration %s", seed, *nemesisDuration)
-	b, j := setup(t), newJournal(t)
-	line, url := through(t, b.url)
-	n := &nemesis{b: b, j: j, line: line, luck: rand.New(rand.NewPCG(seed, 0)), done: map[string]int{}}
+	e, j := setup(t), newJournal(t)
+	line, url := through(t, e.url)
+	n := &nemesis{b: e, j: j, line: line, luck: rand.New(rand.NewPCG(seed, 0)), done: map[string]int{}}
 	// One of them behind a line that can be cut. Deaths by the nemesis are
 	// nobody's fault, so no type is ever barred.
 	limits := "limits: {kill_after: 1s, min_ready: 100ms, window: 3s, deaths: 0}\n"
-	for _, database := range []string{url, b.url, b.url} {
+	for _, database := range []string{url, e.url, e.url} {
 		n.victims = append(n.victims, &victim{yaml: fmt.Sprintf("database: {url: %q}\ninstance: {heartbeat: 200ms, lag: 1s}\nhosts:\n  - {name: local, slots: 3}\n", database) + limits +
 			agents(j.agent("work", "warm"), j.agent("slow", "exec"))})
 	}
 	for _, v := range n.victims {
-		v.instance = b.serve(v.yaml)
+		v.instance = e.serve(v.yaml)
 	}
 	for end := time.Now().Add(*nemesisDuration); time.Now().Before(end); {
 		n.load()
@@ -119,14 +119,14 @@ func TestChaos_Nemesis(t *testing.T) {
 	}
 	n.heal()
 	pgtest.Eventually(t, patience, "every job is over", func() bool {
-		return value[int](b, "select count(*) from bellhop.jobqueue where state not in ('succeeded', 'quarantined')") == 0
+		return value[int](e, "select count(*) from bellhop.jobqueue where state not in ('succeeded', 'quarantined')") == 0
 	})
 	j.check(nemesisAttempts)
-	j.proves(b)
-	if q := value[int](b, "select count(*) from bellhop.jobqueue where state = 'quarantined'"); q > n.agentsKilled/3 {
+	j.proves(e)
+	if q := value[int](e, "select count(*) from bellhop.jobqueue where state = 'quarantined'"); q > n.agentsKilled/3 {
 		t.Errorf("%d jobs are quarantined, though only %d agents were killed", q, n.agentsKilled)
 	}
-	if bad := column[int64](b, `select q.id from bellhop.jobqueue q where state = 'succeeded'
+	if bad := column[int64](e, `select q.id from bellhop.jobqueue q where state = 'succeeded'
 		and (select count(*) from bellhop.attempt a where a.job = q.id and a.exit_code = 0) <> 1`); len(bad) > 0 {
 		t.Errorf("jobs %v do not have exactly one attempt that succeeded", bad)
 	}
@@ -140,7 +140,7 @@ func TestChaos_Nemesis(t *testing.T) {
 const nemesisAttempts = 20
 
 type nemesis struct {
-	b            *bed
+	b            *env
 	j            *journal
 	line         *proxy
 	luck         *rand.Rand

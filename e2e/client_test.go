@@ -51,13 +51,13 @@ func goAgent() {
 // between them.
 func TestClient_FromSubmitToLogs(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	e := setup(t)
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.serve(agents(fmt.Sprintf("type: invoice, command: [%q, go-agent], max: 1, vars: [SHOP]", self)))
-	c := client.New(b.pool)
+	e.serve(agents(fmt.Sprintf("type: invoice, command: [%q, go-agent], max: 1, vars: [SHOP]", self)))
+	c := client.New(e.pool)
 	submit := func(job client.Job) client.JobID {
 		t.Helper()
 		job.Type = "invoice"
@@ -73,7 +73,7 @@ func TestClient_FromSubmitToLogs(t *testing.T) {
 		defer cancel()
 		o, err := c.Wait(ctx, id)
 		if err != nil || o.State != want {
-			t.Fatalf("job %d: %+v, %v; want %s\n%s", id, o, err, want, b.logged(int64(id)))
+			t.Fatalf("job %d: %+v, %v; want %s\n%s", id, o, err, want, e.logged(int64(id)))
 		}
 		return o
 	}
@@ -113,13 +113,13 @@ func TestClient_FromSubmitToLogs(t *testing.T) {
 	has(t, log(items), "item 1 of items", "item 3 of items")
 
 	// One process has done all of it: neither an error nor a panic has ended it.
-	pids := column[string](b, "select distinct line from bellhop.log where line like 'printed by %'")
+	pids := column[string](e, "select distinct line from bellhop.log where line like 'printed by %'")
 	if len(pids) != 1 {
 		t.Errorf("several processes: %q", pids)
 	}
 
 	long := submit(client.Job{JSON: goWork{Do: "wait"}})
-	b.eventually("it has begun", "select exists (select from bellhop.log where job = $1 and line = 'begun')", long)
+	e.eventually("it has begun", "select exists (select from bellhop.log where job = $1 and line = 'begun')", long)
 	if change, err := c.Cancel(t.Context(), long); err != nil || change.State != client.Running {
 		t.Errorf("%+v, %v", change, err)
 	}
@@ -131,7 +131,7 @@ func TestClient_FromSubmitToLogs(t *testing.T) {
 	if err := errors.Join(err1, err2, err3); err != nil || len(instances) != 1 || len(hosts) != 1 || len(agents) == 0 {
 		t.Errorf("%v: %+v %+v %+v", err, instances, hosts, agents)
 	}
-	b.eventually("its child is told of", "select exists (select from bellhop.child where type = 'invoice')")
+	e.eventually("its child is told of", "select exists (select from bellhop.child where type = 'invoice')")
 	if children, err := c.Children(t.Context()); err != nil || len(children) != 1 || children[0].Type != "invoice" {
 		t.Errorf("%+v, %v", children, err)
 	}

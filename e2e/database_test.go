@@ -17,43 +17,43 @@ import (
 )
 
 // setupOwn gives a migrated database in a server that the test may break.
-func setupOwn(t *testing.T) (*pgdev.Cluster, *bed) {
+func setupOwn(t *testing.T) (*pgdev.Cluster, *env) {
 	t.Helper()
 	c := pgtest.Cluster(t)
-	b := on(t, c.URL())
-	b.ok("migrate")
-	return c, b
+	e := on(t, c.URL())
+	e.ok("migrate")
+	return c, e
 }
 
 // restart restarts the server; the test's own connections are made anew.
-func (b *bed) restart(c *pgdev.Cluster, mode string) {
-	b.t.Helper()
-	if err := c.Restart(b.t.Context(), mode); err != nil {
-		b.t.Fatal(err)
+func (e *env) restart(c *pgdev.Cluster, mode string) {
+	e.t.Helper()
+	if err := c.Restart(e.t.Context(), mode); err != nil {
+		e.t.Fatal(err)
 	}
-	b.pool.Reset()
-	pgtest.Eventually(b.t, patience, "the server answers", func() bool { return b.pool.Ping(b.t.Context()) == nil })
+	e.pool.Reset()
+	pgtest.Eventually(e.t, patience, "the server answers", func() bool { return e.pool.Ping(e.t.Context()) == nil })
 }
 
 // waitDone waits until n jobs have succeeded.
-func (b *bed) waitDone(n int) {
-	b.t.Helper()
-	b.eventually(fmt.Sprintf("%d jobs are done", n), "select count(*) >= $1 from bellhop.jobqueue where state = 'succeeded'", n)
+func (e *env) waitDone(n int) {
+	e.t.Helper()
+	e.eventually(fmt.Sprintf("%d jobs are done", n), "select count(*) >= $1 from bellhop.jobqueue where state = 'succeeded'", n)
 }
 
 // pickUp is how long a job waited from its INSERT to its start.
-func (b *bed) pickUp(id int64) time.Duration {
-	b.t.Helper()
-	return time.Duration(value[float64](b, "select extract(epoch from started_at - created_at)::float8 from bellhop.jobqueue where id = $1", id) * float64(time.Second))
+func (e *env) pickUp(id int64) time.Duration {
+	e.t.Helper()
+	return time.Duration(value[float64](e, "select extract(epoch from started_at - created_at)::float8 from bellhop.jobqueue where id = $1", id) * float64(time.Second))
 }
 
 // submitted inserts one job, waits for its end and checks how soon it began.
-func (b *bed) submitted(within time.Duration, when string) {
-	b.t.Helper()
-	id := b.insert("type, args", "work", "1ms")
-	b.waitState(id, "succeeded")
-	if took := b.pickUp(id); took > within {
-		b.t.Errorf("%s: a job was picked up after %v", when, took)
+func (e *env) submitted(within time.Duration, when string) {
+	e.t.Helper()
+	id := e.insert("type, args", "work", "1ms")
+	e.waitState(id, "succeeded")
+	if took := e.pickUp(id); took > within {
+		e.t.Errorf("%s: a job was picked up after %v", when, took)
 	}
 }
 
@@ -68,18 +68,18 @@ func TestDatabase_RestartedUnderLoad(t *testing.T) {
 	for _, mode := range []string{"fast", "immediate"} {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
-			c, b := setupOwn(t)
+			c, e := setupOwn(t)
 			j := newJournal(t)
-			b.serve(calm(4) + agents(j.agent("work", "warm"), j.agent("slow", "exec")))
-			b.insertMany(400, "20ms")
-			b.sql("insert into bellhop.jobqueue (type, args) select 'slow', '400ms' from generate_series(1, 8)")
+			e.serve(calm(4) + agents(j.agent("work", "warm"), j.agent("slow", "exec")))
+			e.insertMany(400, "20ms")
+			e.sql("insert into bellhop.jobqueue (type, args) select 'slow', '400ms' from generate_series(1, 8)")
 			for n := range 3 {
-				b.waitDone(60 * (n + 1))
-				b.restart(c, mode)
+				e.waitDone(60 * (n + 1))
+				e.restart(c, mode)
 			}
-			b.waitAll("succeeded 408")
+			e.waitAll("succeeded 408")
 			j.check(1)
-			j.proves(b)
+			j.proves(e)
 			j.once()
 		})
 	}
@@ -89,21 +89,21 @@ func TestDatabase_RestartedUnderLoad(t *testing.T) {
 // it may be taken for dead, and goes on when the database is back.
 func TestDatabase_AwayForLongerThanTheLag(t *testing.T) {
 	t.Parallel()
-	c, b := setupOwn(t)
+	c, e := setupOwn(t)
 	j := newJournal(t)
-	i := b.serve(quick(4) + agents(j.agent("work", "exec")))
-	b.insertMany(4, "hold")
-	j.waitRunning(b, i, 4)
+	i := e.serve(quick(4) + agents(j.agent("work", "exec")))
+	e.insertMany(4, "hold")
+	j.waitRunning(e, i, 4)
 	before := j.alive()
 	c.Kill()
 	i.waitSaid("lease lost")
 	pgtest.Eventually(t, patience, "the agents are dead", func() bool { return len(livingAmong(before)) == 0 })
-	b.restart(c, "fast")
-	j.waitRunning(b, i, 4)
+	e.restart(c, "fast")
+	j.waitRunning(e, i, 4)
 	j.letGo()
-	b.waitAll("succeeded 4")
+	e.waitAll("succeeded 4")
 	j.check(1)
-	j.proves(b)
+	j.proves(e)
 }
 
 // TestDatabase_CrashUnclaimsWhatRuns: claims are committed asynchronously, so
@@ -122,35 +122,35 @@ func TestDatabase_CrashUnclaimsWhatRuns(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c, b := setupOwn(t)
+			c, e := setupOwn(t)
 			j := newJournal(t)
-			line, url := through(t, b.url)
+			line, url := through(t, e.url)
 			// No heartbeat for long after the first, and children that are up:
 			// any other commit would take the claims to the disk with it.
-			i := b.serve(fmt.Sprintf("database: {url: %q}\ninstance: {heartbeat: 10m, lag: 30m}\nhosts:\n  - {name: local, slots: %d}\n", url, test.slots) +
+			i := e.serve(fmt.Sprintf("database: {url: %q}\ninstance: {heartbeat: 10m, lag: 30m}\nhosts:\n  - {name: local, slots: %d}\n", url, test.slots) +
 				agents(j.agent("work", "exec")))
-			b.insertMany(2, "300ms")
-			b.waitAll("succeeded 2")
+			e.insertMany(2, "300ms")
+			e.waitAll("succeeded 2")
 			var other *instance
 			if test.while == "another" { // that has room, and is not there when the jobs come
-				other = b.serve(fmt.Sprintf("instance: {heartbeat: 10m, lag: 30m}\nhosts:\n  - {name: local, slots: %d}\n", test.slots) +
+				other = e.serve(fmt.Sprintf("instance: {heartbeat: 10m, lag: 30m}\nhosts:\n  - {name: local, slots: %d}\n", test.slots) +
 					agents(j.agent("work", "exec")))
-				b.eventually("it has nothing to write any more", "select count(*) = 2 from bellhop.asserted")
+				e.eventually("it has nothing to write any more", "select count(*) = 2 from bellhop.asserted")
 				other.signal(syscall.SIGSTOP)
 			}
 			unclaimed := func() string {
-				return value[string](b, "select string_agg(concat_ws(' ', state, fence, attempt, instance), ', ') from bellhop.jobqueue where args = 'hold'")
+				return value[string](e, "select string_agg(concat_ws(' ', state, fence, attempt, instance), ', ') from bellhop.jobqueue where args = 'hold'")
 			}
-			writer := value[int](b, "select pid from pg_stat_activity where backend_type = 'walwriter'")
+			writer := value[int](e, "select pid from pg_stat_activity where backend_type = 'walwriter'")
 			if err := syscall.Kill(writer, syscall.SIGSTOP); err != nil {
 				t.Fatal(err)
 			}
 			go wakeToQuit(t.Context(), writer)
-			b.insertMany(2, "hold")
+			e.insertMany(2, "hold")
 			pgtest.Eventually(t, patience, "the agents are at work", func() bool { return len(j.alive()) == 2 })
 			before := j.alive()
 			line.set(fault{cut: func([]byte) bool { return true }}) // nobody gets back in before we have looked
-			b.restart(c, "immediate")
+			e.restart(c, "immediate")
 			if got := unclaimed(); got != "ready 0 0, ready 0 0" {
 				t.Fatalf("the crash was to undo the claims; the jobs are %s", got)
 			}
@@ -168,25 +168,25 @@ func TestDatabase_CrashUnclaimsWhatRuns(t *testing.T) {
 			line.set(fault{})
 			i.waitSaid("the database had lost claims; they are taken again")
 			if test.while != "end" {
-				b.eventually("it holds them again", "select count(*) = 2 from bellhop.jobqueue where args = 'hold' and state = 'running' and fence = 1 and attempt = 1 and instance = $1", i.id)
-				b.ok("kick")
-				b.sql("insert into bellhop.jobqueue (type, args) values ('work', '1ms')")
+				e.eventually("it holds them again", "select count(*) = 2 from bellhop.jobqueue where args = 'hold' and state = 'running' and fence = 1 and attempt = 1 and instance = $1", i.id)
+				e.ok("kick")
+				e.sql("insert into bellhop.jobqueue (type, args) values ('work', '1ms')")
 				// Everything has looked at the queue and at what is held since.
 				begins := test.slots / 4 // where there is room for it
 				if other != nil {
 					begins = 1
 				}
-				b.eventually("it works on", "select (select count(*) from bellhop.jobqueue where args = '1ms' and state <> 'ready') = $1", begins)
+				e.eventually("it works on", "select (select count(*) from bellhop.jobqueue where args = '1ms' and state <> 'ready') = $1", begins)
 				if now := j.alive(); len(livingAmong(before)) != 2 {
 					t.Errorf("the agents at work are %v, were %v", now, before)
 				}
 				j.letGo()
 			}
 			pgtest.Eventually(t, patience, "all are done", func() bool {
-				return value[int](b, "select count(*) from bellhop.jobqueue where state <> 'succeeded'") == 0
+				return value[int](e, "select count(*) from bellhop.jobqueue where state <> 'succeeded'") == 0
 			})
 			j.check(1)
-			j.proves(b)
+			j.proves(e)
 			j.once()
 		})
 	}
@@ -218,21 +218,21 @@ func wakeToQuit(ctx context.Context, pid int) {
 // again and again.
 func TestDatabase_ConnectionsKilledUnderLoad(t *testing.T) {
 	t.Parallel()
-	b, j := setup(t), newJournal(t)
-	i := b.serve(calm(4) + agents(j.agent("work", "warm")))
-	b.insertMany(400, "15ms")
+	e, j := setup(t), newJournal(t)
+	i := e.serve(calm(4) + agents(j.agent("work", "warm")))
+	e.insertMany(400, "15ms")
 	killed := 0
 	for n := range 8 {
-		b.waitDone(40 * n)
-		killed += value[int](b, `select count(pg_terminate_backend(pid)) from pg_stat_activity
+		e.waitDone(40 * n)
+		killed += value[int](e, `select count(pg_terminate_backend(pid)) from pg_stat_activity
 			where datname = current_database() and application_name like 'bellhop %'`)
 	}
 	if killed < 16 {
 		t.Errorf("only %d connections were killed", killed)
 	}
-	b.waitAll("succeeded 400")
+	e.waitAll("succeeded 400")
 	j.check(1)
-	j.proves(b)
+	j.proves(e)
 	j.once()
 	if strings.Contains(i.said(), "stale owner") {
 		t.Error("its own jobs were taken for somebody else's")
@@ -243,24 +243,24 @@ func TestDatabase_ConnectionsKilledUnderLoad(t *testing.T) {
 // in between is found.
 func TestDatabase_ListenerKilled(t *testing.T) {
 	t.Parallel()
-	b, j := setup(t), newJournal(t)
-	b.serve(calm(1) + agents(j.agent("work", "warm")))
-	b.submitted(patience, "warming up")
+	e, j := setup(t), newJournal(t)
+	e.serve(calm(1) + agents(j.agent("work", "warm")))
+	e.submitted(patience, "warming up")
 	const bell = "from pg_stat_activity where datname = current_database() and application_name = 'bellhop bell'"
 	late := 0 // a pick-up may take long on a busy machine; a listener that is gone for good would make most of them wait for the scan
 	prompt := func(what string) {
-		id := b.insert("type, args", "work", "1ms")
-		if b.waitState(id, "succeeded"); b.pickUp(id) > soon {
-			t.Logf("%s: a job was picked up after %v", what, b.pickUp(id))
+		id := e.insert("type, args", "work", "1ms")
+		if e.waitState(id, "succeeded"); e.pickUp(id) > soon {
+			t.Logf("%s: a job was picked up after %v", what, e.pickUp(id))
 			late++
 		}
 	}
 	for range 4 {
-		b.eventually("it listens", "select exists (select 1 "+bell+" and query ilike 'listen%')")
-		before := value[int](b, "select pid "+bell)
-		b.sql("select pg_terminate_backend($1)", before)
+		e.eventually("it listens", "select exists (select 1 "+bell+" and query ilike 'listen%')")
+		before := value[int](e, "select pid "+bell)
+		e.sql("select pg_terminate_backend($1)", before)
 		prompt("while nobody listens")
-		b.eventually("it listens again", "select exists (select 1 "+bell+" and pid <> $1 and query ilike 'listen%')", before)
+		e.eventually("it listens again", "select exists (select 1 "+bell+" and pid <> $1 and query ilike 'listen%')", before)
 		prompt("after it listens again")
 	}
 	if late > 2 {
@@ -274,25 +274,25 @@ func TestDatabase_ListenerSilentlyCut(t *testing.T) {
 	t.Parallel()
 	t.Run("is found out", func(t *testing.T) {
 		t.Parallel()
-		b, j := setup(t), newJournal(t)
-		line, url := through(t, b.url)
-		i := b.serve(fmt.Sprintf("database: {url: %q, listen_url: %q}\n", b.url, url) + calm(1) + agents(j.agent("work", "warm")))
-		b.submitted(patience, "warming up")
+		e, j := setup(t), newJournal(t)
+		line, url := through(t, e.url)
+		i := e.serve(fmt.Sprintf("database: {url: %q, listen_url: %q}\n", e.url, url) + calm(1) + agents(j.agent("work", "warm")))
+		e.submitted(patience, "warming up")
 		line.deafen()
 		i.waitSaid("deaf for too long")
 		pgtest.Eventually(t, patience, "it listens anew", func() bool { return len(line.hearing("bellhop bell")) == 2 }) // two ends
 		for range 3 {
-			b.submitted(soon, "after the line was found out")
+			e.submitted(soon, "after the line was found out")
 		}
 	})
 	t.Run("is bridged by the safety scan", func(t *testing.T) {
 		t.Parallel()
-		b, j := setup(t), newJournal(t)
-		line, url := through(t, b.url)
-		i := b.serve(fmt.Sprintf("database: {url: %q, listen_url: %q}\ninstance: {heartbeat: 10s, lag: 30s}\n", b.url, url) + agents(j.agent("work", "warm")))
-		b.submitted(patience, "warming up")
+		e, j := setup(t), newJournal(t)
+		line, url := through(t, e.url)
+		i := e.serve(fmt.Sprintf("database: {url: %q, listen_url: %q}\ninstance: {heartbeat: 10s, lag: 30s}\n", e.url, url) + agents(j.agent("work", "warm")))
+		e.submitted(patience, "warming up")
 		line.deafen()
-		b.submitted(5*time.Second+soon, "while it is deaf")
+		e.submitted(5*time.Second+soon, "while it is deaf")
 		if strings.Contains(i.said(), "deaf for too long") {
 			t.Error("it was found out before the safety scan was needed: this test shows nothing")
 		}
@@ -324,23 +324,23 @@ func TestDatabase_AnswerToCommitLost(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b, j := setup(t), newJournal(t)
-			line, url := through(t, b.url)
-			i := b.serve(fmt.Sprintf("database: {url: %q}\n", url) + calm(4) + agents(j.agent("work", "warm")))
+			e, j := setup(t), newJournal(t)
+			line, url := through(t, e.url)
+			i := e.serve(fmt.Sprintf("database: {url: %q}\n", url) + calm(4) + agents(j.agent("work", "warm")))
 			line.set(fault{only: "bellhop recorder", cut: cut})
 			good, bad := 0, 0
 			for good == 0 || line.answersCut() == 0 { // few large batches may get through whole
-				b.insertMany(200, "5ms")
-				b.sql("insert into bellhop.jobqueue (type, args, max_attempts) select 'work', '5ms fail', 2 from generate_series(1, 20)")
+				e.insertMany(200, "5ms")
+				e.sql("insert into bellhop.jobqueue (type, args, max_attempts) select 'work', '5ms fail', 2 from generate_series(1, 20)")
 				good, bad = good+200, bad+20
-				b.waitAll(fmt.Sprintf("succeeded %d, failed %d", good, bad))
+				e.waitAll(fmt.Sprintf("succeeded %d, failed %d", good, bad))
 				if good == 2000 {
 					t.Fatal("no answer was cut")
 				}
 			}
 			j.check(2)
-			j.proves(b)
-			if n := value[int](b, `select count(*) from bellhop.jobqueue q
+			j.proves(e)
+			if n := value[int](e, `select count(*) from bellhop.jobqueue q
 				where (select count(*) from bellhop.attempt a where a.job = q.id) <> case q.state when 'failed' then 2 else 1 end`); n > 0 {
 				t.Errorf("%d jobs have too many or too few attempts on record", n)
 			}
@@ -360,9 +360,9 @@ func TestDatabase_AnswerToCommitLost(t *testing.T) {
 // TestDatabase_TooNewForServe: an old binary leaves a newer schema alone.
 func TestDatabase_TooNewForServe(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	b.sql("insert into bellhop.schema_version (version, name) values (9999, 'from the future')")
-	i := b.start(b.configuration(agents("type: work, command: [sleep]")))
+	e := setup(t)
+	e.sql("insert into bellhop.schema_version (version, name) values (9999, 'from the future')")
+	i := e.start(e.configuration(agents("type: work, command: [sleep]")))
 	if code := i.exit(); code != 78 {
 		t.Errorf("exit code %d, want 78", code)
 	}
@@ -373,18 +373,18 @@ func TestDatabase_TooNewForServe(t *testing.T) {
 // migrates first. What runs goes on, and what is started later is the newer one.
 func TestUpgrade_ARunningInstanceGoesOnBesideANewerSchema(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	old := b.serve(agents("type: a, mode: exec, command: [/bin/true]"))
+	e := setup(t)
+	old := e.serve(agents("type: a, mode: exec, command: [/bin/true]"))
 	// As migrations are: they add, and take away only what no older binary uses.
-	b.sql("alter table bellhop.jobqueue add column of_the_future text")
-	b.sql("insert into bellhop.schema_version (version, name) values (9999, 'of the future')")
+	e.sql("alter table bellhop.jobqueue add column of_the_future text")
+	e.sql("insert into bellhop.schema_version (version, name) values (9999, 'of the future')")
 	for range 3 {
-		b.waitState(b.insert("type", "a"), "succeeded")
+		e.waitState(e.insert("type", "a"), "succeeded")
 	}
-	again := b.start(b.configuration(agents("type: a, mode: exec, command: [/bin/true]")))
+	again := e.start(e.configuration(agents("type: a, mode: exec, command: [/bin/true]")))
 	if code := again.exit(); code != 78 {
 		t.Errorf("an older binary that is started: exit code %d\n%s", code, again.said())
 	}
-	b.waitState(b.insert("type", "a"), "succeeded")
+	e.waitState(e.insert("type", "a"), "succeeded")
 	old.stop()
 }

@@ -19,10 +19,10 @@ import (
 	"bellhop/pgdev/pgtest"
 )
 
-// ward is a database as production should have it, with an instance, and a
+// sick is a database as production should have it, with an instance, and a
 // doctor who looks at it.
-type ward struct {
-	*bed          // the administrator's
+type sick struct {
+	*env          // the administrator's
 	config string // of the instance and the doctor
 	old    string // --old
 }
@@ -42,7 +42,7 @@ func as(t *testing.T, admin, login string) string {
 }
 
 // admit makes such a ward.
-func admit(t *testing.T) *ward {
+func admit(t *testing.T) *sick {
 	t.Helper()
 	if _, err := exec.LookPath("psql"); err != nil {
 		t.Skip("NOT TESTED: what the doctor says to type; type `apt-get install postgresql-client`")
@@ -56,7 +56,7 @@ func admit(t *testing.T) *ward {
 			t.Error(err)
 		}
 	})
-	w := &ward{bed: on(t, c.TCPURL()), old: "1h"}
+	w := &sick{env: on(t, c.TCPURL()), old: "1h"}
 	w.ok("migrate")
 	has(t, w.ok("install", "roles", "--logins"), "done")
 	for _, login := range []string{"bellhop_serve", "bellhop_msq"} {
@@ -68,7 +68,7 @@ func admit(t *testing.T) *ward {
 }
 
 // examine gives the doctor's findings, and the exit code.
-func (w *ward) examine(args ...string) ([]diagnosis, int) {
+func (w *sick) examine(args ...string) ([]diagnosis, int) {
 	w.t.Helper()
 	r := w.runIn(nil, append([]string{"doctor", "-o", "json", "-c", w.config, "--old", w.old}, args...)...)
 	var report struct {
@@ -96,7 +96,7 @@ func bad(findings []diagnosis) (list []diagnosis) {
 }
 
 // sound checks that nothing needs mending.
-func (w *ward) sound(when string) {
+func (w *sick) sound(when string) {
 	w.t.Helper()
 	pgtest.Eventually(w.t, patience, when+": all is well", func() bool {
 		findings, _ := w.examine()
@@ -108,7 +108,7 @@ func (w *ward) sound(when string) {
 }
 
 // ails checks that the doctor names what is wrong, and gives what it says to type.
-func (w *ward) ails(check, says string) (mend string) {
+func (w *sick) ails(check, says string) (mend string) {
 	w.t.Helper()
 	pgtest.Eventually(w.t, patience, "the doctor sees "+check+": "+says, func() bool {
 		findings, code := w.examine()
@@ -128,7 +128,7 @@ func (w *ward) ails(check, says string) (mend string) {
 }
 
 // types types a line as the administrator.
-func (w *ward) types(line string) {
+func (w *sick) types(line string) {
 	w.t.Helper()
 	cmd := exec.Command("sh", "-c", line)
 	cmd.Dir = w.dir
@@ -201,7 +201,7 @@ func TestDoctor_NamesWhatIsBrokenAndWhatMendsIt(t *testing.T) {
 }
 
 // openTransactions leaves some open, and has them ended.
-func (w *ward) openTransactions() {
+func (w *sick) openTransactions() {
 	w.t.Helper()
 	w.old = "3s"
 	idler, err := pgx.Connect(w.t.Context(), w.url)
@@ -281,9 +281,9 @@ func TestDoctor_SeesTheConfiguration(t *testing.T) {
 // TestDoctor_SeesWhatADeadInstanceLeft: a guard that cannot end its agent.
 func TestDoctor_SeesWhatADeadInstanceLeft(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	i := b.serve(agents("type: a, command: [" + b.worker("agent", "sleep 1000") + "]"))
-	b.waitState(b.insert("type", "a"), "running")
+	e := setup(t)
+	i := e.serve(agents("type: a, command: [" + e.worker("agent", "sleep 1000") + "]"))
+	e.waitState(e.insert("type", "a"), "running")
 	var stuck []int
 	for _, pid := range i.started() {
 		if program, _ := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid)); strings.HasSuffix(program, "/bellhop") && syscall.Kill(pid, syscall.SIGSTOP) == nil {
@@ -294,7 +294,7 @@ func TestDoctor_SeesWhatADeadInstanceLeft(t *testing.T) {
 	var ours []string        // other tests' leftovers are their own affair
 	pgtest.Eventually(t, patience, "the doctor names the guard, the agent and its sleep", func() bool {
 		var report struct{ Findings []diagnosis }
-		if err := json.Unmarshal([]byte(b.run("doctor", "-o", "json").stdout), &report); err != nil {
+		if err := json.Unmarshal([]byte(e.run("doctor", "-o", "json").stdout), &report); err != nil {
 			t.Fatal(err)
 		}
 		mine := map[string]bool{}

@@ -76,22 +76,22 @@ func withNodePath(cmd *exec.Cmd) *exec.Cmd {
 // TestExamples_InvoiceAgent: the agent in Go that is beside the apps.
 func TestExamples_InvoiceAgent(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	e := setup(t)
 	for name, pkg := range map[string]string{"agent": "bellhop/examples/order/agent", "app": "bellhop/examples/order/client"} {
-		if out, err := exec.Command("go", "build", "-o", filepath.Join(b.dir, name), pkg).CombinedOutput(); err != nil {
+		if out, err := exec.Command("go", "build", "-o", filepath.Join(e.dir, name), pkg).CombinedOutput(); err != nil {
 			t.Fatalf("%v: %s", err, out)
 		}
 	}
-	b.sql("create table orders (id bigint primary key, total numeric check (total >= 0))")
-	b.serve(agents("type: invoice, command: [" + filepath.Join(b.dir, "agent") + "]"))
-	app := exec.Command(filepath.Join(b.dir, "app"), "42", "99.5", patience.String())
-	app.Env = append(os.Environ(), "DATABASE_URL="+b.url, "TRACEPARENT=00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
+	e.sql("create table orders (id bigint primary key, total numeric check (total >= 0))")
+	e.serve(agents("type: invoice, command: [" + filepath.Join(e.dir, "agent") + "]"))
+	app := exec.Command(filepath.Join(e.dir, "app"), "42", "99.5", patience.String())
+	app.Env = append(os.Environ(), "DATABASE_URL="+e.url, "TRACEPARENT=00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
 	out, err := app.CombinedOutput()
 	id, bad := strconv.ParseInt(strings.TrimSpace(string(out)), 10, 64)
 	if err != nil || bad != nil {
 		t.Fatalf("%v, it printed %q", err, out)
 	}
-	has(t, b.logged(id), "info: order 42 of 00-0af7651916cd43dd8448eb211c80319c-")
+	has(t, e.logged(id), "info: order 42 of 00-0af7651916cd43dd8448eb211c80319c-")
 }
 
 // TestExamples_CommittedRunsRolledBackNeverWas: the examples do what the
@@ -106,9 +106,9 @@ func TestExamples_CommittedRunsRolledBackNeverWas(t *testing.T) {
 			if argv == nil {
 				t.Skipf("NOT TESTED: the example in %s; type `%s`", app.name, missing)
 			}
-			c, b := setupOwn(t)
-			b.sql("create table orders (id bigint primary key, total numeric check (total >= 0))")
-			b.serve(agents(`type: invoice, mode: exec, command: [sh, -c, 'echo "order $0 of $TRACEPARENT"']`))
+			c, e := setupOwn(t)
+			e.sql("create table orders (id bigint primary key, total numeric check (total >= 0))")
+			e.serve(agents(`type: invoice, mode: exec, command: [sh, -c, 'echo "order $0 of $TRACEPARENT"']`))
 			trace := "00-0af7651916cd43dd8448eb211c80319c-b7ad6b716920333" + strconv.Itoa(n) + "-01"
 			run := func(id, total string) (string, error) {
 				cmd := exec.Command(argv[0], append(argv[1:], id, total)...)
@@ -123,20 +123,20 @@ func TestExamples_CommittedRunsRolledBackNeverWas(t *testing.T) {
 			if err != nil || bad != nil {
 				t.Fatalf("%v, it printed %q", err, out)
 			}
-			b.waitState(id, "succeeded")
-			if kept := value[string](b, "select traceparent from bellhop.jobqueue where id = $1", id); kept != trace {
+			e.waitState(id, "succeeded")
+			if kept := value[string](e, "select traceparent from bellhop.jobqueue where id = $1", id); kept != trace {
 				t.Errorf("the row has %q", kept)
 			}
-			has(t, b.logged(id), "order 42 of "+trace)
+			has(t, e.logged(id), "order 42 of "+trace)
 
 			// The order is refused when its job is inserted already.
 			if out, err := run("43", "-1"); err == nil || !strings.Contains(out, "orders_total_check") {
 				t.Errorf("an order that is refused: %v, it printed %q", err, out)
 			}
-			if jobs := column[string](b, "select key from bellhop.jobqueue"); len(jobs) != 1 || jobs[0] != "invoice.42" {
+			if jobs := column[string](e, "select key from bellhop.jobqueue"); len(jobs) != 1 || jobs[0] != "invoice.42" {
 				t.Errorf("jobs are %q", jobs)
 			}
-			if n := value[int](b, "select count(*) from orders"); n != 1 {
+			if n := value[int](e, "select count(*) from orders"); n != 1 {
 				t.Errorf("%d orders", n)
 			}
 		})

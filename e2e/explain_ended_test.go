@@ -10,11 +10,11 @@ import (
 // TestExplain_HowItEnded: why, where, by which child, and the last that was said.
 func TestExplain_HowItEnded(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	b.serve(agents("type: a, command: ["+b.worker("agent", `case $line in die) echo "no toner" >&2; exit 3;; *bad*) exit 4;; esac`)+"]",
+	e := setup(t)
+	e.serve(agents("type: a, command: ["+e.worker("agent", `case $line in die) echo "no toner" >&2; exit 3;; *bad*) exit 4;; esac`)+"]",
 		"type: sh, command: [sh, -c], mode: exec, vars: [LANG]",
-		"type: foss, dialect: fossology, command: ["+b.foss("foss", "")+"]",
-		"type: chatty, dialect: fossology, command: ["+b.script("chatty", `echo "warning: no locale"; sleep 1000`)+"]"))
+		"type: foss, dialect: fossology, command: ["+e.foss("foss", "")+"]",
+		"type: chatty, dialect: fossology, command: ["+e.script("chatty", `echo "warning: no locale"; sleep 1000`)+"]"))
 	for _, c := range []struct {
 		cause   string
 		columns string
@@ -36,48 +36,48 @@ func TestExplain_HowItEnded(t *testing.T) {
 		{cause: "not_data", columns: "type, args", values: []any{"foss", "ENDLESS"}},
 		{cause: "invalid_agent", columns: "type, args", values: []any{"chatty", "1"}, words: []string{"no locale"}},
 	} {
-		id := b.insert(c.columns, c.values...)
-		b.eventually(c.cause+" is over", "select state in ('succeeded', 'failed', 'quarantined') from bellhop.jobqueue where id = $1", id)
-		b.typed(b.because(id, c.cause, c.words...))
+		id := e.insert(c.columns, c.values...)
+		e.eventually(c.cause+" is over", "select state in ('succeeded', 'failed', 'quarantined') from bellhop.jobqueue where id = $1", id)
+		e.typed(e.because(id, c.cause, c.words...))
 	}
-	died := value[int64](b, "select min(id) from bellhop.jobqueue where args = 'die'")
-	b.typed(b.because(died, "ran_on", "on local by a.", "Attempt 1 of 1"))
-	has(t, b.typed(b.because(died, "last_words", "no toner")), "no toner")
+	died := value[int64](e, "select min(id) from bellhop.jobqueue where args = 'die'")
+	e.typed(e.because(died, "ran_on", "on local by a.", "Attempt 1 of 1"))
+	has(t, e.typed(e.because(died, "last_words", "no toner")), "no toner")
 
-	held := func() int64 { return b.insert("type, args, held", "sh", "true", true) }
+	held := func() int64 { return e.insert("type, args, held", "sh", "true", true) }
 	cancelled, killed := held(), held()
-	b.ok("cancel", fmt.Sprint(cancelled))
-	b.typed(b.because(cancelled, "cancelled"))
-	b.sql("select bellhop.killjob($1, 'somebody')", killed)
-	b.typed(b.because(killed, "killed", "somebody"))
+	e.ok("cancel", fmt.Sprint(cancelled))
+	e.typed(e.because(cancelled, "cancelled"))
+	e.sql("select bellhop.killjob($1, 'somebody')", killed)
+	e.typed(e.because(killed, "killed", "somebody"))
 	marked := held()
-	b.sql("update bellhop.jobqueue set state = 'failed', error = 'the user gave up', ended_at = now() where id = $1", marked)
-	b.typed(b.because(marked, "never_ran", "the user gave up"))
+	e.sql("update bellhop.jobqueue set state = 'failed', error = 'the user gave up', ended_at = now() where id = $1", marked)
+	e.typed(e.because(marked, "never_ran", "the user gave up"))
 	for _, id := range []int64{cancelled, killed, marked} {
-		b.waitState(id, "succeeded") // the advice was to try again
+		e.waitState(id, "succeeded") // the advice was to try again
 	}
 
 	root := held()
-	below := value[int64](b, "select bellhop.submit('sh', 'true', after => array[bellhop.submit('sh', 'true', after => array[$1::bigint])])", root)
-	b.ok("cancel", fmt.Sprint(root))
-	has(t, b.typed(b.because(below, "needs_failed", fmt.Sprintf("because of job %d", root))), fmt.Sprintf("job %d (sh) is cancelled", root))
+	below := value[int64](e, "select bellhop.submit('sh', 'true', after => array[bellhop.submit('sh', 'true', after => array[$1::bigint])])", root)
+	e.ok("cancel", fmt.Sprint(root))
+	has(t, e.typed(e.because(below, "needs_failed", fmt.Sprintf("because of job %d", root))), fmt.Sprintf("job %d (sh) is cancelled", root))
 	gone := held()
-	orphan := value[int64](b, "select bellhop.submit('sh', 'true', after => array[$1::bigint])", gone)
-	b.sql("delete from bellhop.jobqueue where id = $1", gone)
-	b.waitState(orphan, "failed")
-	b.typed(b.because(orphan, "needs_failed/deleted", fmt.Sprintf("job %d, which was deleted", gone)))
+	orphan := value[int64](e, "select bellhop.submit('sh', 'true', after => array[$1::bigint])", gone)
+	e.sql("delete from bellhop.jobqueue where id = $1", gone)
+	e.waitState(orphan, "failed")
+	e.typed(e.because(orphan, "needs_failed/deleted", fmt.Sprintf("job %d, which was deleted", gone)))
 	x, y := held(), held()
-	b.untriggered(fmt.Sprintf("insert into bellhop.dependency (job, needs) values (%d, %d), (%d, %d)", x, y, y, x))
-	b.eventually("the cycle is found", "select exists (select from bellhop.jobqueue where id in ($1, $2) and error like 'these jobs wait%')", x, y)
-	b.typed(b.because(value[int64](b, "select id from bellhop.jobqueue where id in ($1, $2) and error like 'these jobs wait%'", x, y), "needs_cycle"))
+	e.untriggered(fmt.Sprintf("insert into bellhop.dependency (job, needs) values (%d, %d), (%d, %d)", x, y, y, x))
+	e.eventually("the cycle is found", "select exists (select from bellhop.jobqueue where id in ($1, $2) and error like 'these jobs wait%')", x, y)
+	e.typed(e.because(value[int64](e, "select id from bellhop.jobqueue where id in ($1, $2) and error like 'these jobs wait%'", x, y), "needs_cycle"))
 
 	// What takes very long to bring about; other tests see to it that it is written so.
 	written := func(words string) int64 {
 		id := held()
-		b.sql("update bellhop.jobqueue set state = 'failed', attempt = 1, error = $2, items_failed = 9, items_done = 1, started_at = now(), ended_at = now() where id = $1", id, words)
+		e.sql("update bellhop.jobqueue set state = 'failed', attempt = 1, error = $2, items_failed = 9, items_done = 1, started_at = now(), ended_at = now() where id = $1", id, words)
 		return id
 	}
-	b.typed(b.because(written("no_heartbeat: not a line for 10m0s"), "no_heartbeat", "10m0s"))
-	b.typed(b.because(written("no_attachment: this job is not a row of an attached table"), "no_attachment"))
-	b.typed(b.because(written("too_many_failures: more than 8 items failed"), "too_many_failures", "more than 8"))
+	e.typed(e.because(written("no_heartbeat: not a line for 10m0s"), "no_heartbeat", "10m0s"))
+	e.typed(e.because(written("no_attachment: this job is not a row of an attached table"), "no_attachment"))
+	e.typed(e.because(written("too_many_failures: more than 8 items failed"), "too_many_failures", "more than 8"))
 }

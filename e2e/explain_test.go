@@ -24,29 +24,29 @@ type reason struct{ Code, Sentence, Next string }
 
 // because waits until a job is explained by a cause of bellhop.causes, with all
 // of these words, and gives what is said.
-func (b *bed) because(id int64, cause string, words ...string) reason {
-	b.t.Helper()
-	return b.caused(fmt.Sprintf("job %d", id), cause, words, func() []reason { return b.reasons(id) })
+func (e *env) because(id int64, cause string, words ...string) reason {
+	e.t.Helper()
+	return e.caused(fmt.Sprintf("job %d", id), cause, words, func() []reason { return e.reasons(id) })
 }
 
 // rowBecause does the same for a row of an attached table.
-func (b *bed) rowBecause(table, key, cause string, words ...string) reason {
-	b.t.Helper()
-	return b.caused("row "+key+" of "+table, cause, words, func() []reason {
-		return b.explained("select code, sentence, next from bellhop.explain_row($1, $2)", table, key)
+func (e *env) rowBecause(table, key, cause string, words ...string) reason {
+	e.t.Helper()
+	return e.caused("row "+key+" of "+table, cause, words, func() []reason {
+		return e.explained("select code, sentence, next from bellhop.explain_row($1, $2)", table, key)
 	})
 }
 
-func (b *bed) reasons(id int64) []reason {
-	b.t.Helper()
-	return b.explained("select code, sentence, next from bellhop.explanation($1)", id)
+func (e *env) reasons(id int64) []reason {
+	e.t.Helper()
+	return e.explained("select code, sentence, next from bellhop.explanation($1)", id)
 }
 
-func (b *bed) caused(what, cause string, words []string, ask func() []reason) (found reason) {
-	b.t.Helper()
-	template := value[string](b, "select coalesce(min(sentence), '') from bellhop.causes() where cause = $1", cause)
+func (e *env) caused(what, cause string, words []string, ask func() []reason) (found reason) {
+	e.t.Helper()
+	template := value[string](e, "select coalesce(min(sentence), '') from bellhop.causes() where cause = $1", cause)
 	if template == "" {
-		b.t.Fatalf("there is no cause %s", cause)
+		e.t.Fatalf("there is no cause %s", cause)
 	}
 	parts := regexp.MustCompile(`\{[a-z_]+\}`).Split(template, -1)
 	for i := range parts {
@@ -56,12 +56,12 @@ func (b *bed) caused(what, cause string, words []string, ask func() []reason) (f
 	code, _, _ := strings.Cut(cause, "/")
 	var all []reason
 	defer func() {
-		if b.t.Failed() {
-			b.t.Logf("%s was to say %s with %q, and says %q", what, cause, words, all)
+		if e.t.Failed() {
+			e.t.Logf("%s was to say %s with %q, and says %q", what, cause, words, all)
 		}
 	}()
-	pgtest.Eventually(b.t, patience, what+" says "+cause, func() bool {
-		b.t.Helper()
+	pgtest.Eventually(e.t, patience, what+" says "+cause, func() bool {
+		e.t.Helper()
 		all = ask()
 		i := slices.IndexFunc(all, func(r reason) bool {
 			lacks := func(w string) bool { return !strings.Contains(r.Sentence, w) }
@@ -75,67 +75,67 @@ func (b *bed) caused(what, cause string, words []string, ask func() []reason) (f
 	return found
 }
 
-func (b *bed) explained(query string, args ...any) []reason {
-	b.t.Helper()
-	rows, err := b.pool.Query(b.t.Context(), query, args...)
+func (e *env) explained(query string, args ...any) []reason {
+	e.t.Helper()
+	rows, err := e.pool.Query(e.t.Context(), query, args...)
 	if err != nil {
-		b.t.Fatal(err)
+		e.t.Fatal(err)
 	}
 	all, err := pgx.CollectRows(rows, pgx.RowToStructByPos[reason])
 	if err != nil {
-		b.t.Fatal(err)
+		e.t.Fatal(err)
 	}
 	for _, r := range all {
 		if r.Sentence == "" || r.Next == "" || strings.ContainsAny(r.Next, "{}") {
-			b.t.Errorf("%q: %+v", args, r)
+			e.t.Errorf("%q: %+v", args, r)
 		}
 	}
 	return all
 }
 
 // typed types the advice, as it stands, into a shell.
-func (b *bed) typed(r reason) (output string) {
-	b.t.Helper()
-	bin := filepath.Join(b.dir, "bin")
+func (e *env) typed(r reason) (output string) {
+	e.t.Helper()
+	bin := filepath.Join(e.dir, "bin")
 	if err := os.MkdirAll(bin, 0o755); err != nil {
-		b.t.Fatal(err)
+		e.t.Fatal(err)
 	}
 	if _, err := os.Lstat(filepath.Join(bin, "bellhop")); err != nil {
 		if err := os.Symlink(binary, filepath.Join(bin, "bellhop")); err != nil {
-			b.t.Fatal(err)
+			e.t.Fatal(err)
 		}
 	}
-	ctx, cancel := context.WithTimeout(b.t.Context(), patience)
+	ctx, cancel := context.WithTimeout(e.t.Context(), patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "sh", "-c", r.Next)
-	cmd.Dir, cmd.Env = b.dir, append(environment(b.dir), "DATABASE_URL="+b.url)
+	cmd.Dir, cmd.Env = e.dir, append(environment(e.dir), "DATABASE_URL="+e.url)
 	cmd.Env[0] = "PATH=" + bin + ":" + os.Getenv("PATH")
 	out, err := cmd.CombinedOutput()
 	if err != nil {
-		b.t.Errorf("%s advises %q, which says %v\n%s", r.Code, r.Next, err, out)
+		e.t.Errorf("%s advises %q, which says %v\n%s", r.Code, r.Next, err, out)
 	}
 	return string(out)
 }
 
 // saysNoMore waits until a job is not explained by a code any more.
-func (b *bed) saysNoMore(id int64, code string) {
-	b.t.Helper()
-	b.eventually(fmt.Sprintf("job %d does not say %s any more", id, code), "select not exists (select from bellhop.explanation($1) e where e.code = $2)", id, code)
+func (e *env) saysNoMore(id int64, code string) {
+	e.t.Helper()
+	e.eventually(fmt.Sprintf("job %d does not say %s any more", id, code), "select not exists (select from bellhop.explanation($1) e where e.code = $2)", id, code)
 }
 
 // untriggered runs statements as one who replicates does: no trigger fires.
-func (b *bed) untriggered(statements ...string) {
-	b.t.Helper()
-	err := pgx.BeginFunc(b.t.Context(), b.pool, func(tx pgx.Tx) error {
+func (e *env) untriggered(statements ...string) {
+	e.t.Helper()
+	err := pgx.BeginFunc(e.t.Context(), e.pool, func(tx pgx.Tx) error {
 		for _, s := range append([]string{"set local session_replication_role = replica"}, statements...) {
-			if _, err := tx.Exec(b.t.Context(), s); err != nil {
+			if _, err := tx.Exec(e.t.Context(), s); err != nil {
 				return fmt.Errorf("%s: %w", s, err)
 			}
 		}
 		return nil
 	})
 	if err != nil {
-		b.t.Fatal(err)
+		e.t.Fatal(err)
 	}
 }
 
@@ -153,7 +153,7 @@ func (i *instance) pause(t *testing.T) {
 // what it likes.
 func TestExplain_EveryCauseHasATest(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	e := setup(t)
 	var tests string
 	files, err := filepath.Glob("*_test.go")
 	for _, file := range files {
@@ -166,7 +166,7 @@ func TestExplain_EveryCauseHasATest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, cause := range column[string](b, "select cause from bellhop.causes()") {
+	for _, cause := range column[string](e, "select cause from bellhop.causes()") {
 		if !regexp.MustCompile(`(?i:because)\(.*"` + cause + `"|cause: "` + cause + `"`).MatchString(tests) {
 			t.Errorf("no test makes a job, or a row, say %s", cause)
 		}
@@ -177,53 +177,53 @@ func TestExplain_EveryCauseHasATest(t *testing.T) {
 // itself, with triggers and without; nobody schedules yet.
 func TestExplain_RowsThatSayItThemselves(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	waits := b.insert("type, args", "sh", "true")
-	nobody := b.because(waits, "no_instance")
+	e := setup(t)
+	waits := e.insert("type, args", "sh", "true")
+	nobody := e.because(waits, "no_instance")
 
-	held := b.insert("type, args, held", "sh", "true", true)
-	hand := b.insert("type, args, held", "sh", "true", true)
-	b.untriggered("insert into bellhop.jobqueue (type, args, key, held) values ('sh', 'true', 'bare', true)",
+	held := e.insert("type, args, held", "sh", "true", true)
+	hand := e.insert("type, args, held", "sh", "true", true)
+	e.untriggered("insert into bellhop.jobqueue (type, args, key, held) values ('sh', 'true', 'bare', true)",
 		"insert into bellhop.jobqueue (type, args, key, run_at) values ('sh', 'true', 'bare later', now() + interval '1 hour')")
-	bare := value[int64](b, "select id from bellhop.jobqueue where key = 'bare'")
+	bare := value[int64](e, "select id from bellhop.jobqueue where key = 'bare'")
 	for _, id := range []int64{held, bare} {
-		if out := b.typed(b.because(id, "held")); strings.Contains(out, "is not held") {
+		if out := e.typed(e.because(id, "held")); strings.Contains(out, "is not held") {
 			t.Errorf("release says %q", out)
 		}
-		b.saysNoMore(id, "held")
+		e.saysNoMore(id, "held")
 	}
-	later := b.insert("type, args, run_at", "sh", "true", "2999-01-01")
-	b.because(value[int64](b, "select id from bellhop.jobqueue where key = 'bare later'"), "scheduled", "00:59:")
-	b.typed(b.because(later, "scheduled", "2999-01-01"))
-	if j := b.job(later); j.State != "cancelled" {
+	later := e.insert("type, args, run_at", "sh", "true", "2999-01-01")
+	e.because(value[int64](e, "select id from bellhop.jobqueue where key = 'bare later'"), "scheduled", "00:59:")
+	e.typed(e.because(later, "scheduled", "2999-01-01"))
+	if j := e.job(later); j.State != "cancelled" {
 		t.Errorf("after its advice it is %+v", j)
 	}
 
 	after := func(needs int64, how string) int64 {
-		return value[int64](b, "select bellhop.submit('sh', 'true', after => array[$1::bigint], on_failure => $2)", needs, how)
+		return value[int64](e, "select bellhop.submit('sh', 'true', after => array[$1::bigint], on_failure => $2)", needs, how)
 	}
 	needing := after(hand, "fail")
-	has(t, b.typed(b.because(needing, "blocked", fmt.Sprintf("It needs job %d (sh) to be succeeded; that one is held.", hand))), "bellhop release")
-	b.ok("cancel", fmt.Sprint(later))
+	has(t, e.typed(e.because(needing, "blocked", fmt.Sprintf("It needs job %d (sh) to be succeeded; that one is held.", hand))), "bellhop release")
+	e.ok("cancel", fmt.Sprint(later))
 	blocked := after(later, "block")
-	b.typed(b.because(blocked, "blocked/ended", "that one is cancelled"))
-	b.because(blocked, "blocked", "that one is ready")
-	gone := b.insert("type, args, held", "sh", "true", true)
+	e.typed(e.because(blocked, "blocked/ended", "that one is cancelled"))
+	e.because(blocked, "blocked", "that one is ready")
+	gone := e.insert("type, args, held", "sh", "true", true)
 	lonely, freed := after(gone, "block"), after(gone, "block")
-	b.sql("delete from bellhop.jobqueue where id = $1", gone)
-	r := b.because(lonely, "blocked/deleted", fmt.Sprintf("job %d, which was deleted", gone))
-	b.typed(r)
-	if j := b.job(lonely); j.State != "cancelled" {
+	e.sql("delete from bellhop.jobqueue where id = $1", gone)
+	r := e.because(lonely, "blocked/deleted", fmt.Sprintf("job %d, which was deleted", gone))
+	e.typed(r)
+	if j := e.job(lonely); j.State != "cancelled" {
 		t.Errorf("after its advice it is %+v", j)
 	}
-	_, statement, _ := strings.Cut(b.because(freed, "blocked/deleted").Sentence, "can: ")
-	b.sql(strings.TrimSuffix(statement, "."))
-	b.saysNoMore(freed, "blocked")
+	_, statement, _ := strings.Cut(e.because(freed, "blocked/deleted").Sentence, "can: ")
+	e.sql(strings.TrimSuffix(statement, "."))
+	e.saysNoMore(freed, "blocked")
 	unseen := after(hand, "fail")
-	b.sql("update bellhop.dependency set met = true, counted = false where job = $1", unseen)
-	b.typed(b.because(unseen, "blocked/unseen"))
+	e.sql("update bellhop.dependency set met = true, counted = false where job = $1", unseen)
+	e.typed(e.because(unseen, "blocked/unseen"))
 
-	tx, err := b.pool.Begin(t.Context())
+	tx, err := e.pool.Begin(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -231,16 +231,16 @@ func TestExplain_RowsThatSayItThemselves(t *testing.T) {
 	if _, err := tx.Exec(t.Context(), "select from bellhop.jobqueue where id = $1 for update", waits); err != nil {
 		t.Fatal(err)
 	}
-	b.typed(b.because(waits, "in_hand", "application the test", "idle in transaction"))
-	b.saysNoMore(waits, "in_hand")
+	e.typed(e.because(waits, "in_hand", "application the test", "idle in transaction"))
+	e.saysNoMore(waits, "in_hand")
 
 	// The advice of the first: what is ready runs, what was released and freed among it.
 	if nobody.Next != "bellhop serve" {
 		t.Errorf("it advises %q", nobody.Next)
 	}
-	b.serve(agents("type: sh, command: [sh, -c], mode: exec"))
+	e.serve(agents("type: sh, command: [sh, -c], mode: exec"))
 	for _, id := range []int64{waits, held, bare, freed, unseen, later, blocked} {
-		b.waitState(id, "succeeded")
+		e.waitState(id, "succeeded")
 	}
 }
 
@@ -252,10 +252,10 @@ func TestExplain_PreparedTransaction(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.Stop(context.Background()) })
-	b := on(t, c.URL())
-	b.ok("migrate")
-	id := b.insert("type", "a")
-	tx, err := b.pool.Begin(t.Context())
+	e := on(t, c.URL())
+	e.ok("migrate")
+	id := e.insert("type", "a")
+	tx, err := e.pool.Begin(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -266,26 +266,26 @@ func TestExplain_PreparedTransaction(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = tx.Rollback(t.Context())
-	b.typed(b.because(id, "in_hand/prepared"))
-	b.saysNoMore(id, "in_hand")
+	e.typed(e.because(id, "in_hand/prepared"))
+	e.saysNoMore(id, "in_hand")
 }
 
 // TestExplain_OnTheCommandLine: text, JSON and SQL say the same; nothing of
 // what agents said is told to those who may not read it.
 func TestExplain_OnTheCommandLine(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	b.serve(agents("type: a, command: [" + b.worker("agent", `echo "no toner" >&2; exit 3`) + "]"))
-	died := b.insert("type, args", "a", "die")
-	b.waitState(died, "failed")
-	b.because(died, "last_words", "no toner")
-	has(t, value[string](b, "select bellhop.explain($1)", died), fmt.Sprintf("job %d (a) is failed\n  agent_died: ", died), "\n    -> bellhop logs -e ", "no toner")
-	has(t, b.ok("explain", fmt.Sprint(died)), fmt.Sprintf("job %d (a) is failed\n  agent_died: ", died), "\n    -> ")
+	e := setup(t)
+	e.serve(agents("type: a, command: [" + e.worker("agent", `echo "no toner" >&2; exit 3`) + "]"))
+	died := e.insert("type, args", "a", "die")
+	e.waitState(died, "failed")
+	e.because(died, "last_words", "no toner")
+	has(t, value[string](e, "select bellhop.explain($1)", died), fmt.Sprintf("job %d (a) is failed\n  agent_died: ", died), "\n    -> bellhop logs -e ", "no toner")
+	has(t, e.ok("explain", fmt.Sprint(died)), fmt.Sprintf("job %d (a) is failed\n  agent_died: ", died), "\n    -> ")
 	var said struct{ Reasons []reason }
-	if err := json.Unmarshal([]byte(b.ok("explain", fmt.Sprint(died), "-o", "json")), &said); err != nil || !slices.Equal(said.Reasons, b.reasons(died)) {
+	if err := json.Unmarshal([]byte(e.ok("explain", fmt.Sprint(died), "-o", "json")), &said); err != nil || !slices.Equal(said.Reasons, e.reasons(died)) {
 		t.Errorf("%v: JSON says %q", err, said.Reasons)
 	}
-	tx, err := b.pool.Begin(t.Context())
+	tx, err := e.pool.Begin(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -297,10 +297,10 @@ func TestExplain_OnTheCommandLine(t *testing.T) {
 	if err := tx.QueryRow(t.Context(), "select bellhop.explain($1)", died).Scan(&text); err != nil || !strings.Contains(text, "agent_died") || strings.Contains(text, "last_words") {
 		t.Errorf("a reader is told %s (%v)", text, err)
 	}
-	if got := value[*string](b, "select bellhop.explain(999999)"); got != nil {
+	if got := value[*string](e, "select bellhop.explain(999999)"); got != nil {
 		t.Errorf("a job that is not there: %s", *got)
 	}
-	if r := b.run("explain", "999999"); r.code != 3 {
+	if r := e.run("explain", "999999"); r.code != 3 {
 		t.Errorf("explain of what is not there: %+v", r)
 	}
 }

@@ -17,24 +17,24 @@ import (
 
 // sleeper is an agent that says where it is at work, and is at work for as long
 // as the test wants: until the file go is there.
-func (b *bed) sleeper() string {
-	return b.worker("sleeper", `echo "$line $$ $BASHPID" >>$DIR/began; while [ ! -e $DIR/go ]; do sleep 0.05; done; echo "$line" >>$DIR/done`)
+func (e *env) sleeper() string {
+	return e.worker("sleeper", `echo "$line $$ $BASHPID" >>$DIR/began; while [ ! -e $DIR/go ]; do sleep 0.05; done; echo "$line" >>$DIR/done`)
 }
 
-func (b *bed) letGo() { b.file("go", "", 0o600) }
+func (e *env) letGo() { e.file("go", "", 0o600) }
 
 // began waits until the agents have begun so many lines.
-func (b *bed) began(n int) {
-	b.t.Helper()
-	pgtest.Eventually(b.t, patience, "the agents are at work", func() bool { return len(b.lines("began")) >= n })
+func (e *env) began(n int) {
+	e.t.Helper()
+	pgtest.Eventually(e.t, patience, "the agents are at work", func() bool { return len(e.lines("began")) >= n })
 }
 
 // firstAgent is the agent that began the first line, for livingAmong. (Its guard
 // and its login's shells may be leaving when the agent is dead.)
-func (b *bed) firstAgent() map[int]string {
-	b.t.Helper()
-	b.began(1)
-	pid := number(b.t, strings.Fields(b.lines("began")[0])[1])
+func (e *env) firstAgent() map[int]string {
+	e.t.Helper()
+	e.began(1)
+	pid := number(e.t, strings.Fields(e.lines("began")[0])[1])
 	return map[int]string{pid: startTicks(pid)}
 }
 
@@ -42,31 +42,31 @@ func (b *bed) firstAgent() map[int]string {
 // another host; none of it counts; and the host comes back by itself.
 func TestSSH_SilentLine(t *testing.T) {
 	t.Parallel()
-	s, b := openSSHD(t), setup(t)
+	s, e := openSSHD(t), setup(t)
 	p := s.proxy()
-	sleeper := b.sleeper()
-	i := b.serve("hosts:\n" + s.host("proxied", "slots: 1") + agents("type: a, command: ["+sleeper+"]"))
-	job, stuck := b.insert("type, args", "a", "one"), b.insert("type, args, run_on", "a", "two", "proxied")
-	first := b.firstAgent()
-	other := b.serve(agents("type: a, command: [" + sleeper + "]")) // another machine, as far as these two know
+	sleeper := e.sleeper()
+	i := e.serve("hosts:\n" + s.host("proxied", "slots: 1") + agents("type: a, command: ["+sleeper+"]"))
+	job, stuck := e.insert("type, args", "a", "one"), e.insert("type, args, run_on", "a", "two", "proxied")
+	first := e.firstAgent()
+	other := e.serve(agents("type: a, command: [" + sleeper + "]")) // another machine, as far as these two know
 	p.set(fault{silent: true})
-	b.began(2)
+	e.began(2)
 	if len(livingAmong(first)) > 0 {
 		t.Error("the agent lives on the host that the line was lost to, and the job has begun elsewhere")
 	}
-	b.letGo()
-	if j := b.waitState(job, "succeeded"); j.Attempt != 1 || b.ranOn(job) != "local" {
-		t.Errorf("%+v on %s", j, b.ranOn(job))
+	e.letGo()
+	if j := e.waitState(job, "succeeded"); j.Attempt != 1 || e.ranOn(job) != "local" {
+		t.Errorf("%+v on %s", j, e.ranOn(job))
 	}
-	b.waitHost("proxied", "down", "silent: ")
-	b.eventually("the job that only it could run says so", "select coalesce(waiting_for, '') like 'host_down: proxied: silent: %' from bellhop.jobqueue where id = $1", stuck)
+	e.waitHost("proxied", "down", "silent: ")
+	e.eventually("the job that only it could run says so", "select coalesce(waiting_for, '') like 'host_down: proxied: silent: %' from bellhop.jobqueue where id = $1", stuck)
 	p.set(fault{})
 	p.reset("")
-	if j := b.waitState(stuck, "succeeded"); j.Attempt != 1 || b.ranOn(stuck) != "proxied" {
-		t.Errorf("%+v on %s", j, b.ranOn(stuck))
+	if j := e.waitState(stuck, "succeeded"); j.Attempt != 1 || e.ranOn(stuck) != "proxied" {
+		t.Errorf("%+v on %s", j, e.ranOn(stuck))
 	}
-	b.waitHost("proxied", "up", "")
-	if n := value[int](b, "select count(*) from bellhop.agent where trouble <> '{}'"); n != 0 {
+	e.waitHost("proxied", "up", "")
+	if n := value[int](e, "select count(*) from bellhop.agent where trouble <> '{}'"); n != 0 {
 		t.Error("a type is in trouble over a line")
 	}
 	other.stop()
@@ -78,26 +78,26 @@ func TestSSH_SilentLine(t *testing.T) {
 // there lives on until its lease ends, and so long the job is nobody else's.
 func TestSSH_CutWithoutTheHostKnowing(t *testing.T) {
 	t.Parallel()
-	s, b := openSSHD(t), setup(t)
+	s, e := openSSHD(t), setup(t)
 	p := s.proxy()
-	sleeper := b.sleeper()
-	i := b.serve("hosts:\n" + s.host("proxied", "slots: 1") + agents("type: a, command: ["+sleeper+"]"))
-	job := b.insert("type, args", "a", "one")
-	first := b.firstAgent()
-	b.serve(agents("type: a, command: [" + sleeper + "]"))
+	sleeper := e.sleeper()
+	i := e.serve("hosts:\n" + s.host("proxied", "slots: 1") + agents("type: a, command: ["+sleeper+"]"))
+	job := e.insert("type, args", "a", "one")
+	first := e.firstAgent()
+	e.serve(agents("type: a, command: [" + sleeper + "]"))
 	p.set(fault{silent: true, untold: true})
 	for _, pid := range i.processes() {
 		if program, _ := os.Readlink(filepath.Join("/proc", strconv.Itoa(pid), "exe")); filepath.Base(program) == "ssh" {
 			_ = syscall.Kill(pid, syscall.SIGKILL)
 		}
 	}
-	b.began(2)
+	e.began(2)
 	if len(livingAmong(first)) > 0 {
 		t.Error("the agent lives there, and the job has begun elsewhere")
 	}
 	s.empty()
-	b.letGo()
-	if j := b.waitState(job, "succeeded"); j.Attempt != 1 {
+	e.letGo()
+	if j := e.waitState(job, "succeeded"); j.Attempt != 1 {
 		t.Errorf("%+v", j)
 	}
 }
@@ -105,21 +105,21 @@ func TestSSH_CutWithoutTheHostKnowing(t *testing.T) {
 // A line that is cut leaves nothing behind, and what it had begun is begun again.
 func TestSSH_CutLines(t *testing.T) {
 	t.Parallel()
-	s, b := openSSHD(t), setup(t)
+	s, e := openSSHD(t), setup(t)
 	p := s.proxy()
-	b.serve("hosts:\n" + s.host("proxied", "slots: 3") + agents("type: a, command: ["+b.sleeper()+"]"))
+	e.serve("hosts:\n" + s.host("proxied", "slots: 3") + agents("type: a, command: ["+e.sleeper()+"]"))
 	for _, args := range []string{"1", "2", "3"} {
-		b.insert("type, args, max_attempts", "a", args, 1)
+		e.insert("type, args, max_attempts", "a", args, 1)
 	}
-	b.began(3)
+	e.began(3)
 	p.reset("")
-	b.began(6)
-	if n := value[int](b, "select count(*) from bellhop.jobqueue where attempt <> 1"); n != 0 {
+	e.began(6)
+	if n := value[int](e, "select count(*) from bellhop.jobqueue where attempt <> 1"); n != 0 {
 		t.Errorf("%d jobs count an attempt that the line lost", n)
 	}
-	b.letGo()
-	b.waitAll("succeeded 3")
-	if done := b.lines("done"); len(done) != 3 {
+	e.letGo()
+	e.waitAll("succeeded 3")
+	if done := e.lines("done"); len(done) != 3 {
 		t.Errorf("done: %q", done)
 	}
 }
@@ -127,18 +127,18 @@ func TestSSH_CutLines(t *testing.T) {
 // The items of a query that a line loses are done again, and none is failed.
 func TestSSH_ItemsOfACutLine(t *testing.T) {
 	t.Parallel()
-	s, b := openSSHD(t), setup(t)
+	s, e := openSSHD(t), setup(t)
 	p := s.proxy()
-	agent := b.worker("agent", `echo "$line" >>$DIR/began; sleep 0.05; echo "$line" >>$DIR/done`)
-	b.serve("hosts:\n" + s.host("proxied", "slots: 2") + agents("type: a, command: ["+agent+"]"))
-	id := b.insert("type, msq", "a", "select g as n from generate_series(1, 100) g")
-	b.began(20)
+	agent := e.worker("agent", `echo "$line" >>$DIR/began; sleep 0.05; echo "$line" >>$DIR/done`)
+	e.serve("hosts:\n" + s.host("proxied", "slots: 2") + agents("type: a, command: ["+agent+"]"))
+	id := e.insert("type, msq", "a", "select g as n from generate_series(1, 100) g")
+	e.began(20)
 	p.reset("")
-	if j := b.waitState(id, "succeeded"); j.Done != 100 || j.Failed != 0 || j.Attempt != 1 {
+	if j := e.waitState(id, "succeeded"); j.Done != 100 || j.Failed != 0 || j.Attempt != 1 {
 		t.Errorf("%+v", j)
 	}
 	seen := map[string]bool{}
-	for _, line := range b.lines("done") {
+	for _, line := range e.lines("done") {
 		seen[line] = true
 	}
 	if len(seen) != 100 {
@@ -150,20 +150,20 @@ func TestSSH_ItemsOfACutLine(t *testing.T) {
 // and then it is there again, by itself.
 func TestSSH_TheHostReboots(t *testing.T) {
 	t.Parallel()
-	s, b := openSSHD(t), setup(t)
-	b.serve("hosts:\n" + s.host("far", "slots: 2") + agents("type: a, command: ["+b.sleeper()+"]", "type: sh, command: [sh, -c], mode: exec"))
-	b.insert("type, args", "a", "1")
-	b.insert("type, args", "sh", "cd "+b.dir+"; echo >>began; while [ ! -e go ]; do sleep 0.05; done")
-	b.began(2)
+	s, e := openSSHD(t), setup(t)
+	e.serve("hosts:\n" + s.host("far", "slots: 2") + agents("type: a, command: ["+e.sleeper()+"]", "type: sh, command: [sh, -c], mode: exec"))
+	e.insert("type, args", "a", "1")
+	e.insert("type, args", "sh", "cd "+e.dir+"; echo >>began; while [ ! -e go ]; do sleep 0.05; done")
+	e.began(2)
 	s.reboot()
-	b.waitHost("far", "down", "refused: ")
-	b.insert("type, args", "a", "3")
-	b.eventually("the job says why it waits", "select bool_and(coalesce(waiting_for, '') like 'host_down: far: refused: %') from bellhop.jobqueue")
-	b.letGo()
+	e.waitHost("far", "down", "refused: ")
+	e.insert("type, args", "a", "3")
+	e.eventually("the job says why it waits", "select bool_and(coalesce(waiting_for, '') like 'host_down: far: refused: %') from bellhop.jobqueue")
+	e.letGo()
 	s.start()
-	b.waitAll("succeeded 3")
-	b.waitHost("far", "up", "")
-	if n := value[int](b, "select count(*) from bellhop.jobqueue where attempt <> 1 or deaths <> 0"); n != 0 {
+	e.waitAll("succeeded 3")
+	e.waitHost("far", "up", "")
+	if n := value[int](e, "select count(*) from bellhop.jobqueue where attempt <> 1 or deaths <> 0"); n != 0 {
 		t.Errorf("%d jobs count what the reboot lost", n)
 	}
 }
@@ -171,21 +171,21 @@ func TestSSH_TheHostReboots(t *testing.T) {
 // The scheduler is killed: what it ran on other hosts is dead as soon as there.
 func TestSSH_SchedulerKilled(t *testing.T) {
 	t.Parallel()
-	s, b := openSSHD(t), setup(t)
-	config := "hosts:\n" + s.host("far", "slots: 3") + agents("type: a, command: ["+b.sleeper()+"]")
-	i := b.serve(config)
+	s, e := openSSHD(t), setup(t)
+	config := "hosts:\n" + s.host("far", "slots: 3") + agents("type: a, command: ["+e.sleeper()+"]")
+	i := e.serve(config)
 	for _, args := range []string{"1", "2", "3"} {
-		b.insert("type, args", "a", args)
+		e.insert("type, args", "a", args)
 	}
-	b.began(3)
+	e.began(3)
 	i.kill()
 	start := time.Now()
 	s.empty()
 	t.Logf("all dead there after %s", time.Since(start))
-	b.letGo()
-	b.serve(config)
-	b.waitAll("succeeded 3")
-	if n := value[int](b, "select count(*) from bellhop.jobqueue where attempt <> 1"); n != 0 {
+	e.letGo()
+	e.serve(config)
+	e.waitAll("succeeded 3")
+	if n := value[int](e, "select count(*) from bellhop.jobqueue where attempt <> 1"); n != 0 {
 		t.Errorf("%d jobs count an attempt that the scheduler lost", n)
 	}
 }
@@ -194,22 +194,22 @@ func TestSSH_SchedulerKilled(t *testing.T) {
 // same machine, where that is known at once, waits for what runs there too.
 func TestSSH_SchedulerKilledWhileTheLineIsSilent(t *testing.T) {
 	t.Parallel()
-	s, b := openSSHD(t), setup(t)
+	s, e := openSSHD(t), setup(t)
 	p := s.proxy()
-	sleeper := b.sleeper()
-	i := b.serve("hosts:\n" + s.host("proxied", "slots: 1") + agents("type: a, command: ["+sleeper+"]"))
-	job := b.insert("type, args", "a", "one")
-	first := b.firstAgent()
-	b.serve(agents("type: a, command: [" + sleeper + "]"))
+	sleeper := e.sleeper()
+	i := e.serve("hosts:\n" + s.host("proxied", "slots: 1") + agents("type: a, command: ["+sleeper+"]"))
+	job := e.insert("type, args", "a", "one")
+	first := e.firstAgent()
+	e.serve(agents("type: a, command: [" + sleeper + "]"))
 	p.set(fault{silent: true, untold: true})
 	i.kill()
-	b.began(2)
+	e.began(2)
 	if len(livingAmong(first)) > 0 {
 		t.Error("the agent lives there, and the job has begun elsewhere")
 	}
 	s.empty()
-	b.letGo()
-	if j := b.waitState(job, "succeeded"); j.Attempt != 1 {
+	e.letGo()
+	if j := e.waitState(job, "succeeded"); j.Attempt != 1 {
 		t.Errorf("%+v", j)
 	}
 }
@@ -218,35 +218,35 @@ func TestSSH_SchedulerKilledWhileTheLineIsSilent(t *testing.T) {
 // not renewed, here and there.
 func TestSSH_SchedulerSuspended(t *testing.T) {
 	t.Parallel()
-	s, b := openSSHD(t), setup(t)
-	i := b.serve("instance: {heartbeat: 200ms, lag: 3s}\nhosts:\n" + s.host("far", "slots: 1") + agents("type: a, command: ["+b.sleeper()+"]"))
-	b.insert("type, args", "a", "1")
-	b.began(1)
+	s, e := openSSHD(t), setup(t)
+	i := e.serve("instance: {heartbeat: 200ms, lag: 3s}\nhosts:\n" + s.host("far", "slots: 1") + agents("type: a, command: ["+e.sleeper()+"]"))
+	e.insert("type, args", "a", "1")
+	e.began(1)
 	i.signal(syscall.SIGSTOP)
 	defer i.signal(syscall.SIGCONT)
 	s.empty()
-	b.letGo()
+	e.letGo()
 }
 
 // Told to stop while lines are being opened, by a server that accepts and then
 // hangs: it stops at once, and leaves nothing.
 func TestSSH_StoppedWhileOpening(t *testing.T) {
 	t.Parallel()
-	s, b := openSSHD(t), setup(t)
+	s, e := openSSHD(t), setup(t)
 	p := s.proxy()
-	i := b.serve("hosts:\n" + s.host("proxied", "slots: 8") + agents("type: a, command: ["+b.sleeper()+"]"))
-	b.waitHost("proxied", "up", "")
+	i := e.serve("hosts:\n" + s.host("proxied", "slots: 8") + agents("type: a, command: ["+e.sleeper()+"]"))
+	e.waitHost("proxied", "up", "")
 	p.set(fault{silent: true})
 	for range 8 {
-		b.insert("type, args", "a", "x")
+		e.insert("type, args", "a", "x")
 	}
-	b.eventually("lines are being opened", "select exists (select from bellhop.jobqueue where state = 'assigned')")
+	e.eventually("lines are being opened", "select exists (select from bellhop.jobqueue where state = 'assigned')")
 	start := time.Now()
 	i.stop()
 	if took := time.Since(start); took > patience/2 {
 		t.Errorf("it took %s to stop", took)
 	}
-	b.eventually("all jobs are ready again", "select bool_and(state = 'ready' and attempt = 0) from bellhop.jobqueue")
+	e.eventually("all jobs are ready again", "select bool_and(state = 'ready' and attempt = 0) from bellhop.jobqueue")
 	s.empty()
 }
 
@@ -298,8 +298,8 @@ func TestSSH_EachTroubleHasItsWords(t *testing.T) {
 	named := func(s *sshd, name string) string {
 		return strings.Replace(s.host("far", "slots: 8"), "name: far", "name: "+name, 1)
 	}
-	b := setup(t)
-	b.serve("hosts:\n" + named(changed, "changed") + named(refusing, "refusing") + named(unknown, "unknown") + named(good, "good") +
+	e := setup(t)
+	e.serve("hosts:\n" + named(changed, "changed") + named(refusing, "refusing") + named(unknown, "unknown") + named(good, "good") +
 		"  - {name: hanging, slots: 8, connect: [ssh, -F, none, -o, ConnectTimeout=2, -p, \"" + hanging + "\", 127.0.0.1]}\n" +
 		"  - {name: nameless, slots: 8, connect: [ssh, -F, none, host.invalid]}\n" +
 		agents("type: a, command: [true], mode: exec"))
@@ -307,21 +307,21 @@ func TestSSH_EachTroubleHasItsWords(t *testing.T) {
 		"hanging": "silent: ", "nameless": "unknown_name: "} {
 		var jobs []int64
 		for range 10 {
-			jobs = append(jobs, b.insert("type, run_on", "a", name))
+			jobs = append(jobs, e.insert("type, run_on", "a", name))
 		}
-		b.waitHost(name, "down", trouble)
-		b.eventually(name+": the jobs say why they wait", "select bool_and(coalesce(waiting_for, '') like 'host_down: ' || $2 || ': ' || $3 || '%' and attempt = 0) from bellhop.jobqueue where id = any ($1)",
+		e.waitHost(name, "down", trouble)
+		e.eventually(name+": the jobs say why they wait", "select bool_and(coalesce(waiting_for, '') like 'host_down: ' || $2 || ': ' || $3 || '%' and attempt = 0) from bellhop.jobqueue where id = any ($1)",
 			jobs, name, trouble)
 	}
-	b.waitState(b.insert("type", "a"), "succeeded")
+	e.waitState(e.insert("type", "a"), "succeeded")
 	if n := connections(); n == 0 || n > 20 {
 		t.Errorf("%d connections to a server that hangs", n)
 	}
 	// What was wrong is mended: it is found out without being told.
 	refusing.write("authorized_keys", refusing.read("user_key.pub"))
-	b.waitHost("refusing", "up", "")
-	b.eventually("its jobs are done", "select bool_and(state = 'succeeded') from bellhop.jobqueue where run_on = 'refusing'")
-	if n := value[int](b, "select count(*) from bellhop.agent where trouble <> '{}'"); n != 0 {
+	e.waitHost("refusing", "up", "")
+	e.eventually("its jobs are done", "select bool_and(state = 'succeeded') from bellhop.jobqueue where run_on = 'refusing'")
+	if n := value[int](e, "select count(*) from bellhop.agent where trouble <> '{}'"); n != 0 {
 		t.Error("a type is in trouble over a host")
 	}
 }
@@ -330,18 +330,18 @@ func TestSSH_EachTroubleHasItsWords(t *testing.T) {
 // is the job anybody else's.
 func TestSSH_TheLinesGuardIsKilled(t *testing.T) {
 	t.Parallel()
-	s, b := openSSHD(t), setup(t)
-	i := b.serve("hosts:\n" + s.host("far", "slots: 1") + agents("type: a, command: ["+b.sleeper()+"]"))
-	job := b.insert("type, args", "a", "1")
-	b.began(1)
+	s, e := openSSHD(t), setup(t)
+	i := e.serve("hosts:\n" + s.host("far", "slots: 1") + agents("type: a, command: ["+e.sleeper()+"]"))
+	job := e.insert("type, args", "a", "1")
+	e.began(1)
 	for _, pid := range i.processes() {
 		if program, _ := os.Readlink(filepath.Join("/proc", strconv.Itoa(pid), "exe")); strings.HasSuffix(program, "/bellhop") {
 			_ = syscall.Kill(pid, syscall.SIGKILL)
 		}
 	}
-	b.began(2)
-	b.letGo()
-	if j := b.waitState(job, "succeeded"); j.Attempt != 1 {
+	e.began(2)
+	e.letGo()
+	if j := e.waitState(job, "succeeded"); j.Attempt != 1 {
 		t.Errorf("%+v", j)
 	}
 }

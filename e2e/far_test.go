@@ -19,11 +19,11 @@ type hostRow struct {
 	Trouble string
 }
 
-func (b *bed) hosts() map[string]hostRow {
-	b.t.Helper()
+func (e *env) hosts() map[string]hostRow {
+	e.t.Helper()
 	var list []hostRow
-	if err := json.Unmarshal([]byte(b.ok("hosts", "-o", "json")), &list); err != nil {
-		b.t.Fatal(err)
+	if err := json.Unmarshal([]byte(e.ok("hosts", "-o", "json")), &list); err != nil {
+		e.t.Fatal(err)
 	}
 	hosts := map[string]hostRow{}
 	for _, h := range list {
@@ -33,45 +33,45 @@ func (b *bed) hosts() map[string]hostRow {
 }
 
 // waitHost waits until a host is in that state and its trouble begins like this.
-func (b *bed) waitHost(name, state, trouble string) {
-	b.t.Helper()
+func (e *env) waitHost(name, state, trouble string) {
+	e.t.Helper()
 	var h hostRow
 	defer func() {
-		if b.t.Failed() {
-			b.t.Logf("host %s: %+v", name, h)
+		if e.t.Failed() {
+			e.t.Logf("host %s: %+v", name, h)
 		}
 	}()
-	pgtest.Eventually(b.t, patience, fmt.Sprintf("host %s is %s (%s)", name, state, trouble), func() bool {
-		h = b.hosts()[name]
+	pgtest.Eventually(e.t, patience, fmt.Sprintf("host %s is %s (%s)", name, state, trouble), func() bool {
+		h = e.hosts()[name]
 		return h.State == state && strings.HasPrefix(h.Trouble, trouble)
 	})
 }
 
 // ranOn is where a job's last attempt ran.
-func (b *bed) ranOn(id int64) string {
-	b.t.Helper()
-	return value[string](b, "select coalesce(host, '') from bellhop.jobqueue where id = $1", id)
+func (e *env) ranOn(id int64) string {
+	e.t.Helper()
+	return value[string](e, "select coalesce(host, '') from bellhop.jobqueue where id = $1", id)
 }
 
 func TestSSH_JobsGoThereAndComeBack(t *testing.T) {
 	t.Parallel()
-	s, b := openSSHD(t), setup(t)
-	echo := b.worker("echo", `echo "LOG got $line in $TMPDIR"; [ "$line" != fail ] || exit 9`)
-	i := b.serve("hosts:\n" + s.host("far", "slots: 2") + agents(
+	s, e := openSSHD(t), setup(t)
+	echo := e.worker("echo", `echo "LOG got $line in $TMPDIR"; [ "$line" != fail ] || exit 9`)
+	i := e.serve("hosts:\n" + s.host("far", "slots: 2") + agents(
 		"type: warm, command: ["+echo+", \"a  b\", \"it's $HOME\"]",
 		"type: sh, command: [sh, -c], mode: exec, env: {GREETING: \"hello  'you'\"}"))
-	warm := b.insert("type, args, run_on", "warm", "x  'y' $HOME", "far")
-	b.waitState(warm, "succeeded")
-	if b.ranOn(warm) != "far" {
-		t.Errorf("it ran on %q", b.ranOn(warm))
+	warm := e.insert("type, args, run_on", "warm", "x  'y' $HOME", "far")
+	e.waitState(warm, "succeeded")
+	if e.ranOn(warm) != "far" {
+		t.Errorf("it ran on %q", e.ranOn(warm))
 	}
-	has(t, b.logged(warm), "got x  'y' $HOME in "+s.dir+"/tmp")
+	has(t, e.logged(warm), "got x  'y' $HOME in "+s.dir+"/tmp")
 	// Arguments come through two shells as they are.
 	for _, args := range []string{`printf '<%s>' "a  b" '*' '$HOME' '!' '\'`, `echo "$GREETING"`, "exit 3", "kill -9 $$", "env | sort"} {
-		id := b.insert("type, args", "sh", args)
-		pgtest.Eventually(t, patience, "it is over", func() bool { return final(b.state(id)) })
-		log := b.logged(id)
-		switch j := b.job(id); args {
+		id := e.insert("type, args", "sh", args)
+		pgtest.Eventually(t, patience, "it is over", func() bool { return final(e.state(id)) })
+		log := e.logged(id)
+		switch j := e.job(id); args {
 		case "exit 3":
 			if j.ExitCode != 3 || j.State != "failed" {
 				t.Errorf("%s: %+v", args, j)
@@ -93,11 +93,11 @@ func TestSSH_JobsGoThereAndComeBack(t *testing.T) {
 			has(t, log, `<a  b><*><$HOME><!><\>`)
 		}
 	}
-	failed := b.insert("type, args", "warm", "fail")
-	if j := b.waitState(failed, "failed"); j.ExitCode != 9 || j.Attempt != 1 {
+	failed := e.insert("type, args", "warm", "fail")
+	if j := e.waitState(failed, "failed"); j.ExitCode != 9 || j.Attempt != 1 {
 		t.Errorf("%+v", j)
 	}
-	b.waitHost("far", "up", "")
+	e.waitHost("far", "up", "")
 	if kept, err := filepath.Glob(filepath.Join(s.dir, "cache/bellhop/*")); err != nil || len(kept) != 1 {
 		t.Errorf("the host keeps %v, %v", kept, err)
 	}
@@ -108,13 +108,13 @@ func TestSSH_JobsGoThereAndComeBack(t *testing.T) {
 // A guard that is not whole is not used, and neither is a folder of somebody else's.
 func TestSSH_TheGuardIsPutWhereItCanRun(t *testing.T) {
 	t.Parallel()
-	s, b := openSSHD(t), setup(t)
+	s, e := openSSHD(t), setup(t)
 	cache := filepath.Join(s.dir, "cache", "bellhop")
 	if err := os.Symlink("/", cache); err != nil { // not a folder of its own
 		t.Fatal(err)
 	}
-	i := b.serve("hosts:\n" + s.host("far", "slots: 1") + agents("type: sh, command: [sh, -c], mode: exec"))
-	b.waitState(b.insert("type, args", "sh", "true"), "succeeded")
+	i := e.serve("hosts:\n" + s.host("far", "slots: 1") + agents("type: sh, command: [sh, -c], mode: exec"))
+	e.waitState(e.insert("type, args", "sh", "true"), "succeeded")
 	kept, err := filepath.Glob(filepath.Join(s.dir, "tmp/bellhop-*/bh-guard-*"))
 	if err != nil || len(kept) != 1 {
 		t.Errorf("the host keeps %v, %v", kept, err)
@@ -125,17 +125,17 @@ func TestSSH_TheGuardIsPutWhereItCanRun(t *testing.T) {
 
 func TestSSH_ManyItemsOverAChoppedLine(t *testing.T) {
 	t.Parallel()
-	s, b := openSSHD(t), setup(t)
+	s, e := openSSHD(t), setup(t)
 	p := s.proxy()
 	p.set(fault{chop: 64})
-	echo := b.worker("echo", `echo "$line" >>$DIR/done`)
-	b.serve("hosts:\n" + s.host("proxied", "slots: 2") + agents("type: warm, command: ["+echo+"]"))
-	id := b.insert("type, msq", "warm", "select g as n, repeat('x', 1000) as pad from generate_series(1, 300) g")
-	if j := b.waitState(id, "succeeded"); j.Done != 300 || j.Failed != 0 {
+	echo := e.worker("echo", `echo "$line" >>$DIR/done`)
+	e.serve("hosts:\n" + s.host("proxied", "slots: 2") + agents("type: warm, command: ["+echo+"]"))
+	id := e.insert("type, msq", "warm", "select g as n, repeat('x', 1000) as pad from generate_series(1, 300) g")
+	if j := e.waitState(id, "succeeded"); j.Done != 300 || j.Failed != 0 {
 		t.Errorf("%+v", j)
 	}
 	seen := map[string]bool{}
-	for _, line := range b.lines("done") {
+	for _, line := range e.lines("done") {
 		if !strings.HasSuffix(line, ` pad="`+strings.Repeat("x", 1000)+`"`) {
 			t.Fatalf("a line came as %q", line)
 		}
@@ -149,16 +149,16 @@ func TestSSH_ManyItemsOverAChoppedLine(t *testing.T) {
 // Any other command that carries stdio is put in front as it is.
 func TestConnect_AnyPrefix(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	prefix := b.script("enter", `echo "$#:$1:$2" >>$DIR/called; shift 2; BOX=inside exec "$@"`)
-	i := b.serve(fmt.Sprintf("hosts:\n  - {name: box, slots: 1, connect: [%s, \"a  b\", --]}\n", prefix) +
+	e := setup(t)
+	prefix := e.script("enter", `echo "$#:$1:$2" >>$DIR/called; shift 2; BOX=inside exec "$@"`)
+	i := e.serve(fmt.Sprintf("hosts:\n  - {name: box, slots: 1, connect: [%s, \"a  b\", --]}\n", prefix) +
 		agents("type: sh, command: [sh, -c], mode: exec"))
-	id := b.insert("type, args", "sh", `echo "$BOX"; exit 4`)
-	if j := b.waitState(id, "failed"); j.ExitCode != 4 {
+	id := e.insert("type, args", "sh", `echo "$BOX"; exit 4`)
+	if j := e.waitState(id, "failed"); j.ExitCode != 4 {
 		t.Errorf("%+v", j)
 	}
-	has(t, b.logged(id), "out: inside")
-	for _, line := range b.lines("called") {
+	has(t, e.logged(id), "out: inside")
+	for _, line := range e.lines("called") {
 		if !strings.HasSuffix(line, ":a  b:--") {
 			t.Errorf("called with %q", line)
 		}
@@ -170,47 +170,47 @@ func TestConnect_AnyPrefix(t *testing.T) {
 // guard of its own.
 func TestConnect_AnotherArchitectureNeedsItsOwnGuard(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	tools := filepath.Join(b.dir, "tools")
+	e := setup(t)
+	tools := filepath.Join(e.dir, "tools")
 	if err := os.Mkdir(tools, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	b.script("tools/uname", `[ "$1" = -s ] && echo Linux || echo m68k`)
-	b.serve(fmt.Sprintf("hosts:\n  - {name: amiga, slots: 1, connect: [env, \"PATH=%s:/usr/bin:/bin\", HOME=%s, XDG_CACHE_HOME=]}\n", tools, b.dir) +
+	e.script("tools/uname", `[ "$1" = -s ] && echo Linux || echo m68k`)
+	e.serve(fmt.Sprintf("hosts:\n  - {name: amiga, slots: 1, connect: [env, \"PATH=%s:/usr/bin:/bin\", HOME=%s, XDG_CACHE_HOME=]}\n", tools, e.dir) +
 		agents("type: sh, command: [sh, -c], mode: exec"))
-	id := b.insert("type, args", "sh", "exit 5")
-	b.waitHost("amiga", "down", "no_guard: the host is another kind of machine than this one")
-	b.eventually("the job says so", "select coalesce(waiting_for, '') like 'host_down: amiga: no_guard: %' from bellhop.jobqueue where id = $1", id)
+	id := e.insert("type, args", "sh", "exit 5")
+	e.waitHost("amiga", "down", "no_guard: the host is another kind of machine than this one")
+	e.eventually("the job says so", "select coalesce(waiting_for, '') like 'host_down: amiga: no_guard: %' from bellhop.jobqueue where id = $1", id)
 	if err := link(binary, filepath.Join(tools, "bh-guard")); err != nil {
 		t.Fatal(err)
 	}
-	if j := b.waitState(id, "failed"); j.ExitCode != 5 || j.Attempt != 1 {
+	if j := e.waitState(id, "failed"); j.ExitCode != 5 || j.Attempt != 1 {
 		t.Errorf("%+v", j)
 	}
-	b.waitHost("amiga", "up", "")
+	e.waitHost("amiga", "up", "")
 }
 
 // With -H nothing is reached: every host is this machine.
 func TestServe_HereReplacesEveryHost(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	i := b.serve("hosts:\n  - {name: far, slots: 1, connect: [ssh, nowhere.invalid]}\n"+agents("type: sh, command: [sh, -c], mode: exec"), "-H")
-	id := b.insert("type, args, run_on", "sh", "true", "far")
-	b.waitState(id, "succeeded")
+	e := setup(t)
+	i := e.serve("hosts:\n  - {name: far, slots: 1, connect: [ssh, nowhere.invalid]}\n"+agents("type: sh, command: [sh, -c], mode: exec"), "-H")
+	id := e.insert("type, args, run_on", "sh", "true", "far")
+	e.waitState(id, "succeeded")
 	has(t, i.said(), "every host is this machine")
 }
 
 func TestConfigCheck_SpawnsEachAgentOnEachHost(t *testing.T) {
 	t.Parallel()
-	s, b := openSSHD(t), on(t, "")
-	good, bad := b.worker("good", ":"), b.script("bad", "echo cannot >&2; exit 3")
-	path := b.file("bellhop.yaml", "limits: {start_timeout: 1m}\nhosts:\n  - {name: local, slots: 1}\n"+s.host("far", "slots: 1")+
+	s, e := openSSHD(t), on(t, "")
+	good, bad := e.worker("good", ":"), e.script("bad", "echo cannot >&2; exit 3")
+	path := e.file("bellhop.yaml", "limits: {start_timeout: 1m}\nhosts:\n  - {name: local, slots: 1}\n"+s.host("far", "slots: 1")+
 		"  - {name: gone, slots: 1, connect: [ssh, -p, \"1\", 127.0.0.1]}\n"+
 		agents("type: good, command: ["+good+"]", "type: bad, command: ["+bad+"]", "type: missing, command: [/nowhere/x], mode: exec",
-			"type: runs, command: [sh], mode: exec", "type: count, dialect: fossology, command: ["+b.foss("count", ":")+"]",
-			"type: mute, dialect: fossology, command: ["+b.script("mute", "echo no library; exit 1")+"]",
-			"type: leaves, dialect: fossology, command: ["+b.script("leaves", "echo VERSION: 1; echo OK; read line; exit 0")+"]"), 0o600)
-	r := b.run("config", "check", "--spawn", "-c", path, "-o", "json")
+			"type: runs, command: [sh], mode: exec", "type: count, dialect: fossology, command: ["+e.foss("count", ":")+"]",
+			"type: mute, dialect: fossology, command: ["+e.script("mute", "echo no library; exit 1")+"]",
+			"type: leaves, dialect: fossology, command: ["+e.script("leaves", "echo VERSION: 1; echo OK; read line; exit 0")+"]"), 0o600)
+	r := e.run("config", "check", "--spawn", "-c", path, "-o", "json")
 	var got struct {
 		OK       bool
 		Verdicts []struct {
@@ -238,8 +238,8 @@ func TestConfigCheck_SpawnsEachAgentOnEachHost(t *testing.T) {
 		}
 	}
 	s.empty()
-	b.file("bellhop.yaml", "hosts:\n"+s.host("far", "slots: 1")+agents("type: good, command: ["+good+"]"), 0o600)
-	if r := b.run("config", "check", "--spawn", "-c", path); r.code != 0 {
+	e.file("bellhop.yaml", "hosts:\n"+s.host("far", "slots: 1")+agents("type: good, command: ["+good+"]"), 0o600)
+	if r := e.run("config", "check", "--spawn", "-c", path); r.code != 0 {
 		t.Errorf("code %d: %s%s", r.code, r.stdout, r.stderr)
 	}
 }
@@ -248,15 +248,15 @@ func TestConfigCheck_SpawnsEachAgentOnEachHost(t *testing.T) {
 func TestSSH_TheClockThereIsAnHourOff(t *testing.T) {
 	t.Parallel()
 	lib := fakeTime(t)
-	s, b := openSSHD(t, "LD_PRELOAD="+lib, "FAKETIME=+1h"), setup(t)
-	b.serve("hosts:\n" + s.host("far", "slots: 1") + agents("type: sh, command: [sh, -c], mode: exec, env: {LD_PRELOAD: "+lib+", FAKETIME: +1h}"))
-	id := b.insert("type, args", "sh", `date +%s; sleep 9; date +%s`)
-	j := b.waitState(id, "succeeded")
+	s, e := openSSHD(t, "LD_PRELOAD="+lib, "FAKETIME=+1h"), setup(t)
+	e.serve("hosts:\n" + s.host("far", "slots: 1") + agents("type: sh, command: [sh, -c], mode: exec, env: {LD_PRELOAD: "+lib+", FAKETIME: +1h}"))
+	id := e.insert("type, args", "sh", `date +%s; sleep 9; date +%s`)
+	j := e.waitState(id, "succeeded")
 	var there int64
-	if _, err := fmt.Sscanf(b.logged(id), "out: %d", &there); err != nil || there-time.Now().Unix() < 3000 {
-		t.Errorf("its clock is not an hour off: %q, %v", b.logged(id), err)
+	if _, err := fmt.Sscanf(e.logged(id), "out: %d", &there); err != nil || there-time.Now().Unix() < 3000 {
+		t.Errorf("its clock is not an hour off: %q, %v", e.logged(id), err)
 	}
-	took := value[float64](b, "select extract(epoch from ended_at - started_at)::float8 from bellhop.jobqueue where id = $1", id)
+	took := value[float64](e, "select extract(epoch from ended_at - started_at)::float8 from bellhop.jobqueue where id = $1", id)
 	if j.Attempt != 1 || took < 1 || took > 600 {
 		t.Errorf("it took %.1f s, %+v", took, j)
 	}

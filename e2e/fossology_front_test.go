@@ -8,17 +8,17 @@ import (
 )
 
 // front is a database with FOSSology's names, as its front end finds it.
-func front(t *testing.T) *bed {
+func front(t *testing.T) *env {
 	t.Helper()
-	b := setup(t)
-	b.ok("migrate", "--compat", "fossology")
-	return b
+	e := setup(t)
+	e.ok("migrate", "--compat", "fossology")
+	return e
 }
 
 // queued inserts a row as the front end does.
-func (b *bed) queued(typ, args string, runOnPfile any) int64 {
-	b.t.Helper()
-	return value[int64](b, `insert into fossology.jobqueue (jq_job_fk, jq_type, jq_args, jq_runonpfile, jq_starttime, jq_endtime, jq_end_bits)
+func (e *env) queued(typ, args string, runOnPfile any) int64 {
+	e.t.Helper()
+	return value[int64](e, `insert into fossology.jobqueue (jq_job_fk, jq_type, jq_args, jq_runonpfile, jq_starttime, jq_endtime, jq_end_bits)
 		values (12, $1, $2, $3, null, null, 0) returning jq_pk`, typ, args, runOnPfile)
 }
 
@@ -28,30 +28,30 @@ const saidDone = `update fossology.jobqueue set jq_end_bits = 1, jq_endtext = 'C
 // never started for it. One that runs already is stopped.
 func TestFOSSologyFront_WhatIsSaidToBeDoneIsNotRun(t *testing.T) {
 	t.Parallel()
-	b := front(t)
-	b.sql("alter database " + value[string](b, "select quote_ident(current_database())") + " set fossology.grace = '1h'")
-	b.pool.Reset()
-	i := b.serve(agents("type: long, dialect: fossology, command: [" + b.foss("long", `echo "$data" >>"$DIR/up"; sleep 1000`) + "]"))
-	imported := b.queued("long", "imported", "no")
-	b.sql(saidDone, imported)
-	if got := b.state(imported); got != "succeeded" {
+	e := front(t)
+	e.sql("alter database " + value[string](e, "select quote_ident(current_database())") + " set fossology.grace = '1h'")
+	e.pool.Reset()
+	i := e.serve(agents("type: long, dialect: fossology, command: [" + e.foss("long", `echo "$data" >>"$DIR/up"; sleep 1000`) + "]"))
+	imported := e.queued("long", "imported", "no")
+	e.sql(saidDone, imported)
+	if got := e.state(imported); got != "succeeded" {
 		t.Errorf("the imported one is %s", got)
 	}
-	running := value[int64](b, `with none as (select set_config('fossology.grace', '0', true))
+	running := value[int64](e, `with none as (select set_config('fossology.grace', '0', true))
 		insert into fossology.jobqueue (jq_type, jq_args, jq_runonpfile) select 'long', 'running', 'no' from none returning jq_pk`)
-	pgtest.Eventually(t, patience, "the agent works", func() bool { return len(b.lines("up")) == 1 })
-	b.sql(saidDone, running)
+	pgtest.Eventually(t, patience, "the agent works", func() bool { return len(e.lines("up")) == 1 })
+	e.sql(saidDone, running)
 	pgtest.Eventually(t, patience, "nothing of it is left", func() bool { return len(i.processes()) == 0 })
-	if got := b.state(running); got != "succeeded" {
+	if got := e.state(running); got != "succeeded" {
 		t.Errorf("the one that ran is %s", got)
 	}
-	if got := b.lines("up"); !slices.Equal(got, []string{"running"}) {
+	if got := e.lines("up"); !slices.Equal(got, []string{"running"}) {
 		t.Errorf("agents had %q", got)
 	}
-	next := value[int64](b, `with none as (select set_config('fossology.grace', '0', true))
+	next := value[int64](e, `with none as (select set_config('fossology.grace', '0', true))
 		insert into fossology.jobqueue (jq_type, jq_args) select 'long', 'next' from none returning jq_pk`)
-	pgtest.Eventually(t, patience, "its slot is free for another", func() bool { return len(b.lines("up")) == 2 })
-	b.sql("delete from fossology.jobqueue where jq_pk = $1", next)
+	pgtest.Eventually(t, patience, "its slot is free for another", func() bool { return len(e.lines("up")) == 2 })
+	e.sql("delete from fossology.jobqueue where jq_pk = $1", next)
 	pgtest.Eventually(t, patience, "nothing of a deleted one is left", func() bool { return len(i.processes()) == 0 })
 }
 
@@ -59,14 +59,14 @@ func TestFOSSologyFront_WhatIsSaidToBeDoneIsNotRun(t *testing.T) {
 // else being said. Text that looks like SQL stays text.
 func TestFOSSologyFront_ARowRunsAfterItsMoment(t *testing.T) {
 	t.Parallel()
-	b := front(t)
-	b.serve(agents("type: says, dialect: fossology, command: [" + b.foss("says", `echo "NOTICE had $data"`) + "]"))
-	id := b.queued("says", "select 1 as no", "no")
-	b.waitState(id, "succeeded")
-	has(t, b.logged(id), "NOTICE had select 1 as no")
-	msq := b.queued("says", "select g as pfile_pk from generate_series(1, 2) g", "pfile_pk")
-	b.waitState(msq, "succeeded")
-	has(t, b.logged(msq), "NOTICE had 1", "NOTICE had 2")
+	e := front(t)
+	e.serve(agents("type: says, dialect: fossology, command: [" + e.foss("says", `echo "NOTICE had $data"`) + "]"))
+	id := e.queued("says", "select 1 as no", "no")
+	e.waitState(id, "succeeded")
+	has(t, e.logged(id), "NOTICE had select 1 as no")
+	msq := e.queued("says", "select g as pfile_pk from generate_series(1, 2) g", "pfile_pk")
+	e.waitState(msq, "succeeded")
+	has(t, e.logged(msq), "NOTICE had 1", "NOTICE had 2")
 }
 
 // Each row of a query runs on the host that has the file that its column
@@ -74,19 +74,19 @@ func TestFOSSologyFront_ARowRunsAfterItsMoment(t *testing.T) {
 // anywhere, and jq_host wins.
 func TestFOSSologyFront_RowsRunWhereTheirFilesAre(t *testing.T) {
 	t.Parallel()
-	b := front(t)
-	b.serve("hosts:\n  - {name: east, slots: 2, serves: [\"1*\"]}\n  - {name: west, slots: 2, serves: [\"2*\"]}\n" +
-		agents("type: a, vars: [jobId, \"jq_*\"], command: ["+b.says("agent")+"]"))
-	id := b.queued("a", "select pfile as a from (values (17), (18), (23)) v (pfile)", "a")
-	b.waitState(id, "succeeded")
-	if got := b.where(id); !slices.Equal(got, []string{`east a="17"`, `east a="18"`, `west a="23"`}) {
+	e := front(t)
+	e.serve("hosts:\n  - {name: east, slots: 2, serves: [\"1*\"]}\n  - {name: west, slots: 2, serves: [\"2*\"]}\n" +
+		agents("type: a, vars: [jobId, \"jq_*\"], command: ["+e.says("agent")+"]"))
+	id := e.queued("a", "select pfile as a from (values (17), (18), (23)) v (pfile)", "a")
+	e.waitState(id, "succeeded")
+	if got := e.where(id); !slices.Equal(got, []string{`east a="17"`, `east a="18"`, `west a="23"`}) {
 		t.Errorf("they ran on %q", got)
 	}
-	nobodys := b.queued("a", "select 99 as a", "a")
-	b.waitState(nobodys, "succeeded")
-	hosted := value[int64](b, `insert into fossology.jobqueue (jq_type, jq_args, jq_runonpfile, jq_host) values ('a', 'select 17 as a', 'a', 'west') returning jq_pk`)
-	b.waitState(hosted, "succeeded")
-	if got := b.where(hosted); !slices.Equal(got, []string{`west a="17"`}) {
+	nobodys := e.queued("a", "select 99 as a", "a")
+	e.waitState(nobodys, "succeeded")
+	hosted := value[int64](e, `insert into fossology.jobqueue (jq_type, jq_args, jq_runonpfile, jq_host) values ('a', 'select 17 as a', 'a', 'west') returning jq_pk`)
+	e.waitState(hosted, "succeeded")
+	if got := e.where(hosted); !slices.Equal(got, []string{`west a="17"`}) {
 		t.Errorf("with jq_host it ran on %q", got)
 	}
 }

@@ -71,42 +71,42 @@ func (f frontEnd) runnable() (ids []string) {
 // does what it did with FOSSology's own scheduler.
 func TestFOSSologyPort_WhatTheFrontEndSays(t *testing.T) {
 	t.Parallel()
-	b := front(t)
-	b.sql("alter database " + value[string](b, "select quote_ident(current_database())") + " set fossology.grace = '1h'")
-	b.pool.Reset()
-	i := b.serve("fossology: {listen: \"127.0.0.1:0\"}\n" + agents(
-		"type: quick, dialect: fossology, command: ["+b.foss("quick", ":")+"]",
-		"type: long, dialect: fossology, command: ["+b.foss("long", `echo up >>"$DIR/up"; sleep 1000`)+"]"))
+	e := front(t)
+	e.sql("alter database " + value[string](e, "select quote_ident(current_database())") + " set fossology.grace = '1h'")
+	e.pool.Reset()
+	i := e.serve("fossology: {listen: \"127.0.0.1:0\"}\n" + agents(
+		"type: quick, dialect: fossology, command: ["+e.foss("quick", ":")+"]",
+		"type: long, dialect: fossology, command: ["+e.foss("long", `echo up >>"$DIR/up"; sleep 1000`)+"]"))
 	f := i.port()
 
 	// A row waits for its moment, which `database` ends.
-	quick := b.queued("quick", "1", "no")
-	if got := b.state(quick); got != "scheduled" {
+	quick := e.queued("quick", "1", "no")
+	if got := e.state(quick); got != "scheduled" {
 		t.Errorf("before it says database, the job is %s", got)
 	}
 	if got := f.say("database"); got != "" {
 		t.Errorf("database is answered with %q", got)
 	}
-	b.waitState(quick, "succeeded")
+	e.waitState(quick, "succeeded")
 	if got := f.say("agents"); got != "quick long \n" {
 		t.Errorf("agents: %q", got)
 	}
 
 	// What was paused before it began waits, whatever is said, until restart.
-	long, held, killed := b.queued("long", "1", nil), b.queued("long", "2", nil), b.queued("long", "3", nil)
-	if got := f.say(fmt.Sprint("pause ", held)); got != "" || b.state(held) != "held" {
-		t.Errorf("pause: %q, and it is %s", got, b.state(held))
+	long, held, killed := e.queued("long", "1", nil), e.queued("long", "2", nil), e.queued("long", "3", nil)
+	if got := f.say(fmt.Sprint("pause ", held)); got != "" || e.state(held) != "held" {
+		t.Errorf("pause: %q, and it is %s", got, e.state(held))
 	}
-	if got := value[string](b, "select jq_endtext from fossology.jobqueue where jq_pk = $1", held); got != "Paused" {
+	if got := value[string](e, "select jq_endtext from fossology.jobqueue where jq_pk = $1", held); got != "Paused" {
 		t.Errorf("paused, it reads %s", got)
 	}
 	f.say(fmt.Sprintf(`kill %d "Killed by fossy"`, killed))
-	if got := value[string](b, "select concat_ws('|', jq_endtext, jq_end_bits, jq_schedinfo) from fossology.jobqueue where jq_pk = $1", killed); got != "Killed by fossy|2|killed: by fossy, before it began" {
+	if got := value[string](e, "select concat_ws('|', jq_endtext, jq_end_bits, jq_schedinfo) from fossology.jobqueue where jq_pk = $1", killed); got != "Killed by fossy|2|killed: by fossy, before it began" {
 		t.Errorf("killed, it reads %s", got)
 	}
 	f.say("database")
-	b.waitState(long, "running")
-	pgtest.Eventually(t, patience, "the agent works", func() bool { return len(b.lines("up")) == 1 })
+	e.waitState(long, "running")
+	pgtest.Eventually(t, patience, "the agent works", func() bool { return len(e.lines("up")) == 1 })
 	if got, want := f.runnable(), []string{fmt.Sprint(long), fmt.Sprint(held)}; !slices.Equal(got, want) {
 		t.Errorf("status lists %v, want %v", got, want)
 	}
@@ -117,15 +117,15 @@ func TestFOSSologyPort_WhatTheFrontEndSays(t *testing.T) {
 	has(t, f.say(fmt.Sprint("pause ", long)), fmt.Sprintf("ERROR: job %d is running: ", long))
 	has(t, f.say(fmt.Sprint("restart ", long)), fmt.Sprintf("ERROR: attempt to restart job %d failed", long))
 	f.say(fmt.Sprintf("priority %d -50", held))
-	if got := value[int](b, "select priority from bellhop.jobqueue where id = $1", held); got != -20 {
+	if got := value[int](e, "select priority from bellhop.jobqueue where id = $1", held); got != -20 {
 		t.Errorf("its priority is %d", got)
 	}
 	f.say(fmt.Sprintf(`kill %d "Killed by fossy"`, long))
-	b.waitState(long, "failed")
+	e.waitState(long, "failed")
 	f.say(fmt.Sprint("restart ", held))
-	b.waitState(held, "running")
+	e.waitState(held, "running")
 	f.say(fmt.Sprintf(`kill %d "Killed by fossy"`, held))
-	b.waitState(held, "failed")
+	e.waitState(held, "failed")
 
 	// As fo_cli says it, which does not wait for an answer.
 	conn, err := net.Dial("tcp", f.address)
@@ -143,12 +143,12 @@ func TestFOSSologyPort_WhatTheFrontEndSays(t *testing.T) {
 // this machine reaches it unless that is said.
 func TestFOSSologyPort_IsForThisMachine(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	e := setup(t)
 	for listen, code := range map[string]int{
 		`{listen: "0.0.0.0:24693"}`: 2, `{listen: ":24693"}`: 2, `{listen: "192.0.2.7:24693"}`: 2,
 		`{listen: "0.0.0.0:24693", open_to_network: true}`: 0, `{listen: "127.0.0.1:24693"}`: 0, `{listen: "[::1]:24693"}`: 0, `{listen: "localhost:24693"}`: 0,
 	} {
-		r := b.run("config", "check", "-c", b.file("port.yaml", "fossology: "+listen+"\n", 0o600))
+		r := e.run("config", "check", "-c", e.file("port.yaml", "fossology: "+listen+"\n", 0o600))
 		if r.code != code || code != 0 && !strings.Contains(r.stderr, "open_to_network: true") {
 			t.Errorf("%s: exit code %d\n%s%s", listen, r.code, r.stdout, r.stderr)
 		}
@@ -158,23 +158,23 @@ func TestFOSSologyPort_IsForThisMachine(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = taken.Close() }()
-	i := b.serve("fossology: {listen: \"" + taken.Addr().String() + "\"}\n" + agents("type: a, command: ["+b.says("a")+"]"))
+	i := e.serve("fossology: {listen: \"" + taken.Addr().String() + "\"}\n" + agents("type: a, command: ["+e.says("a")+"]"))
 	i.waitSaid("FOSSology's front end is not answered")
-	b.waitState(b.insert("type, args", "a", "x"), "succeeded")
+	e.waitState(e.insert("type, args", "a", "x"), "succeeded")
 }
 
 // A job that needs another comes in one transaction with that need, and its
 // moment may end before what it needs has.
 func TestFOSSologyPort_NeedsOutlastTheMoment(t *testing.T) {
 	t.Parallel()
-	b := front(t)
-	i := b.serve("fossology: {listen: \"127.0.0.1:0\"}\n" + agents("type: a, dialect: fossology, command: ["+b.foss("a", `echo "$data" >>"$DIR/done"`)+"]"))
+	e := front(t)
+	i := e.serve("fossology: {listen: \"127.0.0.1:0\"}\n" + agents("type: a, dialect: fossology, command: ["+e.foss("a", `echo "$data" >>"$DIR/done"`)+"]"))
 	f := i.port()
-	tx, err := b.pool.Begin(t.Context())
+	tx, err := e.pool.Begin(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	first := b.queued("a", "first", nil)
+	first := e.queued("a", "first", nil)
 	for n, insert := range []string{`insert into fossology.jobqueue (jq_job_fk, jq_type, jq_args, jq_end_bits) values (1, 'a', 'second', 0)`,
 		fmt.Sprintf(`insert into fossology.jobdepends (jdep_jq_fk, jdep_jq_depends_fk) values (currval('fossology.jobqueue_jq_pk_seq'), %d)`, first)} {
 		if _, err := tx.Exec(t.Context(), insert); err != nil {
@@ -185,8 +185,8 @@ func TestFOSSologyPort_NeedsOutlastTheMoment(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.say("database")
-	b.waitAll("succeeded 2")
-	if got := b.lines("done"); !slices.Equal(got, []string{"first", "second"}) {
+	e.waitAll("succeeded 2")
+	if got := e.lines("done"); !slices.Equal(got, []string{"first", "second"}) {
 		t.Errorf("they ran in the order %q", got)
 	}
 }

@@ -9,9 +9,9 @@ import (
 
 // foss writes an agent of the fossology dialect in shell: it does body for its
 // data, in $data, and says its last word.
-func (b *bed) foss(name, body string) (path string) {
-	b.t.Helper()
-	return b.script(name, `echo "VERSION: 1.0"; echo; echo OK
+func (e *env) foss(name, body string) (path string) {
+	e.t.Helper()
+	return e.script(name, `echo "VERSION: 1.0"; echo; echo OK
 while IFS= read -r data; do case $data in CLOSE*) break;; END*) echo OK;; *)
 `+body+`
 ;; esac; done
@@ -20,52 +20,52 @@ echo "HEART: ${n:-0} 1"; echo; echo "BYE ${result:-0}"`)
 
 func TestFOSSology_JobsOfTodaysAgents(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	b.serve(agents(
-		"type: count, dialect: fossology, config: /etc/fo, command: ["+b.foss("count", `n=$data; echo "NOTICE $0 $*"; pwd`)+"]",
-		"type: fails, dialect: fossology, command: ["+b.foss("fails", `echo "FATAL a.c.1: no such upload" >&2; result=7`)+"]",
-		"type: leaves, dialect: fossology, command: ["+b.foss("leaves", `echo "cannot go on" >&2; exit 0`)+"]",
-		"type: chatty, dialect: fossology, command: ["+b.script("chatty", `[ -e "$DIR/quiet" ] || echo "warning: no locale"; exec "$DIR/count" "$@"`)+"]",
+	e := setup(t)
+	e.serve(agents(
+		"type: count, dialect: fossology, config: /etc/fo, command: ["+e.foss("count", `n=$data; echo "NOTICE $0 $*"; pwd`)+"]",
+		"type: fails, dialect: fossology, command: ["+e.foss("fails", `echo "FATAL a.c.1: no such upload" >&2; result=7`)+"]",
+		"type: leaves, dialect: fossology, command: ["+e.foss("leaves", `echo "cannot go on" >&2; exit 0`)+"]",
+		"type: chatty, dialect: fossology, command: ["+e.script("chatty", `[ -e "$DIR/quiet" ] || echo "warning: no locale"; exec "$DIR/count" "$@"`)+"]",
 	))
-	ok := b.insert("type, args, vars", "count", "17", `{"jobId":"12","userID":"3","groupID":"4"}`)
-	if j := b.waitState(ok, "succeeded"); j.Done != 17 || j.ExitCode != 0 {
+	ok := e.insert("type, args, vars", "count", "17", `{"jobId":"12","userID":"3","groupID":"4"}`)
+	if j := e.waitState(ok, "succeeded"); j.Done != 17 || j.ExitCode != 0 {
 		t.Errorf("job is %+v", j)
 	}
-	has(t, b.logged(ok), "--jobId=12 --config=/etc/fo --userID=3 --groupID=4 --scheduler_start", "out: "+b.dir)
-	msq := b.insert("type, msq", "count", "select g, 'x' || g from generate_series(1, 5) g")
-	if j := b.waitState(msq, "succeeded"); j.Done != 5 || j.Total != 5 {
+	has(t, e.logged(ok), "--jobId=12 --config=/etc/fo --userID=3 --groupID=4 --scheduler_start", "out: "+e.dir)
+	msq := e.insert("type, msq", "count", "select g, 'x' || g from generate_series(1, 5) g")
+	if j := e.waitState(msq, "succeeded"); j.Done != 5 || j.Total != 5 {
 		t.Errorf("job is %+v", j)
 	}
-	bye := b.insert("type, args", "fails", "1")
-	if j := b.waitState(bye, "failed"); j.ExitCode != 7 || j.Error != "the agent said BYE 7: FATAL a.c.1: no such upload" {
+	bye := e.insert("type, args", "fails", "1")
+	if j := e.waitState(bye, "failed"); j.ExitCode != 7 || j.Error != "the agent said BYE 7: FATAL a.c.1: no such upload" {
 		t.Errorf("job is %+v", j)
 	}
-	left := b.insert("type, args", "leaves", "1")
-	if j := b.waitState(left, "failed"); j.Error != "it left without BYE: exit status 0: cannot go on" {
+	left := e.insert("type, args", "leaves", "1")
+	if j := e.waitState(left, "failed"); j.Error != "it left without BYE: exit status 0: cannot go on" {
 		t.Errorf("job is %+v", j)
 	}
-	refused := b.insert("type, args", "count", "ENDLESS")
-	if j := b.waitState(refused, "failed"); !strings.HasPrefix(j.Error, "not_data: ") {
+	refused := e.insert("type, args", "count", "ENDLESS")
+	if j := e.waitState(refused, "failed"); !strings.HasPrefix(j.Error, "not_data: ") {
 		t.Errorf("job is %+v", j)
 	}
-	bad := b.insert("type, args", "chatty", "1")
-	if j := b.waitState(bad, "failed"); j.Error != `invalid_agent: its first line is not VERSION: "warning: no locale"` {
+	bad := e.insert("type, args", "chatty", "1")
+	if j := e.waitState(bad, "failed"); j.Error != `invalid_agent: its first line is not VERSION: "warning: no locale"` {
 		t.Errorf("job is %+v", j)
 	}
-	b.eventually("the type is marked", "select coalesce(trouble->>'local' like 'invalid_agent: %not VERSION%', false) from bellhop.agent where type = 'chatty'")
-	b.file("quiet", "", 0o644)
-	b.waitState(b.insert("type, args", "chatty", "1"), "succeeded")
-	b.eventually("a good start heals it", "select trouble = '{}' from bellhop.agent where type = 'chatty'")
+	e.eventually("the type is marked", "select coalesce(trouble->>'local' like 'invalid_agent: %not VERSION%', false) from bellhop.agent where type = 'chatty'")
+	e.file("quiet", "", 0o644)
+	e.waitState(e.insert("type, args", "chatty", "1"), "succeeded")
+	e.eventually("a good start heals it", "select trouble = '{}' from bellhop.agent where type = 'chatty'")
 }
 
 func TestFOSSology_CancelEndsTheAgent(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	i := b.serve(agents("type: long, dialect: fossology, command: ["+b.foss("long", `echo up >>"$DIR/up"; sleep 1000`)+"]"), "--verbose")
-	id := b.insert("type, args", "long", "1")
-	pgtest.Eventually(t, patience, "the agent works", func() bool { return len(b.lines("up")) == 1 })
-	b.cancel(id)
-	b.waitState(id, "cancelled")
+	e := setup(t)
+	i := e.serve(agents("type: long, dialect: fossology, command: ["+e.foss("long", `echo up >>"$DIR/up"; sleep 1000`)+"]"), "--verbose")
+	id := e.insert("type, args", "long", "1")
+	pgtest.Eventually(t, patience, "the agent works", func() bool { return len(e.lines("up")) == 1 })
+	e.cancel(id)
+	e.waitState(id, "cancelled")
 	pgtest.Eventually(t, patience, "nothing of it is left", func() bool { return len(i.processes()) == 0 })
 }
 
@@ -73,21 +73,21 @@ func TestFOSSology_CancelEndsTheAgent(t *testing.T) {
 // kinds all the time.
 func TestFOSSology_AnExclusiveAgentIsAlone(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	e := setup(t)
 	note := func(name string) string {
 		return `echo "+` + name + `" >>"$DIR/now"; sleep 0.02; echo "-` + name + `" >>"$DIR/now"`
 	}
-	b.serve(agents(
-		"type: alone, dialect: fossology, exclusive: true, command: ["+b.foss("alone", note("alone"))+"]",
-		"type: other, command: ["+b.worker("other", note("other"))+"]",
+	e.serve(agents(
+		"type: alone, dialect: fossology, exclusive: true, command: ["+e.foss("alone", note("alone"))+"]",
+		"type: other, command: ["+e.worker("other", note("other"))+"]",
 	))
 	for range 4 {
-		b.sql("insert into bellhop.jobqueue (type, args) select 'other', g::text from generate_series(1, 10) g")
-		b.sql("insert into bellhop.jobqueue (type, args) select 'alone', g::text from generate_series(1, 2) g")
+		e.sql("insert into bellhop.jobqueue (type, args) select 'other', g::text from generate_series(1, 10) g")
+		e.sql("insert into bellhop.jobqueue (type, args) select 'alone', g::text from generate_series(1, 2) g")
 	}
-	b.waitAll("succeeded 48")
+	e.waitAll("succeeded 48")
 	others, alone := 0, 0
-	for _, l := range b.lines("now") {
+	for _, l := range e.lines("now") {
 		switch l {
 		case "+other":
 			others++
@@ -108,24 +108,24 @@ func TestFOSSology_AnExclusiveAgentIsAlone(t *testing.T) {
 // version everywhere.
 func TestSSH_FOSSologyAgents(t *testing.T) {
 	t.Parallel()
-	s, b := openSSHD(t), setup(t)
-	i := b.serve("hosts:\n  - {name: local, slots: 1}\n" + s.host("far", "slots: 2") + agents(
-		"type: count, dialect: fossology, command: ["+b.foss("count", `n=$data; echo "NOTICE $*"; pwd; echo oops >&2`)+"]",
-		"type: fails, dialect: fossology, command: ["+b.foss("fails", `result=7`)+"]",
-		"type: here, dialect: fossology, local: true, command: ["+b.foss("here", ":")+"]"))
-	ok := b.insert("type, args, vars, run_on", "count", "17", `{"jobId":"12"}`, "far")
-	if j := b.waitState(ok, "succeeded"); j.Done != 17 || b.ranOn(ok) != "far" {
-		t.Errorf("on %s: %+v", b.ranOn(ok), j)
+	s, e := openSSHD(t), setup(t)
+	i := e.serve("hosts:\n  - {name: local, slots: 1}\n" + s.host("far", "slots: 2") + agents(
+		"type: count, dialect: fossology, command: ["+e.foss("count", `n=$data; echo "NOTICE $*"; pwd; echo oops >&2`)+"]",
+		"type: fails, dialect: fossology, command: ["+e.foss("fails", `result=7`)+"]",
+		"type: here, dialect: fossology, local: true, command: ["+e.foss("here", ":")+"]"))
+	ok := e.insert("type, args, vars, run_on", "count", "17", `{"jobId":"12"}`, "far")
+	if j := e.waitState(ok, "succeeded"); j.Done != 17 || e.ranOn(ok) != "far" {
+		t.Errorf("on %s: %+v", e.ranOn(ok), j)
 	}
-	has(t, b.logged(ok), "--jobId=12 --config=/usr/local/etc/fossology", "out: "+b.dir, "out: oops")
-	bye := b.insert("type, args, run_on", "fails", "1", "far")
-	if j := b.waitState(bye, "failed"); j.ExitCode != 7 || j.Error != "the agent said BYE 7" {
+	has(t, e.logged(ok), "--jobId=12 --config=/usr/local/etc/fossology", "out: "+e.dir, "out: oops")
+	bye := e.insert("type, args, run_on", "fails", "1", "far")
+	if j := e.waitState(bye, "failed"); j.ExitCode != 7 || j.Error != "the agent said BYE 7" {
 		t.Errorf("job is %+v", j)
 	}
 	for range 4 { // never there, though there is room
-		id := b.insert("type, args", "here", "1")
-		if b.waitState(id, "succeeded"); b.ranOn(id) != "local" {
-			t.Errorf("it ran on %s", b.ranOn(id))
+		id := e.insert("type, args", "here", "1")
+		if e.waitState(id, "succeeded"); e.ranOn(id) != "local" {
+			t.Errorf("it ran on %s", e.ranOn(id))
 		}
 	}
 	i.stop()

@@ -24,20 +24,20 @@ func TestGraphsDoc_TheScriptWorks(t *testing.T) {
 	script, rest, _ := strings.Cut(script, "```")
 	_, want, _ := strings.Cut(rest, "```\n")
 	want, _, _ = strings.Cut(want, "```")
-	b := setup(t)
-	b.serve(agents("type: sh, command: [sh, -c], mode: exec"))
+	e := setup(t)
+	e.serve(agents("type: sh, command: [sh, -c], mode: exec"))
 	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "bash", "-e", "-c", script)
-	cmd.Dir = b.dir
-	cmd.Env = append(environment(b.dir), "DATABASE_URL="+b.url, "DIR="+b.dir)
+	cmd.Dir = e.dir
+	cmd.Env = append(environment(e.dir), "DATABASE_URL="+e.url, "DIR="+e.dir)
 	cmd.Env[0] = "PATH=" + filepath.Dir(binary) + ":" + os.Getenv("PATH")
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	has(t, string(out), "parcel for 8761230871234", want)
-	if _, err := os.Stat(filepath.Join(b.dir, "invoice")); err == nil {
+	if _, err := os.Stat(filepath.Join(e.dir, "invoice")); err == nil {
 		t.Error("the clean-up did not run")
 	}
 }

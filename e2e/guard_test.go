@@ -17,7 +17,7 @@ import (
 // that has left its session and its parents. It notes their pids in "family",
 // itself first; a run that finds one of those before it alive notes it in
 // "beside". A run with "for ever" never ends.
-func (b *bed) family(mode string) (yaml string) {
+func (e *env) family(mode string) (yaml string) {
 	work := `for pid in $(cat $DIR/family 2>/dev/null); do
 	grep -qs . /proc/$pid/cmdline && echo $pid >> $DIR/beside
 done
@@ -29,21 +29,21 @@ done
 	sleep 1000
 }`
 	if mode == "exec" {
-		return agents("type: a, mode: exec, command: [" + b.script("agent", "line=$1\n"+work) + "]")
+		return agents("type: a, mode: exec, command: [" + e.script("agent", "line=$1\n"+work) + "]")
 	}
-	return agents("type: a, command: [" + b.worker("agent", work) + "]")
+	return agents("type: a, command: [" + e.worker("agent", work) + "]")
 }
 
 // relatives waits for the n-th family, and gives its guard and its members.
-func (b *bed) relatives(n int) (warden int, pids []int) {
-	b.t.Helper()
-	pgtest.Eventually(b.t, patience, fmt.Sprintf("family %d is there", n), func() bool { return len(b.lines("family")) >= n })
-	for _, text := range strings.Fields(b.lines("family")[n-1]) {
+func (e *env) relatives(n int) (warden int, pids []int) {
+	e.t.Helper()
+	pgtest.Eventually(e.t, patience, fmt.Sprintf("family %d is there", n), func() bool { return len(e.lines("family")) >= n })
+	for _, text := range strings.Fields(e.lines("family")[n-1]) {
 		pid, err := strconv.Atoi(text)
 		if err != nil {
-			b.t.Fatal(err)
+			e.t.Fatal(err)
 		}
-		b.t.Cleanup(func() { // should the test fail
+		e.t.Cleanup(func() { // should the test fail
 			if strings.Contains(ofProcess(pid, "environ"), guard.MarkName+"=") {
 				_ = syscall.Kill(pid, syscall.SIGKILL)
 			}
@@ -52,7 +52,7 @@ func (b *bed) relatives(n int) (warden int, pids []int) {
 	}
 	agent, ok := guard.ReadStat(pids[0])
 	if !ok || len(livingOf(pids)) != 3 {
-		b.t.Fatalf("of the family %v live %v", pids, livingOf(pids))
+		e.t.Fatalf("of the family %v live %v", pids, livingOf(pids))
 	}
 	return agent.Parent, pids
 }
@@ -74,19 +74,19 @@ func livingOf(pids []int) (living []int) {
 
 // innocent checks that a job ended well at its first attempt, that no death was
 // counted, and that no run found one before it alive.
-func (b *bed) innocent(id int64) {
-	b.t.Helper()
-	if j := b.waitState(id, "succeeded"); j.Attempt != 1 {
-		b.t.Errorf("the job is %+v", j)
+func (e *env) innocent(id int64) {
+	e.t.Helper()
+	if j := e.waitState(id, "succeeded"); j.Attempt != 1 {
+		e.t.Errorf("the job is %+v", j)
 	}
-	if n := value[int](b, "select deaths from bellhop.jobqueue where id = $1", id); n != 0 {
-		b.t.Errorf("%d deaths are counted for the job", n)
+	if n := value[int](e, "select deaths from bellhop.jobqueue where id = $1", id); n != 0 {
+		e.t.Errorf("%d deaths are counted for the job", n)
 	}
-	if n := value[int](b, "select count(*) from bellhop.agent where deaths <> '{}' or trouble <> '{}'"); n != 0 {
-		b.t.Error("a death is counted for its type")
+	if n := value[int](e, "select count(*) from bellhop.agent where deaths <> '{}' or trouble <> '{}'"); n != 0 {
+		e.t.Error("a death is counted for its type")
 	}
-	if beside := b.lines("beside"); len(beside) > 0 {
-		b.t.Errorf("it ran beside %v of the run before", beside)
+	if beside := e.lines("beside"); len(beside) > 0 {
+		e.t.Errorf("it ran beside %v of the run before", beside)
 	}
 }
 
@@ -103,12 +103,12 @@ func TestGuard_ThatDiesIsNoFaultOfTheJob(t *testing.T) {
 	for _, mode := range []string{"warm", "exec"} {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
-			b := setup(t)
-			i := b.serve(b.family(mode))
-			id := b.insert("type, args, max_attempts", "a", "once", 1)
-			warden, pids := b.relatives(1)
+			e := setup(t)
+			i := e.serve(e.family(mode))
+			id := e.insert("type, args, max_attempts", "a", "once", 1)
+			warden, pids := e.relatives(1)
 			murder(t, warden)
-			b.innocent(id)
+			e.innocent(id)
 			if left := livingOf(pids); len(left) > 0 {
 				t.Errorf("%v live", left)
 			}
@@ -123,15 +123,15 @@ func TestGuard_KilledTogetherWithTheScheduler(t *testing.T) {
 	for _, mode := range []string{"warm", "exec"} {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
-			b := setup(t)
-			yaml := b.family(mode)
-			i := b.serve(yaml)
-			id := b.insert("type, args, max_attempts", "a", "once", 1)
-			warden, pids := b.relatives(1)
+			e := setup(t)
+			yaml := e.family(mode)
+			i := e.serve(yaml)
+			id := e.insert("type, args, max_attempts", "a", "once", 1)
+			warden, pids := e.relatives(1)
 			i.killWith(warden)
 			t.Logf("without a guard %v of %v live", livingOf(pids), pids) // unless a test beside this one has ended them
-			b.serve(yaml)
-			b.innocent(id)
+			e.serve(yaml)
+			e.innocent(id)
 			if left := livingOf(pids); len(left) > 0 {
 				t.Errorf("%v live", left)
 			}
@@ -152,29 +152,29 @@ func (i *instance) killWith(warden int) {
 // TestGuard_CancelOfAJobWhoseGuardDied ends it, whether its scheduler lives or not.
 func TestGuard_CancelOfAJobWhoseGuardDied(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	yaml := b.family("warm")
-	i := b.serve(yaml)
-	id := b.insert("type, args", "a", "for ever")
-	warden, first := b.relatives(1)
+	e := setup(t)
+	yaml := e.family("warm")
+	i := e.serve(yaml)
+	id := e.insert("type, args", "a", "for ever")
+	warden, first := e.relatives(1)
 	murder(t, warden)
-	_, second := b.relatives(2)
-	b.cancel(id, "--now")
-	b.waitState(id, "cancelled")
+	_, second := e.relatives(2)
+	e.cancel(id, "--now")
+	e.waitState(id, "cancelled")
 	if left := livingOf(append(first, second...)); len(left) > 0 {
 		t.Errorf("%v live", left)
 	}
-	id = b.insert("type, args", "a", "for ever")
-	warden, third := b.relatives(3)
-	b.waitState(id, "running")
+	id = e.insert("type, args", "a", "for ever")
+	warden, third := e.relatives(3)
+	e.waitState(id, "running")
 	i.killWith(warden)
-	b.cancel(id, "--now")
-	b.serve(yaml)
-	b.waitState(id, "cancelled")
+	e.cancel(id, "--now")
+	e.serve(yaml)
+	e.waitState(id, "cancelled")
 	if left := livingOf(third); len(left) > 0 {
 		t.Errorf("%v live", left)
 	}
-	if runs, beside := b.lines("family"), b.lines("beside"); len(runs) != 3 || len(beside) > 0 {
+	if runs, beside := e.lines("family"), e.lines("beside"); len(runs) != 3 || len(beside) > 0 {
 		t.Errorf("runs: %v, beside %v", runs, beside)
 	}
 }
@@ -183,12 +183,12 @@ func TestGuard_CancelOfAJobWhoseGuardDied(t *testing.T) {
 // keep it from running again and again at once.
 func TestGuard_KilledByItsOwnAgent(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	b.serve(agents("type: a, command: [" + b.worker("agent", `date +%s%N >> $DIR/began; kill -9 $PPID; sleep 1000`) + "]"))
-	id := b.insert("type, max_attempts", "a", 1)
-	pgtest.Eventually(t, patience, "it has run four times", func() bool { return len(b.lines("began")) >= 4 })
+	e := setup(t)
+	e.serve(agents("type: a, command: [" + e.worker("agent", `date +%s%N >> $DIR/began; kill -9 $PPID; sleep 1000`) + "]"))
+	id := e.insert("type, max_attempts", "a", 1)
+	pgtest.Eventually(t, patience, "it has run four times", func() bool { return len(e.lines("began")) >= 4 })
 	var began []time.Time
-	for _, text := range b.lines("began") {
+	for _, text := range e.lines("began") {
 		ns, err := strconv.ParseInt(text, 10, 64)
 		if err != nil {
 			t.Fatal(err)
@@ -200,9 +200,9 @@ func TestGuard_KilledByItsOwnAgent(t *testing.T) {
 			t.Errorf("run %d began %v after the one before, want %v or more", n+1, pause, least)
 		}
 	}
-	b.cancel(id, "--now")
-	b.waitState(id, "cancelled")
-	if n := value[int](b, "select deaths from bellhop.jobqueue where id = $1", id); n != 0 {
+	e.cancel(id, "--now")
+	e.waitState(id, "cancelled")
+	if n := value[int](e, "select deaths from bellhop.jobqueue where id = $1", id); n != 0 {
 		t.Errorf("%d deaths are counted", n)
 	}
 }
@@ -211,15 +211,15 @@ func TestGuard_KilledByItsOwnAgent(t *testing.T) {
 // what it left is ended.
 func TestSSH_AGuardThatWasKilledThere(t *testing.T) {
 	t.Parallel()
-	s, b := openSSHD(t), setup(t)
-	i := b.serve("hosts:\n" + s.host("far", "slots: 1") + b.family("warm"))
-	id := b.insert("type, args, run_on, max_attempts", "a", "once", "far", 1)
-	warden, pids := b.relatives(1)
+	s, e := openSSHD(t), setup(t)
+	i := e.serve("hosts:\n" + s.host("far", "slots: 1") + e.family("warm"))
+	id := e.insert("type, args, run_on, max_attempts", "a", "once", "far", 1)
+	warden, pids := e.relatives(1)
 	if program := ofProcess(warden, "cmdline"); !strings.Contains(program, guard.Name) {
 		t.Fatalf("the agent's parent is %q", program)
 	}
 	murder(t, warden)
-	b.innocent(id)
+	e.innocent(id)
 	if left := livingOf(pids); len(left) > 0 {
 		t.Errorf("%v live", left)
 	}

@@ -69,8 +69,8 @@ func buildAndRun(m *testing.M) int {
 // patience is for what takes a second on a machine with nothing else to do.
 const patience = 3 * time.Minute
 
-// bed is a database of the test's own and what runs on it.
-type bed struct {
+// env is a database of the test's own and what runs on it.
+type env struct {
 	t    *testing.T
 	url  string
 	dir  string // of the test: agents, configuration, flags
@@ -82,15 +82,15 @@ type bed struct {
 }
 
 // setup gives a fresh migrated database.
-func setup(t *testing.T) *bed {
+func setup(t *testing.T) *env {
 	t.Helper()
-	b := on(t, pgtest.URL(t))
-	b.ok("migrate")
-	return b
+	e := on(t, pgtest.URL(t))
+	e.ok("migrate")
+	return e
 }
 
 // on looks at a database as it is.
-func on(t *testing.T, url string) *bed {
+func on(t *testing.T, url string) *env {
 	t.Helper()
 	config, err := pgxpool.ParseConfig(url)
 	if err != nil {
@@ -104,50 +104,50 @@ func on(t *testing.T, url string) *bed {
 		t.Fatal(err)
 	}
 	t.Cleanup(pool.Close)
-	return &bed{t: t, url: url, dir: pgtest.Dir(t), pool: pool}
+	return &env{t: t, url: url, dir: pgtest.Dir(t), pool: pool}
 }
 
 // sql runs one statement, and gives how many rows it changed.
-func (b *bed) sql(text string, args ...any) int {
-	b.t.Helper()
-	tag, err := b.pool.Exec(b.t.Context(), text, args...)
+func (e *env) sql(text string, args ...any) int {
+	e.t.Helper()
+	tag, err := e.pool.Exec(e.t.Context(), text, args...)
 	if err != nil {
-		b.t.Fatalf("%s: %v", text, err)
+		e.t.Fatalf("%s: %v", text, err)
 	}
 	return int(tag.RowsAffected())
 }
 
 // value reads one value.
-func value[T any](b *bed, text string, args ...any) (v T) {
-	b.t.Helper()
-	if err := b.pool.QueryRow(b.t.Context(), text, args...).Scan(&v); err != nil {
-		b.t.Fatalf("%s: %v", text, err)
+func value[T any](e *env, text string, args ...any) (v T) {
+	e.t.Helper()
+	if err := e.pool.QueryRow(e.t.Context(), text, args...).Scan(&v); err != nil {
+		e.t.Fatalf("%s: %v", text, err)
 	}
 	return v
 }
 
 // column reads one column.
-func column[T any](b *bed, text string, args ...any) []T {
-	b.t.Helper()
-	rows, err := b.pool.Query(b.t.Context(), text, args...)
+func column[T any](e *env, text string, args ...any) []T {
+	e.t.Helper()
+	rows, err := e.pool.Query(e.t.Context(), text, args...)
 	if err == nil {
 		var list []T
 		if list, err = pgx.CollectRows(rows, pgx.RowTo[T]); err == nil {
 			return list
 		}
 	}
-	b.t.Fatalf("%s: %v", text, err)
+	e.t.Fatalf("%s: %v", text, err)
 	return nil
 }
 
 // insert submits a job by a plain INSERT: columns "type, args" and their values.
-func (b *bed) insert(columns string, values ...any) int64 {
-	b.t.Helper()
+func (e *env) insert(columns string, values ...any) int64 {
+	e.t.Helper()
 	var places []string
 	for i := range values {
 		places = append(places, fmt.Sprintf("$%d", i+1))
 	}
-	return value[int64](b, "insert into bellhop.jobqueue ("+columns+") values ("+strings.Join(places, ", ")+") returning id", values...)
+	return value[int64](e, "insert into bellhop.jobqueue ("+columns+") values ("+strings.Join(places, ", ")+") returning id", values...)
 }
 
 // job is a row of the queue as a test looks at it; what is NULL is zero, and
@@ -165,19 +165,19 @@ type job struct {
 	Failed     int64
 }
 
-func (b *bed) job(id int64) (j job) {
-	b.t.Helper()
-	if err := b.pool.QueryRow(b.t.Context(), `select state, attempt, fence, coalesce(instance, 0), coalesce(exit_code, -1), coalesce(error, ''), coalesce(waiting_for, ''),
+func (e *env) job(id int64) (j job) {
+	e.t.Helper()
+	if err := e.pool.QueryRow(e.t.Context(), `select state, attempt, fence, coalesce(instance, 0), coalesce(exit_code, -1), coalesce(error, ''), coalesce(waiting_for, ''),
 		coalesce(items_total, -1), coalesce(items_done, -1), coalesce(items_failed, -1) from bellhop.jobqueue where id = $1`, id).
 		Scan(&j.State, &j.Attempt, &j.Fence, &j.Instance, &j.ExitCode, &j.Error, &j.WaitingFor, &j.Total, &j.Done, &j.Failed); err != nil {
-		b.t.Fatalf("job %d: %v", id, err)
+		e.t.Fatalf("job %d: %v", id, err)
 	}
 	return j
 }
 
-func (b *bed) state(id int64) string {
-	b.t.Helper()
-	return b.job(id).State
+func (e *env) state(id int64) string {
+	e.t.Helper()
+	return e.job(id).State
 }
 
 func final(state string) bool {
@@ -186,13 +186,13 @@ func final(state string) bool {
 
 // waitState waits until the job is in that state, and gives its row. It does
 // not wait any longer once the job is over in another way.
-func (b *bed) waitState(id int64, want string) (j job) {
-	b.t.Helper()
-	pgtest.Eventually(b.t, patience, fmt.Sprintf("job %d is %s", id, want), func() bool {
-		b.t.Helper()
-		j = b.job(id)
+func (e *env) waitState(id int64, want string) (j job) {
+	e.t.Helper()
+	pgtest.Eventually(e.t, patience, fmt.Sprintf("job %d is %s", id, want), func() bool {
+		e.t.Helper()
+		j = e.job(id)
 		if j.State != want && final(j.State) {
-			b.t.Fatalf("job %d should be %s: %+v", id, want, j)
+			e.t.Fatalf("job %d should be %s: %+v", id, want, j)
 		}
 		return j.State == want
 	})
@@ -201,35 +201,35 @@ func (b *bed) waitState(id int64, want string) (j job) {
 
 // waitAll waits until no job is left that is not over, and checks how many
 // ended in which way: "succeeded 10, failed 1".
-func (b *bed) waitAll(want string) {
-	b.t.Helper()
+func (e *env) waitAll(want string) {
+	e.t.Helper()
 	defer func() {
-		if b.t.Failed() {
-			b.t.Logf("not over: %v", column[string](b, "select j::text from bellhop.jobqueue j where state not in ('succeeded', 'failed', 'cancelled', 'quarantined') limit 5"))
+		if e.t.Failed() {
+			e.t.Logf("not over: %v", column[string](e, "select j::text from bellhop.jobqueue j where state not in ('succeeded', 'failed', 'cancelled', 'quarantined') limit 5"))
 		}
 	}()
-	pgtest.Eventually(b.t, patience, "every job is over", func() bool {
-		return value[int](b, "select count(*) from bellhop.jobqueue where state not in ('succeeded', 'failed', 'cancelled', 'quarantined')") == 0
+	pgtest.Eventually(e.t, patience, "every job is over", func() bool {
+		return value[int](e, "select count(*) from bellhop.jobqueue where state not in ('succeeded', 'failed', 'cancelled', 'quarantined')") == 0
 	})
-	got := value[string](b, `select coalesce(string_agg(state || ' ' || n, ', ' order by n desc, state), '')
+	got := value[string](e, `select coalesce(string_agg(state || ' ' || n, ', ' order by n desc, state), '')
 		from (select state, count(*) n from bellhop.jobqueue group by state) s`)
 	if got != want {
-		b.t.Errorf("jobs ended %q, want %q", got, want)
+		e.t.Errorf("jobs ended %q, want %q", got, want)
 	}
 }
 
 // logged gives what is kept in bellhop.log of a job, one line each.
-func (b *bed) logged(id int64) string {
-	b.t.Helper()
-	return value[string](b, "select coalesce(string_agg(level || ': ' || line, e'\n' order by id), '') from bellhop.log where job = $1", id)
+func (e *env) logged(id int64) string {
+	e.t.Helper()
+	return value[string](e, "select coalesce(string_agg(level || ': ' || line, e'\n' order by id), '') from bellhop.log where job = $1", id)
 }
 
 // eventually waits for a condition on the database: a query that gives a bool.
-func (b *bed) eventually(reason, query string, args ...any) {
-	b.t.Helper()
-	pgtest.Eventually(b.t, patience, reason, func() bool {
-		b.t.Helper()
-		return value[bool](b, query, args...)
+func (e *env) eventually(reason, query string, args ...any) {
+	e.t.Helper()
+	pgtest.Eventually(e.t, patience, reason, func() bool {
+		e.t.Helper()
+		return value[bool](e, query, args...)
 	})
 }
 
@@ -240,33 +240,33 @@ type result struct {
 }
 
 // run runs the command line on the test's database.
-func (b *bed) run(args ...string) result {
-	b.t.Helper()
-	return b.runIn([]string{"DATABASE_URL=" + b.url}, args...)
+func (e *env) run(args ...string) result {
+	e.t.Helper()
+	return e.runIn([]string{"DATABASE_URL=" + e.url}, args...)
 }
 
 // runIn runs the command line in an environment of the test's choice.
-func (b *bed) runIn(env []string, args ...string) result {
-	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.t.Context(), 2*patience)
+func (e *env) runIn(env []string, args ...string) result {
+	e.t.Helper()
+	ctx, cancel := context.WithTimeout(e.t.Context(), 2*patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, binary, args...)
-	cmd.Dir, cmd.Env = b.dir, append(environment(b.dir), env...)
+	cmd.Dir, cmd.Env = e.dir, append(environment(e.dir), env...)
 	var stdout, stderr strings.Builder
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	err := cmd.Run()
 	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
-		b.t.Fatalf("bellhop %q: %v", args, err)
+		e.t.Fatalf("bellhop %q: %v", args, err)
 	}
 	return result{cmd.ProcessState.ExitCode(), stdout.String(), stderr.String()}
 }
 
 // ok runs a command that must succeed, and gives what it printed.
-func (b *bed) ok(args ...string) string {
-	b.t.Helper()
-	r := b.run(args...)
+func (e *env) ok(args ...string) string {
+	e.t.Helper()
+	r := e.run(args...)
 	if r.code != 0 {
-		b.t.Fatalf("bellhop %q: exit code %d\n%s%s", args, r.code, r.stdout, r.stderr)
+		e.t.Fatalf("bellhop %q: exit code %d\n%s%s", args, r.code, r.stdout, r.stderr)
 	}
 	return r.stdout
 }
@@ -277,34 +277,34 @@ func environment(tmp string) []string {
 }
 
 // file writes a file of the test's.
-func (b *bed) file(name, text string, mode os.FileMode) (path string) {
-	b.t.Helper()
-	path = filepath.Join(b.dir, name)
+func (e *env) file(name, text string, mode os.FileMode) (path string) {
+	e.t.Helper()
+	path = filepath.Join(e.dir, name)
 	if err := os.WriteFile(path, []byte(text), mode); err != nil {
-		b.t.Fatal(err)
+		e.t.Fatal(err)
 	}
 	return path
 }
 
 // script writes an agent in bash and gives its path. It finds the test's
 // folder in $DIR.
-func (b *bed) script(name, text string) (path string) {
-	b.t.Helper()
-	return b.file(name, "#!/bin/bash\nDIR="+b.dir+"\n"+text, 0o755)
+func (e *env) script(name, text string) (path string) {
+	e.t.Helper()
+	return e.file(name, "#!/bin/bash\nDIR="+e.dir+"\n"+text, 0o755)
 }
 
 // worker writes a classic agent that does body for each line, in $line.
-func (b *bed) worker(name, body string) (path string) {
-	b.t.Helper()
-	return b.script(name, "echo OK\nwhile IFS= read -r line; do\n"+body+"\necho OK\ndone\n")
+func (e *env) worker(name, body string) (path string) {
+	e.t.Helper()
+	return e.script(name, "echo OK\nwhile IFS= read -r line; do\n"+body+"\necho OK\ndone\n")
 }
 
 // lines reads a file that agents append to; no file is no lines.
-func (b *bed) lines(name string) []string {
-	b.t.Helper()
-	text, err := os.ReadFile(filepath.Join(b.dir, name))
+func (e *env) lines(name string) []string {
+	e.t.Helper()
+	text, err := os.ReadFile(filepath.Join(e.dir, name))
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		b.t.Fatal(err)
+		e.t.Fatal(err)
 	}
 	if len(text) == 0 {
 		return nil

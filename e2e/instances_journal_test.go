@@ -297,7 +297,7 @@ func (j *journal) tell(job int64) {
 
 // proves fails the test when a job is recorded as succeeded that no agent
 // finished under the fence that the row names, or that was begun again later.
-func (j *journal) proves(b *bed) {
+func (j *journal) proves(e *env) {
 	j.t.Helper()
 	ended, last := map[string]bool{}, map[string]string{}
 	for _, e := range j.entries() {
@@ -308,7 +308,7 @@ func (j *journal) proves(b *bed) {
 			last[job] = claim
 		}
 	}
-	for _, claim := range column[string](b, "select id || ' ' || fence from bellhop.jobqueue where state = 'succeeded'") {
+	for _, claim := range column[string](e, "select id || ' ' || fence from bellhop.jobqueue where state = 'succeeded'") {
 		job, _, _ := strings.Cut(claim, " ")
 		if !ended[claim] {
 			j.t.Errorf("job and fence %s are recorded as succeeded, and no agent finished them", claim)

@@ -25,36 +25,36 @@ func calm(slots int) string {
 }
 
 // insertMany submits n jobs of type work by one statement.
-func (b *bed) insertMany(n int, args string) {
-	b.t.Helper()
-	b.sql("insert into bellhop.jobqueue (type, args) select 'work', $1 from generate_series(1, $2)", args, n)
+func (e *env) insertMany(n int, args string) {
+	e.t.Helper()
+	e.sql("insert into bellhop.jobqueue (type, args) select 'work', $1 from generate_series(1, $2)", args, n)
 }
 
 // waitRunning waits until n jobs run under an instance and their agents have
 // begun them.
-func (j *journal) waitRunning(b *bed, i *instance, n int) {
-	b.t.Helper()
-	pgtest.Eventually(b.t, patience, fmt.Sprintf("%d jobs run", n), func() bool {
-		b.t.Helper()
-		return value[int](b, "select count(*) from bellhop.jobqueue where state = 'running' and instance = $1", i.id) == n &&
+func (j *journal) waitRunning(e *env, i *instance, n int) {
+	e.t.Helper()
+	pgtest.Eventually(e.t, patience, fmt.Sprintf("%d jobs run", n), func() bool {
+		e.t.Helper()
+		return value[int](e, "select count(*) from bellhop.jobqueue where state = 'running' and instance = $1", i.id) == n &&
 			len(j.alive()) == n
 	})
 }
 
 // whoRuns is all that tells whose a running job is.
-func (b *bed) whoRuns() string {
-	b.t.Helper()
-	return strings.Join(column[string](b, `select concat_ws(' ', id, state, fence, attempt, instance, host, started_at, attempt_at)
+func (e *env) whoRuns() string {
+	e.t.Helper()
+	return strings.Join(column[string](e, `select concat_ws(' ', id, state, fence, attempt, instance, host, started_at, attempt_at)
 		from bellhop.jobqueue order by id`), "\n")
 }
 
 // beats waits until an instance has sent so many heartbeats.
-func (b *bed) beats(i *instance, n int) {
-	b.t.Helper()
+func (e *env) beats(i *instance, n int) {
+	e.t.Helper()
 	last := ""
-	pgtest.Eventually(b.t, patience, fmt.Sprintf("%d heartbeats", n), func() bool {
-		b.t.Helper()
-		now := value[string](b, "select heartbeat_at::text from bellhop.instance where id = $1", i.id)
+	pgtest.Eventually(e.t, patience, fmt.Sprintf("%d heartbeats", n), func() bool {
+		e.t.Helper()
+		now := value[string](e, "select heartbeat_at::text from bellhop.instance where id = $1", i.id)
 		if now != last {
 			last = now
 			n--
@@ -64,16 +64,16 @@ func (b *bed) beats(i *instance, n int) {
 }
 
 // silence is how long before its burial the instance was last heard of.
-func (b *bed) silence(i *instance) time.Duration {
-	b.t.Helper()
-	return time.Duration(value[float64](b, "select extract(epoch from gone_at - heartbeat_at)::float8 from bellhop.instance where id = $1", i.id) * float64(time.Second))
+func (e *env) silence(i *instance) time.Duration {
+	e.t.Helper()
+	return time.Duration(value[float64](e, "select extract(epoch from gone_at - heartbeat_at)::float8 from bellhop.instance where id = $1", i.id) * float64(time.Second))
 }
 
 // elsewhere makes an instance one of another machine in the eyes of the
 // others, so that nobody can look whether its process is there.
-func (b *bed) elsewhere(i *instance) {
-	b.t.Helper()
-	b.sql("update bellhop.instance set machine = 'another one' where id = $1", i.id)
+func (e *env) elsewhere(i *instance) {
+	e.t.Helper()
+	e.sql("update bellhop.instance set machine = 'another one' where id = $1", i.id)
 }
 
 // TestInstances_SecondChangesNothingAndTakesOverTheDead: "I have just started"
@@ -100,16 +100,16 @@ func TestInstances_SecondChangesNothingAndTakesOverTheDead(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b, j := setup(t), newJournal(t)
+			e, j := setup(t), newJournal(t)
 			yaml := test.config + agents(j.agent("work", "exec"))
-			first := b.serve(yaml)
-			b.insertMany(jobs, "hold")
-			j.waitRunning(b, first, jobs)
-			rows, processes := b.whoRuns(), fmt.Sprint(j.alive())
+			first := e.serve(yaml)
+			e.insertMany(jobs, "hold")
+			j.waitRunning(e, first, jobs)
+			rows, processes := e.whoRuns(), fmt.Sprint(j.alive())
 
-			second := b.serve(yaml)
-			b.beats(second, 3)
-			if now := b.whoRuns(); now != rows {
+			second := e.serve(yaml)
+			e.beats(second, 3)
+			if now := e.whoRuns(); now != rows {
 				t.Errorf("the second instance changed jobs of the first; before:\n%s\nafter:\n%s", rows, now)
 			}
 			if now := fmt.Sprint(j.alive()); now != processes {
@@ -117,17 +117,17 @@ func TestInstances_SecondChangesNothingAndTakesOverTheDead(t *testing.T) {
 			}
 
 			if test.unseen {
-				b.elsewhere(first)
-				b.beats(second, 2) // it has seen that
+				e.elsewhere(first)
+				e.beats(second, 2) // it has seen that
 			}
 			first.kill()
 			first.gone()
-			j.waitRunning(b, second, jobs)
-			test.judge(t, b.silence(first))
+			j.waitRunning(e, second, jobs)
+			test.judge(t, e.silence(first))
 			j.letGo()
-			b.waitAll(fmt.Sprintf("succeeded %d", jobs))
+			e.waitAll(fmt.Sprintf("succeeded %d", jobs))
 			j.check(1)
-			if n := value[int](b, "select count(*) from bellhop.jobqueue where attempt <> 1"); n > 0 {
+			if n := value[int](e, "select count(*) from bellhop.jobqueue where attempt <> 1"); n > 0 {
 				t.Errorf("%d jobs count what was lost with the first instance as an attempt", n)
 			}
 		})
@@ -139,37 +139,37 @@ func TestInstances_SecondChangesNothingAndTakesOverTheDead(t *testing.T) {
 // it says when it wakes up is not believed.
 func TestInstances_StoppedForLongerThanItsLag(t *testing.T) {
 	t.Parallel()
-	b, j := setup(t), newJournal(t)
+	e, j := setup(t), newJournal(t)
 	yaml := quick(6) + agents(j.agent("work", "exec"))
-	first := b.serve(yaml)
-	b.insertMany(3, "hold")
+	first := e.serve(yaml)
+	e.insertMany(3, "hold")
 	// These end while the scheduler does not look: it wakes up with outcomes
 	// in its pipes that are not its own any more.
-	b.insertMany(3, "early")
-	j.waitRunning(b, first, 6)
+	e.insertMany(3, "early")
+	j.waitRunning(e, first, 6)
 	first.signal(syscall.SIGSTOP)
 	j.letGoEarly()
 	t.Cleanup(func() { _ = first.cmd.Process.Signal(syscall.SIGCONT) }) // or it never ends
-	second := b.serve(yaml)
+	second := e.serve(yaml)
 	if second.id == first.id {
 		t.Fatal("two instances, one id")
 	}
-	b.eventually("the second has the jobs", "select count(*) = 6 from bellhop.jobqueue where instance = $1", second.id)
-	if silence := b.silence(first); silence < quickLag {
+	e.eventually("the second has the jobs", "select count(*) = 6 from bellhop.jobqueue where instance = $1", second.id)
+	if silence := e.silence(first); silence < quickLag {
 		t.Errorf("buried after %v of silence, its lag is %v", silence, quickLag)
 	}
 	j.letGo()
-	b.waitAll("succeeded 6")
+	e.waitAll("succeeded 6")
 
 	first.signal(syscall.SIGCONT)
 	first.waitSaid("stale owner")
-	b.eventually("the first is there under a new id", "select exists (select 1 from bellhop.instance where pid = $1 and state = 'live' and id <> $2)",
+	e.eventually("the first is there under a new id", "select exists (select 1 from bellhop.instance where pid = $1 and state = 'live' and id <> $2)",
 		first.cmd.Process.Pid, first.id)
-	if n := value[int](b, "select count(*) from bellhop.jobqueue where instance <> $1 or fence <> 2 or attempt <> 1", second.id); n > 0 {
-		t.Errorf("%d jobs are not as the second instance left them:\n%s", n, b.whoRuns())
+	if n := value[int](e, "select count(*) from bellhop.jobqueue where instance <> $1 or fence <> 2 or attempt <> 1", second.id); n > 0 {
+		t.Errorf("%d jobs are not as the second instance left them:\n%s", n, e.whoRuns())
 	}
-	b.insertMany(12, "50ms")
-	b.waitAll("succeeded 18")
+	e.insertMany(12, "50ms")
+	e.waitAll("succeeded 18")
 	j.check(1)
 }
 
@@ -177,21 +177,21 @@ func TestInstances_StoppedForLongerThanItsLag(t *testing.T) {
 // begun when it was stopped, it does not begin when it wakes up: others have.
 func TestInstances_StoppedBeforeItBegan(t *testing.T) {
 	t.Parallel()
-	b, j := setup(t), newJournal(t)
-	first := b.serve(quick(4) + agents(j.agent("work", "warm")))
-	b.insertMany(3000, "1ms") // so short that its children have some in store
-	b.waitDone(200)
+	e, j := setup(t), newJournal(t)
+	first := e.serve(quick(4) + agents(j.agent("work", "warm")))
+	e.insertMany(3000, "1ms") // so short that its children have some in store
+	e.waitDone(200)
 	first.signal(syscall.SIGSTOP)
 	t.Cleanup(func() { _ = first.cmd.Process.Signal(syscall.SIGCONT) }) // or it never ends
-	b.serve(quick(4) + agents(j.agent("work", "warm"))).b.waitAll("succeeded 3000")
+	e.serve(quick(4) + agents(j.agent("work", "warm"))).b.waitAll("succeeded 3000")
 	first.signal(syscall.SIGCONT)
 	first.waitSaid("it starts anew under another id")
-	b.eventually("it is there again", "select exists (select 1 from bellhop.instance where pid = $1 and state = 'live' and id <> $2)",
+	e.eventually("it is there again", "select exists (select 1 from bellhop.instance where pid = $1 and state = 'live' and id <> $2)",
 		first.cmd.Process.Pid, first.id)
-	b.insertMany(300, "5ms") // whatever it may still begin is among the first
-	b.waitAll("succeeded 3300")
+	e.insertMany(300, "5ms") // whatever it may still begin is among the first
+	e.waitAll("succeeded 3300")
 	j.check(1)
-	j.proves(b)
+	j.proves(e)
 }
 
 // TestInstances_StoppedAlone: when nobody has taken the jobs of an instance
@@ -202,18 +202,18 @@ func TestInstances_StoppedAlone(t *testing.T) {
 	for _, mode := range []string{"exec", "warm"} {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
-			b, j := setup(t), newJournal(t)
-			i := b.serve(quick(3) + agents(j.agent("work", mode)))
-			b.insertMany(3, "hold")
-			j.waitRunning(b, i, 3)
+			e, j := setup(t), newJournal(t)
+			i := e.serve(quick(3) + agents(j.agent("work", mode)))
+			e.insertMany(3, "hold")
+			j.waitRunning(e, i, 3)
 			before := j.alive()
 			i.signal(syscall.SIGSTOP)
 			t.Cleanup(func() { _ = i.cmd.Process.Signal(syscall.SIGCONT) }) // or it never ends
 			pgtest.Eventually(t, patience, "the agents are dead", func() bool { return len(livingAmong(before)) == 0 })
 			i.signal(syscall.SIGCONT)
-			j.waitRunning(b, i, 3)
+			j.waitRunning(e, i, 3)
 			j.letGo()
-			b.waitAll("succeeded 3")
+			e.waitAll("succeeded 3")
 			j.check(1)
 		})
 	}
@@ -223,14 +223,14 @@ func TestInstances_StoppedAlone(t *testing.T) {
 // instance says goodbye.
 func TestInstances_SIGTERMGivesBackAtOnce(t *testing.T) {
 	t.Parallel()
-	b, j := setup(t), newJournal(t)
+	e, j := setup(t), newJournal(t)
 	yaml := calm(5) + agents(j.agent("work", "exec"))
-	runs := b.serve(yaml)
-	b.insertMany(5, "hold")
-	j.waitRunning(b, runs, 5)
+	runs := e.serve(yaml)
+	e.insertMany(5, "hold")
+	j.waitRunning(e, runs, 5)
 	best := time.Hour
 	for range 5 {
-		next := b.serve(yaml)
+		next := e.serve(yaml)
 		before, begun := j.alive(), len(j.entries())
 		began := time.Now()
 		runs.signal(syscall.SIGTERM)
@@ -242,7 +242,7 @@ func TestInstances_SIGTERMGivesBackAtOnce(t *testing.T) {
 		if left := livingAmong(before); len(left) > 0 {
 			t.Errorf("agents %v outlive their scheduler", left)
 		}
-		j.waitRunning(b, next, 5)
+		j.waitRunning(e, next, 5)
 		if runs = next; best <= 2*time.Second {
 			break
 		}
@@ -252,9 +252,9 @@ func TestInstances_SIGTERMGivesBackAtOnce(t *testing.T) {
 		t.Errorf("picked up by the successor after %v at best", best)
 	}
 	j.letGo()
-	b.waitAll("succeeded 5")
+	e.waitAll("succeeded 5")
 	j.check(1)
-	if n := value[int](b, "select count(*) from bellhop.jobqueue where attempt <> 1"); n > 0 {
+	if n := value[int](e, "select count(*) from bellhop.jobqueue where attempt <> 1"); n > 0 {
 		t.Errorf("what was given back counts as an attempt in %d jobs", n)
 	}
 }
@@ -265,11 +265,11 @@ func TestInstances_SIGINTFinishesWhatRuns(t *testing.T) {
 	for _, mode := range []string{"exec", "warm"} {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
-			b, j := setup(t), newJournal(t)
-			i := b.serve(calm(3) + agents(j.agent("work", mode)))
-			b.insertMany(3, "hold")
-			j.waitRunning(b, i, 3)
-			b.insertMany(3, "1ms")
+			e, j := setup(t), newJournal(t)
+			i := e.serve(calm(3) + agents(j.agent("work", mode)))
+			e.insertMany(3, "hold")
+			j.waitRunning(e, i, 3)
+			e.insertMany(3, "1ms")
 			i.signal(syscall.SIGINT)
 			i.waitSaid("finishing what runs")
 			j.letGo()
@@ -277,7 +277,7 @@ func TestInstances_SIGINTFinishesWhatRuns(t *testing.T) {
 				t.Errorf("exit code %d", code)
 			}
 			i.gone()
-			if got := value[string](b, "select string_agg(state || ' ' || attempt, ', ' order by id) from bellhop.jobqueue"); got !=
+			if got := value[string](e, "select string_agg(state || ' ' || attempt, ', ' order by id) from bellhop.jobqueue"); got !=
 				"succeeded 1, succeeded 1, succeeded 1, ready 0, ready 0, ready 0" {
 				t.Errorf("jobs are %s", got)
 			}
@@ -287,10 +287,10 @@ func TestInstances_SIGINTFinishesWhatRuns(t *testing.T) {
 
 func TestInstances_SecondSIGINTStops(t *testing.T) {
 	t.Parallel()
-	b, j := setup(t), newJournal(t)
-	i := b.serve(calm(3) + agents(j.agent("work", "exec")))
-	b.insertMany(3, "hold")
-	j.waitRunning(b, i, 3)
+	e, j := setup(t), newJournal(t)
+	i := e.serve(calm(3) + agents(j.agent("work", "exec")))
+	e.insertMany(3, "hold")
+	j.waitRunning(e, i, 3)
 	i.signal(syscall.SIGINT)
 	i.waitSaid("finishing what runs")
 	i.signal(syscall.SIGINT)
@@ -298,7 +298,7 @@ func TestInstances_SecondSIGINTStops(t *testing.T) {
 		t.Errorf("exit code %d", code)
 	}
 	i.gone()
-	if got := value[string](b, "select string_agg(concat_ws(' ', state, attempt, instance), ', ') from bellhop.jobqueue"); got != "ready 0, ready 0, ready 0" {
+	if got := value[string](e, "select string_agg(concat_ws(' ', state, attempt, instance), ', ') from bellhop.jobqueue"); got != "ready 0, ready 0, ready 0" {
 		t.Errorf("jobs are %s", got)
 	}
 }
@@ -310,15 +310,15 @@ func TestInstances_KilledWith50JobsRunning(t *testing.T) {
 	for _, mode := range []string{"exec", "warm"} {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
-			b, j := setup(t), newJournal(t)
+			e, j := setup(t), newJournal(t)
 			yaml := calm(50) + agents(j.agent("work", mode))
-			i := b.serve(yaml)
-			b.insertMany(50, "hold")
+			i := e.serve(yaml)
+			e.insertMany(50, "hold")
 			best := time.Hour
 			for range 3 {
-				j.waitRunning(b, i, 50)
+				j.waitRunning(e, i, 50)
 				best = min(best, j.killAndTime(i))
-				if i = b.serve(yaml); best <= 2*time.Second {
+				if i = e.serve(yaml); best <= 2*time.Second {
 					break
 				}
 			}
@@ -326,9 +326,9 @@ func TestInstances_KilledWith50JobsRunning(t *testing.T) {
 			if best > 2*time.Second {
 				t.Errorf("agents lived on for %v after their scheduler at best", best)
 			}
-			j.waitRunning(b, i, 50)
+			j.waitRunning(e, i, 50)
 			j.letGo()
-			b.waitAll("succeeded 50")
+			e.waitAll("succeeded 50")
 			j.check(1)
 		})
 	}
@@ -360,18 +360,18 @@ func (j *journal) killAndTime(i *instance) time.Duration {
 // TestInstances_RollingRestartUnderLoadLosesNothing, and fails nothing.
 func TestInstances_RollingRestartUnderLoadLosesNothing(t *testing.T) {
 	t.Parallel()
-	b, j := setup(t), newJournal(t)
+	e, j := setup(t), newJournal(t)
 	yaml := calm(3) + agents(j.agent("work", "warm"))
-	old := []*instance{b.serve(yaml), b.serve(yaml)}
-	b.insertMany(600, "15ms")
+	old := []*instance{e.serve(yaml), e.serve(yaml)}
+	e.insertMany(600, "15ms")
 	for n, i := range old {
-		b.eventually("it goes on", "select count(*) >= $1 from bellhop.jobqueue where state = 'succeeded'", 100*(n+1))
-		b.serve(yaml)
+		e.eventually("it goes on", "select count(*) >= $1 from bellhop.jobqueue where state = 'succeeded'", 100*(n+1))
+		e.serve(yaml)
 		i.stop()
 	}
-	b.waitAll("succeeded 600")
+	e.waitAll("succeeded 600")
 	j.check(1)
-	if n := value[int](b, "select count(*) from bellhop.jobqueue where attempt <> 1"); n > 0 {
+	if n := value[int](e, "select count(*) from bellhop.jobqueue where attempt <> 1"); n > 0 {
 		t.Errorf("a restart counts as an attempt in %d jobs", n)
 	}
 }
@@ -380,27 +380,27 @@ func TestInstances_RollingRestartUnderLoadLosesNothing(t *testing.T) {
 // whether it is taken for dead. It ends what it runs before others may run it.
 func TestInstances_SplitBrain(t *testing.T) {
 	t.Parallel()
-	b, j := setup(t), newJournal(t)
-	line, url := through(t, b.url)
-	cut := b.serve(fmt.Sprintf("database: {url: %q}\n", url) + quick(4) + agents(j.agent("work", "exec")))
-	b.insertMany(4, "hold")
-	j.waitRunning(b, cut, 4)
+	e, j := setup(t), newJournal(t)
+	line, url := through(t, e.url)
+	cut := e.serve(fmt.Sprintf("database: {url: %q}\n", url) + quick(4) + agents(j.agent("work", "exec")))
+	e.insertMany(4, "hold")
+	j.waitRunning(e, cut, 4)
 	agentsOfCut := j.alive()
-	other := b.serve(quick(4) + agents(j.agent("work", "exec")))
+	other := e.serve(quick(4) + agents(j.agent("work", "exec")))
 	line.set(fault{silent: true})
-	b.eventually("the other has the jobs", "select count(*) = 4 from bellhop.jobqueue where instance = $1", other.id)
+	e.eventually("the other has the jobs", "select count(*) = 4 from bellhop.jobqueue where instance = $1", other.id)
 	if left := livingAmong(agentsOfCut); len(left) > 0 {
 		t.Errorf("the other has the jobs, and agents %v of the one that was cut off live", left)
 	}
 	cut.waitSaid("lease lost")
-	j.waitRunning(b, other, 4)
+	j.waitRunning(e, other, 4)
 	line.set(fault{})
 	line.reset("") // what was swallowed is lost: a line that heals is a new one
-	b.eventually("the one that was cut off is back", "select exists (select 1 from bellhop.instance where pid = $1 and state = 'live' and id <> $2)",
+	e.eventually("the one that was cut off is back", "select exists (select 1 from bellhop.instance where pid = $1 and state = 'live' and id <> $2)",
 		cut.cmd.Process.Pid, cut.id)
-	b.insertMany(8, "hold")
-	b.eventually("both work", "select count(distinct instance) = 2 from bellhop.jobqueue where state = 'running'")
+	e.insertMany(8, "hold")
+	e.eventually("both work", "select count(distinct instance) = 2 from bellhop.jobqueue where state = 'running'")
 	j.letGo()
-	b.waitAll("succeeded 12")
+	e.waitAll("succeeded 12")
 	j.check(1)
 }

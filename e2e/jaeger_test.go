@@ -94,11 +94,11 @@ func startJaeger(t *testing.T, program, file string, ports []string) (otlp, quer
 func TestTrace_IsOneInARealJaeger(t *testing.T) {
 	t.Parallel()
 	otlp, query := jaeger(t)
-	b := setup(t)
-	b.tracing(otlp)
-	b.serve(agents(tracedAgent("traced", otlp, "exec")))
-	b.sql(fmt.Sprintf("begin; set local bellhop.traceparent = '00-%s-%s-01'; insert into bellhop.jobqueue (type) values ('traced'); commit", appTrace, appSpan))
-	b.waitAll("succeeded 1")
+	e := setup(t)
+	e.tracing(otlp)
+	e.serve(agents(tracedAgent("traced", otlp, "exec")))
+	e.sql(fmt.Sprintf("begin; set local bellhop.traceparent = '00-%s-%s-01'; insert into bellhop.jobqueue (type) values ('traced'); commit", appTrace, appSpan))
+	e.waitAll("succeeded 1")
 	one := oneTrace(t, func(trace string) map[string]sunk { return askJaeger(t, query, trace) }, "traced", "agent's own")
 	if own, process := one["agent's own"].service, one["process traced"].service; own != "the-agent" || process != "bellhop" {
 		t.Errorf("services %q and %q", own, process)

@@ -12,13 +12,13 @@ import (
 )
 
 // stamps is an agent that writes down when it is started, and when it begins each line.
-func (b *bed) stamps(name string) string {
-	return b.script(name, "echo start "+name+" $(date +%s%3N) >>$DIR/stamps\ntrap '' HUP\necho OK\nwhile IFS= read -r line; do echo line "+name+" $(date +%s%3N) >>$DIR/stamps; echo OK; done\n")
+func (e *env) stamps(name string) string {
+	return e.script(name, "echo start "+name+" $(date +%s%3N) >>$DIR/stamps\ntrap '' HUP\necho OK\nwhile IFS= read -r line; do echo line "+name+" $(date +%s%3N) >>$DIR/stamps; echo OK; done\n")
 }
 
 // stamped gives the times at which something was written down.
-func (b *bed) stamped(what string) (at []time.Time) {
-	for _, line := range b.lines("stamps") {
+func (e *env) stamped(what string) (at []time.Time) {
+	for _, line := range e.lines("stamps") {
 		var ms int64
 		if rest, ok := strings.CutPrefix(line, what+" "); ok {
 			if _, err := fmt.Sscan(rest, &ms); err == nil {
@@ -35,28 +35,28 @@ func (b *bed) stamped(what string) (at []time.Time) {
 // work goes after idle; and none of these is a death.
 func TestLimits_ForReal(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	stubborn := b.script("c", "echo start c >>$DIR/stamps\ntrap '' HUP TERM\necho OK\nread -r line; echo line c $(date +%s%3N) >>$DIR/stamps; echo OK\nwhile :; do sleep 1000; done")
-	i := b.serve("limits: {min_ready: 700ms, kill_after: 400ms, idle: 3s}\nhosts:\n  - {name: local, slots: 1}\n" +
-		agents("type: a, command: ["+b.stamps("a")+"]", "type: b, command: ["+b.stamps("b")+"]", "type: c, command: ["+stubborn+"]"))
+	e := setup(t)
+	stubborn := e.script("c", "echo start c >>$DIR/stamps\ntrap '' HUP TERM\necho OK\nread -r line; echo line c $(date +%s%3N) >>$DIR/stamps; echo OK\nwhile :; do sleep 1000; done")
+	i := e.serve("limits: {min_ready: 700ms, kill_after: 400ms, idle: 3s}\nhosts:\n  - {name: local, slots: 1}\n" +
+		agents("type: a, command: ["+e.stamps("a")+"]", "type: b, command: ["+e.stamps("b")+"]", "type: c, command: ["+stubborn+"]"))
 	// The agents' own clocks: a row's ended_at is not before its start was written, which may be late.
-	b.waitState(b.insert("type", "b"), "succeeded")
-	b.waitState(b.insert("type", "a"), "succeeded")
-	b.waitState(b.insert("type", "b"), "succeeded") // it has just made room for a, and wants it back
-	if pause := b.stamped("start b")[1].Sub(b.stamped("line a")[0]); pause < 699*time.Millisecond {
+	e.waitState(e.insert("type", "b"), "succeeded")
+	e.waitState(e.insert("type", "a"), "succeeded")
+	e.waitState(e.insert("type", "b"), "succeeded") // it has just made room for a, and wants it back
+	if pause := e.stamped("start b")[1].Sub(e.stamped("line a")[0]); pause < 699*time.Millisecond {
 		t.Errorf("b came up %v after a's last line: min_ready is 700ms", pause)
 	}
 	// c never goes by itself, and b's job waits for its slot.
-	b.waitState(b.insert("type", "c"), "succeeded")
-	b.waitState(b.insert("type", "b"), "succeeded")
-	if pause := b.stamped("start b")[2].Sub(b.stamped("line c")[0]); pause < 1099*time.Millisecond {
+	e.waitState(e.insert("type", "c"), "succeeded")
+	e.waitState(e.insert("type", "b"), "succeeded")
+	if pause := e.stamped("start b")[2].Sub(e.stamped("line c")[0]); pause < 1099*time.Millisecond {
 		t.Errorf("b came up %v after c's last line: min_ready and kill_after are 1.1s", pause)
 	}
 	pgtest.Eventually(t, patience, "without work it goes", func() bool { return len(i.processes()) == 0 })
-	if gone := time.Since(b.stamped("line b")[2]); gone < 3*time.Second {
+	if gone := time.Since(e.stamped("line b")[2]); gone < 3*time.Second {
 		t.Errorf("gone after %v; idle is 3s", gone)
 	}
-	if n := value[int](b, "select coalesce(sum(deaths), 0)::int from bellhop.jobqueue") + value[int](b, "select coalesce(sum(deaths), 0)::int from bellhop.child"); n != 0 {
+	if n := value[int](e, "select coalesce(sum(deaths), 0)::int from bellhop.jobqueue") + value[int](e, "select coalesce(sum(deaths), 0)::int from bellhop.child"); n != 0 {
 		t.Errorf("%d deaths are counted, all of them were our wish", n)
 	}
 }
@@ -66,16 +66,16 @@ func TestLimits_ForReal(t *testing.T) {
 // for another's job, though min_ready is an hour.
 func TestLimits_AnIdleSlotIsNotWaitedFor(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	e := setup(t)
 	upper, err := filepath.Abs("../agents/examples/upper.sh")
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.serve("limits: {min_ready: 1h}\n" + agents("type: upper, command: ["+upper+"]",
+	e.serve("limits: {min_ready: 1h}\n" + agents("type: upper, command: ["+upper+"]",
 		"type: sh, command: [sh, -c], mode: exec"))
 	for range 3 { // whoever came up in the place of another is not the one that goes next
-		b.ok("submit", "upper", "--msq", "select g from generate_series(1,1000) g", "--wait")
-		b.waitState(b.insert("type, args", "sh", "echo hello"), "succeeded")
+		e.ok("submit", "upper", "--msq", "select g from generate_series(1,1000) g", "--wait")
+		e.waitState(e.insert("type, args", "sh", "echo hello"), "succeeded")
 	}
 }
 
@@ -84,26 +84,26 @@ func TestLimits_AnIdleSlotIsNotWaitedFor(t *testing.T) {
 // another.
 func TestLimits_IdleChildrenOfAnyTypeMakeRoom(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	e := setup(t)
 	waits := func(name string) string {
-		return b.worker(name, `echo "$line" >>$DIR/up; while [ ! -e "$DIR/$line" ]; do sleep 0.01; done`)
+		return e.worker(name, `echo "$line" >>$DIR/up; while [ ! -e "$DIR/$line" ]; do sleep 0.01; done`)
 	}
-	b.serve("limits: {min_ready: 1h}\nhosts:\n  - {name: local, slots: 3}\n" + agents("type: a, command: ["+waits("a")+"]",
+	e.serve("limits: {min_ready: 1h}\nhosts:\n  - {name: local, slots: 3}\n" + agents("type: a, command: ["+waits("a")+"]",
 		"type: b, command: ["+waits("b")+"]"))
 	at := func(n int) { // so many are at it, all told
 		t.Helper()
-		pgtest.Eventually(t, patience, fmt.Sprintf("%d are at it", n), func() bool { return len(b.lines("up")) == n })
+		pgtest.Eventually(t, patience, fmt.Sprintf("%d are at it", n), func() bool { return len(e.lines("up")) == n })
 	}
-	b.sql("insert into bellhop.jobqueue (type, args) select 'a', 'first' from generate_series(1, 3)")
+	e.sql("insert into bellhop.jobqueue (type, args) select 'a', 'first' from generate_series(1, 3)")
 	at(3)
-	b.file("first", "", 0o644)
-	b.waitAll("succeeded 3")
-	b.insert("type, args", "b", "second")
+	e.file("first", "", 0o644)
+	e.waitAll("succeeded 3")
+	e.insert("type, args", "b", "second")
 	at(4)
-	b.insert("type, args", "b", "second") // b's child is busy, two of a are idle
+	e.insert("type, args", "b", "second") // b's child is busy, two of a are idle
 	at(5)
-	b.file("second", "", 0o644)
-	b.waitAll("succeeded 5")
+	e.file("second", "", 0o644)
+	e.waitAll("succeeded 5")
 }
 
 // TestLimits_AnMSQJobBetweenTwoRoundsKeepsItsChild: its child has nothing to do
@@ -111,18 +111,18 @@ func TestLimits_IdleChildrenOfAnyTypeMakeRoom(t *testing.T) {
 // each round; and it goes when the job is over.
 func TestLimits_AnMSQJobBetweenTwoRoundsKeepsItsChild(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	b.serve("limits: {min_ready: 1h}\nhosts:\n  - {name: local, slots: 1}\n" +
-		agents("type: a, command: ["+b.stamps("a")+"]", "type: b, command: ["+b.stamps("b")+"]"))
-	msq := b.insert("type, msq, repeat", "a", "select clock_timestamp() as at from (select pg_sleep(0.3)) x", "until_empty")
-	pgtest.Eventually(t, patience, "its first round is done", func() bool { return len(b.stamped("line a")) >= 1 })
-	waits := b.insert("type", "b")
-	pgtest.Eventually(t, patience, "and others, in the sight of b", func() bool { return len(b.stamped("line a")) >= 6 })
-	if n := len(b.stamped("start a")); n != 1 || b.state(waits) != "ready" {
-		t.Errorf("%d children of a were started, b is %s", n, b.state(waits))
+	e := setup(t)
+	e.serve("limits: {min_ready: 1h}\nhosts:\n  - {name: local, slots: 1}\n" +
+		agents("type: a, command: ["+e.stamps("a")+"]", "type: b, command: ["+e.stamps("b")+"]"))
+	msq := e.insert("type, msq, repeat", "a", "select clock_timestamp() as at from (select pg_sleep(0.3)) x", "until_empty")
+	pgtest.Eventually(t, patience, "its first round is done", func() bool { return len(e.stamped("line a")) >= 1 })
+	waits := e.insert("type", "b")
+	pgtest.Eventually(t, patience, "and others, in the sight of b", func() bool { return len(e.stamped("line a")) >= 6 })
+	if n := len(e.stamped("start a")); n != 1 || e.state(waits) != "ready" {
+		t.Errorf("%d children of a were started, b is %s", n, e.state(waits))
 	}
-	b.ok("cancel", fmt.Sprint(msq))
-	b.waitState(waits, "succeeded")
+	e.ok("cancel", fmt.Sprint(msq))
+	e.waitState(waits, "succeeded")
 }
 
 // TestLimits_NoBattleForOneSlot: work for two types, in turns and all the time,
@@ -130,18 +130,18 @@ func TestLimits_AnMSQJobBetweenTwoRoundsKeepsItsChild(t *testing.T) {
 // allows, and both types get done (seed 000: the start-and-kill battle).
 func TestLimits_NoBattleForOneSlot(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	e := setup(t)
 	const minReady = 500 * time.Millisecond
-	b.serve("limits: {min_ready: 500ms, kill_after: 1s}\nhosts:\n  - {name: local, slots: 1}\n" +
-		agents("type: a, command: ["+b.stamps("a")+"]", "type: b, command: ["+b.stamps("b")+"]"))
+	e.serve("limits: {min_ready: 500ms, kill_after: 1s}\nhosts:\n  - {name: local, slots: 1}\n" +
+		agents("type: a, command: ["+e.stamps("a")+"]", "type: b, command: ["+e.stamps("b")+"]"))
 	for range 30 {
-		b.sql("insert into bellhop.jobqueue (type) values ('a'), ('b')")
+		e.sql("insert into bellhop.jobqueue (type) values ('a'), ('b')")
 		pgtest.Eventually(t, patience, "one of them has been done", func() bool {
-			return value[int](b, "select count(*) from bellhop.jobqueue where state = 'ready'") < 4
+			return value[int](e, "select count(*) from bellhop.jobqueue where state = 'ready'") < 4
 		})
 	}
-	b.waitAll("succeeded 60")
-	starts := append(b.stamped("start a"), b.stamped("start b")...)
+	e.waitAll("succeeded 60")
+	starts := append(e.stamped("start a"), e.stamped("start b")...)
 	slices.SortFunc(starts, time.Time.Compare)
 	for i := 2; i < len(starts); i++ { // the first change is none that was made before
 		if pause := starts[i].Sub(starts[i-1]); pause < minReady-50*time.Millisecond {
@@ -157,20 +157,20 @@ func TestLimits_NoBattleForOneSlot(t *testing.T) {
 // several looked like one).
 func TestAgent_TenDieAtOnce(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	agent := b.worker("agent", `echo "$line" >>$DIR/up; while [ ! -e $DIR/now ]; do sleep 0.01; done; echo "last words of $line" >&2; exit $line`)
-	b.serve("limits: {deaths: 100, window: 1m}\nhosts:\n  - {name: local, slots: 10}\n" + agents("type: a, command: ["+agent+"]"))
-	b.sql("insert into bellhop.jobqueue (type, args) select 'a', 10 + n from generate_series(1, 10) n")
-	pgtest.Eventually(t, patience, "ten are at it", func() bool { return len(b.lines("up")) == 10 })
-	b.file("now", "", 0o644)
-	b.waitAll("failed 10")
-	if n := value[int](b, "select count(*) from bellhop.jobqueue where exit_code = args::int and error like '%last words of ' || args"); n != 10 {
+	e := setup(t)
+	agent := e.worker("agent", `echo "$line" >>$DIR/up; while [ ! -e $DIR/now ]; do sleep 0.01; done; echo "last words of $line" >&2; exit $line`)
+	e.serve("limits: {deaths: 100, window: 1m}\nhosts:\n  - {name: local, slots: 10}\n" + agents("type: a, command: ["+agent+"]"))
+	e.sql("insert into bellhop.jobqueue (type, args) select 'a', 10 + n from generate_series(1, 10) n")
+	pgtest.Eventually(t, patience, "ten are at it", func() bool { return len(e.lines("up")) == 10 })
+	e.file("now", "", 0o644)
+	e.waitAll("failed 10")
+	if n := value[int](e, "select count(*) from bellhop.jobqueue where exit_code = args::int and error like '%last words of ' || args"); n != 10 {
 		t.Errorf("%d of 10 jobs have their own agent's exit code and last words", n)
 	}
-	if n := value[int](b, "select count(distinct child) from bellhop.attempt"); n != 10 {
+	if n := value[int](e, "select count(distinct child) from bellhop.attempt"); n != 10 {
 		t.Errorf("%d children are told apart", n)
 	}
-	if n := value[int](b, "select sum(deaths) from bellhop.jobqueue"); n != 10 {
+	if n := value[int](e, "select sum(deaths) from bellhop.jobqueue"); n != 10 {
 		t.Errorf("%d deaths are counted", n)
 	}
 }

@@ -70,10 +70,10 @@ func (m *manager) waitAll(begins string, n int) {
 }
 
 // serveManaged is b.serve as the manager does it.
-func (b *bed) serveManaged(m *manager, yaml string) *instance {
-	b.t.Helper()
-	b.env = []string{"NOTIFY_SOCKET=" + m.path, "WATCHDOG_USEC=600000"}
-	return b.serve(yaml)
+func (e *env) serveManaged(m *manager, yaml string) *instance {
+	e.t.Helper()
+	e.env = []string{"NOTIFY_SOCKET=" + m.path, "WATCHDOG_USEC=600000"}
+	return e.serve(yaml)
 }
 
 // TestManager_ReadyAliveStopping: the manager hears when the instance can work,
@@ -81,13 +81,13 @@ func (b *bed) serveManaged(m *manager, yaml string) *instance {
 // stuck is silent. Its agents know nothing of the manager.
 func TestManager_ReadyAliveStopping(t *testing.T) {
 	t.Parallel()
-	c, b := setupOwn(t)
+	c, e := setupOwn(t)
 	m := manage(t)
-	i := b.serveManaged(m, quick(2)+agents("type: env, mode: exec, command: [env]"))
+	i := e.serveManaged(m, quick(2)+agents("type: env, mode: exec, command: [env]"))
 	m.wait("READY=1", 1-m.heard("READY=1"))
 	m.wait("WATCHDOG=1", 2)
-	has(t, b.logged(func() int64 { id := b.insert("type", "env"); b.waitState(id, "succeeded"); return id }()), "BELLHOP_JOB_ID")
-	if log := b.logged(1); strings.Contains(log, "NOTIFY_SOCKET") || strings.Contains(log, "WATCHDOG") {
+	has(t, e.logged(func() int64 { id := e.insert("type", "env"); e.waitState(id, "succeeded"); return id }()), "BELLHOP_JOB_ID")
+	if log := e.logged(1); strings.Contains(log, "NOTIFY_SOCKET") || strings.Contains(log, "WATCHDOG") {
 		t.Errorf("the agent may speak for the scheduler:\n%s", log)
 	}
 
@@ -104,7 +104,7 @@ func TestManager_ReadyAliveStopping(t *testing.T) {
 	c.Kill()
 	m.waitAll("STATUS=lease lost", lost+1)
 	m.wait("WATCHDOG=1", 3) // it lives: to end it would help nobody
-	b.restart(c, "fast")
+	e.restart(c, "fast")
 	m.waitAll("STATUS=works", works+1)
 	if n := m.heard("READY=1"); n != 1 {
 		t.Errorf("it was ready %d times", n)
@@ -121,42 +121,42 @@ func TestManager_ReadyAliveStopping(t *testing.T) {
 // as that takes, and is watched over until then.
 func TestManager_FinishingIsNotStopping(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	e := setup(t)
 	m := manage(t)
-	goOn := filepath.Join(b.dir, "go-on")
-	i := b.serveManaged(m, agents("type: slow, mode: exec, command: ["+b.script("slow", "until [ -e "+goOn+" ]; do sleep 0.05; done")+"]"))
-	id := b.insert("type", "slow")
-	b.waitState(id, "running")
+	goOn := filepath.Join(e.dir, "go-on")
+	i := e.serveManaged(m, agents("type: slow, mode: exec, command: ["+e.script("slow", "until [ -e "+goOn+" ]; do sleep 0.05; done")+"]"))
+	id := e.insert("type", "slow")
+	e.waitState(id, "running")
 	i.signal(syscall.SIGINT)
 	m.wait("STATUS=finishing", 1-m.heard("STATUS=finishing"))
 	m.wait("WATCHDOG=1", 3)
 	if m.heard("STOPPING=1") > 0 {
 		t.Error("the manager would end it after TimeoutStopSec")
 	}
-	b.file("go-on", "", 0o644)
-	if code := i.exit(); code != 0 || b.state(id) != "succeeded" {
-		t.Errorf("exit code %d, the job is %s", code, b.state(id))
+	e.file("go-on", "", 0o644)
+	if code := i.exit(); code != 0 || e.state(id) != "succeeded" {
+		t.Errorf("exit code %d, the job is %s", code, e.state(id))
 	}
 }
 
 // TestUnit_IsOneThatSystemdTakes: systemd-analyze finds nothing wrong with it.
 func TestUnit_IsOneThatSystemdTakes(t *testing.T) {
 	t.Parallel()
-	b := on(t, pgtest.URL(t))
-	config := b.file("bellhop.yaml", "instance: {grace: 1m}\nlimits: {kill_after: 5s}\n", 0o644)
-	unit := b.ok("install", "systemd", "--print", "-c", config)
+	e := on(t, pgtest.URL(t))
+	config := e.file("bellhop.yaml", "instance: {grace: 1m}\nlimits: {kill_after: 5s}\n", 0o644)
+	unit := e.ok("install", "systemd", "--print", "-c", config)
 	has(t, unit, "Type=notify", "KillMode=mixed", "TimeoutStopSec=95s", "ExecStart="+binary+" serve -c "+config, "OOMPolicy=continue")
 
-	to := filepath.Join(b.dir, "units")
-	if r := b.run("install", "systemd", "-c", config, "--to", to); r.code == 0 || !strings.Contains(r.stderr, "--print") {
+	to := filepath.Join(e.dir, "units")
+	if r := e.run("install", "systemd", "-c", config, "--to", to); r.code == 0 || !strings.Contains(r.stderr, "--print") {
 		t.Errorf("into a folder that is not there: %+v", r)
 	}
 	if err := os.Mkdir(to, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	has(t, b.ok("install", "systemd", "-c", config, "--to", to), "systemctl enable --now bellhop")
-	b.ok("install", "systemd", "-c", config, "--to", to) // the same again
-	if r := b.run("install", "systemd", "-c", config, "--to", to, "--user", "other"); r.code != 2 || !strings.Contains(r.stderr, "differs") {
+	has(t, e.ok("install", "systemd", "-c", config, "--to", to), "systemctl enable --now bellhop")
+	e.ok("install", "systemd", "-c", config, "--to", to) // the same again
+	if r := e.run("install", "systemd", "-c", config, "--to", to, "--user", "other"); r.code != 2 || !strings.Contains(r.stderr, "differs") {
 		t.Errorf("over one that differs: %+v", r)
 	}
 	written, err := os.ReadFile(filepath.Join(to, "bellhop.service"))
@@ -182,15 +182,15 @@ func TestUnit_AgentsRunWithItsRestraints(t *testing.T) {
 	if _, err := exec.LookPath("setpriv"); err != nil {
 		t.Skip("NOT TESTED: the unit's restraints; type `apt-get install util-linux`")
 	}
-	c, b := setupOwn(t)
-	if err := os.Chmod(b.dir, 0o777); err != nil {
+	c, e := setupOwn(t)
+	if err := os.Chmod(e.dir, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	config := b.file("bellhop.yaml", "listen: 127.0.0.1:0\n"+agents("type: id, mode: exec, command: [sh, -c, 'id -u; grep -E \"NoNewPrivs|CapBnd\" /proc/self/status; sleep 1000 & echo done']",
-		"type: warm, command: ["+b.worker("warm", "echo did $line")+"]"), 0o644)
+	config := e.file("bellhop.yaml", "listen: 127.0.0.1:0\n"+agents("type: id, mode: exec, command: [sh, -c, 'id -u; grep -E \"NoNewPrivs|CapBnd\" /proc/self/status; sleep 1000 & echo done']",
+		"type: warm, command: ["+e.worker("warm", "echo did $line")+"]"), 0o644)
 	serve := exec.Command("setpriv", "--no-new-privs", "--bounding-set=-all", "--inh-caps=-all", "--reuid=65534", "--regid=65534", "--clear-groups",
 		binary, "serve", "-c", config, "--database-url", c.TCPURL())
-	serve.Dir, serve.Env = b.dir, environment(b.dir)
+	serve.Dir, serve.Env = e.dir, environment(e.dir)
 	var stderr strings.Builder
 	serve.Stderr = &stderr
 	if err := serve.Start(); err != nil {
@@ -202,8 +202,8 @@ func TestUnit_AgentsRunWithItsRestraints(t *testing.T) {
 			t.Errorf("%v\n%s", err, stderr.String())
 		}
 	}()
-	id := b.insert("type", "id")
-	b.waitState(id, "succeeded")
-	has(t, b.logged(id), "65534", "NoNewPrivs:\t1", "CapBnd:\t0000000000000000", "done")
-	b.waitState(b.insert("type, args", "warm", "x"), "succeeded")
+	id := e.insert("type", "id")
+	e.waitState(id, "succeeded")
+	has(t, e.logged(id), "65534", "NoNewPrivs:\t1", "CapBnd:\t0000000000000000", "done")
+	e.waitState(e.insert("type, args", "warm", "x"), "succeeded")
 }

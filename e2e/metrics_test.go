@@ -58,18 +58,18 @@ func sample(text, name string, labels ...string) float64 {
 
 func TestMetrics_TellOfTheQueueItsJobsAndChildren(t *testing.T) {
 	t.Parallel()
-	b, s := setup(t), newSink(t)
-	b.tracing(s.URL)
-	b.listen = fmt.Sprintf("127.0.0.1:%d", freePort(t))
-	i := b.serve(agents("type: quick, command: ["+b.worker("quick", "[ \"$line\" != die ] || exit 3")+"]", "type: traced, command: [\"true\"], mode: exec", "type: slow, command: [sh, -c], mode: exec"))
-	b.insert("type, args", "quick", "die") // first, so that one is READY when all is done
-	b.sql("insert into bellhop.jobqueue (type) select 'quick' from generate_series(1, 20)")
-	b.insert("type, traceparent", "traced", "00-"+appTrace+"-"+appSpan+"-01")
-	b.insert("type, args, timeout", "slow", "sleep 600", "1 ms")
-	b.insert("type, held", "quick", true)
-	b.insert("type, created_at", "nobody", "2000-01-01")
+	e, s := setup(t), newSink(t)
+	e.tracing(s.URL)
+	e.listen = fmt.Sprintf("127.0.0.1:%d", freePort(t))
+	i := e.serve(agents("type: quick, command: ["+e.worker("quick", "[ \"$line\" != die ] || exit 3")+"]", "type: traced, command: [\"true\"], mode: exec", "type: slow, command: [sh, -c], mode: exec"))
+	e.insert("type, args", "quick", "die") // first, so that one is READY when all is done
+	e.sql("insert into bellhop.jobqueue (type) select 'quick' from generate_series(1, 20)")
+	e.insert("type, traceparent", "traced", "00-"+appTrace+"-"+appSpan+"-01")
+	e.insert("type, args, timeout", "slow", "sleep 600", "1 ms")
+	e.insert("type, held", "quick", true)
+	e.insert("type, created_at", "nobody", "2000-01-01")
 	pgtest.Eventually(t, patience, "all that can run has run", func() bool {
-		return value[int64](b, "select count(*) from bellhop.jobqueue where state in ('succeeded', 'failed')") == 23
+		return value[int64](e, "select count(*) from bellhop.jobqueue where state in ('succeeded', 'failed')") == 23
 	})
 	exemplar := regexp.MustCompile(`bellhop_job_run_duration_seconds_bucket{[^}]*type="traced"[^}]*} \d+ # {[^}]*trace_id="` + appTrace)
 	var text string
@@ -129,16 +129,16 @@ func TestMetrics_TellOfTheQueueItsJobsAndChildren(t *testing.T) {
 // Whether the database answers is told by an instance that it does not answer.
 func TestMetrics_TellThatTheDatabaseIsAway(t *testing.T) {
 	t.Parallel()
-	c, b := setupOwn(t)
-	b.listen = fmt.Sprintf("127.0.0.1:%d", freePort(t))
-	i := b.serve(agents("type: quick, command: [\"true\"], mode: exec"))
+	c, e := setupOwn(t)
+	e.listen = fmt.Sprintf("127.0.0.1:%d", freePort(t))
+	i := e.serve(agents("type: quick, command: [\"true\"], mode: exec"))
 	is := func(want float64) func() bool {
 		return func() bool { return sample(i.scrape(), "bellhop_database_up") == want }
 	}
 	pgtest.Eventually(t, patience, "the database is there", is(1))
 	c.Kill()
 	pgtest.Eventually(t, patience, "the database is away", is(0))
-	b.restart(c, "fast")
+	e.restart(c, "fast")
 	pgtest.Eventually(t, patience, "the database is there again", is(1))
 }
 

@@ -15,41 +15,41 @@ import (
 func numbers(n int) string { return fmt.Sprintf("select n from generate_series(1, %d) n", n) }
 
 // counts checks what an MSQ job's row tells.
-func (b *bed) counts(j job, total, done, failed int64) {
-	b.t.Helper()
+func (e *env) counts(j job, total, done, failed int64) {
+	e.t.Helper()
 	if j.Total != total || j.Done != done || j.Failed != failed {
-		b.t.Errorf("items %d/%d/%d (total/done/failed), want %d/%d/%d", j.Total, j.Done, j.Failed, total, done, failed)
+		e.t.Errorf("items %d/%d/%d (total/done/failed), want %d/%d/%d", j.Total, j.Done, j.Failed, total, done, failed)
 	}
 }
 
 func TestMSQ_EveryItemOnceOverAllChildren(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	b.serve(agents("type: a, command: [" + b.worker("agent", note+"; echo $$ >>$DIR/pids; sleep 0.001") + "]"))
-	id := b.insert("type, msq", "a", numbers(2000))
-	b.counts(b.waitState(id, "succeeded"), 2000, 2000, 0)
-	once(t, b.lines("ran"), 2000)
+	e := setup(t)
+	e.serve(agents("type: a, command: [" + e.worker("agent", note+"; echo $$ >>$DIR/pids; sleep 0.001") + "]"))
+	id := e.insert("type, msq", "a", numbers(2000))
+	e.counts(e.waitState(id, "succeeded"), 2000, 2000, 0)
+	once(t, e.lines("ran"), 2000)
 	pids := map[string]int{}
-	for _, pid := range b.lines("pids") {
+	for _, pid := range e.lines("pids") {
 		pids[pid]++
 	}
 	if len(pids) != 4 {
 		t.Errorf("done by %d children: %v", len(pids), pids)
 	}
-	if n := value[int](b, "select count(*) from bellhop.item"); n != 0 {
+	if n := value[int](e, "select count(*) from bellhop.item"); n != 0 {
 		t.Errorf("%d items are kept", n)
 	}
-	b.healthy("a")
+	e.healthy("a")
 }
 
 func TestMSQ_LinesAreEncoded(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	b.sql(`create table odd (n int, "two words" text, b bytea, ok bool, at timestamptz, list text[])`)
-	b.sql(`insert into odd values (1, 'plain', '\x00ff', true, null, '{a,"b c"}'),
+	e := setup(t)
+	e.sql(`create table odd (n int, "two words" text, b bytea, ok bool, at timestamptz, list text[])`)
+	e.sql(`insert into odd values (1, 'plain', '\x00ff', true, null, '{a,"b c"}'),
 		(2, e'line\nbreak\rback\\slash "quoted"\ttab ä', null, false, null, null), (3, '', '', null, null, '{}'), (4, null, null, null, null, null)`)
-	b.serve("hosts:\n  - {name: local, slots: 1}\n" + agents("type: a, command: ["+b.worker("agent", note)+"]"))
-	b.counts(b.waitState(b.insert("type, msq", "a", "select * from odd order by n"), "succeeded"), 4, 4, 0)
+	e.serve("hosts:\n  - {name: local, slots: 1}\n" + agents("type: a, command: ["+e.worker("agent", note)+"]"))
+	e.counts(e.waitState(e.insert("type, msq", "a", "select * from odd order by n"), "succeeded"), 4, 4, 0)
 	want := []string{
 		`n="1" two words="plain" b="\x00ff" ok="t" list="{a,\"b c\"}"`,
 		`n="2" two words="line\nbreak\rback\\slash \"quoted\"` + "\t" + `tab ä" ok="f"`,
@@ -58,7 +58,7 @@ func TestMSQ_LinesAreEncoded(t *testing.T) {
 	}
 	want[0] = strings.Replace(want[0], `b="\x`, `b="\\x`, 1) // a backslash is doubled there too
 	want[2] = strings.Replace(want[2], `b="\x`, `b="\\x`, 1)
-	if got := b.lines("ran"); !slices.Equal(got, want) {
+	if got := e.lines("ran"); !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
@@ -66,11 +66,11 @@ func TestMSQ_LinesAreEncoded(t *testing.T) {
 // TestMSQ_ThatIsWrong: the job fails and says why; nothing is changed.
 func TestMSQ_ThatIsWrong(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	b.sql("create table precious (n int)")
-	b.sql("insert into precious values (1)")
-	b.sql("create function meddle() returns int language sql as $$ delete from precious returning n $$")
-	b.serve(agents("type: a, command: [" + b.worker("agent", note) + "]"))
+	e := setup(t)
+	e.sql("create table precious (n int)")
+	e.sql("insert into precious values (1)")
+	e.sql("create function meddle() returns int language sql as $$ delete from precious returning n $$")
+	e.serve(agents("type: a, command: [" + e.worker("agent", note) + "]"))
 	for msq, says := range map[string][]string{
 		"select n frm precious":                                        {"SQLSTATE 42601", "syntax error", "at character 14", "\n  select n frm precious\n               ^"},
 		"select n from nowhere":                                        {"SQLSTATE 42P01", "nowhere", "^"},
@@ -84,145 +84,145 @@ func TestMSQ_ThatIsWrong(t *testing.T) {
 		"select 10 / (3 - n) as n from generate_series(1, 5) n":        {"SQLSTATE 22012", "division by zero"},
 		"select set_config('transaction_read_only', 'off', true), meddle()": {"SQLSTATE 25001"},
 	} {
-		j := b.waitState(b.insert("type, msq", "a", msq), "failed")
+		j := e.waitState(e.insert("type, msq", "a", msq), "failed")
 		if !strings.HasPrefix(j.Error, "msq_error: ") && !strings.HasPrefix(j.Error, "no_columns: ") {
 			t.Errorf("%s: %+v", msq, j)
 		}
 		has(t, j.Error, says...)
 	}
-	if n := value[int](b, "select count(*) from precious where n = 1"); n != 1 || value[int](b, "select count(*) from precious") != 1 {
+	if n := value[int](e, "select count(*) from precious where n = 1"); n != 1 || value[int](e, "select count(*) from precious") != 1 {
 		t.Error("an MSQ has changed a table")
 	}
-	none := b.waitState(b.insert("type, msq", "a", "select n from precious where n > 1"), "succeeded")
-	b.counts(none, 0, 0, 0)
-	b.healthy("a")
-	b.eventually("no query is left open", "select not exists (select from pg_stat_activity where datname = current_database() and application_name = 'bellhop msq')")
+	none := e.waitState(e.insert("type, msq", "a", "select n from precious where n > 1"), "succeeded")
+	e.counts(none, 0, 0, 0)
+	e.healthy("a")
+	e.eventually("no query is left open", "select not exists (select from pg_stat_activity where datname = current_database() and application_name = 'bellhop msq')")
 }
 
 // TestMSQ_ThatNeverEnds is ended by its timeout, or by a cancel; the query too.
 func TestMSQ_ThatNeverEnds(t *testing.T) {
 	t.Parallel()
-	b, _ := withNote(t)
+	e, _ := withNote(t)
 	running := "select exists (select from pg_stat_activity where datname = current_database() and application_name = 'bellhop msq')"
 	endless := []string{
 		"select pg_sleep(100000)::text as n",
 		"select n from generate_series(1, 9000000000000000) n where n < 0", // busy, and never says anything
 	}
 	for _, msq := range endless {
-		id := b.insert("type, msq, timeout", "a", msq, time.Second)
-		if j := b.waitState(id, "failed"); !strings.HasPrefix(j.Error, "timeout: ") {
+		id := e.insert("type, msq, timeout", "a", msq, time.Second)
+		if j := e.waitState(id, "failed"); !strings.HasPrefix(j.Error, "timeout: ") {
 			t.Errorf("it is %+v", j)
 		}
-		b.eventually("the query is ended", "select not "+running[len("select "):])
+		e.eventually("the query is ended", "select not "+running[len("select "):])
 
-		id = b.insert("type, msq", "a", msq)
-		b.eventually("the query runs", running)
-		b.cancel(id)
-		b.waitState(id, "cancelled")
-		b.eventually("the query is ended", "select not "+running[len("select "):])
-		b.healthy("a")
+		id = e.insert("type, msq", "a", msq)
+		e.eventually("the query runs", running)
+		e.cancel(id)
+		e.waitState(id, "cancelled")
+		e.eventually("the query is ended", "select not "+running[len("select "):])
+		e.healthy("a")
 	}
 }
 
 // work makes the table that the agent consume works on.
-func (b *bed) work(rows int) (agent string) {
-	b.t.Helper()
-	b.sql("create table work (id int primary key, done int not null default 0)")
-	b.sql("insert into work select n from generate_series(1, $1::int) n", rows)
+func (e *env) work(rows int) (agent string) {
+	e.t.Helper()
+	e.sql("create table work (id int primary key, done int not null default 0)")
+	e.sql("insert into work select n from generate_series(1, $1::int) n", rows)
 	self, err := os.Executable()
 	if err != nil {
-		b.t.Fatal(err)
+		e.t.Fatal(err)
 	}
-	return fmt.Sprintf("type: consume, command: [%q, consume, %q]", self, b.url)
+	return fmt.Sprintf("type: consume, command: [%q, consume, %q]", self, e.url)
 }
 
 func TestMSQ_UntilEmptyConsumesATable(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	b.serve(agents(b.work(230)))
-	id := b.insert("type, msq", "consume", "select id from work where done = 0 order by id limit 50")
-	b.counts(b.waitState(id, "succeeded"), 230, 230, 0)
-	if got := value[string](b, "select min(done) || ' ' || max(done) from work"); got != "1 1" {
+	e := setup(t)
+	e.serve(agents(e.work(230)))
+	id := e.insert("type, msq", "consume", "select id from work where done = 0 order by id limit 50")
+	e.counts(e.waitState(id, "succeeded"), 230, 230, 0)
+	if got := value[string](e, "select min(done) || ' ' || max(done) from work"); got != "1 1" {
 		t.Errorf("rows were done (least, most) %s times", got)
 	}
 	// Once is once, LIMIT or not.
-	b.sql("update work set done = 0")
-	id = b.insert("type, msq, repeat", "consume", "select id from work where done = 0 order by id limit 50", "once")
-	b.counts(b.waitState(id, "succeeded"), 50, 50, 0)
-	if n := value[int](b, "select sum(done) from work"); n != 50 {
+	e.sql("update work set done = 0")
+	id = e.insert("type, msq, repeat", "consume", "select id from work where done = 0 order by id limit 50", "once")
+	e.counts(e.waitState(id, "succeeded"), 50, 50, 0)
+	if n := value[int](e, "select sum(done) from work"); n != 50 {
 		t.Errorf("%d rows were done", n)
 	}
 	// And until empty is that without a LIMIT too.
-	id = b.insert("type, msq, repeat", "consume", "select id from work where done = 0", "until_empty")
-	b.counts(b.waitState(id, "succeeded"), 180, 180, 0)
+	id = e.insert("type, msq, repeat", "consume", "select id from work where done = 0", "until_empty")
+	e.counts(e.waitState(id, "succeeded"), 180, 180, 0)
 }
 
 func TestMSQ_FailedItemsAreCountedAndKept(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	agent := b.script("agent", `echo "$1" >>$DIR/ran; case $1 in *'7"') echo "no sevens" >&2; exit 4;; esac`)
-	b.serve(agents("type: a, mode: exec, command: [" + agent + "]"))
-	id := b.insert("type, msq", "a", numbers(40))
-	j := b.waitState(id, "failed")
-	b.counts(j, 40, 36, 4)
+	e := setup(t)
+	agent := e.script("agent", `echo "$1" >>$DIR/ran; case $1 in *'7"') echo "no sevens" >&2; exit 4;; esac`)
+	e.serve(agents("type: a, mode: exec, command: [" + agent + "]"))
+	id := e.insert("type, msq", "a", numbers(40))
+	j := e.waitState(id, "failed")
+	e.counts(j, 40, 36, 4)
 	has(t, j.Error, "items_failed", "4 of 40", "bellhop.item")
 	want := []string{`n="17" 3 4`, `n="27" 3 4`, `n="37" 3 4`, `n="7" 3 4`}
-	if got := column[string](b, "select line || ' ' || tries || ' ' || exit_code from bellhop.item where job = $1 and error like '%no sevens%' order by line", id); !slices.Equal(got, want) {
+	if got := column[string](e, "select line || ' ' || tries || ' ' || exit_code from bellhop.item where job = $1 and error like '%no sevens%' order by line", id); !slices.Equal(got, want) {
 		t.Errorf("kept %q", got)
 	}
-	if n := len(b.lines("ran")); n != 36+4*3 {
+	if n := len(e.lines("ran")); n != 36+4*3 {
 		t.Errorf("%d processes", n)
 	}
-	has(t, b.ok("show", fmt.Sprint(id)), "failed")
+	has(t, e.ok("show", fmt.Sprint(id)), "failed")
 }
 
 func TestMSQ_NoProgressEnds(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	b.sql("create table work (id int)")
-	b.sql("insert into work select generate_series(1, 5)")
-	agent := b.script("agent", `echo "$1" >>$DIR/ran; case $1 in *bad*) exit 1;; esac`)
-	b.serve(agents("type: a, mode: exec, command: [" + agent + "]"))
-	idle := b.waitState(b.insert("type, msq", "a", "select id from work limit 3"), "failed") // OK, and nothing changes
+	e := setup(t)
+	e.sql("create table work (id int)")
+	e.sql("insert into work select generate_series(1, 5)")
+	agent := e.script("agent", `echo "$1" >>$DIR/ran; case $1 in *bad*) exit 1;; esac`)
+	e.serve(agents("type: a, mode: exec, command: [" + agent + "]"))
+	idle := e.waitState(e.insert("type, msq", "a", "select id from work limit 3"), "failed") // OK, and nothing changes
 	has(t, idle.Error, "no_progress", "the same 3 rows")
-	if n := len(b.lines("ran")); n > 15 {
+	if n := len(e.lines("ran")); n > 15 {
 		t.Errorf("%d items before it was noticed", n)
 	}
-	bad := b.waitState(b.insert("type, msq", "a", "select 'bad' || id as n from work limit 3"), "failed")
+	bad := e.waitState(e.insert("type, msq", "a", "select 'bad' || id as n from work limit 3"), "failed")
 	has(t, bad.Error, "no_progress", "failed 3 times")
-	b.counts(bad, 3, 0, 3)
+	e.counts(bad, 3, 0, 3)
 }
 
 func TestMSQ_PoisonCostsThatItemOnly(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	agent := b.worker("agent", `echo "$line" >>$DIR/ran; [ "$line" = 'n="50"' ] && { echo "choked" >&2; exit 6; }`)
-	b.serve(agents("type: a, command: [" + agent + "]"))
-	id := b.insert("type, msq", "a", numbers(200))
-	j := b.waitState(id, "failed")
-	b.counts(j, 200, 199, 1)
-	ran := b.lines("ran")
+	e := setup(t)
+	agent := e.worker("agent", `echo "$line" >>$DIR/ran; [ "$line" = 'n="50"' ] && { echo "choked" >&2; exit 6; }`)
+	e.serve(agents("type: a, command: [" + agent + "]"))
+	id := e.insert("type, msq", "a", numbers(200))
+	j := e.waitState(id, "failed")
+	e.counts(j, 200, 199, 1)
+	ran := e.lines("ran")
 	if len(ran) != 202 {
 		t.Errorf("%d lines, want 199 and thrice the bad one", len(ran))
 	}
-	if got := column[string](b, "select line || ' ' || tries || ' ' || exit_code || ' ' || error from bellhop.item where job = $1", id); len(got) != 1 ||
+	if got := column[string](e, "select line || ' ' || tries || ' ' || exit_code || ' ' || error from bellhop.item where job = $1", id); len(got) != 1 ||
 		!strings.HasPrefix(got[0], `n="50" 3 6 `) || !strings.Contains(got[0], "choked") {
 		t.Errorf("kept %q", got)
 	}
-	b.healthy("a")
+	e.healthy("a")
 }
 
 func TestMSQ_CancelStopsItAtOnce(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	agent := b.worker("agent", note+`; [ "$line" = good ] || sleep 0.2`)
-	i := b.serve("limits: {kill_after: 50s}\n" + agents("type: a, command: ["+agent+"]"))
-	id := b.insert("type, msq", "a", numbers(100000))
-	b.eventually("it is under way and the cursor is open", `select coalesce(items_done, 0) > 2 and exists
+	e := setup(t)
+	agent := e.worker("agent", note+`; [ "$line" = good ] || sleep 0.2`)
+	i := e.serve("limits: {kill_after: 50s}\n" + agents("type: a, command: ["+agent+"]"))
+	id := e.insert("type, msq", "a", numbers(100000))
+	e.eventually("it is under way and the cursor is open", `select coalesce(items_done, 0) > 2 and exists
 		(select from pg_stat_activity where datname = current_database() and application_name = 'bellhop msq') from bellhop.jobqueue where id = $1`, id)
-	b.cancel(id)
-	j := b.waitState(id, "cancelled")
-	ran := len(b.lines("ran"))
+	e.cancel(id)
+	j := e.waitState(id, "cancelled")
+	ran := len(e.lines("ran"))
 	// A child that was between two items has nothing of it in hand, and lives on: an agent and its guard.
 	killed := strings.Count(i.said(), `"reason":"cancel: cancelled"`)
 	if left := i.processes(); killed == 0 || len(left) > 2*(4-killed) {
@@ -231,9 +231,9 @@ func TestMSQ_CancelStopsItAtOnce(t *testing.T) {
 	if j.Total != -1 || j.Done < 3 || j.Done > int64(ran) || j.Failed != 0 {
 		t.Errorf("it is %+v, with %d items run", j, ran)
 	}
-	b.eventually("the cursor is closed", "select not exists (select from pg_stat_activity where datname = current_database() and application_name = 'bellhop msq')")
-	b.healthy("a")
-	if again := len(b.lines("ran")); again != ran+1 {
+	e.eventually("the cursor is closed", "select not exists (select from pg_stat_activity where datname = current_database() and application_name = 'bellhop msq')")
+	e.healthy("a")
+	if again := len(e.lines("ran")); again != ran+1 {
 		t.Errorf("%d items ran after the cancel", again-ran-1)
 	}
 }
@@ -242,45 +242,45 @@ func TestMSQ_CancelStopsItAtOnce(t *testing.T) {
 // wait for the end of a long MSQ; an urgent one is the next.
 func TestMSQ_LetsOthersHaveTheirTurn(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	agent := b.worker("agent", note+"; sleep 0.01")
-	b.serve("hosts:\n  - {name: local, slots: 1}\n" + agents("type: a, command: ["+agent+"]"))
-	long := b.insert("type, msq", "a", numbers(100000))
-	b.eventually("it is under way", "select coalesce(items_done, 0) > 10 from bellhop.jobqueue where id = $1", long)
+	e := setup(t)
+	agent := e.worker("agent", note+"; sleep 0.01")
+	e.serve("hosts:\n  - {name: local, slots: 1}\n" + agents("type: a, command: ["+agent+"]"))
+	long := e.insert("type, msq", "a", numbers(100000))
+	e.eventually("it is under way", "select coalesce(items_done, 0) > 10 from bellhop.jobqueue where id = $1", long)
 	for range 3 {
-		b.waitState(b.insert("type, args", "a", "equal"), "succeeded")
+		e.waitState(e.insert("type, args", "a", "equal"), "succeeded")
 	}
 	var behind []int
 	for range 3 {
-		before := len(b.lines("ran"))
-		b.waitState(b.insert("type, args, priority", "a", "urgent", -20), "succeeded")
-		ran := b.lines("ran")[before:]
+		before := len(e.lines("ran"))
+		e.waitState(e.insert("type, args, priority", "a", "urgent", -20), "succeeded")
+		ran := e.lines("ran")[before:]
 		behind = append(behind, slices.Index(ran, "urgent"))
 	}
 	if best := slices.Min(behind); best > 50 {
 		t.Errorf("the urgent job came after %d items at best", best)
 	}
-	if j := b.job(long); j.State != "running" || j.Done > 50000 {
+	if j := e.job(long); j.State != "running" || j.Done > 50000 {
 		t.Errorf("the long one is %+v", j)
 	}
-	other := b.insert("type, msq", "a", strings.Replace(numbers(50), "n from", "-n as n from", 1))
-	b.counts(b.waitState(other, "succeeded"), 50, 50, 0) // two share
-	if s := b.state(long); s != "running" {
+	other := e.insert("type, msq", "a", strings.Replace(numbers(50), "n from", "-n as n from", 1))
+	e.counts(e.waitState(other, "succeeded"), 50, 50, 0) // two share
+	if s := e.state(long); s != "running" {
 		t.Errorf("the long one is %s", s)
 	}
-	b.cancel(long)
-	b.waitState(long, "cancelled")
+	e.cancel(long)
+	e.waitState(long, "cancelled")
 }
 
 func TestMSQ_TwoShareTheChildren(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	b.serve(agents("type: a, command: [" + b.worker("agent", note+"; sleep 0.01") + "]"))
-	ids := column[int64](b, "insert into bellhop.jobqueue (type, msq) values ('a', $1), ('a', 'select n as m from generate_series(1, 400) n') returning id", numbers(400))
+	e := setup(t)
+	e.serve(agents("type: a, command: [" + e.worker("agent", note+"; sleep 0.01") + "]"))
+	ids := column[int64](e, "insert into bellhop.jobqueue (type, msq) values ('a', $1), ('a', 'select n as m from generate_series(1, 400) n') returning id", numbers(400))
 	one, two := ids[0], ids[1]
-	b.counts(b.waitState(one, "succeeded"), 400, 400, 0)
-	b.counts(b.waitState(two, "succeeded"), 400, 400, 0)
-	ran := b.lines("ran")
+	e.counts(e.waitState(one, "succeeded"), 400, 400, 0)
+	e.counts(e.waitState(two, "succeeded"), 400, 400, 0)
+	ran := e.lines("ran")
 	once(t, ran, 800)
 	half := 0
 	for _, l := range ran[:400] {
@@ -296,26 +296,26 @@ func TestMSQ_TwoShareTheChildren(t *testing.T) {
 // TestMSQ_ConnectionLostMidQuery: the query runs again, and the job ends well.
 func TestMSQ_ConnectionLostMidQuery(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	b.serve(agents("type: a, command: [" + b.worker("agent", note+"; sleep 0.001") + "]"))
+	e := setup(t)
+	e.serve(agents("type: a, command: [" + e.worker("agent", note+"; sleep 0.001") + "]"))
 	const rows = 3000 // more than are read ahead, as wide as they are
-	id := b.insert("type, msq", "a", fmt.Sprintf("select n, repeat('x', 1000) as wide from generate_series(1, %d) n", rows))
-	b.eventually("it is under way", "select coalesce(items_done, 0) > 10 from bellhop.jobqueue where id = $1", id)
+	id := e.insert("type, msq", "a", fmt.Sprintf("select n, repeat('x', 1000) as wide from generate_series(1, %d) n", rows))
+	e.eventually("it is under way", "select coalesce(items_done, 0) > 10 from bellhop.jobqueue where id = $1", id)
 	pgtest.Eventually(t, patience, "its connection is cut", func() bool {
-		return value[int](b, `select count(pg_terminate_backend(pid)) from pg_stat_activity
+		return value[int](e, `select count(pg_terminate_backend(pid)) from pg_stat_activity
 			where datname = current_database() and application_name = 'bellhop msq'`) == 1
 	})
-	j := b.waitState(id, "succeeded")
-	b.counts(j, rows, rows, 0)
+	j := e.waitState(id, "succeeded")
+	e.counts(j, rows, rows, 0)
 	if j.Attempt != 1 {
 		t.Errorf("it is %+v", j)
 	}
 	seen := map[string]bool{}
-	for _, l := range b.lines("ran") {
+	for _, l := range e.lines("ran") {
 		seen[l] = true
 	}
 	if len(seen) != rows {
 		t.Errorf("%d of %d items ran", len(seen), rows)
 	}
-	b.healthy("a")
+	e.healthy("a")
 }

@@ -12,14 +12,14 @@ import (
 // durations in nanoseconds and each error twice.
 func TestLog_OfADatabaseThatIsAwayIsOneStory(t *testing.T) {
 	t.Parallel()
-	c, b := setupOwn(t)
-	i := b.serve("instance: {heartbeat: 100ms, lag: 1s}\n" + agents("type: a, command: [/bin/cat], mode: exec"))
+	c, e := setupOwn(t)
+	i := e.serve("instance: {heartbeat: 100ms, lag: 1s}\n" + agents("type: a, command: [/bin/cat], mode: exec"))
 	c.Kill()
 	i.waitSaid("the database is away")
 	i.waitSaid("lease lost")
 	still := func() int { return strings.Count(i.said(), `"the database is still away"`) }
 	pgtest.Eventually(t, patience, "it is told now and then", func() bool { return still() >= 3 })
-	b.restart(c, "fast")
+	e.restart(c, "fast")
 	i.waitSaid("the database is back")
 
 	said := i.said()

@@ -15,20 +15,20 @@ const twoHosts = `hosts:
 
 // says is an agent that logs each line it gets; where it ran stands beside that
 // in bellhop.log.
-func (b *bed) says(name string) string { return b.worker(name, `echo "LOG did $line"`) }
+func (e *env) says(name string) string { return e.worker(name, `echo "LOG did $line"`) }
 
 // where tells on which hosts the lines of a job were done.
-func (b *bed) where(id int64) []string {
-	b.t.Helper()
-	return column[string](b, "select distinct host || ' ' || regexp_replace(line, '^did ', '') from bellhop.log where job = $1 and line like 'did %' order by 1", id)
+func (e *env) where(id int64) []string {
+	e.t.Helper()
+	return column[string](e, "select distinct host || ' ' || regexp_replace(line, '^did ', '') from bellhop.log where job = $1 and line like 'did %' order by 1", id)
 }
 
 // TestPlaces_AllFourCombinations: one parameter or a query, any host or a given
 // one, which is named or found by what hosts serve; and items that name theirs.
 func TestPlaces_AllFourCombinations(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	b.serve(twoHosts + agents("type: a, command: ["+b.says("agent")+"]"))
+	e := setup(t)
+	e.serve(twoHosts + agents("type: a, command: ["+e.says("agent")+"]"))
 	for _, c := range []struct {
 		name, columns string
 		values        []any
@@ -46,39 +46,39 @@ func TestPlaces_AllFourCombinations(t *testing.T) {
 		{"query, a host, and items that name another", "type, msq, run_on", []any{"a", "select * from (values (1, null), (2, 'west')) v (n, run_on)", "east"},
 			[]string{`east n="1"`, `west n="2" run_on="west"`}},
 	} {
-		id := b.insert(c.columns, c.values...)
-		b.waitState(id, "succeeded")
-		if got := b.where(id); c.want != nil && !slices.Equal(got, c.want) || len(got) == 0 {
+		id := e.insert(c.columns, c.values...)
+		e.waitState(id, "succeeded")
+		if got := e.where(id); c.want != nil && !slices.Equal(got, c.want) || len(got) == 0 {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
 	}
-	b.healthy("a")
+	e.healthy("a")
 }
 
 // TestPlaces_UserQueryLocates: run_on is whatever the user's own table knows.
 func TestPlaces_UserQueryLocates(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	b.sql("create table pfile (pfile bigint primary key, host text)")
-	b.sql("insert into pfile values (17, 'east'), (18, 'west'), (19, 'mars')")
-	b.serve(twoHosts + "locate: select host from pfile where pfile = $1\n" + agents("type: a, command: ["+b.says("agent")+"]"))
-	east, west := b.insert("type, args, run_on", "a", "x", "17"), b.insert("type, args, run_on", "a", "x", "18")
-	mars, none, bad := b.insert("type, run_on", "a", "19"), b.insert("type, run_on", "a", "20"), b.insert("type, run_on", "a", "no number")
-	b.waitState(east, "succeeded")
-	b.waitState(west, "succeeded")
-	if got := append(b.where(east), b.where(west)...); !slices.Equal(got, []string{"east x", "west x"}) {
+	e := setup(t)
+	e.sql("create table pfile (pfile bigint primary key, host text)")
+	e.sql("insert into pfile values (17, 'east'), (18, 'west'), (19, 'mars')")
+	e.serve(twoHosts + "locate: select host from pfile where pfile = $1\n" + agents("type: a, command: ["+e.says("agent")+"]"))
+	east, west := e.insert("type, args, run_on", "a", "x", "17"), e.insert("type, args, run_on", "a", "x", "18")
+	mars, none, bad := e.insert("type, run_on", "a", "19"), e.insert("type, run_on", "a", "20"), e.insert("type, run_on", "a", "no number")
+	e.waitState(east, "succeeded")
+	e.waitState(west, "succeeded")
+	if got := append(e.where(east), e.where(west)...); !slices.Equal(got, []string{"east x", "west x"}) {
 		t.Errorf("they ran on %q", got)
 	}
 	for id, says := range map[int64]string{mars: "no_host: 19", none: "no_host: 20 (locate: the query gives no host)", bad: "no_host: no number (locate: invalid input syntax"} {
-		b.eventually("the job says "+says, "select starts_with(coalesce(waiting_for, ''), $2) from bellhop.jobqueue where id = $1 and state = 'ready'", id, says)
+		e.eventually("the job says "+says, "select starts_with(coalesce(waiting_for, ''), $2) from bellhop.jobqueue where id = $1 and state = 'ready'", id, says)
 	}
 	// The table learns of it; nobody has to be told.
-	b.sql("insert into pfile values (20, 'west')")
-	b.waitState(none, "succeeded")
+	e.sql("insert into pfile values (20, 'west')")
+	e.waitState(none, "succeeded")
 
-	items := b.insert("type, msq", "a", "select pfile as run_on from pfile where host <> 'mars'")
-	b.waitState(items, "succeeded")
-	if got := b.where(items); !slices.Equal(got, []string{`east run_on="17"`, `west run_on="18"`, `west run_on="20"`}) {
+	items := e.insert("type, msq", "a", "select pfile as run_on from pfile where host <> 'mars'")
+	e.waitState(items, "succeeded")
+	if got := e.where(items); !slices.Equal(got, []string{`east run_on="17"`, `west run_on="18"`, `west run_on="20"`}) {
 		t.Errorf("the items ran on %q", got)
 	}
 }
@@ -87,30 +87,30 @@ func TestPlaces_UserQueryLocates(t *testing.T) {
 // names a host, or none, is done.
 func TestPlaces_ItemsThatNameNoHost(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	b.serve(twoHosts + agents("type: a, command: ["+b.says("agent")+"]"))
-	all := b.waitState(b.insert("type, msq", "a", "select n, 'mars' || n % 3 as run_on from generate_series(1, 3000) n"), "failed")
-	b.counts(all, 3000, 0, 3000)
-	some := b.insert("type, msq", "a", "select n, case n % 2 when 0 then 'mars' else 'west' end as run_on from generate_series(1, 10) n")
-	b.counts(b.waitState(some, "failed"), 10, 5, 5)
-	if got := column[string](b, "select distinct error from bellhop.item where job = $1", some); !slices.Equal(got, []string{"no_host: no host of this instance answers to run_on mars"}) {
+	e := setup(t)
+	e.serve(twoHosts + agents("type: a, command: ["+e.says("agent")+"]"))
+	all := e.waitState(e.insert("type, msq", "a", "select n, 'mars' || n % 3 as run_on from generate_series(1, 3000) n"), "failed")
+	e.counts(all, 3000, 0, 3000)
+	some := e.insert("type, msq", "a", "select n, case n % 2 when 0 then 'mars' else 'west' end as run_on from generate_series(1, 10) n")
+	e.counts(e.waitState(some, "failed"), 10, 5, 5)
+	if got := column[string](e, "select distinct error from bellhop.item where job = $1", some); !slices.Equal(got, []string{"no_host: no host of this instance answers to run_on mars"}) {
 		t.Errorf("items say %q", got)
 	}
-	again := b.waitState(b.insert("type, msq", "a", "select n, 'mars' as run_on from generate_series(1, 10) n limit 5"), "failed")
+	again := e.waitState(e.insert("type, msq", "a", "select n, 'mars' as run_on from generate_series(1, 10) n limit 5"), "failed")
 	has(t, again.Error, "no_progress")
-	b.healthy("a")
+	e.healthy("a")
 }
 
 // TestPlaces_EachReasonIsTold: a host that is unknown, full, or away, and a
 // type that is unknown.
 func TestPlaces_EachReasonIsTold(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	i := b.serve("hosts:\n  - {name: east, slots: 1}\n  - {name: west, slots: 1}\nlimits: {min_ready: 1h, kill_after: 1s}\n" +
-		agents("type: slow, command: [sleep], mode: exec", "type: a, command: ["+b.says("agent")+"]"))
-	busy := []int64{b.insert("type, args, run_on", "slow", "1000", "east"), b.insert("type, args, run_on", "slow", "1000", "west")}
+	e := setup(t)
+	i := e.serve("hosts:\n  - {name: east, slots: 1}\n  - {name: west, slots: 1}\nlimits: {min_ready: 1h, kill_after: 1s}\n" +
+		agents("type: slow, command: [sleep], mode: exec", "type: a, command: ["+e.says("agent")+"]"))
+	busy := []int64{e.insert("type, args, run_on", "slow", "1000", "east"), e.insert("type, args, run_on", "slow", "1000", "west")}
 	for _, id := range busy {
-		b.waitState(id, "running")
+		e.waitState(id, "running")
 	}
 	for _, c := range []struct{ columns, typ, place, says string }{
 		{"type, run_on", "a", "mars", "no_host: mars"},
@@ -118,20 +118,20 @@ func TestPlaces_EachReasonIsTold(t *testing.T) {
 		{"type, run_on", "slow", "east", "no_room"},
 		{"type, run_on", "nobody", "west", "unknown_type"},
 	} {
-		id := b.insert(c.columns, c.typ, c.place)
-		b.eventually(c.typ+" on "+c.place+" says "+c.says, "select coalesce(waiting_for, '') = $2 and state = 'ready' from bellhop.jobqueue where id = $1", id, c.says)
+		id := e.insert(c.columns, c.typ, c.place)
+		e.eventually(c.typ+" on "+c.place+" says "+c.says, "select coalesce(waiting_for, '') = $2 and state = 'ready' from bellhop.jobqueue where id = $1", id, c.says)
 	}
-	free := b.insert("type", "a")
-	b.eventually("one that names no host says so too", "select coalesce(waiting_for, '') = 'no_room' from bellhop.jobqueue where id = $1", free)
+	free := e.insert("type", "a")
+	e.eventually("one that names no host says so too", "select coalesce(waiting_for, '') = 'no_room' from bellhop.jobqueue where id = $1", free)
 	// Whoever reaches a host says that it is away, and that it is back.
-	b.sql("update bellhop.host set state = 'down', trouble = 'connection refused' where instance = $1 and name = 'west'", i.id)
-	b.eventually("its jobs say so", "select coalesce(waiting_for, '') = 'host_down: west: connection refused' from bellhop.jobqueue where type = 'a' and run_on = 'west'")
-	b.sql("update bellhop.host set state = 'up', trouble = null where instance = $1", i.id)
+	e.sql("update bellhop.host set state = 'down', trouble = 'connection refused' where instance = $1 and name = 'west'", i.id)
+	e.eventually("its jobs say so", "select coalesce(waiting_for, '') = 'host_down: west: connection refused' from bellhop.jobqueue where type = 'a' and run_on = 'west'")
+	e.sql("update bellhop.host set state = 'up', trouble = null where instance = $1", i.id)
 	for _, id := range busy {
-		b.cancel(id)
+		e.cancel(id)
 	}
-	b.waitState(free, "succeeded")
-	if j := b.job(free); j.WaitingFor != "" {
+	e.waitState(free, "succeeded")
+	if j := e.job(free); j.WaitingFor != "" {
 		t.Errorf("done, and waits for %q", j.WaitingFor)
 	}
 }
@@ -142,23 +142,23 @@ func TestPlaces_EachReasonIsTold(t *testing.T) {
 // held job for each agent).
 func TestPlaces_NothingBlocksOthers(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	b.sql("insert into bellhop.jobqueue (type, priority, run_on) select 'a', -20, 'mars' || n % 7 from generate_series(1, 20000) n")
-	b.sql("insert into bellhop.jobqueue (type, priority, msq) select 'slow', -20, 'select 1000 as n from generate_series(1, 10)' from generate_series(1, 100)")
-	b.sql("insert into bellhop.jobqueue (type, priority) select 'broken', -20 from generate_series(1, 1000)")
-	b.sql("insert into bellhop.jobqueue (type, priority) select 'unheard of', -20 from generate_series(1, 1000)")
-	b.sql("insert into bellhop.jobqueue (type, msq) values ('a', 'select n, ''east'' as run_on from generate_series(1, 5000) n union all select n, ''west'' from generate_series(1, 5) n')")
-	b.serve("hosts:\n  - {name: east, slots: 2}\n  - {name: west, slots: 2}\n" + agents(
-		"type: slow, command: ["+b.worker("slow", "sleep 1000")+"], max: 2, max_per_host: 1",
+	e := setup(t)
+	e.sql("insert into bellhop.jobqueue (type, priority, run_on) select 'a', -20, 'mars' || n % 7 from generate_series(1, 20000) n")
+	e.sql("insert into bellhop.jobqueue (type, priority, msq) select 'slow', -20, 'select 1000 as n from generate_series(1, 10)' from generate_series(1, 100)")
+	e.sql("insert into bellhop.jobqueue (type, priority) select 'broken', -20 from generate_series(1, 1000)")
+	e.sql("insert into bellhop.jobqueue (type, priority) select 'unheard of', -20 from generate_series(1, 1000)")
+	e.sql("insert into bellhop.jobqueue (type, msq) values ('a', 'select n, ''east'' as run_on from generate_series(1, 5000) n union all select n, ''west'' from generate_series(1, 5) n')")
+	e.serve("hosts:\n  - {name: east, slots: 2}\n  - {name: west, slots: 2}\n" + agents(
+		"type: slow, command: ["+e.worker("slow", "sleep 1000")+"], max: 2, max_per_host: 1",
 		"type: broken, command: [/no/such/agent]",
-		"type: a, command: ["+b.says("agent")+"]"))
-	b.eventually("the slow ones are at it", "select count(*) = 2 from bellhop.child where type = 'slow' and state = 'RUNNING'")
-	ids := []int64{b.insert("type, args, run_on", "a", "x", "west"), b.insert("type, args", "a", "y"), b.insert("type, msq", "a", "select 7 as n")}
+		"type: a, command: ["+e.says("agent")+"]"))
+	e.eventually("the slow ones are at it", "select count(*) = 2 from bellhop.child where type = 'slow' and state = 'RUNNING'")
+	ids := []int64{e.insert("type, args, run_on", "a", "x", "west"), e.insert("type, args", "a", "y"), e.insert("type, msq", "a", "select 7 as n")}
 	for _, id := range ids {
-		b.waitState(id, "succeeded")
+		e.waitState(id, "succeeded")
 	}
-	b.eventually("the items for west are done, before those for east or after", `select count(*) = 5 from bellhop.log where line like 'did n="_" run_on="west"'`)
-	if n := value[int](b, "select count(*) from bellhop.jobqueue where run_on like 'mars%' and state = 'ready'"); n != 20000 {
+	e.eventually("the items for west are done, before those for east or after", `select count(*) = 5 from bellhop.log where line like 'did n="_" run_on="west"'`)
+	if n := value[int](e, "select count(*) from bellhop.jobqueue where run_on like 'mars%' and state = 'ready'"); n != 20000 {
 		t.Errorf("%d jobs for mars are ready", n)
 	}
 }
@@ -168,22 +168,22 @@ func TestPlaces_NothingBlocksOthers(t *testing.T) {
 // moment in which that host has found nothing may go to the next one.)
 func TestPlaces_ReadyChildFirst(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	e := setup(t)
 	const rounds = 8
 	types := make([]string, rounds) // one for each: no child of it is anywhere else
 	for n := range types {
-		types[n] = fmt.Sprintf("type: a%d, command: [%s]", n, b.says("agent"))
+		types[n] = fmt.Sprintf("type: a%d, command: [%s]", n, e.says("agent"))
 	}
-	b.serve("hosts:\n  - {name: east, slots: 10}\n  - {name: west, slots: 10}\n" + agents(types...))
+	e.serve("hosts:\n  - {name: east, slots: 10}\n  - {name: west, slots: 10}\n" + agents(types...))
 	there := 0
 	for n := range rounds {
 		typ := fmt.Sprintf("a%d", n)
-		b.waitState(b.insert("type, run_on", typ, "west"), "succeeded")
-		b.eventually("only west has a child, and it is READY", `select coalesce(string_agg(host || ' ' || state, ', '), '') = 'west READY'
+		e.waitState(e.insert("type, run_on", typ, "west"), "succeeded")
+		e.eventually("only west has a child, and it is READY", `select coalesce(string_agg(host || ' ' || state, ', '), '') = 'west READY'
 			from bellhop.child where type = $1 and state not in ('FREE', 'FAIL')`, typ)
-		id := b.insert("type, args", typ, fmt.Sprint(n))
-		b.waitState(id, "succeeded")
-		if got := strings.Join(b.where(id), ", "); strings.HasPrefix(got, "west ") {
+		id := e.insert("type, args", typ, fmt.Sprint(n))
+		e.waitState(id, "succeeded")
+		if got := strings.Join(e.where(id), ", "); strings.HasPrefix(got, "west ") {
 			there++
 		}
 	}

@@ -71,33 +71,33 @@ logfile = %s/log
 // that, an instance works beside a pooler that apps and people go through.
 func TestPooler_ServeNeedsTheServerItself(t *testing.T) {
 	t.Parallel()
-	c, b := setupOwn(t)
+	c, e := setupOwn(t)
 	through := pooler(t, c)
-	worker := agents("type: a, command: [" + b.worker("agent", `echo "did $line"`) + "]")
+	worker := agents("type: a, command: [" + e.worker("agent", `echo "did $line"`) + "]")
 
 	for _, database := range []string{
 		fmt.Sprintf("database: {url: %q}\n", through),
 		fmt.Sprintf("database: {url: %q, listen_url: %q}\n", c.TCPURL(), through),
 		fmt.Sprintf("database: {url: %q, listen_url: %[1]q}\n", through),
 	} {
-		i := b.start(b.configuration(database + worker))
+		i := e.start(e.configuration(database + worker))
 		if code := i.exit(); code != 2 {
 			t.Errorf("exit code %d of %s", code, database)
 		}
 		has(t, i.said(), "through a pooler", "set database.listen_url to the server itself")
 	}
-	if r := b.runIn([]string{"DATABASE_URL=" + through}, "migrate"); r.code != 2 || !strings.Contains(r.stderr, "through a pooler") {
+	if r := e.runIn([]string{"DATABASE_URL=" + through}, "migrate"); r.code != 2 || !strings.Contains(r.stderr, "through a pooler") {
 		t.Errorf("migrate: %+v", r)
 	}
 
-	b.serve(fmt.Sprintf("database: {url: %q, listen_url: %q}\n", through, c.TCPURL()) + worker).waitSaid("through a pooler")
+	e.serve(fmt.Sprintf("database: {url: %q, listen_url: %q}\n", through, c.TCPURL()) + worker).waitSaid("through a pooler")
 	for database, says := range map[string]string{
 		fmt.Sprintf("{url: %q}", through):                             "database.url leads through a pooler",
 		fmt.Sprintf("{url: %q, listen_url: %q}", c.TCPURL(), through): "database.listen_url leads through a pooler",
 		fmt.Sprintf("{url: %q, msq_url: %q}", c.TCPURL(), through):    "it leads through a pooler",
 		fmt.Sprintf("{url: %q, listen_url: %q}", through, c.TCPURL()): "bellhop serve makes its connections to database.listen_url",
 	} {
-		has(t, b.runIn(nil, "doctor", "-c", b.file("doctor.yaml", "database: "+database+"\n", 0o600)).stdout, says)
+		has(t, e.runIn(nil, "doctor", "-c", e.file("doctor.yaml", "database: "+database+"\n", 0o600)).stdout, says)
 	}
 	p := on(t, through)
 	for n := range 5 { // each command, and each statement, in another session
@@ -105,6 +105,6 @@ func TestPooler_ServeNeedsTheServerItself(t *testing.T) {
 		has(t, p.ok("show", strings.TrimSpace(out)), "succeeded")
 	}
 	p.sql("insert into bellhop.jobqueue (type, args) select 'a', n::text from generate_series(1, 20) n")
-	b.waitAll("succeeded 25")
+	e.waitAll("succeeded 25")
 	has(t, p.ok("ls", "-s", "succeeded"), "succeeded")
 }

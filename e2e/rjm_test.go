@@ -17,27 +17,27 @@ import (
 
 // site is a host of RJM's: a home with its tasks, and the programs by their names.
 type site struct {
-	*bed
+	*env
 	host string
 	home string
 	bin  string
 }
 
 // site makes a host. The tasks file finds the test's folder in $DIR.
-func (b *bed) site(host, tasks string) *site {
-	b.t.Helper()
-	s := &site{bed: b, host: host, home: filepath.Join(b.dir, host), bin: filepath.Join(b.dir, host, "bin")}
+func (e *env) site(host, tasks string) *site {
+	e.t.Helper()
+	s := &site{env: e, host: host, home: filepath.Join(e.dir, host), bin: filepath.Join(e.dir, host, "bin")}
 	for _, dir := range []string{s.home, s.bin, filepath.Join(s.home, ".rjm"), filepath.Join(s.home, "wd")} {
 		if err := os.Mkdir(dir, 0o755); err != nil {
-			b.t.Fatal(err)
+			e.t.Fatal(err)
 		}
 	}
 	if err := link(binary, filepath.Join(s.bin, "bellhop")); err != nil {
-		b.t.Fatal(err)
+		e.t.Fatal(err)
 	}
 	for _, name := range []string{"rjmsetup", "rjmgo", "rjmls", "rjmexit", "rjmout", "rjmproc", "rjmd", "rjmflush"} {
 		if err := os.Symlink("bellhop", filepath.Join(s.bin, name)); err != nil {
-			b.t.Fatal(err)
+			e.t.Fatal(err)
 		}
 	}
 	s.write(".rjm/conf.sh", fmt.Sprintf("rjm_hostid=%s\nrjm_wd=%s\nrjm_tmpdir=%s\n", host, filepath.Join(s.home, "wd"), s.home))
@@ -60,7 +60,7 @@ func (s *site) tasks(text string) {
 // work is a file in the folder in which jobs run.
 func (s *site) work(name string) string { return filepath.Join(s.home, "wd", name) }
 
-func (s *site) env() []string {
+func (s *site) environ() []string {
 	env := append(environment(s.home), "DATABASE_URL="+s.url)
 	env[0] = "PATH=" + s.bin + ":" + os.Getenv("PATH")
 	return env
@@ -72,7 +72,7 @@ func (s *site) bash(script string) result {
 	ctx, cancel := context.WithTimeout(s.t.Context(), 2*patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "bash", "-e", "-c", script)
-	cmd.Dir, cmd.Env = s.home, append(s.env(), "DIR="+s.dir)
+	cmd.Dir, cmd.Env = s.home, append(s.environ(), "DIR="+s.dir)
 	var stdout, stderr strings.Builder
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	err := cmd.Run()
@@ -95,9 +95,9 @@ func (s *site) does(script string) string {
 // run starts one of RJM's long-running programs.
 func (s *site) run(name string, args ...string) *instance {
 	s.t.Helper()
-	i := &instance{b: s.bed, dir: s.home, exited: make(chan struct{})}
+	i := &instance{b: s.env, dir: s.home, exited: make(chan struct{})}
 	i.cmd = exec.Command(filepath.Join(s.bin, name), args...)
-	i.cmd.Dir, i.cmd.Env, i.cmd.Stderr = s.home, s.env(), i
+	i.cmd.Dir, i.cmd.Env, i.cmd.Stderr = s.home, s.environ(), i
 	if err := i.cmd.Start(); err != nil {
 		s.t.Fatal(err)
 	}
@@ -133,8 +133,8 @@ func (s *site) listed(args string, want ...string) {
 
 func TestRJM_TasksAreFunctionsOrPrograms(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	s := b.site("north", `task_billing() { echo "bill for $userid, ${list[1]}"; echo "to stderr" >&2; pwd; return 0; }
+	e := setup(t)
+	s := e.site("north", `task_billing() { echo "bill for $userid, ${list[1]}"; echo "to stderr" >&2; pwd; return 0; }
 task_fails() { exit 7; }`)
 	s.write("bin/task_program", "#!/bin/sh\necho \"program sees $userid\"\n")
 	s.run("rjmd")
@@ -169,8 +169,8 @@ rjmls -o json | grep -c wait; rjmgo billing.1 program.1 fails.1 nowhere.1`)
 // with it, run then; results of the failed run are there meanwhile.
 func TestRJM_FilesGoOnlyOnSuccessAndARestartNeedsNoRelease(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	s := b.site("north", `task_make() { echo data > out; cp --link out "${copies[0]}" ; cp --link out "${copies[1]}"; test -e "$DIR/mended"; }
+	e := setup(t)
+	s := e.site("north", `task_make() { echo data > out; cp --link out "${copies[0]}" ; cp --link out "${copies[1]}"; test -e "$DIR/mended"; }
 task_use() { cat "$input"; }`)
 	s.run("rjmd")
 	s.run("rjmproc", "-i", "1")
@@ -202,8 +202,8 @@ mkdir wd/folder; rjmgo make.1`)
 // And only the host that ran a job deletes its files.
 func TestRJM_AnInterruptedCleanUpIsTakenUpAgain(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	s, other := b.site("north", ""), b.site("south", "")
+	e := setup(t)
+	s, other := e.site("north", ""), e.site("south", "")
 	other.run("rjmd")
 	s.does(`touch wd/file ../south/wd/file ../south/wd/its-own
 echo 'rjm_delete=(file)' | rjmsetup a.1; echo 'rjm_delete=(its-own)' | rjmsetup a.2`)
@@ -228,8 +228,8 @@ echo 'rjm_delete=(file)' | rjmsetup a.1; echo 'rjm_delete=(its-own)' | rjmsetup 
 // killed in the middle and begins again.
 func TestRJM_AGraphIsBuiltFromInsideAJob(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	s := b.site("north", `task_plan() {
+	e := setup(t)
+	s := e.site("north", `task_plan() {
   for n in 1 2 3; do
     rjmsetup part.$n --set n=$n || return
     if [ $n = 2 ] && [ ! -e "$DIR/once" ]; then touch "$DIR/once"; kill -9 $$; fi
@@ -245,7 +245,7 @@ task_end() { echo end >> "$DIR/parts"; }`)
 	s.does(`rjmsetup end.1 </dev/null; echo "rjm_blocks=(end.1)" | rjmsetup plan.1; rjmgo plan.1
 rjmexit -w -q plan.1 || { bellhop retry plan.1; rjmexit -w -q plan.1; }
 for id in part.1 part.2 part.3 end.1; do rjmexit -w -q $id; done`)
-	if got := strings.Join(b.lines("parts"), " "); len(strings.Fields(got)) != 4 || !strings.Contains(got, "end") {
+	if got := strings.Join(e.lines("parts"), " "); len(strings.Fields(got)) != 4 || !strings.Contains(got, "end") {
 		t.Errorf("done: %s", got)
 	}
 	s.listed("-s old", "old dummy.end n - 0", "old plan.1 n north 0")
@@ -253,20 +253,20 @@ for id in part.1 part.2 part.3 end.1; do rjmexit -w -q $id; done`)
 
 func TestRJM_WorkersTakeTheirTypesAndPriorities(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	s := b.site("north", `task_billing() { echo "$BELLHOP_KEY" >> "$DIR/ran"; }
+	e := setup(t)
+	s := e.site("north", `task_billing() { echo "$BELLHOP_KEY" >> "$DIR/ran"; }
 task_shipping() { task_billing; }`)
 	// The worker that may do it comes last, and what it may not do stays.
 	s.does(`for id in billing.1 billing.2 shipping.1; do rjmsetup -p b $id </dev/null; rjmgo $id; done
 rjmsetup -p n billing.3 </dev/null; rjmgo billing.3; rjmsetup -p ab billing.0 </dev/null; rjmgo billing.0`)
 	early := s.run("rjmproc", "-i", "1", "-t", "^bill", "-p", "^[a-g]")
 	early.waitSaid("waits for the rjmd of north")
-	if n := value[int](b, "select count(*) from bellhop.jobqueue where started_at is not null"); n > 0 {
+	if n := value[int](e, "select count(*) from bellhop.jobqueue where started_at is not null"); n > 0 {
 		t.Errorf("%d jobs were started before rjmd was there", n)
 	}
 	d := s.run("rjmd")
-	b.eventually("what one worker takes is done", "select count(*) = 3 from bellhop.jobqueue where state = 'succeeded'")
-	if got := strings.Join(b.lines("ran"), " "); got != "billing.0 billing.1 billing.2" {
+	e.eventually("what one worker takes is done", "select count(*) = 3 from bellhop.jobqueue where state = 'succeeded'")
+	if got := strings.Join(e.lines("ran"), " "); got != "billing.0 billing.1 billing.2" {
 		t.Errorf("in the order of priorities: %s", got)
 	}
 	second := s.run("rjmproc", "-i", "1")
@@ -279,40 +279,40 @@ rjmsetup -p n billing.3 </dev/null; rjmgo billing.3; rjmsetup -p ab billing.0 </
 	}
 	s.listed("", "ready billing.3 n - -", "ready shipping.1 b - -")
 	s.run("rjmproc", "-i", "2")
-	b.waitAll("succeeded 5")
+	e.waitAll("succeeded 5")
 	select {
 	case <-d.exited:
 		t.Error("rjmd has ended")
 	default:
 	}
-	has(t, b.ok("agents"), "rjm")
+	has(t, e.ok("agents"), "rjm")
 }
 
 // A worker that starts after a kill -9 of rjmd waits for the next one, though
 // the heartbeat of the dead one is not too old; the next takes over at once.
 func TestRJM_AKilledRjmdLetsNoWorkerBegin(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	s := b.site("north", `task_long() { touch "$DIR/began"; until [ -e "$DIR/go" ]; do sleep 0.05; done; }
+	e := setup(t)
+	s := e.site("north", `task_long() { touch "$DIR/began"; until [ -e "$DIR/go" ]; do sleep 0.05; done; }
 task_short() { :; }`)
 	first := s.run("rjmd", "-n", "1")
 	s.does("rjmsetup long.1 </dev/null; rjmgo long.1")
 	pgtest.Eventually(t, patience, "it runs", func() bool {
-		_, err := os.Stat(filepath.Join(b.dir, "began"))
+		_, err := os.Stat(filepath.Join(e.dir, "began"))
 		return err == nil
 	})
-	b.sql("update bellhop.instance set lag = '1 hour'") // its row says that it lives, for longer than this test
+	e.sql("update bellhop.instance set lag = '1 hour'") // its row says that it lives, for longer than this test
 	first.kill()
 	s.does("rjmsetup short.1 </dev/null; rjmgo short.1")
 	worker := s.run("rjmproc", "-i", "1", "-t", "short")
 	worker.waitSaid("waits for the rjmd of north")
-	if n := value[int](b, "select count(*) from bellhop.jobqueue where key = 'short.1' and state <> 'ready'"); n > 0 {
+	if n := value[int](e, "select count(*) from bellhop.jobqueue where key = 'short.1' and state <> 'ready'"); n > 0 {
 		t.Error("a worker has begun without rjmd")
 	}
 	s.run("rjmd", "-n", "1").waitSaid("gave back what a dead instance had left")
-	b.eventually("the worker goes on", "select state = 'succeeded' from bellhop.jobqueue where key = 'short.1'")
-	b.file("go", "", 0o600)
-	b.waitAll("succeeded 2")
+	e.eventually("the worker goes on", "select state = 'succeeded' from bellhop.jobqueue where key = 'short.1'")
+	e.file("go", "", 0o600)
+	e.waitAll("succeeded 2")
 }
 
 // One rjmd on a host for each database: a second database is served too.
@@ -341,8 +341,8 @@ func TestRJM_KilledAtRandom(t *testing.T) {
 	if _, err := exec.LookPath("flock"); err != nil {
 		t.Skip("the tasks need flock (util-linux)")
 	}
-	b := setup(t)
-	s := b.site("north", `task_step() {
+	e := setup(t)
+	s := e.site("north", `task_step() {
   exec 9> "$DIR/lock.$BELLHOP_JOB_ID"; flock -n 9 || echo "$BELLHOP_KEY" >> "$DIR/twice"
   echo "$BELLHOP_KEY" >> "$DIR/begun"; sleep 0.2; : > "$BELLHOP_KEY"; }`)
 	const width = 20
@@ -355,7 +355,7 @@ func TestRJM_KilledAtRandom(t *testing.T) {
 			}
 		}
 		config := fmt.Sprintf("rjm_blocks=(%s)", strings.Join(blocks, " "))
-		b.sql("select bellhop.rjm_setup($1, $2, 'n', $3::text[], array[$1])", fmt.Sprintf("step.%d", n), config, blocks)
+		e.sql("select bellhop.rjm_setup($1, $2, 'n', $3::text[], array[$1])", fmt.Sprintf("step.%d", n), config, blocks)
 	}
 	running := map[string]*instance{"rjmd": s.run("rjmd", "-n", "2"), "1": s.run("rjmproc", "-i", "1"), "2": s.run("rjmproc", "-i", "2")}
 	var roots []string
@@ -377,15 +377,15 @@ func TestRJM_KilledAtRandom(t *testing.T) {
 		}
 		time.Sleep(700 * time.Millisecond) // the pace of the harm, no event to wait for
 	}
-	b.waitAll(fmt.Sprintf("succeeded %d", jobs))
-	if twice := b.lines("twice"); len(twice) > 0 {
+	e.waitAll(fmt.Sprintf("succeeded %d", jobs))
+	if twice := e.lines("twice"); len(twice) > 0 {
 		t.Errorf("in two processes at once: %v", twice)
 	}
-	b.eventually("all is cleaned up", "select not exists (select from bellhop.rjm where state <> 'old')")
+	e.eventually("all is cleaned up", "select not exists (select from bellhop.rjm where state <> 'old')")
 	if left, err := os.ReadDir(s.work("")); err != nil || len(left) > 0 {
 		t.Errorf("left: %v, %v", left, err)
 	}
-	t.Logf("%d jobs, begun %d times; %d processes killed", jobs, len(b.lines("begun")), kills)
+	t.Logf("%d jobs, begun %d times; %d processes killed", jobs, len(e.lines("begun")), kills)
 }
 
 // The script of docs/rjm.md is run as it stands there.

@@ -20,7 +20,7 @@ import (
 
 // instance is one `bellhop serve`.
 type instance struct {
-	b       *bed
+	b       *env
 	id      int64  // in bellhop.instance
 	dir     string // its own: everything that it starts has it in its environment
 	cmd     *exec.Cmd
@@ -41,10 +41,10 @@ var sections = []struct{ name, text string }{
 }
 
 // configuration completes the top-level sections of a bellhop.yaml.
-func (b *bed) configuration(yaml string) string {
-	text := "listen: " + cmp.Or(b.listen, "127.0.0.1:0") + "\n"
+func (e *env) configuration(yaml string) string {
+	text := "listen: " + cmp.Or(e.listen, "127.0.0.1:0") + "\n"
 	if !hasSection(yaml, "database") {
-		text += fmt.Sprintf("database: {url: %q}\n", b.url)
+		text += fmt.Sprintf("database: {url: %q}\n", e.url)
 	}
 	for _, s := range sections {
 		if !hasSection(yaml, s.name) {
@@ -69,18 +69,18 @@ func agents(list ...string) string {
 // serve starts an instance and waits until it has registered. yaml is what the
 // test wants to say; args are added to the command line. It is stopped, and
 // nothing of it may be left, when the test ends.
-func (b *bed) serve(yaml string, args ...string) *instance {
-	b.t.Helper()
-	i := b.start(b.configuration(yaml), args...)
-	pgtest.Eventually(b.t, patience, "the instance is registered", func() bool {
-		b.t.Helper()
+func (e *env) serve(yaml string, args ...string) *instance {
+	e.t.Helper()
+	i := e.start(e.configuration(yaml), args...)
+	pgtest.Eventually(e.t, patience, "the instance is registered", func() bool {
+		e.t.Helper()
 		select {
 		case <-i.exited:
-			b.t.Fatalf("serve ended with %d:\n%s", i.cmd.ProcessState.ExitCode(), i.said())
+			e.t.Fatalf("serve ended with %d:\n%s", i.cmd.ProcessState.ExitCode(), i.said())
 		default:
 		}
 		// The database may just be down on purpose.
-		err := b.pool.QueryRow(b.t.Context(), "select id from bellhop.instance where pid = $1 and state = 'live' order by id desc limit 1", i.cmd.Process.Pid).Scan(&i.id)
+		err := e.pool.QueryRow(e.t.Context(), "select id from bellhop.instance where pid = $1 and state = 'live' order by id desc limit 1", i.cmd.Process.Pid).Scan(&i.id)
 		return err == nil
 	})
 	return i
@@ -88,32 +88,32 @@ func (b *bed) serve(yaml string, args ...string) *instance {
 
 // start starts `bellhop serve` with exactly this configuration, and waits for
 // nothing.
-func (b *bed) start(yaml string, args ...string) *instance {
-	b.t.Helper()
-	b.runs++
-	i := &instance{b: b, address: b.listen, dir: filepath.Join(b.dir, fmt.Sprintf("instance-%d", b.runs)), exited: make(chan struct{})}
+func (e *env) start(yaml string, args ...string) *instance {
+	e.t.Helper()
+	e.runs++
+	i := &instance{b: e, address: e.listen, dir: filepath.Join(e.dir, fmt.Sprintf("instance-%d", e.runs)), exited: make(chan struct{})}
 	// A name of its own for the program, by which its guards are known.
 	program := filepath.Join(i.dir, "bellhop")
 	if err := errors.Join(os.Mkdir(i.dir, 0o755), link(binary, program)); err != nil {
-		b.t.Fatal(err)
+		e.t.Fatal(err)
 	}
 	i.config = filepath.Join(i.dir, "bellhop.yaml")
 	if err := os.WriteFile(i.config, []byte(yaml), 0o600); err != nil {
-		b.t.Fatal(err)
+		e.t.Fatal(err)
 	}
 	i.cmd = exec.Command(program, append([]string{"serve", "-c", i.config}, args...)...)
-	i.cmd.Dir, i.cmd.Env, i.cmd.Stderr = i.dir, append(environment(i.dir), b.env...), i
+	i.cmd.Dir, i.cmd.Env, i.cmd.Stderr = i.dir, append(environment(i.dir), e.env...), i
 	if err := i.cmd.Start(); err != nil {
-		b.t.Fatal(err)
+		e.t.Fatal(err)
 	}
 	go func() {
 		defer close(i.exited)
 		_ = i.cmd.Wait() // how it ended is in ProcessState
 	}()
-	b.t.Cleanup(func() {
+	e.t.Cleanup(func() {
 		i.stop()
-		if b.t.Failed() {
-			b.t.Logf("%s said:\n%s", filepath.Base(i.dir), i.said())
+		if e.t.Failed() {
+			e.t.Logf("%s said:\n%s", filepath.Base(i.dir), i.said())
 		}
 	})
 	return i
@@ -235,10 +235,10 @@ func (i *instance) started() (pids []int) {
 // at the right processes.
 func TestHarness_SeesWhatAnInstanceStarts(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	agent := b.script("agent", "setsid sleep 1000 & echo OK; while read -r line; do echo OK; done")
-	i := b.serve(agents("type: a, command: ["+agent+"]"), "--verbose")
-	b.waitState(b.insert("type", "a"), "succeeded")
+	e := setup(t)
+	agent := e.script("agent", "setsid sleep 1000 & echo OK; while read -r line; do echo OK; done")
+	i := e.serve(agents("type: a, command: ["+agent+"]"), "--verbose")
+	e.waitState(e.insert("type", "a"), "succeeded")
 	if n := len(i.processes()); n != 3 {
 		t.Errorf("%d processes, want a guard, an agent and its sleep", n)
 	}
@@ -249,12 +249,12 @@ func TestHarness_SeesWhatAnInstanceStarts(t *testing.T) {
 // slot taken (docs/production.md).
 func TestServe_TakesNoMoreThanThePageSays(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	e := setup(t)
 	const slots = 8
-	i := b.serve(fmt.Sprintf("hosts:\n  - {name: local, slots: %d}\n", slots) + agents("type: a, command: ["+b.worker("agent", "sleep 1000")+"]"))
-	b.sql("insert into bellhop.jobqueue (type) select 'a' from generate_series(1, $1::int)", slots)
-	b.eventually("every slot is taken", "select count(*) = $1 from bellhop.jobqueue where state = 'running'", slots)
-	if n := value[int](b, "select count(*) from pg_stat_activity where datname = current_database() and application_name like 'bellhop%'"); n > 10 {
+	i := e.serve(fmt.Sprintf("hosts:\n  - {name: local, slots: %d}\n", slots) + agents("type: a, command: ["+e.worker("agent", "sleep 1000")+"]"))
+	e.sql("insert into bellhop.jobqueue (type) select 'a' from generate_series(1, $1::int)", slots)
+	e.eventually("every slot is taken", "select count(*) = $1 from bellhop.jobqueue where state = 'running'", slots)
+	if n := value[int](e, "select count(*) from pg_stat_activity where datname = current_database() and application_name like 'bellhop%'"); n > 10 {
 		t.Errorf("%d connections", n)
 	}
 	files, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", i.cmd.Process.Pid))
@@ -264,5 +264,5 @@ func TestServe_TakesNoMoreThanThePageSays(t *testing.T) {
 	if len(files) > 128+slots*8 {
 		t.Errorf("%d open files for %d slots", len(files), slots)
 	}
-	t.Logf("%d connections, %d open files", value[int](b, "select count(*) from pg_stat_activity where datname = current_database() and application_name like 'bellhop%'"), len(files))
+	t.Logf("%d connections, %d open files", value[int](e, "select count(*) from pg_stat_activity where datname = current_database() and application_name like 'bellhop%'"), len(files))
 }

@@ -18,8 +18,8 @@ func number(t *testing.T, text string) int {
 
 func TestConfiguration_AllProblemsAtOnceAndNothingStarted(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	i := b.start(fmt.Sprintf("database: {url: %q}\n", b.url) + `instance: {heartbeat: soon}
+	e := setup(t)
+	i := e.start(fmt.Sprintf("database: {url: %q}\n", e.url) + `instance: {heartbeat: soon}
 hosts:
   - {name: local, slots: -1}
 agents:
@@ -37,15 +37,15 @@ agents:
 	if strings.Contains(i.said(), "goroutine") {
 		t.Errorf("a stack trace:\n%s", i.said())
 	}
-	if n := value[int](b, "select count(*) from bellhop.instance"); n != 0 {
+	if n := value[int](e, "select count(*) from bellhop.instance"); n != 0 {
 		t.Errorf("%d instances have registered", n)
 	}
 }
 
 func TestDatabase_UnreachableIsExitCode5(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	i := b.start("database: {url: \"postgres://nobody@127.0.0.1:1/none\"}\n" + agents("type: a, command: [/bin/true]"))
+	e := setup(t)
+	i := e.start("database: {url: \"postgres://nobody@127.0.0.1:1/none\"}\n" + agents("type: a, command: [/bin/true]"))
 	if code := i.exit(); code != 5 {
 		t.Errorf("exit code %d", code)
 	}
@@ -54,9 +54,9 @@ func TestDatabase_UnreachableIsExitCode5(t *testing.T) {
 
 func TestDatabase_ReadOnlyIsRefused(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	b.sql("do $$ begin execute format('alter database %I set default_transaction_read_only = on', current_database()); end $$")
-	i := b.start(b.configuration(agents("type: a, command: [/bin/true]")))
+	e := setup(t)
+	e.sql("do $$ begin execute format('alter database %I set default_transaction_read_only = on', current_database()); end $$")
+	i := e.start(e.configuration(agents("type: a, command: [/bin/true]")))
 	if code := i.exit(); code != 5 {
 		t.Errorf("exit code %d", code)
 	}
@@ -65,12 +65,12 @@ func TestDatabase_ReadOnlyIsRefused(t *testing.T) {
 
 func TestExec_EnvironmentAndOutput(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	agent := b.script("agent", `env | sort; echo "args $# <$1>"; echo "to stderr" >&2`)
-	b.serve(agents(`type: env, mode: exec, env: {COLOUR: blue}, vars: [USERID, "OPT_*"], command: [` + agent + "]"))
-	id := b.insert("type, args, key, vars", "env", "one two", "k/1", `{"USERID": "7", "OPT_X": "y z"}`)
-	j := b.waitState(id, "succeeded")
-	log := b.logged(id)
+	e := setup(t)
+	agent := e.script("agent", `env | sort; echo "args $# <$1>"; echo "to stderr" >&2`)
+	e.serve(agents(`type: env, mode: exec, env: {COLOUR: blue}, vars: [USERID, "OPT_*"], command: [` + agent + "]"))
+	id := e.insert("type, args, key, vars", "env", "one two", "k/1", `{"USERID": "7", "OPT_X": "y z"}`)
+	j := e.waitState(id, "succeeded")
+	log := e.logged(id)
 	has(t, log, fmt.Sprintf("BELLHOP_JOB_ID=%d", id), "BELLHOP_KEY=k/1", "BELLHOP_ATTEMPT=1", fmt.Sprintf("BELLHOP_FENCE=%d", j.Fence),
 		"USERID=7", "OPT_X=y z", "COLOUR=blue", "args 1 <one two>", "to stderr")
 	for _, secret := range []string{"GORACE", "DATABASE_URL", "PGPASS"} {
@@ -78,51 +78,51 @@ func TestExec_EnvironmentAndOutput(t *testing.T) {
 			t.Errorf("the agent sees the scheduler's %s", secret)
 		}
 	}
-	has(t, b.ok("logs", fmt.Sprint(id)), "args 1 <one two>")
-	if out := b.ok("logs", "-e", fmt.Sprint(id)); out != "to stderr\n" {
+	has(t, e.ok("logs", fmt.Sprint(id)), "args 1 <one two>")
+	if out := e.ok("logs", "-e", fmt.Sprint(id)); out != "to stderr\n" {
 		t.Errorf("logs -e printed %q", out)
 	}
 
-	bare := b.insert("type", "env")
-	b.waitState(bare, "succeeded")
-	has(t, b.logged(bare), "args 0 <>")
+	bare := e.insert("type", "env")
+	e.waitState(bare, "succeeded")
+	has(t, e.logged(bare), "args 0 <>")
 
 	for _, vars := range []string{`{"OTHER": "x"}`, `{"LD_PRELOAD": "/tmp/x.so"}`, `{"PATH": "/tmp"}`} {
-		j := b.waitState(b.insert("type, vars", "env", vars), "failed")
+		j := e.waitState(e.insert("type, vars", "env", vars), "failed")
 		has(t, j.Error, strings.Split(vars, `"`)[1], "agents[].vars")
 	}
-	b.healthy("env")
+	e.healthy("env")
 }
 
 func TestExitCode_IsTheAgents(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	agent := b.script("agent", `case $1 in kill*) kill -${1#kill} $$;; wait) sleep 1000;; *) exit $1;; esac`)
-	b.serve(agents("type: a, mode: exec, command: [" + agent + "]"))
+	e := setup(t)
+	agent := e.script("agent", `case $1 in kill*) kill -${1#kill} $$;; wait) sleep 1000;; *) exit $1;; esac`)
+	e.serve(agents("type: a, mode: exec, command: [" + agent + "]"))
 	for args, want := range map[string]int{"0": 0, "3": 3, "255": 255, "kill9": 137, "kill15": 143, "kill11": 139} {
-		id := fmt.Sprint(b.insert("type, args", "a", args))
-		if r := b.run("exit-code", "-q", "-w", id); r.code != want || r.stdout+r.stderr != "" {
+		id := fmt.Sprint(e.insert("type, args", "a", args))
+		if r := e.run("exit-code", "-q", "-w", id); r.code != want || r.stdout+r.stderr != "" {
 			t.Errorf("%s: %+v, want code %d", args, r, want)
 		}
 		state := "failed"
 		if want == 0 {
 			state = "succeeded"
 		}
-		if j := b.job(int64(number(t, id))); j.State != state || j.ExitCode != want {
+		if j := e.job(int64(number(t, id))); j.State != state || j.ExitCode != want {
 			t.Errorf("%s: %+v", args, j)
 		}
 	}
-	id := b.insert("type, args", "a", "wait")
-	b.waitState(id, "running")
-	if r := b.run("exit-code", "-q", fmt.Sprint(id)); r.code != 125 {
+	id := e.insert("type, args", "a", "wait")
+	e.waitState(id, "running")
+	if r := e.run("exit-code", "-q", fmt.Sprint(id)); r.code != 125 {
 		t.Errorf("of a running job: %+v", r)
 	}
-	if r := b.run("exit-code", "-q", "999999"); r.code != 126 {
+	if r := e.run("exit-code", "-q", "999999"); r.code != 126 {
 		t.Errorf("of no job: %+v", r)
 	}
-	if r := b.run("wait", "--timeout", "100ms", fmt.Sprint(id)); r.code != 4 {
+	if r := e.run("wait", "--timeout", "100ms", fmt.Sprint(id)); r.code != 4 {
 		t.Errorf("wait for one that takes long: %+v", r)
 	}
-	b.ok("cancel", "--now", fmt.Sprint(id))
-	b.waitState(id, "cancelled")
+	e.ok("cancel", "--now", fmt.Sprint(id))
+	e.waitState(id, "cancelled")
 }

@@ -36,10 +36,10 @@ func TestServeStdin_Signals(t *testing.T) {
 	for sig, want := range map[syscall.Signal]string{syscall.SIGINT: "1 a succeeded", syscall.SIGTERM: ""} {
 		t.Run(sig.String(), func(t *testing.T) {
 			t.Parallel()
-			b := &bed{t: t, dir: pgtest.Dir(t)}
-			agent := b.worker("agent", `echo up >>"$DIR/up"; until [ -e "$DIR/go" ]; do sleep 0.01; done`)
-			cmd := exec.Command(binary, "serve", "-I", "-c", b.file("bellhop.yaml", "limits: {kill_after: 1s}\n"+agents("type: a, command: ["+agent+"]"), 0o644))
-			cmd.Dir, cmd.Env = b.dir, environment(b.dir)
+			e := &env{t: t, dir: pgtest.Dir(t)}
+			agent := e.worker("agent", `echo up >>"$DIR/up"; until [ -e "$DIR/go" ]; do sleep 0.01; done`)
+			cmd := exec.Command(binary, "serve", "-I", "-c", e.file("bellhop.yaml", "limits: {kill_after: 1s}\n"+agents("type: a, command: ["+agent+"]"), 0o644))
+			cmd.Dir, cmd.Env = e.dir, environment(e.dir)
 			stdin, err := cmd.StdinPipe()
 			if err != nil {
 				t.Fatal(err)
@@ -52,12 +52,12 @@ func TestServeStdin_Signals(t *testing.T) {
 			if _, err := io.WriteString(stdin, "a x\n"); err != nil {
 				t.Fatal(err)
 			}
-			pgtest.Eventually(t, patience, "the agent works", func() bool { return len(b.lines("up")) == 1 })
+			pgtest.Eventually(t, patience, "the agent works", func() bool { return len(e.lines("up")) == 1 })
 			if err := cmd.Process.Signal(sig); err != nil {
 				t.Fatal(err)
 			}
 			if sig == syscall.SIGINT {
-				b.file("go", "", 0o644)
+				e.file("go", "", 0o644)
 			}
 			_ = cmd.Wait() // how it ended is in ProcessState
 			if code := cmd.ProcessState.ExitCode(); code != 1 {

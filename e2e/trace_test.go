@@ -21,8 +21,8 @@ const (
 )
 
 // tracing has the instances of a test send spans to an endpoint.
-func (b *bed) tracing(endpoint string, more ...string) {
-	b.env = append([]string{"OTEL_EXPORTER_OTLP_ENDPOINT=" + endpoint, "OTEL_BSP_SCHEDULE_DELAY=100"}, more...)
+func (e *env) tracing(endpoint string, more ...string) {
+	e.env = append([]string{"OTEL_EXPORTER_OTLP_ENDPOINT=" + endpoint, "OTEL_BSP_SCHEDULE_DELAY=100"}, more...)
 }
 
 func tracedAgent(typ, endpoint, mode string) string {
@@ -38,11 +38,11 @@ func TestTrace_LeadsFromTheAppThroughEveryStepIntoTheAgent(t *testing.T) {
 	for _, mode := range []string{"exec", "warm"} {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
-			b, s := setup(t), newSink(t)
-			b.tracing(s.URL)
-			b.serve(agents(tracedAgent("traced", s.URL, mode)))
-			b.sql(fmt.Sprintf("begin; set local bellhop.traceparent = '00-%s-%s-01'; insert into bellhop.jobqueue (type, args) values ('traced', 'a secret'); commit", appTrace, appSpan))
-			b.waitAll("succeeded 1")
+			e, s := setup(t), newSink(t)
+			e.tracing(s.URL)
+			e.serve(agents(tracedAgent("traced", s.URL, mode)))
+			e.sql(fmt.Sprintf("begin; set local bellhop.traceparent = '00-%s-%s-01'; insert into bellhop.jobqueue (type, args) values ('traced', 'a secret'); commit", appTrace, appSpan))
+			e.waitAll("succeeded 1")
 			one := oneTrace(t, s.of, "traced", "agent's own")
 			if service := one["agent's own"].service; service != "the-agent" {
 				t.Errorf("the agent's service: %q", service)
@@ -103,11 +103,11 @@ func oneTrace(t *testing.T, of func(trace string) map[string]sunk, typ string, m
 func TestTrace_AgreesWithWhatBellhopHasRecorded(t *testing.T) {
 	t.Parallel()
 	const long = 2.0 // s, of each step: more than a slow machine's delays
-	b, s := setup(t), newSink(t)
-	b.tracing(s.URL)
-	slow := b.script("slow", "sleep 2\necho OK\nwhile IFS= read -r line; do sleep 2; [ $line != again ] || [ -e $DIR/again ] || { touch $DIR/again; exit 3; }; echo OK; done\n")
-	short := b.script("short", "sleep 2\necho OK\nwhile IFS= read -r line; do echo OK; done\n")
-	b.serve(agents("type: once, command: ["+slow+"]", "type: again, command: ["+slow+"]", "type: short, command: ["+short+"]",
+	e, s := setup(t), newSink(t)
+	e.tracing(s.URL)
+	slow := e.script("slow", "sleep 2\necho OK\nwhile IFS= read -r line; do sleep 2; [ $line != again ] || [ -e $DIR/again ] || { touch $DIR/again; exit 3; }; echo OK; done\n")
+	short := e.script("short", "sleep 2\necho OK\nwhile IFS= read -r line; do echo OK; done\n")
+	e.serve(agents("type: once, command: ["+slow+"]", "type: again, command: ["+slow+"]", "type: short, command: ["+short+"]",
 		"type: each, command: [sleep], mode: exec", "type: query, command: ["+slow+"]"))
 	for i, c := range []struct {
 		typ, run, args, msq string
@@ -122,8 +122,8 @@ func TestTrace_AgreesWithWhatBellhopHasRecorded(t *testing.T) {
 		t.Run(c.typ, func(t *testing.T) {
 			t.Parallel()
 			trace := fmt.Sprintf("%032x", 0xabc0+i)
-			id := b.insert("type, args, msq, max_attempts, traceparent", c.typ, null(c.args), null(c.msq), 2, "00-"+trace+"-"+appSpan+"-01")
-			last := b.waitState(id, "succeeded").Attempt
+			id := e.insert("type, args, msq, max_attempts, traceparent", c.typ, null(c.args), null(c.msq), 2, "00-"+trace+"-"+appSpan+"-01")
+			last := e.waitState(id, "succeeded").Attempt
 			var told map[string]sunk
 			pgtest.Eventually(t, patience, "the last attempt's spans are there", func() bool {
 				over := s.count(trace, "settle") == last // an attempt's last
@@ -137,7 +137,7 @@ func TestTrace_AgreesWithWhatBellhopHasRecorded(t *testing.T) {
 					From, To time.Time
 				}
 			}
-			if err := json.Unmarshal([]byte(b.ok("trace", fmt.Sprint(id), "-o", "json")), &own); err != nil {
+			if err := json.Unmarshal([]byte(e.ok("trace", fmt.Sprint(id), "-o", "json")), &own); err != nil {
 				t.Fatal(err)
 			}
 			found := map[string]bool{}
@@ -178,12 +178,12 @@ func null(s string) *string {
 
 func TestTrace_LinksRetriesAndDependents(t *testing.T) {
 	t.Parallel()
-	b, s := setup(t), newSink(t)
-	b.tracing(s.URL)
-	b.serve(agents("type: flaky, command: [sh, -c, 'test $BELLHOP_ATTEMPT -gt 1', x], mode: exec", "type: after, command: [\"true\"], mode: exec"))
-	first := b.insert("type, max_attempts, traceparent", "flaky", 2, "00-"+appTrace+"-"+appSpan+"-01")
-	id := strings.TrimSpace(b.ok("submit", "after", "--after", fmt.Sprint(first)))
-	b.waitAll("succeeded 2")
+	e, s := setup(t), newSink(t)
+	e.tracing(s.URL)
+	e.serve(agents("type: flaky, command: [sh, -c, 'test $BELLHOP_ATTEMPT -gt 1', x], mode: exec", "type: after, command: [\"true\"], mode: exec"))
+	first := e.insert("type, max_attempts, traceparent", "flaky", 2, "00-"+appTrace+"-"+appSpan+"-01")
+	id := strings.TrimSpace(e.ok("submit", "after", "--after", fmt.Sprint(first)))
+	e.waitAll("succeeded 2")
 	var last, dependent sunk
 	own := "" // the dependent has no traceparent: its trace is its own
 	pgtest.Eventually(t, patience, "both attempts and the dependent are told of", func() bool {
@@ -218,11 +218,11 @@ func TestTrace_LinksRetriesAndDependents(t *testing.T) {
 
 func TestTrace_OfAQueryHasSomeOfItsItems(t *testing.T) {
 	t.Parallel()
-	b, s := setup(t), newSink(t)
-	b.tracing(s.URL)
-	b.serve("observability: {item_spans: 5}\n" + agents(tracedAgent("traced", s.URL, "warm")))
-	b.insert("type, msq, repeat, traceparent", "traced", "select n from generate_series(1, 20) n", "once", "00-"+appTrace+"-"+appSpan+"-01")
-	b.waitAll("succeeded 1")
+	e, s := setup(t), newSink(t)
+	e.tracing(s.URL)
+	e.serve("observability: {item_spans: 5}\n" + agents(tracedAgent("traced", s.URL, "warm")))
+	e.insert("type, msq, repeat, traceparent", "traced", "select n from generate_series(1, 20) n", "once", "00-"+appTrace+"-"+appSpan+"-01")
+	e.waitAll("succeeded 1")
 	pgtest.Eventually(t, patience, "four items of twenty have spans, and every one of the agent's is in the trace", func() bool {
 		s.mu.Lock()
 		items, own := 0, 0
@@ -268,15 +268,15 @@ func TestTrace_LeavesWhatIsNotSampledAlone(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b, s := setup(t), newSink(t)
-			b.tracing(s.URL, c.env...)
-			b.serve(agents("type: say, command: [sh, -c, 'echo $TRACEPARENT', x], mode: exec"))
-			no, yes := b.insert("type, traceparent", "say", unsampled), b.insert("type, traceparent", "say", sampled)
-			b.waitAll("succeeded 2")
-			if got := strings.TrimSpace(b.ok("logs", fmt.Sprint(no))); got != unsampled {
+			e, s := setup(t), newSink(t)
+			e.tracing(s.URL, c.env...)
+			e.serve(agents("type: say, command: [sh, -c, 'echo $TRACEPARENT', x], mode: exec"))
+			no, yes := e.insert("type, traceparent", "say", unsampled), e.insert("type, traceparent", "say", sampled)
+			e.waitAll("succeeded 2")
+			if got := strings.TrimSpace(e.ok("logs", fmt.Sprint(no))); got != unsampled {
 				t.Errorf("unsampled: the agent gets %q", got)
 			}
-			got := strings.TrimSpace(b.ok("logs", fmt.Sprint(yes)))
+			got := strings.TrimSpace(e.ok("logs", fmt.Sprint(yes)))
 			if c.gets == sampled && got != sampled || c.gets != sampled && (got == sampled || !strings.HasPrefix(got, "00-"+appTrace)) {
 				t.Errorf("sampled: the agent gets %q", got)
 			}
@@ -306,11 +306,11 @@ func TestTrace_ACollectorThatDoesNotAnswerHoldsUpNothing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := setup(t)
-			b.tracing(c.endpoint, "OTEL_EXPORTER_OTLP_PROTOCOL="+c.protocol, "OTEL_BSP_MAX_QUEUE_SIZE=64", "OTEL_BSP_MAX_EXPORT_BATCH_SIZE=32")
-			i := b.serve(agents("type: quick, command: [" + b.worker("quick", ":") + "]"))
-			b.sql("insert into bellhop.jobqueue (type) select 'quick' from generate_series(1, 3000)")
-			b.waitAll("succeeded 3000")
+			e := setup(t)
+			e.tracing(c.endpoint, "OTEL_EXPORTER_OTLP_PROTOCOL="+c.protocol, "OTEL_BSP_MAX_QUEUE_SIZE=64", "OTEL_BSP_MAX_EXPORT_BATCH_SIZE=32")
+			i := e.serve(agents("type: quick, command: [" + e.worker("quick", ":") + "]"))
+			e.sql("insert into bellhop.jobqueue (type) select 'quick' from generate_series(1, 3000)")
+			e.waitAll("succeeded 3000")
 			began := time.Now()
 			i.stop()
 			if took := time.Since(began); took > 30*time.Second { // an export may take 30 s, and be tried again for a minute
@@ -323,10 +323,10 @@ func TestTrace_ACollectorThatDoesNotAnswerHoldsUpNothing(t *testing.T) {
 
 func TestTrace_IsNamedInTheLogWhereAJobIsMeant(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	i := b.serve(agents("type: dies, command: [" + b.worker("dies", "exit 3") + "]"))
-	b.insert("type, traceparent", "dies", "00-"+appTrace+"-"+appSpan+"-01")
-	b.waitAll("failed 1")
+	e := setup(t)
+	i := e.serve(agents("type: dies, command: [" + e.worker("dies", "exit 3") + "]"))
+	e.insert("type, traceparent", "dies", "00-"+appTrace+"-"+appSpan+"-01")
+	e.waitAll("failed 1")
 	i.waitSaid(`"msg":"child died"`)
 	for line := range strings.Lines(i.said()) {
 		if strings.Contains(line, `"msg":"child died"`) && !strings.Contains(line, `"trace_id":"`+appTrace+`","span_id":"`+appSpan+`"`) {
@@ -337,10 +337,10 @@ func TestTrace_IsNamedInTheLogWhereAJobIsMeant(t *testing.T) {
 
 func TestTrace_RefusesVariablesThatItDoesNotUnderstand(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	e := setup(t)
 	for _, bad := range []string{"OTEL_TRACES_EXPORTER=zipkin", "OTEL_TRACES_SAMPLER=sometimes", "OTEL_EXPORTER_OTLP_PROTOCOL=smoke"} {
-		b.tracing("http://127.0.0.1:1", bad)
-		i := b.start(b.configuration(""))
+		e.tracing("http://127.0.0.1:1", bad)
+		i := e.start(e.configuration(""))
 		if code := i.exit(); code != 2 {
 			t.Errorf("%s: exit code %d", bad, code)
 		}

@@ -13,49 +13,49 @@ import (
 // query. The relations and functions are taken from the catalogs, so that what is added later is looked at too.
 func TestWords_ReadersSeeReasonsOperatorsTheWords(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	e := setup(t)
 	const secret = "s3cret"
-	b.serve("limits: {deaths: 2, window: 1h, kill_after: 1s}\n" + agents(
-		"type: warm, command: ["+b.worker("warm", `echo "s3cret of $line" >&2; case $line in *4*) exit 7;; esac`)+"]",
+	e.serve("limits: {deaths: 2, window: 1h, kill_after: 1s}\n" + agents(
+		"type: warm, command: ["+e.worker("warm", `echo "s3cret of $line" >&2; case $line in *4*) exit 7;; esac`)+"]",
 		"type: sh, command: [sh, -c], mode: exec",
-		"type: json, command: ["+b.script("json", `echo '{"bellhop":1}'; while read -r l; do echo '{"fail":"s3cret"}'; done`)+"]",
-		"type: start, command: ["+b.script("start", `echo s3cret >&2; exit 3`)+"]",
-		"type: foss, dialect: fossology, command: ["+b.foss("foss", `echo VERSION: 1; echo OK; read l; echo FATAL s3cret; echo BYE 3`)+"]"))
-	waits := b.insert("type", "start")
+		"type: json, command: ["+e.script("json", `echo '{"bellhop":1}'; while read -r l; do echo '{"fail":"s3cret"}'; done`)+"]",
+		"type: start, command: ["+e.script("start", `echo s3cret >&2; exit 3`)+"]",
+		"type: foss, dialect: fossology, command: ["+e.foss("foss", `echo VERSION: 1; echo OK; read l; echo FATAL s3cret; echo BYE 3`)+"]"))
+	waits := e.insert("type", "start")
 	failed := map[int64]string{}
 	var last int64
 	for n := range 4 { // one child, one line after the other
-		last = b.insert("type, args", "warm", fmt.Sprint(n+1))
+		last = e.insert("type, args", "warm", fmt.Sprint(n+1))
 		if n < 3 {
-			b.waitState(last, "succeeded")
+			e.waitState(last, "succeeded")
 		}
 	}
 	failed[last] = "exit status 7"
-	failed[b.insert("type, args", "sh", "echo s3cret >&2; exit 5")] = "exit status 5"
-	failed[b.insert("type, args", "sh", "echo s3cret >&2; kill -9 $$")] = "killed by signal 9"
-	failed[b.insert("type, args", "json", "1")] = "the agent said that it failed"
-	failed[b.insert("type, args", "foss", "1")] = "the agent said BYE 3"
-	failed[b.insert("type, msq", "warm", "select 's3cret' frm s3cret")] = "msq_error: SQLSTATE 42601"
-	failed[b.insert("type, msq", "json", "select 4 as line")] = "items_failed"
-	retried := b.insert("type, args, max_attempts", "sh", "echo s3cret >&2; exit 6", 9)
+	failed[e.insert("type, args", "sh", "echo s3cret >&2; exit 5")] = "exit status 5"
+	failed[e.insert("type, args", "sh", "echo s3cret >&2; kill -9 $$")] = "killed by signal 9"
+	failed[e.insert("type, args", "json", "1")] = "the agent said that it failed"
+	failed[e.insert("type, args", "foss", "1")] = "the agent said BYE 3"
+	failed[e.insert("type, msq", "warm", "select 's3cret' frm s3cret")] = "msq_error: SQLSTATE 42601"
+	failed[e.insert("type, msq", "json", "select 4 as line")] = "items_failed"
+	retried := e.insert("type, args, max_attempts", "sh", "echo s3cret >&2; exit 6", 9)
 	for id := range failed {
-		b.waitState(id, "failed")
+		e.waitState(id, "failed")
 	}
-	b.eventually("it was tried", "select attempt > 0 and error is not null from bellhop.jobqueue where id = $1", retried)
-	b.eventually("it fails", "select waiting_for like 'agent_fails%' from bellhop.jobqueue where id = $1", waits)
+	e.eventually("it was tried", "select attempt > 0 and error is not null from bellhop.jobqueue where id = $1", retried)
+	e.eventually("it fails", "select waiting_for like 'agent_fails%' from bellhop.jobqueue where id = $1", waits)
 
 	// A row as a bellhop left it that did not part the two; and errors that SQL has written are whole.
-	old := b.insert("type, held", "warm", true)
-	b.sql("update bellhop.jobqueue set state = 'failed', attempt = 1, started_at = now(), ended_at = now(), error = 'exit status 9: s3cret' where id = $1", old)
+	old := e.insert("type, held", "warm", true)
+	e.sql("update bellhop.jobqueue set state = 'failed', attempt = 1, started_at = now(), ended_at = now(), error = 'exit status 9: s3cret' where id = $1", old)
 	failed[old] = "exit status 9"
-	needs := b.insert("type, held", "warm", true)
-	b.sql("update bellhop.jobqueue set state = 'failed', ended_at = now(), error = 'needs_failed: job 7 failed', reason = 'exit status 1' where id = $1", needs)
+	needs := e.insert("type, held", "warm", true)
+	e.sql("update bellhop.jobqueue set state = 'failed', ended_at = now(), error = 'needs_failed: job 7 failed', reason = 'exit status 1' where id = $1", needs)
 
-	if j := b.job(last); j.Error != "exit status 7: s3cret of 4" {
+	if j := e.job(last); j.Error != "exit status 7: s3cret of 4" {
 		t.Errorf("the error holds more, or less, than was said of the line: %q", j.Error)
 	}
 	as := func(role string, do func(tx pgx.Tx)) {
-		tx, err := b.pool.Begin(t.Context())
+		tx, err := e.pool.Begin(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -72,7 +72,7 @@ func TestWords_ReadersSeeReasonsOperatorsTheWords(t *testing.T) {
 		}
 		return s
 	}
-	looks := column[string](b, `
+	looks := column[string](e, `
 		select format('select coalesce(string_agg(x::text, e''\n''), '''') from (select %s from %s) x', string_agg(quote_ident(a.attname), ', '), c.oid::regclass)
 		  from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
 		 where c.relnamespace = 'bellhop'::regnamespace and c.relkind in ('r', 'v', 'm') and has_column_privilege('bellhop_reader', c.oid, a.attnum, 'select')
@@ -96,7 +96,7 @@ func TestWords_ReadersSeeReasonsOperatorsTheWords(t *testing.T) {
 		if s := text(tx, "select error from bellhop.job where id = $1", needs); s != "needs_failed: job 7 failed" {
 			t.Errorf("the reason of an earlier error is shown: %q", s)
 		}
-		for _, id := range column[int64](b, "select id from bellhop.jobqueue") {
+		for _, id := range column[int64](e, "select id from bellhop.jobqueue") {
 			if s := text(tx, "select bellhop.explain($1)", id); strings.Contains(s, secret) {
 				t.Errorf("explain tells a reader %s", s)
 			}
@@ -113,11 +113,11 @@ func TestWords_ReadersSeeReasonsOperatorsTheWords(t *testing.T) {
 			t.Errorf("an operator sees %q of an attempt", s)
 		}
 	})
-	b.eventually("they are told of with the next beat", "select exists (select from bellhop.agent_words where words->>'local' = 's3cret')")
-	has(t, b.ok("explain", fmt.Sprint(waits)), "agent_fails", "exit status 3")
-	has(t, b.ok("agents"), "exit status 3", "s3cret")
+	e.eventually("they are told of with the next beat", "select exists (select from bellhop.agent_words where words->>'local' = 's3cret')")
+	has(t, e.ok("explain", fmt.Sprint(waits)), "agent_fails", "exit status 3")
+	has(t, e.ok("agents"), "exit status 3", "s3cret")
 	var shown struct{ Error string }
-	if err := json.Unmarshal([]byte(b.ok("show", fmt.Sprint(last), "-o", "json")), &shown); err != nil || shown.Error != "exit status 7: s3cret of 4" {
+	if err := json.Unmarshal([]byte(e.ok("show", fmt.Sprint(last), "-o", "json")), &shown); err != nil || shown.Error != "exit status 7: s3cret of 4" {
 		t.Errorf("show tells an operator %q (%v)", shown.Error, err)
 	}
 }

@@ -6,8 +6,8 @@ type Account struct {
 	// Reason is for all who may see the queue: a code, an exit status, a signal.
 	// Nothing in it was written by an agent.
 	Reason string
-	// Words are the agent's own, for operators.
-	Words string
+	// Message are the agent's own, for operators.
+	Message string
 }
 
 // SaidFailed is the reason of a line whose agent said that it failed, and lives
@@ -17,12 +17,12 @@ const SaidFailed = "the agent said that it failed"
 // Told is all of it: the reason, and what the agent said.
 func (a Account) Told() string {
 	switch {
-	case a.Words == "":
+	case a.Message == "":
 		return a.Reason
 	case a.Reason == "" || a.Reason == SaidFailed:
-		return a.Words
+		return a.Message
 	}
-	return a.Reason + ": " + a.Words
+	return a.Reason + ": " + a.Message
 }
 
 // and is one account after the other.
@@ -33,13 +33,13 @@ func (a Account) and(next Account) Account {
 		}
 		return first + between + second
 	}
-	return Account{join(a.Reason, next.Reason, "; "), join(a.Words, next.Words, "\n")}
+	return Account{join(a.Reason, next.Reason, "; "), join(a.Message, next.Message, "\n")}
 }
 
-func (e *ChildEvent) account() Account { return Account{e.Error, e.Words} }
+func (e *ChildEvent) account() Account { return Account{e.Error, e.Message} }
 
 // Told is why, with what the agent said.
 func (e ChildEvent) Told() string { return e.account().Told() }
 
 // Told is why the line failed, with what the agent said.
-func (r *Result) Told() string { return Account{r.Error, r.Words}.Told() }
+func (r *Result) Told() string { return Account{r.Error, r.Message}.Told() }

@@ -151,11 +151,11 @@ func (c Child) stepDown(ev ChildEvent, now time.Time) (Child, []Effect) {
 	switch ev.Kind {
 	case EventWanted:
 		return c.enter(Prep, now), []Effect{{Kind: EffectLaunch}}
-	case EventBarred:
+	case EventTripped:
 		if c.State == Free {
 			c = c.enter(Fail, now)
 		}
-	case EventFree, EventKill:
+	case EventDismiss, EventKill:
 		if c.State == Fail {
 			c = c.enter(Free, now)
 		}
@@ -185,7 +185,7 @@ func (c Child) stepPrep(ev ChildEvent, now time.Time) (Child, []Effect) {
 			return c.enter(Free, now), nil
 		}
 		return c.enter(Free, now), []Effect{{Kind: EffectDied, Account: c.Blame, NotUp: true}}
-	case EventFree, EventKill:
+	case EventDismiss, EventKill:
 		c.Stop = ev.Stop
 	case EventGiven:
 		return c, giveBack(ev.Lines)
@@ -245,7 +245,7 @@ func (c Child) stepBusy(ev ChildEvent, now time.Time) (Child, []Effect) {
 		return c.returned(ev.Lines, now)
 	case EventCancel:
 		return c.cancelled(ev, now)
-	case EventFree: // not while it works: when its line is done
+	case EventDismiss: // not while it works: when its line is done
 		c.Stop = ev.Stop
 		if len(c.Lines) > 1 {
 			return c, []Effect{{Kind: EffectRecall}}
@@ -276,7 +276,7 @@ func (c Child) stepLive(ev ChildEvent, now time.Time) (Child, []Effect) {
 		return c.die(StopBroken, EffectKill, now)
 	case EventExited:
 		return c.gone(ev, now)
-	case EventFree:
+	case EventDismiss:
 		return c.die(ev.Stop, EffectClose, now)
 	case EventKill:
 		return c.die(ev.Stop, EffectKill, now)

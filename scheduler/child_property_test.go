@@ -270,7 +270,7 @@ func (w *world) hostDoes(what string) {
 	case "recall":
 		w.step(ChildEvent{Kind: EventRecall})
 	case "free", "kill":
-		ev := ChildEvent{Kind: EventFree, Stop: rapid.SampledFrom(oursOnly).Draw(w.T, "order")}
+		ev := ChildEvent{Kind: EventDismiss, Stop: rapid.SampledFrom(oursOnly).Draw(w.T, "order")}
 		if what == "kill" {
 			ev.Kind = EventKill
 		}
@@ -280,7 +280,7 @@ func (w *world) hostDoes(what string) {
 		w.cancelled[claim] = true
 		w.step(ChildEvent{Kind: EventCancel, Claim: claim, Now: rapid.Bool().Draw(w.T, "now")})
 	case "bar":
-		w.step(ChildEvent{Kind: EventBarred})
+		w.step(ChildEvent{Kind: EventTripped})
 	case "time":
 		if at := w.child.Deadline(); at.After(w.now) && rapid.Bool().Draw(w.T, "until the deadline") {
 			w.now = at

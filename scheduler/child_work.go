@@ -32,7 +32,7 @@ func (c Child) answered(ev ChildEvent, now time.Time) (Child, []Effect) {
 	r := c.result(i, ev, now)
 	r.Outcome = OutcomeFailed
 	if ev.OK {
-		r.Outcome, r.ExitCode, r.Error, r.Words = OutcomeSucceeded, 0, "", ""
+		r.Outcome, r.ExitCode, r.Error, r.Message = OutcomeSucceeded, 0, "", ""
 	} else if of.Claim == c.cancel { // it gave up because it was told to: there is no other attempt
 		r.Outcome, r.Error = OutcomeCancelled, "cancelled: "+r.Error
 	} else if ev.Signal != 0 {
@@ -137,14 +137,14 @@ func (c Child) gone(ev ChildEvent, now time.Time) (Child, []Effect) {
 		}
 		switch {
 		case order == StopCancelled && lines[0].Claim == c.cancel:
-			r.Outcome, r.Error, r.Words = OutcomeCancelled, "cancelled while it ran", ""
+			r.Outcome, r.Error, r.Message = OutcomeCancelled, "cancelled while it ran", ""
 		case order == StopTimeout && lines[0].handle() == c.late:
-			r.Outcome, r.Error, r.Words = OutcomeTimedOut, c.Blame.Reason, ""
+			r.Outcome, r.Error, r.Message = OutcomeTimedOut, c.Blame.Reason, ""
 		case !order.Ours():
 			all := c.Blame.and(ev.account())
-			r.Outcome, r.Error, r.Words = OutcomeDied, all.Reason, all.Words
+			r.Outcome, r.Error, r.Message = OutcomeDied, all.Reason, all.Message
 		default: // the order was not about this line: it was taken up after that one's last word
-			r.Outcome, r.Error, r.Words = OutcomeLost, order.lost(c.Host), ""
+			r.Outcome, r.Error, r.Message = OutcomeLost, order.lost(c.Host), ""
 		}
 		effects = append(effects, Effect{Kind: EffectSettle, Result: r})
 		effects = append(effects, giveBack(lines[1:])...)
@@ -172,7 +172,7 @@ func (c Child) result(i int, ev ChildEvent, now time.Time) Result {
 	if ended.IsZero() {
 		ended = now
 	}
-	return Result{Line: c.Lines[i], ExitCode: ev.ExitCode, Error: ev.Error, Words: ev.Words, Successes: ev.Successes,
+	return Result{Line: c.Lines[i], ExitCode: ev.ExitCode, Error: ev.Error, Message: ev.Message, Successes: ev.Successes,
 		Child: c.Name, Host: c.Host, Began: c.Began, Ended: ended}
 }
 

@@ -1,22 +1,22 @@
 package scheduler
 
-// Appetite is what one type on one host can take, and what it has asked for.
-type Appetite struct {
-	Room    int // lines that its children take now
-	Pending int // lines that were dealt and wait
-	Granted int // lines asked for and not dealt yet
-	Coming  int // children that are coming up
-	Could   int // children that could come up besides, slots aside
+// TypeCapacity is what one type on one host can take, and what it has asked for.
+type TypeCapacity struct {
+	Room      int // lines that its children take now
+	Pending   int // lines that were dealt and wait
+	Granted   int // lines asked for and not dealt yet
+	Coming    int // children that are coming up
+	Spawnable int // children that could come up besides, slots aside
 }
 
 // Ask is how many lines more to ask for now, and for how many lines at the
 // most children could come up.
-func (a Appetite) Ask() (now, spawn int) {
-	return max(0, a.Room-a.Pending-a.Granted), max(0, a.Could-a.Short())
+func (a TypeCapacity) Ask() (now, spawn int) {
+	return max(0, a.Room-a.Pending-a.Granted), max(0, a.Spawnable-a.Short())
 }
 
 // Short is how many children more the waiting lines need than come up already.
-func (a Appetite) Short() int { return max(0, a.Pending-a.Room-a.Coming) }
+func (a TypeCapacity) Short() int { return max(0, a.Pending-a.Room-a.Coming) }
 
 // Slots is how a host's slots are taken.
 type Slots struct {

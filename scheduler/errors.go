@@ -2,8 +2,8 @@ package scheduler
 
 import "errors"
 
-// ErrBuried: other instances took this one for dead; what it held is theirs.
-var ErrBuried = errors.New("this instance was taken for dead")
+// ErrGone: other instances took this one for dead; what it held is theirs.
+var ErrGone = errors.New("this instance was taken for dead")
 
 // ErrRefused: the database understood a write and refused it. The same write
 // again will be refused again.

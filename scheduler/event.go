@@ -29,14 +29,14 @@ const (
 	EventRecall
 	// EventReturned: Lines were taken back from the process before it got them.
 	EventReturned
-	// EventFree: not needed any more (Stop says why); go in peace.
-	EventFree
+	// EventDismiss: not needed any more (Stop says why); go in peace.
+	EventDismiss
 	// EventCancel: the job named by Claim is cancelled; Now asks for SIGKILL at once.
 	EventCancel
 	// EventKill: die at once, whatever is in hand (Stop says why).
 	EventKill
-	// EventBarred: the type has failed too often here; do not come up.
-	EventBarred
+	// EventTripped: the type has failed too often here; do not come up.
+	EventTripped
 
 	// EventTick: a deadline may have passed.
 	EventTick
@@ -55,7 +55,7 @@ type ChildEvent struct {
 	ExitCode  int        // Answered, Exited: 0…255; 128+n for signal n
 	Signal    int        // Answered (exec), Exited: the signal that ended the process, 0 for none
 	Error     string     // LaunchFailed, Answered, OutputClosed, Exited: why; nothing in it was written by an agent
-	Words     string     // and what the agent itself said of it, which is not for every reader of the queue
+	Message   string     // and what the agent itself said of it, which is not for every reader of the queue
 	Successes int        // Answered: how many `Success` lines
 	Lines     []Line     // Given, Returned
 	Stop      StopReason // Free, Kill: why. Exited: on whose wish, where the process says that it was ours

@@ -47,7 +47,7 @@ type GateEvent struct {
 type GateEffect uint8
 
 const (
-	GateLook   GateEffect = iota // look at the queue: as if somebody had rung
+	GateScan   GateEffect = iota // look at the queue: as if somebody had rung
 	GateArm                      // send a tick after WakePolicy.Pause
 	GateAskFor                   // ask for the gate, under the number Gate.Ask
 	GateLetGo                    // end the last ask, and let go of what it has
@@ -69,13 +69,13 @@ func (g Gate) Step(ev GateEvent) (Gate, []GateEffect) {
 		g.State = GateAwake
 		return g, []GateEffect{GateLetGo, GateArm}
 	case g.State != GateAsleep && ev.Kind == GateTick:
-		return g, []GateEffect{GateLook, GateArm}
+		return g, []GateEffect{GateScan, GateArm}
 	case g.State == GateAsking && ev.Kind == GateShut:
 		g.State = GateAsleep
-		return g, []GateEffect{GateLook}
+		return g, []GateEffect{GateScan}
 	case g.State != GateAwake && ev.Kind == GateEnded:
 		g.State = GateAwake
-		return g, []GateEffect{GateLook, GateArm}
+		return g, []GateEffect{GateScan, GateArm}
 	}
 	return g, nil
 }

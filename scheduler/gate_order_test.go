@@ -98,7 +98,7 @@ func (w *gateWorld) step(i int, ev GateEvent, how gateFlaw) {
 	in.Gate, effects = in.Gate.Step(ev)
 	for _, e := range effects {
 		switch e {
-		case GateLook:
+		case GateScan:
 			in.Look = in.Look || how != flawNoLastLook || ev.Kind != GateShut
 		case GateAskFor:
 			in.Ask, in.Number, in.Told, in.Released = askSent, in.Gate.Ask, false, false

@@ -9,7 +9,7 @@ var (
 	gateStates = []GateState{GateAwake, GateAsking, GateAsleep}
 	gateKinds  = []GateEventKind{GateQuiet, GateBusy, GateTick, GateShut, GateEnded}
 	gateWords  = map[GateEventKind]string{GateQuiet: "quiet", GateBusy: "busy", GateTick: "tick", GateShut: "shut", GateEnded: "ended"}
-	gateDoes   = map[GateEffect]string{GateLook: "look", GateArm: "arm", GateAskFor: "ask", GateLetGo: "let go"}
+	gateDoes   = map[GateEffect]string{GateScan: "look", GateArm: "arm", GateAskFor: "ask", GateLetGo: "let go"}
 )
 
 // gateCell says what an event does in a state, as docs/state_machines.md shows it.

@@ -81,18 +81,18 @@ func (m *MSQ) End() { m.over = true }
 // InFlight is how many items are not settled.
 func (m *MSQ) InFlight() int { return m.inFlight }
 
-// Fate is what becomes of an item after a try.
-type Fate uint8
+// ItemVerdict is what becomes of an item after a try.
+type ItemVerdict uint8
 
 const (
-	ItemDone   Fate = iota // settled, well
-	ItemAgain              // to be tried again
-	ItemFailed             // settled, badly: to be recorded
+	ItemDone   ItemVerdict = iota // settled, well
+	ItemRetry                     // to be tried again
+	ItemFailed                    // settled, badly: to be recorded
 )
 
 // Answer takes the result of one try at an item, and tells how many tries it
 // has had that counted.
-func (m *MSQ) Answer(r Result) (Fate, int) {
+func (m *MSQ) Answer(r Result) (ItemVerdict, int) {
 	item := r.Line.Item
 	m.Successes += r.Successes
 	switch r.Outcome {
@@ -101,11 +101,11 @@ func (m *MSQ) Answer(r Result) (Fate, int) {
 		m.Items.Done++
 		return ItemDone, 0
 	case OutcomeLost:
-		return ItemAgain, m.tries[item]
+		return ItemRetry, m.tries[item]
 	}
 	m.tries[item]++
 	if n := m.tries[item]; n < ItemTries {
-		return ItemAgain, n
+		return ItemRetry, n
 	}
 	n := m.tries[item]
 	m.settle(item)
@@ -148,19 +148,19 @@ const (
 	NextFinish             // the job is over; Conclusion tells how
 )
 
-// Conclusion is how an MSQ job ends.
-type Conclusion struct {
+// MSQVerdict is how an MSQ job ends.
+type MSQVerdict struct {
 	OK    bool
 	Error string
 }
 
 // Turn decides what follows now. It moves to the next round by itself.
-func (m *MSQ) Turn() (Next, Conclusion) {
+func (m *MSQ) Turn() (Next, MSQVerdict) {
 	if len(m.skip) > failedMost {
 		return m.finish(fmt.Sprintf("too_many_failures: more than %d items failed", failedMost))
 	}
 	if !m.over || m.inFlight > 0 {
-		return NextWait, Conclusion{}
+		return NextWait, MSQVerdict{}
 	}
 	if m.Repeat == RepeatOnce || m.read == 0 {
 		return m.finish("")
@@ -179,13 +179,13 @@ func (m *MSQ) Turn() (Next, Conclusion) {
 	}
 	m.before, m.read, m.taken, m.sum, m.over = now, 0, 0, 0, false
 	m.Round++
-	return NextRound, Conclusion{}
+	return NextRound, MSQVerdict{}
 }
 
-func (m *MSQ) finish(why string) (Next, Conclusion) {
+func (m *MSQ) finish(why string) (Next, MSQVerdict) {
 	m.Items.Total = m.Items.Done + m.Items.Failed
 	if why == "" && m.Items.Failed > 0 {
 		why = fmt.Sprintf("items_failed: %d of %d items failed; see bellhop.item", m.Items.Failed, m.Items.Total)
 	}
-	return NextFinish, Conclusion{OK: why == "", Error: why}
+	return NextFinish, MSQVerdict{OK: why == "", Error: why}
 }

@@ -90,7 +90,7 @@ func (w *msqWorld) answer() {
 		if !r.stays {
 			w.table = slices.DeleteFunc(w.table, func(other row) bool { return other.line == r.line })
 		}
-	case result.Outcome == OutcomeLost && fate == ItemAgain, w.failures[item] < ItemTries && fate == ItemAgain:
+	case result.Outcome == OutcomeLost && fate == ItemRetry, w.failures[item] < ItemTries && fate == ItemRetry:
 		return
 	case w.failures[item] == ItemTries && fate == ItemFailed:
 	default:
@@ -100,7 +100,7 @@ func (w *msqWorld) answer() {
 }
 
 // run goes on until the job is over.
-func (w *msqWorld) run() Conclusion {
+func (w *msqWorld) run() MSQVerdict {
 	for {
 		if w.books.InFlight() != len(w.flight) {
 			w.Fatalf("%d in flight, the books say %d", len(w.flight), w.books.InFlight())
@@ -153,14 +153,14 @@ func TestMSQ_EndsWithEveryItemAccountedFor(t *testing.T) {
 }
 
 // drive runs a job over a table with an agent that answers at once.
-func drive(t *testing.T, m *MSQ, query func(round int) []string, agent func(line string) Outcome) Conclusion {
+func drive(t *testing.T, m *MSQ, query func(round int) []string, agent func(line string) Outcome) MSQVerdict {
 	t.Helper()
 	for round := 1; round < 1000; round++ {
 		for _, line := range query(round) {
 			item, ok := m.Row(line)
 			for ok {
 				fate, _ := m.Answer(Result{Line: Line{Item: item, Args: line}, Outcome: agent(line)})
-				ok = fate == ItemAgain
+				ok = fate == ItemRetry
 			}
 		}
 		m.End()
@@ -169,7 +169,7 @@ func drive(t *testing.T, m *MSQ, query func(round int) []string, agent func(line
 		}
 	}
 	t.Fatal("it does not end")
-	return Conclusion{}
+	return MSQVerdict{}
 }
 
 func TestMSQ_NoProgressBecauseOnlyFailedItemsAreLeft(t *testing.T) {

@@ -181,9 +181,9 @@ func TestAsk_NeverTwice(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		n := func(name string) int { return rapid.IntRange(0, 9).Draw(t, name) }
-		a := Appetite{Room: n("room"), Pending: n("pending"), Granted: n("granted"), Coming: n("coming"), Could: n("could")}
+		a := TypeCapacity{Room: n("room"), Pending: n("pending"), Granted: n("granted"), Coming: n("coming"), Spawnable: n("could")}
 		now, spawn := a.Ask()
-		if now < 0 || spawn < 0 || spawn > a.Could || now > a.Room {
+		if now < 0 || spawn < 0 || spawn > a.Spawnable || now > a.Room {
 			t.Fatalf("%+v asks for %d and %d", a, now, spawn)
 		}
 		a.Granted += now

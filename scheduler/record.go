@@ -11,8 +11,8 @@ type RecordKind uint8
 const (
 	// RecordStart: an assigned job is in a child's hands now.
 	RecordStart RecordKind = iota
-	// RecordGiveBack: the claim is undone.
-	RecordGiveBack
+	// RecordRequeue: the claim is undone.
+	RecordRequeue
 	// RecordSettle: the attempt is over.
 	RecordSettle
 )
@@ -67,18 +67,18 @@ type FailedItem struct {
 // Demand is what one claim asks of the queue for one host: jobs that start at
 // once, or such that wait for their children to come up.
 type Demand struct {
-	Host     HostName
-	Answers  []string // what the host answers to in run_on
-	Types    []TypeDemand
-	Assigned bool // their children have yet to come up
-	Total    int  // the most jobs in all
-	MSQ      bool // MSQ jobs too: there is a cursor to spare
-	// Again grows whenever jobs may have become ready that were there before: by a
+	Host       HostName
+	Localities []string // what the host answers to in run_on
+	Types      []TypeDemand
+	Assigned   bool // their children have yet to come up
+	Total      int  // the most jobs in all
+	MSQ        bool // MSQ jobs too: there is a cursor to spare
+	// Readmitted grows whenever jobs may have become ready that were there before: by a
 	// retry, a release, the clock.
-	Again  uint64
-	Ring   uint64     // grows whenever anything may have become ready
-	Rivals []TypeName // types that would come up if there were room: nothing less urgent than their jobs starts
-	Only   *Only      // what the host takes of these; nil: everything
+	Readmitted uint64
+	Ring       uint64     // grows whenever anything may have become ready
+	Preemptors []TypeName // types that would come up if there were room: nothing less urgent than their jobs starts
+	Only       *Only      // what the host takes of these; nil: everything
 }
 
 // RJMType is the agent of RJM's workers: it takes RJM's jobs of every type that
@@ -99,9 +99,9 @@ func (o *Only) Takes(priority int) bool {
 
 // TypeDemand is how many jobs of a type a host can take.
 type TypeDemand struct {
-	Type  TypeName
-	Most  int
-	Worst int // jobs of a worse priority than this are not to start now
+	Type        TypeName
+	Limit       int
+	MaxPriority int // jobs of a worse priority than this are not to start now
 	// Placed: only such that name a place; a child elsewhere waits for the others.
 	Placed bool
 }
@@ -141,11 +141,11 @@ type ChildReport struct {
 
 // Batch is what the ledger writes in one transaction.
 type Batch struct {
-	Records  []Record
-	Entries  []Entry
-	Progress []Progress
-	Failed   []FailedItem
-	Again    bool // an earlier try may have been committed
+	Records        []Record
+	Entries        []Entry
+	Progress       []Progress
+	Failed         []FailedItem
+	MaybeCommitted bool // an earlier try may have been committed
 }
 
 // Jobs lists the jobs to whose rows something is to be written.
@@ -173,7 +173,7 @@ func (b Batch) Split(jobs []JobID) (of, rest Batch) {
 	for _, j := range jobs {
 		which[j] = true
 	}
-	of.Again, rest = b.Again, Batch{Entries: b.Entries, Failed: b.Failed, Again: b.Again}
+	of.MaybeCommitted, rest = b.MaybeCommitted, Batch{Entries: b.Entries, Failed: b.Failed, MaybeCommitted: b.MaybeCommitted}
 	for _, r := range b.Records {
 		part := &rest
 		if which[r.Claim.Job] {

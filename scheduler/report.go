@@ -77,13 +77,13 @@ func (s Summary) String() string {
 		return strings.Compare(string(a.Name), string(b.Name))
 	})
 	for _, c := range children {
-		fmt.Fprintf(&b, "  %s\n", c.Words(s.At))
+		fmt.Fprintf(&b, "  %s\n", c.Message(s.At))
 	}
 	return b.String()
 }
 
-// Words is a child in one line.
-func (c ChildReport) Words(now time.Time) string {
+// Message is a child in one line.
+func (c ChildReport) Message(now time.Time) string {
 	text := fmt.Sprintf("child %s on %s: %s for %s", c.Name, c.Host, c.State, now.Sub(c.Since).Round(time.Millisecond))
 	if c.Job != 0 {
 		text += fmt.Sprintf(", job %d", c.Job)
@@ -94,8 +94,8 @@ func (c ChildReport) Words(now time.Time) string {
 	return text + fmt.Sprintf(", done %d, deaths %d", c.Done, c.Deaths)
 }
 
-// Words is an MSQ job in one line, however large it is.
-func (m MSQReport) Words() string {
+// Message is an MSQ job in one line, however large it is.
+func (m MSQReport) Message() string {
 	total := "?"
 	if m.Items.Total >= 0 {
 		total = fmt.Sprint(m.Items.Total)

@@ -28,13 +28,13 @@ func TestMSQReport_IsOneBoundedLine(t *testing.T) {
 	t.Parallel()
 	m := MSQReport{Claim: Claim{5, 2}, Type: "a", Round: 3, Items: Items{-1, 10, 1}, Waiting: 2000, InFlight: 4, Reading: true,
 		Query: "select\n  n" + strings.Repeat(" , x", 10_000)}
-	text := m.Words()
+	text := m.Message()
 	if !strings.HasPrefix(text, "msq job 5 (a), fence 2, round 3: items done 10, failed 1, of ?; waiting 2000, in children 4; reading; select n , x") ||
 		strings.Contains(text, "\n") || len(text) > 400 {
 		t.Errorf("it says %s", text)
 	}
 	m.Items.Total, m.Ended, m.Places = 11, true, map[string]int{"x": 1}
-	if text = m.Words(); !strings.Contains(text, "of 11;") || !strings.Contains(text, "all rows read; at 1 places;") {
+	if text = m.Message(); !strings.Contains(text, "of 11;") || !strings.Contains(text, "all rows read; at 1 places;") {
 		t.Errorf("it says %s", text)
 	}
 }

@@ -16,10 +16,10 @@ type RespawnPolicy struct {
 // that nobody ordered are told to it. The zero value has seen none, and no child
 // that said OK.
 type Respawn struct {
-	Deaths []time.Time // the latest ones within the window
-	InARow int         // deaths since the last finished line
-	NextAt time.Time   // no child before this
-	Barred bool        // FAIL until NextAt, then one probe
+	Deaths  []time.Time // the latest ones within the window
+	InARow  int         // deaths since the last finished line
+	NextAt  time.Time   // no child before this
+	Tripped bool        // FAIL until NextAt, then one probe
 	// Up: a child has said OK here. Until then there is one at a time: a program
 	// that never says it holds one slot, and not all of them.
 	Up     bool
@@ -74,8 +74,8 @@ func (r Respawn) Died(p RespawnPolicy, now time.Time, u float64) Respawn {
 	}
 	r.Deaths = append(recent, now)
 	r.InARow++
-	if r.Barred || p.Deaths > 0 && len(r.Deaths) >= p.Deaths {
-		return r.bar(p, now)
+	if r.Tripped || p.Deaths > 0 && len(r.Deaths) >= p.Deaths {
+		return r.trip(p, now)
 	}
 	r.NextAt = now
 	if r.InARow >= 2 {
@@ -84,8 +84,8 @@ func (r Respawn) Died(p RespawnPolicy, now time.Time, u float64) Respawn {
 	return r
 }
 
-func (r Respawn) bar(p RespawnPolicy, now time.Time) Respawn {
-	return Respawn{InARow: r.InARow, NextAt: now.Add(p.Window), Barred: true, Up: r.Up, Starts: r.Starts, Since: r.Since, Guards: r.Guards}
+func (r Respawn) trip(p RespawnPolicy, now time.Time) Respawn {
+	return Respawn{InARow: r.InARow, NextAt: now.Add(p.Window), Tripped: true, Up: r.Up, Starts: r.Starts, Since: r.Since, Guards: r.Guards}
 }
 
 // NotUp records the death of a child that had not said OK. Such deaths count
@@ -95,8 +95,8 @@ func (r Respawn) NotUp(p RespawnPolicy, now time.Time, u float64) Respawn {
 	if r.Starts++; r.Starts == 1 {
 		r.Since = now
 	}
-	if r = r.Died(p, now, u); !r.Barred && p.Deaths > 0 && r.Starts >= p.Deaths {
-		return r.bar(p, now)
+	if r = r.Died(p, now, u); !r.Tripped && p.Deaths > 0 && r.Starts >= p.Deaths {
+		return r.trip(p, now)
 	}
 	return r
 }
@@ -104,14 +104,14 @@ func (r Respawn) NotUp(p RespawnPolicy, now time.Time, u float64) Respawn {
 // SaidOK records that a child has come up: no bar that failed starts have put
 // up stands any more, but there is one at a time until a line is finished.
 func (r Respawn) SaidOK() Respawn {
-	r.Barred = r.Barred && r.Starts == 0
+	r.Tripped = r.Tripped && r.Starts == 0
 	r.Up, r.Starts, r.Since = true, 0, time.Time{}
 	return r
 }
 
-// Proved records that a child finished a line: a few bad inputs among a
+// Healthy records that a child finished a line: a few bad inputs among a
 // million do not stop a type.
-func (r Respawn) Proved() Respawn { return Respawn{Up: true, Guards: r.Guards} }
+func (r Respawn) Healthy() Respawn { return Respawn{Up: true, Guards: r.Guards} }
 
 // Trouble is what is told of a type after a death: nothing while children come
 // up and it is not barred; else its last words, and since when none comes up.
@@ -121,7 +121,7 @@ func (r Respawn) Trouble(why Account) Account {
 		why.Reason = "none has come up since " + r.Since.Format(troubleTime) + " (1 try): " + why.Reason
 	case r.Starts > 1:
 		why.Reason = fmt.Sprintf("none has come up since %s (%d tries): %s", r.Since.Format(troubleTime), r.Starts, why.Reason)
-	case !r.Barred:
+	case !r.Tripped:
 		return Account{}
 	}
 	return why
@@ -135,7 +135,7 @@ func (r Respawn) May(live int, now time.Time) (n int, again time.Time) {
 	if at := r.NotBefore(); now.Before(at) {
 		return 0, at
 	}
-	if r.Barred || r.InARow > 0 || !r.Up { // one probe at a time until one proves itself
+	if r.Tripped || r.InARow > 0 || !r.Up { // one probe at a time until one proves itself
 		return max(0, 1-live), time.Time{}
 	}
 	return 1 << 30, time.Time{}

@@ -15,13 +15,13 @@ func TestRespawn_FiveDeathsInFiveMinutesBarTheTypeThenOneProbe(t *testing.T) {
 	var r Respawn
 	now := noon
 	for i := 1; i <= 4; i++ {
-		if r = r.Died(fiveInFive, now, 0); r.Barred {
+		if r = r.Died(fiveInFive, now, 0); r.Tripped {
 			t.Fatalf("barred after %d deaths", i)
 		}
 		now = now.Add(time.Minute)
 	}
 	r = r.Died(fiveInFive, now, 0)
-	if !r.Barred {
+	if !r.Tripped {
 		t.Fatal("not barred after 5 deaths in 4 minutes")
 	}
 	if n, again := r.May(0, now.Add(5*time.Minute-1)); n != 0 || !again.Equal(now.Add(5*time.Minute)) {
@@ -34,10 +34,10 @@ func TestRespawn_FiveDeathsInFiveMinutesBarTheTypeThenOneProbe(t *testing.T) {
 	if n, _ := r.May(1, now); n != 0 {
 		t.Errorf("%d more beside the probe", n)
 	}
-	if r = r.Died(fiveInFive, now, 0); !r.Barred || !r.NextAt.Equal(now.Add(5*time.Minute)) {
-		t.Errorf("the probe died: barred %v until %s", r.Barred, r.NextAt)
+	if r = r.Died(fiveInFive, now, 0); !r.Tripped || !r.NextAt.Equal(now.Add(5*time.Minute)) {
+		t.Errorf("the probe died: barred %v until %s", r.Tripped, r.NextAt)
 	}
-	if n, _ := r.Proved().May(40, now); n < 1000 {
+	if n, _ := r.Healthy().May(40, now); n < 1000 {
 		t.Errorf("after a finished line only %d may come up", n)
 	}
 }
@@ -47,7 +47,7 @@ func TestRespawn_DeathsLongAgoDoNotBar(t *testing.T) {
 	var r Respawn
 	now := noon
 	for range 100 {
-		if r = r.Died(fiveInFive, now, 0); r.Barred {
+		if r = r.Died(fiveInFive, now, 0); r.Tripped {
 			t.Fatalf("barred, though the deaths are %s apart", 75*time.Second)
 		}
 		now = now.Add(75 * time.Second) // four in any five minutes
@@ -61,10 +61,10 @@ func TestRespawn_AFinishedLineResetsTheCount(t *testing.T) {
 	t.Parallel()
 	var r Respawn
 	for i := range 10_000 { // a bad input now and then among many good ones
-		if r = r.Died(fiveInFive, noon.Add(time.Duration(i)*time.Millisecond), 0.5); r.Barred {
+		if r = r.Died(fiveInFive, noon.Add(time.Duration(i)*time.Millisecond), 0.5); r.Tripped {
 			t.Fatalf("barred at death %d", i+1)
 		}
-		r = r.Proved()
+		r = r.Healthy()
 	}
 }
 
@@ -132,14 +132,14 @@ func TestRespawn_StartsThatFail(t *testing.T) {
 			case "OK":
 				r = r.SaidOK()
 			case "line":
-				r = r.Proved()
+				r = r.Healthy()
 			}
 			n, again := r.May(0, now)
 			if n == 0 {
 				n, _ = r.May(0, again)
 			}
-			if told := r.Trouble(Account{Reason: "silent"}).Reason; n != s.may || r.Barred != s.bars || !strings.Contains(told, s.told) || (told == "") != (s.told == "") {
-				t.Errorf("%s, step %d (%s): %d may come up, barred %t, told %q; want %d, %t, %q", c.name, i+1, s.what, n, r.Barred, told, s.may, s.bars, s.told)
+			if told := r.Trouble(Account{Reason: "silent"}).Reason; n != s.may || r.Tripped != s.bars || !strings.Contains(told, s.told) || (told == "") != (s.told == "") {
+				t.Errorf("%s, step %d (%s): %d may come up, barred %t, told %q; want %d, %t, %q", c.name, i+1, s.what, n, r.Tripped, told, s.may, s.bars, s.told)
 			}
 		}
 	}
@@ -161,7 +161,7 @@ func TestRespawn_AGuardThatDies(t *testing.T) {
 		if pause *= time.Second; pause == 0 && n != many || pause > 0 && (n != 0 || again.Sub(now) != pause) {
 			t.Errorf("after the guard that died as number %d: %d may come up, the next after %s; want %s", i+1, n, again.Sub(now), pause)
 		}
-		if r.Barred || r.InARow > 0 || len(r.Deaths) > 0 || r.Trouble(Account{Reason: "x"}) != (Account{}) {
+		if r.Tripped || r.InARow > 0 || len(r.Deaths) > 0 || r.Trouble(Account{Reason: "x"}) != (Account{}) {
 			t.Errorf("it counts as a death: %+v", r)
 		}
 		before := r
@@ -170,14 +170,14 @@ func TestRespawn_AGuardThatDies(t *testing.T) {
 		}
 		now = now.Add(pause) // and dies again at once
 	}
-	if p := r.Died(fiveInFive, now, 0).Proved(); p.Guards != r.Guards {
+	if p := r.Died(fiveInFive, now, 0).Healthy(); p.Guards != r.Guards {
 		t.Errorf("a line that another child finished ends the pause: %+v", p.Guards)
 	}
 	barred := r
 	for range 5 {
 		barred = barred.Died(fiveInFive, now, 0)
 	}
-	if !barred.Barred || barred.Guards != r.Guards {
+	if !barred.Tripped || barred.Guards != r.Guards {
 		t.Errorf("a bar ends the pause: %+v", barred)
 	}
 	if r = died(r, r.Guards.NextAt.Add(guardSteady)); r.Guards.InARow != 1 {

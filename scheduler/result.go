@@ -34,7 +34,7 @@ type Result struct {
 	Outcome   Outcome
 	ExitCode  int
 	Error     string // why: a code, an exit status, a signal; nothing in it was written by an agent
-	Words     string // what the agent said while it had the line, for operators
+	Message   string // what the agent said while it had the line, for operators
 	Successes int
 	Child     ChildName
 	Host      HostName

@@ -6,39 +6,39 @@ import "time"
 // rung for, and how often it looks. It decides nothing that a job could be lost
 // by: Gate is right whatever it says.
 type WakePolicy struct {
-	since  time.Time     // when the window began in which is counted
-	rings  int           // heard in it
-	took   int           // jobs claimed in it
-	heard  int           // rings since the last time that somebody was to look for a crowd
-	begun  time.Time     // when that began
-	crowds int           // looks on end that found one
-	fresh  bool          // something was claimed since the last tick
-	full   time.Time     // since when there is room for nothing, zero: there is
-	barred time.Time     // the gate could not be had: not to be asked for before
-	asked  time.Time     // when it was last asked for
-	lull   time.Duration // for how long little must come before it is asked for
-	pause  time.Duration
+	since     time.Time     // when the window began in which is counted
+	rings     int           // heard in it
+	took      int           // jobs claimed in it
+	heard     int           // rings since the last time that somebody was to look for a crowd
+	begun     time.Time     // when that began
+	contended int           // looks on end that found one
+	fresh     bool          // something was claimed since the last tick
+	full      time.Time     // since when there is room for nothing, zero: there is
+	refused   time.Time     // the gate could not be had: not to be asked for before
+	asked     time.Time     // when it was last asked for
+	quiet     time.Duration // for how long little must come before it is asked for
+	pause     time.Duration
 }
 
 const (
 	wakeWindow = 16 * time.Millisecond
-	// wakeRush rings in a window are worth being spared: 2000 a second. Fewer
+	// wakeBurst rings in a window are worth being spared: 2000 a second. Fewer
 	// and a ring, which comes in 0.1 ms, is better than a look every 0.5 ms.
-	wakeRush = 32
+	wakeBurst = 32
 	// wakeMany rings in wakeCrowd, some 100 a second, are few, but may be as many as the disk allows.
-	wakeCrowd = 50 * time.Millisecond
-	wakeMany  = 6
-	// wakeCalm jobs in a window are too few to stay awake for: 500 a second.
-	wakeCalm  = 8
+	wakeContention = 50 * time.Millisecond
+	wakeMany       = 6
+	// wakeQuiet jobs in a window are too few to stay awake for: 500 a second.
+	wakeQuiet = 8
 	wakeFull  = 8 * time.Millisecond
 	wakeQuick = 500 * time.Microsecond // until the next look, while work comes
 	wakeSlow  = 4 * time.Millisecond   // and at the most, awake
 	wakeAsk   = 8 * time.Millisecond   // and while the gate has been asked for
 	wakeLong  = 64 * time.Millisecond  // and when there is nothing to look for, or no gate to be had
-	// wakeLull is the longest that WakePolicy stays awake for nothing, after it was
+	// wakeQuietMost is the longest that WakePolicy stays awake for nothing, after it was
 	// woken again and again by rings for what there is no room for.
-	wakeLull   = 256 * time.Millisecond
-	wakeBarred = time.Second
+	wakeQuietMost = 256 * time.Millisecond
+	wakeRefused   = time.Second
 )
 
 // Rang tells of a ring. It says whether the instance should wake for it, and
@@ -47,23 +47,23 @@ func (p WakePolicy) Rang(now time.Time) (_ WakePolicy, wake, look bool) {
 	if now.Sub(p.since) > wakeWindow {
 		p.since, p.rings = now, 0
 	}
-	if now.Sub(p.begun) > wakeCrowd {
+	if now.Sub(p.begun) > wakeContention {
 		look = p.heard >= wakeMany
 		p.begun, p.heard = now, 0
 	}
 	p.rings++
 	p.heard++
-	return p, p.rings >= wakeRush, look
+	return p, p.rings >= wakeBurst, look
 }
 
-// Crowd tells what such a look found, and says whether the instance should
+// Contended tells what such a look found, and says whether the instance should
 // wake: where a flush takes milliseconds, the rush that producers would be, if
 // they need not ring, is some hundred rings a second. Once is chance.
-func (p WakePolicy) Crowd(is bool) (WakePolicy, bool) {
-	if p.crowds++; !is {
-		p.crowds = 0
+func (p WakePolicy) Contended(is bool) (WakePolicy, bool) {
+	if p.contended++; !is {
+		p.contended = 0
 	}
-	return p, p.crowds >= 2
+	return p, p.contended >= 2
 }
 
 // Took tells of a claim that is back with n jobs, and says whether the next look
@@ -86,11 +86,11 @@ func (p WakePolicy) Full(now time.Time) (WakePolicy, bool) {
 
 // Woke tells that the gate is open from now on.
 func (p WakePolicy) Woke(now time.Time) WakePolicy {
-	if p.lull = max(2*p.lull, wakeWindow); now.Sub(p.asked) > 2*wakeLull {
-		p.lull = wakeWindow
+	if p.quiet = max(2*p.quiet, wakeWindow); now.Sub(p.asked) > 2*wakeQuietMost {
+		p.quiet = wakeWindow
 	}
-	p.lull = min(p.lull, wakeLull)
-	p.since, p.took, p.crowds, p.pause = now, 0, 0, wakeQuick
+	p.quiet = min(p.quiet, wakeQuietMost)
+	p.since, p.took, p.contended, p.pause = now, 0, 0, wakeQuick
 	return p
 }
 
@@ -100,21 +100,21 @@ func (p WakePolicy) Asked(now time.Time) WakePolicy {
 	return p
 }
 
-// Barred tells that the gate cannot be had just now.
-func (p WakePolicy) Barred(now time.Time) WakePolicy {
-	p.barred = now.Add(wakeBarred)
+// Refused tells that the gate cannot be had just now.
+func (p WakePolicy) Refused(now time.Time) WakePolicy {
+	p.refused = now.Add(wakeRefused)
 	return p
 }
 
-// Calm says, when awake, whether little enough comes to ask to be rung for.
-func (p WakePolicy) Calm(now time.Time) (WakePolicy, bool) {
+// Quiet says, when awake, whether little enough comes to ask to be rung for.
+func (p WakePolicy) Quiet(now time.Time) (WakePolicy, bool) {
 	window := now.Sub(p.since)
-	if window < p.lull {
+	if window < p.quiet {
 		return p, false
 	}
-	calm := p.full.IsZero() && now.After(p.barred) && p.took < int(wakeCalm*window/wakeWindow)
+	quiet := p.full.IsZero() && now.After(p.refused) && p.took < int(wakeQuiet*window/wakeWindow)
 	p.since, p.took = now, 0
-	return p, calm
+	return p, quiet
 }
 
 // Pause is how long to wait until the next look.
@@ -123,7 +123,7 @@ func (p WakePolicy) Pause(s GateState, now time.Time) (WakePolicy, time.Duration
 	case s == GateAsking: // who was silent may stay open for hours
 		waited := now.Sub(p.asked)
 		p.pause = max(min(max(waited/16, wakeQuick), wakeAsk), min(waited/1000, wakeLong))
-	case !p.full.IsZero(), !now.After(p.barred):
+	case !p.full.IsZero(), !now.After(p.refused):
 		p.pause = min(max(2*p.pause, wakeQuick), wakeLong)
 	case p.fresh:
 		p.pause = wakeQuick

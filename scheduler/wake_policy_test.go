@@ -43,7 +43,7 @@ func TestPace_WakesForARushOnly(t *testing.T) {
 }
 
 // Where producers are slow because they ring, there is no rush to be seen.
-func TestPace_LooksForACrowdAndWakesForIt(t *testing.T) {
+func TestWakePolicy_LooksForContentionAndWakesForIt(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		gap         time.Duration
@@ -64,7 +64,7 @@ func TestPace_LooksForACrowdAndWakesForIt(t *testing.T) {
 	var wake bool
 	p := WakePolicy{}
 	for i, c := range []struct{ is, wake bool }{{true, false}, {false, false}, {true, false}, {true, true}} {
-		if p, wake = p.Crowd(c.is); wake != c.wake {
+		if p, wake = p.Contended(c.is); wake != c.wake {
 			t.Errorf("look %d: wake %v", i+1, wake)
 		}
 	}
@@ -73,27 +73,27 @@ func TestPace_LooksForACrowdAndWakesForIt(t *testing.T) {
 func TestPace_AwakeAsLongAsMuchComes(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		took int // every ms
-		full bool
-		calm bool // within a second
+		took  int // every ms
+		full  bool
+		quiet bool // within a second
 	}{{0, false, true}, {1, false, false}, {10, false, false}, {0, true, false}} {
 		now := time.Unix(0, 0)
 		p := WakePolicy{}.Woke(now)
 		if c.full {
 			p, _ = p.Full(now)
 		}
-		calm := false
+		quiet := false
 		for range 1000 {
 			now = now.Add(time.Millisecond)
 			if c.took > 0 {
 				p, _ = p.Took(c.took)
 			}
 			var is bool
-			p, is = p.Calm(now)
-			calm = calm || is
+			p, is = p.Quiet(now)
+			quiet = quiet || is
 		}
-		if calm != c.calm {
-			t.Errorf("%+v: calm %v", c, calm)
+		if quiet != c.quiet {
+			t.Errorf("%+v: calm %v", c, quiet)
 		}
 	}
 }
@@ -107,7 +107,7 @@ func TestPace_StaysAwakeLongerWhenWokenAgain(t *testing.T) {
 	awake := func() (d time.Duration) {
 		p = p.Woke(now)
 		began := now
-		for calm := false; !calm; p, calm = p.Calm(now) {
+		for quiet := false; !quiet; p, quiet = p.Quiet(now) {
 			now = now.Add(time.Millisecond)
 		}
 		p = p.Asked(now)
@@ -164,7 +164,7 @@ func TestPace_Pauses(t *testing.T) {
 		{"after a find", first, wakeQuick},
 		{"nothing comes", most(awake, GateAwake, now), wakeSlow},
 		{"no room", most(full, GateAwake, now), wakeLong},
-		{"no gate to be had", most(awake.Barred(now), GateAwake, now), wakeLong},
+		{"no gate to be had", most(awake.Refused(now), GateAwake, now), wakeLong},
 		{"just asked", most(asking, GateAsking, now), wakeQuick},
 		{"asked a while ago", most(asking, GateAsking, now.Add(time.Second)), wakeAsk},
 		{"asked an hour ago", most(asking, GateAsking, now.Add(time.Hour)), wakeLong},

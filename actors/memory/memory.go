@@ -101,12 +101,12 @@ func (m *Queue) Claim(_ context.Context, me scheduler.InstanceID, d scheduler.De
 	for _, t := range d.Types {
 		var ready []*Job
 		for _, j := range m.open {
-			if j.Type == t.Type && j.State == scheduler.Ready && j.Priority <= t.Worst {
+			if j.Type == t.Type && j.State == scheduler.Ready && j.Priority <= t.MaxPriority {
 				ready = append(ready, j)
 			}
 		}
 		slices.SortFunc(ready, func(a, b *Job) int { return byTurn(a.Job, b.Job) })
-		for _, j := range ready[:min(len(ready), t.Most)] {
+		for _, j := range ready[:min(len(ready), t.Limit)] {
 			jobs = append(jobs, j.Job)
 		}
 	}
@@ -151,7 +151,7 @@ func (m *Queue) Due(context.Context) (n int, next time.Duration, err error) {
 	return n, next, nil
 }
 
-func (m *Queue) Held(_ context.Context, me scheduler.InstanceID) ([]scheduler.Hold, error) {
+func (m *Queue) Claims(_ context.Context, me scheduler.InstanceID) ([]scheduler.Hold, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var holds []scheduler.Hold
@@ -189,7 +189,7 @@ func (m *Queue) Write(_ context.Context, _ scheduler.InstanceID, b scheduler.Bat
 		switch r.Kind {
 		case scheduler.RecordStart:
 			j.State = scheduler.Running
-		case scheduler.RecordGiveBack:
+		case scheduler.RecordRequeue:
 			j.State = scheduler.Ready
 			j.Attempt--
 		case scheduler.RecordSettle:
@@ -241,15 +241,15 @@ func (m *Queue) Cut() {}
 // Whoever submits here always rings, so the gate may be shut at once.
 func (m *Queue) Keep(ctx context.Context, shut func()) error { shut(); <-ctx.Done(); return nil }
 
-func (m *Queue) Crowded(context.Context) (bool, error) { return false, nil }
+func (m *Queue) Contended(context.Context) (bool, error) { return false, nil }
 
 // There is but this instance, and it does not die in anybody's eyes.
 
 func (m *Queue) Register(context.Context) (scheduler.InstanceID, error) { return 1, nil }
 func (m *Queue) Beat(context.Context, scheduler.InstanceID) error       { return nil }
 func (m *Queue) Dead(scheduler.Suspect) bool                            { return false }
-func (m *Queue) Sweep(context.Context, scheduler.Suspect) error         { return nil }
-func (m *Queue) MarkWaiting(context.Context, scheduler.InstanceID) ([]scheduler.TypeName, []scheduler.JobID, error) {
+func (m *Queue) Reap(context.Context, scheduler.Suspect) error          { return nil }
+func (m *Queue) ExplainWaiting(context.Context, scheduler.InstanceID) ([]scheduler.TypeName, []scheduler.JobID, error) {
 	return nil, nil, nil
 }
 
@@ -263,7 +263,7 @@ func (m *Queue) Suspects(context.Context, scheduler.InstanceID) ([]scheduler.Sus
 	return nil, nil
 }
 
-func (m *Queue) Bury(context.Context, scheduler.InstanceID, string, bool) (bool, int, error) {
+func (m *Queue) MarkGone(context.Context, scheduler.InstanceID, string, bool) (bool, int, error) {
 	return false, 0, nil
 }
 

@@ -17,7 +17,7 @@ func TestMemory_ClaimsOnceInOrderUnderAFence(t *testing.T) {
 		m.Submit("a", nil, priority, "")
 	}
 	m.Submit("b", nil, 0, "")
-	demand := scheduler.Demand{Host: "local", Total: 3, Types: []scheduler.TypeDemand{{Type: "a", Most: 3, Worst: 19}}}
+	demand := scheduler.Demand{Host: "local", Total: 3, Types: []scheduler.TypeDemand{{Type: "a", Limit: 3, MaxPriority: 19}}}
 	jobs, _ := m.Claim(t.Context(), 1, demand)
 	var ids []scheduler.JobID
 	for _, j := range jobs {
@@ -35,7 +35,7 @@ func TestMemory_ClaimsOnceInOrderUnderAFence(t *testing.T) {
 	}
 	done := scheduler.Verdict{State: scheduler.Succeeded}
 	old := jobs[0].Claim
-	if write(scheduler.Record{Kind: scheduler.RecordGiveBack, Claim: old}) != 0 {
+	if write(scheduler.Record{Kind: scheduler.RecordRequeue, Claim: old}) != 0 {
 		t.Error("its holder may not give it back")
 	}
 	again, _ := m.Claim(t.Context(), 1, demand)

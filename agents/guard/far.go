@@ -116,7 +116,7 @@ func (f *far) begin(r Request) (Kind, syscall.Errno) {
 	if errno := mayRun(r.Path); errno != 0 {
 		return Missing, errno
 	}
-	sweep()
+	reapMarked()
 	if r.Check {
 		return 0, 0
 	}

@@ -87,12 +87,12 @@ func KillIf(pid int, meant func() bool) {
 	_ = SignalPidFD(fd, syscall.SIGKILL)
 }
 
-// sweepMost bounds a far guard's wait for what does not die.
-const sweepMost = 2 * time.Second
+// reapMost bounds a far guard's wait for what does not die.
+const reapMost = 2 * time.Second
 
-// sweep kills what lives on here of agents whose guards were killed.
-func sweep() {
-	for till := time.Now().Add(sweepMost); len(KillUnguarded()) > 0 && time.Now().Before(till); {
+// reapMarked kills what lives on here of agents whose guards were killed.
+func reapMarked() {
+	for till := time.Now().Add(reapMost); len(KillUnguarded()) > 0 && time.Now().Before(till); {
 		time.Sleep(5 * time.Millisecond)
 	}
 }

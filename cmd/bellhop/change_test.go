@@ -8,7 +8,7 @@ import (
 
 func TestCancel_EndsWhatWaitsAndAsksWhatRuns(t *testing.T) {
 	t.Parallel()
-	s := newShell(t)
+	s := newHarness(t)
 	waiting, running, done := s.id("a"), s.id("a", "--key", "run"), s.id("a")
 	s.over(done, "succeeded", 0)
 	s.sql("update bellhop.jobqueue set state = 'running', fence = 1, attempt = 1, started_at = clock_timestamp() where key = 'run'")
@@ -23,7 +23,7 @@ func TestCancel_EndsWhatWaitsAndAsksWhatRuns(t *testing.T) {
 
 func TestRetry_OpensANewAttemptAndKeepsTheOld(t *testing.T) {
 	t.Parallel()
-	s := newShell(t)
+	s := newHarness(t)
 	id := s.id("a")
 	has(t, s.fails(cli.ExitState, "only a job that is over", "retry", id).stdout, "is not over: it is ready")
 	s.over(id, "failed", 3)
@@ -36,7 +36,7 @@ func TestRetry_OpensANewAttemptAndKeepsTheOld(t *testing.T) {
 
 func TestRelease_LeavesOthersAlone(t *testing.T) {
 	t.Parallel()
-	s := newShell(t)
+	s := newHarness(t)
 	held, ready := s.id("a", "--hold"), s.id("a")
 	has(t, s.ok("release", held, ready), held+" ready", ready+" is not held")
 	s.fails(cli.ExitNotFound, "no job 77", "release", "77")
@@ -44,7 +44,7 @@ func TestRelease_LeavesOthersAlone(t *testing.T) {
 
 func TestKick_NotifiesWhoListens(t *testing.T) {
 	t.Parallel()
-	s := newShell(t)
+	s := newHarness(t)
 	s.sql("listen bellhop")
 	if out := s.ok("kick"); out != "" {
 		t.Errorf("it printed %q", out)

@@ -10,16 +10,16 @@ import (
 )
 
 // fossologyNames is a test's database with FOSSology's names.
-func fossologyNames(t *testing.T) *shell {
+func fossologyNames(t *testing.T) *harness {
 	t.Helper()
-	s := newShell(t)
+	s := newHarness(t)
 	has(t, s.ok("migrate", "--compat", "fossology"), "done: compat/fossology.sql")
 	s.sql(`set fossology.grace = '0'`)
 	return s
 }
 
 // one reads one value.
-func one[T any](s *shell, query string, args ...any) (v T) {
+func one[T any](s *harness, query string, args ...any) (v T) {
 	s.t.Helper()
 	if err := s.conn.QueryRow(s.t.Context(), query, args...).Scan(&v); err != nil {
 		s.t.Fatalf("%s: %v", query, err)
@@ -28,7 +28,7 @@ func one[T any](s *shell, query string, args ...any) (v T) {
 }
 
 // refuses runs a statement that must fail and say something.
-func (s *shell) refuses(says, query string, args ...any) {
+func (s *harness) refuses(says, query string, args ...any) {
 	s.t.Helper()
 	_, err := s.conn.Exec(s.t.Context(), query, args...)
 	if err == nil {

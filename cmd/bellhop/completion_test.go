@@ -9,7 +9,7 @@ import (
 
 func TestCompletion_KnowsWhatIsInTheDatabase(t *testing.T) {
 	t.Parallel()
-	s := newShell(t)
+	s := newHarness(t)
 	s.ok("submit", "convert", "x", "--key", "k.1", "--hold")
 	if _, err := s.conn.Exec(t.Context(), `with i as (insert into bellhop.instance (name, hostname, machine, pid, process_start, version, lag)
 			values ('i', 'h', 'm', 1, '1', 'v', '1 hour') returning id),

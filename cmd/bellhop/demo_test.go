@@ -122,7 +122,7 @@ func TestDemo_KeepsItsDatabaseAndThenHasNothingToDo(t *testing.T) {
 
 func TestDemo_GivesOddFilesAnOutcome(t *testing.T) {
 	t.Parallel()
-	s := &shell{t: t, url: pgtest.URL(t)}
+	s := &harness{t: t, url: pgtest.URL(t)}
 	dir := clitest.Tree(t, map[string]string{
 		"LICENSE/": "", "LICENSE/COPYING": goLicence(t), "NOTICE": "",
 		"ünïcode \"\\\n.go":  "// SPDX-License-Identifier: MIT\n",
@@ -328,7 +328,7 @@ func TestDemo_InterruptedOnAKeptDatabaseGoesOnNextTime(t *testing.T) {
 		files["d"+strconv.Itoa(i/20)+"/f"+strconv.Itoa(i)+".go"] = "// SPDX-License-Identifier: MIT\n"
 	}
 	dir := clitest.Tree(t, files)
-	db := newShell(t)
+	db := newHarness(t)
 	s := start(t, dir, "--database-url", db.url)
 	s.until(t, "psql")
 	count := func(query string) (n int) {

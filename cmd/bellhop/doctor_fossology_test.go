@@ -11,7 +11,7 @@ import (
 // names are in place.
 func TestDoctor_WhatTheFrontEndNeeds(t *testing.T) {
 	t.Parallel()
-	s := newShell(t)
+	s := newHarness(t)
 	look := func(config string) string {
 		var says []string
 		for _, d := range s.diagnosed("fossology", config) {

@@ -17,7 +17,7 @@ import (
 type checked struct{ Check, Verdict, Says, Mend string }
 
 // diagnosed is what doctor says of one check, under a configuration.
-func (s *shell) diagnosed(check, config string) (found []checked) {
+func (s *harness) diagnosed(check, config string) (found []checked) {
 	s.t.Helper()
 	file := filepath.Join(s.t.TempDir(), "bellhop.yaml")
 	clitest.Write(s.t, file, config)
@@ -37,7 +37,7 @@ func (s *shell) diagnosed(check, config string) (found []checked) {
 // TestDoctor_TriggersAreThoseOfTheSchema: the list it looks for is the whole one.
 func TestDoctor_TriggersAreThoseOfTheSchema(t *testing.T) {
 	t.Parallel()
-	s := newShell(t)
+	s := newHarness(t)
 	rows, err := store.NewLook(s.conn).Triggers(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -52,7 +52,7 @@ func TestDoctor_TriggersAreThoseOfTheSchema(t *testing.T) {
 // is too much. (Roles are the whole server's: none is dropped here.)
 func TestRoles_ScriptPutsEverythingInPlace(t *testing.T) {
 	t.Parallel()
-	s := newShell(t)
+	s := newHarness(t)
 	for _, statement := range []string{
 		"revoke all on all tables in schema bellhop from bellhop_submitter, bellhop_reader, bellhop_operator, bellhop_scheduler",
 		"grant all on all functions in schema bellhop to public",
@@ -76,7 +76,7 @@ func TestRoles_ScriptPutsEverythingInPlace(t *testing.T) {
 // TestDoctor_SafetyNamesWhatMends: what an update by hand, or a restore, has left open is found.
 func TestDoctor_SafetyNamesWhatMends(t *testing.T) {
 	t.Parallel()
-	s := newShell(t)
+	s := newHarness(t)
 	s.sql("alter function bellhop.submit reset search_path")
 	d := s.diagnosed("safety", "")
 	if len(d) != 1 || d[0].Verdict != "mend" {

@@ -9,7 +9,7 @@ import (
 // nobody has, and rows that can go; each with the line that mends it.
 func TestDoctor_SeesHowJobsGo(t *testing.T) {
 	t.Parallel()
-	s := newShell(t)
+	s := newHarness(t)
 	says := func() string { return s.run("doctor", "--finished", "100", "--data-dir", t.TempDir()).stdout }
 	before := says()
 	has(t, before, "no type fails", "0 rows of jobs that were over three days ago")

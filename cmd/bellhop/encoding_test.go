@@ -17,7 +17,7 @@ import (
 
 // encodedIn makes a database with another encoding beside the test's own, as
 // `initdb` in the C locale makes all of them, and looks at it.
-func encodedIn(t *testing.T, encoding string) *shell {
+func encodedIn(t *testing.T, encoding string) *harness {
 	t.Helper()
 	server := pgtest.URL(t)
 	admin, err := pgx.Connect(t.Context(), server)
@@ -44,7 +44,7 @@ func encodedIn(t *testing.T, encoding string) *shell {
 		}
 		_ = admin.Close(ctx)
 	})
-	return &shell{t: t, url: strings.Replace(server, admin.Config().Database, name, 1), conn: admin}
+	return &harness{t: t, url: strings.Replace(server, admin.Config().Database, name, 1), conn: admin}
 }
 
 // TestDatabase_OfAnotherEncodingIsRefused: by every command, in words, before
@@ -69,7 +69,7 @@ func TestDatabase_OfAnotherEncodingIsRefused(t *testing.T) {
 				t.Fatal("no line to type")
 			}
 			s.sql(told[1])
-			fresh := &shell{t: t, url: strings.Replace(s.url, "_"+strings.ToLower(encoding), "_"+strings.ToLower(encoding)+"_utf8", 1)}
+			fresh := &harness{t: t, url: strings.Replace(s.url, "_"+strings.ToLower(encoding), "_"+strings.ToLower(encoding)+"_utf8", 1)}
 			has(t, fresh.ok("migrate"), "done: 0001_queue.sql")
 		})
 	}
@@ -79,7 +79,7 @@ func TestDatabase_OfAnotherEncodingIsRefused(t *testing.T) {
 // for its clients is for others.
 func TestDatabase_LoginWithAnotherEncoding(t *testing.T) {
 	t.Parallel()
-	s := &shell{t: t, url: pgtest.URL(t)}
+	s := &harness{t: t, url: pgtest.URL(t)}
 	conn, err := pgx.Connect(t.Context(), s.url)
 	if err != nil {
 		t.Fatal(err)

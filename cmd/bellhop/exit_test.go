@@ -9,7 +9,7 @@ import (
 
 func TestExitCodes(t *testing.T) {
 	t.Parallel()
-	s := newShell(t)
+	s := newHarness(t)
 	good, bad, open := s.id("a"), s.id("a"), s.id("a")
 	s.over(good, "succeeded", 0)
 	s.over(bad, "failed", 7)
@@ -57,7 +57,7 @@ func TestExitCodes(t *testing.T) {
 
 func TestSchema_TooOldAndTooNewAreToldByEveryCommandButMigrate(t *testing.T) {
 	t.Parallel()
-	s := newShell(t)
+	s := newHarness(t)
 	commands := [][]string{{"ls"}, {"show", "1"}, {"wait", "1"}, {"exit-code", "-q", "1"}, {"logs", "1"}, {"submit", "a"}, {"cancel", "1"}, {"retry", "1"},
 		{"release", "1"}, {"kick"}, {"hosts"}, {"agents"}, {"instances"}, {"stats"}}
 	for _, change := range []struct{ sql, says string }{
@@ -79,7 +79,7 @@ func TestSchema_TooOldAndTooNewAreToldByEveryCommandButMigrate(t *testing.T) {
 
 func TestRoles_ReadersLookAndSubmittersSubmit(t *testing.T) {
 	t.Parallel()
-	s := newShell(t)
+	s := newHarness(t)
 	id := s.id("a", "private")
 	as := func(role string, args ...string) result {
 		return command(append(args, "--database-url", s.url+"&options=-c%20role%3D"+role)...)
@@ -102,7 +102,7 @@ func TestRoles_ReadersLookAndSubmittersSubmit(t *testing.T) {
 // An app with bellhop_submitter alone follows its own jobs; those of others are not there.
 func TestRoles_SubmittersFollowTheirOwnJobs(t *testing.T) {
 	t.Parallel()
-	s := newShell(t)
+	s := newHarness(t)
 	theirs := s.id("a", "private", "--key", "theirs")
 	as := func(args ...string) result {
 		return command(append(args, "--database-url", s.url+"&options=-c%20role%3Dbellhop_submitter")...)

@@ -9,7 +9,7 @@ import (
 
 func TestGraph_PrintsWhoNeedsWhom(t *testing.T) {
 	t.Parallel()
-	s := newShell(t)
+	s := newHarness(t)
 	s.id("billing", "--key", "billing")
 	s.id("ship", "--key", "shipping", "--after", "billing")
 	s.id("mail", "--after", "billing", "--after", "shipping", "--wanted", "succeeded,failed")
@@ -35,7 +35,7 @@ blocked  3     mail (if succeeded or failed)
 
 func TestGraph_OfALongChainAndAWideDiamond(t *testing.T) {
 	t.Parallel()
-	s := newShell(t)
+	s := newHarness(t)
 	s.sql(`insert into bellhop.jobqueue (type) select 'chain' from generate_series(1, 2000)`)
 	s.sql(`insert into bellhop.dependency (job, needs) select g, g - 1 from generate_series(2, 2000) g`)
 	if lines := strings.Count(s.ok("graph", "1000"), "\n"); lines != 2001 {

@@ -18,7 +18,7 @@ import (
 // TestInterrupt_SaysThatTheJobGoesOn: Ctrl-C at what waits ends no job.
 func TestInterrupt_SaysThatTheJobGoesOn(t *testing.T) {
 	t.Parallel()
-	s := newShell(t)
+	s := newHarness(t)
 	one, two := s.id("a"), s.id("a")
 	s.over(two, "succeeded", 0)
 	third := "3" // what submit makes

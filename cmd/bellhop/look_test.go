@@ -9,7 +9,7 @@ import (
 
 func TestLs_ListsWhatIsUnfinishedAndWhatFailed(t *testing.T) {
 	t.Parallel()
-	s := newShell(t)
+	s := newHarness(t)
 	ids := map[string]string{}
 	for _, state := range []string{"held", "blocked", "scheduled", "ready", "assigned", "running", "succeeded", "failed", "cancelled", "quarantined"} {
 		ids[state] = s.id("type_"+state, "x")
@@ -36,7 +36,7 @@ func TestLs_ListsWhatIsUnfinishedAndWhatFailed(t *testing.T) {
 
 func TestLs_LimitKeepsTheNewest(t *testing.T) {
 	t.Parallel()
-	s := newShell(t)
+	s := newHarness(t)
 	s.id("old")
 	newest := s.id("new", strings.Repeat("long ", 100))
 	r := s.run("ls", "--limit", "1")
@@ -54,7 +54,7 @@ func TestLs_LimitKeepsTheNewest(t *testing.T) {
 
 func TestTables_ShowControlCharactersAsEscapes(t *testing.T) {
 	t.Parallel()
-	s := newShell(t)
+	s := newHarness(t)
 	id := s.id("a", "red\x1b[31m\ttab", "--key", "line\nbreak")
 	for _, out := range []string{s.ok("ls"), s.ok("show", id), s.fails(cli.ExitNotFound, `\x1b`, "show", "no\x1b[2J").stderr} {
 		if strings.ContainsAny(out, "\x1b\t") {
@@ -66,7 +66,7 @@ func TestTables_ShowControlCharactersAsEscapes(t *testing.T) {
 
 func TestShow_HasAttemptsAndFailedItems(t *testing.T) {
 	t.Parallel()
-	s := newShell(t)
+	s := newHarness(t)
 	id := s.id("a", "--msq", "select 1", "--key", "k", "--var", "A=b")
 	s.over(id, "failed", 9)
 	s.sql("update bellhop.jobqueue set error = 'boom', items_total = 10, items_done = 9, items_failed = 1, run_at = 'infinity'")
@@ -81,7 +81,7 @@ func TestShow_HasAttemptsAndFailedItems(t *testing.T) {
 
 func TestSystem_TellsOfLiveInstancesOnly(t *testing.T) {
 	t.Parallel()
-	s := newShell(t)
+	s := newHarness(t)
 	for _, command := range []string{"hosts", "agents", "instances"} {
 		if r := s.run(command); r.code != 0 || r.stdout != "" || !strings.Contains(r.stderr, "bellhop serve") {
 			t.Errorf("%s without an instance: %+v", command, r)
@@ -110,7 +110,7 @@ func TestSystem_TellsOfLiveInstancesOnly(t *testing.T) {
 
 func TestStats_CountsByType(t *testing.T) {
 	t.Parallel()
-	s := newShell(t)
+	s := newHarness(t)
 	if r := s.run("stats"); r.code != 0 || !strings.Contains(r.stderr, "no job yet") {
 		t.Errorf("empty: %+v", r)
 	}

@@ -27,8 +27,8 @@ func prepareAndRun(m *testing.M) int {
 	return pgtest.Main(m)
 }
 
-// shell is a test's database and the command line on it.
-type shell struct {
+// harness is a test's database and the command line on it.
+type harness struct {
 	t    *testing.T
 	url  string
 	conn *pgx.Conn
@@ -40,10 +40,10 @@ type result struct {
 	stdout, stderr string
 }
 
-// newShell gives a migrated database of the test's own.
-func newShell(t *testing.T) *shell {
+// newHarness gives a migrated database of the test's own.
+func newHarness(t *testing.T) *harness {
 	t.Helper()
-	s := &shell{t: t, url: pgtest.URL(t)}
+	s := &harness{t: t, url: pgtest.URL(t)}
 	if r := s.run("migrate"); r.code != 0 {
 		t.Fatalf("migrate: %d\n%s", r.code, r.stderr)
 	}
@@ -63,12 +63,12 @@ func command(args ...string) result {
 }
 
 // run runs a command on the test's database.
-func (s *shell) run(args ...string) result {
+func (s *harness) run(args ...string) result {
 	return command(append([]string{"--database-url", s.url}, args...)...)
 }
 
 // ok runs a command that must succeed, and gives what it printed.
-func (s *shell) ok(args ...string) string {
+func (s *harness) ok(args ...string) string {
 	s.t.Helper()
 	r := s.run(args...)
 	if r.code != 0 {
@@ -78,14 +78,14 @@ func (s *shell) ok(args ...string) string {
 }
 
 // fails runs a command that must fail with a code and say something.
-func (s *shell) fails(code int, says string, args ...string) result {
+func (s *harness) fails(code int, says string, args ...string) result {
 	s.t.Helper()
 	r := s.run(args...)
 	s.check(r, code, says, args)
 	return r
 }
 
-func (s *shell) check(r result, code int, says string, args []string) {
+func (s *harness) check(r result, code int, says string, args []string) {
 	s.t.Helper()
 	if r.code != code || !strings.Contains(r.stderr, says) {
 		s.t.Errorf("bellhop %q: exit code %d, want %d saying %q\n%s%s", args, r.code, code, says, r.stdout, r.stderr)
@@ -96,13 +96,13 @@ func (s *shell) check(r result, code int, says string, args []string) {
 }
 
 // id submits a job.
-func (s *shell) id(args ...string) string {
+func (s *harness) id(args ...string) string {
 	s.t.Helper()
 	return strings.TrimSpace(s.ok(append([]string{"submit"}, args...)...))
 }
 
 // sql changes the database as a scheduler would.
-func (s *shell) sql(text string, args ...any) {
+func (s *harness) sql(text string, args ...any) {
 	s.t.Helper()
 	if _, err := s.conn.Exec(s.t.Context(), text, args...); err != nil {
 		s.t.Fatalf("%s: %v", text, err)
@@ -110,7 +110,7 @@ func (s *shell) sql(text string, args ...any) {
 }
 
 // over ends a job.
-func (s *shell) over(id, state string, exitCode any) {
+func (s *harness) over(id, state string, exitCode any) {
 	s.t.Helper()
 	s.sql(`update bellhop.jobqueue set state = $2, exit_code = $3, attempt = 1, fence = 1, host = 'local', child = 'a.1',
 	       started_at = clock_timestamp() - interval '2 s', ended_at = clock_timestamp() where id = $1::text::bigint`, id, state, exitCode)

@@ -8,7 +8,7 @@ import (
 
 func TestPrune_DeletesWhatIsOverAndNobodyWaitsFor(t *testing.T) {
 	t.Parallel()
-	s := newShell(t)
+	s := newHarness(t)
 	done, failed, young, waits := s.id("a"), s.id("a"), s.id("a"), s.id("a")
 	s.id("a", "--after", failed, "--on-failure", "block")
 	child := s.id("a", "--after", done)

@@ -15,7 +15,7 @@ import (
 // TestRefusal_EveryRealErrorHasItsCode lets a real server refuse each thing.
 func TestRefusal_EveryRealErrorHasItsCode(t *testing.T) {
 	t.Parallel()
-	s := newShell(t)
+	s := newHarness(t)
 	id := s.id("a")
 	raised := func(state string) string { return fmt.Sprintf("do $$ begin raise sqlstate '%s'; end $$", state) }
 	for _, c := range []struct {
@@ -69,7 +69,7 @@ func TestRefusal_EveryRealErrorHasItsCode(t *testing.T) {
 // TestRefusal_OfCommands has the real commands refused.
 func TestRefusal_OfCommands(t *testing.T) {
 	t.Parallel()
-	s := newShell(t)
+	s := newHarness(t)
 	running := s.id("a")
 	s.sql("update bellhop.jobqueue set state = 'running', fence = 1, attempt = 1, started_at = clock_timestamp()")
 	as := func(role string, args ...string) []string {

@@ -12,26 +12,26 @@ import (
 )
 
 // setUp runs rjmsetup with a configuration on stdin.
-func (s *shell) setUp(config string, args ...string) result {
+func (s *harness) setUp(config string, args ...string) result {
 	var stdout, stderr bytes.Buffer
 	code := run(append([]string{"--database-url", s.url, "rjmsetup"}, args...), strings.NewReader(config), &stdout, &stderr)
 	return result{code, stdout.String(), stderr.String()}
 }
 
 // isSetUp runs rjmsetup, which must succeed, without a word.
-func (s *shell) isSetUp(config string, args ...string) {
+func (s *harness) isSetUp(config string, args ...string) {
 	s.t.Helper()
 	if r := s.setUp(config, args...); r.code != 0 || r.stdout+r.stderr != "" {
 		s.t.Fatalf("rjmsetup %q: %+v", args, r)
 	}
 }
 
-func (s *shell) refused(code int, says, config string, args ...string) {
+func (s *harness) refused(code int, says, config string, args ...string) {
 	s.t.Helper()
 	s.check(s.setUp(config, args...), code, says, args)
 }
 
-func (s *shell) count(what string) (n int) {
+func (s *harness) count(what string) (n int) {
 	s.t.Helper()
 	if err := s.conn.QueryRow(s.t.Context(), "select count(*) from "+what).Scan(&n); err != nil {
 		s.t.Fatal(err)
@@ -41,7 +41,7 @@ func (s *shell) count(what string) (n int) {
 
 func TestRJMSetup_TheSameAgainIsNothingAndOtherContentIsRefused(t *testing.T) {
 	t.Parallel()
-	s := newShell(t)
+	s := newHarness(t)
 	config := "userid=simpsons\ninvoice=8761230871234\n"
 	s.isSetUp(config, "billing.simpsons-1")
 	s.isSetUp(config, "billing.simpsons-1")
@@ -76,7 +76,7 @@ func TestRJMSetup_TheSameAgainIsNothingAndOtherContentIsRefused(t *testing.T) {
 
 func TestRJMSetup_BadInputIsRefusedAndMakesNothing(t *testing.T) {
 	t.Parallel()
-	s := newShell(t)
+	s := newHarness(t)
 	for _, id := range []string{"billing", "billing.a.b", ".a", "billing.", "bill ing.a", "billing.a b", "billing.a/b", "command.a", "rjm.a"} {
 		s.refused(cli.ExitUsage, "", "", id)
 	}
@@ -111,7 +111,7 @@ func TestRJMSetup_BadInputIsRefusedAndMakesNothing(t *testing.T) {
 // What bash, flags and JSON say is the same, whatever is in it.
 func TestRJMSetup_WithoutAShell(t *testing.T) {
 	t.Parallel()
-	s := newShell(t)
+	s := newHarness(t)
 	s.isSetUp("", "ship.1")
 	s.isSetUp("", "mail.1")
 	nasty := "a'b\" $(rm x)\n\\"
@@ -138,7 +138,7 @@ func TestRJMSetup_WithoutAShell(t *testing.T) {
 // parent is known.
 func TestRJM_ADummyStandsForAParentThatIsNotKnownYet(t *testing.T) {
 	t.Parallel()
-	s := newShell(t)
+	s := newHarness(t)
 	s.isSetUp("", "child.1")
 	s.isSetUp("rjm_blocks=(child.1)", "dummy.1")
 	s.isSetUp("rjm_blocks=(child.1)", "root.1")
@@ -160,7 +160,7 @@ func TestRJM_ADummyStandsForAParentThatIsNotKnownYet(t *testing.T) {
 
 // Inside a job, what waits for that very job may get another parent.
 func TestRJMSetup_InsideAJobBlocksItsOwnChildren(t *testing.T) {
-	s := newShell(t)
+	s := newHarness(t)
 	s.isSetUp("", "child.1")
 	s.isSetUp("rjm_blocks=(child.1)", "root.1")
 	s.ok("rjmgo", "root.1")
@@ -173,7 +173,7 @@ func TestRJMSetup_InsideAJobBlocksItsOwnChildren(t *testing.T) {
 
 func TestRJMFlush_DeletesOnlyWhatIsOldAndRJMs(t *testing.T) {
 	t.Parallel()
-	s := newShell(t)
+	s := newHarness(t)
 	s.isSetUp("", "a.1")
 	s.isSetUp("rjm_delete=(f)", "b.1")
 	s.isSetUp("", "c.1")
@@ -200,7 +200,7 @@ func TestRJM_ConfSaysWhereThingsAre(t *testing.T) {
 	for _, name := range []string{"DATABASE_URL", "PGHOST", "PGSERVICE", "PGDATABASE", "PGPORT"} {
 		t.Setenv(name, "")
 	}
-	s := newShell(t)
+	s := newHarness(t)
 	if err := os.Mkdir(filepath.Join(home, ".rjm"), 0o755); err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,7 @@ import (
 
 func TestMigrate_PlansThenDoesThenHasNothingToDo(t *testing.T) {
 	t.Parallel()
-	s := &shell{t: t, url: pgtest.URL(t)}
+	s := &harness{t: t, url: pgtest.URL(t)}
 	has(t, s.ok("migrate", "--plan"), "-- 0001_queue.sql", "create table bellhop.jobqueue", "-- ring.sql")
 	s.fails(cli.ExitSchema, "bellhop migrate", "ls") // the plan changed nothing
 	has(t, s.ok("migrate"), "done: 0001_queue.sql", "done: ring.sql")

@@ -12,7 +12,7 @@ import (
 
 func TestSubmit_WritesEveryFlagToTheRow(t *testing.T) {
 	t.Parallel()
-	s := newShell(t)
+	s := newHarness(t)
 	id := s.id("license", "--msq", "select 1 limit 1", "--repeat", "once", "--key", "k", "--priority", "n2", "--run-on", "h",
 		"--at", "+10m", "--var", "A=1", "--var", "B=x=y", "--max-attempts", "3", "--timeout", "90s")
 	var row map[string]any
@@ -35,7 +35,7 @@ func TestSubmit_WritesEveryFlagToTheRow(t *testing.T) {
 
 func TestSubmit_TellsNoArgumentFromAnEmptyOne(t *testing.T) {
 	t.Parallel()
-	s := newShell(t)
+	s := newHarness(t)
 	none, empty, dash := s.id("a"), s.id("a", ""), s.id("a", "--", "-5")
 	rows, _ := s.conn.Query(t.Context(), "select coalesce(args, 'NULL') from bellhop.jobqueue where id = any ($1::text[]::bigint[]) order by id", []string{none, empty, dash})
 	got, err := pgx.CollectRows(rows, pgx.RowTo[string])
@@ -46,7 +46,7 @@ func TestSubmit_TellsNoArgumentFromAnEmptyOne(t *testing.T) {
 
 func TestSubmit_TheSameKeyGivesTheSameJob(t *testing.T) {
 	t.Parallel()
-	s := newShell(t)
+	s := newHarness(t)
 	first := s.id("a", "x", "--key", "k")
 	if again := s.id("a", "x", "--key", "k"); again != first {
 		t.Errorf("got %s, want %s again", again, first)
@@ -55,7 +55,7 @@ func TestSubmit_TheSameKeyGivesTheSameJob(t *testing.T) {
 }
 
 func TestSubmit_IsInTheTraceOfWhoeverCallsIt(t *testing.T) {
-	s := newShell(t)
+	s := newHarness(t)
 	const parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 	for _, c := range []struct{ given, want string }{{parent, parent}, {"", ""}, {"nonsense", ""}, {parent + " ", ""}} {
 		t.Setenv("TRACEPARENT", c.given)
@@ -76,7 +76,7 @@ func TestSubmit_IsInTheTraceOfWhoeverCallsIt(t *testing.T) {
 
 func TestSubmit_HoldsAndWaits(t *testing.T) {
 	t.Parallel()
-	s := newShell(t)
+	s := newHarness(t)
 	held := s.id("a", "--hold", "--at", "2030-01-02T03:04:05+01:00")
 	has(t, s.ok("ls", "-s", "held"), held, "held")
 	has(t, s.ok("release", held), held+" scheduled")
@@ -92,7 +92,7 @@ func TestSubmit_HoldsAndWaits(t *testing.T) {
 
 func TestSubmit_AfterOthers(t *testing.T) {
 	t.Parallel()
-	s := newShell(t)
+	s := newHarness(t)
 	first, second := s.id("a", "--key", "one"), s.id("a")
 	third := s.id("a", "--after", "one", "--after", second, "--wanted", "failed,cancelled", "--on-failure", "block", "--key", "three")
 	has(t, s.ok("ls", "-s", "blocked"), third, "dependencies")
@@ -107,7 +107,7 @@ func TestSubmit_AfterOthers(t *testing.T) {
 
 func TestSubmit_RefusesInPlainWords(t *testing.T) {
 	t.Parallel()
-	s := newShell(t)
+	s := newHarness(t)
 	for _, c := range []struct {
 		says string
 		args []string

@@ -10,7 +10,7 @@ import (
 
 func TestLogs_EscapeControlCharactersOnATerminalOnly(t *testing.T) {
 	t.Parallel()
-	s := newShell(t)
+	s := newHarness(t)
 	id := s.id("a")
 	s.over(id, "succeeded", 0)
 	s.sql("insert into bellhop.log (job, attempt, level, line) values (1, 1, 'out', e'\\x1b[31mred')")

@@ -14,7 +14,7 @@ import (
 
 func TestTop_OneLookWhereThereIsNoTerminal(t *testing.T) {
 	t.Parallel()
-	s := newShell(t)
+	s := newHarness(t)
 	s.id("a")
 	out := s.ok("top")
 	for _, want := range []string{"bellhop  ", "ready 1", look.NoInstance, "TYPE"} {
@@ -30,7 +30,7 @@ func TestTop_OneLookWhereThereIsNoTerminal(t *testing.T) {
 // On a terminal it draws in place, and leaves it as it was, whatever ends it.
 func TestTop_LeavesTheTerminalAsItWas(t *testing.T) {
 	t.Parallel()
-	s := newShell(t)
+	s := newHarness(t)
 	screen, program := clitest.Terminal(t, 17)
 	var read strings.Builder
 	drawn, closed := make(chan struct{}), make(chan struct{})

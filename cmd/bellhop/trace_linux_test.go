@@ -13,7 +13,7 @@ import (
 
 func TestTrace_ShowsWhatHappenedFromOwnRecords(t *testing.T) {
 	t.Parallel()
-	s := newShell(t)
+	s := newHarness(t)
 	first := s.id("billing")
 	second := s.id("shipping", "--after", first, "--key", "order.7")
 	s.sql(`update bellhop.jobqueue set state = 'succeeded', attempt = 2, fence = 2, exit_code = 0, host = 'local', child = 'billing.1',
@@ -44,7 +44,7 @@ func TestTrace_ShowsWhatHappenedFromOwnRecords(t *testing.T) {
 
 func TestTrace_OfAQueryTellsOfItsItems(t *testing.T) {
 	t.Parallel()
-	s := newShell(t)
+	s := newHarness(t)
 	id := s.id("a", "--msq", "select 1")
 	s.sql(`update bellhop.jobqueue set state = 'running', attempt = 1, fence = 1, host = 'local', started_at = clock_timestamp(), items_done = 5, items_failed = 1
 	        where id = $1::text::bigint`, id)

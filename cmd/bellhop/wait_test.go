@@ -17,7 +17,7 @@ import (
 
 func TestWait_EndsAsTheJobsDo(t *testing.T) {
 	t.Parallel()
-	s := newShell(t)
+	s := newHarness(t)
 	good, bad, open := s.id("a"), s.id("a", "--key", "bad"), s.id("a")
 	s.over(good, "succeeded", 0)
 	s.over(bad, "failed", 3)
@@ -40,7 +40,7 @@ func TestWait_EndsAsTheJobsDo(t *testing.T) {
 func TestWait_SurvivesARestartOfTheDatabase(t *testing.T) {
 	t.Parallel()
 	cluster := pgtest.Cluster(t)
-	s := &shell{t: t, url: cluster.URL()}
+	s := &harness{t: t, url: cluster.URL()}
 	s.ok("migrate")
 	id := s.id("a")
 	done := make(chan result, 1)
@@ -73,7 +73,7 @@ func TestWait_SurvivesARestartOfTheDatabase(t *testing.T) {
 
 func TestExitCode_IsTheJobsOwn(t *testing.T) {
 	t.Parallel()
-	s := newShell(t)
+	s := newHarness(t)
 	for _, c := range []struct {
 		name, state string
 		exitCode    any
@@ -108,7 +108,7 @@ func TestExitCode_IsTheJobsOwn(t *testing.T) {
 
 func TestLogs_SplitsWhatWasSaid(t *testing.T) {
 	t.Parallel()
-	s := newShell(t)
+	s := newHarness(t)
 	id := s.id("a", "--key", "k")
 	s.over(id, "failed", 1)
 	s.sql("update bellhop.jobqueue set attempt = 2")
@@ -138,7 +138,7 @@ func TestLogs_SplitsWhatWasSaid(t *testing.T) {
 
 func TestLogs_FollowsFromBeforeTheStartToTheLastLine(t *testing.T) {
 	t.Parallel()
-	s := newShell(t)
+	s := newHarness(t)
 	id := s.id("a")
 	out, in := io.Pipe()
 	code := make(chan int, 1)
@@ -186,7 +186,7 @@ func TestLogs_FollowsFromBeforeTheStartToTheLastLine(t *testing.T) {
 
 func TestLogs_PrintsManyLinesOnce(t *testing.T) {
 	t.Parallel()
-	s := newShell(t)
+	s := newHarness(t)
 	id := s.id("a")
 	s.over(id, "succeeded", 0)
 	s.sql("insert into bellhop.log (job, attempt, level, line) select 1, 1, 'out', 'line ' || n from generate_series(1, 12345) n")

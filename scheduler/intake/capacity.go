@@ -12,12 +12,12 @@ type (
 	// Offered: a host asks for work. Now and Room are added to what it asked for
 	// before under the same Epoch; a new Epoch starts from nothing.
 	Offered struct {
-		Host   scheduler.HostName
-		Epoch  uint64
-		Now    map[scheduler.TypeName]int // lines that children who are up can take
-		Room   int                        // children that could come up, of whatever type
-		Spawn  map[scheduler.TypeName]int // at the most so many of each type: absolute; nil: as before
-		Making []scheduler.TypeName       // room is being made for these
+		Host          scheduler.HostName
+		Epoch         uint64
+		Now           map[scheduler.TypeName]int // lines that children who are up can take
+		Room          int                        // children that could come up, of whatever type
+		Spawn         map[scheduler.TypeName]int // at the most so many of each type: absolute; nil: as before
+		PreemptingFor []scheduler.TypeName       // room is being made for these
 	}
 	// Refunded: what an MSQ job was granted and did not use.
 	Refunded struct {
@@ -55,8 +55,8 @@ func (m Offered) apply(in *Intake, _ time.Time, _ *Step) {
 		in.capacities[m.Host] = c
 	}
 	c.offer(m)
-	if !slices.Equal(c.preemptingFor, m.Making) {
-		c.preemptingFor = slices.Clone(m.Making)
+	if !slices.Equal(c.preemptingFor, m.PreemptingFor) {
+		c.preemptingFor = slices.Clone(m.PreemptingFor)
 		in.ring++ // what was kept from starting for their sake may start
 	}
 }
@@ -107,7 +107,7 @@ func (c *capacity) reserve(demand scheduler.Demand) {
 		return
 	}
 	for _, t := range demand.Types {
-		c.now[t.Type] -= t.Most
+		c.now[t.Type] -= t.Limit
 	}
 }
 
@@ -130,7 +130,7 @@ func (c *capacity) settle(epoch uint64, demand scheduler.Demand, used map[schedu
 	for _, t := range demand.Types {
 		left := -used[t.Type]
 		if same {
-			left += t.Most
+			left += t.Limit
 		}
 		c.now[t.Type] = max(0, c.now[t.Type]+left)
 	}

@@ -41,7 +41,7 @@ func (in *Intake) claimNext(exclusive bool, can Can) *Claim {
 // all others.
 func (in *Intake) demand(name scheduler.HostName, assigned, exclusive bool, can Can) scheduler.Demand {
 	c := in.capacities[name]
-	demand := scheduler.Demand{Host: name, Answers: in.locality.named[name], Assigned: assigned, MSQ: true,
+	demand := scheduler.Demand{Host: name, Localities: in.locality.named[name], Assigned: assigned, MSQ: true,
 		Only: in.takes[name]}
 	var saturated []scheduler.TypeDemand // types of which no other MSQ job may be opened
 	for _, t := range in.Types {
@@ -49,14 +49,14 @@ func (in *Intake) demand(name scheduler.HostName, assigned, exclusive bool, can 
 			continue
 		}
 		placed := assigned && in.readyElsewhere(name, t)
-		if placed && len(demand.Answers) == 0 {
+		if placed && len(demand.Localities) == 0 {
 			continue
 		}
 		most, worst := in.most(c, t, assigned)
 		if most <= 0 {
 			continue
 		}
-		if one := (scheduler.TypeDemand{Type: t, Most: most, Worst: worst, Placed: placed}); in.mayOpen(name, t) {
+		if one := (scheduler.TypeDemand{Type: t, Limit: most, MaxPriority: worst, Placed: placed}); in.mayOpen(name, t) {
 			demand.Types = append(demand.Types, one)
 		} else {
 			saturated = append(saturated, one)
@@ -66,11 +66,11 @@ func (in *Intake) demand(name scheduler.HostName, assigned, exclusive bool, can 
 		demand.Types, demand.MSQ = saturated, false
 	}
 	for _, t := range demand.Types {
-		demand.Total += t.Most
+		demand.Total += t.Limit
 	}
-	demand.Again, demand.Ring = in.readmitted, in.ring
+	demand.Readmitted, demand.Ring = in.readmitted, in.ring
 	if !assigned && len(demand.Types) > 0 {
-		demand.Rivals = in.preemptors(name, exclusive, can)
+		demand.Preemptors = in.preemptors(name, exclusive, can)
 	}
 	if assigned {
 		demand.Total = min(demand.Total, c.room)
@@ -153,10 +153,10 @@ func (in *Intake) learn(demand scheduler.Demand, c *capacity, got map[scheduler.
 			}
 			in.backlog.suspected[t.Type] = true
 		}
-		if got[t.Type] >= t.Most || brought >= demand.Total {
+		if got[t.Type] >= t.Limit || brought >= demand.Total {
 			continue
 		}
-		if len(demand.Rivals) > 0 { // it may be for their sake
+		if len(demand.Preemptors) > 0 { // it may be for their sake
 			c.outrankedAt[t.Type], in.backlog.cut = demand.Ring, true
 		} else {
 			c.emptyAt[t.Type] = demand.Ring

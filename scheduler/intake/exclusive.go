@@ -75,7 +75,7 @@ func (x *exclusion) started() { x.shut, x.draining, x.ask = true, false, nil }
 func one(demand scheduler.Demand) scheduler.Demand {
 	if len(demand.Types) > 0 {
 		t := demand.Types[0]
-		t.Most = 1
+		t.Limit = 1
 		demand.Types, demand.Total = []scheduler.TypeDemand{t}, 1
 	}
 	return demand
@@ -85,11 +85,11 @@ func one(demand scheduler.Demand) scheduler.Demand {
 // whoever has room for it, and given back.
 func (in *Intake) probeNext() *Claim {
 	for _, t := range slices.Sorted(maps.Keys(in.excl.ask)) {
-		demand := scheduler.Demand{Types: []scheduler.TypeDemand{{Type: t, Most: 1, Worst: mildest}},
+		demand := scheduler.Demand{Types: []scheduler.TypeDemand{{Type: t, Limit: 1, MaxPriority: mildest}},
 			Assigned: true, Total: 1, MSQ: true}
 		for _, name := range in.hostNames() {
 			demand.Host = name
-			demand.Answers = append(demand.Answers, in.locality.named[name]...)
+			demand.Localities = append(demand.Localities, in.locality.named[name]...)
 		}
 		if demand.Host != "" {
 			return &Claim{Demand: demand, Probe: true}

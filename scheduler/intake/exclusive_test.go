@@ -57,8 +57,8 @@ func TestExclusion_WhoMayStart(t *testing.T) {
 
 func TestExclusion_OneJobAtATime(t *testing.T) {
 	t.Parallel()
-	d := scheduler.Demand{Host: "h", Total: 12, Types: []scheduler.TypeDemand{{Type: "a", Most: 8, Worst: 19}, {Type: "b", Most: 4, Worst: 19}}}
-	if one := one(d); one.Total != 1 || len(one.Types) != 1 || one.Types[0].Most != 1 || one.Types[0].Type != "a" {
+	d := scheduler.Demand{Host: "h", Total: 12, Types: []scheduler.TypeDemand{{Type: "a", Limit: 8, MaxPriority: 19}, {Type: "b", Limit: 4, MaxPriority: 19}}}
+	if one := one(d); one.Total != 1 || len(one.Types) != 1 || one.Types[0].Limit != 1 || one.Types[0].Type != "a" {
 		t.Errorf("got %+v", one)
 	}
 	if one := one(scheduler.Demand{}); len(one.Types) != 0 || one.Total != 0 {

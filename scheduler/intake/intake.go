@@ -28,7 +28,7 @@ type Config struct {
 
 // Host is a host of this instance.
 type Host struct {
-	scheduler.Place
+	scheduler.Locality
 	Takes *scheduler.Only // nil: every job
 }
 
@@ -51,7 +51,7 @@ type Intake struct {
 	excl     exclusion
 	locality locality
 	backlog  backlog
-	control  scheduler.Standing
+	control  scheduler.ControlState
 }
 
 // New makes one that knows of no credits yet. Of the types that bellhop itself
@@ -73,7 +73,7 @@ func New(cfg Config) *Intake {
 		if h.Takes != nil {
 			in.takes[h.Host] = h.Takes
 		}
-		in.locality.hosts = append(in.locality.hosts, h.Place)
+		in.locality.hosts = append(in.locality.hosts, h.Locality)
 	}
 	in.locality.locates = cfg.Locates
 	return in
@@ -131,7 +131,7 @@ type (
 	// Promoted: a look at what the clock makes ready is over; Some was.
 	Promoted struct{ Some bool }
 	// Controlled: what operators want now.
-	Controlled struct{ Standing scheduler.Standing }
+	Controlled struct{ State scheduler.ControlState }
 	// Leaving: claim nothing more. MSQ jobs that run go on to their end.
 	Leaving struct{}
 	// Claimed: a claim has come back.
@@ -208,10 +208,10 @@ func (m Promoted) apply(in *Intake, _ time.Time, _ *Step) {
 }
 
 func (m Controlled) apply(in *Intake, _ time.Time, _ *Step) {
-	if !slices.Equal(m.Standing.Paused, in.control.Paused) {
+	if !slices.Equal(m.State.Paused, in.control.Paused) {
 		in.ring++ // what was paused may start
 	}
-	in.control = m.Standing
+	in.control = m.State
 }
 
 func (m Leaving) apply(in *Intake, _ time.Time, s *Step) {

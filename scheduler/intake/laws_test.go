@@ -28,7 +28,7 @@ type world struct {
 	running map[scheduler.JobID]scheduler.Job
 	waits   map[scheduler.JobID]int
 	grants  []Grant // not used up
-	control scheduler.Standing
+	control scheduler.ControlState
 	leaving bool
 	jobs    scheduler.JobID
 }
@@ -43,7 +43,7 @@ func newWorld(t *rapid.T) *world {
 	w := &world{T: t, at: time.Unix(1000, 0), hosts: map[scheduler.HostName]*credits{},
 		running: map[scheduler.JobID]scheduler.Job{}, waits: map[scheduler.JobID]int{}}
 	for _, name := range []scheduler.HostName{"x", "y", "z"}[:rapid.IntRange(1, 3).Draw(t, "hosts")] {
-		cfg.Hosts = append(cfg.Hosts, Host{Place: scheduler.Place{Host: name}})
+		cfg.Hosts = append(cfg.Hosts, Host{Locality: scheduler.Locality{Host: name}})
 		w.hosts[name] = &credits{now: map[scheduler.TypeName]int{}}
 	}
 	w.in = New(cfg)
@@ -74,7 +74,7 @@ func (w *world) offer() {
 		ev.Spawn = w.some("spawn", 2)
 	}
 	if rapid.IntRange(0, 3).Draw(w.T, "making") == 0 {
-		ev.Making = []scheduler.TypeName{"b"}
+		ev.PreemptingFor = []scheduler.TypeName{"b"}
 	}
 	if c.epoch == 0 || rapid.IntRange(0, 4).Draw(w.T, "anew") == 0 {
 		*c = credits{epoch: c.epoch + 1, now: map[scheduler.TypeName]int{}}
@@ -96,7 +96,7 @@ func (w *world) answer() {
 	ev.Failed = rapid.IntRange(0, 9).Draw(w.T, "failed") == 0
 	left, used := claim.Demand.Total, map[scheduler.TypeName]int{}
 	for _, t := range claim.Demand.Types {
-		for range min(left, rapid.IntRange(0, t.Most).Draw(w.T, "brought")) {
+		for range min(left, rapid.IntRange(0, t.Limit).Draw(w.T, "brought")) {
 			left--
 			if claim.Probe || rapid.IntRange(0, 9).Draw(w.T, "refused") == 0 {
 				ev.Refused[t.Type]++
@@ -125,7 +125,7 @@ func (w *world) answer() {
 			}
 		} else if back {
 			for _, t := range claim.Demand.Types {
-				c.now[t.Type] += t.Most - used[t.Type]
+				c.now[t.Type] += t.Limit - used[t.Type]
 			}
 		}
 	}
@@ -187,16 +187,16 @@ func (w *world) checkClaim(claim *Claim) {
 	w.claim = claim
 	sum, exclusive := 0, 0
 	for _, t := range d.Types {
-		sum += t.Most
+		sum += t.Limit
 		if slices.Contains(w.in.Exclusive, t.Type) {
 			exclusive++
 		}
-		if t.Type == "command" || t.Type == "dummy" || t.Most <= 0 {
+		if t.Type == "command" || t.Type == "dummy" || t.Limit <= 0 {
 			w.Fatalf("law 4: %+v", d)
 		}
 		for id, q := range w.in.msqs {
-			if !claim.Probe && q.job.Type == t.Type && q.waiting > 0 && t.Worst > q.job.Priority {
-				w.Fatalf("law 5: jobs up to %d are asked for before the items of %d of %d", t.Worst, id, q.job.Priority)
+			if !claim.Probe && q.job.Type == t.Type && q.waiting > 0 && t.MaxPriority > q.job.Priority {
+				w.Fatalf("law 5: jobs up to %d are asked for before the items of %d of %d", t.MaxPriority, id, q.job.Priority)
 			}
 		}
 		if !claim.Probe && w.control.Pauses(t.Type) {
@@ -223,7 +223,7 @@ func (w *world) checkClaim(claim *Claim) {
 		return
 	}
 	for _, t := range d.Types {
-		c.now[t.Type] -= t.Most
+		c.now[t.Type] -= t.Limit
 	}
 }
 
@@ -289,7 +289,7 @@ func (w *world) step() {
 		if rapid.IntRange(0, 2).Draw(w.T, "pause") == 0 {
 			w.control.Paused = []scheduler.TypeName{rapid.SampledFrom([]scheduler.TypeName{"a", "b", ""}).Draw(w.T, "type")}
 		}
-		w.happened(Controlled{Standing: w.control})
+		w.happened(Controlled{State: w.control})
 	case 9:
 		if rapid.IntRange(0, 30).Draw(w.T, "leave") == 0 {
 			w.leaving = true

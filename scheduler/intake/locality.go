@@ -15,7 +15,7 @@ const NamesAtOnce = 1000
 // path, so that a claim can ask for exact names and walk an index, and for none
 // at all as long as no job names where it runs.
 type locality struct {
-	hosts   []scheduler.Place
+	hosts   []scheduler.Locality
 	locates bool
 	found   map[string]found // names that wait
 	// The names that wait and that each host answers to, its own among them: an
@@ -92,7 +92,7 @@ func (l *locality) learn(m Located, now time.Time) (news bool) {
 	}
 	add := func(name string) {
 		f, known := l.found[name]
-		if hosts := scheduler.Resolve(l.hosts, name); hosts != nil {
+		if hosts := scheduler.HostsOf(l.hosts, name); hosts != nil {
 			f.hosts = hosts
 		} else if located, asked := m.Located[name]; asked {
 			f.hosts, f.at = l.ours(located), now
@@ -127,14 +127,14 @@ func (l *locality) learn(m Located, now time.Time) (news bool) {
 // ours keeps those hosts that this instance has.
 func (l *locality) ours(hosts []scheduler.HostName) []scheduler.HostName {
 	return slices.DeleteFunc(slices.Clone(hosts), func(name scheduler.HostName) bool {
-		return !slices.ContainsFunc(l.hosts, func(p scheduler.Place) bool { return p.Host == name })
+		return !slices.ContainsFunc(l.hosts, func(p scheduler.Locality) bool { return p.Host == name })
 	})
 }
 
 // hostsOf is where items that have a name can run. known is false while the
 // user's query has not been asked.
 func (l *locality) hostsOf(name string) (hosts []scheduler.HostName, known bool) {
-	if hosts = scheduler.Resolve(l.hosts, name); hosts != nil {
+	if hosts = scheduler.HostsOf(l.hosts, name); hosts != nil {
 		return hosts, true
 	}
 	if !l.locates {

@@ -27,7 +27,7 @@ type Read struct {
 // BacklogRead is what waits for each host that was looked at.
 type BacklogRead struct {
 	Read   Read
-	Of     map[scheduler.HostName][]scheduler.Crowd
+	Of     map[scheduler.HostName][]scheduler.Backlog
 	Locked []scheduler.TypeName // of the suspected ones
 	Failed bool
 }
@@ -36,7 +36,7 @@ type BacklogRead struct {
 // runs here has rows to come.
 type Waiting struct {
 	Host   scheduler.HostName
-	Types  []scheduler.Crowd
+	Types  []scheduler.Backlog
 	Coming []scheduler.TypeName
 }
 
@@ -152,19 +152,19 @@ func (m BacklogRead) apply(in *Intake, _ time.Time, s *Step) {
 }
 
 // withItems adds what MSQ jobs have waiting.
-func (in *Intake) withItems(name scheduler.HostName, waiting []scheduler.Crowd) []scheduler.Crowd {
+func (in *Intake) withItems(name scheduler.HostName, waiting []scheduler.Backlog) []scheduler.Backlog {
 	for _, q := range in.byAge() {
 		n, _ := q.on(in, name)
 		if n <= 0 || in.control.Pauses(q.job.Type) {
 			continue
 		}
-		i := slices.IndexFunc(waiting, func(w scheduler.Crowd) bool { return w.Type == q.job.Type })
+		i := slices.IndexFunc(waiting, func(w scheduler.Backlog) bool { return w.Type == q.job.Type })
 		if i < 0 {
 			i = len(waiting)
-			waiting = append(waiting, scheduler.Crowd{Type: q.job.Type, Best: q.job.Priority})
+			waiting = append(waiting, scheduler.Backlog{Type: q.job.Type, Head: q.job.Priority})
 		}
 		waiting[i].Jobs += n
-		waiting[i].Best = min(waiting[i].Best, q.job.Priority)
+		waiting[i].Head = min(waiting[i].Head, q.job.Priority)
 	}
 	return waiting
 }

@@ -24,9 +24,9 @@ func TestPreemptors_WhomAFullHostIsAskedToMakeRoomFor(t *testing.T) {
 	}{
 		{name: "both of the others", want: []scheduler.TypeName{"other", "third"}, reads: true},
 		{name: "not for a paused type", want: []scheduler.TypeName{"third"}, reads: true,
-			events: []Event{Controlled{scheduler.Standing{Paused: []scheduler.TypeName{"other"}}}}},
+			events: []Event{Controlled{scheduler.ControlState{Paused: []scheduler.TypeName{"other"}}}}},
 		{name: "for nobody while there is room", offer: Offered{Room: 1}},
-		{name: "not for whom room is being made already", offer: Offered{Making: []scheduler.TypeName{"other"}},
+		{name: "not for whom room is being made already", offer: Offered{PreemptingFor: []scheduler.TypeName{"other"}},
 			want: []scheduler.TypeName{"third"}, reads: true},
 		{name: "not for a type that cannot come up", offer: Offered{Spawn: map[scheduler.TypeName]int{"third": 1}},
 			want: []scheduler.TypeName{"third"}, reads: true},
@@ -36,7 +36,7 @@ func TestPreemptors_WhomAFullHostIsAskedToMakeRoomFor(t *testing.T) {
 			events: []Event{BacklogRead{Read: Read{Suspected: []scheduler.TypeName{"other"}}, Locked: []scheduler.TypeName{"other"}}},
 			reads:  true},
 	} {
-		in := New(Config{Types: types, Hosts: []Host{{Place: scheduler.Place{Host: "h"}}}, Cursors: 1, Backlogs: true})
+		in := New(Config{Types: types, Hosts: []Host{{Locality: scheduler.Locality{Host: "h"}}}, Cursors: 1, Backlogs: true})
 		o := c.offer
 		o.Host, o.Epoch = "h", 1
 		if o.Now == nil {
@@ -57,7 +57,7 @@ func TestPreemptors_WhomAFullHostIsAskedToMakeRoomFor(t *testing.T) {
 			in.Apply(Claimed{Claim: *s.Claim}, now)
 			s = in.Next(can, now)
 		}
-		if s.Claim == nil || !slices.Equal(s.Claim.Demand.Rivals, c.want) {
+		if s.Claim == nil || !slices.Equal(s.Claim.Demand.Preemptors, c.want) {
 			t.Errorf("%s: the claim is %+v, want beside it %v", c.name, s.Claim, c.want)
 		}
 	}
@@ -68,7 +68,7 @@ func TestPreemptors_WhomAFullHostIsAskedToMakeRoomFor(t *testing.T) {
 func TestPreemptors_ACutClaimHasTheBacklogRead(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1000, 0)
-	in := New(Config{Types: []scheduler.TypeName{"busy", "other"}, Hosts: []Host{{Place: scheduler.Place{Host: "h"}}},
+	in := New(Config{Types: []scheduler.TypeName{"busy", "other"}, Hosts: []Host{{Locality: scheduler.Locality{Host: "h"}}},
 		Cursors: 1, Backlogs: true})
 	can := Can{Grant: true, Claim: true, Running: 1, Attached: true}
 	in.Apply(Offered{Host: "h", Epoch: 1, Now: map[scheduler.TypeName]int{"busy": 1},
@@ -77,7 +77,7 @@ func TestPreemptors_ACutClaimHasTheBacklogRead(t *testing.T) {
 	if s.Read == nil || s.Claim == nil {
 		t.Fatalf("got %+v", s)
 	}
-	in.Apply(BacklogRead{Read: *s.Read, Of: map[scheduler.HostName][]scheduler.Crowd{"h": nil}}, now)
+	in.Apply(BacklogRead{Read: *s.Read, Of: map[scheduler.HostName][]scheduler.Backlog{"h": nil}}, now)
 	in.Apply(Claimed{Claim: *s.Claim}, now) // nothing as urgent
 	if s = in.Next(can, now.Add(time.Millisecond)); s.Read != nil || !s.ReadAt.Equal(now.Add(backlogSoon)) || s.Claim != nil {
 		t.Errorf("too early, and outranked until something rings: %+v", s)
@@ -85,7 +85,7 @@ func TestPreemptors_ACutClaimHasTheBacklogRead(t *testing.T) {
 	if s = in.Next(can, now.Add(backlogSoon)); s.Read == nil || !s.Read.Cut {
 		t.Fatalf("a tenth of a second later: %+v", s)
 	}
-	waiting := map[scheduler.HostName][]scheduler.Crowd{"h": {{Type: "other", Jobs: 1}}}
+	waiting := map[scheduler.HostName][]scheduler.Backlog{"h": {{Type: "other", Jobs: 1}}}
 	told := in.Apply(BacklogRead{Read: *s.Read, Of: waiting}, now)
 	if len(told.Backlogs) != 1 || !slices.Equal(told.Backlogs[0].Types, waiting["h"]) {
 		t.Errorf("the host is told %+v", told.Backlogs)

@@ -61,9 +61,9 @@ func (w *world) full() {
 	d := claim.Demand
 	ev, left := Claimed{Claim: claim}, d.Total
 	again := Offered{Host: d.Host, Epoch: claim.Epoch, Now: map[scheduler.TypeName]int{}}
-	again.Making = w.in.capacities[d.Host].preemptingFor
+	again.PreemptingFor = w.in.capacities[d.Host].preemptingFor
 	for _, t := range d.Types {
-		for range min(left, t.Most) {
+		for range min(left, t.Limit) {
 			left--
 			w.jobs++
 			j := scheduler.Job{Type: t.Type, Host: d.Host}
@@ -81,7 +81,7 @@ func (w *world) full() {
 		c.room += d.Total
 	} else {
 		for _, t := range d.Types {
-			c.now[t.Type] += t.Most
+			c.now[t.Type] += t.Limit
 		}
 	}
 	if s := w.in.Apply(ev, w.at); len(s.Dispatch) == 0 {

@@ -14,15 +14,15 @@ import (
 // Attacher takes rows of attached tables. What it calls there is users' code,
 // so that has a connection, and a login, of its own.
 type Attacher struct {
-	link     *link
+	conn     *connection
 	turns    *turns
-	commands *link // a turn may last: nobody who starts a command waits for it
+	commands *connection // a turn may last: nobody who starts a command waits for it
 }
 
-// NewAttacher returns a desk for attached tables; it connects at its first use.
+// NewAttacher returns a session for attached tables; it connects at its first use.
 // turnURL is the login that touches the tables; empty: see turns.
 func NewAttacher(url, turnURL string, ownLogin bool) (*Attacher, error) {
-	l, err := newLink(url, "attachments", nil)
+	conn, err := newConnection(url, "attachments", nil)
 	if err != nil {
 		return nil, err
 	}
@@ -30,13 +30,13 @@ func NewAttacher(url, turnURL string, ownLogin bool) (*Attacher, error) {
 	if err != nil {
 		return nil, err
 	}
-	commands, err := newLink(url, "commands", nil)
-	return &Attacher{l, t, commands}, err
+	commands, err := newConnection(url, "commands", nil)
+	return &Attacher{conn, t, commands}, err
 }
 
-// Close ends the desk's connections.
+// Close ends the session's connections.
 func (a *Attacher) Close() {
-	a.link.close()
+	a.conn.close()
 	a.turns.close()
 	a.commands.close()
 }
@@ -60,7 +60,7 @@ type attachment struct {
 // was written.
 func (a *Attacher) Turn(ctx context.Context) (attachments, taken, ended int, err error) {
 	var list []attachment
-	err = a.link.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+	err = a.conn.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		rows, err := conn.Query(ctx, attachmentsSQL)
 		if err != nil {
 			return err
@@ -107,7 +107,7 @@ func (a *Attacher) take(ctx context.Context, x attachment) (taken, ended int, er
 
 // failed says why an attachment does not run.
 func (a *Attacher) failed(ctx context.Context, id int64, t *trouble) error {
-	return a.link.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+	return a.conn.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		_, err := conn.Exec(ctx, turnFailedSQL, id, t.why, t.login)
 		return err
 	})

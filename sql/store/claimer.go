@@ -18,24 +18,24 @@ import (
 // Claimer takes jobs. Its commits are asynchronous: losing a claim in a crash
 // of the database runs the job again, and nobody was told that it was done.
 type Claimer struct {
-	link *link
-	// Since which opening of the link all that runs here is known to be ours;
-	// used under the link's lock.
+	conn *connection
+	// Since which opening of the connection all that runs here is known to be ours;
+	// used under the connection's lock.
 	asserted int
-	floors   floors
-	mark     mark
+	horizons horizons
+	tail     tail
 }
 
-// NewClaimer returns a desk for claims; it connects at its first use.
+// NewClaimer returns a session for claims; it connects at its first use.
 func NewClaimer(url string) (*Claimer, error) {
 	settings := map[string]string{"synchronous_commit": "off", "lock_timeout": lockWait}
 	maps.Copy(settings, byIndex)
-	l, err := newLink(url, "claimer", settings)
-	return &Claimer{link: l, asserted: -1, floors: floors{when: floorWhen, till: floorWhen, life: floorLife}}, err
+	conn, err := newConnection(url, "claimer", settings)
+	return &Claimer{conn: conn, asserted: -1, horizons: horizons{when: horizonWhen, till: horizonWhen, life: horizonLife}}, err
 }
 
-// Close ends the desk's connection.
-func (c *Claimer) Close() { c.link.close() }
+// Close ends the session's connection.
+func (c *Claimer) Close() { c.conn.close() }
 
 var (
 	claimSQL      = sql.Query("claim")
@@ -52,39 +52,39 @@ var errNotAsserted = errors.New("connected anew: what runs here has to be assert
 // Beside an error come the jobs that were taken before it: they are ours.
 func (c *Claimer) Claim(ctx context.Context, me scheduler.InstanceID, d scheduler.Demand) ([]scheduler.Job, error) {
 	var first, jobs []scheduler.Job // of the first statement, where there are two, and of the last
-	err := c.link.use(ctx, func(ctx context.Context, conn *pgx.Conn) (err error) {
-		if c.asserted != c.link.times {
+	err := c.conn.use(ctx, func(ctx context.Context, conn *pgx.Conn) (err error) {
+		if c.asserted != c.conn.opened {
 			return &Unreachable{errNotAsserted}
 		}
-		if !suits(d) {
+		if !eligible(d) {
 			text, args := claimStatement(me, d)
 			jobs, err = c.claim(ctx, conn, me, d, text, args)
 			return err
 		}
 		begin := time.Now()
-		if behind, ok := c.mark.under(d, begin); ok {
-			taken, err := c.claim(ctx, conn, me, d, claimSQL, claimArgs(me, d, behind))
+		if after, ok := c.tail.start(d, begin); ok {
+			taken, err := c.claim(ctx, conn, me, d, claimSQL, claimArgs(me, d, after))
 			if err != nil {
 				return err
 			}
 			first = taken
-			if c.mark.learn(d, first, false, begin); len(first) == d.Total {
+			if c.tail.observe(d, first, false, begin); len(first) == d.Total {
 				return nil
 			}
-			// There is no more behind the mark. What there is before it, only a claim of everything tells.
+			// There is no more behind the tail. What there is before it, only a claim of everything tells.
 			d.Types = []scheduler.TypeDemand{d.Types[0]}
-			d.Types[0].Most -= len(first)
+			d.Types[0].Limit -= len(first)
 			d.Total -= len(first)
 			begin = time.Now()
 		}
-		above := c.floors.under(d, begin)
+		above := c.horizons.start(d, begin)
 		text, args := claimStatement(me, d)
 		if above != nil {
 			types, most, _ := columns(d.Types)
-			text, args = claimAboveSQL, []any{int64(me), string(d.Host), types, most, d.Total, above.xmax, above.under}
+			text, args = claimAboveSQL, []any{int64(me), string(d.Host), types, most, d.Total, above.xmax, above.inProgress}
 		}
 		var snapshot string
-		if c.floors.wants(d, above, begin) {
+		if c.horizons.needsSnapshot(d, above, begin) {
 			if err := conn.QueryRow(ctx, "select pg_current_snapshot()::text").Scan(&snapshot); err != nil {
 				return err
 			}
@@ -97,8 +97,8 @@ func (c *Claimer) Claim(ctx context.Context, me scheduler.InstanceID, d schedule
 			got[jobs[i].Type]++
 		}
 		now := time.Now()
-		c.floors.learn(d, above, snapshot, got, now.Sub(begin), now)
-		c.mark.learn(d, jobs, above == nil, begin)
+		c.horizons.observe(d, above, snapshot, got, now.Sub(begin), now)
+		c.tail.observe(d, jobs, above == nil, begin)
 		return nil
 	})
 	if err != nil { // what a statement that failed took, if it did, only an audit finds out
@@ -113,11 +113,11 @@ func (c *Claimer) Claim(ctx context.Context, me scheduler.InstanceID, d schedule
 
 // claimStatement is the claim that looks at everything.
 func claimStatement(me scheduler.InstanceID, d scheduler.Demand) (text string, args []any) {
-	if d.Only == nil && len(d.Types) == 1 && !d.Assigned && len(d.Answers) == 0 && len(d.Rivals) == 0 {
-		return claimSQL, claimArgs(me, d, everything)
+	if d.Only == nil && len(d.Types) == 1 && !d.Assigned && len(d.Localities) == 0 && len(d.Preemptors) == 0 {
+		return claimSQL, claimArgs(me, d, beginning)
 	}
 	types, most, worst := columns(d.Types)
-	args = []any{int64(me), string(d.Host), types, most, d.Answers, worst, d.MSQ, d.Total, d.Assigned}
+	args = []any{int64(me), string(d.Host), types, most, d.Localities, worst, d.MSQ, d.Total, d.Assigned}
 	placed := make([]bool, len(d.Types))
 	for i, t := range d.Types {
 		placed[i] = t.Placed
@@ -125,12 +125,12 @@ func claimStatement(me scheduler.InstanceID, d scheduler.Demand) (text string, a
 	if d.Only != nil {
 		return claimOnlySQL, append(args, orNil(d.Only.RJM), orNil(d.Only.Names), d.Only.Priorities, placed)
 	}
-	return claimManySQL, append(args, d.Rivals, placed)
+	return claimManySQL, append(args, d.Preemptors, placed)
 }
 
-func claimArgs(me scheduler.InstanceID, d scheduler.Demand, behind place) []any {
+func claimArgs(me scheduler.InstanceID, d scheduler.Demand, after key) []any {
 	t := d.Types[0]
-	return []any{int64(me), string(d.Host), string(t.Type), int64(t.Most), int16(t.Worst), d.MSQ, behind.priority, int64(behind.id)}
+	return []any{int64(me), string(d.Host), string(t.Type), int64(t.Limit), int16(t.MaxPriority), d.MSQ, after.priority, int64(after.id)}
 }
 
 // orNil makes an empty text NULL.
@@ -143,7 +143,7 @@ func orNil(text string) *string {
 
 func columns(demands []scheduler.TypeDemand) (types []string, most, worst []int32) {
 	for _, t := range demands {
-		types, most, worst = append(types, string(t.Type)), append(most, int32(t.Most)), append(worst, int32(t.Worst))
+		types, most, worst = append(types, string(t.Type)), append(most, int32(t.Limit)), append(worst, int32(t.MaxPriority))
 	}
 	return types, most, worst
 }
@@ -203,7 +203,7 @@ var (
 // Reassert takes again what this instance runs and a crash of the database may
 // have un-claimed. It returns how many there were.
 func (c *Claimer) Reassert(ctx context.Context, me scheduler.InstanceID, holds []scheduler.Hold) (n int, err error) {
-	err = c.link.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+	err = c.conn.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		n, err = reassert(ctx, conn, me, holds)
 		return err
 	})
@@ -217,7 +217,7 @@ func (c *Claimer) Reassert(ctx context.Context, me scheduler.InstanceID, holds [
 // but it names the live instances that have not done the same since the
 // database last crashed: a job that is ready may be running there.
 func (c *Claimer) Assert(ctx context.Context, me scheduler.InstanceID, all []scheduler.Hold) (n int, not []string, err error) {
-	err = c.link.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+	err = c.conn.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		if n, err = reassert(ctx, conn, me, all); err != nil {
 			return err
 		}
@@ -231,9 +231,9 @@ func (c *Claimer) Assert(ctx context.Context, me scheduler.InstanceID, all []sch
 		if not, err = pgx.CollectRows(rows, pgx.RowTo[string]); err != nil {
 			return err
 		}
-		c.asserted = c.link.times
-		c.floors.forget()
-		c.mark = mark{}
+		c.asserted = c.conn.opened
+		c.horizons.forget()
+		c.tail = tail{}
 		return nil
 	})
 	if err != nil {
@@ -265,14 +265,14 @@ func reassert(ctx context.Context, conn *pgx.Conn, me scheduler.InstanceID, hold
 	return int(n), err
 }
 
-var heldSQL = sql.Query("held")
+var claimsSQL = sql.Query("claims")
 
-// Held is what the database says this instance holds. On the claimer's
+// Claims is what the database says this instance holds. On the claimer's
 // connection, so that it sees every claim made before it.
-func (c *Claimer) Held(ctx context.Context, me scheduler.InstanceID) ([]scheduler.Hold, error) {
+func (c *Claimer) Claims(ctx context.Context, me scheduler.InstanceID) ([]scheduler.Hold, error) {
 	var holds []scheduler.Hold
-	err := c.link.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		rows, err := conn.Query(ctx, heldSQL, int64(me))
+	err := c.conn.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+		rows, err := conn.Query(ctx, claimsSQL, int64(me))
 		if err != nil {
 			return err
 		}

@@ -125,8 +125,8 @@ func TestCursor_RefusalsSayWhere(t *testing.T) {
 		}
 	}
 	// A function that writes is refused when it runs: READ ONLY.
-	o := openOffice(t)
-	own, err := NewCursors(o.url)
+	e := openEnv(t)
+	own, err := NewCursors(e.url)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,10 +137,10 @@ func TestCursor_RefusalsSayWhere(t *testing.T) {
 
 func TestCursor_IsOneSnapshotAndEndsWithClose(t *testing.T) {
 	t.Parallel()
-	o := openOffice(t)
-	o.exec("create table work (id int)")
-	o.exec("insert into work select generate_series(1, 10)")
-	c, err := NewCursors(o.url)
+	e := openEnv(t)
+	e.exec("create table work (id int)")
+	e.exec("insert into work select generate_series(1, 10)")
+	c, err := NewCursors(e.url)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,7 +159,7 @@ func TestCursor_IsOneSnapshotAndEndsWithClose(t *testing.T) {
 			break
 		}
 		n += len(rows)
-		o.exec("insert into work values (100)") // not seen by this round
+		e.exec("insert into work values (100)") // not seen by this round
 	}
 	if n != 10 {
 		t.Errorf("%d rows, want 10", n)
@@ -177,15 +177,15 @@ func TestCursor_IsOneSnapshotAndEndsWithClose(t *testing.T) {
 	}
 	endless.Close()
 	pgtest.Eventually(t, 20*time.Second, "the query goes on in the server", func() bool {
-		return o.one("select count(*) from pg_stat_activity where application_name = 'bellhop msq' and query like '%item%' and state = 'active' and datname = current_database()") == "0"
+		return e.one("select count(*) from pg_stat_activity where application_name = 'bellhop msq' and query like '%item%' and state = 'active' and datname = current_database()") == "0"
 	})
 }
 
 // A line that broke is not the query's fault: it is run again.
 func TestCursor_ALostConnectionIsNotTheQuerysFault(t *testing.T) {
 	t.Parallel()
-	o := openOffice(t)
-	c, err := NewCursors(o.url)
+	e := openEnv(t)
+	c, err := NewCursors(e.url)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -194,7 +194,7 @@ func TestCursor_ALostConnectionIsNotTheQuerysFault(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer cur.Close()
-	o.drop("msq")
+	e.drop("msq")
 	if _, err := cur.Next(t.Context()); err == nil || errors.Is(err, scheduler.ErrQuery) {
 		t.Errorf("error is %v", err)
 	}

@@ -11,20 +11,20 @@ import (
 )
 
 // Front does what FOSSology's front end asks for besides the rows that it
-// writes. It has a connection of its own, so that no other desk waits for it.
-type Front struct{ link *link }
+// writes. It has a connection of its own, so that no other session waits for it.
+type Front struct{ conn *connection }
 
-// NewFront returns a desk for the front end; it connects at its first use.
+// NewFront returns a session for the front end; it connects at its first use.
 func NewFront(url string) (*Front, error) {
-	l, err := newLink(url, "fossology", byIndex)
+	conn, err := newConnection(url, "fossology", byIndex)
 	if err == nil {
-		l.config.RuntimeParams["lock_timeout"] = lockWait
+		conn.config.RuntimeParams["lock_timeout"] = lockWait
 	}
-	return &Front{l}, err
+	return &Front{conn}, err
 }
 
-// Close ends the desk's connection.
-func (f *Front) Close() { f.link.close() }
+// Close ends the session's connection.
+func (f *Front) Close() { f.conn.close() }
 
 // ErrNoJob: there is no job of that number.
 var ErrNoJob = errors.New("there is no such job")
@@ -141,7 +141,7 @@ func (f *Front) Hosts(ctx context.Context) (hosts []FrontHost, err error) {
 }
 
 func (f *Front) do(ctx context.Context, what string, do func(context.Context, *pgx.Conn) error) error {
-	err := f.link.use(ctx, do)
+	err := f.conn.use(ctx, do)
 	if err != nil && !errors.Is(err, ErrNoJob) {
 		return fmt.Errorf("%s: %w", what, err)
 	}

@@ -28,39 +28,39 @@ type Gate struct {
 	mu      sync.Mutex // one Keep at a time
 	config  *pgx.ConnConfig
 	conn    *pgx.Conn
-	lookout *link // looks at the locks while conn waits
+	monitor *connection // looks at the locks while conn waits
 }
 
-// NewGate returns a desk at the gate; it connects at its first use. It needs a
+// NewGate returns a session at the gate; it connects at its first use. It needs a
 // direct connection: behind a pooler the lock would be somebody else's.
 func NewGate(url string) (*Gate, error) {
 	settings := map[string]string{"lock_timeout": fmt.Sprint(gateWait.Milliseconds()), "idle_session_timeout": "0"}
-	l, err := newLink(url, "gate", settings)
+	conn, err := newConnection(url, "gate", settings)
 	if err != nil {
 		return nil, err
 	}
-	lookout, err := newLink(url, "gate lookout", nil)
-	return &Gate{config: l.config, lookout: lookout}, err
+	lookout, err := newConnection(url, "gate lookout", nil)
+	return &Gate{config: conn.config, monitor: lookout}, err
 }
 
-// Close ends the desk's connections, when Keep has returned.
+// Close ends the session's connections, when Keep has returned.
 func (g *Gate) Close() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.drop()
-	g.lookout.close()
+	g.monitor.close()
 }
 
 var (
-	gateWaitSQL   = "select bellhop.wait_for_gate($1)"
-	gateBehindSQL = sql.Query("gate_behind")
-	gateCrowdSQL  = sql.Query("gate_crowd")
+	gateWaitSQL       = "select bellhop.wait_for_gate($1)"
+	gateBehindSQL     = sql.Query("gate_behind")
+	gateContentionSQL = sql.Query("gate_contention")
 )
 
-// Crowded reports whether producers wait for each other because they ring.
-func (g *Gate) Crowded(ctx context.Context) (is bool, err error) {
-	err = g.lookout.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		return conn.QueryRow(ctx, gateCrowdSQL).Scan(&is)
+// Contended reports whether producers wait for each other because they ring.
+func (g *Gate) Contended(ctx context.Context) (is bool, err error) {
+	err = g.monitor.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+		return conn.QueryRow(ctx, gateContentionSQL).Scan(&is)
 	})
 	if err != nil {
 		return false, fmt.Errorf("look at who waits to ring: %w", err)
@@ -170,7 +170,7 @@ func (g *Gate) watch(ctx context.Context, done <-chan struct{}, behind func()) {
 		case <-next.C:
 		}
 		var is bool
-		err := g.lookout.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+		err := g.monitor.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 			return conn.QueryRow(ctx, gateBehindSQL, gateKey, int32(pid)).Scan(&is)
 		})
 		if err == nil && is {

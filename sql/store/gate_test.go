@@ -14,7 +14,7 @@ import (
 
 // keeping is a Keep that runs, and what it has said.
 type keeping struct {
-	o      *office
+	o      *env
 	shut   chan struct{}
 	ended  chan error
 	letGo  context.CancelFunc
@@ -22,17 +22,17 @@ type keeping struct {
 }
 
 // patientGate waits for the gate for longer than a test takes, so that one Keep does.
-func patientGate(o *office) *Gate {
-	g := desk(o, NewGate)
+func patientGate(e *env) *Gate {
+	g := desk(e, NewGate)
 	g.config.RuntimeParams["lock_timeout"] = "14s" // Keep itself gives up a second later
 	return g
 }
 
-func (o *office) keep(g *Gate) *keeping {
-	ctx, cancel := context.WithCancel(o.Context())
-	k := &keeping{o: o, shut: make(chan struct{}), ended: make(chan error, 1), letGo: cancel}
+func (e *env) keep(g *Gate) *keeping {
+	ctx, cancel := context.WithCancel(e.Context())
+	k := &keeping{o: e, shut: make(chan struct{}), ended: make(chan error, 1), letGo: cancel}
 	go func() { k.ended <- g.Keep(ctx, func() { close(k.shut) }) }()
-	o.Cleanup(k.end)
+	e.Cleanup(k.end)
 	return k
 }
 
@@ -60,23 +60,23 @@ func (k *keeping) end() {
 
 // listener counts the rings.
 type listener struct {
-	o    *office
+	o    *env
 	conn *pgx.Conn
 }
 
-func (o *office) connect() *pgx.Conn {
-	o.Helper()
-	conn, err := pgx.Connect(o.Context(), o.url)
+func (e *env) connect() *pgx.Conn {
+	e.Helper()
+	conn, err := pgx.Connect(e.Context(), e.url)
 	if err != nil {
-		o.Fatal(err)
+		e.Fatal(err)
 	}
-	o.Cleanup(func() { _ = conn.Close(context.Background()) })
+	e.Cleanup(func() { _ = conn.Close(context.Background()) })
 	return conn
 }
 
-func (o *office) listen() *listener {
-	o.Helper()
-	l := &listener{o, o.connect()}
+func (e *env) listen() *listener {
+	e.Helper()
+	l := &listener{e, e.connect()}
 	l.do(l.conn, "listen bellhop")
 	return l
 }
@@ -90,7 +90,7 @@ func (l *listener) do(conn *pgx.Conn, text string) {
 
 const insertOne = "insert into bellhop.jobqueue (type) values ('cat')"
 
-// rings does something, and tells how often it rang: a mark behind it says
+// rings does something, and tells how often it rang: a tail behind it says
 // that no ring is still on its way.
 func (l *listener) rings(do func()) int {
 	l.o.Helper()
@@ -116,18 +116,18 @@ func (l *listener) rang(what string, want int, do func()) {
 
 func TestGate_ProducersRingOnlyWhileItIsKept(t *testing.T) {
 	t.Parallel()
-	o := openOffice(t)
-	l, g := o.listen(), desk(o, NewGate)
-	insert := func() { l.do(o.conn, insertOne) }
+	e := openEnv(t)
+	l, g := e.listen(), desk(e, NewGate)
+	insert := func() { l.do(e.conn, insertOne) }
 	for range 3 {
 		l.rang("open", 0, insert)
-		l.rang("open, many rows", 0, func() { l.do(o.conn, "insert into bellhop.jobqueue (type) select 'cat' from generate_series(1, 100)") })
-		k := o.keep(g)
+		l.rang("open, many rows", 0, func() { l.do(e.conn, "insert into bellhop.jobqueue (type) select 'cat' from generate_series(1, 100)") })
+		k := e.keep(g)
 		k.isShut()
 		l.rang("shut", 1, insert)
-		l.rang("shut, two statements of one transaction", 1, func() { l.do(o.conn, "begin; "+insertOne+"; "+insertOne+"; commit") })
-		l.rang("shut, rolled back", 0, func() { l.do(o.conn, "begin; "+insertOne+"; rollback") })
-		l.rang("shut, no rows of ours", 0, func() { l.do(o.conn, "update bellhop.jobqueue set priority = 1") })
+		l.rang("shut, two statements of one transaction", 1, func() { l.do(e.conn, "begin; "+insertOne+"; "+insertOne+"; commit") })
+		l.rang("shut, rolled back", 0, func() { l.do(e.conn, "begin; "+insertOne+"; rollback") })
+		l.rang("shut, no rows of ours", 0, func() { l.do(e.conn, "update bellhop.jobqueue set priority = 1") })
 		k.end()
 	}
 	l.rang("opened again", 0, insert)
@@ -140,14 +140,14 @@ func TestGate_IsShutWhenNoSilentProducerIsLeft(t *testing.T) {
 	for _, isolation := range []string{"read committed", "repeatable read", "serializable"} {
 		t.Run(isolation, func(t *testing.T) {
 			t.Parallel()
-			o := openOffice(t)
-			l, g, late := o.listen(), patientGate(o), o.connect()
+			e := openEnv(t)
+			l, g, late := e.listen(), patientGate(e), e.connect()
 			l.do(late, "begin isolation level "+isolation)
 			l.do(late, "select 1") // its snapshot
 			l.rang("open", 0, func() { l.do(late, insertOne) })
-			k := o.keep(g)
-			o.isAsked()
-			l.rang("asked for", 1, func() { l.do(o.conn, insertOne) })
+			k := e.keep(g)
+			e.isAsked()
+			l.rang("asked for", 1, func() { l.do(e.conn, insertOne) })
 			select {
 			case <-k.shut:
 				t.Error("it is shut while a silent producer is open")
@@ -162,12 +162,12 @@ func TestGate_IsShutWhenNoSilentProducerIsLeft(t *testing.T) {
 						t.Fatal(err)
 					}
 					k.closed = true
-					k = o.keep(g)
+					k = e.keep(g)
 					continue
 				}
 				break
 			}
-			if !o.bool("select count(*) = 2 from bellhop.jobqueue") {
+			if !e.bool("select count(*) = 2 from bellhop.jobqueue") {
 				t.Error("what the late one did is not seen")
 			}
 		})
@@ -178,71 +178,71 @@ func TestGate_IsShutWhenNoSilentProducerIsLeft(t *testing.T) {
 // held for longer, and the server's log has nothing of it.
 func TestGate_WaitsNoLongerThanASecondAtATime(t *testing.T) {
 	t.Parallel()
-	o := openOffice(t)
-	l, g, late := o.listen(), desk(o, NewGate), o.connect()
+	e := openEnv(t)
+	l, g, late := e.listen(), desk(e, NewGate), e.connect()
 	l.do(late, "begin; "+insertOne)
 	for range 2 {
 		began := time.Now()
-		k := o.keep(g)
+		k := e.keep(g)
 		if err := <-k.ended; err != nil || time.Since(began) < gateWait {
 			t.Fatalf("after %v: %v", time.Since(began), err)
 		}
 		k.closed = true
 	}
-	k := o.keep(patientGate(o))
-	o.isAsked()
+	k := e.keep(patientGate(e))
+	e.isAsked()
 	k.end() // in the middle of it
 	l.do(late, "commit")
-	o.isLetGoOf()
-	l.rang("let go of", 0, func() { l.do(o.conn, insertOne) })
+	e.isLetGoOf()
+	l.rang("let go of", 0, func() { l.do(e.conn, insertOne) })
 }
 
 // Several may sleep: who waits behind one who has the gate needs no more.
 func TestGate_BehindAnother(t *testing.T) {
 	t.Parallel()
-	o := openOffice(t)
-	l := o.listen()
-	first, second := desk(o, NewGate), patientGate(o)
-	a := o.keep(first)
+	e := openEnv(t)
+	l := e.listen()
+	first, second := desk(e, NewGate), patientGate(e)
+	a := e.keep(first)
 	a.isShut()
-	b := o.keep(second)
+	b := e.keep(second)
 	b.isShut()
-	insert := func() { l.do(o.conn, insertOne) }
+	insert := func() { l.do(e.conn, insertOne) }
 	l.rang("both", 1, insert)
 	a.end()
 	l.rang("the second alone", 1, insert)
 	b.end()
-	o.isLetGoOf() // the server may take a moment to hear that a statement was given up
+	e.isLetGoOf() // the server may take a moment to hear that a statement was given up
 	l.rang("nobody", 0, insert)
 }
 
 // A connection that ends opens the gate, and Keep says so.
 func TestGate_ConnectionLost(t *testing.T) {
 	t.Parallel()
-	o := openOffice(t)
-	l, g := o.listen(), desk(o, NewGate)
-	k := o.keep(g)
+	e := openEnv(t)
+	l, g := e.listen(), desk(e, NewGate)
+	k := e.keep(g)
 	k.isShut()
-	l.do(o.conn, "select pg_terminate_backend(pid, 10000) from pg_stat_activity where application_name = 'bellhop gate' and datname = current_database()")
+	l.do(e.conn, "select pg_terminate_backend(pid, 10000) from pg_stat_activity where application_name = 'bellhop gate' and datname = current_database()")
 	if err := <-k.ended; err == nil {
 		t.Error("Keep says nothing")
 	}
 	k.closed = true
-	l.rang("lost", 0, func() { l.do(o.conn, insertOne) })
-	again := o.keep(g)
+	l.rang("lost", 0, func() { l.do(e.conn, insertOne) })
+	again := e.keep(g)
 	again.isShut()
-	l.rang("had again", 1, func() { l.do(o.conn, insertOne) })
+	l.rang("had again", 1, func() { l.do(e.conn, insertOne) })
 }
 
 // Who has notified and is not through with his commit keeps the others waiting.
 func TestGate_SeesACrowd(t *testing.T) {
 	t.Parallel()
 	cluster := pgtest.Cluster(t) // the lock is the whole server's
-	o := &office{TB: t, url: cluster.URL()}
-	o.conn = o.connect()
-	g := desk(o, NewGate)
+	e := &env{TB: t, url: cluster.URL()}
+	e.conn = e.connect()
+	g := desk(e, NewGate)
 	crowded := func() bool {
-		is, err := g.Crowded(t.Context())
+		is, err := g.Contended(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -254,7 +254,7 @@ func TestGate_SeesACrowd(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	for range 8 {
-		conn := o.connect()
+		conn := e.connect()
 		go func() {
 			defer func() { done <- struct{}{} }()
 			for ctx.Err() == nil {
@@ -272,9 +272,9 @@ func TestGate_SeesACrowd(t *testing.T) {
 // TestGate_KeyIsTheTriggers: the lock that producers look at is the one that is kept.
 func TestGate_KeyIsTheTriggers(t *testing.T) {
 	t.Parallel()
-	o := openOffice(t)
+	e := openEnv(t)
 	var text string
-	if err := o.conn.QueryRow(t.Context(), "select pg_get_triggerdef(oid) from pg_trigger where tgname = '_900_ring'").Scan(&text); err != nil {
+	if err := e.conn.QueryRow(t.Context(), "select pg_get_triggerdef(oid) from pg_trigger where tgname = '_900_ring'").Scan(&text); err != nil {
 		t.Fatal(err)
 	}
 	if want := fmt.Sprintf("pg_try_advisory_xact_lock_shared('%d'::bigint)", gateKey); !strings.Contains(text, want) {
@@ -283,24 +283,24 @@ func TestGate_KeyIsTheTriggers(t *testing.T) {
 }
 
 // isAsked waits until somebody waits for the gate.
-func (o *office) isAsked() {
-	o.Helper()
-	pgtest.Eventually(o, time.Minute, "the gate is asked for", func() bool {
-		return o.bool("select exists (select from pg_locks where locktype = 'advisory' and not granted and database = (select oid from pg_database where datname = current_database()))")
+func (e *env) isAsked() {
+	e.Helper()
+	pgtest.Eventually(e, time.Minute, "the gate is asked for", func() bool {
+		return e.bool("select exists (select from pg_locks where locktype = 'advisory' and not granted and database = (select oid from pg_database where datname = current_database()))")
 	})
 }
 
-func (o *office) isLetGoOf() {
-	o.Helper()
-	pgtest.Eventually(o, time.Minute, "nobody has the gate, or asks for it", func() bool {
-		return o.bool("select not exists (select from pg_locks where locktype = 'advisory' and database = (select oid from pg_database where datname = current_database()))")
+func (e *env) isLetGoOf() {
+	e.Helper()
+	pgtest.Eventually(e, time.Minute, "nobody has the gate, or asks for it", func() bool {
+		return e.bool("select not exists (select from pg_locks where locktype = 'advisory' and database = (select oid from pg_database where datname = current_database()))")
 	})
 }
 
-func (o *office) bool(text string) (is bool) {
-	o.Helper()
-	if err := o.conn.QueryRow(o.Context(), text).Scan(&is); err != nil {
-		o.Fatalf("%s: %v", text, err)
+func (e *env) bool(text string) (is bool) {
+	e.Helper()
+	if err := e.conn.QueryRow(e.Context(), text).Scan(&is); err != nil {
+		e.Fatalf("%s: %v", text, err)
 	}
 	return is
 }

@@ -20,7 +20,7 @@ type need struct {
 // graphModel is a graph of jobs as the contract has it, beside the one in the database.
 type graphModel struct {
 	*rapid.T
-	o         *office
+	o         *env
 	state     map[scheduler.JobID]scheduler.JobState
 	onFailure map[scheduler.JobID]string
 	wanted    map[need][]string
@@ -240,11 +240,11 @@ func (m *graphModel) check(*rapid.T) {
 // cycle are refused.
 func TestGraph_AgreesWithTheModel(t *testing.T) {
 	t.Parallel()
-	o := openOffice(t)
+	e := openEnv(t)
 	rapid.Check(t, func(t *rapid.T) {
-		m := &graphModel{T: t, o: o, state: map[scheduler.JobID]scheduler.JobState{}, onFailure: map[scheduler.JobID]string{},
+		m := &graphModel{T: t, o: e, state: map[scheduler.JobID]scheduler.JobState{}, onFailure: map[scheduler.JobID]string{},
 			wanted: map[need][]string{}, met: map[need]bool{}}
-		o.exec("truncate bellhop.jobqueue, bellhop.attempt_past, bellhop.log")
+		e.exec("truncate bellhop.jobqueue, bellhop.attempt_past, bellhop.log")
 		t.Repeat(map[string]func(*rapid.T){
 			"submit": m.submit, "submit more": m.submit, "depend": m.depend, "depend more": m.depend, "and more": m.depend,
 			"run": m.run, "cancel": m.cancel, "retry": m.retry, "release": m.release, "delete": m.remove, "": m.check,

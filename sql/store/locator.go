@@ -14,24 +14,24 @@ import (
 // Locator asks the user's own query on which host a name in run_on is. It has
 // the login of MSQ queries and a connection of its own, and can change nothing.
 type Locator struct {
-	link *link
+	conn *connection
 	text string
 }
 
 // NewLocator takes the query: its first column names hosts, $1 is the name.
 func NewLocator(url, text string) (*Locator, error) {
-	l, err := newLink(url, "locate", map[string]string{"default_transaction_read_only": "on", "statement_timeout": "5000"})
-	return &Locator{l, text}, err
+	conn, err := newConnection(url, "locate", map[string]string{"default_transaction_read_only": "on", "statement_timeout": "5000"})
+	return &Locator{conn, text}, err
 }
 
-// Close ends the desk's connection.
-func (l *Locator) Close() { l.link.close() }
+// Close ends the session's connection.
+func (l *Locator) Close() { l.conn.close() }
 
 // Locate finds the hosts of names. What the query refuses is told for each
 // name; an error means that the database was out of reach.
 func (l *Locator) Locate(ctx context.Context, names []string) (map[string]Located, error) {
 	all := map[string]Located{}
-	err := l.link.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+	err := l.conn.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		for _, name := range names {
 			var found Located
 			// Without parameter types: the query's own say what a name is.

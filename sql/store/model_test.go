@@ -27,7 +27,7 @@ type modelled struct {
 // model is the queue as the contract has it, beside the one in the database.
 type model struct {
 	*rapid.T
-	o      *office
+	o      *env
 	ctx    context.Context
 	jobs   map[scheduler.JobID]*modelled
 	desks  [2]scheduler.InstanceID
@@ -128,7 +128,7 @@ func (m *model) start(*rapid.T) {
 
 func (m *model) giveBack(*rapid.T) {
 	c := m.claim().Claim
-	if by := m.desk(); m.write(c, by, scheduler.Record{Kind: scheduler.RecordGiveBack, Claim: c}) {
+	if by := m.desk(); m.write(c, by, scheduler.Record{Kind: scheduler.RecordRequeue, Claim: c}) {
 		m.free(m.jobs[c.Job])
 	}
 }
@@ -165,7 +165,7 @@ func (m *model) end(*rapid.T) {
 }
 
 func (m *model) due(*rapid.T) {
-	n, next, err := m.o.keeper.Due(m.ctx)
+	n, next, err := m.o.maintenance.Due(m.ctx)
 	want := 0
 	for _, j := range m.jobs {
 		if j.state == scheduler.Scheduled { // pauses are 0 here
@@ -214,7 +214,7 @@ func (m *model) bury(*rapid.T) {
 			want++
 		}
 	}
-	did, n, err := m.o.registry.Bury(m.ctx, m.desks[i], "dead", true)
+	did, n, err := m.o.registry.MarkGone(m.ctx, m.desks[i], "dead", true)
 	if err != nil || !did || n != want {
 		m.Fatalf("buried: %v, %d freed, want %d (%v)", did, n, want, err)
 	}
@@ -259,11 +259,11 @@ func (m *model) check(*rapid.T) {
 // by moves that the state machine has.
 func TestQueue_AgreesWithTheModel(t *testing.T) {
 	t.Parallel()
-	o := openOffice(t)
+	e := openEnv(t)
 	rapid.Check(t, func(t *rapid.T) {
-		m := &model{T: t, o: o, ctx: o.Context(), jobs: map[scheduler.JobID]*modelled{}, held: map[scheduler.Claim]scheduler.Job{}}
+		m := &model{T: t, o: e, ctx: e.Context(), jobs: map[scheduler.JobID]*modelled{}, held: map[scheduler.Claim]scheduler.Job{}}
 		m.exec("truncate bellhop.jobqueue, bellhop.attempt_past, bellhop.log")
-		m.desks = [2]scheduler.InstanceID{o.register("first", time.Hour), o.register("second", time.Hour)}
+		m.desks = [2]scheduler.InstanceID{e.register("first", time.Hour), e.register("second", time.Hour)}
 		remember := func() {
 			m.before = map[scheduler.JobID]scheduler.JobState{}
 			for id, j := range m.jobs {

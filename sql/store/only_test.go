@@ -8,14 +8,14 @@ import (
 )
 
 // setUp makes jobs of RJM's, released.
-func (o *office) setUp(prio string, ids ...string) {
-	o.Helper()
+func (e *env) setUp(prio string, ids ...string) {
+	e.Helper()
 	for _, id := range ids {
-		o.exec("select bellhop.release(bellhop.rjm_setup($1, 'x=1', $2))", id, prio)
+		e.exec("select bellhop.release(bellhop.rjm_setup($1, 'x=1', $2))", id, prio)
 	}
 }
 
-func (o *office) keys(jobs []scheduler.Job) (text string) {
+func (e *env) keys(jobs []scheduler.Job) (text string) {
 	for _, j := range jobs {
 		text += fmt.Sprintf("%s as %s, ", j.Key, j.Type)
 	}
@@ -24,20 +24,20 @@ func (o *office) keys(jobs []scheduler.Job) (text string) {
 
 func TestClaim_OnlyWhatTheHostTakes(t *testing.T) {
 	t.Parallel()
-	o := openOffice(t)
+	e := openEnv(t)
 	for _, values := range []string{"'cat', 'one', null, 0", "'cat', 'two', 'urgent', 0", "'cat', 'three', null, -5", "'dog', 'four', 'u', 0"} {
-		o.insert("type, key, priority_name, priority", values)
+		e.insert("type, key, priority_name, priority", values)
 	}
 	take := func(only scheduler.Only, assigned bool, types ...scheduler.TypeName) string {
-		d := scheduler.Demand{Host: "local", Answers: []string{"local"}, Total: 10, MSQ: true, Assigned: assigned, Only: &only}
+		d := scheduler.Demand{Host: "local", Localities: []string{"local"}, Total: 10, MSQ: true, Assigned: assigned, Only: &only}
 		for _, typ := range types {
-			d.Types = append(d.Types, scheduler.TypeDemand{Type: typ, Most: 10, Worst: 19})
+			d.Types = append(d.Types, scheduler.TypeDemand{Type: typ, Limit: 10, MaxPriority: 19})
 		}
-		jobs := o.claim(d)
+		jobs := e.claim(d)
 		for _, j := range jobs {
-			o.mustWrite(scheduler.Record{Kind: scheduler.RecordGiveBack, Claim: j.Claim, Attempt: j.Attempt})
+			e.mustWrite(scheduler.Record{Kind: scheduler.RecordRequeue, Claim: j.Claim, Attempt: j.Attempt})
 		}
-		return o.keys(jobs)
+		return e.keys(jobs)
 	}
 	for _, c := range []struct {
 		only  scheduler.Only
@@ -57,9 +57,9 @@ func TestClaim_OnlyWhatTheHostTakes(t *testing.T) {
 		}
 	}
 	// Priority names a to z: 'urgent' is 7, 'u' too.
-	o.setUp("n", "bill.1", "cat.1", "ship.1")
-	o.setUp("b", "bill.2")
-	o.setUp("n", "dummy.1")
+	e.setUp("n", "bill.1", "cat.1", "ship.1")
+	e.setUp("b", "bill.2")
+	e.setUp("n", "dummy.1")
 	for _, c := range []struct {
 		only  scheduler.Only
 		types []scheduler.TypeName
@@ -75,7 +75,7 @@ func TestClaim_OnlyWhatTheHostTakes(t *testing.T) {
 			t.Errorf("%+v of %v: %q, want %q", c.only, c.types, got, c.want)
 		}
 	}
-	o.exec("select bellhop.pause('ship')")
+	e.exec("select bellhop.pause('ship')")
 	if got := take(scheduler.Only{RJM: "s"}, false, "rjm"); got != "" {
 		t.Errorf("of a paused type: %q", got)
 	}
@@ -85,32 +85,32 @@ func TestClaim_OnlyWhatTheHostTakes(t *testing.T) {
 // nobody has made ready, by the round that looks for what is due.
 func TestDummy_EndsWithoutAnAgent(t *testing.T) {
 	t.Parallel()
-	o := openOffice(t)
-	alone := o.insert("type", "'dummy'")
-	if _, err := o.keeper.Obey(t.Context(), o.me); err != nil {
+	e := openEnv(t)
+	alone := e.insert("type", "'dummy'")
+	if _, err := e.maintenance.RunCommands(t.Context(), e.me); err != nil {
 		t.Fatal(err)
 	}
-	o.want(alone, "state", "succeeded")
-	o.want(alone, "exit_code", "0")
-	o.want(alone, "attempt", "1")
-	a := o.insert("type", "'cat'")
+	e.want(alone, "state", "succeeded")
+	e.want(alone, "exit_code", "0")
+	e.want(alone, "attempt", "1")
+	a := e.insert("type", "'cat'")
 	last := a
 	for range 60 {
-		last = o.needing("type", "'dummy'", last)
+		last = e.needing("type", "'dummy'", last)
 	}
-	end := o.needing("type", "'cat'", last)
-	held := o.needing("type, held", "'dummy', true", last)
-	o.end(scheduler.Succeeded, a)
-	o.states("ready held", end, held)
-	o.exec("select bellhop.release($1)", int64(held))
-	if _, err := o.keeper.Obey(t.Context(), o.me); err != nil {
+	end := e.needing("type", "'cat'", last)
+	held := e.needing("type, held", "'dummy', true", last)
+	e.end(scheduler.Succeeded, a)
+	e.states("ready held", end, held)
+	e.exec("select bellhop.release($1)", int64(held))
+	if _, err := e.maintenance.RunCommands(t.Context(), e.me); err != nil {
 		t.Fatal(err)
 	}
-	o.want(held, "state", "succeeded")
+	e.want(held, "state", "succeeded")
 	// A dummy fails with what it needs, as every job does.
-	bad := o.insert("type", "'cat'")
-	fails := o.needing("type", "'dummy'", bad)
-	o.exec("update bellhop.jobqueue set state = 'cancelled' where id = $1", int64(bad))
-	o.exec("select bellhop.ended(array[$1::bigint])", int64(bad))
-	o.want(fails, "state", "failed")
+	bad := e.insert("type", "'cat'")
+	fails := e.needing("type", "'dummy'", bad)
+	e.exec("update bellhop.jobqueue set state = 'cancelled' where id = $1", int64(bad))
+	e.exec("select bellhop.ended(array[$1::bigint])", int64(bad))
+	e.want(fails, "state", "failed")
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// planned runs a statement of a desk under that desk's settings, on the
+// planned runs a statement of a session under that session's settings, on the
 // generic plan that it is run with, and gives the plan and the pages it read.
 func planned(t *testing.T, conn *pgx.Conn, text string, args ...string) (plan string, pages int) {
 	t.Helper()
@@ -50,14 +50,14 @@ var errUndo = fmt.Errorf("undo what the explained statement did")
 // What /metrics reads does not grow with the finished rows, failed ones among them.
 func TestPlans_GaugesDoNotReadWhatIsFinished(t *testing.T) {
 	t.Parallel()
-	o := openOffice(t)
-	o.exec(`insert into bellhop.jobqueue (type, state, attempt, fence, started_at, ended_at, exit_code)
+	e := openEnv(t)
+	e.exec(`insert into bellhop.jobqueue (type, state, attempt, fence, started_at, ended_at, exit_code)
 	        select 'cat', case when g % 2 = 0 then 'succeeded' else 'failed' end, 1, 1, clock_timestamp(), clock_timestamp(), 0 from generate_series(1, 100000) g`)
-	o.exec("insert into bellhop.jobqueue (type, run_on) select 'type_' || g % 10, nullif('disk:' || g % 2, 'disk:0') from generate_series(1, 100) g")
-	o.exec("insert into bellhop.jobqueue (type, held) select 'cat', true from generate_series(1, 10)")
-	o.exec("update bellhop.jobqueue set state = 'running', attempt = 1, fence = 1, instance = $1 where id in (select id from bellhop.jobqueue where type = 'type_1' and state = 'ready' limit 5)", int64(o.me))
-	observer := desk(o, NewObserver)
-	conn, err := pgx.ConnectConfig(t.Context(), observer.link.config)
+	e.exec("insert into bellhop.jobqueue (type, run_on) select 'type_' || g % 10, nullif('disk:' || g % 2, 'disk:0') from generate_series(1, 100) g")
+	e.exec("insert into bellhop.jobqueue (type, held) select 'cat', true from generate_series(1, 10)")
+	e.exec("update bellhop.jobqueue set state = 'running', attempt = 1, fence = 1, instance = $1 where id in (select id from bellhop.jobqueue where type = 'type_1' and state = 'ready' limit 5)", int64(e.me))
+	observer := desk(e, NewMetrics)
+	conn, err := pgx.ConnectConfig(t.Context(), observer.conn.config)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +66,7 @@ func TestPlans_GaugesDoNotReadWhatIsFinished(t *testing.T) {
 		if plan, pages := planned(t, conn, gaugesSQL); pages > 2000 || strings.Contains(plan, `"Seq Scan"`) {
 			t.Errorf("with statistics %s it reads %d pages:\n%s", statistics, pages, plan)
 		}
-		o.exec("analyze bellhop.jobqueue")
+		e.exec("analyze bellhop.jobqueue")
 	}
 	list, usage, err := observer.Gauges(t.Context())
 	if err != nil || usage < 0 || usage > 1 {
@@ -94,22 +94,22 @@ func TestPlans_GaugesDoNotReadWhatIsFinished(t *testing.T) {
 // statistics say: those of an empty table, right after a bulk insert, or fresh.
 func TestPlans_HotStatementsKeepToTheirIndexes(t *testing.T) {
 	t.Parallel()
-	o := openOffice(t)
-	o.exec("analyze bellhop.jobqueue")
-	o.exec("insert into bellhop.jobqueue (type, priority) select 'cat', g % 40 - 20 from generate_series(1, 100000) g")
-	o.exec(`insert into bellhop.jobqueue (type, state, attempt, fence, started_at, ended_at, exit_code)
+	e := openEnv(t)
+	e.exec("analyze bellhop.jobqueue")
+	e.exec("insert into bellhop.jobqueue (type, priority) select 'cat', g % 40 - 20 from generate_series(1, 100000) g")
+	e.exec(`insert into bellhop.jobqueue (type, state, attempt, fence, started_at, ended_at, exit_code)
 	        select 'cat', 'succeeded', 1, 1, clock_timestamp(), clock_timestamp(), 0 from generate_series(1, 100000)`)
-	o.exec("update bellhop.jobqueue set state = 'running', attempt = 1, fence = 1, instance = $1 where id <= 10", int64(o.me))
-	connect := func(l *link) *pgx.Conn {
-		conn, err := pgx.ConnectConfig(t.Context(), l.config)
+	e.exec("update bellhop.jobqueue set state = 'running', attempt = 1, fence = 1, instance = $1 where id <= 10", int64(e.me))
+	connect := func(c *connection) *pgx.Conn {
+		conn, err := pgx.ConnectConfig(t.Context(), c.config)
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = conn.Close(context.Background()) })
 		return conn
 	}
-	claimer, recorder := connect(o.claimer.link), connect(o.recorder.link)
-	me := fmt.Sprint(int64(o.me))
+	claimer, recorder := connect(e.claimer.conn), connect(e.recorder.conn)
+	me := fmt.Sprint(int64(e.me))
 	list := func(n int, value, of string) string {
 		return "array[" + strings.TrimSuffix(strings.Repeat(value+",", n), ",") + "]::" + of + "[]"
 	}
@@ -129,15 +129,15 @@ func TestPlans_HotStatementsKeepToTheirIndexes(t *testing.T) {
 		{claimer, "claim_many, of a place", claimManySQL, []string{"jobqueue_pinned"}, 600, []string{me, "'local'", "array['cat']", "array[10]", "array['local', 'disk:7']", "array[19]", "true", "10", "true", "array['bird']", "array[false]"}},
 		{claimer, "claim_above", claimAboveSQL, []string{"jobqueue_floor"}, 600, []string{me, "'local'", "array['cat']", "array[10]", "10", "pg_snapshot_xmax(pg_current_snapshot())::text", "array['90', '95']"}},
 		{claimer, "claim_only", claimOnlySQL, []string{"jobqueue_ready"}, 900, []string{me, "'local'", "array['cat', 'rjm']", "array[10, 10]", "array['local']", "array[19, 19]", "true", "10", "true", "'a'", "null", "array[-20]", "array[false, false]"}},
-		{claimer, "crowds", crowdsSQL, []string{"jobqueue_ready", "jobqueue_pinned"}, 60, []string{"array['cat', 'bird']", "array['local', 'disk:7']", "10"}},
+		{claimer, "backlog", backlogSQL, []string{"jobqueue_ready", "jobqueue_pinned"}, 60, []string{"array['cat', 'bird']", "array['local', 'disk:7']", "10"}},
 		{recorder, "settle_succeeded", succeededSQL, byID, 500, []string{me, tenIDs, tenFences, list(10, "'c'", "text"), list(10, "0", "int"), list(10, "0", "int")}},
 		{recorder, "settle", settleSQL, byID, 400, []string{me, tenIDs, tenFences, list(10, "'failed'", "text"), list(10, "1", "int"), list(10, "'e'", "text"), list(10, "'c'", "text"),
 			list(10, "0", "int"), list(10, "0", "bigint"), list(10, "false", "bool"), list(10, "0", "int"), list(10, "-1", "bigint"), list(10, "-1", "bigint"), list(10, "-1", "bigint"),
 			list(10, "null", "text")}},
-		{recorder, "give_back", giveBackSQL, byID, 400, []string{me, tenIDs, tenFences, list(10, "''", "text"), list(10, "''", "text"), list(10, "'h'", "text"), list(10, "'c'", "text"),
+		{recorder, "requeue", requeueSQL, byID, 400, []string{me, tenIDs, tenFences, list(10, "''", "text"), list(10, "''", "text"), list(10, "'h'", "text"), list(10, "'c'", "text"),
 			list(10, "null", "bigint"), list(10, "null", "bigint")}},
 		{recorder, "start", startSQL, byID, 400, []string{me, tenIDs, tenFences, list(10, "1000", "bigint"), list(10, "null", "bigint")}},
-		{claimer, "held", heldSQL, []string{"jobqueue_taken"}, 60, []string{me}},
+		{claimer, "claims", claimsSQL, []string{"jobqueue_taken"}, 60, []string{me}},
 		{recorder, "reassert", reassertSQL, byID, 400, []string{me, tenIDs, tenFences, list(10, "1", "int"), list(10, "'local'", "text")}},
 		{recorder, "settled_already", alreadySQL, byID, 400, []string{me, tenIDs, tenFences}},
 	}
@@ -157,7 +157,7 @@ func TestPlans_HotStatementsKeepToTheirIndexes(t *testing.T) {
 			}
 			t.Logf("%s, statistics %s: %d pages", s.name, statistics, pages)
 		}
-		o.exec("analyze bellhop.jobqueue")
+		e.exec("analyze bellhop.jobqueue")
 	}
 }
 
@@ -165,27 +165,27 @@ func TestPlans_HotStatementsKeepToTheirIndexes(t *testing.T) {
 // back; and so are the marks of all.
 func TestPlans_ExplainReadsNoQueue(t *testing.T) {
 	t.Parallel()
-	o := openOffice(t)
-	o.exec("insert into bellhop.jobqueue (type, priority) select 'cat', g % 40 - 20 from generate_series(1, 100000) g")
-	o.exec("insert into bellhop.jobqueue (type, run_on) select 'dog', 'disk:' || g % 50 from generate_series(1, 20000) g")
-	o.exec(`insert into bellhop.jobqueue (type, state, attempt, fence, started_at, ended_at, exit_code)
+	e := openEnv(t)
+	e.exec("insert into bellhop.jobqueue (type, priority) select 'cat', g % 40 - 20 from generate_series(1, 100000) g")
+	e.exec("insert into bellhop.jobqueue (type, run_on) select 'dog', 'disk:' || g % 50 from generate_series(1, 20000) g")
+	e.exec(`insert into bellhop.jobqueue (type, state, attempt, fence, started_at, ended_at, exit_code)
 	        select 'cat', 'succeeded', 1, 1, clock_timestamp(), clock_timestamp(), 0 from generate_series(1, 100000)`)
-	o.exec("update bellhop.host set only_priorities = '{0}'")
-	id := func(which string) string { return o.one("select id from bellhop.jobqueue where " + which) }
+	e.exec("update bellhop.host set only_priorities = '{0}'")
+	id := func(which string) string { return e.one("select id from bellhop.jobqueue where " + which) }
 	first := id("type = 'cat' and state = 'ready' order by priority, id limit 1")
 	last := id("type = 'cat' and state = 'ready' order by priority desc, id desc limit 1")
 	placed := id("type = 'dog' order by id desc limit 1")
 	over := id("state = 'succeeded' limit 1")
-	observer, keeper := desk(o, NewObserver), o.keeper
-	connect := func(l *link) *pgx.Conn {
-		conn, err := pgx.ConnectConfig(t.Context(), l.config)
+	observer, maintenance := desk(e, NewMetrics), e.maintenance
+	connect := func(c *connection) *pgx.Conn {
+		conn, err := pgx.ConnectConfig(t.Context(), c.config)
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = conn.Close(context.Background()) })
 		return conn
 	}
-	looks, marks := connect(observer.link), connect(keeper.link)
+	looks, marks := connect(observer.conn), connect(maintenance.conn)
 	if _, err := looks.Exec(t.Context(), lookExplainSQL, over); err != nil { // what it is made of is read once
 		t.Fatal(err)
 	}
@@ -202,8 +202,8 @@ func TestPlans_ExplainReadsNoQueue(t *testing.T) {
 			{looks, "explain one of a place", lookExplainSQL, 1500, []string{placed}},
 			{looks, "explain what is over", lookExplainSQL, 300, []string{over}},
 			{marks, "waiting", waitingSQL, 12000, []string{"1000", "200"}},
-			{marks, "marked", markedSQL, 1500, []string{"'cat'", "null", "'no_room'", "1000", "null", "null"}},
-			{marks, "marked, of a priority", markedSQL, 1500, []string{"'cat'", "null", "null", "1000", "7", "null"}},
+			{marks, "marked", explainedSQL, 1500, []string{"'cat'", "null", "'no_room'", "1000", "null", "null"}},
+			{marks, "marked, of a priority", explainedSQL, 1500, []string{"'cat'", "null", "null", "1000", "7", "null"}},
 			{marks, "unexplained", unexplainedSQL, 3000, []string{"array['cat', 'dog']", "array[null, 'disk:7']"}},
 		} {
 			plan, pages := planned(t, s.conn, s.text, s.args...)
@@ -212,6 +212,6 @@ func TestPlans_ExplainReadsNoQueue(t *testing.T) {
 				t.Errorf("%s with statistics %s reads %d pages, allowed are %d:\n%s", s.name, statistics, pages, s.pages, plan)
 			}
 		}
-		o.exec("analyze bellhop.jobqueue")
+		e.exec("analyze bellhop.jobqueue")
 	}
 }

@@ -17,7 +17,7 @@ import (
 
 // Recorder is the only writer of outcomes. Its commits are synchronous: what
 // is recorded done, is.
-type Recorder struct{ link *link }
+type Recorder struct{ conn *connection }
 
 // rowWait is how long a write waits for a row that somebody else has in hand:
 // longer than statements take, not as long as somebody may forget to commit.
@@ -26,28 +26,28 @@ const rowWait = "300ms"
 // busyTries is how often a write waits for what is no row.
 const busyTries = 5
 
-// NewRecorder returns a desk for outcomes; it connects at its first use.
+// NewRecorder returns a session for outcomes; it connects at its first use.
 func NewRecorder(url string) (*Recorder, error) {
 	settings := map[string]string{"synchronous_commit": "on", "lock_timeout": rowWait}
 	maps.Copy(settings, byIndex)
 	maps.Copy(settings, byHash)
-	l, err := newLink(url, "recorder", settings)
-	return &Recorder{l}, err
+	conn, err := newConnection(url, "recorder", settings)
+	return &Recorder{conn}, err
 }
 
-// Close ends the desk's connection.
-func (r *Recorder) Close() { r.link.close() }
+// Close ends the session's connection.
+func (r *Recorder) Close() { r.conn.close() }
 
 var (
 	succeededSQL = sql.Query("settle_succeeded")
 	settleSQL    = sql.Query("settle")
-	giveBackSQL  = sql.Query("give_back")
+	requeueSQL   = sql.Query("requeue")
 	startSQL     = sql.Query("start")
 	alreadySQL   = sql.Query("settled_already")
 	progressSQL  = sql.Query("progress")
 	logSQL       = sql.Query("log")
 	itemSQL      = sql.Query("item_failed")
-	inHandSQL    = sql.Query("in_hand")
+	lockedSQL    = sql.Query("locked")
 )
 
 // Write records a batch in one transaction and one round trip. It returns the
@@ -60,7 +60,7 @@ var (
 func (r *Recorder) Write(ctx context.Context, me scheduler.InstanceID, b scheduler.Batch, now time.Time) (stale []scheduler.Claim, released bool, err error) {
 	b.Records = startOnce(b.Records)
 	for range busyTries {
-		if stale, released, err = r.write(ctx, me, b, now); !errors.Is(err, scheduler.ErrBusy) || !noRow(err) {
+		if stale, released, err = r.write(ctx, me, b, now); !errors.Is(err, scheduler.ErrBusy) || !notARow(err) {
 			break
 		}
 	}
@@ -69,7 +69,7 @@ func (r *Recorder) Write(ctx context.Context, me scheduler.InstanceID, b schedul
 
 func (r *Recorder) write(ctx context.Context, me scheduler.InstanceID, b scheduler.Batch, now time.Time) (stale []scheduler.Claim, released bool, err error) {
 	done := make(map[scheduler.JobID]int, len(b.Records))
-	err = r.link.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+	err = r.conn.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		batch := &pgx.Batch{}
 		if len(b.Entries) > 0 {
 			batch.Queue(logSQL, logArgs(b.Entries, now)...)
@@ -86,7 +86,7 @@ func (r *Recorder) write(ctx context.Context, me scheduler.InstanceID, b schedul
 			return err
 		}
 		stale = missing(b.Records, done)
-		if len(stale) == 0 || !b.Again {
+		if len(stale) == 0 || !b.MaybeCommitted {
 			return nil
 		}
 		var ids, fences []int64
@@ -130,13 +130,13 @@ func (r *Recorder) write(ctx context.Context, me scheduler.InstanceID, b schedul
 // Busy names those of the jobs of which somebody else has the row in hand just
 // now, or an edge of the graph behind it. An error: nobody can write just now.
 func (r *Recorder) Busy(ctx context.Context, jobs []scheduler.JobID) (inHand []scheduler.JobID, err error) {
-	err = r.link.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+	err = r.conn.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
 			// Who keeps everybody from writing (CREATE INDEX) has no row in hand.
 			if _, err := tx.Exec(ctx, "lock table bellhop.jobqueue in row exclusive mode"); err != nil {
 				return err
 			}
-			rows, err := tx.Query(ctx, inHandSQL, column(jobs, func(j scheduler.JobID) int64 { return int64(j) }))
+			rows, err := tx.Query(ctx, lockedSQL, column(jobs, func(j scheduler.JobID) int64 { return int64(j) }))
 			if err != nil {
 				return err
 			}
@@ -220,7 +220,7 @@ func queueRecords(batch *pgx.Batch, me scheduler.InstanceID, records []scheduler
 		switch {
 		case rec.Kind == scheduler.RecordStart:
 			start = append(start, rec)
-		case rec.Kind == scheduler.RecordGiveBack:
+		case rec.Kind == scheduler.RecordRequeue:
 			back = append(back, rec)
 		case rec.Plain():
 			plain = append(plain, rec)
@@ -244,7 +244,7 @@ func queueRecords(batch *pgx.Batch, me scheduler.InstanceID, records []scheduler
 	}
 	if len(back) > 0 {
 		ids, fences := claims(back)
-		queue(giveBackSQL, []any{int64(me), ids, fences, column(back, func(r scheduler.Record) string { return text(r.Why) }),
+		queue(requeueSQL, []any{int64(me), ids, fences, column(back, func(r scheduler.Record) string { return text(r.Why) }),
 			column(back, func(r scheduler.Record) string { return text(r.Lost) }),
 			column(back, func(r scheduler.Record) string { return string(r.Result.Host) }),
 			column(back, func(r scheduler.Record) string { return string(r.Result.Child) }),
@@ -299,7 +299,7 @@ func settleArgs(me scheduler.InstanceID, records []scheduler.Record, now time.Ti
 		items(func(i *scheduler.Items) int64 { return i.Done }),
 		items(func(i *scheduler.Items) int64 { return i.Failed }),
 		column(records, func(r scheduler.Record) *string {
-			if r.Result.Words == "" {
+			if r.Result.Message == "" {
 				return nil
 			}
 			return textOrNull(r.Result.Error)

@@ -15,16 +15,16 @@ import (
 
 // Registry is where instances live and are found dead. It has a connection of
 // its own: a heartbeat must not wait behind work.
-type Registry struct{ link *link }
+type Registry struct{ conn *connection }
 
-// NewRegistry returns a desk for membership; it connects at its first use.
+// NewRegistry returns a session for membership; it connects at its first use.
 func NewRegistry(url string) (*Registry, error) {
-	l, err := newLink(url, "registry", map[string]string{"synchronous_commit": "on", "lock_timeout": lockWait})
-	return &Registry{l}, err
+	conn, err := newConnection(url, "registry", map[string]string{"synchronous_commit": "on", "lock_timeout": lockWait})
+	return &Registry{conn}, err
 }
 
-// Close ends the desk's connection.
-func (r *Registry) Close() { r.link.close() }
+// Close ends the session's connection.
+func (r *Registry) Close() { r.conn.close() }
 
 // Instance is how an instance introduces itself.
 type Instance struct {
@@ -63,7 +63,7 @@ var (
 	childrenSQL     = sql.Query("publish_children")
 	beatSQL         = sql.Query("beat")
 	suspectsSQL     = sql.Query("suspects")
-	burySQL         = sql.Query("bury")
+	markGoneSQL     = sql.Query("mark_gone")
 	troubleSQL      = sql.Query("trouble")
 	hostStateSQL    = sql.Query("host_state")
 )
@@ -71,7 +71,7 @@ var (
 // Register makes the instance known and returns its id.
 func (r *Registry) Register(ctx context.Context, i Instance) (scheduler.InstanceID, error) {
 	var id int64
-	err := r.link.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+	err := r.conn.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
 			if err := tx.QueryRow(ctx, registerSQL, i.Name, i.Hostname, i.Machine, i.Pid, i.ProcessStart, i.Version, i.Lag, orZero(i.Queries)).Scan(&id); err != nil {
 				return err
@@ -121,11 +121,11 @@ func orUnset(s string) *string {
 // Beat says that the instance lives, and rings its own heartbeat channel so
 // that a deaf listener is found out. scheduler.ErrBuried: it is too late.
 func (r *Registry) Beat(ctx context.Context, me scheduler.InstanceID, channel string) error {
-	err := r.link.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+	err := r.conn.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		return conn.QueryRow(ctx, beatSQL, int64(me), channel).Scan(new(string))
 	})
 	if errors.Is(err, pgx.ErrNoRows) {
-		return scheduler.ErrBuried
+		return scheduler.ErrGone
 	}
 	if err != nil {
 		return fmt.Errorf("heartbeat: %w", err)
@@ -136,7 +136,7 @@ func (r *Registry) Beat(ctx context.Context, me scheduler.InstanceID, channel st
 // Suspects lists the other live instances.
 func (r *Registry) Suspects(ctx context.Context, me scheduler.InstanceID) ([]scheduler.Suspect, error) {
 	var list []scheduler.Suspect
-	err := r.link.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+	err := r.conn.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		rows, err := conn.Query(ctx, suspectsSQL, int64(me))
 		if err != nil {
 			return err
@@ -156,14 +156,14 @@ func (r *Registry) Suspects(ctx context.Context, me scheduler.InstanceID) ([]sch
 	return list, nil
 }
 
-// Bury records the death of an instance and makes what it held ready again.
+// MarkGone records the death of an instance and makes what it held ready again.
 // proven says that its process is known to be gone; otherwise it must still be
 // silent for longer than its lag. It returns whether it was this call that did
 // it, and how many jobs were freed.
-func (r *Registry) Bury(ctx context.Context, dead scheduler.InstanceID, because string, proven bool) (did bool, jobs int, err error) {
+func (r *Registry) MarkGone(ctx context.Context, dead scheduler.InstanceID, because string, proven bool) (did bool, jobs int, err error) {
 	var n, freed int64
-	err = r.link.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		if err := conn.QueryRow(ctx, burySQL, int64(dead), because, proven).Scan(&n, &freed); err != nil {
+	err = r.conn.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+		if err := conn.QueryRow(ctx, markGoneSQL, int64(dead), because, proven).Scan(&n, &freed); err != nil {
 			return err
 		}
 		if n == 0 {
@@ -181,7 +181,7 @@ func (r *Registry) Bury(ctx context.Context, dead scheduler.InstanceID, because 
 // Children replaces what others see of this instance's children.
 func (r *Registry) Children(ctx context.Context, me scheduler.InstanceID, all []scheduler.ChildReport, now time.Time) error {
 	str := func(pick func(scheduler.ChildReport) string) []string { return column(all, pick) }
-	err := r.link.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+	err := r.conn.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		_, err := conn.Exec(ctx, childrenSQL, int64(me),
 			str(func(c scheduler.ChildReport) string { return string(c.Host) }),
 			str(func(c scheduler.ChildReport) string { return string(c.Name) }),
@@ -207,11 +207,11 @@ func (r *Registry) Trouble(ctx context.Context, me scheduler.InstanceID, typ sch
 	reasons, words := map[string]string{}, map[string]string{}
 	for host, why := range hosts {
 		reasons[host] = text(why.Reason)
-		if why.Words != "" {
-			words[host] = text(why.Words)
+		if why.Message != "" {
+			words[host] = text(why.Message)
 		}
 	}
-	err := r.link.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+	err := r.conn.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		_, err := conn.Exec(ctx, troubleSQL, int64(me), string(typ), reasons, words)
 		return err
 	})
@@ -226,7 +226,7 @@ func (r *Registry) Deaths(ctx context.Context, me scheduler.InstanceID, typ sche
 	if hosts == nil {
 		hosts = map[string]scheduler.Death{}
 	}
-	err := r.link.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+	err := r.conn.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		_, err := conn.Exec(ctx, "update bellhop.agent set deaths = $3 where instance = $1 and type = $2", int64(me), string(typ), hosts)
 		return err
 	})
@@ -242,7 +242,7 @@ func (r *Registry) Draining(ctx context.Context, me scheduler.InstanceID, since 
 	if !since.IsZero() {
 		at = &since
 	}
-	err := r.link.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+	err := r.conn.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		_, err := conn.Exec(ctx, "update bellhop.instance set draining_since = $2 where id = $1", int64(me), at)
 		return err
 	})
@@ -254,7 +254,7 @@ func (r *Registry) Draining(ctx context.Context, me scheduler.InstanceID, since 
 
 // HostState publishes whether a host can be reached, and if not, why.
 func (r *Registry) HostState(ctx context.Context, me scheduler.InstanceID, host scheduler.HostName, state scheduler.HostState, words string) error {
-	err := r.link.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+	err := r.conn.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		_, err := conn.Exec(ctx, hostStateSQL, int64(me), string(host), string(state), words)
 		return err
 	})

@@ -26,9 +26,9 @@ const AttachRole = "bellhop_attach"
 // Where it does not, it is the login of the scheduler: bellhop.turn_open then
 // lets in only code of those who can do all that by themselves.
 type turns struct {
-	given *link // database.attach_url
-	apart *link // AttachRole
-	own   *link // the scheduler's
+	given *connection // database.attach_url
+	apart *connection // AttachRole
+	own   *connection // the scheduler's
 	mu    sync.Mutex
 	tried time.Time // when AttachRole was refused
 }
@@ -47,36 +47,36 @@ var turnSettings = map[string]string{
 
 // newTurns: url is that of attach_url where given is true, else the scheduler's.
 func newTurns(url string, given bool) (*turns, error) {
-	l, err := newLink(url, "attacher", turnSettings)
+	conn, err := newConnection(url, "attacher", turnSettings)
 	if err != nil {
 		return nil, err
 	}
-	stranger(l)
+	stranger(conn)
 	if given {
-		return &turns{given: l}, nil
+		return &turns{given: conn}, nil
 	}
-	apart, err := newLink(url, "attacher", turnSettings)
+	apart, err := newConnection(url, "attacher", turnSettings)
 	if err != nil {
 		return nil, err
 	}
 	stranger(apart)
 	apart.config.User, apart.config.Password = AttachRole, ""
-	return &turns{apart: apart, own: l}, nil
+	return &turns{apart: apart, own: conn}, nil
 }
 
-// stranger readies a link for code of others: nothing is kept of what it says,
+// stranger readies a connection for code of others: nothing is kept of what it says,
 // nor of what was prepared, which it may throw away.
-func stranger(l *link) {
-	l.config.DefaultQueryExecMode = pgx.QueryExecModeExec
-	l.config.StatementCacheCapacity, l.config.DescriptionCacheCapacity = 0, 0
-	l.config.OnNotification = func(*pgconn.PgConn, *pgconn.Notification) {}
-	l.config.OnNotice = func(*pgconn.PgConn, *pgconn.Notice) {}
+func stranger(conn *connection) {
+	conn.config.DefaultQueryExecMode = pgx.QueryExecModeExec
+	conn.config.StatementCacheCapacity, conn.config.DescriptionCacheCapacity = 0, 0
+	conn.config.OnNotification = func(*pgconn.PgConn, *pgconn.Notification) {}
+	conn.config.OnNotice = func(*pgconn.PgConn, *pgconn.Notice) {}
 }
 
 func (t *turns) close() {
-	for _, l := range []*link{t.given, t.apart, t.own} {
-		if l != nil {
-			l.close()
+	for _, conn := range []*connection{t.given, t.apart, t.own} {
+		if conn != nil {
+			conn.close()
 		}
 	}
 }

@@ -11,25 +11,25 @@ import (
 	"bellhop/sql"
 )
 
-// MarkThrough lets MarkWaiting write on a claimer's connection: a claim skips
+// ExplainThrough lets MarkWaiting write on a claimer's connection: a claim skips
 // locked rows, and must not take a job before another because that one is just
 // being told why it waits.
-func (k *Keeper) MarkThrough(c *Claimer) { k.marks = c.link }
+func (k *Maintenance) ExplainThrough(c *Claimer) { k.explained = c.conn }
 
 var (
-	waitingSQL, markedSQL, markSQL          = sql.Query("waiting"), sql.Query("marked"), sql.Query("mark_waiting")
-	lookBeganSQL, lookedSQL, unexplainedSQL = sql.Query("look_began"), sql.Query("looked"), sql.Query("unexplained")
+	waitingSQL, explainedSQL, explainWaitingSQL = sql.Query("waiting"), sql.Query("explained"), sql.Query("explain_waiting")
+	lookBeganSQL, lookedSQL, unexplainedSQL     = sql.Query("look_began"), sql.Query("looked"), sql.Query("unexplained")
 )
 
 // How many names in run_on are looked at, and how many jobs are told why they
 // wait: those that would start next. Who waits for nothing but its turn is told
 // in fewer, since that changes often.
 const (
-	waitingNames = 1000
-	markMost     = 1000
-	markNoRoom   = 100
-	markApart    = 200 // of each, when hosts take jobs by priority
-	lostMost     = 20  // types that are looked at closer
+	waitingNames  = 1000
+	explainMost   = 1000
+	explainNoRoom = 100
+	explainApart  = 200 // of each, when hosts take jobs by priority
+	lostMost      = 20  // types that are looked at closer
 )
 
 // waiting is a group of ready jobs that start, or do not, for the same reason.
@@ -42,18 +42,18 @@ type waiting struct {
 	Flows        bool // some of its type have just started
 }
 
-// MarkWaiting writes into waiting_for of ready jobs why they do not start.
+// ExplainWaiting writes into waiting_for of ready jobs why they do not start.
 // looker is who looks at all of the queue meanwhile, 0: no instance does. It
 // returns the types that no live instance serves, and jobs that were looked at
 // before and not taken, for no cause that is known: there should be none.
-func (k *Keeper) MarkWaiting(ctx context.Context, looker scheduler.InstanceID) (unknown []scheduler.TypeName, lost []scheduler.JobID, err error) {
+func (k *Maintenance) ExplainWaiting(ctx context.Context, looker scheduler.InstanceID) (unknown []scheduler.TypeName, lost []scheduler.JobID, err error) {
 	var change []waiting
-	err = k.link.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+	err = k.conn.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		var began string
 		if err := conn.QueryRow(ctx, lookBeganSQL).Scan(&began); err != nil {
 			return err
 		}
-		rows, err := conn.Query(ctx, waitingSQL, waitingNames, markApart)
+		rows, err := conn.Query(ctx, waitingSQL, waitingNames, explainApart)
 		if err != nil {
 			return err
 		}
@@ -74,7 +74,7 @@ func (k *Keeper) MarkWaiting(ctx context.Context, looker scheduler.InstanceID) (
 				types, names = append(types, g.Type), append(names, g.RunOn)
 			}
 			var wrong bool
-			if err := conn.QueryRow(ctx, markedSQL, g.args()...).Scan(&wrong); err != nil {
+			if err := conn.QueryRow(ctx, explainedSQL, g.args()...).Scan(&wrong); err != nil {
 				return err
 			}
 			if wrong {
@@ -97,9 +97,9 @@ func (k *Keeper) MarkWaiting(ctx context.Context, looker scheduler.InstanceID) (
 		return err
 	})
 	if err == nil && len(change) > 0 {
-		err = k.marks.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+		err = k.explained.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 			for _, g := range change {
-				if _, err := conn.Exec(ctx, markSQL, g.args()...); err != nil {
+				if _, err := conn.Exec(ctx, explainWaitingSQL, g.args()...); err != nil {
 					return err
 				}
 			}
@@ -123,7 +123,7 @@ func (g waiting) turn() bool {
 
 func (g waiting) most() int {
 	if g.turn() {
-		return markNoRoom
+		return explainNoRoom
 	}
-	return markMost
+	return explainMost
 }

@@ -265,7 +265,7 @@ func Trouble(object json.RawMessage, words map[string]string) string {
 	}
 	var parts []string
 	for _, host := range slices.Sorted(maps.Keys(byHost)) {
-		parts = append(parts, host+": "+scheduler.Account{Reason: byHost[host], Words: words[host]}.Told())
+		parts = append(parts, host+": "+scheduler.Account{Reason: byHost[host], Message: words[host]}.Told())
 	}
 	return strings.Join(parts, "; ")
 }

@@ -235,7 +235,7 @@ const (
 // dust deletes the files of jobs that have succeeded here, until ctx ends.
 // Whatever ends it on the way, what is deleted already is no mistake the next time.
 func (conf rjmConf) dust(ctx context.Context, url string, log *slog.Logger) {
-	duster, err := store.NewDuster(url)
+	duster, err := store.NewCleaner(url)
 	if err != nil {
 		log.Error("no file will be deleted", "error", err)
 		return
@@ -244,7 +244,7 @@ func (conf rjmConf) dust(ctx context.Context, url string, log *slog.Logger) {
 	tick := time.NewTicker(dustEvery)
 	defer tick.Stop()
 	for {
-		list, err := duster.Dusty(ctx, conf.host, dustMost)
+		list, err := duster.Uncleaned(ctx, conf.host, dustMost)
 		for i := range list {
 			trouble := conf.delete(list[i].Files)
 			if trouble != "" && trouble != list[i].Trouble {
@@ -253,7 +253,7 @@ func (conf rjmConf) dust(ctx context.Context, url string, log *slog.Logger) {
 			list[i].Trouble = trouble
 		}
 		if err == nil && len(list) > 0 {
-			err = duster.Dusted(ctx, list)
+			err = duster.Cleaned(ctx, list)
 		}
 		if err != nil && ctx.Err() == nil {
 			log.Warn("files are not deleted now", "error", err)

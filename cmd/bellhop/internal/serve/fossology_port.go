@@ -12,8 +12,8 @@ import (
 	"bellhop/sql/store"
 )
 
-// frontDesk is the store's desk as the port knows it.
-type frontDesk struct{ *store.Front }
+// frontSession is the store's session as the port knows it.
+type frontSession struct{ *store.Front }
 
 // known is the port's word for an error of the store's.
 func known(err error) error {
@@ -23,26 +23,26 @@ func known(err error) error {
 	return err
 }
 
-func (d frontDesk) Kill(ctx context.Context, job int64, who string) (string, error) {
+func (d frontSession) Kill(ctx context.Context, job int64, who string) (string, error) {
 	was, err := d.Front.Kill(ctx, job, who)
 	return was, known(err)
 }
 
-func (d frontDesk) Hold(ctx context.Context, job int64) (string, error) {
+func (d frontSession) Hold(ctx context.Context, job int64) (string, error) {
 	now, err := d.Front.Hold(ctx, job)
 	return now, known(err)
 }
 
-func (d frontDesk) Release(ctx context.Context, job int64) (string, error) {
+func (d frontSession) Release(ctx context.Context, job int64) (string, error) {
 	was, err := d.Front.Release(ctx, job)
 	return was, known(err)
 }
 
-func (d frontDesk) Prioritize(ctx context.Context, job int64, level int) error {
+func (d frontSession) Prioritize(ctx context.Context, job int64, level int) error {
 	return known(d.Front.Prioritize(ctx, job, level))
 }
 
-func (d frontDesk) Jobs(ctx context.Context, job int64, most int) (list []fossology.Job, err error) {
+func (d frontSession) Jobs(ctx context.Context, job int64, most int) (list []fossology.Job, err error) {
 	jobs, err := d.Front.Jobs(ctx, job, most)
 	for _, j := range jobs {
 		list = append(list, fossology.Job(j))
@@ -50,7 +50,7 @@ func (d frontDesk) Jobs(ctx context.Context, job int64, most int) (list []fossol
 	return list, known(err)
 }
 
-func (d frontDesk) Hosts(ctx context.Context) (list []fossology.Host, err error) {
+func (d frontSession) Hosts(ctx context.Context) (list []fossology.Host, err error) {
 	hosts, err := d.Front.Hosts(ctx)
 	for _, h := range hosts {
 		list = append(list, fossology.Host(h))
@@ -73,7 +73,7 @@ func answerFrontEnd(c config.Config, url string, stop func(scheduler.Stop), log 
 	for _, a := range c.Agents {
 		types = append(types, string(a.Type))
 	}
-	s, err := fossology.Listen(c.FrontEnd.Listen, fossology.Options{Desk: frontDesk{desk}, Agents: types, Revision: cli.Version(), Log: log,
+	s, err := fossology.Listen(c.FrontEnd.Listen, fossology.Options{Desk: frontSession{desk}, Agents: types, Revision: cli.Version(), Log: log,
 		Stop: func(now bool) {
 			how := scheduler.StopFinish
 			if now {

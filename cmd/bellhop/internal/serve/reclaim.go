@@ -11,15 +11,15 @@ import (
 	"bellhop/sql/store"
 )
 
-// sweepPatience is how long what cannot be killed is waited for.
-const sweepPatience = 5 * time.Second
+// reapPatience is how long what cannot be killed is waited for.
+const reapPatience = 5 * time.Second
 
-// sweep ends what lives on of agents whose guards were killed: their jobs may be
+// reap ends what lives on of agents whose guards were killed: their jobs may be
 // begun anew at any time, and nobody else would end it.
-func sweep(ctx context.Context, log *slog.Logger) {
-	ctx, cancel := context.WithTimeout(ctx, sweepPatience)
+func reap(ctx context.Context, log *slog.Logger) {
+	ctx, cancel := context.WithTimeout(ctx, reapPatience)
 	defer cancel()
-	n, err := agents.Sweep(ctx)
+	n, err := agents.Reap(ctx)
 	if n > 0 {
 		log.Warn("ended what was left of agents whose guards were killed", "processes", n)
 	}
@@ -38,8 +38,8 @@ func reclaim(ctx context.Context, url string, log *slog.Logger) error {
 		return err
 	}
 	defer registry.Close()
-	u := undertaker{registry, cli.ThisMachine()}
-	sweep(ctx, log)
+	u := reaper{registry, cli.ThisMachine()}
+	reap(ctx, log)
 	suspects, err := registry.Suspects(ctx, 0)
 	if err != nil {
 		return err
@@ -49,7 +49,7 @@ func reclaim(ctx context.Context, url string, log *slog.Logger) error {
 		switch {
 		case gone:
 			because = fmt.Sprintf("its process %d is gone", s.Pid)
-			if err := u.Sweep(ctx, s); err != nil {
+			if err := u.Reap(ctx, s); err != nil {
 				log.Error("cannot end what a dead instance left running; its jobs wait", "instance", s.ID, "error", err)
 				continue
 			}
@@ -57,7 +57,7 @@ func reclaim(ctx context.Context, url string, log *slog.Logger) error {
 			log.Info("left alone: it lives, or nobody can tell yet", "instance", s.ID, "name", s.Name, "machine", s.Machine)
 			continue
 		}
-		did, jobs, err := u.Bury(ctx, s.ID, because, gone)
+		did, jobs, err := u.MarkGone(ctx, s.ID, because, gone)
 		if err != nil {
 			return err
 		}

@@ -42,7 +42,7 @@ func asks(i told, sig os.Signal, stderr io.Writer) bool {
 			_, _ = io.WriteString(stderr, "no msq is held\n")
 		}
 		for _, m := range s.MSQs { // a line each: however many there are, nothing is put together
-			_, _ = fmt.Fprintln(stderr, m.Words())
+			_, _ = fmt.Fprintln(stderr, m.Message())
 		}
 	default:
 		return false
@@ -108,7 +108,7 @@ func holdSummaries(ctx context.Context, i told, hold func(string), every time.Du
 			var b strings.Builder
 			b.WriteString(s.At.Format(time.RFC3339) + " " + s.String())
 			for _, m := range s.MSQs {
-				b.WriteString("  " + m.Words() + "\n")
+				b.WriteString("  " + m.Message() + "\n")
 			}
 			hold(b.String())
 		}

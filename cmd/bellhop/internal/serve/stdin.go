@@ -98,7 +98,7 @@ func serveStdin(ctx context.Context, a *cli.App, c config.Config, s Config, sign
 		}
 	}
 	tree := startTree(c, a.Stderr, log, database, ports{
-		Queue: queue, Holdings: queue, Records: queue, Registry: queue, Undertaker: queue, Notices: queue, Places: queue, Bell: queue, Gate: queue, Queries: queue,
+		Queue: queue, Holdings: queue, Records: queue, Registry: queue, Reaper: queue, Notices: queue, HostStates: queue, Bell: queue, Gate: queue, Queries: queue,
 	})
 	// interrupted ends it with lines left: as serve does at that signal.
 	interrupted := func(sig os.Signal) error {

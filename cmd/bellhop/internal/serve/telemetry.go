@@ -26,10 +26,10 @@ type telemetry struct {
 }
 
 // startTelemetry reads the OTEL_ variables of the environment.
-func startTelemetry(ctx context.Context, c config.Config, name string, observer *store.Observer, log *slog.Logger) (*telemetry, error) {
+func startTelemetry(ctx context.Context, c config.Config, name string, reads *store.Metrics, log *slog.Logger) (*telemetry, error) {
 	tracer, err := traces.Start(ctx, traces.Config{Version: cli.Version(), Name: name, Items: c.Observability.ItemSpans, Log: log,
 		Needs: func(ctx context.Context, jobs []scheduler.JobID) (map[scheduler.JobID][]traces.Needed, error) {
-			list, err := observer.Needs(ctx, jobs)
+			list, err := reads.Needs(ctx, jobs)
 			needs := make(map[scheduler.JobID][]traces.Needed, len(list))
 			for _, n := range list {
 				needs[n.Job] = append(needs[n.Job], traces.Needed{Job: n.Needs, Attempt: n.Attempt, Traceparent: n.Traceparent, CreatedAt: n.CreatedAt})
@@ -45,10 +45,10 @@ func startTelemetry(ctx context.Context, c config.Config, name string, observer 
 }
 
 // watch has /metrics ask the tree and the database.
-func (t *telemetry) watch(tree *actors.System, observer *store.Observer) error {
+func (t *telemetry) watch(tree *actors.System, reads *store.Metrics) error {
 	return t.metrics.Watch(metrics.Sources{
 		Queue: func(ctx context.Context) ([]metrics.Gauge, float64, error) {
-			list, notifications, err := observer.Gauges(ctx)
+			list, notifications, err := reads.Gauges(ctx)
 			gauges := make([]metrics.Gauge, len(list))
 			for i, g := range list {
 				gauges[i] = metrics.Gauge(g)
@@ -98,7 +98,7 @@ func (r watchedRecords) Write(ctx context.Context, me scheduler.InstanceID, b sc
 	return stale, released, err
 }
 
-// Up, Died and Ran make it the tree's witness.
+// Up, Died and Ran make it the tree's observer.
 
 func (t *telemetry) Up(host scheduler.HostName, child scheduler.ChildName, typ scheduler.TypeName, launched, ready time.Time) {
 	t.tracer.Up(host, child, launched, ready)

@@ -37,7 +37,7 @@ type Instance struct {
 	*actors.System
 	registry  *store.Registry
 	telemetry *telemetry
-	desks     []interface{ Close() }
+	closers   []interface{ Close() }
 }
 
 // Start wires the ports of package actors to what implements them, and
@@ -59,7 +59,7 @@ func Start(c config.Config, url string, stop func(scheduler.Stop), back func(), 
 	if err != nil {
 		return nil, err
 	}
-	keeper, err := store.NewKeeper(url)
+	maintenance, err := store.NewMaintenance(url)
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +67,7 @@ func Start(c config.Config, url string, stop func(scheduler.Stop), back func(), 
 	if err != nil {
 		return nil, err
 	}
-	keeper.MarkThrough(claimer)
+	maintenance.ExplainThrough(claimer)
 	askURL := cmp.Or(c.Database.DBURL, c.Database.MSQURL)
 	if _, err := store.NewAsker(askURL); err != nil {
 		return nil, err
@@ -85,46 +85,46 @@ func Start(c config.Config, url string, stop func(scheduler.Stop), back func(), 
 	if err != nil {
 		return nil, err
 	}
-	observer, err := store.NewObserver(url)
+	metrics, err := store.NewMetrics(url)
 	if err != nil {
 		return nil, err
 	}
 	i.registry = registry
-	i.desks = []interface{ Close() }{claimer, recorder, registry, keeper, gate, attacher, observer}
-	where := localities{Keeper: keeper}
+	i.closers = []interface{ Close() }{claimer, recorder, registry, maintenance, gate, attacher, metrics}
+	where := localities{Maintenance: maintenance}
 	if c.Locate != "" {
 		if where.locator, err = store.NewLocator(cmp.Or(c.Database.MSQURL, url), c.Locate); err != nil {
 			return nil, err
 		}
-		i.desks = append(i.desks, where.locator)
+		i.closers = append(i.closers, where.locator)
 	}
 	beat := fmt.Sprintf("bellhop_beat_%016x", rand.Uint64())
 	me, err := introduce(c, machine)
 	if err != nil {
 		return nil, err
 	}
-	if i.telemetry, err = startTelemetry(context.Background(), c, me.Name, observer, log); err != nil {
+	if i.telemetry, err = startTelemetry(context.Background(), c, me.Name, metrics, log); err != nil {
 		return nil, err
 	}
 	i.System = startTree(c, stderr, log, database, ports{
-		Queue: watchedQueue{queue{claimer, keeper}, i.telemetry}, Holdings: claimer, Records: watchedRecords{recorder, i.telemetry},
-		Witness:    i.telemetry,
+		Queue: watchedQueue{queue{claimer, maintenance}, i.telemetry}, Holdings: claimer, Records: watchedRecords{recorder, i.telemetry},
+		Observer:   i.telemetry,
 		Registry:   members{registry, me, beat, back},
-		Undertaker: undertaker{registry, machine},
-		Notices:    notices{registry, keeper},
-		Crowds:     keeper,
-		Places:     registry,
+		Reaper:     reaper{registry, machine},
+		Notices:    notices{registry, maintenance},
+		Backlogs:   maintenance,
+		HostStates: registry,
 		Localities: where,
-		Orders:     keeper,
+		Controls:   maintenance,
 		Stop:       stop,
 		Bell:       &bell{listener: triggers.Listener{URL: direct, Heartbeat: beat, Log: log, Connected: i.telemetry.metrics.Connected}},
 		Gate:       gate,
 		Queries:    cursorOpener{queries},
 
 		Attachments: attacher,
-		Commands:    commands{attacher},
+		Attached:    commands{attacher},
 	})
-	return i, i.telemetry.watch(i.System, observer)
+	return i, i.telemetry.watch(i.System, metrics)
 }
 
 // ports are what a tree needs of its queue, wherever that is kept.
@@ -133,20 +133,20 @@ type ports struct {
 	Holdings   actors.Holdings
 	Records    actors.Records
 	Registry   actors.Registry
-	Undertaker actors.Undertaker
+	Reaper     actors.Reaper
 	Notices    actors.Notices
-	Crowds     actors.Crowds
-	Places     actors.Places
+	Backlogs   actors.Backlogs
+	HostStates actors.HostStates
 	Localities actors.Localities
-	Orders     actors.Orders
+	Controls   actors.Commands
 	Stop       func(scheduler.Stop)
 	Bell       actors.Bell
 	Gate       actors.Gate
 	Queries    actors.Queries
-	Witness    actors.Witness
+	Observer   actors.Observer
 
 	Attachments actors.Attachments
-	Commands    commands
+	Attached    commands
 }
 
 // commands finds what is run for rows of attached tables.
@@ -195,7 +195,7 @@ func startTree(c config.Config, stderr io.Writer, log *slog.Logger, database fun
 		},
 		Answers:  agents.Answers{Timeout: c.Limits.DBTimeout, Rows: c.Limits.DBRows, Bytes: c.Limits.DBBytes},
 		Database: database,
-		Attached: p.Commands.of,
+		Attached: p.Attached.of,
 		Trouble: func(typ scheduler.TypeName, host scheduler.HostName, why scheduler.Account) {
 			if s := system.Load(); s != nil {
 				s.Trouble(typ, host, why)
@@ -208,10 +208,10 @@ func startTree(c config.Config, stderr io.Writer, log *slog.Logger, database fun
 		Respawn: scheduler.RespawnPolicy{Deaths: c.Limits.Deaths, Window: c.Limits.Window},
 		Idle:    c.Limits.Idle, MinReady: c.Limits.MinReady, KillAfter: c.Limits.KillAfter,
 		Scan: safetyScan, ExclusiveAfter: exclusiveAfter, Cursors: cursors, Retry: scheduler.DefaultRetry, Log: log,
-		Queue: p.Queue, Holdings: p.Holdings, Records: p.Records, Registry: p.Registry, Undertaker: p.Undertaker,
-		Notices: p.Notices, Crowds: p.Crowds, Places: p.Places, Localities: p.Localities, Orders: p.Orders, Stop: p.Stop, Bell: p.Bell, Gate: p.Gate, Queries: p.Queries,
+		Queue: p.Queue, Holdings: p.Holdings, Records: p.Records, Registry: p.Registry, Reaper: p.Reaper,
+		Notices: p.Notices, Backlogs: p.Backlogs, HostStates: p.HostStates, Localities: p.Localities, Commands: p.Controls, Stop: p.Stop, Bell: p.Bell, Gate: p.Gate, Queries: p.Queries,
 		Attachments: p.Attachments, RowType: agents.AttachedType,
-		Launcher: launch{launcher}, Witness: p.Witness,
+		Launcher: launch{launcher}, Observer: p.Observer,
 	})
 	system.Store(tree)
 	return tree
@@ -225,7 +225,7 @@ func (i *Instance) End(ctx context.Context) error {
 		bury := func() error {
 			bye, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 			defer cancel()
-			_, _, err := i.registry.Bury(bye, id, "it was stopped", true)
+			_, _, err := i.registry.MarkGone(bye, id, "it was stopped", true)
 			return err
 		}
 		if err = bury(); err != nil { // a connection that broke since the last heartbeat is found out by its use
@@ -233,7 +233,7 @@ func (i *Instance) End(ctx context.Context) error {
 		}
 	}
 	i.telemetry.stop()
-	for _, d := range i.desks {
+	for _, d := range i.closers {
 		d.Close()
 	}
 	return err
@@ -253,17 +253,17 @@ func agentTypes(c config.Config) []actors.AgentType {
 
 type queue struct {
 	*store.Claimer
-	keeper *store.Keeper
+	maintenance *store.Maintenance
 }
 
-func (q queue) Due(ctx context.Context) (int, time.Duration, error) { return q.keeper.Due(ctx) }
+func (q queue) Due(ctx context.Context) (int, time.Duration, error) { return q.maintenance.Due(ctx) }
 
 type notices struct {
 	*store.Registry
-	*store.Keeper
+	*store.Maintenance
 }
 
-func (notices) Close() {} // both embedded desks have one, and neither is closed through here
+func (notices) Close() {} // both embedded sessions have one, and neither is closed through here
 
 type bell struct{ listener triggers.Listener }
 
@@ -276,7 +276,7 @@ func (b *bell) Cut() { b.listener.Cut() }
 
 // localities answers with the configuration's query, where there is one.
 type localities struct {
-	*store.Keeper
+	*store.Maintenance
 	locator *store.Locator
 }
 
@@ -294,7 +294,7 @@ func (p localities) Locate(ctx context.Context, me scheduler.InstanceID, names [
 	return hosts, p.PublishLocated(ctx, me, all)
 }
 
-func (localities) Close() {} // its desks are closed by themselves
+func (localities) Close() {} // its sessions are closed by themselves
 
 // rowsAtOnce is how many rows of an MSQ travel in one round trip.
 const rowsAtOnce = 1000

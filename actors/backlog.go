@@ -1,0 +1,85 @@
+package actors
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"bellhop/scheduler"
+	"bellhop/scheduler/intake"
+)
+
+// waitingTypes tells a host what waits for it, and of which types an MSQ job that
+// runs here has rows to come. From the dispatcher.
+type waitingTypes struct {
+	Waiting []scheduler.Backlog
+	Coming  []scheduler.TypeName
+}
+
+// onWaiting decides which children take no more lines.
+func (s *host) onWaiting(m *waitingTypes, now time.Time) {
+	children := make([]*childHandle, 0, len(s.children))
+	for _, name := range slices.Sorted(maps.Keys(s.children)) {
+		if child := s.children[name]; child.state.Live() {
+			children = append(children, child)
+		}
+	}
+	more := map[scheduler.TypeName]bool{}
+	for _, w := range m.Waiting {
+		more[w.Type] = true
+	}
+	for _, t := range m.Coming {
+		more[t] = true
+	}
+	tenants := make([]scheduler.Tenant, len(children))
+	for i, child := range children {
+		coming := child.state == scheduler.Prep || child.state == scheduler.Spawned
+		tenants[i] = scheduler.Tenant{Type: child.pool.Name, Stays: child.pool.Exec || child.leaving || coming, Yields: child.draining, Idle: child.seat().Idle,
+			More: more[child.pool.Name], Up: child.up, Gave: child.pool.preemptedAt}
+	}
+	could := map[scheduler.TypeName]int{}
+	for _, pool := range s.pools {
+		live, _ := pool.live()
+		could[pool.Name] = s.could(pool, live, now)
+	}
+	goes := func(t scheduler.Tenant, whom scheduler.TypeName) bool {
+		return t.Spare(s.types[whom].preemptedAt, s.inst.MinReady, now)
+	}
+	to, made := scheduler.Yield(tenants, s.age(m.Waiting, now), could, goes)
+	changed := !slices.Equal(made, s.preemptingFor)
+	s.preemptingFor = made
+	for i, child := range children {
+		yields, spare := to[i] != "", false
+		if yields {
+			spare = goes(tenants[i], to[i])
+		}
+		changed = changed || child.draining != yields || child.spare != spare
+		child.draining, child.spare = yields, spare
+	}
+	if !changed {
+		return
+	}
+	s.resyncSoon()
+}
+
+// age counts for how long types have waited of which no child is here.
+func (s *host) age(waiting []scheduler.Backlog, now time.Time) []scheduler.Backlog {
+	was := s.waits
+	s.waits = map[scheduler.TypeName]time.Time{}
+	for i, w := range waiting {
+		pool := s.types[w.Type]
+		if pool == nil {
+			continue
+		}
+		if n, _ := pool.live(); n > 0 {
+			continue
+		}
+		since, waits := was[w.Type]
+		if !waits {
+			since = now
+		}
+		s.waits[w.Type] = since
+		waiting[i] = w.Aged(now.Sub(since), 3*max(s.inst.MinReady, intake.BacklogAgain))
+	}
+	return waiting
+}

@@ -1,0 +1,75 @@
+package actors
+
+import (
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"bellhop/scheduler"
+)
+
+// fork is a launch under way. If the actor ends first, the process that comes
+// out of it has nobody: it is killed.
+type fork struct {
+	mu        sync.Mutex
+	process   Process // what came of it, should the actor end before it hears
+	abandoned bool
+}
+
+func (k *child) launch(c actor.Context) {
+	k.reservation.settled.Store(true) // given back when the process has ended
+	f := &fork{}
+	k.fork = f
+	self, inst, typ, name, host := c.Self(), k.inst, k.typ.Name, k.name, k.host
+	inst.processes[host].enter()
+	inst.alive.Add(1)
+	inst.launches.Add(1)
+	go func() {
+		wake := &woke{}
+		p, err := inst.Launcher.Launch(typ, name, host, max(time.Millisecond, inst.leaseLeft(time.Now())), func() { inst.system.Root.Send(self, wake) })
+		if err != nil {
+			inst.processEnded(host, typ)
+		}
+		f.mu.Lock()
+		abandoned := f.abandoned
+		f.process = p
+		f.mu.Unlock() // before the message: it may be received right here
+		if !abandoned {
+			inst.system.Root.Send(self, &started{p, err})
+		} else if err == nil {
+			p.Kill()
+			go func() { <-p.Done(); inst.processEnded(host, typ) }()
+		}
+	}()
+}
+
+// processEnded counts a process out, when all that came of it has been seen to.
+func (inst *instance) processEnded(host scheduler.HostName, typ scheduler.TypeName) {
+	inst.alive.Add(-1)
+	inst.quotas[typ].alive.Add(-1)
+	inst.processes[host].leave()
+}
+
+func (k *child) onStarted(c actor.Context, m *started, now time.Time) {
+	k.fork = nil
+	if m.err != nil {
+		k.last, k.trace = *k.describe(), ""
+		ev := scheduler.ChildEvent{Kind: scheduler.EventLaunchFailed, Error: m.err.Error()}
+		if errors.Is(m.err, scheduler.ErrLeaseOver) { // not the agent's fault
+			ev.Stop = scheduler.StopFenced
+		}
+		if errors.Is(m.err, scheduler.ErrUnguarded) {
+			ev.Stop = scheduler.StopUnguarded
+		}
+		k.step(c, ev, now)
+		return
+	}
+	k.process = m.process
+	if left := time.Until(k.leaseEnd); left > 0 {
+		k.process.Lease(left)
+	}
+	k.step(c, scheduler.ChildEvent{Kind: scheduler.EventLaunched}, now)
+	k.onWoke(c, now)
+}

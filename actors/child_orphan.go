@@ -1,0 +1,72 @@
+package actors
+
+import (
+	"time"
+
+	"bellhop/scheduler"
+)
+
+// orphan sees to the process when the actor ends before it: it is killed, and
+// only when it is dead goes its work back, so that no job is ever in two
+// processes. What the process had answered is not lost.
+func (k *child) orphan() {
+	if k.alarm != nil {
+		k.alarm.Stop()
+	}
+	if k.fork != nil {
+		k.fork.mu.Lock()
+		k.fork.abandoned = true
+		if k.process == nil {
+			k.process = k.fork.process
+		}
+		k.fork.mu.Unlock()
+	}
+	inst, fsm, process := k.inst, k.fsm, k.process
+	owed := k.owed
+	if len(owed) > 0 {
+		inst.owe(owed...)
+	}
+	for job, results := range k.items {
+		inst.tell(roleMSQ(job), &answered{results})
+	}
+	for _, l := range k.returned { // in nobody's hands
+		inst.requeue(l, "")
+	}
+	if k.ended { // it panicked over the end of its process
+		defer inst.processEnded(k.host, k.typ.Name)
+	}
+	if process == nil {
+		return
+	}
+	lines, host, typ := fsm.Lines, k.host, k.typ.Name
+	inst.orphans.add(lines, 1)
+	go func() {
+		defer inst.processEnded(host, typ)
+		defer inst.orphans.add(lines, -1)
+		process.Kill()
+		<-process.Done()
+		now := time.Now()
+		if fsm.State == scheduler.Busy || fsm.State == scheduler.Freeing {
+			fsm.Stop = scheduler.StopReplaced
+			fsm.State = scheduler.Freeing
+		}
+		last := process.Take(nil)
+		returned := scheduler.ChildEvent{Kind: scheduler.EventReturned, Lines: process.Recall()}
+		for _, ev := range append([]scheduler.ChildEvent{returned}, last...) {
+			var effects []scheduler.Effect
+			fsm, effects = fsm.Step(ev, now)
+			for _, e := range effects {
+				switch {
+				case e.Kind == scheduler.EffectSettle && e.Result.Line.Item == 0:
+					inst.owe(judged(inst, e.Result))
+				case e.Kind == scheduler.EffectSettle:
+					inst.tell(roleMSQ(e.Result.Line.Claim.Job), &answered{[]scheduler.Result{e.Result}})
+				case e.Kind == scheduler.EffectGiveBack:
+					for _, l := range e.Lines {
+						inst.requeue(l, "")
+					}
+				}
+			}
+		}
+	}()
+}

@@ -1,0 +1,46 @@
+package actors
+
+import (
+	"cmp"
+
+	"bellhop/scheduler"
+)
+
+func (k *child) settle(r scheduler.Result) {
+	if r.Outcome == scheduler.OutcomeSucceeded {
+		k.done++
+		k.healthy = true
+	} else if r.Outcome == scheduler.OutcomeFailed {
+		k.healthy = true // it did not die of it
+	}
+	if r.Line.Item != 0 {
+		if k.items == nil {
+			k.items = map[scheduler.JobID][]scheduler.Result{}
+		}
+		k.items[r.Line.Claim.Job] = append(k.items[r.Line.Claim.Job], r)
+		return
+	}
+	k.owed = append(k.owed, judged(k.inst, r))
+}
+
+// judged turns the end of an attempt into the record of what the job becomes.
+func judged(inst *instance, r scheduler.Result) scheduler.Record {
+	v := scheduler.Judge(r.Outcome, r.Line.Attempt, r.Line.MaxAttempts, r.Line.Deaths, inst.Retry, jitter())
+	rec := scheduler.Record{Kind: scheduler.RecordSettle, Claim: r.Line.Claim, Attempt: r.Line.Attempt, Host: r.Host, Result: r, Verdict: v}
+	if v.Release {
+		rec.Kind = scheduler.RecordRequeue
+		if !r.Began.IsZero() {
+			rec.Lost = cmp.Or(r.Error, "its instance gave it back")
+		}
+	}
+	return rec
+}
+
+// requeue returns a line to where it came from: the queue, or its msq.
+func (inst *instance) requeue(l scheduler.Line, why string) {
+	if l.Item != 0 {
+		inst.tell(roleMSQ(l.Claim.Job), &returned{[]scheduler.Line{l}})
+		return
+	}
+	inst.owe(scheduler.Record{Kind: scheduler.RecordRequeue, Claim: l.Claim, Attempt: l.Attempt, Why: why})
+}

@@ -1,0 +1,184 @@
+package actors
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"bellhop/scheduler"
+)
+
+// waitForChild is how long work that was dealt may wait for a child before it
+// goes back to the queue.
+const waitForChild = 2 * time.Second
+
+// taken is how many slots are.
+func (s *host) taken() int {
+	n := 0
+	for _, pool := range s.pools {
+		live, _ := pool.live()
+		n += live
+	}
+	return n
+}
+
+// could is how many more children of a type may come up beside those who live,
+// slots aside.
+func (s *host) could(pool *pool, live int, now time.Time) int {
+	if s.reach.Down {
+		return 0
+	}
+	may, _ := pool.respawn.May(live, now)
+	return scheduler.Bounds{Live: live, PerHost: pool.MaxPerHost, Instance: pool.quota.room(), Respawn: may}.More()
+}
+
+// place gives what is pending to children, and brings up the children it takes.
+func (s *host) place(c actor.Context, now time.Time) {
+	if s.leaving { // children that go may still return something
+		s.dropPending(func(scheduler.Line) bool { return true }, "")
+	}
+	if s.asleep || s.leaving {
+		return
+	}
+	for _, pool := range s.pools {
+		if len(pool.pending) == 0 {
+			if !pool.shortSince.IsZero() {
+				pool.scaleUp(now)
+			}
+			continue
+		}
+		s.dropFrom(pool, func(l scheduler.Line) bool { return !s.inst.mayBegin(&l, now) }, "")
+		s.feed(c, pool)
+		if pool.draining() { // what was on its way to a child when it was told to: nobody else comes up for it
+			s.dropFrom(pool, func(scheduler.Line) bool { return true }, "")
+			continue
+		}
+		n, coming := pool.live()
+		worth := pool.scaleUp(now).Worth()
+		if s.taken() >= s.spec.Slots { // what was dealt is what others make room for: they do that now, or never
+			worth = len(pool.pending) - coming
+		}
+		for ; worth > 0 && s.could(pool, n, now) > 0; worth-- {
+			if s.taken() >= s.spec.Slots {
+				s.makeRoom(c, pool, now) // its news will bring us back
+				break
+			}
+			if !s.spawn(c, pool, now) {
+				break
+			}
+			n++
+		}
+		s.giveUp(pool, n, now)
+	}
+}
+
+// feed deals pending lines to the children that take them.
+func (s *host) feed(c actor.Context, pool *pool) {
+	for len(pool.pending) > 0 {
+		s.seats = s.seats[:0]
+		for _, child := range pool.children {
+			s.seats = append(s.seats, child.seat())
+		}
+		i, n := scheduler.Deal(s.seats, len(pool.pending))
+		if n == 0 {
+			return
+		}
+		best := pool.children[i]
+		lines := make([]scheduler.Line, n)
+		for i := range lines {
+			lines[i] = pool.pending[i].line
+		}
+		pool.pending = append(pool.pending[:0], pool.pending[n:]...)
+		best.sent += n
+		best.unacked = append(best.unacked, lines...)
+		c.Send(best.pid, &assign{lines, best.returns})
+	}
+}
+
+// spawn brings up a child, one that has been up before if there is one; false:
+// another host has taken the last place of the type.
+func (s *host) spawn(c actor.Context, pool *pool, now time.Time) bool {
+	child := pool.withoutProcess()
+	if child == nil {
+		child = s.newChild(c, pool)
+	}
+	if child.reservation == nil || child.reservation.settled.Load() {
+		if child.reservation = pool.quota.reserve(); child.reservation == nil {
+			return false
+		}
+	}
+	child.state, child.wanted = scheduler.Prep, now // so it counts at once; its news will agree
+	c.Send(child.pid, &want{child.reservation})
+	return true
+}
+
+// newChild starts the actor of a child that there was not yet.
+func (s *host) newChild(c actor.Context, pool *pool) *childHandle {
+	var name scheduler.ChildName
+	for i := len(pool.children) + 1; ; i-- { // that one is free, unless an actor has died and left a gap below
+		name = scheduler.ChildName(string(pool.Name) + "." + itoa(int64(i)))
+		if s.children[name] == nil {
+			break
+		}
+	}
+	role := roleChild(s.spec.Name, name)
+	child := &childHandle{pool: pool, pid: c.Spawn(props(s.inst.Log, role, func() actor.Actor {
+		return newChild(s.inst, s.spec.Name, name, pool.AgentType, c.Self())
+	}, inline))}
+	s.inst.register(role, child.pid)
+	s.children[name] = child
+	pool.children = append(pool.children, child)
+	return child
+}
+
+// makeRoom frees the child that the kill rules let go, if there is one.
+func (s *host) makeRoom(c actor.Context, pool *pool, now time.Time) {
+	children := slices.Collect(maps.Values(s.children))
+	lodgers := make([]scheduler.Lodger, len(children))
+	for i, child := range children {
+		lodgers[i] = child.lodger()
+	}
+	if i := scheduler.MakeRoom(lodgers, pool.Name, s.inst.MinReady, now); i >= 0 {
+		children[i].leaving = true
+		if !children[i].pool.Exec { // which has no process to lose, and battles with nobody
+			children[i].pool.preemptedAt = now
+		}
+		c.Send(children[i].pid, &dismiss{scheduler.StopRoom})
+	}
+}
+
+// giveUp returns pending work to the queue when no child is there for it, nor
+// comes: because its type dies too often, or because others hold the slots.
+func (s *host) giveUp(pool *pool, live int, now time.Time) {
+	may, _ := pool.respawn.May(live, now)
+	why, back := scheduler.GiveUp(live, may, now.Sub(pool.oldestPending(now)), waitForChild)
+	switch {
+	case s.reach.Down && live == 0:
+		why = s.whyDown()
+	case !back:
+		return
+	case why == "agent_fails":
+		why += ": " + cmp.Or(pool.respawn.Trouble(pool.trouble).Reason, pool.trouble.Reason)
+	}
+	s.dropFrom(pool, func(scheduler.Line) bool { return true }, why)
+	s.resyncSoon()
+}
+
+func (s *host) dropPending(which func(scheduler.Line) bool, why string) {
+	for _, pool := range s.pools {
+		s.dropFrom(pool, which, why)
+	}
+}
+
+func (s *host) dropFrom(pool *pool, which func(scheduler.Line) bool, why string) {
+	pool.pending = slices.DeleteFunc(pool.pending, func(p pending) bool {
+		if which(p.line) {
+			s.inst.requeue(p.line, why)
+			return true
+		}
+		return false
+	})
+}

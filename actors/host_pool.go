@@ -1,0 +1,156 @@
+package actors
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"bellhop/scheduler"
+)
+
+// pool is what a host knows of one type.
+type pool struct {
+	AgentType
+	quota       *typeQuota
+	respawn     scheduler.Respawn
+	trouble     scheduler.Account // of the last death, told while none comes up or the type is barred
+	granted     int
+	spawn       int // lines for which children could come up
+	told        int // of these, what the dispatcher knows; untold: it has to be told
+	pending     []pending
+	children    []*childHandle
+	preemptedAt time.Time     // when one of them was last told to make room
+	lineTime    time.Duration // what a line takes a child; 0: not known
+	startTime   time.Duration // what it took a child to come up; 0: not known
+	shortSince  time.Time     // since when its children, all of them up, have had more than they have room for; zero: they have not
+}
+
+const untold = -1
+
+type pending struct {
+	line  scheduler.Line
+	since time.Time
+}
+
+// putBack puts lines that were not started where they were in the order.
+func (pool *pool) putBack(lines []scheduler.Line, now time.Time) {
+	for _, l := range lines {
+		pool.pending = append(pool.pending, pending{l, now})
+	}
+	slices.SortStableFunc(pool.pending, func(a, b pending) int {
+		return cmp.Or(cmp.Compare(a.line.Priority, b.line.Priority), cmp.Compare(a.line.Claim.Job, b.line.Claim.Job), cmp.Compare(a.line.Item, b.line.Item))
+	})
+}
+
+// live is how many children of a type hold a slot, and how many of them are
+// still coming up.
+func (pool *pool) live() (n, coming int) {
+	for _, child := range pool.children {
+		if child.state.Live() {
+			n++
+			if child.state == scheduler.Prep || child.state == scheduler.Spawned {
+				coming++
+			}
+		}
+	}
+	return n, coming
+}
+
+// scaleUp is what waits for its children, after they have been given what they
+// have room for. Lines wait as long as children are busy with others, and no
+// longer: a moment in which all that was dealt is given is no end of that.
+func (pool *pool) scaleUp(now time.Time) scheduler.ScaleUp {
+	b := scheduler.ScaleUp{Lines: len(pool.pending), Line: pool.lineTime, Start: pool.startTime}
+	if pool.Exec { // a process for each line, whatever comes
+		b.Start = 0
+	}
+	idle := false
+	_, b.Coming = pool.live()
+	for _, child := range pool.children {
+		if child.takes() {
+			b.Warm++
+			idle = idle || child.seat().Idle
+		}
+	}
+	switch {
+	case idle || b.Coming > 0 || b.Warm == 0:
+		pool.shortSince = time.Time{}
+	case pool.shortSince.IsZero() && b.Lines > 0:
+		pool.shortSince = now
+	}
+	if !pool.shortSince.IsZero() {
+		b.Waited = now.Sub(pool.shortSince)
+	}
+	return b
+}
+
+// patience is for how long its lines wait for children that are up.
+func (pool *pool) patience() time.Duration {
+	return scheduler.ScaleUp{Start: pool.startTime}.Patience()
+}
+
+// withoutProcess is a child that has no process just now; nil: there is none.
+func (pool *pool) withoutProcess() *childHandle {
+	i := slices.IndexFunc(pool.children, func(child *childHandle) bool { return !child.state.Live() })
+	if i < 0 {
+		return nil
+	}
+	return pool.children[i]
+}
+
+// draining reports whether a child of it makes room for others.
+func (pool *pool) draining() bool {
+	return slices.ContainsFunc(pool.children, func(child *childHandle) bool { return child.state.Live() && child.draining })
+}
+
+func (pool *pool) oldestPending(now time.Time) time.Time {
+	if len(pool.pending) == 0 {
+		return now
+	}
+	return pool.pending[0].since
+}
+
+// childHandle is a child as its host sees it.
+type childHandle struct {
+	pid         *actor.PID
+	reservation *reservation
+	pool        *pool
+	state       scheduler.ChildState
+	since       time.Time
+	room        int
+	got         int              // lines that it says it was given
+	sent        int              // lines that we gave
+	unacked     []scheduler.Line // those of them that it has not said it was given
+	returns     int              // how often it gave some back
+	leaving     bool
+	wanted      time.Time // when it was told to come up
+	up          time.Time // when it came up
+	draining    bool      // takes no more lines, so that it may go
+	spare       bool      // and goes at once when it has nothing to do
+}
+
+// takes reports whether it is up, and gets lines as soon as it has room.
+func (child *childHandle) takes() bool {
+	return (child.state == scheduler.ChildReady || child.state == scheduler.Busy) && !child.leaving && !child.draining
+}
+
+// roomLeft is how many more lines the child takes, those under way to it counted.
+func (child *childHandle) roomLeft() int {
+	if child.leaving || child.draining {
+		return 0
+	}
+	return max(0, child.room-(child.sent-child.got))
+}
+
+// seat is the child as scheduler.Deal sees it.
+func (child *childHandle) seat() scheduler.Seat {
+	return scheduler.Seat{Idle: child.state == scheduler.ChildReady && child.sent == child.got, Free: child.roomLeft()}
+}
+
+// lodger is the child as the kill rules see it.
+func (child *childHandle) lodger() scheduler.Lodger {
+	return scheduler.Lodger{Type: child.pool.Name, State: child.state, Since: child.since, Exec: child.pool.Exec,
+		Given: child.sent != child.got, Wanted: len(child.pool.pending) > 0, Leaving: child.leaving, Spare: child.spare}
+}

@@ -1,0 +1,173 @@
+package actors
+
+import (
+	"sync"
+	"time"
+
+	"bellhop/scheduler"
+)
+
+// entriesMost bounds what waits to be logged: past it what agents say is
+// dropped and counted, never the jobs.
+const entriesMost = 50_000
+
+// batchMost is how many records go into one transaction.
+const batchMost = 2000
+
+// owedMost is how many records may wait before nothing new is begun: what ends
+// faster than the database takes it would be kept without bound.
+const owedMost = 5 * batchMost
+
+// outbox is what this instance owes the database. It is not inside the ledger
+// so that the ledger can die and owe nothing less.
+type outbox struct {
+	mu       sync.Mutex
+	waiting  scheduler.Batch
+	inFlight scheduler.Batch // in a transaction whose end is not known
+	flushing bool
+	deferred deferred
+	latest   map[scheduler.JobID]int // index in waiting.Progress
+	dropped  int
+	asked    bool // the ledger has been woken for what waits
+	drained  []chan struct{}
+}
+
+func newOutbox() *outbox { return &outbox{latest: map[scheduler.JobID]int{}} }
+
+// wake reports whether the ledger has to be told. Call with mu held.
+func (o *outbox) wake() bool {
+	if o.asked {
+		return false
+	}
+	o.asked = true
+	return true
+}
+
+func (o *outbox) records(r []scheduler.Record) (wake bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.waiting.Records = append(o.waiting.Records, r...)
+	return o.wake()
+}
+
+func (o *outbox) entries(e []scheduler.Entry) (wake bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if room := entriesMost - len(o.waiting.Entries); len(e) > room {
+		o.dropped += len(e) - room
+		e = e[:room]
+	}
+	o.waiting.Entries = append(o.waiting.Entries, e...)
+	return o.wake()
+}
+
+func (o *outbox) failed(items []scheduler.FailedItem) (wake bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.waiting.Failed = append(o.waiting.Failed, items...)
+	return o.wake()
+}
+
+// progress keeps the latest figures of each job only.
+func (o *outbox) progress(p scheduler.Progress) (wake bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if i, ok := o.latest[p.Job]; ok {
+		o.waiting.Progress[i] = p
+		return o.wake()
+	}
+	o.latest[p.Job] = len(o.waiting.Progress)
+	o.waiting.Progress = append(o.waiting.Progress, p)
+	return o.wake()
+}
+
+// take starts a flight: what an earlier flight could not settle, what was put
+// aside, or what waits.
+func (o *outbox) take(now time.Time) (b scheduler.Batch, deferred bool, dropped int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	dropped, o.dropped = o.dropped, 0
+	if o.flushing {
+		o.inFlight.MaybeCommitted = true
+		return o.inFlight, o.deferred.inFlight, dropped
+	}
+	if o.deferred.due(now) {
+		o.inFlight, o.flushing = o.deferred.take(), true
+		return o.inFlight, true, dropped
+	}
+	o.asked = false
+	o.inFlight = o.deferred.add(o.waiting)
+	o.waiting = scheduler.Batch{}
+	clear(o.latest)
+	if n := len(o.inFlight.Records); n > batchMost {
+		o.waiting.Records = append([]scheduler.Record(nil), o.inFlight.Records[batchMost:]...)
+		o.inFlight.Records = o.inFlight.Records[:batchMost]
+		o.asked = true
+	}
+	o.flushing = !o.inFlight.Empty()
+	return o.inFlight, false, dropped
+}
+
+// acked ends a flight well, but for jobs whose rows are in somebody's hand:
+// they are put aside. It gives those that are so for the first time.
+func (o *outbox) acked(busy []scheduler.JobID, now time.Time) (first []scheduler.JobID, more bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	first = o.deferred.acked(o.inFlight, busy, now)
+	o.inFlight, o.flushing = scheduler.Batch{}, false
+	if !o.waiting.Empty() {
+		return first, true
+	}
+	if len(o.deferred.jobs) == 0 {
+		for _, c := range o.drained {
+			close(c)
+		}
+		o.drained = nil
+	}
+	return first, false
+}
+
+// deferredAt is when what is aside is to be tried again; zero: there is nothing.
+func (o *outbox) deferredAt() time.Time {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if len(o.deferred.jobs) == 0 {
+		return time.Time{}
+	}
+	return o.deferred.at
+}
+
+// full reports whether so much is owed that nothing new is to be begun.
+func (o *outbox) full() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return len(o.waiting.Records)+len(o.inFlight.Records)+len(o.deferred.batch.Records) >= owedMost
+}
+
+// owing is every claim of which an ending is owed.
+func (o *outbox) owing() map[scheduler.Claim]bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	all := make(map[scheduler.Claim]bool, len(o.waiting.Records)+len(o.inFlight.Records))
+	for _, list := range [][]scheduler.Record{o.waiting.Records, o.inFlight.Records, o.deferred.batch.Records} {
+		for _, r := range list {
+			if r.Kind != scheduler.RecordStart {
+				all[r.Claim] = true
+			}
+		}
+	}
+	return all
+}
+
+// whenEmpty is closed when nothing is owed.
+func (o *outbox) whenEmpty() <-chan struct{} {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	c := make(chan struct{})
+	if o.waiting.Empty() && !o.flushing && len(o.deferred.jobs) == 0 {
+		close(c)
+	} else {
+		o.drained = append(o.drained, c)
+	}
+	return c
+}

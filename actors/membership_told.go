@@ -1,0 +1,74 @@
+package actors
+
+import (
+	"context"
+	"maps"
+	"time"
+
+	"bellhop/scheduler"
+)
+
+// death: the last death of a type on a host; none in a row: it has proved
+// itself since. From hosts to membership.
+type death struct {
+	Type scheduler.TypeName
+	Host scheduler.HostName
+	scheduler.Death
+}
+
+// draining: since when nothing starts but a job that must be alone; zero: that
+// is over. From the dispatcher to membership.
+type draining struct{ since time.Time }
+
+// told is what others have to be told beside the children, and have not been.
+type told struct {
+	deaths   map[scheduler.TypeName]map[string]scheduler.Death
+	dead     map[scheduler.TypeName]bool // of these, what is not published
+	draining *draining
+}
+
+func (t *told) died(m *death) {
+	if t.deaths == nil {
+		t.deaths, t.dead = map[scheduler.TypeName]map[string]scheduler.Death{}, map[scheduler.TypeName]bool{}
+	}
+	if t.deaths[m.Type] == nil {
+		t.deaths[m.Type] = map[string]scheduler.Death{}
+	}
+	if m.Deaths == 0 {
+		delete(t.deaths[m.Type], string(m.Host))
+	} else {
+		t.deaths[m.Type][string(m.Host)] = m.Death
+	}
+	t.dead[m.Type] = true
+}
+
+// retry has all of it told once more.
+func (t *told) retry() {
+	for typ := range t.deaths {
+		t.dead[typ] = true
+	}
+}
+
+// take is what is to be published now.
+func (t *told) take() (now told) {
+	now.draining = t.draining
+	now.deaths = map[scheduler.TypeName]map[string]scheduler.Death{}
+	for typ := range t.dead {
+		now.deaths[typ] = maps.Clone(t.deaths[typ])
+	}
+	clear(t.dead)
+	return now
+}
+
+// publish tells it.
+func (t *told) publish(ctx context.Context, inst *instance) error {
+	for typ, hosts := range t.deaths {
+		if err := inst.Notices.Deaths(ctx, inst.id(), typ, hosts); err != nil {
+			return err
+		}
+	}
+	if t.draining != nil {
+		return inst.Notices.Draining(ctx, inst.id(), t.draining.since)
+	}
+	return nil
+}

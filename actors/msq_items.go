@@ -1,0 +1,154 @@
+package actors
+
+import (
+	"encoding/json"
+	"time"
+
+	"bellhop/scheduler"
+)
+
+func (q *msq) onGrant(m *grant) {
+	now, spawn, to := m.Now, m.Spawn, q.inst.pid(roleHost(m.Host))
+	var lines []scheduler.Line
+	for now+spawn > 0 && q.wanting() > 0 && q.ending == nil && q.broken == nil {
+		l, ok := q.pop(m.Names)
+		if !ok { // what was left is not for this host
+			break
+		}
+		if l.Assigned = now <= 0; l.Assigned {
+			spawn--
+		} else {
+			now--
+		}
+		q.inFlight[l.Item] = inFlight{l, m.Host, to}
+		lines = append(lines, l)
+	}
+	if len(lines) > 0 {
+		if to != nil {
+			q.inst.system.Root.Send(to, &deal{Epoch: m.Epoch, Type: q.job.Type, Lines: lines})
+		}
+	}
+	if now+spawn > 0 {
+		q.inst.tell(roleDispatcher, &refund{Host: m.Host, Type: q.job.Type, Epoch: m.Epoch, Now: now, Spawn: spawn})
+	}
+	if q.told -= m.Now + m.Spawn; q.toldAt != nil {
+		q.told = -1 // it cannot know which ones we took
+	}
+}
+
+// waits tells which items wait while none of their place runs, by the name that
+// they have in run_on ("": none), when that was so the last time too. It stands
+// in waiting_for of the job, for bellhop.explanation.
+func (q *msq) waits(now time.Time) string {
+	at := q.waiting.count(q.retries.count(map[string]int{"": len(q.retries.any) + len(q.waiting.any)}))
+	for _, f := range q.inFlight {
+		delete(at, f.line.RunOn)
+	}
+	type wait struct {
+		N     int       `json:"n"`
+		Since time.Time `json:"since"`
+	}
+	was, told := q.stuck, map[string]wait{}
+	q.stuck = map[string]time.Time{}
+	for name, n := range at {
+		if n == 0 {
+			continue
+		}
+		since, again := was[name]
+		if !again {
+			since = now
+		} else {
+			told[name] = wait{n, since.UTC().Truncate(time.Millisecond)}
+		}
+		q.stuck[name] = since
+	}
+	if len(told) == 0 {
+		return ""
+	}
+	text, _ := json.Marshal(told) // names, numbers and times
+	return "items_wait: " + string(text)
+}
+
+// wanting is how many items want a child.
+func (q *msq) wanting() int { return q.retries.n + q.waiting.n }
+
+func (q *msq) pop(places []string) (scheduler.Line, bool) {
+	if l, ok := q.retries.next(places); ok {
+		return l, true
+	}
+	return q.waiting.next(places)
+}
+
+// forget drops the items that no child has.
+func (q *msq) forget() {
+	drop := func(l scheduler.Line) { q.books.Drop(l.Item) }
+	q.retries.each(drop)
+	q.waiting.each(drop)
+	q.retries, q.waiting = itemPool{}, itemPool{}
+}
+
+func (q *msq) onAnswer(r *scheduler.Result) {
+	f, ours := q.inFlight[r.Line.Item]
+	if !ours || r.Line.Claim != q.job.Claim {
+		return
+	}
+	delete(q.inFlight, r.Line.Item)
+	if q.ending != nil {
+		if r.Outcome == scheduler.OutcomeSucceeded {
+			q.books.Answer(*r)
+		} else {
+			q.books.Drop(r.Line.Item)
+		}
+		return
+	}
+	switch fate, tries := q.books.Answer(*r); fate {
+	case scheduler.ItemRetry:
+		q.retries.add(f.line)
+	case scheduler.ItemFailed:
+		if q.inst.outbox.failed([]scheduler.FailedItem{{Claim: q.job.Claim, Item: r.Line.Item, Line: r.Line.Args, Tries: tries, ExitCode: r.ExitCode, Error: r.Told()}}) {
+			q.inst.tell(roleLedger, flush)
+		}
+	}
+}
+
+// onReturned takes back items that no child has seen.
+func (q *msq) onReturned(lines []scheduler.Line) {
+	for _, l := range lines {
+		if f, ours := q.inFlight[l.Item]; ours && l.Claim == q.job.Claim {
+			delete(q.inFlight, l.Item)
+			q.retries.add(f.line)
+		}
+	}
+}
+
+// onHostRestarted: a host's actor died, and another is there. Processes of its
+// children have answered for what they had in hand; what the dead one itself
+// held, or was on its way to it, would never come back, so it is tried again.
+func (q *msq) onHostRestarted(m *hostRestarted) {
+	var lines []scheduler.Line
+	for _, f := range q.inFlight {
+		if f.host == m.Host && !m.At.Equal(f.to) {
+			lines = append(lines, f.line)
+		}
+	}
+	q.onReturned(lines)
+}
+
+// onNowhere fails the items that name a place to which no host answers. Trying
+// them again would not help; once somebody answers, `retry` does.
+func (q *msq) onNowhere(m *nowhere) {
+	if q.ending != nil {
+		return
+	}
+	var failed []scheduler.FailedItem
+	for _, name := range m.Names {
+		for _, l := range append(q.retries.take(name), q.waiting.take(name)...) {
+			q.books.Refuse(l)
+			failed = append(failed, scheduler.FailedItem{Claim: q.job.Claim, Item: l.Item, Line: l.Args,
+				Error: "no_host: no host of this instance answers to run_on " + name})
+		}
+	}
+	if len(failed) > 0 && q.inst.outbox.failed(failed) {
+		q.inst.tell(roleLedger, flush)
+	}
+}

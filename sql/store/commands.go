@@ -1,0 +1,72 @@
+package store
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"bellhop/scheduler"
+	"bellhop/sql"
+)
+
+var runCommandsSQL, keysSQL, locatedSQL = sql.Query("run_commands"), sql.Query("keys"), sql.Query("located")
+
+// RunCommands carries out the commands that wait in the queue, and tells what
+// operators want of this instance now.
+func (k *Maintenance) RunCommands(ctx context.Context, me scheduler.InstanceID) (s scheduler.ControlState, err error) {
+	err = k.conn.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+		var n int
+		return conn.QueryRow(ctx, runCommandsSQL, int64(me)).Scan(&n, &s.Paused, &s.Stop, &s.Attached)
+	})
+	if err != nil {
+		return scheduler.ControlState{}, fmt.Errorf("carry out commands: %w", err)
+	}
+	return s, nil
+}
+
+// Keys lists the names in run_on under which jobs are ready, from behind one
+// on, at most so many.
+func (k *Maintenance) Keys(ctx context.Context, after scheduler.RunOn, most int) (keys []scheduler.RunOn, err error) {
+	err = k.conn.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+		rows, err := conn.Query(ctx, keysSQL, string(after.Type), after.Name, most)
+		if err != nil {
+			return err
+		}
+		keys, err = pgx.CollectRows(rows, pgx.RowToStructByPos[scheduler.RunOn])
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("look at the names in run_on: %w", err)
+	}
+	return keys, nil
+}
+
+// Located is where the user's query sees a name; Error: why it sees it nowhere.
+type Located struct {
+	Hosts []scheduler.HostName
+	Error string
+}
+
+// PublishLocated shows others what the user's query said.
+func (k *Maintenance) PublishLocated(ctx context.Context, me scheduler.InstanceID, all map[string]Located) error {
+	var names, hosts, errors []string
+	for name, l := range all {
+		text := ""
+		for i, h := range l.Hosts {
+			if i > 0 {
+				text += " "
+			}
+			text += string(h)
+		}
+		names, hosts, errors = append(names, name), append(hosts, text), append(errors, l.Error)
+	}
+	err := k.conn.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+		_, err := conn.Exec(ctx, locatedSQL, int64(me), names, hosts, errors)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("publish where names are: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,132 @@
+package store
+
+import (
+	"strings"
+	"time"
+
+	"bellhop/scheduler"
+)
+
+// A horizon is a snapshot under which nothing of a type was left to claim: the
+// next claims need to look only at what it did not show. Then they do not walk
+// past the index entries of all jobs that are over, which nobody can clean away
+// while an old snapshot is held somewhere.
+//
+// It misses nothing that is inserted: that is of a transaction which the snapshot
+// does not show. What becomes ready again (a retry, a release, what was given
+// back) it may miss, so it is good for one value of Demand.Readmitted, which grows
+// with all of that; and no longer than horizonLife, since another instance may give
+// something back, or a row may have been locked for a moment: the safety scan
+// looks at everything.
+type horizon struct {
+	readmitted uint64
+	taken      time.Time
+	whole      time.Time // the claim of everything that it goes back to
+	xmax       string
+	inProgress []string // transactions that were under way
+}
+
+const (
+	// A claim of a few jobs that takes so long walks past dead entries.
+	horizonWhen = 3 * time.Millisecond
+	horizonFew  = 16
+	horizonLife = 4 * time.Second // shorter than the safety scan's pace
+	// What has come since is walked past again: a newer one is taken after this.
+	horizonFresh = 100 * time.Millisecond
+	// Each transaction under way is looked for.
+	horizonInProgress = 64
+)
+
+// horizons are what a claimer knows. Used under its connection's lock.
+type horizons struct {
+	when time.Duration // horizonWhen, from when on claims of everything are slow; the tests want horizons always
+	till time.Duration // and till when claims above a horizon are not
+	life time.Duration // horizonLife
+	of   map[scheduler.TypeName]*horizon
+	slow map[scheduler.TypeName]bool // the last claim of everything was
+}
+
+// forget: what is behind a lost connection is not known.
+func (f *horizons) forget() {
+	f.of, f.slow = map[scheduler.TypeName]*horizon{}, map[scheduler.TypeName]bool{}
+}
+
+// eligible reports whether a claim may be made above a horizon at all.
+func eligible(d scheduler.Demand) bool {
+	if d.Only != nil || d.Assigned || !d.MSQ || len(d.Localities) > 0 || len(d.Preemptors) > 0 {
+		return false
+	}
+	for _, t := range d.Types {
+		if t.MaxPriority < 19 || t.Placed {
+			return false
+		}
+	}
+	return true
+}
+
+// start returns the horizon of all types of a demand: the oldest of theirs, since
+// what an older snapshot shows a newer one shows too. Nil: there is none.
+func (f *horizons) start(d scheduler.Demand, now time.Time) *horizon {
+	var oldest *horizon
+	for _, t := range d.Types {
+		one := f.of[t.Type]
+		if one == nil || one.readmitted != d.Readmitted || now.Sub(one.whole) > f.life {
+			return nil
+		}
+		if oldest == nil || one.taken.Before(oldest.taken) {
+			oldest = one
+		}
+	}
+	return oldest
+}
+
+// needsSnapshot reports whether a snapshot is to be taken before a claim: claims of
+// everything are slow, and there is no horizon, or an old one.
+func (f *horizons) needsSnapshot(d scheduler.Demand, above *horizon, now time.Time) bool {
+	for _, t := range d.Types {
+		if !f.slow[t.Type] {
+			return false
+		}
+	}
+	return above == nil || now.Sub(above.taken) > horizonFresh
+}
+
+// observe takes what a claim was like: above which horizon (nil: of everything),
+// after which snapshot ("": none was taken), how many jobs of each type it
+// brought, and how long it took.
+func (f *horizons) observe(d scheduler.Demand, above *horizon, snapshot string, got map[scheduler.TypeName]int, took time.Duration, now time.Time) {
+	n := 0
+	for _, of := range got {
+		n += of
+	}
+	next, taken := snapshotHorizon(snapshot)
+	next.readmitted, next.taken, next.whole = d.Readmitted, now, now
+	if above != nil {
+		next.whole = above.whole
+	}
+	for _, t := range d.Types {
+		if above == nil && n <= horizonFew {
+			f.slow[t.Type] = took >= f.when
+		}
+		all := got[t.Type] < t.Limit && n < d.Total // and there was no more
+		switch {
+		case all && taken:
+			f.of[t.Type] = &next
+		case above != nil && (n > horizonFew || took >= f.till):
+			delete(f.of, t.Type) // much has come: that is for the index of priorities
+		}
+	}
+}
+
+// snapshotHorizon reads xmin:xmax:xip,xip.
+func snapshotHorizon(text string) (f horizon, ok bool) {
+	parts := strings.Split(text, ":")
+	if len(parts) != 3 {
+		return horizon{}, false
+	}
+	f = horizon{xmax: parts[1], inProgress: []string{}}
+	if parts[2] != "" {
+		f.inProgress = strings.Split(parts[2], ",")
+	}
+	return f, len(f.inProgress) <= horizonInProgress
+}

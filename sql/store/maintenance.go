@@ -1,0 +1,90 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"bellhop/sql"
+)
+
+// Maintenance does the slow rounds: what the clock makes ready, and why jobs wait.
+type Maintenance struct {
+	conn      *connection
+	explained *connection // where jobs are told why they wait
+}
+
+// NewMaintenance returns a session for upkeep; it connects at its first use.
+func NewMaintenance(url string) (*Maintenance, error) {
+	conn, err := newConnection(url, "keeper", map[string]string{"lock_timeout": lockWait})
+	return &Maintenance{conn: conn, explained: conn}, err
+}
+
+// Close ends the session's connection.
+func (k *Maintenance) Close() { k.conn.close() }
+
+var (
+	dueSQL, nextDueSQL           = sql.Query("due"), sql.Query("next_due")
+	byHandSQL, orphanedClaimsSQL = sql.Query("by_hand"), sql.Query("orphaned_claims")
+	lookAgainSQL                 = sql.Query("look_again")
+)
+
+// A round looks at so many jobs whose dependencies somebody has to look at; what
+// is left, because there were more or somebody has them in hand, soon after.
+const (
+	lookAgainMost = 1000
+	lookAgainSoon = 100 * time.Millisecond
+)
+
+// Due makes ready what the clock says, what was changed by hand, and what gone
+// instances hold, looks at dependencies that nobody has counted yet, and
+// returns how many jobs that were and how long until the next one (negative:
+// nothing waits for the clock). Beside an error n tells of those that were made
+// ready before it: nothing rings for them.
+func (k *Maintenance) Due(ctx context.Context) (n int, next time.Duration, err error) {
+	next = -1
+	err = k.conn.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+		tag, err := conn.Exec(ctx, dueSQL)
+		if err != nil {
+			return err
+		}
+		n = int(tag.RowsAffected())
+		hand, err := conn.Exec(ctx, byHandSQL)
+		if err != nil {
+			return err
+		}
+		n += int(hand.RowsAffected())
+		strays, err := conn.Exec(ctx, orphanedClaimsSQL)
+		if err != nil {
+			return err
+		}
+		n += int(strays.RowsAffected())
+		var looked int
+		var more bool
+		switch err := conn.QueryRow(ctx, lookAgainSQL, lookAgainMost).Scan(&looked, &more); err {
+		case nil:
+			n += looked
+		case pgx.ErrNoRows:
+		default:
+			return err
+		}
+		var ms int64
+		switch err := conn.QueryRow(ctx, nextDueSQL).Scan(&ms); err {
+		case nil:
+			next = time.Duration(ms) * time.Millisecond
+		case pgx.ErrNoRows:
+		default:
+			return err
+		}
+		if more && (next < 0 || next > lookAgainSoon) {
+			next = lookAgainSoon
+		}
+		return nil
+	})
+	if err != nil {
+		return n, -1, fmt.Errorf("look for due jobs: %w", err)
+	}
+	return n, next, nil
+}
