@@ -155,6 +155,7 @@ grant EXECUTE on function bellhop.release to bellhop_operator;
 grant EXECUTE on function bellhop.release to bellhop_scheduler;
 grant EXECUTE on function bellhop.release to bellhop_submitter;
 grant EXECUTE on function bellhop.release_dependents to bellhop_scheduler;
+grant EXECUTE on function bellhop.resolve to bellhop_scheduler;
 grant EXECUTE on function bellhop.resume to bellhop_operator;
 grant EXECUTE on function bellhop.resume to bellhop_scheduler;
 grant EXECUTE on function bellhop.retry to bellhop_operator;

@@ -1089,7 +1089,7 @@ begin
         hint = 'Insert a job and what it needs in one transaction, or insert it held and release it afterwards.';
     end if;
   end if;
-  perform bellhop.ended(w.failed) from bellhop.weigh(jobs, false) w;
+  perform bellhop.ended(w.failed) from bellhop.resolve(jobs, false) w;
   perform bellhop.refuse_cycles(jobs); -- what is met already is on none
   if exists (select from bellhop.dependency d where d.job = any (jobs) and not d.counted) then
     perform pg_notify('bellhop_due', ''); -- look, when this is committed
@@ -1111,7 +1111,7 @@ begin
                  where j.id = any (array(select g.job from gone g where not g.met)) and j.state in ('held', 'blocked', 'scheduled', 'ready')
                  order by j.id for no key update);
   if jobs <> '{}' then
-    perform bellhop.ended(w.failed) from bellhop.weigh(jobs, false) w;
+    perform bellhop.ended(w.failed) from bellhop.resolve(jobs, false) w;
   end if;
   return null;
 end
@@ -1939,7 +1939,7 @@ begin
   looked := cardinality(jobs);
   if looked > 0 then
     perform bellhop.refuse_cycles(jobs, true);
-    perform bellhop.ended(w.failed) from bellhop.weigh(jobs, true) w;
+    perform bellhop.ended(w.failed) from bellhop.resolve(jobs, true) w;
     -- Claims pass over rows that are locked, and we have locked some.
     perform pg_notify('bellhop', '');
   end if;
@@ -2417,7 +2417,7 @@ begin
   )
   select array_agg(m.id), array_agg(m.id order by m.id) filter (where m.unmet is not null) into freed, needy from moved m;
   if needy is not null then
-    perform bellhop.ended(w.failed) from bellhop.weigh(needy, false) w; -- some may have failed while they were held
+    perform bellhop.ended(w.failed) from bellhop.resolve(needy, false) w; -- some may have failed while they were held
   end if;
   if freed is not null then
     perform bellhop.kick();
@@ -2449,7 +2449,7 @@ begin
   while ends <> '{}' loop
     rounds := rounds + 1;
     over := ends;
-    -- A long chain of failures must not hold up the outcomes behind it: the keeper goes on with it.
+    -- A long chain of failures must not hold up the outcomes behind it: maintenance goes on with it.
     if rounds > 50 then
       update bellhop.dependency d set counted = false where d.needs = any (ends) and not d.met and d.counted;
       perform pg_notify('bellhop_due', '');
@@ -2516,14 +2516,14 @@ begin
     if n_later + n_due > 0 then
       perform pg_notify('bellhop_due', '');
     end if;
-    -- Dependencies that nobody has counted yet: their jobs are weighed anew.
+    -- Dependencies that nobody has counted yet: their jobs are resolved anew.
     doubt := array(select j.id from bellhop.jobqueue j
                     where j.id = any (array(select d.job from bellhop.dependency d where d.needs = any (over) and not d.met and not d.counted))
                       and j.state in ('held', 'blocked', 'scheduled', 'ready')
                     order by j.id
                       for no key update skip locked);
     if doubt <> '{}' then
-      select w.ready, w.failed into n_ready, fell from bellhop.weigh(doubt, false) w;
+      select w.ready, w.failed into n_ready, fell from bellhop.resolve(doubt, false) w;
       ready := ready + n_ready;
       ends := ends || fell;
     end if;
@@ -2533,6 +2533,78 @@ begin
     perform pg_notify('bellhop', '');
   end if;
   return ready;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION bellhop.resolve(jobs bigint[], sure boolean, OUT ready integer, OUT failed bigint[])
+ RETURNS record
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET enable_nestloop TO 'off'
+ SET enable_mergejoin TO 'off'
+AS $function$
+declare
+  firm bigint[] := '{}';
+begin
+  if sure then
+    firm := array(select n.id from bellhop.jobqueue n
+                   where n.id = any (array(select d.needs from bellhop.dependency d
+                                            where d.job = any (jobs) and not d.counted and not d.met))
+                     for share skip locked);
+  end if;
+  with open as materialized (
+    select d.job, d.needs, d.wanted from bellhop.dependency d where d.job = any (jobs) and not d.counted
+  ), other as materialized (
+    select n.id, n.state, n.state in ('succeeded', 'failed', 'cancelled', 'quarantined') as over
+      from bellhop.jobqueue n
+     where n.id = any (array(select o.needs from open o))
+  )
+  update bellhop.dependency d
+     set met = d.met or coalesce(n.over and (n.state = any (o.wanted) or j.on_failure = 'run'), n.id is null and j.on_failure = 'run'),
+         counted = true
+    from open o
+    join bellhop.jobqueue j on j.id = o.job
+    left join other n on n.id = o.needs
+    left join unnest(firm) as f (id) on f.id = o.needs
+   where d.job = any (jobs) and j.id = any (jobs) and d.job = o.job and d.needs = o.needs
+     and (d.met or f.id is not null or coalesce(n.over, true)); -- over, or deleted
+
+  with open as materialized (
+    select d.job, d.needs, d.wanted from bellhop.dependency d where d.job = any (jobs) and not d.met
+  ), other as materialized (
+    select n.id, n.state, n.state in ('succeeded', 'failed', 'cancelled', 'quarantined') as over
+      from bellhop.jobqueue n
+     where n.id = any (array(select o.needs from open o))
+  ), verdict as (
+    -- One that has ended well since the statement above is not met yet, and whoever ended it counts it, or is looked after.
+    select w.id as job, count(o.job) as unmet, min(o.needs) filter (where coalesce(n.over and n.state <> all (o.wanted), true)) as bad
+      from unnest(jobs) as w (id)
+      left join open o on o.job = w.id
+      left join other n on n.id = o.needs
+     group by w.id
+  ), moved as (
+    update bellhop.jobqueue j
+       set unmet = case when j.held or v.bad is null or j.on_failure <> 'fail' then nullif(v.unmet, 0) end,
+           state = case when j.held then 'held'
+                        when v.bad is not null and j.on_failure = 'fail' then 'failed'
+                        when v.unmet > 0 then 'blocked'
+                        when j.run_at > clock_timestamp() then 'scheduled'
+                        else 'ready' end,
+           waiting_for = case when v.bad is not null and (j.held or j.on_failure <> 'fail') then 'failed_dependency: ' || bellhop.job_name(v.bad)
+                              when v.unmet > 0 and v.bad is null and not j.held then 'dependencies' end,
+           ended_at = case when v.bad is not null and j.on_failure = 'fail' and not j.held then clock_timestamp() end,
+           error = case when v.bad is not null and j.on_failure = 'fail' and not j.held then (bellhop.unmet_because(v.bad)).why end,
+           ended_by = case when v.bad is not null and j.on_failure = 'fail' and not j.held then (bellhop.unmet_because(v.bad)).root end
+      from verdict v
+     where j.id = any (jobs) and j.id = v.job and j.state in ('held', 'blocked', 'scheduled', 'ready')
+    returning j.id, j.state
+  )
+  select coalesce(array_agg(m.id) filter (where m.state = 'failed'), '{}'), count(*) filter (where m.state = 'ready')
+    into failed, ready
+    from moved m;
+  if ready > 0 then
+    perform pg_notify('bellhop', '');
+  end if;
 end
 $function$;
 
@@ -2589,7 +2661,7 @@ begin
    where j.id = retry.id;
   if exists (select from bellhop.dependency d where d.job = retry.id and not d.met) then
     update bellhop.dependency d set counted = false where d.job = retry.id and not d.met;
-    perform bellhop.ended(w.failed) from bellhop.weigh(array[retry.id], false) w;
+    perform bellhop.ended(w.failed) from bellhop.resolve(array[retry.id], false) w;
     perform pg_notify('bellhop_due', '');
   end if;
   select j.state into now_is from bellhop.jobqueue j where j.id = retry.id;
@@ -3419,75 +3491,9 @@ $function$;
 
 CREATE OR REPLACE FUNCTION bellhop.weigh(jobs bigint[], sure boolean, OUT ready integer, OUT failed bigint[])
  RETURNS record
- LANGUAGE plpgsql
+ LANGUAGE sql
  SET search_path TO 'pg_catalog', 'pg_temp'
- SET enable_nestloop TO 'off'
- SET enable_mergejoin TO 'off'
-AS $function$
-declare
-  firm bigint[] := '{}';
-begin
-  if sure then
-    firm := array(select n.id from bellhop.jobqueue n
-                   where n.id = any (array(select d.needs from bellhop.dependency d
-                                            where d.job = any (jobs) and not d.counted and not d.met))
-                     for share skip locked);
-  end if;
-  with open as materialized (
-    select d.job, d.needs, d.wanted from bellhop.dependency d where d.job = any (jobs) and not d.counted
-  ), other as materialized (
-    select n.id, n.state, n.state in ('succeeded', 'failed', 'cancelled', 'quarantined') as over
-      from bellhop.jobqueue n
-     where n.id = any (array(select o.needs from open o))
-  )
-  update bellhop.dependency d
-     set met = d.met or coalesce(n.over and (n.state = any (o.wanted) or j.on_failure = 'run'), n.id is null and j.on_failure = 'run'),
-         counted = true
-    from open o
-    join bellhop.jobqueue j on j.id = o.job
-    left join other n on n.id = o.needs
-    left join unnest(firm) as f (id) on f.id = o.needs
-   where d.job = any (jobs) and j.id = any (jobs) and d.job = o.job and d.needs = o.needs
-     and (d.met or f.id is not null or coalesce(n.over, true)); -- over, or deleted
-
-  with open as materialized (
-    select d.job, d.needs, d.wanted from bellhop.dependency d where d.job = any (jobs) and not d.met
-  ), other as materialized (
-    select n.id, n.state, n.state in ('succeeded', 'failed', 'cancelled', 'quarantined') as over
-      from bellhop.jobqueue n
-     where n.id = any (array(select o.needs from open o))
-  ), verdict as (
-    -- One that has ended well since the statement above is not met yet, and whoever ended it counts it, or is looked after.
-    select w.id as job, count(o.job) as unmet, min(o.needs) filter (where coalesce(n.over and n.state <> all (o.wanted), true)) as bad
-      from unnest(jobs) as w (id)
-      left join open o on o.job = w.id
-      left join other n on n.id = o.needs
-     group by w.id
-  ), moved as (
-    update bellhop.jobqueue j
-       set unmet = case when j.held or v.bad is null or j.on_failure <> 'fail' then nullif(v.unmet, 0) end,
-           state = case when j.held then 'held'
-                        when v.bad is not null and j.on_failure = 'fail' then 'failed'
-                        when v.unmet > 0 then 'blocked'
-                        when j.run_at > clock_timestamp() then 'scheduled'
-                        else 'ready' end,
-           waiting_for = case when v.bad is not null and (j.held or j.on_failure <> 'fail') then 'failed_dependency: ' || bellhop.job_name(v.bad)
-                              when v.unmet > 0 and v.bad is null and not j.held then 'dependencies' end,
-           ended_at = case when v.bad is not null and j.on_failure = 'fail' and not j.held then clock_timestamp() end,
-           error = case when v.bad is not null and j.on_failure = 'fail' and not j.held then (bellhop.unmet_because(v.bad)).why end,
-           ended_by = case when v.bad is not null and j.on_failure = 'fail' and not j.held then (bellhop.unmet_because(v.bad)).root end
-      from verdict v
-     where j.id = any (jobs) and j.id = v.job and j.state in ('held', 'blocked', 'scheduled', 'ready')
-    returning j.id, j.state
-  )
-  select coalesce(array_agg(m.id) filter (where m.state = 'failed'), '{}'), count(*) filter (where m.state = 'ready')
-    into failed, ready
-    from moved m;
-  if ready > 0 then
-    perform pg_notify('bellhop', '');
-  end if;
-end
-$function$;
+AS $function$select r.ready, r.failed from bellhop.resolve(jobs, sure) r$function$;
 
 CREATE OR REPLACE FUNCTION bellhop.why_waiting(type text, run_on text DEFAULT NULL::text)
  RETURNS text

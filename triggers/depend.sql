@@ -72,7 +72,7 @@ begin
         hint = 'Insert a job and what it needs in one transaction, or insert it held and release it afterwards.';
     end if;
   end if;
-  perform bellhop.ended(w.failed) from bellhop.weigh(jobs, false) w;
+  perform bellhop.ended(w.failed) from bellhop.resolve(jobs, false) w;
   perform bellhop.refuse_cycles(jobs); -- what is met already is on none
   if exists (select from bellhop.dependency d where d.job = any (jobs) and not d.counted) then
     perform pg_notify('bellhop_due', ''); -- look, when this is committed
@@ -99,7 +99,7 @@ begin
                  where j.id = any (array(select g.job from gone g where not g.met)) and j.state in ('held', 'blocked', 'scheduled', 'ready')
                  order by j.id for no key update);
   if jobs <> '{}' then
-    perform bellhop.ended(w.failed) from bellhop.weigh(jobs, false) w;
+    perform bellhop.ended(w.failed) from bellhop.resolve(jobs, false) w;
   end if;
   return null;
 end

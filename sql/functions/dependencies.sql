@@ -78,7 +78,7 @@ begin
   while ends <> '{}' loop
     rounds := rounds + 1;
     over := ends;
-    -- A long chain of failures must not hold up the outcomes behind it: the keeper goes on with it.
+    -- A long chain of failures must not hold up the outcomes behind it: maintenance goes on with it.
     if rounds > 50 then
       update bellhop.dependency d set counted = false where d.needs = any (ends) and not d.met and d.counted;
       perform pg_notify('bellhop_due', '');
@@ -145,14 +145,14 @@ begin
     if n_later + n_due > 0 then
       perform pg_notify('bellhop_due', '');
     end if;
-    -- Dependencies that nobody has counted yet: their jobs are weighed anew.
+    -- Dependencies that nobody has counted yet: their jobs are resolved anew.
     doubt := array(select j.id from bellhop.jobqueue j
                     where j.id = any (array(select d.job from bellhop.dependency d where d.needs = any (over) and not d.met and not d.counted))
                       and j.state in ('held', 'blocked', 'scheduled', 'ready')
                     order by j.id
                       for no key update skip locked);
     if doubt <> '{}' then
-      select w.ready, w.failed into n_ready, fell from bellhop.weigh(doubt, false) w;
+      select w.ready, w.failed into n_ready, fell from bellhop.resolve(doubt, false) w;
       ready := ready + n_ready;
       ends := ends || fell;
     end if;
@@ -165,11 +165,11 @@ begin
 end
 $$;
 
--- weigh: what the dependencies of these jobs, whose rows the caller has locked, come to now. With sure, a dependency
+-- resolve: what the dependencies of these jobs, whose rows the caller has locked, come to now. With sure, a dependency
 -- on a job that has not ended is counted from now on: that job's row is locked for a moment, so that no outcome of it
 -- can be under way that does not know of the dependency. One that is locked by somebody else is looked at again.
 -- Gives how many jobs are ready now, and those that failed: the caller tells bellhop.ended of them.
-create or replace function bellhop.weigh(jobs bigint[], sure boolean, out ready integer, out failed bigint[])
+create or replace function bellhop.resolve(jobs bigint[], sure boolean, out ready integer, out failed bigint[])
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 set enable_nestloop = off
@@ -240,6 +240,13 @@ begin
 end
 $$;
 
+-- weigh: the old name of resolve. A function that began before this file was put in place may still call it; nothing else
+-- does, and a later migration may drop it.
+create or replace function bellhop.weigh(jobs bigint[], sure boolean, out ready integer, out failed bigint[])
+language sql volatile
+set search_path = pg_catalog, pg_temp
+as 'select r.ready, r.failed from bellhop.resolve(jobs, sure) r';
+
 -- look_again: at most this many of the jobs with dependencies that somebody has to look at. Jobs that somebody has in
 -- hand are left for the next time. Returns how many it looked at, and whether some are left.
 create or replace function bellhop.look_again(most integer, out looked integer, out more boolean)
@@ -262,7 +269,7 @@ begin
   looked := cardinality(jobs);
   if looked > 0 then
     perform bellhop.refuse_cycles(jobs, true);
-    perform bellhop.ended(w.failed) from bellhop.weigh(jobs, true) w;
+    perform bellhop.ended(w.failed) from bellhop.resolve(jobs, true) w;
     -- Claims pass over rows that are locked, and we have locked some.
     perform pg_notify('bellhop', '');
   end if;
@@ -270,11 +277,11 @@ begin
 end
 $$;
 
-revoke all on function bellhop.job_name, bellhop.unmet_because, bellhop.ended, bellhop.release_dependents, bellhop.weigh, bellhop.look_again from public;
+revoke all on function bellhop.job_name, bellhop.unmet_because, bellhop.ended, bellhop.release_dependents, bellhop.resolve, bellhop.look_again from public;
 do $$
 begin
   if exists (select from pg_roles where rolname = 'bellhop_scheduler') then
-    grant execute on function bellhop.job_name, bellhop.unmet_because, bellhop.ended, bellhop.release_dependents, bellhop.weigh, bellhop.look_again to bellhop_scheduler;
+    grant execute on function bellhop.job_name, bellhop.unmet_because, bellhop.ended, bellhop.release_dependents, bellhop.resolve, bellhop.look_again to bellhop_scheduler;
   end if;
 end
 $$;

@@ -29,7 +29,7 @@ begin
   )
   select array_agg(m.id), array_agg(m.id order by m.id) filter (where m.unmet is not null) into freed, needy from moved m;
   if needy is not null then
-    perform bellhop.ended(w.failed) from bellhop.weigh(needy, false) w; -- some may have failed while they were held
+    perform bellhop.ended(w.failed) from bellhop.resolve(needy, false) w; -- some may have failed while they were held
   end if;
   if freed is not null then
     perform bellhop.kick();

@@ -55,7 +55,7 @@ begin
    where j.id = retry.id;
   if exists (select from bellhop.dependency d where d.job = retry.id and not d.met) then
     update bellhop.dependency d set counted = false where d.job = retry.id and not d.met;
-    perform bellhop.ended(w.failed) from bellhop.weigh(array[retry.id], false) w;
+    perform bellhop.ended(w.failed) from bellhop.resolve(array[retry.id], false) w;
     perform pg_notify('bellhop_due', '');
   end if;
   select j.state into now_is from bellhop.jobqueue j where j.id = retry.id;
