@@ -1,6 +1,9 @@
 package lock
 
-import "slices"
+import (
+	"math"
+	"slices"
+)
 
 // ID is a job.
 type ID int64
@@ -38,19 +41,19 @@ func (m *modes) of(mode Mode) *ids {
 	return &m.shared
 }
 
-// against is the lowest job that does not let mode be had.
-func (m *modes) against(mode Mode) (ID, Mode, bool) {
+// against is the lowest job, of those below an id, that does not let mode be had.
+func (m *modes) against(mode Mode, below ID) (ID, bool) {
 	if m == nil {
-		return 0, 0, false
+		return 0, false
 	}
-	first, held, found := ID(0), Mode(0), false
-	if len(m.exclusive) > 0 {
-		first, held, found = m.exclusive[0], Exclusive, true
+	first, found := below, false
+	if len(m.exclusive) > 0 && m.exclusive[0] < first {
+		first, found = m.exclusive[0], true
 	}
-	if mode == Exclusive && len(m.shared) > 0 && (!found || m.shared[0] < first) {
-		first, held, found = m.shared[0], Shared, true
+	if mode == Exclusive && len(m.shared) > 0 && m.shared[0] < first {
+		first, found = m.shared[0], true
 	}
-	return first, held, found
+	return first, found
 }
 
 // heldLevel is who has what at one level.
@@ -162,15 +165,18 @@ func (l *heldLevel) tell(v Value, by int) {
 // Blocker is a job of the index that a job with these locks may not run beside,
 // and why; false: there is none. Of all that stand against the first of its locks
 // that cannot be had it is the one with the lowest id.
-func (x *Index) Blocker(s Set) (ID, Conflict, bool) {
+func (x *Index) Blocker(s Set) (ID, Conflict, bool) { return x.blocker(s, math.MaxInt64) }
+
+// blocker is Blocker among the jobs below an id.
+func (x *Index) blocker(s Set, below ID) (ID, Conflict, bool) {
 	if s.Empty() {
 		return 0, Conflict{}, false
 	}
-	if len(x.big) > 0 {
+	if len(x.big) > 0 && x.big[0] < below {
 		return x.big[0], Conflict{one(s, true), Want{Big: true}}, true
 	}
 	if s.Big {
-		if len(x.locked) == 0 {
+		if len(x.locked) == 0 || x.locked[0] >= below {
 			return 0, Conflict{}, false
 		}
 		id := x.locked[0]
@@ -178,8 +184,8 @@ func (x *Index) Blocker(s Set) (ID, Conflict, bool) {
 	}
 	for _, v := range s.Levels {
 		if l := x.levels[v.Level]; l != nil {
-			if id, is := l.blocker(v.Value); is {
-				_, c := LevelValue{v.Level, v.Value}.clashes(LevelValue{v.Level, x.sets[id].At(v.Level)})
+			if id, is := l.blocker(v.Value, below); is {
+				_, c := v.clashes(LevelValue{v.Level, x.sets[id].At(v.Level)})
 				return id, c, true
 			}
 		}
@@ -187,20 +193,20 @@ func (x *Index) Blocker(s Set) (ID, Conflict, bool) {
 	return 0, Conflict{}, false
 }
 
-func (l *heldLevel) blocker(v Value) (ID, bool) {
+func (l *heldLevel) blocker(v Value, below ID) (ID, bool) {
 	if v.All != 0 {
-		if id, _, is := l.all.against(v.All); is {
+		if id, is := l.all.against(v.All, below); is {
 			return id, true
 		}
-		if id, _, is := l.named.against(v.All); is {
+		if id, is := l.named.against(v.All, below); is {
 			return id, true
 		}
 	}
 	for _, n := range v.Names {
-		if id, _, is := l.all.against(n.Mode); is {
+		if id, is := l.all.against(n.Mode, below); is {
 			return id, true
 		}
-		if id, _, is := l.names[n.Name].against(n.Mode); is {
+		if id, is := l.names[n.Name].against(n.Mode, below); is {
 			return id, true
 		}
 	}
@@ -216,13 +222,15 @@ func (x *Index) Static(c Constants, pending Set, levels Levels) float64 {
 	spv := c.Base
 	for _, v := range pending.Levels {
 		if slices.Contains(levels, v.Level) {
-			spv += x.contention(c, v)
+			spv += x.contention(c, v, true)
 		}
 	}
 	return spv
 }
 
-func (x *Index) contention(c Constants, v LevelValue) float64 {
+// contention is what a level adds. Without names, no name meets another: so it is
+// of every job that nothing known forbids to start.
+func (x *Index) contention(c Constants, v LevelValue, names bool) float64 {
 	l, most, set := x.levels[v.Level], 0.0, v.kinds()
 	var none heldLevel
 	if l == nil {
@@ -238,7 +246,7 @@ func (x *Index) contention(c Constants, v LevelValue) float64 {
 			}
 			entry := table[row][column]
 			meet := false
-			if entry == sureOrLess || entry == sureOrHeavy {
+			if names && (entry == sureOrLess || entry == sureOrHeavy) {
 				meet = l.meets(v.Names, row, column)
 			}
 			most = max(most, c.of(entry, meet))

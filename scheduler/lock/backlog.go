@@ -1,0 +1,380 @@
+package lock
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// waiting is a job that waits, and where the backlog keeps it.
+type waiting struct {
+	id       ID
+	set      Set
+	setKey   string
+	typ      string
+	priority int // as submitted
+	since    time.Time
+	now      int    // its priority now
+	aged     bool   // it weighs nothing
+	in       *group // nil: it waits no more
+	job      *Job   // for limits; nil in a simulation
+}
+
+// key says which jobs stand or fall together: what forbids one forbids all.
+type key struct {
+	priority int
+	aged     bool
+	set, typ string
+}
+
+// group is jobs of one key. Only its first is ever looked at: where that may not
+// start, none may.
+type group struct {
+	key
+	jobs  heap[*waiting]
+	stamp int // of its place in a lane; an older place is void
+}
+
+// first is the group's first job; nil: there is none.
+func (g *group) first() *waiting {
+	for len(g.jobs.list) > 0 && g.jobs.list[0].in != g {
+		g.jobs.pop() // it went elsewhere
+	}
+	if len(g.jobs.list) == 0 {
+		return nil
+	}
+	return g.jobs.list[0]
+}
+
+// place is a group in a lane, under the job that was its first.
+type place struct {
+	g     *group
+	first *waiting
+	stamp int
+}
+
+// lane is groups in order. All jobs of a lane have the same weight but for their age.
+type lane struct {
+	profile Set // of whose kinds all its jobs are
+	places  heap[place]
+	spv     float64 // beside what ran after as many changes
+	changes int
+}
+
+// class is the jobs of one priority.
+type class struct {
+	priority int
+	byID     lane // who is aged, or all where nothing is weighed
+	weighed  []*lane
+	profiles map[string]*lane
+}
+
+// backlog is the whole choice, kept from pass to pass. What a lock keeps from
+// starting is set aside under the job that stands in its way, and is looked at
+// again when that job has ended: a pass costs what may start, and not what waits.
+type backlog struct {
+	Policy
+	now      time.Time
+	running  *Index
+	changes  int      // how often running has changed, from 1 on
+	classes  []*class // by priority
+	groups   map[key]*group
+	aside    map[ID][]*group // by the job in their way
+	reserved map[int]*Index  // who is aged, by priority
+	urgent   []int           // the priorities of reserved, in order
+	byType   map[string]int  // free slots of a type; nil: only the sum counts
+	// holds asks filters and limits about a job whose turn it is; nil: there are none.
+	holds func(*waiting) bool
+}
+
+func newBacklog(p Policy, now time.Time) *backlog {
+	if p.Order == "" {
+		p.Order = Predictive
+	}
+	return &backlog{Policy: p, now: now, running: NewIndex(), changes: 1, groups: map[key]*group{}, aside: map[ID][]*group{}, reserved: map[int]*Index{}}
+}
+
+// rank sets a job's priority and whether it is aged, and says whether that changed.
+func (b *backlog) rank(w *waiting) bool {
+	waited := b.now.Sub(w.since)
+	priority, aged := b.Constants.Priority(w.priority, waited), b.Constants.Aged(waited)
+	changed := priority != w.now || aged != w.aged
+	w.now, w.aged = priority, aged
+	return changed
+}
+
+// nextRank is when a job's rank changes; false: never.
+func (b *backlog) nextRank(w *waiting) (time.Time, bool) {
+	waited, next, any := max(0, b.now.Sub(w.since)), time.Duration(0), false
+	if h := b.Constants.Horizon(); h > waited {
+		next, any = h, true
+	}
+	if tick := b.Constants.PriorityTick; tick > 0 && w.now > BestPriority {
+		if t := (waited/tick + 1) * tick; !any || t < next {
+			next, any = t, true
+		}
+	}
+	return w.since.Add(next), any
+}
+
+// add puts a job in, or where its new rank puts it.
+func (b *backlog) add(w *waiting) {
+	b.rank(w)
+	b.put(w)
+}
+
+func (b *backlog) put(w *waiting) {
+	k := key{w.now, w.aged && b.Order.reserves(), w.setKey, ""}
+	if b.byType != nil {
+		k.typ = w.typ
+	}
+	g := b.groups[k]
+	if g == nil {
+		g = &group{key: k, jobs: heap[*waiting]{less: b.order(k.aged)}}
+		b.groups[k] = g
+	}
+	w.in = g
+	g.jobs.push(w)
+	if k.aged {
+		b.reservedAt(w.now).Add(w.id, w.set)
+	}
+	if len(g.jobs.list) == 1 || g.jobs.list[0] == w && g.stamp > 0 {
+		b.enqueue(g)
+	}
+}
+
+// again gives a job the rank that it has by now.
+func (b *backlog) again(w *waiting) {
+	old, wasAged, group := w.now, w.aged, w.in
+	if group == nil || !b.rank(w) {
+		return
+	}
+	if wasAged && b.Order.reserves() {
+		b.reserved[old].Remove(w.id)
+	}
+	b.put(w)
+}
+
+// leave takes a job out.
+func (b *backlog) leave(w *waiting) {
+	if w.in.aged {
+		b.reserved[w.now].Remove(w.id)
+	}
+	w.in = nil
+}
+
+func (b *backlog) reservedAt(priority int) *Index {
+	x := b.reserved[priority]
+	if x == nil {
+		x = NewIndex()
+		b.reserved[priority] = x
+		b.urgent = append(b.urgent, priority)
+		slices.Sort(b.urgent)
+	}
+	return x
+}
+
+// order is that of jobs of one static value: by id, or, where it is weighed how
+// long they wait, the oldest first.
+func (b *backlog) order(aged bool) func(x, y *waiting) bool {
+	byID := func(x, y *waiting) bool { return x.id < y.id }
+	if aged || b.Order != Predictive || b.Constants.Horizon() == 0 {
+		return byID
+	}
+	return func(x, y *waiting) bool {
+		if x.since.Equal(y.since) || !x.since.Before(b.now) && !y.since.Before(b.now) { // of the future, all weigh the same
+			return byID(x, y)
+		}
+		return x.since.Before(y.since)
+	}
+}
+
+// enqueue puts a group into its lane, under its first job.
+func (b *backlog) enqueue(g *group) {
+	first := g.first()
+	if first == nil {
+		if b.groups[g.key] == g {
+			delete(b.groups, g.key)
+		}
+		return
+	}
+	g.stamp++
+	l := b.lane(g, first.set)
+	l.places.push(place{g, first, g.stamp})
+}
+
+func (b *backlog) lane(g *group, set Set) *lane {
+	i, there := slices.BinarySearchFunc(b.classes, g.priority, func(c *class, p int) int { return cmp.Compare(c.priority, p) })
+	if !there {
+		b.classes = slices.Insert(b.classes, i, &class{priority: g.priority, byID: b.newLane(Set{}, true), profiles: map[string]*lane{}})
+	}
+	c := b.classes[i]
+	if g.aged || b.Order != Predictive {
+		return &c.byID
+	}
+	p := profile(set)
+	l := c.profiles[p]
+	if l == nil {
+		made := b.newLane(set, false)
+		l = &made
+		c.profiles[p], c.weighed = l, append(c.weighed, l)
+	}
+	return l
+}
+
+func (b *backlog) newLane(set Set, aged bool) lane {
+	before := b.order(aged)
+	return lane{profile: set, places: heap[place]{less: func(x, y place) bool { return before(x.first, y.first) }}}
+}
+
+// profile is the kinds of a set, level by level: jobs of one profile that nothing
+// known keeps from starting have the same static value.
+func profile(s Set) string {
+	if s.Big {
+		return Big
+	}
+	var text strings.Builder
+	for _, v := range s.Levels {
+		text.WriteString(v.Level)
+		text.WriteByte(':')
+		text.WriteByte('0' + byte(v.kinds()))
+	}
+	return text.String()
+}
+
+// head is the lane's first group, with its first job; nil: the lane is empty.
+func (b *backlog) head(l *lane) *group {
+	for len(l.places.list) > 0 {
+		p := l.places.list[0]
+		if p.stamp == p.g.stamp && p.g.first() == p.first && p.first != nil {
+			return p.g
+		}
+		l.places.pop()
+		if p.stamp == p.g.stamp {
+			b.enqueue(p.g) // another is its first now
+		}
+	}
+	return nil
+}
+
+// best is the group whose first job is next in a class, with its lane; nil: none.
+func (b *backlog) best(c *class) (*lane, *group) {
+	if g := b.head(&c.byID); g != nil {
+		return &c.byID, g // who is aged weighs nothing
+	}
+	var bestLane *lane
+	var bestGroup *group
+	var least float64
+	for _, l := range c.weighed {
+		g := b.head(l)
+		if g == nil {
+			continue
+		}
+		weight := b.spv(l) * b.Constants.Factor(b.now.Sub(g.first().since))
+		if bestGroup == nil || weight < least || weight == least && g.first().id < bestGroup.first().id {
+			bestLane, bestGroup, least = l, g, weight
+		}
+	}
+	return bestLane, bestGroup
+}
+
+// spv is the static value of the jobs of a lane that nothing known keeps from starting.
+func (b *backlog) spv(l *lane) float64 {
+	if l.changes == b.changes {
+		return l.spv
+	}
+	l.changes, l.spv = b.changes, b.Constants.Base
+	for _, v := range l.profile.Levels {
+		if slices.Contains(b.Levels, v.Level) {
+			l.spv += b.running.contention(b.Constants, v, false)
+		}
+	}
+	if l.profile.Big {
+		l.spv = b.Constants.BigWeight(b.Levels)
+	}
+	return l.spv
+}
+
+// runs tells that a job runs, or has got more locks.
+func (b *backlog) runs(id ID, s Set) {
+	b.changes++
+	b.running.Add(id, s)
+}
+
+// blocker is who keeps a job from starting: who runs, or who is reserved for
+// (reserved) and comes before it.
+func (b *backlog) blocker(w *waiting) (id ID, why Conflict, reserved, is bool) {
+	if w.set.Empty() {
+		return 0, Conflict{}, false, false
+	}
+	if id, why, is = b.running.Blocker(w.set); is {
+		return id, why, false, true
+	}
+	for _, priority := range b.urgent {
+		x := b.reserved[priority]
+		switch {
+		case priority > w.now:
+			return 0, Conflict{}, false, false
+		case priority == w.now && (w.aged || b.Order != Predictive):
+			id, why, is = x.blocker(w.set, w.id)
+		default:
+			id, why, is = x.Blocker(w.set)
+		}
+		if is {
+			return id, why, true, true
+		}
+	}
+	return 0, Conflict{}, false, false
+}
+
+// pass chooses up to free jobs, in their order; start is told of each at once.
+func (b *backlog) pass(now time.Time, free int, start func(w *waiting, spv float64)) {
+	b.now = now
+	var noRoom []*group // of types without a free slot: for the next pass
+	for i := 0; i < len(b.classes) && free > 0; {
+		l, g := b.best(b.classes[i])
+		if g == nil {
+			i++
+			continue
+		}
+		l.places.pop()
+		w := g.first()
+		switch id, _, _, blocked := b.blocker(w); {
+		case blocked:
+			g.stamp++
+			b.aside[id] = append(b.aside[id], g)
+			continue
+		case b.byType != nil && b.byType[w.typ] <= 0:
+			g.stamp++
+			noRoom = append(noRoom, g)
+			continue
+		case b.holds != nil && b.holds(w):
+			b.leave(w)
+			b.enqueue(g)
+			continue
+		}
+		spv := b.running.Static(b.Constants, w.set, b.Levels)
+		b.leave(w)
+		b.runs(w.id, w.set)
+		if b.byType != nil {
+			b.byType[w.typ]--
+		}
+		free--
+		start(w, spv)
+		b.enqueue(g)
+	}
+	for _, g := range noRoom {
+		b.enqueue(g)
+	}
+}
+
+// end tells that a job runs no more: whom it kept from starting is looked at again.
+func (b *backlog) end(id ID) {
+	b.changes++
+	b.running.Remove(id)
+	for _, g := range b.aside[id] {
+		b.enqueue(g)
+	}
+	delete(b.aside, id)
+}

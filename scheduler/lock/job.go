@@ -1,0 +1,56 @@
+package lock
+
+import "time"
+
+// Job is what the policy knows of a job. What a filter does not ask for may be left out.
+type Job struct {
+	ID       ID
+	Type     string
+	Locks    Set
+	Priority int       // as submitted; it ages here
+	Since    time.Time // when it came to wait: ages count from here
+
+	Args, Key, RunOn, SubmittedBy string
+	Vars                          map[string]string
+	Reasons                       []string
+	Submitted                     time.Time
+}
+
+// Order is by what the next job is chosen.
+type Order string
+
+const (
+	// Predictive is (priority, weight, id): who gets in nobody's way goes first.
+	Predictive Order = "predictive"
+	// FIFO is (priority, id); who has to wait for a lock is passed by, until it has aged.
+	FIFO Order = "fifo"
+	// Greedy is FIFO in which nobody is ever reserved for: whoever can start, starts.
+	// For simulations; a job that wants much may starve.
+	Greedy Order = "greedy"
+	// Ganeti is the plain rule of Ganeti design-predictive-queue: weights of the
+	// beginning of a pass, and no lock forbids a start: a job waits for its locks in its
+	// slot. For simulations.
+	Ganeti Order = "ganeti"
+	// Blind is Ganeti without prediction: (priority, id), and a job waits in its slot.
+	// It is what a queue does that knows nothing of locks. For simulations.
+	Blind Order = "blind"
+)
+
+// Orders are all orders.
+var Orders = []Order{Predictive, FIFO, Greedy, Ganeti, Blind}
+
+// reserves says that aged jobs are reserved for.
+func (o Order) reserves() bool { return o == Predictive || o == FIFO }
+
+// waitsInSlot says that no lock forbids a start.
+func (o Order) waitsInSlot() bool { return o == Ganeti || o == Blind }
+
+// Policy is what is configured.
+type Policy struct {
+	Order     Order // empty: Predictive
+	Constants Constants
+	Levels    Levels
+}
+
+// DefaultPolicy is what holds where nothing is configured.
+var DefaultPolicy = Policy{Order: Predictive, Constants: GanetiConstants, Levels: GanetiLevels}
