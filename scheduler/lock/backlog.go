@@ -33,6 +33,7 @@ type key struct {
 type group struct {
 	key
 	jobs  heap[*waiting]
+	lane  *lane
 	stamp int // of its place in a lane; an older place is void
 }
 
@@ -199,9 +200,11 @@ func (b *backlog) enqueue(g *group) {
 		}
 		return
 	}
+	if g.lane == nil {
+		g.lane = b.lane(g, first.set)
+	}
 	g.stamp++
-	l := b.lane(g, first.set)
-	l.places.push(place{g, first, g.stamp})
+	g.lane.places.push(place{g, first, g.stamp})
 }
 
 func (b *backlog) lane(g *group, set Set) *lane {
