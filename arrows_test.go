@@ -37,7 +37,7 @@ var everything = []string{cli, fleet, "actors", "agents", "config", "fossology",
 
 // families have the commands.
 var families = []string{cli, serve, "cmd/bellhop/internal/agentkit", "cmd/bellhop/internal/attach", "cmd/bellhop/internal/change", "cmd/bellhop/internal/demo",
-	"cmd/bellhop/internal/doctor", "cmd/bellhop/internal/look", "cmd/bellhop/internal/rjm", "cmd/bellhop/internal/setup"}
+	"cmd/bellhop/internal/doctor", "cmd/bellhop/internal/locks", "cmd/bellhop/internal/look", "cmd/bellhop/internal/rjm", "cmd/bellhop/internal/setup"}
 
 // arrows has every room. The longest name that fits counts.
 var arrows = []arrow{
@@ -73,6 +73,7 @@ var arrows = []arrow{
 	{"cmd/bellhop/internal/change", []string{cli, "scheduler", "sql/store"}, "a family knows the queue and how to talk, and no other family"},
 	{"cmd/bellhop/internal/look", []string{cli, "scheduler", "sql/store"}, "the same, and it changes nothing"},
 	{"cmd/bellhop/internal/attach", []string{cli, "sql/store"}, "the same, of tables"},
+	{"cmd/bellhop/internal/locks", []string{cli, "scheduler"}, "a policy is looked at without a queue"},
 	{"cmd/bellhop/internal/agentkit", []string{cli, "agents", "scheduler"}, "an agent is tried without a queue"},
 	{"cmd/bellhop/internal/setup", []string{cli, fleet, "agents", "config", "scheduler", "sql"}, "what is set up is the schema, the service and the configuration"},
 	{"cmd/bellhop/internal/doctor", []string{cli, fleet, "agents", "config", "sql", "triggers"}, "it looks at everything, and starts no instance"},

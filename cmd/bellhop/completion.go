@@ -93,13 +93,15 @@ func completions(a *cli.App, root *cobra.Command) {
 		"retry": complete(a, jobsOf(over[1:]...)),
 		"show":  complete(a, jobsOf(states...)), "logs": complete(a, jobsOf(states...)), "graph": complete(a, jobsOf(states...)),
 		"trace": complete(a, jobsOf(states...)), "exit-code": complete(a, jobsOf(states...)), "detach": complete(a, attachmentsOf), "demo": folders,
-		"rjmgo": complete(a, jobsOf(scheduler.Held)), "rjmexit": complete(a, jobsOf(states...)), "rjmout": complete(a, jobsOf(states...)),
+		"simulate": cobra.FixedCompletions([]string{"jsonl", "json"}, cobra.ShellCompDirectiveFilterFileExt),
+		"rjmgo":    complete(a, jobsOf(scheduler.Held)), "rjmexit": complete(a, jobsOf(states...)), "rjmout": complete(a, jobsOf(states...)),
 	}
 	ends := fixed("succeeded", "failed", "cancelled", "quarantined")
 	flags := map[string]completer{
 		"state": completeStates, "type": complete(a, typesOf), "run-on": complete(a, hostsOf), "after": complete(a, jobsOf(states...)),
 		"output": fixed("table", "json"), "on-failure": fixed("fail", "block", "run"), "repeat": fixed("once", "until_empty"),
 		"wanted": ends, "compat": fixed("fossology"), "mode": fixed("warm", "exec"), "dialect": fixed("auto", "classic", "json", "fossology"),
+		"order": fixed("predictive", "fifo", "greedy", "blind", "ganeti"), "workload": fixed("ganeti"),
 	}
 	own := map[string]completer{"prune state": ends, "rjmls state": fixed(rjm.States...)}
 	var give func(c *cobra.Command)

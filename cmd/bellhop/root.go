@@ -11,6 +11,7 @@ import (
 	"bellhop/cmd/bellhop/internal/cli"
 	"bellhop/cmd/bellhop/internal/demo"
 	"bellhop/cmd/bellhop/internal/doctor"
+	"bellhop/cmd/bellhop/internal/locks"
 	"bellhop/cmd/bellhop/internal/look"
 	"bellhop/cmd/bellhop/internal/rjm"
 	"bellhop/cmd/bellhop/internal/serve"
@@ -38,6 +39,7 @@ func groups() []group {
 			look.LsCommand, look.ShowCommand, look.ExplainCommand, look.TraceCommand, look.GraphCommand, look.TopCommand, change.WaitCommand, look.ExitCodeCommand, look.LogsCommand,
 			look.HostsCommand, look.AgentsCommand, look.InstancesCommand, look.StatsCommand, look.ReadyCommand,
 		}},
+		{"Locks, without a database:", []func(*cli.App) *cobra.Command{locks.WeighCommand, locks.SimulateCommand}},
 		{"Any table:", []func(*cli.App) *cobra.Command{attach.Command, attach.DetachCommand, attach.AttachmentsCommand}},
 		{setUp, []func(*cli.App) *cobra.Command{
 			setup.MigrateCommand, setup.ConfigCommand, doctor.Command, setup.InstallCommand, setup.VersionCommand, agentkit.Command, cli.ExitCodesTopic,

@@ -1,0 +1,109 @@
+package locks
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"bellhop/scheduler/lock"
+)
+
+// jobLine is a job of a workload, as its line says it.
+type jobLine struct {
+	At       float64  `json:"at"` // seconds
+	Type     string   `json:"type"`
+	Locks    []string `json:"locks"`
+	Asks     []string `json:"asks,omitempty"`
+	Priority int      `json:"priority"`
+	Takes    float64  `json:"takes"` // seconds
+}
+
+// longestLine of a workload: a job may have some ten thousand locks.
+const longestLine = 8 << 20
+
+// readWorkload reads a job from each line that is not empty. Levels are those
+// that jobs name, besides Ganeti's.
+func readWorkload(in io.Reader) (jobs []lock.Arrival, levels lock.Levels, err error) {
+	levels = slices.Clone(lock.GanetiLevels)
+	lines := bufio.NewScanner(in)
+	lines.Buffer(make([]byte, 64<<10), longestLine)
+	for n := 1; lines.Scan(); n++ {
+		if strings.TrimSpace(lines.Text()) == "" {
+			continue
+		}
+		j, err := readJob(lines.Text(), &levels)
+		if err != nil {
+			return nil, nil, fmt.Errorf("line %d: %w", n, err)
+		}
+		jobs = append(jobs, j)
+	}
+	if err := lines.Err(); errors.Is(err, bufio.ErrTooLong) {
+		return nil, nil, fmt.Errorf("a line has more than %d bytes", longestLine)
+	} else if err != nil {
+		return nil, nil, err
+	}
+	if len(jobs) == 0 {
+		return nil, nil, errors.New("there is no job in it")
+	}
+	return jobs, levels, nil
+}
+
+func readJob(text string, levels *lock.Levels) (lock.Arrival, error) {
+	var l jobLine
+	d := json.NewDecoder(strings.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&l); err != nil {
+		return lock.Arrival{}, fmt.Errorf("this is no job: %w", err)
+	}
+	const tenYears = 10 * 366 * 24 * 3600
+	switch {
+	case d.More():
+		return lock.Arrival{}, errors.New("something follows the job: one object a line")
+	case !(l.At >= 0 && l.At <= tenYears) || !(l.Takes >= 0 && l.Takes <= tenYears):
+		return lock.Arrival{}, errors.New(`"at" and "takes" are seconds, from 0 to ten years`)
+	case l.Priority < lock.BestPriority || l.Priority > 19:
+		return lock.Arrival{}, fmt.Errorf("priority %d is not from -20 to 19", l.Priority)
+	}
+	known, err := readTexts(l.Locks, levels)
+	if err != nil {
+		return lock.Arrival{}, err
+	}
+	asks, err := readTexts(l.Asks, levels)
+	return lock.Arrival{At: exact(l.At), Type: l.Type, Locks: known, Asks: asks, Priority: l.Priority, Takes: exact(l.Takes)}, err
+}
+
+// exact is seconds to the microsecond, so that 0.1 and 0.2 are 0.3.
+func exact(s float64) time.Duration {
+	return time.Duration(math.Round(s*1e6)) * time.Microsecond
+}
+
+func readTexts(texts []string, levels *lock.Levels) (lock.Set, error) {
+	for _, text := range texts {
+		if w, err := lock.Parse(text); err != nil {
+			return lock.Set{}, err
+		} else if !w.Big && !slices.Contains(*levels, w.Level) {
+			*levels = append(*levels, w.Level)
+		}
+	}
+	return lock.ParseAll(texts, *levels)
+}
+
+// writeWorkload writes jobs as readWorkload reads them.
+func writeWorkload(out io.Writer, jobs []lock.Arrival) error {
+	w := bufio.NewWriter(out)
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	for _, j := range jobs {
+		l := jobLine{At: j.At.Seconds(), Type: j.Type, Locks: j.Locks.Text(), Asks: j.Asks.Text(), Priority: j.Priority, Takes: j.Takes.Seconds()}
+		if err := e.Encode(l); err != nil {
+			return err
+		}
+	}
+	return w.Flush()
+}
