@@ -57,8 +57,9 @@ fmt: ## format the code
 	@gofmt -w $$(git ls-files '*.go')
 
 .PHONY: lint
-lint: ## format, vet, staticcheck
+lint: ## format, vet, staticcheck, and no line of Go over 120 characters
 	@bad=$$(gofmt -l $$(git ls-files '*.go')); [ -z "$$bad" ] || { echo "not formatted (make fmt): $$bad"; exit 1; }
+	@$(GO) test -run 'TestWidth' .
 	@$(GO) vet ./...
 	@cd bench && $(GO) vet ./...
 	@cd e2e/containers && $(GO) vet ./...

@@ -239,7 +239,8 @@ func TestArrows_AllTheWayDown(t *testing.T) {
 var forbidden = map[string]string{
 	"math/rand": "luck is an argument", "math/rand/v2": "luck is an argument", "crypto/rand": "luck is an argument",
 	"os": "no I/O", "net": "no I/O", "io": "no I/O", "log": "no I/O", "log/slog": "no I/O", "syscall": "no I/O",
-	"context": "nothing here can be waited for", "sync": "there is one goroutine", "sync/atomic": "there is one goroutine", "runtime": "there is one goroutine",
+	"context": "nothing here can be waited for", "sync": "there is one goroutine", "sync/atomic": "there is one goroutine",
+	"runtime": "there is one goroutine",
 }
 
 // clocks are the functions of package time that read the clock or wait for it.

@@ -30,7 +30,8 @@ func TestDocs_NamedTestsExist(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, name := range regexp.MustCompile("`(Test[A-Za-z0-9]+_[A-Za-z0-9_]+)`").FindAllStringSubmatch(string(text), -1) {
+		for _, name := range regexp.MustCompile("`(Test[A-Za-z0-9]+_[A-Za-z0-9_]+)`").FindAllStringSubmatch(string(text),
+			-1) {
 			named++
 			if !strings.Contains(string(out), "func "+name[1]+"\n") {
 				t.Errorf("docs/%s names %s, which is nowhere", page.Name(), name[1])
@@ -50,7 +51,8 @@ func TestDocs_EveryDefectOfTheOldDispatcher(t *testing.T) {
 		t.Fatal(err)
 	}
 	for n := 1; n <= 49; n++ {
-		if rows := regexp.MustCompile(`(?m)^\| `+strconv.Itoa(n)+` \| .+ \| .+ \|$`).FindAllString(string(text), -1); len(rows) != 1 {
+		if rows := regexp.MustCompile(`(?m)^\| `+strconv.Itoa(n)+` \| .+ \| .+ \|$`).FindAllString(string(text), -1); len(
+			rows) != 1 {
 			t.Errorf("docs/attach.md has %d rows of defect %d", len(rows), n)
 		}
 	}

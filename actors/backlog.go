@@ -34,8 +34,15 @@ func (s *host) onWaiting(m *waitingTypes, now time.Time) {
 	tenants := make([]scheduler.Tenant, len(children))
 	for i, child := range children {
 		coming := child.state == scheduler.Prep || child.state == scheduler.Spawned
-		tenants[i] = scheduler.Tenant{Type: child.pool.Name, Stays: child.pool.Exec || child.leaving || coming, Yields: child.draining, Idle: child.seat().Idle,
-			More: more[child.pool.Name], Up: child.up, Gave: child.pool.preemptedAt}
+		tenants[i] = scheduler.Tenant{
+			Type:   child.pool.Name,
+			Stays:  child.pool.Exec || child.leaving || coming,
+			Yields: child.draining,
+			Idle:   child.seat().Idle,
+			More:   more[child.pool.Name],
+			Up:     child.up,
+			Gave:   child.pool.preemptedAt,
+		}
 	}
 	could := map[scheduler.TypeName]int{}
 	for _, pool := range s.pools {

@@ -51,10 +51,17 @@ type child struct {
 	cut       string // why the line to its host broke
 }
 
-func newChild(inst *instance, host scheduler.HostName, name scheduler.ChildName, typ AgentType, parent *actor.PID) *child {
+func newChild(
+	inst *instance, host scheduler.HostName, name scheduler.ChildName, typ AgentType, parent *actor.PID,
+) *child {
 	return &child{inst: inst, name: name, typ: typ, host: host, parent: parent, fsm: scheduler.Child{
 		Name: name, Host: host, State: scheduler.Free, Since: time.Now(),
-		Rules: scheduler.Rules{StartTimeout: typ.StartTimeout, Idle: inst.Idle, KillAfter: inst.KillAfter, Timeout: typ.Timeout},
+		Rules: scheduler.Rules{
+			StartTimeout: typ.StartTimeout,
+			Idle:         inst.Idle,
+			KillAfter:    inst.KillAfter,
+			Timeout:      typ.Timeout,
+		},
 	}}
 }
 
@@ -183,7 +190,9 @@ func (k *child) run(c actor.Context, e *scheduler.Effect, now time.Time) {
 		k.returned = append(k.returned, e.Lines...)
 	case scheduler.EffectUnguarded:
 		k.unguarded, k.blame = true, e.Account
-		k.inst.Log.Warn("the guard of a child died", traced(k.trace, "child", k.name, "host", k.host, "why", e.Account.Reason, "job", k.last.Job, "pid", k.last.Pid)...)
+		k.inst.Log.Warn(
+			"the guard of a child died",
+			traced(k.trace, "child", k.name, "host", k.host, "why", e.Account.Reason, "job", k.last.Job, "pid", k.last.Pid)...)
 	case scheduler.EffectDied:
 		k.died, k.notUp, k.blame = true, e.NotUp, e.Account
 		k.deaths++
@@ -191,8 +200,10 @@ func (k *child) run(c actor.Context, e *scheduler.Effect, now time.Time) {
 			k.inst.Observer.Died(k.typ.Name)
 		}
 		last := k.last // what it was doing
-		k.inst.Log.Warn("child died", traced(k.trace, "child", k.name, "host", k.host, "why", e.Account.Told(), "deaths", k.deaths, "state", last.State.String(),
-			"for", now.Sub(last.Since), "job", last.Job, "pid", last.Pid, "done", last.Done)...)
+		k.inst.Log.Warn(
+			"child died",
+			traced(k.trace, "child", k.name, "host", k.host, "why", e.Account.Told(), "deaths", k.deaths, "state",
+				last.State.String(), "for", now.Sub(last.Since), "job", last.Job, "pid", last.Pid, "done", last.Done)...)
 	}
 }
 
@@ -215,12 +226,15 @@ func (k *child) flush(c actor.Context, was scheduler.ChildState) {
 		k.inst.tell(roleMSQ(job), &answered{results})
 		delete(k.items, job)
 	}
-	k.inst.system.Root.Send(k.parent, &news{Name: k.name, State: k.fsm.State, Since: k.fsm.Since, Room: k.fsm.Room(), Acked: k.acked,
-		Healthy: k.healthy, Rose: k.rose, Died: k.died, NotUp: k.notUp, Unguarded: k.unguarded, Blame: k.blame, Cut: k.cut, Returned: k.returned, LineTime: k.fsm.LineTime})
+	k.inst.system.Root.Send(k.parent,
+		&news{Name: k.name, State: k.fsm.State, Since: k.fsm.Since, Room: k.fsm.Room(), Acked: k.acked,
+			Healthy: k.healthy, Rose: k.rose, Died: k.died, NotUp: k.notUp, Unguarded: k.unguarded, Blame: k.blame, Cut: k.cut,
+			Returned: k.returned, LineTime: k.fsm.LineTime})
 	if k.ended { // whoever waits for the process finds its outcomes owed
 		k.inst.processEnded(k.host, k.typ.Name)
 	}
-	k.returned, k.healthy, k.rose, k.died, k.notUp, k.unguarded, k.ended, k.blame, k.cut = nil, false, false, false, false, false, false, scheduler.Account{}, ""
+	k.returned, k.healthy, k.rose, k.died, k.notUp, k.unguarded, k.ended, k.blame, k.cut = nil, false, false, false, false,
+		false, false, scheduler.Account{}, ""
 	k.arm(c)
 }
 
@@ -300,7 +314,15 @@ func (r *reported) add(lines []scheduler.Line) {
 }
 
 func (k *child) describe() *scheduler.ChildReport {
-	r := &scheduler.ChildReport{Host: k.host, Name: k.name, Type: k.typ.Name, State: k.fsm.State, Since: k.fsm.Since, Done: k.done, Deaths: k.deaths}
+	r := &scheduler.ChildReport{
+		Host:   k.host,
+		Name:   k.name,
+		Type:   k.typ.Name,
+		State:  k.fsm.State,
+		Since:  k.fsm.Since,
+		Done:   k.done,
+		Deaths: k.deaths,
+	}
 	if k.process != nil {
 		r.Pid = k.process.Pid()
 	}

@@ -28,7 +28,8 @@ func (k *child) launch(c actor.Context) {
 	inst.launches.Add(1)
 	go func() {
 		wake := &woke{}
-		p, err := inst.Launcher.Launch(typ, name, host, max(time.Millisecond, inst.leaseLeft(time.Now())), func() { inst.system.Root.Send(self, wake) })
+		p, err := inst.Launcher.Launch(typ, name, host, max(time.Millisecond, inst.leaseLeft(time.Now())),
+			func() { inst.system.Root.Send(self, wake) })
 		if err != nil {
 			inst.processEnded(host, typ)
 		}

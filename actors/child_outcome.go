@@ -26,7 +26,14 @@ func (k *child) settle(r scheduler.Result) {
 // judged turns the end of an attempt into the record of what the job becomes.
 func judged(inst *instance, r scheduler.Result) scheduler.Record {
 	v := scheduler.Judge(r.Outcome, r.Line.Attempt, r.Line.MaxAttempts, r.Line.Deaths, inst.Retry, jitter())
-	rec := scheduler.Record{Kind: scheduler.RecordSettle, Claim: r.Line.Claim, Attempt: r.Line.Attempt, Host: r.Host, Result: r, Verdict: v}
+	rec := scheduler.Record{
+		Kind:    scheduler.RecordSettle,
+		Claim:   r.Line.Claim,
+		Attempt: r.Line.Attempt,
+		Host:    r.Host,
+		Result:  r,
+		Verdict: v,
+	}
 	if v.Release {
 		rec.Kind = scheduler.RecordRequeue
 		if !r.Began.IsZero() {

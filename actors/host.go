@@ -35,10 +35,21 @@ type host struct {
 }
 
 func newHost(inst *instance, spec HostSpec) *host {
-	s := &host{inst: inst, spec: spec, types: map[scheduler.TypeName]*pool{}, children: map[scheduler.ChildName]*childHandle{}, epoch: uint64(time.Now().UnixNano())}
+	s := &host{
+		inst:     inst,
+		spec:     spec,
+		types:    map[scheduler.TypeName]*pool{},
+		children: map[scheduler.ChildName]*childHandle{},
+		epoch:    uint64(time.Now().UnixNano()),
+	}
 	for _, a := range inst.Agents {
 		if (len(spec.Only) == 0 || slices.Contains(spec.Only, a.Name)) && (!a.Local || !spec.Far) {
-			s.types[a.Name] = &pool{AgentType: a, quota: inst.quotas[a.Name], told: untold, respawn: scheduler.Respawn{Up: a.Exec}}
+			s.types[a.Name] = &pool{
+				AgentType: a,
+				quota:     inst.quotas[a.Name],
+				told:      untold,
+				respawn:   scheduler.Respawn{Up: a.Exec},
+			}
 			s.pools = append(s.pools, s.types[a.Name])
 		}
 	}

@@ -24,7 +24,8 @@ type pool struct {
 	preemptedAt time.Time     // when one of them was last told to make room
 	lineTime    time.Duration // what a line takes a child; 0: not known
 	startTime   time.Duration // what it took a child to come up; 0: not known
-	shortSince  time.Time     // since when its children, all of them up, have had more than they have room for; zero: they have not
+	// since when its children, all of them up, have had more than they have room for; zero: they have not
+	shortSince time.Time
 }
 
 const untold = -1
@@ -40,7 +41,8 @@ func (pool *pool) putBack(lines []scheduler.Line, now time.Time) {
 		pool.pending = append(pool.pending, pending{l, now})
 	}
 	slices.SortStableFunc(pool.pending, func(a, b pending) int {
-		return cmp.Or(cmp.Compare(a.line.Priority, b.line.Priority), cmp.Compare(a.line.Claim.Job, b.line.Claim.Job), cmp.Compare(a.line.Item, b.line.Item))
+		return cmp.Or(cmp.Compare(a.line.Priority, b.line.Priority), cmp.Compare(a.line.Claim.Job, b.line.Claim.Job),
+			cmp.Compare(a.line.Item, b.line.Item))
 	})
 }
 
@@ -102,7 +104,8 @@ func (pool *pool) withoutProcess() *childHandle {
 
 // draining reports whether a child of it makes room for others.
 func (pool *pool) draining() bool {
-	return slices.ContainsFunc(pool.children, func(child *childHandle) bool { return child.state.Live() && child.draining })
+	return slices.ContainsFunc(pool.children,
+		func(child *childHandle) bool { return child.state.Live() && child.draining })
 }
 
 func (pool *pool) oldestPending(now time.Time) time.Time {

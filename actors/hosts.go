@@ -39,7 +39,8 @@ func (s *hosts) Receive(c actor.Context) {
 		if role := s.terminated(c, m.Who); role != "" {
 			for _, spec := range s.inst.Hosts {
 				if roleHost(spec.Name) == role {
-					s.inst.tell(roleDispatcher, &credits{Host: spec.Name, Spawn: map[scheduler.TypeName]int{}}) // it takes nothing until it is back
+					// it takes nothing until it is back
+					s.inst.tell(roleDispatcher, &credits{Host: spec.Name, Spawn: map[scheduler.TypeName]int{}})
 				}
 			}
 			s.inst.tell(roleDispatcher, &audit{})

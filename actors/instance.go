@@ -103,8 +103,14 @@ type instance struct {
 }
 
 func newInstance(cfg Config) *instance {
-	inst := &instance{Config: cfg, outbox: newOutbox(), quotas: newQuotas(cfg.Agents), began: time.Now(), pids: map[string]*actor.PID{},
-		processes: map[scheduler.HostName]*liveProcesses{}}
+	inst := &instance{
+		Config:    cfg,
+		outbox:    newOutbox(),
+		quotas:    newQuotas(cfg.Agents),
+		began:     time.Now(),
+		pids:      map[string]*actor.PID{},
+		processes: map[scheduler.HostName]*liveProcesses{},
+	}
 	for _, host := range cfg.Hosts {
 		inst.processes[host.Name] = newLiveProcesses()
 	}
@@ -177,7 +183,8 @@ func (inst *instance) owe(records ...scheduler.Record) {
 
 // note logs a remark against a job and keeps it with the job.
 func (inst *instance) note(c scheduler.Claim, attempt int, host scheduler.HostName, text string) {
-	inst.entries([]scheduler.Entry{{Claim: c, Attempt: attempt, Host: host, Level: scheduler.LevelNote, At: time.Now(), Text: text}})
+	inst.entries(
+		[]scheduler.Entry{{Claim: c, Attempt: attempt, Host: host, Level: scheduler.LevelNote, At: time.Now(), Text: text}})
 }
 
 // entries takes what agents say on its way to bellhop.log. It never blocks.

@@ -98,7 +98,10 @@ func (l *ledger) onWritten(c actor.Context, m *written) {
 	l.writing = false
 	for _, s := range m.stale {
 		trace := ""
-		if i := slices.IndexFunc(m.batch.Records, func(r scheduler.Record) bool { return r.Claim == s && r.Kind != scheduler.RecordStart }); i >= 0 {
+		if i := slices.IndexFunc(m.batch.Records, func(r scheduler.Record) bool {
+			return r.Claim == s &&
+				r.Kind != scheduler.RecordStart
+		}); i >= 0 {
 			trace = m.batch.Records[i].Result.Line.Trace
 		}
 		l.inst.Log.Warn("stale owner: the job is not ours any more, its outcome is not recorded", traced(trace, "job", s.Job, "fence", s.Fence)...)

@@ -53,7 +53,8 @@ func (a *deferred) add(b scheduler.Batch) (rest scheduler.Batch) {
 	of, rest := b.Split(a.jobs)
 	a.batch.Records = append(a.batch.Records, of.Records...)
 	for _, p := range of.Progress {
-		a.batch.Progress = append(slices.DeleteFunc(a.batch.Progress, func(old scheduler.Progress) bool { return old.Job == p.Job }), p)
+		a.batch.Progress = append(
+			slices.DeleteFunc(a.batch.Progress, func(old scheduler.Progress) bool { return old.Job == p.Job }), p)
 	}
 	return rest
 }

@@ -66,12 +66,14 @@ func (f writing) all(ctx context.Context, b scheduler.Batch) (w wrote, err error
 		rest.Records = nil
 		return f.both(ctx, rest, scheduler.Batch{Records: b.Records, MaybeCommitted: b.MaybeCommitted})
 	case n > 1:
-		return f.both(ctx, scheduler.Batch{Records: b.Records[:n/2], MaybeCommitted: b.MaybeCommitted}, scheduler.Batch{Records: b.Records[n/2:], MaybeCommitted: b.MaybeCommitted})
+		return f.both(ctx, scheduler.Batch{Records: b.Records[:n/2], MaybeCommitted: b.MaybeCommitted},
+			scheduler.Batch{Records: b.Records[n/2:], MaybeCommitted: b.MaybeCommitted})
 	case n == 1:
 		f.inst.Log.Error("ledger: the database refuses an outcome; its job will be given up by the next audit",
 			traced(b.Records[0].Result.Line.Trace, "job", b.Records[0].Claim.Job, "error", err)...)
 	default:
-		f.inst.Log.Error("ledger: the database refuses what agents said; it is dropped", "error", err, "lines", len(b.Entries), "items", len(b.Failed))
+		f.inst.Log.Error("ledger: the database refuses what agents said; it is dropped", "error", err, "lines",
+			len(b.Entries), "items", len(b.Failed))
 	}
 	return wrote{}, nil
 }
@@ -124,7 +126,9 @@ func (f writing) writeUnlocked(ctx context.Context, b scheduler.Batch) (wrote, e
 // of the database has undone their claims, and nobody else has the jobs, they
 // are taken again under their own fences and written. An attempt can begin or
 // end before the dispatcher gets to re-assert what runs, or while it does.
-func retake(ctx context.Context, inst *instance, b scheduler.Batch, stale []scheduler.Claim) (still []scheduler.Claim, released bool, err error) {
+func retake(
+	ctx context.Context, inst *instance, b scheduler.Batch, stale []scheduler.Claim,
+) (still []scheduler.Claim, released bool, err error) {
 	lost := scheduler.Batch{MaybeCommitted: b.MaybeCommitted}
 	var holds []scheduler.Hold
 	for _, r := range b.Records {

@@ -67,8 +67,15 @@ type (
 )
 
 func newMembership(inst *instance) *membership {
-	return &membership{inst: inst, children: map[string]*scheduler.ChildReport{}, troubles: map[scheduler.TypeName]map[string]scheduler.Account{},
-		changed: map[scheduler.TypeName]bool{}, hosts: map[scheduler.HostName]*hostState{}, newHosts: map[scheduler.HostName]bool{}, marking: map[scheduler.InstanceID]bool{}}
+	return &membership{
+		inst:     inst,
+		children: map[string]*scheduler.ChildReport{},
+		troubles: map[scheduler.TypeName]map[string]scheduler.Account{},
+		changed:  map[scheduler.TypeName]bool{},
+		hosts:    map[scheduler.HostName]*hostState{},
+		newHosts: map[scheduler.HostName]bool{},
+		marking:  map[scheduler.InstanceID]bool{},
+	}
 }
 
 func (m *membership) Receive(c actor.Context) {
@@ -152,7 +159,10 @@ func (m *membership) beat(c actor.Context) {
 
 // publish tells others about this instance. What fails is told once more with
 // the next heartbeat; it costs no lease.
-func (inst *instance) publish(ctx context.Context, children []scheduler.ChildReport, troubles map[scheduler.TypeName]map[string]scheduler.Account, hosts []*hostState) error {
+func (inst *instance) publish(
+	ctx context.Context, children []scheduler.ChildReport, troubles map[scheduler.TypeName]map[string]scheduler.Account,
+	hosts []*hostState,
+) error {
 	if children != nil {
 		if err := inst.Notices.Children(ctx, inst.id(), children, time.Now()); err != nil {
 			return err
@@ -177,7 +187,9 @@ func (m *membership) onBeaten(c actor.Context, b *beaten) {
 	again := m.inst.Heartbeat
 	switch {
 	case errors.Is(b.err, scheduler.ErrGone):
-		m.inst.Log.Error("this instance was taken for dead: everything it ran is stopped, and it starts anew under another id", "instance", m.inst.id())
+		m.inst.Log.Error(
+			"this instance was taken for dead: everything it ran is stopped, and it starts anew under another id", "instance",
+			m.inst.id())
 		m.inst.setLease(time.Now())
 		m.onFenceDue(c)
 		m.inst.me.Store(0)
@@ -222,7 +234,8 @@ func (m *membership) onFenceDue(actor.Context) {
 		return
 	}
 	m.fenced = true
-	m.inst.Log.Error("lease lost: the database has not heard from this instance for too long; what runs is stopped", "lag", m.inst.Lag)
+	m.inst.Log.Error("lease lost: the database has not heard from this instance for too long; what runs is stopped", "lag",
+		m.inst.Lag)
 	m.inst.tell(roleDispatcher, &fenced{})
 	m.inst.tell(roleHosts, &fenced{})
 	m.inst.tell(roleMSQs, &drainMSQs{done: make(chan string, 1)})

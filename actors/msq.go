@@ -73,7 +73,8 @@ type (
 func newMSQ(inst *instance, job scheduler.Job) *msq {
 	return &msq{inst: inst, job: job, file: job.Vars.Map()[scheduler.VarRunOnFile],
 		books: scheduler.NewMSQ(scheduler.RepeatOf(job.Repeat, job.MSQ)), inFlight: map[int64]inFlight{}, began: time.Now(),
-		pause: backoff.NewExponentialBackOff(backoff.WithInitialInterval(100*time.Millisecond), backoff.WithMaxInterval(5*time.Second), backoff.WithMaxElapsedTime(0))}
+		pause: backoff.NewExponentialBackOff(backoff.WithInitialInterval(100*time.Millisecond),
+			backoff.WithMaxInterval(5*time.Second), backoff.WithMaxElapsedTime(0))}
 }
 
 func (q *msq) Receive(c actor.Context) {
@@ -85,7 +86,8 @@ func (q *msq) Receive(c actor.Context) {
 			q.deadline = time.AfterFunc(q.job.Timeout, func() { q.inst.system.Root.Send(self, &timedOut{}) })
 		}
 		if q.job.Assigned {
-			q.inst.owe(scheduler.Record{Kind: scheduler.RecordStart, Claim: q.job.Claim, Attempt: q.job.Attempt, Host: q.job.Host, Given: q.began})
+			q.inst.owe(scheduler.Record{Kind: scheduler.RecordStart, Claim: q.job.Claim, Attempt: q.job.Attempt,
+				Host: q.job.Host, Given: q.began})
 		}
 		q.open(c)
 	case *opened:
@@ -148,7 +150,9 @@ func (q *msq) next(c actor.Context) {
 	if q.broken != nil && len(q.inFlight) == 0 {
 		// Nothing of the cut-off round is in a child's hands: run the query again.
 		wait := q.pause.NextBackOff()
-		q.inst.Log.Warn("msq: the query was cut off; it runs again", traced(q.job.Trace, "job", q.job.Claim.Job, "error", q.broken, "again_in", wait)...)
+		q.inst.Log.Warn(
+			"msq: the query was cut off; it runs again",
+			traced(q.job.Trace, "job", q.job.Claim.Job, "error", q.broken, "again_in", wait)...)
 		q.broken = nil
 		q.forget()
 		self := c.Self()
@@ -193,8 +197,9 @@ func (q *msq) announce() {
 		return
 	}
 	q.told, q.toldRead, q.toldAt = q.wanting(), q.reading || !q.ended, q.waiting.count(q.retries.count(nil))
-	q.inst.tell(roleDispatcher, &msqWaiting{Claim: q.job.Claim, Waiting: q.told, Names: maps.Clone(q.toldAt), Reading: q.toldRead,
-		Opening: q.rows == nil && q.told == 0 && q.toldRead, Job: &q.job})
+	q.inst.tell(roleDispatcher,
+		&msqWaiting{Claim: q.job.Claim, Waiting: q.told, Names: maps.Clone(q.toldAt), Reading: q.toldRead,
+			Opening: q.rows == nil && q.told == 0 && q.toldRead, Job: &q.job})
 }
 
 func (q *msq) scheduleProgress(c actor.Context) {

@@ -105,7 +105,11 @@ func (q *msq) onAnswer(r *scheduler.Result) {
 	case scheduler.ItemRetry:
 		q.retries.add(f.line)
 	case scheduler.ItemFailed:
-		if q.inst.outbox.failed([]scheduler.FailedItem{{Claim: q.job.Claim, Item: r.Line.Item, Line: r.Line.Args, Tries: tries, ExitCode: r.ExitCode, Error: r.Told()}}) {
+		if q.inst.outbox.failed(
+			[]scheduler.FailedItem{
+				{Claim: q.job.Claim, Item: r.Line.Item, Line: r.Line.Args, Tries: tries, ExitCode: r.ExitCode, Error: r.Told()},
+			},
+		) {
 			q.inst.tell(roleLedger, flush)
 		}
 	}

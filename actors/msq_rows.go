@@ -65,7 +65,8 @@ func (q *msq) full() bool {
 	if q.waiting.at == nil {
 		return q.waiting.n > readAhead/2 || q.waiting.bytes() > readAheadBytes/2
 	}
-	return q.waiting.stuck(readAheadPlace) > readAhead/2 || q.waiting.n > readAheadPlaced || q.waiting.bytes() > readAheadPlacedBytes
+	return q.waiting.stuck(readAheadPlace) > readAhead/2 || q.waiting.n > readAheadPlaced ||
+		q.waiting.bytes() > readAheadPlacedBytes
 }
 
 func (q *msq) onRead(m *read) {
@@ -87,8 +88,19 @@ func (q *msq) onRead(m *read) {
 		return
 	}
 	for _, columns := range m.rows {
-		line := scheduler.Line{Claim: q.job.Claim, Instance: q.job.Instance, Attempt: q.job.Attempt, Priority: q.job.Priority, HasArgs: true, Args: scheduler.Pairs(columns),
-			Columns: columns, Key: q.job.Key, Vars: q.job.Vars, Origin: q.job.Origin, RunOn: q.placeOf(columns)}
+		line := scheduler.Line{
+			Claim:    q.job.Claim,
+			Instance: q.job.Instance,
+			Attempt:  q.job.Attempt,
+			Priority: q.job.Priority,
+			HasArgs:  true,
+			Args:     scheduler.Pairs(columns),
+			Columns:  columns,
+			Key:      q.job.Key,
+			Vars:     q.job.Vars,
+			Origin:   q.job.Origin,
+			RunOn:    q.placeOf(columns),
+		}
 		if item, ok := q.books.Row(line.Args); ok {
 			line.Item, line.Trace = item, q.job.Origin.TraceOfItem(q.job.Claim, q.job.Trace, item)
 			q.waiting.add(line)

@@ -30,7 +30,11 @@ type clearing struct {
 type retryClear struct{ claim scheduler.Claim }
 
 func newMSQs(inst *instance) *msqs {
-	return &msqs{parent: newParent(inst), jobs: map[scheduler.JobID]scheduler.Job{}, clearing: map[scheduler.Claim]*clearing{}}
+	return &msqs{
+		parent:   newParent(inst),
+		jobs:     map[scheduler.JobID]scheduler.Job{},
+		clearing: map[scheduler.Claim]*clearing{},
+	}
 }
 
 // msqDone: an MSQ actor has settled or given back its job. From an msq.

@@ -53,7 +53,8 @@ func TestPanic_EveryActorInTurnUnderAThousandJobs(t *testing.T) {
 		return slices.Contains(b.system.Roles(), "host/local") && slices.Contains(b.system.Roles(), "bell")
 	})
 	for _, v := range victims(b) {
-		if !t.Run(strings.ReplaceAll(strings.Trim(v.role, "/"), "/", "_"), func(t *testing.T) { kill(t, b, solo, item, v.role, v.ends, v.once) }) {
+		if !t.Run(strings.ReplaceAll(strings.Trim(v.role, "/"), "/", "_"),
+			func(t *testing.T) { kill(t, b, solo, item, v.role, v.ends, v.once) }) {
 			break // the next one would only fail for the same reason
 		}
 	}

@@ -32,7 +32,8 @@ func props(log *slog.Logger, role string, make func() actor.Actor, more ...actor
 			return func(c actor.ReceiverContext, envelope *actor.MessageEnvelope) {
 				defer func() {
 					if r := recover(); r != nil {
-						log.Error("actor panicked: this is a bug in bellhop; it is started again", "actor", role, "panic", r, "stack", string(debug.Stack()))
+						log.Error("actor panicked: this is a bug in bellhop; it is started again", "actor", role, "panic", r, "stack",
+							string(debug.Stack()))
 						panic(r)
 					}
 				}()

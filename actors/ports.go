@@ -35,7 +35,8 @@ type Records interface {
 	// waited for what ended are ready now. An error that wraps
 	// scheduler.ErrRefused will not go away by trying again; after
 	// scheduler.ErrBusy nothing was written.
-	Write(ctx context.Context, me scheduler.InstanceID, b scheduler.Batch, now time.Time) (stale []scheduler.Claim, released bool, err error)
+	Write(ctx context.Context, me scheduler.InstanceID, b scheduler.Batch,
+		now time.Time) (stale []scheduler.Claim, released bool, err error)
 	// Busy names those of the jobs that somebody else has in hand just now.
 	Busy(ctx context.Context, jobs []scheduler.JobID) ([]scheduler.JobID, error)
 }
@@ -82,13 +83,15 @@ type Backlogs interface {
 	// than a host has slots.
 	// Of the types in doubt, that of which nothing waits but what somebody else
 	// has in hand is left out, and named.
-	Backlog(ctx context.Context, types, doubt []scheduler.TypeName, answers []string) (waiting []scheduler.Backlog, inHand []scheduler.TypeName, err error)
+	Backlog(ctx context.Context, types, doubt []scheduler.TypeName,
+		answers []string) (waiting []scheduler.Backlog, inHand []scheduler.TypeName, err error)
 }
 
 // HostStates is what this instance tells about its hosts.
 type HostStates interface {
 	// HostState publishes whether a host can be reached, and if not, why.
-	HostState(ctx context.Context, me scheduler.InstanceID, host scheduler.HostName, state scheduler.HostState, message string) error
+	HostState(ctx context.Context, me scheduler.InstanceID, host scheduler.HostName, state scheduler.HostState,
+		message string) error
 }
 
 // Localities is what run_on may name besides hosts.
@@ -149,7 +152,8 @@ type Rows interface {
 type Launcher interface {
 	// Launch may block as long as a fork takes. wake is called when Take has
 	// something after it had nothing.
-	Launch(typ scheduler.TypeName, child scheduler.ChildName, host scheduler.HostName, lease time.Duration, wake func()) (Process, error)
+	Launch(typ scheduler.TypeName, child scheduler.ChildName, host scheduler.HostName, lease time.Duration,
+		wake func()) (Process, error)
 	// Reach returns nil when children can be started on the host. It may take
 	// many seconds; ctx ends it.
 	Reach(ctx context.Context, host scheduler.HostName) error

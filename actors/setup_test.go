@@ -109,11 +109,22 @@ func (b *env) start(slots int, types ...agent) {
 	}
 	log := slog.New(slog.NewTextHandler(b.log, &slog.HandlerOptions{Level: slog.LevelInfo}))
 	cfg := actors.Config{Hosts: []actors.HostSpec{{Name: "local", Slots: slots}},
-		Heartbeat: 200 * time.Millisecond, Lag: 30 * time.Second, Respawn: scheduler.RespawnPolicy{Deaths: 5, Window: 3 * time.Second},
-		Idle: time.Hour, MinReady: b.minReady, KillAfter: time.Second, Scan: b.scan, ExclusiveAfter: 300 * time.Millisecond, Cursors: 4,
-		Retry: scheduler.DefaultRetry, Log: log,
-		Queue: queue{claimer, maintenance, b.late}, Holdings: claimer, Records: recorder, Registry: members{registry}, Reaper: reaper{registry},
-		Notices: notices{registry, maintenance}, Backlogs: maintenance, Commands: maintenance, HostStates: registry, Bell: &bell{listener: triggers.Listener{URL: b.url, Heartbeat: beatChannel, Log: log}},
+		Heartbeat: 200 * time.Millisecond, Lag: 30 * time.Second,
+		Respawn: scheduler.RespawnPolicy{Deaths: 5, Window: 3 * time.Second},
+		Idle:    time.Hour, MinReady: b.minReady, KillAfter: time.Second, Scan: b.scan,
+		ExclusiveAfter: 300 * time.Millisecond,
+		Cursors:        4,
+		Retry:          scheduler.DefaultRetry, Log: log,
+		Queue: queue{
+			claimer,
+			maintenance,
+			b.late,
+		}, Holdings: claimer, Records: recorder, Registry: members{registry}, Reaper: reaper{registry},
+		Notices: notices{
+			registry,
+			maintenance,
+		}, Backlogs: maintenance, Commands: maintenance, HostStates: registry,
+		Bell: &bell{listener: triggers.Listener{URL: b.url, Heartbeat: beatChannel, Log: log}},
 		Gate: b.gate, Queries: cursors{queries}}
 	self, err := os.Executable()
 	if err != nil {
@@ -121,7 +132,8 @@ func (b *env) start(slots int, types ...agent) {
 	}
 	var specs []agents.Spec
 	for _, a := range types {
-		cfg.Agents = append(cfg.Agents, actors.AgentType{Name: a.name, Max: a.max, Exclusive: a.name == b.exclusive, StartTimeout: time.Minute})
+		cfg.Agents = append(cfg.Agents,
+			actors.AgentType{Name: a.name, Max: a.max, Exclusive: a.name == b.exclusive, StartTimeout: time.Minute})
 		specs = append(specs, agents.Spec{Type: a.name, Command: []string{self}, Env: a.book.env()})
 	}
 	cfg.Launcher = launch{agents.NewLauncher(agents.Config{Specs: specs, Stderr: io.Discard})}
@@ -226,8 +238,9 @@ func (q queue) Due(ctx context.Context) (int, time.Duration, error) { return q.m
 type members struct{ *store.Registry }
 
 func (m members) Register(ctx context.Context) (scheduler.InstanceID, error) {
-	return m.Registry.Register(ctx, store.Instance{Name: "test", Hostname: "here", Machine: "here", Pid: os.Getpid(), ProcessStart: "1",
-		Version: "test", Lag: 30 * time.Second, Agents: []store.Agent{{Type: "solo"}, {Type: "item"}}})
+	return m.Registry.Register(ctx,
+		store.Instance{Name: "test", Hostname: "here", Machine: "here", Pid: os.Getpid(), ProcessStart: "1",
+			Version: "test", Lag: 30 * time.Second, Agents: []store.Agent{{Type: "solo"}, {Type: "item"}}})
 }
 
 func (m members) Beat(ctx context.Context, id scheduler.InstanceID) error {
@@ -272,7 +285,9 @@ type launch struct{ *agents.Launcher }
 
 func (l launch) Serves(id scheduler.InstanceID) { l.SetInstance(id) }
 
-func (l launch) Launch(typ scheduler.TypeName, child scheduler.ChildName, host scheduler.HostName, lease time.Duration, wake func()) (actors.Process, error) {
+func (l launch) Launch(
+	typ scheduler.TypeName, child scheduler.ChildName, host scheduler.HostName, lease time.Duration, wake func(),
+) (actors.Process, error) {
 	p, err := l.Launcher.Launch(typ, child, host, lease, wake)
 	if err != nil {
 		return nil, fmt.Errorf("launch: %w", err)

@@ -14,7 +14,8 @@ func (s *System) Summary(ctx context.Context) scheduler.Summary {
 	sum := scheduler.Summary{At: time.Now(), Instance: s.inst.id()}
 	var asked []string
 	for _, role := range s.Roles() {
-		if role == roleDispatcher || strings.HasPrefix(role, "child/") || strings.HasPrefix(role, "host/") || strings.HasPrefix(role, "msq/") {
+		if role == roleDispatcher || strings.HasPrefix(role, "child/") || strings.HasPrefix(role, "host/") ||
+			strings.HasPrefix(role, "msq/") {
 			asked = append(asked, role)
 		}
 	}
@@ -81,6 +82,16 @@ func (s *host) describe() scheduler.HostReport {
 }
 
 func (q *msq) describe() scheduler.MSQReport {
-	return scheduler.MSQReport{Claim: q.job.Claim, Type: q.job.Type, Round: q.books.Round, Items: q.books.Items, Waiting: q.wanting(),
-		Places: q.waiting.count(q.retries.count(nil)), InFlight: len(q.inFlight), Reading: q.reading, Ended: q.ended, Query: q.job.MSQ}
+	return scheduler.MSQReport{
+		Claim:    q.job.Claim,
+		Type:     q.job.Type,
+		Round:    q.books.Round,
+		Items:    q.books.Items,
+		Waiting:  q.wanting(),
+		Places:   q.waiting.count(q.retries.count(nil)),
+		InFlight: len(q.inFlight),
+		Reading:  q.reading,
+		Ended:    q.ended,
+		Query:    q.job.MSQ,
+	}
 }

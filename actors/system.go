@@ -44,7 +44,11 @@ func (s *System) up() {
 	s.ended = make(chan struct{})
 	ended := s.ended
 	s.root = s.inst.system.Root.Spawn(props(s.inst.Log, roleSupervisor, func() actor.Actor {
-		return &rootActor{supervisor: newSupervisor(s.inst), started: func() { s.once.Do(func() { close(s.ready) }) }, stopped: func() { s.onEnd(ended) }}
+		return &rootActor{
+			supervisor: newSupervisor(s.inst),
+			started:    func() { s.once.Do(func() { close(s.ready) }) },
+			stopped:    func() { s.onEnd(ended) },
+		}
 	}, actor.WithGuardian(stop)))
 	s.inst.register(roleSupervisor, s.root)
 }

@@ -114,7 +114,11 @@ func (p *Process) answeredAsk(unread error) {
 	p.asking = false
 	if errors.Is(unread, os.ErrDeadlineExceeded) {
 		p.deaf = true
-		p.outputClosed(scheduler.Account{Reason: "the agent did not read the answer to its DB: within " + p.launcher.answers.Timeout.String()})
+		p.outputClosed(
+			scheduler.Account{
+				Reason: "the agent did not read the answer to its DB: within " + p.launcher.answers.Timeout.String(),
+			},
+		)
 	}
 	p.proceedAsks()
 	p.write()

@@ -37,7 +37,8 @@ func (d *table) Ask(ctx context.Context, statement string, row func([]scheduler.
 		d.mu.Lock()
 		d.at = i + 1
 		d.mu.Unlock()
-		if err := row([]scheduler.Column{{Name: "n", Value: strconv.Itoa(i + 1)}, {Name: "t", Value: "a\n\"b\""}}); err != nil {
+		if err := row([]scheduler.Column{{Name: "n", Value: strconv.Itoa(i + 1)},
+			{Name: "t", Value: "a\n\"b\""}}); err != nil {
 			return err
 		}
 	}
@@ -185,7 +186,8 @@ esac`, Answers{})
 
 func TestDB_WhoDoesNotReadItsAnswerInTimeIsBroken(t *testing.T) {
 	t.Parallel()
-	b, _ := asking(t, `echo OK; IFS= read -r line; echo "DB: 1000000"; sleep 1000`, Answers{Timeout: 100 * time.Millisecond})
+	b, _ := asking(t, `echo OK; IFS= read -r line; echo "DB: 1000000"; sleep 1000`,
+		Answers{Timeout: 100 * time.Millisecond})
 	c := b.launch()
 	c.await(scheduler.EventReady)
 	c.feed(line(1, "x"))

@@ -90,13 +90,15 @@ func TestJSON_AgentAnswersAndFailsWithoutDying(t *testing.T) {
 		c := b.launch()
 		c.await(scheduler.EventReady)
 		c.feed(line(3, "bad"), line(4, "id"))
-		if ev := c.await(scheduler.EventAnswered); ev.OK || ev.ExitCode != 3 || ev.Error != scheduler.SaidFailed || ev.Message != "cannot be read" {
+		if ev := c.await(scheduler.EventAnswered); ev.OK || ev.ExitCode != 3 || ev.Error != scheduler.SaidFailed ||
+			ev.Message != "cannot be read" {
 			t.Errorf("answer is %+v", ev)
 		}
 		if ev := c.await(scheduler.EventAnswered); !ev.OK || ev.Successes != 1 {
 			t.Errorf("answer is %+v", ev)
 		}
-		for text, level := range map[string]scheduler.Level{"at it": scheduler.LevelError, "progress 0.5": scheduler.LevelInfo, `result {"n":1}`: scheduler.LevelInfo,
+		for text, level := range map[string]scheduler.Level{"at it": scheduler.LevelError,
+			"progress 0.5": scheduler.LevelInfo, `result {"n":1}`: scheduler.LevelInfo,
 			"not supported": scheduler.LevelError, "plain": scheduler.LevelDebug} {
 			if e := b.logged(text); len(e) != 1 || e[0].Level != level || e[0].Claim.Job != 4 {
 				t.Errorf("%q is kept as %+v", text, e)
@@ -194,7 +196,13 @@ func FuzzJSON(f *testing.F) {
 func FuzzJSONJob(f *testing.F) {
 	f.Add("a\nb", "k", "name", "v\"")
 	f.Fuzz(func(t *testing.T, args, key, name, value string) {
-		l := scheduler.Line{HasArgs: true, Args: args, Key: key, Item: 1, Columns: []scheduler.Column{{Name: name, Value: value}}}
+		l := scheduler.Line{
+			HasArgs: true,
+			Args:    args,
+			Key:     key,
+			Item:    1,
+			Columns: []scheduler.Column{{Name: name, Value: value}},
+		}
 		b, err := encodeJSON(nil, &l)
 		if err != nil || strings.Count(string(b), "\n") != 1 {
 			t.Fatalf("job is %q, %v", b, err)

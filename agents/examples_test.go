@@ -58,7 +58,12 @@ func TestExamples_ChecksumFailsWithoutDying(t *testing.T) {
 		t.Fatal(err)
 	}
 	var entries []scheduler.Entry
-	l := NewLauncher(Config{Specs: []Spec{{Type: "checksum", Command: []string{abs}}}, Log: func(e []scheduler.Entry) { entries = append(entries, e...) }})
+	l := NewLauncher(
+		Config{
+			Specs: []Spec{{Type: "checksum", Command: []string{abs}}},
+			Log:   func(e []scheduler.Entry) { entries = append(entries, e...) },
+		},
+	)
 	rings := make(chan struct{}, 16)
 	p, err := l.Launch("checksum", "checksum.1", "local", 0, func() { rings <- struct{}{} })
 	if err != nil {

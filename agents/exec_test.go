@@ -50,7 +50,8 @@ func TestExec_ExitCodeIsTheResult(t *testing.T) {
 	}{{true, 0, 0, ""}, {false, 3, 0, "exit status 3: err without an end"}, {false, 139, 11, "killed by signal 11 (segmentation fault): err without an end"}}
 	for i, w := range want {
 		ev := c.await(scheduler.EventAnswered)
-		if ev.Claim.Job != scheduler.JobID(i+1) || ev.OK != w.ok || ev.ExitCode != w.code || ev.Signal != w.signal || ev.Told() != w.says {
+		if ev.Claim.Job != scheduler.JobID(i+1) || ev.OK != w.ok || ev.ExitCode != w.code || ev.Signal != w.signal ||
+			ev.Told() != w.says {
 			t.Errorf("answer is %+v, want %+v", ev, w)
 		}
 	}
@@ -136,7 +137,8 @@ func TestExec_CommandsThatCannotRunFailTheJob(t *testing.T) {
 			c.await(scheduler.EventReady)
 			c.feed(line(1, tt.args))
 			ev := c.await(scheduler.EventAnswered)
-			if ev.OK || ev.ExitCode != tt.code || !strings.Contains(ev.Told(), tt.says) || tt.says == "args_too_long" && ev.Told() != tt.says {
+			if ev.OK || ev.ExitCode != tt.code || !strings.Contains(ev.Told(), tt.says) ||
+				tt.says == "args_too_long" && ev.Told() != tt.says {
 				t.Errorf("answer is %+v", ev)
 			}
 		})

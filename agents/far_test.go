@@ -24,7 +24,9 @@ func afar(t testing.TB, spec Spec, connect ...string) (*bench, string) {
 	b := &bench{t: t, dir: home}
 	spec.Type = testType
 	b.launcher = NewLauncher(Config{Specs: []Spec{spec}, Stderr: b,
-		Connect: map[scheduler.HostName][]string{"local": append([]string{"env", "HOME=" + home, "XDG_CACHE_HOME="}, connect...)},
+		Connect: map[scheduler.HostName][]string{
+			"local": append([]string{"env", "HOME=" + home, "XDG_CACHE_HOME="}, connect...),
+		},
 		Log: func(e []scheduler.Entry) {
 			b.mu.Lock()
 			defer b.mu.Unlock()
@@ -45,7 +47,8 @@ func TestFar_WarmAgentWorksAndEnds(t *testing.T) {
 		}
 	}
 	c.Close()
-	if ev := c.await(scheduler.EventExited); ev.ExitCode != 7 || !strings.Contains(ev.Told(), "bye") || ev.Stop != scheduler.StopNone {
+	if ev := c.await(scheduler.EventExited); ev.ExitCode != 7 || !strings.Contains(ev.Told(), "bye") ||
+		ev.Stop != scheduler.StopNone {
 		t.Errorf("exit is %+v", ev)
 	}
 	if len(b.logged("got x y")) != 3 || len(b.logged("err x y")) != 3 {
@@ -111,7 +114,8 @@ func TestFar_WhatCannotBeStartedIsTheAgentsFault(t *testing.T) {
 		if ev.Stop != scheduler.StopNone || !strings.Contains(ev.Told(), c.want) {
 			t.Errorf("%v: %+v, want %q", c.spec.Command, ev, c.want)
 		}
-		if err := b.launcher.Look(context.Background(), testType, "local"); err == nil || !strings.Contains(err.Error(), c.want) {
+		if err := b.launcher.Look(context.Background(), testType, "local"); err == nil ||
+			!strings.Contains(err.Error(), c.want) {
 			t.Errorf("look at %v: %v", c.spec.Command, err)
 		}
 	}
@@ -351,7 +355,9 @@ func TestWay_QuotesForAnyShell(t *testing.T) {
 
 func TestWay_SSHOptions(t *testing.T) {
 	t.Parallel()
-	argv := newWay([]string{"/usr/bin/ssh", "-p", "22", "-oserveraliveinterval=60", "-o", "ConnectTimeout 3", "big1"}).argv([]string{"run", "a b"})
+	argv := newWay(
+		[]string{"/usr/bin/ssh", "-p", "22", "-oserveraliveinterval=60", "-o", "ConnectTimeout 3", "big1"},
+	).argv([]string{"run", "a b"})
 	if argv[0] != "/usr/bin/ssh" || argv[len(argv)-1] != "run 'a b'" || argv[len(argv)-2] != "big1" {
 		t.Errorf("%q", argv)
 	}

@@ -50,7 +50,8 @@ func TestFOSSology_Words(t *testing.T) {
 		if got.what == saysAnything && string(got.text) == strings.TrimSuffix(line, "\r") {
 			got.text = nil
 		}
-		if got.what != want.what || got.n != want.n || got.on != want.on || got.level != want.level || string(got.text) != string(want.text) {
+		if got.what != want.what || got.n != want.n || got.on != want.on || got.level != want.level ||
+			string(got.text) != string(want.text) {
 			t.Errorf("%q means %+v, want %+v", line, got, want)
 		}
 	}
@@ -81,8 +82,11 @@ func TestFOSSology_DataThatCannotBeToldFromACommandIsRefused(t *testing.T) {
 func TestFOSSology_CommandLine(t *testing.T) {
 	f := &FOSSology{}
 	t.Setenv("FO_SYSCONFDIR", "/etc/scheduler")
-	args, rest := f.commandLine(`{"jobId":"12","USERID":"3","groupid":"4","jq_cmd_args":"-a  --x=1","COLOUR":"blue"}`, []string{"FO_SYSCONFDIR=/etc/fo"})
-	if got := strings.Join(args, "|"); got != "--jobId=12|--config=/etc/fo|--userID=3|--groupID=4|--scheduler_start|-a|--x=1" || len(rest) != 1 || rest["COLOUR"] != "blue" {
+	args, rest := f.commandLine(`{"jobId":"12","USERID":"3","groupid":"4","jq_cmd_args":"-a  --x=1","COLOUR":"blue"}`,
+		[]string{"FO_SYSCONFDIR=/etc/fo"})
+	if got := strings.Join(args, "|"); got != "--jobId=12|--config=/etc/fo|--userID=3|--groupID=4|--scheduler_start|-a|--x=1" ||
+		len(rest) != 1 ||
+		rest["COLOUR"] != "blue" {
 		t.Errorf("got %s, rest %v", got, rest)
 	}
 	if args, _ = f.commandLine("", nil); strings.Join(args, "|") != "--jobId=0|--config=/etc/scheduler|--userID=0|--groupID=0|--scheduler_start" {
@@ -198,7 +202,8 @@ func TestFOSSology_NoKillTakenBackCountsAtOnce(t *testing.T) {
 }
 
 func FuzzFOSSology(f *testing.F) {
-	for _, s := range []string{"OK", "VERSION: x", "HEART: 1 1", "BYE 0", "GETSPECIAL: 1", "SPECIAL: 1 0", "EMAIL", "\x00", "HEART:", "BYE 0 0"} {
+	for _, s := range []string{"OK", "VERSION: x", "HEART: 1 1", "BYE 0", "GETSPECIAL: 1", "SPECIAL: 1 0", "EMAIL", "\x00",
+		"HEART:", "BYE 0 0"} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {

@@ -196,7 +196,8 @@ func TestGuard_TermEndsTheTreeAndOtherSignalsDoNot(t *testing.T) {
 	c := setup(t, sh(t, upper)).launch()
 	c.await(scheduler.EventReady)
 	g := guardOf(t, c.Pid())
-	for _, sig := range []syscall.Signal{syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGPIPE} {
+	for _, sig := range []syscall.Signal{syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGUSR1,
+		syscall.SIGPIPE} {
 		stop(t, g, sig)
 	}
 	c.feed(line(1, "x"))
@@ -219,7 +220,12 @@ echo OK; while :; do sleep 1000; done`)
 	spec.Command = append(spec.Command, dir)
 	c := setup(t, spec).launch()
 	c.await(scheduler.EventReady)
-	pids := []int{c.Pid(), pidIn(t, filepath.Join(dir, "child")), pidIn(t, filepath.Join(dir, "daemon")), pidIn(t, filepath.Join(dir, "stranger"))}
+	pids := []int{
+		c.Pid(),
+		pidIn(t, filepath.Join(dir, "child")),
+		pidIn(t, filepath.Join(dir, "daemon")),
+		pidIn(t, filepath.Join(dir, "stranger")),
+	}
 	stop(t, guardOf(t, c.Pid()), syscall.SIGKILL)
 	ev := c.await(scheduler.EventExited)
 	if ev.Signal != 9 || !strings.Contains(ev.Told(), "its guard died") || ev.Stop != scheduler.StopUnguarded {

@@ -56,7 +56,8 @@ func parseHello(line []byte, typ scheduler.TypeName) (is bool, why scheduler.Acc
 		return false, why
 	}
 	if *m.Bellhop != jsonVersion {
-		why.Reason = fmt.Sprintf("the agent speaks version %d of the json dialect, bellhop speaks %d", *m.Bellhop, jsonVersion)
+		why.Reason = fmt.Sprintf("the agent speaks version %d of the json dialect, bellhop speaks %d", *m.Bellhop,
+			jsonVersion)
 	}
 	if m.Type != "" && typ != "" && m.Type != string(typ) {
 		why.Reason = fmt.Sprintf("the agent says it is of another type than %q, as which it is configured", typ)

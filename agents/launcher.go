@@ -112,7 +112,8 @@ func (l *Launcher) Launch(typ scheduler.TypeName, child scheduler.ChildName, hos
 	lease time.Duration, wake func()) (*Process, error) {
 	spec, ok := l.specs[typ]
 	if !ok {
-		return nil, fmt.Errorf("launch %s: no agent of type %q is configured; add it under agents in bellhop.yaml", child, typ)
+		return nil, fmt.Errorf("launch %s: no agent of type %q is configured; add it under agents in bellhop.yaml", child,
+			typ)
 	}
 	p := &Process{launcher: l, spec: spec, child: child, host: host, wake: wake, done: make(chan struct{})}
 	p.said = output{log: l.log, child: child, host: host}
@@ -159,7 +160,8 @@ func (l *Launcher) farOf(host scheduler.HostName) scheduler.HostName {
 // identity is what a guard's command line tells: whose it is.
 func (l *Launcher) identity(p childRef) []string {
 	args := append([]string(nil), l.guardArgs...)
-	args = append(args, instanceFlag, strconv.FormatInt(l.instance.Load(), 10), schedulerFlag, l.self, "--child", string(p.child))
+	args = append(args, instanceFlag, strconv.FormatInt(l.instance.Load(), 10), schedulerFlag, l.self, "--child",
+		string(p.child))
 	if p.far != "" {
 		args = append(args, hostFlag, string(p.far))
 	}
@@ -167,7 +169,9 @@ func (l *Launcher) identity(p childRef) []string {
 }
 
 // request turns a spec and the line-specific parts into what a guard starts.
-func (l *Launcher) request(host scheduler.HostName, s Spec, extraArgs []string, extraEnv []string) (guard.Request, error) {
+func (l *Launcher) request(
+	host scheduler.HostName, s Spec, extraArgs []string, extraEnv []string,
+) (guard.Request, error) {
 	argv := make([]string, 0, len(s.Command)+len(extraArgs))
 	argv = append(append(argv, s.Command...), extraArgs...)
 	if w := l.ways[host]; w != nil {

@@ -156,7 +156,8 @@ func KillLeftovers(ctx context.Context, owner scheduler.Suspect) error {
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("kill what instance %d left behind: processes %v still live: %w", owner.ID, append(guards, alive...), ctx.Err())
+			return fmt.Errorf("kill what instance %d left behind: processes %v still live: %w", owner.ID,
+				append(guards, alive...), ctx.Err())
 		case <-tick.C:
 		}
 	}

@@ -60,7 +60,8 @@ echo OK; while :; do sleep 1000; done`)
 	if len(guards) != 1 {
 		t.Fatalf("guards are %v", guards)
 	}
-	pids := append(guard.Descendants(guards[0]), guards[0], pidIn(t, filepath.Join(dir, "child")), pidIn(t, filepath.Join(dir, "stranger")))
+	pids := append(guard.Descendants(guards[0]), guards[0], pidIn(t, filepath.Join(dir, "child")),
+		pidIn(t, filepath.Join(dir, "stranger")))
 	stop(t, guards[0], syscall.SIGSTOP) // so that it does nothing between the two
 	stop(t, cmd.Process.Pid, syscall.SIGKILL)
 	stop(t, guards[0], syscall.SIGKILL)
@@ -99,7 +100,8 @@ func TestGuard_KillLeftoversNamesWhatItCouldNotKillInTime(t *testing.T) {
 	stop(t, guardOf(t, c.Pid()), syscall.SIGSTOP)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := KillLeftovers(ctx, instance(4713, os.Getpid())); !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), strconv.Itoa(c.Pid())) {
+	if err := KillLeftovers(ctx, instance(4713, os.Getpid())); !errors.Is(err, context.Canceled) ||
+		!strings.Contains(err.Error(), strconv.Itoa(c.Pid())) {
 		t.Errorf("error is %v", err)
 	}
 }

@@ -179,7 +179,12 @@ func (c *child) gone(within time.Duration) {
 }
 
 func line(job int, args string) scheduler.Line {
-	return scheduler.Line{Claim: scheduler.Claim{Job: scheduler.JobID(job), Fence: scheduler.Fence(job * 10)}, Attempt: 1, HasArgs: true, Args: args}
+	return scheduler.Line{
+		Claim:   scheduler.Claim{Job: scheduler.JobID(job), Fence: scheduler.Fence(job * 10)},
+		Attempt: 1,
+		HasArgs: true,
+		Args:    args,
+	}
 }
 
 func (c *child) feed(lines ...scheduler.Line) { c.Feed(lines) }

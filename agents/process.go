@@ -84,7 +84,8 @@ func (p *Process) hearIdle() {
 }
 
 func (p *Process) enqueue(line *scheduler.Line) {
-	if len(p.queue) == cap(p.queue) && p.head > len(p.queue)/2 { // a queue that is never empty must not creep through memory
+	// a queue that is never empty must not creep through memory
+	if len(p.queue) == cap(p.queue) && p.head > len(p.queue)/2 {
 		n := copy(p.queue, p.queue[p.head:])
 		clear(p.queue[n:])
 		p.queue, p.head = p.queue[:n], 0
@@ -320,5 +321,11 @@ func (p *Process) obituary(e end, reason string) scheduler.ChildEvent {
 	if e.line != nil {
 		why = scheduler.Account{Reason: e.line.Error()}
 	}
-	return scheduler.ChildEvent{ExitCode: e.exitCode(), Signal: e.signal(), Error: why.Reason, Message: why.Message, Stop: e.order()}
+	return scheduler.ChildEvent{
+		ExitCode: e.exitCode(),
+		Signal:   e.signal(),
+		Error:    why.Reason,
+		Message:  why.Message,
+		Stop:     e.order(),
+	}
 }

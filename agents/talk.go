@@ -196,7 +196,8 @@ func (t *talk) end(e end) {
 	case e.line != nil:
 		p.exited(p.obituary(e, e.String())) // whatever it was about to say: nobody could hear it
 	case killed.Reason != "":
-		p.exited(scheduler.ChildEvent{ExitCode: e.exitCode(), Signal: e.signal(), Error: killed.Reason, Message: p.said.words()})
+		p.exited(
+			scheduler.ChildEvent{ExitCode: e.exitCode(), Signal: e.signal(), Error: killed.Reason, Message: p.said.words()})
 	default: // it died, or we ended it
 		how := "it left without BYE: " + e.String()
 		if c.bye {

@@ -203,7 +203,8 @@ func TestFOSSology_EndsThatAreFailures(t *testing.T) {
 			}
 			b, c := serve(t, spec, line(1, "7"))
 			ev := c.await(want.kind)
-			if ev.OK || ev.ExitCode != want.code || ev.Signal != want.signal || ev.Told() != want.says || ev.Stop != scheduler.StopNone {
+			if ev.OK || ev.ExitCode != want.code || ev.Signal != want.signal || ev.Told() != want.says ||
+				ev.Stop != scheduler.StopNone {
 				t.Errorf("end is %+v, want %+v; log %v", ev, want, b.log())
 			}
 		})
@@ -213,7 +214,8 @@ func TestFOSSology_EndsThatAreFailures(t *testing.T) {
 func TestFOSSology_NoKillIsObeyed(t *testing.T) {
 	t.Parallel()
 	spec := fossologyAgent(t, "nokill")
-	spec.FOSSology.Check, spec.FOSSology.Checks, spec.FOSSology.Silence = 10*time.Millisecond, 1, time.Hour // it says nothing that would count, and is spared
+	// it says nothing that would count, and is spared
+	spec.FOSSology.Check, spec.FOSSology.Checks, spec.FOSSology.Silence = 10*time.Millisecond, 1, time.Hour
 	b, c := serve(t, spec, line(1, "7"))
 	if ev := c.await(scheduler.EventAnswered); !ev.OK {
 		t.Errorf("answer is %+v, log %v", ev, b.log())

@@ -56,7 +56,9 @@ func (v *versions) compare(
 // confirm: a start that said this text has come to its OK. It counts from now
 // on, and heals what a bad one has left. It returns the text that counted before
 // when that was another.
-func (v *versions) confirm(typ scheduler.TypeName, host scheduler.HostName, text string, now time.Time) (before string) {
+func (v *versions) confirm(
+	typ scheduler.TypeName, host scheduler.HostName, text string, now time.Time,
+) (before string) {
 	where := typeOn{typ, host}
 	v.mu.Lock()
 	if v.known == nil {

@@ -278,7 +278,8 @@ func (p *Process) breakOff(why scheduler.Account) {
 func (p *Process) outputClosed(why scheduler.Account) {
 	if !p.mute && !p.exiting && !p.over {
 		p.mute = true
-		p.push(scheduler.ChildEvent{Kind: scheduler.EventOutputClosed, At: time.Now(), Error: why.Reason, Message: why.Message})
+		p.push(
+			scheduler.ChildEvent{Kind: scheduler.EventOutputClosed, At: time.Now(), Error: why.Reason, Message: why.Message})
 	}
 }
 

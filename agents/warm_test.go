@@ -129,8 +129,14 @@ exec sleep 1000`))
 	if ev := c.await(scheduler.EventAnswered); ev.Successes != 2 || !ev.OK {
 		t.Errorf("answer is %+v", ev)
 	}
-	want := map[string]scheduler.Level{"disk is full": scheduler.LevelError, "a note": scheduler.LevelInfo, "WARNING odd": scheduler.LevelInfo,
-		"DB: is switched off": scheduler.LevelError, "OKAY then": scheduler.LevelDebug, "complaint": scheduler.LevelErr}
+	want := map[string]scheduler.Level{
+		"disk is full":        scheduler.LevelError,
+		"a note":              scheduler.LevelInfo,
+		"WARNING odd":         scheduler.LevelInfo,
+		"DB: is switched off": scheduler.LevelError,
+		"OKAY then":           scheduler.LevelDebug,
+		"complaint":           scheduler.LevelErr,
+	}
 	for text, level := range want {
 		found := b.logged(text)
 		if len(found) != 1 || found[0].Text != text || found[0].Level != level || found[0].Claim.Job != 7 {

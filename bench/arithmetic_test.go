@@ -61,7 +61,8 @@ func TestGoalTable_JudgesTheMedianOfTheRoundsRatios(t *testing.T) {
 		figures = append(figures, figure{round, drain, "bellhop", v[0], "jobs/s"}, figure{round, drain, "River best", v[1], "jobs/s"})
 	}
 	table := goalTable(collect(figures))
-	if want := "| " + drain + " | 90.0 jobs/s | River best 50.0 jobs/s | 2.00 (1.50–2.50) | ≥ 2.00 | met |\n"; !strings.Contains(table, want) {
+	if want := "| " + drain + " | 90.0 jobs/s | River best 50.0 jobs/s | 2.00 (1.50–2.50) | ≥ 2.00 | met |\n"; !strings.Contains(
+		table, want) {
 		t.Errorf("the table is\n%s, want a line\n%s", table, want)
 	}
 	if strings.Contains(table, "reference") {

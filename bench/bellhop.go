@@ -98,7 +98,8 @@ func (p *bellhop) start(ctx context.Context, url string, o options) error {
 	defer func() { _ = conn.Close(ctx) }()
 	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
 		var live bool
-		err := conn.QueryRow(ctx, "select count(*) >= $1 from bellhop.instance where state = 'live'", max(1, p.many)).Scan(&live)
+		err := conn.QueryRow(ctx, "select count(*) >= $1 from bellhop.instance where state = 'live'",
+			max(1, p.many)).Scan(&live)
 		if err == nil && live {
 			return nil
 		}

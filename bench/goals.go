@@ -44,8 +44,16 @@ var goals = []goal{
 	{measure: "1,000,000 finished rows: drain of 50,000", base: "bellhop, empty table", atLeast: 1 / 1.1},
 	{measure: "1,000,000 finished rows: scans of the whole queue", atMost: 0},
 	{measure: "1,000,000 ready rows that are worked off: drain", base: "bellhop, 50,000 ready", atLeast: 1 / 1.1},
-	{measure: "1,000,000 ready rows that are worked off: memory of serve, peak", base: "bellhop, 50,000 ready", atMost: 1.1},
-	{measure: "1,000,000 ready rows of a type that nobody serves: issued → agent, p50", base: "bellhop, empty table", atMost: 1.1},
+	{
+		measure: "1,000,000 ready rows that are worked off: memory of serve, peak",
+		base:    "bellhop, 50,000 ready",
+		atMost:  1.1,
+	},
+	{
+		measure: "1,000,000 ready rows of a type that nobody serves: issued → agent, p50",
+		base:    "bellhop, empty table",
+		atMost:  1.1,
+	},
 	{measure: "1,000,000 ready rows of a type that nobody serves: scans of the whole queue", atMost: 0},
 	{measure: "a snapshot held while 150,000 jobs pass: commit → agent, p50, times worse", atMost: 2},
 	{measure: "1,000 idle children on one host: memory of serve a child", atMost: 20},

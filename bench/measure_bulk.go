@@ -66,7 +66,8 @@ func measureBulk(ctx context.Context, b *bench, round int) error {
 			return nil
 		})
 	}
-	return inTurn(round, copied("plain", "alter table bellhop.jobqueue disable trigger user"), copied("bellhop", ""), byRiver)
+	return inTurn(round, copied("plain", "alter table bellhop.jobqueue disable trigger user"), copied("bellhop", ""),
+		byRiver)
 }
 
 // bare runs f in a database in which nobody serves.

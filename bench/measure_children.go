@@ -11,7 +11,11 @@ import (
 // measureChildren brings up 1,000 children on one host and leaves them idle.
 func measureChildren(ctx context.Context, b *bench, round int) error {
 	const n = 1000
-	g := growth{row: "1,000 idle children on one host", label: "bellhop", make: func() *bellhop { return &bellhop{b: b, slots: n} }}
+	g := growth{
+		row:   "1,000 idle children on one host",
+		label: "bellhop",
+		make:  func() *bellhop { return &bellhop{b: b, slots: n} },
+	}
 	g.warm = func(ctx context.Context, s *session) error { return b.crowd(ctx, round, s, n, g.row) }
 	few := growth{row: g.row, label: "bellhop, default slots", make: func() *bellhop { return &bellhop{b: b} }}
 	return inTurn(round, few.step(ctx, b, round), g.step(ctx, b, round))
@@ -75,6 +79,7 @@ func (b *bench) crowd(ctx context.Context, round int, s *session, n int, row str
 	}
 	b.note(round, row+": memory of serve", "bellhop", after, "MB")
 	b.note(round, row+": memory of serve a child", "bellhop", (after-before)*1024/float64(n), "KB")
-	b.note(round, row+": memory of its guard a child (proportional)", "bellhop", guardMB*1024/float64(max(len(guards), 1)), "KB")
+	b.note(round, row+": memory of its guard a child (proportional)", "bellhop", guardMB*1024/float64(max(len(guards), 1)),
+		"KB")
 	return nil
 }

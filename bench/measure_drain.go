@@ -19,7 +19,8 @@ func measureDrain(ctx context.Context, b *bench, round int) error {
 		}
 	}
 	// River default makes 1,000 a second: fewer of them give the same rate.
-	return inTurn(round, take(&reference{b: b}, n), take(&bellhop{b: b}, n), take(&river{b: b, best: true}, n), take(&river{b: b}, 2000))
+	return inTurn(round, take(&reference{b: b}, n), take(&bellhop{b: b}, n), take(&river{b: b, best: true}, n),
+		take(&river{b: b}, 2000))
 }
 
 // drained gives the rate at which a warm contender works off n jobs.

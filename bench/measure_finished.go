@@ -11,8 +11,13 @@ func measureFinished(ctx context.Context, b *bench, round int) error {
 	if err != nil {
 		return err
 	}
-	g := growth{row: "1,000,000 finished rows", label: "bellhop", template: template, make: func() *bellhop { return &bellhop{b: b} },
-		after: func(ctx context.Context, s *session) error { return s.check(ctx) }}
+	g := growth{
+		row:      "1,000,000 finished rows",
+		label:    "bellhop",
+		template: template,
+		make:     func() *bellhop { return &bellhop{b: b} },
+		after:    func(ctx context.Context, s *session) error { return s.check(ctx) },
+	}
 	empty := g
 	empty.label, empty.template = "bellhop, empty table", ""
 	return inTurn(round, empty.step(ctx, b, round), g.step(ctx, b, round))

@@ -27,5 +27,6 @@ func measureLatency(ctx context.Context, b *bench, round int) error {
 			})
 		}
 	}
-	return inTurn(round, take(&reference{b: b}, n), take(&bellhop{b: b}, n), take(&river{b: b, best: true}, n), take(&river{b: b}, b.length(40, 300)))
+	return inTurn(round, take(&reference{b: b}, n), take(&bellhop{b: b}, n), take(&river{b: b, best: true}, n),
+		take(&river{b: b}, b.length(40, 300)))
 }

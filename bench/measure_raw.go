@@ -12,7 +12,8 @@ import (
 // measureRaw is what the machine, the server and the drivers can do at all.
 func measureRaw(ctx context.Context, b *bench, round int) error {
 	return b.bare(ctx, func(db *database, conn *pgx.Conn) error {
-		for _, limit := range []func(context.Context, *bench, int, *database, *pgx.Conn) error{rawNotify, rawCommit, rawClaim, rawCursor} {
+		for _, limit := range []func(context.Context, *bench, int, *database, *pgx.Conn) error{rawNotify, rawCommit, rawClaim,
+			rawCursor} {
 			if err := limit(ctx, b, round, db, conn); err != nil {
 				return err
 			}
@@ -165,7 +166,8 @@ func rawCursor(ctx context.Context, b *bench, round int, _ *database, conn *pgx.
 		if got != n {
 			return fmt.Errorf("%d rows came from the cursor, not %d", got, n)
 		}
-		b.note(round, "raw: stream of a cursor, 1,000 rows a fetch", "limit", float64(n)/time.Since(began).Seconds(), "rows/s")
+		b.note(round, "raw: stream of a cursor, 1,000 rows a fetch", "limit", float64(n)/time.Since(began).Seconds(),
+			"rows/s")
 		return nil
 	})
 }

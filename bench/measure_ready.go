@@ -74,7 +74,11 @@ func measureReady(ctx context.Context, b *bench, round int) error {
 			return s.settle(ctx, 10*time.Minute)
 		})
 	}
-	others := growth{row: row + " of a type that nobody serves", label: "bellhop", template: unserved, make: func() *bellhop { return &bellhop{b: b} },
+	others := growth{
+		row:      row + " of a type that nobody serves",
+		label:    "bellhop",
+		template: unserved,
+		make:     func() *bellhop { return &bellhop{b: b} },
 		after: func(ctx context.Context, s *session) error {
 			peak, err := memory(s.pid(), "status", "VmHWM")
 			if err != nil {

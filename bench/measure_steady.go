@@ -63,7 +63,9 @@ func measureSteady(ctx context.Context, b *bench, round int) error {
 
 // steadily inserts at a fixed rate from several connections, and gives when
 // each line was issued. A producer that is late does not skip.
-func (s *session) steadily(ctx context.Context, from int, span time.Duration) (issued map[string]int64, took time.Duration, err error) {
+func (s *session) steadily(
+	ctx context.Context, from int, span time.Duration,
+) (issued map[string]int64, took time.Duration, err error) {
 	each := int(span.Seconds()) * steadyRate / steadyProducers
 	times := make([][]int64, steadyProducers)
 	conns := make([]*pgx.Conn, steadyProducers)

@@ -54,6 +54,7 @@ func (s *session) traced(ctx context.Context, round, n int) error {
 		return err
 	}
 	s.b.note(round, drainTraced, s.name(), rate, "jobs/s")
-	s.b.note(round, drainTraced+": processor time of the scheduler", s.name(), float64((after-before).Nanoseconds())/1000/float64(n), "µs/job")
+	s.b.note(round, drainTraced+": processor time of the scheduler", s.name(),
+		float64((after-before).Nanoseconds())/1000/float64(n), "µs/job")
 	return s.check(ctx)
 }

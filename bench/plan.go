@@ -38,7 +38,8 @@ func (s *session) claimPlan(ctx context.Context) error {
 		}
 		var plan string
 		nulls := strings.TrimSuffix(strings.Repeat("null, ", parameters(text)), ", ")
-		if err := conn.QueryRow(ctx, "explain (costs off, format json) execute "+name+" ("+nulls+")", pgx.QueryExecModeSimpleProtocol).Scan(&plan); err != nil {
+		if err := conn.QueryRow(ctx, "explain (costs off, format json) execute "+name+" ("+nulls+")",
+			pgx.QueryExecModeSimpleProtocol).Scan(&plan); err != nil {
 			return fmt.Errorf("explain %s: %w", name, err)
 		}
 		indexes, err := queueIndexes(plan)

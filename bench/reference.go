@@ -152,7 +152,9 @@ func startReference(ctx context.Context, y yardstick) (stop func() error, err er
 	}, nil
 }
 
-func referenceClaims(ctx context.Context, conn *pgx.Conn, batch int, rang <-chan struct{}, work chan<- referenceJob) error {
+func referenceClaims(
+	ctx context.Context, conn *pgx.Conn, batch int, rang <-chan struct{}, work chan<- referenceJob,
+) error {
 	for ctx.Err() == nil {
 		rows, err := conn.Query(ctx, referenceClaim, batch)
 		if err != nil {
@@ -160,7 +162,8 @@ func referenceClaims(ctx context.Context, conn *pgx.Conn, batch int, rang <-chan
 		}
 		var jobs []referenceJob
 		var j referenceJob
-		if _, err := pgx.ForEachRow(rows, []any{&j.id, &j.args}, func() error { jobs = append(jobs, j); return nil }); err != nil {
+		if _, err := pgx.ForEachRow(rows, []any{&j.id, &j.args},
+			func() error { jobs = append(jobs, j); return nil }); err != nil {
 			return err
 		}
 		for _, j := range jobs {

@@ -22,7 +22,11 @@ type results struct {
 }
 
 func collect(figures []figure) results {
-	r := results{programs: map[string][]string{}, values: map[string]map[string]map[int]float64{}, units: map[string]string{}}
+	r := results{
+		programs: map[string][]string{},
+		values:   map[string]map[string]map[int]float64{},
+		units:    map[string]string{},
+	}
 	for _, f := range figures {
 		if r.values[f.Measure] == nil {
 			r.measures = append(r.measures, f.Measure)
@@ -81,8 +85,8 @@ func goalTable(r results) string {
 		if !g.met(median(value)) {
 			verdict = "**not met**"
 		}
-		fmt.Fprintf(&t, "| %s | %s | %s | %s | %s | %s |\n", g.measure, with(number(median(r.all(g.measure, "bellhop"))), r.units[g.measure]),
-			against, spreadOf(value), wanted, verdict)
+		fmt.Fprintf(&t, "| %s | %s | %s | %s | %s | %s |\n", g.measure,
+			with(number(median(r.all(g.measure, "bellhop"))), r.units[g.measure]), against, spreadOf(value), wanted, verdict)
 	}
 	return t.String() + "\n"
 }
@@ -128,8 +132,17 @@ func (b *bench) head() (string, error) {
 		command = "cd bench && go run . " + strings.Join(os.Args[1:], " ")
 	}
 	ours, _, _ := strings.Cut(strings.TrimSpace(string(version)), "\n")
-	return fmt.Sprintf("Measured %s by `%s` in %s, on %d × %s, server and clients on the same processors. PostgreSQL %s. %s, River %s, %s.\n"+
-		"Medians over the rounds, with the smallest and the largest; a ratio is taken within each round.\n\n",
-		time.Now().UTC().Format("2006-01-02 15:04 UTC"), command, time.Since(b.began).Round(time.Second), runtime.NumCPU(), machine(),
-		postgres, ours, riverVersion, runtime.Version()), nil
+	return fmt.Sprintf(
+		"Measured %s by `%s` in %s, on %d × %s, server and clients on the same processors. PostgreSQL %s. %s, River %s, %s.\n"+
+			"Medians over the rounds, with the smallest and the largest; a ratio is taken within each round.\n\n",
+		time.Now().UTC().Format("2006-01-02 15:04 UTC"),
+		command,
+		time.Since(b.began).Round(time.Second),
+		runtime.NumCPU(),
+		machine(),
+		postgres,
+		ours,
+		riverVersion,
+		runtime.Version(),
+	), nil
 }

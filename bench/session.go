@@ -213,7 +213,9 @@ func (s *session) sample(ctx context.Context, n int) (issued, acked []float64, e
 	return s.sampleBy(ctx, n, func(line string) error { return s.insert(ctx, line) })
 }
 
-func (s *session) sampleBy(ctx context.Context, n int, insert func(line string) error) (issued, acked []float64, err error) {
+func (s *session) sampleBy(
+	ctx context.Context, n int, insert func(line string) error,
+) (issued, acked []float64, err error) {
 	before, err := receipt.Notes(s.notes)
 	if err != nil {
 		return nil, nil, err
@@ -255,7 +257,8 @@ func (s *session) receipts(n int, within time.Duration) (map[string]int64, error
 			return receipt.Read(s.notes)
 		}
 		if time.Now().After(deadline) {
-			return nil, fmt.Errorf("%d of %d timed lines reached an agent within %s: see %s", there, n, within, filepath.Base(s.notes))
+			return nil, fmt.Errorf("%d of %d timed lines reached an agent within %s: see %s", there, n, within,
+				filepath.Base(s.notes))
 		}
 	}
 }

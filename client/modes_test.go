@@ -38,7 +38,14 @@ func TestModes_EveryMethod(t *testing.T) {
 		first, err := c.Submit(ctx, job)
 		check("submit", err)
 		job.Key += " after it"
-		job.After, job.AfterKeys, job.Wanted = []client.JobID{first}, []string{name}, []client.State{client.Succeeded, client.Cancelled}
+		job.After, job.AfterKeys, job.Wanted = []client.JobID{
+			first,
+		}, []string{
+			name,
+		}, []client.State{
+			client.Succeeded,
+			client.Cancelled,
+		}
 		second, err := c.Submit(ctx, job)
 		check("submit one that needs another", err)
 		many := full()
@@ -59,7 +66,8 @@ func TestModes_EveryMethod(t *testing.T) {
 		if check("wait", err); outcome.State != client.Cancelled {
 			t.Errorf("%s: %+v", name, outcome)
 		}
-		rows, err := c.Jobs(ctx, client.Filter{Types: []client.TypeName{job.Type}, States: []client.State{client.Cancelled}, Limit: 3})
+		rows, err := c.Jobs(ctx,
+			client.Filter{Types: []client.TypeName{job.Type}, States: []client.State{client.Cancelled}, Limit: 3})
 		if check("jobs", err); len(rows) != 1 {
 			t.Errorf("%s: %+v", name, rows)
 		}

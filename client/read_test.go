@@ -67,11 +67,14 @@ func TestRead_OneJob(t *testing.T) {
 	job := full()
 	id := a.submit(job)
 	row, err := a.Job(t.Context(), id)
-	if err != nil || *row.Key != job.Key || row.Type != job.Type || !row.RunAt.Equal(job.RunAt) || row.Priority != job.Priority || row.State != client.Held {
+	if err != nil || *row.Key != job.Key || row.Type != job.Type || !row.RunAt.Equal(job.RunAt) ||
+		row.Priority != job.Priority ||
+		row.State != client.Held {
 		t.Errorf("%+v, %v", row, err)
 	}
 	payload, err := a.Payload(t.Context(), id)
-	if err != nil || *payload.Args != `{"title":"two\nlines","year":2026}` || payload.Vars["LANG"] != "de" || !payload.Held {
+	if err != nil || *payload.Args != `{"title":"two\nlines","year":2026}` || payload.Vars["LANG"] != "de" ||
+		!payload.Held {
 		t.Errorf("%+v, %v", payload, err)
 	}
 	reasons, err := a.Explain(t.Context(), id)
@@ -171,7 +174,8 @@ func TestLogs_Followed(t *testing.T) {
 	say(1, client.LevelInfo)
 	say(1, client.LevelErr)
 	var lines []string
-	for line, err := range a.Logs(t.Context(), id, client.LogFilter{Follow: true, Levels: []client.Level{client.LevelInfo}}) {
+	for line, err := range a.Logs(t.Context(), id, client.LogFilter{Follow: true,
+		Levels: []client.Level{client.LevelInfo}}) {
 		if err != nil {
 			t.Fatal(err)
 		}

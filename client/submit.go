@@ -60,13 +60,14 @@ func (c *Client) SubmitMany(ctx context.Context, jobs iter.Seq[Job]) (int64, err
 	next, stop := iter.Pull(jobs)
 	defer stop()
 	var bad error // of a job; PostgreSQL gives us but its text back
-	n, err := db.CopyFrom(ctx, pgx.Identifier{"bellhop", "jobqueue"}, copied, pgx.CopyFromFunc(func() (row []any, err error) {
-		job, ok := next()
-		if ok {
-			row, bad = setup.row(&job)
-		}
-		return row, bad
-	}))
+	n, err := db.CopyFrom(ctx, pgx.Identifier{"bellhop", "jobqueue"}, copied,
+		pgx.CopyFromFunc(func() (row []any, err error) {
+			job, ok := next()
+			if ok {
+				row, bad = setup.row(&job)
+			}
+			return row, bad
+		}))
 	switch {
 	case bad != nil:
 		return 0, fmt.Errorf("submit many: %w", bad)
@@ -115,7 +116,8 @@ func (s copySetup) row(j *Job) ([]any, error) {
 		trace = &j.Traceparent
 	}
 	return []any{
-		string(j.Type), args, given(j.MSQ), given(j.Repeat), given(j.RunOn), given(j.Key), int16(j.Priority), runAt, j.Held, vars,
+		string(
+			j.Type), args, given(j.MSQ), given(j.Repeat), given(j.RunOn), given(j.Key), int16(j.Priority), runAt, j.Held, vars,
 		int32(max(j.MaxAttempts, 1)), given(j.Timeout), onFailure, trace,
 	}, nil
 }

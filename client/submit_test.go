@@ -87,7 +87,8 @@ func TestSubmit_WithTheTransaction(t *testing.T) {
 			if _, err := a.In(tx).Submit(t.Context(), client.Job{Type: "invoice", Key: fmt.Sprint(end)}); err != nil {
 				return err
 			}
-			if _, err := a.In(tx).SubmitMany(t.Context(), of(client.Job{Type: "invoice"}, client.Job{Type: "invoice"})); err != nil {
+			if _, err := a.In(tx).SubmitMany(t.Context(), of(client.Job{Type: "invoice"},
+				client.Job{Type: "invoice"})); err != nil {
 				return err
 			}
 			return end
@@ -137,7 +138,8 @@ func TestSubmit_Refused(t *testing.T) {
 		_, err = a.SubmitMany(t.Context(), of(client.Job{Type: "first"}, c.job))
 		check("SubmitMany", err)
 	}
-	if _, err := a.Submit(t.Context(), client.Job{Type: "t", Key: "taken", Args: "2"}); !errors.Is(err, client.ErrRefused) {
+	if _, err := a.Submit(t.Context(), client.Job{Type: "t", Key: "taken", Args: "2"}); !errors.Is(err,
+		client.ErrRefused) {
 		t.Errorf("a key that is taken is refused in this state: %v", err)
 	}
 	for _, job := range []client.Job{{Type: "t", After: []client.JobID{1}}, {Type: "t", AfterKeys: []string{"taken"}}} {
@@ -145,7 +147,8 @@ func TestSubmit_Refused(t *testing.T) {
 			t.Errorf("by COPY, after others: %v", err)
 		}
 	}
-	if _, err := a.Submit(t.Context(), client.Job{Type: "t", AfterKeys: []string{"nobody"}}); !errors.Is(err, client.ErrNotFound) {
+	if _, err := a.Submit(t.Context(), client.Job{Type: "t", AfterKeys: []string{"nobody"}}); !errors.Is(err,
+		client.ErrNotFound) {
 		t.Errorf("after one that is not there: %v", err)
 	}
 	if n := value[int](a, "select count(*) from bellhop.jobqueue"); n != 1 {
@@ -176,14 +179,16 @@ func TestSubmit_AfterOthersAndLater(t *testing.T) {
 	first := a.submit(client.Job{Type: "t", Key: "first"})
 	second := a.submit(client.Job{Type: "t"})
 	third := a.submit(client.Job{
-		Type: "t", After: []client.JobID{second}, AfterKeys: []string{"first"}, Wanted: []client.State{client.Failed, client.Cancelled},
+		Type: "t", After: []client.JobID{second}, AfterKeys: []string{"first"},
+		Wanted: []client.State{client.Failed, client.Cancelled},
 	})
 	needs := value[string](a, "select string_agg(needs || ' ' || wanted::text, ', ' order by needs) from bellhop.dependency where job = $1", third)
 	if want := fmt.Sprintf("%d {failed,cancelled}, %d {failed,cancelled}", first, second); needs != want {
 		t.Errorf("needs %s, want %s", needs, want)
 	}
 	later := a.submit(client.Job{Type: "t", RunIn: time.Hour})
-	if n, err := a.SubmitMany(t.Context(), of(client.Job{Type: "t", Key: "later", RunIn: time.Hour})); n != 1 || err != nil {
+	if n, err := a.SubmitMany(t.Context(), of(client.Job{Type: "t", Key: "later", RunIn: time.Hour})); n != 1 ||
+		err != nil {
 		t.Fatalf("%d, %v", n, err)
 	}
 	const inAnHour = `select bool_and(state = 'scheduled' and run_at - clock_timestamp() between '50 min' and '1 h') from bellhop.jobqueue

@@ -78,11 +78,13 @@ func (r *reader) agents(n node, at string, to *[]Agent) {
 			r.problem(given["dialect"], "leave it out, or write mode: warm", "%s.dialect: an agent of mode exec speaks none", at)
 		}
 		if a.DB && (a.Mode == ModeExec || a.Dialect != DialectClassic && a.Dialect != DialectAuto) {
-			r.problem(given["db"], "leave it out, or write dialect: classic", "%s.db: only agents of dialect classic can say DB:", at)
+			r.problem(given["db"], "leave it out, or write dialect: classic",
+				"%s.db: only agents of dialect classic can say DB:", at)
 		}
 		for _, name := range fossologyKeys {
 			if n := given[name]; n != nil && a.Dialect != DialectFOSSology {
-				r.problem(n, "leave it out, or write dialect: fossology", "%s.%s: only agents of dialect fossology have it", at, name)
+				r.problem(n, "leave it out, or write dialect: fossology", "%s.%s: only agents of dialect fossology have it", at,
+					name)
 			}
 		}
 		if first := lines[a.Type]; first > 0 {

@@ -221,7 +221,8 @@ func (r *reader) instance(n node, at string, to *Instance) {
 	}
 	if blame != nil {
 		r.problem(blame, "write lag: "+(3*to.Heartbeat).String()+" or more, or a shorter heartbeat",
-			"%s.lag (%s) is less than three heartbeats (%s each): a live instance would be taken for dead", at, to.Lag, to.Heartbeat)
+			"%s.lag (%s) is less than three heartbeats (%s each): a live instance would be taken for dead", at, to.Lag,
+			to.Heartbeat)
 	}
 }
 

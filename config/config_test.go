@@ -97,11 +97,25 @@ agents:
 	no := false
 	env := map[string]string{"LANG": "C.UTF-8", "PORT": "8080", "EMPTY": "", "TEXT": "a\nb", "7": "x"}
 	want := Config{
-		File:     "/etc/bellhop/bellhop.yaml",
-		Database: Database{URL: "postgres://a@h1,h2/b", ListenURL: "host=/run dbname=b", MSQURL: "postgresql:///b", AttachURL: "user=bellhop_attach"},
+		File: "/etc/bellhop/bellhop.yaml",
+		Database: Database{
+			URL:       "postgres://a@h1,h2/b",
+			ListenURL: "host=/run dbname=b",
+			MSQURL:    "postgresql:///b",
+			AttachURL: "user=bellhop_attach",
+		},
 		Instance: Instance{Name: "one", Heartbeat: time.Second, Lag: 3 * time.Second, Grace: time.Minute},
-		Limits: Limits{Window: time.Hour, KillAfter: time.Millisecond, StartTimeout: 2 * time.Second, DBTimeout: 3 * time.Second, DBRows: 1, DBBytes: 2,
-			Silence: 4 * time.Second, AliveEvery: 5 * time.Second, AliveChecks: 6},
+		Limits: Limits{
+			Window:       time.Hour,
+			KillAfter:    time.Millisecond,
+			StartTimeout: 2 * time.Second,
+			DBTimeout:    3 * time.Second,
+			DBRows:       1,
+			DBBytes:      2,
+			Silence:      4 * time.Second,
+			AliveEvery:   5 * time.Second,
+			AliveChecks:  6,
+		},
 		Production:           true,
 		CommandsFromDatabase: &no,
 		Listen:               "[::1]:0",
@@ -117,8 +131,20 @@ agents:
 			{
 				Type: "license", Command: []string{"/etc/bellhop/agents/license", "-n", "5", "--", "true", "1.50", "", "a\nb"},
 				Mode: ModeWarm, Dialect: DialectFOSSology, Max: 4, MaxPerHost: 2, Env: env,
-				Vars: []string{"USERID", "OPT_*", "*", "PYTHONPATH"}, WorkDir: "/etc/bellhop/work", User: "root", Timeout: 90 * time.Minute,
-				FOSSology: FOSSology{Config: "/etc/bellhop/conf", Exclusive: true, Local: true, NoKill: true, NoEmail: true, Verbose: 3},
+				Vars: []string{
+					"USERID",
+					"OPT_*",
+					"*",
+					"PYTHONPATH",
+				}, WorkDir: "/etc/bellhop/work", User: "root", Timeout: 90 * time.Minute,
+				FOSSology: FOSSology{
+					Config:    "/etc/bellhop/conf",
+					Exclusive: true,
+					Local:     true,
+					NoKill:    true,
+					NoEmail:   true,
+					Verbose:   3,
+				},
 			},
 			{Type: "a:b-C_9", Command: []string{"sleep"}, Mode: ModeExec, Dialect: DialectAuto, Env: env, WorkDir: "/tmp/../srv"},
 		},

@@ -25,7 +25,8 @@ func checkParse(t interface{ Errorf(string, ...any) }, text []byte) {
 		return
 	}
 	for _, p := range problems.List {
-		if p.File != "/conf/bellhop.yaml" || p.Text == "" || p.Line < 0 || (p.Line > 0) != (p.Column > 0) || strings.Contains(p.String(), "\n") {
+		if p.File != "/conf/bellhop.yaml" || p.Text == "" || p.Line < 0 || (p.Line > 0) != (p.Column > 0) ||
+			strings.Contains(p.String(), "\n") {
 			t.Errorf("a bad problem: %#v", p)
 		}
 	}
@@ -40,7 +41,8 @@ func checkPromises(t interface{ Errorf(string, ...any) }, c Config) {
 	if c.Instance.Heartbeat <= 0 || c.Instance.Lag < 3*c.Instance.Heartbeat || c.Instance.Grace < 0 {
 		t.Errorf("instance %+v", c.Instance)
 	}
-	if l := c.Limits; l.Deaths < 0 || l.Window <= 0 || l.Idle < 0 || l.MinReady < 0 || l.KillAfter <= 0 || l.StartTimeout <= 0 {
+	if l := c.Limits; l.Deaths < 0 || l.Window <= 0 || l.Idle < 0 || l.MinReady < 0 || l.KillAfter <= 0 ||
+		l.StartTimeout <= 0 {
 		t.Errorf("limits %+v", l)
 	}
 	seen := map[string]bool{}
@@ -71,7 +73,8 @@ func checkPromises(t interface{ Errorf(string, ...any) }, c Config) {
 var pieces = []string{
 	"database", "url", "instance", "name", "heartbeat", "lag", "limits", "idle", "hosts", "slots", "connect", "only_types",
 	"agents", "type", "command", "mode", "dialect", "max", "env", "vars", "workdir", "user", "timeout", "production", "listen", "token_file",
-	": ", ":", "- ", "\n", "\n  ", "\n    ", "\n- ", "\n  - ", "{", "}", "[", "]", ", ", "'", `"`, "|\n", ">\n", "? ", "#", "\t", "\r\n",
+	": ", ":", "- ", "\n", "\n  ", "\n    ", "\n- ", "\n  - ", "{", "}", "[", "]", ", ", "'", `"`, "|\n", ">\n", "? ", "#",
+	"\t", "\r\n",
 	"&x ", "*x", "!!str ", "<<: ", "---\n", "...\n", "%YAML 1.2\n", "~", "true", "10s", "1h", "7", "-1", "0x10", "1.5", ".nan", "a", "./a",
 	"license", "local", "exec", "json", "LD_*", "PATH", "é", "\x00", "\xff", "\\", "`", "@", "\ufeff", "99999999999999999999",
 }

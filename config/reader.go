@@ -88,7 +88,8 @@ func (r *reader) parse(text []byte) (root node) {
 	defer func() {
 		if cause := recover(); cause != nil { // a parser may stumble; bellhop does not fall over it
 			root = nil
-			r.problems = append(r.problems, Problem{File: r.name, Text: printable(fmt.Sprintf("is no YAML that can be parsed: %v", cause))})
+			r.problems = append(r.problems,
+				Problem{File: r.name, Text: printable(fmt.Sprintf("is no YAML that can be parsed: %v", cause))})
 		}
 	}()
 	text = bytes.TrimPrefix(text, []byte("\ufeff"))

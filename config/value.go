@@ -199,7 +199,8 @@ func (r *reader) databaseURL(to *string) func(node, string) {
 		switch {
 		case s == "": // as if it was not there
 		case isURL && scheme != "postgres" && scheme != "postgresql":
-			r.problem(n, "write it like postgres://user@host:5432/name", "%s begins with %q, which is not PostgreSQL", at, scheme+"://")
+			r.problem(n, "write it like postgres://user@host:5432/name", "%s begins with %q, which is not PostgreSQL", at,
+				scheme+"://")
 			return
 		case !isURL && !strings.Contains(s, "="):
 			r.problem(n, "write it like postgres://user@host:5432/name", "%s is no connection string", at)

@@ -49,7 +49,8 @@ func TestAgent_ThatDoesNotComeUp(t *testing.T) {
 			for _, id := range jobs {
 				pgtest.Eventually(t, patience, "the jobs wait as if they had not been tried, and say why", func() bool {
 					j := e.job(id)
-					return j.State == "ready" && j.Attempt == 0 && strings.HasPrefix(j.WaitingFor, "agent_fails: ") && strings.Contains(j.WaitingFor, c.says)
+					return j.State == "ready" && j.Attempt == 0 && strings.HasPrefix(j.WaitingFor, "agent_fails: ") &&
+						strings.Contains(j.WaitingFor, c.says)
 				})
 			}
 			e.eventually("the agent's row says so too", "select coalesce(strpos(trouble->>'local', $1) > 0, false) from bellhop.agent where type = 'bad'", c.says)
@@ -126,7 +127,8 @@ esac`)
 	e.serve(agents("type: a, command: [" + agent + "]"))
 	die, leave := e.insert("type, args", "a", "die"), e.insert("type, args", "a", "leave")
 	crash := e.insert("type, args", "a", "crash")
-	if j := e.waitState(die, "failed"); j.ExitCode != 9 || j.Attempt != 1 || !strings.Contains(j.Error, "last words of die") {
+	if j := e.waitState(die, "failed"); j.ExitCode != 9 || j.Attempt != 1 ||
+		!strings.Contains(j.Error, "last words of die") {
 		t.Errorf("exit 9: %+v", j)
 	}
 	if j := e.waitState(leave, "failed"); !strings.Contains(j.Error, "exit status 0") {
@@ -274,7 +276,8 @@ func TestScheduler_KilledMinusNineLeavesNothing(t *testing.T) {
 		for _, id := range ids {
 			e.waitState(id, "running")
 		}
-		pgtest.Eventually(t, patience, "the agents have made their children", func() bool { return len(i.processes()) >= 3*6 })
+		pgtest.Eventually(t, patience, "the agents have made their children",
+			func() bool { return len(i.processes()) >= 3*6 })
 		i.kill()
 		best = min(best, i.gone())
 		e.sql("delete from bellhop.jobqueue")
@@ -305,7 +308,8 @@ esac`)
 	if got := e.lines("ran"); !slices.Equal(got, []string{"good", "forge", "die", "good"}) {
 		t.Errorf("ran %q", got)
 	}
-	e.eventually("it is noted", "select exists (select from bellhop.log where line like 'an OK with no line outstanding%')")
+	e.eventually("it is noted",
+		"select exists (select from bellhop.log where line like 'an OK with no line outstanding%')")
 }
 
 func TestAgent_JSON(t *testing.T) {
@@ -326,7 +330,8 @@ done`)
 	e.serve(agents("type: a, command: ["+agent+"]", `type: b, dialect: json, command: [`+agent+"]"))
 	full := e.insert("type, args, key, vars, traceparent", "a", `tab	and "quotes"`, "k", "{}", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
 	e.waitState(full, "succeeded")
-	has(t, e.lines("ran")[0], fmt.Sprintf(`{"id":%d,"attempt":1,"fence":1,"args":"tab\tand \"quotes\""`, full), `"key":"k"`, `"traceparent":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"`)
+	has(t, e.lines("ran")[0], fmt.Sprintf(`{"id":%d,"attempt":1,"fence":1,"args":"tab\tand \"quotes\""`, full),
+		`"key":"k"`, `"traceparent":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"`)
 	if j := e.waitState(e.insert("type, args", "a", "fail"), "failed"); j.ExitCode != 3 || j.Error != `out of "paper"` {
 		t.Errorf("fail: %+v", j)
 	}

@@ -31,7 +31,8 @@ func TestAttach_APoolHoldsOverAllInstances(t *testing.T) {
 	one, two := e.serve(obeys), e.serve(obeys)
 	const rows, pool = 120, 3
 	e.sql("create table jobs (id integer primary key, dispatch timestamptz)")
-	e.ok("attach", "jobs", "--pool", "0", "--index", "--cmd", e.script("work", strings.ReplaceAll(guardedWork, "$POOL", fmt.Sprint(pool))))
+	e.ok("attach", "jobs", "--pool", "0", "--index", "--cmd",
+		e.script("work", strings.ReplaceAll(guardedWork, "$POOL", fmt.Sprint(pool))))
 	e.sql("insert into jobs select generate_series(1, $1::int)", rows)
 	e.rowBecause("jobs", "7", "pool_paused")
 	if n := value[int](e, "select count(*) from bellhop.jobqueue"); n > 0 {
@@ -107,7 +108,8 @@ func TestAttach_KilledSchedulersLoseNothing(t *testing.T) {
 	e := setup(t)
 	const rows, pool = 60, 4
 	e.sql("create table jobs (id integer primary key, dispatch timestamptz, wanted integer not null default 1)")
-	e.ok("attach", "jobs", "--pool", fmt.Sprint(pool), "--cmd", e.script("work", strings.ReplaceAll(guardedWork, "$POOL", fmt.Sprint(pool))))
+	e.ok("attach", "jobs", "--pool", fmt.Sprint(pool), "--cmd",
+		e.script("work", strings.ReplaceAll(guardedWork, "$POOL", fmt.Sprint(pool))))
 	instances := []*instance{e.serve(obeys), e.serve(obeys)}
 	e.sql("insert into jobs select generate_series(1, $1::int)", rows)
 	for round := range 6 {
@@ -144,7 +146,8 @@ func TestAttach_TheDatabaseGoesDown(t *testing.T) {
 	e.ok("migrate")
 	e.sql("create table jobs (id integer primary key, dispatch timestamptz)")
 	const rows, pool = 40, 3
-	e.ok("attach", "jobs", "--pool", fmt.Sprint(pool), "--cmd", e.script("work", strings.ReplaceAll(guardedWork, "$POOL", fmt.Sprint(pool))))
+	e.ok("attach", "jobs", "--pool", fmt.Sprint(pool), "--cmd",
+		e.script("work", strings.ReplaceAll(guardedWork, "$POOL", fmt.Sprint(pool))))
 	e.serve(obeys)
 	e.sql("insert into jobs select generate_series(1, $1::int)", rows)
 	e.eventually("something ran", "select exists (select from bellhop.jobqueue where state = 'succeeded')")
@@ -202,9 +205,11 @@ func TestAttach_PartitionedTables(t *testing.T) {
 	t.Parallel()
 	e := setup(t)
 	e.serve(obeys)
-	e.sql(`create table jobs (id integer, part integer, dispatch timestamptz, result text, primary key (part, id)) partition by list (part);
+	e.sql(
+		`create table jobs (id integer, part integer, dispatch timestamptz, result text, primary key (part, id)) partition by list (part);
 		create table jobs_1 partition of jobs for values in (1); create table jobs_2 partition of jobs for values in (2)`)
-	e.ok("attach", "jobs", "--pool", "2", "--status-col", "result", "--shell", `echo "$1" >> `+filepath.Join(e.dir, "done"))
+	e.ok("attach", "jobs", "--pool", "2", "--status-col", "result", "--shell",
+		`echo "$1" >> `+filepath.Join(e.dir, "done"))
 	e.sql("insert into jobs (id, part) values (1, 1), (1, 2), (2, 2)")
 	e.sql("insert into jobs_1 (id, part) values (2, 1)")
 	e.ran("jobs", "dispatch")
@@ -230,11 +235,13 @@ func TestAttach_RenamesAndDrops(t *testing.T) {
 	e.sql("create table jobs (id integer primary key, dispatch date, outcome text); create table others (id integer primary key, dispatch date)")
 	e.ok(append([]string{"attach", "jobs", "--status-col", "outcome"}, sh("jobs")...)...)
 	e.ok(append([]string{"attach", "others"}, sh("others")...)...)
-	e.sql(`alter table jobs rename to "The Jobs"; alter table "The Jobs" rename id to "the id"; alter table "The Jobs" rename dispatch to at;
+	e.sql(
+		`alter table jobs rename to "The Jobs"; alter table "The Jobs" rename id to "the id"; alter table "The Jobs" rename dispatch to at;
 		alter table "The Jobs" rename outcome to "how it went"; create schema elsewhere; alter table "The Jobs" set schema elsewhere`)
 	e.sql(`insert into elsewhere."The Jobs" values (1)`)
 	e.ran(`elsewhere."The Jobs"`, "at")
-	if got := value[string](e, `select "how it went" from elsewhere."The Jobs"`); got != "succeeded" || !slices.Equal(e.lines("jobs"), []string{"1"}) {
+	if got := value[string](e, `select "how it went" from elsewhere."The Jobs"`); got != "succeeded" ||
+		!slices.Equal(e.lines("jobs"), []string{"1"}) {
 		t.Errorf("after the renames: %q, outcome %q", e.lines("jobs"), got)
 	}
 
@@ -242,7 +249,8 @@ func TestAttach_RenamesAndDrops(t *testing.T) {
 	e.sql(`insert into elsewhere."The Jobs" values (2)`)
 	broken := func(want string) {
 		t.Helper()
-		pgtest.Eventually(t, patience, "it is broken: "+want, func() bool { return strings.Contains(e.ok("attachments"), want) })
+		pgtest.Eventually(t, patience, "it is broken: "+want,
+			func() bool { return strings.Contains(e.ok("attachments"), want) })
 		e.rowBecause("jobs", "2", "attachment_broken", want)
 	}
 	broken("its status column was dropped")
@@ -269,7 +277,8 @@ func TestAttach_RetryAndPrune(t *testing.T) {
 	e := setup(t)
 	e.serve(obeys)
 	e.sql("create table jobs (id integer primary key, note text, dispatch timestamptz, outcome text)")
-	e.ok("attach", "jobs", "--pool", "1", "--status-col", "outcome", "--shell", `echo "$1 $BELLHOP_ROW" >> `+filepath.Join(e.dir, "done"))
+	e.ok("attach", "jobs", "--pool", "1", "--status-col", "outcome", "--shell",
+		`echo "$1 $BELLHOP_ROW" >> `+filepath.Join(e.dir, "done"))
 	e.sql("insert into jobs values (1, 'a note')")
 	e.ran("jobs", "dispatch")
 	e.ok("attach", "jobs", "--pool", "0")
@@ -313,7 +322,8 @@ func TestAttach_DetachGivesBack(t *testing.T) {
 		+ (select count(*) from pg_indexes where tablename = 'jobs') + (select count(*) from pg_proc where pronamespace = 'bellhop_attached'::regnamespace)`); n != 1 {
 		t.Errorf("%d triggers, indexes and functions are left, want the primary key alone", n)
 	}
-	e.ok("attach", "jobs", "--shell", `echo "$1" >> `+filepath.Join(e.dir, "done"), "--pool", "1") // and again, in another way
+	// and again, in another way
+	e.ok("attach", "jobs", "--shell", `echo "$1" >> `+filepath.Join(e.dir, "done"), "--pool", "1")
 	i.stop()
 	e.serve(obeys)
 	e.ran("jobs", "dispatch")

@@ -112,7 +112,8 @@ func TestAttach_CommandsOfTheDatabase(t *testing.T) {
 		t.Errorf("it ran %q", got)
 	}
 	has(t, e.waitState(id, "failed").Error, "no_attachment")
-	if r := e.run("config", "check", "-c", e.file("bad.yaml", "agents:\n  - {type: attachment, command: [true]}\n", 0o600)); r.code == 0 {
+	if r := e.run("config", "check", "-c", e.file("bad.yaml", "agents:\n  - {type: attachment, command: [true]}\n",
+		0o600)); r.code == 0 {
 		t.Error("an agent may take the type's name")
 	}
 }
@@ -159,12 +160,14 @@ func TestAttach_RightsAreThoseOfWhoeverAttached(t *testing.T) {
 	e.serve(obeys)
 	e.sql("insert into mine.jobs values (1)")
 	e.ran("mine.jobs", "dispatch")
-	if got := column[string](e, "select who || ' ' || tried from mine.seen"); !slices.Equal(got, []string{role + " 42501"}) {
+	if got := column[string](e, "select who || ' ' || tried from mine.seen"); !slices.Equal(got,
+		[]string{role + " 42501"}) {
 		t.Errorf("the trigger ran as %q, want %s alone", got, role)
 	}
 	broken := func(want string) {
 		t.Helper()
-		pgtest.Eventually(t, patience, "it is broken: "+want, func() bool { return strings.Contains(e.ok("attachments"), want) })
+		pgtest.Eventually(t, patience, "it is broken: "+want,
+			func() bool { return strings.Contains(e.ok("attachments"), want) })
 	}
 	e.sql("alter table mine.jobs owner to current_user")
 	e.sql("insert into mine.jobs values (2)")
@@ -183,8 +186,11 @@ func TestAttach_RightsAreThoseOfWhoeverAttached(t *testing.T) {
 func TestAttach_ASchedulerOfFewRights(t *testing.T) {
 	t.Parallel()
 	e := setup(t)
-	role := fmt.Sprintf("few_%x", value[int64](e, "select oid::bigint from pg_database where datname = current_database()"))
-	e.sql(fmt.Sprintf("create role %[1]s_s login password 'x' in role bellhop_scheduler; create role %[1]s_o login password 'x' in role bellhop_operator; create schema mine authorization %[1]s_o", role))
+	role := fmt.Sprintf("few_%x",
+		value[int64](e, "select oid::bigint from pg_database where datname = current_database()"))
+	e.sql(fmt.Sprintf(
+		"create role %[1]s_s login password 'x' in role bellhop_scheduler; create role %[1]s_o login password 'x' in role bellhop_operator; create schema mine authorization %[1]s_o",
+		role))
 	login := func(who string) string {
 		u, err := url.Parse(e.url)
 		if err != nil {

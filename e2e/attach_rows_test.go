@@ -41,7 +41,8 @@ func TestAttach_InstancesOfDifferentSettingsAgreeOnKeys(t *testing.T) {
 		i.stop()
 		all("update %s set dispatch = null")
 	}
-	if got := column[string](e, "select key || ' has ' || attempt from bellhop.jobqueue where attempt <> 2"); len(got) > 0 {
+	if got := column[string](e, "select key || ' has ' || attempt from bellhop.jobqueue where attempt <> 2"); len(
+		got) > 0 {
 		t.Errorf("%q: each should have two attempts of one job", got)
 	}
 }
@@ -64,7 +65,8 @@ func TestAttach_KeysOfAnEarlierVersion(t *testing.T) {
 	}
 	e.file("go", "", 0o600)
 	e.ran("jobs", "dispatch")
-	if got := column[string](e, "select distinct outcome from jobs"); !slices.Equal(got, []string{"succeeded"}) || len(e.lines("runs")) != 3 {
+	if got := column[string](e, "select distinct outcome from jobs"); !slices.Equal(got, []string{"succeeded"}) ||
+		len(e.lines("runs")) != 3 {
 		t.Errorf("outcomes %q after %q", got, e.lines("runs"))
 	}
 }
@@ -101,7 +103,8 @@ func TestAttach_KeysOfManyKinds(t *testing.T) {
 			e.sql(fmt.Sprintf("create table %s (k %s, n integer, dispatch date, outcome text, code integer, primary key (%s)); insert into %[1]s values %[4]s", table, c[0], key, strings.Join(rows, ", ")))
 			e.ok("attach", table, "--pool", "2", "--status-col", "outcome", "--exit-col", "code", "--cmd", "true")
 			e.ran(table, "dispatch")
-			if n := value[int](e, fmt.Sprintf("select count(*) from %s where outcome = 'succeeded' and code = 0", table)); n != len(rows) {
+			if n := value[int](e, fmt.Sprintf("select count(*) from %s where outcome = 'succeeded' and code = 0", table)); n != len(
+				rows) {
 				t.Errorf("%s, key (%s): %d outcomes of %d: %s", c[0], key, n, len(rows), e.ok("attachments"))
 			}
 		}
@@ -188,10 +191,13 @@ echo $1 >> $DIR/runs; while [ ! -e $DIR/go ]; do sleep 0.02; done; rmdir $DIR/al
 	has(t, e.ok("attachments"), "detached")
 	e.ok(attach...)
 	e.sql("update jobs set dispatch = null; insert into jobs values (2)")
-	pgtest.Eventually(t, patience, "another runs", func() bool { return slices.Equal(e.lines("runs"), []string{"1", "2"}) })
+	pgtest.Eventually(t, patience, "another runs",
+		func() bool { return slices.Equal(e.lines("runs"), []string{"1", "2"}) })
 	e.file("go", "", 0o600)
 	e.ran("jobs", "dispatch")
-	if got := column[string](e, "select concat_ws(' ', id, outcome, code) from jobs order by id"); !slices.Equal(got, []string{"1 failed 3", "2 failed 3"}) || len(e.lines("twice")) > 0 {
+	if got := column[string](e, "select concat_ws(' ', id, outcome, code) from jobs order by id"); !slices.Equal(got,
+		[]string{"1 failed 3", "2 failed 3"}) ||
+		len(e.lines("twice")) > 0 {
 		t.Errorf("%q; twice at once: %q", got, e.lines("twice"))
 	}
 	if got := e.lines("runs"); !slices.Equal(got, []string{"1", "2", "1"}) {

@@ -68,7 +68,9 @@ func TestAttach_StrangersGainNothing(t *testing.T) {
 	owner, ownerURL := e.member("owner", "bellhop_operator")
 	part, _ := e.member("part", "")
 	e.sql(fmt.Sprintf(grabs, serve))
-	e.sql(fmt.Sprintf("create schema mine authorization %s; grant all on schema mine to %s; grant %s to %s", owner, part, part, owner))
+	e.sql(
+		fmt.Sprintf("create schema mine authorization %s; grant all on schema mine to %s; grant %s to %s", owner, part, part,
+			owner))
 	o := on(t, ownerURL)
 	t.Cleanup(o.pool.Reset)
 	ways := map[string]string{
@@ -125,7 +127,8 @@ func TestAttach_StrangersGainNothing(t *testing.T) {
 	if who := column[string](e, "select distinct session from open.seen"); slices.Contains(who, serve) || len(who) == 0 {
 		t.Errorf("strangers' code ran in sessions of %q", who)
 	}
-	if who := column[string](e, "select distinct who from open.seen where how <> 'commit'"); !slices.Equal(who, []string{owner}) {
+	if who := column[string](e, "select distinct who from open.seen where how <> 'commit'"); !slices.Equal(who,
+		[]string{owner}) {
 		t.Errorf("strangers' code ran as %q", who)
 	}
 	for how, want := range map[string]string{"replaced": "was altered", "policy": "row-level security", "rule": "WITH"} {
@@ -179,7 +182,8 @@ func TestAttach_NothingIsLeftInTheSession(t *testing.T) {
 	e.serve(fmt.Sprintf("database: {url: %q}\n", serveURL) + obeys)
 	e.ran("shared.one", "dispatch")
 	e.ran("shared.two", "dispatch")
-	if got := column[string](e, "select distinct what from shared.found order by 1"); !slices.Equal(got, []string{"saw it"}) {
+	if got := column[string](e, "select distinct what from shared.found order by 1"); !slices.Equal(got,
+		[]string{"saw it"}) {
 		t.Errorf("left in the session: %q", got)
 	}
 }
@@ -224,7 +228,8 @@ func TestAttach_WithoutALoginForTurns(t *testing.T) {
 	first := e.serve(obeys)
 	e.sql("insert into ours values (1); insert into mine.theirs values (1)")
 	e.eventually("ours runs", "select exists (select from bellhop.jobqueue where key = 'ours/1' and state = 'succeeded')")
-	pgtest.Eventually(t, patience, "theirs says why it does not", func() bool { return strings.Contains(e.ok("attachments"), "attach_url") })
+	pgtest.Eventually(t, patience, "theirs says why it does not",
+		func() bool { return strings.Contains(e.ok("attachments"), "attach_url") })
 	e.rowBecause("mine.theirs", "1", "attachment_broken", "attach_url")
 	has(t, e.run("doctor").stdout, "these wait for one: mine.theirs", `\password bellhop_attach`)
 	if n := value[int](e, "select count(*) from mine.theirs where dispatch is null"); n != 1 {
@@ -262,7 +267,8 @@ func TestAttach_ASessionThatIsEndedHoldsUpNoOther(t *testing.T) {
 		  update again set n = n + 1;
 		  return null;
 		end $$;
-		create constraint trigger later after update on first deferrable initially deferred for each row execute function later()`)
+		create constraint trigger later after update on first deferrable initially deferred for each row execute function later()`,
+	)
 	e.ok("attach", "first", "--cmd", "true", "--pool", "1")
 	e.ok("attach", "second", "--cmd", "true", "--pool", "1")
 	e.sql("insert into first values (1)")

@@ -75,7 +75,8 @@ func TestAttach_EveryKindOfDispatchColumnAndKey(t *testing.T) {
 	e.ok("attach", "r", "--shell", `printf '%s' "$BELLHOP_ROW" > `+e.dir+`/row; echo "$1:$BELLHOP_JOB" > `+e.dir+`/shell`, "--pool", "1")
 	e.sql(`insert into r values (5, e'a "b"\n')`)
 	e.ran("r", "dispatch")
-	if err := json.Unmarshal([]byte(strings.Join(e.lines("row"), "\n")), &row); err != nil || row["name"] != "a \"b\"\n" || row["id"] != 5.0 {
+	if err := json.Unmarshal([]byte(strings.Join(e.lines("row"), "\n")), &row); err != nil || row["name"] != "a \"b\"\n" ||
+		row["id"] != 5.0 {
 		t.Errorf("BELLHOP_ROW %q: %v", e.lines("row"), err)
 	}
 	if want := "5:" + value[string](e, "select job::text from bellhop.attached where attachment = bellhop.attachment_named('r')"); !slices.Equal(e.lines("shell"), []string{want}) {
@@ -108,7 +109,8 @@ exit $n`))
 	}
 	e.sql("insert into jobs values (2)") // so that there is a turn which takes something
 	runs("2", 1)
-	if !value[bool](e, "select dispatch is null and result is null from jobs where id = 1") || len(e.lines("runs.1")) != 1 {
+	if !value[bool](e, "select dispatch is null and result is null from jobs where id = 1") ||
+		len(e.lines("runs.1")) != 1 {
 		t.Error("the request was lost, or taken while the row runs")
 	}
 	e.rowBecause("jobs", "1", "row_has_job", "runs once more after that")
@@ -117,7 +119,8 @@ exit $n`))
 	e.file("go.2.0", "", 0o600)
 	e.file("go.1.1", "", 0o600)
 	e.ran("jobs", "dispatch")
-	if got := column[string](e, "select concat_ws(' ', id, result, code) from jobs order by id"); !slices.Equal(got, []string{"1 failed 1", "2 succeeded 0"}) {
+	if got := column[string](e, "select concat_ws(' ', id, result, code) from jobs order by id"); !slices.Equal(got,
+		[]string{"1 failed 1", "2 succeeded 0"}) {
 		t.Errorf("%q", got)
 	}
 	if twice := e.lines("twice"); len(twice) > 0 {
@@ -216,7 +219,8 @@ func TestAttach_AnAgentGetsTheRowAsAnItem(t *testing.T) {
 	e.ok("attach", "mails", "--type", "note", "--dispatch", "sent", "--status-col", "outcome", "--pool", "2")
 	e.sql(`insert into mails values (1, 'a "b"', null, e'line\nback\\slash\r', '\x00ff', null, 'old')`)
 	e.ran("mails", "sent")
-	if want := `id="1" to whom="a \"b\"" body="line\nback\\slash\r" raw="\\x00ff"`; !slices.Equal(e.lines("said"), []string{want}) {
+	if want := `id="1" to whom="a \"b\"" body="line\nback\\slash\r" raw="\\x00ff"`; !slices.Equal(e.lines("said"),
+		[]string{want}) {
 		t.Errorf("%q, want %q", e.lines("said"), want)
 	}
 	if got := value[string](e, "select outcome from mails"); got != "succeeded" {

@@ -135,8 +135,10 @@ func TestRunAt_IsMetAndNotEarly(t *testing.T) {
 	far := e.insert("type, args, run_at", "a", "far", time.Now().Add(time.Hour))
 	var late []float64
 	for range 3 {
-		id := value[int64](e, "insert into bellhop.jobqueue (type, run_at) values ('a', clock_timestamp() + interval '1.2 s') returning id")
-		if !value[bool](e, "select state = 'scheduled' or run_at <= clock_timestamp() from bellhop.jobqueue where id = $1", id) {
+		id := value[int64](e,
+			"insert into bellhop.jobqueue (type, run_at) values ('a', clock_timestamp() + interval '1.2 s') returning id")
+		if !value[bool](e, "select state = 'scheduled' or run_at <= clock_timestamp() from bellhop.jobqueue where id = $1",
+			id) {
 			t.Error("it is not scheduled before its time")
 		}
 		e.waitState(id, "succeeded")
@@ -283,7 +285,8 @@ func TestKey_IsOneJob(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "args 'x', not 'y'") {
 		t.Errorf("other content: %v", err)
 	}
-	if _, err = e.pool.Exec(t.Context(), "insert into bellhop.jobqueue (type, key) values ('a', 'k')"); err == nil || !strings.Contains(err.Error(), "23505") {
+	if _, err = e.pool.Exec(t.Context(), "insert into bellhop.jobqueue (type, key) values ('a', 'k')"); err == nil ||
+		!strings.Contains(err.Error(), "23505") {
 		t.Errorf("plain INSERT: %v", err)
 	}
 	if out := e.ok("submit", "a", "x", "--key", "k"); strings.TrimSpace(out) != fmt.Sprint(first) {
@@ -302,7 +305,8 @@ func TestManyInserts_InOneTransactionAndInMany(t *testing.T) {
 		t.Fatal(err)
 	}
 	for n := range 100 {
-		if _, err := tx.Exec(t.Context(), "insert into bellhop.jobqueue (type, args) values ('a', $1)", fmt.Sprint(n)); err != nil {
+		if _, err := tx.Exec(t.Context(), "insert into bellhop.jobqueue (type, args) values ('a', $1)",
+			fmt.Sprint(n)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -337,7 +341,8 @@ func TestUnknownType_WaitsAndHoldsUpNobody(t *testing.T) {
 	e, _ := withNote(t)
 	id := e.insert("type, priority", "strange", -20)
 	e.healthy("a")
-	pgtest.Eventually(t, patience, "the row says why it waits", func() bool { return e.job(id).WaitingFor == "unknown_type" })
+	pgtest.Eventually(t, patience, "the row says why it waits",
+		func() bool { return e.job(id).WaitingFor == "unknown_type" })
 	if j := e.job(id); j.State != "ready" || j.Attempt != 0 {
 		t.Errorf("it is %+v", j)
 	}
@@ -367,7 +372,8 @@ func TestTimeout_KillsTheAgentAndFailsTheJob(t *testing.T) {
 				}
 			}
 			e.healthy("a")
-			e.waitState(e.insert("type, timeout", "strict", patience), "succeeded") // by itself: a second may be short for a start
+			// by itself: a second may be short for a start
+			e.waitState(e.insert("type, timeout", "strict", patience), "succeeded")
 		})
 	}
 }

@@ -101,7 +101,8 @@ func TestCancel_OfRunning(t *testing.T) {
 			if c.mode == "exec" {
 				agent = e.script("agent", `line=$1; `+deaf+note+`; [ "$line" = long ] || exit 0; `+c.body)
 			}
-			i := e.serve("limits: {kill_after: " + c.killAfter + "}\n" + agents("type: a, mode: "+c.mode+", command: ["+agent+"]"))
+			i := e.serve(
+				"limits: {kill_after: " + c.killAfter + "}\n" + agents("type: a, mode: "+c.mode+", command: ["+agent+"]"))
 			id := e.insert("type, args, max_attempts", "a", "long", 5)
 			pgtest.Eventually(t, patience, "it runs", func() bool { return len(e.lines("ran")) == 1 })
 			e.waitState(id, "running") // the agent may be at it before its row says so

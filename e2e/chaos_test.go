@@ -54,7 +54,8 @@ func (j *journal) python(e *env) string {
 		j.t.Log("no python3: the agents are Go programs")
 		return j.agent("work", "warm")
 	}
-	return fmt.Sprintf("type: work, command: [python3, %q], env: {FOLDER: %q}", e.file("agent.py", pythonAgent, 0o644), j.dir)
+	return fmt.Sprintf("type: work, command: [python3, %q], env: {FOLDER: %q}", e.file("agent.py", pythonAgent, 0o644),
+		j.dir)
 }
 
 // TestChaos_KilledAgainAndAgain: 5,000 jobs, the scheduler killed five times
@@ -154,7 +155,8 @@ type nemesis struct {
 // did keeps what was done to whom, for when it goes wrong.
 func (n *nemesis) did(act string, v *victim, span time.Duration) {
 	n.done[act]++
-	n.story = append(n.story, fmt.Sprintf("%s %s %s %v", time.Now().UTC().Format("15:04:05.000"), act, filepath.Base(v.instance.dir), span))
+	n.story = append(n.story,
+		fmt.Sprintf("%s %s %s %v", time.Now().UTC().Format("15:04:05.000"), act, filepath.Base(v.instance.dir), span))
 }
 
 type victim struct {

@@ -96,7 +96,8 @@ func TestClient_FromSubmitToLogs(t *testing.T) {
 		t.Errorf("%+v, %v", attempts, err)
 	}
 
-	if o := wait(submit(client.Job{JSON: goWork{Do: "fail"}}), client.Failed); !strings.Contains(o.Error, "no ink") || *o.ExitCode != 1 {
+	if o := wait(submit(client.Job{JSON: goWork{Do: "fail"}}), client.Failed); !strings.Contains(o.Error, "no ink") ||
+		*o.ExitCode != 1 {
 		t.Errorf("%+v", o)
 	}
 	broken := submit(client.Job{JSON: goWork{Do: "panic"}})

@@ -133,8 +133,9 @@ func TestDatabase_CrashUnclaimsWhatRuns(t *testing.T) {
 			e.waitAll("succeeded 2")
 			var other *instance
 			if test.while == "another" { // that has room, and is not there when the jobs come
-				other = e.serve(fmt.Sprintf("instance: {heartbeat: 10m, lag: 30m}\nhosts:\n  - {name: local, slots: %d}\n", test.slots) +
-					agents(j.agent("work", "exec")))
+				other = e.serve(
+					fmt.Sprintf("instance: {heartbeat: 10m, lag: 30m}\nhosts:\n  - {name: local, slots: %d}\n", test.slots) +
+						agents(j.agent("work", "exec")))
 				e.eventually("it has nothing to write any more", "select count(*) = 2 from bellhop.asserted")
 				other.signal(syscall.SIGSTOP)
 			}
@@ -247,7 +248,9 @@ func TestDatabase_ListenerKilled(t *testing.T) {
 	e.serve(calm(1) + agents(j.agent("work", "warm")))
 	e.submitted(patience, "warming up")
 	const bell = "from pg_stat_activity where datname = current_database() and application_name = 'bellhop bell'"
-	late := 0 // a pick-up may take long on a busy machine; a listener that is gone for good would make most of them wait for the scan
+	// a pick-up may take long on a busy machine; a listener that is gone for good would make most of them wait for the
+	// scan
+	late := 0
 	prompt := func(what string) {
 		id := e.insert("type, args", "work", "1ms")
 		if e.waitState(id, "succeeded"); e.pickUp(id) > soon {
@@ -280,7 +283,8 @@ func TestDatabase_ListenerSilentlyCut(t *testing.T) {
 		e.submitted(patience, "warming up")
 		line.deafen()
 		i.waitSaid("deaf for too long")
-		pgtest.Eventually(t, patience, "it listens anew", func() bool { return len(line.hearing("bellhop bell")) == 2 }) // two ends
+		// two ends
+		pgtest.Eventually(t, patience, "it listens anew", func() bool { return len(line.hearing("bellhop bell")) == 2 })
 		for range 3 {
 			e.submitted(soon, "after the line was found out")
 		}
@@ -289,7 +293,8 @@ func TestDatabase_ListenerSilentlyCut(t *testing.T) {
 		t.Parallel()
 		e, j := setup(t), newJournal(t)
 		line, url := through(t, e.url)
-		i := e.serve(fmt.Sprintf("database: {url: %q, listen_url: %q}\ninstance: {heartbeat: 10s, lag: 30s}\n", e.url, url) + agents(j.agent("work", "warm")))
+		i := e.serve(fmt.Sprintf("database: {url: %q, listen_url: %q}\ninstance: {heartbeat: 10s, lag: 30s}\n", e.url,
+			url) + agents(j.agent("work", "warm")))
 		e.submitted(patience, "warming up")
 		line.deafen()
 		e.submitted(5*time.Second+soon, "while it is deaf")
@@ -318,7 +323,8 @@ func TestDatabase_AnswerToCommitLost(t *testing.T) {
 	for name, cut := range map[string]func([]byte) bool{
 		// Updated, and ready for the next query: it is committed.
 		"after the commit": func(answer []byte) bool {
-			return (bytes.Contains(answer, []byte("UPDATE ")) || bytes.Contains(answer, []byte("SELECT "))) && bytes.HasSuffix(answer, []byte("Z\x00\x00\x00\x05I")) && rand.IntN(3) == 0
+			return (bytes.Contains(answer, []byte("UPDATE ")) || bytes.Contains(answer, []byte("SELECT "))) &&
+				bytes.HasSuffix(answer, []byte("Z\x00\x00\x00\x05I")) && rand.IntN(3) == 0
 		},
 		"anywhere": afterBytes(func() int { return 700 + rand.IntN(1000)<<rand.IntN(4) }),
 	} {

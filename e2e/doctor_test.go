@@ -286,7 +286,8 @@ func TestDoctor_SeesWhatADeadInstanceLeft(t *testing.T) {
 	e.waitState(e.insert("type", "a"), "running")
 	var stuck []int
 	for _, pid := range i.started() {
-		if program, _ := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid)); strings.HasSuffix(program, "/bellhop") && syscall.Kill(pid, syscall.SIGSTOP) == nil {
+		if program, _ := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid)); strings.HasSuffix(program, "/bellhop") &&
+			syscall.Kill(pid, syscall.SIGSTOP) == nil {
 			stuck = append(stuck, pid)
 		}
 	}

@@ -28,7 +28,8 @@ var apps = []app{
 	}},
 	{"Go with the client", func(t *testing.T, dir string) ([]string, string) {
 		program := filepath.Join(dir, "order")
-		if out, err := exec.Command("go", "build", "-o", program, "bellhop/examples/order/client").CombinedOutput(); err != nil {
+		if out, err := exec.Command("go", "build", "-o", program,
+			"bellhop/examples/order/client").CombinedOutput(); err != nil {
 			t.Fatalf("%v: %s", err, out)
 		}
 		return []string{program}, ""

@@ -51,7 +51,8 @@ func TestExplain_HowItEnded(t *testing.T) {
 	e.sql("select bellhop.killjob($1, 'somebody')", killed)
 	e.typed(e.because(killed, "killed", "somebody"))
 	marked := held()
-	e.sql("update bellhop.jobqueue set state = 'failed', error = 'the user gave up', ended_at = now() where id = $1", marked)
+	e.sql("update bellhop.jobqueue set state = 'failed', error = 'the user gave up', ended_at = now() where id = $1",
+		marked)
 	e.typed(e.because(marked, "never_ran", "the user gave up"))
 	for _, id := range []int64{cancelled, killed, marked} {
 		e.waitState(id, "succeeded") // the advice was to try again

@@ -200,10 +200,13 @@ func TestExplain_RowsThatSayItThemselves(t *testing.T) {
 	}
 
 	after := func(needs int64, how string) int64 {
-		return value[int64](e, "select bellhop.submit('sh', 'true', after => array[$1::bigint], on_failure => $2)", needs, how)
+		return value[int64](e, "select bellhop.submit('sh', 'true', after => array[$1::bigint], on_failure => $2)", needs,
+			how)
 	}
 	needing := after(hand, "fail")
-	has(t, e.typed(e.because(needing, "blocked", fmt.Sprintf("It needs job %d (sh) to be succeeded; that one is held.", hand))), "bellhop release")
+	has(t,
+		e.typed(e.because(needing, "blocked", fmt.Sprintf("It needs job %d (sh) to be succeeded; that one is held.", hand))),
+		"bellhop release")
 	e.ok("cancel", fmt.Sprint(later))
 	blocked := after(later, "block")
 	e.typed(e.because(blocked, "blocked/ended", "that one is cancelled"))
@@ -279,10 +282,12 @@ func TestExplain_OnTheCommandLine(t *testing.T) {
 	died := e.insert("type, args", "a", "die")
 	e.waitState(died, "failed")
 	e.because(died, "last_words", "no toner")
-	has(t, value[string](e, "select bellhop.explain($1)", died), fmt.Sprintf("job %d (a) is failed\n  agent_died: ", died), "\n    -> bellhop logs -e ", "no toner")
+	has(t, value[string](e, "select bellhop.explain($1)", died), fmt.Sprintf("job %d (a) is failed\n  agent_died: ", died),
+		"\n    -> bellhop logs -e ", "no toner")
 	has(t, e.ok("explain", fmt.Sprint(died)), fmt.Sprintf("job %d (a) is failed\n  agent_died: ", died), "\n    -> ")
 	var said struct{ Reasons []reason }
-	if err := json.Unmarshal([]byte(e.ok("explain", fmt.Sprint(died), "-o", "json")), &said); err != nil || !slices.Equal(said.Reasons, e.reasons(died)) {
+	if err := json.Unmarshal([]byte(e.ok("explain", fmt.Sprint(died), "-o", "json")), &said); err != nil ||
+		!slices.Equal(said.Reasons, e.reasons(died)) {
 		t.Errorf("%v: JSON says %q", err, said.Reasons)
 	}
 	tx, err := e.pool.Begin(t.Context())
@@ -294,7 +299,9 @@ func TestExplain_OnTheCommandLine(t *testing.T) {
 	if _, err := tx.Exec(t.Context(), "set local role bellhop_reader"); err != nil {
 		t.Fatal(err)
 	}
-	if err := tx.QueryRow(t.Context(), "select bellhop.explain($1)", died).Scan(&text); err != nil || !strings.Contains(text, "agent_died") || strings.Contains(text, "last_words") {
+	if err := tx.QueryRow(t.Context(), "select bellhop.explain($1)", died).Scan(&text); err != nil ||
+		!strings.Contains(text, "agent_died") ||
+		strings.Contains(text, "last_words") {
 		t.Errorf("a reader is told %s (%v)", text, err)
 	}
 	if got := value[*string](e, "select bellhop.explain(999999)"); got != nil {

@@ -31,7 +31,8 @@ limits: {deaths: 1, window: 1h, start_timeout: 1h}
 
 	wrongType := e.insert("type, args, run_on", "other", "true", "east")
 	marked(wrongType, "no_host: east takes only sh, dies, slowstart (only_types)")
-	has(t, e.typed(e.because(wrongType, "no_host/refused", "east takes only sh, dies, slowstart")), "east", "picky", "away")
+	has(t, e.typed(e.because(wrongType, "no_host/refused", "east takes only sh, dies, slowstart")), "east", "picky",
+		"away")
 	wrongPriority := e.insert("type, args, run_on", "sh", "true", "picky")
 	marked(wrongPriority, "no_host: picky takes only priorities -20 and names like %")
 	e.because(wrongPriority, "no_host/refused", "only_priorities")
@@ -89,7 +90,8 @@ func TestExplain_Turns(t *testing.T) {
 	e.because(busy, "running", "by sleep.1, pid ", "attempt 1 of 1")
 	first, second := e.insert("type, args", "sleep", "0"), e.insert("type, args", "sleep", "0")
 	r := e.because(first, "no_room", fmt.Sprintf("(job %d)", busy), "max_per_host is 1, and local has 1")
-	e.eventually("its row says so", "select coalesce(waiting_for, '') = 'no_room' from bellhop.jobqueue where id = $1", first)
+	e.eventually("its row says so", "select coalesce(waiting_for, '') = 'no_room' from bellhop.jobqueue where id = $1",
+		first)
 	has(t, e.typed(r), fmt.Sprint(busy))
 	has(t, e.typed(e.because(second, "queued", "1 job of its type comes first")), fmt.Sprint(first))
 	e.ok("pause", "sleep")
@@ -125,7 +127,8 @@ func TestExplain_Alone(t *testing.T) {
 	e.waitState(late, "succeeded")
 	e.waitState(alone, "running")
 	behind := e.insert("type, args", "sh", "true")
-	has(t, e.typed(e.because(behind, "exclusive/behind", fmt.Sprintf("job %d (alone) is alone on instance", alone))), fmt.Sprint(alone))
+	has(t, e.typed(e.because(behind, "exclusive/behind", fmt.Sprintf("job %d (alone) is alone on instance", alone))),
+		fmt.Sprint(alone))
 	e.file("over", "", 0o644)
 	e.waitState(behind, "succeeded")
 	e.waitState(alone, "succeeded")
@@ -157,7 +160,8 @@ func TestExplain_WhileNobodyLooks(t *testing.T) {
 	e.typed(e.because(waits, "waits", "lock node:a"))
 	e.sql("update bellhop.jobqueue set waiting_for = null where id = $1", waits)
 	e.sql("update bellhop.instance set looked = pg_current_xact_id() where id = $1", me)
-	if r := e.because(waits, "unexplained", fmt.Sprintf("host local of instance %d, with 0 of 2 slots taken", me)); r.Next != "bellhop doctor" {
+	if r := e.because(waits, "unexplained", fmt.Sprintf("host local of instance %d, with 0 of 2 slots taken",
+		me)); r.Next != "bellhop doctor" {
 		t.Errorf("%+v", r) // what that says of this machine is not the point here
 	}
 	e.saysNoMore(waits, "not_looked_at")

@@ -299,11 +299,13 @@ func TestSSH_EachTroubleHasItsWords(t *testing.T) {
 		return strings.Replace(s.host("far", "slots: 8"), "name: far", "name: "+name, 1)
 	}
 	e := setup(t)
-	e.serve("hosts:\n" + named(changed, "changed") + named(refusing, "refusing") + named(unknown, "unknown") + named(good, "good") +
+	e.serve("hosts:\n" + named(changed,
+		"changed") + named(refusing, "refusing") + named(unknown, "unknown") + named(good, "good") +
 		"  - {name: hanging, slots: 8, connect: [ssh, -F, none, -o, ConnectTimeout=2, -p, \"" + hanging + "\", 127.0.0.1]}\n" +
 		"  - {name: nameless, slots: 8, connect: [ssh, -F, none, host.invalid]}\n" +
 		agents("type: a, command: [true], mode: exec"))
-	for name, trouble := range map[string]string{"changed": "host_key_changed: ", "refusing": "login_refused: ", "unknown": "host_key_unknown: ",
+	for name, trouble := range map[string]string{"changed": "host_key_changed: ", "refusing": "login_refused: ",
+		"unknown": "host_key_unknown: ",
 		"hanging": "silent: ", "nameless": "unknown_name: "} {
 		var jobs []int64
 		for range 10 {
@@ -335,7 +337,8 @@ func TestSSH_TheLinesGuardIsKilled(t *testing.T) {
 	job := e.insert("type, args", "a", "1")
 	e.began(1)
 	for _, pid := range i.processes() {
-		if program, _ := os.Readlink(filepath.Join("/proc", strconv.Itoa(pid), "exe")); strings.HasSuffix(program, "/bellhop") {
+		if program, _ := os.Readlink(filepath.Join("/proc", strconv.Itoa(pid), "exe")); strings.HasSuffix(program,
+			"/bellhop") {
 			_ = syscall.Kill(pid, syscall.SIGKILL)
 		}
 	}

@@ -83,7 +83,9 @@ func TestSSH_JobsGoThereAndComeBack(t *testing.T) {
 		case "env | sort":
 			for _, line := range strings.Split(log, "\n") {
 				name, _, _ := strings.Cut(strings.TrimPrefix(line, "out: "), "=")
-				if !strings.Contains(" PATH HOME LANG TMPDIR GREETING PWD OLDPWD SHLVL _ ", " "+name+" ") && !strings.HasPrefix(name, "BELLHOP_") && name != "TRACEPARENT" {
+				if !strings.Contains(" PATH HOME LANG TMPDIR GREETING PWD OLDPWD SHLVL _ ", " "+name+" ") &&
+					!strings.HasPrefix(name, "BELLHOP_") &&
+					name != "TRACEPARENT" {
 					t.Errorf("the agent finds %q", line)
 				}
 			}
@@ -204,12 +206,18 @@ func TestConfigCheck_SpawnsEachAgentOnEachHost(t *testing.T) {
 	t.Parallel()
 	s, e := openSSHD(t), on(t, "")
 	good, bad := e.worker("good", ":"), e.script("bad", "echo cannot >&2; exit 3")
-	path := e.file("bellhop.yaml", "limits: {start_timeout: 1m}\nhosts:\n  - {name: local, slots: 1}\n"+s.host("far", "slots: 1")+
-		"  - {name: gone, slots: 1, connect: [ssh, -p, \"1\", 127.0.0.1]}\n"+
-		agents("type: good, command: ["+good+"]", "type: bad, command: ["+bad+"]", "type: missing, command: [/nowhere/x], mode: exec",
-			"type: runs, command: [sh], mode: exec", "type: count, dialect: fossology, command: ["+e.foss("count", ":")+"]",
-			"type: mute, dialect: fossology, command: ["+e.script("mute", "echo no library; exit 1")+"]",
-			"type: leaves, dialect: fossology, command: ["+e.script("leaves", "echo VERSION: 1; echo OK; read line; exit 0")+"]"), 0o600)
+	path := e.file(
+		"bellhop.yaml",
+		"limits: {start_timeout: 1m}\nhosts:\n  - {name: local, slots: 1}\n"+s.host("far", "slots: 1")+
+			"  - {name: gone, slots: 1, connect: [ssh, -p, \"1\", 127.0.0.1]}\n"+
+			agents("type: good, command: ["+good+"]", "type: bad, command: ["+bad+"]",
+				"type: missing, command: [/nowhere/x], mode: exec", "type: runs, command: [sh], mode: exec",
+				"type: count, dialect: fossology, command: ["+e.foss("count", ":")+"]",
+				"type: mute, dialect: fossology, command: ["+e.script("mute", "echo no library; exit 1")+"]",
+				"type: leaves, dialect: fossology, command: ["+e.script("leaves",
+					"echo VERSION: 1; echo OK; read line; exit 0")+"]"),
+		0o600,
+	)
 	r := e.run("config", "check", "--spawn", "-c", path, "-o", "json")
 	var got struct {
 		OK       bool
@@ -249,7 +257,8 @@ func TestSSH_TheClockThereIsAnHourOff(t *testing.T) {
 	t.Parallel()
 	lib := fakeTime(t)
 	s, e := openSSHD(t, "LD_PRELOAD="+lib, "FAKETIME=+1h"), setup(t)
-	e.serve("hosts:\n" + s.host("far", "slots: 1") + agents("type: sh, command: [sh, -c], mode: exec, env: {LD_PRELOAD: "+lib+", FAKETIME: +1h}"))
+	e.serve("hosts:\n" + s.host("far",
+		"slots: 1") + agents("type: sh, command: [sh, -c], mode: exec, env: {LD_PRELOAD: "+lib+", FAKETIME: +1h}"))
 	id := e.insert("type, args", "sh", `date +%s; sleep 9; date +%s`)
 	j := e.waitState(id, "succeeded")
 	var there int64

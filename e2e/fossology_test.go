@@ -61,7 +61,9 @@ func TestFOSSology_JobsOfTodaysAgents(t *testing.T) {
 func TestFOSSology_CancelEndsTheAgent(t *testing.T) {
 	t.Parallel()
 	e := setup(t)
-	i := e.serve(agents("type: long, dialect: fossology, command: ["+e.foss("long", `echo up >>"$DIR/up"; sleep 1000`)+"]"), "--verbose")
+	i := e.serve(
+		agents("type: long, dialect: fossology, command: ["+e.foss("long", `echo up >>"$DIR/up"; sleep 1000`)+"]"),
+		"--verbose")
 	id := e.insert("type, args", "long", "1")
 	pgtest.Eventually(t, patience, "the agent works", func() bool { return len(e.lines("up")) == 1 })
 	e.cancel(id)

@@ -113,13 +113,15 @@ func TestGraphs_AcrossInstances(t *testing.T) {
 	e.serve(agents("type: b, command: [" + e.worker("b", note) + "]"))
 	last := e.ok("submit", "a", "0", "--key", "hop.0")
 	for i := range 10 {
-		last = e.ok("submit", string('a'+rune((i+1)%2)), fmt.Sprint(i+1), "--after", fmt.Sprintf("hop.%d", i), "--key", fmt.Sprintf("hop.%d", i+1))
+		last = e.ok("submit", string('a'+rune((i+1)%2)), fmt.Sprint(i+1), "--after", fmt.Sprintf("hop.%d", i), "--key",
+			fmt.Sprintf("hop.%d", i+1))
 	}
 	e.ok("wait", strings.TrimSpace(last))
 	if got := strings.Join(e.lines("ran"), " "); got != "0 1 2 3 4 5 6 7 8 9 10" {
 		t.Errorf("ran %s", got)
 	}
-	// From the end of what a job needs, or its own coming, to its start; with scans it would be 25 s, and more than 10 s nearly always.
+	// From the end of what a job needs, or its own coming, to its start; with scans it would be 25 s, and more than 10 s
+	// nearly always.
 	if took := value[float64](e, `select sum(extract(epoch from j.started_at - greatest(j.created_at, n.ended_at)))::float8
 		from bellhop.jobqueue j join bellhop.dependency d on d.job = j.id join bellhop.jobqueue n on n.id = d.needs`); took > 10 {
 		t.Errorf("10 hops took %.1f s", took)
@@ -194,7 +196,8 @@ func TestGraphs_KilledAtRandom(t *testing.T) {
 	j.check(nemesisAttempts)
 	j.proves(e)
 	j.inOrder(e)
-	t.Logf("%d graphs of %d jobs; %d schedulers and %d agents killed; %d jobs begun again", graphs, size, schedulers, workers, again(j.starts()))
+	t.Logf("%d graphs of %d jobs; %d schedulers and %d agents killed; %d jobs begun again", graphs, size, schedulers,
+		workers, again(j.starts()))
 }
 
 func TestHosts_TakeOnlyTheirTypes(t *testing.T) {

@@ -37,7 +37,8 @@ done
 // relatives waits for the n-th family, and gives its guard and its members.
 func (e *env) relatives(n int) (warden int, pids []int) {
 	e.t.Helper()
-	pgtest.Eventually(e.t, patience, fmt.Sprintf("family %d is there", n), func() bool { return len(e.lines("family")) >= n })
+	pgtest.Eventually(e.t, patience, fmt.Sprintf("family %d is there", n),
+		func() bool { return len(e.lines("family")) >= n })
 	for _, text := range strings.Fields(e.lines("family")[n-1]) {
 		pid, err := strconv.Atoi(text)
 		if err != nil {

@@ -169,7 +169,8 @@ func (e *env) job(id int64) (j job) {
 	e.t.Helper()
 	if err := e.pool.QueryRow(e.t.Context(), `select state, attempt, fence, coalesce(instance, 0), coalesce(exit_code, -1), coalesce(error, ''), coalesce(waiting_for, ''),
 		coalesce(items_total, -1), coalesce(items_done, -1), coalesce(items_failed, -1) from bellhop.jobqueue where id = $1`, id).
-		Scan(&j.State, &j.Attempt, &j.Fence, &j.Instance, &j.ExitCode, &j.Error, &j.WaitingFor, &j.Total, &j.Done, &j.Failed); err != nil {
+		Scan(&j.State, &j.Attempt, &j.Fence, &j.Instance, &j.ExitCode, &j.Error, &j.WaitingFor, &j.Total, &j.Done,
+			&j.Failed); err != nil {
 		e.t.Fatalf("job %d: %v", id, err)
 	}
 	return j
@@ -273,7 +274,13 @@ func (e *env) ok(args ...string) string {
 
 // environment is what every bellhop of a test is started with.
 func environment(tmp string) []string {
-	return []string{"PATH=" + os.Getenv("PATH"), "HOME=" + tmp, "TMPDIR=" + tmp, "LANG=C.UTF-8", "GORACE=atexit_sleep_ms=0"}
+	return []string{
+		"PATH=" + os.Getenv("PATH"),
+		"HOME=" + tmp,
+		"TMPDIR=" + tmp,
+		"LANG=C.UTF-8",
+		"GORACE=atexit_sleep_ms=0",
+	}
 }
 
 // file writes a file of the test's.

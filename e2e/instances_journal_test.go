@@ -185,7 +185,8 @@ func (j *journal) entries() []entry {
 	for line := range strings.Lines(string(text)) {
 		var e entry
 		var ms int64
-		if _, err := fmt.Sscanf(line, "%s %d %d %d %d %s %d\n", &e.what, &e.job, &e.fence, &e.attempt, &e.pid, &e.ticks, &ms); err != nil {
+		if _, err := fmt.Sscanf(line, "%s %d %d %d %d %s %d\n", &e.what, &e.job, &e.fence, &e.attempt, &e.pid, &e.ticks,
+			&ms); err != nil {
 			j.t.Fatalf("the journal has a line %q: %v", line, err)
 		}
 		e.at = time.UnixMilli(ms)
@@ -290,7 +291,8 @@ func (j *journal) tell(job int64) {
 	j.t.Helper()
 	for _, e := range j.entries() {
 		if e.job == job {
-			j.t.Logf("%s %s job %d, fence %d, attempt %d, by pid %d", e.at.UTC().Format("15:04:05.000"), e.what, e.job, e.fence, e.attempt, e.pid)
+			j.t.Logf("%s %s job %d, fence %d, attempt %d, by pid %d", e.at.UTC().Format("15:04:05.000"), e.what, e.job, e.fence,
+				e.attempt, e.pid)
 		}
 	}
 }

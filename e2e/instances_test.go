@@ -16,7 +16,8 @@ const quickLag, quickBeat = 8 * time.Second, 200 * time.Millisecond
 
 // quick is an instance whose death is noticed soon, with so many slots.
 func quick(slots int) string {
-	return fmt.Sprintf("instance: {heartbeat: %v, lag: %v}\nhosts:\n  - {name: local, slots: %d}\n", quickBeat, quickLag, slots)
+	return fmt.Sprintf("instance: {heartbeat: %v, lag: %v}\nhosts:\n  - {name: local, slots: %d}\n", quickBeat, quickLag,
+		slots)
 }
 
 // calm is the same with a lag that no test waits for.

@@ -132,7 +132,11 @@ func askJaeger(t *testing.T, query, trace string) map[string]sunk {
 	found := map[string]sunk{}
 	for _, one := range answer.Data {
 		for _, s := range one.Spans {
-			sp := &tracepb.Span{Name: s.OperationName, StartTimeUnixNano: s.StartTime * 1000, EndTimeUnixNano: (s.StartTime + s.Duration) * 1000}
+			sp := &tracepb.Span{
+				Name:              s.OperationName,
+				StartTimeUnixNano: s.StartTime * 1000,
+				EndTimeUnixNano:   (s.StartTime + s.Duration) * 1000,
+			}
 			sp.SpanId, _ = hex.DecodeString(s.SpanID)
 			for _, ref := range s.References {
 				if ref.RefType == "CHILD_OF" {

@@ -38,7 +38,8 @@ func TestLimits_ForReal(t *testing.T) {
 	e := setup(t)
 	stubborn := e.script("c", "echo start c >>$DIR/stamps\ntrap '' HUP TERM\necho OK\nread -r line; echo line c $(date +%s%3N) >>$DIR/stamps; echo OK\nwhile :; do sleep 1000; done")
 	i := e.serve("limits: {min_ready: 700ms, kill_after: 400ms, idle: 3s}\nhosts:\n  - {name: local, slots: 1}\n" +
-		agents("type: a, command: ["+e.stamps("a")+"]", "type: b, command: ["+e.stamps("b")+"]", "type: c, command: ["+stubborn+"]"))
+		agents("type: a, command: ["+e.stamps("a")+"]", "type: b, command: ["+e.stamps("b")+"]",
+			"type: c, command: ["+stubborn+"]"))
 	// The agents' own clocks: a row's ended_at is not before its start was written, which may be late.
 	e.waitState(e.insert("type", "b"), "succeeded")
 	e.waitState(e.insert("type", "a"), "succeeded")
@@ -114,7 +115,8 @@ func TestLimits_AnMSQJobBetweenTwoRoundsKeepsItsChild(t *testing.T) {
 	e := setup(t)
 	e.serve("limits: {min_ready: 1h}\nhosts:\n  - {name: local, slots: 1}\n" +
 		agents("type: a, command: ["+e.stamps("a")+"]", "type: b, command: ["+e.stamps("b")+"]"))
-	msq := e.insert("type, msq, repeat", "a", "select clock_timestamp() as at from (select pg_sleep(0.3)) x", "until_empty")
+	msq := e.insert("type, msq, repeat", "a", "select clock_timestamp() as at from (select pg_sleep(0.3)) x",
+		"until_empty")
 	pgtest.Eventually(t, patience, "its first round is done", func() bool { return len(e.stamped("line a")) >= 1 })
 	waits := e.insert("type", "b")
 	pgtest.Eventually(t, patience, "and others, in the sight of b", func() bool { return len(e.stamped("line a")) >= 6 })
@@ -158,8 +160,10 @@ func TestLimits_NoBattleForOneSlot(t *testing.T) {
 func TestAgent_TenDieAtOnce(t *testing.T) {
 	t.Parallel()
 	e := setup(t)
-	agent := e.worker("agent", `echo "$line" >>$DIR/up; while [ ! -e $DIR/now ]; do sleep 0.01; done; echo "last words of $line" >&2; exit $line`)
-	e.serve("limits: {deaths: 100, window: 1m}\nhosts:\n  - {name: local, slots: 10}\n" + agents("type: a, command: ["+agent+"]"))
+	agent := e.worker("agent",
+		`echo "$line" >>$DIR/up; while [ ! -e $DIR/now ]; do sleep 0.01; done; echo "last words of $line" >&2; exit $line`)
+	e.serve(
+		"limits: {deaths: 100, window: 1m}\nhosts:\n  - {name: local, slots: 10}\n" + agents("type: a, command: ["+agent+"]"))
 	e.sql("insert into bellhop.jobqueue (type, args) select 'a', 10 + n from generate_series(1, 10) n")
 	pgtest.Eventually(t, patience, "ten are at it", func() bool { return len(e.lines("up")) == 10 })
 	e.file("now", "", 0o644)

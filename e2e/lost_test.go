@@ -64,7 +64,8 @@ func TestLost_WithItsHost(t *testing.T) {
 	e.serve("hosts:\n" + s.host("proxied", "slots: 1") + agents("type: a, command: ["+e.begins()+"]"))
 	id := e.insert("type", "a")
 	e.began(1)
-	e.eventually("what it said is in the log", "select exists (select from bellhop.log where job = $1 and line = 'begun')", id)
+	e.eventually("what it said is in the log", "select exists (select from bellhop.log where job = $1 and line = 'begun')",
+		id)
 	p.reset("")
 	e.began(2)
 	e.because(id, "lost", "host proxied went silent")
@@ -81,7 +82,8 @@ func TestLost_WithItsInstance(t *testing.T) {
 	i := e.serve(yaml)
 	id := e.insert("type", "a")
 	e.began(1)
-	e.eventually("what it said is in the log", "select exists (select from bellhop.log where job = $1 and line = 'begun')", id)
+	e.eventually("what it said is in the log", "select exists (select from bellhop.log where job = $1 and line = 'begun')",
+		id)
 	i.kill()
 	e.serve(yaml)
 	e.began(2)

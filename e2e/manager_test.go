@@ -156,7 +156,8 @@ func TestUnit_IsOneThatSystemdTakes(t *testing.T) {
 	}
 	has(t, e.ok("install", "systemd", "-c", config, "--to", to), "systemctl enable --now bellhop")
 	e.ok("install", "systemd", "-c", config, "--to", to) // the same again
-	if r := e.run("install", "systemd", "-c", config, "--to", to, "--user", "other"); r.code != 2 || !strings.Contains(r.stderr, "differs") {
+	if r := e.run("install", "systemd", "-c", config, "--to", to, "--user", "other"); r.code != 2 ||
+		!strings.Contains(r.stderr, "differs") {
 		t.Errorf("over one that differs: %+v", r)
 	}
 	written, err := os.ReadFile(filepath.Join(to, "bellhop.service"))

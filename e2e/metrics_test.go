@@ -160,7 +160,8 @@ func TestMetrics_AlertsAskForWhatThereIs(t *testing.T) {
 	}
 	for _, name := range regexp.MustCompile(`bellhop_[a-z_]+`).FindAllString(string(rules), -1) {
 		plain := strings.TrimSuffix(strings.TrimSuffix(name, "_count"), "_total")
-		if !slices.ContainsFunc(observability.Metrics, func(m observability.Metric) bool { return prometheusName(m) == plain }) {
+		if !slices.ContainsFunc(observability.Metrics,
+			func(m observability.Metric) bool { return prometheusName(m) == plain }) {
 			t.Errorf("there is no metric %s", name)
 		}
 	}
@@ -228,7 +229,8 @@ func TestMetrics_AreWrittenDown(t *testing.T) {
 			t.Errorf("docs/observability.md lacks the span %s", m[1])
 		}
 	}
-	for _, m := range regexp.MustCompile(`"(bellhop\.(?:job|child|host|link)[a-z_.]*)"$`).FindAllStringSubmatch(string(code), -1) {
+	metricName := regexp.MustCompile(`"(bellhop\.(?:job|child|host|link)[a-z_.]*)"$`)
+	for _, m := range metricName.FindAllStringSubmatch(string(code), -1) {
 		if !strings.Contains(string(text), "`"+m[1]+"`") {
 			t.Errorf("docs/observability.md lacks the attribute %s", m[1])
 		}

@@ -299,7 +299,8 @@ func TestMSQ_ConnectionLostMidQuery(t *testing.T) {
 	e := setup(t)
 	e.serve(agents("type: a, command: [" + e.worker("agent", note+"; sleep 0.001") + "]"))
 	const rows = 3000 // more than are read ahead, as wide as they are
-	id := e.insert("type, msq", "a", fmt.Sprintf("select n, repeat('x', 1000) as wide from generate_series(1, %d) n", rows))
+	id := e.insert("type, msq", "a",
+		fmt.Sprintf("select n, repeat('x', 1000) as wide from generate_series(1, %d) n", rows))
 	e.eventually("it is under way", "select coalesce(items_done, 0) > 10 from bellhop.jobqueue where id = $1", id)
 	pgtest.Eventually(t, patience, "its connection is cut", func() bool {
 		return value[int](e, `select count(pg_terminate_backend(pid)) from pg_stat_activity

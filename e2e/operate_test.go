@@ -30,11 +30,13 @@ func TestCommands_Killjob(t *testing.T) {
 	runs, items := e.insert("type, args", "sleep", "1000"), e.insert("type, msq", "item", numbers(100))
 	e.waitState(runs, "running")
 	e.waitState(items, "running")
-	held, later, unknown := e.insert("type, held", "a", true), e.insert("type, run_at", "a", time.Now().Add(time.Hour)), e.insert("type", "nobody")
+	held, later, unknown := e.insert("type, held", "a",
+		true), e.insert("type, run_at", "a", time.Now().Add(time.Hour)), e.insert("type", "nobody")
 	for _, id := range []int64{runs, items, held, later, unknown} {
 		c := e.command(fmt.Sprintf("killjob %d", id))
 		e.waitState(c, "succeeded")
-		if j := e.waitState(id, "failed"); !strings.HasPrefix(j.Error, fmt.Sprintf("killed: by command %d", c)) || j.WaitingFor != "" {
+		if j := e.waitState(id, "failed"); !strings.HasPrefix(j.Error, fmt.Sprintf("killed: by command %d", c)) ||
+			j.WaitingFor != "" {
 			t.Errorf("job %d: %+v", id, j)
 		}
 	}
@@ -61,7 +63,8 @@ func TestCommands_Killjob(t *testing.T) {
 func TestCommands_PauseAndResume(t *testing.T) {
 	t.Parallel()
 	e := setup(t)
-	i := e.serve(agents("type: a, command: ["+e.worker("a", note+"; sleep 0.005")+"], max: 2", "type: b, command: ["+e.worker("b", "")+"]"))
+	i := e.serve(agents("type: a, command: ["+e.worker("a", note+"; sleep 0.005")+"], max: 2",
+		"type: b, command: ["+e.worker("b", "")+"]"))
 	items := e.insert("type, msq", "a", numbers(100000))
 	pgtest.Eventually(t, patience, "items are done", func() bool { return len(e.lines("ran")) > 20 })
 	e.waitState(e.command("pause a"), "succeeded")
@@ -102,7 +105,11 @@ func TestCommands_Shutdown(t *testing.T) {
 	config := "hosts:\n  - {name: local, slots: 2}\n" + agents("type: sleep, command: [sleep], mode: exec")
 	first, second := e.serve("instance: {name: first, heartbeat: 200ms, lag: 1m}\n"+config), e.serve("instance: {name: second, heartbeat: 200ms, lag: 1m}\n"+config)
 	later := e.insert("type, args, run_at", "command", "shutdown", time.Now().Add(time.Hour))
-	long := []int64{e.insert("type, args", "sleep", "1000"), e.insert("type, args", "sleep", "1000"), e.insert("type, args", "sleep", "1000")}
+	long := []int64{
+		e.insert("type, args", "sleep", "1000"),
+		e.insert("type, args", "sleep", "1000"),
+		e.insert("type, args", "sleep", "1000"),
+	}
 	for _, id := range long {
 		e.waitState(id, "running")
 	}
@@ -208,7 +215,8 @@ func TestCommands_AreForOperators(t *testing.T) {
 func TestSignals_TellWhatGoesOn(t *testing.T) {
 	t.Parallel()
 	e := setup(t)
-	i := e.serve(agents("type: sleep, command: [sleep], mode: exec", "type: item, command: ["+e.worker("item", "sleep 1000")+"], max: 1", "type: a, command: ["+e.worker("a", "")+"]"))
+	i := e.serve(agents("type: sleep, command: [sleep], mode: exec",
+		"type: item, command: ["+e.worker("item", "sleep 1000")+"], max: 1", "type: a, command: ["+e.worker("a", "")+"]"))
 	job, items := e.insert("type, args", "sleep", "1000"), e.insert("type, msq", "item", numbers(5000))
 	e.waitState(job, "running")
 	e.waitState(e.insert("type", "a"), "succeeded")
@@ -221,8 +229,10 @@ func TestSignals_TellWhatGoesOn(t *testing.T) {
 				i.signal(sig)
 			}
 			said := i.said()[before:]
-			return strings.Contains(said, "summary: running 2,") && strings.Contains(said, "child sleep.1 on local: RUNNING for ") &&
-				strings.Contains(said, fmt.Sprintf(", job %d", job)) && strings.Contains(said, "child a.1 on local: READY")
+			return strings.Contains(said, "summary: running 2,") &&
+				strings.Contains(said, "child sleep.1 on local: RUNNING for ") &&
+				strings.Contains(said, fmt.Sprintf(", job %d", job)) &&
+				strings.Contains(said, "child a.1 on local: READY")
 		})
 	}
 	has(t, i.said(), "dead 0;", "queries 1;")
@@ -265,7 +275,8 @@ func TestServe_RecoversWhatTheDeadLeft(t *testing.T) {
 		second.waitSaid(text)
 	}
 	e.eventually("what the dead had left is done", "select count(*) = 2 from bellhop.jobqueue where state = 'succeeded'")
-	if n := value[int](e, "select count(*) from bellhop.jobqueue where instance = $1 and state = 'running'", busy); n != 1 || e.state(kept) != "running" {
+	if n := value[int](e, "select count(*) from bellhop.jobqueue where instance = $1 and state = 'running'", busy); n != 1 ||
+		e.state(kept) != "running" {
 		t.Error("it has touched what lives")
 	}
 }

@@ -69,7 +69,8 @@ func TestPlaces_UserQueryLocates(t *testing.T) {
 	if got := append(e.where(east), e.where(west)...); !slices.Equal(got, []string{"east x", "west x"}) {
 		t.Errorf("they ran on %q", got)
 	}
-	for id, says := range map[int64]string{mars: "no_host: 19", none: "no_host: 20 (locate: the query gives no host)", bad: "no_host: no number (locate: invalid input syntax"} {
+	for id, says := range map[int64]string{mars: "no_host: 19", none: "no_host: 20 (locate: the query gives no host)",
+		bad: "no_host: no number (locate: invalid input syntax"} {
 		e.eventually("the job says "+says, "select starts_with(coalesce(waiting_for, ''), $2) from bellhop.jobqueue where id = $1 and state = 'ready'", id, says)
 	}
 	// The table learns of it; nobody has to be told.
@@ -93,7 +94,8 @@ func TestPlaces_ItemsThatNameNoHost(t *testing.T) {
 	e.counts(all, 3000, 0, 3000)
 	some := e.insert("type, msq", "a", "select n, case n % 2 when 0 then 'mars' else 'west' end as run_on from generate_series(1, 10) n")
 	e.counts(e.waitState(some, "failed"), 10, 5, 5)
-	if got := column[string](e, "select distinct error from bellhop.item where job = $1", some); !slices.Equal(got, []string{"no_host: no host of this instance answers to run_on mars"}) {
+	if got := column[string](e, "select distinct error from bellhop.item where job = $1", some); !slices.Equal(got,
+		[]string{"no_host: no host of this instance answers to run_on mars"}) {
 		t.Errorf("items say %q", got)
 	}
 	again := e.waitState(e.insert("type, msq", "a", "select n, 'mars' as run_on from generate_series(1, 10) n limit 5"), "failed")
@@ -124,8 +126,10 @@ func TestPlaces_EachReasonIsTold(t *testing.T) {
 	free := e.insert("type", "a")
 	e.eventually("one that names no host says so too", "select coalesce(waiting_for, '') = 'no_room' from bellhop.jobqueue where id = $1", free)
 	// Whoever reaches a host says that it is away, and that it is back.
-	e.sql("update bellhop.host set state = 'down', trouble = 'connection refused' where instance = $1 and name = 'west'", i.id)
-	e.eventually("its jobs say so", "select coalesce(waiting_for, '') = 'host_down: west: connection refused' from bellhop.jobqueue where type = 'a' and run_on = 'west'")
+	e.sql("update bellhop.host set state = 'down', trouble = 'connection refused' where instance = $1 and name = 'west'",
+		i.id)
+	e.eventually("its jobs say so",
+		"select coalesce(waiting_for, '') = 'host_down: west: connection refused' from bellhop.jobqueue where type = 'a' and run_on = 'west'")
 	e.sql("update bellhop.host set state = 'up', trouble = null where instance = $1", i.id)
 	for _, id := range busy {
 		e.cancel(id)
@@ -152,8 +156,13 @@ func TestPlaces_NothingBlocksOthers(t *testing.T) {
 		"type: slow, command: ["+e.worker("slow", "sleep 1000")+"], max: 2, max_per_host: 1",
 		"type: broken, command: [/no/such/agent]",
 		"type: a, command: ["+e.says("agent")+"]"))
-	e.eventually("the slow ones are at it", "select count(*) = 2 from bellhop.child where type = 'slow' and state = 'RUNNING'")
-	ids := []int64{e.insert("type, args, run_on", "a", "x", "west"), e.insert("type, args", "a", "y"), e.insert("type, msq", "a", "select 7 as n")}
+	e.eventually("the slow ones are at it",
+		"select count(*) = 2 from bellhop.child where type = 'slow' and state = 'RUNNING'")
+	ids := []int64{
+		e.insert("type, args, run_on", "a", "x", "west"),
+		e.insert("type, args", "a", "y"),
+		e.insert("type, msq", "a", "select 7 as n"),
+	}
 	for _, id := range ids {
 		e.waitState(id, "succeeded")
 	}

@@ -90,7 +90,8 @@ func TestPooler_ServeNeedsTheServerItself(t *testing.T) {
 		t.Errorf("migrate: %+v", r)
 	}
 
-	e.serve(fmt.Sprintf("database: {url: %q, listen_url: %q}\n", through, c.TCPURL()) + worker).waitSaid("through a pooler")
+	e.serve(
+		fmt.Sprintf("database: {url: %q, listen_url: %q}\n", through, c.TCPURL()) + worker).waitSaid("through a pooler")
 	for database, says := range map[string]string{
 		fmt.Sprintf("{url: %q}", through):                             "database.url leads through a pooler",
 		fmt.Sprintf("{url: %q, listen_url: %q}", c.TCPURL(), through): "database.listen_url leads through a pooler",

@@ -96,8 +96,13 @@ func through(t *testing.T, database string) (*proxy, string) {
 		network, address = "unix", filepath.Join(config.Host, fmt.Sprintf(".s.PGSQL.%d", config.Port))
 	}
 	p := before(t, network, address)
-	u := url.URL{Scheme: "postgres", User: url.UserPassword(config.User, config.Password), Host: p.listener.Addr().String(),
-		Path: "/" + config.Database, RawQuery: "sslmode=disable"}
+	u := url.URL{
+		Scheme:   "postgres",
+		User:     url.UserPassword(config.User, config.Password),
+		Host:     p.listener.Addr().String(),
+		Path:     "/" + config.Database,
+		RawQuery: "sslmode=disable",
+	}
 	return p, u.String()
 }
 
@@ -204,7 +209,9 @@ func (p *proxy) pump(from, to net.Conn, name chan string, asks bool) {
 	}
 }
 
-func (p *proxy) judge(from net.Conn, who string, data []byte, asks bool) (swallow bool, delay time.Duration, cut bool, chop int) {
+func (p *proxy) judge(
+	from net.Conn, who string, data []byte, asks bool,
+) (swallow bool, delay time.Duration, cut bool, chop int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	f := p.fault

@@ -40,7 +40,8 @@ func (e *env) site(host, tasks string) *site {
 			e.t.Fatal(err)
 		}
 	}
-	s.write(".rjm/conf.sh", fmt.Sprintf("rjm_hostid=%s\nrjm_wd=%s\nrjm_tmpdir=%s\n", host, filepath.Join(s.home, "wd"), s.home))
+	s.write(".rjm/conf.sh",
+		fmt.Sprintf("rjm_hostid=%s\nrjm_wd=%s\nrjm_tmpdir=%s\n", host, filepath.Join(s.home, "wd"), s.home))
 	s.tasks(tasks)
 	return s
 }

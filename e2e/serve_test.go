@@ -91,7 +91,12 @@ func (e *env) serve(yaml string, args ...string) *instance {
 func (e *env) start(yaml string, args ...string) *instance {
 	e.t.Helper()
 	e.runs++
-	i := &instance{b: e, address: e.listen, dir: filepath.Join(e.dir, fmt.Sprintf("instance-%d", e.runs)), exited: make(chan struct{})}
+	i := &instance{
+		b:       e,
+		address: e.listen,
+		dir:     filepath.Join(e.dir, fmt.Sprintf("instance-%d", e.runs)),
+		exited:  make(chan struct{}),
+	}
 	// A name of its own for the program, by which its guards are known.
 	program := filepath.Join(i.dir, "bellhop")
 	if err := errors.Join(os.Mkdir(i.dir, 0o755), link(binary, program)); err != nil {
@@ -148,7 +153,8 @@ func (i *instance) said() string {
 // waitSaid waits until its stderr holds that text.
 func (i *instance) waitSaid(text string) {
 	i.b.t.Helper()
-	pgtest.Eventually(i.b.t, patience, fmt.Sprintf("serve says %q", text), func() bool { return strings.Contains(i.said(), text) })
+	pgtest.Eventually(i.b.t, patience, fmt.Sprintf("serve says %q", text),
+		func() bool { return strings.Contains(i.said(), text) })
 }
 
 func (i *instance) signal(sig syscall.Signal) {

@@ -36,7 +36,8 @@ func openSSHD(t *testing.T, env ...string) *sshd {
 	t.Helper()
 	for _, program := range []string{"sshd", "ssh", "ssh-keygen"} {
 		if _, err := lookSbin(program); err != nil {
-			t.Skipf("SKIPPED: no %s here, so hosts behind ssh are not tested; install openssh-server and openssh-client", program)
+			t.Skipf("SKIPPED: no %s here, so hosts behind ssh are not tested; install openssh-server and openssh-client",
+				program)
 		}
 	}
 	s := &sshd{t: t, dir: pgtest.Dir(t)}
@@ -132,7 +133,8 @@ func (s *sshd) trust(public string) { s.write("known_hosts", "far "+s.read(publi
 // key makes a pair of keys.
 func (s *sshd) key(name string) {
 	s.t.Helper()
-	if out, err := exec.Command("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "test", "-f", filepath.Join(s.dir, name)).CombinedOutput(); err != nil {
+	if out, err := exec.Command("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "test", "-f",
+		filepath.Join(s.dir, name)).CombinedOutput(); err != nil {
 		s.t.Fatalf("ssh-keygen: %v: %s", err, out)
 	}
 }

@@ -41,7 +41,9 @@ func TestTrace_LeadsFromTheAppThroughEveryStepIntoTheAgent(t *testing.T) {
 			e, s := setup(t), newSink(t)
 			e.tracing(s.URL)
 			e.serve(agents(tracedAgent("traced", s.URL, mode)))
-			e.sql(fmt.Sprintf("begin; set local bellhop.traceparent = '00-%s-%s-01'; insert into bellhop.jobqueue (type, args) values ('traced', 'a secret'); commit", appTrace, appSpan))
+			e.sql(fmt.Sprintf(
+				"begin; set local bellhop.traceparent = '00-%s-%s-01'; insert into bellhop.jobqueue (type, args) values ('traced', 'a secret'); commit",
+				appTrace, appSpan))
 			e.waitAll("succeeded 1")
 			one := oneTrace(t, s.of, "traced", "agent's own")
 			if service := one["agent's own"].service; service != "the-agent" {
@@ -79,10 +81,17 @@ func oneTrace(t *testing.T, of func(trace string) map[string]sunk, typ string, m
 		}
 		return true
 	})
-	parents := map[string]string{"process " + typ: "send " + typ, "wait": "process " + typ, "claim": "process " + typ, "agent run": "process " + typ,
-		"settle": "process " + typ, "agent's own": "agent run"}
+	parents := map[string]string{
+		"process " + typ: "send " + typ,
+		"wait":           "process " + typ,
+		"claim":          "process " + typ,
+		"agent run":      "process " + typ,
+		"settle":         "process " + typ,
+		"agent's own":    "agent run",
+	}
 	for child, parent := range parents {
-		if c, p := one[child], one[parent]; c.Span != nil && hex.EncodeToString(c.ParentSpanId) != hex.EncodeToString(p.SpanId) {
+		if c, p := one[child], one[parent]; c.Span != nil &&
+			hex.EncodeToString(c.ParentSpanId) != hex.EncodeToString(p.SpanId) {
 			t.Errorf("%s is under %x; %s is %x", child, c.ParentSpanId, parent, p.SpanId)
 		}
 	}
@@ -91,24 +100,30 @@ func oneTrace(t *testing.T, of func(trace string) map[string]sunk, typ string, m
 	}
 	process := one["process "+typ]
 	for name, s := range one {
-		if s.EndTimeUnixNano < s.StartTimeUnixNano || name == "agent run" && (s.StartTimeUnixNano < process.StartTimeUnixNano || s.EndTimeUnixNano > process.EndTimeUnixNano) {
-			t.Errorf("%s lasts from %d to %d, process from %d to %d", name, s.StartTimeUnixNano, s.EndTimeUnixNano, process.StartTimeUnixNano, process.EndTimeUnixNano)
+		if s.EndTimeUnixNano < s.StartTimeUnixNano ||
+			name == "agent run" &&
+				(s.StartTimeUnixNano < process.StartTimeUnixNano || s.EndTimeUnixNano > process.EndTimeUnixNano) {
+			t.Errorf("%s lasts from %d to %d, process from %d to %d", name, s.StartTimeUnixNano, s.EndTimeUnixNano,
+				process.StartTimeUnixNano, process.EndTimeUnixNano)
 		}
 	}
 	return one
 }
 
-// What bellhop has recorded itself and what a collector is told agree on when a child was launched, and on when its agent
+// What bellhop has recorded itself and what a collector is told agree on when a child was launched, and on when its
+// agent
 // had the job: also where start and end are written together, and of an attempt that is not the first.
 func TestTrace_AgreesWithWhatBellhopHasRecorded(t *testing.T) {
 	t.Parallel()
 	const long = 2.0 // s, of each step: more than a slow machine's delays
 	e, s := setup(t), newSink(t)
 	e.tracing(s.URL)
-	slow := e.script("slow", "sleep 2\necho OK\nwhile IFS= read -r line; do sleep 2; [ $line != again ] || [ -e $DIR/again ] || { touch $DIR/again; exit 3; }; echo OK; done\n")
+	slow := e.script("slow",
+		"sleep 2\necho OK\nwhile IFS= read -r line; do sleep 2; [ $line != again ] || [ -e $DIR/again ] || { touch $DIR/again; exit 3; }; echo OK; done\n")
 	short := e.script("short", "sleep 2\necho OK\nwhile IFS= read -r line; do echo OK; done\n")
-	e.serve(agents("type: once, command: ["+slow+"]", "type: again, command: ["+slow+"]", "type: short, command: ["+short+"]",
-		"type: each, command: [sleep], mode: exec", "type: query, command: ["+slow+"]"))
+	e.serve(
+		agents("type: once, command: ["+slow+"]", "type: again, command: ["+slow+"]", "type: short, command: ["+short+"]",
+			"type: each, command: [sleep], mode: exec", "type: query, command: ["+slow+"]"))
 	for i, c := range []struct {
 		typ, run, args, msq string
 		spawns, runs        float64 // s, at the least
@@ -122,7 +137,8 @@ func TestTrace_AgreesWithWhatBellhopHasRecorded(t *testing.T) {
 		t.Run(c.typ, func(t *testing.T) {
 			t.Parallel()
 			trace := fmt.Sprintf("%032x", 0xabc0+i)
-			id := e.insert("type, args, msq, max_attempts, traceparent", c.typ, null(c.args), null(c.msq), 2, "00-"+trace+"-"+appSpan+"-01")
+			id := e.insert("type, args, msq, max_attempts, traceparent", c.typ, null(c.args), null(c.msq), 2,
+				"00-"+trace+"-"+appSpan+"-01")
 			last := e.waitState(id, "succeeded").Attempt
 			var told map[string]sunk
 			pgtest.Eventually(t, patience, "the last attempt's spans are there", func() bool {
@@ -142,7 +158,8 @@ func TestTrace_AgreesWithWhatBellhopHasRecorded(t *testing.T) {
 			}
 			found := map[string]bool{}
 			for _, step := range own.Steps {
-				name, least := map[string]string{"run": c.run, "spawn": "spawn " + c.typ}[step.Name], map[string]float64{"run": c.runs, "spawn": c.spawns}[step.Name]
+				name, least := map[string]string{"run": c.run, "spawn": "spawn " + c.typ}[step.Name],
+					map[string]float64{"run": c.runs, "spawn": c.spawns}[step.Name]
 				if name == "" || step.Attempt != last {
 					continue
 				}
@@ -180,7 +197,8 @@ func TestTrace_LinksRetriesAndDependents(t *testing.T) {
 	t.Parallel()
 	e, s := setup(t), newSink(t)
 	e.tracing(s.URL)
-	e.serve(agents("type: flaky, command: [sh, -c, 'test $BELLHOP_ATTEMPT -gt 1', x], mode: exec", "type: after, command: [\"true\"], mode: exec"))
+	e.serve(agents("type: flaky, command: [sh, -c, 'test $BELLHOP_ATTEMPT -gt 1', x], mode: exec",
+		"type: after, command: [\"true\"], mode: exec"))
 	first := e.insert("type, max_attempts, traceparent", "flaky", 2, "00-"+appTrace+"-"+appSpan+"-01")
 	id := strings.TrimSpace(e.ok("submit", "after", "--after", fmt.Sprint(first)))
 	e.waitAll("succeeded 2")
@@ -207,7 +225,8 @@ func TestTrace_LinksRetriesAndDependents(t *testing.T) {
 	}
 	for _, l := range dependent.Links {
 		why["of the dependent: "+attributes(l.Attributes)["bellhop.link"]] = hex.EncodeToString(l.TraceId)
-		if attributes(l.Attributes)["bellhop.link"] == "needs" && hex.EncodeToString(l.SpanId) != hex.EncodeToString(last.SpanId) {
+		if attributes(l.Attributes)["bellhop.link"] == "needs" &&
+			hex.EncodeToString(l.SpanId) != hex.EncodeToString(last.SpanId) {
 			t.Errorf("the dependent is linked to %x, the last attempt is %x", l.SpanId, last.SpanId)
 		}
 	}
@@ -221,24 +240,31 @@ func TestTrace_OfAQueryHasSomeOfItsItems(t *testing.T) {
 	e, s := setup(t), newSink(t)
 	e.tracing(s.URL)
 	e.serve("observability: {item_spans: 5}\n" + agents(tracedAgent("traced", s.URL, "warm")))
-	e.insert("type, msq, repeat, traceparent", "traced", "select n from generate_series(1, 20) n", "once", "00-"+appTrace+"-"+appSpan+"-01")
+	e.insert("type, msq, repeat, traceparent", "traced", "select n from generate_series(1, 20) n", "once",
+		"00-"+appTrace+"-"+appSpan+"-01")
 	e.waitAll("succeeded 1")
-	pgtest.Eventually(t, patience, "four items of twenty have spans, and every one of the agent's is in the trace", func() bool {
-		s.mu.Lock()
-		items, own := 0, 0
-		for at, sp := range s.spans {
-			if strings.HasPrefix(at, appTrace) && sp.Name == "item traced" {
-				items++
+	pgtest.Eventually(
+		t,
+		patience,
+		"four items of twenty have spans, and every one of the agent's is in the trace",
+		func() bool {
+			s.mu.Lock()
+			items, own := 0, 0
+			for at, sp := range s.spans {
+				if strings.HasPrefix(at, appTrace) && sp.Name == "item traced" {
+					items++
+				}
+				if strings.HasPrefix(at, appTrace) && sp.Name == "agent's own" {
+					own++
+				}
 			}
-			if strings.HasPrefix(at, appTrace) && sp.Name == "agent's own" {
-				own++
-			}
-		}
-		s.mu.Unlock()
-		return items == 4 && own == 20 && s.of(appTrace)["expand traced"].Span != nil
-	})
+			s.mu.Unlock()
+			return items == 4 && own == 20 && s.of(appTrace)["expand traced"].Span != nil
+		},
+	)
 	expand := s.of(appTrace)["expand traced"]
-	if about := attributes(expand.Attributes); about["bellhop.job.items_total"] != "20" || about["bellhop.job.items_done"] != "20" {
+	if about := attributes(expand.Attributes); about["bellhop.job.items_total"] != "20" ||
+		about["bellhop.job.items_done"] != "20" {
 		t.Errorf("%v", about)
 	}
 	s.mu.Lock()
@@ -277,7 +303,8 @@ func TestTrace_LeavesWhatIsNotSampledAlone(t *testing.T) {
 				t.Errorf("unsampled: the agent gets %q", got)
 			}
 			got := strings.TrimSpace(e.ok("logs", fmt.Sprint(yes)))
-			if c.gets == sampled && got != sampled || c.gets != sampled && (got == sampled || !strings.HasPrefix(got, "00-"+appTrace)) {
+			if c.gets == sampled && got != sampled ||
+				c.gets != sampled && (got == sampled || !strings.HasPrefix(got, "00-"+appTrace)) {
 				t.Errorf("sampled: the agent gets %q", got)
 			}
 		})
@@ -307,7 +334,8 @@ func TestTrace_ACollectorThatDoesNotAnswerHoldsUpNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			e := setup(t)
-			e.tracing(c.endpoint, "OTEL_EXPORTER_OTLP_PROTOCOL="+c.protocol, "OTEL_BSP_MAX_QUEUE_SIZE=64", "OTEL_BSP_MAX_EXPORT_BATCH_SIZE=32")
+			e.tracing(c.endpoint, "OTEL_EXPORTER_OTLP_PROTOCOL="+c.protocol, "OTEL_BSP_MAX_QUEUE_SIZE=64",
+				"OTEL_BSP_MAX_EXPORT_BATCH_SIZE=32")
 			i := e.serve(agents("type: quick, command: [" + e.worker("quick", ":") + "]"))
 			e.sql("insert into bellhop.jobqueue (type) select 'quick' from generate_series(1, 3000)")
 			e.waitAll("succeeded 3000")
@@ -329,7 +357,8 @@ func TestTrace_IsNamedInTheLogWhereAJobIsMeant(t *testing.T) {
 	e.waitAll("failed 1")
 	i.waitSaid(`"msg":"child died"`)
 	for line := range strings.Lines(i.said()) {
-		if strings.Contains(line, `"msg":"child died"`) && !strings.Contains(line, `"trace_id":"`+appTrace+`","span_id":"`+appSpan+`"`) {
+		if strings.Contains(line, `"msg":"child died"`) &&
+			!strings.Contains(line, `"trace_id":"`+appTrace+`","span_id":"`+appSpan+`"`) {
 			t.Errorf("no trace in %s", line)
 		}
 	}

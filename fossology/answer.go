@@ -72,7 +72,8 @@ func (s *Server) change(ctx context.Context, c command) error {
 	case "pause":
 		now, err := desk.Hold(ctx, c.job)
 		if err == nil && now != "held" {
-			err = fmt.Errorf("job %d is %s: only what has not started can be paused; a process is not stopped half way", c.job, now)
+			err = fmt.Errorf("job %d is %s: only what has not started can be paused; a process is not stopped half way", c.job,
+				now)
 		}
 		return of(c.job, err)
 	case "restart":

@@ -25,7 +25,8 @@ func TestParse_TheWords(t *testing.T) {
 			t.Errorf("%q is %+v, %v, want %+v", line, got, ok, want)
 		}
 	}
-	for _, line := range []string{"", " ", "sexit", "killall 3", "pause 99999999999", "-5", `"kill" 3`, "stopped", "\x00"} {
+	for _, line := range []string{"", " ", "sexit", "killall 3", "pause 99999999999", "-5", `"kill" 3`, "stopped",
+		"\x00"} {
 		if c, ok := parse(line); ok {
 			t.Errorf("%q is taken for %+v", line, c)
 		}

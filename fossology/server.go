@@ -171,7 +171,8 @@ func (s *Server) say(conn net.Conn, line string) (more bool) {
 	if words[c.word] { // the front end asks with every page
 		level = slog.LevelDebug
 	}
-	s.options.Log.Log(s.ctx, level, "fossology: was told", "command", line, "from", conn.RemoteAddr().String(), "answer", strings.SplitN(text, "\n", 2)[0])
+	s.options.Log.Log(s.ctx, level, "fossology: was told", "command", line, "from", conn.RemoteAddr().String(), "answer",
+		strings.SplitN(text, "\n", 2)[0])
 	_ = conn.SetWriteDeadline(time.Now().Add(s.options.Patience))
 	_, _ = conn.Write([]byte(text))
 	if c.word == "stop" || c.word == "die" {

@@ -89,26 +89,124 @@ const (
 // The metrics. Times are seconds. What concerns the queue is the same on every
 // instance of a database; the rest is each instance's own.
 var (
-	Jobs         = Metric{"bellhop.jobs", "{job}", "Jobs that are not over, by state and type; of each 100,000 are counted at the most. The queue's.", []string{LabelState, LabelType}}
-	OldestReady  = Metric{"bellhop.job.oldest.age", "s", "How long the oldest ready job of a type could have begun, of those that may run anywhere. The queue's.", []string{LabelType}}
-	JobWait      = Metric{"bellhop.job.wait.duration", "s", "From when a job could begin until an instance had it: its submission, its run_at, or the end of a retry's pause.", []string{LabelType}}
-	JobPickup    = Metric{"bellhop.job.pickup.duration", "s", "From when a job could begin until an agent had it.", []string{LabelType}}
-	JobRun       = Metric{"bellhop.job.run.duration", "s", "For how long an agent had a job, or a query's job dealt its items.", []string{LabelType, LabelOutcome}}
-	Children     = Metric{"bellhop.children", "{child}", "Children by state and type.", []string{LabelState, LabelType}}
-	ChildStarts  = Metric{"bellhop.child.starts", "{child}", "Children that came up, the first times included.", []string{LabelType}}
-	ChildDeaths  = Metric{"bellhop.child.deaths", "{child}", "Children that died without having been told to.", []string{LabelType}}
-	FencesLost   = Metric{"bellhop.fences.lost", "{job}", "Outcomes that were not recorded, since the job was not this instance's any more.", nil}
-	BatchSize    = Metric{"bellhop.batch.size", "{job}", "Jobs in one claim that found any, and outcomes in one write.", []string{LabelWhat}}
+	Jobs = Metric{
+		"bellhop.jobs",
+		"{job}",
+		"Jobs that are not over, by state and type; of each 100,000 are counted at the most. The queue's.",
+		[]string{LabelState, LabelType},
+	}
+	OldestReady = Metric{
+		"bellhop.job.oldest.age",
+		"s",
+		"How long the oldest ready job of a type could have begun, of those that may run anywhere. The queue's.",
+		[]string{LabelType},
+	}
+	JobWait = Metric{
+		"bellhop.job.wait.duration",
+		"s",
+		"From when a job could begin until an instance had it: its submission, its run_at, or the end of a retry's pause.",
+		[]string{LabelType},
+	}
+	JobPickup = Metric{
+		"bellhop.job.pickup.duration",
+		"s",
+		"From when a job could begin until an agent had it.",
+		[]string{LabelType},
+	}
+	JobRun = Metric{
+		"bellhop.job.run.duration",
+		"s",
+		"For how long an agent had a job, or a query's job dealt its items.",
+		[]string{LabelType, LabelOutcome},
+	}
+	Children    = Metric{"bellhop.children", "{child}", "Children by state and type.", []string{LabelState, LabelType}}
+	ChildStarts = Metric{
+		"bellhop.child.starts",
+		"{child}",
+		"Children that came up, the first times included.",
+		[]string{LabelType},
+	}
+	ChildDeaths = Metric{
+		"bellhop.child.deaths",
+		"{child}",
+		"Children that died without having been told to.",
+		[]string{LabelType},
+	}
+	FencesLost = Metric{
+		"bellhop.fences.lost",
+		"{job}",
+		"Outcomes that were not recorded, since the job was not this instance's any more.",
+		nil,
+	}
+	BatchSize = Metric{
+		"bellhop.batch.size",
+		"{job}",
+		"Jobs in one claim that found any, and outcomes in one write.",
+		[]string{LabelWhat},
+	}
 	BellAge      = Metric{"bellhop.bell.heartbeat.age", "s", "Since this instance last heard its own ring.", nil}
-	BellConnects = Metric{"bellhop.bell.connects", "{connection}", "How often the listener has connected; the first time included.", nil}
-	NotifyUsage  = Metric{"bellhop.notify.queue.usage", "1", "How full the server's queue of notifications is, from 0 to 1 (pg_notification_queue_usage).", nil}
-	GateState    = Metric{"bellhop.gate.state", "{state}", "1 for the state that the gate is in: awake, asking, asleep.", []string{LabelState}}
-	Quarantined  = Metric{"bellhop.jobs.quarantined", "{job}", "Jobs that were set aside, since agents died at their hands again and again.", []string{LabelType}}
-	DatabaseUp   = Metric{"bellhop.database.up", "{database}", "1 where this instance's last look at the queue was answered, 0 where not.", nil}
-	Build        = Metric{"bellhop.build.info", "{build}", "1, of the program that runs.", []string{LabelVersion, LabelCommit, LabelGo}}
-	Dropped      = Metric{"bellhop.traces.dropped", "{item}", "Of jobs no spans were made (what=jobs), and spans the collector did not take (what=spans).", []string{LabelWhat}}
+	BellConnects = Metric{
+		"bellhop.bell.connects",
+		"{connection}",
+		"How often the listener has connected; the first time included.",
+		nil,
+	}
+	NotifyUsage = Metric{
+		"bellhop.notify.queue.usage",
+		"1",
+		"How full the server's queue of notifications is, from 0 to 1 (pg_notification_queue_usage).",
+		nil,
+	}
+	GateState = Metric{
+		"bellhop.gate.state",
+		"{state}",
+		"1 for the state that the gate is in: awake, asking, asleep.",
+		[]string{LabelState},
+	}
+	Quarantined = Metric{
+		"bellhop.jobs.quarantined",
+		"{job}",
+		"Jobs that were set aside, since agents died at their hands again and again.",
+		[]string{LabelType},
+	}
+	DatabaseUp = Metric{
+		"bellhop.database.up",
+		"{database}",
+		"1 where this instance's last look at the queue was answered, 0 where not.",
+		nil,
+	}
+	Build = Metric{
+		"bellhop.build.info",
+		"{build}",
+		"1, of the program that runs.",
+		[]string{LabelVersion, LabelCommit, LabelGo},
+	}
+	Dropped = Metric{
+		"bellhop.traces.dropped",
+		"{item}",
+		"Of jobs no spans were made (what=jobs), and spans the collector did not take (what=spans).",
+		[]string{LabelWhat},
+	}
 )
 
 // Metrics lists them.
-var Metrics = []Metric{Jobs, OldestReady, JobWait, JobPickup, JobRun, Children, ChildStarts, ChildDeaths, FencesLost, BatchSize,
-	BellAge, BellConnects, NotifyUsage, GateState, Quarantined, DatabaseUp, Build, Dropped}
+var Metrics = []Metric{
+	Jobs,
+	OldestReady,
+	JobWait,
+	JobPickup,
+	JobRun,
+	Children,
+	ChildStarts,
+	ChildDeaths,
+	FencesLost,
+	BatchSize,
+	BellAge,
+	BellConnects,
+	NotifyUsage,
+	GateState,
+	Quarantined,
+	DatabaseUp,
+	Build,
+	Dropped,
+}

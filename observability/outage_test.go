@@ -16,7 +16,10 @@ func TestLogger_WritesDurationsAndErrorsForPeople(t *testing.T) {
 		var out bytes.Buffer
 		log := Logger(&out, slog.LevelInfo, pretty)
 		refused := errors.New("failed to connect:\n\t127.0.0.1:1: refused\n\t127.0.0.1:1: refused\n\t[::1]:1: refused")
-		log.With("lag", 10*time.Second).WithGroup("g").Info("x", "for", 1500*time.Millisecond, "long", 61*time.Second+3*time.Millisecond, "error", refused)
+		log.With(
+			"lag",
+			10*time.Second,
+		).WithGroup("g").Info("x", "for", 1500*time.Millisecond, "long", 61*time.Second+3*time.Millisecond, "error", refused)
 		for _, want := range []string{"10s", "1.5s", "1m1s", "failed to connect: 127.0.0.1:1: refused; [::1]:1: refused"} {
 			if strings.Count(out.String(), want) != 1 {
 				t.Errorf("pretty %t: not once %q in %s", pretty, want, out.String())

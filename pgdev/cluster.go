@@ -323,7 +323,8 @@ func (c *Cluster) URL() string { return socketURL(c.state.Sockets, c.state.Port,
 // TCPURL is the same database over 127.0.0.1, password included, for programs
 // that know no unix sockets or run under another account.
 func (c *Cluster) TCPURL() string {
-	return fmt.Sprintf("postgres://%s:%s@127.0.0.1:%d/%s?sslmode=disable", superuser, c.state.Password, c.state.Port, database)
+	return fmt.Sprintf("postgres://%s:%s@127.0.0.1:%d/%s?sslmode=disable", superuser, c.state.Password, c.state.Port,
+		database)
 }
 
 // Running gives the URL of the cluster that runs in dir, and false when none

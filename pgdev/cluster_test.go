@@ -91,7 +91,8 @@ func watchers(t *testing.T, dir string) (n int) {
 		t.Fatal(err)
 	}
 	for _, list := range lists {
-		if words, err := os.ReadFile(list); err == nil && strings.Contains(string(words), "watching over PostgreSQL in\x00"+dir) {
+		if words, err := os.ReadFile(list); err == nil &&
+			strings.Contains(string(words), "watching over PostgreSQL in\x00"+dir) {
 			n++
 		}
 	}

@@ -22,7 +22,8 @@ func (c *Cluster) NewDatabase(ctx context.Context, name, template string) (strin
 		return "", fmt.Errorf("make database %s: %w", name, err)
 	}
 	defer conn.Close(context.WithoutCancel(ctx))
-	_, err = conn.Exec(ctx, "CREATE DATABASE "+pgx.Identifier{name}.Sanitize()+" TEMPLATE "+pgx.Identifier{template}.Sanitize())
+	_, err = conn.Exec(ctx,
+		"CREATE DATABASE "+pgx.Identifier{name}.Sanitize()+" TEMPLATE "+pgx.Identifier{template}.Sanitize())
 	if err != nil {
 		return "", fmt.Errorf("make database %s: %w", name, err)
 	}

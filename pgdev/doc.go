@@ -10,7 +10,7 @@
 //
 //	DIR/data          the cluster; belongs to the account that runs the server
 //	DIR/data.new      initdb at work; becomes data by a rename, so a half-finished one is never used
-//	DIR/socket        the unix socket's folder, mode 0700 (elsewhere, /tmp/bellhop-…, when the path is too long for a socket)
+//	DIR/socket        the unix socket's folder, mode 0700 (or /tmp/bellhop-…, when the path is too long for it)
 //	DIR/programs      PostgreSQL's programs, where `bellhop` had to download them
 //	DIR/log           what the server says; log.1 is the one before it grew past 16 MiB
 //	DIR/cluster.json  port and password, mode 0600
@@ -27,7 +27,8 @@
 //
 // Every owner has a watcher: the owner's own program, started again under
 // another name (see watcher.go), in a session of its own, reading a pipe that
-// only the owner holds, with the owner's share of the lock in its hand. When the owner dies in any way, kill -9 included, the
+// only the owner holds, with the owner's share of the lock in its hand. When the owner dies in any way, kill -9
+// included, the
 // pipe ends and the watcher does by the same rule what Stop would have done.
 //
 // # Who may connect

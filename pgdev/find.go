@@ -76,7 +76,8 @@ func (p places) find(major int) (Binaries, error) {
 		case b.Major < oldest:
 			looked = append(looked, fmt.Sprintf("%s (%s is PostgreSQL %s: too old)", place.name, place.dir, b.Version))
 		case major != 0 && b.Major != major:
-			looked = append(looked, fmt.Sprintf("%s (%s is PostgreSQL %s, needed is %d)", place.name, place.dir, b.Version, major))
+			looked = append(looked,
+				fmt.Sprintf("%s (%s is PostgreSQL %s, needed is %d)", place.name, place.dir, b.Version, major))
 		default:
 			return b, nil
 		}
@@ -88,7 +89,8 @@ func (p places) find(major int) (Binaries, error) {
 	}
 	b.WriteString("\n" + p.advice(major))
 	if major != 0 {
-		return Binaries{}, fmt.Errorf("%w in the one version that can run this cluster, %d; %s", ErrNotFound, major, b.String())
+		return Binaries{}, fmt.Errorf("%w in the one version that can run this cluster, %d; %s", ErrNotFound, major,
+			b.String())
 	}
 	return Binaries{}, fmt.Errorf("%w; %s", ErrNotFound, b.String())
 }

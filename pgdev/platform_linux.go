@@ -86,7 +86,8 @@ func dropSharedMemory(key, id int) {
 func memoryFolder() string {
 	const dir, tmpfs, room = "/dev/shm", 0x01021994, 4 << 30
 	var s unix.Statfs_t
-	if unix.Statfs(dir, &s) != nil || s.Type != tmpfs || s.Bavail*uint64(s.Bsize) < room || unix.Access(dir, unix.W_OK) != nil {
+	if unix.Statfs(dir, &s) != nil || s.Type != tmpfs || s.Bavail*uint64(s.Bsize) < room ||
+		unix.Access(dir, unix.W_OK) != nil {
 		return ""
 	}
 	return dir

@@ -109,11 +109,13 @@ func TestStart_OtherMajorVersionIsNamed(t *testing.T) {
 	t.Parallel()
 	dir := folder(t)
 	data := filepath.Join(dir, "data")
-	if err := errors.Join(os.MkdirAll(data, 0o700), os.WriteFile(filepath.Join(data, "PG_VERSION"), []byte("3\n"), 0o600)); err != nil {
+	if err := errors.Join(os.MkdirAll(data, 0o700), os.WriteFile(filepath.Join(data, "PG_VERSION"), []byte("3\n"),
+		0o600)); err != nil {
 		t.Fatal(err)
 	}
 	_, err := pgdev.Start(t.Context(), pgdev.Config{Dir: dir})
-	if !errors.Is(err, pgdev.ErrNotFound) || !strings.Contains(err.Error(), "the one version that can run this cluster, 3") {
+	if !errors.Is(err, pgdev.ErrNotFound) ||
+		!strings.Contains(err.Error(), "the one version that can run this cluster, 3") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -120,7 +120,8 @@ func (c *Cluster) launch(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(fmt.Errorf("start PostgreSQL: %w", err), c.abort(ctx))
 	}
-	c.log.Info("started the embedded PostgreSQL", "dir", string(c.home), "pid", pid, "port", c.state.Port, "version", c.bin.Version)
+	c.log.Info("started the embedded PostgreSQL", "dir", string(c.home), "pid", pid, "port", c.state.Port, "version",
+		c.bin.Version)
 	return nil
 }
 

@@ -98,5 +98,6 @@ func keepWatch(h home, temporary bool) {
 	if temporary {
 		mode = "immediate"
 	}
-	_ = h.lastOut(ctx, owners, temporary, mode, func(pid int) bool { return !serves(pid, h.data()) }) // nobody is there to be told
+	// nobody is there to be told
+	_ = h.lastOut(ctx, owners, temporary, mode, func(pid int) bool { return !serves(pid, h.data()) })
 }

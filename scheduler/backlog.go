@@ -63,7 +63,9 @@ func (t Tenant) Spare(gave time.Time, minReady time.Duration, now time.Time) boo
 //
 // spare says of a tenant whether it goes at once for a type: among those that
 // have nothing to do, such a one is chosen first.
-func Yield(tenants []Tenant, waiting []Backlog, could map[TypeName]int, spare func(Tenant, TypeName) bool) (to, made []TypeName) {
+func Yield(
+	tenants []Tenant, waiting []Backlog, could map[TypeName]int, spare func(Tenant, TypeName) bool,
+) (to, made []TypeName) {
 	to = make([]TypeName, len(tenants))
 	const nothing = 20 // worse than any priority
 	best := map[TypeName]int{}

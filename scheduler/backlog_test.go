@@ -131,7 +131,8 @@ func TestYield_NobodyForLess(t *testing.T) {
 		types := rapid.SampledFrom([]TypeName{"a", "b", "c", "d"})
 		var tenants []Tenant
 		for range rapid.IntRange(0, 6).Draw(t, "tenants") {
-			tenants = append(tenants, Tenant{Type: types.Draw(t, "type"), Stays: rapid.Bool().Draw(t, "stays"), Yields: rapid.Bool().Draw(t, "yields")})
+			tenants = append(tenants,
+				Tenant{Type: types.Draw(t, "type"), Stays: rapid.Bool().Draw(t, "stays"), Yields: rapid.Bool().Draw(t, "yields")})
 		}
 		var waiting []Backlog
 		best, could, jobs := map[TypeName]int{"a": 20, "b": 20, "c": 20, "d": 20}, map[TypeName]int{}, 0

@@ -73,7 +73,8 @@ func (w *world) step(ev ChildEvent) {
 }
 
 func (w *world) carryOut(e *Effect, because ChildEvent) {
-	if e.Kind != EffectLaunch && e.Kind != EffectSettle && e.Kind != EffectGiveBack && e.Kind != EffectDied && w.process == nil {
+	if e.Kind != EffectLaunch && e.Kind != EffectSettle && e.Kind != EffectGiveBack && e.Kind != EffectDied &&
+		w.process == nil {
 		w.Fatalf("%s, though there is no process", e.Kind)
 	}
 	switch e.Kind {
@@ -255,7 +256,10 @@ func (w *world) hostDoes(what string) {
 		var lines []Line
 		items := rapid.Bool().Draw(w.T, "items of an MSQ job")
 		for i := range rapid.IntRange(1, 3).Draw(w.T, "lines") {
-			l := Line{Priority: rapid.IntRange(-1, 1).Draw(w.T, "priority"), Timeout: rapid.SampledFrom([]time.Duration{0, time.Second}).Draw(w.T, "timeout")}
+			l := Line{
+				Priority: rapid.IntRange(-1, 1).Draw(w.T, "priority"),
+				Timeout:  rapid.SampledFrom([]time.Duration{0, time.Second}).Draw(w.T, "timeout"),
+			}
 			if i == 0 || !items {
 				w.jobs++
 			}
@@ -285,7 +289,8 @@ func (w *world) hostDoes(what string) {
 		if at := w.child.Deadline(); at.After(w.now) && rapid.Bool().Draw(w.T, "until the deadline") {
 			w.now = at
 		} else {
-			w.now = w.now.Add(rapid.SampledFrom([]time.Duration{time.Microsecond, time.Millisecond, 11 * time.Millisecond, time.Second}).Draw(w.T, "later by"))
+			w.now = w.now.Add(rapid.SampledFrom([]time.Duration{time.Microsecond, time.Millisecond, 11 * time.Millisecond,
+				time.Second}).Draw(w.T, "later by"))
 		}
 		w.step(ChildEvent{Kind: EventTick})
 	case "forged answer": // to a line that is not there, or not any more
@@ -329,7 +334,8 @@ func TestChild_EveryLineEndsExactlyOnce(t *testing.T) {
 		}
 		w.rest()
 		if s := w.child.State; s != Free && s != Fail && s != ChildReady {
-			t.Fatalf("its agent is well and has done all it was given, and the child is %s with %d lines, order %q", s, len(w.child.Lines), w.child.Stop)
+			t.Fatalf("its agent is well and has done all it was given, and the child is %s with %d lines, order %q", s,
+				len(w.child.Lines), w.child.Stop)
 		}
 		if w.child.State == ChildReady {
 			w.step(ChildEvent{Kind: EventKill, Stop: StopShutdown})

@@ -122,7 +122,8 @@ func TestChildTable_HasEveryEvent(t *testing.T) {
 			t.Errorf("no column for %s", s)
 		}
 	}
-	if len(columns) != int(childStates) || len(eventNames) != int(eventKinds) || len(stopNames) != int(orders) || len(outcomeNames) != int(outcomes) {
+	if len(columns) != int(childStates) || len(eventNames) != int(eventKinds) || len(stopNames) != int(orders) ||
+		len(outcomeNames) != int(outcomes) {
 		t.Error("a list of names is not as long as what it names")
 	}
 }
@@ -170,7 +171,8 @@ func checkStep(t *testing.T, c Child, h happening) {
 			}
 		case EffectSettle:
 			after = append(after, e.Result.Line)
-			if e.Result.Outcome == OutcomeSucceeded && (h.ev.Kind != EventAnswered || !h.ev.OK || e.Result.Line.Claim != h.ev.Claim) {
+			if e.Result.Outcome == OutcomeSucceeded &&
+				(h.ev.Kind != EventAnswered || !h.ev.OK || e.Result.Line.Claim != h.ev.Claim) {
 				t.Errorf("%s in %s: job %d succeeded without an OK", h.words, c.State, e.Result.Line.Job)
 			}
 		case EffectGiveBack:
@@ -240,7 +242,8 @@ func TestChild_WhoGivesUpWhenCancelledWasCancelled(t *testing.T) {
 	t.Parallel()
 	for ok, want := range map[bool]Outcome{true: OutcomeSucceeded, false: OutcomeCancelled} {
 		c, _ := childIn(Busy, happening{}).Step(ChildEvent{Kind: EventCancel, Claim: inHand.Claim}, noon)
-		_, effects := c.Step(ChildEvent{Kind: EventAnswered, Claim: inHand.Claim, Item: inHand.Item, OK: ok, ExitCode: 1}, noon)
+		_, effects := c.Step(ChildEvent{Kind: EventAnswered, Claim: inHand.Claim, Item: inHand.Item, OK: ok, ExitCode: 1},
+			noon)
 		i := slices.IndexFunc(effects, func(e Effect) bool { return e.Kind == EffectSettle })
 		if i < 0 || effects[i].Result.Outcome != want {
 			t.Errorf("answered %t: %+v, want %v", ok, effects, want)
@@ -329,7 +332,8 @@ func TestChild_TakesAsManyLinesAsStartWithinFiveMilliseconds(t *testing.T) {
 	for _, c := range []struct {
 		pace time.Duration
 		want int
-	}{{0, 1}, {time.Hour, 1}, {5 * time.Millisecond, 1}, {2 * time.Millisecond, 2}, {100 * time.Microsecond, 50}, {time.Nanosecond, prefetchMost}} {
+	}{{0, 1}, {time.Hour, 1}, {5 * time.Millisecond, 1}, {2 * time.Millisecond, 2}, {100 * time.Microsecond, 50},
+		{time.Nanosecond, prefetchMost}} {
 		if got := (Child{LineTime: c.pace}).Depth(); got != c.want {
 			t.Errorf("pace %s: depth %d, want %d", c.pace, got, c.want)
 		}
@@ -363,7 +367,8 @@ func childMoves() []string {
 			for _, h := range happenings {
 				name, _, _ := strings.Cut(h.words, ":")
 				name, _, _ = strings.Cut(name, ",")
-				if next, _ := childIn(from, h).Step(h.ev, noon.Add(h.late)); next.State == to && from != to && !slices.Contains(by, name) {
+				if next, _ := childIn(from, h).Step(h.ev, noon.Add(h.late)); next.State == to && from != to &&
+					!slices.Contains(by, name) {
 					by = append(by, name)
 				}
 			}

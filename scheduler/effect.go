@@ -4,15 +4,16 @@ package scheduler
 type EffectKind uint8
 
 const (
-	EffectLaunch    EffectKind = iota // fork a process
-	EffectFeed                        // queue Lines to the process
-	EffectRecall                      // take unwritten lines back from the process; answer with EventReturned
-	EffectClose                       // close its stdin and send SIGHUP
-	EffectKill                        // SIGKILL its whole process tree
-	EffectSettle                      // Result is final for its line
-	EffectGiveBack                    // Lines were never started here: somebody else's turn
-	EffectDied                        // the process is gone, and nobody ordered it: counts against the type
-	EffectUnguarded                   // the process is gone with its guard: counts for nothing, but the next may have to wait
+	EffectLaunch   EffectKind = iota // fork a process
+	EffectFeed                       // queue Lines to the process
+	EffectRecall                     // take unwritten lines back from the process; answer with EventReturned
+	EffectClose                      // close its stdin and send SIGHUP
+	EffectKill                       // SIGKILL its whole process tree
+	EffectSettle                     // Result is final for its line
+	EffectGiveBack                   // Lines were never started here: somebody else's turn
+	EffectDied                       // the process is gone, and nobody ordered it: counts against the type
+	// the process is gone with its guard: counts for nothing, but the next may have to wait
+	EffectUnguarded
 )
 
 var effectNames = [...]string{"launch", "feed", "recall", "close", "kill", "settle", "give back", "count death", "count guard"}

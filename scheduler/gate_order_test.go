@@ -211,7 +211,8 @@ func (w gateWorld) schedule(i int, how gateFlaw, emit func(gateMove, gateWorld))
 			})
 		}
 		if !in.Told && (w.has(i) || how == flawShutWhileWaiting || how == flawBehindAnyWaiter && w.Queue[0] != int8(i+1)) {
-			do("sees that it waits behind one who has the gate", func(_ *gateWorld, in *gateInstance) { in.Shut, in.Told = in.Number, true })
+			do("sees that it waits behind one who has the gate",
+				func(_ *gateWorld, in *gateInstance) { in.Shut, in.Told = in.Number, true })
 		}
 		if w.Budget > 0 {
 			do("has waited for long enough", func(w *gateWorld, in *gateInstance) {

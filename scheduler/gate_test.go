@@ -8,8 +8,14 @@ import (
 var (
 	gateStates = []GateState{GateAwake, GateAsking, GateAsleep}
 	gateKinds  = []GateEventKind{GateQuiet, GateBusy, GateTick, GateShut, GateEnded}
-	gateWords  = map[GateEventKind]string{GateQuiet: "quiet", GateBusy: "busy", GateTick: "tick", GateShut: "shut", GateEnded: "ended"}
-	gateDoes   = map[GateEffect]string{GateScan: "look", GateArm: "arm", GateAskFor: "ask", GateLetGo: "let go"}
+	gateWords  = map[GateEventKind]string{
+		GateQuiet: "quiet",
+		GateBusy:  "busy",
+		GateTick:  "tick",
+		GateShut:  "shut",
+		GateEnded: "ended",
+	}
+	gateDoes = map[GateEffect]string{GateScan: "look", GateArm: "arm", GateAskFor: "ask", GateLetGo: "let go"}
 )
 
 // gateCell says what an event does in a state, as docs/state_machines.md shows it.

@@ -35,7 +35,18 @@ var jobMoves = map[JobState][]JobState{
 }
 
 // JobStates lists the states in the order of a job's life.
-var JobStates = []JobState{Held, Blocked, Scheduled, Ready, Assigned, Running, Succeeded, Failed, Cancelled, Quarantined}
+var JobStates = []JobState{
+	Held,
+	Blocked,
+	Scheduled,
+	Ready,
+	Assigned,
+	Running,
+	Succeeded,
+	Failed,
+	Cancelled,
+	Quarantined,
+}
 
 // Final reports whether a job in this state is over: only `retry` changes it.
 func (s JobState) Final() bool {

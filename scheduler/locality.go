@@ -12,7 +12,8 @@ type Locality struct {
 // Covers reports whether the host is meant by a name in run_on. The SQL
 // function bellhop.answers says the same.
 func (l Locality) Covers(key string) bool {
-	return key == string(l.Host) || slices.ContainsFunc(l.Serves, func(pattern string) bool { return fits([]rune(pattern), []rune(key)) })
+	return key == string(l.Host) ||
+		slices.ContainsFunc(l.Serves, func(pattern string) bool { return fits([]rune(pattern), []rune(key)) })
 }
 
 // VarRunOnFile is the var of an MSQ job that names a column of its query: each

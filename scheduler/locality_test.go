@@ -37,7 +37,8 @@ func TestFits_AsARegularExpressionWould(t *testing.T) {
 		word := rapid.StringOfN(rapid.RuneFrom([]rune("ab*?ä.")), 0, 8, -1)
 		pattern, text := word.Draw(t, "pattern"), strings.NewReplacer("*", "a", "?", "b").Replace(word.Draw(t, "text"))
 		expression := strings.NewReplacer(`\*`, ".*", `\?`, ".").Replace(regexp.QuoteMeta(pattern))
-		if want := regexp.MustCompile("^(?s:" + expression + ")$").MatchString(text); fits([]rune(pattern), []rune(text)) != want {
+		if want := regexp.MustCompile("^(?s:" + expression + ")$").MatchString(text); fits([]rune(pattern),
+			[]rune(text)) != want {
 			t.Fatalf("%q fits %q: want %t", pattern, text, want)
 		}
 	})
@@ -45,7 +46,8 @@ func TestFits_AsARegularExpressionWould(t *testing.T) {
 
 func TestControlState_Pauses(t *testing.T) {
 	t.Parallel()
-	if (ControlState{}).Pauses("a") || !(ControlState{Paused: []TypeName{"b", "a"}}).Pauses("a") || !(ControlState{Paused: []TypeName{""}}).Pauses("a") {
+	if (ControlState{}).Pauses("a") || !(ControlState{Paused: []TypeName{"b", "a"}}).Pauses("a") ||
+		!(ControlState{Paused: []TypeName{""}}).Pauses("a") {
 		t.Error("a pause is of one type, or of all")
 	}
 }

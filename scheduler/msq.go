@@ -166,7 +166,8 @@ func (m *MSQ) Turn() (Next, MSQVerdict) {
 		return m.finish("")
 	}
 	if m.taken == 0 {
-		return m.finish(fmt.Sprintf("no_progress: the query yields only %d rows that have failed %d times each", m.read, ItemTries))
+		return m.finish(
+			fmt.Sprintf("no_progress: the query yields only %d rows that have failed %d times each", m.read, ItemTries))
 	}
 	now := [2]uint64{m.sum, uint64(m.read)}
 	if now == m.before {

@@ -138,7 +138,8 @@ func TestMSQ_EndsWithEveryItemAccountedFor(t *testing.T) {
 			t.Fatalf("%d accepted, %d in flight: %+v", w.accepted, len(w.flight), i)
 		}
 		if len(w.books.tries) > 0 || len(w.books.skip) != int(i.Failed) {
-			t.Fatalf("the books remember %d tries and %d lines of %d failed items", len(w.books.tries), len(w.books.skip), i.Failed)
+			t.Fatalf("the books remember %d tries and %d lines of %d failed items", len(w.books.tries), len(w.books.skip),
+				i.Failed)
 		}
 		if repeat == RepeatOnce && (w.rounds > 1 || w.accepted != int64(rows)) {
 			t.Fatalf("once, and there were %d rounds with %d items of %d rows", w.rounds, w.accepted, rows)
@@ -295,7 +296,8 @@ func TestMSQ_RemembersNothingOfRowsThatAreDone(t *testing.T) {
 		m.Answer(Result{Line: Line{Item: item}, Outcome: OutcomeSucceeded})
 	})
 	if perRow > 1 || len(m.tries) != 0 || len(m.skip) != 0 || m.InFlight() != 0 {
-		t.Errorf("%d rows: %.0f allocations each, %d tries, %d lines, %d in flight", n, perRow, len(m.tries), len(m.skip), m.InFlight())
+		t.Errorf("%d rows: %.0f allocations each, %d tries, %d lines, %d in flight", n, perRow, len(m.tries), len(m.skip),
+			m.InFlight())
 	}
 }
 

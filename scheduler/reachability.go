@@ -41,7 +41,12 @@ func (r Reachability) Reached(now time.Time) Reachability {
 // Failed ends an attempt. u in [0,1) is the jitter.
 func (r Reachability) Failed(message string, now time.Time, u float64) Reachability {
 	fails := r.Fails + 1
-	return Reachability{Down: true, Message: message, Fails: fails, NextAt: now.Add(Backoff(reachFirst, reachMost, fails, u))}
+	return Reachability{
+		Down:    true,
+		Message: message,
+		Fails:   fails,
+		NextAt:  now.Add(Backoff(reachFirst, reachMost, fails, u)),
+	}
 }
 
 // Lost notes that a line broke. Those that break while the host is down

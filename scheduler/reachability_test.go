@@ -24,7 +24,8 @@ func TestReachability_ComesAndGoes(t *testing.T) {
 		t.Error("two attempts at once")
 	}
 	r = r.Failed("refused: no", now, 0)
-	if r.State() != HostDown || r.Message != "refused: no" || r.Due(now.Add(999*time.Millisecond)) || !r.Due(now.Add(time.Second)) {
+	if r.State() != HostDown || r.Message != "refused: no" || r.Due(now.Add(999*time.Millisecond)) ||
+		!r.Due(now.Add(time.Second)) {
 		t.Errorf("failed: %+v", r)
 	}
 	same := r.Lost("another line", now, 0)

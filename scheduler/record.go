@@ -173,7 +173,11 @@ func (b Batch) Split(jobs []JobID) (of, rest Batch) {
 	for _, j := range jobs {
 		which[j] = true
 	}
-	of.MaybeCommitted, rest = b.MaybeCommitted, Batch{Entries: b.Entries, Failed: b.Failed, MaybeCommitted: b.MaybeCommitted}
+	of.MaybeCommitted, rest = b.MaybeCommitted, Batch{
+		Entries:        b.Entries,
+		Failed:         b.Failed,
+		MaybeCommitted: b.MaybeCommitted,
+	}
 	for _, r := range b.Records {
 		part := &rest
 		if which[r.Claim.Job] {

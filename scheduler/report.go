@@ -67,8 +67,10 @@ func (s Summary) String() string {
 	for _, m := range s.MSQs {
 		waiting += m.Waiting
 	}
-	fmt.Fprintf(&b, "summary: running %d, waiting %d, dead %d; ready %d, coming up %d, going %d, failing %d; slots %d on %d hosts; jobs held %d, queries %d; instance %d\n",
-		states[Busy], waiting, deaths, states[ChildReady], states[Prep]+states[Spawned], states[Freeing], states[Fail], slots, len(s.Hosts), s.Held, len(s.MSQs), s.Instance)
+	fmt.Fprintf(&b,
+		"summary: running %d, waiting %d, dead %d; ready %d, coming up %d, going %d, failing %d; slots %d on %d hosts; jobs held %d, queries %d; instance %d\n",
+		states[Busy], waiting, deaths, states[ChildReady], states[Prep]+states[Spawned], states[Freeing], states[Fail], slots,
+		len(s.Hosts), s.Held, len(s.MSQs), s.Instance)
 	children := slices.Clone(s.Children)
 	slices.SortFunc(children, func(a, b ChildReport) int {
 		if a.Host != b.Host {

@@ -26,8 +26,16 @@ func TestSummary_OneLineAndALineAChild(t *testing.T) {
 
 func TestMSQReport_IsOneBoundedLine(t *testing.T) {
 	t.Parallel()
-	m := MSQReport{Claim: Claim{5, 2}, Type: "a", Round: 3, Items: Items{-1, 10, 1}, Waiting: 2000, InFlight: 4, Reading: true,
-		Query: "select\n  n" + strings.Repeat(" , x", 10_000)}
+	m := MSQReport{
+		Claim:    Claim{5, 2},
+		Type:     "a",
+		Round:    3,
+		Items:    Items{-1, 10, 1},
+		Waiting:  2000,
+		InFlight: 4,
+		Reading:  true,
+		Query:    "select\n  n" + strings.Repeat(" , x", 10_000),
+	}
 	text := m.Message()
 	if !strings.HasPrefix(text, "msq job 5 (a), fence 2, round 3: items done 10, failed 1, of ?; waiting 2000, in children 4; reading; select n , x") ||
 		strings.Contains(text, "\n") || len(text) > 400 {

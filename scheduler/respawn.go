@@ -85,7 +85,15 @@ func (r Respawn) Died(p RespawnPolicy, now time.Time, u float64) Respawn {
 }
 
 func (r Respawn) trip(p RespawnPolicy, now time.Time) Respawn {
-	return Respawn{InARow: r.InARow, NextAt: now.Add(p.Window), Tripped: true, Up: r.Up, Starts: r.Starts, Since: r.Since, Guards: r.Guards}
+	return Respawn{
+		InARow:  r.InARow,
+		NextAt:  now.Add(p.Window),
+		Tripped: true,
+		Up:      r.Up,
+		Starts:  r.Starts,
+		Since:   r.Since,
+		Guards:  r.Guards,
+	}
 }
 
 // NotUp records the death of a child that had not said OK. Such deaths count
@@ -120,7 +128,8 @@ func (r Respawn) Trouble(why Account) Account {
 	case r.Starts == 1:
 		why.Reason = "none has come up since " + r.Since.Format(troubleTime) + " (1 try): " + why.Reason
 	case r.Starts > 1:
-		why.Reason = fmt.Sprintf("none has come up since %s (%d tries): %s", r.Since.Format(troubleTime), r.Starts, why.Reason)
+		why.Reason = fmt.Sprintf("none has come up since %s (%d tries): %s", r.Since.Format(troubleTime), r.Starts,
+			why.Reason)
 	case !r.Tripped:
 		return Account{}
 	}

@@ -138,8 +138,11 @@ func TestRespawn_StartsThatFail(t *testing.T) {
 			if n == 0 {
 				n, _ = r.May(0, again)
 			}
-			if told := r.Trouble(Account{Reason: "silent"}).Reason; n != s.may || r.Tripped != s.bars || !strings.Contains(told, s.told) || (told == "") != (s.told == "") {
-				t.Errorf("%s, step %d (%s): %d may come up, barred %t, told %q; want %d, %t, %q", c.name, i+1, s.what, n, r.Tripped, told, s.may, s.bars, s.told)
+			if told := r.Trouble(Account{Reason: "silent"}).Reason; n != s.may || r.Tripped != s.bars ||
+				!strings.Contains(told, s.told) ||
+				(told == "") != (s.told == "") {
+				t.Errorf("%s, step %d (%s): %d may come up, barred %t, told %q; want %d, %t, %q", c.name, i+1, s.what, n, r.Tripped,
+					told, s.may, s.bars, s.told)
 			}
 		}
 	}
@@ -159,7 +162,8 @@ func TestRespawn_AGuardThatDies(t *testing.T) {
 		r = died(r, now)
 		n, again := r.May(0, now)
 		if pause *= time.Second; pause == 0 && n != many || pause > 0 && (n != 0 || again.Sub(now) != pause) {
-			t.Errorf("after the guard that died as number %d: %d may come up, the next after %s; want %s", i+1, n, again.Sub(now), pause)
+			t.Errorf("after the guard that died as number %d: %d may come up, the next after %s; want %s", i+1, n,
+				again.Sub(now), pause)
 		}
 		if r.Tripped || r.InARow > 0 || len(r.Deaths) > 0 || r.Trouble(Account{Reason: "x"}) != (Account{}) {
 			t.Errorf("it counts as a death: %+v", r)

@@ -33,7 +33,14 @@ func TestBackoff_Bounds(t *testing.T) {
 func TestRetryPolicy_DoublesUntilTheAttemptsAreUsedUp(t *testing.T) {
 	t.Parallel()
 	p := RetryPolicy{First: time.Second, Most: 10 * time.Second}
-	want := []time.Duration{time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second, 10 * time.Second, 10 * time.Second}
+	want := []time.Duration{
+		time.Second,
+		2 * time.Second,
+		4 * time.Second,
+		8 * time.Second,
+		10 * time.Second,
+		10 * time.Second,
+	}
 	for i, pause := range want {
 		if d, again := p.Next(i+1, len(want)+1, 0); d != pause || !again {
 			t.Errorf("after attempt %d: %s, %v; want %s", i+1, d, again, pause)

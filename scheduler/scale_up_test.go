@@ -40,8 +40,14 @@ func TestScaleUp_Laws(t *testing.T) {
 		span := func(name string) time.Duration {
 			return time.Duration(rapid.Int64Range(0, int64(time.Minute)).Draw(t, name))
 		}
-		b := ScaleUp{Lines: rapid.IntRange(0, 50).Draw(t, "lines"), Warm: rapid.IntRange(0, 9).Draw(t, "warm"), Coming: rapid.IntRange(0, 9).Draw(t, "coming"),
-			Line: span("line"), Start: span("start"), Waited: span("waited")}
+		b := ScaleUp{
+			Lines:  rapid.IntRange(0, 50).Draw(t, "lines"),
+			Warm:   rapid.IntRange(0, 9).Draw(t, "warm"),
+			Coming: rapid.IntRange(0, 9).Draw(t, "coming"),
+			Line:   span("line"),
+			Start:  span("start"),
+			Waited: span("waited"),
+		}
 		n := b.Worth()
 		if n < 0 || n > max(0, b.Lines-b.Coming) {
 			t.Fatalf("%+v starts %d", b, n)

@@ -24,7 +24,8 @@ func TestStatesDoc_IsWhatTheCodeDoes(t *testing.T) {
 	}
 	got, err := os.ReadFile(statesDoc)
 	if err != nil || string(got) != want {
-		t.Errorf("%s is not what the code does (%v): look at the difference after `go test ./scheduler -update`", statesDoc, err)
+		t.Errorf("%s is not what the code does (%v): look at the difference after `go test ./scheduler -update`", statesDoc,
+			err)
 	}
 }
 
@@ -89,7 +90,8 @@ func printStates() string {
 	}
 
 	p("\n## The end of an attempt\n\nWhat a single job becomes (`scheduler.Judge`), by its outcome.\n\n")
-	p("| outcome | attempts left | none left | at the %drd death | an attempt |\n|---|---|---|---|---|\n", QuarantineDeaths)
+	p("| outcome | attempts left | none left | at the %drd death | an attempt |\n|---|---|---|---|---|\n",
+		QuarantineDeaths)
 	for o := range outcomes {
 		left, none := Judge(o, 1, 2, 0, DefaultRetry, 0), Judge(o, 1, 1, 0, DefaultRetry, 0)
 		death := Judge(o, 1, 2, QuarantineDeaths-1, DefaultRetry, 0)

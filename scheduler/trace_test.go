@@ -14,7 +14,8 @@ const app = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 func TestParseTrace_TakesWhatTheStandardSaysAndNothingElse(t *testing.T) {
 	t.Parallel()
 	c, ok := scheduler.ParseTrace(app)
-	if !ok || !c.Sampled() || c.TraceID() != "4bf92f3577b34da6a3ce929d0e0e4736" || c.SpanID() != "00f067aa0ba902b7" || c.String() != app {
+	if !ok || !c.Sampled() || c.TraceID() != "4bf92f3577b34da6a3ce929d0e0e4736" || c.SpanID() != "00f067aa0ba902b7" ||
+		c.String() != app {
 		t.Errorf("got %+v, %v: %s", c, ok, c)
 	}
 	if c, ok := scheduler.ParseTrace(app[:53] + "00"); !ok || c.Sampled() {
@@ -25,7 +26,8 @@ func TestParseTrace_TakesWhatTheStandardSaysAndNothingElse(t *testing.T) {
 	}
 	for _, bad := range []string{"", "x", app[:54], app + "0", app + "-more", "ff" + app[2:], "00-4BF92F3577B34DA6A3CE929D0E0E4736-00f067aa0ba902b7-01",
 		"00-00000000000000000000000000000000-00f067aa0ba902b7-01", "00-4bf92f3577b34da6a3ce929d0e0e4736-0000000000000000-01",
-		"00_4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", "00-4bf92f3577b34da6a3ce929d0e0e473g-00f067aa0ba902b7-01"} {
+		"00_4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
+		"00-4bf92f3577b34da6a3ce929d0e0e473g-00f067aa0ba902b7-01"} {
 		if c, ok := scheduler.ParseTrace(bad); ok {
 			t.Errorf("%q: %+v", bad, c)
 		}

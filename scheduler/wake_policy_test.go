@@ -48,7 +48,8 @@ func TestWakePolicy_LooksForContentionAndWakesForIt(t *testing.T) {
 	for _, c := range []struct {
 		gap         time.Duration
 		least, most int // looks in a second
-	}{{50 * time.Millisecond, 0, 0}, {20 * time.Millisecond, 0, 0}, {5 * time.Millisecond, 15, 20}, {time.Millisecond, 15, 20}} {
+	}{{50 * time.Millisecond, 0, 0}, {20 * time.Millisecond, 0, 0}, {5 * time.Millisecond, 15, 20},
+		{time.Millisecond, 15, 20}} {
 		now, looks := time.Unix(0, 0), 0
 		p := WakePolicy{}.Asked(now)
 		for end := now.Add(time.Second); now.Before(end); now = now.Add(c.gap) {

@@ -34,7 +34,8 @@ var rights string
 // Rights are the rights that the migrations give to others than the schema's
 // owner, one statement each, in the words of queries/rights.sql.
 func Rights() []string {
-	return slices.DeleteFunc(strings.Split(strings.TrimSpace(rights), "\n"), func(line string) bool { return strings.HasPrefix(line, "--") })
+	return slices.DeleteFunc(strings.Split(strings.TrimSpace(rights), "\n"),
+		func(line string) bool { return strings.HasPrefix(line, "--") })
 }
 
 // Query returns the text of queries/<name>.sql. A name without a file is a

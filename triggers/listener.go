@@ -56,8 +56,8 @@ func (l *Listener) Run(ctx context.Context) error {
 	}
 	connect := func(ctx context.Context) (*pgx.Conn, error) {
 		// pgxlisten waits the same time after every failure: back off here.
-		wait := backoff.NewExponentialBackOff(backoff.WithInitialInterval(50*time.Millisecond), backoff.WithMaxInterval(5*time.Second),
-			backoff.WithMaxElapsedTime(0)) // its default gives up after 15 minutes
+		wait := backoff.NewExponentialBackOff(backoff.WithInitialInterval(50*time.Millisecond),
+			backoff.WithMaxInterval(5*time.Second), backoff.WithMaxElapsedTime(0)) // its default gives up after 15 minutes
 		return backoff.RetryNotifyWithData(func() (*pgx.Conn, error) {
 			once, cancel := context.WithTimeout(ctx, 5*time.Second)
 			defer cancel()

@@ -55,10 +55,14 @@ func Listen(addr, token string, ready Health, counts Counts) (*Server, error) {
 			h.ServeHTTP(w, r)
 			return
 		}
-		http.Error(w, "no metrics: still starting, or switched off by OTEL_SDK_DISABLED or OTEL_METRICS_EXPORTER", http.StatusServiceUnavailable)
+		http.Error(w, "no metrics: still starting, or switched off by OTEL_SDK_DISABLED or OTEL_METRICS_EXPORTER",
+			http.StatusServiceUnavailable)
 	})
-	s := &Server{ln: ln, http: &http.Server{Handler: guarded(token, mux), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second,
-		WriteTimeout: 10 * time.Second, MaxHeaderBytes: 16 << 10}}
+	s := &Server{
+		ln: ln,
+		http: &http.Server{Handler: guarded(token, mux), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second,
+			WriteTimeout: 10 * time.Second, MaxHeaderBytes: 16 << 10},
+	}
 	go func() { _ = s.http.Serve(ln) }() // ends with Close, which waits for it
 	return s, nil
 }

@@ -37,7 +37,8 @@ func ReadToken(path string) (string, error) {
 // that no HTTP header can carry. The token itself is never in the error.
 func CheckToken(token string) (string, error) {
 	if len(token) < shortest {
-		return "", fmt.Errorf("token: it has %d characters, and needs %d or more: head -c 24 /dev/urandom | base64", len(token), shortest)
+		return "", fmt.Errorf("token: it has %d characters, and needs %d or more: head -c 24 /dev/urandom | base64",
+			len(token), shortest)
 	}
 	if strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return "", errors.New("token: it holds a blank, a control character or one that is not ASCII, which no header can carry: head -c 24 /dev/urandom | base64")

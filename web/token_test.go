@@ -44,7 +44,8 @@ func TestListen_AsksForTheTokenButForHealth(t *testing.T) {
 			t.Errorf("%s without a token: %d", path, code)
 		}
 	}
-	for _, no := range []string{"", "Bearer", "Bearer ", "Bearer " + goodToken + "0", "Bearer " + goodToken[1:], "Basic " + goodToken, goodToken} {
+	for _, no := range []string{"", "Bearer", "Bearer ", "Bearer " + goodToken + "0", "Bearer " + goodToken[1:],
+		"Basic " + goodToken, goodToken} {
 		for _, path := range []string{"/nothing", "//healthz", "/healthz/", "/metrics"} {
 			if code := get(path, no); code != http.StatusUnauthorized {
 				t.Errorf("%s with %q: %d", path, no, code)

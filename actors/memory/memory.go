@@ -174,7 +174,9 @@ func (m *Queue) Assert(context.Context, scheduler.InstanceID, []scheduler.Hold) 
 }
 
 // Write takes what the tree owes.
-func (m *Queue) Write(_ context.Context, _ scheduler.InstanceID, b scheduler.Batch, now time.Time) (stale []scheduler.Claim, released bool, err error) {
+func (m *Queue) Write(
+	_ context.Context, _ scheduler.InstanceID, b scheduler.Batch, now time.Time,
+) (stale []scheduler.Claim, released bool, err error) {
 	for _, e := range b.Entries {
 		m.said(e)
 	}
@@ -275,7 +277,9 @@ func (m *Queue) Trouble(context.Context, scheduler.InstanceID, scheduler.TypeNam
 	return nil
 }
 
-func (m *Queue) HostState(context.Context, scheduler.InstanceID, scheduler.HostName, scheduler.HostState, string) error {
+func (m *Queue) HostState(
+	context.Context, scheduler.InstanceID, scheduler.HostName, scheduler.HostState, string,
+) error {
 	return nil
 }
 

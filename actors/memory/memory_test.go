@@ -17,7 +17,11 @@ func TestMemory_ClaimsOnceInOrderUnderAFence(t *testing.T) {
 		m.Submit("a", nil, priority, "")
 	}
 	m.Submit("b", nil, 0, "")
-	demand := scheduler.Demand{Host: "local", Total: 3, Types: []scheduler.TypeDemand{{Type: "a", Limit: 3, MaxPriority: 19}}}
+	demand := scheduler.Demand{
+		Host:  "local",
+		Total: 3,
+		Types: []scheduler.TypeDemand{{Type: "a", Limit: 3, MaxPriority: 19}},
+	}
 	jobs, _ := m.Claim(t.Context(), 1, demand)
 	var ids []scheduler.JobID
 	for _, j := range jobs {
@@ -39,7 +43,8 @@ func TestMemory_ClaimsOnceInOrderUnderAFence(t *testing.T) {
 		t.Error("its holder may not give it back")
 	}
 	again, _ := m.Claim(t.Context(), 1, demand)
-	if len(again) != 2 || again[0].Claim.Job != 3 || again[0].Fence != 2 || again[0].Attempt != 1 || again[1].Claim.Job != 2 {
+	if len(again) != 2 || again[0].Claim.Job != 3 || again[0].Fence != 2 || again[0].Attempt != 1 ||
+		again[1].Claim.Job != 2 {
 		t.Fatalf("claimed again %+v", again)
 	}
 	if write(scheduler.Record{Kind: scheduler.RecordSettle, Claim: old, Verdict: done}) != 1 {

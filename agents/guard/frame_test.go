@@ -87,12 +87,24 @@ func readToEnd(fd int) (all []byte, err error) {
 func TestRequest_RoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.SliceOf(rapid.String())
-		r := Request{Path: rapid.String().Draw(t, "path"), Argv: text.Draw(t, "argv"), Env: text.Draw(t, "env"), Way: text.Draw(t, "way"),
-			WayEnv: text.Draw(t, "wayenv"), Lease: rapid.Uint32().Draw(t, "lease"), Check: rapid.Bool().Draw(t, "check"), Whole: rapid.Bool().Draw(t, "whole"),
-			OneStream: rapid.Bool().Draw(t, "onestream"), CalledAs: rapid.String().Draw(t, "calledas")}
+		r := Request{
+			Path:      rapid.String().Draw(t, "path"),
+			Argv:      text.Draw(t, "argv"),
+			Env:       text.Draw(t, "env"),
+			Way:       text.Draw(t, "way"),
+			WayEnv:    text.Draw(t, "wayenv"),
+			Lease:     rapid.Uint32().Draw(t, "lease"),
+			Check:     rapid.Bool().Draw(t, "check"),
+			Whole:     rapid.Bool().Draw(t, "whole"),
+			OneStream: rapid.Bool().Draw(t, "onestream"),
+			CalledAs:  rapid.String().Draw(t, "calledas"),
+		}
 		body := r.Encode()[4:]
 		got, err := decodeRequest(body)
-		if err != nil || !bytes.Equal(got.Encode()[4:], body) || got.Whole != r.Whole || got.Check != r.Check || got.OneStream != r.OneStream || got.CalledAs != r.CalledAs || len(got.Way) != len(r.Way) {
+		if err != nil || !bytes.Equal(got.Encode()[4:], body) || got.Whole != r.Whole || got.Check != r.Check ||
+			got.OneStream != r.OneStream ||
+			got.CalledAs != r.CalledAs ||
+			len(got.Way) != len(r.Way) {
 			t.Fatalf("%+v, %v", got, err)
 		}
 		if len(body) > 0 {

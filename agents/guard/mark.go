@@ -23,7 +23,8 @@ func Mark(pid int, start uint64) string {
 	if len(boot) < 36 || err != nil || len(space) < 7 {
 		return ""
 	}
-	return MarkName + "=" + decimal(pid) + ":" + decimal(int(start)) + ":" + space[5:len(space)-1] + ":" + string(boot[:36])
+	return MarkName + "=" + decimal(
+		pid) + ":" + decimal(int(start)) + ":" + space[5:len(space)-1] + ":" + string(boot[:36])
 }
 
 // mark is that of this guard.

@@ -82,7 +82,14 @@ type Report struct {
 const ReportSize = 6
 
 func (r Report) encode() [ReportSize]byte {
-	return [ReportSize]byte{byte(r.Kind), byte(r.Reason), byte(r.Value), byte(r.Value >> 8), byte(r.Value >> 16), byte(r.Value >> 24)}
+	return [ReportSize]byte{
+		byte(r.Kind),
+		byte(r.Reason),
+		byte(r.Value),
+		byte(r.Value >> 8),
+		byte(r.Value >> 16),
+		byte(r.Value >> 24),
+	}
 }
 
 // DecodeReport reads a report as the guard wrote it.

@@ -17,7 +17,8 @@ func TestDesk_NotesTimedLinesAndCountsAll(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := receipt.Monotonic()
-	for line, want := range map[string]time.Duration{"t1": 0, "t2 1ms": time.Millisecond, "h 2s": 2 * time.Second, "17": 0, "": 0, `id="1" a="b"`: 0} {
+	for line, want := range map[string]time.Duration{"t1": 0, "t2 1ms": time.Millisecond, "h 2s": 2 * time.Second, "17": 0,
+		"": 0, `id="1" a="b"`: 0} {
 		if got, err := d.Take([]byte(line)); err != nil || got != want {
 			t.Errorf("Take(%q) = %s, %v, want %s", line, got, err, want)
 		}

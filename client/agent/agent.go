@@ -46,7 +46,9 @@ func Serve[T any](typ string, work func(ctx context.Context, job *Job[T]) error)
 
 // Run is Serve over other streams than the process's own, for tests. It ends
 // when in does, or ctx; what reads in may then go on until in is closed.
-func Run[T any](ctx context.Context, in io.Reader, out io.Writer, typ string, work func(ctx context.Context, job *Job[T]) error) error {
+func Run[T any](
+	ctx context.Context, in io.Reader, out io.Writer, typ string, work func(ctx context.Context, job *Job[T]) error,
+) error {
 	ctx, stop := stoppable(ctx)
 	defer stop(nil)
 	to := &voice{out: out}
@@ -104,7 +106,9 @@ func read(ctx context.Context, in io.Reader, lines chan<- []byte) error {
 }
 
 // answer does one line, and says how that went. Its error is that of saying it.
-func answer[T any](ctx context.Context, say *words, line []byte, work func(ctx context.Context, job *Job[T]) error) error {
+func answer[T any](
+	ctx context.Context, say *words, line []byte, work func(ctx context.Context, job *Job[T]) error,
+) error {
 	job, err := parse[T](line)
 	if err == nil {
 		job.words = say

@@ -67,7 +67,14 @@ func TestSubmitted_InThisTransactionOnly(t *testing.T) {
 	if jobs := clienttest.AllSubmitted[invoice](t, tx, "invoice"); jobs != nil {
 		t.Errorf("before this: %+v", jobs)
 	}
-	job := client.Job{Type: "invoice", Key: "42", Priority: 3, MaxAttempts: 2, Vars: map[string]string{"A": "b"}, JSON: invoice{42}}
+	job := client.Job{
+		Type:        "invoice",
+		Key:         "42",
+		Priority:    3,
+		MaxAttempts: 2,
+		Vars:        map[string]string{"A": "b"},
+		JSON:        invoice{42},
+	}
 	id, err := c.In(tx).Submit(t.Context(), job)
 	if err == nil { // in a savepoint too
 		err = pgx.BeginFunc(t.Context(), tx, func(tx pgx.Tx) error {
@@ -112,7 +119,9 @@ func TestWork_Inline(t *testing.T) {
 		return nil
 	}
 	r := clienttest.Work(t, work, client.Job{JSON: invoice{42}, Vars: map[string]string{"WHO": "bob"}})
-	if !r.OK || !reflect.DeepEqual(r.Log, []clienttest.Line{{Level: "info", Text: "order 42 for bob"}}) || string(r.Progress[0]) != "1" || r.Successes != 1 {
+	if !r.OK || !reflect.DeepEqual(r.Log, []clienttest.Line{{Level: "info", Text: "order 42 for bob"}}) ||
+		string(r.Progress[0]) != "1" ||
+		r.Successes != 1 {
 		t.Errorf("%+v", r)
 	}
 	if r := clienttest.Work(t, work, client.Job{JSON: invoice{2}}); r.OK || r.Error != "no ink" || r.ExitCode != 1 {

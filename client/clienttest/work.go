@@ -49,13 +49,17 @@ func Work[T any](t testing.TB, work func(ctx context.Context, job *agent.Job[T])
 
 // WorkItem does one item of a job with work, as Work does a job. The columns of
 // the item are in PostgreSQL's text form; those that are NULL are left out.
-func WorkItem[T any](t testing.TB, work func(ctx context.Context, job *agent.Job[T]) error, job client.Job, item map[string]string) Result {
+func WorkItem[T any](
+	t testing.TB, work func(ctx context.Context, job *agent.Job[T]) error, job client.Job, item map[string]string,
+) Result {
 	t.Helper()
 	return do(t, work, job, map[string]any{"id": 1, "attempt": 1, "fence": 1, "args": nil, "item": item})
 }
 
 // do lets the agent do one line, and hears it out.
-func do[T any](t testing.TB, work func(ctx context.Context, job *agent.Job[T]) error, job client.Job, line map[string]any) (r Result) {
+func do[T any](
+	t testing.TB, work func(ctx context.Context, job *agent.Job[T]) error, job client.Job, line map[string]any,
+) (r Result) {
 	t.Helper()
 	if job.Vars != nil {
 		line["vars"] = job.Vars

@@ -103,7 +103,8 @@ while read -r d; do case $d in CLOSE*) break;; END*) echo OK;; esac; done; echo 
 			}
 		})
 	}
-	if r := command("agent", "check", "--timeout", "20s", agentIn(t, goodAgent)); r.code != 0 || !strings.Contains(r.stdout, "ok    does a line\n") {
+	if r := command("agent", "check", "--timeout", "20s", agentIn(t, goodAgent)); r.code != 0 ||
+		!strings.Contains(r.stdout, "ok    does a line\n") {
 		t.Errorf("as text: %+v", r)
 	}
 }

@@ -98,7 +98,8 @@ func TestCompat_ARowWaitsAMoment(t *testing.T) {
 func TestCompat_WhatIsSaidToBeDoneIs(t *testing.T) {
 	t.Parallel()
 	s := fossologyNames(t)
-	for _, was := range []string{"held", "scheduled", "ready", "assigned", "running", "failed", "cancelled", "quarantined", "succeeded"} {
+	for _, was := range []string{"held", "scheduled", "ready", "assigned", "running", "failed", "cancelled", "quarantined",
+		"succeeded"} {
 		id := one[int64](s, `insert into fossology.jobqueue (jq_type, jq_args) values ('x', '1') returning jq_pk`)
 		next := one[int64](s, `insert into fossology.jobqueue (jq_type, jq_args) values ('x', '1') returning jq_pk`)
 		s.sql(`insert into fossology.jobdepends (jdep_jq_fk, jdep_jq_depends_fk) values ($1, $2)`, next, id)
@@ -165,7 +166,8 @@ func TestCompat_JobIsReadAsWhoeverInserts(t *testing.T) {
 	s.sql(`insert into public.job values (12, 3, 4, -5)`)
 	s.sql(`create function public.who(int) returns boolean language plpgsql as $$ begin raise exception 'read as %', current_user; end $$`)
 	s.sql(`set role ` + front)
-	s.refuses("As the owner of public.job: grant usage on schema public to "+front+"; grant select on public.job to "+front,
+	s.refuses(
+		"As the owner of public.job: grant usage on schema public to "+front+"; grant select on public.job to "+front,
 		`insert into fossology.jobqueue (jq_job_fk, jq_type) values (12, 'x')`)
 	s.sql(`reset role`)
 	s.sql(`grant select on public.job to ` + front)

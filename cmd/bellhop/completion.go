@@ -20,8 +20,9 @@ var completionPatience = time.Second
 type completer = func(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective)
 
 // states are all that a job can be in.
-var states = []scheduler.JobState{scheduler.Held, scheduler.Blocked, scheduler.Scheduled, scheduler.Ready, scheduler.Assigned,
-	scheduler.Running, scheduler.Succeeded, scheduler.Failed, scheduler.Cancelled, scheduler.Quarantined}
+var states = []scheduler.JobState{scheduler.Held, scheduler.Blocked, scheduler.Scheduled, scheduler.Ready,
+	scheduler.Assigned, scheduler.Running, scheduler.Succeeded, scheduler.Failed, scheduler.Cancelled,
+	scheduler.Quarantined}
 
 func completeStates(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	var words []string
@@ -84,24 +85,45 @@ func jobsOf(in ...scheduler.JobState) func(context.Context, store.Look) ([]strin
 
 // completions gives commands their words. The names of flags are cobra's affair.
 func completions(a *cli.App, root *cobra.Command) {
-	waiting := []scheduler.JobState{scheduler.Held, scheduler.Blocked, scheduler.Scheduled, scheduler.Ready, scheduler.Assigned, scheduler.Running}
+	waiting := []scheduler.JobState{scheduler.Held, scheduler.Blocked, scheduler.Scheduled, scheduler.Ready,
+		scheduler.Assigned, scheduler.Running}
 	over := []scheduler.JobState{scheduler.Succeeded, scheduler.Failed, scheduler.Cancelled, scheduler.Quarantined}
 	words := map[string]completer{
-		"submit": complete(a, typesOf), "pause": complete(a, typesOf), "resume": complete(a, typesOf),
-		"release": complete(a, jobsOf(scheduler.Held)),
-		"cancel":  complete(a, jobsOf(waiting...)), "wait": complete(a, jobsOf(waiting...)), "explain": complete(a, jobsOf(states...)),
-		"retry": complete(a, jobsOf(over[1:]...)),
-		"show":  complete(a, jobsOf(states...)), "logs": complete(a, jobsOf(states...)), "graph": complete(a, jobsOf(states...)),
-		"trace": complete(a, jobsOf(states...)), "exit-code": complete(a, jobsOf(states...)), "detach": complete(a, attachmentsOf), "demo": folders,
-		"simulate": cobra.FixedCompletions([]string{"jsonl", "json"}, cobra.ShellCompDirectiveFilterFileExt),
-		"rjmgo":    complete(a, jobsOf(scheduler.Held)), "rjmexit": complete(a, jobsOf(states...)), "rjmout": complete(a, jobsOf(states...)),
+		"submit":    complete(a, typesOf),
+		"pause":     complete(a, typesOf),
+		"resume":    complete(a, typesOf),
+		"release":   complete(a, jobsOf(scheduler.Held)),
+		"cancel":    complete(a, jobsOf(waiting...)),
+		"wait":      complete(a, jobsOf(waiting...)),
+		"explain":   complete(a, jobsOf(states...)),
+		"retry":     complete(a, jobsOf(over[1:]...)),
+		"show":      complete(a, jobsOf(states...)),
+		"logs":      complete(a, jobsOf(states...)),
+		"graph":     complete(a, jobsOf(states...)),
+		"trace":     complete(a, jobsOf(states...)),
+		"exit-code": complete(a, jobsOf(states...)),
+		"detach":    complete(a, attachmentsOf),
+		"demo":      folders,
+		"simulate":  cobra.FixedCompletions([]string{"jsonl", "json"}, cobra.ShellCompDirectiveFilterFileExt),
+		"rjmgo":     complete(a, jobsOf(scheduler.Held)),
+		"rjmexit":   complete(a, jobsOf(states...)),
+		"rjmout":    complete(a, jobsOf(states...)),
 	}
 	ends := fixed("succeeded", "failed", "cancelled", "quarantined")
 	flags := map[string]completer{
-		"state": completeStates, "type": complete(a, typesOf), "run-on": complete(a, hostsOf), "after": complete(a, jobsOf(states...)),
-		"output": fixed("table", "json"), "on-failure": fixed("fail", "block", "run"), "repeat": fixed("once", "until_empty"),
-		"wanted": ends, "compat": fixed("fossology"), "mode": fixed("warm", "exec"), "dialect": fixed("auto", "classic", "json", "fossology"),
-		"order": fixed("predictive", "fifo", "greedy", "blind", "ganeti"), "workload": fixed("ganeti"),
+		"state":      completeStates,
+		"type":       complete(a, typesOf),
+		"run-on":     complete(a, hostsOf),
+		"after":      complete(a, jobsOf(states...)),
+		"output":     fixed("table", "json"),
+		"on-failure": fixed("fail", "block", "run"),
+		"repeat":     fixed("once", "until_empty"),
+		"wanted":     ends,
+		"compat":     fixed("fossology"),
+		"mode":       fixed("warm", "exec"),
+		"dialect":    fixed("auto", "classic", "json", "fossology"),
+		"order":      fixed("predictive", "fifo", "greedy", "blind", "ganeti"),
+		"workload":   fixed("ganeti"),
 	}
 	own := map[string]completer{"prune state": ends, "rjmls state": fixed(rjm.States...)}
 	var give func(c *cobra.Command)

@@ -131,7 +131,8 @@ func TestDemo_GivesOddFilesAnOutcome(t *testing.T) {
 	})
 	path := func(name string) string { return filepath.Join(dir, name) }
 	for _, err := range []error{
-		os.Symlink("nowhere", path("LICENSE.dangling")), os.Symlink("LICENSE.loop", path("LICENSE.loop")), os.Symlink(".", path("LICENSE.folder")),
+		os.Symlink("nowhere", path("LICENSE.dangling")), os.Symlink("LICENSE.loop", path("LICENSE.loop")),
+		os.Symlink(".", path("LICENSE.folder")),
 		os.Symlink("..", path("LICENSE/up")), os.Symlink("LICENSE/COPYING", path("LICENSE.link")), syscall.Mkfifo(path("LICENSE.pipe"), 0o600),
 		os.WriteFile(path("LICENSE.huge"), nil, 0o600), os.Truncate(path("LICENSE.huge"), 10<<30),
 	} {
@@ -227,7 +228,8 @@ func gone(t *testing.T, stderr string) {
 		for _, file := range []string{"cmdline", "environ"} {
 			paths, _ := filepath.Glob("/proc/[0-9]*/" + file)
 			for _, path := range paths {
-				if text, err := os.ReadFile(path); err == nil && (strings.Contains(string(text), dir) || strings.Contains(string(text), url.QueryEscape(dir))) {
+				if text, err := os.ReadFile(path); err == nil &&
+					(strings.Contains(string(text), dir) || strings.Contains(string(text), url.QueryEscape(dir))) {
 					still = path + ": " + string(text)
 				}
 			}

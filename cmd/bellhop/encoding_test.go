@@ -61,7 +61,8 @@ func TestDatabase_OfAnotherEncodingIsRefused(t *testing.T) {
 				has(t, r.stderr, "create database", "encoding 'UTF8' template template0", "bellhop migrate")
 			}
 			r := s.run("doctor")
-			if has(t, r.stdout, "encoding", "is encoded in "+encoding, "encoding 'UTF8' template template0"); r.code != cli.ExitUnwell {
+			if has(t, r.stdout, "encoding", "is encoded in "+encoding,
+				"encoding 'UTF8' template template0"); r.code != cli.ExitUnwell {
 				t.Errorf("doctor: %+v", r)
 			}
 			told := regexp.MustCompile(`-c "(create database .*)"`).FindStringSubmatch(s.run("ls").stderr)

@@ -58,8 +58,22 @@ func TestExitCodes(t *testing.T) {
 func TestSchema_TooOldAndTooNewAreToldByEveryCommandButMigrate(t *testing.T) {
 	t.Parallel()
 	s := newHarness(t)
-	commands := [][]string{{"ls"}, {"show", "1"}, {"wait", "1"}, {"exit-code", "-q", "1"}, {"logs", "1"}, {"submit", "a"}, {"cancel", "1"}, {"retry", "1"},
-		{"release", "1"}, {"kick"}, {"hosts"}, {"agents"}, {"instances"}, {"stats"}}
+	commands := [][]string{
+		{"ls"},
+		{"show", "1"},
+		{"wait", "1"},
+		{"exit-code", "-q", "1"},
+		{"logs", "1"},
+		{"submit", "a"},
+		{"cancel", "1"},
+		{"retry", "1"},
+		{"release", "1"},
+		{"kick"},
+		{"hosts"},
+		{"agents"},
+		{"instances"},
+		{"stats"},
+	}
 	for _, change := range []struct{ sql, says string }{
 		{"insert into bellhop.schema_version (version, name) values (999, 'future')", "newer"},
 		{"delete from bellhop.schema_version where version > 1", "bellhop migrate"},
@@ -108,7 +122,8 @@ func TestRoles_SubmittersFollowTheirOwnJobs(t *testing.T) {
 		return command(append(args, "--database-url", s.url+"&options=-c%20role%3Dbellhop_submitter")...)
 	}
 	own := strings.TrimSpace(as("submit", "a", "x", "--hold").stdout)
-	for _, args := range [][]string{{"ls"}, {"show", own}, {"explain", own}, {"logs", own}, {"release", own}, {"cancel", own}, {"retry", own}, {"cancel", own}} {
+	for _, args := range [][]string{{"ls"}, {"show", own}, {"explain", own}, {"logs", own}, {"release", own},
+		{"cancel", own}, {"retry", own}, {"cancel", own}} {
 		if r := as(args...); r.code != cli.ExitOK || strings.Contains(r.stdout, "theirs") {
 			t.Errorf("its own, %q: %+v", args, r)
 		}
@@ -126,7 +141,8 @@ func TestRoles_SubmittersFollowTheirOwnJobs(t *testing.T) {
 			}
 		}
 	}
-	if r := as("submit", "a", "guess", "--key", "theirs"); r.code != cli.ExitState || strings.Contains(r.stderr, "private") {
+	if r := as("submit", "a", "guess", "--key", "theirs"); r.code != cli.ExitState ||
+		strings.Contains(r.stderr, "private") {
 		t.Errorf("a key of another's: %+v", r)
 	}
 	if r := as("pause"); r.code != cli.ExitDenied {

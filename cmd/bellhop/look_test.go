@@ -56,7 +56,8 @@ func TestTables_ShowControlCharactersAsEscapes(t *testing.T) {
 	t.Parallel()
 	s := newHarness(t)
 	id := s.id("a", "red\x1b[31m\ttab", "--key", "line\nbreak")
-	for _, out := range []string{s.ok("ls"), s.ok("show", id), s.fails(cli.ExitNotFound, `\x1b`, "show", "no\x1b[2J").stderr} {
+	for _, out := range []string{s.ok("ls"), s.ok("show", id),
+		s.fails(cli.ExitNotFound, `\x1b`, "show", "no\x1b[2J").stderr} {
 		if strings.ContainsAny(out, "\x1b\t") {
 			t.Errorf("control characters got through: %q", out)
 		}
@@ -121,7 +122,10 @@ func TestStats_CountsByType(t *testing.T) {
 	has(t, s.ok("stats"), "WAIT_P50", "2s")
 	list := objects(t, s.ok("stats", "-o", "json"))
 	a, b := list[0], list[1]
-	if a["succeeded"] != 1.0 || a["failed"] != 1.0 || a["items_done"] != 5.0 || a["deaths"] != 1.0 || a["run_p90"].(float64) < 2 || b["ready"] != 1.0 || b["run_p50"] != nil {
+	if a["succeeded"] != 1.0 || a["failed"] != 1.0 || a["items_done"] != 5.0 || a["deaths"] != 1.0 ||
+		a["run_p90"].(float64) < 2 ||
+		b["ready"] != 1.0 ||
+		b["run_p50"] != nil {
 		t.Errorf("got %v", list)
 	}
 }

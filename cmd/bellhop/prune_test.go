@@ -19,7 +19,8 @@ func TestPrune_DeletesWhatIsOverAndNobodyWaitsFor(t *testing.T) {
 	}
 	s.sql("update bellhop.jobqueue set state = 'failed' where id = " + failed)
 	s.sql("update bellhop.dependency set met = false where needs = " + failed)
-	s.sql("update bellhop.jobqueue set ended_at = ended_at - interval '4 days' where ended_at is not null and id <> " + young)
+	s.sql(
+		"update bellhop.jobqueue set ended_at = ended_at - interval '4 days' where ended_at is not null and id <> " + young)
 	s.sql("update bellhop.jobqueue set state = 'blocked', unmet = 1 where id = 5")
 	has(t, s.ok("prune"), "1 deleted")
 	s.fails(cli.ExitNotFound, "no job "+done, "show", done)

@@ -14,7 +14,8 @@ import (
 // setUp runs rjmsetup with a configuration on stdin.
 func (s *harness) setUp(config string, args ...string) result {
 	var stdout, stderr bytes.Buffer
-	code := run(append([]string{"--database-url", s.url, "rjmsetup"}, args...), strings.NewReader(config), &stdout, &stderr)
+	code := run(append([]string{"--database-url", s.url, "rjmsetup"}, args...), strings.NewReader(config), &stdout,
+		&stderr)
 	return result{code, stdout.String(), stderr.String()}
 }
 

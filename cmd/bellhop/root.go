@@ -33,19 +33,23 @@ func groups() []group {
 	return []group{
 		{"Run:", []func(*cli.App) *cobra.Command{serve.Command, demo.Command, demo.AgentCommand}},
 		{"Submit and change jobs:", []func(*cli.App) *cobra.Command{
-			change.SubmitCommand, change.ReleaseCommand, change.CancelCommand, change.RetryCommand, change.PauseCommand, change.ResumeCommand, change.PruneCommand, change.KickCommand,
+			change.SubmitCommand, change.ReleaseCommand, change.CancelCommand, change.RetryCommand, change.PauseCommand,
+			change.ResumeCommand, change.PruneCommand, change.KickCommand,
 		}},
 		{"Look:", []func(*cli.App) *cobra.Command{
-			look.LsCommand, look.ShowCommand, look.ExplainCommand, look.TraceCommand, look.GraphCommand, look.TopCommand, change.WaitCommand, look.ExitCodeCommand, look.LogsCommand,
+			look.LsCommand, look.ShowCommand, look.ExplainCommand, look.TraceCommand, look.GraphCommand, look.TopCommand,
+			change.WaitCommand, look.ExitCodeCommand, look.LogsCommand,
 			look.HostsCommand, look.AgentsCommand, look.InstancesCommand, look.StatsCommand, look.ReadyCommand,
 		}},
 		{"Locks, without a database:", []func(*cli.App) *cobra.Command{locks.WeighCommand, locks.SimulateCommand}},
 		{"Any table:", []func(*cli.App) *cobra.Command{attach.Command, attach.DetachCommand, attach.AttachmentsCommand}},
 		{setUp, []func(*cli.App) *cobra.Command{
-			setup.MigrateCommand, setup.ConfigCommand, doctor.Command, setup.InstallCommand, setup.VersionCommand, agentkit.Command, cli.ExitCodesTopic,
+			setup.MigrateCommand, setup.ConfigCommand, doctor.Command, setup.InstallCommand, setup.VersionCommand,
+			agentkit.Command, cli.ExitCodesTopic,
 		}},
 		{"RJM's names (also as programs of their own):", []func(*cli.App) *cobra.Command{
-			rjm.SetupCommand, rjm.GoCommand, rjm.LsCommand, rjm.ExitCommand, rjm.OutCommand, rjm.ProcCommand, rjm.DaemonCommand, rjm.FlushCommand,
+			rjm.SetupCommand, rjm.GoCommand, rjm.LsCommand, rjm.ExitCommand, rjm.OutCommand, rjm.ProcCommand, rjm.DaemonCommand,
+			rjm.FlushCommand,
 		}},
 	}
 }

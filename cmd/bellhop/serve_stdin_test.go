@@ -64,7 +64,8 @@ func TestServeStdin_JobsHaveVars(t *testing.T) {
 	clitest.Write(t, file, "hosts: [{name: local, slots: 1}]\nagents:\n  - {type: sh, command: [sh, -c], mode: exec, vars: [A, B]}\n")
 	var stdout, stderr bytes.Buffer
 	in := "sh echo first $A $B\nwait\nvar B=two\nsh echo second $A $B\nwait\nvar A=\nsh echo third $A $B\n"
-	if code := run([]string{"serve", "-I", "-c", file, "--var", "A=one"}, strings.NewReader(in), &stdout, &stderr); code != 0 {
+	if code := run([]string{"serve", "-I", "-c", file, "--var", "A=one"}, strings.NewReader(in), &stdout,
+		&stderr); code != 0 {
 		t.Fatalf("exit code %d\n%s%s", code, &stdout, &stderr)
 	}
 	has(t, stdout.String(), "out: first one\n", "out: second one two\n", "out: third two\n")

@@ -34,13 +34,16 @@ func TestConfigCheck_TellsAllProblems(t *testing.T) {
 	if r := command("config", "check", "-c", good); r.code != 0 || r.stdout != "ok: 2 agents, 1 host\n" {
 		t.Errorf("good: %+v", r)
 	}
-	if r := command("config", "check", "-c", good, "-o", "json"); r.code != 0 || !strings.Contains(r.stdout, `"agents": 2`) {
+	if r := command("config", "check", "-c", good, "-o", "json"); r.code != 0 ||
+		!strings.Contains(r.stdout, `"agents": 2`) {
 		t.Errorf("JSON: %+v", r)
 	}
-	if r := command("config", "check", "-c", bad); r.code != cli.ExitUsage || !strings.Contains(r.stderr, "hosst") || !strings.Contains(r.stderr, "command") {
+	if r := command("config", "check", "-c", bad); r.code != cli.ExitUsage || !strings.Contains(r.stderr, "hosst") ||
+		!strings.Contains(r.stderr, "command") {
 		t.Errorf("bad: %+v", r)
 	}
-	if r := command("config", "check", "-c", filepath.Join(dir, "none.yaml")); r.code != cli.ExitUsage || !strings.Contains(r.stderr, "none.yaml") {
+	if r := command("config", "check", "-c", filepath.Join(dir, "none.yaml")); r.code != cli.ExitUsage ||
+		!strings.Contains(r.stderr, "none.yaml") {
 		t.Errorf("none: %+v", r)
 	}
 }
@@ -54,7 +57,8 @@ func TestVersion_NamesTheSchema(t *testing.T) {
 		Version string
 		Schema  int
 	}
-	if err := json.Unmarshal([]byte(command("version", "-o", "json").stdout), &v); err != nil || v.Version == "" || v.Schema < 4 {
+	if err := json.Unmarshal([]byte(command("version", "-o", "json").stdout), &v); err != nil || v.Version == "" ||
+		v.Schema < 4 {
 		t.Errorf("got %+v, %v", v, err)
 	}
 	if r := command("--version"); r.code != 0 || !strings.HasPrefix(r.stdout, "bellhop ") {

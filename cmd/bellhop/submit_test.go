@@ -24,7 +24,8 @@ func TestSubmit_WritesEveryFlagToTheRow(t *testing.T) {
 	if err := json.Unmarshal([]byte(text), &row); err != nil {
 		t.Fatal(err)
 	}
-	for column, want := range map[string]string{"type": `"license"`, "args": `null`, "msq": `"select 1 limit 1"`, "repeat": `"once"`, "key": `"k"`,
+	for column, want := range map[string]string{"type": `"license"`, "args": `null`, "msq": `"select 1 limit 1"`,
+		"repeat": `"once"`, "key": `"k"`,
 		"priority": `0`, "priority_name": `"n2"`, "run_on": `"h"`, "vars": `{"A":"1","B":"x=y"}`,
 		"max_attempts": `3`, "timeout": `"00:01:30"`, "held": `false`} {
 		if got, _ := json.Marshal(row[column]); string(got) != want {

@@ -70,7 +70,8 @@ func TestTop_LeavesTheTerminalAsItWas(t *testing.T) {
 	if !strings.HasPrefix(text, "\x1b[?1049h\x1b[?25l") || !strings.HasSuffix(text, "\x1b[?25h\x1b[?1049l") {
 		t.Errorf("it begins %q and ends %q", text[:min(20, len(text))], text[max(0, len(text)-20):])
 	}
-	for _, line := range strings.FieldsFunc(strings.ReplaceAll(text, "\x1b[H", "\n"), func(r rune) bool { return r == '\n' || r == '\r' }) {
+	for _, line := range strings.FieldsFunc(strings.ReplaceAll(text, "\x1b[H", "\n"),
+		func(r rune) bool { return r == '\n' || r == '\r' }) {
 		for _, code := range []string{"\x1b[?1049h", "\x1b[?25l", "\x1b[K", "\x1b[J", "\x1b[?25h", "\x1b[?1049l"} {
 			line = strings.ReplaceAll(line, code, "")
 		}

@@ -30,12 +30,14 @@ func TestTrace_ShowsWhatHappenedFromOwnRecords(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "bellhop.yaml")
 	clitest.Write(t, file, "observability: {trace_url: \"http://localhost:16686/trace/{trace_id}\"}\n")
 	out = s.ok("trace", "order.7", "-c", file)
-	has(t, out, "job "+second+" shipping: blocked, key order.7", "needs "+first+" billing", "http://localhost:16686/trace/", "wait", "…")
+	has(t, out, "job "+second+" shipping: blocked, key order.7", "needs "+first+" billing",
+		"http://localhost:16686/trace/", "wait", "…")
 	var w look.Waterfall
 	if err := json.Unmarshal([]byte(s.ok("trace", "order.7", "-o", "json", "-c", file)), &w); err != nil {
 		t.Fatal(err)
 	}
-	if len(w.Steps) != 2 || w.Steps[0].Name != "needs" || w.Steps[1].Name != "wait" || w.Steps[1].To != nil || w.TraceURL != "http://localhost:16686/trace/"+w.TraceID {
+	if len(w.Steps) != 2 || w.Steps[0].Name != "needs" || w.Steps[1].Name != "wait" || w.Steps[1].To != nil ||
+		w.TraceURL != "http://localhost:16686/trace/"+w.TraceID {
 		t.Errorf("%+v", w)
 	}
 	s.fails(cli.ExitNotFound, "there is no job 99", "trace", "99")

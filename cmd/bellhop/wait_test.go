@@ -27,7 +27,8 @@ func TestWait_EndsAsTheJobsDo(t *testing.T) {
 	s.fails(cli.ExitTimeout, "not over yet: "+open, "wait", good, open, "--timeout", "1ms")
 	s.fails(cli.ExitTimeout, "not over yet", "wait", open, "--timeout", "0")
 	s.sql("update bellhop.jobqueue set waiting_for = 'unknown_type' where id = " + open)
-	s.fails(cli.ExitTimeout, "job "+open+" waits: unknown_type; see: bellhop explain "+open, "wait", open, "--timeout", "0")
+	s.fails(cli.ExitTimeout, "job "+open+" waits: unknown_type; see: bellhop explain "+open, "wait", open, "--timeout",
+		"0")
 	s.ok("wait", good, "--timeout", "0")
 	s.fails(cli.ExitNotFound, "no job 77", "wait", "77", good)
 	s.fails(cli.ExitUsage, "less than nothing", "wait", good, "--timeout", "-1s")

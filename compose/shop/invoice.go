@@ -46,7 +46,8 @@ func invoice(ctx context.Context, in io.Reader, out io.Writer) error {
 
 // write takes as long as a page from a printer that is in a good mood.
 func write(ctx context.Context, order string) string {
-	_, span := tracer.Start(ctx, "write invoice", trace.WithSpanKind(trace.SpanKindInternal), trace.WithAttributes(attribute.String("shop.order", order)))
+	_, span := tracer.Start(ctx, "write invoice", trace.WithSpanKind(trace.SpanKindInternal),
+		trace.WithAttributes(attribute.String("shop.order", order)))
 	defer span.End()
 	time.Sleep(20 * time.Millisecond)
 	return "invoice for order " + order

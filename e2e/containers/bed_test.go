@@ -42,7 +42,9 @@ func setup(t *testing.T) *bed {
 	b := &bed{t: t, pool: engine(t), dir: folder(t)}
 	var err error
 	name := fmt.Sprintf("bellhop-test-%s-%s", me, strings.ToLower(strings.ReplaceAll(t.Name(), "/", "-")))
-	if b.net, err = b.pool.CreateNetwork(name, func(o *docker.CreateNetworkOptions) { o.Labels = map[string]string{label: me} }); err != nil {
+	if b.net, err = b.pool.CreateNetwork(name, func(o *docker.CreateNetworkOptions) {
+		o.Labels = map[string]string{label: me}
+	}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = b.pool.RemoveNetwork(b.net) }) // sweep tries again
@@ -122,7 +124,16 @@ func (b *bed) start(o *dockertest.RunOptions, of image, alias string) *node {
 // said is what the container has written.
 func (n *node) said() string {
 	var text strings.Builder
-	err := n.b.pool.Client.Logs(docker.LogsOptions{Container: n.resource.Container.ID, OutputStream: &text, ErrorStream: &text, Stdout: true, Stderr: true, Tail: "200"})
+	err := n.b.pool.Client.Logs(
+		docker.LogsOptions{
+			Container:    n.resource.Container.ID,
+			OutputStream: &text,
+			ErrorStream:  &text,
+			Stdout:       true,
+			Stderr:       true,
+			Tail:         "200",
+		},
+	)
 	if err != nil {
 		return err.Error()
 	}
@@ -139,8 +150,9 @@ func (n *node) must(err error) {
 // connect plugs it into the network of the test.
 func (n *node) connect() {
 	n.b.t.Helper()
-	n.must(n.b.pool.Client.ConnectNetwork(n.b.net.Network.ID, docker.NetworkConnectionOptions{Container: n.resource.Container.ID,
-		EndpointConfig: &docker.EndpointConfig{Aliases: []string{n.alias}}}))
+	n.must(
+		n.b.pool.Client.ConnectNetwork(n.b.net.Network.ID, docker.NetworkConnectionOptions{Container: n.resource.Container.ID,
+			EndpointConfig: &docker.EndpointConfig{Aliases: []string{n.alias}}}))
 }
 
 // cut unplugs it: nothing that it sends arrives anywhere, and nobody is told.
@@ -148,7 +160,8 @@ func (n *node) cut() { n.leave(n.b.net.Network.ID) }
 
 func (n *node) leave(network string) {
 	n.b.t.Helper()
-	n.must(n.b.pool.Client.DisconnectNetwork(network, docker.NetworkConnectionOptions{Container: n.resource.Container.ID, Force: true}))
+	n.must(n.b.pool.Client.DisconnectNetwork(network,
+		docker.NetworkConnectionOptions{Container: n.resource.Container.ID, Force: true}))
 }
 
 // kill is `docker kill`: everything in it is dead at once.

@@ -81,7 +81,8 @@ func (s *stack) ok(args ...string) string {
 // get asks a port of the stack's, and gives code and answer. Nobody there is code 0.
 func (s *stack) get(port, path, token string) (int, string) {
 	s.t.Helper()
-	request, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet, fmt.Sprintf("http://127.0.0.1:%d%s", s.ports[port], path), nil)
+	request, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet,
+		fmt.Sprintf("http://127.0.0.1:%d%s", s.ports[port], path), nil)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -134,7 +135,8 @@ func TestCompose_TheStack(t *testing.T) {
 		return good
 	})
 
-	link := regexp.MustCompile(`order \d+ is job \d+: http://localhost:\d+(/trace/([0-9a-f]{32}))`).FindStringSubmatch(s.ok("logs", "app"))
+	link := regexp.MustCompile(
+		`order \d+ is job \d+: http://localhost:\d+(/trace/([0-9a-f]{32}))`).FindStringSubmatch(s.ok("logs", "app"))
 	if link == nil {
 		t.Fatal("the app does not say where its trace is")
 	}
@@ -169,7 +171,8 @@ func TestCompose_TheStack(t *testing.T) {
 		t.Errorf("docker-compose.yml names PostgreSQL 17, and this is %q, %v", version, err)
 	}
 
-	if out := s.ok("exec", "-T", "bellhop", "bellhop", "submit", "upper", "hello", "--wait"); !regexp.MustCompile(`^\d+$`).MatchString(out) {
+	if out := s.ok("exec", "-T", "bellhop", "bellhop", "submit", "upper", "hello", "--wait"); !regexp.MustCompile(
+		`^\d+$`).MatchString(out) {
 		t.Errorf("submit --wait: %q", out)
 	}
 	t.Run("metrics", func(t *testing.T) {

@@ -15,7 +15,8 @@ func TestDatabase_InAContainer(t *testing.T) {
 	b := setup(t)
 	dir := t.TempDir()
 	config := filepath.Join(dir, "bellhop.yaml")
-	if err := os.WriteFile(config, []byte("listen: 127.0.0.1:0\nagents:\n  - {type: sh, command: [sh, -c], mode: exec}\n"), 0o644); err != nil {
+	if err := os.WriteFile(config, []byte("listen: 127.0.0.1:0\nagents:\n  - {type: sh, command: [sh, -c], mode: exec}\n"),
+		0o644); err != nil {
 		t.Fatal(err)
 	}
 	bellhop := func(args ...string) *exec.Cmd {

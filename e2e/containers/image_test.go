@@ -18,7 +18,8 @@ func TestDockerfile_FromSource(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = exec.CommandContext(context.Background(), "docker", "rmi", image).Run() }) // the next run writes it anew
+	// the next run writes it anew
+	t.Cleanup(func() { _ = exec.CommandContext(context.Background(), "docker", "rmi", image).Run() })
 	inspect := func(format string) string {
 		t.Helper()
 		out, err := exec.Command("docker", "image", "inspect", "-f", format, image).Output()
@@ -33,13 +34,15 @@ func TestDockerfile_FromSource(t *testing.T) {
 	if check := inspect("{{.Config.Healthcheck.Test}}"); check != "[CMD bellhop ready]" {
 		t.Errorf("its health is checked by %s", check)
 	}
-	out, err := exec.Command("docker", "run", "--rm", "--network", "none", "--label", label+"="+me, image, "version").CombinedOutput()
+	out, err := exec.Command("docker", "run", "--rm", "--network", "none", "--label", label+"="+me, image,
+		"version").CombinedOutput()
 	if err != nil || !strings.HasPrefix(string(out), "bellhop ") {
 		t.Errorf("version: %v\n%s", err, out)
 	}
 	// ssh is there, and no tool that only a build needs.
 	for command, there := range map[string]bool{"ssh": true, "ssh-keygen": true, "go": false, "sshd": false} {
-		err := exec.Command("docker", "run", "--rm", "--network", "none", "--label", label+"="+me, "--entrypoint", "sh", image, "-c", "command -v "+command).Run()
+		err := exec.Command("docker", "run", "--rm", "--network", "none", "--label", label+"="+me, "--entrypoint", "sh",
+			image, "-c", "command -v "+command).Run()
 		if (err == nil) != there {
 			t.Errorf("%s: %v", command, err)
 		}

@@ -70,7 +70,9 @@ func sweep() {
 			format = `{{.ID}}`
 		}
 		for _, by := range []string{label, "com.docker.compose.project"} {
-			out, _ := exec.Command("docker", append(kind, "--filter", "label="+by, "--format", format+` {{.Label "`+by+`"}}`)...).Output()
+			out, _ := exec.Command(
+				"docker",
+				append(kind, "--filter", "label="+by, "--format", format+` {{.Label "`+by+`"}}`)...).Output()
 			for line := range strings.Lines(string(out)) {
 				id, owner, _ := strings.Cut(strings.TrimSpace(line), " ")
 				if by != label && !strings.HasPrefix(owner, project("")) {

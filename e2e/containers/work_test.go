@@ -108,7 +108,8 @@ func (b *bed) alive() (n int) {
 // waitBegun waits until so many jobs were begun at a place.
 func (b *bed) waitBegun(where string, n int) {
 	b.t.Helper()
-	b.eventually(fmt.Sprintf("%d jobs are begun on %s", n, where), func() bool { b.t.Helper(); return b.begun(where) >= n })
+	b.eventually(fmt.Sprintf("%d jobs are begun on %s", n, where),
+		func() bool { b.t.Helper(); return b.begun(where) >= n })
 }
 
 // waitDead waits until nothing works any more, and gives how long that took.
@@ -142,7 +143,8 @@ func (b *bed) waitAll(n int) {
 	}()
 	b.eventually("every job is over", func() bool {
 		b.t.Helper()
-		err := b.query.QueryRow(b.t.Context(), `select count(*) filter (where state not in ('succeeded', 'failed', 'cancelled', 'quarantined')),
+		err := b.query.QueryRow(b.t.Context(),
+			`select count(*) filter (where state not in ('succeeded', 'failed', 'cancelled', 'quarantined')),
 			count(*) filter (where state = 'succeeded'), count(*) filter (where attempt <> 1 or deaths <> 0) from bellhop.jobqueue`).Scan(&left, &good, &counted)
 		if err != nil {
 			b.t.Fatal(err)

@@ -66,15 +66,21 @@ type Build struct{ Version, Commit, Go string }
 
 // New returns nil where OTEL_SDK_DISABLED is true or OTEL_METRICS_EXPORTER is none.
 func New(build Build, log *slog.Logger) (*Metrics, error) {
-	if strings.EqualFold(strings.TrimSpace(os.Getenv("OTEL_SDK_DISABLED")), "true") || os.Getenv("OTEL_METRICS_EXPORTER") == "none" {
+	if strings.EqualFold(strings.TrimSpace(os.Getenv("OTEL_SDK_DISABLED")), "true") ||
+		os.Getenv("OTEL_METRICS_EXPORTER") == "none" {
 		return nil, nil
 	}
 	registry := prometheus.NewRegistry()
-	exporter, err := otelprom.New(otelprom.WithRegisterer(registry), otelprom.WithoutScopeInfo(), otelprom.WithoutTargetInfo())
+	exporter, err := otelprom.New(otelprom.WithRegisterer(registry), otelprom.WithoutScopeInfo(),
+		otelprom.WithoutTargetInfo())
 	if err != nil {
 		return nil, err
 	}
-	m := &Metrics{log: log, provider: sdk.NewMeterProvider(sdk.WithReader(exporter)), types: map[scheduler.TypeName]*ofType{}}
+	m := &Metrics{
+		log:      log,
+		provider: sdk.NewMeterProvider(sdk.WithReader(exporter)),
+		types:    map[scheduler.TypeName]*ofType{},
+	}
 	m.handler = promhttp.HandlerFor(registry, promhttp.HandlerOpts{EnableOpenMetrics: true, MaxRequestsInFlight: 4})
 	m.meter = m.provider.Meter(observability.System)
 	m.claims = []metric.RecordOption{metric.WithAttributeSet(attribute.NewSet(attribute.String(observability.LabelWhat, "claim")))}
@@ -98,7 +104,14 @@ func (m *Metrics) durations(registry *prometheus.Registry) {
 		to **prometheus.HistogramVec
 		of observability.Metric
 	}{{&m.wait, observability.JobWait}, {&m.pickup, observability.JobPickup}, {&m.run, observability.JobRun}} {
-		*d.to = prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: strings.ReplaceAll(d.of.Name, ".", "_") + "_seconds", Help: d.of.About, Buckets: seconds}, d.of.Labels)
+		*d.to = prometheus.NewHistogramVec(
+			prometheus.HistogramOpts{
+				Name:    strings.ReplaceAll(d.of.Name, ".", "_") + "_seconds",
+				Help:    d.of.About,
+				Buckets: seconds,
+			},
+			d.of.Labels,
+		)
 		registry.MustRegister(*d.to) // their names differ
 	}
 }
@@ -139,7 +152,9 @@ func (m *Metrics) of(typ scheduler.TypeName) *ofType {
 	t := m.types[typ]
 	if t == nil {
 		t = &ofType{wait: m.wait.WithLabelValues(string(typ)), pickup: m.pickup.WithLabelValues(string(typ)),
-			label: []metric.AddOption{metric.WithAttributeSet(attribute.NewSet(attribute.String(observability.LabelType, string(typ))))}}
+			label: []metric.AddOption{
+				metric.WithAttributeSet(attribute.NewSet(attribute.String(observability.LabelType, string(typ)))),
+			}}
 		m.types[typ] = t
 		m.aside.Add(context.Background(), 0, t.label...) // there before the first, so that its increase can be seen
 	}
@@ -161,7 +176,8 @@ func observe(to prometheus.Observer, d time.Duration, l *scheduler.Line) {
 	seconds := max(0, d.Seconds())
 	if l.Origin.Sampled {
 		if c, ok := scheduler.ParseTrace(l.Trace); ok {
-			to.(prometheus.ExemplarObserver).ObserveWithExemplar(seconds, prometheus.Labels{"trace_id": c.TraceID(), "span_id": c.SpanID()})
+			to.(prometheus.ExemplarObserver).ObserveWithExemplar(seconds,
+				prometheus.Labels{"trace_id": c.TraceID(), "span_id": c.SpanID()})
 			return
 		}
 	}

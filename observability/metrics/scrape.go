@@ -78,11 +78,13 @@ func (m *Metrics) Watch(from Sources) error {
 	}
 	jobs, children, gate := ints(observability.Jobs), ints(observability.Children), ints(observability.GateState)
 	database := ints(observability.DatabaseUp)
-	oldest, bell, notify := floats(observability.OldestReady), floats(observability.BellAge), floats(observability.NotifyUsage)
+	oldest, bell, notify := floats(
+		observability.OldestReady), floats(observability.BellAge), floats(observability.NotifyUsage)
 	if err != nil {
 		return err
 	}
-	dropped, err := m.meter.Int64ObservableCounter(observability.Dropped.Name, metric.WithUnit(observability.Dropped.Unit), metric.WithDescription(observability.Dropped.About))
+	dropped, err := m.meter.Int64ObservableCounter(observability.Dropped.Name, metric.WithUnit(observability.Dropped.Unit),
+		metric.WithDescription(observability.Dropped.About))
 	if err != nil {
 		return err
 	}
@@ -95,9 +97,11 @@ func (m *Metrics) Watch(from Sources) error {
 			o.ObserveInt64(database, 1)
 			o.ObserveFloat64(notify, notifications)
 			for _, g := range queue {
-				o.ObserveInt64(jobs, g.N, metric.WithAttributes(attribute.String(observability.LabelState, string(g.State)), attribute.String(observability.LabelType, string(g.Type))))
+				o.ObserveInt64(jobs, g.N, metric.WithAttributes(attribute.String(observability.LabelState, string(g.State)),
+					attribute.String(observability.LabelType, string(g.Type))))
 				if g.Oldest != nil {
-					o.ObserveFloat64(oldest, max(0, *g.Oldest), metric.WithAttributes(attribute.String(observability.LabelType, string(g.Type))))
+					o.ObserveFloat64(oldest, max(0, *g.Oldest), metric.WithAttributes(attribute.String(observability.LabelType,
+						string(g.Type))))
 				}
 			}
 		}
@@ -112,7 +116,8 @@ func (m *Metrics) Watch(from Sources) error {
 			counts[kind{strings.ToLower(c.State.String()), c.Type}]++
 		}
 		for k, n := range counts {
-			o.ObserveInt64(children, n, metric.WithAttributes(attribute.String(observability.LabelState, k.state), attribute.String(observability.LabelType, string(k.typ))))
+			o.ObserveInt64(children, n, metric.WithAttributes(attribute.String(observability.LabelState, k.state),
+				attribute.String(observability.LabelType, string(k.typ))))
 		}
 		o.ObserveFloat64(bell, from.BellAge().Seconds())
 		for s := scheduler.GateAwake; s <= scheduler.GateAsleep; s++ {
@@ -120,7 +125,8 @@ func (m *Metrics) Watch(from Sources) error {
 			if s == from.Gate() {
 				is = 1
 			}
-			o.ObserveInt64(gate, is, metric.WithAttributes(attribute.String(observability.LabelState, strings.ToLower(s.String()))))
+			o.ObserveInt64(gate, is,
+				metric.WithAttributes(attribute.String(observability.LabelState, strings.ToLower(s.String()))))
 		}
 		lostJobs, lostSpans := from.Dropped()
 		o.ObserveInt64(dropped, lostJobs, metric.WithAttributes(attribute.String(observability.LabelWhat, "jobs")))

@@ -45,5 +45,6 @@ func (s sampler) takes(c scheduler.TraceContext, own bool) bool {
 	if s.byParent && !own {
 		return c.Sampled()
 	}
-	return s.root.ShouldSample(sdk.SamplingParameters{ParentContext: context.Background(), TraceID: c.Trace}).Decision == sdk.RecordAndSample
+	return s.root.ShouldSample(
+		sdk.SamplingParameters{ParentContext: context.Background(), TraceID: c.Trace}).Decision == sdk.RecordAndSample
 }

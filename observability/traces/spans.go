@@ -167,8 +167,15 @@ func (t *Tracer) needs(done []settled) map[scheduler.JobID][]Needed {
 
 func (t *Tracer) send(s sending) {
 	c, own := scheduler.JobTrace(s.origin.Traceparent, s.of.Job, s.origin.CreatedAt)
-	sp := span{name: observability.SpanSend + " " + string(s.origin.Type), kind: trace.SpanKindProducer, at: c.At(s.of.Job, scheduler.StepSend, 0),
-		from: s.origin.Created, to: s.origin.Created, remote: true, attributes: job(s.of.Job, s.origin.Type, "send", "send")}
+	sp := span{
+		name:       observability.SpanSend + " " + string(s.origin.Type),
+		kind:       trace.SpanKindProducer,
+		at:         c.At(s.of.Job, scheduler.StepSend, 0),
+		from:       s.origin.Created,
+		to:         s.origin.Created,
+		remote:     true,
+		attributes: job(s.of.Job, s.origin.Type, "send", "send"),
+	}
 	if !own {
 		sp.parent = c
 	}
@@ -197,18 +204,30 @@ func (t *Tracer) process(r *scheduler.Record, committed time.Time, needs []Neede
 	about := append(job(id, o.Type, "process", "process"), outcome(r, failed)...)
 	t.make(span{name: observability.SpanProcess + " " + string(o.Type), kind: trace.SpanKindConsumer, at: at, parent: sent,
 		from: o.Due, to: committed, attributes: about, links: links, failed: failed})
-	step := func(name string, step scheduler.Step, from, to time.Time, operation, operationType, failed string, more ...attribute.KeyValue) {
+	step := func(name string, step scheduler.Step, from, to time.Time, operation, operationType, failed string,
+		more ...attribute.KeyValue) {
 		t.make(span{name: name, kind: trace.SpanKindInternal, at: c.At(id, step, fence), parent: at, from: from, to: to,
 			attributes: append(job(id, o.Type, operation, operationType), more...), failed: failed})
 	}
 	step(observability.SpanWait, scheduler.StepWait, o.Due, o.Asked, "wait", "", "")
 	step(observability.SpanClaim, scheduler.StepClaim, o.Asked, o.Claimed, "claim", "receive", "")
-	where := []attribute.KeyValue{attribute.String(observability.AttrHost, string(r.Result.Host)), attribute.String(observability.AttrChild, string(r.Result.Child))}
+	where := []attribute.KeyValue{
+		attribute.String(observability.AttrHost, string(r.Result.Host)),
+		attribute.String(observability.AttrChild, string(r.Result.Child)),
+	}
 	t.mu.Lock()
 	up := t.came[string(r.Result.Host)+"/"+string(r.Result.Child)]
 	t.mu.Unlock()
 	if line.Assigned && up.ready.After(o.Claimed) {
-		step(observability.SpanSpawn+" "+string(o.Type), scheduler.StepSpawn, up.launched, up.ready, "spawn", "", "", where...)
+		step(
+			observability.SpanSpawn+" "+string(o.Type),
+			scheduler.StepSpawn,
+			up.launched,
+			up.ready,
+			"spawn",
+			"",
+			"",
+			where...)
 	}
 	if !r.Result.Began.IsZero() {
 		name := observability.SpanRun
@@ -217,7 +236,8 @@ func (t *Tracer) process(r *scheduler.Record, committed time.Time, needs []Neede
 			where = where[:1]
 		}
 		if n := r.Items; n != nil {
-			where = append(where, attribute.Int64(observability.AttrItemsDone, n.Done), attribute.Int64(observability.AttrItemsFailed, n.Failed))
+			where = append(where, attribute.Int64(observability.AttrItemsDone, n.Done),
+				attribute.Int64(observability.AttrItemsFailed, n.Failed))
 			if n.Total >= 0 {
 				where = append(where, attribute.Int64(observability.AttrItemsTotal, n.Total))
 			}
@@ -231,10 +251,20 @@ func (t *Tracer) item(r *scheduler.Result) {
 	o, id := r.Line.Origin, r.Line.Claim.Job
 	c, _ := scheduler.JobTrace(o.Traceparent, id, o.CreatedAt)
 	failed := failure(r)
-	t.make(span{name: observability.SpanItem + " " + string(o.Type), kind: trace.SpanKindInternal, at: c.OfItem(id, r.Line.Fence, r.Line.Item),
-		parent: c.At(id, scheduler.StepRun, int64(r.Line.Fence)), from: r.Began, to: r.Ended, failed: failed,
-		attributes: append(job(id, o.Type, "run", "process"), attribute.Int64(observability.AttrItem, r.Line.Item),
-			attribute.String(observability.AttrHost, string(r.Host)), attribute.String(observability.AttrChild, string(r.Child)))})
+	t.make(
+		span{
+			name:   observability.SpanItem + " " + string(o.Type),
+			kind:   trace.SpanKindInternal,
+			at:     c.OfItem(id, r.Line.Fence, r.Line.Item),
+			parent: c.At(id, scheduler.StepRun, int64(r.Line.Fence)),
+			from:   r.Began,
+			to:     r.Ended,
+			failed: failed,
+			attributes: append(job(id, o.Type, "run", "process"), attribute.Int64(observability.AttrItem, r.Line.Item),
+				attribute.String(observability.AttrHost, string(r.Host)),
+				attribute.String(observability.AttrChild, string(r.Child))),
+		},
+	)
 }
 
 // failure is the class of what went wrong; empty: nothing did.
@@ -247,7 +277,8 @@ func failure(r *scheduler.Result) string {
 
 func job(id scheduler.JobID, typ scheduler.TypeName, operation, operationType string) []attribute.KeyValue {
 	list := []attribute.KeyValue{attribute.String(observability.AttrSystem, observability.System),
-		attribute.String(observability.AttrDestination, string(typ)), attribute.String(observability.AttrMessage, strconv.FormatInt(int64(id), 10)),
+		attribute.String(observability.AttrDestination,
+			string(typ)), attribute.String(observability.AttrMessage, strconv.FormatInt(int64(id), 10)),
 		attribute.String(observability.AttrOperation, operation)}
 	if operationType != "" {
 		list = append(list, attribute.String(observability.AttrOperationType, operationType))
@@ -256,9 +287,13 @@ func job(id scheduler.JobID, typ scheduler.TypeName, operation, operationType st
 }
 
 func outcome(r *scheduler.Record, failed string) []attribute.KeyValue {
-	list := []attribute.KeyValue{attribute.Int(observability.AttrAttempt, r.Attempt), attribute.Int64(observability.AttrFence, int64(r.Claim.Fence)),
-		attribute.String(observability.AttrOutcome, r.Result.Outcome.String()), attribute.String(observability.AttrState, string(r.Verdict.State)),
-		attribute.Int(observability.AttrExitCode, r.Result.ExitCode)}
+	list := []attribute.KeyValue{
+		attribute.Int(observability.AttrAttempt, r.Attempt),
+		attribute.Int64(observability.AttrFence, int64(r.Claim.Fence)),
+		attribute.String(observability.AttrOutcome, r.Result.Outcome.String()),
+		attribute.String(observability.AttrState, string(r.Verdict.State)),
+		attribute.Int(observability.AttrExitCode, r.Result.ExitCode),
+	}
 	if failed != "" {
 		list = append(list, attribute.String(observability.AttrError, failed))
 	}

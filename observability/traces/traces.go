@@ -87,8 +87,15 @@ func Start(ctx context.Context, c Config) (*Tracer, error) {
 	if err != nil || len(exporters) == 0 {
 		return nil, err
 	}
-	about, err := resource.New(ctx, resource.WithAttributes(semconv.ServiceName(observability.System), semconv.ServiceVersion(c.Version),
-		semconv.ServiceInstanceID(c.Name)), resource.WithTelemetrySDK(), resource.WithHost(), resource.WithProcessPID(), resource.WithFromEnv())
+	about, err := resource.New(
+		ctx,
+		resource.WithAttributes(semconv.ServiceName(observability.System), semconv.ServiceVersion(c.Version),
+			semconv.ServiceInstanceID(c.Name)),
+		resource.WithTelemetrySDK(),
+		resource.WithHost(),
+		resource.WithProcessPID(),
+		resource.WithFromEnv(),
+	)
 	if err != nil {
 		c.Log.Warn("traces: what is known of this process is not complete", "error", err)
 	}
@@ -97,7 +104,11 @@ func Start(ctx context.Context, c Config) (*Tracer, error) {
 
 func start(c Config, s sampler, about *resource.Resource, exporters []sdk.SpanExporter) *Tracer {
 	t := &Tracer{Config: c, sampler: s, queue: make(chan any, queued), ended: make(chan struct{}), came: map[string]came{}}
-	options := []sdk.TracerProviderOption{sdk.WithSampler(sdk.AlwaysSample()), sdk.WithIDGenerator(ids{}), sdk.WithResource(about)}
+	options := []sdk.TracerProviderOption{
+		sdk.WithSampler(sdk.AlwaysSample()),
+		sdk.WithIDGenerator(ids{}),
+		sdk.WithResource(about),
+	}
 	for _, e := range exporters {
 		// Blocking holds up nobody but our own goroutine: what does not fit then is dropped, and counted, in one place.
 		options = append(options, sdk.WithBatcher(&counted{e, t, atomic.Int64{}}, sdk.WithBlocking()))
@@ -115,7 +126,8 @@ func start(c Config, s sampler, about *resource.Resource, exporters []sdk.SpanEx
 // OTLP where an endpoint is named.
 func exporters(ctx context.Context) (list []sdk.SpanExporter, err error) {
 	names := os.Getenv("OTEL_TRACES_EXPORTER")
-	if names == "" && (os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT") != "" || os.Getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") != "") {
+	if names == "" &&
+		(os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT") != "" || os.Getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") != "") {
 		names = "otlp"
 	}
 	for _, name := range strings.Split(names, ",") {
@@ -291,17 +303,22 @@ func (t *Tracer) make(s span) {
 	if s.to.Before(s.from) {
 		s.to = s.from
 	}
-	_, made := t.tracer.Start(ctx, s.name, trace.WithSpanKind(s.kind), trace.WithTimestamp(s.from), trace.WithAttributes(s.attributes...), trace.WithLinks(s.links...))
+	_, made := t.tracer.Start(ctx, s.name, trace.WithSpanKind(s.kind), trace.WithTimestamp(s.from),
+		trace.WithAttributes(s.attributes...), trace.WithLinks(s.links...))
 	setStatus(made, s.failed)
 	made.End(trace.WithTimestamp(s.to))
 }
 
 func spanContext(c scheduler.TraceContext, remote bool) trace.SpanContext {
-	return trace.NewSpanContext(trace.SpanContextConfig{TraceID: c.Trace, SpanID: c.Span, TraceFlags: trace.TraceFlags(c.Flags), Remote: remote})
+	return trace.NewSpanContext(
+		trace.SpanContextConfig{TraceID: c.Trace, SpanID: c.Span, TraceFlags: trace.TraceFlags(c.Flags), Remote: remote})
 }
 
 func link(to scheduler.TraceContext, why string) trace.Link {
-	return trace.Link{SpanContext: spanContext(to, true), Attributes: []attribute.KeyValue{attribute.String(observability.AttrLink, why)}}
+	return trace.Link{
+		SpanContext: spanContext(to, true),
+		Attributes:  []attribute.KeyValue{attribute.String(observability.AttrLink, why)},
+	}
 }
 
 func sortedByJob(list []Needed) {

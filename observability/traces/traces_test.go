@@ -21,7 +21,15 @@ func claimed(traceparent string, n int) []scheduler.Job {
 	for i := range jobs {
 		jobs[i].Claim = scheduler.Claim{Job: scheduler.JobID(i + 1), Fence: 1}
 		jobs[i].Trace = traceparent
-		jobs[i].Origin = &scheduler.Origin{Traceparent: traceparent, Type: "a", CreatedAt: at, Created: at, Due: at, Asked: at, Claimed: at}
+		jobs[i].Origin = &scheduler.Origin{
+			Traceparent: traceparent,
+			Type:        "a",
+			CreatedAt:   at,
+			Created:     at,
+			Due:         at,
+			Asked:       at,
+			Claimed:     at,
+		}
 	}
 	return jobs
 }
@@ -29,7 +37,12 @@ func claimed(traceparent string, n int) []scheduler.Job {
 func outcomes(jobs []scheduler.Job) []scheduler.Record {
 	list := make([]scheduler.Record, len(jobs))
 	for i, j := range jobs {
-		list[i] = scheduler.Record{Kind: scheduler.RecordSettle, Claim: j.Claim, Attempt: 1, Result: scheduler.Result{Line: j.Line, Child: "a.1", Began: time.Now(), Ended: time.Now()}}
+		list[i] = scheduler.Record{
+			Kind:    scheduler.RecordSettle,
+			Claim:   j.Claim,
+			Attempt: 1,
+			Result:  scheduler.Result{Line: j.Line, Child: "a.1", Began: time.Now(), Ended: time.Now()},
+		}
 	}
 	return list
 }
@@ -129,7 +142,8 @@ func TestSampler_DoesWhatTheVariablesSay(t *testing.T) {
 			t.Fatal(err)
 		}
 		root, own := scheduler.JobTrace("", 1, time.Now())
-		if a, b, r := s.takes(yes, false), s.takes(no, false), s.takes(root, own); a != c.sampled || b != c.not || r != c.roots {
+		if a, b, r := s.takes(yes, false), s.takes(no, false), s.takes(root, own); a != c.sampled || b != c.not ||
+			r != c.roots {
 			t.Errorf("%s %s: sampled %v, not sampled %v, no parent %v", c.name, c.arg, a, b, r)
 		}
 	}

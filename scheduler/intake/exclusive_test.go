@@ -57,7 +57,11 @@ func TestExclusion_WhoMayStart(t *testing.T) {
 
 func TestExclusion_OneJobAtATime(t *testing.T) {
 	t.Parallel()
-	d := scheduler.Demand{Host: "h", Total: 12, Types: []scheduler.TypeDemand{{Type: "a", Limit: 8, MaxPriority: 19}, {Type: "b", Limit: 4, MaxPriority: 19}}}
+	d := scheduler.Demand{
+		Host:  "h",
+		Total: 12,
+		Types: []scheduler.TypeDemand{{Type: "a", Limit: 8, MaxPriority: 19}, {Type: "b", Limit: 4, MaxPriority: 19}},
+	}
 	if one := one(d); one.Total != 1 || len(one.Types) != 1 || one.Types[0].Limit != 1 || one.Types[0].Type != "a" {
 		t.Errorf("got %+v", one)
 	}

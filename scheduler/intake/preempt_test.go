@@ -68,8 +68,9 @@ func TestPreemptors_WhomAFullHostIsAskedToMakeRoomFor(t *testing.T) {
 func TestPreemptors_ACutClaimHasTheBacklogRead(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1000, 0)
-	in := New(Config{Types: []scheduler.TypeName{"busy", "other"}, Hosts: []Host{{Locality: scheduler.Locality{Host: "h"}}},
-		Cursors: 1, Backlogs: true})
+	in := New(
+		Config{Types: []scheduler.TypeName{"busy", "other"}, Hosts: []Host{{Locality: scheduler.Locality{Host: "h"}}},
+			Cursors: 1, Backlogs: true})
 	can := Can{Grant: true, Claim: true, Running: 1, Attached: true}
 	in.Apply(Offered{Host: "h", Epoch: 1, Now: map[scheduler.TypeName]int{"busy": 1},
 		Spawn: map[scheduler.TypeName]int{"other": 1}}, now)
@@ -79,7 +80,8 @@ func TestPreemptors_ACutClaimHasTheBacklogRead(t *testing.T) {
 	}
 	in.Apply(BacklogRead{Read: *s.Read, Of: map[scheduler.HostName][]scheduler.Backlog{"h": nil}}, now)
 	in.Apply(Claimed{Claim: *s.Claim}, now) // nothing as urgent
-	if s = in.Next(can, now.Add(time.Millisecond)); s.Read != nil || !s.ReadAt.Equal(now.Add(backlogSoon)) || s.Claim != nil {
+	if s = in.Next(can, now.Add(time.Millisecond)); s.Read != nil || !s.ReadAt.Equal(now.Add(backlogSoon)) ||
+		s.Claim != nil {
 		t.Errorf("too early, and outranked until something rings: %+v", s)
 	}
 	if s = in.Next(can, now.Add(backlogSoon)); s.Read == nil || !s.Read.Cut {

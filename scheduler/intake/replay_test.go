@@ -34,8 +34,9 @@ func eventOf[E Event](raw json.RawMessage) (Event, error) {
 var eventKinds = map[string]func(json.RawMessage) (Event, error){
 	"Woken": eventOf[Woken], "Promoted": eventOf[Promoted], "Controlled": eventOf[Controlled],
 	"Leaving": eventOf[Leaving], "Claimed": eventOf[Claimed], "Offered": eventOf[Offered], "Refunded": eventOf[Refunded],
-	"MSQWaits": eventOf[MSQWaits], "MSQEnded": eventOf[MSQEnded], "Reconciled": eventOf[Reconciled], "Located": eventOf[Located],
-	"Looked": eventOf[Looked], "BacklogRead": eventOf[BacklogRead],
+	"MSQWaits": eventOf[MSQWaits], "MSQEnded": eventOf[MSQEnded], "Reconciled": eventOf[Reconciled],
+	"Located": eventOf[Located],
+	"Looked":  eventOf[Looked], "BacklogRead": eventOf[BacklogRead],
 }
 
 // What dispatchers decided before the decision stood here alone, when they ran

@@ -55,7 +55,8 @@ func TestNeedPostgres_GivesUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = silent.Close() })
-	for from, why := range map[string]string{"http://127.0.0.1:1": "cannot be reached", "http://" + silent.Addr().String(): "longer than 2s"} {
+	for from, why := range map[string]string{"http://127.0.0.1:1": "cannot be reached",
+		"http://" + silent.Addr().String(): "longer than 2s"} {
 		stdout, stderr, code := bare(t, "BELLHOP_PG_REPOSITORY="+from, "BELLHOP_PG_DOWNLOAD_LIMIT=2s")()
 		if code != 1 || stdout != "" {
 			t.Errorf("exit code %d, %q", code, stdout)

@@ -149,7 +149,10 @@ func values(kind string, theirs, own int64) []string {
 	case "bigint":
 		return []string{fmt.Sprint(theirs), fmt.Sprint(own), "0", "-1", "null"}
 	case "bigint[]":
-		return []string{fmt.Sprintf("array[%d]::pg_catalog._int8", theirs), fmt.Sprintf("array[%d,%d,null]::pg_catalog._int8", own, theirs)}
+		return []string{
+			fmt.Sprintf("array[%d]::pg_catalog._int8", theirs),
+			fmt.Sprintf("array[%d,%d,null]::pg_catalog._int8", own, theirs),
+		}
 	case "text":
 		return []string{"'command'", "'taken'", "'a'", "'r.1'", "'; drop schema bellhop cascade; --'", "pg_catalog.repeat('x', 20000)", "e'\\n'", "null"}
 	case "text[]":
@@ -172,7 +175,8 @@ func values(kind string, theirs, own int64) []string {
 	return []string{"null"}
 }
 
-// calls gives statements that call every function of bellhop's that a login may call: each value of each parameter once, beside a
+// calls gives statements that call every function of bellhop's that a login may call: each value of each parameter
+// once, beside a
 // middling one of the others; text with a collation of the attacker's too.
 func (a *attacker) calls(admin *pgx.Conn, theirs, own int64) (calls []string) {
 	rows, err := admin.Query(a.t.Context(), `select p.oid::regproc::text, p.proretset, array(select format_type(x, null) from unnest(p.proargtypes) x)
@@ -282,7 +286,8 @@ func TestAttack_NoRoleGainsLearnsOrBlocksWhatItWasNotGiven(t *testing.T) {
 			theirs := one[int64](t, victim, "select bellhop.submit('a', 'CANARY', key => 'taken', vars => '{\"A\":\"CANARY\"}', held => true)")
 			failed := one[int64](t, victim, "select bellhop.submit('b', 'CANARY', after => array[$1::bigint])", theirs)
 			exec(t, victim, "select bellhop.rjm_setup('r.1', 'X=CANARY')")
-			exec(t, admin, "insert into bellhop.log (job, level, line) values ($1, 'err', 'CANARY'), ($2, 'err', 'CANARY')", theirs, failed)
+			exec(t, admin, "insert into bellhop.log (job, level, line) values ($1, 'err', 'CANARY'), ($2, 'err', 'CANARY')",
+				theirs, failed)
 			exec(t, admin, "insert into bellhop.item (job, fence, item, line, tries) values ($1, 1, 1, 'CANARY', 1)", theirs)
 			a := newAttacker(t, admin, url, role)
 			var own int64

@@ -47,7 +47,8 @@ func TestCauses_TheDocsHaveThemAll(t *testing.T) {
 			t.Errorf("the form %s comes before its code", c.Cause)
 		}
 		if c.Means != "" {
-			next := regexp.MustCompile(`\{[a-z_]+\}`).ReplaceAllStringFunc(c.Next, func(s string) string { return strings.ToUpper(s[1 : len(s)-1]) })
+			next := regexp.MustCompile(
+				`\{[a-z_]+\}`).ReplaceAllStringFunc(c.Next, func(s string) string { return strings.ToUpper(s[1 : len(s)-1]) })
 			if strings.HasPrefix(next, "bellhop ") || strings.HasPrefix(next, "psql ") {
 				next = "`" + next + "`"
 			}

@@ -82,7 +82,8 @@ func read(files fs.FS, pattern string) ([]Step, error) {
 			return nil, err
 		}
 		sum := sha256.Sum256(text)
-		steps = append(steps, Step{Name: name[strings.LastIndexByte(name, '/')+1:], Text: string(text), sum: hex.EncodeToString(sum[:8])})
+		steps = append(steps,
+			Step{Name: name[strings.LastIndexByte(name, '/')+1:], Text: string(text), sum: hex.EncodeToString(sum[:8])})
 	}
 	return steps, nil
 }
@@ -146,7 +147,8 @@ func (p Plan) Run(ctx context.Context, conn *pgx.Conn) ([]Step, error) {
 		// On a broken connection the server lets go of the lock by itself.
 		_, _ = conn.Exec(context.WithoutCancel(ctx), "select pg_advisory_unlock($1)", int64(lockKey))
 	}()
-	// Views, defaults and checks keep what they find when they are made: nothing of anybody's but PostgreSQL's own and ours.
+	// Views, defaults and checks keep what they find when they are made: nothing of anybody's but PostgreSQL's own and
+	// ours.
 	var theirs string
 	if err := conn.QueryRow(ctx, "select current_setting('search_path')").Scan(&theirs); err != nil {
 		return nil, fmt.Errorf("prepare to migrate: %w", err)

@@ -108,8 +108,10 @@ func TestMigrate_AFailureLeavesNothingHalfDone(t *testing.T) {
 	url := pgtest.URL(t)
 	conn := connect(t, url)
 	const script = "create or replace function bellhop.f() returns int language sql as 'select 1';"
-	steps, err := two(t, "create table bellhop.second (id int); select 1/0; create table bellhop.third (id int);", script).Run(t.Context(), conn)
-	if err == nil || !strings.Contains(err.Error(), "migration 0002_second.sql") || !strings.Contains(err.Error(), "division by zero") {
+	steps, err := two(t, "create table bellhop.second (id int); select 1/0; create table bellhop.third (id int);",
+		script).Run(t.Context(), conn)
+	if err == nil || !strings.Contains(err.Error(), "migration 0002_second.sql") ||
+		!strings.Contains(err.Error(), "division by zero") {
 		t.Errorf("error is %v", err)
 	}
 	if len(steps) != 1 || steps[0].Name != "0001_first.sql" {

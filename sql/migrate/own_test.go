@@ -15,7 +15,8 @@ func TestOwn_JobsAreTheirSubmitters(t *testing.T) {
 	mine := one[int64](t, app1, "select bellhop.submit('a', 'secret', key => 'k', held => true)")
 	rjm := one[int64](t, app1, "select bellhop.rjm_setup('a.1', 'X=secret')")
 	for _, id := range []int64{raw, mine, rjm} {
-		if whose := one[string](t, admin, "select submitted_by from bellhop.jobqueue where id = $1", id); whose != app1.Config().User {
+		if whose := one[string](t, admin, "select submitted_by from bellhop.jobqueue where id = $1",
+			id); whose != app1.Config().User {
 			t.Errorf("job %d is %s's, want %s's", id, whose, app1.Config().User)
 		}
 		exec(t, admin, "insert into bellhop.log (job, level, line) values ($1, 'out', 'said')", id)
@@ -59,7 +60,9 @@ func TestOwn_ARoleThatIsSetShares(t *testing.T) {
 	admin, url := setup(t)
 	one1, two := login(t, admin, url, "bellhop_submitter"), login(t, admin, url, "bellhop_submitter")
 	team := "team_" + one1.Config().User
-	exec(t, admin, fmt.Sprintf("create role %[1]s in role bellhop_submitter; grant %[1]s to %[2]s, %[3]s", team, one1.Config().User, two.Config().User))
+	exec(t, admin,
+		fmt.Sprintf("create role %[1]s in role bellhop_submitter; grant %[1]s to %[2]s, %[3]s", team, one1.Config().User,
+			two.Config().User))
 	defer exec(t, admin, "drop role "+team)
 	exec(t, one1, "set role "+team)
 	id := one[int64](t, one1, "select bellhop.submit('a', key => 'shared')")
@@ -141,7 +144,8 @@ func TestOwn_NobodyBlocksAnothersJob(t *testing.T) {
 	exec(t, app1, "rollback")
 }
 
-// A job with a lock would run beside those that it must not run beside: until locks are obeyed it is refused, in one place.
+// A job with a lock would run beside those that it must not run beside: until locks are obeyed it is refused, in one
+// place.
 func TestLocks_AreRefusedUntilTheyAreObeyed(t *testing.T) {
 	t.Parallel()
 	admin, url := setup(t)

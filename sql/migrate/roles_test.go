@@ -19,8 +19,10 @@ func TestRoles_SubmitterSubmitsAndSeesNothing(t *testing.T) {
 	t.Parallel()
 	admin, url := setup(t)
 	conn := login(t, admin, url, "bellhop_submitter")
-	first := one[int64](t, conn, "select bellhop.submit('cat', 'secret', key => 'k', priority_name => 'b', vars => '{\"A\":\"1\"}')")
-	second := one[int64](t, conn, `insert into bellhop.jobqueue (type, msq, run_on, priority, run_at, held, vars, locks, reasons, max_attempts, timeout, on_failure)
+	first := one[int64](t, conn,
+		"select bellhop.submit('cat', 'secret', key => 'k', priority_name => 'b', vars => '{\"A\":\"1\"}')")
+	second := one[int64](t, conn,
+		`insert into bellhop.jobqueue (type, msq, run_on, priority, run_at, held, vars, locks, reasons, max_attempts, timeout, on_failure)
 		values ('cat', 'select 1', 'big1', -3, now() + interval '1 hour', true, '{}', '{}', '{r}', 3, '1 min', 'run') returning id`)
 	if first == 0 || second <= first {
 		t.Errorf("ids %d and %d", first, second)
@@ -37,7 +39,8 @@ func TestRoles_SubmitterSubmitsAndSeesNothing(t *testing.T) {
 		t.Errorf("priority of b is %d", p)
 	}
 
-	for _, column := range []string{"state", "attempt", "fence", "host", "instance", "created_at", "started_at", "ended_at", "exit_code",
+	for _, column := range []string{"state", "attempt", "fence", "host", "instance", "created_at", "started_at",
+		"ended_at", "exit_code",
 		"error", "items_total", "waiting_for", "cancel_requested", "deaths", "child"} {
 		denied(t, conn, "insert into bellhop.jobqueue (type, "+column+") values ('cat', null)")
 		denied(t, conn, "select "+column+" from bellhop.jobqueue")
@@ -63,7 +66,8 @@ func TestRoles_ReaderSeesNoPayload(t *testing.T) {
 	if n := one[int](t, conn, "select count(*) from bellhop.job where type = 'cat' and state = 'ready'"); n != 2 {
 		t.Errorf("it sees %d jobs", n)
 	}
-	if text := one[string](t, conn, "select string_agg(j::text, ' ') from bellhop.job j"); len(text) == 0 || strings.Contains(text, "secret") {
+	if text := one[string](t, conn, "select string_agg(j::text, ' ') from bellhop.job j"); len(text) == 0 ||
+		strings.Contains(text, "secret") {
 		t.Errorf("it sees %s", text)
 	}
 	for _, ok := range []string{"attempt", "instance", "host", "agent", "child", "schema_version"} {

@@ -31,7 +31,8 @@ func unsafe(t *testing.T, admin *pgx.Conn) []finding {
 	return found
 }
 
-// The rule: nothing of bellhop's looks up a name where its caller says, and nobody else's code runs with its owner's rights.
+// The rule: nothing of bellhop's looks up a name where its caller says, and nobody else's code runs with its owner's
+// rights.
 func TestSafety_NoFunctionLooksWhereItsCallerSays(t *testing.T) {
 	t.Parallel()
 	admin, _ := setup(t)
@@ -51,7 +52,8 @@ func TestSafety_NoFunctionLooksWhereItsCallerSays(t *testing.T) {
 	var name, body string
 	if _, err := pgx.ForEachRow(rows, []any{&name, &body}, func() error {
 		for _, m := range cast.FindAllStringSubmatch(body, -1) {
-			if !strings.Contains(m[1]+m[3], ".") && !slices.Contains(builtin, m[1]) { // builtin types: pg_catalog is first on each path
+			// builtin types: pg_catalog is first on each path
+			if !strings.Contains(m[1]+m[3], ".") && !slices.Contains(builtin, m[1]) {
 				t.Errorf("%s looks up %q without a schema", name, m[0])
 			}
 		}
@@ -138,7 +140,8 @@ func TestSafety_AnOlderInstallationIsMended(t *testing.T) {
 	}
 }
 
-// Functions live in functions/ and triggers/, where a change of their text is put in place: a numbered migration that made
+// Functions live in functions/ and triggers/, where a change of their text is put in place: a numbered migration that
+// made
 // one would be history at once, and would undo what the file says on a database that has that already.
 func TestSafety_MigrationsMakeNoFunctions(t *testing.T) {
 	t.Parallel()

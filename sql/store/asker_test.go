@@ -51,7 +51,8 @@ func TestAsker_OneSessionAndItsRows(t *testing.T) {
 		{"select current_setting('application_name') as a", []string{`a="mine"`}, ""},
 	} {
 		got, err := ask(t, a, step.statement)
-		if !slices.Equal(got, step.want) || (err == nil) != (step.says == "") || err != nil && !strings.Contains(err.Error(), step.says) {
+		if !slices.Equal(got, step.want) || (err == nil) != (step.says == "") ||
+			err != nil && !strings.Contains(err.Error(), step.says) {
 			t.Errorf("%s: %q, %v; want %q %s", step.statement, got, err, step.want, step.says)
 		}
 	}

@@ -127,7 +127,8 @@ type Command struct {
 // Command gives the command of a row's job; ok is false where the job is none.
 func (a *Attacher) Command(ctx context.Context, job scheduler.JobID) (c Command, ok bool, err error) {
 	err = a.commands.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		return conn.QueryRow(ctx, attachedCommandSQL, int64(job)).Scan(&c.Argv, &c.WorkDir, &c.LogDir, &c.Attachment, &c.Table, &c.Key, &c.Row)
+		return conn.QueryRow(ctx, attachedCommandSQL,
+			int64(job)).Scan(&c.Argv, &c.WorkDir, &c.LogDir, &c.Attachment, &c.Table, &c.Key, &c.Row)
 	})
 	if errors.Is(err, pgx.ErrNoRows) {
 		return c, false, nil

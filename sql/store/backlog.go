@@ -22,7 +22,9 @@ const backlogMost = 64
 // nothing waits but what somebody else has in hand is left out, and named. On
 // the claimer's connection, which keeps to the indexes whatever the statistics
 // say.
-func (k *Maintenance) Backlog(ctx context.Context, types, doubt []scheduler.TypeName, answers []string) (waiting []scheduler.Backlog, inHand []scheduler.TypeName, err error) {
+func (k *Maintenance) Backlog(
+	ctx context.Context, types, doubt []scheduler.TypeName, answers []string,
+) (waiting []scheduler.Backlog, inHand []scheduler.TypeName, err error) {
 	err = k.explained.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		rows, err := conn.Query(ctx, backlogSQL, types, answers, backlogMost)
 		if err != nil {

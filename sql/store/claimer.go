@@ -31,7 +31,11 @@ func NewClaimer(url string) (*Claimer, error) {
 	settings := map[string]string{"synchronous_commit": "off", "lock_timeout": lockWait}
 	maps.Copy(settings, byIndex)
 	conn, err := newConnection(url, "claimer", settings)
-	return &Claimer{conn: conn, asserted: -1, horizons: horizons{when: horizonWhen, till: horizonWhen, life: horizonLife}}, err
+	return &Claimer{
+		conn:     conn,
+		asserted: -1,
+		horizons: horizons{when: horizonWhen, till: horizonWhen, life: horizonLife},
+	}, err
 }
 
 // Close ends the session's connection.
@@ -130,7 +134,16 @@ func claimStatement(me scheduler.InstanceID, d scheduler.Demand) (text string, a
 
 func claimArgs(me scheduler.InstanceID, d scheduler.Demand, after key) []any {
 	t := d.Types[0]
-	return []any{int64(me), string(d.Host), string(t.Type), int64(t.Limit), int16(t.MaxPriority), d.MSQ, after.priority, int64(after.id)}
+	return []any{
+		int64(me),
+		string(d.Host),
+		string(t.Type),
+		int64(t.Limit),
+		int16(t.MaxPriority),
+		d.MSQ,
+		after.priority,
+		int64(after.id),
+	}
 }
 
 // orNil makes an empty text NULL.
@@ -148,7 +161,9 @@ func columns(demands []scheduler.TypeDemand) (types []string, most, worst []int3
 	return types, most, worst
 }
 
-func (c *Claimer) claim(ctx context.Context, conn *pgx.Conn, me scheduler.InstanceID, d scheduler.Demand, text string, values []any) ([]scheduler.Job, error) {
+func (c *Claimer) claim(
+	ctx context.Context, conn *pgx.Conn, me scheduler.InstanceID, d scheduler.Demand, text string, values []any,
+) ([]scheduler.Job, error) {
 	asked := time.Now()
 	rows, err := conn.Query(ctx, text, values...)
 	if err != nil {
@@ -163,7 +178,8 @@ func (c *Claimer) claim(ctx context.Context, conn *pgx.Conn, me scheduler.Instan
 		var args, msq, repeat *string
 		var timeout int64
 		var created, due, now time.Time
-		if err := rows.Scan((*int64)(&j.Claim.Job), (*int64)(&j.Fence), &j.Attempt, &j.Priority, (*string)(&j.Type), &args, &msq, &repeat,
+		if err := rows.Scan((*int64)(&j.Claim.Job), (*int64)(&j.Fence), &j.Attempt, &j.Priority, (*string)(&j.Type), &args,
+			&msq, &repeat,
 			&j.Key, (*string)(&j.Vars), &j.Trace, &timeout, &j.MaxAttempts, &j.Deaths, &j.Places,
 			&created, &due, &now); err != nil {
 			return nil, err
@@ -216,7 +232,9 @@ func (c *Claimer) Reassert(ctx context.Context, me scheduler.InstanceID, holds [
 // Assert is Reassert of all that runs here. From then on there may be claims;
 // but it names the live instances that have not done the same since the
 // database last crashed: a job that is ready may be running there.
-func (c *Claimer) Assert(ctx context.Context, me scheduler.InstanceID, all []scheduler.Hold) (n int, not []string, err error) {
+func (c *Claimer) Assert(
+	ctx context.Context, me scheduler.InstanceID, all []scheduler.Hold,
+) (n int, not []string, err error) {
 	err = c.conn.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		if n, err = reassert(ctx, conn, me, all); err != nil {
 			return err

@@ -34,7 +34,8 @@ func TestClaim_InOrderOfPriorityThenID(t *testing.T) {
 		p := i*7%5 - 2
 		want = append(want, job{p, e.insert("type, priority", "'cat', "+[]string{"-2", "-1", "0", "1", "2"}[p+2])})
 	}
-	slices.SortFunc(want, func(a, b job) int { return cmp.Or(cmp.Compare(a.priority, b.priority), cmp.Compare(a.id, b.id)) })
+	slices.SortFunc(want,
+		func(a, b job) int { return cmp.Or(cmp.Compare(a.priority, b.priority), cmp.Compare(a.id, b.id)) })
 	for len(want) > 0 {
 		n := min(7, len(want))
 		d := demand(n)
@@ -64,8 +65,11 @@ func TestClaim_BringsAllThatStartsAJob(t *testing.T) {
 		t.Fatalf("claimed %v", ids(jobs))
 	}
 	j := jobs[0]
-	if j.Args != `a "b"` || !j.HasArgs || j.Key != "k" || j.Vars.Map()["A"] != "1" || j.Timeout != 62*time.Second || j.MaxAttempts != 3 ||
-		j.Attempt != 1 || j.Fence != 1 || j.Trace != "00-aa-bb-01" || j.Host != "local" || j.MSQ != "" || j.Deaths != 0 || j.Item != 0 {
+	if j.Args != `a "b"` || !j.HasArgs || j.Key != "k" || j.Vars.Map()["A"] != "1" || j.Timeout != 62*time.Second ||
+		j.MaxAttempts != 3 ||
+		j.Attempt != 1 || j.Fence != 1 || j.Trace != "00-aa-bb-01" || j.Host != "local" || j.MSQ != "" ||
+		j.Deaths != 0 ||
+		j.Item != 0 {
 		t.Errorf("%+v", j)
 	}
 	if !jobs[1].HasArgs || jobs[1].Args != "" || jobs[2].HasArgs || jobs[2].Timeout < 99*365*24*time.Hour {
@@ -131,12 +135,21 @@ func TestClaim_KeepsToItsBounds(t *testing.T) {
 		}
 		return n
 	}
-	d := scheduler.Demand{Host: "local", Total: 5, Types: []scheduler.TypeDemand{{Type: "a", Limit: 2, MaxPriority: 19}, {Type: "b", Limit: 3, MaxPriority: 19}}}
+	d := scheduler.Demand{
+		Host:  "local",
+		Total: 5,
+		Types: []scheduler.TypeDemand{{Type: "a", Limit: 2, MaxPriority: 19}, {Type: "b", Limit: 3, MaxPriority: 19}},
+	}
 	if n := count(d); !maps.Equal(n, map[scheduler.TypeName]int{"a": 2, "b": 3}) {
 		t.Errorf("%v", n)
 	}
 	// Of those that wait for children, no more in all than there is room, in the order of the queue.
-	d = scheduler.Demand{Host: "local", Total: 5, Assigned: true, Types: []scheduler.TypeDemand{{Type: "a", Limit: 3, MaxPriority: 19}, {Type: "b", Limit: 4, MaxPriority: 19}}}
+	d = scheduler.Demand{
+		Host:     "local",
+		Total:    5,
+		Assigned: true,
+		Types:    []scheduler.TypeDemand{{Type: "a", Limit: 3, MaxPriority: 19}, {Type: "b", Limit: 4, MaxPriority: 19}},
+	}
 	if n := count(d); n["a"]+n["b"] != 5 || n["a"] > 3 || n["a"] < 2 {
 		t.Errorf("%v", n)
 	}
@@ -188,7 +201,8 @@ func TestClaim_DoesNotWaitForALockedRow(t *testing.T) {
 	e := openEnv(t)
 	locked, next := e.insert("type", "'cat'"), e.insert("type", "'cat'")
 	err := pgx.BeginFunc(t.Context(), e.conn, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(t.Context(), "select 1 from bellhop.jobqueue where id = $1 for update", int64(locked)); err != nil {
+		if _, err := tx.Exec(t.Context(), "select 1 from bellhop.jobqueue where id = $1 for update",
+			int64(locked)); err != nil {
 			return err
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
@@ -213,10 +227,12 @@ func TestReassert_TakesOnlyRowsAsTheyWereBeforeTheClaim(t *testing.T) {
 	hold := func(j scheduler.Job) scheduler.Hold {
 		return scheduler.Hold{Claim: j.Claim, Attempt: j.Attempt, Host: "local"}
 	}
-	lost, fine, elsewhere, deleted, changed, held := e.running(), e.running(), e.running(), e.running(), e.running(), e.running()
+	lost, fine, elsewhere, deleted, changed, held := e.running(), e.running(), e.running(), e.running(), e.running(),
+		e.running()
 	// What a crash of the database undoes is a claim that was committed asynchronously.
 	undo := `update bellhop.jobqueue set state = 'ready', fence = fence - 1, attempt = attempt - 1, instance = null, host = null, started_at = null where id = any ($1)`
-	e.exec(undo, []int64{int64(lost.Claim.Job), int64(elsewhere.Claim.Job), int64(changed.Claim.Job), int64(held.Claim.Job)})
+	e.exec(undo,
+		[]int64{int64(lost.Claim.Job), int64(elsewhere.Claim.Job), int64(changed.Claim.Job), int64(held.Claim.Job)})
 	second := e.register("second", time.Minute)
 	e.exec("update bellhop.jobqueue set state = 'running', fence = fence + 1, attempt = attempt + 1, instance = $2 where id = $1", int64(elsewhere.Claim.Job), int64(second))
 	e.exec("delete from bellhop.jobqueue where id = $1", int64(deleted.Claim.Job))
@@ -244,7 +260,8 @@ func TestReassert_TakesOnlyRowsAsTheyWereBeforeTheClaim(t *testing.T) {
 	if _, _, err := e.registry.MarkGone(t.Context(), e.me, "dead", true); err != nil {
 		t.Fatal(err)
 	}
-	e.exec("update bellhop.jobqueue set state = 'ready', fence = 0, attempt = 0, instance = null where id = $1", int64(fine.Claim.Job))
+	e.exec("update bellhop.jobqueue set state = 'ready', fence = 0, attempt = 0, instance = null where id = $1",
+		int64(fine.Claim.Job))
 	if n, err := e.claimer.Reassert(t.Context(), e.me, holds); err != nil || n != 0 {
 		t.Errorf("one that was taken for dead re-asserted %d (%v)", n, err)
 	}

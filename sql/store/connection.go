@@ -51,11 +51,13 @@ func newConnection(url, name string, settings map[string]string) (*connection, e
 	}
 	config.RuntimeParams["application_name"] = "bellhop " + name
 	config.RuntimeParams["client_encoding"] = "UTF8" // whatever the login has set
-	// Nor where it looks: who may make functions in public could give our statements other ones, with the scheduler's rights.
+	// Nor where it looks: who may make functions in public could give our statements other ones, with the scheduler's
+	// rights.
 	if name != "locate" { // that query is the user's own
 		config.RuntimeParams["search_path"] = "pg_catalog, bellhop, pg_temp"
 	}
-	// Beside a million ready jobs the planner expects so much of the larger claim that the server would compile it anew for
+	// Beside a million ready jobs the planner expects so much of the larger claim that the server would compile it anew
+	// for
 	// each claim, for seconds: our statements end before any compiler does.
 	config.RuntimeParams["jit"] = "off"
 	for k, v := range settings {

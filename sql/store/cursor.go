@@ -132,7 +132,8 @@ func refusal(code string, err error, query string, prefix int) error {
 		start := max(0, at-1-30)
 		end := min(len(runes), at-1+30)
 		clean := strings.NewReplacer("\n", " ", "\r", " ", "\t", " ")
-		s += fmt.Sprintf(" at character %d:\n  %s\n  %s^", at, clean.Replace(string(runes[start:end])), strings.Repeat(" ", at-1-start))
+		s += fmt.Sprintf(" at character %d:\n  %s\n  %s^", at, clean.Replace(string(runes[start:end])),
+			strings.Repeat(" ", at-1-start))
 	}
 	if e.Detail != "" {
 		s += "\n  " + e.Detail

@@ -78,7 +78,8 @@ func TestCursor_TextIsUTF8(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = conn.Close(context.Background()) }()
-	if _, err := conn.Exec(t.Context(), "alter database "+conn.Config().Database+" set client_encoding = 'LATIN1'"); err != nil {
+	latin := "alter database " + conn.Config().Database + " set client_encoding = 'LATIN1'"
+	if _, err := conn.Exec(t.Context(), latin); err != nil {
 		t.Fatal(err)
 	}
 	c, err := NewCursors(url)
@@ -130,7 +131,8 @@ func TestCursor_RefusalsSayWhere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := lines(t.Context(), own, "select bellhop.submit('cat')", 10); !errors.Is(err, scheduler.ErrQuery) || !strings.Contains(err.Error(), "25006") {
+	if _, err := lines(t.Context(), own, "select bellhop.submit('cat')", 10); !errors.Is(err, scheduler.ErrQuery) ||
+		!strings.Contains(err.Error(), "25006") {
 		t.Errorf("a function that writes: %v", err)
 	}
 }

@@ -48,7 +48,9 @@ func (e *env) end(state scheduler.JobState, want ...scheduler.JobID) {
 	}
 	var records []scheduler.Record
 	for _, j := range jobs {
-		records = append(records, settle(j, scheduler.Result{Child: "cat.1", Error: "no luck", ExitCode: 3, Ended: time.Now()}, scheduler.Verdict{State: state, Counts: true}))
+		records = append(records,
+			settle(j, scheduler.Result{Child: "cat.1", Error: "no luck", ExitCode: 3, Ended: time.Now()},
+				scheduler.Verdict{State: state, Counts: true}))
 	}
 	e.mustWrite(records...)
 }
@@ -117,31 +119,32 @@ func TestDependency_WhatBecomesOfAJobWhenOneItNeedsFails(t *testing.T) {
 		{"succeeded", "{failed,succeeded}", "fail", "ready", "", ""},
 	} {
 		for _, late := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%s wanted %s on_failure %s late %v", how.ends, how.wanted, how.onFailure, late), func(t *testing.T) {
-				t.Parallel()
-				e := openEnv(t)
-				a := e.insert("type, key", "'cat', 'a'")
-				depend := func() (b scheduler.JobID) {
-					b = e.insert("type, run_at, on_failure", "'dog', null, '"+how.onFailure+"'")
-					e.exec("insert into bellhop.dependency (job, needs, wanted) values ($1, $2, $3)", int64(b), int64(a), how.wanted)
-					return b
-				}
-				var b scheduler.JobID
-				if !late {
-					b = depend()
-					e.states("blocked", b)
-				}
-				e.end(scheduler.JobState(how.ends), a)
-				if late {
-					b = depend()
-				}
-				e.states(how.state, b)
-				e.want(b, "error", how.error)
-				e.want(b, "waiting_for", how.waits)
-				if e.due(); how.state == "ready" && e.one("select bool_and(met) from bellhop.dependency") != "true" {
-					t.Error("the dependency is not met")
-				}
-			})
+			t.Run(fmt.Sprintf("%s wanted %s on_failure %s late %v", how.ends, how.wanted, how.onFailure, late),
+				func(t *testing.T) {
+					t.Parallel()
+					e := openEnv(t)
+					a := e.insert("type, key", "'cat', 'a'")
+					depend := func() (b scheduler.JobID) {
+						b = e.insert("type, run_at, on_failure", "'dog', null, '"+how.onFailure+"'")
+						e.exec("insert into bellhop.dependency (job, needs, wanted) values ($1, $2, $3)", int64(b), int64(a), how.wanted)
+						return b
+					}
+					var b scheduler.JobID
+					if !late {
+						b = depend()
+						e.states("blocked", b)
+					}
+					e.end(scheduler.JobState(how.ends), a)
+					if late {
+						b = depend()
+					}
+					e.states(how.state, b)
+					e.want(b, "error", how.error)
+					e.want(b, "waiting_for", how.waits)
+					if e.due(); how.state == "ready" && e.one("select bool_and(met) from bellhop.dependency") != "true" {
+						t.Error("the dependency is not met")
+					}
+				})
 		}
 	}
 }
@@ -426,7 +429,8 @@ func TestDependency_TwoParentsEndAtOnce(t *testing.T) {
 		e.due()
 		end := make(chan error)
 		go func() {
-			_, _, err := recorder.Write(t.Context(), second, scheduler.Batch{Records: []scheduler.Record{succeeded(b)}}, time.Now())
+			_, _, err := recorder.Write(t.Context(), second, scheduler.Batch{Records: []scheduler.Record{succeeded(b)}},
+				time.Now())
 			end <- err
 		}()
 		e.mustWrite(succeeded(a))

@@ -74,8 +74,11 @@ func desk[D interface{ Close() }](e *env, open func(string) (D, error)) D {
 
 func (e *env) register(name string, lag time.Duration) scheduler.InstanceID {
 	e.Helper()
-	id, err := e.registry.Register(e.Context(), Instance{Name: name, Hostname: "here", Machine: "m", Pid: 1, ProcessStart: "1", Version: "v", Lag: lag,
-		Hosts: []Host{{Name: "local", Slots: 4}}, Agents: []Agent{{Type: "cat", Mode: "warm", Dialect: "auto", Command: "cat", Max: 4}}})
+	id, err := e.registry.Register(e.Context(),
+		Instance{Name: name, Hostname: "here", Machine: "m", Pid: 1, ProcessStart: "1", Version: "v", Lag: lag,
+			Hosts: []Host{
+				{Name: "local", Slots: 4},
+			}, Agents: []Agent{{Type: "cat", Mode: "warm", Dialect: "auto", Command: "cat", Max: 4}}})
 	if err != nil {
 		e.Fatal(err)
 	}
@@ -106,7 +109,8 @@ func (e *env) one(text string, args ...any) string {
 func (e *env) insert(columns, values string) scheduler.JobID {
 	e.Helper()
 	var id int64
-	if err := e.conn.QueryRow(e.Context(), "insert into bellhop.jobqueue ("+columns+") values ("+values+") returning id").Scan(&id); err != nil {
+	insert := "insert into bellhop.jobqueue (" + columns + ") values (" + values + ") returning id"
+	if err := e.conn.QueryRow(e.Context(), insert).Scan(&id); err != nil {
 		e.Fatalf("%s: %v", values, err)
 	}
 	return scheduler.JobID(id)
@@ -167,16 +171,25 @@ func (e *env) running() scheduler.Job {
 // settle is the record of an attempt's end.
 func settle(j scheduler.Job, r scheduler.Result, v scheduler.Verdict) scheduler.Record {
 	r.Line = j.Line
-	return scheduler.Record{Kind: scheduler.RecordSettle, Claim: j.Claim, Attempt: j.Attempt, Host: "local", Result: r, Verdict: v}
+	return scheduler.Record{
+		Kind:    scheduler.RecordSettle,
+		Claim:   j.Claim,
+		Attempt: j.Attempt,
+		Host:    "local",
+		Result:  r,
+		Verdict: v,
+	}
 }
 
 func succeeded(j scheduler.Job) scheduler.Record {
-	return settle(j, scheduler.Result{Child: "cat.1", Successes: 2, Ended: time.Now()}, scheduler.Verdict{State: scheduler.Succeeded, Counts: true})
+	return settle(j, scheduler.Result{Child: "cat.1", Successes: 2, Ended: time.Now()},
+		scheduler.Verdict{State: scheduler.Succeeded, Counts: true})
 }
 
 func (e *env) write(again bool, records ...scheduler.Record) (stale []scheduler.Claim) {
 	e.Helper()
-	stale, _, err := e.recorder.Write(e.Context(), e.me, scheduler.Batch{Records: records, MaybeCommitted: again}, time.Now())
+	stale, _, err := e.recorder.Write(e.Context(), e.me, scheduler.Batch{Records: records, MaybeCommitted: again},
+		time.Now())
 	if err != nil {
 		e.Fatal(err)
 	}

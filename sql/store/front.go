@@ -30,8 +30,9 @@ func (f *Front) Close() { f.conn.close() }
 var ErrNoJob = errors.New("there is no such job")
 
 var (
-	frontLookSQL, frontHoldSQL, frontPrioritySQL = sql.Query("front_look"), sql.Query("front_hold"), sql.Query("front_priority")
-	frontJobsSQL, frontJobSQL, frontHostsSQL     = sql.Query("front_jobs"), sql.Query("front_job"), sql.Query("front_hosts")
+	frontLookSQL, frontHoldSQL, frontPrioritySQL = sql.Query(
+		"front_look"), sql.Query("front_hold"), sql.Query("front_priority")
+	frontJobsSQL, frontJobSQL, frontHostsSQL = sql.Query("front_jobs"), sql.Query("front_job"), sql.Query("front_hosts")
 )
 
 // Look ends the moment that rows of FOSSology's view wait, and rings.
@@ -57,7 +58,8 @@ func (f *Front) Hold(ctx context.Context, job int64) (string, error) {
 
 // Release lets a held job start, and gives the state that it had.
 func (f *Front) Release(ctx context.Context, job int64) (was string, err error) {
-	if was, err = f.state(ctx, "select j.state from bellhop.jobqueue j where j.id = $1", job); err != nil || was != "held" {
+	if was, err = f.state(ctx, "select j.state from bellhop.jobqueue j where j.id = $1", job); err != nil ||
+		was != "held" {
 		return was, err
 	}
 	_, err = f.state(ctx, "select bellhop.release($1)", job)

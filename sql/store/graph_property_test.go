@@ -76,7 +76,8 @@ func (m *graphModel) some(states ...scheduler.JobState) scheduler.JobID {
 }
 
 func (m *graphModel) submit(*rapid.T) {
-	how, held := rapid.SampledFrom([]string{"fail", "fail", "block", "run"}).Draw(m.T, "on_failure"), rapid.Bool().Draw(m.T, "held")
+	how, held := rapid.SampledFrom(
+		[]string{"fail", "fail", "block", "run"}).Draw(m.T, "on_failure"), rapid.Bool().Draw(m.T, "held")
 	id := m.o.insert("type, on_failure, held", fmt.Sprintf("'cat', '%s', %v", how, held))
 	m.state[id], m.onFailure[id] = scheduler.Ready, how
 	if held {
@@ -108,9 +109,17 @@ func (m *graphModel) reaches(from, to scheduler.JobID) bool {
 }
 
 func (m *graphModel) depend(*rapid.T) {
-	all := []scheduler.JobState{scheduler.Held, scheduler.Blocked, scheduler.Ready, scheduler.Succeeded, scheduler.Failed, scheduler.Cancelled}
+	all := []scheduler.JobState{
+		scheduler.Held,
+		scheduler.Blocked,
+		scheduler.Ready,
+		scheduler.Succeeded,
+		scheduler.Failed,
+		scheduler.Cancelled,
+	}
 	n := need{m.some(all...), m.some(all...)}
-	wanted := rapid.SampledFrom([][]string{{"succeeded"}, {"succeeded"}, {"failed", "cancelled"}, {"succeeded", "failed"}}).Draw(m.T, "wanted")
+	wanted := rapid.SampledFrom(
+		[][]string{{"succeeded"}, {"succeeded"}, {"failed", "cancelled"}, {"succeeded", "failed"}}).Draw(m.T, "wanted")
 	if _, there := m.wanted[n]; there {
 		m.Skip("it is there already")
 	}
@@ -126,7 +135,8 @@ func (m *graphModel) depend(*rapid.T) {
 			delete(m.wanted, n)
 		}
 	}
-	_, err := m.o.conn.Exec(m.o.Context(), "insert into bellhop.dependency (job, needs, wanted) values ($1, $2, $3)", int64(n.job), int64(n.needs), wanted)
+	_, err := m.o.conn.Exec(m.o.Context(), "insert into bellhop.dependency (job, needs, wanted) values ($1, $2, $3)",
+		int64(n.job), int64(n.needs), wanted)
 	if refuse != (err != nil) {
 		m.Fatalf("%v, a job that was %s (started: %v) on one that is %s: %v", n, was, started, m.state[n.needs], err)
 	}
@@ -148,7 +158,8 @@ func (m *graphModel) run(*rapid.T) {
 	for _, j := range jobs {
 		end := rapid.SampledFrom([]scheduler.JobState{scheduler.Succeeded, scheduler.Succeeded, scheduler.Failed}).Draw(m.T, "end")
 		m.state[j.Claim.Job] = end
-		records = append(records, settle(j, scheduler.Result{Child: "cat.1", Ended: time.Now()}, scheduler.Verdict{State: end, Counts: true}))
+		records = append(records,
+			settle(j, scheduler.Result{Child: "cat.1", Ended: time.Now()}, scheduler.Verdict{State: end, Counts: true}))
 	}
 	m.o.mustWrite(records...)
 	m.settle()
@@ -224,7 +235,8 @@ func (m *graphModel) check(*rapid.T) {
 		if state != m.state[id] {
 			m.Fatalf("job %d is %s, the model says %s", id, state, m.state[id])
 		}
-		if (state == scheduler.Held || state == scheduler.Blocked) && unmet != open || state == scheduler.Ready && unmet != 0 {
+		if (state == scheduler.Held || state == scheduler.Blocked) && unmet != open ||
+			state == scheduler.Ready && unmet != 0 {
 			m.Fatalf("job %d, %s, counts %d unmet dependencies and has %d", id, state, unmet, open)
 		}
 		n++

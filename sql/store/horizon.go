@@ -94,7 +94,9 @@ func (f *horizons) needsSnapshot(d scheduler.Demand, above *horizon, now time.Ti
 // observe takes what a claim was like: above which horizon (nil: of everything),
 // after which snapshot ("": none was taken), how many jobs of each type it
 // brought, and how long it took.
-func (f *horizons) observe(d scheduler.Demand, above *horizon, snapshot string, got map[scheduler.TypeName]int, took time.Duration, now time.Time) {
+func (f *horizons) observe(
+	d scheduler.Demand, above *horizon, snapshot string, got map[scheduler.TypeName]int, took time.Duration, now time.Time,
+) {
 	n := 0
 	for _, of := range got {
 		n += of

@@ -22,7 +22,10 @@ func always(c *Claimer) {
 
 func two(most int) scheduler.Demand {
 	return scheduler.Demand{Host: "local", Total: 2 * most, MSQ: true,
-		Types: []scheduler.TypeDemand{{Type: "cat", Limit: most, MaxPriority: 19}, {Type: "dog", Limit: most, MaxPriority: 19}}}
+		Types: []scheduler.TypeDemand{
+			{Type: "cat", Limit: most, MaxPriority: 19},
+			{Type: "dog", Limit: most, MaxPriority: 19},
+		}}
 }
 
 // TestHorizon_MissesNothingThatIsInserted: whatever the order in which transactions
@@ -120,7 +123,8 @@ func TestHorizon_MissesNothingThatIsInserted(t *testing.T) {
 		default:
 		}
 	}
-	if left := e.one("select count(*) from bellhop.jobqueue where state = 'ready'"); left != "0" || above.Load() < 100 || claimed == 0 {
+	if left := e.one("select count(*) from bellhop.jobqueue where state = 'ready'"); left != "0" || above.Load() < 100 ||
+		claimed == 0 {
 		t.Errorf("%s jobs were missed; %d claimed, %d claims above a floor", left, claimed, above.Load())
 	}
 }

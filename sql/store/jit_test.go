@@ -13,7 +13,8 @@ func TestLinks_CompileNothing(t *testing.T) {
 	t.Parallel()
 	e := openEnv(t)
 	e.exec("do $$ begin execute format('alter database %I set jit = on', current_database()); end $$")
-	for _, c := range []*connection{e.claimer.conn, e.recorder.conn, e.maintenance.conn, e.registry.conn, desk(e, NewMetrics).conn} {
+	for _, c := range []*connection{e.claimer.conn, e.recorder.conn, e.maintenance.conn, e.registry.conn,
+		desk(e, NewMetrics).conn} {
 		conn, err := pgx.ConnectConfig(t.Context(), c.config)
 		if err != nil {
 			t.Fatal(err)

@@ -20,7 +20,8 @@ type Locator struct {
 
 // NewLocator takes the query: its first column names hosts, $1 is the name.
 func NewLocator(url, text string) (*Locator, error) {
-	conn, err := newConnection(url, "locate", map[string]string{"default_transaction_read_only": "on", "statement_timeout": "5000"})
+	conn, err := newConnection(url, "locate",
+		map[string]string{"default_transaction_read_only": "on", "statement_timeout": "5000"})
 	return &Locator{conn, text}, err
 }
 

@@ -54,7 +54,8 @@ func TestRecord_ARowThatSomebodyHasInHand(t *testing.T) {
 	}
 	e.want(mine.Claim.Job, "state", "running")
 	jobs := []scheduler.JobID{mine.Claim.Job, theirs.Claim.Job, 1 << 40}
-	if busy, err := e.recorder.Busy(t.Context(), jobs); err != nil || !slices.Equal(busy, []scheduler.JobID{theirs.Claim.Job}) {
+	if busy, err := e.recorder.Busy(t.Context(), jobs); err != nil ||
+		!slices.Equal(busy, []scheduler.JobID{theirs.Claim.Job}) {
 		t.Errorf("busy: %v, %v", busy, err)
 	}
 	e.mustWrite(b.Records[0]) // and that look has let go of it
@@ -80,7 +81,9 @@ func TestRecord_WhatElseSomebodyCanHaveInHand(t *testing.T) {
 	}
 	release()
 	release = e.holding("lock table bellhop.jobqueue in share mode") // as CREATE INDEX does
-	if _, _, err := e.recorder.Write(t.Context(), e.me, scheduler.Batch{Records: []scheduler.Record{succeeded(other)}}, time.Now()); !errors.Is(err, scheduler.ErrBusy) {
+	if _, _, err := e.recorder.Write(t.Context(), e.me, scheduler.Batch{Records: []scheduler.Record{succeeded(other)}},
+		time.Now()); !errors.Is(
+		err, scheduler.ErrBusy) {
 		t.Errorf("with the table locked: %v", err)
 	}
 	if busy, err := e.recorder.Busy(t.Context(), jobs); err == nil || errors.Is(err, scheduler.ErrBusy) {

@@ -75,7 +75,8 @@ func (l Look) Jobs(ctx context.Context, f Filter) ([]JobRow, error) {
 	}
 	jobs, err := collect[JobRow](ctx, l.db, lookListSQL, f.States, types, limit)
 	var refused *pgconn.PgError
-	if errors.As(err, &refused) && refused.Code == "42501" { // no reader: a submitter sees its own, by way of their barrier
+	// no reader: a submitter sees its own, by way of their barrier
+	if errors.As(err, &refused) && refused.Code == "42501" {
 		jobs, err = collect[JobRow](ctx, l.db, lookOwnListSQL, f.States, types, limit)
 	}
 	if err != nil {

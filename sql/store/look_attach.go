@@ -43,8 +43,8 @@ type Attached struct {
 
 // Attach attaches a table, or changes the pool of one that is attached.
 func (l Look) Attach(ctx context.Context, a Attachment) (Attached, error) {
-	rows, err := l.db.Query(ctx, lookAttachSQL, a.Table, a.Type, orNull(a.Cmd), a.Pool, a.WorkDir, a.LogDir, orNull(a.Key), a.Dispatch,
-		a.StatusCol, a.ExitCol, a.Index, a.Name)
+	rows, err := l.db.Query(ctx, lookAttachSQL, a.Table, a.Type, orNull(a.Cmd), a.Pool, a.WorkDir, a.LogDir, orNull(a.Key),
+		a.Dispatch, a.StatusCol, a.ExitCol, a.Index, a.Name)
 	if err != nil {
 		return Attached{}, fmt.Errorf("attach %s: %w", a.Table, err)
 	}

@@ -60,9 +60,9 @@ func (l Look) Submit(ctx context.Context, s Submission) (scheduler.JobID, error)
 		v := string(text)
 		vars = &v
 	}
-	rows, err := l.db.Query(ctx, lookSubmitSQL, s.Type, s.Args, s.MSQ, s.Repeat, s.RunOn, s.Key, s.Priority, s.PriorityName,
-		s.RunAt, milliseconds(s.RunIn), s.Held, vars, orNull(s.Locks), max(s.MaxAttempts, 1), milliseconds(s.Timeout),
-		s.OnFailure, orNull(s.After), orNull(s.AfterKeys), orNull(s.Wanted), s.Traceparent)
+	rows, err := l.db.Query(ctx, lookSubmitSQL, s.Type, s.Args, s.MSQ, s.Repeat, s.RunOn, s.Key, s.Priority,
+		s.PriorityName, s.RunAt, milliseconds(s.RunIn), s.Held, vars, orNull(s.Locks), max(s.MaxAttempts, 1),
+		milliseconds(s.Timeout), s.OnFailure, orNull(s.After), orNull(s.AfterKeys), orNull(s.Wanted), s.Traceparent)
 	if err != nil {
 		return 0, fmt.Errorf("submit: %w", err)
 	}
@@ -169,9 +169,12 @@ const pruneMost = 1000
 
 // Prune deletes jobs that have been over, in one of the states, for longer than
 // a time (with rjm, RJM's only), with their attempts and logs, and gives how
-// many; but none that others wait for, or whose files are still to be deleted. It takes many small transactions: what was deleted before
+// many; but none that others wait for, or whose files are still to be deleted. It takes many small transactions: what
+// was deleted before
 // an error stays so.
-func (l Look) Prune(ctx context.Context, olderThan time.Duration, states []scheduler.JobState, rjm bool) (n int64, err error) {
+func (l Look) Prune(
+	ctx context.Context, olderThan time.Duration, states []scheduler.JobState, rjm bool,
+) (n int64, err error) {
 	type some struct {
 		Deleted int64
 		Last    *int64

@@ -145,7 +145,8 @@ type UnsafeRow struct {
 	Mend string // the statement
 }
 
-// Unsafe gives what lets a login do more than its roles allow: functions that look up names where their caller says, rights
+// Unsafe gives what lets a login do more than its roles allow: functions that look up names where their caller says,
+// rights
 // of PUBLIC, objects and code of others in the schema.
 func (l Look) Unsafe(ctx context.Context) ([]UnsafeRow, error) {
 	rows, err := collect[UnsafeRow](ctx, l.db, doctorSafetySQL)

@@ -50,7 +50,8 @@ func (r *LogReader) Next(ctx context.Context) (lines []LogRow, more bool, err er
 	if r.Attempt > 0 {
 		attempt = &r.Attempt
 	}
-	lines, err = collect[LogRow](ctx, r.look.db, lookLogsSQL, r.Job, attempt, r.From, r.Levels, r.newest-lateLines, logPage)
+	lines, err = collect[LogRow](ctx, r.look.db, lookLogsSQL, r.Job, attempt, r.From, r.Levels, r.newest-lateLines,
+		logPage)
 	if err != nil {
 		return nil, false, fmt.Errorf("read the log of job %d: %w", r.Job, err)
 	}

@@ -31,7 +31,8 @@ type RJMSetup struct {
 // with the same content. What is refused is an error with an SQL code of class
 // 22, 23 or 55.
 func (l Look) SetUpRJM(ctx context.Context, s RJMSetup) (id scheduler.JobID, err error) {
-	rows, err := l.db.Query(ctx, lookRJMSetupSQL, s.ID, s.Config, s.Priority, orEmpty(s.Blocks), orEmpty(s.Files), s.Inside)
+	rows, err := l.db.Query(ctx, lookRJMSetupSQL, s.ID, s.Config, s.Priority, orEmpty(s.Blocks), orEmpty(s.Files),
+		s.Inside)
 	if err == nil {
 		id, err = pgx.CollectExactlyOneRow(rows, pgx.RowTo[scheduler.JobID])
 	}

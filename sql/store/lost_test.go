@@ -17,7 +17,12 @@ func TestLost_RunsAreKeptWhereTheyHadBegun(t *testing.T) {
 		now := time.Now()
 		r := scheduler.Record{Kind: scheduler.RecordRequeue, Claim: j.Claim, Lost: lost}
 		if lost != "" {
-			r.Result = scheduler.Result{Host: "big1", Child: "cat.3", Began: now.Add(-3 * time.Minute), Ended: now.Add(-time.Minute)}
+			r.Result = scheduler.Result{
+				Host:  "big1",
+				Child: "cat.3",
+				Began: now.Add(-3 * time.Minute),
+				Ended: now.Add(-time.Minute),
+			}
 		}
 		e.mustWrite(r)
 	}

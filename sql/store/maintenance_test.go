@@ -117,7 +117,8 @@ func TestExplainWaiting_SaysWhy(t *testing.T) {
 	}
 	e.want(unknown, "waiting_for", "unknown_type")
 	e.want(known, "waiting_for", "")
-	if err := e.registry.Trouble(t.Context(), e.me, "cat", map[string]scheduler.Account{"local": {Reason: "no such file"}}); err != nil {
+	if err := e.registry.Trouble(t.Context(), e.me, "cat",
+		map[string]scheduler.Account{"local": {Reason: "no such file"}}); err != nil {
 		t.Fatal(err)
 	}
 	mark()
@@ -138,7 +139,9 @@ func TestExplainWaiting_SaysWhy(t *testing.T) {
 func TestExplainWaiting_NamesTheHostThatIsDown(t *testing.T) {
 	t.Parallel()
 	e := openEnv(t)
-	e.exec("insert into bellhop.host (instance, name, slots, serves, state) values ($1, 'far', 4, '{srv:7}', 'connecting')", int64(e.me))
+	e.exec(
+		"insert into bellhop.host (instance, name, slots, serves, state) values ($1, 'far', 4, '{srv:7}', 'connecting')",
+		int64(e.me))
 	free, here, there, shelf := e.insert("type", "'cat'"), e.insert("type, run_on", "'cat', 'local'"),
 		e.insert("type, run_on", "'cat', 'far'"), e.insert("type, run_on", "'cat', 'srv:7'")
 	state := func(host scheduler.HostName, state scheduler.HostState, words string) {

@@ -68,7 +68,8 @@ func (m *model) claim() scheduler.Job {
 // ours reports whether a write under a claim by an instance has to be taken.
 func (m *model) ours(c scheduler.Claim, by scheduler.InstanceID) bool {
 	j := m.jobs[c.Job]
-	return j != nil && j.fence == c.Fence && j.instance == by && (j.state == scheduler.Running || j.state == scheduler.Assigned)
+	return j != nil && j.fence == c.Fence && j.instance == by &&
+		(j.state == scheduler.Running || j.state == scheduler.Assigned)
 }
 
 // write records something under a claim, and checks that it is taken when, and only when, the claim holds.
@@ -112,7 +113,8 @@ func (m *model) take(*rapid.T) {
 		if d.Assigned {
 			j.state = scheduler.Assigned
 		}
-		if job.Fence != j.fence || job.Attempt != j.attempt || job.Deaths != j.deaths || job.MaxAttempts != j.most || job.Assigned != d.Assigned {
+		if job.Fence != j.fence || job.Attempt != j.attempt || job.Deaths != j.deaths || job.MaxAttempts != j.most ||
+			job.Assigned != d.Assigned {
 			m.Fatalf("claimed %+v, the model says %+v", job, *j)
 		}
 		m.held[job.Claim] = job
@@ -143,8 +145,9 @@ func (m *model) free(j *modelled) {
 
 func (m *model) end(*rapid.T) {
 	job, by := m.claim(), m.desk()
-	outcome := rapid.SampledFrom([]scheduler.Outcome{scheduler.OutcomeSucceeded, scheduler.OutcomeFailed, scheduler.OutcomeDied,
-		scheduler.OutcomeTimedOut, scheduler.OutcomeCancelled}).Draw(m.T, "outcome")
+	outcome := rapid.SampledFrom(
+		[]scheduler.Outcome{scheduler.OutcomeSucceeded, scheduler.OutcomeFailed, scheduler.OutcomeDied,
+			scheduler.OutcomeTimedOut, scheduler.OutcomeCancelled}).Draw(m.T, "outcome")
 	v := scheduler.Judge(outcome, job.Attempt, job.MaxAttempts, job.Deaths, scheduler.RetryPolicy{}, 0)
 	records := []scheduler.Record{settle(job, scheduler.Result{Outcome: outcome, Child: "cat.1", Ended: time.Now()}, v)}
 	if job.Assigned { // what was not running yet is started by the same batch
@@ -232,7 +235,8 @@ func (m *model) check(*rapid.T) {
 	for rows.Next() {
 		var id scheduler.JobID
 		var got modelled
-		if err := rows.Scan((*int64)(&id), (*string)(&got.state), (*int64)(&got.fence), &got.attempt, (*int64)(&got.instance), &got.most, &got.deaths); err != nil {
+		if err := rows.Scan((*int64)(&id), (*string)(&got.state), (*int64)(&got.fence), &got.attempt, (*int64)(&got.instance),
+			&got.most, &got.deaths); err != nil {
 			m.Fatal(err)
 		}
 		want := *m.jobs[id]
@@ -261,7 +265,13 @@ func TestQueue_AgreesWithTheModel(t *testing.T) {
 	t.Parallel()
 	e := openEnv(t)
 	rapid.Check(t, func(t *rapid.T) {
-		m := &model{T: t, o: e, ctx: e.Context(), jobs: map[scheduler.JobID]*modelled{}, held: map[scheduler.Claim]scheduler.Job{}}
+		m := &model{
+			T:    t,
+			o:    e,
+			ctx:  e.Context(),
+			jobs: map[scheduler.JobID]*modelled{},
+			held: map[scheduler.Claim]scheduler.Job{},
+		}
 		m.exec("truncate bellhop.jobqueue, bellhop.attempt_past, bellhop.log")
 		m.desks = [2]scheduler.InstanceID{e.register("first", time.Hour), e.register("second", time.Hour)}
 		remember := func() {
@@ -272,7 +282,8 @@ func TestQueue_AgreesWithTheModel(t *testing.T) {
 		}
 		act := func(f func(*rapid.T)) func(*rapid.T) { return func(t *rapid.T) { remember(); f(t) } }
 		t.Repeat(map[string]func(*rapid.T){
-			"submit": act(m.submit), "claim": act(m.take), "claim more": act(m.take), "start": act(m.start), "give back": act(m.giveBack),
+			"submit": act(
+				m.submit), "claim": act(m.take), "claim more": act(m.take), "start": act(m.start), "give back": act(m.giveBack),
 			"end": act(m.end), "end more": act(m.end), "due": act(m.due), "cancel": act(m.cancel), "release": act(m.release),
 			"retry": act(m.retry), "bury": act(m.bury),
 			"": m.check,

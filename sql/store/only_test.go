@@ -29,7 +29,14 @@ func TestClaim_OnlyWhatTheHostTakes(t *testing.T) {
 		e.insert("type, key, priority_name, priority", values)
 	}
 	take := func(only scheduler.Only, assigned bool, types ...scheduler.TypeName) string {
-		d := scheduler.Demand{Host: "local", Localities: []string{"local"}, Total: 10, MSQ: true, Assigned: assigned, Only: &only}
+		d := scheduler.Demand{
+			Host:       "local",
+			Localities: []string{"local"},
+			Total:      10,
+			MSQ:        true,
+			Assigned:   assigned,
+			Only:       &only,
+		}
 		for _, typ := range types {
 			d.Types = append(d.Types, scheduler.TypeDemand{Type: typ, Limit: 10, MaxPriority: 19})
 		}

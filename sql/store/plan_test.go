@@ -99,7 +99,8 @@ func TestPlans_HotStatementsKeepToTheirIndexes(t *testing.T) {
 	e.exec("insert into bellhop.jobqueue (type, priority) select 'cat', g % 40 - 20 from generate_series(1, 100000) g")
 	e.exec(`insert into bellhop.jobqueue (type, state, attempt, fence, started_at, ended_at, exit_code)
 	        select 'cat', 'succeeded', 1, 1, clock_timestamp(), clock_timestamp(), 0 from generate_series(1, 100000)`)
-	e.exec("update bellhop.jobqueue set state = 'running', attempt = 1, fence = 1, instance = $1 where id <= 10", int64(e.me))
+	e.exec("update bellhop.jobqueue set state = 'running', attempt = 1, fence = 1, instance = $1 where id <= 10",
+		int64(e.me))
 	connect := func(c *connection) *pgx.Conn {
 		conn, err := pgx.ConnectConfig(t.Context(), c.config)
 		if err != nil {

@@ -57,7 +57,9 @@ var (
 // After an error nothing is known; write the same batch again with Again set,
 // unless the error wraps scheduler.ErrRefused: then nothing was written, and
 // never will be; or scheduler.ErrBusy: nothing was written.
-func (r *Recorder) Write(ctx context.Context, me scheduler.InstanceID, b scheduler.Batch, now time.Time) (stale []scheduler.Claim, released bool, err error) {
+func (r *Recorder) Write(
+	ctx context.Context, me scheduler.InstanceID, b scheduler.Batch, now time.Time,
+) (stale []scheduler.Claim, released bool, err error) {
 	b.Records = startOnce(b.Records)
 	for range busyTries {
 		if stale, released, err = r.write(ctx, me, b, now); !errors.Is(err, scheduler.ErrBusy) || !notARow(err) {
@@ -67,7 +69,9 @@ func (r *Recorder) Write(ctx context.Context, me scheduler.InstanceID, b schedul
 	return stale, released, err
 }
 
-func (r *Recorder) write(ctx context.Context, me scheduler.InstanceID, b scheduler.Batch, now time.Time) (stale []scheduler.Claim, released bool, err error) {
+func (r *Recorder) write(
+	ctx context.Context, me scheduler.InstanceID, b scheduler.Batch, now time.Time,
+) (stale []scheduler.Claim, released bool, err error) {
 	done := make(map[scheduler.JobID]int, len(b.Records))
 	err = r.conn.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		batch := &pgx.Batch{}
@@ -214,7 +218,9 @@ func missing(records []scheduler.Record, done map[scheduler.JobID]int) []schedul
 	return stale
 }
 
-func queueRecords(batch *pgx.Batch, me scheduler.InstanceID, records []scheduler.Record, now time.Time, did func(int64)) {
+func queueRecords(
+	batch *pgx.Batch, me scheduler.InstanceID, records []scheduler.Record, now time.Time, did func(int64),
+) {
 	var start, back, plain, other []scheduler.Record
 	for _, rec := range records {
 		switch {

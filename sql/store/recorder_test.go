@@ -14,10 +14,17 @@ import (
 // records are one of each kind of write about a claim.
 func records(j scheduler.Job) map[string]scheduler.Record {
 	return map[string]scheduler.Record{
-		"success":      succeeded(j),
-		"failure":      settle(j, scheduler.Result{ExitCode: 1, Error: "broken"}, scheduler.Verdict{State: scheduler.Failed, Counts: true}),
-		"retry":        settle(j, scheduler.Result{ExitCode: 1}, scheduler.Verdict{State: scheduler.Scheduled, Delay: time.Hour, Counts: true}),
-		"end of MSQ":   func() scheduler.Record { r := succeeded(j); r.Items = &scheduler.Items{Total: 1, Done: 1}; return r }(),
+		"success": succeeded(j),
+		"failure": settle(j, scheduler.Result{ExitCode: 1, Error: "broken"},
+			scheduler.Verdict{State: scheduler.Failed, Counts: true}),
+		"retry": settle(j, scheduler.Result{ExitCode: 1},
+			scheduler.Verdict{State: scheduler.Scheduled, Delay: time.Hour, Counts: true}),
+		"end of MSQ": func() scheduler.Record {
+			r := succeeded(j)
+			r.Items = &scheduler.Items{Total: 1,
+				Done: 1}
+			return r
+		}(),
 		"give back":    {Kind: scheduler.RecordRequeue, Claim: j.Claim},
 		"start":        {Kind: scheduler.RecordStart, Claim: j.Claim},
 		"cancellation": settle(j, scheduler.Result{}, scheduler.Verdict{State: scheduler.Cancelled}),
@@ -78,9 +85,11 @@ func TestRecord_AFailureIsKeptAndTriedAgain(t *testing.T) {
 	e := openEnv(t)
 	j := e.running()
 	id := j.Claim.Job
-	e.mustWrite(settle(j, scheduler.Result{ExitCode: 139, Error: "died: \x00\xff segfault", Child: "cat.1", Ended: time.Now()},
-		scheduler.Verdict{State: scheduler.Scheduled, Delay: 90 * time.Second, Counts: true, Death: true}))
-	e.want(id, "format('%s %s %s %s %s', state, deaths, exit_code, waiting_for, ended_at is null)", "scheduled 1 139 retry_delay t")
+	e.mustWrite(
+		settle(j, scheduler.Result{ExitCode: 139, Error: "died: \x00\xff segfault", Child: "cat.1", Ended: time.Now()},
+			scheduler.Verdict{State: scheduler.Scheduled, Delay: 90 * time.Second, Counts: true, Death: true}))
+	e.want(id, "format('%s %s %s %s %s', state, deaths, exit_code, waiting_for, ended_at is null)",
+		"scheduled 1 139 retry_delay t")
 	e.want(id, "round(extract(epoch from run_at - clock_timestamp()) / 10)", "9")
 	if got := e.one("select format('%s %s %s %s', attempt, fence, exit_code, error) from bellhop.attempt_past where job = $1", int64(id)); got != "1 1 139 died: \uFFFD\uFFFD segfault" {
 		t.Errorf("kept: %s", got)
@@ -174,9 +183,21 @@ func TestRecord_StartOfAnAssignedJob(t *testing.T) {
 	j = e.claim(assigned(1))[0]
 	now, end := time.Now(), succeeded(j)
 	end.Result.Ended = now.Add(-time.Minute)
-	e.mustWrite(scheduler.Record{Kind: scheduler.RecordStart, Claim: j.Claim, Given: now.Add(-2 * time.Minute), Launched: now.Add(-5 * time.Minute)}, end)
-	e.want(id, "format('%s %s %s %s', state, round(extract(epoch from clock_timestamp() - ended_at) / 60), round(extract(epoch from ended_at - started_at)), "+
-		"round(extract(epoch from started_at - spawned_at)))", "succeeded 1 60 180")
+	e.mustWrite(
+		scheduler.Record{
+			Kind:     scheduler.RecordStart,
+			Claim:    j.Claim,
+			Given:    now.Add(-2 * time.Minute),
+			Launched: now.Add(-5 * time.Minute),
+		},
+		end,
+	)
+	e.want(
+		id,
+		"format('%s %s %s %s', state, round(extract(epoch from clock_timestamp() - ended_at) / 60), round(extract(epoch from ended_at - started_at)), "+
+			"round(extract(epoch from started_at - spawned_at)))",
+		"succeeded 1 60 180",
+	)
 	// And an attempt whose child was up has none of an earlier one's.
 	id = e.insert("type, spawned_at", "'cat', clock_timestamp()")
 	e.mustWrite(succeeded(e.claim(demand(1))[0]))
@@ -298,7 +319,8 @@ func TestRecord_RefusedOrOutOfReach(t *testing.T) {
 	}
 	e.want(good.Claim.Job, "state", "running") // all or nothing
 	e.drop("recorder")
-	_, _, err = e.recorder.Write(t.Context(), e.me, scheduler.Batch{Records: []scheduler.Record{succeeded(good)}}, time.Now())
+	_, _, err = e.recorder.Write(t.Context(), e.me, scheduler.Batch{Records: []scheduler.Record{succeeded(good)}},
+		time.Now())
 	var lost *Unreachable
 	if errors.Is(err, scheduler.ErrRefused) || !errors.As(err, &lost) {
 		t.Errorf("error is %v", err)

@@ -73,7 +73,8 @@ func (r *Registry) Register(ctx context.Context, i Instance) (scheduler.Instance
 	var id int64
 	err := r.conn.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
-			if err := tx.QueryRow(ctx, registerSQL, i.Name, i.Hostname, i.Machine, i.Pid, i.ProcessStart, i.Version, i.Lag, orZero(i.Queries)).Scan(&id); err != nil {
+			if err := tx.QueryRow(ctx, registerSQL, i.Name, i.Hostname, i.Machine, i.Pid, i.ProcessStart, i.Version, i.Lag,
+				orZero(i.Queries)).Scan(&id); err != nil {
 				return err
 			}
 			for _, h := range i.Hosts {
@@ -84,13 +85,15 @@ func (r *Registry) Register(ctx context.Context, i Instance) (scheduler.Instance
 				if only == nil {
 					only = &scheduler.Only{}
 				}
-				if _, err := tx.Exec(ctx, publishHostSQL, id, h.Name, h.Slots, h.Serves, cmp.Or(string(h.State), string(scheduler.HostUp)), h.Far,
+				if _, err := tx.Exec(ctx, publishHostSQL, id, h.Name, h.Slots, h.Serves,
+					cmp.Or(string(h.State), string(scheduler.HostUp)), h.Far,
 					orNull(h.Types), orNull(only.Priorities), orUnset(only.Names), orUnset(only.RJM)); err != nil {
 					return err
 				}
 			}
 			for _, a := range i.Agents {
-				if _, err := tx.Exec(ctx, publishAgentSQL, id, a.Type, a.Mode, a.Dialect, a.Command, a.Max, a.MaxPerHost, "{}", a.Local, a.Exclusive); err != nil {
+				if _, err := tx.Exec(ctx, publishAgentSQL, id, a.Type, a.Mode, a.Dialect, a.Command, a.Max, a.MaxPerHost, "{}",
+					a.Local, a.Exclusive); err != nil {
 					return err
 				}
 			}
@@ -143,11 +146,12 @@ func (r *Registry) Suspects(ctx context.Context, me scheduler.InstanceID) ([]sch
 		}
 		var s scheduler.Suspect
 		var types []string
-		_, err = pgx.ForEachRow(rows, []any{(*int64)(&s.ID), &s.Name, &s.Machine, &s.Pid, &s.ProcessStart, &s.Silent, &types}, func() error {
-			s.Types = column(types, func(t string) scheduler.TypeName { return scheduler.TypeName(t) })
-			list = append(list, s)
-			return nil
-		})
+		_, err = pgx.ForEachRow(rows, []any{(*int64)(&s.ID), &s.Name, &s.Machine, &s.Pid, &s.ProcessStart, &s.Silent, &types},
+			func() error {
+				s.Types = column(types, func(t string) scheduler.TypeName { return scheduler.TypeName(t) })
+				list = append(list, s)
+				return nil
+			})
 		return err
 	})
 	if err != nil {
@@ -160,7 +164,9 @@ func (r *Registry) Suspects(ctx context.Context, me scheduler.InstanceID) ([]sch
 // proven says that its process is known to be gone; otherwise it must still be
 // silent for longer than its lag. It returns whether it was this call that did
 // it, and how many jobs were freed.
-func (r *Registry) MarkGone(ctx context.Context, dead scheduler.InstanceID, because string, proven bool) (did bool, jobs int, err error) {
+func (r *Registry) MarkGone(
+	ctx context.Context, dead scheduler.InstanceID, because string, proven bool,
+) (did bool, jobs int, err error) {
 	var n, freed int64
 	err = r.conn.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		if err := conn.QueryRow(ctx, markGoneSQL, int64(dead), because, proven).Scan(&n, &freed); err != nil {
@@ -179,7 +185,9 @@ func (r *Registry) MarkGone(ctx context.Context, dead scheduler.InstanceID, beca
 }
 
 // Children replaces what others see of this instance's children.
-func (r *Registry) Children(ctx context.Context, me scheduler.InstanceID, all []scheduler.ChildReport, now time.Time) error {
+func (r *Registry) Children(
+	ctx context.Context, me scheduler.InstanceID, all []scheduler.ChildReport, now time.Time,
+) error {
 	str := func(pick func(scheduler.ChildReport) string) []string { return column(all, pick) }
 	err := r.conn.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		_, err := conn.Exec(ctx, childrenSQL, int64(me),
@@ -222,12 +230,15 @@ func (r *Registry) Trouble(ctx context.Context, me scheduler.InstanceID, typ sch
 }
 
 // Deaths publishes the last deaths of a type, by host, that no finished line has followed.
-func (r *Registry) Deaths(ctx context.Context, me scheduler.InstanceID, typ scheduler.TypeName, hosts map[string]scheduler.Death) error {
+func (r *Registry) Deaths(
+	ctx context.Context, me scheduler.InstanceID, typ scheduler.TypeName, hosts map[string]scheduler.Death,
+) error {
 	if hosts == nil {
 		hosts = map[string]scheduler.Death{}
 	}
 	err := r.conn.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		_, err := conn.Exec(ctx, "update bellhop.agent set deaths = $3 where instance = $1 and type = $2", int64(me), string(typ), hosts)
+		_, err := conn.Exec(ctx, "update bellhop.agent set deaths = $3 where instance = $1 and type = $2", int64(me),
+			string(typ), hosts)
 		return err
 	})
 	if err != nil {
@@ -253,7 +264,9 @@ func (r *Registry) Draining(ctx context.Context, me scheduler.InstanceID, since 
 }
 
 // HostState publishes whether a host can be reached, and if not, why.
-func (r *Registry) HostState(ctx context.Context, me scheduler.InstanceID, host scheduler.HostName, state scheduler.HostState, words string) error {
+func (r *Registry) HostState(
+	ctx context.Context, me scheduler.InstanceID, host scheduler.HostName, state scheduler.HostState, words string,
+) error {
 	err := r.conn.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		_, err := conn.Exec(ctx, hostStateSQL, int64(me), string(host), string(state), words)
 		return err

@@ -17,7 +17,8 @@ func TestMarkGone_OnlyWhoIsSilentOrProvenDead(t *testing.T) {
 		t.Errorf("one that beats: %v, %d, %v", did, jobs, err)
 	}
 	e.want(kept.Claim.Job, "state", "running")
-	e.exec("update bellhop.instance set heartbeat_at = clock_timestamp() - lag - interval '1 s' where id = $1", int64(e.me))
+	e.exec("update bellhop.instance set heartbeat_at = clock_timestamp() - lag - interval '1 s' where id = $1",
+		int64(e.me))
 	if did, jobs, err = e.registry.MarkGone(t.Context(), e.me, "no heartbeat", false); err != nil || !did || jobs != 1 {
 		t.Errorf("one that is silent: %v, %d, %v", did, jobs, err)
 	}
@@ -51,7 +52,8 @@ func TestMarkGone_FreesWhatTheDeadHeld(t *testing.T) {
 	if err != nil || len(theirs) != 1 {
 		t.Fatal(theirs, err)
 	}
-	if err := e.registry.Children(t.Context(), e.me, []scheduler.ChildReport{{Host: "local", Name: "cat.1", Type: "cat", Pid: 5}}, time.Now()); err != nil {
+	if err := e.registry.Children(t.Context(), e.me, []scheduler.ChildReport{{Host: "local", Name: "cat.1", Type: "cat",
+		Pid: 5}}, time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	if _, jobs, err := e.registry.MarkGone(t.Context(), e.me, "dead", true); err != nil || jobs != 3 {
@@ -87,7 +89,8 @@ func TestSuspects_AreTheOthersThatLive(t *testing.T) {
 		t.Fatalf("%+v, %v", list, err)
 	}
 	for _, s := range list { // each by the lag that it promised, on the database's clock
-		if s.Silent != (s.ID == quick) || s.ID != quick && s.ID != slow || s.Machine != "m" || s.Pid != 1 || s.ProcessStart != "1" ||
+		if s.Silent != (s.ID == quick) || s.ID != quick && s.ID != slow || s.Machine != "m" || s.Pid != 1 ||
+			s.ProcessStart != "1" ||
 			len(s.Types) != 1 || s.Types[0] != "cat" {
 			t.Errorf("%+v", s)
 		}
@@ -122,7 +125,15 @@ func TestChildren_AreReplacedByEveryReport(t *testing.T) {
 		}
 		return e.one("select string_agg(format('%s %s %s %s %s', name, state, pid, job, done), ', ' order by name) from bellhop.child")
 	}
-	a := scheduler.ChildReport{Host: "local", Name: "cat.1", Type: "cat", State: scheduler.ChildReady, Pid: 5, Since: now.Add(-time.Minute), Done: 1}
+	a := scheduler.ChildReport{
+		Host:  "local",
+		Name:  "cat.1",
+		Type:  "cat",
+		State: scheduler.ChildReady,
+		Pid:   5,
+		Since: now.Add(-time.Minute),
+		Done:  1,
+	}
 	b := scheduler.ChildReport{Host: "local", Name: "cat.2", Type: "cat", State: scheduler.Prep, Since: now}
 	if got := tell(a, b); got != "cat.1 READY 5  1, cat.2 PREP   0" {
 		t.Error(got)

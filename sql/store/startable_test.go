@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// Whether a job may start is written once, in the view startable, and once more in claim_above.sql, which must say it in
+// Whether a job may start is written once, in the view startable, and once more in claim_above.sql, which must say it
+// in
 // words that its index fits.
 func TestStartable_IsTheOneAnswer(t *testing.T) {
 	t.Parallel()

@@ -10,7 +10,13 @@ import (
 )
 
 func some(n int, ring uint64) scheduler.Demand {
-	return scheduler.Demand{Host: "local", Total: n, MSQ: true, Ring: ring, Types: []scheduler.TypeDemand{{Type: "cat", Limit: n, MaxPriority: 19}}}
+	return scheduler.Demand{
+		Host:  "local",
+		Total: n,
+		MSQ:   true,
+		Ring:  ring,
+		Types: []scheduler.TypeDemand{{Type: "cat", Limit: n, MaxPriority: 19}},
+	}
 }
 
 // A backlog is claimed to its end, in order, whatever lies before the tail: what

@@ -17,8 +17,9 @@ import (
 func (k *Maintenance) ExplainThrough(c *Claimer) { k.explained = c.conn }
 
 var (
-	waitingSQL, explainedSQL, explainWaitingSQL = sql.Query("waiting"), sql.Query("explained"), sql.Query("explain_waiting")
-	lookBeganSQL, lookedSQL, unexplainedSQL     = sql.Query("look_began"), sql.Query("looked"), sql.Query("unexplained")
+	waitingSQL, explainedSQL, explainWaitingSQL = sql.Query(
+		"waiting"), sql.Query("explained"), sql.Query("explain_waiting")
+	lookBeganSQL, lookedSQL, unexplainedSQL = sql.Query("look_began"), sql.Query("looked"), sql.Query("unexplained")
 )
 
 // How many names in run_on are looked at, and how many jobs are told why they
@@ -46,7 +47,9 @@ type waiting struct {
 // looker is who looks at all of the queue meanwhile, 0: no instance does. It
 // returns the types that no live instance serves, and jobs that were looked at
 // before and not taken, for no cause that is known: there should be none.
-func (k *Maintenance) ExplainWaiting(ctx context.Context, looker scheduler.InstanceID) (unknown []scheduler.TypeName, lost []scheduler.JobID, err error) {
+func (k *Maintenance) ExplainWaiting(
+	ctx context.Context, looker scheduler.InstanceID,
+) (unknown []scheduler.TypeName, lost []scheduler.JobID, err error) {
 	var change []waiting
 	err = k.conn.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		var began string
@@ -64,7 +67,8 @@ func (k *Maintenance) ExplainWaiting(ctx context.Context, looker scheduler.Insta
 		var types []string // held back by nothing, and none of them has just started
 		var names []*string
 		for _, g := range groups {
-			if g.Why != nil && *g.Why == "unknown_type" && (len(unknown) == 0 || unknown[len(unknown)-1] != scheduler.TypeName(g.Type)) {
+			if g.Why != nil && *g.Why == "unknown_type" &&
+				(len(unknown) == 0 || unknown[len(unknown)-1] != scheduler.TypeName(g.Type)) {
 				unknown = append(unknown, scheduler.TypeName(g.Type))
 			}
 			if g.turn() && g.Flows { // it moves: whoever is first now may run before this is written

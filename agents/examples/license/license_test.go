@@ -78,7 +78,8 @@ func TestLook_GivesEveryFileAnOutcome(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, err := range []error{os.Symlink("nowhere", path("dangling")), os.Symlink("loop", path("loop")), syscall.Mkfifo(path("pipe"), 0o600)} {
+	for _, err := range []error{os.Symlink("nowhere", path("dangling")), os.Symlink("loop", path("loop")),
+		syscall.Mkfifo(path("pipe"), 0o600)} {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -167,7 +168,8 @@ func TestRun_DiesOfItsOwnTrouble(t *testing.T) {
 		{url, "nonsense\n", "pairs"},
 		{url, "id=\"1\" path=\"/x\"\n", "record file 1"},
 	} {
-		if err := run(t.Context(), strings.NewReader(c.in), &strings.Builder{}, c.url); err == nil || !strings.Contains(err.Error(), c.says) {
+		if err := run(t.Context(), strings.NewReader(c.in), &strings.Builder{}, c.url); err == nil ||
+			!strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s, %q: %v, want %q", c.url, c.in, err, c.says)
 		}
 	}

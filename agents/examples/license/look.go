@@ -76,7 +76,8 @@ func reason(err error) string {
 
 // spdx is the line by which a file names its licence: what its author says
 // himself counts more than what its words look like.
-var spdx = regexp.MustCompile(`SPDX-License-Identifier:[ \t]*(` + spdxTerm + `(?:[ \t]+(?:AND|OR|WITH)[ \t]+` + spdxTerm + `)*)`)
+var spdx = regexp.MustCompile(
+	`SPDX-License-Identifier:[ \t]*(` + spdxTerm + `(?:[ \t]+(?:AND|OR|WITH)[ \t]+` + spdxTerm + `)*)`)
 
 const spdxTerm = `\(*[A-Za-z0-9][A-Za-z0-9.+:-]*\)*`
 

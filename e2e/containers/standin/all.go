@@ -25,7 +25,11 @@ func Stack(ctx context.Context) error {
 	if _, err := Debian(ctx); err != nil {
 		return err
 	}
-	makers := map[string]func(context.Context) (string, error){"postgres": Postgres, "prometheus": Prometheus, "jaeger": Jaeger}
+	makers := map[string]func(context.Context) (string, error){
+		"postgres":   Postgres,
+		"prometheus": Prometheus,
+		"jaeger":     Jaeger,
+	}
 	for _, target := range []string{"bellhop", "host", "shop"} {
 		makers[target] = func(ctx context.Context) (string, error) { return Own(ctx, target, programs) }
 	}

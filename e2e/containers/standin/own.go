@@ -14,7 +14,8 @@ func Root() string { return filepath.Dir(filepath.Dir(filepath.Dir(here("")))) }
 
 // Programs builds bellhop and the example app, as the Dockerfile does, into a folder.
 func Programs(ctx context.Context, dir string) error {
-	_, err := run(ctx, Root(), nil, "env", "CGO_ENABLED=0", "go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", dir, "./cmd/bellhop", "./compose/shop")
+	_, err := run(ctx, Root(), nil, "env", "CGO_ENABLED=0", "go", "build", "-trimpath", "-buildvcs=false",
+		"-ldflags=-s -w", "-o", dir, "./cmd/bellhop", "./compose/shop")
 	return err
 }
 
@@ -45,7 +46,8 @@ func Own(ctx context.Context, target, programs string) (string, error) {
 			return "", err
 		}
 	}
-	if err := copyFiles(filepath.Join(dir, "out"), filepath.Join(programs, "bellhop"), filepath.Join(programs, "shop")); err != nil {
+	if err := copyFiles(filepath.Join(dir, "out"), filepath.Join(programs, "bellhop"),
+		filepath.Join(programs, "shop")); err != nil {
 		return "", err
 	}
 	if err := copyFiles(filepath.Join(dir, "compose"), filepath.Join(Root(), "compose", "sshd_config")); err != nil {
@@ -92,7 +94,8 @@ func Go(ctx context.Context) (string, error) {
 	image := tagged("go", base, runtime.Version())
 	if !there(ctx, image) {
 		text := "FROM " + base + "\nCOPY . /usr/local/go\nENV PATH=/usr/local/go/bin:/usr/local/bin:/usr/bin:/bin GOTOOLCHAIN=local\n"
-		if _, err := docker(ctx, strings.NewReader(text), "build", "-q", "--force-rm", "-t", image, "-f", "-", goroot); err != nil {
+		if _, err := docker(ctx, strings.NewReader(text), "build", "-q", "--force-rm", "-t", image, "-f", "-",
+			goroot); err != nil {
 			return "", err
 		}
 	}

@@ -63,7 +63,9 @@ said, with who said it. The last word is the line. Exit code 0: it did the line.
 }
 
 // tryAgent shows one line's way through an agent.
-func tryAgent(_ context.Context, a *cli.App, command []string, line string, vars map[string]string, o trialOptions) error {
+func tryAgent(
+	_ context.Context, a *cli.App, command []string, line string, vars map[string]string, o trialOptions,
+) error {
 	t, err := newTrial(command, o)
 	if err != nil {
 		return err

@@ -42,7 +42,8 @@ the agent dies of one is odd, not bad: that is how a line fails in classic.`,
 			k := &kit{trial: t, given: cmd.Flags().Changed("line"), line: line}
 			if !a.JSON() {
 				k.tell = func(v Finding) {
-					_ = a.Printf("%s\n", strings.TrimRight(fmt.Sprintf("%-4s  %-40s %s", v.Verdict, v.Check, cli.Clean(v.Says)), " ")) // nobody to tell, should nobody listen
+					// nobody to tell, should nobody listen
+					_ = a.Printf("%s\n", strings.TrimRight(fmt.Sprintf("%-4s  %-40s %s", v.Verdict, v.Check, cli.Clean(v.Says)), " "))
 				}
 			}
 			k.run()

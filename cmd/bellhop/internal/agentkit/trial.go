@@ -61,7 +61,8 @@ func newTrial(command []string, o trialOptions) (*trial, error) {
 	began := time.Now()
 	t.launcher = agents.NewLauncher(agents.Config{Specs: []agents.Spec{t.spec}, Stderr: io.Discard,
 		Tap: func(from agents.Voice, line []byte) {
-			t.say(spoken{string(from), strings.ToValidUTF8(string(line), "\uFFFD"), float64(time.Since(began).Microseconds()) / 1000})
+			t.say(
+				spoken{string(from), strings.ToValidUTF8(string(line), "\uFFFD"), float64(time.Since(began).Microseconds()) / 1000})
 		}})
 	return t, nil
 }

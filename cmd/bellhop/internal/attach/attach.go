@@ -137,8 +137,11 @@ func attach(ctx context.Context, a *cli.App, s *cli.Session, t store.Attachment,
 	err := pgx.BeginFunc(ctx, s.Conn, func(tx pgx.Tx) (err error) {
 		done, err = store.NewLook(tx).Attach(ctx, t)
 		var refused *pgconn.PgError
-		if errors.As(err, &refused) && (refused.Code == "42P01" || refused.Code == "3F000" || refused.Code == "42602") && refused.Hint == "" {
-			return cli.Failed(cli.ExitNotFound, "not found", `psql -c '\d'   lists the tables; one with capitals or blanks is named "Like This", quotes and all`, "%s", refused.Message)
+		if errors.As(err, &refused) && (refused.Code == "42P01" || refused.Code == "3F000" || refused.Code == "42602") &&
+			refused.Hint == "" {
+			return cli.Failed(cli.ExitNotFound, "not found",
+				`psql -c '\d'   lists the tables; one with capitals or blanks is named "Like This", quotes and all`, "%s",
+				refused.Message)
 		}
 		if err == nil && dry {
 			return errDry
@@ -217,7 +220,8 @@ func AttachmentsCommand(a *cli.App) *cobra.Command {
 				} else if x.Cmd != nil {
 					runs = strings.Join(x.Cmd, " ")
 				}
-				t.Add(x.Name, x.Table, strconv.Itoa(x.Running), strconv.Itoa(x.Pool), strings.Join(x.Key, ","), x.Dispatch, runs, x.State, cli.Text(x.Trouble))
+				t.Add(x.Name, x.Table, strconv.Itoa(x.Running), strconv.Itoa(x.Pool), strings.Join(x.Key, ","), x.Dispatch, runs,
+					x.State, cli.Text(x.Trouble))
 			}
 			return a.PrintTable(t)
 		}),

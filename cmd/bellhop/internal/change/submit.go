@@ -99,7 +99,9 @@ func (f submitFlags) submission(cmd *cobra.Command, args []string) (store.Submis
 	}
 	s := store.Submission{
 		Type: scheduler.TypeName(args[0]), MSQ: given("msq", &f.msq), Repeat: given("repeat", &f.repeat),
-		RunOn: given("run-on", &f.runOn), OnFailure: given("on-failure", &f.onFailure), Wanted: f.wanted, Key: given("key", &f.key), Held: f.hold, Locks: f.locks, MaxAttempts: f.maxAttempts,
+		RunOn: given("run-on",
+			&f.runOn), OnFailure: given("on-failure", &f.onFailure), Wanted: f.wanted, Key: given("key", &f.key), Held: f.hold,
+		Locks: f.locks, MaxAttempts: f.maxAttempts,
 	}
 	if len(args) == 2 {
 		s.Args = &args[1]

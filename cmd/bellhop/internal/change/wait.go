@@ -65,7 +65,9 @@ Ctrl-C ends the waiting: the jobs go on.`,
 // wait waits until jobs are over and gives their outcomes in the order of ids;
 // aloud, each is told when it is over. The error says which did not succeed, or
 // which are not over when ctx ends.
-func wait(ctx context.Context, a *cli.App, s *cli.Session, ids []scheduler.JobID, aloud bool) ([]store.OutcomeRow, error) {
+func wait(
+	ctx context.Context, a *cli.App, s *cli.Session, ids []scheduler.JobID, aloud bool,
+) ([]store.OutcomeRow, error) {
 	over, told := map[scheduler.JobID]store.OutcomeRow{}, map[string]bool{}
 	pending := slices.Clone(ids)
 	look := func(ctx context.Context) (news, done bool, err error) {

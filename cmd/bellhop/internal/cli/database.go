@@ -173,7 +173,8 @@ func unreachable(where Database, c *pgx.ConnConfig, err error) error {
 	if errors.As(err, &refused) {
 		switch {
 		case strings.HasPrefix(refused.Code, "28"):
-			next = fmt.Sprintf("mend user or password (in the URL, PGPASSWORD or ~/.pgpass), then: psql -h %s -p %d -U %s -d %s", c.Host, c.Port, c.User, database)
+			next = fmt.Sprintf("mend user or password (in the URL, PGPASSWORD or ~/.pgpass), then: psql -h %s -p %d -U %s -d %s",
+				c.Host, c.Port, c.User, database)
 		case refused.Code == "3D000":
 			next = fmt.Sprintf("createdb -h %s -p %d -U %s %s", c.Host, c.Port, c.User, database)
 		case refused.Code == "42501":
@@ -204,7 +205,9 @@ func IsDenied(err error) bool {
 }
 
 // WithDatabase is the RunE of a command that needs the database.
-func (a *App) WithDatabase(f func(ctx context.Context, s *Session, cmd *cobra.Command, args []string) error) func(*cobra.Command, []string) error {
+func (a *App) WithDatabase(
+	f func(ctx context.Context, s *Session, cmd *cobra.Command, args []string) error,
+) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		s, err := a.Open(cmd.Context())
 		if err != nil {

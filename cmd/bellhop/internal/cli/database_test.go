@@ -38,7 +38,8 @@ func TestFindDatabase_TakesTheFirstThatIsNamed(t *testing.T) {
 		step.forget()
 	}
 	_, err := all.FindDatabase()
-	if f := ExplainFailure(err); f.Code != ExitNoDatabase || !strings.Contains(f.Error(), "DATABASE_URL") || !strings.Contains(f.Error(), "bellhop serve") {
+	if f := ExplainFailure(err); f.Code != ExitNoDatabase || !strings.Contains(f.Error(), "DATABASE_URL") ||
+		!strings.Contains(f.Error(), "bellhop serve") {
 		t.Errorf("nothing named: %v", err)
 	}
 }

@@ -73,7 +73,12 @@ func ExplainFailure(err error) *Failure {
 	case errors.As(err, &refused):
 		return ExplainRefusal(err, refused)
 	case IsLost(err):
-		return &Failure{Code: ExitNoDatabase, What: "the connection to the database was lost", Why: Flat(err.Error()), Next: runAgain}
+		return &Failure{
+			Code: ExitNoDatabase,
+			What: "the connection to the database was lost",
+			Why:  Flat(err.Error()),
+			Next: runAgain,
+		}
 	case isCommandLine(err):
 		return &Failure{Code: ExitUsage, What: "command", Why: err.Error(), Next: "bellhop --help"}
 	}

@@ -31,8 +31,16 @@ var ExitCodes = []struct {
 	Meaning string
 }{
 	{ExitOK, "ok", "it was done; or there was nothing left to do"},
-	{ExitJobFailed, "the job failed", "the job did not succeed (wait, submit --wait); doctor or ready found something to mend"},
-	{ExitUsage, "usage", "what was typed, or a value in it or in bellhop.yaml, cannot be right: another try gives the same"},
+	{
+		ExitJobFailed,
+		"the job failed",
+		"the job did not succeed (wait, submit --wait); doctor or ready found something to mend",
+	},
+	{
+		ExitUsage,
+		"usage",
+		"what was typed, or a value in it or in bellhop.yaml, cannot be right: another try gives the same",
+	},
 	{ExitNotFound, "not found", "there is no such job, table or attachment"},
 	{ExitTimeout, "timed out", "--timeout, or a limit of the database, came first: another try may succeed"},
 	{ExitNoDatabase, "no database", "no connection could be made or kept, or the database takes no writes: try later, or name another"},

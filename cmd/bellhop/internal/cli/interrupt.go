@@ -15,7 +15,9 @@ const ExitInterrupted = 130
 // Watching runs f, which waits for jobs. Ctrl-C ends the waiting and not the
 // jobs, and says so: left gives those that are open, again what waits for them
 // once more. A second Ctrl-C ends the program at once.
-func (a *App) Watching(ctx context.Context, again string, left func() []scheduler.JobID, f func(context.Context) error) error {
+func (a *App) Watching(
+	ctx context.Context, again string, left func() []scheduler.JobID, f func(context.Context) error,
+) error {
 	ctx, release := signal.NotifyContext(ctx, syscall.SIGINT)
 	defer release()
 	stop := context.AfterFunc(ctx, release)

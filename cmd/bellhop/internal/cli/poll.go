@@ -51,7 +51,9 @@ func (a *App) Poll(ctx context.Context, s *Session, look func(ctx context.Contex
 }
 
 // pollOnce looks once, over a new connection when the last was lost.
-func (a *App) pollOnce(ctx context.Context, s *Session, look func(ctx context.Context) (news, done bool, err error)) (news, done bool, err error) {
+func (a *App) pollOnce(
+	ctx context.Context, s *Session, look func(ctx context.Context) (news, done bool, err error),
+) (news, done bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, pollAnswer)
 	defer cancel()
 	if s.Conn.IsClosed() {

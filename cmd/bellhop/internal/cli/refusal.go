@@ -38,7 +38,11 @@ var refusals = []refusal{
 	{"23503", "", "bellhop ls"},
 	{"42704", "", "bellhop ls"},
 	{"57014", "the database's time limit came first", "run it again; statement_timeout is the limit"},
-	{"55P03", "a lock was not to be had in time", "run it again; bellhop doctor shows transactions that are open for long"},
+	{
+		"55P03",
+		"a lock was not to be had in time",
+		"run it again; bellhop doctor shows transactions that are open for long",
+	},
 	{"22", "", "a value is not as it must be"},
 	{"23", "", "a value is not as it must be"},
 	{"42", "", "a value is not as it must be"},
@@ -106,7 +110,9 @@ func ExplainRefusal(err error, e *pgconn.PgError) *Failure {
 // AttachRefused turns what bellhop.attach says no to into what a person reads.
 func AttachRefused(err error) error {
 	var e *pgconn.PgError
-	if !errors.As(err, &e) || e.Hint == "" || e.Code == "42501" && !strings.HasPrefix(e.Message, "permission denied: ") && !strings.HasPrefix(e.Message, "row security") {
+	if !errors.As(err, &e) || e.Hint == "" ||
+		e.Code == "42501" && !strings.HasPrefix(e.Message, "permission denied: ") &&
+			!strings.HasPrefix(e.Message, "row security") {
 		return err
 	}
 	code := codeOf(e.Code)

@@ -28,7 +28,8 @@ func Terminal(t *testing.T, width int) (screen, program *os.File) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := unix.IoctlSetWinsize(int(program.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: uint16(width)}); err != nil {
+	if err := unix.IoctlSetWinsize(int(program.Fd()), unix.TIOCSWINSZ,
+		&unix.Winsize{Row: 24, Col: uint16(width)}); err != nil {
 		t.Fatal(err)
 	}
 	return screen, program

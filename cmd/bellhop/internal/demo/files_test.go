@@ -23,13 +23,16 @@ func TestFileFinder_TakesLicencesFirstAndSaysWhenItIsCut(t *testing.T) {
 	for _, c := range []struct {
 		limit, licences, sources int
 		more                     bool
-	}{{0, 4, all, false}, {4 + all, 4, all, false}, {3 + all, 4, all - 1, true}, {5, 4, 1, true}, {4, 4, 0, true}, {2, 2, 0, true}} {
+	}{{0, 4, all, false}, {4 + all, 4, all, false}, {3 + all, 4, all - 1, true}, {5, 4, 1, true}, {4, 4, 0, true},
+		{2, 2, 0, true}} {
 		f := &fileFinder{dir: dir, limit: c.limit, taken: map[string]int{}}
 		var kinds []string
 		for file := range f.all(t.Context()) {
 			kinds = append(kinds, file.kind)
 		}
-		if f.taken[kindLicence] != c.licences || f.taken[kindSource] != c.sources || f.more != c.more || len(kinds) != c.licences+c.sources || c.limit > 0 && !slices.IsSorted(kinds) {
+		if f.taken[kindLicence] != c.licences || f.taken[kindSource] != c.sources || f.more != c.more ||
+			len(kinds) != c.licences+c.sources ||
+			c.limit > 0 && !slices.IsSorted(kinds) {
 			t.Errorf("limit %d: %+v %v, want %+v", c.limit, f.taken, f.more, c)
 		}
 	}

@@ -86,7 +86,8 @@ func printDemoText(a *cli.App, r demoReport, f *fileFinder) error {
 	if more := r.failed - int64(len(r.failures)); more > 0 && len(r.failures) > 0 {
 		say("failed: %s more", cli.Grouped(more))
 	}
-	say("%s: %s, %s", cli.Clean(f.dir), cli.Counted(int64(f.taken[kindLicence]), "licence-like file"), cli.Counted(int64(f.taken[kindSource]), "source file"))
+	say("%s: %s, %s", cli.Clean(f.dir), cli.Counted(int64(f.taken[kindLicence]), "licence-like file"),
+		cli.Counted(int64(f.taken[kindSource]), "source file"))
 	if f.more {
 		say("There are more; it stopped at --limit %d (0: all).", f.limit)
 	}
@@ -96,17 +97,20 @@ func printDemoText(a *cli.App, r demoReport, f *fileFinder) error {
 	if r.job.id == 0 {
 		say("Nothing to do: every file has an outcome already.")
 	} else {
-		say("Job %d did %s with %s in %s: %s files/s.", r.job.id, cli.Counted(r.job.todo, "file"), cli.Counted(int64(r.job.agents), "agent"),
+		say("Job %d did %s with %s in %s: %s files/s.", r.job.id, cli.Counted(r.job.todo, "file"),
+			cli.Counted(int64(r.job.agents), "agent"),
 			r.job.took.Round(10*time.Millisecond), cli.Grouped(perSecond(r.job.todo, r.job.took)))
 		if r.job.state != scheduler.Succeeded {
 			say("It is %s: %s", r.job.state, cli.Clean(cli.Flat(r.job.error)))
 		}
 	}
 	if first := r.firstItem(); first != nil {
-		say("From its INSERT until an agent had the first file in hand: %s, the start of that agent included.", cli.Span(first))
+		say("From its INSERT until an agent had the first file in hand: %s, the start of that agent included.",
+			cli.Span(first))
 	}
 	if r.warm != nil {
-		say("From the INSERT of a single job until an agent that is up had it: %s (the median of %d).", cli.Span(r.warm), warmJobs)
+		say("From the INSERT of a single job until an agent that is up had it: %s (the median of %d).", cli.Span(r.warm),
+			warmJobs)
 	}
 	switch {
 	case r.gone:

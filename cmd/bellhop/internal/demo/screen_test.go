@@ -40,7 +40,8 @@ func TestScreen_IsNeverEmpty(t *testing.T) {
 	pgtest.Eventually(t, time.Minute, "it is told", func() bool { return p.String() == "first\n" })
 	s.show("second")
 	s.show("third")
-	pgtest.Eventually(t, time.Minute, "the last one is told", func() bool { return strings.HasSuffix(p.String(), "third\n") })
+	pgtest.Eventually(t, time.Minute, "the last one is told",
+		func() bool { return strings.HasSuffix(p.String(), "third\n") })
 	s.show("fourth")
 	s.clear()
 	if strings.Contains(p.String(), "\r") {

@@ -105,15 +105,16 @@ func (t demoTable) fill(ctx context.Context, first found, next func() (found, bo
 		return fmt.Errorf("write the list of files: %w", err)
 	}
 	file, more := first, true
-	_, err := t.conn.CopyFrom(ctx, pgx.Identifier{"incoming"}, []string{"path", "raw", "kind"}, pgx.CopyFromFunc(func() ([]any, error) {
-		if !more {
-			return nil, ctx.Err()
-		}
-		path, raw := storable(file.path)
-		row := []any{path, raw, file.kind}
-		file, more = next()
-		return row, nil
-	}))
+	_, err := t.conn.CopyFrom(ctx, pgx.Identifier{"incoming"}, []string{"path", "raw", "kind"},
+		pgx.CopyFromFunc(func() ([]any, error) {
+			if !more {
+				return nil, ctx.Err()
+			}
+			path, raw := storable(file.path)
+			row := []any{path, raw, file.kind}
+			file, more = next()
+			return row, nil
+		}))
 	if err == nil {
 		_, err = t.conn.Exec(ctx, `insert into demo.file (path, raw, kind)
 		  select path, raw, kind from incoming i
@@ -218,7 +219,8 @@ func (t demoTable) report(ctx context.Context, j demoJob) (r demoReport, err err
 		r.licences, err = pgx.CollectRows(rows, pgx.RowToStructByPos[Count])
 	}
 	if err == nil {
-		rows, err = t.conn.Query(ctx, "select path, failure from demo.file where failure is not null order by id limit $1", failuresShown)
+		rows, err = t.conn.Query(ctx, "select path, failure from demo.file where failure is not null order by id limit $1",
+			failuresShown)
 	}
 	if err == nil {
 		r.failures, err = pgx.CollectRows(rows, pgx.RowToStructByPos[demoFailure])

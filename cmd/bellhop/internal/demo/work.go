@@ -21,7 +21,9 @@ const (
 )
 
 // workDemo runs a scheduler until the files of the table are done.
-func workDemo(ctx context.Context, a *cli.App, t demoTable, todo int64, url string, s *screen, log *slog.Logger) (j demoJob, err error) {
+func workDemo(
+	ctx context.Context, a *cli.App, t demoTable, todo int64, url string, s *screen, log *slog.Logger,
+) (j demoJob, err error) {
 	c, err := demoConfig(a, url, todo)
 	if err != nil {
 		return j, err
@@ -49,19 +51,23 @@ func workDemo(ctx context.Context, a *cli.App, t demoTable, todo int64, url stri
 	j.todo = todo
 	var p demoProgress
 	var begun int64
-	err = awaitDemo(ctx, func() string { return fmt.Sprintf("job %d is %s", j.id, p.state) }, func() (moved, done bool, err error) {
-		before, launches := p, begun
-		if p, err = t.progress(ctx, j); err != nil {
-			return false, false, err
-		}
-		agents := i.Processes()
-		begun, j.agents = i.Launches(), max(j.agents, agents)
-		s.show(fmt.Sprintf("%s of %s files  %s files/s  %s  %s failed", cli.Grouped(p.done), cli.Grouped(todo),
-			cli.Grouped(perSecond(p.done, p.took)), cli.Counted(int64(agents), "agent"), cli.Grouped(p.failed)))
-		// An agent that begins is news as well: one that a file takes with it comes
-		// back three times, and on a slow machine that takes its time.
-		return p.done != before.done || p.state != before.state || begun != launches, p.state.Final(), nil
-	})
+	err = awaitDemo(
+		ctx,
+		func() string { return fmt.Sprintf("job %d is %s", j.id, p.state) },
+		func() (moved, done bool, err error) {
+			before, launches := p, begun
+			if p, err = t.progress(ctx, j); err != nil {
+				return false, false, err
+			}
+			agents := i.Processes()
+			begun, j.agents = i.Launches(), max(j.agents, agents)
+			s.show(fmt.Sprintf("%s of %s files  %s files/s  %s  %s failed", cli.Grouped(p.done), cli.Grouped(todo),
+				cli.Grouped(perSecond(p.done, p.took)), cli.Counted(int64(agents), "agent"), cli.Grouped(p.failed)))
+			// An agent that begins is news as well: one that a file takes with it comes
+			// back three times, and on a slow machine that takes its time.
+			return p.done != before.done || p.state != before.state || begun != launches, p.state.Final(), nil
+		},
+	)
 	if err != nil {
 		return j, err
 	}

@@ -58,7 +58,8 @@ func (d *doctor) checkTurnLogin(ctx context.Context, s *cli.Session) error {
 		d.mend(key, login.Login+" may do more than take turns at attached tables, and code of others would",
 			"set database."+key+" in bellhop.yaml to "+store.AttachRole+", which is granted nothing else")
 	case !turns.May:
-		d.mend(key, login.Login+" may take no turns at attached tables", d.psql("grant "+store.AttachRole+" to "+cli.Quoted(login.Login)))
+		d.mend(key, login.Login+" may take no turns at attached tables",
+			d.psql("grant "+store.AttachRole+" to "+cli.Quoted(login.Login)))
 	default:
 		d.ok(key, login.Login+" takes turns at attached tables, and may do nothing else")
 	}

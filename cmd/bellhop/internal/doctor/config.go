@@ -40,7 +40,8 @@ func (d *doctor) checkConfig() error {
 		return cli.BadConfig(path, err)
 	}
 	d.ConfigPath = path // the database is found by it too
-	d.ok("configuration", fmt.Sprintf("%s%s: %s, %s", path, from, cli.Count(len(d.config.Agents), "agent"), cli.Count(len(d.config.Hosts), "host")))
+	d.ok("configuration", fmt.Sprintf("%s%s: %s, %s", path, from, cli.Count(len(d.config.Agents), "agent"),
+		cli.Count(len(d.config.Hosts), "host")))
 	return nil
 }
 
@@ -56,7 +57,8 @@ func servedConfigs() (paths []string) {
 		return nil
 	}
 	for _, dir := range processes {
-		if exe, err := os.Stat(filepath.Join(dir, "exe")); err != nil || !os.SameFile(own, exe) || filepath.Base(dir) == strconv.Itoa(os.Getpid()) {
+		if exe, err := os.Stat(filepath.Join(dir, "exe")); err != nil || !os.SameFile(own, exe) ||
+			filepath.Base(dir) == strconv.Itoa(os.Getpid()) {
 			continue
 		}
 		line, err := os.ReadFile(filepath.Join(dir, "cmdline"))
@@ -65,7 +67,8 @@ func servedConfigs() (paths []string) {
 		}
 		environment, _ := os.ReadFile(filepath.Join(dir, "environ")) // without it the others are looked at
 		cwd, _ := os.Readlink(filepath.Join(dir, "cwd"))
-		path := servedConfig(strings.Split(strings.TrimSuffix(string(line), "\x00"), "\x00"), strings.Split(string(environment), "\x00"), cwd)
+		path := servedConfig(strings.Split(strings.TrimSuffix(string(line), "\x00"), "\x00"),
+			strings.Split(string(environment), "\x00"), cwd)
 		if _, err := os.Stat(path); path != "" && err == nil && !slices.Contains(paths, path) {
 			paths = append(paths, path)
 		}

@@ -19,10 +19,12 @@ func TestDoctor_FindsTheConfigurationOfServe(t *testing.T) {
 			t.Errorf("%v: %q, want %q", args, got, want)
 		}
 	}
-	if got := servedConfig([]string{"bellhop", "serve"}, []string{"A=b", "BELLHOP_CONFIG=/e.yaml"}, "/w"); got != "/e.yaml" {
+	if got := servedConfig([]string{"bellhop", "serve"}, []string{"A=b", "BELLHOP_CONFIG=/e.yaml"},
+		"/w"); got != "/e.yaml" {
 		t.Errorf("by the environment: %q", got)
 	}
-	if got := servedConfig([]string{"bellhop", "serve", "-c", "/x.yaml"}, []string{"BELLHOP_CONFIG=/e.yaml"}, "/w"); got != "/x.yaml" {
+	if got := servedConfig([]string{"bellhop", "serve", "-c", "/x.yaml"}, []string{"BELLHOP_CONFIG=/e.yaml"},
+		"/w"); got != "/x.yaml" {
 		t.Errorf("-c wins: %q", got)
 	}
 }

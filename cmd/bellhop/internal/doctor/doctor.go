@@ -140,7 +140,8 @@ func (d *doctor) checkDatabase(ctx context.Context) error {
 	}
 	d.checkEmbedded(server)
 	d.checkServer(server, asked)
-	for _, check := range []func(context.Context, *cli.Session) error{d.checkSchema, d.checkOpen, d.checkLogins, d.checkBell, d.checkInstances, d.checkWork} {
+	for _, check := range []func(context.Context, *cli.Session) error{d.checkSchema, d.checkOpen, d.checkLogins,
+		d.checkBell, d.checkInstances, d.checkWork} {
 		if err := check(ctx, s); err != nil {
 			if cli.IsLost(err) {
 				return err

@@ -23,8 +23,12 @@ func (d *doctor) checkFOSSology(ctx context.Context, s *cli.Session) error {
 		}
 	}
 	if f.Instances > 1 && len(exclusive) > 0 {
-		d.note("exclusive", fmt.Sprintf("%d instances live: while %s runs on one of them, the others go on", f.Instances, strings.Join(exclusive, ", ")),
-			"run one instance, or name such agents in the configuration of one only, and stop the others while they run")
+		d.note(
+			"exclusive",
+			fmt.Sprintf("%d instances live: while %s runs on one of them, the others go on", f.Instances,
+				strings.Join(exclusive, ", ")),
+			"run one instance, or name such agents in the configuration of one only, and stop the others while they run",
+		)
 	}
 	if !f.Named {
 		return nil

@@ -40,7 +40,8 @@ func (d *doctor) checkLogins(ctx context.Context, s *cli.Session) error {
 		speaks = speaks || a.DB
 	}
 	if speaks || d.config.Database.DBURL != "" {
-		d.checkQueryLogin(ctx, own, "db_url", "what agents say with DB:", cmp.Or(d.config.Database.DBURL, d.config.Database.MSQURL), false)
+		d.checkQueryLogin(ctx, own, "db_url", "what agents say with DB:",
+			cmp.Or(d.config.Database.DBURL, d.config.Database.MSQURL), false)
 	}
 	return d.checkTurnLogin(ctx, s)
 }
@@ -78,7 +79,8 @@ func (d *doctor) checkQueryLogin(ctx context.Context, own store.LoginRow, key, r
 		d.mend(key, login.Login+" is a superuser", d.psql("alter role "+cli.Quoted(login.Login)+" nosuperuser"))
 	case login.Enters && apart:
 		d.mend(key, login.Login+" may use the schema bellhop, and needs not",
-			d.psql("revoke bellhop_submitter, bellhop_reader, bellhop_operator, bellhop_scheduler from "+cli.Quoted(login.Login), "revoke all on schema bellhop from "+cli.Quoted(login.Login)))
+			d.psql("revoke bellhop_submitter, bellhop_reader, bellhop_operator, bellhop_scheduler from "+cli.Quoted(login.Login),
+				"revoke all on schema bellhop from "+cli.Quoted(login.Login)))
 	default:
 		d.ok(key, login.Login+" runs "+runs)
 	}
@@ -105,7 +107,8 @@ func (d *doctor) checkBell(ctx context.Context, s *cli.Session) error {
 		return nil
 	}
 	if is, err := cli.Pooled(ctx, s.Conn); err == nil && is {
-		d.note("pooler", "database.url leads through a pooler: bellhop serve makes its connections to database.listen_url", "")
+		d.note("pooler", "database.url leads through a pooler: bellhop serve makes its connections to database.listen_url",
+			"")
 	}
 	channel := pgx.Identifier{"bellhop_doctor_" + rand.Text()}.Sanitize()
 	took, err := ring(ctx, conn, s.Conn, channel)

@@ -76,7 +76,8 @@ func (d *doctor) checkLeftovers() {
 func (d *doctor) checkHosts(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, hostPatience)
 	defer cancel()
-	l := agents.NewLauncher(agents.Config{Specs: fleet.Specs(d.config), Connect: fleet.Connects(d.config), Stderr: io.Discard})
+	l := agents.NewLauncher(
+		agents.Config{Specs: fleet.Specs(d.config), Connect: fleet.Connects(d.config), Stderr: io.Discard})
 	errs := make([]error, len(d.config.Hosts))
 	var all sync.WaitGroup
 	for i, h := range d.config.Hosts {
@@ -113,7 +114,8 @@ func (d *doctor) checkInstances(ctx context.Context, s *cli.Session) error {
 	for _, i := range list {
 		versions[i.Version] = true
 		if lag := d.config.Instance.Lag.Seconds(); i.Silent > lag {
-			d.mend("instances", fmt.Sprintf("instance %d (%s, pid %d on %s) is silent for %s", i.ID, i.Name, i.PID, i.Hostname, cli.Age(i.Silent)),
+			d.mend("instances",
+				fmt.Sprintf("instance %d (%s, pid %d on %s) is silent for %s", i.ID, i.Name, i.PID, i.Hostname, cli.Age(i.Silent)),
 				"bellhop instances   # another instance takes over what it holds; or: bellhop serve -R")
 		}
 	}

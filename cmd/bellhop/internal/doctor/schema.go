@@ -39,7 +39,9 @@ func (d *doctor) checkSchema(ctx context.Context, s *cli.Session) error {
 		return err
 	}
 	if len(steps) > 0 {
-		d.mend("schema", fmt.Sprintf("%s of another build: %s and so on", cli.Count(len(steps), "script is")+"", steps[0].Name), "bellhop migrate")
+		d.mend("schema",
+			fmt.Sprintf("%s of another build: %s and so on", cli.Count(len(steps), "script is")+"", steps[0].Name),
+			"bellhop migrate")
 	} else {
 		d.ok("schema", fmt.Sprintf("version %d, all scripts in place", plan.Version()))
 	}

@@ -32,7 +32,8 @@ const (
 
 // checkServer judges what the server said of itself; it was asked then.
 func (d *doctor) checkServer(s store.ServerRow, asked time.Time) {
-	version := fmt.Sprintf("PostgreSQL %d.%d, database %s, named by %s", s.Version/10000, s.Version%10000, s.Database, d.where.From)
+	version := fmt.Sprintf("PostgreSQL %d.%d, database %s, named by %s", s.Version/10000, s.Version%10000, s.Database,
+		d.where.From)
 	if s.Version < oldestServer {
 		d.mend("server", version+": too old", "use PostgreSQL 14 or newer")
 	} else {
@@ -62,8 +63,13 @@ func (d *doctor) checkServer(s store.ServerRow, asked time.Time) {
 	}
 	free := s.MaxConnections - s.Connections
 	if free < perInstance {
-		d.mend("connections", fmt.Sprintf("%d of %d connections are taken; an instance needs %d", s.Connections, s.MaxConnections, perInstance),
-			d.psql(fmt.Sprintf("alter system set max_connections = %d", s.MaxConnections+10*perInstance))+"   # and restart the server")
+		d.mend(
+			"connections",
+			fmt.Sprintf("%d of %d connections are taken; an instance needs %d", s.Connections, s.MaxConnections, perInstance),
+			d.psql(
+				fmt.Sprintf("alter system set max_connections = %d", s.MaxConnections+10*perInstance),
+			)+"   # and restart the server",
+		)
 	} else {
 		d.ok("connections", fmt.Sprintf("%d of %d are free; an instance needs %d", free, s.MaxConnections, perInstance))
 	}
@@ -91,9 +97,12 @@ func (d *doctor) checkDurability(s store.ServerRow) {
 		case "user":
 			reset = []string{fmt.Sprintf("alter role %s reset synchronous_commit", cli.Quoted(s.Login))}
 		case "database user":
-			reset = []string{fmt.Sprintf("alter role %s in database %s reset synchronous_commit", cli.Quoted(s.Login), cli.Quoted(s.Database))}
+			reset = []string{
+				fmt.Sprintf("alter role %s in database %s reset synchronous_commit", cli.Quoted(s.Login), cli.Quoted(s.Database)),
+			}
 		}
-		d.mend("durability", "synchronous_commit is off: a crash of the server can lose jobs whose INSERT was committed", d.psql(reset...))
+		d.mend("durability", "synchronous_commit is off: a crash of the server can lose jobs whose INSERT was committed",
+			d.psql(reset...))
 	}
 	if s.Fsync && s.FullPageWrites && s.SynchronousCommit != "off" {
 		d.ok("durability", "what is committed is on the disk")
@@ -127,15 +136,18 @@ func (d *doctor) checkOpen(ctx context.Context, s *cli.Session) error {
 		return err
 	}
 	if !server.SeesAll {
-		d.note("transactions", server.Login+" sees only its own", d.psql("grant pg_read_all_stats to "+cli.Quoted(server.Login)))
+		d.note("transactions", server.Login+" sees only its own",
+			d.psql("grant pg_read_all_stats to "+cli.Quoted(server.Login)))
 	} else if len(rows) == 0 {
 		d.ok("transactions", "none is open for longer than "+d.old.String())
 	}
 	for _, r := range rows {
-		says := fmt.Sprintf("%s of %s (pid %d, %s) is in a transaction for %s: vacuum cannot clean what has changed since", cli.Clean(r.Name), r.Login, r.PID, r.State, cli.Age(r.Age))
+		says := fmt.Sprintf("%s of %s (pid %d, %s) is in a transaction for %s: vacuum cannot clean what has changed since",
+			cli.Clean(r.Name), r.Login, r.PID, r.State, cli.Age(r.Age))
 		what := d.psql(fmt.Sprintf("select pg_terminate_backend(%d)", r.PID))
 		if r.PID == 0 {
-			says = fmt.Sprintf("the prepared transaction %s of %s is open for %s: vacuum cannot clean what has changed since", r.Prepared, r.Login, cli.Age(r.Age))
+			says = fmt.Sprintf("the prepared transaction %s of %s is open for %s: vacuum cannot clean what has changed since",
+				r.Prepared, r.Login, cli.Age(r.Age))
 			what = d.psql(fmt.Sprintf("rollback prepared %s", cli.Literal(r.Prepared)))
 		}
 		d.mend("transactions", says, what)
@@ -147,7 +159,8 @@ func (d *doctor) checkOpen(ctx context.Context, s *cli.Session) error {
 	for _, t := range tables {
 		switch {
 		case t.Dead > t.Rows+deadRows:
-			d.mend("growth", fmt.Sprintf("%s has %d dead rows beside %d", t.Name, t.Dead, t.Rows), d.psql("vacuum (analyze) "+t.Name))
+			d.mend("growth", fmt.Sprintf("%s has %d dead rows beside %d", t.Name, t.Dead, t.Rows),
+				d.psql("vacuum (analyze) "+t.Name))
 		case t.Bytes > bigTable:
 			d.note("growth", fmt.Sprintf("%s has %d GB, about %d rows", t.Name, t.Bytes>>30, t.Rows), "bellhop prune --older-than 30d")
 		}

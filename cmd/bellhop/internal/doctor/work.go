@@ -45,8 +45,12 @@ func (d *doctor) checkWork(ctx context.Context, s *cli.Session) error {
 		}
 		if t.Failed >= failingLeast && t.Failed > t.Succeeded {
 			fine = false
-			d.mend("types", fmt.Sprintf("of the jobs of %s that ended in the last hour, %d failed and %d succeeded", t.Type, t.Failed, t.Succeeded),
-				fmt.Sprintf("bellhop ls -s failed -t %s   # and of one of them: bellhop explain ID", cli.ShellWord(t.Type)))
+			d.mend(
+				"types",
+				fmt.Sprintf("of the jobs of %s that ended in the last hour, %d failed and %d succeeded", t.Type, t.Failed,
+					t.Succeeded),
+				fmt.Sprintf("bellhop ls -s failed -t %s   # and of one of them: bellhop explain ID", cli.ShellWord(t.Type)),
+			)
 		}
 	}
 	if fine {

@@ -26,11 +26,14 @@ func Specs(c config.Config) []agents.Spec {
 	var list []agents.Spec
 	for _, a := range c.Agents {
 		spec := agents.Spec{Type: a.Type, Command: a.Command, Mode: agents.Mode(a.Mode),
-			Dialect: agents.Dialect(a.Dialect), DB: a.DB, Attached: a.Type == agents.AttachedType, Env: a.Env, Vars: a.Vars, WorkDir: a.WorkDir, User: a.User, StartTimeout: c.Limits.StartTimeout}
+			Dialect: agents.Dialect(
+				a.Dialect), DB: a.DB, Attached: a.Type == agents.AttachedType, Env: a.Env, Vars: a.Vars, WorkDir: a.WorkDir,
+			User: a.User, StartTimeout: c.Limits.StartTimeout}
 		if a.Dialect == config.DialectFOSSology {
 			f := a.FOSSology
 			spec.FOSSology = &agents.FOSSology{Config: f.Config, NoKill: f.NoKill, NoEmail: f.NoEmail, Verbose: f.Verbose,
-				Silence: c.Limits.Silence, Check: c.Limits.AliveEvery, Checks: cmp.Or(c.Limits.AliveChecks, math.MaxInt), ByeGrace: c.Limits.KillAfter}
+				Silence: c.Limits.Silence, Check: c.Limits.AliveEvery, Checks: cmp.Or(c.Limits.AliveChecks, math.MaxInt),
+				ByeGrace: c.Limits.KillAfter}
 		}
 		list = append(list, spec)
 	}

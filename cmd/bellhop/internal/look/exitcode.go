@@ -52,7 +52,8 @@ func outcome(ctx context.Context, a *cli.App, s *cli.Session, word string, wait 
 			return false, false, err
 		}
 		if len(outcomes) == 0 {
-			return false, false, cli.Failed(cli.ExitNotFound, "not found", "bellhop ls", "there is no %s any more", cli.Describe(word))
+			return false, false, cli.Failed(cli.ExitNotFound, "not found", "bellhop ls", "there is no %s any more",
+				cli.Describe(word))
 		}
 		o = outcomes[0]
 		return false, !wait || o.State.Final(), nil
@@ -70,7 +71,8 @@ func exitCode(a *cli.App, o store.OutcomeRow, quiet bool) error {
 		return cli.Silent(code)
 	}
 	if code == cli.ExitNotFinished {
-		return cli.Failed(code, "no exit code yet", fmt.Sprintf("bellhop exit-code -w %d", o.ID), "job %d is %s", o.ID, o.State)
+		return cli.Failed(code, "no exit code yet", fmt.Sprintf("bellhop exit-code -w %d", o.ID), "job %d is %s", o.ID,
+			o.State)
 	}
 	if a.JSON() {
 		return a.PrintJSON(o)

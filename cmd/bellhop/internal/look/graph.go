@@ -65,7 +65,12 @@ type graph struct {
 }
 
 func newGraph(nodes []store.Node, edges []store.Dependency) graph {
-	g := graph{nodes: nodes, at: map[scheduler.JobID]int{}, needs: map[scheduler.JobID][]store.Dependency{}, needed: map[scheduler.JobID][]store.Dependency{}}
+	g := graph{
+		nodes:  nodes,
+		at:     map[scheduler.JobID]int{},
+		needs:  map[scheduler.JobID][]store.Dependency{},
+		needed: map[scheduler.JobID][]store.Dependency{},
+	}
 	for i, n := range nodes {
 		g.at[n.ID] = i
 	}
@@ -179,7 +184,8 @@ func dotGraph(nodes []store.Node, edges []store.Dependency) string {
 	var b strings.Builder
 	b.WriteString("digraph jobs {\n  rankdir=LR;\n  node [shape=box, style=filled, fontname=\"sans-serif\"];\n")
 	for _, n := range nodes {
-		fmt.Fprintf(&b, "  %d [label=%s, fillcolor=%s];\n", n.ID, dotQuote(fmt.Sprintf("%s\n%d %s", cli.Clean(nodeName(n)), n.ID, n.State)), dotColours[n.State])
+		fmt.Fprintf(&b, "  %d [label=%s, fillcolor=%s];\n", n.ID,
+			dotQuote(fmt.Sprintf("%s\n%d %s", cli.Clean(nodeName(n)), n.ID, n.State)), dotColours[n.State])
 	}
 	for _, e := range edges {
 		var attributes []string

@@ -52,7 +52,13 @@ func logs(ctx context.Context, a *cli.App, s *cli.Session, word string, f logFla
 	if err != nil {
 		return err
 	}
-	levels := []scheduler.Level{scheduler.LevelOut, scheduler.LevelInfo, scheduler.LevelError, scheduler.LevelDebug, scheduler.LevelNote}
+	levels := []scheduler.Level{
+		scheduler.LevelOut,
+		scheduler.LevelInfo,
+		scheduler.LevelError,
+		scheduler.LevelDebug,
+		scheduler.LevelNote,
+	}
 	if f.errors {
 		levels = []scheduler.Level{scheduler.LevelErr}
 	}

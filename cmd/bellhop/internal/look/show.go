@@ -159,7 +159,9 @@ func printAttempts(a *cli.App, attempts []store.AttemptRow, lost []store.LostRow
 	if len(attempts)+len(lost) == 0 {
 		return nil
 	}
-	t := cli.Table{Header: []string{"ATTEMPT", "HOST", "CHILD", "STARTED_AT", "ENDED_AT", "EXIT_CODE", "SUCCESSES", "ERROR"}}
+	t := cli.Table{
+		Header: []string{"ATTEMPT", "HOST", "CHILD", "STARTED_AT", "ENDED_AT", "EXIT_CODE", "SUCCESSES", "ERROR"},
+	}
 	before := func(at *time.Time) {
 		for len(lost) > 0 && (at == nil || lost[0].StartedAt == nil || !lost[0].StartedAt.After(*at)) {
 			l := &lost[0]
@@ -171,8 +173,8 @@ func printAttempts(a *cli.App, attempts []store.AttemptRow, lost []store.LostRow
 		if at.StartedAt != nil {
 			before(at.StartedAt)
 		}
-		t.Add(strconv.Itoa(at.Attempt), cli.Text(at.Host), cli.Text(at.Child), cli.Moment(at.StartedAt), cli.Moment(at.EndedAt), cli.Number(at.ExitCode),
-			cli.Number(at.Successes), cli.Text(at.Error))
+		t.Add(strconv.Itoa(at.Attempt), cli.Text(at.Host), cli.Text(at.Child), cli.Moment(at.StartedAt),
+			cli.Moment(at.EndedAt), cli.Number(at.ExitCode), cli.Number(at.Successes), cli.Text(at.Error))
 	}
 	before(nil)
 	if err := a.Printf("\n"); err != nil {

@@ -28,8 +28,8 @@ func HostsCommand(a *cli.App) *cobra.Command {
 			}
 			t := cli.Table{Header: []string{"INSTANCE", "NAME", "STATE", "SLOTS", "CHILDREN", "RUNNING", "SERVES", "TROUBLE"}}
 			for _, h := range hosts {
-				t.Add(strconv.FormatInt(h.Instance, 10), h.Name, h.State, strconv.Itoa(h.Slots), strconv.Itoa(h.Children), strconv.Itoa(h.Running),
-					strings.Join(h.Serves, " "), cli.Text(h.Trouble))
+				t.Add(strconv.FormatInt(h.Instance, 10), h.Name, h.State, strconv.Itoa(h.Slots), strconv.Itoa(h.Children),
+					strconv.Itoa(h.Running), strings.Join(h.Serves, " "), cli.Text(h.Trouble))
 			}
 			return printLive(a, t)
 		}),
@@ -98,8 +98,8 @@ func agentTable(views []agentView) cli.Table {
 				running++
 			}
 		}
-		t.Add(strconv.FormatInt(v.Instance, 10), string(v.Type), v.Mode, v.Dialect, strconv.Itoa(v.Max), strconv.Itoa(v.MaxPerHost),
-			strconv.Itoa(live), strconv.Itoa(running), v.Command, cli.Trouble(v.Trouble, v.Words))
+		t.Add(strconv.FormatInt(v.Instance, 10), string(v.Type), v.Mode, v.Dialect, strconv.Itoa(v.Max),
+			strconv.Itoa(v.MaxPerHost), strconv.Itoa(live), strconv.Itoa(running), v.Command, cli.Trouble(v.Trouble, v.Words))
 	}
 	return t
 }
@@ -107,7 +107,8 @@ func agentTable(views []agentView) cli.Table {
 func childTable(children []store.ChildRow) cli.Table {
 	t := cli.Table{Header: []string{"CHILD", "HOST", "STATE", "FOR", "PID", "JOB", "DONE", "DEATHS"}}
 	for _, c := range children {
-		t.Add(string(c.Name), c.Host, c.State, cli.Age(c.Age), cli.Number(c.PID), cli.Number(c.Job), strconv.FormatInt(c.Done, 10), strconv.FormatInt(c.Deaths, 10))
+		t.Add(string(c.Name), c.Host, c.State, cli.Age(c.Age), cli.Number(c.PID), cli.Number(c.Job),
+			strconv.FormatInt(c.Done, 10), strconv.FormatInt(c.Deaths, 10))
 	}
 	return t
 }
@@ -125,8 +126,8 @@ func InstancesCommand(a *cli.App) *cobra.Command {
 			}
 			t := cli.Table{Header: []string{"ID", "NAME", "HOSTNAME", "PID", "VERSION", "UP", "HEARTBEAT", "JOBS"}}
 			for _, i := range instances {
-				t.Add(strconv.FormatInt(i.ID, 10), i.Name, i.Hostname, strconv.Itoa(i.PID), i.Version, cli.Age(i.Age), cli.Age(i.Silent)+" ago",
-					strconv.FormatInt(i.Jobs, 10))
+				t.Add(strconv.FormatInt(i.ID, 10), i.Name, i.Hostname, strconv.Itoa(i.PID), i.Version, cli.Age(i.Age),
+					cli.Age(i.Silent)+" ago", strconv.FormatInt(i.Jobs, 10))
 			}
 			return printLive(a, t)
 		}),

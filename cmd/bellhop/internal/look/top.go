@@ -91,7 +91,10 @@ func top(ctx context.Context, a *cli.App, s *cli.Session, every time.Duration, o
 
 // frames calls look at an even pace until it says done. A connection that is
 // lost meanwhile is opened again, as in poll.
-func frames(ctx context.Context, a *cli.App, s *cli.Session, every time.Duration, look func(context.Context) (done bool, err error)) error {
+func frames(
+	ctx context.Context, a *cli.App, s *cli.Session, every time.Duration,
+	look func(context.Context) (done bool, err error),
+) error {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for {

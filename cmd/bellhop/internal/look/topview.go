@@ -85,9 +85,10 @@ func (v topView) frame(width, height int) []string {
 			of(t)
 		}
 	}
-	add(fmt.Sprintf("bellhop  %s  %s  running %d  ready %d  children %d/%d", v.At.Format(time.TimeOnly), rateWords(total), states["running"], states["ready"], live, slots))
-	add(fmt.Sprintf("instances %d  held %d  blocked %d  scheduled %d  failed %d  quarantined %d", len(v.Instances), states["held"], states["blocked"],
-		states["scheduled"], states["failed"], states["quarantined"]))
+	add(fmt.Sprintf("bellhop  %s  %s  running %d  ready %d  children %d/%d", v.At.Format(time.TimeOnly), rateWords(total),
+		states["running"], states["ready"], live, slots))
+	add(fmt.Sprintf("instances %d  held %d  blocked %d  scheduled %d  failed %d  quarantined %d", len(v.Instances),
+		states["held"], states["blocked"], states["scheduled"], states["failed"], states["quarantined"]))
 	if len(v.Instances) == 0 {
 		add(NoInstance)
 	}
@@ -98,7 +99,8 @@ func (v topView) frame(width, height int) []string {
 	}
 	hosts := cli.Table{Header: []string{"HOST", "SLOTS", "FULL", "RUNNING"}}
 	for _, h := range v.Hosts {
-		hosts.Add(h.Name, fmt.Sprintf("%d/%d", h.Children, h.Slots), bar(h.Children, h.Slots, barWidth), strconv.Itoa(h.Running))
+		hosts.Add(h.Name, fmt.Sprintf("%d/%d", h.Children, h.Slots), bar(h.Children, h.Slots, barWidth),
+			strconv.Itoa(h.Running))
 	}
 	kinds := cli.Table{Header: []string{"TYPE", "READY", "RUNNING", "PACE", "WAITS FOR"}}
 	for _, t := range slices.Sorted(maps.Keys(types)) {
@@ -106,11 +108,13 @@ func (v topView) frame(width, height int) []string {
 		if v.Rates != nil {
 			rate = v.Rates[t]
 		}
-		kinds.Add(string(t), strconv.FormatInt(types[t].ready, 10), strconv.FormatInt(types[t].taken, 10), rateWords(rate), types[t].why)
+		kinds.Add(string(t), strconv.FormatInt(types[t].ready, 10), strconv.FormatInt(types[t].taken, 10), rateWords(rate),
+			types[t].why)
 	}
 	children := cli.Table{Header: []string{"CHILD", "STATE", "FOR", "JOB", "DONE", "DEATHS", "HOST"}}
 	for _, c := range v.Children {
-		children.Add(string(c.Name), c.State, cli.Age(c.Age), cli.Number(c.Job), strconv.FormatInt(c.Done, 10), strconv.FormatInt(c.Deaths, 10), c.Host)
+		children.Add(string(c.Name), c.State, cli.Age(c.Age), cli.Number(c.Job), strconv.FormatInt(c.Done, 10),
+			strconv.FormatInt(c.Deaths, 10), c.Host)
 	}
 	for _, t := range []cli.Table{hosts, kinds, children} {
 		if len(t.Rows) == 0 {

@@ -14,10 +14,30 @@ import (
 func busyView() topView {
 	job := int64(42)
 	v := topView{At: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Instances: []store.InstanceRow{{ID: 1}},
-		Hosts: []store.HostRow{{Instance: 1, Name: "local", Slots: 8, Children: 3, Running: 2}, {Instance: 1, Name: "none", Slots: 0}},
-		Queue: []store.QueueRow{{State: "ready", Type: "a", N: 12, Why: "no_room"}, {State: "running", Type: "a", N: 2}, {State: "held", N: 3}, {State: "ready", Type: "öd", N: 1, Why: "unknown_type"}}}
+		Hosts: []store.HostRow{
+			{Instance: 1, Name: "local", Slots: 8, Children: 3, Running: 2},
+			{Instance: 1, Name: "none", Slots: 0},
+		},
+		Queue: []store.QueueRow{
+			{State: "ready", Type: "a", N: 12, Why: "no_room"},
+			{State: "running", Type: "a", N: 2},
+			{State: "held", N: 3},
+			{State: "ready", Type: "öd", N: 1, Why: "unknown_type"},
+		}}
 	for n := range 30 {
-		v.Children = append(v.Children, store.ChildRow{Instance: 1, Host: "local", Name: "a.1", Type: "a", State: "RUNNING", Job: &job, Done: int64(n), Age: 3})
+		v.Children = append(
+			v.Children,
+			store.ChildRow{
+				Instance: 1,
+				Host:     "local",
+				Name:     "a.1",
+				Type:     "a",
+				State:    "RUNNING",
+				Job:      &job,
+				Done:     int64(n),
+				Age:      3,
+			},
+		)
 	}
 	return v
 }

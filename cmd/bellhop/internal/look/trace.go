@@ -101,7 +101,9 @@ type traceItems struct {
 	Failed *int64 `json:"items_failed"`
 }
 
-func newWaterfall(job store.JobRow, attempts []store.AttemptRow, lost []store.LostRow, needs []store.NeedRow, url string) Waterfall {
+func newWaterfall(
+	job store.JobRow, attempts []store.AttemptRow, lost []store.LostRow, needs []store.NeedRow, url string,
+) Waterfall {
 	given := ""
 	if job.Traceparent != nil {
 		given = *job.Traceparent
@@ -117,7 +119,16 @@ func newWaterfall(job store.JobRow, attempts []store.AttemptRow, lost []store.Lo
 		if n.StartedAt != nil {
 			from = *n.StartedAt
 		}
-		w.add(traceStep{Name: "needs", Job: n.ID, From: from, To: n.EndedAt, State: n.State, what: fmt.Sprintf("needs %d %s", n.ID, n.Type)})
+		w.add(
+			traceStep{
+				Name:  "needs",
+				Job:   n.ID,
+				From:  from,
+				To:    n.EndedAt,
+				State: n.State,
+				what:  fmt.Sprintf("needs %d %s", n.ID, n.Type),
+			},
+		)
 	}
 	at := job.CreatedAt // since when nothing happens
 	for i := range attempts {
@@ -127,8 +138,18 @@ func newWaterfall(job store.JobRow, attempts []store.AttemptRow, lost []store.Lo
 		}
 		at, lost = w.lost(at, lost, r.StartedAt)
 		w.come(at, r.Attempt, r.SpawnedAt, *r.StartedAt, r.Host, r.Child)
-		step := traceStep{Name: "run", Job: job.ID, Attempt: r.Attempt, From: *r.StartedAt, To: r.EndedAt, Host: r.Host, Child: r.Child,
-			Exit: r.ExitCode, Error: r.Error, what: "attempt " + strconv.Itoa(r.Attempt)}
+		step := traceStep{
+			Name:    "run",
+			Job:     job.ID,
+			Attempt: r.Attempt,
+			From:    *r.StartedAt,
+			To:      r.EndedAt,
+			Host:    r.Host,
+			Child:   r.Child,
+			Exit:    r.ExitCode,
+			Error:   r.Error,
+			what:    "attempt " + strconv.Itoa(r.Attempt),
+		}
 		if job.IsMSQ && i == len(attempts)-1 {
 			step.Items = &traceItems{job.ItemsTotal, job.ItemsDone, job.ItemsFailed}
 		}
@@ -157,7 +178,19 @@ func (w *Waterfall) lost(at time.Time, runs []store.LostRow, before *time.Time) 
 		}
 		w.come(at, r.Attempt, r.SpawnedAt, *r.StartedAt, r.Host, r.Child)
 		at = r.LostAt
-		w.add(traceStep{Name: "lost", Job: w.ID, Attempt: r.Attempt, From: *r.StartedAt, To: &r.LostAt, Host: r.Host, Child: r.Child, Error: &told, what: "lost run"})
+		w.add(
+			traceStep{
+				Name:    "lost",
+				Job:     w.ID,
+				Attempt: r.Attempt,
+				From:    *r.StartedAt,
+				To:      &r.LostAt,
+				Host:    r.Host,
+				Child:   r.Child,
+				Error:   &told,
+				what:    "lost run",
+			},
+		)
 	}
 	return at, runs
 }
@@ -291,7 +324,8 @@ func (s traceStep) more() string {
 		if total == "" {
 			total = "?"
 		}
-		parts = append(parts, fmt.Sprintf("items: %s done, %s failed, of %s", orZero(s.Items.Done), orZero(s.Items.Failed), total))
+		parts = append(parts,
+			fmt.Sprintf("items: %s done, %s failed, of %s", orZero(s.Items.Done), orZero(s.Items.Failed), total))
 	}
 	tell("for %s", cli.Text(s.Why))
 	tell("%s", cli.Text(s.Error))

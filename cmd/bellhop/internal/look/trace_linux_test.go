@@ -17,9 +17,30 @@ func TestTrace_FitsTheTerminal(t *testing.T) {
 	t.Parallel()
 	began := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	started, ended, why := began.Add(time.Millisecond), began.Add(time.Hour), strings.Repeat("because ", 40)
-	job := store.JobRow{ID: 7, Type: "a_type_with_a_long_name", State: "failed", CreatedAt: began, StartedAt: &started, EndedAt: &ended, Age: 7200}
-	w := newWaterfall(job, []store.AttemptRow{{Attempt: 1, StartedAt: &started, EndedAt: &ended, Error: &why}}, nil,
-		[]store.NeedRow{{ID: 123456789, Type: "another_type_with_a_long_name", State: "succeeded", CreatedAt: began.Add(-time.Hour), EndedAt: &began}}, "")
+	job := store.JobRow{
+		ID:        7,
+		Type:      "a_type_with_a_long_name",
+		State:     "failed",
+		CreatedAt: began,
+		StartedAt: &started,
+		EndedAt:   &ended,
+		Age:       7200,
+	}
+	w := newWaterfall(
+		job,
+		[]store.AttemptRow{{Attempt: 1, StartedAt: &started, EndedAt: &ended, Error: &why}},
+		nil,
+		[]store.NeedRow{
+			{
+				ID:        123456789,
+				Type:      "another_type_with_a_long_name",
+				State:     "succeeded",
+				CreatedAt: began.Add(-time.Hour),
+				EndedAt:   &began,
+			},
+		},
+		"",
+	)
 	for _, width := range []int{1, 10, 20, 40, 59, 60, 61, 80, 200} {
 		screen, program := clitest.Terminal(t, width)
 		a := &cli.App{Stdout: program, Getenv: func(string) string { return "" }}

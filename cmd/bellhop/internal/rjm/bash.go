@@ -41,7 +41,8 @@ func evaluateConfig(ctx context.Context, s *store.RJMSetup) error {
 	ctx, cancel := context.WithTimeout(ctx, evaluatePatience)
 	defer cancel()
 	mark := rand.Text()
-	cmd := exec.CommandContext(ctx, "bash", "--norc", "--noprofile", "--restricted", "-c", evaluateScript, "configuration", s.Config, mark)
+	cmd := exec.CommandContext(ctx, "bash", "--norc", "--noprofile", "--restricted", "-c", evaluateScript, "configuration",
+		s.Config, mark)
 	cmd.Env = []string{"PATH=/nonexistent", "LANG=C.UTF-8"}
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr

@@ -126,8 +126,10 @@ func rjmConfig(a *cli.App, conf rjmConf, host config.Host) func() (config.Config
 		}
 		c.Listen = "127.0.0.1:0" // there are many of them on a host
 		c.Hosts = []config.Host{host}
-		c.Agents = []config.Agent{{Type: scheduler.RJMType, Command: []string{"bash", "--norc", "--noprofile", "-c", taskScript, "task"},
-			Mode: config.ModeExec, Dialect: config.DialectAuto, Env: env, Vars: []string{"RJM_CONFIG"}, WorkDir: conf.workDir}}
+		c.Agents = []config.Agent{
+			{Type: scheduler.RJMType, Command: []string{"bash", "--norc", "--noprofile", "-c", taskScript, "task"},
+				Mode: config.ModeExec, Dialect: config.DialectAuto, Env: env, Vars: []string{"RJM_CONFIG"}, WorkDir: conf.workDir},
+		}
 		return c, nil
 	}
 }
@@ -164,7 +166,8 @@ func only(ctx context.Context, a *cli.App, conf rjmConf, worker string, f func()
 	}
 	var stat unix.Stat_t
 	if err := unix.Lstat(dir, &stat); err != nil || stat.Mode&unix.S_IFMT != unix.S_IFDIR || int(stat.Uid) != os.Getuid() {
-		return cli.Failed(cli.ExitSystem, "lock", "rjm_tmpdir names another folder", "%s is not a folder of this account's", dir)
+		return cli.Failed(cli.ExitSystem, "lock", "rjm_tmpdir names another folder", "%s is not a folder of this account's",
+			dir)
 	}
 	sum := sha256.Sum256([]byte(scope))
 	path := filepath.Join(dir, conf.host+":"+worker+":"+hex.EncodeToString(sum[:6]))

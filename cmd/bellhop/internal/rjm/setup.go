@@ -121,7 +121,8 @@ func configOfFlags(sets, blocks, files []string) (string, error) {
 	for _, s := range sets {
 		name, value, ok := strings.Cut(s, "=")
 		if _, twice := vars[name]; !ok || twice || strings.HasPrefix(name, "rjm_") {
-			return "", cli.Usage("rjmsetup", fmt.Sprintf("--set %q: want name=value, each name once, none that begins with rjm_", s), "bellhop rjmsetup --help")
+			return "", cli.Usage("rjmsetup",
+				fmt.Sprintf("--set %q: want name=value, each name once, none that begins with rjm_", s), "bellhop rjmsetup --help")
 		}
 		vars[name] = []string{value}
 		order = append(order, name)

@@ -76,7 +76,8 @@ type Config struct {
 	here, verbose, Recover, stdin bool
 	vars                          map[string]string // of the jobs from stdin
 	Config                        func() (config.Config, error)
-	Beside                        func(ctx context.Context, url string, log *slog.Logger) // runs until ctx ends; nil: nothing
+	// runs until ctx ends; nil: nothing
+	Beside func(ctx context.Context, url string, log *slog.Logger)
 }
 
 // Run runs an instance to its end, and the program that has replaced this one after it.
@@ -225,7 +226,9 @@ func serveOnce(ctx context.Context, a *cli.App, s Config, program string) error 
 
 // serveDatabase finds the database, or starts one, and brings up its schema
 // where nobody can mind: in an embedded one, and in one that has none yet.
-func serveDatabase(ctx context.Context, a *cli.App, c config.Config, log *slog.Logger) (where cli.Database, stop func(), err error) {
+func serveDatabase(
+	ctx context.Context, a *cli.App, c config.Config, log *slog.Logger,
+) (where cli.Database, stop func(), err error) {
 	stop = func() {}
 	where, err = a.FindDatabase()
 	embedded := err != nil && c.Database.URL == ""
@@ -262,7 +265,9 @@ func serveDatabase(ctx context.Context, a *cli.App, c config.Config, log *slog.L
 // direct gives the way to the server itself. An instance needs connections of
 // its own: it listens on one, waits at the gate on another, and sets on others
 // how statements are planned; behind a pooler each of these is somebody else's.
-func direct(ctx context.Context, a *cli.App, where cli.Database, listenURL string, log *slog.Logger) (cli.Database, error) {
+func direct(
+	ctx context.Context, a *cli.App, where cli.Database, listenURL string, log *slog.Logger,
+) (cli.Database, error) {
 	is, err := isPooled(ctx, a, where)
 	if err != nil || !is && listenURL == "" {
 		return where, err

@@ -73,14 +73,15 @@ func answerFrontEnd(c config.Config, url string, stop func(scheduler.Stop), log 
 	for _, a := range c.Agents {
 		types = append(types, string(a.Type))
 	}
-	s, err := fossology.Listen(c.FrontEnd.Listen, fossology.Options{Desk: frontSession{desk}, Agents: types, Revision: cli.Version(), Log: log,
-		Stop: func(now bool) {
-			how := scheduler.StopFinish
-			if now {
-				how = scheduler.StopNow
-			}
-			stop(how)
-		}})
+	s, err := fossology.Listen(c.FrontEnd.Listen,
+		fossology.Options{Desk: frontSession{desk}, Agents: types, Revision: cli.Version(), Log: log,
+			Stop: func(now bool) {
+				how := scheduler.StopFinish
+				if now {
+					how = scheduler.StopNow
+				}
+				stop(how)
+			}})
 	if err != nil {
 		desk.Close()
 		log.Warn("FOSSology's front end is not answered: it cannot cancel, pause or say that there is work", "error", err, "next", "another fossology.listen")

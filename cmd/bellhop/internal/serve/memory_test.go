@@ -15,7 +15,8 @@ import (
 func TestRest_GivesMemoryBackWhenNothingIsToDo(t *testing.T) {
 	var gate, looks atomic.Int64
 	gate.Store(int64(scheduler.GateAwake))
-	go rest(t.Context(), func() scheduler.GateState { looks.Add(1); return scheduler.GateState(gate.Load()) }, time.Millisecond)
+	go rest(t.Context(), func() scheduler.GateState { looks.Add(1); return scheduler.GateState(gate.Load()) },
+		time.Millisecond)
 	released := func() uint64 {
 		var m runtime.MemStats
 		runtime.ReadMemStats(&m)

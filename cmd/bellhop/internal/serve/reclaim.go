@@ -62,7 +62,8 @@ func reclaim(ctx context.Context, url string, log *slog.Logger) error {
 			return err
 		}
 		if did {
-			log.Warn("gave back what a dead instance had left", "instance", s.ID, "name", s.Name, "because", because, "jobs", jobs)
+			log.Warn("gave back what a dead instance had left", "instance", s.ID, "name", s.Name, "because", because, "jobs",
+				jobs)
 		}
 	}
 	return nil

@@ -14,7 +14,14 @@ import (
 )
 
 // served are the signals that serve answers to.
-var served = []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGQUIT, syscall.SIGHUP, syscall.SIGUSR1, syscall.SIGUSR2}
+var served = []os.Signal{
+	syscall.SIGINT,
+	syscall.SIGTERM,
+	syscall.SIGQUIT,
+	syscall.SIGHUP,
+	syscall.SIGUSR1,
+	syscall.SIGUSR2,
+}
 
 // summaryPatience is how long an actor may take to say what it is doing.
 const summaryPatience = time.Second
@@ -51,7 +58,9 @@ func asks(i told, sig os.Signal, stderr io.Writer) bool {
 }
 
 // waitForStop runs until a signal ends the instance, as the help text tells.
-func waitForStop(i *Instance, grace time.Duration, signals <-chan os.Signal, m *manager, stderr io.Writer, log *slog.Logger) error {
+func waitForStop(
+	i *Instance, grace time.Duration, signals <-chan os.Signal, m *manager, stderr io.Writer, log *slog.Logger,
+) error {
 	for sig := range signals {
 		if asks(i, sig, stderr) {
 			continue

@@ -28,7 +28,9 @@ import (
 // site is the web server. An address that was chosen and cannot be had ends
 // serve; the default one gives way to a free port, since a second instance on
 // this machine is no mistake.
-func (s Config) site(c config.Config, token string, ready web.Health, counts func() http.Handler, log *slog.Logger) (*web.Server, error) {
+func (s Config) site(
+	c config.Config, token string, ready web.Health, counts func() http.Handler, log *slog.Logger,
+) (*web.Server, error) {
 	address := cmp.Or(s.listen, c.Listen)
 	if _, err := net.ResolveTCPAddr("tcp", address); err != nil {
 		return nil, cli.Usage("serve", fmt.Sprintf("--listen %q is no address: %s", address, err), "bellhop serve --listen 127.0.0.1:8470")
@@ -51,7 +53,8 @@ func (s Config) site(c config.Config, token string, ready web.Health, counts fun
 		return nil, cli.Failed(cli.ExitState, "serve", "bellhop serve --listen 127.0.0.1:0   takes any port that is free; ss -ltnp shows the other program",
 			"another program listens on %s", address)
 	}
-	return nil, cli.Usage("serve", "it cannot listen on "+address+": "+err.Error(), "bellhop serve --listen 127.0.0.1:8470")
+	return nil, cli.Usage("serve", "it cannot listen on "+address+": "+err.Error(),
+		"bellhop serve --listen 127.0.0.1:8470")
 }
 
 // checkLogin refuses a login that lacks a right which instances need: it would
@@ -71,8 +74,16 @@ func checkLogin(ctx context.Context, conn *pgx.Conn) error {
 	if !login.Enters {
 		missing = append([]string{"USAGE on schema bellhop"}, missing...)
 	}
-	return cli.Failed(cli.ExitDenied, "serve", "as the schema's owner: grant bellhop_scheduler to "+cli.Quoted(login.Login)+"   (bellhop install roles, where there is no such role)",
-		"the login %s may not schedule: it lacks %s, the first: %s", login.Login, cli.Count(len(missing), "right"), missing[0])
+	return cli.Failed(
+		cli.ExitDenied,
+		"serve",
+		"as the schema's owner: grant bellhop_scheduler to "+cli.Quoted(
+			login.Login)+"   (bellhop install roles, where there is no such role)",
+		"the login %s may not schedule: it lacks %s, the first: %s",
+		login.Login,
+		cli.Count(len(missing), "right"),
+		missing[0],
+	)
 }
 
 // checkQueries refuses URLs under which queries could never run. One whose
@@ -89,7 +100,8 @@ func checkQueries(ctx context.Context, a *cli.App, c config.Config, log *slog.Lo
 		}
 		var refused *pgconn.PgError
 		f := cli.ExplainFailure(err)
-		if f.Code != cli.ExitNoDatabase || errors.As(f.Cause, &refused) && !strings.HasPrefix(refused.Code, "57P") && !strings.HasPrefix(refused.Code, "53") {
+		if f.Code != cli.ExitNoDatabase ||
+			errors.As(f.Cause, &refused) && !strings.HasPrefix(refused.Code, "57P") && !strings.HasPrefix(refused.Code, "53") {
 			return err
 		}
 		log.Warn("queries cannot be run now", "key", "database."+key, "error", cli.Redact(f.Why))

@@ -64,7 +64,9 @@ func parseOrder(line string) (o stdinOrder, ok bool) {
 
 // serveStdin runs jobs from stdin through the same tree as ever, on a queue in
 // memory, and ends when all are over.
-func serveStdin(ctx context.Context, a *cli.App, c config.Config, s Config, signals <-chan os.Signal, log *slog.Logger) error {
+func serveStdin(
+	ctx context.Context, a *cli.App, c config.Config, s Config, signals <-chan os.Signal, log *slog.Logger,
+) error {
 	var mu sync.Mutex // of stdout, and of failed
 	failed := 0
 	print := func(format string, args ...any) {
@@ -98,7 +100,8 @@ func serveStdin(ctx context.Context, a *cli.App, c config.Config, s Config, sign
 		}
 	}
 	tree := startTree(c, a.Stderr, log, database, ports{
-		Queue: queue, Holdings: queue, Records: queue, Registry: queue, Reaper: queue, Notices: queue, HostStates: queue, Bell: queue, Gate: queue, Queries: queue,
+		Queue: queue, Holdings: queue, Records: queue, Registry: queue, Reaper: queue, Notices: queue, HostStates: queue,
+		Bell: queue, Gate: queue, Queries: queue,
 	})
 	// interrupted ends it with lines left: as serve does at that signal.
 	interrupted := func(sig os.Signal) error {

@@ -26,16 +26,20 @@ type telemetry struct {
 }
 
 // startTelemetry reads the OTEL_ variables of the environment.
-func startTelemetry(ctx context.Context, c config.Config, name string, reads *store.Metrics, log *slog.Logger) (*telemetry, error) {
-	tracer, err := traces.Start(ctx, traces.Config{Version: cli.Version(), Name: name, Items: c.Observability.ItemSpans, Log: log,
-		Needs: func(ctx context.Context, jobs []scheduler.JobID) (map[scheduler.JobID][]traces.Needed, error) {
-			list, err := reads.Needs(ctx, jobs)
-			needs := make(map[scheduler.JobID][]traces.Needed, len(list))
-			for _, n := range list {
-				needs[n.Job] = append(needs[n.Job], traces.Needed{Job: n.Needs, Attempt: n.Attempt, Traceparent: n.Traceparent, CreatedAt: n.CreatedAt})
-			}
-			return needs, err
-		}})
+func startTelemetry(
+	ctx context.Context, c config.Config, name string, reads *store.Metrics, log *slog.Logger,
+) (*telemetry, error) {
+	tracer, err := traces.Start(ctx,
+		traces.Config{Version: cli.Version(), Name: name, Items: c.Observability.ItemSpans, Log: log,
+			Needs: func(ctx context.Context, jobs []scheduler.JobID) (map[scheduler.JobID][]traces.Needed, error) {
+				list, err := reads.Needs(ctx, jobs)
+				needs := make(map[scheduler.JobID][]traces.Needed, len(list))
+				for _, n := range list {
+					needs[n.Job] = append(needs[n.Job],
+						traces.Needed{Job: n.Needs, Attempt: n.Attempt, Traceparent: n.Traceparent, CreatedAt: n.CreatedAt})
+				}
+				return needs, err
+			}})
 	if err != nil {
 		return nil, cli.Usage("serve", err.Error(), "mend it; or without traces: unset OTEL_TRACES_EXPORTER OTEL_TRACES_SAMPLER OTEL_EXPORTER_OTLP_ENDPOINT")
 	}
@@ -89,7 +93,9 @@ type watchedRecords struct {
 	*telemetry
 }
 
-func (r watchedRecords) Write(ctx context.Context, me scheduler.InstanceID, b scheduler.Batch, now time.Time) ([]scheduler.Claim, bool, error) {
+func (r watchedRecords) Write(
+	ctx context.Context, me scheduler.InstanceID, b scheduler.Batch, now time.Time,
+) ([]scheduler.Claim, bool, error) {
 	stale, released, err := r.Records.Write(ctx, me, b, now)
 	if err == nil && len(b.Records) > 0 {
 		r.tracer.Settled(b.Records, stale, time.Now())
@@ -100,7 +106,9 @@ func (r watchedRecords) Write(ctx context.Context, me scheduler.InstanceID, b sc
 
 // Up, Died and Ran make it the tree's observer.
 
-func (t *telemetry) Up(host scheduler.HostName, child scheduler.ChildName, typ scheduler.TypeName, launched, ready time.Time) {
+func (t *telemetry) Up(
+	host scheduler.HostName, child scheduler.ChildName, typ scheduler.TypeName, launched, ready time.Time,
+) {
 	t.tracer.Up(host, child, launched, ready)
 	t.metrics.Up(typ)
 }

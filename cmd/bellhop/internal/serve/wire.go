@@ -43,7 +43,9 @@ type Instance struct {
 // Start wires the ports of package actors to what implements them, and
 // starts the tree. It is the only place that sees both. back is told whenever the
 // database has answered a heartbeat.
-func Start(c config.Config, url string, stop func(scheduler.Stop), back func(), stderr io.Writer, log *slog.Logger) (*Instance, error) {
+func Start(
+	c config.Config, url string, stop func(scheduler.Stop), back func(), stderr io.Writer, log *slog.Logger,
+) (*Instance, error) {
 	i := &Instance{}
 	machine := cli.ThisMachine()
 	c = withRows(c)
@@ -107,7 +109,10 @@ func Start(c config.Config, url string, stop func(scheduler.Stop), back func(), 
 		return nil, err
 	}
 	i.System = startTree(c, stderr, log, database, ports{
-		Queue: watchedQueue{queue{claimer, maintenance}, i.telemetry}, Holdings: claimer, Records: watchedRecords{recorder, i.telemetry},
+		Queue: watchedQueue{
+			queue{claimer, maintenance},
+			i.telemetry,
+		}, Holdings: claimer, Records: watchedRecords{recorder, i.telemetry},
 		Observer:   i.telemetry,
 		Registry:   members{registry, me, beat, back},
 		Reaper:     reaper{registry, machine},
@@ -117,9 +122,11 @@ func Start(c config.Config, url string, stop func(scheduler.Stop), back func(), 
 		Localities: where,
 		Controls:   maintenance,
 		Stop:       stop,
-		Bell:       &bell{listener: triggers.Listener{URL: direct, Heartbeat: beat, Log: log, Connected: i.telemetry.metrics.Connected}},
-		Gate:       gate,
-		Queries:    cursorOpener{queries},
+		Bell: &bell{
+			listener: triggers.Listener{URL: direct, Heartbeat: beat, Log: log, Connected: i.telemetry.metrics.Connected},
+		},
+		Gate:    gate,
+		Queries: cursorOpener{queries},
 
 		Attachments: attacher,
 		Attached:    commands{attacher},
@@ -162,14 +169,26 @@ func (c commands) of(job scheduler.JobID) (agents.Attached, bool, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), commandPatience)
 	defer cancel()
 	x, ok, err := c.Command(ctx, job)
-	return agents.Attached{Command: x.Argv, WorkDir: x.WorkDir, LogDir: x.LogDir, Attachment: x.Attachment, Table: x.Table, Key: x.Key, Row: x.Row}, ok, err
+	return agents.Attached{
+		Command:    x.Argv,
+		WorkDir:    x.WorkDir,
+		LogDir:     x.LogDir,
+		Attachment: x.Attachment,
+		Table:      x.Table,
+		Key:        x.Key,
+		Row:        x.Row,
+	}, ok, err
 }
 
 // withRows adds the agent that runs commands stored in the database, where
 // those are obeyed. They run on this machine: it is where their folders are.
 func withRows(c config.Config) config.Config {
 	if c.CommandsFromDatabase != nil && *c.CommandsFromDatabase {
-		a := config.Agent{Type: agents.AttachedType, Mode: config.Mode(agents.ModeExec), Dialect: config.Dialect(agents.DialectAuto)}
+		a := config.Agent{
+			Type:    agents.AttachedType,
+			Mode:    config.Mode(agents.ModeExec),
+			Dialect: config.Dialect(agents.DialectAuto),
+		}
 		a.FOSSology.Local = true
 		c.Agents = append(slices.Clone(c.Agents), a)
 	}
@@ -178,7 +197,9 @@ func withRows(c config.Config) config.Config {
 
 // startTree starts the tree of a configuration on a queue. database opens the
 // sessions of agents that may say DB:.
-func startTree(c config.Config, stderr io.Writer, log *slog.Logger, database func() agents.Database, p ports) *actors.System {
+func startTree(
+	c config.Config, stderr io.Writer, log *slog.Logger, database func() agents.Database, p ports,
+) *actors.System {
 	// The launcher and the tree need each other: agents speak only when the tree
 	// has started them.
 	var system atomic.Pointer[actors.System]
@@ -209,7 +230,8 @@ func startTree(c config.Config, stderr io.Writer, log *slog.Logger, database fun
 		Idle:    c.Limits.Idle, MinReady: c.Limits.MinReady, KillAfter: c.Limits.KillAfter,
 		Scan: safetyScan, ExclusiveAfter: exclusiveAfter, Cursors: cursors, Retry: scheduler.DefaultRetry, Log: log,
 		Queue: p.Queue, Holdings: p.Holdings, Records: p.Records, Registry: p.Registry, Reaper: p.Reaper,
-		Notices: p.Notices, Backlogs: p.Backlogs, HostStates: p.HostStates, Localities: p.Localities, Commands: p.Controls, Stop: p.Stop, Bell: p.Bell, Gate: p.Gate, Queries: p.Queries,
+		Notices: p.Notices, Backlogs: p.Backlogs, HostStates: p.HostStates, Localities: p.Localities, Commands: p.Controls,
+		Stop: p.Stop, Bell: p.Bell, Gate: p.Gate, Queries: p.Queries,
 		Attachments: p.Attachments, RowType: agents.AttachedType,
 		Launcher: launch{launcher}, Observer: p.Observer,
 	})
@@ -282,7 +304,9 @@ type localities struct {
 
 func (p localities) Locates() bool { return p.locator != nil }
 
-func (p localities) Locate(ctx context.Context, me scheduler.InstanceID, names []string) (map[string][]scheduler.HostName, error) {
+func (p localities) Locate(
+	ctx context.Context, me scheduler.InstanceID, names []string,
+) (map[string][]scheduler.HostName, error) {
 	all, err := p.locator.Locate(ctx, names)
 	if err != nil {
 		return nil, err
@@ -313,7 +337,9 @@ type launch struct{ *agents.Launcher }
 
 func (l launch) Serves(id scheduler.InstanceID) { l.SetInstance(id) }
 
-func (l launch) Launch(typ scheduler.TypeName, child scheduler.ChildName, host scheduler.HostName, lease time.Duration, wake func()) (actors.Process, error) {
+func (l launch) Launch(
+	typ scheduler.TypeName, child scheduler.ChildName, host scheduler.HostName, lease time.Duration, wake func(),
+) (actors.Process, error) {
 	p, err := l.Launcher.Launch(typ, child, host, lease, wake)
 	if err != nil {
 		return nil, err

@@ -75,7 +75,9 @@ func judge(host string, a config.Agent, err error, well string) spawned {
 }
 
 // spawnOne starts an agent, waits for its first word and ends it.
-func spawnOne(ctx context.Context, l *agents.Launcher, a config.Agent, host scheduler.HostName, limits config.Limits) (took time.Duration, err error) {
+func spawnOne(
+	ctx context.Context, l *agents.Launcher, a config.Agent, host scheduler.HostName, limits config.Limits,
+) (took time.Duration, err error) {
 	woken := make(chan struct{}, 1)
 	began := time.Now()
 	p, err := l.Launch(a.Type, scheduler.ChildName(a.Type)+".check", host, 0, func() {
@@ -118,7 +120,9 @@ func spawnOne(ctx context.Context, l *agents.Launcher, a config.Agent, host sche
 
 // startUpTest is what FOSSology's scheduler does before it trusts an agent: it
 // is started with nothing to do, and has to say so and go.
-func startUpTest(ctx context.Context, l *agents.Launcher, a config.Agent, host scheduler.HostName, limits config.Limits) (took time.Duration, err error) {
+func startUpTest(
+	ctx context.Context, l *agents.Launcher, a config.Agent, host scheduler.HostName, limits config.Limits,
+) (took time.Duration, err error) {
 	if err := l.Look(ctx, a.Type, host); err != nil {
 		return 0, err
 	}

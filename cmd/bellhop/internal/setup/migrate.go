@@ -65,7 +65,8 @@ func bringUp(ctx context.Context, a *cli.App, planOnly bool, compat string) erro
 		if err != nil {
 			return err
 		}
-		return printSteps(a, plan, append(steps, more...), func(s migrate.Step) string { return "-- " + s.Name + "\n" + s.Text })
+		return printSteps(a, plan, append(steps, more...),
+			func(s migrate.Step) string { return "-- " + s.Name + "\n" + s.Text })
 	}
 	// Two who migrate meet at a lock of their sessions.
 	if is, err := cli.Pooled(ctx, conn); err != nil {

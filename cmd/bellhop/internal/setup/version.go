@@ -27,7 +27,9 @@ func VersionCommand(a *cli.App) *cobra.Command {
 					Go      string `json:"go"`
 				}{cli.Version(), plan.Version(), runtime.Version()})
 			}
-			return a.Printf("%s\n", fmt.Sprintf("bellhop %s, schema %d, %s %s/%s", cli.Version(), plan.Version(), runtime.Version(), runtime.GOOS, runtime.GOARCH))
+			return a.Printf("%s\n",
+				fmt.Sprintf("bellhop %s, schema %d, %s %s/%s", cli.Version(), plan.Version(), runtime.Version(), runtime.GOOS,
+					runtime.GOARCH))
 		},
 	}
 }
