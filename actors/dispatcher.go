@@ -138,7 +138,7 @@ func (d *dispatcher) onStarted(c actor.Context) {
 	d.ctx, d.cancel = context.WithCancel(context.Background())
 	d.ready = d.inst.id() != 0 // another one before us has registered
 	d.fenced = d.ready && d.inst.leaseLeft(time.Now()) <= 0
-	d.auditDue = true // our books are empty: what does the house know?
+	d.auditDue = true // our books are empty: what does the instance know?
 	d.due(c)
 }
 

@@ -11,8 +11,10 @@ import (
 
 // assertion is whether what runs here is sure to be ours in the database.
 type assertion struct {
-	mustReassert      bool      // a connection was lost: re-assert before the next claim
-	connGeneration    int       // grows whenever unsure changes: what was read under another tells nothing
+	mustReassert bool // a connection was lost: re-assert before the next claim
+	// connGeneration grows with every lost or re-asserted connection; an answer read
+	// in an older generation is ignored.
+	connGeneration    int
 	peersPendingSince time.Time // since when others have to re-assert, zero: they have
 }
 

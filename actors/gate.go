@@ -20,7 +20,7 @@ type gate struct {
 	policy  scheduler.WakePolicy
 	timer   *time.Timer
 	let     context.CancelFunc // of the last ask
-	reading bool               // for a crowd
+	reading bool               // whether producers block each other
 	reason  string             // why the gate could not be had, as it was said last
 }
 

@@ -14,28 +14,28 @@ import (
 // ledger is the only writer of outcomes. It writes what the outbox holds as
 // soon as the last write is done: one job alone is written at once, thousands
 // gather behind the write that is under way. No timer is involved, but for what
-// is put aside.
+// is deferred.
 type ledger struct {
 	inst *instance
 	// owned by Receive
 	writing bool
-	retry   *time.Timer // of what is aside
+	retry   *time.Timer // of what is deferred
 	pause   *backoff.ExponentialBackOff
 	ctx     context.Context
 	cancel  context.CancelFunc
 }
 
-// written: a flight has ended, well or badly.
+// written: a flush has ended, well or badly.
 type written struct {
 	batch scheduler.Batch
 	wrote
 	err error
 }
 
-// deferredDue: it is time to try what was put aside. To itself.
+// deferredDue: it is time to try what was deferred. To itself.
 type deferredDue struct{}
 
-// retryFlush: the pause after a failed flight is over.
+// retryFlush: the pause after a failed flush is over.
 type retryFlush struct{}
 
 func newLedger(inst *instance) *ledger {
@@ -149,7 +149,7 @@ func (l *ledger) onWritten(c actor.Context, m *written) {
 	}
 }
 
-// armDeferred wakes the ledger when what is aside is to be tried again.
+// armDeferred wakes the ledger when what is deferred is to be tried again.
 func (l *ledger) armDeferred(c actor.Context) {
 	at := l.inst.outbox.deferredAt()
 	if at.IsZero() {

@@ -7,7 +7,7 @@ import (
 	"bellhop/scheduler"
 )
 
-// How long what is aside rests before it is tried again: longer each time.
+// How long what is deferred rests before it is tried again: longer each time.
 const (
 	deferFirst = 100 * time.Millisecond
 	deferMost  = 2 * time.Second
@@ -16,9 +16,9 @@ const (
 // deferJobs is how many of them are tried at once.
 const deferJobs = batchMost / 2
 
-// deferred is what is owed of jobs whose rows somebody else has in hand: an app
-// that has cancelled one and has not committed yet. It waits for that, in its
-// order, and nobody waits with it.
+// deferred is what is owed of jobs whose rows another transaction has locked:
+// an app's that has cancelled one and has not committed yet. It waits for that
+// commit, in its order, and no other record waits with it.
 type deferred struct {
 	batch    scheduler.Batch // records, and the last progress of each job
 	jobs     []scheduler.JobID
@@ -31,7 +31,7 @@ type deferred struct {
 func (a *deferred) due(now time.Time) bool { return len(a.jobs) > 0 && !now.Before(a.at) }
 
 // take gives what is to be tried, which flies alone: all that is owed of so many
-// jobs as make about one flight.
+// jobs as make about one flush.
 func (a *deferred) take() scheduler.Batch {
 	a.inFlight = true
 	jobs := a.batch.Jobs()
@@ -45,7 +45,7 @@ func (a *deferred) take() scheduler.Batch {
 	return b
 }
 
-// add takes what is owed later of jobs that are aside, and gives the rest.
+// add takes what is owed later of jobs that are deferred, and gives the rest.
 func (a *deferred) add(b scheduler.Batch) (rest scheduler.Batch) {
 	if len(a.jobs) == 0 {
 		return b
@@ -59,7 +59,7 @@ func (a *deferred) add(b scheduler.Batch) (rest scheduler.Batch) {
 	return rest
 }
 
-// acked hears which jobs of a flight were in somebody's hand, and gives those
+// acked hears which jobs of a flush were row-locked, and gives those
 // that are so for the first time.
 func (a *deferred) acked(b scheduler.Batch, busy []scheduler.JobID, now time.Time) (first []scheduler.JobID) {
 	was := a.jobs

@@ -81,8 +81,8 @@ func (o *outbox) progress(p scheduler.Progress) (wake bool) {
 	return o.wake()
 }
 
-// take starts a flight: what an earlier flight could not settle, what was put
-// aside, or what waits.
+// take starts a flush: what an earlier flush could not settle, what was
+// deferred, or what waits.
 func (o *outbox) take(now time.Time) (b scheduler.Batch, deferred bool, dropped int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -108,8 +108,8 @@ func (o *outbox) take(now time.Time) (b scheduler.Batch, deferred bool, dropped 
 	return o.inFlight, false, dropped
 }
 
-// acked ends a flight well, but for jobs whose rows are in somebody's hand:
-// they are put aside. It gives those that are so for the first time.
+// acked ends a flush well, but for jobs whose rows are locked: they are
+// deferred. It gives those that are so for the first time.
 func (o *outbox) acked(busy []scheduler.JobID, now time.Time) (first []scheduler.JobID, more bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -127,7 +127,7 @@ func (o *outbox) acked(busy []scheduler.JobID, now time.Time) (first []scheduler
 	return first, false
 }
 
-// deferredAt is when what is aside is to be tried again; zero: there is nothing.
+// deferredAt is when what is deferred is to be tried again; zero: there is nothing.
 func (o *outbox) deferredAt() time.Time {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -9,7 +9,7 @@ import (
 	"bellhop/scheduler"
 )
 
-// writing is one flight of the ledger's.
+// writing is one flush of the ledger's.
 type writing struct {
 	inst     *instance
 	till     time.Time // how long it may look for who is in nobody's hand
@@ -25,7 +25,7 @@ func (f writing) flush(ctx context.Context, b scheduler.Batch) (wrote, error) {
 	return f.all(ctx, b)
 }
 
-// searchMost bounds how long a flight looks for the jobs that it has to leave.
+// searchMost bounds how long a flush looks for the jobs that it has to leave.
 const searchMost = 3 * time.Second
 
 // wrote is what became of a batch.

@@ -78,13 +78,12 @@ type Notices interface {
 
 // Backlogs is what waits for a host.
 type Backlogs interface {
-	// Backlog is what of the types waits that may run under one of the names, or
-	// under none; nothing of a type of which nothing waits. It counts no further
-	// than a host has slots.
-	// Of the types in doubt, that of which nothing waits but what somebody else
-	// has in hand is left out, and named.
-	Backlog(ctx context.Context, types, doubt []scheduler.TypeName,
-		answers []string) (waiting []scheduler.Backlog, inHand []scheduler.TypeName, err error)
+	// Backlog counts, by type, the startable jobs that a host with these
+	// localities could run, up to one host's slots. Types without any are left
+	// out. A type of suspects whose jobs are all row-locked by other transactions
+	// is left out too, and returned in locked.
+	Backlog(ctx context.Context, types, suspects []scheduler.TypeName,
+		localities []string) (waiting []scheduler.Backlog, locked []scheduler.TypeName, err error)
 }
 
 // HostStates is what this instance tells about its hosts.

@@ -13,7 +13,7 @@ type Backlog struct {
 	Head int // the priority of the most urgent
 }
 
-// Aged is the crowd when it has waited for so long and has no child yet: more
+// Aged is the backlog when it has waited for so long and has no child yet: more
 // urgent by one for each step. For that, one child at a time makes room: nobody
 // waits for ever because others are never idle.
 func (w Backlog) Aged(waited, step time.Duration) Backlog {

@@ -240,7 +240,7 @@ func (w gateWorld) schedule(i int, how gateFlaw, emit func(gateMove, gateWorld))
 			w.Budget--
 			*in = gateInstance{Dead: true, Ask: in.Ask}
 		})
-		if in.Gate.State == GateAwake && in.Ask == askNone { // one ask at a time at the desk
+		if in.Gate.State == GateAwake && in.Ask == askNone { // one ask at a time
 			do("finds it quiet", func(w *gateWorld, _ *gateInstance) { w.Budget--; w.step(i, GateEvent{Kind: GateQuiet}, how) })
 		}
 		if in.Gate.State != GateAwake {

@@ -9,14 +9,14 @@ type WakePolicy struct {
 	since     time.Time     // when the window began in which is counted
 	rings     int           // heard in it
 	took      int           // jobs claimed in it
-	heard     int           // rings since the last time that somebody was to look for a crowd
+	heard     int           // rings since contention was last looked for
 	begun     time.Time     // when that began
 	contended int           // looks on end that found one
 	fresh     bool          // something was claimed since the last tick
 	full      time.Time     // since when there is room for nothing, zero: there is
 	refused   time.Time     // the gate could not be had: not to be asked for before
 	asked     time.Time     // when it was last asked for
-	quiet     time.Duration // for how long little must come before it is asked for
+	quiet     time.Duration // how long the rate of claims must stay low before the gate is asked for
 	pause     time.Duration
 }
 
@@ -25,7 +25,7 @@ const (
 	// wakeBurst rings in a window are worth being spared: 2000 a second. Fewer
 	// and a ring, which comes in 0.1 ms, is better than a look every 0.5 ms.
 	wakeBurst = 32
-	// wakeMany rings in wakeCrowd, some 100 a second, are few, but may be as many as the disk allows.
+	// wakeMany rings in wakeContention, some 100 a second, are few, but may be as many as the disk allows.
 	wakeContention = 50 * time.Millisecond
 	wakeMany       = 6
 	// wakeQuiet jobs in a window are too few to stay awake for: 500 a second.
@@ -35,14 +35,15 @@ const (
 	wakeSlow  = 4 * time.Millisecond   // and at the most, awake
 	wakeAsk   = 8 * time.Millisecond   // and while the gate has been asked for
 	wakeLong  = 64 * time.Millisecond  // and when there is nothing to look for, or no gate to be had
-	// wakeQuietMost is the longest that WakePolicy stays awake for nothing, after it was
-	// woken again and again by rings for what there is no room for.
+	// wakeQuietMost bounds quiet, which doubles each time the instance is woken again
+	// at once: rings for a type that has no free slot would otherwise wake it and
+	// put it to sleep in turn.
 	wakeQuietMost = 256 * time.Millisecond
 	wakeRefused   = time.Second
 )
 
 // Rang tells of a ring. It says whether the instance should wake for it, and
-// whether it is worth a look if producers are a crowd.
+// whether it is worth a look if producers block each other.
 func (p WakePolicy) Rang(now time.Time) (_ WakePolicy, wake, look bool) {
 	if now.Sub(p.since) > wakeWindow {
 		p.since, p.rings = now, 0

@@ -116,10 +116,11 @@ func (in *Intake) most(c *capacity, t scheduler.TypeName, assigned bool) (most, 
 	return min(c.spawn[t], c.room) - max(0, kept-c.now[t]), worst
 }
 
-// readyElsewhere reports whether a child of the type is READY on another host:
-// before a child comes up here, that one takes what may run anywhere. It does
-// so even if it has just found nothing: what comes in between two looks is its.
-// A host that does not take every job is not waited for.
+// readyElsewhere reports whether another host has an idle child of the type. A
+// job that may run anywhere goes there rather than starting a process here, even
+// when that child's last claim came back empty: a job that arrives before its
+// next claim is still cheaper to run there. A host that does not take every job
+// is not waited for.
 func (in *Intake) readyElsewhere(name scheduler.HostName, t scheduler.TypeName) bool {
 	for other, c := range in.capacities {
 		if other != name && in.takes[other] == nil && c.now[t] > 0 && c.outrankedAt[t] != in.ring {
@@ -156,7 +157,8 @@ func (in *Intake) learn(demand scheduler.Demand, c *capacity, got map[scheduler.
 		if got[t.Type] >= t.Limit || brought >= demand.Total {
 			continue
 		}
-		if len(demand.Preemptors) > 0 { // it may be for their sake
+		// A short answer does not prove that nothing waits: the claim was capped for more urgent types.
+		if len(demand.Preemptors) > 0 {
 			c.outrankedAt[t.Type], in.backlog.cut = demand.Ring, true
 		} else {
 			c.emptyAt[t.Type] = demand.Ring

@@ -97,7 +97,7 @@ type Step struct {
 	Read     *Read      // what waits for full hosts is to be read: BacklogRead
 	ReadAt   time.Time  // or it is to be asked again then; zero: neither
 	Claim    *Claim     // to be sent: Claimed. At most one is under way
-	Full     bool       // something rang, and nobody can take anything
+	Full     bool       // woken, and no host has a free credit
 	Draining *bool      // whether nothing else starts because of an exclusive job that waits: that has changed
 }
 
@@ -124,7 +124,7 @@ type Event interface {
 type (
 	// Woken: there is a reason to look at the queue.
 	Woken struct {
-		Rang       bool // something rang: when nobody can take anything, the gate is told
+		Rang       bool // something rang: when no host has a free credit, the gate is told
 		Readmitted bool // jobs may have become ready that were there before
 		Scan       bool // it is the safety scan
 	}
@@ -180,7 +180,8 @@ func (in *Intake) decide(can Can, now time.Time, s *Step) {
 	if s.Claim == nil && others {
 		s.Claim = in.claimNext(false, can)
 	}
-	s.Full = s.Claim == nil && in.dirty // nothing is known to be empty after a ring: nobody can take anything
+	// Woken, and no host has a free credit. The gate is told: producers need not ring for this instance now.
+	s.Full = s.Claim == nil && in.dirty
 	in.dirty = false
 }
 

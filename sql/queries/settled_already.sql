@@ -1,7 +1,7 @@
 -- After a commit whose answer was lost: which of these outcomes are recorded.
 -- $1 instance, $2 ids, $3 fences. Index: the primary key.
--- One that runs still (ours, under this fence) has its start recorded, and no ending: it may have been taken again, after
--- a crash undid its claim, since the batch looked.
+-- `runs` is true when the row is still running under our fence: its start is written, its outcome is not. (A crash may have
+-- undone the claim, and re-assertion may have restored it after the batch was first tried.)
 select j.id, j.state = 'running' as runs
   from unnest($2::bigint[], $3::bigint[]) as o (id, fence)
   join bellhop.jobqueue j on j.id = o.id and j.fence = o.fence

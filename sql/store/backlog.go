@@ -24,7 +24,7 @@ const backlogMost = 64
 // say.
 func (k *Maintenance) Backlog(
 	ctx context.Context, types, doubt []scheduler.TypeName, answers []string,
-) (waiting []scheduler.Backlog, inHand []scheduler.TypeName, err error) {
+) (waiting []scheduler.Backlog, locked []scheduler.TypeName, err error) {
 	err = k.explained.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		rows, err := conn.Query(ctx, backlogSQL, types, answers, backlogMost)
 		if err != nil {
@@ -40,7 +40,7 @@ func (k *Maintenance) Backlog(
 		waiting = slices.DeleteFunc(waiting, func(w scheduler.Backlog) bool {
 			held := slices.Contains(doubt, w.Type) && !slices.Contains(free, w.Type)
 			if held {
-				inHand = append(inHand, w.Type)
+				locked = append(locked, w.Type)
 			}
 			return held
 		})
@@ -49,5 +49,5 @@ func (k *Maintenance) Backlog(
 	if err != nil {
 		return nil, nil, fmt.Errorf("look at what waits: %w", err)
 	}
-	return waiting, inHand, nil
+	return waiting, locked, nil
 }

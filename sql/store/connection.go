@@ -115,8 +115,8 @@ func busy(err error) bool {
 	return errors.As(err, &e) && e.Code == "55P03"
 }
 
-// notARow reports whether that was no row's lock: that of a commit that rings, say,
-// for which a moment's wait behind another's is no news.
+// notARow reports whether the lock was not a row's: a commit that rings waits for
+// another's, say, which is over in a moment.
 func notARow(err error) bool {
 	var e *pgconn.PgError
 	return errors.As(err, &e) && e.Where == ""
