@@ -32,9 +32,10 @@ type key struct {
 // start, none may.
 type group struct {
 	key
-	jobs  heap[*waiting]
-	lane  *lane
-	stamp int // of its place in a lane; an older place is void
+	jobs   heap[*waiting]
+	lane   *lane
+	behind *queue // who waits for the same lock, and comes after it; nil: nobody
+	stamp  int    // of its place in a lane; an older place is void
 }
 
 // first is the group's first job; nil: there is none.
@@ -81,7 +82,7 @@ type backlog struct {
 	changes  int      // how often running has changed, from 1 on
 	classes  []*class // by priority
 	groups   map[key]*group
-	aside    map[ID][]*group // by the job in their way
+	aside    map[ID][]*queue // by the job in their way
 	reserved map[int]*Index  // who is aged, by priority
 	urgent   []int           // the priorities of reserved, in order
 	byType   map[string]int  // free slots of a type; nil: only the sum counts
@@ -93,7 +94,7 @@ func newBacklog(p Policy, now time.Time) *backlog {
 	if p.Order == "" {
 		p.Order = Predictive
 	}
-	return &backlog{Policy: p, now: now, running: NewIndex(), changes: 1, groups: map[key]*group{}, aside: map[ID][]*group{}, reserved: map[int]*Index{}}
+	return &backlog{Policy: p, now: now, running: NewIndex(), changes: 1, groups: map[key]*group{}, aside: map[ID][]*queue{}, reserved: map[int]*Index{}}
 }
 
 // rank sets a job's priority and whether it is aged, and says whether that changed.
@@ -133,6 +134,7 @@ func (b *backlog) put(w *waiting) {
 	g := b.groups[k]
 	if g == nil {
 		g = &group{key: k, jobs: heap[*waiting]{less: b.order(k.aged)}}
+		g.lane = b.lane(g, w.set)
 		b.groups[k] = g
 	}
 	w.in = g
@@ -189,22 +191,6 @@ func (b *backlog) order(aged bool) func(x, y *waiting) bool {
 		}
 		return x.since.Before(y.since)
 	}
-}
-
-// enqueue puts a group into its lane, under its first job.
-func (b *backlog) enqueue(g *group) {
-	first := g.first()
-	if first == nil {
-		if b.groups[g.key] == g {
-			delete(b.groups, g.key)
-		}
-		return
-	}
-	if g.lane == nil {
-		g.lane = b.lane(g, first.set)
-	}
-	g.stamp++
-	g.lane.places.push(place{g, first, g.stamp})
 }
 
 func (b *backlog) lane(g *group, set Set) *lane {
@@ -343,14 +329,17 @@ func (b *backlog) pass(now time.Time, free int, start func(w *waiting, spv float
 		}
 		l.places.pop()
 		w := g.first()
-		switch id, _, _, blocked := b.blocker(w); {
+		switch id, why, _, blocked := b.blocker(w); {
 		case blocked:
-			g.stamp++
-			b.aside[id] = append(b.aside[id], g)
+			b.setAside(g, id, why.Wants)
 			continue
 		case b.byType != nil && b.byType[w.typ] <= 0:
 			g.stamp++
 			noRoom = append(noRoom, g)
+			if behind := g.behind; behind != nil { // there may be room for their types
+				g.behind = nil
+				b.advance(behind)
+			}
 			continue
 		case b.holds != nil && b.holds(w):
 			b.leave(w)
@@ -365,19 +354,10 @@ func (b *backlog) pass(now time.Time, free int, start func(w *waiting, spv float
 		}
 		free--
 		start(w, spv)
+		b.started(g, w.id)
 		b.enqueue(g)
 	}
 	for _, g := range noRoom {
 		b.enqueue(g)
 	}
-}
-
-// end tells that a job runs no more: whom it kept from starting is looked at again.
-func (b *backlog) end(id ID) {
-	b.changes++
-	b.running.Remove(id)
-	for _, g := range b.aside[id] {
-		b.enqueue(g)
-	}
-	delete(b.aside, id)
 }

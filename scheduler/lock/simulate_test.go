@@ -102,6 +102,12 @@ func TestSimulate_ChoosesAsSelectDoes(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		jobs := arrivals(25).Draw(t, "jobs")
+		for i := range jobs { // that many wait for the same, and for something else besides
+			if hot := rapid.SampledFrom([]string{"", "", "a:1=exclusive", "b:*=exclusive", "a:1=shared"}).Draw(t, "hot"); hot != "" {
+				w, _ := Parse(hot)
+				jobs[i].Locks = jobs[i].Locks.Merge(NewSet(w))
+			}
+		}
 		slots := rapid.IntRange(1, 4).Draw(t, "slots")
 		p := quick(rapid.SampledFrom([]Order{Predictive, FIFO, Greedy}).Draw(t, "order"))
 		got := Simulate(jobs, slots, p).Starts
