@@ -99,7 +99,7 @@ func (a *attachments) want(c actor.Context) {
 func (a *attachments) onTurned(c actor.Context, m *turned) {
 	a.busy, a.ended = false, time.Now()
 	if m.taken > 0 { // before an error too
-		a.inst.tell(roleDispatcher, &rang{})
+		a.inst.ring(&rang{})
 	}
 	if m.err != nil {
 		if a.ctx.Err() == nil && m.err.Error() != a.lost {

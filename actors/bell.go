@@ -42,7 +42,7 @@ func (b *bell) Receive(c actor.Context) {
 		b.inst.heard.Store(int64(b.heard.Sub(b.inst.began)))
 		b.inst.missedRings.Store(0)
 	case *scanDue:
-		b.inst.tell(roleDispatcher, &rang{scan: true})
+		b.inst.ring(&rang{scan: true})
 		b.inst.scanRows()
 	case *listenTick:
 		if b.inst.missedRings.Load() > deafAfter && time.Since(b.heard) > deafAfter*b.inst.Heartbeat {
@@ -76,10 +76,11 @@ func (b *bell) listen(c actor.Context) {
 				}
 				b.inst.tell(roleDispatcher, m)
 				b.inst.tell(roleGate, m)
+				b.inst.tell(roleMaintenance, m)
 				b.inst.scanRows()
 			},
 			func() { b.inst.tell(roleDispatcher, cancelled) },
-			func() { b.inst.tell(roleDispatcher, due); b.inst.scanRows() },
+			func() { b.inst.tell(roleMaintenance, due); b.inst.scanRows() },
 			func() { root.Send(self, beat) }); err != nil && ctx.Err() == nil {
 			b.inst.Log.Error("bell: cannot listen; the safety scan finds the work", "error", err)
 		}

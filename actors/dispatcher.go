@@ -27,18 +27,17 @@ type dispatcher struct {
 	pause    *backoff.ExponentialBackOff
 	finished chan<- string // told when nothing runs any more
 	assertion
-	claims      claimsReader
-	audit       *auditing
-	auditDue    bool
-	maintenance maintenance
-	readTimer   *time.Timer // when to look again at what waits for full hosts
-	ctx         context.Context
-	cancel      context.CancelFunc
+	claims    claimsReader
+	audit     *auditing
+	auditDue  bool
+	readTimer *time.Timer // when intake is to be asked again what to read of the backlog
+	ctx       context.Context
+	cancel    context.CancelFunc
 }
 
 func newDispatcher(inst *instance) *dispatcher {
 	cfg := intake.Config{ExclusiveAfter: inst.ExclusiveAfter, Cursors: inst.Cursors, RowType: inst.RowType,
-		Locates: inst.locates(), LocateAgain: inst.Scan, Backlogs: inst.Backlogs != nil}
+		Locates: inst.Maintenance.Locates(), LocateAgain: inst.Scan}
 	for _, a := range inst.Agents {
 		cfg.Types = append(cfg.Types, a.Name)
 		if a.Exclusive {
@@ -61,9 +60,9 @@ type (
 		jobs  []scheduler.Job
 		err   error
 	}
-	resume      struct{} // the pause after a failed claim is over
-	readBacklog struct{} // it may be time to look at what waits for full hosts
-	connLost    struct{} // a connection was lost: what is committed is not known. From wherever that was
+	resume   struct{} // the pause after a failed claim is over
+	askNext  struct{} // it is time to ask intake again
+	connLost struct{} // a connection was lost: what is committed is not known. From wherever that was
 )
 
 func (d *dispatcher) Receive(c actor.Context) {
@@ -101,24 +100,16 @@ func (d *dispatcher) Receive(c actor.Context) {
 	case *auditOver:
 		d.endAudit(m)
 	case *msqWaiting:
-		d.onMSQWaiting(c, m)
+		d.happened(c, intake.MSQWaits{Claim: m.Claim, Waiting: m.Waiting, Names: m.Names, Reading: m.Reading,
+			Opening: m.Opening, Job: m.Job})
 	case *refund:
 		d.happened(c, intake.Refunded{Host: m.Host, Epoch: m.Epoch, Type: m.Type, Now: m.Now, Spawn: m.Spawn})
 	case *msqEnded:
 		d.happened(c, intake.MSQEnded{Job: m.Claim.Job})
 		d.inst.tell(roleHosts, m) // what it was granted and did not use
-	case *dueNow:
-		d.due(c)
-	case *dueDone:
-		d.onDue(c, m)
-	case *readBacklog: // next looks
-	case *intake.BacklogRead:
-		d.happened(c, *m)
-	case *explainNow:
-		d.maintenance.explainTimer = nil
-		d.explainWaiting(c, 0)
-	case *explained:
-		d.maintenance.explaining = false
+	case intake.Event: // from maintenance
+		d.happened(c, m)
+	case *askNext: // next does
 	case *describe:
 		m.tell(holding(len(d.running)))
 		return
@@ -139,7 +130,8 @@ func (d *dispatcher) onStarted(c actor.Context) {
 	d.ready = d.inst.id() != 0 // another one before us has registered
 	d.fenced = d.ready && d.inst.leaseLeft(time.Now()) <= 0
 	d.auditDue = true // our books are empty: what does the instance know?
-	d.due(c)
+	d.inst.tell(roleMaintenance, &intake.Question{})
+	d.inst.tell(roleMaintenance, &dueNow{}) // what operators want, and where names are
 }
 
 func (d *dispatcher) onJoined(c actor.Context) {
@@ -147,12 +139,10 @@ func (d *dispatcher) onJoined(c actor.Context) {
 	d.reassertFirst()
 	d.happened(c, intake.Woken{Readmitted: true})
 	d.auditDue = true
-	d.due(c)
 }
 
 func (d *dispatcher) onStopping() {
 	d.cancel()
-	d.maintenance.stop()
 	if d.readTimer != nil {
 		d.readTimer.Stop()
 	}
@@ -200,8 +190,14 @@ func (d *dispatcher) carryOut(c actor.Context, s intake.Step) {
 	for _, g := range s.Grants {
 		d.inst.tell(roleMSQ(g.Job), &grant{Host: g.Host, Epoch: g.Epoch, Names: g.Names, Now: g.Now, Spawn: g.Spawn})
 	}
+	if s.Ask != nil {
+		d.inst.tell(roleMaintenance, s.Ask)
+	}
+	if s.Read != nil {
+		d.inst.tell(roleMaintenance, s.Read)
+	}
 	if s.Read != nil || !s.ReadAt.IsZero() {
-		d.readBacklog(c, s.Read, s.ReadAt)
+		d.askAt(c, s.ReadAt)
 	}
 	if s.Claim != nil {
 		d.claim(c, *s.Claim)
@@ -220,14 +216,8 @@ func (d *dispatcher) carryOut(c actor.Context, s intake.Step) {
 
 func (d *dispatcher) onRang(c actor.Context, m *rang) {
 	d.happened(c, intake.Woken{Rang: true, Readmitted: !m.byGate && !m.inserted, Scan: m.scan && !m.byGate})
-	switch {
-	case m.byGate:
-	case m.scan:
+	if m.scan && !m.byGate {
 		d.checkClaims(c)
-		d.due(c)
-		d.explainWaiting(c, d.inst.id())
-	default:
-		d.explainSoon(c)
 	}
 }
 
@@ -294,37 +284,17 @@ func (d *dispatcher) refuse(ev *intake.Claimed, j scheduler.Job, why string) {
 	d.inst.owe(scheduler.Record{Kind: scheduler.RecordRequeue, Claim: j.Claim, Attempt: j.Attempt, Why: why})
 }
 
-// readBacklog reads what waits for full hosts, or comes back to it at a time.
-func (d *dispatcher) readBacklog(c actor.Context, read *intake.Read, at time.Time) {
+// askAt has intake asked again at a time; zero: not by the clock.
+func (d *dispatcher) askAt(c actor.Context, at time.Time) {
 	if d.readTimer != nil {
 		d.readTimer.Stop()
 		d.readTimer = nil
 	}
-	self, inst, ctx := c.Self(), d.inst, d.ctx
-	if read == nil {
-		d.readTimer = time.AfterFunc(time.Until(at), func() { inst.system.Root.Send(self, &readBacklog{}) })
+	if at.IsZero() {
 		return
 	}
-	m := &intake.BacklogRead{Read: *read, Of: map[scheduler.HostName][]scheduler.Backlog{}}
-	go func() {
-		for name, answers := range read.Hosts {
-			waiting, locked, err := inst.Backlogs.Backlog(ctx, read.Types, read.Suspected, answers)
-			m.Of[name], m.Locked = waiting, append(m.Locked, locked...)
-			if err != nil {
-				m.Failed = true
-				break
-			}
-		}
-		inst.system.Root.Send(self, m)
-	}()
-}
-
-func (d *dispatcher) onMSQWaiting(c actor.Context, m *msqWaiting) {
-	d.happened(c, intake.MSQWaits{Claim: m.Claim, Waiting: m.Waiting, Names: m.Names, Reading: m.Reading,
-		Opening: m.Opening, Job: m.Job})
-	if d.in.Wonders() && !d.maintenance.busy {
-		d.due(c)
-	}
+	self, root := c.Self(), d.inst.system.Root
+	d.readTimer = time.AfterFunc(time.Until(at), func() { root.Send(self, &askNext{}) })
 }
 
 func (d *dispatcher) onSettled(c actor.Context, m *settled) {

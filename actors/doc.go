@@ -4,6 +4,9 @@
 //
 //	supervisor
 //	├─ bell         hears the ring, finds out when it is deaf, keeps the safety scan
+//	├─ attachments  jobs of rows of users' tables
+//	├─ gate         spares producers the ringing
+//	├─ maintenance  what the clock asks for, beside the hot path
 //	├─ membership   heartbeat, lease, and the other instances' deaths
 //	├─ dispatcher   demand (credits of hosts) → claim → deal
 //	├─ ledger       the only writer of outcomes

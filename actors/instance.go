@@ -58,21 +58,19 @@ type Config struct {
 	Log            *slog.Logger
 	Stop           func(scheduler.Stop) // told, without blocking, when an operator wants this instance to stop
 
-	Queue      Queue
-	Holdings   Holdings
-	Records    Records
-	Registry   Registry
-	Reaper     Reaper
-	Notices    Notices
-	Backlogs   Backlogs
-	HostStates HostStates
-	Bell       Bell
-	Gate       Gate
-	Queries    Queries
-	Localities Localities // nil: run_on names hosts and what they serve
-	Commands   Commands   // nil: nobody orders anything
-	Launcher   Launcher
-	Observer   Observer // nil: nobody looks on
+	Queue       Queue
+	Holdings    Holdings
+	Records     Records
+	Registry    Registry
+	Reaper      Reaper
+	Notices     Notices
+	Maintenance Maintenance
+	HostStates  HostStates
+	Bell        Bell
+	Gate        Gate
+	Queries     Queries
+	Launcher    Launcher
+	Observer    Observer // nil: nobody looks on
 
 	Attachments Attachments // nil: no tables are looked at
 	// RowType is the type of jobs that are rows of attached tables with commands
@@ -172,6 +170,13 @@ func (inst *instance) tell(role string, message any) {
 	if pid != nil {
 		inst.system.Root.Send(pid, message)
 	}
+}
+
+// ring tells of a reason to look at the queue: the dispatcher looks for what may
+// start, and maintenance says of the rest why it waits.
+func (inst *instance) ring(m *rang) {
+	inst.tell(roleDispatcher, m)
+	inst.tell(roleMaintenance, m)
 }
 
 // owe puts records in the outbox and wakes the ledger.

@@ -107,7 +107,7 @@ func (l *ledger) onWritten(c actor.Context, m *written) {
 		l.inst.Log.Warn("stale owner: the job is not ours any more, its outcome is not recorded", traced(trace, "job", s.Job, "fence", s.Fence)...)
 	}
 	if m.released { // those who waited for what has ended: do not wait for the bell
-		l.inst.tell(roleDispatcher, &rang{})
+		l.inst.ring(&rang{})
 	}
 	records := m.batch.Records
 	if len(m.busy) > 0 {
@@ -129,7 +129,7 @@ func (l *ledger) onWritten(c actor.Context, m *written) {
 			delayed = delayed || r.Verdict.State == scheduler.Scheduled
 		}
 		if delayed {
-			l.inst.tell(roleDispatcher, &dueNow{})
+			l.inst.tell(roleMaintenance, &dueNow{})
 		}
 		l.inst.tell(roleDispatcher, done)
 	}

@@ -1,6 +1,7 @@
 package actors
 
 import (
+	"context"
 	"slices"
 	"time"
 
@@ -10,118 +11,179 @@ import (
 	"bellhop/scheduler/intake"
 )
 
-// maintenance is what the dispatcher sees to at the clock's bidding.
+// maintenance sees to what the clock asks for, beside the hot path: jobs that
+// are due or were changed by hand, claims of instances that are gone, operators'
+// commands, dependencies to look at again, names in run_on, what waits for full
+// hosts, and why jobs wait. What intake has to know of it, it tells the
+// dispatcher as intake's own events. In which order those come is all the same.
 type maintenance struct {
-	busy         bool // a round of due is under way
+	inst *instance
+	// owned by Receive
+	busy         bool // a round is under way
 	rerun        bool // and another is wanted after it
 	timer        *time.Timer
-	explaining   bool // jobs are being told why they wait
+	question     *intake.Question       // what the next round has to find out of names
+	control      scheduler.ControlState // what operators wanted at the last round
+	explaining   bool                   // jobs are being told why they wait
 	explainTimer *time.Timer
 	explainedAt  time.Time
-	control      scheduler.ControlState // what operators wanted at the last round
+	ctx          context.Context
+	cancel       context.CancelFunc
 }
 
-func (m *maintenance) stop() {
-	for _, t := range []*time.Timer{m.timer, m.explainTimer} {
-		if t != nil {
-			t.Stop()
-		}
-	}
+func newMaintenance(inst *instance) *maintenance {
+	return &maintenance{inst: inst, question: &intake.Question{}}
 }
 
-// Messages of the dispatcher to itself.
+// Messages of maintenance to itself.
 type (
-	dueDone struct {
+	roundOver struct {
 		n       int
 		next    time.Duration
+		err     error
 		control scheduler.ControlState
 		located intake.Located
 		lost    error // why that is not known
-		err     error
 	}
 	explainNow struct{}
 	explained  struct{}
 )
 
-// due promotes what the clock has made ready, and arms one timer for the next;
-// it does what operators have ordered, and finds out whom run_on names.
-func (d *dispatcher) due(c actor.Context) {
-	if d.maintenance.busy || !d.ready {
-		d.maintenance.rerun = true
+func (m *maintenance) Receive(c actor.Context) {
+	switch msg := c.Message().(type) {
+	case *actor.Started:
+		m.ctx, m.cancel = context.WithCancel(context.Background())
+		m.round(c)
+	case *joined, *dueNow:
+		m.round(c)
+	case *rang:
+		m.onRang(c, msg)
+	case *intake.Question:
+		if m.question = msg; len(msg.Asked) > 0 && !m.busy { // else it is asked anew after the answer
+			m.round(c)
+		}
+	case *intake.Read:
+		m.readBacklog(msg)
+	case *roundOver:
+		m.onRoundOver(c, msg)
+	case *explainNow:
+		m.explainTimer = nil
+		m.explain(c, 0)
+	case *explained:
+		m.explaining = false
+	case *actor.Stopping:
+		m.cancel()
+		for _, t := range []*time.Timer{m.timer, m.explainTimer} {
+			if t != nil {
+				t.Stop()
+			}
+		}
+	}
+}
+
+func (m *maintenance) onRang(c actor.Context, msg *rang) {
+	if !msg.scan {
+		m.explainSoon(c)
 		return
 	}
-	d.maintenance.busy, d.maintenance.rerun = true, false
-	inst, ctx, self := d.inst, d.ctx, c.Self()
-	question := d.in.Question(time.Now())
-	m := &dueDone{}
+	m.round(c)
+	m.explain(c, m.inst.id())
+}
+
+// round promotes what the clock has made ready, and arms one timer for the next;
+// it does what operators have ordered, and finds out whom run_on names.
+func (m *maintenance) round(c actor.Context) {
+	if m.inst.id() == 0 { // who registers us tells us: joined
+		return
+	}
+	if m.busy {
+		m.rerun = true
+		return
+	}
+	m.busy, m.rerun = true, false
+	inst, ctx, self, question := m.inst, m.ctx, c.Self(), m.question
+	over := &roundOver{}
 	go func() {
-		m.n, m.next, m.err = inst.Queue.Due(ctx)
-		if m.err == nil && inst.Commands != nil { // when what the clock says is done: commands may wait for it too
-			m.control, m.err = inst.Commands.RunCommands(ctx, inst.id())
+		over.n, over.next, over.err = inst.Maintenance.Due(ctx)
+		if over.err == nil { // when what the clock says is done: commands may wait for it too
+			over.control, over.err = inst.Maintenance.RunCommands(ctx, inst.id())
 		}
-		if m.err == nil {
-			m.located, m.lost = inst.readKeys(ctx, question)
+		if over.err == nil {
+			over.located, over.lost = inst.readNames(ctx, question)
 		}
-		inst.system.Root.Send(self, m)
+		inst.system.Root.Send(self, over)
 	}()
 }
 
-func (d *dispatcher) onDue(c actor.Context, m *dueDone) {
-	mt := &d.maintenance
-	mt.busy = false
-	if m.err == nil || m.n > 0 {
-		d.happened(c, intake.Promoted{Some: m.n > 0})
+func (m *maintenance) onRoundOver(c actor.Context, over *roundOver) {
+	m.busy = false
+	if over.err == nil || over.n > 0 {
+		m.inst.tell(roleDispatcher, &intake.Promoted{Some: over.n > 0})
 	}
-	if m.err != nil {
+	if over.err != nil {
 		return // the next scan tries again; what broke is told by the claim
 	}
-	d.onControl(c, m.control)
-	if m.lost != nil {
-		d.inst.Log.Warn("cannot find out where jobs are to run that name a locality", "error", m.lost)
-		d.happened(c, intake.Looked{})
+	m.onControl(over.control)
+	if over.lost != nil {
+		m.inst.Log.Warn("cannot find out where jobs are to run that name a locality", "error", over.lost)
+		m.inst.tell(roleDispatcher, &intake.Looked{})
 	} else {
-		d.happened(c, m.located)
-		mt.rerun = mt.rerun || d.in.Wonders() // named meanwhile
+		m.inst.tell(roleDispatcher, &over.located)
 	}
-	if mt.timer != nil {
-		mt.timer.Stop()
-		mt.timer = nil
+	if m.timer != nil {
+		m.timer.Stop()
+		m.timer = nil
 	}
-	if mt.rerun {
-		d.due(c)
+	if m.rerun {
+		m.round(c)
 		return
 	}
-	if m.next >= 0 {
-		self := c.Self()
-		at := min(m.next+time.Millisecond, time.Hour)
-		mt.timer = time.AfterFunc(at, func() { d.inst.system.Root.Send(self, &dueNow{}) })
+	if over.next >= 0 {
+		self, root := c.Self(), m.inst.system.Root
+		m.timer = time.AfterFunc(min(over.next+time.Millisecond, time.Hour), func() { root.Send(self, &dueNow{}) })
 	}
+}
+
+// onControl takes what operators want now.
+func (m *maintenance) onControl(now scheduler.ControlState) {
+	was := m.control
+	m.control = now
+	if !slices.Equal(now.Paused, was.Paused) {
+		m.inst.Log.Info("paused", "types", now.Paused)
+	}
+	if now.Stop != was.Stop && now.Stop != "" && m.inst.Stop != nil {
+		m.inst.Log.Info("told to stop by a command in the queue", "how", now.Stop)
+		m.inst.Stop(now.Stop)
+	}
+	if now.Attached && !m.inst.attached.Swap(true) {
+		m.inst.scanRows()
+	}
+	m.inst.tell(roleDispatcher, &intake.Controlled{State: now})
 }
 
 // explainSoon tells jobs why they wait, but not at once: a type that nobody serves
 // may have come, and it takes the server longer than a claim.
-func (d *dispatcher) explainSoon(c actor.Context) {
-	mt := &d.maintenance
-	if mt.explainTimer != nil {
+func (m *maintenance) explainSoon(c actor.Context) {
+	if m.explainTimer != nil {
 		return
 	}
-	self := c.Self()
-	wait := max(time.Second, time.Until(mt.explainedAt.Add(d.inst.Scan)))
-	mt.explainTimer = time.AfterFunc(wait, func() { d.inst.system.Root.Send(self, &explainNow{}) })
+	self, root := c.Self(), m.inst.system.Root
+	wait := max(time.Second, time.Until(m.explainedAt.Add(m.inst.Scan)))
+	m.explainTimer = time.AfterFunc(wait, func() { root.Send(self, &explainNow{}) })
 }
 
-// explainWaiting says in their rows why jobs wait. At most once a second, and only after
+// explain says in their rows why jobs wait. At most once a second, and only after
 // something rang; looker is this instance where all of the queue is looked at meanwhile.
-func (d *dispatcher) explainWaiting(c actor.Context, looker scheduler.InstanceID) {
-	if d.maintenance.explaining || !d.ready {
+func (m *maintenance) explain(c actor.Context, looker scheduler.InstanceID) {
+	if m.explaining || m.inst.id() == 0 {
 		return
 	}
-	d.maintenance.explaining, d.maintenance.explainedAt = true, time.Now()
-	inst, ctx, self := d.inst, d.ctx, c.Self()
+	m.explaining, m.explainedAt = true, time.Now()
+	inst, ctx, self := m.inst, m.ctx, c.Self()
 	go func() {
-		_, lost, err := inst.Notices.ExplainWaiting(ctx, looker)
+		_, lost, err := inst.Maintenance.ExplainWaiting(ctx, looker)
 		if err != nil && ctx.Err() == nil {
-			inst.Log.Debug("dispatcher: cannot say why jobs wait", "error", err)
+			inst.Log.Debug("maintenance: cannot say why jobs wait", "error", err)
 		}
 		for _, job := range lost {
 			inst.Log.Warn("a job is ready, was looked at and not taken, and no cause is known: this is a fault of bellhop; "+
@@ -131,19 +193,20 @@ func (d *dispatcher) explainWaiting(c actor.Context, looker scheduler.InstanceID
 	}()
 }
 
-// onControl takes what operators want now.
-func (d *dispatcher) onControl(c actor.Context, s scheduler.ControlState) {
-	was := d.maintenance.control
-	if !slices.Equal(s.Paused, was.Paused) {
-		d.inst.Log.Info("paused", "types", s.Paused)
-	}
-	if s.Stop != was.Stop && s.Stop != "" && d.inst.Stop != nil {
-		d.inst.Log.Info("told to stop by a command in the queue", "how", s.Stop)
-		d.inst.Stop(s.Stop)
-	}
-	if s.Attached && !d.inst.attached.Swap(true) {
-		d.inst.scanRows()
-	}
-	d.maintenance.control = s
-	d.happened(c, intake.Controlled{State: s})
+// readBacklog reads what waits for full hosts. The answer comes whatever becomes
+// of this actor meanwhile: intake asks for one at a time.
+func (m *maintenance) readBacklog(read *intake.Read) {
+	inst, ctx := m.inst, m.ctx
+	answer := &intake.BacklogRead{Read: *read, Of: map[scheduler.HostName][]scheduler.Backlog{}}
+	go func() {
+		for name, answers := range read.Hosts {
+			waiting, locked, err := inst.Maintenance.Backlog(ctx, read.Types, read.Suspected, answers)
+			answer.Of[name], answer.Locked = waiting, append(answer.Locked, locked...)
+			if err != nil {
+				answer.Failed = true
+				break
+			}
+		}
+		inst.tell(roleDispatcher, answer)
+	}()
 }

@@ -213,6 +213,7 @@ func (m *membership) onBeaten(c actor.Context, b *beaten) {
 			}
 			m.fenced = false
 			m.inst.tell(roleDispatcher, &joined{})
+			m.inst.tell(roleMaintenance, &joined{})
 		}
 		if m.fence != nil {
 			m.fence.Stop()
@@ -282,7 +283,7 @@ func (m *membership) onMarkedGone(b *markedGone) {
 		m.inst.Log.Warn("cannot take over from a dead instance yet", "instance", b.id, "error", b.err)
 	case b.did:
 		m.inst.Log.Warn("took over from a dead instance", "instance", b.id, "name", b.name, "because", b.why, "jobs", b.jobs)
-		m.inst.tell(roleDispatcher, &rang{})
+		m.inst.ring(&rang{})
 	}
 }
 

@@ -19,6 +19,7 @@ const (
 	roleMSQs       = "msqs"
 	roleHosts      = "hosts"
 
+	roleMaintenance = "maintenance"
 	roleAttachments = "attachments"
 )
 
@@ -30,15 +31,16 @@ func roleChild(h scheduler.HostName, c scheduler.ChildName) string {
 
 // From the bell.
 type (
-	// rang: there may be work. To the dispatcher and the gate; sent for every ring
-	// and on every reconnection; one that is on its way stands for all. To the
-	// dispatcher alone: by the safety scan, and by the gate (look) when producers
-	// may not have rung.
+	// rang: there may be work. To the dispatcher, the gate and maintenance; sent for
+	// every ring and on every reconnection; one that is on its way stands for all.
+	// By the safety scan, and by whoever made jobs ready, to dispatcher and
+	// maintenance. By the gate, when producers may not have rung, to the dispatcher
+	// alone.
 	// inserted: nothing else has happened than that jobs came in.
 	rang struct{ scan, byGate, inserted bool }
 	// cancelRang: a job that runs may have been asked to stop. To the dispatcher.
 	cancelRang struct{}
-	// dueNow: a row that waits for the clock has come, or its time has. To the dispatcher.
+	// dueNow: a row that waits for the clock has come, or its time has. To maintenance.
 	dueNow struct{}
 )
 
@@ -56,7 +58,7 @@ type (
 
 // From membership.
 type (
-	// joined: this instance is registered; claims may start. To the dispatcher.
+	// joined: this instance is registered; claims and rounds may start. To dispatcher and maintenance.
 	joined struct{}
 	// leased: the lease was renewed; it lasts until then. To hosts, on to children.
 	leased struct{ until time.Time }

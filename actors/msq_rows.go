@@ -121,7 +121,7 @@ func (q *msq) placeOf(columns []scheduler.Column) string {
 			file = c.Value
 		}
 	}
-	if q.job.Places == "" && file != "" && (q.inst.locates() || scheduler.HostsOf(q.inst.localities(), file) != nil) {
+	if q.job.Places == "" && file != "" && q.inst.mayName(file) {
 		return file
 	}
 	return q.job.Places

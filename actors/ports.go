@@ -13,9 +13,6 @@ type Queue interface {
 	// nothing but an error on a connection that is newer than the last Assert.
 	// What was taken before another error comes beside it.
 	Claim(ctx context.Context, me scheduler.InstanceID, d scheduler.Demand) ([]scheduler.Job, error)
-	// Due makes ready what the clock says; next is negative when nothing waits for it. Beside an error n tells of what
-	// was made ready before.
-	Due(ctx context.Context) (n int, next time.Duration, err error)
 }
 
 // Holdings is what the database says this instance holds.
@@ -69,21 +66,6 @@ type Notices interface {
 	// Draining tells since when nothing starts here but a job of an exclusive
 	// type that waits; zero: that is over.
 	Draining(ctx context.Context, me scheduler.InstanceID, since time.Time) error
-	// ExplainWaiting writes into ready jobs why they do not start. looker is who
-	// has just begun to look at all of the queue, 0: no instance has. lost are
-	// jobs that were looked at and not taken, for no cause that is known.
-	ExplainWaiting(ctx context.Context, looker scheduler.InstanceID) (unknown []scheduler.TypeName,
-		lost []scheduler.JobID, err error)
-}
-
-// Backlogs is what waits for a host.
-type Backlogs interface {
-	// Backlog counts, by type, the startable jobs that a host with these
-	// localities could run, up to one host's slots. Types without any are left
-	// out. A type of suspects whose jobs are all row-locked by other transactions
-	// is left out too, and returned in locked.
-	Backlog(ctx context.Context, types, suspects []scheduler.TypeName,
-		localities []string) (waiting []scheduler.Backlog, locked []scheduler.TypeName, err error)
 }
 
 // HostStates is what this instance tells about its hosts.
@@ -93,20 +75,32 @@ type HostStates interface {
 		message string) error
 }
 
-// Localities is what run_on may name besides hosts.
-type Localities interface {
+// Maintenance is the upkeep of the queue: all that maintenance does, and no other actor.
+type Maintenance interface {
+	// Due makes ready what the clock says; next is negative when nothing waits for it. Beside an error n tells of what
+	// was made ready before.
+	Due(ctx context.Context) (n int, next time.Duration, err error)
+	// RunCommands carries out the commands that wait in the queue, and tells what is wanted now.
+	RunCommands(ctx context.Context, me scheduler.InstanceID) (scheduler.ControlState, error)
+
 	// Keys lists the names under which jobs are ready, in order, from behind one on.
 	Keys(ctx context.Context, after scheduler.RunOn, most int) ([]scheduler.RunOn, error)
 	// Locates reports whether there is a query of the user's that Locate asks.
 	Locates() bool
 	// Locate finds the hosts of names. What cannot be found is in the map too.
 	Locate(ctx context.Context, me scheduler.InstanceID, names []string) (map[string][]scheduler.HostName, error)
-}
 
-// Commands is what operators want of the scheduler.
-type Commands interface {
-	// RunCommands carries out the commands that wait in the queue, and tells what is wanted now.
-	RunCommands(ctx context.Context, me scheduler.InstanceID) (scheduler.ControlState, error)
+	// Backlog counts, by type, the startable jobs that a host with these
+	// localities could run, up to one host's slots. Types without any are left
+	// out. A type of suspects whose jobs are all row-locked by other transactions
+	// is left out too, and returned in locked.
+	Backlog(ctx context.Context, types, suspects []scheduler.TypeName,
+		localities []string) (waiting []scheduler.Backlog, locked []scheduler.TypeName, err error)
+	// ExplainWaiting writes into ready jobs why they do not start. looker is who
+	// has just begun to look at all of the queue, 0: no instance has. lost are
+	// jobs that were looked at and not taken, for no cause that is known.
+	ExplainWaiting(ctx context.Context, looker scheduler.InstanceID) (unknown []scheduler.TypeName,
+		lost []scheduler.JobID, err error)
 }
 
 // Attachments are users' tables whose rows are run.

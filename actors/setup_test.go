@@ -115,15 +115,8 @@ func (b *env) start(slots int, types ...agent) {
 		ExclusiveAfter: 300 * time.Millisecond,
 		Cursors:        4,
 		Retry:          scheduler.DefaultRetry, Log: log,
-		Queue: queue{
-			claimer,
-			maintenance,
-			b.late,
-		}, Holdings: claimer, Records: recorder, Registry: members{registry}, Reaper: reaper{registry},
-		Notices: notices{
-			registry,
-			maintenance,
-		}, Backlogs: maintenance, Commands: maintenance, HostStates: registry,
+		Queue: queue{claimer, b.late}, Holdings: claimer, Records: recorder, Registry: members{registry},
+		Reaper: reaper{registry}, Notices: registry, Maintenance: maintenance, HostStates: registry,
 		Bell: &bell{listener: triggers.Listener{URL: b.url, Heartbeat: beatChannel, Log: log}},
 		Gate: b.gate, Queries: cursors{queries}}
 	self, err := os.Executable()
@@ -222,8 +215,7 @@ func (g *watchedGate) Keep(ctx context.Context, shut func()) error {
 
 type queue struct {
 	*store.Claimer
-	maintenance *store.Maintenance
-	late        time.Duration
+	late time.Duration
 }
 
 // Claim is the claimer's, over a slow line.
@@ -232,8 +224,6 @@ func (q queue) Claim(ctx context.Context, me scheduler.InstanceID, d scheduler.D
 	time.Sleep(q.late) // the line: nothing is waited for here
 	return jobs, err
 }
-
-func (q queue) Due(ctx context.Context) (int, time.Duration, error) { return q.maintenance.Due(ctx) }
 
 type members struct{ *store.Registry }
 
@@ -254,13 +244,6 @@ func (reaper) Dead(scheduler.Suspect) bool { return false }
 func (reaper) Reap(ctx context.Context, s scheduler.Suspect) error {
 	return agents.KillLeftovers(ctx, s)
 }
-
-type notices struct {
-	*store.Registry
-	*store.Maintenance
-}
-
-func (notices) Close() {}
 
 type bell struct{ listener triggers.Listener }
 

@@ -2,6 +2,8 @@ package actors
 
 import (
 	"github.com/asynkron/protoactor-go/actor"
+
+	"bellhop/scheduler/intake"
 )
 
 // supervisor answers for everybody. It does no work of its own.
@@ -17,6 +19,7 @@ func (s *supervisor) Receive(c actor.Context) {
 		s.start(c, roleLedger, func() actor.Actor { return newLedger(s.inst) })
 		s.start(c, roleHosts, func() actor.Actor { return newHosts(s.inst) })
 		s.start(c, roleMSQs, func() actor.Actor { return newMSQs(s.inst) })
+		s.start(c, roleMaintenance, func() actor.Actor { return newMaintenance(s.inst) }, inline)
 		s.start(c, roleDispatcher, func() actor.Actor { return newDispatcher(s.inst) }, inline)
 		s.start(c, roleMembership, func() actor.Actor { return newMembership(s.inst) })
 		s.start(c, roleAttachments, func() actor.Actor { return newAttachments(s.inst) })
@@ -36,6 +39,9 @@ func (s *supervisor) Receive(c actor.Context) {
 		}
 	case *respawn:
 		s.spawn(c, m.role)
+		if m.role == roleMaintenance { // what it was to read while nobody was there
+			s.inst.tell(roleDispatcher, &intake.BacklogRead{Failed: true})
+		}
 		s.inst.tell(roleDispatcher, &audit{})
 	}
 }

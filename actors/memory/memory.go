@@ -130,6 +130,8 @@ func byTurn(a, b scheduler.Job) int {
 	return cmp.Or(cmp.Compare(a.Priority, b.Priority), cmp.Compare(a.Claim.Job, b.Claim.Job))
 }
 
+// Due is all of the upkeep that there is in memory: nobody orders anything, names
+// no host and looks at jobs that wait.
 func (m *Queue) Due(context.Context) (n int, next time.Duration, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -149,6 +151,29 @@ func (m *Queue) Due(context.Context) (n int, next time.Duration, err error) {
 		n++
 	}
 	return n, next, nil
+}
+
+func (m *Queue) RunCommands(context.Context, scheduler.InstanceID) (s scheduler.ControlState, err error) {
+	return s, nil
+}
+
+func (m *Queue) Keys(context.Context, scheduler.RunOn, int) ([]scheduler.RunOn, error) {
+	return nil, nil
+}
+
+func (m *Queue) Locates() bool { return false }
+
+func (m *Queue) Locate(context.Context, scheduler.InstanceID, []string) (map[string][]scheduler.HostName, error) {
+	return nil, nil
+}
+
+func (m *Queue) Backlog(context.Context, []scheduler.TypeName, []scheduler.TypeName, []string) (
+	[]scheduler.Backlog, []scheduler.TypeName, error) {
+	return nil, nil, nil
+}
+
+func (m *Queue) ExplainWaiting(context.Context, scheduler.InstanceID) ([]scheduler.TypeName, []scheduler.JobID, error) {
+	return nil, nil, nil
 }
 
 func (m *Queue) Claims(_ context.Context, me scheduler.InstanceID) ([]scheduler.Hold, error) {
@@ -251,10 +276,6 @@ func (m *Queue) Register(context.Context) (scheduler.InstanceID, error) { return
 func (m *Queue) Beat(context.Context, scheduler.InstanceID) error       { return nil }
 func (m *Queue) Dead(scheduler.Suspect) bool                            { return false }
 func (m *Queue) Reap(context.Context, scheduler.Suspect) error          { return nil }
-func (m *Queue) ExplainWaiting(context.Context, scheduler.InstanceID) ([]scheduler.TypeName, []scheduler.JobID, error) {
-	return nil, nil, nil
-}
-
 func (m *Queue) Deaths(context.Context, scheduler.InstanceID, scheduler.TypeName, map[string]scheduler.Death) error {
 	return nil
 }

@@ -23,7 +23,6 @@ type Config struct {
 	RowType        scheduler.TypeName // there are no jobs of it while no tables are attached; empty: no such type
 	Locates        bool               // a query of the user's says where names are that no host serves
 	LocateAgain    time.Duration      // for how long its answer holds when it knew no host
-	Backlogs       bool               // there is somebody to read what waits for full hosts
 }
 
 // Host is a host of this instance.
@@ -94,6 +93,7 @@ type Step struct {
 	Backlogs []Waiting  // hosts to be told what waits for them
 	Nowhere  []Nowhere  // MSQ jobs to be told where nobody is
 	Grants   []Grant    // to MSQ jobs
+	Ask      *Question  // what the next look at names has to find out; soon, if it has names that are Asked
 	Read     *Read      // what waits for full hosts is to be read: BacklogRead
 	ReadAt   time.Time  // or it is to be asked again then; zero: neither
 	Claim    *Claim     // to be sent: Claimed. At most one is under way

@@ -36,7 +36,7 @@ type world struct {
 var lawTypes = []scheduler.TypeName{"a", "alone", "b", "command", "dummy"}
 
 func newWorld(t *rapid.T) *world {
-	cfg := Config{Types: lawTypes, ExclusiveAfter: time.Second, Cursors: 3, Backlogs: true, RowType: "b"}
+	cfg := Config{Types: lawTypes, ExclusiveAfter: time.Second, Cursors: 3, RowType: "b"}
 	if rapid.Bool().Draw(t, "exclusive") {
 		cfg.Exclusive = []scheduler.TypeName{"alone"}
 	}

@@ -32,11 +32,17 @@ type found struct {
 	at    time.Time // when the user's query was asked
 }
 
-// Question is what a look at the names that wait has to find out.
+// Question is what the next look at the names that wait has to find out.
 type Question struct {
 	After scheduler.RunOn
-	Fresh map[string]bool // names that need not be asked for
-	Asked []string        // names that items want to know of
+	Known map[string]time.Time // names that need not be asked for, until then; zero: as long as they wait
+	Asked []string             // names that items want to know of
+}
+
+// Wants reports whether the user's query is to be asked for a name that waits.
+func (q Question) Wants(name string, now time.Time) bool {
+	until, known := q.Known[name]
+	return !known || !until.IsZero() && !now.Before(until)
 }
 
 // Located is what such a look has brought to light.
@@ -46,20 +52,18 @@ type Located struct {
 	Asked   []string // names that the user's query was asked for
 }
 
-// Question is what the next look has to find out.
-func (in *Intake) Question(now time.Time) Question {
+func (in *Intake) question() *Question {
 	l := &in.locality
-	q := Question{After: l.after, Asked: slices.Sorted(maps.Keys(l.asked)), Fresh: map[string]bool{}}
+	q := &Question{After: l.after, Asked: slices.Sorted(maps.Keys(l.asked)), Known: map[string]time.Time{}}
 	for name, f := range l.found {
-		if len(f.hosts) > 0 || now.Sub(f.at) < in.LocateAgain {
-			q.Fresh[name] = true
+		if len(f.hosts) > 0 {
+			q.Known[name] = time.Time{}
+		} else if !f.at.IsZero() {
+			q.Known[name] = f.at.Add(in.LocateAgain)
 		}
 	}
 	return q
 }
-
-// Wonders reports whether items wait to be told where a name is.
-func (in *Intake) Wonders() bool { return len(in.locality.asked) > 0 }
 
 // Looked: a look was over without an answer; MSQ jobs are told what is known.
 type Looked struct{}
@@ -71,6 +75,7 @@ func (m Located) apply(in *Intake, now time.Time, s *Step) {
 		in.ring++
 	}
 	in.nowhere(s)
+	s.Ask = in.question()
 }
 
 // want notes a name that the user's query has to be asked for.

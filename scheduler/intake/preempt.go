@@ -76,7 +76,7 @@ func (in *Intake) preemptors(name scheduler.HostName, exclusive bool, can Can) (
 // changed.
 func (in *Intake) readBacklog(can Can, now time.Time, s *Step) {
 	b := &in.backlog
-	if b.reading || !in.Backlogs {
+	if b.reading {
 		return
 	}
 	hosts := map[scheduler.HostName][]string{}

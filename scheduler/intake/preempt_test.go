@@ -36,7 +36,7 @@ func TestPreemptors_WhomAFullHostIsAskedToMakeRoomFor(t *testing.T) {
 			events: []Event{BacklogRead{Read: Read{Suspected: []scheduler.TypeName{"other"}}, Locked: []scheduler.TypeName{"other"}}},
 			reads:  true},
 	} {
-		in := New(Config{Types: types, Hosts: []Host{{Locality: scheduler.Locality{Host: "h"}}}, Cursors: 1, Backlogs: true})
+		in := New(Config{Types: types, Hosts: []Host{{Locality: scheduler.Locality{Host: "h"}}}, Cursors: 1})
 		o := c.offer
 		o.Host, o.Epoch = "h", 1
 		if o.Now == nil {
@@ -70,7 +70,7 @@ func TestPreemptors_ACutClaimHasTheBacklogRead(t *testing.T) {
 	now := time.Unix(1000, 0)
 	in := New(
 		Config{Types: []scheduler.TypeName{"busy", "other"}, Hosts: []Host{{Locality: scheduler.Locality{Host: "h"}}},
-			Cursors: 1, Backlogs: true})
+			Cursors: 1})
 	can := Can{Grant: true, Claim: true, Running: 1, Attached: true}
 	in.Apply(Offered{Host: "h", Epoch: 1, Now: map[scheduler.TypeName]int{"busy": 1},
 		Spawn: map[scheduler.TypeName]int{"other": 1}}, now)

@@ -185,6 +185,9 @@ func (m MSQWaits) apply(in *Intake, _ time.Time, s *Step) {
 		in.locality.want(name)
 	}
 	in.nowhere(s)
+	if len(in.locality.asked) > 0 {
+		s.Ask = in.question()
+	}
 }
 
 func (m MSQEnded) apply(in *Intake, _ time.Time, _ *Step) {

@@ -48,8 +48,29 @@ type Located struct {
 	Error string
 }
 
-// PublishLocated shows others what the user's query said.
-func (k *Maintenance) PublishLocated(ctx context.Context, me scheduler.InstanceID, all map[string]Located) error {
+// LocateThrough has names found by the user's query. Call it before the first use.
+func (k *Maintenance) LocateThrough(l *Locator) { k.locator = l }
+
+// Locates reports whether there is a query of the user's that Locate asks.
+func (k *Maintenance) Locates() bool { return k.locator != nil }
+
+// Locate asks it for names, and shows others the answer. What cannot be found
+// is in the map too.
+func (k *Maintenance) Locate(ctx context.Context, me scheduler.InstanceID, names []string) (
+	map[string][]scheduler.HostName, error) {
+	all, err := k.locator.Locate(ctx, names)
+	if err != nil {
+		return nil, err
+	}
+	hosts := make(map[string][]scheduler.HostName, len(all))
+	for name, l := range all {
+		hosts[name] = l.Hosts
+	}
+	return hosts, k.publish(ctx, me, all)
+}
+
+// publish shows others what the user's query said.
+func (k *Maintenance) publish(ctx context.Context, me scheduler.InstanceID, all map[string]Located) error {
 	var names, hosts, errors []string
 	for name, l := range all {
 		text := ""

@@ -14,6 +14,7 @@ import (
 type Maintenance struct {
 	conn      *connection
 	explained *connection // where jobs are told why they wait
+	locator   *Locator    // nil: there is no query of the user's
 }
 
 // NewMaintenance returns a session for upkeep; it connects at its first use.

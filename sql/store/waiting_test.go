@@ -64,7 +64,7 @@ func TestWhyWaiting_EveryReason(t *testing.T) {
 	why("", "'cat', 'disk:4'")
 	why("unknown_type", "'catt'")
 	why("no_host: mars", "'cat', 'mars'")
-	if err := e.maintenance.PublishLocated(t.Context(), e.me,
+	if err := e.maintenance.publish(t.Context(), e.me,
 		map[string]Located{"17": {Hosts: []scheduler.HostName{"local", "x"}},
 			"18": {Error: "the query gives no host"}}); err != nil {
 		t.Fatal(err)

@@ -93,12 +93,13 @@ func Start(
 	}
 	i.registry = registry
 	i.closers = []interface{ Close() }{claimer, recorder, registry, maintenance, gate, attacher, metrics}
-	where := localities{Maintenance: maintenance}
 	if c.Locate != "" {
-		if where.locator, err = store.NewLocator(cmp.Or(c.Database.MSQURL, url), c.Locate); err != nil {
+		locator, err := store.NewLocator(cmp.Or(c.Database.MSQURL, url), c.Locate)
+		if err != nil {
 			return nil, err
 		}
-		i.closers = append(i.closers, where.locator)
+		maintenance.LocateThrough(locator)
+		i.closers = append(i.closers, locator)
 	}
 	beat := fmt.Sprintf("bellhop_beat_%016x", rand.Uint64())
 	me, err := introduce(c, machine)
@@ -109,19 +110,16 @@ func Start(
 		return nil, err
 	}
 	i.System = startTree(c, stderr, log, database, ports{
-		Queue: watchedQueue{
-			queue{claimer, maintenance},
-			i.telemetry,
-		}, Holdings: claimer, Records: watchedRecords{recorder, i.telemetry},
-		Observer:   i.telemetry,
-		Registry:   members{registry, me, beat, back},
-		Reaper:     reaper{registry, machine},
-		Notices:    notices{registry, maintenance},
-		Backlogs:   maintenance,
-		HostStates: registry,
-		Localities: where,
-		Controls:   maintenance,
-		Stop:       stop,
+		Queue:       watchedQueue{claimer, i.telemetry},
+		Holdings:    claimer,
+		Records:     watchedRecords{recorder, i.telemetry},
+		Observer:    i.telemetry,
+		Registry:    members{registry, me, beat, back},
+		Reaper:      reaper{registry, machine},
+		Notices:     registry,
+		Maintenance: maintenance,
+		HostStates:  registry,
+		Stop:        stop,
 		Bell: &bell{
 			listener: triggers.Listener{URL: direct, Heartbeat: beat, Log: log, Connected: i.telemetry.metrics.Connected},
 		},
@@ -136,21 +134,19 @@ func Start(
 
 // ports are what a tree needs of its queue, wherever that is kept.
 type ports struct {
-	Queue      actors.Queue
-	Holdings   actors.Holdings
-	Records    actors.Records
-	Registry   actors.Registry
-	Reaper     actors.Reaper
-	Notices    actors.Notices
-	Backlogs   actors.Backlogs
-	HostStates actors.HostStates
-	Localities actors.Localities
-	Controls   actors.Commands
-	Stop       func(scheduler.Stop)
-	Bell       actors.Bell
-	Gate       actors.Gate
-	Queries    actors.Queries
-	Observer   actors.Observer
+	Queue       actors.Queue
+	Holdings    actors.Holdings
+	Records     actors.Records
+	Registry    actors.Registry
+	Reaper      actors.Reaper
+	Notices     actors.Notices
+	Maintenance actors.Maintenance
+	HostStates  actors.HostStates
+	Stop        func(scheduler.Stop)
+	Bell        actors.Bell
+	Gate        actors.Gate
+	Queries     actors.Queries
+	Observer    actors.Observer
 
 	Attachments actors.Attachments
 	Attached    commands
@@ -230,7 +226,7 @@ func startTree(
 		Idle:    c.Limits.Idle, MinReady: c.Limits.MinReady, KillAfter: c.Limits.KillAfter,
 		Scan: safetyScan, ExclusiveAfter: exclusiveAfter, Cursors: cursors, Retry: scheduler.DefaultRetry, Log: log,
 		Queue: p.Queue, Holdings: p.Holdings, Records: p.Records, Registry: p.Registry, Reaper: p.Reaper,
-		Notices: p.Notices, Backlogs: p.Backlogs, HostStates: p.HostStates, Localities: p.Localities, Commands: p.Controls,
+		Notices: p.Notices, Maintenance: p.Maintenance, HostStates: p.HostStates,
 		Stop: p.Stop, Bell: p.Bell, Gate: p.Gate, Queries: p.Queries,
 		Attachments: p.Attachments, RowType: agents.AttachedType,
 		Launcher: launch{launcher}, Observer: p.Observer,
@@ -273,20 +269,6 @@ func agentTypes(c config.Config) []actors.AgentType {
 
 // The adapters: what two packages call the same thing, here they are one.
 
-type queue struct {
-	*store.Claimer
-	maintenance *store.Maintenance
-}
-
-func (q queue) Due(ctx context.Context) (int, time.Duration, error) { return q.maintenance.Due(ctx) }
-
-type notices struct {
-	*store.Registry
-	*store.Maintenance
-}
-
-func (notices) Close() {} // both embedded sessions have one, and neither is closed through here
-
 type bell struct{ listener triggers.Listener }
 
 func (b *bell) Run(ctx context.Context, rang func(inserted bool), cancelRang, dueRang, beat func()) error {
@@ -295,30 +277,6 @@ func (b *bell) Run(ctx context.Context, rang func(inserted bool), cancelRang, du
 }
 
 func (b *bell) Cut() { b.listener.Cut() }
-
-// localities answers with the configuration's query, where there is one.
-type localities struct {
-	*store.Maintenance
-	locator *store.Locator
-}
-
-func (p localities) Locates() bool { return p.locator != nil }
-
-func (p localities) Locate(
-	ctx context.Context, me scheduler.InstanceID, names []string,
-) (map[string][]scheduler.HostName, error) {
-	all, err := p.locator.Locate(ctx, names)
-	if err != nil {
-		return nil, err
-	}
-	hosts := make(map[string][]scheduler.HostName, len(all))
-	for name, l := range all {
-		hosts[name] = l.Hosts
-	}
-	return hosts, p.PublishLocated(ctx, me, all)
-}
-
-func (localities) Close() {} // its sessions are closed by themselves
 
 // rowsAtOnce is how many rows of an MSQ travel in one round trip.
 const rowsAtOnce = 1000
