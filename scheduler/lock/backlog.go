@@ -94,7 +94,8 @@ func newBacklog(p Policy, now time.Time) *backlog {
 	if p.Order == "" {
 		p.Order = Predictive
 	}
-	return &backlog{Policy: p, now: now, running: NewIndex(), changes: 1, groups: map[key]*group{}, aside: map[ID][]*queue{}, reserved: map[int]*Index{}}
+	return &backlog{Policy: p, now: now, running: NewIndex(), changes: 1, groups: map[key]*group{},
+		aside: map[ID][]*queue{}, reserved: map[int]*Index{}}
 }
 
 // rank sets a job's priority and whether it is aged, and says whether that changed.
@@ -194,9 +195,11 @@ func (b *backlog) order(aged bool) func(x, y *waiting) bool {
 }
 
 func (b *backlog) lane(g *group, set Set) *lane {
-	i, there := slices.BinarySearchFunc(b.classes, g.priority, func(c *class, p int) int { return cmp.Compare(c.priority, p) })
+	byPriority := func(c *class, p int) int { return cmp.Compare(c.priority, p) }
+	i, there := slices.BinarySearchFunc(b.classes, g.priority, byPriority)
 	if !there {
-		b.classes = slices.Insert(b.classes, i, &class{priority: g.priority, byID: b.newLane(Set{}, true), profiles: map[string]*lane{}})
+		b.classes = slices.Insert(b.classes, i, &class{priority: g.priority, byID: b.newLane(Set{}, true),
+			profiles: map[string]*lane{}})
 	}
 	c := b.classes[i]
 	if g.aged || b.Order != Predictive {

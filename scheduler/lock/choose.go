@@ -187,7 +187,8 @@ func prepare(in Input, waits map[ID]Reason) (*backlog, *gates, []*waiting) {
 }
 
 func newWaiting(j *Job) *waiting {
-	return &waiting{id: j.ID, set: j.Locks, setKey: j.Locks.key(), typ: j.Type, priority: j.Priority, since: j.Since, job: j}
+	return &waiting{id: j.ID, set: j.Locks, setKey: j.Locks.key(), typ: j.Type, priority: j.Priority,
+		since: j.Since, job: j}
 }
 
 // key is the same for equal sets, and for no others.
@@ -242,7 +243,8 @@ func Rank(pending, running []Job, p Policy, now time.Time) []Ranked {
 	list := make([]Ranked, len(pending))
 	for i, j := range pending {
 		waited := now.Sub(j.Since)
-		list[i] = Ranked{j.ID, p.Constants.Priority(j.Priority, waited), p.Constants.Aged(waited), p.Constants.Weigh(j.Locks, sets, p.Levels, waited)}
+		list[i] = Ranked{j.ID, p.Constants.Priority(j.Priority, waited), p.Constants.Aged(waited),
+			p.Constants.Weigh(j.Locks, sets, p.Levels, waited)}
 	}
 	weighs := p.Order == Predictive || p.Order == Ganeti || p.Order == ""
 	slices.SortFunc(list, func(x, y Ranked) int {

@@ -34,9 +34,10 @@ func TestSelect_PriorityThenWeightThenID(t *testing.T) {
 	t.Parallel()
 	urgent := ago(4, 0, set(t, "node:?=exclusive"))
 	urgent.Priority = -1
-	in := Input{Policy: DefaultPolicy, Now: epoch, Free: 9, Running: []Job{ago(9, 0, set(t, "node:n=shared"))}, Pending: []Job{
-		ago(1, 0, set(t, "node:?=exclusive")), // 2.5
-		ago(2, 0, set(t, "instance:i=shared")), ago(3, 0, set(t, "instance:j=shared")), urgent}}
+	in := Input{Policy: DefaultPolicy, Now: epoch, Free: 9, Running: []Job{ago(9, 0, set(t, "node:n=shared"))},
+		Pending: []Job{
+			ago(1, 0, set(t, "node:?=exclusive")), // 2.5
+			ago(2, 0, set(t, "instance:i=shared")), ago(3, 0, set(t, "instance:j=shared")), urgent}}
 	if got := picked(Select(in)); !slices.Equal(got, []ID{4, 2, 3, 1}) {
 		t.Error(got)
 	}
@@ -71,7 +72,8 @@ func TestSelect_APausedJobTakesNoPlaceInABucket(t *testing.T) {
 	one, two := ago(1, time.Second, Set{}), ago(2, 0, Set{})
 	one.Reasons, two.Reasons = []string{"rate-limit:1:x"}, []string{"rate-limit:1:x"}
 	d := Select(Input{Policy: DefaultPolicy, Now: epoch, Free: 2, Pending: []Job{one, two},
-		Rules: []Rule{{ID: "p", Action: Action{Kind: Pause}, Predicates: []Predicate{predicate(t, `["jobid",["=","id",1]]`)}}}})
+		Rules: []Rule{{ID: "p", Action: Action{Kind: Pause},
+			Predicates: []Predicate{predicate(t, `["jobid",["=","id",1]]`)}}}})
 	if got := picked(d); !slices.Equal(got, []ID{2}) || d.Waits[1] != (Reason{Code: FilterPaused, Rule: "p"}) {
 		t.Error(got, d.Waits)
 	}
@@ -113,7 +115,8 @@ func TestSelect_ATypeWithoutRoomKeepsNoOtherBack(t *testing.T) {
 	t.Parallel()
 	other := ago(2, 0, Set{})
 	other.Type = "u"
-	d := Select(Input{Policy: DefaultPolicy, Now: epoch, Free: 5, ByType: map[string]int{"u": 1}, Pending: []Job{ago(1, time.Hour, Set{}), other}})
+	d := Select(Input{Policy: DefaultPolicy, Now: epoch, Free: 5, ByType: map[string]int{"u": 1},
+		Pending: []Job{ago(1, time.Hour, Set{}), other}})
 	if got := picked(d); !slices.Equal(got, []ID{2}) || d.Waits[1].Code != NoRoom {
 		t.Error(got, d.Waits)
 	}
@@ -138,7 +141,8 @@ func naive(in Input) []ID {
 			}
 		}
 		slices.SortFunc(pending, func(x, y Job) int {
-			return cmp.Or(cmp.Compare(priority(x), priority(y)), cmp.Compare(weights[x.ID], weights[y.ID]), cmp.Compare(x.ID, y.ID))
+			return cmp.Or(cmp.Compare(priority(x), priority(y)), cmp.Compare(weights[x.ID], weights[y.ID]),
+				cmp.Compare(x.ID, y.ID))
 		})
 		next := slices.IndexFunc(pending, func(j Job) bool {
 			for _, r := range running {
@@ -180,7 +184,8 @@ func inputs() *rapid.Generator[Input] {
 		for i, s := range rapid.SliceOfN(sets(), 0, 14).Draw(t, "jobs") {
 			j := ago(ID(i+1), rapid.SampledFrom(waits).Draw(t, "waited"), s)
 			j.Priority = rapid.IntRange(-1, 1).Draw(t, "priority")
-			if rapid.IntRange(0, 3).Draw(t, "runs") == 0 && !slices.ContainsFunc(running, func(r Set) bool { is, _ := Conflicts(r, s); return is }) {
+			if rapid.IntRange(0, 3).Draw(t, "runs") == 0 && !slices.ContainsFunc(running,
+				func(r Set) bool { is, _ := Conflicts(r, s); return is }) {
 				in.Running, running = append(in.Running, j), append(running, s)
 				continue
 			}
@@ -242,7 +247,8 @@ func TestSelect_DependsOnTheValuesAlone(t *testing.T) {
 
 func TestRank_ThePlacesOfWhoWaits(t *testing.T) {
 	t.Parallel()
-	in := []Job{ago(1, 0, set(t, "big")), ago(2, 0, Set{}), ago(3, time.Hour, set(t, "big")), ago(4, 450*time.Second, set(t, "big"))}
+	in := []Job{ago(1, 0, set(t, "big")), ago(2, 0, Set{}), ago(3, time.Hour, set(t, "big")),
+		ago(4, 450*time.Second, set(t, "big"))}
 	list := Rank(in, nil, DefaultPolicy, epoch)
 	got := []ID{list[0].ID, list[1].ID, list[2].ID, list[3].ID}
 	if !slices.Equal(got, []ID{3, 2, 4, 1}) || list[2].Weight.Weight != 8 || !list[0].Aged || list[0].Priority != -2 {
@@ -289,7 +295,8 @@ func BenchmarkSelect(b *testing.B) {
 
 func TestDecision_SaysNothingOfWhoIsNotThere(t *testing.T) {
 	t.Parallel()
-	if d := Select(Input{Policy: DefaultPolicy, Now: epoch, Free: 1}); len(d.Picks) != 0 || !reflect.DeepEqual(d.Waits, map[ID]Reason{}) {
+	if d := Select(Input{Policy: DefaultPolicy, Now: epoch, Free: 1}); len(d.Picks) != 0 ||
+		!reflect.DeepEqual(d.Waits, map[ID]Reason{}) {
 		t.Errorf("%+v", d)
 	}
 }

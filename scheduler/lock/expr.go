@@ -277,7 +277,8 @@ func (r *reader) expr(depth int) (expr, error) {
 			return expr{}, err
 		}
 	default:
-		return expr{}, r.fail(r.at, fmt.Sprintf("there is no operator %q", op), "the operators are = < <= > >= & | ! ? =~ =[]")
+		return expr{}, r.fail(r.at, fmt.Sprintf("there is no operator %q", op),
+			"the operators are = < <= > >= & | ! ? =~ =[]")
 	}
 	return e, r.close()
 }

@@ -166,9 +166,11 @@ func (s Subject) has(field string) bool {
 func (p Predicate) matches(j Job, watermark ID) bool {
 	switch p.Subject {
 	case OfID:
-		return p.expr.marked(float64(watermark)).eval(func(name string) (any, bool) { return float64(j.ID), name == "id" }) == isTrue
+		id := func(name string) (any, bool) { return float64(j.ID), name == "id" }
+		return p.expr.marked(float64(watermark)).eval(id) == isTrue
 	case OfReason:
-		return slices.ContainsFunc(j.Reasons, func(reason string) bool { return p.expr.eval(j.reasonFields(reason)) == isTrue })
+		holds := func(reason string) bool { return p.expr.eval(j.reasonFields(reason)) == isTrue }
+		return slices.ContainsFunc(j.Reasons, holds)
 	}
 	return p.expr.eval(j.field) == isTrue
 }

@@ -17,7 +17,8 @@ func predicate(t testing.TB, text string) Predicate {
 	return p
 }
 
-var mail = Job{ID: 42, Type: "mail", Args: `{"to":{"name":"Eva"},"n":3,"list":["a",2]}`, Key: "k.42", RunOn: "srv:7", SubmittedBy: "shop",
+var mail = Job{ID: 42, Type: "mail", Args: `{"to":{"name":"Eva"},"n":3,"list":["a",2]}`, Key: "k.42",
+	RunOn: "srv:7", SubmittedBy: "shop",
 	Priority: 5, Vars: map[string]string{"USER": "7"}, Reasons: []string{"nightly", "rate-limit:2:x"},
 	Locks: NewSet(Want{Level: "customer", Name: "42", Mode: Exclusive}), Submitted: time.Unix(1_800_000_000, 0)}
 
@@ -27,13 +28,15 @@ func TestPredicate_EveryOperator(t *testing.T) {
 	for text, want := range map[string]bool{
 		`["jobid",["=","id",42]]`: true, `["jobid",["<","id",42]]`: false, `["jobid",["<=","id",42]]`: true,
 		`["jobid",[">","id",41]]`: true, `["jobid",[">=","id",43]]`: false, `["jobid",["?","id"]]`: true,
-		`["opcode",["=","type","mail"]]`: true, `["opcode",["=","OP_ID","mail"]]`: true, `["opcode",["<","type","mbil"]]`: true,
-		`["opcode",["=~","type","ai"]]`: true, `["opcode",["=~","type","^ai"]]`: false,
+		`["opcode",["=","type","mail"]]`: true, `["opcode",["=","OP_ID","mail"]]`: true,
+		`["opcode",["<","type","mbil"]]`: true,
+		`["opcode",["=~","type","ai"]]`:  true, `["opcode",["=~","type","^ai"]]`: false,
 		`["opcode",["=","vars.USER","7"]]`: true, `["opcode",["?","vars.USER"]]`: true, `["opcode",["?","vars.NO"]]`: false,
 		`["opcode",["!",["?","vars.NO"]]]`: true, `["opcode",["=","args.to.name","Eva"]]`: true, `["opcode",[">","args.n",2.5]]`: true,
 		`["opcode",["=[]","args.list",2]]`: true, `["opcode",["=[]","args.list","2"]]`: false,
 		`["opcode",["=[]","locks","customer:42=exclusive"]]`: true, `["opcode",["=[]","reasons","nightly"]]`: true,
-		`["opcode",["=","run_on","srv:7"]]`: true, `["opcode",["=","key","k.42"]]`: true, `["opcode",["<","priority",6]]`: true,
+		`["opcode",["=","run_on","srv:7"]]`: true, `["opcode",["=","key","k.42"]]`: true,
+		`["opcode",["<","priority",6]]`:          true,
 		`["opcode",["=","submitted_by","shop"]]`: true, `["opcode",["=~","args","Eva"]]`: true,
 		`["reason",["=","reason","nightly"]]`: true, `["reason",["=","source","shop"]]`: true, `["reason",[">","timestamp",1799999999]]`: true,
 		`["opcode",["&",["=","type","mail"],["=","key","k.42"]]]`: true, `["opcode",["&"]]`: true, `["opcode",["|"]]`: false,
@@ -55,12 +58,13 @@ func TestPredicate_Traps(t *testing.T) {
 		`["opcode",["!",["&",["=","nothing","x"],["=","type","y"]]]]`: true,  // decided, whatever nothing is
 		`["jobid",["=","id","42"]]`:                                   false, // a number is no text
 		`["jobid",["!",["=","id","42"]]]`:                             false,
-		`["reason",["=~","reason","^night"]]`:                         true,  // in Ganeti regular expressions are for opcode alone
-		`["jobid",["=~","id","4"]]`:                                   false, // an id is a number
-		`["jobid",[">","id","watermark"]]`:                            true,
-		`["jobid",["<=","id","watermark"]]`:                           false,
-		`["opcode",["=","type","watermark"]]`:                         false, // of jobid alone
-		`["reason",["=","reason","watermark"]]`:                       false,
+		// In Ganeti regular expressions are for opcode alone.
+		`["reason",["=~","reason","^night"]]`:   true,
+		`["jobid",["=~","id","4"]]`:             false, // an id is a number
+		`["jobid",[">","id","watermark"]]`:      true,
+		`["jobid",["<=","id","watermark"]]`:     false,
+		`["opcode",["=","type","watermark"]]`:   false, // of jobid alone
+		`["reason",["=","reason","watermark"]]`: false,
 	} {
 		if got := predicate(t, text).matches(mail, 41); got != want {
 			t.Errorf("%s: %v", text, got)
@@ -176,10 +180,12 @@ func TestSelect_RateLimits(t *testing.T) {
 	job := func(id ID, typ string, reasons ...string) Job {
 		return Job{ID: id, Type: typ, Reasons: reasons, Since: epoch}
 	}
-	rule := Rule{ID: "r", Predicates: []Predicate{predicate(t, `["opcode",["=","type","mail"]]`)}, Action: Action{Kind: RateLimit, Limit: 2}}
+	rule := Rule{ID: "r", Predicates: []Predicate{predicate(t, `["opcode",["=","type","mail"]]`)},
+		Action: Action{Kind: RateLimit, Limit: 2}}
 	minute := rule
 	minute.Action.Per = time.Minute
-	earlier := Rule{ID: "e", Action: Action{Kind: Accept}, Predicates: []Predicate{predicate(t, `["jobid",["=","id",1]]`)}, Watermark: -1}
+	earlier := Rule{ID: "e", Action: Action{Kind: Accept},
+		Predicates: []Predicate{predicate(t, `["jobid",["=","id",1]]`)}, Watermark: -1}
 	for _, c := range []struct {
 		name             string
 		running, pending []Job
@@ -203,7 +209,8 @@ func TestSelect_RateLimits(t *testing.T) {
 		{"once in each", nil, []Job{job(1, "a", "rate-limit:2:x", "rate-limit:2:x"), job(2, "a", "rate-limit:2:x"), job(3, "a", "rate-limit:2:x")},
 			nil, nil, []ID{1, 2}, time.Time{}},
 	} {
-		d := Select(Input{Policy: DefaultPolicy, Now: epoch, Free: 9, Running: c.running, Pending: c.pending, Rules: c.rules, Starts: map[RuleID][]time.Time{"r": c.starts}})
+		d := Select(Input{Policy: DefaultPolicy, Now: epoch, Free: 9, Running: c.running, Pending: c.pending,
+			Rules: c.rules, Starts: map[RuleID][]time.Time{"r": c.starts}})
 		if got := picked(d); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %v", c.name, got)
 		}

@@ -57,7 +57,8 @@ type gates struct {
 }
 
 func newGates(in Input) *gates {
-	g := &gates{rules: Sorted(in.Rules), starts: map[RuleID][]time.Time{}, running: map[RuleID]int{}, buckets: map[Bucket]int{}, now: in.Now}
+	g := &gates{rules: Sorted(in.Rules), starts: map[RuleID][]time.Time{}, running: map[RuleID]int{},
+		buckets: map[Bucket]int{}, now: in.Now}
 	for id, starts := range in.Starts {
 		g.starts[id] = slices.Clone(starts)
 	}

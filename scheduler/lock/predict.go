@@ -74,7 +74,8 @@ func averages(pending []Job, running []RunningJob, of Durations) (p50, p90 time.
 }
 
 // forward is when each pending job starts if all take as long as told.
-func forward(pending []Job, running []RunningJob, slots int, p Policy, now time.Time, takes func(string) time.Duration) map[ID]time.Time {
+func forward(pending []Job, running []RunningJob, slots int, p Policy, now time.Time,
+	takes func(string) time.Duration) map[ID]time.Time {
 	if p.Order.waitsInSlot() {
 		p.Order = FIFO
 	}

@@ -43,7 +43,8 @@ func Simulate(jobs []Arrival, slots int, p Policy) Outcome {
 	s := newSimulation(p, slots, begin)
 	for n, i := range order {
 		j := jobs[i]
-		s.add(simulated{id: ID(n + 1), arrives: begin.Add(j.At), since: begin.Add(j.At), typ: j.Type, known: j.Locks, asks: j.Asks, priority: j.Priority, takes: j.Takes})
+		s.add(simulated{id: ID(n + 1), arrives: begin.Add(j.At), since: begin.Add(j.At), typ: j.Type, known: j.Locks,
+			asks: j.Asks, priority: j.Priority, takes: j.Takes})
 	}
 	s.run()
 	out := Outcome{Order: s.policy.Order, Starts: make([]time.Duration, len(jobs)), Broken: s.broken}
@@ -112,8 +113,9 @@ type simulation struct {
 
 func newSimulation(p Policy, slots int, now time.Time) *simulation {
 	b := newBacklog(p, now)
-	return &simulation{policy: b.Policy, free: slots, now: now, last: now, chooser: b, held: NewIndex(), place: map[ID]int{},
-		ends: heap[due]{less: dueBefore}, ranks: heap[due]{less: dueBefore}}
+	return &simulation{policy: b.Policy, free: slots, now: now, last: now, chooser: b, held: NewIndex(),
+		place: map[ID]int{},
+		ends:  heap[due]{less: dueBefore}, ranks: heap[due]{less: dueBefore}}
 }
 
 func (s *simulation) add(j simulated) {
@@ -201,7 +203,8 @@ func (s *simulation) plain() {
 	list := make([]ranked, len(s.pending))
 	for n, i := range s.pending {
 		j, waited := &s.jobs[i], s.now.Sub(s.jobs[i].since)
-		list[n] = ranked{i, c.Priority(j.priority, waited), s.chooser.running.Static(c, j.known, s.policy.Levels) * c.Factor(waited)}
+		spv := s.chooser.running.Static(c, j.known, s.policy.Levels)
+		list[n] = ranked{i, c.Priority(j.priority, waited), spv * c.Factor(waited)}
 	}
 	slices.SortFunc(list, func(x, y ranked) int {
 		return cmp.Or(cmp.Compare(x.priority, y.priority), cmp.Compare(x.weight, y.weight), cmp.Compare(x.i, y.i))

@@ -51,7 +51,8 @@ func TestSimulate_ByHand(t *testing.T) {
 		{"a lock", locks, 2, Blind, []int{0, 10, 10}, 20 * sec, 0.25},
 		{"a lock at run time", asks, 2, Predictive, []int{0, 10, 10}, 20 * sec, 0.25},
 	} {
-		if o := Simulate(c.jobs, c.slots, policyOf(c.order)); !slices.Equal(starts(o), c.starts) || o.Makespan != c.makespan || o.Contention != c.stood {
+		if o := Simulate(c.jobs, c.slots, policyOf(c.order)); !slices.Equal(starts(o), c.starts) ||
+			o.Makespan != c.makespan || o.Contention != c.stood {
 			t.Errorf("%s, %s: %+v", c.name, c.order, o)
 		}
 	}
@@ -83,8 +84,9 @@ func arrivals(most int) *rapid.Generator[[]Arrival] {
 		at := time.Duration(0)
 		for range rapid.IntRange(1, most).Draw(t, "n") {
 			at += time.Duration(rapid.IntRange(0, 3).Draw(t, "gap")) * sec
-			jobs = append(jobs, Arrival{At: at, Locks: sets().Draw(t, "locks"), Priority: rapid.SampledFrom([]int{-20, -1, 0, 0, 19}).Draw(t, "priority"),
-				Takes: time.Duration(rapid.IntRange(1, 9).Draw(t, "takes")) * sec})
+			jobs = append(jobs, Arrival{At: at, Locks: sets().Draw(t, "locks"),
+				Priority: rapid.SampledFrom([]int{-20, -1, 0, 0, 19}).Draw(t, "priority"),
+				Takes:    time.Duration(rapid.IntRange(1, 9).Draw(t, "takes")) * sec})
 		}
 		return jobs
 	})
@@ -124,15 +126,20 @@ func bySelect(jobs []Arrival, slots int, p Policy) []time.Duration {
 	ends := map[ID]time.Duration{}
 	for now, next := time.Duration(0), 0; next < len(jobs) || len(running) > 0; now += sec {
 		moment := false
-		running = slices.DeleteFunc(running, func(j Job) bool { moment = moment || ends[j.ID] == now; return ends[j.ID] == now })
+		running = slices.DeleteFunc(running, func(j Job) bool {
+			moment = moment || ends[j.ID] == now
+			return ends[j.ID] == now
+		})
 		for ; next < len(jobs) && jobs[next].At == now; next++ {
 			moment = true
-			pending = append(pending, Job{ID: ID(next + 1), Locks: jobs[next].Locks, Priority: jobs[next].Priority, Since: epoch.Add(now)})
+			pending = append(pending, Job{ID: ID(next + 1), Locks: jobs[next].Locks, Priority: jobs[next].Priority,
+				Since: epoch.Add(now)})
 		}
 		if !moment {
 			continue
 		}
-		for _, pick := range Select(Input{Pending: pending, Running: running, Free: slots - len(running), Policy: p, Now: epoch.Add(now)}).Picks {
+		for _, pick := range Select(Input{Pending: pending, Running: running, Free: slots - len(running), Policy: p,
+			Now: epoch.Add(now)}).Picks {
 			i := slices.IndexFunc(pending, func(j Job) bool { return j.ID == pick.ID })
 			running, pending = append(running, pending[i]), slices.Delete(pending, i, i+1)
 			started[pick.ID-1], ends[pick.ID] = now, now+jobs[pick.ID-1].Takes
@@ -197,7 +204,8 @@ func TestSelect_NobodyStarves(t *testing.T) {
 		// And then an endless stream of the most urgent, of which one always runs.
 		wants := []Set{sets().Draw(t, "stream"), sets().Draw(t, "stream")}
 		for at := jobs[len(jobs)-1].At; at < 150*sec; at += sec {
-			jobs = append(jobs, Arrival{At: at, Locks: wants[int(at/sec)%2], Priority: BestPriority, Takes: time.Duration(1+int(at/sec)%4) * sec})
+			jobs = append(jobs, Arrival{At: at, Locks: wants[int(at/sec)%2], Priority: BestPriority,
+				Takes: time.Duration(1+int(at/sec)%4) * sec})
 		}
 		o := Simulate(jobs, rapid.IntRange(1, 3).Draw(t, "slots"), p)
 		for i := range jobs {
@@ -248,8 +256,8 @@ func TestCycle_FindsWhoWaitsForEachOther(t *testing.T) {
 func TestCycle_IsOneAndIsFoundIfThereIsOne(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		waits := rapid.MapOfN(rapid.Custom(func(t *rapid.T) ID { return ID(rapid.IntRange(1, 9).Draw(t, "id")) }),
-			rapid.SliceOfN(rapid.Custom(func(t *rapid.T) ID { return ID(rapid.IntRange(1, 9).Draw(t, "for")) }), 0, 3), 0, 9).Draw(t, "waits")
+		id := rapid.Custom(func(t *rapid.T) ID { return ID(rapid.IntRange(1, 9).Draw(t, "id")) })
+		waits := rapid.MapOfN(id, rapid.SliceOfN(id, 0, 3), 0, 9).Draw(t, "waits")
 		cycle := Cycle(waits)
 		for i, id := range cycle {
 			if next := cycle[(i+1)%len(cycle)]; !slices.Contains(waits[id], next) || id > cycle[0] {
@@ -297,7 +305,8 @@ func TestPredict_PlaysThePolicyForward(t *testing.T) {
 		t.Errorf("of nothing known: %v", got)
 	}
 	late := []RunningJob{{ago(9, 0, x), epoch.Add(-time.Hour)}}
-	if got := Predict(pending[:1], late, 1, policyOf(FIFO), epoch, of); got[1] != (Estimate{epoch.Add(sec), epoch.Add(2 * sec)}) {
+	got = Predict(pending[:1], late, 1, policyOf(FIFO), epoch, of)
+	if got[1] != (Estimate{epoch.Add(sec), epoch.Add(2 * sec)}) {
 		t.Errorf("of who takes longer: %v", got)
 	}
 }
@@ -310,7 +319,8 @@ func TestPredict_IsRightWhereDurationsAre(t *testing.T) {
 		pending := make([]Job, len(jobs))
 		for i := range jobs {
 			jobs[i].At = 0
-			pending[i] = Job{ID: ID(i + 1), Type: fmt.Sprint(jobs[i].Takes), Locks: jobs[i].Locks, Priority: jobs[i].Priority, Since: epoch}
+			pending[i] = Job{ID: ID(i + 1), Type: fmt.Sprint(jobs[i].Takes), Locks: jobs[i].Locks,
+				Priority: jobs[i].Priority, Since: epoch}
 		}
 		of := func(typ string) (time.Duration, time.Duration, bool) {
 			d, err := time.ParseDuration(typ)

@@ -58,7 +58,8 @@ func split(name, text string) ([]part, error) {
 			continue
 		}
 		value, after, closed := strings.Cut(rest[i+2:], "}")
-		if v, isVar := strings.CutPrefix(value, "vars."); !closed || value != "args" && value != "key" && (!isVar || v == "") {
+		if v, isVar := strings.CutPrefix(value, "vars."); !closed || value != "args" && value != "key" &&
+			(!isVar || v == "") {
 			at := strings.LastIndex(text, rest[i:])
 			return nil, wrong(text, max(at, 0), fmt.Sprintf("%q stands for nothing", rest[i:min(len(rest), i+len(value)+3)]),
 				"write ${args}, ${key} or ${vars.NAME}; $${ for the letters themselves")

@@ -116,7 +116,8 @@ func Parse(text string) (Want, error) {
 	case colon < 0:
 		return Want{}, wrong(text, len(text), "there is no colon after a level", howToWrite)
 	case eq < colon:
-		return Want{}, wrong(text, len(text), "there is no = with a mode after the name", "write "+text+"=exclusive, or "+text+"=shared")
+		return Want{}, wrong(text, len(text), "there is no = with a mode after the name",
+			"write "+text+"=exclusive, or "+text+"=shared")
 	}
 	w := Want{Level: text[:colon], Name: text[colon+1 : eq]}
 	if at, why := badLevel(w.Level); why != "" {
@@ -128,7 +129,8 @@ func Parse(text string) (Want, error) {
 	case "shared":
 		w.Mode = Shared
 	default:
-		return Want{}, wrong(text, eq+1, fmt.Sprintf("%q is no mode", text[eq+1:]), "write "+text[:eq]+"=exclusive, or "+text[:eq]+"=shared")
+		return Want{}, wrong(text, eq+1, fmt.Sprintf("%q is no mode", text[eq+1:]),
+			"write "+text[:eq]+"=exclusive, or "+text[:eq]+"=shared")
 	}
 	switch name, escaped := strings.CutPrefix(w.Name, `\`); {
 	case name == "":
@@ -185,7 +187,8 @@ func (l Levels) Check() error {
 	var problems []error
 	for i, name := range l {
 		if at, why := badLevel(name); why != "" {
-			problems = append(problems, fmt.Errorf("level %q, character %d: %s; name it otherwise", name, utf8.RuneCountInString(name[:at])+1, why))
+			problems = append(problems, fmt.Errorf("level %q, character %d: %s; name it otherwise", name,
+				utf8.RuneCountInString(name[:at])+1, why))
 		} else if slices.Contains(l[:i], name) {
 			problems = append(problems, fmt.Errorf("level %q is there twice; delete one", name))
 		}

@@ -65,7 +65,8 @@ func TestParse_ErrorsNameThePositionAndWhatToType(t *testing.T) {
 func TestParseAll_UnknownLevelListsTheLevelsAndNoProblemHidesAnother(t *testing.T) {
 	t.Parallel()
 	_, err := ParseAll([]string{"rack:1=shared", "node:1", "node:1=shared"}, GanetiLevels)
-	if err == nil || !strings.Contains(err.Error(), "nodegroup, instance, node, noderes, network") || !strings.Contains(err.Error(), "no = with a mode") {
+	if err == nil || !strings.Contains(err.Error(), "nodegroup, instance, node, noderes, network") ||
+		!strings.Contains(err.Error(), "no = with a mode") {
 		t.Error(err)
 	}
 }
@@ -100,7 +101,8 @@ func TestText_ParseReadsItBack(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	for _, text := range []string{"big", "a:b=shared", `a:\*=exclusive`, "a:?=shared", "a::==shared", "a:\x00=shared", "=:"} {
+	for _, text := range []string{"big", "a:b=shared", `a:\*=exclusive`, "a:?=shared", "a::==shared",
+		"a:\x00=shared", "=:"} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -131,7 +133,8 @@ func wants() *rapid.Generator[Want] {
 		if rapid.IntRange(0, 19).Draw(t, "big") == 0 {
 			return Want{Big: true}
 		}
-		w := Want{Level: rapid.SampledFrom(testLevels).Draw(t, "level"), Mode: rapid.SampledFrom([]Mode{Shared, Exclusive}).Draw(t, "mode")}
+		w := Want{Level: rapid.SampledFrom(testLevels).Draw(t, "level"),
+			Mode: rapid.SampledFrom([]Mode{Shared, Exclusive}).Draw(t, "mode")}
 		switch rapid.IntRange(0, 5).Draw(t, "scope") {
 		case 0:
 			w.Scope = All

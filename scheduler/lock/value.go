@@ -115,7 +115,9 @@ type Set struct {
 func NewSet(wants ...Want) Set {
 	var s Set
 	sorted := slices.Clone(wants)
-	slices.SortFunc(sorted, func(a, b Want) int { return cmp.Or(cmp.Compare(a.Level, b.Level), cmp.Compare(a.Name, b.Name)) })
+	slices.SortFunc(sorted, func(a, b Want) int {
+		return cmp.Or(cmp.Compare(a.Level, b.Level), cmp.Compare(a.Name, b.Name))
+	})
 	for _, w := range sorted {
 		if w.Big {
 			s.Big = true
@@ -170,7 +172,8 @@ func (s Set) Empty() bool { return !s.Big && len(s.Levels) == 0 }
 
 // At is what is wanted at a level.
 func (s Set) At(level string) Value {
-	if i, ok := slices.BinarySearchFunc(s.Levels, level, func(v LevelValue, l string) int { return cmp.Compare(v.Level, l) }); ok {
+	byLevel := func(v LevelValue, l string) int { return cmp.Compare(v.Level, l) }
+	if i, ok := slices.BinarySearchFunc(s.Levels, level, byLevel); ok {
 		return s.Levels[i].Value
 	}
 	return Value{}

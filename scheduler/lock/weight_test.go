@@ -108,7 +108,8 @@ func TestWeigh_TheFormulas(t *testing.T) {
 
 func TestWeigh_SaysWhichLevelAndWhoseFaultItIs(t *testing.T) {
 	t.Parallel()
-	w := GanetiConstants.Weigh(set(t, "node:n=exclusive"), []Set{{}, set(t, "node:n=shared")}, Levels{"instance", "node"}, 0)
+	w := GanetiConstants.Weigh(set(t, "node:n=exclusive"), []Set{{}, set(t, "node:n=shared")},
+		Levels{"instance", "node"}, 0)
 	want := LevelWeight{Level: "node", Pending: KindExclusive, Running: KindShared, By: 1, Weight: 3}
 	if w.Levels[1] != want || w.Levels[0] != (LevelWeight{Level: "instance", By: -1}) {
 		t.Errorf("%+v", w.Levels)
@@ -171,7 +172,8 @@ func TestIndex_AgreesWithLookingAtEach(t *testing.T) {
 				t.Fatalf("%d is no blocker: %v", id, why)
 			}
 		}
-		if a, b := index.Static(GanetiConstants, job, testLevels), GanetiConstants.Static(job, left, testLevels); math.Abs(a-b) > 1e-9 {
+		a, b := index.Static(GanetiConstants, job, testLevels), GanetiConstants.Static(job, left, testLevels)
+		if math.Abs(a-b) > 1e-9 {
 			t.Fatalf("static value %v, and by the index %v", b, a)
 		}
 	})

@@ -91,7 +91,8 @@ var ganetiJobs = []kindOfJob{
 	{"instance-start", 200, 20 * time.Second, func(c *cluster) (known, asks []Want) {
 		name, i := c.instance()
 		first, _ := homes(i)
-		return []Want{want("instance", name, Exclusive), someOf("noderes", Exclusive)}, []Want{want("noderes", first, Exclusive)}
+		known = []Want{want("instance", name, Exclusive), someOf("noderes", Exclusive)}
+		return known, []Want{want("noderes", first, Exclusive)}
 	}},
 	{"instance-shutdown", 130, 40 * time.Second, onInstance(Exclusive)},
 	{"instance-reboot", 120, 30 * time.Second, onInstance(Exclusive)},
@@ -115,7 +116,8 @@ var ganetiJobs = []kindOfJob{
 	}},
 	{"instance-create-on", 50, 150 * time.Second, func(c *cluster) (known, asks []Want) {
 		n := node(c.below(clusterNodes))
-		return []Want{want("instance", c.fresh(), Exclusive), want("node", n, Exclusive), want("noderes", n, Exclusive), someOf("nodegroup", Shared)}, nil
+		return []Want{want("instance", c.fresh(), Exclusive), want("node", n, Exclusive),
+			want("noderes", n, Exclusive), someOf("nodegroup", Shared)}, nil
 	}},
 	{"instance-rename", 20, 15 * time.Second, func(c *cluster) (known, asks []Want) {
 		name, _ := c.instance()
@@ -131,7 +133,8 @@ var ganetiJobs = []kindOfJob{
 		return known, nil
 	}},
 	{"network-add", 15, 10 * time.Second, func(c *cluster) (known, asks []Want) {
-		return []Want{allOf("nodegroup", Shared), want("network", "net"+strconv.Itoa(c.below(clusterNetworks)), Exclusive)}, nil
+		network := "net" + strconv.Itoa(c.below(clusterNetworks))
+		return []Want{allOf("nodegroup", Shared), want("network", network, Exclusive)}, nil
 	}},
 	{"node-modify", 25, 15 * time.Second, func(c *cluster) (known, asks []Want) {
 		n := node(c.below(clusterNodes))
@@ -164,7 +167,8 @@ func GanetiWorkload(n int, seed uint64) []Arrival {
 		priority := [10]int{-10, 0, 0, 0, 0, 0, 0, 0, 10, 10}[c.below(10)]
 		for range min(batch, n-len(jobs)) {
 			known, asks := k.locks(c)
-			jobs = append(jobs, Arrival{At: at, Type: k.name, Locks: NewSet(known...), Asks: NewSet(asks...), Priority: priority, Takes: c.spread(k.takes)})
+			jobs = append(jobs, Arrival{At: at, Type: k.name, Locks: NewSet(known...), Asks: NewSet(asks...),
+				Priority: priority, Takes: c.spread(k.takes)})
 		}
 		at += time.Duration(-math.Log(1-c.unit()) * gap * float64(batch)).Round(10 * time.Millisecond)
 	}

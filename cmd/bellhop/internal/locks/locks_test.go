@@ -14,7 +14,8 @@ import (
 )
 
 // run runs a command with words and stdin.
-func run(t *testing.T, constructor func(*cli.App) *cobra.Command, stdin string, json bool, args ...string) (stdout, stderr string, code int) {
+func run(t *testing.T, constructor func(*cli.App) *cobra.Command, stdin string, json bool,
+	args ...string) (stdout, stderr string, code int) {
 	t.Helper()
 	var out, errs bytes.Buffer
 	a := &cli.App{Stdin: strings.NewReader(stdin), Stdout: &out, Stderr: &errs, Getenv: func(string) string { return "" }}
@@ -106,7 +107,8 @@ func TestSimulate_AWorkloadIsPrintedAndReadBack(t *testing.T) {
 		t.Fatalf("%d %s %v", code, errs, err)
 	}
 	again := lock.GanetiWorkload(300, 5)
-	if a, b := lock.Simulate(jobs, 20, lock.DefaultPolicy), lock.Simulate(again, 20, lock.DefaultPolicy); !reflect.DeepEqual(a, b) {
+	a, b := lock.Simulate(jobs, 20, lock.DefaultPolicy), lock.Simulate(again, 20, lock.DefaultPolicy)
+	if !reflect.DeepEqual(a, b) {
 		t.Error("what was printed is another workload")
 	}
 }
@@ -125,7 +127,8 @@ func TestSimulate_SaysWhatIsWrong(t *testing.T) {
 		{`{"locks":["a:b"]}`, "character 4", []string{"-"}}, {`{"asks":["big:b=shared"]}`, "no level", []string{"-"}}, {`{} {}`, "one object a line", []string{"-"}},
 		{`{"type":"` + strings.Repeat("x", longestLine) + `"}`, "more than", []string{"-"}},
 	} {
-		if out, errs, code := run(t, SimulateCommand, c.stdin, false, c.args...); code != cli.ExitUsage || !strings.Contains(errs, c.says) {
+		if out, errs, code := run(t, SimulateCommand, c.stdin, false, c.args...); code != cli.ExitUsage ||
+			!strings.Contains(errs, c.says) {
 			t.Errorf("%q: %d %.300s%.300s", c.args, code, out, errs)
 		}
 	}

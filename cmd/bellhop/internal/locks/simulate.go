@@ -54,7 +54,7 @@ theirs in their slot), ganeti (blind, but by weight; slow where much waits).`,
 	}
 	f := c.Flags()
 	f.IntVar(&o.slots, "slots", 0, "how many jobs may run at once (default: 4, and 20 for --workload)")
-	f.StringSliceVar(&o.orders, "order", []string{string(lock.Predictive), string(lock.FIFO), string(lock.Greedy), string(lock.Blind)}, "the `orders`")
+	f.StringSliceVar(&o.orders, "order", []string{"predictive", "fifo", "greedy", "blind"}, "the `orders`")
 	f.StringVar(&o.workload, "workload", "", "make the jobs: ganeti")
 	f.IntVar(&o.jobs, "jobs", 10_000, "how many")
 	f.Uint64Var(&o.seed, "seed", 1, "the same seed makes the same jobs")
@@ -144,8 +144,17 @@ type outcomeView struct {
 }
 
 func viewOf(out lock.Outcome) outcomeView {
-	v := outcomeView{Makespan: out.Makespan.Seconds(), WaitMean: out.WaitMean.Seconds(), WaitP50: out.WaitP50.Seconds(), WaitP99: out.WaitP99.Seconds(),
-		WaitMax: out.WaitMax.Seconds(), Utilisation: out.Utilisation, Contention: out.Contention, Broken: out.Broken, Starts: make([]float64, len(out.Starts))}
+	v := outcomeView{
+		Makespan:    out.Makespan.Seconds(),
+		WaitMean:    out.WaitMean.Seconds(),
+		WaitP50:     out.WaitP50.Seconds(),
+		WaitP99:     out.WaitP99.Seconds(),
+		WaitMax:     out.WaitMax.Seconds(),
+		Utilisation: out.Utilisation,
+		Contention:  out.Contention,
+		Broken:      out.Broken,
+		Starts:      make([]float64, len(out.Starts)),
+	}
 	for i, s := range out.Starts {
 		v.Starts[i] = s.Seconds()
 	}
@@ -157,7 +166,8 @@ func outcomeTable(outcomes []lock.Outcome) cli.Table {
 	percent := func(x float64) string { return strconv.FormatFloat(100*x, 'f', 1, 64) + " %" }
 	span := func(d time.Duration) string { s := d.Seconds(); return cli.Span(&s) }
 	for _, o := range outcomes {
-		t.Add(string(o.Order), span(o.Makespan), span(o.WaitP50), span(o.WaitP99), span(o.WaitMax), span(o.WaitMean), percent(o.Utilisation), percent(o.Contention), strconv.Itoa(o.Broken))
+		t.Add(string(o.Order), span(o.Makespan), span(o.WaitP50), span(o.WaitP99), span(o.WaitMax), span(o.WaitMean),
+			percent(o.Utilisation), percent(o.Contention), strconv.Itoa(o.Broken))
 	}
 	return t
 }

@@ -75,7 +75,8 @@ func readJob(text string, levels *lock.Levels) (lock.Arrival, error) {
 		return lock.Arrival{}, err
 	}
 	asks, err := readTexts(l.Asks, levels)
-	return lock.Arrival{At: exact(l.At), Type: l.Type, Locks: known, Asks: asks, Priority: l.Priority, Takes: exact(l.Takes)}, err
+	return lock.Arrival{At: exact(l.At), Type: l.Type, Locks: known, Asks: asks, Priority: l.Priority,
+		Takes: exact(l.Takes)}, err
 }
 
 // exact is seconds to the microsecond, so that 0.1 and 0.2 are 0.3.
@@ -100,7 +101,8 @@ func writeWorkload(out io.Writer, jobs []lock.Arrival) error {
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)
 	for _, j := range jobs {
-		l := jobLine{At: j.At.Seconds(), Type: j.Type, Locks: j.Locks.Text(), Asks: j.Asks.Text(), Priority: j.Priority, Takes: j.Takes.Seconds()}
+		l := jobLine{At: j.At.Seconds(), Type: j.Type, Locks: j.Locks.Text(), Asks: j.Asks.Text(),
+			Priority: j.Priority, Takes: j.Takes.Seconds()}
 		if err := e.Encode(l); err != nil {
 			return err
 		}
