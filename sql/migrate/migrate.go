@@ -14,6 +14,7 @@ import (
 	"sort"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -167,15 +168,65 @@ func (p Plan) Run(ctx context.Context, conn *pgx.Conn) ([]Step, error) {
 		return nil, err
 	}
 	for i, s := range steps {
-		if err := s.run(ctx, conn); err != nil {
+		if err := s.runBesideOthers(ctx, conn); err != nil {
 			return steps[:i], fmt.Errorf("migration %s: %w", s.Name, err)
 		}
 	}
 	return steps, nil
 }
 
+// A step waits for a lock for no longer than lockWait, since all who write meanwhile wait behind it; then it lets
+// them pass, and tries again.
+const (
+	lockWait  = 2 * time.Second
+	lockPause = time.Second
+	lockTries = 20
+)
+
+func (s Step) runBesideOthers(ctx context.Context, conn *pgx.Conn) error {
+	for try := 1; ; try++ {
+		err := s.run(ctx, conn)
+		var refused *pgconn.PgError
+		if !errors.As(err, &refused) || refused.Code != "55P03" && refused.Code != "40P01" { // no lock in time, a deadlock
+			return err
+		}
+		if try == lockTries {
+			return fmt.Errorf("%d times it waited %s for a lock that another transaction keeps (%s). "+
+				"Nothing of this step is done, what came before it is. "+
+				"End that transaction, or wait for its end, and say bellhop migrate again: %w",
+				try, lockWait, lockedBy(ctx, conn), err)
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(lockPause):
+		}
+	}
+}
+
+// lockedBy names the oldest transaction that has a lock on a table of bellhop's.
+func lockedBy(ctx context.Context, conn *pgx.Conn) string {
+	var who string
+	err := conn.QueryRow(ctx, `
+		select format('the oldest with one is of process %s, %s %s, since %s',
+		              a.pid, a.usename, a.application_name, a.xact_start)
+		  from pg_locks l
+		  join pg_class c on c.oid = l.relation and c.relnamespace = 'bellhop'::regnamespace
+		  join pg_stat_activity a on a.pid = l.pid
+		  join pg_database d on d.oid = l.database and d.datname = current_database()
+		 where l.granted and l.pid <> pg_backend_pid()
+		 order by a.xact_start limit 1`).Scan(&who)
+	if err != nil {
+		return "it has ended by now"
+	}
+	return who
+}
+
 func (s Step) run(ctx context.Context, conn *pgx.Conn) error {
 	return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, fmt.Sprintf("set local lock_timeout = %d", lockWait.Milliseconds())); err != nil {
+			return err
+		}
 		if s.Version == 1 {
 			if _, err := tx.Exec(ctx, bookkeeping); err != nil {
 				return err
