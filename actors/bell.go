@@ -65,7 +65,8 @@ func (b *bell) listen(c actor.Context) {
 	b.cancel, b.ended, b.stopped, b.heard = cancel, make(chan struct{}), make(chan struct{}), time.Now()
 	ended := b.ended
 	// These run on the goroutine that reads the connection: they only send.
-	ring, inserted, cancelled, due, beat := &rang{}, &rang{inserted: true}, &cancelRang{}, &dueNow{}, &heard{}
+	ring, inserted, locks := &rang{}, &rang{inserted: true}, &rang{locks: true}
+	cancelled, due, beat := &cancelRang{}, &dueNow{}, &heard{}
 	go func() {
 		defer close(ended)
 		if err := b.inst.Bell.Run(ctx,
@@ -79,6 +80,7 @@ func (b *bell) listen(c actor.Context) {
 				b.inst.tell(roleMaintenance, m)
 				b.inst.scanRows()
 			},
+			func() { b.inst.tell(roleDispatcher, locks) },
 			func() { b.inst.tell(roleDispatcher, cancelled) },
 			func() { b.inst.tell(roleMaintenance, due); b.inst.scanRows() },
 			func() { root.Send(self, beat) }); err != nil && ctx.Err() == nil {

@@ -43,6 +43,9 @@ func newDispatcher(inst *instance) *dispatcher {
 		if a.Exclusive {
 			cfg.Exclusive = append(cfg.Exclusive, a.Name)
 		}
+		if a.Locked {
+			cfg.Locked = append(cfg.Locked, a.Name)
+		}
 	}
 	for _, spec := range inst.Hosts {
 		place := scheduler.Locality{Host: spec.Name, Serves: spec.Serves}
@@ -215,6 +218,10 @@ func (d *dispatcher) carryOut(c actor.Context, s intake.Step) {
 }
 
 func (d *dispatcher) onRang(c actor.Context, m *rang) {
+	if m.locks {
+		d.happened(c, intake.LocksWoken{})
+		return
+	}
 	d.happened(c, intake.Woken{Rang: true, Readmitted: !m.byGate && !m.inserted, Scan: m.scan && !m.byGate})
 	if m.scan && !m.byGate {
 		d.checkClaims(c)
@@ -247,7 +254,7 @@ func (d *dispatcher) onClaimed(c actor.Context, m *claimed) {
 	brought, now := len(m.jobs), time.Now()
 	for _, j := range m.jobs {
 		_, here := d.running[j.Claim.Job]
-		hold := scheduler.Hold{Claim: j.Claim, Attempt: j.Attempt, Host: m.claim.Demand.Host}
+		hold := scheduler.Hold{Claim: j.Claim, Attempt: j.Attempt, Host: m.claim.Demand.Host, Locked: j.Locked}
 		switch {
 		case m.claim.Probe:
 			d.refuse(&ev, j, waitsAlone)
@@ -297,16 +304,19 @@ func (d *dispatcher) askAt(c actor.Context, at time.Time) {
 	d.readTimer = time.AfterFunc(time.Until(at), func() { root.Send(self, &askNext{}) })
 }
 
-func (d *dispatcher) onSettled(c actor.Context, m *settled) {
+func (d *dispatcher) onSettled(ctx actor.Context, m *settled) {
 	// No trigger rings for what was given back. What we claimed while its last
 	// run was not over is left to the next scan: it would come again and again.
 	if slices.ContainsFunc(m.Back, func(c scheduler.Claim) bool { return d.running[c.Job].Claim == c }) {
-		d.happened(c, intake.Woken{Readmitted: true})
+		d.happened(ctx, intake.Woken{Readmitted: true})
 	}
 	// A stale start is not the end of it: until its child has let go of the job,
 	// it is not claimed anew. Its fence could be the same.
 	for _, c := range m.Claims {
-		if d.running[c.Job].Claim == c {
+		if hold := d.running[c.Job]; hold.Claim == c {
+			if hold.Locked { // what it held is free
+				d.happened(ctx, intake.LocksWoken{})
+			}
 			delete(d.running, c.Job)
 		}
 		if d.audit != nil {

@@ -22,6 +22,7 @@ type AgentType struct {
 	Exec         bool // one process per job: an idle child has none
 	Local        bool // not on hosts that are Far
 	Exclusive    bool // nothing else runs on this instance beside it
+	Locked       bool // it says which locks all its jobs need
 	Timeout      time.Duration
 	StartTimeout time.Duration
 }

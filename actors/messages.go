@@ -37,7 +37,7 @@ type (
 	// maintenance. By the gate, when producers may not have rung, to the dispatcher
 	// alone.
 	// inserted: nothing else has happened than that jobs came in.
-	rang struct{ scan, byGate, inserted bool }
+	rang struct{ scan, byGate, inserted, locks bool }
 	// cancelRang: a job that runs may have been asked to stop. To the dispatcher.
 	cancelRang struct{}
 	// dueNow: a row that waits for the clock has come, or its time has. To maintenance.

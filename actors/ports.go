@@ -113,7 +113,7 @@ type Attachments interface {
 // Bell is heard through callbacks that must not block.
 type Bell interface {
 	// rang says whether it is known to have been an INSERT and nothing else.
-	Run(ctx context.Context, rang func(inserted bool), cancelRang, dueRang, beat func()) error
+	Run(ctx context.Context, rang func(inserted bool), locksRang, cancelRang, dueRang, beat func()) error
 	// Cut ends a connection that has gone deaf, so that Run makes a new one.
 	Cut()
 }

@@ -184,7 +184,9 @@ func (b *env) one(text string, args ...any) string {
 // count tells how many jobs there are in each state.
 func (b *env) count() string {
 	b.Helper()
-	return b.one("select string_agg(format('%s %s', state, n), ', ' order by state) from (select state, count(*) n from bellhop.jobqueue group by state) x")
+	return b.one(
+		"select string_agg(format('%s %s', state, n), ', ' order by state) from (select state, count(*) n from bellhop.jobqueue group by state) x",
+	)
 }
 
 func (b *env) eventually(reason string, ok func() bool) {
@@ -192,7 +194,15 @@ func (b *env) eventually(reason string, ok func() bool) {
 	deadline := time.Now().Add(patience)
 	for !ok() {
 		if time.Now().After(deadline) {
-			b.Fatalf("not within %s: %s; the jobs are: %s\n%s", patience, reason, b.count(), b.one("select string_agg(j::text, e'\\n') from (select * from bellhop.jobqueue where state <> 'succeeded' limit 3) j"))
+			b.Fatalf(
+				"not within %s: %s; the jobs are: %s\n%s",
+				patience,
+				reason,
+				b.count(),
+				b.one(
+					"select string_agg(j::text, e'\\n') from (select * from bellhop.jobqueue where state <> 'succeeded' limit 3) j",
+				),
+			)
 		}
 		time.Sleep(5 * time.Millisecond) // what is waited for happens in another process
 	}
@@ -247,8 +257,9 @@ func (reaper) Reap(ctx context.Context, s scheduler.Suspect) error {
 
 type bell struct{ listener triggers.Listener }
 
-func (b *bell) Run(ctx context.Context, rang func(inserted bool), cancelRang, dueRang, beat func()) error {
-	b.listener.Rang, b.listener.CancelRang, b.listener.DueRang, b.listener.Beat = rang, cancelRang, dueRang, beat
+func (b *bell) Run(ctx context.Context, rang func(inserted bool), locksRang, cancelRang, dueRang, beat func()) error {
+	b.listener.Rang, b.listener.LocksRang, b.listener.CancelRang = rang, locksRang, cancelRang
+	b.listener.DueRang, b.listener.Beat = dueRang, beat
 	return b.listener.Run(ctx)
 }
 

@@ -54,6 +54,7 @@ type Agent struct {
 	WorkDir    string            // absolute, or empty: the instance's own
 	User       string            // account to drop to; empty: the instance's own
 	Timeout    time.Duration     // of a job or item that brings none of its own; 0: none
+	Locks      []string          // templates of the locks that each of its jobs needs
 	DB         bool              // what it says with DB: is run on Database.DBURL
 	FOSSology  FOSSology         // of dialect fossology
 }
@@ -115,6 +116,7 @@ func (r *reader) agentFields(a *Agent) []field {
 		{name: "user", read: r.account(&a.User)},
 		{name: "timeout", read: r.duration(&a.Timeout, maybeNone)},
 		{name: "db", read: r.flag(&a.DB)},
+		{name: "locks", read: r.locks(&a.Locks)},
 		{name: "config", read: r.pathName(&a.FOSSology.Config)},
 		{name: "exclusive", read: r.flag(&a.FOSSology.Exclusive)},
 		{name: "local", read: r.flag(&a.FOSSology.Local)},

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"bellhop/scheduler/lock"
 )
 
 // Config is one instance's configuration, with the defaults filled in.
@@ -25,6 +27,8 @@ type Config struct {
 	// host serves; empty: none.
 	Locate string
 	Agents []Agent
+	// Policy says in which order jobs with locks start.
+	Policy lock.Policy
 	// Production refuses what is only fit for trying things out.
 	Production bool
 	// CommandsFromDatabase says whether commands stored in the database are
@@ -135,6 +139,7 @@ func Default() Config {
 			Silence: 3 * time.Minute, AliveEvery: 2 * time.Minute, AliveChecks: 5,
 		},
 		Hosts:  []Host{{Name: "local", Slots: localSlots()}},
+		Policy: lock.AnyLevel,
 		Listen: "127.0.0.1:8470",
 	}
 }
@@ -147,6 +152,9 @@ func localSlots() int { return max(4, 2*runtime.NumCPU()) }
 func (r *reader) file(n node, c *Config) {
 	given := r.mapping(n, "", r.fileFields(c))
 	r.checkTypes(c)
+	if n := given["agents"]; n != nil {
+		r.checkLevels(c, n)
+	}
 	if c.Database.DBURL != "" || c.Database.MSQURL != "" {
 		return
 	}
@@ -170,6 +178,7 @@ func (r *reader) fileFields(c *Config) []field {
 			}
 		}},
 		{name: "agents", read: func(n node, at string) { r.agents(n, at, &c.Agents) }},
+		{name: "policy", read: func(n node, at string) { r.mapping(n, at, r.policyFields(&c.Policy)) }},
 		{name: "production", read: r.flag(&c.Production)},
 		{name: "commands_from_database", read: func(n node, at string) {
 			var v bool

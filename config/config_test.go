@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"bellhop/scheduler"
+	"bellhop/scheduler/lock"
 )
 
 func mustParse(t *testing.T, name, text string) Config {
@@ -64,6 +65,7 @@ func TestParse_ReadsEveryKey(t *testing.T) {
 database: {url: "postgres://a@h1,h2/b", listen_url: "host=/run dbname=b", msq_url: postgresql:///b, attach_url: "user=bellhop_attach"}
 instance: {name: one, heartbeat: 1s, lag: 3s, grace: 1m}
 limits: {deaths: 0, window: 1h, idle: 0s, min_ready: 0s, kill_after: 1ms, start_timeout: 2s, db_timeout: 3s, db_rows: 1, db_bytes: 2, silence: 4s, alive_every: 5s, alive_checks: 6}
+policy: {order: fifo, tick: 10s, ageing_ticks: 6, priority_tick: 0s, levels: [customer, db]}
 production: true
 commands_from_database: false
 listen: "[::1]:0"
@@ -86,6 +88,7 @@ agents:
     workdir: work
     user: root
     timeout: 1h30m
+    locks: ["customer:${vars.CUSTOMER}=exclusive", big]
     config: conf
     exclusive: true
     local: true
@@ -95,6 +98,8 @@ agents:
   - {type: "a:b-C_9", command: [sleep], mode: exec, env: *common, workdir: /tmp/../srv}
 `)
 	no := false
+	policy := lock.Policy{Order: lock.FIFO, Constants: lock.GanetiConstants, Levels: lock.Levels{"customer", "db"}}
+	policy.Constants.Tick, policy.Constants.AgeingTicks, policy.Constants.PriorityTick = 10*time.Second, 6, 0
 	env := map[string]string{"LANG": "C.UTF-8", "PORT": "8080", "EMPTY": "", "TEXT": "a\nb", "7": "x"}
 	want := Config{
 		File: "/etc/bellhop/bellhop.yaml",
@@ -116,6 +121,7 @@ agents:
 			AliveEvery:   5 * time.Second,
 			AliveChecks:  6,
 		},
+		Policy:               policy,
 		Production:           true,
 		CommandsFromDatabase: &no,
 		Listen:               "[::1]:0",
@@ -131,19 +137,10 @@ agents:
 			{
 				Type: "license", Command: []string{"/etc/bellhop/agents/license", "-n", "5", "--", "true", "1.50", "", "a\nb"},
 				Mode: ModeWarm, Dialect: DialectFOSSology, Max: 4, MaxPerHost: 2, Env: env,
-				Vars: []string{
-					"USERID",
-					"OPT_*",
-					"*",
-					"PYTHONPATH",
-				}, WorkDir: "/etc/bellhop/work", User: "root", Timeout: 90 * time.Minute,
+				Vars: []string{"USERID", "OPT_*", "*", "PYTHONPATH"}, WorkDir: "/etc/bellhop/work", User: "root",
+				Timeout: 90 * time.Minute, Locks: []string{"customer:${vars.CUSTOMER}=exclusive", "big"},
 				FOSSology: FOSSology{
-					Config:    "/etc/bellhop/conf",
-					Exclusive: true,
-					Local:     true,
-					NoKill:    true,
-					NoEmail:   true,
-					Verbose:   3,
+					Config: "/etc/bellhop/conf", Exclusive: true, Local: true, NoKill: true, NoEmail: true, Verbose: 3,
 				},
 			},
 			{Type: "a:b-C_9", Command: []string{"sleep"}, Mode: ModeExec, Dialect: DialectAuto, Env: env, WorkDir: "/tmp/../srv"},

@@ -26,7 +26,7 @@ foo: 1
 		[]string{
 			`1:1: unknown key "databse"; did you mean "database"?`,
 			`2:1: unknown key "host"; did you mean "hosts"?`,
-			`3:1: unknown key "foo"; known are database, instance, limits, hosts, locate, agents, production, commands_from_database, listen, token_file, observability, fossology`,
+			`3:1: unknown key "foo"; known are database, instance, limits, hosts, locate, agents, policy, production, commands_from_database, listen, token_file, observability, fossology`,
 		},
 	},
 	{
@@ -43,7 +43,7 @@ foo: 1
 			`3:5: unknown key "comand" in agents[0]; did you mean "command"?`,
 			`4:5: unknown key "typ" in agents[1]; did you mean "type"?`,
 			`6:5: unknown key "max-per-host" in agents[1]; did you mean "max_per_host"?`,
-			`7:5: unknown key "cwd" in agents[1]; known are type, command, mode, dialect, max, max_per_host, env, vars, workdir, user, timeout, db, config, exclusive, local, nokill, noemail, verbose`,
+			`7:5: unknown key "cwd" in agents[1]; known are type, command, mode, dialect, max, max_per_host, env, vars, workdir, user, timeout, db, locks, config, exclusive, local, nokill, noemail, verbose`,
 		},
 	},
 	{

@@ -54,6 +54,7 @@ type Job struct {
 	Repeat Repeat
 	Host   HostName
 	Places string // an MSQ job's run_on: where its items run that name no place themselves
+	Locked bool   // it was claimed in a pass, and holds locks
 }
 
 // Repeat says how often an MSQ job's query is run.

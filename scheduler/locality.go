@@ -77,6 +77,7 @@ type ControlState struct {
 	Paused   []TypeName // empty name: everything
 	Stop     Stop       // of this instance; empty: nothing
 	Attached bool       // there are attached tables
+	Locks    bool       // there are jobs with locks
 }
 
 // Pauses reports whether nothing of a type may start.

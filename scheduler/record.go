@@ -79,6 +79,7 @@ type Demand struct {
 	Ring       uint64     // grows whenever anything may have become ready
 	Preemptors []TypeName // types that would come up if there were room: nothing less urgent than their jobs starts
 	Only       *Only      // what the host takes of these; nil: everything
+	Locked     bool       // of jobs with locks, and no others: a pass. Without Types it hands on what is free
 }
 
 // RJMType is the agent of RJM's workers: it takes RJM's jobs of every type that
@@ -113,6 +114,7 @@ type Hold struct {
 	Host      HostName
 	Cancel    bool // its job was asked to stop
 	CancelNow bool // at once
+	Locked    bool // it was claimed in a pass: others may wait for what it holds
 }
 
 // Suspect is another live instance, as the database knows it.

@@ -189,7 +189,8 @@ CASE
 END,
   reason text,
   spawned_at timestamp with time zone,
-  lost integer not null default 0
+  lost integer not null default 0,
+  behind text
 );
 
 unlogged table bellhop.located (
@@ -198,6 +199,22 @@ unlogged table bellhop.located (
   hosts text[] not null,
   error text,
   at timestamp with time zone not null default clock_timestamp()
+);
+
+table bellhop.lock_grant (
+  level text not null,
+  name text not null,
+  job bigint not null,
+  fence bigint not null,
+  mode text not null,
+  instance bigint,
+  since timestamp with time zone not null default clock_timestamp(),
+  until timestamp with time zone
+);
+
+table bellhop.lock_reserved (
+  job bigint not null,
+  since timestamp with time zone not null default clock_timestamp()
 );
 
 table bellhop.log (
@@ -365,6 +382,32 @@ view bellhop.job_log (
   line text
 );
 
+view bellhop.lock (
+  level text,
+  name text,
+  mode text,
+  job bigint,
+  fence bigint,
+  instance bigint,
+  since timestamp with time zone
+);
+
+view bellhop.lockable (
+  id bigint,
+  type text,
+  run_on text,
+  priority smallint,
+  priority_name text,
+  msq text,
+  created_at timestamp with time zone,
+  locks text[],
+  reasons text[],
+  behind text,
+  args text,
+  key text,
+  vars jsonb
+);
+
 view bellhop.lost (
   job bigint,
   n integer,
@@ -421,6 +464,9 @@ alter table bellhop.item add constraint item_pkey PRIMARY KEY (job, fence, item)
 alter table bellhop.jobqueue add constraint jobqueue_pkey PRIMARY KEY (id);
 alter table bellhop.jobqueue add constraint jobqueue_state_known CHECK ((state = ANY (ARRAY['held'::text, 'blocked'::text, 'scheduled'::text, 'ready'::text, 'assigned'::text, 'running'::text, 'succeeded'::text, 'failed'::text, 'cancelled'::text, 'quarantined'::text])));
 alter table bellhop.located add constraint located_pkey PRIMARY KEY (instance, key);
+alter table bellhop.lock_grant add constraint lock_grant_mode_check CHECK ((mode = ANY (ARRAY['exclusive'::text, 'shared'::text, 'slot'::text, 'turn'::text])));
+alter table bellhop.lock_grant add constraint lock_grant_pkey PRIMARY KEY (level, name, job);
+alter table bellhop.lock_reserved add constraint lock_reserved_pkey PRIMARY KEY (job);
 alter table bellhop.log add constraint log_pkey PRIMARY KEY (id);
 alter table bellhop.lost_run add constraint lost_run_pkey PRIMARY KEY (job, n);
 alter table bellhop.paused add constraint paused_pkey PRIMARY KEY (type);
@@ -442,6 +488,7 @@ CREATE INDEX dependency_uncounted ON bellhop.dependency USING btree (job) WHERE 
 CREATE INDEX instance_live ON bellhop.instance USING btree (id) WHERE (state = 'live'::text);
 CREATE INDEX jobqueue_floor ON bellhop.jobqueue USING btree (txid, type) WHERE ((state = 'ready'::text) AND (txid > '0'::xid8));
 CREATE UNIQUE INDEX jobqueue_key ON bellhop.jobqueue USING btree (key) WHERE (key IS NOT NULL);
+CREATE INDEX jobqueue_locked ON bellhop.jobqueue USING btree (COALESCE(behind, ''::text), type, priority, id) WHERE ((state = 'ready'::text) AND (NOT held) AND (locks IS NOT NULL));
 CREATE INDEX jobqueue_parked ON bellhop.jobqueue USING btree (state, held, run_at, id) WHERE ((state = ANY (ARRAY['held'::text, 'blocked'::text, 'scheduled'::text, 'failed'::text, 'quarantined'::text])) OR ((state = 'ready'::text) AND (run_at IS NOT NULL)));
 CREATE INDEX jobqueue_pinned ON bellhop.jobqueue USING btree (type, run_on, priority, id) WHERE ((state = 'ready'::text) AND (NOT held) AND (run_on IS NOT NULL));
 CREATE INDEX jobqueue_ready ON bellhop.jobqueue USING btree (type, priority, id) WHERE ((state = 'ready'::text) AND (NOT held) AND (run_on IS NULL));
@@ -896,6 +943,14 @@ AS $function$
       'It starts when nothing else runs on its instance: {jobs}.', 'bellhop ls -s running'),
     ('exclusive/behind', 'waiting', false, '',
       'A job that must be alone on its instance comes first: {jobs}.', 'bellhop ls -s running'),
+    ('lock_held', 'waiting', false, 'a job that runs holds a lock that does not go together with one of its own; one line each',
+      'It needs the lock {lock}; job {job} ({type}) holds {held}{since}.', 'bellhop explain {job}'),
+    ('lock_reserved', 'waiting', false, 'a job that has waited for very long comes first, and this one would be in its way',
+      'It would be in the way of a job that has waited longer: {what}.', 'bellhop locks'),
+    ('rate_limited', 'waiting', false, 'as many run, or have started, as a limit among its `reasons` allows',
+      'A limit is reached: {what}.', 'bellhop locks'),
+    ('locks_malformed', 'waiting', true, 'its locks cannot be read, or name a level that is not configured',
+      'Its locks cannot be obeyed: {what}.', 'bellhop cancel {id}'),
     ('queries_full', 'waiting', false, 'each instance reads so many queries (MSQ jobs) at once; a job of a type that has none on a host is let in beyond that',
       'Every instance that could take it reads as many queries as it may at once: {instances}.', 'bellhop ls -s running'),
     ('no_room', 'waiting', false, 'slots, `max` or `max_per_host` are used up; what holds them is told. More of them help, or a higher urgency',
@@ -1419,6 +1474,25 @@ begin
     end loop;
   end if;
 
+  if is_at = 'ready' and j.locks is not null then
+    for r in select distinct on (g.job) g.job, g.since, w.want, q.type,
+                    case g.level when 'big' then 'big' else format('%s:%s=%s', g.level, g.name, g.mode) end as held
+               from unnest(j.locks) as w (want)
+               join bellhop.lock g on g.job <> j.id and bellhop.locks_clash(w.want, g.level, g.name, g.mode)
+               join bellhop.jobqueue q on q.id = g.job
+              order by g.job, w.want limit 10
+    loop
+      found_one := true;
+      return query select * from bellhop.reason('lock_held', jsonb_build_object('id', j.id, 'lock', r.want, 'job', r.job,
+        'type', r.type, 'held', r.held, 'since', bellhop.since(r.since)));
+    end loop;
+    if not found_one and j.waiting_for ~ '^(lock_reserved|rate_limited|locks_malformed): ' then
+      found_one := true;
+      return query select * from bellhop.reason(split_part(j.waiting_for, ':', 1),
+        jsonb_build_object('id', j.id, 'what', substr(j.waiting_for, strpos(j.waiting_for, ': ') + 2)));
+    end if;
+  end if;
+
   if is_at = 'ready' then
     h := bellhop.hindrance(j.type, j.run_on, j.priority, j.priority_name, j.msq is not null);
     if h.cause is null and j.waiting_for ~ '^(agent_fails|host_down): ' then -- newer, where a host has just given it back
@@ -1590,6 +1664,58 @@ CREATE OR REPLACE FUNCTION bellhop.fill(template text, args jsonb)
 AS $function$
   select string_agg(m[1] || coalesce(args ->> m[2], ''), '' order by n)
     from regexp_matches(template, '([^{]*)(?:\{([a-z_]+)\})?', 'g') with ordinality x (m, n)
+$function$;
+
+CREATE OR REPLACE FUNCTION bellhop.find_lost_turns(most integer DEFAULT 10000)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  found_now integer;
+begin
+  with l as (
+    select w.behind from bellhop.waited_for(most) w
+  ), ownerless as (
+    select l.behind from l
+     where not exists (select from bellhop.lock_grant g
+                        where g.level = split_part(l.behind, ':', 1) and g.name = substr(l.behind, strpos(l.behind, ':') + 1))
+  ), made as (
+    -- A row of no job is not alive: the pass that follows hands the lock on.
+    insert into bellhop.lock_grant (level, name, job, fence, mode)
+    select split_part(o.behind, ':', 1), substr(o.behind, strpos(o.behind, ':') + 1), 0, 0, 'turn' from ownerless o
+    on conflict do nothing
+    returning 1
+  )
+  select count(*) into found_now from made;
+  return found_now;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION bellhop.first_behind(lock text, most integer)
+ RETURNS TABLE(job bigint, fence bigint, locks text[])
+ LANGUAGE sql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  with recursive t as (
+    (select j.type from bellhop.jobqueue j
+      where coalesce(j.behind, '') = first_behind.lock and j.state = 'ready' and not j.held and j.locks is not null
+      order by j.type limit 1)
+    union all
+    select (select j.type from bellhop.jobqueue j
+             where coalesce(j.behind, '') = first_behind.lock and j.state = 'ready' and not j.held and j.locks is not null and j.type > t.type
+             order by j.type limit 1)
+      from t where t.type is not null
+  )
+  select f.id, f.fence, f.locks
+    from t
+   cross join lateral (
+     select j.id, j.fence, j.priority, j.locks from bellhop.jobqueue j
+      where coalesce(j.behind, '') = first_behind.lock and j.type = t.type and j.state = 'ready' and not j.held and j.locks is not null
+      order by j.priority, j.id limit first_behind.most
+        for update skip locked) f
+   where t.type is not null
+   order by f.priority, f.id limit first_behind.most
 $function$;
 
 CREATE OR REPLACE FUNCTION bellhop.forget_attachment(id bigint)
@@ -1908,14 +2034,110 @@ CREATE OR REPLACE FUNCTION bellhop.lock_attachment(id bigint)
  SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$ select from bellhop.attachment x where x.id = lock_attachment.id for update $function$;
 
+CREATE OR REPLACE FUNCTION bellhop.lock_queue(most integer)
+ RETURNS TABLE(level text, name text, mode text, what text, job bigint, type text, instance bigint, since timestamp with time zone, place bigint, waiting_for text)
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp'
+AS $function$
+  with recursive waited as (
+    select w.behind from bellhop.waited_for(1000) w where bellhop.is_reader()
+    union all
+    select '' where bellhop.is_reader()
+  ), typed as (
+    select w.behind, (select min(j.type) from bellhop.jobqueue j
+                       where coalesce(j.behind, '') = w.behind and j.state = 'ready' and not j.held and j.locks is not null) as type
+      from waited w
+    union all
+    select t.behind, (select min(j.type) from bellhop.jobqueue j
+                       where coalesce(j.behind, '') = t.behind and j.state = 'ready' and not j.held and j.locks is not null and j.type > t.type)
+      from typed t where t.type is not null
+  ), waiting as (
+    select t.behind, f.*, row_number() over (partition by t.behind order by f.priority, f.id) as place
+      from typed t
+     cross join lateral (
+       select j.id, j.type, j.priority, j.created_at, j.waiting_for from bellhop.jobqueue j
+        where coalesce(j.behind, '') = t.behind and j.type = t.type and j.state = 'ready' and not j.held and j.locks is not null
+        order by j.priority, j.id limit lock_queue.most) f
+     where t.type is not null
+  )
+  select l.level, l.name, l.mode, 'holds', l.job, j.type, l.instance, l.since, null::bigint, null::text
+    from bellhop.lock l join bellhop.jobqueue j on j.id = l.job
+   where bellhop.is_reader()
+  union all
+  select split_part(w.behind, ':', 1), substr(w.behind, strpos(w.behind, ':') + 1), null, case w.behind when '' then 'next' else 'waits' end,
+         w.id, w.type, null, w.created_at, w.place, w.waiting_for
+    from waiting w where w.place <= lock_queue.most
+$function$;
+
+CREATE OR REPLACE FUNCTION bellhop.locks_came()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  if new.locks is null then
+    update bellhop.jobqueue j set locks = '{}' where j.id = new.id and j.locks is null;
+  elsif tg_op = 'UPDATE' then -- what it waits behind is of its old locks
+    update bellhop.jobqueue j set behind = null where j.id = new.id and j.behind is not null;
+  end if;
+  perform pg_notify('bellhop', 'locks');
+  return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION bellhop.locks_clash(want text, level text, name text, mode text)
+ RETURNS boolean
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select case
+    when mode not in ('exclusive', 'shared') then false
+    when want = 'big' or level = 'big' then true
+    else split_part(want, ':', 1) = level
+     and (want like '%=exclusive' or mode = 'exclusive')
+     and w.name <> '?' and locks_clash.name <> '?' and (w.name = locks_clash.name or '*' in (w.name, locks_clash.name))
+  end
+  from (select regexp_replace(substr(want, strpos(want, ':') + 1), '=[a-z]+$', '') as name) w
+$function$;
+
 CREATE OR REPLACE FUNCTION bellhop.locks_ok(locks text[])
  RETURNS boolean
  LANGUAGE sql
  IMMUTABLE PARALLEL SAFE STRICT
  SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
-  select coalesce(bool_and(coalesce(l, '') ~ '^(big|[A-Za-z0-9_-]+:(\*|\?|[^=\s]+)=(exclusive|shared))$'), true)
+  select coalesce(bool_and(coalesce(l, '') ~ '^(big|[A-Za-z0-9_-]+:.+=(exclusive|shared))$' and octet_length(l) <= 2100), true)
   from unnest(locks) l
+$function$;
+
+CREATE OR REPLACE FUNCTION bellhop.locks_upkeep(reserve_after bigint)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  if not exists (select from bellhop.jobqueue j where j.state = 'ready' and not j.held and j.locks is not null)
+     and not exists (select from bellhop.lock_grant) then
+    return false;
+  end if;
+  perform bellhop.find_lost_turns();
+  delete from bellhop.lock_reserved r
+   where not exists (select from bellhop.jobqueue j where j.id = r.job and j.state = 'ready' and not j.held and j.locks is not null);
+  if reserve_after > 0 then
+    insert into bellhop.lock_reserved (job)
+    select f.job
+      from (select distinct q.behind from bellhop.waited_for(1000) q) w
+     cross join lateral bellhop.first_behind(w.behind, 1) f
+      join bellhop.jobqueue j on j.id = f.job
+     where j.created_at < clock_timestamp() - reserve_after * interval '1 ms'
+     order by j.created_at limit 200
+    on conflict do nothing;
+  end if;
+  return true;
+end
 $function$;
 
 CREATE OR REPLACE FUNCTION bellhop.look_again(most integer, OUT looked integer, OUT more boolean)
@@ -1970,25 +2192,6 @@ AS $function$
     select d.needs from way w join bellhop.dependency d on d.job = w.id and not d.met
   )
   select id from way
-$function$;
-
-CREATE OR REPLACE FUNCTION bellhop.no_locks_yet()
- RETURNS trigger
- LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'
-AS $function$
-begin
-  if new.locks is not null and new.locks <> '{}' then
-    raise check_violation using
-      message = format('locks are not obeyed yet: a job with the lock %L would run beside those that it must not run beside', new.locks[1]),
-      constraint = 'jobqueue_no_locks_yet', table = 'jobqueue', column = 'locks',
-      hint = 'Leave locks out. What must not run at once: one type whose agent has max: 1 in bellhop.yaml, or jobs that need each other (submit --after).';
-  end if;
-  raise check_violation using
-    message = 'limits of a rate are not obeyed yet: a job with such a reason would start as fast as any other',
-    constraint = 'jobqueue_no_locks_yet', table = 'jobqueue', column = 'reasons',
-    hint = 'Leave out reasons that begin with rate-limit. How many run at once: max of the agent in bellhop.yaml.';
-end
 $function$;
 
 CREATE OR REPLACE FUNCTION bellhop.obey(me bigint)
@@ -2124,6 +2327,47 @@ begin
     end if;
   end loop;
   return ready;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION bellhop.pass_locks()
+ RETURNS text[]
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  k     record;
+  next  record;
+  alive text[];
+  turns integer;
+  woken text[] := '{}';
+begin
+  for k in
+    with over as (
+      delete from bellhop.lock_grant g
+       where (g.until is null or g.until <= clock_timestamp())
+         and not exists (select from bellhop.jobqueue j
+                          where j.id = g.job and j.fence = g.fence
+                            and case g.mode when 'turn' then j.state = 'ready' and not j.held and coalesce(j.behind, '') = ''
+                                            else j.state in ('assigned', 'running') end)
+      returning g.level, g.name, g.mode
+    )
+    select o.level, o.name, count(*) filter (where o.mode = 'slot') as slots from over o group by o.level, o.name order by o.level, o.name
+  loop
+    alive := array(select g.mode from bellhop.lock_grant g where g.level = k.level and g.name = k.name);
+    continue when k.slots = 0 and alive && '{exclusive,turn}';
+    turns := 0;
+    for next in select * from bellhop.first_behind(k.level || ':' || k.name, case when k.slots > 0 then least(k.slots, 32)::integer else 32 end) loop
+      -- Sharers go together; one that would not share goes alone, and only when nobody holds the lock.
+      exit when k.slots = 0 and not (format('%s:%s=shared', k.level, k.name) = any (next.locks)) and (turns > 0 or alive <> '{}');
+      turns := turns + 1;
+      update bellhop.jobqueue j set behind = '' where j.id = next.job returning array_append(woken, j.type) into woken;
+      insert into bellhop.lock_grant (level, name, job, fence, mode) values (k.level, k.name, next.job, next.fence, 'turn')
+      on conflict (level, name, job) do update set fence = excluded.fence, mode = excluded.mode, since = clock_timestamp();
+      exit when k.slots = 0 and not (format('%s:%s=shared', k.level, k.name) = any (next.locks));
+    end loop;
+  end loop;
+  return woken;
 end
 $function$;
 
@@ -2902,7 +3146,7 @@ begin
   if old.run_on        is distinct from submit.run_on collate "default"        then differ := differ || format('run_on %L, not %L', old.run_on, submit.run_on); end if;
   if old.priority      is distinct from submit.priority      then differ := differ || format('priority %s, not %s', old.priority, submit.priority); end if;
   if old.vars          is distinct from submit.vars          then differ := differ || format('vars %s, not %s', old.vars, submit.vars); end if;
-  if old.locks         is distinct from submit.locks collate "default"         then differ := differ || format('locks %s, not %s', old.locks, submit.locks); end if;
+  if nullif(old.locks, '{}') is distinct from nullif(submit.locks, '{}') collate "default"         then differ := differ || format('locks %s, not %s', old.locks, submit.locks); end if;
   if old.on_failure    is distinct from submit.on_failure collate "default"    then differ := differ || format('on_failure %L, not %L', old.on_failure, submit.on_failure); end if;
   -- What it needs must be among what the first one needs: others may have been added to that since. What is not there
   -- any more was pruned.
@@ -3489,6 +3733,25 @@ exception when lock_not_available or query_canceled or deadlock_detected then
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION bellhop.waited_for(most integer)
+ RETURNS TABLE(behind text)
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  with recursive l as (
+    (select coalesce(j.behind, '') as behind, 1 as n from bellhop.jobqueue j
+      where coalesce(j.behind, '') > '' and j.state = 'ready' and not j.held and j.locks is not null
+      order by coalesce(j.behind, '') limit 1)
+    union all
+    select (select coalesce(j.behind, '') from bellhop.jobqueue j
+             where coalesce(j.behind, '') > l.behind and j.state = 'ready' and not j.held and j.locks is not null
+             order by coalesce(j.behind, '') limit 1), l.n + 1
+      from l where l.behind is not null and l.n < most
+  )
+  select l.behind from l where l.behind is not null
+$function$;
+
 CREATE OR REPLACE FUNCTION bellhop.weigh(jobs bigint[], sure boolean, OUT ready integer, OUT failed bigint[])
  RETURNS record
  LANGUAGE sql
@@ -3508,7 +3771,7 @@ $function$;
 CREATE TRIGGER _000_refuse_insert BEFORE INSERT ON bellhop.jobqueue FOR EACH ROW WHEN (((new.type = ''::text) OR (strpos(new.args, '
 '::text) > 0) OR (strpos(new.args, ''::text) > 0) OR ((new.priority < '-20'::integer) OR (new.priority > 19)) OR (new.max_attempts < 1) OR (new.on_failure <> ALL (ARRAY['fail'::text, 'block'::text, 'run'::text])) OR (new.key = ''::text) OR (length(new.key) > 1000) OR (new.run_on = ''::text) OR (new.timeout <= '00:00:00'::interval) OR (new.msq IS NOT NULL) OR (new.repeat IS NOT NULL) OR (new.priority_name IS NOT NULL) OR (new.locks IS NOT NULL) OR (new.vars IS NOT NULL))) EXECUTE FUNCTION bellhop.refuse();
 CREATE TRIGGER _000_refuse_update AFTER UPDATE OF type, args, msq, repeat, priority, priority_name, key, run_on, max_attempts, timeout, on_failure, locks, vars ON bellhop.jobqueue FOR EACH ROW EXECUTE FUNCTION bellhop.refuse();
-CREATE TRIGGER _010_no_locks_yet AFTER INSERT OR UPDATE OF locks, reasons ON bellhop.jobqueue FOR EACH ROW WHEN (((new.locks <> '{}'::text[]) OR ((new.reasons IS NOT NULL) AND (strpos(('|'::text || array_to_string(new.reasons, '|'::text)), '|rate-limit:'::text) > 0)))) EXECUTE FUNCTION bellhop.no_locks_yet();
+CREATE TRIGGER _010_locks_came AFTER INSERT OR UPDATE OF locks, reasons ON bellhop.jobqueue FOR EACH ROW WHEN (((new.locks IS NOT NULL) OR ((new.reasons IS NOT NULL) AND (strpos(('|'::text || array_to_string(new.reasons, '|'::text)), '|rate-limit:'::text) > 0)))) EXECUTE FUNCTION bellhop.locks_came();
 CREATE TRIGGER _050_command AFTER INSERT ON bellhop.jobqueue FOR EACH ROW WHEN ((new.type = ANY (ARRAY['command'::text, 'dummy'::text]))) EXECUTE FUNCTION bellhop.command();
 CREATE TRIGGER _100_arrange AFTER INSERT ON bellhop.jobqueue FOR EACH ROW WHEN ((new.held OR (new.run_at IS NOT NULL) OR (new.priority_name IS NOT NULL))) EXECUTE FUNCTION bellhop.arrange();
 CREATE TRIGGER _100_dependency_row BEFORE INSERT ON bellhop.dependency FOR EACH ROW EXECUTE FUNCTION bellhop.dependency_row();

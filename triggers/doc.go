@@ -18,6 +18,10 @@ const Channel = "bellhop"
 // whoever forges it has the next claim look only at what is new.
 const Inserted = "inserted"
 
+// Locks is the payload when jobs with locks came in, or what one held is free
+// (locks_came.sql).
+const Locks = "locks"
+
 // CancelChannel rings when a running job was asked to stop.
 const CancelChannel = "bellhop_cancel"
 

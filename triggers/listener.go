@@ -22,6 +22,8 @@ type Listener struct {
 	// whenever the listener has (re)connected: what rang meanwhile was lost.
 	// inserted: it rang for an INSERT and for nothing else.
 	Rang func(inserted bool)
+	// LocksRang: jobs with locks came, or some are free. Called on connecting too.
+	LocksRang func()
 	// CancelRang: some running job was asked to stop. Called on connecting too.
 	CancelRang func()
 	// DueRang: a row that waits for the clock has come. Called on connecting too.
@@ -85,7 +87,7 @@ func (l *Listener) Run(ctx context.Context) error {
 			return conn, err
 		}
 	}
-	listener.Handle(Channel, rang(l.Rang))
+	listener.Handle(Channel, rang{l.Rang, l.LocksRang})
 	listener.Handle(CancelChannel, handler(l.CancelRang))
 	listener.Handle(DueChannel, handler(l.DueRang))
 	listener.Handle(l.Heartbeat, handler(l.Beat))
@@ -104,15 +106,23 @@ func (l *Listener) Cut() {
 }
 
 // rang is the handler of the bell itself.
-type rang func(inserted bool)
+type rang struct {
+	any   func(inserted bool)
+	locks func()
+}
 
 func (f rang) HandleNotification(_ context.Context, n *pgconn.Notification, _ *pgx.Conn) error {
-	f(n.Payload == Inserted)
+	if n.Payload == Locks {
+		f.locks()
+	} else {
+		f.any(n.Payload == Inserted)
+	}
 	return nil
 }
 
 func (f rang) HandleBacklog(context.Context, string, *pgx.Conn) error {
-	f(false)
+	f.locks()
+	f.any(false)
 	return nil
 }
 

@@ -246,7 +246,7 @@ func (m *Queue) Write(
 func (m *Queue) Busy(context.Context, []scheduler.JobID) ([]scheduler.JobID, error) { return nil, nil }
 
 // Run is the bell: it rings when a job is submitted.
-func (m *Queue) Run(ctx context.Context, rang func(inserted bool), _, _, beat func()) error {
+func (m *Queue) Run(ctx context.Context, rang func(inserted bool), _, _, _, beat func()) error {
 	m.mu.Lock()
 	m.rang = func() { rang(true) }
 	m.mu.Unlock()

@@ -39,7 +39,8 @@ func groups() []group {
 		{"Look:", []func(*cli.App) *cobra.Command{
 			look.LsCommand, look.ShowCommand, look.ExplainCommand, look.TraceCommand, look.GraphCommand, look.TopCommand,
 			change.WaitCommand, look.ExitCodeCommand, look.LogsCommand,
-			look.HostsCommand, look.AgentsCommand, look.InstancesCommand, look.StatsCommand, look.ReadyCommand,
+			look.HostsCommand, look.AgentsCommand, look.InstancesCommand, look.LocksCommand,
+			look.StatsCommand, look.ReadyCommand,
 		}},
 		{"Locks, without a database:", []func(*cli.App) *cobra.Command{locks.WeighCommand, locks.SimulateCommand}},
 		{"Any table:", []func(*cli.App) *cobra.Command{attach.Command, attach.DetachCommand, attach.AttachmentsCommand}},

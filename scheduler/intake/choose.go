@@ -45,7 +45,7 @@ func (in *Intake) demand(name scheduler.HostName, assigned, exclusive bool, can 
 		Only: in.takes[name]}
 	var saturated []scheduler.TypeDemand // types of which no other MSQ job may be opened
 	for _, t := range in.Types {
-		if in.excl.types[t] != exclusive || !in.mayHave(c, t, assigned, can) {
+		if in.excl.types[t] != exclusive || slices.Contains(in.Locked, t) || !in.mayHave(c, t, assigned, can) {
 			continue
 		}
 		placed := assigned && in.readyElsewhere(name, t)

@@ -17,6 +17,7 @@ import (
 type Config struct {
 	Types          []scheduler.TypeName // that there are agents for
 	Exclusive      []scheduler.TypeName // of these, the ones beside which nothing runs
+	Locked         []scheduler.TypeName // of these, the ones whose agents say which locks all their jobs need
 	ExclusiveAfter time.Duration
 	Hosts          []Host
 	Cursors        int                // MSQ jobs at once
@@ -51,6 +52,7 @@ type Intake struct {
 	locality locality
 	backlog  backlog
 	control  scheduler.ControlState
+	passes   passes
 }
 
 // New makes one that knows of no credits yet. Of the types that bellhop itself
@@ -68,6 +70,7 @@ func New(cfg Config) *Intake {
 		ring:       1,
 		excl:       newExclusion(cfg.Exclusive, cfg.ExclusiveAfter),
 	}
+	in.passes.wanted = len(cfg.Locked) > 0
 	for _, h := range cfg.Hosts {
 		if h.Takes != nil {
 			in.takes[h.Host] = h.Takes
@@ -172,13 +175,13 @@ func (in *Intake) decide(can Can, now time.Time, s *Step) {
 	in.readBacklog(can, now, s)
 	exclusive, others := in.excl.may(can.Running, now)
 	if exclusive {
-		s.Claim = in.claimNext(true, can)
+		s.Claim = in.claimOf(true, can)
 	}
 	if s.Claim == nil {
 		s.Claim = in.probeNext()
 	}
 	if s.Claim == nil && others {
-		s.Claim = in.claimNext(false, can)
+		s.Claim = in.claimOf(false, can)
 	}
 	// Woken, and no host has a free credit. The gate is told: producers need not ring for this instance now.
 	s.Full = s.Claim == nil && in.dirty
@@ -193,10 +196,15 @@ func (in *Intake) dormant(t scheduler.TypeName, can Can) bool {
 func (m Woken) apply(in *Intake, now time.Time, _ *Step) {
 	in.ring++
 	in.dirty = in.dirty || m.Rang
+	if len(in.Locked) > 0 { // any of them may have come
+		in.passes.again()
+	}
 	if m.Readmitted {
 		in.readmitted++
+		in.passes.again()
 	}
 	if m.Scan {
+		in.passes.again()
 		in.excl.scan(now)
 	}
 }
@@ -205,14 +213,17 @@ func (m Promoted) apply(in *Intake, _ time.Time, _ *Step) {
 	in.readmitted++
 	if m.Some {
 		in.ring++
+		in.passes.again()
 	}
 }
 
 func (m Controlled) apply(in *Intake, _ time.Time, _ *Step) {
 	if !slices.Equal(m.State.Paused, in.control.Paused) {
 		in.ring++ // what was paused may start
+		in.passes.again()
 	}
 	in.control = m.State
+	in.passes.wanted = in.passes.wanted || m.State.Locks
 }
 
 func (m Leaving) apply(in *Intake, _ time.Time, s *Step) {
@@ -229,7 +240,8 @@ func (m Claimed) apply(in *Intake, _ time.Time, s *Step) {
 		}
 		return
 	}
-	if demand := m.Claim.Demand; len(m.Jobs)+len(m.Refused) > 0 && in.excl.types[demand.Types[0].Type] {
+	if demand := m.Claim.Demand; len(m.Jobs)+len(m.Refused) > 0 && len(demand.Types) > 0 &&
+		in.excl.types[demand.Types[0].Type] {
 		in.excl.started()
 	}
 	c := in.capacities[m.Claim.Demand.Host]
@@ -254,7 +266,11 @@ func (m Claimed) apply(in *Intake, _ time.Time, s *Step) {
 		}
 		s.Dispatch[i].Lines = append(s.Dispatch[i].Lines, j.Line)
 	}
-	if !m.Failed {
+	switch {
+	case m.Failed:
+	case m.Claim.Demand.Locked:
+		in.passes.learn(m.Claim.Demand, brought)
+	default:
 		in.learn(m.Claim.Demand, c, got, brought)
 	}
 	c.settle(m.Claim.Epoch, m.Claim.Demand, used)

@@ -196,9 +196,10 @@ func (l Levels) Check() error {
 	return errors.Join(problems...)
 }
 
-// has says whether w may be asked for; the error lists the levels.
+// has says whether w may be asked for; the error lists the levels. Where there
+// are none, any may be.
 func (l Levels) has(w Want, text string) error {
-	if w.Big || slices.Contains(l, w.Level) {
+	if w.Big || len(l) == 0 || slices.Contains(l, w.Level) {
 		return nil
 	}
 	return wrong(text, 0, fmt.Sprintf("there is no level %q", w.Level), "the levels are "+strings.Join(l, ", ")+"; others are named in policy.levels")

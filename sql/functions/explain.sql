@@ -75,6 +75,25 @@ begin
     end loop;
   end if;
 
+  if is_at = 'ready' and j.locks is not null then
+    for r in select distinct on (g.job) g.job, g.since, w.want, q.type,
+                    case g.level when 'big' then 'big' else format('%s:%s=%s', g.level, g.name, g.mode) end as held
+               from unnest(j.locks) as w (want)
+               join bellhop.lock g on g.job <> j.id and bellhop.locks_clash(w.want, g.level, g.name, g.mode)
+               join bellhop.jobqueue q on q.id = g.job
+              order by g.job, w.want limit 10
+    loop
+      found_one := true;
+      return query select * from bellhop.reason('lock_held', jsonb_build_object('id', j.id, 'lock', r.want, 'job', r.job,
+        'type', r.type, 'held', r.held, 'since', bellhop.since(r.since)));
+    end loop;
+    if not found_one and j.waiting_for ~ '^(lock_reserved|rate_limited|locks_malformed): ' then
+      found_one := true;
+      return query select * from bellhop.reason(split_part(j.waiting_for, ':', 1),
+        jsonb_build_object('id', j.id, 'what', substr(j.waiting_for, strpos(j.waiting_for, ': ') + 2)));
+    end if;
+  end if;
+
   if is_at = 'ready' then
     h := bellhop.hindrance(j.type, j.run_on, j.priority, j.priority_name, j.msq is not null);
     if h.cause is null and j.waiting_for ~ '^(agent_fails|host_down): ' then -- newer, where a host has just given it back

@@ -1,10 +1,11 @@
 -- Each element names a lock: "level:name=exclusive", "level:*=shared",
--- "level:?=shared", or "big".
+-- "level:?=shared", or "big". A name may hold any character: the level ends at the
+-- first colon, the mode begins at the last =.
 create or replace function bellhop.locks_ok(locks text[]) returns boolean
 language sql immutable strict parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
-  select coalesce(bool_and(coalesce(l, '') ~ '^(big|[A-Za-z0-9_-]+:(\*|\?|[^=\s]+)=(exclusive|shared))$'), true)
+  select coalesce(bool_and(coalesce(l, '') ~ '^(big|[A-Za-z0-9_-]+:.+=(exclusive|shared))$' and octet_length(l) <= 2100), true)
   from unnest(locks) l
 $$;
 
@@ -82,7 +83,7 @@ begin
   if old.run_on        is distinct from submit.run_on collate "default"        then differ := differ || format('run_on %L, not %L', old.run_on, submit.run_on); end if;
   if old.priority      is distinct from submit.priority      then differ := differ || format('priority %s, not %s', old.priority, submit.priority); end if;
   if old.vars          is distinct from submit.vars          then differ := differ || format('vars %s, not %s', old.vars, submit.vars); end if;
-  if old.locks         is distinct from submit.locks collate "default"         then differ := differ || format('locks %s, not %s', old.locks, submit.locks); end if;
+  if nullif(old.locks, '{}') is distinct from nullif(submit.locks, '{}') collate "default"         then differ := differ || format('locks %s, not %s', old.locks, submit.locks); end if;
   if old.on_failure    is distinct from submit.on_failure collate "default"    then differ := differ || format('on_failure %L, not %L', old.on_failure, submit.on_failure); end if;
   -- What it needs must be among what the first one needs: others may have been added to that since. What is not there
   -- any more was pruned.

@@ -15,7 +15,7 @@ with picked as materialized (
                select r.id, r.priority
                  from bellhop.jobqueue r
                 where r.type = d.type and r.txid >= $6::text::xid8 and r.txid > '0' and r.state = 'ready' and r.held is not true and num_nulls(r.run_on) = 1
-                  and r.unmet is null
+                  and r.unmet is null and r.locks is null
                   and (not exists (select from bellhop.dependency where not counted)
                     or not exists (select from bellhop.dependency d where d.job = r.id and not d.counted))
                   and (r.run_at is null or r.run_at <= clock_timestamp())
@@ -29,7 +29,7 @@ with picked as materialized (
                select r.id, r.priority
                  from bellhop.jobqueue r
                 where r.type = d.type and r.txid = t.xid::xid8 and r.txid > '0' and r.state = 'ready' and r.held is not true and num_nulls(r.run_on) = 1
-                  and r.unmet is null
+                  and r.unmet is null and r.locks is null
                   and (not exists (select from bellhop.dependency where not counted)
                     or not exists (select from bellhop.dependency d where d.job = r.id and not d.counted))
                   and (r.run_at is null or r.run_at <= clock_timestamp())

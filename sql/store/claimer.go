@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"bellhop/scheduler"
+	"bellhop/scheduler/lock"
 	"bellhop/sql"
 )
 
@@ -24,6 +25,10 @@ type Claimer struct {
 	asserted int
 	horizons horizons
 	tail     tail
+	// Policy chooses among jobs with locks. Set before the first use.
+	Policy lock.Policy
+	// Templates are what agents say of their jobs' locks. Set before the first use.
+	Templates Templates
 }
 
 // NewClaimer returns a session for claims; it connects at its first use.
@@ -34,6 +39,7 @@ func NewClaimer(url string) (*Claimer, error) {
 	return &Claimer{
 		conn:     conn,
 		asserted: -1,
+		Policy:   lock.AnyLevel,
 		horizons: horizons{when: horizonWhen, till: horizonWhen, life: horizonLife},
 	}, err
 }
@@ -59,6 +65,10 @@ func (c *Claimer) Claim(ctx context.Context, me scheduler.InstanceID, d schedule
 	err := c.conn.use(ctx, func(ctx context.Context, conn *pgx.Conn) (err error) {
 		if c.asserted != c.conn.opened {
 			return &Unreachable{errNotAsserted}
+		}
+		if d.Locked {
+			jobs, err = c.claimLocked(ctx, conn, me, d)
+			return err
 		}
 		if !eligible(d) {
 			text, args := claimStatement(me, d)
@@ -162,7 +172,7 @@ func columns(demands []scheduler.TypeDemand) (types []string, most, worst []int3
 }
 
 func (c *Claimer) claim(
-	ctx context.Context, conn *pgx.Conn, me scheduler.InstanceID, d scheduler.Demand, text string, values []any,
+	ctx context.Context, conn Querier, me scheduler.InstanceID, d scheduler.Demand, text string, values []any,
 ) ([]scheduler.Job, error) {
 	asked := time.Now()
 	rows, err := conn.Query(ctx, text, values...)

@@ -17,7 +17,8 @@ var runCommandsSQL, keysSQL, locatedSQL = sql.Query("run_commands"), sql.Query("
 func (k *Maintenance) RunCommands(ctx context.Context, me scheduler.InstanceID) (s scheduler.ControlState, err error) {
 	err = k.conn.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		var n int
-		return conn.QueryRow(ctx, runCommandsSQL, int64(me)).Scan(&n, &s.Paused, &s.Stop, &s.Attached)
+		return conn.QueryRow(ctx, runCommandsSQL, int64(me), k.Policy.Constants.Horizon().Milliseconds()).
+			Scan(&n, &s.Paused, &s.Stop, &s.Attached, &s.Locks)
 	})
 	if err != nil {
 		return scheduler.ControlState{}, fmt.Errorf("carry out commands: %w", err)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"bellhop/scheduler/lock"
 	"bellhop/sql"
 )
 
@@ -15,12 +16,14 @@ type Maintenance struct {
 	conn      *connection
 	explained *connection // where jobs are told why they wait
 	locator   *Locator    // nil: there is no query of the user's
+	// Policy says after how long a job with locks is reserved for. Set before the first use.
+	Policy lock.Policy
 }
 
 // NewMaintenance returns a session for upkeep; it connects at its first use.
 func NewMaintenance(url string) (*Maintenance, error) {
 	conn, err := newConnection(url, "keeper", map[string]string{"lock_timeout": lockWait})
-	return &Maintenance{conn: conn, explained: conn}, err
+	return &Maintenance{conn: conn, explained: conn, Policy: lock.AnyLevel}, err
 }
 
 // Close ends the session's connection.

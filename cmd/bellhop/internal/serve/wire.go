@@ -17,6 +17,7 @@ import (
 	"bellhop/cmd/bellhop/internal/fleet"
 	"bellhop/config"
 	"bellhop/scheduler"
+	"bellhop/scheduler/lock"
 	"bellhop/sql/store"
 	"bellhop/triggers"
 )
@@ -70,6 +71,10 @@ func Start(
 		return nil, err
 	}
 	maintenance.ExplainThrough(claimer)
+	claimer.Policy, maintenance.Policy = c.Policy, c.Policy
+	if claimer.Templates, err = lockTemplates(c); err != nil {
+		return nil, err
+	}
 	askURL := cmp.Or(c.Database.DBURL, c.Database.MSQURL)
 	if _, err := store.NewAsker(askURL); err != nil {
 		return nil, err
@@ -257,12 +262,29 @@ func (i *Instance) End(ctx context.Context) error {
 	return err
 }
 
+// lockTemplates are the locks that agents say all their jobs need.
+func lockTemplates(c config.Config) (store.Templates, error) {
+	all := store.Templates{}
+	for _, a := range c.Agents {
+		if len(a.Locks) == 0 {
+			continue
+		}
+		templates, err := lock.ParseTemplates(a.Locks, c.Policy.Levels)
+		if err != nil {
+			return nil, fmt.Errorf("agent %s: %w", a.Type, err)
+		}
+		all[string(a.Type)] = templates
+	}
+	return all, nil
+}
+
 func agentTypes(c config.Config) []actors.AgentType {
 	var list []actors.AgentType
 	for _, a := range c.Agents {
 		list = append(list, actors.AgentType{Name: a.Type, Max: a.Max, MaxPerHost: a.MaxPerHost,
 			Exec:  string(a.Mode) == string(agents.ModeExec) || a.Dialect == config.DialectFOSSology,
-			Local: a.FOSSology.Local, Exclusive: a.FOSSology.Exclusive, Timeout: a.Timeout, StartTimeout: c.Limits.StartTimeout})
+			Local: a.FOSSology.Local, Exclusive: a.FOSSology.Exclusive, Locked: len(a.Locks) > 0,
+			Timeout: a.Timeout, StartTimeout: c.Limits.StartTimeout})
 	}
 	return list
 }
@@ -271,8 +293,9 @@ func agentTypes(c config.Config) []actors.AgentType {
 
 type bell struct{ listener triggers.Listener }
 
-func (b *bell) Run(ctx context.Context, rang func(inserted bool), cancelRang, dueRang, beat func()) error {
-	b.listener.Rang, b.listener.CancelRang, b.listener.DueRang, b.listener.Beat = rang, cancelRang, dueRang, beat
+func (b *bell) Run(ctx context.Context, rang func(inserted bool), locksRang, cancelRang, dueRang, beat func()) error {
+	b.listener.Rang, b.listener.LocksRang, b.listener.CancelRang = rang, locksRang, cancelRang
+	b.listener.DueRang, b.listener.Beat = dueRang, beat
 	return b.listener.Run(ctx)
 }
 

@@ -1,0 +1,54 @@
+package look
+
+import (
+	"cmp"
+	"context"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"bellhop/cmd/bellhop/internal/cli"
+	"bellhop/sql/store"
+)
+
+// LocksCommand lists who holds locks, and who waits for them.
+func LocksCommand(a *cli.App) *cobra.Command {
+	first := 10
+	c := &cobra.Command{
+		Use:   "locks",
+		Short: "List which jobs hold locks, and which wait behind them, in order",
+		Long: `List which jobs hold locks, and which wait behind them, in their order. What is
+marked next is looked at by the next pass: it waits for a slot, or has just come.`,
+		Example: "  bellhop locks\n  bellhop locks --first 100 -o json",
+		Args:    a.NoArgs(),
+		RunE: a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, _ []string) error {
+			locks, err := s.Locks(ctx, max(first, 1))
+			if err != nil || a.JSON() {
+				return jsonOr(a, locks, err)
+			}
+			if len(locks) == 0 {
+				return a.Printf("no job holds a lock, and none waits for one\n")
+			}
+			return a.PrintTable(lockTable(locks))
+		}),
+	}
+	c.Flags().IntVar(&first, "first", first, "how `many` of those who wait behind each lock")
+	return c
+}
+
+func lockTable(locks []store.LockRow) cli.Table {
+	t := cli.Table{Header: []string{"LOCK", "JOB", "TYPE", "WHAT", "FOR", "INSTANCE", "WAITING FOR"}}
+	for _, l := range locks {
+		name, what, instance := l.Level+":"+l.Name, l.What, "-"
+		switch l.What {
+		case "holds":
+			what, instance = "holds "+l.Mode, strconv.FormatInt(l.Instance, 10)
+		case "waits":
+			what = "waits, " + strconv.FormatInt(l.Place, 10) + "."
+		default:
+			name = "-"
+		}
+		t.Add(name, strconv.FormatInt(l.Job, 10), l.Type, what, cli.Age(l.Age), instance, cmp.Or(l.WaitingFor, "-"))
+	}
+	return t
+}

@@ -1,0 +1,50 @@
+package config
+
+import (
+	"bellhop/scheduler/lock"
+)
+
+// orders are those in which a queue may be worked off; others are for simulations.
+var orders = []string{string(lock.Predictive), string(lock.FIFO)}
+
+// policyFields are the keys under policy.
+func (r *reader) policyFields(p *lock.Policy) []field {
+	return []field{
+		{name: "order", read: r.oneOf("order", orders, func(s string) { p.Order = lock.Order(s) })},
+		{name: "tick", read: r.duration(&p.Constants.Tick, someTime)},
+		{name: "ageing_ticks", read: r.count(&p.Constants.AgeingTicks)},
+		{name: "priority_tick", read: r.duration(&p.Constants.PriorityTick, maybeNone)},
+		{name: "levels", read: r.levels(&p.Levels)},
+	}
+}
+
+func (r *reader) levels(to *lock.Levels) func(node, string) {
+	return r.words((*[]string)(to), "[customer, database]", func(n node, at, s string) bool {
+		if err := (lock.Levels{s}).Check(); err != nil {
+			r.problem(n, "", "%s: %s", at, err)
+			return false
+		}
+		return true
+	})
+}
+
+// locks are an agent's templates. Their levels are compared with policy.levels
+// when the whole file is read.
+func (r *reader) locks(to *[]string) func(node, string) {
+	return r.words(to, `["customer:${vars.CUSTOMER}=exclusive"]`, func(n node, at, s string) bool {
+		if _, err := lock.ParseTemplate(s, nil); err != nil {
+			r.problem(n, "", "%s: %s", at, err)
+			return false
+		}
+		return true
+	})
+}
+
+// checkLevels compares the levels of agents' locks with those that there are.
+func (r *reader) checkLevels(c *Config, agents node) {
+	for _, a := range c.Agents {
+		if _, err := lock.ParseTemplates(a.Locks, c.Policy.Levels); err != nil {
+			r.problem(agents, "", "agent %s: %s", a.Type, err)
+		}
+	}
+}

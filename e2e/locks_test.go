@@ -1,0 +1,69 @@
+package e2e
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"bellhop/pgdev/pgtest"
+)
+
+// lockWorker is an agent that holds a file's lock while it works: two that have the
+// same one at once are seen by the kernel, whatever bellhop believes.
+const lockWorker = `exec 9>"$DIR/lock.${1%% *}"
+flock -n 9 || echo "$1" >>"$DIR/conflicts"
+echo "$1" >>"$DIR/ran"
+sleep 0.02`
+
+// TestLocks_NeverTwoJobsForOneCustomer: several instances work off jobs of few
+// customers, and one of them is killed while it does. No customer is ever served
+// twice at once, and all jobs end.
+func TestLocks_NeverTwoJobsForOneCustomer(t *testing.T) {
+	t.Parallel()
+	const jobs, customers = 60, 4
+	e := setup(t)
+	yaml := quick(4) + agents(fmt.Sprintf("type: work, command: [%s], mode: exec, vars: [CUSTOMER], env: {DIR: %s}, locks: [\"customer:${vars.CUSTOMER}=exclusive\"]",
+		e.script("worker", lockWorker), e.dir))
+	e.serve(yaml)
+	victim := e.serve(yaml)
+	e.serve(yaml)
+	e.sql(`insert into bellhop.jobqueue (type, args, vars)
+	       select 'work', c, jsonb_build_object('CUSTOMER', c) from generate_series(1, $1) g, lateral (select (g % $2)::text as c) x`, jobs, customers)
+	e.eventually("the victim has taken some", "select count(*) > 0 from bellhop.lock where instance = $1", victim.id)
+	victim.kill()
+	e.waitAll(fmt.Sprintf("succeeded %d", jobs))
+	if conflicts := e.lines("conflicts"); len(conflicts) > 0 {
+		t.Errorf("served twice at once: %v", conflicts)
+	}
+	if ran := len(e.lines("ran")); ran < jobs {
+		t.Errorf("%d runs of %d jobs", ran, jobs)
+	}
+	e.eventually("nothing is held", "select count(*) = 0 from bellhop.lock")
+}
+
+// TestLocks_AJobSaysWhoHoldsItsLock: who waits takes no slot, and says for whom.
+func TestLocks_AJobSaysWhoHoldsItsLock(t *testing.T) {
+	t.Parallel()
+	e := setup(t)
+	e.serve("hosts:\n  - {name: local, slots: 2}\n" + agents("type: pause, command: [sleep], mode: exec"))
+	first := strings.TrimSpace(e.ok("submit", "pause", "60", "--lock", "db:orders=exclusive"))
+	second := strings.TrimSpace(e.ok("submit", "pause", "0", "--lock", "db:orders=exclusive"))
+	e.eventually("it says so", "select coalesce(waiting_for, '') like 'lock_held: %' from bellhop.jobqueue where id = $1::bigint", second)
+	e.ok("wait", strings.TrimSpace(e.ok("submit", "pause", "0"))) // the second slot is free
+	has(t, e.ok("explain", second), "lock_held", "job "+first, "db:orders=exclusive")
+	has(t, e.ok("locks"), "db:orders", "holds exclusive", "waits, 1.")
+	e.ok("cancel", "--now", first)
+	e.ok("wait", second)
+	pgtest.Eventually(t, patience, "nobody has a lock", func() bool { return strings.HasPrefix(e.ok("locks"), "no job holds a lock") })
+}
+
+// TestLocks_WhatStoodThereWhenTriggersWereDisabled: a row is right whatever the triggers did.
+func TestLocks_WhatStoodThereWhenTriggersWereDisabled(t *testing.T) {
+	t.Parallel()
+	e := setup(t)
+	e.sql("alter table bellhop.jobqueue disable trigger user")
+	e.sql("insert into bellhop.jobqueue (type, args, locks) select 'pause', '0', '{a:b=exclusive}' from generate_series(1, 3)")
+	e.sql("alter table bellhop.jobqueue enable trigger user")
+	e.serve(agents("type: pause, command: [sleep], mode: exec"))
+	e.waitAll("succeeded 3")
+}

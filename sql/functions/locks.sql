@@ -1,0 +1,218 @@
+-- Locks: who holds what, and whose turn it is. What may start beside what, bellhop's policy decides (scheduler/lock), in one
+-- transaction that all instances take in turn; what stands here keeps its books. docs/locks.md tells the whole.
+
+-- lock: who holds which lock just now, one row each. name: * is every name of the level, ? one that is not known; mode slot: a
+-- place within a limit.
+create or replace view bellhop.lock as
+  select g.level, g.name, g.mode, g.job, g.fence, j.instance, g.since
+    from bellhop.lock_grant g
+    join bellhop.jobqueue j on j.id = g.job and j.fence = g.fence and j.state in ('assigned', 'running')
+   where g.mode <> 'turn';
+
+-- locks_clash: whether a lock that is wanted does not go together with one that is held: scheduler/lock says the same (Conflicts),
+-- and a test compares the two. What is unknown (?) never forbids.
+create or replace function bellhop.locks_clash(want text, level text, name text, mode text) returns boolean
+language sql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+  select case
+    when mode not in ('exclusive', 'shared') then false
+    when want = 'big' or level = 'big' then true
+    else split_part(want, ':', 1) = level
+     and (want like '%=exclusive' or mode = 'exclusive')
+     and w.name <> '?' and locks_clash.name <> '?' and (w.name = locks_clash.name or '*' in (w.name, locks_clash.name))
+  end
+  from (select regexp_replace(substr(want, strpos(want, ':') + 1), '=[a-z]+$', '') as name) w
+$$;
+
+-- first_behind: the jobs that come first of those that wait behind a lock: one of each type is looked up, and the most urgent of
+-- them taken; so often as asked for. Index: jobqueue_locked, one probe for each type.
+create or replace function bellhop.first_behind(lock text, most integer) returns table (job bigint, fence bigint, locks text[])
+language sql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+  with recursive t as (
+    (select j.type from bellhop.jobqueue j
+      where coalesce(j.behind, '') = first_behind.lock and j.state = 'ready' and not j.held and j.locks is not null
+      order by j.type limit 1)
+    union all
+    select (select j.type from bellhop.jobqueue j
+             where coalesce(j.behind, '') = first_behind.lock and j.state = 'ready' and not j.held and j.locks is not null and j.type > t.type
+             order by j.type limit 1)
+      from t where t.type is not null
+  )
+  select f.id, f.fence, f.locks
+    from t
+   cross join lateral (
+     select j.id, j.fence, j.priority, j.locks from bellhop.jobqueue j
+      where coalesce(j.behind, '') = first_behind.lock and j.type = t.type and j.state = 'ready' and not j.held and j.locks is not null
+      order by j.priority, j.id limit first_behind.most
+        for update skip locked) f
+   where t.type is not null
+   order by f.priority, f.id limit first_behind.most
+$$;
+
+-- waited_for: the locks behind which jobs wait, at most so many. Index: jobqueue_locked, one probe for each.
+create or replace function bellhop.waited_for(most integer) returns table (behind text)
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  with recursive l as (
+    (select coalesce(j.behind, '') as behind, 1 as n from bellhop.jobqueue j
+      where coalesce(j.behind, '') > '' and j.state = 'ready' and not j.held and j.locks is not null
+      order by coalesce(j.behind, '') limit 1)
+    union all
+    select (select coalesce(j.behind, '') from bellhop.jobqueue j
+             where coalesce(j.behind, '') > l.behind and j.state = 'ready' and not j.held and j.locks is not null
+             order by coalesce(j.behind, '') limit 1), l.n + 1
+      from l where l.behind is not null and l.n < most
+  )
+  select l.behind from l where l.behind is not null
+$$;
+
+-- lock_queue: who holds which lock, and the first of those who wait behind each, in their order; under no lock those that the next
+-- pass looks at. For readers. Indexes: lock_grant's; jobqueue_locked, a probe for each lock that is waited for, and each type there.
+create or replace function bellhop.lock_queue(most integer)
+returns table (level text, name text, mode text, what text, job bigint, type text, instance bigint, since timestamptz, place bigint, waiting_for text)
+language sql stable security definer
+set search_path = pg_catalog, bellhop, pg_temp
+as $$
+  with recursive waited as (
+    select w.behind from bellhop.waited_for(1000) w where bellhop.is_reader()
+    union all
+    select '' where bellhop.is_reader()
+  ), typed as (
+    select w.behind, (select min(j.type) from bellhop.jobqueue j
+                       where coalesce(j.behind, '') = w.behind and j.state = 'ready' and not j.held and j.locks is not null) as type
+      from waited w
+    union all
+    select t.behind, (select min(j.type) from bellhop.jobqueue j
+                       where coalesce(j.behind, '') = t.behind and j.state = 'ready' and not j.held and j.locks is not null and j.type > t.type)
+      from typed t where t.type is not null
+  ), waiting as (
+    select t.behind, f.*, row_number() over (partition by t.behind order by f.priority, f.id) as place
+      from typed t
+     cross join lateral (
+       select j.id, j.type, j.priority, j.created_at, j.waiting_for from bellhop.jobqueue j
+        where coalesce(j.behind, '') = t.behind and j.type = t.type and j.state = 'ready' and not j.held and j.locks is not null
+        order by j.priority, j.id limit lock_queue.most) f
+     where t.type is not null
+  )
+  select l.level, l.name, l.mode, 'holds', l.job, j.type, l.instance, l.since, null::bigint, null::text
+    from bellhop.lock l join bellhop.jobqueue j on j.id = l.job
+   where bellhop.is_reader()
+  union all
+  select split_part(w.behind, ':', 1), substr(w.behind, strpos(w.behind, ':') + 1), null, case w.behind when '' then 'next' else 'waits' end,
+         w.id, w.type, null, w.created_at, w.place, w.waiting_for
+    from waiting w where w.place <= lock_queue.most
+$$;
+
+-- pass_locks: locks whose holder has ended go to whoever waits behind them: the first of those is looked at by the pass that
+-- calls this, and so are those behind it as long as they would share. Returns the types of these jobs. Called under the
+-- advisory lock of passes, so that two never hand on the same lock.
+create or replace function bellhop.pass_locks() returns text[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  k     record;
+  next  record;
+  alive text[];
+  turns integer;
+  woken text[] := '{}';
+begin
+  for k in
+    with over as (
+      delete from bellhop.lock_grant g
+       where (g.until is null or g.until <= clock_timestamp())
+         and not exists (select from bellhop.jobqueue j
+                          where j.id = g.job and j.fence = g.fence
+                            and case g.mode when 'turn' then j.state = 'ready' and not j.held and coalesce(j.behind, '') = ''
+                                            else j.state in ('assigned', 'running') end)
+      returning g.level, g.name, g.mode
+    )
+    select o.level, o.name, count(*) filter (where o.mode = 'slot') as slots from over o group by o.level, o.name order by o.level, o.name
+  loop
+    alive := array(select g.mode from bellhop.lock_grant g where g.level = k.level and g.name = k.name);
+    continue when k.slots = 0 and alive && '{exclusive,turn}';
+    turns := 0;
+    for next in select * from bellhop.first_behind(k.level || ':' || k.name, case when k.slots > 0 then least(k.slots, 32)::integer else 32 end) loop
+      -- Sharers go together; one that would not share goes alone, and only when nobody holds the lock.
+      exit when k.slots = 0 and not (format('%s:%s=shared', k.level, k.name) = any (next.locks)) and (turns > 0 or alive <> '{}');
+      turns := turns + 1;
+      update bellhop.jobqueue j set behind = '' where j.id = next.job returning array_append(woken, j.type) into woken;
+      insert into bellhop.lock_grant (level, name, job, fence, mode) values (k.level, k.name, next.job, next.fence, 'turn')
+      on conflict (level, name, job) do update set fence = excluded.fence, mode = excluded.mode, since = clock_timestamp();
+      exit when k.slots = 0 and not (format('%s:%s=shared', k.level, k.name) = any (next.locks));
+    end loop;
+  end loop;
+  return woken;
+end
+$$;
+
+-- find_lost_turns: jobs that wait behind a lock that has no row any more (somebody deleted it, or the job was held meanwhile) are
+-- looked at anew: the first behind each such lock gets a row. One probe for each lock that is waited for, at most so many.
+-- Returns how many there were. Index: jobqueue_locked.
+create or replace function bellhop.find_lost_turns(most integer default 10000) returns integer
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  found_now integer;
+begin
+  with l as (
+    select w.behind from bellhop.waited_for(most) w
+  ), ownerless as (
+    select l.behind from l
+     where not exists (select from bellhop.lock_grant g
+                        where g.level = split_part(l.behind, ':', 1) and g.name = substr(l.behind, strpos(l.behind, ':') + 1))
+  ), made as (
+    -- A row of no job is not alive: the pass that follows hands the lock on.
+    insert into bellhop.lock_grant (level, name, job, fence, mode)
+    select split_part(o.behind, ':', 1), substr(o.behind, strpos(o.behind, ':') + 1), 0, 0, 'turn' from ownerless o
+    on conflict do nothing
+    returning 1
+  )
+  select count(*) into found_now from made;
+  return found_now;
+end
+$$;
+
+-- locks_upkeep: what the safety scan sees to. reserve_after: in ms; 0: nobody is reserved for. Returns whether any job with locks is
+-- ready, or holds some.
+create or replace function bellhop.locks_upkeep(reserve_after bigint) returns boolean
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if not exists (select from bellhop.jobqueue j where j.state = 'ready' and not j.held and j.locks is not null)
+     and not exists (select from bellhop.lock_grant) then
+    return false;
+  end if;
+  perform bellhop.find_lost_turns();
+  delete from bellhop.lock_reserved r
+   where not exists (select from bellhop.jobqueue j where j.id = r.job and j.state = 'ready' and not j.held and j.locks is not null);
+  if reserve_after > 0 then
+    insert into bellhop.lock_reserved (job)
+    select f.job
+      from (select distinct q.behind from bellhop.waited_for(1000) q) w
+     cross join lateral bellhop.first_behind(w.behind, 1) f
+      join bellhop.jobqueue j on j.id = f.job
+     where j.created_at < clock_timestamp() - reserve_after * interval '1 ms'
+     order by j.created_at limit 200
+    on conflict do nothing;
+  end if;
+  return true;
+end
+$$;
+
+revoke all on function bellhop.locks_clash, bellhop.lock_queue, bellhop.waited_for, bellhop.first_behind, bellhop.pass_locks, bellhop.find_lost_turns, bellhop.locks_upkeep from public;
+do $$
+begin
+  if exists (select from pg_roles where rolname = 'bellhop_scheduler') then
+    grant execute on function bellhop.locks_clash, bellhop.lock_queue, bellhop.waited_for, bellhop.first_behind, bellhop.pass_locks, bellhop.find_lost_turns, bellhop.locks_upkeep to bellhop_scheduler;
+    grant execute on function bellhop.lock_queue to bellhop_reader;
+    grant select on bellhop.lock to bellhop_reader, bellhop_scheduler;
+  end if;
+end
+$$;

@@ -1,0 +1,14 @@
+-- Jobs of types whose agents say which locks they need ($1) stand among the jobs with locks from now on: the first $2 of each.
+-- Guard: startable; locked rows are looked at by the next pass. Index: jobqueue_ready, jobqueue_pinned; the primary key.
+update bellhop.jobqueue j
+   set locks = '{}'
+ where j.id = any (array(
+         select q.id from unnest($1::text[]) as t (type)
+          cross join lateral (
+            select s.id from bellhop.startable s where s.type = t.type and s.run_on is null
+             order by s.priority, s.id limit $2 for no key update skip locked) q
+         union all
+         select q.id from unnest($1::text[]) as t (type)
+          cross join lateral (
+            select s.id from bellhop.startable s where s.type = t.type and s.run_on is not null
+             limit $2 for no key update skip locked) q))

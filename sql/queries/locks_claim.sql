@@ -1,0 +1,34 @@
+-- Claims the jobs that a pass has chosen, with their locks.
+-- $1 instance, $2 host, $3 ids, $4 assigned; their locks: $5 of which job, $6 level, $7 name, $8 mode, $9 for how many ms the
+-- start counts whatever becomes of the job (NULL: while it runs).
+-- Guard: lockable still; locked rows are somebody else's. The instance lives: the pass has found that out.
+-- Index: the primary keys.
+with picked as materialized (
+  select l.id from bellhop.lockable l where l.id = any ($3::bigint[]) for update skip locked
+), taken as (
+  update bellhop.jobqueue j
+     set state      = case when $4 then 'assigned' else 'running' end,
+         instance   = $1,
+         host       = $2,
+         fence      = j.fence + 1,
+         attempt    = j.attempt + 1,
+         attempt_at = case when j.started_at is not null then clock_timestamp() end,
+         spawned_at = null,
+         started_at = coalesce(j.started_at, case when not $4 then clock_timestamp() end),
+         waiting_for = case when $4 then 'child_starting' end
+   where j.id = any (array(select p.id from picked p))
+     and exists (select 1 from bellhop.instance i where i.id = $1 and i.state = 'live')
+  returning j.*
+), held as (
+  insert into bellhop.lock_grant (level, name, job, fence, mode, instance, until)
+  select w.level, w.name, t.id, t.fence, w.mode, $1, clock_timestamp() + w.ms * interval '1 ms'
+    from taken t
+    join unnest($5::bigint[], $6::text[], $7::text[], $8::text[], $9::bigint[]) as w (job, level, name, mode, ms) on w.job = t.id
+  on conflict (level, name, job) do update
+     set fence = excluded.fence, mode = excluded.mode, instance = excluded.instance, since = clock_timestamp(), until = excluded.until
+)
+select j.id, j.fence, j.attempt, j.priority, j.type, j.args, j.msq, j.repeat, coalesce(j.key, ''), coalesce(j.vars::text, ''),
+       coalesce(j.traceparent, ''), coalesce(extract(epoch from j.timeout) * 1000, 0)::bigint, j.max_attempts, j.deaths,
+       case when j.msq is not null then coalesce(j.run_on, '') else '' end,
+       j.created_at, greatest(j.created_at, j.run_at), clock_timestamp()
+  from taken j

@@ -1,0 +1,12 @@
+-- What jobs hold just now, and who was made to wait so long that it is reserved for. Read in a pass, after its turn has come and
+-- what was over is gone: every row but a turn is alive.
+-- $1 types whose agents say which locks their jobs need. Guard: none, it only reads. Index: none, the tables are small.
+select g.job, g.level, g.name, g.mode, g.since, null::smallint as priority, null::text[] as locks,
+       null as type, null as args, null as key, null::jsonb as vars
+  from bellhop.lock_grant g
+ where g.mode <> 'turn'
+union all
+select j.id, '', '', 'reserved', j.created_at, j.priority, j.locks, j.type,
+       case when j.type = any ($1::text[]) then j.args end, case when j.type = any ($1) then j.key end, case when j.type = any ($1) then j.vars end
+  from bellhop.lock_reserved r
+  join bellhop.lockable j on j.id = r.job

@@ -1,0 +1,8 @@
+-- Jobs that a pass has found to have to wait: $1 ids, $2 behind which lock each (empty: the next pass looks again), $3 why.
+-- Guard: lockable still; what somebody else has locked is looked at again. Index: the primary key.
+update bellhop.jobqueue j
+   set behind = nullif(w.behind, ''), waiting_for = w.why
+  from unnest($1::bigint[], $2::text[], $3::text[]) as w (id, behind, why)
+ where j.id = w.id
+   and j.id = any (array(select l.id from bellhop.lockable l where l.id = any ($1::bigint[]) for no key update skip locked))
+   and (coalesce(j.behind, '') <> w.behind or j.waiting_for is distinct from w.why)

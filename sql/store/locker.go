@@ -1,0 +1,232 @@
+package store
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"bellhop/scheduler"
+	"bellhop/scheduler/lock"
+	"bellhop/sql"
+)
+
+// Jobs with locks are claimed in passes. All instances make theirs in turn,
+// under an advisory lock that is kept to the end of the pass's transaction: what
+// one has read of who holds what stays true until it has written its choice.
+
+// lockKey is that advisory lock, "bellhop\2".
+const lockKey = 0x62656c6c_686f7002
+
+const (
+	// A pass looks at so many jobs besides those that it could start; at more when
+	// all that it looked at have to wait.
+	passFew, passMany = 32, 256
+	// So often a claim makes passes one after the other, while what it looked at
+	// only had to be told behind which lock it waits.
+	passesInARow = 64
+)
+
+var (
+	locksTurnSQL   = sql.Query("locks_turn")
+	locksHeldSQL   = sql.Query("locks_held")
+	locksWantedSQL = sql.Query("locks_wanted")
+	locksClaimSQL  = sql.Query("locks_claim")
+	locksWaitSQL   = sql.Query("locks_wait")
+	locksAdoptSQL  = sql.Query("locks_adopt")
+	ringLocksSQL   = sql.Query("locks_ring")
+)
+
+// claimLocked makes passes until it has found what the demand asks for, or has
+// looked at all there is.
+func (c *Claimer) claimLocked(
+	ctx context.Context, conn *pgx.Conn, me scheduler.InstanceID, d scheduler.Demand,
+) (jobs []scheduler.Job, err error) {
+	left := d
+	left.Types = slices.Clone(d.Types)
+	look := passFew
+	for n := 0; ; n++ {
+		p := pass{claimer: c, me: me, demand: left, look: look + left.Total}
+		if err := p.make(ctx, conn); err != nil {
+			return jobs, err
+		}
+		jobs = append(jobs, p.jobs...)
+		left = without(left, p.jobs)
+		switch {
+		case !p.more || left.Total == 0 || len(left.Types) == 0:
+			return jobs, nil
+		case n == passesInARow: // others have to come to their turn, too
+			_, err := conn.Exec(ctx, ringLocksSQL, false)
+			return jobs, err
+		}
+		look = min(2*look, passMany)
+	}
+}
+
+// without is what is still asked for when some of it has come.
+func without(d scheduler.Demand, jobs []scheduler.Job) scheduler.Demand {
+	d.Total -= len(jobs)
+	got := map[scheduler.TypeName]int{}
+	for i := range jobs {
+		got[jobs[i].Type]++
+	}
+	types := d.Types[:0]
+	for _, t := range d.Types {
+		if t.Limit -= got[t.Type]; t.Limit > 0 {
+			types = append(types, t)
+		}
+	}
+	d.Types = types
+	return d
+}
+
+// pass is one of them: a transaction of two round trips.
+type pass struct {
+	claimer *Claimer
+	me      scheduler.InstanceID
+	demand  scheduler.Demand
+	look    int // at so many jobs of each type at the most
+	jobs    []scheduler.Job
+	more    bool // there may be jobs that it has not looked at
+}
+
+func (p *pass) make(ctx context.Context, conn *pgx.Conn) error {
+	return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+		known, woken, err := p.read(ctx, tx)
+		if err != nil {
+			return err
+		}
+		choice := p.claimer.Policy.Choose(known)
+		// Whose turn it was may have to wait for another lock: then it is the turn of the next.
+		p.more = len(choice.Wait) > 0 && (len(known.Waiting) >= p.look || len(woken) > 0)
+		if err := p.write(ctx, tx, choice); err != nil {
+			return err
+		}
+		if p.leaves(woken, known, choice) {
+			_, err = tx.Exec(ctx, ringLocksSQL, true) // for the other instances
+		}
+		return err
+	})
+}
+
+// read waits for its turn, has what is free handed on, and reads who holds
+// what and who waits. woken are the types of the jobs whose turn it is now.
+func (p *pass) read(ctx context.Context, tx pgx.Tx) (known lock.Pass, woken []string, err error) {
+	types, most := make([]string, len(p.demand.Types)), map[string]int{}
+	placed := make([]bool, len(types))
+	for i, t := range p.demand.Types {
+		types[i], placed[i], most[string(t.Type)] = string(t.Type), t.Placed, t.Limit
+	}
+	var names *string
+	var priorities []int
+	if o := p.demand.Only; o != nil {
+		names, priorities = orNil(o.Names), o.Priorities
+	}
+	batch := &pgx.Batch{}
+	// A claim is committed asynchronously elsewhere; who holds a lock must not be
+	// forgotten in a crash while its job runs on.
+	batch.Queue("set local synchronous_commit = on")
+	batch.Queue(locksTurnSQL, int64(lockKey)).QueryRow(func(row pgx.Row) error { return row.Scan(&woken) })
+	templated := p.claimer.Templates.types()
+	batch.Queue(locksHeldSQL, templated).Query(func(rows pgx.Rows) error { return p.scanHeld(rows, &known) })
+	if adopt := p.claimer.Templates.among(types); len(adopt) > 0 {
+		batch.Queue(locksAdoptSQL, adopt, p.look)
+	}
+	if len(types) > 0 {
+		batch.Queue(locksWantedSQL, int64(p.me), types, p.demand.Localities, p.look, placed, p.demand.MSQ,
+			names, priorities, templated).
+			Query(func(rows pgx.Rows) error { return p.scanWanted(rows, &known) })
+	}
+	err = tx.SendBatch(ctx, batch).Close()
+	known.Now, known.Most, known.Total = time.Now(), most, p.demand.Total
+	return known, woken, err
+}
+
+func (p *pass) scanHeld(rows pgx.Rows, known *lock.Pass) error {
+	var g lock.Grant
+	var w wanting
+	var priority *int
+	var typ *string
+	_, err := pgx.ForEachRow(rows, []any{(*int64)(&g.Job), &g.Level, &g.Name, &g.Mode, &w.Since, &priority, &w.Locks,
+		&typ, &w.args, &w.key, &w.vars}, func() error {
+		if priority == nil {
+			known.Held = append(known.Held, g)
+			return nil
+		}
+		w.Job, w.Priority, w.Type = g.Job, *priority, *typ
+		known.Reserved = append(known.Reserved, w.resolved(p.claimer.Templates))
+		w = wanting{}
+		return nil
+	})
+	return err
+}
+
+func (p *pass) scanWanted(rows pgx.Rows, known *lock.Pass) error {
+	var w wanting
+	_, err := pgx.ForEachRow(rows, []any{(*int64)(&w.Job), &w.Type, &w.Priority, &w.Since, &w.Locks, &w.Reasons,
+		&w.args, &w.key, &w.vars}, func() error {
+		known.Waiting = append(known.Waiting, w.resolved(p.claimer.Templates))
+		w = wanting{}
+		return nil
+	})
+	return err
+}
+
+// write claims what was chosen, with its locks, and tells the others behind
+// which lock they wait.
+func (p *pass) write(ctx context.Context, tx pgx.Tx, choice lock.Choice) error {
+	if len(choice.Wait) > 0 {
+		n := len(choice.Wait)
+		ids, behind, why := make([]int64, n), make([]string, n), make([]*string, n)
+		for i, w := range choice.Wait {
+			ids[i], behind[i], why[i] = int64(w.Job), w.Behind, orNil(w.Why)
+		}
+		if _, err := tx.Exec(ctx, locksWaitSQL, ids, behind, why); err != nil {
+			return err
+		}
+	}
+	if len(choice.Start) == 0 {
+		return nil
+	}
+	var ids, of, ms []int64
+	var levels, names, modes []string
+	for _, s := range choice.Start {
+		ids = append(ids, int64(s.Job))
+		for _, g := range s.Grants {
+			of, levels = append(of, int64(s.Job)), append(levels, g.Level)
+			names, modes = append(names, g.Name), append(modes, g.Mode)
+			ms = append(ms, g.For.Milliseconds())
+		}
+	}
+	jobs, err := p.claimer.claim(ctx, tx, p.me, p.demand, locksClaimSQL,
+		[]any{int64(p.me), string(p.demand.Host), ids, p.demand.Assigned, of, levels, names, modes, ms})
+	for i := range jobs {
+		jobs[i].Locked = true
+	}
+	p.jobs = jobs
+	return err
+}
+
+// leaves reports whether a job whose turn it is stays for another instance:
+// nothing else would tell those.
+func (p *pass) leaves(woken []string, known lock.Pass, choice lock.Choice) bool {
+	left := map[string]int{}
+	for _, t := range woken {
+		left[t]++
+	}
+	types := map[lock.ID]string{}
+	for _, w := range known.Waiting {
+		types[w.Job] = w.Type
+	}
+	for _, s := range choice.Start {
+		left[types[s.Job]]--
+	}
+	for _, w := range choice.Wait {
+		if w.Behind != "" {
+			left[types[w.Job]]--
+		}
+	}
+	return slices.ContainsFunc(slices.Collect(maps.Values(left)), func(n int) bool { return n > 0 })
+}

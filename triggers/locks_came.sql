@@ -1,0 +1,29 @@
+-- Jobs with locks, or with a limit of a rate among their reasons, are looked at by passes (sql/functions/locks.sql) and not by
+-- the hot claims, which leave out whatever has locks: a limit alone makes them an empty array. The bell rings for them in any
+-- case, with a payload of its own, since who is awake looks for them only when it is told. The WHEN keeps the function away
+-- from ordinary rows.
+create or replace function bellhop.locks_came() returns trigger
+language plpgsql
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if new.locks is null then
+    update bellhop.jobqueue j set locks = '{}' where j.id = new.id and j.locks is null;
+  elsif tg_op = 'UPDATE' then -- what it waits behind is of its old locks
+    update bellhop.jobqueue j set behind = null where j.id = new.id and j.behind is not null;
+  end if;
+  perform pg_notify('bellhop', 'locks');
+  return null;
+end
+$$;
+
+-- The name under which a database that this was put into refused locks.
+drop trigger if exists _010_no_locks_yet on bellhop.jobqueue;
+drop function if exists bellhop.no_locks_yet();
+create or replace trigger _010_locks_came
+  after insert or update of locks, reasons on bellhop.jobqueue
+  for each row when (new.locks is not null or new.reasons is not null and strpos('|' || array_to_string(new.reasons, '|'), '|rate-limit:') > 0)
+  execute function bellhop.locks_came();
+
+revoke all on function bellhop.locks_came from public;
