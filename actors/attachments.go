@@ -19,7 +19,7 @@ const (
 // anything while nothing is attached: whether something is, comes with what
 // operators want (scheduler.ControlState), so that it costs no statement of its own.
 type attachments struct {
-	inst *instance
+	attachmentsPorts
 	// owned by Receive
 	busy     bool // a turn is under way
 	rerun    bool // and another is wanted after it
@@ -32,7 +32,9 @@ type attachments struct {
 	cancel   context.CancelFunc
 }
 
-func newAttachments(inst *instance) *attachments { return &attachments{inst: inst, pause: turnSoon} }
+func newAttachments(h attachmentsPorts) *attachments {
+	return &attachments{attachmentsPorts: h, pause: turnSoon}
+}
 
 // Messages of attachments to itself.
 type (
@@ -43,20 +45,11 @@ type (
 	}
 )
 
-var scanRowsNow = &scanRows{}
-
-// scanRows tells of a reason to look at attached tables, where there are any.
-func (inst *instance) scanRows() {
-	if inst.attached.Load() {
-		inst.tell(roleAttachments, scanRowsNow)
-	}
-}
-
 func (a *attachments) Receive(c actor.Context) {
 	switch m := c.Message().(type) {
 	case *actor.Started:
 		a.ctx, a.cancel = context.WithCancel(context.Background())
-		a.inst.scanRows() // another one before us may have been about to
+		a.rows.scan() // another one before us may have been about to
 	case *scanRows:
 		a.want(c)
 	case *turnNow:
@@ -77,42 +70,42 @@ func (a *attachments) Receive(c actor.Context) {
 // want sees to a turn that begins no earlier than now.
 func (a *attachments) want(c actor.Context) {
 	switch {
-	case a.inst.Attachments == nil || a.stopping || a.timer != nil:
+	case a.tables == nil || a.stopping || a.timer != nil:
 		return
 	case a.busy:
 		a.rerun = true
 		return
 	}
-	inst, ctx, self := a.inst, a.ctx, c.Self()
+	h, ctx, self := a.attachmentsPorts, a.ctx, c.Self()
 	if wait := a.pause - time.Since(a.ended); wait > 0 {
-		a.timer = time.AfterFunc(wait, func() { inst.system.Root.Send(self, &turnNow{}) })
+		a.timer = a.later(self, wait, &turnNow{})
 		return
 	}
 	a.busy, a.rerun = true, false
 	go func() {
 		m := &turned{}
-		m.attachments, m.taken, m.ended, m.err = inst.Attachments.Turn(ctx)
-		inst.system.Root.Send(self, m)
+		m.attachments, m.taken, m.ended, m.err = h.tables.Turn(ctx)
+		h.send(self, m)
 	}()
 }
 
 func (a *attachments) onTurned(c actor.Context, m *turned) {
 	a.busy, a.ended = false, time.Now()
 	if m.taken > 0 { // before an error too
-		a.inst.ring(&rang{})
+		a.ring(&rang{})
 	}
 	if m.err != nil {
 		if a.ctx.Err() == nil && m.err.Error() != a.lost {
 			a.lost = m.err.Error()
-			a.inst.Log.Warn("cannot look at attached tables; the safety scan tries again", "error", m.err)
+			a.log.Warn("cannot look at attached tables; the safety scan tries again", "error", m.err)
 		}
 		a.pause = turnLate
 		return
 	}
 	a.lost = ""
 	if m.attachments == 0 { // the round that looks for due jobs finds the next one
-		a.inst.attached.Store(false)
-	} else if !a.inst.attached.Swap(true) {
+		a.rows.attached.Store(false)
+	} else if !a.rows.attached.Swap(true) {
 		a.rerun = true // one came as the last had gone: nobody told us of its rows meanwhile
 	}
 	if a.pause = min(2*a.pause, turnLate); m.taken+m.ended > 0 {

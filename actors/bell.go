@@ -15,7 +15,7 @@ const deafAfter = 3
 // bell turns notifications into rang, finds out when it has gone deaf, and
 // keeps the safety scan, which is the guarantee behind every hint.
 type bell struct {
-	inst *instance
+	bellPorts
 	// owned by Receive
 	cancel  context.CancelFunc
 	ended   chan struct{}
@@ -25,7 +25,7 @@ type bell struct {
 	stopped chan struct{}
 }
 
-func newBell(inst *instance) *bell { return &bell{inst: inst} }
+func newBell(h bellPorts) *bell { return &bell{bellPorts: h} }
 
 type (
 	heard      struct{} // our own ring came through
@@ -39,16 +39,16 @@ func (b *bell) Receive(c actor.Context) {
 		b.listen(c)
 	case *heard:
 		b.heard = time.Now()
-		b.inst.heard.Store(int64(b.heard.Sub(b.inst.began)))
-		b.inst.missedRings.Store(0)
+		b.hearing.at.Store(int64(b.heard.Sub(b.began)))
+		b.hearing.missed.Store(0)
 	case *scanDue:
-		b.inst.ring(&rang{scan: true})
-		b.inst.scanRows()
+		b.ring(&rang{scan: true})
+		b.rows.scan()
 	case *listenTick:
-		if b.inst.missedRings.Load() > deafAfter && time.Since(b.heard) > deafAfter*b.inst.Heartbeat {
-			b.inst.Log.Warn("bell: deaf for too long, listening anew", "silent", time.Since(b.heard))
+		if b.hearing.missed.Load() > deafAfter && time.Since(b.heard) > deafAfter*b.heartbeat {
+			b.log.Warn("bell: deaf for too long, listening anew", "silent", time.Since(b.heard))
 			b.heard = time.Now()
-			b.inst.Bell.Cut()
+			b.bell.Cut()
 		}
 	case *actor.Stopping:
 		close(b.stopped)
@@ -61,7 +61,7 @@ func (b *bell) Receive(c actor.Context) {
 
 func (b *bell) listen(c actor.Context) {
 	ctx, cancel := context.WithCancel(context.Background())
-	self, root := c.Self(), b.inst.system.Root
+	self, root := c.Self(), b.system.Root
 	b.cancel, b.ended, b.stopped, b.heard = cancel, make(chan struct{}), make(chan struct{}), time.Now()
 	ended := b.ended
 	// These run on the goroutine that reads the connection: they only send.
@@ -69,25 +69,25 @@ func (b *bell) listen(c actor.Context) {
 	cancelled, due, beat := &cancelRang{}, &dueNow{}, &heard{}
 	go func() {
 		defer close(ended)
-		if err := b.inst.Bell.Run(ctx,
+		if err := b.bell.Run(ctx,
 			func(only bool) {
 				m := ring
 				if only {
 					m = inserted
 				}
-				b.inst.tell(roleDispatcher, m)
-				b.inst.tell(roleGate, m)
-				b.inst.tell(roleMaintenance, m)
-				b.inst.scanRows()
+				b.tell(roleDispatcher, m)
+				b.tell(roleGate, m)
+				b.tell(roleMaintenance, m)
+				b.rows.scan()
 			},
-			func() { b.inst.tell(roleDispatcher, locks) },
-			func() { b.inst.tell(roleDispatcher, cancelled) },
-			func() { b.inst.tell(roleMaintenance, due); b.inst.scanRows() },
+			func() { b.tell(roleDispatcher, locks) },
+			func() { b.tell(roleDispatcher, cancelled) },
+			func() { b.tell(roleMaintenance, due); b.rows.scan() },
 			func() { root.Send(self, beat) }); err != nil && ctx.Err() == nil {
-			b.inst.Log.Error("bell: cannot listen; the safety scan finds the work", "error", err)
+			b.log.Error("bell: cannot listen; the safety scan finds the work", "error", err)
 		}
 	}()
-	b.scan, b.beats = time.NewTicker(b.inst.Scan), time.NewTicker(b.inst.Heartbeat)
+	b.scan, b.beats = time.NewTicker(b.every), time.NewTicker(b.heartbeat)
 	scan, beats, stopped := b.scan.C, b.beats.C, b.stopped
 	go func() {
 		for {

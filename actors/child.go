@@ -216,7 +216,7 @@ func (k *child) flush(c actor.Context, was scheduler.ChildState) {
 		k.handed = append(k.handed, k.returned...)
 	}
 	if len(k.owed) > 0 {
-		k.inst.owe(k.owed...)
+		k.inst.outbox.owe(k.owed...)
 		k.owed = k.owed[:0]
 	}
 	for job, results := range k.items {
@@ -226,7 +226,7 @@ func (k *child) flush(c actor.Context, was scheduler.ChildState) {
 		k.inst.tell(roleMSQ(job), &answered{results})
 		delete(k.items, job)
 	}
-	k.inst.system.Root.Send(k.parent,
+	k.inst.send(k.parent,
 		&news{Name: k.name, State: k.fsm.State, Since: k.fsm.Since, Room: k.fsm.Room(), Acked: k.acked,
 			Healthy: k.healthy, Rose: k.rose, Died: k.died, NotUp: k.notUp, Unguarded: k.unguarded, Blame: k.blame, Cut: k.cut,
 			Returned: k.returned, LineTime: k.fsm.LineTime})
@@ -299,7 +299,7 @@ func (k *child) onReport(c actor.Context, m *report) {
 	r := &reported{Of: m.Of, From: string(k.host) + "/" + string(k.name)}
 	r.add(k.fsm.Lines)
 	r.add(k.handed)
-	k.inst.system.Root.Send(m.To, r)
+	k.inst.send(m.To, r)
 }
 
 // add reports what is held of lines.

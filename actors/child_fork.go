@@ -29,7 +29,7 @@ func (k *child) launch(c actor.Context) {
 	go func() {
 		wake := &woke{}
 		p, err := inst.Launcher.Launch(typ, name, host, max(time.Millisecond, inst.leaseLeft(time.Now())),
-			func() { inst.system.Root.Send(self, wake) })
+			func() { inst.send(self, wake) })
 		if err != nil {
 			inst.processEnded(host, typ)
 		}
@@ -38,7 +38,7 @@ func (k *child) launch(c actor.Context) {
 		f.process = p
 		f.mu.Unlock() // before the message: it may be received right here
 		if !abandoned {
-			inst.system.Root.Send(self, &started{p, err})
+			inst.send(self, &started{p, err})
 		} else if err == nil {
 			p.Kill()
 			go func() { <-p.Done(); inst.processEnded(host, typ) }()

@@ -24,7 +24,7 @@ func (k *child) orphan() {
 	inst, fsm, process := k.inst, k.fsm, k.process
 	owed := k.owed
 	if len(owed) > 0 {
-		inst.owe(owed...)
+		inst.outbox.owe(owed...)
 	}
 	for job, results := range k.items {
 		inst.tell(roleMSQ(job), &answered{results})
@@ -58,7 +58,7 @@ func (k *child) orphan() {
 			for _, e := range effects {
 				switch {
 				case e.Kind == scheduler.EffectSettle && e.Result.Line.Item == 0:
-					inst.owe(judged(inst, e.Result))
+					inst.outbox.owe(judged(inst.Retry, e.Result))
 				case e.Kind == scheduler.EffectSettle:
 					inst.tell(roleMSQ(e.Result.Line.Claim.Job), &answered{[]scheduler.Result{e.Result}})
 				case e.Kind == scheduler.EffectGiveBack:

@@ -20,12 +20,12 @@ func (k *child) settle(r scheduler.Result) {
 		k.items[r.Line.Claim.Job] = append(k.items[r.Line.Claim.Job], r)
 		return
 	}
-	k.owed = append(k.owed, judged(k.inst, r))
+	k.owed = append(k.owed, judged(k.inst.Retry, r))
 }
 
 // judged turns the end of an attempt into the record of what the job becomes.
-func judged(inst *instance, r scheduler.Result) scheduler.Record {
-	v := scheduler.Judge(r.Outcome, r.Line.Attempt, r.Line.MaxAttempts, r.Line.Deaths, inst.Retry, jitter())
+func judged(retry scheduler.RetryPolicy, r scheduler.Result) scheduler.Record {
+	v := scheduler.Judge(r.Outcome, r.Line.Attempt, r.Line.MaxAttempts, r.Line.Deaths, retry, jitter())
 	rec := scheduler.Record{
 		Kind:    scheduler.RecordSettle,
 		Claim:   r.Line.Claim,
@@ -49,5 +49,5 @@ func (inst *instance) requeue(l scheduler.Line, why string) {
 		inst.tell(roleMSQ(l.Claim.Job), &returned{[]scheduler.Line{l}})
 		return
 	}
-	inst.owe(scheduler.Record{Kind: scheduler.RecordRequeue, Claim: l.Claim, Attempt: l.Attempt, Why: why})
+	inst.outbox.owe(scheduler.Record{Kind: scheduler.RecordRequeue, Claim: l.Claim, Attempt: l.Attempt, Why: why})
 }

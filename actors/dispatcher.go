@@ -164,7 +164,7 @@ func (d *dispatcher) next(c actor.Context) {
 	}
 	grant := d.ready && !d.fenced
 	idle := grant && !d.claiming && d.audit == nil
-	can := intake.Can{Grant: grant, Claiming: d.claiming, Attached: d.inst.attached.Load(), Running: len(d.running),
+	can := intake.Can{Grant: grant, Claiming: d.claiming, Attached: d.inst.rows.attached.Load(), Running: len(d.running),
 		Claim: idle && !d.mustReassert && !d.auditDue && !d.inst.outbox.full()} // what is settled brings us back
 	d.carryOut(c, d.in.Next(can, time.Now()))
 	switch {
@@ -235,7 +235,7 @@ func (d *dispatcher) claim(c actor.Context, claim intake.Claim) {
 	m := &claimed{claim: claim}
 	go func() {
 		m.jobs, m.err = inst.Queue.Claim(ctx, inst.id(), m.claim.Demand)
-		inst.system.Root.Send(self, m)
+		inst.send(self, m)
 	}()
 }
 
@@ -245,7 +245,7 @@ func (d *dispatcher) onClaimed(c actor.Context, m *claimed) {
 		d.inst.Log.Warn("dispatcher: cannot claim", "error", m.err, "again_in", wait)
 		d.reassertFirst()
 		self := c.Self()
-		time.AfterFunc(wait, func() { d.inst.system.Root.Send(self, &resume{}) })
+		d.inst.later(self, wait, &resume{})
 	} else {
 		d.pause.Reset()
 		d.claiming = false
@@ -288,7 +288,7 @@ func (d *dispatcher) refuse(ev *intake.Claimed, j scheduler.Job, why string) {
 		ev.Refused = map[scheduler.TypeName]int{}
 	}
 	ev.Refused[j.Type]++
-	d.inst.owe(scheduler.Record{Kind: scheduler.RecordRequeue, Claim: j.Claim, Attempt: j.Attempt, Why: why})
+	d.inst.outbox.owe(scheduler.Record{Kind: scheduler.RecordRequeue, Claim: j.Claim, Attempt: j.Attempt, Why: why})
 }
 
 // askAt has intake asked again at a time; zero: not by the clock.

@@ -60,7 +60,7 @@ func (d *dispatcher) startAudit(c actor.Context) {
 	a := &auditing{Books: intake.NewBooks(), waiting: map[string]bool{}}
 	d.audit, d.auditDue = a, false
 	self := c.Self()
-	time.AfterFunc(auditPatience, func() { d.inst.system.Root.Send(self, &auditOver{a}) })
+	d.inst.later(self, auditPatience, &auditOver{a})
 	d.readClaims(c, &claimsRead{audit: a})
 }
 
@@ -72,7 +72,7 @@ func (d *dispatcher) readClaims(c actor.Context, m *claimsRead) {
 	}
 	go func() {
 		m.holds, m.err = inst.Holdings.Claims(ctx, inst.id())
-		inst.system.Root.Send(self, m)
+		inst.send(self, m)
 	}()
 }
 
@@ -186,7 +186,7 @@ func (d *dispatcher) onReported(c actor.Context, m *reported) {
 		// that after our own message we have heard it.
 		d.audit.Orphans = d.inst.orphans.all()
 		d.audit.Owed = d.inst.outbox.owing()
-		d.inst.system.Root.Send(c.Self(), &auditReady{d.audit})
+		d.inst.send(c.Self(), &auditReady{d.audit})
 	}
 }
 
@@ -202,8 +202,8 @@ func (d *dispatcher) closeAudit(c actor.Context, m *auditReady) {
 		d.running[hold.Claim.Job] = hold
 	}
 	for _, hold := range found.Lost {
-		d.inst.owe(scheduler.Record{Kind: scheduler.RecordRequeue, Claim: hold.Claim})
-		d.inst.note(hold.Claim, 0, hold.Host, "lost inside the scheduler; given back, not counted as an attempt")
+		d.inst.outbox.owe(scheduler.Record{Kind: scheduler.RecordRequeue, Claim: hold.Claim})
+		d.inst.outbox.note(hold.Claim, 0, hold.Host, "lost inside the scheduler; given back, not counted as an attempt")
 	}
 	for _, id := range found.Forget {
 		delete(d.running, id)
@@ -211,7 +211,7 @@ func (d *dispatcher) closeAudit(c actor.Context, m *auditReady) {
 	if len(found.Unowned) > 0 { // they go back when nothing of them runs any more
 		d.inst.tell(roleHosts, &drop{found.Unowned})
 		self := c.Self()
-		time.AfterFunc(unownedPause, func() { d.inst.system.Root.Send(self, &audit{}) })
+		d.inst.later(self, unownedPause, &audit{})
 	}
 	d.happened(c, intake.Reconciled{MSQs: found.MSQs})
 	if len(found.Lost) > 0 {

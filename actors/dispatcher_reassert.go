@@ -37,7 +37,7 @@ func (d *dispatcher) reassert(c actor.Context) {
 	m := &reasserted{}
 	go func() {
 		m.n, m.not, m.err = inst.Holdings.Assert(ctx, inst.id(), holds)
-		inst.system.Root.Send(self, m)
+		inst.send(self, m)
 	}()
 }
 
@@ -56,7 +56,7 @@ func (d *dispatcher) onReasserted(c actor.Context, m *reasserted) {
 	}
 	if m.err != nil || len(m.not) > 0 && now.Sub(d.peersPendingSince) < d.inst.Lag {
 		self := c.Self()
-		time.AfterFunc(d.pause.NextBackOff(), func() { d.inst.system.Root.Send(self, &resume{}) })
+		d.inst.later(self, d.pause.NextBackOff(), &resume{})
 		return
 	}
 	d.pause.Reset()

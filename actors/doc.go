@@ -17,5 +17,5 @@
 // interfaces in ports.go. A panic is our bug: the actor stops, its parent
 // starts another after a pause, and that one finds its state again. What must
 // outlive an actor (what is owed to the database, the processes) is not kept
-// in one: see instance.go. The types of protoactor do not leave this package.
+// in one: see instance.go; parts.go says which actor is handed what. The types of protoactor do not leave this package.
 package actors

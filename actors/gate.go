@@ -14,7 +14,7 @@ import (
 // that they ring again before it stops. scheduler.Gate is the protocol,
 // scheduler.WakePolicy says when.
 type gate struct {
-	inst *instance
+	gatePorts
 	// owned by Receive
 	state   scheduler.Gate
 	policy  scheduler.WakePolicy
@@ -40,17 +40,17 @@ var (
 	scanNow = &rang{byGate: true}
 )
 
-func newGate(inst *instance) *gate { return &gate{inst: inst, let: func() {}} }
+func newGate(h gatePorts) *gate { return &gate{gatePorts: h, let: func() {}} }
 
 func (g *gate) Receive(c actor.Context) {
 	now := time.Now()
 	switch m := c.Message().(type) {
 	case *actor.Started: // awake: whoever was here before us has let go
-		self, root := c.Self(), g.inst.system.Root
+		self := c.Self()
 		tick := &gateTick{}
-		g.timer = time.AfterFunc(0, func() { root.Send(self, tick) })
+		g.timer = g.later(self, 0, tick)
 		g.policy = g.policy.Woke(now)
-		g.inst.gateIs.Store(int32(g.state.State))
+		g.show.Store(int32(g.state.State))
 	case *gateTick:
 		if g.state.State == scheduler.GateAwake {
 			var quiet bool
@@ -105,7 +105,7 @@ func (g *gate) over(c actor.Context, m *gateOver, now time.Time) {
 		g.policy = g.policy.Refused(now)
 		if reason := m.err.Error(); reason != g.reason {
 			g.reason = reason
-			g.inst.Log.Warn("gate: cannot have producers ring; looking at the queue by itself", "error", m.err)
+			g.log.Warn("gate: cannot have producers ring; looking at the queue by itself", "error", m.err)
 		}
 	}
 	g.step(c, scheduler.GateEvent{Kind: scheduler.GateEnded, Ask: m.ask}, now)
@@ -119,15 +119,15 @@ func (g *gate) step(c actor.Context, ev scheduler.GateEvent, now time.Time) {
 	before := g.state.State
 	var effects []scheduler.GateEffect
 	g.state, effects = g.state.Step(ev)
-	g.inst.gateIs.Store(int32(g.state.State))
+	g.show.Store(int32(g.state.State))
 	if g.state.State != before && g.state.State == scheduler.GateAwake {
 		g.policy = g.policy.Woke(now)
 	}
 	for _, e := range effects {
 		switch e {
 		case scheduler.GateScan:
-			g.inst.tell(roleDispatcher, scanNow)
-			g.inst.scanRows()
+			g.tell(roleDispatcher, scanNow)
+			g.rows.scan()
 		case scheduler.GateArm:
 			g.arm(now)
 		case scheduler.GateAskFor:
@@ -147,11 +147,11 @@ func (g *gate) arm(now time.Time) {
 func (g *gate) ask(c actor.Context) {
 	ctx, cancel := context.WithCancel(context.Background())
 	g.let = cancel
-	inst, self, ask := g.inst, c.Self(), g.state.Ask
+	h, self, ask := g.gatePorts, c.Self(), g.state.Ask
 	go func() {
-		err := inst.Gate.Keep(ctx, func() { inst.system.Root.Send(self, &gateShut{ask}) })
+		err := h.gate.Keep(ctx, func() { h.send(self, &gateShut{ask}) })
 		if ctx.Err() == nil { // whoever let go wants to hear nothing
-			inst.system.Root.Send(self, &gateOver{ask, err})
+			h.send(self, &gateOver{ask, err})
 		}
 	}()
 }
@@ -161,9 +161,9 @@ func (g *gate) readContention(c actor.Context) {
 		return
 	}
 	g.reading = true
-	inst, self := g.inst, c.Self()
+	h, self := g.gatePorts, c.Self()
 	go func() {
-		is, err := inst.Gate.Contended(context.Background()) // bounded by the session
-		inst.system.Root.Send(self, contended(err == nil && is))
+		is, err := h.gate.Contended(context.Background()) // bounded by the session
+		h.send(self, contended(err == nil && is))
 	}()
 }

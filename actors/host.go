@@ -231,7 +231,7 @@ func (s *host) onDeath(pool *pool, m *news, now time.Time) {
 			"until", pool.respawn.NextAt.Format(time.TimeOnly), "last_words", why.Told())
 		for _, child := range s.children {
 			if child.pool == pool && !child.state.Live() {
-				s.inst.system.Root.Send(child.pid, &tripped{})
+				s.inst.send(child.pid, &tripped{})
 			}
 		}
 	}

@@ -36,7 +36,7 @@ func (s *host) tryReach(c actor.Context, now time.Time) {
 	go func() {
 		defer inst.processes[name].leave()
 		defer cancel()
-		inst.system.Root.Send(self, &reached{inst.Launcher.Reach(ctx, name)})
+		inst.send(self, &reached{inst.Launcher.Reach(ctx, name)})
 	}()
 }
 

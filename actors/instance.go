@@ -8,8 +8,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/asynkron/protoactor-go/actor"
-
 	"bellhop/scheduler"
 )
 
@@ -79,35 +77,54 @@ type Config struct {
 	RowType scheduler.TypeName
 }
 
-// instance is what outlives a single actor: what is owed to the database, who we
-// are, and how to reach the others. Each part guards itself.
+// instance is what outlives a single actor. Each part guards itself, and says
+// who writes it; parts.go says which actor is handed which.
 type instance struct {
 	Config
-	system      *actor.ActorSystem
-	outbox      *outbox
-	quotas      quotas
-	me          atomic.Int64 // scheduler.InstanceID; 0: not registered
-	lease       atomic.Int64 // unix nanoseconds on the local clock's monotonic base, see leaseLeft
-	began       time.Time    // base of lease: a monotonic clock reading
-	heard       atomic.Int64 // when the bell last heard our own ring, like lease
-	missedRings atomic.Int64 // how often we have rung since: with every heartbeat that gets through
-	processes   map[scheduler.HostName]*liveProcesses
-	attached    atomic.Bool  // there are attached tables
-	alive       atomic.Int64 // processes of this instance
-	launches    atomic.Int64 // and how many there ever were
-	orphans     orphans
-	pidsMu      sync.RWMutex
-	pids        map[string]*actor.PID
-	gateIs      atomic.Int32 // scheduler.GateState
+	*peers
+	*identity
+	outbox    *outbox
+	quotas    quotas // a part of each type's max: membership; how many there are: hosts, and children for their processes
+	hearing   hearing
+	processes map[scheduler.HostName]*liveProcesses // written by children and hosts, read by hosts
+	rows      *attachedRows
+	alive     atomic.Int64 // processes of this instance. Written by children, read by System
+	launches  atomic.Int64 // and how many there ever were
+	orphans   orphans      // written by children, read by dispatcher and msqs
+	gateIs    atomic.Int32 // scheduler.GateState. Written by the gate, read by System
+}
+
+// hearing is whether this instance hears its own ring. Read by System.
+type hearing struct {
+	at     atomic.Int64 // when, in nanoseconds since the identity began. Written by the bell
+	missed atomic.Int64 // how often it has rung since: membership counts, the bell starts anew
+}
+
+// attachedRows says whether there are attached tables: written by maintenance
+// and attachments, read by all that might look for rows.
+type attachedRows struct {
+	*peers
+	attached atomic.Bool
+}
+
+var scanRowsNow = &scanRows{}
+
+// scan tells of a reason to look at attached tables, where there are any.
+func (r *attachedRows) scan() {
+	if r.attached.Load() {
+		r.tell(roleAttachments, scanRowsNow)
+	}
 }
 
 func newInstance(cfg Config) *instance {
+	p := newPeers()
 	inst := &instance{
 		Config:    cfg,
-		outbox:    newOutbox(),
+		peers:     p,
+		identity:  &identity{began: time.Now()},
+		outbox:    newOutbox(func() { p.tell(roleLedger, flush) }),
 		quotas:    newQuotas(cfg.Agents),
-		began:     time.Now(),
-		pids:      map[string]*actor.PID{},
+		rows:      &attachedRows{peers: p},
 		processes: map[scheduler.HostName]*liveProcesses{},
 	}
 	for _, host := range cfg.Hosts {
@@ -118,87 +135,11 @@ func newInstance(cfg Config) *instance {
 
 // dormant reports whether there can be no job of a type just now.
 func (inst *instance) dormant(t scheduler.TypeName) bool {
-	return t == inst.RowType && !inst.attached.Load()
+	return t == inst.RowType && !inst.rows.attached.Load()
 }
-
-func (inst *instance) id() scheduler.InstanceID { return scheduler.InstanceID(inst.me.Load()) }
-
-// setLease records until when this instance may believe in its claims.
-func (inst *instance) setLease(until time.Time) { inst.lease.Store(int64(until.Sub(inst.began))) }
-
-// leaseLeft is how long the lease lasts from now; negative: it is over.
-func (inst *instance) leaseLeft(now time.Time) time.Duration {
-	return time.Duration(inst.lease.Load()) - now.Sub(inst.began)
-}
-
-// mayBegin reports whether work on a line may start: its claim is one of this
-// instance as it is registered now, and the lease on that lasts. What was
-// claimed before an instance was taken for dead, others may have begun.
-func (inst *instance) mayBegin(l *scheduler.Line, now time.Time) bool {
-	return l.Instance == inst.id() && inst.leaseLeft(now) > 0
-}
-
-// margin is how long before others may bury it an instance kills its own
-// agents: time enough to be dead by then.
-func (inst *instance) margin() time.Duration { return inst.Lag / 5 }
 
 // jitter is the jitter that scheduler's functions ask for.
 func jitter() float64 { return rand.Float64() }
-
-// register registers where an actor is reached, under its role: "ledger",
-// "host/local", "msq/42". The next incarnation puts itself in its place.
-func (inst *instance) register(role string, pid *actor.PID) {
-	inst.pidsMu.Lock()
-	inst.pids[role] = pid
-	inst.pidsMu.Unlock()
-}
-
-// forget forgets a role, if it still is that actor's.
-func (inst *instance) forget(role string, pid *actor.PID) {
-	inst.pidsMu.Lock()
-	if inst.pids[role] == pid {
-		delete(inst.pids, role)
-	}
-	inst.pidsMu.Unlock()
-}
-
-// tell sends a message to a role. To a role that nobody fills just now it is
-// lost: everyone who starts asks for what he needs to know.
-func (inst *instance) tell(role string, message any) {
-	inst.pidsMu.RLock()
-	pid := inst.pids[role]
-	inst.pidsMu.RUnlock()
-	if pid != nil {
-		inst.system.Root.Send(pid, message)
-	}
-}
-
-// ring tells of a reason to look at the queue: the dispatcher looks for what may
-// start, and maintenance says of the rest why it waits.
-func (inst *instance) ring(m *rang) {
-	inst.tell(roleDispatcher, m)
-	inst.tell(roleMaintenance, m)
-}
-
-// owe puts records in the outbox and wakes the ledger.
-func (inst *instance) owe(records ...scheduler.Record) {
-	if inst.outbox.records(records) {
-		inst.tell(roleLedger, flush)
-	}
-}
-
-// note logs a remark against a job and keeps it with the job.
-func (inst *instance) note(c scheduler.Claim, attempt int, host scheduler.HostName, text string) {
-	inst.entries(
-		[]scheduler.Entry{{Claim: c, Attempt: attempt, Host: host, Level: scheduler.LevelNote, At: time.Now(), Text: text}})
-}
-
-// entries takes what agents say on its way to bellhop.log. It never blocks.
-func (inst *instance) entries(list []scheduler.Entry) {
-	if inst.outbox.entries(list) {
-		inst.tell(roleLedger, flush)
-	}
-}
 
 // quotas counts the children of each type over all hosts of this instance, and
 // knows this instance's part of the type's max.
@@ -306,11 +247,4 @@ func (o *orphans) has(c scheduler.Claim) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.claims[c] > 0
-}
-
-// pid is who fills a role just now, nil for nobody.
-func (inst *instance) pid(role string) *actor.PID {
-	inst.pidsMu.RLock()
-	defer inst.pidsMu.RUnlock()
-	return inst.pids[role]
 }

@@ -16,7 +16,7 @@ import (
 // gather behind the write that is under way. No timer is involved, but for what
 // is deferred.
 type ledger struct {
-	inst *instance
+	ledgerPorts
 	// owned by Receive
 	writing bool
 	retry   *time.Timer // of what is deferred
@@ -38,10 +38,10 @@ type deferredDue struct{}
 // retryFlush: the pause after a failed flush is over.
 type retryFlush struct{}
 
-func newLedger(inst *instance) *ledger {
+func newLedger(h ledgerPorts) *ledger {
 	pause := backoff.NewExponentialBackOff(backoff.WithInitialInterval(20*time.Millisecond),
 		backoff.WithMaxInterval(2*time.Second), backoff.WithMaxElapsedTime(0))
-	return &ledger{inst: inst, pause: pause}
+	return &ledger{ledgerPorts: h, pause: pause}
 }
 
 func (l *ledger) Receive(c actor.Context) {
@@ -68,30 +68,31 @@ func (l *ledger) write(c actor.Context) {
 	if l.writing {
 		return
 	}
-	batch, deferred, dropped := l.inst.outbox.take(time.Now())
+	batch, deferred, dropped := l.outbox.take(time.Now())
 	if dropped > 0 {
-		l.inst.Log.Warn("ledger: agents say more than can be logged; lines dropped", "lines", dropped)
+		l.log.Warn("ledger: agents say more than can be logged; lines dropped", "lines", dropped)
 	}
 	if batch.Empty() {
 		l.armDeferred(c)
 		return
 	}
 	l.writing = true
-	ctx, inst, self := l.ctx, l.inst, c.Self()
+	ctx, h, self := l.ctx, l.ledgerPorts, c.Self()
 	go func() {
 		w := &written{batch: batch}
-		w.wrote, w.err = writing{inst: inst, till: time.Now().Add(searchMost), deferred: deferred}.flush(ctx, batch)
-		inst.system.Root.Send(self, w)
+		w.wrote, w.err = writing{ledgerPorts: h, till: time.Now().Add(searchMost), deferred: deferred}.flush(ctx, batch)
+		h.send(self, w)
 	}()
 }
 
 func (l *ledger) onWritten(c actor.Context, m *written) {
 	if m.err != nil {
 		wait := l.pause.NextBackOff()
-		l.inst.Log.Warn("ledger: cannot write; what is owed is kept", "records", len(m.batch.Records), "again_in", wait, "error", m.err)
-		l.inst.tell(roleDispatcher, &connLost{})
+		l.log.Warn("ledger: cannot write; what is owed is kept",
+			"records", len(m.batch.Records), "again_in", wait, "error", m.err)
+		l.tell(roleDispatcher, &connLost{})
 		self := c.Self()
-		time.AfterFunc(wait, func() { l.inst.system.Root.Send(self, &retryFlush{}) })
+		l.later(self, wait, &retryFlush{})
 		return
 	}
 	l.pause.Reset()
@@ -104,10 +105,10 @@ func (l *ledger) onWritten(c actor.Context, m *written) {
 		}); i >= 0 {
 			trace = m.batch.Records[i].Result.Line.Trace
 		}
-		l.inst.Log.Warn("stale owner: the job is not ours any more, its outcome is not recorded", traced(trace, "job", s.Job, "fence", s.Fence)...)
+		l.log.Warn("stale owner: the job is not ours any more, its outcome is not recorded", traced(trace, "job", s.Job, "fence", s.Fence)...)
 	}
 	if m.released { // those who waited for what has ended: do not wait for the bell
-		l.inst.ring(&rang{})
+		l.ring(&rang{})
 	}
 	records := m.batch.Records
 	if len(m.busy) > 0 {
@@ -115,7 +116,7 @@ func (l *ledger) onWritten(c actor.Context, m *written) {
 		records = written.Records
 	}
 	if len(records) > 0 {
-		l.inst.scanRows()
+		l.rows.scan()
 		done := &settled{Stale: m.stale, Claims: make([]scheduler.Claim, 0, len(records))}
 		delayed := false
 		for i := range records {
@@ -129,18 +130,18 @@ func (l *ledger) onWritten(c actor.Context, m *written) {
 			delayed = delayed || r.Verdict.State == scheduler.Scheduled
 		}
 		if delayed {
-			l.inst.tell(roleMaintenance, &dueNow{})
+			l.tell(roleMaintenance, &dueNow{})
 		}
-		l.inst.tell(roleDispatcher, done)
+		l.tell(roleDispatcher, done)
 	}
 	// After that: what is not owed any more, the dispatcher has been told of.
-	full := l.inst.outbox.full()
-	first, more := l.inst.outbox.acked(m.busy, time.Now())
-	if full && !l.inst.outbox.full() {
-		l.inst.tell(roleDispatcher, &settled{}) // it may have looked before
+	full := l.outbox.full()
+	first, more := l.outbox.acked(m.busy, time.Now())
+	if full && !l.outbox.full() {
+		l.tell(roleDispatcher, &settled{}) // it may have looked before
 	}
 	for _, job := range first {
-		l.inst.Log.Warn("ledger: somebody has a job's row in hand, in a transaction that is not over; what became of the job is recorded after it", "job", job)
+		l.log.Warn("ledger: somebody has a job's row in hand, in a transaction that is not over; what became of the job is recorded after it", "job", job)
 	}
 	if more {
 		l.write(c)
@@ -151,13 +152,13 @@ func (l *ledger) onWritten(c actor.Context, m *written) {
 
 // armDeferred wakes the ledger when what is deferred is to be tried again.
 func (l *ledger) armDeferred(c actor.Context) {
-	at := l.inst.outbox.deferredAt()
+	at := l.outbox.deferredAt()
 	if at.IsZero() {
 		return
 	}
 	if l.retry != nil {
 		l.retry.Stop()
 	}
-	self, root := c.Self(), l.inst.system.Root
-	l.retry = time.AfterFunc(time.Until(at), func() { root.Send(self, &deferredDue{}) })
+	self := c.Self()
+	l.retry = l.later(self, time.Until(at), &deferredDue{})
 }

@@ -42,7 +42,7 @@ func textOf(b scheduler.Batch) string {
 // What is owed of a job whose row is in hand waits in its order; the rest of
 // what is owed passes it by, and new ones do not put its next try off.
 func TestOutbox_WhatIsAsideIsPassedBy(t *testing.T) {
-	o := newOutbox()
+	o := newOutbox(func() {})
 	now := time.Now()
 	progress := func(job scheduler.JobID, done int64) {
 		o.progress(scheduler.Progress{Claim: scheduler.Claim{Job: job}, Items: scheduler.Items{Done: done}})
@@ -67,23 +67,23 @@ func TestOutbox_WhatIsAsideIsPassedBy(t *testing.T) {
 			return false
 		}
 	}
-	o.records(recordsOf("1s 2s 3s"))
+	o.owe(recordsOf("1s 2s 3s")...)
 	flies("1s 2s 3s")
 	lands(1, false, 2)
 	if empty() {
 		t.Fatal("nothing is owed, and a start is aside")
 	}
-	o.records(recordsOf("1e 2e"))
+	o.owe(recordsOf("1e 2e")...)
 	progress(2, 5)
 	flies("1e")
 	lands(0, false)
 	progress(2, 6)
-	o.records(recordsOf("3e"))
+	o.owe(recordsOf("3e")...)
 	flies("3e")
 	now = now.Add(deferFirst / 2)
 	lands(1, false, 3) // another one: the first is tried when it would have been
 	now = now.Add(deferFirst / 2)
-	o.records(recordsOf("4s"))
+	o.owe(recordsOf("4s")...)
 	flies("2s 2e 3e 2:6")
 	if owing := o.owing(); !owing[scheduler.Claim{Job: 2}] || !owing[scheduler.Claim{Job: 3}] {
 		t.Errorf("owing: %v", owing)
@@ -111,7 +111,7 @@ func TestOutbox_WhatIsAsideIsPassedBy(t *testing.T) {
 // That an earlier try may have been committed is known of what it was true of,
 // and of nothing that is put aside later.
 func TestOutbox_AgainIsNotForgottenNorKeptTooLong(t *testing.T) {
-	o := newOutbox()
+	o := newOutbox(func() {})
 	now := time.Now()
 	again := func(want bool) {
 		t.Helper()
@@ -119,14 +119,14 @@ func TestOutbox_AgainIsNotForgottenNorKeptTooLong(t *testing.T) {
 			t.Fatalf("again is %t, want %t: %q", b.MaybeCommitted, want, textOf(b))
 		}
 	}
-	o.records(recordsOf("1e"))
+	o.owe(recordsOf("1e")...)
 	again(false)
 	again(true) // the answer was lost
 	o.acked([]scheduler.JobID{1}, now)
 	now = now.Add(deferMost)
 	again(true)
 	o.acked(nil, now)
-	o.records(recordsOf("2e"))
+	o.owe(recordsOf("2e")...)
 	again(false)
 	o.acked([]scheduler.JobID{2}, now)
 	now = now.Add(deferMost)
@@ -135,17 +135,17 @@ func TestOutbox_AgainIsNotForgottenNorKeptTooLong(t *testing.T) {
 
 // More than one flight's worth stays in its order too.
 func TestOutbox_MoreAsideThanOneFlightTakes(t *testing.T) {
-	o := newOutbox()
+	o := newOutbox(func() {})
 	now := time.Now()
 	var jobs []scheduler.JobID
 	for j := range scheduler.JobID(batchMost) {
 		jobs = append(jobs, j+1)
-		o.records([]scheduler.Record{{Claim: scheduler.Claim{Job: j + 1}}})
+		o.owe(scheduler.Record{Claim: scheduler.Claim{Job: j + 1}})
 	}
 	o.take(now)
 	o.acked(jobs, now)
 	for _, j := range jobs {
-		o.records([]scheduler.Record{{Kind: scheduler.RecordSettle, Claim: scheduler.Claim{Job: j}}})
+		o.owe(scheduler.Record{Kind: scheduler.RecordSettle, Claim: scheduler.Claim{Job: j}})
 	}
 	if b, _, _ := o.take(now); !b.Empty() {
 		t.Fatalf("%d records of jobs that are aside", len(b.Records))

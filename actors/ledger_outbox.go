@@ -21,6 +21,7 @@ const owedMost = 5 * batchMost
 // outbox is what this instance owes the database. It is not inside the ledger
 // so that the ledger can die and owe nothing less.
 type outbox struct {
+	wake     func()
 	mu       sync.Mutex
 	waiting  scheduler.Batch
 	inFlight scheduler.Batch // in a transaction whose end is not known
@@ -32,53 +33,59 @@ type outbox struct {
 	drained  []chan struct{}
 }
 
-func newOutbox() *outbox { return &outbox{latest: map[scheduler.JobID]int{}} }
+// newOutbox makes one that wakes the ledger when something is owed.
+func newOutbox(wake func()) *outbox { return &outbox{wake: wake, latest: map[scheduler.JobID]int{}} }
 
-// wake reports whether the ledger has to be told. Call with mu held.
-func (o *outbox) wake() bool {
-	if o.asked {
-		return false
-	}
+// add adds to what waits, and wakes the ledger if it does not know of it.
+func (o *outbox) add(put func(waiting *scheduler.Batch)) {
+	o.mu.Lock()
+	put(&o.waiting)
+	asked := o.asked
 	o.asked = true
-	return true
-}
-
-func (o *outbox) records(r []scheduler.Record) (wake bool) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.waiting.Records = append(o.waiting.Records, r...)
-	return o.wake()
-}
-
-func (o *outbox) entries(e []scheduler.Entry) (wake bool) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if room := entriesMost - len(o.waiting.Entries); len(e) > room {
-		o.dropped += len(e) - room
-		e = e[:room]
+	o.mu.Unlock()
+	if !asked {
+		o.wake()
 	}
-	o.waiting.Entries = append(o.waiting.Entries, e...)
-	return o.wake()
 }
 
-func (o *outbox) failed(items []scheduler.FailedItem) (wake bool) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.waiting.Failed = append(o.waiting.Failed, items...)
-	return o.wake()
+// owe takes what is to become of jobs.
+func (o *outbox) owe(records ...scheduler.Record) {
+	o.add(func(b *scheduler.Batch) { b.Records = append(b.Records, records...) })
+}
+
+// entries takes what agents say on its way to bellhop.log. It never blocks.
+func (o *outbox) entries(list []scheduler.Entry) {
+	o.add(func(b *scheduler.Batch) {
+		if room := entriesMost - len(b.Entries); len(list) > room {
+			o.dropped += len(list) - room
+			list = list[:room]
+		}
+		b.Entries = append(b.Entries, list...)
+	})
+}
+
+// note logs a remark against a job and keeps it with the job.
+func (o *outbox) note(c scheduler.Claim, attempt int, host scheduler.HostName, text string) {
+	o.entries([]scheduler.Entry{
+		{Claim: c, Attempt: attempt, Host: host, Level: scheduler.LevelNote, At: time.Now(), Text: text},
+	})
+}
+
+// failed takes items that are not tried again.
+func (o *outbox) failed(items ...scheduler.FailedItem) {
+	o.add(func(b *scheduler.Batch) { b.Failed = append(b.Failed, items...) })
 }
 
 // progress keeps the latest figures of each job only.
-func (o *outbox) progress(p scheduler.Progress) (wake bool) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if i, ok := o.latest[p.Job]; ok {
-		o.waiting.Progress[i] = p
-		return o.wake()
-	}
-	o.latest[p.Job] = len(o.waiting.Progress)
-	o.waiting.Progress = append(o.waiting.Progress, p)
-	return o.wake()
+func (o *outbox) progress(p scheduler.Progress) {
+	o.add(func(b *scheduler.Batch) {
+		if i, ok := o.latest[p.Job]; ok {
+			b.Progress[i] = p
+			return
+		}
+		o.latest[p.Job] = len(b.Progress)
+		b.Progress = append(b.Progress, p)
+	})
 }
 
 // take starts a flush: what an earlier flush could not settle, what was

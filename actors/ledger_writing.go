@@ -11,7 +11,7 @@ import (
 
 // writing is one flush of the ledger's.
 type writing struct {
-	inst     *instance
+	ledgerPorts
 	till     time.Time // how long it may look for who is in nobody's hand
 	deferred bool      // it has been tried before: who is in hand is asked first
 	asked    bool
@@ -43,11 +43,11 @@ func (w wrote) and(other wrote) wrote {
 // record that it chokes on stands alone: that one is told of and let go, so
 // that it does not hold up the others for ever.
 func (f writing) all(ctx context.Context, b scheduler.Batch) (w wrote, err error) {
-	w.stale, w.released, err = f.inst.Records.Write(ctx, f.inst.id(), b, time.Now())
+	w.stale, w.released, err = f.records.Write(ctx, f.id(), b, time.Now())
 	if err == nil && len(w.stale) > 0 {
 		b.MaybeCommitted = true // some of it is written
 		var more bool
-		w.stale, more, err = retake(ctx, f.inst, b, w.stale)
+		w.stale, more, err = f.retake(ctx, b, w.stale)
 		w.released = w.released || more
 	}
 	switch {
@@ -69,10 +69,10 @@ func (f writing) all(ctx context.Context, b scheduler.Batch) (w wrote, err error
 		return f.both(ctx, scheduler.Batch{Records: b.Records[:n/2], MaybeCommitted: b.MaybeCommitted},
 			scheduler.Batch{Records: b.Records[n/2:], MaybeCommitted: b.MaybeCommitted})
 	case n == 1:
-		f.inst.Log.Error("ledger: the database refuses an outcome; its job will be given up by the next audit",
+		f.log.Error("ledger: the database refuses an outcome; its job will be given up by the next audit",
 			traced(b.Records[0].Result.Line.Trace, "job", b.Records[0].Claim.Job, "error", err)...)
 	default:
-		f.inst.Log.Error("ledger: the database refuses what agents said; it is dropped", "error", err, "lines",
+		f.log.Error("ledger: the database refuses what agents said; it is dropped", "error", err, "lines",
 			len(b.Entries), "items", len(b.Failed))
 	}
 	return wrote{}, nil
@@ -100,7 +100,7 @@ func (f writing) both(ctx context.Context, first, second scheduler.Batch) (wrote
 // somebody's own): then halves find the job.
 func (f writing) writeUnlocked(ctx context.Context, b scheduler.Batch) (wrote, error) {
 	jobs := b.Jobs()
-	busy, err := f.inst.Records.Busy(ctx, jobs)
+	busy, err := f.records.Busy(ctx, jobs)
 	if err != nil {
 		return wrote{}, err
 	}
@@ -126,8 +126,8 @@ func (f writing) writeUnlocked(ctx context.Context, b scheduler.Batch) (wrote, e
 // of the database has undone their claims, and nobody else has the jobs, they
 // are taken again under their own fences and written. An attempt can begin or
 // end before the dispatcher gets to re-assert what runs, or while it does.
-func retake(
-	ctx context.Context, inst *instance, b scheduler.Batch, stale []scheduler.Claim,
+func (f writing) retake(
+	ctx context.Context, b scheduler.Batch, stale []scheduler.Claim,
 ) (still []scheduler.Claim, released bool, err error) {
 	lost := scheduler.Batch{MaybeCommitted: b.MaybeCommitted}
 	var holds []scheduler.Hold
@@ -140,14 +140,14 @@ func retake(
 	if len(holds) == 0 {
 		return stale, false, nil
 	}
-	n, err := inst.Holdings.Reassert(ctx, inst.id(), holds)
+	n, err := f.holdings.Reassert(ctx, f.id(), holds)
 	if err != nil {
 		return nil, false, err
 	}
 	if n > 0 {
-		inst.Log.Warn("the database had lost claims; they are taken again", "jobs", n)
+		f.log.Warn("the database had lost claims; they are taken again", "jobs", n)
 	}
-	still, released, err = inst.Records.Write(ctx, inst.id(), lost, time.Now())
+	still, released, err = f.records.Write(ctx, f.id(), lost, time.Now())
 	if err != nil {
 		return nil, false, err
 	}

@@ -17,7 +17,7 @@ import (
 // hosts, and why jobs wait. What intake has to know of it, it tells the
 // dispatcher as intake's own events. In which order those come is all the same.
 type maintenance struct {
-	inst *instance
+	maintenancePorts
 	// owned by Receive
 	busy         bool // a round is under way
 	rerun        bool // and another is wanted after it
@@ -31,8 +31,8 @@ type maintenance struct {
 	cancel       context.CancelFunc
 }
 
-func newMaintenance(inst *instance) *maintenance {
-	return &maintenance{inst: inst, question: &intake.Question{}}
+func newMaintenance(h maintenancePorts) *maintenance {
+	return &maintenance{maintenancePorts: h, question: &intake.Question{}}
 }
 
 // Messages of maintenance to itself.
@@ -87,13 +87,13 @@ func (m *maintenance) onRang(c actor.Context, msg *rang) {
 		return
 	}
 	m.round(c)
-	m.explain(c, m.inst.id())
+	m.explain(c, m.id())
 }
 
 // round promotes what the clock has made ready, and arms one timer for the next;
 // it does what operators have ordered, and finds out whom run_on names.
 func (m *maintenance) round(c actor.Context) {
-	if m.inst.id() == 0 { // who registers us tells us: joined
+	if m.id() == 0 { // who registers us tells us: joined
 		return
 	}
 	if m.busy {
@@ -101,34 +101,34 @@ func (m *maintenance) round(c actor.Context) {
 		return
 	}
 	m.busy, m.rerun = true, false
-	inst, ctx, self, question := m.inst, m.ctx, c.Self(), m.question
+	h, ctx, self, question := m.maintenancePorts, m.ctx, c.Self(), m.question
 	over := &roundOver{}
 	go func() {
-		over.n, over.next, over.err = inst.Maintenance.Due(ctx)
+		over.n, over.next, over.err = h.queue.Due(ctx)
 		if over.err == nil { // when what the clock says is done: commands may wait for it too
-			over.control, over.err = inst.Maintenance.RunCommands(ctx, inst.id())
+			over.control, over.err = h.queue.RunCommands(ctx, h.id())
 		}
 		if over.err == nil {
-			over.located, over.lost = inst.readNames(ctx, question)
+			over.located, over.lost = h.readNames(ctx, question)
 		}
-		inst.system.Root.Send(self, over)
+		h.send(self, over)
 	}()
 }
 
 func (m *maintenance) onRoundOver(c actor.Context, over *roundOver) {
 	m.busy = false
 	if over.err == nil || over.n > 0 {
-		m.inst.tell(roleDispatcher, &intake.Promoted{Some: over.n > 0})
+		m.tell(roleDispatcher, &intake.Promoted{Some: over.n > 0})
 	}
 	if over.err != nil {
 		return // the next scan tries again; what broke is told by the claim
 	}
 	m.onControl(over.control)
 	if over.lost != nil {
-		m.inst.Log.Warn("cannot find out where jobs are to run that name a locality", "error", over.lost)
-		m.inst.tell(roleDispatcher, &intake.Looked{})
+		m.log.Warn("cannot find out where jobs are to run that name a locality", "error", over.lost)
+		m.tell(roleDispatcher, &intake.Looked{})
 	} else {
-		m.inst.tell(roleDispatcher, &over.located)
+		m.tell(roleDispatcher, &over.located)
 	}
 	if m.timer != nil {
 		m.timer.Stop()
@@ -139,8 +139,8 @@ func (m *maintenance) onRoundOver(c actor.Context, over *roundOver) {
 		return
 	}
 	if over.next >= 0 {
-		self, root := c.Self(), m.inst.system.Root
-		m.timer = time.AfterFunc(min(over.next+time.Millisecond, time.Hour), func() { root.Send(self, &dueNow{}) })
+		self := c.Self()
+		m.timer = m.later(self, min(over.next+time.Millisecond, time.Hour), &dueNow{})
 	}
 }
 
@@ -149,16 +149,16 @@ func (m *maintenance) onControl(now scheduler.ControlState) {
 	was := m.control
 	m.control = now
 	if !slices.Equal(now.Paused, was.Paused) {
-		m.inst.Log.Info("paused", "types", now.Paused)
+		m.log.Info("paused", "types", now.Paused)
 	}
-	if now.Stop != was.Stop && now.Stop != "" && m.inst.Stop != nil {
-		m.inst.Log.Info("told to stop by a command in the queue", "how", now.Stop)
-		m.inst.Stop(now.Stop)
+	if now.Stop != was.Stop && now.Stop != "" && m.stop != nil {
+		m.log.Info("told to stop by a command in the queue", "how", now.Stop)
+		m.stop(now.Stop)
 	}
-	if now.Attached && !m.inst.attached.Swap(true) {
-		m.inst.scanRows()
+	if now.Attached && !m.rows.attached.Swap(true) {
+		m.rows.scan()
 	}
-	m.inst.tell(roleDispatcher, &intake.Controlled{State: now})
+	m.tell(roleDispatcher, &intake.Controlled{State: now})
 }
 
 // explainSoon tells jobs why they wait, but not at once: a type that nobody serves
@@ -167,46 +167,46 @@ func (m *maintenance) explainSoon(c actor.Context) {
 	if m.explainTimer != nil {
 		return
 	}
-	self, root := c.Self(), m.inst.system.Root
-	wait := max(time.Second, time.Until(m.explainedAt.Add(m.inst.Scan)))
-	m.explainTimer = time.AfterFunc(wait, func() { root.Send(self, &explainNow{}) })
+	self := c.Self()
+	wait := max(time.Second, time.Until(m.explainedAt.Add(m.scan)))
+	m.explainTimer = m.later(self, wait, &explainNow{})
 }
 
 // explain says in their rows why jobs wait. At most once a second, and only after
 // something rang; looker is this instance where all of the queue is looked at meanwhile.
 func (m *maintenance) explain(c actor.Context, looker scheduler.InstanceID) {
-	if m.explaining || m.inst.id() == 0 {
+	if m.explaining || m.id() == 0 {
 		return
 	}
 	m.explaining, m.explainedAt = true, time.Now()
-	inst, ctx, self := m.inst, m.ctx, c.Self()
+	h, ctx, self := m.maintenancePorts, m.ctx, c.Self()
 	go func() {
-		_, lost, err := inst.Maintenance.ExplainWaiting(ctx, looker)
+		_, lost, err := h.queue.ExplainWaiting(ctx, looker)
 		if err != nil && ctx.Err() == nil {
-			inst.Log.Debug("maintenance: cannot say why jobs wait", "error", err)
+			h.log.Debug("maintenance: cannot say why jobs wait", "error", err)
 		}
 		for _, job := range lost {
-			inst.Log.Warn("a job is ready, was looked at and not taken, and no cause is known: this is a fault of bellhop; "+
+			h.log.Warn("a job is ready, was looked at and not taken, and no cause is known: this is a fault of bellhop; "+
 				"please report it with what bellhop explain and bellhop doctor say", "job", job)
 		}
-		inst.system.Root.Send(self, &explained{})
+		h.send(self, &explained{})
 	}()
 }
 
 // readBacklog reads what waits for full hosts. The answer comes whatever becomes
 // of this actor meanwhile: intake asks for one at a time.
 func (m *maintenance) readBacklog(read *intake.Read) {
-	inst, ctx := m.inst, m.ctx
+	h, ctx := m.maintenancePorts, m.ctx
 	answer := &intake.BacklogRead{Read: *read, Of: map[scheduler.HostName][]scheduler.Backlog{}}
 	go func() {
 		for name, answers := range read.Hosts {
-			waiting, locked, err := inst.Maintenance.Backlog(ctx, read.Types, read.Suspected, answers)
+			waiting, locked, err := h.queue.Backlog(ctx, read.Types, read.Suspected, answers)
 			answer.Of[name], answer.Locked = waiting, append(answer.Locked, locked...)
 			if err != nil {
 				answer.Failed = true
 				break
 			}
 		}
-		inst.tell(roleDispatcher, answer)
+		h.tell(roleDispatcher, answer)
 	}()
 }

@@ -12,13 +12,13 @@ import (
 
 // readNames reads the names that wait in run_on, and asks the user's query
 // for those that no pattern knows. Not in Receive: it waits for the database.
-func (inst *instance) readNames(ctx context.Context, q *intake.Question) (found intake.Located, err error) {
-	if found.Keys, err = inst.Maintenance.Keys(ctx, q.After, intake.NamesAtOnce); err != nil {
+func (h maintenancePorts) readNames(ctx context.Context, q *intake.Question) (found intake.Located, err error) {
+	if found.Keys, err = h.queue.Keys(ctx, q.After, intake.NamesAtOnce); err != nil {
 		return found, err
 	}
 	now, ask := time.Now(), map[string]bool{}
 	for _, key := range found.Keys {
-		if q.Wants(key.Name, now) && inst.Maintenance.Locates() && scheduler.HostsOf(inst.localities(), key.Name) == nil {
+		if q.Wants(key.Name, now) && h.queue.Locates() && scheduler.HostsOf(h.hosts, key.Name) == nil {
 			ask[key.Name] = true
 		}
 	}
@@ -26,7 +26,7 @@ func (inst *instance) readNames(ctx context.Context, q *intake.Question) (found 
 		ask[name] = true
 	}
 	if found.Asked = slices.Sorted(maps.Keys(ask)); len(found.Asked) > 0 {
-		found.Located, err = inst.Maintenance.Locate(ctx, inst.id(), found.Asked)
+		found.Located, err = h.queue.Locate(ctx, h.id(), found.Asked)
 	}
 	return found, err
 }

@@ -18,7 +18,7 @@ import (
 // promised, on the database's clock; or they ran on this machine and their
 // process is gone.
 type membership struct {
-	inst *instance
+	membershipPorts
 	// owned by Receive
 	busy     bool // a beat is under way
 	fenced   bool
@@ -66,15 +66,15 @@ type (
 	}
 )
 
-func newMembership(inst *instance) *membership {
+func newMembership(h membershipPorts) *membership {
 	return &membership{
-		inst:     inst,
-		children: map[string]*scheduler.ChildReport{},
-		troubles: map[scheduler.TypeName]map[string]scheduler.Account{},
-		changed:  map[scheduler.TypeName]bool{},
-		hosts:    map[scheduler.HostName]*hostState{},
-		newHosts: map[scheduler.HostName]bool{},
-		marking:  map[scheduler.InstanceID]bool{},
+		membershipPorts: h,
+		children:        map[string]*scheduler.ChildReport{},
+		troubles:        map[scheduler.TypeName]map[string]scheduler.Account{},
+		changed:         map[scheduler.TypeName]bool{},
+		hosts:           map[scheduler.HostName]*hostState{},
+		newHosts:        map[scheduler.HostName]bool{},
+		marking:         map[scheduler.InstanceID]bool{},
 	}
 }
 
@@ -82,7 +82,7 @@ func (m *membership) Receive(c actor.Context) {
 	switch msg := c.Message().(type) {
 	case *actor.Started:
 		m.ctx, m.cancel = context.WithCancel(context.Background())
-		m.fenced = m.inst.leaseLeft(time.Now()) <= 0
+		m.fenced = m.leaseLeft(time.Now()) <= 0
 		m.beat(c)
 	case *beatDue:
 		m.beat(c)
@@ -100,12 +100,12 @@ func (m *membership) Receive(c actor.Context) {
 		m.told.died(msg)
 	case *draining:
 		m.told.draining = msg
-		if m.inst.id() != 0 {
+		if m.id() != 0 {
 			m.beat(c)
 		}
 	case *hostState:
 		m.hosts[msg.Host], m.newHosts[msg.Host] = msg, true
-		if m.inst.id() != 0 { // people wait to see it; it is rare
+		if m.id() != 0 { // people wait to see it; it is rare
 			m.beat(c)
 		}
 	case *actor.Stopping:
@@ -127,54 +127,58 @@ func (m *membership) beat(c actor.Context) {
 	if m.beats != nil {
 		m.beats.Stop() // another is set when this one is done
 	}
-	inst, ctx, self := m.inst, m.ctx, c.Self()
+	h, ctx, self := m.membershipPorts, m.ctx, c.Self()
 	children := m.takeChildren()
 	troubles := m.takeTroubles()
 	hosts := m.takeHosts()
 	var rest told
-	if inst.id() != 0 {
+	if h.id() != 0 {
 		rest = m.told.take()
 	}
 	go func() {
 		b := &beaten{asked: time.Now()}
-		if inst.id() == 0 {
+		if h.id() == 0 {
 			var id scheduler.InstanceID
-			if id, b.err = inst.Registry.Register(ctx); b.err == nil {
-				inst.me.Store(int64(id))
-				inst.Launcher.Serves(id)
+			if id, b.err = h.registry.Register(ctx); b.err == nil {
+				h.become(id)
+				h.serves(id)
 				b.joined = true
 			}
 		} else {
-			b.err = inst.Registry.Beat(ctx, inst.id())
+			b.err = h.registry.Beat(ctx, h.id())
 		}
 		if b.err == nil {
-			b.suspects, b.err = inst.Registry.Suspects(ctx, inst.id())
+			b.suspects, b.err = h.registry.Suspects(ctx, h.id())
 		}
 		if b.err == nil {
-			b.untold = errors.Join(inst.publish(ctx, children, troubles, hosts), rest.publish(ctx, inst))
+			b.untold = errors.Join(h.publish(ctx, children, troubles, hosts), rest.publish(ctx, h))
 		}
-		inst.system.Root.Send(self, b)
+		h.send(self, b)
 	}()
 }
 
+// margin is how long before others may bury it an instance kills its own
+// agents: time enough to be dead by then.
+func (h membershipPorts) margin() time.Duration { return h.lag / 5 }
+
 // publish tells others about this instance. What fails is told once more with
 // the next heartbeat; it costs no lease.
-func (inst *instance) publish(
+func (h membershipPorts) publish(
 	ctx context.Context, children []scheduler.ChildReport, troubles map[scheduler.TypeName]map[string]scheduler.Account,
 	hosts []*hostState,
 ) error {
 	if children != nil {
-		if err := inst.Notices.Children(ctx, inst.id(), children, time.Now()); err != nil {
+		if err := h.notices.Children(ctx, h.id(), children, time.Now()); err != nil {
 			return err
 		}
 	}
 	for typ, hosts := range troubles {
-		if err := inst.Notices.Trouble(ctx, inst.id(), typ, hosts); err != nil {
+		if err := h.notices.Trouble(ctx, h.id(), typ, hosts); err != nil {
 			return err
 		}
 	}
 	for _, s := range hosts {
-		if err := inst.HostStates.HostState(ctx, inst.id(), s.Host, s.State, s.Message); err != nil {
+		if err := h.hostStates.HostState(ctx, h.id(), s.Host, s.State, s.Message); err != nil {
 			return err
 		}
 	}
@@ -184,92 +188,92 @@ func (inst *instance) publish(
 func (m *membership) onBeaten(c actor.Context, b *beaten) {
 	m.busy = false
 	self := c.Self()
-	again := m.inst.Heartbeat
+	again := m.heartbeat
 	switch {
 	case errors.Is(b.err, scheduler.ErrGone):
-		m.inst.Log.Error(
+		m.log.Error(
 			"this instance was taken for dead: everything it ran is stopped, and it starts anew under another id", "instance",
-			m.inst.id())
-		m.inst.setLease(time.Now())
+			m.id())
+		m.setLease(time.Now())
 		m.onFenceDue(c)
-		m.inst.me.Store(0)
+		m.become(0)
 		again = 100 * time.Millisecond
 	case b.err != nil:
-		m.inst.Log.Warn("membership: heartbeat failed", "error", b.err, "lease_left", m.inst.leaseLeft(time.Now()))
+		m.log.Warn("membership: heartbeat failed", "error", b.err, "lease_left", m.leaseLeft(time.Now()))
 		again = min(again, 500*time.Millisecond)
 		m.unpublished() // some may not have got there
 	default:
-		until := b.asked.Add(m.inst.Lag - m.inst.margin())
-		m.inst.setLease(until)
+		until := b.asked.Add(m.lag - m.margin())
+		m.setLease(until)
 		left := time.Until(until)
-		m.inst.tell(roleHosts, &leased{until})
+		m.tell(roleHosts, &leased{until})
 		if !b.joined {
-			m.inst.missedRings.Add(1)
+			m.hearing.missed.Add(1)
 		}
 		if b.joined || m.fenced {
 			if b.joined {
 				m.unpublished() // their rows are new
-				m.inst.Log.Info("instance registered", "instance", m.inst.id())
+				m.log.Info("instance registered", "instance", m.id())
 			}
 			m.fenced = false
-			m.inst.tell(roleDispatcher, &joined{})
-			m.inst.tell(roleMaintenance, &joined{})
+			m.tell(roleDispatcher, &joined{})
+			m.tell(roleMaintenance, &joined{})
 		}
 		if m.fence != nil {
 			m.fence.Stop()
 		}
-		m.fence = time.AfterFunc(left, func() { m.inst.system.Root.Send(self, &fenceDue{}) })
+		m.fence = m.later(self, left, &fenceDue{})
 		m.consider(c, b.suspects)
-		m.inst.tell(roleHosts, &describe{})
+		m.tell(roleHosts, &describe{})
 		if b.untold != nil {
-			m.inst.Log.Warn("membership: cannot tell others about this instance yet", "error", b.untold)
+			m.log.Warn("membership: cannot tell others about this instance yet", "error", b.untold)
 			m.unpublished()
 		}
 	}
-	m.beats = time.AfterFunc(again, func() { m.inst.system.Root.Send(self, &beatDue{}) })
+	m.beats = m.later(self, again, &beatDue{})
 }
 
 // onFenceDue: others may take us for dead soon. What runs here must be dead by then.
 func (m *membership) onFenceDue(actor.Context) {
-	if m.fenced || m.inst.leaseLeft(time.Now()) > 0 {
+	if m.fenced || m.leaseLeft(time.Now()) > 0 {
 		return
 	}
 	m.fenced = true
-	m.inst.Log.Error("lease lost: the database has not heard from this instance for too long; what runs is stopped", "lag",
-		m.inst.Lag)
-	m.inst.tell(roleDispatcher, &fenced{})
-	m.inst.tell(roleHosts, &fenced{})
-	m.inst.tell(roleMSQs, &drainMSQs{done: make(chan string, 1)})
+	m.log.Error("lease lost: the database has not heard from this instance for too long; what runs is stopped", "lag",
+		m.lag)
+	m.tell(roleDispatcher, &fenced{})
+	m.tell(roleHosts, &fenced{})
+	m.tell(roleMSQs, &drainMSQs{done: make(chan string, 1)})
 }
 
 // consider buries the dead among the others, and takes this instance's part of
 // what is divided among the living.
 func (m *membership) consider(c actor.Context, suspects []scheduler.Suspect) {
-	if m.inst.quotas.divide(m.inst.id(), suspects) {
-		m.inst.tell(roleHosts, &divided{})
+	if m.quotas.divide(m.id(), suspects) {
+		m.tell(roleHosts, &divided{})
 	}
 	for _, s := range suspects {
 		if m.marking[s.ID] {
 			continue
 		}
-		gone := m.inst.Reaper.Dead(s)
+		gone := m.reaper.Dead(s)
 		if !gone && !s.Silent {
 			continue
 		}
 		m.marking[s.ID] = true
-		inst, ctx, self := m.inst, m.ctx, c.Self()
+		h, ctx, self := m.membershipPorts, m.ctx, c.Self()
 		go func() {
 			b := &markedGone{id: s.ID, name: s.Name, why: "no heartbeat for longer than its lag", proven: gone}
 			if gone {
 				b.why = fmt.Sprintf("its process %d is gone", s.Pid)
 				// Its agents die with it; that they have is made sure of first, so
 				// that no job is in two processes.
-				b.reaped = inst.Reaper.Reap(ctx, s)
+				b.reaped = h.reaper.Reap(ctx, s)
 			}
 			if b.reaped == nil {
-				b.did, b.jobs, b.err = inst.Reaper.MarkGone(ctx, s.ID, b.why, gone)
+				b.did, b.jobs, b.err = h.reaper.MarkGone(ctx, s.ID, b.why, gone)
 			}
-			inst.system.Root.Send(self, b)
+			h.send(self, b)
 		}()
 	}
 }
@@ -278,12 +282,12 @@ func (m *membership) onMarkedGone(b *markedGone) {
 	delete(m.marking, b.id)
 	switch {
 	case b.reaped != nil:
-		m.inst.Log.Error("cannot end what a dead instance left running; its jobs wait", "instance", b.id, "error", b.reaped)
+		m.log.Error("cannot end what a dead instance left running; its jobs wait", "instance", b.id, "error", b.reaped)
 	case b.err != nil:
-		m.inst.Log.Warn("cannot take over from a dead instance yet", "instance", b.id, "error", b.err)
+		m.log.Warn("cannot take over from a dead instance yet", "instance", b.id, "error", b.err)
 	case b.did:
-		m.inst.Log.Warn("took over from a dead instance", "instance", b.id, "name", b.name, "because", b.why, "jobs", b.jobs)
-		m.inst.ring(&rang{})
+		m.log.Warn("took over from a dead instance", "instance", b.id, "name", b.name, "because", b.why, "jobs", b.jobs)
+		m.ring(&rang{})
 	}
 }
 
@@ -296,7 +300,7 @@ func (m *membership) takeChildren() []scheduler.ChildReport {
 		}
 	}
 	same := func(a, b scheduler.ChildReport) bool { return a == b }
-	if maps.EqualFunc(all, m.shown, same) || m.inst.id() == 0 {
+	if maps.EqualFunc(all, m.shown, same) || m.id() == 0 {
 		return nil
 	}
 	m.shown = all
@@ -322,7 +326,7 @@ func (m *membership) onTrouble(t *trouble) {
 }
 
 func (m *membership) takeTroubles() map[scheduler.TypeName]map[string]scheduler.Account {
-	if len(m.changed) == 0 || m.inst.id() == 0 {
+	if len(m.changed) == 0 || m.id() == 0 {
 		return nil
 	}
 	out := map[scheduler.TypeName]map[string]scheduler.Account{}
@@ -335,7 +339,7 @@ func (m *membership) takeTroubles() map[scheduler.TypeName]map[string]scheduler.
 
 // takeHosts returns what has to be published of the hosts.
 func (m *membership) takeHosts() (list []*hostState) {
-	if m.inst.id() == 0 {
+	if m.id() == 0 {
 		return nil
 	}
 	for name := range m.newHosts {

@@ -61,14 +61,14 @@ func (t *told) take() (now told) {
 }
 
 // publish tells it.
-func (t *told) publish(ctx context.Context, inst *instance) error {
+func (t *told) publish(ctx context.Context, h membershipPorts) error {
 	for typ, hosts := range t.deaths {
-		if err := inst.Notices.Deaths(ctx, inst.id(), typ, hosts); err != nil {
+		if err := h.notices.Deaths(ctx, h.id(), typ, hosts); err != nil {
 			return err
 		}
 	}
 	if t.draining != nil {
-		return inst.Notices.Draining(ctx, inst.id(), t.draining.since)
+		return h.notices.Draining(ctx, h.id(), t.draining.since)
 	}
 	return nil
 }

@@ -17,7 +17,7 @@ const progressEvery = 500 * time.Millisecond
 // msq streams the rows of one MSQ job to children. It deals items on demand
 // and knows the state of each one in flight; scheduler.MSQ keeps the books.
 type msq struct {
-	inst *instance
+	msqPorts
 	job  scheduler.Job
 	file string // the column that places its rows; empty: none does
 	// owned by Receive
@@ -70,8 +70,8 @@ type (
 	timedOut    struct{}
 )
 
-func newMSQ(inst *instance, job scheduler.Job) *msq {
-	return &msq{inst: inst, job: job, file: job.Vars.Map()[scheduler.VarRunOnFile],
+func newMSQ(h msqPorts, job scheduler.Job) *msq {
+	return &msq{msqPorts: h, job: job, file: job.Vars.Map()[scheduler.VarRunOnFile],
 		books: scheduler.NewMSQ(scheduler.RepeatOf(job.Repeat, job.MSQ)), inFlight: map[int64]inFlight{}, began: time.Now(),
 		pause: backoff.NewExponentialBackOff(backoff.WithInitialInterval(100*time.Millisecond),
 			backoff.WithMaxInterval(5*time.Second), backoff.WithMaxElapsedTime(0))}
@@ -83,10 +83,10 @@ func (q *msq) Receive(c actor.Context) {
 		q.ctx, q.cancel = context.WithCancel(context.Background())
 		if q.job.Timeout > 0 {
 			self := c.Self()
-			q.deadline = time.AfterFunc(q.job.Timeout, func() { q.inst.system.Root.Send(self, &timedOut{}) })
+			q.deadline = q.later(self, q.job.Timeout, &timedOut{})
 		}
 		if q.job.Assigned {
-			q.inst.owe(scheduler.Record{Kind: scheduler.RecordStart, Claim: q.job.Claim, Attempt: q.job.Attempt,
+			q.outbox.owe(scheduler.Record{Kind: scheduler.RecordStart, Claim: q.job.Claim, Attempt: q.job.Attempt,
 				Host: q.job.Host, Given: q.began})
 		}
 		q.open(c)
@@ -121,7 +121,7 @@ func (q *msq) Receive(c actor.Context) {
 		}
 	case *timedOut:
 		q.end(&ending{scheduler.OutcomeTimedOut, "timeout: not done within " + q.job.Timeout.String(), true})
-		q.inst.tell(roleHosts, &cancelJob{q.job.Claim, false})
+		q.tell(roleHosts, &cancelJob{q.job.Claim, false})
 	case *describe:
 		m.tell(q.describe())
 		return
@@ -150,13 +150,13 @@ func (q *msq) next(c actor.Context) {
 	if q.broken != nil && len(q.inFlight) == 0 {
 		// Nothing of the cut-off round is in a child's hands: run the query again.
 		wait := q.pause.NextBackOff()
-		q.inst.Log.Warn(
+		q.log.Warn(
 			"msq: the query was cut off; it runs again",
 			traced(q.job.Trace, "job", q.job.Claim.Job, "error", q.broken, "again_in", wait)...)
 		q.broken = nil
 		q.forget()
 		self := c.Self()
-		time.AfterFunc(wait, func() { q.inst.system.Root.Send(self, &reopen{}) })
+		q.later(self, wait, &reopen{})
 	}
 	q.read(c)
 	q.tellRows()
@@ -188,7 +188,7 @@ func (q *msq) tellRows() {
 	if q.rows == nil && n == 0 && more {
 		return // nothing to say before the first rows: the place is kept
 	}
-	q.inst.tell(roleDispatcher, &msqWaiting{Claim: q.job.Claim, Waiting: n, Names: maps.Clone(at), Reading: more})
+	q.tell(roleDispatcher, &msqWaiting{Claim: q.job.Claim, Waiting: n, Names: maps.Clone(at), Reading: more})
 }
 
 // announce tells a dispatcher that may not know of this job all that matters.
@@ -197,7 +197,7 @@ func (q *msq) announce() {
 		return
 	}
 	q.told, q.toldRead, q.toldAt = q.wanting(), q.reading || !q.ended, q.waiting.count(q.retries.count(nil))
-	q.inst.tell(roleDispatcher,
+	q.tell(roleDispatcher,
 		&msqWaiting{Claim: q.job.Claim, Waiting: q.told, Names: maps.Clone(q.toldAt), Reading: q.toldRead,
 			Opening: q.rows == nil && q.told == 0 && q.toldRead, Job: &q.job})
 }
@@ -205,14 +205,14 @@ func (q *msq) announce() {
 func (q *msq) scheduleProgress(c actor.Context) {
 	if q.progress == nil {
 		self := c.Self()
-		q.progress = time.AfterFunc(progressEvery, func() { q.inst.system.Root.Send(self, &progressDue{}) })
+		q.progress = q.later(self, progressEvery, &progressDue{})
 	}
 }
 
 func (q *msq) tellProgress() {
 	p := scheduler.Progress{Claim: q.job.Claim, Items: q.books.Items, Waits: q.waits(time.Now())}
-	if q.ending == nil && q.inst.outbox.progress(p) {
-		q.inst.tell(roleLedger, flush)
+	if q.ending == nil {
+		q.outbox.progress(p)
 	}
 }
 
@@ -225,13 +225,13 @@ func (q *msq) end(e *ending) {
 	q.ending = e
 	q.forget()
 	q.told, q.toldRead, q.toldAt = 0, false, nil
-	q.inst.tell(roleDispatcher, &msqWaiting{Claim: q.job.Claim})
+	q.tell(roleDispatcher, &msqWaiting{Claim: q.job.Claim})
 	q.cancel() // an endless query ends here
 	if !q.reading {
 		q.closeRows()
 	}
 	if e.outcome == scheduler.OutcomeLost {
-		q.inst.tell(roleHosts, &drop{[]scheduler.Claim{q.job.Claim}})
+		q.tell(roleHosts, &drop{[]scheduler.Claim{q.job.Claim}})
 	}
 }
 
@@ -246,14 +246,14 @@ func (q *msq) conclude() {
 	if e.outcome != scheduler.OutcomeSucceeded && e.outcome != scheduler.OutcomeCancelled {
 		r.ExitCode = 1
 	}
-	rec := judged(q.inst, r)
+	rec := judged(q.retry, r)
 	if e.items {
 		items := q.books.Items // the total is known only when the last row was read
 		rec.Result.Successes = q.books.Successes
 		rec.Items = &items
 	}
-	q.inst.owe(rec)
-	q.inst.tell(roleMSQs, &msqDone{q.job.Claim})
+	q.outbox.owe(rec)
+	q.tell(roleMSQs, &msqDone{q.job.Claim})
 }
 
 func (q *msq) closeRows() {

@@ -8,7 +8,7 @@ import (
 )
 
 func (q *msq) onGrant(m *grant) {
-	now, spawn, to := m.Now, m.Spawn, q.inst.pid(roleHost(m.Host))
+	now, spawn, to := m.Now, m.Spawn, q.pid(roleHost(m.Host))
 	var lines []scheduler.Line
 	for now+spawn > 0 && q.wanting() > 0 && q.ending == nil && q.broken == nil {
 		l, ok := q.pop(m.Names)
@@ -25,11 +25,11 @@ func (q *msq) onGrant(m *grant) {
 	}
 	if len(lines) > 0 {
 		if to != nil {
-			q.inst.system.Root.Send(to, &deal{Epoch: m.Epoch, Type: q.job.Type, Lines: lines})
+			q.send(to, &deal{Epoch: m.Epoch, Type: q.job.Type, Lines: lines})
 		}
 	}
 	if now+spawn > 0 {
-		q.inst.tell(roleDispatcher, &refund{Host: m.Host, Type: q.job.Type, Epoch: m.Epoch, Now: now, Spawn: spawn})
+		q.tell(roleDispatcher, &refund{Host: m.Host, Type: q.job.Type, Epoch: m.Epoch, Now: now, Spawn: spawn})
 	}
 	if q.told -= m.Now + m.Spawn; q.toldAt != nil {
 		q.told = -1 // it cannot know which ones we took
@@ -105,13 +105,9 @@ func (q *msq) onAnswer(r *scheduler.Result) {
 	case scheduler.ItemRetry:
 		q.retries.add(f.line)
 	case scheduler.ItemFailed:
-		if q.inst.outbox.failed(
-			[]scheduler.FailedItem{
-				{Claim: q.job.Claim, Item: r.Line.Item, Line: r.Line.Args, Tries: tries, ExitCode: r.ExitCode, Error: r.Told()},
-			},
-		) {
-			q.inst.tell(roleLedger, flush)
-		}
+		q.outbox.failed(scheduler.FailedItem{
+			Claim: q.job.Claim, Item: r.Line.Item, Line: r.Line.Args, Tries: tries, ExitCode: r.ExitCode, Error: r.Told(),
+		})
 	}
 }
 
@@ -152,7 +148,7 @@ func (q *msq) onNowhere(m *nowhere) {
 				Error: "no_host: no host of this instance answers to run_on " + name})
 		}
 	}
-	if len(failed) > 0 && q.inst.outbox.failed(failed) {
-		q.inst.tell(roleLedger, flush)
+	if len(failed) > 0 {
+		q.outbox.failed(failed...)
 	}
 }

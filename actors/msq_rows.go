@@ -23,14 +23,14 @@ const (
 
 func (q *msq) open(c actor.Context) {
 	q.reading = true
-	inst, ctx, text, self := q.inst, q.ctx, q.job.MSQ, c.Self()
+	h, ctx, text, self := q.msqPorts, q.ctx, q.job.MSQ, c.Self()
 	go func() {
-		rows, err := inst.Queries.Open(ctx, text)
+		rows, err := h.queries.Open(ctx, text)
 		if err == nil && ctx.Err() != nil { // nobody waits for it any more
 			rows.Close()
 			return
 		}
-		inst.system.Root.Send(self, &opened{rows, err})
+		h.send(self, &opened{rows, err})
 	}()
 }
 
@@ -53,10 +53,10 @@ func (q *msq) read(c actor.Context) {
 		return
 	}
 	q.reading = true
-	inst, ctx, rows, self := q.inst, q.ctx, q.rows, c.Self()
+	h, ctx, rows, self := q.msqPorts, q.ctx, q.rows, c.Self()
 	go func() {
 		list, err := rows.Next(ctx)
-		inst.system.Root.Send(self, &read{list, err})
+		h.send(self, &read{list, err})
 	}()
 }
 
@@ -121,7 +121,7 @@ func (q *msq) placeOf(columns []scheduler.Column) string {
 			file = c.Value
 		}
 	}
-	if q.job.Places == "" && file != "" && q.inst.mayName(file) {
+	if q.job.Places == "" && file != "" && q.mayName(file) {
 		return file
 	}
 	return q.job.Places

@@ -45,7 +45,7 @@ func (s *msqs) Receive(c actor.Context) {
 	case *startMSQ:
 		job := m.Job
 		s.jobs[job.Claim.Job] = job
-		s.start(c, roleMSQ(job.Claim.Job), func() actor.Actor { return newMSQ(s.inst, job) })
+		s.start(c, roleMSQ(job.Claim.Job), func() actor.Actor { return newMSQ(s.inst.forMSQ(), job) })
 	case *msqDone:
 		if job, ok := s.jobs[m.Claim.Job]; ok && job.Claim == m.Claim {
 			delete(s.jobs, m.Claim.Job)
@@ -60,7 +60,7 @@ func (s *msqs) Receive(c actor.Context) {
 		for claim := range s.clearing {
 			r.Claims = append(r.Claims, claim)
 		}
-		s.inst.system.Root.Send(m.To, r)
+		s.inst.send(m.To, r)
 		s.forward(c, m) // to a dispatcher that may not know of them
 	case *reported:
 		s.onReported(c, m)
@@ -122,7 +122,7 @@ func (s *msqs) ask(c actor.Context, claim scheduler.Claim) {
 	}
 	// Also the way out when one that was asked has died meanwhile.
 	self := c.Self()
-	time.AfterFunc(200*time.Millisecond, func() { s.inst.system.Root.Send(self, &retryClear{claim}) })
+	s.inst.later(self, 200*time.Millisecond, &retryClear{claim})
 }
 
 func (s *msqs) onReported(c actor.Context, m *reported) {
@@ -136,7 +136,7 @@ func (s *msqs) onReported(c actor.Context, m *reported) {
 			continue
 		}
 		delete(s.clearing, claim)
-		s.inst.note(claim, cl.job.Attempt, cl.job.Host, "the MSQ was lost inside the scheduler; its query runs again")
-		s.inst.owe(scheduler.Record{Kind: scheduler.RecordRequeue, Claim: claim, Attempt: cl.job.Attempt})
+		s.inst.outbox.note(claim, cl.job.Attempt, cl.job.Host, "the MSQ was lost inside the scheduler; its query runs again")
+		s.inst.outbox.owe(scheduler.Record{Kind: scheduler.RecordRequeue, Claim: claim, Attempt: cl.job.Attempt})
 	}
 }

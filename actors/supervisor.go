@@ -16,15 +16,15 @@ func newSupervisor(inst *instance) *supervisor { return &supervisor{newParent(in
 func (s *supervisor) Receive(c actor.Context) {
 	switch m := c.Message().(type) {
 	case *actor.Started:
-		s.start(c, roleLedger, func() actor.Actor { return newLedger(s.inst) })
+		s.start(c, roleLedger, func() actor.Actor { return newLedger(s.inst.forLedger()) })
 		s.start(c, roleHosts, func() actor.Actor { return newHosts(s.inst) })
 		s.start(c, roleMSQs, func() actor.Actor { return newMSQs(s.inst) })
-		s.start(c, roleMaintenance, func() actor.Actor { return newMaintenance(s.inst) }, inline)
+		s.start(c, roleMaintenance, func() actor.Actor { return newMaintenance(s.inst.forMaintenance()) }, inline)
 		s.start(c, roleDispatcher, func() actor.Actor { return newDispatcher(s.inst) }, inline)
-		s.start(c, roleMembership, func() actor.Actor { return newMembership(s.inst) })
-		s.start(c, roleAttachments, func() actor.Actor { return newAttachments(s.inst) })
-		s.start(c, roleGate, func() actor.Actor { return newGate(s.inst) }, inline)
-		s.start(c, roleBell, func() actor.Actor { return newBell(s.inst) })
+		s.start(c, roleMembership, func() actor.Actor { return newMembership(s.inst.forMembership()) })
+		s.start(c, roleAttachments, func() actor.Actor { return newAttachments(s.inst.forAttachments()) })
+		s.start(c, roleGate, func() actor.Actor { return newGate(s.inst.forGate()) }, inline)
+		s.start(c, roleBell, func() actor.Actor { return newBell(s.inst.forBell()) })
 	case *actor.Stopping:
 		s.leaving = true
 	case *actor.Terminated:

@@ -86,13 +86,11 @@ func (s *System) onEnd(ended chan struct{}) {
 }
 
 // Say takes what agents say on its way to bellhop.log. It never blocks.
-func (s *System) Say(list []scheduler.Entry) { s.inst.entries(list) }
+func (s *System) Say(list []scheduler.Entry) { s.inst.outbox.entries(list) }
 
 // Progress takes how far an agent says it has come with a single job. It never blocks.
 func (s *System) Progress(p scheduler.Progress) {
-	if s.inst.outbox.progress(p) {
-		s.inst.tell(roleLedger, flush)
-	}
+	s.inst.outbox.progress(p)
 }
 
 // Trouble takes why a type cannot be used on a host, or that it can again. It never blocks.
@@ -111,7 +109,7 @@ func (s *System) Healthy() string {
 	case s.inst.leaseLeft(time.Now()) <= 0:
 		return "lease lost: the database has not heard from this instance"
 	}
-	if s.inst.missedRings.Load() > deafAfter+1 {
+	if s.inst.hearing.missed.Load() > deafAfter+1 {
 		return "bell not heard for " + s.BellAge().Round(time.Second).String() + ": new work waits for the safety scan"
 	}
 	return ""
@@ -119,7 +117,7 @@ func (s *System) Healthy() string {
 
 // BellAge is how long ago this instance last heard its own ring.
 func (s *System) BellAge() time.Duration {
-	return time.Since(s.inst.began) - time.Duration(s.inst.heard.Load())
+	return time.Since(s.inst.began) - time.Duration(s.inst.hearing.at.Load())
 }
 
 // Gate says who sees to it that this instance learns of new work.
@@ -131,14 +129,14 @@ func (s *System) Panic(role string) error {
 	if pid == nil {
 		return fmt.Errorf("nobody is %q just now", role)
 	}
-	s.inst.system.Root.Send(pid, &panicNow{})
+	s.inst.send(pid, &panicNow{})
 	return nil
 }
 
 // Roles lists who is there: "ledger", "msq/42", "host/local", "child/local/license.1", …
 func (s *System) Roles() []string {
-	s.inst.pidsMu.RLock()
-	defer s.inst.pidsMu.RUnlock()
+	s.inst.peers.mu.RLock()
+	defer s.inst.peers.mu.RUnlock()
 	var roles []string
 	for role := range s.inst.pids {
 		roles = append(roles, role)

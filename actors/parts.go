@@ -1,0 +1,165 @@
+package actors
+
+import (
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"bellhop/scheduler"
+)
+
+// What each actor is handed: the ports that it may touch, the parts of the
+// instance that it shares with others, and its peers. A goroutine that an actor
+// starts takes a copy; what Receive owns is not in it. The dispatcher, hosts and
+// children have the whole instance.
+
+// ledgerPorts: no other actor writes outcomes.
+type ledgerPorts struct {
+	*peers
+	*identity
+	outbox   *outbox
+	rows     *attachedRows
+	records  Records
+	holdings Holdings
+	log      *slog.Logger
+}
+
+func (inst *instance) forLedger() ledgerPorts {
+	return ledgerPorts{
+		peers:    inst.peers,
+		identity: inst.identity,
+		outbox:   inst.outbox,
+		rows:     inst.rows,
+		records:  inst.Records,
+		holdings: inst.Holdings,
+		log:      inst.Log,
+	}
+}
+
+// membershipPorts: no other actor changes who we are, or divides a type's max.
+type membershipPorts struct {
+	*peers
+	*identity
+	quotas         quotas
+	hearing        *hearing
+	registry       Registry
+	reaper         Reaper
+	notices        Notices
+	hostStates     HostStates
+	serves         func(scheduler.InstanceID) // tells the launcher whose children it starts
+	heartbeat, lag time.Duration
+	log            *slog.Logger
+}
+
+func (inst *instance) forMembership() membershipPorts {
+	return membershipPorts{
+		peers:      inst.peers,
+		identity:   inst.identity,
+		quotas:     inst.quotas,
+		hearing:    &inst.hearing,
+		registry:   inst.Registry,
+		reaper:     inst.Reaper,
+		notices:    inst.Notices,
+		hostStates: inst.HostStates,
+		serves:     inst.Launcher.Serves,
+		heartbeat:  inst.Heartbeat,
+		lag:        inst.Lag,
+		log:        inst.Log,
+	}
+}
+
+// maintenancePorts: no other actor does the upkeep of the queue.
+type maintenancePorts struct {
+	*peers
+	*identity
+	rows  *attachedRows
+	queue Maintenance
+	hosts []scheduler.Locality
+	scan  time.Duration
+	stop  func(scheduler.Stop) // nil: nobody is to be told
+	log   *slog.Logger
+}
+
+func (inst *instance) forMaintenance() maintenancePorts {
+	return maintenancePorts{
+		peers:    inst.peers,
+		identity: inst.identity,
+		rows:     inst.rows,
+		queue:    inst.Maintenance,
+		hosts:    inst.localities(),
+		scan:     inst.Scan,
+		stop:     inst.Stop,
+		log:      inst.Log,
+	}
+}
+
+// gatePorts: no other actor shuts the gate.
+type gatePorts struct {
+	*peers
+	rows *attachedRows
+	gate Gate
+	show *atomic.Int32 // scheduler.GateState, for System
+	log  *slog.Logger
+}
+
+func (inst *instance) forGate() gatePorts {
+	return gatePorts{peers: inst.peers, rows: inst.rows, gate: inst.Gate, show: &inst.gateIs, log: inst.Log}
+}
+
+// bellPorts: no other actor listens.
+type bellPorts struct {
+	*peers
+	began     time.Time // from when hearing counts
+	hearing   *hearing
+	rows      *attachedRows
+	bell      Bell
+	heartbeat time.Duration
+	every     time.Duration // the safety scan
+	log       *slog.Logger
+}
+
+func (inst *instance) forBell() bellPorts {
+	return bellPorts{
+		peers:     inst.peers,
+		began:     inst.began,
+		hearing:   &inst.hearing,
+		rows:      inst.rows,
+		bell:      inst.Bell,
+		heartbeat: inst.Heartbeat,
+		every:     inst.Scan,
+		log:       inst.Log,
+	}
+}
+
+// attachmentsPorts: no other actor touches users' tables.
+type attachmentsPorts struct {
+	*peers
+	rows   *attachedRows
+	tables Attachments // nil: no tables are looked at
+	log    *slog.Logger
+}
+
+func (inst *instance) forAttachments() attachmentsPorts {
+	return attachmentsPorts{peers: inst.peers, rows: inst.rows, tables: inst.Attachments, log: inst.Log}
+}
+
+// msqPorts: no other actor runs users' queries.
+type msqPorts struct {
+	*peers
+	outbox  *outbox
+	queries Queries
+	mayName func(name string) bool // it means something in run_on
+	retry   scheduler.RetryPolicy
+	log     *slog.Logger
+}
+
+func (inst *instance) forMSQ() msqPorts {
+	return msqPorts{
+		peers:   inst.peers,
+		outbox:  inst.outbox,
+		queries: inst.Queries,
+		mayName: inst.mayName,
+		retry:   inst.Retry,
+		log:     inst.Log,
+	}
+}
