@@ -1,0 +1,201 @@
+package actors
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"bellhop/scheduler"
+)
+
+// claims is the queue as a dispatcher sees it.
+type claims struct {
+	calls
+	ready []scheduler.Job // what the next claim brings
+	holds []scheduler.Hold
+	down  error
+	peers []string // instances that have not re-asserted
+	took  time.Duration
+}
+
+func (q *claims) Claim(context.Context, scheduler.InstanceID, scheduler.Demand) ([]scheduler.Job, error) {
+	q.add("claim")
+	jobs := q.ready
+	q.ready = nil
+	time.Sleep(q.took) // virtual
+	return jobs, q.down
+}
+
+func (q *claims) Claims(context.Context, scheduler.InstanceID) ([]scheduler.Hold, error) {
+	q.add("claims?")
+	return q.holds, nil
+}
+
+func (q *claims) Reassert(context.Context, scheduler.InstanceID, []scheduler.Hold) (int, error) {
+	return 0, nil
+}
+
+func (q *claims) Assert(context.Context, scheduler.InstanceID, []scheduler.Hold) (int, []string, error) {
+	q.add("assert")
+	return 0, q.peers, q.down
+}
+
+func jobOf(id scheduler.JobID) scheduler.Job {
+	return scheduler.Job{Type: "a", Line: scheduler.Line{Claim: claimOf(id), Instance: 1, Attempt: 1}}
+}
+
+// playDispatcher plays one with a host that takes ten lines of type a, and with
+// peers that answer an audit.
+func playDispatcher(t *testing.T, q *claims, with func(s *stage, start time.Time)) {
+	t.Helper()
+	cfg := Config{Queue: q, Holdings: q, Maintenance: &upkeep{}, Agents: []AgentType{{Name: "a"}},
+		Hosts: []HostSpec{{Name: "h", Slots: 10}}, Scan: 5 * time.Second, Lag: 10 * time.Second}
+	play(t, cfg, func(s *stage) {
+		for role, name := range map[string]string{roleHost("h"): "h", roleMSQs: roleMSQs} {
+			s.answers[role] = func(c actor.Context) {
+				if m, is := c.Message().(*report); is {
+					c.Send(m.To, &reported{Of: m.Of, From: name})
+				}
+			}
+		}
+		s.listen(roleHost("h"), roleMSQs, roleHosts, roleGate, roleMembership, roleMaintenance, roleLedger)
+		s.start(roleDispatcher, newDispatcher(s.instance))
+		s.tell(roleDispatcher, &credits{Host: "h", Epoch: 1, Now: map[scheduler.TypeName]int{"a": 10}})
+		after[*deals](s, time.Second, roleHost("h"))
+		q.take(time.Now())
+		with(s, time.Now())
+	})
+}
+
+func dealtJobs(list []deals) (jobs []scheduler.JobID) {
+	for _, all := range list {
+		for _, d := range all {
+			for _, l := range d.Lines {
+				jobs = append(jobs, l.Claim.Job)
+			}
+		}
+	}
+	return jobs
+}
+
+// What a claim brings goes to the host that asked for it.
+func TestDispatcher_DealsWhatItClaims(t *testing.T) {
+	t.Parallel()
+	q := &claims{}
+	playDispatcher(t, q, func(s *stage, _ time.Time) {
+		q.ready = []scheduler.Job{jobOf(1), jobOf(2)}
+		s.tell(roleDispatcher, &rang{inserted: true})
+		if got := dealtJobs(after[deals](s, 0, roleHost("h"))); !slices.Equal(got, []scheduler.JobID{1, 2}) {
+			t.Errorf("dealt: %v", got)
+		}
+	})
+}
+
+// After a lost connection nothing is claimed before what runs here is asserted,
+// and before all other instances have asserted theirs, or the lag is over.
+func TestDispatcher_AssertsBeforeItClaims(t *testing.T) {
+	t.Parallel()
+	q := &claims{}
+	playDispatcher(t, q, func(s *stage, start time.Time) {
+		q.peers = []string{"other"}
+		s.tell(roleDispatcher, &connLost{})
+		s.tell(roleDispatcher, &rang{})
+		after[deals](s, 5*time.Second, roleHost("h"))
+		names, _ := q.take(start)
+		if len(names) < 2 || slices.ContainsFunc(names, func(name string) bool { return name != "assert" }) {
+			t.Fatalf("while another has not asserted: %q", names)
+		}
+		q.peers, q.ready = nil, []scheduler.Job{jobOf(1)}
+		if got := dealtJobs(after[deals](s, 5*time.Second, roleHost("h"))); !slices.Equal(got, []scheduler.JobID{1}) {
+			t.Errorf("dealt: %v", got)
+		}
+		if names, _ := q.take(start); !slices.Equal(names[:2], []string{"assert", "claims?"}) || names[2] != "claim" {
+			t.Errorf("then: %q", names)
+		}
+	})
+	playDispatcher(t, q, func(s *stage, start time.Time) {
+		q.peers = []string{"never"}
+		s.tell(roleDispatcher, &connLost{})
+		after[deals](s, time.Minute, roleHost("h"))
+		names, at := q.take(start)
+		if i := slices.Index(names, "claim"); i < 0 || at[i] < 10*time.Second || at[i] > 13*time.Second {
+			t.Errorf("with one that never does: %q at %v", names, at)
+		}
+	})
+}
+
+// A claim that fails is followed by a pause and an assertion; what it brought
+// before it failed is dealt.
+func TestDispatcher_DealsWhatAFailedClaimBrought(t *testing.T) {
+	t.Parallel()
+	q := &claims{}
+	playDispatcher(t, q, func(s *stage, start time.Time) {
+		q.ready, q.down = []scheduler.Job{jobOf(1)}, errors.New("connection lost")
+		s.tell(roleDispatcher, &rang{})
+		if got := dealtJobs(after[deals](s, 0, roleHost("h"))); !slices.Equal(got, []scheduler.JobID{1}) {
+			t.Errorf("dealt: %v", got)
+		}
+		after[deals](s, time.Second, roleHost("h"))
+		if names, at := q.take(start); len(names) < 2 || names[0] != "claim" || names[1] != "assert" || at[1] <= at[0] {
+			t.Errorf("%q at %v", names, at)
+		}
+	})
+}
+
+// A claim that is answered when the lease is over is given back: others may have
+// taken its jobs by now.
+func TestDispatcher_GivesBackWhatComesAfterTheLease(t *testing.T) {
+	t.Parallel()
+	q := &claims{}
+	playDispatcher(t, q, func(s *stage, _ time.Time) {
+		s.setLease(time.Now().Add(time.Second))
+		q.ready, q.took = []scheduler.Job{jobOf(1)}, 2*time.Second
+		s.tell(roleDispatcher, &rang{})
+		if got := after[deals](s, 3*time.Second, roleHost("h")); len(got) > 0 {
+			t.Errorf("dealt: %v", dealtJobs(got))
+		}
+		batch, _, _ := s.outbox.take(time.Now())
+		if len(batch.Records) != 1 || batch.Records[0].Kind != scheduler.RecordRequeue {
+			t.Errorf("owed: %+v", batch.Records)
+		}
+	})
+}
+
+// A claim that only the database knows, twice in a row, goes back to the queue.
+func TestDispatcher_GivesBackWhatNobodyHas(t *testing.T) {
+	t.Parallel()
+	q := &claims{}
+	playDispatcher(t, q, func(s *stage, _ time.Time) {
+		q.holds = []scheduler.Hold{{Claim: claimOf(7), Attempt: 1, Host: "h"}}
+		for scans, want := range []int{0, 1} {
+			s.tell(roleDispatcher, &rang{scan: true})
+			after[deals](s, time.Second, roleHost("h"))
+			if owing := s.outbox.owing(); len(owing) != want {
+				t.Errorf("after %d scans there is owed: %v", scans+1, owing)
+			}
+		}
+	})
+}
+
+// While fenced it claims nothing, and it claims again as soon as it has joined.
+func TestDispatcher_ClaimsNothingWhileFenced(t *testing.T) {
+	t.Parallel()
+	q := &claims{}
+	playDispatcher(t, q, func(s *stage, start time.Time) {
+		s.tell(roleDispatcher, &fenced{})
+		s.tell(roleDispatcher, &rang{})
+		after[deals](s, time.Minute, roleHost("h"))
+		if names, _ := q.take(start); names != nil {
+			t.Errorf("while fenced: %q", names)
+		}
+		s.tell(roleDispatcher, &joined{})
+		after[deals](s, time.Minute, roleHost("h"))
+		if names, _ := q.take(start); !slices.Equal(names, []string{"assert", "claims?", "claim"}) {
+			t.Errorf("then: %q", names)
+		}
+	})
+}

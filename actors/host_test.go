@@ -1,0 +1,196 @@
+package actors
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"bellhop/scheduler"
+)
+
+// launcher starts processes that are ready after a second, and do nothing.
+type launcher struct {
+	mu        sync.Mutex
+	processes []*idleProcess
+	refuse    error
+}
+
+func (l *launcher) Launch(_ scheduler.TypeName, _ scheduler.ChildName, _ scheduler.HostName, _ time.Duration,
+	wake func()) (Process, error) {
+	if l.refuse != nil {
+		return nil, l.refuse
+	}
+	p := &idleProcess{wake: wake, done: make(chan struct{})}
+	time.AfterFunc(time.Second, func() { p.happens(scheduler.ChildEvent{Kind: scheduler.EventReady, At: time.Now()}) })
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.processes = append(l.processes, p)
+	return p, nil
+}
+
+func (l *launcher) Reach(context.Context, scheduler.HostName) error { return nil }
+func (l *launcher) Serves(scheduler.InstanceID)                     {}
+
+// idleProcess keeps the lines that it is fed.
+type idleProcess struct {
+	mu     sync.Mutex
+	events []scheduler.ChildEvent
+	lines  []scheduler.Line
+	wake   func()
+	once   sync.Once
+	done   chan struct{}
+}
+
+func (p *idleProcess) happens(ev scheduler.ChildEvent) {
+	p.mu.Lock()
+	p.events = append(p.events, ev)
+	p.mu.Unlock()
+	p.wake()
+}
+
+// dies ends it, with what it has in hand.
+func (p *idleProcess) dies() {
+	p.once.Do(func() {
+		close(p.done)
+		p.happens(scheduler.ChildEvent{Kind: scheduler.EventExited, ExitCode: 139, Signal: 11})
+	})
+}
+
+func (p *idleProcess) Feed(lines []scheduler.Line) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.lines = append(p.lines, lines...)
+}
+
+func (p *idleProcess) Recall() []scheduler.Line { return nil }
+
+func (p *idleProcess) Take(into []scheduler.ChildEvent) []scheduler.ChildEvent {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	into = append(into, p.events...)
+	p.events = nil
+	return into
+}
+
+func (p *idleProcess) Close()                { p.dies() }
+func (p *idleProcess) Kill()                 { p.dies() }
+func (p *idleProcess) Lease(time.Duration)   {}
+func (p *idleProcess) Done() <-chan struct{} { return p.done }
+func (p *idleProcess) Pid() int              { return 1 }
+
+// playHost plays a host of two slots and a type.
+func playHost(t *testing.T, l *launcher, with func(s *stage)) {
+	t.Helper()
+	cfg := Config{Launcher: l, Agents: []AgentType{{Name: "a", StartTimeout: time.Minute}}, Retry: scheduler.DefaultRetry,
+		Hosts: []HostSpec{{Name: "h", Slots: 2}}, Idle: time.Hour, KillAfter: time.Second,
+		Respawn: scheduler.RespawnPolicy{Deaths: 5, Window: 3 * time.Second}}
+	play(t, cfg, func(s *stage) {
+		s.listen(roleDispatcher, roleMembership, roleMSQs, roleHosts)
+		s.start(roleHost("h"), newHost(s.instance, s.Hosts[0]))
+		with(s)
+	})
+}
+
+// offered adds up what a host asked for under its last epoch.
+func offered(list []*credits) (epoch uint64, now, room int) {
+	for _, m := range list {
+		if m.Epoch != epoch {
+			epoch, now, room = m.Epoch, 0, 0
+		}
+		now, room = now+m.Now["a"], room+m.Room
+	}
+	return epoch, now, room
+}
+
+func lineOf(job scheduler.JobID) scheduler.Line {
+	return scheduler.Line{Claim: claimOf(job), Instance: 1, Attempt: 1, MaxAttempts: 1, Assigned: true}
+}
+
+// A child that dies takes the credits with it that were given out for it: under a
+// new epoch the host asks for no more than what there is room for now. What the
+// child had in hand is settled as a death.
+func TestHost_GivesBackCreditsWhenAChildDies(t *testing.T) {
+	t.Parallel()
+	l := &launcher{}
+	playHost(t, l, func(s *stage) {
+		first, now, room := offered(after[*credits](s, 0, roleDispatcher))
+		if now != 0 || room != 2 {
+			t.Fatalf("an empty host asks for %d and %d", now, room)
+		}
+		s.tell(roleHost("h"), deals{{Epoch: first, Type: "a", Lines: []scheduler.Line{lineOf(1)}}})
+		after[*credits](s, 2*time.Second, roleDispatcher)
+		l.processes[0].dies()
+		epoch, now, room := offered(after[*credits](s, time.Minute, roleDispatcher))
+		if epoch <= first || now != 0 || room != 2 {
+			t.Errorf("after its death it asks for %d and %d, under epoch %d after %d", now, room, epoch, first)
+		}
+		batch, _, _ := s.outbox.take(time.Now())
+		i := slices.IndexFunc(batch.Records, func(r scheduler.Record) bool { return r.Kind == scheduler.RecordSettle })
+		if i < 0 || !batch.Records[i].Verdict.Death {
+			t.Errorf("owed: %+v", batch.Records)
+		}
+		if s.alive.Load() != 0 {
+			t.Errorf("%d processes are counted", s.alive.Load())
+		}
+	})
+}
+
+// Work that was dealt goes back to the queue when no child comes up for it.
+func TestHost_GivesBackWorkThatNoChildTakes(t *testing.T) {
+	t.Parallel()
+	playHost(t, &launcher{refuse: errors.New("no such program")}, func(s *stage) {
+		epoch, _, _ := offered(after[*credits](s, 0, roleDispatcher))
+		s.tell(roleHost("h"), deals{{Epoch: epoch, Type: "a", Lines: []scheduler.Line{lineOf(1)}}})
+		after[*credits](s, time.Minute, roleDispatcher)
+		batch, _, _ := s.outbox.take(time.Now())
+		if n := len(batch.Records); n != 1 || batch.Records[0].Kind != scheduler.RecordRequeue {
+			t.Errorf("owed: %+v", batch.Records)
+		}
+		if got := after[*trouble](s, 0, roleMembership); len(got) == 0 || got[len(got)-1].Why == (scheduler.Account{}) {
+			t.Errorf("told of trouble: %+v", got)
+		}
+	})
+}
+
+// Work whose lease is over when it arrives begins nowhere.
+func TestHost_BeginsNothingAfterTheLease(t *testing.T) {
+	t.Parallel()
+	l := &launcher{}
+	playHost(t, l, func(s *stage) {
+		epoch, _, _ := offered(after[*credits](s, 0, roleDispatcher))
+		s.setLease(time.Now())
+		s.tell(roleHost("h"), deals{{Epoch: epoch, Type: "a", Lines: []scheduler.Line{lineOf(1)}}})
+		after[*credits](s, time.Minute, roleDispatcher)
+		if len(l.processes) > 0 {
+			t.Errorf("%d processes were started", len(l.processes))
+		}
+		if owing := s.outbox.owing(); !owing[claimOf(1)] {
+			t.Errorf("owed: %v", owing)
+		}
+	})
+}
+
+// A host's actor gives out no credits before the processes of the last one are dead.
+func TestHost_WaitsForTheProcessesOfTheLastOne(t *testing.T) {
+	t.Parallel()
+	l := &launcher{}
+	playHost(t, l, func(s *stage) {
+		after[*hostRestarted](s, 0, roleMSQs) // the first one
+		after[*credits](s, 0, roleDispatcher)
+		s.processes["h"].enter()
+		s.start(roleHost("h"), newHost(s.instance, s.Hosts[0]))
+		if got := after[*credits](s, time.Minute, roleDispatcher); len(got) > 0 {
+			t.Errorf("credits while a process lives: %+v", got[0])
+		}
+		s.processes["h"].leave()
+		if _, _, room := offered(after[*credits](s, 0, roleDispatcher)); room != 2 {
+			t.Errorf("room for %d", room)
+		}
+		if got := after[*hostRestarted](s, 0, roleMSQs); len(got) != 1 || !got[0].At.Equal(s.pid(roleHost("h"))) {
+			t.Errorf("MSQ jobs are told %+v", got)
+		}
+	})
+}

@@ -1,0 +1,164 @@
+package actors
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"bellhop/scheduler"
+)
+
+// records is a database that the ledger writes to.
+type records struct {
+	calls
+	locked map[scheduler.JobID]bool // rows that another transaction has locked
+	bad    map[scheduler.JobID]bool // outcomes that it refuses
+	down   error
+	again  []bool // of each batch, whether it may have been committed before
+}
+
+func (r *records) Write(_ context.Context, _ scheduler.InstanceID, b scheduler.Batch, _ time.Time) (
+	[]scheduler.Claim, bool, error) {
+	r.add(fmt.Sprint("write", b.Jobs()))
+	r.again = append(r.again, b.MaybeCommitted)
+	if r.down != nil {
+		return nil, false, r.down
+	}
+	for _, job := range b.Jobs() {
+		switch {
+		case r.locked[job]:
+			return nil, false, scheduler.ErrBusy
+		case r.bad[job]:
+			return nil, false, scheduler.ErrRefused
+		}
+	}
+	return nil, false, nil
+}
+
+func (r *records) Busy(_ context.Context, jobs []scheduler.JobID) (busy []scheduler.JobID, err error) {
+	r.add(fmt.Sprint("busy?", jobs))
+	return slices.DeleteFunc(slices.Clone(jobs), func(job scheduler.JobID) bool { return !r.locked[job] }), nil
+}
+
+func settledJobs(list []*settled) (jobs []scheduler.JobID) {
+	for _, m := range list {
+		for _, c := range m.Claims {
+			jobs = append(jobs, c.Job)
+		}
+	}
+	slices.Sort(jobs)
+	return jobs
+}
+
+func playLedger(t *testing.T, db *records, with func(*stage)) {
+	t.Helper()
+	play(t, Config{Records: db}, func(s *stage) {
+		s.listen(roleDispatcher, roleMaintenance)
+		s.start(roleLedger, newLedger(s.forLedger()))
+		with(s)
+	})
+}
+
+// A row that another transaction has locked is tried again, later each time; the
+// others of its batch are written at once.
+func TestLedger_DefersLockedRowsAndRetries(t *testing.T) {
+	t.Parallel()
+	db := &records{locked: map[scheduler.JobID]bool{2: true}}
+	playLedger(t, db, func(s *stage) {
+		start := time.Now()
+		s.outbox.owe(settleOf(1, 2, 3)...)
+		if got := settledJobs(after[*settled](s, 0, roleDispatcher)); !slices.Equal(got, []scheduler.JobID{1, 3}) {
+			t.Fatalf("settled at once: %v", got)
+		}
+		db.take(start)
+		if got := after[*settled](s, deferFirst+2*deferFirst, roleDispatcher); len(got) > 0 {
+			t.Fatalf("settled while its row is locked: %v", settledJobs(got))
+		}
+		if names, at := db.take(start); !slices.Equal(names, []string{"busy?[2]", "busy?[2]"}) ||
+			!slices.Equal(at, []time.Duration{deferFirst, 3 * deferFirst}) {
+			t.Fatalf("tried: %q at %v", names, at)
+		}
+		delete(db.locked, 2)
+		if got := settledJobs(after[*settled](s, 4*deferFirst, roleDispatcher)); !slices.Equal(got, []scheduler.JobID{2}) {
+			t.Fatalf("settled when its row is free: %v", got)
+		}
+		db.take(start)
+		after[*settled](s, time.Minute, roleDispatcher)
+		if names, _ := db.take(start); names != nil {
+			t.Errorf("with nothing owed it calls %q", names)
+		}
+	})
+}
+
+// What could not be written is kept and tried again, as what may be committed;
+// the dispatcher hears of it, since its claims may be undone.
+func TestLedger_KeepsWhatItCannotWrite(t *testing.T) {
+	t.Parallel()
+	db := &records{down: errors.New("connection lost")}
+	playLedger(t, db, func(s *stage) {
+		s.outbox.owe(settleOf(1)...)
+		if got := after[*connLost](s, 0, roleDispatcher); len(got) != 1 {
+			t.Fatalf("the dispatcher is told %d times of the connection", len(got))
+		}
+		s.outbox.owe(settleOf(2)...)
+		db.down = nil
+		if got := settledJobs(after[*settled](s, time.Second, roleDispatcher)); !slices.Equal(got, []scheduler.JobID{1, 2}) {
+			t.Fatalf("settled: %v", got)
+		}
+		if !slices.Equal(db.again, []bool{false, true, false}) {
+			t.Errorf("may have been committed: %v", db.again)
+		}
+	})
+}
+
+// An outcome that the database refuses is let go; it holds up no other.
+func TestLedger_ARefusedOutcomeHoldsUpNoOther(t *testing.T) {
+	t.Parallel()
+	db := &records{bad: map[scheduler.JobID]bool{3: true}}
+	playLedger(t, db, func(s *stage) {
+		s.outbox.owe(settleOf(1, 2, 3, 4, 5)...)
+		after[*settled](s, 0, roleDispatcher)
+		names, _ := db.take(time.Now())
+		for _, whole := range []string{"write[1 2]", "write[4 5]", "write[3]"} {
+			if !slices.Contains(names, whole) {
+				t.Errorf("no %s among %q", whole, names)
+			}
+		}
+		select {
+		case <-s.outbox.whenEmpty():
+		default:
+			t.Error("something is owed still")
+		}
+	})
+}
+
+// What a ledger that died owed, the next one writes.
+func TestLedger_WritesWhatTheLastOneOwed(t *testing.T) {
+	t.Parallel()
+	db := &records{}
+	play(t, Config{Records: db}, func(s *stage) {
+		s.listen(roleDispatcher)
+		s.outbox.owe(settleOf(1)...)
+		s.outbox.take(time.Now()) // it had begun to write
+		s.start(roleLedger, newLedger(s.forLedger()))
+		if got := settledJobs(after[*settled](s, 0, roleDispatcher)); !slices.Equal(got, []scheduler.JobID{1}) {
+			t.Errorf("settled: %v", got)
+		}
+	})
+}
+
+// A job that is tried again later has its time told to the clock's rounds.
+func TestLedger_TellsMaintenanceOfADelay(t *testing.T) {
+	t.Parallel()
+	playLedger(t, &records{}, func(s *stage) {
+		list := settleOf(1)
+		list[0].Verdict.State = scheduler.Scheduled
+		s.outbox.owe(list...)
+		if got := after[*dueNow](s, 0, roleMaintenance); len(got) != 1 {
+			t.Errorf("maintenance is told %d times", len(got))
+		}
+	})
+}
