@@ -27,6 +27,8 @@ var goals = []goal{
 	{measure: hopOfAChain, base: "bellhop, idle pick-up", atMost: 1.5},
 	{measure: "drain of 50,000 waiting no-op jobs", base: "reference", atLeast: 0.95},
 	{measure: "drain of 50,000 waiting no-op jobs", base: "River best", atLeast: 2},
+	{measure: drainOfLocked, base: "bellhop, no locks", atLeast: 0.5},
+	{measure: handOver, base: "bellhop, idle pick-up", atMost: 1.5},
 	{measure: drainTraced, base: "bellhop, no traces", atLeast: 0.97},
 	{measure: "one insert per transaction, every child at work, 16 connections", base: "plain", atLeast: 0.9},
 	{measure: "one insert per transaction, every child at work, 4 connections", base: "plain", atLeast: 0.9},

@@ -488,10 +488,10 @@ CREATE INDEX dependency_uncounted ON bellhop.dependency USING btree (job) WHERE 
 CREATE INDEX instance_live ON bellhop.instance USING btree (id) WHERE (state = 'live'::text);
 CREATE INDEX jobqueue_floor ON bellhop.jobqueue USING btree (txid, type) WHERE ((state = 'ready'::text) AND (txid > '0'::xid8));
 CREATE UNIQUE INDEX jobqueue_key ON bellhop.jobqueue USING btree (key) WHERE (key IS NOT NULL);
-CREATE INDEX jobqueue_locked ON bellhop.jobqueue USING btree (COALESCE(behind, ''::text), type, priority, id) WHERE ((state = 'ready'::text) AND (NOT held) AND (locks IS NOT NULL));
+CREATE INDEX jobqueue_locked ON bellhop.jobqueue USING btree (COALESCE(behind, ''::text), type, priority, id) WHERE ((locks IS NOT NULL) AND (state = 'ready'::text) AND (NOT held));
 CREATE INDEX jobqueue_parked ON bellhop.jobqueue USING btree (state, held, run_at, id) WHERE ((state = ANY (ARRAY['held'::text, 'blocked'::text, 'scheduled'::text, 'failed'::text, 'quarantined'::text])) OR ((state = 'ready'::text) AND (run_at IS NOT NULL)));
-CREATE INDEX jobqueue_pinned ON bellhop.jobqueue USING btree (type, run_on, priority, id) WHERE ((state = 'ready'::text) AND (NOT held) AND (run_on IS NOT NULL));
-CREATE INDEX jobqueue_ready ON bellhop.jobqueue USING btree (type, priority, id) WHERE ((state = 'ready'::text) AND (NOT held) AND (run_on IS NULL));
+CREATE INDEX jobqueue_pinned ON bellhop.jobqueue USING btree (type, run_on, priority, id) WHERE ((state = 'ready'::text) AND (NOT held) AND (run_on IS NOT NULL) AND (locks IS NULL));
+CREATE INDEX jobqueue_ready ON bellhop.jobqueue USING btree (type, priority, id) WHERE ((state = 'ready'::text) AND (NOT held) AND (run_on IS NULL) AND (locks IS NULL));
 CREATE INDEX jobqueue_taken ON bellhop.jobqueue USING btree (instance) WHERE (state = ANY (ARRAY['assigned'::text, 'running'::text]));
 CREATE INDEX log_job ON bellhop.log USING btree (job, id);
 CREATE INDEX rjm_dusty ON bellhop.rjm USING btree (job) WHERE (state <> 'old'::text);
@@ -1314,7 +1314,7 @@ begin
     return 0;
   end if;
   ready := bellhop.release_dependents(needed, told);
-  if ready > 0 and exists (select from bellhop.jobqueue j where j.type = 'dummy' and j.state = 'ready' and not j.held and j.run_on is null) then
+  if ready > 0 and exists (select from bellhop.jobqueue j where j.type = 'dummy' and j.state = 'ready' and not j.held and j.run_on is null and j.locks is null) then
     ready := ready + bellhop.pass_dummies(told);
   end if;
   return ready;
@@ -1506,11 +1506,11 @@ begin
     if h.cause is null or split_part(h.cause, '/', 1) in ('no_room', 'queries_full', 'exclusive', 'child_starting') then
       select count(*) into n from (
         (select from bellhop.jobqueue q
-          where j.run_on is null and q.type = j.type and q.state = 'ready' and not q.held and q.run_on is null and (q.priority, q.id) < (j.priority, j.id)
+          where j.run_on is null and q.type = j.type and q.state = 'ready' and not q.held and q.run_on is null and q.locks is null and (q.priority, q.id) < (j.priority, j.id)
           limit 10000)
         union all
         (select from bellhop.jobqueue q
-          where j.run_on is not null and q.type = j.type and q.state = 'ready' and not q.held and q.run_on = j.run_on and (q.priority, q.id) < (j.priority, j.id)
+          where j.run_on is not null and q.type = j.type and q.state = 'ready' and not q.held and q.run_on = j.run_on and q.locks is null and (q.priority, q.id) < (j.priority, j.id)
           limit 10000)) x;
       if n > 0 then
         found_one := true;
@@ -1525,7 +1525,7 @@ begin
           from (select distinct a.type from bellhop.instance i join bellhop.agent a on a.instance = i.id where i.state = 'live' and a.type <> j.type) t
          cross join lateral (
            select q.id, q.type, q.priority from bellhop.jobqueue q
-            where q.type = t.type and q.state = 'ready' and not q.held and q.run_on is null and q.priority < j.priority
+            where q.type = t.type and q.state = 'ready' and not q.held and q.run_on is null and q.locks is null and q.priority < j.priority
             order by q.priority, q.id limit 1) x
          where (select o.cause from bellhop.hindrance(x.type, null, x.priority) o) = 'no_room'
          order by x.priority, x.id limit 1
@@ -1670,6 +1670,8 @@ CREATE OR REPLACE FUNCTION bellhop.find_lost_turns(most integer DEFAULT 10000)
  RETURNS integer
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
 AS $function$
 declare
   found_now integer;
@@ -1694,9 +1696,12 @@ $function$;
 
 CREATE OR REPLACE FUNCTION bellhop.first_behind(lock text, most integer)
  RETURNS TABLE(job bigint, fence bigint, locks text[])
- LANGUAGE sql
+ LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
+#variable_conflict use_column
+begin
+  return query
   with recursive t as (
     (select j.type from bellhop.jobqueue j
       where coalesce(j.behind, '') = first_behind.lock and j.state = 'ready' and not j.held and j.locks is not null
@@ -1715,7 +1720,8 @@ AS $function$
       order by j.priority, j.id limit first_behind.most
         for update skip locked) f
    where t.type is not null
-   order by f.priority, f.id limit first_behind.most
+   order by f.priority, f.id limit first_behind.most;
+end
 $function$;
 
 CREATE OR REPLACE FUNCTION bellhop.forget_attachment(id bigint)
@@ -2077,6 +2083,10 @@ CREATE OR REPLACE FUNCTION bellhop.locks_came()
  SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 begin
+  if new.type in ('command', 'dummy') then
+    raise check_violation using message = format('a job of type %s runs nothing that could need a lock', new.type),
+      constraint = 'jobqueue_locks_well_formed', table = 'jobqueue', column = 'locks', hint = 'Leave locks out.';
+  end if;
   if new.locks is null then
     update bellhop.jobqueue j set locks = '{}' where j.id = new.id and j.locks is null;
   elsif tg_op = 'UPDATE' then -- what it waits behind is of its old locks
@@ -2117,6 +2127,8 @@ CREATE OR REPLACE FUNCTION bellhop.locks_upkeep(reserve_after bigint)
  RETURNS boolean
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
 AS $function$
 begin
   if not exists (select from bellhop.jobqueue j where j.state = 'ready' and not j.held and j.locks is not null)
@@ -2211,7 +2223,7 @@ begin
   for c in
     select j.id, coalesce(j.args, '') as args, greatest(j.created_at, j.run_at) as said
       from bellhop.jobqueue j
-     where j.type = 'command' and j.state = 'ready' and not j.held and j.run_on is null
+     where j.type = 'command' and j.state = 'ready' and not j.held and j.run_on is null and j.locks is null
        and j.unmet is null and (j.run_at is null or j.run_at <= clock_timestamp())
        and not exists (select from bellhop.dependency d where d.job = j.id and not d.counted)
      order by j.priority, j.id
@@ -2312,7 +2324,7 @@ begin
              ended_at = clock_timestamp(), exit_code = 0, waiting_for = null
        where j.id = any (array(
                select d.id from bellhop.jobqueue d
-                where d.type = 'dummy' and d.state = 'ready' and not d.held and d.run_on is null and d.unmet is null
+                where d.type = 'dummy' and d.state = 'ready' and not d.held and d.run_on is null and d.locks is null and d.unmet is null
                   and (d.run_at is null or d.run_at <= clock_timestamp())
                   and not exists (select from bellhop.dependency x where x.job = d.id and not x.counted)
                 order by d.priority, d.id limit 1000
@@ -2334,6 +2346,8 @@ CREATE OR REPLACE FUNCTION bellhop.pass_locks()
  RETURNS text[]
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
 AS $function$
 declare
   k     record;
@@ -2352,7 +2366,11 @@ begin
                                             else j.state in ('assigned', 'running') end)
       returning g.level, g.name, g.mode
     )
-    select o.level, o.name, count(*) filter (where o.mode = 'slot') as slots from over o group by o.level, o.name order by o.level, o.name
+    select o.level, o.name, count(*) filter (where o.mode = 'slot') as slots
+      from over o
+     where exists (select from bellhop.jobqueue j -- most often nobody waits
+                    where coalesce(j.behind, '') = o.level || ':' || o.name and j.state = 'ready' and not j.held and j.locks is not null)
+     group by o.level, o.name order by o.level, o.name
   loop
     alive := array(select g.mode from bellhop.lock_grant g where g.level = k.level and g.name = k.name);
     continue when k.slots = 0 and alive && '{exclusive,turn}';

@@ -8,6 +8,10 @@ security definer
 set search_path = pg_catalog, pg_temp
 as $$
 begin
+  if new.type in ('command', 'dummy') then
+    raise check_violation using message = format('a job of type %s runs nothing that could need a lock', new.type),
+      constraint = 'jobqueue_locks_well_formed', table = 'jobqueue', column = 'locks', hint = 'Leave locks out.';
+  end if;
   if new.locks is null then
     update bellhop.jobqueue j set locks = '{}' where j.id = new.id and j.locks is null;
   elsif tg_op = 'UPDATE' then -- what it waits behind is of its old locks

@@ -6,7 +6,9 @@
 create or replace view bellhop.lock as
   select g.level, g.name, g.mode, g.job, g.fence, j.instance, g.since
     from bellhop.lock_grant g
-    join bellhop.jobqueue j on j.id = g.job and j.fence = g.fence and j.state in ('assigned', 'running')
+   cross join lateral ( -- with a limit: one probe for each, whatever the statistics say
+     select j.instance from bellhop.jobqueue j
+      where j.id = g.job and j.fence = g.fence and j.state in ('assigned', 'running') limit 1) j
    where g.mode <> 'turn';
 
 -- locks_clash: whether a lock that is wanted does not go together with one that is held: scheduler/lock says the same (Conflicts),
@@ -28,9 +30,12 @@ $$;
 -- first_behind: the jobs that come first of those that wait behind a lock: one of each type is looked up, and the most urgent of
 -- them taken; so often as asked for. Index: jobqueue_locked, one probe for each type.
 create or replace function bellhop.first_behind(lock text, most integer) returns table (job bigint, fence bigint, locks text[])
-language sql volatile
+language plpgsql volatile -- and not sql: its plans are kept
 set search_path = pg_catalog, pg_temp
 as $$
+#variable_conflict use_column
+begin
+  return query
   with recursive t as (
     (select j.type from bellhop.jobqueue j
       where coalesce(j.behind, '') = first_behind.lock and j.state = 'ready' and not j.held and j.locks is not null
@@ -49,7 +54,8 @@ as $$
       order by j.priority, j.id limit first_behind.most
         for update skip locked) f
    where t.type is not null
-   order by f.priority, f.id limit first_behind.most
+   order by f.priority, f.id limit first_behind.most;
+end
 $$;
 
 -- waited_for: the locks behind which jobs wait, at most so many. Index: jobqueue_locked, one probe for each.
@@ -113,6 +119,8 @@ $$;
 create or replace function bellhop.pass_locks() returns text[]
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
+set enable_hashjoin = off -- each row is probed for, whatever the statistics say: else all of the queue is read
+set enable_mergejoin = off
 as $$
 declare
   k     record;
@@ -131,7 +139,11 @@ begin
                                             else j.state in ('assigned', 'running') end)
       returning g.level, g.name, g.mode
     )
-    select o.level, o.name, count(*) filter (where o.mode = 'slot') as slots from over o group by o.level, o.name order by o.level, o.name
+    select o.level, o.name, count(*) filter (where o.mode = 'slot') as slots
+      from over o
+     where exists (select from bellhop.jobqueue j -- most often nobody waits
+                    where coalesce(j.behind, '') = o.level || ':' || o.name and j.state = 'ready' and not j.held and j.locks is not null)
+     group by o.level, o.name order by o.level, o.name
   loop
     alive := array(select g.mode from bellhop.lock_grant g where g.level = k.level and g.name = k.name);
     continue when k.slots = 0 and alive && '{exclusive,turn}';
@@ -156,6 +168,8 @@ $$;
 create or replace function bellhop.find_lost_turns(most integer default 10000) returns integer
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
+set enable_hashjoin = off
+set enable_mergejoin = off
 as $$
 declare
   found_now integer;
@@ -183,6 +197,8 @@ $$;
 create or replace function bellhop.locks_upkeep(reserve_after bigint) returns boolean
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
+set enable_hashjoin = off
+set enable_mergejoin = off
 as $$
 begin
   if not exists (select from bellhop.jobqueue j where j.state = 'ready' and not j.held and j.locks is not null)

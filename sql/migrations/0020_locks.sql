@@ -1,5 +1,6 @@
 -- Locks: what a job holds while it runs, behind which lock a waiting one stands, and for whom locks are kept free.
--- Locks here: ACCESS EXCLUSIVE on the queue for a moment; one index is built anew (SHARE while that lasts).
+-- Locks here: ACCESS EXCLUSIVE on the queue from the first statement on, while three indexes are built: a second for a million
+-- rows that wait.
 
 -- behind: of a ready job with locks: NULL or '' while the next pass is to look at it; else the lock behind which it waits, as
 -- 'level:name'. A pass looks at it again when that lock has become free, and not before.
@@ -7,8 +8,18 @@ alter table bellhop.jobqueue add column behind text;
 comment on column bellhop.jobqueue.behind is 'The lock behind which a ready job waits; NULL or empty: the next pass looks at it.';
 
 -- One index serves passes: the jobs that they have to look at (behind = ''), and those behind each lock, in order.
+-- The rarest condition comes first: it is looked at for every row that is written.
 create index jobqueue_locked on bellhop.jobqueue (coalesce(behind, ''), type, priority, id)
-  where state = 'ready' and not held and locks is not null;
+  where locks is not null and state = 'ready' and not held;
+
+-- The hot claims do not walk past jobs that wait for locks, of which there may be very many.
+-- Locks: SHARE while the two are built: who inserts, claims or records waits, who reads does not.
+create index jobqueue_ready_unlocked on bellhop.jobqueue (type, priority, id) where state = 'ready' and not held and run_on is null and locks is null;
+create index jobqueue_pinned_unlocked on bellhop.jobqueue (type, run_on, priority, id)
+  where state = 'ready' and not held and run_on is not null and locks is null;
+drop index bellhop.jobqueue_ready, bellhop.jobqueue_pinned;
+alter index bellhop.jobqueue_ready_unlocked rename to jobqueue_ready;
+alter index bellhop.jobqueue_pinned_unlocked rename to jobqueue_pinned;
 
 -- lock_grant: a row is alive while its job runs under its fence, or (mode turn) while its job is the next one to be looked at
 -- for that lock. A row that is not alive holds nothing: the next pass hands the lock to whoever waits behind it. So nothing has

@@ -5,9 +5,9 @@
 -- Guard: as in claim.sql. Index: jobqueue_ready, one probe for each type that has ready jobs and one range; jobqueue_pinned.
 -- What is ready and not taken is read past: only such hosts pay for that.
 with recursive ripe as (
-  (select r.type from bellhop.jobqueue r where 'rjm' = any ($3::text[]) and r.state = 'ready' and not r.held and r.run_on is null order by r.type limit 1)
+  (select r.type from bellhop.jobqueue r where 'rjm' = any ($3::text[]) and r.state = 'ready' and not r.held and r.run_on is null and r.locks is null order by r.type limit 1)
   union all
-  select (select r.type from bellhop.jobqueue r where r.state = 'ready' and not r.held and r.run_on is null and r.type > ripe.type order by r.type limit 1)
+  select (select r.type from bellhop.jobqueue r where r.state = 'ready' and not r.held and r.run_on is null and r.locks is null and r.type > ripe.type order by r.type limit 1)
     from ripe where ripe.type is not null
 ), wanted as materialized (
   select d.type, d.most, d.worst, d.placed, false as rjm

@@ -9,7 +9,7 @@ update bellhop.jobqueue j
           where k.id = any (array(
                   select d.id
                     from (select id, waiting_for from bellhop.jobqueue
-                           where type = $1 and state = 'ready' and not held and run_on is null and $2::text is null
+                           where type = $1 and state = 'ready' and not held and run_on is null and locks is null and $2::text is null
                              and priority between coalesce($5::smallint, -20) and coalesce($5::smallint, 19)
                              and ($5::smallint is null or priority_name is not distinct from $6::text)
                            order by priority, id limit $4) d
@@ -17,7 +17,7 @@ update bellhop.jobqueue j
                   union all
                   select d.id
                     from (select id, waiting_for from bellhop.jobqueue
-                           where type = $1 and state = 'ready' and not held and run_on = $2::text
+                           where type = $1 and state = 'ready' and not held and run_on = $2::text and locks is null
                              and priority between coalesce($5::smallint, -20) and coalesce($5::smallint, 19)
                              and ($5::smallint is null or priority_name is not distinct from $6::text)
                            order by priority, id limit $4) d

@@ -1,34 +1,37 @@
 -- What /metrics tells of the queue: how many jobs of each type are in each state that is not final, and how old the oldest
 -- ready one is, in seconds (of those that may run anywhere; else NULL). Of one state and type 100,000 are counted at the
 -- most. Finished rows, failed ones among them, are not read. The first row is the use of the notification queue, 0 to 1.
--- Indexes: jobqueue_ready and jobqueue_pinned, by one probe a type and at most 40 for the oldest; jobqueue_taken; jobqueue_parked.
+-- Indexes: jobqueue_ready and jobqueue_pinned, by one probe a type and at most 40 for the oldest; jobqueue_taken; jobqueue_parked; jobqueue_locked.
 with recursive t as (
-  (select type from bellhop.jobqueue where state = 'ready' and not held and run_on is null order by type limit 1)
+  (select type from bellhop.jobqueue where state = 'ready' and not held and run_on is null and locks is null order by type limit 1)
   union all
-  select (select j.type from bellhop.jobqueue j where j.state = 'ready' and not j.held and j.run_on is null and j.type > t.type order by j.type limit 1)
+  select (select j.type from bellhop.jobqueue j where j.state = 'ready' and not j.held and j.run_on is null and j.locks is null and j.type > t.type order by j.type limit 1)
     from t where t.type is not null
 ), p as (
-  (select type from bellhop.jobqueue where state = 'ready' and not held and run_on is not null order by type limit 1)
+  (select type from bellhop.jobqueue where state = 'ready' and not held and run_on is not null and locks is null order by type limit 1)
   union all
-  select (select j.type from bellhop.jobqueue j where j.state = 'ready' and not j.held and j.run_on is not null and j.type > p.type order by j.type limit 1)
+  select (select j.type from bellhop.jobqueue j where j.state = 'ready' and not j.held and j.run_on is not null and j.locks is null and j.type > p.type order by j.type limit 1)
     from p where p.type is not null
 ), ready as (
   select t.type, c.n, o.oldest
     from t
    cross join lateral (select count(*) as n from (
-      select 1 from bellhop.jobqueue j where j.type = t.type and j.state = 'ready' and not j.held and j.run_on is null limit 100000) x) c
+      select 1 from bellhop.jobqueue j where j.type = t.type and j.state = 'ready' and not j.held and j.run_on is null and j.locks is null limit 100000) x) c
    cross join lateral (select extract(epoch from clock_timestamp() - min(f.since))::float8 as oldest
       from generate_series(-20, 19) as g (priority)
      cross join lateral (
         select greatest(j.created_at, j.run_at) as since from bellhop.jobqueue j
-         where j.type = t.type and j.priority = g.priority::smallint and j.state = 'ready' and not j.held and j.run_on is null
+         where j.type = t.type and j.priority = g.priority::smallint and j.state = 'ready' and not j.held and j.run_on is null and j.locks is null
          order by j.priority, j.id limit 1) f) o
    where t.type is not null
   union all
   select p.type, c.n, null
     from p cross join lateral (select count(*) as n from (
-      select 1 from bellhop.jobqueue j where j.type = p.type and j.state = 'ready' and not j.held and j.run_on is not null limit 100000) x) c
+      select 1 from bellhop.jobqueue j where j.type = p.type and j.state = 'ready' and not j.held and j.run_on is not null and j.locks is null limit 100000) x) c
    where p.type is not null
+  union all
+  select l.type, count(*), null from (
+      select j.type from bellhop.jobqueue j where j.state = 'ready' and not j.held and j.locks is not null limit 100000) l group by l.type
 )
 select '' as state, '' as type, 0::bigint as n, pg_notification_queue_usage() as oldest
 union all

@@ -9,4 +9,4 @@ union all
 select j.id, '', '', 'reserved', j.created_at, j.priority, j.locks, j.type,
        case when j.type = any ($1::text[]) then j.args end, case when j.type = any ($1) then j.key end, case when j.type = any ($1) then j.vars end
   from bellhop.lock_reserved r
-  join bellhop.lockable j on j.id = r.job
+  cross join lateral (select * from bellhop.lockable l where l.id = r.job limit 1) j

@@ -2,18 +2,18 @@
 -- keeps them from starting, and whether some of them started just now. Where hosts take jobs by priority, the first $2 of each
 -- are taken apart by that; else priority is NULL. One index probe each. Indexes: jobqueue_ready; jobqueue_pinned.
 with recursive t as (
-  (select type from bellhop.jobqueue where state = 'ready' and not held and run_on is null order by type limit 1)
+  (select type from bellhop.jobqueue where state = 'ready' and not held and run_on is null and locks is null order by type limit 1)
   union all
-  select (select j.type from bellhop.jobqueue j where j.state = 'ready' and not j.held and j.run_on is null and j.type > t.type order by j.type limit 1)
+  select (select j.type from bellhop.jobqueue j where j.state = 'ready' and not j.held and j.run_on is null and j.locks is null and j.type > t.type order by j.type limit 1)
     from t where t.type is not null
 ), p as (
-  (select type, run_on, 1 as n from bellhop.jobqueue where state = 'ready' and not held and run_on is not null order by type, run_on limit 1)
+  (select type, run_on, 1 as n from bellhop.jobqueue where state = 'ready' and not held and run_on is not null and locks is null order by type, run_on limit 1)
   union all
   select f.type, f.run_on, p.n + 1
     from p
    cross join lateral (
      select j.type, j.run_on from bellhop.jobqueue j
-      where j.state = 'ready' and not j.held and j.run_on is not null and (j.type, j.run_on) > (p.type, p.run_on)
+      where j.state = 'ready' and not j.held and j.run_on is not null and j.locks is null and (j.type, j.run_on) > (p.type, p.run_on)
       order by j.type, j.run_on limit 1) f
    where p.n < $1
 ), strict as materialized (
@@ -27,13 +27,13 @@ with recursive t as (
   select distinct t.type, null, f.priority, f.priority_name
     from strict, t
    cross join lateral (select j.priority, j.priority_name from bellhop.jobqueue j
-                        where j.type = t.type and j.state = 'ready' and not j.held and j.run_on is null order by j.priority, j.id limit $2) f
+                        where j.type = t.type and j.state = 'ready' and not j.held and j.run_on is null and j.locks is null order by j.priority, j.id limit $2) f
    where strict.is
   union all
   select distinct p.type, p.run_on, f.priority, f.priority_name
     from strict, p
    cross join lateral (select j.priority, j.priority_name from bellhop.jobqueue j
-                        where j.type = p.type and j.state = 'ready' and not j.held and j.run_on = p.run_on order by j.priority, j.id limit $2) f
+                        where j.type = p.type and j.state = 'ready' and not j.held and j.run_on = p.run_on and j.locks is null order by j.priority, j.id limit $2) f
    where strict.is
 )
 select w.type, w.run_on, w.priority, w.priority_name, split_part(h.cause, '/', 1) || coalesce(': ' || h.detail, ''),
