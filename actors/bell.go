@@ -65,7 +65,7 @@ func (b *bell) listen(c actor.Context) {
 	b.cancel, b.ended, b.stopped, b.heard = cancel, make(chan struct{}), make(chan struct{}), time.Now()
 	ended := b.ended
 	// These run on the goroutine that reads the connection: they only send.
-	ring, inserted, locks := &rang{}, &rang{inserted: true}, &rang{locks: true}
+	ring, inserted, locks, try := &rang{}, &rang{inserted: true}, &rang{locks: true}, &tryLocks{}
 	cancelled, due, beat := &cancelRang{}, &dueNow{}, &heard{}
 	go func() {
 		defer close(ended)
@@ -80,7 +80,7 @@ func (b *bell) listen(c actor.Context) {
 				b.tell(roleMaintenance, m)
 				b.rows.scan()
 			},
-			func() { b.tell(roleDispatcher, locks) },
+			func() { b.tell(roleDispatcher, locks); b.tell(roleLocks, try) },
 			func() { b.tell(roleDispatcher, cancelled) },
 			func() { b.tell(roleMaintenance, due); b.rows.scan() },
 			func() { root.Send(self, beat) }); err != nil && ctx.Err() == nil {

@@ -2,9 +2,13 @@ package actors
 
 import (
 	"cmp"
+	"time"
 
 	"bellhop/scheduler"
 )
+
+// againAfter is how long a job rests that has found too few locks free.
+const againAfter = time.Second
 
 func (k *child) settle(r scheduler.Result) {
 	if r.Outcome == scheduler.OutcomeSucceeded {
@@ -19,6 +23,9 @@ func (k *child) settle(r scheduler.Result) {
 		}
 		k.items[r.Line.Claim.Job] = append(k.items[r.Line.Claim.Job], r)
 		return
+	}
+	if r.Again {
+		k.inst.outbox.note(r.Line.Claim, r.Line.Attempt, r.Host, r.Error+"; it is tried again, and this is no attempt")
 	}
 	k.owed = append(k.owed, judged(k.inst.Retry, r))
 }
@@ -36,7 +43,10 @@ func judged(retry scheduler.RetryPolicy, r scheduler.Result) scheduler.Record {
 	}
 	if v.Release {
 		rec.Kind = scheduler.RecordRequeue
-		if !r.Began.IsZero() {
+		if r.Again {
+			rec.Why, rec.Verdict.State = r.Error, scheduler.Scheduled
+			rec.Verdict.Delay = scheduler.Backoff(againAfter, againAfter, 1, jitter())
+		} else if !r.Began.IsZero() {
 			rec.Lost = cmp.Or(r.Error, "its instance gave it back")
 		}
 	}

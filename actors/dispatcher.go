@@ -116,6 +116,11 @@ func (d *dispatcher) Receive(c actor.Context) {
 	case *describe:
 		m.tell(holding(len(d.running)))
 		return
+	case *lockedNow:
+		if hold := d.running[m.Claim.Job]; hold.Claim == m.Claim {
+			hold.Locked = true
+			d.running[m.Claim.Job] = hold
+		}
 	case *finish:
 		d.finished = m.done
 		d.happened(c, intake.Leaving{})
@@ -316,6 +321,7 @@ func (d *dispatcher) onSettled(ctx actor.Context, m *settled) {
 		if hold := d.running[c.Job]; hold.Claim == c {
 			if hold.Locked { // what it held is free
 				d.happened(ctx, intake.LocksWoken{})
+				d.inst.tell(roleLocks, &tryLocks{})
 			}
 			delete(d.running, c.Job)
 		}

@@ -71,6 +71,7 @@ type Config struct {
 	Launcher    Launcher
 	Observer    Observer // nil: nobody looks on
 
+	Locks       Locks       // nil: nobody keeps any
 	Attachments Attachments // nil: no tables are looked at
 	// RowType is the type of jobs that are rows of attached tables with commands
 	// of their own: nobody looks for any while nothing is attached. Empty: none.
@@ -88,6 +89,7 @@ type instance struct {
 	hearing   hearing
 	processes map[scheduler.HostName]*liveProcesses // written by children and hosts, read by hosts
 	rows      *attachedRows
+	lockAsks  lockAsks     // written by agents, and by locks
 	alive     atomic.Int64 // processes of this instance. Written by children, read by System
 	launches  atomic.Int64 // and how many there ever were
 	orphans   orphans      // written by children, read by dispatcher and msqs

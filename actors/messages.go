@@ -20,6 +20,7 @@ const (
 	roleHosts      = "hosts"
 
 	roleMaintenance = "maintenance"
+	roleLocks       = "locks"
 	roleAttachments = "attachments"
 )
 

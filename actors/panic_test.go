@@ -157,7 +157,7 @@ func TestPanic_NobodyOfThatName(t *testing.T) {
 	if err := b.system.Panic("nobody"); err == nil || fmt.Sprint(err) != `nobody is "nobody" just now` {
 		t.Errorf("error is %v", err)
 	}
-	for _, role := range []string{"attachments", "bell", "dispatcher", "gate", "host/local", "hosts", "ledger", "maintenance", "membership", "msqs", "supervisor"} {
+	for _, role := range []string{"attachments", "bell", "dispatcher", "gate", "host/local", "hosts", "ledger", "locks", "maintenance", "membership", "msqs", "supervisor"} {
 		b.eventually("somebody is "+role, func() bool { return slices.Contains(b.system.Roles(), role) })
 	}
 }

@@ -143,6 +143,19 @@ func (inst *instance) forAttachments() attachmentsPorts {
 	return attachmentsPorts{peers: inst.peers, rows: inst.rows, tables: inst.Attachments, log: inst.Log}
 }
 
+// locksPorts: no other actor answers what running jobs ask of locks.
+type locksPorts struct {
+	*peers
+	*identity
+	asked *lockAsks
+	desk  Locks // nil: nobody keeps any
+	log   *slog.Logger
+}
+
+func (inst *instance) forLocks() locksPorts {
+	return locksPorts{peers: inst.peers, identity: inst.identity, asked: &inst.lockAsks, desk: inst.Locks, log: inst.Log}
+}
+
 // msqPorts: no other actor runs users' queries.
 type msqPorts struct {
 	*peers

@@ -103,6 +103,14 @@ type Maintenance interface {
 		lost []scheduler.JobID, err error)
 }
 
+// Locks answers what running jobs ask of locks.
+type Locks interface {
+	// Ask carries out what jobs of this instance ask. Who has no answer waits, and
+	// is to be asked for again; over are those that are not run here any more.
+	Ask(ctx context.Context, me scheduler.InstanceID, asks []scheduler.LockAsk) (
+		answers map[scheduler.Claim]scheduler.LockAnswer, over []scheduler.Claim, err error)
+}
+
 // Attachments are users' tables whose rows are run.
 type Attachments interface {
 	// Turn writes what became of rows into their tables, and makes ready jobs of

@@ -117,8 +117,9 @@ func (b *env) start(slots int, types ...agent) {
 		Retry:          scheduler.DefaultRetry, Log: log,
 		Queue: queue{claimer, b.late}, Holdings: claimer, Records: recorder, Registry: members{registry},
 		Reaper: reaper{registry}, Notices: registry, Maintenance: maintenance, HostStates: registry,
-		Bell: &bell{listener: triggers.Listener{URL: b.url, Heartbeat: beatChannel, Log: log}},
-		Gate: b.gate, Queries: cursors{queries}}
+		Bell:  &bell{listener: triggers.Listener{URL: b.url, Heartbeat: beatChannel, Log: log}},
+		Locks: startMSQ(b, store.NewAskedLocks),
+		Gate:  b.gate, Queries: cursors{queries}}
 	self, err := os.Executable()
 	if err != nil {
 		b.Fatal(err)

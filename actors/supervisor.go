@@ -22,6 +22,7 @@ func (s *supervisor) Receive(c actor.Context) {
 		s.start(c, roleMaintenance, func() actor.Actor { return newMaintenance(s.inst.forMaintenance()) }, inline)
 		s.start(c, roleDispatcher, func() actor.Actor { return newDispatcher(s.inst) }, inline)
 		s.start(c, roleMembership, func() actor.Actor { return newMembership(s.inst.forMembership()) })
+		s.start(c, roleLocks, func() actor.Actor { return newLocks(s.inst.forLocks()) })
 		s.start(c, roleAttachments, func() actor.Actor { return newAttachments(s.inst.forAttachments()) })
 		s.start(c, roleGate, func() actor.Actor { return newGate(s.inst.forGate()) }, inline)
 		s.start(c, roleBell, func() actor.Actor { return newBell(s.inst.forBell()) })

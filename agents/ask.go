@@ -50,6 +50,7 @@ func (p *Process) queueAsk(statement string) {
 // proceedAsks starts the next statement. While one is being answered no line is
 // written, since both go to the agent's stdin. mu is held.
 func (p *Process) proceedAsks() {
+	p.reply()
 	if len(p.asks) == 0 || p.asking || p.writing || p.deaf || p.closing {
 		return
 	}

@@ -24,6 +24,7 @@ import (
 //	{"log":"text","level":"info"}      level debug, info or error
 //	{"progress":…}  {"result":…}       any JSON; kept in the job's log
 //	{"success":true}  {"heartbeat":true}
+//	{"lock":…}  {"unlock":…}           see locks.go; answered by a line
 //
 // each with "id" and "fence" if it likes: naming another line than the one in
 // hand is an error that ends the agent. What is no such object is debug output.
@@ -95,7 +96,7 @@ func parseJSON(line []byte, into []remark) []remark {
 		say(remark{word: wordLog, level: scheduler.LevelInfo, text: append([]byte("result "), m.Result...)})
 	}
 	if m.Lock != nil || m.Unlock != nil {
-		say(remark{word: wordLog, level: scheduler.LevelError, text: []byte("lock and unlock are not supported")})
+		say(remark{word: wordLock, text: line})
 	}
 	if m.Success {
 		say(remark{word: wordSuccess})

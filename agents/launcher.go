@@ -21,6 +21,7 @@ type Launcher struct {
 	stderr    io.Writer
 	log       func([]scheduler.Entry)
 	progress  func(scheduler.Progress)
+	locks     func(scheduler.LockAsk, func(scheduler.LockAnswer))
 	versions  versions
 	database  func() Database
 	answers   Answers
@@ -43,6 +44,7 @@ func NewLauncher(c Config) *Launcher {
 		stderr:    c.Stderr,
 		log:       c.Log,
 		progress:  c.Progress,
+		locks:     c.Locks,
 		database:  c.Database,
 		answers:   c.Answers,
 		tap:       c.Tap,
@@ -66,6 +68,11 @@ func NewLauncher(c Config) *Launcher {
 	}
 	if l.progress == nil {
 		l.progress = func(scheduler.Progress) {}
+	}
+	if l.locks == nil {
+		l.locks = func(_ scheduler.LockAsk, answer func(scheduler.LockAnswer)) {
+			answer(scheduler.LockAnswer{Refused: "nobody keeps locks here"})
+		}
 	}
 	l.ways = make(map[scheduler.HostName]*way, len(c.Connect))
 	for host, connect := range c.Connect {

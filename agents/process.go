@@ -38,7 +38,9 @@ type Process struct {
 	asking    bool     // one is being answered
 	database  Database // nil until first needed
 	stopAsk   context.CancelFunc
-	buf       []byte // the line as written
+	locks     askedLocks
+	replies   [][]byte // about locks, not written yet
+	buf       []byte   // the line as written
 	events    []scheduler.ChildEvent
 	wakeDue   bool        // there are events that nobody was woken for
 	wakeSoon  bool        // the waker is set
@@ -289,6 +291,7 @@ func (p *Process) answer(ok bool, code, signal int, why scheduler.Account) {
 	p.push(scheduler.ChildEvent{Kind: scheduler.EventAnswered, At: time.Now(), Claim: p.hand.Claim, Item: p.hand.Item,
 		OK: ok, ExitCode: code, Signal: signal, Error: why.Reason, Message: why.Message, Successes: p.successes})
 	p.inHand, p.successes, p.items = false, 0, 0
+	p.endLocks()
 }
 
 // note keeps a line for the log, against the line in hand.

@@ -13,6 +13,7 @@ const (
 	wordLog          // text for bellhop.log, at level
 	wordEcho         // text for the scheduler's stderr
 	wordItems        // n more items are done
+	wordLock         // text is what is asked of locks
 	wordDB           // text is a statement for the database
 	wordDebug        // no word of the dialect
 )

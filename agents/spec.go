@@ -72,6 +72,9 @@ type Config struct {
 	Tap func(from Voice, line []byte)
 	// Progress gets how far the agent of a single job says it has come. It must not block.
 	Progress func(scheduler.Progress)
+	// Locks gets what the agent of a job asks of locks, in the json dialect. answer may be
+	// called from any goroutine; neither may block. nil: nobody keeps locks.
+	Locks func(ask scheduler.LockAsk, answer func(scheduler.LockAnswer))
 	// Trouble gets why a type cannot be used on a host, and an empty text when
 	// that has passed. It must not block.
 	Trouble func(typ scheduler.TypeName, host scheduler.HostName, why scheduler.Account)

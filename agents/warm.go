@@ -202,6 +202,8 @@ func (p *Process) act(r remark, truncated bool) {
 		p.mu.Unlock()
 	case wordLog:
 		p.note(r.level, r.text, truncated)
+	case wordLock:
+		p.askLocks(r.text)
 	case wordItems:
 		p.count(r.n)
 	case wordDB:
@@ -250,7 +252,11 @@ func (p *Process) finish(ok bool, code int, why scheduler.Account) {
 		return
 	}
 	p.hold = true
-	p.answer(ok, code, 0, why)
+	if p.locks.failed == nil {
+		p.answer(ok, code, 0, why)
+	} else {
+		p.answerFailed()
+	}
 	p.mu.Unlock() // settle goes on and wakes
 }
 
@@ -329,5 +335,10 @@ func (p *Process) attend(g *guarded) {
 	}
 	p.mu.Lock()
 	defer p.release()
-	p.exited(p.obituary(e, e.String()))
+	last := p.obituary(e, e.String())
+	if p.inHand && p.locks.failed != nil { // it was told that its line has failed: its death is of that
+		p.answerFailed()
+		last.Stop = scheduler.StopFailed
+	}
+	p.exited(last)
 }

@@ -35,6 +35,8 @@ func (c Child) answered(ev ChildEvent, now time.Time) (Child, []Effect) {
 		r.Outcome, r.ExitCode, r.Error, r.Message = OutcomeSucceeded, 0, "", ""
 	} else if of.Claim == c.cancel { // it gave up because it was told to: there is no other attempt
 		r.Outcome, r.Error = OutcomeCancelled, "cancelled: "+r.Error
+	} else if ev.Again {
+		r.Outcome, r.Again = OutcomeLost, true
 	} else if ev.Signal != 0 {
 		r.Outcome = OutcomeDied
 	}

@@ -52,6 +52,7 @@ type ChildEvent struct {
 	Claim     Claim      // Answered: the line's claim. Cancel: the job
 	Item      int64      // Answered: the line's item
 	OK        bool       // Answered: done. False: failed without dying
+	Again     bool       // Answered, not OK: for want of something that others have; it counts as no attempt
 	ExitCode  int        // Answered, Exited: 0…255; 128+n for signal n
 	Signal    int        // Answered (exec), Exited: the signal that ended the process, 0 for none
 	Error     string     // LaunchFailed, Answered, OutputClosed, Exited: why; nothing in it was written by an agent
@@ -97,11 +98,13 @@ const (
 	// StopUnguarded: the guard of its process died. That is no doing of the
 	// agent's, as far as can be told.
 	StopUnguarded
+	// StopFailed: it was told that its line has failed, and did not end it.
+	StopFailed
 
 	orders
 )
 
-var stopNames = [...]string{"none", "idle", "room", "shutdown", "fenced", "cancelled", "timeout", "stale", "replaced", "silent", "broken", "unreached", "its guard died"}
+var stopNames = [...]string{"none", "idle", "room", "shutdown", "fenced", "cancelled", "timeout", "stale", "replaced", "silent", "broken", "unreached", "its guard died", "failed"}
 
 // Ours reports whether a death under this order was our wish. Such a death is
 // never counted.

@@ -217,6 +217,16 @@ table bellhop.lock_reserved (
   since timestamp with time zone not null default clock_timestamp()
 );
 
+table bellhop.lock_wait (
+  level text not null,
+  name text not null,
+  job bigint not null,
+  fence bigint not null,
+  mode text not null,
+  instance bigint not null,
+  since timestamp with time zone not null default clock_timestamp()
+);
+
 table bellhop.log (
   id bigint not null generated always as identity,
   job bigint,
@@ -392,6 +402,16 @@ view bellhop.lock (
   since timestamp with time zone
 );
 
+view bellhop.lock_waiting (
+  level text,
+  name text,
+  mode text,
+  job bigint,
+  fence bigint,
+  instance bigint,
+  since timestamp with time zone
+);
+
 view bellhop.lockable (
   id bigint,
   type text,
@@ -467,6 +487,8 @@ alter table bellhop.located add constraint located_pkey PRIMARY KEY (instance, k
 alter table bellhop.lock_grant add constraint lock_grant_mode_check CHECK ((mode = ANY (ARRAY['exclusive'::text, 'shared'::text, 'slot'::text, 'turn'::text])));
 alter table bellhop.lock_grant add constraint lock_grant_pkey PRIMARY KEY (level, name, job);
 alter table bellhop.lock_reserved add constraint lock_reserved_pkey PRIMARY KEY (job);
+alter table bellhop.lock_wait add constraint lock_wait_mode_check CHECK ((mode = ANY (ARRAY['exclusive'::text, 'shared'::text])));
+alter table bellhop.lock_wait add constraint lock_wait_pkey PRIMARY KEY (level, name, job);
 alter table bellhop.log add constraint log_pkey PRIMARY KEY (id);
 alter table bellhop.lost_run add constraint lost_run_pkey PRIMARY KEY (job, n);
 alter table bellhop.paused add constraint paused_pkey PRIMARY KEY (type);
@@ -847,7 +869,9 @@ begin
     return null;
   end if;
   -- The lock settles the race with a claim or an outcome.
-  select j.state into was from bellhop.jobqueue j where j.id = cancel.id for update;
+  -- Who waits for a lock that it asked for while it ran has a process that must be dead first.
+  select case when j.state = 'assigned' and j.waiting_for like 'lock_held: %' then 'running' else j.state end into was
+    from bellhop.jobqueue j where j.id = cancel.id for update;
   if was in ('held', 'blocked', 'scheduled', 'ready', 'assigned') then
     update bellhop.jobqueue j
        set state = 'cancelled', ended_at = clock_timestamp(), waiting_for = null, cancel_requested = true, unmet = null
@@ -945,6 +969,10 @@ AS $function$
       'A job that must be alone on its instance comes first: {jobs}.', 'bellhop ls -s running'),
     ('lock_held', 'waiting', false, 'a job that runs holds a lock that does not go together with one of its own; one line each',
       'It needs the lock {lock}; job {job} ({type}) holds {held}{since}.', 'bellhop explain {job}'),
+    ('lock_held/asked', 'running', false, '',
+      'It has begun, and waits for a lock that its agent asked for: {what}.', 'bellhop locks'),
+    ('no_resources', 'waiting', false, 'its agent asked for some of several locks, and too few were free; it is tried again, and that counts as no attempt',
+      'Its agent asked for more locks than were free: {what}. It is tried again at {at}{in}.', 'bellhop locks'),
     ('lock_reserved', 'waiting', false, 'a job that has waited for very long comes first, and this one would be in its way',
       'It would be in the way of a job that has waited longer: {what}.', 'bellhop locks'),
     ('rate_limited', 'waiting', false, 'as many run, or have started, as a limit among its `reasons` allows',
@@ -1455,8 +1483,9 @@ begin
   end if;
 
   if is_at = 'scheduled' then
-    return query select * from bellhop.reason(case when j.waiting_for = 'retry_delay' then 'retry_delay' else 'scheduled' end,
-      jsonb_build_object('id', j.id, 'attempt', j.attempt, 'most', j.max_attempts, 'at', j.run_at, 'error', coalesce(j.error, 'no reason was given'), 'in',
+    return query select * from bellhop.reason(case when j.waiting_for = 'retry_delay' then 'retry_delay'
+        when j.waiting_for like 'no_resources: %' then 'no_resources' else 'scheduled' end,
+      jsonb_build_object('id', j.id, 'what', substr(j.waiting_for, strpos(j.waiting_for, ': ') + 2), 'attempt', j.attempt, 'most', j.max_attempts, 'at', j.run_at, 'error', coalesce(j.error, 'no reason was given'), 'in',
         case when isfinite(j.run_at) then format(', in %s', date_trunc('second', greatest(j.run_at - clock_timestamp(), interval '0'))) else ', which is never' end));
   end if;
 
@@ -1547,7 +1576,9 @@ begin
     end if;
 
   elsif is_at in ('assigned', 'running') then
-    if is_at = 'assigned' then
+    if is_at = 'assigned' and j.waiting_for like 'lock_held: %' then
+      return query select * from bellhop.reason('lock_held/asked', jsonb_build_object('id', j.id, 'what', substr(j.waiting_for, strpos(j.waiting_for, ': ') + 2)));
+    elsif is_at = 'assigned' then
       select c.name, c.state, c.since, a.mode, a.deaths -> j.host as death into r
         from bellhop.agent a
         left join bellhop.child c on c.instance = a.instance and c.host = j.host and c.type = a.type and c.state in ('PREP', 'SPAWNED')
@@ -1996,7 +2027,9 @@ declare
   who text := coalesce(killjob.by, bellhop.caller());
 begin
   -- The lock settles the race with a claim or an outcome.
-  select j.state into was from bellhop.jobqueue j where j.id = killjob.id for update;
+  -- Who waits for a lock that it asked for while it ran has a process that must be dead first.
+  select case when j.state = 'assigned' and j.waiting_for like 'lock_held: %' then 'running' else j.state end into was
+    from bellhop.jobqueue j where j.id = killjob.id for update;
   if was in ('held', 'blocked', 'scheduled', 'ready', 'assigned') then
     update bellhop.jobqueue j
        set state = 'failed', ended_at = clock_timestamp(), waiting_for = null, cancel_requested = true, killed_by = who,
@@ -2355,6 +2388,7 @@ declare
   alive text[];
   turns integer;
   woken text[] := '{}';
+  freed boolean := false;
 begin
   for k in
     with over as (
@@ -2372,7 +2406,10 @@ begin
                     where coalesce(j.behind, '') = o.level || ':' || o.name and j.state = 'ready' and not j.held and j.locks is not null)
      group by o.level, o.name order by o.level, o.name
   loop
-    alive := array(select g.mode from bellhop.lock_grant g where g.level = k.level and g.name = k.name);
+    freed := true;
+    -- Running jobs that wait for it come first.
+    alive := array(select g.mode from bellhop.lock_grant g where g.level = k.level and g.name = k.name
+                   union all select w.mode from bellhop.lock_waiting w where w.level = k.level and w.name = k.name);
     continue when k.slots = 0 and alive && '{exclusive,turn}';
     turns := 0;
     for next in select * from bellhop.first_behind(k.level || ':' || k.name, case when k.slots > 0 then least(k.slots, 32)::integer else 32 end) loop
@@ -2385,6 +2422,9 @@ begin
       exit when k.slots = 0 and not (format('%s:%s=shared', k.level, k.name) = any (next.locks));
     end loop;
   end loop;
+  if freed and exists (select from bellhop.lock_waiting) then
+    perform pg_notify('bellhop', 'locks'); -- other instances' jobs may wait for it
+  end if;
   return woken;
 end
 $function$;

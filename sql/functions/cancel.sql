@@ -13,7 +13,9 @@ begin
     return null;
   end if;
   -- The lock settles the race with a claim or an outcome.
-  select j.state into was from bellhop.jobqueue j where j.id = cancel.id for update;
+  -- Who waits for a lock that it asked for while it ran has a process that must be dead first.
+  select case when j.state = 'assigned' and j.waiting_for like 'lock_held: %' then 'running' else j.state end into was
+    from bellhop.jobqueue j where j.id = cancel.id for update;
   if was in ('held', 'blocked', 'scheduled', 'ready', 'assigned') then
     update bellhop.jobqueue j
        set state = 'cancelled', ended_at = clock_timestamp(), waiting_for = null, cancel_requested = true, unmet = null
@@ -45,7 +47,9 @@ declare
   who text := coalesce(killjob.by, bellhop.caller());
 begin
   -- The lock settles the race with a claim or an outcome.
-  select j.state into was from bellhop.jobqueue j where j.id = killjob.id for update;
+  -- Who waits for a lock that it asked for while it ran has a process that must be dead first.
+  select case when j.state = 'assigned' and j.waiting_for like 'lock_held: %' then 'running' else j.state end into was
+    from bellhop.jobqueue j where j.id = killjob.id for update;
   if was in ('held', 'blocked', 'scheduled', 'ready', 'assigned') then
     update bellhop.jobqueue j
        set state = 'failed', ended_at = clock_timestamp(), waiting_for = null, cancel_requested = true, killed_by = who,

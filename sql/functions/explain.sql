@@ -56,8 +56,9 @@ begin
   end if;
 
   if is_at = 'scheduled' then
-    return query select * from bellhop.reason(case when j.waiting_for = 'retry_delay' then 'retry_delay' else 'scheduled' end,
-      jsonb_build_object('id', j.id, 'attempt', j.attempt, 'most', j.max_attempts, 'at', j.run_at, 'error', coalesce(j.error, 'no reason was given'), 'in',
+    return query select * from bellhop.reason(case when j.waiting_for = 'retry_delay' then 'retry_delay'
+        when j.waiting_for like 'no_resources: %' then 'no_resources' else 'scheduled' end,
+      jsonb_build_object('id', j.id, 'what', substr(j.waiting_for, strpos(j.waiting_for, ': ') + 2), 'attempt', j.attempt, 'most', j.max_attempts, 'at', j.run_at, 'error', coalesce(j.error, 'no reason was given'), 'in',
         case when isfinite(j.run_at) then format(', in %s', date_trunc('second', greatest(j.run_at - clock_timestamp(), interval '0'))) else ', which is never' end));
   end if;
 
@@ -148,7 +149,9 @@ begin
     end if;
 
   elsif is_at in ('assigned', 'running') then
-    if is_at = 'assigned' then
+    if is_at = 'assigned' and j.waiting_for like 'lock_held: %' then
+      return query select * from bellhop.reason('lock_held/asked', jsonb_build_object('id', j.id, 'what', substr(j.waiting_for, strpos(j.waiting_for, ': ') + 2)));
+    elsif is_at = 'assigned' then
       select c.name, c.state, c.since, a.mode, a.deaths -> j.host as death into r
         from bellhop.agent a
         left join bellhop.child c on c.instance = a.instance and c.host = j.host and c.type = a.type and c.state in ('PREP', 'SPAWNED')

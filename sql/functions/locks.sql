@@ -128,6 +128,7 @@ declare
   alive text[];
   turns integer;
   woken text[] := '{}';
+  freed boolean := false;
 begin
   for k in
     with over as (
@@ -145,7 +146,10 @@ begin
                     where coalesce(j.behind, '') = o.level || ':' || o.name and j.state = 'ready' and not j.held and j.locks is not null)
      group by o.level, o.name order by o.level, o.name
   loop
-    alive := array(select g.mode from bellhop.lock_grant g where g.level = k.level and g.name = k.name);
+    freed := true;
+    -- Running jobs that wait for it come first.
+    alive := array(select g.mode from bellhop.lock_grant g where g.level = k.level and g.name = k.name
+                   union all select w.mode from bellhop.lock_waiting w where w.level = k.level and w.name = k.name);
     continue when k.slots = 0 and alive && '{exclusive,turn}';
     turns := 0;
     for next in select * from bellhop.first_behind(k.level || ':' || k.name, case when k.slots > 0 then least(k.slots, 32)::integer else 32 end) loop
@@ -158,6 +162,9 @@ begin
       exit when k.slots = 0 and not (format('%s:%s=shared', k.level, k.name) = any (next.locks));
     end loop;
   end loop;
+  if freed and exists (select from bellhop.lock_waiting) then
+    perform pg_notify('bellhop', 'locks'); -- other instances' jobs may wait for it
+  end if;
   return woken;
 end
 $$;

@@ -6,6 +6,10 @@ select g.job, g.level, g.name, g.mode, g.since, null::smallint as priority, null
   from bellhop.lock_grant g
  where g.mode <> 'turn'
 union all
+-- What running jobs wait for is kept from those that are ready.
+select w.job, w.level, w.name, w.mode, w.since, null, null, null, null, null, null
+  from bellhop.lock_waiting w
+union all
 select j.id, '', '', 'reserved', j.created_at, j.priority, j.locks, j.type,
        case when j.type = any ($1::text[]) then j.args end, case when j.type = any ($1) then j.key end, case when j.type = any ($1) then j.vars end
   from bellhop.lock_reserved r

@@ -1,21 +1,23 @@
 -- What was claimed and not run goes back, as if it had not been claimed: it is no attempt.
 -- $1 instance, $2 ids, $3 fences, $4 why it waits now, each (empty: nothing to say). Of a run that had begun: $5 why it was
 -- lost (empty: it had not), $6 host, $7 child, and how long ago in µs it $8 began and $9 ended: that is kept and told
--- (the newest 20 of a job). Index there: lost_run's primary key.
+-- (the newest 20 of a job). $10 for how many ms it rests. Index there: lost_run's primary key.
 -- Guard: still ours under this fence. Index: the primary key; `|| ''` keeps away from jobqueue_taken,
 -- in which all that ran since the last VACUUM still stands. A job that was asked to stop is cancelled, or failed
 -- when that was killjob.
 -- Who waited for one that is over is released, or fails; a row 0: some are ready now.
 with back as (
 update bellhop.jobqueue j
-   set state = case when j.cancel_requested and j.killed_by is not null then 'failed' when j.cancel_requested then 'cancelled' else 'ready' end,
+   set state = case when j.cancel_requested and j.killed_by is not null then 'failed' when j.cancel_requested then 'cancelled'
+                    when o.rests > 0 then 'scheduled' else 'ready' end,
+       run_at = case when o.rests > 0 then clock_timestamp() + o.rests * interval '1 ms' else j.run_at end,
        error = case when j.cancel_requested and j.killed_by is not null then 'killed: by ' || j.killed_by else j.error end,
        ended_at = case when j.cancel_requested then clock_timestamp() end,
        attempt = j.attempt - 1, instance = null, host = null, attempt_at = null,
        started_at = case when j.attempt = 1 and j.state = 'assigned' then null else j.started_at end,
        waiting_for = nullif(o.why, ''), lost = j.lost + (o.lost <> '')::int
-  from unnest($2::bigint[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::text[], $8::bigint[], $9::bigint[])
-    as o (id, fence, why, lost, host, child, began, ended)
+  from unnest($2::bigint[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::text[], $8::bigint[], $9::bigint[], $10::bigint[])
+    as o (id, fence, why, lost, host, child, began, ended, rests)
  where j.id = any ($2) and j.id = o.id
    and j.fence = o.fence and j.instance = $1 and j.state || '' in ('running', 'assigned')
 returning j.id, j.state, j.fence, j.attempt + 1 as attempt, j.lost as n, j.spawned_at, o.lost, o.host, o.child, o.began, o.ended

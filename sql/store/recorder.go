@@ -255,7 +255,8 @@ func queueRecords(
 			column(back, func(r scheduler.Record) string { return string(r.Result.Host) }),
 			column(back, func(r scheduler.Record) string { return string(r.Result.Child) }),
 			column(back, func(r scheduler.Record) *int64 { return microseconds(r.Result.Began, now) }),
-			column(back, func(r scheduler.Record) *int64 { return microseconds(r.Result.Ended, now) })})
+			column(back, func(r scheduler.Record) *int64 { return microseconds(r.Result.Ended, now) }),
+			column(back, func(r scheduler.Record) int64 { return r.Verdict.Delay.Milliseconds() })})
 	}
 	if len(plain) > 0 {
 		ids, fences := claims(plain)

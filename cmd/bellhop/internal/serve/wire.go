@@ -71,7 +71,11 @@ func Start(
 		return nil, err
 	}
 	maintenance.ExplainThrough(claimer)
-	claimer.Policy, maintenance.Policy = c.Policy, c.Policy
+	locks, err := store.NewAskedLocks(url)
+	if err != nil {
+		return nil, err
+	}
+	claimer.Policy, maintenance.Policy, locks.Policy = c.Policy, c.Policy, c.Policy
 	if claimer.Templates, err = lockTemplates(c); err != nil {
 		return nil, err
 	}
@@ -97,7 +101,7 @@ func Start(
 		return nil, err
 	}
 	i.registry = registry
-	i.closers = []interface{ Close() }{claimer, recorder, registry, maintenance, gate, attacher, metrics}
+	i.closers = []interface{ Close() }{claimer, recorder, registry, maintenance, locks, gate, attacher, metrics}
 	if c.Locate != "" {
 		locator, err := store.NewLocator(cmp.Or(c.Database.MSQURL, url), c.Locate)
 		if err != nil {
@@ -124,6 +128,7 @@ func Start(
 		Notices:     registry,
 		Maintenance: maintenance,
 		HostStates:  registry,
+		Locks:       locks,
 		Stop:        stop,
 		Bell: &bell{
 			listener: triggers.Listener{URL: direct, Heartbeat: beat, Log: log, Connected: i.telemetry.metrics.Connected},
@@ -153,6 +158,7 @@ type ports struct {
 	Queries     actors.Queries
 	Observer    actors.Observer
 
+	Locks       actors.Locks
 	Attachments actors.Attachments
 	Attached    commands
 }
@@ -215,6 +221,11 @@ func startTree(
 				s.Progress(p)
 			}
 		},
+		Locks: func(ask scheduler.LockAsk, answer func(scheduler.LockAnswer)) {
+			if s := system.Load(); s != nil {
+				s.Ask(ask, answer)
+			}
+		},
 		Answers:  agents.Answers{Timeout: c.Limits.DBTimeout, Rows: c.Limits.DBRows, Bytes: c.Limits.DBBytes},
 		Database: database,
 		Attached: p.Attached.of,
@@ -233,7 +244,7 @@ func startTree(
 		Queue: p.Queue, Holdings: p.Holdings, Records: p.Records, Registry: p.Registry, Reaper: p.Reaper,
 		Notices: p.Notices, Maintenance: p.Maintenance, HostStates: p.HostStates,
 		Stop: p.Stop, Bell: p.Bell, Gate: p.Gate, Queries: p.Queries,
-		Attachments: p.Attachments, RowType: agents.AttachedType,
+		Locks: p.Locks, Attachments: p.Attachments, RowType: agents.AttachedType,
 		Launcher: launch{launcher}, Observer: p.Observer,
 	})
 	system.Store(tree)

@@ -1,0 +1,175 @@
+package actors
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"bellhop/scheduler"
+)
+
+// lockAgain is how often a request that waits is tried again, whatever rings: so
+// soon a circle of waits is found, and a lock that is freed by nobody's word.
+const lockAgain = time.Second
+
+// lockAsks is what running jobs have asked of locks and were not answered yet. It
+// outlives the actor that sees to it.
+type lockAsks struct {
+	turn sync.Mutex // held while they are tried: never twice at once
+	mu   sync.Mutex
+	open []lockAsked // in the order in which they came
+}
+
+// lockAsked is a request. answer must not block.
+type lockAsked struct {
+	scheduler.LockAsk
+	answer func(scheduler.LockAnswer)
+}
+
+func (l *lockAsks) add(a lockAsked) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.open = slices.DeleteFunc(l.open, func(old lockAsked) bool { return old.Claim == a.Claim })
+	l.open = append(l.open, a)
+}
+
+func (l *lockAsks) all() []lockAsked {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.open)
+}
+
+// take removes the request of a claim.
+func (l *lockAsks) take(c scheduler.Claim) (a lockAsked, ok bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	i := slices.IndexFunc(l.open, func(o lockAsked) bool { return o.Claim == c })
+	if i < 0 {
+		return a, false
+	}
+	a = l.open[i]
+	l.open = slices.Delete(l.open, i, i+1)
+	return a, true
+}
+
+// locks sees to what running jobs ask of locks: at once, when something about
+// locks rings, and every second while something waits.
+type locks struct {
+	locksPorts
+	// owned by Receive
+	busy   bool // a try is under way
+	rerun  bool // and another is wanted after it
+	timer  *time.Timer
+	lost   string // why the last try failed, as it was said
+	ctx    context.Context
+	cancel context.CancelFunc
+}
+
+func newLocks(h locksPorts) *locks { return &locks{locksPorts: h} }
+
+// Messages of locks.
+type (
+	tryLocks struct{} // something was asked, or is free. From anybody
+	lockTick struct{}
+	tried    struct{ err error }
+	// lockedNow: a job holds a lock that it was not claimed with. To the dispatcher.
+	lockedNow struct{ Claim scheduler.Claim }
+)
+
+func (l *locks) Receive(c actor.Context) {
+	switch m := c.Message().(type) {
+	case *actor.Started:
+		l.ctx, l.cancel = context.WithCancel(context.Background())
+		l.try(c) // one before us may have been about to
+	case *tryLocks:
+		l.try(c)
+	case *lockTick:
+		l.timer = nil
+		l.try(c)
+	case *tried:
+		l.onTried(c, m)
+	case *actor.Stopping:
+		l.cancel()
+		if l.timer != nil {
+			l.timer.Stop()
+		}
+	}
+}
+
+func (l *locks) try(c actor.Context) {
+	if l.busy {
+		l.rerun = true
+		return
+	}
+	if len(l.asked.all()) == 0 {
+		return
+	}
+	l.busy, l.rerun = true, false
+	h, ctx, self := l.locksPorts, l.ctx, c.Self()
+	go func() { h.system.Root.Send(self, &tried{h.try(ctx)}) }()
+}
+
+func (l *locks) onTried(c actor.Context, m *tried) {
+	l.busy = false
+	if m.err != nil && l.ctx.Err() == nil && m.err.Error() != l.lost {
+		l.lost = m.err.Error()
+		l.log.Warn("locks: cannot answer what jobs ask; it is tried again each second", "error", m.err)
+	}
+	if m.err == nil {
+		l.lost = ""
+	}
+	if l.rerun && m.err == nil {
+		l.try(c)
+		return
+	}
+	if l.timer == nil && len(l.asked.all()) > 0 {
+		self, root := c.Self(), l.system.Root
+		l.timer = time.AfterFunc(lockAgain, func() { root.Send(self, &lockTick{}) })
+	}
+}
+
+// try answers what can be answered now.
+func (h locksPorts) try(ctx context.Context) error {
+	h.asked.turn.Lock()
+	defer h.asked.turn.Unlock()
+	open := h.asked.all()
+	if len(open) == 0 {
+		return nil
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	asks := make([]scheduler.LockAsk, len(open))
+	for i, o := range open {
+		asks[i] = o.LockAsk
+	}
+	answers, over, err := h.desk.Ask(ctx, h.id(), asks)
+	if err != nil {
+		return err
+	}
+	for _, c := range over {
+		h.asked.take(c)
+	}
+	for c, answer := range answers {
+		if len(answer.Granted) > 0 { // before it is used: its end has to be told
+			h.tell(roleDispatcher, &lockedNow{c})
+		}
+		if asked, there := h.asked.take(c); there {
+			asked.answer(answer)
+		}
+	}
+	return nil
+}
+
+// Ask takes what a running job asks of locks. It never blocks, and neither may answer.
+func (s *System) Ask(ask scheduler.LockAsk, answer func(scheduler.LockAnswer)) {
+	if s.inst.Locks == nil {
+		answer(scheduler.LockAnswer{Refused: "nobody keeps locks here: there is no database; run bellhop serve with one"})
+		return
+	}
+	s.inst.lockAsks.add(lockAsked{ask, answer})
+	s.inst.tell(roleLocks, &tryLocks{})
+}

@@ -1,0 +1,268 @@
+package lock
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Ask is what a job that runs asks of locks.
+type Ask struct {
+	Job    ID
+	Locks  []string
+	Any    int      // so many of Locks as are free now; 0: all, and it waits for them
+	Unlock []string // give these back; then Locks is empty
+}
+
+// Awaiting is a lock that a running job has asked for, and waits for.
+type Awaiting struct {
+	Grant
+	Since time.Time
+}
+
+// Answer is what becomes of an Ask. Nothing but the job is set: it waits, and Why
+// says for whom.
+type Answer struct {
+	Job     ID
+	Grants  []Grant // what the job holds from now on, besides what it held
+	Granted []string
+	Freed   []Grant
+	Waits   []Grant // what it waits for
+	Why     string
+	Refused string
+	TooFew  string // fewer are free than it asked for
+	Cycle   string // it waits for itself, along these jobs
+}
+
+// Done says that it needs to wait no longer.
+func (a Answer) Done() bool { return len(a.Waits) == 0 }
+
+// Answer says what becomes of what running jobs ask, one after the other, when
+// held is held and waiting are the requests that wait, those of the asking jobs too.
+//
+// What a job holds already it gets at once, and shared becomes exclusive when nobody
+// else holds it. A job that holds nothing lets those who asked before it go first.
+// One that holds something does not: they may wait for it.
+func (p Policy) Answer(asks []Ask, held []Grant, waiting []Awaiting) []Answer {
+	d := newDesk(p, held, waiting)
+	answers := make([]Answer, 0, len(asks))
+	for _, ask := range asks {
+		answers = append(answers, d.answer(ask))
+	}
+	for i := range answers {
+		a := &answers[i]
+		if len(a.Waits) == 0 {
+			continue
+		}
+		if cycle := d.cycleOf(a.Job); cycle != "" {
+			a.Waits, a.Why, a.Cycle = nil, "", cycle
+			d.forget(a.Job)
+		}
+	}
+	return answers
+}
+
+// desk is who holds and who waits for what, while requests are answered.
+type desk struct {
+	policy Policy
+	held   map[ID]Set
+	wants  map[ID]Set
+	since  map[ID]time.Time
+	queue  []ID // who waits, the first first
+}
+
+func newDesk(p Policy, held []Grant, waiting []Awaiting) *desk {
+	d := &desk{policy: p, held: map[ID]Set{}, wants: map[ID]Set{}, since: map[ID]time.Time{}}
+	for _, j := range running(held) {
+		d.held[j.ID] = j.Locks
+	}
+	wanted := make([]Grant, len(waiting))
+	for i, w := range waiting {
+		wanted[i] = w.Grant
+		if at, there := d.since[w.Job]; !there || w.Since.Before(at) {
+			d.since[w.Job] = w.Since
+		}
+	}
+	for _, j := range running(wanted) {
+		d.wants[j.ID] = j.Locks
+		d.queue = append(d.queue, j.ID)
+	}
+	slices.SortFunc(d.queue, func(a, b ID) int {
+		if c := d.since[a].Compare(d.since[b]); c != 0 {
+			return c
+		}
+		return int(a - b)
+	})
+	return d
+}
+
+func (d *desk) forget(job ID) {
+	delete(d.wants, job)
+	d.queue = slices.DeleteFunc(d.queue, func(id ID) bool { return id == job })
+}
+
+// answer is of one request.
+func (d *desk) answer(ask Ask) Answer {
+	if len(ask.Unlock) > 0 {
+		return d.unlock(ask)
+	}
+	set, err := d.policy.read(Waiting{Locks: ask.Locks})
+	switch {
+	case err != nil:
+		return Answer{Job: ask.Job, Refused: err.Error()}
+	case slices.ContainsFunc(set.Wants(), func(w Want) bool { return w.Scope == Unknown }):
+		return Answer{Job: ask.Job, Refused: "? names no lock: a job that runs has to say which one it wants, such as db:orders=exclusive"}
+	case ask.Any > 0:
+		return d.some(ask)
+	}
+	if by, why, is := d.against(ask.Job, set, false); is {
+		return d.wait(ask.Job, set, fmt.Sprintf("%s, and job %d has %s", why.Wants.Text(), by, why.Holds.Text()))
+	}
+	if by, why, is := d.before(ask.Job, set); is {
+		return d.wait(ask.Job, set, fmt.Sprintf("%s, and job %d has asked for %s before", why.Wants.Text(), by, why.Holds.Text()))
+	}
+	return d.grant(ask.Job, set)
+}
+
+func (d *desk) wait(job ID, set Set, why string) Answer {
+	if _, there := d.wants[job]; !there {
+		d.queue = append(d.queue, job)
+	}
+	d.wants[job] = set
+	return Answer{Job: job, Waits: grants(Job{ID: job, Locks: set}), Why: why}
+}
+
+func (d *desk) grant(job ID, set Set) Answer {
+	d.forget(job)
+	d.held[job] = d.held[job].Merge(set)
+	a := Answer{Job: job, Grants: grants(Job{ID: job, Locks: set})}
+	for _, w := range set.Wants() {
+		a.Granted = append(a.Granted, w.Text())
+	}
+	return a
+}
+
+// some takes the first that are free, and does not wait.
+func (d *desk) some(ask Ask) Answer {
+	if ask.Any > len(ask.Locks) {
+		return Answer{Job: ask.Job, Refused: fmt.Sprintf("any is %d, and of names %d; name more, or ask for fewer", ask.Any, len(ask.Locks))}
+	}
+	var free Set
+	n := 0
+	for _, text := range ask.Locks {
+		set, err := d.policy.read(Waiting{Locks: []string{text}})
+		if err != nil || n == ask.Any {
+			continue
+		}
+		if _, _, taken := d.against(ask.Job, set, true); taken || !differs(free, set) {
+			continue
+		}
+		free = free.Merge(set)
+		n++
+	}
+	if n < ask.Any {
+		return Answer{Job: ask.Job, TooFew: fmt.Sprintf("%d of %s are wanted, and %d free", ask.Any, strings.Join(ask.Locks, ", "), n)}
+	}
+	return d.grant(ask.Job, free)
+}
+
+// differs says that a set has something that another has not.
+func differs(has, set Set) bool { return has.Merge(set).key() != has.key() }
+
+// against is who holds what does not go with a set; with wanted, who waits for it too.
+func (d *desk) against(job ID, set Set, wanted bool) (ID, Conflict, bool) {
+	var first ID
+	var why Conflict
+	found := false
+	look := func(of map[ID]Set) {
+		for id, other := range of {
+			if id == job || found && id >= first {
+				continue
+			}
+			if is, c := Conflicts(set, other); is {
+				first, why, found = id, c, true
+			}
+		}
+	}
+	look(d.held)
+	if !found && wanted {
+		look(d.wants)
+	}
+	return first, why, found
+}
+
+// before is who asked earlier for what does not go with a set, where the job holds
+// nothing for which that one could wait.
+func (d *desk) before(job ID, set Set) (ID, Conflict, bool) {
+	if !d.held[job].Empty() {
+		return 0, Conflict{}, false
+	}
+	for _, id := range d.queue {
+		if id == job {
+			break
+		}
+		if is, why := Conflicts(set, d.wants[id]); is {
+			return id, why, true
+		}
+	}
+	return 0, Conflict{}, false
+}
+
+// unlock gives back what a job holds. All of it is refused if one of it is not held.
+func (d *desk) unlock(ask Ask) Answer {
+	a := Answer{Job: ask.Job}
+	have := grants(Job{ID: ask.Job, Locks: d.held[ask.Job]})
+	for _, text := range ask.Unlock {
+		i := slices.IndexFunc(have, func(g Grant) bool {
+			name := g.Level + ":" + g.Name
+			return text == name || text == name+"="+g.Mode || g.Level == Big && text == Big
+		})
+		if i < 0 {
+			return Answer{Job: ask.Job, Refused: fmt.Sprintf("it does not hold %s; write the level and the name of a lock that it holds, such as db:orders", text)}
+		}
+		a.Freed = append(a.Freed, have[i])
+	}
+	var left []Want
+	for _, w := range d.held[ask.Job].Wants() {
+		g := grants(Job{ID: ask.Job, Locks: NewSet(w)})[0]
+		if !slices.Contains(a.Freed, g) {
+			left = append(left, w)
+		}
+	}
+	d.held[ask.Job] = NewSet(left...)
+	return a
+}
+
+// cycleOf tells the circle of jobs that wait for each other of which a job is the
+// youngest; empty: there is none. Of each that waits, who holds what it wants counts.
+func (d *desk) cycleOf(job ID) string {
+	waits := map[ID][]ID{}
+	for id, wants := range d.wants {
+		for other, held := range d.held {
+			if other != id {
+				if is, _ := Conflicts(wants, held); is {
+					waits[id] = append(waits[id], other)
+				}
+			}
+		}
+	}
+	// Others' circles are others' to break: they are looked past, one after the other.
+	for {
+		cycle := Cycle(waits)
+		if cycle == nil {
+			return ""
+		}
+		if cycle[0] != job {
+			delete(waits, cycle[0])
+			continue
+		}
+		var text []string
+		for i, id := range cycle {
+			next := cycle[(i+1)%len(cycle)]
+			_, why := Conflicts(d.wants[id], d.held[next])
+			text = append(text, fmt.Sprintf("job %d waits for %s, and job %d has %s", id, why.Wants.Text(), next, why.Holds.Text()))
+		}
+		return strings.Join(text, "; ")
+	}
+}

@@ -1,0 +1,11 @@
+-- Who holds and who waits for which lock, and which of the jobs that ask are still run here. Read under the advisory lock of passes.
+-- $1 instance, $2 ids and $3 fences of those that ask. Guard: none, it only reads. Index: none, the tables are small; the primary key.
+select 'holds' as what, l.job, l.level, l.name, l.mode, l.instance, l.since
+  from bellhop.lock l where l.mode in ('exclusive', 'shared')
+union all
+select 'waits', w.job, w.level, w.name, w.mode, w.instance, w.since from bellhop.lock_waiting w
+union all
+select 'asks', j.id, '', '', '', j.instance, coalesce(j.attempt_at, j.started_at, j.created_at)
+  from bellhop.jobqueue j
+  join unnest($2::bigint[], $3::bigint[]) as a (id, fence) on a.id = j.id and a.fence = j.fence
+ where j.id = any ($2) and j.instance = $1 and j.state || '' in ('assigned', 'running')
