@@ -53,15 +53,15 @@ func Run[T any](
 	defer stop(nil)
 	to := &voice{out: out}
 	(&words{voice: to}).say(hello{1, typ})
-	lines, ended := make(chan []byte), make(chan error, 1)
+	lines, replies, ended := make(chan []byte), make(chan lockReply, 1), make(chan error, 1)
 	go func() {
-		ended <- read(ctx, in, lines)
+		ended <- read(ctx, in, lines, replies)
 		stop(ErrStopped)
 	}()
 	for {
 		select {
 		case line := <-lines:
-			if err := answer(ctx, &words{voice: to}, line, work); err != nil {
+			if err := answer(ctx, newWords(to, replies), line, work); err != nil {
 				return fmt.Errorf("answer the scheduler: %w", err)
 			}
 		case <-ctx.Done():
@@ -86,11 +86,26 @@ func stoppable(parent context.Context) (context.Context, context.CancelCauseFunc
 }
 
 // read hands the lines over until there are none. It reads on while one is
-// worked on, so that the end of in is noticed.
-func read(ctx context.Context, in io.Reader, lines chan<- []byte) error {
+// worked on, so that the end of in is noticed, and answers about locks are heard.
+func read(ctx context.Context, in io.Reader, lines chan<- []byte, replies chan lockReply) error {
 	for r := bufio.NewReader(in); ; {
 		line, err := r.ReadBytes('\n')
+		reply, is := lockReply{}, false
 		if err == nil {
+			reply, is = asReply(line)
+		}
+		switch {
+		case is:
+			select {
+			case replies <- reply:
+			default: // to a question that nobody had
+			}
+			continue
+		case err == nil:
+			select {
+			case <-replies: // who asked for it did not wait, and its job is over
+			default:
+			}
 			select {
 			case lines <- line:
 				continue

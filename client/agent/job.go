@@ -100,7 +100,13 @@ func (v *voice) write(line []byte) {
 // taken for what the next job has to say.
 type words struct {
 	*voice
-	over bool // owned by voice.mu
+	over    bool          // owned by voice.mu
+	asking  chan struct{} // has one while somebody asks for a lock
+	replies <-chan lockReply
+}
+
+func newWords(to *voice, replies <-chan lockReply) *words {
+	return &words{voice: to, asking: make(chan struct{}, 1), replies: replies}
 }
 
 // say writes one message. What is no JSON is said to be none.

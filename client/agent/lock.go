@@ -1,0 +1,108 @@
+package agent
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// Mode says how a lock is wanted.
+type Mode string
+
+const (
+	Exclusive Mode = "exclusive" // beside nobody
+	Shared    Mode = "shared"    // beside others who share it
+)
+
+// Why a lock was not granted.
+var (
+	// ErrRefused: the lock cannot be asked for so; the text says what to write. The job goes on.
+	ErrRefused = errors.New("refused")
+	// ErrAttemptFailed: the attempt has failed, because too few locks were free (it
+	// is tried again, and counts as no attempt), or because jobs wait for each other in a
+	// circle. Return it: the process is killed if work does not end within 2 s.
+	ErrAttemptFailed = errors.New("the attempt has failed")
+)
+
+// Lock waits until the job has a lock, such as db:orders, and gives what gives it
+// back. All that a job holds ends with it, so that unlock need not be called. When ctx
+// ends, so does the wait, and with it the job: the request stays.
+func (j *Job[T]) Lock(ctx context.Context, name string, mode Mode) (unlock func() error, err error) {
+	if _, err := j.words.ask(ctx, lockAll{[]string{name + "=" + string(mode)}}); err != nil {
+		return nil, err
+	}
+	return func() error {
+		_, err := j.words.ask(context.WithoutCancel(ctx), unlockAll{[]string{name}})
+		return err
+	}, nil
+}
+
+// LockAll waits until the job has all of these at once: db:orders=exclusive, db:logs=shared.
+func (j *Job[T]) LockAll(ctx context.Context, locks ...string) error {
+	_, err := j.words.ask(ctx, lockAll{locks})
+	return err
+}
+
+// LockAny takes the first n of these that are free, and does not wait: node:a=exclusive,
+// node:b=exclusive. It gives those that the job has. Are there fewer, the error is ErrAttemptFailed.
+func (j *Job[T]) LockAny(ctx context.Context, n int, of ...string) ([]string, error) {
+	var m lockSome
+	m.Lock.Any, m.Lock.Of = n, of
+	return j.words.ask(ctx, m)
+}
+
+// The messages about locks.
+type (
+	lockAll struct {
+		Lock []string `json:"lock"`
+	}
+	lockSome struct {
+		Lock struct {
+			Any int      `json:"any"`
+			Of  []string `json:"of"`
+		} `json:"lock"`
+	}
+	unlockAll struct {
+		Unlock []string `json:"unlock"`
+	}
+	lockReply struct {
+		Granted  []string `json:"granted"`
+		Unlocked []string `json:"unlocked"`
+		Refused  *string  `json:"refused"`
+		Failed   *string  `json:"failed"`
+	}
+)
+
+// asReply reads an answer about locks; false: the line is none, but a job.
+func asReply(line []byte) (r lockReply, is bool) {
+	if bytes.HasPrefix(line, []byte(`{"id":`)) || json.Unmarshal(line, &r) != nil {
+		return r, false
+	}
+	return r, r.Granted != nil || r.Unlocked != nil || r.Refused != nil || r.Failed != nil
+}
+
+// ask says one thing about locks, and waits for the answer. One asks at a time.
+func (w *words) ask(ctx context.Context, m any) ([]string, error) {
+	select {
+	case w.asking <- struct{}{}:
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	w.say(m)
+	select {
+	case r := <-w.replies:
+		<-w.asking
+		switch {
+		case r.Failed != nil:
+			return nil, fmt.Errorf("%w: %s", ErrAttemptFailed, *r.Failed)
+		case r.Refused != nil:
+			return nil, fmt.Errorf("%w: %s", ErrRefused, strings.TrimSpace(*r.Refused))
+		}
+		return append(r.Granted, r.Unlocked...), nil
+	case <-ctx.Done(): // the answer may come: nobody else may ask of this job
+		return nil, context.Cause(ctx)
+	}
+}
