@@ -38,7 +38,8 @@ func parseLocks(line []byte) (ask scheduler.LockAsk, why string) {
 	if json.Unmarshal(line, &m) != nil {
 		return ask, "it is no JSON"
 	}
-	const example = `{"lock":["db:orders=exclusive"]}, {"lock":{"any":1,"of":["node:a=exclusive","node:b=exclusive"]}} or {"unlock":["db:orders"]}`
+	const example = `{"lock":["db:orders=exclusive"]}, {"lock":{"any":1,"of":["node:a=exclusive","node:b=exclusive"]}} ` +
+		`or {"unlock":["db:orders"]}`
 	var some struct {
 		Any int      `json:"any"`
 		Of  []string `json:"of"`

@@ -83,7 +83,8 @@ func (e *env) marked(name string) {
 
 func (e *env) waitsForLock(id int64) {
 	e.t.Helper()
-	e.eventually("it waits for a lock", "select state = 'assigned' and waiting_for like 'lock_held: %' from bellhop.jobqueue where id = $1", id)
+	e.eventually("it waits for a lock",
+		"select state = 'assigned' and waiting_for like 'lock_held: %' from bellhop.jobqueue where id = $1", id)
 }
 
 // TestAskedLocks_NeverTogether: jobs of two instances ask for the same lock while they
@@ -164,7 +165,8 @@ func TestAskedLocks_ACircleIsBroken(t *testing.T) {
 			e.waitState(younger, "failed")
 			e.waitState(older, "succeeded")
 			t.Logf("broken after %s", time.Since(began))
-			has(t, e.ok("show", fmt.Sprint(younger)), "deadlock: ", fmt.Sprintf("job %d waits for db:a=exclusive, and job %d has", younger, older),
+			has(t, e.ok("show", fmt.Sprint(younger)), "deadlock: ",
+				fmt.Sprintf("job %d waits for db:a=exclusive, and job %d has", younger, older),
 				fmt.Sprintf("job %d waits for db:b=exclusive, and job %d has", older, younger))
 			if n := value[int](e, "select deaths from bellhop.jobqueue where id = $1", younger); n != 0 {
 				t.Errorf("%d deaths are counted", n)

@@ -93,6 +93,10 @@ func do[T any](
 			if _, err := give.Write(append(text, '\n')); err != nil {
 				t.Fatalf("clienttest: %v", err)
 			}
+		case asked:
+			if _, err := give.Write(grant(said)); err != nil {
+				t.Fatalf("clienttest: %v", err)
+			}
 		case over:
 			answered = true
 			_ = give.Close()
@@ -111,6 +115,7 @@ func do[T any](
 const (
 	greeted = iota + 1
 	over
+	asked // for locks
 )
 
 // hear puts what was said into the result.
@@ -126,6 +131,8 @@ func (r *Result) hear(t testing.TB, said []byte) int {
 		Progress json.RawMessage `json:"progress"`
 		Result   json.RawMessage `json:"result"`
 		Success  bool            `json:"success"`
+		Lock     json.RawMessage `json:"lock"`
+		Unlock   json.RawMessage `json:"unlock"`
 	}
 	if err := json.Unmarshal(said, &m); err != nil {
 		t.Fatalf("clienttest: the agent says %q: %v", said, err)
@@ -145,6 +152,8 @@ func (r *Result) hear(t testing.TB, said []byte) int {
 		r.Progress = append(r.Progress, m.Progress)
 	case m.Result != nil:
 		r.Results = append(r.Results, m.Result)
+	case m.Lock != nil || m.Unlock != nil:
+		return asked
 	case m.Success:
 		r.Successes++
 	}

@@ -112,7 +112,8 @@ func (d *desk) answer(ask Ask) Answer {
 	case err != nil:
 		return Answer{Job: ask.Job, Refused: err.Error()}
 	case slices.ContainsFunc(set.Wants(), func(w Want) bool { return w.Scope == Unknown }):
-		return Answer{Job: ask.Job, Refused: "? names no lock: a job that runs has to say which one it wants, such as db:orders=exclusive"}
+		return Answer{Job: ask.Job, Refused: "? names no lock: a job that runs has to say which one it wants, " +
+			"such as db:orders=exclusive"}
 	case ask.Any > 0:
 		return d.some(ask)
 	}
@@ -120,7 +121,8 @@ func (d *desk) answer(ask Ask) Answer {
 		return d.wait(ask.Job, set, fmt.Sprintf("%s, and job %d has %s", why.Wants.Text(), by, why.Holds.Text()))
 	}
 	if by, why, is := d.before(ask.Job, set); is {
-		return d.wait(ask.Job, set, fmt.Sprintf("%s, and job %d has asked for %s before", why.Wants.Text(), by, why.Holds.Text()))
+		wants, other := why.Wants.Text(), why.Holds.Text()
+		return d.wait(ask.Job, set, fmt.Sprintf("%s, and job %d has asked for %s before", wants, by, other))
 	}
 	return d.grant(ask.Job, set)
 }
@@ -146,7 +148,8 @@ func (d *desk) grant(job ID, set Set) Answer {
 // some takes the first that are free, and does not wait.
 func (d *desk) some(ask Ask) Answer {
 	if ask.Any > len(ask.Locks) {
-		return Answer{Job: ask.Job, Refused: fmt.Sprintf("any is %d, and of names %d; name more, or ask for fewer", ask.Any, len(ask.Locks))}
+		why := fmt.Sprintf("any is %d, and of names %d; name more, or ask for fewer", ask.Any, len(ask.Locks))
+		return Answer{Job: ask.Job, Refused: why}
 	}
 	var free Set
 	n := 0
@@ -162,7 +165,8 @@ func (d *desk) some(ask Ask) Answer {
 		n++
 	}
 	if n < ask.Any {
-		return Answer{Job: ask.Job, TooFew: fmt.Sprintf("%d of %s are wanted, and %d free", ask.Any, strings.Join(ask.Locks, ", "), n)}
+		of := strings.Join(ask.Locks, ", ")
+		return Answer{Job: ask.Job, TooFew: fmt.Sprintf("%d of %s are wanted, and %d free", ask.Any, of, n)}
 	}
 	return d.grant(ask.Job, free)
 }
@@ -219,7 +223,8 @@ func (d *desk) unlock(ask Ask) Answer {
 			return text == name || text == name+"="+g.Mode || g.Level == Big && text == Big
 		})
 		if i < 0 {
-			return Answer{Job: ask.Job, Refused: fmt.Sprintf("it does not hold %s; write the level and the name of a lock that it holds, such as db:orders", text)}
+			return Answer{Job: ask.Job, Refused: "it does not hold " + text +
+				"; write the level and the name of a lock that it holds, such as db:orders"}
 		}
 		a.Freed = append(a.Freed, have[i])
 	}
@@ -261,7 +266,8 @@ func (d *desk) cycleOf(job ID) string {
 		for i, id := range cycle {
 			next := cycle[(i+1)%len(cycle)]
 			_, why := Conflicts(d.wants[id], d.held[next])
-			text = append(text, fmt.Sprintf("job %d waits for %s, and job %d has %s", id, why.Wants.Text(), next, why.Holds.Text()))
+			wants, holds := why.Wants.Text(), why.Holds.Text()
+			text = append(text, fmt.Sprintf("job %d waits for %s, and job %d has %s", id, wants, next, holds))
 		}
 		return strings.Join(text, "; ")
 	}

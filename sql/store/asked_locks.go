@@ -158,7 +158,8 @@ func (q *askedPass) writes() *pgx.Batch {
 	batch := &pgx.Batch{}
 	batch.Queue(locksWaitOverSQL, over)
 	if len(granted.jobs) > 0 {
-		batch.Queue(locksGrantNowSQL, int64(q.me), granted.jobs, granted.fences, granted.levels, granted.names, granted.modes)
+		batch.Queue(locksGrantNowSQL, int64(q.me),
+			granted.jobs, granted.fences, granted.levels, granted.names, granted.modes)
 	}
 	if len(waits.jobs) > 0 {
 		batch.Queue(locksWaitNowSQL, int64(q.me), waits.jobs, waits.fences, waits.levels, waits.names, waits.modes)
