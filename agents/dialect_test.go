@@ -77,7 +77,7 @@ while IFS= read -r job; do
  case $job in
  *bad*) echo '{"fail":"cannot be read","exit_code":3}';;
  *other*) echo '{"ok":true,"id":99}';;
- *id*) echo '{"log":"at it","level":"error","id":4,"fence":40}'; echo '{"progress":0.5}'; echo '{"success":true}'; echo '{"lock":"x"}'; echo plain; echo '{"result":{"n":1},"ok":true,"id":4}';;
+ *id*) echo '{"log":"at it","level":"error","id":4,"fence":40}'; echo '{"progress":0.5}'; echo '{"success":true}'; echo '{"lock":"x"}'; IFS= read -r told; echo "told $told"; echo plain; echo '{"result":{"n":1},"ok":true,"id":4}';;
  esac
 done`
 
@@ -99,7 +99,7 @@ func TestJSON_AgentAnswersAndFailsWithoutDying(t *testing.T) {
 		}
 		for text, level := range map[string]scheduler.Level{"at it": scheduler.LevelError,
 			"progress 0.5": scheduler.LevelInfo, `result {"n":1}`: scheduler.LevelInfo,
-			"not supported": scheduler.LevelError, "plain": scheduler.LevelDebug} {
+			`told {"refused":"lock is neither`: scheduler.LevelDebug, "plain": scheduler.LevelDebug} {
 			if e := b.logged(text); len(e) != 1 || e[0].Level != level || e[0].Claim.Job != 4 {
 				t.Errorf("%q is kept as %+v", text, e)
 			}
