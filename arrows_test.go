@@ -73,7 +73,7 @@ var arrows = []arrow{
 	{"cmd/bellhop/internal/change", []string{cli, "scheduler", "sql/store"}, "a family knows the queue and how to talk, and no other family"},
 	{"cmd/bellhop/internal/look", []string{cli, "scheduler", "sql/store"}, "the same, and it changes nothing"},
 	{"cmd/bellhop/internal/attach", []string{cli, "sql/store"}, "the same, of tables"},
-	{"cmd/bellhop/internal/locks", []string{cli, "scheduler"}, "a policy is looked at without a queue"},
+	{"cmd/bellhop/internal/locks", []string{cli, "scheduler", "sql/store"}, "filters are read as the policy reads them before they are written"},
 	{"cmd/bellhop/internal/agentkit", []string{cli, "agents", "scheduler"}, "an agent is tried without a queue"},
 	{"cmd/bellhop/internal/setup", []string{cli, fleet, "agents", "config", "scheduler", "sql"}, "what is set up is the schema, the service and the configuration"},
 	{"cmd/bellhop/internal/doctor", []string{cli, fleet, "agents", "config", "sql", "triggers"}, "it looks at everything, and starts no instance"},

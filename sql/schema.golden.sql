@@ -91,6 +91,17 @@ table bellhop.dependency (
   counted boolean not null default false
 );
 
+table bellhop.filter (
+  id text not null default (gen_random_uuid())::text,
+  priority integer not null default 0,
+  watermark bigint not null,
+  predicates jsonb not null default '[]'::jsonb,
+  action text not null,
+  reason text not null default ''::text,
+  created_at timestamp with time zone not null default clock_timestamp(),
+  created_by text not null
+);
+
 table bellhop.host (
   instance bigint not null,
   name text not null,
@@ -425,7 +436,8 @@ view bellhop.lockable (
   behind text,
   args text,
   key text,
-  vars jsonb
+  vars jsonb,
+  submitted_by text
 );
 
 view bellhop.lost (
@@ -474,6 +486,10 @@ alter table bellhop.child add constraint child_pkey PRIMARY KEY (instance, host,
 alter table bellhop.dependency add constraint dependency_not_itself CHECK ((job <> needs));
 alter table bellhop.dependency add constraint dependency_pkey PRIMARY KEY (job, needs);
 alter table bellhop.dependency add constraint dependency_wanted_ends CHECK (((wanted <> '{}'::text[]) AND (wanted <@ ARRAY['succeeded'::text, 'failed'::text, 'cancelled'::text, 'quarantined'::text])));
+alter table bellhop.filter add constraint filter_id_check CHECK ((id ~ '^[A-Za-z0-9._-]{1,100}$'::text));
+alter table bellhop.filter add constraint filter_pkey PRIMARY KEY (id);
+alter table bellhop.filter add constraint filter_predicates_check CHECK ((jsonb_typeof(predicates) = 'array'::text));
+alter table bellhop.filter add constraint filter_priority_check CHECK ((priority >= 0));
 alter table bellhop.host add constraint host_instance_fkey FOREIGN KEY (instance) REFERENCES bellhop.instance(id) ON DELETE CASCADE;
 alter table bellhop.host add constraint host_pkey PRIMARY KEY (instance, name);
 alter table bellhop.host add constraint host_state_check CHECK ((state = ANY (ARRAY['up'::text, 'connecting'::text, 'down'::text])));
@@ -540,6 +556,27 @@ AS $function$
   select key = host or exists (
     select from unnest(serves) p
      where key like replace(replace(replace(replace(replace(p, '\', '\\'), '%', '\%'), '_', '\_'), '*', '%'), '?', '_'))
+$function$;
+
+CREATE OR REPLACE FUNCTION bellhop.applying_filter(j bellhop.jobqueue)
+ RETURNS bellhop.filter
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  f bellhop.filter;
+begin
+  if j.type in ('command', 'dummy') then
+    return null;
+  end if;
+  for f in select r.* from bellhop.filter r where r.action <> 'CONTINUE' order by r.priority, r.watermark, r.id collate "C" loop
+    if bellhop.filter_matches(f, j) then
+      return f;
+    end if;
+  end loop;
+  return null;
+end
 $function$;
 
 CREATE OR REPLACE FUNCTION bellhop.arrange()
@@ -975,8 +1012,12 @@ AS $function$
       'Its agent asked for more locks than were free: {what}. It is tried again at {at}{in}.', 'bellhop locks'),
     ('lock_reserved', 'waiting', false, 'a job that has waited for very long comes first, and this one would be in its way',
       'It would be in the way of a job that has waited longer: {what}.', 'bellhop locks'),
-    ('rate_limited', 'waiting', false, 'as many run, or have started, as a limit among its `reasons` allows',
+    ('rate_limited', 'waiting', false, 'as many run, or have started, as a filter, or a limit among its `reasons`, allows',
       'A limit is reached: {what}.', 'bellhop locks'),
+    ('rate_limited/filter', 'waiting', false, '',
+      'Filter {rule} ({action}) lets no more start just now: {what}.{why}', 'bellhop filter info {rule}'),
+    ('filter_paused', 'waiting', false, 'a filter says that it waits; deleting the filter lets it go',
+      'Filter {rule} pauses it.{why}', 'bellhop filter info {rule}'),
     ('locks_malformed', 'waiting', true, 'its locks cannot be read, or name a level that is not configured',
       'Its locks cannot be obeyed: {what}.', 'bellhop cancel {id}'),
     ('queries_full', 'waiting', false, 'each instance reads so many queries (MSQ jobs) at once; a job of a type that has none on a host is let in beyond that',
@@ -1024,6 +1065,8 @@ AS $function$
       'It is done.{items}', 'bellhop retry {id}'),
     ('cancelled', 'ended', false, 'it was cancelled',
       'It was cancelled.', 'bellhop retry {id}'),
+    ('filter_rejected', 'ended', false, 'a filter says REJECT, and it waited; with the filter gone, `bellhop retry ID`',
+      'It was cancelled by a filter: {error}.', 'bellhop filter info {rule}'),
     ('killed', 'ended', false, '`killjob`',
       'It was killed by the wish of a user: {by}.', 'bellhop retry {id}'),
     ('timeout', 'ended', false, 'it took longer than its `timeout`; a longer one, then `bellhop retry ID`',
@@ -1515,6 +1558,13 @@ begin
       return query select * from bellhop.reason('lock_held', jsonb_build_object('id', j.id, 'lock', r.want, 'job', r.job,
         'type', r.type, 'held', r.held, 'since', bellhop.since(r.since)));
     end loop;
+    select f.id, f.action, ' It says: ' || nullif(f.reason, '') as why into r from bellhop.applying_filter(j) f;
+    if r.action = 'PAUSE' or r.action like 'RATE_LIMIT %' and j.waiting_for ~ '^rate_limited: as many (run|have started) as filter ' then
+      found_one := true;
+      return query select * from bellhop.reason(case r.action when 'PAUSE' then 'filter_paused' else 'rate_limited/filter' end,
+        jsonb_build_object('rule', r.id, 'action', r.action, 'why', r.why,
+                           'what', substr(j.waiting_for, strpos(j.waiting_for, ': ') + 2)));
+    end if;
     if not found_one and j.waiting_for ~ '^(lock_reserved|rate_limited|locks_malformed): ' then
       found_one := true;
       return query select * from bellhop.reason(split_part(j.waiting_for, ':', 1),
@@ -1632,7 +1682,8 @@ begin
     else
       error := substr(error, length(what) + 3);
     end if;
-    what := case when j.state in ('succeeded', 'cancelled', 'quarantined') then j.state
+    what := case when j.state = 'cancelled' and what = 'filter_rejected' then what
+                 when j.state in ('succeeded', 'cancelled', 'quarantined') then j.state
                  when j.killed_by is not null and j.error like 'killed: %' then 'killed'
                  when j.type = 'command' then 'command_failed'
                  when j.error like 'these jobs wait for each other for ever%' then 'needs_cycle'
@@ -1643,7 +1694,7 @@ begin
                  when j.deaths > 0 then 'agent_died'
                  else 'agent_failed' end;
     return query select * from bellhop.reason(what, jsonb_build_object('id', j.id, 'error', error, 'by', j.killed_by, 'deaths', j.deaths,
-      'exit_code', coalesce(j.exit_code::text, 'none'), 'root', j.ended_by, 'failed', j.items_failed, 'done', j.items_done,
+      'exit_code', coalesce(j.exit_code::text, 'none'), 'root', j.ended_by, 'rule', substring(error from '^filter ([A-Za-z0-9._-]+)'), 'failed', j.items_failed, 'done', j.items_done,
       'items', case when j.items_total is not null then format(' Items: %s.', j.items_total) end,
       'first', case when what in ('items_failed', 'too_many_failures') and bellhop.is_operator() then
         (select format(' The first: item %s: %s', i.item, i.error) from bellhop.item i where i.job = j.id order by i.fence desc, i.item limit 1) end));
@@ -1697,6 +1748,411 @@ AS $function$
     from regexp_matches(template, '([^{]*)(?:\{([a-z_]+)\})?', 'g') with ordinality x (m, n)
 $function$;
 
+CREATE OR REPLACE FUNCTION bellhop.filter_add(action text, predicates jsonb DEFAULT '[]'::jsonb, priority integer DEFAULT 0, reason text DEFAULT ''::text)
+ RETURNS text
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  perform bellhop.filter_may(), bellhop.filter_check(filter_add.action, filter_add.predicates);
+  return bellhop.filter_write(null, filter_add.action, filter_add.predicates, filter_add.priority, filter_add.reason);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION bellhop.filter_answer(expr jsonb, has jsonb, mark bigint DEFAULT NULL::bigint)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ IMMUTABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  op   text := expr ->> 0;
+  all_ boolean;
+  got  jsonb;
+  want jsonb := expr -> 2;
+  kind text;
+begin
+  if jsonb_typeof(expr) = 'null' then -- of nothing: every thing
+    return true;
+  elsif op in ('&', '|') then
+    all_ := op = '&';
+    for i in 1 .. jsonb_array_length(expr) - 1 loop
+      if op = '&' then
+        all_ := all_ and bellhop.filter_answer(expr -> i, has, mark);
+      else
+        all_ := all_ or bellhop.filter_answer(expr -> i, has, mark);
+      end if;
+      exit when all_ = (op = '|');
+    end loop;
+    return all_;
+  elsif op = '!' then
+    return not bellhop.filter_answer(expr -> 1, has, mark);
+  end if;
+  got := bellhop.filter_field(expr ->> 1, has);
+  kind := jsonb_typeof(got);
+  if got is null then
+    return null;
+  elsif op = '?' then
+    return case kind when 'string' then got <> '""' when 'number' then (got #>> '{}')::numeric <> 0 when 'boolean' then got = 'true'
+                     when 'array' then jsonb_array_length(got) > 0 else kind = 'object' end;
+  elsif op = '=~' then
+    return case when kind = 'string' then (got #>> '{}') collate "C" ~ (want #>> '{}') end;
+  end if;
+  if mark is not null and want = '"watermark"' then
+    want := to_jsonb(mark);
+  end if;
+  if op = '=[]' then
+    return case when kind = 'array' then exists (select from jsonb_array_elements(got) x (v) where bellhop.filter_compare('=', x.v, want)) end;
+  end if;
+  return bellhop.filter_compare(op, got, want);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION bellhop.filter_came()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  f bellhop.filter;
+begin
+  new.priority := coalesce(bellhop.priority_of(new.priority_name), new.priority); -- _100_arrange writes it
+  f := bellhop.applying_filter(new);
+  if f.action = 'REJECT' then
+    raise check_violation using constraint = 'jobqueue_filter_rejected', table = 'jobqueue', schema = 'bellhop',
+      message = format('filter %s rejects this job%s', f.id, coalesce(': ' || nullif(f.reason, ''), '')),
+      hint = 'bellhop filter info ' || f.id;
+  elsif f.action = 'PAUSE' or f.action like 'RATE_LIMIT %' then
+    update bellhop.jobqueue j set locks = '{}' where j.id = new.id and j.locks is null; -- which rings
+  end if;
+  return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION bellhop.filter_check(action text, predicates jsonb)
+ RETURNS void
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  p    jsonb;
+  flaw text;
+begin
+  if filter_check.action is null
+     or filter_check.action !~ '^(ACCEPT|CONTINUE|PAUSE|REJECT|RATE_LIMIT [1-9][0-9]{0,8}( per ([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+)?)$' then
+    raise check_violation using constraint = 'filter_action',
+      message = coalesce(format('there is no action %L for a filter', filter_check.action), 'a filter needs an action'),
+      hint = 'Write ACCEPT, CONTINUE, PAUSE, REJECT, RATE_LIMIT 2, or RATE_LIMIT 10 per 1m.';
+  end if;
+  for p in select e.p from jsonb_array_elements(coalesce(filter_check.predicates, '[]')) e (p) loop
+    flaw := case when jsonb_typeof(p) <> 'array' or p ->> 0 is null or p ->> 0 not in ('jobid', 'opcode', 'reason') or jsonb_array_length(p) <> 2
+                   then format('%s is no predicate', p)
+                 else bellhop.filter_flaw(p -> 1) end;
+    if flaw is not null then
+      raise check_violation using constraint = 'filter_predicates', message = format('predicate %s: %s', p, flaw),
+        hint = 'Write ["jobid",E], ["opcode",E] or ["reason",E]; docs/locks.md has the expressions.';
+    end if;
+  end loop;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION bellhop.filter_compare(op text, got jsonb, want jsonb)
+ RETURNS boolean
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select case
+    when jsonb_typeof(got) <> jsonb_typeof(want) then null
+    when jsonb_typeof(got) = 'boolean' then case when op = '=' then got = want end
+    when jsonb_typeof(got) not in ('string', 'number') then null
+    else case op when '=' then c.c = 0 when '<' then c.c < 0 when '<=' then c.c <= 0 when '>' then c.c > 0 when '>=' then c.c >= 0 end
+  end
+  from (select case jsonb_typeof(got)
+                 when 'string' then case when (got #>> '{}') collate "C" = (want #>> '{}') then 0 when (got #>> '{}') collate "C" < (want #>> '{}') then -1 else 1 end
+                 when 'number' then case when jsonb_typeof(want) = 'number' then sign((got #>> '{}')::numeric - (want #>> '{}')::numeric) end
+               end) c (c)
+$function$;
+
+CREATE OR REPLACE FUNCTION bellhop.filter_delete(id text)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  perform bellhop.filter_may();
+  return filter_delete.id is not null and bellhop.filter_write(filter_delete.id, null, null, null, null) is not null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION bellhop.filter_field(field text, has jsonb)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ IMMUTABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  v    jsonb;
+  step text;
+begin
+  if has ? field and field <> ':vars' then
+    return has -> field;
+  elsif not has ? ':vars' then
+    return null;
+  elsif starts_with(field, 'vars.') then
+    return coalesce(has -> ':vars' -> substr(field, 6), 'null');
+  elsif not starts_with(field, 'args.') then
+    return null;
+  end if;
+  begin
+    v := (has ->> 'args')::jsonb;
+  exception when others then -- they are no JSON
+    return 'null';
+  end;
+  foreach step in array coalesce(nullif(string_to_array(substr(field, 6), '.'), '{}'), '{""}') loop
+    if jsonb_typeof(v) is distinct from 'object' then
+      return 'null';
+    end if;
+    v := v -> step;
+  end loop;
+  return coalesce(v, 'null');
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION bellhop.filter_flaw(expr jsonb, depth integer DEFAULT 1)
+ RETURNS text
+ LANGUAGE plpgsql
+ IMMUTABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  op    text := expr ->> 0;
+  takes integer := case expr ->> 0 when '?' then 2 else 3 end;
+  flaw  text;
+begin
+  if jsonb_typeof(expr) = 'null' then
+    return null;
+  elsif expr is null or jsonb_typeof(expr) <> 'array' or jsonb_typeof(expr -> 0) is distinct from 'string' then
+    return format('%s is no expression', coalesce(expr::text, 'nothing'));
+  elsif depth > 64 then
+    return 'it is nested more than 64 deep';
+  elsif op in ('&', '|', '!') then
+    if op = '!' and jsonb_array_length(expr) <> 2 then
+      return format('%s: ! takes one expression', expr);
+    end if;
+    for i in 1 .. jsonb_array_length(expr) - 1 loop
+      flaw := bellhop.filter_flaw(expr -> i, depth + 1);
+      exit when flaw is not null;
+    end loop;
+    return flaw;
+  elsif op not in ('?', '=', '<', '<=', '>', '>=', '=~', '=[]') then
+    return format('%s: there is no operator %s', expr, op);
+  elsif jsonb_typeof(expr -> 1) is distinct from 'string' or jsonb_array_length(expr) <> takes
+     or jsonb_typeof(expr -> 2) in ('null', 'array', 'object') or op = '=~' and jsonb_typeof(expr -> 2) <> 'string' then
+    return format('%s: %s takes a field%s', expr, op, case op when '?' then '' when '=~' then ' and a regular expression' else ' and a value' end);
+  elsif op = '=~' then
+    perform '' ~ (expr ->> 2); -- PostgreSQL says what is wrong with it
+  end if;
+  return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION bellhop.filter_look(after xid DEFAULT NULL::xid)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  r record;
+begin
+  for r in
+    select j.id, j.state, j.fence, j.instance, j.locks is null as plain, f.id as rule, f.action
+      from bellhop.jobqueue j
+     cross join lateral bellhop.applying_filter(j) f
+     where j.state in ('held', 'blocked', 'scheduled', 'ready', 'assigned', 'running')
+       and (after is null or j.state in ('assigned', 'running') or age(j.xmin) <= age(after) and j.locks is null)
+       and f.action <> 'ACCEPT'
+  loop
+    if r.action = 'REJECT' then
+      perform bellhop.filter_reject(r.id, r.rule);
+      continue;
+    elsif r.plain then
+      update bellhop.jobqueue j set locks = '{}' where j.id = r.id and j.locks is null;
+    end if;
+    if r.state in ('assigned', 'running') and r.action ~ '^RATE_LIMIT [0-9]+$' then
+      insert into bellhop.lock_grant (level, name, job, fence, mode, instance) values ('filter', r.rule, r.id, r.fence, 'slot', r.instance)
+      on conflict (level, name, job) do update set fence = excluded.fence, mode = excluded.mode, instance = excluded.instance, until = null;
+    end if;
+  end loop;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION bellhop.filter_matches(f bellhop.filter, j bellhop.jobqueue)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  p     jsonb;
+  has   jsonb;
+  holds boolean;
+begin
+  for p in select e.p from jsonb_array_elements(f.predicates) e (p) loop
+    holds := case p ->> 0
+         when 'jobid' then bellhop.filter_answer(p -> 1, jsonb_build_object('id', j.id), f.watermark)
+         when 'reason' then exists (select from unnest(j.reasons) r (reason)
+                where bellhop.filter_answer(p -> 1, jsonb_build_object('reason', r.reason, 'source', coalesce(j.submitted_by, ''),
+                                                                        'timestamp', extract(epoch from j.created_at))))
+       end;
+    if holds then
+      continue;
+    elsif p ->> 0 is distinct from 'opcode' then
+      return false;
+    end if;
+    has := coalesce(has, jsonb_build_object('type', j.type, 'OP_ID', j.type, 'args', coalesce(j.args, ''), 'key', coalesce(j.key, ''),
+      'run_on', coalesce(j.run_on, ''), 'submitted_by', coalesce(j.submitted_by, ''), 'priority', j.priority,
+      'locks', to_jsonb(coalesce(j.locks, '{}')), 'reasons', to_jsonb(coalesce(j.reasons, '{}')), ':vars', coalesce(j.vars, '{}')));
+    if bellhop.filter_answer(p -> 1, has) is not true then
+      return false;
+    end if;
+  end loop;
+  return true;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION bellhop.filter_may()
+ RETURNS void
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  if not bellhop.is_operator() then
+    raise insufficient_privilege using
+      message = format('permission denied: %s may not change filters', bellhop.caller()),
+      hint = format('Filters are for operators: grant bellhop_operator to %I.', bellhop.caller());
+  end if;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION bellhop.filter_reject(job bigint, rule text)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  update bellhop.jobqueue j
+     set state = 'cancelled', ended_at = clock_timestamp(), waiting_for = null, cancel_requested = true, unmet = null,
+         error = format('filter_rejected: filter %s%s', rule, (select ': ' || nullif(f.reason, '') from bellhop.filter f where f.id = rule))
+   where j.id = filter_reject.job and j.state in ('held', 'blocked', 'scheduled', 'ready');
+  if not found then
+    return false;
+  end if;
+  perform bellhop.ended(array[filter_reject.job]);
+  return true;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION bellhop.filter_replace(id text, action text, predicates jsonb DEFAULT '[]'::jsonb, priority integer DEFAULT 0, reason text DEFAULT ''::text)
+ RETURNS text
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  if filter_replace.id is null then
+    raise null_value_not_allowed using message = 'which filter? Its id is null';
+  end if;
+  perform bellhop.filter_may(), bellhop.filter_check(filter_replace.action, filter_replace.predicates);
+  return bellhop.filter_write(filter_replace.id, filter_replace.action, filter_replace.predicates, filter_replace.priority, filter_replace.reason);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION bellhop.filter_trigger()
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  there boolean := exists (select from pg_trigger t where t.tgrelid = 'bellhop.jobqueue'::regclass and t.tgname = '_030_filter');
+begin
+  if exists (select from bellhop.filter) then
+    if not there then
+      execute 'create trigger _030_filter after insert on bellhop.jobqueue
+                 for each row when (new.type not in (''command'', ''dummy'')) execute function bellhop.filter_came()';
+    end if;
+  elsif there then
+    begin
+      execute 'drop trigger _030_filter on bellhop.jobqueue';
+    exception when lock_not_available or deadlock_detected then
+      null;
+    end;
+  end if;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION bellhop.filter_write(id text, action text, predicates jsonb, priority integer, reason text)
+ RETURNS text
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET lock_timeout TO '2s'
+AS $function$
+#variable_conflict use_column
+declare
+  given text := coalesce(filter_write.id, gen_random_uuid()::text);
+  seen  xid;
+  obey  boolean; -- any job may have to
+begin
+  for try in 1 .. 5 loop
+    begin
+      if filter_write.action is null then
+        delete from bellhop.filter f where f.id = given;
+        if not found then
+          return null;
+        end if;
+      else
+        insert into bellhop.filter as f (id, priority, watermark, predicates, action, reason, created_by)
+        values (given, coalesce(filter_write.priority, 0), coalesce((select max(j.id) from bellhop.jobqueue j), 0), coalesce(filter_write.predicates, '[]'),
+                filter_write.action, coalesce(filter_write.reason, ''), bellhop.caller())
+        on conflict (id) do update
+           set priority = excluded.priority, watermark = excluded.watermark, predicates = excluded.predicates, action = excluded.action,
+               reason = excluded.reason, created_at = clock_timestamp(), created_by = excluded.created_by;
+      end if;
+      seen := pg_snapshot_xmin(pg_current_snapshot())::xid;
+      obey := exists (select from bellhop.filter f where f.action in ('PAUSE', 'REJECT') or f.action like 'RATE_LIMIT %');
+      if obey then
+        perform bellhop.filter_look();
+      end if;
+      perform pg_advisory_xact_lock(7090192401229115394); -- "bellhop\2": a pass that has read the rules as they were ends first
+      if obey then
+        lock table bellhop.jobqueue in share row exclusive mode;
+      end if;
+      delete from bellhop.lock_grant g where g.level = 'filter' and g.until is null;
+      if obey then
+        perform bellhop.filter_look(seen);
+      end if;
+      perform bellhop.filter_trigger();
+      update bellhop.jobqueue j set behind = null, waiting_for = null
+       where j.state = 'ready' and not j.held and j.locks is not null
+         and (starts_with(coalesce(j.behind, ''), 'filter:') or starts_with(coalesce(j.behind, ''), 'paused:'));
+      perform pg_notify('bellhop', 'locks');
+      return given;
+    exception when lock_not_available or deadlock_detected then
+      if try = 5 then
+        raise lock_not_available using
+          message = 'a transaction that is open has written to the queue: 5 times it was waited for, for 2 s each',
+          hint = 'bellhop doctor shows transactions that are open for long. End it, and say this again.';
+      end if;
+    end;
+  end loop;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION bellhop.find_lost_turns(most integer DEFAULT 10000)
  RETURNS integer
  LANGUAGE plpgsql
@@ -1711,7 +2167,8 @@ begin
     select w.behind from bellhop.waited_for(most) w
   ), ownerless as (
     select l.behind from l
-     where not exists (select from bellhop.lock_grant g
+     where not starts_with(l.behind, 'paused:') -- a filter's PAUSE: who changes that looks at them
+       and not exists (select from bellhop.lock_grant g
                         where g.level = split_part(l.behind, ':', 1) and g.name = substr(l.behind, strpos(l.behind, ':') + 1))
   ), made as (
     -- A row of no job is not alive: the pass that follows hands the lock on.
@@ -2394,10 +2851,11 @@ begin
     with over as (
       delete from bellhop.lock_grant g
        where (g.until is null or g.until <= clock_timestamp())
-         and not exists (select from bellhop.jobqueue j
-                          where j.id = g.job and j.fence = g.fence
-                            and case g.mode when 'turn' then j.state = 'ready' and not j.held and coalesce(j.behind, '') = ''
-                                            else j.state in ('assigned', 'running') end)
+         and (g.until is not null and g.level = 'filter' -- a start, which counts for its time, and no longer
+              or not exists (select from bellhop.jobqueue j
+                              where j.id = g.job and j.fence = g.fence
+                                and case g.mode when 'turn' then j.state = 'ready' and not j.held and coalesce(j.behind, '') = ''
+                                                else j.state in ('assigned', 'running') end))
       returning g.level, g.name, g.mode
     )
     select o.level, o.name, count(*) filter (where o.mode = 'slot') as slots
@@ -2959,7 +3417,8 @@ begin
      set state = 'ready', held = false, run_at = null, max_attempts = greatest(j.max_attempts, j.attempt + 1),
          ended_at = null, exit_code = null, error = null, reason = null, waiting_for = null, successes = null, instance = null,
          host = null, child = null, deaths = 0, cancel_requested = false, cancel_now = false, killed_by = null, ended_by = null,
-         items_total = null, items_done = null, items_failed = null
+         items_total = null, items_done = null, items_failed = null,
+         locks = coalesce(j.locks, case when j.type not in ('command', 'dummy') and exists (select from bellhop.filter) then '{}'::text[] end) -- the next pass asks them
    where j.id = retry.id;
   if exists (select from bellhop.dependency d where d.job = retry.id and not d.met) then
     update bellhop.dependency d set counted = false where d.job = retry.id and not d.met;

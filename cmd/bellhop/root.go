@@ -34,7 +34,7 @@ func groups() []group {
 		{"Run:", []func(*cli.App) *cobra.Command{serve.Command, demo.Command, demo.AgentCommand}},
 		{"Submit and change jobs:", []func(*cli.App) *cobra.Command{
 			change.SubmitCommand, change.ReleaseCommand, change.CancelCommand, change.RetryCommand, change.PauseCommand,
-			change.ResumeCommand, change.PruneCommand, change.KickCommand,
+			change.ResumeCommand, change.PruneCommand, change.KickCommand, locks.FilterCommand,
 		}},
 		{"Look:", []func(*cli.App) *cobra.Command{
 			look.LsCommand, look.ShowCommand, look.ExplainCommand, look.TraceCommand, look.GraphCommand, look.TopCommand,

@@ -14,15 +14,20 @@ type Grant struct {
 	Name  string        // as it is written: *, ? or a name
 	Mode  string        // exclusive, shared, or slot: a place within a limit
 	For   time.Duration // of a slot: how long the start counts, whatever becomes of the job; 0: while it runs
+	Since time.Time     // of one that stands there
+	Past  bool          // it counts as a start alone, and the job may be over
 }
 
 // Slot is the mode of a place within a limit.
 const Slot = "slot"
 
-// Levels of bellhop's own: of limits that reasons name, and of locks that cannot be read.
+// Levels of bellhop's own: of limits that reasons name, of locks that cannot be
+// read, and of filters that limit and that pause. Nobody holds anything of the last.
 const (
 	limitLevel      = "rate-limit"
 	unreadableLevel = "unreadable"
+	filterLevel     = "filter"
+	pausedLevel     = "paused"
 )
 
 // Waiting is a job that a pass looks at.
@@ -33,6 +38,9 @@ type Waiting struct {
 	Since    time.Time
 	Locks    []string
 	Reasons  []string
+	// What only filters ask for.
+	Args, Key, RunOn, SubmittedBy string
+	Vars                          map[string]string
 	// Unreadable is why what its agent says of its locks cannot be read; nil: it can.
 	Unreadable error
 }
@@ -44,14 +52,23 @@ type Pass struct {
 	Held     []Grant
 	Reserved []Waiting // that wait behind a lock, and have done so for so long that they may be reserved for
 	Waiting  []Waiting // in any order
+	Rules    []Rule    // filters
+	Running  []Waiting // all that runs, with locks or without, where filters limit that
 	Most     map[string]int
 	Total    int
 }
 
 // Choice is what comes of a pass. Jobs in neither list wait for room alone.
 type Choice struct {
-	Start []Start // in this order
-	Wait  []Stay
+	Start  []Start // in this order
+	Wait   []Stay
+	Reject []Rejected
+}
+
+// Rejected is a job that a filter rejects: it is to be cancelled.
+type Rejected struct {
+	Job  ID
+	Rule RuleID
 }
 
 // Start is a job that starts, and what it holds from then on.
@@ -71,7 +88,8 @@ type Stay struct {
 // stands in the database.
 func (p Policy) Choose(pass Pass) Choice {
 	var c Choice
-	in := Input{Running: running(pass.Held), Free: pass.Total, ByType: map[string]int{}, Policy: p, Now: pass.Now}
+	in := Input{Running: running(pass.Held, pass.Running), Free: pass.Total, ByType: map[string]int{}, Policy: p,
+		Now: pass.Now, Rules: Sorted(pass.Rules), Starts: begun(pass.Held)}
 	for typ, n := range pass.Most {
 		in.ByType[typ] = n
 	}
@@ -87,9 +105,15 @@ func (p Policy) Choose(pass Pass) Choice {
 				levels = append(levels, v.Level)
 			}
 		}
-		in.Pending = append(in.Pending, Job{
-			ID: w.Job, Type: typ, Locks: set, Priority: w.Priority, Since: w.Since, Reasons: w.Reasons,
-		})
+		j := w.subject()
+		j.Locks = set
+		if typ == parked {
+			if r := Applying(in.Rules, j); r != nil && r.Action.Kind != Accept {
+				return // whom a filter keeps waiting is not reserved for
+			}
+		}
+		j.Type = typ
+		in.Pending = append(in.Pending, j)
 	}
 	for _, w := range pass.Waiting {
 		read(w, w.Type)
@@ -109,10 +133,13 @@ func (p Policy) Choose(pass Pass) Choice {
 		jobs[j.ID] = j
 	}
 	for _, pick := range d.Picks {
-		c.Start = append(c.Start, Start{pick.ID, grants(jobs[pick.ID])})
+		c.Start = append(c.Start, Start{pick.ID, grants(jobs[pick.ID], in.Rules)})
 	}
 	for _, j := range in.Pending {
 		why, waits := d.Waits[j.ID]
+		if why.Code == FilterRejected {
+			c.Reject = append(c.Reject, Rejected{j.ID, why.Rule})
+		}
 		if behind := behind(why); waits && behind != "" && j.Type != parked {
 			c.Wait = append(c.Wait, Stay{j.ID, behind, string(why.Code) + ": " + why.String()})
 		}
@@ -129,7 +156,7 @@ func (p Policy) read(w Waiting) (Set, error) {
 	if err = errors.Join(w.Unreadable, err); err != nil {
 		return Set{}, errors.New(strings.ReplaceAll(err.Error(), "\n", "; "))
 	}
-	for _, own := range []string{limitLevel, unreadableLevel} {
+	for _, own := range []string{limitLevel, unreadableLevel, filterLevel, pausedLevel} {
 		if set.At(own).Kind() != KindNone {
 			return Set{}, errors.New("level " + own + " is bellhop's own; name it otherwise")
 		}
@@ -137,12 +164,42 @@ func (p Policy) read(w Waiting) (Set, error) {
 	return set, nil
 }
 
-// running is what holds locks, job by job.
-func running(held []Grant) []Job {
+// subject is the job as filters see it, but for its locks.
+func (w Waiting) subject() Job {
+	return Job{ID: w.Job, Type: w.Type, Priority: w.Priority, Since: w.Since, Reasons: w.Reasons, Submitted: w.Since,
+		Args: w.Args, Key: w.Key, RunOn: w.RunOn, SubmittedBy: w.SubmittedBy, Vars: w.Vars}
+}
+
+// Subject is the job as filters see it; locks that cannot be read are none.
+func (p Policy) Subject(w Waiting) Job {
+	j := w.subject()
+	j.Locks, _ = p.read(w)
+	return j
+}
+
+// begun are those that count for limits per time.
+func begun(held []Grant) map[RuleID][]time.Time {
+	list := map[RuleID][]time.Time{}
+	for _, g := range held {
+		if g.Level == filterLevel && g.Past {
+			list[RuleID(g.Name)] = append(list[RuleID(g.Name)], g.Since)
+		}
+	}
+	return list
+}
+
+// running is what runs, with what it holds: who holds locks, and all others that filters are to count.
+func running(held []Grant, others []Waiting) []Job {
 	var list []Job
 	at := map[ID]int{}
 	wants := map[ID][]Want{}
+	for _, w := range others {
+		at[w.Job], list = len(list), append(list, w.subject())
+	}
 	for _, g := range held {
+		if g.Level == filterLevel { // who counts for a limit is found out by the rules as they are now
+			continue
+		}
 		i, there := at[g.Job]
 		if !there {
 			i = len(list)
@@ -167,7 +224,7 @@ func running(held []Grant) []Job {
 }
 
 // grants is what a job holds when it starts.
-func grants(j Job) []Grant {
+func grants(j Job, rules []Rule) []Grant {
 	var list []Grant
 	for _, w := range j.Locks.Wants() {
 		g := Grant{Job: j.ID, Level: w.Level, Name: w.NameText(), Mode: w.Mode.String()}
@@ -179,6 +236,9 @@ func grants(j Job) []Grant {
 	for _, b := range Buckets(j.Reasons) {
 		name := strings.TrimPrefix(b.String(), limitLevel+":")
 		list = append(list, Grant{Job: j.ID, Level: limitLevel, Name: name, Mode: Slot})
+	}
+	if r := Applying(rules, j); r != nil && r.Action.Kind == RateLimit {
+		list = append(list, Grant{Job: j.ID, Level: filterLevel, Name: string(r.ID), Mode: Slot, For: r.Action.Per})
 	}
 	return list
 }
@@ -192,7 +252,12 @@ func behind(why Reason) string {
 			return Big + ":" + Big
 		}
 		return w.Level + ":" + w.NameText()
+	case FilterPaused:
+		return pausedLevel + ":" + string(why.Rule)
 	case RateLimited:
+		if why.Rule != "" {
+			return filterLevel + ":" + string(why.Rule)
+		}
 		return why.Bucket.String()
 	}
 	return ""

@@ -88,6 +88,13 @@ begin
       return query select * from bellhop.reason('lock_held', jsonb_build_object('id', j.id, 'lock', r.want, 'job', r.job,
         'type', r.type, 'held', r.held, 'since', bellhop.since(r.since)));
     end loop;
+    select f.id, f.action, ' It says: ' || nullif(f.reason, '') as why into r from bellhop.applying_filter(j) f;
+    if r.action = 'PAUSE' or r.action like 'RATE_LIMIT %' and j.waiting_for ~ '^rate_limited: as many (run|have started) as filter ' then
+      found_one := true;
+      return query select * from bellhop.reason(case r.action when 'PAUSE' then 'filter_paused' else 'rate_limited/filter' end,
+        jsonb_build_object('rule', r.id, 'action', r.action, 'why', r.why,
+                           'what', substr(j.waiting_for, strpos(j.waiting_for, ': ') + 2)));
+    end if;
     if not found_one and j.waiting_for ~ '^(lock_reserved|rate_limited|locks_malformed): ' then
       found_one := true;
       return query select * from bellhop.reason(split_part(j.waiting_for, ':', 1),
@@ -205,7 +212,8 @@ begin
     else
       error := substr(error, length(what) + 3);
     end if;
-    what := case when j.state in ('succeeded', 'cancelled', 'quarantined') then j.state
+    what := case when j.state = 'cancelled' and what = 'filter_rejected' then what
+                 when j.state in ('succeeded', 'cancelled', 'quarantined') then j.state
                  when j.killed_by is not null and j.error like 'killed: %' then 'killed'
                  when j.type = 'command' then 'command_failed'
                  when j.error like 'these jobs wait for each other for ever%' then 'needs_cycle'
@@ -216,7 +224,7 @@ begin
                  when j.deaths > 0 then 'agent_died'
                  else 'agent_failed' end;
     return query select * from bellhop.reason(what, jsonb_build_object('id', j.id, 'error', error, 'by', j.killed_by, 'deaths', j.deaths,
-      'exit_code', coalesce(j.exit_code::text, 'none'), 'root', j.ended_by, 'failed', j.items_failed, 'done', j.items_done,
+      'exit_code', coalesce(j.exit_code::text, 'none'), 'root', j.ended_by, 'rule', substring(error from '^filter ([A-Za-z0-9._-]+)'), 'failed', j.items_failed, 'done', j.items_done,
       'items', case when j.items_total is not null then format(' Items: %s.', j.items_total) end,
       'first', case when what in ('items_failed', 'too_many_failures') and bellhop.is_operator() then
         (select format(' The first: item %s: %s', i.item, i.error) from bellhop.item i where i.job = j.id order by i.fence desc, i.item limit 1) end));

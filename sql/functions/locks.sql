@@ -134,10 +134,11 @@ begin
     with over as (
       delete from bellhop.lock_grant g
        where (g.until is null or g.until <= clock_timestamp())
-         and not exists (select from bellhop.jobqueue j
-                          where j.id = g.job and j.fence = g.fence
-                            and case g.mode when 'turn' then j.state = 'ready' and not j.held and coalesce(j.behind, '') = ''
-                                            else j.state in ('assigned', 'running') end)
+         and (g.until is not null and g.level = 'filter' -- a start, which counts for its time, and no longer
+              or not exists (select from bellhop.jobqueue j
+                              where j.id = g.job and j.fence = g.fence
+                                and case g.mode when 'turn' then j.state = 'ready' and not j.held and coalesce(j.behind, '') = ''
+                                                else j.state in ('assigned', 'running') end))
       returning g.level, g.name, g.mode
     )
     select o.level, o.name, count(*) filter (where o.mode = 'slot') as slots
@@ -185,7 +186,8 @@ begin
     select w.behind from bellhop.waited_for(most) w
   ), ownerless as (
     select l.behind from l
-     where not exists (select from bellhop.lock_grant g
+     where not starts_with(l.behind, 'paused:') -- a filter's PAUSE: who changes that looks at them
+       and not exists (select from bellhop.lock_grant g
                         where g.level = split_part(l.behind, ':', 1) and g.name = substr(l.behind, strpos(l.behind, ':') + 1))
   ), made as (
     -- A row of no job is not alive: the pass that follows hands the lock on.

@@ -1,6 +1,6 @@
 -- Claims the jobs that a pass has chosen, with their locks.
 -- $1 instance, $2 host, $3 ids, $4 assigned; their locks: $5 of which job, $6 level, $7 name, $8 mode, $9 for how many ms the
--- start counts whatever becomes of the job (NULL: while it runs).
+-- start counts whatever becomes of the job (0: while it runs).
 -- Guard: lockable still; locked rows are somebody else's. The instance lives: the pass has found that out.
 -- Index: the primary keys.
 with picked as materialized (
@@ -21,7 +21,7 @@ with picked as materialized (
   returning j.*
 ), held as (
   insert into bellhop.lock_grant (level, name, job, fence, mode, instance, until)
-  select w.level, w.name, t.id, t.fence, w.mode, $1, clock_timestamp() + w.ms * interval '1 ms'
+  select w.level, w.name, t.id, t.fence, w.mode, $1, clock_timestamp() + nullif(w.ms, 0) * interval '1 ms'
     from taken t
     join unnest($5::bigint[], $6::text[], $7::text[], $8::text[], $9::bigint[]) as w (job, level, name, mode, ms) on w.job = t.id
   on conflict (level, name, job) do update

@@ -22,12 +22,14 @@ func (t Templates) among(types []string) []string {
 // wanting is a job that waits, with what templates ask for.
 type wanting struct {
 	lock.Waiting
-	args, key *string
-	vars      map[string]string
+	args, key, runOn, submittedBy *string
+	vars                          map[string]string
 }
 
 // resolved is the job with its agent's locks beside its own.
 func (w wanting) resolved(all Templates) lock.Waiting {
+	w.Args, w.Key, w.RunOn, w.SubmittedBy = deref(w.args), deref(w.key), deref(w.runOn), deref(w.submittedBy)
+	w.Vars = w.vars
 	templates := all[w.Type]
 	if templates == nil {
 		return w.Waiting
@@ -39,6 +41,14 @@ func (w wanting) resolved(all Templates) lock.Waiting {
 	}
 	w.Locks = append(slices.Clone(w.Locks), set.Text()...)
 	return w.Waiting
+}
+
+// deref makes NULL an empty text.
+func deref(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
 }
 
 func (w wanting) lookup(name string) (string, bool) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"maps"
 	"slices"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -35,6 +34,9 @@ var (
 	locksWantedSQL = sql.Query("locks_wanted")
 	locksClaimSQL  = sql.Query("locks_claim")
 	locksWaitSQL   = sql.Query("locks_wait")
+	locksRulesSQL  = sql.Query("locks_rules")
+	locksRunSQL    = sql.Query("locks_running")
+	locksRejectSQL = sql.Query("locks_reject")
 	locksAdoptSQL  = sql.Query("locks_adopt")
 	ringLocksSQL   = sql.Query("locks_ring")
 )
@@ -100,7 +102,7 @@ func (p *pass) make(ctx context.Context, conn *pgx.Conn) error {
 		}
 		choice := p.claimer.Policy.Choose(known)
 		// Whose turn it was may have to wait for another lock: then it is the turn of the next.
-		p.more = len(choice.Wait) > 0 && (len(known.Waiting) >= p.look || len(woken) > 0)
+		p.more = len(choice.Wait)+len(choice.Reject) > 0 && (len(known.Waiting) >= p.look || len(woken) > 0)
 		if err := p.write(ctx, tx, choice); err != nil {
 			return err
 		}
@@ -131,16 +133,19 @@ func (p *pass) read(ctx context.Context, tx pgx.Tx) (known lock.Pass, woken []st
 	batch.Queue(locksTurnSQL, int64(lockKey)).QueryRow(func(row pgx.Row) error { return row.Scan(&woken) })
 	templated := p.claimer.Templates.types()
 	batch.Queue(locksHeldSQL, templated).Query(func(rows pgx.Rows) error { return p.scanHeld(rows, &known) })
+	batch.Queue(locksRulesSQL).Query(func(rows pgx.Rows) error { return scanRules(rows, &known) })
+	batch.Queue(locksRunSQL).Query(func(rows pgx.Rows) error { return scanJobs(rows, &known.Running, nil) })
 	if adopt := p.claimer.Templates.among(types); len(adopt) > 0 {
 		batch.Queue(locksAdoptSQL, adopt, p.look)
 	}
 	if len(types) > 0 {
 		batch.Queue(locksWantedSQL, int64(p.me), types, p.demand.Localities, p.look, placed, p.demand.MSQ,
 			names, priorities, templated).
-			Query(func(rows pgx.Rows) error { return p.scanWanted(rows, &known) })
+			Query(func(rows pgx.Rows) error { return scanJobs(rows, &known.Waiting, p.claimer.Templates) })
 	}
+	batch.Queue("select clock_timestamp()").QueryRow(func(row pgx.Row) error { return row.Scan(&known.Now) })
 	err = tx.SendBatch(ctx, batch).Close()
-	known.Now, known.Most, known.Total = time.Now(), most, p.demand.Total
+	known.Most, known.Total = most, p.demand.Total
 	return known, woken, err
 }
 
@@ -149,13 +154,13 @@ func (p *pass) scanHeld(rows pgx.Rows, known *lock.Pass) error {
 	var w wanting
 	var priority *int
 	var typ *string
-	_, err := pgx.ForEachRow(rows, []any{(*int64)(&g.Job), &g.Level, &g.Name, &g.Mode, &w.Since, &priority, &w.Locks,
-		&typ, &w.args, &w.key, &w.vars}, func() error {
+	_, err := pgx.ForEachRow(rows, []any{(*int64)(&g.Job), &g.Level, &g.Name, &g.Mode, &g.Since, &g.Past, &priority,
+		&w.Locks, &w.Reasons, &typ, &w.args, &w.key, &w.vars, &w.runOn, &w.submittedBy}, func() error {
 		if priority == nil {
 			known.Held = append(known.Held, g)
 			return nil
 		}
-		w.Job, w.Priority, w.Type = g.Job, *priority, *typ
+		w.Job, w.Priority, w.Type, w.Since = g.Job, *priority, *typ, g.Since
 		known.Reserved = append(known.Reserved, w.resolved(p.claimer.Templates))
 		w = wanting{}
 		return nil
@@ -163,11 +168,12 @@ func (p *pass) scanHeld(rows pgx.Rows, known *lock.Pass) error {
 	return err
 }
 
-func (p *pass) scanWanted(rows pgx.Rows, known *lock.Pass) error {
+// scanJobs reads jobs, with the locks of their agents' templates.
+func scanJobs(rows pgx.Rows, into *[]lock.Waiting, templates Templates) error {
 	var w wanting
 	_, err := pgx.ForEachRow(rows, []any{(*int64)(&w.Job), &w.Type, &w.Priority, &w.Since, &w.Locks, &w.Reasons,
-		&w.args, &w.key, &w.vars}, func() error {
-		known.Waiting = append(known.Waiting, w.resolved(p.claimer.Templates))
+		&w.args, &w.key, &w.vars, &w.runOn, &w.submittedBy}, func() error {
+		*into = append(*into, w.resolved(templates))
 		w = wanting{}
 		return nil
 	})
@@ -184,6 +190,15 @@ func (p *pass) write(ctx context.Context, tx pgx.Tx, choice lock.Choice) error {
 			ids[i], behind[i], why[i] = int64(w.Job), w.Behind, orNil(w.Why)
 		}
 		if _, err := tx.Exec(ctx, locksWaitSQL, ids, behind, why); err != nil {
+			return err
+		}
+	}
+	if n := len(choice.Reject); n > 0 {
+		ids, rules := make([]int64, n), make([]string, n)
+		for i, r := range choice.Reject {
+			ids[i], rules[i] = int64(r.Job), string(r.Rule)
+		}
+		if _, err := tx.Exec(ctx, locksRejectSQL, ids, rules); err != nil {
 			return err
 		}
 	}
@@ -227,6 +242,9 @@ func (p *pass) leaves(woken []string, known lock.Pass, choice lock.Choice) bool 
 		if w.Behind != "" {
 			left[types[w.Job]]--
 		}
+	}
+	for _, r := range choice.Reject {
+		left[types[r.Job]]--
 	}
 	return slices.ContainsFunc(slices.Collect(maps.Values(left)), func(n int) bool { return n > 0 })
 }

@@ -1,5 +1,5 @@
-// Package locks is the commands that look at the policy of locks: what a job
-// weighs, and what an order would have made of a workload. They need no database.
+// Package locks is the commands of job filters, and those that look at the policy of locks: what a job
+// weighs, and what an order would have made of a workload. These need no database.
 package locks
 
 import (

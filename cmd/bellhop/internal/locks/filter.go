@@ -1,0 +1,254 @@
+package locks
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"bellhop/cmd/bellhop/internal/cli"
+	"bellhop/scheduler/lock"
+	"bellhop/sql/store"
+)
+
+const (
+	filterExample = `bellhop filter add --action 'RATE_LIMIT 2' --predicate '["opcode",["=","type","mail"]]'`
+	filterListing = "bellhop filter list   shows the filters there are"
+)
+
+// FilterCommand is the commands that change job filters and look at them.
+func FilterCommand(a *cli.App) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "filter {add | replace | delete | list | info}",
+		Short: "Say which jobs are refused, wait, or run only so many at once",
+		Long: `Say which jobs are refused, wait, or run only so many at once. A filter is a rule: all of
+its predicates must hold for a job; of the rules for which they do, in the order
+(priority, watermark, id), the first whose action is not CONTINUE decides.
+
+Actions: ACCEPT, CONTINUE, PAUSE, REJECT, RATE_LIMIT 2 (so many at once),
+RATE_LIMIT 10 per 1m (so many starts in any minute).
+Predicates: ["jobid",E], ["opcode",E], ["reason",E]; E is ["=","type","mail"], with
+= < <= > >=, ["=~",FIELD,REGEX], ["=[]",LIST,VALUE], ["?",FIELD], ["&",E…], ["|",E…], ["!",E].`,
+		Example: "  " + filterExample + `
+  bellhop filter add --action PAUSE --predicate '["jobid",[">","id","watermark"]]' --reason 'until noon'
+  bellhop filter list`,
+	}
+	a.Menu(c)
+	c.AddCommand(addFilter(a), replaceFilter(a), deleteFilter(a), listFilters(a), showFilter(a))
+	return c
+}
+
+// rule is the flags of add and replace.
+type rule struct {
+	action, reason string
+	predicates     []string
+	priority       int
+}
+
+func (r *rule) flags(c *cobra.Command) {
+	f := c.Flags()
+	f.StringVar(&r.action, "action", "",
+		"what becomes of its jobs: ACCEPT, CONTINUE, PAUSE, REJECT, RATE_LIMIT N, RATE_LIMIT N per TIME")
+	f.StringArrayVar(&r.predicates, "predicate", nil,
+		"what a job must be, as `JSON`; repeatable, and all must hold (none: every job)")
+	f.IntVar(&r.priority, "priority", 0, "`N` from 0 on: the lowest is asked first")
+	f.StringVar(&r.reason, "reason", "", "`text` that whoever is refused, or waits, is told")
+}
+
+// row is the rule as it is to be written. It is read as the scheduler will, so that
+// what cannot be right is refused before anything is written.
+func (r *rule) row(a *cli.App, verb string) (store.FilterRow, error) {
+	row := store.FilterRow{Priority: r.priority, Reason: r.reason, Predicates: []byte("[]")}
+	if strings.TrimSpace(r.action) == "" {
+		return row, cli.Usage("filter "+verb, "there is no --action, and CONTINUE, which does nothing, has to be said, too",
+			filterExample)
+	}
+	action, err := lock.ParseAction(r.action)
+	if err != nil {
+		return row, cli.Usage("filter "+verb, err.Error(), filterExample)
+	}
+	row.Action = action.String()
+	if r.priority < 0 {
+		return row, cli.Usage("filter "+verb, fmt.Sprintf("--priority %d is below 0", r.priority), "--priority 0")
+	}
+	var list []json.RawMessage
+	for _, text := range r.predicates {
+		p, err := lock.ParsePredicate(text)
+		if err != nil {
+			var at *lock.ExprError
+			if errors.As(err, &at) {
+				why := fmt.Sprintf("--predicate %s, character %d: %s", at.Text, at.At, at.Why)
+				return row, cli.Usage("filter "+verb, why, at.Next)
+			}
+			return row, cli.Usage("filter "+verb, err.Error(), filterExample)
+		}
+		if unknown := p.UnknownFields(); len(unknown) > 0 {
+			// What is told besides does not keep the rule from being written.
+			_, _ = fmt.Fprintf(a.Stderr, "bellhop: warning: no job has the field %s of %s, so that a test of it never holds\n",
+				cli.Clean(strings.Join(unknown, ", ")), cli.Clean(text))
+		}
+		list = append(list, json.RawMessage(text))
+	}
+	if len(list) > 0 {
+		row.Predicates, err = json.Marshal(list)
+	}
+	return row, err
+}
+
+func addFilter(a *cli.App) *cobra.Command {
+	var r rule
+	c := &cobra.Command{
+		Use:   "add --action ACTION [--predicate JSON]…",
+		Short: "Add a filter, and print its id",
+		Long: `Add a filter, and print its id. Jobs that are there obey at once: who is rejected and has
+not begun is cancelled, who is paused waits; what runs goes on, and counts for a limit.`,
+		Example: "  " + filterExample,
+		Args:    a.NoArgs(),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			row, err := r.row(a, "add")
+			if err != nil {
+				return err
+			}
+			return a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, _ []string) error {
+				id, err := s.AddFilter(ctx, row)
+				return written(a, id, err)
+			})(cmd, args)
+		},
+	}
+	r.flags(c)
+	return c
+}
+
+func replaceFilter(a *cli.App) *cobra.Command {
+	var r rule
+	c := &cobra.Command{
+		Use:   "replace ID --action ACTION [--predicate JSON]…",
+		Short: "Put another filter in the place of one, or add it under that id",
+		Long: `Put another filter in the place of the one with this id, or add it where there is none. What
+is not said again is gone, and the watermark is that of now.`,
+		Example: "  bellhop filter replace mails --action 'RATE_LIMIT 10 per 1m' --predicate '[\"opcode\",[\"=\",\"type\",\"mail\"]]'",
+		Args:    oneFilter(a),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			row, err := r.row(a, "replace")
+			if err != nil {
+				return err
+			}
+			row.ID = args[0]
+			return a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, _ []string) error {
+				id, err := s.ReplaceFilter(ctx, row)
+				return written(a, id, err)
+			})(cmd, args)
+		},
+	}
+	r.flags(c)
+	return c
+}
+
+// written prints the id of a filter that stands there now.
+func written(a *cli.App, id string, err error) error {
+	if err != nil {
+		return err
+	}
+	if a.JSON() {
+		return a.PrintJSON(struct {
+			ID string `json:"id"`
+		}{id})
+	}
+	return a.Printf("%s\n", id)
+}
+
+var filterID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,100}$`)
+
+// oneFilter takes the id of one.
+func oneFilter(a *cli.App) cobra.PositionalArgs {
+	return a.Args(func(_ *cobra.Command, args []string) error {
+		if len(args) != 1 {
+			return errors.New("it takes the id of one filter")
+		}
+		if !filterID.MatchString(args[0]) {
+			return fmt.Errorf("%q is no id of a filter: letters a to z and A to Z, digits, . _ and -, 100 at the most", args[0])
+		}
+		return nil
+	})
+}
+
+func noFilter(verb, id string) error {
+	return cli.Failed(cli.ExitNotFound, "filter "+verb, filterListing, "there is no filter %s", id)
+}
+
+func deleteFilter(a *cli.App) *cobra.Command {
+	return &cobra.Command{
+		Use:     "delete ID",
+		Short:   "Delete a filter",
+		Long:    "Delete a filter. What it kept waiting is looked at anew at once; what it has cancelled stays so.",
+		Example: "  bellhop filter delete mails",
+		Args:    oneFilter(a),
+		RunE: a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, args []string) error {
+			ok, err := s.DeleteFilter(ctx, args[0])
+			if err == nil && !ok {
+				err = noFilter("delete", args[0])
+			}
+			return err
+		}),
+	}
+}
+
+func listFilters(a *cli.App) *cobra.Command {
+	return &cobra.Command{
+		Use:     "list",
+		Short:   "List the filters, in the order in which they are asked",
+		Long:    "List the filters, in the order in which they are asked.",
+		Example: "  bellhop filter list\n  bellhop filter list -o json",
+		Args:    a.NoArgs(),
+		RunE: a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, _ []string) error {
+			filters, err := s.Filters(ctx, nil)
+			switch {
+			case err != nil:
+				return err
+			case a.JSON():
+				return a.PrintJSON(filters)
+			case len(filters) == 0:
+				return a.Printf("there is no filter: every job is accepted\n")
+			}
+			t := cli.Table{Header: []string{"ID", "PRIORITY", "WATERMARK", "ACTION", "PREDICATES", "REASON"}}
+			for _, f := range filters {
+				t.Add(f.ID, strconv.Itoa(f.Priority), strconv.FormatInt(f.Watermark, 10), f.Action, string(f.Predicates),
+					cmp.Or(f.Reason, "-"))
+			}
+			return a.PrintTable(t)
+		}),
+	}
+}
+
+func showFilter(a *cli.App) *cobra.Command {
+	return &cobra.Command{
+		Use:     "info ID",
+		Short:   "Show one filter",
+		Long:    "Show one filter: what it says, and who added or replaced it, and when.",
+		Example: "  bellhop filter info mails",
+		Args:    oneFilter(a),
+		RunE: a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, args []string) error {
+			filters, err := s.Filters(ctx, &args[0])
+			switch {
+			case err != nil:
+				return err
+			case len(filters) == 0:
+				return noFilter("info", args[0])
+			case a.JSON():
+				return a.PrintJSON(filters[0])
+			}
+			f := filters[0]
+			return a.Printf("id          %s\naction      %s\npredicates  %s\npriority    %d\nwatermark   %d\n"+
+				"reason      %s\nsince       %s\nby          %s\n",
+				f.ID, f.Action, cli.Clean(string(f.Predicates)), f.Priority, f.Watermark, cli.Clean(cmp.Or(f.Reason, "-")),
+				f.CreatedAt.Local().Format(time.DateTime), cli.Clean(f.CreatedBy))
+		}),
+	}
+}

@@ -1,0 +1,224 @@
+-- Job filters: adding, replacing and deleting rules, and what that does to jobs that are there. What comes in later meets
+-- bellhop.filter_came, a trigger that is there while there are rules, and what waits is decided about by passes (scheduler/lock).
+
+-- filter_reject: a job that waits is cancelled, since a rule says REJECT. Returns whether it was.
+create or replace function bellhop.filter_reject(job bigint, rule text) returns boolean
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  update bellhop.jobqueue j
+     set state = 'cancelled', ended_at = clock_timestamp(), waiting_for = null, cancel_requested = true, unmet = null,
+         error = format('filter_rejected: filter %s%s', rule, (select ': ' || nullif(f.reason, '') from bellhop.filter f where f.id = rule))
+   where j.id = filter_reject.job and j.state in ('held', 'blocked', 'scheduled', 'ready');
+  if not found then
+    return false;
+  end if;
+  perform bellhop.ended(array[filter_reject.job]);
+  return true;
+end
+$$;
+
+-- filter_look: asks the rules about the jobs that are there. Who is rejected is cancelled; who is paused or limited is the passes'
+-- from now on, also what runs, since it may be given back; and what runs takes a place within its limit. after: of what waits only
+-- rows that changed in this transaction or a later one, and that are no pass's. Indexes: none, it reads what is not over.
+create or replace function bellhop.filter_look(after xid default null) returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  r record;
+begin
+  for r in
+    select j.id, j.state, j.fence, j.instance, j.locks is null as plain, f.id as rule, f.action
+      from bellhop.jobqueue j
+     cross join lateral bellhop.applying_filter(j) f
+     where j.state in ('held', 'blocked', 'scheduled', 'ready', 'assigned', 'running')
+       and (after is null or j.state in ('assigned', 'running') or age(j.xmin) <= age(after) and j.locks is null)
+       and f.action <> 'ACCEPT'
+  loop
+    if r.action = 'REJECT' then
+      perform bellhop.filter_reject(r.id, r.rule);
+      continue;
+    elsif r.plain then
+      update bellhop.jobqueue j set locks = '{}' where j.id = r.id and j.locks is null;
+    end if;
+    if r.state in ('assigned', 'running') and r.action ~ '^RATE_LIMIT [0-9]+$' then
+      insert into bellhop.lock_grant (level, name, job, fence, mode, instance) values ('filter', r.rule, r.id, r.fence, 'slot', r.instance)
+      on conflict (level, name, job) do update set fence = excluded.fence, mode = excluded.mode, instance = excluded.instance, until = null;
+    end if;
+  end loop;
+end
+$$;
+
+-- filter_trigger: puts the trigger there while there are rules, and takes it away with the last one. Where it cannot be taken away
+-- at once it stays: it asks for rules that are not there.
+create or replace function bellhop.filter_trigger() returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  there boolean := exists (select from pg_trigger t where t.tgrelid = 'bellhop.jobqueue'::regclass and t.tgname = '_030_filter');
+begin
+  if exists (select from bellhop.filter) then
+    if not there then
+      execute 'create trigger _030_filter after insert on bellhop.jobqueue
+                 for each row when (new.type not in (''command'', ''dummy'')) execute function bellhop.filter_came()';
+    end if;
+  elsif there then
+    begin
+      execute 'drop trigger _030_filter on bellhop.jobqueue';
+    exception when lock_not_available or deadlock_detected then
+      null;
+    end;
+  end if;
+end
+$$;
+
+-- filter_write: writes a rule, or deletes one (action NULL), and has all jobs obey. What is there is looked at twice: first beside
+-- all who write, and then, while nobody does, what they wrote meanwhile; so the queue stands still for a moment only. Everything
+-- that is parked behind a filter is looked at by the next pass.
+-- Locks: SHARE ROW EXCLUSIVE on the queue, to the end of the transaction; waited for 2 s at once, and tried again.
+create or replace function bellhop.filter_write(id text, action text, predicates jsonb, priority integer, reason text) returns text
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set lock_timeout = '2s'
+as $$
+#variable_conflict use_column
+declare
+  given text := coalesce(filter_write.id, gen_random_uuid()::text);
+  seen  xid;
+  obey  boolean; -- any job may have to
+begin
+  for try in 1 .. 5 loop
+    begin
+      if filter_write.action is null then
+        delete from bellhop.filter f where f.id = given;
+        if not found then
+          return null;
+        end if;
+      else
+        insert into bellhop.filter as f (id, priority, watermark, predicates, action, reason, created_by)
+        values (given, coalesce(filter_write.priority, 0), coalesce((select max(j.id) from bellhop.jobqueue j), 0), coalesce(filter_write.predicates, '[]'),
+                filter_write.action, coalesce(filter_write.reason, ''), bellhop.caller())
+        on conflict (id) do update
+           set priority = excluded.priority, watermark = excluded.watermark, predicates = excluded.predicates, action = excluded.action,
+               reason = excluded.reason, created_at = clock_timestamp(), created_by = excluded.created_by;
+      end if;
+      seen := pg_snapshot_xmin(pg_current_snapshot())::xid;
+      obey := exists (select from bellhop.filter f where f.action in ('PAUSE', 'REJECT') or f.action like 'RATE_LIMIT %');
+      if obey then
+        perform bellhop.filter_look();
+      end if;
+      perform pg_advisory_xact_lock(7090192401229115394); -- "bellhop\2": a pass that has read the rules as they were ends first
+      if obey then
+        lock table bellhop.jobqueue in share row exclusive mode;
+      end if;
+      delete from bellhop.lock_grant g where g.level = 'filter' and g.until is null;
+      if obey then
+        perform bellhop.filter_look(seen);
+      end if;
+      perform bellhop.filter_trigger();
+      update bellhop.jobqueue j set behind = null, waiting_for = null
+       where j.state = 'ready' and not j.held and j.locks is not null
+         and (starts_with(coalesce(j.behind, ''), 'filter:') or starts_with(coalesce(j.behind, ''), 'paused:'));
+      perform pg_notify('bellhop', 'locks');
+      return given;
+    exception when lock_not_available or deadlock_detected then
+      if try = 5 then
+        raise lock_not_available using
+          message = 'a transaction that is open has written to the queue: 5 times it was waited for, for 2 s each',
+          hint = 'bellhop doctor shows transactions that are open for long. End it, and say this again.';
+      end if;
+    end;
+  end loop;
+end
+$$;
+
+-- filter_may: only operators change filters.
+create or replace function bellhop.filter_may() returns void
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if not bellhop.is_operator() then
+    raise insufficient_privilege using
+      message = format('permission denied: %s may not change filters', bellhop.caller()),
+      hint = format('Filters are for operators: grant bellhop_operator to %I.', bellhop.caller());
+  end if;
+end
+$$;
+
+-- filter_check: refuses predicates and an action that cannot be read.
+create or replace function bellhop.filter_check(action text, predicates jsonb) returns void
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  p    jsonb;
+  flaw text;
+begin
+  if filter_check.action is null
+     or filter_check.action !~ '^(ACCEPT|CONTINUE|PAUSE|REJECT|RATE_LIMIT [1-9][0-9]{0,8}( per ([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+)?)$' then
+    raise check_violation using constraint = 'filter_action',
+      message = coalesce(format('there is no action %L for a filter', filter_check.action), 'a filter needs an action'),
+      hint = 'Write ACCEPT, CONTINUE, PAUSE, REJECT, RATE_LIMIT 2, or RATE_LIMIT 10 per 1m.';
+  end if;
+  for p in select e.p from jsonb_array_elements(coalesce(filter_check.predicates, '[]')) e (p) loop
+    flaw := case when jsonb_typeof(p) <> 'array' or p ->> 0 is null or p ->> 0 not in ('jobid', 'opcode', 'reason') or jsonb_array_length(p) <> 2
+                   then format('%s is no predicate', p)
+                 else bellhop.filter_flaw(p -> 1) end;
+    if flaw is not null then
+      raise check_violation using constraint = 'filter_predicates', message = format('predicate %s: %s', p, flaw),
+        hint = 'Write ["jobid",E], ["opcode",E] or ["reason",E]; docs/locks.md has the expressions.';
+    end if;
+  end loop;
+end
+$$;
+
+-- filter_add: adds a rule, and returns its id.
+create or replace function bellhop.filter_add(action text, predicates jsonb default '[]', priority integer default 0, reason text default '') returns text
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  perform bellhop.filter_may(), bellhop.filter_check(filter_add.action, filter_add.predicates);
+  return bellhop.filter_write(null, filter_add.action, filter_add.predicates, filter_add.priority, filter_add.reason);
+end
+$$;
+
+-- filter_replace: puts a rule in the place of the one with this id, or adds it under that; its watermark is a new one.
+create or replace function bellhop.filter_replace(id text, action text, predicates jsonb default '[]', priority integer default 0, reason text default '') returns text
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if filter_replace.id is null then
+    raise null_value_not_allowed using message = 'which filter? Its id is null';
+  end if;
+  perform bellhop.filter_may(), bellhop.filter_check(filter_replace.action, filter_replace.predicates);
+  return bellhop.filter_write(filter_replace.id, filter_replace.action, filter_replace.predicates, filter_replace.priority, filter_replace.reason);
+end
+$$;
+
+-- filter_delete: deletes a rule. Returns whether there was one.
+create or replace function bellhop.filter_delete(id text) returns boolean
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  perform bellhop.filter_may();
+  return filter_delete.id is not null and bellhop.filter_write(filter_delete.id, null, null, null, null) is not null;
+end
+$$;
+
+revoke all on function bellhop.filter_reject, bellhop.filter_look, bellhop.filter_trigger, bellhop.filter_write, bellhop.filter_may, bellhop.filter_check,
+  bellhop.filter_add, bellhop.filter_replace, bellhop.filter_delete from public;
+do $$
+begin
+  if exists (select from pg_roles where rolname = 'bellhop_scheduler') then
+    grant execute on function bellhop.filter_reject to bellhop_scheduler;
+    grant execute on function bellhop.filter_add, bellhop.filter_replace, bellhop.filter_delete to bellhop_operator;
+  end if;
+end
+$$;

@@ -1,0 +1,69 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"bellhop/sql"
+)
+
+var (
+	lookFiltersSQL       = sql.Query("look_filters")
+	lookFilterAddSQL     = sql.Query("look_filter_add")
+	lookFilterReplaceSQL = sql.Query("look_filter_replace")
+	lookFilterDeleteSQL  = sql.Query("look_filter_delete")
+)
+
+// FilterRow is a job filter.
+type FilterRow struct {
+	ID         string          `json:"id"`
+	Priority   int             `json:"priority"`
+	Watermark  int64           `json:"watermark"` // the highest job when it was added or replaced
+	Predicates json.RawMessage `json:"predicates"`
+	Action     string          `json:"action"`
+	Reason     string          `json:"reason"`
+	CreatedAt  time.Time       `json:"created_at"`
+	CreatedBy  string          `json:"created_by"`
+}
+
+// Filters gives the filters in the order in which they are asked; of all, or with an id that one.
+func (l Look) Filters(ctx context.Context, id *string) ([]FilterRow, error) {
+	filters, err := collect[FilterRow](ctx, l.db, lookFiltersSQL, id)
+	if err != nil {
+		return nil, fmt.Errorf("list filters: %w", err)
+	}
+	return filters, nil
+}
+
+// AddFilter adds a filter, and gives its id.
+func (l Look) AddFilter(ctx context.Context, f FilterRow) (id string, err error) {
+	err = l.filter(ctx, "add", &id, lookFilterAddSQL, f.Action, string(f.Predicates), f.Priority, f.Reason)
+	return id, err
+}
+
+// ReplaceFilter puts a filter in the place of the one with its id, or adds it.
+func (l Look) ReplaceFilter(ctx context.Context, f FilterRow) (id string, err error) {
+	err = l.filter(ctx, "replace", &id, lookFilterReplaceSQL, f.ID, f.Action, string(f.Predicates), f.Priority, f.Reason)
+	return id, err
+}
+
+// DeleteFilter deletes a filter; ok false: there is none.
+func (l Look) DeleteFilter(ctx context.Context, id string) (ok bool, err error) {
+	err = l.filter(ctx, "delete", &ok, lookFilterDeleteSQL, id)
+	return ok, err
+}
+
+func (l Look) filter(ctx context.Context, verb string, answer any, text string, args ...any) error {
+	rows, err := l.db.Query(ctx, text, args...)
+	if err == nil {
+		_, err = pgx.ForEachRow(rows, []any{answer}, func() error { return nil })
+	}
+	if err != nil {
+		return fmt.Errorf("%s filter: %w", verb, err)
+	}
+	return nil
+}
