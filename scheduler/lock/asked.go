@@ -74,7 +74,7 @@ type desk struct {
 
 func newDesk(p Policy, held []Grant, waiting []Awaiting) *desk {
 	d := &desk{policy: p, held: map[ID]Set{}, wants: map[ID]Set{}, since: map[ID]time.Time{}}
-	for _, j := range running(held) {
+	for _, j := range running(held, nil) {
 		d.held[j.ID] = j.Locks
 	}
 	wanted := make([]Grant, len(waiting))
@@ -84,7 +84,7 @@ func newDesk(p Policy, held []Grant, waiting []Awaiting) *desk {
 			d.since[w.Job] = w.Since
 		}
 	}
-	for _, j := range running(wanted) {
+	for _, j := range running(wanted, nil) {
 		d.wants[j.ID] = j.Locks
 		d.queue = append(d.queue, j.ID)
 	}
@@ -132,13 +132,13 @@ func (d *desk) wait(job ID, set Set, why string) Answer {
 		d.queue = append(d.queue, job)
 	}
 	d.wants[job] = set
-	return Answer{Job: job, Waits: grants(Job{ID: job, Locks: set}), Why: why}
+	return Answer{Job: job, Waits: grants(Job{ID: job, Locks: set}, nil), Why: why}
 }
 
 func (d *desk) grant(job ID, set Set) Answer {
 	d.forget(job)
 	d.held[job] = d.held[job].Merge(set)
-	a := Answer{Job: job, Grants: grants(Job{ID: job, Locks: set})}
+	a := Answer{Job: job, Grants: grants(Job{ID: job, Locks: set}, nil)}
 	for _, w := range set.Wants() {
 		a.Granted = append(a.Granted, w.Text())
 	}
@@ -216,7 +216,7 @@ func (d *desk) before(job ID, set Set) (ID, Conflict, bool) {
 // unlock gives back what a job holds. All of it is refused if one of it is not held.
 func (d *desk) unlock(ask Ask) Answer {
 	a := Answer{Job: ask.Job}
-	have := grants(Job{ID: ask.Job, Locks: d.held[ask.Job]})
+	have := grants(Job{ID: ask.Job, Locks: d.held[ask.Job]}, nil)
 	for _, text := range ask.Unlock {
 		i := slices.IndexFunc(have, func(g Grant) bool {
 			name := g.Level + ":" + g.Name
@@ -230,7 +230,7 @@ func (d *desk) unlock(ask Ask) Answer {
 	}
 	var left []Want
 	for _, w := range d.held[ask.Job].Wants() {
-		g := grants(Job{ID: ask.Job, Locks: NewSet(w)})[0]
+		g := grants(Job{ID: ask.Job, Locks: NewSet(w)}, nil)[0]
 		if !slices.Contains(a.Freed, g) {
 			left = append(left, w)
 		}

@@ -79,7 +79,7 @@ func grantsOf(t *testing.T, text string) (list []Grant) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		list = append(list, grants(Job{ID: job, Locks: set})...)
+		list = append(list, grants(Job{ID: job, Locks: set}, nil)...)
 	}
 	return list
 }
