@@ -43,6 +43,7 @@ var families = []string{cli, serve, "cmd/bellhop/internal/agentkit", "cmd/bellho
 var arrows = []arrow{
 	{"scheduler", nil, "decisions are values in, values out: whoever reads one needs to read nothing else"},
 	{"scheduler/intake", []string{"scheduler"}, "what is claimed next is a decision like the others: it knows their values, and they do not know it"},
+	{"scheduler/position", []string{"scheduler"}, "the same, of where in the queue a claim looks"},
 	{"scheduler/lock", nil, "locks are a policy by themselves: it knows names and numbers, and no job of the queue"},
 	{"actors", []string{"scheduler"}, "the tree reaches the world through the interfaces it declares; what implements them is exchangeable"},
 	{"actors/memory", []string{"actors", "scheduler"}, "the same ports, kept in memory: for serve -I, and for tests of the tree"},
@@ -219,6 +220,7 @@ func TestArrows_AllTheWayDown(t *testing.T) {
 		why     string
 	}{
 		{"scheduler/intake", []string{"bellhop/scheduler"}, "the same of what is claimed next"},
+		{"scheduler/position", []string{"scheduler"}, "the same, of where in the queue a claim looks"},
 		{"scheduler/lock", nil, "the policy of locks can be read alone"},
 		{"scheduler", nil, "the core can be read, tested and trusted alone"},
 		{"agents/guard", []string{"golang.org/x/sys"}, "what is linked in is started with every child"},

@@ -2,7 +2,7 @@
 -- way. For when old index entries cannot be cleaned away: claim.sql would walk all of them for every job.
 -- $1 instance, $2 host, $3 types, $4 how many of each type at the most, $5 how many in all, $6 the snapshot's xmax,
 -- $7 its transactions under way.
--- Guard: as in claim.sql. What became ready again is not found here, whoever inserted it: see sql/store/horizon.go.
+-- Guard: as in claim.sql. What became ready again is not found here, whoever inserted it: see scheduler/position/horizon.go.
 -- Index: jobqueue_floor (txid, type), for each type one range above the snapshot and one for each transaction; the primary key.
 -- It says by itself what bellhop.startable says: "held is not true" and num_nulls() say what claim.sql says in words that the planner does not recognise: statistics that
 -- were taken when nothing was ready make jobqueue_ready, with all its dead entries, look as good as jobqueue_floor.

@@ -13,6 +13,7 @@ import (
 
 	"bellhop/scheduler"
 	"bellhop/scheduler/lock"
+	"bellhop/scheduler/position"
 	"bellhop/sql"
 )
 
@@ -23,8 +24,7 @@ type Claimer struct {
 	// Since which opening of the connection all that runs here is known to be ours;
 	// used under the connection's lock.
 	asserted int
-	horizons horizons
-	tail     tail
+	position *position.Position
 	// Policy chooses among jobs with locks. Set before the first use.
 	Policy lock.Policy
 	// Templates are what agents say of their jobs' locks. Set before the first use.
@@ -40,7 +40,7 @@ func NewClaimer(url string) (*Claimer, error) {
 		conn:     conn,
 		asserted: -1,
 		Policy:   lock.AnyLevel,
-		horizons: horizons{when: horizonWhen, till: horizonWhen, life: horizonLife},
+		position: position.New(),
 	}, err
 }
 
@@ -61,7 +61,7 @@ var errNotAsserted = errors.New("connected anew: what runs here has to be assert
 // a lost one the database may have crashed, and jobs that run here be ready.
 // Beside an error come the jobs that were taken before it: they are ours.
 func (c *Claimer) Claim(ctx context.Context, me scheduler.InstanceID, d scheduler.Demand) ([]scheduler.Job, error) {
-	var first, jobs []scheduler.Job // of the first statement, where there are two, and of the last
+	var jobs []scheduler.Job
 	err := c.conn.use(ctx, func(ctx context.Context, conn *pgx.Conn) (err error) {
 		if c.asserted != c.conn.opened {
 			return &Unreachable{errNotAsserted}
@@ -70,67 +70,54 @@ func (c *Claimer) Claim(ctx context.Context, me scheduler.InstanceID, d schedule
 			jobs, err = c.claimLocked(ctx, conn, me, d)
 			return err
 		}
-		if !eligible(d) {
-			text, args := claimStatement(me, d)
-			jobs, err = c.claim(ctx, conn, me, d, text, args)
-			return err
-		}
-		begin := time.Now()
-		if after, ok := c.tail.start(d, begin); ok {
-			taken, err := c.claim(ctx, conn, me, d, claimSQL, claimArgs(me, d, after))
-			if err != nil {
+		for rest, more := d, true; more; {
+			var got []scheduler.Job
+			if got, rest, more, err = c.claimFrom(ctx, conn, me, rest); err != nil {
 				return err
 			}
-			first = taken
-			if c.tail.observe(d, first, false, begin); len(first) == d.Total {
-				return nil
-			}
-			// There is no more behind the tail. What there is before it, only a claim of everything tells.
-			d.Types = []scheduler.TypeDemand{d.Types[0]}
-			d.Types[0].Limit -= len(first)
-			d.Total -= len(first)
-			begin = time.Now()
+			jobs = append(jobs, got...)
 		}
-		above := c.horizons.start(d, begin)
-		text, args := claimStatement(me, d)
-		if above != nil {
-			types, most, _ := columns(d.Types)
-			text, args = claimAboveSQL, []any{int64(me), string(d.Host), types, most, d.Total, above.xmax, above.inProgress}
-		}
-		var snapshot string
-		if c.horizons.needsSnapshot(d, above, begin) {
-			if err := conn.QueryRow(ctx, "select pg_current_snapshot()::text").Scan(&snapshot); err != nil {
-				return err
-			}
-		}
-		if jobs, err = c.claim(ctx, conn, me, d, text, args); err != nil {
-			return err
-		}
-		got := map[scheduler.TypeName]int{}
-		for i := range jobs {
-			got[jobs[i].Type]++
-		}
-		now := time.Now()
-		c.horizons.observe(d, above, snapshot, got, now.Sub(begin), now)
-		c.tail.observe(d, jobs, above == nil, begin)
 		return nil
 	})
 	if err != nil { // what a statement that failed took, if it did, only an audit finds out
-		jobs, err = nil, fmt.Errorf("claim jobs: %w", err)
+		err = fmt.Errorf("claim jobs: %w", err)
 	}
-	jobs = append(first, jobs...)
 	slices.SortFunc(jobs, func(a, b scheduler.Job) int {
 		return cmp.Or(cmp.Compare(a.Priority, b.Priority), cmp.Compare(a.Claim.Job, b.Claim.Job))
 	})
 	return jobs, err
 }
 
-// claimStatement is the claim that looks at everything.
-func claimStatement(me scheduler.InstanceID, d scheduler.Demand) (text string, args []any) {
-	if d.Only == nil && len(d.Types) == 1 && !d.Assigned && len(d.Localities) == 0 && len(d.Preemptors) == 0 {
-		return claimSQL, claimArgs(me, d, beginning)
+// claimFrom makes one claim, from where it has to begin.
+func (c *Claimer) claimFrom(
+	ctx context.Context, conn *pgx.Conn, me scheduler.InstanceID, d scheduler.Demand,
+) (jobs []scheduler.Job, rest scheduler.Demand, more bool, err error) {
+	began := time.Now()
+	from := c.position.From(d, began)
+	var snapshot string
+	if from.Snapshot {
+		if err := conn.QueryRow(ctx, "select pg_current_snapshot()::text").Scan(&snapshot); err != nil {
+			return nil, d, false, err
+		}
+	}
+	text, args := claimStatement(me, d, from)
+	if jobs, err = c.claim(ctx, conn, me, d, text, args); err != nil {
+		return nil, d, false, err
+	}
+	rest, more = c.position.Next(d, from, snapshot, jobs, began, time.Now())
+	return jobs, rest, more, nil
+}
+
+// claimStatement is the statement that claims from there.
+func claimStatement(me scheduler.InstanceID, d scheduler.Demand, from position.From) (text string, args []any) {
+	if from.Above == nil && d.Only == nil && len(d.Types) == 1 && !d.Assigned && len(d.Localities) == 0 &&
+		len(d.Preemptors) == 0 {
+		return claimSQL, claimArgs(me, d, from.Behind)
 	}
 	types, most, worst := columns(d.Types)
+	if s := from.Above; s != nil {
+		return claimAboveSQL, []any{int64(me), string(d.Host), types, most, d.Total, s.Xmax, s.InProgress}
+	}
 	args = []any{int64(me), string(d.Host), types, most, d.Localities, worst, d.MSQ, d.Total, d.Assigned}
 	placed := make([]bool, len(d.Types))
 	for i, t := range d.Types {
@@ -142,7 +129,7 @@ func claimStatement(me scheduler.InstanceID, d scheduler.Demand) (text string, a
 	return claimManySQL, append(args, d.Preemptors, placed)
 }
 
-func claimArgs(me scheduler.InstanceID, d scheduler.Demand, after key) []any {
+func claimArgs(me scheduler.InstanceID, d scheduler.Demand, after position.Key) []any {
 	t := d.Types[0]
 	return []any{
 		int64(me),
@@ -151,8 +138,8 @@ func claimArgs(me scheduler.InstanceID, d scheduler.Demand, after key) []any {
 		int64(t.Limit),
 		int16(t.MaxPriority),
 		d.MSQ,
-		after.priority,
-		int64(after.id),
+		after.Priority,
+		int64(after.ID),
 	}
 }
 
@@ -260,8 +247,7 @@ func (c *Claimer) Assert(
 			return err
 		}
 		c.asserted = c.conn.opened
-		c.horizons.forget()
-		c.tail = tail{}
+		c.position.Forget()
 		return nil
 	})
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 
 // always makes a session claim above horizons whenever it has one.
 func always(c *Claimer) {
-	c.horizons.when, c.horizons.till, c.horizons.life = 0, time.Hour, time.Hour
-	c.horizons.forget()
+	c.position.Eager(time.Hour)
+	c.position.Forget()
 }
 
 func two(most int) scheduler.Demand {
@@ -106,7 +106,7 @@ func TestHorizon_MissesNothingThatIsInserted(t *testing.T) {
 	go func() { producers.Wait(); close(ended) }()
 	claimed := 0
 	for over := false; ; {
-		if e.claimer.horizons.start(two(3), time.Now()) != nil {
+		if e.claimer.position.From(two(3), time.Now()).Above != nil {
 			above.Add(1)
 		}
 		jobs, err := e.claimer.Claim(ctx, e.me, two(3))
@@ -160,11 +160,11 @@ func TestHorizon_WhatIsReadyAgain(t *testing.T) {
 	}
 	_, _ = claim(), claim()
 	again()
-	e.claimer.horizons.life = 0
+	e.claimer.position.Eager(0)
 	if claim() != 1 {
 		t.Error("not found though the floor is old")
 	}
-	e.claimer.horizons.life = time.Hour
+	e.claimer.position.Eager(time.Hour)
 	_, _ = claim(), claim()
 	again()
 	e.assert(e.claimer, e.me)
@@ -187,7 +187,7 @@ func TestHorizon_Order(t *testing.T) {
 	e.exec("insert into bellhop.jobqueue (type, priority, held) values ('cat', 3, false), ('cat', -3, false), ('dog', 1, false), ('cat', 0, false), ('dog', 0, true), ('bird', 0, false)")
 	d := two(2)
 	d.Total = 3
-	if e.claimer.horizons.start(d, time.Now()) == nil {
+	if e.claimer.position.From(d, time.Now()).Above == nil {
 		t.Fatal("there is no floor")
 	}
 	jobs, err := e.claimer.Claim(t.Context(), e.me, d)

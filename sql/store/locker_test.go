@@ -1,17 +1,10 @@
 package store
 
 import (
-	"context"
 	"fmt"
-	"maps"
-	"math/rand/v2"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
-	"time"
-
-	"github.com/jackc/pgx/v5"
 
 	"bellhop/scheduler"
 	"bellhop/scheduler/lock"
@@ -308,4 +301,3 @@ func must[T any](v T, err error) T {
 	}
 	return v
 }
-

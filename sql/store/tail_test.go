@@ -3,10 +3,12 @@ package store
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"bellhop/scheduler"
+	"bellhop/scheduler/position"
 )
 
 func some(n int, ring uint64) scheduler.Demand {
@@ -50,7 +52,7 @@ func TestTail_LeavesNothingBehind(t *testing.T) {
 		return jobs
 	}
 	take(100)
-	if e.claimer.tail.typ != "cat" {
+	if !behind(e.claimer, some(32, ring)) {
 		t.Fatal("there is no mark after a hundred jobs")
 	}
 	if jobs := take(100); len(jobs) != 100 || jobs[0].Args != "102" {
@@ -69,9 +71,14 @@ func TestTail_LeavesNothingBehind(t *testing.T) {
 	if len(seen) != 1001 || !seen["3"] || !seen["150"] {
 		t.Errorf("%d of 1001 jobs were claimed: 3 %t, 150 %t", len(seen), seen["3"], seen["150"])
 	}
-	if e.claimer.tail.typ != "" {
+	if behind(e.claimer, some(32, ring)) {
 		t.Error("the mark is still there when nothing is left")
 	}
+}
+
+// behind reports whether the next claim begins where the last one ended.
+func behind(c *Claimer, d scheduler.Demand) bool {
+	return c.position.From(d, time.Now()).Behind != position.Beginning
 }
 
 // A claim behind a tail is followed by one of everything. When that one fails,
@@ -83,8 +90,8 @@ func TestClaim_WhatTheFirstStatementTookComesBesideTheError(t *testing.T) {
 	e.exec(`create function public.refuse() returns trigger language plpgsql as $$ begin raise 'not this one'; end $$`)
 	e.exec(`create trigger refuse before update on bellhop.jobqueue for each row when (old.args = 'poison') execute function public.refuse()`)
 	e.exec("insert into bellhop.jobqueue (type, args) select 'cat', n::text from generate_series(1, 40) n")
-	if jobs := e.claim(some(32, 1)); len(jobs) != 32 || e.claimer.tail.typ != "cat" {
-		t.Fatalf("%d jobs, mark %+v", len(jobs), e.claimer.tail)
+	if jobs := e.claim(some(32, 1)); len(jobs) != 32 || !behind(e.claimer, some(32, 1)) {
+		t.Fatalf("%d jobs, at %+v", len(jobs), e.claimer.position)
 	}
 	e.exec("insert into bellhop.jobqueue (type, args, priority) values ('cat', 'poison', -1)") // before the tail
 	jobs, err := e.claimer.Claim(t.Context(), e.me, some(32, 1))

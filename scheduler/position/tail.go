@@ -1,4 +1,4 @@
-package store
+package position
 
 import (
 	"math"
@@ -21,17 +21,17 @@ type tail struct {
 	typ   scheduler.TypeName
 	ring  uint64
 	whole time.Time // the last claim of everything
-	at    key
+	at    Key
 }
 
-// key is one in the order of claims.
-type key struct {
-	priority int16
-	id       scheduler.JobID
+// Key is a place in the order of claims.
+type Key struct {
+	Priority int16
+	ID       scheduler.JobID
 }
 
-// beginning lies behind this.
-var beginning = key{priority: math.MinInt16}
+// Beginning is before all jobs.
+var Beginning = Key{Priority: math.MinInt16}
 
 const (
 	tailMany = 16 // fewer jobs are no backlog
@@ -39,9 +39,9 @@ const (
 )
 
 // start returns where a claim may begin; ok is false for at the beginning.
-func (m *tail) start(d scheduler.Demand, now time.Time) (p key, ok bool) {
+func (m *tail) start(d scheduler.Demand, now time.Time) (p Key, ok bool) {
 	if len(d.Types) != 1 || d.Types[0].Type != m.typ || d.Ring != m.ring || now.Sub(m.whole) > tailLife {
-		return beginning, false
+		return Beginning, false
 	}
 	return m.at, true
 }
@@ -55,14 +55,14 @@ func (m *tail) observe(d scheduler.Demand, jobs []scheduler.Job, whole bool, now
 	if whole {
 		*m = tail{typ: d.Types[0].Type, ring: d.Ring, whole: now}
 	}
-	m.at = beginning
+	m.at = Beginning
 	for i := range jobs {
-		if p := (key{int16(jobs[i].Priority), jobs[i].Claim.Job}); m.at.before(p) {
+		if p := (Key{int16(jobs[i].Priority), jobs[i].Claim.Job}); m.at.before(p) {
 			m.at = p
 		}
 	}
 }
 
-func (p key) before(q key) bool {
-	return p.priority < q.priority || p.priority == q.priority && p.id < q.id
+func (p Key) before(q Key) bool {
+	return p.Priority < q.Priority || p.Priority == q.Priority && p.ID < q.ID
 }

@@ -1,4 +1,4 @@
-package store
+package position
 
 import (
 	"strings"
@@ -37,7 +37,7 @@ const (
 	horizonInProgress = 64
 )
 
-// horizons are what a claimer knows. Used under its connection's lock.
+// horizons are those of all types.
 type horizons struct {
 	when time.Duration // horizonWhen, from when on claims of everything are slow; the tests want horizons always
 	till time.Duration // and till when claims above a horizon are not
@@ -95,7 +95,8 @@ func (f *horizons) needsSnapshot(d scheduler.Demand, above *horizon, now time.Ti
 // after which snapshot ("": none was taken), how many jobs of each type it
 // brought, and how long it took.
 func (f *horizons) observe(
-	d scheduler.Demand, above *horizon, snapshot string, got map[scheduler.TypeName]int, took time.Duration, now time.Time,
+	d scheduler.Demand, above *Snapshot, snapshot string, got map[scheduler.TypeName]int,
+	took time.Duration, now time.Time,
 ) {
 	n := 0
 	for _, of := range got {

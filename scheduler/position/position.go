@@ -1,0 +1,96 @@
+// Package position says where in the queue the next claim looks: pure, like all of
+// scheduler. What is claimed, and for whom, intake says.
+package position
+
+import (
+	"time"
+
+	"bellhop/scheduler"
+)
+
+// Position is how far the queue is known to be worked off: what the next claim
+// need not look at. Two things are known, for two kinds of dead entries in an
+// index: where the last of many claims of one type ended (tail), and a snapshot
+// under which nothing was left (horizon). Position decides; whoever claims takes
+// From, and tells Next what came of it.
+type Position struct {
+	horizons horizons
+	tail     tail
+}
+
+// New knows nothing: the first claim looks at everything.
+func New() *Position {
+	p := &Position{horizons: horizons{when: horizonWhen, till: horizonWhen, life: horizonLife}}
+	p.Forget()
+	return p
+}
+
+// Forget: what is behind a lost connection is not known.
+func (p *Position) Forget() {
+	p.horizons.forget()
+	p.tail = tail{}
+}
+
+// Eager has claims begin above a snapshot whenever there is one, for life: for
+// tests of that.
+func (p *Position) Eager(life time.Duration) {
+	p.horizons.when, p.horizons.till, p.horizons.life = 0, time.Hour, life
+}
+
+// From is where a claim begins.
+type From struct {
+	Behind   Key       // what lies at or before it in the order of claims is not looked at
+	Above    *Snapshot // what it shows is not looked at either; nil: everything is
+	Snapshot bool      // one is to be taken before this claim
+	tail     bool      // Behind is where the last claim ended
+	blind    bool      // nothing is learned of it
+}
+
+// Snapshot is one of the database's, in its words.
+type Snapshot struct {
+	Xmax       string
+	InProgress []string  // transactions that were under way
+	whole      time.Time // the claim of everything that it goes back to
+}
+
+// From says where the next claim begins.
+func (p *Position) From(d scheduler.Demand, now time.Time) From {
+	if !eligible(d) {
+		return From{Behind: Beginning, blind: true}
+	}
+	if at, ok := p.tail.start(d, now); ok {
+		return From{Behind: at, tail: true}
+	}
+	above := p.horizons.start(d, now)
+	f := From{Behind: Beginning, Snapshot: p.horizons.needsSnapshot(d, above, now)}
+	if above != nil {
+		f.Above = &Snapshot{above.xmax, above.inProgress, above.whole}
+	}
+	return f
+}
+
+// Next takes what a claim from there brought, which began and ended then, after
+// which snapshot (empty: none was taken). more: a claim of the rest has to follow,
+// since one behind a tail does not tell what lies before it.
+func (p *Position) Next(
+	d scheduler.Demand, f From, snapshot string, jobs []scheduler.Job, began, ended time.Time,
+) (rest scheduler.Demand, more bool) {
+	switch {
+	case f.blind:
+		return d, false
+	case f.tail:
+		p.tail.observe(d, jobs, false, began) // short: it is void from now on
+		rest = d
+		rest.Types = []scheduler.TypeDemand{d.Types[0]}
+		rest.Types[0].Limit -= len(jobs)
+		rest.Total -= len(jobs)
+		return rest, rest.Total > 0
+	}
+	got := map[scheduler.TypeName]int{}
+	for i := range jobs {
+		got[jobs[i].Type]++
+	}
+	p.horizons.observe(d, f.Above, snapshot, got, ended.Sub(began), ended)
+	p.tail.observe(d, jobs, f.Above == nil, began)
+	return d, false
+}
