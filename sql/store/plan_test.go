@@ -136,7 +136,7 @@ func TestPlans_HotStatementsKeepToTheirIndexes(t *testing.T) {
 			list(10, "0", "int"), list(10, "0", "bigint"), list(10, "false", "bool"), list(10, "0", "int"), list(10, "-1", "bigint"), list(10, "-1", "bigint"), list(10, "-1", "bigint"),
 			list(10, "null", "text")}},
 		{recorder, "requeue", requeueSQL, byID, 400, []string{me, tenIDs, tenFences, list(10, "''", "text"), list(10, "''", "text"), list(10, "'h'", "text"), list(10, "'c'", "text"),
-			list(10, "null", "bigint"), list(10, "null", "bigint")}},
+			list(10, "null", "bigint"), list(10, "null", "bigint"), list(10, "0", "bigint")}},
 		{recorder, "start", startSQL, byID, 400, []string{me, tenIDs, tenFences, list(10, "1000", "bigint"), list(10, "null", "bigint")}},
 		{claimer, "claims", claimsSQL, []string{"jobqueue_taken"}, 60, []string{me}},
 		{recorder, "reassert", reassertSQL, byID, 400, []string{me, tenIDs, tenFences, list(10, "1", "int"), list(10, "'local'", "text")}},
