@@ -220,7 +220,7 @@ func TestArrows_AllTheWayDown(t *testing.T) {
 		why     string
 	}{
 		{"scheduler/intake", []string{"bellhop/scheduler"}, "the same of what is claimed next"},
-		{"scheduler/position", []string{"scheduler"}, "the same, of where in the queue a claim looks"},
+		{"scheduler/position", []string{"bellhop/scheduler"}, "the same of where a claim looks"},
 		{"scheduler/lock", nil, "the policy of locks can be read alone"},
 		{"scheduler", nil, "the core can be read, tested and trusted alone"},
 		{"agents/guard", []string{"golang.org/x/sys"}, "what is linked in is started with every child"},

@@ -67,3 +67,26 @@ func TestLocks_WhatStoodThereWhenTriggersWereDisabled(t *testing.T) {
 	e.serve(agents("type: pause, command: [sleep], mode: exec"))
 	e.waitAll("succeeded 3")
 }
+
+// TestLocks_EveryReasonIsTold: what keeps a job with locks waiting, each brought about.
+func TestLocks_EveryReasonIsTold(t *testing.T) {
+	t.Parallel()
+	e := setup(t)
+	e.serve("hosts:\n  - {name: local, slots: 6}\npolicy: {tick: 10ms, ageing_ticks: 1, levels: [r]}\n" +
+		agents("type: pause, command: [sleep], mode: exec"))
+	locked := func(seconds, locks string) int64 {
+		return e.insert("type, args, locks", "pause", seconds, "{"+locks+"}")
+	}
+	a, b := locked("600", "r:a=exclusive"), locked("600", "r:b=shared")
+	e.waitState(a, "running")
+	e.waitState(b, "running")
+	old := locked("0", "r:a=exclusive,r:b=exclusive")
+	e.because(old, "lock_held", "r:a=exclusive", fmt.Sprint("job ", a))
+	e.eventually("it is reserved for", "select count(*) = 1 from bellhop.lock_reserved where job = $1", old)
+	e.ok("cancel", "--now", fmt.Sprint(a))
+	e.because(locked("0", "r:a=shared"), "lock_reserved", fmt.Sprint("job ", old))
+	e.because(locked("0", "x:a=shared"), "locks_malformed", `no level "x"`)
+	first := e.insert("type, args, reasons", "pause", "600", "{rate-limit:1:mail}")
+	e.waitState(first, "running")
+	e.because(e.insert("type, args, reasons", "pause", "0", "{rate-limit:1:mail}"), "rate_limited", "rate-limit:1:mail")
+}

@@ -257,6 +257,8 @@ func TestServe_RecoversWhatTheDeadLeft(t *testing.T) {
 	live := e.serve(config)
 	kept := e.insert("type, args", "sleep", "1000")
 	e.waitState(kept, "running")
+	live.signal(syscall.SIGSTOP) // or it would do it first
+	defer live.signal(syscall.SIGCONT)
 	// One of this machine whose process is gone, and one of another that is silent, as their rows tell.
 	gone := value[int64](e, `insert into bellhop.instance (name, hostname, machine, pid, process_start, version, lag)
 		select 'gone', hostname, machine, 1 << 29, '1', version, '1 h' from bellhop.instance where id = $1 returning id`, live.id)
@@ -265,8 +267,6 @@ func TestServe_RecoversWhatTheDeadLeft(t *testing.T) {
 	busy := value[int64](e, `insert into bellhop.instance (name, hostname, machine, pid, process_start, version, lag)
 		values ('busy', 'x', 'another', 7, '1', 'v', '1 h') returning id`)
 	e.sql("insert into bellhop.asserted values ($1)", busy) // the database has not crashed since it came
-	live.signal(syscall.SIGSTOP)                            // or it would do it first
-	defer live.signal(syscall.SIGCONT)
 	for _, id := range []int64{gone, silent, busy} {
 		e.sql("insert into bellhop.jobqueue (type, args, state, instance, fence, attempt, started_at) values ('sleep', '0', 'running', $1, 1, 1, now())", id)
 	}
