@@ -4,10 +4,15 @@ import (
 	"context"
 	"fmt"
 
+	"bellhop/scheduler"
 	"bellhop/sql"
 )
 
-var lookLocksSQL = sql.Query("look_locks")
+var (
+	lookLocksSQL     = sql.Query("look_locks")
+	lookLockedSQL    = sql.Query("look_locked")
+	lookDurationsSQL = sql.Query("look_durations")
+)
 
 // LockRow is a job that holds a lock, or waits behind it.
 type LockRow struct {
@@ -30,4 +35,40 @@ func (l Look) Locks(ctx context.Context, most int) ([]LockRow, error) {
 		return nil, fmt.Errorf("list locks: %w", err)
 	}
 	return locks, nil
+}
+
+// LockedRow is a job with locks, as the policy sees it.
+type LockedRow struct {
+	ID       scheduler.JobID
+	Type     string
+	State    scheduler.JobState
+	Priority int
+	Locks    []string
+	Age      float64 // in seconds, since it was submitted
+	Runs     float64 // and since it runs
+}
+
+// Locked gives what the policy has to know of these jobs.
+func (l Look) Locked(ctx context.Context, ids []scheduler.JobID) ([]LockedRow, error) {
+	jobs, err := collect[LockedRow](ctx, l.db, lookLockedSQL, ids)
+	if err != nil {
+		return nil, fmt.Errorf("read jobs with locks: %w", err)
+	}
+	return jobs, nil
+}
+
+// DurationRow is how long jobs of a type took, in seconds.
+type DurationRow struct {
+	Type string
+	P50  float64
+	P90  float64
+}
+
+// Durations gives that of the newest jobs, so many of all types together.
+func (l Look) Durations(ctx context.Context, newest int) ([]DurationRow, error) {
+	rows, err := collect[DurationRow](ctx, l.db, lookDurationsSQL, newest)
+	if err != nil {
+		return nil, fmt.Errorf("read how long jobs took: %w", err)
+	}
+	return rows, nil
 }

@@ -3,6 +3,7 @@ package look
 import (
 	"context"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -17,6 +18,7 @@ type explained struct {
 	Type    scheduler.TypeName `json:"type"`
 	State   scheduler.JobState `json:"state"`
 	Reasons []store.ReasonRow  `json:"reasons"`
+	*forecast
 }
 
 func ExplainCommand(a *cli.App) *cobra.Command {
@@ -54,13 +56,20 @@ With two words: why a row of an attached table, named by its key, does not run.`
 			if err != nil {
 				return err
 			}
+			forecast, err := foresee(ctx, s, job)
+			if err != nil && !cli.IsDenied(err) { // who may not see other jobs is told of its own
+				return err
+			}
 			if a.JSON() {
-				return a.PrintJSON(explained{id, job.Type, job.State, reasons})
+				return a.PrintJSON(explained{id, job.Type, job.State, reasons, forecast})
 			}
 			if err := a.Printf("job %d (%s) is %s\n", id, cli.Clean(string(job.Type)), job.State); err != nil {
 				return err
 			}
-			return printReasons(a, reasons)
+			if err := printReasons(a, reasons); err != nil || forecast == nil {
+				return err
+			}
+			return a.Printf("%s", forecast.lines(time.Now()))
 		}),
 	}
 }
