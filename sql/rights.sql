@@ -124,6 +124,7 @@ grant EXECUTE on function bellhop.filter_reject to bellhop_scheduler;
 grant EXECUTE on function bellhop.filter_replace to bellhop_operator;
 grant EXECUTE on function bellhop.find_lost_turns to bellhop_scheduler;
 grant EXECUTE on function bellhop.first_behind to bellhop_scheduler;
+grant EXECUTE on function bellhop.heads_behind to bellhop_scheduler;
 grant EXECUTE on function bellhop.hindrance to bellhop_reader;
 grant EXECUTE on function bellhop.hindrance to bellhop_scheduler;
 grant EXECUTE on function bellhop.is_operator to bellhop_operator;

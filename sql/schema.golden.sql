@@ -2229,6 +2229,31 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION bellhop.heads_behind(lock text)
+ RETURNS TABLE(job bigint, since timestamp with time zone)
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+#variable_conflict use_column
+begin
+  return query
+  with recursive t as (
+    (select j.id, j.type, j.created_at from bellhop.jobqueue j
+      where coalesce(j.behind, '') = heads_behind.lock and j.state = 'ready' and not j.held and j.locks is not null
+      order by j.type, j.priority, j.id limit 1)
+    union all
+    select n.id, n.type, n.created_at
+      from t
+     cross join lateral (
+       select j.id, j.type, j.created_at from bellhop.jobqueue j
+        where coalesce(j.behind, '') = heads_behind.lock and j.state = 'ready' and not j.held and j.locks is not null and j.type > t.type
+        order by j.type, j.priority, j.id limit 1) n
+  )
+  select t.id, t.created_at from t;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION bellhop.hindrance(type text, run_on text DEFAULT NULL::text, priority integer DEFAULT NULL::integer, priority_name text DEFAULT NULL::text, msq boolean DEFAULT false, OUT cause text, OUT args jsonb, OUT detail text)
  RETURNS record
  LANGUAGE plpgsql
@@ -2631,11 +2656,10 @@ begin
   if reserve_after > 0 then
     insert into bellhop.lock_reserved (job)
     select f.job
-      from (select distinct q.behind from bellhop.waited_for(1000) q) w
-     cross join lateral bellhop.first_behind(w.behind, 1) f
-      join bellhop.jobqueue j on j.id = f.job
-     where j.created_at < clock_timestamp() - reserve_after * interval '1 ms'
-     order by j.created_at limit 200
+      from bellhop.waited_for(1000) w
+     cross join lateral bellhop.heads_behind(w.behind) f
+     where f.since < clock_timestamp() - reserve_after * interval '1 ms'
+     order by f.since limit 200
     on conflict do nothing;
   end if;
   return true;

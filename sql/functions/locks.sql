@@ -201,6 +201,31 @@ begin
 end
 $$;
 
+-- heads_behind: of each type the job that comes first of those that wait behind a lock. No row is locked. Index: jobqueue_locked,
+-- one probe for each type.
+create or replace function bellhop.heads_behind(lock text) returns table (job bigint, since timestamptz)
+language plpgsql stable -- and not sql: its plans are kept
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+begin
+  return query
+  with recursive t as (
+    (select j.id, j.type, j.created_at from bellhop.jobqueue j
+      where coalesce(j.behind, '') = heads_behind.lock and j.state = 'ready' and not j.held and j.locks is not null
+      order by j.type, j.priority, j.id limit 1)
+    union all
+    select n.id, n.type, n.created_at
+      from t
+     cross join lateral (
+       select j.id, j.type, j.created_at from bellhop.jobqueue j
+        where coalesce(j.behind, '') = heads_behind.lock and j.state = 'ready' and not j.held and j.locks is not null and j.type > t.type
+        order by j.type, j.priority, j.id limit 1) n
+  )
+  select t.id, t.created_at from t;
+end
+$$;
+
 -- locks_upkeep: what the safety scan sees to. reserve_after: in ms; 0: nobody is reserved for. Returns whether any job with locks is
 -- ready, or holds some.
 create or replace function bellhop.locks_upkeep(reserve_after bigint) returns boolean
@@ -220,22 +245,21 @@ begin
   if reserve_after > 0 then
     insert into bellhop.lock_reserved (job)
     select f.job
-      from (select distinct q.behind from bellhop.waited_for(1000) q) w
-     cross join lateral bellhop.first_behind(w.behind, 1) f
-      join bellhop.jobqueue j on j.id = f.job
-     where j.created_at < clock_timestamp() - reserve_after * interval '1 ms'
-     order by j.created_at limit 200
+      from bellhop.waited_for(1000) w
+     cross join lateral bellhop.heads_behind(w.behind) f
+     where f.since < clock_timestamp() - reserve_after * interval '1 ms'
+     order by f.since limit 200
     on conflict do nothing;
   end if;
   return true;
 end
 $$;
 
-revoke all on function bellhop.locks_clash, bellhop.lock_queue, bellhop.waited_for, bellhop.first_behind, bellhop.pass_locks, bellhop.find_lost_turns, bellhop.locks_upkeep from public;
+revoke all on function bellhop.heads_behind, bellhop.locks_clash, bellhop.lock_queue, bellhop.waited_for, bellhop.first_behind, bellhop.pass_locks, bellhop.find_lost_turns, bellhop.locks_upkeep from public;
 do $$
 begin
   if exists (select from pg_roles where rolname = 'bellhop_scheduler') then
-    grant execute on function bellhop.locks_clash, bellhop.lock_queue, bellhop.waited_for, bellhop.first_behind, bellhop.pass_locks, bellhop.find_lost_turns, bellhop.locks_upkeep to bellhop_scheduler;
+    grant execute on function bellhop.heads_behind, bellhop.locks_clash, bellhop.lock_queue, bellhop.waited_for, bellhop.first_behind, bellhop.pass_locks, bellhop.find_lost_turns, bellhop.locks_upkeep to bellhop_scheduler;
     grant execute on function bellhop.lock_queue to bellhop_reader;
     grant select on bellhop.lock to bellhop_reader, bellhop_scheduler;
   end if;
