@@ -52,6 +52,7 @@ grant DELETE, INSERT, SELECT, UPDATE on bellhop.lock_wait to bellhop_scheduler;
 grant SELECT on bellhop.lock_waiting to bellhop_reader;
 grant SELECT on bellhop.lock_waiting to bellhop_scheduler;
 grant SELECT, UPDATE on bellhop.lockable to bellhop_scheduler;
+grant SELECT, UPDATE on bellhop.lockable_row to bellhop_scheduler;
 grant SELECT on bellhop.log to bellhop_operator;
 grant DELETE, INSERT, SELECT, UPDATE on bellhop.log to bellhop_scheduler;
 grant SELECT on bellhop.lost to bellhop_reader;

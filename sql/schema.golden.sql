@@ -440,6 +440,20 @@ view bellhop.lockable (
   submitted_by text
 );
 
+view bellhop.lockable_row (
+  id bigint,
+  type text,
+  priority smallint,
+  created_at timestamp with time zone,
+  locks text[],
+  reasons text[],
+  args text,
+  key text,
+  vars jsonb,
+  run_on text,
+  submitted_by text
+);
+
 view bellhop.lost (
   job bigint,
   n integer,
@@ -2646,13 +2660,14 @@ CREATE OR REPLACE FUNCTION bellhop.locks_upkeep(reserve_after bigint)
  SET enable_mergejoin TO 'off'
 AS $function$
 begin
-  if not exists (select from bellhop.jobqueue j where j.state = 'ready' and not j.held and j.locks is not null)
+  if (select true from bellhop.jobqueue j where j.state = 'ready' and not j.held and j.locks is not null
+       order by coalesce(j.behind, ''), j.type, j.priority, j.id limit 1) is null
      and not exists (select from bellhop.lock_grant) then
     return false;
   end if;
   perform bellhop.find_lost_turns();
   delete from bellhop.lock_reserved r
-   where not exists (select from bellhop.jobqueue j where j.id = r.job and j.state = 'ready' and not j.held and j.locks is not null);
+   where not exists (select from bellhop.jobqueue j where j.id = r.job and j.state || '' = 'ready' and not j.held and j.locks is not null);
   if reserve_after > 0 then
     insert into bellhop.lock_reserved (job)
     select f.job
@@ -2884,8 +2899,9 @@ begin
     )
     select o.level, o.name, count(*) filter (where o.mode = 'slot') as slots
       from over o
-     where exists (select from bellhop.jobqueue j -- most often nobody waits
-                    where coalesce(j.behind, '') = o.level || ':' || o.name and j.state = 'ready' and not j.held and j.locks is not null)
+     where (select true from bellhop.jobqueue j -- most often nobody waits. In order: the primary key would fit as well else
+             where coalesce(j.behind, '') = o.level || ':' || o.name and j.state = 'ready' and not j.held and j.locks is not null
+             order by j.type, j.priority, j.id limit 1)
      group by o.level, o.name order by o.level, o.name
   loop
     freed := true;

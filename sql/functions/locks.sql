@@ -11,6 +11,16 @@ create or replace view bellhop.lock as
       where j.id = g.job and j.fence = g.fence and j.state in ('assigned', 'running') limit 1) j
    where g.mode <> 'turn';
 
+-- lockable_row: bellhop.lockable for who has the ids. `|| ''` keeps away from jobqueue_locked, all of which would be read where the
+-- statistics are of a time when nothing waited.
+create or replace view bellhop.lockable_row as
+  select j.id, j.type, j.priority, j.created_at, j.locks, j.reasons, j.args, j.key, j.vars, j.run_on, j.submitted_by
+    from bellhop.jobqueue j
+   where j.state || '' = 'ready' and not j.held and j.unmet is null and j.locks is not null
+     and (j.run_at is null or j.run_at <= clock_timestamp())
+     and (not exists (select from bellhop.dependency where not counted)
+       or not exists (select from bellhop.dependency d where d.job = j.id and not d.counted));
+
 -- locks_clash: whether a lock that is wanted does not go together with one that is held: scheduler/lock says the same (Conflicts),
 -- and a test compares the two. What is unknown (?) never forbids.
 create or replace function bellhop.locks_clash(want text, level text, name text, mode text) returns boolean
@@ -143,8 +153,9 @@ begin
     )
     select o.level, o.name, count(*) filter (where o.mode = 'slot') as slots
       from over o
-     where exists (select from bellhop.jobqueue j -- most often nobody waits
-                    where coalesce(j.behind, '') = o.level || ':' || o.name and j.state = 'ready' and not j.held and j.locks is not null)
+     where (select true from bellhop.jobqueue j -- most often nobody waits. In order: the primary key would fit as well else
+             where coalesce(j.behind, '') = o.level || ':' || o.name and j.state = 'ready' and not j.held and j.locks is not null
+             order by j.type, j.priority, j.id limit 1)
      group by o.level, o.name order by o.level, o.name
   loop
     freed := true;
@@ -235,13 +246,14 @@ set enable_hashjoin = off
 set enable_mergejoin = off
 as $$
 begin
-  if not exists (select from bellhop.jobqueue j where j.state = 'ready' and not j.held and j.locks is not null)
+  if (select true from bellhop.jobqueue j where j.state = 'ready' and not j.held and j.locks is not null
+       order by coalesce(j.behind, ''), j.type, j.priority, j.id limit 1) is null
      and not exists (select from bellhop.lock_grant) then
     return false;
   end if;
   perform bellhop.find_lost_turns();
   delete from bellhop.lock_reserved r
-   where not exists (select from bellhop.jobqueue j where j.id = r.job and j.state = 'ready' and not j.held and j.locks is not null);
+   where not exists (select from bellhop.jobqueue j where j.id = r.job and j.state || '' = 'ready' and not j.held and j.locks is not null);
   if reserve_after > 0 then
     insert into bellhop.lock_reserved (job)
     select f.job
@@ -261,6 +273,7 @@ begin
   if exists (select from pg_roles where rolname = 'bellhop_scheduler') then
     grant execute on function bellhop.heads_behind, bellhop.locks_clash, bellhop.lock_queue, bellhop.waited_for, bellhop.first_behind, bellhop.pass_locks, bellhop.find_lost_turns, bellhop.locks_upkeep to bellhop_scheduler;
     grant execute on function bellhop.lock_queue to bellhop_reader;
+    grant select, update on bellhop.lockable_row to bellhop_scheduler;
     grant select on bellhop.lock to bellhop_reader, bellhop_scheduler;
   end if;
 end

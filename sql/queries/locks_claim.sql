@@ -4,7 +4,7 @@
 -- Guard: lockable still; locked rows are somebody else's. The instance lives: the pass has found that out.
 -- Index: the primary keys.
 with picked as materialized (
-  select l.id from bellhop.lockable l where l.id = any ($3::bigint[]) for update skip locked
+  select l.id from bellhop.lockable_row l where l.id = any ($3::bigint[]) for update skip locked
 ), taken as (
   update bellhop.jobqueue j
      set state      = case when $4 then 'assigned' else 'running' end,

@@ -13,5 +13,5 @@ union all
 select j.id, '', '', 'reserved', j.created_at, false, j.priority, j.locks, j.reasons, j.type,
        case when a.asked then j.args end, case when a.asked then j.key end, case when a.asked then j.vars end, j.run_on, j.submitted_by
   from bellhop.lock_reserved r
-  cross join lateral (select * from bellhop.lockable l where l.id = r.job limit 1) j
+  cross join lateral (select * from bellhop.lockable_row l where l.id = r.job limit 1) j
  cross join lateral (select j.type = any ($1::text[]) or exists (select from bellhop.filter)) a (asked) -- by templates, or by filters

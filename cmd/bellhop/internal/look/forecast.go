@@ -69,7 +69,8 @@ func foresee(ctx context.Context, s *cli.Session, job store.JobRow) (*forecast, 
 
 // weigh asks the policy.
 func (f *forecast) weigh(
-	job store.JobRow, rows []store.LockRow, jobs []store.LockedRow, slots int, durations []store.DurationRow, now time.Time,
+	job store.JobRow, rows []store.LockRow, jobs []store.LockedRow, slots int,
+	durations []store.DurationRow, now time.Time,
 ) {
 	held := heldBy(rows)
 	policy := lock.AnyLevel
