@@ -18,8 +18,11 @@ type Grant struct {
 	Past  bool          // it counts as a start alone, and the job may be over
 }
 
-// Slot is the mode of a place within a limit.
-const Slot = "slot"
+// Modes besides a lock's own.
+const (
+	Slot = "slot" // a place within a limit
+	Turn = "turn" // nothing is held: the job that waited behind the lock is looked at, since it is free
+)
 
 // Levels of bellhop's own: of limits that reasons name, of locks that cannot be
 // read, and of filters that limit and that pause. Nobody holds anything of the last.
@@ -97,7 +100,8 @@ func (p Policy) Choose(pass Pass) Choice {
 	read := func(w Waiting, typ string) {
 		set, err := p.read(w)
 		if err != nil {
-			c.Wait = append(c.Wait, Stay{w.Job, unreadableLevel + ":*", "locks_malformed: " + err.Error()})
+			c.Wait = append(c.Wait, Stay{w.Job, unreadableLevel + ":" + unreadableAt(err),
+				"locks_malformed: " + strings.ReplaceAll(err.Error(), "\n", "; ")})
 			return
 		}
 		for _, v := range set.Levels {
@@ -154,7 +158,7 @@ const parked = ""
 func (p Policy) read(w Waiting) (Set, error) {
 	set, err := ParseAll(w.Locks, p.Levels)
 	if err = errors.Join(w.Unreadable, err); err != nil {
-		return Set{}, errors.New(strings.ReplaceAll(err.Error(), "\n", "; "))
+		return Set{}, err
 	}
 	for _, own := range []string{limitLevel, unreadableLevel, filterLevel, pausedLevel} {
 		if set.At(own).Kind() != KindNone {
@@ -162,6 +166,18 @@ func (p Policy) read(w Waiting) (Set, error) {
 		}
 	}
 	return set, nil
+}
+
+// unreadableAt is the level of the first lock that cannot be read. Jobs wait by it,
+// so that those of one level do not keep back those of another, which may be
+// readable by now.
+func unreadableAt(err error) string {
+	var bad *TextError
+	if !errors.As(err, &bad) {
+		return "*"
+	}
+	level, _, _ := strings.Cut(bad.Text, ":")
+	return level
 }
 
 // subject is the job as filters see it, but for its locks.

@@ -38,8 +38,9 @@ as $$
 $$;
 
 -- first_behind: the jobs that come first of those that wait behind a lock: one of each type is looked up, and the most urgent of
--- them taken; so often as asked for. Index: jobqueue_locked, one probe for each type.
-create or replace function bellhop.first_behind(lock text, most integer) returns table (job bigint, fence bigint, locks text[])
+-- them taken; so often as asked for, and none of some types. Index: jobqueue_locked, one probe for each type.
+drop function if exists bellhop.first_behind(text, integer);
+create or replace function bellhop.first_behind(lock text, most integer, but_types text[]) returns table (job bigint, fence bigint, locks text[])
 language plpgsql volatile -- and not sql: its plans are kept
 set search_path = pg_catalog, pg_temp
 as $$
@@ -63,10 +64,17 @@ begin
       where coalesce(j.behind, '') = first_behind.lock and j.type = t.type and j.state = 'ready' and not j.held and j.locks is not null
       order by j.priority, j.id limit first_behind.most
         for update skip locked) f
-   where t.type is not null
+   where t.type is not null and t.type <> all (first_behind.but_types)
    order by f.priority, f.id limit first_behind.most;
 end
 $$;
+
+-- idle_turn: since when a turn must stand to count for nothing: nobody has room for such a job, or its type is paused. Whoever can
+-- start does not wait for it.
+create or replace function bellhop.idle_turn(since timestamptz) returns boolean
+language sql volatile
+set search_path = pg_catalog, pg_temp
+as $$ select idle_turn.since < clock_timestamp() - interval '2 s' $$;
 
 -- waited_for: the locks behind which jobs wait, at most so many. Index: jobqueue_locked, one probe for each.
 create or replace function bellhop.waited_for(most integer) returns table (behind text)
@@ -123,9 +131,22 @@ as $$
     from waiting w where w.place <= lock_queue.most
 $$;
 
--- pass_locks: locks whose holder has ended go to whoever waits behind them: the first of those is looked at by the pass that
--- calls this, and so are those behind it as long as they would share. Returns the types of these jobs. Called under the
--- advisory lock of passes, so that two never hand on the same lock.
+-- lock_places: how many may have a limit's place at once; NULL: it is no limit.
+create or replace function bellhop.lock_places(level text, name text) returns numeric
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select case level
+    when 'rate-limit' then substring(name, '^[0-9]+')::numeric
+    when 'filter' then coalesce((select substring(f.action, '[0-9]+')::numeric from bellhop.filter f where f.id = lock_places.name), 32)
+  end
+$$;
+
+-- pass_locks: locks whose holder has ended go to whoever waits behind them, and may take them: that job has a turn, and the
+-- pass that calls this looks at it. Of a limit's places each goes to one job. A lock goes to one job that wants it alone, or to
+-- those that share it; so do jobs that only were in the way of it (behind big, or every name of a level). Of jobs whose agents
+-- say what they want nothing is known here: they go one by one.
+-- Returns the types of these jobs. Called under the advisory lock of passes, so that two never hand on the same lock.
 create or replace function bellhop.pass_locks() returns text[]
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -133,12 +154,16 @@ set enable_hashjoin = off -- each row is probed for, whatever the statistics say
 set enable_mergejoin = off
 as $$
 declare
-  k     record;
-  next  record;
-  alive text[];
-  turns integer;
-  woken text[] := '{}';
-  freed boolean := false;
+  k      record;
+  next   record;
+  lock   text;
+  places numeric;
+  along  boolean;
+  alive  text[];
+  idle   text[];
+  turns  integer;
+  woken  text[] := '{}';
+  freed  boolean := false;
 begin
   for k in
     with over as (
@@ -151,27 +176,35 @@ begin
                                                 else j.state in ('assigned', 'running') end))
       returning g.level, g.name, g.mode
     )
-    select o.level, o.name, count(*) filter (where o.mode = 'slot') as slots
+    select distinct o.level, o.name
       from over o
      where (select true from bellhop.jobqueue j -- most often nobody waits. In order: the primary key would fit as well else
              where coalesce(j.behind, '') = o.level || ':' || o.name and j.state = 'ready' and not j.held and j.locks is not null
              order by j.type, j.priority, j.id limit 1)
-     group by o.level, o.name order by o.level, o.name
+     order by o.level, o.name
   loop
     freed := true;
+    lock := k.level || ':' || k.name;
     -- Running jobs that wait for it come first.
-    alive := array(select g.mode from bellhop.lock_grant g where g.level = k.level and g.name = k.name
+    alive := array(select g.mode from bellhop.lock_grant g
+                    where g.level = k.level and g.name = k.name and not (g.mode = 'turn' and bellhop.idle_turn(g.since))
                    union all select w.mode from bellhop.lock_waiting w where w.level = k.level and w.name = k.name);
-    continue when k.slots = 0 and alive && '{exclusive,turn}';
+    idle := array(select j.type from bellhop.lock_grant g join bellhop.jobqueue j on j.id = g.job
+                   where g.level = k.level and g.name = k.name and g.mode = 'turn' and bellhop.idle_turn(g.since));
+    places := bellhop.lock_places(k.level, k.name) - cardinality(alive);
+    continue when places <= 0 or places is null and alive && '{exclusive,turn}';
     turns := 0;
-    for next in select * from bellhop.first_behind(k.level || ':' || k.name, case when k.slots > 0 then least(k.slots, 32)::integer else 32 end) loop
-      -- Sharers go together; one that would not share goes alone, and only when nobody holds the lock.
-      exit when k.slots = 0 and not (format('%s:%s=shared', k.level, k.name) = any (next.locks)) and (turns > 0 or alive <> '{}');
+    for next in select * from bellhop.first_behind(lock, least(places, 32)::integer, idle) loop
+      along := places is not null or lock || '=shared' = any (next.locks)
+            or alive = '{}' and next.locks <> '{}' and case k.level when 'big' then 'big' else lock || '=exclusive' end <> all (next.locks);
+      -- Beside sharers one of which nothing is known may go, and is looked at.
+      exit when not along and (turns > 0 or alive <> '{}' and next.locks <> '{}');
       turns := turns + 1;
-      update bellhop.jobqueue j set behind = '' where j.id = next.job returning array_append(woken, j.type) into woken;
+      woken := woken || (select j.type from bellhop.jobqueue j where j.id = next.job);
+      update bellhop.jobqueue j set behind = '' where j.id = next.job;
       insert into bellhop.lock_grant (level, name, job, fence, mode) values (k.level, k.name, next.job, next.fence, 'turn')
       on conflict (level, name, job) do update set fence = excluded.fence, mode = excluded.mode, since = clock_timestamp();
-      exit when k.slots = 0 and not (format('%s:%s=shared', k.level, k.name) = any (next.locks));
+      exit when not along;
     end loop;
   end loop;
   if freed and exists (select from bellhop.lock_waiting) then
@@ -181,9 +214,9 @@ begin
 end
 $$;
 
--- find_lost_turns: jobs that wait behind a lock that has no row any more (somebody deleted it, or the job was held meanwhile) are
--- looked at anew: the first behind each such lock gets a row. One probe for each lock that is waited for, at most so many.
--- Returns how many there were. Index: jobqueue_locked.
+-- find_lost_turns: jobs that wait behind a lock that has no row any more (somebody deleted it, or the job was held meanwhile), or
+-- whose turn nobody takes, are looked at anew: the first behind each such lock gets a turn. One probe for each lock that is waited
+-- for, at most so many. Returns how many there were. Index: jobqueue_locked.
 create or replace function bellhop.find_lost_turns(most integer default 10000) returns integer
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -194,16 +227,17 @@ declare
   found_now integer;
 begin
   with l as (
-    select w.behind from bellhop.waited_for(most) w
+    select split_part(w.behind, ':', 1) as level, substr(w.behind, strpos(w.behind, ':') + 1) as name from bellhop.waited_for(most) w
   ), ownerless as (
-    select l.behind from l
-     where not starts_with(l.behind, 'paused:') -- a filter's PAUSE: who changes that looks at them
-       and not exists (select from bellhop.lock_grant g
-                        where g.level = split_part(l.behind, ':', 1) and g.name = substr(l.behind, strpos(l.behind, ':') + 1))
+    select l.level, l.name from l
+     where l.level <> 'paused' -- a filter's PAUSE: who changes that looks at them
+       and (select count(*) from bellhop.lock_grant g
+             where g.level = l.level and g.name = l.name and not (g.mode = 'turn' and bellhop.idle_turn(g.since)))
+         < coalesce(bellhop.lock_places(l.level, l.name), 1)
   ), made as (
     -- A row of no job is not alive: the pass that follows hands the lock on.
     insert into bellhop.lock_grant (level, name, job, fence, mode)
-    select split_part(o.behind, ':', 1), substr(o.behind, strpos(o.behind, ':') + 1), 0, 0, 'turn' from ownerless o
+    select o.level, o.name, 0, 0, 'turn' from ownerless o
     on conflict do nothing
     returning 1
   )
@@ -267,11 +301,11 @@ begin
 end
 $$;
 
-revoke all on function bellhop.heads_behind, bellhop.locks_clash, bellhop.lock_queue, bellhop.waited_for, bellhop.first_behind, bellhop.pass_locks, bellhop.find_lost_turns, bellhop.locks_upkeep from public;
+revoke all on function bellhop.heads_behind, bellhop.locks_clash, bellhop.lock_queue, bellhop.waited_for, bellhop.first_behind, bellhop.idle_turn, bellhop.lock_places, bellhop.pass_locks, bellhop.find_lost_turns, bellhop.locks_upkeep from public;
 do $$
 begin
   if exists (select from pg_roles where rolname = 'bellhop_scheduler') then
-    grant execute on function bellhop.heads_behind, bellhop.locks_clash, bellhop.lock_queue, bellhop.waited_for, bellhop.first_behind, bellhop.pass_locks, bellhop.find_lost_turns, bellhop.locks_upkeep to bellhop_scheduler;
+    grant execute on function bellhop.heads_behind, bellhop.locks_clash, bellhop.lock_queue, bellhop.waited_for, bellhop.first_behind, bellhop.idle_turn, bellhop.lock_places, bellhop.pass_locks, bellhop.find_lost_turns, bellhop.locks_upkeep to bellhop_scheduler;
     grant execute on function bellhop.lock_queue to bellhop_reader;
     grant select, update on bellhop.lockable_row to bellhop_scheduler;
     grant select on bellhop.lock to bellhop_reader, bellhop_scheduler;

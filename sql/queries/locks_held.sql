@@ -1,10 +1,9 @@
 -- What jobs hold just now, and who was made to wait so long that it is reserved for. Read in a pass, after its turn has come and
--- what was over is gone: every row but a turn is alive.
+-- what was over is gone: every row is alive. Mode turn: the job is looked at since that lock is free.
 -- $1 types whose agents say which locks their jobs need. Guard: none, it only reads. Index: none, the tables are small.
 select g.job, g.level, g.name, g.mode, g.since, g.until is not null as past, null::smallint as priority, null::text[] as locks, null::text[] as reasons,
        null as type, null as args, null as key, null::jsonb as vars, null as run_on, null as submitted_by
   from bellhop.lock_grant g
- where g.mode <> 'turn'
 union all
 -- What running jobs wait for is kept from those that are ready.
 select w.job, w.level, w.name, w.mode, w.since, false, null, null, null, null, null, null, null, null, null

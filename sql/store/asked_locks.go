@@ -79,6 +79,9 @@ func (q *askedPass) read(ctx context.Context, tx pgx.Tx) error {
 		q.fence[lock.ID(ask.Job)] = int64(ask.Fence)
 	}
 	batch := &pgx.Batch{}
+	for _, setting := range passSettings {
+		batch.Queue(setting)
+	}
 	batch.Queue("select pg_advisory_xact_lock($1)", int64(lockKey))
 	batch.Queue(locksAskedSQL, int64(q.me), ids, fences).Query(func(rows pgx.Rows) error {
 		var what string

@@ -28,6 +28,17 @@ const (
 	passesInARow = 64
 )
 
+// passSettings are for the transactions that come in turn under lockKey.
+var passSettings = []string{
+	// A claim is committed asynchronously elsewhere; who holds a lock must not be
+	// forgotten in a crash while its job runs on.
+	"set local synchronous_commit = on",
+	// Whoever stops in the midst of one (a frozen machine, a line that is cut)
+	// keeps all others waiting no longer than this; those wait longer than that.
+	"set local idle_in_transaction_session_timeout = '2s'",
+	"set local lock_timeout = '5s'",
+}
+
 var (
 	locksTurnSQL   = sql.Query("locks_turn")
 	locksHeldSQL   = sql.Query("locks_held")
@@ -36,6 +47,7 @@ var (
 	locksWaitSQL   = sql.Query("locks_wait")
 	locksRulesSQL  = sql.Query("locks_rules")
 	locksRunSQL    = sql.Query("locks_running")
+	locksShareSQL  = sql.Query("locks_share")
 	locksRejectSQL = sql.Query("locks_reject")
 	locksAdoptSQL  = sql.Query("locks_adopt")
 	ringLocksSQL   = sql.Query("locks_ring")
@@ -92,6 +104,7 @@ type pass struct {
 	look    int // at so many jobs of each type at the most
 	jobs    []scheduler.Job
 	more    bool // there may be jobs that it has not looked at
+	turns   map[lock.ID][]lock.Grant
 }
 
 func (p *pass) make(ctx context.Context, conn *pgx.Conn) error {
@@ -101,8 +114,7 @@ func (p *pass) make(ctx context.Context, conn *pgx.Conn) error {
 			return err
 		}
 		choice := p.claimer.Policy.Choose(known)
-		// Whose turn it was may have to wait for another lock: then it is the turn of the next.
-		p.more = len(choice.Wait)+len(choice.Reject) > 0 && (len(known.Waiting) >= p.look || len(woken) > 0)
+		p.more = p.handsOn(choice) || len(choice.Wait)+len(choice.Reject) > 0 && len(known.Waiting) >= p.look
 		if err := p.write(ctx, tx, choice); err != nil {
 			return err
 		}
@@ -111,6 +123,31 @@ func (p *pass) make(ctx context.Context, conn *pgx.Conn) error {
 		}
 		return err
 	})
+}
+
+// handsOn reports whether a lock whose turn came to a job is left to the next
+// in line: the job takes it shared or not at all, or waits behind another. Who
+// waits behind the same lock again hands on nothing: a pass made for it would
+// end as this one.
+func (p *pass) handsOn(choice lock.Choice) bool {
+	for _, s := range choice.Start {
+		for _, turn := range p.turns[s.Job] {
+			alone := func(g lock.Grant) bool {
+				return g.Level == turn.Level && g.Name == turn.Name && g.Mode != lock.Shared.String()
+			}
+			if !slices.ContainsFunc(s.Grants, alone) {
+				return true
+			}
+		}
+	}
+	for _, w := range choice.Wait {
+		if turns := p.turns[w.Job]; len(turns) > 0 && !slices.ContainsFunc(turns, func(g lock.Grant) bool {
+			return g.Level+":"+g.Name == w.Behind
+		}) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(choice.Reject, func(r lock.Rejected) bool { return len(p.turns[r.Job]) > 0 })
 }
 
 // read waits for its turn, has what is free handed on, and reads who holds
@@ -127,9 +164,9 @@ func (p *pass) read(ctx context.Context, tx pgx.Tx) (known lock.Pass, woken []st
 		names, priorities = orNil(o.Names), o.Priorities
 	}
 	batch := &pgx.Batch{}
-	// A claim is committed asynchronously elsewhere; who holds a lock must not be
-	// forgotten in a crash while its job runs on.
-	batch.Queue("set local synchronous_commit = on")
+	for _, setting := range passSettings {
+		batch.Queue(setting)
+	}
 	batch.Queue(locksTurnSQL, int64(lockKey)).QueryRow(func(row pgx.Row) error { return row.Scan(&woken) })
 	templated := p.claimer.Templates.types()
 	batch.Queue(locksHeldSQL, templated).Query(func(rows pgx.Rows) error { return p.scanHeld(rows, &known) })
@@ -154,9 +191,14 @@ func (p *pass) scanHeld(rows pgx.Rows, known *lock.Pass) error {
 	var w wanting
 	var priority *int
 	var typ *string
+	p.turns = map[lock.ID][]lock.Grant{}
 	_, err := pgx.ForEachRow(rows, []any{(*int64)(&g.Job), &g.Level, &g.Name, &g.Mode, &g.Since, &g.Past, &priority,
 		&w.Locks, &w.Reasons, &typ, &w.args, &w.key, &w.vars, &w.runOn, &w.submittedBy}, func() error {
-		if priority == nil {
+		switch {
+		case g.Mode == lock.Turn:
+			p.turns[g.Job] = append(p.turns[g.Job], g)
+			return nil
+		case priority == nil:
 			known.Held = append(known.Held, g)
 			return nil
 		}
@@ -221,7 +263,25 @@ func (p *pass) write(ctx context.Context, tx pgx.Tx, choice lock.Choice) error {
 		jobs[i].Locked = true
 	}
 	p.jobs = jobs
+	if levels, names := p.shared(choice); err == nil && len(levels) > 0 {
+		_, err = tx.Exec(ctx, locksShareSQL, levels, names)
+	}
 	return err
+}
+
+// shared are the locks that jobs take to share them, where others waited
+// behind them too.
+func (p *pass) shared(choice lock.Choice) (levels, names []string) {
+	for _, s := range choice.Start {
+		for _, turn := range p.turns[s.Job] {
+			if slices.ContainsFunc(s.Grants, func(g lock.Grant) bool {
+				return g.Level == turn.Level && g.Name == turn.Name && g.Mode == lock.Shared.String()
+			}) {
+				levels, names = append(levels, turn.Level), append(names, turn.Name)
+			}
+		}
+	}
+	return levels, names
 }
 
 // leaves reports whether a job whose turn it is stays for another instance:
