@@ -279,7 +279,7 @@ func (d *dispatcher) onClaimed(c actor.Context, m *claimed) {
 		}
 	}
 	d.happened(c, ev)
-	if m.err == nil && !m.claim.Probe {
+	if m.err == nil && !m.claim.Probe && !m.claim.Demand.Locked { // producers of jobs with locks always ring
 		d.inst.tell(roleGate, took(brought))
 	}
 }

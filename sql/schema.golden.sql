@@ -2178,16 +2178,17 @@ declare
   found_now integer;
 begin
   with l as (
-    select w.behind from bellhop.waited_for(most) w
+    select split_part(w.behind, ':', 1) as level, substr(w.behind, strpos(w.behind, ':') + 1) as name from bellhop.waited_for(most) w
   ), ownerless as (
-    select l.behind from l
-     where not starts_with(l.behind, 'paused:') -- a filter's PAUSE: who changes that looks at them
-       and not exists (select from bellhop.lock_grant g
-                        where g.level = split_part(l.behind, ':', 1) and g.name = substr(l.behind, strpos(l.behind, ':') + 1))
+    select l.level, l.name from l
+     where l.level <> 'paused' -- a filter's PAUSE: who changes that looks at them
+       and (select count(*) from bellhop.lock_grant g
+             where g.level = l.level and g.name = l.name and not (g.mode = 'turn' and bellhop.idle_turn(g.since)))
+         < coalesce(bellhop.lock_places(l.level, l.name), 1)
   ), made as (
     -- A row of no job is not alive: the pass that follows hands the lock on.
     insert into bellhop.lock_grant (level, name, job, fence, mode)
-    select split_part(o.behind, ':', 1), substr(o.behind, strpos(o.behind, ':') + 1), 0, 0, 'turn' from ownerless o
+    select o.level, o.name, 0, 0, 'turn' from ownerless o
     on conflict do nothing
     returning 1
   )
@@ -2196,7 +2197,7 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION bellhop.first_behind(lock text, most integer)
+CREATE OR REPLACE FUNCTION bellhop.first_behind(lock text, most integer, but_types text[])
  RETURNS TABLE(job bigint, fence bigint, locks text[])
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
@@ -2221,7 +2222,7 @@ begin
       where coalesce(j.behind, '') = first_behind.lock and j.type = t.type and j.state = 'ready' and not j.held and j.locks is not null
       order by j.priority, j.id limit first_behind.most
         for update skip locked) f
-   where t.type is not null
+   where t.type is not null and t.type <> all (first_behind.but_types)
    order by f.priority, f.id limit first_behind.most;
 end
 $function$;
@@ -2452,6 +2453,12 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION bellhop.idle_turn(since timestamp with time zone)
+ RETURNS boolean
+ LANGUAGE sql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$ select idle_turn.since < clock_timestamp() - interval '2 s' $function$;
+
 CREATE OR REPLACE FUNCTION bellhop.is_operator()
  RETURNS boolean
  LANGUAGE sql
@@ -2568,6 +2575,18 @@ CREATE OR REPLACE FUNCTION bellhop.lock_attachment(id bigint)
  SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$ select from bellhop.attachment x where x.id = lock_attachment.id for update $function$;
+
+CREATE OR REPLACE FUNCTION bellhop.lock_places(level text, name text)
+ RETURNS numeric
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select case level
+    when 'rate-limit' then substring(name, '^[0-9]+')::numeric
+    when 'filter' then coalesce((select substring(f.action, '[0-9]+')::numeric from bellhop.filter f where f.id = lock_places.name), 32)
+  end
+$function$;
 
 CREATE OR REPLACE FUNCTION bellhop.lock_queue(most integer)
  RETURNS TABLE(level text, name text, mode text, what text, job bigint, type text, instance bigint, since timestamp with time zone, place bigint, waiting_for text)
@@ -2879,12 +2898,16 @@ CREATE OR REPLACE FUNCTION bellhop.pass_locks()
  SET enable_mergejoin TO 'off'
 AS $function$
 declare
-  k     record;
-  next  record;
-  alive text[];
-  turns integer;
-  woken text[] := '{}';
-  freed boolean := false;
+  k      record;
+  next   record;
+  lock   text;
+  places numeric;
+  along  boolean;
+  alive  text[];
+  idle   text[];
+  turns  integer;
+  woken  text[] := '{}';
+  freed  boolean := false;
 begin
   for k in
     with over as (
@@ -2897,27 +2920,35 @@ begin
                                                 else j.state in ('assigned', 'running') end))
       returning g.level, g.name, g.mode
     )
-    select o.level, o.name, count(*) filter (where o.mode = 'slot') as slots
+    select distinct o.level, o.name
       from over o
      where (select true from bellhop.jobqueue j -- most often nobody waits. In order: the primary key would fit as well else
              where coalesce(j.behind, '') = o.level || ':' || o.name and j.state = 'ready' and not j.held and j.locks is not null
              order by j.type, j.priority, j.id limit 1)
-     group by o.level, o.name order by o.level, o.name
+     order by o.level, o.name
   loop
     freed := true;
+    lock := k.level || ':' || k.name;
     -- Running jobs that wait for it come first.
-    alive := array(select g.mode from bellhop.lock_grant g where g.level = k.level and g.name = k.name
+    alive := array(select g.mode from bellhop.lock_grant g
+                    where g.level = k.level and g.name = k.name and not (g.mode = 'turn' and bellhop.idle_turn(g.since))
                    union all select w.mode from bellhop.lock_waiting w where w.level = k.level and w.name = k.name);
-    continue when k.slots = 0 and alive && '{exclusive,turn}';
+    idle := array(select j.type from bellhop.lock_grant g join bellhop.jobqueue j on j.id = g.job
+                   where g.level = k.level and g.name = k.name and g.mode = 'turn' and bellhop.idle_turn(g.since));
+    places := bellhop.lock_places(k.level, k.name) - cardinality(alive);
+    continue when places <= 0 or places is null and alive && '{exclusive,turn}';
     turns := 0;
-    for next in select * from bellhop.first_behind(k.level || ':' || k.name, case when k.slots > 0 then least(k.slots, 32)::integer else 32 end) loop
-      -- Sharers go together; one that would not share goes alone, and only when nobody holds the lock.
-      exit when k.slots = 0 and not (format('%s:%s=shared', k.level, k.name) = any (next.locks)) and (turns > 0 or alive <> '{}');
+    for next in select * from bellhop.first_behind(lock, least(places, 32)::integer, idle) loop
+      along := places is not null or lock || '=shared' = any (next.locks)
+            or alive = '{}' and next.locks <> '{}' and case k.level when 'big' then 'big' else lock || '=exclusive' end <> all (next.locks);
+      -- Beside sharers one of which nothing is known may go, and is looked at.
+      exit when not along and (turns > 0 or alive <> '{}' and next.locks <> '{}');
       turns := turns + 1;
-      update bellhop.jobqueue j set behind = '' where j.id = next.job returning array_append(woken, j.type) into woken;
+      woken := woken || (select j.type from bellhop.jobqueue j where j.id = next.job);
+      update bellhop.jobqueue j set behind = '' where j.id = next.job;
       insert into bellhop.lock_grant (level, name, job, fence, mode) values (k.level, k.name, next.job, next.fence, 'turn')
       on conflict (level, name, job) do update set fence = excluded.fence, mode = excluded.mode, since = clock_timestamp();
-      exit when k.slots = 0 and not (format('%s:%s=shared', k.level, k.name) = any (next.locks));
+      exit when not along;
     end loop;
   end loop;
   if freed and exists (select from bellhop.lock_waiting) then

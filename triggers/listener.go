@@ -22,7 +22,7 @@ type Listener struct {
 	// whenever the listener has (re)connected: what rang meanwhile was lost.
 	// inserted: it rang for an INSERT and for nothing else.
 	Rang func(inserted bool)
-	// LocksRang: jobs with locks came, or some are free. Called on connecting too.
+	// LocksRang: jobs with locks came, or some are free.
 	LocksRang func()
 	// CancelRang: some running job was asked to stop. Called on connecting too.
 	CancelRang func()
@@ -121,8 +121,7 @@ func (f rang) HandleNotification(_ context.Context, n *pgconn.Notification, _ *p
 }
 
 func (f rang) HandleBacklog(context.Context, string, *pgx.Conn) error {
-	f.locks()
-	f.any(false)
+	f.any(false) // whether there are jobs with locks is asked together with what is due
 	return nil
 }
 

@@ -223,7 +223,7 @@ func (m Controlled) apply(in *Intake, _ time.Time, _ *Step) {
 		in.passes.again()
 	}
 	in.control = m.State
-	in.passes.wanted = in.passes.wanted || m.State.Locks
+	in.passes.found(m.State.Locks || len(in.Locked) > 0)
 }
 
 func (m Leaving) apply(in *Intake, _ time.Time, s *Step) {

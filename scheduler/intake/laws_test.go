@@ -31,6 +31,7 @@ type world struct {
 	control scheduler.ControlState
 	leaving bool
 	jobs    scheduler.JobID
+	locks   bool // some job may ask for locks
 }
 
 var lawTypes = []scheduler.TypeName{"a", "alone", "b", "command", "dummy"}
@@ -40,13 +41,16 @@ func newWorld(t *rapid.T) *world {
 	if rapid.Bool().Draw(t, "exclusive") {
 		cfg.Exclusive = []scheduler.TypeName{"alone"}
 	}
+	if rapid.IntRange(0, 3).Draw(t, "templates") == 0 {
+		cfg.Locked = []scheduler.TypeName{"b"}
+	}
 	w := &world{T: t, at: time.Unix(1000, 0), hosts: map[scheduler.HostName]*credits{},
 		running: map[scheduler.JobID]scheduler.Job{}, waits: map[scheduler.JobID]int{}}
 	for _, name := range []scheduler.HostName{"x", "y", "z"}[:rapid.IntRange(1, 3).Draw(t, "hosts")] {
 		cfg.Hosts = append(cfg.Hosts, Host{Locality: scheduler.Locality{Host: name}})
 		w.hosts[name] = &credits{now: map[scheduler.TypeName]int{}}
 	}
-	w.in = New(cfg)
+	w.in, w.locks = New(cfg), len(cfg.Locked) > 0
 	return w
 }
 
@@ -191,6 +195,9 @@ func (w *world) checkClaim(claim *Claim) {
 		if slices.Contains(w.in.Exclusive, t.Type) {
 			exclusive++
 		}
+		if !d.Locked && slices.Contains(w.in.Locked, t.Type) {
+			w.Fatalf("law 7: %s, whose jobs have locks, is claimed without: %+v", t.Type, d)
+		}
 		if t.Type == "command" || t.Type == "dummy" || t.Limit <= 0 {
 			w.Fatalf("law 4: %+v", d)
 		}
@@ -203,7 +210,10 @@ func (w *world) checkClaim(claim *Claim) {
 			w.Fatalf("a paused type is asked for: %+v", d)
 		}
 	}
-	if claim.Probe {
+	if d.Locked && !w.locks {
+		w.Fatalf("law 7: a pass, and no job has locks: %+v", d)
+	}
+	if claim.Probe || d.Locked && len(d.Types) == 0 && d.Total == 0 { // locks are handed on to other instances
 		return
 	}
 	if len(d.Types) == 0 || d.Total <= 0 || d.Total > sum {
@@ -289,8 +299,21 @@ func (w *world) step() {
 		if rapid.IntRange(0, 2).Draw(w.T, "pause") == 0 {
 			w.control.Paused = []scheduler.TypeName{rapid.SampledFrom([]scheduler.TypeName{"a", "b", ""}).Draw(w.T, "type")}
 		}
+		if rapid.IntRange(0, 3).Draw(w.T, "some have locks") == 0 {
+			w.control.Locks = !w.control.Locks
+		}
 		w.happened(Controlled{State: w.control})
+		w.locks = w.locks || w.control.Locks
+		if !w.control.Locks && len(w.in.Locked) == 0 { // found twice: there are none
+			w.happened(Controlled{State: w.control})
+			w.locks = false
+		}
 	case 9:
+		if rapid.Bool().Draw(w.T, "locks rang") {
+			w.locks = true
+			w.happened(LocksWoken{})
+			break
+		}
 		if rapid.IntRange(0, 30).Draw(w.T, "leave") == 0 {
 			w.leaving = true
 			w.happened(Leaving{})
@@ -306,6 +329,7 @@ func (w *world) step() {
 //  4. commands and dummies are in no demand;
 //  5. the items of a more urgent MSQ job go first, and jobs that are less urgent
 //     than items of their type are not asked for;
+//  7. jobs with locks are claimed by passes alone, and there are none of these while no job has locks;
 //  6. when this instance leaves, nothing is claimed, and only MSQ jobs that run
 //     are granted anything.
 func TestIntake_Laws(t *testing.T) {

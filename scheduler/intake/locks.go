@@ -1,6 +1,7 @@
 package intake
 
 import (
+	"slices"
 	"time"
 
 	"bellhop/scheduler"
@@ -10,7 +11,8 @@ import (
 // all instances make in turn. While no job has ever asked for a lock, it costs
 // nothing.
 type passes struct {
-	wanted bool   // there are jobs with locks, or have been
+	wanted bool   // there are jobs with locks, or have been a moment ago
+	none   int    // how often maintenance has found none since one came
 	reason uint64 // grows with every reason for a pass
 	// The reason after which a pass for a host, for children who are up or
 	// (assigned) for such as come up, found no more.
@@ -31,8 +33,23 @@ type passFor struct {
 type LocksWoken struct{}
 
 func (LocksWoken) apply(in *Intake, _ time.Time, _ *Step) {
-	in.passes.wanted = true
+	in.passes.wanted, in.passes.none = true, 0
 	in.passes.reason++
+}
+
+// found is what maintenance finds: whether a job with locks waits, or holds some.
+// One that came while it looked it may not have seen: the second look counts.
+func (p *passes) found(some bool) {
+	switch {
+	case some && !p.wanted:
+		p.wanted, p.none = true, 0
+		p.reason++
+	case some:
+		p.none = 0
+	default:
+		p.none++
+		p.wanted = p.wanted && p.none < 2
+	}
 }
 
 // again: jobs with locks may have become ready, too.
@@ -102,12 +119,15 @@ func (in *Intake) passDemand(who passFor, exclusive bool, can Can) scheduler.Dem
 		if in.excl.types[t] != exclusive || in.control.Pauses(t) || in.dormant(t, can) {
 			continue
 		}
+		if who.assigned && len(c.preemptingFor) > 0 && !slices.Contains(c.preemptingFor, t) { // the room was made for others
+			continue
+		}
 		placed := who.assigned && in.readyElsewhere(who.host, t)
 		if placed && len(demand.Localities) == 0 {
 			continue
 		}
-		if most, _ := in.most(c, t, who.assigned); most > 0 && (!who.assigned || c.spawn[t] > 0) {
-			demand.Types = append(demand.Types, scheduler.TypeDemand{Type: t, Limit: most, MaxPriority: mildest, Placed: placed})
+		if most, worst := in.most(c, t, who.assigned); most > 0 && (!who.assigned || c.spawn[t] > 0) {
+			demand.Types = append(demand.Types, scheduler.TypeDemand{Type: t, Limit: most, MaxPriority: worst, Placed: placed})
 			demand.Total += most
 		}
 	}

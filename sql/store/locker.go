@@ -154,9 +154,10 @@ func (p *pass) handsOn(choice lock.Choice) bool {
 // what and who waits. woken are the types of the jobs whose turn it is now.
 func (p *pass) read(ctx context.Context, tx pgx.Tx) (known lock.Pass, woken []string, err error) {
 	types, most := make([]string, len(p.demand.Types)), map[string]int{}
-	placed := make([]bool, len(types))
+	placed, worst := make([]bool, len(types)), make([]int16, len(types))
 	for i, t := range p.demand.Types {
 		types[i], placed[i], most[string(t.Type)] = string(t.Type), t.Placed, t.Limit
+		worst[i] = int16(t.MaxPriority)
 	}
 	var names *string
 	var priorities []int
@@ -177,7 +178,7 @@ func (p *pass) read(ctx context.Context, tx pgx.Tx) (known lock.Pass, woken []st
 	}
 	if len(types) > 0 {
 		batch.Queue(locksWantedSQL, int64(p.me), types, p.demand.Localities, p.look, placed, p.demand.MSQ,
-			names, priorities, templated).
+			names, priorities, templated, worst).
 			Query(func(rows pgx.Rows) error { return scanJobs(rows, &known.Waiting, p.claimer.Templates) })
 	}
 	batch.Queue("select clock_timestamp()").QueryRow(func(row pgx.Row) error { return row.Scan(&known.Now) })
