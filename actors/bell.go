@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
+
+	"bellhop/scheduler"
 )
 
 // deafAfter is how many heartbeats may go unheard before the listener's
@@ -67,6 +69,7 @@ func (b *bell) listen(c actor.Context) {
 	// These run on the goroutine that reads the connection: they only send.
 	ring, inserted, locks, try := &rang{}, &rang{inserted: true}, &rang{locks: true}, &tryLocks{}
 	cancelled, due, beat := &cancelRang{}, &dueNow{}, &heard{}
+	awaited := func(ids []scheduler.JobID) { b.awaited.add(ids, time.Now()) }
 	go func() {
 		defer close(ended)
 		if err := b.bell.Run(ctx,
@@ -83,7 +86,7 @@ func (b *bell) listen(c actor.Context) {
 			func() { b.tell(roleDispatcher, locks); b.tell(roleLocks, try) },
 			func() { b.tell(roleDispatcher, cancelled) },
 			func() { b.tell(roleMaintenance, due); b.rows.scan() },
-			func() { root.Send(self, beat) }); err != nil && ctx.Err() == nil {
+			func() { root.Send(self, beat) }, awaited); err != nil && ctx.Err() == nil {
 			b.log.Error("bell: cannot listen; the safety scan finds the work", "error", err)
 		}
 	}()

@@ -17,6 +17,7 @@ type child struct {
 	name   scheduler.ChildName
 	typ    AgentType
 	host   scheduler.HostName
+	retry  scheduler.RetryPolicy
 	parent *actor.PID
 	// owned by Receive
 	fsm         scheduler.Child
@@ -54,7 +55,8 @@ type child struct {
 func newChild(
 	inst *instance, host scheduler.HostName, name scheduler.ChildName, typ AgentType, parent *actor.PID,
 ) *child {
-	return &child{inst: inst, name: name, typ: typ, host: host, parent: parent, fsm: scheduler.Child{
+	retry := inst.retryOf(typ.Name)
+	return &child{inst: inst, name: name, typ: typ, host: host, retry: retry, parent: parent, fsm: scheduler.Child{
 		Name: name, Host: host, State: scheduler.Free, Since: time.Now(),
 		Rules: scheduler.Rules{
 			StartTimeout: typ.StartTimeout,

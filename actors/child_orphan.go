@@ -58,7 +58,7 @@ func (k *child) orphan() {
 			for _, e := range effects {
 				switch {
 				case e.Kind == scheduler.EffectSettle && e.Result.Line.Item == 0:
-					inst.outbox.owe(judged(inst.Retry, e.Result))
+					inst.outbox.owe(judged(inst.retryOf(typ), e.Result))
 				case e.Kind == scheduler.EffectSettle:
 					inst.tell(roleMSQ(e.Result.Line.Claim.Job), &answered{[]scheduler.Result{e.Result}})
 				case e.Kind == scheduler.EffectGiveBack:

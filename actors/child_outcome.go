@@ -2,6 +2,7 @@ package actors
 
 import (
 	"cmp"
+	"fmt"
 	"time"
 
 	"bellhop/scheduler"
@@ -9,6 +10,9 @@ import (
 
 // againAfter is how long a job rests that has found too few locks free.
 const againAfter = time.Second
+
+// snoozed is what stands in waiting_for of a job that its agent has put off.
+const snoozed = "snoozed"
 
 func (k *child) settle(r scheduler.Result) {
 	if r.Outcome == scheduler.OutcomeSucceeded {
@@ -27,12 +31,17 @@ func (k *child) settle(r scheduler.Result) {
 	if r.Again {
 		k.inst.outbox.note(r.Line.Claim, r.Line.Attempt, r.Host, r.Error+"; it is tried again, and this is no attempt")
 	}
-	k.owed = append(k.owed, judged(k.inst.Retry, r))
+	rec := judged(k.retry, r)
+	if rec.Why == snoozed {
+		k.inst.outbox.note(r.Line.Claim, r.Line.Attempt, r.Host,
+			fmt.Sprintf("its agent has put it off for %s, and this is no attempt", rec.Verdict.Delay))
+	}
+	k.owed = append(k.owed, rec)
 }
 
 // judged turns the end of an attempt into the record of what the job becomes.
 func judged(retry scheduler.RetryPolicy, r scheduler.Result) scheduler.Record {
-	v := scheduler.Judge(r.Outcome, r.Line.Attempt, r.Line.MaxAttempts, r.Line.Deaths, retry, jitter())
+	v := scheduler.Judge(&r, retry, jitter())
 	rec := scheduler.Record{
 		Kind:    scheduler.RecordSettle,
 		Claim:   r.Line.Claim,
@@ -43,7 +52,9 @@ func judged(retry scheduler.RetryPolicy, r scheduler.Result) scheduler.Record {
 	}
 	if v.Release {
 		rec.Kind = scheduler.RecordRequeue
-		if r.Again {
+		if v.Delay > 0 {
+			rec.Why, rec.Verdict.State = snoozed, scheduler.Scheduled
+		} else if r.Again {
 			rec.Why, rec.Verdict.State = r.Error, scheduler.Scheduled
 			rec.Verdict.Delay = scheduler.Backoff(againAfter, againAfter, 1, jitter())
 		} else if !r.Began.IsZero() {

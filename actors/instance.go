@@ -23,6 +23,7 @@ type AgentType struct {
 	Locked       bool // it says which locks all its jobs need
 	Timeout      time.Duration
 	StartTimeout time.Duration
+	Retry        *scheduler.RetryPolicy // nil: Config.Retry
 }
 
 // HostSpec is a place where children run.
@@ -85,7 +86,8 @@ type instance struct {
 	*peers
 	*identity
 	outbox    *outbox
-	quotas    quotas // a part of each type's max: membership; how many there are: hosts, and children for their processes
+	awaited   awaited // written by the bell, read by the ledger
+	quotas    quotas  // a part of each type's max: membership; how many there are: hosts, and children for their processes
 	hearing   hearing
 	processes map[scheduler.HostName]*liveProcesses // written by children and hosts, read by hosts
 	rows      *attachedRows
@@ -133,6 +135,16 @@ func newInstance(cfg Config) *instance {
 		inst.processes[host.Name] = newLiveProcesses()
 	}
 	return inst
+}
+
+// retryOf says when jobs of a type are tried again.
+func (c *Config) retryOf(t scheduler.TypeName) scheduler.RetryPolicy {
+	for i := range c.Agents {
+		if c.Agents[i].Name == t && c.Agents[i].Retry != nil {
+			return *c.Agents[i].Retry
+		}
+	}
+	return c.Retry
 }
 
 // dormant reports whether there can be no job of a type just now.

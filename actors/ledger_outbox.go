@@ -28,6 +28,7 @@ type outbox struct {
 	flushing bool
 	deferred deferred
 	latest   map[scheduler.JobID]int // index in waiting.Progress
+	far      howFar
 	dropped  int
 	asked    bool // the ledger has been woken for what waits
 	drained  []chan struct{}
@@ -50,7 +51,10 @@ func (o *outbox) add(put func(waiting *scheduler.Batch)) {
 
 // owe takes what is to become of jobs.
 func (o *outbox) owe(records ...scheduler.Record) {
-	o.add(func(b *scheduler.Batch) { b.Records = append(b.Records, records...) })
+	o.add(func(b *scheduler.Batch) {
+		b.Records = append(b.Records, records...)
+		o.far.noMore(records)
+	})
 }
 
 // entries takes what agents say on its way to bellhop.log. It never blocks.

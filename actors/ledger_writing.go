@@ -43,6 +43,7 @@ func (w wrote) and(other wrote) wrote {
 // record that it chokes on stands alone: that one is told of and let go, so
 // that it does not hold up the others for ever.
 func (f writing) all(ctx context.Context, b scheduler.Batch) (w wrote, err error) {
+	b.Ring = f.awaited.among(b.Records, time.Now())
 	w.stale, w.released, err = f.records.Write(ctx, f.id(), b, time.Now())
 	if err == nil && len(w.stale) > 0 {
 		b.MaybeCommitted = true // some of it is written
@@ -61,7 +62,7 @@ func (f writing) all(ctx context.Context, b scheduler.Batch) (w wrote, err error
 		return w, err
 	}
 	switch n := len(b.Records); {
-	case n > 0 && len(b.Entries)+len(b.Progress)+len(b.Failed) > 0:
+	case n > 0 && len(b.Entries)+len(b.Progress)+len(b.Failed)+len(b.HowFar) > 0:
 		rest := b
 		rest.Records = nil
 		return f.both(ctx, rest, scheduler.Batch{Records: b.Records, MaybeCommitted: b.MaybeCommitted})
@@ -147,6 +148,7 @@ func (f writing) retake(
 	if n > 0 {
 		f.log.Warn("the database had lost claims; they are taken again", "jobs", n)
 	}
+	lost.Ring = f.awaited.among(lost.Records, time.Now())
 	still, released, err = f.records.Write(ctx, f.id(), lost, time.Now())
 	if err != nil {
 		return nil, false, err

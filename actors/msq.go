@@ -246,7 +246,7 @@ func (q *msq) conclude() {
 	if e.outcome != scheduler.OutcomeSucceeded && e.outcome != scheduler.OutcomeCancelled {
 		r.ExitCode = 1
 	}
-	rec := judged(q.retry, r)
+	rec := judged(q.retry(q.job.Type), r)
 	if e.items {
 		items := q.books.Items // the total is known only when the last row was read
 		rec.Result.Successes = q.books.Successes

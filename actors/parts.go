@@ -18,6 +18,7 @@ type ledgerPorts struct {
 	*peers
 	*identity
 	outbox   *outbox
+	awaited  *awaited
 	rows     *attachedRows
 	records  Records
 	holdings Holdings
@@ -29,6 +30,7 @@ func (inst *instance) forLedger() ledgerPorts {
 		peers:    inst.peers,
 		identity: inst.identity,
 		outbox:   inst.outbox,
+		awaited:  &inst.awaited,
 		rows:     inst.rows,
 		records:  inst.Records,
 		holdings: inst.Holdings,
@@ -112,6 +114,7 @@ type bellPorts struct {
 	began     time.Time // from when hearing counts
 	hearing   *hearing
 	rows      *attachedRows
+	awaited   *awaited
 	bell      Bell
 	heartbeat time.Duration
 	every     time.Duration // the safety scan
@@ -124,6 +127,7 @@ func (inst *instance) forBell() bellPorts {
 		began:     inst.began,
 		hearing:   &inst.hearing,
 		rows:      inst.rows,
+		awaited:   &inst.awaited,
 		bell:      inst.Bell,
 		heartbeat: inst.Heartbeat,
 		every:     inst.Scan,
@@ -162,7 +166,7 @@ type msqPorts struct {
 	outbox  *outbox
 	queries Queries
 	mayName func(name string) bool // it means something in run_on
-	retry   scheduler.RetryPolicy
+	retry   func(scheduler.TypeName) scheduler.RetryPolicy
 	log     *slog.Logger
 }
 
@@ -172,7 +176,7 @@ func (inst *instance) forMSQ() msqPorts {
 		outbox:  inst.outbox,
 		queries: inst.Queries,
 		mayName: inst.mayName,
-		retry:   inst.Retry,
+		retry:   inst.retryOf,
 		log:     inst.Log,
 	}
 }

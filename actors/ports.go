@@ -120,8 +120,10 @@ type Attachments interface {
 
 // Bell is heard through callbacks that must not block.
 type Bell interface {
-	// rang says whether it is known to have been an INSERT and nothing else.
-	Run(ctx context.Context, rang func(inserted bool), locksRang, cancelRang, dueRang, beat func()) error
+	// rang says whether it is known to have been an INSERT and nothing else; awaited
+	// are jobs for whose end somebody waits.
+	Run(ctx context.Context, rang func(inserted bool), locksRang, cancelRang, dueRang, beat func(),
+		awaited func([]scheduler.JobID)) error
 	// Cut ends a connection that has gone deaf, so that Run makes a new one.
 	Cut()
 }

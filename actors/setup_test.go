@@ -258,9 +258,12 @@ func (reaper) Reap(ctx context.Context, s scheduler.Suspect) error {
 
 type bell struct{ listener triggers.Listener }
 
-func (b *bell) Run(ctx context.Context, rang func(inserted bool), locksRang, cancelRang, dueRang, beat func()) error {
+func (b *bell) Run(
+	ctx context.Context, rang func(inserted bool), locksRang, cancelRang, dueRang, beat func(),
+	awaited func([]scheduler.JobID),
+) error {
 	b.listener.Rang, b.listener.LocksRang, b.listener.CancelRang = rang, locksRang, cancelRang
-	b.listener.DueRang, b.listener.Beat = dueRang, beat
+	b.listener.DueRang, b.listener.Beat, b.listener.Awaited = dueRang, beat, awaited
 	return b.listener.Run(ctx)
 }
 

@@ -93,6 +93,9 @@ func (s *System) Progress(p scheduler.Progress) {
 	s.inst.outbox.progress(p)
 }
 
+// HowFar takes what the agent of a single job says of how far it is. It never blocks.
+func (s *System) HowFar(h scheduler.HowFar) { s.inst.outbox.howFar(h) }
+
 // Trouble takes why a type cannot be used on a host, or that it can again. It never blocks.
 func (s *System) Trouble(typ scheduler.TypeName, host scheduler.HostName, why scheduler.Account) {
 	s.inst.tell(roleMembership, &trouble{typ, host, why})

@@ -94,11 +94,10 @@ func TestJSON_AgentAnswersAndFailsWithoutDying(t *testing.T) {
 			ev.Message != "cannot be read" {
 			t.Errorf("answer is %+v", ev)
 		}
-		if ev := c.await(scheduler.EventAnswered); !ev.OK || ev.Successes != 1 {
+		if ev := c.await(scheduler.EventAnswered); !ev.OK || ev.Successes != 1 || string(ev.Answer.Result) != `{"n":1}` {
 			t.Errorf("answer is %+v", ev)
 		}
 		for text, level := range map[string]scheduler.Level{"at it": scheduler.LevelError,
-			"progress 0.5": scheduler.LevelInfo, `result {"n":1}`: scheduler.LevelInfo,
 			`told {"refused":"lock is neither`: scheduler.LevelDebug, "plain": scheduler.LevelDebug} {
 			if e := b.logged(text); len(e) != 1 || e[0].Level != level || e[0].Claim.Job != 4 {
 				t.Errorf("%q is kept as %+v", text, e)

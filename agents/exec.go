@@ -46,7 +46,9 @@ func (p *Process) takeLine() bool {
 
 // run does the line in hand with a process of its own.
 func (p *Process) run() {
-	g, log, err := p.startRun()
+	var out gathered
+	out.most = p.launcher.result
+	g, log, err := p.startRun(&out)
 	defer log.close()
 	if err != nil {
 		p.notRun(err)
@@ -62,20 +64,25 @@ func (p *Process) run() {
 	p.mu.Lock()
 	defer p.release()
 	p.g, p.exiting = nil, false
-	ok := e.exitCode() == 0
+	ok := e.exitCode() == 0 && p.gives.fails == ""
 	if e.lost || e.line != nil || e.reason != 0 || p.closing && !ok { // not the agent's doing, so no answer
 		p.exited(p.obituary(e, e.String()))
 		return
 	}
-	how := scheduler.Account{}
-	if !ok {
+	how, code := scheduler.Account{}, e.exitCode()
+	switch {
+	case p.gives.fails != "":
+		how, code = scheduler.Account{Reason: scheduler.SaidFailed, Message: p.gives.fails}, max(code, 1)
+	case !ok:
 		how = p.account(e.String())
+	case p.spec.Stdout == StdoutResult:
+		p.give().Result, p.gives.refused = out.result()
 	}
-	p.answer(ok, e.exitCode(), e.signal(), how)
+	p.answer(ok, code, e.signal(), how)
 }
 
 // startRun starts the process of the line in hand.
-func (p *Process) startRun() (*guarded, *runLog, error) {
+func (p *Process) startRun(out *gathered) (*guarded, *runLog, error) {
 	line := p.inHandNow()
 	var log *runLog
 	request, err := guard.Request{}, error(nil)
@@ -90,7 +97,7 @@ func (p *Process) startRun() (*guarded, *runLog, error) {
 	g, err := p.runRequest(request, wires{}, func(g *guarded) {
 		g.stdout.hear = p.launcher.tapped(VoiceAgent, func(text []byte, truncated bool) {
 			log.keep(text)
-			p.note(scheduler.LevelOut, text, truncated)
+			p.hearStdout(out, text, truncated)
 		})
 		g.stderr.hear = p.launcher.tapped(VoiceStderr, func(text []byte, truncated bool) {
 			log.keep(text)

@@ -22,7 +22,10 @@ import (
 //	{"ok":true}                        done, give me the next
 //	{"fail":"reason","exit_code":2}    failed, give me the next; exit_code is 1 if not said
 //	{"log":"text","level":"info"}      level debug, info or error
-//	{"progress":…}  {"result":…}       any JSON; kept in the job's log
+//	{"fail":"reason","retry":false}    and another try gives the same; or "retry":"10m": not sooner
+//	{"snooze":"10m"}                   not now: again in so long, and this was no attempt; give me the next
+//	{"progress":{"done":0.4,"text":"…"}}  how far it is (given.go); what is no such thing is kept in the log
+//	{"result":…}                       any JSON; what the job gives back
 //	{"success":true}  {"heartbeat":true}
 //	{"lock":…}  {"unlock":…}           see locks.go; answered by a line
 //
@@ -42,6 +45,8 @@ type jsonMessage struct {
 	Result    json.RawMessage `json:"result"`
 	Success   bool            `json:"success"`
 	Heartbeat bool            `json:"heartbeat"`
+	Retry     json.RawMessage `json:"retry"`
+	Snooze    json.RawMessage `json:"snooze"`
 	Lock      json.RawMessage `json:"lock"`
 	Unlock    json.RawMessage `json:"unlock"`
 }
@@ -90,10 +95,13 @@ func parseJSON(line []byte, into []remark) []remark {
 		say(remark{word: wordLog, level: levelNamed(m.Level), text: []byte(*m.Log)})
 	}
 	if m.Progress != nil {
-		say(remark{word: wordLog, level: scheduler.LevelInfo, text: append([]byte("progress "), m.Progress...)})
+		say(remark{word: wordProgress, text: m.Progress})
 	}
-	if m.Result != nil {
-		say(remark{word: wordLog, level: scheduler.LevelInfo, text: append([]byte("result "), m.Result...)})
+	switch {
+	case isThere(m.Result):
+		say(remark{word: wordResult, text: m.Result})
+	case m.Result != nil: // null: it gives nothing back
+		say(remark{word: wordNothing})
 	}
 	if m.Lock != nil || m.Unlock != nil {
 		say(remark{word: wordLock, text: line})
@@ -105,6 +113,8 @@ func parseJSON(line []byte, into []remark) []remark {
 		say(remark{word: wordNothing})
 	}
 	switch {
+	case isThere(m.Snooze):
+		say(failure(&m, remark{word: wordFail, text: []byte("snoozed")}))
 	case m.Fail != nil || m.OK != nil && !*m.OK:
 		r := remark{word: wordFail, code: 1, text: []byte("and not why")}
 		if m.Fail != nil && *m.Fail != "" {
@@ -113,7 +123,7 @@ func parseJSON(line []byte, into []remark) []remark {
 		if m.ExitCode != nil && *m.ExitCode > 0 && *m.ExitCode <= 255 {
 			r.code = *m.ExitCode
 		}
-		say(r)
+		say(failure(&m, r))
 	case m.OK != nil:
 		say(remark{word: wordOK})
 	}
@@ -121,6 +131,18 @@ func parseJSON(line []byte, into []remark) []remark {
 		return append(into, remark{word: wordDebug, text: line})
 	}
 	return into
+}
+
+// failure adds what the agent wants to become of the job. A wish that cannot be
+// read is a failure of the agent's, which it is told of in the job's error.
+func failure(m *jsonMessage, r remark) remark {
+	w, err := wish(m.Retry, m.Snooze)
+	if err != nil {
+		r.text = append(append(r.text[:len(r.text):len(r.text)], "; "...), err.Error()...)
+		r.code = max(r.code, 1)
+	}
+	r.wish = w
+	return r
 }
 
 func levelNamed(name string) scheduler.Level {

@@ -21,6 +21,8 @@ type Launcher struct {
 	stderr    io.Writer
 	log       func([]scheduler.Entry)
 	progress  func(scheduler.Progress)
+	howFar    func(scheduler.HowFar)
+	result    int
 	locks     func(scheduler.LockAsk, func(scheduler.LockAnswer))
 	versions  versions
 	database  func() Database
@@ -44,6 +46,8 @@ func NewLauncher(c Config) *Launcher {
 		stderr:    c.Stderr,
 		log:       c.Log,
 		progress:  c.Progress,
+		howFar:    c.HowFar,
+		result:    c.Result,
 		locks:     c.Locks,
 		database:  c.Database,
 		answers:   c.Answers,
@@ -68,6 +72,12 @@ func NewLauncher(c Config) *Launcher {
 	}
 	if l.progress == nil {
 		l.progress = func(scheduler.Progress) {}
+	}
+	if l.howFar == nil {
+		l.howFar = func(scheduler.HowFar) {}
+	}
+	if l.result <= 0 {
+		l.result = defaultResult
 	}
 	if l.locks == nil {
 		l.locks = func(_ scheduler.LockAsk, answer func(scheduler.LockAnswer)) {

@@ -33,6 +33,7 @@ type Process struct {
 	hand      scheduler.Line // what the agent has, if inHand
 	inHand    bool
 	successes int
+	gives     given
 	items     int64    // ItemsProcessed of the line in hand
 	asks      []string // DB: statements that are not begun
 	asking    bool     // one is being answered
@@ -288,9 +289,14 @@ func (p *Process) exited(ev scheduler.ChildEvent) {
 
 // answer says how the line in hand went. mu is held.
 func (p *Process) answer(ok bool, code, signal int, why scheduler.Account) {
+	if p.gives.refused != "" { // also where it failed: what it wanted kept is told to be lost
+		ok, code, why = false, max(code, 1), why.And(scheduler.Account{Reason: p.gives.refused})
+		p.give().Never = true
+	}
 	p.push(scheduler.ChildEvent{Kind: scheduler.EventAnswered, At: time.Now(), Claim: p.hand.Claim, Item: p.hand.Item,
-		OK: ok, ExitCode: code, Signal: signal, Error: why.Reason, Message: why.Message, Successes: p.successes})
-	p.inHand, p.successes, p.items = false, 0, 0
+		OK: ok, ExitCode: code, Signal: signal, Error: why.Reason, Message: why.Message, Successes: p.successes,
+		Answer: p.gives.answer})
+	p.inHand, p.successes, p.items, p.gives = false, 0, 0, given{}
 	p.endLocks()
 }
 

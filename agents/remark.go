@@ -6,16 +6,18 @@ import "bellhop/scheduler"
 type word uint8
 
 const (
-	wordNothing word = iota
-	wordOK           // the line in hand is done; at first: ready
-	wordFail         // the line in hand failed, the agent lives on
-	wordSuccess      // counted
-	wordLog          // text for bellhop.log, at level
-	wordEcho         // text for the scheduler's stderr
-	wordItems        // n more items are done
-	wordLock         // text is what is asked of locks
-	wordDB           // text is a statement for the database
-	wordDebug        // no word of the dialect
+	wordNothing  word = iota
+	wordOK            // the line in hand is done; at first: ready
+	wordFail          // the line in hand failed, the agent lives on
+	wordSuccess       // counted
+	wordLog           // text for bellhop.log, at level
+	wordEcho          // text for the scheduler's stderr
+	wordResult        // text is what the job gives back
+	wordProgress      // text is how far it is
+	wordItems         // n more items are done
+	wordLock          // text is what is asked of locks
+	wordDB            // text is a statement for the database
+	wordDebug         // no word of the dialect
 )
 
 // remark is one thing an agent said. text may point into the line it was read
@@ -24,9 +26,10 @@ type remark struct {
 	word  word
 	level scheduler.Level
 	text  []byte
-	code  int   // wordFail: the exit code
-	n     int64 // wordItems
-	about about // which line it says it is about
+	code  int               // wordFail: the exit code
+	n     int64             // wordItems
+	wish  *scheduler.Answer // wordFail: what is to become of the job
+	about about             // which line it says it is about
 }
 
 // about names a line, as far as the agent does.

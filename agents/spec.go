@@ -41,6 +41,7 @@ type Spec struct {
 	StartTimeout time.Duration     // kept by who waits for EventReady, not here; but see FOSSology
 	DB           bool              // classic: what it says with DB: is run
 	Attached     bool              // its commands are those of attached tables, and no Command
+	Stdout       Stdout            // of mode exec; empty: log
 	FOSSology    *FOSSology        // with DialectFOSSology; nil: the defaults
 }
 
@@ -72,6 +73,10 @@ type Config struct {
 	Tap func(from Voice, line []byte)
 	// Progress gets how far the agent of a single job says it has come. It must not block.
 	Progress func(scheduler.Progress)
+	// HowFar gets the same from agents that say it as a part of the whole. It must not block.
+	HowFar func(scheduler.HowFar)
+	// Result is how long what a job gives back may be, in bytes; 0: 64 KiB.
+	Result int
 	// Locks gets what the agent of a job asks of locks, in the json dialect. answer may be
 	// called from any goroutine; neither may block. nil: nobody keeps locks.
 	Locks func(ask scheduler.LockAsk, answer func(scheduler.LockAnswer))

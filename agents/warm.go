@@ -140,6 +140,10 @@ func (p *Process) hear(line []byte, truncated bool) {
 	case !p.greeted:
 		p.greet(line, truncated)
 	case p.dialect == DialectJSON:
+		if startsResult(line, truncated) {
+			p.giveResult(line, true)
+			return
+		}
 		p.remarks = parseJSON(line, p.remarks[:0])
 		for _, r := range p.remarks {
 			p.act(r, truncated)
@@ -193,6 +197,7 @@ func (p *Process) act(r remark, truncated bool) {
 	case wordOK:
 		p.finish(true, 0, scheduler.Account{})
 	case wordFail:
+		p.wishes(r.wish)
 		p.finish(false, r.code, scheduler.Account{Reason: scheduler.SaidFailed, Message: clean(r.text)})
 	case wordSuccess:
 		p.mu.Lock()
@@ -202,6 +207,10 @@ func (p *Process) act(r remark, truncated bool) {
 		p.mu.Unlock()
 	case wordLog:
 		p.note(r.level, r.text, truncated)
+	case wordResult:
+		p.giveResult(r.text, truncated)
+	case wordProgress:
+		p.tellHowFar(r.text, truncated)
 	case wordLock:
 		p.askLocks(r.text)
 	case wordItems:

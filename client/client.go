@@ -18,11 +18,12 @@ type DB interface {
 type Client struct {
 	db   DB
 	look store.Look
+	ears ears
 }
 
 // New gives a client that speaks through db. It costs nothing, and there is
-// nothing to close.
-func New(db DB) *Client { return &Client{db, store.NewLook(plain{db})} }
+// nothing to close. Those who wait with one client share a connection to listen.
+func New(db DB) *Client { return &Client{db: db, look: store.NewLook(plain{db})} }
 
 // In gives the same client inside a transaction: what it does is done when that
 // commits, and never was when that is rolled back.

@@ -38,7 +38,8 @@ type Job struct {
 	RunIn time.Duration
 	// Held keeps it from starting until it is released.
 	Held bool
-	// MaxAttempts is how often it is tried, in all. 0: once.
+	// MaxAttempts is how often it is tried, in all. 0: as its type says
+	// (agents[].retry), which is once where that says nothing.
 	MaxAttempts int
 	// Timeout is how long one attempt may take, to the millisecond. 0: what is
 	// configured for its type.

@@ -41,6 +41,8 @@ type JobRow struct {
 	ItemsTotal      *int64     `json:"items_total"`
 	ItemsDone       *int64     `json:"items_done"`
 	ItemsFailed     *int64     `json:"items_failed"`
+	Progress        *float32   `json:"progress"`      // 0 … 1
+	ProgressText    *string    `json:"progress_text"` // for operators, and who has submitted it
 	Traceparent     *string    `json:"traceparent"`
 }
 
@@ -74,6 +76,8 @@ func jobRow(r store.JobRow) JobRow {
 		ItemsTotal:      r.ItemsTotal,
 		ItemsDone:       r.ItemsDone,
 		ItemsFailed:     r.ItemsFailed,
+		Progress:        r.Progress,
+		ProgressText:    r.ProgressText,
 		Traceparent:     r.Traceparent,
 	}
 }

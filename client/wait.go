@@ -2,12 +2,15 @@ package client
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"bellhop/sql/store"
 )
@@ -21,8 +24,14 @@ type Outcome struct {
 	ExitCode    *int   `json:"exit_code"`              // nil: none is known
 	Error       string `json:"error,omitempty"`        // why the latest attempt failed
 	ItemsFailed int64  `json:"items_failed,omitempty"` // of an MSQ job
-	WaitingFor  string `json:"waiting_for,omitempty"`  // why it does not start, where that is known
-	Stuck       bool   `json:"stuck,omitempty"`        // waiting alone will not change that
+	// Progress is how far it is, 0 to 1; nil: its agent has not said.
+	Progress *float32 `json:"progress,omitempty"`
+	// ProgressText is what its agent says of that, and Result what it gave back, as JSON: for the job's submitter, and
+	// operators. Empty: nothing, or not for this login.
+	ProgressText string          `json:"progress_text,omitempty"`
+	Result       json.RawMessage `json:"result,omitempty"`
+	WaitingFor   string          `json:"waiting_for,omitempty"` // why it does not start, where that is known
+	Stuck        bool            `json:"stuck,omitempty"`       // waiting alone will not change that
 }
 
 // Err is nil when the job succeeded or is not over, and else a *JobError.
@@ -31,6 +40,18 @@ func (o Outcome) Err() error {
 		return nil
 	}
 	return &JobError{o}
+}
+
+// Into reads what the job gave back into v, as package encoding/json does. Of a
+// job that gave nothing back it is an error.
+func (o Outcome) Into(v any) error {
+	if len(o.Result) == 0 {
+		return fmt.Errorf("job %d is %s, and gave nothing back that this login may see", o.ID, o.State)
+	}
+	if err := json.Unmarshal(o.Result, v); err != nil {
+		return fmt.Errorf("read the result of job %d: %w", o.ID, err)
+	}
+	return nil
 }
 
 // JobError is the error of a job that is over and did not succeed.
@@ -60,6 +81,7 @@ func outcomeOf(r store.OutcomeRow) Outcome {
 		Stuck:      r.WaitingFor != nil && r.Stuck,
 	}
 	o.ItemsFailed = orZero(r.ItemsFailed)
+	o.Progress, o.ProgressText, o.Result = r.Progress, orZero(r.ProgressText), r.Result
 	return o
 }
 
@@ -91,6 +113,7 @@ const (
 	lookLatest   = time.Second
 	lookAnswer   = 15 * time.Second
 	lookPatience = 30 * time.Second
+	awaitAgain   = 5 * time.Second // how often it is told that somebody waits: it is remembered for 15 s
 )
 
 // lookOnce is Outcomes, which gives up on a connection that does not answer.
@@ -105,8 +128,10 @@ func (c *Client) lookOnce(ctx context.Context, ids []JobID) ([]Outcome, error) {
 }
 
 // Wait waits until a job is over, and gives how it ended; Outcome.Err makes an
-// error of a bad end. It waits for as long as ctx lasts, and looks at the job's
-// row meanwhile, at most a second apart. What makes the database unavailable
+// error of a bad end, Outcome.Into reads what it gave back. It waits for as long
+// as ctx lasts. Where the client has a pool, it listens, and the instance that
+// records the end rings: all who wait with one client share a connection for
+// that. It looks at the job's row besides, at most a second apart. What makes the database unavailable
 // for less than 30 s ends no wait where the client has a pool.
 //
 // ErrNotFound: there is no such job, or it was deleted meanwhile. In a
@@ -131,7 +156,20 @@ func (c *Client) WaitEach(ctx context.Context, ids ...JobID) iter.Seq2[Outcome, 
 		}
 		pending := slices.Compact(slices.Sorted(slices.Values(ids)))
 		var patient time.Time // until when errors are borne; zero: the last look went well
+		pool, _ := c.db.(*pgxpool.Pool)
+		var woken chan struct{} // nil: nobody wakes us
+		var announced time.Time
 		for interval := lookSoonest; len(pending) > 0; interval = min(interval*3/2, lookLatest) {
+			// Not for what is over at once.
+			if pool != nil && interval > lookSoonest && time.Since(announced) > awaitAgain {
+				if woken == nil {
+					woken = c.ears.add(pool, pending)
+					defer c.ears.remove(woken)
+				}
+				if c.look.Await(ctx, pending) == nil { // else the next look tells why
+					announced = time.Now()
+				}
+			}
 			outcomes, err := c.lookOnce(ctx, pending)
 			switch {
 			case err == nil:
@@ -164,6 +202,7 @@ func (c *Client) WaitEach(ctx context.Context, ids ...JobID) iter.Seq2[Outcome, 
 			case <-ctx.Done():
 				yield(Outcome{}, fmt.Errorf("wait: %w", ctx.Err()))
 				return
+			case <-woken:
 			case <-time.After(interval):
 			}
 		}

@@ -33,7 +33,17 @@ const (
 	DialectFOSSology Dialect = "fossology"
 )
 
+// Stdout says what an agent of mode exec writes there, besides lines for the log.
+type Stdout string
+
+const (
+	StdoutLog    Stdout = "log"    // nothing else
+	StdoutResult Stdout = "result" // what the job gives back: all of it
+	StdoutJSON   Stdout = "json"   // messages of the json dialect among them
+)
+
 var (
+	stdouts  = []string{string(StdoutLog), string(StdoutResult), string(StdoutJSON)}
 	modes    = []string{string(ModeWarm), string(ModeExec)}
 	dialects = []string{string(DialectAuto), string(DialectClassic), string(DialectJSON), string(DialectFOSSology)}
 )
@@ -46,17 +56,19 @@ type Agent struct {
 	// relative is taken from the file's folder.
 	Command    []string
 	Mode       Mode
-	Dialect    Dialect           // of mode warm
-	Max        int               // children at once over all instances; 0: no limit of its own
-	MaxPerHost int               // children at once on one host; 0: no limit of its own
-	Env        map[string]string // besides PATH, HOME, LANG, TMPDIR
-	Vars       []string          // names, or path.Match patterns, of job vars it takes
-	WorkDir    string            // absolute, or empty: the instance's own
-	User       string            // account to drop to; empty: the instance's own
-	Timeout    time.Duration     // of a job or item that brings none of its own; 0: none
-	Locks      []string          // templates of the locks that each of its jobs needs
-	DB         bool              // what it says with DB: is run on Database.DBURL
-	FOSSology  FOSSology         // of dialect fossology
+	Dialect    Dialect                // of mode warm
+	Max        int                    // children at once over all instances; 0: no limit of its own
+	MaxPerHost int                    // children at once on one host; 0: no limit of its own
+	Env        map[string]string      // besides PATH, HOME, LANG, TMPDIR
+	Vars       []string               // names, or path.Match patterns, of job vars it takes
+	WorkDir    string                 // absolute, or empty: the instance's own
+	User       string                 // account to drop to; empty: the instance's own
+	Timeout    time.Duration          // of a job or item that brings none of its own; 0: none
+	Locks      []string               // templates of the locks that each of its jobs needs
+	DB         bool                   // what it says with DB: is run on Database.DBURL
+	Stdout     Stdout                 // of mode exec; empty: log
+	Retry      *scheduler.RetryPolicy // nil: scheduler.DefaultRetry
+	FOSSology  FOSSology              // of dialect fossology
 }
 
 // FOSSology are the options of an agent of the fossology dialect.
@@ -81,6 +93,9 @@ func (r *reader) agents(n node, at string, to *[]Agent) {
 		if a.DB && (a.Mode == ModeExec || a.Dialect != DialectClassic && a.Dialect != DialectAuto) {
 			r.problem(given["db"], "leave it out, or write dialect: classic",
 				"%s.db: only agents of dialect classic can say DB:", at)
+		}
+		if a.Stdout != "" && a.Mode != ModeExec {
+			r.problem(given["stdout"], "leave it out, or write mode: exec", "%s.stdout: only agents of mode exec have it", at)
 		}
 		for _, name := range fossologyKeys {
 			if n := given[name]; n != nil && a.Dialect != DialectFOSSology {
@@ -116,6 +131,8 @@ func (r *reader) agentFields(a *Agent) []field {
 		{name: "user", read: r.account(&a.User)},
 		{name: "timeout", read: r.duration(&a.Timeout, maybeNone)},
 		{name: "db", read: r.flag(&a.DB)},
+		{name: "stdout", read: r.oneOf("stdout", stdouts, func(s string) { a.Stdout = Stdout(s) })},
+		{name: "retry", read: r.retry(&a.Retry)},
 		{name: "locks", read: r.locks(&a.Locks)},
 		{name: "config", read: r.pathName(&a.FOSSology.Config)},
 		{name: "exclusive", read: r.flag(&a.FOSSology.Exclusive)},

@@ -83,6 +83,7 @@ type Limits struct {
 	DBTimeout    time.Duration // of one DB: statement
 	DBRows       int           // rows of one answer to DB:; 0: any number
 	DBBytes      int           // and its size; 0: any
+	Result       int           // what a job gives back, in bytes
 	// Of agents of dialect fossology:
 	Silence     time.Duration // not a line for so long: killed
 	AliveEvery  time.Duration // how often their ALIVE is looked at
@@ -135,7 +136,7 @@ func Default() Config {
 		Limits: Limits{
 			Deaths: 5, Window: 5 * time.Minute, Idle: 15 * time.Minute, MinReady: 20 * time.Second,
 			KillAfter: 20 * time.Second, StartTimeout: time.Minute,
-			DBTimeout: time.Minute, DBRows: 100_000, DBBytes: 64 << 20,
+			DBTimeout: time.Minute, DBRows: 100_000, DBBytes: 64 << 20, Result: 64 << 10,
 			Silence: 3 * time.Minute, AliveEvery: 2 * time.Minute, AliveChecks: 5,
 		},
 		Hosts:  []Host{{Name: "local", Slots: localSlots()}},
@@ -259,9 +260,21 @@ func (r *reader) limitsFields(to *Limits) []field {
 		{name: "db_timeout", read: r.duration(&to.DBTimeout, someTime)},
 		{name: "db_rows", read: r.count(&to.DBRows)},
 		{name: "db_bytes", read: r.count(&to.DBBytes)},
+		{name: "result", read: r.resultLimit(&to.Result)},
 		{name: "silence", read: r.duration(&to.Silence, someTime)},
 		{name: "alive_every", read: r.duration(&to.AliveEvery, someTime)},
 		{name: "alive_checks", read: r.count(&to.AliveChecks)},
+	}
+}
+
+// resultMost is as long as a line that an agent may write.
+const resultMost = 1 << 20
+
+func (r *reader) resultLimit(to *int) func(node, string) {
+	return func(n node, at string) {
+		if r.count(to)(n, at); *to < 1 || *to > resultMost {
+			r.problem(n, "write 65536, or up to 1048576", "%s is %s: it is 1 to %d bytes", at, n.GetToken().Value, resultMost)
+		}
 	}
 }
 

@@ -48,7 +48,7 @@ func TestDefault_IsThisMachineAndNoAgents(t *testing.T) {
 	want := Limits{
 		Deaths: 5, Window: 5 * time.Minute, Idle: 15 * time.Minute, MinReady: 20 * time.Second,
 		KillAfter: 20 * time.Second, StartTimeout: time.Minute,
-		DBTimeout: time.Minute, DBRows: 100_000, DBBytes: 64 << 20,
+		DBTimeout: time.Minute, DBRows: 100_000, DBBytes: 64 << 20, Result: 64 << 10,
 		Silence: 3 * time.Minute, AliveEvery: 2 * time.Minute, AliveChecks: 5,
 	}
 	if c.Limits != want {
@@ -64,7 +64,7 @@ func TestParse_ReadsEveryKey(t *testing.T) {
 	got := mustParse(t, "/etc/bellhop/bellhop.yaml", `
 database: {url: "postgres://a@h1,h2/b", listen_url: "host=/run dbname=b", msq_url: postgresql:///b, attach_url: "user=bellhop_attach"}
 instance: {name: one, heartbeat: 1s, lag: 3s, grace: 1m}
-limits: {deaths: 0, window: 1h, idle: 0s, min_ready: 0s, kill_after: 1ms, start_timeout: 2s, db_timeout: 3s, db_rows: 1, db_bytes: 2, silence: 4s, alive_every: 5s, alive_checks: 6}
+limits: {deaths: 0, window: 1h, idle: 0s, min_ready: 0s, kill_after: 1ms, start_timeout: 2s, db_timeout: 3s, db_rows: 1, db_bytes: 2, result: 7, silence: 4s, alive_every: 5s, alive_checks: 6}
 policy: {order: fifo, tick: 10s, ageing_ticks: 6, priority_tick: 0s, levels: [customer, db]}
 production: true
 commands_from_database: false
@@ -95,7 +95,8 @@ agents:
     nokill: true
     noemail: true
     verbose: 3
-  - {type: "a:b-C_9", command: [sleep], mode: exec, env: *common, workdir: /tmp/../srv}
+  - {type: "a:b-C_9", command: [sleep], mode: exec, env: *common, workdir: /tmp/../srv, stdout: result,
+     retry: {attempts: 5, first: 2s, most: 1h, factor: 1.5, jitter: 0, not: [64, timed_out], snooze: {75: 10m}}}
 `)
 	no := false
 	policy := lock.Policy{Order: lock.FIFO, Constants: lock.GanetiConstants, Levels: lock.Levels{"customer", "db"}}
@@ -117,6 +118,7 @@ agents:
 			DBTimeout:    3 * time.Second,
 			DBRows:       1,
 			DBBytes:      2,
+			Result:       7,
 			Silence:      4 * time.Second,
 			AliveEvery:   5 * time.Second,
 			AliveChecks:  6,
@@ -143,7 +145,12 @@ agents:
 					Config: "/etc/bellhop/conf", Exclusive: true, Local: true, NoKill: true, NoEmail: true, Verbose: 3,
 				},
 			},
-			{Type: "a:b-C_9", Command: []string{"sleep"}, Mode: ModeExec, Dialect: DialectAuto, Env: env, WorkDir: "/tmp/../srv"},
+			{Type: "a:b-C_9", Command: []string{"sleep"}, Mode: ModeExec, Dialect: DialectAuto, Env: env,
+				WorkDir: "/tmp/../srv",
+				Stdout:  StdoutResult, Retry: &scheduler.RetryPolicy{
+					Attempts: 5, First: 2 * time.Second, Most: time.Hour, Factor: 1.5,
+					NotCodes: []int{64}, NotOutcomes: []scheduler.Outcome{scheduler.OutcomeTimedOut},
+					Snooze: map[int]time.Duration{75: 10 * time.Minute}}},
 		},
 	}
 	if !reflect.DeepEqual(got, want) {

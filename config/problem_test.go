@@ -43,7 +43,7 @@ foo: 1
 			`3:5: unknown key "comand" in agents[0]; did you mean "command"?`,
 			`4:5: unknown key "typ" in agents[1]; did you mean "type"?`,
 			`6:5: unknown key "max-per-host" in agents[1]; did you mean "max_per_host"?`,
-			`7:5: unknown key "cwd" in agents[1]; known are type, command, mode, dialect, max, max_per_host, env, vars, workdir, user, timeout, db, locks, config, exclusive, local, nokill, noemail, verbose`,
+			`7:5: unknown key "cwd" in agents[1]; known are type, command, mode, dialect, max, max_per_host, env, vars, workdir, user, timeout, db, stdout, retry, locks, config, exclusive, local, nokill, noemail, verbose`,
 		},
 	},
 	{

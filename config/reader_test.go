@@ -13,7 +13,7 @@ limits: []
 		[]string{
 			"1:9: agents must be a list, not keys and values; write it like - {type: license, command: [./agents/license]}",
 			"2:8: hosts must be a list, not a string; write it like - {name: local, slots: 4}",
-			"3:9: limits must hold keys and values, not a list; its keys are deaths, window, idle, min_ready, kill_after, start_timeout, db_timeout, db_rows, db_bytes, silence, alive_every, alive_checks",
+			"3:9: limits must hold keys and values, not a list; its keys are deaths, window, idle, min_ready, kill_after, start_timeout, db_timeout, db_rows, db_bytes, result, silence, alive_every, alive_checks",
 		},
 	},
 	{
@@ -122,7 +122,7 @@ hosts: *h
 		"an alias of itself",
 		"agents: &a [*a]\n",
 		[]string{
-			"1:12: agents[0] must hold keys and values, not a list; its keys are type, command, mode, dialect, max, max_per_host, env, vars, workdir, user, timeout, db, locks, config, exclusive, local, nokill, noemail, verbose",
+			"1:12: agents[0] must hold keys and values, not a list; its keys are type, command, mode, dialect, max, max_per_host, env, vars, workdir, user, timeout, db, stdout, retry, locks, config, exclusive, local, nokill, noemail, verbose",
 		},
 	},
 	{
@@ -143,7 +143,7 @@ hosts: *h
 		"letters of more than one byte before it",
 		"limits: {ü: 1, idel: 1m}\n",
 		[]string{
-			`1:10: unknown key "ü" in limits; known are deaths, window, idle, min_ready, kill_after, start_timeout, db_timeout, db_rows, db_bytes, silence, alive_every, alive_checks`,
+			`1:10: unknown key "ü" in limits; known are deaths, window, idle, min_ready, kill_after, start_timeout, db_timeout, db_rows, db_bytes, result, silence, alive_every, alive_checks`,
 			`1:16: unknown key "idel" in limits; did you mean "idle"?`,
 		},
 	},

@@ -37,6 +37,8 @@ func goAgent() {
 			return nil
 		}
 		job.Progress(map[string]int{"of": 2, "done": 1})
+		job.Progress("half of it")
+		job.Result(job.Args)
 		job.Logf("order %d, attempt %d, shop %s", job.Args.Order, job.Attempt, job.Vars["SHOP"])
 		job.Success()
 		return nil
@@ -90,8 +92,11 @@ func TestClient_FromSubmitToLogs(t *testing.T) {
 	}
 
 	first := submit(client.Job{JSON: goWork{Order: 42}, Vars: map[string]string{"SHOP": "here"}})
-	has(t, log(first), `progress {"done":1,"of":2}`, "info: order 42, attempt 1, shop here", "printed by ")
-	wait(first, client.Succeeded)
+	has(t, log(first), `progress "half of it"`, "info: order 42, attempt 1, shop here", "printed by ")
+	done, back := wait(first, client.Succeeded), goWork{}
+	if err := done.Into(&back); err != nil || back.Order != 42 || done.Progress == nil || *done.Progress != 1 {
+		t.Errorf("it gave back %+v, %v; it is %+v", back, err, done)
+	}
 	if attempts, err := c.Attempts(t.Context(), first); err != nil || len(attempts) != 1 || *attempts[0].Successes != 1 {
 		t.Errorf("%+v, %v", attempts, err)
 	}

@@ -25,8 +25,8 @@ func (a Account) Told() string {
 	return a.Reason + ": " + a.Message
 }
 
-// and is one account after the other.
-func (a Account) and(next Account) Account {
+// And is one account after the other.
+func (a Account) And(next Account) Account {
 	join := func(first, second, between string) string {
 		if first == "" || second == "" {
 			return first + second

@@ -30,13 +30,15 @@ func (c Child) answered(ev ChildEvent, now time.Time) (Child, []Effect) {
 		return c, nil
 	}
 	r := c.result(i, ev, now)
-	r.Outcome = OutcomeFailed
+	r.Outcome, r.Answer = OutcomeFailed, ev.Answer
 	if ev.OK {
 		r.Outcome, r.ExitCode, r.Error, r.Message = OutcomeSucceeded, 0, "", ""
 	} else if of.Claim == c.cancel { // it gave up because it was told to: there is no other attempt
 		r.Outcome, r.Error = OutcomeCancelled, "cancelled: "+r.Error
 	} else if ev.Again {
 		r.Outcome, r.Again = OutcomeLost, true
+	} else if ev.Answer != nil && ev.Answer.Snooze > 0 && of.item == 0 { // an item has its tries at once
+		r.Outcome = OutcomeLost
 	} else if ev.Signal != 0 {
 		r.Outcome = OutcomeDied
 	}
@@ -143,7 +145,7 @@ func (c Child) gone(ev ChildEvent, now time.Time) (Child, []Effect) {
 		case order == StopTimeout && lines[0].handle() == c.late:
 			r.Outcome, r.Error, r.Message = OutcomeTimedOut, c.Blame.Reason, ""
 		case !order.Ours():
-			all := c.Blame.and(ev.account())
+			all := c.Blame.And(ev.account())
 			r.Outcome, r.Error, r.Message = OutcomeDied, all.Reason, all.Message
 		default: // the order was not about this line: it was taken up after that one's last word
 			r.Outcome, r.Error, r.Message = OutcomeLost, order.lost(c.Host), ""
@@ -152,7 +154,7 @@ func (c Child) gone(ev ChildEvent, now time.Time) (Child, []Effect) {
 		effects = append(effects, giveBack(lines[1:])...)
 	}
 	if !order.Ours() {
-		why := c.Blame.and(ev.account())
+		why := c.Blame.And(ev.account())
 		if !c.OK {
 			why.Reason += wantsExec
 		}

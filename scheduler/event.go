@@ -58,6 +58,7 @@ type ChildEvent struct {
 	Error     string     // LaunchFailed, Answered, OutputClosed, Exited: why; nothing in it was written by an agent
 	Message   string     // and what the agent itself said of it, which is not for every reader of the queue
 	Successes int        // Answered: how many `Success` lines
+	Answer    *Answer    // Answered: what was said besides; nil: nothing
 	Lines     []Line     // Given, Returned
 	Stop      StopReason // Free, Kill: why. Exited: on whose wish, where the process says that it was ours
 	Now       bool       // Cancel

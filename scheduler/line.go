@@ -30,7 +30,7 @@ type Line struct {
 	Timeout  time.Duration // 0: the type's own
 	RunOn    string        // an item's: the host or locality key it names; empty: anywhere
 
-	MaxAttempts int // of the job
+	MaxAttempts int // of the job; 1: as its type says; negative: so many, and it says so itself
 	Deaths      int // of agents at the job's hands, before this line
 
 	// Assigned: when it was claimed no child was up for it, so its row says

@@ -104,10 +104,10 @@ func (m *MSQ) Answer(r Result) (ItemVerdict, int) {
 		return ItemRetry, m.tries[item]
 	}
 	m.tries[item]++
-	if n := m.tries[item]; n < ItemTries {
+	n := m.tries[item]
+	if n < ItemTries && (r.Answer == nil || !r.Answer.Never) {
 		return ItemRetry, n
 	}
-	n := m.tries[item]
 	m.settle(item)
 	m.Items.Failed++
 	m.skip[maphash.String(seed, r.Line.Args)] = true

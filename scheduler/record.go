@@ -147,7 +147,9 @@ type Batch struct {
 	Entries        []Entry
 	Progress       []Progress
 	Failed         []FailedItem
-	MaybeCommitted bool // an earlier try may have been committed
+	HowFar         []HowFar // the latest of each job
+	Ring           []JobID  // of those whose end is among Records: somebody waits for it
+	MaybeCommitted bool     // an earlier try may have been committed
 }
 
 // Jobs lists the jobs to whose rows something is to be written.
@@ -164,6 +166,9 @@ func (b Batch) Jobs() (jobs []JobID) {
 	}
 	for _, p := range b.Progress {
 		add(p.Job)
+	}
+	for _, h := range b.HowFar {
+		add(h.Job)
 	}
 	return jobs
 }
@@ -194,10 +199,17 @@ func (b Batch) Split(jobs []JobID) (of, rest Batch) {
 		}
 		part.Progress = append(part.Progress, p)
 	}
+	for _, h := range b.HowFar {
+		part := &rest
+		if which[h.Job] {
+			part = &of
+		}
+		part.HowFar = append(part.HowFar, h)
+	}
 	return of, rest
 }
 
 // Empty reports whether there is nothing to write.
 func (b Batch) Empty() bool {
-	return len(b.Records) == 0 && len(b.Entries) == 0 && len(b.Progress) == 0 && len(b.Failed) == 0
+	return len(b.Records) == 0 && len(b.Entries) == 0 && len(b.Progress) == 0 && len(b.Failed) == 0 && len(b.HowFar) == 0
 }

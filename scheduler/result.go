@@ -36,7 +36,8 @@ type Result struct {
 	Error     string // why: a code, an exit status, a signal; nothing in it was written by an agent
 	Message   string // what the agent said while it had the line, for operators
 	Successes int
-	Again     bool // Lost: for want of something that others have; it is tried again after a pause
+	Answer    *Answer // what it said besides; nil: nothing
+	Again     bool    // Lost: for want of something that others have; it is tried again after a pause
 	Child     ChildName
 	Host      HostName
 	Began     time.Time // when the child got the line; zero when it never did

@@ -93,8 +93,8 @@ func printStates() string {
 	p("| outcome | attempts left | none left | at the %drd death | an attempt |\n|---|---|---|---|---|\n",
 		QuarantineDeaths)
 	for o := range outcomes {
-		left, none := Judge(o, 1, 2, 0, DefaultRetry, 0), Judge(o, 1, 1, 0, DefaultRetry, 0)
-		death := Judge(o, 1, 2, QuarantineDeaths-1, DefaultRetry, 0)
+		left, none := Judge(ended(o, 1, 2, 0), DefaultRetry, 0), Judge(ended(o, 1, 1, 0), DefaultRetry, 0)
+		death := Judge(ended(o, 1, 2, QuarantineDeaths-1), DefaultRetry, 0)
 		p("| %s | %s | %s | %s | %s |\n", o, left.State, none.State, death.State, yes(left.Counts))
 	}
 

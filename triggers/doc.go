@@ -25,6 +25,10 @@ const Locks = "locks"
 // CancelChannel rings when a running job was asked to stop.
 const CancelChannel = "bellhop_cancel"
 
+// AwaitedChannel is where who waits for jobs tells their ids, with commas between
+// them, so that the instance that records an end rings for it (ring_over.sql).
+const AwaitedChannel = "bellhop_awaited"
+
 // DueChannel rings when a row that waits for the clock came in: the next timer
 // may have to be set earlier.
 const DueChannel = "bellhop_due"

@@ -11,6 +11,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgxlisten"
+
+	"bellhop/scheduler"
 )
 
 // Listener hears the bell on a connection of its own. Its callbacks run on
@@ -28,6 +30,8 @@ type Listener struct {
 	CancelRang func()
 	// DueRang: a row that waits for the clock has come. Called on connecting too.
 	DueRang func()
+	// Awaited: somebody waits for the end of these jobs; nil: nobody cares. What is no list of ids is ignored.
+	Awaited func([]scheduler.JobID)
 	// Beat: the self-ring was heard, or the listener has just connected.
 	Beat func()
 	// Connected is called after each connecting; nil: nobody counts.
@@ -91,6 +95,9 @@ func (l *Listener) Run(ctx context.Context) error {
 	listener.Handle(CancelChannel, handler(l.CancelRang))
 	listener.Handle(DueChannel, handler(l.DueRang))
 	listener.Handle(l.Heartbeat, handler(l.Beat))
+	if l.Awaited != nil {
+		listener.Handle(AwaitedChannel, awaited(l.Awaited))
+	}
 	return listener.Listen(ctx)
 }
 
@@ -136,5 +143,15 @@ func (f handler) HandleNotification(context.Context, *pgconn.Notification, *pgx.
 
 func (f handler) HandleBacklog(context.Context, string, *pgx.Conn) error {
 	f()
+	return nil
+}
+
+// awaited hands the ids of a notification on. There is no backlog: who waits says so again.
+type awaited func([]scheduler.JobID)
+
+func (f awaited) HandleNotification(_ context.Context, n *pgconn.Notification, _ *pgx.Conn) error {
+	if ids := scheduler.JobIDs(n.Payload); len(ids) > 0 {
+		f(ids)
+	}
 	return nil
 }

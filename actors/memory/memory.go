@@ -219,6 +219,9 @@ func (m *Queue) Write(
 		case scheduler.RecordRequeue:
 			j.State = scheduler.Ready
 			j.Attempt--
+			if r.Verdict.Delay > 0 {
+				j.State, j.RunAt = scheduler.Scheduled, now.Add(r.Verdict.Delay)
+			}
 		case scheduler.RecordSettle:
 			j.State, j.Error, j.Code = r.Verdict.State, r.Result.Told(), r.Result.ExitCode
 			if j.State == scheduler.Scheduled {
@@ -246,7 +249,9 @@ func (m *Queue) Write(
 func (m *Queue) Busy(context.Context, []scheduler.JobID) ([]scheduler.JobID, error) { return nil, nil }
 
 // Run is the bell: it rings when a job is submitted.
-func (m *Queue) Run(ctx context.Context, rang func(inserted bool), _, _, _, beat func()) error {
+func (m *Queue) Run(
+	ctx context.Context, rang func(inserted bool), _, _, _, beat func(), _ func([]scheduler.JobID),
+) error {
 	m.mu.Lock()
 	m.rang = func() { rang(true) }
 	m.mu.Unlock()

@@ -12,6 +12,7 @@ import (
 	"os/signal"
 	"runtime/debug"
 	"syscall"
+	"time"
 )
 
 // ErrStopped is why the context of a job ends while it runs: the scheduler has
@@ -135,6 +136,10 @@ func answer[T any](
 	if ctx.Err() != nil {
 		return nil // it was made to give up: whose wish that was, the scheduler knows
 	}
+	var later Snooze
+	if errors.As(err, &later) {
+		return say.last(snooze{time.Duration(later).String()})
+	}
 	code := 1
 	var exit interface{ ExitCode() int }
 	if errors.As(err, &exit) && exit.ExitCode() > 0 && exit.ExitCode() <= 255 {
@@ -144,7 +149,16 @@ func answer[T any](
 	if text == "" {
 		text = fmt.Sprintf("%T", err)
 	}
-	return say.last(failed{text, code})
+	m := failed{Fail: text, ExitCode: code}
+	var wish *wished
+	switch {
+	case !errors.As(err, &wish):
+	case wish.never:
+		m.Retry = false
+	default:
+		m.Retry = wish.after.String()
+	}
+	return say.last(m)
 }
 
 // safely turns a panic into an error.

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+	"time"
 
 	"bellhop/client/agent"
 )
@@ -60,7 +61,8 @@ func (k *talk) ask(line string) string {
 	var said []string
 	for {
 		said = append(said, k.line())
-		if last := said[len(said)-1]; strings.HasPrefix(last, `{"ok"`) || strings.HasPrefix(last, `{"fail"`) {
+		last, _, _ := strings.Cut(said[len(said)-1], ":")
+		if last == `{"ok"` || last == `{"fail"` || last == `{"snooze"` {
 			return strings.Join(said, "\n")
 		}
 	}
@@ -86,6 +88,13 @@ func TestRun_AnswersEachLine(t *testing.T) {
 		switch {
 		case job.Args.Note == "panic":
 			panic("no paper")
+		case job.Args.Note == "never":
+			return fmt.Errorf("bad input: %w", agent.NoRetry(badCode{}))
+		case job.Args.Note == "later":
+			return agent.RetryIn(90*time.Second, errors.New("busy"))
+		case job.Args.Note == "snooze":
+			job.At(0.25, "asked")
+			return fmt.Errorf("not yet: %w", agent.Snooze(time.Hour))
 		case job.Args.Note == "exit":
 			return fmt.Errorf("print: %w", exec.Command("sh", "-c", "exit 3").Run())
 		case job.Args.Note != "":
@@ -123,6 +132,9 @@ func TestRun_AnswersEachLine(t *testing.T) {
 		{`{"id":8,"args":"no JSON"}`, `exit_code":2}`},
 		{`no JSON`, `exit_code":2}`},
 		{`{"id":8,"args":"{\"Note\":\"panic\"}"}`, `{"fail":"panic: no paper","exit_code":1}`},
+		{`{"id":8,"args":"{\"Note\":\"never\"}"}`, `{"fail":"bad input: no good","exit_code":7,"retry":false}`},
+		{`{"id":8,"args":"{\"Note\":\"later\"}"}`, `{"fail":"busy","exit_code":1,"retry":"1m30s"}`},
+		{`{"id":8,"args":"{\"Note\":\"snooze\"}"}`, `{"progress":{"done":0.25,"text":"asked"}}` + "\n" + `{"snooze":"1h0m0s"}`},
 		{`{"id":9,"args":"{\"Note\":\"last\"}"}`, `{"fail":"last","exit_code":1}`},
 	} {
 		got := k.ask(c.line)
@@ -235,3 +247,9 @@ func TestRun_NobodyListens(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// badCode is an error with an exit code.
+type badCode struct{}
+
+func (badCode) Error() string { return "no good" }
+func (badCode) ExitCode() int { return 7 }

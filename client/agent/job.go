@@ -45,11 +45,22 @@ func (j *Job[T]) log(level, format string, args []any) {
 	j.words.say(remark{fmt.Sprintf(format, args...), level})
 }
 
-// Progress says how far it is, in any value that can be JSON: it is kept with
-// the job.
+// At says how far it is, from 0 to 1, and in words, which may be empty: the
+// columns progress and progress_text of the job, written once a second at the most.
+func (j *Job[T]) At(done float64, text string) {
+	j.words.say(progress{struct {
+		Done float64 `json:"done"`
+		Text string  `json:"text,omitempty"`
+	}{done, text}})
+}
+
+// Progress says how far it is, in any value that can be JSON: {"done":1,"of":4}
+// and a number from 0 to 1 are as [Job.At]; anything else is kept in the job's log.
 func (j *Job[T]) Progress(v any) { j.words.say(progress{v}) }
 
-// Result keeps a value with the job that can be JSON.
+// Result is what the job gives back, as JSON: the column result, for who waits for
+// it; the last one counts. It may have 64 KiB (limits.result): a longer one fails
+// the job. That of an item is kept in the job's log.
 func (j *Job[T]) Result(v any) { j.words.say(result{v}) }
 
 // Success counts one more thing that went well: bellhop.attempt.successes.
@@ -80,6 +91,10 @@ type (
 	failed struct {
 		Fail     string `json:"fail"`
 		ExitCode int    `json:"exit_code"`
+		Retry    any    `json:"retry,omitempty"` // false, or a time
+	}
+	snooze struct {
+		Snooze string `json:"snooze"`
 	}
 )
 

@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -132,6 +133,18 @@ func TestWork_Inline(t *testing.T) {
 	}
 	if r := clienttest.Work(t, work, client.Job{Args: "no JSON"}); r.OK || r.ExitCode != 2 {
 		t.Errorf("%+v", r)
+	}
+	again := map[string]error{
+		"never": agent.NoRetry(errors.New("x")),
+		"soon":  agent.RetryIn(time.Minute, errors.New("x")),
+		"later": agent.Snooze(time.Hour),
+	}
+	for text, err := range again {
+		r := clienttest.Work(t, func(context.Context, *agent.Job[string]) error { return err }, client.Job{})
+		if r.OK || r.Error == "" || r.NoRetry != (text == "never") || (r.RetryIn == time.Minute) != (text == "soon") ||
+			(r.Snooze == time.Hour) != (text == "later") {
+			t.Errorf("%s: %+v", text, r)
+		}
 	}
 	text := func(_ context.Context, job *agent.Job[string]) error {
 		job.Result(job.Item)

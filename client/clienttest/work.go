@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"io"
 	"testing"
+	"time"
 
 	"bellhop/client"
 	"bellhop/client/agent"
@@ -20,6 +21,10 @@ type Result struct {
 	Progress  []json.RawMessage
 	Results   []json.RawMessage
 	Successes int
+	// What is to become of the job, if it failed: agent.NoRetry, agent.RetryIn, agent.Snooze.
+	NoRetry bool
+	RetryIn time.Duration
+	Snooze  time.Duration
 }
 
 // Line is one that was kept with the job.
@@ -133,6 +138,8 @@ func (r *Result) hear(t testing.TB, said []byte) int {
 		Success  bool            `json:"success"`
 		Lock     json.RawMessage `json:"lock"`
 		Unlock   json.RawMessage `json:"unlock"`
+		Retry    any             `json:"retry"`
+		Snooze   string          `json:"snooze"`
 	}
 	if err := json.Unmarshal(said, &m); err != nil {
 		t.Fatalf("clienttest: the agent says %q: %v", said, err)
@@ -143,8 +150,16 @@ func (r *Result) hear(t testing.TB, said []byte) int {
 	case m.OK:
 		r.OK = true
 		return over
+	case m.Snooze != "":
+		r.Error = "snoozed"
+		r.Snooze, _ = time.ParseDuration(m.Snooze)
+		return over
 	case m.Fail != nil:
 		r.Error, r.ExitCode = *m.Fail, m.ExitCode
+		r.NoRetry = m.Retry == false
+		if text, is := m.Retry.(string); is {
+			r.RetryIn, _ = time.ParseDuration(text)
+		}
 		return over
 	case m.Log != nil:
 		r.Log = append(r.Log, Line{m.Level, *m.Log})

@@ -26,6 +26,9 @@ begin
   if not found or not (bellhop.is_reader() or bellhop.owns(j.submitted_by)) then
     return;
   end if;
+  if j.max_attempts = 1 and j.own_attempts is not true then
+    j.max_attempts := coalesce((select max(a.attempts) from bellhop.agent a join bellhop.instance i on i.id = a.instance and i.state = 'live' where a.type = j.type), 1);
+  end if;
   is_at := case when j.state not in ('held', 'blocked', 'scheduled', 'ready') then j.state
                 when j.held or j.state = 'held' then 'held'
                 when j.state = 'blocked' or j.unmet is not null or exists (select from bellhop.dependency d where d.job = j.id and not d.counted) then 'blocked'
@@ -57,6 +60,7 @@ begin
 
   if is_at = 'scheduled' then
     return query select * from bellhop.reason(case when j.waiting_for = 'retry_delay' then 'retry_delay'
+        when j.waiting_for = 'snoozed' then 'snoozed'
         when j.waiting_for like 'no_resources: %' then 'no_resources' else 'scheduled' end,
       jsonb_build_object('id', j.id, 'what', substr(j.waiting_for, strpos(j.waiting_for, ': ') + 2), 'attempt', j.attempt, 'most', j.max_attempts, 'at', j.run_at, 'error', coalesce(j.error, 'no reason was given'), 'in',
         case when isfinite(j.run_at) then format(', in %s', date_trunc('second', greatest(j.run_at - clock_timestamp(), interval '0'))) else ', which is never' end));

@@ -20,12 +20,19 @@ $$;
 -- every_job: all of them, for readers. The columns of bellhop.job; for who pages through a long queue (`ls`, `top`), since
 -- an order and a limit do not get through the barrier of that one to the indexes.
 create or replace view bellhop.every_job as
-  select id, type, state, held, priority, priority_name, key, run_on, attempt, max_attempts, deaths, fence, host, child, instance,
+  select id, q.type, state, held, priority, priority_name, key, run_on, attempt,
+         -- What it says itself, or what its type says.
+         case when max_attempts > 1 or own_attempts then max_attempts
+              else coalesce((select max(a.attempts) from bellhop.agent a join bellhop.instance i on i.id = a.instance and i.state = 'live' where a.type = q.type), 1)
+         end as max_attempts, deaths, fence, host, child, instance,
          created_at, run_at, started_at, attempt_at, ended_at, exit_code,
          case when (select bellhop.is_operator()) or submitted_by = any ((select bellhop.own_roles())::text[]) then error else bellhop.reason_of(error, reason) end as error,
          waiting_for, cancel_requested, on_failure, locks, reasons, (msq is not null) as is_msq,
-         items_total, items_done, items_failed, traceparent, successes, unmet, ended_by, submitted_by, lost
-    from bellhop.jobqueue;
+         items_total, items_done, items_failed, traceparent, successes, unmet, ended_by, submitted_by, lost,
+         case when (select bellhop.is_operator()) or submitted_by = any ((select bellhop.own_roles())::text[]) then result end as result,
+         case when state = 'succeeded' and progress is not null then 1 else progress end as progress,
+         case when (select bellhop.is_operator()) or submitted_by = any ((select bellhop.own_roles())::text[]) then progress_text end as progress_text
+    from bellhop.jobqueue q;
 
 -- job: readers see all of them, a submitter its own. A barrier: no function of the one who looks is called with a row that is
 -- not shown. Each (select …) is asked once a query.

@@ -51,7 +51,7 @@ begin
      set state = 'ready', held = false, run_at = null, max_attempts = greatest(j.max_attempts, j.attempt + 1),
          ended_at = null, exit_code = null, error = null, reason = null, waiting_for = null, successes = null, instance = null,
          host = null, child = null, deaths = 0, cancel_requested = false, cancel_now = false, killed_by = null, ended_by = null,
-         items_total = null, items_done = null, items_failed = null,
+         items_total = null, items_done = null, items_failed = null, result = null, progress = null, progress_text = null,
          locks = coalesce(j.locks, case when j.type not in ('command', 'dummy') and exists (select from bellhop.filter) then '{}'::text[] end) -- the next pass asks them
    where j.id = retry.id;
   if exists (select from bellhop.dependency d where d.job = retry.id and not d.met) then

@@ -22,7 +22,7 @@ create or replace function bellhop.submit(
   type text, args text default null, msq text default null, repeat text default null, run_on text default null,
   key text default null, priority integer default 0, priority_name text default null, run_at timestamptz default null,
   held boolean default false, vars jsonb default null, locks text[] default null, reasons text[] default null,
-  max_attempts integer default 1, timeout interval default null, on_failure text default 'fail',
+  max_attempts integer default null, timeout interval default null, on_failure text default 'fail',
   traceparent text default null, after bigint[] default null, after_keys text[] default null, wanted text[] default '{succeeded}'
 ) returns bigint
 language plpgsql volatile security definer
@@ -43,10 +43,11 @@ begin
     submit.priority := bellhop.priority_of(submit.priority_name);
   end if;
   insert into bellhop.jobqueue as j (type, args, msq, repeat, run_on, key, priority, priority_name, run_at, held, vars, locks, reasons,
-                                     max_attempts, timeout, on_failure, traceparent)
+                                     max_attempts, timeout, on_failure, traceparent, own_attempts)
   values (submit.type, submit.args, submit.msq, submit.repeat, submit.run_on, submit.key, submit.priority, submit.priority_name,
-          submit.run_at, submit.held, submit.vars, submit.locks, submit.reasons, submit.max_attempts, submit.timeout,
-          submit.on_failure, coalesce(submit.traceparent, nullif(current_setting('bellhop.traceparent', true), '')))
+          submit.run_at, submit.held, submit.vars, submit.locks, submit.reasons, coalesce(submit.max_attempts, 1), submit.timeout,
+          submit.on_failure, coalesce(submit.traceparent, nullif(current_setting('bellhop.traceparent', true), '')),
+          case when submit.max_attempts is not null then true end)
   on conflict (key) where j.key is not null do nothing
   returning j.id into new_id;
   if submit.after is not null or submit.after_keys is not null then

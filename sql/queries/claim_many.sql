@@ -69,6 +69,6 @@ update bellhop.jobqueue j
        waiting_for = case when $9 then 'child_starting' end
  where j.id = any (array(select id from picked order by priority, id limit $8))
 returning j.id, j.fence, j.attempt, j.priority, j.type, j.args, j.msq, j.repeat, coalesce(j.key, ''), coalesce(j.vars::text, ''),
-          coalesce(j.traceparent, ''), coalesce(extract(epoch from j.timeout) * 1000, 0)::bigint, j.max_attempts, j.deaths,
+          coalesce(j.traceparent, ''), coalesce(extract(epoch from j.timeout) * 1000, 0)::bigint, case when j.own_attempts then -j.max_attempts else j.max_attempts end, j.deaths,
           case when j.msq is not null then coalesce(j.run_on, '') else '' end,
           j.created_at, greatest(j.created_at, j.run_at), clock_timestamp()

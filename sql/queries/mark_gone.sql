@@ -23,7 +23,7 @@ with dead as (
          error = case when j.cancel_requested and j.killed_by is not null then 'killed: by ' || j.killed_by else j.error end,
          ended_at = case when j.cancel_requested then clock_timestamp() end,
          attempt = j.attempt - 1, instance = null, host = null, attempt_at = null,
-         items_total = null, items_done = null, items_failed = null,
+         items_total = null, items_done = null, items_failed = null, progress = null, progress_text = null,
          waiting_for = null, lost = j.lost + (j.state = 'running')::int
    where j.id = any (array(select h.id from held h))
   returning j.id, j.state, j.fence, j.attempt + 1 as attempt, j.lost as n, j.spawned_at

@@ -15,7 +15,7 @@ update bellhop.jobqueue j
        ended_at = case when j.cancel_requested then clock_timestamp() end,
        attempt = j.attempt - 1, instance = null, host = null, attempt_at = null,
        started_at = case when j.attempt = 1 and j.state = 'assigned' then null else j.started_at end,
-       waiting_for = nullif(o.why, ''), lost = j.lost + (o.lost <> '')::int
+       waiting_for = nullif(o.why, ''), progress = null, progress_text = null, lost = j.lost + (o.lost <> '')::int
   from unnest($2::bigint[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::text[], $8::bigint[], $9::bigint[], $10::bigint[])
     as o (id, fence, why, lost, host, child, began, ended, rests)
  where j.id = any ($2) and j.id = o.id

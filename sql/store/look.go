@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -36,6 +37,7 @@ var (
 	lookLostSQL     = sql.Query("look_lost")
 	lookItemsSQL    = sql.Query("look_items")
 	lookOutcomesSQL = sql.Query("look_outcomes")
+	lookResultSQL   = sql.Query("look_result")
 	lookExplainSQL  = sql.Query("look_explain")
 	lookNeedsSQL    = sql.Query("look_needs")
 )
@@ -158,6 +160,19 @@ func (l Look) Outcomes(ctx context.Context, ids []scheduler.JobID) ([]OutcomeRow
 		return nil, fmt.Errorf("read the outcome of jobs: %w", err)
 	}
 	return outcomes, nil
+}
+
+// Result gives what a job gave back, as JSON; nil: nothing, or not for this account.
+func (l Look) Result(ctx context.Context, id scheduler.JobID) (json.RawMessage, error) {
+	rows, err := l.db.Query(ctx, lookResultSQL, id)
+	if err != nil {
+		return nil, fmt.Errorf("read the result of job %d: %w", id, err)
+	}
+	results, err := pgx.CollectRows(rows, pgx.RowTo[json.RawMessage])
+	if err != nil || len(results) == 0 {
+		return nil, err
+	}
+	return results[0], nil
 }
 
 // Explain says why a job does not run, or why it ended as it did.

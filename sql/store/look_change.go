@@ -38,7 +38,7 @@ type Submission struct {
 	Held         bool
 	Vars         map[string]string
 	Locks        []string
-	MaxAttempts  int32 // 0: 1
+	MaxAttempts  int32 // 0: as its type says
 	Timeout      *time.Duration
 	OnFailure    *string
 	After        []scheduler.JobID // what it needs, by id
@@ -61,7 +61,7 @@ func (l Look) Submit(ctx context.Context, s Submission) (scheduler.JobID, error)
 		vars = &v
 	}
 	rows, err := l.db.Query(ctx, lookSubmitSQL, s.Type, s.Args, s.MSQ, s.Repeat, s.RunOn, s.Key, s.Priority,
-		s.PriorityName, s.RunAt, milliseconds(s.RunIn), s.Held, vars, orNull(s.Locks), max(s.MaxAttempts, 1),
+		s.PriorityName, s.RunAt, milliseconds(s.RunIn), s.Held, vars, orNull(s.Locks), orZero(int(s.MaxAttempts)),
 		milliseconds(s.Timeout), s.OnFailure, orNull(s.After), orNull(s.AfterKeys), orNull(s.Wanted), s.Traceparent)
 	if err != nil {
 		return 0, fmt.Errorf("submit: %w", err)

@@ -40,6 +40,8 @@ type JobRow struct {
 	ItemsTotal      *int64             `json:"items_total"`
 	ItemsDone       *int64             `json:"items_done"`
 	ItemsFailed     *int64             `json:"items_failed"`
+	Progress        *float32           `json:"progress"` // 0 … 1
+	ProgressText    *string            `json:"progress_text"`
 	Traceparent     *string            `json:"traceparent"`
 	Age             float64            `json:"-"` // seconds since created_at, on the database's clock
 }
@@ -117,7 +119,11 @@ type OutcomeRow struct {
 	Error       *string            `json:"error"`
 	ItemsFailed *int64             `json:"items_failed"`
 	WaitingFor  *string            `json:"waiting_for"`
-	Stuck       bool               `json:"-"` // waiting alone will not change that
+	Progress    *float32           `json:"progress"`
+	// What its agent says of that, and what it gave back: for operators and its submitter.
+	ProgressText *string         `json:"progress_text"`
+	Result       json.RawMessage `json:"result"`
+	Stuck        bool            `json:"-"` // waiting alone will not change that
 }
 
 // LogRow is one line that was said about a job.

@@ -54,6 +54,7 @@ type Agent struct {
 	Max, MaxPerHost              int
 	Local                        bool // not on hosts that are far
 	Exclusive                    bool // nothing else runs on the instance beside it
+	Attempts                     int  // of its jobs that do not say themselves how many; 0: one
 }
 
 var (
@@ -93,7 +94,7 @@ func (r *Registry) Register(ctx context.Context, i Instance) (scheduler.Instance
 			}
 			for _, a := range i.Agents {
 				if _, err := tx.Exec(ctx, publishAgentSQL, id, a.Type, a.Mode, a.Dialect, a.Command, a.Max, a.MaxPerHost, "{}",
-					a.Local, a.Exclusive); err != nil {
+					a.Local, a.Exclusive, max(a.Attempts, 1)); err != nil {
 					return err
 				}
 			}

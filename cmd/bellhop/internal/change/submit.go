@@ -82,9 +82,9 @@ its job is pruned, however that ended: put the day or the order into it.`,
 	flags.StringVar(&f.at, "at", "", "not before this `time`: 2026-12-24T18:00:00Z, or +10m from now")
 	flags.BoolVar(&f.hold, "hold", false, "hold it until it is released: bellhop release")
 	flags.StringArrayVar(&f.vars, "var", nil, "a variable for the agent, `name=value`; repeatable")
-	flags.Int32Var(&f.maxAttempts, "max-attempts", 1, "how `often` it is tried, in all; after a failure it waits 1s, 2s, 4s … 5m")
+	flags.Int32Var(&f.maxAttempts, "max-attempts", 0, "how `often` it is tried, in all (default: as its type says; else once)")
 	flags.DurationVar(&f.timeout, "timeout", 0, "how `long` one attempt may take, such as 90s or 2h (default: the type's own)")
-	flags.BoolVar(&f.wait, "wait", false, "wait for its end; 1 when it did not succeed")
+	flags.BoolVar(&f.wait, "wait", false, "wait for its end, and print what it gave back; 1 when it did not succeed")
 	return c
 }
 
@@ -128,7 +128,7 @@ func (f submitFlags) submission(cmd *cobra.Command, args []string) (store.Submis
 	if f.wanted != nil && f.after == nil {
 		return s, badFlag("--wanted", strings.Join(f.wanted, ","), "it is about the jobs of --after, and there are none")
 	}
-	if f.maxAttempts < 1 {
+	if set("max-attempts") && f.maxAttempts < 1 {
 		return s, badFlag("--max-attempts", strconv.Itoa(int(f.maxAttempts)), "it is 1 or more")
 	}
 	if set("timeout") {

@@ -21,7 +21,8 @@ func WaitCommand(a *cli.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "wait ID...",
 		Short: "Wait until jobs are over",
-		Long: `Wait until all of the jobs are over, named by id or key, and say how each ended.
+		Long: `Wait until all of the jobs are over, named by id or key, and say how each ended,
+and what it gave back, as JSON.
 
 Exit code: 0 when all succeeded, 1 when one did not, 4 when --timeout came first.
 Ctrl-C ends the waiting: the jobs go on.`,
@@ -70,6 +71,8 @@ func wait(
 ) ([]store.OutcomeRow, error) {
 	over, told := map[scheduler.JobID]store.OutcomeRow{}, map[string]bool{}
 	pending := slices.Clone(ids)
+	ear := a.NewEar()
+	defer ear.Close()
 	look := func(ctx context.Context) (news, done bool, err error) {
 		outcomes, err := s.Outcomes(ctx, pending)
 		if err != nil {
@@ -87,7 +90,7 @@ func wait(
 			}
 			over[o.ID], news = o, true
 			if aloud {
-				if err := a.Printf("%d %s\n", o.ID, o.State); err != nil {
+				if err := a.Printf("%d %s%s\n", o.ID, o.State, given(o)); err != nil {
 					return news, false, err
 				}
 			}
@@ -98,10 +101,11 @@ func wait(
 			}
 		}
 		pending = slices.DeleteFunc(pending, func(id scheduler.JobID) bool { _, is := over[id]; return is })
+		ear.Await(ctx, s, pending)
 		return news, len(pending) == 0, nil
 	}
 	left := func() []scheduler.JobID { return pending }
-	err := a.Watching(ctx, "wait", left, func(ctx context.Context) error { return a.Poll(ctx, s, look) })
+	err := a.Watching(ctx, "wait", left, func(ctx context.Context) error { return a.PollRung(ctx, s, ear.Rung, look) })
 	if err != nil && !errors.Is(err, context.DeadlineExceeded) {
 		return nil, err
 	}
@@ -134,13 +138,23 @@ func stuck(o store.OutcomeRow) string {
 	return cli.Flat(*o.WaitingFor)
 }
 
-// waitForSubmitted is `submit --wait`: the id was printed, so only a bad end is told.
+// waitForSubmitted is `submit --wait`: the id was printed, so only what it gave back is, and a bad end told.
 func waitForSubmitted(ctx context.Context, a *cli.App, s *cli.Session, id scheduler.JobID) error {
 	outcomes, err := wait(ctx, a, s, []scheduler.JobID{id}, false)
 	if a.JSON() && len(outcomes) == 1 {
 		err = errors.Join(a.PrintJSON(outcomes[0]), err)
+	} else if len(outcomes) == 1 && outcomes[0].Result != nil {
+		err = errors.Join(a.Printf("%s\n", outcomes[0].Result), err)
 	}
 	return err
+}
+
+// given is what a job gave back, to stand behind its state.
+func given(o store.OutcomeRow) string {
+	if o.Result == nil {
+		return ""
+	}
+	return " " + string(o.Result)
 }
 
 // verdict says how a job ended.

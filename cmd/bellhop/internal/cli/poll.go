@@ -18,6 +18,13 @@ const (
 // back to its shortest. A connection that is lost meanwhile is opened again: a
 // restart of the database ends no wait. The end of ctx is its error.
 func (a *App) Poll(ctx context.Context, s *Session, look func(ctx context.Context) (news, done bool, err error)) error {
+	return a.PollRung(ctx, s, nil, look)
+}
+
+// PollRung is Poll that also looks when it is rung for.
+func (a *App) PollRung(
+	ctx context.Context, s *Session, rung <-chan struct{}, look func(ctx context.Context) (news, done bool, err error),
+) error {
 	interval := pollSoonest
 	first := context.WithoutCancel(ctx)
 	var lostAt time.Time
@@ -44,6 +51,7 @@ func (a *App) Poll(ctx context.Context, s *Session, look func(ctx context.Contex
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
+		case <-rung:
 		case <-time.After(interval):
 		}
 		interval = min(interval*3/2, pollLatest)

@@ -28,7 +28,7 @@ func Specs(c config.Config) []agents.Spec {
 		spec := agents.Spec{Type: a.Type, Command: a.Command, Mode: agents.Mode(a.Mode),
 			Dialect: agents.Dialect(
 				a.Dialect), DB: a.DB, Attached: a.Type == agents.AttachedType, Env: a.Env, Vars: a.Vars, WorkDir: a.WorkDir,
-			User: a.User, StartTimeout: c.Limits.StartTimeout}
+			User: a.User, StartTimeout: c.Limits.StartTimeout, Stdout: agents.Stdout(a.Stdout)}
 		if a.Dialect == config.DialectFOSSology {
 			f := a.FOSSology
 			spec.FOSSology = &agents.FOSSology{Config: f.Config, NoKill: f.NoKill, NoEmail: f.NoEmail, Verbose: f.Verbose,

@@ -2,6 +2,7 @@ package look
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -45,6 +46,7 @@ func ShowCommand(a *cli.App) *cobra.Command {
 type shownJob struct {
 	store.JobRow
 	*store.PayloadRow
+	Result   json.RawMessage    `json:"result"` // null too where the account may not see it
 	Attempts []store.AttemptRow `json:"attempts"`
 	Lost     []store.LostRow    `json:"lost"`
 	Items    []store.ItemRow    `json:"items"`
@@ -70,6 +72,9 @@ func readJob(ctx context.Context, s *cli.Session, word string) (shownJob, error)
 	}
 	if p, ok := payloads[id]; ok {
 		job.PayloadRow = &p
+	}
+	if job.Result, err = s.Look.Result(ctx, id); err != nil {
+		return job, err
 	}
 	if job.Attempts, err = s.Look.Attempts(ctx, id); err != nil {
 		return job, err
@@ -125,6 +130,8 @@ func printJob(a *cli.App, j shownJob) error {
 	line("ended_at", cli.Moment(j.EndedAt))
 	line("exit_code", cli.Number(j.ExitCode))
 	line("error", cli.Text(j.Error))
+	line("result", string(j.Result))
+	line("progress", howFar(j.JobRow))
 	line("items_total", cli.Number(j.ItemsTotal))
 	line("items_done", cli.Number(j.ItemsDone))
 	line("items_failed", cli.Number(j.ItemsFailed))
@@ -142,6 +149,18 @@ func printJob(a *cli.App, j shownJob) error {
 		return err
 	}
 	return printItems(a, j.Items)
+}
+
+// howFar is how far a job is, by what its agent says.
+func howFar(j store.JobRow) string {
+	var words []string
+	if j.Progress != nil {
+		words = append(words, fmt.Sprintf("%.0f %%", *j.Progress*100))
+	}
+	if j.ProgressText != nil {
+		words = append(words, *j.ProgressText)
+	}
+	return strings.Join(words, ", ")
 }
 
 func instant(t pgtype.Timestamptz) string {

@@ -35,9 +35,13 @@ func introduce(c config.Config, machine string) (store.Instance, error) {
 			Far: spec.Far, Types: spec.Only, Takes: spec.Takes})
 	}
 	for _, a := range c.Agents {
+		attempts := 1
+		if a.Retry != nil {
+			attempts = a.Retry.Attempts
+		}
 		me.Agents = append(me.Agents, store.Agent{Type: string(a.Type), Mode: string(a.Mode), Dialect: string(a.Dialect),
 			Command: cmp.Or(strings.Join(a.Command, " "), "(of each attachment)"), Max: a.Max, MaxPerHost: a.MaxPerHost,
-			Local: a.FOSSology.Local, Exclusive: a.FOSSology.Exclusive})
+			Local: a.FOSSology.Local, Exclusive: a.FOSSology.Exclusive, Attempts: attempts})
 	}
 	return me, nil
 }

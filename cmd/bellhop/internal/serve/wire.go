@@ -221,6 +221,12 @@ func startTree(
 				s.Progress(p)
 			}
 		},
+		HowFar: func(h scheduler.HowFar) {
+			if s := system.Load(); s != nil {
+				s.HowFar(h)
+			}
+		},
+		Result: c.Limits.Result,
 		Locks: func(ask scheduler.LockAsk, answer func(scheduler.LockAnswer)) {
 			if s := system.Load(); s != nil {
 				s.Ask(ask, answer)
@@ -295,7 +301,7 @@ func agentTypes(c config.Config) []actors.AgentType {
 		list = append(list, actors.AgentType{Name: a.Type, Max: a.Max, MaxPerHost: a.MaxPerHost,
 			Exec:  string(a.Mode) == string(agents.ModeExec) || a.Dialect == config.DialectFOSSology,
 			Local: a.FOSSology.Local, Exclusive: a.FOSSology.Exclusive, Locked: len(a.Locks) > 0,
-			Timeout: a.Timeout, StartTimeout: c.Limits.StartTimeout})
+			Timeout: a.Timeout, StartTimeout: c.Limits.StartTimeout, Retry: a.Retry})
 	}
 	return list
 }
@@ -304,9 +310,12 @@ func agentTypes(c config.Config) []actors.AgentType {
 
 type bell struct{ listener triggers.Listener }
 
-func (b *bell) Run(ctx context.Context, rang func(inserted bool), locksRang, cancelRang, dueRang, beat func()) error {
+func (b *bell) Run(
+	ctx context.Context, rang func(inserted bool), locksRang, cancelRang, dueRang, beat func(),
+	awaited func([]scheduler.JobID),
+) error {
 	b.listener.Rang, b.listener.LocksRang, b.listener.CancelRang = rang, locksRang, cancelRang
-	b.listener.DueRang, b.listener.Beat = dueRang, beat
+	b.listener.DueRang, b.listener.Beat, b.listener.Awaited = dueRang, beat, awaited
 	return b.listener.Run(ctx)
 }
 

@@ -1,0 +1,75 @@
+package actors
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"bellhop/scheduler"
+)
+
+// How long it is remembered that somebody waits for a job: who still does says so
+// again before that. And of how many jobs; who waits for more finds them by
+// looking.
+const (
+	awaitedFor  = 15 * time.Second
+	awaitedMost = 10_000
+)
+
+// awaited are the jobs for whose end somebody waits. It is a hint, which anybody
+// can give: at the most a notification more is sent. Written by the bell, read by
+// the ledger, for which it costs a glance when nobody waits.
+type awaited struct {
+	some  atomic.Bool
+	mu    sync.Mutex
+	until map[scheduler.JobID]time.Time
+}
+
+func (a *awaited) add(ids []scheduler.JobID, now time.Time) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.until == nil {
+		a.until = map[scheduler.JobID]time.Time{}
+	}
+	if len(a.until)+len(ids) > awaitedMost {
+		a.forget(now)
+	}
+	for _, id := range ids {
+		if _, known := a.until[id]; known || len(a.until) < awaitedMost {
+			a.until[id] = now.Add(awaitedFor)
+		}
+	}
+	a.some.Store(len(a.until) > 0)
+}
+
+// forget drops what nobody has asked for in a while. mu is held.
+func (a *awaited) forget(now time.Time) {
+	for id, until := range a.until {
+		if now.After(until) {
+			delete(a.until, id)
+		}
+	}
+}
+
+// among are those of the jobs that end with these records for which somebody waits.
+func (a *awaited) among(records []scheduler.Record, now time.Time) (ids []scheduler.JobID) {
+	if !a.some.Load() {
+		return nil
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for i := range records {
+		r := &records[i]
+		if r.Kind != scheduler.RecordSettle || !r.Verdict.State.Final() {
+			continue
+		}
+		if until, is := a.until[r.Claim.Job]; is && !now.After(until) {
+			ids = append(ids, r.Claim.Job)
+		}
+	}
+	if len(ids) == 0 {
+		a.forget(now)
+		a.some.Store(len(a.until) > 0)
+	}
+	return ids
+}

@@ -1,0 +1,87 @@
+package client
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"bellhop/sql/store"
+)
+
+// ears listen for the end of jobs while somebody waits, over one connection for
+// all who do. What they hear is a hint to look: who cannot listen, as over a
+// single connection, or behind a pooler that hands out another with each
+// transaction, looks more seldom and finds it all the same.
+type ears struct {
+	mu   sync.Mutex
+	of   map[chan struct{}]map[JobID]bool // who waits, and for what
+	stop context.CancelFunc               // nil: nobody listens
+}
+
+// listenAgain is how long it takes until another connection is made where one was lost.
+const listenAgain = time.Second
+
+// add takes note of somebody who waits, who is woken by the channel.
+func (e *ears) add(pool *pgxpool.Pool, ids []JobID) chan struct{} {
+	woken, of := make(chan struct{}, 1), make(map[JobID]bool, len(ids))
+	for _, id := range ids {
+		of[id] = true
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.of == nil {
+		e.of = map[chan struct{}]map[JobID]bool{}
+	}
+	e.of[woken] = of
+	if e.stop == nil {
+		ctx, stop := context.WithCancel(context.Background())
+		e.stop = stop
+		go e.listen(ctx, pool)
+	}
+	return woken
+}
+
+// remove forgets one who waits. The last one shuts the ears.
+func (e *ears) remove(woken chan struct{}) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if delete(e.of, woken); len(e.of) == 0 && e.stop != nil {
+		e.stop()
+		e.stop = nil
+	}
+}
+
+// heard wakes who waits for one of the jobs, and everybody where there are none.
+func (e *ears) heard(ids []JobID) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for woken, of := range e.of {
+		wanted := len(ids) == 0
+		for _, id := range ids {
+			wanted = wanted || of[id]
+		}
+		if wanted {
+			select {
+			case woken <- struct{}{}:
+			default:
+			}
+		}
+	}
+}
+
+// listen does so until ctx ends. The connection is the pool's no more: nothing that is done over it shows in the pool.
+func (e *ears) listen(ctx context.Context, pool *pgxpool.Pool) {
+	for ctx.Err() == nil {
+		if c, err := pool.Acquire(ctx); err == nil {
+			conn := c.Hijack()
+			_ = store.HearEnds(ctx, conn, e.heard)
+			_ = conn.Close(context.WithoutCancel(ctx))
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(listenAgain):
+		}
+	}
+}

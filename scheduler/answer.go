@@ -1,0 +1,43 @@
+package scheduler
+
+import (
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Answer is what an agent says of a line besides how it went: most say nothing.
+type Answer struct {
+	Result []byte // JSON that jsonb can hold; nil: none
+	// Of a line that failed: another try gives the same; or it is not to come sooner than After (0: as the policy says).
+	Never bool
+	After time.Duration
+	// Snooze puts the job off for so long; that is no attempt, and no failure. 0: it does not.
+	Snooze time.Duration
+}
+
+// Given is the JSON that the line gave back; nil: none.
+func (r *Result) Given() []byte {
+	if r.Answer == nil {
+		return nil
+	}
+	return r.Answer.Result
+}
+
+// HowFar is what an agent says of how far it is with a job.
+type HowFar struct {
+	Claim
+	Done *float32 // 0 … 1; nil: only the text is new
+	Text string
+}
+
+// JobIDs reads a list of jobs, with commas between them, as notifications carry
+// it. What is none is left out: anybody can send one.
+func JobIDs(list string) (ids []JobID) {
+	for word := range strings.SplitSeq(list, ",") {
+		if id, err := strconv.ParseInt(word, 10, 64); err == nil && id > 0 {
+			ids = append(ids, JobID(id))
+		}
+	}
+	return ids
+}

@@ -1,0 +1,62 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/jackc/pgx/v5"
+
+	"bellhop/scheduler"
+	"bellhop/sql"
+)
+
+var lookAwaitSQL = sql.Query("look_await")
+
+// listMost is how many ids go into one notification, which has room for 8000 bytes.
+const listMost = 350
+
+// lists are ids as notifications carry them: scheduler.JobIDs reads them.
+func lists(ids []scheduler.JobID) (texts []string) {
+	for len(ids) > 0 {
+		n := min(len(ids), listMost)
+		var list []byte
+		for i, id := range ids[:n] {
+			if i > 0 {
+				list = append(list, ',')
+			}
+			list = strconv.AppendInt(list, int64(id), 10)
+		}
+		texts, ids = append(texts, string(list)), ids[n:]
+	}
+	return texts
+}
+
+// Await tells the instances that somebody waits for the end of jobs: for 15 s
+// from now, whoever records it rings for HearEnds.
+func (l Look) Await(ctx context.Context, ids []scheduler.JobID) error {
+	rows, err := l.db.Query(ctx, lookAwaitSQL, lists(ids))
+	if err == nil {
+		_, err = pgx.CollectRows(rows, pgx.RowTo[string])
+	}
+	if err != nil {
+		return fmt.Errorf("await jobs: %w", err)
+	}
+	return nil
+}
+
+// HearEnds calls heard with jobs that are over, of those that anybody awaits, and
+// once with none when it has begun to listen. It is all that happens on conn, and
+// ends with it or with ctx.
+func HearEnds(ctx context.Context, conn *pgx.Conn, heard func([]scheduler.JobID)) error {
+	if _, err := conn.Exec(ctx, "listen bellhop_over"); err != nil {
+		return fmt.Errorf("listen for ends: %w", err)
+	}
+	for heard(nil); ; {
+		n, err := conn.WaitForNotification(ctx)
+		if err != nil {
+			return fmt.Errorf("listen for ends: %w", err)
+		}
+		heard(scheduler.JobIDs(n.Payload))
+	}
+}
