@@ -16,7 +16,11 @@ func TestAwaited_Among(t *testing.T) {
 	var a awaited
 	now := time.Now()
 	end := func(job scheduler.JobID, state scheduler.JobState) scheduler.Record {
-		return scheduler.Record{Kind: scheduler.RecordSettle, Claim: scheduler.Claim{Job: job}, Verdict: scheduler.Verdict{State: state}}
+		return scheduler.Record{
+			Kind:    scheduler.RecordSettle,
+			Claim:   scheduler.Claim{Job: job},
+			Verdict: scheduler.Verdict{State: state},
+		}
 	}
 	records := []scheduler.Record{end(1, scheduler.Succeeded), end(2, scheduler.Failed), end(3, scheduler.Scheduled),
 		{Kind: scheduler.RecordStart, Claim: scheduler.Claim{Job: 4}}, end(5, scheduler.Cancelled)}

@@ -46,9 +46,11 @@ func TestGiven_Result(t *testing.T) {
 func TestGiven_HowFar(t *testing.T) {
 	t.Parallel()
 	for raw, want := range map[string]string{
-		`{"done":0.4,"text":"page 4"}`: `0.4 page 4`, `{"done":3,"of":4}`: "0.75 ", `0.5`: "0.5 ", `0`: "0 ", `1`: "1 ",
+		`{"done":0.4,"text":"page 4"}`: `0.4 page 4`, `{"done":3,"of":4}`: "0.75 ",
+		`0.5`: "0.5 ", `0`: "0 ", `1`: "1 ",
 		`{"text":"begins"}`: "none begins", `{"done":0,"of":0}`: "0 ",
-		`{"done":2}`: "no", `{"done":-0.1}`: "no", `{}`: "no", `null`: "no", `"half"`: "no", `[1]`: "no", `{"done":"x"}`: "no",
+		`{"done":2}`: "no", `{"done":-0.1}`: "no", `{}`: "no",
+		`null`: "no", `"half"`: "no", `[1]`: "no", `{"done":"x"}`: "no",
 	} {
 		h, ok := howFar(json.RawMessage(raw))
 		got := "no"

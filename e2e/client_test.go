@@ -137,6 +137,7 @@ func TestClient_FromSubmitToLogs(t *testing.T) {
 	if err := errors.Join(err1, err2, err3); err != nil || len(instances) != 1 || len(hosts) != 1 || len(agents) == 0 {
 		t.Errorf("%v: %+v %+v %+v", err, instances, hosts, agents)
 	}
+	wait(submit(client.Job{JSON: goWork{}}), client.Succeeded) // and another process is there
 	e.eventually("its child is told of", "select exists (select from bellhop.child where type = 'invoice')")
 	if children, err := c.Children(t.Context()); err != nil || len(children) != 1 || children[0].Type != "invoice" {
 		t.Errorf("%+v, %v", children, err)
