@@ -37,7 +37,7 @@ var everything = []string{cli, fleet, "actors", "agents", "config", "fossology",
 
 // families have the commands.
 var families = []string{cli, serve, "cmd/bellhop/internal/agentkit", "cmd/bellhop/internal/attach", "cmd/bellhop/internal/change", "cmd/bellhop/internal/demo",
-	"cmd/bellhop/internal/doctor", "cmd/bellhop/internal/locks", "cmd/bellhop/internal/look", "cmd/bellhop/internal/rjm", "cmd/bellhop/internal/setup"}
+	"cmd/bellhop/internal/doctor", "cmd/bellhop/internal/locks", "cmd/bellhop/internal/look", "cmd/bellhop/internal/rjm", "cmd/bellhop/internal/setup", "cmd/bellhop/internal/workflow"}
 
 // arrows has every room. The longest name that fits counts.
 var arrows = []arrow{
@@ -45,6 +45,8 @@ var arrows = []arrow{
 	{"scheduler/intake", []string{"scheduler"}, "what is claimed next is a decision like the others: it knows their values, and they do not know it"},
 	{"scheduler/position", []string{"scheduler"}, "the same, of where in the queue a claim looks"},
 	{"scheduler/lock", nil, "locks are a policy by themselves: it knows names and numbers, and no job of the queue"},
+	{"scheduler/cron", nil, "when a slot is, anybody can ask who has a schedule and a time"},
+	{"scheduler/workflow", []string{"scheduler/cron"}, "definitions and slots are values: what makes jobs of them is the database"},
 	{"actors", []string{"scheduler"}, "the tree reaches the world through the interfaces it declares; what implements them is exchangeable"},
 	{"actors/memory", []string{"actors", "scheduler"}, "the same ports, kept in memory: for serve -I, and for tests of the tree"},
 	{"sql", nil, "text only"},
@@ -75,6 +77,7 @@ var arrows = []arrow{
 	{"cmd/bellhop/internal/look", []string{cli, "scheduler", "sql/store"}, "the same, and it changes nothing"},
 	{"cmd/bellhop/internal/attach", []string{cli, "sql/store"}, "the same, of tables"},
 	{"cmd/bellhop/internal/locks", []string{cli, "scheduler", "sql/store"}, "filters are read as the policy reads them before they are written"},
+	{"cmd/bellhop/internal/workflow", []string{cli, "config", "scheduler", "sql/store"}, "a definition is read as configuration is, and written by the queue"},
 	{"cmd/bellhop/internal/agentkit", []string{cli, "agents", "scheduler"}, "an agent is tried without a queue"},
 	{"cmd/bellhop/internal/setup", []string{cli, fleet, "agents", "config", "scheduler", "sql"}, "what is set up is the schema, the service and the configuration"},
 	{"cmd/bellhop/internal/doctor", []string{cli, fleet, "agents", "config", "sql", "triggers"}, "it looks at everything, and starts no instance"},

@@ -74,6 +74,7 @@ type Config struct {
 
 	Locks       Locks       // nil: nobody keeps any
 	Attachments Attachments // nil: no tables are looked at
+	Sensors     Sensors     // nil: no workflow starts
 	// RowType is the type of jobs that are rows of attached tables with commands
 	// of their own: nobody looks for any while nothing is attached. Empty: none.
 	RowType scheduler.TypeName

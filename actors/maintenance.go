@@ -158,6 +158,7 @@ func (m *maintenance) onControl(now scheduler.ControlState) {
 	if now.Attached && !m.rows.attached.Swap(true) {
 		m.rows.scan()
 	}
+	m.tell(roleSensors, &now)
 	m.tell(roleDispatcher, &intake.Controlled{State: now})
 }
 

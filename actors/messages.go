@@ -22,6 +22,7 @@ const (
 	roleMaintenance = "maintenance"
 	roleLocks       = "locks"
 	roleAttachments = "attachments"
+	roleSensors     = "sensors"
 )
 
 func roleHost(h scheduler.HostName) string { return "host/" + string(h) }

@@ -147,6 +147,17 @@ func (inst *instance) forAttachments() attachmentsPorts {
 	return attachmentsPorts{peers: inst.peers, rows: inst.rows, tables: inst.Attachments, log: inst.Log}
 }
 
+// sensorsPorts: no other actor starts workflows.
+type sensorsPorts struct {
+	*peers
+	clock Sensors // nil: no workflow starts
+	log   *slog.Logger
+}
+
+func (inst *instance) forSensors() sensorsPorts {
+	return sensorsPorts{peers: inst.peers, clock: inst.Sensors, log: inst.Log}
+}
+
 // locksPorts: no other actor answers what running jobs ask of locks.
 type locksPorts struct {
 	*peers

@@ -118,6 +118,13 @@ type Attachments interface {
 	Turn(ctx context.Context) (attachments, taken, ended int, err error)
 }
 
+// Sensors start workflows.
+type Sensors interface {
+	// Turn makes runs of what is due, and says in how long the next look is wanted; negative: when it is said
+	// (scheduler.ControlState). Beside an error fired tells of what was made before.
+	Turn(ctx context.Context) (fired int, next time.Duration, err error)
+}
+
 // Bell is heard through callbacks that must not block.
 type Bell interface {
 	// rang says whether it is known to have been an INSERT and nothing else; awaited

@@ -24,6 +24,7 @@ func (s *supervisor) Receive(c actor.Context) {
 		s.start(c, roleMembership, func() actor.Actor { return newMembership(s.inst.forMembership()) })
 		s.start(c, roleLocks, func() actor.Actor { return newLocks(s.inst.forLocks()) })
 		s.start(c, roleAttachments, func() actor.Actor { return newAttachments(s.inst.forAttachments()) })
+		s.start(c, roleSensors, func() actor.Actor { return newSensors(s.inst.forSensors()) })
 		s.start(c, roleGate, func() actor.Actor { return newGate(s.inst.forGate()) }, inline)
 		s.start(c, roleBell, func() actor.Actor { return newBell(s.inst.forBell()) })
 	case *actor.Stopping:
@@ -40,6 +41,9 @@ func (s *supervisor) Receive(c actor.Context) {
 		}
 	case *respawn:
 		s.spawn(c, m.role)
+		if m.role == roleSensors { // a round says when to look
+			s.inst.tell(roleMaintenance, &dueNow{})
+		}
 		if m.role == roleMaintenance { // what it was to read while nobody was there
 			s.inst.tell(roleDispatcher, &intake.BacklogRead{Failed: true})
 		}

@@ -162,6 +162,7 @@ func (s *System) Stop(ctx context.Context, patience time.Duration) error {
 	// 1. What runs may finish, for as long as ctx allows.
 	done, handedIn := make(chan string, 1), make(chan string, 1)
 	s.inst.tell(roleAttachments, &finish{})
+	s.inst.tell(roleSensors, &finish{})
 	s.inst.tell(roleDispatcher, &finish{done})
 	select {
 	case <-done:

@@ -277,10 +277,15 @@ func (r *reader) account(to *string) func(node, string) {
 
 // env reads names and values of environment variables.
 func (r *reader) env(to *map[string]string) func(node, string) {
+	return r.pairs(to, "env: {LANG: C.UTF-8}")
+}
+
+// pairs reads names and values.
+func (r *reader) pairs(to *map[string]string, example string) func(node, string) {
 	return func(n node, at string) {
 		m, ok := n.(ast.MapNode)
 		if !ok {
-			r.problem(n, "write it like env: {LANG: C.UTF-8}", "%s must hold names and values, not %s", at, kind(n))
+			r.problem(n, "write it like "+example, "%s must hold names and values, not %s", at, kind(n))
 			return
 		}
 		vars, lines := map[string]string{}, map[string]int{}

@@ -29,10 +29,11 @@ type reader struct {
 	problems  []Problem
 	anchors   map[string]node
 	typesUsed []typeUse
+	most      int // bytes that are read
 }
 
 func newReader(name string) *reader {
-	r := &reader{name: name, anchors: map[string]node{}}
+	r := &reader{name: name, anchors: map[string]node{}, most: maxSize}
 	if r.name == "" {
 		r.name = "bellhop.yaml"
 	}
@@ -84,17 +85,30 @@ func position(n node) (line, column int) {
 }
 
 // parse turns text into a tree; nil when there is nothing in it, or a problem.
-func (r *reader) parse(text []byte) (root node) {
+func (r *reader) parse(text []byte) node {
+	roots := r.documents(text)
+	switch len(roots) {
+	case 0:
+		return nil
+	case 1:
+		return roots[0]
+	}
+	r.problem(roots[1], "leave out the line ---", "a second document in the file")
+	return nil
+}
+
+// documents turns text into trees, one for each of its documents.
+func (r *reader) documents(text []byte) (roots []node) {
 	defer func() {
 		if cause := recover(); cause != nil { // a parser may stumble; bellhop does not fall over it
-			root = nil
+			roots = nil
 			r.problems = append(r.problems,
 				Problem{File: r.name, Text: printable(fmt.Sprintf("is no YAML that can be parsed: %v", cause))})
 		}
 	}()
 	text = bytes.TrimPrefix(text, []byte("\ufeff"))
-	if len(text) > maxSize {
-		r.problems = append(r.problems, Problem{File: r.name, Text: fmt.Sprintf("is larger than %d kB", maxSize>>10), Hint: "is this the right file?"})
+	if len(text) > r.most {
+		r.problems = append(r.problems, Problem{File: r.name, Text: fmt.Sprintf("is larger than %d kB", r.most>>10), Hint: "is this the right file?"})
 		return nil
 	}
 	if bad := invalidUTF8(text); bad >= 0 {
@@ -117,13 +131,9 @@ func (r *reader) parse(text []byte) (root node) {
 		case nil, *ast.DirectiveNode, *ast.NullNode: // an empty file is one of defaults
 			continue
 		}
-		if root != nil {
-			r.problem(body, "leave out the line ---", "a second document in the file")
-			return nil
-		}
-		root = body
+		roots = append(roots, body)
 	}
-	return root
+	return roots
 }
 
 func invalidUTF8(text []byte) int {

@@ -1,6 +1,9 @@
 package scheduler
 
-import "slices"
+import (
+	"slices"
+	"time"
+)
 
 // Locality is a host as run_on can name it: by its name, or by a locality key
 // that one of its patterns serves.
@@ -78,6 +81,8 @@ type ControlState struct {
 	Stop     Stop       // of this instance; empty: nothing
 	Attached bool       // there are attached tables
 	Locks    bool       // there are jobs with locks
+	Sensors  bool       // workflows wait for the clock, or for an event that has come
+	SensorIn time.Duration
 }
 
 // Pauses reports whether nothing of a type may start.

@@ -16,6 +16,7 @@ import (
 	"bellhop/cmd/bellhop/internal/rjm"
 	"bellhop/cmd/bellhop/internal/serve"
 	"bellhop/cmd/bellhop/internal/setup"
+	"bellhop/cmd/bellhop/internal/workflow"
 	"bellhop/pgdev"
 )
 
@@ -36,6 +37,7 @@ func groups() []group {
 			change.SubmitCommand, change.ReleaseCommand, change.CancelCommand, change.RetryCommand, change.PauseCommand,
 			change.ResumeCommand, change.PruneCommand, change.KickCommand, locks.FilterCommand,
 		}},
+		{"Workflows:", []func(*cli.App) *cobra.Command{workflow.Command, workflow.CronCommand}},
 		{"Look:", []func(*cli.App) *cobra.Command{
 			look.LsCommand, look.ShowCommand, look.ExplainCommand, look.TraceCommand, look.GraphCommand, look.TopCommand,
 			change.WaitCommand, look.ExitCodeCommand, look.LogsCommand,

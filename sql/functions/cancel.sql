@@ -7,15 +7,21 @@ set search_path = pg_catalog, bellhop, pg_temp
 as $$
 #variable_conflict use_column
 declare
-  was text;
+  was    text;
+  of_run bigint;
 begin
   if not bellhop.refuse_others(cancel.id, 'cancel') then
     return null;
   end if;
   -- The lock settles the race with a claim or an outcome.
   -- Who waits for a lock that it asked for while it ran has a process that must be dead first.
-  select case when j.state = 'assigned' and j.waiting_for like 'lock_held: %' then 'running' else j.state end into was
+  select case when j.state = 'assigned' and j.waiting_for like 'lock_held: %' then 'running' else j.state end,
+         case when j.type = 'dummy' then j.run end into was, of_run
     from bellhop.jobqueue j where j.id = cancel.id for update;
+  if of_run is not null and was = 'blocked' then
+    raise object_not_in_prerequisite_state using message = format('job %s is none of the steps of run %s, but waits for them', cancel.id, of_run),
+      hint = format('Cancel its steps: select bellhop.cancel(job) from bellhop.step where run = %s', of_run);
+  end if;
   if was in ('held', 'blocked', 'scheduled', 'ready', 'assigned') then
     update bellhop.jobqueue j
        set state = 'cancelled', ended_at = clock_timestamp(), waiting_for = null, cancel_requested = true, unmet = null

@@ -11,6 +11,7 @@ as $$
 declare
   ids   bigint[];
   ready integer := 0;
+  of_runs boolean;
 begin
   loop
     with passed as (
@@ -25,10 +26,13 @@ begin
                   and not exists (select from bellhop.dependency x where x.job = d.id and not x.counted)
                 order by d.priority, d.id limit 1000
                   for update skip locked))
-      returning j.id
+      returning j.id, j.run
     )
-    select array_agg(p.id) into ids from passed p;
+    select array_agg(p.id), coalesce(bool_or(p.run is not null), false) into ids, of_runs from passed p;
     exit when ids is null;
+    if of_runs then
+      perform bellhop.runs_moved(ids);
+    end if;
     ids := array(select distinct d.needs from bellhop.dependency d where d.needs = any (ids) and not d.met);
     if ids <> '{}' then
       ready := ready + bellhop.release_dependents(ids, told);

@@ -59,6 +59,9 @@ begin
     perform bellhop.ended(w.failed) from bellhop.resolve(array[retry.id], false) w;
     perform pg_notify('bellhop_due', '');
   end if;
+  if was.run is not null then
+    perform bellhop.step_again(was.run, was.id);
+  end if;
   select j.state into now_is from bellhop.jobqueue j where j.id = retry.id;
   perform bellhop.kick();
   return now_is;

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -17,8 +18,13 @@ var runCommandsSQL, keysSQL, locatedSQL = sql.Query("run_commands"), sql.Query("
 func (k *Maintenance) RunCommands(ctx context.Context, me scheduler.InstanceID) (s scheduler.ControlState, err error) {
 	err = k.conn.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		var n int
-		return conn.QueryRow(ctx, runCommandsSQL, int64(me), k.Policy.Constants.Horizon().Milliseconds()).
-			Scan(&n, &s.Paused, &s.Stop, &s.Attached, &s.Locks)
+		var sensorIn *int64
+		err := conn.QueryRow(ctx, runCommandsSQL, int64(me), k.Policy.Constants.Horizon().Milliseconds()).
+			Scan(&n, &s.Paused, &s.Stop, &s.Attached, &s.Locks, &sensorIn)
+		if sensorIn != nil {
+			s.Sensors, s.SensorIn = true, time.Duration(*sensorIn)*time.Millisecond
+		}
+		return err
 	})
 	if err != nil {
 		return scheduler.ControlState{}, fmt.Errorf("carry out commands: %w", err)

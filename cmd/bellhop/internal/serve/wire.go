@@ -96,12 +96,16 @@ func Start(
 	if err != nil {
 		return nil, err
 	}
+	sensors, err := store.NewSensors(url)
+	if err != nil {
+		return nil, err
+	}
 	metrics, err := store.NewMetrics(url)
 	if err != nil {
 		return nil, err
 	}
 	i.registry = registry
-	i.closers = []interface{ Close() }{claimer, recorder, registry, maintenance, locks, gate, attacher, metrics}
+	i.closers = []interface{ Close() }{claimer, recorder, registry, maintenance, locks, gate, attacher, sensors, metrics}
 	if c.Locate != "" {
 		locator, err := store.NewLocator(cmp.Or(c.Database.MSQURL, url), c.Locate)
 		if err != nil {
@@ -138,6 +142,7 @@ func Start(
 
 		Attachments: attacher,
 		Attached:    commands{attacher},
+		Sensors:     sensors,
 	})
 	return i, i.telemetry.watch(i.System, metrics)
 }
@@ -161,6 +166,7 @@ type ports struct {
 	Locks       actors.Locks
 	Attachments actors.Attachments
 	Attached    commands
+	Sensors     actors.Sensors
 }
 
 // commands finds what is run for rows of attached tables.
@@ -250,7 +256,7 @@ func startTree(
 		Queue: p.Queue, Holdings: p.Holdings, Records: p.Records, Registry: p.Registry, Reaper: p.Reaper,
 		Notices: p.Notices, Maintenance: p.Maintenance, HostStates: p.HostStates,
 		Stop: p.Stop, Bell: p.Bell, Gate: p.Gate, Queries: p.Queries,
-		Locks: p.Locks, Attachments: p.Attachments, RowType: agents.AttachedType,
+		Locks: p.Locks, Attachments: p.Attachments, Sensors: p.Sensors, RowType: agents.AttachedType,
 		Launcher: launch{launcher}, Observer: p.Observer,
 	})
 	system.Store(tree)

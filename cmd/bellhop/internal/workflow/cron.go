@@ -1,0 +1,89 @@
+package workflow
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"bellhop/cmd/bellhop/internal/cli"
+	"bellhop/scheduler/cron"
+)
+
+// CronCommand explains schedules.
+func CronCommand(a *cli.App) *cobra.Command {
+	c := &cobra.Command{
+		Use:     "cron {explain}",
+		Short:   "Say when a schedule of cron comes around",
+		Example: "  bellhop cron explain '30 2 * * *' --zone Europe/Prague",
+	}
+	a.Menu(c)
+	c.AddCommand(explainCron(a))
+	return c
+}
+
+// explained is a schedule in JSON.
+type explained struct {
+	Cron string      `json:"cron"`
+	Zone string      `json:"zone"`
+	Says string      `json:"says"`
+	Next []time.Time `json:"next"`
+}
+
+func explainCron(a *cli.App) *cobra.Command {
+	var zone, from string
+	n := 5
+	c := &cobra.Command{
+		Use:   "explain SPEC",
+		Short: "Say in words when a schedule comes around, and its next times",
+		Long: `Say in words when a schedule comes around, and its next times. SPEC is five fields (minute
+hour day month weekday), six with seconds first, or @hourly @daily @weekly @monthly @yearly.
+
+When clocks are put forward, a fixed time that is left out fires at the moment at which they
+have leapt; when they are put back, one that comes twice fires the first time only. What has a *
+among seconds, minutes and hours goes by time that passes, and knows no gap and no double.`,
+		Example: "  bellhop cron explain '30 2 * * *' --zone Europe/Prague\n  bellhop cron explain '*/15 8-17 * * MON-FRI' -n 20",
+		Args: a.Args(func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return fmt.Errorf("it takes one schedule: put quotes around it")
+			}
+			return nil
+		}),
+		RunE: func(_ *cobra.Command, args []string) error {
+			s, err := cron.Parse(args[0], zone)
+			if err != nil {
+				return cli.Usage("cron explain", err.Error(), "bellhop cron explain '0 2 * * *' --zone Europe/Prague")
+			}
+			at := time.Now()
+			if from != "" {
+				if at, err = time.Parse(time.RFC3339, from); err != nil {
+					return cli.Usage("cron explain", fmt.Sprintf("--from %q is no time", from), "--from 2026-10-24T12:00:00Z")
+				}
+			}
+			e := explained{Cron: s.String(), Zone: s.Zone().String(), Says: s.Words(), Next: []time.Time{}}
+			for range n {
+				next, ok := s.Next(at)
+				if !ok {
+					break
+				}
+				e.Next, at = append(e.Next, next), next
+			}
+			if a.JSON() {
+				return a.PrintJSON(e)
+			}
+			if err := a.Printf("%s\n", e.Says); err != nil {
+				return err
+			}
+			for _, next := range e.Next {
+				if err := a.Printf("  %s  %s\n", next.In(s.Zone()).Format("Mon 2006-01-02 15:04:05 MST"), next.Format(time.RFC3339)); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+	c.Flags().StringVar(&zone, "zone", "", "the time `zone` (default UTC)")
+	c.Flags().StringVar(&from, "from", "", "times after this one, like 2026-10-24T12:00:00Z (default: now)")
+	c.Flags().IntVarP(&n, "number", "n", n, "how many")
+	return c
+}

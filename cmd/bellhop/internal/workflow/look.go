@@ -1,0 +1,338 @@
+package workflow
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"bellhop/cmd/bellhop/internal/cli"
+	"bellhop/scheduler/workflow"
+	"bellhop/sql/store"
+)
+
+func ls(a *cli.App) *cobra.Command {
+	var project, typ string
+	c := &cobra.Command{
+		Use:     "ls [NAME…]",
+		Short:   "List workflows, with their next slots and their last runs",
+		Long:    "List workflows, with their next slots and their last runs: all, or those with these names or patterns.",
+		Example: "  bellhop workflow ls\n  bellhop workflow ls 'nightly-*' --project demo\n  bellhop workflow ls --type license",
+		Args:    names(a, 0),
+		RunE: a.WithDatabase(func(ctx context.Context, s *cli.Session, cmd *cobra.Command, args []string) error {
+			var of *string
+			if cmd.Flags().Changed("project") {
+				of = &project
+			}
+			list, err := s.Workflows(ctx, like(args), of)
+			if err != nil {
+				return err
+			}
+			if typ != "" {
+				using, err := s.WorkflowsUsing(ctx, typ)
+				if err != nil {
+					return err
+				}
+				list = slices.DeleteFunc(list, func(w store.WorkflowRow) bool { return !slices.Contains(using, w.Name) })
+			}
+			switch {
+			case a.JSON():
+				return a.PrintJSON(list)
+			case len(list) == 0 && len(args) > 0:
+				return unknown("ls", args[0])
+			}
+			t := cli.Table{Header: []string{"NAME", "PROJECT", "ACTIVE", "VERSION", "SENSOR", "NEXT", "RUN", "STATE", "ENDED"}}
+			for _, w := range list {
+				active := "no"
+				if w.Active {
+					active = "yes"
+				}
+				t.Add(w.Name, w.Project, active, strconv.Itoa(w.Version), cli.Text(w.Sensor), cli.Moment(w.NextFire), cli.Number(w.Run),
+					cli.Text(w.State), cli.Moment(w.RunEndedAt))
+			}
+			return a.PrintTable(t)
+		}),
+	}
+	c.Flags().StringVar(&project, "project", "", "of this `project` only")
+	c.Flags().StringVarP(&typ, "type", "t", "", "with a step of this `type` only")
+	return c
+}
+
+// shown is a workflow in JSON.
+type shown struct {
+	store.WorkflowRow
+	Definition any            `json:"definition"`
+	Runs       []store.RunRow `json:"runs"`
+}
+
+func show(a *cli.App) *cobra.Command {
+	var id int64
+	most := 10
+	c := &cobra.Command{
+		Use:     "show NAME | --run ID",
+		Short:   "Show a workflow and its last runs, or one run and its steps",
+		Long:    "Show a workflow, as it is written, and its last runs; or one run, and what became of its steps.",
+		Example: "  bellhop workflow show nightly\n  bellhop workflow show --run 42",
+		Args: a.Args(func(cmd *cobra.Command, args []string) error {
+			if (len(args) == 1) == cmd.Flags().Changed("run") || len(args) > 1 {
+				return fmt.Errorf("it takes the name of one workflow, or --run and the id of a run")
+			}
+			return nil
+		}),
+		RunE: a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return showRun(ctx, a, s, id)
+			}
+			return showWorkflow(ctx, a, s, args[0], most)
+		}),
+	}
+	c.Flags().Int64Var(&id, "run", 0, "the `id` of a run")
+	c.Flags().IntVarP(&most, "runs", "n", most, "how many runs")
+	return c
+}
+
+func showWorkflow(ctx context.Context, a *cli.App, s *cli.Session, name string, most int) error {
+	d, _, err := definition(ctx, s.Look, "show", name)
+	if err != nil {
+		return err
+	}
+	rows, err := s.Workflows(ctx, exactly(name), nil)
+	if err != nil {
+		return err
+	}
+	if len(rows) == 0 {
+		return unknown("show", name)
+	}
+	runs, err := s.Runs(ctx, &name, nil, most)
+	if err != nil {
+		return err
+	}
+	if a.JSON() {
+		return a.PrintJSON(shown{rows[0], d, runs})
+	}
+	body, err := text(d)
+	if err != nil {
+		return err
+	}
+	w := rows[0]
+	if err := a.Printf("# version %d, changed by %s at %s\n%s", w.Version, cli.Clean(w.ChangedBy), cli.Moment(&w.ChangedAt), body); err != nil {
+		return err
+	}
+	if err := a.Printf("\n%s\n", cli.Clean(starts(d, w))); err != nil {
+		return err
+	}
+	if len(runs) == 0 {
+		return a.Printf("it has not run yet: bellhop workflow run %s\n", name)
+	}
+	return a.PrintTable(runTable(runs))
+}
+
+// starts says in words what starts a workflow, and why it does not.
+func starts(d workflow.Definition, w store.WorkflowRow) string {
+	switch {
+	case !w.Active:
+		return "not active: nothing starts it but bellhop workflow run " + w.Name
+	case w.Problem != nil:
+		return "its last slot came to no run: " + *w.Problem
+	case d.Sensor == nil:
+		return "no sensor: bellhop workflow run, or an event, starts it"
+	case d.Sensor.Kind() == "workflow":
+		return "it starts when a run of " + d.Sensor.Workflow + " has ended"
+	case w.NextFire != nil:
+		return fmt.Sprintf("next at %s (in %s)", cli.Moment(w.NextFire), cli.Age(time.Until(*w.NextFire).Seconds()))
+	case d.Sensor.AfterFinish:
+		return "it starts again when the run that is open is over"
+	}
+	return "no instance has looked at its sensor yet: is one running? bellhop instances"
+}
+
+func runTable(runs []store.RunRow) cli.Table {
+	t := cli.Table{Header: []string{"RUN", "STATE", "VERSION", "BY", "EVENT", "CREATED", "ENDED", "REASON"}}
+	for _, r := range runs {
+		t.Add(strconv.FormatInt(r.ID, 10), r.State, strconv.Itoa(r.Version), r.TriggeredBy, cli.Text(r.Event), cli.Moment(&r.CreatedAt),
+			cli.Moment(r.EndedAt), cli.Text(r.Reason))
+	}
+	return t
+}
+
+func noRun(verb string, id int64) error {
+	return cli.Failed(cli.ExitNotFound, "workflow "+verb, "bellhop workflow show NAME   shows the runs of a workflow", "there is no run %d", id)
+}
+
+func showRun(ctx context.Context, a *cli.App, s *cli.Session, id int64) error {
+	runs, err := s.Runs(ctx, nil, &id, 1)
+	if err == nil && len(runs) == 0 {
+		err = noRun("show", id)
+	}
+	if err != nil {
+		return err
+	}
+	steps, err := s.Steps(ctx, id)
+	if err != nil {
+		return err
+	}
+	if a.JSON() {
+		return a.PrintJSON(struct {
+			store.RunRow
+			Steps []store.StepRow `json:"steps"`
+		}{runs[0], steps})
+	}
+	if err := a.PrintTable(runTable(runs)); err != nil {
+		return err
+	}
+	t := cli.Table{Header: []string{"STEP", "JOB", "TYPE", "STATE", "ATTEMPT", "EXIT", "STARTED", "ENDED", "MEANS"}}
+	for _, p := range steps {
+		t.Add(cli.Text(p.Step), strconv.FormatInt(int64(p.Job), 10), string(p.Type), string(p.State), strconv.Itoa(p.Attempt),
+			cli.Number(p.ExitCode), cli.Moment(p.StartedAt), cli.Moment(p.EndedAt), workflow.Word(string(p.State), p.Attempt))
+	}
+	return a.PrintTable(t)
+}
+
+func history(a *cli.App) *cobra.Command {
+	return &cobra.Command{
+		Use:     "history NAME",
+		Short:   "List the versions of a workflow: who changed what when",
+		Long:    "List the versions of a workflow, also of one that was deleted: who changed what when.",
+		Example: "  bellhop workflow history nightly",
+		Args:    one(a),
+		RunE: a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, args []string) error {
+			list, err := s.Versions(ctx, args[0])
+			switch {
+			case err != nil:
+				return err
+			case len(list) == 0:
+				return unknown("history", args[0])
+			case a.JSON():
+				return a.PrintJSON(list)
+			}
+			t := cli.Table{Header: []string{"VERSION", "WHAT", "BY", "AT"}}
+			for _, v := range list {
+				t.Add(strconv.Itoa(v.Version), v.What, v.ChangedBy, cli.Moment(&v.ChangedAt))
+			}
+			return a.PrintTable(t)
+		}),
+	}
+}
+
+// versionOf reads a version as text.
+func versionOf(ctx context.Context, s *cli.Session, verb, name, number string) (d workflow.Definition, body string, err error) {
+	n, err := strconv.ParseUint(number, 10, 31)
+	if err != nil {
+		return d, "", cli.Usage("workflow "+verb, fmt.Sprintf("%q is no version", number), "bellhop workflow history "+name)
+	}
+	row, ok, err := s.Version(ctx, name, int(n))
+	if err == nil && !ok {
+		err = cli.Failed(cli.ExitNotFound, "workflow "+verb, "bellhop workflow history "+name, "workflow %s has no version %d", name, n)
+	}
+	if err != nil {
+		return d, "", err
+	}
+	if d, err = workflow.Read(row.Definition); err != nil {
+		return d, "", err
+	}
+	body, err = text(d)
+	return d, body, err
+}
+
+func diff(a *cli.App) *cobra.Command {
+	return &cobra.Command{
+		Use:     "diff NAME [OLD [NEW]]",
+		Short:   "Show what is different between two versions",
+		Long:    "Show what is different between two versions; without NEW, the last one; without OLD, the one before that.",
+		Example: "  bellhop workflow diff nightly 3 5",
+		Args: a.Args(func(_ *cobra.Command, args []string) error {
+			if len(args) < 1 || len(args) > 3 {
+				return fmt.Errorf("it takes the name of a workflow, and at most two versions")
+			}
+			return nil
+		}),
+		RunE: a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, args []string) error {
+			list, err := s.Versions(ctx, args[0])
+			if err == nil && len(list) == 0 {
+				err = unknown("diff", args[0])
+			}
+			if err != nil {
+				return err
+			}
+			last := list[len(list)-1].Version
+			from, to := strconv.Itoa(max(last-1, list[0].Version)), strconv.Itoa(last)
+			if len(args) > 1 {
+				from = args[1]
+			}
+			if len(args) > 2 {
+				to = args[2]
+			}
+			_, before, err := versionOf(ctx, s, "diff", args[0], from)
+			if err != nil {
+				return err
+			}
+			_, after, err := versionOf(ctx, s, "diff", args[0], to)
+			if err != nil {
+				return err
+			}
+			return a.Printf("%s", cmp.Or(difference(before, after), "they are the same\n"))
+		}),
+	}
+}
+
+func revert(a *cli.App) *cobra.Command {
+	return &cobra.Command{
+		Use:     "revert NAME VERSION",
+		Short:   "Make a workflow what it was in a version, also one that was deleted",
+		Long:    "Make a workflow what it was in a version, also one that was deleted. That is a new version.",
+		Example: "  bellhop workflow revert nightly 3",
+		Args: a.Args(func(_ *cobra.Command, args []string) error {
+			if len(args) != 2 {
+				return fmt.Errorf("it takes the name of a workflow and a version")
+			}
+			return nil
+		}),
+		RunE: a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, args []string) error {
+			d, _, err := versionOf(ctx, s, "revert", args[0], args[1])
+			if err != nil {
+				return err
+			}
+			return writing{App: a, verb: "revert"}.all(ctx, s, []workflow.Definition{d})
+		}),
+	}
+}
+
+func retry(a *cli.App) *cobra.Command {
+	return &cobra.Command{
+		Use:     "retry RUN…",
+		Short:   "Have runs that failed go on at the steps that failed",
+		Long:    "Have runs that failed go on at the steps that failed; what has succeeded is not done again.",
+		Example: "  bellhop workflow retry 42",
+		Args: a.Args(func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return fmt.Errorf("which run? Give its id")
+			}
+			for _, arg := range args {
+				if _, err := strconv.ParseInt(arg, 10, 64); err != nil {
+					return fmt.Errorf("%q is no id of a run", arg)
+				}
+			}
+			return nil
+		}),
+		RunE: a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, args []string) error {
+			for _, arg := range args {
+				id, _ := strconv.ParseInt(arg, 10, 64) // checked above
+				n, err := s.RetryRun(ctx, id)
+				if err == nil && n == nil {
+					err = noRun("retry", id)
+				}
+				if err != nil {
+					return err
+				}
+				if err := a.Printf("run %d goes on: %s tried again\n", id, cli.Count(*n, "step")); err != nil {
+					return err
+				}
+			}
+			return nil
+		}),
+	}
+}

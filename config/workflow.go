@@ -1,0 +1,315 @@
+package config
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+
+	"bellhop/scheduler/workflow"
+)
+
+// maxWorkflows bounds a file of workflows: 10,000 steps take less than 1 MB.
+const maxWorkflows = 4 << 20
+
+// Workflows reads definitions of workflows, one in each document of the text. The
+// error is a *Problems. Steps stand behind those that they need.
+func Workflows(name string, text []byte) (list []workflow.Definition, err error) {
+	r := newReader(name)
+	r.most = maxWorkflows
+	roots := r.documents(text)
+	if len(roots) == 0 && len(r.problems) == 0 {
+		r.problems = append(r.problems, Problem{File: r.name, Text: "there is no workflow in it",
+			Hint: "write one like workflow: nightly, steps: [{name: fetch, type: sh, args: \"…\"}]"})
+	}
+	lines := map[string]int{}
+	for _, root := range roots {
+		r.anchors = map[string]node{}
+		d, at := r.workflow(root)
+		if first := lines[d.Name]; d.Name != "" && first > 0 {
+			r.problem(at, "", "workflow %q is defined twice, first on line %d", d.Name, first)
+		}
+		lines[d.Name], _ = position(at)
+		list = append(list, d)
+	}
+	return list, r.err()
+}
+
+// CannotRead is the problem of a file that cannot be read.
+func CannotRead(file string, err error) error {
+	p := Problem{File: file, Text: "cannot be read: " + cause(err)}
+	if errors.Is(err, fs.ErrNotExist) {
+		p.Text = "no such file"
+	}
+	return &Problems{List: []Problem{p}, cause: err}
+}
+
+// spot is where a field of a definition stands; step -1: outside of the steps.
+type spot struct {
+	step  int
+	field string
+}
+
+// workflow reads one definition; at is where its name stands.
+func (r *reader) workflow(root node) (d workflow.Definition, at node) {
+	d.Active = true
+	spots := map[spot]node{{-1, ""}: root}
+	before := len(r.problems)
+	given := r.mapping(root, "", []field{
+		{name: "workflow", required: true, read: r.word(&d.Name)},
+		{name: "project", read: r.word(&d.Project)},
+		{name: "active", read: r.flag(&d.Active)},
+		{name: "sensor", read: func(n node, at string) { d.Sensor = r.sensor(n, at, spots) }},
+		{name: "parameters", read: r.pairs(&d.Parameters, "parameters: {DAY: today}")},
+		{name: "steps", required: true, read: func(n node, at string) { d.Steps = r.steps(n, at, spots) }},
+		{name: "notify", read: func(n node, at string) { d.Notify = r.notices(n, at) }},
+	})
+	for name, n := range given {
+		spots[spot{-1, name}] = n
+	}
+	if at = given["workflow"]; at == nil {
+		at = root
+	}
+	if !slices.ContainsFunc(slices.Collect(maps.Keys(spots)), func(s spot) bool { return s.field == "after" }) {
+		workflow.Chain(d.Steps)
+	}
+	for _, f := range workflow.Check(d) {
+		n := spots[spot{f.Step, f.Field}]
+		if n == nil {
+			n = spots[spot{f.Step, ""}]
+		}
+		if list, is := n.(*ast.SequenceNode); is && f.Index >= 0 && f.Index < len(list.Values) {
+			n = list.Values[f.Index]
+		}
+		r.problem(n, f.Hint, "%s", f.Text)
+	}
+	if len(r.problems) == before {
+		d.Steps = workflow.InOrder(d.Steps)
+	}
+	return d, at
+}
+
+// word reads a string that is not empty; a number stands for how it is written.
+func (r *reader) word(to *string) func(node, string) {
+	return func(n node, at string) {
+		s, ok := r.written(n, at)
+		if ok && strings.TrimSpace(s) == "" {
+			r.problem(n, "", "%s is empty", at)
+		}
+		*to = s
+	}
+}
+
+// long reads a duration of a definition.
+func (r *reader) long(to *workflow.Duration) func(node, string) {
+	return func(n node, at string) { r.duration((*time.Duration)(to), someTime)(n, at) }
+}
+
+// oneOrMore reads a word, or a list of words.
+func (r *reader) oneOrMore(to *[]string, example string) func(node, string) {
+	return func(n node, at string) {
+		if _, one := stringOf(n); one {
+			var s string
+			r.word(&s)(n, at)
+			*to = []string{s}
+			return
+		}
+		r.words(to, example, nil)(n, at)
+	}
+}
+
+// sensorsToCome are kinds that there are words for, and nothing behind them yet.
+var sensorsToCome = []string{"table", "notify", "http", "file", "kafka"}
+
+func (r *reader) sensor(n node, at string, spots map[spot]node) *workflow.Sensor {
+	var s workflow.Sensor
+	fields := []field{
+		{name: "cron", read: r.word(&s.Cron)},
+		{name: "zone", read: r.word(&s.Zone)},
+		{name: "catch_up", read: func(n node, at string) { r.word((*string)(&s.CatchUp))(n, at) }},
+		{name: "every", read: r.long(&s.Every)},
+		{name: "after_finish", read: r.flag(&s.AfterFinish)},
+		{name: "at_most", read: r.count(&s.AtMost)},
+		{name: "per", read: r.long(&s.Per)},
+		{name: "workflow", read: r.word(&s.Workflow)},
+		{name: "when", read: r.oneOrMore(&s.When, "[succeeded, failed]")},
+	}
+	bad := len(r.problems)
+	for _, kind := range sensorsToCome {
+		fields = append(fields, field{name: kind, read: func(n node, at string) {
+			r.problem(n, "there are cron, every and workflow; an app can call bellhop.workflow_event, too",
+				"there is no sensor %s yet", kind)
+		}})
+	}
+	for name, n := range r.mapping(n, at, fields) {
+		spots[spot{-1, "sensor." + name}] = n
+	}
+	if len(r.problems) > bad { // what is missing besides may be what could not be read
+		return nil
+	}
+	return &s
+}
+
+func (r *reader) steps(n node, at string, spots map[spot]node) (steps []workflow.Step) {
+	r.each(n, at, `write it like - {name: fetch, type: sh, args: "…"}`, func(n node, at string) {
+		var s workflow.Step
+		var args, msq string
+		given := r.mapping(n, at, []field{
+			{name: "name", required: true, read: r.word(&s.Name)},
+			{name: "type", required: true, read: r.word(&s.Type)},
+			{name: "args", read: func(n node, at string) { args, _ = r.written(n, at) }},
+			{name: "msq", read: func(n node, at string) { msq, _ = r.written(n, at) }},
+			{name: "after", read: r.oneOrMore(&s.After, "[fetch]")},
+			{name: "run_on", read: r.word(&s.RunOn)},
+			{name: "priority", read: r.signed(&s.Priority)},
+			{name: "vars", read: r.pairs(&s.Vars, "vars: {USERID: 7}")},
+			{name: "locks", read: r.words(&s.Locks, `["customer:7=exclusive"]`, nil)},
+			{name: "max_attempts", read: r.count(&s.MaxAttempts)},
+			{name: "timeout", read: r.long(&s.Timeout)},
+			{name: "on_failure", read: r.word(&s.OnFailure)},
+		})
+		if given["args"] != nil {
+			s.Args = &args
+		}
+		if given["msq"] != nil {
+			s.MSQ = &msq
+		}
+		spots[spot{len(steps), ""}] = n
+		for name, n := range given {
+			spots[spot{len(steps), name}] = n
+		}
+		steps = append(steps, s)
+	})
+	if list, is := n.(*ast.SequenceNode); is && len(list.Values) == 0 {
+		r.problem(n, `write one like - {name: fetch, type: sh, args: "…"}`, "there are no %s", at)
+	}
+	return steps
+}
+
+// signed reads a whole number that may be below 0.
+func (r *reader) signed(to *int) func(node, string) {
+	return func(n node, at string) {
+		i, ok := n.(*ast.IntegerNode)
+		if !ok {
+			r.problem(n, "", "%s must be a whole number, not %s", at, kind(n))
+			return
+		}
+		v, known := whole(i.Value)
+		if !known || v != int64(int32(v)) {
+			r.problem(n, "", "%s is %s, which is too much", at, n.GetToken().Value)
+			return
+		}
+		*to = int(v)
+	}
+}
+
+func (r *reader) notices(n node, at string) (list []workflow.Notice) {
+	r.each(n, at, "write it like - {when: [failed], mail: [ops@example.org]}", func(n node, at string) {
+		var m workflow.Notice
+		r.mapping(n, at, []field{
+			{name: "when", read: func(n node, at string) {
+				r.oneOrMore(&m.When, "[failed]")(n, at)
+				for _, state := range m.When {
+					if !slices.Contains(workflow.RunStates, state) {
+						r.problem(n, suggest(state, workflow.RunStates), "no run ends as %q", state)
+					}
+				}
+			}},
+			{name: "mail", read: r.oneOrMore(&m.Mail, "[ops@example.org]")},
+			{name: "webhook", read: r.word(&m.Webhook)},
+			{name: "command", read: r.words(&m.Command, "[./told.sh]", nil)},
+			{name: "unless_success_within", read: r.long(&m.UnlessSuccessWithin)},
+		})
+		list = append(list, m)
+	})
+	return list
+}
+
+// WriteWorkflow writes a definition as Workflows reads it.
+func WriteWorkflow(d workflow.Definition) ([]byte, error) {
+	doc := pairs{}
+	doc.add("workflow", d.Name, true)
+	doc.add("project", d.Project, d.Project != "")
+	doc.add("active", d.Active, true)
+	if s := d.Sensor; s != nil {
+		m := pairs{}
+		m.add("cron", s.Cron, s.Cron != "")
+		m.add("zone", s.Zone, s.Zone != "")
+		m.add("catch_up", string(s.CatchUp), s.CatchUp != "")
+		m.add("every", s.Every.String(), s.Every > 0)
+		m.add("after_finish", true, s.AfterFinish)
+		m.add("at_most", s.AtMost, s.AtMost > 0)
+		m.add("per", s.Per.String(), s.Per > 0)
+		m.add("workflow", s.Workflow, s.Workflow != "")
+		m.add("when", s.When, len(s.When) > 0)
+		doc.add("sensor", m, true)
+	}
+	doc.add("parameters", d.Parameters, len(d.Parameters) > 0)
+	var steps []pairs
+	alone := len(workflow.Roots(d.Steps)) == len(d.Steps) && len(d.Steps) > 1 // else they would be a chain
+	for _, s := range d.Steps {
+		m := pairs{}
+		m.add("name", s.Name, true)
+		m.add("type", s.Type, true)
+		m.add("args", s.Args, s.Args != nil)
+		m.add("msq", s.MSQ, s.MSQ != nil)
+		m.add("after", append([]string{}, s.After...), len(s.After) > 0 || alone)
+		m.add("run_on", s.RunOn, s.RunOn != "")
+		m.add("priority", s.Priority, s.Priority != 0)
+		m.add("vars", s.Vars, len(s.Vars) > 0)
+		m.add("locks", s.Locks, len(s.Locks) > 0)
+		m.add("max_attempts", s.MaxAttempts, s.MaxAttempts > 0)
+		m.add("timeout", s.Timeout.String(), s.Timeout > 0)
+		m.add("on_failure", s.OnFailure, s.OnFailure != "")
+		steps = append(steps, m)
+	}
+	doc.add("steps", steps, true)
+	var notices []pairs
+	for _, n := range d.Notify {
+		m := pairs{}
+		m.add("when", n.When, len(n.When) > 0)
+		m.add("mail", n.Mail, len(n.Mail) > 0)
+		m.add("webhook", n.Webhook, n.Webhook != "")
+		m.add("command", n.Command, len(n.Command) > 0)
+		m.add("unless_success_within", n.UnlessSuccessWithin.String(), n.UnlessSuccessWithin > 0)
+		notices = append(notices, m)
+	}
+	doc.add("notify", notices, len(notices) > 0)
+	var out bytes.Buffer
+	err := yaml.NewEncoder(&out, yaml.IndentSequence(true)).Encode(yaml.MapSlice(doc))
+	return out.Bytes(), err
+}
+
+// pairs are keys and values in an order.
+type pairs yaml.MapSlice
+
+func (p *pairs) add(key string, value any, there bool) {
+	if !there {
+		return
+	}
+	switch v := value.(type) {
+	case pairs:
+		value = yaml.MapSlice(v)
+	case []pairs:
+		list := make([]yaml.MapSlice, len(v))
+		for i := range v {
+			list[i] = yaml.MapSlice(v[i])
+		}
+		value = list
+	case *string:
+		value = *v
+	case map[string]string:
+		m := pairs{}
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			m.add(key, v[key], true)
+		}
+		value = yaml.MapSlice(m)
+	}
+	*p = append(*p, yaml.MapItem{Key: key, Value: value})
+}

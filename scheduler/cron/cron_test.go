@@ -1,0 +1,217 @@
+package cron
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	robfig "github.com/robfig/cron/v3"
+	"pgregory.net/rapid"
+)
+
+func spec(t *testing.T, text, zone string) Spec {
+	t.Helper()
+	s, err := Parse(text, zone)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// slots are the next ones after a time, as the clock of the zone shows them.
+func slots(t *testing.T, s Spec, after string, n int) (list []string) {
+	t.Helper()
+	at, err := time.Parse(time.RFC3339, after)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range n {
+		next, ok := s.Next(at)
+		if !ok {
+			break
+		}
+		if !next.After(at) {
+			t.Fatalf("%s comes not after %s", next, at)
+		}
+		list, at = append(list, next.In(s.Zone()).Format("01-02 15:04:05 MST")), next
+	}
+	return list
+}
+
+func TestNext_Table(t *testing.T) {
+	t.Parallel()
+	const prague = "Europe/Prague" // the clocks leap on 2026-03-29 at 02:00, and back on 2026-10-25 at 03:00
+	for _, x := range []struct{ text, zone, after, want string }{
+		{"0 2 * * *", prague, "2026-03-27T12:00:00Z", "03-28 02:00:00 CET, 03-29 03:00:00 CEST, 03-30 02:00:00 CEST"},
+		{"30 2 * * *", prague, "2026-03-28T12:00:00Z", "03-29 03:00:00 CEST, 03-30 02:30:00 CEST"},
+		{"0,30 2 * * *", prague, "2026-03-28T12:00:00Z", "03-29 03:00:00 CEST, 03-30 02:00:00 CEST"},
+		{"30 2,3 * * *", prague, "2026-03-28T12:00:00Z", "03-29 03:00:00 CEST, 03-29 03:30:00 CEST"},
+		{"30 2 * * *", prague, "2026-10-24T12:00:00Z", "10-25 02:30:00 CEST, 10-26 02:30:00 CET"},
+		{"30 2 25 * *", prague, "2026-10-25T00:45:00Z", "11-25 02:30:00 CET"},
+		{"0 * * * *", prague, "2026-10-24T23:30:00Z", "10-25 02:00:00 CEST, 10-25 02:00:00 CET, 10-25 03:00:00 CET"},
+		{"0 * * * *", prague, "2026-03-29T00:30:00Z", "03-29 03:00:00 CEST, 03-29 04:00:00 CEST"},
+		{"*/30 2 * * *", prague, "2026-10-24T23:00:00Z",
+			"10-25 02:00:00 CEST, 10-25 02:30:00 CEST, 10-25 02:00:00 CET, 10-25 02:30:00 CET, 10-26 02:00:00 CET"},
+		{"15 2 * * *", "Australia/Lord_Howe", "2026-10-02T16:00:00Z", "10-04 02:30:00 +11, 10-05 02:15:00 +11"},
+		{"45 1 * * *", "Australia/Lord_Howe", "2026-04-03T16:00:00Z", "04-05 01:45:00 +11, 04-06 01:45:00 +1030"},
+		{"0 0 * * *", "America/Santiago", "2026-09-05T12:00:00Z", "09-06 01:00:00 -03, 09-07 00:00:00 -03"},
+		{"0 12 30 12 *", "Pacific/Apia", "2011-12-28T00:00:00Z", "12-30 12:00:00 +14"},
+		{"*/20 * * * * *", "", "2026-01-01T00:00:05Z", "01-01 00:00:20 UTC, 01-01 00:00:40 UTC, 01-01 00:01:00 UTC"},
+		{"0 0 29 2 *", "", "2026-01-01T00:00:00Z", "02-29 00:00:00 UTC"},
+		{"0 0 13 * FRI", "", "2026-01-01T00:00:00Z", "01-02 00:00:00 UTC, 01-09 00:00:00 UTC, 01-13 00:00:00 UTC"},
+		{"0 0 1-7 * */7", "", "2026-01-01T00:00:00Z", "01-04 00:00:00 UTC, 02-01 00:00:00 UTC"},
+		{"@weekly", "", "2026-01-01T00:00:00Z", "01-04 00:00:00 UTC"},
+		{"5/20 9-17/4 * jan,MAR 7", "", "2026-01-31T00:00:00Z", "03-01 09:05:00 UTC, 03-01 09:25:00 UTC"},
+	} {
+		n := strings.Count(x.want, ",") + 1
+		if got := strings.Join(slots(t, spec(t, x.text, x.zone), x.after, n), ", "); got != x.want {
+			t.Errorf("%s in %s after %s:\n%s, want\n%s", x.text, x.zone, x.after, got, x.want)
+		}
+	}
+}
+
+// In UTC, where no clock leaps, a library that many use says the same.
+func TestNext_AgreesWithAnotherLibrary(t *testing.T) {
+	t.Parallel()
+	parser := robfig.NewParser(robfig.Second | robfig.Minute | robfig.Hour | robfig.Dom | robfig.Month | robfig.Dow)
+	rapid.Check(t, func(t *rapid.T) {
+		part := func(f field, top int) string {
+			v := rapid.IntRange(f.least, top)
+			switch a := v.Draw(t, f.name); rapid.IntRange(0, 4).Draw(t, "form") {
+			case 0:
+				return fmt.Sprint(a)
+			case 1:
+				return fmt.Sprintf("%d-%d", a, rapid.IntRange(a, top).Draw(t, "to"))
+			case 2:
+				return fmt.Sprintf("%d-%d/%d", a, top, rapid.IntRange(1, 9).Draw(t, "step"))
+			case 3:
+				return fmt.Sprintf("%d,%d", a, v.Draw(t, "and"))
+			}
+			return "*"
+		}
+		var list []string
+		for _, f := range fields {
+			top := f.top
+			switch f.name {
+			case "day":
+				top = 28
+			case "weekday":
+				top = 6
+			}
+			list = append(list, part(f, top))
+		}
+		text := strings.Join(list, " ")
+		want, err := parser.Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := Parse(text, "UTC")
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := time.Unix(rapid.Int64Range(0, 4e9).Draw(t, "at"), 0).UTC()
+		for range 5 {
+			next, ok := got.Next(at)
+			if other := want.Next(at); !ok || !next.Equal(other) {
+				t.Fatalf("%s after %s: %s, another library says %s", text, at, next, other)
+			}
+			at = next
+		}
+	})
+}
+
+// Whatever a zone's clocks do: slots come in order, none is left out by looking
+// from another moment, and a fixed time comes once a day.
+func TestNext_IsInOrderInEveryZone(t *testing.T) {
+	t.Parallel()
+	zones := []string{"Europe/Prague", "America/New_York", "Australia/Lord_Howe", "America/Santiago", "Pacific/Apia",
+		"Asia/Tehran", "Africa/Casablanca", "America/St_Johns", "Asia/Gaza", "Europe/Dublin"}
+	rapid.Check(t, func(t *rapid.T) {
+		h, m := rapid.IntRange(0, 23).Draw(t, "hour"), rapid.IntRange(0, 59).Draw(t, "minute")
+		zone := rapid.SampledFrom(zones).Draw(t, "zone")
+		s, err := Parse(fmt.Sprintf("%d %d * * *", m, h), zone)
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := time.Unix(rapid.Int64Range(1.3e9, 1.9e9).Draw(t, "at"), 0)
+		first, _ := s.Next(at)
+		between := at.Add(time.Duration(rapid.Int64Range(0, int64(first.Sub(at))-1).Draw(t, "between")))
+		if again, _ := s.Next(between); !again.Equal(first) {
+			t.Fatalf("after %s: %s, after %s: %s", at, first, between, again)
+		}
+		n := 0
+		for range 400 {
+			next, _ := s.Next(first)
+			if d := next.Sub(first); d < 21*time.Hour || d > 49*time.Hour {
+				t.Fatalf("%s in %s: from %s to %s", s, zone, first, next)
+			}
+			if next.Sub(first) > 27*time.Hour {
+				n++
+			}
+			first = next
+		}
+		if n > 1 { // Apia once had no 30th of December at all
+			t.Fatalf("%d days without a slot", n)
+		}
+	})
+}
+
+func TestParse_SaysWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"":               "0 fields",
+		"* * * *":        "4 fields: it takes 5",
+		"60 * * * *":     `minute "60": it is 0 to 59`,
+		"* 24 * * *":     `hour "24": it is 0 to 23`,
+		"* * 0 * *":      `day "0": it is 1 to 31`,
+		"* * * foo *":    `month "foo": it is 1 to 12, or JAN to DEC`,
+		"* * * * 8":      `weekday "8": it is 0 to 7`,
+		"*/0 * * * *":    "a step is a number from 1 on",
+		"5-1 * * * *":    "ends before it begins",
+		"0 0 30 2 *":     "never comes around",
+		"@reboot":        "there are @hourly",
+		"1,, * * * *":    `minute ""`,
+		"-5 * * * *":     `minute ""`,
+		"1 2 3 4 5 6 7 ": "7 fields",
+	} {
+		if _, err := Parse(text, ""); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", text, err, want)
+		}
+	}
+	for _, zone := range []string{"Mars/Base", "Local", "local"} {
+		if _, err := Parse("@daily", zone); err == nil || !strings.Contains(err.Error(), "is no time zone") {
+			t.Errorf("zone %s: %v", zone, err)
+		}
+	}
+}
+
+func TestWords(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"0 2 * * *":        "at 02:00; every day; Europe/Prague",
+		"5 0 2 * * 1-5":    "at 02:00:05; on weekday MON, TUE, WED, THU, FRI; Europe/Prague",
+		"*/30 * 1 * *":     "in every hour, minute 0, 30; on day 1; Europe/Prague",
+		"0 0 13 1 FRI":     "at 00:00; on day 13, and on weekday FRI, month JAN; Europe/Prague",
+		"0 0 1-7 * */7":    "at 00:00; on day 1, 2, 3, 4, 5, 6, 7 if it is weekday SUN; Europe/Prague",
+		"*/30 * * * * *":   "in every hour, every minute, second 0, 30; every day; Europe/Prague",
+		"0  12   * * MON ": "at 12:00; on weekday MON; Europe/Prague",
+	} {
+		if got := spec(t, text, "Europe/Prague").Words(); got != want {
+			t.Errorf("%s: %s, want %s", text, got, want)
+		}
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add("*/5 1-3 * * MON", "Europe/Prague")
+	f.Fuzz(func(t *testing.T, text, zone string) {
+		if s, err := Parse(text, zone); err == nil {
+			at := time.Unix(1.7e9, 0)
+			if next, ok := s.Next(at); !ok || !next.After(at) {
+				t.Errorf("%q in %q: %s, %v", text, zone, next, ok)
+			}
+			_ = s.Words()
+		}
+	})
+}

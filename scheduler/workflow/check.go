@@ -1,0 +1,268 @@
+package workflow
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Fault is one thing that is wrong with a definition, and where: in a step
+// (from 0; -1: outside of the steps), in a field, at a place of its list.
+type Fault struct {
+	Step  int
+	Field string // empty: the step, or the definition, as a whole
+	Index int    // in the field's list; -1: all of it
+	Text  string
+	Hint  string
+}
+
+var (
+	name      = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
+	parameter = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	// RunStates are how runs end.
+	RunStates = []string{"succeeded", "failed", "skipped"}
+)
+
+// maxName bounds names, which stand in keys and tables.
+const maxName = 100
+
+// BuiltIn are the parameters that every run has.
+var BuiltIn = []string{"WORKFLOW", "RUN", "EVENT", "SLOT", "SLOT_DATE"}
+
+// check gathers faults.
+type check struct {
+	Definition
+	faults []Fault
+}
+
+func (c *check) fault(step int, field string, index int, hint, format string, args ...any) {
+	c.faults = append(c.faults, Fault{step, field, index, fmt.Sprintf(format, args...), hint})
+}
+
+// Check finds all that is wrong with a definition.
+func Check(d Definition) []Fault {
+	c := &check{Definition: d}
+	if d.Name != "" {
+		c.named(-1, "workflow", d.Name)
+	}
+	c.sensor()
+	for _, p := range slices.Sorted(maps.Keys(d.Parameters)) {
+		switch {
+		case !parameter.MatchString(p):
+			c.fault(-1, "parameters", -1, "letters, digits and _ only", "%q cannot be the name of a parameter", p)
+		case slices.Contains(BuiltIn, p):
+			c.fault(-1, "parameters", -1, "give it another name", "every run has a parameter %s of its own", p)
+		}
+	}
+	first := map[string]int{}
+	for i, s := range d.Steps {
+		if s.Name == "" {
+			continue // who reads the file says so
+		}
+		c.named(i, "name", s.Name)
+		if at, twice := first[s.Name]; twice {
+			c.fault(i, "name", -1, "", "there is a step %q already, the %s", s.Name, ordinal(at))
+		} else {
+			first[s.Name] = i
+		}
+	}
+	for i := range d.Steps {
+		c.step(i, first)
+	}
+	if _, cycle := order(d.Steps); cycle != nil {
+		if n := len(cycle); n > 20 {
+			cycle = append(cycle[:20], fmt.Sprintf("… (%d in all)", n))
+		}
+		c.fault(first[cycle[0]], "after", -1, "leave out one of these", "these steps would wait for each other for ever: %s",
+			strings.Join(append(cycle, cycle[0]), " after "))
+	}
+	return c.faults
+}
+
+func (c *check) named(step int, field, s string) {
+	if !name.MatchString(s) || len(s) > maxName {
+		c.fault(step, field, -1, fmt.Sprintf("letters, digits, . _ and -, %d at the most", maxName), "%q cannot be a name", s)
+	}
+}
+
+func ordinal(i int) string {
+	n := i + 1
+	switch {
+	case n%100 >= 11 && n%100 <= 13:
+	case n%10 == 1:
+		return fmt.Sprintf("%dst", n)
+	case n%10 == 2:
+		return fmt.Sprintf("%dnd", n)
+	case n%10 == 3:
+		return fmt.Sprintf("%drd", n)
+	}
+	return fmt.Sprintf("%dth", n)
+}
+
+func (c *check) sensor() {
+	s := c.Sensor
+	if s == nil {
+		return
+	}
+	var kinds []string
+	for kind, is := range map[string]bool{"cron": s.Cron != "", "every": s.Every != 0, "workflow": s.Workflow != ""} {
+		if is {
+			kinds = append(kinds, kind)
+		}
+	}
+	slices.Sort(kinds)
+	if len(kinds) != 1 {
+		c.fault(-1, "sensor", -1, "it has one of cron, every and workflow",
+			"the sensor has %s", orNothing(strings.Join(kinds, " and ")))
+		return
+	}
+	kind := kinds[0]
+	only := func(of, field string, is bool) {
+		if is && of != kind {
+			c.fault(-1, "sensor."+field, -1, "leave it out", "%s belongs to a sensor of the kind %s, and this is one of %s", field, of, kind)
+		}
+	}
+	only("cron", "zone", s.Zone != "")
+	only("every", "after_finish", s.AfterFinish)
+	only("every", "at_most", s.AtMost != 0)
+	only("every", "per", s.Per != 0)
+	only("workflow", "when", len(s.When) > 0)
+	switch kind {
+	case "cron":
+		if _, err := s.Schedule(); err != nil {
+			field := "sensor.cron"
+			if strings.Contains(err.Error(), "is no time zone") {
+				field = "sensor.zone"
+			}
+			c.fault(-1, field, -1, "bellhop cron explain says when a schedule comes around", "%s", err)
+		}
+	case "every":
+		if s.Every < Duration(minEvery) {
+			c.fault(-1, "sensor.every", -1, "write 1s or more", "every %s is too often", s.Every)
+		} else if s.Every%Duration(time.Second) != 0 { // slots are named by their second
+			c.fault(-1, "sensor.every", -1, "write whole seconds", "every %s does not fall on seconds", s.Every)
+		}
+		if (s.AtMost > 0) != (s.Per > 0) {
+			c.fault(-1, "sensor", -1, "write both, like at_most: 8, per: 1h", "at_most and per mean nothing without each other")
+		}
+	case "workflow":
+		if s.Workflow == c.Name {
+			c.fault(-1, "sensor.workflow", -1, "every: with after_finish: true starts it again", "a workflow cannot wait for itself")
+		}
+		for i, state := range s.When {
+			if !slices.Contains(RunStates, state) {
+				c.fault(-1, "sensor.when", i, "known are "+strings.Join(RunStates, ", "), "no run ends as %q", state)
+			}
+		}
+	}
+	if s.CatchUp != "" && s.Workflow == "" && !s.AfterFinish &&
+		!slices.Contains([]CatchUp{CatchUpOne, CatchUpAll, CatchUpNone}, s.CatchUp) {
+		c.fault(-1, "sensor.catch_up", -1, "known are one, all, none", "catch_up cannot be %q", s.CatchUp)
+	} else if s.CatchUp != "" && (s.Workflow != "" || s.AfterFinish) {
+		c.fault(-1, "sensor.catch_up", -1, "leave it out", "there are no slots here that could be missed")
+	}
+}
+
+func orNothing(s string) string {
+	if s == "" {
+		return "nothing that would start it"
+	}
+	return s
+}
+
+func (c *check) step(i int, first map[string]int) {
+	s := c.Steps[i]
+	for k, needs := range s.After {
+		switch _, there := first[needs]; {
+		case needs == s.Name:
+			c.fault(i, "after", k, "leave it out", "step %q cannot come after itself", s.Name)
+		case !there:
+			c.fault(i, "after", k, "a step is named by its name", "there is no step %q", needs)
+		case slices.Contains(s.After[:k], needs):
+			c.fault(i, "after", k, "leave it out", "%q is named twice", needs)
+		}
+	}
+	if s.Type == "command" || s.Type == "dummy" {
+		c.fault(i, "type", -1, "", "a step cannot be of type %s, which no agent runs", s.Type)
+	}
+	if s.Args != nil && s.MSQ != nil {
+		c.fault(i, "msq", -1, "", "a step has args or msq, and not both")
+	}
+	if s.MSQ != nil && strings.TrimSpace(*s.MSQ) == "" {
+		c.fault(i, "msq", -1, "leave it out", "the query is empty")
+	}
+	if s.Args != nil && strings.ContainsAny(*s.Args, "\n\r") {
+		c.fault(i, "args", -1, "args are one line", "there is a line break in the args")
+	}
+	if s.Priority < -20 || s.Priority > 19 {
+		c.fault(i, "priority", -1, "from -20, which is first, to 19", "priority %d is out of range", s.Priority)
+	}
+	if !slices.Contains([]string{"", "fail", "run"}, s.OnFailure) {
+		c.fault(i, "on_failure", -1, "known are fail, run", "on_failure cannot be %q", s.OnFailure)
+	}
+	c.templates(i, "args", text(s.Args))
+	c.templates(i, "run_on", s.RunOn)
+	for _, l := range s.Locks {
+		c.templates(i, "locks", l)
+	}
+	for _, v := range s.Vars {
+		c.templates(i, "vars", v)
+	}
+}
+
+func text(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+// templates looks for parameters that there are not.
+func (c *check) templates(step int, field, s string) {
+	for _, part := range Parts(s) {
+		if part.Open {
+			c.fault(step, field, -1, "write ${NAME}, or $${ where the text is to hold ${", "${ without a name and a } behind it: %q", part.Text)
+			continue
+		}
+		if _, known := c.Parameters[part.Parameter]; part.Parameter != "" && !known && !slices.Contains(BuiltIn, part.Parameter) {
+			c.fault(step, field, -1, "name it under parameters, or write $${"+part.Parameter+"} if the text is to hold that",
+				"there is no parameter %s", part.Parameter)
+		}
+	}
+}
+
+// Part is a piece of a template.
+type Part struct {
+	Text      string
+	Parameter string // it stands for the value of this one
+	Open      bool   // a ${ that is not closed, or has no name in it
+}
+
+// Parts takes a template apart: ${NAME} stands for a parameter, $${ for ${. The
+// database fills them in (bellhop.filled), by the same rule.
+func Parts(s string) (list []Part) {
+	for s != "" {
+		i := strings.Index(s, "${")
+		switch {
+		case i < 0:
+			return append(list, Part{Text: s})
+		case i > 0 && s[i-1] == '$':
+			list = append(list, Part{Text: s[:i-1] + "${"})
+			s = s[i+2:]
+			continue
+		case i > 0:
+			list = append(list, Part{Text: s[:i]})
+		}
+		s = s[i:]
+		end := strings.Index(s, "}")
+		if end < 0 || !parameter.MatchString(s[2:end]) {
+			list, s = append(list, Part{Text: s[:2], Open: true}), s[2:]
+			continue
+		}
+		list, s = append(list, Part{Text: s[:end+1], Parameter: s[2:end]}), s[end+1:]
+	}
+	return list
+}

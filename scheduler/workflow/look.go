@@ -1,0 +1,68 @@
+package workflow
+
+import "time"
+
+// never is a time at which no clock will ever be: the sensor waits for something else.
+var never = time.Time{}
+
+// Seen is what is known of a sensor when it is looked at.
+type Seen struct {
+	Next   time.Time   // the first slot that has not fired; zero: the sensor is new
+	Now    time.Time   // by the database's clock
+	Recent []time.Time // when it fired last, the latest first; as many as AtMost says
+	Open   bool        // a run of its workflow is not over
+}
+
+// Then is what comes of a look.
+type Then struct {
+	Fire []Slot
+	Next time.Time // when it is looked at again; zero: see Waits
+	// Waits: for the end of a run, and not for the clock. Neither: it never fires again.
+	Waits bool
+}
+
+// Look says what a sensor of the clock does now.
+func (s *Sensor) Look(seen Seen) (Then, error) {
+	if until := s.heldUntil(seen); until.After(seen.Now) {
+		return Then{Next: until}, nil
+	}
+	if s.AfterFinish {
+		switch {
+		case seen.Open:
+			return Then{Waits: true}, nil
+		case seen.Next.IsZero(), !seen.Next.After(seen.Now):
+			return Then{Fire: []Slot{{At: seen.Now.Truncate(time.Second)}}, Waits: true}, nil
+		}
+		return Then{Next: seen.Next}, nil
+	}
+	schedule, err := s.Schedule()
+	if err != nil || schedule == nil {
+		return Then{}, err
+	}
+	fire, next, ok := Due(schedule, s.CatchUp, seen.Next, seen.Now)
+	if !ok {
+		next = never
+	}
+	if room := s.AtMost - s.fired(seen); s.AtMost > 0 && len(fire) > room {
+		fire = fire[:room]
+	}
+	return Then{Fire: fire, Next: next}, nil
+}
+
+// fired is how often it has fired in the time that counts.
+func (s *Sensor) fired(seen Seen) (n int) {
+	for _, at := range seen.Recent {
+		if at.After(seen.Now.Add(-time.Duration(s.Per))) {
+			n++
+		}
+	}
+	return n
+}
+
+// heldUntil is when it may fire again, where it has fired so often that it may not now.
+func (s *Sensor) heldUntil(seen Seen) time.Time {
+	if s.AtMost == 0 || s.fired(seen) < s.AtMost {
+		return time.Time{}
+	}
+	return seen.Recent[s.AtMost-1].Add(time.Duration(s.Per))
+}

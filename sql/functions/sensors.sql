@@ -1,0 +1,125 @@
+-- Sensors: what the clock and events make of workflows. When slots are, an instance works out (scheduler/workflow); that each comes
+-- to one run, whatever instances do, is seen to here: a slot is an event, whose name is unique, and the event, its run and the
+-- time of the next slot are written by one transaction.
+
+-- sensors_next: in how many ms somebody has to look; 0: now; NULL: nobody has to. Indexes: event_open, sensor_next, run_open.
+create or replace function bellhop.sensors_next() returns bigint
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select least(
+    case when exists (select from bellhop.event e where e.run is null) then 0 end,
+    (select case when s.next_fire <= now() then 0 else ceil(extract(epoch from s.next_fire - clock_timestamp()) * 1000) end
+       from bellhop.sensor s where s.next_fire < 'infinity' order by s.next_fire limit 1),
+    case when exists (select from bellhop.sensor s where s.kind = 'every' and s.next_fire = 'infinity'
+                         and not exists (select from bellhop.run r where r.workflow = s.workflow and r.state in ('queued', 'running'))) then 0 end)::bigint
+$$;
+
+-- sensors_begin: sensors that wait for the end of a run, of which none is open (any more), are looked at.
+create or replace function bellhop.sensors_begin() returns void
+language sql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+  update bellhop.sensor s set next_fire = '-infinity'
+   where s.workflow = any (array(
+     select y.workflow from bellhop.sensor y
+      where y.kind = 'every' and y.next_fire = 'infinity'
+        and not exists (select from bellhop.run r where r.workflow = y.workflow and r.state in ('queued', 'running'))
+        for update skip locked))
+$$;
+
+-- make_run_or_say: with safely, a run that cannot be made is written down as one that failed, and why. The first try does without:
+-- jobs that come in a subtransaction are dearer.
+create or replace function bellhop.make_run_or_say(w bellhop.workflow, event text, slot timestamptz, given jsonb, skips boolean, safely boolean) returns bigint
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  r     bigint;
+  who   text := 'sensor ' || coalesce(bellhop.sensor_kind(w.definition), 'event');
+  state text;
+  why   text;
+begin
+  if not safely then
+    return bellhop.make_run(w, event, slot, who, given, skips);
+  end if;
+  begin
+    return bellhop.make_run(w, event, slot, who, given, skips);
+  exception when others then
+    get stacked diagnostics state = returned_sqlstate, why = message_text;
+    if state in ('40001', '40P01', '55P03') then -- another time it may be
+      raise;
+    end if;
+  end;
+  insert into bellhop.run (workflow, version, event, triggered_by, state, parameters, started_at, ended_at, reason)
+  values (w.name, w.version, event, who, 'running', given, clock_timestamp(), null, null)
+  returning id into r;
+  perform bellhop.run_ended(r, 'failed', left('its jobs cannot be made: ' || why, 2000));
+  update bellhop.sensor s set problem = left(why, 2000), since = coalesce(s.since, clock_timestamp()) where s.workflow = w.name;
+  return r;
+end
+$$;
+
+-- fire: these slots of a workflow, whose row the caller has locked, come to runs; those that are events already do not. Of its
+-- sensor the next slot is kept, NULL: there is none. Returns how many runs there are, skipped ones among them.
+create or replace function bellhop.fire(called text, events text[], slots timestamptz[], caught boolean[], next timestamptz, safely boolean) returns integer
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  w     bellhop.workflow;
+  f     record;
+  fired integer := 0;
+begin
+  select * into w from bellhop.workflow x where x.name = called and x.active;
+  update bellhop.sensor s
+     set next_fire = next, fired_at = case when events <> '{}' then clock_timestamp() else s.fired_at end,
+         problem = case when events = '{}' then s.problem end, since = case when events = '{}' then s.since end
+   where s.workflow = called;
+  for f in select e.event, e.slot, e.caught from unnest(events, slots, caught) with ordinality as e (event, slot, caught, n) order by e.n loop
+    insert into bellhop.event (workflow, event, slot) values (called, f.event, f.slot) on conflict do nothing;
+    if found then
+      update bellhop.event e set run = bellhop.make_run_or_say(w, f.event, f.slot, '{}', not f.caught, safely)
+       where e.workflow = called and e.event = f.event;
+      fired := fired + 1;
+    end if;
+  end loop;
+  return fired;
+end
+$$;
+
+-- take_events: events that nobody has seen to come to runs, at most so many. Those of a workflow that somebody has in hand wait.
+-- Returns how many. Index: event_open.
+create or replace function bellhop.take_events(most integer, safely boolean) returns integer
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  e record;
+  n integer := 0;
+begin
+  for e in
+    select v.workflow, v.event, v.at, v.parameters, w as whole
+      from bellhop.event v join bellhop.workflow w on w.name = v.workflow
+     where v.run is null
+     order by v.at limit most
+       for update of v, w skip locked
+  loop
+    update bellhop.event v set run = bellhop.make_run_or_say(e.whole, e.event, e.at, e.parameters, true, safely)
+     where v.workflow = e.workflow and v.event = e.event;
+    update bellhop.sensor s set fired_at = clock_timestamp() where s.workflow = e.workflow;
+    n := n + 1;
+  end loop;
+  return n;
+end
+$$;
+
+revoke all on function bellhop.sensors_next, bellhop.sensors_begin, bellhop.make_run_or_say, bellhop.fire, bellhop.take_events from public;
+do $$
+begin
+  if exists (select from pg_roles where rolname = 'bellhop_scheduler') then
+    grant execute on function bellhop.sensors_next, bellhop.sensors_begin, bellhop.make_run_or_say, bellhop.fire, bellhop.take_events to bellhop_scheduler;
+  end if;
+end
+$$;

@@ -1,0 +1,333 @@
+-- Runs of workflows: jobs and dependencies like any others, made in one transaction. A run ends by a dependency, too: a dummy, its
+-- last job, needs all of its steps, whatever becomes of them. The statement that records the outcome of the last one passes the
+-- dummy (bellhop.pass_dummies), and that writes how the run has ended: no crash comes between, and jobs without a run pay nothing.
+-- A run that comes while another is open waits at a dummy of its own, its gate, for that one's last.
+
+-- filled: a template with the values of parameters: ${NAME}, and $${ for ${. The same rule as scheduler/workflow's Parts.
+create or replace function bellhop.filled(template text, given jsonb) returns text
+language sql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $f$
+  select case when strpos(template, '${') = 0 then template else (
+    select string_agg(case when m.part[1] = '$${' then '${' when m.part[2] is not null then coalesce(given ->> m.part[2], m.part[1]) else m.part[1] end,
+                      '' order by m.n)
+      from regexp_matches(template, '(\$\$\{|\$\{([A-Za-z_][A-Za-z0-9_]*)\}|\$|[^$]+)', 'g') with ordinality as m (part, n)) end
+$f$;
+
+-- make_run: a run of a workflow, whose row the caller has locked. skips: it becomes skipped where one is queued already. chosen:
+-- only these steps; whoever needs one that is left out needs those that this one needs. Returns its id.
+create or replace function bellhop.make_run(w bellhop.workflow, event text, slot timestamptz, who text, given jsonb, skips boolean,
+                                            chosen text[] default null) returns bigint
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  r     bigint;
+  ahead bigint; -- the last job of the run before it
+  door  bigint; -- its gate
+  close bigint; -- its last
+  all_ends constant text[] := '{succeeded,failed,cancelled,quarantined}';
+  vals  jsonb;
+  steps jsonb := w.definition -> 'steps';
+  ids   jsonb; -- of steps, by name
+begin
+  perform bellhop.runs_lost(w.name);
+  if not w.active and skips or skips and exists (select from bellhop.run x where x.workflow = w.name and x.state = 'queued') then
+    insert into bellhop.run (workflow, version, event, triggered_by, state, parameters, ended_at, reason)
+    values (w.name, w.version, event, who, 'skipped', given, clock_timestamp(),
+            case when w.active then 'a run of this workflow was queued already' else 'the workflow is not active' end)
+    returning id into r;
+    return r;
+  end if;
+  select x.last into ahead from bellhop.run x where x.workflow = w.name and x.state in ('queued', 'running') order by x.id desc limit 1;
+  insert into bellhop.run (workflow, version, event, triggered_by, state, parameters, started_at)
+  values (w.name, w.version, event, who, case when ahead is null then 'running' else 'queued' end, given,
+          case when ahead is null then clock_timestamp() end)
+  returning id into r;
+  vals := coalesce(w.definition -> 'parameters', '{}') || given || jsonb_strip_nulls(jsonb_build_object(
+    'WORKFLOW', w.name, 'RUN', r::text, 'EVENT', coalesce(event, ''),
+    'SLOT', to_char(coalesce(slot, now()) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'),
+    'SLOT_DATE', to_char(coalesce(slot, now()) at time zone coalesce(w.definition -> 'sensor' ->> 'zone', 'UTC'), 'YYYY-MM-DD')));
+  if ahead is not null then
+    insert into bellhop.jobqueue (type, run, on_failure) values ('dummy', r, 'run') returning id into door;
+  end if;
+  with made as (
+    insert into bellhop.jobqueue (type, args, msq, run_on, priority, vars, locks, max_attempts, timeout, on_failure, traceparent, own_attempts, run, step)
+    select s ->> 'type', bellhop.filled(s ->> 'args', vals), s ->> 'msq', bellhop.filled(s ->> 'run_on', vals),
+           coalesce((s ->> 'priority')::smallint, 0),
+           (select jsonb_object_agg(v.key, bellhop.filled(v.value, vals)) from jsonb_each_text(s -> 'vars') v),
+           case when s ? 'locks' then array(select bellhop.filled(l, vals) from jsonb_array_elements_text(s -> 'locks') l) end,
+           coalesce((s ->> 'max_attempts')::integer, 1), (s ->> 'timeout')::interval, coalesce(s ->> 'on_failure', 'fail'),
+           nullif(current_setting('bellhop.traceparent', true), ''), case when s ? 'max_attempts' then true end, r, s ->> 'name'
+      from jsonb_array_elements(steps) with ordinality as x (s, n)
+     where chosen is null or s ->> 'name' = any (chosen)
+     order by n
+    returning id, step
+  )
+  select jsonb_object_agg(m.step, m.id) into ids from made m;
+  insert into bellhop.jobqueue (type, run, on_failure) values ('dummy', r, 'run') returning id into close;
+  with recursive need (step, needs) as (
+    select s ->> 'name', a.name
+      from jsonb_array_elements(steps) s, jsonb_array_elements_text(coalesce(s -> 'after', '[]')) a (name)
+  ), way (step, needs) as (
+    select n.step, n.needs from need n where ids ? n.step
+    union
+    select y.step, n.needs from way y join need n on n.step = y.needs where not ids ? y.needs
+  ), edge (job, needs, wanted) as (
+    select (ids ->> y.step)::bigint, (ids ->> y.needs)::bigint, '{succeeded}'::text[] from way y where ids ? y.needs
+    union all
+    select i.value::bigint, door, all_ends from jsonb_each_text(ids) i
+     where door is not null and not exists (select from way y where y.step = i.key and ids ? y.needs)
+    union all
+    select door, ahead, all_ends where door is not null
+    union all
+    select close, i.value::bigint, all_ends from jsonb_each_text(ids) i
+  )
+  insert into bellhop.dependency (job, needs, wanted) select e.job, e.needs, e.wanted from edge e;
+  update bellhop.run x set gate = door, last = close where x.id = r;
+  return r;
+end
+$$;
+
+-- runs_moved: these dummies have passed. Gates: their runs begin. Lasts: their runs have ended, as their steps have.
+create or replace function bellhop.runs_moved(dummies bigint[]) returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  x    record;
+  ends text;
+begin
+  for x in
+    select r.*, r.last = any (dummies) as over from bellhop.run r
+     where r.id = any (array(select j.run from bellhop.jobqueue j where j.id = any (dummies) and j.run is not null))
+     order by r.id
+  loop
+    if not x.over then
+      update bellhop.run r set state = 'running', started_at = clock_timestamp() where r.id = x.id and r.state = 'queued';
+      continue;
+    end if;
+    select format('step %s %s (job %s)', j.step, case j.state when 'failed' then 'failed' else 'was ' || j.state end, j.id) into ends
+      from bellhop.dependency d join bellhop.jobqueue j on j.id = d.needs
+     where d.job = x.last and j.state <> 'succeeded'
+     order by j.ended_by is not null, j.id limit 1;
+    perform bellhop.run_ended(x.id, case when ends is null then 'succeeded' else 'failed' end, ends);
+  end loop;
+end
+$$;
+
+-- run_ended: a run has ended so: that is written, and told to sensors that wait for it. Nothing here waits for a row that an app
+-- may have in hand: outcomes are written by the same statement.
+create or replace function bellhop.run_ended(id bigint, state text, reason text) returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  called text;
+  rung   boolean := false;
+begin
+  update bellhop.run r
+     set state = run_ended.state, reason = run_ended.reason, ended_at = clock_timestamp(), started_at = coalesce(r.started_at, clock_timestamp())
+   where r.id = run_ended.id and r.state in ('queued', 'running')
+  returning r.workflow into called;
+  if not found or not exists (select from bellhop.sensor) then
+    return;
+  end if;
+  insert into bellhop.event (workflow, event)
+  select s.workflow, 'run=' || run_ended.id
+    from bellhop.sensor s join bellhop.workflow w on w.name = s.workflow
+   where s.source = called and w.active and coalesce(w.definition -> 'sensor' -> 'when', '["succeeded"]') ? run_ended.state
+  on conflict do nothing;
+  rung := found;
+  -- One that begins again after its end. Where somebody has its row in hand, the safety scan finds it (bellhop.sensors_next).
+  update bellhop.sensor s
+     set next_fire = clock_timestamp() + (w.definition -> 'sensor' ->> 'every')::interval
+    from bellhop.workflow w
+   where s.workflow = any (array(select y.workflow from bellhop.sensor y where y.workflow = called and y.kind = 'every' and y.next_fire = 'infinity'
+                                    for update skip locked))
+     and w.name = s.workflow;
+  if rung or found then
+    perform pg_notify('bellhop_due', '');
+  end if;
+end
+$$;
+
+-- runs_lost: runs whose last job was cancelled by somebody, or deleted, would stay open for ever.
+create or replace function bellhop.runs_lost(workflow text) returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  x record;
+begin
+  for x in
+    select r.id, r.last, j.id is not null as there
+      from bellhop.run r left join bellhop.jobqueue j on j.id = r.last
+     where r.workflow = runs_lost.workflow and r.state in ('queued', 'running')
+       and (j.id is null or j.state in ('succeeded', 'failed', 'cancelled', 'quarantined'))
+     order by r.id
+  loop
+    if x.there then
+      perform bellhop.runs_moved(array[x.last]);
+    else
+      perform bellhop.run_ended(x.id, 'failed', 'its jobs were deleted');
+    end if;
+  end loop;
+end
+$$;
+
+-- unknown_parameter: one that is given and not in the definition.
+create or replace function bellhop.refuse_parameters(w bellhop.workflow, given jsonb) returns void
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  unknown text;
+begin
+  if jsonb_typeof(given) is distinct from 'object' or jsonb_path_exists(given, 'strict $.* ? (@.type() != "string")') then
+    raise invalid_parameter_value using message = 'parameters are a JSON object of strings', hint = 'as in {"DAY": "2026-11-01"}';
+  end if;
+  select k into unknown from jsonb_object_keys(given) k where not coalesce(w.definition -> 'parameters', '{}') ? k limit 1;
+  if found then
+    raise invalid_parameter_value using message = format('workflow %s has no parameter %s', w.name, unknown),
+      hint = coalesce((select 'It has ' || string_agg(k, ', ') from jsonb_object_keys(w.definition -> 'parameters') k), 'It has none.');
+  end if;
+end
+$$;
+
+-- workflow_run: a run by hand, which is never skipped. Returns its id; NULL: there is no such workflow.
+create or replace function bellhop.workflow_run(name text, parameters jsonb default '{}', steps text[] default null) returns bigint
+language plpgsql volatile security definer
+set search_path = pg_catalog, bellhop, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  w       bellhop.workflow;
+  unknown text;
+begin
+  perform bellhop.refuse_but_operators('run workflows');
+  select * into w from bellhop.workflow x where x.name = workflow_run.name for update;
+  if not found then
+    return null;
+  end if;
+  perform bellhop.refuse_parameters(w, workflow_run.parameters);
+  select s into unknown from unnest(workflow_run.steps) s
+   where not exists (select from jsonb_array_elements(w.definition -> 'steps') d where d ->> 'name' = s);
+  if found or workflow_run.steps = '{}' then
+    raise invalid_parameter_value using message = format('workflow %s has no step %s', w.name, coalesce(unknown, 'to run')),
+      hint = format('bellhop workflow show %s', w.name);
+  end if;
+  return bellhop.make_run(w, null, null, bellhop.caller(), workflow_run.parameters, false, workflow_run.steps);
+end
+$$;
+
+-- workflow_event: something has happened that starts a workflow: once, whoever says it how often. Returns whether it is new; NULL:
+-- there is no such workflow, or it is not active. The run is made by an instance, as soon as this is committed.
+create or replace function bellhop.workflow_event(name text, event text, parameters jsonb default '{}') returns boolean
+language plpgsql volatile security definer
+set search_path = pg_catalog, bellhop, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  w bellhop.workflow;
+begin
+  select * into w from bellhop.workflow x where x.name = workflow_event.name and x.active;
+  if not found then
+    return null;
+  end if;
+  perform bellhop.refuse_parameters(w, workflow_event.parameters);
+  insert into bellhop.event (workflow, event, parameters) values (w.name, workflow_event.event, workflow_event.parameters)
+  on conflict (workflow, event) do nothing;
+  if not found then
+    return false;
+  end if;
+  perform pg_notify('bellhop_due', '');
+  return true;
+end
+$$;
+
+-- workflow_retry: a run that failed goes on: what has succeeded stays so. Returns how many steps are tried again; NULL: no such run.
+create or replace function bellhop.workflow_retry(run bigint) returns integer
+language plpgsql volatile security definer
+set search_path = pg_catalog, bellhop, pg_temp
+as $$
+declare
+  r    bellhop.run;
+  step bigint;
+  n    integer := 0;
+begin
+  perform bellhop.refuse_but_operators('retry runs');
+  select * into r from bellhop.run x where x.id = workflow_retry.run;
+  if not found then
+    return null;
+  end if;
+  perform from bellhop.workflow w where w.name = r.workflow for update; -- no other run of it begins meanwhile
+  select * into r from bellhop.run x where x.id = workflow_retry.run for update;
+  if r.state <> 'failed' then
+    raise object_not_in_prerequisite_state using message = format('run %s is %s', r.id, r.state),
+      hint = 'Only a run that failed can go on; bellhop workflow run ' || r.workflow || '   starts another.';
+  elsif exists (select from bellhop.run x where x.workflow = r.workflow and x.state in ('queued', 'running')) then
+    raise object_not_in_prerequisite_state using message = format('another run of %s is open', r.workflow),
+      hint = format('Wait until it is over: bellhop workflow show %s', r.workflow);
+  elsif r.last is null or not exists (select from bellhop.jobqueue j where j.id = r.last) then
+    raise object_not_in_prerequisite_state using message = format('the jobs of run %s are not there any more', r.id),
+      hint = 'bellhop workflow run ' || r.workflow || '   starts another.';
+  end if;
+  -- In the order in which they were made: whoever is needed comes first.
+  for step in select j.id from bellhop.dependency d join bellhop.jobqueue j on j.id = d.needs
+               where d.job = r.last and j.state in ('failed', 'cancelled', 'quarantined') order by j.id loop
+    perform bellhop.retry(step);
+    n := n + 1;
+  end loop;
+  return n;
+end
+$$;
+
+-- step_again: a step of a run is tried again (bellhop.retry): its run is open until it has ended anew.
+create or replace function bellhop.step_again(run bigint, job bigint) returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  r bellhop.run;
+begin
+  select * into r from bellhop.run x where x.id = step_again.run for update;
+  update bellhop.dependency d set met = false, counted = false where d.job = r.last and d.needs = step_again.job;
+  if not found then
+    return;
+  end if;
+  update bellhop.run x set state = 'running', ended_at = null, reason = null where x.id = r.id and x.state in ('succeeded', 'failed');
+  if exists (select from bellhop.jobqueue j where j.id = r.last and j.state in ('succeeded', 'failed', 'cancelled', 'quarantined')) then
+    perform bellhop.retry(r.last);
+  else
+    perform from bellhop.jobqueue j where j.id = r.last for no key update;
+    perform bellhop.resolve(array[r.last], false);
+    perform pg_notify('bellhop_due', '');
+  end if;
+end
+$$;
+
+-- step: the jobs of runs, by run and step. Readers see all of them.
+create or replace view bellhop.step with (security_barrier) as
+  select r.id as run, j.step, j.id as job, j.type, j.state, j.attempt, j.exit_code, j.created_at, j.started_at, j.ended_at, r.workflow
+    from bellhop.run r
+    join bellhop.dependency d on d.job = r.last
+    join bellhop.jobqueue j on j.id = d.needs
+   where (select bellhop.is_reader());
+
+revoke all on bellhop.step from public;
+revoke all on function bellhop.filled, bellhop.make_run, bellhop.runs_moved, bellhop.run_ended, bellhop.runs_lost, bellhop.refuse_parameters,
+                       bellhop.workflow_run, bellhop.workflow_event, bellhop.workflow_retry, bellhop.step_again from public;
+do $$
+begin
+  if exists (select from pg_roles where rolname = 'bellhop_scheduler') then
+    grant select on bellhop.step to bellhop_reader, bellhop_operator, bellhop_scheduler;
+    grant execute on function bellhop.workflow_run, bellhop.workflow_retry to bellhop_operator, bellhop_scheduler;
+    grant execute on function bellhop.workflow_event to bellhop_submitter, bellhop_operator, bellhop_scheduler;
+    grant execute on function bellhop.filled, bellhop.make_run, bellhop.runs_moved, bellhop.run_ended, bellhop.runs_lost, bellhop.refuse_parameters,
+                              bellhop.step_again to bellhop_scheduler;
+  end if;
+end
+$$;

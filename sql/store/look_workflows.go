@@ -1,0 +1,199 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"bellhop/scheduler"
+	"bellhop/sql"
+)
+
+var (
+	lookWorkflowsSQL      = sql.Query("look_workflows")
+	lookWorkflowTypesSQL  = sql.Query("look_workflow_types")
+	lookDefinitionsSQL    = sql.Query("look_definitions")
+	lookVersionsSQL       = sql.Query("look_versions")
+	lookVersionSQL        = sql.Query("look_version")
+	lookRunsSQL           = sql.Query("look_runs")
+	lookStepsSQL          = sql.Query("look_steps")
+	lookWorkflowApplySQL  = sql.Query("look_workflow_apply")
+	lookWorkflowChangeSQL = sql.Query("look_workflow_change")
+	lookWorkflowRunSQL    = sql.Query("look_workflow_run")
+	lookWorkflowRetrySQL  = sql.Query("look_workflow_retry")
+)
+
+// WorkflowRow is a workflow in a list, with its last run.
+type WorkflowRow struct {
+	Name         string                `json:"name"`
+	Project      string                `json:"project"`
+	Active       bool                  `json:"active"`
+	Version      int                   `json:"version"`
+	Instance     *scheduler.InstanceID `json:"instance"`
+	ChangedAt    time.Time             `json:"changed_at"`
+	ChangedBy    string                `json:"changed_by"`
+	Sensor       *string               `json:"sensor"` // its kind; nil: none, or none that is looked at
+	NextFire     *time.Time            `json:"next_fire"`
+	FiredAt      *time.Time            `json:"fired_at"`
+	Problem      *string               `json:"problem"`
+	Run          *int64                `json:"run"`
+	State        *string               `json:"state"`
+	RunCreatedAt *time.Time            `json:"run_created_at"`
+	RunEndedAt   *time.Time            `json:"run_ended_at"`
+}
+
+// DefinitionRow is a version of a workflow as it is kept.
+type DefinitionRow struct {
+	Name       string          `json:"name"`
+	Version    int             `json:"version"`
+	Definition json.RawMessage `json:"definition"`
+}
+
+// VersionRow is a version in a list.
+type VersionRow struct {
+	Version   int       `json:"version"`
+	What      string    `json:"what"`
+	Active    bool      `json:"active"`
+	ChangedAt time.Time `json:"changed_at"`
+	ChangedBy string    `json:"changed_by"`
+}
+
+// RunRow is a run.
+type RunRow struct {
+	ID          int64      `json:"id"`
+	Workflow    string     `json:"workflow"`
+	Version     int        `json:"version"`
+	Event       *string    `json:"event"`
+	TriggeredBy string     `json:"triggered_by"`
+	State       string     `json:"state"`
+	CreatedAt   time.Time  `json:"created_at"`
+	StartedAt   *time.Time `json:"started_at"`
+	EndedAt     *time.Time `json:"ended_at"`
+	Reason      *string    `json:"reason"`
+}
+
+// StepRow is a job of a run.
+type StepRow struct {
+	Step      *string            `json:"step"`
+	Job       scheduler.JobID    `json:"job"`
+	Type      scheduler.TypeName `json:"type"`
+	State     scheduler.JobState `json:"state"`
+	Attempt   int                `json:"attempt"`
+	ExitCode  *int               `json:"exit_code"`
+	StartedAt *time.Time         `json:"started_at"`
+	EndedAt   *time.Time         `json:"ended_at"`
+}
+
+// Workflows lists workflows whose names are like one of the patterns (nil: all), of a project (nil: of all).
+func (l Look) Workflows(ctx context.Context, patterns []string, project *string) ([]WorkflowRow, error) {
+	list, err := collect[WorkflowRow](ctx, l.db, lookWorkflowsSQL, patterns, project)
+	if err != nil {
+		return nil, fmt.Errorf("list workflows: %w", err)
+	}
+	return list, nil
+}
+
+// WorkflowsUsing names the workflows that have a step of a type.
+func (l Look) WorkflowsUsing(ctx context.Context, typ string) ([]string, error) {
+	rows, err := l.db.Query(ctx, lookWorkflowTypesSQL, typ)
+	if err == nil {
+		var names []string
+		if names, err = pgx.CollectRows(rows, pgx.RowTo[string]); err == nil {
+			return names, nil
+		}
+	}
+	return nil, fmt.Errorf("list workflows: %w", err)
+}
+
+// Definitions gives the definitions of workflows whose names are like one of the patterns (nil: all).
+func (l Look) Definitions(ctx context.Context, patterns []string) ([]DefinitionRow, error) {
+	list, err := collect[DefinitionRow](ctx, l.db, lookDefinitionsSQL, patterns)
+	if err != nil {
+		return nil, fmt.Errorf("read workflows: %w", err)
+	}
+	return list, nil
+}
+
+// Versions lists the versions of a workflow.
+func (l Look) Versions(ctx context.Context, name string) ([]VersionRow, error) {
+	list, err := collect[VersionRow](ctx, l.db, lookVersionsSQL, name)
+	if err != nil {
+		return nil, fmt.Errorf("list versions: %w", err)
+	}
+	return list, nil
+}
+
+// Version gives one; ok false: there is none.
+func (l Look) Version(ctx context.Context, name string, version int) (d DefinitionRow, ok bool, err error) {
+	list, err := collect[DefinitionRow](ctx, l.db, lookVersionSQL, name, version)
+	if err != nil || len(list) == 0 {
+		if err != nil {
+			err = fmt.Errorf("read version: %w", err)
+		}
+		return d, false, err
+	}
+	return list[0], true, nil
+}
+
+// Runs lists the last runs, the latest first: of a workflow (nil: of all), or one by its id.
+func (l Look) Runs(ctx context.Context, name *string, id *int64, most int) ([]RunRow, error) {
+	list, err := collect[RunRow](ctx, l.db, lookRunsSQL, name, id, most)
+	if err != nil {
+		return nil, fmt.Errorf("list runs: %w", err)
+	}
+	return list, nil
+}
+
+// Steps lists the jobs of a run.
+func (l Look) Steps(ctx context.Context, run int64) ([]StepRow, error) {
+	list, err := collect[StepRow](ctx, l.db, lookStepsSQL, run)
+	if err != nil {
+		return nil, fmt.Errorf("list steps: %w", err)
+	}
+	return list, nil
+}
+
+// ApplyWorkflow writes a definition; version nil: whichever there is. It gives the version it has now.
+func (l Look) ApplyWorkflow(ctx context.Context, definition []byte, version *int) (now int, err error) {
+	err = l.workflow(ctx, "apply workflow", &now, lookWorkflowApplySQL, string(definition), version)
+	return now, err
+}
+
+// ChangeWorkflow has it activated, deactivated or deleted; was is nil: there is none; false: it was so already.
+func (l Look) ChangeWorkflow(ctx context.Context, name, what string) (was *bool, err error) {
+	err = l.workflow(ctx, "change workflow", &was, lookWorkflowChangeSQL, name, what)
+	return was, err
+}
+
+// RunWorkflow starts a run by hand and gives its id; nil: there is no such workflow.
+func (l Look) RunWorkflow(ctx context.Context, name string, parameters map[string]string, steps []string) (id *int64, err error) {
+	text, err := json.Marshal(parameters)
+	if err != nil {
+		return nil, err
+	}
+	if parameters == nil {
+		text = []byte("{}")
+	}
+	err = l.workflow(ctx, "run workflow", &id, lookWorkflowRunSQL, name, string(text), steps)
+	return id, err
+}
+
+// RetryRun has a run that failed go on; n is how many steps are tried again; nil: there is no such run.
+func (l Look) RetryRun(ctx context.Context, run int64) (n *int, err error) {
+	err = l.workflow(ctx, "retry run", &n, lookWorkflowRetrySQL, run)
+	return n, err
+}
+
+func (l Look) workflow(ctx context.Context, what string, answer any, text string, args ...any) error {
+	rows, err := l.db.Query(ctx, text, args...)
+	if err == nil {
+		_, err = pgx.ForEachRow(rows, []any{answer}, func() error { return nil })
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	return nil
+}

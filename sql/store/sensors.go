@@ -1,0 +1,148 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"bellhop/scheduler/workflow"
+	"bellhop/sql"
+)
+
+var (
+	sensorsBeginSQL, sensorsDueSQL   = sql.Query("sensors_begin"), sql.Query("sensors_due")
+	sensorsFireSQL, sensorsEventsSQL = sql.Query("sensors_fire"), sql.Query("sensors_events")
+	sensorsNextSQL                   = sql.Query("sensors_next")
+	sensorsProblemSQL                = sql.Query("sensors_problem")
+)
+
+// sensorsMost is how many sensors, and events, one transaction sees to.
+const sensorsMost = 100
+
+// Sensors makes runs of what the clock says, and of events.
+type Sensors struct{ conn *connection }
+
+// NewSensors returns a session for sensors; it connects at its first use.
+func NewSensors(url string) (*Sensors, error) {
+	conn, err := newConnection(url, "clock", map[string]string{"lock_timeout": lockWait})
+	return &Sensors{conn: conn}, err
+}
+
+// Close ends the session's connection.
+func (s *Sensors) Close() { s.conn.close() }
+
+// Turn sees to what is due: it gives how many slots and events that were, and in
+// how long somebody has to look again (negative: nobody has to).
+func (s *Sensors) Turn(ctx context.Context) (fired int, next time.Duration, err error) {
+	next = -1
+	err = s.conn.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+		n, err := turnSensors(ctx, conn, sensorsMost, false)
+		if refused(err) {
+			// One of them cannot be made: each for itself, and that one is written down as failed.
+			n, err = turnSensors(ctx, conn, 1, true)
+		}
+		if err != nil {
+			return err
+		}
+		fired = n
+		var ms *int64
+		if err := conn.QueryRow(ctx, sensorsNextSQL).Scan(&ms); err != nil {
+			return err
+		}
+		if ms != nil {
+			next = time.Duration(*ms) * time.Millisecond
+		}
+		return nil
+	})
+	if err != nil {
+		return fired, -1, fmt.Errorf("look at sensors: %w", err)
+	}
+	return fired, next, nil
+}
+
+// refused reports an error that trying the same again would meet again.
+func refused(err error) bool {
+	var e *pgconn.PgError
+	if !errors.As(err, &e) {
+		return false
+	}
+	switch e.Code[:2] {
+	case "08", "40", "53", "57", "58": // the connection, other transactions, the machine, an order
+		return false
+	}
+	return e.Code != "55P03"
+}
+
+// dueSensor is one that is due.
+type dueSensor struct {
+	workflow   string
+	definition json.RawMessage
+	next       *time.Time
+	now        time.Time
+	recent     []time.Time
+	open       bool
+}
+
+func turnSensors(ctx context.Context, conn *pgx.Conn, most int, safely bool) (fired int, err error) {
+	err = pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, sensorsBeginSQL); err != nil {
+			return err
+		}
+		rows, err := tx.Query(ctx, sensorsDueSQL, most)
+		if err != nil {
+			return err
+		}
+		list, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (d dueSensor, err error) {
+			err = row.Scan(&d.workflow, &d.definition, &d.next, &d.now, &d.recent, &d.open)
+			return d, err
+		})
+		if err != nil {
+			return err
+		}
+		for _, d := range list {
+			n, err := fireSensor(ctx, tx, d, safely)
+			if err != nil {
+				return err
+			}
+			fired += n
+		}
+		var events int
+		err = tx.QueryRow(ctx, sensorsEventsSQL, most, safely).Scan(&events)
+		fired += events
+		return err
+	})
+	return fired, err
+}
+
+// fireSensor writes what a look at a sensor comes to.
+func fireSensor(ctx context.Context, tx pgx.Tx, d dueSensor, safely bool) (n int, err error) {
+	var sensor workflow.Sensor
+	seen := workflow.Seen{Now: d.now, Recent: d.recent, Open: d.open}
+	if d.next != nil {
+		seen.Next = *d.next
+	}
+	var then workflow.Then
+	if err = json.Unmarshal(d.definition, &sensor); err == nil {
+		then, err = sensor.Look(seen)
+	}
+	if err != nil { // it was written by SQL, which knows nothing of cron
+		_, err = tx.Exec(ctx, sensorsProblemSQL, d.workflow, err.Error())
+		return 0, err
+	}
+	events, slots, caught := []string{}, []time.Time{}, []bool{}
+	for _, f := range then.Fire {
+		events, slots, caught = append(events, f.Event()), append(slots, f.At), append(caught, f.Caught)
+	}
+	next := pgtype.Timestamptz{Time: then.Next, Valid: !then.Next.IsZero()}
+	if then.Waits {
+		next = pgtype.Timestamptz{InfinityModifier: pgtype.Infinity, Valid: true}
+	}
+	err = tx.QueryRow(ctx, sensorsFireSQL, d.workflow, events, slots, caught, next, safely).Scan(&n)
+	return n, err
+}

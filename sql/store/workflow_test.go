@@ -1,0 +1,327 @@
+package store
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"bellhop/scheduler"
+)
+
+// apply writes a definition: name, sensor and steps as JSON.
+func (e *env) apply(name, sensor, steps string) {
+	e.Helper()
+	e.exec("select bellhop.workflow_apply(jsonb_build_object('workflow', $1::text, 'sensor', $2::text::jsonb, 'parameters', '{\"DAY\":\"today\"}'::jsonb, 'steps', $3::text::jsonb))",
+		name, sensor, steps)
+}
+
+const chain = `[{"name":"a","type":"cat","args":"a ${DAY} $${x} ${RUN}"},{"name":"b","type":"cat","after":["a"]},{"name":"c","type":"cat","after":["b"]}]`
+
+// byStep claims what is ready, which must be these steps, and ends them so.
+func (e *env) byStep(state scheduler.JobState, want string) {
+	e.Helper()
+	jobs := e.claim(demand(100))
+	var got []string
+	var records []scheduler.Record
+	for _, j := range jobs {
+		got = append(got, e.one("select run || '.' || step from bellhop.jobqueue where id = $1", int64(j.Claim.Job)))
+		records = append(records, settle(j, scheduler.Result{Child: "cat.1", Error: "no luck", ExitCode: 3, Ended: time.Now()}, scheduler.Verdict{State: state, Counts: true}))
+	}
+	if s := strings.Join(got, " "); s != want {
+		e.Fatalf("claimed %q, want %q", s, want)
+	}
+	e.mustWrite(records...)
+}
+
+func (e *env) runs(want string) {
+	e.Helper()
+	got := e.one("select coalesce(string_agg(id || ' ' || state, ', ' order by id), '') from bellhop.run")
+	if got != want {
+		e.Fatalf("runs are %q, want %q", got, want)
+	}
+}
+
+func TestWorkflow_ARunIsJobsOneAfterTheOther(t *testing.T) {
+	t.Parallel()
+	e := openEnv(t)
+	e.apply("w", "null", chain)
+	if id := e.one("select bellhop.workflow_run('w', '{\"DAY\":\"monday\"}')"); id != "1" {
+		t.Errorf("run %s", id)
+	}
+	if got := e.one("select args from bellhop.jobqueue where step = 'a'"); got != "a monday ${x} 1" {
+		t.Errorf("args %q", got)
+	}
+	e.runs("1 running")
+	e.byStep(scheduler.Succeeded, "1.a")
+	e.byStep(scheduler.Succeeded, "1.b")
+	e.runs("1 running")
+	e.byStep(scheduler.Succeeded, "1.c")
+	e.runs("1 succeeded")
+	if got := e.one("select string_agg(step || ' ' || state, ', ' order by job) from bellhop.step where run = 1"); got != "a succeeded, b succeeded, c succeeded" {
+		t.Error(got)
+	}
+	if got := e.one("select bellhop.workflow_run('nobody')"); got != "" {
+		t.Errorf("a run of nothing: %s", got)
+	}
+	if got := e.fails("select bellhop.workflow_run('w', '{\"DAX\":\"1\"}')"); !strings.Contains(got, "has no parameter DAX") {
+		t.Error(got)
+	}
+	if got := e.fails("select bellhop.workflow_run('w', steps => '{z}')"); !strings.Contains(got, "has no step z") {
+		t.Error(got)
+	}
+}
+
+// The next run begins in the statement in which the one before it ends; by hand none is skipped.
+func TestWorkflow_RunsComeOneAfterTheOther(t *testing.T) {
+	t.Parallel()
+	e := openEnv(t)
+	e.apply("w", "null", `[{"name":"a","type":"cat"},{"name":"b","type":"cat"}]`)
+	for range 3 {
+		e.one("select bellhop.workflow_run('w')")
+	}
+	e.runs("1 running, 2 queued, 3 queued")
+	e.exec("select bellhop.look_again(100)") // as a round of maintenance does after the bell
+	e.byStep(scheduler.Succeeded, "1.a 1.b")
+	e.runs("1 succeeded, 2 running, 3 queued")
+	e.byStep(scheduler.Failed, "2.a 2.b")
+	e.runs("1 succeeded, 2 failed, 3 running")
+	e.byStep(scheduler.Succeeded, "3.a 3.b")
+	e.runs("1 succeeded, 2 failed, 3 succeeded")
+}
+
+func TestWorkflow_AFailedRunGoesOnAtTheFailedStep(t *testing.T) {
+	t.Parallel()
+	e := openEnv(t)
+	e.apply("w", "null", chain)
+	e.one("select bellhop.workflow_run('w')")
+	e.byStep(scheduler.Succeeded, "1.a")
+	e.byStep(scheduler.Failed, "1.b")
+	e.runs("1 failed")
+	if got := e.one("select reason from bellhop.run"); !strings.HasPrefix(got, "step b failed (job ") {
+		t.Error(got)
+	}
+	if n := e.one("select bellhop.workflow_retry(1)"); n != "2" {
+		t.Errorf("%s steps are tried again", n)
+	}
+	e.runs("1 running")
+	e.exec("select bellhop.look_again(100)")
+	e.byStep(scheduler.Succeeded, "1.b")
+	e.runs("1 running")
+	e.byStep(scheduler.Succeeded, "1.c")
+	e.runs("1 succeeded")
+	if got := e.fails("select bellhop.workflow_retry(1)"); !strings.Contains(got, "run 1 is succeeded") {
+		t.Error(got)
+	}
+	// One step by hand: the run is open until that has ended, too.
+	e.one("select bellhop.retry(id) from bellhop.jobqueue where step = 'a'")
+	e.runs("1 running")
+	e.exec("select bellhop.look_again(100)")
+	e.byStep(scheduler.Succeeded, "1.a")
+	e.runs("1 succeeded")
+}
+
+func TestWorkflow_SomeStepsOnly(t *testing.T) {
+	t.Parallel()
+	e := openEnv(t)
+	e.apply("w", "null", chain)
+	e.one("select bellhop.workflow_run('w', steps => '{c,a}')")
+	e.byStep(scheduler.Succeeded, "1.a")
+	e.byStep(scheduler.Succeeded, "1.c")
+	e.runs("1 succeeded")
+}
+
+// Whatever becomes of its jobs by other hands, no run stays open for ever.
+func TestWorkflow_JobsThatAreCancelledOrDeleted(t *testing.T) {
+	t.Parallel()
+	e := openEnv(t)
+	e.apply("w", "null", chain)
+	e.one("select bellhop.workflow_run('w')")
+	if got := e.fails("select bellhop.cancel(last) from bellhop.run"); !strings.Contains(got, "Cancel its steps") && !strings.Contains(got, "waits for them") {
+		t.Error(got)
+	}
+	e.one("select bellhop.cancel(id) from bellhop.jobqueue where step = 'a'")
+	e.runs("1 failed")
+	e.one("select bellhop.workflow_run('w')")
+	e.exec("delete from bellhop.jobqueue where run = 2")
+	e.one("select bellhop.workflow_run('w')")
+	e.runs("1 failed, 2 failed, 3 running")
+}
+
+func TestWorkflow_VersionsAndHistory(t *testing.T) {
+	t.Parallel()
+	e := openEnv(t)
+	e.apply("w", "null", chain)
+	e.apply("w", "null", chain)
+	if v := e.one("select version from bellhop.workflow"); v != "1" {
+		t.Errorf("version %s of what was not changed", v)
+	}
+	e.apply("w", `{"every":"1h"}`, chain)
+	e.one("select bellhop.workflow_change('w', 'deactivated')")
+	if got := e.one("select count(*) from bellhop.sensor"); got != "0" {
+		t.Error("its sensor is still there")
+	}
+	e.one("select bellhop.workflow_change('w', 'activated', 3)")
+	e.one("select bellhop.workflow_change('w', 'deleted')")
+	e.apply("w", "null", chain)
+	if got := e.one("select string_agg(version || ' ' || what, ', ' order by version) from bellhop.workflow_past where changed_by = current_user"); got !=
+		"1 created, 2 changed, 3 deactivated, 4 activated, 5 deleted, 6 created" {
+		t.Error(got)
+	}
+	if got := e.fails("select bellhop.workflow_apply('{\"workflow\":\"w\",\"steps\":[{\"name\":\"a\",\"type\":\"t\"}]}', 5)"); !strings.Contains(got, "has version 6, not 5") {
+		t.Error(got)
+	}
+	if got := e.fails(`select bellhop.workflow_apply('{"workflow":"a b","sensor":{"x":1},"steps":[{"name":"a","type":"t","after":["b"]},{"name":"b","type":"dummy"},{"type":"t"}]}')`); !strings.Contains(got,
+		"workflow: a name") || !strings.Contains(got, "sensor has none") || !strings.Contains(got, "step a comes after b") || !strings.Contains(got, "of type dummy") || !strings.Contains(got, "no name and type") {
+		t.Error(got)
+	}
+}
+
+// turn has sensors looked at, and gives how many fired.
+func turn(t *testing.T, s *Sensors) (int, time.Duration) {
+	t.Helper()
+	n, next, err := s.Turn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n, next
+}
+
+func TestSensors_ASlotIsOneRun(t *testing.T) {
+	t.Parallel()
+	e := openEnv(t)
+	s := desk(e, NewSensors)
+	if n, next := turn(t, s); n != 0 || next >= 0 {
+		t.Errorf("%d fire where there is nothing, next in %s", n, next)
+	}
+	e.apply("w", `{"cron":"0 2 * * *","zone":"Europe/Prague"}`, `[{"name":"a","type":"cat","args":"${SLOT} ${SLOT_DATE} ${EVENT}"}]`)
+	if n, next := turn(t, s); n != 0 || next <= 0 || next > 25*time.Hour {
+		t.Errorf("%d fire, next in %s", n, next)
+	}
+	if got := e.one("select to_char(next_fire at time zone 'Europe/Prague', 'HH24:MI:SS') from bellhop.sensor"); got != "02:00:00" {
+		t.Error(got)
+	}
+	// Yesterday's was missed, and is made up for; whoever looks, and how often.
+	e.exec("update bellhop.sensor set next_fire = next_fire - interval '2 days'")
+	var all sync.WaitGroup
+	for range 4 {
+		d := desk(e, NewSensors)
+		all.Go(func() {
+			for range 5 {
+				if _, _, err := d.Turn(t.Context()); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	e.runs("1 running")
+	got := e.one("select triggered_by || ' ' || (event = to_char(e.slot at time zone 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"'))::text from bellhop.run r join bellhop.event e using (event) where e.run = r.id")
+	if got != "sensor cron true" {
+		t.Error(got)
+	}
+	if args := strings.Fields(e.one("select args from bellhop.jobqueue where step = 'a'")); len(args) != 3 || args[0] != args[2] || !strings.HasPrefix(args[0], args[1][:7]) {
+		t.Error(args)
+	}
+	// The same slot once more, as after a restore: it is an event already.
+	e.exec("update bellhop.sensor set next_fire = next_fire - interval '1 day'")
+	if n, _ := turn(t, s); n != 0 {
+		t.Error("a slot fired twice")
+	}
+	e.runs("1 running")
+}
+
+// One running and one queued; what sensors want besides is written down as skipped.
+func TestSensors_SkipWhileOneIsQueued(t *testing.T) {
+	t.Parallel()
+	e := openEnv(t)
+	s := desk(e, NewSensors)
+	e.apply("w", "null", `[{"name":"a","type":"cat"}]`)
+	for i := range 4 {
+		if got := e.one("select bellhop.workflow_event('w', 'order ' || $1::text)", fmt.Sprint(i)); got != "true" {
+			t.Error(got)
+		}
+	}
+	if got := e.one("select bellhop.workflow_event('w', 'order 1')"); got != "false" {
+		t.Errorf("an event twice: %s", got)
+	}
+	if n, _ := turn(t, s); n != 4 {
+		t.Errorf("%d fired", n)
+	}
+	e.runs("1 running, 2 queued, 3 skipped, 4 skipped")
+	e.one("select bellhop.workflow_run('w')")
+	e.runs("1 running, 2 queued, 3 skipped, 4 skipped, 5 queued")
+}
+
+func TestSensors_AnothersOutcomeAndAfterFinish(t *testing.T) {
+	t.Parallel()
+	e := openEnv(t)
+	s := desk(e, NewSensors)
+	e.apply("first", `{"every":"1h","after_finish":true}`, `[{"name":"a","type":"cat"}]`)
+	e.apply("second", `{"workflow":"first"}`, `[{"name":"b","type":"cat"}]`)
+	e.apply("sorry", `{"workflow":"first","when":["failed"]}`, `[{"name":"c","type":"cat"}]`)
+	if n, next := turn(t, s); n != 1 || next >= 0 {
+		t.Errorf("%d fired, next in %s: it waits for the end", n, next)
+	}
+	e.byStep(scheduler.Succeeded, "1.a")
+	if _, next := turn(t, s); next < 59*time.Minute || next > time.Hour {
+		t.Errorf("next in %s", next)
+	}
+	e.runs("1 succeeded, 2 running")
+	e.byStep(scheduler.Succeeded, "2.b")
+	e.exec("delete from bellhop.event where slot is not null") // this second's would be the same
+	e.exec("update bellhop.sensor set next_fire = now() - interval '1 s' where workflow = 'first'")
+	turn(t, s)
+	e.byStep(scheduler.Failed, "3.a")
+	turn(t, s)
+	e.byStep(scheduler.Succeeded, "4.c")
+	e.runs("1 succeeded, 2 succeeded, 3 failed, 4 succeeded")
+	// Somebody had the row in hand when the run ended: the next look finds it.
+	e.exec("delete from bellhop.event where slot is not null")
+	e.exec("update bellhop.sensor set next_fire = 'infinity' where workflow = 'first'")
+	if n, _ := turn(t, s); n != 1 {
+		t.Errorf("%d fired", n)
+	}
+}
+
+// A run that cannot be made is one that failed; the others are made.
+func TestSensors_ARunThatCannotBeMade(t *testing.T) {
+	t.Parallel()
+	e := openEnv(t)
+	s := desk(e, NewSensors)
+	e.apply("bad", `null`, `[{"name":"a","type":"cat","args":"${DAY}"}]`)
+	e.apply("good", `null`, `[{"name":"a","type":"cat"}]`)
+	e.exec("select bellhop.filter_add('REJECT', '[[\"opcode\",[\"=\",\"args\",\"today\"]]]', 0, 'not today')")
+	e.exec("select bellhop.workflow_event('bad', 'x'), bellhop.workflow_event('good', 'x')")
+	for range 3 {
+		if _, next := turn(t, s); next < 0 {
+			break
+		}
+	}
+	if got := e.one("select string_agg(workflow || ' ' || state || ' ' || coalesce(reason, ''), ', ' order by workflow) from bellhop.run"); !strings.HasPrefix(got, "bad failed its jobs cannot be made: filter ") ||
+		!strings.HasSuffix(got, "good running ") {
+		t.Error(got)
+	}
+}
+
+// An app that has a workflow in hand holds up neither outcomes nor other workflows.
+func TestSensors_NobodyWaitsForAnApp(t *testing.T) {
+	t.Parallel()
+	e := openEnv(t)
+	s := desk(e, NewSensors)
+	e.apply("w", `null`, `[{"name":"a","type":"cat"}]`)
+	e.apply("free", `null`, `[{"name":"f","type":"cat"}]`)
+	e.apply("behind", `{"workflow":"w"}`, `[{"name":"b","type":"cat"}]`)
+	e.one("select bellhop.workflow_run('w')")
+	release := e.holding("select bellhop.workflow_run('w'), 1 from bellhop.workflow where name in ('w', 'behind') for update")
+	e.byStep(scheduler.Succeeded, "1.a")
+	e.exec("select bellhop.workflow_event('free', 'x')")
+	if n, next := turn(t, s); n != 1 || next != 0 {
+		t.Errorf("%d fired, next in %s", n, next)
+	}
+	release()
+	if n, _ := turn(t, s); n != 1 {
+		t.Errorf("%d fired when it was free", n)
+	}
+}
