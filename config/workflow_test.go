@@ -34,7 +34,8 @@ func TestWorkflows_ReadsADefinition(t *testing.T) {
 		Name: "nightly", Project: "demo", Active: true,
 		Sensor:     &workflow.Sensor{Cron: "0 2 * * *", Zone: "Europe/Prague", CatchUp: "one"},
 		Parameters: map[string]string{"DAY": "today"},
-		Steps:      []workflow.Step{{Name: "fetch", Type: "sh", Args: &args}, {Name: "convert", Type: "convert", After: []string{"fetch"}}},
+		Steps: []workflow.Step{{Name: "fetch", Type: "sh", Args: &args},
+			{Name: "convert", Type: "convert", After: []string{"fetch"}}},
 		Notify: []workflow.Notice{{When: []string{"failed"}, Mail: []string{"ops@example.org"},
 			UnlessSuccessWithin: workflow.Duration(time.Hour)}},
 	}, {
@@ -147,7 +148,8 @@ func TestWriteWorkflow_IsReadAgain(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		word := rapid.StringMatching(`[a-z][a-z0-9._-]{0,9}`)
 		value := rapid.SampledFrom([]string{"", "x", "7", "true", "null", "~", "a: b", "# x", "- x", "$${x}", "ž 'q' \"d\"", " blank ", "0x1f", "1e3", "2026-01-01", "@a", "*", "&a", "yes"})
-		d := workflow.Definition{Name: "w" + word.Draw(t, "name"), Project: rapid.SampledFrom([]string{"", "7", "a b"}).Draw(t, "project"), Active: rapid.Bool().Draw(t, "active")}
+		d := workflow.Definition{Name: "w" + word.Draw(t, "name"), Active: rapid.Bool().Draw(t, "active"),
+			Project: rapid.SampledFrom([]string{"", "7", "a b"}).Draw(t, "project")}
 		d.Sensor = rapid.SampledFrom([]*workflow.Sensor{nil, {Cron: "*/5 * * * *", Zone: "UTC", CatchUp: "all"},
 			{Every: workflow.Duration(90 * time.Minute), AfterFinish: true, AtMost: 3, Per: workflow.Duration(time.Hour)},
 			{Workflow: "other", When: []string{"failed"}}}).Draw(t, "sensor")

@@ -51,7 +51,8 @@ func TestWorkflow_ApplyIsOneTransactionAndSaysWhatItDid(t *testing.T) {
 	if out := s.ok("workflow", "apply", file("nightly.yaml")); out != "nightly unchanged (version 1)\n" {
 		t.Error(out)
 	}
-	has(t, s.ok("workflow", "apply", file("changed.yaml"), "--dry-run"), "nightly would be changed\n", "-  cron: 0 2 * * *", "+  cron: 30 3 * * *")
+	has(t, s.ok("workflow", "apply", file("changed.yaml"), "--dry-run"), "nightly would be changed\n",
+		"-  cron: 0 2 * * *", "+  cron: 30 3 * * *")
 	s.fails(cli.ExitState, "has version 1, not 7", "workflow", "apply", file("changed.yaml"), "--version", "7")
 	r = s.run("workflow", "apply", file("changed.yaml"), "--prune")
 	if r.stdout != "nightly changed (version 2)\na deleted\n" || !strings.Contains(r.stderr, "nobody is told yet") {

@@ -227,7 +227,8 @@ func (c *check) templates(step int, field, s string) {
 			c.fault(step, field, -1, "write ${NAME}, or $${ where the text is to hold ${", "${ without a name and a } behind it: %q", part.Text)
 			continue
 		}
-		if _, known := c.Parameters[part.Parameter]; part.Parameter != "" && !known && !slices.Contains(BuiltIn, part.Parameter) {
+		_, known := c.Parameters[part.Parameter]
+		if part.Parameter != "" && !known && !slices.Contains(BuiltIn, part.Parameter) {
 			c.fault(step, field, -1, "name it under parameters, or write $${"+part.Parameter+"} if the text is to hold that",
 				"there is no parameter %s", part.Parameter)
 		}

@@ -169,7 +169,8 @@ func (l Look) ChangeWorkflow(ctx context.Context, name, what string) (was *bool,
 }
 
 // RunWorkflow starts a run by hand and gives its id; nil: there is no such workflow.
-func (l Look) RunWorkflow(ctx context.Context, name string, parameters map[string]string, steps []string) (id *int64, err error) {
+func (l Look) RunWorkflow(ctx context.Context, name string, parameters map[string]string, steps []string) (
+	id *int64, err error) {
 	text, err := json.Marshal(parameters)
 	if err != nil {
 		return nil, err

@@ -27,7 +27,9 @@ func (e *env) byStep(state scheduler.JobState, want string) {
 	var records []scheduler.Record
 	for _, j := range jobs {
 		got = append(got, e.one("select run || '.' || step from bellhop.jobqueue where id = $1", int64(j.Claim.Job)))
-		records = append(records, settle(j, scheduler.Result{Child: "cat.1", Error: "no luck", ExitCode: 3, Ended: time.Now()}, scheduler.Verdict{State: state, Counts: true}))
+		ended := scheduler.Result{Child: "cat.1", Error: "no luck", ExitCode: 3, Ended: time.Now()}
+		records = append(records, settle(j, ended,
+			scheduler.Verdict{State: state, Counts: true}))
 	}
 	if s := strings.Join(got, " "); s != want {
 		e.Fatalf("claimed %q, want %q", s, want)
@@ -65,7 +67,7 @@ func TestWorkflow_ARunIsJobsOneAfterTheOther(t *testing.T) {
 	if got := e.one("select bellhop.workflow_run('nobody')"); got != "" {
 		t.Errorf("a run of nothing: %s", got)
 	}
-	if got := e.fails("select bellhop.workflow_run('w', '{\"DAX\":\"1\"}')"); !strings.Contains(got, "has no parameter DAX") {
+	if got := e.fails(`select bellhop.workflow_run('w', '{"DAX":"1"}')`); !strings.Contains(got, "has no parameter DAX") {
 		t.Error(got)
 	}
 	if got := e.fails("select bellhop.workflow_run('w', steps => '{z}')"); !strings.Contains(got, "has no step z") {
@@ -138,7 +140,7 @@ func TestWorkflow_JobsThatAreCancelledOrDeleted(t *testing.T) {
 	e := openEnv(t)
 	e.apply("w", "null", chain)
 	e.one("select bellhop.workflow_run('w')")
-	if got := e.fails("select bellhop.cancel(last) from bellhop.run"); !strings.Contains(got, "Cancel its steps") && !strings.Contains(got, "waits for them") {
+	if got := e.fails("select bellhop.cancel(last) from bellhop.run"); !strings.Contains(got, "waits for them") {
 		t.Error(got)
 	}
 	e.one("select bellhop.cancel(id) from bellhop.jobqueue where step = 'a'")
@@ -172,9 +174,12 @@ func TestWorkflow_VersionsAndHistory(t *testing.T) {
 	if got := e.fails("select bellhop.workflow_apply('{\"workflow\":\"w\",\"steps\":[{\"name\":\"a\",\"type\":\"t\"}]}', 5)"); !strings.Contains(got, "has version 6, not 5") {
 		t.Error(got)
 	}
-	if got := e.fails(`select bellhop.workflow_apply('{"workflow":"a b","sensor":{"x":1},"steps":[{"name":"a","type":"t","after":["b"]},{"name":"b","type":"dummy"},{"type":"t"}]}')`); !strings.Contains(got,
-		"workflow: a name") || !strings.Contains(got, "sensor has none") || !strings.Contains(got, "step a comes after b") || !strings.Contains(got, "of type dummy") || !strings.Contains(got, "no name and type") {
-		t.Error(got)
+	got := e.fails(`select bellhop.workflow_apply('{"workflow":"a b","sensor":{"x":1},
+		"steps":[{"name":"a","type":"t","after":["b"]},{"name":"b","type":"dummy"},{"type":"t"}]}')`)
+	for _, want := range []string{"workflow: a name", "sensor has none", "step a comes after b", "of type dummy", "no name and type"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in %s", want, got)
+		}
 	}
 }
 
@@ -221,7 +226,8 @@ func TestSensors_ASlotIsOneRun(t *testing.T) {
 	if got != "sensor cron true" {
 		t.Error(got)
 	}
-	if args := strings.Fields(e.one("select args from bellhop.jobqueue where step = 'a'")); len(args) != 3 || args[0] != args[2] || !strings.HasPrefix(args[0], args[1][:7]) {
+	args := strings.Fields(e.one("select args from bellhop.jobqueue where step = 'a'"))
+	if len(args) != 3 || args[0] != args[2] || !strings.HasPrefix(args[0], args[1]) {
 		t.Error(args)
 	}
 	// The same slot once more, as after a restore: it is an event already.

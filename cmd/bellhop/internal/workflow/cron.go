@@ -75,7 +75,8 @@ among seconds, minutes and hours goes by time that passes, and knows no gap and 
 				return err
 			}
 			for _, next := range e.Next {
-				if err := a.Printf("  %s  %s\n", next.In(s.Zone()).Format("Mon 2006-01-02 15:04:05 MST"), next.Format(time.RFC3339)); err != nil {
+				local := next.In(s.Zone()).Format("Mon 2006-01-02 15:04:05 MST")
+				if err := a.Printf("  %s  %s\n", local, next.Format(time.RFC3339)); err != nil {
 					return err
 				}
 			}

@@ -51,8 +51,8 @@ func ls(a *cli.App) *cobra.Command {
 				if w.Active {
 					active = "yes"
 				}
-				t.Add(w.Name, w.Project, active, strconv.Itoa(w.Version), cli.Text(w.Sensor), cli.Moment(w.NextFire), cli.Number(w.Run),
-					cli.Text(w.State), cli.Moment(w.RunEndedAt))
+				t.Add(w.Name, w.Project, active, strconv.Itoa(w.Version), cli.Text(w.Sensor), cli.Moment(w.NextFire),
+					cli.Number(w.Run), cli.Text(w.State), cli.Moment(w.RunEndedAt))
 			}
 			return a.PrintTable(t)
 		}),
@@ -119,7 +119,8 @@ func showWorkflow(ctx context.Context, a *cli.App, s *cli.Session, name string, 
 		return err
 	}
 	w := rows[0]
-	if err := a.Printf("# version %d, changed by %s at %s\n%s", w.Version, cli.Clean(w.ChangedBy), cli.Moment(&w.ChangedAt), body); err != nil {
+	by, at := cli.Clean(w.ChangedBy), cli.Moment(&w.ChangedAt)
+	if err := a.Printf("# version %d, changed by %s at %s\n%s", w.Version, by, at, body); err != nil {
 		return err
 	}
 	if err := a.Printf("\n%s\n", cli.Clean(starts(d, w))); err != nil {
@@ -153,8 +154,8 @@ func starts(d workflow.Definition, w store.WorkflowRow) string {
 func runTable(runs []store.RunRow) cli.Table {
 	t := cli.Table{Header: []string{"RUN", "STATE", "VERSION", "BY", "EVENT", "CREATED", "ENDED", "REASON"}}
 	for _, r := range runs {
-		t.Add(strconv.FormatInt(r.ID, 10), r.State, strconv.Itoa(r.Version), r.TriggeredBy, cli.Text(r.Event), cli.Moment(&r.CreatedAt),
-			cli.Moment(r.EndedAt), cli.Text(r.Reason))
+		t.Add(strconv.FormatInt(r.ID, 10), r.State, strconv.Itoa(r.Version), r.TriggeredBy, cli.Text(r.Event),
+			cli.Moment(&r.CreatedAt), cli.Moment(r.EndedAt), cli.Text(r.Reason))
 	}
 	return t
 }
@@ -219,14 +220,16 @@ func history(a *cli.App) *cobra.Command {
 }
 
 // versionOf reads a version as text.
-func versionOf(ctx context.Context, s *cli.Session, verb, name, number string) (d workflow.Definition, body string, err error) {
+func versionOf(ctx context.Context, s *cli.Session, verb, name, number string) (
+	d workflow.Definition, body string, err error) {
 	n, err := strconv.ParseUint(number, 10, 31)
 	if err != nil {
 		return d, "", cli.Usage("workflow "+verb, fmt.Sprintf("%q is no version", number), "bellhop workflow history "+name)
 	}
 	row, ok, err := s.Version(ctx, name, int(n))
 	if err == nil && !ok {
-		err = cli.Failed(cli.ExitNotFound, "workflow "+verb, "bellhop workflow history "+name, "workflow %s has no version %d", name, n)
+		err = cli.Failed(cli.ExitNotFound, "workflow "+verb, "bellhop workflow history "+name,
+			"workflow %s has no version %d", name, n)
 	}
 	if err != nil {
 		return d, "", err
