@@ -11,8 +11,7 @@ table bellhop.agent (
   trouble jsonb not null default '{}'::jsonb,
   local boolean not null default false,
   exclusive boolean not null default false,
-  deaths jsonb not null default '{}'::jsonb,
-  attempts integer not null default 1
+  deaths jsonb not null default '{}'::jsonb
 );
 
 table bellhop.agent_words (
@@ -90,6 +89,15 @@ table bellhop.dependency (
   wanted text[] not null default '{succeeded}'::text[],
   met boolean not null default false,
   counted boolean not null default false
+);
+
+table bellhop.event (
+  workflow text not null,
+  event text not null,
+  at timestamp with time zone not null default clock_timestamp(),
+  run bigint,
+  slot timestamp with time zone,
+  parameters jsonb not null default '{}'::jsonb
 );
 
 table bellhop.filter (
@@ -203,10 +211,8 @@ END,
   spawned_at timestamp with time zone,
   lost integer not null default 0,
   behind text,
-  result jsonb,
-  progress real,
-  progress_text text,
-  own_attempts boolean
+  run bigint,
+  step text
 );
 
 unlogged table bellhop.located (
@@ -281,6 +287,22 @@ table bellhop.rjm (
   trouble text
 );
 
+table bellhop.run (
+  id bigint not null generated always as identity,
+  workflow text not null,
+  version integer not null,
+  event text,
+  triggered_by text not null,
+  state text not null,
+  parameters jsonb not null default '{}'::jsonb,
+  created_at timestamp with time zone not null default clock_timestamp(),
+  started_at timestamp with time zone,
+  ended_at timestamp with time zone,
+  reason text,
+  gate bigint,
+  last bigint
+);
+
 table bellhop.schema_script (
   name text not null,
   checksum text not null,
@@ -293,6 +315,16 @@ table bellhop.schema_version (
   applied_at timestamp with time zone not null default clock_timestamp()
 );
 
+table bellhop.sensor (
+  workflow text not null,
+  kind text not null,
+  source text,
+  next_fire timestamp with time zone,
+  fired_at timestamp with time zone,
+  problem text,
+  since timestamp with time zone
+);
+
 table bellhop.set_aside (
   attachment bigint not null,
   digest bytea not null,
@@ -302,6 +334,27 @@ table bellhop.set_aside (
   times integer not null default 1,
   since timestamp with time zone not null default clock_timestamp(),
   again_at timestamp with time zone not null
+);
+
+table bellhop.workflow (
+  name text not null,
+  project text not null default ''::text,
+  active boolean not null,
+  version integer not null,
+  definition jsonb not null,
+  instance bigint,
+  changed_at timestamp with time zone not null default clock_timestamp(),
+  changed_by text not null
+);
+
+table bellhop.workflow_past (
+  workflow text not null,
+  version integer not null,
+  what text not null,
+  active boolean not null,
+  definition jsonb not null,
+  changed_at timestamp with time zone not null default clock_timestamp(),
+  changed_by text not null
 );
 
 view bellhop.attempt (
@@ -355,9 +408,8 @@ view bellhop.every_job (
   ended_by bigint,
   submitted_by text,
   lost integer,
-  result jsonb,
-  progress real,
-  progress_text text
+  run bigint,
+  step text
 );
 
 view bellhop.job (
@@ -398,9 +450,8 @@ view bellhop.job (
   ended_by bigint,
   submitted_by text,
   lost integer,
-  result jsonb,
-  progress real,
-  progress_text text
+  run bigint,
+  step text
 );
 
 view bellhop.job_log (
@@ -488,6 +539,20 @@ view bellhop.startable (
   msq text
 );
 
+view bellhop.step (
+  run bigint,
+  step text,
+  job bigint,
+  type text,
+  state text,
+  attempt integer,
+  exit_code integer,
+  created_at timestamp with time zone,
+  started_at timestamp with time zone,
+  ended_at timestamp with time zone,
+  workflow text
+);
+
 -- constraints
 alter table bellhop.agent add constraint agent_instance_fkey FOREIGN KEY (instance) REFERENCES bellhop.instance(id) ON DELETE CASCADE;
 alter table bellhop.agent add constraint agent_pkey PRIMARY KEY (instance, type);
@@ -511,6 +576,8 @@ alter table bellhop.child add constraint child_pkey PRIMARY KEY (instance, host,
 alter table bellhop.dependency add constraint dependency_not_itself CHECK ((job <> needs));
 alter table bellhop.dependency add constraint dependency_pkey PRIMARY KEY (job, needs);
 alter table bellhop.dependency add constraint dependency_wanted_ends CHECK (((wanted <> '{}'::text[]) AND (wanted <@ ARRAY['succeeded'::text, 'failed'::text, 'cancelled'::text, 'quarantined'::text])));
+alter table bellhop.event add constraint event_event_check CHECK (((event <> ''::text) AND (length(event) <= 200)));
+alter table bellhop.event add constraint event_pkey PRIMARY KEY (workflow, event);
 alter table bellhop.filter add constraint filter_id_check CHECK ((id ~ '^[A-Za-z0-9._-]{1,100}$'::text));
 alter table bellhop.filter add constraint filter_pkey PRIMARY KEY (id);
 alter table bellhop.filter add constraint filter_predicates_check CHECK ((jsonb_typeof(predicates) = 'array'::text));
@@ -535,10 +602,17 @@ alter table bellhop.lost_run add constraint lost_run_pkey PRIMARY KEY (job, n);
 alter table bellhop.paused add constraint paused_pkey PRIMARY KEY (type);
 alter table bellhop.rjm add constraint rjm_pkey PRIMARY KEY (job);
 alter table bellhop.rjm add constraint rjm_state_check CHECK ((state = ANY (ARRAY['done'::text, 'dusting'::text, 'old'::text])));
+alter table bellhop.run add constraint run_pkey PRIMARY KEY (id);
+alter table bellhop.run add constraint run_state_check CHECK ((state = ANY (ARRAY['queued'::text, 'running'::text, 'succeeded'::text, 'failed'::text, 'skipped'::text])));
 alter table bellhop.schema_script add constraint schema_script_pkey PRIMARY KEY (name);
 alter table bellhop.schema_version add constraint schema_version_pkey PRIMARY KEY (version);
+alter table bellhop.sensor add constraint sensor_pkey PRIMARY KEY (workflow);
 alter table bellhop.set_aside add constraint set_aside_attachment_fkey FOREIGN KEY (attachment) REFERENCES bellhop.attachment(id) ON DELETE CASCADE;
 alter table bellhop.set_aside add constraint set_aside_pkey PRIMARY KEY (attachment, digest);
+alter table bellhop.workflow add constraint workflow_name CHECK ((name ~ '^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$'::text));
+alter table bellhop.workflow add constraint workflow_pkey PRIMARY KEY (name);
+alter table bellhop.workflow_past add constraint workflow_past_pkey PRIMARY KEY (workflow, version);
+alter table bellhop.workflow_past add constraint workflow_past_what_check CHECK ((what = ANY (ARRAY['created'::text, 'changed'::text, 'activated'::text, 'deactivated'::text, 'deleted'::text])));
 
 -- indexes
 CREATE INDEX attached_job ON bellhop.attached USING btree (job);
@@ -548,6 +622,8 @@ CREATE UNIQUE INDEX attachment_table ON bellhop.attachment USING btree (rel, dis
 CREATE INDEX dependency_needs ON bellhop.dependency USING btree (needs);
 CREATE INDEX dependency_open ON bellhop.dependency USING btree (needs) WHERE (NOT met);
 CREATE INDEX dependency_uncounted ON bellhop.dependency USING btree (job) WHERE (NOT counted);
+CREATE INDEX event_of ON bellhop.event USING btree (workflow, at);
+CREATE INDEX event_open ON bellhop.event USING btree (at) WHERE (run IS NULL);
 CREATE INDEX instance_live ON bellhop.instance USING btree (id) WHERE (state = 'live'::text);
 CREATE INDEX jobqueue_floor ON bellhop.jobqueue USING btree (txid, type) WHERE ((state = 'ready'::text) AND (txid > '0'::xid8));
 CREATE UNIQUE INDEX jobqueue_key ON bellhop.jobqueue USING btree (key) WHERE (key IS NOT NULL);
@@ -558,6 +634,10 @@ CREATE INDEX jobqueue_ready ON bellhop.jobqueue USING btree (type, priority, id)
 CREATE INDEX jobqueue_taken ON bellhop.jobqueue USING btree (instance) WHERE (state = ANY (ARRAY['assigned'::text, 'running'::text]));
 CREATE INDEX log_job ON bellhop.log USING btree (job, id);
 CREATE INDEX rjm_dusty ON bellhop.rjm USING btree (job) WHERE (state <> 'old'::text);
+CREATE INDEX run_of ON bellhop.run USING btree (workflow, id);
+CREATE INDEX run_open ON bellhop.run USING btree (workflow, id) WHERE (state = ANY (ARRAY['queued'::text, 'running'::text]));
+CREATE INDEX sensor_next ON bellhop.sensor USING btree (next_fire) WHERE (next_fire < 'infinity'::timestamp with time zone);
+CREATE INDEX sensor_source ON bellhop.sensor USING btree (source) WHERE (source IS NOT NULL);
 
 CREATE OR REPLACE FUNCTION bellhop.all_jobs_gone()
  RETURNS trigger
@@ -925,15 +1005,21 @@ CREATE OR REPLACE FUNCTION bellhop.cancel(id bigint, now boolean DEFAULT false)
 AS $function$
 #variable_conflict use_column
 declare
-  was text;
+  was    text;
+  of_run bigint;
 begin
   if not bellhop.refuse_others(cancel.id, 'cancel') then
     return null;
   end if;
   -- The lock settles the race with a claim or an outcome.
   -- Who waits for a lock that it asked for while it ran has a process that must be dead first.
-  select case when j.state = 'assigned' and j.waiting_for like 'lock_held: %' then 'running' else j.state end into was
+  select case when j.state = 'assigned' and j.waiting_for like 'lock_held: %' then 'running' else j.state end,
+         case when j.type = 'dummy' then j.run end into was, of_run
     from bellhop.jobqueue j where j.id = cancel.id for update;
+  if of_run is not null and was = 'blocked' then
+    raise object_not_in_prerequisite_state using message = format('job %s is none of the steps of run %s, but waits for them', cancel.id, of_run),
+      hint = format('Cancel its steps: select bellhop.cancel(job) from bellhop.step where run = %s', of_run);
+  end if;
   if was in ('held', 'blocked', 'scheduled', 'ready', 'assigned') then
     update bellhop.jobqueue j
        set state = 'cancelled', ended_at = clock_timestamp(), waiting_for = null, cancel_requested = true, unmet = null
@@ -994,8 +1080,6 @@ AS $function$
       'It is to start at {at}{in}.', 'bellhop cancel {id}'),
     ('retry_delay', 'waiting', false, 'an attempt failed, the next one is put off',
       'Attempt {attempt} of {most} failed; the next one starts at {at}{in}. It failed so: {error}', 'bellhop logs {id}'),
-    ('snoozed', 'waiting', false, 'its agent has put it off, by its words or its exit code; that is no attempt',
-      'Its agent has put it off: it starts at {at}{in}, and no attempt is counted.', 'bellhop logs {id}'),
     ('in_hand', 'waiting', false, 'a transaction that is not over has its row locked',
       'A transaction has its row locked{since}, and claims pass over it until that ends: {who}.', 'psql "$DATABASE_URL" -c "select pg_terminate_backend({pid})"'),
     ('in_hand/prepared', 'waiting', false, '',
@@ -1106,8 +1190,6 @@ AS $function$
       'Its agent was ended, since it did not move: {error}', 'bellhop logs -e {id}'),
     ('quarantined', 'ended', false, 'three agents died of it; mend the agent or the job',
       '{deaths} agents have died of it, and no more shall: {error}', 'bellhop logs -e {id}'),
-    ('result_refused', 'ended', false, 'what its agent gave back is too long (`limits.result`), or cannot be kept as jsonb; it is not tried again by itself',
-      'What its agent gave back was not kept: {error}.', 'bellhop logs {id}'),
     ('args_too_long', 'ended', false, 'its argument is longer than the system takes on a command line',
       'Its argument is longer than a command line of the system may be.', 'bellhop show {id}'),
     ('vars_refused', 'ended', false, 'its agent does not take one of its `vars`; `agents[].vars` names those that it takes',
@@ -1525,9 +1607,6 @@ begin
   if not found or not (bellhop.is_reader() or bellhop.owns(j.submitted_by)) then
     return;
   end if;
-  if j.max_attempts = 1 and j.own_attempts is not true then
-    j.max_attempts := coalesce((select max(a.attempts) from bellhop.agent a join bellhop.instance i on i.id = a.instance and i.state = 'live' where a.type = j.type), 1);
-  end if;
   is_at := case when j.state not in ('held', 'blocked', 'scheduled', 'ready') then j.state
                 when j.held or j.state = 'held' then 'held'
                 when j.state = 'blocked' or j.unmet is not null or exists (select from bellhop.dependency d where d.job = j.id and not d.counted) then 'blocked'
@@ -1559,7 +1638,6 @@ begin
 
   if is_at = 'scheduled' then
     return query select * from bellhop.reason(case when j.waiting_for = 'retry_delay' then 'retry_delay'
-        when j.waiting_for = 'snoozed' then 'snoozed'
         when j.waiting_for like 'no_resources: %' then 'no_resources' else 'scheduled' end,
       jsonb_build_object('id', j.id, 'what', substr(j.waiting_for, strpos(j.waiting_for, ': ') + 2), 'attempt', j.attempt, 'most', j.max_attempts, 'at', j.run_at, 'error', coalesce(j.error, 'no reason was given'), 'in',
         case when isfinite(j.run_at) then format(', in %s', date_trunc('second', greatest(j.run_at - clock_timestamp(), interval '0'))) else ', which is never' end));
@@ -1779,6 +1857,18 @@ CREATE OR REPLACE FUNCTION bellhop.fill(template text, args jsonb)
 AS $function$
   select string_agg(m[1] || coalesce(args ->> m[2], ''), '' order by n)
     from regexp_matches(template, '([^{]*)(?:\{([a-z_]+)\})?', 'g') with ordinality x (m, n)
+$function$;
+
+CREATE OR REPLACE FUNCTION bellhop.filled(template text, given jsonb)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select case when strpos(template, '${') = 0 then template else (
+    select string_agg(case when m.part[1] = '$${' then '${' when m.part[2] is not null then coalesce(given ->> m.part[2], m.part[1]) else m.part[1] end,
+                      '' order by m.n)
+      from regexp_matches(template, '(\$\$\{|\$\{([A-Za-z_][A-Za-z0-9_]*)\}|\$|[^$]+)', 'g') with ordinality as m (part, n)) end
 $function$;
 
 CREATE OR REPLACE FUNCTION bellhop.filter_add(action text, predicates jsonb DEFAULT '[]'::jsonb, priority integer DEFAULT 0, reason text DEFAULT ''::text)
@@ -2213,6 +2303,33 @@ begin
   )
   select count(*) into found_now from made;
   return found_now;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION bellhop.fire(called text, events text[], slots timestamp with time zone[], caught boolean[], next timestamp with time zone, safely boolean)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  w     bellhop.workflow;
+  f     record;
+  fired integer := 0;
+begin
+  select * into w from bellhop.workflow x where x.name = called and x.active;
+  update bellhop.sensor s
+     set next_fire = next, fired_at = case when events <> '{}' then clock_timestamp() else s.fired_at end,
+         problem = case when events = '{}' then s.problem end, since = case when events = '{}' then s.since end
+   where s.workflow = called;
+  for f in select e.event, e.slot, e.caught from unnest(events, slots, caught) with ordinality as e (event, slot, caught, n) order by e.n loop
+    insert into bellhop.event (workflow, event, slot) values (called, f.event, f.slot) on conflict do nothing;
+    if found then
+      update bellhop.event e set run = bellhop.make_run_or_say(w, f.event, f.slot, '{}', not f.caught, safely)
+       where e.workflow = called and e.event = f.event;
+      fired := fired + 1;
+    end if;
+  end loop;
+  return fired;
 end
 $function$;
 
@@ -2748,6 +2865,112 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION bellhop.make_run(w bellhop.workflow, event text, slot timestamp with time zone, who text, given jsonb, skips boolean, chosen text[] DEFAULT NULL::text[])
+ RETURNS bigint
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+#variable_conflict use_column
+declare
+  r     bigint;
+  ahead bigint; -- the last job of the run before it
+  door  bigint; -- its gate
+  close bigint; -- its last
+  all_ends constant text[] := '{succeeded,failed,cancelled,quarantined}';
+  vals  jsonb;
+  steps jsonb := w.definition -> 'steps';
+  ids   jsonb; -- of steps, by name
+begin
+  perform bellhop.runs_lost(w.name);
+  if not w.active and skips or skips and exists (select from bellhop.run x where x.workflow = w.name and x.state = 'queued') then
+    insert into bellhop.run (workflow, version, event, triggered_by, state, parameters, ended_at, reason)
+    values (w.name, w.version, event, who, 'skipped', given, clock_timestamp(),
+            case when w.active then 'a run of this workflow was queued already' else 'the workflow is not active' end)
+    returning id into r;
+    return r;
+  end if;
+  select x.last into ahead from bellhop.run x where x.workflow = w.name and x.state in ('queued', 'running') order by x.id desc limit 1;
+  insert into bellhop.run (workflow, version, event, triggered_by, state, parameters, started_at)
+  values (w.name, w.version, event, who, case when ahead is null then 'running' else 'queued' end, given,
+          case when ahead is null then clock_timestamp() end)
+  returning id into r;
+  vals := coalesce(w.definition -> 'parameters', '{}') || given || jsonb_strip_nulls(jsonb_build_object(
+    'WORKFLOW', w.name, 'RUN', r::text, 'EVENT', coalesce(event, ''),
+    'SLOT', to_char(coalesce(slot, now()) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'),
+    'SLOT_DATE', to_char(coalesce(slot, now()) at time zone coalesce(w.definition -> 'sensor' ->> 'zone', 'UTC'), 'YYYY-MM-DD')));
+  if ahead is not null then
+    insert into bellhop.jobqueue (type, run, on_failure) values ('dummy', r, 'run') returning id into door;
+  end if;
+  with made as (
+    insert into bellhop.jobqueue (type, args, msq, run_on, priority, vars, locks, max_attempts, timeout, on_failure, traceparent, run, step)
+    select s ->> 'type', bellhop.filled(s ->> 'args', vals), s ->> 'msq', bellhop.filled(s ->> 'run_on', vals),
+           coalesce((s ->> 'priority')::smallint, 0),
+           (select jsonb_object_agg(v.key, bellhop.filled(v.value, vals)) from jsonb_each_text(s -> 'vars') v),
+           case when s ? 'locks' then array(select bellhop.filled(l, vals) from jsonb_array_elements_text(s -> 'locks') l) end,
+           coalesce((s ->> 'max_attempts')::integer, 1), (s ->> 'timeout')::interval, coalesce(s ->> 'on_failure', 'fail'),
+           nullif(current_setting('bellhop.traceparent', true), ''), r, s ->> 'name'
+      from jsonb_array_elements(steps) with ordinality as x (s, n)
+     where chosen is null or s ->> 'name' = any (chosen)
+     order by n
+    returning id, step
+  )
+  select jsonb_object_agg(m.step, m.id) into ids from made m;
+  insert into bellhop.jobqueue (type, run, on_failure) values ('dummy', r, 'run') returning id into close;
+  with recursive need (step, needs) as (
+    select s ->> 'name', a.name
+      from jsonb_array_elements(steps) s, jsonb_array_elements_text(coalesce(s -> 'after', '[]')) a (name)
+  ), way (step, needs) as (
+    select n.step, n.needs from need n where ids ? n.step
+    union
+    select y.step, n.needs from way y join need n on n.step = y.needs where not ids ? y.needs
+  ), edge (job, needs, wanted) as (
+    select (ids ->> y.step)::bigint, (ids ->> y.needs)::bigint, '{succeeded}'::text[] from way y where ids ? y.needs
+    union all
+    select i.value::bigint, door, all_ends from jsonb_each_text(ids) i
+     where door is not null and not exists (select from way y where y.step = i.key and ids ? y.needs)
+    union all
+    select door, ahead, all_ends where door is not null
+    union all
+    select close, i.value::bigint, all_ends from jsonb_each_text(ids) i
+  )
+  insert into bellhop.dependency (job, needs, wanted) select e.job, e.needs, e.wanted from edge e;
+  update bellhop.run x set gate = door, last = close where x.id = r;
+  return r;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION bellhop.make_run_or_say(w bellhop.workflow, event text, slot timestamp with time zone, given jsonb, skips boolean, safely boolean)
+ RETURNS bigint
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+#variable_conflict use_column
+declare
+  r     bigint;
+  who   text := 'sensor ' || coalesce(bellhop.sensor_kind(w.definition), 'event');
+  state text;
+  why   text;
+begin
+  if not safely then
+    return bellhop.make_run(w, event, slot, who, given, skips);
+  end if;
+  begin
+    return bellhop.make_run(w, event, slot, who, given, skips);
+  exception when others then
+    get stacked diagnostics state = returned_sqlstate, why = message_text;
+    if state in ('40001', '40P01', '55P03') then -- another time it may be
+      raise;
+    end if;
+  end;
+  insert into bellhop.run (workflow, version, event, triggered_by, state, parameters, started_at, ended_at, reason)
+  values (w.name, w.version, event, who, 'running', given, clock_timestamp(), null, null)
+  returning id into r;
+  perform bellhop.run_ended(r, 'failed', left('its jobs cannot be made: ' || why, 2000));
+  update bellhop.sensor s set problem = left(why, 2000), since = coalesce(s.since, clock_timestamp()) where s.workflow = w.name;
+  return r;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION bellhop.may_change(submitted_by text)
  RETURNS boolean
  LANGUAGE sql
@@ -2882,6 +3105,7 @@ AS $function$
 declare
   ids   bigint[];
   ready integer := 0;
+  of_runs boolean;
 begin
   loop
     with passed as (
@@ -2896,10 +3120,13 @@ begin
                   and not exists (select from bellhop.dependency x where x.job = d.id and not x.counted)
                 order by d.priority, d.id limit 1000
                   for update skip locked))
-      returning j.id
+      returning j.id, j.run
     )
-    select array_agg(p.id) into ids from passed p;
+    select array_agg(p.id), coalesce(bool_or(p.run is not null), false) into ids, of_runs from passed p;
     exit when ids is null;
+    if of_runs then
+      perform bellhop.runs_moved(ids);
+    end if;
     ids := array(select distinct d.needs from bellhop.dependency d where d.needs = any (ids) and not d.met);
     if ids <> '{}' then
       ready := ready + bellhop.release_dependents(ids, told);
@@ -3104,6 +3331,21 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION bellhop.refuse_but_operators(verb text)
+ RETURNS void
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp'
+AS $function$
+begin
+  if not (bellhop.is_operator() or pg_catalog.has_table_privilege(bellhop.caller(), 'bellhop.workflow'::regclass, 'update')) then
+    raise insufficient_privilege using
+      message = format('permission denied: %s may not %s', bellhop.caller(), verb),
+      hint = format('That is for operators: grant bellhop_operator to %I.', bellhop.caller());
+  end if;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION bellhop.refuse_cycles(jobs bigint[], give_up boolean DEFAULT false)
  RETURNS void
  LANGUAGE plpgsql
@@ -3234,6 +3476,26 @@ begin
     message = format('permission denied: %s may not %s job %s, which %s', bellhop.caller(), verb, refuse_others.id,
                      coalesce(j.submitted_by || ' has submitted', 'was submitted before that was kept')),
     hint = format('That is for its submitter and for operators: grant bellhop_operator to %I.', bellhop.caller());
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION bellhop.refuse_parameters(w bellhop.workflow, given jsonb)
+ RETURNS void
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  unknown text;
+begin
+  if jsonb_typeof(given) is distinct from 'object' or jsonb_path_exists(given, 'strict $.* ? (@.type() != "string")') then
+    raise invalid_parameter_value using message = 'parameters are a JSON object of strings', hint = 'as in {"DAY": "2026-11-01"}';
+  end if;
+  select k into unknown from jsonb_object_keys(given) k where not coalesce(w.definition -> 'parameters', '{}') ? k limit 1;
+  if found then
+    raise invalid_parameter_value using message = format('workflow %s has no parameter %s', w.name, unknown),
+      hint = coalesce((select 'It has ' || string_agg(k, ', ') from jsonb_object_keys(w.definition -> 'parameters') k), 'It has none.');
+  end if;
 end
 $function$;
 
@@ -3507,13 +3769,16 @@ begin
      set state = 'ready', held = false, run_at = null, max_attempts = greatest(j.max_attempts, j.attempt + 1),
          ended_at = null, exit_code = null, error = null, reason = null, waiting_for = null, successes = null, instance = null,
          host = null, child = null, deaths = 0, cancel_requested = false, cancel_now = false, killed_by = null, ended_by = null,
-         items_total = null, items_done = null, items_failed = null, result = null, progress = null, progress_text = null,
+         items_total = null, items_done = null, items_failed = null,
          locks = coalesce(j.locks, case when j.type not in ('command', 'dummy') and exists (select from bellhop.filter) then '{}'::text[] end) -- the next pass asks them
    where j.id = retry.id;
   if exists (select from bellhop.dependency d where d.job = retry.id and not d.met) then
     update bellhop.dependency d set counted = false where d.job = retry.id and not d.met;
     perform bellhop.ended(w.failed) from bellhop.resolve(array[retry.id], false) w;
     perform pg_notify('bellhop_due', '');
+  end if;
+  if was.run is not null then
+    perform bellhop.step_again(was.run, was.id);
   end if;
   select j.state into now_is from bellhop.jobqueue j where j.id = retry.id;
   perform bellhop.kick();
@@ -3663,6 +3928,133 @@ AS $function$
   select case when length(name) + length(key) < 900 then name || '/' || key else left(name || '/' || key, 900) || '…' || md5(key) end
 $function$;
 
+CREATE OR REPLACE FUNCTION bellhop.run_ended(id bigint, state text, reason text)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+#variable_conflict use_column
+declare
+  called text;
+  rung   boolean := false;
+begin
+  update bellhop.run r
+     set state = run_ended.state, reason = run_ended.reason, ended_at = clock_timestamp(), started_at = coalesce(r.started_at, clock_timestamp())
+   where r.id = run_ended.id and r.state in ('queued', 'running')
+  returning r.workflow into called;
+  if not found or not exists (select from bellhop.sensor) then
+    return;
+  end if;
+  insert into bellhop.event (workflow, event)
+  select s.workflow, 'run=' || run_ended.id
+    from bellhop.sensor s join bellhop.workflow w on w.name = s.workflow
+   where s.source = called and w.active and coalesce(w.definition -> 'sensor' -> 'when', '["succeeded"]') ? run_ended.state
+  on conflict do nothing;
+  rung := found;
+  -- One that begins again after its end. Where somebody has its row in hand, the safety scan finds it (bellhop.sensors_next).
+  update bellhop.sensor s
+     set next_fire = clock_timestamp() + (w.definition -> 'sensor' ->> 'every')::interval
+    from bellhop.workflow w
+   where s.workflow = any (array(select y.workflow from bellhop.sensor y where y.workflow = called and y.kind = 'every' and y.next_fire = 'infinity'
+                                    for update skip locked))
+     and w.name = s.workflow;
+  if rung or found then
+    perform pg_notify('bellhop_due', '');
+  end if;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION bellhop.runs_lost(workflow text)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  x record;
+begin
+  for x in
+    select r.id, r.last, j.id is not null as there
+      from bellhop.run r left join bellhop.jobqueue j on j.id = r.last
+     where r.workflow = runs_lost.workflow and r.state in ('queued', 'running')
+       and (j.id is null or j.state in ('succeeded', 'failed', 'cancelled', 'quarantined'))
+     order by r.id
+  loop
+    if x.there then
+      perform bellhop.runs_moved(array[x.last]);
+    else
+      perform bellhop.run_ended(x.id, 'failed', 'its jobs were deleted');
+    end if;
+  end loop;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION bellhop.runs_moved(dummies bigint[])
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  x    record;
+  ends text;
+begin
+  for x in
+    select r.*, r.last = any (dummies) as over from bellhop.run r
+     where r.id = any (array(select j.run from bellhop.jobqueue j where j.id = any (dummies) and j.run is not null))
+     order by r.id
+  loop
+    if not x.over then
+      update bellhop.run r set state = 'running', started_at = clock_timestamp() where r.id = x.id and r.state = 'queued';
+      continue;
+    end if;
+    select format('step %s %s (job %s)', j.step, case j.state when 'failed' then 'failed' else 'was ' || j.state end, j.id) into ends
+      from bellhop.dependency d join bellhop.jobqueue j on j.id = d.needs
+     where d.job = x.last and j.state <> 'succeeded'
+     order by j.ended_by is not null, j.id limit 1;
+    perform bellhop.run_ended(x.id, case when ends is null then 'succeeded' else 'failed' end, ends);
+  end loop;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION bellhop.sensor_kind(definition jsonb)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select case when coalesce(jsonb_typeof(definition -> 'sensor'), 'null') = 'null' then null
+              when definition -> 'sensor' ? 'cron' then 'cron'
+              when definition -> 'sensor' ? 'every' then 'every'
+              when definition -> 'sensor' ? 'workflow' then 'workflow'
+              else 'unknown' end
+$function$;
+
+CREATE OR REPLACE FUNCTION bellhop.sensors_begin()
+ RETURNS void
+ LANGUAGE sql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  update bellhop.sensor s set next_fire = '-infinity'
+   where s.workflow = any (array(
+     select y.workflow from bellhop.sensor y
+      where y.kind = 'every' and y.next_fire = 'infinity'
+        and not exists (select from bellhop.run r where r.workflow = y.workflow and r.state in ('queued', 'running'))
+        for update skip locked))
+$function$;
+
+CREATE OR REPLACE FUNCTION bellhop.sensors_next()
+ RETURNS bigint
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select least(
+    case when exists (select from bellhop.event e where e.run is null) then 0 end,
+    (select case when s.next_fire <= now() then 0 else ceil(extract(epoch from s.next_fire - clock_timestamp()) * 1000) end
+       from bellhop.sensor s where s.next_fire < 'infinity' order by s.next_fire limit 1),
+    case when exists (select from bellhop.sensor s where s.kind = 'every' and s.next_fire = 'infinity'
+                         and not exists (select from bellhop.run r where r.workflow = s.workflow and r.state in ('queued', 'running'))) then 0 end)::bigint
+$function$;
+
 CREATE OR REPLACE FUNCTION bellhop.since(at timestamp with time zone)
  RETURNS text
  LANGUAGE sql
@@ -3670,6 +4062,30 @@ CREATE OR REPLACE FUNCTION bellhop.since(at timestamp with time zone)
  SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
   select ' since ' || date_trunc('second', at) || ' (' || date_trunc('second', greatest(clock_timestamp() - at, interval '0')) || ')'
+$function$;
+
+CREATE OR REPLACE FUNCTION bellhop.step_again(run bigint, job bigint)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  r bellhop.run;
+begin
+  select * into r from bellhop.run x where x.id = step_again.run for update;
+  update bellhop.dependency d set met = false, counted = false where d.job = r.last and d.needs = step_again.job;
+  if not found then
+    return;
+  end if;
+  update bellhop.run x set state = 'running', ended_at = null, reason = null where x.id = r.id and x.state in ('succeeded', 'failed');
+  if exists (select from bellhop.jobqueue j where j.id = r.last and j.state in ('succeeded', 'failed', 'cancelled', 'quarantined')) then
+    perform bellhop.retry(r.last);
+  else
+    perform from bellhop.jobqueue j where j.id = r.last for no key update;
+    perform bellhop.resolve(array[r.last], false);
+    perform pg_notify('bellhop_due', '');
+  end if;
+end
 $function$;
 
 CREATE OR REPLACE FUNCTION bellhop.stop_instances(name text, now boolean, said timestamp with time zone)
@@ -3692,7 +4108,7 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION bellhop.submit(type text, args text DEFAULT NULL::text, msq text DEFAULT NULL::text, repeat text DEFAULT NULL::text, run_on text DEFAULT NULL::text, key text DEFAULT NULL::text, priority integer DEFAULT 0, priority_name text DEFAULT NULL::text, run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, held boolean DEFAULT false, vars jsonb DEFAULT NULL::jsonb, locks text[] DEFAULT NULL::text[], reasons text[] DEFAULT NULL::text[], max_attempts integer DEFAULT NULL::integer, timeout interval DEFAULT NULL::interval, on_failure text DEFAULT 'fail'::text, traceparent text DEFAULT NULL::text, after bigint[] DEFAULT NULL::bigint[], after_keys text[] DEFAULT NULL::text[], wanted text[] DEFAULT '{succeeded}'::text[])
+CREATE OR REPLACE FUNCTION bellhop.submit(type text, args text DEFAULT NULL::text, msq text DEFAULT NULL::text, repeat text DEFAULT NULL::text, run_on text DEFAULT NULL::text, key text DEFAULT NULL::text, priority integer DEFAULT 0, priority_name text DEFAULT NULL::text, run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, held boolean DEFAULT false, vars jsonb DEFAULT NULL::jsonb, locks text[] DEFAULT NULL::text[], reasons text[] DEFAULT NULL::text[], max_attempts integer DEFAULT 1, timeout interval DEFAULT NULL::interval, on_failure text DEFAULT 'fail'::text, traceparent text DEFAULT NULL::text, after bigint[] DEFAULT NULL::bigint[], after_keys text[] DEFAULT NULL::text[], wanted text[] DEFAULT '{succeeded}'::text[])
  RETURNS bigint
  LANGUAGE plpgsql
  SECURITY DEFINER
@@ -3713,11 +4129,10 @@ begin
     submit.priority := bellhop.priority_of(submit.priority_name);
   end if;
   insert into bellhop.jobqueue as j (type, args, msq, repeat, run_on, key, priority, priority_name, run_at, held, vars, locks, reasons,
-                                     max_attempts, timeout, on_failure, traceparent, own_attempts)
+                                     max_attempts, timeout, on_failure, traceparent)
   values (submit.type, submit.args, submit.msq, submit.repeat, submit.run_on, submit.key, submit.priority, submit.priority_name,
-          submit.run_at, submit.held, submit.vars, submit.locks, submit.reasons, coalesce(submit.max_attempts, 1), submit.timeout,
-          submit.on_failure, coalesce(submit.traceparent, nullif(current_setting('bellhop.traceparent', true), '')),
-          case when submit.max_attempts is not null then true end)
+          submit.run_at, submit.held, submit.vars, submit.locks, submit.reasons, submit.max_attempts, submit.timeout,
+          submit.on_failure, coalesce(submit.traceparent, nullif(current_setting('bellhop.traceparent', true), '')))
   on conflict (key) where j.key is not null do nothing
   returning j.id into new_id;
   if submit.after is not null or submit.after_keys is not null then
@@ -3784,6 +4199,31 @@ CREATE OR REPLACE FUNCTION bellhop.take_attached(id bigint, OUT taken integer, O
  STABLE
  SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$ select 0, 0 $function$;
+
+CREATE OR REPLACE FUNCTION bellhop.take_events(most integer, safely boolean)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  e record;
+  n integer := 0;
+begin
+  for e in
+    select v.workflow, v.event, v.at, v.parameters, w as whole
+      from bellhop.event v join bellhop.workflow w on w.name = v.workflow
+     where v.run is null
+     order by v.at limit most
+       for update of v, w skip locked
+  loop
+    update bellhop.event v set run = bellhop.make_run_or_say(e.whole, e.event, e.at, e.parameters, true, safely)
+     where v.workflow = e.workflow and v.event = e.event;
+    update bellhop.sensor s set fired_at = clock_timestamp() where s.workflow = e.workflow;
+    n := n + 1;
+  end loop;
+  return n;
+end
+$function$;
 
 CREATE OR REPLACE FUNCTION bellhop.turn_failed(id bigint, why text, login boolean DEFAULT false)
  RETURNS void
@@ -4328,35 +4768,6 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION bellhop.wait(id bigint, timeout interval DEFAULT NULL::interval, OUT state text, OUT exit_code integer, OUT result jsonb, OUT error text)
- RETURNS record
- LANGUAGE plpgsql
- SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp'
-AS $function$
-#variable_conflict use_column
-declare
-  began timestamptz := clock_timestamp();
-  spent interval;
-  pause interval := interval '3 ms';
-begin
-  if current_setting('transaction_isolation') <> 'read committed' then
-    raise feature_not_supported using message = format('in a transaction that is %s nothing of what others do is seen, and nothing could be waited for', current_setting('transaction_isolation')),
-      hint = 'Wait outside of it.';
-  elsif exists (select from bellhop.jobqueue j where j.id = wait.id and j.txid = pg_current_xact_id_if_assigned()) then
-    raise object_not_in_prerequisite_state using message = format('job %s does not start before this transaction commits', wait.id),
-      hint = 'Commit, then wait.';
-  end if;
-  loop
-    select j.state, j.exit_code, j.result, j.error into state, exit_code, result, error from bellhop.job j where j.id = wait.id;
-    spent := clock_timestamp() - began;
-    exit when state is null or state in ('succeeded', 'failed', 'cancelled', 'quarantined') or spent >= wait.timeout;
-    pause := least(pause * 1.2, case when spent < interval '30 s' then interval '15 ms' when spent < interval '10 min' then interval '100 ms' else interval '500 ms' end);
-    perform pg_sleep_for(least(pause, wait.timeout - spent));
-  end loop;
-end
-$function$;
-
 CREATE OR REPLACE FUNCTION bellhop.wait_for_gate(key bigint)
  RETURNS boolean
  LANGUAGE plpgsql
@@ -4402,6 +4813,263 @@ CREATE OR REPLACE FUNCTION bellhop.why_waiting(type text, run_on text DEFAULT NU
  SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp'
 AS $function$
   select split_part(h.cause, '/', 1) || coalesce(': ' || h.detail, '') from bellhop.hindrance(why_waiting.type, why_waiting.run_on) h
+$function$;
+
+CREATE OR REPLACE FUNCTION bellhop.workflow_apply(definition jsonb, version integer DEFAULT NULL::integer)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp'
+AS $function$
+#variable_conflict use_column
+declare
+  faults text[] := bellhop.workflow_faults(workflow_apply.definition);
+  called text := workflow_apply.definition ->> 'workflow';
+  kept   jsonb := workflow_apply.definition - 'workflow' - 'active';
+  live   boolean := coalesce((workflow_apply.definition ->> 'active')::boolean, true);
+  o      bellhop.workflow;
+begin
+  perform bellhop.refuse_but_operators('change workflows');
+  if faults <> '{}' then
+    raise check_violation using message = 'this is no definition of a workflow: ' || array_to_string(faults, '; '),
+      hint = 'bellhop workflow apply FILE   says where.';
+  end if;
+  perform pg_advisory_xact_lock(hashtextextended('bellhop.workflow ' || called, 0)); -- of one that is not there yet, too
+  select * into o from bellhop.workflow w where w.name = called for update;
+  if workflow_apply.version is not null and workflow_apply.version <> coalesce(o.version, 0) then
+    raise object_not_in_prerequisite_state using
+      message = case when o.name is null then format('there is no workflow %s', called)
+                     else format('workflow %s has version %s, not %s: %s changed it at %s', called, o.version, workflow_apply.version,
+                                 o.changed_by, to_char(o.changed_at, 'YYYY-MM-DD HH24:MI:SS')) end,
+      hint = format('Look at what was changed: bellhop workflow history %s', called);
+  elsif o.definition = kept and o.active = live then
+    return o.version;
+  end if;
+  return bellhop.workflow_write(called, kept, live, case when o.name is null then 'created' when o.definition <> kept then 'changed'
+                                                         when live then 'activated' else 'deactivated' end);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION bellhop.workflow_change(name text, what text, version integer DEFAULT NULL::integer)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp'
+AS $function$
+#variable_conflict use_column
+declare
+  o bellhop.workflow;
+begin
+  perform bellhop.refuse_but_operators('change workflows');
+  select * into o from bellhop.workflow w where w.name = workflow_change.name for update;
+  if not found then
+    return null;
+  elsif workflow_change.version is not null and workflow_change.version <> o.version then
+    raise object_not_in_prerequisite_state using
+      message = format('workflow %s has version %s, not %s', o.name, o.version, workflow_change.version),
+      hint = format('Look at what was changed: bellhop workflow history %s', o.name);
+  elsif what not in ('activated', 'deactivated', 'deleted') then
+    raise invalid_parameter_value using message = format('a workflow cannot be %L', what), hint = 'activated, deactivated or deleted';
+  elsif what = 'deleted' and exists (select from bellhop.run r where r.workflow = o.name and r.state in ('queued', 'running')) then
+    raise object_not_in_prerequisite_state using
+      message = format('workflow %s has a run that is not over', o.name),
+      hint = format('Deactivate it, and wait, or cancel its jobs: bellhop workflow show %s', o.name);
+  elsif what <> 'deleted' and o.active = (what = 'activated') then
+    return false;
+  end if;
+  perform bellhop.workflow_write(o.name, o.definition, case what when 'activated' then true when 'deactivated' then false else o.active end, what);
+  return true;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION bellhop.workflow_event(name text, event text, parameters jsonb DEFAULT '{}'::jsonb)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp'
+AS $function$
+#variable_conflict use_column
+declare
+  w bellhop.workflow;
+begin
+  select * into w from bellhop.workflow x where x.name = workflow_event.name and x.active;
+  if not found then
+    return null;
+  end if;
+  perform bellhop.refuse_parameters(w, workflow_event.parameters);
+  insert into bellhop.event (workflow, event, parameters) values (w.name, workflow_event.event, workflow_event.parameters)
+  on conflict (workflow, event) do nothing;
+  if not found then
+    return false;
+  end if;
+  perform pg_notify('bellhop_due', '');
+  return true;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION bellhop.workflow_faults(definition jsonb)
+ RETURNS text[]
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  faults text[] := '{}';
+  seen   jsonb := '{}';
+  s      jsonb;
+  a      text;
+begin
+  if jsonb_typeof(definition) is distinct from 'object' then
+    return array['a definition is a JSON object with "workflow" and "steps"'];
+  elsif coalesce(definition ->> 'workflow', '') !~ '^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$' then
+    faults := array_append(faults, 'workflow: a name of letters, digits, . _ and -, 100 at the most');
+  end if;
+  if coalesce(jsonb_typeof(definition -> 'active'), 'boolean') <> 'boolean' then
+    faults := array_append(faults, 'active is neither true nor false');
+  end if;
+  if coalesce(jsonb_typeof(definition -> 'sensor'), 'object') not in ('object', 'null') then
+    faults := array_append(faults, 'sensor is no object');
+  elsif bellhop.sensor_kind(definition) = 'unknown' then
+    faults := array_append(faults, 'sensor has none of cron, every and workflow');
+  end if;
+  if coalesce(jsonb_typeof(definition -> 'parameters'), 'object') <> 'object'
+     or jsonb_path_exists(definition, 'strict $.parameters.* ? (@.type() != "string")', silent => true) then
+    faults := array_append(faults, 'parameters is no object of strings');
+  end if;
+  if jsonb_typeof(definition -> 'steps') is distinct from 'array' or definition -> 'steps' = '[]' then
+    return array_append(faults, 'steps is no list with a step in it');
+  end if;
+  for s in select x from jsonb_array_elements(definition -> 'steps') x loop
+    if jsonb_typeof(s) <> 'object' or coalesce(s ->> 'name', '') !~ '^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$' or coalesce(s ->> 'type', '') = '' then
+      faults := array_append(faults, format('a step has no name and type: %s', left(s::text, 100)));
+      continue;
+    end if;
+    if seen ? (s ->> 'name') then
+      faults := array_append(faults, format('there are two steps %s', s ->> 'name'));
+    end if;
+    if s ->> 'type' in ('command', 'dummy') then
+      faults := array_append(faults, format('step %s is of type %s, which no agent runs', s ->> 'name', s ->> 'type'));
+    end if;
+    if coalesce(jsonb_typeof(s -> 'after'), 'array') <> 'array' then
+      faults := array_append(faults, format('step %s: after is no list', s ->> 'name'));
+    else
+      for a in select x from jsonb_array_elements_text(coalesce(s -> 'after', '[]')) x loop
+        if not seen ? a then
+          faults := array_append(faults, format('step %s comes after %s, and no step of that name stands before it', s ->> 'name', a));
+        end if;
+      end loop;
+    end if;
+    if coalesce(s ->> 'on_failure', 'fail') not in ('fail', 'run') then
+      faults := array_append(faults, format('step %s: on_failure is neither fail nor run', s ->> 'name'));
+    end if;
+    seen := seen || jsonb_build_object(s ->> 'name', true);
+  end loop;
+  return faults;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION bellhop.workflow_retry(run bigint)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp'
+AS $function$
+declare
+  r    bellhop.run;
+  step bigint;
+  n    integer := 0;
+begin
+  perform bellhop.refuse_but_operators('retry runs');
+  select * into r from bellhop.run x where x.id = workflow_retry.run;
+  if not found then
+    return null;
+  end if;
+  perform from bellhop.workflow w where w.name = r.workflow for update; -- no other run of it begins meanwhile
+  select * into r from bellhop.run x where x.id = workflow_retry.run for update;
+  if r.state <> 'failed' then
+    raise object_not_in_prerequisite_state using message = format('run %s is %s', r.id, r.state),
+      hint = 'Only a run that failed can go on; bellhop workflow run ' || r.workflow || '   starts another.';
+  elsif exists (select from bellhop.run x where x.workflow = r.workflow and x.state in ('queued', 'running')) then
+    raise object_not_in_prerequisite_state using message = format('another run of %s is open', r.workflow),
+      hint = format('Wait until it is over: bellhop workflow show %s', r.workflow);
+  elsif r.last is null or not exists (select from bellhop.jobqueue j where j.id = r.last) then
+    raise object_not_in_prerequisite_state using message = format('the jobs of run %s are not there any more', r.id),
+      hint = 'bellhop workflow run ' || r.workflow || '   starts another.';
+  end if;
+  -- In the order in which they were made: whoever is needed comes first.
+  for step in select j.id from bellhop.dependency d join bellhop.jobqueue j on j.id = d.needs
+               where d.job = r.last and j.state in ('failed', 'cancelled', 'quarantined') order by j.id loop
+    perform bellhop.retry(step);
+    n := n + 1;
+  end loop;
+  return n;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION bellhop.workflow_run(name text, parameters jsonb DEFAULT '{}'::jsonb, steps text[] DEFAULT NULL::text[])
+ RETURNS bigint
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp'
+AS $function$
+#variable_conflict use_column
+declare
+  w       bellhop.workflow;
+  unknown text;
+begin
+  perform bellhop.refuse_but_operators('run workflows');
+  select * into w from bellhop.workflow x where x.name = workflow_run.name for update;
+  if not found then
+    return null;
+  end if;
+  perform bellhop.refuse_parameters(w, workflow_run.parameters);
+  select s into unknown from unnest(workflow_run.steps) s
+   where not exists (select from jsonb_array_elements(w.definition -> 'steps') d where d ->> 'name' = s);
+  if found or workflow_run.steps = '{}' then
+    raise invalid_parameter_value using message = format('workflow %s has no step %s', w.name, coalesce(unknown, 'to run')),
+      hint = format('bellhop workflow show %s', w.name);
+  end if;
+  return bellhop.make_run(w, null, null, bellhop.caller(), workflow_run.parameters, false, workflow_run.steps);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION bellhop.workflow_write(name text, definition jsonb, active boolean, what text)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp'
+AS $function$
+#variable_conflict use_column
+declare
+  v integer := 1 + coalesce((select max(p.version) from bellhop.workflow_past p where p.workflow = workflow_write.name), 0);
+  o bellhop.workflow;
+  k text := bellhop.sensor_kind(workflow_write.definition);
+begin
+  select * into o from bellhop.workflow w where w.name = workflow_write.name;
+  if what = 'deleted' then
+    delete from bellhop.workflow w where w.name = workflow_write.name;
+  else
+    insert into bellhop.workflow as w (name, project, active, version, definition, changed_by)
+    values (workflow_write.name, coalesce(definition ->> 'project', ''), active, v, definition, bellhop.caller())
+    on conflict (name) do update
+       set project = excluded.project, active = excluded.active, version = excluded.version, definition = excluded.definition,
+           changed_at = clock_timestamp(), changed_by = excluded.changed_by;
+  end if;
+  insert into bellhop.workflow_past (workflow, version, what, active, definition, changed_by)
+  values (workflow_write.name, v, what, active, definition, bellhop.caller());
+  if what = 'deleted' or not active or k is null then
+    delete from bellhop.sensor s where s.workflow = workflow_write.name;
+  elsif not coalesce(o.active, false) or o.definition -> 'sensor' is distinct from definition -> 'sensor' then
+    insert into bellhop.sensor (workflow, kind, source, next_fire)
+    values (workflow_write.name, k, definition -> 'sensor' ->> 'workflow', case when k in ('cron', 'every') then '-infinity'::timestamptz end)
+    on conflict (workflow) do update
+       set kind = excluded.kind, source = excluded.source, next_fire = excluded.next_fire, problem = null, since = null;
+  end if;
+  if what = 'deleted' then -- nobody would ever see to them
+    delete from bellhop.event e where e.workflow = workflow_write.name and e.run is null;
+  end if;
+  perform pg_notify('bellhop_due', '');
+  return v;
+end
 $function$;
 
 -- triggers
