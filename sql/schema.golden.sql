@@ -11,7 +11,8 @@ table bellhop.agent (
   trouble jsonb not null default '{}'::jsonb,
   local boolean not null default false,
   exclusive boolean not null default false,
-  deaths jsonb not null default '{}'::jsonb
+  deaths jsonb not null default '{}'::jsonb,
+  attempts integer not null default 1
 );
 
 table bellhop.agent_words (
@@ -211,6 +212,10 @@ END,
   spawned_at timestamp with time zone,
   lost integer not null default 0,
   behind text,
+  result jsonb,
+  progress real,
+  progress_text text,
+  own_attempts boolean,
   run bigint,
   step text
 );
@@ -408,6 +413,9 @@ view bellhop.every_job (
   ended_by bigint,
   submitted_by text,
   lost integer,
+  result jsonb,
+  progress real,
+  progress_text text,
   run bigint,
   step text
 );
@@ -450,6 +458,9 @@ view bellhop.job (
   ended_by bigint,
   submitted_by text,
   lost integer,
+  result jsonb,
+  progress real,
+  progress_text text,
   run bigint,
   step text
 );
@@ -1080,6 +1091,8 @@ AS $function$
       'It is to start at {at}{in}.', 'bellhop cancel {id}'),
     ('retry_delay', 'waiting', false, 'an attempt failed, the next one is put off',
       'Attempt {attempt} of {most} failed; the next one starts at {at}{in}. It failed so: {error}', 'bellhop logs {id}'),
+    ('snoozed', 'waiting', false, 'its agent has put it off, by its words or its exit code; that is no attempt',
+      'Its agent has put it off: it starts at {at}{in}, and no attempt is counted.', 'bellhop logs {id}'),
     ('in_hand', 'waiting', false, 'a transaction that is not over has its row locked',
       'A transaction has its row locked{since}, and claims pass over it until that ends: {who}.', 'psql "$DATABASE_URL" -c "select pg_terminate_backend({pid})"'),
     ('in_hand/prepared', 'waiting', false, '',
@@ -1190,6 +1203,8 @@ AS $function$
       'Its agent was ended, since it did not move: {error}', 'bellhop logs -e {id}'),
     ('quarantined', 'ended', false, 'three agents died of it; mend the agent or the job',
       '{deaths} agents have died of it, and no more shall: {error}', 'bellhop logs -e {id}'),
+    ('result_refused', 'ended', false, 'what its agent gave back is too long (`limits.result`), or cannot be kept as jsonb; it is not tried again by itself',
+      'What its agent gave back was not kept: {error}.', 'bellhop logs {id}'),
     ('args_too_long', 'ended', false, 'its argument is longer than the system takes on a command line',
       'Its argument is longer than a command line of the system may be.', 'bellhop show {id}'),
     ('vars_refused', 'ended', false, 'its agent does not take one of its `vars`; `agents[].vars` names those that it takes',
@@ -1607,6 +1622,9 @@ begin
   if not found or not (bellhop.is_reader() or bellhop.owns(j.submitted_by)) then
     return;
   end if;
+  if j.max_attempts = 1 and j.own_attempts is not true then
+    j.max_attempts := coalesce((select max(a.attempts) from bellhop.agent a join bellhop.instance i on i.id = a.instance and i.state = 'live' where a.type = j.type), 1);
+  end if;
   is_at := case when j.state not in ('held', 'blocked', 'scheduled', 'ready') then j.state
                 when j.held or j.state = 'held' then 'held'
                 when j.state = 'blocked' or j.unmet is not null or exists (select from bellhop.dependency d where d.job = j.id and not d.counted) then 'blocked'
@@ -1638,6 +1656,7 @@ begin
 
   if is_at = 'scheduled' then
     return query select * from bellhop.reason(case when j.waiting_for = 'retry_delay' then 'retry_delay'
+        when j.waiting_for = 'snoozed' then 'snoozed'
         when j.waiting_for like 'no_resources: %' then 'no_resources' else 'scheduled' end,
       jsonb_build_object('id', j.id, 'what', substr(j.waiting_for, strpos(j.waiting_for, ': ') + 2), 'attempt', j.attempt, 'most', j.max_attempts, 'at', j.run_at, 'error', coalesce(j.error, 'no reason was given'), 'in',
         case when isfinite(j.run_at) then format(', in %s', date_trunc('second', greatest(j.run_at - clock_timestamp(), interval '0'))) else ', which is never' end));
@@ -2902,13 +2921,13 @@ begin
     insert into bellhop.jobqueue (type, run, on_failure) values ('dummy', r, 'run') returning id into door;
   end if;
   with made as (
-    insert into bellhop.jobqueue (type, args, msq, run_on, priority, vars, locks, max_attempts, timeout, on_failure, traceparent, run, step)
+    insert into bellhop.jobqueue (type, args, msq, run_on, priority, vars, locks, max_attempts, timeout, on_failure, traceparent, own_attempts, run, step)
     select s ->> 'type', bellhop.filled(s ->> 'args', vals), s ->> 'msq', bellhop.filled(s ->> 'run_on', vals),
            coalesce((s ->> 'priority')::smallint, 0),
            (select jsonb_object_agg(v.key, bellhop.filled(v.value, vals)) from jsonb_each_text(s -> 'vars') v),
            case when s ? 'locks' then array(select bellhop.filled(l, vals) from jsonb_array_elements_text(s -> 'locks') l) end,
            coalesce((s ->> 'max_attempts')::integer, 1), (s ->> 'timeout')::interval, coalesce(s ->> 'on_failure', 'fail'),
-           nullif(current_setting('bellhop.traceparent', true), ''), r, s ->> 'name'
+           nullif(current_setting('bellhop.traceparent', true), ''), case when s ? 'max_attempts' then true end, r, s ->> 'name'
       from jsonb_array_elements(steps) with ordinality as x (s, n)
      where chosen is null or s ->> 'name' = any (chosen)
      order by n
@@ -3769,7 +3788,7 @@ begin
      set state = 'ready', held = false, run_at = null, max_attempts = greatest(j.max_attempts, j.attempt + 1),
          ended_at = null, exit_code = null, error = null, reason = null, waiting_for = null, successes = null, instance = null,
          host = null, child = null, deaths = 0, cancel_requested = false, cancel_now = false, killed_by = null, ended_by = null,
-         items_total = null, items_done = null, items_failed = null,
+         items_total = null, items_done = null, items_failed = null, result = null, progress = null, progress_text = null,
          locks = coalesce(j.locks, case when j.type not in ('command', 'dummy') and exists (select from bellhop.filter) then '{}'::text[] end) -- the next pass asks them
    where j.id = retry.id;
   if exists (select from bellhop.dependency d where d.job = retry.id and not d.met) then
@@ -4108,7 +4127,7 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION bellhop.submit(type text, args text DEFAULT NULL::text, msq text DEFAULT NULL::text, repeat text DEFAULT NULL::text, run_on text DEFAULT NULL::text, key text DEFAULT NULL::text, priority integer DEFAULT 0, priority_name text DEFAULT NULL::text, run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, held boolean DEFAULT false, vars jsonb DEFAULT NULL::jsonb, locks text[] DEFAULT NULL::text[], reasons text[] DEFAULT NULL::text[], max_attempts integer DEFAULT 1, timeout interval DEFAULT NULL::interval, on_failure text DEFAULT 'fail'::text, traceparent text DEFAULT NULL::text, after bigint[] DEFAULT NULL::bigint[], after_keys text[] DEFAULT NULL::text[], wanted text[] DEFAULT '{succeeded}'::text[])
+CREATE OR REPLACE FUNCTION bellhop.submit(type text, args text DEFAULT NULL::text, msq text DEFAULT NULL::text, repeat text DEFAULT NULL::text, run_on text DEFAULT NULL::text, key text DEFAULT NULL::text, priority integer DEFAULT 0, priority_name text DEFAULT NULL::text, run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, held boolean DEFAULT false, vars jsonb DEFAULT NULL::jsonb, locks text[] DEFAULT NULL::text[], reasons text[] DEFAULT NULL::text[], max_attempts integer DEFAULT NULL::integer, timeout interval DEFAULT NULL::interval, on_failure text DEFAULT 'fail'::text, traceparent text DEFAULT NULL::text, after bigint[] DEFAULT NULL::bigint[], after_keys text[] DEFAULT NULL::text[], wanted text[] DEFAULT '{succeeded}'::text[])
  RETURNS bigint
  LANGUAGE plpgsql
  SECURITY DEFINER
@@ -4129,10 +4148,11 @@ begin
     submit.priority := bellhop.priority_of(submit.priority_name);
   end if;
   insert into bellhop.jobqueue as j (type, args, msq, repeat, run_on, key, priority, priority_name, run_at, held, vars, locks, reasons,
-                                     max_attempts, timeout, on_failure, traceparent)
+                                     max_attempts, timeout, on_failure, traceparent, own_attempts)
   values (submit.type, submit.args, submit.msq, submit.repeat, submit.run_on, submit.key, submit.priority, submit.priority_name,
-          submit.run_at, submit.held, submit.vars, submit.locks, submit.reasons, submit.max_attempts, submit.timeout,
-          submit.on_failure, coalesce(submit.traceparent, nullif(current_setting('bellhop.traceparent', true), '')))
+          submit.run_at, submit.held, submit.vars, submit.locks, submit.reasons, coalesce(submit.max_attempts, 1), submit.timeout,
+          submit.on_failure, coalesce(submit.traceparent, nullif(current_setting('bellhop.traceparent', true), '')),
+          case when submit.max_attempts is not null then true end)
   on conflict (key) where j.key is not null do nothing
   returning j.id into new_id;
   if submit.after is not null or submit.after_keys is not null then
@@ -4765,6 +4785,35 @@ begin
   else
     why := format('it needs %s, which is %s because of %s', bellhop.job_name(other.id), other.state, bellhop.job_name(root));
   end if;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION bellhop.wait(id bigint, timeout interval DEFAULT NULL::interval, OUT state text, OUT exit_code integer, OUT result jsonb, OUT error text)
+ RETURNS record
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp'
+AS $function$
+#variable_conflict use_column
+declare
+  began timestamptz := clock_timestamp();
+  spent interval;
+  pause interval := interval '3 ms';
+begin
+  if current_setting('transaction_isolation') <> 'read committed' then
+    raise feature_not_supported using message = format('in a transaction that is %s nothing of what others do is seen, and nothing could be waited for', current_setting('transaction_isolation')),
+      hint = 'Wait outside of it.';
+  elsif exists (select from bellhop.jobqueue j where j.id = wait.id and j.txid = pg_current_xact_id_if_assigned()) then
+    raise object_not_in_prerequisite_state using message = format('job %s does not start before this transaction commits', wait.id),
+      hint = 'Commit, then wait.';
+  end if;
+  loop
+    select j.state, j.exit_code, j.result, j.error into state, exit_code, result, error from bellhop.job j where j.id = wait.id;
+    spent := clock_timestamp() - began;
+    exit when state is null or state in ('succeeded', 'failed', 'cancelled', 'quarantined') or spent >= wait.timeout;
+    pause := least(pause * 1.2, case when spent < interval '30 s' then interval '15 ms' when spent < interval '10 min' then interval '100 ms' else interval '500 ms' end);
+    perform pg_sleep_for(least(pause, wait.timeout - spent));
+  end loop;
 end
 $function$;
 
