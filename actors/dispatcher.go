@@ -30,6 +30,7 @@ type dispatcher struct {
 	claims    claimsReader
 	audit     *auditing
 	auditDue  bool
+	limitAt   time.Time   // when a limit per time lets another job start
 	readTimer *time.Timer // when intake is to be asked again what to read of the backlog
 	ctx       context.Context
 	cancel    context.CancelFunc
@@ -61,6 +62,7 @@ type (
 	claimed struct { // a claim has come back
 		claim intake.Claim
 		jobs  []scheduler.Job
+		again time.Duration // until a limit per time lets another start
 		err   error
 	}
 	resume   struct{} // the pause after a failed claim is over
@@ -240,6 +242,9 @@ func (d *dispatcher) claim(c actor.Context, claim intake.Claim) {
 	m := &claimed{claim: claim}
 	go func() {
 		m.jobs, m.err = inst.Queue.Claim(ctx, inst.id(), m.claim.Demand)
+		if m.claim.Demand.Locked {
+			m.again = inst.Queue.Again()
+		}
 		inst.send(self, m)
 	}()
 }
@@ -279,9 +284,21 @@ func (d *dispatcher) onClaimed(c actor.Context, m *claimed) {
 		}
 	}
 	d.happened(c, ev)
+	d.lookAgain(c, m.again, now)
 	if m.err == nil && !m.claim.Probe && !m.claim.Demand.Locked { // producers of jobs with locks always ring
 		d.inst.tell(roleGate, took(brought))
 	}
+}
+
+// lookAgain has a pass made when a limit per time lets another job start.
+func (d *dispatcher) lookAgain(c actor.Context, wait time.Duration, now time.Time) {
+	at := now.Add(wait)
+	if wait <= 0 || d.limitAt.After(now) && !at.Before(d.limitAt) {
+		return
+	}
+	d.limitAt = at
+	self := c.Self()
+	d.inst.later(self, wait+time.Millisecond, &rang{locks: true})
 }
 
 // waitsAlone is why a job of an exclusive type waits.

@@ -20,6 +20,7 @@ type claims struct {
 	down  error
 	peers []string // instances that have not re-asserted
 	took  time.Duration
+	again time.Duration
 }
 
 func (q *claims) Claim(context.Context, scheduler.InstanceID, scheduler.Demand) ([]scheduler.Job, error) {
@@ -29,6 +30,8 @@ func (q *claims) Claim(context.Context, scheduler.InstanceID, scheduler.Demand) 
 	time.Sleep(q.took) // virtual
 	return jobs, q.down
 }
+
+func (q *claims) Again() time.Duration { return q.again }
 
 func (q *claims) Claims(context.Context, scheduler.InstanceID) ([]scheduler.Hold, error) {
 	q.add("claims?")
@@ -196,6 +199,23 @@ func TestDispatcher_ClaimsNothingWhileFenced(t *testing.T) {
 		after[deals](s, time.Minute, roleHost("h"))
 		if names, _ := q.take(start); !slices.Equal(names, []string{"assert", "claims?", "claim"}) {
 			t.Errorf("then: %q", names)
+		}
+	})
+}
+
+// A limit per time lets the next job start at its time, and not at a scan.
+func TestDispatcher_LooksAgainWhenALimitPerTimeLetsIt(t *testing.T) {
+	t.Parallel()
+	q := &claims{}
+	playDispatcher(t, q, func(s *stage, start time.Time) {
+		q.again = 700 * time.Millisecond
+		s.tell(roleDispatcher, &rang{locks: true})
+		after[deals](s, 0, roleHost("h"))
+		q.again = 0
+		q.take(start)
+		after[deals](s, 5*time.Second, roleHost("h"))
+		if names, at := q.take(start); len(names) != 1 || at[0] < 700*time.Millisecond || at[0] > 710*time.Millisecond {
+			t.Errorf("%q at %v, want one claim, 700 ms after the first", names, at)
 		}
 	})
 }

@@ -13,6 +13,9 @@ type Queue interface {
 	// nothing but an error on a connection that is newer than the last Assert.
 	// What was taken before another error comes beside it.
 	Claim(ctx context.Context, me scheduler.InstanceID, d scheduler.Demand) ([]scheduler.Job, error)
+	// Again is how long after the last claim of jobs with locks a limit per time
+	// lets another one start; 0: none is used up.
+	Again() time.Duration
 }
 
 // Holdings is what the database says this instance holds.

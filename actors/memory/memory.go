@@ -94,6 +94,9 @@ func (m *Queue) settleWaiters() {
 	})
 }
 
+// Again: it knows no limits.
+func (m *Queue) Again() time.Duration { return 0 }
+
 func (m *Queue) Claim(_ context.Context, me scheduler.InstanceID, d scheduler.Demand) ([]scheduler.Job, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -151,6 +151,29 @@ func (p Policy) Choose(pass Pass) Choice {
 	return c
 }
 
+// Again is when the first of the limits per time that are used up lets another
+// job start; zero: none is used up.
+func (c Choice) Again(pass Pass) (at time.Time) {
+	starts := begun(pass.Held)
+	for _, s := range c.Start {
+		for _, g := range s.Grants {
+			if g.For > 0 {
+				starts[RuleID(g.Name)] = append(starts[RuleID(g.Name)], pass.Now)
+			}
+		}
+	}
+	for _, r := range pass.Rules {
+		if r.Action.Kind != RateLimit || r.Action.Per == 0 {
+			continue
+		}
+		until := Wait(starts[r.ID], r.Action.Limit, r.Action.Per)
+		if until.After(pass.Now) && (at.IsZero() || until.Before(at)) {
+			at = until
+		}
+	}
+	return at
+}
+
 // parked is no job's type: there is never room for it.
 const parked = ""
 

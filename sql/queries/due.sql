@@ -1,8 +1,26 @@
--- What the clock has made ready; at most 1000 a call. Index: jobqueue_parked.
-update bellhop.jobqueue j
-   set state = 'ready', waiting_for = null, run_at = case when j.attempt > 0 then null else j.run_at end
- where j.id = any (array(
-         select d.id from bellhop.jobqueue d
-          where d.state = 'scheduled' and not d.held and d.run_at <= clock_timestamp()
-          order by d.run_at limit 1000 for update skip locked))
-returning j.id
+-- What the clock has made ready, at most 1000 a call; how many, and how long until the next row becomes due, in ms: NULL: nothing
+-- will (infinity is never); a day at the most. What somebody else has locked, or is left over, is due soon.
+-- Guard: locked rows are left. Index: jobqueue_parked, the first of two ranges.
+with made as (
+  update bellhop.jobqueue j
+     set state = 'ready', waiting_for = null, run_at = case when j.attempt > 0 then null else j.run_at end
+   where j.id = any (array(
+           select d.id from bellhop.jobqueue d
+            where d.state = 'scheduled' and not d.held and d.run_at <= clock_timestamp()
+            order by d.run_at limit 1000 for update skip locked))
+  returning 1
+)
+select m.n, least(case when m.n < due.n then 50 end, next.ms)
+  from (select count(*) as n from made) m
+ cross join (select count(*) as n
+               from (select from bellhop.jobqueue d
+                      where d.state = 'scheduled' and not d.held and d.run_at <= clock_timestamp()
+                      order by d.run_at limit 1001) d) due
+ cross join (select min(least(86400000, greatest(0, extract(epoch from d.run_at - clock_timestamp()) * 1000))::bigint) as ms
+               from ((select s.run_at from bellhop.jobqueue s
+                       where s.state = 'scheduled' and not s.held and s.run_at > clock_timestamp() and s.run_at < 'infinity'
+                       order by s.run_at limit 1)
+                     union all
+                     (select r.run_at from bellhop.jobqueue r
+                       where r.state = 'ready' and not r.held and r.run_at > clock_timestamp() and r.run_at < 'infinity'
+                       order by r.run_at limit 1)) d) next

@@ -1,6 +1,7 @@
 -- The types that have ready jobs, and for those that name a place the names too ($1: at the most so many of these), with what
 -- keeps them from starting, and whether some of them started just now. Where hosts take jobs by priority, the first $2 of each
--- are taken apart by that; else priority is NULL. One index probe each. Indexes: jobqueue_ready; jobqueue_pinned.
+-- are taken apart by that; else priority is NULL. Before all of them where this look begins: every transaction below it is over,
+-- and what it left is seen; without ready jobs it stands alone. One index probe each. Indexes: jobqueue_ready; jobqueue_pinned.
 with recursive t as (
   (select type from bellhop.jobqueue where state = 'ready' and not held and run_on is null and locks is null order by type limit 1)
   union all
@@ -36,9 +37,13 @@ with recursive t as (
                         where j.type = p.type and j.state = 'ready' and not j.held and j.run_on = p.run_on and j.locks is null order by j.priority, j.id limit $2) f
    where strict.is
 )
-select w.type, w.run_on, w.priority, w.priority_name, split_part(h.cause, '/', 1) || coalesce(': ' || h.detail, ''),
-       exists (select 1 from bellhop.jobqueue j
-                where j.type = w.type and j.state in ('assigned', 'running') and coalesce(j.attempt_at, j.started_at) > clock_timestamp() - interval '2 s')
-  from w
- cross join lateral bellhop.hindrance(w.type, w.run_on, w.priority, w.priority_name) h
- where w.type not in ('command', 'dummy')
+select pg_snapshot_xmin(pg_current_snapshot())::text as began, coalesce(g.type, ''), g.run_on, g.priority, g.priority_name, g.why, coalesce(g.flows, false)
+  from (select) look
+  left join lateral (
+    select w.type, w.run_on, w.priority, w.priority_name, split_part(h.cause, '/', 1) || coalesce(': ' || h.detail, '') as why,
+           exists (select 1 from bellhop.jobqueue j
+                    where j.type = w.type and j.state in ('assigned', 'running') and coalesce(j.attempt_at, j.started_at) > clock_timestamp() - interval '2 s')
+             as flows
+      from w
+     cross join lateral bellhop.hindrance(w.type, w.run_on, w.priority, w.priority_name) h
+     where w.type not in ('command', 'dummy')) g on true

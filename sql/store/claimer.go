@@ -29,7 +29,12 @@ type Claimer struct {
 	Policy lock.Policy
 	// Templates are what agents say of their jobs' locks. Set before the first use.
 	Templates Templates
+	again     time.Duration // what the last pass has found
 }
+
+// Again is how long after the last claim of jobs with locks a limit per time, which
+// is used up, lets the next one start; 0: none is used up. Called by who claims.
+func (c *Claimer) Again() time.Duration { return c.again }
 
 // NewClaimer returns a session for claims; it connects at its first use.
 func NewClaimer(url string) (*Claimer, error) {

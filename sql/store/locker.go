@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -66,7 +67,7 @@ func (c *Claimer) claimLocked(
 		if err := p.make(ctx, conn); err != nil {
 			return jobs, err
 		}
-		jobs = append(jobs, p.jobs...)
+		jobs, c.again = append(jobs, p.jobs...), p.again
 		left = without(left, p.jobs)
 		switch {
 		case !p.more || left.Total == 0 || len(left.Types) == 0:
@@ -105,6 +106,7 @@ type pass struct {
 	jobs    []scheduler.Job
 	more    bool // there may be jobs that it has not looked at
 	turns   map[lock.ID][]lock.Grant
+	again   time.Duration // until a limit per time lets another start; 0: none is used up
 }
 
 func (p *pass) make(ctx context.Context, conn *pgx.Conn) error {
@@ -114,6 +116,9 @@ func (p *pass) make(ctx context.Context, conn *pgx.Conn) error {
 			return err
 		}
 		choice := p.claimer.Policy.Choose(known)
+		if at := choice.Again(known); !at.IsZero() {
+			p.again = at.Sub(known.Now)
+		}
 		p.more = p.handsOn(choice) || len(choice.Wait)+len(choice.Reject) > 0 && len(known.Waiting) >= p.look
 		if err := p.write(ctx, tx, choice); err != nil {
 			return err

@@ -219,3 +219,25 @@ func TestLocks_UnreadableOnesKeepBackNoneThatAreReadableByNow(t *testing.T) {
 		t.Errorf("%v start, want %v", got, id)
 	}
 }
+
+func TestLocks_ALimitPerTimeSaysWhenItLetsTheNextStart(t *testing.T) {
+	t.Parallel()
+	e := openEnv(t)
+	e.exec(`select bellhop.filter_add('RATE_LIMIT 2 per 1h', '[]')`)
+	for range 3 {
+		e.locked()
+	}
+	if got := e.pass(1); len(got) != 1 || e.claimer.Again() != 0 {
+		t.Fatalf("%d started, and the next has to wait for %v", len(got), e.claimer.Again())
+	}
+	if got, wait := e.pass(5), e.claimer.Again; len(got) != 1 || wait() < 59*time.Minute || wait() > time.Hour {
+		t.Fatalf("%d started, and the next has to wait for %v", len(got), wait())
+	}
+	if got, wait := e.pass(5), e.claimer.Again(); len(got) != 0 || wait < 59*time.Minute || wait > time.Hour {
+		t.Errorf("%d started, and the next has to wait for %v", len(got), wait)
+	}
+	e.exec("update bellhop.lock_grant set since = since - interval '1 h', until = until - interval '1 h'")
+	if got := e.pass(5); len(got) != 1 {
+		t.Errorf("%d started after the hour", len(got))
+	}
+}

@@ -30,7 +30,7 @@ func NewMaintenance(url string) (*Maintenance, error) {
 func (k *Maintenance) Close() { k.conn.close() }
 
 var (
-	dueSQL, nextDueSQL           = sql.Query("due"), sql.Query("next_due")
+	dueSQL                       = sql.Query("due")
 	byHandSQL, orphanedClaimsSQL = sql.Query("by_hand"), sql.Query("orphaned_claims")
 	lookAgainSQL                 = sql.Query("look_again")
 )
@@ -50,11 +50,14 @@ const (
 func (k *Maintenance) Due(ctx context.Context) (n int, next time.Duration, err error) {
 	next = -1
 	err = k.conn.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		tag, err := conn.Exec(ctx, dueSQL)
-		if err != nil {
+		var ms *int64
+		if err := conn.QueryRow(ctx, dueSQL).Scan(&n, &ms); err != nil {
 			return err
 		}
-		n = int(tag.RowsAffected())
+		if ms != nil {
+			next = time.Duration(*ms) * time.Millisecond
+		}
+		due := n
 		hand, err := conn.Exec(ctx, byHandSQL)
 		if err != nil {
 			return err
@@ -74,14 +77,7 @@ func (k *Maintenance) Due(ctx context.Context) (n int, next time.Duration, err e
 		default:
 			return err
 		}
-		var ms int64
-		switch err := conn.QueryRow(ctx, nextDueSQL).Scan(&ms); err {
-		case nil:
-			next = time.Duration(ms) * time.Millisecond
-		case pgx.ErrNoRows:
-		default:
-			return err
-		}
+		more = more || n > due // they may wait for the clock, and were not seen by it
 		if more && (next < 0 || next > lookAgainSoon) {
 			next = lookAgainSoon
 		}

@@ -19,7 +19,7 @@ func (k *Maintenance) ExplainThrough(c *Claimer) { k.explained = c.conn }
 var (
 	waitingSQL, explainedSQL, explainWaitingSQL = sql.Query(
 		"waiting"), sql.Query("explained"), sql.Query("explain_waiting")
-	lookBeganSQL, lookedSQL, unexplainedSQL = sql.Query("look_began"), sql.Query("looked"), sql.Query("unexplained")
+	lookedSQL, unexplainedSQL = sql.Query("looked"), sql.Query("unexplained")
 )
 
 // How many names in run_on are looked at, and how many jobs are told why they
@@ -35,6 +35,7 @@ const (
 
 // waiting is a group of ready jobs that start, or do not, for the same reason.
 type waiting struct {
+	Began        string // where this look at the queue began
 	Type         string
 	RunOn        *string
 	Priority     *int16 // nil: any
@@ -52,10 +53,6 @@ func (k *Maintenance) ExplainWaiting(
 ) (unknown []scheduler.TypeName, lost []scheduler.JobID, err error) {
 	var change []waiting
 	err = k.conn.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		var began string
-		if err := conn.QueryRow(ctx, lookBeganSQL).Scan(&began); err != nil {
-			return err
-		}
 		rows, err := conn.Query(ctx, waitingSQL, waitingNames, explainApart)
 		if err != nil {
 			return err
@@ -63,6 +60,10 @@ func (k *Maintenance) ExplainWaiting(
 		groups, err := pgx.CollectRows(rows, pgx.RowToStructByPos[waiting])
 		if err != nil {
 			return err
+		}
+		began := groups[0].Began
+		if groups[0].Type == "" { // nothing is ready
+			groups = nil
 		}
 		var types []string // held back by nothing, and none of them has just started
 		var names []*string
