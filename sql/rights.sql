@@ -157,6 +157,7 @@ grant EXECUTE on function bellhop.is_reader to bellhop_operator;
 grant EXECUTE on function bellhop.is_reader to bellhop_reader;
 grant EXECUTE on function bellhop.is_reader to bellhop_scheduler;
 grant EXECUTE on function bellhop.is_reader to bellhop_submitter;
+grant EXECUTE on function bellhop.is_served to bellhop_scheduler;
 grant EXECUTE on function bellhop.job_name to bellhop_scheduler;
 grant EXECUTE on function bellhop.kick to bellhop_scheduler;
 grant EXECUTE on function bellhop.kick to bellhop_submitter;

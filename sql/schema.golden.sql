@@ -2409,15 +2409,16 @@ AS $function$
 begin
   return query
   with recursive t as (
-    (select j.id, j.type, j.created_at from bellhop.jobqueue j
+    (select j.id, j.type, j.priority, j.created_at from bellhop.jobqueue j
       where coalesce(j.behind, '') = heads_behind.lock and j.state = 'ready' and not j.held and j.locks is not null
       order by j.type, j.priority, j.id limit 1)
     union all
-    select n.id, n.type, n.created_at
+    select n.id, n.type, n.priority, n.created_at
       from t
      cross join lateral (
-       select j.id, j.type, j.created_at from bellhop.jobqueue j
-        where coalesce(j.behind, '') = heads_behind.lock and j.state = 'ready' and not j.held and j.locks is not null and j.type > t.type
+       select j.id, j.type, j.priority, j.created_at from bellhop.jobqueue j
+        where coalesce(j.behind, '') = heads_behind.lock and j.state = 'ready' and not j.held and j.locks is not null
+          and (j.type, j.priority) > (t.type, t.priority)
         order by j.type, j.priority, j.id limit 1) n
   )
   select t.id, t.created_at from t;
@@ -2634,6 +2635,16 @@ BEGIN ATOMIC
  SELECT has_table_privilege(bellhop.caller(), ('bellhop.instance'::regclass)::oid, 'select'::text) AS has_table_privilege;
 END;
 
+CREATE OR REPLACE FUNCTION bellhop.is_served(type text)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select exists (select from bellhop.instance i join bellhop.agent a on a.instance = i.id
+                  where i.state = 'live' and a.type = is_served.type and not i.paused && array[is_served.type, ''])
+$function$;
+
 CREATE OR REPLACE FUNCTION bellhop.job_name(id bigint)
  RETURNS text
  LANGUAGE sql
@@ -2841,14 +2852,17 @@ begin
   end if;
   perform bellhop.find_lost_turns();
   delete from bellhop.lock_reserved r
-   where not exists (select from bellhop.jobqueue j where j.id = r.job and j.state || '' = 'ready' and not j.held and j.locks is not null);
+   where not exists (select from bellhop.jobqueue j
+                      where j.id = r.job and j.state || '' = 'ready' and not j.held and j.locks is not null and bellhop.is_served(j.type));
   if reserve_after > 0 then
     insert into bellhop.lock_reserved (job)
     select f.job
-      from bellhop.waited_for(1000) w
+      from (select '' as behind union all select l.behind from bellhop.waited_for(1000) l) w
      cross join lateral bellhop.heads_behind(w.behind) f
      where f.since < clock_timestamp() - reserve_after * interval '1 ms'
-     order by f.since limit 200
+       and not exists (select from bellhop.lock_reserved r where r.job = f.job)
+       and bellhop.is_served((select j.type from bellhop.jobqueue j where j.id = f.job))
+     order by f.since, f.job limit greatest(0, 200 - (select count(*) from bellhop.lock_reserved)) -- each pass looks at all of them
     on conflict do nothing;
   end if;
   return true;
@@ -3155,7 +3169,7 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION bellhop.pass_locks()
+CREATE OR REPLACE FUNCTION bellhop.pass_locks(most integer DEFAULT 32)
  RETURNS text[]
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
@@ -3181,7 +3195,9 @@ begin
          and (g.until is not null and g.level = 'filter' -- a start, which counts for its time, and no longer
               or not exists (select from bellhop.jobqueue j
                               where j.id = g.job and j.fence = g.fence
-                                and case g.mode when 'turn' then j.state = 'ready' and not j.held and coalesce(j.behind, '') = ''
+                                and case g.mode when 'turn' then j.state = 'ready' and not j.held
+                                                                 and (coalesce(j.behind, '') = '' -- or it is kept for the job
+                                                                   or exists (select from bellhop.lock_reserved r where r.job = j.id))
                                                 else j.state in ('assigned', 'running') end))
       returning g.level, g.name, g.mode
     )
@@ -3203,7 +3219,7 @@ begin
     places := bellhop.lock_places(k.level, k.name) - cardinality(alive);
     continue when places <= 0 or places is null and alive && '{exclusive,turn}';
     turns := 0;
-    for next in select * from bellhop.first_behind(lock, least(places, 32)::integer, idle) loop
+    for next in select * from bellhop.first_behind(lock, least(places, pass_locks.most)::integer, idle) loop
       along := places is not null or lock || '=shared' = any (next.locks)
             or alive = '{}' and next.locks <> '{}' and case k.level when 'big' then 'big' else lock || '=exclusive' end <> all (next.locks);
       -- Beside sharers one of which nothing is known may go, and is looked at.

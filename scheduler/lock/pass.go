@@ -53,7 +53,7 @@ type Waiting struct {
 type Pass struct {
 	Now      time.Time
 	Held     []Grant
-	Reserved []Waiting // that wait behind a lock, and have done so for so long that they may be reserved for
+	Reserved []Waiting // that have waited for so long that they may be reserved for, wherever they stand
 	Waiting  []Waiting // in any order
 	Rules    []Rule    // filters
 	Running  []Waiting // all that runs, with locks or without, where filters limit that
@@ -84,6 +84,7 @@ type Start struct {
 type Stay struct {
 	Job    ID
 	Behind string // the lock that it waits for, as level:name
+	For    ID     // for which job that is kept free; 0: somebody has it
 	Why    string // a code of explain, and what there is to say
 }
 
@@ -97,11 +98,11 @@ func (p Policy) Choose(pass Pass) Choice {
 		in.ByType[typ] = n
 	}
 	levels := slices.Clone(GanetiLevels)
-	read := func(w Waiting, typ string) {
+	read := func(w Waiting, reserved bool) {
 		set, err := p.read(w)
 		if err != nil {
-			c.Wait = append(c.Wait, Stay{w.Job, unreadableLevel + ":" + unreadableAt(err),
-				"locks_malformed: " + strings.ReplaceAll(err.Error(), "\n", "; ")})
+			c.Wait = append(c.Wait, Stay{Job: w.Job, Behind: unreadableLevel + ":" + unreadableAt(err),
+				Why: "locks_malformed: " + strings.ReplaceAll(err.Error(), "\n", "; ")})
 			return
 		}
 		for _, v := range set.Levels {
@@ -111,20 +112,23 @@ func (p Policy) Choose(pass Pass) Choice {
 		}
 		j := w.subject()
 		j.Locks = set
-		if typ == parked {
+		if reserved {
 			if r := Applying(in.Rules, j); r != nil && r.Action.Kind != Accept {
 				return // whom a filter keeps waiting is not reserved for
 			}
 		}
-		j.Type = typ
 		in.Pending = append(in.Pending, j)
 	}
 	for _, w := range pass.Waiting {
-		read(w, w.Type)
+		read(w, false)
 	}
-	for _, w := range pass.Reserved {
-		if !slices.ContainsFunc(pass.Waiting, func(o Waiting) bool { return o.Job == w.Job }) {
-			read(w, parked) // its own turn comes when what it waits behind is free
+	looked := map[ID]bool{}
+	for _, w := range pass.Waiting {
+		looked[w.Job] = true
+	}
+	for _, w := range pass.Reserved { // whoever stands before them where they wait may be after them in the order
+		if !looked[w.Job] {
+			read(w, true)
 		}
 	}
 	if len(p.Levels) == 0 { // any may be, and all that there are count
@@ -144,8 +148,12 @@ func (p Policy) Choose(pass Pass) Choice {
 		if why.Code == FilterRejected {
 			c.Reject = append(c.Reject, Rejected{j.ID, why.Rule})
 		}
-		if behind := behind(why); waits && behind != "" && j.Type != parked {
-			c.Wait = append(c.Wait, Stay{j.ID, behind, string(why.Code) + ": " + why.String()})
+		if behind := behind(why); waits && behind != "" && looked[j.ID] {
+			stay := Stay{Job: j.ID, Behind: behind, Why: string(why.Code) + ": " + why.String()}
+			if why.Code == LockReserved {
+				stay.For = why.By
+			}
+			c.Wait = append(c.Wait, stay)
 		}
 	}
 	return c
@@ -173,9 +181,6 @@ func (c Choice) Again(pass Pass) (at time.Time) {
 	}
 	return at
 }
-
-// parked is no job's type: there is never room for it.
-const parked = ""
 
 // read reads a job's locks.
 func (p Policy) read(w Waiting) (Set, error) {
@@ -285,7 +290,7 @@ func grants(j Job, rules []Rule) []Grant {
 // behind is which lock a job waits for; empty: none.
 func behind(why Reason) string {
 	switch why.Code {
-	case LockHeld, LockReserved:
+	case LockHeld, LockReserved: // who is reserved for will hold that
 		w := why.Conflict.Holds
 		if w.Big {
 			return Big + ":" + Big

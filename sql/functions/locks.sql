@@ -145,9 +145,10 @@ $$;
 -- pass_locks: locks whose holder has ended go to whoever waits behind them, and may take them: that job has a turn, and the
 -- pass that calls this looks at it. Of a limit's places each goes to one job. A lock goes to one job that wants it alone, or to
 -- those that share it; so do jobs that only were in the way of it (behind big, or every name of a level). Of jobs whose agents
--- say what they want nothing is known here: they go one by one.
+-- say what they want nothing is known here: they go one by one. At most so many of each lock, as many as may start now.
 -- Returns the types of these jobs. Called under the advisory lock of passes, so that two never hand on the same lock.
-create or replace function bellhop.pass_locks() returns text[]
+drop function if exists bellhop.pass_locks();
+create or replace function bellhop.pass_locks(most integer default 32) returns text[]
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 set enable_hashjoin = off -- each row is probed for, whatever the statistics say: else all of the queue is read
@@ -172,7 +173,9 @@ begin
          and (g.until is not null and g.level = 'filter' -- a start, which counts for its time, and no longer
               or not exists (select from bellhop.jobqueue j
                               where j.id = g.job and j.fence = g.fence
-                                and case g.mode when 'turn' then j.state = 'ready' and not j.held and coalesce(j.behind, '') = ''
+                                and case g.mode when 'turn' then j.state = 'ready' and not j.held
+                                                                 and (coalesce(j.behind, '') = '' -- or it is kept for the job
+                                                                   or exists (select from bellhop.lock_reserved r where r.job = j.id))
                                                 else j.state in ('assigned', 'running') end))
       returning g.level, g.name, g.mode
     )
@@ -194,7 +197,7 @@ begin
     places := bellhop.lock_places(k.level, k.name) - cardinality(alive);
     continue when places <= 0 or places is null and alive && '{exclusive,turn}';
     turns := 0;
-    for next in select * from bellhop.first_behind(lock, least(places, 32)::integer, idle) loop
+    for next in select * from bellhop.first_behind(lock, least(places, pass_locks.most)::integer, idle) loop
       along := places is not null or lock || '=shared' = any (next.locks)
             or alive = '{}' and next.locks <> '{}' and case k.level when 'big' then 'big' else lock || '=exclusive' end <> all (next.locks);
       -- Beside sharers one of which nothing is known may go, and is looked at.
@@ -246,8 +249,9 @@ begin
 end
 $$;
 
--- heads_behind: of each type the job that comes first of those that wait behind a lock. No row is locked. Index: jobqueue_locked,
--- one probe for each type.
+-- heads_behind: of each type and priority the oldest job of those that wait behind a lock, or ('') of those that the next pass looks
+-- at. Waiting betters priorities, so that any of them may be the first by now. No row is locked. Index: jobqueue_locked, one probe
+-- for each type and priority.
 create or replace function bellhop.heads_behind(lock text) returns table (job bigint, since timestamptz)
 language plpgsql stable -- and not sql: its plans are kept
 set search_path = pg_catalog, pg_temp
@@ -256,19 +260,29 @@ as $$
 begin
   return query
   with recursive t as (
-    (select j.id, j.type, j.created_at from bellhop.jobqueue j
+    (select j.id, j.type, j.priority, j.created_at from bellhop.jobqueue j
       where coalesce(j.behind, '') = heads_behind.lock and j.state = 'ready' and not j.held and j.locks is not null
       order by j.type, j.priority, j.id limit 1)
     union all
-    select n.id, n.type, n.created_at
+    select n.id, n.type, n.priority, n.created_at
       from t
      cross join lateral (
-       select j.id, j.type, j.created_at from bellhop.jobqueue j
-        where coalesce(j.behind, '') = heads_behind.lock and j.state = 'ready' and not j.held and j.locks is not null and j.type > t.type
+       select j.id, j.type, j.priority, j.created_at from bellhop.jobqueue j
+        where coalesce(j.behind, '') = heads_behind.lock and j.state = 'ready' and not j.held and j.locks is not null
+          and (j.type, j.priority) > (t.type, t.priority)
         order by j.type, j.priority, j.id limit 1) n
   )
   select t.id, t.created_at from t;
 end
+$$;
+
+-- is_served: whether some instance may start jobs of a type: nothing is kept free for one that is paused everywhere.
+create or replace function bellhop.is_served(type text) returns boolean
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select exists (select from bellhop.instance i join bellhop.agent a on a.instance = i.id
+                  where i.state = 'live' and a.type = is_served.type and not i.paused && array[is_served.type, ''])
 $$;
 
 -- locks_upkeep: what the safety scan sees to. reserve_after: in ms; 0: nobody is reserved for. Returns whether any job with locks is
@@ -287,25 +301,28 @@ begin
   end if;
   perform bellhop.find_lost_turns();
   delete from bellhop.lock_reserved r
-   where not exists (select from bellhop.jobqueue j where j.id = r.job and j.state || '' = 'ready' and not j.held and j.locks is not null);
+   where not exists (select from bellhop.jobqueue j
+                      where j.id = r.job and j.state || '' = 'ready' and not j.held and j.locks is not null and bellhop.is_served(j.type));
   if reserve_after > 0 then
     insert into bellhop.lock_reserved (job)
     select f.job
-      from bellhop.waited_for(1000) w
+      from (select '' as behind union all select l.behind from bellhop.waited_for(1000) l) w
      cross join lateral bellhop.heads_behind(w.behind) f
      where f.since < clock_timestamp() - reserve_after * interval '1 ms'
-     order by f.since limit 200
+       and not exists (select from bellhop.lock_reserved r where r.job = f.job)
+       and bellhop.is_served((select j.type from bellhop.jobqueue j where j.id = f.job))
+     order by f.since, f.job limit greatest(0, 200 - (select count(*) from bellhop.lock_reserved)) -- each pass looks at all of them
     on conflict do nothing;
   end if;
   return true;
 end
 $$;
 
-revoke all on function bellhop.heads_behind, bellhop.locks_clash, bellhop.lock_queue, bellhop.waited_for, bellhop.first_behind, bellhop.idle_turn, bellhop.lock_places, bellhop.pass_locks, bellhop.find_lost_turns, bellhop.locks_upkeep from public;
+revoke all on function bellhop.heads_behind, bellhop.locks_clash, bellhop.lock_queue, bellhop.waited_for, bellhop.first_behind, bellhop.idle_turn, bellhop.is_served, bellhop.lock_places, bellhop.pass_locks, bellhop.find_lost_turns, bellhop.locks_upkeep from public;
 do $$
 begin
   if exists (select from pg_roles where rolname = 'bellhop_scheduler') then
-    grant execute on function bellhop.heads_behind, bellhop.locks_clash, bellhop.lock_queue, bellhop.waited_for, bellhop.first_behind, bellhop.idle_turn, bellhop.lock_places, bellhop.pass_locks, bellhop.find_lost_turns, bellhop.locks_upkeep to bellhop_scheduler;
+    grant execute on function bellhop.heads_behind, bellhop.locks_clash, bellhop.lock_queue, bellhop.waited_for, bellhop.first_behind, bellhop.idle_turn, bellhop.is_served, bellhop.lock_places, bellhop.pass_locks, bellhop.find_lost_turns, bellhop.locks_upkeep to bellhop_scheduler;
     grant execute on function bellhop.lock_queue to bellhop_reader;
     grant select, update on bellhop.lockable_row to bellhop_scheduler;
     grant select on bellhop.lock to bellhop_reader, bellhop_scheduler;

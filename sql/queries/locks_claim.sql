@@ -14,6 +14,7 @@ with picked as materialized (
          attempt    = j.attempt + 1,
          attempt_at = case when j.started_at is not null then clock_timestamp() end,
          spawned_at = null,
+         behind     = null, -- it may have been reserved for, and never had a turn
          started_at = coalesce(j.started_at, case when not $4 then clock_timestamp() end),
          waiting_for = case when $4 then 'child_starting' end
    where j.id = any (array(select p.id from picked p))

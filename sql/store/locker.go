@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -48,6 +49,7 @@ var (
 	locksWaitSQL   = sql.Query("locks_wait")
 	locksRulesSQL  = sql.Query("locks_rules")
 	locksRunSQL    = sql.Query("locks_running")
+	locksKeepSQL   = sql.Query("locks_keep")
 	locksShareSQL  = sql.Query("locks_share")
 	locksRejectSQL = sql.Query("locks_reject")
 	locksAdoptSQL  = sql.Query("locks_adopt")
@@ -173,7 +175,7 @@ func (p *pass) read(ctx context.Context, tx pgx.Tx) (known lock.Pass, woken []st
 	for _, setting := range passSettings {
 		batch.Queue(setting)
 	}
-	batch.Queue(locksTurnSQL, int64(lockKey)).QueryRow(func(row pgx.Row) error { return row.Scan(&woken) })
+	batch.Queue(locksTurnSQL, int64(lockKey), max(1, min(p.demand.Total, passFew))).QueryRow(func(row pgx.Row) error { return row.Scan(&woken) })
 	templated := p.claimer.Templates.types()
 	batch.Queue(locksHeldSQL, templated).Query(func(rows pgx.Rows) error { return p.scanHeld(rows, &known) })
 	batch.Queue(locksRulesSQL).Query(func(rows pgx.Rows) error { return scanRules(rows, &known) })
@@ -240,6 +242,11 @@ func (p *pass) write(ctx context.Context, tx pgx.Tx, choice lock.Choice) error {
 		if _, err := tx.Exec(ctx, locksWaitSQL, ids, behind, why); err != nil {
 			return err
 		}
+		if levels, names, jobs := kept(choice.Wait); len(jobs) > 0 {
+			if _, err := tx.Exec(ctx, locksKeepSQL, levels, names, jobs); err != nil {
+				return err
+			}
+		}
 	}
 	if n := len(choice.Reject); n > 0 {
 		ids, rules := make([]int64, n), make([]string, n)
@@ -273,6 +280,17 @@ func (p *pass) write(ctx context.Context, tx pgx.Tx, choice lock.Choice) error {
 		_, err = tx.Exec(ctx, locksShareSQL, levels, names)
 	}
 	return err
+}
+
+// kept are the locks that are kept free for jobs which are reserved for.
+func kept(list []lock.Stay) (levels, names []string, jobs []int64) {
+	for _, w := range list {
+		if w.For != 0 {
+			level, name, _ := strings.Cut(w.Behind, ":")
+			levels, names, jobs = append(levels, level), append(names, name), append(jobs, int64(w.For))
+		}
+	}
+	return levels, names, jobs
 }
 
 // shared are the locks that jobs take to share them, where others waited

@@ -241,3 +241,48 @@ func TestLocks_ALimitPerTimeSaysWhenItLetsTheNextStart(t *testing.T) {
 		t.Errorf("%d started after the hour", len(got))
 	}
 }
+
+// Whoever stands before them in their queue by a better priority may be after
+// them by now: jobs that are reserved for are looked at wherever they wait.
+func TestLocks_TwoThatAreReservedForDoNotWaitForEachOther(t *testing.T) {
+	t.Parallel()
+	e := openEnv(t)
+	submit := func(priority int, locks string) scheduler.JobID {
+		return e.insert("type, priority, locks, created_at", fmt.Sprintf("'cat', %d, '{%s}', now() - interval '2 h'", priority, locks))
+	}
+	e.locked("big")
+	holder := e.passed(5)
+	first := submit(5, "db:a=exclusive")
+	for range 40 {
+		submit(-5, "db:a=exclusive")
+	}
+	big := submit(-6, "big")
+	if got := e.pass(50); len(got) > 0 || len(holder) != 1 {
+		t.Fatalf("%v started", got)
+	}
+	e.exec("update bellhop.jobqueue set created_at = created_at - interval '20 h' where id = $1", int64(first))
+	if _, err := e.maintenance.RunCommands(t.Context(), e.me); err != nil {
+		t.Fatal(err)
+	}
+	e.ends(holder...)
+	for _, want := range []scheduler.JobID{first} {
+		got := e.passed(50)
+		if !slices.Equal(ids(got), []scheduler.JobID{want}) {
+			t.Fatalf("%v start, want %v", ids(got), want)
+		}
+		e.ends(got...)
+	}
+	left := 0
+	for range 60 {
+		got := e.passed(50)
+		if len(got) == 0 {
+			break
+		}
+		left += len(got)
+		e.ends(got...)
+	}
+	if left != 41 {
+		e.want(big, "state", "succeeded")
+		t.Errorf("%d of the others were run, want 41", left)
+	}
+}

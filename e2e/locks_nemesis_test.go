@@ -1,0 +1,209 @@
+package e2e
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"bellhop/scheduler/lock"
+)
+
+var lockJobs = flag.Int("lock-jobs", 600, "how many jobs TestLocks_Nemesis submits")
+
+// lockWitness is an agent that has the kernel watch what its jobs hold: bytes of a
+// file, one a name, a range for all names of a level, and one for big. A process
+// that is killed has them until it is dead.
+const lockWitness = `#!/usr/bin/env python3
+import fcntl, json, os, sys, time
+d = os.environ["DIR"]
+kernel = os.open(d + "/kernel", os.O_CREAT | os.O_RDWR, 0o644)
+LEVELS, NAMES = {"db": 100, "disk": 200}, 50
+def places(locks):
+    yield fcntl.LOCK_EX if "big" in locks else fcntl.LOCK_SH, 1, 0
+    for text in sorted((t for t in locks if t != "big"), key=lambda t: not t.endswith("=shared")):
+        level, rest = text.split(":", 1)
+        name, mode = rest.rsplit("=", 1)
+        mode = fcntl.LOCK_EX if mode == "exclusive" else fcntl.LOCK_SH
+        if name == "*":
+            yield mode, NAMES, LEVELS[level]
+        elif name != "?":
+            yield mode, 1, LEVELS[level] + int(name)
+print('{"bellhop":1}', flush=True)
+for line in sys.stdin:
+    job = json.loads(line)
+    locks = job["args"].split()
+    for mode, size, at in places(locks):
+        try:
+            fcntl.lockf(kernel, mode | fcntl.LOCK_NB, size, at)
+        except OSError:
+            with open(d + "/conflicts", "a") as f:
+                f.write("%d %s\n" % (job["id"], job["args"]))
+    time.sleep(0.002 + job["id"] % 10 / 1000)
+    fcntl.lockf(kernel, fcntl.LOCK_UN, 0, 0)
+    print('{"ok":true}', flush=True)
+`
+
+// TestLocks_Nemesis: three instances work off jobs of all kinds of locks, and one
+// after the other is killed. The kernel never sees two jobs together that may not
+// be, nor does who looks at bellhop.lock; all jobs end; and none waits longer than
+// the theorem says (scheduler/lock, Select).
+func TestLocks_Nemesis(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("python3"); err != nil {
+		t.Skip("the agents need python3 (apt-get install python3)")
+	}
+	seed := *nemesisSeed
+	if seed == 0 {
+		seed = rand.Uint64()
+	}
+	t.Logf("go test ./e2e -run TestLocks_Nemesis -seed %d -nemesis-duration %s -lock-jobs %d", seed, *nemesisDuration, *lockJobs)
+	luck := rand.New(rand.NewPCG(seed, 0))
+	e := setup(t)
+	// A job is aged after 2 s, and its priority is the best there is after 3.9 s.
+	const horizon, priorityTick = 2 * time.Second, 100 * time.Millisecond
+	yaml := "instance: {heartbeat: 200ms, lag: 1s}\nhosts:\n  - {name: local, slots: 4}\n" +
+		"limits: {kill_after: 1s, min_ready: 100ms, window: 3s, deaths: 0}\n" +
+		"policy: {tick: 1s, ageing_ticks: 2, priority_tick: 100ms}\n" +
+		agents(fmt.Sprintf("type: work, command: [%s], dialect: json, env: {DIR: %s, HOME: %s}",
+			e.file("witness", lockWitness, 0o755), e.dir, e.dir))
+	var victims []*instance
+	for range 3 {
+		victims = append(victims, e.serve(yaml))
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	sampled := make(chan int)
+	go func() { sampled <- e.samplesLocks(ctx) }()
+
+	submitted, kills := 0, 0
+	steps := int(*nemesisDuration / (50 * time.Millisecond))
+	for step := range steps {
+		for due := *lockJobs * (step + 1) / steps; submitted < due; submitted++ {
+			locks := someLocks(luck)
+			e.sql("insert into bellhop.jobqueue (type, args, locks, priority) values ('work', $1, $2, $3)",
+				strings.Join(locks, " "), locks, luck.IntN(5)-2)
+		}
+		if luck.IntN(20) == 0 {
+			n := luck.IntN(len(victims))
+			victims[n].kill()
+			victims[n] = e.serve(yaml)
+			kills++
+		}
+		time.Sleep(50 * time.Millisecond) // the pace of the harm, no event to wait for
+	}
+	e.waitAll(fmt.Sprintf("succeeded %d", *lockJobs))
+	cancel()
+	if seen := <-sampled; seen == 0 {
+		t.Error("nobody was ever seen to hold a lock")
+	} else {
+		t.Logf("%d jobs, %d kills, locks seen %d times", *lockJobs, kills, seen)
+	}
+	if conflicts := e.lines("conflicts"); len(conflicts) > 0 {
+		t.Errorf("the kernel saw %d together: %q", len(conflicts), conflicts[:min(5, len(conflicts))])
+	}
+	e.boundHolds(max(horizon, 39*priorityTick))
+	e.eventually("nothing is held", "select count(*) = 0 from bellhop.lock")
+}
+
+// someLocks are what a job asks for.
+func someLocks(luck *rand.Rand) []string {
+	if luck.IntN(100) == 0 {
+		return []string{"big"}
+	}
+	wants := map[string]string{}
+	for range 1 + luck.IntN(3) {
+		name := fmt.Sprint(luck.IntN(8))
+		switch luck.IntN(40) {
+		case 0:
+			name = "*"
+		case 1:
+			name = "?"
+		}
+		wants[[]string{"db", "disk"}[luck.IntN(2)]+":"+name] = []string{"shared", "exclusive"}[luck.IntN(2)]
+	}
+	var list []string
+	for what, mode := range wants {
+		list = append(list, what+"="+mode)
+	}
+	return list
+}
+
+// samplesLocks reads who holds what, again and again, and gives how often somebody did.
+func (e *env) samplesLocks(ctx context.Context) (seen int) {
+	conn, err := pgx.Connect(ctx, e.url)
+	if err != nil {
+		e.t.Error(err)
+		return 0
+	}
+	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
+	for ctx.Err() == nil {
+		rows, _ := conn.Query(ctx, `select job, array_agg(case level when 'big' then 'big' else format('%s:%s=%s', level, name, mode) end)
+			from bellhop.lock where mode <> 'slot' group by job`)
+		sets := map[int64]lock.Set{}
+		var job int64
+		var texts []string
+		if _, err := pgx.ForEachRow(rows, []any{&job, &texts}, func() (err error) {
+			sets[job], err = lock.ParseAll(texts, nil)
+			return err
+		}); err != nil && ctx.Err() == nil {
+			e.t.Error(err)
+			return seen
+		}
+		for a, x := range sets {
+			for b, y := range sets {
+				if is, why := lock.Conflicts(x, y); is && a < b {
+					e.t.Errorf("jobs %d and %d hold locks at once that conflict: %s", a, b, why)
+				}
+			}
+		}
+		seen += len(sets)
+		select {
+		case <-ctx.Done():
+		case <-time.After(10 * time.Millisecond): // how often it looks, no event to wait for
+		}
+	}
+	return seen
+}
+
+// boundHolds compares each job's start with the theorem's: a job that came at t₀
+// starts no later than t₁ + (A+1)·D, where t₁ is t₀ + horizon, A how many with
+// lower ids wait at t₁, and D the longest that one kept its locks, with the time
+// in which a killed instance was found dead.
+func (e *env) boundHolds(horizon time.Duration) {
+	e.t.Helper()
+	type row struct{ came, began, over time.Time }
+	conn, err := pgx.Connect(e.t.Context(), e.url)
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	defer func() { _ = conn.Close(context.WithoutCancel(e.t.Context())) }()
+	rows, _ := conn.Query(e.t.Context(), "select created_at, started_at, ended_at from bellhop.jobqueue order by id")
+	jobs, err := pgx.CollectRows(rows, func(r pgx.CollectableRow) (j row, err error) {
+		return j, r.Scan(&j.came, &j.began, &j.over)
+	})
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	longest, worst := time.Duration(0), time.Duration(0)
+	for _, j := range jobs {
+		longest, worst = max(longest, j.over.Sub(j.began)), max(worst, j.began.Sub(j.came))
+	}
+	for i, j := range jobs {
+		aged, ahead := j.came.Add(horizon), 0
+		for _, other := range jobs[:i] {
+			if other.began.After(aged) {
+				ahead++
+			}
+		}
+		if bound := aged.Add(time.Duration(ahead+1) * longest); j.began.After(bound) {
+			e.t.Errorf("job %d waited for %v, %v longer than it may", i, j.began.Sub(j.came), j.began.Sub(bound))
+		}
+	}
+	e.t.Logf("the longest run took %v, the longest wait %v", longest, worst)
+}
