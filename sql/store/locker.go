@@ -175,7 +175,8 @@ func (p *pass) read(ctx context.Context, tx pgx.Tx) (known lock.Pass, woken []st
 	for _, setting := range passSettings {
 		batch.Queue(setting)
 	}
-	batch.Queue(locksTurnSQL, int64(lockKey), max(1, min(p.demand.Total, passFew))).QueryRow(func(row pgx.Row) error { return row.Scan(&woken) })
+	batch.Queue(locksTurnSQL, int64(lockKey), max(1, min(p.demand.Total, passFew))).
+		QueryRow(func(row pgx.Row) error { return row.Scan(&woken) })
 	templated := p.claimer.Templates.types()
 	batch.Queue(locksHeldSQL, templated).Query(func(rows pgx.Rows) error { return p.scanHeld(rows, &known) })
 	batch.Queue(locksRulesSQL).Query(func(rows pgx.Rows) error { return scanRules(rows, &known) })

@@ -248,7 +248,8 @@ func TestLocks_TwoThatAreReservedForDoNotWaitForEachOther(t *testing.T) {
 	t.Parallel()
 	e := openEnv(t)
 	submit := func(priority int, locks string) scheduler.JobID {
-		return e.insert("type, priority, locks, created_at", fmt.Sprintf("'cat', %d, '{%s}', now() - interval '2 h'", priority, locks))
+		return e.insert("type, priority, locks, created_at",
+			fmt.Sprintf("'cat', %d, '{%s}', now() - interval '2 h'", priority, locks))
 	}
 	e.locked("big")
 	holder := e.passed(5)
