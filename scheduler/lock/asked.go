@@ -19,6 +19,7 @@ type Ask struct {
 type Awaiting struct {
 	Grant
 	Since time.Time
+	Items bool // for one of its items: it keeps nothing for long while it waits, and stands in nobody's way
 }
 
 // Answer is what becomes of an Ask. Nothing but the job is set: it waits, and Why
@@ -69,17 +70,19 @@ type desk struct {
 	held   map[ID]Set
 	wants  map[ID]Set
 	since  map[ID]time.Time
-	queue  []ID // who waits, the first first
+	items  map[ID]bool // who waits for one of its items
+	queue  []ID        // who waits, the first first
 }
 
 func newDesk(p Policy, held []Grant, waiting []Awaiting) *desk {
-	d := &desk{policy: p, held: map[ID]Set{}, wants: map[ID]Set{}, since: map[ID]time.Time{}}
+	d := &desk{policy: p, held: map[ID]Set{}, wants: map[ID]Set{}, since: map[ID]time.Time{}, items: map[ID]bool{}}
 	for _, j := range running(held, nil) {
 		d.held[j.ID] = j.Locks
 	}
 	wanted := make([]Grant, len(waiting))
 	for i, w := range waiting {
 		wanted[i] = w.Grant
+		d.items[w.Job] = w.Items
 		if at, there := d.since[w.Job]; !there || w.Since.Before(at) {
 			d.since[w.Job] = w.Since
 		}
@@ -206,7 +209,7 @@ func (d *desk) before(job ID, set Set) (ID, Conflict, bool) {
 		if id == job {
 			break
 		}
-		if is, why := Conflicts(set, d.wants[id]); is {
+		if is, why := Conflicts(set, d.wants[id]); is && !d.items[id] {
 			return id, why, true
 		}
 	}
@@ -244,6 +247,9 @@ func (d *desk) unlock(ask Ask) Answer {
 func (d *desk) cycleOf(job ID) string {
 	waits := map[ID][]ID{}
 	for id, wants := range d.wants {
+		if d.items[id] { // what its other items hold ends with them, whatever this one waits for
+			continue
+		}
 		for other, held := range d.held {
 			if other != id {
 				if is, _ := Conflicts(wants, held); is {

@@ -45,7 +45,7 @@ func TestAnswer(t *testing.T) {
 	for name, c := range cases {
 		var waiting []Awaiting
 		for i, g := range grantsOf(t, c.waits) {
-			waiting = append(waiting, Awaiting{g, time.Unix(int64(i), 0)})
+			waiting = append(waiting, Awaiting{Grant: g, Since: time.Unix(int64(i), 0)})
 		}
 		a := AnyLevel.Answer([]Ask{c.ask}, grantsOf(t, c.held), waiting)[0]
 		got := "granted " + strings.Join(a.Granted, " ")
