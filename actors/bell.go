@@ -83,7 +83,7 @@ func (b *bell) listen(c actor.Context) {
 				b.tell(roleMaintenance, m)
 				b.rows.scan()
 			},
-			func() { b.tell(roleDispatcher, locks); b.tell(roleLocks, try) },
+			func() { b.tell(roleDispatcher, locks); b.tell(roleLocks, try); b.tell(roleMSQs, try) },
 			func() { b.tell(roleDispatcher, cancelled) },
 			func() { b.tell(roleMaintenance, due); b.rows.scan() },
 			func() { root.Send(self, beat) }, awaited); err != nil && ctx.Err() == nil {

@@ -339,6 +339,7 @@ func (d *dispatcher) onSettled(ctx actor.Context, m *settled) {
 			if hold.Locked { // what it held is free
 				d.happened(ctx, intake.LocksWoken{})
 				d.inst.tell(roleLocks, &tryLocks{})
+				d.inst.tell(roleMSQs, &tryLocks{})
 			}
 			delete(d.running, c.Job)
 		}

@@ -73,6 +73,7 @@ type Config struct {
 	Observer    Observer // nil: nobody looks on
 
 	Locks       Locks       // nil: nobody keeps any
+	ItemLocks   ItemLocks   // the same
 	Attachments Attachments // nil: no tables are looked at
 	Sensors     Sensors     // nil: no workflow starts
 	// RowType is the type of jobs that are rows of attached tables with commands

@@ -21,25 +21,27 @@ type msq struct {
 	job  scheduler.Job
 	file string // the column that places its rows; empty: none does
 	// owned by Receive
-	books    *scheduler.MSQ
-	waiting  itemPool           // items that want a child
-	retries  itemPool           // and those to be tried again, which go first
-	inFlight map[int64]inFlight // items that were dealt
-	rows     Rows
-	reading  bool // a read is under way
-	ended    bool // the last row of this round was read
-	broken   error
-	ending   *ending
-	told     int            // what the dispatcher thinks is waiting
-	toldAt   map[string]int // and where
-	toldRead bool           // and whether it thinks that more comes
-	began    time.Time
-	progress *time.Timer
-	stuck    map[string]time.Time // places of which items wait and none runs, and since when
-	deadline *time.Timer
-	pause    *backoff.ExponentialBackOff
-	ctx      context.Context
-	cancel   context.CancelFunc
+	books     *scheduler.MSQ
+	waiting   itemPool           // items that want a child
+	retries   itemPool           // and those to be tried again, which go first
+	inFlight  map[int64]inFlight // items that were dealt
+	locks     *msqLocks          // nil: no row has said which locks it needs
+	rows      Rows
+	reading   bool // a read is under way
+	ended     bool // the last row of this round was read
+	broken    error
+	ending    *ending
+	concluded bool
+	told      int            // what the dispatcher thinks is waiting
+	toldAt    map[string]int // and where
+	toldRead  bool           // and whether it thinks that more comes
+	began     time.Time
+	progress  *time.Timer
+	stuck     map[string]time.Time // places of which items wait and none runs, and since when
+	deadline  *time.Timer
+	pause     *backoff.ExponentialBackOff
+	ctx       context.Context
+	cancel    context.CancelFunc
 }
 
 type inFlight struct {
@@ -122,6 +124,17 @@ func (q *msq) Receive(c actor.Context) {
 	case *timedOut:
 		q.end(&ending{scheduler.OutcomeTimedOut, "timeout: not done within " + q.job.Timeout.String(), true})
 		q.tell(roleHosts, &cancelJob{q.job.Claim, false})
+	case *tryLocks:
+		if q.locks == nil {
+			return
+		}
+		q.tryItems(time.Now())
+	case *itemTick:
+		q.onItemTick(time.Now())
+	case *itemLinger:
+		q.locks.linger, q.locks.lingered = nil, true
+	case *itemLocked:
+		q.onItemLocked(m, time.Now())
 	case *describe:
 		m.tell(q.describe())
 		return
@@ -158,8 +171,14 @@ func (q *msq) next(c actor.Context) {
 		self := c.Self()
 		q.later(self, wait, &reopen{})
 	}
+	if q.locks != nil {
+		q.stepLocks(c)
+	}
 	q.read(c)
 	q.tellRows()
+	if q.locks != nil {
+		q.giveBackSlots()
+	}
 	q.scheduleProgress(c)
 	switch what, conclusion := q.books.Turn(); what {
 	case scheduler.NextRound:
@@ -180,7 +199,7 @@ func (q *msq) next(c actor.Context) {
 func (q *msq) tellRows() {
 	more := q.reading || !q.ended
 	n := q.wanting()
-	at := q.waiting.count(q.retries.count(nil))
+	at := q.places()
 	if n == q.told && more == q.toldRead && maps.Equal(at, q.toldAt) {
 		return
 	}
@@ -196,7 +215,7 @@ func (q *msq) announce() {
 	if q.ending != nil {
 		return
 	}
-	q.told, q.toldRead, q.toldAt = q.wanting(), q.reading || !q.ended, q.waiting.count(q.retries.count(nil))
+	q.told, q.toldRead, q.toldAt = q.wanting(), q.reading || !q.ended, q.places()
 	q.tell(roleDispatcher,
 		&msqWaiting{Claim: q.job.Claim, Waiting: q.told, Names: maps.Clone(q.toldAt), Reading: q.toldRead,
 			Opening: q.rows == nil && q.told == 0 && q.toldRead, Job: &q.job})
@@ -227,6 +246,9 @@ func (q *msq) end(e *ending) {
 	q.told, q.toldRead, q.toldAt = 0, false, nil
 	q.tell(roleDispatcher, &msqWaiting{Claim: q.job.Claim})
 	q.cancel() // an endless query ends here
+	if q.locks != nil {
+		q.giveBackSlots()
+	}
 	if !q.reading {
 		q.closeRows()
 	}
@@ -237,9 +259,10 @@ func (q *msq) end(e *ending) {
 
 // conclude settles the job when nothing of it is in a child's hands.
 func (q *msq) conclude() {
-	if len(q.inFlight) > 0 || q.ending == nil {
+	if len(q.inFlight) > 0 || q.ending == nil || q.concluded {
 		return
 	}
+	q.concluded = true
 	e := q.ending
 	now := time.Now()
 	r := scheduler.Result{Line: q.job.Line, Outcome: e.outcome, Error: e.why, Host: q.job.Host, Began: q.began, Ended: now}
@@ -270,6 +293,9 @@ func (q *msq) stop() {
 		if t != nil {
 			t.Stop()
 		}
+	}
+	if q.locks != nil {
+		q.locks.stop()
 	}
 	if !q.reading {
 		q.closeRows()

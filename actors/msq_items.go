@@ -2,6 +2,7 @@ package actors
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 
 	"bellhop/scheduler"
@@ -9,6 +10,11 @@ import (
 
 func (q *msq) onGrant(m *grant) {
 	now, spawn, to := m.Now, m.Spawn, q.pid(roleHost(m.Host))
+	if q.locks != nil {
+		left := *m
+		q.grantLocked(&left, to)
+		now, spawn = left.Now, left.Spawn
+	}
 	var lines []scheduler.Line
 	for now+spawn > 0 && q.wanting() > 0 && q.ending == nil && q.broken == nil {
 		l, ok := q.pop(m.Names)
@@ -40,7 +46,18 @@ func (q *msq) onGrant(m *grant) {
 // they have in run_on ("": none), when that was so the last time too. It stands
 // in waiting_for of the job, for bellhop.explanation.
 func (q *msq) waits(now time.Time) string {
-	at := q.waiting.count(q.retries.count(map[string]int{"": len(q.retries.any) + len(q.waiting.any)}))
+	if why := q.waitsForLocks(now); why != "" {
+		q.stuck = nil
+		return why
+	}
+	at := q.places()
+	if at == nil {
+		at = map[string]int{}
+	}
+	at[""] = len(q.retries.any) + len(q.waiting.any)
+	if q.locks != nil {
+		at[""] += len(q.locks.able.any)
+	}
 	for _, f := range q.inFlight {
 		delete(at, f.line.RunOn)
 	}
@@ -70,7 +87,22 @@ func (q *msq) waits(now time.Time) string {
 }
 
 // wanting is how many items want a child.
-func (q *msq) wanting() int { return q.retries.n + q.waiting.n }
+func (q *msq) wanting() int {
+	n := q.retries.n + q.waiting.n
+	if q.locks != nil {
+		n += q.locks.wanting()
+	}
+	return n
+}
+
+// places is how many of them name which place; nil: none names any.
+func (q *msq) places() map[string]int {
+	at := q.waiting.count(q.retries.count(nil))
+	if q.locks != nil {
+		at = q.locks.able.count(at)
+	}
+	return at
+}
 
 func (q *msq) pop(places []string) (scheduler.Line, bool) {
 	if l, ok := q.retries.next(places); ok {
@@ -85,6 +117,9 @@ func (q *msq) forget() {
 	q.retries.each(drop)
 	q.waiting.each(drop)
 	q.retries, q.waiting = itemPool{}, itemPool{}
+	if q.locks != nil {
+		q.forgetLocked()
+	}
 }
 
 func (q *msq) onAnswer(r *scheduler.Result) {
@@ -101,9 +136,13 @@ func (q *msq) onAnswer(r *scheduler.Result) {
 		}
 		return
 	}
-	switch fate, tries := q.books.Answer(*r); fate {
+	fate, tries := q.books.Answer(*r)
+	if q.locks != nil && fate != scheduler.ItemRetry {
+		q.locks.over(r.Line.Item)
+	}
+	switch fate {
 	case scheduler.ItemRetry:
-		q.retries.add(f.line)
+		q.again(f.line)
 	case scheduler.ItemFailed:
 		q.outbox.failed(scheduler.FailedItem{
 			Claim: q.job.Claim, Item: r.Line.Item, Line: r.Line.Args, Tries: tries, ExitCode: r.ExitCode, Error: r.Told(),
@@ -116,8 +155,15 @@ func (q *msq) onReturned(lines []scheduler.Line) {
 	for _, l := range lines {
 		if f, ours := q.inFlight[l.Item]; ours && l.Claim == q.job.Claim {
 			delete(q.inFlight, l.Item)
-			q.retries.add(f.line)
+			q.again(f.line)
 		}
+	}
+}
+
+// again takes back an item that is to be tried again.
+func (q *msq) again(l scheduler.Line) {
+	if !q.locks.again(l) {
+		q.retries.add(l)
 	}
 }
 
@@ -125,6 +171,9 @@ func (q *msq) onReturned(lines []scheduler.Line) {
 // children have answered for what they had in hand; what the dead one itself
 // held, or was on its way to it, would never come back, so it is tried again.
 func (q *msq) onHostRestarted(m *hostRestarted) {
+	if q.locks != nil { // what it granted is granted no more
+		q.locks.slots = slices.DeleteFunc(q.locks.slots, func(s slots) bool { return s.Host == m.Host && !m.At.Equal(s.to) })
+	}
 	var lines []scheduler.Line
 	for _, f := range q.inFlight {
 		if f.host == m.Host && !m.At.Equal(f.to) {
@@ -142,8 +191,15 @@ func (q *msq) onNowhere(m *nowhere) {
 	}
 	var failed []scheduler.FailedItem
 	for _, name := range m.Names {
-		for _, l := range append(q.retries.take(name), q.waiting.take(name)...) {
+		list := append(q.retries.take(name), q.waiting.take(name)...)
+		if q.locks != nil {
+			list = append(list, q.locks.able.take(name)...)
+		}
+		for _, l := range list {
 			q.books.Refuse(l)
+			if q.locks != nil {
+				q.locks.over(l.Item)
+			}
 			failed = append(failed, scheduler.FailedItem{Claim: q.job.Claim, Item: l.Item, Line: l.Args,
 				Error: "no_host: no host of this instance answers to run_on " + name})
 		}

@@ -1,6 +1,10 @@
 package actors
 
-import "bellhop/scheduler"
+import (
+	"slices"
+
+	"bellhop/scheduler"
+)
 
 // itemPool is items that want a child, by the place that they name; most name none.
 type itemPool struct {
@@ -101,4 +105,36 @@ func (p *itemPool) bytes() int {
 		total += size(list)
 	}
 	return total
+}
+
+// find looks for an item.
+func (p *itemPool) find(item int64) (l scheduler.Line, there bool) {
+	p.each(func(o scheduler.Line) {
+		if o.Item == item {
+			l, there = o, true
+		}
+	})
+	return l, there
+}
+
+// remove takes an item out.
+func (p *itemPool) remove(l scheduler.Line) {
+	list := p.any
+	if l.RunOn != "" {
+		list = p.at[l.RunOn]
+	}
+	i := slices.IndexFunc(list, func(o scheduler.Line) bool { return o.Item == l.Item })
+	if i < 0 {
+		return
+	}
+	p.n--
+	list = slices.Delete(list, i, i+1)
+	switch {
+	case l.RunOn == "":
+		p.any = list
+	case len(list) == 0:
+		delete(p.at, l.RunOn)
+	default:
+		p.at[l.RunOn] = list
+	}
 }

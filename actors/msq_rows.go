@@ -62,6 +62,9 @@ func (q *msq) read(c actor.Context) {
 
 // full reports whether enough rows wait in memory.
 func (q *msq) full() bool {
+	if q.locks != nil && q.locks.full() {
+		return true
+	}
 	if q.waiting.at == nil {
 		return q.waiting.n > readAhead/2 || q.waiting.bytes() > readAheadBytes/2
 	}
@@ -88,6 +91,7 @@ func (q *msq) onRead(m *read) {
 		return
 	}
 	for _, columns := range m.rows {
+		columns, locks, err := scheduler.TakeLocks(columns)
 		line := scheduler.Line{
 			Claim:    q.job.Claim,
 			Instance: q.job.Instance,
@@ -103,7 +107,11 @@ func (q *msq) onRead(m *read) {
 		}
 		if item, ok := q.books.Row(line.Args); ok {
 			line.Item, line.Trace = item, q.job.Origin.TraceOfItem(q.job.Claim, q.job.Trace, item)
-			q.waiting.add(line)
+			if locks == nil && err == nil {
+				q.waiting.add(line)
+			} else {
+				q.addLocked(line, locks, err)
+			}
 		}
 	}
 }

@@ -69,7 +69,7 @@ func (s *msqs) Receive(c actor.Context) {
 	case *drainMSQs:
 		s.done = m.done
 		s.forward(c, m)
-	case *drop, *hostRestarted:
+	case *drop, *hostRestarted, *tryLocks:
 		s.forward(c, m)
 	case *actor.Stopping:
 		s.leaving = true

@@ -174,6 +174,8 @@ func (inst *instance) forLocks() locksPorts {
 // msqPorts: no other actor runs users' queries.
 type msqPorts struct {
 	*peers
+	*identity
+	desk    ItemLocks // nil: nobody keeps any
 	outbox  *outbox
 	queries Queries
 	mayName func(name string) bool // it means something in run_on
@@ -183,11 +185,13 @@ type msqPorts struct {
 
 func (inst *instance) forMSQ() msqPorts {
 	return msqPorts{
-		peers:   inst.peers,
-		outbox:  inst.outbox,
-		queries: inst.Queries,
-		mayName: inst.mayName,
-		retry:   inst.retryOf,
-		log:     inst.Log,
+		peers:    inst.peers,
+		identity: inst.identity,
+		desk:     inst.ItemLocks,
+		outbox:   inst.outbox,
+		queries:  inst.Queries,
+		mayName:  inst.mayName,
+		retry:    inst.retryOf,
+		log:      inst.Log,
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"bellhop/scheduler"
+	"bellhop/scheduler/lock"
 )
 
 // Queue is where jobs are claimed.
@@ -112,6 +113,16 @@ type Locks interface {
 	// is to be asked for again; over are those that are not run here any more.
 	Ask(ctx context.Context, me scheduler.InstanceID, asks []scheduler.LockAsk) (
 		answers map[scheduler.Claim]scheduler.LockAnswer, over []scheduler.Claim, err error)
+}
+
+// ItemLocks sees to what items of MSQ jobs need beside other jobs.
+type ItemLocks interface {
+	ReadLocks(texts []string) (lock.Set, error)
+	// OwnLocks are those that a job holds, before anything was asked for its items.
+	OwnLocks(ctx context.Context, me scheduler.InstanceID, job scheduler.Claim) (lock.Set, error)
+	// AskForItems has the job hold what its items need, and no more than that.
+	AskForItems(ctx context.Context, me scheduler.InstanceID, job scheduler.Claim, ask lock.ItemsAsk) (
+		lock.ItemsAnswer, error)
 }
 
 // Attachments are users' tables whose rows are run.

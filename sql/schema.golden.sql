@@ -1132,6 +1132,8 @@ AS $function$
       'It needs the lock {lock}; job {job} ({type}) holds {held}{since}.', 'bellhop explain {job}'),
     ('lock_held/asked', 'running', false, '',
       'It has begun, and waits for a lock that its agent asked for: {what}.', 'bellhop locks'),
+    ('lock_held/items', 'running', false, '',
+      'All items of its query that were read wait, or let others go first: {what}.', 'bellhop locks'),
     ('no_resources', 'waiting', false, 'its agent asked for some of several locks, and too few were free; it is tried again, and that counts as no attempt',
       'Its agent asked for more locks than were free: {what}. It is tried again at {at}{in}.', 'bellhop locks'),
     ('lock_reserved', 'waiting', false, 'a job that has waited for very long comes first, and this one would be in its way',
@@ -1780,6 +1782,9 @@ begin
         'child', (select format(' by %s, pid %s', c.name, c.pid) from bellhop.child c where c.instance = j.instance and c.job = j.id and j.msq is null limit 1),
         'items', case when j.msq is not null then format('; items done %s, failed %s, of %s',
                    coalesce(j.items_done, 0), coalesce(j.items_failed, 0), coalesce(j.items_total::text, 'not known yet')) end));
+      if j.msq is not null and j.waiting_for like 'lock_held: %' then
+        return query select * from bellhop.reason('lock_held/items', jsonb_build_object('id', j.id, 'what', substr(j.waiting_for, 12)));
+      end if;
       if j.waiting_for like 'items_wait: %' then
         for r in select x.key as place, x.value as what from jsonb_each(substr(j.waiting_for, 13)::jsonb) x order by x.key
         loop

@@ -87,9 +87,21 @@ func (d *Items) Over(item int64) {
 	delete(d.may, item)
 	d.use.add(s.set, -1)
 	d.changed = true
+	d.leave(s)
+}
+
+func (d *Items) leave(s *sameLocks) {
 	if s.n--; s.n == 0 {
 		delete(d.sets, s.key)
 	}
+}
+
+// Forget drops all that may not go yet.
+func (d *Items) Forget() {
+	for _, w := range d.line {
+		d.leave(w.sameLocks)
+	}
+	d.line = nil
 }
 
 // Waiting is how many may not go yet.

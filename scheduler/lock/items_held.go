@@ -9,6 +9,8 @@ type ItemsAsk struct {
 	Keep Set   // what those need that run
 	Want []Set // what others need, in their order; no two of them conflict
 	Most int   // so many of those at most
+	// InLine: what it waits for by an earlier request it goes on waiting for.
+	InLine bool
 }
 
 // ItemsAnswer is what becomes of it.
@@ -123,3 +125,16 @@ func (s Set) Covers(o Set) bool {
 
 // Read reads locks as they are written.
 func (p Policy) Read(texts []string) (Set, error) { return p.read(Waiting{Locks: texts}) }
+
+// HeldBy is what a job holds.
+func HeldBy(job ID, held []Grant) (set Set) {
+	for _, j := range running(held, nil) {
+		if j.ID == job {
+			set = j.Locks
+		}
+	}
+	return set
+}
+
+// Rows are a set as it stands in the database.
+func Rows(job ID, set Set) []Grant { return grants(Job{ID: job, Locks: set}, nil) }

@@ -66,6 +66,8 @@ as $$
       'It needs the lock {lock}; job {job} ({type}) holds {held}{since}.', 'bellhop explain {job}'),
     ('lock_held/asked', 'running', false, '',
       'It has begun, and waits for a lock that its agent asked for: {what}.', 'bellhop locks'),
+    ('lock_held/items', 'running', false, '',
+      'All items of its query that were read wait, or let others go first: {what}.', 'bellhop locks'),
     ('no_resources', 'waiting', false, 'its agent asked for some of several locks, and too few were free; it is tried again, and that counts as no attempt',
       'Its agent asked for more locks than were free: {what}. It is tried again at {at}{in}.', 'bellhop locks'),
     ('lock_reserved', 'waiting', false, 'a job that has waited for very long comes first, and this one would be in its way',

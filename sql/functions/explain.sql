@@ -184,6 +184,9 @@ begin
         'child', (select format(' by %s, pid %s', c.name, c.pid) from bellhop.child c where c.instance = j.instance and c.job = j.id and j.msq is null limit 1),
         'items', case when j.msq is not null then format('; items done %s, failed %s, of %s',
                    coalesce(j.items_done, 0), coalesce(j.items_failed, 0), coalesce(j.items_total::text, 'not known yet')) end));
+      if j.msq is not null and j.waiting_for like 'lock_held: %' then
+        return query select * from bellhop.reason('lock_held/items', jsonb_build_object('id', j.id, 'what', substr(j.waiting_for, 12)));
+      end if;
       if j.waiting_for like 'items_wait: %' then
         for r in select x.key as place, x.value as what from jsonb_each(substr(j.waiting_for, 13)::jsonb) x order by x.key
         loop

@@ -93,8 +93,8 @@ func (q *askedPass) read(ctx context.Context, tx pgx.Tx) error {
 				switch what {
 				case "holds":
 					q.held = append(q.held, g)
-				case "waits":
-					q.waiting = append(q.waiting, lock.Awaiting{Grant: g, Since: since})
+				case "waits", "items":
+					q.waiting = append(q.waiting, lock.Awaiting{Grant: g, Since: since, Items: what == "items"})
 				case "asks":
 					q.runs[g.Job] = true
 				}

@@ -133,6 +133,7 @@ func Start(
 		Maintenance: maintenance,
 		HostStates:  registry,
 		Locks:       locks,
+		ItemLocks:   locks,
 		Stop:        stop,
 		Bell: &bell{
 			listener: triggers.Listener{URL: direct, Heartbeat: beat, Log: log, Connected: i.telemetry.metrics.Connected},
@@ -164,6 +165,7 @@ type ports struct {
 	Observer    actors.Observer
 
 	Locks       actors.Locks
+	ItemLocks   actors.ItemLocks
 	Attachments actors.Attachments
 	Attached    commands
 	Sensors     actors.Sensors
@@ -256,7 +258,8 @@ func startTree(
 		Queue: p.Queue, Holdings: p.Holdings, Records: p.Records, Registry: p.Registry, Reaper: p.Reaper,
 		Notices: p.Notices, Maintenance: p.Maintenance, HostStates: p.HostStates,
 		Stop: p.Stop, Bell: p.Bell, Gate: p.Gate, Queries: p.Queries,
-		Locks: p.Locks, Attachments: p.Attachments, Sensors: p.Sensors, RowType: agents.AttachedType,
+		Locks: p.Locks, ItemLocks: p.ItemLocks, Attachments: p.Attachments, Sensors: p.Sensors,
+		RowType: agents.AttachedType,
 		Launcher: launch{launcher}, Observer: p.Observer,
 	})
 	system.Store(tree)

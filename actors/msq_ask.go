@@ -1,0 +1,164 @@
+package actors
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"bellhop/scheduler"
+	"bellhop/scheduler/lock"
+)
+
+// needs is what the items need that children have.
+func (q *msq) needs() (all lock.Set) {
+	for item := range q.inFlight {
+		if set := q.locks.order.Locks(item); !set.Empty() && !all.Covers(set) {
+			all = all.Merge(set)
+		}
+	}
+	return all
+}
+
+// askLocks asks for what items need for whom there are slots, and gives back what none needs.
+func (q *msq) askLocks(c actor.Context) {
+	k := q.locks
+	if k.asking || k.failed || q.ending != nil {
+		return
+	}
+	ask := lock.ItemsAsk{Job: lock.ID(q.job.Claim.Job), Keep: q.needs()}
+	for _, s := range k.slots {
+		ask.Most += s.Now + s.Spawn
+	}
+	var asked []int64
+	if ask.Most > 0 {
+		for _, l := range k.fitting(k.slots, itemsAsked) {
+			asked = append(asked, l.Item)
+			ask.Want = append(ask.Want, k.order.Locks(l.Item))
+		}
+	}
+	if len(ask.Want) == 0 && !k.looks {
+		idle := !k.surely || !ask.Keep.Covers(k.has)
+		if idle && k.able.n > 0 && !k.lingered {
+			if k.linger == nil {
+				k.linger = q.later(c.Self(), lockLinger, &itemLinger{})
+			}
+			return
+		}
+		if !idle {
+			return
+		}
+	}
+	queued := k.inLine != 0 && !slices.Contains(asked, k.inLine)
+	ask.InLine = queued
+	if !queued {
+		k.tried = true
+	}
+	m := &itemLocked{asked: asked, queued: queued, looks: k.looks, own: k.own}
+	k.asking, k.lingered, k.looks, k.has, k.surely = true, false, false, ask.Keep, false
+	h, ctx, self, job := q.msqPorts, q.ctx, c.Self(), q.job.Claim
+	go func() {
+		m.answer, m.err = h.askLocks(ctx, job, ask, &m.own)
+		h.send(self, m)
+	}()
+}
+
+// askLocks asks the desk; own is found out when it is not known.
+func (h msqPorts) askLocks(ctx context.Context, job scheduler.Claim, ask lock.ItemsAsk, own **lock.Set) (
+	a lock.ItemsAnswer, err error,
+) {
+	if h.desk == nil { // there is no other job
+		return lock.AnyLevel.AnswerItems(ask, nil, nil), nil
+	}
+	if *own == nil {
+		set, err := h.desk.OwnLocks(ctx, h.id(), job)
+		if err != nil {
+			return a, err
+		}
+		*own = &set
+	}
+	ask.Own = **own
+	return h.desk.AskForItems(ctx, h.id(), job, ask)
+}
+
+func (q *msq) onItemLocked(m *itemLocked, now time.Time) {
+	k := q.locks
+	k.asking, k.own = false, m.own
+	if m.err != nil && q.ctx.Err() == nil && m.err.Error() != k.lost {
+		k.lost = m.err.Error()
+		q.log.Warn("msq: cannot ask for what items need; it is tried again each second",
+			traced(q.job.Trace, "job", q.job.Claim.Job, "error", m.err)...)
+	}
+	got := m.answer.Got
+	if m.err == nil {
+		k.lost, k.has, k.surely = "", m.answer.Has, true
+		if !k.has.Empty() && !k.noted { // before it is used: its end has to be told
+			k.noted = true
+			q.tell(roleDispatcher, &lockedNow{q.job.Claim})
+		}
+		q.letRest(m, now)
+	} else {
+		k.refused = now
+		got, k.failed, k.why = nil, true, "the database, which cannot be asked who holds locks"
+		k.sort()
+	}
+	first := int64(0)
+	for i, yes := range got {
+		if yes {
+			continue
+		}
+		item := m.asked[i]
+		if first == 0 {
+			first, k.refused = item, now
+		}
+		if l, there := k.able.find(item); there {
+			k.able.remove(l)
+			k.hindered = append(k.hindered, l)
+		}
+	}
+	if m.err == nil && !m.queued {
+		k.inLine = first
+	}
+	if m.answer.Why != "" && (!m.queued || k.why == "") {
+		k.why = m.answer.Why
+	}
+}
+
+// letRest notes whom items let go first.
+func (q *msq) letRest(m *itemLocked, now time.Time) {
+	k := q.locks
+	if m.looks && len(m.answer.Before) > 0 && len(k.rests) == 0 {
+		for _, set := range m.answer.Before {
+			k.rests = append(k.rests, rest{set: set})
+		}
+		k.why = "other jobs, which have waited for what its items had"
+		k.sort()
+	}
+	for i := range k.rests {
+		if is, _ := lock.Conflicts(k.has, k.rests[i].set); !is && k.rests[i].until.IsZero() {
+			k.rests[i].until = now.Add(lockRest)
+		}
+	}
+}
+
+// tryItems tries again for those that are hindered.
+func (q *msq) tryItems(now time.Time) {
+	k := q.locks
+	k.rests = slices.DeleteFunc(k.rests, func(r rest) bool { return !r.until.IsZero() && !now.Before(r.until) })
+	if len(k.hindered) > 0 {
+		k.sort()
+	}
+}
+
+func (q *msq) onItemTick(now time.Time) {
+	k := q.locks
+	k.tick, k.failed = nil, false
+	// Nobody is kept from a lock for an item that gets no slot.
+	if k.inLine != 0 && !k.tried {
+		k.inLine, k.surely = 0, false
+	}
+	k.tried = false
+	k.looks = !k.has.Empty() && len(k.rests) == 0
+	q.tryItems(now)
+}
