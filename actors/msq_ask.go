@@ -128,10 +128,14 @@ func (q *msq) onItemLocked(m *itemLocked, now time.Time) {
 // letRest notes whom items let go first.
 func (q *msq) letRest(m *itemLocked, now time.Time) {
 	k := q.locks
-	if m.looks && len(m.answer.Before) > 0 && len(k.rests) == 0 {
-		for _, set := range m.answer.Before {
+	before := len(k.rests)
+	for _, set := range m.answer.Before {
+		known := func(r rest) bool { return r.set.Covers(set) && set.Covers(r.set) }
+		if m.looks && len(k.rests) < restsMost && !slices.ContainsFunc(k.rests, known) {
 			k.rests = append(k.rests, rest{set: set})
 		}
+	}
+	if len(k.rests) > before {
 		k.why = "other jobs, which have waited for what its items had"
 		k.sort()
 	}
@@ -159,6 +163,6 @@ func (q *msq) onItemTick(now time.Time) {
 		k.inLine, k.surely = 0, false
 	}
 	k.tried = false
-	k.looks = !k.has.Empty() && len(k.rests) == 0
+	k.looks = !k.has.Empty()
 	q.tryItems(now)
 }

@@ -19,6 +19,8 @@ const (
 	lockLinger = 50 * time.Millisecond
 	// lockRest is for how long a job's items let those go first who have waited for what they had.
 	lockRest = time.Second
+	// restsMost bounds how many others it lets go first at once.
+	restsMost = 100
 )
 
 // msqLocks is what an MSQ job knows of locks that its items need. An item goes from

@@ -71,7 +71,7 @@ func (p *Process) askLocks(line []byte) {
 	case !p.inHand:
 		why = "there is no job that could hold a lock; ask when you have a line"
 	case p.hand.Item != 0:
-		why = "an item has no locks of its own; write those of its job into the job's locks"
+		why = "an item cannot ask for locks; let its query say by a column named locks which it needs"
 	case len(p.locks.queue) >= maxAsks:
 		why = fmt.Sprintf("%d requests wait for an answer; read the answers first", maxAsks)
 	}

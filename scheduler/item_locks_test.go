@@ -28,7 +28,8 @@ func TestTakeLocks(t *testing.T) {
 			t.Errorf("%s: %q, %q, %v; want %q", text, rest, locks, err, want)
 		}
 	}
-	for _, text := range []string{"{", "{a", "{a,", "{a,}", "{,a}", `{"a`, `{"a"`, `{"a"b}`, "{a}b", "{{a},{b}}", `{a"b"}`, `{"a",}`} {
+	for _, text := range []string{"{", "{a", "{a,", "{a,}", "{,a}", `{"a`, `{"a"`,
+		`{"a"b}`, "{a}b", "{{a},{b}}", `{a"b"}`, `{"a",}`} {
 		if _, locks, err := TakeLocks([]Column{{LocksColumn, text}}); err == nil ||
 			!strings.Contains(err.Error(), "no list of texts; make it text[]") {
 			t.Errorf("%s: %q, %v", text, locks, err)

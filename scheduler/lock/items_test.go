@@ -168,10 +168,11 @@ func TestAnswerItems(t *testing.T) {
 		own, keep, want string
 		result          string
 	}{
-		"free":                {"", "", "", "", "a:x=exclusive", "y has a:x=exclusive +a:x"},
-		"held":                {"2 a:x=shared", "", "", "", "a:x=exclusive", "n has why: a:x=exclusive, and job 2 has a:x=shared"},
-		"all or nothing":      {"2 a:x=shared", "", "", "", "a:y=shared+a:x=exclusive", "n has why: a:x=exclusive, and job 2 has a:x=shared"},
-		"one of two":          {"2 a:x=shared", "", "", "", "a:x=exclusive a:y=exclusive", "ny has a:y=exclusive +a:y why: a:x=exclusive, and job 2 has a:x=shared"},
+		"free":           {"", "", "", "", "a:x=exclusive", "y has a:x=exclusive +a:x"},
+		"held":           {"2 a:x=shared", "", "", "", "a:x=exclusive", "n has why: a:x=exclusive, and job 2 has a:x=shared"},
+		"all or nothing": {"2 a:x=shared", "", "", "", "a:y=shared+a:x=exclusive", "n has why: a:x=exclusive, and job 2 has a:x=shared"},
+		"one of two": {"2 a:x=shared", "", "", "", "a:x=exclusive a:y=exclusive",
+			"ny has a:y=exclusive +a:y why: a:x=exclusive, and job 2 has a:x=shared"},
 		"what its item has":   {"5 a:x=shared", "", "", "a:x=shared", "a:x=shared", "y has a:x=shared"},
 		"made exclusive":      {"5 a:x=shared", "", "", "", "a:x=exclusive", "y has a:x=exclusive +a:x -a:x"},
 		"not beside a sharer": {"5 a:x=shared, 2 a:x=shared", "", "", "", "a:x=exclusive", "n has -a:x why: a:x=exclusive, and job 2 has a:x=shared"},
@@ -199,8 +200,9 @@ func TestAnswerItems(t *testing.T) {
 		for i, g := range grantsOf(t, c.waits) {
 			waiting = append(waiting, Awaiting{Grant: g, Since: time.Unix(int64(i), 0), Items: g.Job == 5 || g.Job >= 7})
 		}
-		a := AnyLevel.AnswerItems(ItemsAsk{Job: 5, Own: setOf(t, strings.Fields(c.own)...), Keep: setOf(t, strings.Fields(c.keep)...),
-			Want: sets(c.want), Most: 2}, grantsOf(t, c.held), waiting)
+		own, keep := setOf(t, strings.Fields(c.own)...), setOf(t, strings.Fields(c.keep)...)
+		ask := ItemsAsk{Job: 5, Own: own, Keep: keep, Want: sets(c.want), Most: 2}
+		a := AnyLevel.AnswerItems(ask, grantsOf(t, c.held), waiting)
 		got := ""
 		for _, yes := range a.Got {
 			got += map[bool]string{true: "y", false: "n"}[yes]
@@ -260,7 +262,9 @@ func TestAnswerItems_Laws(t *testing.T) {
 				runs[job] = runs[job][1:]
 			}
 			var want []Set
-			if w := anySet.Draw(t, "wants"); !slices.ContainsFunc(runs[job], func(s Set) bool { is, _ := Conflicts(s, w); return is }) {
+			w := anySet.Draw(t, "wants")
+			clashes := func(s Set) bool { is, _ := Conflicts(s, w); return is }
+			if !slices.ContainsFunc(runs[job], clashes) {
 				want = append(want, w)
 			}
 			var grantsHeld []Grant

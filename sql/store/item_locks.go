@@ -22,7 +22,9 @@ var (
 func (a *AskedLocks) ReadLocks(texts []string) (lock.Set, error) { return a.Policy.Read(texts) }
 
 // OwnLocks are those that a job holds before anything was asked for its items.
-func (a *AskedLocks) OwnLocks(ctx context.Context, me scheduler.InstanceID, job scheduler.Claim) (own lock.Set, err error) {
+func (a *AskedLocks) OwnLocks(ctx context.Context, me scheduler.InstanceID, job scheduler.Claim) (
+	own lock.Set, err error,
+) {
 	err = a.itemsPass(ctx, me, job, func(_ context.Context, _ pgx.Tx, q *itemsPass) error {
 		own = lock.HeldBy(lock.ID(job.Job), q.held)
 		return nil
@@ -75,7 +77,8 @@ func (a *AskedLocks) itemsPass(ctx context.Context, me scheduler.InstanceID, job
 	return a.conn.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
 			q := &itemsPass{me: me, job: job}
-			q.askedPass = askedPass{me: me, asks: []scheduler.LockAsk{{Claim: job}}, fence: map[lock.ID]int64{}, runs: map[lock.ID]bool{}}
+			q.askedPass = askedPass{me: me, asks: []scheduler.LockAsk{{Claim: job}},
+				fence: map[lock.ID]int64{}, runs: map[lock.ID]bool{}}
 			if err := q.read(ctx, tx); err != nil {
 				return err
 			}
@@ -109,7 +112,8 @@ func (q *itemsPass) writes(ask lock.ItemsAsk, said lock.ItemsAnswer) *pgx.Batch 
 	still := lock.Rows(ask.Job, said.Waits)
 	waits.add(fence, still)
 	for _, w := range q.waiting {
-		if w.Job == ask.Job && !slices.ContainsFunc(still, func(g lock.Grant) bool { return g.Level == w.Level && g.Name == w.Name }) {
+		same := func(g lock.Grant) bool { return g.Level == w.Level && g.Name == w.Name }
+		if w.Job == ask.Job && !slices.ContainsFunc(still, same) {
 			left.add(fence, []lock.Grant{w.Grant})
 		}
 	}

@@ -100,7 +100,8 @@ func TestItemLocks_BesideOtherJobs(t *testing.T) {
 	holder := e.passed(5)
 	j := e.query()
 	a := e.mustItems(asked, j, "", "db:a=shared+db:b=shared db:c=shared")
-	if want := fmt.Sprintf("db:a=shared, and job %d has db:a=exclusive", first); a.Why != want || !slices.Equal(a.Got, []bool{false, true}) {
+	want := fmt.Sprintf("db:a=shared, and job %d has db:a=exclusive", first)
+	if a.Why != want || !slices.Equal(a.Got, []bool{false, true}) {
 		t.Fatalf("%+v", a)
 	}
 	id := j.Claim.Job
