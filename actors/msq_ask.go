@@ -109,16 +109,26 @@ func (q *msq) onItemLocked(m *itemLocked, now time.Time) {
 			continue
 		}
 		item := m.asked[i]
+		l, there := k.able.find(item)
+		if there {
+			k.able.remove(l)
+		}
 		if first == 0 {
 			first, k.refused = item, now
+			if there && m.answer.Cycle != "" {
+				q.failLocked(l, "deadlock: "+m.answer.Cycle)
+				continue
+			}
 		}
-		if l, there := k.able.find(item); there {
-			k.able.remove(l)
+		if there {
 			k.hindered = append(k.hindered, l)
 		}
 	}
 	if m.err == nil && !m.queued {
 		k.inLine = first
+		if m.answer.Cycle != "" { // that one waits no more
+			k.inLine = 0
+		}
 	}
 	if m.answer.Why != "" && (!m.queued || k.why == "") {
 		k.why = m.answer.Why

@@ -86,9 +86,7 @@ func (q *msq) addLocked(l scheduler.Line, texts []string, err error) {
 		set, err = q.readLocks(texts)
 	}
 	if err != nil {
-		q.books.Refuse(l)
-		q.outbox.failed(scheduler.FailedItem{Claim: q.job.Claim, Item: l.Item, Line: l.Args,
-			Error: "locks_malformed: " + strings.ReplaceAll(err.Error(), "\n", "; ")})
+		q.failLocked(l, "locks_malformed: "+strings.ReplaceAll(err.Error(), "\n", "; "))
 		return
 	}
 	if q.locks == nil {
@@ -105,6 +103,15 @@ func (q *msq) addLocked(l scheduler.Line, texts []string, err error) {
 	}
 	k.bytes += k.size[l.Item]
 	k.order.Add(l.Item, set)
+}
+
+// failLocked fails an item that can never have its locks.
+func (q *msq) failLocked(l scheduler.Line, why string) {
+	q.books.Refuse(l)
+	q.outbox.failed(scheduler.FailedItem{Claim: q.job.Claim, Item: l.Item, Line: l.Args, Error: why})
+	if q.locks != nil {
+		q.locks.over(l.Item)
+	}
 }
 
 func (q *msq) readLocks(texts []string) (lock.Set, error) {

@@ -490,3 +490,26 @@ func must[T any](v T, err error) T {
 	}
 	return v
 }
+
+// An item that would wait for ever, since its job keeps what the other waits for,
+// fails; others go on.
+func TestMSQLocks_ACircle(t *testing.T) {
+	t.Parallel()
+	d := &itemDesk{held: lock.Rows(5, must(lock.AnyLevel.Read([]string{"d:9=exclusive"})))}
+	d.change("c:1=shared", "d:9=shared")
+	playItems(t, d, true, []string{"c:1=exclusive", "c:2=shared"}, func(s *itemStage) {
+		s.wants(0)
+		got, _ := s.slots(2)
+		s.are("dealt", got, 2)
+		batch, _, _ := s.outbox.take(time.Now())
+		want := "deadlock: job 5 waits for c:1=exclusive, and job 2 has c:1=shared; " +
+			"job 2 waits for d:9=shared, and job 5 has d:9=exclusive"
+		if len(batch.Failed) != 1 || batch.Failed[0].Item != 1 || batch.Failed[0].Error != want {
+			t.Errorf("failed: %+v", batch.Failed)
+		}
+		s.ends(scheduler.OutcomeSucceeded, 2)
+		if got := after[*msqDone](s.stage, 0, roleMSQs); len(got) != 1 {
+			t.Errorf("it is over %d times", len(got))
+		}
+	})
+}

@@ -107,12 +107,13 @@ func TestItemLocks_NeverBesideOtherJobs(t *testing.T) {
 func TestItemLocks_SaysForWhomItWaits(t *testing.T) {
 	t.Parallel()
 	e := setup(t)
-	e.serve("hosts:\n  - {name: local, slots: 2}\n" + agents(fmt.Sprintf("type: work, command: [%s]", e.worker("agent", itemWorker))))
+	e.serve(e.itemWorkers(2))
 	e.sql(`insert into bellhop.jobqueue (type, args, locks) values ('work', 'c="x" until="end"', '{customer:x=shared}')`)
 	holder := value[int64](e, "select max(id) from bellhop.jobqueue")
 	e.waitState(holder, "running")
 	id := e.insert("type, msq", "work", "select 'y' as c, 'big' as locks union all select 'x', 'customer:x=exclusive'")
-	e.because(id, "lock_held/items", "2 of its items wait, the first for big", fmt.Sprintf("job %d has customer:x=shared", holder))
+	e.because(id, "lock_held/items", "2 of its items wait, the first for big",
+		fmt.Sprintf("job %d has customer:x=shared", holder))
 	e.ok("wait", strings.TrimSpace(e.ok("submit", "work", `c="z"`))) // the other slot is free
 	if _, err := os.Stat(filepath.Join(e.dir, "lock.y")); err == nil {
 		t.Error("the item with the big lock has run")

@@ -19,7 +19,9 @@ type Ask struct {
 type Awaiting struct {
 	Grant
 	Since time.Time
-	Items bool // for one of its items: it keeps nothing for long while it waits, and stands in nobody's way
+	Items bool // for one of its items, while those of its items that run end: it stands in nobody's way
+	// Own, of a job that waits so: no lock that it waits for, but the text of one that it keeps until it ends.
+	Own string
 }
 
 // Answer is what becomes of an Ask. Nothing but the job is set: it waits, and Why
@@ -71,17 +73,24 @@ type desk struct {
 	wants  map[ID]Set
 	since  map[ID]time.Time
 	items  map[ID]bool // who waits for one of its items
+	own    map[ID]Set  // and what such a one keeps until it ends
 	queue  []ID        // who waits, the first first
 }
 
 func newDesk(p Policy, held []Grant, waiting []Awaiting) *desk {
-	d := &desk{policy: p, held: map[ID]Set{}, wants: map[ID]Set{}, since: map[ID]time.Time{}, items: map[ID]bool{}}
+	d := &desk{policy: p, held: map[ID]Set{}, wants: map[ID]Set{}, since: map[ID]time.Time{},
+		items: map[ID]bool{}, own: map[ID]Set{}}
 	for _, j := range running(held, nil) {
 		d.held[j.ID] = j.Locks
 	}
-	wanted := make([]Grant, len(waiting))
-	for i, w := range waiting {
-		wanted[i] = w.Grant
+	wanted := make([]Grant, 0, len(waiting))
+	for _, w := range waiting {
+		if w.Own != "" {
+			set, _ := p.Read([]string{w.Own}) // what cannot be read it does not hold
+			d.own[w.Job] = d.own[w.Job].Merge(set)
+			continue
+		}
+		wanted = append(wanted, w.Grant)
 		d.items[w.Job] = w.Items
 		if at, there := d.since[w.Job]; !there || w.Since.Before(at) {
 			d.since[w.Job] = w.Since
@@ -242,17 +251,23 @@ func (d *desk) unlock(ask Ask) Answer {
 	return a
 }
 
+// keeps is what a job holds for as long as it waits: what its items have, that run,
+// ends with them.
+func (d *desk) keeps(job ID) Set {
+	if d.items[job] {
+		return d.own[job]
+	}
+	return d.held[job]
+}
+
 // cycleOf tells the circle of jobs that wait for each other of which a job is the
 // youngest; empty: there is none. Of each that waits, who holds what it wants counts.
 func (d *desk) cycleOf(job ID) string {
 	waits := map[ID][]ID{}
 	for id, wants := range d.wants {
-		if d.items[id] { // what its other items hold ends with them, whatever this one waits for
-			continue
-		}
-		for other, held := range d.held {
+		for other := range d.held {
 			if other != id {
-				if is, _ := Conflicts(wants, held); is {
+				if is, _ := Conflicts(wants, d.keeps(other)); is {
 					waits[id] = append(waits[id], other)
 				}
 			}
@@ -271,7 +286,7 @@ func (d *desk) cycleOf(job ID) string {
 		var text []string
 		for i, id := range cycle {
 			next := cycle[(i+1)%len(cycle)]
-			_, why := Conflicts(d.wants[id], d.held[next])
+			_, why := Conflicts(d.wants[id], d.keeps(next))
 			wants, holds := why.Wants.Text(), why.Holds.Text()
 			text = append(text, fmt.Sprintf("job %d waits for %s, and job %d has %s", id, wants, next, holds))
 		}

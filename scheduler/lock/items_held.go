@@ -19,14 +19,16 @@ type ItemsAnswer struct {
 	Got    []bool // of Want, up to where Most was reached: who is not in it was not looked at
 	Waits  Set    // what the first needs of those that cannot have theirs
 	Why    string // and who has it
+	Cycle  string // it will never have that: it waits for itself, along these jobs
 	Before []Set  // what others wait for, who are to come first when Has is not needed any more
 	Grants []Grant
 	Freed  []Grant // before Grants are written: also what is held in another mode from now on
 }
 
 // AnswerItems says what a job gets for its items: of each all that it needs, or
-// nothing, and it does not wait while it has something. So it stands in no circle of
-// waits. What others wait for is not to be had, unless they began to after this job.
+// nothing. What its running items have ends with them, so that it stands in a circle
+// of waits only with what it keeps to its end. What others wait for is not to be had,
+// unless they began to after this job.
 func (p Policy) AnswerItems(ask ItemsAsk, held []Grant, waiting []Awaiting) ItemsAnswer {
 	d := newDesk(p, held, waiting)
 	var others usage
@@ -53,6 +55,12 @@ func (p Policy) AnswerItems(ask ItemsAsk, held []Grant, waiting []Awaiting) Item
 			a.Waits, a.Why = want, d.whose(ask.Job, want, first)
 		}
 		a.Got = append(a.Got, free)
+	}
+	if a.Why != "" {
+		d.wants[ask.Job], d.items[ask.Job], d.own[ask.Job] = a.Waits, true, ask.Own
+		if a.Cycle = d.cycleOf(ask.Job); a.Cycle != "" {
+			a.Waits = Set{}
+		}
 	}
 	for job, set := range d.wants {
 		if is, _ := Conflicts(set, a.Has); is && job != ask.Job {

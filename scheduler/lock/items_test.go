@@ -226,7 +226,45 @@ func TestAnswerItems(t *testing.T) {
 	}
 }
 
-// Who waits for an item is in no circle, and keeps no job that runs from a lock.
+// A job that keeps what another waits for, to its end, and whose items wait for what
+// that one keeps: the youngest fails.
+func TestAnswerItems_ACircleOfWhatJobsKeep(t *testing.T) {
+	t.Parallel()
+	own := func(job ID, text string) Awaiting { return Awaiting{Grant: Grant{Job: job}, Items: true, Own: text} }
+	wait := func(text string, items bool) Awaiting { return Awaiting{Grant: grantsOf(t, text)[0], Items: items} }
+	held := grantsOf(t, "7 a:x=exclusive, 7 c:1=shared, 8 b:y=exclusive, 8 c:2=shared")
+	cases := map[string]struct {
+		job     ID
+		own     string
+		want    string
+		waiting []Awaiting
+		cycle   bool
+	}{
+		"of two queries, the youngest": {8, "b:y=exclusive", "a:x=shared",
+			[]Awaiting{wait("7 b:y=shared", true), own(7, "a:x=exclusive")}, true},
+		"the other one": {7, "a:x=exclusive", "b:y=shared",
+			[]Awaiting{wait("8 a:x=shared", true), own(8, "b:y=exclusive")}, false},
+		"with what only items of the other have": {8, "b:y=exclusive", "c:1=exclusive",
+			[]Awaiting{wait("7 b:y=shared", true), own(7, "a:x=exclusive")}, false},
+		"with what only its own items have": {8, "b:y=exclusive", "a:x=shared",
+			[]Awaiting{wait("7 c:2=exclusive", true), own(7, "a:x=exclusive")}, false},
+		"with a job whose agent asked": {8, "b:y=exclusive", "a:x=shared", []Awaiting{wait("7 b:y=shared", false)}, true},
+	}
+	for name, c := range cases {
+		ask := ItemsAsk{Job: c.job, Own: setOf(t, c.own), Want: []Set{setOf(t, c.want)}, Most: 1}
+		a := AnyLevel.AnswerItems(ask, held, c.waiting)
+		if (a.Cycle != "") != c.cycle || a.Got[0] || a.Waits.Empty() != c.cycle {
+			t.Errorf("%s: %+v", name, a)
+		}
+	}
+	a := AnyLevel.Answer([]Ask{{Job: 8, Locks: []string{"a:x=shared"}}}, held,
+		[]Awaiting{wait("7 b:y=shared", true), own(7, "a:x=exclusive")})[0]
+	if a.Cycle != "job 8 waits for a:x=shared, and job 7 has a:x=exclusive; job 7 waits for b:y=shared, and job 8 has b:y=exclusive" {
+		t.Errorf("an agent that asks: %+v", a)
+	}
+}
+
+// Who waits for an item is in no circle with what its items have, and keeps no job that runs from a lock.
 func TestAnswer_ItemsStandInNobodysWay(t *testing.T) {
 	t.Parallel()
 	at := func(second int64, g Grant) Awaiting {

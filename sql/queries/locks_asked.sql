@@ -1,9 +1,16 @@
 -- Who holds and who waits for which lock, and which of the jobs that ask are still run here. Read under the advisory lock of passes.
--- items: it waits for one of its items. $1 instance, $2 ids and $3 fences of those that ask. Guard: none, it only reads. Index: none, the tables are small; the primary key.
+-- items: it waits for one of its items; own: and holds these besides (level: the lock's text) until it ends.
+-- $1 instance, $2 ids and $3 fences of those that ask. Guard: none, it only reads. Index: none, the tables are small; the primary key.
 select 'holds' as what, l.job, l.level, l.name, l.mode, l.instance, l.since
   from bellhop.lock l where l.mode in ('exclusive', 'shared')
 union all
-select case when (select j.msq is not null from bellhop.jobqueue j where j.id = w.job) then 'items' else 'waits' end, w.job, w.level, w.name, w.mode, w.instance, w.since from bellhop.lock_waiting w
+select case when (select j.msq is not null from bellhop.jobqueue j where j.id = w.job) then 'items' else 'waits' end,
+       w.job, w.level, w.name, w.mode, w.instance, w.since
+  from bellhop.lock_waiting w
+union all
+select 'own', j.id, o.lock, '', '', j.instance, j.created_at
+  from bellhop.jobqueue j cross join unnest(j.locks) as o (lock)
+ where j.id = any (array(select w.job from bellhop.lock_wait w)) and j.msq is not null
 union all
 select 'asks', j.id, '', '', '', j.instance, coalesce(j.attempt_at, j.started_at, j.created_at)
   from bellhop.jobqueue j

@@ -95,6 +95,8 @@ func (q *askedPass) read(ctx context.Context, tx pgx.Tx) error {
 					q.held = append(q.held, g)
 				case "waits", "items":
 					q.waiting = append(q.waiting, lock.Awaiting{Grant: g, Since: since, Items: what == "items"})
+				case "own":
+					q.waiting = append(q.waiting, lock.Awaiting{Grant: lock.Grant{Job: g.Job}, Items: true, Own: g.Level})
 				case "asks":
 					q.runs[g.Job] = true
 				}

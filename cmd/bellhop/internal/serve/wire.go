@@ -259,7 +259,7 @@ func startTree(
 		Notices: p.Notices, Maintenance: p.Maintenance, HostStates: p.HostStates,
 		Stop: p.Stop, Bell: p.Bell, Gate: p.Gate, Queries: p.Queries,
 		Locks: p.Locks, ItemLocks: p.ItemLocks, Attachments: p.Attachments, Sensors: p.Sensors,
-		RowType: agents.AttachedType,
+		RowType:  agents.AttachedType,
 		Launcher: launch{launcher}, Observer: p.Observer,
 	})
 	system.Store(tree)
