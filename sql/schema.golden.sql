@@ -1495,6 +1495,57 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION bellhop.edit(id bigint, priority integer DEFAULT NULL::integer, priority_name text DEFAULT NULL::text, run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, args text DEFAULT NULL::text, max_attempts integer DEFAULT NULL::integer, timeout interval DEFAULT NULL::interval, hold boolean DEFAULT NULL::boolean)
+ RETURNS text
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp'
+AS $function$
+#variable_conflict use_column
+declare
+  was    record;
+  now_is text;
+  at     timestamptz := nullif(edit.run_at, '-infinity');
+begin
+  if not bellhop.refuse_others(edit.id, 'change') then
+    return null;
+  end if;
+  if edit.priority not between -20 and 19 then
+    raise check_violation using constraint = 'jobqueue_priority_range', message = format('priority %s is out of range', edit.priority), hint = 'Priorities are -20 (first) to 19 (last).';
+  end if;
+  -- The lock settles the race with a claim.
+  select j.state, j.type into was from bellhop.jobqueue j where j.id = edit.id for update;
+  if was.state is null or was.state not in ('held', 'blocked', 'scheduled', 'ready') then
+    return was.state;
+  end if;
+  if edit.args is not null and was.type in ('command', 'attachment') then
+    raise object_not_in_prerequisite_state using message = format('the args of job %s are not to be changed: it is of type %s', edit.id, was.type),
+      hint = 'Cancel it, and submit another one.';
+  end if;
+  update bellhop.jobqueue j
+     set priority      = coalesce(bellhop.priority_of(edit.priority_name), edit.priority::smallint, j.priority),
+         priority_name = case when edit.priority_name is not null then edit.priority_name when edit.priority is null then j.priority_name end,
+         args          = coalesce(edit.args, j.args),
+         timeout       = coalesce(edit.timeout, j.timeout),
+         max_attempts  = coalesce(edit.max_attempts, j.max_attempts),
+         own_attempts  = case when edit.max_attempts is not null then true else j.own_attempts end,
+         run_at        = case when edit.run_at is null then j.run_at when at > clock_timestamp() then at end,
+         held          = j.held or coalesce(edit.hold, false),
+         state         = case when edit.hold or j.held then 'held' when edit.run_at is null or j.unmet is not null then j.state
+                              when at > clock_timestamp() then 'scheduled' else 'ready' end,
+         waiting_for   = case when edit.hold then null
+                              when j.waiting_for in ('retry_delay', 'snoozed') and edit.run_at is not null then null else j.waiting_for end
+   where j.id = edit.id;
+  perform pg_notify('bellhop_due', '');
+  perform bellhop.kick();
+  if edit.hold is false then
+    return bellhop.release(edit.id);
+  end if;
+  select j.state into now_is from bellhop.jobqueue j where j.id = edit.id;
+  return now_is;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION bellhop.ended(ids bigint[], told boolean DEFAULT false)
  RETURNS integer
  LANGUAGE plpgsql

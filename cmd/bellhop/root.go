@@ -34,7 +34,8 @@ func groups() []group {
 	return []group{
 		{"Run:", []func(*cli.App) *cobra.Command{serve.Command, demo.Command, demo.AgentCommand}},
 		{"Submit and change jobs:", []func(*cli.App) *cobra.Command{
-			change.SubmitCommand, change.ReleaseCommand, change.CancelCommand, change.RetryCommand, change.PauseCommand,
+			change.SubmitCommand, change.ReleaseCommand, change.CancelCommand, change.RetryCommand, change.EditCommand,
+			change.PauseCommand,
 			change.ResumeCommand, change.PruneCommand, change.KickCommand, locks.FilterCommand,
 		}},
 		{"Workflows:", []func(*cli.App) *cobra.Command{workflow.Command, workflow.CronCommand}},

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -83,17 +84,25 @@ func ReleaseCommand(a *cli.App) *cobra.Command {
 
 func CancelCommand(a *cli.App) *cobra.Command {
 	var now bool
+	open := append(slices.Clone(waiting), scheduler.Assigned, scheduler.Running)
+	s := sweep{verb: "cancel", done: "cancelled, or asked to stop", allowed: open, usual: open}
+	s.order = func(ctx context.Context, look store.Look, ids []scheduler.JobID) ([]store.Change, error) {
+		return look.CancelMany(ctx, ids, now)
+	}
 	c := &cobra.Command{
-		Use:   "cancel ID...",
+		Use:   "cancel ID... | cancel -s STATE -t TYPE",
 		Short: "End jobs that wait, stop jobs that run",
 		Long: `End jobs that wait, stop jobs that run. Jobs are named by id or key.
 
 A job that waits is cancelled at once. One that runs is asked to stop, killed
 if it does not, and is cancelled when its last process is gone: see
-"bellhop wait". A job that is over stays what it is.`,
-		Example: "  bellhop cancel 42 nightly\n  bellhop cancel --now 43",
-		Args:    a.JobArgs(1, 0),
-		RunE: Change(a, Order{
+"bellhop wait". A job that is over stays what it is.
+
+By -s and -t it is for all jobs that are not over, a thousand at a time; Ctrl-C
+stops after those, and what was done stays. --dry-run says how many it would be.`,
+		Example: "  bellhop cancel 42 nightly\n  bellhop cancel --now 43\n  bellhop cancel -s ready -t mail --dry-run",
+		Args:    s.args(a),
+		RunE: s.or(a, Change(a, Order{
 			Do: func(ctx context.Context, look store.Look, id scheduler.JobID) (store.Change, bool, error) {
 				return look.Cancel(ctx, id, now)
 			},
@@ -105,22 +114,35 @@ if it does not, and is cancelled when its last process is gone: see
 					return "running, asked to stop"
 				}
 				return string(c.State)
-			}}),
+			}})),
 	}
+	s.flags(c)
 	c.Flags().BoolVar(&now, "now", false, "kill what runs at once, without asking")
 	return c
 }
 
 func RetryCommand(a *cli.App) *cobra.Command {
-	return &cobra.Command{
-		Use:   "retry ID...",
+	s := sweep{
+		verb: "retry", done: "ready to run once more",
+		allowed: []scheduler.JobState{scheduler.Failed, scheduler.Quarantined, scheduler.Cancelled, scheduler.Succeeded},
+		usual:   []scheduler.JobState{scheduler.Failed, scheduler.Quarantined},
+	}
+	s.order = func(ctx context.Context, look store.Look, ids []scheduler.JobID) ([]store.Change, error) {
+		return look.RetryMany(ctx, ids)
+	}
+	c := &cobra.Command{
+		Use:   "retry ID... | retry -s STATE -t TYPE",
 		Short: "Run jobs that are over once more",
 		Long: `Run jobs that are over once more. Jobs are named by id or key. What happened
 before is kept as an attempt. A job that is not over stays what it is, and the
-exit code is 7.`,
-		Example: "  bellhop retry 42 nightly",
-		Args:    a.JobArgs(1, 0),
-		RunE: Change(a, Order{
+exit code is 7.
+
+By -s and -t it is for all jobs of a type, or in a state: those that failed or
+are quarantined, unless -s says otherwise. A thousand are done at a time; Ctrl-C
+stops after those, and what was done stays. --dry-run says how many it would be.`,
+		Example: "  bellhop retry 42 nightly\n  bellhop retry -s failed -t mail --dry-run",
+		Args:    s.args(a),
+		RunE: s.or(a, Change(a, Order{
 			Do: func(ctx context.Context, look store.Look, id scheduler.JobID) (store.Change, bool, error) {
 				return look.Retry(ctx, id)
 			},
@@ -136,6 +158,8 @@ exit code is 7.`,
 				}
 				return cli.Failed(cli.ExitState, "retry", fmt.Sprintf("bellhop wait %d   or: bellhop cancel %[1]d", c.ID),
 					"job %d is %s: only a job that is over gets a new attempt", c.ID, c.Was)
-			}}),
+			}})),
 	}
+	s.flags(c)
+	return c
 }

@@ -1,0 +1,81 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"bellhop/sql/store"
+)
+
+// Edit is what is to change about jobs that wait. Zero and nil leave a value as it is.
+type Edit struct {
+	Priority    *int          // -20 to 19
+	RunAt       time.Time     // not before; one that has passed: at once
+	RunIn       time.Duration // the same from now on, on the database's clock
+	Args        *string
+	MaxAttempts int
+	Timeout     time.Duration
+	Hold        *bool // false releases
+}
+
+func (e Edit) row() store.Edit {
+	return store.Edit{
+		Priority: e.Priority, RunAt: given(e.RunAt), RunIn: given(e.RunIn), Args: e.Args,
+		MaxAttempts: given(e.MaxAttempts), Timeout: given(e.Timeout), Hold: e.Hold,
+	}
+}
+
+// Edit changes a job that waits: one that is Held, Blocked, Scheduled or Ready.
+// Any other stays as it is: ErrRefused.
+func (c *Client) Edit(ctx context.Context, id JobID, e Edit) (Change, error) {
+	changes, err := c.look.Edit(ctx, []JobID{id}, e.row())
+	var row store.Change
+	if len(changes) > 0 {
+		row = changes[0]
+	}
+	change, err := changed(ctx, "edit", id, row, len(changes) > 0, err)
+	if s := change.State; err == nil && s != Held && s != Blocked && s != Scheduled && s != Ready {
+		err = fmt.Errorf("edit: job %d is %s: only a job that waits can be changed", id, s)
+		return change, &Error{Class: ErrRefused, Message: err.Error(), err: err}
+	}
+	return change, err
+}
+
+// Count tells how many jobs RetryAll, CancelAll or EditAll would be for: those of
+// the filter that this login may change. Its Limit does not count.
+func (c *Client) Count(ctx context.Context, f Filter) (int64, error) {
+	_, n, err := c.look.Pick(ctx, store.Filter(f), 0)
+	return n, explained(ctx, err)
+}
+
+// RetryAll is Retry for all jobs of a filter that were there when it began, a
+// thousand a transaction, and gives how many. Without states: those that are
+// Failed or Quarantined. What was done before an error stays done.
+func (c *Client) RetryAll(ctx context.Context, f Filter) (int64, error) {
+	return c.sweep(ctx, f, []State{Failed, Quarantined}, c.look.RetryMany)
+}
+
+// CancelAll is Cancel in the same way. Without states: those that are not over.
+func (c *Client) CancelAll(ctx context.Context, f Filter) (int64, error) {
+	return c.sweep(ctx, f, []State{Held, Blocked, Scheduled, Ready, Assigned, Running},
+		func(ctx context.Context, ids []JobID) ([]store.Change, error) {
+			return c.look.CancelMany(ctx, ids, false)
+		})
+}
+
+// EditAll is Edit in the same way. Without states: those that wait.
+func (c *Client) EditAll(ctx context.Context, f Filter, e Edit) (int64, error) {
+	return c.sweep(ctx, f, []State{Held, Blocked, Scheduled, Ready},
+		func(ctx context.Context, ids []JobID) ([]store.Change, error) { return c.look.Edit(ctx, ids, e.row()) })
+}
+
+func (c *Client) sweep(
+	ctx context.Context, f Filter, usual []State, order func(context.Context, []JobID) ([]store.Change, error),
+) (int64, error) {
+	if len(f.States) == 0 {
+		f.States = usual
+	}
+	n, err := c.look.Sweep(ctx, store.Filter(f), order, func(int64) {})
+	return n, explained(ctx, err)
+}

@@ -1,0 +1,155 @@
+package change
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"bellhop/cmd/bellhop/internal/cli"
+	"bellhop/scheduler"
+	"bellhop/sql/store"
+)
+
+// waiting are the states in which a job can be changed.
+var waiting = []scheduler.JobState{scheduler.Held, scheduler.Blocked, scheduler.Scheduled, scheduler.Ready}
+
+// editFlags is what is to change.
+type editFlags struct {
+	priority, at, args string
+	maxAttempts        int
+	timeout            time.Duration
+	hold, release      bool
+}
+
+// EditCommand changes jobs that wait.
+func EditCommand(a *cli.App) *cobra.Command {
+	var f editFlags
+	var e store.Edit
+	s := sweep{verb: "edit", done: "changed", allowed: waiting, usual: waiting}
+	s.order = func(ctx context.Context, look store.Look, ids []scheduler.JobID) ([]store.Change, error) {
+		return look.Edit(ctx, ids, e)
+	}
+	c := &cobra.Command{
+		Use:   "edit ID... | edit -s STATE -t TYPE",
+		Short: "Change jobs that wait: priority, time, args, attempts, hold",
+		Long: `Change jobs that wait (held, blocked, scheduled or ready), named by id or key, or
+by -s and -t. What is not said stays as it is. A job that has begun, or is over,
+stays what it is, and the exit code is 7.
+
+By -s and -t a thousand jobs are changed at a time; Ctrl-C stops after those, and
+what was done stays. --dry-run says how many it would be, and the first of them.`,
+		Example: `  bellhop edit 42 --priority -5 --at now
+  bellhop edit -s ready -t mail --hold --dry-run
+  bellhop edit -t mail --at +1h`,
+		Args: s.args(a),
+	}
+	c.RunE = func(cmd *cobra.Command, args []string) (err error) {
+		if e, err = f.edit(cmd); err != nil { // mistakes are told before a database is looked for
+			return err
+		}
+		return s.or(a, Change(a, Order{
+			Do: func(ctx context.Context, look store.Look, id scheduler.JobID) (store.Change, bool, error) {
+				changes, err := look.Edit(ctx, []scheduler.JobID{id}, e)
+				if err != nil || len(changes) == 0 {
+					return store.Change{}, false, err
+				}
+				return changes[0], true, nil
+			},
+			words: func(c store.Change) string { return string(c.State) },
+			refused: func(c store.Change) error {
+				if slices.Contains(waiting, c.State) {
+					return nil
+				}
+				return cli.Failed(cli.ExitState, "edit", fmt.Sprintf("bellhop show %d", c.ID),
+					"job %d is %s: only a job that waits can be changed", c.ID, c.State)
+			}}))(cmd, args)
+	}
+	s.flags(c)
+	flags := c.Flags()
+	flags.StringVar(&f.priority, "priority", "", "-20 (first) to 19 (last), or a `name`: bellhop submit --help")
+	flags.StringVar(&f.at, "at", "", "not before this `time`: 2026-12-24T18:00:00Z, +10m from now, or now")
+	flags.StringVar(&f.args, "args", "", "the `line` that its agent is given")
+	flags.IntVar(&f.maxAttempts, "max-attempts", 0, "how `often` it is tried, in all")
+	flags.DurationVar(&f.timeout, "timeout", 0, "how `long` one attempt may take")
+	flags.BoolVar(&f.hold, "hold", false, "hold it until it is released")
+	flags.BoolVar(&f.release, "release", false, "release what is held")
+	return c
+}
+
+// edit reads the flags.
+func (f editFlags) edit(cmd *cobra.Command) (e store.Edit, err error) {
+	bad := func(name, value, why string) error {
+		return cli.Usage("edit", fmt.Sprintf("%s %q: %s", name, value, why), "bellhop edit --help")
+	}
+	set, some := cmd.Flags().Changed, false
+	for _, name := range []string{"priority", "at", "args", "max-attempts", "timeout", "hold", "release"} {
+		some = some || set(name)
+	}
+	if !some {
+		return e, cli.Usage("edit", "nothing is to be changed", "bellhop edit --help")
+	}
+	if set("priority") {
+		n, err := strconv.Atoi(f.priority)
+		switch {
+		case err == nil && n >= -20 && n <= 19:
+			e.Priority = &n
+		case err == nil || strings.Trim(f.priority, "+-0123456789") == "":
+			return e, bad("--priority", f.priority, "numbers go from -20 (first) to 19 (last)")
+		default:
+			e.PriorityName = &f.priority
+		}
+	}
+	if set("at") {
+		if err := editAt(f.at, &e); err != nil {
+			return e, bad("--at", f.at, err.Error())
+		}
+	}
+	if set("args") {
+		e.Args = &f.args
+	}
+	if set("max-attempts") {
+		if f.maxAttempts < 1 {
+			return e, bad("--max-attempts", strconv.Itoa(f.maxAttempts), "it is 1 or more")
+		}
+		e.MaxAttempts = &f.maxAttempts
+	}
+	if set("timeout") {
+		if f.timeout < time.Millisecond {
+			return e, bad("--timeout", f.timeout.String(), "it must be longer than nothing, such as 90s")
+		}
+		e.Timeout = &f.timeout
+	}
+	if f.hold && f.release {
+		return e, cli.Usage("edit", "--hold and --release are the opposite of each other", "bellhop edit --help")
+	}
+	if f.hold || f.release {
+		e.Hold = &f.hold
+	}
+	return e, nil
+}
+
+// editAt reads a time, "now" among them.
+func editAt(at string, e *store.Edit) error {
+	if at == "now" {
+		at = "+0s"
+	}
+	if after, is := strings.CutPrefix(at, "+"); is {
+		d, err := time.ParseDuration(after)
+		if err != nil || d < 0 {
+			return fmt.Errorf("want a time span such as +90s, +10m or +2h")
+		}
+		e.RunIn = &d
+		return nil
+	}
+	t, err := time.Parse(time.RFC3339, at)
+	if err != nil {
+		return fmt.Errorf("want a time such as 2026-12-24T18:00:00Z, +10m, or now")
+	}
+	e.RunAt = &t
+	return nil
+}

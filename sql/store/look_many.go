@@ -1,0 +1,136 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"bellhop/scheduler"
+	"bellhop/sql"
+)
+
+var (
+	lookPickSQL       = sql.Query("look_pick")
+	lookPickCountSQL  = sql.Query("look_pick_count")
+	lookCancelManySQL = sql.Query("look_cancel_many")
+	lookRetryManySQL  = sql.Query("look_retry_many")
+	lookEditSQL       = sql.Query("look_edit")
+)
+
+// sweepMost is how many jobs are changed by one transaction; sweepTries is how
+// often one is tried that another transaction is in the way of.
+const (
+	sweepMost  = 1000
+	sweepTries = 5
+)
+
+// Edit is what is to change about jobs that wait. Nil leaves a value as it is.
+type Edit struct {
+	Priority     *int
+	PriorityName *string
+	RunAt        *time.Time // one that has passed: now
+	RunIn        *time.Duration
+	Args         *string
+	MaxAttempts  *int
+	Timeout      *time.Duration
+	Hold         *bool // false releases
+}
+
+// Picked is a job that an order is for.
+type Picked struct {
+	ID    scheduler.JobID    `json:"id"`
+	Key   *string            `json:"key"`
+	Type  scheduler.TypeName `json:"type"`
+	State scheduler.JobState `json:"state"`
+	Error *string            `json:"error"`
+	Asked time.Time          `json:"-"`
+}
+
+// Pick gives some of the jobs that an order is for, and how many there are. Those
+// of others are none of them, unless the account may change all.
+func (l Look) Pick(ctx context.Context, f Filter, most int) (samples []Picked, n int64, err error) {
+	rows, err := l.db.Query(ctx, lookPickCountSQL, f.States, orNull(f.Types))
+	if err == nil {
+		n, err = pgx.CollectExactlyOneRow(rows, pgx.RowTo[int64])
+	}
+	if err == nil {
+		samples, err = l.pick(ctx, f, 0, most, nil)
+	}
+	if err != nil {
+		return nil, 0, fmt.Errorf("look for the jobs: %w", err)
+	}
+	return samples, n, nil
+}
+
+func (l Look) pick(ctx context.Context, f Filter, past scheduler.JobID, most int, asked *time.Time) ([]Picked, error) {
+	return collect[Picked](ctx, l.db, lookPickSQL, f.States, orNull(f.Types), int64(past), most, asked)
+}
+
+// Sweep carries an order out on the jobs that were there when it began, a
+// thousand a transaction, and tells after each for how many it was so far.
+// What was done before an error, or the end of ctx, stays so.
+func (l Look) Sweep(
+	ctx context.Context, f Filter, order func(ctx context.Context, ids []scheduler.JobID) ([]Change, error), told func(n int64),
+) (n int64, err error) {
+	var asked *time.Time
+	for past := scheduler.JobID(0); ; {
+		some, err := l.pick(ctx, f, past, sweepMost, asked)
+		if err != nil {
+			return n, fmt.Errorf("look for the jobs: %w", err)
+		}
+		if len(some) == 0 {
+			return n, nil
+		}
+		past, asked = some[len(some)-1].ID, &some[0].Asked
+		ids := make([]scheduler.JobID, len(some))
+		for i := range some {
+			ids[i] = some[i].ID
+		}
+		changes, err := order(ctx, ids)
+		for try := 1; inTheWay(err) && try < sweepTries; try++ {
+			changes, err = order(ctx, ids)
+		}
+		if err != nil {
+			return n, err
+		}
+		n += int64(len(changes))
+		told(n)
+		if len(some) < sweepMost {
+			return n, nil
+		}
+	}
+}
+
+// inTheWay: another transaction waited for what this one had, or would not let go.
+func inTheWay(err error) bool {
+	var said *pgconn.PgError
+	return errors.As(err, &said) && (said.Code == "40P01" || said.Code == "55P03")
+}
+
+// CancelMany is Cancel for many, in one transaction.
+func (l Look) CancelMany(ctx context.Context, ids []scheduler.JobID, now bool) ([]Change, error) {
+	return l.many(ctx, "cancel", lookCancelManySQL, ids, now)
+}
+
+// RetryMany is Retry for many, in one transaction.
+func (l Look) RetryMany(ctx context.Context, ids []scheduler.JobID) ([]Change, error) {
+	return l.many(ctx, "retry", lookRetryManySQL, ids)
+}
+
+// Edit changes jobs that wait, in one transaction. Others stay as they are.
+func (l Look) Edit(ctx context.Context, ids []scheduler.JobID, e Edit) ([]Change, error) {
+	return l.many(ctx, "edit", lookEditSQL, ids, e.Priority, e.PriorityName, e.RunAt, milliseconds(e.RunIn), e.Args, e.MaxAttempts,
+		milliseconds(e.Timeout), e.Hold)
+}
+
+func (l Look) many(ctx context.Context, verb, text string, ids []scheduler.JobID, args ...any) ([]Change, error) {
+	changes, err := collect[Change](ctx, l.db, text, append([]any{ids}, args...)...)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", verb, err)
+	}
+	return changes, nil
+}
