@@ -81,7 +81,8 @@ func TestAll_ByFilter(t *testing.T) {
 		count("priority = 7") != 1600 {
 		t.Errorf("%d, %v; %d have it", n, err, count("priority = 7"))
 	}
-	if n, err := a.CancelAll(t.Context(), client.Filter{}); n != 1600 || err != nil || count("state = 'cancelled'") != 1600 {
-		t.Errorf("%d, %v; %d are", n, err, count("state = 'cancelled'"))
+	n, err := a.CancelAll(t.Context(), client.Filter{})
+	if are := count("state = 'cancelled'"); n != 1600 || err != nil || are != 1600 {
+		t.Errorf("%d, %v; %d are", n, err, are)
 	}
 }

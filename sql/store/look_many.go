@@ -74,7 +74,8 @@ func (l Look) pick(ctx context.Context, f Filter, past scheduler.JobID, most int
 // thousand a transaction, and tells after each for how many it was so far.
 // What was done before an error, or the end of ctx, stays so.
 func (l Look) Sweep(
-	ctx context.Context, f Filter, order func(ctx context.Context, ids []scheduler.JobID) ([]Change, error), told func(n int64),
+	ctx context.Context, f Filter,
+	order func(ctx context.Context, ids []scheduler.JobID) ([]Change, error), told func(n int64),
 ) (n int64, err error) {
 	var asked *time.Time
 	for past := scheduler.JobID(0); ; {
@@ -123,8 +124,8 @@ func (l Look) RetryMany(ctx context.Context, ids []scheduler.JobID) ([]Change, e
 
 // Edit changes jobs that wait, in one transaction. Others stay as they are.
 func (l Look) Edit(ctx context.Context, ids []scheduler.JobID, e Edit) ([]Change, error) {
-	return l.many(ctx, "edit", lookEditSQL, ids, e.Priority, e.PriorityName, e.RunAt, milliseconds(e.RunIn), e.Args, e.MaxAttempts,
-		milliseconds(e.Timeout), e.Hold)
+	return l.many(ctx, "edit", lookEditSQL, ids, e.Priority, e.PriorityName, e.RunAt, milliseconds(e.RunIn), e.Args,
+		e.MaxAttempts, milliseconds(e.Timeout), e.Hold)
 }
 
 func (l Look) many(ctx context.Context, verb, text string, ids []scheduler.JobID, args ...any) ([]Change, error) {
