@@ -43,6 +43,8 @@ type JobRow struct {
 	Progress        *float32           `json:"progress"` // 0 … 1
 	ProgressText    *string            `json:"progress_text"`
 	Traceparent     *string            `json:"traceparent"`
+	Run             *int64             `json:"run"` // of a workflow
+	Step            *string            `json:"step"`
 	Age             float64            `json:"-"` // seconds since created_at, on the database's clock
 }
 

@@ -331,3 +331,44 @@ func TestSensors_NobodyWaitsForAnApp(t *testing.T) {
 		t.Errorf("%d fired when it was free", n)
 	}
 }
+
+// Runs that are long over go with their jobs and events; others stay whole.
+func TestWorkflow_Prune(t *testing.T) {
+	t.Parallel()
+	e := openEnv(t)
+	s := desk(e, NewSensors)
+	e.apply("w", "null", `[{"name":"a","type":"cat"},{"name":"b","type":"cat"}]`)
+	for i := range 3 {
+		e.exec("select bellhop.workflow_event('w', $1)", fmt.Sprint("e", i))
+		turn(t, s)
+	}
+	e.runs("1 running, 2 queued, 3 skipped")
+	e.exec("select bellhop.look_again(100)")
+	prune := func(older string) {
+		e.Helper()
+		e.exec("select bellhop.prune($1::interval, '{succeeded,failed,cancelled}', 0, 1000)", older)
+	}
+	e.byStep(scheduler.Succeeded, "1.a 1.b")
+	prune("1 hour")
+	e.runs("1 succeeded, 2 running, 3 skipped")
+	prune("0 s")
+	e.runs("2 running")
+	if got := e.one("select string_agg(step, ' ' order by id) from bellhop.jobqueue"); got != "a b" {
+		t.Errorf("steps that are left: %s", got)
+	}
+	if got := e.one("select string_agg(event, ' ') from bellhop.event"); got != "e1" {
+		t.Errorf("events that are left: %s", got)
+	}
+	e.byStep(scheduler.Failed, "2.a 2.b")
+	e.exec("select bellhop.prune('0 s', '{succeeded}', 0, 1000)")
+	if got := e.one("select bellhop.workflow_retry(2)"); got != "2" {
+		t.Errorf("%s steps go on", got)
+	}
+	e.exec("select bellhop.look_again(100)")
+	e.byStep(scheduler.Succeeded, "2.a 2.b")
+	prune("0 s")
+	e.runs("")
+	if got := e.one("select count(*) from bellhop.jobqueue"); got != "0" {
+		t.Errorf("%s jobs are left", got)
+	}
+}
