@@ -150,12 +150,13 @@ func (inst *instance) forAttachments() attachmentsPorts {
 // sensorsPorts: no other actor starts workflows.
 type sensorsPorts struct {
 	*peers
+	*identity
 	clock Sensors // nil: no workflow starts
 	log   *slog.Logger
 }
 
 func (inst *instance) forSensors() sensorsPorts {
-	return sensorsPorts{peers: inst.peers, clock: inst.Sensors, log: inst.Log}
+	return sensorsPorts{peers: inst.peers, identity: inst.identity, clock: inst.Sensors, log: inst.Log}
 }
 
 // locksPorts: no other actor answers what running jobs ask of locks.

@@ -136,7 +136,7 @@ type Attachments interface {
 type Sensors interface {
 	// Turn makes runs of what is due, and says in how long the next look is wanted; negative: when it is said
 	// (scheduler.ControlState). Beside an error fired tells of what was made before.
-	Turn(ctx context.Context) (fired int, next time.Duration, err error)
+	Turn(ctx context.Context, me scheduler.InstanceID) (fired int, next time.Duration, err error)
 }
 
 // Bell is heard through callbacks that must not block.

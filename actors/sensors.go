@@ -106,7 +106,7 @@ func (s *sensors) look(c actor.Context) {
 	h, ctx, self := s.sensorsPorts, s.ctx, c.Self()
 	go func() {
 		m := &sensorsFired{}
-		m.fired, m.next, m.err = h.clock.Turn(ctx)
+		m.fired, m.next, m.err = h.clock.Turn(ctx, h.id())
 		h.send(self, m)
 	}()
 }

@@ -19,7 +19,7 @@ type clock struct {
 	took  time.Duration
 }
 
-func (k *clock) Turn(context.Context) (int, time.Duration, error) {
+func (k *clock) Turn(context.Context, scheduler.InstanceID) (int, time.Duration, error) {
 	k.add("turn")
 	time.Sleep(k.took) // virtual
 	return k.fired, k.next, k.down

@@ -122,3 +122,40 @@ func TestWorkflows_RetryGoesOn(t *testing.T) {
 		t.Errorf("done: %s", got)
 	}
 }
+
+// Three instances share nine workflows; who dies is replaced, who is stopped gives all, and no workflow
+// is ever with two.
+func TestWorkflows_AreSharedByInstances(t *testing.T) {
+	t.Parallel()
+	e := setup(t)
+	config := agents("type: sh, command: [sh, -c], mode: exec")
+	var text strings.Builder
+	for i := range 9 {
+		fmt.Fprintf(&text, "---\nworkflow: w%d\nsensor: {cron: \"* * * * * *\"}\nsteps: [{name: a, type: sh, args: \"true\"}]\n", i)
+	}
+	e.file("nine.yaml", text.String(), 0o600)
+	first, second := e.serve(config), e.serve(config)
+	e.ok("workflow", "apply", filepath.Join(e.dir, "nine.yaml"))
+	const owners = `select (select array_agg(n order by n) from (select (select count(*) from bellhop.workflow w where w.instance = i.id) n
+		from bellhop.instance i where i.state = 'live') x) = $1::bigint[]`
+	e.eventually("two share them", owners, []int64{4, 5})
+	third := e.serve(config)
+	e.eventually("three share them", owners, []int64{3, 3, 3})
+	second.kill()
+	e.eventually("two have what three had", owners, []int64{4, 5})
+	e.ok("manager", "stop", fmt.Sprint(third.id))
+	// All have the same name here, that of the machine: so all are stopped.
+	before := value[int](e, "select count(*) from bellhop.event")
+	e.ok("manager", "start")
+	e.eventually("they go on", "select count(*) > $1 from bellhop.event", before+20)
+	first.stop()
+	e.eventually("one has them all", owners, []int64{9})
+	e.ok("workflow", "deactivate", "*")
+	if lost := value[int](e, `select count(*) from (select slot - lag(slot) over (partition by workflow order by slot) as gap
+		from bellhop.event where slot is not null) x where gap < interval '1 s'`); lost != 0 {
+		t.Errorf("%d slots twice", lost)
+	}
+	if e.ok("manager", "status"); value[int](e, "select count(*) from bellhop.run where state = 'failed'") != 0 {
+		t.Error("runs failed")
+	}
+}

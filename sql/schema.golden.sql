@@ -279,6 +279,12 @@ table bellhop.lost_run (
   reason text not null
 );
 
+table bellhop.manager_stop (
+  name text not null,
+  at timestamp with time zone not null default clock_timestamp(),
+  by text not null
+);
+
 table bellhop.paused (
   type text not null,
   paused_at timestamp with time zone not null default clock_timestamp(),
@@ -610,6 +616,7 @@ alter table bellhop.lock_wait add constraint lock_wait_mode_check CHECK ((mode =
 alter table bellhop.lock_wait add constraint lock_wait_pkey PRIMARY KEY (level, name, job);
 alter table bellhop.log add constraint log_pkey PRIMARY KEY (id);
 alter table bellhop.lost_run add constraint lost_run_pkey PRIMARY KEY (job, n);
+alter table bellhop.manager_stop add constraint manager_stop_pkey PRIMARY KEY (name);
 alter table bellhop.paused add constraint paused_pkey PRIMARY KEY (type);
 alter table bellhop.rjm add constraint rjm_pkey PRIMARY KEY (job);
 alter table bellhop.rjm add constraint rjm_state_check CHECK ((state = ANY (ARRAY['done'::text, 'dusting'::text, 'old'::text])));
@@ -645,10 +652,12 @@ CREATE INDEX jobqueue_ready ON bellhop.jobqueue USING btree (type, priority, id)
 CREATE INDEX jobqueue_taken ON bellhop.jobqueue USING btree (instance) WHERE (state = ANY (ARRAY['assigned'::text, 'running'::text]));
 CREATE INDEX log_job ON bellhop.log USING btree (job, id);
 CREATE INDEX rjm_dusty ON bellhop.rjm USING btree (job) WHERE (state <> 'old'::text);
+CREATE INDEX run_ended ON bellhop.run USING btree (ended_at) WHERE (ended_at IS NOT NULL);
 CREATE INDEX run_of ON bellhop.run USING btree (workflow, id);
 CREATE INDEX run_open ON bellhop.run USING btree (workflow, id) WHERE (state = ANY (ARRAY['queued'::text, 'running'::text]));
 CREATE INDEX sensor_next ON bellhop.sensor USING btree (next_fire) WHERE (next_fire < 'infinity'::timestamp with time zone);
 CREATE INDEX sensor_source ON bellhop.sensor USING btree (source) WHERE (source IS NOT NULL);
+CREATE INDEX workflow_instance ON bellhop.workflow USING btree (instance) WHERE active;
 
 CREATE OR REPLACE FUNCTION bellhop.all_jobs_gone()
  RETURNS trigger
@@ -3060,6 +3069,37 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION bellhop.manager(what text, name text DEFAULT ''::text)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp'
+AS $function$
+#variable_conflict use_column
+declare
+  called text := coalesce((select i.name from bellhop.instance i where i.state = 'live' and i.id::text = manager.name), manager.name, '');
+begin
+  perform bellhop.refuse_but_operators('stop and start the scheduling of workflows');
+  if what not in ('stop', 'start') then
+    raise invalid_parameter_value using message = format('the manager cannot %s', what), hint = 'stop or start';
+  elsif what = 'stop' then
+    if called <> '' and not exists (select from bellhop.instance i where i.name = called and i.state = 'live') then
+      raise undefined_object using message = format('there is no instance %s', called), hint = 'bellhop instances';
+    end if;
+    insert into bellhop.manager_stop (name, by) values (called, bellhop.caller()) on conflict do nothing;
+  elsif called = '' then
+    delete from bellhop.manager_stop;
+  elsif exists (select from bellhop.manager_stop m where m.name = '') then
+    raise object_not_in_prerequisite_state using message = 'all instances are stopped, and not this one alone',
+      hint = 'bellhop manager start   starts them all.';
+  else
+    delete from bellhop.manager_stop m where m.name = called;
+  end if;
+  perform pg_notify('bellhop_due', '');
+  return (select count(*) from bellhop.instance i where i.state = 'live' and bellhop.starts_workflows(i.id));
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION bellhop.may_change(submitted_by text)
  RETURNS boolean
  LANGUAGE sql
@@ -3344,6 +3384,9 @@ begin
                                    where d.needs = j.id and not d.met and c.state not in ('succeeded', 'failed', 'cancelled', 'quarantined'))
                   and not exists (select from bellhop.attached x where x.job = j.id and x.live)
                   and not exists (select from bellhop.rjm r where r.job = j.id and r.state <> 'old' and j.state = 'succeeded')
+                  -- The dummies of a run stay with it, and a run while it is not over, or could go on.
+                  and (j.run is null or j.step is not null and not exists (
+                         select from bellhop.run r where r.id = j.run and (r.ended_at is null or r.ended_at >= clock_timestamp() - older_than)))
                   and (not prune.rjm or exists (select from bellhop.rjm r where r.job = j.id))
                 order by j.id limit most
                   for update of j skip locked);
@@ -3356,6 +3399,29 @@ begin
   delete from bellhop.attached x where x.job = any (ids);
   delete from bellhop.jobqueue j where j.id = any (ids);
   get diagnostics deleted = row_count;
+  if not prune.rjm then
+    perform bellhop.prune_runs(older_than, most);
+  end if;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION bellhop.prune_runs(older_than interval, most integer)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  ids bigint[] := array(select r.id from bellhop.run r
+                         where r.ended_at < clock_timestamp() - older_than
+                           and not exists (select from bellhop.dependency d where d.job = r.last)
+                         order by r.ended_at limit most for update of r skip locked);
+begin
+  if ids = '{}' then
+    return;
+  end if;
+  delete from bellhop.jobqueue j where j.id = any (array(select x from bellhop.run r, unnest(array[r.gate, r.last]) x where r.id = any (ids)));
+  delete from bellhop.event e using bellhop.run r where r.id = any (ids) and e.workflow = r.workflow and e.event = r.event and e.run = r.id;
+  delete from bellhop.run r where r.id = any (ids);
 end
 $function$;
 
@@ -4132,18 +4198,27 @@ AS $function$
         for update skip locked))
 $function$;
 
-CREATE OR REPLACE FUNCTION bellhop.sensors_next()
+CREATE OR REPLACE FUNCTION bellhop.sensors_next(instance bigint)
  RETURNS bigint
- LANGUAGE sql
+ LANGUAGE plpgsql
  STABLE
  SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
-  select least(
-    case when exists (select from bellhop.event e where e.run is null) then 0 end,
-    (select case when s.next_fire <= now() then 0 else ceil(extract(epoch from s.next_fire - clock_timestamp()) * 1000) end
-       from bellhop.sensor s where s.next_fire < 'infinity' order by s.next_fire limit 1),
-    case when exists (select from bellhop.sensor s where s.kind = 'every' and s.next_fire = 'infinity'
-                         and not exists (select from bellhop.run r where r.workflow = s.workflow and r.state in ('queued', 'running'))) then 0 end)::bigint
+begin
+  if not exists (select from bellhop.workflow w where w.active) and not exists (select from bellhop.event e where e.run is null)
+     or not bellhop.starts_workflows(sensors_next.instance) then
+    return null;
+  elsif bellhop.unassigned() or exists (select from bellhop.event e where e.run is null)
+     or exists (select from bellhop.sensor s where s.kind = 'every' and s.next_fire = 'infinity'
+                   and not exists (select from bellhop.run r where r.workflow = s.workflow and r.state in ('queued', 'running'))) then
+    return 0;
+  end if;
+  return (select case when s.next_fire <= now() then 0 else ceil(extract(epoch from s.next_fire - clock_timestamp()) * 1000) end
+                 + case when w.instance = sensors_next.instance then 0 else 2000 end
+            from (select y.workflow, y.next_fire from bellhop.sensor y where y.next_fire < 'infinity' order by y.next_fire limit 100) s
+            join bellhop.workflow w on w.name = s.workflow
+           order by 1 limit 1)::bigint;
+end
 $function$;
 
 CREATE OR REPLACE FUNCTION bellhop.since(at timestamp with time zone)
@@ -4153,6 +4228,16 @@ CREATE OR REPLACE FUNCTION bellhop.since(at timestamp with time zone)
  SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
   select ' since ' || date_trunc('second', at) || ' (' || date_trunc('second', greatest(clock_timestamp() - at, interval '0')) || ')'
+$function$;
+
+CREATE OR REPLACE FUNCTION bellhop.starts_workflows(instance bigint)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select exists (select from bellhop.instance i where i.id = instance and i.state = 'live'
+                    and not exists (select from bellhop.manager_stop m where m.name in ('', i.name)))
 $function$;
 
 CREATE OR REPLACE FUNCTION bellhop.step_again(run bigint, job bigint)
@@ -4837,6 +4922,25 @@ AS $function$
                  select from pg_shdepend d
                   where d.refclassid = 'pg_catalog.pg_authid'::regclass and d.refobjid = r.oid and d.deptype = 'o'
                     and (d.dbid = 0 or d.dbid = (select b.oid from pg_database b where b.datname = current_database())))))
+$function$;
+
+CREATE OR REPLACE FUNCTION bellhop.unassigned()
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  with w as materialized (
+    select x.instance, count(*) as n from bellhop.workflow x where x.active group by x.instance
+  ), i as materialized (
+    select y.id, coalesce(w.n, 0) as n from bellhop.instance y left join w on w.instance = y.id
+     where y.state = 'live' and bellhop.starts_workflows(y.id)
+  )
+  select exists (select from w where w.instance is null or not exists (select from i where i.id = w.instance)) and exists (select from i)
+      or exists (select from i where i.n > (select min(m.n) from i m) + 1
+                    and exists (select from bellhop.workflow x
+                                 where x.active and x.instance = i.id
+                                   and not exists (select from bellhop.run r where r.workflow = x.name and r.state in ('queued', 'running'))))
 $function$;
 
 CREATE OR REPLACE FUNCTION bellhop.unmet_because(needs bigint, OUT why text, OUT root bigint)

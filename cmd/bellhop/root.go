@@ -38,7 +38,7 @@ func groups() []group {
 			change.PauseCommand,
 			change.ResumeCommand, change.PruneCommand, change.KickCommand, locks.FilterCommand,
 		}},
-		{"Workflows:", []func(*cli.App) *cobra.Command{workflow.Command, workflow.CronCommand}},
+		{"Workflows:", []func(*cli.App) *cobra.Command{workflow.Command, workflow.CronCommand, workflow.ManagerCommand}},
 		{"Look:", []func(*cli.App) *cobra.Command{
 			look.LsCommand, look.ShowCommand, look.ExplainCommand, look.TraceCommand, look.GraphCommand, look.TopCommand,
 			change.WaitCommand, look.ExitCodeCommand, look.LogsCommand,

@@ -146,3 +146,23 @@ func TestCronExplain(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 }
+
+func TestManager_StopsAndStarts(t *testing.T) {
+	t.Parallel()
+	s := newHarness(t)
+	s.sql(`insert into bellhop.instance (name, hostname, machine, pid, process_start, version, lag)
+		select n, 'h', 'm', 1, '1', 'v', '1 hour' from unnest(array['big1', 'big2']) n`)
+	if out := s.ok("manager", "stop", "big1"); out != "1 instance starts workflows now\n" {
+		t.Error(out)
+	}
+	list := objects(t, s.ok("manager", "status", "-o", "json"))
+	if len(list) != 2 || list[0]["starts"] != false || list[1]["starts"] != true {
+		t.Error(list)
+	}
+	s.ok("manager", "stop")
+	s.fails(cli.ExitState, "all instances are stopped", "manager", "start", "big2")
+	if out := s.ok("manager", "start"); out != "2 instances start workflows now\n" {
+		t.Error(out)
+	}
+	s.fails(cli.ExitNotFound, "there is no instance big3", "manager", "stop", "big3")
+}

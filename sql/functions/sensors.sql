@@ -1,18 +1,58 @@
+-- An older one, which knew no instances, is called by nobody any more.
+drop function if exists bellhop.sensors_next();
+
 -- Sensors: what the clock and events make of workflows. When slots are, an instance works out (scheduler/workflow); that each comes
 -- to one run, whatever instances do, is seen to here: a slot is an event, whose name is unique, and the event, its run and the
 -- time of the next slot are written by one transaction.
 
--- sensors_next: in how many ms somebody has to look; 0: now; NULL: nobody has to. Indexes: event_open, sensor_next, run_open.
-create or replace function bellhop.sensors_next() returns bigint
+-- starts_workflows: whether the sensors of an instance are not stopped (bellhop.manager).
+create or replace function bellhop.starts_workflows(instance bigint) returns boolean
 language sql stable
 set search_path = pg_catalog, pg_temp
 as $$
-  select least(
-    case when exists (select from bellhop.event e where e.run is null) then 0 end,
-    (select case when s.next_fire <= now() then 0 else ceil(extract(epoch from s.next_fire - clock_timestamp()) * 1000) end
-       from bellhop.sensor s where s.next_fire < 'infinity' order by s.next_fire limit 1),
-    case when exists (select from bellhop.sensor s where s.kind = 'every' and s.next_fire = 'infinity'
-                         and not exists (select from bellhop.run r where r.workflow = s.workflow and r.state in ('queued', 'running'))) then 0 end)::bigint
+  select exists (select from bellhop.instance i where i.id = instance and i.state = 'live'
+                    and not exists (select from bellhop.manager_stop m where m.name in ('', i.name)))
+$$;
+
+-- unassigned: whether scheduler.Assign would give some active workflow to another instance. Index: workflow_instance.
+create or replace function bellhop.unassigned() returns boolean
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  with w as materialized (
+    select x.instance, count(*) as n from bellhop.workflow x where x.active group by x.instance
+  ), i as materialized (
+    select y.id, coalesce(w.n, 0) as n from bellhop.instance y left join w on w.instance = y.id
+     where y.state = 'live' and bellhop.starts_workflows(y.id)
+  )
+  select exists (select from w where w.instance is null or not exists (select from i where i.id = w.instance)) and exists (select from i)
+      or exists (select from i where i.n > (select min(m.n) from i m) + 1
+                    and exists (select from bellhop.workflow x
+                                 where x.active and x.instance = i.id
+                                   and not exists (select from bellhop.run r where r.workflow = x.name and r.state in ('queued', 'running'))))
+$$;
+
+-- sensors_next: in how many ms this instance has to look; 0: now; NULL: it has not to. Others' sensors are its, too, once they are
+-- 2 s late: their owner may be gone. Indexes: workflow_instance, event_open, sensor_next, run_open.
+create or replace function bellhop.sensors_next(instance bigint) returns bigint
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if not exists (select from bellhop.workflow w where w.active) and not exists (select from bellhop.event e where e.run is null)
+     or not bellhop.starts_workflows(sensors_next.instance) then
+    return null;
+  elsif bellhop.unassigned() or exists (select from bellhop.event e where e.run is null)
+     or exists (select from bellhop.sensor s where s.kind = 'every' and s.next_fire = 'infinity'
+                   and not exists (select from bellhop.run r where r.workflow = s.workflow and r.state in ('queued', 'running'))) then
+    return 0;
+  end if;
+  return (select case when s.next_fire <= now() then 0 else ceil(extract(epoch from s.next_fire - clock_timestamp()) * 1000) end
+                 + case when w.instance = sensors_next.instance then 0 else 2000 end
+            from (select y.workflow, y.next_fire from bellhop.sensor y where y.next_fire < 'infinity' order by y.next_fire limit 100) s
+            join bellhop.workflow w on w.name = s.workflow
+           order by 1 limit 1)::bigint;
+end
 $$;
 
 -- sensors_begin: sensors that wait for the end of a run, of which none is open (any more), are looked at.
@@ -115,11 +155,12 @@ begin
 end
 $$;
 
-revoke all on function bellhop.sensors_next, bellhop.sensors_begin, bellhop.make_run_or_say, bellhop.fire, bellhop.take_events from public;
+revoke all on function bellhop.starts_workflows, bellhop.unassigned, bellhop.sensors_next, bellhop.sensors_begin, bellhop.make_run_or_say, bellhop.fire, bellhop.take_events from public;
 do $$
 begin
   if exists (select from pg_roles where rolname = 'bellhop_scheduler') then
-    grant execute on function bellhop.sensors_next, bellhop.sensors_begin, bellhop.make_run_or_say, bellhop.fire, bellhop.take_events to bellhop_scheduler;
+    grant execute on function bellhop.starts_workflows, bellhop.unassigned, bellhop.sensors_next, bellhop.sensors_begin, bellhop.make_run_or_say, bellhop.fire, bellhop.take_events to bellhop_scheduler;
+    grant execute on function bellhop.starts_workflows to bellhop_reader, bellhop_operator;
   end if;
 end
 $$;

@@ -31,7 +31,8 @@ func TestRoles_Workflows(t *testing.T) {
 	if n := one[int](t, reader, "select count(*)::int from bellhop.step where step = 'a'"); n != 1 {
 		t.Errorf("a reader sees %d steps", n)
 	}
-	for _, text := range []string{definition, "select bellhop.workflow_run('w')", "select bellhop.workflow_event('w', 'z')", "select definition from bellhop.workflow",
+	for _, text := range []string{definition, "select bellhop.workflow_run('w')", "select bellhop.workflow_event('w', 'z')",
+		"select definition from bellhop.workflow",
 		"select definition from bellhop.workflow_past", "select parameters from bellhop.run", "select parameters from bellhop.event", "delete from bellhop.run"} {
 		denied(t, reader, text)
 	}

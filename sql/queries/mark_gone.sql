@@ -43,3 +43,4 @@ with dead as (
 )
 select (select count(*) from dead), (select count(*) from freed)
  where bellhop.ended(array(select id from freed where state in ('cancelled', 'failed'))) >= 0
+   and (select count(pg_notify('bellhop_due', '')) from dead) >= 0 -- its workflows are for others now

@@ -6,4 +6,4 @@ select bellhop.obey($1) + bellhop.pass_dummies(),
        coalesce((select i.stop from bellhop.instance i where i.id = $1 and i.state = 'live'), ''),
        exists (select from bellhop.attachment),
        bellhop.locks_upkeep($2),
-       bellhop.sensors_next()
+       bellhop.sensors_next($1)

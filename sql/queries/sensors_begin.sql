@@ -1,2 +1,2 @@
--- Sensors that wait for the end of a run, of which none is open, are looked at. Guard: only such. Index: run_open.
-select bellhop.sensors_begin()
+-- Whether this instance, $1, starts workflows, and whether some have to be given to others first. Index: workflow_instance.
+select bellhop.starts_workflows($1), bellhop.unassigned()

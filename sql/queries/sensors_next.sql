@@ -1,2 +1,2 @@
--- In how many ms somebody has to look at sensors; NULL: nobody has to. Index: event_open; sensor_next; run_open.
-select bellhop.sensors_next()
+-- In how many ms instance $1 has to look at sensors; NULL: it has not to. Index: workflow_instance; event_open; sensor_next; run_open.
+select bellhop.sensors_next($1)

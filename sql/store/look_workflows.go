@@ -24,6 +24,8 @@ var (
 	lookWorkflowChangeSQL = sql.Query("look_workflow_change")
 	lookWorkflowRunSQL    = sql.Query("look_workflow_run")
 	lookWorkflowRetrySQL  = sql.Query("look_workflow_retry")
+	lookManagerSQL        = sql.Query("look_manager")
+	lookManagerChangeSQL  = sql.Query("look_manager_change")
 )
 
 // WorkflowRow is a workflow in a list, with its last run.
@@ -85,6 +87,32 @@ type StepRow struct {
 	ExitCode  *int               `json:"exit_code"`
 	StartedAt *time.Time         `json:"started_at"`
 	EndedAt   *time.Time         `json:"ended_at"`
+}
+
+// ManagerRow is an instance and the workflows it has.
+type ManagerRow struct {
+	ID        scheduler.InstanceID `json:"id"`
+	Name      string               `json:"name"`
+	Starts    bool                 `json:"starts"` // its sensors start workflows
+	Workflows int                  `json:"workflows"`
+	StoppedAt *time.Time           `json:"stopped_at"`
+	StoppedBy *string              `json:"stopped_by"`
+}
+
+// Manager lists the live instances, and whether their sensors start workflows.
+func (l Look) Manager(ctx context.Context) ([]ManagerRow, error) {
+	list, err := collect[ManagerRow](ctx, l.db, lookManagerSQL)
+	if err != nil {
+		return nil, fmt.Errorf("list instances: %w", err)
+	}
+	return list, nil
+}
+
+// ChangeManager stops or starts the sensors of the instances of a name; empty: of all. It gives
+// how many start workflows now.
+func (l Look) ChangeManager(ctx context.Context, what, name string) (n int, err error) {
+	err = l.workflow(ctx, what+" manager", &n, lookManagerChangeSQL, what, name)
+	return n, err
 }
 
 // Workflows lists workflows whose names are like one of the patterns (nil: all), of a project (nil: of all).

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgtype"
 
+	"bellhop/scheduler"
 	"bellhop/scheduler/workflow"
 	"bellhop/sql"
 )
@@ -20,6 +21,10 @@ var (
 	sensorsFireSQL, sensorsEventsSQL = sql.Query("sensors_fire"), sql.Query("sensors_events")
 	sensorsNextSQL                   = sql.Query("sensors_next")
 	sensorsProblemSQL                = sql.Query("sensors_problem")
+	sensorsWaitSQL                   = sql.Query("sensors_wait")
+	assignTurnSQL, assignSQL         = sql.Query("assign_turn"), sql.Query("assign")
+	assignInstancesSQL               = sql.Query("assign_instances")
+	assignUnitsSQL                   = sql.Query("assign_units")
 )
 
 // sensorsMost is how many sensors, and events, one transaction sees to.
@@ -39,20 +44,29 @@ func (s *Sensors) Close() { s.conn.close() }
 
 // Turn sees to what is due: it gives how many slots and events that were, and in
 // how long somebody has to look again (negative: nobody has to).
-func (s *Sensors) Turn(ctx context.Context) (fired int, next time.Duration, err error) {
+func (s *Sensors) Turn(ctx context.Context, me scheduler.InstanceID) (fired int, next time.Duration, err error) {
 	next = -1
 	err = s.conn.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		n, err := turnSensors(ctx, conn, sensorsMost, false)
+		var starts, unassigned bool
+		if err := conn.QueryRow(ctx, sensorsBeginSQL, int64(me)).Scan(&starts, &unassigned); err != nil || !starts {
+			return err
+		}
+		if unassigned {
+			if err := assign(ctx, conn); err != nil {
+				return err
+			}
+		}
+		n, err := turnSensors(ctx, conn, me, sensorsMost, false)
 		if refused(err) {
 			// One of them cannot be made: each for itself, and that one is written down as failed.
-			n, err = turnSensors(ctx, conn, 1, true)
+			n, err = turnSensors(ctx, conn, me, 1, true)
 		}
 		if err != nil {
 			return err
 		}
 		fired = n
 		var ms *int64
-		if err := conn.QueryRow(ctx, sensorsNextSQL).Scan(&ms); err != nil {
+		if err := conn.QueryRow(ctx, sensorsNextSQL, int64(me)).Scan(&ms); err != nil {
 			return err
 		}
 		if ms != nil {
@@ -64,6 +78,40 @@ func (s *Sensors) Turn(ctx context.Context) (fired int, next time.Duration, err 
 		return fired, -1, fmt.Errorf("look at sensors: %w", err)
 	}
 	return fired, next, nil
+}
+
+// assign gives workflows to instances.
+func assign(ctx context.Context, conn *pgx.Conn) error {
+	return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, assignTurnSQL); err != nil {
+			return err
+		}
+		rows, err := tx.Query(ctx, assignInstancesSQL)
+		if err != nil {
+			return err
+		}
+		live, err := pgx.CollectRows(rows, pgx.RowTo[scheduler.InstanceID])
+		if err != nil {
+			return err
+		}
+		if rows, err = tx.Query(ctx, assignUnitsSQL); err != nil {
+			return err
+		}
+		units, err := pgx.CollectRows(rows, pgx.RowToStructByPos[scheduler.Unit])
+		if err != nil {
+			return err
+		}
+		var names []string
+		var to []int64
+		for _, m := range scheduler.Assign(units, live) {
+			names, to = append(names, m.Unit), append(to, int64(m.To))
+		}
+		if len(names) == 0 {
+			return nil
+		}
+		_, err = tx.Exec(ctx, assignSQL, names, to)
+		return err
+	})
 }
 
 // refused reports an error that trying the same again would meet again.
@@ -89,12 +137,13 @@ type dueSensor struct {
 	open       bool
 }
 
-func turnSensors(ctx context.Context, conn *pgx.Conn, most int, safely bool) (fired int, err error) {
+func turnSensors(ctx context.Context, conn *pgx.Conn, me scheduler.InstanceID, most int, safely bool) (
+	fired int, err error) {
 	err = pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, sensorsBeginSQL); err != nil {
+		if _, err := tx.Exec(ctx, sensorsWaitSQL); err != nil {
 			return err
 		}
-		rows, err := tx.Query(ctx, sensorsDueSQL, most)
+		rows, err := tx.Query(ctx, sensorsDueSQL, most, int64(me))
 		if err != nil {
 			return err
 		}

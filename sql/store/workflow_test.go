@@ -184,11 +184,11 @@ func TestWorkflow_VersionsAndHistory(t *testing.T) {
 }
 
 // turn has sensors looked at, and gives how many fired.
-func turn(t *testing.T, s *Sensors) (int, time.Duration) {
-	t.Helper()
-	n, next, err := s.Turn(t.Context())
+func turn(e *env, s *Sensors) (int, time.Duration) {
+	e.Helper()
+	n, next, err := s.Turn(e.Context(), e.me)
 	if err != nil {
-		t.Fatal(err)
+		e.Fatal(err)
 	}
 	return n, next
 }
@@ -197,11 +197,11 @@ func TestSensors_ASlotIsOneRun(t *testing.T) {
 	t.Parallel()
 	e := openEnv(t)
 	s := desk(e, NewSensors)
-	if n, next := turn(t, s); n != 0 || next >= 0 {
+	if n, next := turn(e, s); n != 0 || next >= 0 {
 		t.Errorf("%d fire where there is nothing, next in %s", n, next)
 	}
 	e.apply("w", `{"cron":"0 2 * * *","zone":"Europe/Prague"}`, `[{"name":"a","type":"cat","args":"${SLOT} ${SLOT_DATE} ${EVENT}"}]`)
-	if n, next := turn(t, s); n != 0 || next <= 0 || next > 25*time.Hour {
+	if n, next := turn(e, s); n != 0 || next <= 0 || next > 25*time.Hour {
 		t.Errorf("%d fire, next in %s", n, next)
 	}
 	if got := e.one("select to_char(next_fire at time zone 'Europe/Prague', 'HH24:MI:SS') from bellhop.sensor"); got != "02:00:00" {
@@ -214,7 +214,7 @@ func TestSensors_ASlotIsOneRun(t *testing.T) {
 		d := desk(e, NewSensors)
 		all.Go(func() {
 			for range 5 {
-				if _, _, err := d.Turn(t.Context()); err != nil {
+				if _, _, err := d.Turn(t.Context(), e.me); err != nil {
 					t.Error(err)
 				}
 			}
@@ -232,7 +232,7 @@ func TestSensors_ASlotIsOneRun(t *testing.T) {
 	}
 	// The same slot once more, as after a restore: it is an event already.
 	e.exec("update bellhop.sensor set next_fire = next_fire - interval '1 day'")
-	if n, _ := turn(t, s); n != 0 {
+	if n, _ := turn(e, s); n != 0 {
 		t.Error("a slot fired twice")
 	}
 	e.runs("1 running")
@@ -252,7 +252,7 @@ func TestSensors_SkipWhileOneIsQueued(t *testing.T) {
 	if got := e.one("select bellhop.workflow_event('w', 'order 1')"); got != "false" {
 		t.Errorf("an event twice: %s", got)
 	}
-	if n, _ := turn(t, s); n != 4 {
+	if n, _ := turn(e, s); n != 4 {
 		t.Errorf("%d fired", n)
 	}
 	e.runs("1 running, 2 queued, 3 skipped, 4 skipped")
@@ -267,26 +267,26 @@ func TestSensors_AnothersOutcomeAndAfterFinish(t *testing.T) {
 	e.apply("first", `{"every":"1h","after_finish":true}`, `[{"name":"a","type":"cat"}]`)
 	e.apply("second", `{"workflow":"first"}`, `[{"name":"b","type":"cat"}]`)
 	e.apply("sorry", `{"workflow":"first","when":["failed"]}`, `[{"name":"c","type":"cat"}]`)
-	if n, next := turn(t, s); n != 1 || next >= 0 {
+	if n, next := turn(e, s); n != 1 || next >= 0 {
 		t.Errorf("%d fired, next in %s: it waits for the end", n, next)
 	}
 	e.byStep(scheduler.Succeeded, "1.a")
-	if _, next := turn(t, s); next < 59*time.Minute || next > time.Hour {
+	if _, next := turn(e, s); next < 59*time.Minute || next > time.Hour {
 		t.Errorf("next in %s", next)
 	}
 	e.runs("1 succeeded, 2 running")
 	e.byStep(scheduler.Succeeded, "2.b")
 	e.exec("delete from bellhop.event where slot is not null") // this second's would be the same
 	e.exec("update bellhop.sensor set next_fire = now() - interval '1 s' where workflow = 'first'")
-	turn(t, s)
+	turn(e, s)
 	e.byStep(scheduler.Failed, "3.a")
-	turn(t, s)
+	turn(e, s)
 	e.byStep(scheduler.Succeeded, "4.c")
 	e.runs("1 succeeded, 2 succeeded, 3 failed, 4 succeeded")
 	// Somebody had the row in hand when the run ended: the next look finds it.
 	e.exec("delete from bellhop.event where slot is not null")
 	e.exec("update bellhop.sensor set next_fire = 'infinity' where workflow = 'first'")
-	if n, _ := turn(t, s); n != 1 {
+	if n, _ := turn(e, s); n != 1 {
 		t.Errorf("%d fired", n)
 	}
 }
@@ -301,7 +301,7 @@ func TestSensors_ARunThatCannotBeMade(t *testing.T) {
 	e.exec("select bellhop.filter_add('REJECT', '[[\"opcode\",[\"=\",\"args\",\"today\"]]]', 0, 'not today')")
 	e.exec("select bellhop.workflow_event('bad', 'x'), bellhop.workflow_event('good', 'x')")
 	for range 3 {
-		if _, next := turn(t, s); next < 0 {
+		if _, next := turn(e, s); next < 0 {
 			break
 		}
 	}
@@ -323,11 +323,11 @@ func TestSensors_NobodyWaitsForAnApp(t *testing.T) {
 	release := e.holding("select bellhop.workflow_run('w'), 1 from bellhop.workflow where name in ('w', 'behind') for update")
 	e.byStep(scheduler.Succeeded, "1.a")
 	e.exec("select bellhop.workflow_event('free', 'x')")
-	if n, next := turn(t, s); n != 1 || next != 0 {
+	if n, next := turn(e, s); n != 1 || next != 0 {
 		t.Errorf("%d fired, next in %s", n, next)
 	}
 	release()
-	if n, _ := turn(t, s); n != 1 {
+	if n, _ := turn(e, s); n != 1 {
 		t.Errorf("%d fired when it was free", n)
 	}
 }
@@ -340,7 +340,7 @@ func TestWorkflow_Prune(t *testing.T) {
 	e.apply("w", "null", `[{"name":"a","type":"cat"},{"name":"b","type":"cat"}]`)
 	for i := range 3 {
 		e.exec("select bellhop.workflow_event('w', $1)", fmt.Sprint("e", i))
-		turn(t, s)
+		turn(e, s)
 	}
 	e.runs("1 running, 2 queued, 3 skipped")
 	e.exec("select bellhop.look_again(100)")
@@ -370,5 +370,67 @@ func TestWorkflow_Prune(t *testing.T) {
 	e.runs("")
 	if got := e.one("select count(*) from bellhop.jobqueue"); got != "0" {
 		t.Errorf("%s jobs are left", got)
+	}
+}
+
+// owners says how many workflows each instance has, in the order of the instances.
+func (e *env) owners(want string) {
+	e.Helper()
+	got := e.one(`select string_agg(n::text, ' ' order by id) from (select i.id, (select count(*) from bellhop.workflow w where w.active and w.instance = i.id) n
+		from bellhop.instance i where i.state = 'live') x`)
+	if got != want {
+		e.Fatalf("instances have %s workflows, want %s", got, want)
+	}
+}
+
+// Workflows are divided evenly; who comes gets a part, who goes or is stopped gives all, and whose
+// owner is silent are looked at by others.
+func TestSensors_AreAssigned(t *testing.T) {
+	t.Parallel()
+	e := openEnv(t)
+	s := desk(e, NewSensors)
+	for i := range 9 {
+		e.apply(fmt.Sprint("w", i), `{"cron":"0 0 1 1 *"}`, `[{"name":"a","type":"cat"}]`)
+	}
+	turn(e, s)
+	e.owners("9")
+	second, third := e.register("second", time.Minute), e.register("third", time.Minute)
+	if next := e.one("select bellhop.sensors_next($1)", int64(third)); next != "0" {
+		t.Errorf("who has come looks in %s ms", next)
+	}
+	if _, next, err := s.Turn(t.Context(), third); err != nil || next < time.Hour && time.Now().Month() != time.December {
+		t.Errorf("%s, %v", next, err)
+	}
+	e.owners("3 3 3")
+	if got := e.one("select bellhop.manager('stop', 'second')"); got != "2" {
+		t.Errorf("%s instances start workflows", got)
+	}
+	turn(e, s)
+	e.owners("5 0 4")
+	if n, next, err := s.Turn(t.Context(), second); n != 0 || next >= 0 || err != nil {
+		t.Errorf("one that is stopped: %d, %s, %v", n, next, err)
+	}
+	e.exec("select bellhop.manager('start')")
+	e.exec("update bellhop.instance set state = 'gone' where id = $1", int64(third))
+	turn(e, s)
+	e.owners("5 4")
+	// A slot of the second's: the first lets it have it for 2 s, and then takes it.
+	e.exec("update bellhop.sensor set next_fire = now() - interval '500 ms' where workflow = (select min(name) from bellhop.workflow where instance = $1)", int64(second))
+	if n, next := turn(e, s); n != 0 || next <= 0 || next > 2*time.Second {
+		t.Errorf("the first fired %d, looks in %s", n, next)
+	}
+	e.exec("update bellhop.sensor set next_fire = next_fire - interval '2 s' where next_fire < now()")
+	if n, _ := turn(e, s); n != 1 {
+		t.Errorf("%d fired", n)
+	}
+	// All are stopped: events are kept.
+	e.exec("select bellhop.manager('stop')")
+	e.exec("select bellhop.workflow_event('w0', 'x')")
+	if n, _ := turn(e, s); n != 0 {
+		t.Error("an event came to a run while all are stopped")
+	}
+	e.exec("select bellhop.manager('start')")
+	if n, _ := turn(e, s); n != 1 {
+		t.Error("an event was lost while all were stopped")
 	}
 }

@@ -1,0 +1,100 @@
+package workflow
+
+import (
+	"context"
+	"errors"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"bellhop/cmd/bellhop/internal/cli"
+)
+
+// ManagerCommand stops and starts the scheduling of workflows, without ending processes.
+func ManagerCommand(a *cli.App) *cobra.Command {
+	c := &cobra.Command{
+		Use:     "manager {stop | start | status}",
+		Short:   "Stop and start the scheduling of workflows, without ending instances",
+		Example: "  bellhop manager stop\n  bellhop manager status\n  bellhop manager start",
+	}
+	a.Menu(c)
+	c.AddCommand(
+		manage(a, "stop", "Keep the sensors of an instance, or of all, from starting workflows", `Keep the sensors of an instance, by its name or id, or of all and those to come, from starting
+workflows. What runs goes on, runs by hand start, and events are kept meanwhile; of slots that
+pass, catch_up says what becomes. Other instances take over what a single one had.`),
+		manage(a, "start", "Let the sensors of an instance, or of all, start workflows again", `Let the sensors of an instance, by its name or id, or of all, start workflows again.`),
+		managerStatus(a))
+	return c
+}
+
+func manage(a *cli.App, what, short, long string) *cobra.Command {
+	return &cobra.Command{
+		Use:     what + " [INSTANCE]",
+		Short:   short,
+		Long:    long,
+		Example: "  bellhop manager " + what + "\n  bellhop manager " + what + " big1",
+		Args: a.Args(func(_ *cobra.Command, args []string) error {
+			if len(args) > 1 || len(args) == 1 && args[0] == "" {
+				return errors.New("it takes one instance, or none for all")
+			}
+			return nil
+		}),
+		RunE: a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, args []string) error {
+			name := ""
+			if len(args) == 1 {
+				name = args[0]
+			}
+			n, err := s.ChangeManager(ctx, what, name)
+			if err != nil {
+				return err
+			}
+			if a.JSON() {
+				return a.PrintJSON(struct {
+					Starts int `json:"starts"`
+				}{n})
+			}
+			return a.Printf("%s now\n", starting(n))
+		}),
+	}
+}
+
+func starting(n int) string {
+	switch n {
+	case 0:
+		return "no instance starts workflows"
+	case 1:
+		return "1 instance starts workflows"
+	}
+	return strconv.Itoa(n) + " instances start workflows"
+}
+
+func managerStatus(a *cli.App) *cobra.Command {
+	return &cobra.Command{
+		Use:     "status",
+		Short:   "List instances, whether they start workflows, and how many they have",
+		Long:    "List instances, whether they start workflows, and how many they have.",
+		Example: "  bellhop manager status",
+		Args:    a.NoArgs(),
+		RunE: a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, _ []string) error {
+			list, err := s.Manager(ctx)
+			switch {
+			case err != nil:
+				return err
+			case a.JSON():
+				return a.PrintJSON(list)
+			case len(list) == 0:
+				return a.Printf("no instance is running; bellhop serve starts one\n")
+			}
+			t := cli.Table{Header: []string{"ID", "NAME", "STARTS", "WORKFLOWS", "STOPPED", "BY"}}
+			for _, m := range list {
+				starts := "no"
+				if m.Starts {
+					starts = "yes"
+				}
+				t.Add(strconv.FormatInt(int64(m.ID), 10), m.Name, starts, strconv.Itoa(m.Workflows), cli.Moment(m.StoppedAt),
+					cli.Text(m.StoppedBy))
+			}
+			return a.PrintTable(t)
+		}),
+	}
+}
