@@ -86,16 +86,11 @@ func quotasOf(units []Unit, live []InstanceID) map[InstanceID]int {
 		}
 	}
 	// Who has that many already keeps the one more.
-	slices.SortStableFunc(lower, func(a, b InstanceID) int { return cmp.Compare(b2i(has[b] >= level), b2i(has[a] >= level)) })
+	slices.SortStableFunc(lower, func(a, b InstanceID) int {
+		return cmp.Compare(min(has[b], level), min(has[a], level))
+	})
 	for _, id := range lower[:min(max(left, 0), len(lower))] {
 		room[id]++
 	}
 	return room
-}
-
-func b2i(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }

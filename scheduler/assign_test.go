@@ -108,7 +108,8 @@ func TestAssign_AFourthInstanceMovesAQuarter(t *testing.T) {
 		units = append(units, Unit{Name: fmt.Sprintf("w%05d", i)})
 	}
 	units = afterMoves(units, Assign(units, []InstanceID{1, 2, 3}))
-	if moves := Assign(units, []InstanceID{1, 2, 3, 4}); len(moves) != 2500 || slices.ContainsFunc(moves, func(m Move) bool { return m.To != 4 }) {
+	moves := Assign(units, []InstanceID{1, 2, 3, 4})
+	if len(moves) != 2500 || slices.ContainsFunc(moves, func(m Move) bool { return m.To != 4 }) {
 		t.Errorf("%d moves", len(moves))
 	}
 }
