@@ -2910,7 +2910,7 @@ CREATE OR REPLACE FUNCTION bellhop.locks_upkeep(reserve_after bigint)
  SET enable_mergejoin TO 'off'
 AS $function$
 begin
-  if (select true from bellhop.jobqueue j where j.state = 'ready' and not j.held and j.locks is not null
+  if (select true from bellhop.jobqueue j where coalesce(j.behind, '') >= '' and j.state = 'ready' and not j.held and j.locks is not null
        order by coalesce(j.behind, ''), j.type, j.priority, j.id limit 1) is null
      and not exists (select from bellhop.lock_grant) then
     return false;

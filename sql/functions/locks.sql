@@ -294,7 +294,7 @@ set enable_hashjoin = off
 set enable_mergejoin = off
 as $$
 begin
-  if (select true from bellhop.jobqueue j where j.state = 'ready' and not j.held and j.locks is not null
+  if (select true from bellhop.jobqueue j where coalesce(j.behind, '') >= '' and j.state = 'ready' and not j.held and j.locks is not null
        order by coalesce(j.behind, ''), j.type, j.priority, j.id limit 1) is null
      and not exists (select from bellhop.lock_grant) then
     return false;

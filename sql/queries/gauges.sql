@@ -31,7 +31,7 @@ with recursive t as (
    where p.type is not null
   union all
   select l.type, count(*), null from (
-      select j.type from bellhop.jobqueue j where j.state = 'ready' and not j.held and j.locks is not null
+      select j.type from bellhop.jobqueue j where coalesce(j.behind, '') >= '' and j.state = 'ready' and not j.held and j.locks is not null
        order by coalesce(j.behind, ''), j.type, j.priority, j.id limit 100000) l group by l.type
 )
 select '' as state, '' as type, 0::bigint as n, pg_notification_queue_usage() as oldest

@@ -16,7 +16,7 @@ select k.type, k.run_on
   from (select p.type, p.run_on from p
         union
         select l.type, l.run_on -- of the first of those with locks
-          from (select j.type, j.run_on from bellhop.jobqueue j where j.state = 'ready' and not j.held and j.locks is not null
+          from (select j.type, j.run_on from bellhop.jobqueue j where coalesce(j.behind, '') >= '' and j.state = 'ready' and not j.held and j.locks is not null
                  order by coalesce(j.behind, ''), j.type, j.priority, j.id limit 1000) l
          where l.run_on is not null and (l.type, l.run_on) > ($1::text, $2::text)) k
  order by k.type, k.run_on

@@ -25,9 +25,9 @@ const (
 	// A pass looks at so many jobs besides those that it could start; at more when
 	// all that it looked at have to wait.
 	passFew, passMany = 32, 256
-	// So often a claim makes passes one after the other, while what it looked at
-	// only had to be told behind which lock it waits.
-	passesInARow = 64
+	// So long a claim makes passes one after the other, while what it looked at
+	// only had to be told behind which lock it waits: other claims wait for it.
+	passesFor = 50 * time.Millisecond
 )
 
 // passSettings are for the transactions that come in turn under lockKey.
@@ -63,8 +63,8 @@ func (c *Claimer) claimLocked(
 ) (jobs []scheduler.Job, err error) {
 	left := d
 	left.Types = slices.Clone(d.Types)
-	look := passFew
-	for n := 0; ; n++ {
+	look, began := passFew, time.Now()
+	for {
 		p := pass{claimer: c, me: me, demand: left, look: look + left.Total}
 		if err := p.make(ctx, conn); err != nil {
 			return jobs, err
@@ -74,7 +74,7 @@ func (c *Claimer) claimLocked(
 		switch {
 		case !p.more || left.Total == 0 || len(left.Types) == 0:
 			return jobs, nil
-		case n == passesInARow: // others have to come to their turn, too
+		case time.Since(began) > passesFor: // others have to come to their turn, too
 			_, err := conn.Exec(ctx, ringLocksSQL, false)
 			return jobs, err
 		}

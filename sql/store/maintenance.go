@@ -22,7 +22,11 @@ type Maintenance struct {
 
 // NewMaintenance returns a session for upkeep; it connects at its first use.
 func NewMaintenance(url string) (*Maintenance, error) {
-	conn, err := newConnection(url, "keeper", map[string]string{"lock_timeout": lockWait})
+	conn, err := newConnection(url, "keeper", map[string]string{
+		"lock_timeout": lockWait,
+		// Right after a bulk insert the planner takes the queue for a small table.
+		"enable_seqscan": "off",
+	})
 	return &Maintenance{conn: conn, explained: conn, Policy: lock.AnyLevel}, err
 }
 
