@@ -26,6 +26,17 @@ type Job struct {
 	// that is submitted again under its key, with the same content, is the first
 	// one. Empty: none.
 	Key string
+	// Once says for how long the key is taken: "ever"; "open": while its job is
+	// not over; "waiting": while that has not begun. A job that has it is the
+	// answer then, whatever its content; one that does not hold it any more is
+	// called key#id from then on. Empty: ever.
+	Once string
+	// Per is a period, in each of which there is one job of the key: 24 hours are a
+	// day from midnight UTC, and a week begins on Monday.
+	Per time.Duration
+	// Replace gives a job that waits under the key this content and time, in place
+	// of another job: what comes often, and is to be done once, when it is quiet.
+	Replace bool
 	// Priority is from -20, which goes first, to 19.
 	Priority int
 	// RunOn is the host, or a name that hosts serve, on which it has to run.
@@ -115,6 +126,9 @@ func (j *Job) submission() (store.Submission, error) {
 		Repeat:      given(j.Repeat),
 		RunOn:       given(j.RunOn),
 		Key:         given(j.Key),
+		Once:        given(j.Once),
+		Per:         given(j.Per),
+		Replace:     j.Replace,
 		Priority:    j.Priority,
 		RunAt:       given(j.RunAt),
 		RunIn:       given(j.RunIn),

@@ -89,6 +89,9 @@ func (s copySetup) row(j *Job) ([]any, error) {
 	if len(j.After) > 0 || len(j.AfterKeys) > 0 {
 		return nil, invalid("dependency_needs", "a job that needs others is submitted by itself: Submit")
 	}
+	if j.Once != "" || j.Per != 0 || j.Replace {
+		return nil, invalid("submit_once", "a job that may be there already is submitted by itself: Submit")
+	}
 	if err := j.check(); err != nil {
 		return nil, err
 	}

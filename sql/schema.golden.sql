@@ -4284,7 +4284,7 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION bellhop.submit(type text, args text DEFAULT NULL::text, msq text DEFAULT NULL::text, repeat text DEFAULT NULL::text, run_on text DEFAULT NULL::text, key text DEFAULT NULL::text, priority integer DEFAULT 0, priority_name text DEFAULT NULL::text, run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, held boolean DEFAULT false, vars jsonb DEFAULT NULL::jsonb, locks text[] DEFAULT NULL::text[], reasons text[] DEFAULT NULL::text[], max_attempts integer DEFAULT NULL::integer, timeout interval DEFAULT NULL::interval, on_failure text DEFAULT 'fail'::text, traceparent text DEFAULT NULL::text, after bigint[] DEFAULT NULL::bigint[], after_keys text[] DEFAULT NULL::text[], wanted text[] DEFAULT '{succeeded}'::text[])
+CREATE OR REPLACE FUNCTION bellhop.submit(type text, args text DEFAULT NULL::text, msq text DEFAULT NULL::text, repeat text DEFAULT NULL::text, run_on text DEFAULT NULL::text, key text DEFAULT NULL::text, priority integer DEFAULT 0, priority_name text DEFAULT NULL::text, run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, held boolean DEFAULT false, vars jsonb DEFAULT NULL::jsonb, locks text[] DEFAULT NULL::text[], reasons text[] DEFAULT NULL::text[], max_attempts integer DEFAULT NULL::integer, timeout interval DEFAULT NULL::interval, on_failure text DEFAULT 'fail'::text, traceparent text DEFAULT NULL::text, after bigint[] DEFAULT NULL::bigint[], after_keys text[] DEFAULT NULL::text[], wanted text[] DEFAULT '{succeeded}'::text[], once text DEFAULT 'ever'::text, per interval DEFAULT NULL::interval, replace boolean DEFAULT false)
  RETURNS bigint
  LANGUAGE plpgsql
  SECURITY DEFINER
@@ -4298,20 +4298,49 @@ declare
   needs  bigint[] := '{}';
   names  text[];
 begin
+  if submit.once is null or submit.once not in ('ever', 'open', 'waiting') then
+    raise check_violation using constraint = 'submit_once', message = format('once is %L', submit.once), hint = 'It is ever, open or waiting.';
+  elsif submit.key is null and (submit.once <> 'ever' or submit.per is not null or submit.replace) then
+    raise check_violation using constraint = 'submit_once', message = 'once, per and replace are about a key, and there is none', hint = 'Name one: key => ''nightly''.';
+  elsif submit.per <= interval '0' or extract(month from submit.per) <> 0 or extract(year from submit.per) <> 0 then
+    raise check_violation using constraint = 'submit_once', message = format('per is %s', submit.per), hint = 'It is so many days, hours, minutes or seconds, such as 1 day.';
+  end if;
+  if submit.replace and submit.once = 'ever' then
+    submit.once := 'waiting';
+  end if;
+  if submit.per is not null then
+    submit.key := submit.key || to_char(date_bin(submit.per, clock_timestamp(), timestamptz '2001-01-01 00:00:00+00') at time zone 'UTC', '@YYYY-MM-DD"T"HH24:MI:SS"Z"');
+  end if;
   if submit.priority not between -20 and 19 then
     raise check_violation using constraint = 'jobqueue_priority_range', message = format('priority %s is out of range', submit.priority), hint = 'Priorities are -20 (first) to 19 (last); the default is 0.';
   end if;
   if submit.priority_name is not null then
     submit.priority := bellhop.priority_of(submit.priority_name);
   end if;
-  insert into bellhop.jobqueue as j (type, args, msq, repeat, run_on, key, priority, priority_name, run_at, held, vars, locks, reasons,
-                                     max_attempts, timeout, on_failure, traceparent, own_attempts)
-  values (submit.type, submit.args, submit.msq, submit.repeat, submit.run_on, submit.key, submit.priority, submit.priority_name,
-          submit.run_at, submit.held, submit.vars, submit.locks, submit.reasons, coalesce(submit.max_attempts, 1), submit.timeout,
-          submit.on_failure, coalesce(submit.traceparent, nullif(current_setting('bellhop.traceparent', true), '')),
-          case when submit.max_attempts is not null then true end)
-  on conflict (key) where j.key is not null do nothing
-  returning j.id into new_id;
+  loop
+    insert into bellhop.jobqueue as j (type, args, msq, repeat, run_on, key, priority, priority_name, run_at, held, vars, locks, reasons,
+                                       max_attempts, timeout, on_failure, traceparent, own_attempts)
+    values (submit.type, submit.args, submit.msq, submit.repeat, submit.run_on, submit.key, submit.priority, submit.priority_name,
+            submit.run_at, submit.held, submit.vars, submit.locks, submit.reasons, coalesce(submit.max_attempts, 1), submit.timeout,
+            submit.on_failure, coalesce(submit.traceparent, nullif(current_setting('bellhop.traceparent', true), '')),
+            case when submit.max_attempts is not null then true end)
+    on conflict (key) where j.key is not null do nothing
+    returning j.id into new_id;
+    exit when new_id is not null or submit.once = 'ever';
+    -- The lock settles the race with a claim, an outcome, and others who submit.
+    select * into old from bellhop.jobqueue j where j.key = submit.key collate "default" for update;
+    if found then
+      exit when not (bellhop.owns(old.submitted_by) or bellhop.is_operator()); -- refused below
+      if old.state in ('held', 'blocked', 'scheduled', 'ready') or submit.once = 'open' and old.state in ('assigned', 'running') then
+        if submit.replace and old.state not in ('assigned', 'running') then
+          perform bellhop.submit_replace(old, submit.type, submit.args, submit.msq, submit.repeat, submit.vars, submit.priority::smallint,
+                                         submit.priority_name, submit.run_at, submit.max_attempts, submit.timeout);
+        end if;
+        return old.id;
+      end if;
+      update bellhop.jobqueue j set key = left(j.key, 970) || '#' || j.id where j.id = old.id;
+    end if;
+  end loop;
   if submit.after is not null or submit.after_keys is not null then
     needs := array(select distinct x.id from (select unnest(submit.after) as id union all
                      select j.id from bellhop.jobqueue j where j.key = any (submit.after_keys collate "default")
@@ -4367,6 +4396,32 @@ begin
       hint = 'Submit with another key, or look at the job that has it: bellhop show ' || old.id;
   end if;
   return old.id;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION bellhop.submit_replace(old bellhop.jobqueue, type text, args text, msq text, repeat text, vars jsonb, priority smallint, priority_name text, run_at timestamp with time zone, max_attempts integer, timeout interval)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp'
+AS $function$
+#variable_conflict use_column
+begin
+  if old.type is distinct from submit_replace.type collate "default" then
+    raise unique_violation using constraint = 'jobqueue_key',
+      message = format('key %L is that of job %s, which is of type %L, not %L', old.key, old.id, old.type, submit_replace.type),
+      hint = 'A job that waits is replaced by one of the same type.';
+  end if;
+  update bellhop.jobqueue j
+     set args = submit_replace.args, msq = submit_replace.msq, repeat = submit_replace.repeat, vars = submit_replace.vars,
+         priority = submit_replace.priority, priority_name = submit_replace.priority_name, timeout = submit_replace.timeout,
+         max_attempts = coalesce(submit_replace.max_attempts, 1), own_attempts = case when submit_replace.max_attempts is not null then true end,
+         run_at = case when submit_replace.run_at > clock_timestamp() then submit_replace.run_at end,
+         state = case when j.held then 'held' when j.unmet is not null then j.state
+                      when submit_replace.run_at > clock_timestamp() then 'scheduled' else 'ready' end,
+         waiting_for = case when j.unmet is not null then j.waiting_for end
+   where j.id = old.id;
+  perform pg_notify('bellhop_due', '');
+  perform bellhop.kick();
 end
 $function$;
 

@@ -22,7 +22,9 @@ type submitFlags struct {
 	msq, repeat, key, priority, runOn, at string
 	onFailure                             string
 	locks, vars, after, wanted            []string
-	hold, wait                            bool
+	hold, wait, replace                   bool
+	once                                  string
+	per                                   time.Duration
 	maxAttempts                           int32
 	timeout                               time.Duration
 }
@@ -44,9 +46,12 @@ way: it fails, stays blocked (until they are retried and succeed), or runs.
 
 With --key, submitting the same again gives the id of the first; submitting
 something else under the same key is refused (exit code 7). A key is taken until
-its job is pruned, however that ended: put the day or the order into it.`,
+its job is pruned, however that ended; with --once open until its job is over,
+with --per 24h for a day; with --replace what waits under it gets the new ARGS.`,
 		Example: `  bellhop submit license /srv/a.c
   bellhop submit license --msq "select path from files where license is null" --key scan.2026-11-22 --wait
+  bellhop submit report --key nightly --per 24h
+  bellhop submit index /srv --key index --replace --at +5s
   bellhop submit notify bob --after scan.2026-11-22 --after 42 --on-failure run
   bellhop submit report --at +10m --priority -5 --var YEAR=2026`,
 		Args: a.Args(func(_ *cobra.Command, args []string) error {
@@ -73,6 +78,9 @@ its job is pruned, however that ended: put the day or the order into it.`,
 	flags.StringVar(&f.msq, "msq", "", "a `query` whose rows are the items of the job, instead of ARGS")
 	flags.StringVar(&f.repeat, "repeat", "", "how `often` the query runs: once or until_empty (default: until_empty when it has a LIMIT)")
 	flags.StringVar(&f.key, "key", "", "a `name` for the job that no other has, finished ones included: nightly runs once, nightly.2026-11-22 is one night's")
+	flags.StringVar(&f.once, "once", "", "for how long the `key` is taken: ever (default), open (while its job is not over), waiting (while that has not begun)")
+	flags.DurationVar(&f.per, "per", 0, "one job of the key in each `period`, such as 24h: days begin at midnight UTC")
+	flags.BoolVar(&f.replace, "replace", false, "a job that waits under the key gets these ARGS, priority and time, in place of another job")
 	flags.StringVar(&f.priority, "priority", "", "-20 (first) to 19 (last), or a `name` whose first letter counts: a is -13, n is 0, z is 12")
 	flags.StringArrayVar(&f.after, "after", nil, "the id or key of a `job` that it needs; repeatable")
 	flags.StringSliceVar(&f.wanted, "wanted", nil, "how those of --after have to `end`: succeeded, failed, cancelled, quarantined; repeatable (default succeeded)")
@@ -101,7 +109,7 @@ func (f submitFlags) submission(cmd *cobra.Command, args []string) (store.Submis
 		Type: scheduler.TypeName(args[0]), MSQ: given("msq", &f.msq), Repeat: given("repeat", &f.repeat),
 		RunOn: given("run-on",
 			&f.runOn), OnFailure: given("on-failure", &f.onFailure), Wanted: f.wanted, Key: given("key", &f.key), Held: f.hold,
-		Locks: f.locks, MaxAttempts: f.maxAttempts,
+		Locks: f.locks, MaxAttempts: f.maxAttempts, Once: given("once", &f.once), Replace: f.replace,
 	}
 	if len(args) == 2 {
 		s.Args = &args[1]
@@ -130,6 +138,9 @@ func (f submitFlags) submission(cmd *cobra.Command, args []string) (store.Submis
 	}
 	if set("max-attempts") && f.maxAttempts < 1 {
 		return s, badFlag("--max-attempts", strconv.Itoa(int(f.maxAttempts)), "it is 1 or more")
+	}
+	if set("per") {
+		s.Per = &f.per
 	}
 	if set("timeout") {
 		if f.timeout < time.Millisecond {
