@@ -129,8 +129,11 @@ func host(j store.JobRow) string {
 	return ""
 }
 
-// progress is how far a query's items are; empty where nothing is known yet.
+// progress is how far a query's items are, or a job that runs says it is; empty where nothing is known.
 func progress(j store.JobRow) string {
+	if !j.IsMSQ && (j.State == scheduler.Running || j.State == scheduler.Assigned) {
+		return howFar(j)
+	}
 	if !j.IsMSQ || j.ItemsDone == nil {
 		return ""
 	}

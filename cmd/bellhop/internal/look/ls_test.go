@@ -3,6 +3,7 @@ package look
 import (
 	"testing"
 
+	"bellhop/scheduler"
 	"bellhop/sql/store"
 )
 
@@ -10,6 +11,7 @@ import (
 func TestLs_SaysWhatItsFiguresAre(t *testing.T) {
 	t.Parallel()
 	n := func(v int64) *int64 { return &v }
+	half, page := float32(0.5), "page 1"
 	for _, c := range []struct {
 		j    store.JobRow
 		want string
@@ -20,6 +22,9 @@ func TestLs_SaysWhatItsFiguresAre(t *testing.T) {
 		{store.JobRow{IsMSQ: true, ItemsDone: n(1)}, "1 item done"},
 		{store.JobRow{IsMSQ: true, ItemsDone: n(1200), ItemsFailed: n(2)}, "1,200 items done, 2 failed"},
 		{store.JobRow{IsMSQ: true, ItemsDone: n(12), ItemsTotal: n(500), ItemsFailed: n(3)}, "12/500 items, 3 failed"},
+		{store.JobRow{State: scheduler.Running, Progress: &half, ProgressText: &page}, "50 %, page 1"},
+		{store.JobRow{State: scheduler.Running, Progress: &half}, "50 %"},
+		{store.JobRow{State: scheduler.Failed, Progress: &half}, ""},
 	} {
 		if got := progress(c.j); got != c.want {
 			t.Errorf("got %q, want %q", got, c.want)
