@@ -125,10 +125,23 @@ func (t *trial) walk(l scheduler.Line, note func(string, ...any)) (ok bool) {
 	case ev.Kind == scheduler.EventAnswered && ev.OK:
 		note("the line is done: succeeded")
 		ok = true
+	case ev.Kind == scheduler.EventAnswered && ev.Answer != nil && ev.Answer.Snooze > 0:
+		note("the line is put off for %s, and that is no attempt", ev.Answer.Snooze)
+		ok = true
 	case ev.Kind == scheduler.EventAnswered:
 		note("the line failed, exit code %d: %s", ev.ExitCode, ev.Told())
 	default:
 		note("the line failed, the agent is of no more use: %s", ev.Told())
+	}
+	if a := ev.Answer; came && a != nil {
+		switch {
+		case a.Result != nil:
+			note("it gave back %s", a.Result)
+		case a.Never:
+			note("it is not tried again")
+		case a.After > 0:
+			note("the next attempt, if there is one, comes in %s", a.After)
+		}
 	}
 	if t.alone() || ev.Kind != scheduler.EventAnswered {
 		return ok
