@@ -342,7 +342,10 @@ done`)
 	}
 	talk := e.insert("type, args", "a", "talk")
 	e.waitState(talk, "succeeded")
-	has(t, e.logged(talk), "error: half way", `info: progress {"done":5}`, "debug: what?", "info: result [1,2]")
+	has(t, e.logged(talk), "error: half way", `info: progress {"done":5}`, "debug: what?")
+	if got := value[string](e, "select result::text from bellhop.jobqueue where id = $1", talk); got != "[1, 2]" {
+		t.Errorf("it gave back %s", got)
+	}
 	wrong := e.insert("type", "b") // the agent says that it is of type a
 	pgtest.Eventually(t, patience, "the wrong type is noticed", func() bool { return e.job(wrong).WaitingFor != "" })
 	e.healthy("a")
