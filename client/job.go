@@ -47,6 +47,9 @@ type Job struct {
 	// RunIn is the same from now on, on the database's clock, to the
 	// millisecond. It counts where RunAt is zero.
 	RunIn time.Duration
+	// NotAfter is when it is too late for it: a job that has not begun by then is
+	// Cancelled, and its error begins with "expired: ". Zero: never.
+	NotAfter time.Time
 	// Held keeps it from starting until it is released.
 	Held bool
 	// MaxAttempts is how often it is tried, in all. 0: as its type says
@@ -129,6 +132,7 @@ func (j *Job) submission() (store.Submission, error) {
 		Once:        given(j.Once),
 		Per:         given(j.Per),
 		Replace:     j.Replace,
+		NotAfter:    given(j.NotAfter),
 		Priority:    j.Priority,
 		RunAt:       given(j.RunAt),
 		RunIn:       given(j.RunIn),

@@ -30,7 +30,7 @@ var copySetupSQL = sql.Query("copy_setup")
 // copied are the columns that SubmitMany writes, in the order of row.
 var copied = []string{
 	"type", "args", "msq", "repeat", "run_on", "key", "priority", "run_at", "held", "vars", "max_attempts", "timeout", "on_failure", "traceparent",
-	"own_attempts",
+	"own_attempts", "not_after",
 }
 
 // copier is what a pool, a connection and a transaction of pgx have besides.
@@ -122,6 +122,6 @@ func (s copySetup) row(j *Job) ([]any, error) {
 	return []any{
 		string(
 			j.Type), args, given(j.MSQ), given(j.Repeat), given(j.RunOn), given(j.Key), int16(j.Priority), runAt, j.Held, vars,
-		int32(max(j.MaxAttempts, 1)), given(j.Timeout), onFailure, trace, given(j.MaxAttempts > 0),
+		int32(max(j.MaxAttempts, 1)), given(j.Timeout), onFailure, trace, given(j.MaxAttempts > 0), given(j.NotAfter),
 	}, nil
 }

@@ -84,6 +84,11 @@ unlogged table bellhop.child (
   deaths bigint not null default 0
 );
 
+table bellhop.deadline (
+  job bigint not null,
+  at timestamp with time zone not null
+);
+
 table bellhop.dependency (
   job bigint not null,
   needs bigint not null,
@@ -217,7 +222,8 @@ END,
   progress_text text,
   own_attempts boolean,
   run bigint,
-  step text
+  step text,
+  not_after timestamp with time zone
 );
 
 unlogged table bellhop.located (
@@ -423,7 +429,8 @@ view bellhop.every_job (
   progress real,
   progress_text text,
   run bigint,
-  step text
+  step text,
+  not_after timestamp with time zone
 );
 
 view bellhop.job (
@@ -468,7 +475,8 @@ view bellhop.job (
   progress real,
   progress_text text,
   run bigint,
-  step text
+  step text,
+  not_after timestamp with time zone
 );
 
 view bellhop.job_log (
@@ -590,6 +598,7 @@ alter table bellhop.attachment add constraint attachment_type_or_cmd CHECK (((ty
 alter table bellhop.attachment add constraint attachment_workdir CHECK ((workdir ~~ '/%'::text));
 alter table bellhop.attempt_past add constraint attempt_past_pkey PRIMARY KEY (job, attempt, fence);
 alter table bellhop.child add constraint child_pkey PRIMARY KEY (instance, host, name);
+alter table bellhop.deadline add constraint deadline_pkey PRIMARY KEY (job);
 alter table bellhop.dependency add constraint dependency_not_itself CHECK ((job <> needs));
 alter table bellhop.dependency add constraint dependency_pkey PRIMARY KEY (job, needs);
 alter table bellhop.dependency add constraint dependency_wanted_ends CHECK (((wanted <> '{}'::text[]) AND (wanted <@ ARRAY['succeeded'::text, 'failed'::text, 'cancelled'::text, 'quarantined'::text])));
@@ -637,6 +646,7 @@ CREATE INDEX attached_job ON bellhop.attached USING btree (job);
 CREATE INDEX attached_live ON bellhop.attached USING btree (attachment) WHERE live;
 CREATE UNIQUE INDEX attachment_name ON bellhop.attachment USING btree (name) WHERE (detached_at IS NULL);
 CREATE UNIQUE INDEX attachment_table ON bellhop.attachment USING btree (rel, dispatch_column) WHERE (detached_at IS NULL);
+CREATE INDEX deadline_at ON bellhop.deadline USING btree (at);
 CREATE INDEX dependency_needs ON bellhop.dependency USING btree (needs);
 CREATE INDEX dependency_open ON bellhop.dependency USING btree (needs) WHERE (NOT met);
 CREATE INDEX dependency_uncounted ON bellhop.dependency USING btree (job) WHERE (NOT counted);
@@ -718,6 +728,10 @@ begin
                       else j.state end,
          priority = coalesce(bellhop.priority_of(j.priority_name), j.priority)
    where j.id = new.id and j.state in ('ready', 'held', 'blocked');
+  if new.not_after is not null then
+    insert into bellhop.deadline (job, at) values (new.id, new.not_after) on conflict (job) do update set at = excluded.at;
+    perform pg_notify('bellhop_due', '');
+  end if;
   if new.run_at is not null then
     perform pg_notify('bellhop_due', ''); -- the timer for the next due row may have to be set earlier
   end if;
@@ -1202,6 +1216,8 @@ AS $function$
       'It was cancelled.', 'bellhop retry {id}'),
     ('filter_rejected', 'ended', false, 'a filter says REJECT, and it waited; with the filter gone, `bellhop retry ID`',
       'It was cancelled by a filter: {error}.', 'bellhop filter info {rule}'),
+    ('expired', 'ended', false, 'it had not begun by its `not_after`; `bellhop retry ID` runs it all the same',
+      'It is too late for it: {error}.', 'bellhop retry {id}'),
     ('killed', 'ended', false, '`killjob`',
       'It was killed by the wish of a user: {by}.', 'bellhop retry {id}'),
     ('timeout', 'ended', false, 'it took longer than its `timeout`; a longer one, then `bellhop retry ID`',
@@ -1580,6 +1596,47 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION bellhop.expire(most integer, OUT expired integer, OUT next_ms bigint)
+ RETURNS record
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  due   bigint[];
+  taken bigint[];
+  over  bigint[];
+begin
+  expired := 0;
+  due := array(select d.job from bellhop.deadline d where d.at <= clock_timestamp() order by d.at limit most for update skip locked);
+  if due <> '{}' then
+    taken := array(select j.id from bellhop.jobqueue j where j.id = any (due) order by j.id for no key update skip locked);
+    with ended as (
+      update bellhop.jobqueue j
+         set state = 'cancelled', ended_at = clock_timestamp(), waiting_for = null, unmet = null,
+             error = format('expired: it had not begun by %s', to_char(j.not_after at time zone 'UTC', 'YYYY-MM-DD HH24:MI:SS "UTC"'))
+       where j.id = any (taken) and j.state in ('held', 'blocked', 'scheduled', 'ready') and j.not_after <= clock_timestamp()
+      returning j.id
+    )
+    select coalesce(array_agg(e.id), '{}') into over from ended e;
+    expired := cardinality(over);
+    update bellhop.deadline d
+       set at = greatest(clock_timestamp() + case when j.id = any (taken) then interval '5 s' else interval '100 ms' end, j.not_after)
+      from bellhop.jobqueue j
+     where d.job = any (due) and j.id = d.job and j.not_after is not null
+       and j.state not in ('succeeded', 'failed', 'cancelled', 'quarantined');
+    delete from bellhop.deadline d
+     where d.job = any (due)
+       and not exists (select from bellhop.jobqueue j where j.id = d.job and j.not_after is not null
+                          and j.state not in ('succeeded', 'failed', 'cancelled', 'quarantined'));
+    if over <> '{}' then
+      perform bellhop.ended(over);
+    end if;
+  end if;
+  select least(86400000, greatest(0, extract(epoch from d.at - clock_timestamp()) * 1000))::bigint into next_ms
+    from bellhop.deadline d where d.at < 'infinity' order by d.at limit 1;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION bellhop.explain(id bigint)
  RETURNS text
  LANGUAGE sql
@@ -1877,7 +1934,7 @@ begin
     else
       error := substr(error, length(what) + 3);
     end if;
-    what := case when j.state = 'cancelled' and what = 'filter_rejected' then what
+    what := case when j.state = 'cancelled' and what in ('filter_rejected', 'expired') then what
                  when j.state in ('succeeded', 'cancelled', 'quarantined') then j.state
                  when j.killed_by is not null and j.error like 'killed: %' then 'killed'
                  when j.type = 'command' then 'command_failed'
@@ -3395,6 +3452,7 @@ begin
   delete from bellhop.lost_run l where l.job = any (ids);
   delete from bellhop.log l where l.job = any (ids);
   delete from bellhop.item i where i.job = any (ids);
+  delete from bellhop.deadline d where d.job = any (ids);
   delete from bellhop.rjm r where r.job = any (ids);
   delete from bellhop.attached x where x.job = any (ids);
   delete from bellhop.jobqueue j where j.id = any (ids);
@@ -3924,6 +3982,7 @@ begin
   end if;
   update bellhop.jobqueue j
      set state = 'ready', held = false, run_at = null, max_attempts = greatest(j.max_attempts, j.attempt + 1),
+         not_after = case when j.not_after > clock_timestamp() then j.not_after end,
          ended_at = null, exit_code = null, error = null, reason = null, waiting_for = null, successes = null, instance = null,
          host = null, child = null, deaths = 0, cancel_requested = false, cancel_now = false, killed_by = null, ended_by = null,
          items_total = null, items_done = null, items_failed = null, result = null, progress = null, progress_text = null,
@@ -4284,7 +4343,7 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION bellhop.submit(type text, args text DEFAULT NULL::text, msq text DEFAULT NULL::text, repeat text DEFAULT NULL::text, run_on text DEFAULT NULL::text, key text DEFAULT NULL::text, priority integer DEFAULT 0, priority_name text DEFAULT NULL::text, run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, held boolean DEFAULT false, vars jsonb DEFAULT NULL::jsonb, locks text[] DEFAULT NULL::text[], reasons text[] DEFAULT NULL::text[], max_attempts integer DEFAULT NULL::integer, timeout interval DEFAULT NULL::interval, on_failure text DEFAULT 'fail'::text, traceparent text DEFAULT NULL::text, after bigint[] DEFAULT NULL::bigint[], after_keys text[] DEFAULT NULL::text[], wanted text[] DEFAULT '{succeeded}'::text[], once text DEFAULT 'ever'::text, per interval DEFAULT NULL::interval, replace boolean DEFAULT false)
+CREATE OR REPLACE FUNCTION bellhop.submit(type text, args text DEFAULT NULL::text, msq text DEFAULT NULL::text, repeat text DEFAULT NULL::text, run_on text DEFAULT NULL::text, key text DEFAULT NULL::text, priority integer DEFAULT 0, priority_name text DEFAULT NULL::text, run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, held boolean DEFAULT false, vars jsonb DEFAULT NULL::jsonb, locks text[] DEFAULT NULL::text[], reasons text[] DEFAULT NULL::text[], max_attempts integer DEFAULT NULL::integer, timeout interval DEFAULT NULL::interval, on_failure text DEFAULT 'fail'::text, traceparent text DEFAULT NULL::text, after bigint[] DEFAULT NULL::bigint[], after_keys text[] DEFAULT NULL::text[], wanted text[] DEFAULT '{succeeded}'::text[], once text DEFAULT 'ever'::text, per interval DEFAULT NULL::interval, replace boolean DEFAULT false, not_after timestamp with time zone DEFAULT NULL::timestamp with time zone)
  RETURNS bigint
  LANGUAGE plpgsql
  SECURITY DEFINER
@@ -4319,11 +4378,11 @@ begin
   end if;
   loop
     insert into bellhop.jobqueue as j (type, args, msq, repeat, run_on, key, priority, priority_name, run_at, held, vars, locks, reasons,
-                                       max_attempts, timeout, on_failure, traceparent, own_attempts)
+                                       max_attempts, timeout, on_failure, traceparent, own_attempts, not_after)
     values (submit.type, submit.args, submit.msq, submit.repeat, submit.run_on, submit.key, submit.priority, submit.priority_name,
             submit.run_at, submit.held, submit.vars, submit.locks, submit.reasons, coalesce(submit.max_attempts, 1), submit.timeout,
             submit.on_failure, coalesce(submit.traceparent, nullif(current_setting('bellhop.traceparent', true), '')),
-            case when submit.max_attempts is not null then true end)
+            case when submit.max_attempts is not null then true end, submit.not_after)
     on conflict (key) where j.key is not null do nothing
     returning j.id into new_id;
     exit when new_id is not null or submit.once = 'ever';
@@ -5358,7 +5417,7 @@ CREATE TRIGGER _000_refuse_insert BEFORE INSERT ON bellhop.jobqueue FOR EACH ROW
 CREATE TRIGGER _000_refuse_update AFTER UPDATE OF type, args, msq, repeat, priority, priority_name, key, run_on, max_attempts, timeout, on_failure, locks, vars ON bellhop.jobqueue FOR EACH ROW EXECUTE FUNCTION bellhop.refuse();
 CREATE TRIGGER _010_locks_came AFTER INSERT OR UPDATE OF locks, reasons ON bellhop.jobqueue FOR EACH ROW WHEN (((new.locks IS NOT NULL) OR ((new.reasons IS NOT NULL) AND (strpos(('|'::text || array_to_string(new.reasons, '|'::text)), '|rate-limit:'::text) > 0)))) EXECUTE FUNCTION bellhop.locks_came();
 CREATE TRIGGER _050_command AFTER INSERT ON bellhop.jobqueue FOR EACH ROW WHEN ((new.type = ANY (ARRAY['command'::text, 'dummy'::text]))) EXECUTE FUNCTION bellhop.command();
-CREATE TRIGGER _100_arrange AFTER INSERT ON bellhop.jobqueue FOR EACH ROW WHEN ((new.held OR (new.run_at IS NOT NULL) OR (new.priority_name IS NOT NULL))) EXECUTE FUNCTION bellhop.arrange();
+CREATE TRIGGER _100_arrange AFTER INSERT ON bellhop.jobqueue FOR EACH ROW WHEN ((new.held OR (new.run_at IS NOT NULL) OR (new.priority_name IS NOT NULL) OR (new.not_after IS NOT NULL))) EXECUTE FUNCTION bellhop.arrange();
 CREATE TRIGGER _100_dependency_row BEFORE INSERT ON bellhop.dependency FOR EACH ROW EXECUTE FUNCTION bellhop.dependency_row();
 CREATE TRIGGER _200_dependencies_came AFTER INSERT ON bellhop.dependency REFERENCING NEW TABLE AS came FOR EACH STATEMENT EXECUTE FUNCTION bellhop.dependencies_came();
 CREATE TRIGGER _200_dependencies_gone AFTER DELETE ON bellhop.dependency REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION bellhop.dependencies_gone();

@@ -15,6 +15,10 @@ begin
                       else j.state end,
          priority = coalesce(bellhop.priority_of(j.priority_name), j.priority)
    where j.id = new.id and j.state in ('ready', 'held', 'blocked');
+  if new.not_after is not null then
+    insert into bellhop.deadline (job, at) values (new.id, new.not_after) on conflict (job) do update set at = excluded.at;
+    perform pg_notify('bellhop_due', '');
+  end if;
   if new.run_at is not null then
     perform pg_notify('bellhop_due', ''); -- the timer for the next due row may have to be set earlier
   end if;
@@ -24,7 +28,7 @@ $$;
 
 create or replace trigger _100_arrange
   after insert on bellhop.jobqueue
-  for each row when (new.held or new.run_at is not null or new.priority_name is not null)
+  for each row when (new.held or new.run_at is not null or new.priority_name is not null or new.not_after is not null)
   execute function bellhop.arrange();
 
 revoke all on function bellhop.arrange from public;

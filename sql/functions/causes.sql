@@ -127,6 +127,8 @@ as $$
       'It was cancelled.', 'bellhop retry {id}'),
     ('filter_rejected', 'ended', false, 'a filter says REJECT, and it waited; with the filter gone, `bellhop retry ID`',
       'It was cancelled by a filter: {error}.', 'bellhop filter info {rule}'),
+    ('expired', 'ended', false, 'it had not begun by its `not_after`; `bellhop retry ID` runs it all the same',
+      'It is too late for it: {error}.', 'bellhop retry {id}'),
     ('killed', 'ended', false, '`killjob`',
       'It was killed by the wish of a user: {by}.', 'bellhop retry {id}'),
     ('timeout', 'ended', false, 'it took longer than its `timeout`; a longer one, then `bellhop retry ID`',

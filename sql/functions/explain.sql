@@ -219,7 +219,7 @@ begin
     else
       error := substr(error, length(what) + 3);
     end if;
-    what := case when j.state = 'cancelled' and what = 'filter_rejected' then what
+    what := case when j.state = 'cancelled' and what in ('filter_rejected', 'expired') then what
                  when j.state in ('succeeded', 'cancelled', 'quarantined') then j.state
                  when j.killed_by is not null and j.error like 'killed: %' then 'killed'
                  when j.type = 'command' then 'command_failed'

@@ -49,6 +49,7 @@ begin
   end if;
   update bellhop.jobqueue j
      set state = 'ready', held = false, run_at = null, max_attempts = greatest(j.max_attempts, j.attempt + 1),
+         not_after = case when j.not_after > clock_timestamp() then j.not_after end,
          ended_at = null, exit_code = null, error = null, reason = null, waiting_for = null, successes = null, instance = null,
          host = null, child = null, deaths = 0, cancel_requested = false, cancel_now = false, killed_by = null, ended_by = null,
          items_total = null, items_done = null, items_failed = null, result = null, progress = null, progress_text = null,

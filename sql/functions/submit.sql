@@ -57,7 +57,8 @@ create or replace function bellhop.submit(
   held boolean default false, vars jsonb default null, locks text[] default null, reasons text[] default null,
   max_attempts integer default null, timeout interval default null, on_failure text default 'fail',
   traceparent text default null, after bigint[] default null, after_keys text[] default null, wanted text[] default '{succeeded}',
-  once text default 'ever', per interval default null, replace boolean default false
+  once text default 'ever', per interval default null, replace boolean default false,
+  not_after timestamptz default null
 ) returns bigint
 language plpgsql volatile security definer
 set search_path = pg_catalog, bellhop, pg_temp
@@ -91,11 +92,11 @@ begin
   end if;
   loop
     insert into bellhop.jobqueue as j (type, args, msq, repeat, run_on, key, priority, priority_name, run_at, held, vars, locks, reasons,
-                                       max_attempts, timeout, on_failure, traceparent, own_attempts)
+                                       max_attempts, timeout, on_failure, traceparent, own_attempts, not_after)
     values (submit.type, submit.args, submit.msq, submit.repeat, submit.run_on, submit.key, submit.priority, submit.priority_name,
             submit.run_at, submit.held, submit.vars, submit.locks, submit.reasons, coalesce(submit.max_attempts, 1), submit.timeout,
             submit.on_failure, coalesce(submit.traceparent, nullif(current_setting('bellhop.traceparent', true), '')),
-            case when submit.max_attempts is not null then true end)
+            case when submit.max_attempts is not null then true end, submit.not_after)
     on conflict (key) where j.key is not null do nothing
     returning j.id into new_id;
     exit when new_id is not null or submit.once = 'ever';

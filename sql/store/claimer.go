@@ -244,6 +244,12 @@ func (c *Claimer) Assert(
 		if _, err := conn.Exec(ctx, assertSQL, int64(me)); err != nil {
 			return err
 		}
+		// What has expired while nobody was there is not to start now.
+		for n := expireMost; n == expireMost; {
+			if n, _, err = expire(ctx, conn); err != nil {
+				return err
+			}
+		}
 		rows, err := conn.Query(ctx, notAssertedSQL)
 		if err != nil {
 			return err

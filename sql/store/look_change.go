@@ -44,6 +44,8 @@ type Submission struct {
 	After        []scheduler.JobID // what it needs, by id
 	AfterKeys    []string          // and by key
 	Wanted       []string          // the outcomes wanted of those; nil: succeeded
+	NotAfter     *time.Time        // it expires when it has not begun by then
+	NotAfterIn   *time.Duration    // the same from now on; counts when NotAfter is nil
 	Once         *string           // for how long its key is taken: ever, open or waiting; nil: ever
 	Per          *time.Duration    // its key is that of a period
 	Replace      bool              // what waits under its key gets this content
@@ -66,7 +68,7 @@ func (l Look) Submit(ctx context.Context, s Submission) (scheduler.JobID, error)
 	rows, err := l.db.Query(ctx, lookSubmitSQL, s.Type, s.Args, s.MSQ, s.Repeat, s.RunOn, s.Key, s.Priority,
 		s.PriorityName, s.RunAt, milliseconds(s.RunIn), s.Held, vars, orNull(s.Locks), orZero(int(s.MaxAttempts)),
 		milliseconds(s.Timeout), s.OnFailure, orNull(s.After), orNull(s.AfterKeys), orNull(s.Wanted), s.Traceparent,
-		s.Once, milliseconds(s.Per), s.Replace)
+		s.Once, milliseconds(s.Per), s.Replace, s.NotAfter, milliseconds(s.NotAfterIn))
 	if err != nil {
 		return 0, fmt.Errorf("submit: %w", err)
 	}

@@ -37,6 +37,7 @@ var (
 	dueSQL                       = sql.Query("due")
 	byHandSQL, orphanedClaimsSQL = sql.Query("by_hand"), sql.Query("orphaned_claims")
 	lookAgainSQL                 = sql.Query("look_again")
+	expireSQL                    = sql.Query("expire")
 )
 
 // A round looks at so many jobs whose dependencies somebody has to look at; what
@@ -57,6 +58,16 @@ func (k *Maintenance) Due(ctx context.Context) (n int, next time.Duration, err e
 		var ms *int64
 		if err := conn.QueryRow(ctx, dueSQL).Scan(&n, &ms); err != nil {
 			return err
+		}
+		expired, late, err := expire(ctx, conn)
+		if err != nil {
+			return err
+		}
+		if expired == expireMost { // there may be more
+			late = new(int64)
+		}
+		if ms == nil || late != nil && *late < *ms {
+			ms = late
 		}
 		if ms != nil {
 			next = time.Duration(*ms) * time.Millisecond
@@ -91,4 +102,14 @@ func (k *Maintenance) Due(ctx context.Context) (n int, next time.Duration, err e
 		return n, -1, fmt.Errorf("look for due jobs: %w", err)
 	}
 	return n, next, nil
+}
+
+// expireMost is how many jobs expire in one transaction.
+const expireMost = 1000
+
+// expire cancels jobs that have not begun in time, and tells how many, and in how
+// many ms somebody has to look again; nil: nothing has a time.
+func expire(ctx context.Context, conn *pgx.Conn) (n int, next *int64, err error) {
+	err = conn.QueryRow(ctx, expireSQL, expireMost).Scan(&n, &next)
+	return n, next, err
 }

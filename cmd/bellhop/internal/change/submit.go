@@ -23,7 +23,7 @@ type submitFlags struct {
 	onFailure                             string
 	locks, vars, after, wanted            []string
 	hold, wait, replace                   bool
-	once                                  string
+	once, notAfter                        string
 	per                                   time.Duration
 	maxAttempts                           int32
 	timeout                               time.Duration
@@ -78,6 +78,7 @@ with --per 24h for a day; with --replace what waits under it gets the new ARGS.`
 	flags.StringVar(&f.msq, "msq", "", "a `query` whose rows are the items of the job, instead of ARGS")
 	flags.StringVar(&f.repeat, "repeat", "", "how `often` the query runs: once or until_empty (default: until_empty when it has a LIMIT)")
 	flags.StringVar(&f.key, "key", "", "a `name` for the job that no other has, finished ones included: nightly runs once, nightly.2026-11-22 is one night's")
+	flags.StringVar(&f.notAfter, "not-after", "", "cancel it if it has not begun by this `time`: 2026-12-24T18:00:00Z, or +10m from now")
 	flags.StringVar(&f.once, "once", "", "for how long the `key` is taken: ever (default), open (while its job is not over), waiting (while that has not begun)")
 	flags.DurationVar(&f.per, "per", 0, "one job of the key in each `period`, such as 24h: days begin at midnight UTC")
 	flags.BoolVar(&f.replace, "replace", false, "a job that waits under the key gets these ARGS, priority and time, in place of another job")
@@ -138,6 +139,13 @@ func (f submitFlags) submission(cmd *cobra.Command, args []string) (store.Submis
 	}
 	if set("max-attempts") && f.maxAttempts < 1 {
 		return s, badFlag("--max-attempts", strconv.Itoa(int(f.maxAttempts)), "it is 1 or more")
+	}
+	if set("not-after") {
+		var e store.Edit
+		if err := editAt(f.notAfter, &e); err != nil {
+			return s, badFlag("--not-after", f.notAfter, err.Error())
+		}
+		s.NotAfter, s.NotAfterIn = e.RunAt, e.RunIn
 	}
 	if set("per") {
 		s.Per = &f.per
