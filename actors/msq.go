@@ -175,10 +175,9 @@ func (q *msq) next(c actor.Context) {
 		q.stepLocks(c)
 	}
 	q.read(c)
-	q.tellRows()
-	if q.locks != nil {
-		q.giveBackSlots()
-	}
+	left := q.takeSlots()
+	q.tellRows() // first: else they would be granted again
+	q.giveBack(left)
 	q.scheduleProgress(c)
 	switch what, conclusion := q.books.Turn(); what {
 	case scheduler.NextRound:
@@ -246,9 +245,7 @@ func (q *msq) end(e *ending) {
 	q.told, q.toldRead, q.toldAt = 0, false, nil
 	q.tell(roleDispatcher, &msqWaiting{Claim: q.job.Claim})
 	q.cancel() // an endless query ends here
-	if q.locks != nil {
-		q.giveBackSlots()
-	}
+	q.giveBack(q.takeSlots())
 	if !q.reading {
 		q.closeRows()
 	}

@@ -247,18 +247,20 @@ func (q *msq) dealCovered(s *slots) {
 	}
 }
 
-// giveBackSlots gives back those for which no item is left whose locks are to be asked for.
-func (q *msq) giveBackSlots() {
-	k := q.locks
-	if len(k.slots) == 0 || k.asking && q.ending == nil {
-		return
+// takeSlots takes those for which no item is left whose locks are to be asked for.
+func (q *msq) takeSlots() (left []slots) {
+	if k := q.locks; k != nil && (!k.asking || q.ending != nil) {
+		left, k.slots = k.slots, nil
 	}
-	for _, s := range k.slots {
+	return left
+}
+
+func (q *msq) giveBack(left []slots) {
+	for _, s := range left {
 		if s.Now+s.Spawn > 0 {
 			q.tell(roleDispatcher, &refund{Host: s.Host, Type: q.job.Type, Epoch: s.Epoch, Now: s.Now, Spawn: s.Spawn})
 		}
 	}
-	k.slots = nil
 }
 
 // forgetLocked drops the items with locks that no child has.

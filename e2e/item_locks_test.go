@@ -127,3 +127,33 @@ func TestItemLocks_SaysForWhomItWaits(t *testing.T) {
 		t.Errorf("at once: %v", conflicts)
 	}
 }
+
+// TestItemLocks_NobodyWaitsForTheEndOfAQuery: items without end need one lock, and
+// another query's too; a job that needs it gets its turn, and both queries go on.
+func TestItemLocks_NobodyWaitsForTheEndOfAQuery(t *testing.T) {
+	t.Parallel()
+	e := setup(t)
+	e.serve(e.itemWorkers(3))
+	const endless = "select n, 'x' as c, 'customer:x=exclusive' as locks from generate_series(1, 100000000) n"
+	queries := []int64{e.insert("type, msq", "work", endless), e.insert("type, msq", "work", endless)}
+	goOn := func() {
+		for _, id := range queries {
+			done := value[int64](e, "select coalesce(items_done, 0) from bellhop.jobqueue where id = $1", id)
+			e.eventually("its items go on", "select coalesce(items_done, 0) > $2 from bellhop.jobqueue where id = $1", id, done)
+		}
+	}
+	for range 2 {
+		goOn()
+		id := strings.TrimSpace(e.ok("submit", "work", `n="0" c="x"`, "--lock", "customer:x=exclusive"))
+		e.ok("wait", id)
+	}
+	goOn()
+	for _, id := range queries {
+		e.ok("cancel", fmt.Sprint(id))
+		e.waitState(id, "cancelled")
+	}
+	if conflicts := e.lines("conflicts"); len(conflicts) > 0 {
+		t.Errorf("at once: %v", conflicts)
+	}
+	e.eventually("nothing is held", "select count(*) = 0 from bellhop.lock")
+}
