@@ -143,7 +143,7 @@ func (r *reader) sensor(n node, at string, spots map[spot]node) *workflow.Sensor
 	bad := len(r.problems)
 	for _, kind := range sensorsToCome {
 		fields = append(fields, field{name: kind, read: func(n node, at string) {
-			r.problem(n, "there are cron, every and workflow; an app can call bellhop.workflow_event, too",
+			r.problem(n, "there are cron, every and workflow; an app can call bellhop.workflow_event, and a table's trigger bellhop.row_event",
 				"there is no sensor %s yet", kind)
 		}})
 	}

@@ -117,7 +117,7 @@ w.yaml:10:21: steps[4].args must be a string, not a list
 w.yaml:13:9: the sensor has every and workflow; it has one of cron, every and workflow
 w.yaml:14:8: there are no steps; write one like - {name: fetch, type: sh, args: "…"}
 w.yaml:16:11: workflow "two" is defined twice, first on line 12
-w.yaml:17:16: there is no sensor file yet; there are cron, every and workflow; an app can call bellhop.workflow_event, too
+w.yaml:17:16: there is no sensor file yet; there are cron, every and workflow; an app can call bellhop.workflow_event, and a table's trigger bellhop.row_event
 w.yaml:21:20: a workflow cannot wait for itself; every: with after_finish: true starts it again
 w.yaml:21:34: no run ends as "done"; known are succeeded, failed, skipped
 w.yaml:21:50: at_most belongs to a sensor of the kind every, and this is one of workflow; leave it out

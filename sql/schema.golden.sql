@@ -4135,6 +4135,37 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION bellhop.row_event()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp'
+AS $function$
+declare
+  columns jsonb := to_jsonb(new);
+  given   jsonb := '{}';
+  c       text;
+begin
+  if tg_nargs < 2 then
+    raise invalid_parameter_value using message = format('trigger %s says neither which workflow nor which column', tg_name),
+      hint = 'execute function bellhop.row_event(''workflow'', ''id'')';
+  end if;
+  foreach c in array tg_argv[1:] loop
+    if not columns ? c then
+      raise undefined_column using message = format('table %s has no column %I, which trigger %s names', tg_table_name, c, tg_name),
+        hint = 'Its arguments are a workflow, the column that names the event, and columns that are parameters.';
+    end if;
+  end loop;
+  foreach c in array tg_argv[2:] loop
+    if columns ->> c is not null then
+      given := given || jsonb_build_object(upper(c), columns ->> c);
+    end if;
+  end loop;
+  perform bellhop.workflow_event(tg_argv[0], left(tg_table_name || '=' || coalesce(columns ->> tg_argv[1], ''), 200), given);
+  return null;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION bellhop.row_job_key(name text, key text)
  RETURNS text
  LANGUAGE sql
@@ -4148,6 +4179,8 @@ CREATE OR REPLACE FUNCTION bellhop.run_ended(id bigint, state text, reason text)
  RETURNS void
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
+ SET enable_nestloop TO 'on'
+ SET enable_seqscan TO 'off'
 AS $function$
 #variable_conflict use_column
 declare
@@ -5254,9 +5287,8 @@ CREATE OR REPLACE FUNCTION bellhop.workflow_faults(definition jsonb)
 AS $function$
 declare
   faults text[] := '{}';
-  seen   jsonb := '{}';
   s      jsonb;
-  a      text;
+  n      integer;
 begin
   if jsonb_typeof(definition) is distinct from 'object' then
     return array['a definition is a JSON object with "workflow" and "steps"'];
@@ -5278,32 +5310,34 @@ begin
   if jsonb_typeof(definition -> 'steps') is distinct from 'array' or definition -> 'steps' = '[]' then
     return array_append(faults, 'steps is no list with a step in it');
   end if;
-  for s in select x from jsonb_array_elements(definition -> 'steps') x loop
+  for s, n in select x, o from jsonb_array_elements(definition -> 'steps') with ordinality y (x, o) loop
     if jsonb_typeof(s) <> 'object' or coalesce(s ->> 'name', '') !~ '^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$' or coalesce(s ->> 'type', '') = '' then
-      faults := array_append(faults, format('a step has no name and type: %s', left(s::text, 100)));
+      faults := array_append(faults, format('the %s. step has no name and type: %s', n, left(s::text, 100)));
       continue;
-    end if;
-    if seen ? (s ->> 'name') then
-      faults := array_append(faults, format('there are two steps %s', s ->> 'name'));
     end if;
     if s ->> 'type' in ('command', 'dummy') then
       faults := array_append(faults, format('step %s is of type %s, which no agent runs', s ->> 'name', s ->> 'type'));
     end if;
     if coalesce(jsonb_typeof(s -> 'after'), 'array') <> 'array' then
       faults := array_append(faults, format('step %s: after is no list', s ->> 'name'));
-    else
-      for a in select x from jsonb_array_elements_text(coalesce(s -> 'after', '[]')) x loop
-        if not seen ? a then
-          faults := array_append(faults, format('step %s comes after %s, and no step of that name stands before it', s ->> 'name', a));
-        end if;
-      end loop;
     end if;
     if coalesce(s ->> 'on_failure', 'fail') not in ('fail', 'run') then
       faults := array_append(faults, format('step %s: on_failure is neither fail nor run', s ->> 'name'));
     end if;
-    seen := seen || jsonb_build_object(s ->> 'name', true);
   end loop;
-  return faults;
+  -- All at once, and not step by step: there may be 10,000.
+  return faults || array(
+    with step as materialized (
+      select x ->> 'name' as name, case when jsonb_typeof(x -> 'after') = 'array' then x -> 'after' else '[]' end as after, o from jsonb_array_elements(definition -> 'steps') with ordinality y (x, o)
+    ), first as materialized (
+      select t.name, min(t.o) as o, count(*) as many from step t group by t.name
+    )
+    select format('there are two steps %s', f.name) from first f where f.many > 1
+    union all
+    select format('step %s comes after %s, and no step of that name stands before it', t.name, a.name)
+      from step t cross join lateral jsonb_array_elements_text(t.after) a (name)
+      left join first f on f.name = a.name
+     where f.o is null or f.o >= t.o);
 end
 $function$;
 

@@ -122,6 +122,8 @@ $$;
 create or replace function bellhop.run_ended(id bigint, state text, reason text) returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
+set enable_nestloop = on -- who writes outcomes hashes lists, and here is one row: all workflows would be read for it
+set enable_seqscan = off
 as $$
 #variable_conflict use_column
 declare

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -35,7 +36,9 @@ type Sensors struct{ conn *connection }
 
 // NewSensors returns a session for sensors; it connects at its first use.
 func NewSensors(url string) (*Sensors, error) {
-	conn, err := newConnection(url, "clock", map[string]string{"lock_timeout": lockWait})
+	settings := maps.Clone(byIndex) // statistics may be of a time when nothing ran
+	settings["lock_timeout"] = lockWait
+	conn, err := newConnection(url, "clock", settings)
 	return &Sensors{conn: conn}, err
 }
 

@@ -434,3 +434,60 @@ func TestSensors_AreAssigned(t *testing.T) {
 		t.Error("an event was lost while all were stopped")
 	}
 }
+
+// Rows of an app's table are events, once each, and none that is rolled back.
+func TestWorkflow_RowsAreEvents(t *testing.T) {
+	t.Parallel()
+	e := openEnv(t)
+	s := desk(e, NewSensors)
+	e.exec(`select bellhop.workflow_apply('{"workflow":"import","parameters":{"PATH":"none"},"steps":[{"name":"a","type":"cat","args":"${EVENT} ${PATH}"}]}')`)
+	e.exec("create table uploads (id int, path text)")
+	e.exec("create trigger import after insert on uploads for each row execute function bellhop.row_event('import', 'id', 'path')")
+	e.exec("insert into uploads values (1, '/srv/a'), (2, null), (1, '/srv/b')")
+	release := e.holding("insert into uploads values (7, '/srv/rolled back')")
+	release()
+	if n, _ := turn(e, s); n != 2 {
+		t.Errorf("%d fired", n)
+	}
+	if got := e.one("select string_agg(args, ', ' order by id) from bellhop.jobqueue where step = 'a'"); got != "uploads=1 /srv/a, uploads=2 none" {
+		t.Error(got)
+	}
+	e.exec("select bellhop.workflow_change('import', 'deactivated')")
+	e.exec("insert into uploads values (3, 'x')")
+	e.exec("create trigger wrong after insert on uploads for each row execute function bellhop.row_event('import', 'none')")
+	if got := e.fails("insert into uploads values (4, 'x')"); !strings.Contains(got, "has no column") {
+		t.Error(got)
+	}
+	if n, _ := turn(e, s); n != 0 {
+		t.Errorf("%d fired of an inactive workflow", n)
+	}
+}
+
+// A definition of 2,000 steps is applied and run, and of 1,000 workflows each has an owner.
+func TestWorkflow_ManyStepsAndManyWorkflows(t *testing.T) {
+	t.Parallel()
+	e := openEnv(t)
+	s := desk(e, NewSensors)
+	var steps strings.Builder
+	steps.WriteString(`[{"name":"s0","type":"cat"}`)
+	for i := 1; i < 2_000; i++ {
+		fmt.Fprintf(&steps, `,{"name":"s%d","type":"cat","after":["s%d"]}`, i, i-1)
+	}
+	e.apply("long", "null", steps.String()+"]")
+	e.one("select bellhop.workflow_run('long')")
+	e.byStep(scheduler.Succeeded, "1.s0")
+	e.byStep(scheduler.Failed, "1.s1") // of whose failure 1,998 others fail, 50 generations at once
+	for e.one("select state from bellhop.run") == "running" {
+		e.exec("select bellhop.look_again(10000), bellhop.pass_dummies()")
+	}
+	e.runs("1 failed")
+	e.exec(`select bellhop.workflow_apply(jsonb_build_object('workflow', 'w' || g, 'sensor', '{"cron":"0 0 1 1 *"}'::jsonb, 'steps', '[{"name":"a","type":"cat"}]'::jsonb))
+		from generate_series(1, 1000) g`)
+	for next := time.Duration(0); next >= 0 && next < time.Second; {
+		_, next = turn(e, s)
+	}
+	plan := e.one("select count(*) from bellhop.workflow where active and instance = $1", int64(e.me))
+	if plan != "1001" {
+		t.Errorf("%s workflows have an owner", plan)
+	}
+}
