@@ -28,6 +28,7 @@ type JobRow struct {
 	Fence           int64      `json:"fence"`
 	CreatedAt       time.Time  `json:"created_at"`
 	RunAt           *time.Time `json:"run_at"` // nil: at once; Never: not by itself
+	NotAfter        *time.Time `json:"not_after"` // it expires when it has not begun by then
 	StartedAt       *time.Time `json:"started_at"`
 	EndedAt         *time.Time `json:"ended_at"`
 	ExitCode        *int       `json:"exit_code"`
@@ -63,6 +64,7 @@ func jobRow(r store.JobRow) JobRow {
 		Fence:           r.Fence,
 		CreatedAt:       r.CreatedAt,
 		RunAt:           moment(r.RunAt),
+		NotAfter:        moment(r.NotAfter),
 		StartedAt:       r.StartedAt,
 		EndedAt:         r.EndedAt,
 		ExitCode:        r.ExitCode,

@@ -126,6 +126,7 @@ func printJob(a *cli.App, j shownJob) error {
 	line("fence", strconv.FormatInt(j.Fence, 10))
 	line("created_at", cli.Moment(&j.CreatedAt))
 	line("run_at", instant(j.RunAt))
+	line("not_after", instant(j.NotAfter))
 	line("started_at", cli.Moment(j.StartedAt))
 	line("ended_at", cli.Moment(j.EndedAt))
 	line("exit_code", cli.Number(j.ExitCode))
