@@ -27,7 +27,7 @@ type JobRow struct {
 	MaxAttempts     int        `json:"max_attempts"`
 	Fence           int64      `json:"fence"`
 	CreatedAt       time.Time  `json:"created_at"`
-	RunAt           *time.Time `json:"run_at"` // nil: at once; Never: not by itself
+	RunAt           *time.Time `json:"run_at"`    // nil: at once; Never: not by itself
 	NotAfter        *time.Time `json:"not_after"` // it expires when it has not begun by then
 	StartedAt       *time.Time `json:"started_at"`
 	EndedAt         *time.Time `json:"ended_at"`

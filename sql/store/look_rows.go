@@ -26,7 +26,7 @@ type JobRow struct {
 	MaxAttempts     int                `json:"max_attempts"`
 	Fence           int64              `json:"fence"`
 	CreatedAt       time.Time          `json:"created_at"`
-	RunAt           pgtype.Timestamptz `json:"run_at"` // may be infinity
+	RunAt           pgtype.Timestamptz `json:"run_at"`    // may be infinity
 	NotAfter        pgtype.Timestamptz `json:"not_after"` // may be infinity
 	StartedAt       *time.Time         `json:"started_at"`
 	EndedAt         *time.Time         `json:"ended_at"`
