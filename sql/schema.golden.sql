@@ -618,7 +618,7 @@ alter table bellhop.item add constraint item_pkey PRIMARY KEY (job, fence, item)
 alter table bellhop.jobqueue add constraint jobqueue_pkey PRIMARY KEY (id);
 alter table bellhop.jobqueue add constraint jobqueue_state_known CHECK ((state = ANY (ARRAY['held'::text, 'blocked'::text, 'scheduled'::text, 'ready'::text, 'assigned'::text, 'running'::text, 'succeeded'::text, 'failed'::text, 'cancelled'::text, 'quarantined'::text])));
 alter table bellhop.located add constraint located_pkey PRIMARY KEY (instance, key);
-alter table bellhop.lock_grant add constraint lock_grant_mode_check CHECK ((mode = ANY (ARRAY['exclusive'::text, 'shared'::text, 'slot'::text, 'turn'::text])));
+alter table bellhop.lock_grant add constraint lock_grant_mode_check CHECK ((mode = ANY (ARRAY['exclusive'::text, 'shared'::text, 'slot'::text, 'turn'::text, 'kept'::text])));
 alter table bellhop.lock_grant add constraint lock_grant_pkey PRIMARY KEY (level, name, job);
 alter table bellhop.lock_reserved add constraint lock_reserved_pkey PRIMARY KEY (job);
 alter table bellhop.lock_wait add constraint lock_wait_mode_check CHECK ((mode = ANY (ARRAY['exclusive'::text, 'shared'::text])));
@@ -3348,9 +3348,9 @@ begin
          and (g.until is not null and g.level = 'filter' -- a start, which counts for its time, and no longer
               or not exists (select from bellhop.jobqueue j
                               where j.id = g.job and j.fence = g.fence
-                                and case g.mode when 'turn' then j.state = 'ready' and not j.held
-                                                                 and (coalesce(j.behind, '') = '' -- or it is kept for the job
-                                                                   or exists (select from bellhop.lock_reserved r where r.job = j.id))
+                                and case g.mode when 'turn' then j.state = 'ready' and not j.held and coalesce(j.behind, '') = ''
+                                                when 'kept' then j.state = 'ready' and not j.held
+                                                                 and exists (select from bellhop.lock_reserved r where r.job = j.id)
                                                 else j.state in ('assigned', 'running') end))
       returning g.level, g.name, g.mode
     )
@@ -3370,7 +3370,7 @@ begin
     idle := array(select j.type from bellhop.lock_grant g join bellhop.jobqueue j on j.id = g.job
                    where g.level = k.level and g.name = k.name and g.mode = 'turn' and bellhop.idle_turn(g.since));
     places := bellhop.lock_places(k.level, k.name) - cardinality(alive);
-    continue when places <= 0 or places is null and alive && '{exclusive,turn}';
+    continue when places <= 0 or places is null and alive && '{exclusive,turn,kept}';
     turns := 0;
     for next in select * from bellhop.first_behind(lock, least(places, pass_locks.most)::integer, idle) loop
       along := places is not null or lock || '=shared' = any (next.locks)

@@ -9,7 +9,7 @@ create or replace view bellhop.lock as
    cross join lateral ( -- with a limit: one probe for each, whatever the statistics say
      select j.instance from bellhop.jobqueue j
       where j.id = g.job and j.fence = g.fence and j.state in ('assigned', 'running') limit 1) j
-   where g.mode <> 'turn';
+   where g.mode not in ('turn', 'kept');
 
 -- lockable_row: bellhop.lockable for who has the ids. `|| ''` keeps away from jobqueue_locked, all of which would be read where the
 -- statistics are of a time when nothing waited.
@@ -173,9 +173,9 @@ begin
          and (g.until is not null and g.level = 'filter' -- a start, which counts for its time, and no longer
               or not exists (select from bellhop.jobqueue j
                               where j.id = g.job and j.fence = g.fence
-                                and case g.mode when 'turn' then j.state = 'ready' and not j.held
-                                                                 and (coalesce(j.behind, '') = '' -- or it is kept for the job
-                                                                   or exists (select from bellhop.lock_reserved r where r.job = j.id))
+                                and case g.mode when 'turn' then j.state = 'ready' and not j.held and coalesce(j.behind, '') = ''
+                                                when 'kept' then j.state = 'ready' and not j.held
+                                                                 and exists (select from bellhop.lock_reserved r where r.job = j.id)
                                                 else j.state in ('assigned', 'running') end))
       returning g.level, g.name, g.mode
     )
@@ -195,7 +195,7 @@ begin
     idle := array(select j.type from bellhop.lock_grant g join bellhop.jobqueue j on j.id = g.job
                    where g.level = k.level and g.name = k.name and g.mode = 'turn' and bellhop.idle_turn(g.since));
     places := bellhop.lock_places(k.level, k.name) - cardinality(alive);
-    continue when places <= 0 or places is null and alive && '{exclusive,turn}';
+    continue when places <= 0 or places is null and alive && '{exclusive,turn,kept}';
     turns := 0;
     for next in select * from bellhop.first_behind(lock, least(places, pass_locks.most)::integer, idle) loop
       along := places is not null or lock || '=shared' = any (next.locks)

@@ -4,6 +4,7 @@
 select g.job, g.level, g.name, g.mode, g.since, g.until is not null as past, null::smallint as priority, null::text[] as locks, null::text[] as reasons,
        null as type, null as args, null as key, null::jsonb as vars, null as run_on, null as submitted_by
   from bellhop.lock_grant g
+ where g.mode <> 'kept'
 union all
 -- What running jobs wait for is kept from those that are ready.
 select w.job, w.level, w.name, w.mode, w.since, false, null, null, null, null, null, null, null, null, null

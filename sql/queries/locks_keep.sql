@@ -8,8 +8,8 @@ with kept as (
   returning job
 )
 insert into bellhop.lock_grant (level, name, job, fence, mode)
-select distinct k.level, k.name, j.id, j.fence, 'turn'
+select distinct k.level, k.name, j.id, j.fence, 'kept'
   from unnest($1::text[], $2::text[], $3::bigint[]) as k (level, name, job)
   join bellhop.jobqueue j on j.id = k.job
  where j.id = any ($3) and (exists (select from kept where kept.job = j.id) or exists (select from bellhop.lock_reserved r where r.job = j.id))
-on conflict do nothing
+on conflict (level, name, job) do update set fence = excluded.fence, mode = excluded.mode, since = clock_timestamp()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -292,5 +293,38 @@ func TestLocks_TwoThatAreReservedForDoNotWaitForEachOther(t *testing.T) {
 	if left != 41 {
 		e.want(big, "state", "succeeded")
 		t.Errorf("%d of the others were run, want 41", left)
+	}
+}
+
+// Whoever waits behind a lock that is kept free says for whom, and not who had it.
+func TestLocks_WhoeverALockIsKeptForIsTold(t *testing.T) {
+	t.Parallel()
+	e := openEnv(t)
+	e.locked("db:a=exclusive")
+	a := e.passed(5)
+	e.locked("db:b=shared")
+	b := e.passed(5)
+	old := e.locked("db:a=shared", "db:b=exclusive")
+	e.exec("update bellhop.jobqueue set created_at = now() - interval '1 h' where id = $1", int64(old))
+	e.pass(5)
+	writer := e.locked("db:a=exclusive")
+	e.pass(5)
+	if _, err := e.maintenance.RunCommands(t.Context(), e.me); err != nil {
+		t.Fatal(err)
+	}
+	e.ends(a...)
+	if got := e.pass(5); len(got) > 0 {
+		t.Fatalf("%v start", got)
+	}
+	if why := e.column(writer, "waiting_for"); !strings.HasPrefix(why, fmt.Sprintf("lock_reserved: db:a=exclusive, and job %d", old)) {
+		t.Errorf("the writer waits for %q", why)
+	}
+	e.ends(b...)
+	for _, next := range []scheduler.JobID{old, writer} {
+		got := e.passed(5)
+		if !slices.Equal(ids(got), []scheduler.JobID{next}) {
+			t.Fatalf("%v start, want %v", ids(got), next)
+		}
+		e.ends(got...)
 	}
 }
