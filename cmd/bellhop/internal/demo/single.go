@@ -54,22 +54,27 @@ func (t demoTable) single(ctx context.Context, j demoJob) (*float64, error) {
 }
 
 // singleJob gives how long one took to be in an agent's hands, nil where it failed.
+// No statement is cut off when the wait is over: that would end the connection.
 func (t demoTable) singleJob(ctx context.Context, file int64, line string) (took *float64, err error) {
-	ctx, cancel := uncut(ctx)
+	wait, cancel := uncut(ctx)
 	defer cancel()
+	asked, answered := uncut(ctx)
 	var id scheduler.JobID
-	err = t.conn.QueryRow(ctx, "insert into bellhop.jobqueue (type, args, run_on) values ($1, $2, $3) returning id",
+	err = t.conn.QueryRow(asked, "insert into bellhop.jobqueue (type, args, run_on) values ($1, $2, $3) returning id",
 		demoType, line, demoHost).Scan(&id)
+	answered()
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	for state := scheduler.Ready; err == nil && !state.Final(); {
 		select {
 		case <-tick.C:
-		case <-ctx.Done():
-			return nil, ctx.Err()
+		case <-wait.Done():
+			return nil, wait.Err()
 		}
-		err = t.conn.QueryRow(ctx, `select j.state, case when j.state = 'succeeded' then extract(epoch from f.received_at - j.created_at)::float8 end
+		asked, answered := uncut(ctx)
+		err = t.conn.QueryRow(asked, `select j.state, case when j.state = 'succeeded' then extract(epoch from f.received_at - j.created_at)::float8 end
 		  from bellhop.jobqueue j, demo.file f where j.id = $1 and f.id = $2`, int64(id), file).Scan(&state, &took)
+		answered()
 	}
 	return took, err
 }
