@@ -177,6 +177,8 @@ grant EXECUTE on function bellhop.lock_attachment to bellhop_operator;
 grant EXECUTE on function bellhop.lock_places to bellhop_scheduler;
 grant EXECUTE on function bellhop.lock_queue to bellhop_reader;
 grant EXECUTE on function bellhop.lock_queue to bellhop_scheduler;
+grant EXECUTE on function bellhop.lock_scene to bellhop_reader;
+grant EXECUTE on function bellhop.lock_scene to bellhop_scheduler;
 grant EXECUTE on function bellhop.locks_clash to bellhop_scheduler;
 grant EXECUTE on function bellhop.locks_ok to bellhop_scheduler;
 grant EXECUTE on function bellhop.locks_ok to bellhop_submitter;

@@ -12,7 +12,8 @@ table bellhop.agent (
   local boolean not null default false,
   exclusive boolean not null default false,
   deaths jsonb not null default '{}'::jsonb,
-  attempts integer not null default 1
+  attempts integer not null default 1,
+  locks text[] not null default '{}'::text[]
 );
 
 table bellhop.agent_words (
@@ -151,7 +152,8 @@ table bellhop.instance (
   queries integer,
   looked xid8,
   looked_at timestamp with time zone,
-  draining_since timestamp with time zone
+  draining_since timestamp with time zone,
+  policy jsonb
 );
 
 table bellhop.item (
@@ -2910,6 +2912,36 @@ AS $function$
   select split_part(w.behind, ':', 1), substr(w.behind, strpos(w.behind, ':') + 1), null, case w.behind when '' then 'next' else 'waits' end,
          w.id, w.type, null, w.created_at, w.place, w.waiting_for
     from waiting w where w.place <= lock_queue.most
+$function$;
+
+CREATE OR REPLACE FUNCTION bellhop.lock_scene(most integer, mine bigint DEFAULT 0)
+ RETURNS TABLE(job bigint, type text, priority integer, locks text[], behind text, place bigint, holds boolean, age double precision, runs double precision)
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+AS $function$
+  with share as materialized (
+    select greatest(lock_scene.most / (count(*) + 1), 1)::integer as n from bellhop.waited_for(1000)
+  ), seen as materialized (
+    select q.* from share cross join lateral bellhop.lock_queue(share.n) q
+  ), jobs as (
+    select s.job, array_agg(case s.level when 'big' then 'big' else s.level || ':' || s.name || '=' || s.mode end)
+                    filter (where s.mode in ('shared', 'exclusive')) as locks, '' as behind, 0 as place, true as holds
+      from seen s where s.what = 'holds' group by s.job
+    union all
+    select s.job, null, case s.what when 'next' then '' else s.level || ':' || s.name end, s.place, false
+      from seen s where s.what <> 'holds'
+    union all
+    select j.id, null, coalesce(j.behind, ''), 0, false from bellhop.jobqueue j
+     where j.id = lock_scene.mine and bellhop.is_reader() and j.state || '' = 'ready' and not j.held and j.locks is not null
+       and not exists (select from seen s where s.job = j.id)
+  )
+  select k.job, j.type, j.priority::integer, case when k.holds then coalesce(k.locks, '{}') else coalesce(j.locks, '{}') end, k.behind, k.place, k.holds,
+         extract(epoch from clock_timestamp() - j.created_at)::float8,
+         extract(epoch from clock_timestamp() - coalesce(j.attempt_at, j.started_at, clock_timestamp()))::float8
+    from jobs k join bellhop.jobqueue j on j.id = k.job
 $function$;
 
 CREATE OR REPLACE FUNCTION bellhop.locks_came()

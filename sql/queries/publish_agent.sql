@@ -1,3 +1,3 @@
-insert into bellhop.agent (instance, type, mode, dialect, command, max, max_per_host, trouble, local, exclusive, attempts)
-values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+insert into bellhop.agent (instance, type, mode, dialect, command, max, max_per_host, trouble, local, exclusive, attempts, locks)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
 on conflict (instance, type) do update set trouble = excluded.trouble

@@ -1,4 +1,4 @@
 -- A new instance. Committed synchronously: outcomes are guarded by its id.
-insert into bellhop.instance (name, hostname, machine, pid, process_start, version, lag, queries, paused)
-values ($1, $2, $3, $4, $5, $6, $7, $8, (select coalesce(array_agg(p.type), '{}') from bellhop.paused p))
+insert into bellhop.instance (name, hostname, machine, pid, process_start, version, lag, queries, policy, paused)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9, (select coalesce(array_agg(p.type), '{}') from bellhop.paused p))
 returning id

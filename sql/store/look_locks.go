@@ -3,14 +3,17 @@ package store
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"bellhop/scheduler"
+	"bellhop/scheduler/lock"
 	"bellhop/sql"
 )
 
 var (
 	lookLocksSQL     = sql.Query("look_locks")
-	lookLockedSQL    = sql.Query("look_locked")
+	lookSceneSQL     = sql.Query("look_scene")
+	lookPolicySQL    = sql.Query("look_policy")
 	lookDurationsSQL = sql.Query("look_durations")
 )
 
@@ -37,24 +40,47 @@ func (l Look) Locks(ctx context.Context, most int) ([]LockRow, error) {
 	return locks, nil
 }
 
-// LockedRow is a job with locks, as the policy sees it.
-type LockedRow struct {
-	ID       scheduler.JobID
+// SceneRow is a job with locks, as a forecast sees it.
+type SceneRow struct {
+	Job      int64
 	Type     string
-	State    scheduler.JobState
 	Priority int
 	Locks    []string
+	Behind   string
+	Place    int
+	Holds    bool
 	Age      float64 // in seconds, since it was submitted
 	Runs     float64 // and since it runs
 }
 
-// Locked gives what the policy has to know of these jobs.
-func (l Look) Locked(ctx context.Context, ids []scheduler.JobID) ([]LockedRow, error) {
-	jobs, err := collect[LockedRow](ctx, l.db, lookLockedSQL, ids)
+// Scene gives what a forecast is made of: who holds locks, and about so many of
+// those who wait, mine among them. The caller says by which policy, and of which slots.
+func (l Look) Scene(ctx context.Context, most int, mine scheduler.JobID) (lock.Scene, error) {
+	rows, err := collect[SceneRow](ctx, l.db, lookSceneSQL, most, mine)
 	if err != nil {
-		return nil, fmt.Errorf("read jobs with locks: %w", err)
+		return lock.Scene{}, fmt.Errorf("read jobs with locks: %w", err)
 	}
-	return jobs, nil
+	now := time.Now()
+	ago := func(s float64) time.Time { return now.Add(-time.Duration(s * float64(time.Second))) }
+	s := lock.Scene{Policy: lock.AnyLevel, Now: now, Jobs: make([]lock.Seen, len(rows))}
+	for i, r := range rows {
+		s.Jobs[i] = lock.Seen{Job: lock.ID(r.Job), Type: r.Type, Priority: r.Priority, Locks: r.Locks, Behind: r.Behind,
+			Place: r.Place, Holds: r.Holds, Since: ago(r.Age), Started: ago(r.Runs)}
+	}
+	return s, nil
+}
+
+// Policy is the one that is obeyed: that of the newest instance, or the one that holds
+// where none is configured.
+func (l Look) Policy(ctx context.Context) (lock.Policy, error) {
+	rows, err := collect[struct{ Policy string }](ctx, l.db, lookPolicySQL)
+	if err == nil && len(rows) > 0 {
+		return lock.ReadPolicy([]byte(rows[0].Policy))
+	}
+	if err != nil {
+		err = fmt.Errorf("read the policy of instances: %w", err)
+	}
+	return lock.AnyLevel, err
 }
 
 // DurationRow is how long jobs of a type took, in seconds.

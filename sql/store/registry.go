@@ -32,7 +32,8 @@ type Instance struct {
 	Pid                     int
 	ProcessStart, Version   string
 	Lag                     time.Duration
-	Queries                 int // how many MSQ jobs it reads at once; 0: not told
+	Queries                 int     // how many MSQ jobs it reads at once; 0: not told
+	Policy                  *string // of jobs with locks, as lock.Policy.JSON; nil: not told
 	Hosts                   []Host
 	Agents                  []Agent
 }
@@ -52,9 +53,10 @@ type Host struct {
 type Agent struct {
 	Type, Mode, Dialect, Command string
 	Max, MaxPerHost              int
-	Local                        bool // not on hosts that are far
-	Exclusive                    bool // nothing else runs on the instance beside it
-	Attempts                     int  // of its jobs that do not say themselves how many; 0: one
+	Local                        bool     // not on hosts that are far
+	Exclusive                    bool     // nothing else runs on the instance beside it
+	Attempts                     int      // of its jobs that do not say themselves how many; 0: one
+	Locks                        []string // templates
 }
 
 var (
@@ -75,7 +77,7 @@ func (r *Registry) Register(ctx context.Context, i Instance) (scheduler.Instance
 	err := r.conn.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
 			if err := tx.QueryRow(ctx, registerSQL, i.Name, i.Hostname, i.Machine, i.Pid, i.ProcessStart, i.Version, i.Lag,
-				orZero(i.Queries)).Scan(&id); err != nil {
+				orZero(i.Queries), i.Policy).Scan(&id); err != nil {
 				return err
 			}
 			for _, h := range i.Hosts {
@@ -94,7 +96,7 @@ func (r *Registry) Register(ctx context.Context, i Instance) (scheduler.Instance
 			}
 			for _, a := range i.Agents {
 				if _, err := tx.Exec(ctx, publishAgentSQL, id, a.Type, a.Mode, a.Dialect, a.Command, a.Max, a.MaxPerHost, "{}",
-					a.Local, a.Exclusive, max(a.Attempts, 1)); err != nil {
+					a.Local, a.Exclusive, max(a.Attempts, 1), orEmpty(a.Locks)); err != nil {
 					return err
 				}
 			}

@@ -13,7 +13,7 @@ import (
 	"bellhop/scheduler/lock"
 )
 
-// run runs a command with words and stdin.
+// run runs a command with words and stdin. A first word that ends in .yaml is the configuration's.
 func run(t *testing.T, constructor func(*cli.App) *cobra.Command, stdin string, json bool,
 	args ...string) (stdout, stderr string, code int) {
 	t.Helper()
@@ -23,6 +23,9 @@ func run(t *testing.T, constructor func(*cli.App) *cobra.Command, stdin string, 
 		if err := a.Output.Set("json"); err != nil {
 			t.Fatal(err)
 		}
+	}
+	if len(args) > 0 && strings.HasSuffix(args[0], ".yaml") {
+		a.ConfigPath, args = args[0], args[1:]
 	}
 	c := constructor(a)
 	c.SilenceErrors, c.SilenceUsage = true, true
@@ -102,7 +105,7 @@ func TestSimulate_AFile(t *testing.T) {
 func TestSimulate_AWorkloadIsPrintedAndReadBack(t *testing.T) {
 	t.Parallel()
 	text, errs, code := run(t, SimulateCommand, "", false, "--workload", "ganeti", "--jobs", "300", "--seed", "5", "--print")
-	jobs, levels, err := readWorkload(strings.NewReader(text))
+	jobs, levels, err := readWorkload(strings.NewReader(text), nil)
 	if code != 0 || err != nil || !reflect.DeepEqual(levels, lock.GanetiLevels) || len(jobs) != 300 {
 		t.Fatalf("%d %s %v", code, errs, err)
 	}

@@ -45,7 +45,8 @@ A job may have "asks", too: locks that it asks for when it has a slot, and waits
 
 Orders: predictive (priority, weight, id), fifo (priority, id), greedy (fifo, and nobody
 is ever reserved for), blind (fifo of a queue that knows no locks: jobs wait for
-theirs in their slot), ganeti (blind, but by weight; slow where much waits).`,
+theirs in their slot), ganeti (blind, but by weight; slow where much waits). Ageing,
+and the levels there are, are those of policy in the configuration (-c).`,
 		Example: `  bellhop simulate --workload ganeti --jobs 10000
   bellhop simulate jobs.jsonl --slots 8 --order predictive,fifo -o json
   bellhop simulate --workload ganeti --jobs 100 --print > jobs.jsonl`,
@@ -63,7 +64,7 @@ theirs in their slot), ganeti (blind, but by weight; slow where much waits).`,
 }
 
 func (o *simulation) run(a *cli.App, args []string) error {
-	jobs, levels, err := o.read(a, args)
+	jobs, policy, err := o.read(a, args)
 	if err != nil {
 		return err
 	}
@@ -72,9 +73,8 @@ func (o *simulation) run(a *cli.App, args []string) error {
 	}
 	var outcomes []lock.Outcome
 	for _, name := range o.orders {
-		p := lock.DefaultPolicy
-		p.Order, p.Levels = lock.Order(name), levels
-		outcomes = append(outcomes, lock.Simulate(jobs, o.slots, p))
+		policy.Order = lock.Order(name)
+		outcomes = append(outcomes, lock.Simulate(jobs, o.slots, policy))
 	}
 	if a.JSON() {
 		views := map[lock.Order]outcomeView{}
@@ -89,27 +89,22 @@ func (o *simulation) run(a *cli.App, args []string) error {
 	return a.Printf("\n%s", plot(jobs, outcomes))
 }
 
-// read checks the flags, and gives the jobs.
-func (o *simulation) read(a *cli.App, args []string) ([]lock.Arrival, lock.Levels, error) {
-	for _, name := range o.orders {
-		if !slices.Contains(lock.Orders, lock.Order(name)) {
-			return nil, nil, cli.Usage("simulate", fmt.Sprintf("there is no order %q", name), "--order predictive, fifo, greedy, blind or ganeti")
-		}
+// read checks the flags, and gives the jobs, and the policy with the levels of their locks.
+func (o *simulation) read(a *cli.App, args []string) ([]lock.Arrival, lock.Policy, error) {
+	if err := o.check(args); err != nil {
+		return nil, lock.Policy{}, err
 	}
-	switch {
-	case o.slots < 0:
-		return nil, nil, cli.Usage("simulate", "without slots nothing runs", "--slots 4")
-	case len(args) > 0 == (o.workload != ""):
-		return nil, nil, cli.Usage("simulate", "which jobs? Name a file, or a workload to be made", "bellhop simulate --workload ganeti")
-	case o.workload != "" && o.workload != "ganeti":
-		return nil, nil, cli.Usage("simulate", fmt.Sprintf("there is no workload %q", o.workload), "--workload ganeti")
-	case o.workload != "" && (o.jobs < 1 || o.jobs > 10_000_000):
-		return nil, nil, cli.Usage("simulate", fmt.Sprintf("%d jobs cannot be made", o.jobs), "--jobs 10000")
-	case o.workload != "":
+	c, err := a.LoadConfig()
+	if err != nil {
+		return nil, lock.Policy{}, err
+	}
+	policy := c.Policy
+	if o.workload != "" {
 		if o.slots == 0 {
 			o.slots = ganetiSlots
 		}
-		return lock.GanetiWorkload(o.jobs, o.seed), lock.GanetiLevels, nil
+		policy.Levels = lock.GanetiLevels
+		return lock.GanetiWorkload(o.jobs, o.seed), policy, nil
 	}
 	if o.slots == 0 {
 		o.slots = fileSlots
@@ -118,16 +113,37 @@ func (o *simulation) read(a *cli.App, args []string) ([]lock.Arrival, lock.Level
 	if args[0] != "-" {
 		f, err := os.Open(args[0])
 		if err != nil {
-			return nil, nil, cli.Usage("simulate", err.Error(), "bellhop simulate --workload ganeti --jobs 100 --print   writes such a file")
+			return nil, policy, cli.Usage("simulate", err.Error(), "bellhop simulate --workload ganeti --jobs 100 --print   writes such a file")
 		}
 		defer f.Close()
 		in = io.Reader(f)
 	}
-	jobs, levels, err := readWorkload(in)
+	jobs, levels, err := readWorkload(in, policy.Levels)
 	if err != nil {
-		return nil, nil, cli.Usage("simulate", args[0]+": "+err.Error(), `a line is {"at":0,"type":"mail","locks":["customer:42=exclusive"],"priority":0,"takes":1.5}`)
+		return nil, policy, cli.Usage("simulate", args[0]+": "+err.Error(), `a line is {"at":0,"type":"mail","locks":["customer:42=exclusive"],"priority":0,"takes":1.5}`)
 	}
-	return jobs, levels, nil
+	policy.Levels = levels
+	return jobs, policy, nil
+}
+
+// check looks at the flags.
+func (o *simulation) check(args []string) error {
+	for _, name := range o.orders {
+		if !slices.Contains(lock.Orders, lock.Order(name)) {
+			return cli.Usage("simulate", fmt.Sprintf("there is no order %q", name), "--order predictive, fifo, greedy, blind or ganeti")
+		}
+	}
+	switch {
+	case o.slots < 0:
+		return cli.Usage("simulate", "without slots nothing runs", "--slots 4")
+	case len(args) > 0 == (o.workload != ""):
+		return cli.Usage("simulate", "which jobs? Name a file, or a workload to be made", "bellhop simulate --workload ganeti")
+	case o.workload != "" && o.workload != "ganeti":
+		return cli.Usage("simulate", fmt.Sprintf("there is no workload %q", o.workload), "--workload ganeti")
+	case o.workload != "" && (o.jobs < 1 || o.jobs > 10_000_000):
+		return cli.Usage("simulate", fmt.Sprintf("%d jobs cannot be made", o.jobs), "--jobs 10000")
+	}
+	return nil
 }
 
 // outcomeView is an outcome in seconds.

@@ -34,14 +34,22 @@ jobs that run, and that value after it has waited. The lighter one goes first.
 A job's locks are an object of levels, each "None", "AllShared", "UnknownShared",
 "AllExclusive", "UnknownExclusive", {"Shared":[names]}, {"Exclusive":[names]}, or an
 object with both; a level that is not there is "None", and "locks":"BGL" is the
-big lock.`,
+big lock. Levels and ageing are those of policy in the configuration (-c), or else
+Ganeti's.`,
 		Example: "  bellhop weigh < case.json\n  echo '" + weighExample + "' | bellhop weigh",
 		Args:    a.NoArgs(),
 		RunE: func(*cobra.Command, []string) error {
-			if err := lock.Levels(levels).Check(); err != nil {
+			policy, err := policyOf(a)
+			if err != nil {
+				return err
+			}
+			if len(levels) > 0 {
+				policy.Levels = levels
+			}
+			if err := policy.Levels.Check(); err != nil {
 				return cli.Usage("weigh", cli.Flat(err.Error()), "--levels "+strings.Join(lock.GanetiLevels, ","))
 			}
-			w, err := weigh(a.Stdin, levels)
+			w, err := weigh(a.Stdin, policy)
 			if err != nil {
 				return cli.Usage("weigh", err.Error(), "echo '"+weighExample+"' | bellhop weigh")
 			}
@@ -51,7 +59,7 @@ big lock.`,
 			return a.PrintJSON(explained(w))
 		},
 	}
-	c.Flags().StringSliceVar(&levels, "levels", lock.GanetiLevels, "the `levels` there are")
+	c.Flags().StringSliceVar(&levels, "levels", nil, "the `levels` there are, in place of those configured")
 	c.Flags().BoolVar(&explain, "explain", false, "say what each level adds, and by which of the running jobs")
 	return c
 }
@@ -83,8 +91,21 @@ func explained(w lock.Weight) weightView {
 	return v
 }
 
+// policyOf is the policy of the configuration: constants as they are there, and its
+// levels, or Ganeti's where it has none.
+func policyOf(a *cli.App) (lock.Policy, error) {
+	c, err := a.LoadConfig()
+	if err != nil {
+		return lock.Policy{}, err
+	}
+	if len(c.Policy.Levels) == 0 {
+		c.Policy.Levels = lock.GanetiLevels
+	}
+	return c.Policy, nil
+}
+
 // weigh reads one case, and weighs it.
-func weigh(in io.Reader, levels lock.Levels) (lock.Weight, error) {
+func weigh(in io.Reader, p lock.Policy) (lock.Weight, error) {
 	type job struct {
 		Locks json.RawMessage `json:"locks"`
 	}
@@ -104,17 +125,17 @@ func weigh(in io.Reader, levels lock.Levels) (lock.Weight, error) {
 	if c.Pending == nil {
 		return lock.Weight{}, fmt.Errorf("there is no pending job in the case")
 	}
-	pending, err := readLocks(c.Pending.Locks, "pending", levels)
+	pending, err := readLocks(c.Pending.Locks, "pending", p.Levels)
 	if err != nil {
 		return lock.Weight{}, err
 	}
 	running := make([]lock.Set, len(c.Running))
 	for i, r := range c.Running {
-		if running[i], err = readLocks(r.Locks, fmt.Sprintf("running[%d]", i), levels); err != nil {
+		if running[i], err = readLocks(r.Locks, fmt.Sprintf("running[%d]", i), p.Levels); err != nil {
 			return lock.Weight{}, err
 		}
 	}
-	return lock.GanetiConstants.Weigh(pending, running, levels, seconds(c.Age)), nil
+	return p.Constants.Weigh(pending, running, p.Levels, seconds(c.Age)), nil
 }
 
 // seconds is a time that may be of any size.

@@ -27,17 +27,20 @@ type jobLine struct {
 // longestLine of a workload: a job may have some ten thousand locks.
 const longestLine = 8 << 20
 
-// readWorkload reads a job from each line that is not empty. Levels are those
-// that jobs name, besides Ganeti's.
-func readWorkload(in io.Reader) (jobs []lock.Arrival, levels lock.Levels, err error) {
-	levels = slices.Clone(lock.GanetiLevels)
+// readWorkload reads a job from each line that is not empty. Levels are those that
+// are configured, or, where none are, Ganeti's and those that jobs name.
+func readWorkload(in io.Reader, configured lock.Levels) (jobs []lock.Arrival, levels lock.Levels, err error) {
+	levels = slices.Clone(configured)
+	if len(configured) == 0 {
+		levels = slices.Clone(lock.GanetiLevels)
+	}
 	lines := bufio.NewScanner(in)
 	lines.Buffer(make([]byte, 64<<10), longestLine)
 	for n := 1; lines.Scan(); n++ {
 		if strings.TrimSpace(lines.Text()) == "" {
 			continue
 		}
-		j, err := readJob(lines.Text(), &levels)
+		j, err := readJob(lines.Text(), &levels, len(configured) == 0)
 		if err != nil {
 			return nil, nil, fmt.Errorf("line %d: %w", n, err)
 		}
@@ -54,7 +57,7 @@ func readWorkload(in io.Reader) (jobs []lock.Arrival, levels lock.Levels, err er
 	return jobs, levels, nil
 }
 
-func readJob(text string, levels *lock.Levels) (lock.Arrival, error) {
+func readJob(text string, levels *lock.Levels, grow bool) (lock.Arrival, error) {
 	var l jobLine
 	d := json.NewDecoder(strings.NewReader(text))
 	d.DisallowUnknownFields()
@@ -70,11 +73,11 @@ func readJob(text string, levels *lock.Levels) (lock.Arrival, error) {
 	case l.Priority < lock.BestPriority || l.Priority > 19:
 		return lock.Arrival{}, fmt.Errorf("priority %d is not from -20 to 19", l.Priority)
 	}
-	known, err := readTexts(l.Locks, levels)
+	known, err := readTexts(l.Locks, levels, grow)
 	if err != nil {
 		return lock.Arrival{}, err
 	}
-	asks, err := readTexts(l.Asks, levels)
+	asks, err := readTexts(l.Asks, levels, grow)
 	return lock.Arrival{At: exact(l.At), Type: l.Type, Locks: known, Asks: asks, Priority: l.Priority,
 		Takes: exact(l.Takes)}, err
 }
@@ -84,8 +87,12 @@ func exact(s float64) time.Duration {
 	return time.Duration(math.Round(s*1e6)) * time.Microsecond
 }
 
-func readTexts(texts []string, levels *lock.Levels) (lock.Set, error) {
+// readTexts reads locks; where levels may grow, by the levels of these.
+func readTexts(texts []string, levels *lock.Levels, grow bool) (lock.Set, error) {
 	for _, text := range texts {
+		if !grow {
+			break
+		}
 		if w, err := lock.Parse(text); err != nil {
 			return lock.Set{}, err
 		} else if !w.Big && !slices.Contains(*levels, w.Level) {

@@ -23,8 +23,13 @@ func introduce(c config.Config, machine string) (store.Instance, error) {
 	if err != nil {
 		return store.Instance{}, fmt.Errorf("find out when this process started: %w", err)
 	}
+	published, err := c.Policy.JSON()
+	if err != nil {
+		return store.Instance{}, fmt.Errorf("publish the policy: %w", err)
+	}
+	policy := string(published)
 	me := store.Instance{Name: cmp.Or(c.Instance.Name, hostname), Hostname: hostname, Machine: machine, Pid: os.Getpid(),
-		ProcessStart: start, Version: cli.Version(), Lag: c.Instance.Lag, Queries: cursors}
+		ProcessStart: start, Version: cli.Version(), Lag: c.Instance.Lag, Queries: cursors, Policy: &policy}
 	for _, h := range c.Hosts {
 		state := scheduler.HostUp
 		if len(h.Connect) > 0 {
@@ -41,7 +46,7 @@ func introduce(c config.Config, machine string) (store.Instance, error) {
 		}
 		me.Agents = append(me.Agents, store.Agent{Type: string(a.Type), Mode: string(a.Mode), Dialect: string(a.Dialect),
 			Command: cmp.Or(strings.Join(a.Command, " "), "(of each attachment)"), Max: a.Max, MaxPerHost: a.MaxPerHost,
-			Local: a.FOSSology.Local, Exclusive: a.FOSSology.Exclusive, Attempts: attempts})
+			Local: a.FOSSology.Local, Exclusive: a.FOSSology.Exclusive, Attempts: attempts, Locks: a.Locks})
 	}
 	return me, nil
 }

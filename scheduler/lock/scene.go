@@ -1,0 +1,110 @@
+package lock
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// Seen is a job with locks as it stands in the queue.
+type Seen struct {
+	Job      ID
+	Type     string
+	Priority int
+	Locks    []string // those of its row; of one that Holds, what it holds
+	Behind   string   // the lock behind which it waits, as level:name; empty: none that is known
+	Place    int      // in that queue, from 1 on; 0: so many are before it that they were not looked at
+	Holds    bool
+	Since    time.Time // when it was submitted
+	Started  time.Time // of one that Holds
+}
+
+// Scene is what is known of the jobs with locks at a moment.
+type Scene struct {
+	Policy Policy
+	Slots  int
+	Jobs   []Seen
+	Now    time.Time
+}
+
+// cast is a scene as the policy takes it.
+type cast struct {
+	pending []Job
+	running []RunningJob
+	holders []Set
+	levels  Levels
+}
+
+func (s Scene) cast() cast {
+	c := cast{levels: slices.Clone(s.Policy.Levels)}
+	anyLevel := len(c.levels) == 0
+	if anyLevel {
+		c.levels = slices.Clone(GanetiLevels)
+	}
+	for _, seen := range s.Jobs {
+		j, known := seen.job()
+		if !known {
+			continue
+		}
+		for _, v := range j.Locks.Levels {
+			if anyLevel && !slices.Contains(c.levels, v.Level) {
+				c.levels = append(c.levels, v.Level)
+			}
+		}
+		switch {
+		case seen.Holds:
+			c.running = append(c.running, RunningJob{Job: j, Started: seen.Started})
+			c.holders = append(c.holders, j.Locks)
+		case seen.Place > 0 && !seen.gated():
+			c.pending = append(c.pending, j)
+		}
+	}
+	return c
+}
+
+// job is what the policy knows of it; false: its locks cannot be read.
+func (seen Seen) job() (Job, bool) {
+	j := Job{ID: seen.Job, Type: seen.Type, Priority: seen.Priority, Since: seen.Since}
+	var err error
+	if j.Locks, err = ParseAll(seen.Locks, nil); err != nil {
+		return j, false
+	}
+	if seen.Behind == "" || seen.gated() {
+		return j, true
+	}
+	// What its agent wants for it stands in no row. It waits for this lock: it wants
+	// that one, unless its row says something of the level.
+	w, err := Parse(seen.Behind + "=" + Exclusive.String())
+	if err == nil && !j.Locks.Big && j.Locks.At(w.Level).Kind() == KindNone {
+		j.Locks = j.Locks.Merge(NewSet(w))
+	}
+	return j, true
+}
+
+// gated says that a filter or a limit keeps the job waiting, or that its locks
+// cannot be read: nobody knows until when.
+func (seen Seen) gated() bool {
+	level, _, _ := strings.Cut(seen.Behind, ":")
+	return level == limitLevel || level == filterLevel || level == pausedLevel || level == unreadableLevel
+}
+
+// Weigh is what a job of the scene weighs beside those that hold locks; false: it
+// is not there, or its locks cannot be read.
+func (s Scene) Weigh(id ID) (Weight, bool) {
+	i := slices.IndexFunc(s.Jobs, func(seen Seen) bool { return seen.Job == id })
+	if i < 0 {
+		return Weight{}, false
+	}
+	j, known := s.Jobs[i].job()
+	c := s.cast()
+	return s.Policy.Constants.Weigh(j.Locks, c.holders, c.levels, s.Now.Sub(j.Since)), known
+}
+
+// Starts foretells when those that wait will start. Who waits behind more jobs than
+// were looked at, or for a filter or a limit, is not among them.
+func (s Scene) Starts(of Durations) map[ID]Estimate {
+	c := s.cast()
+	p := s.Policy
+	p.Levels = c.levels
+	return Predict(c.pending, c.running, s.Slots, p, s.Now, of)
+}
