@@ -30,7 +30,8 @@ func ReadPolicy(text []byte) (Policy, error) {
 	}
 	p := AnyLevel
 	p.Order, p.Constants.AgeingTicks, p.Levels = from.Order, from.AgeingTicks, from.Levels
-	for to, span := range map[*time.Duration]string{&p.Constants.Tick: from.Tick, &p.Constants.PriorityTick: from.PriorityTick} {
+	spans := map[*time.Duration]string{&p.Constants.Tick: from.Tick, &p.Constants.PriorityTick: from.PriorityTick}
+	for to, span := range spans {
 		d, err := time.ParseDuration(span)
 		if err != nil {
 			return Policy{}, fmt.Errorf("read a policy: %w", err)

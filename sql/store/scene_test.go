@@ -41,7 +41,8 @@ func TestScene_SeesTheFirstBehindEachLock(t *testing.T) {
 		switch {
 		case j.Holds:
 			slices.Sort(j.Locks)
-			if got := strings.Join(j.Locks, " "); got != "big customer:1=exclusive customer:2=shared" || j.Job != lock.ID(holder) {
+			got := strings.Join(j.Locks, " ")
+			if got != "big customer:1=exclusive customer:2=shared" || j.Job != lock.ID(holder) {
 				t.Errorf("job %d holds %s", j.Job, got)
 			}
 			if took := scene.Now.Sub(j.Started); took < 0 || took.Minutes() > 0.5 {
@@ -102,7 +103,8 @@ func TestPolicy_IsThatOfTheNewestInstance(t *testing.T) {
 		t.Fatal(err)
 	}
 	policy := string(text)
-	if _, err := e.registry.Register(t.Context(), Instance{Name: "fifo", Machine: "m", Pid: 2, Lag: 1e9, Policy: &policy}); err != nil {
+	other := Instance{Name: "fifo", Machine: "m", Pid: 2, Lag: 1e9, Policy: &policy}
+	if _, err := e.registry.Register(t.Context(), other); err != nil {
 		t.Fatal(err)
 	}
 	e.register("of before", 1e9)

@@ -28,17 +28,20 @@ func TestWeigh_ByThePolicyThatIsConfigured(t *testing.T) {
 	const aCase = `{"pending":{"locks":{"customer":{"Exclusive":["42"]}}},"running":[{"locks":{"customer":{"Shared":["42"]}}}],"age_seconds":5}`
 	out, errs, code := run(t, WeighCommand, aCase, false, file)
 	var got weightView
-	if err := json.Unmarshal([]byte(out), &got); code != 0 || err != nil || !reflect.DeepEqual(got, weightView{SPV: 4, Weight: 2}) {
+	want := weightView{SPV: 4, Weight: 2}
+	if err := json.Unmarshal([]byte(out), &got); code != 0 || err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("%d %s%s", code, out, errs)
 	}
 	if out, _, _ := run(t, WeighCommand, `{"pending":{"locks":"BGL"}}`, false, file); !strings.Contains(out, `"spv": 4`) {
 		t.Errorf("with one level the big lock weighs %s", out)
 	}
-	if _, errs, code := run(t, WeighCommand, `{"pending":{"locks":{"node":"None"}}}`, false, file); code != cli.ExitUsage ||
+	_, errs, code = run(t, WeighCommand, `{"pending":{"locks":{"node":"None"}}}`, false, file)
+	if code != cli.ExitUsage ||
 		!strings.Contains(errs, "the levels are customer") {
 		t.Errorf("a level that is not configured: %d %s", code, errs)
 	}
-	if _, errs, code := run(t, WeighCommand, `{"pending":{"locks":{"node":"None"}}}`, false, file, "--levels", "node"); code != 0 {
+	_, errs, code = run(t, WeighCommand, `{"pending":{"locks":{"node":"None"}}}`, false, file, "--levels", "node")
+	if code != 0 {
 		t.Errorf("--levels wins: %d %s", code, errs)
 	}
 	bad := configured(t, "policy: {ticks: 1s}")

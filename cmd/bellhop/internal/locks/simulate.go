@@ -137,7 +137,8 @@ func (o *simulation) check(args []string) error {
 	case o.slots < 0:
 		return cli.Usage("simulate", "without slots nothing runs", "--slots 4")
 	case len(args) > 0 == (o.workload != ""):
-		return cli.Usage("simulate", "which jobs? Name a file, or a workload to be made", "bellhop simulate --workload ganeti")
+		return cli.Usage("simulate", "which jobs? Name a file, or a workload to be made",
+			"bellhop simulate --workload ganeti")
 	case o.workload != "" && o.workload != "ganeti":
 		return cli.Usage("simulate", fmt.Sprintf("there is no workload %q", o.workload), "--workload ganeti")
 	case o.workload != "" && (o.jobs < 1 || o.jobs > 10_000_000):
