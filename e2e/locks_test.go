@@ -20,13 +20,13 @@ sleep 0.02`
 // twice at once, and all jobs end.
 func TestLocks_NeverTwoJobsForOneCustomer(t *testing.T) {
 	t.Parallel()
-	const jobs, customers = 60, 4
+	const jobs, customers = 200, 4
 	e := setup(t)
-	yaml := quick(4) + agents(fmt.Sprintf("type: work, command: [%s], mode: exec, vars: [CUSTOMER], env: {DIR: %s}, locks: [\"customer:${vars.CUSTOMER}=exclusive\"]",
+	work := agents(fmt.Sprintf("type: work, command: [%s], mode: exec, vars: [CUSTOMER], env: {DIR: %s}, locks: [\"customer:${vars.CUSTOMER}=exclusive\"]",
 		e.script("worker", lockWorker), e.dir))
-	e.serve(yaml)
-	victim := e.serve(yaml)
-	e.serve(yaml)
+	e.serve(quick(1) + work)
+	victim := e.serve(quick(4) + work) // the others have no room for all customers
+	e.serve(quick(1) + work)
 	e.sql(`insert into bellhop.jobqueue (type, args, vars)
 	       select 'work', c, jsonb_build_object('CUSTOMER', c) from generate_series(1, $1) g, lateral (select (g % $2)::text as c) x`, jobs, customers)
 	e.eventually("the victim has taken some", "select count(*) > 0 from bellhop.lock where instance = $1", victim.id)
