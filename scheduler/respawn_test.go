@@ -212,7 +212,7 @@ func TestRespawn_ATypeThatAlwaysDiesIsStartedSeldom(t *testing.T) {
 			}
 			starts = append(starts, now)
 			now = now.Add(time.Duration(rapid.IntRange(0, 100).Draw(t, "life in ms")) * time.Millisecond)
-			r = r.Died(fiveInFive, now, luck.Draw(t, "u"))
+			r = r.Died(fiveInFive, now, luck().Draw(t, "u"))
 		}
 		for i := range starts {
 			if i >= 2 && starts[i].Sub(starts[i-1]) < time.Second {

@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-var luck = rapid.Float64Range(0, 0.9999999)
+func luck() *rapid.Generator[float64] { return rapid.Float64Range(0, 0.9999999) }
 
 // Law: a pause is never shorter than the first one, never longer than one and a
 // half times the longest, and never shorter than an earlier one without jitter.
@@ -17,7 +17,7 @@ func TestBackoff_Bounds(t *testing.T) {
 		first := time.Duration(rapid.Int64Range(1, int64(time.Hour)).Draw(t, "first"))
 		most := first + time.Duration(rapid.Int64Range(0, int64(24*time.Hour)).Draw(t, "more"))
 		n := rapid.IntRange(1, 200).Draw(t, "n")
-		d := Backoff(first, most, n, luck.Draw(t, "u"))
+		d := Backoff(first, most, n, luck().Draw(t, "u"))
 		if d < first || d > most+most/2 {
 			t.Fatalf("pause %d of %s … %s is %s", n, first, most, d)
 		}
@@ -115,7 +115,7 @@ func TestRetryPolicy_Pauses(t *testing.T) {
 		p := RetryPolicy{Factor: rapid.Float64Range(1, 100).Draw(t, "factor"), Jitter: rapid.Float64Range(0, 1).Draw(t, "jitter")}
 		p.First = time.Duration(rapid.Int64Range(1, int64(time.Hour)).Draw(t, "first"))
 		p.Most = p.First + time.Duration(rapid.Int64Range(0, int64(1000*time.Hour)).Draw(t, "more"))
-		n, u := rapid.IntRange(1, 100_000).Draw(t, "n"), luck.Draw(t, "u")
+		n, u := rapid.IntRange(1, 100_000).Draw(t, "n"), luck().Draw(t, "u")
 		base := p.Pause(n, 0)
 		if d := p.Pause(n, u); d < base || float64(d) > float64(base)*(1+p.Jitter)+1 || base > p.Most || base < p.First {
 			t.Fatalf("%+v: pause %d is %s, %s with jitter %f", p, n, base, d, u)

@@ -52,12 +52,15 @@ func TestItems(t *testing.T) {
 	}
 }
 
-// anySet is what an item may need: few names, so that they meet.
-var anySet = rapid.Custom(func(t *rapid.T) Set {
+// anySet is what an item may need: few names, so that they meet. A generator is no
+// value to share: tests run at the same time, and it writes into itself.
+func anySet() *rapid.Generator[Set] { return rapid.Custom(drawSet) }
+
+func drawSet(t *rapid.T) Set {
 	texts := rapid.SliceOfN(rapid.SampledFrom([]string{"a:x=shared", "a:x=exclusive", "a:y=shared", "a:y=exclusive", "a:*=shared",
 		"a:*=exclusive", "a:?=exclusive", "b:x=exclusive", "b:?=shared", "big"}), 1, 3).Draw(t, "locks")
 	return setOf(t, texts...)
-})
+}
 
 // Whatever comes and ends in whatever order: no two that conflict may go at once,
 // nobody is overtaken by one that conflicts, whoever is in nobody's way may go, and
@@ -110,7 +113,7 @@ func TestItems_Laws(t *testing.T) {
 		for range rapid.IntRange(0, 20).Draw(t, "events") {
 			if rapid.Bool().Draw(t, "comes") || len(may) == 0 {
 				item := int64(len(sets) + 1)
-				sets[item] = anySet.Draw(t, "needs")
+				sets[item] = anySet().Draw(t, "needs")
 				d.Add(item, sets[item])
 			} else {
 				end()
@@ -131,7 +134,7 @@ func TestItems_Laws(t *testing.T) {
 func TestUsage_SaysWhatConflictsSays(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		sets := rapid.SliceOfN(anySet, 0, 5).Draw(t, "sets")
+		sets := rapid.SliceOfN(anySet(), 0, 5).Draw(t, "sets")
 		gone := rapid.IntRange(0, len(sets)).Draw(t, "of which are gone")
 		var u usage
 		for _, s := range sets {
@@ -140,7 +143,7 @@ func TestUsage_SaysWhatConflictsSays(t *testing.T) {
 		for _, s := range sets[:gone] {
 			u.add(s, -1)
 		}
-		want := anySet.Draw(t, "wanted")
+		want := anySet().Draw(t, "wanted")
 		conflicts := slices.ContainsFunc(sets[gone:], func(s Set) bool { is, _ := Conflicts(want, s); return is })
 		if got := u.clashes(want); got != conflicts {
 			t.Fatalf("%v beside %v: %v, want %v", want.Text(), sets[gone:], got, conflicts)
@@ -300,7 +303,7 @@ func TestAnswerItems_Laws(t *testing.T) {
 				runs[job] = runs[job][1:]
 			}
 			var want []Set
-			w := anySet.Draw(t, "wants")
+			w := anySet().Draw(t, "wants")
 			clashes := func(s Set) bool { is, _ := Conflicts(s, w); return is }
 			if !slices.ContainsFunc(runs[job], clashes) {
 				want = append(want, w)
