@@ -81,9 +81,12 @@ func TestRecord_RingsForThoseThatAreAwaited(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = conn.Close(context.Background()) })
-	heard := make(chan []scheduler.JobID, 10)
-	go func() { _ = HearEnds(t.Context(), conn, func(ids []scheduler.JobID) { heard <- ids }) }()
+	heard, over := make(chan []scheduler.JobID, 10), make(chan struct{})
+	t.Cleanup(func() { <-over; _ = conn.Close(context.Background()) })
+	go func() {
+		defer close(over)
+		_ = HearEnds(t.Context(), conn, func(ids []scheduler.JobID) { heard <- ids })
+	}()
 	if first := <-heard; first != nil {
 		t.Errorf("it begins with %v", first)
 	}
