@@ -185,6 +185,8 @@ func TestInstances_StoppedBeforeItBegan(t *testing.T) {
 	first.signal(syscall.SIGSTOP)
 	t.Cleanup(func() { _ = first.cmd.Process.Signal(syscall.SIGCONT) }) // or it never ends
 	e.serve(quick(4) + agents(j.agent("work", "warm"))).b.waitAll("succeeded 3000")
+	// Should it have done all of them before it was stopped, nobody had to wait for its end.
+	e.eventually("it is taken for dead", "select not exists (select from bellhop.instance where id = $1 and state = 'live')", first.id)
 	first.signal(syscall.SIGCONT)
 	first.waitSaid("it starts anew under another id")
 	e.eventually("it is there again", "select exists (select 1 from bellhop.instance where pid = $1 and state = 'live' and id <> $2)",
