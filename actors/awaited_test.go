@@ -68,13 +68,13 @@ func TestOutbox_HowFarIsGathered(t *testing.T) {
 		}
 		say(1, 0.1, "a") // at once
 		for i := range 9 {
-			time.Sleep(100 * time.Millisecond)
+			time.Sleep(100 * time.Millisecond) // virtual
 			say(1, 0.2, fmt.Sprint("b", i))
 		}
 		say(2, 0.5, "over before it is told")
 		o.howFar(scheduler.HowFar{Claim: scheduler.Claim{Job: 1}, Text: "c"}) // as far as before
 		o.owe(scheduler.Record{Kind: scheduler.RecordSettle, Claim: scheduler.Claim{Job: 2}})
-		time.Sleep(5 * time.Second)
+		time.Sleep(5 * time.Second) // virtual
 		say(1, 0.3, "d")
 		synctest.Wait()
 		want := []string{"0s: 1 0.1 a", "1s: 1 0.2 c", "5.9s: 1 0.3 d"}

@@ -106,9 +106,9 @@ type pass struct {
 	demand  scheduler.Demand
 	look    int // at so many jobs of each type at the most
 	jobs    []scheduler.Job
-	more    bool // there may be jobs that it has not looked at
-	turns   map[lock.ID][]lock.Grant
-	again   time.Duration // until a limit per time lets another start; 0: none is used up
+	more    bool                     // there may be jobs that it has not looked at
+	turns   map[lock.ID][]lock.Grant // which locks are free for a job that waited behind them
+	again   time.Duration            // until a limit per time lets another start; 0: none is used up
 }
 
 func (p *pass) make(ctx context.Context, conn *pgx.Conn) error {
