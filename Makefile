@@ -50,6 +50,7 @@ build: bin/bellhop ## build bin/bellhop
 
 .PHONY: bin/bellhop
 bin/bellhop:
+	@[ -e $@ ] || echo "building $@: the first time takes a minute or two" >&2
 	@$(GO) build -o bin/bellhop ./cmd/bellhop
 
 .PHONY: fmt
@@ -70,8 +71,8 @@ vuln: ## known vulnerabilities of what is used
 	@scripts/vuln
 
 .PHONY: generate
-generate: ## write the generated files again (docs/state_machines.md, sql/schema.golden.sql, sql/rights.sql)
-	@$(GO) test ./scheduler ./sql/migrate -update
+generate: ## write the generated files again (docs/state_machines.md, sql/schema.golden.sql, sql/rights.sql, web/api/openapi.json, openapi.promised)
+	@$(GO) test ./scheduler ./sql/migrate ./web/api -update
 
 .PHONY: bench
 bench: ## measure speed and memory beside yardsticks of the same run (FULL=1: the long form; ONLY=drain,idle)

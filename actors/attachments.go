@@ -27,7 +27,7 @@ type attachments struct {
 	ended    time.Time // when the last turn was over
 	pause    time.Duration
 	timer    *time.Timer
-	lost     string // why the last turn failed, as it was said
+	said     complaint
 	ctx      context.Context
 	cancel   context.CancelFunc
 }
@@ -94,15 +94,13 @@ func (a *attachments) onTurned(c actor.Context, m *turned) {
 	if m.taken > 0 { // before an error too
 		a.ring(&rang{})
 	}
+	if a.said.news(m.err) && a.ctx.Err() == nil {
+		a.log.Warn("cannot look at attached tables; the safety scan tries again", "error", m.err)
+	}
 	if m.err != nil {
-		if a.ctx.Err() == nil && m.err.Error() != a.lost {
-			a.lost = m.err.Error()
-			a.log.Warn("cannot look at attached tables; the safety scan tries again", "error", m.err)
-		}
 		a.pause = turnLate
 		return
 	}
-	a.lost = ""
 	if m.attachments == 0 { // the round that looks for due jobs finds the next one
 		a.rows.attached.Store(false)
 	} else if !a.rows.attached.Swap(true) {

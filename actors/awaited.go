@@ -16,9 +16,10 @@ const (
 	awaitedMost = 10_000
 )
 
-// awaited are the jobs for whose end somebody waits. It is a hint, which anybody
-// can give: at the most a notification more is sent. Written by the bell, read by
-// the ledger, for which it costs a glance when nobody waits.
+// awaited are the jobs for whose end somebody waits, or whose log somebody reads as
+// it comes. It is a hint, which anybody can give: at the most a notification more is
+// sent, or a call made. Written by the bell; for who reads it costs a glance when
+// nobody waits.
 type awaited struct {
 	some  atomic.Bool
 	mu    sync.Mutex
@@ -49,6 +50,22 @@ func (a *awaited) forget(now time.Time) {
 			delete(a.until, id)
 		}
 	}
+}
+
+// now are those for which somebody waits.
+func (a *awaited) now(now time.Time) map[scheduler.JobID]bool {
+	if !a.some.Load() {
+		return nil
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.forget(now)
+	a.some.Store(len(a.until) > 0)
+	jobs := make(map[scheduler.JobID]bool, len(a.until))
+	for id := range a.until {
+		jobs[id] = true
+	}
+	return jobs
 }
 
 // among are those of the jobs that end with these records for which somebody waits.

@@ -50,7 +50,7 @@ func (s *host) onWaiting(m *waitingTypes, now time.Time) {
 		could[pool.Name] = s.could(pool, live, now)
 	}
 	goes := func(t scheduler.Tenant, whom scheduler.TypeName) bool {
-		return t.Spare(s.types[whom].preemptedAt, s.inst.MinReady, now)
+		return t.Spare(s.types[whom].preemptedAt, s.inst.setup().MinReady, now)
 	}
 	to, made := scheduler.Yield(tenants, s.age(m.Waiting, now), could, goes)
 	changed := !slices.Equal(made, s.preemptingFor)
@@ -86,7 +86,7 @@ func (s *host) age(waiting []scheduler.Backlog, now time.Time) []scheduler.Backl
 			since = now
 		}
 		s.waits[w.Type] = since
-		waiting[i] = w.Aged(now.Sub(since), 3*max(s.inst.MinReady, intake.BacklogAgain))
+		waiting[i] = w.Aged(now.Sub(since), 3*max(s.inst.setup().MinReady, intake.BacklogAgain))
 	}
 	return waiting
 }

@@ -70,6 +70,7 @@ func (b *bell) listen(c actor.Context) {
 	ring, inserted, locks, try := &rang{}, &rang{inserted: true}, &rang{locks: true}, &tryLocks{}
 	cancelled, due, beat := &cancelRang{}, &dueNow{}, &heard{}
 	awaited := func(ids []scheduler.JobID) { b.awaited.add(ids, time.Now()) }
+	followed := func(ids []scheduler.JobID) { b.followed.add(ids, time.Now()) }
 	go func() {
 		defer close(ended)
 		if err := b.bell.Run(ctx,
@@ -86,7 +87,7 @@ func (b *bell) listen(c actor.Context) {
 			func() { b.tell(roleDispatcher, locks); b.tell(roleLocks, try); b.tell(roleMSQs, try) },
 			func() { b.tell(roleDispatcher, cancelled) },
 			func() { b.tell(roleMaintenance, due); b.rows.scan() },
-			func() { root.Send(self, beat) }, awaited); err != nil && ctx.Err() == nil {
+			func() { root.Send(self, beat) }, awaited, followed); err != nil && ctx.Err() == nil {
 			b.log.Error("bell: cannot listen; the safety scan finds the work", "error", err)
 		}
 	}()

@@ -58,12 +58,7 @@ func newChild(
 	retry := inst.retryOf(typ.Name)
 	return &child{inst: inst, name: name, typ: typ, host: host, retry: retry, parent: parent, fsm: scheduler.Child{
 		Name: name, Host: host, State: scheduler.Free, Since: time.Now(),
-		Rules: scheduler.Rules{
-			StartTimeout: typ.StartTimeout,
-			Idle:         inst.Idle,
-			KillAfter:    inst.KillAfter,
-			Timeout:      typ.Timeout,
-		},
+		Rules: rulesOf(inst, typ),
 	}}
 }
 
@@ -73,7 +68,7 @@ func (k *child) Receive(c actor.Context) {
 	switch m := c.Message().(type) {
 	case *want:
 		if k.fsm.State.Live() { // it had come up before its host knew
-			k.inst.quotas[k.typ.Name].release(m.reservation)
+			k.inst.quotas.of(k.typ.Name).release(m.reservation)
 			break
 		}
 		k.reservation = m.reservation
@@ -94,6 +89,9 @@ func (k *child) Receive(c actor.Context) {
 		k.step(c, scheduler.ChildEvent{Kind: scheduler.EventDismiss, Stop: m.Stop}, now)
 	case *kill:
 		k.step(c, scheduler.ChildEvent{Kind: scheduler.EventKill, Stop: m.Stop}, now)
+	case *reruled:
+		k.rerule(m.typ)
+		return
 	case *tripped:
 		k.step(c, scheduler.ChildEvent{Kind: scheduler.EventTripped}, now)
 	case *cancelJob:
@@ -297,7 +295,12 @@ func (k *child) onDrop(c actor.Context, m *drop, now time.Time) {
 	}
 }
 
+// onReport says what is held here. What was given back its host has told of, if it
+// knew of it when it answered: since then another child may have it, or nobody.
 func (k *child) onReport(c actor.Context, m *report) {
+	if m.Returns == k.returns {
+		k.handed = nil
+	}
 	r := &reported{Of: m.Of, From: string(k.host) + "/" + string(k.name)}
 	r.add(k.fsm.Lines)
 	r.add(k.handed)

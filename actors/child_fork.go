@@ -49,7 +49,7 @@ func (k *child) launch(c actor.Context) {
 // processEnded counts a process out, when all that came of it has been seen to.
 func (inst *instance) processEnded(host scheduler.HostName, typ scheduler.TypeName) {
 	inst.alive.Add(-1)
-	inst.quotas[typ].alive.Add(-1)
+	inst.quotas.of(typ).alive.Add(-1)
 	inst.processes[host].leave()
 }
 

@@ -31,15 +31,16 @@ type dispatcher struct {
 	audit     *auditing
 	auditDue  bool
 	limitAt   time.Time   // when a limit per time lets another job start
+	warmTimer *time.Timer // when a statement is to be kept warm; kept
 	readTimer *time.Timer // when intake is to be asked again what to read of the backlog
 	ctx       context.Context
 	cancel    context.CancelFunc
 }
 
-func newDispatcher(inst *instance) *dispatcher {
-	cfg := intake.Config{ExclusiveAfter: inst.ExclusiveAfter, Cursors: inst.Cursors, RowType: inst.RowType,
+func intakeConfig(inst *instance) intake.Config {
+	cfg := intake.Config{ExclusiveAfter: inst.ExclusiveAfter, Cursors: inst.Cursors, RowType: inst.RowType, Warm: true,
 		Locates: inst.Maintenance.Locates(), LocateAgain: inst.Scan}
-	for _, a := range inst.Agents {
+	for _, a := range inst.setup().Agents {
 		cfg.Types = append(cfg.Types, a.Name)
 		if a.Exclusive {
 			cfg.Exclusive = append(cfg.Exclusive, a.Name)
@@ -48,11 +49,15 @@ func newDispatcher(inst *instance) *dispatcher {
 			cfg.Locked = append(cfg.Locked, a.Name)
 		}
 	}
-	for _, spec := range inst.Hosts {
+	for _, spec := range inst.setup().Hosts {
 		place := scheduler.Locality{Host: spec.Name, Serves: spec.Serves}
 		cfg.Hosts = append(cfg.Hosts, intake.Host{Locality: place, Takes: spec.Takes})
 	}
-	return &dispatcher{inst: inst, in: intake.New(cfg), running: map[scheduler.JobID]scheduler.Hold{},
+	return cfg
+}
+
+func newDispatcher(inst *instance) *dispatcher {
+	return &dispatcher{inst: inst, in: intake.New(intakeConfig(inst)), running: map[scheduler.JobID]scheduler.Hold{},
 		pause: backoff.NewExponentialBackOff(backoff.WithInitialInterval(50*time.Millisecond),
 			backoff.WithMaxInterval(2*time.Second), backoff.WithMaxElapsedTime(0))}
 }
@@ -123,6 +128,8 @@ func (d *dispatcher) Receive(c actor.Context) {
 			hold.Locked = true
 			d.running[m.Claim.Job] = hold
 		}
+	case *reshaped:
+		d.reshape(c)
 	case *finish:
 		d.finished = m.done
 		d.happened(c, intake.Leaving{})
@@ -155,6 +162,9 @@ func (d *dispatcher) onStopping() {
 	d.cancel()
 	if d.readTimer != nil {
 		d.readTimer.Stop()
+	}
+	if d.warmTimer != nil {
+		d.warmTimer.Stop()
 	}
 }
 
@@ -208,6 +218,9 @@ func (d *dispatcher) carryOut(c actor.Context, s intake.Step) {
 	}
 	if s.Read != nil || !s.ReadAt.IsZero() {
 		d.askAt(c, s.ReadAt)
+	}
+	if !s.WarmAt.IsZero() {
+		d.warmAt(c, s.WarmAt)
 	}
 	if s.Claim != nil {
 		d.claim(c, *s.Claim)
@@ -326,6 +339,16 @@ func (d *dispatcher) askAt(c actor.Context, at time.Time) {
 	d.readTimer = time.AfterFunc(time.Until(at), func() { root.Send(self, &askNext{}) })
 }
 
+// warmAt has intake asked again then, besides: to keep a statement warm.
+func (d *dispatcher) warmAt(c actor.Context, at time.Time) {
+	if d.warmTimer != nil {
+		d.warmTimer.Reset(time.Until(at))
+		return
+	}
+	self, root := c.Self(), d.inst.system.Root
+	d.warmTimer = time.AfterFunc(time.Until(at), func() { root.Send(self, &askNext{}) })
+}
+
 func (d *dispatcher) onSettled(ctx actor.Context, m *settled) {
 	// No trigger rings for what was given back. What we claimed while its last
 	// run was not over is left to the next scan: it would come again and again.
@@ -334,18 +357,20 @@ func (d *dispatcher) onSettled(ctx actor.Context, m *settled) {
 	}
 	// A stale start is not the end of it: until its child has let go of the job,
 	// it is not claimed anew. Its fence could be the same.
+	var freed bool
 	for _, c := range m.Claims {
 		if hold := d.running[c.Job]; hold.Claim == c {
-			if hold.Locked { // what it held is free
-				d.happened(ctx, intake.LocksWoken{})
-				d.inst.tell(roleLocks, &tryLocks{})
-				d.inst.tell(roleMSQs, &tryLocks{})
-			}
+			freed = freed || hold.Locked
 			delete(d.running, c.Job)
 		}
 		if d.audit != nil {
 			d.audit.Settled[c] = true
 		}
+	}
+	if freed { // once for all of them: each is a reason to look at all locks
+		d.happened(ctx, intake.LocksWoken{})
+		d.inst.tell(roleLocks, &tryLocks{})
+		d.inst.tell(roleMSQs, &tryLocks{})
 	}
 	if len(m.Stale) > 0 { // should something still run for them
 		d.inst.tell(roleHosts, &drop{m.Stale})

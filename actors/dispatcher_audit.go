@@ -154,10 +154,10 @@ func (d *dispatcher) onAuditHeld(c actor.Context, m *claimsRead) {
 		return
 	}
 	d.audit.Database = m.holds
-	ask := &report{c.Self(), d.audit}
+	ask := &report{To: c.Self(), Of: d.audit}
 	d.audit.waiting[roleMSQs] = true
 	d.inst.tell(roleMSQs, ask)
-	for _, spec := range d.inst.Hosts {
+	for _, spec := range d.inst.setup().Hosts {
 		d.audit.waiting[string(spec.Name)] = true
 		d.inst.tell(roleHost(spec.Name), ask)
 	}
@@ -214,6 +214,9 @@ func (d *dispatcher) closeAudit(c actor.Context, m *auditReady) {
 		d.inst.later(self, unownedPause, &audit{})
 	}
 	d.happened(c, intake.Reconciled{MSQs: found.MSQs})
+	// Between a host's report and this an MSQ job that is not there any more may have
+	// been granted places, which nobody gives back.
+	d.inst.tell(roleHosts, &msqEnded{})
 	if len(found.Lost) > 0 {
 		d.inst.Log.Warn("audit: claims that nobody worked on were given back", "jobs", len(found.Lost))
 	}

@@ -219,3 +219,17 @@ func TestDispatcher_LooksAgainWhenALimitPerTimeLetsIt(t *testing.T) {
 		}
 	})
 }
+
+// What was granted to an MSQ job that an audit does not find is offered anew: it
+// may have been granted after its host had counted.
+func TestDispatcher_AfterAnAuditWhatWasGrantedIsOfferedAnew(t *testing.T) {
+	t.Parallel()
+	playDispatcher(t, &claims{}, func(s *stage, _ time.Time) {
+		after[*msqEnded](s, 0, roleHosts) // the one at the start
+		s.tell(roleDispatcher, &audit{})
+		after[*report](s, time.Second, roleHost("h"))
+		if got := after[*msqEnded](s, 0, roleHosts); len(got) != 1 {
+			t.Errorf("hosts are told %d times", len(got))
+		}
+	})
+}

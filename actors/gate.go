@@ -21,7 +21,7 @@ type gate struct {
 	timer   *time.Timer
 	let     context.CancelFunc // of the last ask
 	reading bool               // whether producers block each other
-	reason  string             // why the gate could not be had, as it was said last
+	said    complaint          // of why the gate could not be had
 }
 
 // Messages of the gate to itself.
@@ -86,7 +86,7 @@ func (g *gate) Receive(c actor.Context) {
 			g.step(c, scheduler.GateEvent{Kind: scheduler.GateBusy}, now)
 		}
 	case *gateShut:
-		g.reason = ""
+		g.said = ""
 		g.step(c, scheduler.GateEvent{Kind: scheduler.GateShut, Ask: m.ask}, now)
 	case *gateOver:
 		g.over(c, m, now)
@@ -103,8 +103,7 @@ func (g *gate) over(c actor.Context, m *gateOver, now time.Time) {
 	}
 	if m.err != nil {
 		g.policy = g.policy.Refused(now)
-		if reason := m.err.Error(); reason != g.reason {
-			g.reason = reason
+		if g.said.news(m.err) {
 			g.log.Warn("gate: cannot have producers ring; looking at the queue by itself", "error", m.err)
 		}
 	}

@@ -42,26 +42,47 @@ func newHost(inst *instance, spec HostSpec) *host {
 		children: map[scheduler.ChildName]*childHandle{},
 		epoch:    uint64(time.Now().UnixNano()),
 	}
-	for _, a := range inst.Agents {
-		if (len(spec.Only) == 0 || slices.Contains(spec.Only, a.Name)) && (!a.Local || !spec.Far) {
-			s.types[a.Name] = &pool{
-				AgentType: a,
-				quota:     inst.quotas[a.Name],
-				told:      untold,
-				respawn:   scheduler.Respawn{Up: a.Exec},
-			}
-			s.pools = append(s.pools, s.types[a.Name])
-		}
+	for _, a := range s.served() {
+		s.addPool(a)
 	}
-	slices.SortFunc(s.pools, func(a, b *pool) int { return cmp.Compare(a.Name, b.Name) })
+	s.sortPools()
 	if spec.Far {
 		s.reach = scheduler.Untried()
 	}
 	return s
 }
 
+// served are the types that this host takes.
+func (s *host) served() (list []AgentType) {
+	for _, a := range s.inst.setup().Agents {
+		if (len(s.spec.Only) == 0 || slices.Contains(s.spec.Only, a.Name)) && (!a.Local || !s.spec.Far) {
+			list = append(list, a)
+		}
+	}
+	return list
+}
+
+func (s *host) addPool(a AgentType) {
+	s.types[a.Name] = &pool{
+		AgentType: a,
+		quota:     s.inst.quotas.of(a.Name),
+		told:      untold,
+		respawn:   scheduler.Respawn{Up: a.Exec},
+	}
+	s.pools = append(s.pools, s.types[a.Name])
+}
+
+func (s *host) sortPools() {
+	slices.SortFunc(s.pools, func(a, b *pool) int { return cmp.Compare(a.Name, b.Name) })
+}
+
 // awake: the processes of the last incarnation are dead. To itself.
 type awake struct{}
+
+// gone: an actor below has ended, and what it had said before is heard. To itself,
+// since that it ended overtakes what it said: lines that a process has would go
+// to another one.
+type gone struct{ who *actor.PID }
 
 // hostTick: something that time decides may have changed. To itself.
 type hostTick struct{}
@@ -89,7 +110,10 @@ func (s *host) Receive(c actor.Context) {
 		}
 		return
 	case *actor.Terminated:
-		s.onChildGone(m.Who)
+		c.Send(c.Self(), &gone{m.Who})
+		return
+	case *gone:
+		s.onChildGone(m.who)
 		s.resync(now)
 	case *deal:
 		s.onDeal(m, now)
@@ -131,11 +155,14 @@ func (s *host) Receive(c actor.Context) {
 			}
 		}
 		s.dropPending(func(scheduler.Line) bool { return true }, "")
+	case *reshaped:
+		s.reshape(c, m, now)
 	case *leave:
 		s.onLeave(c, m)
 	default:
 		return
 	}
+	s.replace(c)
 	s.tryReach(c, now)
 	s.place(c, now)
 	s.ask(now)
@@ -207,8 +234,11 @@ func (s *host) onNews(m *news, now time.Time) {
 	if m.Unguarded {
 		child.pool.respawn.Guards, child.pool.trouble = child.pool.respawn.Guards.Died(now, jitter()), m.Blame
 	}
+	if was == scheduler.Busy && child.pool.Exec && child.pool.granted > 0 && child.seat().Idle && s.shared() {
+		s.resyncSoon() // what it asked for was to come behind its line; now its slot is anybody's
+	}
 	if was != m.State && !m.State.Live() {
-		child.leaving, child.draining, child.spare = false, false, false
+		child.leaving, child.draining, child.spare, child.stale = false, false, false, false
 		s.resync(now) // what it had room for is gone
 	}
 }
@@ -216,9 +246,9 @@ func (s *host) onNews(m *news, now time.Time) {
 func (s *host) onDeath(pool *pool, m *news, now time.Time) {
 	why := m.Blame
 	if m.NotUp {
-		pool.respawn = pool.respawn.NotUp(s.inst.Respawn, now, jitter())
+		pool.respawn = pool.respawn.NotUp(s.inst.setup().Respawn, now, jitter())
 	} else {
-		pool.respawn = pool.respawn.Died(s.inst.Respawn, now, jitter())
+		pool.respawn = pool.respawn.Died(s.inst.setup().Respawn, now, jitter())
 	}
 	pool.trouble = why
 	if told := pool.respawn.Trouble(why); told != (scheduler.Account{}) {
@@ -247,7 +277,7 @@ func (s *host) trouble(pool *pool, why scheduler.Account) {
 // for too long.
 func (s *host) arm(c actor.Context, now time.Time) {
 	var at time.Time
-	rest := now.Add(-s.inst.MinReady)
+	rest := now.Add(-s.inst.setup().MinReady)
 	consider := func(t time.Time) {
 		if t.After(now) && (at.IsZero() || t.Before(at)) {
 			at = t
@@ -266,7 +296,7 @@ func (s *host) arm(c actor.Context, now time.Time) {
 		}
 		for _, child := range pool.children {
 			if child.state == scheduler.ChildReady && !pool.Exec && child.since.After(rest) {
-				consider(child.since.Add(s.inst.MinReady))
+				consider(child.since.Add(s.inst.setup().MinReady))
 			}
 		}
 	}
@@ -294,7 +324,11 @@ func (s *host) onReport(c actor.Context, m *report, now time.Time) {
 		r.Children = append(r.Children, string(s.spec.Name)+"/"+string(name))
 	}
 	c.Send(m.To, r) // before a child can answer: who is waited for must be known by then
-	s.forward(c, m)
+	for _, child := range s.children {
+		if child.pid != nil {
+			c.Send(child.pid, &report{To: m.To, Of: m.Of, Returns: child.returns})
+		}
+	}
 	s.onWaiting(&waitingTypes{}, now) // the next dispatcher will look for itself
 	s.resync(now)
 }

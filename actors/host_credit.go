@@ -21,6 +21,50 @@ func (s *host) resyncSoon() {
 	}
 }
 
+// shared reports whether types compete for the slots.
+func (s *host) shared() bool {
+	types := len(s.pools)
+	if s.types[s.inst.RowType] != nil && s.inst.dormant(s.inst.RowType) {
+		types--
+	}
+	return types > 1
+}
+
+// capacity is a look at a pool.
+type capacity struct {
+	scheduler.TypeCapacity
+	live     int // children that hold a slot
+	freeable int // of these, such as may go to make room
+	// Of mode exec beside other types: children with nothing to do. There is no
+	// process that would be lost: their slots are anybody's, and go to the most
+	// urgent job of whatever type.
+	anybodys int
+}
+
+func (s *host) capacityOf(pool *pool, shared bool, now time.Time) (p capacity) {
+	p.Pending, p.Granted = len(pool.pending), pool.granted
+	p.live, p.Coming = pool.live()
+	p.Spawnable = s.could(pool, p.live, now)
+	for _, child := range pool.children {
+		room, idle := child.roomLeft(), child.seat().Idle
+		if idle && shared && pool.Exec {
+			p.anybodys += min(1, room)
+		} else {
+			p.Room += room
+		}
+		switch {
+		case idle && room > 0:
+			p.Idle++
+		case child.takes():
+			p.Busy++
+		}
+		if shared && child.lodger().Freeable(s.inst.setup().MinReady, now) { // for whom else?
+			p.freeable++
+		}
+	}
+	return p
+}
+
 // ask tells the dispatcher what this host can take beyond what it has asked
 // for already.
 func (s *host) ask(now time.Time) {
@@ -29,33 +73,19 @@ func (s *host) ask(now time.Time) {
 	}
 	m := &credits{Host: s.spec.Name, Epoch: s.epoch, PreemptingFor: s.preemptingFor}
 	slots := scheduler.Slots{All: s.spec.Slots, Granted: s.grantedRoom}
-	types := len(s.pools)
-	if s.types[s.inst.RowType] != nil && s.inst.dormant(s.inst.RowType) {
-		types--
-	}
-	changed := false
+	shared, changed := s.shared(), false
 	for _, pool := range s.pools {
-		a := scheduler.TypeCapacity{Pending: len(pool.pending), Granted: pool.granted}
-		var live int
-		live, a.Coming = pool.live()
-		slots.Taken += live
-		for _, child := range pool.children {
-			a.Room += child.roomLeft()
-			if child.lodger().Freeable(s.inst.MinReady, now) {
-				slots.Freeable++
-			}
-		}
-		a.Spawnable = s.could(pool, live, now)
-		slots.Short += a.Short()
-		more, spawn := a.Ask()
+		pool.capacity = s.capacityOf(pool, shared, now)
+		slots.Taken += pool.capacity.live
+		slots.Freeable += pool.capacity.freeable
+		slots.Short += pool.capacity.Short()
+	}
+	for _, pool := range s.pools {
+		more, spawn := pool.capacity.Ask()
 		if pool.draining() { // no other child of it comes up where one makes room
 			spawn = 0
 		}
-		if pool.Exec && types > 1 {
-			// There is no process that would be lost: a slot is anybody's, and goes
-			// to the most urgent job of whatever type.
-			more, spawn = 0, spawn+more
-		}
+		spawn += pool.capacity.anybodys
 		if more > 0 {
 			if m.Now == nil {
 				m.Now = map[scheduler.TypeName]int{}

@@ -4,7 +4,7 @@ import "testing"
 
 func TestHost_LocalTypesAreNotOnFarOnes(t *testing.T) {
 	t.Parallel()
-	inst := &instance{Config: Config{Agents: []AgentType{{Name: "a"}, {Name: "here", Local: true}}}}
+	inst := newInstance(Config{Agents: []AgentType{{Name: "a"}, {Name: "here", Local: true}}})
 	for _, far := range []bool{false, true} {
 		s := newHost(inst, HostSpec{Name: "x", Far: far})
 		if s.types["a"] == nil || (s.types["here"] == nil) != far {

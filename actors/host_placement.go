@@ -28,7 +28,7 @@ func (s *host) taken() int {
 // could is how many more children of a type may come up beside those who live,
 // slots aside.
 func (s *host) could(pool *pool, live int, now time.Time) int {
-	if s.reach.Down {
+	if s.reach.Down || pool.gone {
 		return 0
 	}
 	may, _ := pool.respawn.May(live, now)
@@ -141,7 +141,7 @@ func (s *host) makeRoom(c actor.Context, pool *pool, now time.Time) {
 	for i, child := range children {
 		lodgers[i] = child.lodger()
 	}
-	if i := scheduler.MakeRoom(lodgers, pool.Name, s.inst.MinReady, now); i >= 0 {
+	if i := scheduler.MakeRoom(lodgers, pool.Name, s.inst.setup().MinReady, now); i >= 0 {
 		children[i].leaving = true
 		if !children[i].pool.Exec { // which has no process to lose, and battles with nobody
 			children[i].pool.preemptedAt = now

@@ -13,12 +13,14 @@ import (
 // pool is what a host knows of one type.
 type pool struct {
 	AgentType
+	gone        bool // the configuration has it no more: nothing is taken, and what lives goes
 	quota       *typeQuota
 	respawn     scheduler.Respawn
 	trouble     scheduler.Account // of the last death, told while none comes up or the type is barred
 	granted     int
-	spawn       int // lines for which children could come up
-	told        int // of these, what the dispatcher knows; untold: it has to be told
+	spawn       int      // lines for which children could come up
+	told        int      // of these, what the dispatcher knows; untold: it has to be told
+	capacity    capacity // at the last look
 	pending     []pending
 	children    []*childHandle
 	preemptedAt time.Time     // when one of them was last told to make room
@@ -132,16 +134,18 @@ type childHandle struct {
 	up          time.Time // when it came up
 	draining    bool      // takes no more lines, so that it may go
 	spare       bool      // and goes at once when it has nothing to do
+	stale       bool      // of the configuration before: takes no more lines, and goes when it has nothing to do
 }
 
 // takes reports whether it is up, and gets lines as soon as it has room.
 func (child *childHandle) takes() bool {
-	return (child.state == scheduler.ChildReady || child.state == scheduler.Busy) && !child.leaving && !child.draining
+	up := child.state == scheduler.ChildReady || child.state == scheduler.Busy
+	return up && !child.leaving && !child.draining && !child.stale
 }
 
 // roomLeft is how many more lines the child takes, those under way to it counted.
 func (child *childHandle) roomLeft() int {
-	if child.leaving || child.draining {
+	if child.leaving || child.draining || child.stale {
 		return 0
 	}
 	return max(0, child.room-(child.sent-child.got))

@@ -40,6 +40,7 @@ type idleProcess struct {
 	events []scheduler.ChildEvent
 	lines  []scheduler.Line
 	wake   func()
+	fed    func() // nil: nobody is told
 	once   sync.Once
 	done   chan struct{}
 }
@@ -54,8 +55,8 @@ func (p *idleProcess) happens(ev scheduler.ChildEvent) {
 // dies ends it, with what it has in hand.
 func (p *idleProcess) dies() {
 	p.once.Do(func() {
-		close(p.done)
 		p.happens(scheduler.ChildEvent{Kind: scheduler.EventExited, ExitCode: 139, Signal: 11})
+		close(p.done)
 	})
 }
 
@@ -63,9 +64,20 @@ func (p *idleProcess) Feed(lines []scheduler.Line) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.lines = append(p.lines, lines...)
+	if p.fed != nil {
+		p.fed()
+	}
 }
 
-func (p *idleProcess) Recall() []scheduler.Line { return nil }
+// Recall gives what is behind the line in hand.
+func (p *idleProcess) Recall() (behind []scheduler.Line) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.lines) > 1 {
+		behind, p.lines = p.lines[1:], p.lines[:1]
+	}
+	return behind
+}
 
 func (p *idleProcess) Take(into []scheduler.ChildEvent) []scheduler.ChildEvent {
 	p.mu.Lock()
@@ -191,6 +203,68 @@ func TestHost_WaitsForTheProcessesOfTheLastOne(t *testing.T) {
 		}
 		if got := after[*hostRestarted](s, 0, roleMSQs); len(got) != 1 || !got[0].At.Equal(s.pid(roleHost("h"))) {
 			t.Errorf("MSQ jobs are told %+v", got)
+		}
+	})
+}
+
+// What a child has said before its actor died is heard first: an item that its
+// process was fed stays in that one's hands until it is dead, and goes back once.
+func TestHost_HearsWhatAChildSaidBeforeItDied(t *testing.T) {
+	t.Parallel()
+	l := &launcher{}
+	playHost(t, l, func(s *stage) {
+		s.listen(roleMSQ(7))
+		epoch, _, _ := offered(after[*credits](s, 0, roleDispatcher))
+		s.tell(roleHost("h"), deals{{Epoch: epoch, Type: "a", Lines: []scheduler.Line{lineOf(1)}}})
+		after[*credits](s, 2*time.Second, roleDispatcher)
+		p := l.processes[0]
+		p.does()
+		after[*credits](s, 0, roleDispatcher)
+		p.fed = func() { s.send(s.pid(roleChild("h", "a.1")), &panicNow{}) } // before its host hears that it was
+		item := lineOf(7)
+		item.Item, item.Assigned = 1, false
+		s.tell(roleHost("h"), deals{{Epoch: epoch, Type: "a", Lines: []scheduler.Line{item}}})
+		if got := after[*returned](s, time.Minute, roleMSQ(7)); len(got) > 0 {
+			t.Errorf("it went back while its process lived: %+v", got[0])
+		}
+		if got := after[*answered](s, 0, roleMSQ(7)); len(got) != 1 {
+			t.Errorf("it ended %d times", len(got))
+		}
+	})
+}
+
+// What a child gave back and another one did since, nobody holds: who waits for
+// that would wait for ever.
+func TestHost_ReportsWhatWasGivenBackOnlyWhereItIs(t *testing.T) {
+	t.Parallel()
+	playExec(t, 4*time.Millisecond, []scheduler.TypeName{"a"}, func(o *standing, l *launcher) {
+		o.s.listen(roleMSQ(7))
+		items := []scheduler.Line{lineOf(7), lineOf(7), lineOf(7)}
+		for i := range items {
+			items[i].Item, items[i].Assigned = int64(i+1), false
+		}
+		o.s.tell(roleHost("h"), deals{{Epoch: o.epoch, Type: "a", Lines: items}})
+		o.hear(0)
+		deep, other := l.processes[0], l.processes[1] // the one that has two
+		if len(other.lines) > len(deep.lines) {
+			deep, other = other, deep
+		}
+		if len(deep.lines) != 2 || len(other.lines) != 1 {
+			t.Fatalf("the children have %d and %d lines", len(deep.lines), len(other.lines))
+		}
+		deep.dies() // what was behind goes to the other
+		o.hear(0)
+		for range 2 {
+			other.does()
+			o.hear(0)
+		}
+		for range 2 { // one after the other: a report changes nothing
+			o.s.tell(roleHost("h"), &report{To: o.s.pid(roleMSQs)})
+			for _, r := range after[*reported](o.s, 0, roleMSQs) {
+				if len(r.Items) > 0 {
+					t.Errorf("%s holds %v", r.From, r.Items)
+				}
+			}
 		}
 	})
 }

@@ -18,11 +18,15 @@ func newHosts(inst *instance) *hosts { return &hosts{parent: newParent(inst)} }
 func (s *hosts) Receive(c actor.Context) {
 	switch m := c.Message().(type) {
 	case *actor.Started:
-		for _, spec := range s.inst.Hosts {
-			s.start(c, roleHost(spec.Name), func() actor.Actor { return newHost(s.inst, spec) }, inline)
+		for i, spec := range s.inst.setup().Hosts {
+			if spec.Engine != nil {
+				s.start(c, roleHost(spec.Name), func() actor.Actor { return newEngineHost(s.inst, spec) })
+				continue
+			}
+			s.start(c, roleHost(spec.Name), func() actor.Actor { return newHost(s.inst, s.inst.setup().Hosts[i]) }, inline)
 		}
 		s.inst.tell(roleDispatcher, &audit{}) // one that began before these were there would wait for them in vain
-	case *leased, *fenced, *describe, *divided, *msqEnded, *drop, *cancelJob:
+	case *leased, *fenced, *describe, *divided, *msqEnded, *drop, *cancelJob, *finish, *reshaped:
 		for _, o := range s.children {
 			if o.pid != nil {
 				c.Send(o.pid, m)
@@ -37,7 +41,7 @@ func (s *hosts) Receive(c actor.Context) {
 		s.leaving = true
 	case *actor.Terminated:
 		if role := s.terminated(c, m.Who); role != "" {
-			for _, spec := range s.inst.Hosts {
+			for _, spec := range s.inst.setup().Hosts {
 				if roleHost(spec.Name) == role {
 					// it takes nothing until it is back
 					s.inst.tell(roleDispatcher, &credits{Host: spec.Name, Spawn: map[scheduler.TypeName]int{}})

@@ -36,6 +36,8 @@ type HostSpec struct {
 	Only []scheduler.TypeName
 	// Takes is what it takes of these; nil: every job.
 	Takes *scheduler.Only
+	// Engine: what is given to it runs elsewhere, and takes no slots; nil: in children.
+	Engine *EngineSpec
 }
 
 // Config is everything a System needs.
@@ -63,7 +65,7 @@ type Config struct {
 	Records     Records
 	Registry    Registry
 	Reaper      Reaper
-	Notices     Notices
+	Reports     Reports
 	Maintenance Maintenance
 	HostStates  HostStates
 	Bell        Bell
@@ -76,6 +78,19 @@ type Config struct {
 	ItemLocks   ItemLocks   // the same
 	Attachments Attachments // nil: no tables are looked at
 	Sensors     Sensors     // nil: no workflow starts
+	Courier     Courier     // nil: nobody is told of runs
+	Forecasts   Forecasts   // nil: nothing is foretold
+
+	// Of hosts that are engines.
+	Tags           Tags
+	Leftovers      Leftovers
+	EngineCommands EngineCommands
+
+	Watches   Watches   // nil: nothing is watched
+	Lookout   Lookout   // of what Watches names
+	Retention Retention // nil: nothing is ever deleted
+	// RetentionEvery is how long after a pass of Retention another one is wanted; 0: none.
+	RetentionEvery time.Duration
 	// RowType is the type of jobs that are rows of attached tables with commands
 	// of their own: nobody looks for any while nothing is attached. Empty: none.
 	RowType scheduler.TypeName
@@ -84,11 +99,13 @@ type Config struct {
 // instance is what outlives a single actor. Each part guards itself, and says
 // who writes it; parts.go says which actor is handed which.
 type instance struct {
-	Config
+	Config                       // but for what is in Setup: that is read from live
+	live   atomic.Pointer[Setup] // written by System.Reload, read by all
 	*peers
 	*identity
 	outbox    *outbox
 	awaited   awaited // written by the bell, read by the ledger
+	followed  awaited // written by the bell, read by hosts of engines: whose log somebody reads
 	quotas    quotas  // a part of each type's max: membership; how many there are: hosts, and children for their processes
 	hearing   hearing
 	processes map[scheduler.HostName]*liveProcesses // written by children and hosts, read by hosts
@@ -133,20 +150,25 @@ func newInstance(cfg Config) *instance {
 		rows:      &attachedRows{peers: p},
 		processes: map[scheduler.HostName]*liveProcesses{},
 	}
+	inst.live.Store(&Setup{Hosts: cfg.Hosts, Agents: cfg.Agents, Respawn: cfg.Respawn, Idle: cfg.Idle,
+		MinReady: cfg.MinReady, KillAfter: cfg.KillAfter})
 	for _, host := range cfg.Hosts {
 		inst.processes[host.Name] = newLiveProcesses()
 	}
 	return inst
 }
 
+func (inst *instance) setup() *Setup { return inst.live.Load() }
+
 // retryOf says when jobs of a type are tried again.
-func (c *Config) retryOf(t scheduler.TypeName) scheduler.RetryPolicy {
-	for i := range c.Agents {
-		if c.Agents[i].Name == t && c.Agents[i].Retry != nil {
-			return *c.Agents[i].Retry
+func (inst *instance) retryOf(t scheduler.TypeName) scheduler.RetryPolicy {
+	agents := inst.setup().Agents
+	for i := range agents {
+		if agents[i].Name == t && agents[i].Retry != nil {
+			return *agents[i].Retry
 		}
 	}
-	return c.Retry
+	return inst.Retry
 }
 
 // dormant reports whether there can be no job of a type just now.
@@ -159,25 +181,47 @@ func jitter() float64 { return rand.Float64() }
 
 // quotas counts the children of each type over all hosts of this instance, and
 // knows this instance's part of the type's max.
-type quotas map[scheduler.TypeName]*typeQuota // the types never change: read without a lock
+type quotas struct{ types *sync.Map } // *typeQuota by scheduler.TypeName; none ever goes
 
 type typeQuota struct {
-	max         int // 0: no limit
+	max         atomic.Int64 // 0: no limit
 	part, alive atomic.Int64
 }
 
 func newQuotas(agents []AgentType) quotas {
-	c := quotas{}
+	c := quotas{&sync.Map{}}
 	for _, a := range agents {
-		c[a.Name] = &typeQuota{max: a.Max}
-		c[a.Name].part.Store(int64(a.Max))
+		of := c.of(a.Name)
+		of.max.Store(int64(a.Max))
+		of.part.Store(int64(a.Max))
 	}
 	return c
 }
 
+// of is the quota of a type; of one that was not there before, without a limit.
+func (c quotas) of(t scheduler.TypeName) *typeQuota {
+	if of, known := c.types.Load(t); known {
+		return of.(*typeQuota)
+	}
+	of, _ := c.types.LoadOrStore(t, &typeQuota{})
+	return of.(*typeQuota)
+}
+
+// reload takes other limits. What is this instance's part of a higher one, the
+// next heartbeat says.
+func (c quotas) reload(agents []AgentType) {
+	for _, a := range agents {
+		of, limit := c.of(a.Name), int64(a.Max)
+		if limit > 0 {
+			of.part.Store(min(limit, of.part.Load()))
+		}
+		of.max.Store(limit)
+	}
+}
+
 // room is how many more children of the type this instance may have.
 func (t *typeQuota) room() int {
-	if t.max == 0 {
+	if t.max.Load() == 0 {
 		return 1 << 20
 	}
 	return max(0, int(t.part.Load()-t.alive.Load()))
@@ -191,7 +235,7 @@ type reservation struct{ settled atomic.Bool }
 func (t *typeQuota) reserve() *reservation { // nil: another host was quicker
 	for {
 		alive := t.alive.Load()
-		if t.max > 0 && alive >= t.part.Load() {
+		if t.max.Load() > 0 && alive >= t.part.Load() {
 			return nil
 		}
 		if t.alive.CompareAndSwap(alive, alive+1) {
@@ -209,8 +253,10 @@ func (t *typeQuota) release(reservation *reservation) {
 // divide gives this instance its part of each type's max, among the live
 // instances that serve the type. It reports whether anything changed.
 func (c quotas) divide(me scheduler.InstanceID, others []scheduler.Suspect) (changed bool) {
-	for t, of := range c {
-		if of.max == 0 {
+	for key, value := range c.types.Range {
+		t, of := key.(scheduler.TypeName), value.(*typeQuota)
+		limit := int(of.max.Load())
+		if limit == 0 {
 			continue
 		}
 		rank, n := 0, 1
@@ -222,7 +268,7 @@ func (c quotas) divide(me scheduler.InstanceID, others []scheduler.Suspect) (cha
 				}
 			}
 		}
-		part := int64(scheduler.Share(of.max, rank, n))
+		part := int64(scheduler.Share(limit, rank, n))
 		changed = of.part.Swap(part) != part || changed
 	}
 	return changed

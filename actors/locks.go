@@ -63,7 +63,7 @@ type locks struct {
 	busy   bool // a try is under way
 	rerun  bool // and another is wanted after it
 	timer  *time.Timer
-	lost   string // why the last try failed, as it was said
+	said   complaint
 	ctx    context.Context
 	cancel context.CancelFunc
 }
@@ -114,12 +114,8 @@ func (l *locks) try(c actor.Context) {
 
 func (l *locks) onTried(c actor.Context, m *tried) {
 	l.busy = false
-	if m.err != nil && l.ctx.Err() == nil && m.err.Error() != l.lost {
-		l.lost = m.err.Error()
+	if l.said.news(m.err) && l.ctx.Err() == nil {
 		l.log.Warn("locks: cannot answer what jobs ask; it is tried again each second", "error", m.err)
-	}
-	if m.err == nil {
-		l.lost = ""
 	}
 	if l.rerun && m.err == nil {
 		l.try(c)

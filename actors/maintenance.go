@@ -27,6 +27,8 @@ type maintenance struct {
 	explaining   bool                   // jobs are being told why they wait
 	explainTimer *time.Timer
 	explainedAt  time.Time
+	foretelling  bool      // somebody finds out how far off forecasts are
+	foretellAt   time.Time // not before
 	ctx          context.Context
 	cancel       context.CancelFunc
 }
@@ -47,6 +49,7 @@ type (
 	}
 	explainNow struct{}
 	explained  struct{}
+	foretold   struct{ took time.Duration }
 )
 
 func (m *maintenance) Receive(c actor.Context) {
@@ -71,6 +74,8 @@ func (m *maintenance) Receive(c actor.Context) {
 		m.explain(c, 0)
 	case *explained:
 		m.explaining = false
+	case *foretold:
+		m.foretelling, m.foretellAt = false, time.Now().Add(max(m.scan, foretellShare*msg.took))
 	case *actor.Stopping:
 		m.cancel()
 		for _, t := range []*time.Timer{m.timer, m.explainTimer} {
@@ -123,7 +128,7 @@ func (m *maintenance) onRoundOver(c actor.Context, over *roundOver) {
 	if over.err != nil {
 		return // the next scan tries again; what broke is told by the claim
 	}
-	m.onControl(over.control)
+	m.onControl(c, over.control)
 	if over.lost != nil {
 		m.log.Warn("cannot find out where jobs are to run that name a locality", "error", over.lost)
 		m.tell(roleDispatcher, &intake.Looked{})
@@ -145,7 +150,7 @@ func (m *maintenance) onRoundOver(c actor.Context, over *roundOver) {
 }
 
 // onControl takes what operators want now.
-func (m *maintenance) onControl(now scheduler.ControlState) {
+func (m *maintenance) onControl(c actor.Context, now scheduler.ControlState) {
 	was := m.control
 	m.control = now
 	if !slices.Equal(now.Paused, was.Paused) {
@@ -158,7 +163,12 @@ func (m *maintenance) onControl(now scheduler.ControlState) {
 	if now.Attached && !m.rows.attached.Swap(true) {
 		m.rows.scan()
 	}
+	if now.Locks {
+		m.foretell(c)
+	}
 	m.tell(roleSensors, &now)
+	m.tell(roleCourier, &now)
+	m.tell(roleWatches, &now)
 	m.tell(roleDispatcher, &intake.Controlled{State: now})
 }
 

@@ -18,7 +18,7 @@ func (h maintenancePorts) readNames(ctx context.Context, q *intake.Question) (fo
 	}
 	now, ask := time.Now(), map[string]bool{}
 	for _, key := range found.Keys {
-		if q.Wants(key.Name, now) && h.queue.Locates() && scheduler.HostsOf(h.hosts, key.Name) == nil {
+		if q.Wants(key.Name, now) && h.queue.Locates() && scheduler.HostsOf(h.hosts(), key.Name) == nil {
 			ask[key.Name] = true
 		}
 	}
@@ -38,8 +38,8 @@ func (inst *instance) mayName(name string) bool {
 }
 
 func (inst *instance) localities() []scheduler.Locality {
-	list := make([]scheduler.Locality, len(inst.Hosts))
-	for i, spec := range inst.Hosts {
+	list := make([]scheduler.Locality, len(inst.setup().Hosts))
+	for i, spec := range inst.setup().Hosts {
 		list[i] = scheduler.Locality{Host: spec.Name, Serves: spec.Serves}
 	}
 	return list

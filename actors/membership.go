@@ -31,6 +31,7 @@ type membership struct {
 	hosts    map[scheduler.HostName]*hostState // as they last told
 	newHosts map[scheduler.HostName]bool       // of these, what the database does not have yet
 	marking  map[scheduler.InstanceID]bool
+	reshaped bool // agents and hosts have changed, and the database does not know
 	told     told
 	ctx      context.Context
 	cancel   context.CancelFunc
@@ -50,6 +51,7 @@ type (
 		asked    time.Time // before the statement was sent: the lease counts from here
 		joined   bool
 		suspects []scheduler.Suspect
+		reshaped bool  // others were to be told of agents and hosts
 		untold   error // what others were to be told of us
 		err      error
 	}
@@ -98,6 +100,11 @@ func (m *membership) Receive(c actor.Context) {
 		m.onTrouble(msg)
 	case *death:
 		m.told.died(msg)
+	case *reshaped:
+		m.reshaped = true
+		if m.id() != 0 {
+			m.beat(c)
+		}
 	case *draining:
 		m.told.draining = msg
 		if m.id() != 0 {
@@ -132,11 +139,12 @@ func (m *membership) beat(c actor.Context) {
 	troubles := m.takeTroubles()
 	hosts := m.takeHosts()
 	var rest told
-	if h.id() != 0 {
+	reshaped := m.reshaped
+	if m.reshaped = false; h.id() != 0 {
 		rest = m.told.take()
 	}
 	go func() {
-		b := &beaten{asked: time.Now()}
+		b := &beaten{asked: time.Now(), reshaped: reshaped}
 		if h.id() == 0 {
 			var id scheduler.InstanceID
 			if id, b.err = h.registry.Register(ctx); b.err == nil {
@@ -147,6 +155,9 @@ func (m *membership) beat(c actor.Context) {
 		} else {
 			b.err = h.registry.Beat(ctx, h.id())
 		}
+		if b.err == nil && reshaped && !b.joined {
+			b.err = h.reintroduce(ctx)
+		}
 		if b.err == nil {
 			b.suspects, b.err = h.registry.Suspects(ctx, h.id())
 		}
@@ -155,6 +166,14 @@ func (m *membership) beat(c actor.Context) {
 		}
 		h.send(self, b)
 	}()
+}
+
+// reintroduce tells others of the agents and hosts that there are now.
+func (h membershipPorts) reintroduce(ctx context.Context) error {
+	if registry, can := h.registry.(Introducer); can {
+		return registry.Reintroduce(ctx, h.id())
+	}
+	return nil
 }
 
 // margin is how long before others may bury it an instance kills its own
@@ -168,12 +187,12 @@ func (h membershipPorts) publish(
 	hosts []*hostState,
 ) error {
 	if children != nil {
-		if err := h.notices.Children(ctx, h.id(), children, time.Now()); err != nil {
+		if err := h.reports.Children(ctx, h.id(), children, time.Now()); err != nil {
 			return err
 		}
 	}
 	for typ, hosts := range troubles {
-		if err := h.notices.Trouble(ctx, h.id(), typ, hosts); err != nil {
+		if err := h.reports.Trouble(ctx, h.id(), typ, hosts); err != nil {
 			return err
 		}
 	}
@@ -202,6 +221,7 @@ func (m *membership) onBeaten(c actor.Context, b *beaten) {
 		m.log.Warn("membership: heartbeat failed", "error", b.err, "lease_left", m.leaseLeft(time.Now()))
 		again = min(again, 500*time.Millisecond)
 		m.unpublished() // some may not have got there
+		m.reshaped = m.reshaped || b.reshaped
 	default:
 		until := b.asked.Add(m.lag - m.margin())
 		m.setLease(until)

@@ -63,12 +63,12 @@ func (t *told) take() (now told) {
 // publish tells it.
 func (t *told) publish(ctx context.Context, h membershipPorts) error {
 	for typ, hosts := range t.deaths {
-		if err := h.notices.Deaths(ctx, h.id(), typ, hosts); err != nil {
+		if err := h.reports.Deaths(ctx, h.id(), typ, hosts); err != nil {
 			return err
 		}
 	}
 	if t.draining != nil {
-		return h.notices.Draining(ctx, h.id(), t.draining.since)
+		return h.reports.Draining(ctx, h.id(), t.draining.since)
 	}
 	return nil
 }

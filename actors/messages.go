@@ -23,6 +23,9 @@ const (
 	roleLocks       = "locks"
 	roleAttachments = "attachments"
 	roleSensors     = "sensors"
+	roleCourier     = "courier"
+	roleWatches     = "watches"
+	roleKeeper      = "keeper"
 )
 
 func roleHost(h scheduler.HostName) string { return "host/" + string(h) }
@@ -97,8 +100,9 @@ type (
 	deals []*deal
 	// report: say what you hold, and ask for work anew. To hosts, on to children.
 	report struct {
-		To *actor.PID
-		Of *auditing // the audit that asks, nil for none
+		To      *actor.PID
+		Of      *auditing // the audit that asks, nil for none
+		Returns int       // to a child: how often its host had got something back when it answered
 	}
 	// reported: the claims that a child, a host itself, or msqs holds. To the dispatcher.
 	reported struct {
@@ -148,7 +152,7 @@ type (
 		Now, Spawn int
 	}
 	// msqEnded: the MSQ job is over here. From an msq to the dispatcher, and on to the hosts: places that were
-	// granted to it and that it did not take are to be offered anew.
+	// granted to it and that it did not take are to be offered anew. Of no claim: of some that an audit did not find.
 	msqEnded struct{ Claim scheduler.Claim }
 	// answered: what became of items. From children to the msq.
 	answered struct{ Results []scheduler.Result }

@@ -85,14 +85,13 @@ func (h msqPorts) askLocks(ctx context.Context, job scheduler.Claim, ask lock.It
 func (q *msq) onItemLocked(m *itemLocked, now time.Time) {
 	k := q.locks
 	k.asking, k.own = false, m.own
-	if m.err != nil && q.ctx.Err() == nil && m.err.Error() != k.lost {
-		k.lost = m.err.Error()
+	if k.said.news(m.err) && q.ctx.Err() == nil {
 		q.log.Warn("msq: cannot ask for what items need; it is tried again each second",
 			traced(q.job.Trace, "job", q.job.Claim.Job, "error", m.err)...)
 	}
 	got := m.answer.Got
 	if m.err == nil {
-		k.lost, k.has, k.surely = "", m.answer.Has, true
+		k.has, k.surely = m.answer.Has, true
 		if !k.has.Empty() && !k.noted { // before it is used: its end has to be told
 			k.noted = true
 			q.tell(roleDispatcher, &lockedNow{q.job.Claim})

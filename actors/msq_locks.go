@@ -47,7 +47,7 @@ type msqLocks struct {
 	rests    []rest
 	why      string    // what the first that is hindered waits for, and who has it
 	refused  time.Time // when it was found last that it cannot be had
-	lost     string    // why the last request failed
+	said     complaint // of the last request
 	failed   bool      // it has, and none is made before the next tick
 	tick     *time.Timer
 	linger   *time.Timer

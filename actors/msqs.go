@@ -74,7 +74,9 @@ func (s *msqs) Receive(c actor.Context) {
 	case *actor.Stopping:
 		s.leaving = true
 	case *actor.Terminated:
-		s.onDeath(c, m.Who)
+		c.Send(c.Self(), &gone{m.Who})
+	case *gone:
+		s.onDeath(c, m.who)
 	case *respawn:
 		// never: the jobs of dead actors go back to the queue
 	}
@@ -116,7 +118,7 @@ func (s *msqs) ask(c actor.Context, claim scheduler.Claim) {
 		return
 	}
 	cl.waiting, cl.seen = map[string]bool{}, false
-	for _, spec := range s.inst.Hosts {
+	for _, spec := range s.inst.setup().Hosts {
 		cl.waiting[string(spec.Name)] = true
 		s.inst.tell(roleHost(spec.Name), &report{To: c.Self()})
 	}

@@ -46,7 +46,7 @@ type membershipPorts struct {
 	hearing        *hearing
 	registry       Registry
 	reaper         Reaper
-	notices        Notices
+	reports        Reports
 	hostStates     HostStates
 	serves         func(scheduler.InstanceID) // tells the launcher whose children it starts
 	heartbeat, lag time.Duration
@@ -61,7 +61,7 @@ func (inst *instance) forMembership() membershipPorts {
 		hearing:    &inst.hearing,
 		registry:   inst.Registry,
 		reaper:     inst.Reaper,
-		notices:    inst.Notices,
+		reports:    inst.Reports,
 		hostStates: inst.HostStates,
 		serves:     inst.Launcher.Serves,
 		heartbeat:  inst.Heartbeat,
@@ -76,7 +76,8 @@ type maintenancePorts struct {
 	*identity
 	rows  *attachedRows
 	queue Maintenance
-	hosts []scheduler.Locality
+	seers Forecasts // nil: nothing is foretold
+	hosts func() []scheduler.Locality
 	scan  time.Duration
 	stop  func(scheduler.Stop) // nil: nobody is to be told
 	log   *slog.Logger
@@ -88,7 +89,8 @@ func (inst *instance) forMaintenance() maintenancePorts {
 		identity: inst.identity,
 		rows:     inst.rows,
 		queue:    inst.Maintenance,
-		hosts:    inst.localities(),
+		seers:    inst.Forecasts,
+		hosts:    inst.localities,
 		scan:     inst.Scan,
 		stop:     inst.Stop,
 		log:      inst.Log,
@@ -115,6 +117,7 @@ type bellPorts struct {
 	hearing   *hearing
 	rows      *attachedRows
 	awaited   *awaited
+	followed  *awaited
 	bell      Bell
 	heartbeat time.Duration
 	every     time.Duration // the safety scan
@@ -128,6 +131,7 @@ func (inst *instance) forBell() bellPorts {
 		hearing:   &inst.hearing,
 		rows:      inst.rows,
 		awaited:   &inst.awaited,
+		followed:  &inst.followed,
 		bell:      inst.Bell,
 		heartbeat: inst.Heartbeat,
 		every:     inst.Scan,
@@ -157,6 +161,56 @@ type sensorsPorts struct {
 
 func (inst *instance) forSensors() sensorsPorts {
 	return sensorsPorts{peers: inst.peers, identity: inst.identity, clock: inst.Sensors, log: inst.Log}
+}
+
+// courierPorts: no other actor sends messages.
+type courierPorts struct {
+	*peers
+	*identity
+	sender Courier // nil: nobody is told of runs
+	log    *slog.Logger
+}
+
+func (inst *instance) forCourier() courierPorts {
+	return courierPorts{peers: inst.peers, identity: inst.identity, sender: inst.Courier, log: inst.Log}
+}
+
+// watchesPorts: no other actor looks out for what happens outside of the queue.
+type watchesPorts struct {
+	*peers
+	*identity
+	kept    Watches // nil: nothing is watched
+	lookout Lookout
+	log     *slog.Logger
+}
+
+func (inst *instance) forWatches() watchesPorts {
+	return watchesPorts{
+		peers:    inst.peers,
+		identity: inst.identity,
+		kept:     inst.Watches,
+		lookout:  inst.Lookout,
+		log:      inst.Log,
+	}
+}
+
+// keeperPorts: no other actor deletes what is over.
+type keeperPorts struct {
+	*peers
+	*identity
+	retention Retention // nil: nothing is ever deleted
+	every     time.Duration
+	log       *slog.Logger
+}
+
+func (inst *instance) forKeeper() keeperPorts {
+	return keeperPorts{
+		peers:     inst.peers,
+		identity:  inst.identity,
+		retention: inst.Retention,
+		every:     inst.RetentionEvery,
+		log:       inst.Log,
+	}
 }
 
 // locksPorts: no other actor answers what running jobs ask of locks.

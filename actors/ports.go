@@ -5,7 +5,9 @@ import (
 	"time"
 
 	"bellhop/scheduler"
+	"bellhop/scheduler/engine"
 	"bellhop/scheduler/lock"
+	"bellhop/scheduler/workflow"
 )
 
 // Queue is where jobs are claimed.
@@ -50,6 +52,12 @@ type Registry interface {
 	Suspects(ctx context.Context, me scheduler.InstanceID) ([]scheduler.Suspect, error)
 }
 
+// Introducer is a Registry that can be told of other agents, and of what hosts take
+// now.
+type Introducer interface {
+	Reintroduce(ctx context.Context, me scheduler.InstanceID) error
+}
+
 // Reaper ends instances that are proven dead.
 type Reaper interface {
 	// Dead reports whether a suspect of this very machine has no process any more.
@@ -60,8 +68,8 @@ type Reaper interface {
 	MarkGone(ctx context.Context, id scheduler.InstanceID, because string, proven bool) (did bool, jobs int, err error)
 }
 
-// Notices is what this instance tells about itself.
-type Notices interface {
+// Reports is what this instance tells about itself.
+type Reports interface {
 	Children(ctx context.Context, me scheduler.InstanceID, all []scheduler.ChildReport, now time.Time) error
 	Trouble(ctx context.Context, me scheduler.InstanceID, typ scheduler.TypeName, hosts map[string]scheduler.Account) error
 	// Deaths tells of the last deaths of a type, by host; an empty map: none
@@ -115,6 +123,12 @@ type Locks interface {
 		answers map[scheduler.Claim]scheduler.LockAnswer, over []scheduler.Claim, err error)
 }
 
+// Forecasts finds out how far off is what is foretold of jobs that wait for locks.
+type Forecasts interface {
+	// Foretell looks at all that wait: how often is for the caller to pace.
+	Foretell(ctx context.Context) error
+}
+
 // ItemLocks sees to what items of MSQ jobs need beside other jobs.
 type ItemLocks interface {
 	ReadLocks(texts []string) (lock.Set, error)
@@ -139,12 +153,70 @@ type Sensors interface {
 	Turn(ctx context.Context, me scheduler.InstanceID) (fired int, next time.Duration, err error)
 }
 
+// Tags is the book of what runs on engines.
+type Tags interface {
+	// Look finds the open tags of claims, a nameless one where there is none. A claim that is left out is not ours any
+	// more.
+	Look(ctx context.Context, me scheduler.InstanceID, claims []scheduler.Claim) (map[scheduler.Claim]engine.Tag, error)
+	// Record records tags that are about to be submitted, and returns the claims for which that was done, for good.
+	Record(ctx context.Context, me scheduler.InstanceID, engine string, claims []scheduler.Claim) (
+		[]scheduler.Claim, error)
+	Save(ctx context.Context, me scheduler.InstanceID, rows []engine.Row, now time.Time) error
+}
+
+// Leftovers are what is on engines and of no use to anybody any more.
+type Leftovers interface {
+	Sweep(ctx context.Context, me scheduler.InstanceID, typ scheduler.TypeName) ([]engine.Ref, error)
+	// Swept says that they are gone.
+	Swept(ctx context.Context, tags []string) error
+}
+
+// EngineCommands runs an engine's commands.
+type EngineCommands interface {
+	// Run returns when every process of the command is dead: it is killed when ctx ends, and when the lease is over.
+	Run(ctx context.Context, call scheduler.EngineCall, lease func() time.Duration) scheduler.EngineSaid
+}
+
+// Courier tells people how runs of workflows have ended.
+type Courier interface {
+	// Turn sends what is due, and says in how long the next look is wanted; negative: when it is said
+	// (scheduler.ControlState). It may take a minute.
+	Turn(ctx context.Context, me scheduler.InstanceID) (did int, next time.Duration, err error)
+}
+
+// Watches keeps what sensors see that no clock moves.
+type Watches interface {
+	// Mine are the sensors that this instance watches.
+	Mine(ctx context.Context, me scheduler.InstanceID) ([]workflow.Watch, error)
+	// Happened keeps events; mine is false where the workflow is another instance's by now, and nothing was kept.
+	Happened(ctx context.Context, me scheduler.InstanceID, name string, list []workflow.Happening) (mine bool, err error)
+	// Lag tells how many messages of its topic a sensor has not read yet. Failing forgets it.
+	Lag(ctx context.Context, me scheduler.InstanceID, name string, lag int64) error
+	// Failing tells why a sensor sees nothing; empty: it does again.
+	Failing(ctx context.Context, me scheduler.InstanceID, name, why string) error
+}
+
+// Lookout sees what happens outside of the queue.
+type Lookout interface {
+	// Watch calls happened with what a sensor sees, until ctx ends or it cannot go on. What happened has returned no
+	// error for is kept. well is called whenever it sees again, and lag now and then, of a topic.
+	Watch(ctx context.Context, w workflow.Watch, well func(), lag func(context.Context, int64),
+		happened func(context.Context, []workflow.Happening) error) error
+}
+
+// Retention deletes what was over for long enough.
+type Retention interface {
+	// Turn makes a pass, if it is time for one and this instance's turn. It may take hours; ctx ends it.
+	Turn(ctx context.Context, me scheduler.InstanceID) (deleted int64, err error)
+}
+
 // Bell is heard through callbacks that must not block.
 type Bell interface {
 	// rang says whether it is known to have been an INSERT and nothing else; awaited
-	// are jobs for whose end somebody waits.
+	// are jobs for whose end somebody waits, followed those whose log somebody reads as
+	// it comes.
 	Run(ctx context.Context, rang func(inserted bool), locksRang, cancelRang, dueRang, beat func(),
-		awaited func([]scheduler.JobID)) error
+		awaited, followed func([]scheduler.JobID)) error
 	// Cut ends a connection that has gone deaf, so that Run makes a new one.
 	Cut()
 }

@@ -16,7 +16,7 @@ func TestQuotas_TheLastPlaceIsTakenOnce(t *testing.T) {
 		var hosts sync.WaitGroup
 		for range 8 {
 			hosts.Go(func() {
-				if of["few"].room() > 0 && of["few"].reserve() != nil {
+				if of.of("few").room() > 0 && of.of("few").reserve() != nil {
 					took.Add(1)
 				}
 			})
@@ -25,18 +25,18 @@ func TestQuotas_TheLastPlaceIsTakenOnce(t *testing.T) {
 		if took.Load() != 3 {
 			t.Fatalf("%d places were taken, want 3", took.Load())
 		}
-		of["few"].alive.Store(0)
+		of.of("few").alive.Store(0)
 	}
 	for range 100 {
-		if of["any"].reserve() == nil {
+		if of.of("any").reserve() == nil {
 			t.Fatal("a type without a max has no room")
 		}
 	}
-	reservation := of["few"].reserve()
-	of["few"].release(reservation)
-	of["few"].release(reservation)
-	of["few"].release(nil)
-	if n := of["few"].alive.Load(); n != 0 {
+	reservation := of.of("few").reserve()
+	of.of("few").release(reservation)
+	of.of("few").release(reservation)
+	of.of("few").release(nil)
+	if n := of.of("few").alive.Load(); n != 0 {
 		t.Errorf("given back twice, %d are counted", n)
 	}
 }

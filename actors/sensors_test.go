@@ -89,6 +89,26 @@ func TestSensors_NeverABusyLoop(t *testing.T) {
 	}
 }
 
+// Where the next slot is far away, and another look was asked for during the last one, which came to nothing, nobody
+// has to wait for that slot: neither who asked, nor who asks next.
+func TestSensors_HearWhoAsksWhileTheNextSlotIsFar(t *testing.T) {
+	t.Parallel()
+	k := &clock{next: 1000 * time.Hour, took: time.Second}
+	playSensors(t, k, func(s *stage, at func() []time.Duration) {
+		s.tell(roleSensors, in(0))
+		s.tell(roleSensors, in(0))
+		after[*rang](s, time.Minute, roleDispatcher)
+		if got := at(); len(got) != 2 {
+			t.Errorf("looked at %v, and was asked twice", got)
+		}
+		s.tell(roleSensors, in(0)) // one was applied
+		after[*rang](s, time.Minute, roleDispatcher)
+		if got := at(); !slices.Equal(got, []time.Duration{time.Minute}) {
+			t.Errorf("looked at %v when it was asked after a minute", got)
+		}
+	})
+}
+
 // What is said while a look is under way is not lost, and an instance that is told to stop starts nothing.
 func TestSensors_LookAgainAndStop(t *testing.T) {
 	t.Parallel()

@@ -16,10 +16,8 @@ import (
 
 	"bellhop/actors"
 	"bellhop/agents"
-	"bellhop/pgdev/pgtest"
 	"bellhop/scheduler"
-	"bellhop/sql"
-	"bellhop/sql/migrate"
+	"bellhop/sql/migrate/migrated"
 	"bellhop/sql/store"
 	"bellhop/triggers"
 )
@@ -41,6 +39,7 @@ type env struct {
 	exclusive scheduler.TypeName // a type that nothing runs beside
 	late      time.Duration      // after which the answer to a claim arrives
 	minReady  time.Duration
+	change    func(*actors.Config) // before it starts; nil: nothing
 }
 
 // logBook keeps the tree's log, to be shown when a test fails.
@@ -63,20 +62,13 @@ func (l *logBook) String() string {
 
 func setup(t *testing.T) *env {
 	t.Helper()
-	b := &env{T: t, url: pgtest.URL(t), log: &logBook{}, scan: 500 * time.Millisecond, minReady: 100 * time.Millisecond}
+	b := &env{T: t, url: migrated.URL(t), log: &logBook{}, scan: 500 * time.Millisecond, minReady: 100 * time.Millisecond}
 	conn, err := pgx.Connect(t.Context(), b.url)
 	if err != nil {
 		t.Fatal(err)
 	}
 	b.conn = conn
 	t.Cleanup(func() { _ = conn.Close(context.Background()) })
-	plan, err := migrate.New(sql.Migrations, triggers.Scripts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := plan.Run(t.Context(), conn); err != nil {
-		t.Fatal(err)
-	}
 	return b
 }
 
@@ -116,7 +108,7 @@ func (b *env) start(slots int, types ...agent) {
 		Cursors:        4,
 		Retry:          scheduler.DefaultRetry, Log: log,
 		Queue: queue{claimer, b.late}, Holdings: claimer, Records: recorder, Registry: members{registry},
-		Reaper: reaper{registry}, Notices: registry, Maintenance: maintenance, HostStates: registry,
+		Reaper: reaper{registry}, Reports: registry, Maintenance: maintenance, HostStates: registry,
 		Bell:  &bell{listener: triggers.Listener{URL: b.url, Heartbeat: beatChannel, Log: log}},
 		Locks: startMSQ(b, store.NewAskedLocks),
 		Gate:  b.gate, Queries: cursors{queries}}
@@ -130,7 +122,12 @@ func (b *env) start(slots int, types ...agent) {
 			actors.AgentType{Name: a.name, Max: a.max, Exclusive: a.name == b.exclusive, StartTimeout: time.Minute})
 		specs = append(specs, agents.Spec{Type: a.name, Command: []string{self}, Env: a.book.env()})
 	}
-	cfg.Launcher = launch{agents.NewLauncher(agents.Config{Specs: specs, Stderr: io.Discard})}
+	launcher := agents.NewLauncher(agents.Config{Specs: specs, Stderr: io.Discard})
+	b.Cleanup(launcher.Close)
+	cfg.Launcher = launch{launcher}
+	if b.change != nil {
+		b.change(&cfg)
+	}
 	b.system = actors.Start(cfg)
 	b.Cleanup(func() {
 		if b.Failed() {
@@ -260,10 +257,11 @@ type bell struct{ listener triggers.Listener }
 
 func (b *bell) Run(
 	ctx context.Context, rang func(inserted bool), locksRang, cancelRang, dueRang, beat func(),
-	awaited func([]scheduler.JobID),
+	awaited, followed func([]scheduler.JobID),
 ) error {
 	b.listener.Rang, b.listener.LocksRang, b.listener.CancelRang = rang, locksRang, cancelRang
-	b.listener.DueRang, b.listener.Beat, b.listener.Awaited = dueRang, beat, awaited
+	b.listener.DueRang, b.listener.Beat = dueRang, beat
+	b.listener.Awaited, b.listener.Followed = awaited, followed
 	return b.listener.Run(ctx)
 }
 

@@ -51,7 +51,7 @@ func (s *stage) end() {
 
 // start brings up an actor in a role.
 func (s *stage) start(role string, a actor.Actor) *actor.PID {
-	pid := s.system.Root.Spawn(actor.PropsFromProducer(func() actor.Actor { return a }))
+	pid := s.system.Root.Spawn(actor.PropsFromProducer(func() actor.Actor { return a }, actor.WithSupervisor(stop)))
 	s.register(role, pid)
 	s.pids = append(s.pids, pid)
 	return pid

@@ -25,6 +25,9 @@ func (s *supervisor) Receive(c actor.Context) {
 		s.start(c, roleLocks, func() actor.Actor { return newLocks(s.inst.forLocks()) })
 		s.start(c, roleAttachments, func() actor.Actor { return newAttachments(s.inst.forAttachments()) })
 		s.start(c, roleSensors, func() actor.Actor { return newSensors(s.inst.forSensors()) })
+		s.start(c, roleCourier, func() actor.Actor { return newCourier(s.inst.forCourier()) })
+		s.start(c, roleWatches, func() actor.Actor { return newWatches(s.inst.forWatches()) })
+		s.start(c, roleKeeper, func() actor.Actor { return newKeeper(s.inst.forKeeper()) })
 		s.start(c, roleGate, func() actor.Actor { return newGate(s.inst.forGate()) }, inline)
 		s.start(c, roleBell, func() actor.Actor { return newBell(s.inst.forBell()) })
 	case *actor.Stopping:
@@ -32,7 +35,7 @@ func (s *supervisor) Receive(c actor.Context) {
 	case *actor.Terminated:
 		if role := s.terminated(c, m.Who); role != "" {
 			if role == roleHosts {
-				for _, spec := range s.inst.Hosts {
+				for _, spec := range s.inst.setup().Hosts {
 					s.inst.tell(roleDispatcher, &credits{Host: spec.Name})
 				}
 			}
@@ -41,7 +44,7 @@ func (s *supervisor) Receive(c actor.Context) {
 		}
 	case *respawn:
 		s.spawn(c, m.role)
-		if m.role == roleSensors { // a round says when to look
+		if m.role == roleSensors || m.role == roleCourier || m.role == roleWatches { // a round says when to look
 			s.inst.tell(roleMaintenance, &dueNow{})
 		}
 		if m.role == roleMaintenance { // what it was to read while nobody was there

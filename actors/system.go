@@ -32,10 +32,29 @@ func Start(cfg Config) *System {
 		// Its own remarks (dead letters of actors that have ended) concern nobody.
 		return slog.New(slog.DiscardHandler)
 	}), actor.WithDeadLetterThrottleInterval(time.Millisecond)) // a goroutine waits out each interval, after the end too
+	fewBuckets(inst.system.ProcessRegistry.LocalPIDs)
 	s := &System{inst: inst, ready: make(chan struct{})}
 	s.up()
 	<-s.ready // what is told to an actor before it is there is lost, an order to stop too
 	return s
+}
+
+// registryBuckets is in how many parts the names of actors are kept, of 32 maps each: protoactor's 1024 are 3 MB.
+const registryBuckets = 16
+
+// fewBuckets makes a registry smaller, before anybody uses it.
+func fewBuckets(names *actor.SliceMap) {
+	there := map[string]any{} // what the system has made for itself
+	for _, bucket := range names.LocalPIDs {
+		bucket.IterCb(func(id string, process any) { there[id] = process })
+	}
+	for id := range there {
+		names.GetBucket(id).Remove(id)
+	}
+	names.LocalPIDs = slices.Clone(names.LocalPIDs[:registryBuckets])
+	for id, process := range there {
+		names.GetBucket(id).Set(id, process)
+	}
 }
 
 // up starts the supervisor, and another whenever it ends without having been
@@ -163,7 +182,10 @@ func (s *System) Stop(ctx context.Context, patience time.Duration) error {
 	done, handedIn := make(chan string, 1), make(chan string, 1)
 	s.inst.tell(roleAttachments, &finish{})
 	s.inst.tell(roleSensors, &finish{})
+	s.inst.tell(roleCourier, &finish{})
+	s.inst.tell(roleWatches, &finish{})
 	s.inst.tell(roleDispatcher, &finish{done})
+	s.inst.tell(roleHosts, &finish{}) // what runs on engines is not waited for
 	select {
 	case <-done:
 	case <-ctx.Done():
@@ -172,7 +194,7 @@ func (s *System) Stop(ctx context.Context, patience time.Duration) error {
 	// 2. The children: asked to go, then killed.
 	gone := make(chan string, 1)
 	s.inst.tell(roleHosts, &leave{done: gone})
-	soft := time.NewTimer(min(time.Second, s.inst.KillAfter))
+	soft := time.NewTimer(min(time.Second, s.inst.setup().KillAfter))
 	defer soft.Stop()
 	select {
 	case <-gone:

@@ -3,6 +3,7 @@ package agents
 import (
 	"errors"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"bellhop/agents/guard"
@@ -60,11 +61,14 @@ func (p *Process) run() {
 	p.exiting = true // no signal is for this one any more
 	p.mu.Unlock()
 	g.streamsEnd()
-	p.said.flush()
+	p.said.over()
 	p.mu.Lock()
 	defer p.release()
 	p.g, p.exiting = nil, false
 	ok := e.exitCode() == 0 && p.gives.fails == ""
+	if as := p.spec.Ends.Answer(e.exitCode(), p.gives.answer); as != nil && p.gives.fails == "" && e.signal() == 0 {
+		ok, p.gives.answer = true, as
+	}
 	if e.lost || e.line != nil || e.reason != 0 || p.closing && !ok { // not the agent's doing, so no answer
 		p.exited(p.obituary(e, e.String()))
 		return
@@ -94,6 +98,7 @@ func (p *Process) startRun(out *gathered) (*guarded, *runLog, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	var ended atomic.Int32
 	g, err := p.runRequest(request, wires{}, func(g *guarded) {
 		g.stdout.hear = p.launcher.tapped(VoiceAgent, func(text []byte, truncated bool) {
 			log.keep(text)
@@ -104,7 +109,12 @@ func (p *Process) startRun(out *gathered) (*guarded, *runLog, error) {
 			p.hearStderr(text, truncated)
 		})
 		for _, s := range []*stream{&g.stdout, &g.stderr} {
-			s.quiet, s.end = p.said.flush, p.said.flush
+			s.quiet, s.end = p.said.flush, func() {
+				p.said.flush()
+				if ended.Add(1) == 2 {
+					g.doubt()
+				}
+			}
 		}
 	})
 	return g, log, err

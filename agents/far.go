@@ -93,7 +93,7 @@ func (l *Launcher) Reach(ctx context.Context, host scheduler.HostName) error {
 // Look finds out whether the agent of a type could be started on a host, as far
 // as that can be told without starting it.
 func (l *Launcher) Look(ctx context.Context, typ scheduler.TypeName, host scheduler.HostName) error {
-	spec, ok := l.specs[typ]
+	spec, ok := l.specOf(typ)
 	if !ok {
 		return fmt.Errorf("no agent of type %q is configured", typ)
 	}

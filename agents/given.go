@@ -1,24 +1,12 @@
 package agents
 
 import (
-	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"math"
-	"strconv"
-	"strings"
 	"time"
 
 	"bellhop/scheduler"
 )
-
-// defaultResult is how long what a job gives back may be, in bytes.
-const defaultResult = 64 << 10
-
-// resultDepth is how deep it may be nested.
-const resultDepth = 100
 
 // given is what the agent has said besides, about the line in hand.
 type given struct {
@@ -26,114 +14,6 @@ type given struct {
 	refused string            // why the line fails, whatever becomes of it
 	fails   string            // mode exec: why it fails, says the agent
 }
-
-// result makes JSON of an agent's such as jsonb can hold, with at most so many
-// bytes. why is for the job's error: a code, and what to do.
-func result(raw []byte, most int) (text []byte, why string) {
-	if len(raw) > most {
-		return nil, tooLong(len(raw), most)
-	}
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.UseNumber()
-	var v any
-	err := d.Decode(&v)
-	if err == nil {
-		if _, more := d.Token(); more != io.EOF {
-			err = errors.New("something stands behind it")
-		}
-	}
-	if err == nil {
-		err = holdable(v, resultDepth)
-	}
-	if err == nil {
-		var b bytes.Buffer
-		e := json.NewEncoder(&b)
-		e.SetEscapeHTML(false)
-		if err = e.Encode(v); err == nil { // which makes UTF-8 of what is none
-			text = bytes.TrimSuffix(b.Bytes(), []byte{'\n'})
-		}
-	}
-	if err != nil {
-		return nil, "result_refused: what the agent gave back cannot be kept: " + err.Error()
-	}
-	return text, ""
-}
-
-func tooLong(n, most int) string {
-	return fmt.Sprintf("result_refused: what the agent gave back has %d bytes, and %d are allowed (limits.result); "+
-		"put it into a file or a table, and give back where it is", n, most)
-}
-
-// holdable finds what is JSON and yet more than jsonb can hold.
-func holdable(v any, depth int) error {
-	if depth == 0 {
-		return fmt.Errorf("it is nested more than %d deep", resultDepth)
-	}
-	switch v := v.(type) {
-	case string:
-		if strings.ContainsRune(v, 0) {
-			return errors.New(`PostgreSQL has no room for the character \u0000`)
-		}
-	case json.Number:
-		if f, err := strconv.ParseFloat(string(v), 64); err != nil || math.IsInf(f, 0) || smallExponent(string(v)) {
-			return fmt.Errorf("the number %.30s is too large or too small", v)
-		}
-	case []any:
-		for _, e := range v {
-			if err := holdable(e, depth-1); err != nil {
-				return err
-			}
-		}
-	case map[string]any:
-		for name, e := range v {
-			if err := holdable(name, depth); err != nil {
-				return err
-			}
-			if err := holdable(e, depth-1); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// smallExponent: as many digits as there were zeros would be kept.
-func smallExponent(number string) bool {
-	_, exponent, is := strings.Cut(strings.ToLower(number), "e")
-	n, err := strconv.Atoi(exponent)
-	return is && (err != nil || n < -400)
-}
-
-// howFar reads what an agent says of how far it is: {"done":0.4,"text":"…"}, done
-// and of, or a number alone.
-func howFar(raw json.RawMessage) (h scheduler.HowFar, ok bool) {
-	var said struct {
-		Done *float64 `json:"done"`
-		Of   *float64 `json:"of"`
-		Text string   `json:"text"`
-	}
-	var number *float64
-	if json.Unmarshal(raw, &number) == nil {
-		said.Done = number
-	} else if json.Unmarshal(raw, &said) != nil {
-		return h, false
-	}
-	if said.Of != nil && said.Done != nil && *said.Of > 0 {
-		*said.Done /= *said.Of
-	}
-	if said.Done == nil && said.Text == "" || said.Done != nil && !(*said.Done >= 0 && *said.Done <= 1) {
-		return h, false
-	}
-	if said.Done != nil {
-		done := float32(*said.Done)
-		h.Done = &done
-	}
-	h.Text = said.Text
-	return h, true
-}
-
-// longestWait is how far an agent may put off a job.
-const longestWait = 366 * 24 * time.Hour
 
 // wish reads what an agent that failed says of another try: "retry": false, or
 // "10m", or seconds; or "snooze": "10m". nil: nothing. An error fails the line.
@@ -175,10 +55,7 @@ func pause(raw json.RawMessage) (d time.Duration, err error) {
 	default:
 		return 0, fmt.Errorf("%.40s", raw)
 	}
-	if d < time.Millisecond || d > longestWait {
-		return 0, fmt.Errorf("%s is not between 1ms and %s", d, longestWait)
-	}
-	return d, nil
+	return d, scheduler.CheckPause(d)
 }
 
 // giveResult takes what the agent gives back of the line in hand: the last word counts.
@@ -192,9 +69,9 @@ func (p *Process) giveResult(raw []byte, truncated bool) {
 	}
 	text, why := []byte(nil), ""
 	if most := p.launcher.result; truncated {
-		why = tooLong(len(raw), most)
+		why = scheduler.TooLong(len(raw), most)
 	} else {
-		text, why = result(raw, most)
+		text, why = scheduler.ReadResult(raw, most)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -210,7 +87,7 @@ func (p *Process) give() *scheduler.Answer {
 	return p.gives.answer
 }
 
-// wishes keeps what the agent wants to become of the line in hand, if it fails.
+// wishes keeps what the agent wants to become of the line in hand.
 func (p *Process) wishes(w *scheduler.Answer) {
 	if w == nil {
 		return
@@ -218,12 +95,12 @@ func (p *Process) wishes(w *scheduler.Answer) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	a := p.give()
-	a.Never, a.After, a.Snooze = w.Never, w.After, w.Snooze
+	a.Never, a.After, a.Snooze, a.EndedAs = w.Never, w.After, w.Snooze, w.EndedAs
 }
 
 // tellHowFar passes on how far the line in hand is; what is no such thing is kept with the job.
 func (p *Process) tellHowFar(raw []byte, truncated bool) {
-	h, ok := howFar(raw)
+	h, ok := scheduler.ReadHowFar(raw)
 	p.mu.Lock()
 	h.Claim = p.hand.Claim
 	ok = ok && p.inHand && p.hand.Item == 0

@@ -1,69 +1,71 @@
 package agents
 
 import (
-	"encoding/json"
 	"strings"
 	"testing"
 	"time"
+
+	"bellhop/scheduler"
 )
 
-// What is kept is what jsonb can hold, and says the same.
-func TestGiven_Result(t *testing.T) {
+// A line that is done may say that there was nothing to do. A word that is none fails it.
+func TestGiven_EndedAs(t *testing.T) {
 	t.Parallel()
-	deep := strings.Repeat("[", resultDepth) + strings.Repeat("]", resultDepth)
-	for raw, want := range map[string]string{
-		`{"a": [1, 2.50, -0, 1e5, null, true], "b": {"": "<&>"}}`: `{"a":[1,2.50,-0,1e5,null,true],"b":{"":"<&>"}}`,
-		`12345678901234567890123`:                                 `12345678901234567890123`,
-		`"\ud800 lone"`:                                           "\"\uFFFD lone\"",
-		"\"\xff\"":                                                "\"\uFFFD\"",
-		deep:                                                      deep,
-		"[" + deep + "]":                                          "!it is nested more than 100 deep",
-		`"a\u0000"`:                                               `!PostgreSQL has no room for the character \u0000`,
-		`{"a\u0000":1}`:                                           `!PostgreSQL has no room for the character \u0000`,
-		`[1e400]`:                                                 `!the number 1e400 is too large or too small`,
-		`1e-999999`:                                               `!the number 1e-999999 is too large or too small`,
-		`{"a":1} x`:                                               `!something stands behind it`,
-		`{`:                                                       `!unexpected EOF`,
-		`"` + strings.Repeat("x", 200) + `"`:                      "!has 202 bytes, and 201 are allowed",
-		`"` + strings.Repeat("x", 199) + `"`:                      `"` + strings.Repeat("x", 199) + `"`,
+	for line, want := range map[string]scheduler.EndedAs{
+		`{"ok":true}`: "", `{"ok":true,"ended_as":null}`: "",
+		`{"ok":true,"ended_as":"no_data"}`: scheduler.NoData,
+		`{"ok":true,"ended_as":"skipped"}`: scheduler.Skipped,
 	} {
-		most := 201
-		if strings.Contains(raw, "[[") {
-			most = 1000
+		said := parseJSON([]byte(line), nil)
+		if len(said) != 1 || said[0].word != wordOK || (said[0].wish == nil) != (want == "") ||
+			said[0].wish != nil && said[0].wish.EndedAs != want {
+			t.Errorf("%s: %+v", line, said)
 		}
-		got, why := result([]byte(raw), most)
-		if no, refused := strings.CutPrefix(want, "!"); refused {
-			if got != nil || !strings.HasPrefix(why, "result_refused: ") || !strings.Contains(why, no) {
-				t.Errorf("%.50s: %s, %q; want it refused: %s", raw, got, why, no)
-			}
-		} else if why != "" || string(got) != want {
-			t.Errorf("%.50s: %s, %q; want %s", raw, got, why, want)
+	}
+	for _, word := range []string{`"none"`, "7", `""`} {
+		line := `{"ok":true,"ended_as":` + word + "}"
+		said := parseJSON([]byte(line), nil)
+		if len(said) != 1 || said[0].word != wordFail || !said[0].wish.Never ||
+			!strings.Contains(string(said[0].text), `neither "no_data" nor "skipped"`) {
+			t.Errorf("%s: %+v", line, said)
 		}
 	}
 }
 
-// What an agent says of how far it is, and what is no such thing.
-func TestGiven_HowFar(t *testing.T) {
+// An exit code that is configured is no failure, and keeps what was given back; what is said in words counts more.
+func TestExec_AnExitCodeSaysThatThereWasNothingToDo(t *testing.T) {
 	t.Parallel()
-	for raw, want := range map[string]string{
-		`{"done":0.4,"text":"page 4"}`: `0.4 page 4`, `{"done":3,"of":4}`: "0.75 ",
-		`0.5`: "0.5 ", `0`: "0 ", `1`: "1 ",
-		`{"text":"begins"}`: "none begins", `{"done":0,"of":0}`: "0 ",
-		`{"done":2}`: "no", `{"done":-0.1}`: "no", `{}`: "no",
-		`null`: "no", `"half"`: "no", `[1]`: "no", `{"done":"x"}`: "no",
+	for _, c := range []struct {
+		stdout Stdout
+		script string
+		ok     bool
+		as     scheduler.EndedAs
+		code   int
+	}{
+		{StdoutLog, "exit 3", true, scheduler.NoData, 3},
+		{StdoutLog, "exit 4", true, scheduler.Skipped, 4},
+		{StdoutLog, "exit 5", false, "", 5},
+		{StdoutLog, "exit 0", true, "", 0},
+		{StdoutResult, "echo '[1]'; exit 3", true, scheduler.NoData, 3},
+		{StdoutJSON, `echo '{"ok":true,"ended_as":"no_data"}'`, true, scheduler.NoData, 0},
+		{StdoutJSON, `echo '{"ok":true,"ended_as":"maybe"}'`, false, "", 1},
+		{StdoutJSON, `echo '{"fail":"no"}'; exit 3`, false, "", 3},
 	} {
-		h, ok := howFar(json.RawMessage(raw))
-		got := "no"
-		if ok {
-			got = "none"
-			if h.Done != nil {
-				text, _ := json.Marshal(*h.Done)
-				got = string(text)
-			}
-			got += " " + h.Text
+		spec := Spec{Type: "work", Command: []string{"sh", "-c", c.script}, Mode: ModeExec, Stdout: c.stdout,
+			Ends: scheduler.Ends{3: scheduler.NoData, 4: scheduler.Skipped}}
+		child := setup(t, spec).launch()
+		child.await(scheduler.EventReady)
+		child.feed(line(1, ""))
+		ev := child.await(scheduler.EventAnswered)
+		as := scheduler.EndedAs("")
+		if ev.Answer != nil {
+			as = ev.Answer.EndedAs
 		}
-		if got != want {
-			t.Errorf("%s: %q, want %q", raw, got, want)
+		if ev.OK != c.ok || ev.OK && as != c.as || ev.ExitCode != c.code {
+			t.Errorf("%s: %+v, %q", c.script, ev, as)
+		}
+		if c.stdout == StdoutResult && (ev.Answer == nil || string(ev.Answer.Result) != "[1]") {
+			t.Errorf("it gave back %+v", ev.Answer)
 		}
 	}
 }

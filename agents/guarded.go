@@ -23,12 +23,12 @@ const (
 	pipesGrace     = time.Second      // for the streams of a dead tree to end; a stranger may hold them
 )
 
-// guarded is one agent process under its guard.
+// guarded is one agent process under a guard.
 type guarded struct {
-	guard     int    // the guard's pid
-	mark      string // what its agent has in its environment; empty: not known
-	agent     int    // the agent's pid
-	started   uint64 // the agent's start time: pid and start name it for good
+	shared    *sharedGuard // nil: the agent is on another host,
+	line      int          // and this is the pid of the guard of its line
+	agent     int          // the agent's pid
+	started   uint64       // the agent's start time: pid and start name it for good
 	stdin     *os.File
 	stdinFD   int
 	stdout    stream
@@ -45,6 +45,7 @@ type guarded struct {
 	handed   bool // the guard has its request: before that, commands would be taken for it
 	early    []guard.Command
 	patience *time.Timer
+	killing  bool
 }
 
 // wires says how an agent's 0, 1 and 2 are laid.
@@ -55,7 +56,7 @@ type wires struct {
 
 var errLineGuard = errors.New("the guard of the line died")
 
-// start runs a request under a new guard and returns when the agent runs.
+// start runs a request under a guard and returns when the agent runs.
 // lease is asked when the guard is there, since this process may be stopped
 // for any time before: 0 is none, negative that it is over.
 func (l *Launcher) start(p childRef, r guard.Request, w wires, lease func() time.Duration) (*guarded, error) {
@@ -66,20 +67,23 @@ func (l *Launcher) start(p childRef, r guard.Request, w wires, lease func() time
 	return g, g.begin(r, lease)
 }
 
-// startGuard starts the guard alone.
+// startGuard finds a guard, or starts the one of a line.
 func (l *Launcher) startGuard(p childRef, r guard.Request, w wires) (*guarded, error) {
 	if len(r.Encode()) > guard.MaxRequest {
 		return nil, errArgsTooLong
 	}
 	g := &guarded{far: p.far}
 	theirs, err := g.openPipes(w)
-	if err == nil {
-		start := guard.Start
-		if p.far != "" {
-			start = guard.StartNear
+	switch {
+	case err != nil:
+		err = fmt.Errorf("start a guard (%s): %w", l.guardPath, err)
+	case p.far == "":
+		err = l.handOver(g, theirs)
+	default:
+		if g.line, err = guard.StartNear(l.guardPath, l.identity(p), [5]uintptr{uintptr(theirs[0]), uintptr(theirs[1]),
+			uintptr(theirs[2]), uintptr(theirs[3]), uintptr(theirs[4])}); err != nil {
+			err = fmt.Errorf("start a guard (%s): %w", l.guardPath, err)
 		}
-		g.guard, err = start(l.guardPath, l.identity(p), [5]uintptr{
-			uintptr(theirs[0]), uintptr(theirs[1]), uintptr(theirs[2]), uintptr(theirs[3]), uintptr(theirs[4])})
 	}
 	for _, fd := range theirs {
 		if fd >= 0 {
@@ -88,15 +92,13 @@ func (l *Launcher) startGuard(p childRef, r guard.Request, w wires) (*guarded, e
 	}
 	if err != nil {
 		g.closePipes()
-		return nil, fmt.Errorf("start a guard (%s): %w", l.guardPath, err)
-	}
-	if s, ok := guard.ReadStat(g.guard); ok {
-		g.mark = guard.Mark(g.guard, s.Start)
+		return nil, err
 	}
 	return g, nil
 }
 
-// begin has the guard start its agent. When it returns an error, neither lives.
+// begin has the guard start its agent. When it returns an error, the agent does
+// not live.
 func (g *guarded) begin(r guard.Request, lease func() time.Duration) (err error) {
 	left := lease()
 	if r.Lease = millis(left); left < 0 {
@@ -104,33 +106,35 @@ func (g *guarded) begin(r guard.Request, lease func() time.Duration) (err error)
 	} else {
 		err = g.handshake(r)
 	}
-	if err != nil {
-		g.mu.Lock()
-		g.closed = true
-		if g.patience != nil {
-			g.patience.Stop()
+	if err == nil {
+		return nil
+	}
+	g.mu.Lock()
+	g.closed = true
+	if g.patience != nil {
+		g.patience.Stop()
+	}
+	g.mu.Unlock()
+	if g.shared != nil {
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			err = fmt.Errorf("%w: %w", err, scheduler.ErrUnguarded) // it is stuck, and killed
 		}
-		g.mu.Unlock()
-		guard.KillTree(g.guard) // it may be stuck; its pid is ours until it is reaped
-		_ = syscall.Kill(g.guard, syscall.SIGKILL)
-		reap(g.guard)
 		if errors.Is(err, scheduler.ErrUnguarded) { // its agent may have begun already
-			g.clearOrphans()
+			g.shared.fallen()
 		}
+		g.shared.leave(g)
 		g.closePipes()
-		if errors.Is(err, errLineGuard) { // what the far guard may have begun ends with its lease
-			time.Sleep(farPatience)
-			return &LineError{g.far, err.Error()}
-		}
 		return err
 	}
-	if g.far != "" {
-		return nil // its pid is another machine's
+	guard.KillTree(g.line) // it may be stuck; its pid is ours until it is reaped
+	_ = syscall.Kill(g.line, syscall.SIGKILL)
+	reap(g.line)
+	g.closePipes()
+	if errors.Is(err, errLineGuard) { // what the far guard may have begun ends with its lease
+		time.Sleep(farPatience)
+		return &LineError{g.far, err.Error()}
 	}
-	if s, ok := guard.ReadStat(g.agent); ok {
-		g.started = s.Start
-	}
-	return nil
+	return err
 }
 
 // openPipes makes our ends; theirs are 0 to 4 of the guard, -1 where missing.
@@ -197,19 +201,12 @@ func (g *guarded) handshake(request guard.Request) error {
 	deadline := time.Now().Add(limit)
 	_ = g.control.SetWriteDeadline(deadline)
 	_ = g.status.SetReadDeadline(deadline)
-	if _, err := g.control.Write(request.Encode()); err != nil {
-		return fmt.Errorf("hand the agent to its guard: %w", err)
-	}
-	g.requestHanded()
-	r, message, err := g.report()
-	if err != nil && g.far != "" {
+	r, message, err := g.given(request)
+	switch {
+	case err != nil && g.far != "":
 		return errLineGuard
-	}
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return fmt.Errorf("start %s: %w", request.Path, scheduler.ErrUnguarded)
-	}
-	if err != nil {
-		return fmt.Errorf("wait for the guard to start %s: %w", request.Path, err)
+	case err != nil:
+		return err
 	}
 	switch r.Kind {
 	case guard.Started:
@@ -220,8 +217,21 @@ func (g *guarded) handshake(request guard.Request) error {
 	default:
 		return execError(orElse(request.Path, "the agent's program on host "+string(g.far)), syscall.Errno(r.Value))
 	}
-	g.agent = int(r.Value)
+	g.runs(int(r.Value))
 	return g.status.SetReadDeadline(time.Time{})
+}
+
+// runs notes which process the agent is.
+func (g *guarded) runs(pid int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.agent = pid
+	if g.far != "" {
+		return // its pid is another machine's
+	}
+	if s, ok := guard.ReadStat(pid); ok {
+		g.started = s.Start
+	}
 }
 
 func (g *guarded) report() (r guard.Report, message string, err error) {
@@ -286,33 +296,13 @@ func millis(d time.Duration) uint32 {
 	return uint32(min((d+time.Millisecond-1)/time.Millisecond, math.MaxUint32))
 }
 
-// kill has the guard kill the tree, and does it without the guard when that
-// does not answer.
-func (g *guarded) kill() {
-	g.send(guard.Kill, 0)
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if !g.closed && g.patience == nil {
-		patience := guardPatience
-		if g.far != "" { // it may have to wait until the far side is surely dead
-			patience += farPatience
-		}
-		g.patience = time.AfterFunc(patience, g.force)
-	}
-}
-
-func (g *guarded) force() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if !g.closed {
-		guard.KillTree(g.guard)
-		_ = syscall.Kill(g.guard, syscall.SIGKILL)
-	}
-}
-
 // wait returns when the agent and all its descendants are dead.
 func (g *guarded) wait() end {
 	r, message, err := g.report()
+	for err == nil && r.Kind == guard.Living {
+		g.living()
+		r, message, err = g.report()
+	}
 	g.mu.Lock()
 	g.closed = true // before the guard is reaped and its pid means somebody else
 	if g.patience != nil {
@@ -321,16 +311,25 @@ func (g *guarded) wait() end {
 	_ = g.control.Close()
 	g.mu.Unlock()
 	_ = g.status.Close()
-	reap(g.guard)
-	if g.far != "" && (err != nil || r.Kind != guard.Exited) {
+	if g.shared != nil {
+		return g.ended(r, err)
+	}
+	reap(g.line)
+	if err != nil || r.Kind != guard.Exited {
 		time.Sleep(farPatience) // nobody answers the far guard any more: its lease ends
 		return end{status: syscall.WaitStatus(syscall.SIGKILL), line: &LineError{g.far, errLineGuard.Error()}}
 	}
-	if r.Kind == guard.Exited && r.Reason == guard.LineLost {
+	if r.Reason == guard.LineLost {
 		return end{status: syscall.WaitStatus(syscall.SIGKILL), reason: r.Reason, line: &LineError{g.far, message}}
 	}
+	return end{status: syscall.WaitStatus(r.Value), reason: r.Reason}
+}
+
+// ended is how an agent of this machine ended, for all that its guard said.
+func (g *guarded) ended(r guard.Report, err error) end {
+	defer g.shared.leave(g)
 	if err != nil || r.Kind != guard.Exited {
-		g.clearOrphans()
+		g.shared.fallen()
 		return end{status: syscall.WaitStatus(syscall.SIGKILL), lost: true}
 	}
 	return end{status: syscall.WaitStatus(r.Value), reason: r.Reason}
@@ -358,6 +357,17 @@ func (g *guarded) streamsEnd() {
 	})
 	g.readers.Wait()
 	grace.Stop()
+}
+
+// waitDead returns when a child of ours has ended, and leaves it to be reaped.
+func waitDead(pid int) {
+	const pPid, exited, noWait = 1, 4, 0x1000000 // P_PID, WEXITED, WNOWAIT
+	for {
+		_, _, errno := syscall.Syscall6(syscall.SYS_WAITID, pPid, uintptr(pid), 0, exited|noWait, 0, 0)
+		if errno != syscall.EINTR {
+			return
+		}
+	}
 }
 
 // reap takes the guard that is dead, or about to be.

@@ -20,6 +20,7 @@ import (
 // (item, vars, key and traceparent only where there is one), and says any of
 //
 //	{"ok":true}                        done, give me the next
+//	{"ok":true,"ended_as":"no_data"}   and there was nothing to do; or "skipped": nor for what comes after it
 //	{"fail":"reason","exit_code":2}    failed, give me the next; exit_code is 1 if not said
 //	{"log":"text","level":"info"}      level debug, info or error
 //	{"fail":"reason","retry":false}    and another try gives the same; or "retry":"10m": not sooner
@@ -37,6 +38,7 @@ type jsonMessage struct {
 	ID        *int64          `json:"id"`
 	Fence     *int64          `json:"fence"`
 	OK        *bool           `json:"ok"`
+	EndedAs   json.RawMessage `json:"ended_as"`
 	Fail      *string         `json:"fail"`
 	ExitCode  *int            `json:"exit_code"`
 	Log       *string         `json:"log"`
@@ -125,12 +127,30 @@ func parseJSON(line []byte, into []remark) []remark {
 		}
 		say(failure(&m, r))
 	case m.OK != nil:
-		say(remark{word: wordOK})
+		say(success(&m))
 	}
 	if len(into) == before {
 		return append(into, remark{word: wordDebug, text: line})
 	}
 	return into
+}
+
+// success is done, and how. A way that is none fails the line: whoever comes
+// after it would take it for done.
+func success(m *jsonMessage) remark {
+	if !isThere(m.EndedAs) {
+		return remark{word: wordOK}
+	}
+	var said string
+	if json.Unmarshal(m.EndedAs, &said) != nil {
+		said = string(m.EndedAs)
+	}
+	as, err := scheduler.ReadEndedAs(said)
+	if err != nil {
+		why := []byte(`"ended_as": ` + err.Error())
+		return remark{word: wordFail, code: 1, text: why, wish: &scheduler.Answer{Never: true}}
+	}
+	return remark{word: wordOK, wish: &scheduler.Answer{EndedAs: as}}
 }
 
 // failure adds what the agent wants to become of the job. A wish that cannot be

@@ -14,7 +14,7 @@ import (
 
 // Launcher starts children, here and on other hosts.
 type Launcher struct {
-	specs     map[scheduler.TypeName]Spec
+	specs     atomic.Pointer[map[scheduler.TypeName]Spec]
 	ways      map[scheduler.HostName]*way // to the hosts that are not this machine
 	guardPath string
 	guardArgs []string
@@ -32,13 +32,15 @@ type Launcher struct {
 	instance  atomic.Int64
 	self      string // this process, see thisProcess
 
+	guarding sync.Mutex
+	shared   *sharedGuard // of the children on this machine; nil until the first
+
 	telling sync.Mutex // one line at a time to stderr
 }
 
 // NewLauncher makes a launcher for the agents of c.
 func NewLauncher(c Config) *Launcher {
 	l := &Launcher{
-		specs: make(map[scheduler.TypeName]Spec, len(c.Specs)),
 		// Not os.Executable: a binary replaced on disk would speak another
 		// guard's protocol, a removed one none.
 		guardPath: "/proc/self/exe",
@@ -77,7 +79,7 @@ func NewLauncher(c Config) *Launcher {
 		l.howFar = func(scheduler.HowFar) {}
 	}
 	if l.result <= 0 {
-		l.result = defaultResult
+		l.result = scheduler.DefaultResult
 	}
 	if l.locks == nil {
 		l.locks = func(_ scheduler.LockAsk, answer func(scheduler.LockAnswer)) {
@@ -90,7 +92,14 @@ func NewLauncher(c Config) *Launcher {
 			l.ways[host] = newWay(connect)
 		}
 	}
-	for _, s := range c.Specs {
+	l.Reload(c.Specs)
+	return l
+}
+
+// Reload takes other specs, for the processes that are started from now on.
+func (l *Launcher) Reload(list []Spec) {
+	specs := make(map[scheduler.TypeName]Spec, len(list))
+	for _, s := range list {
 		if s.Mode == "" {
 			s.Mode = ModeWarm
 		}
@@ -105,9 +114,15 @@ func NewLauncher(c Config) *Launcher {
 			f = f.withDefaults()
 			s.FOSSology = &f
 		}
-		l.specs[s.Type] = s
+		specs[s.Type] = s
 	}
-	return l
+	l.specs.Store(&specs)
+}
+
+// specOf is how the agent of a type is started.
+func (l *Launcher) specOf(typ scheduler.TypeName) (Spec, bool) {
+	spec, ok := (*l.specs.Load())[typ]
+	return spec, ok
 }
 
 // SetInstance names the instance on the command line of every guard started
@@ -127,7 +142,7 @@ func (l *Launcher) SetInstance(id scheduler.InstanceID) { l.instance.Store(int64
 // wait half a millisecond for each other.
 func (l *Launcher) Launch(typ scheduler.TypeName, child scheduler.ChildName, host scheduler.HostName,
 	lease time.Duration, wake func()) (*Process, error) {
-	spec, ok := l.specs[typ]
+	spec, ok := l.specOf(typ)
 	if !ok {
 		return nil, fmt.Errorf("launch %s: no agent of type %q is configured; add it under agents in bellhop.yaml", child,
 			typ)
@@ -174,7 +189,7 @@ func (l *Launcher) farOf(host scheduler.HostName) scheduler.HostName {
 	return host
 }
 
-// identity is what a guard's command line tells: whose it is.
+// identity is what the command line of a line's guard tells: whose it is.
 func (l *Launcher) identity(p childRef) []string {
 	args := append([]string(nil), l.guardArgs...)
 	args = append(args, instanceFlag, strconv.FormatInt(l.instance.Load(), 10), schedulerFlag, l.self, "--child",

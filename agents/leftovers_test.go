@@ -3,6 +3,7 @@ package agents
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -154,16 +155,22 @@ func TestGuard_TheSweepSparesWhoseGuardLives(t *testing.T) {
 }
 
 // astray starts a process that has left its parents and their session, with
-// such a mark.
+// such a mark. Whoever sweeps this machine may end it at any time, if it is one to be swept.
 func astray(t *testing.T, mark string) (pid int) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "pid")
-	cmd := exec.Command("sh", "-c", `(setsid sh -c 'echo $$ >'$0'; exec sleep 1000' </dev/null >/dev/null 2>&1 &)`, file)
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), mark}
+	cmd := exec.Command("sh", "-c", `env "$1" setsid sleep 1000 </dev/null >/dev/null 2>&1 & echo $! >"$0"`, file, mark)
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH")} // who writes the number down has no mark
 	if err := cmd.Run(); err != nil {
 		t.Fatal(err)
 	}
 	pid = pidIn(t, file)
 	t.Cleanup(func() { _ = syscall.Kill(pid, syscall.SIGKILL) })
+	// Between env and sleep it has no environment for a moment, and would be passed over.
+	eventually(t, patience, "it sleeps", func() bool {
+		comm, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
+		environ, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
+		return string(comm) == "sleep\n" && strings.Contains(string(environ), mark) || !alive(pid)
+	})
 	return pid
 }

@@ -1,9 +1,11 @@
 package agents
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -84,6 +86,7 @@ func setup(t testing.TB, spec Spec) *bench {
 		defer b.mu.Unlock()
 		b.entries = append(b.entries, e...)
 	}})
+	t.Cleanup(b.launcher.Close)
 	return b
 }
 
@@ -200,9 +203,15 @@ func eventually(t testing.TB, within time.Duration, what string, ok func() bool)
 	}
 }
 
+// alive: it may still do something. One that is dying has no memory any more,
+// and no mark by which a sweep could tell it, some time before it is dead.
 func alive(pid int) bool {
 	s, ok := guard.ReadStat(pid)
-	return ok && !s.Dead()
+	if !ok || s.Dead() {
+		return false
+	}
+	memory, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/statm")
+	return err == nil && !bytes.HasPrefix(memory, []byte("0 "))
 }
 
 // pidIn reads a pid that an agent left in a file.

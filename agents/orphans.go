@@ -3,6 +3,7 @@ package agents
 import (
 	"context"
 	"maps"
+	"math"
 	"os"
 	"slices"
 	"strconv"
@@ -13,17 +14,17 @@ import (
 	"bellhop/agents/guard"
 )
 
-// clearOrphans is for a guard that died before its agent: the kernel killed
-// the agent with it, and gave what the agent had started to init. It returns
-// when nothing more is found of: the agent, its session, whoever has one of
-// the agent's pipes as 0, 1 or 2, and what descends from these; and when all
+// clearOrphans is for a guard that died before its agents: the kernel killed
+// the agents with it, and gave what they had started to init. It returns
+// when nothing more is found of: the agents, their sessions, whoever has one of
+// their pipes as 0, 1 or 2, and what descends from these; and when all
 // that was found is dead: one that is dying has no pipes any more. A process
 // that has left all of them is known by the mark in its environment; one that
 // has taken that off too cannot be told from a stranger.
-func (g *guarded) clearOrphans() {
+func (s *sharedGuard) clearOrphans() {
 	found := map[int]uint64{} // when each began, by pid
 	for nap := time.Millisecond; ; nap = min(2*nap, 500*time.Millisecond) {
-		orphans := g.orphans()
+		orphans := s.orphans()
 		for _, orphan := range orphans {
 			for _, pid := range append(guard.Descendants(orphan), orphan) {
 				if s, ok := guard.ReadStat(pid); ok {
@@ -44,19 +45,34 @@ func (g *guarded) clearOrphans() {
 	}
 }
 
-func (g *guarded) orphans() (pids []int) {
+func (s *sharedGuard) orphans() (pids []int) {
 	self := os.Getpid()
+	agents, pipes := map[int]uint64{}, map[uint64]bool{} // started when, by pid; inodes
+	since := uint64(math.MaxUint64)
+	for _, g := range s.members() {
+		g.mu.Lock()
+		if g.agent != 0 { // else the guard died before it said which that is
+			agents[g.agent] = g.started
+		}
+		since = min(since, g.started)
+		g.mu.Unlock()
+		for _, inode := range g.pipes {
+			pipes[inode] = true
+		}
+	}
+	delete(pipes, 0)
 	guard.EachProcess(func(pid int) {
 		s, ok := guard.ReadStat(pid)
-		if !ok || s.Dead() || pid == self || s.Start < g.started {
+		if !ok || s.Dead() || pid == self || s.Start < since {
 			return
 		}
-		known := g.agent != 0 // else the guard died before it said which that is
-		if known && (pid == g.agent && s.Start == g.started || s.Session == g.agent) || g.holdsPipe(pid) {
+		started, is := agents[pid]
+		_, of := agents[s.Session]
+		if is && s.Start == started || of || holdsPipe(pid, pipes) {
 			pids = append(pids, pid)
 		}
 	})
-	for _, pid := range guard.Marked(g.mark) {
+	for _, pid := range guard.Marked(s.mark) {
 		if !slices.Contains(pids, pid) {
 			pids = append(pids, pid)
 		}
@@ -86,7 +102,7 @@ func killUnguarded(ctx context.Context) (alive []int) {
 
 // holdsPipe looks at 0, 1 and 2 only: a process that the scheduler is forking
 // just now has copies of our own ends under higher numbers.
-func (g *guarded) holdsPipe(pid int) bool {
+func holdsPipe(pid int, pipes map[uint64]bool) bool {
 	for fd := range 3 {
 		link, err := os.Readlink("/proc/" + strconv.Itoa(pid) + "/fd/" + strconv.Itoa(fd))
 		if err != nil {
@@ -100,10 +116,8 @@ func (g *guarded) holdsPipe(pid int) bool {
 		if err != nil {
 			continue
 		}
-		for _, ours := range g.pipes {
-			if ours != 0 && ours == n {
-				return true
-			}
+		if pipes[n] {
+			return true
 		}
 	}
 	return false

@@ -11,11 +11,11 @@ import (
 )
 
 const (
-	maxLogBytes  = 1 << 20 // of an attempt
-	maxLogLines  = 10_000  // of an attempt
-	lastWords    = 20      // stderr lines kept for the obituary
-	maxLastWord  = 500     // bytes of each
-	logBatch     = 256     // lines handed over at once, at most
+	maxLogBytes  = 512 << 10 // of an attempt's begin, and as many of its end
+	maxLogLines  = 5_000     // the same
+	lastWords    = 20        // stderr lines kept for the obituary
+	maxLastWord  = 500       // bytes of each
+	logBatch     = 256       // lines handed over at once, at most
 	truncateMark = " [line truncated at 1 MiB]"
 )
 
@@ -31,6 +31,7 @@ type output struct {
 	attempt int
 	lines   int
 	bytes   int
+	tail    logTail
 	batch   []scheduler.Entry
 	last    []string // a ring once it is full
 	next    int
@@ -41,27 +42,54 @@ func (o *output) keep(of scheduler.Claim, attempt int, level scheduler.Level, te
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if of != o.of || attempt != o.attempt {
+		o.endTail()
 		o.of, o.attempt, o.lines, o.bytes = of, attempt, 0, 0
 	}
-	if o.lines > maxLogLines || o.bytes > maxLogBytes {
-		return
-	}
-	if o.lines++; o.lines > maxLogLines || o.bytes+len(text) > maxLogBytes {
-		o.bytes = maxLogBytes + 1
-		o.append(scheduler.LevelNote, "output truncated: more than 1 MiB or 10,000 lines in one attempt")
-		return
-	}
-	o.bytes += len(text)
 	s := clean(text)
 	if truncated {
 		s += truncateMark
 	}
-	o.append(level, s)
+	o.lines++
+	o.bytes += len(text)
+	if o.lines <= maxLogLines && o.bytes <= maxLogBytes {
+		o.append(level, s)
+		return
+	}
+	if o.bytes <= maxLogBytes {
+		o.bytes = maxLogBytes + 1 // a short line after this one is of the end too
+	}
+	o.tail.add(o.entry(level, s))
+}
+
+// endTail hands over the end of what was said in an attempt, after a word on
+// what is left out before it.
+func (o *output) endTail() {
+	if note := o.tail.leftOut(); note != "" {
+		o.append(scheduler.LevelNote, note)
+	}
+	for _, e := range o.tail.take() {
+		o.batch = append(o.batch, e)
+		if len(o.batch) >= logBatch {
+			o.handOver()
+		}
+	}
+}
+
+// over is called when an attempt is: before its outcome is told.
+func (o *output) over() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.endTail()
+	o.handOver()
+}
+
+func (o *output) entry(level scheduler.Level, text string) scheduler.Entry {
+	return scheduler.Entry{Claim: o.of, Attempt: o.attempt, Child: o.child, Host: o.host,
+		Level: level, At: time.Now(), Text: text}
 }
 
 func (o *output) append(level scheduler.Level, text string) {
-	o.batch = append(o.batch, scheduler.Entry{Claim: o.of, Attempt: o.attempt, Child: o.child, Host: o.host,
-		Level: level, At: time.Now(), Text: text})
+	o.batch = append(o.batch, o.entry(level, text))
 	if len(o.batch) >= logBatch {
 		o.handOver()
 	}

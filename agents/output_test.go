@@ -12,7 +12,7 @@ import (
 
 func TestWarm_GarbageIsCleanedAndBounded(t *testing.T) {
 	t.Parallel()
-	b := setup(t, sh(t, `echo OK; read l; printf 'a\377b\000c\n'; yes garbage | head -n 50000; echo OK; read l; echo LOG fresh; echo OK; sleep 1000`))
+	b := setup(t, sh(t, `echo OK; read l; printf 'a\377b\000c\n'; yes garbage | head -n 50000; echo the end of it; echo OK; read l; echo LOG fresh; echo OK; sleep 1000`))
 	c := b.launch()
 	c.await(scheduler.EventReady)
 	c.feed(line(1, "x"), line(2, "y"))
@@ -21,14 +21,56 @@ func TestWarm_GarbageIsCleanedAndBounded(t *testing.T) {
 	if found := b.logged("a\uFFFDb\uFFFDc"); len(found) != 1 {
 		t.Errorf("cleaned line is %v", found)
 	}
-	if n := len(b.logged("garbage")); n != maxLogLines-1 {
-		t.Errorf("%d lines are kept, want %d", n, maxLogLines-1)
+	if n := len(b.logged("garbage")); n != 2*maxLogLines-2 { // but for the first line, and the last
+		t.Errorf("%d lines are kept, want %d", n, 2*maxLogLines-2)
+	}
+	if n := b.logged("the end of it"); len(n) != 1 || n[0].Claim.Job != 1 {
+		t.Errorf("the end is %v", n)
 	}
 	if n := b.logged("output truncated"); len(n) != 1 || n[0].Level != scheduler.LevelNote || n[0].Claim.Job != 1 {
 		t.Errorf("the note is %v", n)
 	}
 	if len(b.logged("fresh")) != 1 {
 		t.Error("the next attempt has no room")
+	}
+}
+
+// Law: the first lines, and the last, are kept in their order, with a word in
+// between on how many are not; what fits is whole.
+func TestOutput_KeepsTheBeginAndTheEnd(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{1, maxLogLines, maxLogLines + 1, 2 * maxLogLines, 2*maxLogLines + 1, 7 * maxLogLines} {
+		for _, long := range []int{0, 300} {
+			var said []scheduler.Entry
+			o := output{log: func(list []scheduler.Entry) { said = append(said, list...) }}
+			for i := range n {
+				o.keep(scheduler.Claim{Job: 1}, 1, scheduler.LevelOut, fmt.Appendf(nil, "%d %*s", i, long, "x"), false)
+			}
+			o.over()
+			var first, last, notes, size int
+			next := 0
+			for _, e := range said {
+				size += len(e.Text)
+				if e.Level == scheduler.LevelNote {
+					notes++
+					continue
+				}
+				if _, err := fmt.Sscan(e.Text, &last); err != nil || last < next {
+					t.Fatalf("%q after %d", e.Text, next)
+				}
+				if next == last {
+					first++
+				}
+				next = last + 1
+			}
+			whole := len(said)-notes == n
+			if last != n-1 || whole == (notes == 1) || notes > 1 || len(said) > 2*maxLogLines+1 || size > 2*maxLogBytes+200 {
+				t.Errorf("%d lines of %d: %d kept, %d bytes, the last is %d, %d notes", n, long, len(said), size, last, notes)
+			}
+			if !whole && first < 1000 {
+				t.Errorf("%d lines of %d: the begin has %d", n, long, first)
+			}
+		}
 	}
 }
 

@@ -28,7 +28,7 @@ type remark struct {
 	text  []byte
 	code  int               // wordFail: the exit code
 	n     int64             // wordItems
-	wish  *scheduler.Answer // wordFail: what is to become of the job
+	wish  *scheduler.Answer // wordOK, wordFail: what is to become of the job
 	about about             // which line it says it is about
 }
 

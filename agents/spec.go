@@ -42,7 +42,9 @@ type Spec struct {
 	DB           bool              // classic: what it says with DB: is run
 	Attached     bool              // its commands are those of attached tables, and no Command
 	Stdout       Stdout            // of mode exec; empty: log
+	Ends         scheduler.Ends    // of mode exec: exit codes that are no failures
 	FOSSology    *FOSSology        // with DialectFOSSology; nil: the defaults
+	Engine       *EngineCommands   // its jobs run elsewhere; nil: in children
 }
 
 // alone reports whether each line has a process of its own.

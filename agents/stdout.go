@@ -37,20 +37,20 @@ func (g *gathered) add(line []byte, truncated bool) {
 // result is what was gathered as JSON: itself, where it is such, or a string. Nothing is nothing.
 func (g *gathered) result() (text []byte, why string) {
 	if g.n-1 > g.most {
-		return nil, tooLong(g.n-1, g.most)
+		return nil, scheduler.TooLong(g.n-1, g.most)
 	}
 	said := bytes.TrimSuffix(g.text, []byte{'\n'})
 	switch {
 	case len(bytes.TrimSpace(said)) == 0:
 		return nil, ""
 	case json.Valid(said):
-		return result(said, g.most)
+		return scheduler.ReadResult(said, g.most)
 	}
 	quoted, err := json.Marshal(clean(said))
 	if err != nil { // a string always can
 		return nil, ""
 	}
-	return result(quoted, 6*g.most+2)
+	return scheduler.ReadResult(quoted, 6*g.most+2)
 }
 
 // hearStdout is what one run of an exec agent says on stdout.
@@ -76,6 +76,7 @@ func (p *Process) hearStdout(g *gathered, line []byte, truncated bool) {
 func (p *Process) actRun(r remark, truncated bool) {
 	switch r.word {
 	case wordOK:
+		p.wishes(r.wish)
 	case wordFail:
 		p.wishes(r.wish)
 		p.mu.Lock()

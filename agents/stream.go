@@ -26,6 +26,7 @@ type stream struct {
 	mu    sync.Mutex
 	ended bool
 	lines cutter
+	rest  bool // it ended within a line
 }
 
 // run reads until the end of the stream, or until its read deadline.
@@ -38,6 +39,7 @@ func (s *stream) run() {
 	defer s.mu.Unlock()
 	s.read()
 	s.ended = true
+	s.rest = len(s.lines.part) > 0
 	s.lines.flush(s.hear)
 	s.end()
 	_ = s.file.Close()

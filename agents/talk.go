@@ -178,7 +178,7 @@ func (t *talk) end(e end) {
 		t.killed.Reason = "dead" // a tick on its way arms no other
 	}
 	t.mu.Unlock()
-	p.said.flush()
+	p.said.over()
 	p.mu.Lock()
 	defer p.release()
 	p.g, p.exiting = nil, false

@@ -195,6 +195,7 @@ func (p *Process) act(r remark, truncated bool) {
 	}
 	switch r.word {
 	case wordOK:
+		p.wishes(r.wish)
 		p.finish(true, 0, scheduler.Account{})
 	case wordFail:
 		p.wishes(r.wish)
@@ -253,7 +254,7 @@ func (p *Process) isAbout(a about) bool {
 // first, so that it is kept against this line and not the next.
 func (p *Process) finish(ok bool, code int, why scheduler.Account) {
 	p.g.stderr.drain()
-	p.said.flush() // who takes the answer has all that was said before
+	p.said.over() // who takes the answer has all that was said before
 	p.mu.Lock()
 	if !p.inHand {
 		p.mu.Unlock()
@@ -338,7 +339,7 @@ func (p *Process) attend(g *guarded) {
 	p.closeStdin()
 	p.mu.Unlock()
 	g.streamsEnd()
-	p.said.flush()
+	p.said.over()
 	if p.database != nil { // whoever used it has ended with the streams
 		p.database.Close()
 	}

@@ -25,10 +25,13 @@ type bellhop struct {
 	max    int      // children of a type, 0: the default
 	slots  int      // of the host, 0: the default
 	env    []string // besides ours
+	listen string   // where its pages are asked for, as an operator; empty: nobody does
 	many   int      // instances on the one database, 0: one
 	cmd    *exec.Cmd
 	more   []*exec.Cmd // the instances beside the first
 	log    string
+	file   string // its configuration
+	url    string
 }
 
 func (p *bellhop) name() string {
@@ -39,10 +42,22 @@ func (p *bellhop) name() string {
 }
 func (p *bellhop) pid() int { return p.cmd.Process.Pid }
 
+// pids are those of all instances.
+func (p *bellhop) pids() []int {
+	pids := []int{p.pid()}
+	for _, cmd := range p.more {
+		pids = append(pids, cmd.Process.Pid)
+	}
+	return pids
+}
+
 func (p *bellhop) config(o options) string {
 	var y strings.Builder
 	if p.slots > 0 {
 		fmt.Fprintf(&y, "hosts:\n  - {name: local, slots: %d}\n", p.slots)
+	}
+	if p.listen != "" {
+		y.WriteString("tokens:\n  - {name: bench, role: operator, env: BENCH_TOKEN}\n")
 	}
 	y.WriteString("agents:\n")
 	for _, t := range p.served() {
@@ -67,8 +82,13 @@ func (p *bellhop) served() []string {
 func defaultSlots() int { return max(4, 2*runtime.NumCPU()) }
 
 func (p *bellhop) start(ctx context.Context, url string, o options) error {
-	file := filepath.Join(p.b.tmp, "bellhop.yaml")
-	if err := os.WriteFile(file, []byte(p.config(o)), 0o644); err != nil {
+	p.file, p.url = filepath.Join(p.b.tmp, "bellhop.yaml"), url
+	if p.many > 1 { // else all of them would do it at once
+		if err := p.b.migrate(ctx, url); err != nil {
+			return err
+		}
+	}
+	if err := os.WriteFile(p.file, []byte(p.config(o)), 0o644); err != nil {
 		return err
 	}
 	p.log = filepath.Join(p.b.tmp, "serve.log")
@@ -79,10 +99,8 @@ func (p *bellhop) start(ctx context.Context, url string, o options) error {
 	defer func() { _ = log.Close() }()
 	p.more = nil
 	for n := range max(1, p.many) {
-		cmd := exec.Command(cmp.Or(p.binary, p.b.binary), "serve", "-c", file, "--database-url", url, "--listen", "127.0.0.1:0")
-		cmd.Env = append(os.Environ(), p.env...)
-		cmd.Stdout, cmd.Stderr = log, log
-		if err := cmd.Start(); err != nil {
+		cmd, err := p.serve(log)
+		if err != nil {
 			return err
 		}
 		if n == 0 {
@@ -108,6 +126,29 @@ func (p *bellhop) start(ctx context.Context, url string, o options) error {
 			return fmt.Errorf("bellhop serve did not come up; %s", tail(p.log))
 		}
 	}
+}
+
+// serve starts one instance.
+func (p *bellhop) serve(log *os.File) (*exec.Cmd, error) {
+	cmd := exec.Command(cmp.Or(p.binary, p.b.binary), "serve", "-c", p.file, "--database-url", p.url,
+		"--listen", cmp.Or(p.listen, "127.0.0.1:0"))
+	cmd.Env = append(append(os.Environ(), p.env...), "BENCH_TOKEN="+siteToken)
+	cmd.Stdout, cmd.Stderr = log, log
+	return cmd, cmd.Start()
+}
+
+// join starts one more.
+func (p *bellhop) join() error {
+	log, err := os.OpenFile(p.log, os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = log.Close() }()
+	cmd, err := p.serve(log)
+	if err == nil {
+		p.more = append(p.more, cmd)
+	}
+	return err
 }
 
 // stop ends it as an operator would. Its exit code is of no interest here.

@@ -42,7 +42,7 @@ type process struct {
 
 // yardstick is what such a process is told.
 type yardstick struct {
-	Kind  string // reference, river
+	Kind  string // reference, river, handlers
 	Best  bool   // river
 	URL   string
 	Agent string // the program that does the work
@@ -111,6 +111,8 @@ func beYardstick(told string) error {
 		stop, err = startReference(ctx, y)
 	case "river":
 		stop, err = startRiver(ctx, y)
+	case "handlers":
+		stop, err = startHandlers(ctx, y)
 	default:
 		err = errors.New("unknown yardstick " + y.Kind)
 	}

@@ -39,6 +39,10 @@ func (b *bench) crowd(ctx context.Context, round int, s *session, n int, row str
 	if err != nil {
 		return err
 	}
+	beforePss, err := memory(s.pid(), "smaps_rollup", "Pss")
+	if err != nil {
+		return err
+	}
 	began := time.Now()
 	if _, err := s.conn.Exec(ctx, "insert into bellhop.jobqueue (type, args) select 'noop', 'h 30s' from generate_series(1, $1::int)", n); err != nil {
 		return err
@@ -65,21 +69,39 @@ func (b *bench) crowd(ctx context.Context, round int, s *session, n int, row str
 	if err != nil {
 		return err
 	}
+	afterPss, err := memory(s.pid(), "smaps_rollup", "Pss")
+	if err != nil {
+		return err
+	}
 	guards, err := childrenOf(s.pid())
 	if err != nil {
 		return err
 	}
 	var guardMB float64
+	threads, err := threadsOf(s.pid())
+	if err != nil {
+		return err
+	}
 	for _, pid := range guards {
+		if !isGuard(pid) {
+			continue
+		}
 		pss, err := memory(pid, "smaps_rollup", "Pss")
 		if err != nil {
 			return err
 		}
 		guardMB += pss
+		of, err := threadsOf(pid)
+		if err != nil {
+			return err
+		}
+		threads += of
 	}
 	b.note(round, row+": memory of serve", "bellhop", after, "MB")
 	b.note(round, row+": memory of serve a child", "bellhop", (after-before)*1024/float64(n), "KB")
-	b.note(round, row+": memory of its guard a child (proportional)", "bellhop", guardMB*1024/float64(max(len(guards), 1)),
-		"KB")
+	b.note(round, row+": memory of guards a child (proportional)", "bellhop", guardMB*1024/float64(n), "KB")
+	// Of serve what the children have added, of the guards all there is.
+	b.note(round, row+": PSS of serve and guards a child", "bellhop", (afterPss-beforePss+guardMB)*1024/float64(n), "KB")
+	b.note(round, row+": threads of serve and guards", "bellhop", float64(threads), "")
 	return nil
 }

@@ -15,6 +15,11 @@ import (
 // each in a database of its own of a server that counts statements: that would
 // cost the other measures a little.
 func measureIdle(ctx context.Context, b *bench, round int) error {
+	return b.counting(ctx, func(conn *pgx.Conn) error { return b.idle(ctx, conn, round) })
+}
+
+// counting runs f with a server that counts statements in place of the bench's own.
+func (b *bench) counting(ctx context.Context, f func(*pgx.Conn) error) error {
 	main := b.cluster
 	defer func() { b.cluster = main }()
 	counting, err := pgdev.Start(ctx, pgdev.Config{Durable: true, Settings: map[string]string{"shared_preload_libraries": "pg_stat_statements"}})
@@ -35,6 +40,10 @@ func measureIdle(ctx context.Context, b *bench, round int) error {
 	if _, err := conn.Exec(ctx, "create extension pg_stat_statements"); err != nil {
 		return err
 	}
+	return f(conn)
+}
+
+func (b *bench) idle(ctx context.Context, conn *pgx.Conn, round int) error {
 	all := []contender{&bellhop{b: b}, &river{b: b, best: true}, &river{b: b}}
 	// Each waits inside with for the one that is started after it; the last one looks at all.
 	var sessions []*session

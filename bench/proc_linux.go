@@ -49,6 +49,12 @@ func memory(pid int, file, key string) (float64, error) {
 	return 0, fmt.Errorf("no %s in /proc/%d/%s", key, pid, file)
 }
 
+// threadsOf counts the threads of a process.
+func threadsOf(pid int) (int, error) {
+	list, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
+	return len(list), err
+}
+
 // childrenOf lists the processes whose parent is pid.
 func childrenOf(pid int) ([]int, error) {
 	files, err := filepath.Glob("/proc/[0-9]*/stat")

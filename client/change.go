@@ -84,6 +84,6 @@ func (c *Client) Prune(ctx context.Context, olderThan time.Duration, states ...S
 	if len(states) == 0 {
 		states = []State{Succeeded, Failed, Cancelled, Quarantined}
 	}
-	n, err := c.look.Prune(ctx, olderThan, states, false)
+	n, err := c.look.Prune(ctx, store.PruneFilter{OlderThan: olderThan, States: states})
 	return n, explained(ctx, err)
 }

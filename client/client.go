@@ -38,6 +38,9 @@ type TypeName = scheduler.TypeName
 // State is how far a job is. Its method Final tells whether the job is over.
 type State = scheduler.JobState
 
+// EndedAs is how a job that succeeded had nothing to do: no_data, skipped.
+type EndedAs = scheduler.EndedAs
+
 // The states, in the order of a job's life. The last four are final: only Retry
 // leads out of them.
 const (

@@ -73,6 +73,9 @@ type Job struct {
 	// OnFailure is what becomes of it when one of them ends otherwise: "fail",
 	// "block" or "run". Empty: fail.
 	OnFailure string
+	// Batch is the job of its batch, as Client.Batch gives it: that needs this one
+	// too. 0: none.
+	Batch JobID
 }
 
 // text is the one line that the agent is given; nil: there is none.
@@ -144,6 +147,7 @@ func (j *Job) submission() (store.Submission, error) {
 		After:       j.After,
 		AfterKeys:   j.AfterKeys,
 		Traceparent: given(j.Traceparent),
+		Batch:       given(j.Batch),
 	}
 	for _, state := range j.Wanted {
 		s.Wanted = append(s.Wanted, string(state))

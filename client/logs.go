@@ -26,7 +26,7 @@ func (c *Client) Logs(ctx context.Context, id JobID, f LogFilter) iter.Seq2[LogL
 			levels = []Level{LevelOut, LevelErr, LevelDebug, LevelInfo, LevelError, LevelNote}
 		}
 		reader := c.look.Logs(id, levels...)
-		reader.Attempt = f.Attempt
+		reader.Attempt, reader.Follow = f.Attempt, f.Follow
 		for interval := lookSoonest; ; interval = min(interval*3/2, lookLatest) {
 			// Looked at first: a job's last lines are committed with its outcome or before.
 			outcomes, err := c.Outcomes(ctx, id)

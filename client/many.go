@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgtype"
+
 	"bellhop/sql/store"
 )
 
@@ -16,14 +18,29 @@ type Edit struct {
 	Args        *string
 	MaxAttempts int
 	Timeout     time.Duration
-	Hold        *bool // false releases
+	Hold        *bool             // false releases
+	NotAfter    time.Time         // it expires when it has not begun by then
+	NotAfterIn  time.Duration     // the same from now on
+	Forever     bool              // it does not expire
+	RunOn       *string           // empty: anywhere
+	Vars        map[string]string // all that it has from now on
+	MSQ         *string           // of a job that has a query
+	OnFailure   string            // fail, block or run
 }
 
 func (e Edit) row() store.Edit {
-	return store.Edit{
+	row := store.Edit{
 		Priority: e.Priority, RunAt: given(e.RunAt), RunIn: given(e.RunIn), Args: e.Args,
 		MaxAttempts: given(e.MaxAttempts), Timeout: given(e.Timeout), Hold: e.Hold,
+		NotAfterIn: given(e.NotAfterIn), RunOn: e.RunOn, Vars: e.Vars, MSQ: e.MSQ, OnFailure: given(e.OnFailure),
 	}
+	switch {
+	case e.Forever:
+		row.NotAfter = &pgtype.Timestamptz{InfinityModifier: pgtype.Infinity, Valid: true}
+	case !e.NotAfter.IsZero():
+		row.NotAfter = &pgtype.Timestamptz{Time: e.NotAfter, Valid: true}
+	}
+	return row
 }
 
 // Edit changes a job that waits: one that is Held, Blocked, Scheduled or Ready.

@@ -37,6 +37,42 @@ func TestEdit_ChangesWhatWaits(t *testing.T) {
 		}
 		is(c.want)
 	}
+	host, until := "srv:7", time.Date(2100, 1, 2, 3, 4, 5, 0, time.UTC)
+	has := func(want string) {
+		t.Helper()
+		got := value[string](a, `select concat_ws(' ', run_on, vars, on_failure, not_after at time zone 'UTC',
+			(select 'due' from bellhop.deadline d where d.job = id and d.at = not_after)) from bellhop.jobqueue where id = $1`, id)
+		if got != want {
+			t.Errorf("it has %q, want %q", got, want)
+		}
+	}
+	nowhere := ""
+	for _, c := range []struct {
+		edit client.Edit
+		want string
+	}{
+		{client.Edit{NotAfter: until}, "fail 2100-01-02 03:04:05 due"},
+		{client.Edit{RunOn: &host, Vars: map[string]string{"A": "1"}}, `srv:7 {"A": "1"} fail 2100-01-02 03:04:05 due`},
+		{client.Edit{RunOn: &nowhere, Vars: map[string]string{}, OnFailure: "run"}, "{} run 2100-01-02 03:04:05 due"},
+		{client.Edit{Forever: true}, "{} run"},
+	} {
+		if _, err := a.Edit(t.Context(), id, c.edit); err != nil {
+			t.Errorf("%+v: %v", c.edit, err)
+		}
+		has(c.want)
+	}
+	query := "select 1"
+	if _, err := a.Edit(t.Context(), id, client.Edit{MSQ: &query}); !errors.Is(err, client.ErrRefused) {
+		t.Errorf("a query for a job that has none: %v", err)
+	}
+	// What it needs has failed already: it runs when that is no matter any more.
+	bad := a.submit(client.Job{Type: "t"})
+	a.end(bad, client.Failed, "")
+	below := a.submit(client.Job{Type: "t", After: []client.JobID{bad}, OnFailure: "block"})
+	change, err := a.Edit(t.Context(), below, client.Edit{OnFailure: "run"})
+	if change.State != client.Ready || err != nil {
+		t.Errorf("it is %s, %v", change.State, err)
+	}
 	worst := 20
 	if _, err := a.Edit(t.Context(), id, client.Edit{Priority: &worst}); !errors.Is(err, client.ErrInvalid) {
 		t.Errorf("priority 20: %v", err)

@@ -54,6 +54,11 @@ func TestModes_EveryMethod(t *testing.T) {
 		if check("submit many", err); n != 1 {
 			t.Errorf("%s: %d by copy", name, n)
 		}
+		many.Key = name + " with ids"
+		ids, err := c.SubmitManyIDs(ctx, of(many))
+		if check("submit many with ids", err); len(ids) != 1 {
+			t.Errorf("%s: %d with ids", name, ids)
+		}
 		found, err := c.Find(ctx, name)
 		if check("find", err); found != first {
 			t.Errorf("%s: %d, not %d", name, found, first)

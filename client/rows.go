@@ -45,6 +45,7 @@ type JobRow struct {
 	Progress        *float32   `json:"progress"`      // 0 … 1
 	ProgressText    *string    `json:"progress_text"` // for operators, and who has submitted it
 	Traceparent     *string    `json:"traceparent"`
+	EndedAs         *EndedAs   `json:"ended_as"` // of one that succeeded: it had nothing to do
 }
 
 func jobRow(r store.JobRow) JobRow {
@@ -81,6 +82,7 @@ func jobRow(r store.JobRow) JobRow {
 		Progress:        r.Progress,
 		ProgressText:    r.ProgressText,
 		Traceparent:     r.Traceparent,
+		EndedAs:         r.EndedAs,
 	}
 }
 

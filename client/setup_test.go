@@ -5,14 +5,11 @@ import (
 	"os"
 	"testing"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"bellhop/client"
 	"bellhop/pgdev/pgtest"
-	"bellhop/sql"
-	"bellhop/sql/migrate"
-	"bellhop/triggers"
+	"bellhop/sql/migrate/migrated"
 )
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
@@ -26,19 +23,7 @@ type app struct {
 
 func setup(t *testing.T) *app {
 	t.Helper()
-	url := pgtest.URL(t)
-	conn, err := pgx.Connect(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	plan, err := migrate.New(sql.Migrations, triggers.Scripts)
-	if err == nil {
-		_, err = plan.Run(t.Context(), conn)
-	}
-	_ = conn.Close(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
+	url := migrated.URL(t)
 	pool, err := pgxpool.New(t.Context(), url)
 	if err != nil {
 		t.Fatal(err)

@@ -56,7 +56,18 @@ func TestSubmit_OneAndManyMakeTheSameRow(t *testing.T) {
 	if got := value[string](a, fullRow, many.Key); got != strings.Replace(want, job.Key, many.Key, 1) {
 		t.Errorf("SubmitMany made\n%s, want\n%s", got, want)
 	}
+	told := job
+	told.Key = "report.told"
+	if ids, err := a.SubmitManyIDs(t.Context(), of(told)); len(ids) != 1 || err != nil {
+		t.Fatalf("%d, %v", ids, err)
+	}
+	if got := value[string](a, fullRow, told.Key); got != strings.Replace(want, job.Key, told.Key, 1) {
+		t.Errorf("SubmitManyIDs made\n%s, want\n%s", got, want)
+	}
 	// And one that says nothing.
+	if ids, err := a.SubmitManyIDs(t.Context(), of(client.Job{Type: "nothing"})); len(ids) != 1 || err != nil {
+		t.Fatalf("%d, %v", ids, err)
+	}
 	a.submit(client.Job{Type: "nothing"})
 	if n, err := a.SubmitMany(t.Context(), of(client.Job{Type: "nothing"})); n != 1 || err != nil {
 		t.Fatalf("%d, %v", n, err)
@@ -64,6 +75,40 @@ func TestSubmit_OneAndManyMakeTheSameRow(t *testing.T) {
 	const content = `select string_agg(distinct (to_jsonb(j) - '{id,created_at,txid}'::text[])::text, e'\n') from bellhop.jobqueue j where type = 'nothing'`
 	if rows := value[string](a, content); strings.Contains(rows, "\n") {
 		t.Errorf("different rows of the same job:\n%s", rows)
+	}
+}
+
+// Ids come in the order of the jobs, and of many of which one cannot be there is none.
+func TestSubmitManyIDs_InTheirOrderOrNone(t *testing.T) {
+	t.Parallel()
+	a := setup(t)
+	var jobs []client.Job
+	for i := range 3000 {
+		jobs = append(jobs, client.Job{Type: "mail", Key: fmt.Sprint("k", i), Priority: i%40 - 20})
+	}
+	ids, err := a.SubmitManyIDs(t.Context(), of(jobs...))
+	if err != nil || len(ids) != len(jobs) {
+		t.Fatalf("%d ids, %v", len(ids), err)
+	}
+	for _, i := range []int{0, 1, 1234, 2999} {
+		if key := value[string](a, "select key from bellhop.jobqueue where id = $1", ids[i]); key != jobs[i].Key {
+			t.Errorf("job %d has the id of %s", i, key)
+		}
+	}
+	for _, bad := range []client.Job{
+		{Type: "mail", Key: "k7"},
+		{Type: "mail", Args: "two\nlines"},
+		{Type: "mail", Batch: 1},
+	} {
+		if ids, err := a.SubmitManyIDs(t.Context(), of(client.Job{Type: "mail"}, bad)); err == nil || ids != nil {
+			t.Errorf("%+v: %d, %v", bad, ids, err)
+		}
+	}
+	if ids, err := a.SubmitManyIDs(t.Context(), of()); len(ids) != 0 || err != nil {
+		t.Errorf("of none: %d, %v", ids, err)
+	}
+	if n := value[int](a, "select count(*) from bellhop.jobqueue"); n != len(jobs) {
+		t.Errorf("there are %d", n)
 	}
 }
 

@@ -42,6 +42,9 @@ func (o Outcome) Err() error {
 	return &JobError{o}
 }
 
+// HowFar is Progress, and 0 where its agent has not said.
+func (o Outcome) HowFar() float64 { return float64(orZero(o.Progress)) }
+
 // Into reads what the job gave back into v, as package encoding/json does. Of a
 // job that gave nothing back it is an error.
 func (o Outcome) Into(v any) error {

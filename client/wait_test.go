@@ -108,3 +108,41 @@ func TestWait_GoesOnOverAnotherConnection(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Law: whatever changes is told, the end last and once.
+func TestWatch_TellsHowFarAndTheEnd(t *testing.T) {
+	t.Parallel()
+	a := setup(t)
+	id := a.submit(client.Job{Type: "t"})
+	var told []client.Outcome
+	for o, err := range a.Watch(t.Context(), id) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch told = append(told, o); len(told) {
+		case 1:
+			a.exec("update bellhop.jobqueue set progress = 0.5, progress_text = 'half' where id = $1", id)
+		case 2:
+			a.end(id, client.Succeeded, ", result = '7'")
+		}
+	}
+	if len(told) != 3 || told[0].HowFar() != 0 || told[1].HowFar() != 0.5 || told[1].ProgressText != "half" ||
+		told[2].State != client.Succeeded || string(told[2].Result) != "7" {
+		t.Errorf("%+v", told)
+	}
+	for _, err := range a.Watch(t.Context(), 99) {
+		if !errors.Is(err, client.ErrNotFound) {
+			t.Error(err)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var last error
+	for _, err := range a.Watch(ctx, a.submit(client.Job{Type: "t"})) {
+		cancel()
+		last = err
+	}
+	if !errors.Is(last, context.Canceled) {
+		t.Error(last)
+	}
+}

@@ -21,6 +21,8 @@ type Mode string
 const (
 	ModeWarm Mode = "warm" // stays up and speaks a dialect
 	ModeExec Mode = "exec" // one process per job, its exit code is the result
+	// ModeEngine: the work runs elsewhere, and commands submit, find, poll and kill it.
+	ModeEngine Mode = "engine"
 )
 
 // Dialect is what a warm agent speaks.
@@ -44,7 +46,7 @@ const (
 
 var (
 	stdouts  = []string{string(StdoutLog), string(StdoutResult), string(StdoutJSON)}
-	modes    = []string{string(ModeWarm), string(ModeExec)}
+	modes    = []string{string(ModeWarm), string(ModeExec), string(ModeEngine)}
 	dialects = []string{string(DialectAuto), string(DialectClassic), string(DialectJSON), string(DialectFOSSology)}
 )
 
@@ -68,7 +70,9 @@ type Agent struct {
 	DB         bool                   // what it says with DB: is run on Database.DBURL
 	Stdout     Stdout                 // of mode exec; empty: log
 	Retry      *scheduler.RetryPolicy // nil: scheduler.DefaultRetry
+	Ends       scheduler.Ends         // of modes exec and engine: exit codes that are no failures
 	FOSSology  FOSSology              // of dialect fossology
+	Engine     Engine                 // of mode engine
 }
 
 // FOSSology are the options of an agent of the fossology dialect.
@@ -85,8 +89,12 @@ func (r *reader) agents(n node, at string, to *[]Agent) {
 	*to = nil
 	lines := map[scheduler.TypeName]int{}
 	r.each(n, at, "write it like - {type: license, command: [./agents/license]}", func(n node, at string) {
-		a := Agent{Mode: ModeWarm, Dialect: DialectAuto}
-		given := r.mapping(n, at, r.agentFields(&a))
+		a := Agent{Mode: ModeWarm, Dialect: DialectAuto, Engine: defaultEngine()}
+		given := r.mapping(n, at, append(r.agentFields(&a), r.engineFields(&a.Engine)...))
+		if r.engine(n, at, &a, given); a.Mode != ModeEngine {
+			a.Engine = Engine{}
+		}
+		r.checkLockVars(given["locks"], at, &a)
 		if a.Mode == ModeExec && a.Dialect != DialectAuto {
 			r.problem(given["dialect"], "leave it out, or write mode: warm", "%s.dialect: an agent of mode exec speaks none", at)
 		}
@@ -96,6 +104,10 @@ func (r *reader) agents(n node, at string, to *[]Agent) {
 		}
 		if a.Stdout != "" && a.Mode != ModeExec {
 			r.problem(given["stdout"], "leave it out, or write mode: exec", "%s.stdout: only agents of mode exec have it", at)
+		}
+		if a.Ends != nil && a.Mode != ModeExec && a.Mode != ModeEngine {
+			r.problem(given["ends"], `leave it out, and have the agent say {"ok":true,"ended_as":"no_data"}`,
+				"%s.ends: only agents of mode exec and engine have it", at)
 		}
 		for _, name := range fossologyKeys {
 			if n := given[name]; n != nil && a.Dialect != DialectFOSSology {
@@ -120,7 +132,7 @@ func (r *reader) agentFields(a *Agent) []field {
 				r.checkTypeName(n, at, s)
 			}
 		}},
-		{name: "command", required: true, read: r.command(&a.Command)},
+		{name: "command", required: true, unless: func() bool { return a.Mode == ModeEngine }, read: r.command(&a.Command)},
 		{name: "mode", read: r.oneOf("mode", modes, func(s string) { a.Mode = Mode(s) })},
 		{name: "dialect", read: r.oneOf("dialect", dialects, func(s string) { a.Dialect = Dialect(s) })},
 		{name: "max", read: r.count(&a.Max)},
@@ -133,6 +145,7 @@ func (r *reader) agentFields(a *Agent) []field {
 		{name: "db", read: r.flag(&a.DB)},
 		{name: "stdout", read: r.oneOf("stdout", stdouts, func(s string) { a.Stdout = Stdout(s) })},
 		{name: "retry", read: r.retry(&a.Retry)},
+		{name: "ends", read: r.ends(&a.Ends)},
 		{name: "locks", read: r.locks(&a.Locks)},
 		{name: "config", read: r.pathName(&a.FOSSology.Config)},
 		{name: "exclusive", read: r.flag(&a.FOSSology.Exclusive)},
@@ -146,22 +159,9 @@ func (r *reader) agentFields(a *Agent) []field {
 // fossologyKeys are the keys that mean something to one dialect only.
 var fossologyKeys = []string{"config", "exclusive", "local", "nokill", "noemail", "verbose"}
 
-// typeName is what a type looks like: names of children are a type, a dot and
-// a number, and commands in the queue are words between blanks.
-var typeName = regexp.MustCompile(`^[A-Za-z0-9_:-]+$`)
-
 func (r *reader) checkTypeName(n node, at, s string) {
-	switch {
-	case !typeName.MatchString(s):
-		r.problem(n, "use letters, digits and _ - :", "%s: %q is no name of a type", at, s)
-	case s == "command":
-		r.problem(n, "choose another name", `%s: "command" is the type of bellhop's own commands`, at)
-	case s == "attachment":
-		r.problem(n, "choose another name", `%s: "attachment" is the type of rows of attached tables with a command`, at)
-	case s == "dummy":
-		r.problem(n, "choose another name", `%s: "dummy" is the type of jobs that do nothing, and need no agent`, at)
-	case s == string(scheduler.RJMType):
-		r.problem(n, "choose another name", `%s: "rjm" is the agent of RJM's workers: bellhop rjmproc`, at)
+	if why, next := scheduler.CheckType(s); why != "" {
+		r.problem(n, next, "%s: %s", at, why)
 	}
 }
 
@@ -219,14 +219,19 @@ func list(words []string) string {
 var plainWord = regexp.MustCompile(`^[A-Za-z0-9_./-][A-Za-z0-9_./=+:-]*$`)
 
 func (r *reader) command(to *[]string) func(node, string) {
+	return r.program(to, "command", "[./agents/license]")
+}
+
+// program reads a command whose program, where it is a path, is taken from the file's folder.
+func (r *reader) program(to *[]string, key, example string) func(node, string) {
 	return func(n node, at string) {
-		r.argv(to, "command", "[./agents/license]")(n, at)
+		r.argv(to, key, example)(n, at)
 		words, ok := n.(*ast.SequenceNode)
 		if !ok {
 			return
 		}
 		if len(words.Values) == 0 {
-			r.problem(n, "write command: [./agents/license]", "%s is empty", at)
+			r.problem(n, "write "+key+": "+example, "%s is empty", at)
 		}
 		if c := *to; len(c) > 0 && strings.Contains(c[0], "/") {
 			r.absolute(words.Values[0], at+"[0]", &c[0])

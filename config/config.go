@@ -34,10 +34,16 @@ type Config struct {
 	// CommandsFromDatabase says whether commands stored in the database are
 	// obeyed. nil: only with the embedded database.
 	CommandsFromDatabase *bool
-	Listen               string // host:port of the web server
-	TokenFile            string // absolute; holds what the web server asks for; empty: BELLHOP_TOKEN, or nothing
+	Listen               string   // host:port of the web server
+	TokenFile            string   // absolute; holds what the web server asks for; empty: BELLHOP_TOKEN, or nothing
+	Tokens               []Token  // that others send, with their roles
+	AllowedHosts         []string // names under which the web server may be asked, besides its own
 	Observability        Observability
 	FrontEnd             FrontEnd
+	SMTP                 SMTP
+	Notifications        Notifications
+	Sensors              Sensors
+	Retention            Retention
 }
 
 // FrontEnd is where FOSSology's front end finds its scheduler.
@@ -142,6 +148,9 @@ func Default() Config {
 		Hosts:  []Host{{Name: "local", Slots: localSlots()}},
 		Policy: lock.AnyLevel,
 		Listen: "127.0.0.1:8470",
+
+		Notifications: Notifications{GiveUp: 24 * time.Hour},
+		Retention:     DefaultRetention(),
 	}
 }
 
@@ -188,8 +197,14 @@ func (r *reader) fileFields(c *Config) []field {
 		}},
 		{name: "listen", read: r.address(&c.Listen)},
 		{name: "token_file", read: r.pathName(&c.TokenFile)},
+		{name: "tokens", read: r.tokens(&c.Tokens)},
+		{name: "allowed_hosts", read: r.words(&c.AllowedHosts, "[jobs.example.org]", nil)},
 		{name: "observability", read: func(n node, at string) { r.mapping(n, at, r.observabilityFields(&c.Observability)) }},
+		{name: "sensors", read: func(n node, at string) { r.sensors(n, at, &c.Sensors) }},
 		{name: "fossology", read: func(n node, at string) { r.frontEnd(n, at, &c.FrontEnd) }},
+		{name: "smtp", read: func(n node, at string) { r.smtp(n, at, &c.SMTP) }},
+		{name: "notifications", read: func(n node, at string) { r.notifications(n, at, &c.Notifications) }},
+		{name: "retention", read: func(n node, at string) { r.retention(n, at, &c.Retention) }},
 	}
 }
 

@@ -96,7 +96,7 @@ agents:
     noemail: true
     verbose: 3
   - {type: "a:b-C_9", command: [sleep], mode: exec, env: *common, workdir: /tmp/../srv, stdout: result,
-     retry: {attempts: 5, first: 2s, most: 1h, factor: 1.5, jitter: 0, not: [64, timed_out], snooze: {75: 10m}}}
+     retry: {attempts: 5, first: 2s, most: 1h, factor: 1.5, jitter: 0, not: [64, timed_out], snooze: {75: 10m}}, ends: {no_data: [3, 4], skipped: [5]}}
 `)
 	no := false
 	policy := lock.Policy{Order: lock.FIFO, Constants: lock.GanetiConstants, Levels: lock.Levels{"customer", "db"}}
@@ -126,6 +126,8 @@ agents:
 		Policy:               policy,
 		Production:           true,
 		CommandsFromDatabase: &no,
+		Notifications:        Notifications{GiveUp: 24 * time.Hour},
+		Retention:            DefaultRetention(),
 		Listen:               "[::1]:0",
 		TokenFile:            "/etc/bellhop/token",
 		Hosts: []Host{
@@ -150,7 +152,8 @@ agents:
 				Stdout:  StdoutResult, Retry: &scheduler.RetryPolicy{
 					Attempts: 5, First: 2 * time.Second, Most: time.Hour, Factor: 1.5,
 					NotCodes: []int{64}, NotOutcomes: []scheduler.Outcome{scheduler.OutcomeTimedOut},
-					Snooze: map[int]time.Duration{75: 10 * time.Minute}}},
+					Snooze: map[int]time.Duration{75: 10 * time.Minute}},
+				Ends: scheduler.Ends{3: scheduler.NoData, 4: scheduler.NoData, 5: scheduler.Skipped}},
 		},
 	}
 	if !reflect.DeepEqual(got, want) {
@@ -243,6 +246,12 @@ func TestExample_LoadsAndHoldsTheDefaults(t *testing.T) {
 	}
 	if a := &got.Agents[0]; len(a.Env)+len(a.Vars) == 0 {
 		a.Env, a.Vars = nil, nil
+	}
+	if n := &got.Notifications; len(n.Webhooks)+len(n.Commands) == 0 {
+		n.Webhooks, n.Commands = nil, nil
+	}
+	if len(got.Retention.Types) == 0 {
+		got.Retention.Types = nil
 	}
 	got.Agents = got.Agents[:1]
 	if !reflect.DeepEqual(got, plain) {

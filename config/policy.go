@@ -1,6 +1,9 @@
 package config
 
 import (
+	"path"
+	"slices"
+
 	"bellhop/scheduler/lock"
 )
 
@@ -38,6 +41,27 @@ func (r *reader) locks(to *[]string) func(node, string) {
 		}
 		return true
 	})
+}
+
+// checkLockVars finds what an agent's locks want of jobs that it does not take from
+// them: a job with the var would fail, and all without it would wait for each other.
+func (r *reader) checkLockVars(n node, at string, a *Agent) {
+	if a.Dialect == DialectFOSSology { // its client's own vars are taken besides
+		return
+	}
+	for _, text := range a.Locks {
+		t, err := lock.ParseTemplate(text, nil)
+		if err != nil {
+			continue // told already
+		}
+		for _, name := range t.Vars() {
+			takes := func(pattern string) bool { ok, _ := path.Match(pattern, name); return ok }
+			if !slices.ContainsFunc(a.Vars, takes) {
+				r.problem(n, "write vars: "+list(append(slices.Clone(a.Vars), name)),
+					"%s.locks: %s goes by var %s, which %s.vars does not take", at, text, name, at)
+			}
+		}
+	}
 }
 
 // checkLevels compares the levels of agents' locks with those that there are.

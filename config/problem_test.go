@@ -26,7 +26,7 @@ foo: 1
 		[]string{
 			`1:1: unknown key "databse"; did you mean "database"?`,
 			`2:1: unknown key "host"; did you mean "hosts"?`,
-			`3:1: unknown key "foo"; known are database, instance, limits, hosts, locate, agents, policy, production, commands_from_database, listen, token_file, observability, fossology`,
+			`3:1: unknown key "foo"; known are database, instance, limits, hosts, locate, agents, policy, production, commands_from_database, listen, token_file, tokens, allowed_hosts, observability, sensors, fossology, smtp, notifications, retention`,
 		},
 	},
 	{
@@ -43,7 +43,19 @@ foo: 1
 			`3:5: unknown key "comand" in agents[0]; did you mean "command"?`,
 			`4:5: unknown key "typ" in agents[1]; did you mean "type"?`,
 			`6:5: unknown key "max-per-host" in agents[1]; did you mean "max_per_host"?`,
-			`7:5: unknown key "cwd" in agents[1]; known are type, command, mode, dialect, max, max_per_host, env, vars, workdir, user, timeout, db, stdout, retry, locks, config, exclusive, local, nokill, noemail, verbose`,
+			`7:5: unknown key "cwd" in agents[1]; known are type, command, mode, dialect, max, max_per_host, env, vars, workdir, user, timeout, db, stdout, retry, ends, locks, config, exclusive, local, nokill, noemail, verbose, engine, options, submit, find, poll, kill, logs, poll_every, submit_timeout, lost_after, call_timeout, submits`,
+		},
+	},
+	{
+		"locks by a var that the type does not take",
+		`agents:
+  - {type: a, command: [x], mode: exec, locks: ["customer:${vars.CUSTOMER}=exclusive", "db:${args}=shared"]}
+  - {type: b, command: [x], mode: exec, vars: [DAY], locks: ["day:${vars.DAY}.${vars.ZONE}=shared"]}
+  - {type: c, command: [x], mode: exec, vars: ["CUST*"], locks: ["customer:${vars.CUSTOMER}=exclusive"]}
+`,
+		[]string{
+			"2:48: agents[0].locks: customer:${vars.CUSTOMER}=exclusive goes by var CUSTOMER, which agents[0].vars does not take; write vars: [CUSTOMER]",
+			"3:61: agents[1].locks: day:${vars.DAY}.${vars.ZONE}=shared goes by var ZONE, which agents[1].vars does not take; write vars: [DAY, ZONE]",
 		},
 	},
 	{
@@ -214,7 +226,7 @@ hosts: [{name: x, connect: ssh big1}]
 			`2:35: agents[0].mode: unknown mode "exce"; did you mean "exec"?`,
 			`2:50: agents[0].dialect: unknown dialect "xml"; known are auto, classic, json, fossology`,
 			"3:50: agents[1].dialect: an agent of mode exec speaks none; leave it out, or write mode: warm",
-			`4:35: agents[2].mode: unknown mode "execute"; known are warm, exec`,
+			`4:35: agents[2].mode: unknown mode "execute"; known are warm, exec, engine`,
 			"4:53: agents[2].dialect must be a string, not a number; put it in quotes",
 		},
 	},

@@ -198,6 +198,7 @@ func (r *reader) resolve(n node) node {
 type field struct {
 	name     string
 	required bool
+	unless   func() bool // required, but if it says so when all keys are read; nil: in any case
 	read     func(n node, at string)
 }
 
@@ -246,7 +247,7 @@ func (r *reader) mapping(n node, at string, fields []field) map[string]node {
 		f.read(value, join(at, key))
 	}
 	for _, f := range fields {
-		if f.required && given[f.name] == nil && !meant[f.name] {
+		if f.required && (f.unless == nil || !f.unless()) && given[f.name] == nil && !meant[f.name] {
 			r.problem(n, "", "%s is missing", join(at, f.name))
 		}
 	}

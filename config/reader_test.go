@@ -20,14 +20,14 @@ limits: []
 		"a list as file",
 		"- a\n",
 		[]string{
-			"1:1: the file must hold keys and values, not a list; its keys are database, instance, limits, hosts, locate, agents, policy, production, commands_from_database, listen, token_file, observability, fossology",
+			"1:1: the file must hold keys and values, not a list; its keys are database, instance, limits, hosts, locate, agents, policy, production, commands_from_database, listen, token_file, tokens, allowed_hosts, observability, sensors, fossology, smtp, notifications, retention",
 		},
 	},
 	{
 		"a word as file",
 		"hello\n",
 		[]string{
-			"1:1: the file must hold keys and values, not a string; its keys are database, instance, limits, hosts, locate, agents, policy, production, commands_from_database, listen, token_file, observability, fossology",
+			"1:1: the file must hold keys and values, not a string; its keys are database, instance, limits, hosts, locate, agents, policy, production, commands_from_database, listen, token_file, tokens, allowed_hosts, observability, sensors, fossology, smtp, notifications, retention",
 		},
 	},
 	{
@@ -122,7 +122,7 @@ hosts: *h
 		"an alias of itself",
 		"agents: &a [*a]\n",
 		[]string{
-			"1:12: agents[0] must hold keys and values, not a list; its keys are type, command, mode, dialect, max, max_per_host, env, vars, workdir, user, timeout, db, stdout, retry, locks, config, exclusive, local, nokill, noemail, verbose",
+			"1:12: agents[0] must hold keys and values, not a list; its keys are type, command, mode, dialect, max, max_per_host, env, vars, workdir, user, timeout, db, stdout, retry, ends, locks, config, exclusive, local, nokill, noemail, verbose, engine, options, submit, find, poll, kill, logs, poll_every, submit_timeout, lost_after, call_timeout, submits",
 		},
 	},
 	{

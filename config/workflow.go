@@ -124,38 +124,6 @@ func (r *reader) oneOrMore(to *[]string, example string) func(node, string) {
 	}
 }
 
-// sensorsToCome are kinds that there are words for, and nothing behind them yet.
-var sensorsToCome = []string{"table", "notify", "http", "file", "kafka"}
-
-func (r *reader) sensor(n node, at string, spots map[spot]node) *workflow.Sensor {
-	var s workflow.Sensor
-	fields := []field{
-		{name: "cron", read: r.word(&s.Cron)},
-		{name: "zone", read: r.word(&s.Zone)},
-		{name: "catch_up", read: func(n node, at string) { r.word((*string)(&s.CatchUp))(n, at) }},
-		{name: "every", read: r.long(&s.Every)},
-		{name: "after_finish", read: r.flag(&s.AfterFinish)},
-		{name: "at_most", read: r.count(&s.AtMost)},
-		{name: "per", read: r.long(&s.Per)},
-		{name: "workflow", read: r.word(&s.Workflow)},
-		{name: "when", read: r.oneOrMore(&s.When, "[succeeded, failed]")},
-	}
-	bad := len(r.problems)
-	for _, kind := range sensorsToCome {
-		fields = append(fields, field{name: kind, read: func(n node, at string) {
-			r.problem(n, "there are cron, every and workflow; an app can call bellhop.workflow_event, and a table's trigger bellhop.row_event",
-				"there is no sensor %s yet", kind)
-		}})
-	}
-	for name, n := range r.mapping(n, at, fields) {
-		spots[spot{-1, "sensor." + name}] = n
-	}
-	if len(r.problems) > bad { // what is missing besides may be what could not be read
-		return nil
-	}
-	return &s
-}
-
 func (r *reader) steps(n node, at string, spots map[spot]node) (steps []workflow.Step) {
 	r.each(n, at, `write it like - {name: fetch, type: sh, args: "…"}`, func(n node, at string) {
 		var s workflow.Step
@@ -212,7 +180,7 @@ func (r *reader) signed(to *int) func(node, string) {
 func (r *reader) notices(n node, at string) (list []workflow.Notice) {
 	r.each(n, at, "write it like - {when: [failed], mail: [ops@example.org]}", func(n node, at string) {
 		var m workflow.Notice
-		r.mapping(n, at, []field{
+		given := r.mapping(n, at, []field{
 			{name: "when", read: func(n node, at string) {
 				r.oneOrMore(&m.When, "[failed]")(n, at)
 				for _, state := range m.When {
@@ -221,11 +189,23 @@ func (r *reader) notices(n node, at string) (list []workflow.Notice) {
 					}
 				}
 			}},
-			{name: "mail", read: r.oneOrMore(&m.Mail, "[ops@example.org]")},
-			{name: "webhook", read: r.word(&m.Webhook)},
+			{name: "mail", read: func(n node, at string) {
+				r.oneOrMore(&m.Mail, "[ops@example.org]")(n, at)
+				for _, to := range m.Mail {
+					r.mailAddress(n, at, to)
+				}
+			}},
+			{name: "webhook", read: func(n node, at string) {
+				if r.word(&m.Webhook)(n, at); m.Webhook != "" {
+					r.webURL(n, at, m.Webhook)
+				}
+			}},
 			{name: "command", read: r.words(&m.Command, "[./told.sh]", nil)},
 			{name: "unless_success_within", read: r.long(&m.UnlessSuccessWithin)},
 		})
+		if given["mail"] == nil && given["webhook"] == nil && given["command"] == nil {
+			r.problem(n, "write mail: [ops@example.org], webhook: URL or command: [NAME]", "%s names nobody who is to be told", at)
+		}
 		list = append(list, m)
 	})
 	return list
@@ -237,18 +217,8 @@ func WriteWorkflow(d workflow.Definition) ([]byte, error) {
 	doc.add("workflow", d.Name, true)
 	doc.add("project", d.Project, d.Project != "")
 	doc.add("active", d.Active, true)
-	if s := d.Sensor; s != nil {
-		m := pairs{}
-		m.add("cron", s.Cron, s.Cron != "")
-		m.add("zone", s.Zone, s.Zone != "")
-		m.add("catch_up", string(s.CatchUp), s.CatchUp != "")
-		m.add("every", s.Every.String(), s.Every > 0)
-		m.add("after_finish", true, s.AfterFinish)
-		m.add("at_most", s.AtMost, s.AtMost > 0)
-		m.add("per", s.Per.String(), s.Per > 0)
-		m.add("workflow", s.Workflow, s.Workflow != "")
-		m.add("when", s.When, len(s.When) > 0)
-		doc.add("sensor", m, true)
+	if d.Sensor != nil {
+		doc.add("sensor", sensorPairs(d.Sensor), true)
 	}
 	doc.add("parameters", d.Parameters, len(d.Parameters) > 0)
 	var steps []pairs

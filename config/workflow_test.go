@@ -114,13 +114,13 @@ w.yaml:9:42: there is a line break in the args; args are one line
 w.yaml:9:55: a step has args or msq, and not both
 w.yaml:10:5: steps[4].name is missing
 w.yaml:10:21: steps[4].args must be a string, not a list
-w.yaml:13:9: the sensor has every and workflow; it has one of cron, every and workflow
+w.yaml:13:9: the sensor has every and workflow; it has one of cron, every, workflow, table, notify, http, file and kafka
 w.yaml:14:8: there are no steps; write one like - {name: fetch, type: sh, args: "…"}
 w.yaml:16:11: workflow "two" is defined twice, first on line 12
-w.yaml:17:16: there is no sensor file yet; there are cron, every and workflow; an app can call bellhop.workflow_event, and a table's trigger bellhop.row_event
+w.yaml:17:16: "*.csv" is no pattern of whole paths; write it like /srv/in/*.csv
+w.yaml:21:9: at_most and per mean nothing without each other; write both, like at_most: 8, per: 1h
 w.yaml:21:20: a workflow cannot wait for itself; every: with after_finish: true starts it again
 w.yaml:21:34: no run ends as "done"; known are succeeded, failed, skipped
-w.yaml:21:50: at_most belongs to a sensor of the kind every, and this is one of workflow; leave it out
 w.yaml:22:35: there is no step "b"; a step is named by its name`
 	_, err := Workflows("w.yaml", []byte(text))
 	if err == nil {
@@ -152,7 +152,10 @@ func TestWriteWorkflow_IsReadAgain(t *testing.T) {
 			Project: rapid.SampledFrom([]string{"", "7", "a b"}).Draw(t, "project")}
 		d.Sensor = rapid.SampledFrom([]*workflow.Sensor{nil, {Cron: "*/5 * * * *", Zone: "UTC", CatchUp: "all"},
 			{Every: workflow.Duration(90 * time.Minute), AfterFinish: true, AtMost: 3, Per: workflow.Duration(time.Hour)},
-			{Workflow: "other", When: []string{"failed"}}}).Draw(t, "sensor")
+			{Workflow: "other", When: []string{"failed"}}, {Table: "shop.uploads", Event: "id"}, {Notify: "uploads", AtMost: 2,
+				Per: workflow.Duration(time.Minute)}, {HTTP: true}, {File: "/srv/in/*.csv", Host: "big1", Event: "path",
+				Stable: workflow.Duration(time.Second)}, {Kafka: "main", Topic: "up.loads", CatchUp: "none",
+				Match: map[string]string{"kind": "upload"}}}).Draw(t, "sensor")
 		if n := rapid.IntRange(0, 3).Draw(t, "parameters"); n > 0 {
 			d.Parameters = map[string]string{}
 			for i := range n {

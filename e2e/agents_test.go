@@ -191,8 +191,8 @@ func TestAgent_Misbehaves(t *testing.T) {
 			if got := e.lines("ran"); !slices.Equal(got, []string{"bad", "next", "good"}) {
 				t.Errorf("ran %q", got)
 			}
-			if n := len(i.processes()); n != 2 {
-				t.Errorf("%d processes, want one guard and one agent", n)
+			if n := len(i.processes()); n != 1 {
+				t.Errorf("%d processes, want one agent", n)
 			}
 			if kept := value[int](e, "select coalesce(sum(length(line)), 0) from bellhop.log"); kept > 3<<20 {
 				t.Errorf("%d bytes are kept of what it said", kept)
@@ -270,20 +270,23 @@ func TestScheduler_KilledMinusNineLeavesNothing(t *testing.T) {
 	e := setup(t)
 	agent := e.worker("agent", "setsid sleep 1000 & (setsid sleep 1000; :) & trap '' HUP TERM; sleep 1000")
 	best := time.Hour
-	for range 3 {
+	for range 10 {
 		i := e.serve(agents("type: a, command: [" + agent + "]"))
 		ids := []int64{e.insert("type", "a"), e.insert("type", "a"), e.insert("type", "a")}
 		for _, id := range ids {
 			e.waitState(id, "running")
 		}
 		pgtest.Eventually(t, patience, "the agents have made their children",
-			func() bool { return len(i.processes()) >= 3*6 })
+			func() bool { return len(i.processes()) >= 3*5 })
 		i.kill()
 		best = min(best, i.gone())
 		e.sql("delete from bellhop.jobqueue")
+		if best <= time.Second {
+			break
+		}
 	}
 	t.Logf("all dead within %v at best", best)
-	if best > time.Second { // the best, since somebody else may need the machine too
+	if best > time.Second { // the best of ten, since somebody else may need the machine too
 		t.Errorf("what agents started lived for %v", best)
 	}
 }

@@ -26,14 +26,15 @@ func (e *env) healthy(typ string) {
 	e.waitState(e.insert("type, args", typ, "good"), "succeeded")
 }
 
-func TestInsert_RunsWithinASecond(t *testing.T) {
+// By scans alone each job but the first would take the 5 s from one scan to the next, however fast the machine is.
+func TestInsert_WaitsForNoScan(t *testing.T) {
 	t.Parallel()
 	e, _ := withNote(t)
 	e.healthy("a") // brings a child up
 	psql, _ := exec.LookPath("psql")
 	insert := "insert into bellhop.jobqueue (type, args) values ('a', 'x')"
 	best := time.Hour
-	for range 5 {
+	for n := range 5 {
 		began := time.Now()
 		if psql == "" {
 			e.sql(insert)
@@ -41,9 +42,11 @@ func TestInsert_RunsWithinASecond(t *testing.T) {
 			t.Fatalf("psql: %v\n%s", err, out)
 		}
 		e.waitAll(fmt.Sprintf("succeeded %d", value[int](e, "select count(*) from bellhop.jobqueue")))
-		best = min(best, time.Since(began))
+		if n > 0 { // the first may be just ahead of one
+			best = min(best, time.Since(began))
+		}
 	}
-	if best > time.Second { // the best, since somebody else may need the machine too
+	if best > 4*time.Second { // the best, since somebody else may need the machine too
 		t.Errorf("from INSERT to its end it took %v at best", best)
 	}
 	if n := len(e.lines("ran")); n != 6 {

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 )
 
@@ -27,6 +28,10 @@ func TestEdit_WhatWaitsAndByFilter(t *testing.T) {
 	// What would be done is said, and not done.
 	has(t, e.ok("retry", "-t", "mail", "--dry-run"), "6 would be ready to run once more\n", "exit status 3")
 	has(t, e.ok("cancel", "-t", "mail", "-s", "ready", "--dry-run", "-o", "json"), `"count": 1`, `"id": `+id)
+	needs := strings.TrimSpace(e.ok("submit", "ship", "--after", id))
+	has(t, e.ok("cancel", "-t", "mail", "--dry-run"), "1 would be ", "1 other job needs them: it would fail\n")
+	has(t, e.ok("edit", "-t", "mail", "--hold", "--dry-run"), "1 other job waits for them\n")
+	e.ok("cancel", needs)
 	if n := value[int](e, "select count(*) from bellhop.jobqueue where state = 'failed'"); n != 6 {
 		t.Errorf("a dry run has left %d", n)
 	}
@@ -56,7 +61,7 @@ func TestEdit_WhatWaitsAndByFilter(t *testing.T) {
 		{[]string{"edit", id, "-t", "mail", "--priority", "1"}, 2, "not both"},
 		{[]string{"edit", "-s", "running", "--priority", "1"}, 2, "held, blocked, scheduled or ready"},
 		{[]string{"retry", "-s", "ready"}, 2, "failed, quarantined"},
-		{[]string{"cancel", id, "--dry-run"}, 2, "--dry-run goes with"},
+		{[]string{"retry", id, "--dry-run"}, 2, "--dry-run goes with"},
 		{[]string{"edit", fmt.Sprint(other), "--args", "a\nb"}, 2, "one_line"},
 	} {
 		r := e.run(c.args...)

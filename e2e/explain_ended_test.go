@@ -12,7 +12,7 @@ func TestExplain_HowItEnded(t *testing.T) {
 	t.Parallel()
 	e := setup(t)
 	e.serve(agents("type: a, command: ["+e.worker("agent", `case $line in die) echo "no toner" >&2; exit 3;; *bad*) exit 4;; esac`)+"]",
-		"type: sh, command: [sh, -c], mode: exec, vars: [LANG]",
+		"type: sh, command: [sh, -c], mode: exec, vars: [LANG], ends: {no_data: [64], skipped: [65]}",
 		"type: foss, dialect: fossology, command: ["+e.foss("foss", "")+"]",
 		"type: chatty, dialect: fossology, command: ["+e.script("chatty", `echo "warning: no locale"; sleep 1000`)+"]"))
 	for _, c := range []struct {
@@ -22,6 +22,7 @@ func TestExplain_HowItEnded(t *testing.T) {
 		words   []string
 	}{
 		{cause: "succeeded", columns: "type", values: []any{"a"}},
+		{cause: "no_data", columns: "type, args", values: []any{"sh", "exit 64"}, words: []string{"nothing to do"}},
 		{cause: "agent_died", columns: "type, args", values: []any{"a", "die"}, words: []string{"exit code 3"}},
 		{cause: "agent_failed", columns: "type, args", values: []any{"sh", "echo no soap >&2; exit 7"}, words: []string{"exit code 7"}},
 		{cause: "timeout", columns: "type, args, timeout", values: []any{"sh", "exec sleep 1000", 100 * time.Millisecond}, words: []string{"100ms"}},
@@ -43,6 +44,14 @@ func TestExplain_HowItEnded(t *testing.T) {
 	died := value[int64](e, "select min(id) from bellhop.jobqueue where args = 'die'")
 	e.typed(e.because(died, "ran_on", "on local by a.", "Attempt 1 of 1"))
 	has(t, e.typed(e.because(died, "last_words", "no toner")), "no toner")
+
+	first := e.insert("type, args, held", "sh", "exit 65", true)
+	after := value[int64](e, "select bellhop.submit('sh', 'true', after => array[$1::bigint])", first)
+	e.ok("release", fmt.Sprint(first))
+	e.waitState(after, "succeeded")
+	e.typed(e.because(first, "skipped", "passed over"))
+	has(t, e.typed(e.because(after, "skipped/passed_over", fmt.Sprintf("job %d", first))), fmt.Sprintf("job %d (sh) is succeeded", first))
+	has(t, e.ok("show", fmt.Sprint(after)), "ended_as          skipped")
 
 	held := func() int64 { return e.insert("type, args, held", "sh", "true", true) }
 	cancelled, killed := held(), held()

@@ -18,6 +18,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"bellhop/pgdev/pgtest"
+	"bellhop/sql/migrate/migrated"
 )
 
 // binary is what is tested, built once by TestMain.
@@ -37,6 +38,9 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "go-agent" {
 		goAgent()
 		return
+	}
+	if len(os.Args) > 4 && os.Args[1] == "app" {
+		os.Exit(beApp(os.Args[2], os.Args[3], os.Args[4]))
 	}
 	flag.Parse()
 	if given := flag.Lookup("test.parallel"); given.Value.String() == given.DefValue {
@@ -84,9 +88,7 @@ type env struct {
 // setup gives a fresh migrated database.
 func setup(t *testing.T) *env {
 	t.Helper()
-	e := on(t, pgtest.URL(t))
-	e.ok("migrate")
-	return e
+	return on(t, migrated.URL(t))
 }
 
 // on looks at a database as it is.

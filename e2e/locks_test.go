@@ -50,13 +50,53 @@ func TestLocks_AJobSaysWhoHoldsItsLock(t *testing.T) {
 	second := strings.TrimSpace(e.ok("submit", "pause", "0", "--lock", "db:orders=exclusive"))
 	e.eventually("it says so", "select coalesce(waiting_for, '') like 'lock_held: %' from bellhop.jobqueue where id = $1::bigint", second)
 	e.ok("wait", strings.TrimSpace(e.ok("submit", "pause", "0"))) // the second slot is free
+	e.eventually("how long it took is known", "select exists (select from bellhop.sketch where name = 'pause')")
 	has(t, e.ok("explain", second), "lock_held", "job "+first, "db:orders=exclusive",
 		"weight ", "by level, db 3.0", "place 1 in its queue", "starts in about")
 	has(t, e.ok("explain", second, "-o", "json"), `"weight":`, `"place": 1`, `"starts_p50":`, `"starts_p90":`)
+	e.sql("delete from bellhop.sketch")
+	has(t, e.ok("explain", second), "when it starts cannot be told: how long jobs take is not known")
 	has(t, e.ok("locks"), "db:orders", "holds exclusive", "waits, 1.")
 	e.ok("cancel", "--now", first)
 	e.ok("wait", second)
 	pgtest.Eventually(t, patience, "nobody has a lock", func() bool { return strings.HasPrefix(e.ok("locks"), "no job holds a lock") })
+}
+
+// TestLocks_OfTheAgentAreExplained: what a job waits for that only its agent says stands in no row of
+// its own, and is told all the same; so is a limit, of which nothing is foretold.
+func TestLocks_OfTheAgentAreExplained(t *testing.T) {
+	t.Parallel()
+	e := setup(t)
+	e.serve("hosts:\n  - {name: local, slots: 6}\n" +
+		agents("type: pause, command: [sleep], mode: exec, locks: [\"customer:${key}=exclusive\", \"node:*=shared\"]",
+			"type: mail, command: [sleep], mode: exec"))
+	first := strings.TrimSpace(e.ok("submit", "pause", "600", "--lock", "customer:b=exclusive"))
+	second := strings.TrimSpace(e.ok("submit", "pause", "0", "--key", "b"))
+	third := strings.TrimSpace(e.ok("submit", "mail", "0", "--lock", "node:n1=exclusive"))
+	for _, id := range []string{second, third} {
+		e.eventually("it says so", "select coalesce(waiting_for, '') like 'lock_held: %' from bellhop.jobqueue where id = $1::bigint", id)
+	}
+	has(t, e.ok("explain", second), "lock_held", "It needs the lock customer:b=exclusive; job "+first)
+	has(t, e.ok("explain", third), "lock_held", "It needs the lock node:n1=exclusive; job "+first+" (pause) holds node:*=shared")
+	e.ok("filter", "add", "--action", "RATE_LIMIT 1 per 1h", "--predicate", `["opcode",["=","type","mail"]]`)
+	e.ok("wait", strings.TrimSpace(e.ok("submit", "mail", "0")))
+	limited := strings.TrimSpace(e.ok("submit", "mail", "0"))
+	e.eventually("it says so", "select coalesce(waiting_for, '') like 'rate_limited: %' from bellhop.jobqueue where id = $1::bigint", limited)
+	has(t, e.ok("explain", limited), "rate_limited", "until 20", "cannot be told: a filter or a limit keeps it")
+}
+
+// TestLocks_HistoryIsReplayed: what has ended is a workload, beside what became of it.
+func TestLocks_HistoryIsReplayed(t *testing.T) {
+	t.Parallel()
+	e := setup(t)
+	e.serve("hosts:\n  - {name: local, slots: 2}\n" + agents("type: pause, command: [sleep], mode: exec"))
+	e.sql("insert into bellhop.jobqueue (type, args, locks) select 'pause', '0.01', '{db:orders=exclusive}' from generate_series(1, 5)")
+	e.waitAll("succeeded 5")
+	has(t, e.ok("simulate", "--from-history", "--since", "1h"), "as it was", "predictive", "blind")
+	has(t, e.ok("simulate", "--from-history", "--order", "fifo", "-o", "json"), `"fifo"`, `"makespan"`, `"wait_p50"`, `"wait_p99"`, `"starts"`)
+	if lines := strings.Count(e.ok("simulate", "--from-history", "--jobs", "3", "--print"), `"locks":["db:orders=exclusive"]`); lines != 3 {
+		t.Errorf("%d jobs of the newest 3", lines)
+	}
 }
 
 // TestLocks_WhatStoodThereWhenTriggersWereDisabled: a row is right whatever the triggers did.

@@ -13,6 +13,7 @@ func (e *env) lostRun(id int64, reason string) {
 	told := "lost: " + reason
 	has(e.t, e.ok("show", fmt.Sprint(id)), told, ", given back", "1 of 1")
 	has(e.t, e.ok("trace", fmt.Sprint(id)), told, "lost run", "attempt 1")
+	has(e.t, e.run("logs", fmt.Sprint(id)).stderr, told)
 	has(e.t, e.ok("explain", fmt.Sprint(id)), "lost: Lost: "+reason, "counts as no attempt")
 	has(e.t, e.ok("stats"), "LOST")
 	has(e.t, e.ok("stats", "-o", "json"), `"lost": 1`)

@@ -3,6 +3,7 @@ package e2e
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"testing"
 
 	"bellhop/client"
+	"bellhop/pgdev/pgtest"
 )
 
 // giver is an agent in shell that does what its args say, in the json dialect.
@@ -190,10 +192,22 @@ func (e *env) fifo(name string) (path string) {
 	return path
 }
 
-// write writes a line for who reads from a pipe.
+// write writes a line for who reads from a pipe, once there is somebody: opened as a
+// file is, it would wait for ever where who should read is dead.
 func (e *env) write(path, line string) {
 	e.t.Helper()
-	if err := os.WriteFile(path, []byte(line+"\n"), 0o666); err != nil {
-		e.t.Fatal(err)
-	}
+	pgtest.Eventually(e.t, patience, "somebody reads from "+path, func() bool {
+		pipe, err := os.OpenFile(path, os.O_WRONLY|syscall.O_NONBLOCK, 0)
+		if errors.Is(err, syscall.ENXIO) {
+			return false
+		}
+		if err == nil {
+			_, err = pipe.WriteString(line + "\n")
+			err = errors.Join(err, pipe.Close())
+		}
+		if err != nil {
+			e.t.Fatal(err)
+		}
+		return true
+	})
 }

@@ -81,7 +81,8 @@ func (e *env) serve(yaml string, args ...string) *instance {
 		}
 		// The database may just be down on purpose.
 		err := e.pool.QueryRow(e.t.Context(), "select id from bellhop.instance where pid = $1 and state = 'live' order by id desc limit 1", i.cmd.Process.Pid).Scan(&i.id)
-		return err == nil
+		// Its row is there before it knows: a database that is killed in between has never been its own.
+		return err == nil && strings.Contains(i.said(), `"instance registered"`)
 	})
 	return i
 }
@@ -210,11 +211,13 @@ func (i *instance) gone() time.Duration {
 	return time.Since(began)
 }
 
-// processes are the living ones of its agents and their guards.
+// processes are the living ones of its agents, and of the guards of lines. The guard of
+// this machine's agents stays as long as the instance does.
 func (i *instance) processes() []int {
 	return slices.DeleteFunc(i.started(), func(pid int) bool {
-		line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid)) // gone meanwhile: empty
-		return strings.HasPrefix(string(line), "bellhop-crash-helper\x00")
+		line := ofProcess(pid, "cmdline")
+		return strings.HasPrefix(line, "bellhop-crash-helper\x00") ||
+			strings.HasPrefix(line, guard.Name+"\x00") && !strings.Contains(line, "\x00--host\x00")
 	})
 }
 
@@ -245,8 +248,8 @@ func TestHarness_SeesWhatAnInstanceStarts(t *testing.T) {
 	agent := e.script("agent", "setsid sleep 1000 & echo OK; while read -r line; do echo OK; done")
 	i := e.serve(agents("type: a, command: ["+agent+"]"), "--verbose")
 	e.waitState(e.insert("type", "a"), "succeeded")
-	if n := len(i.processes()); n != 3 {
-		t.Errorf("%d processes, want a guard, an agent and its sleep", n)
+	if n := len(i.processes()); n != 2 {
+		t.Errorf("%d processes, want an agent and its sleep", n)
 	}
 	i.stop()
 }
@@ -260,7 +263,8 @@ func TestServe_TakesNoMoreThanThePageSays(t *testing.T) {
 	i := e.serve(fmt.Sprintf("hosts:\n  - {name: local, slots: %d}\n", slots) + agents("type: a, command: ["+e.worker("agent", "sleep 1000")+"]"))
 	e.sql("insert into bellhop.jobqueue (type) select 'a' from generate_series(1, $1::int)", slots)
 	e.eventually("every slot is taken", "select count(*) = $1 from bellhop.jobqueue where state = 'running'", slots)
-	if n := value[int](e, "select count(*) from pg_stat_activity where datname = current_database() and application_name like 'bellhop%'"); n > 10 {
+	own := "from pg_stat_activity where datname = current_database() and application_name like 'bellhop%' and application_name <> 'bellhop web'"
+	if n := value[int](e, "select count(*) "+own); n > 7 { // the page's six, and one that comes and goes on a slow machine
 		t.Errorf("%d connections", n)
 	}
 	files, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", i.cmd.Process.Pid))
@@ -270,5 +274,5 @@ func TestServe_TakesNoMoreThanThePageSays(t *testing.T) {
 	if len(files) > 128+slots*8 {
 		t.Errorf("%d open files for %d slots", len(files), slots)
 	}
-	t.Logf("%d connections, %d open files", value[int](e, "select count(*) from pg_stat_activity where datname = current_database() and application_name like 'bellhop%'"), len(files))
+	e.eventually("what the pages had is let go of", "select not exists (select from pg_stat_activity where datname = current_database() and application_name = 'bellhop web')")
 }

@@ -77,13 +77,16 @@ type Metric struct {
 
 // Labels of metrics. Their values are few: types, states and outcomes.
 const (
-	LabelType    = "type"    // of jobs
-	LabelState   = "state"   // of jobs, or of children
-	LabelOutcome = "outcome" // of an attempt
-	LabelWhat    = "what"    // claim or settle
-	LabelVersion = "version" // of this program
-	LabelCommit  = "commit"  // that it was built from; empty where that is not known
-	LabelGo      = "goversion"
+	LabelType     = "type"    // of jobs
+	LabelState    = "state"   // of jobs, or of children
+	LabelOutcome  = "outcome" // of an attempt
+	LabelAhead    = "ahead"   // how far a forecast looked
+	LabelWhat     = "what"    // claim or settle
+	LabelKind     = "kind"    // of a sensor
+	LabelWorkflow = "workflow"
+	LabelVersion  = "version" // of this program
+	LabelCommit   = "commit"  // that it was built from; empty where that is not known
+	LabelGo       = "goversion"
 )
 
 // The metrics. Times are seconds. What concerns the queue is the same on every
@@ -118,6 +121,12 @@ var (
 		"s",
 		"For how long an agent had a job, or a query's job dealt its items.",
 		[]string{LabelType, LabelOutcome},
+	}
+	ForecastError = Metric{
+		"bellhop.forecast.error",
+		"s",
+		"By how much a job with locks started earlier or later than was foretold, by how far ahead that was (10s, 1m, 10m, 1h, longer).",
+		[]string{LabelAhead},
 	}
 	Children    = Metric{"bellhop.children", "{child}", "Children by state and type.", []string{LabelState, LabelType}}
 	ChildStarts = Metric{
@@ -169,6 +178,18 @@ var (
 		"Jobs that were set aside, since agents died at their hands again and again.",
 		[]string{LabelType},
 	}
+	SensorFailures = Metric{
+		"bellhop.sensor.failures",
+		"{failure}",
+		"How often a sensor could not look at its files, topic or channel, or not keep what it saw.",
+		[]string{LabelKind},
+	}
+	SensorLag = Metric{
+		"bellhop.sensor.lag",
+		"{message}",
+		"How many messages of its topic a sensor that this instance has is behind.",
+		[]string{LabelWorkflow},
+	}
 	DatabaseUp = Metric{
 		"bellhop.database.up",
 		"{database}",
@@ -196,6 +217,7 @@ var Metrics = []Metric{
 	JobWait,
 	JobPickup,
 	JobRun,
+	ForecastError,
 	Children,
 	ChildStarts,
 	ChildDeaths,
@@ -206,6 +228,8 @@ var Metrics = []Metric{
 	NotifyUsage,
 	GateState,
 	Quarantined,
+	SensorFailures,
+	SensorLag,
 	DatabaseUp,
 	Build,
 	Dropped,

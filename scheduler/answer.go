@@ -9,6 +9,8 @@ import (
 // Answer is what an agent says of a line besides how it went: most say nothing.
 type Answer struct {
 	Result []byte // JSON that jsonb can hold; nil: none
+	// EndedAs is how a line that is done had nothing to do.
+	EndedAs EndedAs
 	// Of a line that failed: another try gives the same; or it is not to come sooner than After (0: as the policy says).
 	Never bool
 	After time.Duration

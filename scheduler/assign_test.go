@@ -113,3 +113,42 @@ func TestAssign_AFourthInstanceMovesAQuarter(t *testing.T) {
 		t.Errorf("%d moves", len(moves))
 	}
 }
+
+// What not everybody may have goes to who may, stays there, and the others make up for it.
+func TestAssign_WhatNotEverybodyMayHave(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		live := []InstanceID{1, 2, 3, 4}[:rapid.IntRange(1, 4).Draw(t, "live")]
+		var units []Unit
+		for i := range rapid.IntRange(0, 30).Draw(t, "units") {
+			u := Unit{Name: fmt.Sprint("u", i), Owner: InstanceID(rapid.IntRange(0, 5).Draw(t, "owner"))}
+			if rapid.Bool().Draw(t, "able") {
+				u.Able = rapid.SliceOfDistinct(rapid.SampledFrom([]InstanceID{1, 2, 3, 4, 5}), rapid.ID).Draw(t, "by")
+			}
+			units = append(units, u)
+		}
+		moves := Assign(units, live)
+		then := afterMoves(units, moves)
+		n, _ := counts(then, live)
+		least := len(units)
+		for _, id := range live {
+			least = min(least, n[id])
+		}
+		for i, u := range then {
+			able := u.Able == nil || slices.Contains(u.Able, u.Owner)
+			some := u.Able == nil || slices.ContainsFunc(live, func(id InstanceID) bool { return slices.Contains(u.Able, id) })
+			switch {
+			case u.Owner == 0 && some, u.Owner != 0 && (!able || !slices.Contains(live, u.Owner)):
+				t.Fatalf("%+v, and live are %v", u, live)
+			case u.Able != nil && u.Owner != units[i].Owner && slices.Contains(u.Able, units[i].Owner) &&
+				slices.Contains(live, units[i].Owner) && len(u.Able) < len(live):
+				t.Fatalf("%+v was moved from %d", u, units[i].Owner)
+			case u.Able == nil && n[u.Owner] > least+1:
+				t.Fatalf("%d has %d, another one %d, and %s could be moved", u.Owner, n[u.Owner], least, u.Name)
+			}
+		}
+		if again := Assign(then, live); len(again) > 0 {
+			t.Fatalf("not steady: %v", again)
+		}
+	})
+}

@@ -73,13 +73,13 @@ type Child struct {
 	late      handle
 }
 
-// Depth is how many lines the child may hold at once: one, or as many as will
-// start within 5 ms at its measured pace.
+// Depth is how many lines the child may hold at once: the one in its hand, and as
+// many as will start within 5 ms at its measured pace.
 func (c Child) Depth() int {
 	if c.LineTime <= 0 {
 		return 1
 	}
-	return max(1, min(prefetchMost, int(prefetchSpan/c.LineTime)))
+	return 1 + min(prefetchMost-1, int(prefetchSpan/c.LineTime))
 }
 
 // Room is how many more lines the child takes now: none while more than half

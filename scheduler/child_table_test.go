@@ -332,7 +332,8 @@ func TestChild_TakesAsManyLinesAsStartWithinFiveMilliseconds(t *testing.T) {
 	for _, c := range []struct {
 		pace time.Duration
 		want int
-	}{{0, 1}, {time.Hour, 1}, {5 * time.Millisecond, 1}, {2 * time.Millisecond, 2}, {100 * time.Microsecond, 50},
+	}{{0, 1}, {time.Hour, 1}, {5*time.Millisecond + 1, 1}, {5 * time.Millisecond, 2}, {2 * time.Millisecond, 3},
+		{100 * time.Microsecond, 51},
 		{time.Nanosecond, prefetchMost}} {
 		if got := (Child{LineTime: c.pace}).Depth(); got != c.want {
 			t.Errorf("pace %s: depth %d, want %d", c.pace, got, c.want)
@@ -345,7 +346,7 @@ func TestChild_TakesAsManyLinesAsStartWithinFiveMilliseconds(t *testing.T) {
 		now = now.Add(time.Millisecond)
 		c, _ = c.Step(ChildEvent{Kind: EventAnswered, Claim: l.Claim, OK: true, At: now}, now)
 	}
-	if c.LineTime != time.Millisecond || c.Room() != 5 {
+	if c.LineTime != time.Millisecond || c.Room() != 6 {
 		t.Errorf("after 100 lines of 1 ms: pace %s, room %d", c.LineTime, c.Room())
 	}
 	for _, s := range columns {

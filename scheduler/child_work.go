@@ -32,7 +32,10 @@ func (c Child) answered(ev ChildEvent, now time.Time) (Child, []Effect) {
 	r := c.result(i, ev, now)
 	r.Outcome, r.Answer = OutcomeFailed, ev.Answer
 	if ev.OK {
-		r.Outcome, r.ExitCode, r.Error, r.Message = OutcomeSucceeded, 0, "", ""
+		r.Outcome, r.Error, r.Message = OutcomeSucceeded, "", ""
+		if ev.Answer == nil || ev.Answer.EndedAs == "" { // by its exit code, it may be
+			r.ExitCode = 0
+		}
 	} else if of.Claim == c.cancel { // it gave up because it was told to: there is no other attempt
 		r.Outcome, r.Error = OutcomeCancelled, "cancelled: "+r.Error
 	} else if ev.Again {
@@ -168,7 +171,8 @@ func (c Child) gone(ev ChildEvent, now time.Time) (Child, []Effect) {
 }
 
 // wantsExec is the commonest cause of a child that never says OK.
-const wantsExec = "; it never said OK: a program that does not say it, and takes no lines on stdin, wants mode: exec"
+const wantsExec = "; it never said OK: 'bellhop agent check COMMAND' shows what it says instead; " +
+	"a program that takes no lines on stdin wants mode: exec"
 
 // result is the end of the i-th line.
 func (c Child) result(i int, ev ChildEvent, now time.Time) Result {

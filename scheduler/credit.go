@@ -3,6 +3,8 @@ package scheduler
 // TypeCapacity is what one type on one host can take, and what it has asked for.
 type TypeCapacity struct {
 	Room      int // lines that its children take now
+	Idle      int // children that have nothing to do, and take lines
+	Busy      int // children that have a line in hand, and take more behind it
 	Pending   int // lines that were dealt and wait
 	Granted   int // lines asked for and not dealt yet
 	Coming    int // children that are coming up
@@ -10,9 +12,15 @@ type TypeCapacity struct {
 }
 
 // Ask is how many lines more to ask for now, and for how many lines at the
-// most children could come up.
+// most children could come up. While nobody is idle, what comes behind a line in
+// hand is asked for by half of the children at a time: by one at a time, each
+// line would be a claim.
 func (a TypeCapacity) Ask() (now, spawn int) {
-	return max(0, a.Room-a.Pending-a.Granted), max(0, a.Spawnable-a.Short())
+	now = max(0, a.Room-a.Pending-a.Granted)
+	if a.Idle == 0 && now < a.Busy/2 {
+		now = 0
+	}
+	return now, max(0, a.Spawnable-a.Short())
 }
 
 // Short is how many children more the waiting lines need than come up already.

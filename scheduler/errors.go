@@ -22,3 +22,10 @@ var ErrUnguarded = errors.New("its guard died")
 // ErrQuery: an MSQ text is to blame, not the line to the database. The error
 // that wraps it says how.
 var ErrQuery = errors.New("msq_error")
+
+// Unreachable is an error of the connection to the database, not of a statement: whether that was carried out is
+// not known.
+type Unreachable struct{ Err error }
+
+func (u *Unreachable) Error() string { return "database out of reach: " + u.Err.Error() }
+func (u *Unreachable) Unwrap() error { return u.Err }

@@ -77,12 +77,16 @@ const (
 
 // ControlState is what operators want just now.
 type ControlState struct {
-	Paused   []TypeName // empty name: everything
-	Stop     Stop       // of this instance; empty: nothing
-	Attached bool       // there are attached tables
-	Locks    bool       // there are jobs with locks
-	Sensors  bool       // workflows wait for the clock, or for an event that has come
-	SensorIn time.Duration
+	Paused    []TypeName // empty name: everything
+	Stop      Stop       // of this instance; empty: nothing
+	Attached  bool       // there are attached tables
+	Locks     bool       // there are jobs with locks
+	Sensors   bool       // workflows wait for the clock, or for an event that has come
+	SensorIn  time.Duration
+	Notices   bool // there is somebody to be told of runs
+	NoticeIn  time.Duration
+	Instances int   // that live
+	Watches   int64 // which sensors this instance watches: another number, others; 0: none
 }
 
 // Pauses reports whether nothing of a type may start.

@@ -181,7 +181,8 @@ func TestAsk_NeverTwice(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		n := func(name string) int { return rapid.IntRange(0, 9).Draw(t, name) }
-		a := TypeCapacity{Room: n("room"), Pending: n("pending"), Granted: n("granted"), Coming: n("coming"), Spawnable: n("could")}
+		a := TypeCapacity{Room: n("room"), Pending: n("pending"), Granted: n("granted"), Coming: n("coming"), Spawnable: n("could"),
+			Idle: n("idle"), Busy: n("busy")}
 		now, spawn := a.Ask()
 		if now < 0 || spawn < 0 || spawn > a.Spawnable || now > a.Room {
 			t.Fatalf("%+v asks for %d and %d", a, now, spawn)
@@ -200,4 +201,25 @@ func TestAsk_NeverTwice(t *testing.T) {
 			t.Fatalf("%+v asks for %d more", s, again)
 		}
 	})
+}
+
+// While all have a line in hand, what comes behind it is asked for by half of
+// them at a time. Who has nothing to do is never waited for.
+func TestAsk_ByHalfOfTheChildrenAtATime(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		capacity TypeCapacity
+		now      int
+	}{
+		{TypeCapacity{Busy: 1, Room: 1}, 1},
+		{TypeCapacity{Busy: 4, Room: 1}, 0},
+		{TypeCapacity{Busy: 4, Room: 2}, 2},
+		{TypeCapacity{Busy: 4, Room: 2, Granted: 1}, 0}, // the other one is on its way
+		{TypeCapacity{Busy: 3, Idle: 1, Room: 1}, 1},
+		{TypeCapacity{Busy: 4, Room: 200}, 200},
+	} {
+		if now, _ := c.capacity.Ask(); now != c.now {
+			t.Errorf("%+v asks for %d", c.capacity, now)
+		}
+	}
 }

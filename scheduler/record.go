@@ -40,6 +40,14 @@ func (r Record) Plain() bool {
 	return r.Kind == RecordSettle && r.Attempt == 1 && r.Items == nil && r.Verdict.State == Succeeded
 }
 
+// EndedAs is how a job that succeeded says that it had nothing to do.
+func (r Record) EndedAs() EndedAs {
+	if r.Kind != RecordSettle || r.Verdict.State != Succeeded || r.Result.Answer == nil {
+		return ""
+	}
+	return r.Result.Answer.EndedAs
+}
+
 // Items is how far an MSQ job has come.
 type Items struct {
 	Total  int64 // −1: the last row has not been read yet

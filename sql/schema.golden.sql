@@ -98,6 +98,27 @@ table bellhop.dependency (
   counted boolean not null default false
 );
 
+table bellhop.engine_job (
+  tag text not null,
+  job bigint not null,
+  fence bigint not null,
+  attempt integer not null,
+  type text not null,
+  engine text not null,
+  instance bigint,
+  state text not null,
+  engine_id text,
+  stage text,
+  how text,
+  exit_code integer,
+  reason text,
+  said text,
+  sent_at timestamp with time zone not null default clock_timestamp(),
+  ran_at timestamp with time zone,
+  ended_at timestamp with time zone,
+  changed_at timestamp with time zone not null default clock_timestamp()
+);
+
 table bellhop.event (
   workflow text not null,
   event text not null,
@@ -118,6 +139,21 @@ table bellhop.filter (
   created_by text not null
 );
 
+table bellhop.history (
+  minute timestamp with time zone not null,
+  type text not null,
+  instance bigint not null,
+  taken integer not null,
+  succeeded integer not null,
+  failed integer not null,
+  cancelled integer not null,
+  retried integer not null,
+  items_done bigint not null,
+  items_failed bigint not null,
+  wait integer[] not null,
+  run integer[] not null
+);
+
 table bellhop.host (
   instance bigint not null,
   name text not null,
@@ -131,6 +167,15 @@ table bellhop.host (
   only_priorities integer[],
   only_names text,
   only_rjm text
+);
+
+table bellhop.housekeeping (
+  one boolean not null default true,
+  instance bigint,
+  until timestamp with time zone,
+  begun_at timestamp with time zone,
+  ended_at timestamp with time zone,
+  deleted bigint not null default 0
 );
 
 table bellhop.instance (
@@ -153,7 +198,13 @@ table bellhop.instance (
   looked xid8,
   looked_at timestamp with time zone,
   draining_since timestamp with time zone,
-  policy jsonb
+  policy jsonb,
+  tells text[] not null default '{}'::text[],
+  watches jsonb,
+  reloaded_at timestamp with time zone,
+  reload_failed boolean not null default false,
+  reload_said text,
+  listen text
 );
 
 table bellhop.item (
@@ -225,7 +276,8 @@ END,
   own_attempts boolean,
   run bigint,
   step text,
-  not_after timestamp with time zone
+  not_after timestamp with time zone,
+  ended_as text
 );
 
 unlogged table bellhop.located (
@@ -293,6 +345,79 @@ table bellhop.manager_stop (
   by text not null
 );
 
+table bellhop.notice (
+  id bigint not null generated always as identity,
+  message uuid not null default gen_random_uuid(),
+  run bigint not null,
+  workflow text not null,
+  project text not null,
+  state text not null,
+  reason text,
+  ended_at timestamp with time zone not null,
+  last_success timestamp with time zone,
+  channel text not null,
+  target text not null,
+  needs text not null,
+  status text not null default 'waiting'::text,
+  tries integer not null default 0,
+  at timestamp with time zone not null default clock_timestamp(),
+  next_at timestamp with time zone not null default clock_timestamp(),
+  until timestamp with time zone not null,
+  instance bigint,
+  sent_at timestamp with time zone,
+  error text
+);
+
+table bellhop.notice_rule (
+  id bigint not null generated always as identity,
+  project text not null default ''::text,
+  prefix text not null default ''::text,
+  statuses text[] not null default '{failed}'::text[],
+  unless_success_within interval,
+  mail text[] not null default '{}'::text[],
+  webhook text,
+  command text[] not null default '{}'::text[],
+  changed_at timestamp with time zone not null default clock_timestamp(),
+  changed_by text not null
+);
+
+table bellhop.operation (
+  id bigint not null generated always as identity,
+  verb text not null,
+  filter jsonb not null,
+  priority smallint,
+  state text not null default 'planned'::text,
+  plan pg_snapshot not null,
+  planned bigint not null,
+  by_state jsonb not null,
+  skipped jsonb not null,
+  samples jsonb not null,
+  planned_by text not null,
+  planned_at timestamp with time zone not null default clock_timestamp(),
+  started_at timestamp with time zone,
+  not_before timestamp with time zone,
+  ended_at timestamp with time zone,
+  worked_at timestamp with time zone,
+  past bigint not null default 0,
+  later bigint[] not null default '{}'::bigint[],
+  tries integer not null default 0,
+  done bigint not null default 0,
+  refused bigint not null default 0,
+  undone bigint not null default 0,
+  error text,
+  dependents jsonb not null default '{}'::jsonb
+);
+
+table bellhop.operation_job (
+  operation bigint not null,
+  job bigint not null,
+  state text not null,
+  held boolean not null,
+  priority smallint not null,
+  priority_name text,
+  ended_at timestamp with time zone
+);
+
 table bellhop.paused (
   type text not null,
   paused_at timestamp with time zone not null default clock_timestamp(),
@@ -322,6 +447,15 @@ table bellhop.run (
   last bigint
 );
 
+table bellhop.run_end (
+  id bigint not null generated always as identity,
+  run bigint not null,
+  workflow text not null,
+  state text not null,
+  reason text,
+  at timestamp with time zone not null default clock_timestamp()
+);
+
 table bellhop.schema_script (
   name text not null,
   checksum text not null,
@@ -341,7 +475,9 @@ table bellhop.sensor (
   next_fire timestamp with time zone,
   fired_at timestamp with time zone,
   problem text,
-  since timestamp with time zone
+  since timestamp with time zone,
+  recent timestamp with time zone[] not null default '{}'::timestamp with time zone[],
+  lag bigint
 );
 
 table bellhop.set_aside (
@@ -355,6 +491,21 @@ table bellhop.set_aside (
   again_at timestamp with time zone not null
 );
 
+table bellhop.sign_in (
+  digest bytea not null,
+  link boolean not null,
+  login text not null,
+  made_at timestamp with time zone not null default clock_timestamp(),
+  until timestamp with time zone not null
+);
+
+table bellhop.sketch (
+  what text not null,
+  name text not null,
+  pairs integer[] not null default '{}'::integer[],
+  at timestamp with time zone not null default clock_timestamp()
+);
+
 table bellhop.workflow (
   name text not null,
   project text not null default ''::text,
@@ -363,7 +514,8 @@ table bellhop.workflow (
   definition jsonb not null,
   instance bigint,
   changed_at timestamp with time zone not null default clock_timestamp(),
-  changed_by text not null
+  changed_by text not null,
+  notifies boolean not null default (definition ? 'notify'::text)
 );
 
 table bellhop.workflow_past (
@@ -432,7 +584,19 @@ view bellhop.every_job (
   progress_text text,
   run bigint,
   step text,
-  not_after timestamp with time zone
+  not_after timestamp with time zone,
+  ended_as text
+);
+
+view bellhop.failed_item (
+  job bigint,
+  fence bigint,
+  item bigint,
+  line text,
+  tries integer,
+  exit_code integer,
+  error text,
+  at timestamp with time zone
 );
 
 view bellhop.job (
@@ -478,7 +642,8 @@ view bellhop.job (
   progress_text text,
   run bigint,
   step text,
-  not_after timestamp with time zone
+  not_after timestamp with time zone,
+  ended_as text
 );
 
 view bellhop.job_log (
@@ -557,6 +722,48 @@ view bellhop.lost (
   reason text
 );
 
+view bellhop.remote (
+  job bigint,
+  tag text,
+  attempt integer,
+  type text,
+  engine text,
+  engine_id text,
+  state text,
+  stage text,
+  how text,
+  exit_code integer,
+  reason text,
+  said text,
+  sent_at timestamp with time zone,
+  ran_at timestamp with time zone,
+  ended_at timestamp with time zone,
+  changed_at timestamp with time zone,
+  instance bigint
+);
+
+view bellhop.seen_operation (
+  id bigint,
+  verb text,
+  filter jsonb,
+  priority smallint,
+  state text,
+  planned bigint,
+  by_state jsonb,
+  skipped jsonb,
+  samples jsonb,
+  planned_by text,
+  planned_at timestamp with time zone,
+  started_at timestamp with time zone,
+  ended_at timestamp with time zone,
+  worked_at timestamp with time zone,
+  done bigint,
+  refused bigint,
+  undone bigint,
+  error text,
+  dependents jsonb
+);
+
 view bellhop.startable (
   id bigint,
   type text,
@@ -577,7 +784,9 @@ view bellhop.step (
   created_at timestamp with time zone,
   started_at timestamp with time zone,
   ended_at timestamp with time zone,
-  workflow text
+  workflow text,
+  ended_as text,
+  cause text
 );
 
 -- constraints
@@ -604,15 +813,20 @@ alter table bellhop.deadline add constraint deadline_pkey PRIMARY KEY (job);
 alter table bellhop.dependency add constraint dependency_not_itself CHECK ((job <> needs));
 alter table bellhop.dependency add constraint dependency_pkey PRIMARY KEY (job, needs);
 alter table bellhop.dependency add constraint dependency_wanted_ends CHECK (((wanted <> '{}'::text[]) AND (wanted <@ ARRAY['succeeded'::text, 'failed'::text, 'cancelled'::text, 'quarantined'::text])));
+alter table bellhop.engine_job add constraint engine_job_pkey PRIMARY KEY (tag);
+alter table bellhop.engine_job add constraint engine_job_state_check CHECK ((state = ANY (ARRAY['submitting'::text, 'running'::text, 'ended'::text, 'killing'::text, 'over'::text])));
 alter table bellhop.event add constraint event_event_check CHECK (((event <> ''::text) AND (length(event) <= 200)));
 alter table bellhop.event add constraint event_pkey PRIMARY KEY (workflow, event);
 alter table bellhop.filter add constraint filter_id_check CHECK ((id ~ '^[A-Za-z0-9._-]{1,100}$'::text));
 alter table bellhop.filter add constraint filter_pkey PRIMARY KEY (id);
 alter table bellhop.filter add constraint filter_predicates_check CHECK ((jsonb_typeof(predicates) = 'array'::text));
 alter table bellhop.filter add constraint filter_priority_check CHECK ((priority >= 0));
+alter table bellhop.history add constraint history_pkey PRIMARY KEY (minute, type, instance);
 alter table bellhop.host add constraint host_instance_fkey FOREIGN KEY (instance) REFERENCES bellhop.instance(id) ON DELETE CASCADE;
 alter table bellhop.host add constraint host_pkey PRIMARY KEY (instance, name);
 alter table bellhop.host add constraint host_state_check CHECK ((state = ANY (ARRAY['up'::text, 'connecting'::text, 'down'::text])));
+alter table bellhop.housekeeping add constraint housekeeping_one_check CHECK (one);
+alter table bellhop.housekeeping add constraint housekeeping_pkey PRIMARY KEY (one);
 alter table bellhop.instance add constraint instance_pkey PRIMARY KEY (id);
 alter table bellhop.instance add constraint instance_state_check CHECK ((state = ANY (ARRAY['live'::text, 'gone'::text])));
 alter table bellhop.instance add constraint instance_stop_check CHECK ((stop = ANY (ARRAY['finish'::text, 'now'::text])));
@@ -628,16 +842,33 @@ alter table bellhop.lock_wait add constraint lock_wait_pkey PRIMARY KEY (level, 
 alter table bellhop.log add constraint log_pkey PRIMARY KEY (id);
 alter table bellhop.lost_run add constraint lost_run_pkey PRIMARY KEY (job, n);
 alter table bellhop.manager_stop add constraint manager_stop_pkey PRIMARY KEY (name);
+alter table bellhop.notice add constraint notice_channel_check CHECK ((channel = ANY (ARRAY['mail'::text, 'webhook'::text, 'command'::text])));
+alter table bellhop.notice add constraint notice_pkey PRIMARY KEY (id);
+alter table bellhop.notice add constraint notice_status_check CHECK ((status = ANY (ARRAY['waiting'::text, 'sent'::text, 'given_up'::text])));
+alter table bellhop.notice_rule add constraint notice_rule_check CHECK (((mail <> '{}'::text[]) OR (webhook <> ''::text) OR (command <> '{}'::text[])));
+alter table bellhop.notice_rule add constraint notice_rule_pkey PRIMARY KEY (id);
+alter table bellhop.notice_rule add constraint notice_rule_statuses_check CHECK (((statuses <> '{}'::text[]) AND (statuses <@ '{succeeded,failed,skipped}'::text[])));
+alter table bellhop.notice_rule add constraint notice_rule_unless_success_within_check CHECK ((unless_success_within > '00:00:00'::interval));
+alter table bellhop.operation add constraint operation_pkey PRIMARY KEY (id);
+alter table bellhop.operation add constraint operation_priority_check CHECK (((priority >= '-20'::integer) AND (priority <= 19)));
+alter table bellhop.operation add constraint operation_state_check CHECK ((state = ANY (ARRAY['planned'::text, 'running'::text, 'stopping'::text, 'stopped'::text, 'done'::text, 'undone'::text])));
+alter table bellhop.operation add constraint operation_verb_check CHECK ((verb = ANY (ARRAY['cancel'::text, 'kill'::text, 'retry'::text, 'release'::text, 'hold'::text, 'priority'::text])));
+alter table bellhop.operation_job add constraint operation_job_operation_fkey FOREIGN KEY (operation) REFERENCES bellhop.operation(id) ON DELETE CASCADE;
+alter table bellhop.operation_job add constraint operation_job_pkey PRIMARY KEY (operation, job);
 alter table bellhop.paused add constraint paused_pkey PRIMARY KEY (type);
 alter table bellhop.rjm add constraint rjm_pkey PRIMARY KEY (job);
 alter table bellhop.rjm add constraint rjm_state_check CHECK ((state = ANY (ARRAY['done'::text, 'dusting'::text, 'old'::text])));
 alter table bellhop.run add constraint run_pkey PRIMARY KEY (id);
 alter table bellhop.run add constraint run_state_check CHECK ((state = ANY (ARRAY['queued'::text, 'running'::text, 'succeeded'::text, 'failed'::text, 'skipped'::text])));
+alter table bellhop.run_end add constraint run_end_pkey PRIMARY KEY (id);
 alter table bellhop.schema_script add constraint schema_script_pkey PRIMARY KEY (name);
 alter table bellhop.schema_version add constraint schema_version_pkey PRIMARY KEY (version);
 alter table bellhop.sensor add constraint sensor_pkey PRIMARY KEY (workflow);
 alter table bellhop.set_aside add constraint set_aside_attachment_fkey FOREIGN KEY (attachment) REFERENCES bellhop.attachment(id) ON DELETE CASCADE;
 alter table bellhop.set_aside add constraint set_aside_pkey PRIMARY KEY (attachment, digest);
+alter table bellhop.sign_in add constraint sign_in_pkey PRIMARY KEY (digest);
+alter table bellhop.sketch add constraint sketch_pkey PRIMARY KEY (what, name);
+alter table bellhop.sketch add constraint sketch_what_check CHECK ((what = ANY (ARRAY['took'::text, 'off'::text])));
 alter table bellhop.workflow add constraint workflow_name CHECK ((name ~ '^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$'::text));
 alter table bellhop.workflow add constraint workflow_pkey PRIMARY KEY (name);
 alter table bellhop.workflow_past add constraint workflow_past_pkey PRIMARY KEY (workflow, version);
@@ -652,6 +883,9 @@ CREATE INDEX deadline_at ON bellhop.deadline USING btree (at);
 CREATE INDEX dependency_needs ON bellhop.dependency USING btree (needs);
 CREATE INDEX dependency_open ON bellhop.dependency USING btree (needs) WHERE (NOT met);
 CREATE INDEX dependency_uncounted ON bellhop.dependency USING btree (job) WHERE (NOT counted);
+CREATE INDEX engine_job_of ON bellhop.engine_job USING btree (job);
+CREATE UNIQUE INDEX engine_job_one ON bellhop.engine_job USING btree (job) WHERE (state = ANY (ARRAY['submitting'::text, 'running'::text, 'ended'::text]));
+CREATE INDEX engine_job_open ON bellhop.engine_job USING btree (type, tag) WHERE (state = ANY (ARRAY['submitting'::text, 'running'::text, 'ended'::text, 'killing'::text]));
 CREATE INDEX event_of ON bellhop.event USING btree (workflow, at);
 CREATE INDEX event_open ON bellhop.event USING btree (at) WHERE (run IS NULL);
 CREATE INDEX instance_live ON bellhop.instance USING btree (id) WHERE (state = 'live'::text);
@@ -663,13 +897,31 @@ CREATE INDEX jobqueue_pinned ON bellhop.jobqueue USING btree (type, run_on, prio
 CREATE INDEX jobqueue_ready ON bellhop.jobqueue USING btree (type, priority, id) WHERE ((state = 'ready'::text) AND (NOT held) AND (run_on IS NULL) AND (locks IS NULL));
 CREATE INDEX jobqueue_taken ON bellhop.jobqueue USING btree (instance) WHERE (state = ANY (ARRAY['assigned'::text, 'running'::text]));
 CREATE INDEX log_job ON bellhop.log USING btree (job, id);
+CREATE INDEX notice_open ON bellhop.notice USING btree (next_at) WHERE (status = 'waiting'::text);
+CREATE INDEX notice_run ON bellhop.notice USING btree (run);
+CREATE INDEX notice_until ON bellhop.notice USING btree (until) WHERE (status = 'waiting'::text);
+CREATE INDEX operation_open ON bellhop.operation USING btree (id) WHERE (state = ANY (ARRAY['running'::text, 'stopping'::text]));
 CREATE INDEX rjm_dusty ON bellhop.rjm USING btree (job) WHERE (state <> 'old'::text);
 CREATE INDEX run_ended ON bellhop.run USING btree (ended_at) WHERE (ended_at IS NOT NULL);
 CREATE INDEX run_of ON bellhop.run USING btree (workflow, id);
 CREATE INDEX run_open ON bellhop.run USING btree (workflow, id) WHERE (state = ANY (ARRAY['queued'::text, 'running'::text]));
+CREATE INDEX run_success ON bellhop.run USING btree (workflow, ended_at) WHERE (state = 'succeeded'::text);
 CREATE INDEX sensor_next ON bellhop.sensor USING btree (next_fire) WHERE (next_fire < 'infinity'::timestamp with time zone);
 CREATE INDEX sensor_source ON bellhop.sensor USING btree (source) WHERE (source IS NOT NULL);
+CREATE INDEX sensor_watched ON bellhop.sensor USING btree (workflow) WHERE (kind = ANY (ARRAY['notify'::text, 'file'::text, 'kafka'::text]));
+CREATE INDEX sign_in_login ON bellhop.sign_in USING btree (login, link, until);
 CREATE INDEX workflow_instance ON bellhop.workflow USING btree (instance) WHERE active;
+
+CREATE OR REPLACE FUNCTION bellhop.able(sensor jsonb)
+ RETURNS bigint[]
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select case when bool_and(x.sees) then null else coalesce(array_agg(x.id order by x.id) filter (where x.sees), '{}') end
+    from (select i.id, bellhop.sees(i.watches, i.name, sensor) as sees from bellhop.instance i
+           where i.state = 'live' and bellhop.starts_workflows(i.id)) x
+$function$;
 
 CREATE OR REPLACE FUNCTION bellhop.all_jobs_gone()
  RETURNS trigger
@@ -716,6 +968,18 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION bellhop.archived(ids bigint[], archive text)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  if archive <> '' and ids <> '{}' then
+    execute pg_catalog.format('insert into %s (job, "row") select a.job, a."row" from bellhop.as_archived($1) a', archive::regclass) using ids;
+  end if;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION bellhop.arrange()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -739,6 +1003,18 @@ begin
   end if;
   return null;
 end
+$function$;
+
+CREATE OR REPLACE FUNCTION bellhop.as_archived(ids bigint[])
+ RETURNS TABLE(job bigint, "row" jsonb)
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select j.id, to_jsonb(j) || jsonb_build_object(
+           'attempts', (select coalesce(jsonb_agg(to_jsonb(a) order by a.attempt), '[]') from bellhop.attempt_past a where a.job = j.id),
+           'log', (select coalesce(jsonb_agg(to_jsonb(l) order by l.id), '[]') from bellhop.log l where l.job = j.id))
+    from bellhop.jobqueue j where j.id = any (ids)
 $function$;
 
 CREATE OR REPLACE FUNCTION bellhop.attach(tab regclass, type text DEFAULT NULL::text, cmd text[] DEFAULT NULL::text[], pool integer DEFAULT NULL::integer, workdir text DEFAULT NULL::text, log_dir text DEFAULT NULL::text, key text[] DEFAULT NULL::text[], dispatch text DEFAULT 'dispatch'::text, status_col text DEFAULT NULL::text, exit_col text DEFAULT NULL::text, index boolean DEFAULT false, name text DEFAULT NULL::text, OUT id bigint, OUT statements text[])
@@ -1021,6 +1297,83 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION bellhop.batch(type text DEFAULT 'dummy'::text, args text DEFAULT NULL::text, key text DEFAULT NULL::text, jobs bigint[] DEFAULT NULL::bigint[], held boolean DEFAULT false, on_failure text DEFAULT 'run'::text, priority integer DEFAULT 0, vars jsonb DEFAULT NULL::jsonb)
+ RETURNS bigint
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp'
+AS $function$
+#variable_conflict use_column
+declare
+  id bigint;
+begin
+  id := bellhop.submit(batch.type, batch.args, key => batch.key, held => batch.held, on_failure => batch.on_failure,
+                       priority => batch.priority, vars => batch.vars);
+  perform bellhop.batch_add(id, batch.jobs);
+  return id;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION bellhop.batch_add(batch bigint, jobs bigint[])
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp'
+AS $function$
+#variable_conflict use_column
+begin
+  if batch_add.batch is null or batch_add.jobs = '{}' then
+    return;
+  end if;
+  insert into bellhop.dependency (job, needs)
+  select batch_add.batch, n from unnest(batch_add.jobs) n
+   where not exists (select from bellhop.dependency d where d.job = batch_add.batch and d.needs = n) order by n;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION bellhop.batch_count(id bigint, OUT jobs bigint, OUT waiting bigint, OUT running bigint, OUT succeeded bigint, OUT failed bigint, OUT cancelled bigint, OUT quarantined bigint)
+ RETURNS record
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp'
+AS $function$
+  select count(n.id), count(*) filter (where n.state in ('held', 'blocked', 'scheduled', 'ready')),
+         count(*) filter (where n.state in ('assigned', 'running')), count(*) filter (where n.state = 'succeeded'),
+         count(*) filter (where n.state = 'failed'), count(*) filter (where n.state = 'cancelled'),
+         count(*) filter (where n.state = 'quarantined')
+    from bellhop.job b
+    left join bellhop.dependency d on d.job = b.id
+    left join bellhop.jobqueue n on n.id = d.needs
+   where b.id = batch_count.id
+   group by b.id
+$function$;
+
+CREATE OR REPLACE FUNCTION bellhop.below(ids bigint[], most integer)
+ RETURNS TABLE(id bigint, key text, type text, state text, becomes text, among bigint)
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp'
+AS $function$
+  with recursive fall (id, ends) as (
+    select j.id, 'cancelled' from bellhop.job j
+     where j.id = any (below.ids) and j.state not in ('succeeded', 'failed', 'cancelled', 'quarantined')
+    union
+    select j.id, 'failed'
+      from fall f
+      join bellhop.dependency d on d.needs = f.id and not d.met and f.ends <> all (d.wanted)
+      join bellhop.job j on j.id = d.job and j.state in ('blocked', 'scheduled', 'ready') and not j.held and j.on_failure = 'fail'
+  ), told as (
+    select distinct on (j.id) j.id, j.key, j.type, j.state,
+           case when j.held then 'held' when j.on_failure = 'run' or f.ends = any (d.wanted) then 'run' when j.on_failure = 'block' then 'blocked' else 'failed' end as becomes
+      from fall f
+      join bellhop.dependency d on d.needs = f.id and not d.met
+      join bellhop.job j on j.id = d.job and j.state in ('held', 'blocked', 'scheduled', 'ready')
+     where j.id <> all (below.ids)
+     order by j.id, (j.on_failure = 'run' or f.ends = any (d.wanted))
+  )
+  select t.id, t.key, t.type, t.state, t.becomes, count(*) over () from told t order by t.id limit below.most
+$function$;
+
 CREATE OR REPLACE FUNCTION bellhop.caller()
  RETURNS name
  LANGUAGE sql
@@ -1052,7 +1405,7 @@ begin
   select case when j.state = 'assigned' and j.waiting_for like 'lock_held: %' then 'running' else j.state end,
          case when j.type = 'dummy' then j.run end into was, of_run
     from bellhop.jobqueue j where j.id = cancel.id for update;
-  if of_run is not null and was = 'blocked' then
+  if of_run is not null and was in ('blocked', 'held') then
     raise object_not_in_prerequisite_state using message = format('job %s is none of the steps of run %s, but waits for them', cancel.id, of_run),
       hint = format('Cancel its steps: select bellhop.cancel(job) from bellhop.step where run = %s', of_run);
   end if;
@@ -1131,7 +1484,7 @@ AS $function$
     ('paused/all', 'waiting', true, '',
       'Everything is paused since {at} by {by}.', 'bellhop resume'),
     ('unknown_type', 'waiting', true, 'no live instance has an agent of its type',
-      'No running instance has an agent of type {type}.{there}', 'add it under agents in bellhop.yaml, and start bellhop serve anew'),
+      'No running instance has an agent of type {type}.{there}', 'add it under agents in bellhop.yaml, then: bellhop reload'),
     ('unknown_type/row', 'waiting', true, '',
       'It is a row of an attached table with a command of its own, and no running instance obeys commands that stand in the database.',
       'write commands_from_database: true into bellhop.yaml, and start bellhop serve anew'),
@@ -1197,6 +1550,10 @@ AS $function$
       'Children of its type come up one at a time, until one has said OK or finished something: {children}.', 'bellhop agents'),
     ('running', 'running', false, 'it runs: where, by which child, since when',
       'It runs since {at} ({for}) on {host}{child}, instance {instance}, attempt {attempt} of {most}{items}.', 'bellhop logs -f {id}'),
+    ('on_engine', 'running', false, 'it runs on an engine: under which tag, and what the engine says of it',
+      'Its work is on engine {engine}, tag {tag}{id_there}: {stage}.', 'bellhop show {id}'),
+    ('on_engine/left', 'waiting', false, '',
+      'Its work is on engine {engine}, tag {tag}{id_there}, and nobody watches it: whoever takes it finds it again, and does not submit it twice.', 'bellhop show {id}'),
     ('items_wait', 'running', false, 'items of its query wait, and none of them runs: for which host, and why',
       '{n} of its items wait{place}{since}: {why}', '{next}'),
     ('items_wait/starting', 'running', false, '',
@@ -1214,6 +1571,12 @@ AS $function$
     -- How it ended.
     ('succeeded', 'ended', false, 'done; `bellhop retry ID` runs it again',
       'It is done.{items}', 'bellhop retry {id}'),
+    ('no_data', 'ended', false, 'it is done, and its agent said that there was no work; who needs it goes on',
+      'It is done, and there was nothing to do: it said no data. Who needs it goes on.', 'bellhop logs {id}'),
+    ('skipped', 'ended', false, 'it is done, and its agent said that nothing of it is wanted this time: who needs it to have succeeded is skipped, too',
+      'It is done, and said skipped: who needs it to have succeeded is passed over.', 'bellhop logs {id}'),
+    ('skipped/passed_over', 'ended', false, '',
+      'It never ran: job {root}, which it needs, or which one of those needs, said skipped. That is no failure.', 'bellhop explain {root}'),
     ('cancelled', 'ended', false, 'it was cancelled',
       'It was cancelled.', 'bellhop retry {id}'),
     ('filter_rejected', 'ended', false, 'a filter says REJECT, and it waited; with the filter gone, `bellhop retry ID`',
@@ -1232,6 +1595,12 @@ AS $function$
       'Its agent was ended, since it did not move: {error}', 'bellhop logs -e {id}'),
     ('quarantined', 'ended', false, 'three agents died of it; mend the agent or the job',
       '{deaths} agents have died of it, and no more shall: {error}', 'bellhop logs -e {id}'),
+    ('engine_lost', 'ended', false, 'it ran on an engine, which does not know it any more; nobody knows how it ended',
+      'The engine where it ran does not know it any more: {error}', 'bellhop show {id}'),
+    ('submission_timeout', 'ended', false, 'an engine has not taken it within `submit_timeout`, or has taken it and never shown it',
+      'It has not come to run on its engine: {error}', 'bellhop logs -e {id}'),
+    ('engine_refused', 'ended', false, 'submit said that another try would give the same (exit code 65)',
+      'Its engine refuses it: {error}', 'bellhop logs -e {id}'),
     ('result_refused', 'ended', false, 'what its agent gave back is too long (`limits.result`), or cannot be kept as jsonb; it is not tried again by itself',
       'What its agent gave back was not kept: {error}.', 'bellhop logs {id}'),
     ('args_too_long', 'ended', false, 'its argument is longer than the system takes on a command line',
@@ -1265,6 +1634,38 @@ AS $function$
     ('command_failed', 'ended', false, 'a command in the queue could not be carried out',
       'The command was not carried out: {error}.', 'bellhop submit command --help'),
 
+    -- What starts a workflow, and what keeps it from that (bellhop.explain_workflow).
+    ('inactive', 'workflow', true, 'a workflow is not active',
+      'It is not active: only a hand starts it.', 'bellhop workflow activate {name}'),
+    ('inactive/run', 'waiting', true, '',
+      'Run {run} of workflow {name} was queued when that was deactivated: it begins when it is active again.', 'bellhop workflow activate {name}'),
+    ('no_sensor', 'workflow', true, 'its definition names nothing that starts it',
+      'It has no sensor: only a hand starts it.', 'bellhop workflow run {name}'),
+    ('nobody_starts', 'workflow', true, 'no instance that runs could start it',
+      'No instance runs, and so nobody starts it.', 'bellhop serve'),
+    ('nobody_starts/stopped', 'workflow', true, '',
+      'The starting of workflows was stopped on every instance, by {by}{since}. What comes meanwhile is kept.', 'bellhop manager start'),
+    ('nobody_starts/unseen', 'workflow', true, '',
+      'No instance that runs may watch what its sensor ({kind}) waits for: `sensors` of bellhop.yaml says what each may.', 'bellhop instances'),
+    ('unknown_type/step', 'workflow', true, '',
+      '{steps} of type {type}, of which no running instance has an agent.{there}', 'add it under agents in bellhop.yaml, then: bellhop reload'),
+    ('sensor_fails', 'workflow', false, 'its sensor cannot see, or what it saw came to no run; it tries again by itself',
+      'Its sensor ({kind}) has had a problem{since}: {problem}', 'bellhop workflow show {name}'),
+    ('next_slot', 'workflow', false, 'when its schedule comes around',
+      'Its next slot is at {at}, in {in}.', 'bellhop workflow run {name}'),
+    ('awaits_event', 'workflow', false, 'its sensor has seen nothing new',
+      'It starts when its sensor ({kind}) sees something new.{last}', 'bellhop workflow run {name}'),
+    ('event_waits', 'workflow', false, 'something came, and no run was made of it yet',
+      '{n} of its events came{since}, and no runs were made of them yet.', 'bellhop manager status'),
+    ('run_open', 'workflow', false, 'a run of it is not over: by sensors one more waits behind it, and others are skipped',
+      'Run {run} is {state}{since}: by its sensor one more may wait for it, and what comes besides is skipped.', 'bellhop workflow show --run {run}'),
+    ('run_open/inactive', 'workflow', true, '',
+      'Run {run} is queued{since}, and begins when the workflow is active again.', 'bellhop workflow activate {name}'),
+    ('run_skipped', 'workflow', false, 'its last run was skipped, and why',
+      'The last run, {run}{of}, was skipped: {reason}', 'bellhop workflow show --run {run}'),
+    ('run_failed', 'workflow', false, 'its last run failed, and why',
+      'The last run, {run}{of}, has failed: {reason}', 'bellhop workflow retry {run}'),
+
     -- Why a row of an attached table does not run (bellhop.explain_row).
     ('attachment_broken', 'row', true, 'no row of its table runs, and why',
       'No row of {name} runs: {why}.', 'bellhop attachments'),
@@ -1288,6 +1689,8 @@ AS $function$
       'It has never been taken. It is if there is a row with the key {key} and its dispatch column is NULL. Rows of tables that inherit from this one are not its own, and are not run: {children}.', 'bellhop kick'),
 
     -- What comes beside these.
+    ('step_of', 'beside', false, 'it is a step of a workflow',
+      'It is step {step} of run {run} of workflow {workflow}, which is {state}.', 'bellhop workflow show --run {run}'),
     ('ran_on', 'beside', false, 'attempt, host, child, from when to when',
       'Attempt {attempt} of {most}, on {host}{child}, from {from} to {to} ({for}).', 'bellhop show {id}'),
     ('lost', 'beside', false, 'a run of it was lost with its host or instance and given back; it counts as no attempt',
@@ -1339,6 +1742,86 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION bellhop.cron_fault(schedule text)
+ RETURNS text
+ LANGUAGE plpgsql
+ IMMUTABLE PARALLEL SAFE STRICT
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  list  text[] := regexp_split_to_array(btrim(schedule, e' \t\n\r'), '\s+');
+  f     record;
+  part  text;
+  one   text;
+  span  text;
+  v     integer[];
+begin
+  if schedule ~ '^\s*@' then
+    return case when lower(btrim(schedule)) not in ('@hourly', '@daily', '@midnight', '@weekly', '@monthly', '@yearly', '@annually')
+                then format('%s is no schedule: there are @hourly, @daily, @weekly, @monthly and @yearly', to_json(btrim(schedule))) end;
+  elsif schedule ~ '^\s*$' or cardinality(list) not in (5, 6) then
+    return format('%s has %s fields: it takes 5 (minute hour day month weekday), or 6 with seconds first', to_json(schedule),
+                  case when schedule ~ '^\s*$' then 0 else cardinality(list) end);
+  end if;
+  for f in select x.*, list[x.n - 6 + cardinality(list)] as text from (values
+      (1, 'second', 0, 59, '{}'::text[]), (2, 'minute', 0, 59, '{}'), (3, 'hour', 0, 23, '{}'), (4, 'day', 1, 31, '{}'),
+      (5, 'month', 1, 12, '{jan,feb,mar,apr,may,jun,jul,aug,sep,oct,nov,dec}'), (6, 'weekday', 0, 7, '{sun,mon,tue,wed,thu,fri,sat}')
+    ) x (n, name, least, top, names) where x.n > 6 - cardinality(list) order by x.n
+  loop
+    foreach part in array string_to_array(f.text, ',') loop
+      if part like '%/%' and substr(part, strpos(part, '/') + 1) !~ '^[+]?0*[1-9][0-9]{0,8}$' then
+        return format('%s %s: a step is a number from 1 on, as in */10', f.name, to_json(part));
+      end if;
+      span := split_part(part, '/', 1);
+      continue when span in ('*', '?');
+      v := '{}';
+      foreach one in array case when span like '%-%' then array[split_part(span, '-', 1), substr(span, strpos(span, '-') + 1)] else array[span] end loop
+        v := v || coalesce(f.least + array_position(f.names, lower(one)) - 1,
+                           case when one ~ '^0*[0-9]{1,3}$' and one::integer between f.least and f.top then one::integer end);
+        if v[cardinality(v)] is null then
+          return format('%s %s: it is %s to %s', f.name, to_json(one), f.least, f.top)
+            || case when f.names <> '{}' then format(', or %s to %s', upper(f.names[1]), upper(f.names[cardinality(f.names)])) else '' end;
+        end if;
+      end loop;
+      if v[2] < v[1] then
+        return format('%s %s: the range ends before it begins', f.name, to_json(part));
+      end if;
+    end loop;
+  end loop;
+  return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION bellhop.definition_keys()
+ RETURNS TABLE(part text, n integer, key text, wants text, required boolean, example text)
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select k.part, row_number() over ()::integer, k.key, k.wants, k.required, k.example
+    from (values
+    ('', 'workflow', 'word', true, null), ('', 'project', 'word', false, null), ('', 'active', 'flag', false, null),
+    ('', 'sensor', 'part', false, null), ('', 'parameters', 'pairs', false, 'write it like parameters: {DAY: today}'),
+    ('', 'steps', 'list', true, 'write it like - {name: fetch, type: sh, args: "…"}'),
+    ('', 'notify', 'list', false, 'write it like - {when: [failed], mail: [ops@example.org]}'),
+    ('step', 'name', 'word', true, null), ('step', 'type', 'word', true, null), ('step', 'args', 'text', false, null),
+    ('step', 'msq', 'text', false, null), ('step', 'after', 'words', false, 'write it like [fetch]'), ('step', 'run_on', 'word', false, null),
+    ('step', 'priority', 'whole', false, null), ('step', 'vars', 'pairs', false, 'write it like vars: {USERID: 7}'),
+    ('step', 'locks', 'words', false, 'write it like ["customer:7=exclusive"]'), ('step', 'max_attempts', 'count', false, null),
+    ('step', 'timeout', 'long', false, null), ('step', 'on_failure', 'word', false, null),
+    ('sensor', 'cron', 'word', false, null), ('sensor', 'zone', 'word', false, null), ('sensor', 'catch_up', 'word', false, null),
+    ('sensor', 'every', 'long', false, null), ('sensor', 'after_finish', 'flag', false, null), ('sensor', 'at_most', 'count', false, null),
+    ('sensor', 'per', 'long', false, null), ('sensor', 'workflow', 'word', false, null),
+    ('sensor', 'when', 'words', false, 'write it like [succeeded, failed]'), ('sensor', 'table', 'word', false, null),
+    ('sensor', 'event', 'word', false, null), ('sensor', 'notify', 'word', false, null), ('sensor', 'http', 'flag', false, null),
+    ('sensor', 'file', 'word', false, null), ('sensor', 'host', 'word', false, null), ('sensor', 'stable', 'long', false, null),
+    ('sensor', 'kafka', 'word', false, null), ('sensor', 'topic', 'word', false, null),
+    ('sensor', 'match', 'pairs', false, 'write it like match: {kind: upload}'),
+    ('notice', 'when', 'words', false, 'write it like [failed]'), ('notice', 'mail', 'words', false, 'write it like [ops@example.org]'),
+    ('notice', 'webhook', 'word', false, null), ('notice', 'command', 'words', false, 'write it like [./told.sh]'),
+    ('notice', 'unless_success_within', 'long', false, null)) k (part, key, wants, required, example)
+$function$;
+
 CREATE OR REPLACE FUNCTION bellhop.dependencies_came()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -1348,6 +1831,7 @@ AS $function$
 declare
   jobs   bigint[] := array(select distinct c.job from came c);
   others bigint[];
+  grown  bigint[];
   late   record;
 begin
   if jobs = '{}' then
@@ -1370,7 +1854,19 @@ begin
         hint = 'Insert a job and what it needs in one transaction, or insert it held and release it afterwards.';
     end if;
   end if;
-  perform bellhop.ended(w.failed) from bellhop.resolve(jobs, false) w;
+  -- Who waits already, and now for others that came in this transaction too, has only so many more to wait for: what it waited for
+  -- is not counted again, so that thousands can join a batch one by one.
+  with more as (
+    select c.job, count(*)::integer as n from came c group by c.job having bool_and(c.counted)
+  ), counted as (
+    update bellhop.jobqueue j set unmet = j.unmet + m.n from more m
+     where j.id = m.job and j.unmet is not null and j.state in ('held', 'blocked')
+    returning j.id
+  )
+  select coalesce(array_agg(c.id), '{}') into grown from counted c;
+  if grown <> jobs then
+    perform bellhop.ended(w.failed) from bellhop.resolve(array(select j from unnest(jobs) j where j <> all (grown)), false) w;
+  end if;
   perform bellhop.refuse_cycles(jobs); -- what is met already is on none
   if exists (select from bellhop.dependency d where d.job = any (jobs) and not d.counted) then
     perform pg_notify('bellhop_due', ''); -- look, when this is committed
@@ -1417,7 +1913,7 @@ begin
     raise insufficient_privilege using message = format('permission denied: %s may not let job %s, which others have submitted, wait for another', bellhop.caller(), new.job),
       hint = format('That is for its submitter and for operators: grant bellhop_operator to %I.', bellhop.caller());
   elsif new.job = new.needs then
-    raise check_violation using message = format('a job cannot wait for itself: job %s needs job %s', new.job, new.needs),
+    raise check_violation using message = format('a job cannot need itself, and job %s would', new.job),
       constraint = 'dependency_no_cycle', table = 'dependency', hint = 'Leave this dependency out.';
   end if;
   select j.xmin = pg_current_xact_id()::xid and j.created_at >= now()
@@ -1431,6 +1927,35 @@ begin
   new.counted := ours;
   return new;
 end
+$function$;
+
+CREATE OR REPLACE FUNCTION bellhop.dependents(ids bigint[], cancelled boolean)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp'
+AS $function$
+  with recursive meant (id) as materialized (
+    select j.id from bellhop.job j where j.id = any (dependents.ids) and (not dependents.cancelled or j.state not in ('succeeded', 'failed', 'cancelled', 'quarantined'))
+  ), fall (id, ends) as (
+    select m.id, 'cancelled' from meant m where exists (select from bellhop.dependency d where d.needs = m.id and not d.met)
+    union
+    select j.id, 'failed'
+      from fall f
+      join bellhop.dependency d on d.needs = f.id and not d.met and (not dependents.cancelled or f.ends <> all (d.wanted))
+      join bellhop.jobqueue j on j.id = d.job and j.state in ('held', 'blocked', 'scheduled', 'ready')
+                             and (not dependents.cancelled or not j.held and j.on_failure = 'fail')
+  ), told as (
+    select distinct on (j.id) j.id,
+           case when not dependents.cancelled then 'wait' when j.held then 'held' when j.on_failure = 'run' or f.ends = any (d.wanted) then 'run'
+                when j.on_failure = 'block' then 'blocked' else 'failed' end as becomes
+      from fall f
+      join bellhop.dependency d on d.needs = f.id and not d.met
+      join bellhop.jobqueue j on j.id = d.job and j.state in ('held', 'blocked', 'scheduled', 'ready') and j.type <> 'dummy'
+     where not exists (select from meant m where m.id = j.id)
+     order by j.id, (j.on_failure = 'run' or f.ends = any (d.wanted))
+  )
+  select coalesce(jsonb_object_agg(b.becomes, b.n), '{}') from (select t.becomes, count(*) as n from told t group by t.becomes) b
 $function$;
 
 CREATE OR REPLACE FUNCTION bellhop.detach(name text)
@@ -1522,7 +2047,22 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION bellhop.edit(id bigint, priority integer DEFAULT NULL::integer, priority_name text DEFAULT NULL::text, run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, args text DEFAULT NULL::text, max_attempts integer DEFAULT NULL::integer, timeout interval DEFAULT NULL::interval, hold boolean DEFAULT NULL::boolean)
+CREATE OR REPLACE FUNCTION bellhop.edges(ids bigint[])
+ RETURNS TABLE(job bigint, needs bigint, wanted text[], met boolean)
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp'
+AS $function$
+  with seen as materialized (
+    select x.id from unnest(edges.ids) x (id) where exists (select from bellhop.job j where j.id = x.id offset 0)
+  )
+  select d.job, d.needs, d.wanted, d.met
+    from bellhop.dependency d
+   where d.job = any (array(select s.id from seen s)) and d.needs = any (array(select s.id from seen s))
+   order by d.job, d.needs
+$function$;
+
+CREATE OR REPLACE FUNCTION bellhop.edit(id bigint, priority integer DEFAULT NULL::integer, priority_name text DEFAULT NULL::text, run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, args text DEFAULT NULL::text, max_attempts integer DEFAULT NULL::integer, timeout interval DEFAULT NULL::interval, hold boolean DEFAULT NULL::boolean, not_after timestamp with time zone DEFAULT NULL::timestamp with time zone, run_on text DEFAULT NULL::text, vars jsonb DEFAULT NULL::jsonb, msq text DEFAULT NULL::text, on_failure text DEFAULT NULL::text)
  RETURNS text
  LANGUAGE plpgsql
  SECURITY DEFINER
@@ -1541,9 +2081,13 @@ begin
     raise check_violation using constraint = 'jobqueue_priority_range', message = format('priority %s is out of range', edit.priority), hint = 'Priorities are -20 (first) to 19 (last).';
   end if;
   -- The lock settles the race with a claim.
-  select j.state, j.type into was from bellhop.jobqueue j where j.id = edit.id for update;
+  select j.state, j.type, j.msq is not null as is_msq, j.on_failure into was from bellhop.jobqueue j where j.id = edit.id for update;
   if was.state is null or was.state not in ('held', 'blocked', 'scheduled', 'ready') then
     return was.state;
+  end if;
+  if edit.msq is not null and not was.is_msq then
+    raise object_not_in_prerequisite_state using message = format('job %s has no query that could be changed: it is given one line', edit.id),
+      hint = 'Cancel it, and submit another one with a query.';
   end if;
   if edit.args is not null and was.type in ('command', 'attachment') then
     raise object_not_in_prerequisite_state using message = format('the args of job %s are not to be changed: it is of type %s', edit.id, was.type),
@@ -1557,12 +2101,30 @@ begin
          max_attempts  = coalesce(edit.max_attempts, j.max_attempts),
          own_attempts  = case when edit.max_attempts is not null then true else j.own_attempts end,
          run_at        = case when edit.run_at is null then j.run_at when at > clock_timestamp() then at end,
+         msq           = coalesce(edit.msq, j.msq),
+         vars          = coalesce(edit.vars, j.vars),
+         run_on        = case when edit.run_on is null then j.run_on else nullif(edit.run_on, '') end,
+         on_failure    = coalesce(edit.on_failure, j.on_failure),
+         not_after     = case when edit.not_after is null then j.not_after else nullif(edit.not_after, 'infinity') end,
          held          = j.held or coalesce(edit.hold, false),
          state         = case when edit.hold or j.held then 'held' when edit.run_at is null or j.unmet is not null then j.state
                               when at > clock_timestamp() then 'scheduled' else 'ready' end,
-         waiting_for   = case when edit.hold then null
+         waiting_for   = case when edit.hold or edit.run_on is not null and j.unmet is null then null
                               when j.waiting_for in ('retry_delay', 'snoozed') and edit.run_at is not null then null else j.waiting_for end
    where j.id = edit.id;
+  if edit.args is not null or edit.vars is not null then
+    perform bellhop.unwanted_remote(edit.id);
+  end if;
+  if edit.not_after < 'infinity' then
+    insert into bellhop.deadline (job, at) values (edit.id, edit.not_after) on conflict (job) do update set at = excluded.at;
+  elsif edit.not_after is not null then
+    delete from bellhop.deadline d where d.job = edit.id;
+  end if;
+  -- What it waits for may have ended already, in a way that means something else now.
+  if edit.on_failure <> was.on_failure then
+    update bellhop.dependency d set counted = false where d.job = edit.id and not d.met;
+    perform bellhop.ended(w.failed) from bellhop.resolve(array[edit.id], false) w;
+  end if;
   perform pg_notify('bellhop_due', '');
   perform bellhop.kick();
   if edit.hold is false then
@@ -1570,6 +2132,22 @@ begin
   end if;
   select j.state into now_is from bellhop.jobqueue j where j.id = edit.id;
   return now_is;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION bellhop.end_told(run bigint, called text, state text, reason text)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET enable_seqscan TO 'off'
+AS $function$
+begin
+  if exists (select from bellhop.notice_rule r where end_told.state = any (r.statuses))
+     or exists (select from bellhop.workflow w where w.name = called and w.notifies
+                   and (end_told.state <> 'skipped' or w.definition -> 'notify' @? '$[*].when[*] ? (@ == "skipped")')) then
+    insert into bellhop.run_end (run, workflow, state, reason) values (end_told.run, called, end_told.state, end_told.reason);
+    perform pg_notify('bellhop_due', '');
+  end if;
 end
 $function$;
 
@@ -1717,6 +2295,71 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION bellhop.explain_workflow(name text)
+ RETURNS TABLE(code text, sentence text, next text)
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp'
+AS $function$
+#variable_conflict use_column
+declare
+  w bellhop.workflow;
+  s bellhop.sensor;
+  r record;
+  about jsonb := jsonb_build_object('name', explain_workflow.name);
+begin
+  select * into w from bellhop.workflow x where x.name = explain_workflow.name and bellhop.is_reader();
+  if not found then
+    return;
+  end if;
+  select * into s from bellhop.sensor x where x.workflow = w.name;
+  about := about || jsonb_build_object('kind', s.kind, 'problem', s.problem, 'since', bellhop.since(s.since));
+  if not w.active then
+    return query select * from bellhop.reason('inactive', about);
+  elsif s.workflow is null then
+    return query select * from bellhop.reason('no_sensor', about);
+  else
+    if not exists (select from bellhop.instance i where i.state = 'live') then
+      return query select * from bellhop.reason('nobody_starts', about);
+    elsif not exists (select from bellhop.instance i where i.state = 'live' and bellhop.starts_workflows(i.id)) then
+      return query select * from bellhop.reason('nobody_starts/stopped', about || (
+        select jsonb_build_object('by', string_agg(distinct m.by, ', '), 'since', bellhop.since(min(m.at))) from bellhop.manager_stop m));
+    elsif bellhop.able(w.definition -> 'sensor') = '{}' then
+      return query select * from bellhop.reason('nobody_starts/unseen', about);
+    end if;
+    if s.problem is not null then
+      return query select * from bellhop.reason('sensor_fails', about);
+    end if;
+    if s.next_fire > '-infinity' and s.next_fire < 'infinity' then
+      return query select * from bellhop.reason('next_slot', about || jsonb_build_object('at', to_char(s.next_fire, 'YYYY-MM-DD HH24:MI:SSOF'),
+        'in', date_trunc('second', greatest(s.next_fire - clock_timestamp(), interval '0'))));
+    elsif s.kind not in ('cron', 'every') then
+      return query select * from bellhop.reason('awaits_event', about || jsonb_build_object('last', (
+        select format(' The last one came at %s.', to_char(max(e.at), 'YYYY-MM-DD HH24:MI:SSOF')) from bellhop.event e
+         where e.workflow = w.name having max(e.at) is not null)));
+    end if;
+  end if;
+  return query select u.* from bellhop.unserved(w.definition) u;
+  select count(*) as n, min(e.at) as first into r from bellhop.event e where e.workflow = w.name and e.run is null;
+  if r.n > 0 then
+    return query select * from bellhop.reason('event_waits', about || jsonb_build_object('n', r.n, 'since', bellhop.since(r.first)));
+  end if;
+  for r in select x.id, x.state, x.reason, coalesce(x.started_at, x.created_at) as since from bellhop.run x
+            where x.workflow = w.name and x.state in ('queued', 'running') order by x.id limit 3
+  loop
+    return query select * from bellhop.reason(case when r.state = 'queued' and r.reason is not null then 'run_open/inactive' else 'run_open' end,
+      about || jsonb_build_object('run', r.id, 'state', r.state, 'since', bellhop.since(r.since)));
+  end loop;
+  for r in select x.id, x.state, x.reason, x.event from bellhop.run x where x.workflow = w.name order by x.id desc limit 1
+  loop
+    if r.state in ('skipped', 'failed') then
+      return query select * from bellhop.reason('run_' || r.state, about || jsonb_build_object('run', r.id, 'of', ' of ' || r.event,
+        'reason', coalesce(r.reason, 'no reason was given')));
+    end if;
+  end loop;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION bellhop.explanation(id bigint)
  RETURNS TABLE(code text, sentence text, next text)
  LANGUAGE plpgsql
@@ -1755,7 +2398,13 @@ begin
     j.error := bellhop.reason_of(j.error, j.reason);
   end if;
 
-  if is_at = 'held' then
+  -- Of a run that waits until its workflow is active again, nothing but that lets anything go.
+  select x.workflow into what from bellhop.run x
+   where x.id = j.run and x.state = 'queued' and x.reason is not null and is_at in ('held', 'blocked');
+  if what is not null then
+    return query select * from bellhop.reason('inactive/run', jsonb_build_object('run', j.run, 'name', what));
+  end if;
+  if is_at = 'held' and (what is null or j.type <> 'dummy') then
     return query select * from bellhop.reason('held', jsonb_build_object('id', j.id));
   end if;
 
@@ -1779,7 +2428,7 @@ begin
     return query select * from bellhop.reason(case when j.waiting_for = 'retry_delay' then 'retry_delay'
         when j.waiting_for = 'snoozed' then 'snoozed'
         when j.waiting_for like 'no_resources: %' then 'no_resources' else 'scheduled' end,
-      jsonb_build_object('id', j.id, 'what', substr(j.waiting_for, strpos(j.waiting_for, ': ') + 2), 'attempt', j.attempt, 'most', j.max_attempts, 'at', j.run_at, 'error', coalesce(j.error, 'no reason was given'), 'in',
+      jsonb_build_object('id', j.id, 'what', substr(j.waiting_for, strpos(j.waiting_for, ': ') + 2), 'attempt', j.attempt, 'most', j.max_attempts, 'at', coalesce(nullif(to_char(j.run_at, 'YYYY-MM-DD HH24:MI:SSOF'), ''), j.run_at::text), 'error', coalesce(j.error, 'no reason was given'), 'in',
         case when isfinite(j.run_at) then format(', in %s', date_trunc('second', greatest(j.run_at - clock_timestamp(), interval '0'))) else ', which is never' end));
   end if;
 
@@ -1797,10 +2446,18 @@ begin
     end loop;
   end if;
 
+  if is_at = 'ready' then
+    return query select x.code, x.sentence, x.next from bellhop.engine_job e cross join lateral bellhop.reason('on_engine/left', jsonb_build_object('id', j.id,
+      'engine', e.engine, 'tag', e.tag, 'id_there', ' (there: ' || e.engine_id || ')')) x
+     where e.job = j.id and e.attempt = j.attempt + 1 and e.state in ('submitting', 'running', 'ended');
+  end if;
+
   if is_at = 'ready' and j.locks is not null then
     for r in select distinct on (g.job) g.job, g.since, w.want, q.type,
                     case g.level when 'big' then 'big' else format('%s:%s=%s', g.level, g.name, g.mode) end as held
-               from unnest(j.locks) as w (want)
+               -- What its agent wants for it stands in no row of its own: that is the lock behind which it waits.
+               from unnest(j.locks || coalesce(substring(j.waiting_for from '^lock_held: (.*), and job [0-9]+ has '),
+                      case split_part(j.behind, ':', 1) when '' then null when 'big' then 'big' else j.behind || '=exclusive' end)) as w (want)
                join bellhop.lock g on g.job <> j.id and bellhop.locks_clash(w.want, g.level, g.name, g.mode)
                join bellhop.jobqueue q on q.id = g.job
               order by g.job, w.want limit 10
@@ -1901,6 +2558,11 @@ begin
         'child', (select format(' by %s, pid %s', c.name, c.pid) from bellhop.child c where c.instance = j.instance and c.job = j.id and j.msq is null limit 1),
         'items', case when j.msq is not null then format('; items done %s, failed %s, of %s',
                    coalesce(j.items_done, 0), coalesce(j.items_failed, 0), coalesce(j.items_total::text, 'not known yet')) end));
+      return query select x.code, x.sentence, x.next from bellhop.engine_job e cross join lateral bellhop.reason('on_engine', jsonb_build_object('id', j.id,
+        'engine', e.engine, 'tag', e.tag, 'id_there', ' (there: ' || e.engine_id || ')', 'stage',
+        case when e.how is not null then 'it is over there, ' || e.how when e.state = 'submitting' then 'it is being submitted' when e.stage is null then 'it was accepted, and has not been seen there yet'
+             else e.stage || ' there' || coalesce(' since ' || date_trunc('second', e.ran_at), '') end)) x
+       where e.job = j.id and e.attempt = j.attempt and e.state <> 'over';
       if j.msq is not null and j.waiting_for like 'lock_held: %' then
         return query select * from bellhop.reason('lock_held/items', jsonb_build_object('id', j.id, 'what', substr(j.waiting_for, 12)));
       end if;
@@ -1931,12 +2593,14 @@ begin
     -- What stands in error begins with a code, where there is one; else it is what the agent, or its end, said.
     error := coalesce(j.error, 'no reason was given');
     what := substring(error from '^([a-z]+(?:_[a-z]+)*): ');
-    if not exists (select from bellhop.causes() c where c.cause = what and c.of = 'ended' and what <> 'killed') then
+    if not exists (select from bellhop.causes() c where c.cause = what and c.of = 'ended' and what not in ('killed', 'succeeded', 'cancelled', 'no_data', 'skipped')) then
       what := substring(error from '^(args_too_long)$');
     else
       error := substr(error, length(what) + 3);
     end if;
     what := case when j.state = 'cancelled' and what in ('filter_rejected', 'expired') then what
+                 when j.state = 'succeeded' and j.ended_as = 'skipped' and j.attempt = 0 then 'skipped/passed_over'
+                 when j.state = 'succeeded' and j.ended_as is not null then j.ended_as
                  when j.state in ('succeeded', 'cancelled', 'quarantined') then j.state
                  when j.killed_by is not null and j.error like 'killed: %' then 'killed'
                  when j.type = 'command' then 'command_failed'
@@ -1967,6 +2631,11 @@ begin
       end if;
     end if;
   end if;
+
+  for r in select x.id, x.workflow, x.state from bellhop.run x where x.id = j.run and j.step is not null
+  loop
+    return query select * from bellhop.reason('step_of', jsonb_build_object('step', j.step, 'run', r.id, 'workflow', r.workflow, 'state', r.state));
+  end loop;
 
   for r in select l.* from bellhop.lost_run l where l.job = j.id order by l.n desc limit 1
   loop
@@ -2523,6 +3192,27 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION bellhop.graph(of bigint, most bigint)
+ RETURNS TABLE(id bigint, key text, type text, state text, exit_code integer, error text, waiting_for text)
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp'
+AS $function$
+  with recursive way (id) as (
+    select graph.of
+    union
+    select x.id
+      from way w
+     cross join lateral (select d.needs as id from bellhop.dependency d where d.job = w.id
+                         union all
+                         select d.job from bellhop.dependency d where d.needs = w.id) x
+  )
+  select j.id, j.key, j.type, j.state, j.exit_code, j.error, j.waiting_for
+    from (select w.id from way w limit graph.most) p
+   cross join lateral (select * from bellhop.job q where q.id = p.id offset 0) j -- one by one: a hash would be of the whole queue
+   order by j.id
+$function$;
+
 CREATE OR REPLACE FUNCTION bellhop.heads_behind(lock text)
  RETURNS TABLE(job bigint, since timestamp with time zone)
  LANGUAGE plpgsql
@@ -2759,14 +3449,15 @@ BEGIN ATOMIC
  SELECT has_table_privilege(bellhop.caller(), ('bellhop.instance'::regclass)::oid, 'select'::text) AS has_table_privilege;
 END;
 
-CREATE OR REPLACE FUNCTION bellhop.is_served(type text)
+CREATE OR REPLACE FUNCTION bellhop.is_served(type text, job bigint)
  RETURNS boolean
  LANGUAGE sql
  STABLE
  SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
   select exists (select from bellhop.instance i join bellhop.agent a on a.instance = i.id
-                  where i.state = 'live' and a.type = is_served.type and not i.paused && array[is_served.type, ''])
+                  where i.state = 'live' and not i.paused && array[is_served.type, '']
+                     and (a.type = is_served.type or a.type = 'rjm' and exists (select from bellhop.rjm r where r.job = is_served.job)))
 $function$;
 
 CREATE OR REPLACE FUNCTION bellhop.job_name(id bigint)
@@ -2777,6 +3468,31 @@ CREATE OR REPLACE FUNCTION bellhop.job_name(id bigint)
 AS $function$
   select coalesce((select format('job %s%s', j.id, coalesce(' (' || j.key || ')', '')) from bellhop.jobqueue j where j.id = job_name.id),
                   format('job %s', job_name.id))
+$function$;
+
+CREATE OR REPLACE FUNCTION bellhop.jobs_forgotten(ids bigint[])
+ RETURNS integer
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  n integer;
+begin
+  if ids = '{}' then
+    return 0;
+  end if;
+  delete from bellhop.attempt_past a where a.job = any (ids);
+  delete from bellhop.lost_run l where l.job = any (ids);
+  delete from bellhop.log l where l.job = any (ids);
+  delete from bellhop.item i where i.job = any (ids);
+  delete from bellhop.deadline d where d.job = any (ids);
+  delete from bellhop.rjm r where r.job = any (ids);
+  delete from bellhop.attached x where x.job = any (ids);
+  delete from bellhop.engine_job e where e.job = any (ids) and e.state = 'over';
+  delete from bellhop.jobqueue j where j.id = any (ids);
+  get diagnostics n = row_count;
+  return n;
+end
 $function$;
 
 CREATE OR REPLACE FUNCTION bellhop.jobs_gone()
@@ -2802,6 +3518,16 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION bellhop.json_kind(v jsonb)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select case jsonb_typeof(v) when 'object' then 'keys and values' when 'array' then 'a list' when 'number' then 'a number'
+              when 'boolean' then 'true or false' when 'string' then 'a string' else 'nothing' end
+$function$;
+
 CREATE OR REPLACE FUNCTION bellhop.kick()
  RETURNS void
  LANGUAGE sql
@@ -2823,6 +3549,10 @@ begin
   -- Who waits for a lock that it asked for while it ran has a process that must be dead first.
   select case when j.state = 'assigned' and j.waiting_for like 'lock_held: %' then 'running' else j.state end into was
     from bellhop.jobqueue j where j.id = killjob.id for update;
+  if was in ('blocked', 'held') and exists (select from bellhop.jobqueue j where j.id = killjob.id and j.type = 'dummy' and j.run is not null) then
+    raise object_not_in_prerequisite_state using message = format('job %s is none of the steps of its run, but waits for them', killjob.id),
+      hint = format('Cancel its steps: select bellhop.cancel(s.job) from bellhop.step s join bellhop.jobqueue j on j.run = s.run where j.id = %s', killjob.id);
+  end if;
   if was in ('held', 'blocked', 'scheduled', 'ready', 'assigned') then
     update bellhop.jobqueue j
        set state = 'failed', ended_at = clock_timestamp(), waiting_for = null, cancel_requested = true, killed_by = who,
@@ -2866,6 +3596,118 @@ CREATE OR REPLACE FUNCTION bellhop.lock_attachment(id bigint)
  SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$ select from bellhop.attachment x where x.id = lock_attachment.id for update $function$;
 
+CREATE OR REPLACE FUNCTION bellhop.lock_beside(most integer)
+ RETURNS TABLE(job bigint, type text, priority integer, slots integer, age double precision, runs double precision)
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp'
+ SET jit TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+AS $function$
+  with recursive t as (
+    (select j.type from bellhop.jobqueue j where j.state = 'ready' and not j.held and j.run_on is null and j.locks is null and bellhop.is_reader()
+      order by j.type limit 1)
+    union all
+    select (select j.type from bellhop.jobqueue j where j.state = 'ready' and not j.held and j.run_on is null and j.locks is null and j.type > t.type
+             order by j.type limit 1)
+      from t where t.type is not null
+  )
+  select j.id, j.type, j.priority::integer,
+         case when j.msq is null then 1 else (select count(*)::integer from bellhop.child c where c.job = j.id and c.state = 'RUNNING') end,
+         extract(epoch from statement_timestamp() - j.created_at)::float8,
+         extract(epoch from statement_timestamp() - coalesce(j.attempt_at, j.started_at, statement_timestamp()))::float8
+    from bellhop.jobqueue j
+   where j.state in ('assigned', 'running') and (j.locks is null or j.msq is not null) and bellhop.is_reader()
+  union all
+  (select f.id, f.type, f.priority::integer, 0, extract(epoch from statement_timestamp() - f.created_at)::float8, 0
+     from t
+    cross join lateral (
+      select j.id, j.type, j.priority, j.created_at from bellhop.jobqueue j
+       where j.type = t.type and j.state = 'ready' and not j.held and j.run_on is null and j.locks is null
+       order by j.priority, j.id limit lock_beside.most) f
+    where t.type is not null and not exists (select from bellhop.paused p where p.type in (t.type, ''))
+    order by f.priority, f.id limit lock_beside.most)
+$function$;
+
+CREATE OR REPLACE FUNCTION bellhop.lock_fault(lock text)
+ RETURNS text
+ LANGUAGE plpgsql
+ IMMUTABLE PARALLEL SAFE STRICT
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  how   constant text := 'write level:name=exclusive, level:name=shared, level:*=shared (all), level:?=shared (unknown), or big';
+  colon integer := strpos(lock, ':');
+  eq    integer := length(lock) - strpos(reverse(lock), '=') + 1; -- beyond the end: there is none
+  level text := left(lock, colon - 1);
+  named text := substr(lock, colon + 1, greatest(eq - colon - 1, 0));
+  at    integer;
+  why   text;
+  next  text := how;
+begin
+  if lock = 'big' then
+    return null;
+  elsif lock = '' then
+    at := 1; why := 'it is empty';
+  elsif colon = 0 then
+    at := length(lock) + 1; why := 'there is no colon after a level';
+  elsif eq > length(lock) or eq < colon then
+    at := length(lock) + 1; why := 'there is no = with a mode after the name'; next := format('write %s=exclusive, or %1$s=shared', lock);
+  elsif level = '' then
+    at := 1; why := 'the level is empty';
+  elsif level = 'big' then
+    at := 1; why := 'big is a lock by itself, and no level';
+  elsif octet_length(level) > 1024 then
+    at := 1; why := format('the level has %s bytes, and may have 1024', octet_length(level));
+  elsif level ~ '[^a-zA-Z0-9_-]' then
+    at := length(substring(level from '^[a-zA-Z0-9_-]*')) + 1;
+    why := format('''%s'' may not stand in a level: letters a to z, digits, _ and - may', substr(level, at, 1));
+  elsif substr(lock, eq + 1) not in ('exclusive', 'shared') then
+    at := eq + 1; why := format('%s is no mode', to_json(substr(lock, eq + 1))); next := format('write %s=exclusive, or %1$s=shared', left(lock, eq - 1));
+  elsif named in ('', '\') then
+    at := colon + 1; why := 'the name is empty';
+    next := format('write %s:NAME=%s, or %1$s:*=%2$s for all', level, substr(lock, eq + 1));
+  elsif octet_length(named) - (named like '\\%')::integer > 1024 then
+    at := colon + 1; why := format('the name has %s bytes, and may have 1024', octet_length(named) - (named like '\\%')::integer);
+    next := 'write a shorter one, a hash for instance';
+  else
+    return null;
+  end if;
+  return format('lock %s, character %s: %s; %s', to_json(lock), at, why, next);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION bellhop.lock_heads(most integer)
+ RETURNS TABLE(level text, name text, mode text, holders bigint, job bigint, held double precision, waiting bigint, oldest double precision)
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp'
+ SET jit TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+AS $function$
+  with held as (
+    select l.level, l.name, max(l.mode) as mode, count(*) as holders, (array_agg(l.job order by l.since))[1] as job, min(l.since) as since
+      from bellhop.lock l where bellhop.is_reader() group by l.level, l.name
+  ), waited as (
+    select split_part(w.behind, ':', 1) as level, substr(w.behind, strpos(w.behind, ':') + 1) as name, c.n as waiting, o.since as oldest
+      from bellhop.waited_for(100) w
+     cross join lateral (select count(*) as n from (select from bellhop.jobqueue j
+        where coalesce(j.behind, '') = w.behind and j.state = 'ready' and not j.held and j.locks is not null limit 1000) x) c
+     cross join lateral (select min(h.since) as since from bellhop.heads_behind(w.behind) h) o
+     where bellhop.is_reader()
+  )
+  select coalesce(h.level, w.level), coalesce(h.name, w.name), h.mode, coalesce(h.holders, 0), h.job,
+         extract(epoch from clock_timestamp() - h.since)::float8, coalesce(w.waiting, 0), extract(epoch from clock_timestamp() - w.oldest)::float8
+    from held h left join waited w on w.level = h.level and w.name = h.name
+  union all
+  select w.level, w.name, null, 0, null, null, w.waiting, extract(epoch from clock_timestamp() - w.oldest)::float8
+    from waited w where not exists (select from held h where h.level = w.level and h.name = w.name)
+   order by 7 desc, 8 desc nulls last, 1, 2
+   limit lock_heads.most
+$function$;
+
 CREATE OR REPLACE FUNCTION bellhop.lock_places(level text, name text)
  RETURNS numeric
  LANGUAGE sql
@@ -2883,6 +3725,7 @@ CREATE OR REPLACE FUNCTION bellhop.lock_queue(most integer)
  LANGUAGE sql
  STABLE SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp'
+ SET jit TO 'off'
 AS $function$
   with recursive waited as (
     select w.behind from bellhop.waited_for(1000) w where bellhop.is_reader()
@@ -2906,7 +3749,8 @@ AS $function$
      where t.type is not null
   )
   select l.level, l.name, l.mode, 'holds', l.job, j.type, l.instance, l.since, null::bigint, null::text
-    from bellhop.lock l join bellhop.jobqueue j on j.id = l.job
+    from bellhop.lock l
+   cross join lateral (select q.type from bellhop.jobqueue q where q.id = l.job offset 0) j -- one by one: else all of the queue is read
    where bellhop.is_reader()
   union all
   select split_part(w.behind, ':', 1), substr(w.behind, strpos(w.behind, ':') + 1), null, case w.behind when '' then 'next' else 'waits' end,
@@ -2919,6 +3763,7 @@ CREATE OR REPLACE FUNCTION bellhop.lock_scene(most integer, mine bigint DEFAULT 
  LANGUAGE sql
  STABLE SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp'
+ SET jit TO 'off'
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off'
 AS $function$
@@ -2939,8 +3784,8 @@ AS $function$
        and not exists (select from seen s where s.job = j.id)
   )
   select k.job, j.type, j.priority::integer, case when k.holds then coalesce(k.locks, '{}') else coalesce(j.locks, '{}') end, k.behind, k.place, k.holds,
-         extract(epoch from clock_timestamp() - j.created_at)::float8,
-         extract(epoch from clock_timestamp() - coalesce(j.attempt_at, j.started_at, clock_timestamp()))::float8
+         extract(epoch from statement_timestamp() - j.created_at)::float8,
+         extract(epoch from statement_timestamp() - coalesce(j.attempt_at, j.started_at, statement_timestamp()))::float8
     from jobs k join bellhop.jobqueue j on j.id = k.job
 $function$;
 
@@ -2999,15 +3844,19 @@ CREATE OR REPLACE FUNCTION bellhop.locks_upkeep(reserve_after bigint)
  SET enable_mergejoin TO 'off'
 AS $function$
 begin
-  if (select true from bellhop.jobqueue j where coalesce(j.behind, '') >= '' and j.state = 'ready' and not j.held and j.locks is not null
-       order by coalesce(j.behind, ''), j.type, j.priority, j.id limit 1) is null
-     and not exists (select from bellhop.lock_grant) then
+  -- What is cheap comes first: an INSERT of a million rows that is not committed yet stands behind no lock, and whoever looks there
+  -- walks all of it.
+  if not exists (select from bellhop.lock_grant)
+     and (select true from bellhop.jobqueue j where coalesce(j.behind, '') > '' and j.state = 'ready' and not j.held and j.locks is not null
+           order by coalesce(j.behind, ''), j.type, j.priority, j.id limit 1) is null
+     and (select true from bellhop.jobqueue j where coalesce(j.behind, '') >= '' and j.state = 'ready' and not j.held and j.locks is not null
+           order by coalesce(j.behind, ''), j.type, j.priority, j.id limit 1) is null then
     return false;
   end if;
   perform bellhop.find_lost_turns();
   delete from bellhop.lock_reserved r
    where not exists (select from bellhop.jobqueue j
-                      where j.id = r.job and j.state || '' = 'ready' and not j.held and j.locks is not null and bellhop.is_served(j.type));
+                      where j.id = r.job and j.state || '' = 'ready' and not j.held and j.locks is not null and bellhop.is_served(j.type, j.id));
   if reserve_after > 0 then
     insert into bellhop.lock_reserved (job)
     select f.job
@@ -3015,7 +3864,7 @@ begin
      cross join lateral bellhop.heads_behind(w.behind) f
      where f.since < clock_timestamp() - reserve_after * interval '1 ms'
        and not exists (select from bellhop.lock_reserved r where r.job = f.job)
-       and bellhop.is_served((select j.type from bellhop.jobqueue j where j.id = f.job))
+       and bellhop.is_served((select j.type from bellhop.jobqueue j where j.id = f.job), f.job)
      order by f.since, f.job limit greatest(0, 200 - (select count(*) from bellhop.lock_reserved)) -- each pass looks at all of them
     on conflict do nothing;
   end if;
@@ -3074,9 +3923,12 @@ begin
     values (w.name, w.version, event, who, 'skipped', given, clock_timestamp(),
             case when w.active then 'a run of this workflow was queued already' else 'the workflow is not active' end)
     returning id into r;
+    perform bellhop.end_told(r, w.name, 'skipped', (select x.reason from bellhop.run x where x.id = r));
     return r;
   end if;
-  select x.last into ahead from bellhop.run x where x.workflow = w.name and x.state in ('queued', 'running') order by x.id desc limit 1;
+  -- A queued run with a reason waits until its workflow is active again (bellhop.runs_wait): who comes by hand overtakes it.
+  select x.last into ahead from bellhop.run x
+   where x.workflow = w.name and (x.state = 'running' or x.state = 'queued' and x.reason is null) order by x.id desc limit 1;
   insert into bellhop.run (workflow, version, event, triggered_by, state, parameters, started_at)
   values (w.name, w.version, event, who, case when ahead is null then 'running' else 'queued' end, given,
           case when ahead is null then clock_timestamp() end)
@@ -3214,6 +4066,158 @@ AS $function$
   select id from way
 $function$;
 
+CREATE OR REPLACE FUNCTION bellhop.notice_again(id bigint)
+ RETURNS text
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp'
+AS $function$
+declare
+  was text;
+begin
+  perform bellhop.refuse_but_operators('send messages again');
+  select n.status into was from bellhop.notice n where n.id = notice_again.id for update;
+  if was in ('waiting', 'given_up') then
+    update bellhop.notice n
+       set status = 'waiting', next_at = clock_timestamp(), sent_at = null,
+           until = greatest(n.until, clock_timestamp() + greatest(n.until - n.at, interval '1 h')), at = case when was = 'given_up' then clock_timestamp() else n.at end
+     where n.id = notice_again.id;
+    perform pg_notify('bellhop_due', '');
+  end if;
+  return was;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION bellhop.notice_free(holder bigint, me bigint)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select holder is null or holder = me or not exists (select from bellhop.instance i where i.id = holder and i.state = 'live')
+$function$;
+
+CREATE OR REPLACE FUNCTION bellhop.notice_rule_add(project text DEFAULT ''::text, prefix text DEFAULT ''::text, statuses text[] DEFAULT '{failed}'::text[], mail text[] DEFAULT '{}'::text[], webhook text DEFAULT NULL::text, command text[] DEFAULT '{}'::text[], unless_success_within interval DEFAULT NULL::interval)
+ RETURNS bigint
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp'
+AS $function$
+declare
+  made bigint;
+begin
+  perform bellhop.refuse_but_operators('say who is told of runs');
+  perform bellhop.notice_rule_refused(statuses, mail, webhook, command);
+  insert into bellhop.notice_rule (project, prefix, statuses, mail, webhook, command, unless_success_within, changed_by)
+  values (coalesce(notice_rule_add.project, ''), coalesce(notice_rule_add.prefix, ''), notice_rule_add.statuses, coalesce(notice_rule_add.mail, '{}'),
+          nullif(notice_rule_add.webhook, ''), coalesce(notice_rule_add.command, '{}'), notice_rule_add.unless_success_within, bellhop.caller())
+  returning notice_rule.id into made;
+  return made;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION bellhop.notice_rule_change(id bigint, project text DEFAULT ''::text, prefix text DEFAULT ''::text, statuses text[] DEFAULT '{failed}'::text[], mail text[] DEFAULT '{}'::text[], webhook text DEFAULT NULL::text, command text[] DEFAULT '{}'::text[], unless_success_within interval DEFAULT NULL::interval)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp'
+AS $function$
+begin
+  perform bellhop.refuse_but_operators('say who is told of runs');
+  perform bellhop.notice_rule_refused(statuses, mail, webhook, command);
+  update bellhop.notice_rule r
+     set project = coalesce(notice_rule_change.project, ''), prefix = coalesce(notice_rule_change.prefix, ''), statuses = notice_rule_change.statuses,
+         mail = coalesce(notice_rule_change.mail, '{}'), webhook = nullif(notice_rule_change.webhook, ''),
+         command = coalesce(notice_rule_change.command, '{}'), unless_success_within = notice_rule_change.unless_success_within,
+         changed_at = clock_timestamp(), changed_by = bellhop.caller()
+   where r.id = notice_rule_change.id;
+  return found;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION bellhop.notice_rule_delete(id bigint)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp'
+AS $function$
+begin
+  perform bellhop.refuse_but_operators('say who is told of runs');
+  delete from bellhop.notice_rule r where r.id = notice_rule_delete.id;
+  return found;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION bellhop.notice_rule_refused(statuses text[], mail text[], webhook text, command text[])
+ RETURNS void
+ LANGUAGE plpgsql
+ IMMUTABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  if not coalesce(statuses <@ '{succeeded,failed,skipped}' and statuses <> '{}', false) then
+    raise invalid_parameter_value using message = format('no run ends as %s', array_to_string(statuses, ', ', 'NULL')), hint = 'succeeded, failed or skipped';
+  elsif coalesce(mail, '{}') = '{}' and coalesce(webhook, '') = '' and coalesce(command, '{}') = '{}' then
+    raise invalid_parameter_value using message = 'nobody would be told', hint = 'give mail, webhook or command';
+  end if;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION bellhop.notice_rule_test(id bigint)
+ RETURNS bigint[]
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp'
+AS $function$
+declare
+  made bigint[];
+begin
+  perform bellhop.refuse_but_operators('have messages sent');
+  if not exists (select from bellhop.notice_rule r where r.id = notice_rule_test.id) then
+    return null;
+  end if;
+  delete from bellhop.notice n where n.run = 0 and n.status <> 'waiting' and n.at < clock_timestamp() - interval '7 d'; -- of no run that would take them along
+  with sent as (
+    insert into bellhop.notice (run, workflow, project, state, reason, ended_at, channel, target, needs, until)
+    select 0, format('test of rule %s', r.id), r.project, 'test', format('asked for by %s', bellhop.caller()), clock_timestamp(),
+           l.channel, l.target, l.needs, clock_timestamp() + interval '1 h'
+      from bellhop.notice_rule r
+     cross join lateral (
+       select 'mail' as channel, m as target, 'mail' as needs from unnest(r.mail) as m
+       union select 'webhook', r.webhook, 'webhook' where r.webhook <> ''
+       union select 'command', to_json(r.command)::text, case when cardinality(r.command) = 1 then 'command:' || r.command[1] else 'command:*' end
+        where r.command <> '{}') l
+     where r.id = notice_rule_test.id
+    returning notice.id
+  )
+  select array_agg(s.id order by s.id) into made from sent s;
+  perform pg_notify('bellhop_due', '');
+  return made;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION bellhop.notices_next(me bigint)
+ RETURNS bigint
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET enable_seqscan TO 'off'
+AS $function$
+begin
+  if exists (select from bellhop.run_end) then
+    return 0;
+  elsif not exists (select from bellhop.notice n where n.status = 'waiting') then
+    return null;
+  end if;
+  return (select greatest(0, ceil(extract(epoch from least(
+            (select n.next_at from bellhop.notice n
+              where n.status = 'waiting' and bellhop.tells_of(i.tells, n.needs) and bellhop.notice_free(n.instance, me) order by n.next_at limit 1),
+            (select n.until from bellhop.notice n
+              where n.status = 'waiting' and bellhop.notice_free(n.instance, me) order by n.until limit 1)) - clock_timestamp()) * 1000))
+            from bellhop.instance i where i.id = me and i.state = 'live')::bigint;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION bellhop.obey(me bigint)
  RETURNS integer
  LANGUAGE plpgsql
@@ -3258,6 +4262,9 @@ begin
           done := bellhop.killjob(words[2]::bigint, 'command ' || c.id);
         exception when lock_not_available then
           continue; -- somebody has that job in hand: this command waits, and no other with it
+        when object_not_in_prerequisite_state then
+          wrong := sqlerrm;
+          done := 'refused';
         end;
         if done is null then
           wrong := 'there is no job ' || words[2];
@@ -3294,6 +4301,320 @@ begin
   end loop;
   return n;
 end
+$function$;
+
+CREATE OR REPLACE FUNCTION bellhop.operation_fits(verb text, may text[], state text, held boolean)
+ RETURNS boolean
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+BEGIN ATOMIC
+ SELECT ((state = ANY (may)) AND
+         CASE verb
+             WHEN 'release'::text THEN held
+             WHEN 'hold'::text THEN (NOT held)
+             ELSE true
+         END);
+END;
+
+CREATE OR REPLACE FUNCTION bellhop.operation_jobs(filter jsonb, plan pg_snapshot, past bigint)
+ RETURNS TABLE(id bigint, key text, type text, state text, held boolean)
+ LANGUAGE sql
+ STABLE
+BEGIN ATOMIC
+ SELECT j.id,
+     j.key,
+     j.type,
+     j.state,
+     j.held
+    FROM bellhop.jobqueue j
+   WHERE ((j.id > operation_jobs.past) AND pg_visible_in_snapshot(j.txid, operation_jobs.plan) AND (j.type <> ALL (ARRAY['command'::text, 'dummy'::text])) AND (((operation_jobs.filter -> 'id'::text) IS NULL) OR (j.id IN ( SELECT (x.value)::bigint AS x
+            FROM jsonb_array_elements_text((operation_jobs.filter -> 'id'::text)) x(value)))) AND (((operation_jobs.filter -> 'state'::text) IS NULL) OR (j.state IN ( SELECT jsonb_array_elements_text((operation_jobs.filter -> 'state'::text)) AS jsonb_array_elements_text))) AND (((operation_jobs.filter -> 'type'::text) IS NULL) OR (j.type IN ( SELECT jsonb_array_elements_text((operation_jobs.filter -> 'type'::text)) AS jsonb_array_elements_text))) AND (((operation_jobs.filter -> 'key'::text) IS NULL) OR starts_with(j.key, (operation_jobs.filter ->> 'key'::text))) AND (((operation_jobs.filter -> 'error'::text) IS NULL) OR (strpos(j.error, (operation_jobs.filter ->> 'error'::text)) > 0)) AND (((operation_jobs.filter -> 'failure'::text) IS NULL) OR (regexp_replace("left"(COALESCE(j.error, ''::text), 300), '[0-9]+'::text, '#'::text, 'g'::text) = (operation_jobs.filter ->> 'failure'::text))) AND (((operation_jobs.filter -> 'run'::text) IS NULL) OR (j.run = ((operation_jobs.filter ->> 'run'::text))::bigint)) AND (((operation_jobs.filter -> 'host'::text) IS NULL) OR (j.host = (operation_jobs.filter ->> 'host'::text))) AND (((operation_jobs.filter -> 'created_after'::text) IS NULL) OR (j.created_at >= ((operation_jobs.filter ->> 'created_after'::text))::timestamp with time zone)) AND (((operation_jobs.filter -> 'created_before'::text) IS NULL) OR (j.created_at < ((operation_jobs.filter ->> 'created_before'::text))::timestamp with time zone)))
+   ORDER BY j.id;
+END;
+
+CREATE OR REPLACE FUNCTION bellhop.operation_one(o bellhop.operation, job bigint)
+ RETURNS text
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp'
+AS $function$
+begin
+  case o.verb
+    when 'cancel'   then perform bellhop.cancel(job);
+    when 'kill'     then perform bellhop.cancel(job, true);
+    when 'retry'    then perform bellhop.retry(job);
+    when 'release'  then perform bellhop.release(job);
+    when 'hold'     then perform bellhop.edit(job, hold => true);
+    when 'priority' then perform bellhop.edit(job, priority => o.priority::integer);
+  end case;
+  return null;
+exception
+  when lock_not_available then return '';
+  when object_not_in_prerequisite_state or insufficient_privilege then return sqlerrm; -- that one alone
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION bellhop.operation_plan(verb text, filter jsonb, priority integer DEFAULT NULL::integer)
+ RETURNS bigint
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp'
+AS $function$
+#variable_conflict use_column
+declare
+  who     text := bellhop.operation_role();
+  may     text[] := bellhop.operation_states(operation_plan.verb);
+  snap    pg_snapshot := pg_current_snapshot();
+  unknown text;
+  counted jsonb;
+  over    jsonb;
+  n       bigint;
+  made    bigint;
+begin
+  select k into unknown from jsonb_object_keys(operation_plan.filter) k
+   where k not in ('all', 'id', 'state', 'type', 'key', 'error', 'failure', 'run', 'host', 'created_after', 'created_before') limit 1;
+  if unknown is not null then
+    raise invalid_parameter_value using message = format('a filter has no %L', unknown),
+      hint = 'id, state, type, key, error, failure, run, host, created_after, created_before; all: true for every job';
+  elsif operation_plan.filter - 'all' = '{}' and operation_plan.filter -> 'all' is distinct from 'true'::jsonb then
+    raise invalid_parameter_value using message = 'an empty filter means every job', hint = 'Say "all": true where that is meant.';
+  elsif (operation_plan.verb = 'priority') <> (operation_plan.priority is not null) then
+    raise invalid_parameter_value using message = 'priority is for the verb priority, which needs one', hint = '-20 (first) to 19 (last)';
+  elsif operation_plan.filter -> 'state' is null then -- what failed is tried again; what has succeeded only when it is named
+    operation_plan.filter := operation_plan.filter || jsonb_build_object('state', to_jsonb(case when operation_plan.verb = 'retry' then '{failed,quarantined}'::text[] else may end));
+  end if;
+  select coalesce(jsonb_object_agg(c.state, c.n), '{}'), coalesce(jsonb_object_agg(c.state, c.n - c.fit) filter (where c.n > c.fit), '{}'), coalesce(sum(c.fit), 0)
+    into counted, over, n
+    from (select j.state, count(*) as n, count(*) filter (where bellhop.operation_fits(operation_plan.verb, may, j.state, j.held)) as fit
+            from bellhop.operation_jobs(operation_plan.filter, snap, 0) j group by j.state) c;
+  delete from bellhop.operation o
+   where o.state = 'planned' and o.planned_at < clock_timestamp() - interval '7 d'
+      or o.state in ('stopped', 'done', 'undone') and o.ended_at < clock_timestamp() - interval '90 d';
+  insert into bellhop.operation (verb, filter, priority, plan, planned, by_state, skipped, samples, dependents, planned_by)
+  values (operation_plan.verb, operation_plan.filter, operation_plan.priority, snap, n, counted, over,
+          (select coalesce(jsonb_agg(to_jsonb(s)), '[]') from (select j.id, j.key, j.type, j.state from bellhop.operation_jobs(operation_plan.filter, snap, 0) j
+                                                                where bellhop.operation_fits(operation_plan.verb, may, j.state, j.held) limit 20) s),
+          -- Not asked where no job waits for another.
+          case when n > 0 and exists (select from bellhop.dependency d where not d.met)
+               then bellhop.dependents(array(select j.id from bellhop.operation_jobs(operation_plan.filter, snap, 0) j
+                                              where bellhop.operation_fits(operation_plan.verb, may, j.state, j.held)), operation_plan.verb in ('cancel', 'kill'))
+               else '{}' end, who)
+  returning id into made;
+  return made;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION bellhop.operation_role()
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp'
+AS $function$
+begin
+  if not bellhop.is_operator() then
+    raise insufficient_privilege using message = format('permission denied: operations are for operators, and %s is none', bellhop.caller()),
+      hint = format('grant bellhop_operator to %I', bellhop.caller());
+  end if;
+  return bellhop.caller();
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION bellhop.operation_start(id bigint)
+ RETURNS text
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp'
+AS $function$
+#variable_conflict use_column
+declare
+  who text := bellhop.operation_role();
+begin
+  update bellhop.operation o
+     set state = 'running', started_at = coalesce(o.started_at, clock_timestamp()), ended_at = null, planned_by = who, worked_at = null,
+         not_before = case when o.verb = 'kill' then clock_timestamp() + interval '5 s' end
+   where o.id = operation_start.id and o.state in ('planned', 'stopped');
+  return (select o.state from bellhop.operation o where o.id = operation_start.id);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION bellhop.operation_states(verb text)
+ RETURNS text[]
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE STRICT
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select case verb
+    when 'cancel'  then '{held,blocked,scheduled,ready,assigned,running}'::text[]
+    when 'kill'    then '{held,blocked,scheduled,ready,assigned,running}'::text[]
+    when 'retry'   then '{succeeded,failed,cancelled,quarantined}'::text[]
+    when 'release' then '{held,blocked,scheduled,ready}'::text[]
+    else '{held,blocked,scheduled,ready}'::text[] end
+$function$;
+
+CREATE OR REPLACE FUNCTION bellhop.operation_step(id bigint, most integer DEFAULT 1000)
+ RETURNS text
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp'
+AS $function$
+#variable_conflict use_column
+declare
+  o      bellhop.operation;
+  may    text[];
+  ids    bigint[];
+  mine   bigint[];
+  one    bigint;
+  why    text;
+  top    bigint;
+  beyond bigint;
+  walked boolean := true;
+  undo   boolean;
+begin
+  perform bellhop.operation_role();
+  select * into o from bellhop.operation x where x.id = operation_step.id for update;
+  if o.state = 'stopping' then
+    update bellhop.operation x set state = 'stopped', ended_at = clock_timestamp() where x.id = o.id;
+    return 'stopped';
+  elsif o.state = 'running' and o.not_before > clock_timestamp() then
+    return 'waiting';
+  elsif o.state is distinct from 'running' then
+    return o.state;
+  end if;
+  may := bellhop.operation_states(o.verb);
+  undo := o.planned <= 10000 and o.verb in ('cancel', 'hold', 'priority');
+  top := o.past + 100000;
+  ids := array(select j.id from bellhop.operation_jobs(o.filter, o.plan, o.past) j
+                where j.id <= top and bellhop.operation_fits(o.verb, may, j.state, j.held) limit operation_step.most);
+  if cardinality(ids) >= operation_step.most then
+    o.past := ids[cardinality(ids)];
+  else
+    select min(q.id) into beyond from bellhop.jobqueue q where q.id > top; -- ids may have gaps of any width
+    o.past := coalesce(beyond - 1, top);
+    walked := beyond is not null or ids <> '{}';
+  end if;
+  if not walked then
+    ids := o.later;
+    o.later := '{}';
+    o.tries := o.tries + 1;
+  end if;
+  mine := array(select q.id from bellhop.jobqueue q where q.id = any (ids) order by q.id for update skip locked);
+  o.later := o.later || array(select i from unnest(ids) i where i <> all (mine) and exists (select from bellhop.jobqueue q where q.id = i));
+  -- As they are now that nobody else may change them; only what the filter still lets through.
+  mine := array(select j.id from bellhop.operation_jobs(o.filter, o.plan, 0) j
+                 where j.id = any (mine) and bellhop.operation_fits(o.verb, may, j.state, j.held));
+  if undo then
+    insert into bellhop.operation_job (operation, job, state, held, priority, priority_name)
+    select o.id, q.id, q.state, q.held, q.priority, q.priority_name from bellhop.jobqueue q where q.id = any (mine)
+    on conflict do nothing;
+  end if;
+  foreach one in array mine loop
+    why := bellhop.operation_one(o, one);
+    if why is null then
+      o.done := o.done + 1;
+    elsif why = '' then
+      o.later := o.later || one;
+    else
+      o.refused := o.refused + 1;
+      o.error := format('job %s: %s', one, why);
+    end if;
+  end loop;
+  if undo and o.verb = 'cancel' then
+    update bellhop.operation_job u set ended_at = q.ended_at from bellhop.jobqueue q
+     where u.operation = o.id and u.job = any (mine) and q.id = u.job and q.state = 'cancelled';
+  end if;
+  if not walked and (o.later = '{}' or o.tries >= 5) then
+    o.state := 'done';
+  end if;
+  update bellhop.operation x
+     set past = o.past, later = o.later, tries = o.tries, done = o.done, refused = o.refused, error = o.error, state = o.state,
+         worked_at = clock_timestamp(), ended_at = case when o.state = 'done' then clock_timestamp() end
+   where x.id = o.id;
+  return o.state;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION bellhop.operation_stop(id bigint)
+ RETURNS text
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp'
+AS $function$
+#variable_conflict use_column
+begin
+  perform bellhop.operation_role();
+  update bellhop.operation o
+     set state = case when o.worked_at > clock_timestamp() - interval '15 s' then 'stopping' else 'stopped' end,
+         ended_at = clock_timestamp()
+   where o.id = operation_stop.id and o.state in ('planned', 'running', 'stopping');
+  return (select o.state from bellhop.operation o where o.id = operation_stop.id);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION bellhop.operation_undo(id bigint)
+ RETURNS bigint
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp'
+AS $function$
+#variable_conflict use_column
+declare
+  o     bellhop.operation;
+  n     bigint := 0;
+  mine  bigint[];
+  needy bigint[];
+begin
+  perform bellhop.operation_role();
+  select * into o from bellhop.operation x where x.id = operation_undo.id for update;
+  if o.id is null then
+    return null;
+  elsif o.state not in ('done', 'stopped') or o.verb not in ('cancel', 'hold', 'priority') or o.planned > 10000 then
+    raise object_not_in_prerequisite_state using message = format('operation %s cannot be undone: it is %s, %s, for %s jobs', o.id, o.verb, o.state, o.planned),
+      hint = 'cancel, hold and priority can, when they are over, up to 10000 jobs';
+  end if;
+  mine := array(select q.id from bellhop.jobqueue q join bellhop.operation_job u on u.job = q.id and u.operation = o.id order by q.id for update of q skip locked);
+  if o.verb = 'hold' then
+    with freed as (
+      update bellhop.jobqueue q set held = false,
+             state = case when q.unmet is not null then 'blocked' when q.run_at > clock_timestamp() then 'scheduled' else 'ready' end
+        from bellhop.operation_job u
+       where u.operation = o.id and u.job = q.id and q.id = any (mine) and q.held and not u.held and q.state = 'held'
+      returning q.id, q.unmet
+    )
+    select count(*), array_agg(f.id order by f.id) filter (where f.unmet is not null) into n, needy from freed f;
+    if needy is not null then
+      perform bellhop.ended(w.failed) from bellhop.resolve(needy, false) w; -- some may have failed while they were held
+    end if;
+  elsif o.verb = 'priority' then
+    update bellhop.jobqueue q set priority = u.priority, priority_name = u.priority_name
+      from bellhop.operation_job u
+     where u.operation = o.id and u.job = q.id and q.id = any (mine) and q.priority = o.priority and q.priority_name is null
+       and q.state in ('held', 'blocked', 'scheduled', 'ready');
+    get diagnostics n = row_count;
+  else
+    update bellhop.jobqueue q set state = case when u.held then 'held' when q.run_at > clock_timestamp() then 'scheduled' else 'ready' end,
+           ended_at = null, cancel_requested = false, cancel_now = false, killed_by = null
+      from bellhop.operation_job u
+     where u.operation = o.id and u.job = q.id and q.id = any (mine) and q.state = 'cancelled' and q.ended_at = u.ended_at
+       and u.state in ('held', 'scheduled', 'ready') and q.run is null
+       and not exists (select from bellhop.dependency d where d.needs = q.id)
+       and not exists (select from bellhop.dependency d where d.job = q.id and not d.met)
+       and coalesce(q.key not like '%#' || q.id, true)
+       and not exists (select from bellhop.attached x where x.job = q.id);
+    get diagnostics n = row_count;
+  end if;
+  update bellhop.operation x set state = 'undone', undone = n where x.id = o.id;
+  perform pg_notify('bellhop_due', '');
+  perform bellhop.kick();
+  return n;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION bellhop.ordinal(n bigint)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select n || case when n % 100 between 11 and 13 then 'th' when n % 10 = 1 then 'st' when n % 10 = 2 then 'nd' when n % 10 = 3 then 'rd' else 'th' end
 $function$;
 
 CREATE OR REPLACE FUNCTION bellhop.own_roles()
@@ -3335,6 +4656,7 @@ begin
                select d.id from bellhop.jobqueue d
                 where d.type = 'dummy' and d.state = 'ready' and not d.held and d.run_on is null and d.locks is null and d.unmet is null
                   and (d.run_at is null or d.run_at <= clock_timestamp())
+                  and (d.not_after is null or d.not_after > clock_timestamp())
                   and not exists (select from bellhop.dependency x where x.job = d.id and not x.counted)
                 order by d.priority, d.id limit 1000
                   for update skip locked))
@@ -3383,7 +4705,9 @@ begin
                                 and case g.mode when 'turn' then j.state = 'ready' and not j.held and coalesce(j.behind, '') = ''
                                                 when 'kept' then j.state = 'ready' and not j.held
                                                                  and exists (select from bellhop.lock_reserved r where r.job = j.id)
-                                                else j.state in ('assigned', 'running') end))
+                                                else j.state in ('assigned', 'running')
+                                                     or j.state in ('ready', 'held') and exists (select from bellhop.engine_job e -- it runs on an engine, and its next watcher is to come
+                                                                  where e.job = j.id and e.state in ('submitting', 'running') and e.attempt = j.attempt + 1) end))
       returning g.level, g.name, g.mode
     )
     select distinct o.level, o.name
@@ -3395,13 +4719,15 @@ begin
   loop
     freed := true;
     lock := k.level || ':' || k.name;
-    -- Running jobs that wait for it come first.
+    -- Running jobs that wait for it come first. What an idle turn is, is said here and not asked of idle_turn: a function in SQL
+    -- is planned anew for each statement that calls it.
     alive := array(select g.mode from bellhop.lock_grant g
-                    where g.level = k.level and g.name = k.name and not (g.mode = 'turn' and bellhop.idle_turn(g.since))
+                    where g.level = k.level and g.name = k.name
+                      and not (g.mode = 'turn' and g.since < clock_timestamp() - interval '2 s')
                    union all select w.mode from bellhop.lock_waiting w where w.level = k.level and w.name = k.name);
     idle := array(select j.type from bellhop.lock_grant g join bellhop.jobqueue j on j.id = g.job
-                   where g.level = k.level and g.name = k.name and g.mode = 'turn' and bellhop.idle_turn(g.since));
-    places := bellhop.lock_places(k.level, k.name) - cardinality(alive);
+                   where g.level = k.level and g.name = k.name and g.mode = 'turn' and g.since < clock_timestamp() - interval '2 s');
+    places := case when k.level in ('rate-limit', 'filter') then bellhop.lock_places(k.level, k.name) end - cardinality(alive);
     continue when places <= 0 or places is null and alive && '{exclusive,turn,kept}';
     turns := 0;
     for next in select * from bellhop.first_behind(lock, least(places, pass_locks.most)::integer, idle) loop
@@ -3421,6 +4747,41 @@ begin
     perform pg_notify('bellhop', 'locks'); -- other instances' jobs may wait for it
   end if;
   return woken;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION bellhop.passed_back(root bigint)
+ RETURNS bigint[]
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  jobs bigint[];
+begin
+  jobs := array(
+    with recursive over (id) as (
+      select passed_back.root
+      union
+      select j.id
+        from over o
+        join bellhop.dependency d on d.needs = o.id and not d.met
+        join bellhop.jobqueue j on j.id = d.job
+       where j.ended_by = passed_back.root and j.ended_as = 'skipped' and j.state = 'succeeded'
+    )
+    select j.id from bellhop.jobqueue j
+     where j.id = any (array(select o.id from over o)) and j.id <> passed_back.root and j.ended_as = 'skipped'
+     order by j.id for update);
+  if jobs = '{}' then
+    return jobs;
+  end if;
+  update bellhop.jobqueue j
+     set state = 'ready', ended_at = null, ended_as = null, ended_by = null,
+         not_after = case when j.not_after > clock_timestamp() then j.not_after end
+   where j.id = any (jobs);
+  update bellhop.dependency d set counted = false where d.job = any (jobs) and not d.met;
+  perform bellhop.ended(w.failed) from bellhop.resolve(jobs, false) w;
+  perform pg_notify('bellhop_due', '');
+  return jobs;
 end
 $function$;
 
@@ -3459,38 +4820,72 @@ $function$;
 
 CREATE OR REPLACE FUNCTION bellhop.prune(older_than interval, states text[], past bigint, most integer, rjm boolean DEFAULT false, OUT deleted integer, OUT last bigint)
  RETURNS record
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp'
+AS $function$
+  select count(*)::integer, max(p.job)
+    from bellhop.prune_jobs(null, clock_timestamp() - older_than, states, past, most, rjm, false) p
+$function$;
+
+CREATE OR REPLACE FUNCTION bellhop.prune_into(archive text, since timestamp with time zone, until timestamp with time zone, states text[], past bigint, most integer, OUT deleted integer, OUT last bigint)
+ RETURNS record
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  if (select count(*) from pg_attribute a
+       where a.attrelid = to_regclass(archive) and (a.attname, format_type(a.atttypid, null)) in (('job', 'bigint'), ('row', 'jsonb'))) <> 2
+     or to_regclass(archive) is null then
+    raise invalid_parameter_value using message = format('there is no table %s (job bigint, "row" jsonb) for the archive', archive),
+      hint = format('create table %s (job bigint, "row" jsonb)   -- its schema is part of the name', archive);
+  end if;
+  execute format($q$with gone as materialized (select p.job, p."row" from bellhop.prune_jobs($1, $2, $3, $4, $5, false, true) p),
+                         kept as (insert into %s (job, "row") select g.job, g."row" from gone g)
+                    select count(*)::integer, max(g.job) from gone g$q$, to_regclass(archive))
+    into deleted, last using since, until, states, past, most;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION bellhop.prune_jobs(since timestamp with time zone, until timestamp with time zone, states text[], past bigint, most integer, rjm boolean, whole boolean)
+ RETURNS TABLE(job bigint, "row" jsonb)
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp'
 AS $function$
+#variable_conflict use_column
 declare
-  ids bigint[];
+  ids  bigint[];
+  runs bigint[];
 begin
   ids := array(select j.id from bellhop.jobqueue j
+                left join bellhop.run r on r.id = j.run
                 where j.id > past and j.state = any (states) and j.state in ('succeeded', 'failed', 'cancelled', 'quarantined')
-                  and j.ended_at < clock_timestamp() - older_than
+                  and (prune_jobs.until is null or j.ended_at < prune_jobs.until)
+                  and (prune_jobs.since is null or coalesce(r.ended_at, j.ended_at) >= prune_jobs.since)
                   and not exists (select from bellhop.dependency d join bellhop.jobqueue c on c.id = d.job
                                    where d.needs = j.id and not d.met and c.state not in ('succeeded', 'failed', 'cancelled', 'quarantined'))
                   and not exists (select from bellhop.attached x where x.job = j.id and x.live)
-                  and not exists (select from bellhop.rjm r where r.job = j.id and r.state <> 'old' and j.state = 'succeeded')
+                  and not exists (select from bellhop.rjm f where f.job = j.id and f.state <> 'old' and j.state = 'succeeded')
                   -- The dummies of a run stay with it, and a run while it is not over, or could go on.
-                  and (j.run is null or j.step is not null and not exists (
-                         select from bellhop.run r where r.id = j.run and (r.ended_at is null or r.ended_at >= clock_timestamp() - older_than)))
-                  and (not prune.rjm or exists (select from bellhop.rjm r where r.job = j.id))
+                  and (j.run is null or j.step is not null
+                                        and (r.id is null or r.ended_at is not null and (prune_jobs.until is null or r.ended_at < prune_jobs.until)))
+                  and (not prune_jobs.rjm or exists (select from bellhop.rjm f where f.job = j.id))
                 order by j.id limit most
                   for update of j skip locked);
-  last := ids[cardinality(ids)];
-  delete from bellhop.attempt_past a where a.job = any (ids);
-  delete from bellhop.lost_run l where l.job = any (ids);
-  delete from bellhop.log l where l.job = any (ids);
-  delete from bellhop.item i where i.job = any (ids);
-  delete from bellhop.deadline d where d.job = any (ids);
-  delete from bellhop.rjm r where r.job = any (ids);
-  delete from bellhop.attached x where x.job = any (ids);
-  delete from bellhop.jobqueue j where j.id = any (ids);
-  get diagnostics deleted = row_count;
-  if not prune.rjm then
-    perform bellhop.prune_runs(older_than, most);
+  if whole then
+    return query select a.job, a."row" from bellhop.as_archived(ids) a;
+  else
+    return query select i, null::jsonb from unnest(ids) i;
+  end if;
+  perform bellhop.jobs_forgotten(ids);
+  if not prune_jobs.rjm then
+    runs := array(select r.id from bellhop.run r
+                   where r.ended_at is not null and (prune_jobs.until is null or r.ended_at < prune_jobs.until)
+                     and (prune_jobs.since is null or r.ended_at >= prune_jobs.since)
+                     and not exists (select from bellhop.dependency d where d.job = r.last)
+                   order by r.ended_at limit most for update of r skip locked);
+    perform bellhop.runs_forgotten(runs);
   end if;
 end
 $function$;
@@ -3500,18 +4895,11 @@ CREATE OR REPLACE FUNCTION bellhop.prune_runs(older_than interval, most integer)
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
-declare
-  ids bigint[] := array(select r.id from bellhop.run r
-                         where r.ended_at < clock_timestamp() - older_than
-                           and not exists (select from bellhop.dependency d where d.job = r.last)
-                         order by r.ended_at limit most for update of r skip locked);
 begin
-  if ids = '{}' then
-    return;
-  end if;
-  delete from bellhop.jobqueue j where j.id = any (array(select x from bellhop.run r, unnest(array[r.gate, r.last]) x where r.id = any (ids)));
-  delete from bellhop.event e using bellhop.run r where r.id = any (ids) and e.workflow = r.workflow and e.event = r.event and e.run = r.id;
-  delete from bellhop.run r where r.id = any (ids);
+  perform bellhop.runs_forgotten(array(select r.id from bellhop.run r
+                                        where r.ended_at < clock_timestamp() - older_than
+                                          and not exists (select from bellhop.dependency d where d.job = r.last)
+                                        order by r.ended_at limit most for update of r skip locked));
 end
 $function$;
 
@@ -3766,7 +5154,10 @@ begin
     union
     select d.job from way w join bellhop.dependency d on d.needs = w.id
   ), locked as materialized (
-    select j.id from bellhop.jobqueue j join way w on w.id = j.id where (j.state = 'held' or j.held and j.state in ('blocked', 'scheduled', 'ready')) and bellhop.may_change(j.submitted_by) order by j.id for no key update of j
+    select j.id from bellhop.jobqueue j join way w on w.id = j.id where (j.state = 'held' or j.held and j.state in ('blocked', 'scheduled', 'ready')) and bellhop.may_change(j.submitted_by)
+       -- A run that waits until its workflow is active again (bellhop.runs_wait) does not begin by this.
+       and not exists (select from bellhop.run r where r.id = j.run and r.gate = j.id and r.state = 'queued' and r.reason is not null)
+     order by j.id for no key update of j
   ), moved as (
     update bellhop.jobqueue j
        set held = false,
@@ -3815,9 +5206,10 @@ begin
       exit;
     end if;
     with edge as materialized (
-      select d.job, d.needs, n.state = any (d.wanted) as good
+      select d.job, d.needs, n.state = any (d.wanted) and not x.skips as good, x.skips
         from bellhop.dependency d
         join bellhop.jobqueue n on n.id = d.needs
+       cross join lateral (select coalesce(n.ended_as = 'skipped' and d.wanted <@ '{succeeded}', false) as skips) x
        where d.needs = any (ends) and n.id = any (ends) and not d.met and d.counted
     ), child as materialized (
       -- In one order, so that two instances do not wait for each other. And nobody waits at all for one that an app
@@ -3843,29 +5235,33 @@ begin
       returning 1
     ), verdict as (
       select e.job, count(*) filter (where e.good or c.on_failure = 'run') as met,
-             min(e.needs) filter (where not e.good and c.on_failure <> 'run') as bad,
-             bool_or(not e.good and c.on_failure = 'fail' and not c.held) as fails
+             min(e.needs) filter (where not e.good and not e.skips and c.on_failure <> 'run') as bad,
+             bool_or(not e.good and not e.skips and c.on_failure = 'fail' and not c.held) as fails,
+             min(e.needs) filter (where e.skips and c.on_failure <> 'run' and not c.held) as skips
         from edge e join child c on c.id = e.job
        group by e.job
     ), moved as (
       update bellhop.jobqueue j
-         set unmet = case when not v.fails then nullif(j.unmet - v.met, 0) end,
+         set unmet = case when not v.fails and v.skips is null then nullif(j.unmet - v.met, 0) end,
              state = case when j.state not in ('held', 'blocked') then j.state -- changed by hand
                           when v.fails then 'failed'
+                          when v.skips is not null then 'succeeded'
                           when j.state = 'held' or j.unmet > v.met then j.state
                           when j.run_at > clock_timestamp() then 'scheduled'
                           else 'ready' end,
-             waiting_for = case when v.fails then null
+             waiting_for = case when v.fails or v.skips is not null then null
                                 when v.bad is not null then 'failed_dependency: ' || bellhop.job_name(v.bad)
                                 when j.unmet > v.met then j.waiting_for end,
-             ended_at = case when v.fails then clock_timestamp() end,
+             ended_at = case when v.fails or v.skips is not null then clock_timestamp() end,
+             ended_as = case when not v.fails and v.skips is not null then 'skipped' end,
              error = case when v.fails then (bellhop.unmet_because(v.bad)).why end,
-             ended_by = case when v.fails then (bellhop.unmet_because(v.bad)).root end
+             ended_by = case when v.fails then (bellhop.unmet_because(v.bad)).root
+                             when v.skips is not null then (bellhop.unmet_because(v.skips)).root end
         from verdict v
        where j.id = any (array(select x.job from verdict x)) and j.id = v.job
       returning j.id, j.state
     )
-    select coalesce(array_agg(m.id) filter (where m.state = 'failed'), '{}'),
+    select coalesce(array_agg(m.id) filter (where m.state in ('failed', 'succeeded')), '{}'),
            count(*) filter (where m.state = 'ready'),
            count(*) filter (where m.state = 'scheduled'),
            (select count(*) from later)
@@ -3914,12 +5310,13 @@ begin
   with open as materialized (
     select d.job, d.needs, d.wanted from bellhop.dependency d where d.job = any (jobs) and not d.counted
   ), other as materialized (
-    select n.id, n.state, n.state in ('succeeded', 'failed', 'cancelled', 'quarantined') as over
+    select n.id, n.state, n.state in ('succeeded', 'failed', 'cancelled', 'quarantined') as over, n.ended_as is not distinct from 'skipped' as skips
       from bellhop.jobqueue n
      where n.id = any (array(select o.needs from open o))
   )
   update bellhop.dependency d
-     set met = d.met or coalesce(n.over and (n.state = any (o.wanted) or j.on_failure = 'run'), n.id is null and j.on_failure = 'run'),
+     set met = d.met or coalesce(n.over and (n.state = any (o.wanted) and not (n.skips and o.wanted <@ '{succeeded}') or j.on_failure = 'run'),
+                                 n.id is null and j.on_failure = 'run'),
          counted = true
     from open o
     join bellhop.jobqueue j on j.id = o.job
@@ -3931,34 +5328,40 @@ begin
   with open as materialized (
     select d.job, d.needs, d.wanted from bellhop.dependency d where d.job = any (jobs) and not d.met
   ), other as materialized (
-    select n.id, n.state, n.state in ('succeeded', 'failed', 'cancelled', 'quarantined') as over
+    select n.id, n.state, n.state in ('succeeded', 'failed', 'cancelled', 'quarantined') as over, n.ended_as is not distinct from 'skipped' as skips
       from bellhop.jobqueue n
      where n.id = any (array(select o.needs from open o))
   ), verdict as (
     -- One that has ended well since the statement above is not met yet, and whoever ended it counts it, or is looked after.
-    select w.id as job, count(o.job) as unmet, min(o.needs) filter (where coalesce(n.over and n.state <> all (o.wanted), true)) as bad
+    select w.id as job, count(o.job) as unmet, min(o.needs) filter (where coalesce(n.over and n.state <> all (o.wanted), true)) as bad,
+           min(o.needs) filter (where n.over and n.skips and o.wanted <@ '{succeeded}') as skips
       from unnest(jobs) as w (id)
       left join open o on o.job = w.id
       left join other n on n.id = o.needs
      group by w.id
   ), moved as (
     update bellhop.jobqueue j
-       set unmet = case when j.held or v.bad is null or j.on_failure <> 'fail' then nullif(v.unmet, 0) end,
+       set unmet = case when f.over is null then nullif(v.unmet, 0) end,
            state = case when j.held then 'held'
-                        when v.bad is not null and j.on_failure = 'fail' then 'failed'
+                        when f.over is not null then f.over
                         when v.unmet > 0 then 'blocked'
                         when j.run_at > clock_timestamp() then 'scheduled'
                         else 'ready' end,
-           waiting_for = case when v.bad is not null and (j.held or j.on_failure <> 'fail') then 'failed_dependency: ' || bellhop.job_name(v.bad)
-                              when v.unmet > 0 and v.bad is null and not j.held then 'dependencies' end,
-           ended_at = case when v.bad is not null and j.on_failure = 'fail' and not j.held then clock_timestamp() end,
-           error = case when v.bad is not null and j.on_failure = 'fail' and not j.held then (bellhop.unmet_because(v.bad)).why end,
-           ended_by = case when v.bad is not null and j.on_failure = 'fail' and not j.held then (bellhop.unmet_because(v.bad)).root end
+           waiting_for = case when v.bad is not null and f.over is null then 'failed_dependency: ' || bellhop.job_name(v.bad)
+                              when v.unmet > 0 and v.bad is null and not j.held and f.over is null then 'dependencies' end,
+           ended_at = case when f.over is not null then clock_timestamp() end,
+           ended_as = case when f.over = 'succeeded' then 'skipped' end,
+           error = case when f.over = 'failed' then (bellhop.unmet_because(v.bad)).why end,
+           ended_by = case f.over when 'failed' then (bellhop.unmet_because(v.bad)).root when 'succeeded' then (bellhop.unmet_because(v.skips)).root end
       from verdict v
-     where j.id = any (jobs) and j.id = v.job and j.state in ('held', 'blocked', 'scheduled', 'ready')
+      join bellhop.jobqueue o on o.id = v.job
+     cross join lateral (select case when o.held then null
+                                     when v.bad is not null and o.on_failure = 'fail' then 'failed'
+                                     when v.skips is not null and o.on_failure <> 'run' then 'succeeded' end as over) f
+     where j.id = any (jobs) and o.id = any (jobs) and j.id = v.job and j.state in ('held', 'blocked', 'scheduled', 'ready')
     returning j.id, j.state
   )
-  select coalesce(array_agg(m.id) filter (where m.state = 'failed'), '{}'), count(*) filter (where m.state = 'ready')
+  select coalesce(array_agg(m.id) filter (where m.state in ('failed', 'succeeded')), '{}'), count(*) filter (where m.state = 'ready')
     into failed, ready
     from moved m;
   if ready > 0 then
@@ -3986,6 +5389,101 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION bellhop.retain_jobs(past bigint, most integer, types text[], states text[], ages bigint[], keyed bigint, archive text, OUT deleted integer, OUT last bigint)
+ RETURNS record
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  ids    bigint[];
+  oldest timestamptz;
+begin
+  select max(w.id), min(w.created_at) into last, oldest
+    from (select j.id, j.created_at from bellhop.jobqueue j where j.id > past order by j.id limit most) w;
+  deleted := 0;
+  if last is null then
+    return;
+  end if;
+  ids := array(
+    select j.id
+      from bellhop.jobqueue j
+      cross join lateral (select r.age from unnest(types, states, ages) as r (type, state, age)
+                           where r.state = j.state and r.type in ('', j.type) order by r.type = '' limit 1) rule
+     where j.id > past and j.id <= last and j.state in ('succeeded', 'failed', 'cancelled', 'quarantined') and j.run is null
+       and j.ended_at < clock_timestamp() - rule.age * interval '1 ms'
+       and (j.key is null or j.ended_at < clock_timestamp() - keyed * interval '1 ms')
+       and not exists (select from bellhop.dependency d join bellhop.jobqueue c on c.id = d.job
+                        where d.needs = j.id and not d.met and c.state not in ('succeeded', 'failed', 'cancelled', 'quarantined'))
+       and not exists (select from bellhop.attached x where x.job = j.id and x.live)
+       and not exists (select from bellhop.rjm r where r.job = j.id)
+     order by j.id
+       for update of j skip locked);
+  perform bellhop.archived(ids, archive);
+  deleted := bellhop.jobs_forgotten(ids);
+  -- Jobs come about in the order of their ids, give or take a transaction: an hour.
+  if oldest > clock_timestamp() - (select min(a) from unnest(ages) a) * interval '1 ms' + interval '1 h' then
+    last := null;
+  end if;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION bellhop.retain_runs(older_than interval, most integer, archive text)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  ids bigint[];
+  n   integer;
+begin
+  ids := array(
+    select j.id
+      from bellhop.run r join bellhop.dependency d on d.job = r.last join bellhop.jobqueue j on j.id = d.needs
+     where r.ended_at < clock_timestamp() - older_than and j.state in ('succeeded', 'failed', 'cancelled', 'quarantined')
+       and not exists (select from bellhop.dependency x join bellhop.jobqueue c on c.id = x.job
+                        where x.needs = j.id and not x.met and c.state not in ('succeeded', 'failed', 'cancelled', 'quarantined'))
+     order by r.ended_at, j.id limit most
+       for update of j skip locked);
+  perform bellhop.archived(ids, archive);
+  n := bellhop.jobs_forgotten(ids);
+  ids := array(select r.id from bellhop.run r
+                where r.ended_at < clock_timestamp() - older_than and not exists (select from bellhop.dependency d where d.job = r.last)
+                order by r.ended_at limit most);
+  perform bellhop.prune_runs(older_than, most);
+  return n + cardinality(ids) - (select count(*) from bellhop.run r where r.id = any (ids))::integer;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION bellhop.retention_begin(me bigint, every interval)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  update bellhop.housekeeping h
+     set instance = me, until = clock_timestamp() + interval '1 min', begun_at = clock_timestamp(), deleted = 0
+   where (h.instance is null or h.until < clock_timestamp()
+          or not exists (select from bellhop.instance i where i.id = h.instance and i.state = 'live'))
+     and (h.begun_at is null or h.begun_at <= clock_timestamp() - every
+          or h.instance is not null); -- a pass that nobody has ended
+  return found;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION bellhop.retention_goes_on(me bigint, more bigint, over boolean)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  update bellhop.housekeeping h
+     set until = clock_timestamp() + interval '1 min', deleted = h.deleted + more,
+         instance = case when not over then me end, ended_at = case when over then clock_timestamp() else h.ended_at end
+   where h.instance = me;
+  return found;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION bellhop.retry(id bigint)
  RETURNS text
  LANGUAGE plpgsql
@@ -3995,6 +5493,7 @@ AS $function$
 #variable_conflict use_column
 declare
   was    bellhop.jobqueue;
+  back   bigint[] := '{}';
   now_is text;
 begin
   if not bellhop.refuse_others(retry.id, 'retry') then
@@ -4016,17 +5515,21 @@ begin
      set state = 'ready', held = false, run_at = null, max_attempts = greatest(j.max_attempts, j.attempt + 1),
          not_after = case when j.not_after > clock_timestamp() then j.not_after end,
          ended_at = null, exit_code = null, error = null, reason = null, waiting_for = null, successes = null, instance = null,
-         host = null, child = null, deaths = 0, cancel_requested = false, cancel_now = false, killed_by = null, ended_by = null,
+         host = null, child = null, deaths = 0, cancel_requested = false, cancel_now = false, killed_by = null, ended_by = null, ended_as = null,
          items_total = null, items_done = null, items_failed = null, result = null, progress = null, progress_text = null,
          locks = coalesce(j.locks, case when j.type not in ('command', 'dummy') and exists (select from bellhop.filter) then '{}'::text[] end) -- the next pass asks them
    where j.id = retry.id;
+  perform bellhop.unwanted_remote(retry.id);
   if exists (select from bellhop.dependency d where d.job = retry.id and not d.met) then
     update bellhop.dependency d set counted = false where d.job = retry.id and not d.met;
     perform bellhop.ended(w.failed) from bellhop.resolve(array[retry.id], false) w;
     perform pg_notify('bellhop_due', '');
   end if;
+  if was.ended_as = 'skipped' then
+    back := bellhop.passed_back(retry.id);
+  end if;
   if was.run is not null then
-    perform bellhop.step_again(was.run, was.id);
+    perform bellhop.step_again(was.run, was.id || back);
   end if;
   select j.state into now_is from bellhop.jobqueue j where j.id = retry.id;
   perform bellhop.kick();
@@ -4053,6 +5556,76 @@ begin
       hint = 'Set its dispatch column to NULL: then it runs as soon as there is room.';
   end if;
   update bellhop.attached x set live = true where x.job = retry_attached.job;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION bellhop.retry_behind(id bigint)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp'
+AS $function$
+#variable_conflict use_column
+declare
+  most   constant integer := 1000;
+  these  bigint[];
+  todo   bigint[];
+  next   bigint[];
+  one    bigint;
+  was    text;
+  n      integer;
+begin
+  perform bellhop.refuse_but_operators('retry jobs and those behind them');
+  select j.state into was from bellhop.jobqueue j where j.id = retry_behind.id;
+  if was is null then
+    return null;
+  elsif was not in ('succeeded', 'failed', 'cancelled', 'quarantined') then
+    raise object_not_in_prerequisite_state using message = format('job %s is %s: only a job that is over gets a new attempt', retry_behind.id, was),
+      hint = format('bellhop wait %s   or: bellhop cancel %1$s', retry_behind.id);
+  end if;
+  -- Without what only ends a run: that goes by its steps (step_again).
+  these := array(
+    with recursive down (id) as (
+      select retry_behind.id
+      union
+      select d.job from down b join bellhop.dependency d on d.needs = b.id
+    )
+    select j.id from bellhop.jobqueue j
+     where j.id = any (array(select x.id from (select w.id from down w limit most + 100) x)) and not (j.type = 'dummy' and j.run is not null and j.step is null)
+     order by j.id for update);
+  if cardinality(these) > most then
+    raise program_limit_exceeded using message = format('more than %s jobs are behind job %s', most, retry_behind.id),
+      hint = 'Retry those that failed, by a filter: bellhop retry -s failed -t TYPE';
+  end if;
+  select j.id, j.state into one, was from bellhop.jobqueue j
+   where j.id = any (these) and (j.state in ('assigned', 'running') or j.state in ('held', 'scheduled', 'ready') and j.unmet is null)
+   order by j.id limit 1;
+  if found then
+    raise object_not_in_prerequisite_state using message = format('job %s is %s, with what it has got from jobs that were to be tried again', one, was),
+      hint = format('bellhop wait %s   or: bellhop cancel %1$s', one);
+  end if;
+  todo := array(select j.id from bellhop.jobqueue j where j.id = any (these) and j.state in ('succeeded', 'failed', 'cancelled', 'quarantined'));
+  n := cardinality(todo);
+  update bellhop.dependency d set met = false, counted = false where d.needs = any (todo) and d.job = any (these);
+  while todo <> '{}' loop -- whoever is needed comes first: one that found it over would be over at once
+    next := array(select t from unnest(todo) t
+                   where not exists (select from bellhop.dependency d where d.job = t and d.needs = any (todo)) order by t);
+    if next = '{}' then
+      raise object_not_in_prerequisite_state using message = 'these jobs need one another';
+    end if;
+    foreach one in array next loop
+      perform bellhop.retry(one);
+    end loop;
+    todo := array(select t from unnest(todo) t where t <> all (next));
+  end loop;
+  next := array(select j.id from bellhop.jobqueue j
+                 where j.id = any (these) and j.state in ('held', 'blocked')
+                   and exists (select from bellhop.dependency d where d.job = j.id and not d.counted));
+  if next <> '{}' then
+    perform bellhop.ended(w.failed) from bellhop.resolve(next, false) w;
+    perform pg_notify('bellhop_due', '');
+  end if;
+  return n;
 end
 $function$;
 
@@ -4088,7 +5661,7 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION bellhop.rjm_setup(id text, config text, prio text DEFAULT 'n'::text, blocks text[] DEFAULT '{}'::text[], files text[] DEFAULT '{}'::text[], inside bigint DEFAULT NULL::bigint)
+CREATE OR REPLACE FUNCTION bellhop.rjm_setup(id text, config text, prio text DEFAULT 'n'::text, blocks text[] DEFAULT '{}'::text[], files text[] DEFAULT '{}'::text[], inside bigint DEFAULT NULL::bigint, locks text[] DEFAULT NULL::text[])
  RETURNS bigint
  LANGUAGE plpgsql
  SECURITY DEFINER
@@ -4139,7 +5712,7 @@ begin
     return old.id;
   end if;
 
-  new_id := bellhop.submit(split_part(rjm_setup.id, '.', 1), key => rjm_setup.id, priority_name => prio, held => true, on_failure => 'block',
+  new_id := bellhop.submit(split_part(rjm_setup.id, '.', 1), key => rjm_setup.id, priority_name => prio, held => true, on_failure => 'block', locks => rjm_setup.locks,
                            vars => jsonb_build_object('RJM_CONFIG', config));
   insert into bellhop.rjm (job, files, state)
   values (new_id, files, case when files = '{}' then 'old' else 'done' end)
@@ -4165,6 +5738,21 @@ begin
   insert into bellhop.dependency (job, needs) select c, new_id from unnest(children) c;
   return new_id;
 end
+$function$;
+
+CREATE OR REPLACE FUNCTION bellhop.role_for(login text)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select case
+    when not r.rolsuper and r.rolname <> bellhop.caller() and pg_has_role(bellhop.caller(), r.oid, 'member')
+         and exists (select from pg_roles m where m.rolname in ('bellhop_submitter', 'bellhop_reader', 'bellhop_operator') and pg_has_role(r.oid, m.oid, 'member')) then r.rolname::text
+    when pg_has_role(r.oid, (select c.relowner from pg_class c where c.oid = 'bellhop.jobqueue'::regclass), 'member') then 'bellhop_operator'
+    else (select m.rolname::text from pg_roles m where m.rolname in ('bellhop_operator', 'bellhop_reader') and pg_has_role(r.oid, m.oid, 'member') order by m.rolname limit 1)
+  end
+  from pg_roles r where r.rolname = role_for.login
 $function$;
 
 CREATE OR REPLACE FUNCTION bellhop.row_event()
@@ -4217,13 +5805,22 @@ AS $function$
 #variable_conflict use_column
 declare
   called text;
+  door   bigint;
   rung   boolean := false;
 begin
   update bellhop.run r
      set state = run_ended.state, reason = run_ended.reason, ended_at = clock_timestamp(), started_at = coalesce(r.started_at, clock_timestamp())
    where r.id = run_ended.id and r.state in ('queued', 'running')
-  returning r.workflow into called;
-  if not found or not exists (select from bellhop.sensor) then
+  returning r.workflow, r.gate into called, door;
+  if not found then
+    return;
+  end if;
+  if door is not null then -- it never began, and its steps were cancelled: nobody would let its gate go
+    update bellhop.jobqueue j set state = 'cancelled', held = false, unmet = null, waiting_for = null, ended_at = clock_timestamp()
+     where j.id = any (array(select q.id from bellhop.jobqueue q where q.id = door and q.state = 'held' for update skip locked));
+  end if;
+  perform bellhop.end_told(run_ended.id, called, run_ended.state, run_ended.reason);
+  if not exists (select from bellhop.sensor) then
     return;
   end if;
   insert into bellhop.event (workflow, event)
@@ -4242,6 +5839,83 @@ begin
   if rung or found then
     perform pg_notify('bellhop_due', '');
   end if;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION bellhop.run_of_event(w bellhop.workflow, event text, at timestamp with time zone, given jsonb, safely boolean)
+ RETURNS bigint
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+#variable_conflict use_column
+declare
+  most   integer := coalesce((w.definition -> 'sensor' ->> 'at_most')::integer, 0);
+  called text := bellhop.sensor_kind(w.definition);
+  starts timestamptz[];
+  r      bigint;
+  why    text;
+begin
+  if most = 0 or called in ('cron', 'every') then
+    return bellhop.make_run_or_say(w, event, at, given, true, safely);
+  end if;
+  select s.recent into starts from bellhop.sensor s where s.workflow = w.name;
+  if starts[most] > clock_timestamp() - (w.definition -> 'sensor' ->> 'per')::interval then
+    insert into bellhop.run (workflow, version, event, triggered_by, state, parameters, ended_at, reason)
+    values (w.name, w.version, event, 'sensor ' || called, 'skipped', given, clock_timestamp(),
+            format('its sensor has started it %s times in the last %s', most, w.definition -> 'sensor' ->> 'per'))
+    returning id, reason into r, why;
+    perform bellhop.end_told(r, w.name, 'skipped', why);
+    return r;
+  end if;
+  r := bellhop.make_run_or_say(w, event, at, given, true, safely);
+  update bellhop.sensor s set recent = (array[clock_timestamp()] || s.recent)[1:most]
+   where s.workflow = w.name and not exists (select from bellhop.run x where x.id = r and x.state = 'skipped');
+  return r;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION bellhop.runs_forgotten(ids bigint[])
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  if ids = '{}' then
+    return;
+  end if;
+  delete from bellhop.jobqueue j where j.id = any (array(select x from bellhop.run r, unnest(array[r.gate, r.last]) x where r.id = any (ids)));
+  delete from bellhop.event e using bellhop.run r where r.id = any (ids) and e.workflow = r.workflow and e.event = r.event and e.run = r.id;
+  delete from bellhop.notice n where n.run = any (ids) and n.status <> 'waiting'; -- what is still to be sent says itself how it was
+  delete from bellhop.run r where r.id = any (ids);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION bellhop.runs_go_on(called text)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  waiting bigint[] := array(select r.id from bellhop.run r where r.workflow = called and r.state = 'queued' and r.reason is not null order by r.id);
+  gates   bigint[] := array(select r.gate from bellhop.run r where r.id = any (waiting));
+  newest  bigint;
+begin
+  if waiting = '{}' then
+    return;
+  end if;
+  select r.last into newest from bellhop.run r
+   where r.workflow = called and r.state in ('queued', 'running') and r.id <> all (waiting) order by r.id desc limit 1;
+  if newest is not null then -- before rows are locked: who adds a need to a job that is there takes a turn first
+    insert into bellhop.dependency (job, needs, wanted)
+    select j.id, newest, '{succeeded,failed,cancelled,quarantined}' from bellhop.jobqueue j where j.id = any (gates) and j.state = 'held'
+    on conflict do nothing;
+  end if;
+  perform from bellhop.jobqueue j where j.id = any (gates) order by j.id for no key update;
+  update bellhop.jobqueue j set held = false, state = case when j.unmet is not null then 'blocked' else 'ready' end
+   where j.id = any (gates) and j.state = 'held';
+  update bellhop.run r set reason = null where r.id = any (waiting) and r.state = 'queued';
+  perform bellhop.ended(w.failed) from bellhop.resolve(gates, false) w; -- what they needed may be over since
+  perform bellhop.pass_dummies();
 end
 $function$;
 
@@ -4277,13 +5951,14 @@ AS $function$
 declare
   x    record;
   ends text;
+  none text;
 begin
   for x in
     select r.*, r.last = any (dummies) as over from bellhop.run r
      where r.id = any (array(select j.run from bellhop.jobqueue j where j.id = any (dummies) and j.run is not null))
      order by r.id
   loop
-    if not x.over then
+    if not coalesce(x.over, false) then
       update bellhop.run r set state = 'running', started_at = clock_timestamp() where r.id = x.id and r.state = 'queued';
       continue;
     end if;
@@ -4291,8 +5966,164 @@ begin
       from bellhop.dependency d join bellhop.jobqueue j on j.id = d.needs
      where d.job = x.last and j.state <> 'succeeded'
      order by j.ended_by is not null, j.id limit 1;
-    perform bellhop.run_ended(x.id, case when ends is null then 'succeeded' else 'failed' end, ends);
+    -- A run of which no step had anything to do was not one: nobody is told that it succeeded, and no other workflow starts by it.
+    select format('no step had anything to do: step %s (job %s) said %s', min(j.step) filter (where j.id = f.id), f.id,
+                  min(replace(j.ended_as, '_', ' ')) filter (where j.id = f.id)) into none
+      from bellhop.dependency d join bellhop.jobqueue j on j.id = d.needs
+     cross join lateral (select min(q.needs) as id from bellhop.dependency q where q.job = x.last) f
+     where ends is null and d.job = x.last
+     group by f.id having bool_and(j.ended_as is not null);
+    perform bellhop.run_ended(x.id, case when ends is not null then 'failed' when none is not null then 'skipped' else 'succeeded' end, coalesce(ends, none));
   end loop;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION bellhop.runs_wait(called text)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  waiting bigint[];
+begin
+  with locked as materialized ( -- a gate that passes just now is not among them: its run has begun
+    select j.id from bellhop.jobqueue j
+     where j.id = any (array(select r.gate from bellhop.run r where r.workflow = called and r.state = 'queued'))
+       and j.state in ('held', 'blocked', 'scheduled', 'ready')
+     order by j.id for no key update
+  ), held as (
+    update bellhop.jobqueue j set held = true, state = 'held', waiting_for = null from locked l where j.id = l.id returning j.run
+  )
+  select array_agg(h.run) into waiting from held h;
+  update bellhop.run r set reason = 'its workflow is not active' where r.id = any (waiting) and r.state = 'queued';
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION bellhop.sees(watches jsonb, called text, sensor jsonb)
+ RETURNS boolean
+ LANGUAGE sql
+ IMMUTABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select case
+    when sensor ? 'notify' then coalesce(watches ? 'notify', false)
+    when sensor ? 'kafka' then coalesce(watches -> 'kafka' ? (sensor ->> 'kafka'), false)
+    when sensor ? 'file' then coalesce(sensor ->> 'host', called) = called
+      and exists (select from jsonb_array_elements_text(coalesce(watches -> 'files', '[]')) r
+                   where starts_with(sensor ->> 'file', rtrim(r, '/') || '/'))
+    else true end
+$function$;
+
+CREATE OR REPLACE FUNCTION bellhop.sensor_events(instance bigint, called text, events text[], given jsonb[])
+ RETURNS integer
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  d jsonb;
+  k text;
+  n integer;
+begin
+  select w.definition into d from bellhop.workflow w
+   where w.name = called and w.active and w.instance = sensor_events.instance
+     and exists (select from bellhop.instance i where i.id = sensor_events.instance and i.state = 'live')
+     for share;
+  if not found then
+    return null;
+  end if;
+  k := bellhop.sensor_kind(d);
+  insert into bellhop.event (workflow, event, parameters)
+  select called, coalesce(e.event, k || '=' || nextval('bellhop.event_number')), bellhop.sensor_parameters(d, e.given)
+    from unnest(events, sensor_events.given) with ordinality e (event, given, n) order by e.n
+  on conflict do nothing;
+  get diagnostics n = row_count;
+  if n > 0 then
+    perform pg_notify('bellhop_due', '');
+  end if;
+  return n;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION bellhop.sensor_failing(instance bigint, called text, why text)
+ RETURNS void
+ LANGUAGE sql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  update bellhop.sensor s
+     set problem = left(why, 2000), since = case when why is not null then coalesce(s.since, clock_timestamp()) end,
+         lag = case when why is null then s.lag end
+    from bellhop.workflow w
+   where s.workflow = called and w.name = called and w.instance = sensor_failing.instance and s.problem is distinct from left(why, 2000)
+$function$;
+
+CREATE OR REPLACE FUNCTION bellhop.sensor_faults(s jsonb, workflow text)
+ RETURNS SETOF text
+ LANGUAGE plpgsql
+ STABLE STRICT
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  kinds  constant text[] := '{cron,every,workflow,table,notify,http,file,kafka}';
+  clocks constant text[] := '{every,workflow,table,notify,http,file,kafka}';
+  is_of  text[] := array(select k from unnest(kinds) with ordinality x (k, n) where s -> k not in ('null', 'false') order by n);
+  kind   text := is_of[1];
+  fault  text;
+begin
+  if cardinality(is_of) <> 1 then
+    return next format('the sensor has %s; it has one of cron, every, workflow, table, notify, http, file and kafka',
+                       coalesce(nullif(array_to_string(is_of, ' and '), ''), 'nothing that would start it'));
+    return;
+  end if;
+  return query
+    select format('%s belongs to a sensor of the kind %s, and this is one of %s; leave it out', b.field, array_to_string(b.kinds, ' or '), kind)
+      from (values (1, 'zone', '{cron}'::text[]), (2, 'after_finish', '{every}'), (3, 'at_most', clocks), (4, 'per', clocks), (5, 'when', '{workflow}'),
+                   (6, 'event', '{table,notify,http,file}'), (7, 'host', '{file}'), (8, 'stable', '{file}'), (9, 'topic', '{kafka}'),
+                   (10, 'match', '{kafka}')) b (n, field, kinds)
+     where s -> b.field not in ('null', 'false', '0', '[]', '{}') and kind <> all (b.kinds) order by b.n;
+  if kind = any (clocks) and (coalesce(s ->> 'at_most', '0') <> '0') <> (s ->> 'per' is not null) then
+    return next 'at_most and per mean nothing without each other; write both, like at_most: 8, per: 1h';
+  elsif (s ->> 'at_most')::bigint > 1000 then
+    return next 'at_most cannot be more than 1000';
+  end if;
+  if kind = 'cron' and not coalesce(bellhop.zone_known(s ->> 'zone'), true) then
+    return next format('%s is no time zone: %s; bellhop cron explain says when a schedule comes around', s -> 'zone',
+      case lower(s ->> 'zone') when 'local' then 'name one, like Europe/Prague' else 'they are called like Europe/Prague, America/New_York, UTC' end);
+  elsif kind = 'cron' then
+    fault := bellhop.cron_fault(s ->> 'cron');
+    if fault is not null then
+      return next fault || '; bellhop cron explain says when a schedule comes around';
+    end if;
+  elsif kind = 'every' and (s ->> 'every')::interval < interval '1 second' then
+    return next format('every %s is too often; write 1s or more', s ->> 'every');
+  elsif kind = 'every' and extract(microseconds from (s ->> 'every')::interval)::bigint % 1000000 <> 0 then
+    return next format('every %s does not fall on seconds; write whole seconds', s ->> 'every');
+  elsif kind = 'workflow' and s ->> 'workflow' = workflow then
+    return next 'a workflow cannot wait for itself; every: with after_finish: true starts it again';
+  elsif kind = 'table' and s ->> 'table' !~ '^([A-Za-z_][A-Za-z0-9_$]*|"[^"]+")([.]([A-Za-z_][A-Za-z0-9_$]*|"[^"]+"))?$' then
+    return next format('%s is no name of a table; write it like shop.uploads', s -> 'table');
+  elsif kind = 'notify' and octet_length(s ->> 'notify') > 63 then
+    return next 'the name of a channel has 63 bytes at the most';
+  elsif kind = 'notify' and s ->> 'notify' ~ '^bellhop(_|$)' then
+    return next format('channel %s is bellhop''s own; give it a name of its own', s ->> 'notify');
+  elsif kind = 'file' and (s ->> 'file' !~ '^/' or s ->> 'file' ~ '(//|/[.]{1,2}(/|$)|./$)') then
+    return next format('%s is no pattern of whole paths; write it like /srv/in/*.csv', s -> 'file');
+  elsif kind = 'file' and s ->> 'file' like '%**%' then
+    return next '** is not known; write one * for each folder';
+  elsif kind = 'kafka' and coalesce(s ->> 'topic', '') !~ '^[A-Za-z0-9._-]{1,249}$' then
+    return next format('topic %s is no name of a topic; write it like {kafka: main, topic: uploads}', to_json(coalesce(s ->> 'topic', '')));
+  end if;
+  if kind = 'file' and s ->> 'event' not in ('path', 'version') then
+    return next format('a file is not named by its %s; known are path, version', s -> 'event');
+  end if;
+  return query select format('no run ends as %s; known are succeeded, failed, skipped', to_json(w)) from jsonb_array_elements_text(s -> 'when') w
+                where kind = 'workflow' and w not in ('succeeded', 'failed', 'skipped');
+  if s ->> 'catch_up' is null then
+    return;
+  elsif kind not in ('cron', 'every', 'kafka') or coalesce((s ->> 'after_finish')::boolean, false) then
+    return next 'there are no slots here that could be missed; leave it out';
+  elsif s ->> 'catch_up' not in ('all', 'none') and (kind = 'kafka' or s ->> 'catch_up' <> 'one') then
+    return next format('catch_up cannot be %s; known are %s', s -> 'catch_up', case kind when 'kafka' then 'all, none' else 'one, all, none' end);
+  end if;
 end
 $function$;
 
@@ -4306,7 +6137,43 @@ AS $function$
               when definition -> 'sensor' ? 'cron' then 'cron'
               when definition -> 'sensor' ? 'every' then 'every'
               when definition -> 'sensor' ? 'workflow' then 'workflow'
+              when definition -> 'sensor' ? 'table' then 'table'
+              when definition -> 'sensor' ? 'notify' then 'notify'
+              when definition -> 'sensor' ? 'http' then 'http'
+              when definition -> 'sensor' ? 'file' then 'file'
+              when definition -> 'sensor' ? 'kafka' then 'kafka'
               else 'unknown' end
+$function$;
+
+CREATE OR REPLACE FUNCTION bellhop.sensor_lag(instance bigint, called text, lag bigint)
+ RETURNS void
+ LANGUAGE sql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  update bellhop.sensor s
+     set lag = sensor_lag.lag
+    from bellhop.workflow w
+   where s.workflow = called and w.name = called and w.instance = sensor_lag.instance and s.kind = 'kafka' and s.lag is distinct from sensor_lag.lag
+$function$;
+
+CREATE OR REPLACE FUNCTION bellhop.sensor_of(called text)
+ RETURNS text
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp'
+AS $function$
+  select bellhop.sensor_kind(w.definition) from bellhop.workflow w where w.name = called and bellhop.is_reader()
+$function$;
+
+CREATE OR REPLACE FUNCTION bellhop.sensor_parameters(definition jsonb, given jsonb)
+ RETURNS jsonb
+ LANGUAGE sql
+ IMMUTABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select coalesce(jsonb_object_agg(case when definition -> 'parameters' ? g.key then g.key else upper(g.key) end, g.value), '{}')
+    from jsonb_each_text(case when jsonb_typeof(given) = 'object' then given else '{}' end) g
+   where g.value is not null and (definition -> 'parameters' ? g.key or definition -> 'parameters' ? upper(g.key))
 $function$;
 
 CREATE OR REPLACE FUNCTION bellhop.sensors_begin()
@@ -4345,6 +6212,50 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION bellhop.session_of(session bytea)
+ RETURNS TABLE(login text, role text)
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select s.login, bellhop.role_for(s.login) from bellhop.sign_in s
+   where s.digest = session_of.session and not s.link and s.until >= clock_timestamp()
+$function$;
+
+CREATE OR REPLACE FUNCTION bellhop.sign_in(digest bytea)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp'
+AS $function$
+begin
+  if octet_length(sign_in.digest) is distinct from 32 then
+    raise check_violation using message = 'a digest has 32 bytes', hint = 'bellhop ui';
+  end if;
+  delete from bellhop.sign_in s where s.until < clock_timestamp() or s.link and s.login = bellhop.caller();
+  insert into bellhop.sign_in (digest, link, login, until)
+  values (sign_in.digest, true, bellhop.caller(), clock_timestamp() + interval '2 min')
+  on conflict do nothing;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION bellhop.signed_in(link bytea, session bytea)
+ RETURNS TABLE(login text, role text)
+ LANGUAGE sql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  with used as (
+    delete from bellhop.sign_in s where s.digest = signed_in.link and s.link and s.until >= clock_timestamp() returning s.login
+  ), kept as (
+    insert into bellhop.sign_in (digest, link, login, until)
+    select signed_in.session, false, u.login, clock_timestamp() + interval '12 hours' from used u
+  ), old as ( -- the newest twenty of a login
+    delete from bellhop.sign_in s
+     where s.digest in (select x.digest from bellhop.sign_in x join used u on u.login = x.login where not x.link order by x.until desc offset 20)
+  )
+  select u.login, bellhop.role_for(u.login) from used u
+$function$;
+
 CREATE OR REPLACE FUNCTION bellhop.since(at timestamp with time zone)
  RETURNS text
  LANGUAGE sql
@@ -4352,6 +6263,62 @@ CREATE OR REPLACE FUNCTION bellhop.since(at timestamp with time zone)
  SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
   select ' since ' || date_trunc('second', at) || ' (' || date_trunc('second', greatest(clock_timestamp() - at, interval '0')) || ')'
+$function$;
+
+CREATE OR REPLACE FUNCTION bellhop.sketch_in(what text[], names text[], buckets integer[], counts integer[])
+ RETURNS integer
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  most constant integer := 2000; -- sketch.Most
+  n    integer;
+begin
+  if cardinality(names) is null then
+    return 0;
+  end if;
+  insert into bellhop.sketch (what, name)
+  select distinct c.what, c.name from unnest(sketch_in.what, names) as c (what, name)
+   where not exists (select from bellhop.sketch s where s.what = c.what and s.name = c.name)
+   order by 1, 2
+  on conflict do nothing;
+  if found and (select count(*) from bellhop.sketch) > 1000 then
+    delete from bellhop.sketch s
+     where (s.what, s.name) in (select o.what, o.name from bellhop.sketch o order by o.at desc, o.what, o.name offset 1000);
+  end if;
+  with come as materialized (
+    select * from unnest(sketch_in.what, names, sketch_in.buckets, sketch_in.counts) as c (what, name, bucket, n)
+  ), locked as materialized (
+    select s.what, s.name, s.pairs from bellhop.sketch s
+     where (s.what, s.name) in (select c.what, c.name from come c)
+     order by s.what, s.name for no key update skip locked
+  ), both_of (what, name, bucket, n) as (
+    select l.what, l.name, l.pairs[g], l.pairs[g + 1] from locked l cross join lateral generate_series(1, cardinality(l.pairs), 2) as g
+    union all
+    select c.what, c.name, c.bucket, c.n from come c
+  ), summed as (
+    select b.what, b.name, b.bucket, sum(b.n)::bigint as n from both_of b group by b.what, b.name, b.bucket
+  ), upto as (
+    select s.what, s.name, s.bucket, sum(s.n) over (partition by s.what, s.name order by s.bucket)::bigint as n,
+           sum(s.n) over (partition by s.what, s.name)::bigint as total
+      from summed s
+  ), halved as ( -- as often as it takes
+    select u.what, u.name, u.bucket, (u.n + (1::bigint << k.k) - 1) >> k.k as n
+      from upto u
+     cross join lateral (select min(g) as k from generate_series(0, 60) g
+                          where (u.total + (1::bigint << g) - 1) >> g <= most) k
+  ), faded as (
+    select h.what, h.name, h.bucket, h.n - coalesce(lag(h.n) over (partition by h.what, h.name order by h.bucket), 0) as n from halved h
+  ), packed as (
+    select f.what, f.name, array_agg(p.p::integer order by f.bucket, p.at) as pairs
+      from faded f cross join lateral unnest(array[f.bucket, f.n]) with ordinality as p (p, at) where f.n > 0 group by f.what, f.name
+  )
+  update bellhop.sketch s set pairs = p.pairs, at = clock_timestamp()
+    from packed p join locked l using (what, name)
+   where s.what = p.what and s.name = p.name;
+  get diagnostics n = row_count;
+  return n;
+end
 $function$;
 
 CREATE OR REPLACE FUNCTION bellhop.starts_workflows(instance bigint)
@@ -4364,7 +6331,7 @@ AS $function$
                     and not exists (select from bellhop.manager_stop m where m.name in ('', i.name)))
 $function$;
 
-CREATE OR REPLACE FUNCTION bellhop.step_again(run bigint, job bigint)
+CREATE OR REPLACE FUNCTION bellhop.step_again(run bigint, jobs bigint[])
  RETURNS void
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
@@ -4372,12 +6339,14 @@ AS $function$
 declare
   r bellhop.run;
 begin
+  -- In the order in which an outcome has them (pass_dummies, run_ended): else one would wait for the other.
+  perform from bellhop.jobqueue j where j.id = (select x.last from bellhop.run x where x.id = step_again.run) for no key update;
   select * into r from bellhop.run x where x.id = step_again.run for update;
-  update bellhop.dependency d set met = false, counted = false where d.job = r.last and d.needs = step_again.job;
+  update bellhop.dependency d set met = false, counted = false where d.job = r.last and d.needs = any (step_again.jobs);
   if not found then
     return;
   end if;
-  update bellhop.run x set state = 'running', ended_at = null, reason = null where x.id = r.id and x.state in ('succeeded', 'failed');
+  update bellhop.run x set state = 'running', ended_at = null, reason = null where x.id = r.id and x.state in ('succeeded', 'failed', 'skipped');
   if exists (select from bellhop.jobqueue j where j.id = r.last and j.state in ('succeeded', 'failed', 'cancelled', 'quarantined')) then
     perform bellhop.retry(r.last);
   else
@@ -4408,7 +6377,7 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION bellhop.submit(type text, args text DEFAULT NULL::text, msq text DEFAULT NULL::text, repeat text DEFAULT NULL::text, run_on text DEFAULT NULL::text, key text DEFAULT NULL::text, priority integer DEFAULT 0, priority_name text DEFAULT NULL::text, run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, held boolean DEFAULT false, vars jsonb DEFAULT NULL::jsonb, locks text[] DEFAULT NULL::text[], reasons text[] DEFAULT NULL::text[], max_attempts integer DEFAULT NULL::integer, timeout interval DEFAULT NULL::interval, on_failure text DEFAULT 'fail'::text, traceparent text DEFAULT NULL::text, after bigint[] DEFAULT NULL::bigint[], after_keys text[] DEFAULT NULL::text[], wanted text[] DEFAULT '{succeeded}'::text[], once text DEFAULT 'ever'::text, per interval DEFAULT NULL::interval, replace boolean DEFAULT false, not_after timestamp with time zone DEFAULT NULL::timestamp with time zone)
+CREATE OR REPLACE FUNCTION bellhop.submit(type text, args text DEFAULT NULL::text, msq text DEFAULT NULL::text, repeat text DEFAULT NULL::text, run_on text DEFAULT NULL::text, key text DEFAULT NULL::text, priority integer DEFAULT 0, priority_name text DEFAULT NULL::text, run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, held boolean DEFAULT false, vars jsonb DEFAULT NULL::jsonb, locks text[] DEFAULT NULL::text[], reasons text[] DEFAULT NULL::text[], max_attempts integer DEFAULT NULL::integer, timeout interval DEFAULT NULL::interval, on_failure text DEFAULT 'fail'::text, traceparent text DEFAULT NULL::text, after bigint[] DEFAULT NULL::bigint[], after_keys text[] DEFAULT NULL::text[], wanted text[] DEFAULT '{succeeded}'::text[], once text DEFAULT 'ever'::text, per interval DEFAULT NULL::interval, replace boolean DEFAULT false, not_after timestamp with time zone DEFAULT NULL::timestamp with time zone, batch bigint DEFAULT NULL::bigint)
  RETURNS bigint
  LANGUAGE plpgsql
  SECURITY DEFINER
@@ -4460,6 +6429,7 @@ begin
           perform bellhop.submit_replace(old, submit.type, submit.args, submit.msq, submit.repeat, submit.vars, submit.priority::smallint,
                                          submit.priority_name, submit.run_at, submit.max_attempts, submit.timeout);
         end if;
+        perform bellhop.batch_add(submit.batch, array[old.id]);
         return old.id;
       end if;
       update bellhop.jobqueue j set key = left(j.key, 970) || '#' || j.id where j.id = old.id;
@@ -4474,12 +6444,18 @@ begin
     if names <> '{}' and new_id is not null then
       raise foreign_key_violation using message = format('there is no job with the key "%s", which the new one would need', names[1]),
         hint = 'Submit what is needed first.';
+    elsif new_id = any (needs) then
+      raise check_violation using constraint = 'dependency_no_cycle', table = 'dependency',
+        message = case when new_id = any (submit.after) then format('a job cannot need itself: %s is the id of the new one', new_id)
+                       else format('a job cannot need itself: %L is the key of the new one', submit.key) end,
+        hint = 'Name a job that is there already: bellhop ls';
     end if;
   end if;
   if new_id is not null then
     if needs <> '{}' then
       insert into bellhop.dependency (job, needs, wanted) select new_id, n, submit.wanted from unnest(needs) n;
     end if;
+    perform bellhop.batch_add(submit.batch, array[new_id]);
     return new_id;
   end if;
 
@@ -4519,6 +6495,7 @@ begin
       message = format('key %L is taken by job %s with other content: it has %s', submit.key, old.id, array_to_string(differ, '; ')),
       hint = 'Submit with another key, or look at the job that has it: bellhop show ' || old.id;
   end if;
+  perform bellhop.batch_add(submit.batch, array[old.id]);
   return old.id;
 end
 $function$;
@@ -4544,8 +6521,37 @@ begin
                       when submit_replace.run_at > clock_timestamp() then 'scheduled' else 'ready' end,
          waiting_for = case when j.unmet is not null then j.waiting_for end
    where j.id = old.id;
+  perform bellhop.unwanted_remote(old.id);
   perform pg_notify('bellhop_due', '');
   perform bellhop.kick();
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION bellhop.table_sensor()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp'
+AS $function$
+declare
+  d     jsonb;
+  given jsonb := to_jsonb(new);
+  key   text := given ->> tg_argv[2];
+begin
+  select w.definition into d from bellhop.workflow w
+   where w.name = tg_argv[0] and w.active and w.definition -> 'sensor' ->> 'table' = tg_argv[1];
+  if not found then
+    return null;
+  elsif key is null then
+    raise warning 'a row of % starts no run of workflow %: it has nothing in column %', tg_table_name, tg_argv[0], tg_argv[2];
+    return null;
+  end if;
+  key := tg_argv[1] || '=' || key;
+  if length(key) > 200 then
+    key := left(key, 160) || ' ' || md5(key);
+  end if;
+  perform bellhop.workflow_event(tg_argv[0], key, bellhop.sensor_parameters(d, given));
+  return null;
 end
 $function$;
 
@@ -4572,13 +6578,24 @@ begin
      order by v.at limit most
        for update of v, w skip locked
   loop
-    update bellhop.event v set run = bellhop.make_run_or_say(e.whole, e.event, e.at, e.parameters, true, safely)
+    update bellhop.event v set run = bellhop.run_of_event(e.whole, e.event, e.at, e.parameters, safely)
      where v.workflow = e.workflow and v.event = e.event;
     update bellhop.sensor s set fired_at = clock_timestamp() where s.workflow = e.workflow;
     n := n + 1;
   end loop;
+  -- Those of a workflow that was deleted just when they came: nobody would ever see to them, and everybody look for them.
+  delete from bellhop.event v where v.run is null and not exists (select from bellhop.workflow w where w.name = v.workflow);
   return n;
 end
+$function$;
+
+CREATE OR REPLACE FUNCTION bellhop.tells_of(tells text[], needs text)
+ RETURNS boolean
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select needs = any (tells) or starts_with(needs, 'command:') and 'command:*' = any (tells)
 $function$;
 
 CREATE OR REPLACE FUNCTION bellhop.turn_failed(id bigint, why text, login boolean DEFAULT false)
@@ -4747,8 +6764,9 @@ begin
          set state = 'ready', type = coalesce(a.type, 'attachment'), args = coalesce(lines[i], translate(keys[i], e'\n\r', '  ')),
              held = false, run_at = null, max_attempts = j.attempt + 1,
              ended_at = null, exit_code = null, error = null, reason = null, waiting_for = null, successes = null, instance = null, host = null, child = null,
-             deaths = 0, cancel_requested = false, cancel_now = false, killed_by = null, ended_by = null
+             deaths = 0, cancel_requested = false, cancel_now = false, killed_by = null, ended_by = null, ended_as = null
        where j.id = known;
+      perform bellhop.unwanted_remote(known);
       again := true;
     else
       known := null;
@@ -5114,12 +7132,20 @@ AS $function$
   ), i as materialized (
     select y.id, coalesce(w.n, 0) as n from bellhop.instance y left join w on w.instance = y.id
      where y.state = 'live' and bellhop.starts_workflows(y.id)
+  ), p as materialized ( -- what not all of them see
+    select y.workflow, x.instance, a.able
+      from bellhop.sensor y join bellhop.workflow x on x.name = y.workflow cross join lateral bellhop.able(x.definition -> 'sensor') a (able)
+     where y.kind in ('notify', 'file', 'kafka') and x.active and a.able is not null
   )
-  select exists (select from w where w.instance is null or not exists (select from i where i.id = w.instance)) and exists (select from i)
+  select exists (select from i) and (
+         exists (select from w where w.instance is not null and not exists (select from i where i.id = w.instance))
+      or exists (select from w where w.instance is null and w.n > (select count(*) from p where p.instance is null and p.able = '{}'))
+      or exists (select from p where p.instance is not null and not p.instance = any (p.able))
       or exists (select from i where i.n > (select min(m.n) from i m) + 1
                     and exists (select from bellhop.workflow x
                                  where x.active and x.instance = i.id
-                                   and not exists (select from bellhop.run r where r.workflow = x.name and r.state in ('queued', 'running'))))
+                                   and not exists (select from p where p.workflow = x.name)
+                                   and not exists (select from bellhop.run r where r.workflow = x.name and r.state in ('queued', 'running')))))
 $function$;
 
 CREATE OR REPLACE FUNCTION bellhop.unmet_because(needs bigint, OUT why text, OUT root bigint)
@@ -5141,6 +7167,61 @@ begin
     why := format('it needs %s, which is %s because of %s', bellhop.job_name(other.id), other.state, bellhop.job_name(root));
   end if;
 end
+$function$;
+
+CREATE OR REPLACE FUNCTION bellhop.unserved(definition jsonb)
+ RETURNS TABLE(code text, sentence text, next text)
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp'
+AS $function$
+  with live as materialized (
+    select distinct a.type from bellhop.instance i left join bellhop.agent a on a.instance = i.id where i.state = 'live'
+  )
+  select r.* from (
+    select s ->> 'type' as type, min(n) as n, case when count(*) = 1 then 'Step ' else 'Steps ' end || array_to_string((array_agg(s ->> 'name' order by n))[1:20], ', ')
+             || case when count(*) = 1 then ' is' else ' are' end as steps
+      from jsonb_array_elements(definition -> 'steps') with ordinality x (s, n) group by 1
+  ) t cross join lateral bellhop.reason('unknown_type/step', jsonb_build_object('type', quote_literal(t.type), 'steps', t.steps, 'there', (
+      select ' There are: ' || string_agg(l.type, ', ' order by l.type) || '.' from live l where l.type <> 'attachment'))) r
+   where exists (select from live) and not exists (select from live l where l.type = t.type)
+   order by t.n
+$function$;
+
+CREATE OR REPLACE FUNCTION bellhop.unwanted_remote(job bigint)
+ RETURNS void
+ LANGUAGE sql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  update bellhop.engine_job e set state = 'killing', changed_at = clock_timestamp()
+   where e.job = unwanted_remote.job and e.state in ('submitting', 'running', 'ended')
+$function$;
+
+CREATE OR REPLACE FUNCTION bellhop.value_fault(v jsonb, place text, wants text, example text)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select case
+    when wants in ('word', 'text') and v = 'null' then place || ' has no value; leave it out, or write "" for an empty one'
+    when wants in ('word', 'text') and jsonb_typeof(v) <> 'string'
+      then format('%s must be a string, not %s%s', place, bellhop.json_kind(v), case when jsonb_typeof(v) not in ('object', 'array') then '; put it in quotes' else '' end)
+    when wants = 'word' and v #>> '{}' ~ '^\s*$' then place || ' is empty'
+    when wants = 'flag' and jsonb_typeof(v) <> 'boolean' then format('%s must be true or false, not %s', place, bellhop.json_kind(v))
+    when wants in ('list', 'words') and jsonb_typeof(v) <> 'array' then format('%s must be a list, not %s; %s', place, bellhop.json_kind(v), example)
+    when wants = 'pairs' and jsonb_typeof(v) <> 'object' then format('%s must hold names and values, not %s; %s', place, bellhop.json_kind(v), example)
+    when wants in ('whole', 'count') and jsonb_typeof(v) <> 'number' then format('%s must be a whole number, not %s', place, bellhop.json_kind(v))
+    when wants in ('whole', 'count') and v #>> '{}' ~ '[.eE]' then format('%s must be a whole number, not %s', place, v #>> '{}')
+    when wants = 'count' and (v #>> '{}')::numeric < 0 then format('%s is %s; write 0 or more', place, v #>> '{}')
+    when wants in ('whole', 'count') and abs((v #>> '{}')::numeric) > 2147483647 then format('%s is %s, which is too much', place, v #>> '{}')
+    when wants = 'long' and jsonb_typeof(v) = 'number' then format('%s is %s without a unit; write %2$ss, %2$sm or %2$sh', place, v #>> '{}')
+    when wants = 'long' and jsonb_typeof(v) <> 'string' then format('%s must be a duration, not %s; write it like 10s, 15m or 1h30m', place, bellhop.json_kind(v))
+    when wants = 'long' and v #>> '{}' !~ '^([-+]?(([0-9]+([.][0-9]*)?|[.][0-9]+)(ns|us|µs|μs|ms|s|m|h))+|[-+]?0)$'
+      then format('%s: %s is no duration; write it like 10s, 15m or 1h30m', place, v)
+    when wants = 'long' and v #>> '{}' !~ '[1-9]' then format('%s must be more than nothing; write it like 10s, 15m or 1h30m', place)
+    when wants = 'long' and v #>> '{}' like '-%' then format('%s is negative (%s)', place, v #>> '{}')
+  end
 $function$;
 
 CREATE OR REPLACE FUNCTION bellhop.wait(id bigint, timeout interval DEFAULT NULL::interval, OUT state text, OUT exit_code integer, OUT result jsonb, OUT error text)
@@ -5204,6 +7285,77 @@ AS $function$
   select l.behind from l where l.behind is not null
 $function$;
 
+CREATE OR REPLACE FUNCTION bellhop.watch_table(called text, old jsonb, new jsonb)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp'
+ SET lock_timeout TO '10s'
+AS $function$
+declare
+  trig text := 'bellhop_sensor_' || left(md5(called), 16);
+  tab  regclass := bellhop.watched_table(new ->> 'table');
+  was  regclass := bellhop.watched_table(old ->> 'table');
+  key  text := new ->> 'event';
+  me   name := bellhop.caller();
+begin
+  if was is not null and was is distinct from tab then
+    begin
+      execute format('drop trigger if exists %I on %s', trig, was);
+    exception when insufficient_privilege or lock_not_available then null;
+    end;
+  end if;
+  if new ->> 'table' is null then
+    return;
+  elsif tab is null then
+    raise undefined_table using message = format('there is no table %s', new ->> 'table'), hint = 'Write it with its schema, like shop.uploads.';
+  elsif (select c.relnamespace in ('bellhop'::regnamespace, 'pg_catalog'::regnamespace) or c.relkind not in ('r', 'p') or c.relpersistence = 't'
+           from pg_class c where c.oid = tab) then
+    raise wrong_object_type using message = format('%s is not a table of yours', tab), hint = 'Rows of a table that stays can be events.';
+  elsif not (has_table_privilege(me, tab, 'select') and has_table_privilege(me, tab, 'trigger'))
+     or (select c.relrowsecurity and not pg_has_role(me, c.relowner, 'member') from pg_class c where c.oid = tab) then
+    raise insufficient_privilege using message = format('permission denied: %s may not watch table %s', me, tab),
+      hint = format('As its owner: grant select, trigger on %s to %I. Where rows are guarded by policies, its owner alone may.', tab, me);
+  end if;
+  if key is null then
+    select min(a.attname) into key from pg_index i join pg_attribute a on a.attrelid = i.indrelid and a.attnum = any (i.indkey::smallint[])
+     where i.indrelid = tab and i.indisprimary having count(*) = 1;
+    if key is null then
+      raise invalid_table_definition using message = format('table %s has no primary key of one column', tab),
+        hint = 'Name the column that names the event: sensor: {table: …, event: id}';
+    end if;
+  elsif not exists (select from pg_attribute a where a.attrelid = tab and a.attname = key and a.attnum > 0 and not a.attisdropped) then
+    raise undefined_column using message = format('table %s has no column %I', tab, key);
+  end if;
+  begin
+    execute format('create or replace trigger %I after insert on %s for each row execute function bellhop.table_sensor(%L, %L, %L)',
+                   trig, tab, called, new ->> 'table', key);
+  exception when insufficient_privilege then
+    raise insufficient_privilege using message = format('permission denied: %I, who owns bellhop, may not put a trigger on table %s', current_user, tab),
+      hint = format('As its owner: grant trigger on %s to %I, and usage on its schema.', tab, current_user);
+  end;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION bellhop.watched(instance bigint)
+ RETURNS bigint
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select bit_xor(hashtextextended(w.name, w.version))
+    from bellhop.sensor s join bellhop.workflow w on w.name = s.workflow
+   where s.kind in ('notify', 'file', 'kafka') and w.active and w.instance = watched.instance
+$function$;
+
+CREATE OR REPLACE FUNCTION bellhop.watched_table(named text)
+ RETURNS regclass
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select to_regclass(case when named ~ '^("[^"]+"|[^".]+)\.' then named else 'public.' || named end)
+$function$;
+
 CREATE OR REPLACE FUNCTION bellhop.weigh(jobs bigint[], sure boolean, OUT ready integer, OUT failed bigint[])
  RETURNS record
  LANGUAGE sql
@@ -5228,16 +7380,25 @@ AS $function$
 #variable_conflict use_column
 declare
   faults text[] := bellhop.workflow_faults(workflow_apply.definition);
-  called text := workflow_apply.definition ->> 'workflow';
-  kept   jsonb := workflow_apply.definition - 'workflow' - 'active';
-  live   boolean := coalesce((workflow_apply.definition ->> 'active')::boolean, true);
+  called text;
+  kept   jsonb;
+  live   boolean;
   o      bellhop.workflow;
+  r      record;
 begin
   perform bellhop.refuse_but_operators('change workflows');
   if faults <> '{}' then
-    raise check_violation using message = 'this is no definition of a workflow: ' || array_to_string(faults, '; '),
-      hint = 'bellhop workflow apply FILE   says where.';
+    raise check_violation using
+      message = 'this is no definition of a workflow: ' || array_to_string(faults[1:20], e'\n')
+        || case when cardinality(faults) > 20 then format(e'\n… and %s more', cardinality(faults) - 20) else '' end,
+      hint = 'Mend that: nothing was changed. docs/workflows.md has what stands in one; bellhop workflow apply FILE   says line and column.';
   end if;
+  called := workflow_apply.definition ->> 'workflow';
+  kept := jsonb_strip_nulls(workflow_apply.definition) - 'workflow' - 'active'; -- a key without a value is as if it was not there
+  live := coalesce((workflow_apply.definition ->> 'active')::boolean, true);
+  for r in select u.sentence, u.next from bellhop.unserved(kept) u loop
+    raise warning using message = r.sentence, hint = r.next;
+  end loop;
   perform pg_advisory_xact_lock(hashtextextended('bellhop.workflow ' || called, 0)); -- of one that is not there yet, too
   select * into o from bellhop.workflow w where w.name = called for update;
   if workflow_apply.version is not null and workflow_apply.version <> coalesce(o.version, 0) then
@@ -5277,7 +7438,7 @@ begin
   elsif what = 'deleted' and exists (select from bellhop.run r where r.workflow = o.name and r.state in ('queued', 'running')) then
     raise object_not_in_prerequisite_state using
       message = format('workflow %s has a run that is not over', o.name),
-      hint = format('Deactivate it, and wait, or cancel its jobs: bellhop workflow show %s', o.name);
+      hint = format('Deactivate it, and wait until that is over, or cancel its steps: bellhop workflow show %s', o.name);
   elsif what <> 'deleted' and o.active = (what = 'activated') then
     return false;
   end if;
@@ -5316,60 +7477,154 @@ CREATE OR REPLACE FUNCTION bellhop.workflow_faults(definition jsonb)
  LANGUAGE plpgsql
  STABLE
  SET search_path TO 'pg_catalog', 'pg_temp'
+ SET jit TO 'off'
+ SET enable_nestloop TO 'off'
 AS $function$
 declare
-  faults text[] := '{}';
-  s      jsonb;
-  n      integer;
+  faults text[];
+  builtin constant text[] := '{WORKFLOW,RUN,EVENT,SLOT,SLOT_DATE}';
 begin
-  if jsonb_typeof(definition) is distinct from 'object' then
-    return array['a definition is a JSON object with "workflow" and "steps"'];
-  elsif coalesce(definition ->> 'workflow', '') !~ '^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$' then
-    faults := array_append(faults, 'workflow: a name of letters, digits, . _ and -, 100 at the most');
-  end if;
-  if coalesce(jsonb_typeof(definition -> 'active'), 'boolean') <> 'boolean' then
-    faults := array_append(faults, 'active is neither true nor false');
-  end if;
-  if coalesce(jsonb_typeof(definition -> 'sensor'), 'object') not in ('object', 'null') then
-    faults := array_append(faults, 'sensor is no object');
-  elsif bellhop.sensor_kind(definition) = 'unknown' then
-    faults := array_append(faults, 'sensor has none of cron, every and workflow');
-  end if;
-  if coalesce(jsonb_typeof(definition -> 'parameters'), 'object') <> 'object'
-     or jsonb_path_exists(definition, 'strict $.parameters.* ? (@.type() != "string")', silent => true) then
-    faults := array_append(faults, 'parameters is no object of strings');
-  end if;
-  if jsonb_typeof(definition -> 'steps') is distinct from 'array' or definition -> 'steps' = '[]' then
-    return array_append(faults, 'steps is no list with a step in it');
-  end if;
-  for s, n in select x, o from jsonb_array_elements(definition -> 'steps') with ordinality y (x, o) loop
-    if jsonb_typeof(s) <> 'object' or coalesce(s ->> 'name', '') !~ '^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$' or coalesce(s ->> 'type', '') = '' then
-      faults := array_append(faults, format('the %s. step has no name and type: %s', n, left(s::text, 100)));
-      continue;
-    end if;
-    if s ->> 'type' in ('command', 'dummy') then
-      faults := array_append(faults, format('step %s is of type %s, which no agent runs', s ->> 'name', s ->> 'type'));
-    end if;
-    if coalesce(jsonb_typeof(s -> 'after'), 'array') <> 'array' then
-      faults := array_append(faults, format('step %s: after is no list', s ->> 'name'));
-    end if;
-    if coalesce(s ->> 'on_failure', 'fail') not in ('fail', 'run') then
-      faults := array_append(faults, format('step %s: on_failure is neither fail nor run', s ->> 'name'));
-    end if;
-  end loop;
-  -- All at once, and not step by step: there may be 10,000.
-  return faults || array(
-    with step as materialized (
-      select x ->> 'name' as name, case when jsonb_typeof(x -> 'after') = 'array' then x -> 'after' else '[]' end as after, o from jsonb_array_elements(definition -> 'steps') with ordinality y (x, o)
-    ), first as materialized (
-      select t.name, min(t.o) as o, count(*) as many from step t group by t.name
-    )
-    select format('there are two steps %s', f.name) from first f where f.many > 1
+  -- What there is, and as what: nothing else is looked at before that is right.
+  with part (place, part, v, n) as materialized (
+    select null, '', definition, 0::bigint
     union all
-    select format('step %s comes after %s, and no step of that name stands before it', t.name, a.name)
-      from step t cross join lateral jsonb_array_elements_text(t.after) a (name)
+    select 'sensor', 'sensor', definition -> 'sensor', 1 where definition -> 'sensor' <> 'null'
+    union all
+    select format('%s[%s]', l.key, x.n - 1), l.part, x.v, 1 + x.n
+      from (values ('steps', 'step'), ('notify', 'notice')) l (key, part)
+     cross join lateral jsonb_array_elements(case when jsonb_typeof(definition -> l.key) = 'array' then definition -> l.key else '[]' end)
+                        with ordinality x (v, n)
+  ), field as materialized (
+    select p.place, p.part, p.n, f.key, f.value as v, concat_ws('.', p.place, f.key) as at
+      from part p cross join lateral jsonb_each(case when jsonb_typeof(p.v) = 'object' then p.v else '{}' end) f
+     where f.value <> 'null'
+  ), fault (n, text) as (
+    select p.n, format('%s must hold keys and values, not %s; its keys are %s', coalesce(p.place, 'a definition'), bellhop.json_kind(p.v),
+                       (select string_agg(k.key, ', ' order by k.n) from bellhop.definition_keys() k where k.part = p.part))
+      from part p where jsonb_typeof(p.v) is distinct from 'object'
+    union all
+    select f.n, format('unknown key %s%s; known are %s', to_json(f.key), ' in ' || f.place,
+                       (select string_agg(k.key, ', ' order by k.n) from bellhop.definition_keys() k where k.part = f.part))
+      from field f where not exists (select from bellhop.definition_keys() k where k.part = f.part and k.key = f.key)
+    union all
+    select p.n, concat_ws('.', p.place, k.key) || ' is missing'
+      from part p join bellhop.definition_keys() k on k.part = p.part and k.required
+     where jsonb_typeof(p.v) = 'object' and coalesce(p.v -> k.key, 'null') = 'null'
+    union all
+    select f.n, bellhop.value_fault(f.v, f.at, k.wants, k.example)
+      from field f join bellhop.definition_keys() k on k.part = f.part and k.key = f.key
+    union all
+    select f.n, bellhop.value_fault(e.v, format('%s[%s]', f.at, e.n - 1), 'word', null)
+      from field f join bellhop.definition_keys() k on k.part = f.part and k.key = f.key and k.wants = 'words'
+     cross join lateral jsonb_array_elements(case when jsonb_typeof(f.v) = 'array' then f.v else '[]' end) with ordinality e (v, n)
+    union all
+    select f.n, bellhop.value_fault(e.value, concat_ws('.', f.at, e.key), 'text', null)
+      from field f join bellhop.definition_keys() k on k.part = f.part and k.key = f.key and k.wants = 'pairs'
+     cross join lateral jsonb_each(case when jsonb_typeof(f.v) = 'object' then f.v else '{}' end) e
+    union all
+    select 1, 'there are no steps; write one like - {name: fetch, type: sh, args: "…"}' where definition -> 'steps' = '[]'
+  )
+  select array_agg(t.text order by t.n, t.text) into faults from fault t where t.text is not null;
+  if faults is not null then
+    return faults;
+  end if;
+  with step as materialized (
+    select x.n, x.v ->> 'name' as name, x.v as s, case when x.v -> 'after' is null or x.v -> 'after' = 'null' then '[]' else x.v -> 'after' end as after
+      from jsonb_array_elements(definition -> 'steps') with ordinality x (v, n)
+  ), first as materialized (
+    select t.name, min(t.n) as n from step t group by t.name
+  ), text (n, field, t) as (
+    select t.n, f.key, t.s ->> f.key from step t cross join (values ('args'), ('run_on')) f (key)
+    union all
+    select t.n, 'locks', l from step t cross join lateral jsonb_array_elements_text(nullif(t.s -> 'locks', 'null')) l
+    union all
+    select t.n, 'vars', v.value from step t cross join lateral jsonb_each_text(nullif(t.s -> 'vars', 'null')) v
+  ), fault (n, text) as (
+    select x.n, format('%s cannot be a name; letters, digits, . _ and -, 100 at the most', to_json(x.name))
+      from (select 0, definition ->> 'workflow' union all select t.n, t.name from step t) x (n, name)
+     where x.name !~ '^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$'
+    union all
+    select 0, f from bellhop.sensor_faults(nullif(definition -> 'sensor', 'null'), definition ->> 'workflow') f
+    union all
+    select 0, case when p !~ '^[A-Za-z_][A-Za-z0-9_]*$' then format('%s cannot be the name of a parameter; letters, digits and _ only', to_json(p))
+                   when p = any (builtin) then format('every run has a parameter %s of its own; give it another name', p) end
+      from jsonb_object_keys(nullif(definition -> 'parameters', 'null')) p
+    union all
+    select t.n, format('there is a step %s already, the %s', to_json(t.name), bellhop.ordinal(f.n))
+      from step t join first f on f.name = t.name where f.n < t.n
+    union all
+    select t.n, case when a.name = t.name then format('step %s cannot come after itself; leave it out', to_json(t.name))
+                     when f.n is null then format('there is no step %s; a step is named by its name', to_json(a.name))
+                     when a.again > 1 then format('%s is named twice; leave it out', to_json(a.name))
+                     when f.n > t.n then format('step %s comes after %s, which stands behind it; put %2$s before it, or leave one of them out of after',
+                                                to_json(t.name), to_json(a.name)) end
+      from step t cross join lateral (
+        select l.name, row_number() over (partition by l.name order by l.k) as again from jsonb_array_elements_text(t.after) with ordinality l (name, k)) a
       left join first f on f.name = a.name
-     where f.o is null or f.o >= t.o);
+    union all
+    select t.n, f from step t cross join lateral (values
+      (case when t.s ->> 'type' in ('command', 'dummy') then format('a step cannot be of type %s, which no agent runs', t.s ->> 'type') end),
+      (case when t.s ->> 'args' is not null and t.s ->> 'msq' is not null then 'a step has args or msq, and not both' end),
+      (case when t.s ->> 'msq' ~ '^\s*$' then 'the query is empty; leave it out' end),
+      (case when t.s ->> 'args' ~ '[\n\r]' then 'there is a line break in the args; args are one line' end),
+      (case when (t.s ->> 'priority')::numeric not between -20 and 19
+            then format('priority %s is out of range; from -20, which is first, to 19', t.s ->> 'priority') end),
+      (case when t.s ->> 'on_failure' not in ('fail', 'run') then format('on_failure cannot be %s; known are fail, run', t.s -> 'on_failure') end)
+    ) x (f)
+    union all -- What parameters decide is seen when a run is made.
+    select x.n, bellhop.lock_fault(regexp_replace(x.t, '=\$\{[A-Za-z_][A-Za-z0-9_]*\}$', '=exclusive'))
+      from text x where x.field = 'locks' and split_part(x.t, ':', 1) not like '%${%'
+    union all
+    select x.n, case when m.part[1] = '${' then '${ without a name and a } behind it: "${"; write ${NAME}, or $${ where the text is to hold ${'
+                     else format('there is no parameter %s; name it under parameters, or write $${%1$s} if the text is to hold that', m.part[2]) end
+      from text x cross join lateral regexp_matches(x.t, '(\$\$\{|\$\{([A-Za-z_][A-Za-z0-9_]*)\}|\$\{|\$|[^$]+)', 'g') m (part)
+     where x.t like '%${%'
+       and (m.part[1] = '${' or m.part[2] <> all (builtin) and not coalesce(nullif(definition -> 'parameters', 'null') ? m.part[2], false))
+    union all
+    select 100000 + m.n, f from jsonb_array_elements(nullif(definition -> 'notify', 'null')) with ordinality m (v, n) cross join lateral (
+      select format('no run ends as %s; known are succeeded, failed, skipped', to_json(w)) from jsonb_array_elements_text(nullif(m.v -> 'when', 'null')) w
+       where w not in ('succeeded', 'failed', 'skipped')
+      union all
+      select format('notify[%s]: %s is no address; write it like ops@example.org', m.n - 1, to_json(a)) from jsonb_array_elements_text(nullif(m.v -> 'mail', 'null')) a
+       where a !~ '^([^@]+|"[^"]*")@[^@\s]+$|<[^@<>\s]+@[^@<>\s]+>$'
+      union all
+      select case when m.v ->> 'webhook' !~ '^https?://[^/]' then format('notify[%s].webhook: %s is no URL', m.n - 1, m.v -> 'webhook')
+                  when m.v ->> 'webhook' ~ '^https?://[^/]*@'
+                    then format('notify[%s].webhook: there is a password in it, which everybody would see who sees the rule', m.n - 1) end
+             || '; write it like https://hooks.example.org/bellhop, with a token in its path, if any'
+      union all
+      select format('notify[%s] names nobody who is to be told; write mail: [ops@example.org], webhook: URL or command: [NAME]', m.n - 1)
+       where coalesce(m.v ->> 'mail', m.v ->> 'webhook', m.v ->> 'command') is null) y (f)
+  )
+  select array_agg(case when t.n between 1 and 99999 then format('steps[%s]: %s', t.n - 1, t.text) else t.text end order by t.n) into faults
+    from fault t where t.text is not null;
+  return coalesce(faults, '{}');
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION bellhop.workflow_http(name text, event text DEFAULT NULL::text, payload jsonb DEFAULT '{}'::jsonb)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp'
+AS $function$
+#variable_conflict use_column
+declare
+  d jsonb;
+begin
+  select w.definition into d from bellhop.workflow w where w.name = workflow_http.name and w.active;
+  if not found then
+    return null;
+  elsif bellhop.sensor_kind(d) is distinct from 'http' then
+    raise object_not_in_prerequisite_state using message = format('workflow %s is not started by requests', workflow_http.name),
+      hint = 'It is where its definition says: sensor: {http: true}';
+  elsif jsonb_typeof(workflow_http.payload) is distinct from 'object' then
+    raise invalid_parameter_value using message = 'what is posted is no JSON object', hint = 'as in {"day": "2026-11-01"}, or {}';
+  elsif workflow_http.event = '' or length(workflow_http.event) > 190 then
+    raise invalid_parameter_value using message = 'the name of an event has 1 to 190 letters', hint = 'Leave it out where requests are not repeated.';
+  end if;
+  return bellhop.workflow_event(workflow_http.name, 'http=' || coalesce(workflow_http.event, nextval('bellhop.event_number')::text),
+                                bellhop.sensor_parameters(d, workflow_http.payload));
 end
 $function$;
 
@@ -5390,6 +7645,11 @@ begin
     return null;
   end if;
   perform from bellhop.workflow w where w.name = r.workflow for update; -- no other run of it begins meanwhile
+  -- Jobs before their run, and steps before what waits for them, as retry and outcomes have them.
+  perform from bellhop.jobqueue j
+    where j.id = any (array(select d.needs from bellhop.dependency d where d.job = r.last union all select r.last))
+      and (j.id = r.last or j.state <> 'succeeded')
+    order by j.id for update;
   select * into r from bellhop.run x where x.id = workflow_retry.run for update;
   if r.state <> 'failed' then
     raise object_not_in_prerequisite_state using message = format('run %s is %s', r.id, r.state),
@@ -5467,13 +7727,41 @@ begin
     insert into bellhop.sensor (workflow, kind, source, next_fire)
     values (workflow_write.name, k, definition -> 'sensor' ->> 'workflow', case when k in ('cron', 'every') then '-infinity'::timestamptz end)
     on conflict (workflow) do update
-       set kind = excluded.kind, source = excluded.source, next_fire = excluded.next_fire, problem = null, since = null;
+       set kind = excluded.kind, source = excluded.source, next_fire = excluded.next_fire, problem = null, since = null, recent = '{}',
+           lag = null;
+  end if;
+  if o.definition -> 'sensor' ? 'table' or k = 'table' then
+    perform bellhop.watch_table(workflow_write.name, o.definition -> 'sensor', case when what <> 'deleted' then workflow_write.definition -> 'sensor' end);
+  end if;
+  if o.active and not active and what <> 'deleted' then
+    perform bellhop.runs_wait(workflow_write.name);
+  elsif not o.active and active and what <> 'deleted' then
+    perform bellhop.runs_go_on(workflow_write.name);
   end if;
   if what = 'deleted' then -- nobody would ever see to them
     delete from bellhop.event e where e.workflow = workflow_write.name and e.run is null;
   end if;
   perform pg_notify('bellhop_due', '');
   return v;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION bellhop.zone_known(zone text)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE STRICT
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  if zone !~ '/' then -- else abbreviations are taken for names; the view reads all files there are
+    return zone = 'UTC' or exists (select from pg_timezone_names z where z.name = zone);
+  elsif zone !~ '^[A-Z][A-Za-z0-9_+-]*(/[A-Za-z0-9_+-]+)+$' then
+    return false;
+  end if;
+  perform now() at time zone zone;
+  return true;
+exception when invalid_parameter_value then
+  return false;
 end
 $function$;
 

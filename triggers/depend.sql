@@ -19,7 +19,7 @@ begin
     raise insufficient_privilege using message = format('permission denied: %s may not let job %s, which others have submitted, wait for another', bellhop.caller(), new.job),
       hint = format('That is for its submitter and for operators: grant bellhop_operator to %I.', bellhop.caller());
   elsif new.job = new.needs then
-    raise check_violation using message = format('a job cannot wait for itself: job %s needs job %s', new.job, new.needs),
+    raise check_violation using message = format('a job cannot need itself, and job %s would', new.job),
       constraint = 'dependency_no_cycle', table = 'dependency', hint = 'Leave this dependency out.';
   end if;
   select j.xmin = pg_current_xact_id()::xid and j.created_at >= now()
@@ -50,6 +50,7 @@ as $$
 declare
   jobs   bigint[] := array(select distinct c.job from came c);
   others bigint[];
+  grown  bigint[];
   late   record;
 begin
   if jobs = '{}' then
@@ -72,7 +73,19 @@ begin
         hint = 'Insert a job and what it needs in one transaction, or insert it held and release it afterwards.';
     end if;
   end if;
-  perform bellhop.ended(w.failed) from bellhop.resolve(jobs, false) w;
+  -- Who waits already, and now for others that came in this transaction too, has only so many more to wait for: what it waited for
+  -- is not counted again, so that thousands can join a batch one by one.
+  with more as (
+    select c.job, count(*)::integer as n from came c group by c.job having bool_and(c.counted)
+  ), counted as (
+    update bellhop.jobqueue j set unmet = j.unmet + m.n from more m
+     where j.id = m.job and j.unmet is not null and j.state in ('held', 'blocked')
+    returning j.id
+  )
+  select coalesce(array_agg(c.id), '{}') into grown from counted c;
+  if grown <> jobs then
+    perform bellhop.ended(w.failed) from bellhop.resolve(array(select j from unnest(jobs) j where j <> all (grown)), false) w;
+  end if;
   perform bellhop.refuse_cycles(jobs); -- what is met already is on none
   if exists (select from bellhop.dependency d where d.job = any (jobs) and not d.counted) then
     perform pg_notify('bellhop_due', ''); -- look, when this is committed

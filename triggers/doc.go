@@ -29,6 +29,10 @@ const CancelChannel = "bellhop_cancel"
 // them, so that the instance that records an end rings for it (ring_over.sql).
 const AwaitedChannel = "bellhop_awaited"
 
+// FollowedChannel is where who reads a job's log as it comes tells its id: the instance that watches it on an engine
+// fetches what it has written so far.
+const FollowedChannel = "bellhop_followed"
+
 // DueChannel rings when a row that waits for the clock came in: the next timer
 // may have to be set earlier.
 const DueChannel = "bellhop_due"

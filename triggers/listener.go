@@ -32,6 +32,8 @@ type Listener struct {
 	DueRang func()
 	// Awaited: somebody waits for the end of these jobs; nil: nobody cares. What is no list of ids is ignored.
 	Awaited func([]scheduler.JobID)
+	// Followed: somebody reads the logs of these jobs as they come; nil: nobody cares.
+	Followed func([]scheduler.JobID)
 	// Beat: the self-ring was heard, or the listener has just connected.
 	Beat func()
 	// Connected is called after each connecting; nil: nobody counts.
@@ -77,7 +79,7 @@ func (l *Listener) Run(ctx context.Context) error {
 		ReconnectDelay: 100 * time.Millisecond, // the default is a minute
 		LogError: func(ctx context.Context, err error) {
 			if ctx.Err() == nil {
-				l.Log.Warn("bell: connection lost", "error", err)
+				l.Log.Warn("bell: connection lost", "error", &scheduler.Unreachable{Err: err})
 			}
 		},
 	}
@@ -96,7 +98,10 @@ func (l *Listener) Run(ctx context.Context) error {
 	listener.Handle(DueChannel, handler(l.DueRang))
 	listener.Handle(l.Heartbeat, handler(l.Beat))
 	if l.Awaited != nil {
-		listener.Handle(AwaitedChannel, awaited(l.Awaited))
+		listener.Handle(AwaitedChannel, hint(l.Awaited))
+	}
+	if l.Followed != nil {
+		listener.Handle(FollowedChannel, hint(l.Followed))
 	}
 	return listener.Listen(ctx)
 }
@@ -146,10 +151,10 @@ func (f handler) HandleBacklog(context.Context, string, *pgx.Conn) error {
 	return nil
 }
 
-// awaited hands the ids of a notification on. There is no backlog: who waits says so again.
-type awaited func([]scheduler.JobID)
+// hint hands the ids of a notification on. There is no backlog: whoever still wants to know says so again.
+type hint func([]scheduler.JobID)
 
-func (f awaited) HandleNotification(_ context.Context, n *pgconn.Notification, _ *pgx.Conn) error {
+func (f hint) HandleNotification(_ context.Context, n *pgconn.Notification, _ *pgx.Conn) error {
 	if ids := scheduler.JobIDs(n.Payload); len(ids) > 0 {
 		f(ids)
 	}

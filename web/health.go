@@ -1,5 +1,3 @@
-// Package web is what `serve` answers over HTTP. It decides nothing about jobs:
-// it shows.
 package web
 
 import (
@@ -8,6 +6,8 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"os"
+	"sync/atomic"
 	"time"
 )
 
@@ -18,59 +18,114 @@ type Health func() string
 // would ask them who they are.
 var ErrNoToken = errors.New("refusing to listen on an address that other machines can reach without a token")
 
-// Server answers /healthz (the process lives), /readyz (it can work) and /metrics.
-type Server struct {
-	http *http.Server
-	ln   net.Listener
-}
-
 // Counts answers /metrics; nil: nobody does just now.
 type Counts func() http.Handler
 
-// Listen opens the address. Without a token it must be a loopback one. With one,
-// everything but health asks for it, on loopback too.
-func Listen(addr, token string, ready Health, counts Counts) (*Server, error) {
-	host, _, err := net.SplitHostPort(addr)
+// Config is what a site is opened with.
+type Config struct {
+	Listen string   // host:port
+	Hosts  []string // names under which it may be asked, besides localhost, addresses and this machine's own
+	Tokens []Token
+	Ready  Health
+	Counts Counts
+}
+
+// Server answers /healthz (the process lives), /readyz (it can work), /metrics, and the rooms.
+type Server struct {
+	http *http.Server
+	ln   net.Listener
+	// closing ends what streams: Shutdown waits for requests that would never end.
+	closing chan struct{}
+	rooms   atomic.Pointer[rooms]
+	known   known
+}
+
+// rooms are what is there once there is a database.
+type rooms struct {
+	handler  http.Handler
+	sessions Sessions
+}
+
+// Listen opens the address. Without a token it must be a loopback one. With the
+// one of BELLHOP_TOKEN or token_file, everything but health asks for a token, on loopback too.
+func Listen(c Config) (*Server, error) {
+	host, _, err := net.SplitHostPort(c.Listen)
 	if err != nil {
-		return nil, fmt.Errorf("listen on %q: %w", addr, err)
+		return nil, fmt.Errorf("listen on %q: %w", c.Listen, err)
 	}
-	if ip := net.ParseIP(host); token == "" && host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return nil, fmt.Errorf("listen on %q: %w", addr, ErrNoToken)
+	ip := net.ParseIP(host)
+	loopback := host == "localhost" || ip != nil && ip.IsLoopback()
+	if len(c.Tokens) == 0 && !loopback {
+		return nil, fmt.Errorf("listen on %q: %w", c.Listen, ErrNoToken)
 	}
-	ln, err := net.Listen("tcp", addr)
+	ln, err := net.Listen("tcp", c.Listen)
 	if err != nil {
 		return nil, err
 	}
+	s := &Server{ln: ln, closing: make(chan struct{})}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
-		if why := ready(); why != "" {
+		if why := c.Ready(); why != "" {
 			http.Error(w, why, http.StatusServiceUnavailable)
 			return
 		}
 		_, _ = fmt.Fprintln(w, "ok: registered, lease held, bell heard")
 	})
 	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, r *http.Request) {
-		if h := counts(); h != nil {
+		if h := c.Counts(); h != nil {
 			h.ServeHTTP(w, r)
 			return
 		}
 		http.Error(w, "no metrics: still starting, or switched off by OTEL_SDK_DISABLED or OTEL_METRICS_EXPORTER",
 			http.StatusServiceUnavailable)
 	})
-	s := &Server{
-		ln: ln,
-		http: &http.Server{Handler: guarded(token, mux), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second,
-			WriteTimeout: 10 * time.Second, MaxHeaderBytes: 16 << 10},
-	}
+	mux.HandleFunc("GET /login/{secret}", s.login)
+	mux.HandleFunc("POST /logout", s.logout)
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		if in := s.rooms.Load(); in != nil {
+			in.handler.ServeHTTP(w, r)
+			return
+		}
+		Refuse(
+			w,
+			r,
+			Problem{Status: http.StatusServiceUnavailable, Code: "starting", Detail: "the instance is still starting",
+				Next: "bellhop ready"},
+		)
+	})
+	d := &door{hosts: hostList(host, c.Hosts), tokens: newTokens(c.Tokens), next: mux, site: s}
+	d.anonymous = loopback && !d.tokens.main
+	s.http = &http.Server{Handler: d, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: Patience,
+		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 16 << 10}
+	s.http.RegisterOnShutdown(func() { close(s.closing) })
 	go func() { _ = s.http.Serve(ln) }() // ends with Close, which waits for it
 	return s, nil
+}
+
+// Open lets requests into the rooms; sessions keeps who is signed in.
+func (s *Server) Open(handler http.Handler, sessions Sessions) {
+	s.rooms.Store(&rooms{handler, sessions})
 }
 
 // Addr is where it listens.
 func (s *Server) Addr() string { return s.ln.Addr().String() }
 
-// Close stops answering; requests under way get a second.
+// Reached is host:port as somebody names it who asks from this machine, or, where every address
+// answers, from another.
+func (s *Server) Reached() string {
+	host, port, err := net.SplitHostPort(s.Addr())
+	if ip := net.ParseIP(host); err != nil || ip == nil || !ip.IsUnspecified() {
+		return s.Addr()
+	}
+	name, err := os.Hostname()
+	if err != nil {
+		name = "localhost"
+	}
+	return net.JoinHostPort(name, port)
+}
+
+// Close stops answering; requests under way get a second, and streams end.
 func (s *Server) Close() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()

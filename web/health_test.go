@@ -11,7 +11,9 @@ import (
 func TestReadyz_SaysInWordsWhatKeepsItFromWorking(t *testing.T) {
 	t.Parallel()
 	why := "lease lost"
-	s, err := Listen("127.0.0.1:0", "", func() string { return why }, func() http.Handler { return nil })
+	s, err := Listen(
+		Config{Listen: "127.0.0.1:0", Ready: func() string { return why }, Counts: func() http.Handler { return nil }},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +46,7 @@ func TestReadyz_SaysInWordsWhatKeepsItFromWorking(t *testing.T) {
 func TestListen_RefusesWhatOtherMachinesCanReach(t *testing.T) {
 	t.Parallel()
 	for _, addr := range []string{":0", "0.0.0.0:0", "[::]:0", "192.0.2.1:0", "example.org:0"} {
-		if s, err := Listen(addr, "", func() string { return "" }, nil); !errors.Is(err, ErrNoToken) {
+		if s, err := Listen(Config{Listen: addr}); !errors.Is(err, ErrNoToken) {
 			if s != nil {
 				s.Close()
 			}

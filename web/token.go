@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"strings"
+	"time"
 )
 
 // shortest is how many characters a token needs: 16 random ones are beyond guessing.
@@ -41,31 +42,60 @@ func CheckToken(token string) (string, error) {
 			len(token), shortest)
 	}
 	if strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return "", errors.New("token: it holds a blank, a control character or one that is not ASCII, which no header can carry: head -c 24 /dev/urandom | base64")
+		return "", errors.New(
+			"token: it holds a blank, a control character or one that is not ASCII, which no header can carry: head -c 24 /dev/urandom | base64",
+		)
 	}
 	return token, nil
 }
 
-// open is what is answered without a token: whoever restarts or routes around
-// an instance needs no more than whether it is well.
-var open = map[string]bool{"/healthz": true, "/readyz": true}
-
-// guarded lets through who sends the token as "Authorization: Bearer TOKEN". An
-// empty token lets everybody through. Digests are compared, so that the time
-// that takes tells nothing, the token's length included.
-func guarded(token string, next http.Handler) http.Handler {
-	if token == "" {
-		return next
-	}
-	want := sha256.Sum256([]byte(token))
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		scheme, sent, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-		got := sha256.Sum256([]byte(strings.TrimSpace(sent)))
-		if !open[r.URL.Path] && (!strings.EqualFold(scheme, "Bearer") || subtle.ConstantTimeCompare(got[:], want[:]) != 1) {
-			w.Header().Set("WWW-Authenticate", `Bearer realm="bellhop"`)
-			http.Error(w, "a token is needed: Authorization: Bearer …", http.StatusUnauthorized)
-			return
-		}
-		next.ServeHTTP(w, r)
-	})
+// Token is what a program sends to say who it is.
+type Token struct {
+	Name    string // for people: the secret is nowhere shown
+	Role    string // of PostgreSQL, under which its requests are answered
+	Secret  string
+	Expires time.Time // zero: never
+	Main    bool      // that of BELLHOP_TOKEN or token_file: with it everybody is asked
 }
+
+// tokens are known by their digests, so that the time which looking one up takes
+// tells nothing, its length included.
+type tokens struct {
+	byDigest map[[sha256.Size]byte]Token
+	main     bool
+}
+
+func newTokens(list []Token) tokens {
+	t := tokens{byDigest: make(map[[sha256.Size]byte]Token, len(list))}
+	for _, one := range list {
+		t.byDigest[sha256.Sum256([]byte(one.Secret))] = one
+		t.main = t.main || one.Main
+	}
+	return t
+}
+
+// identify reads "Bearer TOKEN".
+func (t tokens) identify(sent string, now time.Time) (Identity, *Problem) {
+	scheme, secret, _ := strings.Cut(sent, " ")
+	one, known := t.byDigest[sha256.Sum256([]byte(strings.TrimSpace(secret)))]
+	if !known || !strings.EqualFold(scheme, "Bearer") {
+		return Identity{}, &Problem{
+			Status: http.StatusUnauthorized,
+			Code:   "wrong_token",
+			Detail: "this token is not known here: Authorization: Bearer …",
+			Next:   "tokens: in bellhop.yaml lists those that are",
+		}
+	}
+	if !one.Expires.IsZero() && now.After(one.Expires) {
+		return Identity{}, &Problem{
+			Status: http.StatusUnauthorized,
+			Code:   "expired_token",
+			Detail: "the token " + one.Name + " has expired",
+			Next:   "set another date, and another secret, under tokens: in bellhop.yaml",
+		}
+	}
+	return Identity{Name: one.Name, Role: one.Role, Via: "token"}, nil
+}
+
+// sameText compares in a time that tells nothing.
+func sameText(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }

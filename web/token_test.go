@@ -14,7 +14,10 @@ const goodToken = "0123456789abcdef"
 // that does not exist included.
 func TestListen_AsksForTheTokenButForHealth(t *testing.T) {
 	t.Parallel()
-	s, err := Listen("0.0.0.0:0", goodToken, func() string { return "" }, func() http.Handler { return nil })
+	s, err := Listen(Config{
+		Listen: "0.0.0.0:0", Tokens: []Token{{Role: Reader, Secret: goodToken, Main: true}},
+		Ready: func() string { return "" }, Counts: func() http.Handler { return nil },
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +56,7 @@ func TestListen_AsksForTheTokenButForHealth(t *testing.T) {
 		}
 	}
 	for _, yes := range []string{"Bearer " + goodToken, "bearer " + goodToken} {
-		if code := get("/nothing", yes); code != http.StatusNotFound {
+		if code := get("/nothing", yes); code != http.StatusServiceUnavailable { // no room is open yet
 			t.Errorf("with %q: %d", yes, code)
 		}
 	}

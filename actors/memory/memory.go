@@ -253,7 +253,7 @@ func (m *Queue) Busy(context.Context, []scheduler.JobID) ([]scheduler.JobID, err
 
 // Run is the bell: it rings when a job is submitted.
 func (m *Queue) Run(
-	ctx context.Context, rang func(inserted bool), _, _, _, beat func(), _ func([]scheduler.JobID),
+	ctx context.Context, rang func(inserted bool), _, _, _, beat func(), _, _ func([]scheduler.JobID),
 ) error {
 	m.mu.Lock()
 	m.rang = func() { rang(true) }

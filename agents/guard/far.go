@@ -130,7 +130,8 @@ func (f *far) begin(r Request) (Kind, syscall.Errno) {
 	if r.OneStream {
 		files[2] = files[1] // err then ends at once
 	}
-	if errno := f.fork(r, files); errno != 0 {
+	var errno syscall.Errno
+	if f.agent, errno = startAgent(r, files); errno != 0 {
 		return Failed, errno
 	}
 	_, _, _ = syscall.Close(in[0]), syscall.Close(out[1]), syscall.Close(err[1])

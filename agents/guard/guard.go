@@ -27,7 +27,7 @@ func init() {
 	}
 }
 
-// watch is one guard at work.
+// watch is the guard of one agent, at the far end of a line.
 type watch struct {
 	agent    int  // its pid
 	gone     bool // the agent has been reaped
@@ -37,32 +37,24 @@ type watch struct {
 }
 
 func run() int {
-	// The agent's Pdeathsig fires when the thread that forked it ends; the
+	// The agents' Pdeathsig fires when the thread that forked them ends; the
 	// main thread ends with the process.
 	runtime.LockOSThread()
 	becomeGuard()
+	if isSocket(socketFD) {
+		return runWards()
+	}
 	request, err := readRequest(controlFD)
 	if err != nil {
 		report(Report{Kind: Failed, Value: uint32(syscall.EPROTO)})
 		return 1
 	}
-	if len(request.Way) > 0 {
-		return runNear(request)
-	}
-	w := watch{children: make(chan os.Signal, 1), term: make(chan os.Signal, 1)}
-	signal.Notify(w.children, syscall.SIGCHLD)
-	signal.Notify(w.term, syscall.SIGTERM)
-	if errno := w.fork(request, [3]uintptr{0, 1, 2}); errno != 0 {
-		report(Report{Kind: Failed, Value: uint32(errno)})
-		return 1
-	}
-	deafen()
-	letGo()
-	report(Report{Kind: Started, Value: uint32(w.agent)})
-	reason := w.keep(request.Lease)
-	w.killAll()
-	report(Report{Kind: Exited, Reason: reason, Value: uint32(w.status)})
-	return 0
+	return runNear(request)
+}
+
+func isSocket(fd int) bool {
+	var st syscall.Stat_t
+	return syscall.Fstat(fd, &st) == nil && st.Mode&syscall.S_IFMT == syscall.S_IFSOCK
 }
 
 // becomeGuard makes this process one that inherits the orphans of its
@@ -74,8 +66,8 @@ func becomeGuard() {
 	syscall.Umask(0o022)
 }
 
-// fork starts the agent on these files.
-func (w *watch) fork(r Request, files [3]uintptr) (errno syscall.Errno) {
+// startAgent starts the agent of a request on these files.
+func startAgent(r Request, files [3]uintptr) (pid int, errno syscall.Errno) {
 	sys := &syscall.SysProcAttr{}
 	if r.DropUser {
 		sys.Credential = &syscall.Credential{Uid: r.UID, Gid: r.GID, Groups: r.Groups}
@@ -88,8 +80,7 @@ func (w *watch) fork(r Request, files [3]uintptr) (errno syscall.Errno) {
 		}
 	}
 	r.Env = setEnv(r.Env, mark())
-	w.agent, errno = forkExec(r.Path, r.Argv, &syscall.ProcAttr{Dir: r.Dir, Env: r.Env, Files: files[:], Sys: sys})
-	return errno
+	return forkExec(r.Path, r.Argv, &syscall.ProcAttr{Dir: r.Dir, Env: r.Env, Files: files[:], Sys: sys})
 }
 
 // folderOf is where a program lies, whose path is absolute.
@@ -119,19 +110,15 @@ func forkExec(path string, argv []string, attr *syscall.ProcAttr) (pid int, errn
 	return 0, syscall.EINVAL
 }
 
-// deafen: from here on only SIGTERM and SIGKILL end the guard.
-func deafen() {
-	signal.Ignore(syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGPIPE, syscall.SIGALRM,
-		syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGTSTP, syscall.SIGTTIN, syscall.SIGTTOU)
-	_ = syscall.Chdir("/")
-}
+// others are the signals that a guard does not heed. Only SIGTERM and SIGKILL end it.
+var others = []os.Signal{syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGPIPE, syscall.SIGALRM,
+	syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGTSTP, syscall.SIGTTIN, syscall.SIGTTOU}
 
-// letGo drops what the guard holds of the agent's: with its copies of 0, 1, 2
-// open nobody would ever see the end of a stream.
-func letGo() {
-	for fd := range 3 {
-		nullAt(fd)
-	}
+// deafen is for a guard that has started its agent: what is ignored is handed on
+// by an exec.
+func deafen() {
+	signal.Ignore(others...)
+	_ = syscall.Chdir("/")
 }
 
 // nullAt puts /dev/null in a descriptor's place: a closed one would be given to
@@ -140,44 +127,6 @@ func nullAt(fd int) {
 	if null, err := syscall.Open("/dev/null", syscall.O_RDWR|syscall.O_CLOEXEC, 0); err == nil {
 		_ = syscall.Dup3(null, fd, syscall.O_CLOEXEC)
 		_ = syscall.Close(null)
-	}
-}
-
-// keep waits until there is a reason to end: the agent's own exit, an order,
-// the scheduler's end, a lease not renewed, SIGTERM.
-func (w *watch) keep(lease uint32) Reason {
-	commands := make(chan Command)
-	go readCommands(controlFD, commands)
-	timer := time.NewTimer(time.Hour)
-	renew(timer, lease)
-	for {
-		select {
-		case <-w.children: // the agent, or an orphan that became ours
-			if w.reap(); w.gone {
-				return ByItself
-			}
-		case <-timer.C:
-			return LeaseMissed
-		case <-w.term:
-			return Terminated
-		case c, ok := <-commands:
-			switch {
-			case !ok:
-				return SchedulerGone
-			case c.Op == Kill:
-				return Ordered
-			case c.Op == Lease:
-				renew(timer, c.Value)
-			case c.Op == Hangup:
-				_ = syscall.Kill(w.agent, syscall.SIGHUP) // not reaped yet, so the pid is still its own
-			}
-		}
-	}
-}
-
-func renew(timer *time.Timer, ms uint32) {
-	if timer.Stop(); ms > 0 {
-		timer.Reset(time.Duration(ms) * time.Millisecond)
 	}
 }
 
@@ -213,7 +162,4 @@ func (w *watch) killAll() {
 	}
 }
 
-func report(r Report) {
-	b := r.encode()
-	_, _ = syscall.Write(statusFD, b[:]) // a scheduler that is gone reads no report
-}
+func report(r Report) { tell(statusFD, r) }

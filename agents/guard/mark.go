@@ -27,10 +27,15 @@ func Mark(pid int, start uint64) string {
 		pid) + ":" + decimal(int(start)) + ":" + space[5:len(space)-1] + ":" + string(boot[:36])
 }
 
-// mark is that of this guard.
+var ownMark string
+
+// mark is that of this guard, which its main goroutine asks for.
 func mark() string {
-	s, _ := ReadStat(syscall.Getpid())
-	return Mark(syscall.Getpid(), s.Start)
+	if ownMark == "" {
+		s, _ := ReadStat(syscall.Getpid())
+		ownMark = Mark(syscall.Getpid(), s.Start)
+	}
+	return ownMark
 }
 
 // Marked lists the living processes that the guard with this mark had started,

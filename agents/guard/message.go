@@ -8,6 +8,8 @@ const (
 	Hangup Op = 'h'
 	// Kill: the whole tree, at once.
 	Kill Op = 'k'
+	// Ask: say Living.
+	Ask Op = 'a'
 	// Lease: kill the tree if no renewal comes within Value milliseconds; 0: never.
 	Lease Op = 'l'
 )
@@ -47,6 +49,9 @@ const (
 	Missing Kind = 'm'
 	// Exited: the agent and all its descendants are dead; Value is the agent's wait status.
 	Exited Kind = 'x'
+	// Living: some of the agent or of what descends from it does. It is the answer
+	// to Ask, and is said every second while all that is being killed.
+	Living Kind = 'l'
 	// Unreached: there is no line to the other host, and nothing runs there. So
 	// many bytes as Value says follow: why, in words.
 	Unreached Kind = 'u'

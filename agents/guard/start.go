@@ -2,23 +2,31 @@ package guard
 
 import "syscall"
 
-// Start runs a guard: the program at path under argv[0] = Name, with args
-// after it. files become its descriptors 0 to 4. The caller reaps the pid.
-func Start(path string, args []string, files [5]uintptr) (pid int, err error) {
-	// One thread's worth of heap and no collector: a guard allocates next to nothing.
-	return start(path, args, files, "GOMAXPROCS=1", "GOGC=off", "GOTRACEBACK=none")
+// Start runs the guard of an instance's agents on this machine: the program at
+// path under argv[0] = Name, with args after it. Over socket, a unix socket of
+// packets, it is given wards: for each a message of one byte with the
+// descriptors of its status and control pipes and of the agent's 0, 1 and 2. The
+// caller reaps the pid.
+func Start(path string, args []string, socket uintptr) (pid int, err error) {
+	null, err := syscall.Open("/dev/null", syscall.O_RDWR|syscall.O_CLOEXEC, 0)
+	if err != nil {
+		return 0, err
+	}
+	defer syscall.Close(null)
+	return start(path, args, []uintptr{uintptr(null), uintptr(null), uintptr(null), socket}, "GOGC=50")
 }
 
-// StartNear runs a guard whose agent is on another host. It carries what the
-// agent says, and may come to need its collector.
+// StartNear runs the guard of one agent on another host: it carries what the
+// agent says, and may come to need its collector. files become its descriptors 0
+// to 4.
 func StartNear(path string, args []string, files [5]uintptr) (pid int, err error) {
-	return start(path, args, files, "GOMAXPROCS=1", "GOGC=off", "GOMEMLIMIT=32MiB", "GOTRACEBACK=none")
+	return start(path, args, files[:], "GOGC=off", "GOMEMLIMIT=32MiB")
 }
 
-func start(path string, args []string, files [5]uintptr, env ...string) (pid int, err error) {
+func start(path string, args []string, files []uintptr, env ...string) (pid int, err error) {
 	return syscall.ForkExec(path, append([]string{Name}, args...), &syscall.ProcAttr{
-		Env:   env,
-		Files: files[:],
+		Env:   append(env, "GOMAXPROCS=1", "GOTRACEBACK=none"),
+		Files: files,
 		Sys:   &syscall.SysProcAttr{Setsid: true},
 	})
 }

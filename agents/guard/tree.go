@@ -8,8 +8,20 @@ type node struct{ pid, parent int }
 // KillTree sends SIGKILL to every descendant of root (not to root itself) that
 // it finds. All are stopped first, parents before children, so that a fork
 // bomb cannot outrun the walk. It does not wait: call it until nothing is left.
-func KillTree(root int) {
-	var tree []node
+func KillTree(root int) { kill(nil, root) }
+
+// killTrees does the same with children of ours, themselves included.
+func killTrees(roots []int) {
+	tree := make([]node, len(roots))
+	for i, pid := range roots {
+		tree[i] = node{pid, syscall.Getpid()}
+		send(tree[i], syscall.SIGSTOP)
+	}
+	kill(tree, 0)
+}
+
+// kill kills tree, and what descends from it and from root.
+func kill(tree []node, root int) {
 	for range 20 {
 		known := len(tree)
 		tree = grow(tree, root)
@@ -41,7 +53,9 @@ func grow(tree []node, root int) []node {
 	for _, n := range tree {
 		seen[n] = true
 	}
-	tree = growUnder(tree, seen, root)
+	if root != 0 {
+		tree = growUnder(tree, seen, root)
+	}
 	for i := 0; i < len(tree); i++ {
 		tree = growUnder(tree, seen, tree[i].pid)
 	}
@@ -165,6 +179,26 @@ func children(pid int) []int {
 		return childrenByScan(pid)
 	}
 	return pids
+}
+
+// ownChildren lists the children of this process, which are all the main
+// thread's: it alone forks, and orphans are given to it. ok is false when they
+// could not be listed.
+func ownChildren() (pids []int, ok bool) {
+	self := decimal(syscall.Getpid())
+	b, err := readAll("/proc/"+self+"/task/"+self+"/children", make([]byte, 0, 1024))
+	if err == syscall.ENOENT { // a kernel without CONFIG_PROC_CHILDREN
+		return childrenByScan(syscall.Getpid()), true
+	}
+	for i := 0; i < len(b); {
+		n, used := number(b[i:])
+		if used == 0 {
+			break
+		}
+		pids = append(pids, int(n))
+		i += used + 1
+	}
+	return pids, err == nil
 }
 
 // childrenByScan is for kernels without CONFIG_PROC_CHILDREN.

@@ -32,6 +32,20 @@ func RetryIn(d time.Duration, err error) error {
 	return &wished{error: err, after: d}
 }
 
+// EndedAs is an error that is none: the job is done, and there was nothing to
+// do. `return agent.NoData`. Of an item it means that it is done.
+type EndedAs string
+
+const (
+	// NoData: there was no work; who needs the job goes on.
+	NoData EndedAs = "no_data"
+	// Skipped: nothing of it is wanted this time; who needs it to have succeeded
+	// is passed over, and is skipped, too.
+	Skipped EndedAs = "skipped"
+)
+
+func (e EndedAs) Error() string { return "it is done, and ended as " + string(e) }
+
 // Snooze is an error that is none: the job is put off for so long (a millisecond
 // to a year), and that counts as no attempt. `return agent.Snooze(time.Hour)`.
 // An item cannot be put off: it fails.

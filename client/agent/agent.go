@@ -2,7 +2,6 @@ package agent
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,9 +9,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"syscall"
-	"time"
 )
 
 // ErrStopped is why the context of a job ends while it runs: the scheduler has
@@ -125,101 +122,43 @@ func read(ctx context.Context, in io.Reader, lines chan<- []byte, replies chan l
 func answer[T any](
 	ctx context.Context, say *words, line []byte, work func(ctx context.Context, job *Job[T]) error,
 ) error {
-	job, err := parse[T](line)
-	if err == nil {
-		job.words = say
-		err = safely(ctx, job, work)
+	v := Verdict{ExitCode: 2}
+	var l Line
+	if l, v.Err = parse(line); v.Err == nil {
+		v = Do(ctx, l, say, work)
 	}
-	if err == nil {
-		return say.last(done{OK: true})
-	}
-	if ctx.Err() != nil {
-		return nil // it was made to give up: whose wish that was, the scheduler knows
-	}
-	var later Snooze
-	if errors.As(err, &later) {
-		return say.last(snooze{time.Duration(later).String()})
-	}
-	code := 1
-	var exit interface{ ExitCode() int }
-	if errors.As(err, &exit) && exit.ExitCode() > 0 && exit.ExitCode() <= 255 {
-		code = exit.ExitCode()
-	}
-	text := err.Error()
-	if text == "" {
-		text = fmt.Sprintf("%T", err)
-	}
-	m := failed{Fail: text, ExitCode: code}
-	var wish *wished
 	switch {
-	case !errors.As(err, &wish):
-	case wish.never:
+	case v.Err == nil:
+		return say.last(done{OK: true, EndedAs: v.EndedAs})
+	case v.Stopped:
+		return nil
+	case v.Snooze != 0:
+		return say.last(snooze{v.Snooze.String()})
+	}
+	m := failed{Fail: v.Err.Error(), ExitCode: v.ExitCode}
+	switch {
+	case v.Never:
 		m.Retry = false
-	default:
-		m.Retry = wish.after.String()
+	case v.After != 0:
+		m.Retry = v.After.String()
 	}
 	return say.last(m)
 }
 
-// safely turns a panic into an error.
-func safely[T any](ctx context.Context, job *Job[T], work func(ctx context.Context, job *Job[T]) error) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			job.Errorf("panic: %v\n%s", p, debug.Stack())
-			err = fmt.Errorf("panic: %v", p)
-		}
-	}()
-	return work(ctx, job)
-}
-
 // parse reads a line of the scheduler's.
-func parse[T any](line []byte) (*Job[T], error) {
+func parse(line []byte) (Line, error) {
 	var w struct {
 		ID          int64             `json:"id"`
 		Attempt     int               `json:"attempt"`
 		Fence       int64             `json:"fence"`
 		Args        *string           `json:"args"`
-		Item        json.RawMessage   `json:"item"`
+		Item        map[string]string `json:"item"`
 		Vars        map[string]string `json:"vars"`
 		Key         string            `json:"key"`
 		Traceparent string            `json:"traceparent"`
 	}
 	if err := json.Unmarshal(line, &w); err != nil {
-		return nil, badArgs{fmt.Errorf("what the scheduler wrote is no job: %w", err)}
+		return Line{}, fmt.Errorf("what the scheduler wrote is no job: %w", err)
 	}
-	job := &Job[T]{
-		ID:          w.ID,
-		Attempt:     w.Attempt,
-		Fence:       w.Fence,
-		Vars:        w.Vars,
-		Key:         w.Key,
-		Traceparent: w.Traceparent,
-	}
-	var data []byte
-	switch text, is := any(&job.Args).(*string); {
-	case w.Item != nil:
-		if err := json.Unmarshal(w.Item, &job.Item); err != nil {
-			return nil, badArgs{fmt.Errorf("read the item: %w", err)}
-		}
-		if !is {
-			data = w.Item
-		}
-	case w.Args == nil:
-	case is:
-		*text = *w.Args
-	default:
-		data = []byte(*w.Args)
-	}
-	if len(bytes.TrimSpace(data)) > 0 {
-		if err := json.Unmarshal(data, &job.Args); err != nil {
-			return nil, badArgs{fmt.Errorf("the job's args are not what the agent takes: %w", err)}
-		}
-	}
-	return job, nil
+	return Line(w), nil
 }
-
-// badArgs fails a job with exit code 2: another try gives the same.
-type badArgs struct{ error }
-
-func (badArgs) ExitCode() int   { return 2 }
-func (b badArgs) Unwrap() error { return b.error }

@@ -95,6 +95,8 @@ func TestRun_AnswersEachLine(t *testing.T) {
 		case job.Args.Note == "snooze":
 			job.At(0.25, "asked")
 			return fmt.Errorf("not yet: %w", agent.Snooze(time.Hour))
+		case job.Args.Note == "nothing":
+			return fmt.Errorf("no invoice: %w", agent.NoData)
 		case job.Args.Note == "exit":
 			return fmt.Errorf("print: %w", exec.Command("sh", "-c", "exit 3").Run())
 		case job.Args.Note != "":
@@ -135,6 +137,7 @@ func TestRun_AnswersEachLine(t *testing.T) {
 		{`{"id":8,"args":"{\"Note\":\"never\"}"}`, `{"fail":"bad input: no good","exit_code":7,"retry":false}`},
 		{`{"id":8,"args":"{\"Note\":\"later\"}"}`, `{"fail":"busy","exit_code":1,"retry":"1m30s"}`},
 		{`{"id":8,"args":"{\"Note\":\"snooze\"}"}`, `{"progress":{"done":0.25,"text":"asked"}}` + "\n" + `{"snooze":"1h0m0s"}`},
+		{`{"id":8,"args":"{\"Note\":\"nothing\"}"}`, `{"ok":true,"ended_as":"no_data"}`},
 		{`{"id":9,"args":"{\"Note\":\"last\"}"}`, `{"fail":"last","exit_code":1}`},
 	} {
 		got := k.ask(c.line)

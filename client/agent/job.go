@@ -29,7 +29,7 @@ type Job[T any] struct {
 	Vars        map[string]string // of the job
 	Traceparent string            // the W3C trace context of this run; empty: none
 
-	words *words
+	voice Voice
 }
 
 // Logf keeps a line with the job.
@@ -42,29 +42,29 @@ func (j *Job[T]) Errorf(format string, args ...any) { j.log("error", format, arg
 func (j *Job[T]) Debugf(format string, args ...any) { j.log("debug", format, args) }
 
 func (j *Job[T]) log(level, format string, args []any) {
-	j.words.say(remark{fmt.Sprintf(format, args...), level})
+	j.voice.Log(level, fmt.Sprintf(format, args...))
 }
 
 // At says how far it is, from 0 to 1, and in words, which may be empty: the
 // columns progress and progress_text of the job, written once a second at the most.
 func (j *Job[T]) At(done float64, text string) {
-	j.words.say(progress{struct {
+	j.voice.Give("progress", struct {
 		Done float64 `json:"done"`
 		Text string  `json:"text,omitempty"`
-	}{done, text}})
+	}{done, text})
 }
 
 // Progress says how far it is, in any value that can be JSON: {"done":1,"of":4}
 // and a number from 0 to 1 are as [Job.At]; anything else is kept in the job's log.
-func (j *Job[T]) Progress(v any) { j.words.say(progress{v}) }
+func (j *Job[T]) Progress(v any) { j.voice.Give("progress", v) }
 
 // Result is what the job gives back, as JSON: the column result, for who waits for
 // it; the last one counts. It may have 64 KiB (limits.result): a longer one fails
 // the job. That of an item is kept in the job's log.
-func (j *Job[T]) Result(v any) { j.words.say(result{v}) }
+func (j *Job[T]) Result(v any) { j.voice.Give("result", v) }
 
 // Success counts one more thing that went well: bellhop.attempt.successes.
-func (j *Job[T]) Success() { j.words.say(success{true}) }
+func (j *Job[T]) Success() { j.voice.Give("success", true) }
 
 // The messages of the json dialect.
 type (
@@ -76,17 +76,9 @@ type (
 		Log   string `json:"log"`
 		Level string `json:"level"`
 	}
-	progress struct {
-		Progress any `json:"progress"`
-	}
-	result struct {
-		Result any `json:"result"`
-	}
-	success struct {
-		Success bool `json:"success"`
-	}
 	done struct {
-		OK bool `json:"ok"`
+		OK      bool    `json:"ok"`
+		EndedAs EndedAs `json:"ended_as,omitempty"`
 	}
 	failed struct {
 		Fail     string `json:"fail"`
@@ -123,6 +115,10 @@ type words struct {
 func newWords(to *voice, replies <-chan lockReply) *words {
 	return &words{voice: to, asking: make(chan struct{}, 1), replies: replies}
 }
+
+func (w *words) Log(level, text string) { w.say(remark{text, level}) }
+
+func (w *words) Give(field string, value any) { w.say(map[string]any{field: value}) }
 
 // say writes one message. What is no JSON is said to be none.
 func (w *words) say(m any) {

@@ -31,27 +31,46 @@ var (
 // back. All that a job holds ends with it, so that unlock need not be called. When ctx
 // ends, so does the wait, and with it the job: the request stays.
 func (j *Job[T]) Lock(ctx context.Context, name string, mode Mode) (unlock func() error, err error) {
-	if _, err := j.words.ask(ctx, lockAll{[]string{name + "=" + string(mode)}}); err != nil {
+	if _, err := j.voice.Ask(ctx, LockRequest{Lock: []string{name + "=" + string(mode)}}); err != nil {
 		return nil, err
 	}
 	return func() error {
-		_, err := j.words.ask(context.WithoutCancel(ctx), unlockAll{[]string{name}})
+		_, err := j.voice.Ask(context.WithoutCancel(ctx), LockRequest{Unlock: []string{name}})
 		return err
 	}, nil
 }
 
 // LockAll waits until the job has all of these at once: db:orders=exclusive, db:logs=shared.
 func (j *Job[T]) LockAll(ctx context.Context, locks ...string) error {
-	_, err := j.words.ask(ctx, lockAll{locks})
+	_, err := j.voice.Ask(ctx, LockRequest{Lock: locks})
 	return err
 }
 
 // LockAny takes the first n of these that are free, and does not wait: node:a=exclusive,
 // node:b=exclusive. It gives those that the job has. Are there fewer, the error is ErrAttemptFailed.
 func (j *Job[T]) LockAny(ctx context.Context, n int, of ...string) ([]string, error) {
-	var m lockSome
-	m.Lock.Any, m.Lock.Of = n, of
-	return j.words.ask(ctx, m)
+	return j.voice.Ask(ctx, LockRequest{Lock: of, Any: n})
+}
+
+// LockRequest is one thing that a job says about locks: all of Lock, or so many
+// of them as are free now; or what it gives back.
+type LockRequest struct {
+	Lock   []string
+	Any    int // 0: all
+	Unlock []string
+}
+
+// message is the request in the json dialect.
+func (r LockRequest) message() any {
+	switch {
+	case r.Unlock != nil:
+		return unlockAll{r.Unlock}
+	case r.Any != 0:
+		var m lockSome
+		m.Lock.Any, m.Lock.Of = r.Any, r.Lock
+		return m
+	}
+	return lockAll{r.Lock}
 }
 
 // The messages about locks.
@@ -84,14 +103,14 @@ func asReply(line []byte) (r lockReply, is bool) {
 	return r, r.Granted != nil || r.Unlocked != nil || r.Refused != nil || r.Failed != nil
 }
 
-// ask says one thing about locks, and waits for the answer. One asks at a time.
-func (w *words) ask(ctx context.Context, m any) ([]string, error) {
+// Ask says one thing about locks, and waits for the answer. One asks at a time.
+func (w *words) Ask(ctx context.Context, r LockRequest) ([]string, error) {
 	select {
 	case w.asking <- struct{}{}:
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
-	w.say(m)
+	w.say(r.message())
 	select {
 	case r := <-w.replies:
 		<-w.asking

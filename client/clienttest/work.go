@@ -25,6 +25,7 @@ type Result struct {
 	NoRetry bool
 	RetryIn time.Duration
 	Snooze  time.Duration
+	EndedAs agent.EndedAs // of one that is OK: agent.NoData, agent.Skipped
 }
 
 // Line is one that was kept with the job.
@@ -140,6 +141,7 @@ func (r *Result) hear(t testing.TB, said []byte) int {
 		Unlock   json.RawMessage `json:"unlock"`
 		Retry    any             `json:"retry"`
 		Snooze   string          `json:"snooze"`
+		EndedAs  agent.EndedAs   `json:"ended_as"`
 	}
 	if err := json.Unmarshal(said, &m); err != nil {
 		t.Fatalf("clienttest: the agent says %q: %v", said, err)
@@ -148,7 +150,7 @@ func (r *Result) hear(t testing.TB, said []byte) int {
 	case m.Bellhop != 0:
 		return greeted
 	case m.OK:
-		r.OK = true
+		r.OK, r.EndedAs = true, m.EndedAs
 		return over
 	case m.Snooze != "":
 		r.Error = "snoozed"

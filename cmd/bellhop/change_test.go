@@ -34,6 +34,26 @@ func TestRetry_OpensANewAttemptAndKeepsTheOld(t *testing.T) {
 	s.fails(cli.ExitNotFound, "no job 77", "retry", "77")
 }
 
+func TestRetry_SaysBeforehandHowManyFollow(t *testing.T) {
+	t.Parallel()
+	s := newHarness(t)
+	first := s.id("a")
+	second := s.id("a", "--after", first, "--on-failure", "run")
+	third := s.id("a", "--after", second, "--on-failure", "run")
+	s.over(first, "failed", 3)
+	s.over(second, "succeeded", 0)
+	has(t, s.ok("retry", "--behind", first, "--dry-run"),
+		first+" would run once more, and 1 job follows; 1 that waits for it goes on waiting")
+	out := objects(t, s.ok("retry", "--behind", second, "--dry-run", "-o", "json"))
+	if len(out) != 1 || out[0]["follow"] != 0.0 || out[0]["wait"] != 1.0 {
+		t.Errorf("got %v", out)
+	}
+	r := s.fails(cli.ExitState, "is blocked, and only a job that is over", "retry", "--behind", third, "--dry-run")
+	has(t, r.stdout, "would be refused")
+	has(t, s.ok("show", first), "failed") // nothing was done
+	s.fails(cli.ExitUsage, "--dry-run goes with -s and -t, or with --behind", "retry", first, "--dry-run")
+}
+
 func TestRelease_LeavesOthersAlone(t *testing.T) {
 	t.Parallel()
 	s := newHarness(t)

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -10,6 +11,7 @@ import (
 	"bellhop/cmd/bellhop/internal/cli"
 	"bellhop/cmd/bellhop/internal/rjm"
 	"bellhop/scheduler"
+	"bellhop/scheduler/workflow"
 	"bellhop/sql/store"
 )
 
@@ -89,25 +91,50 @@ func completions(a *cli.App, root *cobra.Command) {
 		scheduler.Assigned, scheduler.Running}
 	over := []scheduler.JobState{scheduler.Succeeded, scheduler.Failed, scheduler.Cancelled, scheduler.Quarantined}
 	words := map[string]completer{
-		"submit":    complete(a, typesOf),
-		"pause":     complete(a, typesOf),
-		"resume":    complete(a, typesOf),
-		"release":   complete(a, jobsOf(scheduler.Held)),
-		"cancel":    complete(a, jobsOf(waiting...)),
-		"wait":      complete(a, jobsOf(waiting...)),
-		"explain":   complete(a, jobsOf(states...)),
-		"retry":     complete(a, jobsOf(over[1:]...)),
-		"show":      complete(a, jobsOf(states...)),
-		"logs":      complete(a, jobsOf(states...)),
-		"graph":     complete(a, jobsOf(states...)),
-		"trace":     complete(a, jobsOf(states...)),
-		"exit-code": complete(a, jobsOf(states...)),
-		"detach":    complete(a, attachmentsOf),
-		"demo":      folders,
-		"simulate":  cobra.FixedCompletions([]string{"jsonl", "json"}, cobra.ShellCompDirectiveFilterFileExt),
-		"rjmgo":     complete(a, jobsOf(scheduler.Held)),
-		"rjmexit":   complete(a, jobsOf(states...)),
-		"rjmout":    complete(a, jobsOf(states...)),
+		"submit":                   complete(a, typesOf),
+		"pause":                    complete(a, typesOf),
+		"resume":                   complete(a, typesOf),
+		"release":                  complete(a, jobsOf(scheduler.Held)),
+		"cancel":                   complete(a, jobsOf(waiting...)),
+		"wait":                     complete(a, jobsOf(waiting...)),
+		"explain":                  complete(a, jobsOf(states...)),
+		"retry":                    complete(a, jobsOf(over[1:]...)),
+		"show":                     complete(a, jobsOf(states...)),
+		"logs":                     complete(a, jobsOf(states...)),
+		"graph":                    complete(a, jobsOf(states...)),
+		"trace":                    complete(a, jobsOf(states...)),
+		"exit-code":                complete(a, jobsOf(states...)),
+		"detach":                   complete(a, attachmentsOf),
+		"demo":                     folders,
+		"edit":                     complete(a, jobsOf(waiting[:4]...)),
+		"reload":                   complete(a, instancesOf),
+		"batch count":              complete(a, jobsOf(states...)),
+		"filter info":              complete(a, filtersOf),
+		"filter replace":           complete(a, filtersOf),
+		"filter delete":            complete(a, filtersOf),
+		"manager stop":             complete(a, instancesOf),
+		"workflow ls":              complete(a, workflowsOf),
+		"workflow runs":            complete(a, workflowsOf),
+		"workflow show":            complete(a, workflowsOf),
+		"workflow run":             complete(a, workflowsOf),
+		"workflow explain":         complete(a, workflowsOf),
+		"workflow history":         complete(a, workflowsOf),
+		"workflow diff":            complete(a, workflowsOf),
+		"workflow revert":          complete(a, workflowsOf),
+		"workflow export":          complete(a, workflowsOf),
+		"workflow activate":        complete(a, workflowsOf),
+		"workflow deactivate":      complete(a, workflowsOf),
+		"workflow delete":          complete(a, workflowsOf),
+		"workflow retry":           complete(a, failedRunsOf),
+		"workflow notify messages": complete(a, workflowsOf),
+		"workflow notify edit":     complete(a, rulesOf),
+		"workflow notify test":     complete(a, rulesOf),
+		"workflow notify delete":   complete(a, rulesOf),
+		"workflow notify again":    complete(a, unsentOf),
+		"simulate":                 cobra.FixedCompletions([]string{"jsonl", "json"}, cobra.ShellCompDirectiveFilterFileExt),
+		"rjmgo":                    complete(a, jobsOf(scheduler.Held)),
+		"rjmexit":                  complete(a, jobsOf(states...)),
+		"rjmout":                   complete(a, jobsOf(states...)),
 	}
 	ends := fixed("succeeded", "failed", "cancelled", "quarantined")
 	flags := map[string]completer{
@@ -124,12 +151,15 @@ func completions(a *cli.App, root *cobra.Command) {
 		"dialect":    fixed("auto", "classic", "json", "fossology"),
 		"order":      fixed("predictive", "fifo", "greedy", "blind", "ganeti"),
 		"workload":   fixed("ganeti"),
+		"sensor":     fixed(append([]string{store.NoSensor}, workflow.Kinds...)...),
 	}
-	own := map[string]completer{"prune state": ends, "rjmls state": fixed(rjm.States...)}
+	own := map[string]completer{"prune state": ends, "rjmls state": fixed(rjm.States...),
+		"runs state": fixed(append([]string{"queued", "running"}, workflow.RunStates...)...)}
 	var give func(c *cobra.Command)
 	give = func(c *cobra.Command) {
-		switch f := words[c.Name()]; {
-		case f != nil && c.Parent() == root:
+		_, path, _ := strings.Cut(c.CommandPath(), " ")
+		switch f := words[path]; {
+		case f != nil:
 			c.ValidArgsFunction = f
 		case c.ValidArgsFunction == nil && c.Runnable() && !c.HasSubCommands() && c.Parent() == root:
 			c.ValidArgsFunction = none // what is in this folder is no argument of it
@@ -169,6 +199,66 @@ func attachmentsOf(ctx context.Context, look store.Look) (words []string, err er
 	list, err := look.Attachments(ctx)
 	for _, x := range list {
 		words = append(words, x.Name+"\t"+x.Table)
+	}
+	return words, err
+}
+
+// instancesOf gives the names of the instances that run.
+func instancesOf(ctx context.Context, look store.Look) (words []string, err error) {
+	list, err := look.Instances(ctx)
+	for _, x := range list {
+		words = append(words, x.Name+"\t"+x.Hostname)
+	}
+	return words, err
+}
+
+// filtersOf gives the filters, and what they do.
+func filtersOf(ctx context.Context, look store.Look) (words []string, err error) {
+	list, err := look.Filters(ctx, nil)
+	for _, x := range list {
+		words = append(words, x.ID+"\t"+x.Action)
+	}
+	return words, err
+}
+
+// workflowsOf gives the names of workflows, and what starts them.
+func workflowsOf(ctx context.Context, look store.Look) (words []string, err error) {
+	list, err := look.Workflows(ctx, store.WorkflowFilter{})
+	for _, x := range list {
+		starts := "by hand"
+		if x.Sensor != nil {
+			starts = *x.Sensor
+		}
+		words = append(words, x.Name+"\t"+starts)
+	}
+	return words, err
+}
+
+// failedRunsOf gives the newest runs that failed.
+func failedRunsOf(ctx context.Context, look store.Look) (words []string, err error) {
+	list, err := look.Runs(ctx, nil, nil, 50)
+	for _, x := range list {
+		if x.State == "failed" {
+			words = append(words, strconv.FormatInt(x.ID, 10)+"\t"+x.Workflow)
+		}
+	}
+	return words, err
+}
+
+// rulesOf gives the rules of who is told of runs.
+func rulesOf(ctx context.Context, look store.Look) (words []string, err error) {
+	list, err := look.NoticeRules(ctx)
+	for _, x := range list {
+		words = append(words, strconv.FormatInt(x.ID, 10)+"\t"+strings.Join(x.Mail, " "))
+	}
+	return words, err
+}
+
+// unsentOf gives the newest messages that were not sent.
+func unsentOf(ctx context.Context, look store.Look) (words []string, err error) {
+	list, err := look.Notices(ctx, []string{"waiting", "given_up"}, nil, nil, 50)
+	for _, x := range list {
+		words = append(words, strconv.FormatInt(x.ID, 10)+"\t"+x.Workflow+", "+x.Status)
 	}
 	return words, err
 }

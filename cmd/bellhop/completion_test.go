@@ -19,30 +19,51 @@ func TestCompletion_KnowsWhatIsInTheDatabase(t *testing.T) {
 	}
 	s.sql("create table images (id int primary key, dispatch timestamptz)")
 	s.ok("attach", "images", "--type", "convert", "--pool", "1")
+	s.ok("filter", "replace", "f1", "--action", "REJECT", "--predicate", `["jobid", ["=", "id", 7]]`)
+	s.ok("workflow", "notify", "add", "--mail", "ops@example.org")
+	s.sql(`insert into bellhop.workflow (name, active, version, definition, changed_by) values ('nightly', true, 1, '{}', 'me')`)
+	s.sql(`insert into bellhop.sensor (workflow, kind) values ('nightly', 'cron')`)
+	s.sql(`insert into bellhop.run (workflow, version, triggered_by, state) values ('nightly', 1, 'me', 'failed')`)
+	s.sql(`insert into bellhop.notice (run, workflow, project, state, ended_at, channel, target, needs, until, status)
+		values (1, 'nightly', '', 'failed', now(), 'mail', 'ops@example.org', 'mail', now(), 'given_up')`)
 	for line, want := range map[string][]string{
-		"submit ":              {"license\twarm"},
-		"submit a --run-on ":   {"big1\tup", "srv:7"},
-		"submit a --after ":    {"1\tconvert, held"},
-		"pause ":               {"license"},
-		"release ":             {"1\tconvert, held", "k.1\tconvert, held"},
-		"cancel ":              {"k.1"},
-		"show ":                {"1\t"},
-		"ls -s ":               {"ready", "quarantined"},
-		"ls -t ":               {"license"},
-		"ls -o ":               {"json"},
-		"install ":             {"roles", "systemd"},
-		"trace ":               {"1\tconvert, held"},
-		"explain ":             {"k.1"},
-		"rjmgo ":               {"k.1"},
-		"rjmls -s ":            {"dusting"},
-		"prune -s ":            {"quarantined"},
-		"submit --repeat ":     {"until_empty"},
-		"submit --on-failure ": {"block"},
-		"submit --wanted ":     {"cancelled"},
-		"agent check --mode ":  {"exec"},
-		"migrate --compat ":    {"fossology"},
-		"detach ":              {"images\t"},
-		"doc":                  {"doctor"},
+		"submit ":                {"license\twarm"},
+		"submit a --run-on ":     {"big1\tup", "srv:7"},
+		"submit a --after ":      {"1\tconvert, held"},
+		"pause ":                 {"license"},
+		"release ":               {"1\tconvert, held", "k.1\tconvert, held"},
+		"cancel ":                {"k.1"},
+		"show ":                  {"1\t"},
+		"ls -s ":                 {"ready", "quarantined"},
+		"ls -t ":                 {"license"},
+		"ls -o ":                 {"json"},
+		"install ":               {"roles", "systemd"},
+		"trace ":                 {"1\tconvert, held"},
+		"explain ":               {"k.1"},
+		"rjmgo ":                 {"k.1"},
+		"rjmls -s ":              {"dusting"},
+		"prune -s ":              {"quarantined"},
+		"submit --repeat ":       {"until_empty"},
+		"submit --on-failure ":   {"block"},
+		"submit --wanted ":       {"cancelled"},
+		"agent check --mode ":    {"exec"},
+		"migrate --compat ":      {"fossology"},
+		"detach ":                {"images\t"},
+		"edit ":                  {"1\tconvert, held"},
+		"reload ":                {"i\th"},
+		"manager stop ":          {"i\th"},
+		"batch count ":           {"1\tconvert, held"},
+		"filter info ":           {"f1\tREJECT"},
+		"filter delete ":         {"f1\tREJECT"},
+		"workflow show ":         {"nightly\tcron"},
+		"workflow run ":          {"nightly\tcron"},
+		"workflow runs ":         {"nightly\tcron"},
+		"workflow ls --sensor ":  {"cron", "none"},
+		"workflow runs --state ": {"queued", "skipped"},
+		"workflow retry ":        {"1\tnightly"},
+		"workflow notify test ":  {"1\tops@example.org"},
+		"workflow notify again ": {"1\tnightly, given_up"},
+		"doc":                    {"doctor"},
 	} {
 		out := s.ok(append([]string{"__complete"}, strings.Split(line, " ")...)...)
 		for _, w := range want {

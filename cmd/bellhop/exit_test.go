@@ -88,6 +88,11 @@ func TestSchema_TooOldAndTooNewAreToldByEveryCommandButMigrate(t *testing.T) {
 			s.fails(cli.ExitSchema, change.says, "migrate", "--plan")
 		}
 	}
+	empty := s.fails(cli.ExitSchema, "the database has none yet", "install", "roles")
+	has(t, empty.stderr, "install roles: roles get rights on the schema bellhop", "bellhop migrate ", "bellhop install roles")
+	if r := s.run("ls"); strings.Contains(r.stderr, "older") {
+		t.Errorf("nothing there is older: %s", r.stderr)
+	}
 	has(t, s.ok("migrate"), "done: 0001_queue.sql")
 }
 
@@ -122,8 +127,10 @@ func TestRoles_SubmittersFollowTheirOwnJobs(t *testing.T) {
 		return command(append(args, "--database-url", s.url+"&options=-c%20role%3Dbellhop_submitter")...)
 	}
 	own := strings.TrimSpace(as("submit", "a", "x", "--hold").stdout)
-	for _, args := range [][]string{{"ls"}, {"show", own}, {"explain", own}, {"logs", own}, {"release", own},
-		{"cancel", own}, {"retry", own}, {"cancel", own}} {
+	for _, args := range [][]string{{"ls"}, {"ls", "-s", "held"}, {"show", own}, {"explain", own}, {"logs", own},
+		{"graph", own}, {"stats"}, {"edit", own, "--priority", "3"}, {"edit", "-s", "held", "-t", "a", "--priority", "4", "--dry-run"}, {"release", own},
+		{"cancel", own, "--dry-run"}, {"cancel", "-s", "ready", "-t", "a", "--dry-run"}, {"cancel", own},
+		{"retry", "-s", "cancelled", "-t", "a", "--dry-run"}, {"retry", own}, {"cancel", own}} {
 		if r := as(args...); r.code != cli.ExitOK || strings.Contains(r.stdout, "theirs") {
 			t.Errorf("its own, %q: %+v", args, r)
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"bellhop/pgdev/pgtest"
+	"bellhop/sql/migrate/migrated"
 )
 
 func TestMain(m *testing.M) { os.Exit(prepareAndRun(m)) }
@@ -43,10 +44,7 @@ type result struct {
 // newHarness gives a migrated database of the test's own.
 func newHarness(t *testing.T) *harness {
 	t.Helper()
-	s := &harness{t: t, url: pgtest.URL(t)}
-	if r := s.run("migrate"); r.code != 0 {
-		t.Fatalf("migrate: %d\n%s", r.code, r.stderr)
-	}
+	s := &harness{t: t, url: migrated.URL(t)}
 	conn, err := pgx.Connect(t.Context(), s.url)
 	if err != nil {
 		t.Fatal(err)

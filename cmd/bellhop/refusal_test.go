@@ -28,7 +28,7 @@ func TestRefusal_EveryRealErrorHasItsCode(t *testing.T) {
 		{cli.ExitNoDatabase, "read-only", "begin read only; delete from bellhop.log"},
 		{cli.ExitTimeout, "statement timeout", "set statement_timeout = '20ms'; select pg_sleep(60)"},
 		{cli.ExitNotFound, "there is no job", "insert into bellhop.dependency (job, needs) values (" + id + ", 99999)"},
-		{cli.ExitUsage, "wait for itself", "insert into bellhop.dependency (job, needs) values (" + id + ", " + id + ")"},
+		{cli.ExitUsage, "cannot need itself", "insert into bellhop.dependency (job, needs) values (" + id + ", " + id + ")"},
 		{cli.ExitState, "twice", "insert into bellhop.jobqueue (type, key) values ('a', 'twice'), ('a', 'twice')"},
 		{cli.ExitUsage, "0x00", `select e'\x00'`},
 		{cli.ExitUsage, "invalid input syntax", "select 'x'::int"},

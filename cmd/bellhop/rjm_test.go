@@ -95,6 +95,9 @@ func TestRJMSetup_BadInputIsRefusedAndMakesNothing(t *testing.T) {
 	s.refused(cli.ExitUsage, "they are arrays", `{"rjm_blocks": "b.1"}`, "a.1")
 	s.refused(cli.ExitUsage, "no name", `{"x y": "1"}`, "a.1")
 	s.refused(cli.ExitUsage, "dummy", "rjm_delete=(f)", "dummy.1")
+	s.refused(cli.ExitUsage, "exclusive", "rjm_locks=(customer:42)", "a.1")
+	s.refused(cli.ExitUsage, "shared", "", "--lock", "customer:42=both", "a.1")
+	s.refused(cli.ExitUsage, "they are arrays", `{"rjm_locks": "customer:42=exclusive"}`, "a.1")
 	s.refused(cli.ExitUsage, "one ID", "", "a.1", "b.1")
 	if n := s.count("bellhop.jobqueue") + s.count("bellhop.rjm") + s.count("bellhop.dependency"); n != 0 {
 		t.Errorf("%d rows", n)
@@ -127,6 +130,20 @@ func TestRJMSetup_WithoutAShell(t *testing.T) {
 			t.Errorf("the files of job %s are not known", id)
 		}
 	}
+	for _, id := range []string{"6", "7", "8"} {
+		switch id {
+		case "6":
+			s.isSetUp("rjm_locks=('file:my file=shared' customer:42=exclusive)\nrjm_delete=(x)", "lock.1")
+		case "7":
+			s.isSetUp("", "lock.2", "--lock", "file:my file=shared", "--lock", "customer:42=exclusive", "--delete", "x")
+		default:
+			s.isSetUp(`{"rjm_locks": ["file:my file=shared", "customer:42=exclusive"], "rjm_delete": ["x"]}`, "lock.3")
+		}
+		if n := s.count("bellhop.jobqueue where locks = '{\"file:my file=shared\",customer:42=exclusive}' and id = " + id); n != 1 {
+			t.Errorf("the locks of job %s are not known", id)
+		}
+	}
+	s.refused(1, "another configuration", "rjm_locks=(customer:43=exclusive)", "lock.1")
 	has(t, s.ok("rjmls", "-t", "ship"), "wait ship.1 n - - blocked by 3")
 	if got := s.ok("rjmls", "-t", "bill"); got != "wait bill.1 c - -\nwait bill.2 n - -\nwait bill.3 n - -\n" {
 		t.Errorf("by priority, then id: %q", got)

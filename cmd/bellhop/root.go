@@ -10,6 +10,7 @@ import (
 	"bellhop/cmd/bellhop/internal/change"
 	"bellhop/cmd/bellhop/internal/cli"
 	"bellhop/cmd/bellhop/internal/demo"
+	"bellhop/cmd/bellhop/internal/dev"
 	"bellhop/cmd/bellhop/internal/doctor"
 	"bellhop/cmd/bellhop/internal/locks"
 	"bellhop/cmd/bellhop/internal/look"
@@ -32,9 +33,12 @@ const setUp = "Set up:"
 // groups lists all commands. A new one is one file, and one word here.
 func groups() []group {
 	return []group{
-		{"Run:", []func(*cli.App) *cobra.Command{serve.Command, demo.Command, demo.AgentCommand}},
+		{"Run:", []func(*cli.App) *cobra.Command{
+			serve.Command, serve.ReloadCommand, demo.Command, dev.Command, demo.AgentCommand,
+		}},
 		{"Submit and change jobs:", []func(*cli.App) *cobra.Command{
 			change.SubmitCommand, change.ReleaseCommand, change.CancelCommand, change.RetryCommand, change.EditCommand,
+			change.BatchCommand,
 			change.PauseCommand,
 			change.ResumeCommand, change.PruneCommand, change.KickCommand, locks.FilterCommand,
 		}},
@@ -43,7 +47,7 @@ func groups() []group {
 			look.LsCommand, look.ShowCommand, look.ExplainCommand, look.TraceCommand, look.GraphCommand, look.TopCommand,
 			change.WaitCommand, look.ExitCodeCommand, look.LogsCommand,
 			look.HostsCommand, look.AgentsCommand, look.InstancesCommand, look.LocksCommand,
-			look.StatsCommand, look.ReadyCommand,
+			look.StatsCommand, look.HistoryCommand, look.ReadyCommand, look.UICommand,
 		}},
 		{"Locks, without a database:", []func(*cli.App) *cobra.Command{locks.WeighCommand, locks.SimulateCommand}},
 		{"Any table:", []func(*cli.App) *cobra.Command{attach.Command, attach.DetachCommand, attach.AttachmentsCommand}},

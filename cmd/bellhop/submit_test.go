@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -104,6 +105,13 @@ func TestSubmit_AfterOthers(t *testing.T) {
 	has(t, s.ok("ls", "-s", "ready"), third)
 	s.fails(cli.ExitNotFound, "there is no job with the key \"four\"", "submit", "a", "--after", "four")
 	s.fails(cli.ExitNotFound, "there is no job 4444", "submit", "a", "--after", "4444")
+	s.fails(cli.ExitUsage, "a job cannot need itself: 'me' is the key of the new one", "submit", "a", "--key", "me", "--after", "me")
+	last, err := strconv.Atoi(s.id("a"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := strconv.Itoa(last + 1)
+	s.fails(cli.ExitUsage, "a job cannot need itself: "+own+" is the id of the new one", "submit", "a", "--after", own)
 }
 
 func TestSubmit_RefusesInPlainWords(t *testing.T) {

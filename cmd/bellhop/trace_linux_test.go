@@ -8,7 +8,7 @@ import (
 
 	"bellhop/cmd/bellhop/internal/cli"
 	"bellhop/cmd/bellhop/internal/clitest"
-	"bellhop/cmd/bellhop/internal/look"
+	"bellhop/report"
 )
 
 func TestTrace_ShowsWhatHappenedFromOwnRecords(t *testing.T) {
@@ -32,7 +32,7 @@ func TestTrace_ShowsWhatHappenedFromOwnRecords(t *testing.T) {
 	out = s.ok("trace", "order.7", "-c", file)
 	has(t, out, "job "+second+" shipping: blocked, key order.7", "needs "+first+" billing",
 		"http://localhost:16686/trace/", "wait", "…")
-	var w look.Waterfall
+	var w report.Waterfall
 	if err := json.Unmarshal([]byte(s.ok("trace", "order.7", "-o", "json", "-c", file)), &w); err != nil {
 		t.Fatal(err)
 	}

@@ -33,12 +33,14 @@ type Metrics struct {
 	wait     *prometheus.HistogramVec
 	pickup   *prometheus.HistogramVec
 	run      *prometheus.HistogramVec
+	forecast *prometheus.HistogramVec
 	batch    metric.Int64Histogram
 	starts   metric.Int64Counter
 	deaths   metric.Int64Counter
 	lost     metric.Int64Counter
 	connects metric.Int64Counter
 	aside    metric.Int64Counter
+	sensors  metric.Int64Counter
 	claims   []metric.RecordOption
 	settles  []metric.RecordOption
 
@@ -103,7 +105,8 @@ func (m *Metrics) durations(registry *prometheus.Registry) {
 	for _, d := range []struct {
 		to **prometheus.HistogramVec
 		of observability.Metric
-	}{{&m.wait, observability.JobWait}, {&m.pickup, observability.JobPickup}, {&m.run, observability.JobRun}} {
+	}{{&m.wait, observability.JobWait}, {&m.pickup, observability.JobPickup}, {&m.run, observability.JobRun},
+		{&m.forecast, observability.ForecastError}} {
 		*d.to = prometheus.NewHistogramVec(
 			prometheus.HistogramOpts{
 				Name:    strings.ReplaceAll(d.of.Name, ".", "_") + "_seconds",
@@ -127,6 +130,7 @@ func (m *Metrics) instruments() (err error) {
 	counter(&m.lost, observability.FencesLost)
 	counter(&m.connects, observability.BellConnects)
 	counter(&m.aside, observability.Quarantined)
+	counter(&m.sensors, observability.SensorFailures)
 	if err == nil {
 		m.batch, err = m.meter.Int64Histogram(observability.BatchSize.Name, metric.WithUnit(observability.BatchSize.Unit),
 			metric.WithDescription(observability.BatchSize.About), metric.WithExplicitBucketBoundaries(sizes...))
@@ -235,6 +239,13 @@ func (m *Metrics) Settled(records []scheduler.Record, stale []scheduler.Claim) {
 	}
 }
 
+// Missed is told by how much a forecast was off.
+func (m *Metrics) Missed(ahead string, by time.Duration) {
+	if m != nil {
+		m.forecast.WithLabelValues(ahead).Observe(by.Seconds())
+	}
+}
+
 // Up is told that a child of a type came up.
 func (m *Metrics) Up(typ scheduler.TypeName) {
 	if m != nil {
@@ -246,6 +257,13 @@ func (m *Metrics) Up(typ scheduler.TypeName) {
 func (m *Metrics) Died(typ scheduler.TypeName) {
 	if m != nil {
 		m.deaths.Add(context.Background(), 1, m.of(typ).label...)
+	}
+}
+
+// SensorFailed is told that a sensor of a kind sees nothing.
+func (m *Metrics) SensorFailed(kind string) {
+	if m != nil {
+		m.sensors.Add(context.Background(), 1, metric.WithAttributes(attribute.String(observability.LabelKind, kind)))
 	}
 }
 

@@ -28,6 +28,7 @@ type Sources struct {
 	BellAge  func() time.Duration
 	Gate     func() scheduler.GateState
 	Dropped  func() (jobs, spans int64)
+	Lags     func() map[string]int64 // of sensors, by workflow; nil: none
 }
 
 // patience bounds one scrape's questions.
@@ -77,7 +78,7 @@ func (m *Metrics) Watch(from Sources) error {
 		return g
 	}
 	jobs, children, gate := ints(observability.Jobs), ints(observability.Children), ints(observability.GateState)
-	database := ints(observability.DatabaseUp)
+	database, lag := ints(observability.DatabaseUp), ints(observability.SensorLag)
 	oldest, bell, notify := floats(
 		observability.OldestReady), floats(observability.BellAge), floats(observability.NotifyUsage)
 	if err != nil {
@@ -128,10 +129,15 @@ func (m *Metrics) Watch(from Sources) error {
 			o.ObserveInt64(gate, is,
 				metric.WithAttributes(attribute.String(observability.LabelState, strings.ToLower(s.String()))))
 		}
+		if from.Lags != nil {
+			for workflow, n := range from.Lags() {
+				o.ObserveInt64(lag, n, metric.WithAttributes(attribute.String(observability.LabelWorkflow, workflow)))
+			}
+		}
 		lostJobs, lostSpans := from.Dropped()
 		o.ObserveInt64(dropped, lostJobs, metric.WithAttributes(attribute.String(observability.LabelWhat, "jobs")))
 		o.ObserveInt64(dropped, lostSpans, metric.WithAttributes(attribute.String(observability.LabelWhat, "spans")))
 		return nil
-	}, jobs, children, gate, database, oldest, bell, notify, dropped)
+	}, jobs, children, gate, database, oldest, bell, notify, lag, dropped)
 	return err
 }

@@ -45,6 +45,15 @@ var databases atomic.Int64
 // TestMain, or is killed, leaves no server behind: its watcher sees to that.
 func Main(m *testing.M) int {
 	code := m.Run()
+	if server := os.Getenv("BELLHOP_TEST_DATABASE_URL"); server != "" {
+		models.Range(func(_, made any) bool {
+			if err := execute(server, "DROP DATABASE IF EXISTS "+made.(*model).name+" WITH (FORCE)"); err != nil {
+				fmt.Fprintln(os.Stderr, "drop what tests got copies of:", err)
+				code = max(code, 1)
+			}
+			return true
+		})
+	}
 	shared.Lock()
 	defer shared.Unlock()
 	if shared.cluster == nil {
@@ -60,24 +69,78 @@ func Main(m *testing.M) int {
 // URL gives a fresh, empty database, dropped when the test ends.
 func URL(t testing.TB) string {
 	t.Helper()
+	return fresh(t, "template0")
+}
+
+// model is a database that others are copies of.
+type model struct {
+	once sync.Once
+	name string
+	err  error
+}
+
+var models sync.Map // by name
+
+// Copy gives a database of the test's own, dropped when the test ends: a copy of the
+// model of that name, which build makes of an empty one, once for the whole test
+// process. build has to leave nobody connected to it.
+func Copy(t testing.TB, name string, build func(ctx context.Context, url string) error) string {
+	t.Helper()
+	made, _ := models.LoadOrStore(name, &model{name: fmt.Sprintf("bellhop_model_%d_%s", os.Getpid(), name)})
+	m := made.(*model)
+	m.once.Do(func() {
+		m.err = errors.New("it was not made: see the first test that failed")
+		url, _ := create(t, m.name, "template0")
+		m.err = build(context.WithoutCancel(t.Context()), url) // it outlives the test
+	})
+	if m.err != nil {
+		t.Fatalf("make the database that tests get copies of: %v", m.err)
+	}
+	return fresh(t, m.name)
+}
+
+// fresh gives a database of the test's own, a copy of another.
+func fresh(t testing.TB, template string) string {
+	t.Helper()
 	name := fmt.Sprintf("bellhop_test_%d_%d", os.Getpid(), databases.Add(1))
+	url, server := create(t, name, template)
+	t.Cleanup(func() { drop(t, server, name) })
+	return url
+}
+
+// create makes a database, and gives its address and one on whose server it is. The
+// server gives who is still leaving the template 5 s, which is little on a busy machine.
+func create(t testing.TB, name, template string) (address, server string) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); ; {
+		address, server, err := tryCreate(t, name, template)
+		if err == nil {
+			return address, server
+		} else if !inUse(err) || time.Now().After(deadline) {
+			t.Fatalf("make database %s: %v", name, err)
+		}
+	}
+}
+
+func tryCreate(t testing.TB, name, template string) (address, server string, err error) {
+	t.Helper()
 	if server := os.Getenv("BELLHOP_TEST_DATABASE_URL"); server != "" {
-		address, err := url.Parse(server)
-		if err != nil || address.Scheme != "postgres" && address.Scheme != "postgresql" {
+		u, err := url.Parse(server)
+		if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" {
 			t.Fatalf("BELLHOP_TEST_DATABASE_URL must look like postgres://user:password@host/database: %v", err)
 		}
-		run(t, server, "CREATE DATABASE "+name+" ENCODING 'UTF8' TEMPLATE template0")
-		t.Cleanup(func() { drop(t, server, name) })
-		address.Path = "/" + name
-		return address.String()
+		u.Path = "/" + name
+		return u.String(), server, execute(server, "CREATE DATABASE "+name+" ENCODING 'UTF8' TEMPLATE "+template)
 	}
 	c := start(t)
-	made, err := c.NewDatabase(t.Context(), name, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { drop(t, c.URL(), name) })
-	return made
+	address, err = c.NewDatabase(t.Context(), name, template)
+	return address, c.URL(), err
+}
+
+// inUse: somebody is connected to a database who should not be.
+func inUse(err error) bool {
+	var refused *pgconn.PgError
+	return errors.As(err, &refused) && refused.Code == "55006"
 }
 
 // start gives the shared server, and starts it for the first who asks.
@@ -128,20 +191,12 @@ func demanded() bool {
 	return ci || os.Getenv("BELLHOP_NO_SKIP") == "1"
 }
 
-func run(t testing.TB, server, statement string) {
-	t.Helper()
-	if err := execute(server, statement); err != nil {
-		t.Fatalf("%s: %v", statement, err)
-	}
-}
-
 // drop throws a test's database away, with whoever is still connected to it. The
 // server gives those 5 s to be gone, which is little on a busy machine.
 func drop(t testing.TB, server, name string) {
 	for deadline := time.Now().Add(time.Minute); ; {
 		err := execute(server, "DROP DATABASE IF EXISTS "+name+" WITH (FORCE)")
-		var refused *pgconn.PgError
-		if errors.As(err, &refused) && refused.Code == "55006" && time.Now().Before(deadline) { // object_in_use
+		if inUse(err) && time.Now().Before(deadline) {
 			continue
 		}
 		if err != nil {

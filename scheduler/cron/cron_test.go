@@ -2,6 +2,7 @@ package cron
 
 import (
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -200,6 +201,20 @@ func TestWords(t *testing.T) {
 		if got := spec(t, text, "Europe/Prague").Words(); got != want {
 			t.Errorf("%s: %s, want %s", text, got, want)
 		}
+	}
+}
+
+func TestExplain(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 10, 24, 12, 0, 0, 0, time.UTC) // clocks are put back the night after
+	got := spec(t, "30 2 * * *", "Europe/Prague").Explain(at, 2)
+	want := Explained{Cron: "30 2 * * *", Zone: "Europe/Prague", Says: "at 02:30; every day; Europe/Prague",
+		Next: []time.Time{time.Date(2026, 10, 25, 0, 30, 0, 0, time.UTC), time.Date(2026, 10, 26, 1, 30, 0, 0, time.UTC)}}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	if got := spec(t, "@daily", "").Explain(at, 0).Next; got == nil || len(got) != 0 {
+		t.Errorf("none asked for: %v, want an empty list", got)
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 	"bellhop/scheduler"
 )
 
-// Config is what does not change while an instance runs.
+// Config is what an instance is to do; Reshaped changes some of it.
 type Config struct {
 	Types          []scheduler.TypeName // that there are agents for
 	Exclusive      []scheduler.TypeName // of these, the ones beside which nothing runs
@@ -23,6 +23,7 @@ type Config struct {
 	Cursors        int                // MSQ jobs at once
 	RowType        scheduler.TypeName // there are no jobs of it while no tables are attached; empty: no such type
 	Locates        bool               // a query of the user's says where names are that no host serves
+	Warm           bool               // claims are kept warm
 	LocateAgain    time.Duration      // for how long its answer holds when it knew no host
 }
 
@@ -53,14 +54,12 @@ type Intake struct {
 	backlog  backlog
 	control  scheduler.ControlState
 	passes   passes
+	warmth   warmth
 }
 
-// New makes one that knows of no credits yet. Of the types that bellhop itself
-// serves, command and dummy, nothing is ever claimed.
+// New makes one that knows of no credits yet.
 func New(cfg Config) *Intake {
-	served := func(t scheduler.TypeName) bool { return t == "command" || t == "dummy" }
-	cfg.Types = slices.DeleteFunc(slices.Clone(cfg.Types), served)
-	slices.Sort(cfg.Types)
+	cfg.Types = claimable(cfg.Types)
 	in := &Intake{
 		Config:     cfg,
 		takes:      map[scheduler.HostName]*scheduler.Only{},
@@ -99,6 +98,7 @@ type Step struct {
 	Ask      *Question  // what the next look at names has to find out; soon, if it has names that are Asked
 	Read     *Read      // what waits for full hosts is to be read: BacklogRead
 	ReadAt   time.Time  // or it is to be asked again then; zero: neither
+	WarmAt   time.Time  // it is to be asked again then, too, to keep claims warm
 	Claim    *Claim     // to be sent: Claimed. At most one is under way
 	Full     bool       // woken, and no host has a free credit
 	Draining *bool      // whether nothing else starts because of an exclusive job that waits: that has changed
@@ -186,6 +186,9 @@ func (in *Intake) decide(can Can, now time.Time, s *Step) {
 	// Woken, and no host has a free credit. The gate is told: producers need not ring for this instance now.
 	s.Full = s.Claim == nil && in.dirty
 	in.dirty = false
+	if s.Claim == nil && others {
+		s.Claim, s.WarmAt = in.keepWarm(can, now)
+	}
 }
 
 // dormant reports whether there can be no job of a type just now.
@@ -233,7 +236,8 @@ func (m Leaving) apply(in *Intake, _ time.Time, s *Step) {
 	}
 }
 
-func (m Claimed) apply(in *Intake, _ time.Time, s *Step) {
+func (m Claimed) apply(in *Intake, now time.Time, s *Step) {
+	in.warmed(m, now)
 	if m.Claim.Probe {
 		if !m.Failed {
 			in.excl.asked(m.Claim.Demand.Types[0].Type, len(m.Jobs)+len(m.Refused) > 0)

@@ -41,6 +41,7 @@ func newWorld(t *rapid.T) *world {
 	if rapid.Bool().Draw(t, "exclusive") {
 		cfg.Exclusive = []scheduler.TypeName{"alone"}
 	}
+	cfg.Warm = rapid.Bool().Draw(t, "warm")
 	if rapid.IntRange(0, 3).Draw(t, "templates") == 0 {
 		cfg.Locked = []scheduler.TypeName{"b"}
 	}

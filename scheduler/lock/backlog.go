@@ -82,10 +82,11 @@ type backlog struct {
 	changes  int      // how often running has changed, from 1 on
 	classes  []*class // by priority
 	groups   map[key]*group
-	aside    map[ID][]*queue // by the job in their way
-	reserved map[int]*Index  // who is aged, by priority
-	urgent   []int           // the priorities of reserved, in order
-	byType   map[string]int  // free slots of a type; nil: only the sum counts
+	aside    map[ID][]*queue         // by the job in their way
+	reserved map[int]*Index          // who is aged, by priority
+	urgent   []int                   // the priorities of reserved, in order
+	byType   map[string]int          // free slots of a type; nil: only the sum counts
+	parked   map[string]*heap[place] // groups of types without a free slot; nil: the next pass looks at all of them again
 	// holds asks filters and limits about a job whose turn it is; nil: there are none.
 	holds func(*waiting) bool
 }
@@ -335,10 +336,17 @@ func (b *backlog) pass(now time.Time, free int, start func(w *waiting, spv float
 		switch id, why, _, blocked := b.blocker(w); {
 		case blocked:
 			b.setAside(g, id, why.Wants)
+			if b.unpark(w.typ) {
+				i = 0 // it may be of a class before
+			}
 			continue
 		case b.byType != nil && b.byType[w.typ] <= 0:
 			g.stamp++
-			noRoom = append(noRoom, g)
+			if b.parked != nil {
+				b.park(g)
+			} else {
+				noRoom = append(noRoom, g)
+			}
 			if behind := g.behind; behind != nil { // there may be room for their types
 				g.behind = nil
 				b.advance(behind)

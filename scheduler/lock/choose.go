@@ -187,8 +187,8 @@ func prepare(in Input, waits map[ID]Reason) (*backlog, *gates, []*waiting) {
 }
 
 func newWaiting(j *Job) *waiting {
-	return &waiting{id: j.ID, set: j.Locks, setKey: j.Locks.key(), typ: j.Type, priority: j.Priority,
-		since: j.Since, job: j}
+	return &waiting{id: j.ID, set: j.Locks, setKey: j.Locks.key(), typ: cmp.Or(j.Agent, j.Type),
+		priority: j.Priority, since: j.Since, job: j}
 }
 
 // key is the same for equal sets, and for no others.

@@ -6,6 +6,7 @@ import "time"
 type Job struct {
 	ID       ID
 	Type     string
+	Agent    string // whose room it takes, where that is not its type's
 	Locks    Set
 	Priority int       // as submitted; it ages here
 	Since    time.Time // when it came to wait: ages count from here

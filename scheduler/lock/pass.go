@@ -2,6 +2,7 @@ package lock
 
 import (
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -37,6 +38,7 @@ const (
 type Waiting struct {
 	Job      ID
 	Type     string
+	Agent    string // whose room it takes: its type's, or RJM's workers'; empty: not known
 	Priority int
 	Since    time.Time
 	Locks    []string
@@ -119,6 +121,7 @@ func (p Policy) Choose(pass Pass) Choice {
 		}
 		in.Pending = append(in.Pending, j)
 	}
+	kept := holders(pass.Held)
 	for _, w := range pass.Waiting {
 		read(w, false)
 	}
@@ -131,6 +134,14 @@ func (p Policy) Choose(pass Pass) Choice {
 			read(w, true)
 		}
 	}
+	// What runs on an engine, and has lost its watcher, holds its locks and places already: nothing of it is in its way.
+	back := map[ID]Job{}
+	for i, j := range in.Pending {
+		if kept[j.ID] {
+			back[j.ID] = j
+			in.Pending[i].Locks, in.Pending[i].Reasons = Set{}, nil
+		}
+	}
 	if len(p.Levels) == 0 { // any may be, and all that there are count
 		slices.Sort(levels)
 		in.Policy.Levels = levels
@@ -140,6 +151,7 @@ func (p Policy) Choose(pass Pass) Choice {
 	for _, j := range in.Pending {
 		jobs[j.ID] = j
 	}
+	maps.Copy(jobs, back)
 	for _, pick := range d.Picks {
 		c.Start = append(c.Start, Start{pick.ID, grants(jobs[pick.ID], in.Rules)})
 	}
@@ -157,6 +169,17 @@ func (p Policy) Choose(pass Pass) Choice {
 		}
 	}
 	return c
+}
+
+// holders are the jobs that hold something while they live.
+func holders(held []Grant) map[ID]bool {
+	list := map[ID]bool{}
+	for _, g := range held {
+		if g.Mode != Turn && !g.Past && g.Level != filterLevel {
+			list[g.Job] = true
+		}
+	}
+	return list
 }
 
 // Again is when the first of the limits per time that are used up lets another
@@ -210,8 +233,20 @@ func unreadableAt(err error) string {
 
 // subject is the job as filters see it, but for its locks.
 func (w Waiting) subject() Job {
-	return Job{ID: w.Job, Type: w.Type, Priority: w.Priority, Since: w.Since, Reasons: w.Reasons, Submitted: w.Since,
-		Args: w.Args, Key: w.Key, RunOn: w.RunOn, SubmittedBy: w.SubmittedBy, Vars: w.Vars}
+	return Job{
+		ID:          w.Job,
+		Type:        w.Type,
+		Agent:       w.Agent,
+		Priority:    w.Priority,
+		Since:       w.Since,
+		Reasons:     w.Reasons,
+		Submitted:   w.Since,
+		Args:        w.Args,
+		Key:         w.Key,
+		RunOn:       w.RunOn,
+		SubmittedBy: w.SubmittedBy,
+		Vars:        w.Vars,
+	}
 }
 
 // Subject is the job as filters see it; locks that cannot be read are none.

@@ -20,23 +20,29 @@ type Durations func(typ string) (p50, p90 time.Duration, known bool)
 // every job takes its p90, which is the later one.
 type Estimate struct{ P50, P90 time.Time }
 
+// Room is where jobs run.
+type Room struct {
+	Slots int
+	Max   map[string]int // how many of a type may run at once; not there: any number
+}
+
 // Predict plays the policy forward from now, with nobody else submitting, and says
 // when each pending job starts; no job of it is there while nothing is known of any
 // type. Filters, limits and what jobs ask for at run time are not played: who is held
 // by these is left out by the caller. A type of which nothing is known takes
 // what the known ones take on average.
-func Predict(pending []Job, running []RunningJob, slots int, p Policy, now time.Time, of Durations) map[ID]Estimate {
+func Predict(pending []Job, running []RunningJob, room Room, p Policy, now time.Time, of Durations) map[ID]Estimate {
 	half, most, known := averages(pending, running, of)
-	if !known || slots <= 0 {
+	if !known || room.Slots <= 0 {
 		return nil
 	}
-	p50 := forward(pending, running, slots, p, now, func(typ string) time.Duration {
+	p50 := forward(pending, running, room, p, now, func(typ string) time.Duration {
 		if d, _, ok := of(typ); ok {
 			return d
 		}
 		return half
 	})
-	p90 := forward(pending, running, slots, p, now, func(typ string) time.Duration {
+	p90 := forward(pending, running, room, p, now, func(typ string) time.Duration {
 		if _, d, ok := of(typ); ok {
 			return d
 		}
@@ -44,7 +50,10 @@ func Predict(pending []Job, running []RunningJob, slots int, p Policy, now time.
 	})
 	estimates := make(map[ID]Estimate, len(pending))
 	for id, at := range p50 {
-		later := p90[id]
+		later, there := p90[id]
+		if !there {
+			continue
+		}
 		if later.Before(at) { // longer jobs may let one in earlier
 			later = at
 		}
@@ -74,18 +83,19 @@ func averages(pending []Job, running []RunningJob, of Durations) (p50, p90 time.
 }
 
 // forward is when each pending job starts if all take as long as told.
-func forward(pending []Job, running []RunningJob, slots int, p Policy, now time.Time,
+func forward(pending []Job, running []RunningJob, room Room, p Policy, now time.Time,
 	takes func(string) time.Duration) map[ID]time.Time {
 	if p.Order.waitsInSlot() {
 		p.Order = FIFO
 	}
-	s := newSimulation(p, max(slots, len(running)), now)
+	s := newSimulation(p, max(room.Slots, len(running)), now)
+	s.chooser.limit(room.Max, pending, running)
 	for _, r := range running {
 		i := len(s.jobs)
 		d := takes(r.Type)
 		// Who has taken longer than was expected is expected to take a while yet.
 		left := max(d-now.Sub(r.Started), d/10)
-		s.add(simulated{id: r.ID, arrives: now, known: r.Locks, started: r.Started})
+		s.add(simulated{id: r.ID, typ: r.Type, arrives: now, known: r.Locks, started: r.Started})
 		s.chooser.runs(r.ID, r.Locks)
 		s.held.Add(r.ID, r.Locks)
 		s.free--
@@ -94,12 +104,15 @@ func forward(pending []Job, running []RunningJob, slots int, p Policy, now time.
 	s.next = len(s.jobs)
 	sorted := slices.SortedFunc(slices.Values(pending), func(x, y Job) int { return cmp.Compare(x.ID, y.ID) })
 	for _, j := range sorted {
-		s.add(simulated{id: j.ID, arrives: now, since: j.Since, known: j.Locks, priority: j.Priority, takes: takes(j.Type)})
+		s.add(simulated{id: j.ID, arrives: now, since: j.Since, typ: j.Type, known: j.Locks, priority: j.Priority,
+			takes: takes(j.Type)})
 	}
 	s.run()
 	starts := make(map[ID]time.Time, len(pending))
 	for i := len(running); i < len(s.jobs); i++ {
-		starts[s.jobs[i].id] = s.jobs[i].started
+		if at := s.jobs[i].started; !at.IsZero() { // of a type that may not run it never starts
+			starts[s.jobs[i].id] = at
+		}
 	}
 	return starts
 }

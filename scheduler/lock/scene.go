@@ -15,6 +15,7 @@ type Seen struct {
 	Behind   string   // the lock behind which it waits, as level:name; empty: none that is known
 	Place    int      // in that queue, from 1 on; 0: so many are before it that they were not looked at
 	Holds    bool
+	Beside   bool      // it has no locks: it takes a slot, or will
 	Since    time.Time // when it was submitted
 	Started  time.Time // of one that Holds
 }
@@ -23,6 +24,7 @@ type Seen struct {
 type Scene struct {
 	Policy Policy
 	Slots  int
+	Max    map[string]int // how many of a type may run at once; not there: any number
 	Jobs   []Seen
 	Now    time.Time
 }
@@ -54,8 +56,10 @@ func (s Scene) cast() cast {
 		switch {
 		case seen.Holds:
 			c.running = append(c.running, RunningJob{Job: j, Started: seen.Started})
-			c.holders = append(c.holders, j.Locks)
-		case seen.Place > 0 && !seen.gated():
+			if !seen.Beside { // who has no locks is in nobody's way
+				c.holders = append(c.holders, j.Locks)
+			}
+		case seen.Place > 0 && !seen.Gated():
 			c.pending = append(c.pending, j)
 		}
 	}
@@ -69,7 +73,7 @@ func (seen Seen) job() (Job, bool) {
 	if j.Locks, err = ParseAll(seen.Locks, nil); err != nil {
 		return j, false
 	}
-	if seen.Behind == "" || seen.gated() {
+	if seen.Behind == "" || seen.Gated() {
 		return j, true
 	}
 	// What its agent wants for it stands in no row. It waits for this lock: it wants
@@ -81,9 +85,9 @@ func (seen Seen) job() (Job, bool) {
 	return j, true
 }
 
-// gated says that a filter or a limit keeps the job waiting, or that its locks
+// Gated says that a filter or a limit keeps the job waiting, or that its locks
 // cannot be read: nobody knows until when.
-func (seen Seen) gated() bool {
+func (seen Seen) Gated() bool {
 	level, _, _ := strings.Cut(seen.Behind, ":")
 	return level == limitLevel || level == filterLevel || level == pausedLevel || level == unreadableLevel
 }
@@ -106,5 +110,5 @@ func (s Scene) Starts(of Durations) map[ID]Estimate {
 	c := s.cast()
 	p := s.Policy
 	p.Levels = c.levels
-	return Predict(c.pending, c.running, s.Slots, p, s.Now, of)
+	return Predict(c.pending, c.running, Room{s.Slots, s.Max}, p, s.Now, of)
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"testing"
 	"time"
+
+	"pgregory.net/rapid"
 )
 
 // tenSeconds is what every job takes.
@@ -70,6 +72,45 @@ func TestScene_ForetellsByThePolicyOfTheScene(t *testing.T) {
 	}
 }
 
+// Jobs without locks take slots, and those that come first in the order will; they weigh nothing for others.
+func TestScene_HeedsWhoHasNoLocks(t *testing.T) {
+	t.Parallel()
+	s := stage(
+		Seen{Job: 1, Beside: true, Holds: true},
+		Seen{Job: 2, Beside: true, Place: 1},
+		Seen{Job: 3, Place: 1, Locks: []string{"a:x=exclusive"}},
+	)
+	s.Slots = 1
+	if got := s.after(3); got != "20s, 40s" {
+		t.Errorf("behind one that runs and one that waits: %s", got)
+	}
+	if w, _ := s.Weigh(3); w.SPV != 1 {
+		t.Errorf("beside who has no locks: %+v", w)
+	}
+}
+
+// No more of a type run than may.
+func TestScene_HeedsHowManyOfATypeMayRun(t *testing.T) {
+	t.Parallel()
+	s := stage(
+		Seen{Job: 1, Type: "mail", Holds: true, Locks: []string{"a:1=exclusive"}},
+		Seen{Job: 2, Type: "mail", Place: 1, Locks: []string{"a:2=exclusive"}},
+		Seen{Job: 3, Type: "mail", Place: 1, Locks: []string{"a:1=exclusive"}, Behind: "a:1"},
+		Seen{Job: 4, Type: "mail", Place: 1, Locks: []string{"a:4=exclusive"}},
+		Seen{Job: 5, Type: "other", Place: 1, Locks: []string{"a:5=exclusive"}},
+	)
+	s.Max = map[string]int{"mail": 1}
+	for id, want := range map[ID]string{2: "10s, 20s", 3: "20s, 40s", 4: "30s, 1m0s", 5: "0s, 0s"} {
+		if got := s.after(id); got != want {
+			t.Errorf("job %d starts after %s, and not %s", id, got, want)
+		}
+	}
+	s.Max["mail"] = 0 // it is not served any more: when it is, nobody knows
+	if got := s.after(2); got != "not known" {
+		t.Errorf("of a type that may not run: %s", got)
+	}
+}
+
 func TestScene_WeighsBesideThoseThatHold(t *testing.T) {
 	t.Parallel()
 	s := stage(
@@ -98,7 +139,7 @@ func TestScene_WeighsBesideThoseThatHold(t *testing.T) {
 
 // BenchmarkScene is a forecast for 10,000 jobs that wait behind 100 locks, with 200 running.
 func BenchmarkScene(b *testing.B) {
-	for _, kind := range []string{"same_age", "aged", "ages"} {
+	for _, kind := range []string{"same_age", "aged", "ages", "bounded"} {
 		b.Run(kind, func(b *testing.B) {
 			s := stage()
 			for i := range 200 {
@@ -117,6 +158,9 @@ func BenchmarkScene(b *testing.B) {
 					Locks: []string{fmt.Sprintf("customer:%d=exclusive", i%100)}, Behind: fmt.Sprintf("customer:%d", i%100)})
 			}
 			s.Slots = 200
+			if kind == "bounded" {
+				s.Max = map[string]int{"work": 150}
+			}
 			for b.Loop() {
 				if n := len(s.Starts(tenSeconds)); n != 10_000 {
 					b.Fatal(n)
@@ -124,4 +168,33 @@ func BenchmarkScene(b *testing.B) {
 			}
 		})
 	}
+}
+
+// However jobs are forbidden to run beside each other, never more of a type run at
+// once than may, and each runs in the end.
+func TestPredict_NeverMoreOfATypeThanMay(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		arriving := arrivals(30).Draw(t, "jobs")
+		pending := make([]Job, len(arriving))
+		for i, a := range arriving {
+			pending[i] = Job{ID: ID(i + 1), Type: string("xyz"[i%3]), Locks: a.Locks, Priority: a.Priority, Since: epoch}
+		}
+		room := Room{Slots: rapid.IntRange(1, 5).Draw(t, "slots"), Max: map[string]int{"x": 1, "y": 2}}
+		starts := Predict(pending, nil, room, quick(Predictive), epoch, tenSeconds)
+		if len(starts) != len(pending) {
+			t.Fatalf("%d of %d start", len(starts), len(pending))
+		}
+		for id, e := range starts {
+			of := map[string]int{}
+			for other, o := range starts {
+				if !o.P50.After(e.P50) && o.P50.Add(10*sec).After(e.P50) {
+					of[pending[other-1].Type]++
+				}
+			}
+			if of["x"] > 1 || of["y"] > 2 || of["x"]+of["y"]+of["z"] > room.Slots {
+				t.Fatalf("%v run beside %d", of, id)
+			}
+		}
+	})
 }

@@ -17,20 +17,6 @@ type Arrival struct {
 	Takes    time.Duration // from when it has all its locks
 }
 
-// Outcome is what became of the jobs of a simulation.
-type Outcome struct {
-	Order       Order
-	Makespan    time.Duration   // from the first arrival to the last end
-	Starts      []time.Duration // of each job, in the order given: when it had all it needs
-	WaitMean    time.Duration
-	WaitP50     time.Duration // from arrival to start: half of the jobs waited no longer
-	WaitP99     time.Duration
-	WaitMax     time.Duration
-	Utilisation float64 // the share of all slots' time in which jobs worked
-	Contention  float64 // the share in which jobs had a slot, and waited there for a lock
-	Broken      int     // jobs that were failed because they waited for each other
-}
-
 // Simulate lets jobs arrive at slots in virtual time, and starts them as the policy
 // says. Jobs have ids in the order in which they arrive.
 func Simulate(jobs []Arrival, slots int, p Policy) Outcome {
@@ -47,30 +33,23 @@ func Simulate(jobs []Arrival, slots int, p Policy) Outcome {
 			asks: j.Asks, priority: j.Priority, takes: j.Takes})
 	}
 	s.run()
-	out := Outcome{Order: s.policy.Order, Starts: make([]time.Duration, len(jobs)), Broken: s.broken}
+	starts := make([]time.Duration, len(jobs))
+	var worked, stood time.Duration
+	for n, i := range order {
+		j := &s.jobs[n]
+		starts[i] = j.started.Sub(begin)
+		worked, stood = worked+j.takes, stood+j.started.Sub(j.slotted)
+	}
+	out := Was(jobs, starts, slots)
+	out.Order, out.Broken = s.policy.Order, s.broken
 	if len(jobs) == 0 {
 		return out
 	}
-	waits := make([]time.Duration, len(jobs))
-	var sum, worked, stood time.Duration
-	for n, i := range order {
-		j := &s.jobs[n]
-		out.Starts[i], waits[n] = j.started.Sub(begin), j.started.Sub(j.arrives)
-		sum, worked, stood = sum+waits[n], worked+j.takes, stood+j.started.Sub(j.slotted)
-	}
-	slices.Sort(waits)
 	out.Makespan = s.last.Sub(begin) - jobs[order[0]].At
-	out.WaitMean, out.WaitMax = sum/time.Duration(len(jobs)), waits[len(waits)-1]
-	out.WaitP50, out.WaitP99 = rankOf(waits, 50), rankOf(waits, 99)
 	if all := float64(out.Makespan) * float64(slots); all > 0 {
 		out.Utilisation, out.Contention = float64(worked)/all, float64(stood)/all
 	}
 	return out
-}
-
-// rankOf is the least of sorted values that so many percent of them do not exceed.
-func rankOf(sorted []time.Duration, percent int) time.Duration {
-	return sorted[max(0, (len(sorted)*percent+99)/100-1)]
 }
 
 // simulated is a job on its way through a simulation.
@@ -157,7 +136,7 @@ func (s *simulation) arrive(i int) {
 		s.pending = append(s.pending, i)
 		return
 	}
-	w := &waiting{id: j.id, set: j.known, priority: j.priority, since: j.since}
+	w := &waiting{id: j.id, set: j.known, typ: j.typ, priority: j.priority, since: j.since}
 	if s.policy.Order.waitsInSlot() {
 		w.set = Set{}
 	}
@@ -263,6 +242,10 @@ func (s *simulation) end(i int) {
 	s.last = s.now
 	s.held.Remove(j.id)
 	s.chooser.end(j.id)
+	if s.chooser.byType != nil {
+		s.chooser.byType[j.typ]++
+		s.chooser.unpark(j.typ)
+	}
 	s.stuck = slices.DeleteFunc(s.stuck, s.grant) // in the order in which they came to wait
 }
 

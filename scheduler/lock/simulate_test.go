@@ -292,7 +292,7 @@ func TestPredict_PlaysThePolicyForward(t *testing.T) {
 	running := []RunningJob{{ago(9, 0, x), epoch.Add(-4 * sec)}}
 	pending := []Job{ago(1, 0, x), ago(2, 0, set(t, "a:y=exclusive")), ago(3, 0, Set{})}
 	pending[2].Type = "never seen"
-	got := Predict(pending, running, 2, policyOf(Predictive), epoch, of)
+	got := Predict(pending, running, Room{Slots: 2}, policyOf(Predictive), epoch, of)
 	want := map[ID]Estimate{
 		3: {epoch, epoch}, // it wants nothing, and weighs least
 		1: {epoch.Add(6 * sec), epoch.Add(16 * sec)},
@@ -301,11 +301,11 @@ func TestPredict_PlaysThePolicyForward(t *testing.T) {
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("%v", got)
 	}
-	if got := Predict(pending[2:], nil, 1, DefaultPolicy, epoch, of); got != nil {
+	if got := Predict(pending[2:], nil, Room{Slots: 1}, DefaultPolicy, epoch, of); got != nil {
 		t.Errorf("of nothing known: %v", got)
 	}
 	late := []RunningJob{{ago(9, 0, x), epoch.Add(-time.Hour)}}
-	got = Predict(pending[:1], late, 1, policyOf(FIFO), epoch, of)
+	got = Predict(pending[:1], late, Room{Slots: 1}, policyOf(FIFO), epoch, of)
 	if got[1] != (Estimate{epoch.Add(sec), epoch.Add(2 * sec)}) {
 		t.Errorf("of who takes longer: %v", got)
 	}
@@ -328,7 +328,7 @@ func TestPredict_IsRightWhereDurationsAre(t *testing.T) {
 		}
 		slots := rapid.IntRange(1, 3).Draw(t, "slots")
 		o := Simulate(jobs, slots, quick(Predictive))
-		for id, e := range Predict(pending, nil, slots, quick(Predictive), epoch, of) {
+		for id, e := range Predict(pending, nil, Room{Slots: slots}, quick(Predictive), epoch, of) {
 			if at := epoch.Add(o.Starts[id-1]); !e.P50.Equal(at) || !e.P90.Equal(at) {
 				t.Fatalf("%d: %v, and it started at %v", id, e, at)
 			}
@@ -385,6 +385,6 @@ func BenchmarkPredict(b *testing.B) {
 	}
 	of := func(string) (time.Duration, time.Duration, bool) { return 10 * sec, 30 * sec, true }
 	for b.Loop() {
-		Predict(in.Pending, running, 200, in.Policy, epoch, of)
+		Predict(in.Pending, running, Room{Slots: 200}, in.Policy, epoch, of)
 	}
 }

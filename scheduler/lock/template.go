@@ -68,6 +68,16 @@ func split(name, text string) ([]part, error) {
 	}
 }
 
+// Vars are the vars of a job that the template wants, by name.
+func (t Template) Vars() (names []string) {
+	for _, p := range t.parts {
+		if name, is := strings.CutPrefix(p.value, "vars."); is {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
 // Resolve gives the locks that the templates mean for a job. lookup gives what
 // the job has under args, key or vars.NAME; false: it has none. What cannot be
 // resolved, or leaves no name, is the unknown kind of its mode at its level, as

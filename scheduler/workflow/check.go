@@ -1,12 +1,14 @@
 package workflow
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"regexp"
 	"slices"
 	"strings"
-	"time"
+
+	"bellhop/scheduler/lock"
 )
 
 // Fault is one thing that is wrong with a definition, and where: in a step
@@ -102,77 +104,6 @@ func ordinal(i int) string {
 	return fmt.Sprintf("%dth", n)
 }
 
-func (c *check) sensor() {
-	s := c.Sensor
-	if s == nil {
-		return
-	}
-	var kinds []string
-	for kind, is := range map[string]bool{"cron": s.Cron != "", "every": s.Every != 0, "workflow": s.Workflow != ""} {
-		if is {
-			kinds = append(kinds, kind)
-		}
-	}
-	slices.Sort(kinds)
-	if len(kinds) != 1 {
-		c.fault(-1, "sensor", -1, "it has one of cron, every and workflow",
-			"the sensor has %s", orNothing(strings.Join(kinds, " and ")))
-		return
-	}
-	kind := kinds[0]
-	only := func(of, field string, is bool) {
-		if is && of != kind {
-			c.fault(-1, "sensor."+field, -1, "leave it out", "%s belongs to a sensor of the kind %s, and this is one of %s", field, of, kind)
-		}
-	}
-	only("cron", "zone", s.Zone != "")
-	only("every", "after_finish", s.AfterFinish)
-	only("every", "at_most", s.AtMost != 0)
-	only("every", "per", s.Per != 0)
-	only("workflow", "when", len(s.When) > 0)
-	switch kind {
-	case "cron":
-		if _, err := s.Schedule(); err != nil {
-			field := "sensor.cron"
-			if strings.Contains(err.Error(), "is no time zone") {
-				field = "sensor.zone"
-			}
-			c.fault(-1, field, -1, "bellhop cron explain says when a schedule comes around", "%s", err)
-		}
-	case "every":
-		if s.Every < Duration(minEvery) {
-			c.fault(-1, "sensor.every", -1, "write 1s or more", "every %s is too often", s.Every)
-		} else if s.Every%Duration(time.Second) != 0 { // slots are named by their second
-			c.fault(-1, "sensor.every", -1, "write whole seconds", "every %s does not fall on seconds", s.Every)
-		}
-		if (s.AtMost > 0) != (s.Per > 0) {
-			c.fault(-1, "sensor", -1, "write both, like at_most: 8, per: 1h", "at_most and per mean nothing without each other")
-		}
-	case "workflow":
-		if s.Workflow == c.Name {
-			c.fault(-1, "sensor.workflow", -1, "every: with after_finish: true starts it again", "a workflow cannot wait for itself")
-		}
-		for i, state := range s.When {
-			if !slices.Contains(RunStates, state) {
-				c.fault(-1, "sensor.when", i, "known are "+strings.Join(RunStates, ", "), "no run ends as %q", state)
-			}
-		}
-	}
-	if s.CatchUp != "" && s.Workflow == "" && !s.AfterFinish &&
-		!slices.Contains([]CatchUp{CatchUpOne, CatchUpAll, CatchUpNone}, s.CatchUp) {
-		c.fault(-1, "sensor.catch_up", -1, "known are one, all, none", "catch_up cannot be %q", s.CatchUp)
-	} else if s.CatchUp != "" && (s.Workflow != "" || s.AfterFinish) {
-		c.fault(-1, "sensor.catch_up", -1, "leave it out", "there are no slots here that could be missed")
-	}
-}
-
-func orNothing(s string) string {
-	if s == "" {
-		return "nothing that would start it"
-	}
-	return s
-}
-
 func (c *check) step(i int, first map[string]int) {
 	s := c.Steps[i]
 	for k, needs := range s.After {
@@ -205,13 +136,28 @@ func (c *check) step(i int, first map[string]int) {
 	}
 	c.templates(i, "args", text(s.Args))
 	c.templates(i, "run_on", s.RunOn)
-	for _, l := range s.Locks {
+	for k, l := range s.Locks {
 		c.templates(i, "locks", l)
+		c.lock(i, k, l)
 	}
 	for _, v := range s.Vars {
 		c.templates(i, "vars", v)
 	}
 }
+
+// lock checks a lock as far as its text is known before a run is made: where a parameter stands for
+// its level, or for all of it, nothing is; where one stands for its mode, that may be right.
+func (c *check) lock(step, index int, s string) {
+	if level, _, _ := strings.Cut(s, ":"); strings.Contains(level, "${") {
+		return
+	}
+	var bad *lock.TextError
+	if _, err := lock.Parse(modeParameter.ReplaceAllString(s, "=exclusive")); errors.As(err, &bad) {
+		c.fault(step, "locks", index, bad.Next, "lock %q, character %d: %s", bad.Text, bad.At, bad.Why)
+	}
+}
+
+var modeParameter = regexp.MustCompile(`=\$\{[A-Za-z_][A-Za-z0-9_]*\}$`)
 
 func text(s *string) string {
 	if s == nil {

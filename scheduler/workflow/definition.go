@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"strings"
 	"time"
-
-	"bellhop/scheduler/cron"
 )
 
 // Definition is a workflow as it is kept: what starts it, and its steps, each
@@ -24,65 +22,13 @@ type Definition struct {
 	Notify     []Notice          `json:"notify,omitempty"`
 }
 
-// Notice is who is to be told how runs end. It is kept, and not obeyed yet.
+// Notice is who is to be told how runs end: what it means is for package notice to say.
 type Notice struct {
 	When                []string `json:"when,omitempty"`
 	Mail                []string `json:"mail,omitempty"`
 	Webhook             string   `json:"webhook,omitempty"`
 	Command             []string `json:"command,omitempty"`
 	UnlessSuccessWithin Duration `json:"unless_success_within,omitempty"`
-}
-
-// Sensor says what starts a workflow: one of Cron, Every and Workflow.
-type Sensor struct {
-	Cron    string  `json:"cron,omitempty"`
-	Zone    string  `json:"zone,omitempty"`
-	CatchUp CatchUp `json:"catch_up,omitempty"`
-
-	Every       Duration `json:"every,omitempty"`
-	AfterFinish bool     `json:"after_finish,omitempty"` // counted from the end of the last run
-	AtMost      int      `json:"at_most,omitempty"`      // so many in each Per
-	Per         Duration `json:"per,omitempty"`
-
-	Workflow string   `json:"workflow,omitempty"` // starts when a run of this one has ended
-	When     []string `json:"when,omitempty"`     // so; without any: succeeded
-}
-
-// CatchUp says what becomes of slots that were missed: nobody was there for them
-// until more than Late after their time.
-type CatchUp string
-
-// One of them is made up for by default: the last one.
-const (
-	CatchUpOne  CatchUp = "one"
-	CatchUpAll  CatchUp = "all"
-	CatchUpNone CatchUp = "none"
-)
-
-// Kind is the word under which a sensor stands in a definition.
-func (s *Sensor) Kind() string {
-	switch {
-	case s == nil:
-		return ""
-	case s.Cron != "":
-		return "cron"
-	case s.Every > 0:
-		return "every"
-	case s.Workflow != "":
-		return "workflow"
-	}
-	return ""
-}
-
-// Schedule is when the sensor's slots are; nil where they are none of the clock's.
-func (s *Sensor) Schedule() (Schedule, error) {
-	switch {
-	case s.Kind() == "cron":
-		return cron.Parse(s.Cron, s.Zone)
-	case s.Kind() == "every" && !s.AfterFinish:
-		return beat(s.Every), nil
-	}
-	return nil, nil
 }
 
 // Step is a job of each run. What its fields mean, they mean in bellhop.jobqueue.

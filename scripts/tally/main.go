@@ -1,12 +1,15 @@
 // Command tally reads `go test -json` on stdin, prints a line a package, what
-// failed with its output, why what was skipped was, and ends with the count.
+// failed or did not end with its output, why what was skipped was, and ends with
+// the count.
 package main
 
 import (
 	"bufio"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"sort"
 	"strings"
 )
@@ -19,6 +22,7 @@ type event struct {
 
 func main() {
 	output := map[string][]string{} // by package and test
+	running := map[string]bool{}
 	var passed, failed, skipped int
 	var failures, skips []string
 	in := bufio.NewScanner(os.Stdin)
@@ -31,6 +35,8 @@ func main() {
 		}
 		name := e.Package + " " + e.Test
 		switch e.Action {
+		case "run":
+			running[name] = true
 		case "output":
 			output[name] = append(output[name], e.Output)
 		case "build-output":
@@ -43,6 +49,7 @@ func main() {
 				}
 				continue
 			}
+			delete(running, name)
 			switch e.Action {
 			case "pass":
 				passed++
@@ -59,6 +66,10 @@ func main() {
 	sort.Strings(skips)
 	for _, name := range failures {
 		fmt.Printf("\n--- %s\n%s", name, strings.Join(output[name], ""))
+	}
+	// A package that is ended from outside fails, and its tests do not.
+	for _, name := range slices.Sorted(maps.Keys(running)) {
+		fmt.Printf("\nNOT ENDED %s\n%s", name, strings.Join(output[name], ""))
 	}
 	for _, name := range skips {
 		fmt.Printf("\nSKIPPED %s\n%s", name, strings.Join(output[name], ""))

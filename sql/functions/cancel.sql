@@ -18,7 +18,7 @@ begin
   select case when j.state = 'assigned' and j.waiting_for like 'lock_held: %' then 'running' else j.state end,
          case when j.type = 'dummy' then j.run end into was, of_run
     from bellhop.jobqueue j where j.id = cancel.id for update;
-  if of_run is not null and was = 'blocked' then
+  if of_run is not null and was in ('blocked', 'held') then
     raise object_not_in_prerequisite_state using message = format('job %s is none of the steps of run %s, but waits for them', cancel.id, of_run),
       hint = format('Cancel its steps: select bellhop.cancel(job) from bellhop.step where run = %s', of_run);
   end if;
@@ -56,6 +56,10 @@ begin
   -- Who waits for a lock that it asked for while it ran has a process that must be dead first.
   select case when j.state = 'assigned' and j.waiting_for like 'lock_held: %' then 'running' else j.state end into was
     from bellhop.jobqueue j where j.id = killjob.id for update;
+  if was in ('blocked', 'held') and exists (select from bellhop.jobqueue j where j.id = killjob.id and j.type = 'dummy' and j.run is not null) then
+    raise object_not_in_prerequisite_state using message = format('job %s is none of the steps of its run, but waits for them', killjob.id),
+      hint = format('Cancel its steps: select bellhop.cancel(s.job) from bellhop.step s join bellhop.jobqueue j on j.run = s.run where j.id = %s', killjob.id);
+  end if;
   if was in ('held', 'blocked', 'scheduled', 'ready', 'assigned') then
     update bellhop.jobqueue j
        set state = 'failed', ended_at = clock_timestamp(), waiting_for = null, cancel_requested = true, killed_by = who,

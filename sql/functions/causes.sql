@@ -1,7 +1,7 @@
 -- causes: every reason that a job can have for waiting, for what it does now, and for having ended as it did. This is
 -- the only place where their words are: bellhop.explanation, waiting_for, `wait` and docs/explain.md take them from here.
 -- cause: the code, which stays the same, and behind a slash the form where one code has several sentences.
--- of: 'waiting', 'running', 'ended', 'row' (of an attached table), or 'beside' (it comes beside another). stuck: waiting alone will not change it.
+-- of: 'waiting', 'running', 'ended', 'row' (of an attached table), 'workflow', or 'beside' (it comes beside another). stuck: waiting alone will not change it.
 -- In sentence and next, {word} is filled in (bellhop.fill). next: the command that changes it, to be typed as it stands.
 create or replace function bellhop.causes()
 returns table (cause text, code text, of text, stuck boolean, means text, sentence text, next text)
@@ -40,7 +40,7 @@ as $$
     ('paused/all', 'waiting', true, '',
       'Everything is paused since {at} by {by}.', 'bellhop resume'),
     ('unknown_type', 'waiting', true, 'no live instance has an agent of its type',
-      'No running instance has an agent of type {type}.{there}', 'add it under agents in bellhop.yaml, and start bellhop serve anew'),
+      'No running instance has an agent of type {type}.{there}', 'add it under agents in bellhop.yaml, then: bellhop reload'),
     ('unknown_type/row', 'waiting', true, '',
       'It is a row of an attached table with a command of its own, and no running instance obeys commands that stand in the database.',
       'write commands_from_database: true into bellhop.yaml, and start bellhop serve anew'),
@@ -106,6 +106,10 @@ as $$
       'Children of its type come up one at a time, until one has said OK or finished something: {children}.', 'bellhop agents'),
     ('running', 'running', false, 'it runs: where, by which child, since when',
       'It runs since {at} ({for}) on {host}{child}, instance {instance}, attempt {attempt} of {most}{items}.', 'bellhop logs -f {id}'),
+    ('on_engine', 'running', false, 'it runs on an engine: under which tag, and what the engine says of it',
+      'Its work is on engine {engine}, tag {tag}{id_there}: {stage}.', 'bellhop show {id}'),
+    ('on_engine/left', 'waiting', false, '',
+      'Its work is on engine {engine}, tag {tag}{id_there}, and nobody watches it: whoever takes it finds it again, and does not submit it twice.', 'bellhop show {id}'),
     ('items_wait', 'running', false, 'items of its query wait, and none of them runs: for which host, and why',
       '{n} of its items wait{place}{since}: {why}', '{next}'),
     ('items_wait/starting', 'running', false, '',
@@ -123,6 +127,12 @@ as $$
     -- How it ended.
     ('succeeded', 'ended', false, 'done; `bellhop retry ID` runs it again',
       'It is done.{items}', 'bellhop retry {id}'),
+    ('no_data', 'ended', false, 'it is done, and its agent said that there was no work; who needs it goes on',
+      'It is done, and there was nothing to do: it said no data. Who needs it goes on.', 'bellhop logs {id}'),
+    ('skipped', 'ended', false, 'it is done, and its agent said that nothing of it is wanted this time: who needs it to have succeeded is skipped, too',
+      'It is done, and said skipped: who needs it to have succeeded is passed over.', 'bellhop logs {id}'),
+    ('skipped/passed_over', 'ended', false, '',
+      'It never ran: job {root}, which it needs, or which one of those needs, said skipped. That is no failure.', 'bellhop explain {root}'),
     ('cancelled', 'ended', false, 'it was cancelled',
       'It was cancelled.', 'bellhop retry {id}'),
     ('filter_rejected', 'ended', false, 'a filter says REJECT, and it waited; with the filter gone, `bellhop retry ID`',
@@ -141,6 +151,12 @@ as $$
       'Its agent was ended, since it did not move: {error}', 'bellhop logs -e {id}'),
     ('quarantined', 'ended', false, 'three agents died of it; mend the agent or the job',
       '{deaths} agents have died of it, and no more shall: {error}', 'bellhop logs -e {id}'),
+    ('engine_lost', 'ended', false, 'it ran on an engine, which does not know it any more; nobody knows how it ended',
+      'The engine where it ran does not know it any more: {error}', 'bellhop show {id}'),
+    ('submission_timeout', 'ended', false, 'an engine has not taken it within `submit_timeout`, or has taken it and never shown it',
+      'It has not come to run on its engine: {error}', 'bellhop logs -e {id}'),
+    ('engine_refused', 'ended', false, 'submit said that another try would give the same (exit code 65)',
+      'Its engine refuses it: {error}', 'bellhop logs -e {id}'),
     ('result_refused', 'ended', false, 'what its agent gave back is too long (`limits.result`), or cannot be kept as jsonb; it is not tried again by itself',
       'What its agent gave back was not kept: {error}.', 'bellhop logs {id}'),
     ('args_too_long', 'ended', false, 'its argument is longer than the system takes on a command line',
@@ -174,6 +190,38 @@ as $$
     ('command_failed', 'ended', false, 'a command in the queue could not be carried out',
       'The command was not carried out: {error}.', 'bellhop submit command --help'),
 
+    -- What starts a workflow, and what keeps it from that (bellhop.explain_workflow).
+    ('inactive', 'workflow', true, 'a workflow is not active',
+      'It is not active: only a hand starts it.', 'bellhop workflow activate {name}'),
+    ('inactive/run', 'waiting', true, '',
+      'Run {run} of workflow {name} was queued when that was deactivated: it begins when it is active again.', 'bellhop workflow activate {name}'),
+    ('no_sensor', 'workflow', true, 'its definition names nothing that starts it',
+      'It has no sensor: only a hand starts it.', 'bellhop workflow run {name}'),
+    ('nobody_starts', 'workflow', true, 'no instance that runs could start it',
+      'No instance runs, and so nobody starts it.', 'bellhop serve'),
+    ('nobody_starts/stopped', 'workflow', true, '',
+      'The starting of workflows was stopped on every instance, by {by}{since}. What comes meanwhile is kept.', 'bellhop manager start'),
+    ('nobody_starts/unseen', 'workflow', true, '',
+      'No instance that runs may watch what its sensor ({kind}) waits for: `sensors` of bellhop.yaml says what each may.', 'bellhop instances'),
+    ('unknown_type/step', 'workflow', true, '',
+      '{steps} of type {type}, of which no running instance has an agent.{there}', 'add it under agents in bellhop.yaml, then: bellhop reload'),
+    ('sensor_fails', 'workflow', false, 'its sensor cannot see, or what it saw came to no run; it tries again by itself',
+      'Its sensor ({kind}) has had a problem{since}: {problem}', 'bellhop workflow show {name}'),
+    ('next_slot', 'workflow', false, 'when its schedule comes around',
+      'Its next slot is at {at}, in {in}.', 'bellhop workflow run {name}'),
+    ('awaits_event', 'workflow', false, 'its sensor has seen nothing new',
+      'It starts when its sensor ({kind}) sees something new.{last}', 'bellhop workflow run {name}'),
+    ('event_waits', 'workflow', false, 'something came, and no run was made of it yet',
+      '{n} of its events came{since}, and no runs were made of them yet.', 'bellhop manager status'),
+    ('run_open', 'workflow', false, 'a run of it is not over: by sensors one more waits behind it, and others are skipped',
+      'Run {run} is {state}{since}: by its sensor one more may wait for it, and what comes besides is skipped.', 'bellhop workflow show --run {run}'),
+    ('run_open/inactive', 'workflow', true, '',
+      'Run {run} is queued{since}, and begins when the workflow is active again.', 'bellhop workflow activate {name}'),
+    ('run_skipped', 'workflow', false, 'its last run was skipped, and why',
+      'The last run, {run}{of}, was skipped: {reason}', 'bellhop workflow show --run {run}'),
+    ('run_failed', 'workflow', false, 'its last run failed, and why',
+      'The last run, {run}{of}, has failed: {reason}', 'bellhop workflow retry {run}'),
+
     -- Why a row of an attached table does not run (bellhop.explain_row).
     ('attachment_broken', 'row', true, 'no row of its table runs, and why',
       'No row of {name} runs: {why}.', 'bellhop attachments'),
@@ -197,6 +245,8 @@ as $$
       'It has never been taken. It is if there is a row with the key {key} and its dispatch column is NULL. Rows of tables that inherit from this one are not its own, and are not run: {children}.', 'bellhop kick'),
 
     -- What comes beside these.
+    ('step_of', 'beside', false, 'it is a step of a workflow',
+      'It is step {step} of run {run} of workflow {workflow}, which is {state}.', 'bellhop workflow show --run {run}'),
     ('ran_on', 'beside', false, 'attempt, host, child, from when to when',
       'Attempt {attempt} of {most}, on {host}{child}, from {from} to {to} ({for}).', 'bellhop show {id}'),
     ('lost', 'beside', false, 'a run of it was lost with its host or instance and given back; it counts as no attempt',

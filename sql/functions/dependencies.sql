@@ -56,8 +56,9 @@ begin
 end
 $$;
 
--- release_dependents: one round for each generation of those who fail because another failed. Lists are never
--- joined row by row, nor sorted by one of two columns, but hashed; rows are found by index, `= any`.
+-- release_dependents: one round for each generation of those who fail because another failed, or are passed over because
+-- another said `skipped`: who needs that one to have succeeded, and nothing else, is over then, too, and has not failed. Lists
+-- are never joined row by row, nor sorted by one of two columns, but hashed; rows are found by index, `= any`.
 create or replace function bellhop.release_dependents(ids bigint[], told boolean) returns integer
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -85,9 +86,10 @@ begin
       exit;
     end if;
     with edge as materialized (
-      select d.job, d.needs, n.state = any (d.wanted) as good
+      select d.job, d.needs, n.state = any (d.wanted) and not x.skips as good, x.skips
         from bellhop.dependency d
         join bellhop.jobqueue n on n.id = d.needs
+       cross join lateral (select coalesce(n.ended_as = 'skipped' and d.wanted <@ '{succeeded}', false) as skips) x
        where d.needs = any (ends) and n.id = any (ends) and not d.met and d.counted
     ), child as materialized (
       -- In one order, so that two instances do not wait for each other. And nobody waits at all for one that an app
@@ -113,29 +115,33 @@ begin
       returning 1
     ), verdict as (
       select e.job, count(*) filter (where e.good or c.on_failure = 'run') as met,
-             min(e.needs) filter (where not e.good and c.on_failure <> 'run') as bad,
-             bool_or(not e.good and c.on_failure = 'fail' and not c.held) as fails
+             min(e.needs) filter (where not e.good and not e.skips and c.on_failure <> 'run') as bad,
+             bool_or(not e.good and not e.skips and c.on_failure = 'fail' and not c.held) as fails,
+             min(e.needs) filter (where e.skips and c.on_failure <> 'run' and not c.held) as skips
         from edge e join child c on c.id = e.job
        group by e.job
     ), moved as (
       update bellhop.jobqueue j
-         set unmet = case when not v.fails then nullif(j.unmet - v.met, 0) end,
+         set unmet = case when not v.fails and v.skips is null then nullif(j.unmet - v.met, 0) end,
              state = case when j.state not in ('held', 'blocked') then j.state -- changed by hand
                           when v.fails then 'failed'
+                          when v.skips is not null then 'succeeded'
                           when j.state = 'held' or j.unmet > v.met then j.state
                           when j.run_at > clock_timestamp() then 'scheduled'
                           else 'ready' end,
-             waiting_for = case when v.fails then null
+             waiting_for = case when v.fails or v.skips is not null then null
                                 when v.bad is not null then 'failed_dependency: ' || bellhop.job_name(v.bad)
                                 when j.unmet > v.met then j.waiting_for end,
-             ended_at = case when v.fails then clock_timestamp() end,
+             ended_at = case when v.fails or v.skips is not null then clock_timestamp() end,
+             ended_as = case when not v.fails and v.skips is not null then 'skipped' end,
              error = case when v.fails then (bellhop.unmet_because(v.bad)).why end,
-             ended_by = case when v.fails then (bellhop.unmet_because(v.bad)).root end
+             ended_by = case when v.fails then (bellhop.unmet_because(v.bad)).root
+                             when v.skips is not null then (bellhop.unmet_because(v.skips)).root end
         from verdict v
        where j.id = any (array(select x.job from verdict x)) and j.id = v.job
       returning j.id, j.state
     )
-    select coalesce(array_agg(m.id) filter (where m.state = 'failed'), '{}'),
+    select coalesce(array_agg(m.id) filter (where m.state in ('failed', 'succeeded')), '{}'),
            count(*) filter (where m.state = 'ready'),
            count(*) filter (where m.state = 'scheduled'),
            (select count(*) from later)
@@ -168,7 +174,7 @@ $$;
 -- resolve: what the dependencies of these jobs, whose rows the caller has locked, come to now. With sure, a dependency
 -- on a job that has not ended is counted from now on: that job's row is locked for a moment, so that no outcome of it
 -- can be under way that does not know of the dependency. One that is locked by somebody else is looked at again.
--- Gives how many jobs are ready now, and those that failed: the caller tells bellhop.ended of them.
+-- Gives how many jobs are ready now, and those that are over by it (`failed`): the caller tells bellhop.ended of them.
 create or replace function bellhop.resolve(jobs bigint[], sure boolean, out ready integer, out failed bigint[])
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -187,12 +193,13 @@ begin
   with open as materialized (
     select d.job, d.needs, d.wanted from bellhop.dependency d where d.job = any (jobs) and not d.counted
   ), other as materialized (
-    select n.id, n.state, n.state in ('succeeded', 'failed', 'cancelled', 'quarantined') as over
+    select n.id, n.state, n.state in ('succeeded', 'failed', 'cancelled', 'quarantined') as over, n.ended_as is not distinct from 'skipped' as skips
       from bellhop.jobqueue n
      where n.id = any (array(select o.needs from open o))
   )
   update bellhop.dependency d
-     set met = d.met or coalesce(n.over and (n.state = any (o.wanted) or j.on_failure = 'run'), n.id is null and j.on_failure = 'run'),
+     set met = d.met or coalesce(n.over and (n.state = any (o.wanted) and not (n.skips and o.wanted <@ '{succeeded}') or j.on_failure = 'run'),
+                                 n.id is null and j.on_failure = 'run'),
          counted = true
     from open o
     join bellhop.jobqueue j on j.id = o.job
@@ -204,34 +211,40 @@ begin
   with open as materialized (
     select d.job, d.needs, d.wanted from bellhop.dependency d where d.job = any (jobs) and not d.met
   ), other as materialized (
-    select n.id, n.state, n.state in ('succeeded', 'failed', 'cancelled', 'quarantined') as over
+    select n.id, n.state, n.state in ('succeeded', 'failed', 'cancelled', 'quarantined') as over, n.ended_as is not distinct from 'skipped' as skips
       from bellhop.jobqueue n
      where n.id = any (array(select o.needs from open o))
   ), verdict as (
     -- One that has ended well since the statement above is not met yet, and whoever ended it counts it, or is looked after.
-    select w.id as job, count(o.job) as unmet, min(o.needs) filter (where coalesce(n.over and n.state <> all (o.wanted), true)) as bad
+    select w.id as job, count(o.job) as unmet, min(o.needs) filter (where coalesce(n.over and n.state <> all (o.wanted), true)) as bad,
+           min(o.needs) filter (where n.over and n.skips and o.wanted <@ '{succeeded}') as skips
       from unnest(jobs) as w (id)
       left join open o on o.job = w.id
       left join other n on n.id = o.needs
      group by w.id
   ), moved as (
     update bellhop.jobqueue j
-       set unmet = case when j.held or v.bad is null or j.on_failure <> 'fail' then nullif(v.unmet, 0) end,
+       set unmet = case when f.over is null then nullif(v.unmet, 0) end,
            state = case when j.held then 'held'
-                        when v.bad is not null and j.on_failure = 'fail' then 'failed'
+                        when f.over is not null then f.over
                         when v.unmet > 0 then 'blocked'
                         when j.run_at > clock_timestamp() then 'scheduled'
                         else 'ready' end,
-           waiting_for = case when v.bad is not null and (j.held or j.on_failure <> 'fail') then 'failed_dependency: ' || bellhop.job_name(v.bad)
-                              when v.unmet > 0 and v.bad is null and not j.held then 'dependencies' end,
-           ended_at = case when v.bad is not null and j.on_failure = 'fail' and not j.held then clock_timestamp() end,
-           error = case when v.bad is not null and j.on_failure = 'fail' and not j.held then (bellhop.unmet_because(v.bad)).why end,
-           ended_by = case when v.bad is not null and j.on_failure = 'fail' and not j.held then (bellhop.unmet_because(v.bad)).root end
+           waiting_for = case when v.bad is not null and f.over is null then 'failed_dependency: ' || bellhop.job_name(v.bad)
+                              when v.unmet > 0 and v.bad is null and not j.held and f.over is null then 'dependencies' end,
+           ended_at = case when f.over is not null then clock_timestamp() end,
+           ended_as = case when f.over = 'succeeded' then 'skipped' end,
+           error = case when f.over = 'failed' then (bellhop.unmet_because(v.bad)).why end,
+           ended_by = case f.over when 'failed' then (bellhop.unmet_because(v.bad)).root when 'succeeded' then (bellhop.unmet_because(v.skips)).root end
       from verdict v
-     where j.id = any (jobs) and j.id = v.job and j.state in ('held', 'blocked', 'scheduled', 'ready')
+      join bellhop.jobqueue o on o.id = v.job
+     cross join lateral (select case when o.held then null
+                                     when v.bad is not null and o.on_failure = 'fail' then 'failed'
+                                     when v.skips is not null and o.on_failure <> 'run' then 'succeeded' end as over) f
+     where j.id = any (jobs) and o.id = any (jobs) and j.id = v.job and j.state in ('held', 'blocked', 'scheduled', 'ready')
     returning j.id, j.state
   )
-  select coalesce(array_agg(m.id) filter (where m.state = 'failed'), '{}'), count(*) filter (where m.state = 'ready')
+  select coalesce(array_agg(m.id) filter (where m.state in ('failed', 'succeeded')), '{}'), count(*) filter (where m.state = 'ready')
     into failed, ready
     from moved m;
   if ready > 0 then

@@ -23,6 +23,7 @@ begin
                select d.id from bellhop.jobqueue d
                 where d.type = 'dummy' and d.state = 'ready' and not d.held and d.run_on is null and d.locks is null and d.unmet is null
                   and (d.run_at is null or d.run_at <= clock_timestamp())
+                  and (d.not_after is null or d.not_after > clock_timestamp())
                   and not exists (select from bellhop.dependency x where x.job = d.id and not x.counted)
                 order by d.priority, d.id limit 1000
                   for update skip locked))

@@ -1,9 +1,12 @@
 -- edit: changes a job that waits; NULL leaves a value as it is. A run_at that has passed is none: it may start now. hold
--- true holds it, false releases it. What has begun, or is over, stays as it is, and so does the state that this returns; NULL: there
+-- true holds it, false releases it. not_after 'infinity' is no end. run_on '' is anywhere. vars are all that it has from now
+-- on. msq is for a job that has a query. What has begun, or is over, stays as it is, and so does the state that this returns; NULL: there
 -- is no such job. Its submitter may, and operators. The rules for the values are those of an INSERT.
 create or replace function bellhop.edit(
   id bigint, priority integer default null, priority_name text default null, run_at timestamptz default null, args text default null,
-  max_attempts integer default null, timeout interval default null, hold boolean default null
+  max_attempts integer default null, timeout interval default null, hold boolean default null,
+  not_after timestamptz default null, run_on text default null, vars jsonb default null, msq text default null,
+  on_failure text default null
 ) returns text
 language plpgsql volatile security definer
 set search_path = pg_catalog, bellhop, pg_temp
@@ -21,9 +24,13 @@ begin
     raise check_violation using constraint = 'jobqueue_priority_range', message = format('priority %s is out of range', edit.priority), hint = 'Priorities are -20 (first) to 19 (last).';
   end if;
   -- The lock settles the race with a claim.
-  select j.state, j.type into was from bellhop.jobqueue j where j.id = edit.id for update;
+  select j.state, j.type, j.msq is not null as is_msq, j.on_failure into was from bellhop.jobqueue j where j.id = edit.id for update;
   if was.state is null or was.state not in ('held', 'blocked', 'scheduled', 'ready') then
     return was.state;
+  end if;
+  if edit.msq is not null and not was.is_msq then
+    raise object_not_in_prerequisite_state using message = format('job %s has no query that could be changed: it is given one line', edit.id),
+      hint = 'Cancel it, and submit another one with a query.';
   end if;
   if edit.args is not null and was.type in ('command', 'attachment') then
     raise object_not_in_prerequisite_state using message = format('the args of job %s are not to be changed: it is of type %s', edit.id, was.type),
@@ -37,12 +44,30 @@ begin
          max_attempts  = coalesce(edit.max_attempts, j.max_attempts),
          own_attempts  = case when edit.max_attempts is not null then true else j.own_attempts end,
          run_at        = case when edit.run_at is null then j.run_at when at > clock_timestamp() then at end,
+         msq           = coalesce(edit.msq, j.msq),
+         vars          = coalesce(edit.vars, j.vars),
+         run_on        = case when edit.run_on is null then j.run_on else nullif(edit.run_on, '') end,
+         on_failure    = coalesce(edit.on_failure, j.on_failure),
+         not_after     = case when edit.not_after is null then j.not_after else nullif(edit.not_after, 'infinity') end,
          held          = j.held or coalesce(edit.hold, false),
          state         = case when edit.hold or j.held then 'held' when edit.run_at is null or j.unmet is not null then j.state
                               when at > clock_timestamp() then 'scheduled' else 'ready' end,
-         waiting_for   = case when edit.hold then null
+         waiting_for   = case when edit.hold or edit.run_on is not null and j.unmet is null then null
                               when j.waiting_for in ('retry_delay', 'snoozed') and edit.run_at is not null then null else j.waiting_for end
    where j.id = edit.id;
+  if edit.args is not null or edit.vars is not null then
+    perform bellhop.unwanted_remote(edit.id);
+  end if;
+  if edit.not_after < 'infinity' then
+    insert into bellhop.deadline (job, at) values (edit.id, edit.not_after) on conflict (job) do update set at = excluded.at;
+  elsif edit.not_after is not null then
+    delete from bellhop.deadline d where d.job = edit.id;
+  end if;
+  -- What it waits for may have ended already, in a way that means something else now.
+  if edit.on_failure <> was.on_failure then
+    update bellhop.dependency d set counted = false where d.job = edit.id and not d.met;
+    perform bellhop.ended(w.failed) from bellhop.resolve(array[edit.id], false) w;
+  end if;
   perform pg_notify('bellhop_due', '');
   perform bellhop.kick();
   if edit.hold is false then

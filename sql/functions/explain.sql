@@ -38,7 +38,13 @@ begin
     j.error := bellhop.reason_of(j.error, j.reason);
   end if;
 
-  if is_at = 'held' then
+  -- Of a run that waits until its workflow is active again, nothing but that lets anything go.
+  select x.workflow into what from bellhop.run x
+   where x.id = j.run and x.state = 'queued' and x.reason is not null and is_at in ('held', 'blocked');
+  if what is not null then
+    return query select * from bellhop.reason('inactive/run', jsonb_build_object('run', j.run, 'name', what));
+  end if;
+  if is_at = 'held' and (what is null or j.type <> 'dummy') then
     return query select * from bellhop.reason('held', jsonb_build_object('id', j.id));
   end if;
 
@@ -62,7 +68,7 @@ begin
     return query select * from bellhop.reason(case when j.waiting_for = 'retry_delay' then 'retry_delay'
         when j.waiting_for = 'snoozed' then 'snoozed'
         when j.waiting_for like 'no_resources: %' then 'no_resources' else 'scheduled' end,
-      jsonb_build_object('id', j.id, 'what', substr(j.waiting_for, strpos(j.waiting_for, ': ') + 2), 'attempt', j.attempt, 'most', j.max_attempts, 'at', j.run_at, 'error', coalesce(j.error, 'no reason was given'), 'in',
+      jsonb_build_object('id', j.id, 'what', substr(j.waiting_for, strpos(j.waiting_for, ': ') + 2), 'attempt', j.attempt, 'most', j.max_attempts, 'at', coalesce(nullif(to_char(j.run_at, 'YYYY-MM-DD HH24:MI:SSOF'), ''), j.run_at::text), 'error', coalesce(j.error, 'no reason was given'), 'in',
         case when isfinite(j.run_at) then format(', in %s', date_trunc('second', greatest(j.run_at - clock_timestamp(), interval '0'))) else ', which is never' end));
   end if;
 
@@ -80,10 +86,18 @@ begin
     end loop;
   end if;
 
+  if is_at = 'ready' then
+    return query select x.code, x.sentence, x.next from bellhop.engine_job e cross join lateral bellhop.reason('on_engine/left', jsonb_build_object('id', j.id,
+      'engine', e.engine, 'tag', e.tag, 'id_there', ' (there: ' || e.engine_id || ')')) x
+     where e.job = j.id and e.attempt = j.attempt + 1 and e.state in ('submitting', 'running', 'ended');
+  end if;
+
   if is_at = 'ready' and j.locks is not null then
     for r in select distinct on (g.job) g.job, g.since, w.want, q.type,
                     case g.level when 'big' then 'big' else format('%s:%s=%s', g.level, g.name, g.mode) end as held
-               from unnest(j.locks) as w (want)
+               -- What its agent wants for it stands in no row of its own: that is the lock behind which it waits.
+               from unnest(j.locks || coalesce(substring(j.waiting_for from '^lock_held: (.*), and job [0-9]+ has '),
+                      case split_part(j.behind, ':', 1) when '' then null when 'big' then 'big' else j.behind || '=exclusive' end)) as w (want)
                join bellhop.lock g on g.job <> j.id and bellhop.locks_clash(w.want, g.level, g.name, g.mode)
                join bellhop.jobqueue q on q.id = g.job
               order by g.job, w.want limit 10
@@ -184,6 +198,11 @@ begin
         'child', (select format(' by %s, pid %s', c.name, c.pid) from bellhop.child c where c.instance = j.instance and c.job = j.id and j.msq is null limit 1),
         'items', case when j.msq is not null then format('; items done %s, failed %s, of %s',
                    coalesce(j.items_done, 0), coalesce(j.items_failed, 0), coalesce(j.items_total::text, 'not known yet')) end));
+      return query select x.code, x.sentence, x.next from bellhop.engine_job e cross join lateral bellhop.reason('on_engine', jsonb_build_object('id', j.id,
+        'engine', e.engine, 'tag', e.tag, 'id_there', ' (there: ' || e.engine_id || ')', 'stage',
+        case when e.how is not null then 'it is over there, ' || e.how when e.state = 'submitting' then 'it is being submitted' when e.stage is null then 'it was accepted, and has not been seen there yet'
+             else e.stage || ' there' || coalesce(' since ' || date_trunc('second', e.ran_at), '') end)) x
+       where e.job = j.id and e.attempt = j.attempt and e.state <> 'over';
       if j.msq is not null and j.waiting_for like 'lock_held: %' then
         return query select * from bellhop.reason('lock_held/items', jsonb_build_object('id', j.id, 'what', substr(j.waiting_for, 12)));
       end if;
@@ -214,12 +233,14 @@ begin
     -- What stands in error begins with a code, where there is one; else it is what the agent, or its end, said.
     error := coalesce(j.error, 'no reason was given');
     what := substring(error from '^([a-z]+(?:_[a-z]+)*): ');
-    if not exists (select from bellhop.causes() c where c.cause = what and c.of = 'ended' and what <> 'killed') then
+    if not exists (select from bellhop.causes() c where c.cause = what and c.of = 'ended' and what not in ('killed', 'succeeded', 'cancelled', 'no_data', 'skipped')) then
       what := substring(error from '^(args_too_long)$');
     else
       error := substr(error, length(what) + 3);
     end if;
     what := case when j.state = 'cancelled' and what in ('filter_rejected', 'expired') then what
+                 when j.state = 'succeeded' and j.ended_as = 'skipped' and j.attempt = 0 then 'skipped/passed_over'
+                 when j.state = 'succeeded' and j.ended_as is not null then j.ended_as
                  when j.state in ('succeeded', 'cancelled', 'quarantined') then j.state
                  when j.killed_by is not null and j.error like 'killed: %' then 'killed'
                  when j.type = 'command' then 'command_failed'
@@ -250,6 +271,11 @@ begin
       end if;
     end if;
   end if;
+
+  for r in select x.id, x.workflow, x.state from bellhop.run x where x.id = j.run and j.step is not null
+  loop
+    return query select * from bellhop.reason('step_of', jsonb_build_object('step', j.step, 'run', r.id, 'workflow', r.workflow, 'state', r.state));
+  end loop;
 
   for r in select l.* from bellhop.lost_run l where l.job = j.id order by l.n desc limit 1
   loop

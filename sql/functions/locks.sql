@@ -2,13 +2,15 @@
 -- transaction that all instances take in turn; what stands here keeps its books. docs/locks.md tells the whole.
 
 -- lock: who holds which lock just now, one row each. name: * is every name of the level, ? one that is not known; mode slot: a
--- place within a limit.
+-- place within a limit. A job that runs on an engine holds its locks on while its watcher changes, and nobody has the job.
 create or replace view bellhop.lock as
   select g.level, g.name, g.mode, g.job, g.fence, j.instance, g.since
     from bellhop.lock_grant g
    cross join lateral ( -- with a limit: one probe for each, whatever the statistics say
      select j.instance from bellhop.jobqueue j
-      where j.id = g.job and j.fence = g.fence and j.state in ('assigned', 'running') limit 1) j
+      where j.id = g.job and j.fence = g.fence
+        and (j.state in ('assigned', 'running') or j.state in ('ready', 'held') and exists (
+               select from bellhop.engine_job e where e.job = j.id and e.state in ('submitting', 'running') and e.attempt = j.attempt + 1)) limit 1) j
    where g.mode not in ('turn', 'kept');
 
 -- lockable_row: bellhop.lockable for who has the ids. `|| ''` keeps away from jobqueue_locked, all of which would be read where the
@@ -18,6 +20,7 @@ create or replace view bellhop.lockable_row as
     from bellhop.jobqueue j
    where j.state || '' = 'ready' and not j.held and j.unmet is null and j.locks is not null
      and (j.run_at is null or j.run_at <= clock_timestamp())
+     and (j.not_after is null or j.not_after > clock_timestamp())
      and (not exists (select from bellhop.dependency where not counted)
        or not exists (select from bellhop.dependency d where d.job = j.id and not d.counted));
 
@@ -100,6 +103,7 @@ create or replace function bellhop.lock_queue(most integer)
 returns table (level text, name text, mode text, what text, job bigint, type text, instance bigint, since timestamptz, place bigint, waiting_for text)
 language sql stable security definer
 set search_path = pg_catalog, bellhop, pg_temp
+set jit = off -- its estimates are of whatever could be there: to compile it takes a second, and to run it a tenth of that
 as $$
   with recursive waited as (
     select w.behind from bellhop.waited_for(1000) w where bellhop.is_reader()
@@ -123,7 +127,8 @@ as $$
      where t.type is not null
   )
   select l.level, l.name, l.mode, 'holds', l.job, j.type, l.instance, l.since, null::bigint, null::text
-    from bellhop.lock l join bellhop.jobqueue j on j.id = l.job
+    from bellhop.lock l
+   cross join lateral (select q.type from bellhop.jobqueue q where q.id = l.job offset 0) j -- one by one: else all of the queue is read
    where bellhop.is_reader()
   union all
   select split_part(w.behind, ':', 1), substr(w.behind, strpos(w.behind, ':') + 1), null, case w.behind when '' then 'next' else 'waits' end,
@@ -176,7 +181,9 @@ begin
                                 and case g.mode when 'turn' then j.state = 'ready' and not j.held and coalesce(j.behind, '') = ''
                                                 when 'kept' then j.state = 'ready' and not j.held
                                                                  and exists (select from bellhop.lock_reserved r where r.job = j.id)
-                                                else j.state in ('assigned', 'running') end))
+                                                else j.state in ('assigned', 'running')
+                                                     or j.state in ('ready', 'held') and exists (select from bellhop.engine_job e -- it runs on an engine, and its next watcher is to come
+                                                                  where e.job = j.id and e.state in ('submitting', 'running') and e.attempt = j.attempt + 1) end))
       returning g.level, g.name, g.mode
     )
     select distinct o.level, o.name
@@ -188,13 +195,15 @@ begin
   loop
     freed := true;
     lock := k.level || ':' || k.name;
-    -- Running jobs that wait for it come first.
+    -- Running jobs that wait for it come first. What an idle turn is, is said here and not asked of idle_turn: a function in SQL
+    -- is planned anew for each statement that calls it.
     alive := array(select g.mode from bellhop.lock_grant g
-                    where g.level = k.level and g.name = k.name and not (g.mode = 'turn' and bellhop.idle_turn(g.since))
+                    where g.level = k.level and g.name = k.name
+                      and not (g.mode = 'turn' and g.since < clock_timestamp() - interval '2 s')
                    union all select w.mode from bellhop.lock_waiting w where w.level = k.level and w.name = k.name);
     idle := array(select j.type from bellhop.lock_grant g join bellhop.jobqueue j on j.id = g.job
-                   where g.level = k.level and g.name = k.name and g.mode = 'turn' and bellhop.idle_turn(g.since));
-    places := bellhop.lock_places(k.level, k.name) - cardinality(alive);
+                   where g.level = k.level and g.name = k.name and g.mode = 'turn' and g.since < clock_timestamp() - interval '2 s');
+    places := case when k.level in ('rate-limit', 'filter') then bellhop.lock_places(k.level, k.name) end - cardinality(alive);
     continue when places <= 0 or places is null and alive && '{exclusive,turn,kept}';
     turns := 0;
     for next in select * from bellhop.first_behind(lock, least(places, pass_locks.most)::integer, idle) loop
@@ -276,13 +285,15 @@ begin
 end
 $$;
 
--- is_served: whether some instance may start jobs of a type: nothing is kept free for one that is paused everywhere.
-create or replace function bellhop.is_served(type text) returns boolean
+-- is_served: whether some instance may start a job of a type: nothing is kept free for one that is paused everywhere.
+drop function if exists bellhop.is_served(text);
+create or replace function bellhop.is_served(type text, job bigint) returns boolean
 language sql stable
 set search_path = pg_catalog, pg_temp
 as $$
   select exists (select from bellhop.instance i join bellhop.agent a on a.instance = i.id
-                  where i.state = 'live' and a.type = is_served.type and not i.paused && array[is_served.type, ''])
+                  where i.state = 'live' and not i.paused && array[is_served.type, '']
+                     and (a.type = is_served.type or a.type = 'rjm' and exists (select from bellhop.rjm r where r.job = is_served.job)))
 $$;
 
 -- locks_upkeep: what the safety scan sees to. reserve_after: in ms; 0: nobody is reserved for. Returns whether any job with locks is
@@ -294,15 +305,19 @@ set enable_hashjoin = off
 set enable_mergejoin = off
 as $$
 begin
-  if (select true from bellhop.jobqueue j where coalesce(j.behind, '') >= '' and j.state = 'ready' and not j.held and j.locks is not null
-       order by coalesce(j.behind, ''), j.type, j.priority, j.id limit 1) is null
-     and not exists (select from bellhop.lock_grant) then
+  -- What is cheap comes first: an INSERT of a million rows that is not committed yet stands behind no lock, and whoever looks there
+  -- walks all of it.
+  if not exists (select from bellhop.lock_grant)
+     and (select true from bellhop.jobqueue j where coalesce(j.behind, '') > '' and j.state = 'ready' and not j.held and j.locks is not null
+           order by coalesce(j.behind, ''), j.type, j.priority, j.id limit 1) is null
+     and (select true from bellhop.jobqueue j where coalesce(j.behind, '') >= '' and j.state = 'ready' and not j.held and j.locks is not null
+           order by coalesce(j.behind, ''), j.type, j.priority, j.id limit 1) is null then
     return false;
   end if;
   perform bellhop.find_lost_turns();
   delete from bellhop.lock_reserved r
    where not exists (select from bellhop.jobqueue j
-                      where j.id = r.job and j.state || '' = 'ready' and not j.held and j.locks is not null and bellhop.is_served(j.type));
+                      where j.id = r.job and j.state || '' = 'ready' and not j.held and j.locks is not null and bellhop.is_served(j.type, j.id));
   if reserve_after > 0 then
     insert into bellhop.lock_reserved (job)
     select f.job
@@ -310,7 +325,7 @@ begin
      cross join lateral bellhop.heads_behind(w.behind) f
      where f.since < clock_timestamp() - reserve_after * interval '1 ms'
        and not exists (select from bellhop.lock_reserved r where r.job = f.job)
-       and bellhop.is_served((select j.type from bellhop.jobqueue j where j.id = f.job))
+       and bellhop.is_served((select j.type from bellhop.jobqueue j where j.id = f.job), f.job)
      order by f.since, f.job limit greatest(0, 200 - (select count(*) from bellhop.lock_reserved)) -- each pass looks at all of them
     on conflict do nothing;
   end if;

@@ -5,6 +5,7 @@ create or replace function bellhop.lock_scene(most integer, mine bigint default 
 returns table (job bigint, type text, priority integer, locks text[], behind text, place bigint, holds boolean, age float8, runs float8)
 language sql stable security definer
 set search_path = pg_catalog, bellhop, pg_temp
+set jit = off
 set enable_hashjoin = off -- each row is probed for, whatever the statistics say: else all of the queue is read
 set enable_mergejoin = off
 as $$
@@ -25,8 +26,8 @@ as $$
        and not exists (select from seen s where s.job = j.id)
   )
   select k.job, j.type, j.priority::integer, case when k.holds then coalesce(k.locks, '{}') else coalesce(j.locks, '{}') end, k.behind, k.place, k.holds,
-         extract(epoch from clock_timestamp() - j.created_at)::float8,
-         extract(epoch from clock_timestamp() - coalesce(j.attempt_at, j.started_at, clock_timestamp()))::float8
+         extract(epoch from statement_timestamp() - j.created_at)::float8,
+         extract(epoch from statement_timestamp() - coalesce(j.attempt_at, j.started_at, statement_timestamp()))::float8
     from jobs k join bellhop.jobqueue j on j.id = k.job
 $$;
 

@@ -44,6 +44,9 @@ begin
           done := bellhop.killjob(words[2]::bigint, 'command ' || c.id);
         exception when lock_not_available then
           continue; -- somebody has that job in hand: this command waits, and no other with it
+        when object_not_in_prerequisite_state then
+          wrong := sqlerrm;
+          done := 'refused';
         end;
         if done is null then
           wrong := 'there is no job ' || words[2];

@@ -1,41 +1,78 @@
--- prune: deletes jobs that are over for longer than a time, with what is kept of them, in the order of their ids from
--- past on, `most` at a time; with rjm, RJM's only. But none that a job which is not over still needs, none that
--- succeeded and whose files are not deleted yet, and none
--- of a row of an attached table that is not told yet what became of it. last is NULL when there are no more.
-create or replace function bellhop.prune(older_than interval, states text[], past bigint, most integer, rjm boolean default false,
-                                         out deleted integer, out last bigint)
+-- prune_jobs: deletes jobs that ended within a time, since <= and < until (NULL: no bound), with what is kept of them, in the order of
+-- their ids from past on, `most` at a time; with rjm, RJM's only. But none that a job which is not over still needs, none that
+-- succeeded and whose files are not deleted yet, and none of a row of an attached table that is not told yet what became of it.
+-- A step goes by the end of its run. Gives who they were; with whole, as the archive has them (bellhop.as_archived).
+create or replace function bellhop.prune_jobs(since timestamptz, until timestamptz, states text[], past bigint, most integer, rjm boolean, whole boolean)
+returns table (job bigint, "row" jsonb)
 language plpgsql volatile security definer
 set search_path = pg_catalog, bellhop, pg_temp
 as $$
+#variable_conflict use_column
 declare
-  ids bigint[];
+  ids  bigint[];
+  runs bigint[];
 begin
   ids := array(select j.id from bellhop.jobqueue j
+                left join bellhop.run r on r.id = j.run
                 where j.id > past and j.state = any (states) and j.state in ('succeeded', 'failed', 'cancelled', 'quarantined')
-                  and j.ended_at < clock_timestamp() - older_than
+                  and (prune_jobs.until is null or j.ended_at < prune_jobs.until)
+                  and (prune_jobs.since is null or coalesce(r.ended_at, j.ended_at) >= prune_jobs.since)
                   and not exists (select from bellhop.dependency d join bellhop.jobqueue c on c.id = d.job
                                    where d.needs = j.id and not d.met and c.state not in ('succeeded', 'failed', 'cancelled', 'quarantined'))
                   and not exists (select from bellhop.attached x where x.job = j.id and x.live)
-                  and not exists (select from bellhop.rjm r where r.job = j.id and r.state <> 'old' and j.state = 'succeeded')
+                  and not exists (select from bellhop.rjm f where f.job = j.id and f.state <> 'old' and j.state = 'succeeded')
                   -- The dummies of a run stay with it, and a run while it is not over, or could go on.
-                  and (j.run is null or j.step is not null and not exists (
-                         select from bellhop.run r where r.id = j.run and (r.ended_at is null or r.ended_at >= clock_timestamp() - older_than)))
-                  and (not prune.rjm or exists (select from bellhop.rjm r where r.job = j.id))
+                  and (j.run is null or j.step is not null
+                                        and (r.id is null or r.ended_at is not null and (prune_jobs.until is null or r.ended_at < prune_jobs.until)))
+                  and (not prune_jobs.rjm or exists (select from bellhop.rjm f where f.job = j.id))
                 order by j.id limit most
                   for update of j skip locked);
-  last := ids[cardinality(ids)];
-  delete from bellhop.attempt_past a where a.job = any (ids);
-  delete from bellhop.lost_run l where l.job = any (ids);
-  delete from bellhop.log l where l.job = any (ids);
-  delete from bellhop.item i where i.job = any (ids);
-  delete from bellhop.deadline d where d.job = any (ids);
-  delete from bellhop.rjm r where r.job = any (ids);
-  delete from bellhop.attached x where x.job = any (ids);
-  delete from bellhop.jobqueue j where j.id = any (ids);
-  get diagnostics deleted = row_count;
-  if not prune.rjm then
-    perform bellhop.prune_runs(older_than, most);
+  if whole then
+    return query select a.job, a."row" from bellhop.as_archived(ids) a;
+  else
+    return query select i, null::jsonb from unnest(ids) i;
   end if;
+  perform bellhop.jobs_forgotten(ids);
+  if not prune_jobs.rjm then
+    runs := array(select r.id from bellhop.run r
+                   where r.ended_at is not null and (prune_jobs.until is null or r.ended_at < prune_jobs.until)
+                     and (prune_jobs.since is null or r.ended_at >= prune_jobs.since)
+                     and not exists (select from bellhop.dependency d where d.job = r.last)
+                   order by r.ended_at limit most for update of r skip locked);
+    perform bellhop.runs_forgotten(runs);
+  end if;
+end
+$$;
+
+-- prune: those that are over for longer than a time. last is NULL when there are no more.
+create or replace function bellhop.prune(older_than interval, states text[], past bigint, most integer, rjm boolean default false,
+                                         out deleted integer, out last bigint)
+language sql volatile security definer
+set search_path = pg_catalog, bellhop, pg_temp
+as $$
+  select count(*)::integer, max(p.job)
+    from bellhop.prune_jobs(null, clock_timestamp() - older_than, states, past, most, rjm, false) p
+$$;
+
+-- prune_into: prune_jobs, where each job is first written to a table of the user's, (job bigint, "row" jsonb), as retention does (bellhop.archived).
+-- It is the caller who writes there, by its own rights, and not the owner of this schema: whose table that is, and what its
+-- triggers do, is the caller's choice. last is NULL when there are no more.
+create or replace function bellhop.prune_into(archive text, since timestamptz, until timestamptz, states text[], past bigint, most integer,
+                                              out deleted integer, out last bigint)
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if (select count(*) from pg_attribute a
+       where a.attrelid = to_regclass(archive) and (a.attname, format_type(a.atttypid, null)) in (('job', 'bigint'), ('row', 'jsonb'))) <> 2
+     or to_regclass(archive) is null then
+    raise invalid_parameter_value using message = format('there is no table %s (job bigint, "row" jsonb) for the archive', archive),
+      hint = format('create table %s (job bigint, "row" jsonb)   -- its schema is part of the name', archive);
+  end if;
+  execute format($q$with gone as materialized (select p.job, p."row" from bellhop.prune_jobs($1, $2, $3, $4, $5, false, true) p),
+                         kept as (insert into %s (job, "row") select g.job, g."row" from gone g)
+                    select count(*)::integer, max(g.job) from gone g$q$, to_regclass(archive))
+    into deleted, last using since, until, states, past, most;
 end
 $$;
 
@@ -45,27 +82,36 @@ create or replace function bellhop.prune_runs(older_than interval, most integer)
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 as $$
-declare
-  ids bigint[] := array(select r.id from bellhop.run r
-                         where r.ended_at < clock_timestamp() - older_than
-                           and not exists (select from bellhop.dependency d where d.job = r.last)
-                         order by r.ended_at limit most for update of r skip locked);
+begin
+  perform bellhop.runs_forgotten(array(select r.id from bellhop.run r
+                                        where r.ended_at < clock_timestamp() - older_than
+                                          and not exists (select from bellhop.dependency d where d.job = r.last)
+                                        order by r.ended_at limit most for update of r skip locked));
+end
+$$;
+
+-- runs_forgotten: deletes these runs, whose rows the caller has locked, with their first and last jobs, their events and messages.
+create or replace function bellhop.runs_forgotten(ids bigint[]) returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
 begin
   if ids = '{}' then
     return;
   end if;
   delete from bellhop.jobqueue j where j.id = any (array(select x from bellhop.run r, unnest(array[r.gate, r.last]) x where r.id = any (ids)));
   delete from bellhop.event e using bellhop.run r where r.id = any (ids) and e.workflow = r.workflow and e.event = r.event and e.run = r.id;
+  delete from bellhop.notice n where n.run = any (ids) and n.status <> 'waiting'; -- what is still to be sent says itself how it was
   delete from bellhop.run r where r.id = any (ids);
 end
 $$;
 
-revoke all on function bellhop.prune, bellhop.prune_runs from public;
+revoke all on function bellhop.prune_jobs, bellhop.prune, bellhop.prune_into, bellhop.prune_runs, bellhop.runs_forgotten from public;
 do $$
 begin
   if exists (select from pg_roles where rolname = 'bellhop_operator') then
-    grant execute on function bellhop.prune_runs to bellhop_scheduler;
-    grant execute on function bellhop.prune to bellhop_operator, bellhop_scheduler;
+    grant execute on function bellhop.prune_runs, bellhop.runs_forgotten to bellhop_scheduler;
+    grant execute on function bellhop.prune_jobs, bellhop.prune, bellhop.prune_into to bellhop_operator, bellhop_scheduler;
   end if;
 end
 $$;

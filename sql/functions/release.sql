@@ -19,7 +19,10 @@ begin
     union
     select d.job from way w join bellhop.dependency d on d.needs = w.id
   ), locked as materialized (
-    select j.id from bellhop.jobqueue j join way w on w.id = j.id where (j.state = 'held' or j.held and j.state in ('blocked', 'scheduled', 'ready')) and bellhop.may_change(j.submitted_by) order by j.id for no key update of j
+    select j.id from bellhop.jobqueue j join way w on w.id = j.id where (j.state = 'held' or j.held and j.state in ('blocked', 'scheduled', 'ready')) and bellhop.may_change(j.submitted_by)
+       -- A run that waits until its workflow is active again (bellhop.runs_wait) does not begin by this.
+       and not exists (select from bellhop.run r where r.id = j.run and r.gate = j.id and r.state = 'queued' and r.reason is not null)
+     order by j.id for no key update of j
   ), moved as (
     update bellhop.jobqueue j
        set held = false,

@@ -20,8 +20,45 @@ begin
 end
 $$;
 
+-- passed_back: whoever was passed over because this job said skipped, and this job is tried again, waits for it anew, and so on
+-- down the graph. Returns their ids. Indexes: dependency_open, the primary key.
+create or replace function bellhop.passed_back(root bigint) returns bigint[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  jobs bigint[];
+begin
+  jobs := array(
+    with recursive over (id) as (
+      select passed_back.root
+      union
+      select j.id
+        from over o
+        join bellhop.dependency d on d.needs = o.id and not d.met
+        join bellhop.jobqueue j on j.id = d.job
+       where j.ended_by = passed_back.root and j.ended_as = 'skipped' and j.state = 'succeeded'
+    )
+    select j.id from bellhop.jobqueue j
+     where j.id = any (array(select o.id from over o)) and j.id <> passed_back.root and j.ended_as = 'skipped'
+     order by j.id for update);
+  if jobs = '{}' then
+    return jobs;
+  end if;
+  update bellhop.jobqueue j
+     set state = 'ready', ended_at = null, ended_as = null, ended_by = null,
+         not_after = case when j.not_after > clock_timestamp() then j.not_after end
+   where j.id = any (jobs);
+  update bellhop.dependency d set counted = false where d.job = any (jobs) and not d.met;
+  perform bellhop.ended(w.failed) from bellhop.resolve(jobs, false) w;
+  perform pg_notify('bellhop_due', '');
+  return jobs;
+end
+$$;
+
 -- retry: a final job gets a new attempt; what is over stays in bellhop.attempt. What it needed and got, it does not
--- need again; for what it did not get, it waits. Jobs that wait for this one go on doing so.
+-- need again; for what it did not get, it waits. Jobs that wait for this one go on doing so; those that were passed over because it
+-- said skipped wait for it again.
 -- Its submitter may, and operators. Returns the state it has now, NULL when there is no such job.
 create or replace function bellhop.retry(id bigint) returns text
 language plpgsql volatile security definer
@@ -30,6 +67,7 @@ as $$
 #variable_conflict use_column
 declare
   was    bellhop.jobqueue;
+  back   bigint[] := '{}';
   now_is text;
 begin
   if not bellhop.refuse_others(retry.id, 'retry') then
@@ -51,17 +89,21 @@ begin
      set state = 'ready', held = false, run_at = null, max_attempts = greatest(j.max_attempts, j.attempt + 1),
          not_after = case when j.not_after > clock_timestamp() then j.not_after end,
          ended_at = null, exit_code = null, error = null, reason = null, waiting_for = null, successes = null, instance = null,
-         host = null, child = null, deaths = 0, cancel_requested = false, cancel_now = false, killed_by = null, ended_by = null,
+         host = null, child = null, deaths = 0, cancel_requested = false, cancel_now = false, killed_by = null, ended_by = null, ended_as = null,
          items_total = null, items_done = null, items_failed = null, result = null, progress = null, progress_text = null,
          locks = coalesce(j.locks, case when j.type not in ('command', 'dummy') and exists (select from bellhop.filter) then '{}'::text[] end) -- the next pass asks them
    where j.id = retry.id;
+  perform bellhop.unwanted_remote(retry.id);
   if exists (select from bellhop.dependency d where d.job = retry.id and not d.met) then
     update bellhop.dependency d set counted = false where d.job = retry.id and not d.met;
     perform bellhop.ended(w.failed) from bellhop.resolve(array[retry.id], false) w;
     perform pg_notify('bellhop_due', '');
   end if;
+  if was.ended_as = 'skipped' then
+    back := bellhop.passed_back(retry.id);
+  end if;
   if was.run is not null then
-    perform bellhop.step_again(was.run, was.id);
+    perform bellhop.step_again(was.run, was.id || back);
   end if;
   select j.state into now_is from bellhop.jobqueue j where j.id = retry.id;
   perform bellhop.kick();
@@ -69,11 +111,11 @@ begin
 end
 $$;
 
-revoke all on function bellhop.retry_attached, bellhop.retry from public;
+revoke all on function bellhop.retry_attached, bellhop.passed_back, bellhop.retry from public;
 do $$
 begin
   if exists (select from pg_roles where rolname = 'bellhop_scheduler') then
-    grant execute on function bellhop.retry_attached to bellhop_scheduler;
+    grant execute on function bellhop.retry_attached, bellhop.passed_back to bellhop_scheduler;
     grant execute on function bellhop.retry to bellhop_submitter, bellhop_operator, bellhop_scheduler;
   end if;
 end

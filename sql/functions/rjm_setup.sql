@@ -2,9 +2,11 @@
 -- the task; the jobs named in blocks wait until this one has succeeded; files are deleted then. Setting up the same
 -- again changes nothing, whatever has become of the first; anything else under the same id is refused, and so is a
 -- child that is not there, or that has been released: it might have started already. One that waits for the job
--- `inside`, which runs, cannot have, and may be blocked by another.
+-- `inside`, which runs, cannot have, and may be blocked by another. locks are held while it runs: they stand in config too, so that
+-- the same again is known by that alone.
+drop function if exists bellhop.rjm_setup(text, text, text, text[], text[], bigint);
 create or replace function bellhop.rjm_setup(id text, config text, prio text default 'n', blocks text[] default '{}', files text[] default '{}',
-                                             inside bigint default null) returns bigint
+                                             inside bigint default null, locks text[] default null) returns bigint
 language plpgsql volatile security definer
 set search_path = pg_catalog, bellhop, pg_temp
 as $$
@@ -53,7 +55,7 @@ begin
     return old.id;
   end if;
 
-  new_id := bellhop.submit(split_part(rjm_setup.id, '.', 1), key => rjm_setup.id, priority_name => prio, held => true, on_failure => 'block',
+  new_id := bellhop.submit(split_part(rjm_setup.id, '.', 1), key => rjm_setup.id, priority_name => prio, held => true, on_failure => 'block', locks => rjm_setup.locks,
                            vars => jsonb_build_object('RJM_CONFIG', config));
   insert into bellhop.rjm (job, files, state)
   values (new_id, files, case when files = '{}' then 'old' else 'done' end)

@@ -14,7 +14,31 @@ as $$
                     and not exists (select from bellhop.manager_stop m where m.name in ('', i.name)))
 $$;
 
--- unassigned: whether scheduler.Assign would give some active workflow to another instance. Index: workflow_instance.
+-- sees: whether an instance of this name, which can watch this, sees what a sensor waits for.
+create or replace function bellhop.sees(watches jsonb, called text, sensor jsonb) returns boolean
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  select case
+    when sensor ? 'notify' then coalesce(watches ? 'notify', false)
+    when sensor ? 'kafka' then coalesce(watches -> 'kafka' ? (sensor ->> 'kafka'), false)
+    when sensor ? 'file' then coalesce(sensor ->> 'host', called) = called
+      and exists (select from jsonb_array_elements_text(coalesce(watches -> 'files', '[]')) r
+                   where starts_with(sensor ->> 'file', rtrim(r, '/') || '/'))
+    else true end
+$$;
+
+-- able: the instances that may have a workflow, where these are not all of those that start workflows; NULL: all may.
+create or replace function bellhop.able(sensor jsonb) returns bigint[]
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select case when bool_and(x.sees) then null else coalesce(array_agg(x.id order by x.id) filter (where x.sees), '{}') end
+    from (select i.id, bellhop.sees(i.watches, i.name, sensor) as sees from bellhop.instance i
+           where i.state = 'live' and bellhop.starts_workflows(i.id)) x
+$$;
+
+-- unassigned: whether scheduler.Assign would give some active workflow to another instance. Indexes: workflow_instance, sensor_watched.
 create or replace function bellhop.unassigned() returns boolean
 language sql stable
 set search_path = pg_catalog, pg_temp
@@ -24,12 +48,20 @@ as $$
   ), i as materialized (
     select y.id, coalesce(w.n, 0) as n from bellhop.instance y left join w on w.instance = y.id
      where y.state = 'live' and bellhop.starts_workflows(y.id)
+  ), p as materialized ( -- what not all of them see
+    select y.workflow, x.instance, a.able
+      from bellhop.sensor y join bellhop.workflow x on x.name = y.workflow cross join lateral bellhop.able(x.definition -> 'sensor') a (able)
+     where y.kind in ('notify', 'file', 'kafka') and x.active and a.able is not null
   )
-  select exists (select from w where w.instance is null or not exists (select from i where i.id = w.instance)) and exists (select from i)
+  select exists (select from i) and (
+         exists (select from w where w.instance is not null and not exists (select from i where i.id = w.instance))
+      or exists (select from w where w.instance is null and w.n > (select count(*) from p where p.instance is null and p.able = '{}'))
+      or exists (select from p where p.instance is not null and not p.instance = any (p.able))
       or exists (select from i where i.n > (select min(m.n) from i m) + 1
                     and exists (select from bellhop.workflow x
                                  where x.active and x.instance = i.id
-                                   and not exists (select from bellhop.run r where r.workflow = x.name and r.state in ('queued', 'running'))))
+                                   and not exists (select from p where p.workflow = x.name)
+                                   and not exists (select from bellhop.run r where r.workflow = x.name and r.state in ('queued', 'running')))))
 $$;
 
 -- sensors_next: in how many ms this instance has to look; 0: now; NULL: it has not to. Others' sensors are its, too, once they are
@@ -129,6 +161,39 @@ begin
 end
 $$;
 
+-- run_of_event: an event comes to a run, or to one that is skipped, where the sensor has started its workflow so often of late
+-- that it may not now. That holds for what is told to it; a sensor of the clock waits instead (scheduler/workflow).
+create or replace function bellhop.run_of_event(w bellhop.workflow, event text, at timestamptz, given jsonb, safely boolean) returns bigint
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  most   integer := coalesce((w.definition -> 'sensor' ->> 'at_most')::integer, 0);
+  called text := bellhop.sensor_kind(w.definition);
+  starts timestamptz[];
+  r      bigint;
+  why    text;
+begin
+  if most = 0 or called in ('cron', 'every') then
+    return bellhop.make_run_or_say(w, event, at, given, true, safely);
+  end if;
+  select s.recent into starts from bellhop.sensor s where s.workflow = w.name;
+  if starts[most] > clock_timestamp() - (w.definition -> 'sensor' ->> 'per')::interval then
+    insert into bellhop.run (workflow, version, event, triggered_by, state, parameters, ended_at, reason)
+    values (w.name, w.version, event, 'sensor ' || called, 'skipped', given, clock_timestamp(),
+            format('its sensor has started it %s times in the last %s', most, w.definition -> 'sensor' ->> 'per'))
+    returning id, reason into r, why;
+    perform bellhop.end_told(r, w.name, 'skipped', why);
+    return r;
+  end if;
+  r := bellhop.make_run_or_say(w, event, at, given, true, safely);
+  update bellhop.sensor s set recent = (array[clock_timestamp()] || s.recent)[1:most]
+   where s.workflow = w.name and not exists (select from bellhop.run x where x.id = r and x.state = 'skipped');
+  return r;
+end
+$$;
+
 -- take_events: events that nobody has seen to come to runs, at most so many. Those of a workflow that somebody has in hand wait.
 -- Returns how many. Index: event_open.
 create or replace function bellhop.take_events(most integer, safely boolean) returns integer
@@ -146,20 +211,22 @@ begin
      order by v.at limit most
        for update of v, w skip locked
   loop
-    update bellhop.event v set run = bellhop.make_run_or_say(e.whole, e.event, e.at, e.parameters, true, safely)
+    update bellhop.event v set run = bellhop.run_of_event(e.whole, e.event, e.at, e.parameters, safely)
      where v.workflow = e.workflow and v.event = e.event;
     update bellhop.sensor s set fired_at = clock_timestamp() where s.workflow = e.workflow;
     n := n + 1;
   end loop;
+  -- Those of a workflow that was deleted just when they came: nobody would ever see to them, and everybody look for them.
+  delete from bellhop.event v where v.run is null and not exists (select from bellhop.workflow w where w.name = v.workflow);
   return n;
 end
 $$;
 
-revoke all on function bellhop.starts_workflows, bellhop.unassigned, bellhop.sensors_next, bellhop.sensors_begin, bellhop.make_run_or_say, bellhop.fire, bellhop.take_events from public;
+revoke all on function bellhop.starts_workflows, bellhop.sees, bellhop.able, bellhop.unassigned, bellhop.sensors_next, bellhop.sensors_begin, bellhop.make_run_or_say, bellhop.fire, bellhop.run_of_event, bellhop.take_events from public;
 do $$
 begin
   if exists (select from pg_roles where rolname = 'bellhop_scheduler') then
-    grant execute on function bellhop.starts_workflows, bellhop.unassigned, bellhop.sensors_next, bellhop.sensors_begin, bellhop.make_run_or_say, bellhop.fire, bellhop.take_events to bellhop_scheduler;
+    grant execute on function bellhop.starts_workflows, bellhop.sees, bellhop.able, bellhop.unassigned, bellhop.sensors_next, bellhop.sensors_begin, bellhop.make_run_or_say, bellhop.fire, bellhop.run_of_event, bellhop.take_events to bellhop_scheduler;
     grant execute on function bellhop.starts_workflows to bellhop_reader, bellhop_operator;
   end if;
 end

@@ -42,6 +42,7 @@ begin
                       when submit_replace.run_at > clock_timestamp() then 'scheduled' else 'ready' end,
          waiting_for = case when j.unmet is not null then j.waiting_for end
    where j.id = old.id;
+  perform bellhop.unwanted_remote(old.id);
   perform pg_notify('bellhop_due', '');
   perform bellhop.kick();
 end
@@ -50,7 +51,8 @@ $$;
 -- submit: adds a job and gives its id. Under a key that exists it gives the first id, if the content equals. once says for how
 -- long a key is taken: 'ever'; 'open': while its job is not over; 'waiting': while that has not begun. Where it is not taken any
 -- more, the job that had it is called key#id from then on. per makes a key of each period of that length (days begin at
--- midnight UTC, weeks on Monday). replace: a job that waits under the key gets the new content and time.
+-- midnight UTC, weeks on Monday). replace: a job that waits under the key gets the new content and time. batch: the job of
+-- bellhop.batch that is to need this one.
 create or replace function bellhop.submit(
   type text, args text default null, msq text default null, repeat text default null, run_on text default null,
   key text default null, priority integer default 0, priority_name text default null, run_at timestamptz default null,
@@ -58,7 +60,7 @@ create or replace function bellhop.submit(
   max_attempts integer default null, timeout interval default null, on_failure text default 'fail',
   traceparent text default null, after bigint[] default null, after_keys text[] default null, wanted text[] default '{succeeded}',
   once text default 'ever', per interval default null, replace boolean default false,
-  not_after timestamptz default null
+  not_after timestamptz default null, batch bigint default null
 ) returns bigint
 language plpgsql volatile security definer
 set search_path = pg_catalog, bellhop, pg_temp
@@ -109,6 +111,7 @@ begin
           perform bellhop.submit_replace(old, submit.type, submit.args, submit.msq, submit.repeat, submit.vars, submit.priority::smallint,
                                          submit.priority_name, submit.run_at, submit.max_attempts, submit.timeout);
         end if;
+        perform bellhop.batch_add(submit.batch, array[old.id]);
         return old.id;
       end if;
       update bellhop.jobqueue j set key = left(j.key, 970) || '#' || j.id where j.id = old.id;
@@ -123,12 +126,18 @@ begin
     if names <> '{}' and new_id is not null then
       raise foreign_key_violation using message = format('there is no job with the key "%s", which the new one would need', names[1]),
         hint = 'Submit what is needed first.';
+    elsif new_id = any (needs) then
+      raise check_violation using constraint = 'dependency_no_cycle', table = 'dependency',
+        message = case when new_id = any (submit.after) then format('a job cannot need itself: %s is the id of the new one', new_id)
+                       else format('a job cannot need itself: %L is the key of the new one', submit.key) end,
+        hint = 'Name a job that is there already: bellhop ls';
     end if;
   end if;
   if new_id is not null then
     if needs <> '{}' then
       insert into bellhop.dependency (job, needs, wanted) select new_id, n, submit.wanted from unnest(needs) n;
     end if;
+    perform bellhop.batch_add(submit.batch, array[new_id]);
     return new_id;
   end if;
 
@@ -168,6 +177,7 @@ begin
       message = format('key %L is taken by job %s with other content: it has %s', submit.key, old.id, array_to_string(differ, '; ')),
       hint = 'Submit with another key, or look at the job that has it: bellhop show ' || old.id;
   end if;
+  perform bellhop.batch_add(submit.batch, array[old.id]);
   return old.id;
 end
 $$;

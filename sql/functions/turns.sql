@@ -218,8 +218,9 @@ begin
          set state = 'ready', type = coalesce(a.type, 'attachment'), args = coalesce(lines[i], translate(keys[i], e'\n\r', '  ')),
              held = false, run_at = null, max_attempts = j.attempt + 1,
              ended_at = null, exit_code = null, error = null, reason = null, waiting_for = null, successes = null, instance = null, host = null, child = null,
-             deaths = 0, cancel_requested = false, cancel_now = false, killed_by = null, ended_by = null
+             deaths = 0, cancel_requested = false, cancel_now = false, killed_by = null, ended_by = null, ended_as = null
        where j.id = known;
+      perform bellhop.unwanted_remote(known);
       again := true;
     else
       known := null;

@@ -38,9 +38,12 @@ begin
     values (w.name, w.version, event, who, 'skipped', given, clock_timestamp(),
             case when w.active then 'a run of this workflow was queued already' else 'the workflow is not active' end)
     returning id into r;
+    perform bellhop.end_told(r, w.name, 'skipped', (select x.reason from bellhop.run x where x.id = r));
     return r;
   end if;
-  select x.last into ahead from bellhop.run x where x.workflow = w.name and x.state in ('queued', 'running') order by x.id desc limit 1;
+  -- A queued run with a reason waits until its workflow is active again (bellhop.runs_wait): who comes by hand overtakes it.
+  select x.last into ahead from bellhop.run x
+   where x.workflow = w.name and (x.state = 'running' or x.state = 'queued' and x.reason is null) order by x.id desc limit 1;
   insert into bellhop.run (workflow, version, event, triggered_by, state, parameters, started_at)
   values (w.name, w.version, event, who, case when ahead is null then 'running' else 'queued' end, given,
           case when ahead is null then clock_timestamp() end)
@@ -98,13 +101,14 @@ as $$
 declare
   x    record;
   ends text;
+  none text;
 begin
   for x in
     select r.*, r.last = any (dummies) as over from bellhop.run r
      where r.id = any (array(select j.run from bellhop.jobqueue j where j.id = any (dummies) and j.run is not null))
      order by r.id
   loop
-    if not x.over then
+    if not coalesce(x.over, false) then
       update bellhop.run r set state = 'running', started_at = clock_timestamp() where r.id = x.id and r.state = 'queued';
       continue;
     end if;
@@ -112,7 +116,14 @@ begin
       from bellhop.dependency d join bellhop.jobqueue j on j.id = d.needs
      where d.job = x.last and j.state <> 'succeeded'
      order by j.ended_by is not null, j.id limit 1;
-    perform bellhop.run_ended(x.id, case when ends is null then 'succeeded' else 'failed' end, ends);
+    -- A run of which no step had anything to do was not one: nobody is told that it succeeded, and no other workflow starts by it.
+    select format('no step had anything to do: step %s (job %s) said %s', min(j.step) filter (where j.id = f.id), f.id,
+                  min(replace(j.ended_as, '_', ' ')) filter (where j.id = f.id)) into none
+      from bellhop.dependency d join bellhop.jobqueue j on j.id = d.needs
+     cross join lateral (select min(q.needs) as id from bellhop.dependency q where q.job = x.last) f
+     where ends is null and d.job = x.last
+     group by f.id having bool_and(j.ended_as is not null);
+    perform bellhop.run_ended(x.id, case when ends is not null then 'failed' when none is not null then 'skipped' else 'succeeded' end, coalesce(ends, none));
   end loop;
 end
 $$;
@@ -128,13 +139,22 @@ as $$
 #variable_conflict use_column
 declare
   called text;
+  door   bigint;
   rung   boolean := false;
 begin
   update bellhop.run r
      set state = run_ended.state, reason = run_ended.reason, ended_at = clock_timestamp(), started_at = coalesce(r.started_at, clock_timestamp())
    where r.id = run_ended.id and r.state in ('queued', 'running')
-  returning r.workflow into called;
-  if not found or not exists (select from bellhop.sensor) then
+  returning r.workflow, r.gate into called, door;
+  if not found then
+    return;
+  end if;
+  if door is not null then -- it never began, and its steps were cancelled: nobody would let its gate go
+    update bellhop.jobqueue j set state = 'cancelled', held = false, unmet = null, waiting_for = null, ended_at = clock_timestamp()
+     where j.id = any (array(select q.id from bellhop.jobqueue q where q.id = door and q.state = 'held' for update skip locked));
+  end if;
+  perform bellhop.end_told(run_ended.id, called, run_ended.state, run_ended.reason);
+  if not exists (select from bellhop.sensor) then
     return;
   end if;
   insert into bellhop.event (workflow, event)
@@ -266,6 +286,11 @@ begin
     return null;
   end if;
   perform from bellhop.workflow w where w.name = r.workflow for update; -- no other run of it begins meanwhile
+  -- Jobs before their run, and steps before what waits for them, as retry and outcomes have them.
+  perform from bellhop.jobqueue j
+    where j.id = any (array(select d.needs from bellhop.dependency d where d.job = r.last union all select r.last))
+      and (j.id = r.last or j.state <> 'succeeded')
+    order by j.id for update;
   select * into r from bellhop.run x where x.id = workflow_retry.run for update;
   if r.state <> 'failed' then
     raise object_not_in_prerequisite_state using message = format('run %s is %s', r.id, r.state),
@@ -287,20 +312,25 @@ begin
 end
 $$;
 
--- step_again: a step of a run is tried again (bellhop.retry): its run is open until it has ended anew.
-create or replace function bellhop.step_again(run bigint, job bigint) returns void
+-- An older one, of one step, is called by nobody any more.
+drop function if exists bellhop.step_again(bigint, bigint);
+
+-- step_again: steps of a run are to be done again (bellhop.retry): their run is open until they have ended anew.
+create or replace function bellhop.step_again(run bigint, jobs bigint[]) returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 as $$
 declare
   r bellhop.run;
 begin
+  -- In the order in which an outcome has them (pass_dummies, run_ended): else one would wait for the other.
+  perform from bellhop.jobqueue j where j.id = (select x.last from bellhop.run x where x.id = step_again.run) for no key update;
   select * into r from bellhop.run x where x.id = step_again.run for update;
-  update bellhop.dependency d set met = false, counted = false where d.job = r.last and d.needs = step_again.job;
+  update bellhop.dependency d set met = false, counted = false where d.job = r.last and d.needs = any (step_again.jobs);
   if not found then
     return;
   end if;
-  update bellhop.run x set state = 'running', ended_at = null, reason = null where x.id = r.id and x.state in ('succeeded', 'failed');
+  update bellhop.run x set state = 'running', ended_at = null, reason = null where x.id = r.id and x.state in ('succeeded', 'failed', 'skipped');
   if exists (select from bellhop.jobqueue j where j.id = r.last and j.state in ('succeeded', 'failed', 'cancelled', 'quarantined')) then
     perform bellhop.retry(r.last);
   else
@@ -313,7 +343,8 @@ $$;
 
 -- step: the jobs of runs, by run and step. Readers see all of them.
 create or replace view bellhop.step with (security_barrier) as
-  select r.id as run, j.step, j.id as job, j.type, j.state, j.attempt, j.exit_code, j.created_at, j.started_at, j.ended_at, r.workflow
+  select r.id as run, j.step, j.id as job, j.type, j.state, j.attempt, j.exit_code, j.created_at, j.started_at, j.ended_at, r.workflow, j.ended_as,
+         substring(j.error from '^(submission_timeout|engine_lost): ') as cause
     from bellhop.run r
     join bellhop.dependency d on d.job = r.last
     join bellhop.jobqueue j on j.id = d.needs

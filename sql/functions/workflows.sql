@@ -1,67 +1,5 @@
 -- Workflows: definitions. Who may change them: operators. Each change is a version, and kept.
 
--- workflow_faults: what cannot be in a definition. The program finds more, with line and column (scheduler/workflow); this is what
--- runs rely on. Steps stand behind those that they need, so that none can wait for itself by way of others.
-create or replace function bellhop.workflow_faults(definition jsonb) returns text[]
-language plpgsql stable
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  faults text[] := '{}';
-  s      jsonb;
-  n      integer;
-begin
-  if jsonb_typeof(definition) is distinct from 'object' then
-    return array['a definition is a JSON object with "workflow" and "steps"'];
-  elsif coalesce(definition ->> 'workflow', '') !~ '^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$' then
-    faults := array_append(faults, 'workflow: a name of letters, digits, . _ and -, 100 at the most');
-  end if;
-  if coalesce(jsonb_typeof(definition -> 'active'), 'boolean') <> 'boolean' then
-    faults := array_append(faults, 'active is neither true nor false');
-  end if;
-  if coalesce(jsonb_typeof(definition -> 'sensor'), 'object') not in ('object', 'null') then
-    faults := array_append(faults, 'sensor is no object');
-  elsif bellhop.sensor_kind(definition) = 'unknown' then
-    faults := array_append(faults, 'sensor has none of cron, every and workflow');
-  end if;
-  if coalesce(jsonb_typeof(definition -> 'parameters'), 'object') <> 'object'
-     or jsonb_path_exists(definition, 'strict $.parameters.* ? (@.type() != "string")', silent => true) then
-    faults := array_append(faults, 'parameters is no object of strings');
-  end if;
-  if jsonb_typeof(definition -> 'steps') is distinct from 'array' or definition -> 'steps' = '[]' then
-    return array_append(faults, 'steps is no list with a step in it');
-  end if;
-  for s, n in select x, o from jsonb_array_elements(definition -> 'steps') with ordinality y (x, o) loop
-    if jsonb_typeof(s) <> 'object' or coalesce(s ->> 'name', '') !~ '^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$' or coalesce(s ->> 'type', '') = '' then
-      faults := array_append(faults, format('the %s. step has no name and type: %s', n, left(s::text, 100)));
-      continue;
-    end if;
-    if s ->> 'type' in ('command', 'dummy') then
-      faults := array_append(faults, format('step %s is of type %s, which no agent runs', s ->> 'name', s ->> 'type'));
-    end if;
-    if coalesce(jsonb_typeof(s -> 'after'), 'array') <> 'array' then
-      faults := array_append(faults, format('step %s: after is no list', s ->> 'name'));
-    end if;
-    if coalesce(s ->> 'on_failure', 'fail') not in ('fail', 'run') then
-      faults := array_append(faults, format('step %s: on_failure is neither fail nor run', s ->> 'name'));
-    end if;
-  end loop;
-  -- All at once, and not step by step: there may be 10,000.
-  return faults || array(
-    with step as materialized (
-      select x ->> 'name' as name, case when jsonb_typeof(x -> 'after') = 'array' then x -> 'after' else '[]' end as after, o from jsonb_array_elements(definition -> 'steps') with ordinality y (x, o)
-    ), first as materialized (
-      select t.name, min(t.o) as o, count(*) as many from step t group by t.name
-    )
-    select format('there are two steps %s', f.name) from first f where f.many > 1
-    union all
-    select format('step %s comes after %s, and no step of that name stands before it', t.name, a.name)
-      from step t cross join lateral jsonb_array_elements_text(t.after) a (name)
-      left join first f on f.name = a.name
-     where f.o is null or f.o >= t.o);
-end
-$$;
-
 create or replace function bellhop.sensor_kind(definition jsonb) returns text
 language sql immutable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -70,7 +8,39 @@ as $$
               when definition -> 'sensor' ? 'cron' then 'cron'
               when definition -> 'sensor' ? 'every' then 'every'
               when definition -> 'sensor' ? 'workflow' then 'workflow'
+              when definition -> 'sensor' ? 'table' then 'table'
+              when definition -> 'sensor' ? 'notify' then 'notify'
+              when definition -> 'sensor' ? 'http' then 'http'
+              when definition -> 'sensor' ? 'file' then 'file'
+              when definition -> 'sensor' ? 'kafka' then 'kafka'
               else 'unknown' end
+$$;
+
+-- sensor_of: what kind of sensor a workflow has, an inactive one, too, for those who do not see its definition. Index: the primary key.
+create or replace function bellhop.sensor_of(called text) returns text
+language sql stable security definer
+set search_path = pg_catalog, bellhop, pg_temp
+as $$
+  select bellhop.sensor_kind(w.definition) from bellhop.workflow w where w.name = called and bellhop.is_reader()
+$$;
+
+-- unserved: the types of a definition's steps that no running instance has an agent of, in the words of bellhop.causes. No row, too,
+-- where none runs: who is to come, nobody knows. Indexes: instance_live, agent's primary key.
+create or replace function bellhop.unserved(definition jsonb) returns table (code text, sentence text, next text)
+language sql stable security definer
+set search_path = pg_catalog, bellhop, pg_temp
+as $$
+  with live as materialized (
+    select distinct a.type from bellhop.instance i left join bellhop.agent a on a.instance = i.id where i.state = 'live'
+  )
+  select r.* from (
+    select s ->> 'type' as type, min(n) as n, case when count(*) = 1 then 'Step ' else 'Steps ' end || array_to_string((array_agg(s ->> 'name' order by n))[1:20], ', ')
+             || case when count(*) = 1 then ' is' else ' are' end as steps
+      from jsonb_array_elements(definition -> 'steps') with ordinality x (s, n) group by 1
+  ) t cross join lateral bellhop.reason('unknown_type/step', jsonb_build_object('type', quote_literal(t.type), 'steps', t.steps, 'there', (
+      select ' There are: ' || string_agg(l.type, ', ' order by l.type) || '.' from live l where l.type <> 'attachment'))) r
+   where exists (select from live) and not exists (select from live l where l.type = t.type)
+   order by t.n
 $$;
 
 -- refuse_but_operators: an error where who asks is none, and does not schedule.
@@ -116,7 +86,16 @@ begin
     insert into bellhop.sensor (workflow, kind, source, next_fire)
     values (workflow_write.name, k, definition -> 'sensor' ->> 'workflow', case when k in ('cron', 'every') then '-infinity'::timestamptz end)
     on conflict (workflow) do update
-       set kind = excluded.kind, source = excluded.source, next_fire = excluded.next_fire, problem = null, since = null;
+       set kind = excluded.kind, source = excluded.source, next_fire = excluded.next_fire, problem = null, since = null, recent = '{}',
+           lag = null;
+  end if;
+  if o.definition -> 'sensor' ? 'table' or k = 'table' then
+    perform bellhop.watch_table(workflow_write.name, o.definition -> 'sensor', case when what <> 'deleted' then workflow_write.definition -> 'sensor' end);
+  end if;
+  if o.active and not active and what <> 'deleted' then
+    perform bellhop.runs_wait(workflow_write.name);
+  elsif not o.active and active and what <> 'deleted' then
+    perform bellhop.runs_go_on(workflow_write.name);
   end if;
   if what = 'deleted' then -- nobody would ever see to them
     delete from bellhop.event e where e.workflow = workflow_write.name and e.run is null;
@@ -135,16 +114,25 @@ as $$
 #variable_conflict use_column
 declare
   faults text[] := bellhop.workflow_faults(workflow_apply.definition);
-  called text := workflow_apply.definition ->> 'workflow';
-  kept   jsonb := workflow_apply.definition - 'workflow' - 'active';
-  live   boolean := coalesce((workflow_apply.definition ->> 'active')::boolean, true);
+  called text;
+  kept   jsonb;
+  live   boolean;
   o      bellhop.workflow;
+  r      record;
 begin
   perform bellhop.refuse_but_operators('change workflows');
   if faults <> '{}' then
-    raise check_violation using message = 'this is no definition of a workflow: ' || array_to_string(faults, '; '),
-      hint = 'bellhop workflow apply FILE   says where.';
+    raise check_violation using
+      message = 'this is no definition of a workflow: ' || array_to_string(faults[1:20], e'\n')
+        || case when cardinality(faults) > 20 then format(e'\n… and %s more', cardinality(faults) - 20) else '' end,
+      hint = 'Mend that: nothing was changed. docs/workflows.md has what stands in one; bellhop workflow apply FILE   says line and column.';
   end if;
+  called := workflow_apply.definition ->> 'workflow';
+  kept := jsonb_strip_nulls(workflow_apply.definition) - 'workflow' - 'active'; -- a key without a value is as if it was not there
+  live := coalesce((workflow_apply.definition ->> 'active')::boolean, true);
+  for r in select u.sentence, u.next from bellhop.unserved(kept) u loop
+    raise warning using message = r.sentence, hint = r.next;
+  end loop;
   perform pg_advisory_xact_lock(hashtextextended('bellhop.workflow ' || called, 0)); -- of one that is not there yet, too
   select * into o from bellhop.workflow w where w.name = called for update;
   if workflow_apply.version is not null and workflow_apply.version <> coalesce(o.version, 0) then
@@ -183,7 +171,7 @@ begin
   elsif what = 'deleted' and exists (select from bellhop.run r where r.workflow = o.name and r.state in ('queued', 'running')) then
     raise object_not_in_prerequisite_state using
       message = format('workflow %s has a run that is not over', o.name),
-      hint = format('Deactivate it, and wait, or cancel its jobs: bellhop workflow show %s', o.name);
+      hint = format('Deactivate it, and wait until that is over, or cancel its steps: bellhop workflow show %s', o.name);
   elsif what <> 'deleted' and o.active = (what = 'activated') then
     return false;
   end if;
@@ -192,14 +180,14 @@ begin
 end
 $$;
 
-revoke all on function bellhop.workflow_faults, bellhop.sensor_kind, bellhop.refuse_but_operators, bellhop.workflow_write,
+revoke all on function bellhop.unserved, bellhop.sensor_of, bellhop.sensor_kind, bellhop.refuse_but_operators, bellhop.workflow_write,
                        bellhop.workflow_apply, bellhop.workflow_change from public;
 do $$
 begin
   if exists (select from pg_roles where rolname = 'bellhop_scheduler') then
-    grant execute on function bellhop.workflow_apply, bellhop.workflow_change to bellhop_operator, bellhop_scheduler;
-    grant execute on function bellhop.sensor_kind to bellhop_reader, bellhop_operator, bellhop_scheduler;
-    grant execute on function bellhop.workflow_faults, bellhop.refuse_but_operators, bellhop.workflow_write to bellhop_scheduler;
+    grant execute on function bellhop.workflow_apply, bellhop.workflow_change, bellhop.unserved to bellhop_operator, bellhop_scheduler;
+    grant execute on function bellhop.sensor_kind, bellhop.sensor_of to bellhop_reader, bellhop_operator, bellhop_scheduler;
+    grant execute on function bellhop.refuse_but_operators, bellhop.workflow_write to bellhop_scheduler;
   end if;
 end
 $$;

@@ -29,8 +29,17 @@ var ErrTooNew = errors.New("the database's schema is newer than this binary: ins
 // ErrTooOld: the database lacks migrations that this binary needs.
 var ErrTooOld = errors.New("the database's schema is older than this binary: run `bellhop migrate`")
 
-// ErrEmpty: there is no bellhop schema in the database at all. It is an ErrTooOld.
-var ErrEmpty = fmt.Errorf("%w (the database has no bellhop schema yet)", ErrTooOld)
+// ErrEmpty: there is no bellhop schema in the database at all. It is an ErrTooOld,
+// in words of its own: nothing there is old.
+var ErrEmpty error = emptyError{}
+
+type emptyError struct{}
+
+func (emptyError) Error() string {
+	return "the database has no bellhop schema yet: run `bellhop migrate`"
+}
+
+func (emptyError) Is(target error) bool { return target == ErrTooOld }
 
 // Step is one thing that a migration will do or did.
 type Step struct {
@@ -91,6 +100,23 @@ func read(files fs.FS, pattern string) ([]Step, error) {
 
 // Version is the schema version that this plan leads to.
 func (p Plan) Version() int { return len(p.numbered) }
+
+// WaitForOthers returns when nobody migrates the database. In the middle of that
+// its schema is neither old nor what it will be, so a Check means little. told is
+// called first where there is something to wait for. The lock is the statement's
+// own, so that behind a pooler nobody keeps it.
+func WaitForOthers(ctx context.Context, conn *pgx.Conn, told func()) error {
+	var nobody bool
+	err := conn.QueryRow(ctx, "select pg_try_advisory_xact_lock_shared($1)", int64(lockKey)).Scan(&nobody)
+	if err == nil && !nobody {
+		told()
+		_, err = conn.Exec(ctx, "select pg_advisory_xact_lock_shared($1)", int64(lockKey))
+	}
+	if err != nil {
+		return fmt.Errorf("wait for other migrations: %w", err)
+	}
+	return nil
+}
 
 // Check says whether the database is what this binary needs: nil, ErrTooNew,
 // ErrTooOld or ErrEmpty.

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 	"testing/fstest"
+	"time"
 
 	"bellhop/pgdev/pgtest"
 	"bellhop/sql/migrate"
@@ -53,6 +54,47 @@ func TestMigrate_ManyAtOnce(t *testing.T) {
 	}
 	if n := one[int](t, conn, "select count(*) from bellhop.schema_version"); n != p.Version() {
 		t.Errorf("%d versions recorded, want %d", n, p.Version())
+	}
+}
+
+// Whoever looks at the schema while others make it waits, and then finds it there.
+func TestMigrate_WhoLooksMeanwhileWaits(t *testing.T) {
+	t.Parallel()
+	url := pgtest.URL(t)
+	p := plan(t)
+	gate := connect(t, url) // the second step waits for it
+	exec(t, gate, "select pg_advisory_lock(4711)")
+	slow := two(t, "select pg_advisory_xact_lock(4711)", "select 1")
+	migrating, looking := connect(t, url), connect(t, url)
+	ran := make(chan error, 1)
+	go func() {
+		_, err := slow.Run(t.Context(), migrating)
+		ran <- err
+	}()
+	for !one[bool](t, gate, "select exists (select from pg_locks where locktype = 'advisory' and not granted and objid = 4711)") {
+		time.Sleep(time.Millisecond)
+	}
+	if err := p.Check(t.Context(), looking); !errors.Is(err, migrate.ErrTooOld) || errors.Is(err, migrate.ErrEmpty) {
+		t.Errorf("in the middle: %v", err)
+	}
+	told, looked := make(chan struct{}), make(chan error, 1)
+	go func() { looked <- migrate.WaitForOthers(t.Context(), looking, func() { close(told) }) }()
+	<-told
+	exec(t, gate, "select pg_advisory_unlock(4711)")
+	if err := <-ran; err != nil {
+		t.Fatal(err)
+	}
+	if err := <-looked; err != nil {
+		t.Fatal(err)
+	}
+	if err := slow.Check(t.Context(), looking); err != nil {
+		t.Error(err)
+	}
+	if err := migrate.WaitForOthers(t.Context(), looking, func() { t.Error("there is nobody any more") }); err != nil {
+		t.Error(err)
+	}
+	if n := one[int](t, gate, "select count(*) from pg_locks where locktype = 'advisory' and database = (select oid from pg_database where datname = current_database())"); n != 0 {
+		t.Errorf("%d locks are left", n)
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/jackc/pgx/v5"
+
 	"bellhop/pgdev/pgtest"
 	"bellhop/sql"
 	"bellhop/sql/migrate"
@@ -32,15 +34,23 @@ func history(t *testing.T, last string) migrate.Plan {
 	return p
 }
 
+// setupAt gives a database of the test's own as that migration left it.
+func setupAt(t *testing.T, last string) (admin *pgx.Conn, url string) {
+	t.Helper()
+	url = pgtest.URL(t)
+	admin = connect(t, url)
+	if _, err := history(t, last).Run(t.Context(), admin); err != nil {
+		t.Fatal(err)
+	}
+	return admin, url
+}
+
 // TestUpgrade_LetsOthersPass: who waits behind a migration that waits for a transaction gets its turn while that one
 // is open still.
 func TestUpgrade_LetsOthersPass(t *testing.T) {
 	t.Parallel()
-	url := pgtest.URL(t)
-	admin, holder, producer := connect(t, url), connect(t, url), connect(t, url)
-	if _, err := history(t, "0019").Run(t.Context(), admin); err != nil {
-		t.Fatal(err)
-	}
+	admin, url := setupAt(t, "0019")
+	holder, producer := connect(t, url), connect(t, url)
 	exec(t, holder, "begin")
 	exec(t, holder, "select count(*) from bellhop.jobqueue")
 	done := make(chan error, 1)
@@ -51,6 +61,11 @@ func TestUpgrade_LetsOthersPass(t *testing.T) {
 	waits := "select count(*) from pg_locks where relation = 'bellhop.jobqueue'::regclass and not granted"
 	for one[int](t, producer, waits) == 0 {
 		exec(t, producer, "select pg_sleep(0.01)")
+		select {
+		case err := <-done:
+			t.Fatalf("it did not wait: %v", err)
+		default:
+		}
 	}
 	exec(t, producer, "insert into bellhop.jobqueue (type) values ('cat')") // would wait for ever
 	select {

@@ -35,6 +35,8 @@ func TestRoles_Workflows(t *testing.T) {
 	if n := one[int](t, reader, "select count(*)::int from bellhop.step where step = 'a'"); n != 1 {
 		t.Errorf("a reader sees %d steps", n)
 	}
+	exec(t, reader, "select bellhop.sensor_of('w')")
+	denied(t, submitter, "select bellhop.sensor_of('w')")
 	for _, text := range []string{definition, "select bellhop.workflow_run('w')",
 		"select bellhop.workflow_event('w', 'z')",
 		"select definition from bellhop.workflow",
@@ -44,7 +46,7 @@ func TestRoles_Workflows(t *testing.T) {
 	}
 	for _, fn := range []string{"workflow_write('w', '{}', true, 'changed')", "run_ended(1, 'failed', 'x')",
 		"take_events(1, false)",
-		"runs_moved('{1}')", "step_again(1, 1)", "fire('w', '{}', '{}', '{}', null, false)"} {
+		"runs_moved('{1}')", "runs_wait('w')", "runs_go_on('w')", "step_again(1, '{}')", "fire('w', '{}', '{}', '{}', null, false)"} {
 		denied(t, submitter, "select bellhop."+fn)
 		denied(t, reader, "select bellhop."+fn)
 	}

@@ -1,7 +1,11 @@
--- Gives workflows, $1, to instances, $2 (0: to nobody). One that an app has in hand keeps its owner until the next time. Guard: the
--- advisory lock of assign_turn. Index: the primary key.
-update bellhop.workflow w
-   set instance = nullif(m.instance, 0)
-  from unnest($1::text[], $2::bigint[]) m (name, instance)
- where w.name = m.name
-   and w.name = any (array(select x.name from bellhop.workflow x where x.name = any ($1::text[]) order by x.name for no key update skip locked))
+-- Gives workflows, $1, to instances, $2 (0: to nobody), and tells them. One that an app has in hand keeps its owner until the next
+-- time. Guard: the advisory lock of assign_turn. Index: the primary key.
+with moved as (
+  update bellhop.workflow w
+     set instance = nullif(m.instance, 0)
+    from unnest($1::text[], $2::bigint[]) m (name, instance)
+   where w.name = m.name
+     and w.name = any (array(select x.name from bellhop.workflow x where x.name = any ($1::text[]) order by x.name for no key update skip locked))
+  returning w.name
+)
+select pg_notify('bellhop_due', '') where exists (select from moved)

@@ -19,6 +19,7 @@ with picked as materialized (
                   and (not exists (select from bellhop.dependency where not counted)
                     or not exists (select from bellhop.dependency d where d.job = r.id and not d.counted))
                   and (r.run_at is null or r.run_at <= clock_timestamp())
+                  and (r.not_after is null or r.not_after > clock_timestamp())
                 order by r.priority, r.id
                 limit d.most
                   for update skip locked) later
@@ -33,6 +34,7 @@ with picked as materialized (
                   and (not exists (select from bellhop.dependency where not counted)
                     or not exists (select from bellhop.dependency d where d.job = r.id and not d.counted))
                   and (r.run_at is null or r.run_at <= clock_timestamp())
+                  and (r.not_after is null or r.not_after > clock_timestamp())
                 order by r.priority, r.id
                 limit d.most
                   for update skip locked) here) x

@@ -1,5 +1,6 @@
 -- Who holds and who waits for which lock, and which of the jobs that ask are still run here. Read under the advisory lock of passes.
 -- items: it waits for one of its items; own: and holds these besides (level: the lock's text) until it ends.
+-- asserted: this instance has taken again what it runs since the database last crashed.
 -- $1 instance, $2 ids and $3 fences of those that ask. Guard: none, it only reads. Index: none, the tables are small; the primary key.
 select 'holds' as what, l.job, l.level, l.name, l.mode, l.instance, l.since
   from bellhop.lock l where l.mode in ('exclusive', 'shared')
@@ -16,3 +17,5 @@ select 'asks', j.id, '', '', '', j.instance, coalesce(j.attempt_at, j.started_at
   from bellhop.jobqueue j
   join unnest($2::bigint[], $3::bigint[]) as a (id, fence) on a.id = j.id and a.fence = j.fence
  where j.id = any ($2) and j.instance = $1 and j.state || '' in ('assigned', 'running')
+union all
+select 'asserted', 0, '', '', '', a.instance, now() from bellhop.asserted a where a.instance = $1

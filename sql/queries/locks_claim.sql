@@ -1,6 +1,6 @@
 -- Claims the jobs that a pass has chosen, with their locks.
 -- $1 instance, $2 host, $3 ids, $4 assigned; their locks: $5 of which job, $6 level, $7 name, $8 mode, $9 for how many ms the
--- start counts whatever becomes of the job (0: while it runs).
+-- start counts whatever becomes of the job (0: while it runs), $10 whose room each of $3 takes (NULL: its type's).
 -- Guard: lockable still; locked rows are somebody else's. The instance lives: the pass has found that out.
 -- Index: the primary keys.
 with picked as materialized (
@@ -28,7 +28,7 @@ with picked as materialized (
   on conflict (level, name, job) do update
      set fence = excluded.fence, mode = excluded.mode, instance = excluded.instance, since = clock_timestamp(), until = excluded.until
 )
-select j.id, j.fence, j.attempt, j.priority, j.type, j.args, j.msq, j.repeat, coalesce(j.key, ''), coalesce(j.vars::text, ''),
+select j.id, j.fence, j.attempt, j.priority, coalesce(($10::text[])[array_position($3::bigint[], j.id)], j.type), j.args, j.msq, j.repeat, coalesce(j.key, ''), coalesce(j.vars::text, ''),
        coalesce(j.traceparent, ''), coalesce(extract(epoch from j.timeout) * 1000, 0)::bigint, case when j.own_attempts then -j.max_attempts else j.max_attempts end, j.deaths,
        case when j.msq is not null then coalesce(j.run_on, '') else '' end,
        j.created_at, greatest(j.created_at, j.run_at), clock_timestamp()

@@ -1,5 +1,10 @@
--- Dependencies that somebody has to look at; $1 how many jobs at the most. Nothing where there are none. Index: dependency_uncounted.
-select l.looked, l.more
-  from (select exists (select from bellhop.dependency d where not d.counted) as any_) x
- cross join lateral bellhop.look_again($1) l
- where x.any_
+-- Jobs that have not begun by their not_after, at most $1: how many, and how long until the next, in ms; and dependencies that
+-- somebody has to look at, of $2 jobs at the most: how many, and whether there are more. Indexes: deadline_at, then the primary
+-- key; dependency_uncounted.
+select e.expired, e.next_ms, coalesce(l.looked, 0), coalesce(l.more, false)
+  from bellhop.expire($1) e
+  left join lateral (
+    select a.looked, a.more
+      from (select exists (select from bellhop.dependency d where not d.counted) as any_) x
+     cross join lateral bellhop.look_again($2) a
+     where x.any_) l on true

@@ -1,5 +1,2 @@
--- The dependencies among jobs. $1 ids. Index: dependency's primary key.
-select d.job, d.needs, d.wanted, d.met
-  from bellhop.dependency d
- where d.job = any ($1::bigint[]) and d.needs = any ($1::bigint[])
- order by d.job, d.needs
+-- The dependencies among jobs. $1 ids. Guard: bellhop.edges, which shows readers all and submitters their own. Indexes: its own.
+select e.job, e.needs, e.wanted, e.met from bellhop.edges($1::bigint[]) e order by e.job, e.needs

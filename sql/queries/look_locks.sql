@@ -1,6 +1,12 @@
--- Who holds which lock, and the first $1 of those who wait behind each. Guard: none, it only reads; readers only.
--- Indexes: those of bellhop.lock_queue.
+-- Who holds which lock, the running jobs (or items of theirs) that ask for one, and the first $1 of those who wait behind each. Guard:
+-- none, it only reads; readers only. Indexes: those of bellhop.lock_queue; lock_wait is a small table.
 select l.level, l.name, coalesce(l.mode, '') as mode, l.what, l.job, l.type, coalesce(l.instance, 0) as instance,
-       extract(epoch from clock_timestamp() - l.since)::float8 as age, coalesce(l.place, 0) as place, coalesce(l.waiting_for, '') as waiting_for
+       extract(epoch from clock_timestamp() - l.since)::float8 as age, coalesce(l.place, 0) as place, false as item,
+       coalesce(l.waiting_for, '') as waiting_for
   from bellhop.lock_queue($1) l
- order by l.level, l.name, l.what, l.place, l.job
+union all
+select w.level, w.name, w.mode, 'asks', w.job, j.type, w.instance, extract(epoch from clock_timestamp() - w.since)::float8, 0, j.is_msq,
+       coalesce(j.waiting_for, '')
+  from bellhop.lock_waiting w
+ cross join lateral (select q.type, q.is_msq, q.waiting_for from bellhop.every_job q where q.id = w.job offset 0) j
+ order by level, name, what, place, job

@@ -19,13 +19,15 @@ with counted as (
     from bellhop.job
    group by type
 )
-select c.*, t.wait_p50, t.wait_p90, t.run_p50, t.run_p90
+select c.*, t.wait_p50, t.wait_p90, t.wait_p99, t.run_p50, t.run_p90, t.run_p99
   from counted c
  cross join lateral (
    select percentile_disc(0.5) within group (order by l.wait) as wait_p50,
           percentile_disc(0.9) within group (order by l.wait) as wait_p90,
+          percentile_disc(0.99) within group (order by l.wait) as wait_p99,
           percentile_disc(0.5) within group (order by l.run)  as run_p50,
-          percentile_disc(0.9) within group (order by l.run)  as run_p90
+          percentile_disc(0.9) within group (order by l.run)  as run_p90,
+          percentile_disc(0.99) within group (order by l.run) as run_p99
      from (select greatest(extract(epoch from j.started_at - greatest(j.created_at, j.run_at)), 0)::float8 as wait,
                   extract(epoch from j.ended_at - coalesce(j.attempt_at, j.started_at))::float8 as run
              from bellhop.job j

@@ -5,6 +5,7 @@
 -- in which all that ran since the last VACUUM still stands.
 update bellhop.jobqueue j
    set items_total = case when o.total < 0 then null else o.total end, items_done = o.done, items_failed = o.failed,
+       progress = case when j.msq is not null then case when o.total > 0 then least(1, (o.done + o.failed)::real / o.total) end else j.progress end,
        waiting_for = case when o.waits <> '' then o.waits
                           when j.waiting_for like 'items\_wait: %' or j.msq is not null and j.waiting_for like 'lock\_held: %' then null
                           else j.waiting_for end

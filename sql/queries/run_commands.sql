@@ -1,9 +1,18 @@
 -- Carries out the commands that wait, ends dummies, and tells what operators want now, whether tables are attached, whether
--- there are jobs with locks, and when somebody has to look at sensors (NULL: nobody has to). $1 instance, $2 after how many ms a waiting job is reserved for (0: never).
--- Index: jobqueue_ready; jobqueue_locked; sensor_next, event_open; the primary keys.
+-- there are jobs with locks, when somebody has to look at sensors and when at messages (NULL: nobody has to),
+-- which sensors it watches (another number: others), whether there are operations that nobody works on, and how many instances
+-- live. $1 instance, $2 after how many ms a waiting job is reserved for (0: never);
+-- it takes along what was counted for sketches (bellhop.sketch_in; NULL: nothing): $3 what, $4 names, $5 buckets, $6 counts.
+-- Index: jobqueue_ready; jobqueue_locked; sensor_next, event_open; sensor_watched; notice_open; operation_open; instance_live; the primary keys.
 select bellhop.obey($1) + bellhop.pass_dummies(),
        (select coalesce(array_agg(p.type order by p.type), '{}') from bellhop.paused p),
        coalesce((select i.stop from bellhop.instance i where i.id = $1 and i.state = 'live'), ''),
        exists (select from bellhop.attachment),
        bellhop.locks_upkeep($2),
-       bellhop.sensors_next($1)
+       bellhop.sensors_next($1),
+       bellhop.notices_next($1),
+       bellhop.sketch_in($3, $4, $5, $6),
+       coalesce(bellhop.watched($1), 0),
+       exists (select from bellhop.operation o
+                where o.state in ('running', 'stopping') and coalesce(o.worked_at, o.started_at) < clock_timestamp() - interval '15 s'),
+       (select count(*) from bellhop.instance i where i.state = 'live')

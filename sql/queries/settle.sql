@@ -2,15 +2,16 @@
 -- $1 instance, then arrays: $2 id, $3 fence, $4 state, $5 exit code, $6 error, $7 child, $8 successes,
 -- $9 delay in ms until the next attempt, $10 death, $11 ended how long ago in ms,
 -- $12 items total, $13 items done, $14 items failed (done negative: no MSQ job, leave them alone),
--- $15 the part of the error that was not written by an agent (NULL: all of it), $16 what it gave back, JSON (NULL: nothing).
+-- $15 the part of the error that was not written by an agent (NULL: all of it), $16 what it gave back, JSON (NULL: nothing),
+-- $17 ended_as.
 -- Guard: the row is still ours under this fence and runs. Index: the primary key; `|| ''` keeps away from jobqueue_taken,
 -- in which all that ran since the last VACUUM still stands.
 -- A job that was asked to stop and is to be tried again, is cancelled instead; failed, if that was killjob.
 -- The same statement releases who waited for those that are over; a row 0: some are ready now. Index: dependency_open.
 with o as (
   select * from unnest($2::bigint[], $3::bigint[], $4::text[], $5::int[], $6::text[], $7::text[], $8::int[], $9::bigint[], $10::bool[],
-                       $11::int[], $12::bigint[], $13::bigint[], $14::bigint[], $15::text[], $16::text[])
-    as o (id, fence, state, exit_code, error, child, successes, delay, death, ago, total, done, failed, reason, result)
+                       $11::int[], $12::bigint[], $13::bigint[], $14::bigint[], $15::text[], $16::text[], $17::text[])
+    as o (id, fence, state, exit_code, error, child, successes, delay, death, ago, total, done, failed, reason, result, ended_as)
 ), settled as (
   update bellhop.jobqueue j
      set state = case when j.cancel_requested and j.killed_by is not null and o.state in ('scheduled', 'ready', 'cancelled') then 'failed'
@@ -22,6 +23,7 @@ with o as (
          error = case when j.cancel_requested and j.killed_by is not null and o.state in ('scheduled', 'ready', 'cancelled') then 'killed: by ' || j.killed_by
                       else o.error end, reason = o.reason, child = o.child, successes = nullif(o.successes, 0),
          deaths = j.deaths + o.death::int,
+         ended_as = o.ended_as,
          result = case when o.state not in ('scheduled', 'ready') then o.result::jsonb end,
          progress = case when o.state not in ('scheduled', 'ready') then j.progress end,
          progress_text = case when o.state not in ('scheduled', 'ready') then j.progress_text end,

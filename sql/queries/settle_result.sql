@@ -1,12 +1,13 @@
--- First attempts that succeeded and gave something back: settle_succeeded.sql, with $7 the results, JSON each.
+-- First attempts that succeeded and gave something back, or said how: settle_succeeded.sql, with $7 the results, JSON each; $8 ended_as, $9 exit codes.
 -- Guard: the row is still ours under this fence and runs. Index: the primary key; `|| ''` keeps away from jobqueue_taken,
 -- in which all that ran since the last VACUUM still stands.
 -- The same statement releases who waited for them; a row 0: some are ready now. Index: dependency_open.
 with settled as (
 update bellhop.jobqueue j
-   set state = 'succeeded', ended_at = greatest(coalesce(j.attempt_at, j.started_at), clock_timestamp() - o.ago * interval '1 ms'), exit_code = 0, child = o.child,
-       successes = nullif(o.successes, 0), waiting_for = null, error = null, result = o.result::jsonb
-  from unnest($2::bigint[], $3::bigint[], $4::text[], $5::int[], $6::int[], $7::text[]) as o (id, fence, child, successes, ago, result)
+   set state = 'succeeded', ended_at = greatest(coalesce(j.attempt_at, j.started_at), clock_timestamp() - o.ago * interval '1 ms'), exit_code = o.exit_code, child = o.child,
+       successes = nullif(o.successes, 0), waiting_for = null, error = null, result = o.result::jsonb, ended_as = o.ended_as
+  from unnest($2::bigint[], $3::bigint[], $4::text[], $5::int[], $6::int[], $7::text[], $8::text[], $9::int[])
+    as o (id, fence, child, successes, ago, result, ended_as, exit_code)
  where j.id = any ($2) and j.id = o.id
    and j.fence = o.fence and j.instance = $1 and j.state || '' in ('running', 'assigned')
 returning j.id

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"maps"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -22,14 +21,14 @@ type AskedLocks struct {
 
 // NewAskedLocks returns a session for locks that jobs ask for; it connects at its first use.
 func NewAskedLocks(url string) (*AskedLocks, error) {
-	settings := map[string]string{"synchronous_commit": "on", "lock_timeout": lockWait}
-	maps.Copy(settings, byIndex)
-	conn, err := newConnection(url, "locks", settings)
+	conn, err := newConnection(url, "locks", upkeepByIndex())
 	return &AskedLocks{conn: conn, Policy: lock.AnyLevel}, err
 }
 
 // Close ends the session's connection.
 func (a *AskedLocks) Close() { a.conn.close() }
+
+func (a *AskedLocks) connections() []*connection { return []*connection{a.conn} }
 
 var (
 	locksAskedSQL    = sql.Query("locks_asked")
@@ -79,10 +78,9 @@ func (q *askedPass) read(ctx context.Context, tx pgx.Tx) error {
 		q.fence[lock.ID(ask.Job)] = int64(ask.Fence)
 	}
 	batch := &pgx.Batch{}
-	for _, setting := range passSettings {
-		batch.Queue(setting)
-	}
+	batch.Queue(passSettings)
 	batch.Queue("select pg_advisory_xact_lock($1)", int64(lockKey))
+	asserted := false
 	batch.Queue(locksAskedSQL, int64(q.me), ids, fences).Query(func(rows pgx.Rows) error {
 		var what string
 		var g lock.Grant
@@ -99,12 +97,20 @@ func (q *askedPass) read(ctx context.Context, tx pgx.Tx) error {
 					q.waiting = append(q.waiting, lock.Awaiting{Grant: lock.Grant{Job: g.Job}, Items: true, Own: g.Level})
 				case "asks":
 					q.runs[g.Job] = true
+				case "asserted":
+					asserted = true
 				}
 				return nil
 			})
 		return err
 	})
-	return tx.SendBatch(ctx, batch).Close()
+	if err := tx.SendBatch(ctx, batch).Close(); err != nil {
+		return err
+	}
+	if !asserted { // a crash of the database may have un-claimed who asks: that is no end of it
+		return &scheduler.Unreachable{Err: errNotAsserted}
+	}
+	return nil
 }
 
 func (q *askedPass) answer(p lock.Policy) (answers map[scheduler.Claim]scheduler.LockAnswer, over []scheduler.Claim) {

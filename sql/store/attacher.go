@@ -22,7 +22,7 @@ type Attacher struct {
 // NewAttacher returns a session for attached tables; it connects at its first use.
 // turnURL is the login that touches the tables; empty: see turns.
 func NewAttacher(url, turnURL string, ownLogin bool) (*Attacher, error) {
-	conn, err := newConnection(url, "attachments", nil)
+	conn, err := newConnection(url, "attachments", upkeep)
 	if err != nil {
 		return nil, err
 	}
@@ -30,7 +30,7 @@ func NewAttacher(url, turnURL string, ownLogin bool) (*Attacher, error) {
 	if err != nil {
 		return nil, err
 	}
-	commands, err := newConnection(url, "commands", nil)
+	commands, err := newConnection(url, "commands", upkeep)
 	return &Attacher{conn, t, commands}, err
 }
 
@@ -40,6 +40,8 @@ func (a *Attacher) Close() {
 	a.turns.close()
 	a.commands.close()
 }
+
+func (a *Attacher) connections() []*connection { return []*connection{a.conn, a.commands} }
 
 var (
 	attachmentsSQL     = sql.Query("attachments")

@@ -30,6 +30,7 @@ type Claimer struct {
 	// Templates are what agents say of their jobs' locks. Set before the first use.
 	Templates Templates
 	again     time.Duration // what the last pass has found
+	passes    time.Duration // passesFor; tests on a slow machine take longer
 }
 
 // Again is how long after the last claim of jobs with locks a limit per time, which
@@ -45,6 +46,7 @@ func NewClaimer(url string) (*Claimer, error) {
 		conn:     conn,
 		asserted: -1,
 		Policy:   lock.AnyLevel,
+		passes:   passesFor,
 		position: position.New(),
 	}, err
 }
@@ -59,7 +61,7 @@ var (
 	claimOnlySQL  = sql.Query("claim_only")
 )
 
-var errNotAsserted = errors.New("connected anew: what runs here has to be asserted before a claim")
+var errNotAsserted = errors.New("connected anew: what runs here has to be asserted first")
 
 // Claim takes what the demand asks for, in the order in which it shall start.
 // It takes nothing on a connection on which Assert has not been called: behind
@@ -69,7 +71,7 @@ func (c *Claimer) Claim(ctx context.Context, me scheduler.InstanceID, d schedule
 	var jobs []scheduler.Job
 	err := c.conn.use(ctx, func(ctx context.Context, conn *pgx.Conn) (err error) {
 		if c.asserted != c.conn.opened {
-			return &Unreachable{errNotAsserted}
+			return &scheduler.Unreachable{Err: errNotAsserted}
 		}
 		if d.Locked {
 			jobs, err = c.claimLocked(ctx, conn, me, d)
@@ -171,6 +173,13 @@ func (c *Claimer) claim(
 	if err != nil {
 		return nil, err
 	}
+	return claimedJobs(rows, me, d, asked)
+}
+
+// claimedJobs reads what a claim brings that was asked for then.
+func claimedJobs(
+	rows pgx.Rows, me scheduler.InstanceID, d scheduler.Demand, asked time.Time,
+) ([]scheduler.Job, error) {
 	defer rows.Close()
 	jobs := make([]scheduler.Job, 0, min(d.Total, 64))
 	var origins []scheduler.Origin // of all in one piece
@@ -293,10 +302,15 @@ func reassert(ctx context.Context, conn *pgx.Conn, me scheduler.InstanceID, hold
 var claimsSQL = sql.Query("claims")
 
 // Claims is what the database says this instance holds. On the claimer's
-// connection, so that it sees every claim made before it.
+// connection, so that it sees every claim made before it; but, as Claim, not
+// before Assert: what a crash of the database has un-claimed is no reason to
+// stop what runs here.
 func (c *Claimer) Claims(ctx context.Context, me scheduler.InstanceID) ([]scheduler.Hold, error) {
 	var holds []scheduler.Hold
 	err := c.conn.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+		if c.asserted != c.conn.opened {
+			return &scheduler.Unreachable{Err: errNotAsserted}
+		}
 		rows, err := conn.Query(ctx, claimsSQL, int64(me))
 		if err != nil {
 			return err

@@ -294,8 +294,28 @@ func TestDesk_AConnectionThatBrokeIsReplaced(t *testing.T) {
 	if _, err := e.claimer.Claims(t.Context(), e.me); err == nil {
 		t.Error("no error, though the connection is gone")
 	}
+	e.assert(e.claimer, e.me, scheduler.Hold{Claim: j.Claim, Attempt: j.Attempt, Host: "local"})
 	if holds, err := e.claimer.Claims(t.Context(), e.me); err != nil || len(holds) != 1 || holds[0].Claim != j.Claim {
 		t.Errorf("on the next connection: %v, %v", holds, err)
+	}
+}
+
+// Nor is it said before that what runs here is not ours: a crash of the database
+// may have un-claimed it, and whoever used the connection since would have met
+// the loss and told nobody.
+func TestClaims_NotBeforeWhatRunsIsAsserted(t *testing.T) {
+	t.Parallel()
+	e := openEnv(t)
+	j := e.running()
+	e.drop("claimer")
+	for range 3 { // the loss; a connection that is new
+		if holds, err := e.claimer.Claims(t.Context(), e.me); err == nil {
+			t.Errorf("held %v, before anything was asserted", holds)
+		}
+	}
+	e.assert(e.claimer, e.me, scheduler.Hold{Claim: j.Claim, Attempt: j.Attempt, Host: "local"})
+	if holds, err := e.claimer.Claims(t.Context(), e.me); err != nil || len(holds) != 1 {
+		t.Errorf("held %v, %v", holds, err)
 	}
 }
 

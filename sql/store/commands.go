@@ -16,18 +16,30 @@ var runCommandsSQL, keysSQL, locatedSQL = sql.Query("run_commands"), sql.Query("
 // RunCommands carries out the commands that wait in the queue, and tells what
 // operators want of this instance now.
 func (k *Maintenance) RunCommands(ctx context.Context, me scheduler.InstanceID) (s scheduler.ControlState, err error) {
+	counted := k.counted(time.Now())
+	var left bool // operations that nobody works on
 	err = k.conn.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		var n int
-		var sensorIn *int64
-		err := conn.QueryRow(ctx, runCommandsSQL, int64(me), k.Policy.Constants.Horizon().Milliseconds()).
-			Scan(&n, &s.Paused, &s.Stop, &s.Attached, &s.Locks, &sensorIn)
+		var n, sketches int
+		left = false
+		var sensorIn, noticeIn *int64
+		args := append([]any{int64(me), k.Policy.Constants.Horizon().Milliseconds()}, counted.args()...)
+		err := conn.QueryRow(ctx, runCommandsSQL, args...).
+			Scan(&n, &s.Paused, &s.Stop, &s.Attached, &s.Locks, &sensorIn, &noticeIn, &sketches, &s.Watches, &left,
+				&s.Instances)
 		if sensorIn != nil {
 			s.Sensors, s.SensorIn = true, time.Duration(*sensorIn)*time.Millisecond
+		}
+		if noticeIn != nil {
+			s.Notices, s.NoticeIn = true, time.Duration(*noticeIn)*time.Millisecond
 		}
 		return err
 	})
 	if err != nil {
+		k.Counts.giveBack(counted)
 		return scheduler.ControlState{}, fmt.Errorf("carry out commands: %w", err)
+	}
+	if left && k.Operations != nil {
+		k.Operations()
 	}
 	return s, nil
 }

@@ -1,19 +1,20 @@
-// Package store runs bellhop's statements on PostgreSQL through pgx. Each of
-// its sessions (Claimer, Recorder, Registry, Maintenance) owns one connection, so that
-// none waits behind another's work; a session whose connection broke opens a new
-// one at its next use. It decides nothing: it turns values into statements and
-// rows into values.
+// Package store runs bellhop's statements on PostgreSQL through pgx. Each of its
+// desks (Claimer, Recorder, Registry, Maintenance) has a connection while it works,
+// so that none waits behind another's work: its own, or one that several take in
+// turn (Shared). A desk whose connection broke opens a new one at its next use. It
+// decides nothing: it turns values into statements and rows into values.
 package store
 
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"bellhop/scheduler"
 )
 
 // patience bounds every statement of a session: a server that swallows bytes
@@ -24,6 +25,9 @@ const patience = 15 * time.Second
 // ALTER TABLE that waits for its turn) keeps it from its work, not from the
 // next that has to be done on its connection, a heartbeat say.
 const lockWait = "1s"
+
+// statementsMost is how many statements a session keeps prepared: more than any has, and a table of that size.
+const statementsMost = 128
 
 // byIndex keeps the hot statements on their indexes whatever the statistics say:
 // right after a bulk insert, or before the first ANALYZE, the planner takes the
@@ -41,7 +45,8 @@ type connection struct {
 	config *pgx.ConnConfig
 	mu     sync.Mutex
 	conn   *pgx.Conn
-	opened int // how often it was opened
+	opened int    // how often it was opened
+	shelf  *shelf // others use its connection, too, between its uses; nil: it is its own
 }
 
 func newConnection(url, name string, settings map[string]string) (*connection, error) {
@@ -63,6 +68,7 @@ func newConnection(url, name string, settings map[string]string) (*connection, e
 	for k, v := range settings {
 		config.RuntimeParams[k] = v
 	}
+	config.StatementCacheCapacity, config.DescriptionCacheCapacity = statementsMost, 0
 	if config.ConnectTimeout == 0 {
 		config.ConnectTimeout = 5 * time.Second
 	}
@@ -76,17 +82,28 @@ func (c *connection) use(ctx context.Context, f func(context.Context, *pgx.Conn)
 	defer c.mu.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
+	if c.shelf != nil {
+		conn, err := c.shelf.take(ctx)
+		if err != nil {
+			return &scheduler.Unreachable{Err: err}
+		}
+		defer c.shelf.give(conn)
+		if err = f(ctx, conn); err != nil && conn.IsClosed() {
+			return &scheduler.Unreachable{Err: err}
+		}
+		return err
+	}
 	if c.conn == nil || c.conn.IsClosed() {
 		conn, err := pgx.ConnectConfig(ctx, c.config)
 		if err != nil {
-			return &Unreachable{err}
+			return &scheduler.Unreachable{Err: err}
 		}
 		c.conn = conn
 		c.opened++
 	}
 	err := f(ctx, c.conn)
 	if err != nil && c.conn.IsClosed() {
-		return &Unreachable{err}
+		return &scheduler.Unreachable{Err: err}
 	}
 	return err
 }
@@ -95,19 +112,10 @@ func (c *connection) close() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.conn != nil {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-		defer cancel()
-		_ = c.conn.Close(ctx) // it is going anyway
+		hangUp(c.conn)
 		c.conn = nil
 	}
 }
-
-// Unreachable is an error of the connection, not of the statement: whether the
-// statement was carried out is not known.
-type Unreachable struct{ err error }
-
-func (u *Unreachable) Error() string { return fmt.Sprintf("database out of reach: %v", u.err) }
-func (u *Unreachable) Unwrap() error { return u.err }
 
 // busy reports whether a statement has not got a lock in time.
 func busy(err error) bool {

@@ -11,9 +11,7 @@ import (
 
 	"bellhop/pgdev/pgtest"
 	"bellhop/scheduler"
-	"bellhop/sql"
-	"bellhop/sql/migrate"
-	"bellhop/triggers"
+	"bellhop/sql/migrate/migrated"
 )
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
@@ -32,21 +30,15 @@ type env struct {
 
 func openEnv(t testing.TB) *env {
 	t.Helper()
-	e := &env{TB: t, url: pgtest.URL(t)}
+	e := &env{TB: t, url: migrated.URL(t)}
 	var err error
 	if e.conn, err = pgx.Connect(t.Context(), e.url); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = e.conn.Close(context.Background()) })
-	plan, err := migrate.New(sql.Migrations, triggers.Scripts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := plan.Run(t.Context(), e.conn); err != nil {
-		t.Fatal(err)
-	}
 	e.claimer, e.recorder = desk(e, NewClaimer), desk(e, NewRecorder)
 	e.registry, e.maintenance = desk(e, NewRegistry), desk(e, NewMaintenance)
+	e.claimer.passes = time.Minute
 	e.me = e.register("first", time.Minute)
 	e.assert(e.claimer, e.me)
 	return e

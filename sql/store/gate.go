@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"bellhop/scheduler"
 	"bellhop/sql"
 )
 
@@ -39,7 +40,7 @@ func NewGate(url string) (*Gate, error) {
 	if err != nil {
 		return nil, err
 	}
-	lookout, err := newConnection(url, "gate lookout", nil)
+	lookout, err := newConnection(url, "gate lookout", upkeep)
 	return &Gate{config: conn.config, monitor: lookout}, err
 }
 
@@ -50,6 +51,8 @@ func (g *Gate) Close() {
 	g.drop()
 	g.monitor.close()
 }
+
+func (g *Gate) connections() []*connection { return []*connection{g.monitor} }
 
 var (
 	gateWaitSQL       = "select bellhop.wait_for_gate($1)"
@@ -84,6 +87,7 @@ func (g *Gate) Keep(ctx context.Context, shut func()) error {
 	tell := sync.OnceFunc(shut)
 	granted, err := g.wait(ctx, tell)
 	if err != nil {
+		err = g.lost(err)
 		g.drop()
 		if refused := (*pgconn.PgError)(nil); errors.As(err, &refused) && refused.Code == "42883" { // undefined_function
 			return fmt.Errorf("wait at the gate: %w; run `bellhop migrate`", err)
@@ -101,11 +105,21 @@ func (g *Gate) Keep(ctx context.Context, shut func()) error {
 		_, err = g.conn.WaitForNotification(ctx)
 	}
 	if ctx.Err() == nil {
+		err = g.lost(err)
 		g.drop()
 		return fmt.Errorf("the gate's connection is lost: %w", err)
 	}
 	g.open()
 	return nil
+}
+
+// lost marks an error that left the connection closed as one of the connection: a wire that breaks
+// amid a wait says no more of it than "broken pipe".
+func (g *Gate) lost(err error) error {
+	if g.conn.IsClosed() {
+		return &scheduler.Unreachable{Err: err}
+	}
+	return err
 }
 
 // connect opens the connection, and makes sure that it is one to the server.
@@ -122,6 +136,7 @@ func (g *Gate) connect(ctx context.Context) error {
 	g.conn = conn
 	var pid uint32
 	if err := conn.QueryRow(ctx, "select pg_backend_pid()").Scan(&pid); err != nil {
+		err = g.lost(err)
 		g.drop()
 		return err
 	}

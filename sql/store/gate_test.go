@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"bellhop/pgdev/pgtest"
+	"bellhop/scheduler"
 )
 
 // keeping is a Keep that runs, and what it has said.
@@ -216,7 +218,8 @@ func TestGate_BehindAnother(t *testing.T) {
 	l.rang("nobody", 0, insert)
 }
 
-// A connection that ends opens the gate, and Keep says so.
+// A connection that ends opens the gate, and Keep says so: in the midst of the wait, and where
+// the wire turns out to be broken.
 func TestGate_ConnectionLost(t *testing.T) {
 	t.Parallel()
 	e := openEnv(t)
@@ -224,14 +227,20 @@ func TestGate_ConnectionLost(t *testing.T) {
 	k := e.keep(g)
 	k.isShut()
 	l.do(e.conn, "select pg_terminate_backend(pid, 10000) from pg_stat_activity where application_name = 'bellhop gate' and datname = current_database()")
-	if err := <-k.ended; err == nil {
-		t.Error("Keep says nothing")
+	var away *scheduler.Unreachable
+	if err := <-k.ended; !errors.As(err, &away) {
+		t.Errorf("Keep says %v", err)
 	}
 	k.closed = true
 	l.rang("lost", 0, func() { l.do(e.conn, insertOne) })
 	again := e.keep(g)
 	again.isShut()
 	l.rang("had again", 1, func() { l.do(e.conn, insertOne) })
+	again.end()
+	_ = g.conn.PgConn().Conn().Close()
+	if err := g.Keep(t.Context(), func() {}); !errors.As(err, &away) {
+		t.Errorf("on a broken wire Keep says %v", err)
+	}
 }
 
 // Who has notified and is not through with his commit keeps the others waiting.

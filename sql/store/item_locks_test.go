@@ -248,6 +248,7 @@ func TestItemLocks_PlanOfWhoWaits(t *testing.T) {
 	e.exec("analyze bellhop.jobqueue")
 	j := e.query()
 	e.exec(`insert into bellhop.jobqueue (type, locks, behind) select 'cat', '{db:a=exclusive}', 'db:a' from generate_series(1, 50000)`)
+	e.exec(`insert into bellhop.jobqueue (type, locks) select 'cat', '{db:c=exclusive}' from generate_series(1, 50000)`)
 	asked := desk(e, NewAskedLocks)
 	e.mustItems(asked, j, "", "db:a=exclusive db:b=exclusive")
 	conn, err := pgx.ConnectConfig(t.Context(), asked.conn.config)
@@ -258,6 +259,9 @@ func TestItemLocks_PlanOfWhoWaits(t *testing.T) {
 	for _, statistics := range []string{"of an empty table", "fresh"} {
 		plan, pages := planned(t, conn, locksBehindSQL, fmt.Sprint(j.Claim.Job), fmt.Sprint(j.Claim.Fence))
 		if pages > 50 || !strings.Contains(plan, "jobqueue_locked") {
+			t.Errorf("with statistics %s it reads %d pages:\n%s", statistics, pages, plan)
+		}
+		if plan, pages := planned(t, conn, locksWaitedSQL); pages > 10 || !strings.Contains(plan, "jobqueue_locked") {
 			t.Errorf("with statistics %s it reads %d pages:\n%s", statistics, pages, plan)
 		}
 		e.exec("analyze bellhop.jobqueue")

@@ -25,24 +25,23 @@ const (
 	// A pass looks at so many jobs besides those that it could start; at more when
 	// all that it looked at have to wait.
 	passFew, passMany = 32, 256
-	// So long a claim makes passes one after the other, while what it looked at
-	// only had to be told behind which lock it waits: other claims wait for it.
-	passesFor = 50 * time.Millisecond
 )
 
 // passSettings are for the transactions that come in turn under lockKey.
-var passSettings = []string{
-	// A claim is committed asynchronously elsewhere; who holds a lock must not be
-	// forgotten in a crash while its job runs on.
-	"set local synchronous_commit = on",
-	// Whoever stops in the midst of one (a frozen machine, a line that is cut)
-	// keeps all others waiting no longer than this; those wait longer than that.
-	"set local idle_in_transaction_session_timeout = '2s'",
-	"set local lock_timeout = '5s'",
-}
+// A claim is committed asynchronously elsewhere; who holds a lock must not be
+// forgotten in a crash while its job runs on. Whoever stops in the midst of one (a
+// frozen machine, a line that is cut) keeps all others waiting no longer than 2 s;
+// those wait longer than that.
+const passSettings = `select set_config('synchronous_commit', 'on', true),
+	set_config('idle_in_transaction_session_timeout', '2s', true), set_config('lock_timeout', '5s', true)`
+
+// passesFor is how long a claim makes passes one after the other, while what it looked at
+// only had to be told behind which lock it waits: other claims wait for it.
+const passesFor = 50 * time.Millisecond
 
 var (
 	locksTurnSQL   = sql.Query("locks_turn")
+	locksWaitedSQL = sql.Query("locks_waited")
 	locksHeldSQL   = sql.Query("locks_held")
 	locksWantedSQL = sql.Query("locks_wanted")
 	locksClaimSQL  = sql.Query("locks_claim")
@@ -61,6 +60,12 @@ var (
 func (c *Claimer) claimLocked(
 	ctx context.Context, conn *pgx.Conn, me scheduler.InstanceID, d scheduler.Demand,
 ) (jobs []scheduler.Job, err error) {
+	if len(d.Types) == 0 { // it is to hand on what is free: the next pass that takes something clears up as well
+		var waited bool
+		if err := conn.QueryRow(ctx, locksWaitedSQL).Scan(&waited); err != nil || !waited {
+			return nil, err
+		}
+	}
 	left := d
 	left.Types = slices.Clone(d.Types)
 	look, began := passFew, time.Now()
@@ -74,7 +79,7 @@ func (c *Claimer) claimLocked(
 		switch {
 		case !p.more || left.Total == 0 || len(left.Types) == 0:
 			return jobs, nil
-		case time.Since(began) > passesFor: // others have to come to their turn, too
+		case time.Since(began) > c.passes: // others have to come to their turn, too
 			_, err := conn.Exec(ctx, ringLocksSQL, false)
 			return jobs, err
 		}
@@ -99,7 +104,8 @@ func without(d scheduler.Demand, jobs []scheduler.Job) scheduler.Demand {
 	return d
 }
 
-// pass is one of them: a transaction of two round trips.
+// pass is one of them: a transaction of two round trips, the second of which commits;
+// with filters, of three.
 type pass struct {
 	claimer *Claimer
 	me      scheduler.InstanceID
@@ -107,29 +113,42 @@ type pass struct {
 	look    int // at so many jobs of each type at the most
 	jobs    []scheduler.Job
 	more    bool                     // there may be jobs that it has not looked at
+	agents  map[lock.ID]string       // whose room jobs take that wait
 	turns   map[lock.ID][]lock.Grant // which locks are free for a job that waited behind them
 	again   time.Duration            // until a limit per time lets another start; 0: none is used up
 }
 
 func (p *pass) make(ctx context.Context, conn *pgx.Conn) error {
-	return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
-		known, woken, err := p.read(ctx, tx)
-		if err != nil {
-			return err
+	err := p.inTurn(ctx, conn)
+	if err != nil && !conn.IsClosed() && conn.PgConn().TxStatus() != 'I' {
+		if _, failed := conn.Exec(ctx, "rollback"); failed != nil {
+			hangUp(conn)
 		}
-		choice := p.claimer.Policy.Choose(known)
-		if at := choice.Again(known); !at.IsZero() {
-			p.again = at.Sub(known.Now)
-		}
-		p.more = p.handsOn(choice) || len(choice.Wait)+len(choice.Reject) > 0 && len(known.Waiting) >= p.look
-		if err := p.write(ctx, tx, choice); err != nil {
-			return err
-		}
-		if p.leaves(woken, known, choice) {
-			_, err = tx.Exec(ctx, ringLocksSQL, true) // for the other instances
-		}
+	}
+	return err
+}
+
+func (p *pass) inTurn(ctx context.Context, conn *pgx.Conn) error {
+	known, woken, err := p.read(ctx, conn)
+	if err != nil {
 		return err
-	})
+	}
+	choice := p.claimer.Policy.Choose(known)
+	if at := choice.Again(known); !at.IsZero() {
+		p.again = at.Sub(known.Now)
+	}
+	p.more = p.handsOn(choice) || len(choice.Wait)+len(choice.Reject) > 0 && len(known.Waiting) >= p.look
+	var jobs []scheduler.Job
+	batch := p.writes(choice, &jobs)
+	if p.leaves(woken, known, choice) {
+		batch.Queue(ringLocksSQL, true) // for the other instances
+	}
+	batch.Queue("commit")
+	if err := conn.SendBatch(ctx, batch).Close(); err != nil {
+		return err
+	}
+	p.jobs = jobs
+	return nil
 }
 
 // handsOn reports whether a lock whose turn came to a job is left to the next
@@ -159,38 +178,45 @@ func (p *pass) handsOn(choice lock.Choice) bool {
 
 // read waits for its turn, has what is free handed on, and reads who holds
 // what and who waits. woken are the types of the jobs whose turn it is now.
-func (p *pass) read(ctx context.Context, tx pgx.Tx) (known lock.Pass, woken []string, err error) {
+func (p *pass) read(ctx context.Context, conn *pgx.Conn) (known lock.Pass, woken []string, err error) {
 	types, most := make([]string, len(p.demand.Types)), map[string]int{}
 	placed, worst := make([]bool, len(types)), make([]int16, len(types))
 	for i, t := range p.demand.Types {
 		types[i], placed[i], most[string(t.Type)] = string(t.Type), t.Placed, t.Limit
 		worst[i] = int16(t.MaxPriority)
 	}
-	var names *string
+	var names, rjm *string
 	var priorities []int
 	if o := p.demand.Only; o != nil {
-		names, priorities = orNil(o.Names), o.Priorities
+		names, priorities, rjm = orNil(o.Names), o.Priorities, orNil(o.RJM)
 	}
 	batch := &pgx.Batch{}
-	for _, setting := range passSettings {
-		batch.Queue(setting)
-	}
+	var filtered bool
+	batch.Queue("begin")
+	batch.Queue(passSettings)
 	batch.Queue(locksTurnSQL, int64(lockKey), max(1, min(p.demand.Total, passFew))).
-		QueryRow(func(row pgx.Row) error { return row.Scan(&woken) })
+		QueryRow(func(row pgx.Row) error { return row.Scan(&woken, &filtered) })
 	templated := p.claimer.Templates.types()
 	batch.Queue(locksHeldSQL, templated).Query(func(rows pgx.Rows) error { return p.scanHeld(rows, &known) })
-	batch.Queue(locksRulesSQL).Query(func(rows pgx.Rows) error { return scanRules(rows, &known) })
-	batch.Queue(locksRunSQL).Query(func(rows pgx.Rows) error { return scanJobs(rows, &known.Running, nil) })
 	if adopt := p.claimer.Templates.among(types); len(adopt) > 0 {
 		batch.Queue(locksAdoptSQL, adopt, p.look)
 	}
 	if len(types) > 0 {
 		batch.Queue(locksWantedSQL, int64(p.me), types, p.demand.Localities, p.look, placed, p.demand.MSQ,
-			names, priorities, templated, worst).
+			names, priorities, templated, worst, rjm).
 			Query(func(rows pgx.Rows) error { return scanJobs(rows, &known.Waiting, p.claimer.Templates) })
 	}
 	batch.Queue("select clock_timestamp()").QueryRow(func(row pgx.Row) error { return row.Scan(&known.Now) })
-	err = tx.SendBatch(ctx, batch).Close()
+	if err = conn.SendBatch(ctx, batch).Close(); err == nil && filtered {
+		rules := &pgx.Batch{}
+		rules.Queue(locksRulesSQL).Query(func(rows pgx.Rows) error { return scanRules(rows, &known) })
+		rules.Queue(locksRunSQL).Query(func(rows pgx.Rows) error { return scanJobs(rows, &known.Running, nil) })
+		err = conn.SendBatch(ctx, rules).Close()
+	}
+	p.agents = map[lock.ID]string{}
+	for _, w := range known.Waiting {
+		p.agents[w.Job] = w.Agent
+	}
 	known.Most, known.Total = most, p.demand.Total
 	return known, woken, err
 }
@@ -223,7 +249,7 @@ func (p *pass) scanHeld(rows pgx.Rows, known *lock.Pass) error {
 func scanJobs(rows pgx.Rows, into *[]lock.Waiting, templates Templates) error {
 	var w wanting
 	_, err := pgx.ForEachRow(rows, []any{(*int64)(&w.Job), &w.Type, &w.Priority, &w.Since, &w.Locks, &w.Reasons,
-		&w.args, &w.key, &w.vars, &w.runOn, &w.submittedBy}, func() error {
+		&w.args, &w.key, &w.vars, &w.runOn, &w.submittedBy, &w.Agent}, func() error {
 		*into = append(*into, w.resolved(templates))
 		w = wanting{}
 		return nil
@@ -231,22 +257,18 @@ func scanJobs(rows pgx.Rows, into *[]lock.Waiting, templates Templates) error {
 	return err
 }
 
-// write claims what was chosen, with its locks, and tells the others behind
+// writes claim what was chosen, with its locks, and tell the others behind
 // which lock they wait.
-func (p *pass) write(ctx context.Context, tx pgx.Tx, choice lock.Choice) error {
-	if len(choice.Wait) > 0 {
-		n := len(choice.Wait)
+func (p *pass) writes(choice lock.Choice, jobs *[]scheduler.Job) *pgx.Batch {
+	batch := &pgx.Batch{}
+	if n := len(choice.Wait); n > 0 {
 		ids, behind, why := make([]int64, n), make([]string, n), make([]*string, n)
 		for i, w := range choice.Wait {
 			ids[i], behind[i], why[i] = int64(w.Job), w.Behind, orNil(w.Why)
 		}
-		if _, err := tx.Exec(ctx, locksWaitSQL, ids, behind, why); err != nil {
-			return err
-		}
+		batch.Queue(locksWaitSQL, ids, behind, why)
 		if levels, names, jobs := kept(choice.Wait); len(jobs) > 0 {
-			if _, err := tx.Exec(ctx, locksKeepSQL, levels, names, jobs); err != nil {
-				return err
-			}
+			batch.Queue(locksKeepSQL, levels, names, jobs)
 		}
 	}
 	if n := len(choice.Reject); n > 0 {
@@ -254,33 +276,41 @@ func (p *pass) write(ctx context.Context, tx pgx.Tx, choice lock.Choice) error {
 		for i, r := range choice.Reject {
 			ids[i], rules[i] = int64(r.Job), string(r.Rule)
 		}
-		if _, err := tx.Exec(ctx, locksRejectSQL, ids, rules); err != nil {
-			return err
-		}
+		batch.Queue(locksRejectSQL, ids, rules)
 	}
-	if len(choice.Start) == 0 {
-		return nil
+	if len(choice.Start) > 0 {
+		p.claims(batch, choice, jobs)
 	}
+	return batch
+}
+
+func (p *pass) claims(batch *pgx.Batch, choice lock.Choice, jobs *[]scheduler.Job) {
 	var ids, of, ms []int64
-	var levels, names, modes []string
+	var levels, names, modes, agents []string
+	rjm := slices.ContainsFunc(choice.Start, func(s lock.Start) bool { return p.agents[s.Job] == "rjm" })
 	for _, s := range choice.Start {
 		ids = append(ids, int64(s.Job))
+		if rjm { // else a job takes its type's room
+			agents = append(agents, p.agents[s.Job])
+		}
 		for _, g := range s.Grants {
 			of, levels = append(of, int64(s.Job)), append(levels, g.Level)
 			names, modes = append(names, g.Name), append(modes, g.Mode)
 			ms = append(ms, g.For.Milliseconds())
 		}
 	}
-	jobs, err := p.claimer.claim(ctx, tx, p.me, p.demand, locksClaimSQL,
-		[]any{int64(p.me), string(p.demand.Host), ids, p.demand.Assigned, of, levels, names, modes, ms})
-	for i := range jobs {
-		jobs[i].Locked = true
+	asked := time.Now()
+	batch.Queue(locksClaimSQL, int64(p.me), string(p.demand.Host), ids, p.demand.Assigned, of, levels, names, modes, ms,
+		agents).Query(func(rows pgx.Rows) (err error) {
+		*jobs, err = claimedJobs(rows, p.me, p.demand, asked)
+		for i := range *jobs {
+			(*jobs)[i].Locked = true
+		}
+		return err
+	})
+	if levels, names := p.shared(choice); len(levels) > 0 {
+		batch.Queue(locksShareSQL, levels, names)
 	}
-	p.jobs = jobs
-	if levels, names := p.shared(choice); err == nil && len(levels) > 0 {
-		_, err = tx.Exec(ctx, locksShareSQL, levels, names)
-	}
-	return err
 }
 
 // kept are the locks that are kept free for jobs which are reserved for.

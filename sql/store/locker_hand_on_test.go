@@ -189,18 +189,14 @@ func TestLocks_WhoStopsInTheMidstOfAPassKeepsNobodyWaiting(t *testing.T) {
 	id := e.locked("db:a=exclusive")
 	frozen := desk(e, NewClaimer)
 	err := frozen.conn.use(t.Context(), func(ctx context.Context, conn *pgx.Conn) error {
-		tx, err := conn.Begin(ctx)
-		if err != nil {
-			return err
-		}
 		p := pass{claimer: frozen, me: e.me, demand: demand(1), look: 1}
-		if _, _, err := p.read(ctx, tx); err != nil {
+		if _, _, err := p.read(ctx, conn); err != nil {
 			return err
 		}
 		if got := e.pass(5); !slices.Equal(got, []scheduler.JobID{id}) {
 			t.Errorf("%v start, want %v", got, id)
 		}
-		_, err = tx.Exec(ctx, "select 1")
+		_, err := conn.Exec(ctx, "select 1")
 		return err
 	})
 	if err == nil {

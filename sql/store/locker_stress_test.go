@@ -79,11 +79,11 @@ func worksOff(ctx context.Context, t *testing.T, claimer *Claimer, recorder *Rec
 			mine[j.Claim.Job] = j
 		}
 		if err != nil { // a connection was ended: what is committed is read again
-			holds, err := claimer.Claims(ctx, me)
-			if err != nil {
+			if _, _, err := claimer.Assert(ctx, me, nil); err != nil { // nothing was undone
 				continue
 			}
-			if _, _, err := claimer.Assert(ctx, me, holds); err != nil {
+			holds, err := claimer.Claims(ctx, me)
+			if err != nil {
 				continue
 			}
 			for _, h := range holds {

@@ -20,6 +20,9 @@ func (e *env) passed(most int) []scheduler.Job {
 	e.Helper()
 	d := demand(most)
 	d.Locked = true
+	if most == 0 {
+		d.Types = nil
+	}
 	return e.claim(d)
 }
 
@@ -83,6 +86,31 @@ func TestLocks_WhoIsInNobodysWayStartsAndTheOthersSayBehindWhat(t *testing.T) {
 	e.ends(got[0])
 	if next := e.pass(5); !slices.Equal(next, []scheduler.JobID{second}) {
 		t.Errorf("after the end a pass took %v, want %v", next, second)
+	}
+}
+
+// A pass that can take nothing only hands on what is free. Where nobody waits it leaves even the clearing up to
+// the next one that takes something: while all children are busy there would be one for each batch of outcomes.
+func TestLocks_APassForNobodyCostsNothing(t *testing.T) {
+	t.Parallel()
+	e := openEnv(t)
+	grants := func() string { return e.one("select count(*) from bellhop.lock_grant") }
+	e.locked("db:a=exclusive")
+	first := e.passed(5)
+	e.ends(first...)
+	e.pass(0)
+	if held := e.one("select count(*) from bellhop.lock"); grants() != "1" || held != "0" {
+		t.Errorf("nobody waits: %s rows of locks, %s are held", grants(), held)
+	}
+	e.locked("db:a=exclusive")
+	second := e.passed(5)
+	behind := e.locked("db:a=exclusive")
+	e.pass(5)
+	e.ends(second...)
+	e.pass(0)
+	e.want(behind, "behind", "") // its turn has come, here or at another instance
+	if got := e.pass(5); !slices.Equal(got, []scheduler.JobID{behind}) {
+		t.Errorf("then a pass took %v, want %d", got, behind)
 	}
 }
 

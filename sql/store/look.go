@@ -193,3 +193,25 @@ func collect[T any](ctx context.Context, db Querier, text string, args ...any) (
 	}
 	return pgx.AppendRows([]T{}, rows, pgx.RowToStructByName[T])
 }
+
+// planOnce is collect for a long statement whose plan is good whatever is asked: the server
+// plans it once a connection. Left to itself it plans anew each time where tables are large,
+// since it takes the plan for certain values to be cheaper, and plans for longer than it reads.
+func planOnce[T any](ctx context.Context, db Querier, text string, args ...any) ([]T, error) {
+	batches, ok := db.(interface {
+		SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults
+	})
+	if !ok {
+		return collect[T](ctx, db, text, args...)
+	}
+	var list []T
+	var b pgx.Batch // one round trip
+	b.Queue("set local plan_cache_mode = force_generic_plan")
+	b.Queue(text, args...).Query(func(rows pgx.Rows) (err error) {
+		list, err = pgx.AppendRows([]T{}, rows, pgx.RowToStructByName[T])
+		return err
+	})
+	b.Queue("set local plan_cache_mode to default")
+	err := batches.SendBatch(ctx, &b).Close()
+	return list, err
+}

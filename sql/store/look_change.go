@@ -20,7 +20,6 @@ var (
 	lookKickSQL    = sql.Query("look_kick")
 	lookPauseSQL   = sql.Query("look_pause")
 	lookResumeSQL  = sql.Query("look_resume")
-	lookPruneSQL   = sql.Query("look_prune")
 )
 
 // Submission is a job to be. Nil and zero fields are left to the columns' defaults.
@@ -49,6 +48,7 @@ type Submission struct {
 	Once         *string           // for how long its key is taken: ever, open or waiting; nil: ever
 	Per          *time.Duration    // its key is that of a period
 	Replace      bool              // what waits under its key gets this content
+	Batch        *scheduler.JobID  // the job of its batch, which needs it
 	Traceparent  *string           // the context of whoever submits; nil: the job begins a trace of its own
 }
 
@@ -56,19 +56,11 @@ type Submission struct {
 // gives the id of the job that has it. What the queue refuses is an error with
 // an SQL code of class 23 and, mostly, the name of the constraint.
 func (l Look) Submit(ctx context.Context, s Submission) (scheduler.JobID, error) {
-	var vars *string
-	if len(s.Vars) > 0 {
-		text, err := json.Marshal(s.Vars)
-		if err != nil {
-			return 0, fmt.Errorf("submit: %w", err)
-		}
-		v := string(text)
-		vars = &v
+	args, err := s.args()
+	if err != nil {
+		return 0, err
 	}
-	rows, err := l.db.Query(ctx, lookSubmitSQL, s.Type, s.Args, s.MSQ, s.Repeat, s.RunOn, s.Key, s.Priority,
-		s.PriorityName, s.RunAt, milliseconds(s.RunIn), s.Held, vars, orNull(s.Locks), orZero(int(s.MaxAttempts)),
-		milliseconds(s.Timeout), s.OnFailure, orNull(s.After), orNull(s.AfterKeys), orNull(s.Wanted), s.Traceparent,
-		s.Once, milliseconds(s.Per), s.Replace, s.NotAfter, milliseconds(s.NotAfterIn))
+	rows, err := l.db.Query(ctx, lookSubmitSQL, args...)
 	if err != nil {
 		return 0, fmt.Errorf("submit: %w", err)
 	}
@@ -77,6 +69,23 @@ func (l Look) Submit(ctx context.Context, s Submission) (scheduler.JobID, error)
 		return 0, fmt.Errorf("submit: %w", err)
 	}
 	return id, nil
+}
+
+// args are those of look_submit.sql.
+func (s Submission) args() ([]any, error) {
+	var vars *string
+	if len(s.Vars) > 0 {
+		text, err := json.Marshal(s.Vars)
+		if err != nil {
+			return nil, fmt.Errorf("submit: %w", err)
+		}
+		v := string(text)
+		vars = &v
+	}
+	return []any{s.Type, s.Args, s.MSQ, s.Repeat, s.RunOn, s.Key, s.Priority,
+		s.PriorityName, s.RunAt, milliseconds(s.RunIn), s.Held, vars, orNull(s.Locks), orZero(int(s.MaxAttempts)),
+		milliseconds(s.Timeout), s.OnFailure, orNull(s.After), orNull(s.AfterKeys), orNull(s.Wanted), s.Traceparent,
+		s.Once, milliseconds(s.Per), s.Replace, s.NotAfter, milliseconds(s.NotAfterIn), s.Batch}, nil
 }
 
 // orNull makes an empty list nil, which is NULL.
@@ -116,6 +125,29 @@ func (l Look) Cancel(ctx context.Context, id scheduler.JobID, now bool) (change 
 // Retry opens a new attempt at a final job. Any other stays as it is.
 func (l Look) Retry(ctx context.Context, id scheduler.JobID) (change Change, ok bool, err error) {
 	return l.change(ctx, "retry", lookRetrySQL, id)
+}
+
+var lookRetryBehindSQL = sql.Query("look_retry_behind")
+
+// RetryBehind tries a job once more that is over, and those that need it, by way of
+// others too, and are over; it gives how many. nil: there is no such job.
+func (l Look) RetryBehind(ctx context.Context, id scheduler.JobID) (n *int, err error) {
+	err = l.workflow(ctx, "retry from a job on", &n, lookRetryBehindSQL, id)
+	return n, err
+}
+
+// RetryFrom is RetryBehind, as what became of the first of them.
+func (l Look) RetryFrom(ctx context.Context, id scheduler.JobID) (c Change, ok bool, err error) {
+	was, ok, err := l.Job(ctx, id)
+	if err != nil || !ok {
+		return Change{}, false, err
+	}
+	n, err := l.RetryBehind(ctx, id)
+	if err != nil || n == nil {
+		return Change{}, false, err
+	}
+	is, ok, err := l.Job(ctx, id)
+	return Change{ID: id, Was: was.State, State: is.State}, ok, err
 }
 
 // change gives ok false when there is no such job.
@@ -168,32 +200,4 @@ func (l Look) Resume(ctx context.Context, t *scheduler.TypeName) (was, still boo
 		return false, false, fmt.Errorf("resume: %w", err)
 	}
 	return a.Was, a.Still, nil
-}
-
-// pruneMost is how many jobs are deleted by one transaction.
-const pruneMost = 1000
-
-// Prune deletes jobs that have been over, in one of the states, for longer than
-// a time (with rjm, RJM's only), with their attempts and logs, and gives how
-// many; but none that others wait for, or whose files are still to be deleted. It takes many small transactions: what
-// was deleted before
-// an error stays so.
-func (l Look) Prune(
-	ctx context.Context, olderThan time.Duration, states []scheduler.JobState, rjm bool,
-) (n int64, err error) {
-	type some struct {
-		Deleted int64
-		Last    *int64
-	}
-	for past := int64(0); ; {
-		rows, err := collect[some](ctx, l.db, lookPruneSQL, olderThan.Milliseconds(), states, past, pruneMost, rjm)
-		if err != nil {
-			return n, fmt.Errorf("prune: %w", err)
-		}
-		n += rows[0].Deleted
-		if rows[0].Last == nil {
-			return n, nil
-		}
-		past = *rows[0].Last
-	}
 }

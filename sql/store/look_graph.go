@@ -46,3 +46,24 @@ func (l Look) Graph(ctx context.Context, id scheduler.JobID, limit int) ([]Node,
 	}
 	return nodes, edges, nil
 }
+
+var lookBelowSQL = sql.Query("look_below")
+
+// Below is a job that needs one that is to be cancelled, by way of others too.
+type Below struct {
+	ID      scheduler.JobID    `json:"id"`
+	Key     *string            `json:"key"`
+	Type    scheduler.TypeName `json:"type"`
+	State   scheduler.JobState `json:"state"`
+	Becomes string             `json:"becomes"` // failed, blocked, held, or run: it may run all the same
+	Among   int64              `json:"-"`       // how many there are
+}
+
+// Below tells what becomes of the jobs that need these, if these are cancelled: some of them.
+func (l Look) Below(ctx context.Context, ids []scheduler.JobID, most int) ([]Below, error) {
+	list, err := collect[Below](ctx, l.db, lookBelowSQL, ids, most)
+	if err != nil {
+		return nil, fmt.Errorf("look for the jobs that need them: %w", err)
+	}
+	return list, nil
+}

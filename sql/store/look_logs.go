@@ -4,12 +4,18 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"bellhop/scheduler"
 	"bellhop/sql"
 )
 
-var lookLogsSQL = sql.Query("look_logs")
+var lookLogsSQL, lookFollowSQL = sql.Query("look_logs"), sql.Query("look_follow")
+
+// followEvery is how often whoever follows a log says so: an instance remembers it for three times as long.
+const followEvery = 5 * time.Second
 
 // lateLines is how far behind the newest line a late one is still looked for.
 // Lines are committed in batches, and two instances may write about one job
@@ -26,8 +32,11 @@ type LogReader struct {
 	// Attempt limits it to one attempt; 0: those From and later.
 	Attempt int
 	From    int
-	newest  int64
-	seen    []int64 // ids within lateLines of newest
+	// Follow has what the job writes elsewhere fetched as long as Next is called.
+	Follow   bool
+	followed time.Time // when that was last said
+	newest   int64
+	seen     []int64 // ids within lateLines of newest
 }
 
 // Logs returns a reader that has read nothing yet.
@@ -49,6 +58,16 @@ func (r *LogReader) Next(ctx context.Context) (lines []LogRow, more bool, err er
 	var attempt *int
 	if r.Attempt > 0 {
 		attempt = &r.Attempt
+	}
+	if r.Follow && time.Since(r.followed) >= followEvery {
+		rows, err := r.look.db.Query(ctx, lookFollowSQL, r.Job)
+		if err == nil {
+			_, err = pgx.CollectRows(rows, pgx.RowTo[string])
+		}
+		if err != nil {
+			return nil, false, fmt.Errorf("follow the log of job %d: %w", r.Job, err)
+		}
+		r.followed = time.Now()
 	}
 	lines, err = collect[LogRow](ctx, r.look.db, lookLogsSQL, r.Job, attempt, r.From, r.Levels, r.newest-lateLines,
 		logPage)

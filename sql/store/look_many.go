@@ -2,12 +2,14 @@ package store
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgtype"
 
 	"bellhop/scheduler"
 	"bellhop/sql"
@@ -37,7 +39,13 @@ type Edit struct {
 	Args         *string
 	MaxAttempts  *int
 	Timeout      *time.Duration
-	Hold         *bool // false releases
+	Hold         *bool               // false releases
+	NotAfter     *pgtype.Timestamptz // infinity: it does not expire
+	NotAfterIn   *time.Duration
+	RunOn        *string           // empty: anywhere
+	Vars         map[string]string // all that it has from now on; nil leaves them
+	MSQ          *string
+	OnFailure    *string
 }
 
 // Picked is a job that an order is for.
@@ -64,6 +72,21 @@ func (l Look) Pick(ctx context.Context, f Filter, most int) (samples []Picked, n
 		return nil, 0, fmt.Errorf("look for the jobs: %w", err)
 	}
 	return samples, n, nil
+}
+
+var lookDependentsSQL = sql.Query("look_dependents")
+
+// Dependents tells how many jobs need those that a filter lets through, by what
+// becomes of them: failed, blocked, held or run if these are cancelled, else wait.
+func (l Look) Dependents(ctx context.Context, f Filter, cancelled bool) (n map[string]int64, err error) {
+	rows, err := l.db.Query(ctx, lookDependentsSQL, f.States, orNull(f.Types), cancelled)
+	if err == nil {
+		n, err = pgx.CollectExactlyOneRow(rows, pgx.RowTo[map[string]int64])
+	}
+	if err != nil {
+		return nil, fmt.Errorf("count the jobs that need them: %w", err)
+	}
+	return n, nil
 }
 
 func (l Look) pick(ctx context.Context, f Filter, past scheduler.JobID, most int, asked *time.Time) ([]Picked, error) {
@@ -124,8 +147,18 @@ func (l Look) RetryMany(ctx context.Context, ids []scheduler.JobID) ([]Change, e
 
 // Edit changes jobs that wait, in one transaction. Others stay as they are.
 func (l Look) Edit(ctx context.Context, ids []scheduler.JobID, e Edit) ([]Change, error) {
+	var vars *string
+	if e.Vars != nil {
+		text, err := json.Marshal(e.Vars)
+		if err != nil {
+			return nil, fmt.Errorf("edit: %w", err)
+		}
+		v := string(text)
+		vars = &v
+	}
 	return l.many(ctx, "edit", lookEditSQL, ids, e.Priority, e.PriorityName, e.RunAt, milliseconds(e.RunIn), e.Args,
-		e.MaxAttempts, milliseconds(e.Timeout), e.Hold)
+		e.MaxAttempts, milliseconds(e.Timeout), e.Hold, e.NotAfter, milliseconds(e.NotAfterIn), e.RunOn, vars, e.MSQ,
+		e.OnFailure)
 }
 
 func (l Look) many(ctx context.Context, verb, text string, ids []scheduler.JobID, args ...any) ([]Change, error) {

@@ -24,6 +24,7 @@ type RJMSetup struct {
 	Priority string
 	Blocks   []string         // ids of those that wait for it
 	Files    []string         // deleted when it has succeeded
+	Locks    []string         // held while it runs
 	Inside   *scheduler.JobID // the job that asks for it, if one does
 }
 
@@ -32,7 +33,7 @@ type RJMSetup struct {
 // 22, 23 or 55.
 func (l Look) SetUpRJM(ctx context.Context, s RJMSetup) (id scheduler.JobID, err error) {
 	rows, err := l.db.Query(ctx, lookRJMSetupSQL, s.ID, s.Config, s.Priority, orEmpty(s.Blocks), orEmpty(s.Files),
-		s.Inside)
+		s.Inside, orNull(s.Locks))
 	if err == nil {
 		id, err = pgx.CollectExactlyOneRow(rows, pgx.RowTo[scheduler.JobID])
 	}

@@ -46,7 +46,8 @@ type JobRow struct {
 	Traceparent     *string            `json:"traceparent"`
 	Run             *int64             `json:"run"` // of a workflow
 	Step            *string            `json:"step"`
-	Age             float64            `json:"-"` // seconds since created_at, on the database's clock
+	EndedAs         *scheduler.EndedAs `json:"ended_as"` // of one that succeeded: it had nothing to do
+	Age             float64            `json:"-"`        // seconds since created_at, on the database's clock
 }
 
 // PayloadRow is what only operators may see of a job.
@@ -194,8 +195,9 @@ type InstanceRow struct {
 	HeartbeatAt time.Time `json:"heartbeat_at"`
 	Lag         string    `json:"lag"`
 	Jobs        int64     `json:"jobs"`
-	Age         float64   `json:"-"` // seconds since StartedAt, on the database's clock
-	Silent      float64   `json:"-"` // seconds since HeartbeatAt, on the database's clock
+	Listen      *string   `json:"listen"` // where it answers, on its machine
+	Age         float64   `json:"-"`      // seconds since StartedAt, on the database's clock
+	Silent      float64   `json:"-"`      // seconds since HeartbeatAt, on the database's clock
 }
 
 // StatsRow is what a type has done. Times are seconds, over the 1000 jobs of
@@ -220,8 +222,10 @@ type StatsRow struct {
 	Successes   int64              `json:"successes"` // `Success` lines
 	WaitP50     *float64           `json:"wait_p50"`
 	WaitP90     *float64           `json:"wait_p90"`
+	WaitP99     *float64           `json:"wait_p99"`
 	RunP50      *float64           `json:"run_p50"`
 	RunP90      *float64           `json:"run_p90"`
+	RunP99      *float64           `json:"run_p99"`
 }
 
 // ReasonRow is one reason why a job does not run, or ended as it did.

@@ -2,7 +2,10 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
+
+	"github.com/jackc/pgx/v5"
 
 	"bellhop/scheduler"
 	"bellhop/sql"
@@ -14,6 +17,7 @@ var (
 	lookWordsSQL     = sql.Query("look_agent_words")
 	lookChildrenSQL  = sql.Query("look_children")
 	lookInstancesSQL = sql.Query("look_instances")
+	lookListeningSQL = sql.Query("look_listening")
 	lookStatsSQL     = sql.Query("look_stats")
 	lookQueueSQL     = sql.Query("look_queue")
 )
@@ -75,6 +79,20 @@ func (l Look) Instances(ctx context.Context) ([]InstanceRow, error) {
 		return nil, fmt.Errorf("list instances: %w", err)
 	}
 	return instances, nil
+}
+
+// Listening tells where a live instance of a machine answers: the one that does at
+// an address that is liked, else who came last; empty: none does.
+func (l Look) Listening(ctx context.Context, machine, hostname, liked string) (string, error) {
+	list, err := l.db.Query(ctx, lookListeningSQL, machine, hostname, liked)
+	if err != nil {
+		return "", fmt.Errorf("look where instances answer: %w", err)
+	}
+	at, err := pgx.CollectExactlyOneRow(list, pgx.RowTo[string])
+	if errors.Is(err, pgx.ErrNoRows) {
+		return "", nil
+	}
+	return at, err
 }
 
 // Stats gives what each type has done. It reads the whole queue.

@@ -14,12 +14,15 @@ import (
 
 var (
 	lookWorkflowsSQL      = sql.Query("look_workflows")
+	lookProjectsSQL       = sql.Query("look_projects")
 	lookWorkflowTypesSQL  = sql.Query("look_workflow_types")
+	lookUnservedSQL       = sql.Query("look_unserved")
 	lookDefinitionsSQL    = sql.Query("look_definitions")
 	lookVersionsSQL       = sql.Query("look_versions")
 	lookVersionSQL        = sql.Query("look_version")
 	lookRunsSQL           = sql.Query("look_runs")
 	lookStepsSQL          = sql.Query("look_steps")
+	explainWorkflowSQL    = sql.Query("look_explain_workflow")
 	lookWorkflowApplySQL  = sql.Query("look_workflow_apply")
 	lookWorkflowChangeSQL = sql.Query("look_workflow_change")
 	lookWorkflowRunSQL    = sql.Query("look_workflow_run")
@@ -41,6 +44,7 @@ type WorkflowRow struct {
 	NextFire     *time.Time            `json:"next_fire"`
 	FiredAt      *time.Time            `json:"fired_at"`
 	Problem      *string               `json:"problem"`
+	Lag          *int64                `json:"lag"` // messages not read yet; nil: not known, or no topic
 	Run          *int64                `json:"run"`
 	State        *string               `json:"state"`
 	RunCreatedAt *time.Time            `json:"run_created_at"`
@@ -87,6 +91,9 @@ type StepRow struct {
 	ExitCode  *int               `json:"exit_code"`
 	StartedAt *time.Time         `json:"started_at"`
 	EndedAt   *time.Time         `json:"ended_at"`
+	EndedAs   *scheduler.EndedAs `json:"ended_as"`
+	Cause     *string            `json:"cause"` // what became of one that failed on an engine
+	Error     *string            `json:"error"` // why it failed
 }
 
 // ManagerRow is an instance and the workflows it has.
@@ -115,11 +122,42 @@ func (l Look) ChangeManager(ctx context.Context, what, name string) (n int, err 
 	return n, err
 }
 
-// Workflows lists workflows whose names are like one of the patterns (nil: all), of a project (nil: of all).
-func (l Look) Workflows(ctx context.Context, patterns []string, project *string) ([]WorkflowRow, error) {
-	list, err := collect[WorkflowRow](ctx, l.db, lookWorkflowsSQL, patterns, project)
+// WorkflowFilter says which workflows are listed; what is nil is no filter.
+type WorkflowFilter struct {
+	Names   []string // patterns of LIKE
+	AnyCase bool     // letters' case does not count in them
+	Project *string
+	Active  *bool
+	Sensor  *string // the kind of what starts them; NoSensor: nothing does
+}
+
+// NoSensor is the kind of the sensor of a workflow that has none.
+const NoSensor = "none"
+
+// Workflows lists the workflows that a filter lets through, by name.
+func (l Look) Workflows(ctx context.Context, f WorkflowFilter) ([]WorkflowRow, error) {
+	list, err := collect[WorkflowRow](ctx, l.db, lookWorkflowsSQL, f.Names, !f.AnyCase, f.Project, f.Active, f.Sensor)
 	if err != nil {
 		return nil, fmt.Errorf("list workflows: %w", err)
+	}
+	return list, nil
+}
+
+// ProjectRow is a project and how its workflows do.
+type ProjectRow struct {
+	Project   string `json:"project"` // empty: of none
+	Workflows int    `json:"workflows"`
+	Active    int    `json:"active"`
+	Running   int    `json:"running"` // runs
+	Queued    int    `json:"queued"`
+	Failed    int    `json:"failed"` // within a day
+}
+
+// Projects lists the projects of workflows.
+func (l Look) Projects(ctx context.Context) ([]ProjectRow, error) {
+	list, err := collect[ProjectRow](ctx, l.db, lookProjectsSQL)
+	if err != nil {
+		return nil, fmt.Errorf("list projects: %w", err)
 	}
 	return list, nil
 }
@@ -190,9 +228,20 @@ func (l Look) ApplyWorkflow(ctx context.Context, definition []byte, version *int
 	return now, err
 }
 
-// ChangeWorkflow has it activated, deactivated or deleted; was is nil: there is none; false: it was so already.
-func (l Look) ChangeWorkflow(ctx context.Context, name, what string) (was *bool, err error) {
-	err = l.workflow(ctx, "change workflow", &was, lookWorkflowChangeSQL, name, what)
+// Unserved says which types of a definition's steps no running instance has an agent of, and
+// what to type; none, too, where no instance runs.
+func (l Look) Unserved(ctx context.Context, definition []byte) ([]ReasonRow, error) {
+	list, err := collect[ReasonRow](ctx, l.db, lookUnservedSQL, string(definition))
+	if err != nil {
+		return nil, fmt.Errorf("see who serves its steps: %w", err)
+	}
+	return list, nil
+}
+
+// ChangeWorkflow has it activated, deactivated or deleted; version nil: whichever there is. was is nil: there is none;
+// false: it was so already.
+func (l Look) ChangeWorkflow(ctx context.Context, name, what string, version *int) (was *bool, err error) {
+	err = l.workflow(ctx, "change workflow", &was, lookWorkflowChangeSQL, name, what, version)
 	return was, err
 }
 
@@ -225,4 +274,14 @@ func (l Look) workflow(ctx context.Context, what string, answer any, text string
 		return fmt.Errorf("%s: %w", what, err)
 	}
 	return nil
+}
+
+// ExplainWorkflow says what starts a workflow, and what keeps it from being
+// started; none: there is no such workflow.
+func (l Look) ExplainWorkflow(ctx context.Context, name string) ([]ReasonRow, error) {
+	list, err := collect[ReasonRow](ctx, l.db, explainWorkflowSQL, name)
+	if err != nil {
+		return nil, fmt.Errorf("explain workflow %s: %w", name, err)
+	}
+	return list, nil
 }

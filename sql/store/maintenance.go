@@ -18,20 +18,24 @@ type Maintenance struct {
 	locator   *Locator    // nil: there is no query of the user's
 	// Policy says after how long a job with locks is reserved for. Set before the first use.
 	Policy lock.Policy
+	// Counts are taken along by commands. Set before the first use; nil: nobody counts.
+	Counts *Counts
+	took   time.Time // when they last were
+	// Operations is told that there are orders for many jobs that nobody works on; it must not block. Set before the
+	// first use; nil: somebody else carries them out.
+	Operations func()
 }
 
 // NewMaintenance returns a session for upkeep; it connects at its first use.
 func NewMaintenance(url string) (*Maintenance, error) {
-	conn, err := newConnection(url, "keeper", map[string]string{
-		"lock_timeout": lockWait,
-		// Right after a bulk insert the planner takes the queue for a small table.
-		"enable_seqscan": "off",
-	})
+	conn, err := newConnection(url, "keeper", upkeep)
 	return &Maintenance{conn: conn, explained: conn, Policy: lock.AnyLevel}, err
 }
 
 // Close ends the session's connection.
 func (k *Maintenance) Close() { k.conn.close() }
+
+func (k *Maintenance) connections() []*connection { return []*connection{k.conn} }
 
 var (
 	dueSQL                       = sql.Query("due")
@@ -59,16 +63,6 @@ func (k *Maintenance) Due(ctx context.Context) (n int, next time.Duration, err e
 		if err := conn.QueryRow(ctx, dueSQL).Scan(&n, &ms); err != nil {
 			return err
 		}
-		expired, late, err := expire(ctx, conn)
-		if err != nil {
-			return err
-		}
-		if expired == expireMost { // there may be more
-			late = new(int64)
-		}
-		if ms == nil || late != nil && *late < *ms {
-			ms = late
-		}
 		if ms != nil {
 			next = time.Duration(*ms) * time.Millisecond
 		}
@@ -83,15 +77,20 @@ func (k *Maintenance) Due(ctx context.Context) (n int, next time.Duration, err e
 			return err
 		}
 		n += int(strays.RowsAffected())
-		var looked int
+		var expired, looked int
+		var late *int64
 		var more bool
-		switch err := conn.QueryRow(ctx, lookAgainSQL, lookAgainMost).Scan(&looked, &more); err {
-		case nil:
-			n += looked
-		case pgx.ErrNoRows:
-		default:
+		err = conn.QueryRow(ctx, lookAgainSQL, expireMost, lookAgainMost).Scan(&expired, &late, &looked, &more)
+		if err != nil {
 			return err
 		}
+		if expired == expireMost { // there may be more
+			late = new(int64)
+		}
+		if late != nil && (next < 0 || next > time.Duration(*late)*time.Millisecond) {
+			next = time.Duration(*late) * time.Millisecond
+		}
+		n += looked
 		more = more || n > due // they may wait for the clock, and were not seen by it
 		if more && (next < 0 || next > lookAgainSoon) {
 			next = lookAgainSoon

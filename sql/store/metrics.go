@@ -17,12 +17,14 @@ type Metrics struct{ conn *connection }
 
 // NewMetrics returns a session for looking on; it connects at its first use.
 func NewMetrics(url string) (*Metrics, error) {
-	conn, err := newConnection(url, "observer", byIndex)
+	conn, err := newConnection(url, "observer", upkeepByIndex())
 	return &Metrics{conn}, err
 }
 
 // Close ends the session's connection.
 func (o *Metrics) Close() { o.conn.close() }
+
+func (o *Metrics) connections() []*connection { return []*connection{o.conn} }
 
 var needsSQL = sql.Query("needs")
 

@@ -90,6 +90,32 @@ func TestPlans_GaugesDoNotReadWhatIsFinished(t *testing.T) {
 	}
 }
 
+// Rows that nobody sees yet are not walked to find out whether anybody has locks, where somebody has.
+func TestPlans_UpkeepOfLocksBesideALargeInsert(t *testing.T) {
+	t.Parallel()
+	e := openEnv(t)
+	holder := e.insert("type, locks", "'cat', '{c:1=exclusive}'")
+	e.exec("insert into bellhop.lock_grant (level, name, job, fence, mode) values ('c', '1', $1, 0, 'exclusive')", int64(holder))
+	conn, err := pgx.Connect(t.Context(), e.url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close(context.Background()) })
+	tx, err := conn.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tx.Exec(t.Context(), `insert into bellhop.jobqueue (type, priority, locks)
+		select 'cat', -1, '{c:1=exclusive}' from generate_series(1, 100000)`); err != nil {
+		t.Fatal(err)
+	}
+	planned(t, e.conn, "select bellhop.locks_upkeep(0)") // reads the catalogs
+	plan, pages := planned(t, e.conn, "select bellhop.locks_upkeep(0)")
+	if t.Logf("it reads %d pages", pages); pages > 200 { // the rows are on thousands
+		t.Errorf("it reads %d pages:\n%s", pages, plan)
+	}
+}
+
 // The hot statements walk their indexes however long the queue is, whatever the
 // statistics say: those of an empty table, right after a bulk insert, or fresh.
 func TestPlans_HotStatementsKeepToTheirIndexes(t *testing.T) {
@@ -134,8 +160,8 @@ func TestPlans_HotStatementsKeepToTheirIndexes(t *testing.T) {
 		{recorder, "settle_succeeded", succeededSQL, byID, 500, []string{me, tenIDs, tenFences, list(10, "'c'", "text"), list(10, "0", "int"), list(10, "0", "int")}},
 		{recorder, "settle", settleSQL, byID, 400, []string{me, tenIDs, tenFences, list(10, "'failed'", "text"), list(10, "1", "int"), list(10, "'e'", "text"), list(10, "'c'", "text"),
 			list(10, "0", "int"), list(10, "0", "bigint"), list(10, "false", "bool"), list(10, "0", "int"), list(10, "-1", "bigint"), list(10, "-1", "bigint"), list(10, "-1", "bigint"),
-			list(10, "null", "text"), list(10, "null", "text")}},
-		{recorder, "settle_result", resultSQL, byID, 500, []string{me, tenIDs, tenFences, list(10, "'c'", "text"), list(10, "0", "int"), list(10, "0", "int"), list(10, "'{}'", "text")}},
+			list(10, "null", "text"), list(10, "null", "text"), list(10, "null", "text")}},
+		{recorder, "settle_result", resultSQL, byID, 500, []string{me, tenIDs, tenFences, list(10, "'c'", "text"), list(10, "0", "int"), list(10, "0", "int"), list(10, "'{}'", "text"), list(10, "'no_data'", "text"), list(10, "0", "int")}},
 		{recorder, "how_far", howFarSQL, byID, 400, []string{me, tenIDs, tenFences, list(10, "0.5", "real"), list(10, "'page'", "text")}},
 		{recorder, "requeue", requeueSQL, byID, 400, []string{me, tenIDs, tenFences, list(10, "''", "text"), list(10, "''", "text"), list(10, "'h'", "text"), list(10, "'c'", "text"),
 			list(10, "null", "bigint"), list(10, "null", "bigint"), list(10, "0", "bigint")}},
@@ -213,6 +239,49 @@ func TestPlans_ExplainReadsNoQueue(t *testing.T) {
 			t.Logf("%s, statistics %s: %d pages", s.name, statistics, pages)
 			if pages > s.pages {
 				t.Errorf("%s with statistics %s reads %d pages, allowed are %d:\n%s", s.name, statistics, pages, s.pages, plan)
+			}
+		}
+		e.exec("analyze bellhop.jobqueue")
+	}
+}
+
+// A page reads a page's worth of rows, however many are finished, and whatever the statistics say.
+func TestPlans_PagesProbeForTheirRows(t *testing.T) {
+	t.Parallel()
+	e := openEnv(t)
+	e.exec(`insert into bellhop.jobqueue (type, key, state, attempt, fence, started_at, ended_at, exit_code)
+	        select 'cat', 'k' || g, case when g % 50 = 0 then 'failed' else 'succeeded' end, 1, 1, clock_timestamp(), clock_timestamp(), 0
+	          from generate_series(1, 100000) g`)
+	e.exec("insert into bellhop.jobqueue (type) select 'type_' || g % 5 from generate_series(1, 5000) g")
+	visitors, err := NewVisitors(e.url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(visitors.Close)
+	conn, err := pgx.ConnectConfig(t.Context(), visitors.pool.Config().ConnConfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close(context.Background()) })
+	open := "'{held,blocked,scheduled,ready,assigned,running,failed,quarantined}'"
+	for _, statistics := range []string{"of an empty table", "fresh"} {
+		for _, s := range []struct {
+			name, text string
+			most       int // pages of the database, each 8 kB: all of the queue are some 2,500, and as many of indexes
+			args       []string
+		}{
+			{"graph", lookGraphSQL, 300, []string{"500", "40"}},
+			{"needs", lookNeedsSQL, 300, []string{"500", "20"}},
+			{"locks", lookLocksSQL, 600, []string{"20"}},
+			{"jobs of few", pageJobsSQL, 800, []string{"'{failed}'", "null", "null", "null", "null", "2000", "51", "null", "null", "null"}},
+			{"failures", pageFailedSQL, 300, []string{"50", "null", "null"}},
+			{"failures of an hour", pageFailedSQL, 300, []string{"50", "3600", "60"}},
+			{"jobs of many", pageJobsSQL, 600, []string{open, "null", "null", "null", "null", "2000", "51", "null", "null", "null"}},
+			{"the newest jobs", webJobsSQL, 600, []string{"null", open, "null", "null", "null", "null", "null", "null", "null", "50"}},
+		} {
+			planned(t, conn, s.text, s.args...) // a function plans at its first call, and reads the catalog
+			if plan, pages := planned(t, conn, s.text, s.args...); pages > s.most || strings.Contains(plan, `"Seq Scan on jobqueue"`) {
+				t.Errorf("%s, with statistics %s, reads %d pages:\n%s", s.name, statistics, pages, plan)
 			}
 		}
 		e.exec("analyze bellhop.jobqueue")

@@ -37,6 +37,8 @@ func NewRecorder(url string) (*Recorder, error) {
 // Close ends the session's connection.
 func (r *Recorder) Close() { r.conn.close() }
 
+func (r *Recorder) connections() []*connection { return []*connection{r.conn} }
+
 var (
 	succeededSQL = sql.Query("settle_succeeded")
 	settleSQL    = sql.Query("settle")
@@ -126,7 +128,7 @@ func (r *Recorder) write(
 		stale = missing(b.Records, done)
 		return nil
 	})
-	var lost *Unreachable
+	var lost *scheduler.Unreachable
 	switch {
 	case err == nil:
 		return stale, done[released0] > 0, nil
@@ -236,7 +238,7 @@ func queueRecords(
 			start = append(start, rec)
 		case rec.Kind == scheduler.RecordRequeue:
 			back = append(back, rec)
-		case rec.Plain() && rec.Result.Given() != nil:
+		case rec.Plain() && (rec.Result.Given() != nil || rec.EndedAs() != ""):
 			given = append(given, rec)
 		case rec.Plain():
 			plain = append(plain, rec)
@@ -272,7 +274,8 @@ func queueRecords(
 		queue(succeededSQL, succeededArgs(me, plain, now))
 	}
 	if len(given) > 0 {
-		queue(resultSQL, append(succeededArgs(me, given, now), column(given, resultOf)))
+		queue(resultSQL, append(succeededArgs(me, given, now), column(given, resultOf), column(given, endedAs),
+			column(given, func(r scheduler.Record) int32 { return int32(r.Result.ExitCode) })))
 	}
 	if len(other) > 0 {
 		queue(settleSQL, settleArgs(me, other, now))

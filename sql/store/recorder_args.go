@@ -25,6 +25,14 @@ func resultOf(r scheduler.Record) *string {
 	return &text
 }
 
+// endedAs is how a job that succeeded says that it had nothing to do; nil: it does not.
+func endedAs(r scheduler.Record) *string {
+	if as := r.EndedAs(); as != "" {
+		return (*string)(&as)
+	}
+	return nil
+}
+
 func settleArgs(me scheduler.InstanceID, records []scheduler.Record, now time.Time) []any {
 	ids, fences := claims(records)
 	items := func(pick func(*scheduler.Items) int64) []int64 {
@@ -67,6 +75,7 @@ func settleArgs(me scheduler.InstanceID, records []scheduler.Record, now time.Ti
 			return textOrNull(r.Result.Error)
 		}),
 		column(records, resultOf),
+		column(records, endedAs),
 	}
 }
 

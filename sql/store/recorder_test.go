@@ -290,7 +290,13 @@ func TestRecord_AllThatAChildSaid(t *testing.T) {
 			t.Fatal(stale, err)
 		}
 	}
-	e.want(j.Claim.Job, "format('%s %s %s', items_total, items_done, items_failed)", " 5 1")
+	e.want(j.Claim.Job, "format('%s %s %s%s', items_total, items_done, items_failed, progress)", " 5 1")
+	items := scheduler.Items{Total: 8, Done: 5, Failed: 1}
+	read := scheduler.Batch{Progress: []scheduler.Progress{{Claim: j.Claim, Items: items}}}
+	if _, _, err := e.recorder.Write(t.Context(), e.me, read, now); err != nil {
+		t.Fatal(err)
+	}
+	e.want(j.Claim.Job, "progress", "0.75") // of its items
 	if got := e.one("select format('%s %s %s %s %s', item, line, tries, exit_code, error) from bellhop.item where job = $1", int64(j.Claim.Job)); got != `3 id="3" 3 2 bad` {
 		t.Errorf("item: %s", got)
 	}
@@ -321,7 +327,7 @@ func TestRecord_RefusedOrOutOfReach(t *testing.T) {
 	e.drop("recorder")
 	_, _, err = e.recorder.Write(t.Context(), e.me, scheduler.Batch{Records: []scheduler.Record{succeeded(good)}},
 		time.Now())
-	var lost *Unreachable
+	var lost *scheduler.Unreachable
 	if errors.Is(err, scheduler.ErrRefused) || !errors.As(err, &lost) {
 		t.Errorf("error is %v", err)
 	}

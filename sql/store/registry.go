@@ -19,12 +19,14 @@ type Registry struct{ conn *connection }
 
 // NewRegistry returns a session for membership; it connects at its first use.
 func NewRegistry(url string) (*Registry, error) {
-	conn, err := newConnection(url, "registry", map[string]string{"synchronous_commit": "on", "lock_timeout": lockWait})
+	conn, err := newConnection(url, "registry", upkeep)
 	return &Registry{conn}, err
 }
 
 // Close ends the session's connection.
 func (r *Registry) Close() { r.conn.close() }
+
+func (r *Registry) connections() []*connection { return []*connection{r.conn} }
 
 // Instance is how an instance introduces itself.
 type Instance struct {
@@ -32,8 +34,11 @@ type Instance struct {
 	Pid                     int
 	ProcessStart, Version   string
 	Lag                     time.Duration
-	Queries                 int     // how many MSQ jobs it reads at once; 0: not told
-	Policy                  *string // of jobs with locks, as lock.Policy.JSON; nil: not told
+	Queries                 int      // how many MSQ jobs it reads at once; 0: not told
+	Policy                  *string  // of jobs with locks, as lock.Policy.JSON; nil: not told
+	Tells                   []string // which messages it can send: notice.Letter.Needs
+	Watches                 *string  // what sensors it can watch, as workflow.Sees; nil: none
+	Listen                  string   // where it answers; empty: nowhere
 	Hosts                   []Host
 	Agents                  []Agent
 }
@@ -63,6 +68,7 @@ var (
 	registerSQL     = sql.Query("register")
 	publishHostSQL  = sql.Query("publish_host")
 	publishAgentSQL = sql.Query("publish_agent")
+	unpublishSQL    = sql.Query("unpublish_agents")
 	childrenSQL     = sql.Query("publish_children")
 	beatSQL         = sql.Query("beat")
 	suspectsSQL     = sql.Query("suspects")
@@ -77,36 +83,57 @@ func (r *Registry) Register(ctx context.Context, i Instance) (scheduler.Instance
 	err := r.conn.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
 			if err := tx.QueryRow(ctx, registerSQL, i.Name, i.Hostname, i.Machine, i.Pid, i.ProcessStart, i.Version, i.Lag,
-				orZero(i.Queries), i.Policy).Scan(&id); err != nil {
+				orZero(i.Queries), i.Policy, orEmpty(i.Tells), i.Watches, i.Listen).Scan(&id); err != nil {
 				return err
 			}
-			for _, h := range i.Hosts {
-				if h.Serves == nil {
-					h.Serves = []string{}
-				}
-				only := h.Takes
-				if only == nil {
-					only = &scheduler.Only{}
-				}
-				if _, err := tx.Exec(ctx, publishHostSQL, id, h.Name, h.Slots, h.Serves,
-					cmp.Or(string(h.State), string(scheduler.HostUp)), h.Far,
-					orNull(h.Types), orNull(only.Priorities), orUnset(only.Names), orUnset(only.RJM)); err != nil {
-					return err
-				}
-			}
-			for _, a := range i.Agents {
-				if _, err := tx.Exec(ctx, publishAgentSQL, id, a.Type, a.Mode, a.Dialect, a.Command, a.Max, a.MaxPerHost, "{}",
-					a.Local, a.Exclusive, max(a.Attempts, 1), orEmpty(a.Locks)); err != nil {
-					return err
-				}
-			}
-			return nil
+			return publish(ctx, tx, id, i)
 		})
 	})
 	if err != nil {
 		return 0, fmt.Errorf("register this instance: %w", err)
 	}
 	return scheduler.InstanceID(id), nil
+}
+
+// Reintroduce tells of the agents, and of what the hosts take, as they are now.
+func (r *Registry) Reintroduce(ctx context.Context, me scheduler.InstanceID, i Instance) error {
+	types := column(i.Agents, func(a Agent) string { return a.Type })
+	err := r.conn.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+		return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+			if _, err := tx.Exec(ctx, unpublishSQL, int64(me), orEmpty(types)); err != nil {
+				return err
+			}
+			return publish(ctx, tx, int64(me), i)
+		})
+	})
+	if err != nil {
+		return fmt.Errorf("tell of the configuration: %w", err)
+	}
+	return nil
+}
+
+func publish(ctx context.Context, tx pgx.Tx, id int64, i Instance) error {
+	for _, h := range i.Hosts {
+		if h.Serves == nil {
+			h.Serves = []string{}
+		}
+		only := h.Takes
+		if only == nil {
+			only = &scheduler.Only{}
+		}
+		if _, err := tx.Exec(ctx, publishHostSQL, id, h.Name, h.Slots, h.Serves,
+			cmp.Or(string(h.State), string(scheduler.HostUp)), h.Far,
+			orNull(h.Types), orNull(only.Priorities), orUnset(only.Names), orUnset(only.RJM)); err != nil {
+			return err
+		}
+	}
+	for _, a := range i.Agents {
+		if _, err := tx.Exec(ctx, publishAgentSQL, id, a.Type, a.Mode, a.Dialect, a.Command, a.Max, a.MaxPerHost, "{}",
+			a.Local, a.Exclusive, max(a.Attempts, 1), orEmpty(a.Locks)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // orZero makes 0 nil, which is NULL; orUnset does so with an empty text.

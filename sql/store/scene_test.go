@@ -2,10 +2,12 @@ package store
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -111,4 +113,69 @@ func TestPolicy_IsThatOfTheNewestInstance(t *testing.T) {
 	want(lock.FIFO)
 	e.exec("update bellhop.instance set state = 'gone' where name = 'fifo'")
 	want(lock.Predictive)
+}
+
+// What has no locks takes slots too: a job one, a query one for each item that an agent
+// has; the first of those that wait are seen, and how many may run at once.
+func TestScene_SeesSlotsAndWhoHasNoLocks(t *testing.T) {
+	t.Parallel()
+	e := openEnv(t)
+	e.exec("delete from bellhop.host")
+	e.exec("insert into bellhop.host (instance, name, slots) values ($1, 'a', 3), ($1, 'b', 4)", int64(e.me))
+	e.exec("delete from bellhop.agent")
+	e.exec(`insert into bellhop.agent (instance, type, mode, dialect, command, max, max_per_host)
+		values ($1, 'cat', 'exec', 'auto', 'cat', 5, 0), ($1, 'dog', 'exec', 'auto', 'dog', 5, 2), ($1, 'eel', 'exec', 'auto', 'eel', 0, 0)`, int64(e.me))
+	running := "state, fence, instance, started_at, attempt"
+	e.insert("type, "+running, "'cat', 'running', 1, 1, clock_timestamp() - interval '10 s', 1")
+	query := e.insert("type, msq, "+running, "'cat', 'select 1', 'running', 1, 1, clock_timestamp(), 1")
+	e.exec(`insert into bellhop.child (instance, host, name, type, state, job, since)
+		select $1, 'a', 'cat.' || g, 'cat', case g when 4 then 'READY' else 'RUNNING' end, $2, now() from generate_series(1, 4) g`, int64(e.me), int64(query))
+	e.exec("insert into bellhop.jobqueue (type, priority) select (array['cat', 'dog', 'eel'])[1 + g % 3], g % 5 from generate_series(1, 1500) g")
+	e.exec("insert into bellhop.jobqueue (type, run_on) values ('cat', 'elsewhere')")
+	e.exec("insert into bellhop.paused (type) values ('eel')")
+	look := NewLook(e.conn)
+	s, err := look.Scene(t.Context(), 500, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Slots != 7 || !maps.Equal(s.Max, map[string]int{"cat": 5, "dog": 4}) {
+		t.Errorf("%d slots, %v", s.Slots, s.Max)
+	}
+	waiting, run := map[string]int{}, 0
+	ids := map[lock.ID]bool{}
+	for _, j := range s.Jobs {
+		ids[j.Job] = true
+		switch {
+		case !j.Beside:
+			t.Errorf("%+v", j)
+		case j.Holds:
+			run++
+		default:
+			waiting[j.Type]++
+		}
+	}
+	if run != 4 || waiting["cat"] != 500 || waiting["dog"] != 500 || waiting["eel"] != 0 || len(ids) != len(s.Jobs) {
+		t.Errorf("%d run, %v wait, %d of %d", run, waiting, len(ids), len(s.Jobs))
+	}
+}
+
+// All ages are of one moment: of two jobs that came at once, the one that is read
+// later is not the older one, or a forecast would have it start first.
+func TestScene_AgesAreOfOneMoment(t *testing.T) {
+	t.Parallel()
+	e := openEnv(t)
+	e.exec("insert into bellhop.jobqueue (type, locks, behind) select 'cat', '{c:1=exclusive}', 'c:1' from generate_series(1, 200) g")
+	e.exec("insert into bellhop.jobqueue (type) select 'cat' from generate_series(1, 200) g")
+	e.exec("update bellhop.jobqueue set created_at = '2026-01-01'")
+	s, err := NewLook(e.conn).Scene(t.Context(), 500, 0)
+	if err != nil || len(s.Jobs) < 300 {
+		t.Fatalf("%d jobs, %v", len(s.Jobs), err)
+	}
+	since := map[bool]map[time.Time]bool{true: {}, false: {}}
+	for _, j := range s.Jobs {
+		since[j.Beside][j.Since] = true
+	}
+	if len(since[true]) != 1 || len(since[false]) != 1 {
+		t.Errorf("jobs of one moment are of %d moments, and %d where they want no lock", len(since[false]), len(since[true]))
+	}
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -28,22 +27,26 @@ var (
 	assignUnitsSQL                   = sql.Query("assign_units")
 )
 
-// sensorsMost is how many sensors, and events, one transaction sees to.
-const sensorsMost = 100
+// sensorsMost is how many sensors, and events, one transaction sees to, and sensorsFor for how long one turn goes on
+// while there are more, and none has fired: of those that were just applied all find out when their slots are.
+const (
+	sensorsMost = 100
+	sensorsFor  = 5 * time.Second
+)
 
 // Sensors makes runs of what the clock says, and of events.
 type Sensors struct{ conn *connection }
 
 // NewSensors returns a session for sensors; it connects at its first use.
 func NewSensors(url string) (*Sensors, error) {
-	settings := maps.Clone(byIndex) // statistics may be of a time when nothing ran
-	settings["lock_timeout"] = lockWait
-	conn, err := newConnection(url, "clock", settings)
+	conn, err := newConnection(url, "clock", upkeepByIndex()) // statistics may be of a time when nothing ran
 	return &Sensors{conn: conn}, err
 }
 
 // Close ends the session's connection.
 func (s *Sensors) Close() { s.conn.close() }
+
+func (s *Sensors) connections() []*connection { return []*connection{s.conn} }
 
 // Turn sees to what is due: it gives how many slots and events that were, and in
 // how long somebody has to look again (negative: nobody has to).
@@ -59,10 +62,14 @@ func (s *Sensors) Turn(ctx context.Context, me scheduler.InstanceID) (fired int,
 				return err
 			}
 		}
-		n, err := turnSensors(ctx, conn, me, sensorsMost, false)
+		var n int
+		var err error
+		for began, more := time.Now(), true; err == nil && more && n == 0 && time.Since(began) < sensorsFor; {
+			n, more, err = turnSensors(ctx, conn, me, sensorsMost, false)
+		}
 		if refused(err) {
 			// One of them cannot be made: each for itself, and that one is written down as failed.
-			n, err = turnSensors(ctx, conn, me, 1, true)
+			n, _, err = turnSensors(ctx, conn, me, 1, true)
 		}
 		if err != nil {
 			return err
@@ -140,8 +147,9 @@ type dueSensor struct {
 	open       bool
 }
 
+// turnSensors sees to so many at the most; more: there were as many.
 func turnSensors(ctx context.Context, conn *pgx.Conn, me scheduler.InstanceID, most int, safely bool) (
-	fired int, err error) {
+	fired int, more bool, err error) {
 	err = pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, sensorsWaitSQL); err != nil {
 			return err
@@ -157,6 +165,7 @@ func turnSensors(ctx context.Context, conn *pgx.Conn, me scheduler.InstanceID, m
 		if err != nil {
 			return err
 		}
+		more = len(list) == most
 		for _, d := range list {
 			n, err := fireSensor(ctx, tx, d, safely)
 			if err != nil {
@@ -169,7 +178,7 @@ func turnSensors(ctx context.Context, conn *pgx.Conn, me scheduler.InstanceID, m
 		fired += events
 		return err
 	})
-	return fired, err
+	return fired, more, err
 }
 
 // fireSensor writes what a look at a sensor comes to.

@@ -24,13 +24,15 @@ func TestStartable_IsTheOneAnswer(t *testing.T) {
 	          from unnest('{held,blocked,scheduled,ready,assigned,running,succeeded,failed,cancelled,quarantined}'::text[]) s,
 	               unnest('{true,false}'::bool[]) h, unnest(array[null, now() - interval '1 h', now() + interval '1 h']) r,
 	               unnest(array[null, 'here']) p`)
+	e.exec("insert into bellhop.jobqueue (type, not_after) values ('cat', now() - interval '1 h'), ('cat', now() + interval '1 h')")
 	e.exec("insert into bellhop.jobqueue (type) select 'cat' from generate_series(1, 3)")
 	last := "(select max(id) from bellhop.jobqueue)"
 	e.exec("update bellhop.jobqueue set unmet = 1 where id = " + last)
 	e.exec("insert into bellhop.dependency (job, needs) select " + last + " - 1, 1")                // not counted
 	e.exec("insert into bellhop.dependency (job, needs, counted) select " + last + " - 2, 1, true") // counted, and met by now
-	// Ready, not held, and due: two of three times, in both places; and the one whose dependency is counted.
-	if n := e.one("select count(*) from bellhop.startable"); n != "5" {
+	// Ready, not held, and due: two of three times, in both places; what is not too late yet; and the one whose
+	// dependency is counted.
+	if n := e.one("select count(*) from bellhop.startable"); n != "6" {
 		t.Errorf("%s may start", n)
 	}
 	if n := e.one("select count(*) from bellhop.startable where id > " + last + " - 3"); n != "1" {

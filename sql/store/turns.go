@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"bellhop/scheduler"
 	"bellhop/sql"
 )
 
@@ -135,7 +136,7 @@ func (t *turns) take(ctx context.Context, x attachment) (taken, ended, aside int
 
 // refusedLogin gives the words of a server that does not let a login in.
 func refusedLogin(err error) string {
-	var away *Unreachable
+	var away *scheduler.Unreachable
 	var e *pgconn.PgError
 	if !errors.As(err, &away) || !errors.As(err, &e) {
 		return ""

@@ -17,11 +17,11 @@ import (
 func Command(a *cli.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "agent",
-		Short:   "Try an agent, or check that it keeps to the protocol; no database is needed",
-		Example: "  bellhop agent try agents/examples/upper.sh hello\n  bellhop agent check agents/examples/upper.sh",
+		Short:   "Begin an agent, try it, or check that it keeps to the protocol; no database is needed",
+		Example: "  bellhop agent new python\n  bellhop agent check ./agent.py\n  bellhop agent try ./agent.py hello",
 	}
 	a.Menu(c)
-	c.AddCommand(agentTryCommand(a), agentCheckCommand(a))
+	c.AddCommand(agentNewCommand(a), agentTryCommand(a), agentCheckCommand(a))
 	return c
 }
 
@@ -134,6 +134,9 @@ func (t *trial) walk(l scheduler.Line, note func(string, ...any)) (ok bool) {
 		note("the line failed, the agent is of no more use: %s", ev.Told())
 	}
 	if a := ev.Answer; came && a != nil {
+		if ev.OK && a.EndedAs != "" {
+			note("there was nothing to do: %s", a.EndedAs.Words())
+		}
 		switch {
 		case a.Result != nil:
 			note("it gave back %s", a.Result)

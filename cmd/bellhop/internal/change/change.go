@@ -85,7 +85,7 @@ func ReleaseCommand(a *cli.App) *cobra.Command {
 func CancelCommand(a *cli.App) *cobra.Command {
 	var now bool
 	open := append(slices.Clone(waiting), scheduler.Assigned, scheduler.Running)
-	s := sweep{verb: "cancel", done: "cancelled, or asked to stop", allowed: open, usual: open}
+	s := sweep{verb: "cancel", done: "cancelled, or asked to stop", allowed: open, usual: open, preview: true}
 	s.order = func(ctx context.Context, look store.Look, ids []scheduler.JobID) ([]store.Change, error) {
 		return look.CancelMany(ctx, ids, now)
 	}
@@ -96,26 +96,33 @@ func CancelCommand(a *cli.App) *cobra.Command {
 
 A job that waits is cancelled at once. One that runs is asked to stop, killed
 if it does not, and is cancelled when its last process is gone: see
-"bellhop wait". A job that is over stays what it is.
+"bellhop wait". A job that is over stays what it is. Jobs that need it fail, stay
+blocked, or run, as their --on-failure says: --dry-run tells beforehand.
 
 By -s and -t it is for all jobs that are not over, a thousand at a time; Ctrl-C
 stops after those, and what was done stays. --dry-run says how many it would be.`,
-		Example: "  bellhop cancel 42 nightly\n  bellhop cancel --now 43\n  bellhop cancel -s ready -t mail --dry-run",
+		Example: "  bellhop cancel 42 nightly\n  bellhop cancel --now 43\n  bellhop cancel 42 --dry-run\n  bellhop cancel -s ready -t mail --dry-run",
 		Args:    s.args(a),
-		RunE: s.or(a, Change(a, Order{
-			Do: func(ctx context.Context, look store.Look, id scheduler.JobID) (store.Change, bool, error) {
-				return look.Cancel(ctx, id, now)
-			},
-			words: func(c store.Change) string {
-				switch {
-				case c.Was.Final():
-					return "is over already: it is " + string(c.State)
-				case c.State == scheduler.Running:
-					return "running, asked to stop"
-				}
-				return string(c.State)
-			}})),
 	}
+	do := Change(a, Order{
+		Do: func(ctx context.Context, look store.Look, id scheduler.JobID) (store.Change, bool, error) {
+			return look.Cancel(ctx, id, now)
+		},
+		words: func(c store.Change) string {
+			switch {
+			case c.Was.Final():
+				return "is over already: it is " + string(c.State)
+			case c.State == scheduler.Running:
+				return "running, asked to stop"
+			}
+			return string(c.State)
+		}})
+	c.RunE = s.or(a, func(cmd *cobra.Command, args []string) error {
+		if s.dryRun {
+			return foretell(a)(cmd, args)
+		}
+		return do(cmd, args)
+	})
 	s.flags(c)
 	c.Flags().BoolVar(&now, "now", false, "kill what runs at once, without asking")
 	return c
@@ -123,43 +130,65 @@ stops after those, and what was done stays. --dry-run says how many it would be.
 
 func RetryCommand(a *cli.App) *cobra.Command {
 	s := sweep{
-		verb: "retry", done: "ready to run once more",
+		verb: "retry", done: "ready to run once more", preview: true,
 		allowed: []scheduler.JobState{scheduler.Failed, scheduler.Quarantined, scheduler.Cancelled, scheduler.Succeeded},
 		usual:   []scheduler.JobState{scheduler.Failed, scheduler.Quarantined},
 	}
 	s.order = func(ctx context.Context, look store.Look, ids []scheduler.JobID) ([]store.Change, error) {
 		return look.RetryMany(ctx, ids)
 	}
+	var behind bool
 	c := &cobra.Command{
 		Use:   "retry ID... | retry -s STATE -t TYPE",
 		Short: "Run jobs that are over once more",
 		Long: `Run jobs that are over once more. Jobs are named by id or key. What happened
 before is kept as an attempt. A job that is not over stays what it is, and the
-exit code is 7.
+exit code is 7. With --behind so are those that need it, by way of others too,
+and are over; what it gave them before does not count any more. --dry-run says
+beforehand how many.
 
 By -s and -t it is for all jobs of a type, or in a state: those that failed or
 are quarantined, unless -s says otherwise. A thousand are done at a time; Ctrl-C
 stops after those, and what was done stays. --dry-run says how many it would be.`,
-		Example: "  bellhop retry 42 nightly\n  bellhop retry -s failed -t mail --dry-run",
+		Example: "  bellhop retry 42 nightly\n  bellhop retry --behind 42 --dry-run\n  bellhop retry -s failed -t mail --dry-run",
 		Args:    s.args(a),
-		RunE: s.or(a, Change(a, Order{
-			Do: func(ctx context.Context, look store.Look, id scheduler.JobID) (store.Change, bool, error) {
-				return look.Retry(ctx, id)
-			},
-			words: func(c store.Change) string {
-				if !c.Was.Final() {
-					return "is not over: it is " + string(c.State)
-				}
-				return string(c.State)
-			},
-			refused: func(c store.Change) error {
-				if c.Was.Final() {
-					return nil
-				}
-				return cli.Failed(cli.ExitState, "retry", fmt.Sprintf("bellhop wait %d   or: bellhop cancel %[1]d", c.ID),
-					"job %d is %s: only a job that is over gets a new attempt", c.ID, c.Was)
-			}})),
 	}
+	do := Change(a, Order{
+		Do: func(ctx context.Context, look store.Look, id scheduler.JobID) (store.Change, bool, error) {
+			if behind {
+				return look.RetryFrom(ctx, id)
+			}
+			return look.Retry(ctx, id)
+		},
+		words: func(c store.Change) string {
+			if !c.Was.Final() {
+				return "is not over: it is " + string(c.State)
+			}
+			return string(c.State)
+		},
+		refused: func(c store.Change) error {
+			if c.Was.Final() {
+				return nil
+			}
+			return cli.Failed(cli.ExitState, "retry", fmt.Sprintf("bellhop wait %d   or: bellhop cancel %[1]d", c.ID),
+				"job %d is %s: only a job that is over gets a new attempt", c.ID, c.Was)
+		}})
+	c.RunE = s.or(a, func(cmd *cobra.Command, args []string) error {
+		if s.dryRun {
+			return foretellBehind(a)(cmd, args)
+		}
+		return do(cmd, args)
+	})
+	c.PreRunE = func(*cobra.Command, []string) error {
+		if behind && s.given() {
+			return cli.Usage("retry", "--behind goes with IDs, not with -s and -t", "bellhop retry --behind 42")
+		}
+		if s.dryRun && !s.given() && !behind {
+			return cli.Usage("retry", "--dry-run goes with -s and -t, or with --behind", "bellhop retry --behind 42 --dry-run")
+		}
+		return nil
+	}
+	c.Flags().BoolVar(&behind, "behind", false, "with IDs: and the jobs behind them; for operators")
 	s.flags(c)
 	return c
 }

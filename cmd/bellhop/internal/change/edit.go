@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/spf13/cobra"
 
 	"bellhop/cmd/bellhop/internal/cli"
@@ -20,10 +21,11 @@ var waiting = []scheduler.JobState{scheduler.Held, scheduler.Blocked, scheduler.
 
 // editFlags is what is to change.
 type editFlags struct {
-	priority, at, args string
-	maxAttempts        int
-	timeout            time.Duration
-	hold, release      bool
+	priority, at, args, notAfter, runOn, msq, onFailure string
+	vars                                                []string
+	maxAttempts                                         int
+	timeout                                             time.Duration
+	hold, release                                       bool
 }
 
 // EditCommand changes jobs that wait.
@@ -36,16 +38,18 @@ func EditCommand(a *cli.App) *cobra.Command {
 	}
 	c := &cobra.Command{
 		Use:   "edit ID... | edit -s STATE -t TYPE",
-		Short: "Change jobs that wait: priority, time, args, attempts, hold",
+		Short: "Change jobs that wait: priority, time, args, attempts, place, hold",
 		Long: `Change jobs that wait (held, blocked, scheduled or ready), named by id or key, or
 by -s and -t. What is not said stays as it is. A job that has begun, or is over,
-stays what it is, and the exit code is 7.
+stays what it is, and the exit code is 7. Its type, key, locks and what it needs
+are not to be changed: cancel it, and submit another one.
 
 By -s and -t a thousand jobs are changed at a time; Ctrl-C stops after those, and
 what was done stays. --dry-run says how many it would be, and the first of them.`,
 		Example: `  bellhop edit 42 --priority -5 --at now
   bellhop edit -s ready -t mail --hold --dry-run
-  bellhop edit -t mail --at +1h`,
+  bellhop edit -t mail --at +1h --not-after +2h
+  bellhop edit 42 --run-on ''`,
 		Args: s.args(a),
 	}
 	c.RunE = func(cmd *cobra.Command, args []string) (err error) {
@@ -76,6 +80,11 @@ what was done stays. --dry-run says how many it would be, and the first of them.
 	flags.StringVar(&f.args, "args", "", "the `line` that its agent is given")
 	flags.IntVar(&f.maxAttempts, "max-attempts", 0, "how `often` it is tried, in all")
 	flags.DurationVar(&f.timeout, "timeout", 0, "how `long` one attempt may take")
+	flags.StringVar(&f.notAfter, "not-after", "", "cancel it if it has not begun by this `time`, like --at; never takes that back")
+	flags.StringVar(&f.runOn, "run-on", "", "the `host`, or what a host serves, that it must run on; '' is anywhere")
+	flags.StringArrayVar(&f.vars, "var", nil, "a variable for the agent, `name=value`, in place of all that it has; repeatable; '' is none")
+	flags.StringVar(&f.msq, "msq", "", "another `query`, for a job that has one")
+	flags.StringVar(&f.onFailure, "on-failure", "", "what `becomes` of it when one that it needs fails: fail, block or run")
 	flags.BoolVar(&f.hold, "hold", false, "hold it until it is released")
 	flags.BoolVar(&f.release, "release", false, "release what is held")
 	return c
@@ -87,7 +96,7 @@ func (f editFlags) edit(cmd *cobra.Command) (e store.Edit, err error) {
 		return cli.Usage("edit", fmt.Sprintf("%s %q: %s", name, value, why), "bellhop edit --help")
 	}
 	set, some := cmd.Flags().Changed, false
-	for _, name := range []string{"priority", "at", "args", "max-attempts", "timeout", "hold", "release"} {
+	for _, name := range []string{"priority", "at", "args", "max-attempts", "timeout", "hold", "release", "not-after", "run-on", "var", "msq", "on-failure"} {
 		some = some || set(name)
 	}
 	if !some {
@@ -124,6 +133,28 @@ func (f editFlags) edit(cmd *cobra.Command) (e store.Edit, err error) {
 		}
 		e.Timeout = &f.timeout
 	}
+	if set("not-after") {
+		if err := editNotAfter(f.notAfter, &e); err != nil {
+			return e, bad("--not-after", f.notAfter, err.Error())
+		}
+	}
+	if set("run-on") {
+		e.RunOn = &f.runOn
+	}
+	if set("msq") {
+		e.MSQ = &f.msq
+	}
+	if set("on-failure") {
+		if !slices.Contains([]string{"fail", "block", "run"}, f.onFailure) {
+			return e, bad("--on-failure", f.onFailure, "it is fail, block or run")
+		}
+		e.OnFailure = &f.onFailure
+	}
+	if set("var") {
+		if e.Vars, err = readVars(f.vars); err != nil {
+			return e, cli.Usage("edit", err.Error(), "bellhop edit --help")
+		}
+	}
 	if f.hold && f.release {
 		return e, cli.Usage("edit", "--hold and --release are the opposite of each other", "bellhop edit --help")
 	}
@@ -131,6 +162,39 @@ func (f editFlags) edit(cmd *cobra.Command) (e store.Edit, err error) {
 		e.Hold = &f.hold
 	}
 	return e, nil
+}
+
+// editNotAfter reads when it expires; "never" among them.
+func editNotAfter(at string, e *store.Edit) error {
+	if at == "never" {
+		e.NotAfter = &pgtype.Timestamptz{InfinityModifier: pgtype.Infinity, Valid: true}
+		return nil
+	}
+	var when store.Edit
+	if err := editAt(at, &when); err != nil {
+		return err
+	}
+	e.NotAfterIn = when.RunIn
+	if when.RunAt != nil {
+		e.NotAfter = &pgtype.Timestamptz{Time: *when.RunAt, Valid: true}
+	}
+	return nil
+}
+
+// readVars reads the words of --var; one that is empty is none.
+func readVars(words []string) (map[string]string, error) {
+	vars := map[string]string{}
+	for _, v := range words {
+		if v == "" && len(words) == 1 {
+			continue
+		}
+		name, value, ok := strings.Cut(v, "=")
+		if _, twice := vars[name]; !ok || name == "" || twice {
+			return nil, fmt.Errorf("--var %q: want name=value, each name once", v)
+		}
+		vars[name] = value
+	}
+	return vars, nil
 }
 
 // editAt reads a time, "now" among them.

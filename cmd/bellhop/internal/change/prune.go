@@ -2,78 +2,143 @@ package change
 
 import (
 	"context"
-	"errors"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"bellhop/cmd/bellhop/internal/cli"
 	"bellhop/scheduler"
+	"bellhop/sql/store"
 )
 
 func PruneCommand(a *cli.App) *cobra.Command {
-	var older string
+	var older, since, until, archive string
 	var states []string
+	var dry bool
 	c := &cobra.Command{
 		Use:   "prune",
 		Short: "Delete jobs that were over long ago",
 		Long: `Delete jobs that were over long ago, with their attempts and what was logged of
 them: those that succeeded or were cancelled, or those that ended as -s says. A
-job that another still waits for stays.`,
-		Example: "  bellhop prune --older-than 3d\n  bellhop prune --older-than 36h -s failed -s quarantined",
-		Args:    a.NoArgs(),
+job that another still waits for stays. --since and --until say between which
+times they ended, in place of --older-than; steps go by the end of their run.
+--archive has each job written to a table of yours first. serve does all that
+by itself, as retention in bellhop.yaml says: docs/retention.md.`,
+		Example: `  bellhop prune --older-than 3d
+  bellhop prune --older-than 36h -s failed -s quarantined
+  bellhop prune --since 2026-01-01 --until 2026-04-01 --archive old.jobs
+  bellhop prune --until 2026-04-01 --dry-run`,
+		Args: a.NoArgs(),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			list, err := cli.ParseStates(states)
+			if cmd.Flags().Changed("older-than") && until != "" {
+				return cli.Usage("prune", "--older-than and --until both say up to when", "bellhop prune --until "+until)
+			}
+			f, err := pruned(older, since, until, states)
 			if err != nil {
 				return err
 			}
-			for _, state := range list {
-				if !state.Final() {
-					return cli.Usage("prune", "a job that is "+string(state)+" is not over", "bellhop cancel ID")
-				}
+			if dry {
+				return pruneCount(a, cmd, args, f)
 			}
-			return Prune(a, cmd, args, older, list, false)
+			return prune(a, cmd, args, f, archive)
 		},
 	}
 	c.Flags().StringVar(&older, "older-than", "3d", "how `long` they have been over at least, such as 3d or 36h")
+	c.Flags().StringVar(&since, "since", "", "that ended so long ago or later, such as 30d; or from a `time` (UTC) on")
+	c.Flags().StringVar(&until, "until", "", "that ended longer ago than so; or before a `time` (UTC)")
 	c.Flags().StringSliceVarP(&states, "state", "s", []string{string(scheduler.Succeeded), string(scheduler.Cancelled)}, "how they `ended`; repeatable")
+	c.Flags().BoolVar(&dry, "dry-run", false, "delete nothing, and say what would be")
+	c.Flags().StringVar(&archive, "archive", "", "a `table` (job bigint, \"row\" jsonb) that gets each job before it is deleted")
 	return c
 }
 
-// Prune deletes jobs that ended so, and says how many; with rjm, RJM's only.
-func Prune(a *cli.App, cmd *cobra.Command, args []string, older string, states []scheduler.JobState, rjm bool) error {
-	age, err := parseAge(older)
-	if err != nil {
-		return cli.Usage(cmd.Name(), "--older-than "+strconv.Quote(older)+": "+err.Error(), "bellhop "+cmd.Name()+" --older-than 3d")
+// pruned reads which jobs are meant.
+func pruned(older, since, until string, states []string) (f store.PruneFilter, err error) {
+	if f.States, err = cli.ParseStates(states); err != nil {
+		return f, err
 	}
+	for _, state := range f.States {
+		if !state.Final() {
+			return f, cli.Usage("prune", "a job that is "+string(state)+" is not over", "bellhop cancel ID")
+		}
+	}
+	if f.OlderThan, err = cli.ParseAge(older); err != nil {
+		return f, cli.Usage("prune", "--older-than "+strconv.Quote(older)+": "+err.Error(), "bellhop prune --older-than 3d")
+	}
+	for _, flag := range []struct {
+		name, text string
+		to         *time.Time
+	}{{"since", since, &f.Since}, {"until", until, &f.Until}} {
+		if flag.text == "" {
+			continue
+		}
+		if *flag.to, err = cli.ParseMoment(flag.text); err != nil {
+			return f, cli.Usage("prune", "--"+flag.name+" "+strconv.Quote(flag.text)+" "+err.Error(),
+				"bellhop prune --"+flag.name+" 2026-01-02, or --"+flag.name+" 30d")
+		}
+	}
+	last := f.Until
+	if last.IsZero() {
+		last = time.Now().Add(-f.OlderThan)
+	}
+	if !f.Since.IsZero() && !f.Since.Before(last) {
+		return f, cli.Usage("prune", "no time is since "+cli.Moment(&f.Since)+" and before "+cli.Moment(&last), "bellhop prune --since 2026-01-01 --until 2026-04-01")
+	}
+	return f, nil
+}
+
+// pruneCount says what prune would delete.
+func pruneCount(a *cli.App, cmd *cobra.Command, args []string, f store.PruneFilter) error {
 	return a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, _ []string) error {
-		n, err := s.Prune(ctx, age, states, rjm)
-		if err != nil {
+		list, err := s.PruneCount(ctx, f)
+		switch {
+		case err != nil:
 			return err
+		case a.JSON():
+			return a.PrintJSON(list)
+		case len(list) == 0:
+			return a.Printf("nothing would be deleted\n")
 		}
-		if a.JSON() {
-			return a.PrintJSON(struct {
-				Deleted int64 `json:"deleted"`
-			}{n})
+		t := cli.Table{Header: []string{"TYPE", "STATE", "JOBS", "FROM", "TO"}}
+		for _, r := range list {
+			t.Add(string(r.Type), string(r.State), strconv.FormatInt(r.Jobs, 10), strconv.FormatInt(int64(r.First), 10),
+				strconv.FormatInt(int64(r.Last), 10))
 		}
-		return a.Printf("%d deleted\n", n)
+		return a.PrintTable(t)
 	})(cmd, args)
 }
 
-var errBadAge = errors.New("want a time span such as 3d, 36h or 0s")
+// PruneRJM deletes RJM's jobs that succeeded so long ago.
+func PruneRJM(a *cli.App, cmd *cobra.Command, args []string, older string) error {
+	age, err := cli.ParseAge(older)
+	if err != nil {
+		return cli.Usage(cmd.Name(), "--older-than "+strconv.Quote(older)+": "+err.Error(), "bellhop "+cmd.Name()+" --older-than 3d")
+	}
+	f := store.PruneFilter{OlderThan: age, States: []scheduler.JobState{scheduler.Succeeded}, RJM: true}
+	return prune(a, cmd, args, f, "")
+}
 
-// parseAge reads a time span, also in days.
-func parseAge(text string) (time.Duration, error) {
-	if days, ok := strings.CutSuffix(text, "d"); ok {
-		if n, err := strconv.ParseUint(days, 10, 16); err == nil {
-			return time.Duration(n) * 24 * time.Hour, nil
+// prune deletes what it is told, and says how many.
+func prune(a *cli.App, cmd *cobra.Command, args []string, f store.PruneFilter, archive string) error {
+	return a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, _ []string) error {
+		var n int64
+		var err error
+		if archive != "" {
+			n, err = s.PruneInto(ctx, f, archive)
+		} else {
+			n, err = s.Prune(ctx, f)
 		}
-	}
-	age, err := time.ParseDuration(text)
-	if err != nil || age < 0 {
-		return 0, errBadAge
-	}
-	return age, nil
+		switch {
+		case err != nil:
+			return err
+		case a.JSON():
+			return a.PrintJSON(struct {
+				Deleted int64 `json:"deleted"`
+			}{n})
+		case archive != "":
+			return a.Printf("%d deleted, and written to %s\n", n, archive)
+		}
+		return a.Printf("%d deleted\n", n)
+	})(cmd, args)
 }

@@ -14,6 +14,7 @@ import (
 
 	"bellhop/cmd/bellhop/internal/cli"
 	"bellhop/scheduler"
+	"bellhop/scheduler/lock"
 	"bellhop/sql/store"
 )
 
@@ -23,7 +24,7 @@ type submitFlags struct {
 	onFailure                             string
 	locks, vars, after, wanted            []string
 	hold, wait, replace                   bool
-	once, notAfter                        string
+	once, notAfter, batch                 string
 	per                                   time.Duration
 	maxAttempts                           int32
 	timeout                               time.Duration
@@ -70,6 +71,13 @@ with --per 24h for a day; with --replace what waits under it gets the new ARGS.`
 				return err
 			}
 			return a.WithDatabase(func(ctx context.Context, db *cli.Session, _ *cobra.Command, _ []string) error {
+				if f.batch != "" {
+					id, err := cli.FindJob(ctx, db.Look, f.batch)
+					if err != nil {
+						return err
+					}
+					s.Batch = &id
+				}
 				return submit(ctx, a, db, s, f.wait)
 			})(cmd, args)
 		},
@@ -88,6 +96,7 @@ with --per 24h for a day; with --replace what waits under it gets the new ARGS.`
 	flags.StringVar(&f.onFailure, "on-failure", "", "what `becomes` of it when one that it needs ends otherwise: fail, block or run (default fail)")
 	flags.StringVar(&f.runOn, "run-on", "", "the `host`, or what a host serves, that it must run on")
 	flags.StringArrayVar(&f.locks, "lock", nil, "a `lock` it needs: level:name=exclusive, level:*=shared, big; repeatable")
+	flags.StringVar(&f.batch, "batch", "", "the id or key of the `batch` that it is of: bellhop batch --help")
 	flags.StringVar(&f.at, "at", "", "not before this `time`: 2026-12-24T18:00:00Z, or +10m from now")
 	flags.BoolVar(&f.hold, "hold", false, "hold it until it is released: bellhop release")
 	flags.StringArrayVar(&f.vars, "var", nil, "a variable for the agent, `name=value`; repeatable")
@@ -114,6 +123,10 @@ func (f submitFlags) submission(cmd *cobra.Command, args []string) (store.Submis
 	}
 	if len(args) == 2 {
 		s.Args = &args[1]
+	}
+	// The queue would refuse it too, or let it wait, and not say at which character.
+	if _, err := lock.ParseAll(f.locks, nil); err != nil {
+		return s, cli.Usage("submit", "--lock: "+cli.Flat(err.Error()), "bellhop submit TYPE --lock customer:42=exclusive")
 	}
 	// As agents have it, and whatever else runs a command under a span: what is no
 	// traceparent there is none of ours.
@@ -172,15 +185,12 @@ func (f submitFlags) submission(cmd *cobra.Command, args []string) (store.Submis
 			return s, err
 		}
 	}
-	for _, v := range f.vars {
-		name, value, ok := strings.Cut(v, "=")
-		if _, twice := s.Vars[name]; !ok || name == "" || twice {
-			return s, badFlag("--var", v, "want name=value, each name once")
+	if f.vars != nil {
+		vars, err := readVars(f.vars)
+		if err != nil {
+			return s, cli.Usage("submit", err.Error(), "bellhop submit --help")
 		}
-		if s.Vars == nil {
-			s.Vars = map[string]string{}
-		}
-		s.Vars[name] = value
+		s.Vars = vars
 	}
 	return s, nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"bellhop/cmd/bellhop/internal/cli"
+	"bellhop/report"
 	"bellhop/scheduler"
 	"bellhop/sql/store"
 )
@@ -25,6 +26,7 @@ type sweep struct {
 	dryRun  bool
 	allowed []scheduler.JobState // for which states it can be
 	usual   []scheduler.JobState // without -s
+	preview bool                 // --dry-run is for IDs too: the command's own work
 	order   func(ctx context.Context, look store.Look, ids []scheduler.JobID) ([]store.Change, error)
 }
 
@@ -32,7 +34,11 @@ type sweep struct {
 func (s *sweep) flags(c *cobra.Command) {
 	c.Flags().StringSliceVarP(&s.states, "state", "s", nil, "instead of IDs: all jobs in this `state`; repeatable")
 	c.Flags().StringSliceVarP(&s.types, "type", "t", nil, "instead of IDs: all jobs of this `type`; repeatable")
-	c.Flags().BoolVar(&s.dryRun, "dry-run", false, "with -s or -t: say for how many it would be, and the first of them")
+	what := "with -s or -t: say for how many it would be, and the first of them"
+	if s.preview {
+		what = "say what would become of the jobs, or for how many it would be, and do nothing"
+	}
+	c.Flags().BoolVar(&s.dryRun, "dry-run", false, what)
 }
 
 func (s *sweep) given() bool { return len(s.states)+len(s.types) > 0 }
@@ -43,7 +49,7 @@ func (s *sweep) args(a *cli.App) cobra.PositionalArgs {
 		switch {
 		case s.given() && len(args) > 0:
 			return errors.New("it takes IDs, or -s and -t, not both")
-		case s.dryRun && !s.given():
+		case s.dryRun && !s.given() && !s.preview:
 			return errors.New("--dry-run goes with -s and -t")
 		case !s.given() && len(args) == 0:
 			return errors.New("which jobs? Give their ids or keys, or -s STATE, -t TYPE")
@@ -115,14 +121,24 @@ func (s *sweep) tell(ctx context.Context, a *cli.App, db *cli.Session) error {
 	if err != nil {
 		return err
 	}
+	below, err := db.Dependents(ctx, s.filter(), s.verb == "cancel")
+	if err != nil {
+		return err
+	}
 	if a.JSON() {
 		return a.PrintJSON(struct {
-			Count   int64          `json:"count"`
-			Samples []store.Picked `json:"samples"`
-		}{n, samples})
+			Count      int64            `json:"count"`
+			Samples    []store.Picked   `json:"samples"`
+			Dependents map[string]int64 `json:"dependents"`
+		}{n, samples, below})
 	}
 	if err := a.Printf("%d would be %s\n", n, s.done); err != nil || n == 0 {
 		return err
+	}
+	if others := report.Dependents(below); others != "" {
+		if err := a.Printf("%s\n", others); err != nil {
+			return err
+		}
 	}
 	t := cli.Table{Header: []string{"ID", "TYPE", "STATE", "KEY", "ERROR"}}
 	for _, p := range samples {

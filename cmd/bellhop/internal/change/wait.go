@@ -144,7 +144,7 @@ func waitForSubmitted(ctx context.Context, a *cli.App, s *cli.Session, id schedu
 	if a.JSON() && len(outcomes) == 1 {
 		err = errors.Join(a.PrintJSON(outcomes[0]), err)
 	} else if len(outcomes) == 1 && outcomes[0].Result != nil {
-		err = errors.Join(a.Printf("%s\n", outcomes[0].Result), err)
+		err = errors.Join(a.Printf("%s\n", cli.Escaped(outcomes[0].Result)), err)
 	}
 	return err
 }
@@ -154,7 +154,7 @@ func given(o store.OutcomeRow) string {
 	if o.Result == nil {
 		return ""
 	}
-	return " " + string(o.Result)
+	return " " + cli.Escaped(o.Result)
 }
 
 // verdict says how a job ended.

@@ -3,7 +3,9 @@ package cli
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"os"
+	"slices"
 
 	"bellhop/config"
 	"bellhop/web"
@@ -54,13 +56,35 @@ func (a *App) LoadConfig() (config.Config, error) {
 	return c, nil
 }
 
-// WebToken is what the web server asks for: BELLHOP_TOKEN, or the content of
-// the file that is named; empty: nothing.
-func (a *App) WebToken(c config.Config, file string) (token string, err error) {
-	if token = a.Getenv("BELLHOP_TOKEN"); token != "" {
-		token, err = web.CheckToken(token)
+// WebTokens are what programs send to the web server: the reader's of BELLHOP_TOKEN,
+// or of the file that is named, and those of the configuration's tokens.
+func (a *App) WebTokens(c config.Config, file string) (list []web.Token, err error) {
+	main := a.Getenv("BELLHOP_TOKEN")
+	if main != "" {
+		main, err = web.CheckToken(main)
 	} else if file = cmp.Or(file, c.TokenFile); file != "" {
-		token, err = web.ReadToken(file)
+		main, err = web.ReadToken(file)
 	}
-	return token, err
+	if err != nil {
+		return nil, err
+	}
+	if main != "" {
+		list = append(list, web.Token{Name: "reader", Role: web.Reader, Secret: main, Main: true})
+	}
+	for _, t := range c.Tokens {
+		secret := ""
+		if t.Env != "" {
+			secret, err = web.CheckToken(a.Getenv(t.Env))
+		} else {
+			secret, err = web.ReadToken(t.File)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("tokens: %s: %w", t.Name, err)
+		}
+		if i := slices.IndexFunc(list, func(other web.Token) bool { return other.Secret == secret }); i >= 0 {
+			return nil, fmt.Errorf("tokens: %s has the same secret as %s", t.Name, list[i].Name)
+		}
+		list = append(list, web.Token{Name: t.Name, Role: t.Role, Secret: secret, Expires: t.Expires})
+	}
+	return list, nil
 }

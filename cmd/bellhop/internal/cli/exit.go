@@ -91,7 +91,7 @@ func IsLost(err error) bool {
 	if errors.As(err, &refused) { // the server's last words before it closes
 		return strings.HasPrefix(refused.Code, "57P") || strings.HasPrefix(refused.Code, "08")
 	}
-	var network net.Error
+	var network *net.OpError // not net.Error, which each error of the system is: a full disk, a file that is not there
 	return errors.As(err, &network) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
 		errors.Is(err, net.ErrClosed) || errors.Is(err, pgconn.ErrConnClosed) || errors.Is(err, context.DeadlineExceeded)
 }

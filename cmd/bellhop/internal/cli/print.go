@@ -1,21 +1,19 @@
 package cli
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
-	"time"
 	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"bellhop/scheduler"
+	"bellhop/scheduler/words"
 )
 
 // output is the global flag -o.
@@ -70,31 +68,105 @@ type Table struct {
 
 func (t *Table) Add(cells ...string) { t.Rows = append(t.Rows, cells) }
 
-// Aligned is the table as lines, free of control characters.
-func (t *Table) Aligned() string {
-	var aligned bytes.Buffer
-	w := tabwriter.NewWriter(&aligned, 0, 8, 2, ' ', 0)
+// Aligned is the table as lines, free of control characters, and as wide as it is.
+func (t *Table) Aligned() string { return t.Fitted(0) }
+
+// What a column keeps when a table is too wide, and what the last one does; and what any cell has at the most, where
+// nothing else bounds it: somebody may have written a megabyte. JSON has all of it.
+const (
+	columnLeast = 8
+	lastLeast   = 20
+	cellMost    = 400
+)
+
+// Fitted is the table as lines in which long cells are cut, so that the last column
+// is seen on a terminal of that width too (0: none is). The widest column gives way first.
+func (t *Table) Fitted(width int) string {
+	rows := make([][]string, 0, len(t.Rows)+1)
+	widths := make([]int, len(t.Header))
 	for _, row := range append([][]string{t.Header}, t.Rows...) {
-		cells := make([]string, len(row))
+		clean := make([]string, len(row))
 		for i, cell := range row {
-			if cells[i] = Clean(cell); cells[i] == "" {
-				cells[i] = "-"
+			if clean[i] = Clean(cell); clean[i] == "" {
+				clean[i] = "-"
+			}
+			if len(widths) > 0 && len(clean[i]) > cellMost {
+				clean[i] = Cut(clean[i], cellMost)
+			}
+			if i < len(widths) {
+				widths[i] = max(widths[i], words.Width(clean[i]))
 			}
 		}
-		fmt.Fprintln(w, strings.Join(cells, "\t")) // into memory
+		rows = append(rows, clean)
 	}
-	w.Flush()
-	return aligned.String()
+	fit(widths, width)
+	var out strings.Builder
+	for _, row := range rows {
+		for i, cell := range row {
+			switch {
+			case i == len(row)-1:
+				out.WriteString(cell)
+			default:
+				out.WriteString(words.Pad(Cut(cell, widths[i]), widths[i]+2))
+			}
+		}
+		out.WriteByte('\n')
+	}
+	return out.String()
+}
+
+// fit makes columns narrower, the widest first, until the last one has room.
+func fit(widths []int, width int) {
+	last := len(widths) - 1
+	if width <= 0 || last < 1 {
+		return
+	}
+	over := min(widths[last], lastLeast) + 2*last - width
+	for _, w := range widths[:last] {
+		over += w
+	}
+	for ; over > 0; over-- {
+		widest := 0
+		for i := range widths[:last] {
+			if widths[i] > widths[widest] {
+				widest = i
+			}
+		}
+		if widths[widest] <= columnLeast {
+			return
+		}
+		widths[widest]--
+	}
+}
+
+// Escaped is JSON that moves nothing on a terminal: what no JSON has to escape, and a terminal obeys, is escaped.
+func Escaped(text json.RawMessage) string {
+	var b strings.Builder
+	for _, r := range string(text) {
+		switch {
+		case r >= ' ' && !unicode.IsControl(r) && !unicode.Is(unicode.Cf, r) || r == '\n':
+			b.WriteRune(r)
+		case r > 0xffff:
+			high, low := utf16.EncodeRune(r)
+			fmt.Fprintf(&b, `\u%04x\u%04x`, high, low)
+		default:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		}
+	}
+	return b.String()
 }
 
 // PrintTable prints a table: aligned, free of control characters, no line
 // wider than the terminal, states coloured where colours are wanted.
 func (a *App) PrintTable(t Table) error {
-	aligned := t.Aligned()
 	width, terminal := TerminalWidth(a.Stdout)
 	if n, err := strconv.Atoi(a.Getenv("COLUMNS")); err == nil && n > 0 && terminal {
 		width = n
 	}
+	if !terminal {
+		width = 0
+	}
+	aligned := t.Fitted(width)
 	column := -1
 	if terminal && a.Getenv("NO_COLOR") == "" && a.Getenv("TERM") != "dumb" {
 		column = stateColumn(t.Header, aligned)
@@ -148,113 +220,23 @@ func colour(line string, column int) string {
 	return string(runes[:column]) + "\x1b[" + code + "m" + word + "\x1b[0m" + rest
 }
 
-// Cut shortens a line to a width in characters.
-func Cut(line string, width int) string {
-	if width <= 0 || utf8.RuneCountInString(line) <= width {
-		return line
-	}
-	return string([]rune(line)[:width-1]) + "…"
-}
-
-// Clean makes text fit for one line of a terminal: what does not print is
-// shown as an escape.
-func Clean(text string) string {
-	if !strings.ContainsFunc(text, unprintable) {
-		return text
-	}
-	var b strings.Builder
-	for i, r := range text {
-		switch {
-		case r == utf8.RuneError && !strings.HasPrefix(text[i:], "\uFFFD"):
-			fmt.Fprintf(&b, `\x%02x`, text[i])
-		case unprintable(r):
-			b.WriteString(strings.Trim(strconv.QuoteRune(r), "'"))
-		default:
-			b.WriteRune(r)
-		}
-	}
-	return b.String()
-}
-
-func unprintable(r rune) bool { return !unicode.IsPrint(r) || r == utf8.RuneError }
+// What is written for people, as the pages write it.
+var (
+	Cut     = words.Cut
+	Clean   = words.Clean
+	Moment  = words.Moment
+	Age     = words.Age
+	Span    = words.Span
+	Count   = words.Count
+	Counted = words.Counted
+	Grouped = words.Grouped
+)
 
 // The forms of values in tables. Nil is nothing.
 
-func Text[T ~string](v *T) string {
-	if v == nil {
-		return ""
-	}
-	return string(*v)
-}
+func Text[T ~string](v *T) string { return words.Text(v) }
 
-func Number[T ~int | ~int64](v *T) string {
-	if v == nil {
-		return ""
-	}
-	return strconv.FormatInt(int64(*v), 10)
-}
-
-func Moment(t *time.Time) string {
-	if t == nil {
-		return ""
-	}
-	return t.Local().Format("2006-01-02 15:04:05.000")
-}
-
-// Age is a time span in seconds with its two biggest units at the most.
-func Age(seconds float64) string {
-	d := time.Duration(math.Min(seconds, 1e9) * float64(time.Second))
-	switch {
-	case d < 0:
-		return "0s"
-	case d < time.Minute:
-		return strconv.Itoa(int(d.Seconds())) + "s"
-	case d < time.Hour:
-		return fmt.Sprintf("%dm%02ds", int(d.Minutes()), int(d.Seconds())%60)
-	case d < 24*time.Hour:
-		return fmt.Sprintf("%dh%02dm", int(d.Hours()), int(d.Minutes())%60)
-	}
-	return fmt.Sprintf("%dd%02dh", int(d.Hours())/24, int(d.Hours())%24)
-}
-
-// Span is a time span in seconds, as exact as it is short.
-func Span(seconds *float64) string {
-	if seconds == nil {
-		return ""
-	}
-	d := time.Duration(*seconds * float64(time.Second))
-	switch {
-	case d < time.Second:
-		return d.Round(10 * time.Microsecond).String()
-	case d < time.Minute:
-		return d.Round(10 * time.Millisecond).String()
-	}
-	return Age(*seconds)
-}
-
-// Count is a number with its noun.
-func Count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}
-
-func Counted(n int64, noun string) string {
-	if n != 1 {
-		noun += "s"
-	}
-	return Grouped(n) + " " + noun
-}
-
-// Grouped writes a number for people: 12,345.
-func Grouped(n int64) string {
-	text := strconv.FormatInt(n, 10)
-	for i := len(text) - 3; i > 0; i -= 3 {
-		text = text[:i] + "," + text[i:]
-	}
-	return text
-}
+func Number[T ~int | ~int64](v *T) string { return words.Number(v) }
 
 // Trouble says, host by host, why no child comes up, and what the agent said
 // last, where that is known.

@@ -44,3 +44,18 @@ func TestGrouped(t *testing.T) {
 		}
 	}
 }
+
+// However narrow the terminal is, the last column is seen, and columns stand under their heads, whatever is in them.
+func TestTable_LongCellsGiveWay(t *testing.T) {
+	t.Parallel()
+	table := Table{Header: []string{"ID", "KEY", "WHAT"}, Rows: [][]string{{"1", strings.Repeat("k", 100), "what it is"}, {"2", "鍵", "short"}}}
+	want := "ID  KEY                                 WHAT\n" +
+		"1   " + strings.Repeat("k", 33) + "…  what it is\n" +
+		"2   鍵" + strings.Repeat(" ", 34) + "short\n"
+	if got := table.Fitted(50); got != want {
+		t.Errorf("got\n%swant\n%s", got, want)
+	}
+	if got := table.Fitted(0); !strings.Contains(got, strings.Repeat("k", 100)) {
+		t.Errorf("on no terminal it is cut:\n%s", got)
+	}
+}

@@ -8,12 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/jackc/pgx/v5"
+	"bellhop/sql/migrate/migrated"
 
-	"bellhop/pgdev/pgtest"
-	"bellhop/sql"
-	"bellhop/sql/migrate"
-	"bellhop/triggers"
+	"github.com/jackc/pgx/v5"
 )
 
 // Write makes a file that nobody else may read.
@@ -47,17 +44,10 @@ func Tree(t *testing.T, files map[string]string) string {
 // Migrated gives a connection to a migrated database of the test's own.
 func Migrated(t *testing.T) *pgx.Conn {
 	t.Helper()
-	conn, err := pgx.Connect(t.Context(), pgtest.URL(t))
+	conn, err := pgx.Connect(t.Context(), migrated.URL(t))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = conn.Close(context.WithoutCancel(t.Context())) }) // its database is dropped
-	plan, err := migrate.New(sql.Migrations, triggers.Scripts)
-	if err == nil {
-		_, err = plan.Run(t.Context(), conn)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
 	return conn
 }

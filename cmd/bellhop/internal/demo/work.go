@@ -28,6 +28,7 @@ func workDemo(
 	if err != nil {
 		return j, err
 	}
+	c.Listen = "" // it has no pages
 	s.show("starting the scheduler")
 	i, err := serve.Start(c, url, nil, func() {}, s, log)
 	if err != nil {

@@ -28,11 +28,22 @@ func (d *doctor) checkLogins(ctx context.Context, s *cli.Session) error {
 	case !own.Superuser && !own.Schedules:
 		d.mend("login", own.Login+" may not schedule", d.psql("grant bellhop_scheduler to "+cli.Quoted(own.Login)))
 	case own.Superuser && d.config.Production:
-		d.mend("login", own.Login+" is a superuser: the scheduler needs none", "bellhop install roles --logins   # then database.url: postgres://bellhop_serve@…")
+		d.mend(
+			"login",
+			own.Login+" is a superuser: the scheduler needs none",
+			"bellhop install roles --logins   # then database.url: postgres://bellhop_serve@…",
+		)
 	case own.Superuser:
-		d.note("login", own.Login+" is a superuser: the scheduler needs none", "bellhop install roles --logins   # then database.url: postgres://bellhop_serve@…")
+		d.note(
+			"login",
+			own.Login+" is a superuser: the scheduler needs none",
+			"bellhop install roles --logins   # then database.url: postgres://bellhop_serve@…",
+		)
 	default:
 		d.ok("login", own.Login+" may schedule, and is no superuser")
+	}
+	if err := d.checkAnswers(ctx, s, own); err != nil {
+		return err
 	}
 	d.checkQueryLogin(ctx, own, "msq_url", "the queries of MSQ jobs", d.config.Database.MSQURL, true)
 	speaks := false
@@ -44,6 +55,37 @@ func (d *doctor) checkLogins(ctx context.Context, s *cli.Session) error {
 			cmp.Or(d.config.Database.DBURL, d.config.Database.MSQURL), false)
 	}
 	return d.checkTurnLogin(ctx, s)
+}
+
+// checkAnswers looks whether the scheduler's login may answer for the roles of those who ask over HTTP.
+func (d *doctor) checkAnswers(ctx context.Context, s *cli.Session, own store.LoginRow) error {
+	roles := []string{"bellhop_reader", "bellhop_operator"}
+	for _, t := range d.config.Tokens {
+		roles = append(roles, t.Role)
+	}
+	missing, err := s.NotMine(ctx, roles)
+	if err != nil {
+		return err
+	}
+	for _, m := range missing {
+		if !m.Exists {
+			d.mend(
+				"web",
+				"there is no role "+m.Role+", under which requests are to be answered",
+				"bellhop install roles   # or make that role",
+			)
+			continue
+		}
+		d.mend(
+			"web",
+			own.Login+" may not answer requests as "+m.Role,
+			d.psql("grant "+cli.Quoted(m.Role)+" to "+cli.Quoted(own.Login)),
+		)
+	}
+	if len(missing) == 0 {
+		d.ok("web", own.Login+" may answer for every role that asks")
+	}
+	return nil
 }
 
 func (d *doctor) checkQueryLogin(ctx context.Context, own store.LoginRow, key, runs, url string, apart bool) {
@@ -70,7 +112,11 @@ func (d *doctor) checkQueryLogin(ctx context.Context, own store.LoginRow, key, r
 	}
 	switch {
 	case through:
-		d.mend(key, "it leads through a pooler, and needs settings of its own", "set database."+key+" in bellhop.yaml to the server itself")
+		d.mend(
+			key,
+			"it leads through a pooler, and needs settings of its own",
+			"set database."+key+" in bellhop.yaml to the server itself",
+		)
 	case err != nil:
 		d.mend(key, err.Error(), "mend database."+key+" in bellhop.yaml")
 	case login.Login == own.Login:

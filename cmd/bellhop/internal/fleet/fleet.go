@@ -28,14 +28,30 @@ func Specs(c config.Config) []agents.Spec {
 		spec := agents.Spec{Type: a.Type, Command: a.Command, Mode: agents.Mode(a.Mode),
 			Dialect: agents.Dialect(
 				a.Dialect), DB: a.DB, Attached: a.Type == agents.AttachedType, Env: a.Env, Vars: a.Vars, WorkDir: a.WorkDir,
-			User: a.User, StartTimeout: c.Limits.StartTimeout, Stdout: agents.Stdout(a.Stdout)}
+			User: a.User, StartTimeout: c.Limits.StartTimeout, Stdout: agents.Stdout(a.Stdout),
+			Ends: a.Ends}
 		if a.Dialect == config.DialectFOSSology {
 			f := a.FOSSology
 			spec.FOSSology = &agents.FOSSology{Config: f.Config, NoKill: f.NoKill, NoEmail: f.NoEmail, Verbose: f.Verbose,
 				Silence: c.Limits.Silence, Check: c.Limits.AliveEvery, Checks: cmp.Or(c.Limits.AliveChecks, math.MaxInt),
 				ByeGrace: c.Limits.KillAfter}
 		}
+		if a.Mode == config.ModeEngine {
+			spec.Engine = engineCommands(a)
+		}
 		list = append(list, spec)
 	}
 	return list
+}
+
+// engineCommands are the commands of an agent's engine: its own, or those that come with the program.
+func engineCommands(a config.Agent) *agents.EngineCommands {
+	e := a.Engine
+	ops := map[string][]string{"submit": e.Submit, "find": e.Find, "poll": e.Poll, "kill": e.Kill, "logs": e.Logs}
+	for op, command := range ops {
+		if len(command) == 0 && e.Preset() {
+			ops[op] = agents.EnginePreset(e.Name, op)
+		}
+	}
+	return &agents.EngineCommands{Ops: ops, Run: a.Command, Options: e.Options, Timeout: e.CallTimeout}
 }

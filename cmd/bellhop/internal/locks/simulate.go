@@ -1,6 +1,7 @@
 package locks
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -26,15 +27,18 @@ type simulation struct {
 	slots    int
 	orders   []string
 	workload string
+	history  bool
+	since    string
 	jobs     int
 	seed     uint64
 	print    bool
+	was      *lock.Outcome // of history: what really became of it
 }
 
 func SimulateCommand(a *cli.App) *cobra.Command {
 	var o simulation
 	c := &cobra.Command{
-		Use:   "simulate {FILE | --workload ganeti}",
+		Use:   "simulate {FILE | --from-history | --workload ganeti}",
 		Short: "Replay jobs with locks in virtual time, in each order beside the others",
 		Long: `Replay a workload in virtual time: through the same policy that chooses jobs, and
 through others, and print how long jobs waited in each.
@@ -43,31 +47,51 @@ FILE (- for stdin) has one JSON object a line:
   {"at": seconds, "type": T, "locks": [text…], "priority": N, "takes": seconds}
 A job may have "asks", too: locks that it asks for when it has a slot, and waits for there.
 
+--from-history takes the jobs of the database that have run and ended: when each could
+begin, its locks and those of its agent, and how long its last attempt took.
+
 Orders: predictive (priority, weight, id), fifo (priority, id), greedy (fifo, and nobody
 is ever reserved for), blind (fifo of a queue that knows no locks: jobs wait for
 theirs in their slot), ganeti (blind, but by weight; slow where much waits). Ageing,
 and the levels there are, are those of policy in the configuration (-c).`,
 		Example: `  bellhop simulate --workload ganeti --jobs 10000
   bellhop simulate jobs.jsonl --slots 8 --order predictive,fifo -o json
+  bellhop simulate --from-history --since 7d --slots 16
   bellhop simulate --workload ganeti --jobs 100 --print > jobs.jsonl`,
 		Args: a.Args(cobra.MaximumNArgs(1)),
-		RunE: func(_ *cobra.Command, args []string) error { return o.run(a, args) },
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := o.check(args); err != nil {
+				return err
+			}
+			if !o.history {
+				jobs, policy, err := o.read(a, args)
+				if err != nil {
+					return err
+				}
+				return o.run(a, jobs, policy)
+			}
+			return a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, _ []string) error {
+				jobs, policy, err := o.past(ctx, a, s)
+				if err != nil {
+					return err
+				}
+				return o.run(a, jobs, policy)
+			})(c, args)
+		},
 	}
 	f := c.Flags()
-	f.IntVar(&o.slots, "slots", 0, "how many jobs may run at once (default: 4, and 20 for --workload)")
+	f.IntVar(&o.slots, "slots", 0, "how many jobs may run at once (default: 4; 20 for --workload; those of the hosts for --from-history)")
 	f.StringSliceVar(&o.orders, "order", []string{"predictive", "fifo", "greedy", "blind"}, "the `orders`")
 	f.StringVar(&o.workload, "workload", "", "make the jobs: ganeti")
-	f.IntVar(&o.jobs, "jobs", 10_000, "how many")
+	f.BoolVar(&o.history, "from-history", false, "replay the jobs of the database that have ended")
+	f.StringVar(&o.since, "since", "7d", "of the history: jobs submitted since so `long` ago, such as 36h")
+	f.IntVar(&o.jobs, "jobs", 10_000, "how many are made; of the history: at most, the newest")
 	f.Uint64Var(&o.seed, "seed", 1, "the same seed makes the same jobs")
 	f.BoolVar(&o.print, "print", false, "print the jobs, and simulate nothing")
 	return c
 }
 
-func (o *simulation) run(a *cli.App, args []string) error {
-	jobs, policy, err := o.read(a, args)
-	if err != nil {
-		return err
-	}
+func (o *simulation) run(a *cli.App, jobs []lock.Arrival, policy lock.Policy) error {
 	if o.print {
 		return writeWorkload(a.Stdout, jobs)
 	}
@@ -83,17 +107,17 @@ func (o *simulation) run(a *cli.App, args []string) error {
 		}
 		return a.PrintJSON(views)
 	}
+	if o.was != nil {
+		outcomes = append([]lock.Outcome{*o.was}, outcomes...)
+	}
 	if err := a.PrintTable(outcomeTable(outcomes)); err != nil {
 		return err
 	}
 	return a.Printf("\n%s", plot(jobs, outcomes))
 }
 
-// read checks the flags, and gives the jobs, and the policy with the levels of their locks.
+// read gives the jobs, and the policy with the levels of their locks.
 func (o *simulation) read(a *cli.App, args []string) ([]lock.Arrival, lock.Policy, error) {
-	if err := o.check(args); err != nil {
-		return nil, lock.Policy{}, err
-	}
 	c, err := a.LoadConfig()
 	if err != nil {
 		return nil, lock.Policy{}, err
@@ -136,15 +160,26 @@ func (o *simulation) check(args []string) error {
 	switch {
 	case o.slots < 0:
 		return cli.Usage("simulate", "without slots nothing runs", "--slots 4")
-	case len(args) > 0 == (o.workload != ""):
-		return cli.Usage("simulate", "which jobs? Name a file, or a workload to be made",
+	case o.sources(args) != 1:
+		return cli.Usage("simulate", "which jobs? Name a file, or a workload to be made, or those of the database",
 			"bellhop simulate --workload ganeti")
 	case o.workload != "" && o.workload != "ganeti":
 		return cli.Usage("simulate", fmt.Sprintf("there is no workload %q", o.workload), "--workload ganeti")
-	case o.workload != "" && (o.jobs < 1 || o.jobs > 10_000_000):
-		return cli.Usage("simulate", fmt.Sprintf("%d jobs cannot be made", o.jobs), "--jobs 10000")
+	case (o.workload != "" || o.history) && (o.jobs < 1 || o.jobs > 10_000_000):
+		return cli.Usage("simulate", fmt.Sprintf("%d jobs are none, or too many", o.jobs), "--jobs 10000")
 	}
 	return nil
+}
+
+// sources counts where jobs are to come from.
+func (o *simulation) sources(args []string) int {
+	n := len(args)
+	for _, named := range []bool{o.workload != "", o.history} {
+		if named {
+			n++
+		}
+	}
+	return n
 }
 
 // outcomeView is an outcome in seconds.

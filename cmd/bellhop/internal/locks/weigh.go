@@ -10,11 +10,13 @@ import (
 	"io"
 	"maps"
 	"math"
+	"os"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 
 	"bellhop/cmd/bellhop/internal/cli"
 	"bellhop/scheduler/lock"
@@ -48,6 +50,9 @@ Ganeti's.`,
 			}
 			if err := policy.Levels.Check(); err != nil {
 				return cli.Usage("weigh", cli.Flat(err.Error()), "--levels "+strings.Join(lock.GanetiLevels, ","))
+			}
+			if f, is := a.Stdin.(*os.File); is && term.IsTerminal(int(f.Fd())) {
+				fmt.Fprintf(a.Stderr, "bellhop weigh reads one case as JSON, such as %s\nType it, and end it with Ctrl-D; or bellhop weigh < case.json\n", weighExample)
 			}
 			w, err := weigh(a.Stdin, policy)
 			if err != nil {

@@ -2,24 +2,14 @@ package look
 
 import (
 	"context"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"bellhop/cmd/bellhop/internal/cli"
-	"bellhop/scheduler"
+	"bellhop/report"
 	"bellhop/sql/store"
 )
-
-// explained is a job with all that is to be said about it.
-type explained struct {
-	ID      scheduler.JobID    `json:"id"`
-	Type    scheduler.TypeName `json:"type"`
-	State   scheduler.JobState `json:"state"`
-	Reasons []store.ReasonRow  `json:"reasons"`
-	*forecast
-}
 
 func ExplainCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
@@ -52,39 +42,22 @@ With two words: why a row of an attached table, named by its key, does not run.`
 			if !ok { // deleted since we looked
 				return cli.Failed(cli.ExitNotFound, "not found", "bellhop ls", "there is no %s", cli.Describe(args[0]))
 			}
-			reasons, err := s.Explain(ctx, id)
-			if err != nil {
-				return err
-			}
-			forecast, err := foresee(ctx, s, job)
+			e, err := report.Explain(ctx, s.Look, job)
 			if err != nil && !cli.IsDenied(err) { // who may not see other jobs is told of its own
 				return err
 			}
 			if a.JSON() {
-				return a.PrintJSON(explained{id, job.Type, job.State, reasons, forecast})
+				return a.PrintJSON(e)
 			}
 			if err := a.Printf("job %d (%s) is %s\n", id, cli.Clean(string(job.Type)), job.State); err != nil {
 				return err
 			}
-			if err := printReasons(a, reasons); err != nil || forecast == nil {
+			if err := a.PrintReasons(e.Reasons); err != nil || e.Forecast == nil {
 				return err
 			}
-			return a.Printf("%s", forecast.lines(time.Now()))
+			return a.Printf("%s", e.Forecast.Lines(time.Now()))
 		}),
 	}
-}
-
-func printReasons(a *cli.App, reasons []store.ReasonRow) error {
-	for _, r := range reasons {
-		lines := strings.Split(r.Sentence, "\n")
-		for i := range lines {
-			lines[i] = cli.Clean(lines[i])
-		}
-		if err := a.Printf("  %s: %s\n    -> %s\n", r.Code, strings.Join(lines, "\n"), cli.Clean(r.Next)); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // explainRow says why a row of an attached table does not run.
@@ -103,5 +76,5 @@ func explainRow(ctx context.Context, a *cli.App, s *cli.Session, name, key strin
 	if err := a.Printf("row %s of %s\n", cli.Clean(key), cli.Clean(name)); err != nil {
 		return err
 	}
-	return printReasons(a, reasons)
+	return a.PrintReasons(reasons)
 }

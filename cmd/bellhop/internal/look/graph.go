@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"bellhop/cmd/bellhop/internal/cli"
+	"bellhop/report"
 	"bellhop/scheduler"
 	"bellhop/sql/store"
 )
@@ -46,7 +47,7 @@ With --dot it is printed for Graphviz, an arrow from a job to whoever needs it.`
 					Dependencies []store.Dependency `json:"dependencies"`
 				}{nodes, edges})
 			case dot:
-				return a.Printf("%s", dotGraph(nodes, edges))
+				return a.Printf("%s", report.Dot(nodes, edges))
 			}
 			return printGraph(a, newGraph(nodes, edges))
 		}),
@@ -138,7 +139,7 @@ const deepest = 30
 func printGraph(a *cli.App, g graph) error {
 	t := cli.Table{Header: []string{"STATE", "ID", "JOB"}}
 	for _, r := range g.rows() {
-		job := strings.Repeat("  ", min(r.depth, deepest)) + nodeName(r.node)
+		job := strings.Repeat("  ", min(r.depth, deepest)) + report.NodeName(r.node)
 		if r.depth > deepest {
 			job = fmt.Sprintf("%s (%d deep)", job, r.depth)
 		}
@@ -155,14 +156,6 @@ func printGraph(a *cli.App, g graph) error {
 	return a.PrintTable(t)
 }
 
-// nodeName is a job's key, or its type where it has none.
-func nodeName(n store.Node) string {
-	if n.Key != nil {
-		return *n.Key
-	}
-	return string(n.Type)
-}
-
 func nodeTrouble(n store.Node) string {
 	switch {
 	case n.Error != nil:
@@ -171,41 +164,4 @@ func nodeTrouble(n store.Node) string {
 		return *n.WaitingFor
 	}
 	return ""
-}
-
-// dotColours are X11 colours, which Graphviz knows.
-var dotColours = map[scheduler.JobState]string{
-	scheduler.Running: "lightblue", scheduler.Assigned: "lightblue", scheduler.Succeeded: "palegreen",
-	scheduler.Failed: "salmon", scheduler.Quarantined: "salmon", scheduler.Cancelled: "lightgrey",
-	scheduler.Held: "lightyellow", scheduler.Blocked: "lightyellow", scheduler.Scheduled: "lightyellow", scheduler.Ready: "white",
-}
-
-func dotGraph(nodes []store.Node, edges []store.Dependency) string {
-	var b strings.Builder
-	b.WriteString("digraph jobs {\n  rankdir=LR;\n  node [shape=box, style=filled, fontname=\"sans-serif\"];\n")
-	for _, n := range nodes {
-		fmt.Fprintf(&b, "  %d [label=%s, fillcolor=%s];\n", n.ID,
-			dotQuote(fmt.Sprintf("%s\n%d %s", cli.Clean(nodeName(n)), n.ID, n.State)), dotColours[n.State])
-	}
-	for _, e := range edges {
-		var attributes []string
-		if !slices.Equal(e.Wanted, []string{string(scheduler.Succeeded)}) {
-			attributes = append(attributes, "label="+dotQuote(strings.Join(e.Wanted, " or ")))
-		}
-		if e.Met {
-			attributes = append(attributes, "color=darkgreen")
-		}
-		line := fmt.Sprintf("  %d -> %d", e.Needs, e.Job)
-		if attributes != nil {
-			line += " [" + strings.Join(attributes, ", ") + "]"
-		}
-		b.WriteString(line + ";\n")
-	}
-	b.WriteString("}\n")
-	return b.String()
-}
-
-// dotQuote is a string of the DOT language.
-func dotQuote(s string) string {
-	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(s) + `"`
 }

@@ -18,7 +18,9 @@ func LocksCommand(a *cli.App) *cobra.Command {
 		Use:   "locks",
 		Short: "List which jobs hold locks, and which wait behind them, in order",
 		Long: `List which jobs hold locks, and which wait behind them, in their order. What is
-marked next is looked at by the next pass: it waits for a slot, or has just come.`,
+marked next is looked at by the next pass: it waits for a slot, or has just come. Who
+asks runs, and waits for a lock besides: its agent does, or the first of its query's
+items that can have no lock.`,
 		Example: "  bellhop locks\n  bellhop locks --first 100 -o json",
 		Args:    a.NoArgs(),
 		RunE: a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, _ []string) error {
@@ -43,6 +45,11 @@ func lockTable(locks []store.LockRow) cli.Table {
 		switch l.What {
 		case "holds":
 			what, instance = "holds "+l.Mode, strconv.FormatInt(l.Instance, 10)
+		case "asks":
+			what, instance = "asks "+l.Mode, strconv.FormatInt(l.Instance, 10)
+			if l.Item {
+				what = "an item asks " + l.Mode
+			}
 		case "waits":
 			what = "waits, " + strconv.FormatInt(l.Place, 10) + "."
 		default:

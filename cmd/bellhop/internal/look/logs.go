@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -15,8 +16,9 @@ import (
 
 // logFlags is what `logs` is to show.
 type logFlags struct {
-	errors, follow bool
-	attempt        int
+	errors, both, follow, all bool
+	attempt                   int
+	since                     string
 }
 
 func LogsCommand(a *cli.App) *cobra.Command {
@@ -25,16 +27,22 @@ func LogsCommand(a *cli.App) *cobra.Command {
 		Use:   "logs ID",
 		Short: "Print what a job's agent said",
 		Long: `Print what a job's agent said: the job is named by id or key; its latest
-attempt, unless --attempt names another.
+attempt, unless --attempt names another, or --all asks for all of them.
 
-Without -e that is what it printed, and the messages of agents that stay up.
-What the scheduler itself noted about the job goes to stderr. With -f further
-lines are printed as they come, from before the start to the end of the job.`,
-		Example: "  bellhop logs 42\n  bellhop logs -e nightly --attempt 1\n  bellhop logs -f 43",
+Without -e that is what it printed, and the messages of agents that stay up; with -b
+what it said on stderr too, in order.
+What the scheduler itself noted about the job goes to stderr, and so does where
+a run was lost, and where an attempt begins (--all). With -f further lines are
+printed as they come, to the end of the job; of one that waits it is said why.
+Of an attempt the first and the last 5,000 lines (512 KiB) are kept.`,
+		Example: "  bellhop logs 42\n  bellhop logs -e nightly --attempt 1\n  bellhop logs --all --since 1h 42\n  bellhop logs -bf 43",
 		Args:    a.JobArgs(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("attempt") && f.attempt < 1 {
 				return cli.Usage("logs", fmt.Sprintf("--attempt %d: attempts count from 1", f.attempt), "bellhop show "+args[0])
+			}
+			if f.all && f.attempt > 0 {
+				return cli.Usage("logs", "--all and --attempt contradict each other", "bellhop logs --all "+args[0])
 			}
 			return a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, _ []string) error {
 				return logs(ctx, a, s, args[0], f)
@@ -42,12 +50,19 @@ lines are printed as they come, from before the start to the end of the job.`,
 		},
 	}
 	c.Flags().BoolVarP(&f.errors, "errors", "e", false, "what it said on stderr")
+	c.Flags().BoolVarP(&f.both, "both", "b", false, "what it printed and what it said on stderr, in order")
 	c.Flags().BoolVarP(&f.follow, "follow", "f", false, "go on until the job is over")
+	c.Flags().BoolVarP(&f.all, "all", "a", false, "every attempt, each under a heading")
+	c.Flags().StringVar(&f.since, "since", "", "from so long ago on, such as 10m; or from a `time` (UTC)")
 	c.Flags().IntVar(&f.attempt, "attempt", 0, "the attempt, from 1 (default: the latest)")
 	return c
 }
 
 func logs(ctx context.Context, a *cli.App, s *cli.Session, word string, f logFlags) error {
+	from, err := since(f.since)
+	if err != nil {
+		return err
+	}
 	o, err := outcome(ctx, a, s, word, false)
 	if err != nil {
 		return err
@@ -59,14 +74,20 @@ func logs(ctx context.Context, a *cli.App, s *cli.Session, word string, f logFla
 		scheduler.LevelDebug,
 		scheduler.LevelNote,
 	}
-	if f.errors {
+	switch {
+	case f.both:
+		levels = append(levels, scheduler.LevelErr)
+	case f.errors:
 		levels = []scheduler.Level{scheduler.LevelErr}
 	}
 	reader := s.Logs(o.ID, levels...)
-	if reader.Attempt = f.attempt; f.attempt == 0 {
+	reader.Follow = f.follow
+	if reader.Attempt = f.attempt; f.attempt == 0 && !f.all {
 		reader.From = o.Attempt
 	}
 	out := newLogPrinter(a)
+	out.since, out.runs = from, runs{from: reader.From, only: f.attempt, all: f.all}
+	var waits whyWaiting
 	follow := func(ctx context.Context) (news, done bool, err error) {
 		reader.Through(s.Look)
 		// Looked at first: a job's last lines are committed with its outcome or before.
@@ -75,6 +96,14 @@ func logs(ctx context.Context, a *cli.App, s *cli.Session, word string, f logFla
 			return false, false, err
 		}
 		over := !f.follow || len(outcomes) == 0 || outcomes[0].State.Final()
+		if !over && !a.JSON() {
+			if err := waits.tell(ctx, a, s, outcomes[0]); err != nil {
+				return false, false, err
+			}
+		}
+		if err := out.runs.read(ctx, s, o.ID); err != nil {
+			return false, false, err
+		}
 		for more := true; more; {
 			var lines []store.LogRow
 			if lines, more, err = reader.Next(ctx); err != nil {
@@ -85,6 +114,7 @@ func logs(ctx context.Context, a *cli.App, s *cli.Session, word string, f logFla
 				return news, false, err
 			}
 		}
+		out.head(time.Now().Add(time.Hour)) // whatever the clocks of machines say
 		return news, over, nil
 	}
 	left := func() []scheduler.JobID { return []scheduler.JobID{o.ID} }
@@ -103,6 +133,8 @@ func logs(ctx context.Context, a *cli.App, s *cli.Session, word string, f logFla
 type logPrinter struct {
 	app     *cli.App
 	escape  bool // on a terminal, agents' control characters are not let through
+	since   time.Time
+	runs    runs
 	printed int
 }
 
@@ -113,6 +145,10 @@ func newLogPrinter(a *cli.App) *logPrinter {
 
 func (p *logPrinter) print(lines []store.LogRow) error {
 	for _, l := range lines {
+		if l.At.Before(p.since) {
+			continue
+		}
+		p.head(l.At)
 		var err error
 		switch {
 		case p.app.JSON():
@@ -130,6 +166,15 @@ func (p *logPrinter) print(lines []store.LogRow) error {
 		p.printed++
 	}
 	return nil
+}
+
+// head prints the headings that stand before a line of that time.
+func (p *logPrinter) head(at time.Time) {
+	for _, text := range p.runs.until(at) {
+		if !p.app.JSON() {
+			p.app.Note("%s", cli.Clean(text))
+		}
+	}
 }
 
 func (p *logPrinter) printJSON(l store.LogRow) error {

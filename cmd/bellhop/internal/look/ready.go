@@ -21,7 +21,8 @@ func ReadyCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "ready",
 		Short: "Say whether the instance on this machine can work, and if not, why",
-		Long: `Asks /readyz of the instance that listens here, and prints what it says. Exit code
+		Long: `Asks /readyz of the instance on this machine, and prints what it says. The database
+tells where that listens; while it is away the configuration does. Exit code
 0: it can work; 1: it cannot, or nobody answers. For health checks of containers.`,
 		Example: `  bellhop ready
   bellhop ready --listen 127.0.0.1:8471`,
@@ -29,31 +30,26 @@ func ReadyCommand(a *cli.App) *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			addr := listen
 			if addr == "" {
-				c, err := a.LoadConfig()
-				if err != nil {
+				var err error
+				if addr, err = address(cmd.Context(), a, nil); err != nil {
 					return err
 				}
-				addr = c.Listen
 			}
 			return ready(cmd.Context(), a, addr)
 		},
 	}
-	cmd.Flags().StringVar(&listen, "listen", "", "the `address` that serve was given (default: the configuration's, or 127.0.0.1:8470)")
+	cmd.Flags().StringVar(&listen, "listen", "", "the `address` of the instance (default: where the one on this machine answers; else the configuration's)")
 	return cmd
 }
 
 // ready asks the instance that listens on addr.
 func ready(ctx context.Context, a *cli.App, addr string) error {
-	host, port, err := net.SplitHostPort(addr)
+	at, err := reach(addr)
 	if err != nil {
 		return cli.Usage("ready", err.Error(), "bellhop ready --listen 127.0.0.1:8470")
 	}
-	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
-		host = "localhost" // what listens everywhere is asked here
-	}
 	ctx, cancel := context.WithTimeout(ctx, readyPatience)
 	defer cancel()
-	at := net.JoinHostPort(host, port)
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+at+"/readyz", nil)
 	if err != nil {
 		return cli.Usage("ready", err.Error(), "bellhop ready --listen 127.0.0.1:8470")

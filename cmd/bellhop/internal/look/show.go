@@ -49,6 +49,7 @@ type shownJob struct {
 	Result   json.RawMessage    `json:"result"` // null too where the account may not see it
 	Attempts []store.AttemptRow `json:"attempts"`
 	Lost     []store.LostRow    `json:"lost"`
+	Remote   []store.RemoteRow  `json:"remote"`
 	Items    []store.ItemRow    `json:"items"`
 }
 
@@ -82,6 +83,9 @@ func readJob(ctx context.Context, s *cli.Session, word string) (shownJob, error)
 	if job.Lost, err = s.Look.Lost(ctx, id); err != nil {
 		return job, err
 	}
+	if job.Remote, err = s.Look.Remote(ctx, id); err != nil {
+		return job, err
+	}
 	if job.Items, err = s.FailedItems(ctx, id, shownItems); err != nil && !cli.IsDenied(err) {
 		return job, err
 	}
@@ -98,6 +102,9 @@ func printJob(a *cli.App, j shownJob) error {
 	}
 	line("id", strconv.FormatInt(int64(j.ID), 10))
 	line("state", string(j.State))
+	if j.EndedAs != nil {
+		line("ended_as", j.EndedAs.Words())
+	}
 	line("type", string(j.Type))
 	line("key", cli.Text(j.Key))
 	if p := j.PayloadRow; p != nil {
@@ -147,6 +154,9 @@ func printJob(a *cli.App, j shownJob) error {
 		return err
 	}
 	if err := printAttempts(a, j.Attempts, j.Lost); err != nil {
+		return err
+	}
+	if err := printRemote(a, j.Remote); err != nil {
 		return err
 	}
 	return printItems(a, j.Items)

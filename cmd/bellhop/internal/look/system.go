@@ -138,11 +138,11 @@ func StatsCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "stats",
 		Short: "Count jobs by type, with how long they wait and run",
-		Long: `Count jobs by type, with how long they wait and run: half of them, and nine of
-ten, less than this, over the 1000 of each type that ended last. JSON has every
+		Long: `Count jobs by type, with how long they wait and run: half of them, nine of ten,
+and 99 of 100 less than this, over the 1000 of each type that ended last. JSON has every
 state and times in seconds. SUCCESSES counts the Success lines that agents said,
 LOST the runs that were lost with their host or instance, and given back.
-It reads the whole queue.`,
+It reads the whole queue; bellhop history does not, and goes back 32 days.`,
 		Example: "  bellhop stats",
 		Args:    a.NoArgs(),
 		RunE: a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, _ []string) error {
@@ -151,14 +151,15 @@ It reads the whole queue.`,
 				return jsonOr(a, stats, err)
 			}
 			t := cli.Table{Header: []string{"TYPE", "WAITING", "RUNNING", "SUCCEEDED", "FAILED", "CANCELLED", "ITEMS", "ITEMS_FAILED", "SUCCESSES", "DEATHS", "LOST",
-				"WAIT_P50", "WAIT_P90", "RUN_P50", "RUN_P90"}}
+				"WAIT_P50", "WAIT_P90", "WAIT_P99", "RUN_P50", "RUN_P90", "RUN_P99"}}
 			for _, r := range stats {
 				row := []string{string(r.Type)}
 				for _, n := range []int64{r.Held + r.Blocked + r.Scheduled + r.Ready, r.Assigned + r.Running, r.Succeeded,
 					r.Failed + r.Quarantined, r.Cancelled, r.ItemsDone, r.ItemsFailed, r.Successes, r.Deaths, r.Lost} {
 					row = append(row, strconv.FormatInt(n, 10))
 				}
-				t.Add(append(row, cli.Span(r.WaitP50), cli.Span(r.WaitP90), cli.Span(r.RunP50), cli.Span(r.RunP90))...)
+				t.Add(append(row, cli.Span(r.WaitP50), cli.Span(r.WaitP90), cli.Span(r.WaitP99),
+					cli.Span(r.RunP50), cli.Span(r.RunP90), cli.Span(r.RunP99))...)
 			}
 			if len(t.Rows) == 0 {
 				a.Note("there is no job yet; bellhop submit adds one")

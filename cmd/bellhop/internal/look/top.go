@@ -3,7 +3,6 @@ package look
 import (
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"os/signal"
 	"strings"
@@ -14,6 +13,8 @@ import (
 	"golang.org/x/term"
 
 	"bellhop/cmd/bellhop/internal/cli"
+	"bellhop/scheduler"
+	"bellhop/sql/store"
 )
 
 func TopCommand(a *cli.App) *cobra.Command {
@@ -21,9 +22,11 @@ func TopCommand(a *cli.App) *cobra.Command {
 	var once bool
 	cmd := &cobra.Command{
 		Use:   "top",
-		Short: "Watch hosts, children, the queue and its pace",
-		Long: `Watch hosts, children, the queue and its pace, live on a terminal of any size;
-Ctrl-C ends it. Where stdout is no terminal, or with --once, it prints one look.`,
+		Short: "Watch hosts, jobs, children, the queue and its pace",
+		Long: `Watch hosts, jobs and how far they are, children, the queue and its pace, live on
+a terminal of any size. Keys: q ends it, the arrows and page keys scroll, / shows
+only what has a text in its type or name (esc: all), p holds the picture.
+NO_COLOR is obeyed. Where stdout is no terminal, or with --once, it prints one look.`,
 		Example: "  bellhop top\n  bellhop top --once",
 		Args:    a.NoArgs(),
 		RunE: a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, _ []string) error {
@@ -40,79 +43,42 @@ Ctrl-C ends it. Where stdout is no terminal, or with --once, it prints one look.
 	return cmd
 }
 
-// top shows frames until ctx ends.
+// top shows frames until ctx ends, or q is typed.
 func top(ctx context.Context, a *cli.App, s *cli.Session, every time.Duration, once bool) error {
-	var last topView
-	screen, live := a.Stdout.(*os.File)
-	live = live && !once && !a.JSON() && term.IsTerminal(int(screen.Fd()))
-	if live {
-		if _, err := io.WriteString(screen, "\x1b[?1049h\x1b[?25l"); err != nil { // the other screen, without a cursor
-			return err
-		}
-		defer func() { _, _ = io.WriteString(screen, "\x1b[?25h\x1b[?1049l") }() // the terminal as it was
+	// A connection that is lost meanwhile is opened again.
+	patient := func(ctx context.Context) (v topView, err error) {
+		err = a.Poll(ctx, s, func(ctx context.Context) (bool, bool, error) {
+			v, err = look(ctx, s)
+			return false, err == nil, err
+		})
+		return v, err
 	}
-	err := frames(ctx, a, s, every, func(ctx context.Context) (bool, error) {
-		v, err := look(ctx, s)
-		if err != nil {
-			return false, err
-		}
-		v.pace(last)
-		last = v
-		if a.JSON() {
-			return true, a.PrintJSON(v)
-		}
-		width, height := 0, 0
-		if live {
-			if width, height, err = term.GetSize(int(screen.Fd())); err != nil || width < 2 {
-				width, height = 80, 24 // a terminal that does not know
+	if out, is := a.Stdout.(*os.File); is && !once && !a.JSON() && term.IsTerminal(int(out.Fd())) {
+		return runScreen(ctx, a, every, func(ctx context.Context) (v topView, err error) {
+			for { // whoever watches wants to see it come back
+				if v, err = patient(ctx); err == nil || ctx.Err() != nil || !s.Conn.IsClosed() {
+					return v, err
+				}
 			}
-		}
-		lines := v.frame(width, height)
-		if !live {
-			return true, a.Printf("%s\n", strings.Join(lines, "\n"))
-		}
-		var b strings.Builder
-		b.WriteString("\x1b[H")
-		for i, line := range lines {
-			if i > 0 {
-				b.WriteString("\r\n")
-			}
-			b.WriteString(line + "\x1b[K")
-		}
-		b.WriteString("\x1b[J")
-		_, err = io.WriteString(screen, b.String())
-		return false, err
-	})
-	if ctx.Err() != nil { // it was told to end
+		})
+	}
+	v, err := patient(ctx)
+	switch {
+	case ctx.Err() != nil: // it was told to end
 		return nil
+	case err != nil:
+		return err
+	case a.JSON():
+		return a.PrintJSON(v)
 	}
-	return err
+	return a.Printf("%s\n", strings.Join(v.frame(0, 0), "\n"))
 }
 
-// frames calls look at an even pace until it says done. A connection that is
-// lost meanwhile is opened again, as in poll.
-func frames(
-	ctx context.Context, a *cli.App, s *cli.Session, every time.Duration,
-	look func(context.Context) (done bool, err error),
-) error {
-	tick := time.NewTicker(every)
-	defer tick.Stop()
-	for {
-		done := false
-		if err := a.Poll(ctx, s, func(ctx context.Context) (bool, bool, error) {
-			var err error
-			done, err = look(ctx)
-			return false, err == nil, err
-		}); err != nil || done {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-tick.C:
-		}
-	}
-}
+// How many jobs that run are shown, the newest; and how many locks.
+const (
+	topJobs  = 200
+	topLocks = 10
+)
 
 // look reads all that a frame shows.
 func look(ctx context.Context, s *cli.Session) (v topView, err error) {
@@ -126,7 +92,14 @@ func look(ctx context.Context, s *cli.Session) (v topView, err error) {
 	if v.Children, err = s.Children(ctx); err != nil {
 		return v, err
 	}
-	v.Queue, err = s.Queue(ctx)
+	if v.Queue, err = s.Queue(ctx); err != nil {
+		return v, err
+	}
+	running := store.Filter{States: []scheduler.JobState{scheduler.Assigned, scheduler.Running}, Limit: topJobs}
+	if v.Jobs, err = s.Jobs(ctx, running); err != nil {
+		return v, err
+	}
+	v.Locks, err = s.LockHeads(ctx, topLocks)
 	return v, err
 }
 

@@ -1,6 +1,7 @@
 package look
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -19,30 +20,11 @@ type topView struct {
 	Instances []store.InstanceRow `json:"instances"`
 	Hosts     []store.HostRow     `json:"hosts"`
 	Children  []store.ChildRow    `json:"children"`
+	Jobs      []store.JobRow      `json:"jobs"` // that run, or wait for their child
 	Queue     []store.QueueRow    `json:"queue"`
-	// Rates are lines finished a second, by type, since the look before; nil on the first.
+	Locks     []store.LockHead    `json:"locks"`
+	// Rates are lines finished a second, by type, in the last ten seconds; nil on the first look.
 	Rates map[scheduler.TypeName]float64 `json:"rates"`
-}
-
-// pace finds the rates from what children had done at the look before.
-func (v *topView) pace(before topView) {
-	if before.At.IsZero() || !v.At.After(before.At) {
-		return
-	}
-	type child struct {
-		instance   int64
-		host, name string
-	}
-	had := map[child]int64{}
-	for _, c := range before.Children {
-		had[child{c.Instance, c.Host, string(c.Name)}] = c.Done
-	}
-	v.Rates = map[scheduler.TypeName]float64{}
-	for _, c := range v.Children {
-		if done := c.Done - had[child{c.Instance, c.Host, string(c.Name)}]; done > 0 {
-			v.Rates[c.Type] += float64(done) / v.At.Sub(before.At).Seconds()
-		}
-	}
 }
 
 // topType is a type's line.
@@ -85,10 +67,20 @@ func (v topView) frame(width, height int) []string {
 			of(t)
 		}
 	}
-	add(fmt.Sprintf("bellhop  %s  %s  running %d  ready %d  children %d/%d", v.At.Format(time.TimeOnly), rateWords(total),
-		states["running"], states["ready"], live, slots))
-	add(fmt.Sprintf("instances %d  held %d  blocked %d  scheduled %d  failed %d  quarantined %d", len(v.Instances),
-		states["held"], states["blocked"], states["scheduled"], states["failed"], states["quarantined"]))
+	head := fmt.Sprintf("bellhop  %s  %s  running %d  ready %d  children %d/%d", v.At.Format(time.TimeOnly),
+		rateWords(total), states["running"], states["ready"], live, slots)
+	if width > 0 && len(head) > width {
+		head = fmt.Sprintf("bellhop %s  running %d  ready %d",
+			v.At.Format("15:04"), states["running"], states["ready"])
+	}
+	add(head)
+	counts := []string{cli.Counted(int64(len(v.Instances)), "instance")}
+	for _, state := range []string{"failed", "quarantined", "held", "blocked", "scheduled"} { // what wants a look first
+		if n := states[state]; n > 0 {
+			counts = append(counts, fmt.Sprintf("%s %d", state, n))
+		}
+	}
+	add(strings.Join(counts, "  "))
 	if len(v.Instances) == 0 {
 		add(NoInstance)
 	}
@@ -111,17 +103,21 @@ func (v topView) frame(width, height int) []string {
 		kinds.Add(string(t), strconv.FormatInt(types[t].ready, 10), strconv.FormatInt(types[t].taken, 10), rateWords(rate),
 			types[t].why)
 	}
+	locks := cli.Table{Header: []string{"LOCK", "HELD BY", "FOR", "WAIT", "OLDEST"}}
+	for _, l := range v.Locks {
+		locks.Add(lockRow(l)...)
+	}
 	children := cli.Table{Header: []string{"CHILD", "STATE", "FOR", "JOB", "DONE", "DEATHS", "HOST"}}
 	for _, c := range v.Children {
 		children.Add(string(c.Name), c.State, cli.Age(c.Age), cli.Number(c.Job), strconv.FormatInt(c.Done, 10),
 			strconv.FormatInt(c.Deaths, 10), c.Host)
 	}
-	for _, t := range []cli.Table{hosts, kinds, children} {
+	for _, t := range []cli.Table{hosts, kinds, locks, v.jobTable(barWidth), children} {
 		if len(t.Rows) == 0 {
 			continue
 		}
 		lines = append(lines, "")
-		for line := range strings.Lines(t.Aligned()) {
+		for line := range strings.Lines(t.Fitted(width)) {
 			add(strings.TrimRight(line, " \n"))
 		}
 	}
@@ -130,4 +126,55 @@ func (v topView) frame(width, height int) []string {
 		lines = append(lines[:height-1], cli.Cut(fmt.Sprintf("… %d lines more", more), width))
 	}
 	return lines
+}
+
+// lockRow is a lock's line: who has it, and how many wait.
+func lockRow(l store.LockHead) []string {
+	by, span, oldest := "-", "-", "-"
+	if l.Job != 0 {
+		by, span = fmt.Sprintf("job %d, %s", l.Job, l.Mode), cli.Age(*l.Held)
+	}
+	if l.Holders > 1 {
+		by = fmt.Sprintf("%d jobs, %s", l.Holders, l.Mode)
+	}
+	waiting := strconv.FormatInt(l.Waiting, 10)
+	if l.Waiting >= 1000 {
+		waiting = "1000 or more"
+	}
+	if l.Oldest != nil {
+		oldest = cli.Age(*l.Oldest)
+	}
+	return []string{l.Level + ":" + l.Name, by, span, waiting, oldest}
+}
+
+// jobTable is the jobs that run, the longest first.
+func (v topView) jobTable(barWidth int) cli.Table {
+	t := cli.Table{Header: []string{"JOB", "OF", "STATE", "FOR", "PROGRESS", "CHILD", "SAYS"}}
+	jobs := slices.Clone(v.Jobs)
+	child := map[int64]string{} // the row of a job that runs does not name it yet
+	for _, c := range v.Children {
+		if c.Job != nil {
+			child[*c.Job] = string(c.Name)
+		}
+	}
+	slices.SortStableFunc(jobs, func(a, b store.JobRow) int { return began(a).Compare(began(b)) })
+	for _, j := range jobs {
+		far := progress(j)
+		if j.Progress != nil && !j.IsMSQ {
+			far = bar(int(*j.Progress*1000), 1000, barWidth/2)
+			far += fmt.Sprintf(" %.0f %%", 100**j.Progress)
+		}
+		t.Add(strconv.FormatInt(int64(j.ID), 10), string(j.Type), strings.ToUpper(string(j.State)),
+			cli.Age(max(0, v.At.Sub(began(j)).Seconds())), far, cmp.Or(cli.Text(j.Child), child[int64(j.ID)]),
+			cli.Text(j.ProgressText))
+	}
+	return t
+}
+
+// began is when a job's run did, as far as its row tells.
+func began(j store.JobRow) time.Time {
+	if j.StartedAt != nil {
+		return *j.StartedAt
+	}
+	return j.CreatedAt
 }

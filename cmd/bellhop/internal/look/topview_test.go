@@ -4,10 +4,10 @@ import (
 	"strings"
 	"testing"
 	"time"
-	"unicode/utf8"
 
 	"pgregory.net/rapid"
 
+	"bellhop/scheduler/words"
 	"bellhop/sql/store"
 )
 
@@ -24,6 +24,12 @@ func busyView() topView {
 			{State: "held", N: 3},
 			{State: "ready", Type: "öd", N: 1, Why: "unknown_type"},
 		}}
+	ago := 7.0
+	v.Locks = []store.LockHead{
+		{Level: "customer", Name: "42", Mode: "exclusive", Holders: 1, Job: 17, Held: &ago, Waiting: 3, Oldest: &ago},
+		{Level: "node", Name: "*", Mode: "shared", Holders: 2, Job: 18, Held: &ago},
+		{Level: "rate-limit", Name: "2:mail", Waiting: 1000, Oldest: &ago},
+	}
 	for n := range 30 {
 		v.Children = append(
 			v.Children,
@@ -46,14 +52,16 @@ func TestTop_FrameTellsHostsQueueAndChildren(t *testing.T) {
 	t.Parallel()
 	v := busyView()
 	v.Children = v.Children[:1]
-	before := v
-	before.At = v.At.Add(-2 * time.Second)
+	var p pace
+	p.took(&v)
 	v.Children = []store.ChildRow{v.Children[0]}
-	v.Children[0].Done = 300
-	v.pace(before)
+	v.Children[0].Done, v.At = 300, v.At.Add(2*time.Second)
+	p.took(&v)
 	text := strings.Join(v.frame(0, 0), "\n")
-	for _, want := range []string{"03:04:05  150/s  running 2  ready 13  children 3/8", "held 3", "local  3/8    ########............  2", "none   0/0    --------------------",
-		"a     12     2        150/s  no_room", "öd    1      0        0.0/s  unknown_type", "a.1    RUNNING"} {
+	for _, want := range []string{"03:04:07  150/s  running 2  ready 13  children 3/8", "held 3", "local  3/8    ########............  2", "none   0/0    --------------------",
+		"a     12     2        150/s  no_room", "öd    1      0        0.0/s  unknown_type", "a.1    RUNNING",
+		"customer:42        job 17, exclusive  7s   3             7s", "node:*             2 jobs, shared     7s   0             -",
+		"rate-limit:2:mail  -                  -    1000 or more  7s"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}
@@ -73,7 +81,7 @@ func TestTop_FrameFitsAnyTerminal(t *testing.T) {
 			t.Fatalf("%d lines on %d", len(lines), height)
 		}
 		for _, line := range lines {
-			if n := utf8.RuneCountInString(line); n > width || strings.ContainsAny(line, "\n\x1b") {
+			if n := words.Width(line); n > width || strings.ContainsAny(line, "\n\x1b") {
 				t.Fatalf("%d characters on %d: %q", n, width, line)
 			}
 		}

@@ -9,6 +9,7 @@ import (
 
 	"bellhop/cmd/bellhop/internal/cli"
 	"bellhop/cmd/bellhop/internal/clitest"
+	"bellhop/report"
 	"bellhop/sql/store"
 )
 
@@ -26,7 +27,7 @@ func TestTrace_FitsTheTerminal(t *testing.T) {
 		EndedAt:   &ended,
 		Age:       7200,
 	}
-	w := newWaterfall(
+	w := report.NewWaterfall(
 		job,
 		[]store.AttemptRow{{Attempt: 1, StartedAt: &started, EndedAt: &ended, Error: &why}},
 		nil,

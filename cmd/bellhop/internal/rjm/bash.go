@@ -6,6 +6,8 @@ import (
 	"crypto/rand"
 	"errors"
 	"os/exec"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -19,7 +21,7 @@ import (
 // is parsed as a function first: what is wrong is told before anything is done.
 const evaluateScript = `eval "parse() { :"$'\n'"$1"$'\n'"}" || exit 65
 eval "$1" </dev/null
-printf '%s\0' "$2" "${#rjm_blocks[@]}" "${rjm_blocks[@]}" "${rjm_delete[@]}" "$2"
+printf '%s\0' "$2" "${#rjm_blocks[@]}" "${#rjm_locks[@]}" "${rjm_blocks[@]}" "${rjm_locks[@]}" "${rjm_delete[@]}" "$2"
 compgen -A variable rjm_
 exit 0`
 
@@ -30,7 +32,7 @@ const maxConfig = 100_000
 // evaluatePatience is how long a configuration may take: assignments take no time.
 const evaluatePatience = 10 * time.Second
 
-// evaluateConfig finds rjm_blocks and rjm_delete in the text of a configuration.
+// evaluateConfig finds rjm_blocks, rjm_locks and rjm_delete in the text of a configuration.
 func evaluateConfig(ctx context.Context, s *store.RJMSetup) error {
 	if strings.Contains(s.Config, "\x00") {
 		return cli.Usage("rjmsetup", "the configuration on stdin holds a zero byte", "want assignments of bash, or JSON")
@@ -48,7 +50,7 @@ func evaluateConfig(ctx context.Context, s *store.RJMSetup) error {
 	cmd.Stderr = &stderr
 	said, err := cmd.Output()
 	if errors.Is(err, exec.ErrNotFound) {
-		return cli.Usage("rjmsetup", "there is no bash here to read the configuration", "use --set, --block and --delete, or JSON")
+		return cli.Usage("rjmsetup", "there is no bash here to read the configuration", "use --set, --block, --lock and --delete, or JSON")
 	}
 	parts := strings.Split(string(said), mark+"\x00")
 	if err != nil || len(parts) < 3 {
@@ -59,17 +61,18 @@ func evaluateConfig(ctx context.Context, s *store.RJMSetup) error {
 		return cli.Usage("rjmsetup", "the configuration on stdin is more than assignments of bash, or wrong: "+why, "bash -n shows mistakes")
 	}
 	for _, name := range strings.Fields(parts[len(parts)-1]) {
-		if name != "rjm_blocks" && name != "rjm_delete" {
-			return cli.Usage("rjmsetup", name+": of the names that begin with rjm_ there are rjm_blocks and rjm_delete", "choose another name")
+		if !slices.Contains(listNames, name) {
+			return cli.Usage("rjmsetup", name+": of the names that begin with rjm_ there are "+listWords, "choose another name")
 		}
 	}
 	words := strings.Split(strings.TrimSuffix(parts[len(parts)-2], "\x00"), "\x00")
-	n := 0
-	for _, digit := range words[0] {
-		n = 10*n + int(digit-'0')
+	blocks, err := strconv.Atoi(words[0])
+	locks, err2 := strconv.Atoi(words[1])
+	if err := errors.Join(err, err2); err != nil {
+		return err
 	}
-	words = words[1:]
-	s.Blocks, s.Files = words[:n], words[n:]
+	words = words[2:]
+	s.Blocks, s.Locks, s.Files = words[:blocks], words[blocks:blocks+locks], words[blocks+locks:]
 	return nil
 }
 

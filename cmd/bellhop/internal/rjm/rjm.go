@@ -18,7 +18,6 @@ import (
 	"bellhop/cmd/bellhop/internal/change"
 	"bellhop/cmd/bellhop/internal/cli"
 	"bellhop/cmd/bellhop/internal/look"
-	"bellhop/scheduler"
 	"bellhop/sql/store"
 )
 
@@ -147,7 +146,7 @@ that are not deleted yet.`,
 		Example: "  bellhop rjmflush --older-than 3d",
 		Args:    a.NoArgs(),
 		RunE: withRJM(a, func(cmd *cobra.Command, args []string) error {
-			return change.Prune(a, cmd, args, older, []scheduler.JobState{scheduler.Succeeded}, true)
+			return change.PruneRJM(a, cmd, args, older)
 		}),
 	}
 	c.Flags().StringVar(&older, "older-than", "3d", "how `long` they have been over at least, such as 3d or 36h")
@@ -206,7 +205,7 @@ func rjmls(a *cli.App, jobs []store.RJMRow) error {
 		if j.Unmet != nil {
 			rest = fmt.Sprintf(" blocked by %d", *j.Unmet)
 		} else if j.Trouble != nil {
-			rest = " " + *j.Trouble
+			rest = " " + cli.Cut(*j.Trouble, 400) // JSON has all of it
 		}
 		b.WriteString(cli.Clean(fmt.Sprintf("%s %s %s %s %s%s", j.State, j.ID, j.Prio, host, rc, rest)) + "\n")
 	}

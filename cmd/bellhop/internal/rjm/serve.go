@@ -20,6 +20,7 @@ import (
 	"bellhop/cmd/bellhop/internal/cli"
 	"bellhop/cmd/bellhop/internal/serve"
 	"bellhop/config"
+	"bellhop/machine"
 	"bellhop/scheduler"
 	"bellhop/sql/store"
 )
@@ -220,10 +221,10 @@ func lives(ctx context.Context, s *cli.Session, name string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	machine := cli.ThisMachine()
+	here := machine.This()
 	return slices.ContainsFunc(list, func(i store.LiveRow) bool {
-		if machine != "" && i.Machine == machine {
-			start, err := cli.ProcessStart(i.Pid)
+		if here != "" && i.Machine == here {
+			start, err := machine.ProcessStart(i.Pid)
 			return err != nil || start == i.ProcessStart
 		}
 		return !i.Silent

@@ -17,12 +17,13 @@ import (
 
 	"bellhop/cmd/bellhop/internal/cli"
 	"bellhop/scheduler"
+	"bellhop/scheduler/lock"
 	"bellhop/sql/store"
 )
 
 func SetupCommand(a *cli.App) *cobra.Command {
 	var prio string
-	var blocks, files, sets []string
+	var blocks, locks, files, sets []string
 	c := &cobra.Command{
 		Use:   "rjmsetup [-p PRIORITY] ID",
 		Short: "Set up a job, held until rjmgo",
@@ -33,8 +34,10 @@ same ID is refused.
 Its configuration is read from stdin: assignments of bash, which the task finds
 as variables. rjm_blocks=(ID...) are the jobs that must not start before this one
 has succeeded: they are set up first, and not released yet. rjm_delete=(FILE...)
-are deleted when it has succeeded. A JSON object of strings, with the same two as
-arrays, does without a shell. With --set, --block or --delete, stdin is not read.`,
+are deleted when it has succeeded. rjm_locks=(LOCK...) are held while it runs, such
+as customer:42=exclusive: two jobs that need the same never run at once. A JSON
+object of strings, with the same three as arrays, does without a shell. With --set,
+--block, --lock or --delete, stdin is not read.`,
 		Example: `  bellhop rjmsetup billing.simpsons-8761230871234 <<< 'userid=simpsons invoice=8761230871234'
   bellhop rjmsetup -p c billing.simpsons-2 --set userid=simpsons --block shipping.simpsons-2 --delete simpsons-2.in`,
 		Args: a.Args(func(_ *cobra.Command, args []string) error {
@@ -46,14 +49,18 @@ arrays, does without a shell. With --set, --block or --delete, stdin is not read
 		RunE: withRJM(a, func(cmd *cobra.Command, args []string) error {
 			s := store.RJMSetup{ID: args[0], Priority: prio}
 			var err error
-			if len(sets)+len(blocks)+len(files) > 0 {
-				s.Blocks, s.Files = blocks, files
-				s.Config, err = configOfFlags(sets, blocks, files)
+			if len(sets)+len(blocks)+len(locks)+len(files) > 0 {
+				s.Blocks, s.Locks, s.Files = blocks, locks, files
+				s.Config, err = configOfFlags(sets,
+					map[string][]string{"rjm_blocks": blocks, "rjm_delete": files, "rjm_locks": locks})
 			} else {
 				err = readConfig(cmd.Context(), a, &s)
 			}
+			if err == nil {
+				_, err = lock.ParseAll(s.Locks, nil)
+			}
 			if err != nil {
-				return err
+				return refusedLock(err)
 			}
 			if id, err := strconv.ParseInt(a.Getenv("BELLHOP_JOB_ID"), 10, 64); err == nil {
 				inside := scheduler.JobID(id)
@@ -68,8 +75,18 @@ arrays, does without a shell. With --set, --block or --delete, stdin is not read
 	c.Flags().StringVarP(&prio, "priority", "p", "n", "letters and digits; a comes before b")
 	c.Flags().StringArrayVar(&sets, "set", nil, "a variable for the task, `name=value`; repeatable")
 	c.Flags().StringArrayVar(&blocks, "block", nil, "the `ID` of a job that waits for this one; repeatable")
+	c.Flags().StringArrayVar(&locks, "lock", nil, "a `lock` that it holds while it runs, such as customer:42=exclusive; repeatable")
 	c.Flags().StringArrayVar(&files, "delete", nil, "a `file` to delete when it has succeeded; repeatable")
 	return c
+}
+
+// refusedLock puts a lock that cannot be read into words.
+func refusedLock(err error) error {
+	var wrong *lock.TextError
+	if errors.As(err, &wrong) {
+		return cli.Usage("rjmsetup", cli.Flat(err.Error()), "rjm_locks=(customer:42=exclusive node:n1=shared)")
+	}
+	return err
 }
 
 // refusedSetup puts what the queue refused into words.
@@ -116,7 +133,12 @@ func configText(vars map[string][]string, array map[string]bool, order []string)
 	return b.String(), nil
 }
 
-func configOfFlags(sets, blocks, files []string) (string, error) {
+// listNames are the names that begin with rjm_ and mean something: lists.
+var listNames = []string{"rjm_blocks", "rjm_delete", "rjm_locks"}
+
+const listWords = "rjm_blocks, rjm_delete and rjm_locks"
+
+func configOfFlags(sets []string, lists map[string][]string) (string, error) {
 	vars, array, order := map[string][]string{}, map[string]bool{}, []string{}
 	for _, s := range sets {
 		name, value, ok := strings.Cut(s, "=")
@@ -127,13 +149,9 @@ func configOfFlags(sets, blocks, files []string) (string, error) {
 		vars[name] = []string{value}
 		order = append(order, name)
 	}
-	for name, list := range map[string][]string{"rjm_blocks": blocks, "rjm_delete": files} {
-		if len(list) > 0 {
+	for _, name := range listNames {
+		if list := lists[name]; len(list) > 0 {
 			vars[name], array[name] = list, true
-		}
-	}
-	for _, name := range []string{"rjm_blocks", "rjm_delete"} {
-		if array[name] {
 			order = append(order, name)
 		}
 	}
@@ -175,14 +193,15 @@ func configOfJSON(text []byte, s *store.RJMSetup) error {
 		default:
 			return cli.Usage("rjmsetup", fmt.Sprintf("%s is neither a string nor an array of strings", name), "put quotes around it")
 		}
-		list := name == "rjm_blocks" || name == "rjm_delete"
+		list := slices.Contains(listNames, name)
 		if list != array[name] && list || !list && strings.HasPrefix(name, "rjm_") {
-			return cli.Usage("rjmsetup", name+": of the names that begin with rjm_ there are rjm_blocks and rjm_delete, and they are arrays", "bellhop rjmsetup --help")
+			return cli.Usage("rjmsetup",
+				name+": of the names that begin with rjm_ there are "+listWords+", and they are arrays", "bellhop rjmsetup --help")
 		}
 		order = append(order, name)
 	}
 	slices.Sort(order)
-	s.Blocks, s.Files = vars["rjm_blocks"], vars["rjm_delete"]
+	s.Blocks, s.Files, s.Locks = vars["rjm_blocks"], vars["rjm_delete"], vars["rjm_locks"]
 	var err error
 	s.Config, err = configText(vars, array, order)
 	return err

@@ -1,7 +1,8 @@
 // Package serve is `bellhop serve`: an instance from its configuration to its end.
 //
-// wire.go is the only place that sees a port of the tree and what implements it.
-// The package decides nothing about jobs.
+// wire.go sees a port of the tree and what implements it, as nothing else does but
+// client/worker/wire.go, which wires handlers inside an app. The package decides
+// nothing about jobs.
 package serve
 
 import (
@@ -41,7 +42,8 @@ Without a database URL it starts a PostgreSQL of its own, kept under --data-dir.
 SIGINT finishes what runs and starts nothing (a second one: as SIGTERM).
 SIGTERM stops claiming, gives running work instance.grace, kills the children,
 gives their jobs back and exits.
-SIGUSR1 and SIGHUP print what runs, waits and is dead, and a line a child;
+SIGHUP takes what has changed in the configuration, as bellhop reload does, and
+prints the summary. SIGUSR1 prints what runs, waits and is dead, and a line a child;
 SIGUSR2 prints every query (MSQ job) that is held. So does a crash.
 
 -R gives back at once, before anything else, what dead instances have left;
@@ -60,7 +62,7 @@ ends when all are over; exit code 1 where one failed.`,
 		Args: a.NoArgs(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return Run(cmd.Context(), a, s) },
 	}
-	cmd.Flags().StringVar(&s.listen, "listen", "", "`address` of /healthz, /readyz and /metrics (default 127.0.0.1:8470)")
+	cmd.Flags().StringVar(&s.listen, "listen", "", "`address` of pages, API, /healthz, /readyz and /metrics (default 127.0.0.1:8470)")
 	cmd.Flags().StringVar(&s.tokenFile, "token-file", "", "`file` (mode 0600) with the token that it asks for, but for /healthz and /readyz; or BELLHOP_TOKEN")
 	cmd.Flags().BoolVarP(&s.here, "here", "H", false, "the configuration as it is, with every host replaced by this machine")
 	cmd.Flags().BoolVarP(&s.Recover, "recover", "R", false, "first give back what dead instances have left")
@@ -76,6 +78,9 @@ type Config struct {
 	here, verbose, Recover, stdin bool
 	vars                          map[string]string // of the jobs from stdin
 	Config                        func() (config.Config, error)
+	Listen                        string            // its address, where no flag names one
+	Quiet                         bool              // warnings only: somebody looks at the terminal for something else
+	Opened                        func(addr string) // it answers there; nil: nobody wants to know
 	// runs until ctx ends; nil: nothing
 	Beside func(ctx context.Context, url string, log *slog.Logger)
 }
@@ -95,7 +100,7 @@ func serveOnce(ctx context.Context, a *cli.App, s Config, program string) error 
 	switch {
 	case s.verbose:
 		level = slog.LevelDebug
-	case s.stdin: // who tries an agent looks at that
+	case s.stdin, s.Quiet: // who tries an agent looks at that
 		level = slog.LevelWarn
 	}
 	outage := observability.NewOutage(isAway)
@@ -105,17 +110,24 @@ func serveOnce(ctx context.Context, a *cli.App, s Config, program string) error 
 		// queue is worked off: a quarter of the scheduler's processor time.
 		debug.SetGCPercent(400)
 	}
-	c, err := s.Config()
+	load := func() (config.Config, error) {
+		c, err := s.Config()
+		for i := range c.Hosts {
+			if s.here {
+				c.Hosts[i].Connect = nil
+			}
+		}
+		return c, err
+	}
+	c, err := load()
 	if err != nil {
 		return err
 	}
+	file := c
 	if s.here {
-		for i := range c.Hosts {
-			c.Hosts[i].Connect = nil
-		}
 		log.Warn("every host is this machine (-H)", "hosts", len(c.Hosts))
 	}
-	token, err := a.WebToken(c, s.tokenFile)
+	tokens, err := a.WebTokens(c, s.tokenFile)
 	if err != nil {
 		return cli.Usage("serve", err.Error(), "bellhop serve --token-file FILE")
 	}
@@ -128,7 +140,7 @@ func serveOnce(ctx context.Context, a *cli.App, s Config, program string) error 
 		return serveStdin(ctx, a, c, s, signals, log)
 	}
 	var running atomic.Pointer[Instance]
-	site, err := s.site(c, token, func() string {
+	site, err := s.site(c, tokens, func() string {
 		if i := running.Load(); i != nil {
 			return i.Healthy()
 		}
@@ -192,11 +204,20 @@ func serveOnce(ctx context.Context, a *cli.App, s Config, program string) error 
 		default: // several wait to be heard already
 		}
 	}
+	c.Listen = site.Addr() // as it is, and is told
 	i, err := Start(c, where.URL, stop, outage.Back, a.Stderr, log)
 	if err != nil {
 		return err
 	}
 	running.Store(i)
+	closeRooms, err := openRooms(site, c, where.URL, i, log)
+	if err != nil {
+		return err
+	}
+	defer closeRooms()
+	if s.Opened != nil {
+		s.Opened(site.Addr())
+	}
 	defer answerFrontEnd(c, where.URL, stop, log)()
 	log.Info("bellhop serves", "hosts", len(c.Hosts), "agents", len(c.Agents), "pid", os.Getpid())
 	if w, err := crash.Start(os.Stderr); err != nil {
@@ -221,7 +242,8 @@ func serveOnce(ctx context.Context, a *cli.App, s Config, program string) error 
 	go watchProgram(watching, program, renewEvery, log, signals)
 	m := &manager{log: log}
 	go m.attend(watching, i)
-	return waitForStop(i, c.Instance.Grace, signals, m, a.Stderr, log)
+	again := &reloader{load: load, file: file, commands: c.CommandsFromDatabase, instance: i, log: log}
+	return waitForStop(i, c.Instance.Grace, signals, m, again.reload, a.Stderr, log)
 }
 
 // serveDatabase finds the database, or starts one, and brings up its schema
@@ -321,6 +343,11 @@ func Prepare(ctx context.Context, a *cli.App, where cli.Database, log *slog.Logg
 	}
 	plan, err := cli.Schema()
 	if err != nil {
+		return err
+	}
+	if err := migrate.WaitForOthers(ctx, conn, func() {
+		log.Info("the database is being migrated by another process; waiting for its end")
+	}); err != nil {
 		return err
 	}
 	err = plan.Check(ctx, conn)

@@ -2,24 +2,25 @@ package serve
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"os"
-	"strings"
 
 	"bellhop/actors"
 	"bellhop/cmd/bellhop/internal/cli"
 	"bellhop/config"
+	"bellhop/machine"
 	"bellhop/scheduler"
 	"bellhop/sql/store"
 )
 
 // introduce is how this process presents itself to the other instances.
-func introduce(c config.Config, machine string) (store.Instance, error) {
+func introduce(c config.Config, here string) (store.Instance, error) {
 	hostname, err := os.Hostname()
 	if err != nil {
 		return store.Instance{}, fmt.Errorf("find this machine's name: %w", err)
 	}
-	start, err := cli.ProcessStart(os.Getpid())
+	start, err := machine.ProcessStart(os.Getpid())
 	if err != nil {
 		return store.Instance{}, fmt.Errorf("find out when this process started: %w", err)
 	}
@@ -28,15 +29,20 @@ func introduce(c config.Config, machine string) (store.Instance, error) {
 		return store.Instance{}, fmt.Errorf("publish the policy: %w", err)
 	}
 	policy := string(published)
-	me := store.Instance{Name: cmp.Or(c.Instance.Name, hostname), Hostname: hostname, Machine: machine, Pid: os.Getpid(),
-		ProcessStart: start, Version: cli.Version(), Lag: c.Instance.Lag, Queries: cursors, Policy: &policy}
-	for _, h := range c.Hosts {
+	seen, err := json.Marshal(newLookout(c, "here", nil).Sees())
+	if err != nil {
+		return store.Instance{}, fmt.Errorf("publish what can be watched: %w", err)
+	}
+	watches := string(seen)
+	me := store.Instance{Name: cmp.Or(c.Instance.Name, hostname), Hostname: hostname, Machine: here, Pid: os.Getpid(),
+		ProcessStart: start, Version: cli.Version(), Lag: c.Instance.Lag, Queries: cursors, Policy: &policy,
+		Tells: tells(c), Watches: &watches, Listen: c.Listen}
+	for _, spec := range hostSpecs(c) {
 		state := scheduler.HostUp
-		if len(h.Connect) > 0 {
+		if spec.Far {
 			state = scheduler.HostConnecting
 		}
-		spec := hostSpec(h)
-		me.Hosts = append(me.Hosts, store.Host{Name: string(h.Name), Slots: h.Slots, Serves: h.Serves, State: state,
+		me.Hosts = append(me.Hosts, store.Host{Name: string(spec.Name), Slots: spec.Slots, Serves: spec.Serves, State: state,
 			Far: spec.Far, Types: spec.Only, Takes: spec.Takes})
 	}
 	for _, a := range c.Agents {
@@ -45,7 +51,7 @@ func introduce(c config.Config, machine string) (store.Instance, error) {
 			attempts = a.Retry.Attempts
 		}
 		me.Agents = append(me.Agents, store.Agent{Type: string(a.Type), Mode: string(a.Mode), Dialect: string(a.Dialect),
-			Command: cmp.Or(strings.Join(a.Command, " "), "(of each attachment)"), Max: a.Max, MaxPerHost: a.MaxPerHost,
+			Command: shownCommand(a), Max: a.Max, MaxPerHost: a.MaxPerHost,
 			Local: a.FOSSology.Local, Exclusive: a.FOSSology.Exclusive, Attempts: attempts, Locks: a.Locks})
 	}
 	return me, nil
@@ -56,7 +62,7 @@ func hostSpecs(c config.Config) []actors.HostSpec {
 	for _, h := range c.Hosts {
 		list = append(list, hostSpec(h))
 	}
-	return list
+	return withEngines(list, c)
 }
 
 func hostSpec(h config.Host) actors.HostSpec {

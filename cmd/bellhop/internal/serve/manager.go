@@ -97,3 +97,14 @@ func (m *manager) say(state string) {
 		m.log.Debug("the service manager does not listen", "error", err)
 	}
 }
+
+// reloading does what a reload is, and tells the manager when it begins and ends.
+func (m *manager) reloading(reload func()) {
+	if os.Getenv("NOTIFY_SOCKET") == "" {
+		reload()
+		return
+	}
+	m.say(daemon.SdNotifyReloading)
+	reload()
+	m.say(daemon.SdNotifyReady)
+}

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"bellhop/agents"
-	"bellhop/cmd/bellhop/internal/cli"
+	"bellhop/machine"
 	"bellhop/scheduler"
 	"bellhop/sql/store"
 )
@@ -20,7 +20,7 @@ func (u reaper) Dead(s scheduler.Suspect) bool {
 	if u.machine == "" || s.Machine != u.machine {
 		return false
 	}
-	start, err := cli.ProcessStart(s.Pid)
+	start, err := machine.ProcessStart(s.Pid)
 	return err == nil && start != s.ProcessStart
 }
 

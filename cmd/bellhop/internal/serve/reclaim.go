@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"bellhop/agents"
-	"bellhop/cmd/bellhop/internal/cli"
+	"bellhop/machine"
 	"bellhop/sql/store"
 )
 
@@ -38,7 +38,7 @@ func reclaim(ctx context.Context, url string, log *slog.Logger) error {
 		return err
 	}
 	defer registry.Close()
-	u := reaper{registry, cli.ThisMachine()}
+	u := reaper{registry, machine.This()}
 	reap(ctx, log)
 	suspects, err := registry.Suspects(ctx, 0)
 	if err != nil {

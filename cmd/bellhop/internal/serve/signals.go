@@ -59,9 +59,13 @@ func asks(i told, sig os.Signal, stderr io.Writer) bool {
 
 // waitForStop runs until a signal ends the instance, as the help text tells.
 func waitForStop(
-	i *Instance, grace time.Duration, signals <-chan os.Signal, m *manager, stderr io.Writer, log *slog.Logger,
+	i *Instance, grace time.Duration, signals <-chan os.Signal, m *manager, reload func(), stderr io.Writer,
+	log *slog.Logger,
 ) error {
 	for sig := range signals {
+		if sig == syscall.SIGHUP {
+			m.reloading(reload)
+		}
 		if asks(i, sig, stderr) {
 			continue
 		}

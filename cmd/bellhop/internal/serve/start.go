@@ -29,18 +29,20 @@ import (
 // serve; the default one gives way to a free port, since a second instance on
 // this machine is no mistake.
 func (s Config) site(
-	c config.Config, token string, ready web.Health, counts func() http.Handler, log *slog.Logger,
+	c config.Config, tokens []web.Token, ready web.Health, counts func() http.Handler, log *slog.Logger,
 ) (*web.Server, error) {
-	address := cmp.Or(s.listen, c.Listen)
+	address := cmp.Or(s.listen, s.Listen, c.Listen)
 	if _, err := net.ResolveTCPAddr("tcp", address); err != nil {
 		return nil, cli.Usage("serve", fmt.Sprintf("--listen %q is no address: %s", address, err), "bellhop serve --listen 127.0.0.1:8470")
 	}
-	site, err := web.Listen(address, token, ready, counts)
+	of := web.Config{Listen: address, Hosts: c.AllowedHosts, Tokens: tokens, Ready: ready, Counts: counts}
+	site, err := web.Listen(of)
 	taken := errors.Is(err, syscall.EADDRINUSE)
 	if standard := config.Default().Listen; taken && address == standard {
 		host, _, _ := net.SplitHostPort(standard)
-		if site, err = web.Listen(net.JoinHostPort(host, "0"), token, ready, counts); err == nil {
-			log.Warn("another program listens on "+standard+": /healthz, /readyz and /metrics are answered elsewhere",
+		of.Listen = net.JoinHostPort(host, "0")
+		if site, err = web.Listen(of); err == nil {
+			log.Warn("another program listens on "+standard+": pages, API, /healthz and /metrics are answered elsewhere",
 				"listen", site.Addr(), "next", "bellhop ready --listen "+site.Addr())
 		}
 	}

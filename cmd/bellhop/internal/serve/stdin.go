@@ -100,7 +100,7 @@ func serveStdin(
 		}
 	}
 	tree := startTree(c, a.Stderr, log, database, ports{
-		Queue: queue, Holdings: queue, Records: queue, Registry: queue, Reaper: queue, Notices: queue,
+		Queue: queue, Holdings: queue, Records: queue, Registry: queue, Reaper: queue, Reports: queue,
 		Maintenance: queue, HostStates: queue, Bell: queue, Gate: queue, Queries: queue,
 	})
 	// interrupted ends it with lines left: as serve does at that signal.

@@ -4,15 +4,19 @@ import (
 	"context"
 	"log/slog"
 	"runtime"
+	"sync/atomic"
 	"time"
 
 	"bellhop/actors"
 	"bellhop/cmd/bellhop/internal/cli"
 	"bellhop/config"
+	"bellhop/instance"
 	"bellhop/observability/metrics"
 	"bellhop/observability/traces"
 	"bellhop/scheduler"
 	"bellhop/sql/store"
+	"bellhop/web/api"
+	"bellhop/web/page"
 )
 
 // telemetryPatience is how long what is left of spans may take to be sent at the end.
@@ -23,6 +27,10 @@ const telemetryPatience = 2 * time.Second
 type telemetry struct {
 	tracer  *traces.Tracer   // nil: nobody wants spans
 	metrics *metrics.Metrics // nil: nobody wants them
+	past    *instance.Past
+	lags    func() map[string]int64    // of sensors, by workflow; nil: not yet
+	pages   atomic.Pointer[page.Pages] // nil: not yet
+	hub     atomic.Pointer[api.Hub]    // nil: not yet
 }
 
 // startTelemetry reads the OTEL_ variables of the environment.
@@ -45,7 +53,9 @@ func startTelemetry(
 	}
 	number, commit := cli.Built()
 	counts, err := metrics.New(metrics.Build{Version: number, Commit: commit, Go: runtime.Version()}, log)
-	return &telemetry{tracer: tracer, metrics: counts}, err
+	t := &telemetry{tracer: tracer, metrics: counts, past: &instance.Past{Log: log}}
+	t.past.Watched = func() bool { p := t.pages.Load(); return p != nil && p.Watched() }
+	return t, err
 }
 
 // watch has /metrics ask the tree and the database.
@@ -60,7 +70,7 @@ func (t *telemetry) watch(tree *actors.System, reads *store.Metrics) error {
 			return gauges, notifications, err
 		},
 		Children: func(ctx context.Context) []scheduler.ChildReport { return tree.Summary(ctx).Children },
-		BellAge:  tree.BellAge, Gate: tree.Gate, Dropped: t.tracer.Dropped,
+		BellAge:  tree.BellAge, Gate: tree.Gate, Dropped: t.tracer.Dropped, Lags: t.lags,
 	})
 }
 
@@ -83,8 +93,24 @@ func (q watchedQueue) Claim(ctx context.Context, me scheduler.InstanceID, d sche
 	if len(jobs) > 0 {
 		q.tracer.Claimed(jobs) // first: it says which are traced
 		q.metrics.Claimed(jobs)
+		q.past.Took(jobs)
+		if p := q.pages.Load(); p != nil && p.Watched() {
+			p.Happened(claimed(jobs))
+		}
+		if h := q.hub.Load(); h != nil && h.Watched() {
+			h.Happened(began(jobs))
+		}
 	}
 	return jobs, err
+}
+
+// claimed are the ids of jobs.
+func claimed(jobs []scheduler.Job) []scheduler.JobID {
+	ids := make([]scheduler.JobID, len(jobs))
+	for i := range jobs {
+		ids[i] = jobs[i].Claim.Job
+	}
+	return ids
 }
 
 // watchedRecords tells of outcomes that are committed.
@@ -100,8 +126,48 @@ func (r watchedRecords) Write(
 	if err == nil && len(b.Records) > 0 {
 		r.tracer.Settled(b.Records, stale, time.Now())
 		r.metrics.Settled(b.Records, stale)
+		r.past.Settled(b.Records, stale)
+		if p := r.pages.Load(); p != nil && p.Watched() {
+			p.Happened(b.Jobs())
+		}
+		if h := r.hub.Load(); h != nil {
+			if h.Awaited() {
+				h.Over(over(b.Records))
+			}
+			if h.Watched() {
+				h.Happened(settled(b.Records))
+			}
+		}
 	}
 	return stale, released, err
+}
+
+// began and settled are what those who look at events are told.
+func began(jobs []scheduler.Job) []api.JobEvent {
+	list := make([]api.JobEvent, len(jobs))
+	for i := range jobs {
+		list[i] = api.JobEvent{ID: jobs[i].Claim.Job, Type: jobs[i].Type, State: scheduler.Running}
+	}
+	return list
+}
+
+func settled(records []scheduler.Record) (list []api.JobEvent) {
+	for i := range records {
+		if r := &records[i]; r.Kind == scheduler.RecordSettle {
+			list = append(list, api.JobEvent{ID: r.Claim.Job, State: r.Verdict.State})
+		}
+	}
+	return list
+}
+
+// over are the jobs that end with some records, unless what they say is stale: to be told is a hint to look.
+func over(records []scheduler.Record) (ids []scheduler.JobID) {
+	for i := range records {
+		if r := &records[i]; r.Kind == scheduler.RecordSettle && r.Verdict.State.Final() {
+			ids = append(ids, r.Claim.Job)
+		}
+	}
+	return ids
 }
 
 // Up, Died and Ran make it the tree's observer.
@@ -115,4 +181,7 @@ func (t *telemetry) Up(
 
 func (t *telemetry) Died(typ scheduler.TypeName) { t.metrics.Died(typ) }
 
-func (t *telemetry) Ran(items []scheduler.Result) { t.tracer.Ran(items) }
+func (t *telemetry) Ran(items []scheduler.Result) {
+	t.tracer.Ran(items)
+	t.past.Ran(items)
+}

@@ -13,13 +13,15 @@ import (
 
 	"bellhop/actors"
 	"bellhop/agents"
-	"bellhop/cmd/bellhop/internal/cli"
 	"bellhop/cmd/bellhop/internal/fleet"
 	"bellhop/config"
+	"bellhop/instance"
+	"bellhop/machine"
 	"bellhop/scheduler"
 	"bellhop/scheduler/lock"
 	"bellhop/sql/store"
 	"bellhop/triggers"
+	"bellhop/web/operation"
 )
 
 // safetyScan is the slow look that finds what every notification missed.
@@ -36,19 +38,24 @@ const cursors = 32
 // Instance is a running scheduler with everything that was opened for it.
 type Instance struct {
 	*actors.System
+	launcher  *agents.Launcher
+	machine   string                         // this one
+	me        atomic.Pointer[store.Instance] // as others are told of it
 	registry  *store.Registry
 	telemetry *telemetry
-	closers   []interface{ Close() }
+
+	operations atomic.Pointer[operation.Worker] // nil: not yet
+	closers    []interface{ Close() }
 }
 
 // Start wires the ports of package actors to what implements them, and
-// starts the tree. It is the only place that sees both. back is told whenever the
+// starts the tree. It and client/worker/wire.go are the places that see both. back is told whenever the
 // database has answered a heartbeat.
 func Start(
 	c config.Config, url string, stop func(scheduler.Stop), back func(), stderr io.Writer, log *slog.Logger,
 ) (*Instance, error) {
 	i := &Instance{}
-	machine := cli.ThisMachine()
+	here := machine.This()
 	c = withRows(c)
 	claimer, err := store.NewClaimer(url)
 	if err != nil {
@@ -71,6 +78,7 @@ func Start(
 		return nil, err
 	}
 	maintenance.ExplainThrough(claimer)
+	maintenance.Counts = &store.Counts{}
 	locks, err := store.NewAskedLocks(url)
 	if err != nil {
 		return nil, err
@@ -100,12 +108,42 @@ func Start(
 	if err != nil {
 		return nil, err
 	}
+	watches, err := store.NewWatches(url)
+	if err != nil {
+		return nil, err
+	}
+	outgoing, err := store.NewOutgoing(url, tells(c), c.Notifications.GiveUp)
+	if err != nil {
+		return nil, err
+	}
+	messages, err := newCourier(c, outgoing, log)
+	if err != nil {
+		return nil, err
+	}
+	retention, err := store.NewRetention(url, keepAll(c.Retention))
+	if err != nil {
+		return nil, err
+	}
 	metrics, err := store.NewMetrics(url)
 	if err != nil {
 		return nil, err
 	}
+	tags, err := store.NewEngines(url)
+	if err != nil {
+		return nil, err
+	}
 	i.registry = registry
-	i.closers = []interface{ Close() }{claimer, recorder, registry, maintenance, locks, gate, attacher, sensors, metrics}
+	i.closers = []interface{ Close() }{
+		claimer, recorder, registry, maintenance, locks, gate, attacher, sensors, watches, outgoing, retention,
+		metrics, tags,
+		store.NewShared(
+			recorder, registry, maintenance, locks, gate, attacher, sensors, watches, outgoing, retention, metrics, tags),
+	}
+	maintenance.Operations = func() {
+		if work := i.operations.Load(); work != nil {
+			work.Look()
+		}
+	}
 	if c.Locate != "" {
 		locator, err := store.NewLocator(cmp.Or(c.Database.MSQURL, url), c.Locate)
 		if err != nil {
@@ -115,36 +153,46 @@ func Start(
 		i.closers = append(i.closers, locator)
 	}
 	beat := fmt.Sprintf("bellhop_beat_%016x", rand.Uint64())
-	me, err := introduce(c, machine)
+	me, err := introduce(c, here)
 	if err != nil {
 		return nil, err
 	}
 	if i.telemetry, err = startTelemetry(context.Background(), c, me.Name, metrics, log); err != nil {
 		return nil, err
 	}
-	i.System = startTree(c, stderr, log, database, ports{
+	i.me.Store(&me)
+	i.machine = here
+	tree := startTree(c, stderr, log, database, ports{
 		Queue:       watchedQueue{claimer, i.telemetry},
 		Holdings:    claimer,
-		Records:     watchedRecords{recorder, i.telemetry},
+		Records:     instance.Counted{Records: watchedRecords{recorder, i.telemetry}, Counts: maintenance.Counts},
 		Observer:    i.telemetry,
-		Registry:    members{registry, me, beat, back},
-		Reaper:      reaper{registry, machine},
-		Notices:     registry,
+		Registry:    members{registry, &i.me, beat, back, i.telemetry.past},
+		Reaper:      reaper{registry, here},
+		Reports:     registry,
 		Maintenance: maintenance,
 		HostStates:  registry,
 		Locks:       locks,
 		ItemLocks:   locks,
 		Stop:        stop,
-		Bell: &bell{
-			listener: triggers.Listener{URL: direct, Heartbeat: beat, Log: log, Connected: i.telemetry.metrics.Connected},
+		Bell: &instance.Bell{
+			Listener: triggers.Listener{URL: direct, Heartbeat: beat, Log: log, Connected: i.telemetry.metrics.Connected},
 		},
 		Gate:    gate,
-		Queries: cursorOpener{queries},
+		Queries: instance.Queries{Cursors: queries},
 
 		Attachments: attacher,
 		Attached:    commands{attacher},
 		Sensors:     sensors,
+		Tags:        tags,
+		Leftovers:   tags,
+		Courier:     messages,
+		Forecasts:   store.NewForecaster(metrics, maintenance.Counts, i.telemetry.metrics.Missed),
+		Watches:     watches,
+		Lookout:     newLookout(c, direct, i.telemetry),
+		Retention:   retention,
 	})
+	i.System, i.launcher = tree.System, tree.launcher
 	return i, i.telemetry.watch(i.System, metrics)
 }
 
@@ -155,7 +203,7 @@ type ports struct {
 	Records     actors.Records
 	Registry    actors.Registry
 	Reaper      actors.Reaper
-	Notices     actors.Notices
+	Reports     actors.Reports
 	Maintenance actors.Maintenance
 	HostStates  actors.HostStates
 	Stop        func(scheduler.Stop)
@@ -169,6 +217,13 @@ type ports struct {
 	Attachments actors.Attachments
 	Attached    commands
 	Sensors     actors.Sensors
+	Tags        actors.Tags
+	Leftovers   actors.Leftovers
+	Courier     actors.Courier
+	Forecasts   actors.Forecasts
+	Watches     actors.Watches
+	Lookout     actors.Lookout
+	Retention   actors.Retention
 }
 
 // commands finds what is run for rows of attached tables.
@@ -214,7 +269,7 @@ func withRows(c config.Config) config.Config {
 // sessions of agents that may say DB:.
 func startTree(
 	c config.Config, stderr io.Writer, log *slog.Logger, database func() agents.Database, p ports,
-) *actors.System {
+) launched {
 	// The launcher and the tree need each other: agents speak only when the tree
 	// has started them.
 	var system atomic.Pointer[actors.System]
@@ -256,14 +311,17 @@ func startTree(
 		Idle:    c.Limits.Idle, MinReady: c.Limits.MinReady, KillAfter: c.Limits.KillAfter,
 		Scan: safetyScan, ExclusiveAfter: exclusiveAfter, Cursors: cursors, Retry: scheduler.DefaultRetry, Log: log,
 		Queue: p.Queue, Holdings: p.Holdings, Records: p.Records, Registry: p.Registry, Reaper: p.Reaper,
-		Notices: p.Notices, Maintenance: p.Maintenance, HostStates: p.HostStates,
+		Reports: p.Reports, Maintenance: p.Maintenance, HostStates: p.HostStates,
 		Stop: p.Stop, Bell: p.Bell, Gate: p.Gate, Queries: p.Queries,
-		Locks: p.Locks, ItemLocks: p.ItemLocks, Attachments: p.Attachments, Sensors: p.Sensors,
+		Tags: p.Tags, Leftovers: p.Leftovers, EngineCommands: engineCommands{launcher},
+		Locks: p.Locks, ItemLocks: p.ItemLocks, Attachments: p.Attachments, Sensors: p.Sensors, Courier: p.Courier,
+		Forecasts: p.Forecasts, Watches: p.Watches, Lookout: p.Lookout,
 		RowType:  agents.AttachedType,
 		Launcher: launch{launcher}, Observer: p.Observer,
+		Retention: p.Retention, RetentionEvery: c.Retention.Every,
 	})
 	system.Store(tree)
-	return tree
+	return launched{tree, launcher}
 }
 
 // End ends the tree, tells the others that nothing here runs any more, and
@@ -271,6 +329,7 @@ func startTree(
 func (i *Instance) End(ctx context.Context) error {
 	err := i.Stop(ctx, 10*time.Second)
 	if id := i.ID(); id != 0 && err == nil {
+		i.telemetry.past.Write(context.Background(), i.registry, id, true)
 		bury := func() error {
 			bye, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 			defer cancel()
@@ -281,6 +340,7 @@ func (i *Instance) End(ctx context.Context) error {
 			err = bury()
 		}
 	}
+	i.launcher.Close()
 	i.telemetry.stop()
 	for _, d := range i.closers {
 		d.Close()
@@ -316,32 +376,6 @@ func agentTypes(c config.Config) []actors.AgentType {
 }
 
 // The adapters: what two packages call the same thing, here they are one.
-
-type bell struct{ listener triggers.Listener }
-
-func (b *bell) Run(
-	ctx context.Context, rang func(inserted bool), locksRang, cancelRang, dueRang, beat func(),
-	awaited func([]scheduler.JobID),
-) error {
-	b.listener.Rang, b.listener.LocksRang, b.listener.CancelRang = rang, locksRang, cancelRang
-	b.listener.DueRang, b.listener.Beat, b.listener.Awaited = dueRang, beat, awaited
-	return b.listener.Run(ctx)
-}
-
-func (b *bell) Cut() { b.listener.Cut() }
-
-// rowsAtOnce is how many rows of an MSQ travel in one round trip.
-const rowsAtOnce = 1000
-
-type cursorOpener struct{ *store.Cursors }
-
-func (c cursorOpener) Open(ctx context.Context, text string) (actors.Rows, error) {
-	cursor, err := c.Cursors.Open(ctx, text, rowsAtOnce)
-	if err != nil {
-		return nil, err
-	}
-	return cursor, nil
-}
 
 type launch struct{ *agents.Launcher }
 

@@ -49,6 +49,8 @@ func spawnOn(ctx context.Context, l *agents.Launcher, c config.Config, h config.
 			continue
 		case a.FOSSology.Local && len(h.Connect) > 0:
 			continue
+		case a.Mode == config.ModeEngine:
+			continue
 		case a.Mode == config.ModeExec:
 			// It has no start that can be told from its work.
 			list = append(list, judge(host, a, l.Look(ctx, a.Type, h.Name), "found; not started, since mode exec does its work at once"))

@@ -17,6 +17,7 @@ import (
 
 	"bellhop/cmd/bellhop/internal/cli"
 	"bellhop/config"
+	"bellhop/sql/migrate"
 )
 
 func InstallCommand(a *cli.App) *cobra.Command {
@@ -138,7 +139,11 @@ func installRoles(ctx context.Context, a *cli.App, print, logins bool) error {
 		return a.Printf("%s", text)
 	}
 	s, err := a.Open(ctx)
-	if err != nil {
+	switch {
+	case errors.Is(err, migrate.ErrEmpty):
+		return cli.Failed(cli.ExitSchema, "install roles", "bellhop migrate   # makes the schema; then, again: bellhop install roles",
+			"roles get rights on the schema bellhop, and the database has none yet")
+	case err != nil:
 		return err
 	}
 	defer s.Close()

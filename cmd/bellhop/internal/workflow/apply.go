@@ -15,13 +15,14 @@ import (
 
 	"bellhop/cmd/bellhop/internal/cli"
 	"bellhop/config"
+	"bellhop/scheduler/notice"
 	"bellhop/scheduler/workflow"
 	"bellhop/sql/store"
 )
 
 func apply(a *cli.App) *cobra.Command {
 	var dry, prune bool
-	version := -1
+	var version *int
 	c := &cobra.Command{
 		Use:   "apply FILE…",
 		Short: "Create and change workflows as files say",
@@ -37,14 +38,11 @@ With --prune, workflows of the same projects that stand in no file are deleted. 
 			if err != nil {
 				return err
 			}
-			if version >= 0 && len(list) != 1 {
+			if version != nil && len(list) != 1 {
 				return cli.Usage("workflow apply", "--version is of one workflow, and there are several in the files",
 					"bellhop workflow apply FILE --version 3")
 			}
-			w := writing{App: a, verb: "apply", dry: dry, prune: prune}
-			if version >= 0 {
-				w.version = &version
-			}
+			w := writing{App: a, verb: "apply", dry: dry, prune: prune, version: version}
 			return a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, _ []string) error {
 				return w.all(ctx, s, list)
 			})(cmd, args)
@@ -52,7 +50,7 @@ With --prune, workflows of the same projects that stand in no file are deleted. 
 	}
 	c.Flags().BoolVar(&dry, "dry-run", false, "change nothing, and print what would be")
 	c.Flags().BoolVar(&prune, "prune", false, "delete workflows of the same projects that stand in no file")
-	c.Flags().IntVar(&version, "version", -1, "change it only if it has this `version` (0: if there is none)")
+	seen(c, &version, "change it only if it has this `version` (0: if there is none)")
 	return c
 }
 
@@ -178,10 +176,21 @@ type result struct {
 // undo ends a transaction that was for looking only.
 var errUndo = errors.New("nothing is to be changed")
 
+// rulesOf are the rules in a definition.
+func rulesOf(d workflow.Definition) (list []notice.Rule) {
+	for _, n := range d.Notify {
+		list = append(list, notice.Rule{Mail: n.Mail, Webhook: n.Webhook, Command: n.Command})
+	}
+	return list
+}
+
 func (w writing) all(ctx context.Context, s *cli.Session, list []workflow.Definition) error {
 	for _, d := range list {
-		if len(d.Notify) > 0 {
-			w.Note("warning: %s has notify, which is kept, but nobody is told yet: that is still to come", d.Name)
+		if err := warn(ctx, w.App, s.Look, d.Name, rulesOf(d)); err != nil {
+			return err
+		}
+		if err := unserved(ctx, w.App, s.Look, d); err != nil {
+			return err
 		}
 	}
 	results := []result{}
@@ -210,6 +219,19 @@ func (w writing) all(ctx context.Context, s *cli.Session, list []workflow.Defini
 		return err
 	}
 	return w.print(results)
+}
+
+// unserved tells of steps that would wait, since no running instance has an agent of their type.
+func unserved(ctx context.Context, a *cli.App, l store.Look, d workflow.Definition) error {
+	body, err := json.Marshal(d)
+	if err != nil {
+		return err
+	}
+	list, err := l.Unserved(ctx, body)
+	for _, r := range list {
+		a.Note("warning: %s: %s\n  -> %s", d.Name, cli.Clean(r.Sentence), cli.Clean(r.Next))
+	}
+	return err
 }
 
 // one writes a definition.
@@ -267,7 +289,7 @@ func (w writing) others(ctx context.Context, l store.Look, list []workflow.Defin
 		}
 	}
 	for _, project := range projects {
-		there, err := l.Workflows(ctx, nil, &project)
+		there, err := l.Workflows(ctx, store.WorkflowFilter{Project: &project})
 		if err != nil {
 			return nil, err
 		}
@@ -275,7 +297,7 @@ func (w writing) others(ctx context.Context, l store.Look, list []workflow.Defin
 			if slices.ContainsFunc(list, func(d workflow.Definition) bool { return d.Name == t.Name }) {
 				continue
 			}
-			if _, err := l.ChangeWorkflow(ctx, t.Name, "deleted"); err != nil {
+			if _, err := l.ChangeWorkflow(ctx, t.Name, "deleted", nil); err != nil {
 				return nil, err
 			}
 			gone = append(gone, result{Workflow: t.Name, Result: "deleted"})

@@ -22,14 +22,6 @@ func CronCommand(a *cli.App) *cobra.Command {
 	return c
 }
 
-// explained is a schedule in JSON.
-type explained struct {
-	Cron string      `json:"cron"`
-	Zone string      `json:"zone"`
-	Says string      `json:"says"`
-	Next []time.Time `json:"next"`
-}
-
 func explainCron(a *cli.App) *cobra.Command {
 	var zone, from string
 	n := 5
@@ -60,14 +52,7 @@ among seconds, minutes and hours goes by time that passes, and knows no gap and 
 					return cli.Usage("cron explain", fmt.Sprintf("--from %q is no time", from), "--from 2026-10-24T12:00:00Z")
 				}
 			}
-			e := explained{Cron: s.String(), Zone: s.Zone().String(), Says: s.Words(), Next: []time.Time{}}
-			for range n {
-				next, ok := s.Next(at)
-				if !ok {
-					break
-				}
-				e.Next, at = append(e.Next, next), next
-			}
+			e := s.Explain(at, n)
 			if a.JSON() {
 				return a.PrintJSON(e)
 			}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"strconv"
 	"time"
 
@@ -14,53 +13,6 @@ import (
 	"bellhop/scheduler/workflow"
 	"bellhop/sql/store"
 )
-
-func ls(a *cli.App) *cobra.Command {
-	var project, typ string
-	c := &cobra.Command{
-		Use:     "ls [NAME…]",
-		Short:   "List workflows, with their next slots and their last runs",
-		Long:    "List workflows, with their next slots and their last runs: all, or those with these names or patterns.",
-		Example: "  bellhop workflow ls\n  bellhop workflow ls 'nightly-*' --project demo\n  bellhop workflow ls --type license",
-		Args:    names(a, 0),
-		RunE: a.WithDatabase(func(ctx context.Context, s *cli.Session, cmd *cobra.Command, args []string) error {
-			var of *string
-			if cmd.Flags().Changed("project") {
-				of = &project
-			}
-			list, err := s.Workflows(ctx, like(args), of)
-			if err != nil {
-				return err
-			}
-			if typ != "" {
-				using, err := s.WorkflowsUsing(ctx, typ)
-				if err != nil {
-					return err
-				}
-				list = slices.DeleteFunc(list, func(w store.WorkflowRow) bool { return !slices.Contains(using, w.Name) })
-			}
-			switch {
-			case a.JSON():
-				return a.PrintJSON(list)
-			case len(list) == 0 && len(args) > 0:
-				return unknown("ls", args[0])
-			}
-			t := cli.Table{Header: []string{"NAME", "PROJECT", "ACTIVE", "VERSION", "SENSOR", "NEXT", "RUN", "STATE", "ENDED"}}
-			for _, w := range list {
-				active := "no"
-				if w.Active {
-					active = "yes"
-				}
-				t.Add(w.Name, w.Project, active, strconv.Itoa(w.Version), cli.Text(w.Sensor), cli.Moment(w.NextFire),
-					cli.Number(w.Run), cli.Text(w.State), cli.Moment(w.RunEndedAt))
-			}
-			return a.PrintTable(t)
-		}),
-	}
-	c.Flags().StringVar(&project, "project", "", "of this `project` only")
-	c.Flags().StringVarP(&typ, "type", "t", "", "with a step of this `type` only")
-	return c
-}
 
 // shown is a workflow in JSON.
 type shown struct {
@@ -100,7 +52,7 @@ func showWorkflow(ctx context.Context, a *cli.App, s *cli.Session, name string, 
 	if err != nil {
 		return err
 	}
-	rows, err := s.Workflows(ctx, exactly(name), nil)
+	rows, err := s.Workflows(ctx, store.WorkflowFilter{Names: exactly(name)})
 	if err != nil {
 		return err
 	}
@@ -137,10 +89,24 @@ func starts(d workflow.Definition, w store.WorkflowRow) string {
 	switch {
 	case !w.Active:
 		return "not active: nothing starts it but bellhop workflow run " + w.Name
+	case w.Problem != nil && d.Sensor.Watched():
+		return "its sensor sees nothing, or its last event came to no run: " + *w.Problem
+	case d.Sensor.Watched() && w.Instance == nil:
+		return "no live instance sees that: sensors in bellhop.yaml says what one looks at; bellhop instances"
+	case d.Sensor.Watched() && w.Lag != nil && *w.Lag > 0:
+		return fmt.Sprintf("instance %d looks out for it, and is %s behind", *w.Instance, cli.Count(int(*w.Lag), "message"))
+	case d.Sensor.Watched() && w.Lag != nil:
+		return fmt.Sprintf("instance %d looks out for it, and has read all", *w.Instance)
+	case d.Sensor.Watched():
+		return fmt.Sprintf("instance %d looks out for it", *w.Instance)
 	case w.Problem != nil:
 		return "its last slot came to no run: " + *w.Problem
 	case d.Sensor == nil:
 		return "no sensor: bellhop workflow run, or an event, starts it"
+	case d.Sensor.Kind() == "table":
+		return "it starts when a row is inserted into " + d.Sensor.Table
+	case d.Sensor.Kind() == "http":
+		return "it starts when somebody posts an event, or calls bellhop.workflow_http"
 	case d.Sensor.Kind() == "workflow":
 		return "it starts when a run of " + d.Sensor.Workflow + " has ended"
 	case w.NextFire != nil:
@@ -185,10 +151,13 @@ func showRun(ctx context.Context, a *cli.App, s *cli.Session, id int64) error {
 	if err := a.PrintTable(runTable(runs)); err != nil {
 		return err
 	}
-	t := cli.Table{Header: []string{"STEP", "JOB", "TYPE", "STATE", "ATTEMPT", "EXIT", "STARTED", "ENDED", "MEANS"}}
+	t := cli.Table{Header: []string{"STEP", "JOB", "TYPE", "STATE", "ATTEMPT", "EXIT", "STARTED", "ENDED", "MEANS",
+		"ERROR"}}
 	for _, p := range steps {
 		t.Add(cli.Text(p.Step), strconv.FormatInt(int64(p.Job), 10), string(p.Type), string(p.State), strconv.Itoa(p.Attempt),
-			cli.Number(p.ExitCode), cli.Moment(p.StartedAt), cli.Moment(p.EndedAt), workflow.Word(string(p.State), p.Attempt))
+			cli.Number(p.ExitCode), cli.Moment(p.StartedAt), cli.Moment(p.EndedAt),
+			workflow.Word(string(p.State), p.Attempt, cli.Text((*string)(p.EndedAs)), cli.Text(p.Cause)),
+			cli.Text(p.Error))
 	}
 	return a.PrintTable(t)
 }
@@ -283,11 +252,13 @@ func diff(a *cli.App) *cobra.Command {
 }
 
 func revert(a *cli.App) *cobra.Command {
-	return &cobra.Command{
-		Use:     "revert NAME VERSION",
-		Short:   "Make a workflow what it was in a version, also one that was deleted",
-		Long:    "Make a workflow what it was in a version, also one that was deleted. That is a new version.",
-		Example: "  bellhop workflow revert nightly 3",
+	var version *int
+	c := &cobra.Command{
+		Use:   "revert NAME VERSION",
+		Short: "Make a workflow what it was in a version, also one that was deleted",
+		Long: `Make a workflow what it was in a version, also one that was deleted. That is a new version.
+With --version, only if that is the version it has.`,
+		Example: "  bellhop workflow revert nightly 3\n  bellhop workflow revert nightly 3 --version 5",
 		Args: a.Args(func(_ *cobra.Command, args []string) error {
 			if len(args) != 2 {
 				return fmt.Errorf("it takes the name of a workflow and a version")
@@ -299,9 +270,11 @@ func revert(a *cli.App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return writing{App: a, verb: "revert"}.all(ctx, s, []workflow.Definition{d})
+			return writing{App: a, verb: "revert", version: version}.all(ctx, s, []workflow.Definition{d})
 		}),
 	}
+	seen(c, &version, "only if it has this `version` (0: if there is none)")
+	return c
 }
 
 func retry(a *cli.App) *cobra.Command {

@@ -6,7 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -22,19 +22,20 @@ const listing = "bellhop workflow ls   shows the workflows there are"
 // Command is the commands of workflows.
 func Command(a *cli.App) *cobra.Command {
 	c := &cobra.Command{
-		Use:   "workflow {apply | ls | show | run | retry | history | diff | revert | export | …}",
+		Use:   "workflow {apply | ls | projects | show | run | runs | retry | history | diff | revert | export | …}",
 		Short: "Define workflows, start their runs, and look at both",
 		Long: `Define workflows, start their runs, and look at both. A workflow is what starts it (a
-sensor: cron, every, another workflow's outcome) and steps: jobs that need each
+sensor: a clock, a table, a file …) and steps: jobs that need each
 other. docs/workflows.md leads from a file to a run.`,
 		Example: `  bellhop workflow apply nightly.yaml
   bellhop workflow run nightly --param DAY=2026-11-22 --wait
   bellhop workflow show nightly`,
 	}
 	a.Menu(c)
-	c.AddCommand(apply(a), importCommand(a), export(a), ls(a), show(a), run(a), retry(a), history(a), diff(a), revert(a),
+	c.AddCommand(apply(a), importCommand(a), export(a), ls(a), projects(a), runs(a), show(a), explain(a), run(a), retry(a),
+		history(a), diff(a), revert(a), notify(a),
 		change(a, "activate", "activated", "Let sensors start workflows"),
-		change(a, "deactivate", "deactivated", "Keep sensors from starting workflows; runs go on, and by hand they start"),
+		change(a, "deactivate", "deactivated", "Keep sensors from starting workflows, and queued runs from beginning; by hand they start"),
 		change(a, "delete", "deleted", "Delete workflows; their runs and their history are kept"))
 	return c
 }
@@ -114,16 +115,21 @@ func difference(from, to string) string {
 }
 
 func change(a *cli.App, verb, what, short string) *cobra.Command {
-	return &cobra.Command{
-		Use:     verb + " NAME…",
-		Short:   short,
-		Long:    short + ". * and ? in a name stand for any letters, and for one.",
+	var version *int
+	c := &cobra.Command{
+		Use:   verb + " NAME…",
+		Short: short,
+		Long: short + `. * and ? in a name stand for any letters, and for one.
+With --version, only if that is the version it has.`,
 		Example: "  bellhop workflow " + verb + " nightly\n  bellhop workflow " + verb + " 'import-*'",
 		Args:    names(a, 1),
 		RunE: a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, args []string) error {
+			if version != nil && (len(args) != 1 || strings.ContainsAny(args[0], "*?")) {
+				return cli.Usage("workflow "+verb, "--version is of one workflow", "bellhop workflow "+verb+" NAME --version 3")
+			}
 			var missing []error
 			for _, pattern := range args {
-				list, err := s.Workflows(ctx, like([]string{pattern}), nil)
+				list, err := s.Workflows(ctx, store.WorkflowFilter{Names: like([]string{pattern})})
 				if err != nil {
 					return err
 				}
@@ -131,7 +137,7 @@ func change(a *cli.App, verb, what, short string) *cobra.Command {
 					missing = append(missing, unknown(verb, pattern))
 				}
 				for _, w := range list {
-					was, err := s.ChangeWorkflow(ctx, w.Name, what)
+					was, err := s.ChangeWorkflow(ctx, w.Name, what, version)
 					if err != nil {
 						return err
 					}
@@ -150,115 +156,19 @@ func change(a *cli.App, verb, what, short string) *cobra.Command {
 			return nil
 		}),
 	}
-}
-
-// parameters reads --param NAME=VALUE.
-func parameters(list []string) (map[string]string, error) {
-	given := map[string]string{}
-	for _, p := range list {
-		name, value, ok := strings.Cut(p, "=")
-		if !ok || name == "" {
-			return nil, cli.Usage("workflow run", fmt.Sprintf("--param %q is no NAME=VALUE", p), "--param DAY=2026-11-22")
-		}
-		given[name] = value
-	}
-	return given, nil
-}
-
-func run(a *cli.App) *cobra.Command {
-	var params, steps []string
-	var from string
-	var wait bool
-	c := &cobra.Command{
-		Use:   "run NAME…",
-		Short: "Start a run by hand; prints its id",
-		Long: `Start a run by hand; prints its id. It is never skipped: where a run of the workflow is
-open, it waits until that is over.
-
-With --step only these steps run, with --from that one and all that need it, by way of others too.`,
-		Example: "  bellhop workflow run nightly --param DAY=2026-11-22\n  bellhop workflow run nightly --from convert --wait",
-		Args:    names(a, 1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			given, err := parameters(params)
-			if err != nil {
-				return err
-			}
-			if from != "" && len(steps) > 0 {
-				return cli.Usage("workflow run", "--from and --step do not go together", "bellhop workflow run NAME --from STEP")
-			}
-			return a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, _ []string) error {
-				var ids []int64
-				for _, name := range args {
-					chosen := steps
-					if from != "" {
-						d, _, err := definition(ctx, s.Look, "run", name)
-						if err != nil {
-							return err
-						}
-						if chosen, err = workflow.From(d.Steps, from); err != nil {
-							return cli.Usage("workflow run", err.Error(), "bellhop workflow show "+name)
-						}
-					}
-					id, err := s.RunWorkflow(ctx, name, given, chosen)
-					if err == nil && id == nil {
-						err = unknown("run", name)
-					}
-					if err != nil {
-						return err
-					}
-					ids = append(ids, *id)
-					if err := printRun(a, *id); err != nil {
-						return err
-					}
-				}
-				if wait {
-					return await(ctx, a, s, ids)
-				}
-				return nil
-			})(cmd, args)
-		},
-	}
-	c.Flags().StringArrayVar(&params, "param", nil, "`NAME=VALUE` of a parameter; repeatable")
-	c.Flags().StringSliceVar(&steps, "step", nil, "a `step` to run, and no other; repeatable")
-	c.Flags().StringVar(&from, "from", "", "the `step` to begin with")
-	c.Flags().BoolVar(&wait, "wait", false, "wait until the run is over; exit code 1 when it did not succeed")
+	seen(c, &version, "only if it has this `version`")
 	return c
 }
 
-func printRun(a *cli.App, id int64) error {
-	if a.JSON() {
-		return a.PrintJSON(struct {
-			Run int64 `json:"run"`
-		}{id})
-	}
-	return a.Printf("%d\n", id)
-}
-
-// await waits until runs are over.
-func await(ctx context.Context, a *cli.App, s *cli.Session, ids []int64) error {
-	bad := false
-	err := a.Poll(ctx, s, func(ctx context.Context) (news, done bool, err error) {
-		for len(ids) > 0 {
-			list, err := s.Runs(ctx, nil, &ids[0], 1)
-			if err != nil || len(list) == 0 {
-				return news, err == nil, err
-			}
-			r := list[0]
-			if !slices.Contains(workflow.RunStates, r.State) {
-				return news, false, nil
-			}
-			bad = bad || r.State != "succeeded"
-			line := fmt.Sprintf("run %d %s", r.ID, r.State)
-			if r.Reason != nil {
-				line += ": " + *r.Reason
-			}
-			a.Note("%s", cli.Clean(line))
-			ids, news = ids[1:], true
+// seen is --version of an edit: the version that was looked at; nil: whichever there is.
+func seen(c *cobra.Command, version **int, usage string) {
+	c.Flags().Func("version", usage, func(text string) error {
+		n, err := strconv.ParseUint(text, 10, 31)
+		if err != nil {
+			return fmt.Errorf("%q is no version", text)
 		}
-		return news, true, nil
+		v := int(n)
+		*version = &v
+		return nil
 	})
-	if err == nil && bad {
-		return cli.Silent(cli.ExitJobFailed)
-	}
-	return err
 }

@@ -1,0 +1,71 @@
+package actors
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"bellhop/scheduler"
+)
+
+func playCourier(t *testing.T, k *clock, with func(s *stage, at func() []time.Duration)) {
+	t.Helper()
+	play(t, Config{Courier: k}, func(s *stage) {
+		s.listen(roleDispatcher, roleMaintenance)
+		start := time.Now()
+		s.start(roleCourier, newCourier(s.forCourier()))
+		with(s, func() []time.Duration { _, at := k.take(start); k.times = nil; return at })
+	})
+}
+
+func toTell(d time.Duration) *scheduler.ControlState {
+	return &scheduler.ControlState{Notices: true, NoticeIn: d}
+}
+
+// Nothing is asked where nobody is to be told of anything; what is due is sent at once, and what is not when its
+// time comes.
+func TestCourier_SendsWhenTheTimeComes(t *testing.T) {
+	t.Parallel()
+	k := &clock{fired: 1, next: -1}
+	playCourier(t, k, func(s *stage, at func() []time.Duration) {
+		for range 100 {
+			s.tell(roleCourier, &scheduler.ControlState{Sensors: true})
+			after[*rang](s, time.Minute, roleDispatcher)
+		}
+		if got := at(); got != nil {
+			t.Errorf("looked at %v, and nobody is to be told", got)
+		}
+		begin := 100 * time.Minute
+		s.tell(roleCourier, toTell(0))
+		after[*rang](s, time.Minute, roleDispatcher)
+		s.tell(roleCourier, toTell(10*time.Second))
+		after[*rang](s, time.Minute, roleDispatcher)
+		if got := at(); !slices.Equal(got, []time.Duration{begin, begin + 70*time.Second}) {
+			t.Errorf("looked at %v", got)
+		}
+		s.tell(roleCourier, &finish{})
+		s.tell(roleCourier, toTell(0))
+		after[*rang](s, time.Hour, roleDispatcher)
+		if got := at(); got != nil {
+			t.Errorf("looked at %v, after it was told to stop", got)
+		}
+	})
+}
+
+// What comes to nothing, or cannot be looked at, is paced, whoever asks for it.
+func TestCourier_IsPaced(t *testing.T) {
+	t.Parallel()
+	for _, down := range []error{nil, errors.New("no database")} {
+		k := &clock{next: 0, down: down}
+		playCourier(t, k, func(s *stage, at func() []time.Duration) {
+			for range 3600 {
+				s.tell(roleCourier, toTell(0))
+				after[*rang](s, time.Second, roleDispatcher)
+			}
+			if got := len(at()); got < 700 || got > 800 {
+				t.Errorf("looked %d times in an hour", got)
+			}
+		})
+	}
+}

@@ -1,0 +1,301 @@
+package actors
+
+import (
+	"context"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"bellhop/scheduler"
+	"bellhop/scheduler/engine"
+)
+
+// EngineSpec says of a host that its jobs run elsewhere: commands submit, find, poll and kill them.
+type EngineSpec struct {
+	Engine  string // as it is shown
+	Type    scheduler.TypeName
+	Rules   engine.Rules
+	Poll    time.Duration // how often it is asked
+	Submits int           // calls of submit at once
+	Logs    bool          // what jobs wrote is fetched
+	Ends    scheduler.Ends
+}
+
+// How engines are paced.
+const (
+	engineTickEvery = time.Second      // deadlines of jobs are looked at
+	engineBackoff   = time.Minute      // the longest pause while an engine does not answer
+	engineFindEvery = 2 * time.Second  // while it is not known whether jobs were submitted
+	engineSweep     = 30 * time.Second // between looks for what is left of jobs that are over
+	engineSweepSoon = time.Second      // after an outcome
+	engineAhead     = 64               // jobs that are held and not submitted yet
+	engineAsk       = 512              // jobs of one claim
+	engineFollow    = 2 * time.Second  // between calls of logs for a job whose log somebody reads
+)
+
+// engineHost is to its type what a host is to others: it gives out credits, is dealt jobs, and owes their outcomes. But
+// its jobs run elsewhere. What becomes of each engine.Remote says; this carries it out, in few calls for many jobs. It
+// takes no slot of any host and has no children; what it runs are short commands.
+type engineHost struct {
+	inst  *instance
+	spec  HostSpec
+	conf  EngineSpec
+	typ   AgentType
+	quota *typeQuota
+	// owned by Receive
+	jobs    map[scheduler.Claim]*watched
+	waiting []*watched // for their turn to be submitted, in the order in which they came
+	before  int        // of jobs: not with the engine yet
+	busy    int        // of jobs: being recorded or submitted
+	unsure  int        // of jobs: find is asked about them
+	books   engineBooks
+	calls   engineCalls
+	epoch   uint64
+	granted int // credits that are out
+	asleep  bool
+	leaving bool
+	trouble string
+	alarm   *time.Timer
+	parent  *actor.PID
+	ctx     context.Context
+	cancel  context.CancelFunc
+}
+
+// watched is one job on its way.
+type watched struct {
+	line   scheduler.Line
+	remote engine.Remote
+	tag    string
+	dirty  bool              // it is to be saved
+	saving bool              // it is being saved
+	judged *scheduler.Record // what its job becomes
+	began  time.Time
+	log    remoteLog
+}
+
+func newEngineHost(inst *instance, spec HostSpec) *engineHost {
+	s := &engineHost{inst: inst, spec: spec, conf: *spec.Engine, quota: inst.quotas.of(spec.Engine.Type),
+		jobs: map[scheduler.Claim]*watched{}, epoch: uint64(time.Now().UnixNano())}
+	for _, a := range inst.setup().Agents {
+		if a.Name == s.conf.Type {
+			s.typ = a
+		}
+	}
+	s.calls = newEngineCalls(s.conf)
+	s.books.sweep = engine.Pace{Every: engineSweep, Most: 4 * engineSweep}
+	s.books.pace = engine.Pace{Most: engineBackoff}
+	return s
+}
+
+// engineTick: time has passed. To itself.
+type engineTick struct{}
+
+func (s *engineHost) Receive(c actor.Context) {
+	now := time.Now()
+	switch m := c.Message().(type) {
+	case *actor.Started:
+		s.onStarted(c)
+		return
+	case *awake:
+		s.asleep = false
+		if s.ctx.Err() != nil {
+			s.ctx, s.cancel = context.WithCancel(context.Background())
+		}
+		s.inst.tell(roleMSQs, &hostRestarted{s.spec.Name, c.Self()})
+		s.resync()
+	case *actor.Stopping:
+		s.cancel()
+		s.disarm()
+		s.quota.alive.Add(-int64(len(s.jobs)))
+		return
+	case *deal:
+		s.onDeal(m, now)
+	case deals:
+		for _, one := range m {
+			s.onDeal(one, now)
+		}
+	case *engineTick:
+		s.onTick(now)
+	case *engineBooked:
+		s.onBooked(m, now)
+	case *engineAnswered:
+		s.onAnswered(m, now)
+	case *divided, *leased:
+	case *msqEnded:
+		s.resync()
+	case *report:
+		s.onReport(c, m)
+	case *describe:
+		m.tell(scheduler.HostReport{Name: s.spec.Name, Slots: s.spec.Slots, Taken: len(s.jobs), Waiting: s.before})
+		return
+	case *cancelJob:
+		if w := s.jobs[m.Claim]; w != nil {
+			s.step(w, engine.Event{Kind: engine.CancelAsked}, now)
+		}
+	case *drop:
+		for _, claim := range m.Claims {
+			s.forget(s.jobs[claim])
+		}
+	case *fenced:
+		s.onFenced(c, now)
+	case *finish:
+		s.leaving = true
+	case *leave:
+		s.onLeave(m, now)
+	default:
+		return
+	}
+	s.next(c, now)
+}
+
+func (s *engineHost) onStarted(c actor.Context) {
+	s.parent = c.Parent()
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	s.sleep(c)
+}
+
+// onFenced: all of it is for others now. Calls that run die, and before they are dead
+// nothing is begun: the next lease may come before they have noticed.
+func (s *engineHost) onFenced(c actor.Context, now time.Time) {
+	for _, w := range s.jobs {
+		s.step(w, engine.Event{Kind: engine.Leave}, now)
+	}
+	s.waiting, s.calls.toSubmit, s.calls.toKill, s.calls.toFetch, s.calls.toSweep = nil, nil, nil, nil, nil
+	s.cancel()
+	s.sleep(c)
+}
+
+// sleep is until no call runs that was begun before.
+func (s *engineHost) sleep(c actor.Context) {
+	s.asleep = true
+	self, root, empty := c.Self(), s.inst.system.Root, s.inst.processes[s.spec.Name].whenEmpty()
+	go func() { <-empty; root.Send(self, &awake{}) }()
+}
+
+// next does what can be done now.
+func (s *engineHost) next(c actor.Context, now time.Time) {
+	if s.asleep {
+		return
+	}
+	if s.leaving {
+		s.letGo(now)
+	}
+	if s.inst.id() != 0 && s.inst.leaseLeft(now) > 0 {
+		s.submitSome(now)
+		s.call(c, now)
+		s.book(c, now)
+	}
+	s.ask()
+	s.arm(c, now)
+}
+
+func (s *engineHost) onDeal(m *deal, now time.Time) {
+	if m.Epoch == s.epoch {
+		s.granted = max(0, s.granted-len(m.Lines))
+	}
+	for _, l := range m.Lines {
+		switch {
+		case l.Item != 0:
+			s.inst.tell(roleMSQ(l.Claim.Job), &answered{[]scheduler.Result{{Line: l, Outcome: scheduler.OutcomeFailed,
+				Error: "engines take single jobs: submit one for each row", ExitCode: 1,
+				Host: s.spec.Name, Began: now, Ended: now}}})
+		case s.leaving || s.asleep || !s.inst.mayBegin(&l, now):
+			s.inst.requeue(l, "")
+		default:
+			w := &watched{line: l, tag: l.Claim.Tag(), began: now}
+			w.log.pace = engine.Pace{Every: max(engineFollow, s.conf.Poll), Most: engineBackoff}
+			if w.remote.Timeout = s.typ.Timeout; l.Timeout > 0 {
+				w.remote.Timeout = l.Timeout
+			}
+			s.jobs[l.Claim] = w
+			s.before++
+			s.quota.alive.Add(1)
+			s.books.look = append(s.books.look, l.Claim)
+		}
+	}
+}
+
+// resync forgets the credits that are out.
+func (s *engineHost) resync() {
+	s.epoch++
+	s.granted = 0
+	s.inst.tell(roleDispatcher, &credits{Host: s.spec.Name, Epoch: s.epoch})
+}
+
+// ask gives out credits: for jobs that are submitted soon, as far as max goes.
+func (s *engineHost) ask() {
+	if s.leaving || s.asleep {
+		return
+	}
+	ahead := engineAhead
+	if s.calls.submit.Fails > 0 { // one tries whether it takes jobs again, and the others are not held for that long
+		ahead = 1
+	}
+	room := min(s.spec.Slots-len(s.jobs), s.quota.room(), ahead-s.before, engineAsk) - s.granted
+	if room <= 0 {
+		return
+	}
+	s.granted += room
+	now := map[scheduler.TypeName]int{s.conf.Type: room}
+	s.inst.tell(roleDispatcher, &credits{Host: s.spec.Name, Epoch: s.epoch, Now: now})
+}
+
+func (s *engineHost) onReport(c actor.Context, m *report) {
+	r := &reported{Of: m.Of, From: string(s.spec.Name)}
+	for claim := range s.jobs {
+		r.Claims = append(r.Claims, claim)
+	}
+	c.Send(m.To, r)
+	s.resync()
+}
+
+func (s *engineHost) onTick(now time.Time) {
+	for _, w := range s.jobs {
+		s.step(w, engine.Event{Kind: engine.Tick}, now)
+	}
+}
+
+// arm wakes it: often while it has jobs, and else for the next sweep.
+func (s *engineHost) arm(c actor.Context, now time.Time) {
+	s.disarm()
+	at := s.books.sweep.Next
+	if len(s.jobs) > 0 {
+		at = s.soonest(now)
+	} else if s.leaving {
+		return
+	}
+	if !at.After(now) { // something under way comes first
+		at = now.Add(engineTickEvery)
+	}
+	s.alarm = s.inst.later(c.Self(), at.Sub(now)+time.Millisecond, &engineTick{})
+}
+
+func (s *engineHost) disarm() {
+	if s.alarm != nil {
+		s.alarm.Stop()
+	}
+}
+
+// onLeave: what runs elsewhere goes on running there; commands that run are waited for, and killed when all is to be.
+func (s *engineHost) onLeave(m *leave, now time.Time) {
+	s.leaving = true
+	if m.all {
+		s.cancel()
+		return
+	}
+	parent, root, empty := s.parent, s.inst.system.Root, s.inst.processes[s.spec.Name].whenEmpty()
+	go func() { <-empty; root.Send(parent, &hostLeft{}) }()
+}
+
+// letGo gives back what is in nobody's hands.
+func (s *engineHost) letGo(now time.Time) {
+	for _, w := range s.jobs {
+		switch {
+		case w.remote.State == engine.Submitting && s.ctx.Err() == nil:
+		case w.remote.State == engine.Recording && s.books.turn:
+		case w.saving || w.dirty && s.books.pace.Fails == 0:
+		default:
+			s.step(w, engine.Event{Kind: engine.Leave}, now)
+		}
+	}
+}

@@ -1,0 +1,73 @@
+package actors
+
+import (
+	"context"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+)
+
+// keeper has deleted what was over long ago, beside all else. It asks no more often
+// than a pass is wanted: whose turn it is, the database says.
+type keeper struct {
+	keeperPorts
+	// owned by Receive
+	timer  *time.Timer
+	ctx    context.Context
+	cancel context.CancelFunc
+}
+
+func newKeeper(h keeperPorts) *keeper { return &keeper{keeperPorts: h} }
+
+// Messages of the keeper to itself.
+type (
+	keeperTick struct{}
+	keeperDone struct {
+		deleted int64
+		err     error
+	}
+)
+
+func (k *keeper) Receive(c actor.Context) {
+	switch m := c.Message().(type) {
+	case *actor.Started:
+		k.ctx, k.cancel = context.WithCancel(context.Background())
+		if k.retention != nil && k.every > 0 {
+			k.arm(c, k.every/12) // who starts has other things to do
+		}
+	case *keeperTick:
+		k.turn(c)
+	case *keeperDone:
+		k.onDone(c, m)
+	case *actor.Stopping:
+		k.cancel()
+		if k.timer != nil {
+			k.timer.Stop()
+		}
+	}
+}
+
+func (k *keeper) arm(c actor.Context, in time.Duration) {
+	k.timer = k.later(c.Self(), in, &keeperTick{})
+}
+
+func (k *keeper) turn(c actor.Context) {
+	h, ctx, self := k.keeperPorts, k.ctx, c.Self()
+	go func() {
+		m := &keeperDone{}
+		if h.id() != 0 {
+			m.deleted, m.err = h.retention.Turn(ctx, h.id())
+		}
+		h.send(self, m)
+	}()
+}
+
+func (k *keeper) onDone(c actor.Context, m *keeperDone) {
+	switch {
+	case m.err != nil && k.ctx.Err() == nil:
+		k.log.Warn("cannot delete what was over long ago; it is tried again", "in", k.every.String(), "error", m.err)
+	case m.deleted > 0:
+		k.log.Info("deleted what was over long ago", "jobs_and_runs", m.deleted)
+	}
+	k.arm(c, k.every)
+}

@@ -1,0 +1,132 @@
+package actors
+
+import (
+	"slices"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"bellhop/scheduler"
+	"bellhop/scheduler/intake"
+)
+
+// Setup is the part of a Config that may change while the tree runs. Whoever
+// reads it does so anew each time.
+type Setup struct {
+	Hosts     []HostSpec // the same ones: none comes or goes
+	Agents    []AgentType
+	Respawn   scheduler.RespawnPolicy
+	Idle      time.Duration
+	MinReady  time.Duration
+	KillAfter time.Duration
+}
+
+// reshaped: the setup is another. Of the types that are renewed the processes are
+// replaced, each as soon as it has nothing to do. From System.
+type reshaped struct{ renewed []scheduler.TypeName }
+
+// Reload takes another setup. What runs goes on; types that are not there any more
+// take no further lines, and their processes go when they are idle, as do those
+// of renewed types, in whose place others come. The launcher has to know them.
+func (s *System) Reload(to Setup, renewed []scheduler.TypeName) {
+	s.inst.quotas.reload(to.Agents)
+	s.inst.live.Store(&to)
+	m := &reshaped{renewed}
+	for _, role := range []string{roleHosts, roleDispatcher, roleMembership} {
+		s.inst.tell(role, m)
+	}
+	s.inst.tell(roleMaintenance, &dueNow{}) // what waits is told anew why
+}
+
+// reshape takes the setup into intake.
+func (d *dispatcher) reshape(c actor.Context) {
+	cfg := intakeConfig(d.inst)
+	d.happened(c, intake.Reshaped{Types: cfg.Types, Hosts: cfg.Hosts})
+}
+
+// reshape takes the setup: which types there are, and what is to be replaced.
+func (s *host) reshape(c actor.Context, m *reshaped, now time.Time) {
+	setup := s.inst.setup()
+	if i := slices.IndexFunc(setup.Hosts, func(h HostSpec) bool { return h.Name == s.spec.Name }); i >= 0 {
+		s.spec = setup.Hosts[i]
+	}
+	s.types = map[scheduler.TypeName]*pool{}
+	for _, a := range s.served() {
+		i := slices.IndexFunc(s.pools, func(p *pool) bool { return p.Name == a.Name })
+		if i < 0 {
+			s.addPool(a)
+			continue
+		}
+		p := s.pools[i]
+		p.AgentType, p.gone, s.types[a.Name] = a, false, p
+		if slices.Contains(m.renewed, a.Name) { // it may fail no more: what was said of its deaths is of the one before
+			p.respawn, p.trouble = scheduler.Respawn{Up: a.Exec}, scheduler.Account{}
+			s.trouble(p, scheduler.Account{})
+			p.stale()
+		}
+	}
+	for _, p := range s.pools {
+		if s.types[p.Name] == nil {
+			p.gone = true
+			p.stale()
+			s.dropFrom(p, func(scheduler.Line) bool { return true }, "")
+		}
+		for _, child := range p.children {
+			c.Send(child.pid, &reruled{p.AgentType})
+		}
+	}
+	s.sortPools()
+	s.resync(now)
+}
+
+// reruled: the child's type has other rules. From its host.
+type reruled struct{ typ AgentType }
+
+func (k *child) rerule(typ AgentType) {
+	k.typ, k.retry, k.fsm.Rules = typ, k.inst.retryOf(typ.Name), rulesOf(k.inst, typ)
+}
+
+func rulesOf(inst *instance, typ AgentType) scheduler.Rules {
+	setup := inst.setup()
+	return scheduler.Rules{
+		StartTimeout: typ.StartTimeout,
+		Idle:         setup.Idle,
+		KillAfter:    setup.KillAfter,
+		Timeout:      typ.Timeout,
+	}
+}
+
+// stale marks the children that live: they take nothing more, and go.
+func (pool *pool) stale() {
+	for _, child := range pool.children {
+		child.stale = child.state.Live()
+	}
+}
+
+// replace lets those go that are of the configuration before and have nothing to
+// do, and forgets types of which nothing is left.
+func (s *host) replace(c actor.Context) {
+	for _, pool := range s.pools {
+		for _, child := range pool.children {
+			if child.stale && !child.leaving && child.state == scheduler.ChildReady && child.sent == child.got {
+				child.leaving = true
+				c.Send(child.pid, &dismiss{scheduler.StopRoom})
+			}
+		}
+	}
+	s.pools = slices.DeleteFunc(s.pools, func(pool *pool) bool {
+		if live, _ := pool.live(); !pool.gone || live > 0 {
+			return false
+		}
+		for name, child := range s.children {
+			if child.pool == pool {
+				delete(s.children, name)
+				s.inst.forget(roleChild(s.spec.Name, name), child.pid)
+				c.Stop(child.pid)
+				over := &scheduler.ChildReport{Host: s.spec.Name, Name: name, Type: pool.Name, State: scheduler.Free}
+				s.inst.tell(roleMembership, over)
+			}
+		}
+		return true
+	})
+}

@@ -1,0 +1,151 @@
+package guard
+
+import (
+	"syscall"
+	"time"
+)
+
+// ward is one agent that is guarded, with all that descends from it.
+type ward struct {
+	slot    int
+	tag     uint64 // what all its processes inherit
+	control int    // -1: nobody commands it any more
+	status  int
+	files   [3]int // the agent's 0, 1, 2, until it runs
+	heard   []byte // of its request, or of a command that is not whole yet
+
+	agent  int  // its pid; 0: it does not run yet
+	gone   bool // the agent has been reaped
+	exit   syscall.WaitStatus
+	lease  time.Time // zero: none
+	ending bool
+	why    Reason
+	look   time.Time // when ending: the next one
+	nap    time.Duration
+	said   time.Time // that it is being ended
+}
+
+// end: the first reason is the one that is told.
+func (w *ward) end(why Reason) {
+	if !w.ending {
+		w.ending, w.why = true, why
+		w.gone = w.gone || w.agent == 0 // of one that never ran nothing lives
+	}
+}
+
+func (w *ward) dropFiles() {
+	for i, fd := range w.files {
+		if fd > 0 {
+			_ = syscall.Close(fd)
+		}
+		w.files[i] = 0
+	}
+}
+
+// hear reads a ward's control pipe: its request, then commands. The end of the
+// pipe means that whoever wanted the ward is gone.
+func (g *wards) hear(w *ward) {
+	var buf [4096]byte
+	for {
+		n, err := syscall.Read(w.control, buf[:])
+		switch {
+		case err == syscall.EINTR:
+			continue
+		case err == syscall.EAGAIN:
+			return
+		case err != nil || n <= 0:
+			g.dropControl(w)
+			if w.end(SchedulerGone); w.agent == 0 {
+				g.free(w)
+			}
+			return
+		}
+		w.heard = append(w.heard, buf[:n]...)
+		if !g.obey(w) {
+			return
+		}
+		if n < len(buf) {
+			return
+		}
+	}
+}
+
+// obey does what has been heard whole. false: the ward is no more.
+func (g *wards) obey(w *ward) bool {
+	if w.agent == 0 {
+		if len(w.heard) < 4 {
+			return true
+		}
+		size := le32(w.heard)
+		if size > MaxRequest {
+			return g.refuse(w, syscall.EMSGSIZE)
+		}
+		if uint32(len(w.heard)-4) < size {
+			return true
+		}
+		r, err := decodeRequest(w.heard[4 : 4+size])
+		if err != nil {
+			return g.refuse(w, syscall.EPROTO)
+		}
+		w.heard = append([]byte(nil), w.heard[4+size:]...)
+		if errno := g.start(w, r); errno != 0 {
+			return g.refuse(w, errno)
+		}
+	}
+	for ; len(w.heard) >= commandSize; w.heard = w.heard[commandSize:] {
+		w.command(Command{Op: Op(w.heard[0]), Value: le32(w.heard[1:])})
+	}
+	if len(w.heard) == 0 {
+		w.heard = nil
+	}
+	return true
+}
+
+func (w *ward) command(c Command) {
+	switch c.Op {
+	case Kill:
+		w.end(Ordered)
+	case Ask:
+		tell(w.status, Report{Kind: Living})
+	case Lease:
+		w.setLease(c.Value)
+	case Hangup:
+		if !w.gone {
+			_ = syscall.Kill(w.agent, syscall.SIGHUP) // not reaped yet, so the pid is still its own
+		}
+	}
+}
+
+func (w *ward) setLease(ms uint32) {
+	if w.lease = (time.Time{}); ms > 0 {
+		w.lease = time.Now().Add(time.Duration(ms) * time.Millisecond)
+	}
+}
+
+// refuse tells that there is no agent.
+func (g *wards) refuse(w *ward, errno syscall.Errno) bool {
+	tell(w.status, Report{Kind: Failed, Value: uint32(errno)})
+	g.free(w)
+	return false
+}
+
+// start runs a ward's agent. With our copies of its 0, 1, 2 open nobody would
+// ever see the end of a stream.
+func (g *wards) start(w *ward, r Request) syscall.Errno {
+	setTag(w.tag)
+	pid, errno := startAgent(r, [3]uintptr{uintptr(w.files[0]), uintptr(w.files[1]), uintptr(w.files[2])})
+	w.dropFiles()
+	if errno != 0 {
+		return errno
+	}
+	w.agent, g.left = pid, true
+	g.byAgent[pid] = w
+	w.setLease(r.Lease)
+	tell(w.status, Report{Kind: Started, Value: uint32(pid)})
+	return 0
+}
+
+func tell(fd int, r Report) {
+	b := r.encode()
+	_, _ = syscall.Write(fd, b[:]) // a scheduler that is gone reads no report
+}

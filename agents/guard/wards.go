@@ -1,0 +1,365 @@
+package guard
+
+import (
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+)
+
+const (
+	socketFD = controlFD // of a guard of this machine's agents
+
+	// Each start of an agent brings so many descriptors, and needs some more for
+	// a moment. Whoever does not have them free is refused, and told.
+	handed = 5
+	spare  = 4
+
+	firstNap = time.Millisecond
+	longest  = 20 * time.Millisecond // between two looks at what is to be dead
+	reminder = time.Second           // so often is said that a ward is still being ended
+
+	atOnce = 8 // descriptors looked at before the dead are seen to
+)
+
+// wards are all agents of one instance on this machine. One goroutine, locked to
+// the main thread, does everything: it waits for the socket on which new wards
+// come, for each one's control pipe, and for signals.
+type wards struct {
+	epoll, socket int
+	signals       [2]int // a pipe: 'c' a child has ended, 't' SIGTERM
+
+	byControl map[int32]*ward
+	byAgent   map[int]*ward
+	byTag     map[uint64]*ward
+	own       uint64 // the tag that this guard bears itself
+	slots     []int  // that were used and are free
+
+	left  bool // children of ours live, or may
+	over  bool // the scheduler is gone, or we were told to end: no more wards
+	sweep time.Time
+}
+
+// runWards guards until the scheduler is gone and all its wards are dead.
+func runWards() int {
+	g := &wards{socket: socketFD, byControl: map[int32]*ward{}, byAgent: map[int]*ward{}, byTag: map[uint64]*ward{},
+		own: ownTag()}
+	signal.Notify(make(chan os.Signal, 1), others...) // caught and dropped; an exec makes them what they were
+	var err error
+	if g.epoll, err = syscall.EpollCreate1(syscall.EPOLL_CLOEXEC); err != nil {
+		return 1
+	}
+	if syscall.Pipe2(g.signals[:], syscall.O_CLOEXEC|syscall.O_NONBLOCK) != nil {
+		return 1
+	}
+	// Before the goroutine, which may be a while in coming.
+	children, term := make(chan os.Signal, 1), make(chan os.Signal, 1)
+	signal.Notify(children, syscall.SIGCHLD)
+	signal.Notify(term, syscall.SIGTERM)
+	go g.passOn(children, term)
+	if !g.listenTo(g.socket) || !g.listenTo(g.signals[0]) {
+		return 1
+	}
+	var events [atOnce]syscall.EpollEvent
+	for !g.over || len(g.byTag) > 0 {
+		n, err := syscall.EpollWait(g.epoll, events[:], g.patience())
+		if err != nil && err != syscall.EINTR {
+			break
+		}
+		for i := range max(0, n) {
+			switch fd := events[i].Fd; int(fd) {
+			case g.socket:
+				g.receive()
+			case g.signals[0]:
+				g.signalled()
+			default:
+				if w := g.byControl[fd]; w != nil { // else it has ended in this round
+					g.hear(w)
+				}
+			}
+		}
+		g.see()
+	}
+	(&watch{}).killAll() // whoever cannot be told whose he is
+	return 0
+}
+
+// passOn turns signals into bytes.
+func (g *wards) passOn(children, term <-chan os.Signal) {
+	for {
+		b := []byte{'c'}
+		select {
+		case <-children:
+		case <-term:
+			b[0] = 't'
+		}
+		_, _ = syscall.Write(g.signals[1], b) // a full pipe wakes us all the same
+	}
+}
+
+func (g *wards) signalled() {
+	var b [64]byte
+	n, _ := syscall.Read(g.signals[0], b[:])
+	for _, c := range b[:max(0, n)] {
+		if c == 't' {
+			g.endAll(Terminated)
+		}
+	}
+}
+
+func (g *wards) listenTo(fd int) bool {
+	event := syscall.EpollEvent{Events: syscall.EPOLLIN, Fd: int32(fd)}
+	return syscall.EpollCtl(g.epoll, syscall.EPOLL_CTL_ADD, fd, &event) == nil
+}
+
+// ignore comes before a close: the scheduler may have the same file open.
+func (g *wards) ignore(fd int) { _ = syscall.EpollCtl(g.epoll, syscall.EPOLL_CTL_DEL, fd, nil) }
+
+// endAll: no ward is taken from now on.
+func (g *wards) endAll(why Reason) {
+	if !g.over {
+		g.over = true
+		g.ignore(g.socket)
+	}
+	for _, w := range g.byTag {
+		w.end(why)
+	}
+}
+
+// receive takes one new ward: a message of five descriptors. What is to be
+// started comes on its control pipe.
+func (g *wards) receive() {
+	var b [1]byte
+	oob := make([]byte, syscall.CmsgSpace(handed*4))
+	n, oobn, _, _, err := syscall.Recvmsg(g.socket, b[:], oob, syscall.MSG_CMSG_CLOEXEC|syscall.MSG_DONTWAIT)
+	switch {
+	case err == syscall.EAGAIN || err == syscall.EINTR:
+		return
+	case err != nil || n == 0:
+		g.endAll(SchedulerGone)
+		return
+	}
+	files := rights(oob[:oobn])
+	if len(files) == 0 {
+		return // the scheduler sees the end of its status pipe
+	}
+	if len(files) < handed || !room(files[0]) {
+		tell(files[0], Report{Kind: Failed, Value: uint32(syscall.EMFILE)})
+	} else if w := g.newWard(files); g.listenTo(w.control) {
+		g.byControl[int32(w.control)] = w
+		return
+	} else {
+		tell(w.status, Report{Kind: Failed, Value: uint32(syscall.ENOSPC)}) // fs.epoll.max_user_watches
+		g.free(w)
+		return
+	}
+	for _, fd := range files {
+		_ = syscall.Close(fd)
+	}
+}
+
+func rights(oob []byte) []int {
+	messages, err := syscall.ParseSocketControlMessage(oob)
+	if err != nil || len(messages) == 0 {
+		return nil
+	}
+	files, _ := syscall.ParseUnixRights(&messages[0])
+	return files
+}
+
+// room reports whether more descriptors can be had.
+func room(fd int) bool {
+	var more [spare]int
+	got := 0
+	for ; got < spare; got++ {
+		n, _, errno := syscall.RawSyscall(syscall.SYS_FCNTL, uintptr(fd), syscall.F_DUPFD_CLOEXEC, 0)
+		if errno != 0 {
+			break
+		}
+		more[got] = int(n)
+	}
+	for _, fd := range more[:got] {
+		_ = syscall.Close(fd)
+	}
+	return got == spare
+}
+
+func (g *wards) newWard(files []int) *ward {
+	slot := len(g.byTag)
+	if n := len(g.slots); n > 0 {
+		slot, g.slots = g.slots[n-1], g.slots[:n-1]
+	}
+	w := &ward{slot: slot, tag: tagUnder(g.own, slot), status: files[0], control: files[1], files: [3]int(files[2:])}
+	_ = syscall.SetNonblock(w.control, true)
+	g.byTag[w.tag] = w
+	return w
+}
+
+// patience is how long there is nothing to do unless somebody says something,
+// in milliseconds.
+func (g *wards) patience() int {
+	var at time.Time
+	sooner := func(t time.Time) {
+		if !t.IsZero() && (at.IsZero() || t.Before(at)) {
+			at = t
+		}
+	}
+	sooner(g.sweep)
+	for _, w := range g.byTag {
+		if w.ending {
+			sooner(w.look)
+		} else {
+			sooner(w.lease)
+		}
+	}
+	if at.IsZero() {
+		return -1
+	}
+	return int(max(0, (time.Until(at)+time.Millisecond-1)/time.Millisecond))
+}
+
+// see takes the dead, ends those whose time is over, and looks after those that
+// are being ended.
+func (g *wards) see() {
+	g.reap()
+	now := time.Now()
+	due := false
+	for _, w := range g.byTag {
+		if !w.ending && !w.lease.IsZero() && !now.Before(w.lease) {
+			w.end(LeaseMissed)
+		}
+		due = due || w.ending && (w.gone || !now.Before(w.look))
+	}
+	if due {
+		g.finish(now)
+	}
+	g.sweep = time.Time{}
+	if len(g.byTag) == 0 && g.left && !g.over {
+		KillTree(syscall.Getpid()) // whoever cannot be told whose he is
+		g.sweep = now.Add(longest)
+	}
+}
+
+// reap takes all that is dead.
+func (g *wards) reap() {
+	for {
+		var status syscall.WaitStatus
+		pid, err := syscall.Wait4(-1, &status, syscall.WNOHANG, nil)
+		switch {
+		case err == syscall.EINTR:
+		case err != nil: // ECHILD
+			g.left = false
+			return
+		case pid == 0:
+			g.left = true
+			return
+		default:
+			if w := g.byAgent[pid]; w != nil {
+				delete(g.byAgent, pid)
+				w.gone, w.exit = true, status
+				w.end(ByItself)
+			}
+		}
+	}
+}
+
+// finish kills what still lives of wards that are being ended, and tells of
+// those of which nothing does.
+func (g *wards) finish(now time.Time) {
+	strays, known := g.strays()
+	var roots []int
+	for _, w := range g.byTag {
+		if !w.ending {
+			continue
+		}
+		if w.gone && known && len(strays[w]) == 0 {
+			tell(w.status, Report{Kind: Exited, Reason: w.why, Value: uint32(w.exit)})
+			g.free(w)
+			continue
+		}
+		if now.Before(w.look) {
+			continue
+		}
+		if !w.gone {
+			roots = append(roots, w.agent)
+		}
+		roots = append(roots, strays[w]...)
+		w.nap = min(2*max(w.nap, firstNap/2), longest)
+		w.look = now.Add(w.nap)
+		if now.Sub(w.said) >= reminder {
+			w.said = now
+			tell(w.status, Report{Kind: Living})
+		}
+	}
+	switch {
+	case len(roots) == 0:
+	case g.over: // all are to die: one walk does
+		KillTree(syscall.Getpid())
+	default:
+		killTrees(roots)
+	}
+}
+
+// strays are our children that no ward's own agent is: their parents have died.
+// known is false when that could not be found out just now.
+func (g *wards) strays() (of map[*ward][]int, known bool) {
+	if !g.left {
+		return nil, true
+	}
+	pids, ok := ownChildren()
+	for _, pid := range pids {
+		if g.byAgent[pid] != nil {
+			continue
+		}
+		if w := g.wardOf(pid); w != nil {
+			if of == nil {
+				of = map[*ward][]int{}
+			}
+			of[w] = append(of[w], pid)
+		}
+	}
+	return of, ok
+}
+
+// wardOf tells whose a stray is: by what it inherited, or by its session. A
+// guard among our wards gives its own wards tags under its own.
+func (g *wards) wardOf(pid int) *ward {
+	if w := g.byTagOrAbove(tagOf(pid)); w != nil {
+		return w
+	}
+	if s, ok := ReadStat(pid); ok {
+		for _, w := range g.byTag {
+			if w.agent != 0 && w.agent == s.Session {
+				return w
+			}
+		}
+	}
+	return nil
+}
+
+func (g *wards) byTagOrAbove(tag uint64) *ward {
+	for ; tag != 0; tag >>= slotBits {
+		if w := g.byTag[tag]; w != nil {
+			return w
+		}
+	}
+	return nil
+}
+
+func (g *wards) dropControl(w *ward) {
+	if w.control >= 0 {
+		delete(g.byControl, int32(w.control))
+		g.ignore(w.control)
+		_ = syscall.Close(w.control)
+		w.control = -1
+	}
+}
+
+// free forgets a ward of which nothing lives.
+func (g *wards) free(w *ward) {
+	g.dropControl(w)
+	w.dropFiles()
+	_ = syscall.Close(w.status)
+	delete(g.byTag, w.tag)
+	g.slots = append(g.slots, w.slot)
+}

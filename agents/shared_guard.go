@@ -1,0 +1,229 @@
+package agents
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+
+	"bellhop/agents/guard"
+	"bellhop/scheduler"
+)
+
+// sharedGuard is the guard of all children of this instance on this machine.
+// Who has a ward under it hears of that one's end on a pipe of its own, and of
+// the guard's own end by the end of that pipe: there is nobody between who could
+// lose the word.
+type sharedGuard struct {
+	pid      int
+	mark     string // what its agents have in their environment; empty: not known
+	instance int64  // on its command line
+	socket   *os.File
+
+	mu      sync.Mutex
+	wards   map[*guarded]bool
+	retired bool // it gets no more wards, and is to end after the last
+	reaped  bool // its pid means somebody else, or will
+	once    sync.Once
+}
+
+// guardFor enters a ward under the guard that is there, or under a new one.
+func (l *Launcher) guardFor(g *guarded) (*sharedGuard, error) {
+	l.guarding.Lock()
+	defer l.guarding.Unlock()
+	instance := l.instance.Load()
+	if s := l.shared; s != nil {
+		if s.instance != instance {
+			s.retire()
+		}
+		if s.enter(g) {
+			return s, nil
+		}
+	}
+	s, err := l.newSharedGuard(instance)
+	if err != nil {
+		return nil, fmt.Errorf("start a guard (%s): %w", l.guardPath, err)
+	}
+	s.enter(g)
+	l.shared = s
+	return s, nil
+}
+
+func (l *Launcher) newSharedGuard(instance int64) (*sharedGuard, error) {
+	pair, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_SEQPACKET|syscall.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, os.NewSyscallError("socketpair", err)
+	}
+	defer syscall.Close(pair[1])
+	if err := syscall.SetNonblock(pair[0], true); err != nil {
+		_ = syscall.Close(pair[0])
+		return nil, os.NewSyscallError("fcntl", err)
+	}
+	s := &sharedGuard{instance: instance, wards: map[*guarded]bool{}, socket: os.NewFile(uintptr(pair[0]), "guard")}
+	args := slices.Concat(l.guardArgs, []string{instanceFlag, strconv.FormatInt(instance, 10), schedulerFlag, l.self})
+	if s.pid, err = guard.Start(l.guardPath, args, uintptr(pair[1])); err != nil {
+		_ = s.socket.Close()
+		return nil, err
+	}
+	if stat, ok := guard.ReadStat(s.pid); ok {
+		s.mark = guard.Mark(s.pid, stat.Start)
+	}
+	return s, nil
+}
+
+// Close ends the guard of this machine's children, once the last of them is
+// dead. Nothing is to be launched after it; what is has a guard of its own.
+func (l *Launcher) Close() {
+	l.guarding.Lock()
+	defer l.guarding.Unlock()
+	if l.shared != nil {
+		l.shared.retire()
+		l.shared = nil
+	}
+}
+
+// enter makes a ward one of those that the guard's end concerns.
+func (s *sharedGuard) enter(g *guarded) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.retired {
+		return false
+	}
+	s.wards[g] = true
+	return true
+}
+
+// leave is for a ward of which nothing lives.
+func (s *sharedGuard) leave(g *guarded) {
+	s.mu.Lock()
+	delete(s.wards, g)
+	last := s.retired && len(s.wards) == 0
+	s.mu.Unlock()
+	if last {
+		s.end()
+	}
+}
+
+func (s *sharedGuard) retire() {
+	s.mu.Lock()
+	last := !s.retired && len(s.wards) == 0
+	s.retired = true
+	s.mu.Unlock()
+	if last {
+		s.end()
+	}
+}
+
+// end sees the guard out, which has no wards.
+func (s *sharedGuard) end() {
+	s.once.Do(func() {
+		_ = s.socket.Close()
+		late := time.AfterFunc(guardPatience, s.strike) // it may be stopped
+		s.reap()
+		late.Stop()
+	})
+}
+
+// take hands the guard a ward: its descriptors, and then its request on its own
+// control pipe.
+func (s *sharedGuard) take(files [5]int, deadline time.Time) error {
+	raw, err := s.socket.SyscallConn()
+	if err != nil {
+		return err
+	}
+	_ = s.socket.SetWriteDeadline(deadline)
+	rights := syscall.UnixRights(files[4], files[3], files[0], files[1], files[2])
+	var sent error
+	err = raw.Write(func(fd uintptr) bool {
+		sent = syscall.Sendmsg(int(fd), []byte{0}, rights, nil, syscall.MSG_NOSIGNAL)
+		return sent != syscall.EAGAIN
+	})
+	return errors.Join(err, sent)
+}
+
+// strike kills a guard that does not obey. Its agents die with it; who waits for
+// them sees that, and to the rest.
+func (s *sharedGuard) strike() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.reaped {
+		guard.KillTree(s.pid)
+		_ = syscall.Kill(s.pid, syscall.SIGKILL)
+	}
+}
+
+// fallen is for a guard that is dead, or has lost sight of a ward. It returns
+// when nothing lives of what it guarded.
+func (s *sharedGuard) fallen() {
+	s.once.Do(func() {
+		s.mu.Lock()
+		s.retired = true
+		s.mu.Unlock()
+		s.strike()
+		s.reap()
+		_ = s.socket.Close()
+		s.clearOrphans()
+	})
+}
+
+func (s *sharedGuard) reap() {
+	// Not reaped yet, so that strike may come meanwhile.
+	waitDead(s.pid)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.reaped = true
+	reap(s.pid)
+}
+
+// members are the wards at this moment.
+func (s *sharedGuard) members() []*guarded {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Collect(maps.Keys(s.wards))
+}
+
+// handOver enters a ward under a guard and gives it its descriptors. A guard
+// that died with nobody there to see it is no reason not to start.
+func (l *Launcher) handOver(g *guarded, theirs [5]int) (err error) {
+	for range 3 {
+		if g.shared, err = l.guardFor(g); err != nil {
+			return err
+		}
+		if err = g.shared.take(theirs, time.Now().Add(handshakeLimit)); err == nil {
+			return nil
+		}
+		dead := errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, os.ErrClosed)
+		if dead || errors.Is(err, os.ErrDeadlineExceeded) {
+			g.shared.fallen()
+		}
+		g.shared.leave(g)
+		if !dead {
+			return fmt.Errorf("hand the agent to its guard: %w", err)
+		}
+	}
+	return fmt.Errorf("hand the agent to its guard: %w", scheduler.ErrUnguarded)
+}
+
+// given reads what a guard says at first of a ward.
+func (g *guarded) given(request guard.Request) (r guard.Report, message string, err error) {
+	_, wrote := g.control.Write(request.Encode())
+	if errors.Is(wrote, os.ErrDeadlineExceeded) {
+		return r, "", fmt.Errorf("hand the agent to its guard: %w", wrote)
+	}
+	g.requestHanded()
+	r, message, err = g.report() // also where it closed the pipe: then this says why
+	switch {
+	case err == nil || g.far != "":
+	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
+		err = fmt.Errorf("start %s: %w", request.Path, scheduler.ErrUnguarded)
+	default:
+		err = fmt.Errorf("wait for the guard to start %s: %w", request.Path, err)
+	}
+	return r, message, err
+}

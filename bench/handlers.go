@@ -1,0 +1,120 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"bellhop/bench/receipt"
+	"bellhop/client/agent"
+	inside "bellhop/client/worker"
+)
+
+// handlers is bellhop inside an app: no process, and no pipe. What is inserted and
+// looked at is as with agents.
+type handlers struct {
+	bellhop
+	inside process
+}
+
+func (h *handlers) name() string { return "bellhop" }
+
+func (h *handlers) start(ctx context.Context, url string, o options) error {
+	if err := h.b.migrate(ctx, url); err != nil {
+		return err
+	}
+	return h.inside.run(h.b, yardstick{Kind: "handlers", URL: url, options: o})
+}
+
+func (h *handlers) stop() error { return h.inside.stop() }
+func (h *handlers) pid() int    { return h.inside.pid() }
+func (h *handlers) pids() []int { return []int{h.pid()} } // the app is the instance
+
+// startHandlers is such an app, as it comes.
+func startHandlers(ctx context.Context, y yardstick) (stop func() error, err error) {
+	pool, err := pgxpool.New(ctx, y.URL)
+	if err != nil {
+		return nil, err
+	}
+	desk, err := receipt.Open(y.Notes)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan error, 1)
+	go func() {
+		ended <- inside.Run(ctx, pool, inside.Logger(quiet),
+			inside.Handle("noop", func(ctx context.Context, job *agent.Job[string]) error {
+				work, err := desk.Take([]byte(job.Args))
+				if work > 0 {
+					select {
+					case <-time.After(work):
+					case <-ctx.Done():
+					}
+				}
+				return err
+			}))
+	}()
+	stop = func() error {
+		cancel()
+		err := <-ended
+		pool.Close()
+		return err
+	}
+	for {
+		var live bool
+		if err := pool.QueryRow(ctx, "select exists (select from bellhop.instance where state = 'live')").Scan(&live); err != nil && err != pgx.ErrNoRows {
+			return nil, err
+		}
+		if live {
+			return stop, nil
+		}
+		select {
+		case err := <-ended:
+			return nil, err
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+// measureHandlers is what whoever comes from River compares: handlers inside the
+// app, there and here.
+func measureHandlers(ctx context.Context, b *bench, round int) error {
+	const n = 50_000
+	drain := func(c contender) func() error {
+		return func() error {
+			return b.drainAndCost(ctx, round, drainInside, c, options{Drain: true}, n)
+		}
+	}
+	pickUp := func(c contender) func() error {
+		return func() error {
+			return b.with(ctx, c, options{}, func(s *session) error {
+				if _, _, err := s.sample(ctx, warmSamples); err != nil {
+					return err
+				}
+				if err := s.vacuum(ctx); err != nil {
+					return err
+				}
+				issued, acked, err := s.sample(ctx, b.length(120, 1000))
+				if err != nil {
+					return err
+				}
+				b.note(round, pickUpInside, c.name(), percentile(issued, 0.5), "ms")
+				b.note(round, ackedInside, c.name(), percentile(acked, 0.5), "ms")
+				return nil
+			})
+		}
+	}
+	app := func() contender { return &handlers{bellhop: bellhop{b: b}} }
+	behindPipes := func() contender { return &bellhop{b: b, label: "bellhop, agents behind pipes"} }
+	return inTurn(round, drain(app()), drain(behindPipes()), drain(&river{b: b, best: true}),
+		pickUp(app()), pickUp(behindPipes()), pickUp(&river{b: b, best: true}))
+}
+
+const (
+	drainInside  = "handlers inside the app: drain of 50,000"
+	pickUpInside = "handlers inside the app: INSERT issued → handler, p50"
+	ackedInside  = "handlers inside the app: commit acknowledged → handler, p50"
+)

@@ -1,0 +1,228 @@
+package worker
+
+import (
+	"context"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"bellhop/client/agent"
+	"bellhop/scheduler"
+)
+
+// child is a goroutine that does the lines of a type one after the other: to the
+// tree it is a process. Its methods may be called from any goroutine and none waits.
+type child struct {
+	worker  *worker
+	handler *handler
+	name    scheduler.ChildName
+	host    scheduler.HostName
+	wake    func()
+	done    chan struct{}
+	work    chan struct{} // has one when there is something to do: a line, or to go
+
+	mu     sync.Mutex
+	queue  []scheduler.Line
+	voice  *voice // of the line in hand; nil: there is none
+	stop   context.CancelCauseFunc
+	events []scheduler.ChildEvent
+	soon   *time.Timer // wakes who takes the events
+	lease  *time.Timer // nil: there never was one
+	fenced bool        // the lease is over
+	goes   bool        // no further line is begun
+	over   bool
+}
+
+// Answers of a child that is kept fed are told together: one wake-up a line would
+// cost more than many a line does.
+const (
+	wakeBatch = 32
+	wakeDelay = 500 * time.Microsecond
+)
+
+func (c *child) Feed(lines []scheduler.Line) {
+	c.mu.Lock()
+	c.queue = append(c.queue, lines...)
+	for i := 1; i < len(c.queue); i++ { // in order as a rule: a claim is
+		if c.queue[i].Priority < c.queue[i-1].Priority {
+			slices.SortStableFunc(c.queue, func(a, b scheduler.Line) int { return a.Priority - b.Priority })
+			break
+		}
+	}
+	c.mu.Unlock()
+	c.call()
+}
+
+func (c *child) Recall() []scheduler.Line {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	lines := c.queue
+	c.queue = nil
+	return lines
+}
+
+func (c *child) Take(into []scheduler.ChildEvent) []scheduler.ChildEvent {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	into = append(into, c.events...)
+	clear(c.events)
+	c.events = c.events[:0]
+	return into
+}
+
+// Close ends the context of the line in hand. What was not begun stays for Recall.
+func (c *child) Close() { c.end(false) }
+
+// Kill can do no more than that.
+func (c *child) Kill() {
+	c.end(false)
+	c.mu.Lock()
+	v := c.voice
+	c.mu.Unlock()
+	if v != nil {
+		c.worker.log.Warn("a handler goes on though its context has ended, and keeps its slot until it returns",
+			"type", c.handler.typ, "job", v.line.Job, "child", c.name, "for", time.Since(v.began).Round(time.Second))
+	}
+}
+
+func (c *child) end(fenced bool) {
+	c.mu.Lock()
+	c.goes = true
+	c.fenced = c.fenced || fenced
+	if c.stop != nil {
+		c.stop(agent.ErrStopped)
+	}
+	c.mu.Unlock()
+	c.call()
+}
+
+// Lease renews: the line in hand is stopped if no renewal comes within d.
+func (c *child) Lease(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.over:
+	case c.lease != nil:
+		c.lease.Reset(d)
+	default:
+		c.lease = time.AfterFunc(d, func() { c.end(true) })
+	}
+}
+
+func (c *child) Done() <-chan struct{} { return c.done }
+
+// Pid is the app's.
+func (c *child) Pid() int { return os.Getpid() }
+
+func (c *child) call() {
+	select {
+	case c.work <- struct{}{}:
+	default:
+	}
+}
+
+// run does lines until the child is to go.
+func (c *child) run() {
+	defer func() { // a handler has ended this goroutine, which no defer can keep from ending
+		if v := c.current(); v != nil {
+			c.answer(v, agent.Verdict{Err: errGoexit, ExitCode: 1})
+			c.call()
+			go c.run()
+		}
+	}()
+	for range c.work {
+		for {
+			v, ctx := c.begin()
+			if v == nil {
+				break
+			}
+			c.answer(v, c.handler.do(ctx, given(&v.line), v))
+		}
+		if c.gone() {
+			return
+		}
+	}
+}
+
+func (c *child) current() *voice {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.voice
+}
+
+// begin takes the next line in hand, if there is one and it may be begun.
+func (c *child) begin() (*voice, context.Context) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.goes || len(c.queue) == 0 {
+		return nil, nil
+	}
+	c.voice = &voice{child: c, line: c.queue[0], began: time.Now()}
+	c.queue[0] = scheduler.Line{}
+	if c.queue = c.queue[1:]; len(c.queue) == 0 {
+		c.queue = nil
+	}
+	ctx, stop := context.WithCancelCause(c.worker.values)
+	c.stop = stop
+	return c.voice, ctx
+}
+
+// answer tells how the line in hand went. Work that gave up since its context had
+// ended is told by the child's end, as that of a process that was killed.
+func (c *child) answer(v *voice, verdict agent.Verdict) {
+	given := v.end()
+	c.mu.Lock()
+	defer c.release()
+	c.stop(nil)
+	c.stop, c.voice = nil, nil
+	if verdict.Stopped && given.failed == nil {
+		return
+	}
+	c.push(given.event(v, verdict))
+}
+
+// gone ends the child if it is to go.
+func (c *child) gone() bool {
+	c.mu.Lock()
+	defer c.release()
+	if !c.goes || c.over {
+		return c.over
+	}
+	c.over = true
+	if c.lease != nil {
+		c.lease.Stop()
+	}
+	ev := scheduler.ChildEvent{Kind: scheduler.EventExited, At: time.Now(), Error: "the app ended its handler"}
+	if c.fenced {
+		ev.Stop = scheduler.StopFenced
+	}
+	c.push(ev)
+	close(c.done)
+	return true
+}
+
+// push notes an event. mu is held; release wakes.
+func (c *child) push(ev scheduler.ChildEvent) { c.events = append(c.events, ev) }
+
+// release gives mu back and wakes who takes the events, now or soon: he takes them
+// right here.
+func (c *child) release() {
+	n := len(c.events)
+	if n == 0 {
+		c.mu.Unlock()
+		return
+	}
+	now := n >= wakeBatch || len(c.queue) == 0 || c.goes || c.events[n-1].Kind != scheduler.EventAnswered
+	switch {
+	case now || n > 1: // else the timer is set
+	case c.soon == nil:
+		c.soon = time.AfterFunc(wakeDelay, c.wake)
+	default:
+		c.soon.Reset(wakeDelay)
+	}
+	c.mu.Unlock()
+	if now {
+		c.wake()
+	}
+}

@@ -1,0 +1,222 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"bellhop/actors"
+	"bellhop/instance"
+	"bellhop/machine"
+	"bellhop/observability/traces"
+	"bellhop/scheduler"
+	"bellhop/scheduler/lock"
+	"bellhop/sql"
+	"bellhop/sql/migrate"
+	"bellhop/sql/store"
+	"bellhop/triggers"
+)
+
+// What `bellhop serve` takes unless its configuration says otherwise.
+const (
+	heartbeat = 2 * time.Second
+	lag       = 10 * time.Second
+	cursors   = 8 // queries (MSQ jobs) that are read at once: each holds a connection meanwhile
+	patience  = 5 * time.Second
+	// tracePatience is how long what is left of spans may take to be sent at the end.
+	tracePatience = 2 * time.Second
+)
+
+// running is a tree with all that was opened for it.
+type running struct {
+	*actors.System
+	past     *instance.Past
+	tracer   *traces.Tracer // nil: nobody wants spans
+	registry *store.Registry
+	closers  []interface{ Close() }
+}
+
+// checkSchema refuses a database that this program cannot work with.
+func checkSchema(ctx context.Context, pool *pgxpool.Pool) error {
+	plan, err := migrate.New(sql.Migrations, triggers.Scripts)
+	if err != nil {
+		return err
+	}
+	conn, err := pool.Acquire(ctx)
+	if err != nil {
+		return fmt.Errorf("reach the database: %w", err)
+	}
+	defer conn.Release()
+	if err := migrate.WaitForOthers(ctx, conn.Conn(), func() {}); err != nil {
+		return err
+	}
+	return plan.Check(ctx, conn.Conn())
+}
+
+// start wires the ports of package actors to what implements them, and starts the
+// tree: what `bellhop serve` does, with handlers in place of agents.
+func (w *worker) start(url string, stop func()) (*running, error) {
+	direct := url
+	if w.listen != "" {
+		url, direct = w.listen, w.listen
+	}
+	i := &running{past: &instance.Past{Log: w.log}}
+	var failed error
+	keep := func(c interface{ Close() }, err error) {
+		i.closers, failed = append(i.closers, c), errors.Join(failed, err)
+	}
+	claimer, err := store.NewClaimer(url)
+	keep(claimer, err)
+	recorder, err := store.NewRecorder(url)
+	keep(recorder, err)
+	registry, err := store.NewRegistry(url)
+	keep(registry, err)
+	maintenance, err := store.NewMaintenance(url)
+	keep(maintenance, err)
+	locks, err := store.NewAskedLocks(url)
+	keep(locks, err)
+	gate, err := store.NewGate(direct)
+	keep(gate, err)
+	attacher, err := store.NewAttacher(url, direct, false)
+	keep(attacher, err)
+	sensors, err := store.NewSensors(url)
+	keep(sensors, err)
+	reads, err := store.NewMetrics(url)
+	keep(reads, err)
+	queries, err := store.NewCursors(url)
+	me, known := w.introduce()
+	if err := errors.Join(failed, err, known); err != nil {
+		return nil, err
+	}
+	i.closers = append(i.closers, store.NewShared(recorder, registry, maintenance, locks, gate, attacher, sensors, reads))
+	maintenance.ExplainThrough(claimer)
+	maintenance.Counts = &store.Counts{}
+	i.registry, claimer.Templates = registry, store.Templates{}
+	claimer.Policy, maintenance.Policy, locks.Policy = lock.AnyLevel, lock.AnyLevel, lock.AnyLevel
+	for typ, h := range w.handlers {
+		if len(h.locks) > 0 {
+			claimer.Templates[string(typ)] = h.locks
+		}
+	}
+	if i.tracer, err = w.startTraces(me.Name, reads); err != nil {
+		return nil, err
+	}
+	beat := fmt.Sprintf("bellhop_beat_%016x", rand.Uint64())
+	i.System = actors.Start(actors.Config{
+		Hosts: []actors.HostSpec{{Name: scheduler.HostName(me.Hosts[0].Name), Slots: w.slots}}, Agents: w.agents(),
+		Heartbeat: heartbeat, Lag: lag, Grace: w.grace,
+		Respawn: scheduler.RespawnPolicy{Deaths: 5, Window: 5 * time.Minute},
+		Idle:    15 * time.Minute, MinReady: 20 * time.Second, KillAfter: 20 * time.Second,
+		Scan: 5 * time.Second, ExclusiveAfter: time.Minute, Cursors: cursors, Retry: scheduler.DefaultRetry, Log: w.log,
+		Queue:    tracedQueue{instance.Claimed{Queue: claimer, Past: i.past}, i.tracer},
+		Holdings: claimer,
+		Records: instance.Counted{Records: tracedRecords{instance.Recorded{Records: recorder, Past: i.past}, i.tracer},
+			Counts: maintenance.Counts},
+		Registry: members{registry, me, beat, i.past},
+		Observer: tracedTries{instance.Tries{Past: i.past}, i.tracer},
+		Reaper:   reaper{registry}, Reports: registry, Maintenance: maintenance, HostStates: registry,
+		Stop:  func(scheduler.Stop) { stop() },
+		Bell:  &instance.Bell{Listener: triggers.Listener{URL: direct, Heartbeat: beat, Log: w.log}},
+		Gate:  gate,
+		Locks: locks, ItemLocks: locks, Queries: instance.Queries{Cursors: queries}, Attachments: attacher, Sensors: sensors,
+		Launcher: w,
+	})
+	w.tree.Store(i.System)
+	return i, nil
+}
+
+// introduce is how this instance presents itself to the others.
+func (w *worker) introduce() (me store.Instance, err error) {
+	name, hostname, err := w.called()
+	if err != nil {
+		return me, err
+	}
+	start, err := machine.ProcessStart(os.Getpid())
+	if err != nil {
+		return me, fmt.Errorf("find out when this process started: %w", err)
+	}
+	me = store.Instance{Name: name, Hostname: hostname, Machine: machine.This(), Pid: os.Getpid(), ProcessStart: start,
+		Version: "worker", Lag: lag, Queries: cursors,
+		Hosts: []store.Host{{Name: name, Slots: w.slots, State: scheduler.HostUp}}}
+	for typ, h := range w.handlers {
+		attempts := 1
+		if h.retry != nil {
+			attempts = h.retry.Attempts
+		}
+		me.Agents = append(me.Agents, store.Agent{Type: string(typ), Mode: "handler", Dialect: "go",
+			Command: "(a handler inside an app)", Max: h.max, Attempts: attempts, Locks: h.texts})
+	}
+	return me, nil
+}
+
+func (w *worker) agents() (list []actors.AgentType) {
+	for typ, h := range w.handlers {
+		list = append(list, actors.AgentType{Name: typ, Max: h.max, Locked: len(h.locks) > 0, Timeout: h.timeout,
+			StartTimeout: time.Minute, Retry: h.retry})
+	}
+	return list
+}
+
+// end ends the tree, tells the others that nothing here runs any more, and lets go
+// of the connections. What runs may finish within grace.
+func (i *running) end(grace time.Duration) error {
+	ctx, cancel := context.WithTimeout(context.Background(), grace)
+	defer cancel()
+	err := i.Stop(ctx, patience)
+	id := i.ID()
+	i.past.Write(context.Background(), i.registry, id, true)
+	if id != 0 && err == nil {
+		bury := func() error {
+			bye, cancel := context.WithTimeout(context.Background(), patience)
+			defer cancel()
+			_, _, err := i.registry.MarkGone(bye, id, "it was stopped", true)
+			return err
+		}
+		if err = bury(); err != nil { // a connection that broke since the last heartbeat is found out by its use
+			err = bury()
+		}
+	} else if i.Processes() > 0 {
+		err = fmt.Errorf("%w (%w)", ErrHandlers, err)
+	}
+	spans, sent := context.WithTimeout(context.Background(), tracePatience)
+	defer sent()
+	i.tracer.Stop(spans)
+	for _, c := range i.closers {
+		c.Close()
+	}
+	return err
+}
+
+// The adapters: what two packages call the same thing, here they are one.
+
+// members is where this instance says that it lives.
+type members struct {
+	*store.Registry
+	me   store.Instance
+	beat string
+	past *instance.Past
+}
+
+func (m members) Register(ctx context.Context) (scheduler.InstanceID, error) {
+	return m.Registry.Register(ctx, m.me)
+}
+
+func (m members) Beat(ctx context.Context, id scheduler.InstanceID) error {
+	err := m.Registry.Beat(ctx, id, m.beat)
+	if err == nil {
+		m.past.Write(ctx, m.Registry, id, false)
+	}
+	return err
+}
+
+// reaper buries who has been silent for too long. It takes nobody for dead before:
+// what processes a dead neighbour has left, an app does not kill.
+type reaper struct{ *store.Registry }
+
+func (reaper) Dead(scheduler.Suspect) bool                   { return false }
+func (reaper) Reap(context.Context, scheduler.Suspect) error { return nil }

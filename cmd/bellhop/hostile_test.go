@@ -1,0 +1,62 @@
+package main
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"unicode"
+
+	"bellhop/sql/migrate/migrated"
+)
+
+// lists are the commands that list what others have written, and wholes those that show all of one thing.
+var (
+	lists = strings.Split("ls|ls -s failed,running,ready,succeeded|hosts|agents|instances|locks|attachments|top --once|rjmls|"+
+		"stats|history|filter list|workflow ls|workflow projects|workflow history nightly|workflow notify ls|workflow notify messages|"+
+		"prune --older-than 1s --dry-run|exit-code 2", "|")
+	wholes = strings.Split("show 1|show 2|show 3|show 4|show 5|explain 1|explain 2|explain 4|explain 5|graph 1|trace 2|trace 4|"+
+		"filter info f1|workflow show nightly|workflow explain nightly|workflow show --run 1|retry -s failed --dry-run|"+
+		"cancel 1 --dry-run|doctor|wait 2", "|")
+)
+
+// What an app, an agent or a user has written moves no cursor, rings no bell and turns no line around on a terminal,
+// whatever field it stands in; and JSON is JSON.
+func TestEveryLook_ShowsHostileTextAsText(t *testing.T) {
+	t.Parallel()
+	s := newHarness(t)
+	migrated.Fill(t, s.conn, "<b>\x1b[2J\x07\x1b]0;title\x1b\\red\u202egnp.exe\u2066\u0085\u009b2K\u007f\u200f\t'\"`$(id)\r{{.}}")
+	for _, look := range append(lists, wholes...) {
+		args := strings.Fields(look)
+		r := s.run(args...)
+		for _, c := range r.stdout + r.stderr {
+			if c != '\n' && (unicode.IsControl(c) || unicode.Is(unicode.Cf, c)) {
+				t.Errorf("bellhop %s: %U is in it:\n%q", look, c, r.stdout+r.stderr)
+				break
+			}
+		}
+		if strings.Contains(r.stderr, "should not happen") || strings.Contains(r.stderr, "panic") {
+			t.Errorf("bellhop %s: %s", look, r.stderr)
+		}
+		if r = s.run(append(args, "-o", "json")...); r.stdout != "" && r.code != 2 {
+			for d := json.NewDecoder(strings.NewReader(r.stdout)); d.More(); {
+				var v any
+				if err := d.Decode(&v); err != nil {
+					t.Errorf("bellhop %s -o json: %v: %.300s", look, err, r.stdout)
+					break
+				}
+			}
+		}
+	}
+}
+
+// A megabyte in every field makes no list that nobody can read.
+func TestEveryLook_CutsWhatIsLong(t *testing.T) {
+	t.Parallel()
+	s := newHarness(t)
+	migrated.Fill(t, s.conn, strings.Repeat("long text ", 100_000))
+	for _, look := range lists {
+		if r := s.run(strings.Fields(look)...); len(r.stdout)+len(r.stderr) > 100_000 {
+			t.Errorf("bellhop %s: %d bytes", look, len(r.stdout)+len(r.stderr))
+		}
+	}
+}

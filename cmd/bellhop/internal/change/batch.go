@@ -1,0 +1,120 @@
+package change
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"bellhop/cmd/bellhop/internal/cli"
+	"bellhop/scheduler"
+	"bellhop/sql/store"
+)
+
+// BatchCommand begins batches, and counts how their jobs stand.
+func BatchCommand(a *cli.App) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "batch {begin|count}",
+		Short: "One job that runs when all jobs of a group are over",
+		Long: `A batch is a job that runs when all jobs of a group are over, and its id, or key, is
+the group's. Begin it, submit what is in it, then release it:
+
+  bellhop batch begin report 7 --key import.7
+  bellhop submit mail a@example.org --batch import.7
+  bellhop submit mail b@example.org --batch import.7
+  bellhop release import.7
+
+"bellhop wait import.7" waits for its end; graph, explain and cancel take it as
+they take any job.`,
+		Example: "  bellhop batch begin report 7 --key import.7\n  bellhop batch count import.7",
+	}
+	a.Menu(c)
+	c.AddCommand(beginBatch(a), countBatch(a))
+	return c
+}
+
+func beginBatch(a *cli.App) *cobra.Command {
+	var key, onFailure string
+	c := &cobra.Command{
+		Use:   "begin [TYPE [ARGS]]",
+		Short: "Begin a batch: TYPE runs when all its jobs are over; prints its id",
+		Long: `Begin a batch: a job of TYPE, with ARGS, runs when all jobs that were submitted with
+--batch are over, and not before bellhop release. Without TYPE it does nothing, and
+can be waited for. Under a --key that is there with the same content, it is the
+first one's id.`,
+		Example: "  bellhop batch begin report 7 --key import.7\n  bellhop batch begin --on-failure fail",
+		Args: a.Args(func(_ *cobra.Command, args []string) error {
+			if len(args) > 2 {
+				return fmt.Errorf("it takes one TYPE and one ARGS, got %d words: put quotes around ARGS", len(args))
+			}
+			switch onFailure {
+			case "run", "fail", "block":
+				return nil
+			}
+			return fmt.Errorf("--on-failure %q: it is run, fail or block", onFailure)
+		}),
+		RunE: a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, args []string) error {
+			job := store.Submission{Type: "dummy", Held: true, OnFailure: &onFailure}
+			if len(args) > 0 {
+				job.Type = scheduler.TypeName(args[0])
+			}
+			if len(args) > 1 {
+				job.Args = &args[1]
+			}
+			if key != "" {
+				job.Key = &key
+			}
+			return submit(ctx, a, s, job, false)
+		}),
+	}
+	c.Flags().StringVar(&key, "key", "", "a `name` for the batch that no other job has")
+	c.Flags().StringVar(&onFailure, "on-failure", "run",
+		"when a job of it fails: run all the same, when all are over; `fail` at once; block until it has succeeded, by a retry")
+	return c
+}
+
+// countedBatch is a batch in JSON.
+type countedBatch struct {
+	ID scheduler.JobID `json:"id"`
+	store.BatchCount
+}
+
+func countBatch(a *cli.App) *cobra.Command {
+	return &cobra.Command{
+		Use:     "count ID...",
+		Short:   "Count how the jobs of batches stand",
+		Example: "  bellhop batch count import.7\n  bellhop batch count 42 43 -o json",
+		Args:    a.JobArgs(1, 0),
+		RunE: a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, args []string) error {
+			jobs, missing, err := cli.FindJobs(ctx, s.Look, args)
+			if err != nil {
+				return err
+			}
+			list := []countedBatch{}
+			t := cli.Table{
+				Header: []string{"ID", "JOBS", "WAITING", "RUNNING", "SUCCEEDED", "FAILED", "CANCELLED", "QUARANTINED"},
+			}
+			for _, job := range jobs {
+				b, ok, err := s.BatchCount(ctx, job.ID)
+				switch {
+				case err != nil:
+					return err
+				case !ok: // deleted since we looked
+					missing = cli.Failed(cli.ExitNotFound, "not found", "bellhop ls", "there is no %s", cli.Describe(job.Word))
+					continue
+				}
+				list = append(list, countedBatch{job.ID, b})
+				row := []string{fmt.Sprint(job.ID)}
+				for _, n := range []int64{b.Jobs, b.Waiting, b.Running, b.Succeeded, b.Failed, b.Cancelled, b.Quarantined} {
+					row = append(row, fmt.Sprint(n))
+				}
+				t.Add(row...)
+			}
+			if a.JSON() {
+				return errors.Join(a.PrintJSON(list), missing)
+			}
+			return errors.Join(a.PrintTable(t), missing)
+		}),
+	}
+}

@@ -1,0 +1,86 @@
+package locks
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"bellhop/cmd/bellhop/internal/cli"
+	"bellhop/scheduler/lock"
+)
+
+// asItWas is the row of what really became of the jobs.
+const asItWas lock.Order = "as it was"
+
+// past gives the jobs of the database that have ended, as a workload, with the policy that is obeyed.
+func (o *simulation) past(ctx context.Context, a *cli.App, s *cli.Session) ([]lock.Arrival, lock.Policy, error) {
+	policy, err := s.Policy(ctx)
+	if err != nil {
+		return nil, policy, err
+	}
+	since, err := cli.ParseAge(o.since)
+	if err != nil {
+		return nil, policy, cli.Usage("simulate", "--since "+o.since+": "+err.Error(), "bellhop simulate --from-history --since 7d")
+	}
+	rows, err := s.Ended(ctx, since, o.jobs, true)
+	if cli.IsDenied(err) {
+		rows, err = s.Ended(ctx, since, o.jobs, false)
+	}
+	if err != nil {
+		return nil, policy, err
+	}
+	if len(rows) == 0 {
+		return nil, policy, cli.Failed(cli.ExitNotFound, "not found", "bellhop ls -s succeeded",
+			"no job that was submitted in the last %s has ended", o.since)
+	}
+	if o.slots == 0 {
+		hosts, err := s.Hosts(ctx)
+		if err != nil {
+			return nil, policy, err
+		}
+		for _, h := range hosts {
+			o.slots += h.Slots
+		}
+		if o.slots == 0 {
+			o.slots = fileSlots
+		}
+	}
+	configured, hidden, unreadable := len(policy.Levels) > 0, 0, 0
+	if !configured {
+		policy.Levels = slices.Clone(lock.GanetiLevels)
+	}
+	var jobs []lock.Arrival
+	var starts []time.Duration
+	for _, r := range rows {
+		set, err := readTexts(r.Locks, &policy.Levels, !configured)
+		if err != nil { // it never got them: it was of before, or of another configuration
+			set = lock.Set{}
+			unreadable++
+		}
+		if r.Unknown {
+			hidden++
+		}
+		j := lock.Arrival{
+			At:       exact(max(0, r.At)),
+			Type:     r.Type,
+			Locks:    set,
+			Priority: r.Priority,
+			Takes:    exact(max(0, r.Takes)),
+		}
+		jobs = append(jobs, j)
+		starts = append(starts, j.At+exact(max(0, r.Waited)))
+	}
+	if unreadable > 0 {
+		fmt.Fprintf(a.Stderr, "bellhop: the locks of %d cannot be read by the policy that is configured now; they are taken without\n",
+			unreadable)
+	}
+	if hidden > 0 {
+		fmt.Fprintf(a.Stderr, "bellhop: you may not see arguments: what agents' templates make of them is taken for unknown, in %d\n",
+			hidden)
+	}
+	was := lock.Was(jobs, starts, o.slots)
+	was.Order = asItWas
+	o.was = &was
+	return jobs, policy, nil
+}

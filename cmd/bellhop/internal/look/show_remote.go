@@ -1,0 +1,29 @@
+package look
+
+import (
+	"cmp"
+	"strconv"
+
+	"bellhop/cmd/bellhop/internal/cli"
+	"bellhop/sql/store"
+)
+
+// printRemote prints what a job has, or had, on engines.
+func printRemote(a *cli.App, list []store.RemoteRow) error {
+	if len(list) == 0 {
+		return nil
+	}
+	t := cli.Table{Header: []string{"ATTEMPT", "ENGINE", "TAG", "THERE", "STATE", "SENT_AT", "RAN_AT", "ENDED_AT"}}
+	for _, r := range list {
+		state := r.State
+		if said := cmp.Or(cli.Text(r.How), cli.Text(r.Stage)); said != "" {
+			state += ", " + said
+		}
+		t.Add(strconv.Itoa(r.Attempt), r.Engine, r.Tag, cli.Text(r.EngineID), state, cli.Moment(&r.SentAt),
+			cli.Moment(r.RanAt), cli.Moment(r.EndedAt))
+	}
+	if err := a.Printf("\n"); err != nil {
+		return err
+	}
+	return a.PrintTable(t)
+}

@@ -1,0 +1,78 @@
+package serve
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"bellhop/actors"
+	"bellhop/agents"
+	"bellhop/cmd/bellhop/internal/cli"
+	"bellhop/cmd/bellhop/internal/fleet"
+	"bellhop/config"
+	"bellhop/scheduler"
+)
+
+// reloader takes the configuration anew while an instance runs.
+type reloader struct {
+	load     func() (config.Config, error)
+	file     config.Config // what the instance goes by, as the file had it
+	commands *bool         // whether commands from the database are obeyed, file or not
+	instance *Instance
+	log      *slog.Logger
+}
+
+// reloadPatience is how long telling the database of a reload may take.
+const reloadPatience = 10 * time.Second
+
+// reload takes what has changed in the file. Where anything is wrong with that,
+// all of it is told, and nothing is taken.
+func (r *reloader) reload() {
+	now, err := r.load()
+	said := ""
+	if err != nil {
+		said = cli.Redact(err.Error())
+		r.log.Error("the configuration is not taken; the one before goes on", "error", said)
+	} else {
+		changes := config.Compare(r.file, now)
+		r.file = changes.Config
+		if !changes.Nothing() {
+			r.instance.take(r.effective(), changes.Changed)
+		}
+		said = changes.String()
+		r.log.Info("configuration reloaded", "took", said)
+	}
+	go func() {
+		ctx, cancel := context.WithTimeout(context.Background(), reloadPatience)
+		defer cancel()
+		if failed := r.instance.registry.Reloaded(ctx, r.instance.ID(), err != nil, said); failed != nil {
+			r.log.Warn("others cannot be told of the reload", "error", failed)
+		}
+	}()
+}
+
+// effective is the file with what serve adds to it.
+func (r *reloader) effective() config.Config {
+	c := r.file
+	c.CommandsFromDatabase = r.commands
+	return withRows(c)
+}
+
+// take hands a configuration to those who go by it: the launcher first, for
+// processes that are started as soon as the tree knows.
+func (i *Instance) take(c config.Config, renewed []scheduler.TypeName) {
+	i.launcher.Reload(fleet.Specs(c))
+	if me, err := introduce(c, i.machine); err == nil { // it went well when it started
+		me.Listen = i.me.Load().Listen // that is not changed
+		i.me.Store(&me)
+	}
+	i.System.Reload(actors.Setup{Hosts: hostSpecs(c), Agents: agentTypes(c),
+		Respawn: scheduler.RespawnPolicy{Deaths: c.Limits.Deaths, Window: c.Limits.Window},
+		Idle:    c.Limits.Idle, MinReady: c.Limits.MinReady, KillAfter: c.Limits.KillAfter}, renewed)
+}
+
+// launched is a tree with what starts its processes.
+type launched struct {
+	*actors.System
+	launcher *agents.Launcher
+}

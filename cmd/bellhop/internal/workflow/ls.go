@@ -1,0 +1,113 @@
+package workflow
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"bellhop/cmd/bellhop/internal/cli"
+	"bellhop/scheduler/workflow"
+	"bellhop/sql/store"
+)
+
+func ls(a *cli.App) *cobra.Command {
+	var project, typ, sensor string
+	var active, inactive bool
+	kinds := append(slices.Clone(workflow.Kinds), store.NoSensor)
+	c := &cobra.Command{
+		Use:   "ls [NAME…]",
+		Short: "List workflows, with their next slots and their last runs",
+		Long: `List workflows, with their next slots and their last runs: all, or those with these names or
+patterns, whatever the case. The filters go together.`,
+		Example: "  bellhop workflow ls\n  bellhop workflow ls 'nightly-*' --project demo\n" +
+			"  bellhop workflow ls --inactive --sensor cron\n  bellhop workflow ls --type license",
+		Args: names(a, 0),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f := store.WorkflowFilter{Names: like(args), AnyCase: true}
+			if cmd.Flags().Changed("project") {
+				f.Project = &project
+			}
+			switch {
+			case active && inactive:
+				return cli.Usage("workflow ls", "--active and --inactive do not go together", "bellhop workflow ls   lists both")
+			case active || inactive:
+				f.Active = &active
+			}
+			switch {
+			case slices.Contains(kinds, sensor):
+				f.Sensor = &sensor
+			case cmd.Flags().Changed("sensor"):
+				return cli.Usage("workflow ls", "there is no sensor "+strconv.Quote(sensor), "--sensor "+strings.Join(kinds, ", "))
+			}
+			return a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, args []string) error {
+				list, err := s.Workflows(ctx, f)
+				if err != nil {
+					return err
+				}
+				if typ != "" {
+					using, err := s.WorkflowsUsing(ctx, typ)
+					if err != nil {
+						return err
+					}
+					list = slices.DeleteFunc(list, func(w store.WorkflowRow) bool { return !slices.Contains(using, w.Name) })
+				}
+				switch {
+				case a.JSON():
+					return a.PrintJSON(list)
+				case len(list) == 0 && len(args) > 0:
+					return unknown("ls", args[0])
+				}
+				return a.PrintTable(workflowTable(list))
+			})(cmd, args)
+		},
+	}
+	f := c.Flags()
+	f.StringVar(&project, "project", "", "of this `project` only")
+	f.StringVarP(&typ, "type", "t", "", "with a step of this `type` only")
+	f.BoolVar(&active, "active", false, "only those that sensors may start")
+	f.BoolVar(&inactive, "inactive", false, "only those that sensors may not start")
+	f.StringVar(&sensor, "sensor", "", "started by this `kind` only: "+strings.Join(kinds, ", "))
+	return c
+}
+
+func workflowTable(list []store.WorkflowRow) cli.Table {
+	t := cli.Table{Header: []string{"NAME", "PROJECT", "ACTIVE", "VERSION", "SENSOR", "NEXT", "RUN", "STATE", "ENDED"}}
+	for _, w := range list {
+		active := "no"
+		if w.Active {
+			active = "yes"
+		}
+		t.Add(w.Name, w.Project, active, strconv.Itoa(w.Version), cli.Text(w.Sensor), cli.Moment(w.NextFire),
+			cli.Number(w.Run), cli.Text(w.State), cli.Moment(w.RunEndedAt))
+	}
+	return t
+}
+
+func projects(a *cli.App) *cobra.Command {
+	return &cobra.Command{
+		Use:   "projects",
+		Short: "List projects: their workflows, their open runs, and what failed within a day",
+		Long: `List projects: how many workflows they have and how many of these are active, their runs that are
+open, and those that failed within a day.`,
+		Example: "  bellhop workflow projects\n  bellhop workflow ls --project demo",
+		Args:    a.NoArgs(),
+		RunE: a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, _ []string) error {
+			list, err := s.Projects(ctx)
+			switch {
+			case err != nil:
+				return err
+			case a.JSON():
+				return a.PrintJSON(list)
+			}
+			t := cli.Table{Header: []string{"PROJECT", "WORKFLOWS", "ACTIVE", "RUNNING", "QUEUED", "FAILED"}}
+			for _, p := range list {
+				t.Add(p.Project, strconv.Itoa(p.Workflows), strconv.Itoa(p.Active), strconv.Itoa(p.Running),
+					strconv.Itoa(p.Queued), strconv.Itoa(p.Failed))
+			}
+			return a.PrintTable(t)
+		}),
+	}
+}

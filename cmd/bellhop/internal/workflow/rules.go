@@ -1,0 +1,160 @@
+package workflow
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/spf13/cobra"
+
+	"bellhop/cmd/bellhop/internal/cli"
+	"bellhop/config"
+	"bellhop/scheduler/notice"
+	"bellhop/sql/store"
+)
+
+func addRule(a *cli.App) *cobra.Command {
+	var r notice.Rule
+	c := &cobra.Command{
+		Use:   "add {--mail ADDRESS… | --webhook URL | --command NAME} [--project P] [--prefix P] [--when STATE…]",
+		Short: "Add a rule, and print its id",
+		Long: `Add a rule, and print its id. --project and --prefix restrict it to the runs of a project,
+and of workflows whose names begin so, whatever the case. --command is a name among
+notifications.commands in bellhop.yaml.`,
+		Example: `  bellhop workflow notify add --project demo --when failed --mail ops@example.org --unless-success-within 1h
+  bellhop workflow notify add --prefix import- --webhook https://hooks.example.org/bellhop`,
+		Args: a.NoArgs(),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := config.CheckRule(r); err != nil {
+				return cli.Usage("workflow notify add", err.Error(), "bellhop workflow notify add --mail ops@example.org")
+			}
+			return a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, _ []string) error {
+				id, err := s.AddNoticeRule(ctx, r)
+				if err != nil {
+					return err
+				}
+				if err := warn(ctx, a, s.Look, "the rule", []notice.Rule{r}); err != nil {
+					return err
+				}
+				if a.JSON() {
+					return a.PrintJSON(struct {
+						ID int64 `json:"id"`
+					}{id})
+				}
+				return a.Printf("%d\n", id)
+			})(cmd, args)
+		},
+	}
+	ruleFlags(c, &r)
+	r.When = []string{"failed"}
+	return c
+}
+
+// ruleFlags are the parts of a rule.
+func ruleFlags(c *cobra.Command, r *notice.Rule) {
+	f := c.Flags()
+	f.StringVar(&r.Project, "project", "", "runs of this `project`; none: of any")
+	f.StringVar(&r.Prefix, "prefix", "", "runs of workflows whose names begin with `text`")
+	f.StringSliceVar(&r.When, "when", nil, "how a run has ended: `state` succeeded, failed (default), skipped; repeatable")
+	f.StringSliceVar(&r.Mail, "mail", nil, "an `address`; repeatable")
+	f.StringVar(&r.Webhook, "webhook", "", "the `URL` to which it is posted")
+	f.StringArrayVar(&r.Command, "command", nil, "the `name` of a command in bellhop.yaml")
+	f.DurationVar(&r.UnlessSuccessWithin, "unless-success-within", 0,
+		"not where another run has succeeded so shortly before, such as 1h")
+}
+
+func editRule(a *cli.App) *cobra.Command {
+	var r notice.Rule
+	c := &cobra.Command{
+		Use:   "edit ID {--mail ADDRESS… | --webhook URL | --command NAME | --project P | --prefix P | --when STATE…}",
+		Short: "Change a rule; what is not given stays",
+		Long: `Change a rule; what is not given stays as it is. An empty text takes a part away, as in --webhook ''.
+What waits to be sent already is not changed.`,
+		Example: "  bellhop workflow notify edit 3 --mail ops@example.org,boss@example.org\n" +
+			"  bellhop workflow notify edit 3 --project '' --unless-success-within 0",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if err := ids(a, "rule")(cmd, args); err != nil {
+				return err
+			}
+			if len(args) > 1 {
+				return cli.Usage("workflow notify edit", "it takes the id of one rule", rulesListing)
+			}
+			return nil
+		},
+		RunE: a.WithDatabase(func(ctx context.Context, s *cli.Session, cmd *cobra.Command, args []string) error {
+			id, _ := strconv.ParseInt(args[0], 10, 64) // checked above
+			var now notice.Rule
+			err := pgx.BeginFunc(ctx, s.Conn, func(tx pgx.Tx) error {
+				l := store.NewLook(tx)
+				old, err := ruleOf(ctx, l, id)
+				if err != nil {
+					return err
+				}
+				some := false
+				if now, some = edited(cmd, old, r); !some {
+					return cli.Usage("workflow notify edit", "what is to change?",
+						"bellhop workflow notify edit "+args[0]+" --mail ops@example.org")
+				}
+				if err := config.CheckRule(now); err != nil {
+					return cli.Usage("workflow notify edit", err.Error(), rulesListing)
+				}
+				_, err = l.ChangeNoticeRule(ctx, id, now)
+				return err
+			})
+			if err != nil {
+				return err
+			}
+			if err := warn(ctx, a, s.Look, "the rule", []notice.Rule{now}); err != nil {
+				return err
+			}
+			return a.Printf("rule %d changed\n", id)
+		}),
+	}
+	ruleFlags(c, &r)
+	return c
+}
+
+// ruleOf reads a rule, which must be there.
+func ruleOf(ctx context.Context, l store.Look, id int64) (r notice.Rule, err error) {
+	list, err := l.NoticeRules(ctx)
+	if err != nil {
+		return r, err
+	}
+	for _, row := range list {
+		if row.ID != id {
+			continue
+		}
+		r = notice.Rule{Project: row.Project, Prefix: row.Prefix, When: row.Statuses, Mail: row.Mail,
+			Webhook: cli.Text(row.Webhook), Command: row.Command}
+		if row.UnlessSuccessWithin != nil {
+			r.UnlessSuccessWithin = time.Duration(*row.UnlessSuccessWithin) * time.Millisecond
+		}
+		return r, nil
+	}
+	return r, cli.Failed(cli.ExitNotFound, "workflow notify edit", rulesListing, "there is no rule %d", id)
+}
+
+// edited is a rule with those parts changed that flags name, and whether there are any.
+func edited(cmd *cobra.Command, r, to notice.Rule) (_ notice.Rule, some bool) {
+	for flag, take := range map[string]func(){
+		"project": func() { r.Project = to.Project },
+		"prefix":  func() { r.Prefix = to.Prefix },
+		"when":    func() { r.When = to.When },
+		"mail":    func() { r.Mail = to.Mail },
+		"webhook": func() { r.Webhook = to.Webhook },
+		"command": func() {
+			if r.Command = to.Command; strings.Join(to.Command, "") == "" {
+				r.Command = nil
+			}
+		},
+		"unless-success-within": func() { r.UnlessSuccessWithin = to.UnlessSuccessWithin },
+	} {
+		if cmd.Flags().Changed(flag) {
+			take()
+			some = true
+		}
+	}
+	return r, some
+}

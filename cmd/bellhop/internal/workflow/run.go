@@ -1,0 +1,208 @@
+package workflow
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/spf13/cobra"
+
+	"bellhop/cmd/bellhop/internal/cli"
+	"bellhop/scheduler/workflow"
+	"bellhop/sql/store"
+)
+
+// parameters reads --param NAME=VALUE.
+func parameters(list []string) (map[string]string, error) {
+	given := map[string]string{}
+	for _, p := range list {
+		name, value, ok := strings.Cut(p, "=")
+		if !ok || name == "" {
+			return nil, cli.Usage("workflow run", fmt.Sprintf("--param %q is no NAME=VALUE", p), "--param DAY=2026-11-22")
+		}
+		given[name] = value
+	}
+	return given, nil
+}
+
+func run(a *cli.App) *cobra.Command {
+	var params, steps []string
+	var from string
+	var wait, dry bool
+	c := &cobra.Command{
+		Use:   "run NAME…",
+		Short: "Start a run by hand; prints its id",
+		Long: `Start a run by hand; prints its id. It is never skipped: where a run of the workflow is
+open, it waits until that is over.
+
+* and ? in a name stand for any letters, and for one: that is a run of each workflow that is active.
+All of them are started, or none. --dry-run lists them, and starts nothing.
+
+With --step only these steps run, with --from that one and all that need it, by way of others too.`,
+		Example: "  bellhop workflow run nightly --param DAY=2026-11-22\n  bellhop workflow run nightly --from convert --wait\n" +
+			"  bellhop workflow run 'import-*' --dry-run",
+		Args: names(a, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			given, err := parameters(params)
+			if err != nil {
+				return err
+			}
+			if from != "" && len(steps) > 0 {
+				return cli.Usage("workflow run", "--from and --step do not go together", "bellhop workflow run NAME --from STEP")
+			}
+			return a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, _ []string) error {
+				chosen, err := started(ctx, a, s.Look, args)
+				if err != nil {
+					return err
+				}
+				if dry {
+					for _, name := range chosen {
+						if err := a.Printf("%s would run\n", name); err != nil {
+							return err
+						}
+					}
+					return nil
+				}
+				var ids []int64
+				err = pgx.BeginFunc(ctx, s.Conn, func(tx pgx.Tx) error {
+					for _, name := range chosen {
+						id, err := start(ctx, store.NewLook(tx), name, given, steps, from)
+						if err != nil {
+							return err
+						}
+						ids = append(ids, id)
+					}
+					return nil
+				})
+				if err != nil {
+					return err
+				}
+				for i, id := range ids {
+					if len(chosen) > len(args) {
+						a.Note("%s: run %d", chosen[i], id)
+					}
+					if err := printRun(a, chosen[i], id); err != nil {
+						return err
+					}
+				}
+				if wait {
+					return await(ctx, a, s, ids)
+				}
+				return nil
+			})(cmd, args)
+		},
+	}
+	c.Flags().StringArrayVar(&params, "param", nil, "`NAME=VALUE` of a parameter; repeatable")
+	c.Flags().StringSliceVar(&steps, "step", nil, "a `step` to run, and no other; repeatable")
+	c.Flags().StringVar(&from, "from", "", "the `step` to begin with")
+	c.Flags().BoolVar(&wait, "wait", false, "wait until the run is over; exit code 1 when it did not succeed")
+	c.Flags().BoolVar(&dry, "dry-run", false, "only list the workflows that would run")
+	return c
+}
+
+// started are the workflows of which a run is wanted, each once: those that are named, and of each pattern those
+// that are active.
+func started(ctx context.Context, a *cli.App, l store.Look, args []string) (chosen []string, err error) {
+	for _, arg := range args {
+		pattern := strings.ContainsAny(arg, "*?")
+		list, err := l.Workflows(ctx, store.WorkflowFilter{Names: like([]string{arg})})
+		if err != nil {
+			return nil, err
+		}
+		if len(list) == 0 {
+			return nil, unknown("run", arg)
+		}
+		some := false
+		for _, w := range list {
+			switch {
+			case pattern && !w.Active:
+				a.Note("%s is not active: it runs only where it is named", w.Name)
+				continue
+			case !slices.Contains(chosen, w.Name) || !pattern: // named twice, it runs twice
+				chosen = append(chosen, w.Name)
+			}
+			some = true
+		}
+		if !some {
+			return nil, cli.Failed(cli.ExitState, "workflow run", "bellhop workflow activate "+arg,
+				"no workflow %s is active", arg)
+		}
+	}
+	return chosen, nil
+}
+
+// start starts a run by hand.
+func start(ctx context.Context, l store.Look, name string, given map[string]string, steps []string, from string) (
+	int64, error) {
+	if from != "" {
+		d, _, err := definition(ctx, l, "run", name)
+		if err != nil {
+			return 0, err
+		}
+		if steps, err = workflow.From(d.Steps, from); err != nil {
+			return 0, cli.Usage("workflow run", err.Error(), "bellhop workflow show "+name)
+		}
+	}
+	id, err := l.RunWorkflow(ctx, name, given, steps)
+	if err == nil && id == nil {
+		err = unknown("run", name)
+	}
+	if err != nil {
+		return 0, err
+	}
+	return *id, nil
+}
+
+func printRun(a *cli.App, name string, id int64) error {
+	if a.JSON() {
+		return a.PrintJSON(struct {
+			Workflow string `json:"workflow"`
+			Run      int64  `json:"run"`
+		}{name, id})
+	}
+	return a.Printf("%d\n", id)
+}
+
+// await waits until runs are over.
+func await(ctx context.Context, a *cli.App, s *cli.Session, ids []int64) error {
+	bad := false
+	ctx, release := signal.NotifyContext(ctx, syscall.SIGINT)
+	defer release()
+	stop := context.AfterFunc(ctx, release) // a second Ctrl-C ends the program at once
+	defer stop()
+	err := a.Poll(ctx, s, func(ctx context.Context) (news, done bool, err error) {
+		for len(ids) > 0 {
+			list, err := s.Runs(ctx, nil, &ids[0], 1)
+			if err != nil || len(list) == 0 {
+				return news, err == nil, err
+			}
+			r := list[0]
+			if !slices.Contains(workflow.RunStates, r.State) {
+				return news, false, nil
+			}
+			bad = bad || r.State != "succeeded"
+			line := fmt.Sprintf("run %d %s", r.ID, r.State)
+			if r.Reason != nil {
+				line += ": " + *r.Reason
+			}
+			a.Note("%s", cli.Clean(line))
+			ids, news = ids[1:], true
+		}
+		return news, true, nil
+	})
+	if errors.Is(err, context.Canceled) && len(ids) > 0 {
+		for _, id := range ids {
+			a.Note("run %d goes on; to look: bellhop workflow show --run %d", id, id)
+		}
+		return cli.Silent(cli.ExitInterrupted)
+	}
+	if err == nil && bad {
+		return cli.Silent(cli.ExitJobFailed)
+	}
+	return err
+}

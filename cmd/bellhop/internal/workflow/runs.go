@@ -1,0 +1,86 @@
+package workflow
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"bellhop/cmd/bellhop/internal/cli"
+	"bellhop/scheduler/workflow"
+	"bellhop/sql/store"
+)
+
+// runStates are all that a run can be in.
+var runStates = append([]string{"queued", "running"}, workflow.RunStates...)
+
+func runs(a *cli.App) *cobra.Command {
+	var project, since, until string
+	var states, by []string
+	most := 20
+	c := &cobra.Command{
+		Use:   "runs [NAME…]",
+		Short: "List runs over all workflows, the newest first",
+		Long: `List runs over all workflows, the newest first: of all, or of those with these names or patterns,
+also of deleted ones. The filters go together; what is repeatable is met by either.`,
+		Example: `  bellhop workflow runs --state failed --since 1d
+  bellhop workflow runs 'import-*' --by 'sensor*' -n 50
+  bellhop workflow runs --project demo --since '2026-11-01 06:00' --until 2026-11-02 -o json`,
+		Args: names(a, 0),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			for _, s := range states {
+				if !slices.Contains(runStates, s) {
+					return cli.Usage("workflow runs", fmt.Sprintf("no run is ever %q", s), "--state "+strings.Join(runStates, ", "))
+				}
+			}
+			if most < 1 {
+				return cli.Usage("workflow runs", fmt.Sprintf("-n %d: it is at least 1", most), "bellhop workflow runs -n 20")
+			}
+			f := store.RunFilter{Names: like(args), States: states, By: like(by)}
+			if cmd.Flags().Changed("project") {
+				f.Project = &project
+			}
+			for _, t := range []struct {
+				flag, text string
+				at         **time.Time
+			}{{"since", since, &f.Since}, {"until", until, &f.Until}} {
+				if t.text == "" {
+					continue
+				}
+				at, err := cli.ParseMoment(t.text)
+				if err != nil {
+					return cli.Usage("workflow runs", fmt.Sprintf("--%s %q %v", t.flag, t.text, err),
+						"bellhop workflow runs --since 1d, or --since '2026-01-02 15:04' (UTC)")
+				}
+				*t.at = &at
+			}
+			return a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, _ []string) error {
+				list, err := s.FindRuns(ctx, f, most)
+				switch {
+				case err != nil:
+					return err
+				case a.JSON():
+					return a.PrintJSON(list)
+				}
+				t := cli.Table{Header: []string{"RUN", "WORKFLOW", "STATE", "VERSION", "BY", "EVENT", "CREATED", "ENDED", "REASON"}}
+				for _, r := range list {
+					t.Add(strconv.FormatInt(r.ID, 10), r.Workflow, r.State, strconv.Itoa(r.Version), r.TriggeredBy, cli.Text(r.Event),
+						cli.Moment(&r.CreatedAt), cli.Moment(r.EndedAt), cli.Text(r.Reason))
+				}
+				return a.PrintTable(t)
+			})(cmd, args)
+		},
+	}
+	f := c.Flags()
+	f.StringVar(&project, "project", "", "of workflows of this `project` only")
+	f.StringSliceVarP(&states, "state", "s", nil, "in this `state` only; repeatable")
+	f.StringSliceVar(&by, "by", nil, "triggered by this `login`, or this sensor, such as 'sensor*'; repeatable")
+	f.StringVar(&since, "since", "", "created so long ago or later, such as 1d; or from a `time` (UTC)")
+	f.StringVar(&until, "until", "", "created longer ago than so; or before a `time` (UTC)")
+	f.IntVarP(&most, "number", "n", most, "how many")
+	return c
+}

@@ -1,0 +1,48 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"net/mail"
+	"net/url"
+	"slices"
+	"strings"
+
+	"bellhop/scheduler/notice"
+	"bellhop/scheduler/workflow"
+)
+
+// CheckRule says what cannot be right of a rule that stands beside definitions: the same as of those in them.
+func CheckRule(r notice.Rule) error {
+	for _, state := range r.When {
+		if !slices.Contains(workflow.RunStates, state) {
+			return fmt.Errorf("when: no run ends as %q; it is one of %s", state, strings.Join(workflow.RunStates, ", "))
+		}
+	}
+	for _, to := range r.Mail {
+		if _, err := mail.ParseAddress(to); err != nil {
+			return fmt.Errorf("mail: %q is no address", to)
+		}
+	}
+	switch {
+	case len(r.Mail)+len(r.Command) == 0 && r.Webhook == "":
+		return errors.New("who is to be told? It takes mail, webhook or command")
+	case r.UnlessSuccessWithin < 0:
+		return errors.New("unless_success_within is below 0")
+	case r.Webhook != "":
+		return checkWebURL("webhook", r.Webhook)
+	}
+	return nil
+}
+
+// checkWebURL says why a text is no URL that can be posted to, and may be seen by whoever sees the rule.
+func checkWebURL(at, text string) error {
+	u, err := url.Parse(text)
+	switch {
+	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
+		return fmt.Errorf("%s: %q is no URL", at, text)
+	case u.User != nil:
+		return fmt.Errorf("%s: there is a password in it, which everybody would see who sees the rule", at)
+	}
+	return nil
+}

@@ -1,0 +1,120 @@
+package e2e
+
+import (
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"bellhop/pgdev/pgtest"
+)
+
+// everyday are the apps of examples/everyday: how each is run, or what is missing for that.
+var everyday = []app{
+	{"Go", func(t *testing.T, dir string) ([]string, string) {
+		program := filepath.Join(dir, "everyday")
+		if out, err := exec.Command("go", "build", "-o", program, "bellhop/examples/everyday").CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		return []string{program}, ""
+	}},
+	{"Python", func(t *testing.T, _ string) ([]string, string) {
+		for _, python := range []string{"python3", "/usr/bin/python3"} {
+			if exec.Command(python, "-c", "import psycopg").Run() == nil {
+				return []string{python, example(t, "../everyday/app.py")}, ""
+			}
+		}
+		return nil, "apt-get install python3 python3-psycopg"
+	}},
+	{"Node", func(t *testing.T, _ string) ([]string, string) {
+		if cmd := exec.Command("node", "-e", "require('pg')"); withNodePath(cmd).Run() == nil {
+			return []string{"node", example(t, "../everyday/app.js")}, ""
+		}
+		return nil, "apt-get install nodejs node-pg"
+	}},
+}
+
+// TestEveryday_InUnderFortyLines: with the shipped rights of an app, each submits
+// in its transaction, shows progress and the result, cancels, and retries by
+// filter what is its own.
+func TestEveryday_InUnderFortyLines(t *testing.T) {
+	t.Parallel()
+	short := map[string]int{"main.go": 40, "app.py": 40, "app.js": 40, "bellhop.py": 120, "bellhop.js": 120}
+	for file, most := range short {
+		text, err := os.ReadFile(example(t, "../everyday/"+file))
+		if n := strings.Count(string(text), "\n"); err != nil || n >= most {
+			t.Errorf("%s: %v, %d lines", file, err, n)
+		}
+	}
+	for n, app := range everyday {
+		t.Run(app.name, func(t *testing.T) {
+			t.Parallel()
+			dir := pgtest.Dir(t)
+			argv, missing := app.command(t, dir)
+			if argv == nil {
+				t.Skipf("NOT TESTED: the everyday example in %s; type `%s`", app.name, missing)
+			}
+			c, e := setupOwn(t)
+			login := fmt.Sprintf("app%d", n)
+			e.sql("create role " + login + " login password 'x'")
+			e.sql("grant bellhop_submitter to " + login)
+			e.sql("create table orders (id bigint primary key)")
+			e.sql("grant insert, select on orders to " + login)
+			fifo := e.fifo("go")
+			e.serve(agents("type: mail, mode: exec, command: [sh, -c]", `type: invoice, command: [sh, `+e.file("invoice", `echo '{"bellhop":1}'
+while read -r job; do
+  echo '{"progress":{"done":0.5,"text":"page 1"}}'
+  read -r go <`+fifo+`
+  echo '{"result":{"pages":2}}'; echo '{"ok":true}'
+done
+`, 0o644)+"]"))
+			others := e.insert("type, args", "mail", "exit 1") // another's
+			e.waitState(others, "failed")
+			address, err := url.Parse(c.TCPURL()) // not every driver reads a socket's URL
+			if err != nil {
+				t.Fatal(err)
+			}
+			address.User = url.UserPassword(login, "x")
+			mail := "[ -e " + filepath.Join(dir, "up") + " ]"
+			submitted := e.runIn([]string{"DATABASE_URL=" + address.String()}, "submit", "mail", mail)
+			mine, err := strconv.ParseInt(strings.TrimSpace(submitted.stdout), 10, 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			e.waitState(mine, "failed")
+			if err := os.WriteFile(filepath.Join(dir, "up"), nil, 0o644); err != nil {
+				t.Fatal(err)
+			}
+
+			cmd := exec.Command(argv[0], append(argv[1:], "42")...)
+			withNodePath(cmd).Env = append(cmd.Env, "DATABASE_URL="+address.String())
+			var said strings.Builder
+			cmd.Stdout, cmd.Stderr = &said, &said
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			e.eventually("it is half done", "select exists (select from bellhop.job where type = 'invoice' and progress = 0.5)")
+			e.write(fifo, "go")
+			if err := cmd.Wait(); err != nil {
+				t.Fatalf("%v: %s", err, said.String())
+			}
+			has(t, said.String(), "succeeded", "pages", "the reminder is cancelled", "1 failed mails are tried again")
+			e.waitState(mine, "succeeded")
+			if j := e.job(others); j.State != "failed" || j.Attempt != 1 {
+				t.Errorf("another's job: %+v", j)
+			}
+			if keys := column[string](e, "select key from bellhop.jobqueue where key is not null"); len(keys) != 1 || keys[0] != "invoice.42" {
+				t.Errorf("keys are %q", keys)
+			}
+			again := exec.Command(argv[0], append(argv[1:], "42")...) // the order is there: its job is not submitted again
+			withNodePath(again).Env = cmd.Env
+			if text, failed := again.CombinedOutput(); failed == nil || !strings.Contains(string(text), "orders_pkey") {
+				t.Errorf("the same order: %v, %s", failed, text)
+			}
+		})
+	}
+}

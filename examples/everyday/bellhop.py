@@ -1,0 +1,109 @@
+"""bellhop for apps in Python: put this file beside yours. It needs psycopg 3.
+
+    import bellhop, psycopg
+    conn = psycopg.connect(url, autocommit=True)
+    with conn.transaction():                 # the job exists if, and only if, this commits
+        conn.execute("insert into orders …")
+        id = bellhop.submit(conn, "invoice", {"order": 42}, key="invoice.42")
+    job = bellhop.wait(conn, id, timeout=60)
+    print(job.state, job.result)
+
+All of it is SQL that you may write yourself. Rights are the login's: grant it bellhop_submitter.
+"""
+import json
+import time
+from typing import Any, NamedTuple, Optional
+
+FINAL = ("succeeded", "failed", "cancelled", "quarantined")
+
+
+class Job(NamedTuple):
+    id: int
+    state: str
+    progress: Optional[float]  # from 0 to 1
+    progress_text: Optional[str]
+    result: Any  # what the agent gave back
+    exit_code: Optional[int]
+    error: Optional[str]
+    waiting_for: Optional[str]
+
+
+class NotFound(Exception):
+    pass
+
+
+def submit(conn, type, args=None, **columns):
+    """Gives the id. args is one line of text, or what becomes JSON. Columns are the arguments of the SQL function:
+    key, once, per, replace, priority, run_at, not_after, held, max_attempts, timeout, run_on, after, batch, vars, locks, msq …"""
+    if args is not None and not isinstance(args, str):
+        args = json.dumps(args)
+    if columns.get("vars") is not None:
+        columns["vars"] = json.dumps(columns["vars"])
+    given = {"type": type, "args": args, **columns}
+    casts = {"vars": "::jsonb", "after": "::bigint[]", "after_keys": "::text[]", "locks": "::text[]", "priority": "::integer",
+             "max_attempts": "::integer", "timeout": "::interval", "per": "::interval", "run_at": "::timestamptz",
+             "not_after": "::timestamptz"}
+    for name in given:
+        if not name.isidentifier():
+            raise ValueError(f"{name!r} is no column")
+    call = ", ".join(f"{name} => %({name})s{casts.get(name, '')}" for name in given)
+    return conn.execute(f"select bellhop.submit({call})", given).fetchone()[0]
+
+
+def look(conn, id):
+    row = conn.execute("select id, state, progress, progress_text, result, exit_code, error, waiting_for"
+                       " from bellhop.job where id = %s", [id]).fetchone()
+    if row is None:
+        raise NotFound(f"there is no job {id}, or none that this login may see")
+    return Job(*row)
+
+
+def watch(conn, id, timeout=None):
+    """Yields the job whenever something has changed, until it is over, or for so many seconds. Not in a transaction."""
+    until, last = None if timeout is None else time.monotonic() + timeout, None
+    while True:
+        job = look(conn, id)
+        if job != last:
+            yield job
+        left = 1 if until is None else min(1, until - time.monotonic())
+        if job.state in FINAL or left <= 0:
+            return
+        last = job
+        conn.execute("select bellhop.wait(%s, make_interval(secs => %s))", [id, left])  # comes back when it is over
+
+
+def wait(conn, id, timeout=None):
+    """Waits until the job is over, or for so many seconds: its state tells."""
+    for job in watch(conn, id, timeout):
+        pass
+    return job
+
+
+def cancel(conn, id, now=False):
+    """Gives the state that the job has now: one that runs is cancelled when its processes are gone."""
+    return conn.execute("select bellhop.cancel(%s, %s)", [id, now]).fetchone()[0]
+
+
+def retry(conn, id):
+    return conn.execute("select bellhop.retry(%s)", [id]).fetchone()[0]
+
+
+def retry_all(conn, type=None, states=("failed", "quarantined")):
+    """Retries all that this login may, a thousand a transaction, and gives how many."""
+    return _sweep(conn, "retry", type, states)
+
+
+def cancel_all(conn, type=None, states=("held", "blocked", "scheduled", "ready", "assigned", "running")):
+    return _sweep(conn, "cancel", type, states)
+
+
+def _sweep(conn, order, type, states):
+    behind, count = 0, 0
+    while True:
+        rows = conn.execute(
+            f"select id, bellhop.{order}(id) from (select id from bellhop.job j where id > %s and state = any (%s)"
+            " and (%s::text is null or type = %s) and bellhop.may_change(submitted_by) order by id limit 1000) j",
+            [behind, list(states), type, type]).fetchall()
+        if not rows:
+            return count
+        behind, count = max(id for id, _ in rows), count + len(rows)

@@ -1,0 +1,32 @@
+package instance
+
+import (
+	"context"
+	"time"
+
+	"bellhop/actors"
+	"bellhop/scheduler"
+	"bellhop/sql/store"
+)
+
+// Counted counts how long what is committed took, for forecasts.
+type Counted struct {
+	actors.Records
+	Counts *store.Counts
+}
+
+func (r Counted) Write(
+	ctx context.Context, me scheduler.InstanceID, b scheduler.Batch, now time.Time,
+) ([]scheduler.Claim, bool, error) {
+	stale, released, err := r.Records.Write(ctx, me, b, now)
+	if err != nil {
+		return stale, released, err
+	}
+	for i := range b.Records {
+		// What was cancelled, or lost, says nothing of how long the next one takes.
+		if of := &b.Records[i].Result; b.Records[i].Verdict.Counts && of.Line.Origin != nil && !of.Began.IsZero() {
+			r.Counts.Took.Count(string(of.Line.Origin.Type), of.Ended.Sub(of.Began))
+		}
+	}
+	return stale, released, nil
+}

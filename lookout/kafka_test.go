@@ -1,0 +1,192 @@
+package lookout
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"bellhop/scheduler/workflow"
+)
+
+// broker is a cluster that speaks Kafka's protocol over TCP. It is none: what it keeps is in memory, there is no
+// replication, and no broker ever fails over to another.
+func broker(t *testing.T) (*kgo.Client, Cluster) {
+	t.Helper()
+	c, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(2, "uploads"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	client, err := kgo.NewClient(kgo.SeedBrokers(c.ListenAddrs()...), kgo.RecordPartitioner(kgo.ManualPartitioner()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(client.Close)
+	return client, Cluster{Servers: c.ListenAddrs()}
+}
+
+func produce(t *testing.T, client *kgo.Client, partition int32, texts ...string) {
+	t.Helper()
+	for _, text := range texts {
+		r := &kgo.Record{Topic: "uploads", Partition: partition, Value: []byte(text)}
+		if err := client.ProduceSync(t.Context(), r).FirstErr(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// stood is where the group of the workflow stands, by partition.
+func stood(t *testing.T, client *kgo.Client) string {
+	t.Helper()
+	o, err := kadm.NewClient(client).FetchOffsets(t.Context(), "bellhop.w")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []string
+	o.Each(func(r kadm.OffsetResponse) { list = append(list, fmt.Sprintf("%d at %d", r.Partition, r.At)) })
+	slices.Sort(list)
+	return strings.Join(list, ", ")
+}
+
+func TestKafka_EachRecordOnce(t *testing.T) {
+	t.Parallel()
+	client, cluster := broker(t)
+	l := &Lookout{Clusters: map[string]Cluster{"main": cluster}}
+	sensor := workflow.Sensor{Kafka: "main", Topic: "uploads", Match: map[string]string{"kind": "upload"}}
+	produce(t, client, 0, `{"kind":"upload"}`) // before anybody watched
+	k, cancel, over := watch(t, l, sensor)
+	k.sees(t, over)
+	if got := stood(t, client); got != "0 at 1, 1 at 0" {
+		t.Errorf("the group stands %s", got)
+	}
+	produce(t, client, 0, `{"kind":"upload","n":1}`, `{"kind":"other"}`, "no JSON", `{"kind":"upload"}`)
+	produce(t, client, 1, `{"kind":"upload"}`)
+	got := []string{}
+	for len(got) < 3 {
+		got = append(got, k.take(t, 1)...)
+	}
+	if slices.Sort(got); strings.Join(got, " ") != "uploads/0/1 uploads/0/4 uploads/1/0" {
+		t.Errorf("%q", got)
+	}
+	cancel()
+	<-over
+	// What came while nobody watched is caught up with, and what was kept but not committed comes again under its name.
+	produce(t, client, 1, `{"kind":"upload"}`)
+	k, cancel, over = watch(t, l, sensor)
+	again := []string{}
+	for !slices.Contains(again, "uploads/1/1") {
+		again = append(again, k.take(t, 1)...)
+	}
+	for _, name := range again {
+		if name != "uploads/1/1" && !slices.Contains(got, name) {
+			t.Errorf("%q", again)
+		}
+	}
+	cancel()
+	<-over
+	// Or not, if nobody cares.
+	produce(t, client, 1, `{"kind":"upload"}`)
+	sensor.CatchUp = workflow.CatchUpNone
+	k, cancel, over = watch(t, l, sensor)
+	k.sees(t, over)
+	produce(t, client, 1, `{"kind":"upload"}`)
+	if got := k.take(t, 1); len(got) != 1 || got[0] != "uploads/1/3" {
+		t.Errorf("%q", got)
+	}
+	cancel()
+	<-over
+}
+
+// What cannot be kept is not committed.
+func TestKafka_NothingIsCommittedThatIsNotKept(t *testing.T) {
+	t.Parallel()
+	client, cluster := broker(t)
+	l := &Lookout{Clusters: map[string]Cluster{"main": cluster}}
+	sensor := workflow.Sensor{Kafka: "main", Topic: "uploads"}
+	k, cancel, over := watch(t, l, sensor)
+	k.sees(t, over)
+	k.mu.Lock()
+	k.err = errors.New("no database")
+	k.mu.Unlock()
+	produce(t, client, 0, "1")
+	if err := <-over; !errors.Is(err, k.err) {
+		t.Error(err)
+	}
+	if got := stood(t, client); got != "0 at 0, 1 at 0" {
+		t.Errorf("the group stands %s", got)
+	}
+	cancel()
+	k, cancel, over = watch(t, l, sensor)
+	if got := k.take(t, 1); len(got) != 1 || got[0] != "uploads/0/0" {
+		t.Errorf("%q", got)
+	}
+	cancel()
+	<-over
+}
+
+func TestKafka_SaysWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	_, cluster := broker(t)
+	l := &Lookout{Clusters: map[string]Cluster{"main": cluster,
+		"locked": {Servers: cluster.Servers, SASL: "plain", Password: "/nowhere"}}}
+	for _, c := range []struct{ cluster, topic, want string }{
+		{"other", "uploads", "knows no cluster of Kafka called other"}, {"main", "nothing", "UNKNOWN_TOPIC_OR_PARTITION"},
+		{"locked", "uploads", "read the password"},
+	} {
+		_, cancel, over := watch(t, l, workflow.Sensor{Kafka: c.cluster, Topic: c.topic})
+		if err := <-over; err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%+v: %v", c, err)
+		}
+		cancel()
+	}
+}
+
+// lag waits until a watch has told that it is so far behind.
+func (k *kept) lag(t *testing.T, want int64) {
+	t.Helper()
+	late := time.After(patience)
+	for {
+		select {
+		case n := <-k.lags:
+			if n == want {
+				return
+			}
+		case <-late:
+			t.Fatalf("it never was %d behind", want)
+		}
+	}
+}
+
+func TestKafka_TellsHowFarItIsBehind(t *testing.T) {
+	t.Parallel()
+	client, cluster := broker(t)
+	l := &Lookout{Clusters: map[string]Cluster{"main": cluster}, every: 20 * time.Millisecond}
+	sensor := workflow.Sensor{Kafka: "main", Topic: "uploads", Match: map[string]string{"kind": "upload"}}
+	produce(t, client, 0, "before anybody watched")
+	k, cancel, over := watch(t, l, sensor)
+	k.sees(t, over)
+	k.lag(t, 0)
+	cancel()
+	<-over
+	if lags := l.Lags(); len(lags) != 0 {
+		t.Errorf("nobody watches, and it is told how far that is behind: %v", lags)
+	}
+	produce(t, client, 0, "1", "2", `{"kind":"upload"}`)
+	produce(t, client, 1, "4", "5")
+	k, cancel, over = watch(t, l, sensor)
+	k.lag(t, 5)
+	k.take(t, 1)
+	k.lag(t, 0) // what matched nothing is read, too
+	if lags := l.Lags(); len(lags) != 1 || lags["w"] != 0 {
+		t.Errorf("%v", lags)
+	}
+	cancel()
+	<-over
+}

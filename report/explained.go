@@ -1,0 +1,29 @@
+package report
+
+import (
+	"context"
+
+	"bellhop/scheduler"
+	"bellhop/sql/store"
+)
+
+// Explained is a job with all that is to be said about it.
+type Explained struct {
+	ID      scheduler.JobID    `json:"id"`
+	Type    scheduler.TypeName `json:"type"`
+	State   scheduler.JobState `json:"state"`
+	Reasons []store.ReasonRow  `json:"reasons"`
+	*Forecast
+}
+
+// Explain says why a job does not run, or why it ended as it did. With an error of
+// the forecast, which not everybody may make, the reasons are there.
+func Explain(ctx context.Context, l store.Look, job store.JobRow) (Explained, error) {
+	e := Explained{ID: job.ID, Type: job.Type, State: job.State}
+	var err error
+	if e.Reasons, err = l.Explain(ctx, job.ID); err != nil {
+		return e, err
+	}
+	e.Forecast, err = Foresee(ctx, l, job)
+	return e, err
+}

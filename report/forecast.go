@@ -1,0 +1,142 @@
+// Package report is what is said about a job from several rows together: why it
+// waits and when it will start, and what happened when. Commands print it, and the
+// API answers with it; the JSON is the same.
+package report
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"bellhop/scheduler"
+	"bellhop/scheduler/lock"
+	"bellhop/scheduler/sketch"
+	"bellhop/sql/store"
+)
+
+// Forecast is what the policy of the running instances says of a job that waits for
+// its locks: what it weighs beside those that hold some, its place, and when it will
+// start if jobs take as long as they did.
+type Forecast struct {
+	Weight    float64            `json:"weight"`
+	Levels    []lock.LevelWeight `json:"-"`
+	Place     int                `json:"place"` // behind the lock that stands against it, from 1 on; 0: far behind
+	StartsP50 *time.Time         `json:"starts_p50,omitempty"`
+	StartsP90 *time.Time         `json:"starts_p90,omitempty"`
+	Unknown   string             `json:"-"` // why there is no time
+	*pastError
+}
+
+// pastError is by how much forecasts were off that looked as far ahead as this one, in
+// seconds: half of them, and nine of ten, by no more.
+type pastError struct {
+	P50   float64 `json:"starts_error_p50"`
+	P90   float64 `json:"starts_error_p90"`
+	Count int64   `json:"starts_errors"` // of how many
+}
+
+// fewErrors is less than what a part of the forecasts has to have, to be judged by itself.
+const fewErrors = 10
+
+// errorOf is nil where no job has started yet of which that was foretold.
+func errorOf(off map[string]sketch.Sketch, ahead time.Duration) *pastError {
+	s := off[lock.Horizon(ahead)]
+	if s.N() < fewErrors {
+		s = sketch.Sketch{}
+		for _, some := range off {
+			s.Merge(some)
+		}
+	}
+	p50, known := s.Quantile(.5)
+	p90, _ := s.Quantile(.9)
+	if !known {
+		return nil
+	}
+	return &pastError{P50: p50.Seconds(), P90: p90.Seconds(), Count: s.N()}
+}
+
+// A forecast looks at so many of those who wait.
+const forecastMost = 10_000
+
+// Foresee gives nil for a job that does not wait for locks.
+func Foresee(ctx context.Context, s store.Look, job store.JobRow) (*Forecast, error) {
+	if job.State != scheduler.Ready || job.Locks == nil {
+		return nil, nil
+	}
+	scene, err := s.Scene(ctx, forecastMost, job.ID)
+	if err != nil {
+		return nil, err
+	}
+	sketches, err := s.Sketches(ctx)
+	if err != nil {
+		return nil, err
+	}
+	id := lock.ID(job.ID)
+	weight, there := scene.Weigh(id)
+	if !there { // it has begun meanwhile
+		return nil, nil
+	}
+	f := &Forecast{Weight: weight.Weight, Levels: weight.Levels}
+	gated := false
+	if i := slices.IndexFunc(scene.Jobs, func(j lock.Seen) bool { return j.Job == id }); i >= 0 {
+		f.Place, gated = scene.Jobs[i].Place, scene.Jobs[i].Gated()
+	}
+	e, known := scene.Starts(sketches.Lasts)[id]
+	switch {
+	case known:
+		f.StartsP50, f.StartsP90 = &e.P50, &e.P90
+		f.pastError = errorOf(sketches.Off, e.P50.Sub(scene.Now))
+	case gated:
+		f.Unknown = "a filter or a limit keeps it, or its locks cannot be read; if it is known until when, the reason says so"
+	case scene.Slots == 0:
+		f.Unknown = "no instance is live, and has a host"
+	case len(sketches.Took) == 0:
+		f.Unknown = "how long jobs take is not known before one of them has ended"
+	case f.Place == 0:
+		f.Unknown = "so many wait before it that its place is not known"
+	default:
+		f.Unknown = "nobody knows how long what it waits for stands in its way, or how long such jobs take"
+	}
+	return f, nil
+}
+
+// Lines say it to people.
+func (f *Forecast) Lines(now time.Time) string {
+	var text strings.Builder
+	var parts []string
+	for _, l := range f.Levels {
+		if l.Weight > 0 {
+			parts = append(parts, fmt.Sprintf("%s %.1f", l.Level, l.Weight))
+		}
+	}
+	fmt.Fprintf(&text, "  weight %.2f", f.Weight)
+	if len(parts) > 0 {
+		fmt.Fprintf(&text, " (1 and, by level, %s; it falls with age)", strings.Join(parts, ", "))
+	}
+	if f.Place > 0 {
+		fmt.Fprintf(&text, "; place %d in its queue", f.Place)
+	}
+	text.WriteString("\n")
+	if f.StartsP50 != nil {
+		fmt.Fprintf(&text, "  starts in about %s, most likely within %s, as long as jobs take what they took\n",
+			max(0, f.StartsP50.Sub(now)).Round(time.Second), max(0, f.StartsP90.Sub(now)).Round(time.Second))
+		if e := f.pastError; e != nil {
+			fmt.Fprintf(&text, "  of %d that were foretold before, half started within %s of what was said, nine of ten within %s\n",
+				e.Count, span(e.P50), span(e.P90))
+		}
+	} else {
+		fmt.Fprintf(&text, "  when it starts cannot be told: %s\n", f.Unknown)
+	}
+	return text.String()
+}
+
+// span is so many seconds, as exactly as it is worth saying.
+func span(seconds float64) time.Duration {
+	d := time.Duration(seconds * float64(time.Second))
+	if d < time.Second {
+		return d.Round(time.Millisecond)
+	}
+	return d.Round(100 * time.Millisecond)
+}

@@ -1,0 +1,71 @@
+-- A batch is a job that needs all jobs of the batch and runs when they are over: its id is the batch's. Nothing here knows more
+-- than dependencies do.
+
+-- batch_add: lets the job of a batch need these jobs too. Those that it needs already are left out, so that the same may be
+-- said again, also when the batch is over. NULL: no batch.
+create or replace function bellhop.batch_add(batch bigint, jobs bigint[]) returns void
+language plpgsql volatile security definer
+set search_path = pg_catalog, bellhop, pg_temp
+as $$
+#variable_conflict use_column
+begin
+  if batch_add.batch is null or batch_add.jobs = '{}' then
+    return;
+  end if;
+  insert into bellhop.dependency (job, needs)
+  select batch_add.batch, n from unnest(batch_add.jobs) n
+   where not exists (select from bellhop.dependency d where d.job = batch_add.batch and d.needs = n) order by n;
+end
+$$;
+
+-- batch: the job that runs when all of a batch are over, and gives its id; under a key that exists the first one. jobs are in
+-- the batch; more join it by submit(…, batch => id), or by another call, until it has begun. With held it does not begin
+-- before bellhop.release, however few have joined. on_failure: 'run' when all are over, however they have ended; 'fail' only
+-- if all have succeeded; 'block' not before they have, by a retry.
+create or replace function bellhop.batch(
+  type text default 'dummy', args text default null, key text default null, jobs bigint[] default null,
+  held boolean default false, on_failure text default 'run', priority integer default 0, vars jsonb default null
+) returns bigint
+language plpgsql volatile security definer
+set search_path = pg_catalog, bellhop, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  id bigint;
+begin
+  id := bellhop.submit(batch.type, batch.args, key => batch.key, held => batch.held, on_failure => batch.on_failure,
+                       priority => batch.priority, vars => batch.vars);
+  perform bellhop.batch_add(id, batch.jobs);
+  return id;
+end
+$$;
+
+-- batch_count: how many jobs a batch has, and how they stand; NULL where there is no such job, or the caller may not see it.
+-- Those that were deleted are not counted.
+create or replace function bellhop.batch_count(
+  id bigint, out jobs bigint, out waiting bigint, out running bigint,
+  out succeeded bigint, out failed bigint, out cancelled bigint, out quarantined bigint
+)
+language sql stable security definer
+set search_path = pg_catalog, bellhop, pg_temp
+as $$
+  select count(n.id), count(*) filter (where n.state in ('held', 'blocked', 'scheduled', 'ready')),
+         count(*) filter (where n.state in ('assigned', 'running')), count(*) filter (where n.state = 'succeeded'),
+         count(*) filter (where n.state = 'failed'), count(*) filter (where n.state = 'cancelled'),
+         count(*) filter (where n.state = 'quarantined')
+    from bellhop.job b
+    left join bellhop.dependency d on d.job = b.id
+    left join bellhop.jobqueue n on n.id = d.needs
+   where b.id = batch_count.id
+   group by b.id
+$$;
+
+revoke all on function bellhop.batch, bellhop.batch_add, bellhop.batch_count from public;
+do $$
+begin
+  if exists (select from pg_roles where rolname = 'bellhop_scheduler') then
+    grant execute on function bellhop.batch, bellhop.batch_add to bellhop_submitter, bellhop_scheduler;
+    grant execute on function bellhop.batch_count to bellhop_submitter, bellhop_reader, bellhop_operator, bellhop_scheduler;
+  end if;
+end
+$$;

@@ -1,0 +1,31 @@
+-- remote: what runs, or ran, on engines. Readers see all of it but what the engine said, a submitter its own jobs'.
+create or replace view bellhop.remote with (security_barrier) as
+  select e.job, e.tag, e.attempt, e.type, e.engine, e.engine_id, e.state, e.stage, e.how, e.exit_code, e.reason,
+         case when (select bellhop.is_operator())
+                or (select q.submitted_by from bellhop.jobqueue q where q.id = e.job) = any ((select bellhop.own_roles())::text[])
+              then e.said end as said,
+         e.sent_at, e.ran_at, e.ended_at, e.changed_at, e.instance
+    from bellhop.engine_job e
+   where (select bellhop.is_reader())
+      or (select q.submitted_by from bellhop.jobqueue q where q.id = e.job) = any ((select bellhop.own_roles())::text[]);
+
+-- unwanted_remote: what this job has on an engine is not what it is to do now: the next claim submits anew, and what is there
+-- is killed by whoever sees to its type. A job between two watchers has such work, in whatever state it is. Index: engine_job_one.
+create or replace function bellhop.unwanted_remote(job bigint) returns void
+language sql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+  update bellhop.engine_job e set state = 'killing', changed_at = clock_timestamp()
+   where e.job = unwanted_remote.job and e.state in ('submitting', 'running', 'ended')
+$$;
+
+revoke all on bellhop.remote from public;
+revoke all on function bellhop.unwanted_remote from public;
+do $$
+begin
+  if exists (select from pg_roles where rolname = 'bellhop_scheduler') then
+    grant execute on function bellhop.unwanted_remote to bellhop_scheduler;
+    grant select on bellhop.remote to bellhop_submitter, bellhop_reader, bellhop_scheduler;
+  end if;
+end
+$$;

@@ -1,0 +1,74 @@
+-- explain_workflow: what starts a workflow, and what keeps it from being started, as bellhop.explanation says it of jobs. The words
+-- are in bellhop.causes. No row: there is no such workflow, or the caller may not look. Indexes: the primary keys of workflow and
+-- sensor; run_open, run_of, event_open.
+create or replace function bellhop.explain_workflow(name text) returns table (code text, sentence text, next text)
+language plpgsql stable security definer
+set search_path = pg_catalog, bellhop, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  w bellhop.workflow;
+  s bellhop.sensor;
+  r record;
+  about jsonb := jsonb_build_object('name', explain_workflow.name);
+begin
+  select * into w from bellhop.workflow x where x.name = explain_workflow.name and bellhop.is_reader();
+  if not found then
+    return;
+  end if;
+  select * into s from bellhop.sensor x where x.workflow = w.name;
+  about := about || jsonb_build_object('kind', s.kind, 'problem', s.problem, 'since', bellhop.since(s.since));
+  if not w.active then
+    return query select * from bellhop.reason('inactive', about);
+  elsif s.workflow is null then
+    return query select * from bellhop.reason('no_sensor', about);
+  else
+    if not exists (select from bellhop.instance i where i.state = 'live') then
+      return query select * from bellhop.reason('nobody_starts', about);
+    elsif not exists (select from bellhop.instance i where i.state = 'live' and bellhop.starts_workflows(i.id)) then
+      return query select * from bellhop.reason('nobody_starts/stopped', about || (
+        select jsonb_build_object('by', string_agg(distinct m.by, ', '), 'since', bellhop.since(min(m.at))) from bellhop.manager_stop m));
+    elsif bellhop.able(w.definition -> 'sensor') = '{}' then
+      return query select * from bellhop.reason('nobody_starts/unseen', about);
+    end if;
+    if s.problem is not null then
+      return query select * from bellhop.reason('sensor_fails', about);
+    end if;
+    if s.next_fire > '-infinity' and s.next_fire < 'infinity' then
+      return query select * from bellhop.reason('next_slot', about || jsonb_build_object('at', to_char(s.next_fire, 'YYYY-MM-DD HH24:MI:SSOF'),
+        'in', date_trunc('second', greatest(s.next_fire - clock_timestamp(), interval '0'))));
+    elsif s.kind not in ('cron', 'every') then
+      return query select * from bellhop.reason('awaits_event', about || jsonb_build_object('last', (
+        select format(' The last one came at %s.', to_char(max(e.at), 'YYYY-MM-DD HH24:MI:SSOF')) from bellhop.event e
+         where e.workflow = w.name having max(e.at) is not null)));
+    end if;
+  end if;
+  return query select u.* from bellhop.unserved(w.definition) u;
+  select count(*) as n, min(e.at) as first into r from bellhop.event e where e.workflow = w.name and e.run is null;
+  if r.n > 0 then
+    return query select * from bellhop.reason('event_waits', about || jsonb_build_object('n', r.n, 'since', bellhop.since(r.first)));
+  end if;
+  for r in select x.id, x.state, x.reason, coalesce(x.started_at, x.created_at) as since from bellhop.run x
+            where x.workflow = w.name and x.state in ('queued', 'running') order by x.id limit 3
+  loop
+    return query select * from bellhop.reason(case when r.state = 'queued' and r.reason is not null then 'run_open/inactive' else 'run_open' end,
+      about || jsonb_build_object('run', r.id, 'state', r.state, 'since', bellhop.since(r.since)));
+  end loop;
+  for r in select x.id, x.state, x.reason, x.event from bellhop.run x where x.workflow = w.name order by x.id desc limit 1
+  loop
+    if r.state in ('skipped', 'failed') then
+      return query select * from bellhop.reason('run_' || r.state, about || jsonb_build_object('run', r.id, 'of', ' of ' || r.event,
+        'reason', coalesce(r.reason, 'no reason was given')));
+    end if;
+  end loop;
+end
+$$;
+
+revoke all on function bellhop.explain_workflow from public;
+do $$
+begin
+  if exists (select from pg_roles where rolname = 'bellhop_reader') then
+    grant execute on function bellhop.explain_workflow to bellhop_reader;
+  end if;
+end
+$$;

@@ -1,0 +1,44 @@
+-- graph: the jobs that are connected with one by dependencies, in whatever direction, of at most so many that are looked at. Of jobs
+-- that the caller sees: readers all, submitters their own. Indexes: dependency's primary key; dependency_needs; the queue's primary key.
+create or replace function bellhop.graph(of bigint, most bigint)
+returns table (id bigint, key text, type text, state text, exit_code integer, error text, waiting_for text)
+language sql stable security definer
+set search_path = pg_catalog, bellhop, pg_temp
+as $$
+  with recursive way (id) as (
+    select graph.of
+    union
+    select x.id
+      from way w
+     cross join lateral (select d.needs as id from bellhop.dependency d where d.job = w.id
+                         union all
+                         select d.job from bellhop.dependency d where d.needs = w.id) x
+  )
+  select j.id, j.key, j.type, j.state, j.exit_code, j.error, j.waiting_for
+    from (select w.id from way w limit graph.most) p
+   cross join lateral (select * from bellhop.job q where q.id = p.id offset 0) j -- one by one: a hash would be of the whole queue
+   order by j.id
+$$;
+
+-- edges: the dependencies among these jobs, of those that the caller sees. Indexes: dependency's primary key; the queue's.
+create or replace function bellhop.edges(ids bigint[]) returns table (job bigint, needs bigint, wanted text[], met boolean)
+language sql stable security definer
+set search_path = pg_catalog, bellhop, pg_temp
+as $$
+  with seen as materialized (
+    select x.id from unnest(edges.ids) x (id) where exists (select from bellhop.job j where j.id = x.id offset 0)
+  )
+  select d.job, d.needs, d.wanted, d.met
+    from bellhop.dependency d
+   where d.job = any (array(select s.id from seen s)) and d.needs = any (array(select s.id from seen s))
+   order by d.job, d.needs
+$$;
+
+revoke all on function bellhop.graph, bellhop.edges from public;
+do $$
+begin
+  if exists (select from pg_roles where rolname = 'bellhop_scheduler') then
+    grant execute on function bellhop.graph, bellhop.edges to bellhop_submitter, bellhop_reader, bellhop_operator, bellhop_scheduler;
+  end if;
+end
+$$;

@@ -1,0 +1,43 @@
+-- lock_beside: what a forecast knows of jobs without locks: which run, each with how many slots (an MSQ job has one for each item that
+-- an agent has), and the first `most` that wait for a slot. For readers. Indexes: jobqueue_taken; jobqueue_ready, a probe for each type.
+create or replace function bellhop.lock_beside(most integer)
+returns table (job bigint, type text, priority integer, slots integer, age float8, runs float8)
+language sql stable security definer
+set search_path = pg_catalog, bellhop, pg_temp
+set jit = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+as $$
+  with recursive t as (
+    (select j.type from bellhop.jobqueue j where j.state = 'ready' and not j.held and j.run_on is null and j.locks is null and bellhop.is_reader()
+      order by j.type limit 1)
+    union all
+    select (select j.type from bellhop.jobqueue j where j.state = 'ready' and not j.held and j.run_on is null and j.locks is null and j.type > t.type
+             order by j.type limit 1)
+      from t where t.type is not null
+  )
+  select j.id, j.type, j.priority::integer,
+         case when j.msq is null then 1 else (select count(*)::integer from bellhop.child c where c.job = j.id and c.state = 'RUNNING') end,
+         extract(epoch from statement_timestamp() - j.created_at)::float8,
+         extract(epoch from statement_timestamp() - coalesce(j.attempt_at, j.started_at, statement_timestamp()))::float8
+    from bellhop.jobqueue j
+   where j.state in ('assigned', 'running') and (j.locks is null or j.msq is not null) and bellhop.is_reader()
+  union all
+  (select f.id, f.type, f.priority::integer, 0, extract(epoch from statement_timestamp() - f.created_at)::float8, 0
+     from t
+    cross join lateral (
+      select j.id, j.type, j.priority, j.created_at from bellhop.jobqueue j
+       where j.type = t.type and j.state = 'ready' and not j.held and j.run_on is null and j.locks is null
+       order by j.priority, j.id limit lock_beside.most) f
+    where t.type is not null and not exists (select from bellhop.paused p where p.type in (t.type, ''))
+    order by f.priority, f.id limit lock_beside.most)
+$$;
+
+revoke all on function bellhop.lock_beside from public;
+do $$
+begin
+  if exists (select from pg_roles where rolname = 'bellhop_scheduler') then
+    grant execute on function bellhop.lock_beside to bellhop_reader, bellhop_scheduler;
+  end if;
+end
+$$;

@@ -1,0 +1,188 @@
+-- Notices: who is told how runs of workflows have ended. What ends a run writes that it has (bellhop.run_end), where there are rules
+-- at all; who is to be told, and of what, an instance works out beside that (scheduler/notice), and sends it.
+
+-- end_told: a run has ended so, or was skipped: somebody may want to know. Nothing in it can fail, whatever a definition holds:
+-- outcomes are written by the same statement. Index: workflow's primary key.
+create or replace function bellhop.end_told(run bigint, called text, state text, reason text) returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+as $$
+begin
+  if exists (select from bellhop.notice_rule r where end_told.state = any (r.statuses))
+     or exists (select from bellhop.workflow w where w.name = called and w.notifies
+                   and (end_told.state <> 'skipped' or w.definition -> 'notify' @? '$[*].when[*] ? (@ == "skipped")')) then
+    insert into bellhop.run_end (run, workflow, state, reason) values (end_told.run, called, end_told.state, end_told.reason);
+    perform pg_notify('bellhop_due', '');
+  end if;
+end
+$$;
+
+-- notice_free: whether a message is nobody's: who had it is gone, or it is this instance's own.
+create or replace function bellhop.notice_free(holder bigint, me bigint) returns boolean
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select holder is null or holder = me or not exists (select from bellhop.instance i where i.id = holder and i.state = 'live')
+$$;
+
+-- tells_of: whether who can send this list can send a message that needs that. Who obeys any command of the database knows each name.
+create or replace function bellhop.tells_of(tells text[], needs text) returns boolean
+language sql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+  select needs = any (tells) or starts_with(needs, 'command:') and 'command:*' = any (tells)
+$$;
+
+-- notices_next: in how many ms this instance has something to send, or to give up; NULL: nothing. Index: notice_open, notice_until.
+create or replace function bellhop.notices_next(me bigint) returns bigint
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+as $$
+begin
+  if exists (select from bellhop.run_end) then
+    return 0;
+  elsif not exists (select from bellhop.notice n where n.status = 'waiting') then
+    return null;
+  end if;
+  return (select greatest(0, ceil(extract(epoch from least(
+            (select n.next_at from bellhop.notice n
+              where n.status = 'waiting' and bellhop.tells_of(i.tells, n.needs) and bellhop.notice_free(n.instance, me) order by n.next_at limit 1),
+            (select n.until from bellhop.notice n
+              where n.status = 'waiting' and bellhop.notice_free(n.instance, me) order by n.until limit 1)) - clock_timestamp()) * 1000))
+            from bellhop.instance i where i.id = me and i.state = 'live')::bigint;
+end
+$$;
+
+-- notice_rule_refused: a rule that names no end of a run, or nobody who would be told, is none.
+create or replace function bellhop.notice_rule_refused(statuses text[], mail text[], webhook text, command text[]) returns void
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if not coalesce(statuses <@ '{succeeded,failed,skipped}' and statuses <> '{}', false) then
+    raise invalid_parameter_value using message = format('no run ends as %s', array_to_string(statuses, ', ', 'NULL')), hint = 'succeeded, failed or skipped';
+  elsif coalesce(mail, '{}') = '{}' and coalesce(webhook, '') = '' and coalesce(command, '{}') = '{}' then
+    raise invalid_parameter_value using message = 'nobody would be told', hint = 'give mail, webhook or command';
+  end if;
+end
+$$;
+
+-- notice_rule_add: a rule for the runs of a project, or of workflows whose names begin so, or all. Returns its id.
+create or replace function bellhop.notice_rule_add(project text default '', prefix text default '', statuses text[] default '{failed}',
+                                                   mail text[] default '{}', webhook text default null, command text[] default '{}',
+                                                   unless_success_within interval default null) returns bigint
+language plpgsql volatile security definer
+set search_path = pg_catalog, bellhop, pg_temp
+as $$
+declare
+  made bigint;
+begin
+  perform bellhop.refuse_but_operators('say who is told of runs');
+  perform bellhop.notice_rule_refused(statuses, mail, webhook, command);
+  insert into bellhop.notice_rule (project, prefix, statuses, mail, webhook, command, unless_success_within, changed_by)
+  values (coalesce(notice_rule_add.project, ''), coalesce(notice_rule_add.prefix, ''), notice_rule_add.statuses, coalesce(notice_rule_add.mail, '{}'),
+          nullif(notice_rule_add.webhook, ''), coalesce(notice_rule_add.command, '{}'), notice_rule_add.unless_success_within, bellhop.caller())
+  returning notice_rule.id into made;
+  return made;
+end
+$$;
+
+-- notice_rule_change: what a rule is from now on, all of it. Whether there is such a rule.
+create or replace function bellhop.notice_rule_change(id bigint, project text default '', prefix text default '', statuses text[] default '{failed}',
+                                                      mail text[] default '{}', webhook text default null, command text[] default '{}',
+                                                      unless_success_within interval default null) returns boolean
+language plpgsql volatile security definer
+set search_path = pg_catalog, bellhop, pg_temp
+as $$
+begin
+  perform bellhop.refuse_but_operators('say who is told of runs');
+  perform bellhop.notice_rule_refused(statuses, mail, webhook, command);
+  update bellhop.notice_rule r
+     set project = coalesce(notice_rule_change.project, ''), prefix = coalesce(notice_rule_change.prefix, ''), statuses = notice_rule_change.statuses,
+         mail = coalesce(notice_rule_change.mail, '{}'), webhook = nullif(notice_rule_change.webhook, ''),
+         command = coalesce(notice_rule_change.command, '{}'), unless_success_within = notice_rule_change.unless_success_within,
+         changed_at = clock_timestamp(), changed_by = bellhop.caller()
+   where r.id = notice_rule_change.id;
+  return found;
+end
+$$;
+
+-- notice_rule_delete: whether there was such a rule. What is waiting to be sent goes out all the same.
+create or replace function bellhop.notice_rule_delete(id bigint) returns boolean
+language plpgsql volatile security definer
+set search_path = pg_catalog, bellhop, pg_temp
+as $$
+begin
+  perform bellhop.refuse_but_operators('say who is told of runs');
+  delete from bellhop.notice_rule r where r.id = notice_rule_delete.id;
+  return found;
+end
+$$;
+
+-- notice_rule_test: each whom a rule names gets a message that says it is a test, of no run; it is tried for an hour. Those of a week ago are forgotten. The messages; NULL: there is
+-- no such rule.
+create or replace function bellhop.notice_rule_test(id bigint) returns bigint[]
+language plpgsql volatile security definer
+set search_path = pg_catalog, bellhop, pg_temp
+as $$
+declare
+  made bigint[];
+begin
+  perform bellhop.refuse_but_operators('have messages sent');
+  if not exists (select from bellhop.notice_rule r where r.id = notice_rule_test.id) then
+    return null;
+  end if;
+  delete from bellhop.notice n where n.run = 0 and n.status <> 'waiting' and n.at < clock_timestamp() - interval '7 d'; -- of no run that would take them along
+  with sent as (
+    insert into bellhop.notice (run, workflow, project, state, reason, ended_at, channel, target, needs, until)
+    select 0, format('test of rule %s', r.id), r.project, 'test', format('asked for by %s', bellhop.caller()), clock_timestamp(),
+           l.channel, l.target, l.needs, clock_timestamp() + interval '1 h'
+      from bellhop.notice_rule r
+     cross join lateral (
+       select 'mail' as channel, m as target, 'mail' as needs from unnest(r.mail) as m
+       union select 'webhook', r.webhook, 'webhook' where r.webhook <> ''
+       union select 'command', to_json(r.command)::text, case when cardinality(r.command) = 1 then 'command:' || r.command[1] else 'command:*' end
+        where r.command <> '{}') l
+     where r.id = notice_rule_test.id
+    returning notice.id
+  )
+  select array_agg(s.id order by s.id) into made from sent s;
+  perform pg_notify('bellhop_due', '');
+  return made;
+end
+$$;
+
+-- notice_again: a message that was given up, or is waiting for its next try, is sent at once; one that was sent is not. Returns its
+-- status before; NULL: there is no such message.
+create or replace function bellhop.notice_again(id bigint) returns text
+language plpgsql volatile security definer
+set search_path = pg_catalog, bellhop, pg_temp
+as $$
+declare
+  was text;
+begin
+  perform bellhop.refuse_but_operators('send messages again');
+  select n.status into was from bellhop.notice n where n.id = notice_again.id for update;
+  if was in ('waiting', 'given_up') then
+    update bellhop.notice n
+       set status = 'waiting', next_at = clock_timestamp(), sent_at = null,
+           until = greatest(n.until, clock_timestamp() + greatest(n.until - n.at, interval '1 h')), at = case when was = 'given_up' then clock_timestamp() else n.at end
+     where n.id = notice_again.id;
+    perform pg_notify('bellhop_due', '');
+  end if;
+  return was;
+end
+$$;
+
+revoke all on function bellhop.notice_rule_refused, bellhop.end_told, bellhop.notice_free, bellhop.tells_of, bellhop.notices_next, bellhop.notice_rule_add, bellhop.notice_rule_change, bellhop.notice_rule_delete, bellhop.notice_rule_test, bellhop.notice_again from public;
+do $$
+begin
+  if exists (select from pg_roles where rolname = 'bellhop_scheduler') then
+    grant execute on function bellhop.end_told, bellhop.notice_free, bellhop.tells_of, bellhop.notices_next to bellhop_scheduler;
+    grant execute on function bellhop.tells_of to bellhop_reader, bellhop_operator;
+    grant execute on function bellhop.notice_rule_add, bellhop.notice_rule_change, bellhop.notice_rule_delete, bellhop.notice_rule_test, bellhop.notice_again to bellhop_operator, bellhop_scheduler;
+  end if;
+end
+$$;

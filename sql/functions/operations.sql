@@ -1,0 +1,325 @@
+-- operation_states: the states in which a verb changes a job.
+create or replace function bellhop.operation_states(verb text) returns text[]
+language sql immutable strict parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+  select case verb
+    when 'cancel'  then '{held,blocked,scheduled,ready,assigned,running}'::text[]
+    when 'kill'    then '{held,blocked,scheduled,ready,assigned,running}'::text[]
+    when 'retry'   then '{succeeded,failed,cancelled,quarantined}'::text[]
+    when 'release' then '{held,blocked,scheduled,ready}'::text[]
+    else '{held,blocked,scheduled,ready}'::text[] end
+$$;
+
+-- operation_fits: whether a verb changes such a job: it is in one of these states, and release is for held ones, hold for others.
+create or replace function bellhop.operation_fits(verb text, may text[], state text, held boolean) returns boolean
+language sql immutable parallel safe
+begin atomic
+  select state = any (may) and case verb when 'release' then held when 'hold' then not held else true end;
+end;
+
+-- operation_jobs: what a filter lets through behind an id, of what a snapshot shows, in the order of ids. Parsed when it is made, so that it is
+-- expanded where it is called and a limit there ends the walk. Index: the primary key.
+create or replace function bellhop.operation_jobs(filter jsonb, plan pg_snapshot, past bigint)
+returns table (id bigint, key text, type text, state text, held boolean)
+language sql stable
+begin atomic
+  select j.id, j.key, j.type, j.state, j.held
+    from bellhop.jobqueue j
+   where j.id > past and pg_catalog.pg_visible_in_snapshot(j.txid, plan) and j.type not in ('command', 'dummy')
+     and (filter -> 'id' is null or j.id in (select x::bigint from pg_catalog.jsonb_array_elements_text(filter -> 'id') x))
+     and (filter -> 'state' is null or j.state in (select pg_catalog.jsonb_array_elements_text(filter -> 'state')))
+     and (filter -> 'type' is null or j.type in (select pg_catalog.jsonb_array_elements_text(filter -> 'type')))
+     and (filter -> 'key' is null or pg_catalog.starts_with(j.key, filter ->> 'key'))
+     and (filter -> 'error' is null or pg_catalog.strpos(j.error, filter ->> 'error') > 0)
+     and (filter -> 'failure' is null or pg_catalog.regexp_replace(pg_catalog."left"(coalesce(j.error, ''), 300), '[0-9]+', '#', 'g') = filter ->> 'failure')
+     and (filter -> 'run' is null or j.run = (filter ->> 'run')::bigint)
+     and (filter -> 'host' is null or j.host = filter ->> 'host')
+     and (filter -> 'created_after' is null or j.created_at >= (filter ->> 'created_after')::timestamptz)
+     and (filter -> 'created_before' is null or j.created_at < (filter ->> 'created_before')::timestamptz)
+   order by j.id;
+end;
+
+-- operation_role: refuses who is no operator.
+create or replace function bellhop.operation_role() returns text
+language plpgsql stable
+set search_path = pg_catalog, bellhop, pg_temp
+as $$
+begin
+  if not bellhop.is_operator() then
+    raise insufficient_privilege using message = format('permission denied: operations are for operators, and %s is none', bellhop.caller()),
+      hint = format('grant bellhop_operator to %I', bellhop.caller());
+  end if;
+  return bellhop.caller();
+end
+$$;
+
+-- operation_plan: plans an order for what a filter lets through now, and counts it. An empty filter is a mistake; {"all": true} says it is none.
+-- What nobody started within a week, and what has been over for 90 days, is forgotten meanwhile.
+create or replace function bellhop.operation_plan(verb text, filter jsonb, priority integer default null) returns bigint
+language plpgsql volatile security definer
+set search_path = pg_catalog, bellhop, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  who     text := bellhop.operation_role();
+  may     text[] := bellhop.operation_states(operation_plan.verb);
+  snap    pg_snapshot := pg_current_snapshot();
+  unknown text;
+  counted jsonb;
+  over    jsonb;
+  n       bigint;
+  made    bigint;
+begin
+  select k into unknown from jsonb_object_keys(operation_plan.filter) k
+   where k not in ('all', 'id', 'state', 'type', 'key', 'error', 'failure', 'run', 'host', 'created_after', 'created_before') limit 1;
+  if unknown is not null then
+    raise invalid_parameter_value using message = format('a filter has no %L', unknown),
+      hint = 'id, state, type, key, error, failure, run, host, created_after, created_before; all: true for every job';
+  elsif operation_plan.filter - 'all' = '{}' and operation_plan.filter -> 'all' is distinct from 'true'::jsonb then
+    raise invalid_parameter_value using message = 'an empty filter means every job', hint = 'Say "all": true where that is meant.';
+  elsif (operation_plan.verb = 'priority') <> (operation_plan.priority is not null) then
+    raise invalid_parameter_value using message = 'priority is for the verb priority, which needs one', hint = '-20 (first) to 19 (last)';
+  elsif operation_plan.filter -> 'state' is null then -- what failed is tried again; what has succeeded only when it is named
+    operation_plan.filter := operation_plan.filter || jsonb_build_object('state', to_jsonb(case when operation_plan.verb = 'retry' then '{failed,quarantined}'::text[] else may end));
+  end if;
+  select coalesce(jsonb_object_agg(c.state, c.n), '{}'), coalesce(jsonb_object_agg(c.state, c.n - c.fit) filter (where c.n > c.fit), '{}'), coalesce(sum(c.fit), 0)
+    into counted, over, n
+    from (select j.state, count(*) as n, count(*) filter (where bellhop.operation_fits(operation_plan.verb, may, j.state, j.held)) as fit
+            from bellhop.operation_jobs(operation_plan.filter, snap, 0) j group by j.state) c;
+  delete from bellhop.operation o
+   where o.state = 'planned' and o.planned_at < clock_timestamp() - interval '7 d'
+      or o.state in ('stopped', 'done', 'undone') and o.ended_at < clock_timestamp() - interval '90 d';
+  insert into bellhop.operation (verb, filter, priority, plan, planned, by_state, skipped, samples, dependents, planned_by)
+  values (operation_plan.verb, operation_plan.filter, operation_plan.priority, snap, n, counted, over,
+          (select coalesce(jsonb_agg(to_jsonb(s)), '[]') from (select j.id, j.key, j.type, j.state from bellhop.operation_jobs(operation_plan.filter, snap, 0) j
+                                                                where bellhop.operation_fits(operation_plan.verb, may, j.state, j.held) limit 20) s),
+          -- Not asked where no job waits for another.
+          case when n > 0 and exists (select from bellhop.dependency d where not d.met)
+               then bellhop.dependents(array(select j.id from bellhop.operation_jobs(operation_plan.filter, snap, 0) j
+                                              where bellhop.operation_fits(operation_plan.verb, may, j.state, j.held)), operation_plan.verb in ('cancel', 'kill'))
+               else '{}' end, who)
+  returning id into made;
+  return made;
+end
+$$;
+
+-- operation_start, operation_stop: let it run, or go on; end it after the batch that is under way. NULL: there is none.
+create or replace function bellhop.operation_start(id bigint) returns text
+language plpgsql volatile security definer
+set search_path = pg_catalog, bellhop, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  who text := bellhop.operation_role();
+begin
+  update bellhop.operation o
+     set state = 'running', started_at = coalesce(o.started_at, clock_timestamp()), ended_at = null, planned_by = who, worked_at = null,
+         not_before = case when o.verb = 'kill' then clock_timestamp() + interval '5 s' end
+   where o.id = operation_start.id and o.state in ('planned', 'stopped');
+  return (select o.state from bellhop.operation o where o.id = operation_start.id);
+end
+$$;
+
+create or replace function bellhop.operation_stop(id bigint) returns text
+language plpgsql volatile security definer
+set search_path = pg_catalog, bellhop, pg_temp
+as $$
+#variable_conflict use_column
+begin
+  perform bellhop.operation_role();
+  update bellhop.operation o
+     set state = case when o.worked_at > clock_timestamp() - interval '15 s' then 'stopping' else 'stopped' end,
+         ended_at = clock_timestamp()
+   where o.id = operation_stop.id and o.state in ('planned', 'running', 'stopping');
+  return (select o.state from bellhop.operation o where o.id = operation_stop.id);
+end
+$$;
+
+-- operation_one: carries a verb out on one job, whose row the caller has locked; gives why it could not. Empty: somebody has a job that
+-- hangs on it, and it is to be tried later.
+create or replace function bellhop.operation_one(o bellhop.operation, job bigint) returns text
+language plpgsql volatile
+set search_path = pg_catalog, bellhop, pg_temp
+as $$
+begin
+  case o.verb
+    when 'cancel'   then perform bellhop.cancel(job);
+    when 'kill'     then perform bellhop.cancel(job, true);
+    when 'retry'    then perform bellhop.retry(job);
+    when 'release'  then perform bellhop.release(job);
+    when 'hold'     then perform bellhop.edit(job, hold => true);
+    when 'priority' then perform bellhop.edit(job, priority => o.priority::integer);
+  end case;
+  return null;
+exception
+  when lock_not_available then return '';
+  when object_not_in_prerequisite_state or insufficient_privilege then return sqlerrm; -- that one alone
+end
+$$;
+
+-- operation_step: the next batch, in one transaction with how far it is: whoever dies, nothing is done twice or forgotten. Jobs that another
+-- transaction has are left, and come at the end, five times. Two who do it at once wait for one another. It looks at no more than 100,000
+-- ids, so that no step takes long where few jobs are meant. Returns the state it has then.
+create or replace function bellhop.operation_step(id bigint, most integer default 1000) returns text
+language plpgsql volatile security definer
+set search_path = pg_catalog, bellhop, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  o      bellhop.operation;
+  may    text[];
+  ids    bigint[];
+  mine   bigint[];
+  one    bigint;
+  why    text;
+  top    bigint;
+  beyond bigint;
+  walked boolean := true;
+  undo   boolean;
+begin
+  perform bellhop.operation_role();
+  select * into o from bellhop.operation x where x.id = operation_step.id for update;
+  if o.state = 'stopping' then
+    update bellhop.operation x set state = 'stopped', ended_at = clock_timestamp() where x.id = o.id;
+    return 'stopped';
+  elsif o.state = 'running' and o.not_before > clock_timestamp() then
+    return 'waiting';
+  elsif o.state is distinct from 'running' then
+    return o.state;
+  end if;
+  may := bellhop.operation_states(o.verb);
+  undo := o.planned <= 10000 and o.verb in ('cancel', 'hold', 'priority');
+  top := o.past + 100000;
+  ids := array(select j.id from bellhop.operation_jobs(o.filter, o.plan, o.past) j
+                where j.id <= top and bellhop.operation_fits(o.verb, may, j.state, j.held) limit operation_step.most);
+  if cardinality(ids) >= operation_step.most then
+    o.past := ids[cardinality(ids)];
+  else
+    select min(q.id) into beyond from bellhop.jobqueue q where q.id > top; -- ids may have gaps of any width
+    o.past := coalesce(beyond - 1, top);
+    walked := beyond is not null or ids <> '{}';
+  end if;
+  if not walked then
+    ids := o.later;
+    o.later := '{}';
+    o.tries := o.tries + 1;
+  end if;
+  mine := array(select q.id from bellhop.jobqueue q where q.id = any (ids) order by q.id for update skip locked);
+  o.later := o.later || array(select i from unnest(ids) i where i <> all (mine) and exists (select from bellhop.jobqueue q where q.id = i));
+  -- As they are now that nobody else may change them; only what the filter still lets through.
+  mine := array(select j.id from bellhop.operation_jobs(o.filter, o.plan, 0) j
+                 where j.id = any (mine) and bellhop.operation_fits(o.verb, may, j.state, j.held));
+  if undo then
+    insert into bellhop.operation_job (operation, job, state, held, priority, priority_name)
+    select o.id, q.id, q.state, q.held, q.priority, q.priority_name from bellhop.jobqueue q where q.id = any (mine)
+    on conflict do nothing;
+  end if;
+  foreach one in array mine loop
+    why := bellhop.operation_one(o, one);
+    if why is null then
+      o.done := o.done + 1;
+    elsif why = '' then
+      o.later := o.later || one;
+    else
+      o.refused := o.refused + 1;
+      o.error := format('job %s: %s', one, why);
+    end if;
+  end loop;
+  if undo and o.verb = 'cancel' then
+    update bellhop.operation_job u set ended_at = q.ended_at from bellhop.jobqueue q
+     where u.operation = o.id and u.job = any (mine) and q.id = u.job and q.state = 'cancelled';
+  end if;
+  if not walked and (o.later = '{}' or o.tries >= 5) then
+    o.state := 'done';
+  end if;
+  update bellhop.operation x
+     set past = o.past, later = o.later, tries = o.tries, done = o.done, refused = o.refused, error = o.error, state = o.state,
+         worked_at = clock_timestamp(), ended_at = case when o.state = 'done' then clock_timestamp() end
+   where x.id = o.id;
+  return o.state;
+end
+$$;
+
+-- operation_undo: makes jobs what they were that nobody changed since: hold, priority, and what was cancelled before it began, unless others
+-- need it, or it needs others that it has not got, or another has its key now. Gives how many; NULL: there is no such operation.
+create or replace function bellhop.operation_undo(id bigint) returns bigint
+language plpgsql volatile security definer
+set search_path = pg_catalog, bellhop, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  o     bellhop.operation;
+  n     bigint := 0;
+  mine  bigint[];
+  needy bigint[];
+begin
+  perform bellhop.operation_role();
+  select * into o from bellhop.operation x where x.id = operation_undo.id for update;
+  if o.id is null then
+    return null;
+  elsif o.state not in ('done', 'stopped') or o.verb not in ('cancel', 'hold', 'priority') or o.planned > 10000 then
+    raise object_not_in_prerequisite_state using message = format('operation %s cannot be undone: it is %s, %s, for %s jobs', o.id, o.verb, o.state, o.planned),
+      hint = 'cancel, hold and priority can, when they are over, up to 10000 jobs';
+  end if;
+  mine := array(select q.id from bellhop.jobqueue q join bellhop.operation_job u on u.job = q.id and u.operation = o.id order by q.id for update of q skip locked);
+  if o.verb = 'hold' then
+    with freed as (
+      update bellhop.jobqueue q set held = false,
+             state = case when q.unmet is not null then 'blocked' when q.run_at > clock_timestamp() then 'scheduled' else 'ready' end
+        from bellhop.operation_job u
+       where u.operation = o.id and u.job = q.id and q.id = any (mine) and q.held and not u.held and q.state = 'held'
+      returning q.id, q.unmet
+    )
+    select count(*), array_agg(f.id order by f.id) filter (where f.unmet is not null) into n, needy from freed f;
+    if needy is not null then
+      perform bellhop.ended(w.failed) from bellhop.resolve(needy, false) w; -- some may have failed while they were held
+    end if;
+  elsif o.verb = 'priority' then
+    update bellhop.jobqueue q set priority = u.priority, priority_name = u.priority_name
+      from bellhop.operation_job u
+     where u.operation = o.id and u.job = q.id and q.id = any (mine) and q.priority = o.priority and q.priority_name is null
+       and q.state in ('held', 'blocked', 'scheduled', 'ready');
+    get diagnostics n = row_count;
+  else
+    update bellhop.jobqueue q set state = case when u.held then 'held' when q.run_at > clock_timestamp() then 'scheduled' else 'ready' end,
+           ended_at = null, cancel_requested = false, cancel_now = false, killed_by = null
+      from bellhop.operation_job u
+     where u.operation = o.id and u.job = q.id and q.id = any (mine) and q.state = 'cancelled' and q.ended_at = u.ended_at
+       and u.state in ('held', 'scheduled', 'ready') and q.run is null
+       and not exists (select from bellhop.dependency d where d.needs = q.id)
+       and not exists (select from bellhop.dependency d where d.job = q.id and not d.met)
+       and coalesce(q.key not like '%#' || q.id, true)
+       and not exists (select from bellhop.attached x where x.job = q.id);
+    get diagnostics n = row_count;
+  end if;
+  update bellhop.operation x set state = 'undone', undone = n where x.id = o.id;
+  perform pg_notify('bellhop_due', '');
+  perform bellhop.kick();
+  return n;
+end
+$$;
+
+-- seen_operation: operations as readers see them: not by which words of an agent jobs were chosen.
+create or replace view bellhop.seen_operation with (security_barrier) as
+  select o.id, o.verb,
+         case when (select bellhop.is_operator()) then o.filter
+              else o.filter || coalesce((select jsonb_object_agg(k, '…') from unnest('{error,failure}'::text[]) k where o.filter ? k), '{}') end as filter,
+         o.priority, o.state, o.planned, o.by_state, o.skipped, o.samples, o.planned_by, o.planned_at, o.started_at, o.ended_at, o.worked_at,
+         o.done, o.refused, o.undone, o.error, o.dependents
+    from bellhop.operation o;
+
+revoke all on bellhop.seen_operation from public;
+revoke all on function bellhop.operation_fits, bellhop.operation_states, bellhop.operation_jobs, bellhop.operation_role, bellhop.operation_plan, bellhop.operation_start,
+  bellhop.operation_stop, bellhop.operation_one, bellhop.operation_step, bellhop.operation_undo from public;
+do $$
+begin
+  if exists (select from pg_roles where rolname = 'bellhop_scheduler') then
+    grant execute on function bellhop.operation_plan, bellhop.operation_start, bellhop.operation_stop, bellhop.operation_step, bellhop.operation_undo
+      to bellhop_operator, bellhop_scheduler;
+    revoke select on bellhop.operation from bellhop_reader;
+    grant select on bellhop.seen_operation to bellhop_reader, bellhop_scheduler;
+    grant execute on function bellhop.operation_fits, bellhop.operation_states, bellhop.operation_jobs, bellhop.operation_role, bellhop.operation_one to bellhop_scheduler;
+  end if;
+end
+$$;

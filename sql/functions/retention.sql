@@ -1,0 +1,160 @@
+-- Retention: what was over long ago is deleted, in small transactions, by one instance at a time, beside the hot path.
+
+-- retention_begin: whether this instance is to make a pass now: the last one was so long ago, and nobody is at it.
+create or replace function bellhop.retention_begin(me bigint, every interval) returns boolean
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  update bellhop.housekeeping h
+     set instance = me, until = clock_timestamp() + interval '1 min', begun_at = clock_timestamp(), deleted = 0
+   where (h.instance is null or h.until < clock_timestamp()
+          or not exists (select from bellhop.instance i where i.id = h.instance and i.state = 'live'))
+     and (h.begun_at is null or h.begun_at <= clock_timestamp() - every
+          or h.instance is not null); -- a pass that nobody has ended
+  return found;
+end
+$$;
+
+-- retention_goes_on: whether this instance is still the one; so much more is deleted. Over: it has ended its pass.
+create or replace function bellhop.retention_goes_on(me bigint, more bigint, over boolean) returns boolean
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  update bellhop.housekeeping h
+     set until = clock_timestamp() + interval '1 min', deleted = h.deleted + more,
+         instance = case when not over then me end, ended_at = case when over then clock_timestamp() else h.ended_at end
+   where h.instance = me;
+  return found;
+end
+$$;
+
+-- as_archived: these jobs as the archive has them: their rows, with their attempts and their log.
+create or replace function bellhop.as_archived(ids bigint[]) returns table (job bigint, "row" jsonb)
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select j.id, to_jsonb(j) || jsonb_build_object(
+           'attempts', (select coalesce(jsonb_agg(to_jsonb(a) order by a.attempt), '[]') from bellhop.attempt_past a where a.job = j.id),
+           'log', (select coalesce(jsonb_agg(to_jsonb(l) order by l.id), '[]') from bellhop.log l where l.job = j.id))
+    from bellhop.jobqueue j where j.id = any (ids)
+$$;
+
+-- archived: these jobs are written to a table of the user's, (job bigint, "row" jsonb).
+create or replace function bellhop.archived(ids bigint[], archive text) returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if archive <> '' and ids <> '{}' then
+    execute pg_catalog.format('insert into %s (job, "row") select a.job, a."row" from bellhop.as_archived($1) a', archive::regclass) using ids;
+  end if;
+end
+$$;
+
+-- jobs_forgotten: deletes these jobs, whose rows the caller has locked, with what is kept of them. Returns how many.
+create or replace function bellhop.jobs_forgotten(ids bigint[]) returns integer
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  n integer;
+begin
+  if ids = '{}' then
+    return 0;
+  end if;
+  delete from bellhop.attempt_past a where a.job = any (ids);
+  delete from bellhop.lost_run l where l.job = any (ids);
+  delete from bellhop.log l where l.job = any (ids);
+  delete from bellhop.item i where i.job = any (ids);
+  delete from bellhop.deadline d where d.job = any (ids);
+  delete from bellhop.rjm r where r.job = any (ids);
+  delete from bellhop.attached x where x.job = any (ids);
+  delete from bellhop.engine_job e where e.job = any (ids) and e.state = 'over';
+  delete from bellhop.jobqueue j where j.id = any (ids);
+  get diagnostics n = row_count;
+  return n;
+end
+$$;
+
+-- retain_jobs: of the next jobs behind an id, `most` of them, those are deleted that were over for long enough: for the age that rules
+-- say of their type and state, or of their state (type ''); none: for ever. One with a key only where keyed says after how long (ms;
+-- NULL: never): while it is there, its key is taken. Steps of runs stay with their run, and what others still need stays. last is NULL where
+-- there is nothing behind that could be old enough. Index: the queue's primary key.
+create or replace function bellhop.retain_jobs(past bigint, most integer, types text[], states text[], ages bigint[], keyed bigint, archive text,
+                                               out deleted integer, out last bigint)
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  ids    bigint[];
+  oldest timestamptz;
+begin
+  select max(w.id), min(w.created_at) into last, oldest
+    from (select j.id, j.created_at from bellhop.jobqueue j where j.id > past order by j.id limit most) w;
+  deleted := 0;
+  if last is null then
+    return;
+  end if;
+  ids := array(
+    select j.id
+      from bellhop.jobqueue j
+      cross join lateral (select r.age from unnest(types, states, ages) as r (type, state, age)
+                           where r.state = j.state and r.type in ('', j.type) order by r.type = '' limit 1) rule
+     where j.id > past and j.id <= last and j.state in ('succeeded', 'failed', 'cancelled', 'quarantined') and j.run is null
+       and j.ended_at < clock_timestamp() - rule.age * interval '1 ms'
+       and (j.key is null or j.ended_at < clock_timestamp() - keyed * interval '1 ms')
+       and not exists (select from bellhop.dependency d join bellhop.jobqueue c on c.id = d.job
+                        where d.needs = j.id and not d.met and c.state not in ('succeeded', 'failed', 'cancelled', 'quarantined'))
+       and not exists (select from bellhop.attached x where x.job = j.id and x.live)
+       and not exists (select from bellhop.rjm r where r.job = j.id)
+     order by j.id
+       for update of j skip locked);
+  perform bellhop.archived(ids, archive);
+  deleted := bellhop.jobs_forgotten(ids);
+  -- Jobs come about in the order of their ids, give or take a transaction: an hour.
+  if oldest > clock_timestamp() - (select min(a) from unnest(ages) a) * interval '1 ms' + interval '1 h' then
+    last := null;
+  end if;
+end
+$$;
+
+-- retain_runs: of runs that were over for so long, the oldest first, at most so many jobs are deleted, and then the runs that have none
+-- left, with their events and messages. Returns how many jobs and runs. Index: run_ended.
+create or replace function bellhop.retain_runs(older_than interval, most integer, archive text) returns integer
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  ids bigint[];
+  n   integer;
+begin
+  ids := array(
+    select j.id
+      from bellhop.run r join bellhop.dependency d on d.job = r.last join bellhop.jobqueue j on j.id = d.needs
+     where r.ended_at < clock_timestamp() - older_than and j.state in ('succeeded', 'failed', 'cancelled', 'quarantined')
+       and not exists (select from bellhop.dependency x join bellhop.jobqueue c on c.id = x.job
+                        where x.needs = j.id and not x.met and c.state not in ('succeeded', 'failed', 'cancelled', 'quarantined'))
+     order by r.ended_at, j.id limit most
+       for update of j skip locked);
+  perform bellhop.archived(ids, archive);
+  n := bellhop.jobs_forgotten(ids);
+  ids := array(select r.id from bellhop.run r
+                where r.ended_at < clock_timestamp() - older_than and not exists (select from bellhop.dependency d where d.job = r.last)
+                order by r.ended_at limit most);
+  perform bellhop.prune_runs(older_than, most);
+  return n + cardinality(ids) - (select count(*) from bellhop.run r where r.id = any (ids))::integer;
+end
+$$;
+
+revoke all on function bellhop.retention_begin, bellhop.retention_goes_on, bellhop.as_archived, bellhop.archived, bellhop.jobs_forgotten, bellhop.retain_jobs,
+                       bellhop.retain_runs from public;
+do $$
+begin
+  if exists (select from pg_roles where rolname = 'bellhop_scheduler') then
+    grant execute on function bellhop.retention_begin, bellhop.retention_goes_on, bellhop.as_archived, bellhop.archived, bellhop.jobs_forgotten,
+                              bellhop.retain_jobs, bellhop.retain_runs to bellhop_scheduler;
+  end if;
+end
+$$;

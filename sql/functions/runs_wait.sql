@@ -1,0 +1,62 @@
+-- Runs of a workflow that is deactivated: what has begun goes on, what is queued waits until the workflow is active again. Such a run
+-- has a reason while it is queued, and no other has: that is how it is known. Its gate is held. Whoever calls these two has the
+-- workflow's row locked, so that no run comes meanwhile; rows are locked as outcomes do it: jobs before their runs.
+
+-- runs_wait: a workflow is not active any more. Index: run_open.
+create or replace function bellhop.runs_wait(called text) returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  waiting bigint[];
+begin
+  with locked as materialized ( -- a gate that passes just now is not among them: its run has begun
+    select j.id from bellhop.jobqueue j
+     where j.id = any (array(select r.gate from bellhop.run r where r.workflow = called and r.state = 'queued'))
+       and j.state in ('held', 'blocked', 'scheduled', 'ready')
+     order by j.id for no key update
+  ), held as (
+    update bellhop.jobqueue j set held = true, state = 'held', waiting_for = null from locked l where j.id = l.id returning j.run
+  )
+  select array_agg(h.run) into waiting from held h;
+  update bellhop.run r set reason = 'its workflow is not active' where r.id = any (waiting) and r.state = 'queued';
+end
+$$;
+
+-- runs_go_on: it is active again. A run by hand may have begun meanwhile: these wait for that, too. Index: run_open.
+create or replace function bellhop.runs_go_on(called text) returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  waiting bigint[] := array(select r.id from bellhop.run r where r.workflow = called and r.state = 'queued' and r.reason is not null order by r.id);
+  gates   bigint[] := array(select r.gate from bellhop.run r where r.id = any (waiting));
+  newest  bigint;
+begin
+  if waiting = '{}' then
+    return;
+  end if;
+  select r.last into newest from bellhop.run r
+   where r.workflow = called and r.state in ('queued', 'running') and r.id <> all (waiting) order by r.id desc limit 1;
+  if newest is not null then -- before rows are locked: who adds a need to a job that is there takes a turn first
+    insert into bellhop.dependency (job, needs, wanted)
+    select j.id, newest, '{succeeded,failed,cancelled,quarantined}' from bellhop.jobqueue j where j.id = any (gates) and j.state = 'held'
+    on conflict do nothing;
+  end if;
+  perform from bellhop.jobqueue j where j.id = any (gates) order by j.id for no key update;
+  update bellhop.jobqueue j set held = false, state = case when j.unmet is not null then 'blocked' else 'ready' end
+   where j.id = any (gates) and j.state = 'held';
+  update bellhop.run r set reason = null where r.id = any (waiting) and r.state = 'queued';
+  perform bellhop.ended(w.failed) from bellhop.resolve(gates, false) w; -- what they needed may be over since
+  perform bellhop.pass_dummies();
+end
+$$;
+
+revoke all on function bellhop.runs_wait, bellhop.runs_go_on from public;
+do $$
+begin
+  if exists (select from pg_roles where rolname = 'bellhop_scheduler') then
+    grant execute on function bellhop.runs_wait, bellhop.runs_go_on to bellhop_scheduler;
+  end if;
+end
+$$;

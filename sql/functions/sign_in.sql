@@ -1,0 +1,67 @@
+-- sign_in: a link that opens the pages once, with the rights of whoever calls this. What is kept is the digest (SHA-256) of its secret.
+-- One link a login, and for two minutes; older sessions than a day are forgotten meanwhile.
+create or replace function bellhop.sign_in(digest bytea) returns void
+language plpgsql volatile security definer
+set search_path = pg_catalog, bellhop, pg_temp
+as $$
+begin
+  if octet_length(sign_in.digest) is distinct from 32 then
+    raise check_violation using message = 'a digest has 32 bytes', hint = 'bellhop ui';
+  end if;
+  delete from bellhop.sign_in s where s.until < clock_timestamp() or s.link and s.login = bellhop.caller();
+  insert into bellhop.sign_in (digest, link, login, until)
+  values (sign_in.digest, true, bellhop.caller(), clock_timestamp() + interval '2 min')
+  on conflict do nothing;
+end
+$$;
+
+-- role_for: under which role a login's requests are answered by this session: its own, where this session may take that and it is no
+-- superuser; else operator's or reader's, where the login is one. NULL: none.
+create or replace function bellhop.role_for(login text) returns text
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select case
+    when not r.rolsuper and r.rolname <> bellhop.caller() and pg_has_role(bellhop.caller(), r.oid, 'member')
+         and exists (select from pg_roles m where m.rolname in ('bellhop_submitter', 'bellhop_reader', 'bellhop_operator') and pg_has_role(r.oid, m.oid, 'member')) then r.rolname::text
+    when pg_has_role(r.oid, (select c.relowner from pg_class c where c.oid = 'bellhop.jobqueue'::regclass), 'member') then 'bellhop_operator'
+    else (select m.rolname::text from pg_roles m where m.rolname in ('bellhop_operator', 'bellhop_reader') and pg_has_role(r.oid, m.oid, 'member') order by m.rolname limit 1)
+  end
+  from pg_roles r where r.rolname = role_for.login
+$$;
+
+-- signed_in: makes a session of a link, once.
+create or replace function bellhop.signed_in(link bytea, session bytea) returns table (login text, role text)
+language sql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+  with used as (
+    delete from bellhop.sign_in s where s.digest = signed_in.link and s.link and s.until >= clock_timestamp() returning s.login
+  ), kept as (
+    insert into bellhop.sign_in (digest, link, login, until)
+    select signed_in.session, false, u.login, clock_timestamp() + interval '12 hours' from used u
+  ), old as ( -- the newest twenty of a login
+    delete from bellhop.sign_in s
+     where s.digest in (select x.digest from bellhop.sign_in x join used u on u.login = x.login where not x.link order by x.until desc offset 20)
+  )
+  select u.login, bellhop.role_for(u.login) from used u
+$$;
+
+-- session_of: whose a session is, and its role as things are now.
+create or replace function bellhop.session_of(session bytea) returns table (login text, role text)
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select s.login, bellhop.role_for(s.login) from bellhop.sign_in s
+   where s.digest = session_of.session and not s.link and s.until >= clock_timestamp()
+$$;
+
+revoke all on function bellhop.sign_in, bellhop.role_for, bellhop.signed_in, bellhop.session_of from public;
+do $$
+begin
+  if exists (select from pg_roles where rolname = 'bellhop_scheduler') then
+    grant execute on function bellhop.sign_in to bellhop_submitter, bellhop_reader, bellhop_operator, bellhop_scheduler;
+    grant execute on function bellhop.role_for, bellhop.signed_in, bellhop.session_of to bellhop_scheduler;
+  end if;
+end
+$$;

@@ -1,0 +1,100 @@
+-- Tables as sensors: whoever inserts a row there starts a workflow, in his transaction. A trigger of the table tells it: which
+-- workflow, the table as the definition names it, and the column that names the event. It is put in place when the definition
+-- is applied, by the owner of this function, and only where who applies it may read the table and may put triggers on it.
+
+-- table_sensor: the trigger. It fails no INSERT: of a workflow that is not there any more, or waits for something else, nothing
+-- is an event; and where the column is gone there is a warning.
+create or replace function bellhop.table_sensor() returns trigger
+language plpgsql security definer
+set search_path = pg_catalog, bellhop, pg_temp
+as $$
+declare
+  d     jsonb;
+  given jsonb := to_jsonb(new);
+  key   text := given ->> tg_argv[2];
+begin
+  select w.definition into d from bellhop.workflow w
+   where w.name = tg_argv[0] and w.active and w.definition -> 'sensor' ->> 'table' = tg_argv[1];
+  if not found then
+    return null;
+  elsif key is null then
+    raise warning 'a row of % starts no run of workflow %: it has nothing in column %', tg_table_name, tg_argv[0], tg_argv[2];
+    return null;
+  end if;
+  key := tg_argv[1] || '=' || key;
+  if length(key) > 200 then
+    key := left(key, 160) || ' ' || md5(key);
+  end if;
+  perform bellhop.workflow_event(tg_argv[0], key, bellhop.sensor_parameters(d, given));
+  return null;
+end
+$$;
+
+-- watched_table: the table that a sensor names: without a schema in public.
+create or replace function bellhop.watched_table(named text) returns regclass
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select to_regclass(case when named ~ '^("[^"]+"|[^".]+)\.' then named else 'public.' || named end)
+$$;
+
+-- watch_table: puts the trigger of a workflow's sensor in place, and takes away that of the one before. Where that cannot be done it
+-- stays, and starts nothing.
+create or replace function bellhop.watch_table(called text, old jsonb, new jsonb) returns void
+language plpgsql volatile
+set search_path = pg_catalog, bellhop, pg_temp
+set lock_timeout = '10s'
+as $$
+declare
+  trig text := 'bellhop_sensor_' || left(md5(called), 16);
+  tab  regclass := bellhop.watched_table(new ->> 'table');
+  was  regclass := bellhop.watched_table(old ->> 'table');
+  key  text := new ->> 'event';
+  me   name := bellhop.caller();
+begin
+  if was is not null and was is distinct from tab then
+    begin
+      execute format('drop trigger if exists %I on %s', trig, was);
+    exception when insufficient_privilege or lock_not_available then null;
+    end;
+  end if;
+  if new ->> 'table' is null then
+    return;
+  elsif tab is null then
+    raise undefined_table using message = format('there is no table %s', new ->> 'table'), hint = 'Write it with its schema, like shop.uploads.';
+  elsif (select c.relnamespace in ('bellhop'::regnamespace, 'pg_catalog'::regnamespace) or c.relkind not in ('r', 'p') or c.relpersistence = 't'
+           from pg_class c where c.oid = tab) then
+    raise wrong_object_type using message = format('%s is not a table of yours', tab), hint = 'Rows of a table that stays can be events.';
+  elsif not (has_table_privilege(me, tab, 'select') and has_table_privilege(me, tab, 'trigger'))
+     or (select c.relrowsecurity and not pg_has_role(me, c.relowner, 'member') from pg_class c where c.oid = tab) then
+    raise insufficient_privilege using message = format('permission denied: %s may not watch table %s', me, tab),
+      hint = format('As its owner: grant select, trigger on %s to %I. Where rows are guarded by policies, its owner alone may.', tab, me);
+  end if;
+  if key is null then
+    select min(a.attname) into key from pg_index i join pg_attribute a on a.attrelid = i.indrelid and a.attnum = any (i.indkey::smallint[])
+     where i.indrelid = tab and i.indisprimary having count(*) = 1;
+    if key is null then
+      raise invalid_table_definition using message = format('table %s has no primary key of one column', tab),
+        hint = 'Name the column that names the event: sensor: {table: …, event: id}';
+    end if;
+  elsif not exists (select from pg_attribute a where a.attrelid = tab and a.attname = key and a.attnum > 0 and not a.attisdropped) then
+    raise undefined_column using message = format('table %s has no column %I', tab, key);
+  end if;
+  begin
+    execute format('create or replace trigger %I after insert on %s for each row execute function bellhop.table_sensor(%L, %L, %L)',
+                   trig, tab, called, new ->> 'table', key);
+  exception when insufficient_privilege then
+    raise insufficient_privilege using message = format('permission denied: %I, who owns bellhop, may not put a trigger on table %s', current_user, tab),
+      hint = format('As its owner: grant trigger on %s to %I, and usage on its schema.', tab, current_user);
+  end;
+end
+$$;
+
+revoke all on function bellhop.table_sensor, bellhop.watched_table, bellhop.watch_table from public;
+do $$
+begin
+  if exists (select from pg_roles where rolname = 'bellhop_scheduler') then
+    grant execute on function bellhop.watch_table, bellhop.watched_table to bellhop_scheduler;
+  end if;
+end
+$$;

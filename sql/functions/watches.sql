@@ -1,0 +1,114 @@
+-- Watches: sensors whose events come from outside of the queue. What an instance sees it tells here, and only of workflows that
+-- are its own: one that was taken for dead, and comes back, tells nothing more. What comes of events: bellhop.take_events.
+
+-- sensor_parameters: of what came with an event, what the workflow has parameters for: under the same name, or that in capitals.
+create or replace function bellhop.sensor_parameters(definition jsonb, given jsonb) returns jsonb
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  select coalesce(jsonb_object_agg(case when definition -> 'parameters' ? g.key then g.key else upper(g.key) end, g.value), '{}')
+    from jsonb_each_text(case when jsonb_typeof(given) = 'object' then given else '{}' end) g
+   where g.value is not null and (definition -> 'parameters' ? g.key or definition -> 'parameters' ? upper(g.key))
+$$;
+
+-- watched: a number that is another one when an instance has other sensors to watch; NULL: it has none. Index: sensor_watched.
+create or replace function bellhop.watched(instance bigint) returns bigint
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select bit_xor(hashtextextended(w.name, w.version))
+    from bellhop.sensor s join bellhop.workflow w on w.name = s.workflow
+   where s.kind in ('notify', 'file', 'kafka') and w.active and w.instance = watched.instance
+$$;
+
+-- sensor_events: an instance has seen these happen (NULL: it has no name and gets one), with what came with each. Returns how many
+-- are new; NULL: the workflow is not its own.
+create or replace function bellhop.sensor_events(instance bigint, called text, events text[], given jsonb[]) returns integer
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  d jsonb;
+  k text;
+  n integer;
+begin
+  select w.definition into d from bellhop.workflow w
+   where w.name = called and w.active and w.instance = sensor_events.instance
+     and exists (select from bellhop.instance i where i.id = sensor_events.instance and i.state = 'live')
+     for share;
+  if not found then
+    return null;
+  end if;
+  k := bellhop.sensor_kind(d);
+  insert into bellhop.event (workflow, event, parameters)
+  select called, coalesce(e.event, k || '=' || nextval('bellhop.event_number')), bellhop.sensor_parameters(d, e.given)
+    from unnest(events, sensor_events.given) with ordinality e (event, given, n) order by e.n
+  on conflict do nothing;
+  get diagnostics n = row_count;
+  if n > 0 then
+    perform pg_notify('bellhop_due', '');
+  end if;
+  return n;
+end
+$$;
+
+-- sensor_lag: how many messages a sensor has not read yet.
+create or replace function bellhop.sensor_lag(instance bigint, called text, lag bigint) returns void
+language sql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+  update bellhop.sensor s
+     set lag = sensor_lag.lag
+    from bellhop.workflow w
+   where s.workflow = called and w.name = called and w.instance = sensor_lag.instance and s.kind = 'kafka' and s.lag is distinct from sensor_lag.lag
+$$;
+
+-- sensor_failing: why a sensor sees nothing, and so not how far it is behind; NULL: it does again.
+create or replace function bellhop.sensor_failing(instance bigint, called text, why text) returns void
+language sql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+  update bellhop.sensor s
+     set problem = left(why, 2000), since = case when why is not null then coalesce(s.since, clock_timestamp()) end,
+         lag = case when why is null then s.lag end
+    from bellhop.workflow w
+   where s.workflow = called and w.name = called and w.instance = sensor_failing.instance and s.problem is distinct from left(why, 2000)
+$$;
+
+-- workflow_http: a request starts a workflow whose sensor is http: true, once for each name of an event (NULL: each time). Returns
+-- whether it is new; NULL: there is no such workflow, or it is not active.
+create or replace function bellhop.workflow_http(name text, event text default null, payload jsonb default '{}') returns boolean
+language plpgsql volatile security definer
+set search_path = pg_catalog, bellhop, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  d jsonb;
+begin
+  select w.definition into d from bellhop.workflow w where w.name = workflow_http.name and w.active;
+  if not found then
+    return null;
+  elsif bellhop.sensor_kind(d) is distinct from 'http' then
+    raise object_not_in_prerequisite_state using message = format('workflow %s is not started by requests', workflow_http.name),
+      hint = 'It is where its definition says: sensor: {http: true}';
+  elsif jsonb_typeof(workflow_http.payload) is distinct from 'object' then
+    raise invalid_parameter_value using message = 'what is posted is no JSON object', hint = 'as in {"day": "2026-11-01"}, or {}';
+  elsif workflow_http.event = '' or length(workflow_http.event) > 190 then
+    raise invalid_parameter_value using message = 'the name of an event has 1 to 190 letters', hint = 'Leave it out where requests are not repeated.';
+  end if;
+  return bellhop.workflow_event(workflow_http.name, 'http=' || coalesce(workflow_http.event, nextval('bellhop.event_number')::text),
+                                bellhop.sensor_parameters(d, workflow_http.payload));
+end
+$$;
+
+revoke all on function bellhop.sensor_parameters, bellhop.watched, bellhop.sensor_events, bellhop.sensor_lag, bellhop.sensor_failing,
+                       bellhop.workflow_http from public;
+do $$
+begin
+  if exists (select from pg_roles where rolname = 'bellhop_scheduler') then
+    grant execute on function bellhop.sensor_parameters, bellhop.watched, bellhop.sensor_events, bellhop.sensor_lag, bellhop.sensor_failing
+      to bellhop_scheduler;
+    grant execute on function bellhop.workflow_http to bellhop_submitter, bellhop_operator, bellhop_scheduler;
+  end if;
+end
+$$;

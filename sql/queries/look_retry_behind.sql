@@ -1,0 +1,2 @@
+-- A job and those behind it once more: $1 id. Guard: operators only, under locks on all of them. Indexes: the primary key; dependency_needs.
+select bellhop.retry_behind($1::bigint)

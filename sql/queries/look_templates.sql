@@ -1,0 +1,5 @@
+-- What agents of live instances say of locks, the newest instance's. Guard: none, it only reads. Index: instance_live.
+select distinct on (a.type) a.type, a.locks
+  from bellhop.instance i join bellhop.agent a on a.instance = i.id
+ where i.state = 'live' and a.locks <> '{}'
+ order by a.type, i.id desc

@@ -1,0 +1,12 @@
+-- Ends of runs of which nobody has worked out yet who is to be told, $1 at the most, with what that hangs on. Nobody else has them until
+-- this transaction ends. Of a workflow that was deleted, the definition is that of the run. Index: run_end's and workflow's primary keys; run_success.
+select e.id, e.run, e.workflow, coalesce(w.project, p.definition ->> 'project', ''), e.state, coalesce(e.reason, ''), e.at,
+       (select s.ended_at from bellhop.run s
+         where s.workflow = e.workflow and s.state = 'succeeded' and s.id <> e.run and s.ended_at <= e.at order by s.ended_at desc limit 1),
+       coalesce(w.definition, p.definition) -> 'notify'
+  from bellhop.run_end e
+  left join bellhop.workflow w on w.name = e.workflow
+  left join bellhop.run r on r.id = e.run
+  left join bellhop.workflow_past p on p.workflow = e.workflow and p.version = r.version and w.name is null
+ order by e.id limit $1
+   for update of e skip locked

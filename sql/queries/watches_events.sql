@@ -1,0 +1,3 @@
+-- Events of workflow $2 that instance $1 has seen: $3 names, $4 what came with each. NULL: it is not its own. Guard: the instance has
+-- the workflow, and is live; each event once. Index: the primary keys.
+select bellhop.sensor_events($1, $2, $3::text[], $4::jsonb[])

@@ -1,0 +1,91 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"bellhop/scheduler/lock"
+	"bellhop/sql"
+)
+
+// Forecaster finds out how far off is what is foretold of jobs that wait for locks:
+// it foretells as explain does, and looks when they start. It shares a session
+// with Metrics, so that nobody waits for it who schedules.
+type Forecaster struct {
+	conn     *connection
+	counts   *Counts
+	missed   func(horizon string, by time.Duration)
+	foretold lock.Foretold
+}
+
+// NewForecaster returns one that tells of what it finds. It is used by one at a time.
+func NewForecaster(session *Metrics, counts *Counts, missed func(horizon string, by time.Duration)) *Forecaster {
+	return &Forecaster{conn: session.conn, counts: counts, missed: missed}
+}
+
+// forecastMost is how many of those who wait are looked at: as many as by explain.
+const forecastMost = 10_000
+
+var forecastStartedSQL = sql.Query("forecast_started")
+
+// Foretell looks which of those that were foretold have started, and foretells anew.
+func (f *Forecaster) Foretell(ctx context.Context) error {
+	err := f.conn.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+		if err := f.compare(ctx, conn); err != nil {
+			return err
+		}
+		look := NewLook(conn)
+		sketches, err := look.Sketches(ctx)
+		if err != nil || len(sketches.Took) == 0 {
+			return err
+		}
+		scene, err := look.Scene(ctx, forecastMost, 0)
+		if err != nil {
+			return err
+		}
+		f.foretold.Remember(scene.Starts(sketches.Lasts), scene.Now)
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("foretell when jobs start: %w", err)
+	}
+	return nil
+}
+
+// compare looks at those of which something is remembered.
+func (f *Forecaster) compare(ctx context.Context, conn *pgx.Conn) error {
+	jobs := f.foretold.Jobs()
+	if len(jobs) == 0 {
+		return nil
+	}
+	rows, err := collect[struct {
+		ID    lock.ID
+		Ago   *float64
+		Waits bool
+	}](ctx, conn, forecastStartedSQL, jobs)
+	if err != nil {
+		return err
+	}
+	now, waits := time.Now(), map[lock.ID]bool{}
+	for _, r := range rows {
+		waits[r.ID] = r.Waits
+		if r.Ago == nil {
+			continue
+		}
+		at := now.Add(-time.Duration(*r.Ago * float64(time.Second)))
+		if miss, known := f.foretold.Started(r.ID, at); known {
+			horizon := lock.Horizon(miss.Ahead)
+			f.counts.Off.Count(horizon, miss.By)
+			f.missed(horizon, miss.By)
+		}
+	}
+	for _, id := range jobs {
+		if !waits[id] {
+			f.foretold.Forget(id)
+		}
+	}
+	return nil
+}

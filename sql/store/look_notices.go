@@ -1,0 +1,129 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"bellhop/scheduler"
+	"bellhop/scheduler/notice"
+	"bellhop/sql"
+)
+
+var (
+	lookNoticeRulesSQL  = sql.Query("look_notice_rules")
+	lookNoticeAddSQL    = sql.Query("look_notice_add")
+	lookNoticeChangeSQL = sql.Query("look_notice_change")
+	lookNoticeTestSQL   = sql.Query("look_notice_test")
+	lookNoticeDeleteSQL = sql.Query("look_notice_delete")
+	lookNoticeAgainSQL  = sql.Query("look_notice_again")
+	lookNoticesSQL      = sql.Query("look_notices")
+	lookTellsSQL        = sql.Query("look_tells")
+)
+
+// NoticeRuleRow is a rule of who is told of runs.
+type NoticeRuleRow struct {
+	ID                  int64     `json:"id"`
+	Project             string    `json:"project"`
+	Prefix              string    `json:"prefix"`
+	Statuses            []string  `json:"statuses"`
+	UnlessSuccessWithin *int64    `json:"unless_success_within"` // ms
+	Mail                []string  `json:"mail"`
+	Webhook             *string   `json:"webhook"`
+	Command             []string  `json:"command"`
+	ChangedAt           time.Time `json:"changed_at"`
+	ChangedBy           string    `json:"changed_by"`
+}
+
+// NoticeRow is a message of how a run has ended.
+type NoticeRow struct {
+	ID       int64                 `json:"id"`
+	Message  string                `json:"message"`
+	Run      int64                 `json:"run"`
+	Workflow string                `json:"workflow"`
+	State    string                `json:"state"`
+	Channel  notice.Channel        `json:"channel"`
+	Target   string                `json:"target"`
+	Status   string                `json:"status"`
+	Tries    int                   `json:"tries"`
+	At       time.Time             `json:"at"`
+	NextAt   *time.Time            `json:"next_at"`
+	Until    time.Time             `json:"until"`
+	Instance *scheduler.InstanceID `json:"instance"`
+	SentAt   *time.Time            `json:"sent_at"`
+	Error    *string               `json:"error"`
+	Needs    string                `json:"needs"`
+	Can      bool                  `json:"can"` // some live instance is able to send it
+}
+
+// NoticeRules lists the rules of who is told of runs, besides those in definitions.
+func (l Look) NoticeRules(ctx context.Context) ([]NoticeRuleRow, error) {
+	list, err := collect[NoticeRuleRow](ctx, l.db, lookNoticeRulesSQL)
+	if err != nil {
+		return nil, fmt.Errorf("list rules: %w", err)
+	}
+	return list, nil
+}
+
+// AddNoticeRule writes a rule and gives its id.
+func (l Look) AddNoticeRule(ctx context.Context, r notice.Rule) (id int64, err error) {
+	err = l.workflow(ctx, "add a rule", &id, lookNoticeAddSQL, ruleArgs(r)...)
+	return id, err
+}
+
+// ChangeNoticeRule says what a rule is from now on; false: there is none.
+func (l Look) ChangeNoticeRule(ctx context.Context, id int64, r notice.Rule) (is bool, err error) {
+	err = l.workflow(ctx, "change a rule", &is, lookNoticeChangeSQL, append([]any{id}, ruleArgs(r)...)...)
+	return is, err
+}
+
+func ruleArgs(r notice.Rule) []any {
+	var within *int64
+	if r.UnlessSuccessWithin > 0 {
+		ms := r.UnlessSuccessWithin.Milliseconds()
+		within = &ms
+	}
+	return []any{r.Project, r.Prefix, r.When, orEmpty(r.Mail), r.Webhook, orEmpty(r.Command), within}
+}
+
+// TestNoticeRule has messages sent that say they are a test, and gives their ids; nil: there is no such rule.
+func (l Look) TestNoticeRule(ctx context.Context, id int64) (messages []int64, err error) {
+	err = l.workflow(ctx, "test a rule", &messages, lookNoticeTestSQL, id)
+	return messages, err
+}
+
+// DeleteNoticeRule deletes a rule; false: there was none.
+func (l Look) DeleteNoticeRule(ctx context.Context, id int64) (was bool, err error) {
+	err = l.workflow(ctx, "delete a rule", &was, lookNoticeDeleteSQL, id)
+	return was, err
+}
+
+// SendAgain has a message sent that was given up, or waits; nil: there is no such message.
+func (l Look) SendAgain(ctx context.Context, id int64) (was *string, err error) {
+	err = l.workflow(ctx, "send again", &was, lookNoticeAgainSQL, id)
+	return was, err
+}
+
+// Notices lists messages, the latest first: of statuses (nil: all), a workflow, a run (nil: of all).
+func (l Look) Notices(ctx context.Context, statuses []string, workflow *string, run *int64, most int) (
+	[]NoticeRow, error) {
+	list, err := collect[NoticeRow](ctx, l.db, lookNoticesSQL, statuses, workflow, run, most)
+	if err != nil {
+		return nil, fmt.Errorf("list messages: %w", err)
+	}
+	return list, nil
+}
+
+// Tells gives what live instances can send, and how many of them there are.
+func (l Look) Tells(ctx context.Context) (can []string, instances int, err error) {
+	rows, err := l.db.Query(ctx, lookTellsSQL)
+	if err == nil {
+		_, err = pgx.ForEachRow(rows, []any{&can, &instances}, func() error { return nil })
+	}
+	if err != nil {
+		return nil, 0, fmt.Errorf("see what instances can send: %w", err)
+	}
+	return can, instances, nil
+}

@@ -1,0 +1,173 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"bellhop/scheduler"
+	"bellhop/sql"
+)
+
+var (
+	pageRightsSQL = sql.Query("page_rights")
+	pageQueueSQL  = sql.Query("page_queue")
+	pageJobsSQL   = sql.Query("page_jobs")
+	pageLogSQL    = sql.Query("page_log")
+	pageFailedSQL = sql.Query("page_failed")
+	pageWhySQL    = sql.Query("page_why")
+)
+
+// May is what whoever asks may do.
+type May struct{ Operates, Reads bool }
+
+// May tells what the session's role may do, so that nothing is offered that would be refused.
+func (l Look) May(ctx context.Context) (May, error) {
+	rows, err := collect[May](ctx, l.db, pageRightsSQL)
+	if err != nil || len(rows) == 0 {
+		return May{}, err
+	}
+	return rows[0], nil
+}
+
+// WaitRow is how many jobs of a type are in a state; of what is ready also the
+// next one, since when that waits, and what for.
+type WaitRow struct {
+	State string
+	Type  scheduler.TypeName
+	N     int64
+	First *scheduler.JobID
+	Why   string
+	Age   float64
+}
+
+// CountMost is how many jobs of one type are counted at the most.
+const CountMost = 10_000
+
+// Waits gives the queue at a glance.
+func (l Look) Waits(ctx context.Context) ([]WaitRow, error) {
+	rows, err := collect[WaitRow](ctx, l.db, pageQueueSQL)
+	if err != nil {
+		return nil, fmt.Errorf("look at the queue: %w", err)
+	}
+	return rows, nil
+}
+
+// WhyRow is the first reason of a job that waits.
+type WhyRow struct {
+	ID scheduler.JobID
+	ReasonRow
+}
+
+// Why gives the first reason of each of some jobs.
+func (l Look) Why(ctx context.Context, ids []scheduler.JobID) ([]WhyRow, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	rows, err := collect[WhyRow](ctx, l.db, pageWhySQL, ids)
+	if err != nil {
+		return nil, fmt.Errorf("explain jobs: %w", err)
+	}
+	return rows, nil
+}
+
+// open are the states that indexes hold.
+var open = []scheduler.JobState{scheduler.Held, scheduler.Blocked, scheduler.Scheduled, scheduler.Ready,
+	scheduler.Assigned, scheduler.Running, scheduler.Failed, scheduler.Quarantined}
+
+// pageIndexed is how many rows of each index are looked at.
+const pageIndexed = 2000
+
+// Unfinished is Page for who looks for what is not over, or failed, however old: as
+// long as there are few, it is found by the indexes that hold it, and not
+// among the newest. Without states it is all of them.
+func (l Look) Unfinished(ctx context.Context, f JobFilter, before *int64, limit int) ([]JobRow, *int64, error) {
+	if len(f.States) == 0 {
+		f.States = open
+	}
+	for _, s := range f.States {
+		if s == scheduler.Succeeded || s == scheduler.Cancelled {
+			return l.Page(ctx, f, before, limit)
+		}
+	}
+	rows, err := planOnce[struct {
+		JobRow
+		Looked bool
+	}](ctx, l.db, pageJobsSQL, f.States, orNull(f.Types), likePrefix(f.Key), orNone(f.Error), before, pageIndexed, limit+1,
+		f.Run, f.CreatedAfter, f.CreatedBefore)
+	if err != nil {
+		return nil, nil, fmt.Errorf("list jobs: %w", err)
+	}
+	if len(rows) > 0 && rows[0].Looked { // there are more: these may not be the newest
+		return l.Page(ctx, f, before, limit)
+	}
+	jobs := make([]JobRow, 0, len(rows))
+	for i := range rows[:min(len(rows), limit)] {
+		jobs = append(jobs, rows[i].JobRow)
+	}
+	if len(rows) <= limit {
+		return jobs, nil, nil
+	}
+	last := int64(jobs[limit-1].ID)
+	return jobs, &last, nil
+}
+
+func likeWords(words string) *string {
+	if words == "" {
+		return nil
+	}
+	like := "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(words) + "%"
+	return &like
+}
+
+// LineFilter says which lines of a log are shown: of an attempt (0: of any), of
+// levels, with these words (empty: all), before one (nil: the last).
+type LineFilter struct {
+	Attempt int
+	Levels  []scheduler.Level
+	Words   string
+	Before  *int64
+}
+
+// LastLines gives the last lines said about a job, oldest first, of each its first characters.
+func (l Look) LastLines(
+	ctx context.Context, job scheduler.JobID, f LineFilter, most, width int,
+) ([]LogRow, error) {
+	lines, err := collect[LogRow](ctx, l.db, pageLogSQL,
+		job, orZero(f.Attempt), f.Levels, likeWords(f.Words), most, width, f.Before)
+	if err != nil {
+		return nil, fmt.Errorf("read the log of job %d: %w", job, err)
+	}
+	return lines, nil
+}
+
+// FailedRow is jobs of a type that failed on a host with the same words.
+type FailedRow struct {
+	Type    scheduler.TypeName
+	Error   string
+	Host    *string
+	FirstAt *time.Time
+	LastAt  *time.Time
+	Jobs    []scheduler.JobID // the newest first
+}
+
+// Span is a time that lasted from so long ago until so long ago; 0: from whenever, until now.
+type Span struct{ Since, Until time.Duration }
+
+// LatestFailed gives jobs that failed, those together that say the same on the same
+// host: the newest of each kind, most of each at the most, within a span of time.
+func (l Look) LatestFailed(ctx context.Context, most int, within Span) ([]FailedRow, error) {
+	ago := func(d time.Duration) *float64 {
+		if d == 0 {
+			return nil
+		}
+		s := d.Seconds()
+		return &s
+	}
+	rows, err := planOnce[FailedRow](ctx, l.db, pageFailedSQL, most, ago(within.Since), ago(within.Until))
+	if err != nil {
+		return nil, fmt.Errorf("read what failed: %w", err)
+	}
+	return rows, nil
+}

@@ -1,0 +1,216 @@
+package store
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"bellhop/scheduler"
+	"bellhop/sql"
+)
+
+// visitorsMost is how many connections those who ask from outside share. More of
+// them wait for one another, and not the scheduler for them.
+const visitorsMost = 4
+
+// visitorsStay is how long a connection of theirs outlives its last use: whoever reads a page or looks on
+// goes on within it, and an instance that nobody looks at has none.
+const visitorsStay = 2 * time.Second
+
+// Statements of who asks from outside end after these times.
+const (
+	readPatience   = 5 * time.Second
+	changePatience = 20 * time.Second
+)
+
+// Visitors answers those who ask from outside, each under a role of its own. It
+// connects at the first use, and lets go of connections that nobody needs.
+type Visitors struct{ pool *pgxpool.Pool }
+
+// byIndexAlone keeps what is asked from outside off the whole queue, whatever
+// the statistics say, and on one processor.
+var byIndexAlone = map[string]string{"enable_seqscan": "off", "max_parallel_workers_per_gather": "0"}
+
+// NewVisitors returns a pool that has no connection yet.
+func NewVisitors(url string) (*Visitors, error) {
+	one, err := newConnection(url, "web", byIndexAlone)
+	if err != nil {
+		return nil, err
+	}
+	config, err := pgxpool.ParseConfig(url)
+	if err != nil {
+		return nil, err
+	}
+	config.ConnConfig = one.config
+	config.MaxConns, config.MinConns = visitorsMost, 0
+	config.MaxConnIdleTime, config.HealthCheckPeriod = visitorsStay, visitorsStay/2
+	pool, err := pgxpool.NewWithConfig(context.Background(), config)
+	return &Visitors{pool}, err
+}
+
+// Close ends the connections.
+func (v *Visitors) Close() { v.pool.Close() }
+
+// NotMember is a role under which this login may not answer.
+type NotMember struct {
+	Role string
+	err  error
+}
+
+func (n *NotMember) Error() string {
+	return fmt.Sprintf("this instance's login may not answer for the role %s: %v", n.Role, n.err)
+}
+func (n *NotMember) Unwrap() error { return n.err }
+
+// As runs fn in one transaction under a role, which a statement of it may not
+// outlast by far. The transaction commits when fn gives no error.
+func (v *Visitors) As(ctx context.Context, role string, fn func(Look) error) error {
+	return v.as(ctx, role, "begin", changePatience, fn)
+}
+
+// ReadAs is As for who only looks: PostgreSQL refuses every change.
+func (v *Visitors) ReadAs(ctx context.Context, role string, fn func(Look) error) error {
+	return v.as(ctx, role, "begin read only", readPatience, fn)
+}
+
+// AsOfNow is As for a change of what was read: where another transaction has changed it
+// meanwhile, the change fails with the SQLSTATE 40001.
+func (v *Visitors) AsOfNow(ctx context.Context, role string, fn func(Look) error) error {
+	return v.as(ctx, role, "begin isolation level repeatable read", changePatience, fn)
+}
+
+// Pool is for package client, which listens over a connection of its own. What is done
+// over it is done with the scheduler's rights.
+func (v *Visitors) Pool() *pgxpool.Pool { return v.pool }
+
+func (v *Visitors) as(ctx context.Context, role, begin string, patience time.Duration, fn func(Look) error) error {
+	ctx, cancel := context.WithTimeout(ctx, patience+readPatience)
+	defer cancel()
+	conn, err := v.pool.Acquire(ctx)
+	if err != nil {
+		return &scheduler.Unreachable{Err: err}
+	}
+	defer conn.Release()
+	// One round trip. The role goes with the transaction, whatever becomes of that.
+	_, err = conn.Exec(
+		ctx,
+		fmt.Sprintf("%s; set local role %s; set local statement_timeout = %d; set local lock_timeout = '2s'",
+			begin, pgx.Identifier{role}.Sanitize(), patience.Milliseconds()),
+	)
+	end := func(what string) error {
+		bye, cancel := context.WithTimeout(context.WithoutCancel(ctx), readPatience)
+		defer cancel()
+		_, err := conn.Exec(bye, what)
+		return err
+	}
+	if err != nil {
+		_ = end("rollback") // a connection that broke is closed by the pool
+		return roleRefused(role, err)
+	}
+	if err := fn(NewLook(conn)); err != nil {
+		_ = end("rollback")
+		return err
+	}
+	if conn.Conn().PgConn().TxStatus() == 'E' { // an error that fn has swallowed
+		return end("rollback")
+	}
+	return end("commit")
+}
+
+func roleRefused(role string, err error) error {
+	var said *pgconn.PgError
+	if errors.As(err, &said) && (said.Code == "42501" || said.Code == "22023") {
+		return &NotMember{role, err}
+	}
+	if errors.As(err, &said) {
+		return err
+	}
+	return &scheduler.Unreachable{Err: err}
+}
+
+var (
+	webEnterSQL   = sql.Query("web_enter")
+	webSessionSQL = sql.Query("web_session")
+	webLeaveSQL   = sql.Query("web_leave")
+	webRolesSQL   = sql.Query("web_roles")
+	lookSignInSQL = sql.Query("look_sign_in")
+)
+
+// Enter makes a session of a one-time link, both by their digests, and tells
+// whose it is and under which role it is answered (empty: none that there is).
+func (v *Visitors) Enter(
+	ctx context.Context,
+	link, session [sha256.Size]byte,
+) (login, role string, ok bool, err error) {
+	return v.signed(ctx, webEnterSQL, link[:], session[:])
+}
+
+// Session tells the same of a session.
+func (v *Visitors) Session(ctx context.Context, session [sha256.Size]byte) (login, role string, ok bool, err error) {
+	return v.signed(ctx, webSessionSQL, session[:])
+}
+
+func (v *Visitors) signed(ctx context.Context, text string, args ...any) (login, role string, ok bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, readPatience)
+	defer cancel()
+	type row struct {
+		Login string
+		Role  *string
+	}
+	rows, err := collect[row](ctx, v.pool, text, args...)
+	if err != nil || len(rows) == 0 {
+		return "", "", false, err
+	}
+	if rows[0].Role != nil {
+		role = *rows[0].Role
+	}
+	return rows[0].Login, role, true, nil
+}
+
+// Leave ends a session.
+func (v *Visitors) Leave(ctx context.Context, session [sha256.Size]byte) error {
+	ctx, cancel := context.WithTimeout(ctx, readPatience)
+	defer cancel()
+	_, err := v.pool.Exec(ctx, webLeaveSQL, session[:])
+	return err
+}
+
+// SignIn asks for a link that opens the pages once, with this login's rights.
+func (l Look) SignIn(ctx context.Context, secret string) error {
+	digest := sha256.Sum256([]byte(secret))
+	rows, err := l.db.Query(ctx, lookSignInSQL, digest[:])
+	if err == nil {
+		rows.Close()
+		err = rows.Err()
+	}
+	if err != nil {
+		return fmt.Errorf("sign in: %w", err)
+	}
+	return nil
+}
+
+// RoleRow is a role that this login may not take, or that there is not.
+type RoleRow struct {
+	Role   string
+	Exists bool
+}
+
+// NotMine gives those of some roles under which this login may not answer.
+func (l Look) NotMine(ctx context.Context, roles []string) ([]RoleRow, error) {
+	rows, err := collect[RoleRow](ctx, l.db, webRolesSQL, roles)
+	if err != nil {
+		return nil, fmt.Errorf("look at roles: %w", err)
+	}
+	return rows, nil
+}
+
+// NotMine is Look's, without anybody's role.
+func (v *Visitors) NotMine(ctx context.Context, roles []string) ([]RoleRow, error) {
+	return NewLook(v.pool).NotMine(ctx, roles)
+}

@@ -1,0 +1,185 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"bellhop/scheduler"
+	"bellhop/sql/store"
+	"bellhop/web"
+)
+
+// pulseEvery is how often the database is asked while somebody looks: three short
+// statements. More who look cost nothing more.
+const pulseEvery = 2 * time.Second
+
+// gatherFor is for how long what happened is gathered, jobsMost how many jobs one event tells of,
+// and behindMost how many events somebody may be behind before he is told to begin anew.
+const (
+	gatherFor  = 100 * time.Millisecond
+	jobsMost   = 200
+	behindMost = 32
+)
+
+// JobEvent is what has just happened to a job on this instance.
+type JobEvent struct {
+	ID    scheduler.JobID    `json:"id"`
+	Type  scheduler.TypeName `json:"type,omitempty"`
+	State scheduler.JobState `json:"state"`
+}
+
+// sent is an event as it goes to everybody.
+type sent struct {
+	name string
+	data []byte
+}
+
+// Hub tells those who look what happens: what this instance does, from its actors and
+// without a statement, and the queue at a glance, every two seconds. Nothing is done while nobody looks.
+type Hub struct {
+	ends
+	visitors *store.Visitors
+	log      *slog.Logger
+	watched  atomic.Int64
+
+	mu     sync.Mutex
+	subs   map[chan sent]bool
+	jobs   []JobEvent // gathered
+	more   bool
+	timer  *time.Timer
+	last   []byte             // the queue as it was told last
+	cancel context.CancelFunc // of the pulse; nil: it does not run
+	done   sync.WaitGroup
+}
+
+// NewHub gives one that does nothing before somebody looks.
+func NewHub(visitors *store.Visitors, log *slog.Logger) *Hub {
+	return &Hub{visitors: visitors, log: log, subs: map[chan sent]bool{}}
+}
+
+// Watched reports whether anybody looks: who tells of jobs need not, otherwise.
+func (h *Hub) Watched() bool { return h.watched.Load() > 0 }
+
+// Happened tells of jobs.
+func (h *Hub) Happened(list []JobEvent) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(h.subs) == 0 {
+		return
+	}
+	room := max(0, jobsMost-len(h.jobs))
+	h.more = h.more || len(list) > room
+	h.jobs = append(h.jobs, list[:min(room, len(list))]...)
+	if h.timer == nil {
+		h.timer = time.AfterFunc(gatherFor, h.flush)
+	}
+}
+
+// flush tells what has gathered.
+func (h *Hub) flush() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.timer = nil
+	text, _ := json.Marshal(struct {
+		Jobs []JobEvent `json:"jobs"`
+		More bool       `json:"more"`
+	}{h.jobs, h.more}) // words and numbers
+	h.jobs, h.more = nil, false
+	h.tell(sent{"jobs", text})
+}
+
+// tell gives an event to everybody; who is too far behind is told so, and nothing else any more.
+func (h *Hub) tell(e sent) {
+	for c := range h.subs {
+		select {
+		case c <- e:
+		default:
+			delete(h.subs, c)
+			h.watched.Add(-1)
+			close(c)
+		}
+	}
+}
+
+// join adds somebody who looks; the channel is closed for who reads too slowly.
+func (h *Hub) join() chan sent {
+	c := make(chan sent, behindMost)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.subs[c] = true
+	h.watched.Add(1)
+	if h.last != nil {
+		c <- sent{"queue", h.last}
+	}
+	if h.cancel == nil {
+		ctx, cancel := context.WithCancel(context.Background())
+		h.cancel = cancel
+		h.done.Add(1)
+		go h.pulse(ctx)
+	}
+	return c
+}
+
+// leave forgets one who looked. The last one ends the pulse.
+func (h *Hub) leave(c chan sent) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.subs[c] {
+		delete(h.subs, c)
+		h.watched.Add(-1)
+	}
+	if len(h.subs) == 0 && h.cancel != nil {
+		h.cancel()
+		h.cancel, h.last = nil, nil
+	}
+}
+
+// Close ends the pulse.
+func (h *Hub) Close() {
+	h.mu.Lock()
+	if h.cancel != nil {
+		h.cancel()
+		h.cancel = nil
+	}
+	h.mu.Unlock()
+	h.done.Wait()
+}
+
+// pulse looks at the queue while somebody does.
+func (h *Hub) pulse(ctx context.Context) {
+	defer h.done.Done()
+	tick := time.NewTicker(pulseEvery)
+	defer tick.Stop()
+	for {
+		var queue []store.QueueRow
+		err := h.visitors.ReadAs(ctx, web.Reader, func(l store.Look) (err error) {
+			queue, err = l.Queue(ctx)
+			return err
+		})
+		if ctx.Err() != nil {
+			return
+		}
+		e := sent{name: "queue"}
+		if err != nil {
+			h.log.Debug("nobody is told of the queue", "error", err)
+			e.name, e.data = "database", []byte(`{"away":true}`)
+		} else {
+			e.data, _ = json.Marshal(queue) // words and numbers
+		}
+		h.mu.Lock()
+		if string(e.data) != string(h.last) {
+			h.last = e.data
+			h.tell(e)
+		}
+		h.mu.Unlock()
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}

@@ -1,0 +1,125 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+
+	"bellhop/sql/store"
+)
+
+// Starting is how many instances start workflows now.
+type Starting struct {
+	Starts int `json:"starts"`
+}
+
+// manager are the routes that stop and start the scheduling of workflows, without ending instances.
+func (a *API) manager() {
+	read(a, operation(http.MethodGet, "/manager", reader, "workflows",
+		"List instances, whether they start workflows, and how many they have"),
+		func(ctx context.Context, l store.Look, _ *struct{}) ([]store.ManagerRow, error) {
+			return l.Manager(ctx)
+		})
+	type which struct {
+		Instance string `query:"instance" maxLength:"1000" doc:"Its name or id; all, and those to come"`
+	}
+	for what, summary := range map[string]string{
+		"stop":  "Keep the sensors of an instance, or of all, from starting workflows",
+		"start": "Let the sensors of an instance, or of all, start workflows again",
+	} {
+		change(a, operation(http.MethodPost, "/manager/"+what, operator, "workflows", summary, http.StatusNotFound,
+			http.StatusConflict), func(ctx context.Context, l store.Look, in *which) (*body[Starting], error) {
+			n, err := l.ChangeManager(ctx, what, in.Instance)
+			return &body[Starting]{Starting{n}}, err
+		})
+	}
+}
+
+// WorkflowNames says which workflows something is done to.
+type WorkflowNames struct {
+	Names  []string `json:"names" minItems:"1" maxItems:"1000" nullable:"false" doc:"* and ? stand for any letters, and for one"`
+	DryRun bool     `json:"dry_run,omitempty" doc:"Only tell what would be done"`
+}
+
+// chosen are the workflows that are meant, each once. Of a pattern those alone that fits lets through.
+func (w WorkflowNames) chosen(ctx context.Context, l store.Look, fits func(store.WorkflowRow) bool) (
+	list []store.WorkflowRow, err error) {
+	seen := map[string]bool{}
+	for _, name := range w.Names {
+		some, err := l.Workflows(ctx, store.WorkflowFilter{Names: like([]string{name})})
+		if err != nil {
+			return nil, err
+		}
+		if len(some) == 0 {
+			return nil, WorkflowWord{name}.missing()
+		}
+		for _, row := range some {
+			if !seen[row.Name] && (fits(row) || !strings.ContainsAny(name, "*?")) {
+				seen[row.Name], list = true, append(list, row)
+			}
+		}
+	}
+	// In one order, so that two who ask for the same do not wait for each other.
+	slices.SortFunc(list, func(a, b store.WorkflowRow) int { return strings.Compare(a.Name, b.Name) })
+	return list, nil
+}
+
+// Started is a run of a workflow that was started.
+type Started struct {
+	Workflow string `json:"workflow"`
+	Run      *int64 `json:"run" doc:"null: it was only asked what would be started"`
+}
+
+// manyWorkflows are the routes that do to many workflows what others do to one: to all of them, or to none.
+func (a *API) manyWorkflows() {
+	type names struct{ Body WorkflowNames }
+	for what, become := range map[string]string{"activate": "activated", "deactivate": "deactivated"} {
+		change(a, workflowOp(http.MethodPost, "/"+what, operator, strings.ToUpper(what[:1])+what[1:]+
+			" workflows by name or pattern: all, or none"),
+			func(ctx context.Context, l store.Look, in *names) (*body[[]Turned], error) {
+				list, err := in.Body.chosen(ctx, l, func(store.WorkflowRow) bool { return true })
+				if err != nil {
+					return nil, err
+				}
+				out := &body[[]Turned]{[]Turned{}}
+				for _, w := range list {
+					turned := Turned{w.Name, w.Active != (become == "activated")}
+					if !in.Body.DryRun {
+						was, err := l.ChangeWorkflow(ctx, w.Name, become, nil)
+						if err != nil {
+							return nil, err
+						}
+						turned.Changed = was != nil && *was
+					}
+					out.Body = append(out.Body, turned)
+				}
+				return out, nil
+			})
+	}
+	type order struct {
+		Body struct {
+			WorkflowNames
+			Parameters map[string]string `json:"parameters,omitempty" doc:"Of each of them"`
+		}
+	}
+	change(a, workflowOp(http.MethodPost, "/run", operator, "Start a run by hand of each workflow: of all, or of none; "+
+		"of a pattern those that are active"),
+		func(ctx context.Context, l store.Look, in *order) (*body[[]Started], error) {
+			list, err := in.Body.chosen(ctx, l, func(w store.WorkflowRow) bool { return w.Active })
+			if err != nil {
+				return nil, err
+			}
+			out := &body[[]Started]{[]Started{}}
+			for _, w := range list {
+				started := Started{Workflow: w.Name}
+				if !in.Body.DryRun {
+					if started.Run, err = l.RunWorkflow(ctx, w.Name, in.Body.Parameters, nil); err != nil {
+						return nil, err
+					}
+				}
+				out.Body = append(out.Body, started)
+			}
+			return out, nil
+		})
+}

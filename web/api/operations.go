@@ -1,0 +1,138 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"bellhop/sql/store"
+	"bellhop/web"
+)
+
+// JobFilter says which jobs an operation is for. At least one of its parts is needed.
+type JobFilter struct {
+	All     bool    `json:"all,omitempty"     doc:"Every job, where no other part is given"`
+	ID      []int64 `json:"id,omitempty"                                                                  maxItems:"10000"`
+	Failure string  `json:"failure,omitempty" doc:"The error of a group of GET /failures, numbers masked"                  maxLength:"300"`
+	JobWords
+}
+
+// Order is an order for many jobs.
+type Order struct {
+	Verb     string    `json:"verb"               enum:"cancel,kill,retry,release,hold,priority"`
+	Filter   JobFilter `json:"filter"`
+	Priority *int      `json:"priority,omitempty"                                                minimum:"-20" maximum:"19" doc:"Of the verb priority"`
+	DryRun   bool      `json:"dry_run,omitempty"                                                                            doc:"Count, and keep nothing"`
+}
+
+// operationWord names an operation.
+type operationWord struct {
+	ID int64 `path:"id" minimum:"1"`
+}
+
+func (w operationWord) row(ctx context.Context, l store.Look) (store.OperationRow, error) {
+	o, ok, err := l.Operation(ctx, w.ID)
+	if err == nil && !ok {
+		err = refused(http.StatusNotFound, "not_found", "curl "+Prefix+"/operations", "there is no operation %d", w.ID)
+	}
+	return o, err
+}
+
+// errKeepNothing ends the transaction of a dry run.
+var errKeepNothing = errors.New("a dry run keeps nothing")
+
+func operationOp(method, path string, least role, summary string, errors ...int) huma.Operation {
+	return operation(method, "/operations"+path, least, "operations", summary, errors...)
+}
+
+// operations are the routes of orders for many jobs.
+func (a *API) operations() {
+	type in struct{ Body Order }
+	op := operationOp(http.MethodPost, "", operator, "Plan an order for what a filter lets through now")
+	op.DefaultStatus = http.StatusCreated
+	huma.Register(a, op, func(ctx context.Context, in *in) (*body[store.OperationRow], error) {
+		filter, err := json.Marshal(in.Body.Filter)
+		if err != nil {
+			return nil, err
+		}
+		var out body[store.OperationRow]
+		err = a.Visitors.As(ctx, web.Who(ctx).Role, func(l store.Look) error {
+			id, err := l.PlanOperation(ctx, in.Body.Verb, filter, in.Body.Priority)
+			if err == nil {
+				out.Body, err = operationWord{id}.row(ctx, l)
+			}
+			if err == nil && in.Body.DryRun {
+				out.Body.ID = 0
+				err = errKeepNothing
+			}
+			return err
+		})
+		if err != nil && !errors.Is(err, errKeepNothing) {
+			return nil, a.problem(ctx, err)
+		}
+		return &out, nil
+	})
+	type list struct {
+		Limit  int   `query:"limit"  minimum:"1" maximum:"200" default:"50"`
+		Before int64 `query:"before" minimum:"0"                            doc:"Older ones than this"`
+	}
+	read(a, operationOp(http.MethodGet, "", reader, "List operations, the newest first"),
+		func(ctx context.Context, l store.Look, in *list) ([]store.OperationRow, error) {
+			var before *int64
+			if in.Before > 0 {
+				before = &in.Before
+			}
+			return l.Operations(ctx, before, in.Limit)
+		})
+	read(a, operationOp(http.MethodGet, "/{id}", reader, "Show an operation, and how far it is", http.StatusNotFound),
+		func(ctx context.Context, l store.Look, in *operationWord) (store.OperationRow, error) {
+			return in.row(ctx, l)
+		})
+	a.operationVerb(
+		"start",
+		"Carry an operation out, or go on with it",
+		func(ctx context.Context, l store.Look, id int64) error {
+			_, err := l.StartOperation(ctx, id)
+			return err
+		},
+	)
+	a.operationVerb(
+		"stop",
+		"End an operation after the batch that is under way",
+		func(ctx context.Context, l store.Look, id int64) error {
+			_, err := l.StopOperation(ctx, id)
+			return err
+		},
+	)
+	a.operationVerb(
+		"undo",
+		"Make jobs what they were that nobody has changed since",
+		func(ctx context.Context, l store.Look, id int64) error {
+			_, err := l.UndoOperation(ctx, id)
+			return err
+		},
+	)
+}
+
+func (a *API) operationVerb(name, summary string, do func(context.Context, store.Look, int64) error) {
+	op := operationOp(http.MethodPost, "/{id}/"+name, operator, summary, http.StatusNotFound, http.StatusConflict)
+	huma.Register(a, op, func(ctx context.Context, in *operationWord) (*body[store.OperationRow], error) {
+		var out body[store.OperationRow]
+		err := a.Visitors.As(ctx, web.Who(ctx).Role, func(l store.Look) (err error) {
+			if err = do(ctx, l, in.ID); err == nil {
+				out.Body, err = in.row(ctx, l)
+			}
+			return err
+		})
+		if err != nil {
+			return nil, a.problem(ctx, err)
+		}
+		if a.Operations != nil {
+			a.Operations.Wake()
+		}
+		return &out, nil
+	})
+}

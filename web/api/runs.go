@@ -1,0 +1,186 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"reflect"
+	"time"
+
+	"bellhop/scheduler/workflow"
+	"bellhop/sql/store"
+)
+
+// SeenRun is a run and what became of its steps.
+type SeenRun struct {
+	store.RunRow
+	Steps []store.StepRow `json:"steps" nullable:"false"`
+}
+
+// Run is a run that was started.
+type Run struct {
+	Run int64 `json:"run"`
+}
+
+// RunOrder is how a run is started by hand.
+type RunOrder struct {
+	Parameters map[string]string `json:"parameters,omitempty"`
+	Steps      []string          `json:"steps,omitempty"      doc:"These only; all"`
+	From       string            `json:"from,omitempty"       doc:"This one, and all that need it"`
+}
+
+// RunWords say which runs are listed.
+type RunWords struct {
+	Workflow      string    `query:"workflow" maxLength:"100" doc:"Of this one only"`
+	Name          []string  `query:"name,explode" maxItems:"100" doc:"Of workflows with these names only, whatever the case; * and ? stand for any letters, and for one; repeatable"`
+	Project       string    `query:"project" maxLength:"1000" doc:"Of workflows of this project"`
+	State         []string  `query:"state,explode" maxItems:"5" enum:"queued,running,succeeded,failed,skipped" doc:"Repeatable"`
+	By            []string  `query:"by,explode" maxItems:"100" doc:"Triggered by this login, or this sensor, such as sensor*; repeatable"`
+	CreatedAfter  time.Time `query:"created_after" doc:"Created then, or later"`
+	CreatedBefore time.Time `query:"created_before"`
+	Below         int64     `query:"below" minimum:"0" doc:"Older than this run: the last of a page leads to the next"`
+	Limit         int       `query:"limit" minimum:"1" maximum:"200" default:"50"`
+}
+
+func (w *RunWords) filter() store.RunFilter {
+	f := store.RunFilter{Names: like(w.Name), States: w.State, By: like(w.By)}
+	if w.Workflow != "" {
+		f.Workflow = &w.Workflow
+	}
+	if w.Project != "" {
+		f.Project = &w.Project
+	}
+	if !w.CreatedAfter.IsZero() {
+		f.Since = &w.CreatedAfter
+	}
+	if !w.CreatedBefore.IsZero() {
+		f.Until = &w.CreatedBefore
+	}
+	if w.Below > 0 {
+		f.Below = &w.Below
+	}
+	return f
+}
+
+// Event is something that has happened, and starts a run, once.
+type Event struct {
+	Event      string            `json:"event"                minLength:"1" maxLength:"200" doc:"Its name: the same again is the same event"`
+	Parameters map[string]string `json:"parameters,omitempty"`
+}
+
+// Fresh is whether an event is new.
+type Fresh struct {
+	New bool `json:"new"`
+}
+
+// runs are the routes of runs, and what starts them.
+func (a *API) runs() {
+	type start struct {
+		WorkflowWord
+		Body RunOrder
+	}
+	op := workflowOp(http.MethodPost, "/{name}/run", operator, "Start a run by hand", http.StatusConflict)
+	op.DefaultStatus = http.StatusCreated
+	change(a, op, func(ctx context.Context, l store.Look, in *start) (*body[Run], error) {
+		steps := in.Body.Steps
+		if in.Body.From != "" {
+			list, err := l.Definitions(ctx, in.pattern())
+			if err == nil && len(list) == 0 {
+				err = in.missing()
+			}
+			if err != nil {
+				return nil, err
+			}
+			d, err := workflow.Read(list[0].Definition)
+			if err != nil {
+				return nil, err
+			}
+			if steps, err = workflow.From(d.Steps, in.Body.From); err != nil {
+				return nil, unfit(err.Error())
+			}
+		}
+		id, err := l.RunWorkflow(ctx, in.Name, in.Body.Parameters, steps)
+		if err == nil && id == nil {
+			err = in.missing()
+		}
+		if err != nil {
+			return nil, err
+		}
+		return &body[Run]{Run{*id}}, nil
+	})
+	type happened struct {
+		WorkflowWord
+		Body Event
+	}
+	change(a, workflowOp(http.MethodPost, "/{name}/events", submitter, "Tell of an event that starts a workflow, once"),
+		func(ctx context.Context, l store.Look, in *happened) (*body[Fresh], error) {
+			text, err := json.Marshal(in.Body.Parameters)
+			if err != nil {
+				return nil, err
+			}
+			if in.Body.Parameters == nil {
+				text = []byte("{}")
+			}
+			fresh, err := l.Happened(ctx, in.Name, in.Body.Event, text)
+			if err == nil && fresh == nil {
+				err = in.missing()
+			}
+			if err != nil {
+				return nil, err
+			}
+			return &body[Fresh]{Fresh{*fresh}}, nil
+		})
+	read(a, operation(http.MethodGet, "/runs", reader, "workflows", "List runs, the newest first; filters go together"),
+		func(ctx context.Context, l store.Look, in *RunWords) ([]store.RunRow, error) {
+			f := in.filter()
+			if f.Workflow != nil && reflect.DeepEqual(f, store.RunFilter{Workflow: f.Workflow}) { // an index has these
+				return l.Runs(ctx, f.Workflow, nil, in.Limit)
+			}
+			return l.FindRuns(ctx, f, in.Limit)
+		})
+	type run struct {
+		ID int64 `path:"id"`
+	}
+	missing := func(id int64) error {
+		return refused(http.StatusNotFound, "not_found", "bellhop workflow ls", "there is no run %d", id)
+	}
+	read(a, operation(http.MethodGet, "/runs/{id}", reader, "workflows", "Show a run and its steps", http.StatusNotFound),
+		func(ctx context.Context, l store.Look, in *run) (r SeenRun, err error) {
+			runs, err := l.Runs(ctx, nil, &in.ID, 1)
+			if err == nil && len(runs) == 0 {
+				err = missing(in.ID)
+			}
+			if err != nil {
+				return r, err
+			}
+			r.RunRow = runs[0]
+			r.Steps, err = l.Steps(ctx, in.ID)
+			return r, err
+		})
+	type again struct {
+		Run   int64 `json:"run"`
+		Steps int   `json:"steps" doc:"How many are tried again"`
+	}
+	change(
+		a,
+		operation(
+			http.MethodPost,
+			"/runs/{id}/retry",
+			operator,
+			"workflows",
+			"Have a run that failed go on",
+			http.StatusNotFound,
+			http.StatusConflict,
+		),
+		func(ctx context.Context, l store.Look, in *run) (*body[again], error) {
+			n, err := l.RetryRun(ctx, in.ID)
+			if err == nil && n == nil {
+				err = missing(in.ID)
+			}
+			if err != nil {
+				return nil, err
+			}
+			return &body[again]{again{in.ID, *n}}, nil
+		},
+	)
+}

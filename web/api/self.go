@@ -1,0 +1,66 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"reflect"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"bellhop/web"
+)
+
+// Self is whoever asks, as this API sees it.
+type Self struct {
+	Name    string `json:"name"    doc:"Of the token, or the login that is signed in; empty: nobody said"`
+	Role    string `json:"role"    doc:"Of PostgreSQL: all statements run under it"`
+	Via     string `json:"via"                                                                            enum:"loopback,token,session"`
+	Version string `json:"version" doc:"Of the program that answers"`
+}
+
+// self has what the API says of itself.
+func (a *API) self(mux *http.ServeMux) {
+	huma.Register(a, operation(http.MethodGet, "/whoami", reader, "self", "Who this request is, and its role"),
+		func(ctx context.Context, _ *struct{}) (*body[Self], error) {
+			who := web.Who(ctx)
+			return &body[Self]{Self{who.Name, who.Role, who.Via, a.Version}}, nil
+		})
+	mux.HandleFunc("GET "+Prefix+"/openapi.json", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		text, err := a.Document()
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+			return
+		}
+		_, _ = w.Write(text) // whoever asked may have gone
+	})
+}
+
+// Document is openapi.json.
+func (a *API) Document() ([]byte, error) {
+	text, err := json.MarshalIndent(a.OpenAPI(), "", " ")
+	return append(text, '\n'), err
+}
+
+func operationID(method, path string) string {
+	words := strings.FieldsFunc(path, func(c rune) bool { return c == '/' || c == '{' || c == '}' })
+	return strings.ToLower(method) + "-" + strings.Join(words, "-")
+}
+
+// moment is how a time that may be infinite stands in JSON.
+type moment struct{}
+
+// Schema is what huma asks.
+func (moment) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Type: huma.TypeString, Nullable: true, Description: "A time (RFC 3339), or infinity"}
+}
+
+// nameTypes tells of types that JSON knows in another way than Go.
+func nameTypes(r huma.Registry) {
+	r.RegisterTypeAlias(reflect.TypeFor[pgtype.Timestamptz](), reflect.TypeFor[moment]())
+}
+
+func typeOf[T any]() reflect.Type { return reflect.TypeFor[T]() }

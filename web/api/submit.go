@@ -1,0 +1,144 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"bellhop/scheduler"
+	"bellhop/sql/store"
+)
+
+// batchMost is how many jobs one request may submit.
+const batchMost = 10_000
+
+// Submitted is the job that there is now.
+type Submitted struct {
+	ID scheduler.JobID `json:"id"`
+}
+
+// submitted is an answer that says whether the job is new.
+type submitted struct {
+	Status   int
+	Location string `header:"Location"`
+	Body     Submitted
+}
+
+// submit are the routes that submit jobs.
+func (a *API) submit() {
+	type one struct {
+		IdempotencyKey string `header:"Idempotency-Key" maxLength:"1000" doc:"The job's key: the same content again is the same job (200), other content is refused (409)"`
+		Traceparent    string `header:"Traceparent"                      doc:"Of W3C's trace context"`
+		Body           NewJob
+	}
+	op := operation(http.MethodPost, "/jobs", submitter, "jobs", "Submit a job", http.StatusConflict)
+	op.DefaultStatus = http.StatusCreated
+	op.Responses = map[string]*huma.Response{"200": {
+		Description: "The job was there already, with the same content",
+		Content: map[string]*huma.MediaType{
+			"application/json": {Schema: a.OpenAPI().Components.Schemas.Schema(typeOf[Submitted](), true, "")},
+		},
+	}}
+	change(a, op, func(ctx context.Context, l store.Look, in *one) (*submitted, error) {
+		s, err := in.Body.submission()
+		if err != nil {
+			return nil, err
+		}
+		if in.IdempotencyKey != "" {
+			if s.Key != nil && *s.Key != in.IdempotencyKey {
+				return nil, unfit("Idempotency-Key is the job's key, and the body has another one")
+			}
+			s.Key = &in.IdempotencyKey
+		}
+		if _, ok := scheduler.ParseTrace(in.Traceparent); ok && s.Traceparent == nil {
+			s.Traceparent = &in.Traceparent
+		}
+		out := &submitted{Status: http.StatusCreated}
+		var before []store.Found
+		if s.Key != nil { // for the status alone: submit settles who is first
+			if before, err = l.Find(ctx, nil, []string{*s.Key}); err != nil {
+				return nil, err
+			}
+		}
+		if out.Body.ID, err = l.Submit(ctx, s); err != nil {
+			return nil, err
+		}
+		if len(before) == 1 && before[0].ID == out.Body.ID {
+			out.Status = http.StatusOK
+		}
+		out.Location = Prefix + "/jobs/" + strconv.FormatInt(int64(out.Body.ID), 10)
+		return out, nil
+	})
+
+	type many struct {
+		RawBody []byte `contentType:"application/x-ndjson" doc:"A job a line, as POST /jobs takes it; 10,000 at the most"`
+	}
+	type ids struct {
+		IDs []scheduler.JobID `json:"ids" nullable:"false" doc:"In the order of the lines"`
+	}
+	op = operation(http.MethodPost, "/jobs/batch", submitter, "jobs", "Submit many jobs: all of them, or none",
+		http.StatusConflict, http.StatusRequestEntityTooLarge)
+	op.DefaultStatus = http.StatusCreated
+	change(a, op, func(ctx context.Context, l store.Look, in *many) (*body[ids], error) {
+		list, err := readBatch(in.RawBody)
+		if err != nil {
+			return nil, err
+		}
+		out := &body[ids]{ids{[]scheduler.JobID{}}}
+		var at *store.RefusedAt
+		if out.Body.IDs, err = l.SubmitAll(ctx, list); errors.As(err, &at) {
+			p := a.problem(ctx, err)
+			return nil, atLine(p, at.N+1)
+		}
+		return out, err
+	})
+}
+
+// readBatch reads a job a line.
+func readBatch(text []byte) (list []store.Submission, err error) {
+	n := 0
+	for line := range bytes.Lines(text) {
+		n++
+		if line = bytes.TrimSpace(line); len(line) == 0 {
+			continue
+		}
+		if len(list) == batchMost {
+			return nil, refused(http.StatusRequestEntityTooLarge, "too_many", "send the rest in another request",
+				"there are more than %d jobs", batchMost)
+		}
+		var job NewJob
+		d := json.NewDecoder(bytes.NewReader(line))
+		d.DisallowUnknownFields()
+		err := d.Decode(&job)
+		if err == nil && d.More() {
+			err = errors.New("something stands behind the job")
+		}
+		if err != nil {
+			return nil, atLine(unfit(err.Error()), n)
+		}
+		s, err := job.submission()
+		if err != nil {
+			return nil, atLine(err, n)
+		}
+		list = append(list, s)
+	}
+	if len(list) == 0 {
+		return nil, unfit("there is no job in it: one a line")
+	}
+	return list, nil
+}
+
+// atLine says at which line of a batch a problem is.
+func atLine(err error, n int) error {
+	var p interface{ At(string) error }
+	if errors.As(err, &p) {
+		return p.At(fmt.Sprintf("line %d: ", n))
+	}
+	return err
+}

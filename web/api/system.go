@@ -1,0 +1,129 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"bellhop/scheduler"
+	"bellhop/sql/store"
+)
+
+// Type is a kind of work: who does it, and how much of it there is.
+type Type struct {
+	Type    scheduler.TypeName `json:"type"`
+	Paused  *store.PausedRow   `json:"paused"  doc:"Since when and by whom it is paused"`
+	Ready   int64              `json:"ready"   doc:"Jobs that wait for a slot, counted up to 10,000 an index"`
+	Running int64              `json:"running"`
+	Why     string             `json:"why"     doc:"Why the first of those waits; may be empty"`
+	Agents  []store.AgentRow   `json:"agents"                                                                 nullable:"false"`
+}
+
+// TransformSchema says that paused is null of a type that is not.
+func (Type) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema {
+	paused := s.Properties["paused"]
+	s.Properties["paused"] = &huma.Schema{Description: paused.Description,
+		OneOf: []*huma.Schema{{Ref: paused.Ref}, {Type: "null"}}}
+	return s
+}
+
+// system are the routes that show what instances have.
+func (a *API) system() {
+	get := func(path, summary string) (op opOf) { return opOf{http.MethodGet, path, reader, "system", summary} }
+	read(a, get("/types", "List types of jobs, their agents, and what waits").op(), types)
+	read(a, get("/hosts", "List the hosts of running instances, and how full they are").op(),
+		func(ctx context.Context, l store.Look, _ *struct{}) ([]store.HostRow, error) { return l.Hosts(ctx) })
+	read(a, get("/children", "List the processes of agents").op(),
+		func(ctx context.Context, l store.Look, _ *struct{}) ([]store.ChildRow, error) { return l.Children(ctx) })
+	read(a, get("/instances", "List the running instances").op(),
+		func(ctx context.Context, l store.Look, _ *struct{}) ([]store.InstanceRow, error) {
+			return l.Instances(ctx)
+		})
+	type locks struct {
+		First int `query:"first" minimum:"1" maximum:"1000" default:"20" doc:"How many of those who wait behind each"`
+	}
+	read(a, get("/locks", "List who holds which lock, and who waits behind it").op(),
+		func(ctx context.Context, l store.Look, in *locks) ([]store.LockRow, error) {
+			return l.Locks(ctx, in.First)
+		})
+	type failures struct {
+		Limit int `query:"limit" minimum:"1" maximum:"200" default:"50"`
+	}
+	read(a, get("/failures", "Group what failed by its error, numbers masked").op(),
+		func(ctx context.Context, l store.Look, in *failures) ([]store.FailureRow, error) {
+			return l.Failures(ctx, in.Limit)
+		})
+	read(a, get("/attachments", "List attached tables, and what keeps them from being run").op(),
+		func(ctx context.Context, l store.Look, _ *struct{}) ([]store.AttachmentRow, error) {
+			list, err := l.Attachments(ctx)
+			if err != nil {
+				return nil, err
+			}
+			commands, err := l.AttachedCommands(ctx)
+			if isDenied(err) {
+				return list, nil
+			}
+			for i := range list {
+				list[i].Cmd = commands[list[i].ID]
+			}
+			return list, err
+		})
+	read(a, get("/stats", "Count jobs by type, with how long they wait and run, over the 50,000 newest").op(),
+		func(ctx context.Context, l store.Look, _ *struct{}) ([]store.StatsRow, error) {
+			return l.RecentStats(ctx)
+		})
+	read(a, get("/findings", "Say what is not as it should be").op(), findings)
+}
+
+func types(ctx context.Context, l store.Look, _ *struct{}) ([]Type, error) {
+	queue, err := l.Queue(ctx)
+	if err != nil {
+		return nil, err
+	}
+	paused, err := l.Paused(ctx)
+	if err != nil {
+		return nil, err
+	}
+	agents, err := l.Agents(ctx)
+	if err != nil {
+		return nil, err
+	}
+	byName := map[scheduler.TypeName]*Type{}
+	of := func(name scheduler.TypeName) *Type {
+		if byName[name] == nil {
+			byName[name] = &Type{Type: name, Agents: []store.AgentRow{}}
+		}
+		return byName[name]
+	}
+	for _, agent := range agents {
+		t := of(agent.Type)
+		t.Agents = append(t.Agents, agent)
+	}
+	for _, q := range queue {
+		switch {
+		case q.Type == "":
+		case q.State == string(scheduler.Ready):
+			t := of(q.Type)
+			t.Ready, t.Why = q.N, q.Why
+		default:
+			of(q.Type).Running = q.N
+		}
+	}
+	for i := range paused {
+		if paused[i].Type != "" {
+			of(scheduler.TypeName(paused[i].Type)).Paused = &paused[i]
+		}
+	}
+	list := make([]Type, 0, len(byName))
+	for _, t := range byName {
+		if t.Paused == nil && len(paused) > 0 && paused[0].Type == "" {
+			t.Paused = &paused[0] // everything is
+		}
+		list = append(list, *t)
+	}
+	slices.SortFunc(list, func(x, y Type) int { return strings.Compare(string(x.Type), string(y.Type)) })
+	return list, nil
+}

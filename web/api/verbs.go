@@ -1,0 +1,271 @@
+package api
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"bellhop/scheduler"
+	"bellhop/sql/store"
+	"bellhop/web"
+)
+
+// Changed is what an order did to a job.
+type Changed struct {
+	ID      scheduler.JobID    `json:"id"`
+	State   scheduler.JobState `json:"state"`
+	Changed bool               `json:"changed" doc:"false: it was so already, or its state does not let it be changed"`
+}
+
+type verb func(context.Context, store.Look, scheduler.JobID) (store.Change, bool, error)
+
+// verbs are the routes that change one job.
+func (a *API) verbs() {
+	type retry struct {
+		JobWord
+		Behind bool `query:"behind" doc:"And those that need it, by way of others too, and are over; operators"`
+	}
+	change(a, verbOf("retry", "Open a new attempt at a job that is over"),
+		func(ctx context.Context, l store.Look, in *retry) (*body[Changed], error) {
+			return in.order(ctx, l, func(ctx context.Context, l store.Look, id scheduler.JobID) (store.Change, bool, error) {
+				if in.Behind {
+					return l.RetryFrom(ctx, id)
+				}
+				return l.Retry(ctx, id)
+			})
+		})
+	a.verb(
+		"release",
+		"Let a held job run",
+		func(ctx context.Context, l store.Look, id scheduler.JobID) (store.Change, bool, error) {
+			return l.Release(ctx, id)
+		},
+	)
+	yes := true
+	a.verb(
+		"hold",
+		"Hold a job that waits",
+		func(ctx context.Context, l store.Look, id scheduler.JobID) (store.Change, bool, error) {
+			return edited(l.Edit(ctx, []scheduler.JobID{id}, store.Edit{Hold: &yes}))
+		},
+	)
+	type cancel struct {
+		JobWord
+		Now bool `query:"now" doc:"Kill at once what runs"`
+	}
+	change(a, verbOf("cancel", "End a job that waits; ask one that runs to stop"),
+		func(ctx context.Context, l store.Look, in *cancel) (*body[Changed], error) {
+			return in.order(ctx, l, func(ctx context.Context, l store.Look, id scheduler.JobID) (store.Change, bool, error) {
+				return l.Cancel(ctx, id, in.Now)
+			})
+		})
+	a.patch()
+	a.pausing()
+}
+
+func verbOf(name, summary string) huma.Operation {
+	return operation(
+		http.MethodPost,
+		"/jobs/{id}/"+name,
+		operator,
+		"jobs",
+		summary,
+		http.StatusNotFound,
+		http.StatusConflict,
+	)
+}
+
+func (a *API) verb(name, summary string, do verb) {
+	change(a, verbOf(name, summary), func(ctx context.Context, l store.Look, in *JobWord) (*body[Changed], error) {
+		return in.order(ctx, l, do)
+	})
+}
+
+// order carries an order out on the job that a word names.
+func (w JobWord) order(ctx context.Context, l store.Look, do verb) (*body[Changed], error) {
+	id, err := w.find(ctx, l)
+	if err != nil {
+		return nil, err
+	}
+	c, ok, err := do(ctx, l, id)
+	if err == nil && !ok {
+		err = notFound("job " + w.ID)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &body[Changed]{Changed{c.ID, c.State, c.Was != c.State}}, nil
+}
+
+func edited(changes []store.Change, err error) (store.Change, bool, error) {
+	if err != nil || len(changes) == 0 {
+		return store.Change{}, false, err
+	}
+	return changes[0], true, nil
+}
+
+// JobChange is what is to change about a job that waits. What is left out stays.
+type JobChange struct {
+	Priority     *int              `json:"priority,omitempty"      minimum:"-20" maximum:"19"`
+	PriorityName *string           `json:"priority_name,omitempty"`
+	RunAt        *time.Time        `json:"run_at,omitempty"                                   doc:"One that has passed: now"`
+	Args         json.RawMessage   `json:"args,omitempty"                                     doc:"A string, or any other JSON, which becomes a line"`
+	MaxAttempts  *int              `json:"max_attempts,omitempty"  minimum:"1"`
+	Timeout      string            `json:"timeout,omitempty"                                  doc:"Such as 90s or 2h"`
+	Held         *bool             `json:"held,omitempty"`
+	NotAfter     *time.Time        `json:"not_after,omitempty"                                doc:"It expires when it has not begun by then"`
+	RunOn        *string           `json:"run_on,omitempty"                                   doc:"Empty: anywhere"`
+	Vars         map[string]string `json:"vars,omitempty"                                   doc:"All that it has from now on"`
+	MSQ          *string           `json:"msq,omitempty"`
+	OnFailure    *string           `json:"on_failure,omitempty" enum:"fail,block,run"`
+}
+
+// tagged is a job and what it is told by, for If-Match.
+type tagged struct {
+	ETag string `header:"ETag"`
+	Body SeenJob
+}
+
+// tagOf changes whenever a job does, but for how far it is.
+func tagOf(j store.JobRow) string {
+	j.Age, j.Progress, j.ProgressText, j.WaitingFor = 0, nil, nil, nil
+	j.ItemsDone, j.ItemsFailed, j.ItemsTotal = nil, nil, nil
+	text, _ := json.Marshal(j) // a struct of words and times
+	sum := sha256.Sum256(text)
+	return `"` + hex.EncodeToString(sum[:8]) + `"`
+}
+
+// patch is the route that edits a job.
+func (a *API) patch() {
+	type in struct {
+		JobWord
+		IfMatch string `header:"If-Match" doc:"The ETag of what was read: where it has changed since, nothing is done (412)"`
+		Body    JobChange
+	}
+	op := operation(
+		http.MethodPatch,
+		"/jobs/{id}",
+		operator,
+		"jobs",
+		"Change a job that waits",
+		http.StatusNotFound,
+		http.StatusConflict,
+		http.StatusPreconditionFailed,
+	)
+	huma.Register(a, op, func(ctx context.Context, in *in) (*tagged, error) {
+		var out tagged
+		stale := refused(
+			http.StatusPreconditionFailed,
+			"changed_meanwhile",
+			"read it again: GET "+Prefix+"/jobs/"+in.ID,
+			"the job has changed since it was read",
+		)
+		e := store.Edit{
+			Priority:     in.Body.Priority,
+			PriorityName: in.Body.PriorityName,
+			RunAt:        in.Body.RunAt,
+			MaxAttempts:  in.Body.MaxAttempts,
+			Hold:         in.Body.Held,
+			RunOn:        in.Body.RunOn,
+			Vars:         in.Body.Vars,
+			MSQ:          in.Body.MSQ,
+			OnFailure:    in.Body.OnFailure,
+		}
+		if at := in.Body.NotAfter; at != nil {
+			e.NotAfter = &pgtype.Timestamptz{Time: *at, Valid: true}
+		}
+		var err error
+		if e.Args, err = line(in.Body.Args); err != nil {
+			return nil, err
+		}
+		if e.Timeout, err = span("timeout", in.Body.Timeout); err != nil {
+			return nil, err
+		}
+		err = a.Visitors.AsOfNow(ctx, web.Who(ctx).Role, func(l store.Look) error {
+			row, err := in.row(ctx, l)
+			if err != nil {
+				return err
+			}
+			if in.IfMatch != "" && in.IfMatch != "*" && in.IfMatch != tagOf(row) {
+				return stale
+			}
+			switch row.State {
+			case scheduler.Held, scheduler.Blocked, scheduler.Scheduled, scheduler.Ready:
+			default:
+				return refused(
+					http.StatusConflict,
+					"refused",
+					"bellhop explain "+in.ID,
+					"job %d is %s: what has begun, or is over, is not changed",
+					row.ID,
+					row.State,
+				)
+			}
+			if _, err = l.Edit(ctx, []scheduler.JobID{row.ID}, e); err != nil {
+				return err
+			}
+			out.Body.JobRow, _, err = l.Job(ctx, row.ID)
+			if err == nil {
+				out.Body.Result, err = l.Result(ctx, row.ID)
+			}
+			return err
+		})
+		var said *pgconn.PgError
+		if errors.As(err, &said) && said.Code == "40001" {
+			err = stale
+		}
+		if err != nil {
+			return nil, a.problem(ctx, err)
+		}
+		out.ETag = tagOf(out.Body.JobRow)
+		return &out, nil
+	})
+	huma.Register(a, one("", reader, "Show a job"), func(ctx context.Context, in *JobWord) (*tagged, error) {
+		var out tagged
+		err := a.Visitors.ReadAs(ctx, web.Who(ctx).Role, func(l store.Look) (err error) {
+			if out.Body.JobRow, err = in.row(ctx, l); err == nil {
+				out.Body.Result, err = l.Result(ctx, out.Body.ID)
+			}
+			return err
+		})
+		if err != nil {
+			return nil, a.problem(ctx, err)
+		}
+		out.ETag = tagOf(out.Body.JobRow)
+		return &out, nil
+	})
+}
+
+// TypeWord names a type.
+type TypeWord struct {
+	Type string `path:"type" minLength:"1" maxLength:"1000"`
+}
+
+// Pausing is whether a type is paused now.
+type Pausing struct {
+	Type   string `json:"type"`
+	Paused bool   `json:"paused" doc:"true after resume: everything is paused, and this with it"`
+}
+
+// pausing are the routes that pause types.
+func (a *API) pausing() {
+	change(a, operation(http.MethodPost, "/types/{type}/pause", operator, "system", "Start no more jobs of a type"),
+		func(ctx context.Context, l store.Look, in *TypeWord) (*body[Pausing], error) {
+			t := scheduler.TypeName(in.Type)
+			return &body[Pausing]{Pausing{in.Type, true}}, l.Pause(ctx, &t)
+		})
+	change(a, operation(http.MethodPost, "/types/{type}/resume", operator, "system", "Let jobs of a type start again"),
+		func(ctx context.Context, l store.Look, in *TypeWord) (*body[Pausing], error) {
+			t := scheduler.TypeName(in.Type)
+			_, still, err := l.Resume(ctx, &t)
+			return &body[Pausing]{Pausing{in.Type, still}}, err
+		})
+}

@@ -1,0 +1,238 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"bellhop/client"
+	"bellhop/scheduler"
+	"bellhop/sql/store"
+	"bellhop/web"
+)
+
+// waitMost is for how long one request waits; watchers bounds those who wait or follow at once.
+const (
+	waitMost    = 5 * time.Minute
+	watchers    = 200
+	followEvery = 500 * time.Millisecond
+)
+
+// unhurried lets an answer take its time.
+func unhurried(ctx huma.Context, next func(huma.Context)) {
+	_, w := humago.Unwrap(ctx)
+	web.Unhurried(w)
+	next(ctx)
+}
+
+// watch counts one who waits; ok false: there are too many.
+func (a *API) watch() (leave func(), err error) {
+	select {
+	case a.watching <- struct{}{}:
+		return func() { <-a.watching }, nil
+	default:
+		return nil, refused(
+			http.StatusServiceUnavailable,
+			"too_many_wait",
+			"ask again later",
+			"%d requests wait already",
+			watchers,
+		)
+	}
+}
+
+// until ends with the request, the site, or a time.
+func until(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithTimeout(ctx, d)
+	closing := web.Closing(ctx)
+	if closing == nil {
+		return ctx, cancel
+	}
+	go func() {
+		select {
+		case <-closing:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, cancel
+}
+
+// waiting is the route that waits for the end of a job.
+func (a *API) waiting() {
+	type in struct {
+		JobWord
+		Timeout string `query:"timeout" default:"30s" doc:"Up to 5m; a state that is not final says that the time is up"`
+	}
+	op := one("/wait", submitter, "Wait until a job is over, and say how it ended")
+	op.Middlewares = huma.Middlewares{unhurried}
+	huma.Register(a, op, func(ctx context.Context, in *in) (*body[store.OutcomeRow], error) {
+		d, err := span("timeout", in.Timeout)
+		if err != nil || d == nil {
+			return nil, unfit("timeout is no time span such as 90s")
+		}
+		leave, err := a.watch()
+		if err != nil {
+			return nil, err
+		}
+		defer leave()
+		var id scheduler.JobID
+		look := func() (o store.OutcomeRow, err error) {
+			err = a.Visitors.ReadAs(ctx, web.Who(ctx).Role, func(l store.Look) (err error) {
+				if id == 0 {
+					if id, err = in.find(ctx, l); err != nil {
+						return err
+					}
+				}
+				list, err := l.Outcomes(ctx, []scheduler.JobID{id})
+				if err == nil && len(list) == 0 {
+					err = notFound("job " + in.ID)
+				}
+				if err == nil {
+					o = list[0]
+				}
+				return err
+			})
+			return o, err
+		}
+		o, err := look()
+		if err == nil && !o.State.Final() {
+			waiting, cancel := until(ctx, min(*d, waitMost))
+			o, err = a.over(waiting, id, look)
+			cancel()
+		}
+		if err != nil {
+			return nil, a.problem(ctx, err)
+		}
+		return &body[store.OutcomeRow]{o}, nil
+	})
+}
+
+// over waits until a job is, or ctx ends, and gives how it is then. Of what ends here the actors tell; what
+// ends elsewhere is heard by way of the database. Whoever may see a job may wait for it; the waiting is the
+// scheduler's, and all who do share an ear.
+func (a *API) over(
+	ctx context.Context, id scheduler.JobID, look func() (store.OutcomeRow, error),
+) (store.OutcomeRow, error) {
+	var here <-chan struct{}
+	if a.Hub != nil {
+		over, deaf := a.Hub.await(id)
+		defer deaf()
+		here = over
+	}
+	elsewhere := make(chan error, 1)
+	go func() {
+		_, err := a.waiter.Wait(ctx, id) // it looks first: what has ended since the last look is not missed
+		elsewhere <- err
+	}()
+	for {
+		select {
+		case <-here:
+			if o, err := look(); err != nil || o.State.Final() {
+				return o, err
+			}
+		case err := <-elsewhere:
+			timeIsUp := errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
+			if err != nil && !timeIsUp && !errors.Is(err, client.ErrNotFound) {
+				return store.OutcomeRow{}, err
+			}
+			return look()
+		}
+	}
+}
+
+var everyLevel = []client.Level{
+	client.LevelOut, client.LevelErr, client.LevelDebug, client.LevelInfo, client.LevelError, client.LevelNote,
+}
+
+// logs is the route of what was said about a job.
+func (a *API) logs() {
+	type in struct {
+		JobWord
+		Follow  bool     `query:"follow"        doc:"Go on with further lines, until the job is over"`
+		Attempt int      `query:"attempt"       doc:"Of this attempt only"                            minimum:"0"`
+		Level   []string `query:"level,explode" doc:"Of these levels only; repeatable"                            maxItems:"10" enum:"out,err,debug,info,error,note"`
+	}
+	op := one("/logs", operator, "Say what was said about a job: a line of JSON each")
+	op.Middlewares = huma.Middlewares{unhurried}
+	op.Responses = map[string]*huma.Response{"200": {Description: "OK", Content: map[string]*huma.MediaType{
+		"application/x-ndjson": {Schema: a.OpenAPI().Components.Schemas.Schema(typeOf[store.LogRow](), true, "")}}}}
+	huma.Register(a, op, func(ctx context.Context, in *in) (*huma.StreamResponse, error) {
+		leave, err := a.watch()
+		if err != nil {
+			return nil, err
+		}
+		levels := []scheduler.Level{}
+		for _, l := range in.Level {
+			levels = append(levels, scheduler.Level(l))
+		}
+		if len(levels) == 0 {
+			for _, l := range everyLevel {
+				levels = append(levels, scheduler.Level(l))
+			}
+		}
+		role := web.Who(ctx).Role
+		var reader *store.LogReader
+		next := func() (lines []store.LogRow, more, over bool, err error) {
+			err = a.Visitors.ReadAs(ctx, role, func(l store.Look) error {
+				if reader == nil {
+					id, err := in.find(ctx, l)
+					if err != nil {
+						return err
+					}
+					reader = l.Logs(id, levels...)
+					reader.Attempt, reader.Follow = in.Attempt, in.Follow
+				}
+				reader.Through(l)
+				// Looked at first: a job's last lines are committed with its outcome or before.
+				outcomes, err := l.Outcomes(ctx, []scheduler.JobID{reader.Job})
+				if err != nil {
+					return err
+				}
+				over = len(outcomes) == 0 || outcomes[0].State.Final()
+				lines, more, err = reader.Next(ctx)
+				return err
+			})
+			return lines, more, over, err
+		}
+		lines, more, over, err := next()
+		if err != nil {
+			leave()
+			return nil, a.problem(ctx, err)
+		}
+		return &huma.StreamResponse{Body: func(c huma.Context) {
+			defer leave()
+			ctx, cancel := until(ctx, time.Hour)
+			defer cancel()
+			_, w := humago.Unwrap(c)
+			c.SetHeader("Content-Type", "application/x-ndjson")
+			control, to := http.NewResponseController(w), json.NewEncoder(w)
+			for {
+				_ = control.SetWriteDeadline(time.Now().Add(web.Patience)) // a connection always takes one
+				for _, line := range lines {
+					if to.Encode(line) != nil {
+						return // whoever read has gone
+					}
+				}
+				if control.Flush() != nil || !more && (over || !in.Follow) {
+					return
+				}
+				if !more {
+					select {
+					case <-ctx.Done():
+						return
+					case <-time.After(followEvery):
+					}
+				}
+				if lines, more, over, err = next(); err != nil {
+					return
+				}
+			}
+		}}, nil
+	})
+}

@@ -1,0 +1,348 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/http"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"bellhop/config"
+	"bellhop/scheduler/workflow"
+	"bellhop/sql/store"
+)
+
+// WorkflowWord names a workflow.
+type WorkflowWord struct {
+	Name string `path:"name" minLength:"1" maxLength:"100"`
+}
+
+// pattern of LIKE that means this name and no other.
+func (w WorkflowWord) pattern() []string {
+	return []string{strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(w.Name)}
+}
+
+func (w WorkflowWord) missing() error {
+	return refused(http.StatusNotFound, "not_found", "bellhop workflow ls", "there is no workflow %s", w.Name)
+}
+
+// Seen is the version that somebody looked at before changing a workflow.
+type Seen struct {
+	Present int `query:"version" default:"-1" minimum:"-1" doc:"Change it only if it has this version (0: if there is none)"`
+}
+
+// seen is nil: whichever there is.
+func (s *Seen) seen() *int {
+	if s.Present < 0 {
+		return nil
+	}
+	return &s.Present
+}
+
+// SeenWorkflow is a workflow with its last runs, and its definition where the caller may see that.
+type SeenWorkflow struct {
+	store.WorkflowRow
+	Definition json.RawMessage `json:"definition"`
+	Runs       []store.RunRow  `json:"runs"       nullable:"false"`
+}
+
+// Version is what a workflow is now.
+type Version struct {
+	Workflow string            `json:"workflow"`
+	Version  int               `json:"version"`
+	Warnings []store.ReasonRow `json:"warnings" nullable:"false" doc:"Steps of types that no running instance has an agent of"`
+}
+
+func workflowOp(method, path string, least role, summary string, errors ...int) huma.Operation {
+	return operation(method, "/workflows"+path, least, "workflows", summary, append(errors, http.StatusNotFound)...)
+}
+
+// workflows are the routes of definitions.
+func (a *API) workflows() {
+	type names struct {
+		Name    []string `query:"name,explode" maxItems:"100" doc:"These only, whatever the case; * and ? stand for any letters, and for one; repeatable"`
+		Project string   `query:"project" maxLength:"1000"`
+		Active  string   `query:"active" enum:"true,false" doc:"Only those that are, or are not"`
+		Sensor  string   `query:"sensor" enum:"cron,every,workflow,table,notify,http,file,kafka,none" doc:"Started by this only"`
+	}
+	read(a, workflowOp(http.MethodGet, "", reader, "List workflows, with their next slots and their last runs"),
+		func(ctx context.Context, l store.Look, in *names) ([]store.WorkflowRow, error) {
+			f := store.WorkflowFilter{Names: like(in.Name), AnyCase: true}
+			if in.Project != "" {
+				f.Project = &in.Project
+			}
+			if in.Active != "" {
+				active := in.Active == "true"
+				f.Active = &active
+			}
+			if in.Sensor != "" {
+				f.Sensor = &in.Sensor
+			}
+			return l.Workflows(ctx, f)
+		})
+	read(a, operation(http.MethodGet, "/projects", reader, "workflows", "List projects, and how their workflows do"),
+		func(ctx context.Context, l store.Look, _ *struct{}) ([]store.ProjectRow, error) {
+			return l.Projects(ctx)
+		})
+	read(
+		a,
+		workflowOp(http.MethodGet, "/{name}", reader, "Show a workflow and its last runs; its definition to operators"),
+		showWorkflow,
+	)
+	read(a, workflowOp(http.MethodGet, "/{name}/explain", reader, "Say what starts a workflow, or keeps it from that"),
+		func(ctx context.Context, l store.Look, in *WorkflowWord) ([]store.ReasonRow, error) {
+			list, err := l.ExplainWorkflow(ctx, in.Name)
+			if err == nil && len(list) == 0 {
+				err = in.missing()
+			}
+			return list, err
+		})
+	read(a, workflowOp(http.MethodGet, "/{name}/versions", reader, "List who changed what when"),
+		func(ctx context.Context, l store.Look, in *WorkflowWord) ([]store.VersionRow, error) {
+			list, err := l.Versions(ctx, in.Name)
+			if err == nil && len(list) == 0 {
+				err = in.missing()
+			}
+			return list, err
+		})
+	type version struct {
+		WorkflowWord
+		Version int32 `path:"version" minimum:"1"`
+	}
+	type reverting struct {
+		WorkflowWord
+		Seen
+		Version int32 `path:"version" minimum:"1"`
+	}
+	one := func(ctx context.Context, l store.Look, in *version) (store.DefinitionRow, error) {
+		d, ok, err := l.Version(ctx, in.Name, int(in.Version))
+		if err == nil && !ok {
+			err = in.missing()
+		}
+		return d, err
+	}
+	read(a, workflowOp(http.MethodGet, "/{name}/versions/{version}", operator, "Show a version"), one)
+	change(
+		a,
+		workflowOp(
+			http.MethodPost,
+			"/{name}/versions/{version}/revert",
+			operator,
+			"Make a workflow what it was: that is a new version",
+			http.StatusConflict,
+		),
+		func(ctx context.Context, l store.Look, in *reverting) (*body[Version], error) {
+			d, err := one(ctx, l, &version{in.WorkflowWord, in.Version})
+			if err != nil {
+				return nil, err
+			}
+			v, err := apply(ctx, l, in.Name, d.Definition, in.seen())
+			return &body[Version]{v}, err
+		},
+	)
+	a.writeWorkflows()
+	a.manyWorkflows()
+	a.manager()
+	a.runs()
+	a.cron()
+}
+
+func showWorkflow(ctx context.Context, l store.Look, in *WorkflowWord) (w SeenWorkflow, err error) {
+	rows, err := l.Workflows(ctx, store.WorkflowFilter{Names: in.pattern()})
+	if err == nil && len(rows) == 0 {
+		err = in.missing()
+	}
+	if err != nil {
+		return w, err
+	}
+	w.WorkflowRow = rows[0]
+	if w.Runs, err = l.Runs(ctx, &in.Name, nil, 10); err != nil {
+		return w, err
+	}
+	// Last: a statement that is refused ends the transaction.
+	list, err := l.Definitions(ctx, in.pattern())
+	if isDenied(err) {
+		return w, nil
+	}
+	if err == nil && len(list) > 0 {
+		w.Definition = list[0].Definition
+	}
+	return w, err
+}
+
+// like turns patterns with * and ? into those of SQL; nil: all.
+func like(patterns []string) (list []string) {
+	r := strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`, `*`, `%`, `?`, `_`)
+	for _, p := range patterns {
+		list = append(list, r.Replace(p))
+	}
+	return list
+}
+
+// definitions reads what is sent as bellhop workflow apply reads files: YAML, of which JSON is a part.
+func definitions(text []byte) ([]workflow.Definition, error) {
+	list, err := config.Workflows("body", text)
+	if err != nil {
+		return nil, refused(
+			http.StatusUnprocessableEntity,
+			"bad_definition",
+			"docs/workflows.md has what stands in one",
+			"%s",
+			err.Error(),
+		)
+	}
+	if len(list) == 0 {
+		return nil, unfit("there is no workflow in it")
+	}
+	return list, nil
+}
+
+func write(ctx context.Context, l store.Look, d workflow.Definition, version *int) (Version, error) {
+	text, err := json.Marshal(d)
+	if err != nil {
+		return Version{}, err
+	}
+	return apply(ctx, l, d.Name, text, version)
+}
+
+func apply(ctx context.Context, l store.Look, name string, definition []byte, version *int) (v Version, err error) {
+	v.Workflow = name
+	if v.Version, err = l.ApplyWorkflow(ctx, definition, version); err != nil {
+		return v, err
+	}
+	v.Warnings, err = l.Unserved(ctx, definition)
+	return v, err
+}
+
+// writeWorkflows are the routes that change definitions.
+func (a *API) writeWorkflows() {
+	type put struct {
+		WorkflowWord
+		Seen
+		RawBody []byte `contentType:"application/yaml" doc:"A definition as bellhop workflow apply takes it: YAML, or JSON"`
+	}
+	change(a, workflowOp(http.MethodPut, "/{name}", operator, "Create or change a workflow", http.StatusConflict),
+		func(ctx context.Context, l store.Look, in *put) (*body[Version], error) {
+			list, err := definitions(in.RawBody)
+			if err != nil {
+				return nil, err
+			}
+			if len(list) != 1 || list[0].Name != in.Name {
+				return nil, unfit("the body is not the one workflow " + in.Name)
+			}
+			v, err := write(ctx, l, list[0], in.seen())
+			return &body[Version]{v}, err
+		})
+	type importing struct {
+		RawBody []byte `contentType:"application/yaml" doc:"Definitions, with lines of --- between them"`
+	}
+	change(
+		a,
+		workflowOp(
+			http.MethodPost,
+			"/import",
+			operator,
+			"Create workflows that were exported elsewhere: all, or none",
+			http.StatusConflict,
+		),
+		func(ctx context.Context, l store.Look, in *importing) (*body[[]Version], error) {
+			list, err := definitions(in.RawBody)
+			if err != nil {
+				return nil, err
+			}
+			out := &body[[]Version]{[]Version{}}
+			for _, d := range list {
+				none := 0
+				v, err := write(ctx, l, d, &none)
+				if err != nil {
+					return nil, err
+				}
+				out.Body = append(out.Body, v)
+			}
+			return out, nil
+		},
+	)
+	a.export()
+	for what, become := range map[string]string{"activate": "activated", "deactivate": "deactivated"} {
+		change(
+			a,
+			workflowOp(
+				http.MethodPost,
+				"/{name}/"+what,
+				operator,
+				strings.ToUpper(what[:1])+what[1:]+" a workflow",
+				http.StatusConflict,
+			),
+			turn(become),
+		)
+	}
+	change(
+		a,
+		workflowOp(
+			http.MethodDelete,
+			"/{name}",
+			operator,
+			"Delete a workflow; its runs and its history are kept",
+			http.StatusConflict,
+		),
+		turn("deleted"),
+	)
+}
+
+// Turned is what became of a workflow.
+type Turned struct {
+	Workflow string `json:"workflow"`
+	Changed  bool   `json:"changed"  doc:"false: it was so already"`
+}
+
+type turning struct {
+	WorkflowWord
+	Seen
+}
+
+func turn(what string) func(context.Context, store.Look, *turning) (*body[Turned], error) {
+	return func(ctx context.Context, l store.Look, in *turning) (*body[Turned], error) {
+		was, err := l.ChangeWorkflow(ctx, in.Name, what, in.seen())
+		if err == nil && was == nil {
+			err = in.missing()
+		}
+		if err != nil {
+			return nil, err
+		}
+		return &body[Turned]{Turned{in.Name, *was}}, nil
+	}
+}
+
+func (a *API) export() {
+	type names struct {
+		Name []string `query:"name,explode" maxItems:"100" doc:"These only; * and ? stand for any letters, and for one; repeatable"`
+	}
+	type text struct {
+		ContentType string `header:"Content-Type"`
+		Body        []byte
+	}
+	op := workflowOp(http.MethodGet, "/export", operator, "Write workflows as apply and import read them")
+	op.Responses = map[string]*huma.Response{"200": {Description: "OK", Content: map[string]*huma.MediaType{
+		"application/yaml": {Schema: &huma.Schema{Type: huma.TypeString}}}}}
+	change(a, op, func(ctx context.Context, l store.Look, in *names) (*text, error) {
+		list, err := l.Definitions(ctx, like(in.Name))
+		if err != nil {
+			return nil, err
+		}
+		var all [][]byte
+		for _, row := range list {
+			d, err := workflow.Read(row.Definition)
+			if err != nil {
+				return nil, err
+			}
+			one, err := config.WriteWorkflow(d)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, []byte(one))
+		}
+		return &text{"application/yaml", bytes.Join(all, []byte("---\n"))}, nil
+	})
+}

@@ -1,0 +1,35 @@
+// Package web is what `serve` answers over HTTP: health, metrics, and the door
+// of everything else. It decides nothing about jobs, and knows no SQL. Behind the
+// door stand rooms (web/api; the pages), each an http.Handler that is opened
+// when there is a database:
+//
+//	site, err := web.Listen(web.Config{Listen: addr, Tokens: tokens, …})
+//	site.Open(mux, sessions)       // sessions: sql/store's Visitors
+//
+// What a room may rely on, in every request that it is given:
+//
+//   - who := web.Who(r.Context()) is whoever asks. who.Role is the role of
+//     PostgreSQL under which all statements of the request run:
+//
+//     err := visitors.As(ctx, who.Role, func(l store.Look) error { … })
+//
+//     is one transaction under SET LOCAL ROLE and a statement_timeout, read-only
+//     with ReadAs. Rights are PostgreSQL's: what the role may not do comes back
+//     as SQLSTATE 42501. Nothing asks for rights in Go.
+//
+//   - The Host was on the list, and a request that changes something did not come
+//     from another site (http.CrossOriginProtection).
+//
+//   - Whoever is signed in by a cookie (who.Form != "") has sent who.Form with each
+//     request that changes something: as the form's field "form_token", or in the
+//     header X-Form-Token. A page puts it into each of its forms.
+//
+//   - The body is bounded (BodyMost), reading and writing end
+//     after Patience. What streams calls web.Unhurried(w) first.
+//
+//   - Headers are set: a Content-Security-Policy with nothing inline, and no-store. A
+//     room may overwrite Cache-Control of what never changes.
+//
+// `bellhop ui` asks the database for a one-time link, as the login of its own; GET
+// /login/SECRET makes a session of it. POST /logout ends that.
+package web

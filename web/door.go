@@ -1,0 +1,188 @@
+package web
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+)
+
+// Patience bounds reading a request, and writing its answer; BodyMost is how
+// long its body may be.
+const (
+	Patience = 15 * time.Second
+	BodyMost = 2 << 20
+)
+
+// longer are the routes whose bodies are many jobs.
+var longer = map[string]int64{"/api/v1/jobs/batch": 64 << 20}
+
+// open is what is answered without a token: whoever restarts or routes around
+// an instance needs no more than whether it is well.
+var open = map[string]bool{"/healthz": true, "/readyz": true}
+
+// door is what every request goes through before a room sees it.
+type door struct {
+	hosts     map[string]bool
+	tokens    tokens
+	anonymous bool // who sends no token is a reader
+	cross     http.CrossOriginProtection
+	next      http.Handler
+	site      *Server
+}
+
+// policy lets pages load what this site serves, and nothing inline. Scripts make
+// HTML only by the policy called bellhop.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; " +
+	"connect-src 'self'; manifest-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; " +
+	"require-trusted-types-for 'script'; trusted-types bellhop"
+
+func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	h.Set("Content-Security-Policy", policy)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("X-Frame-Options", "DENY")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Cache-Control", "no-store")
+	control := http.NewResponseController(w)
+	_ = control.SetWriteDeadline(time.Now().Add(2 * Patience)) // a connection always takes one
+	if open[r.URL.Path] {
+		d.next.ServeHTTP(w, r)
+		return
+	}
+	// A name that leads here by somebody else's doing (DNS rebinding) would make their
+	// page one of ours. Programs that fetch metrics with a token are no browsers.
+	if bearer := r.Header.Get("Authorization") != ""; !d.hosts[hostOf(r.Host)] && !isAddress(r.Host) &&
+		!(bearer && r.URL.Path == "/metrics") {
+		Refuse(w, r, Problem{Status: http.StatusMisdirectedRequest, Code: "unknown_host",
+			Detail: "this site is not known under the name " + shown(hostOf(r.Host)),
+			Next:   "allowed_hosts: [" + shown(hostOf(r.Host)) + "] in bellhop.yaml, where that is right"})
+		return
+	}
+	if strings.HasPrefix(r.URL.Path, "/login/") {
+		d.next.ServeHTTP(w, r)
+		return
+	}
+	who, problem := d.identify(w, r)
+	if problem == nil {
+		problem = d.sameSite(r, who)
+	}
+	if problem != nil {
+		Refuse(w, r, *problem)
+		return
+	}
+	most := int64(BodyMost)
+	if n, is := longer[r.URL.Path]; is {
+		most = n
+		_ = control.SetReadDeadline(time.Now().Add(time.Minute))
+		_ = control.SetWriteDeadline(time.Now().Add(2 * time.Minute))
+	}
+	r.Body = http.MaxBytesReader(w, r.Body, most)
+	ctx := context.WithValue(As(r.Context(), who), closingKey{}, d.site.closing)
+	r = r.WithContext(ctx)
+	if problem := d.form(r, who); problem != nil {
+		Refuse(w, r, *problem)
+		return
+	}
+	d.next.ServeHTTP(w, r)
+}
+
+// Unhurried is for an answer that goes on for as long as somebody reads it: what
+// it writes is bounded step by step, by the room.
+func Unhurried(w http.ResponseWriter) *http.ResponseController {
+	control := http.NewResponseController(w)
+	_ = control.SetReadDeadline(time.Time{}) // a connection always takes one
+	_ = control.SetWriteDeadline(time.Time{})
+	return control
+}
+
+// identify says who asks.
+func (d *door) identify(w http.ResponseWriter, r *http.Request) (Identity, *Problem) {
+	if sent := r.Header.Get("Authorization"); sent != "" {
+		return d.tokens.identify(sent, time.Now())
+	}
+	if who, problem := d.site.signedIn(w, r); problem != nil || who.Role != "" {
+		return who, problem
+	}
+	if d.anonymous {
+		return Identity{Role: Reader, Via: "loopback"}, nil
+	}
+	return Identity{}, &Problem{Status: http.StatusUnauthorized, Code: "no_token",
+		Detail: "a token is needed: Authorization: Bearer …", Next: "bellhop ui   opens this site signed in"}
+}
+
+// changes reports whether a request is one that may change something.
+func changes(r *http.Request) bool {
+	return r.Method != http.MethodGet && r.Method != http.MethodHead && r.Method != http.MethodOptions
+}
+
+// sameSite refuses what another site's page has sent.
+func (d *door) sameSite(r *http.Request, who Identity) *Problem {
+	if who.Via == "token" { // no page knows it but by its own doing
+		return nil
+	}
+	if err := d.cross.Check(r); err != nil {
+		return &Problem{
+			Status: http.StatusForbidden,
+			Code:   "other_site",
+			Detail: "a page of another site has sent this: " + err.Error(),
+		}
+	}
+	return nil
+}
+
+// form asks whoever is signed in by a cookie for what its page was given.
+func (d *door) form(r *http.Request, who Identity) *Problem {
+	if who.Form == "" || !changes(r) {
+		return nil
+	}
+	sent := r.Header.Get("X-Form-Token")
+	if sent == "" && strings.HasPrefix(r.Header.Get("Content-Type"), "application/x-www-form-urlencoded") {
+		sent = r.PostFormValue("form_token")
+	}
+	if !sameText(sent, who.Form) {
+		return &Problem{Status: http.StatusForbidden, Code: "form_token",
+			Detail: "the form's token is missing, or that of another session", Next: "load the page again"}
+	}
+	return nil
+}
+
+// hostOf is a host without its port, as it is compared.
+func hostOf(host string) string {
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		host = h
+	}
+	return strings.TrimSuffix(strings.ToLower(strings.Trim(host, "[]")), ".")
+}
+
+// isAddress: who names an address was led there by nobody's name.
+func isAddress(host string) bool { return net.ParseIP(hostOf(host)) != nil }
+
+func hostList(listen string, further []string) map[string]bool {
+	list := map[string]bool{"localhost": true, hostOf(listen): listen != ""}
+	if own, err := os.Hostname(); err == nil {
+		list[hostOf(own)] = true
+	}
+	for _, h := range further {
+		list[hostOf(h)] = true
+	}
+	return list
+}
+
+// shown is somebody's word, fit to be said back.
+func shown(word string) string {
+	word = strings.Map(func(c rune) rune {
+		if c <= ' ' || c > '~' {
+			return '?'
+		}
+		return c
+	}, word)
+	if len(word) > 100 {
+		word = word[:100]
+	}
+	return word
+}

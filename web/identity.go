@@ -1,0 +1,37 @@
+package web
+
+import "context"
+
+// Reader is the role of whoever asks without a token on a loopback address, and
+// of the one token of BELLHOP_TOKEN or token_file.
+const Reader = "bellhop_reader"
+
+// Identity is whoever asks.
+type Identity struct {
+	Name string // of the token, or the login that is signed in; empty: nobody said
+	Role string // of PostgreSQL: all statements of the request run under it
+	Via  string // loopback, token or session
+	Form string // what a page puts into its forms, as form_token; empty: not signed in by a cookie
+}
+
+type (
+	identityKey struct{}
+	closingKey  struct{}
+)
+
+// Who is whoever sent the request of this context.
+func Who(ctx context.Context) Identity {
+	who, _ := ctx.Value(identityKey{}).(Identity) // none: no right at all
+	return who
+}
+
+// As gives a context in which somebody asks. The door does that; tests may.
+func As(ctx context.Context, who Identity) context.Context {
+	return context.WithValue(ctx, identityKey{}, who)
+}
+
+// Closing ends when the site does: what streams has to look at it.
+func Closing(ctx context.Context) <-chan struct{} {
+	c, _ := ctx.Value(closingKey{}).(chan struct{})
+	return c
+}

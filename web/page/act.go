@@ -1,0 +1,292 @@
+package page
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"bellhop/scheduler"
+	"bellhop/sql/store"
+	"bellhop/web"
+)
+
+// actMost is how many jobs one transaction changes; more are taken by several.
+const actMost = 1000
+
+// verb is what a form may order: with jobs, or by itself.
+type verb struct {
+	Says string // what is said afterwards, of so many jobs
+	jobs func(context.Context, store.Look, []scheduler.JobID, url.Values) (int, error)
+	one  func(context.Context, store.Look, url.Values) error
+	// leads orders something that has a page of its own.
+	leads func(context.Context, store.Look, url.Values) (string, error)
+}
+
+// unfit says what cannot be right in what somebody typed.
+type unfit struct{ title, says string }
+
+func (u unfit) Error() string { return u.says }
+
+// errNoPriority: what was typed is none.
+var errNoPriority = unfit{"That is no priority", "a priority is a number from -20 (first) to 19 (last)"}
+
+func changes(list []store.Change, err error) (int, error) {
+	n := 0
+	for _, c := range list {
+		if c.Was != c.State || c.Was == "" {
+			n++
+		}
+	}
+	return n, err
+}
+
+var verbs = map[string]verb{
+	"cancel": {Says: "cancelled, or asked to stop",
+		jobs: func(ctx context.Context, l store.Look, ids []scheduler.JobID, _ url.Values) (int, error) {
+			return changes(l.CancelMany(ctx, ids, false))
+		}},
+	"kill": {Says: "cancelled at once",
+		jobs: func(ctx context.Context, l store.Look, ids []scheduler.JobID, _ url.Values) (int, error) {
+			return changes(l.CancelMany(ctx, ids, true))
+		}},
+	"retry": {Says: "to be tried again",
+		jobs: func(ctx context.Context, l store.Look, ids []scheduler.JobID, _ url.Values) (int, error) {
+			return changes(l.RetryMany(ctx, ids))
+		}},
+	"behind": {Says: "to be tried again, those behind it included", jobs: behind},
+	"again":  {Says: "to be tried again, as it was changed", jobs: again},
+	"hold": {
+		Says: "held",
+		jobs: edited(func(url.Values) store.Edit { yes := true; return store.Edit{Hold: &yes} }),
+	},
+	"release": {Says: "released",
+		jobs: edited(func(url.Values) store.Edit { no := false; return store.Edit{Hold: &no} })},
+	"priority": {Says: "given that priority", jobs: edited(func(form url.Values) store.Edit {
+		n, err := strconv.Atoi(strings.TrimSpace(form.Get("priority")))
+		if err != nil {
+			return store.Edit{}
+		}
+		return store.Edit{Priority: &n}
+	})},
+	"pause": {Says: "paused", one: func(ctx context.Context, l store.Look, form url.Values) error {
+		return l.Pause(ctx, typeOf(form))
+	}},
+	"resume": {Says: "resumed", one: func(ctx context.Context, l store.Look, form url.Values) error {
+		_, _, err := l.Resume(ctx, typeOf(form))
+		return err
+	}},
+	"run": {Says: "a run was started", one: func(ctx context.Context, l store.Look, form url.Values) error {
+		_, err := l.RunWorkflow(ctx, form.Get("workflow"), nil, nil)
+		return err
+	}},
+	"rerun": {
+		Says: "it goes on at the failed step",
+		one: func(ctx context.Context, l store.Look, form url.Values) error {
+			n, err := strconv.ParseInt(form.Get("run"), 10, 64)
+			if err != nil {
+				return errNotFound
+			}
+			_, err = l.RetryRun(ctx, n)
+			return err
+		},
+	},
+	"plan":       {Says: "planned; nothing is changed yet", leads: plan},
+	"start":      {Says: "it is being carried out", one: operated(store.Look.StartOperation)},
+	"stop":       {Says: "it ends after the batch that is under way", one: operated(store.Look.StopOperation)},
+	"undo":       {Says: "jobs that nobody has changed since are what they were", one: operated(store.Look.UndoOperation)},
+	"rule":       {Says: "the rule holds from now on", one: ruled},
+	"unrule":     {Says: "the rule is deleted; what waits to be sent goes out all the same", one: ofRule(ruleDeleted)},
+	"ruletest":   {Says: "each whom it names is sent a message that says it is a test", one: ofRule(ruleTested)},
+	"activate":   {Says: "activated", one: workflowChanged("activated")},
+	"deactivate": {Says: "deactivated", one: workflowChanged("deactivated")},
+	"revert":     {Says: "the older version holds again", one: reverted},
+}
+
+func workflowChanged(what string) func(context.Context, store.Look, url.Values) error {
+	return func(ctx context.Context, l store.Look, form url.Values) error {
+		_, err := l.ChangeWorkflow(ctx, form.Get("workflow"), what, nil)
+		return err
+	}
+}
+
+// reverted applies an older version of a workflow once more.
+func reverted(ctx context.Context, l store.Look, form url.Values) error {
+	n, err := strconv.Atoi(form.Get("version"))
+	if err != nil {
+		return errNotFound
+	}
+	d, ok, err := l.Version(ctx, form.Get("workflow"), n)
+	if err == nil && !ok {
+		err = errNotFound
+	}
+	if err == nil {
+		_, err = l.ApplyWorkflow(ctx, d.Definition, nil)
+	}
+	return err
+}
+
+func edited(
+	what func(url.Values) store.Edit,
+) func(context.Context, store.Look, []scheduler.JobID, url.Values) (int, error) {
+	return func(ctx context.Context, l store.Look, ids []scheduler.JobID, form url.Values) (int, error) {
+		list, err := l.Edit(ctx, ids, what(form))
+		return len(list), err
+	}
+}
+
+func typeOf(form url.Values) *scheduler.TypeName {
+	if name, err := url.QueryUnescape(form.Get("type")); err == nil && name != "" {
+		t := scheduler.TypeName(name)
+		return &t
+	}
+	return nil
+}
+
+// do carries out what a form orders, and leads back to its page.
+func (p *Pages) do(w http.ResponseWriter, r *http.Request) {
+	name := r.PathValue("verb")
+	v, ok := verbs[name]
+	if err := r.ParseForm(); err != nil || !ok {
+		p.refuse(
+			w,
+			r,
+			http.StatusBadRequest,
+			"No such order",
+			"This form is none of these pages, or too large.",
+			"",
+		)
+		return
+	}
+	who := web.Who(r.Context())
+	sane(r.PostForm)
+	ids, err := p.meant(r.Context(), who, r.PostForm)
+	if err != nil {
+		p.failed(w, r, err)
+		return
+	}
+	n, to := 0, r.PostForm.Get("back")
+	if v.one != nil || v.leads != nil {
+		err = p.Visitors.As(r.Context(), who.Role, func(l store.Look) (err error) {
+			if v.one != nil {
+				return v.one(r.Context(), l, r.PostForm)
+			}
+			to, err = v.leads(r.Context(), l, r.PostForm)
+			return err
+		})
+		n = 1
+	}
+	for len(ids) > 0 && err == nil && v.jobs != nil {
+		some := ids[:min(len(ids), actMost)]
+		ids = ids[len(some):]
+		err = p.Visitors.As(r.Context(), who.Role, func(l store.Look) error {
+			did, err := v.jobs(r.Context(), l, some, r.PostForm)
+			n += did
+			return err
+		})
+	}
+	if err != nil {
+		p.failed(w, r, err)
+		return
+	}
+	p.recent.changes.Add(1)
+	if p.Operations != nil && r.PostForm.Has("operation") {
+		p.Operations.Wake()
+	}
+	back, err := url.Parse(to)
+	if err != nil || back.Host != "" || back.Scheme != "" || !strings.HasPrefix(back.Path, "/") ||
+		strings.HasPrefix(back.Path, "//") || strings.Contains(back.Path, `\`) {
+		back = &url.URL{Path: "/"}
+	}
+	q := back.Query()
+	q.Set("did", name)
+	q.Set("n", strconv.Itoa(n))
+	back.RawQuery = q.Encode()
+	http.Redirect(w, r, back.RequestURI(), http.StatusSeeOther)
+}
+
+// meant are the jobs of a form: those that it names, or the group of failures.
+func (p *Pages) meant(ctx context.Context, who web.Identity, form url.Values) (ids []scheduler.JobID, err error) {
+	for _, text := range form["id"] {
+		if n, err := strconv.ParseInt(text, 10, 64); err == nil && n > 0 {
+			ids = append(ids, scheduler.JobID(n))
+		}
+	}
+	if _, group := form["group"]; !group {
+		return ids, nil
+	}
+	times := timesOf(form)
+	if err := times.err(); err != nil {
+		return nil, err
+	}
+	err = p.Visitors.ReadAs(ctx, who.Role, func(l store.Look) error {
+		rows, err := l.LatestFailed(ctx, failuresMost, times.span(time.Now()))
+		for _, g := range groupFailures(rows) {
+			if g.Key() == form.Get("group") {
+				ids = g.Jobs
+			}
+		}
+		return err
+	})
+	return ids, err
+}
+
+// did is what the order before this page came to, in words.
+func did(q url.Values) string {
+	v, ok := verbs[q.Get("did")]
+	n, err := strconv.Atoi(q.Get("n"))
+	switch {
+	case !ok || err != nil:
+		return ""
+	case v.one != nil || v.leads != nil:
+		return "Done: " + v.Says + "."
+	case n == 0:
+		return "Nothing was changed: in the state that it is in, that cannot be done."
+	case n == 1:
+		return "1 job was " + v.Says + "."
+	}
+	return strconv.Itoa(n) + " jobs were " + v.Says + "."
+}
+
+func (p *Pages) failed(w http.ResponseWriter, r *http.Request, err error) {
+	var said *pgconn.PgError
+	var unreachable *scheduler.Unreachable
+	var wrong unfit
+	switch {
+	case errors.As(err, &wrong):
+		p.refuse(w, r, http.StatusBadRequest, wrong.title, wrong.says, "")
+		return
+	case errors.As(err, &said) && !errors.As(err, &unreachable) &&
+		(said.Code == "55000" || said.Code[:2] == "22" || said.Code[:2] == "23"):
+		p.refuse(w, r, http.StatusConflict, "That cannot be done", said.Message, said.Hint)
+		return
+	}
+	status, title, main, gone := p.trouble(r.Context(), err)
+	p.around(w, r, status, title, main, gone)
+}
+
+func (p *Pages) refuse(w http.ResponseWriter, r *http.Request, status int, title, says, next string) {
+	var b strings.Builder
+	_ = p.html.ExecuteTemplate(
+		&b,
+		"trouble",
+		map[string]any{"Data": map[string]string{"Title": title, "Says": says, "Next": next}},
+	)
+	p.around(w, r, status, title, b.String(), "")
+}
+
+// around answers with a page that is no view's.
+func (p *Pages) around(w http.ResponseWriter, r *http.Request, status int, title, main, gone string) {
+	p.write(
+		w,
+		status,
+		frame{Title: title, Path: r.URL.Path, Version: p.Version, Who: web.Who(r.Context()), At: time.Now(),
+			Pages: routes, Away: gone},
+		main,
+	)
+}

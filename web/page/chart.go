@@ -1,0 +1,92 @@
+package page
+
+import (
+	"fmt"
+	"time"
+
+	"bellhop/scheduler/words"
+	"bellhop/sql/store"
+)
+
+// A chart is drawn in units of its own, and scaled to the page's width.
+const (
+	chartWidth  = 960
+	chartHeight = 120
+)
+
+// chart is bars, one a minute, with what succeeded under what failed, and what
+// was taken as a line above them.
+type chart struct {
+	Width, Height int
+	Bars          []bar
+	Taken         string // points of a polyline
+	Marks         []mark
+	Most          string // what the height stands for
+	Empty         bool
+	Says          string // the same for whoever does not see it
+}
+
+type bar struct {
+	X, W          float64
+	OKY, OKH      float64
+	BadY, BadH    float64
+	Says          string
+	Full          bool
+	HitY, HitHigh float64
+}
+
+type mark struct {
+	X    float64
+	Says string
+}
+
+// minutesChart draws so many minutes from a time on. Values in, a picture out.
+func minutesChart(history []store.HistoryRow, from time.Time, minutes int) chart {
+	type count struct{ taken, ok, bad int64 }
+	counts := make([]count, minutes)
+	var most, ok, bad int64
+	for _, h := range history {
+		i := int(h.Minute.Sub(from) / time.Minute)
+		if i < 0 || i >= minutes {
+			continue
+		}
+		c := &counts[i]
+		c.taken += h.Taken
+		c.ok += h.Succeeded
+		c.bad += h.Failed
+		ok += h.Succeeded
+		bad += h.Failed
+		most = max(most, c.taken, c.ok+c.bad)
+	}
+	c := chart{Width: chartWidth, Height: chartHeight, Empty: most == 0, Most: words.Grouped(most) + "/min"}
+	c.Says = fmt.Sprintf("In %d minutes %s succeeded and %s failed; at the most %s in a minute.", minutes,
+		words.Grouped(ok), words.Grouped(bad), words.Grouped(most))
+	if c.Empty {
+		return c
+	}
+	step := float64(chartWidth) / float64(minutes)
+	high := func(n int64) float64 { return float64(n) / float64(most) * (chartHeight - 16) }
+	for i, n := range counts {
+		x := float64(i) * step
+		b := bar{X: x + 0.5, W: step - 1, OKH: high(n.ok), BadH: high(n.bad), HitHigh: chartHeight}
+		b.OKY = chartHeight - b.OKH
+		b.BadY = b.OKY - b.BadH
+		at := from.Add(time.Duration(i) * time.Minute).Local()
+		if n.taken+n.ok+n.bad > 0 {
+			b.Full = true
+			b.Says = fmt.Sprintf(
+				"%s: %s taken, %s succeeded, %s failed",
+				at.Format("15:04"),
+				words.Grouped(n.taken),
+				words.Grouped(n.ok),
+				words.Grouped(n.bad),
+			)
+		}
+		c.Bars = append(c.Bars, b)
+		c.Taken += fmt.Sprintf("%.1f,%.1f ", x+step/2, chartHeight-high(n.taken))
+		if at.Minute()%15 == 0 {
+			c.Marks = append(c.Marks, mark{x + step/2, at.Format("15:04")})
+		}
+	}
+	return c
+}

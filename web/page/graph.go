@@ -1,0 +1,182 @@
+package page
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"bellhop/report"
+	"bellhop/scheduler"
+	"bellhop/scheduler/layered"
+	"bellhop/sql/store"
+)
+
+// graphMost is how many jobs a picture has room for.
+const graphMost = 500
+
+var graphSize = layered.Size{Width: 170, Height: 40, Across: 50, Down: 14}
+
+type graphData struct {
+	ID     string
+	Shapes shapes
+	Most   bool
+	N      int
+	Path   []store.Node // the way of those that are not over that is longest
+}
+
+// shapes is a graph as it is drawn.
+type shapes struct {
+	Width, Height float64
+	Nodes         []shape
+	Arrows        []arrow
+}
+
+type shape struct {
+	X, Y, W, H float64
+	Href       string
+	State      string
+	Name, Says string
+	This       bool
+}
+
+type arrow struct {
+	Path          string
+	Met, Critical bool
+	Says          string
+}
+
+func graph(r *request) (content, error) {
+	n, err := strconv.ParseInt(r.arg, 10, 64)
+	if err != nil || n <= 0 {
+		return content{}, errNotFound
+	}
+	nodes, edges, err := r.Look.Graph(r, scheduler.JobID(n), graphMost)
+	if err != nil {
+		return content{}, err
+	}
+	if len(nodes) == 0 {
+		return content{}, errNotFound
+	}
+	if r.query.Get("format") == "dot" {
+		return content{Type: "text/vnd.graphviz; charset=utf-8", Raw: []byte(report.Dot(nodes, edges))}, nil
+	}
+	d := graphData{ID: r.arg, N: len(nodes), Most: len(nodes) == graphMost}
+	d.Path = longestOpen(nodes, edges)
+	d.Shapes = draw(nodes, edges, scheduler.JobID(n), d.Path)
+	return content{Title: "Graph of #" + r.arg, Template: "graph", Data: d}, nil
+}
+
+// draw makes shapes of jobs.
+func draw(nodes []store.Node, edges []store.Dependency, this scheduler.JobID, path []store.Node) shapes {
+	at := map[scheduler.JobID]int{}
+	for i, n := range nodes {
+		at[n.ID] = i
+	}
+	var list []layered.Edge
+	var kept []store.Dependency
+	for _, e := range edges {
+		from, ok := at[e.Needs]
+		to, both := at[e.Job]
+		if ok && both {
+			list = append(list, layered.Edge{From: from, To: to})
+			kept = append(kept, e)
+		}
+	}
+	p := layered.Draw(len(nodes), list, graphSize)
+	const margin = 8
+	s := shapes{Width: p.Width + 2*margin, Height: p.Height + 2*margin}
+	for i, n := range nodes {
+		q := p.Nodes[i]
+		s.Nodes = append(s.Nodes, shape{X: q.X + margin, Y: q.Y + margin, W: graphSize.Width, H: graphSize.Height,
+			Href: fmt.Sprintf("/jobs/%d", n.ID), State: string(n.State), Name: short(report.NodeName(n), 22),
+			Says: fmt.Sprintf("#%d %s", n.ID, n.State), This: n.ID == this})
+	}
+	on := map[[2]scheduler.JobID]bool{}
+	for i := 1; i < len(path); i++ {
+		on[[2]scheduler.JobID{path[i-1].ID, path[i].ID}] = true
+	}
+	for i, points := range p.Edges {
+		e := kept[i]
+		a := arrow{Met: e.Met, Critical: on[[2]scheduler.JobID{e.Needs, e.Job}], Path: curve(points, margin)}
+		if !slices.Equal(e.Wanted, []string{string(scheduler.Succeeded)}) {
+			a.Says = "if " + strings.Join(e.Wanted, " or ")
+		}
+		s.Arrows = append(s.Arrows, a)
+	}
+	return s
+}
+
+// curve is a way through points as SVG writes it.
+func curve(points []layered.Point, margin float64) string {
+	var b strings.Builder
+	for i, q := range points {
+		x, y := q.X+margin, q.Y+margin
+		if i == 0 {
+			fmt.Fprintf(&b, "M%.0f %.0f", x, y)
+			continue
+		}
+		before := points[i-1]
+		mid := (before.X+q.X)/2 + margin
+		fmt.Fprintf(&b, "C%.0f %.0f %.0f %.0f %.0f %.0f", mid, before.Y+margin, mid, y, x, y)
+	}
+	return b.String()
+}
+
+// short is the beginning of a name, so many characters.
+func short(s string, most int) string {
+	s = clean(s)
+	if runes := []rune(s); len(runes) > most {
+		return string(runes[:most-1]) + "…"
+	}
+	return s
+}
+
+// longestOpen is the longest way through jobs that are not over: what keeps the
+// end of the graph back.
+func longestOpen(nodes []store.Node, edges []store.Dependency) []store.Node {
+	at := map[scheduler.JobID]int{}
+	for i, n := range nodes {
+		if !n.State.Final() {
+			at[n.ID] = i
+		}
+	}
+	needs := map[scheduler.JobID][]scheduler.JobID{}
+	for _, e := range edges {
+		if _, ok := at[e.Needs]; ok {
+			needs[e.Job] = append(needs[e.Job], e.Needs)
+		}
+	}
+	length, before := map[scheduler.JobID]int{}, map[scheduler.JobID]scheduler.JobID{}
+	for range nodes { // at most so often, and mostly twice: ids grow along the way
+		changed := false
+		for _, n := range nodes {
+			if _, ok := at[n.ID]; !ok {
+				continue
+			}
+			for _, need := range needs[n.ID] {
+				if l := length[need] + 1; l > length[n.ID] && l <= len(nodes) {
+					length[n.ID], before[n.ID], changed = l, need, true
+				}
+			}
+		}
+		if !changed {
+			break
+		}
+	}
+	var last scheduler.JobID
+	for id, l := range length {
+		if l > length[last] || l == length[last] && id < last {
+			last = id
+		}
+	}
+	if length[last] == 0 {
+		return nil
+	}
+	var path []store.Node
+	for id, ok := last, true; ok && len(path) <= len(nodes); id, ok = before[id] {
+		path = append(path, nodes[at[id]])
+	}
+	slices.Reverse(path)
+	return path
+}

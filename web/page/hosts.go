@@ -1,0 +1,77 @@
+package page
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+
+	"bellhop/scheduler"
+	"bellhop/sql/store"
+)
+
+type hostsData struct {
+	Instances []store.InstanceRow
+	Lanes     []lane
+	Agents    []agent
+	AllPaused bool
+	Paused    []store.PausedRow
+}
+
+// agent is a type, and how it goes on each host.
+type agent struct {
+	store.AgentRow
+	Troubles []hostTrouble
+	Children int
+	Paused   bool
+}
+
+type hostTrouble struct {
+	Host string
+	scheduler.Account
+}
+
+func hosts(r *request) (content, error) {
+	f, err := r.fleet()
+	if err != nil {
+		return content{}, err
+	}
+	children, err := r.Look.Children(r)
+	if err != nil {
+		return content{}, err
+	}
+	var words map[store.AgentKey]map[string]string
+	if r.may.Operates {
+		if words, err = r.Look.AgentWords(r); err != nil {
+			return content{}, err
+		}
+	}
+	o := overviewData{}
+	o.lanes(f, children)
+	d := hostsData{Instances: f.Instances, Lanes: o.Lanes, Paused: f.Paused}
+	for _, a := range f.Agents {
+		one := agent{AgentRow: a, Troubles: troubles(a, words[store.AgentKey{Instance: a.Instance, Type: a.Type}])}
+		for _, p := range f.Paused {
+			one.Paused = one.Paused || p.Type == string(a.Type)
+			d.AllPaused = d.AllPaused || p.Type == ""
+		}
+		for _, c := range children {
+			if c.Instance == a.Instance && c.Type == a.Type && c.State != "FREE" {
+				one.Children++
+			}
+		}
+		d.Agents = append(d.Agents, one)
+	}
+	return content{Title: "Hosts", Template: "hosts", Data: d}, nil
+}
+
+// troubles are why no child of an agent comes up, by host.
+func troubles(a store.AgentRow, words map[string]string) (list []hostTrouble) {
+	var reasons map[string]string
+	if err := json.Unmarshal(a.Trouble, &reasons); err != nil {
+		return []hostTrouble{{Host: "", Account: scheduler.Account{Reason: string(a.Trouble)}}}
+	}
+	for _, h := range slices.Sorted(maps.Keys(reasons)) {
+		list = append(list, hostTrouble{h, scheduler.Account{Reason: reasons[h], Message: words[h]}})
+	}
+	return list
+}

@@ -1,0 +1,260 @@
+package page
+
+import (
+	"net/url"
+	"strconv"
+	"time"
+
+	"bellhop/report"
+	"bellhop/scheduler"
+	"bellhop/scheduler/words"
+	"bellhop/sql/store"
+)
+
+// logLevels are the levels of lines in the order of a filter.
+var logLevels = []scheduler.Level{scheduler.LevelOut, scheduler.LevelErr, scheduler.LevelInfo, scheduler.LevelError,
+	scheduler.LevelNote, scheduler.LevelDebug}
+
+const (
+	neighboursMost = 40
+	logLinesMost   = 2000
+	logTextMost    = 200_000 // of characters: lines may be long
+	itemsMost      = 50
+)
+
+type jobData struct {
+	store.JobRow
+	Reasons  []store.ReasonRow
+	Forecast string
+	Trace    report.Waterfall
+	Bars     []timeBar
+	Payload  *store.PayloadRow
+	Result   string
+	Items    []store.ItemRow
+	Nodes    []store.Node // before and behind it
+	Needs    []store.Node
+	Needed   []store.Node
+	Graph    bool // it is part of one
+	Log      logData
+	Age      float64
+	CanRetry bool
+	CanHold  bool
+	Behind   *fromHere // nil: it is not offered
+	Address  string
+}
+
+// logData is what is shown of a log.
+type logData struct {
+	May     bool
+	Lines   []store.LogRow
+	Attempt int
+	Level   string
+	Find    string
+	Older   string // the address of those before; empty: these are the first
+	Newest  string // the address of the last; empty: these are
+}
+
+// timeBar is a step of the waterfall, drawn on a width of 1000.
+type timeBar struct {
+	report.Step
+	X, W   float64
+	After  float64 // since the submission, in seconds
+	Before bool
+	Open   bool
+}
+
+func job(r *request) (content, error) {
+	n, err := strconv.ParseInt(r.arg, 10, 64)
+	if err != nil || n <= 0 {
+		return content{}, errNotFound
+	}
+	id := scheduler.JobID(n)
+	d := jobData{Address: r.pages.Address}
+	var ok bool
+	if d.JobRow, ok, err = r.Look.Job(r, id); err != nil {
+		return content{}, err
+	}
+	if !ok {
+		return content{}, errNotFound
+	}
+	d.Age = d.JobRow.Age
+	if d.Reasons, err = r.Look.Explain(r, id); err != nil {
+		return content{}, err
+	}
+	if r.may.Reads {
+		forecast, err := report.Foresee(r, r.Look, d.JobRow)
+		if err != nil {
+			return content{}, err
+		}
+		if forecast != nil {
+			d.Forecast = forecast.Lines(r.now)
+		}
+	}
+	attempts, err := r.Look.Attempts(r, id)
+	if err != nil {
+		return content{}, err
+	}
+	lost, err := r.Look.Lost(r, id)
+	if err != nil {
+		return content{}, err
+	}
+	nodes, edges, err := r.Look.Graph(r, id, neighboursMost)
+	if err != nil {
+		return content{}, err
+	}
+	d.neighbours(id, nodes, edges)
+	var needs []store.NeedRow
+	if len(d.Needs) > 0 {
+		if needs, err = r.Look.Needs(r, id, 20); err != nil {
+			return content{}, err
+		}
+	}
+	d.Trace = report.NewWaterfall(d.JobRow, attempts, lost, needs, r.pages.TraceURL)
+	d.Bars = timeBars(d.Trace)
+	if err := d.inside(r, id); err != nil {
+		return content{}, err
+	}
+	d.CanRetry = d.State.Final()
+	if r.may.Operates && d.CanRetry && len(d.Needed) > 0 {
+		b, ok, err := r.Look.Behind(r, id)
+		if err != nil {
+			return content{}, err
+		}
+		if ok {
+			d.Behind = &fromHere{b}
+		}
+	}
+	d.CanHold = d.State == scheduler.Ready || d.State == scheduler.Scheduled || d.State == scheduler.Blocked
+	return content{Title: "#" + r.arg + " " + clean(d.Type), Template: "job", Data: d}, nil
+}
+
+// inside adds what only operators see, and whoever has submitted it.
+func (d *jobData) inside(r *request, id scheduler.JobID) error {
+	d.Log = logData{May: r.may.Operates, Level: r.query.Get("level"), Find: r.query.Get("find")}
+	if !r.may.Operates {
+		return nil
+	}
+	payloads, err := r.Look.Payloads(r, []scheduler.JobID{id}, 0)
+	if err != nil {
+		return err
+	}
+	if p, ok := payloads[id]; ok {
+		d.Payload = &p
+	}
+	result, err := r.Look.Result(r, id)
+	if err != nil {
+		return err
+	}
+	d.Result = string(result)
+	if d.IsMSQ {
+		if d.Items, err = r.Look.FailedItems(r, id, itemsMost); err != nil {
+			return err
+		}
+	}
+	d.Log.Attempt, _ = strconv.Atoi(r.query.Get("attempt"))
+	levels := []scheduler.Level{}
+	for _, l := range logLevels {
+		if d.Log.Level == "" || string(l) == d.Log.Level {
+			levels = append(levels, l)
+		}
+	}
+	f := store.LineFilter{Attempt: d.Log.Attempt, Levels: levels, Words: d.Log.Find}
+	if n, err := strconv.ParseInt(r.query.Get("before"), 10, 64); err == nil && n > 0 {
+		f.Before = &n
+	}
+	if d.Log.Lines, err = r.Look.LastLines(r, id, f, logLinesMost+1, shownMost); err != nil {
+		return err
+	}
+	d.Log.cut(r)
+	return nil
+}
+
+// cut leaves out the oldest lines where there are more than a page has, and says where they are.
+func (l *logData) cut(r *request) {
+	from, text := len(l.Lines), 0
+	for from > 0 && len(l.Lines)-from < logLinesMost && (text < logTextMost || from == len(l.Lines)) {
+		from--
+		text += len(l.Lines[from].Line)
+	}
+	same := url.Values{}
+	for _, name := range []string{"level", "attempt", "find"} {
+		if v := r.query.Get(name); v != "" {
+			same.Set(name, v)
+		}
+	}
+	at := func() string { return "/jobs/" + r.arg + "?" + same.Encode() + "#h-log" }
+	if r.query.Has("before") {
+		l.Newest = at()
+	}
+	if from > 0 {
+		l.Lines = l.Lines[from:]
+		same.Set("before", strconv.FormatInt(l.Lines[0].ID, 10))
+		l.Older = at()
+	}
+}
+
+func (d *jobData) neighbours(id scheduler.JobID, nodes []store.Node, edges []store.Dependency) {
+	d.Graph = len(nodes) > 1
+	at := map[scheduler.JobID]store.Node{}
+	for _, n := range nodes {
+		at[n.ID] = n
+	}
+	for _, e := range edges {
+		if n, ok := at[e.Needs]; ok && e.Job == id {
+			d.Needs = append(d.Needs, n)
+		}
+		if n, ok := at[e.Job]; ok && e.Needs == id {
+			d.Needed = append(d.Needed, n)
+		}
+	}
+}
+
+// Pointer is when it was submitted.
+func (d jobData) Pointer() *time.Time { return &d.CreatedAt }
+
+// Share is how far it is.
+func (d jobData) Share() float32 { return *d.Progress }
+
+// timeBars places the steps of a waterfall beside each other's times.
+func timeBars(w report.Waterfall) []timeBar {
+	from, to := w.Row.CreatedAt, w.Row.CreatedAt
+	end := func(s report.Step) time.Time { return s.From.Add(time.Duration(s.Seconds * float64(time.Second))) }
+	for _, s := range w.Steps {
+		if s.From.Before(from) {
+			from = s.From
+		}
+		if e := end(s); e.After(to) {
+			to = e
+		}
+	}
+	whole := max(to.Sub(from).Seconds(), 1e-6)
+	bars := make([]timeBar, len(w.Steps))
+	for i, s := range w.Steps {
+		b := timeBar{Step: s, X: s.From.Sub(from).Seconds() / whole * 1000, W: max(s.Seconds/whole*1000, 3),
+			After: s.From.Sub(w.Row.CreatedAt).Seconds(), Open: s.To == nil}
+		b.X = min(b.X, 997)
+		b.W = min(b.W, 1000-b.X)
+		if b.After < 0 {
+			b.Before, b.After = true, -b.After
+		}
+		bars[i] = b
+	}
+	return bars
+}
+
+// Took is how long a bar is, in words.
+func (b timeBar) Took() string {
+	text := words.Span(&b.Seconds)
+	if b.Open {
+		text += "…"
+	}
+	return text
+}
+
+// Since is when a bar begins after the submission.
+func (b timeBar) Since() string {
+	if b.Before {
+		return "−" + words.Span(&b.After)
+	}
+	return "+" + words.Span(&b.After)
+}

@@ -1,0 +1,128 @@
+package page
+
+import (
+	"maps"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"bellhop/scheduler"
+	"bellhop/sql/store"
+)
+
+// jobsMost is how many jobs a page lists.
+const jobsMost = 50
+
+type jobsData struct {
+	Jobs   []store.JobRow
+	States []stateChoice
+	Types  []scheduler.TypeName
+	Type   string
+	Key    string
+	Error  string
+	Next   string // the next page's address; empty: this is the last
+	First  string // the first page's, where this is not it
+	Looked bool
+	Line   string // the command that lists the same
+	Filter []filterPart
+	Times  timeFilter
+}
+
+// filterPart is what a form for all that match has of the filter.
+type filterPart struct{ Name, Value string }
+
+// typesOf are the types of a field.
+func typesOf(text string) (types []scheduler.TypeName) {
+	for _, t := range strings.FieldsFunc(text, func(c rune) bool { return c == ',' || c == ' ' }) {
+		types = append(types, scheduler.TypeName(t))
+	}
+	return types
+}
+
+// keyOf is the beginning of keys that a field asks for.
+func keyOf(text string) string { return strings.TrimSuffix(strings.TrimSpace(text), "*") }
+
+type stateChoice struct {
+	State scheduler.JobState
+	On    bool
+}
+
+func jobs(r *request) (content, error) {
+	q := r.query
+	// A word that is a job's number leads to it.
+	if id := strings.TrimSpace(strings.TrimPrefix(q.Get("key"), "#")); id != "" {
+		if n, err := strconv.ParseInt(id, 10, 64); err == nil && n > 0 {
+			if _, ok, err := r.Look.Job(r, scheduler.JobID(n)); err == nil && ok {
+				return job(
+					&request{
+						Context: r,
+						Look:    r.Look,
+						pages:   r.pages,
+						who:     r.who,
+						may:     r.may,
+						query:   url.Values{},
+						arg:     id,
+						now:     r.now,
+					},
+				)
+			}
+		}
+	}
+	s := store.JobFilter{
+		Key:   keyOf(q.Get("key")),
+		Error: strings.TrimSpace(q.Get("error")),
+	}
+	if n, err := strconv.ParseInt(q.Get("run"), 10, 64); err == nil {
+		s.Run = &n
+	}
+	d := jobsData{Type: q.Get("type"), Key: s.Key, Error: s.Error, Times: timesOf(q)}
+	s.CreatedAfter, s.CreatedBefore = d.Times.after, d.Times.before
+	for _, state := range q["state"] {
+		if st := scheduler.JobState(state); st.Valid() && !slices.Contains(s.States, st) {
+			s.States = append(s.States, st)
+		}
+	}
+	for _, state := range scheduler.JobStates {
+		d.States = append(d.States, stateChoice{state, slices.Contains(s.States, state)})
+	}
+	s.Types = typesOf(d.Type)
+	var below *int64
+	if n, err := strconv.ParseInt(q.Get("below"), 10, 64); err == nil && n > 0 {
+		below = &n
+	}
+	list, next, err := r.Look.Unfinished(r, s, below, jobsMost)
+	if err != nil {
+		return content{}, err
+	}
+	d.Jobs, d.Looked = list, next != nil && len(list) < jobsMost
+	same := url.Values{}
+	for _, name := range []string{"state", "type", "key", "error", "run", "since", "until"} {
+		if len(q[name]) > 0 && q.Get(name) != "" {
+			same[name] = q[name]
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(same)) {
+		for _, value := range same[name] {
+			d.Filter = append(d.Filter, filterPart{name, value})
+		}
+	}
+	if below != nil {
+		d.First = "/jobs?" + same.Encode()
+	}
+	if next != nil {
+		same.Set("below", strconv.FormatInt(*next, 10))
+		d.Next = "/jobs?" + same.Encode()
+	}
+	if d.Types, err = r.types(); err != nil {
+		return content{}, err
+	}
+	d.Line = "bellhop ls"
+	for _, state := range s.States {
+		d.Line += " -s " + string(state)
+	}
+	for _, t := range s.Types {
+		d.Line += " -t " + shell(string(t))
+	}
+	return content{Title: "Jobs", Template: "jobs", Data: d}, nil
+}

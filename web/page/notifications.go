@@ -1,0 +1,171 @@
+package page
+
+import (
+	"context"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"bellhop/config"
+	"bellhop/scheduler/notice"
+	flow "bellhop/scheduler/workflow"
+	"bellhop/sql/store"
+)
+
+// noticesMost is how many messages a page lists.
+const noticesMost = 50
+
+type notificationsData struct {
+	Rules    []ruleRow
+	Messages []messageRow
+	Form     ruleRow // what the form has: a rule that is to be changed, or an empty one
+	States   []string
+}
+
+// messageRow is a message of how a run ended.
+type messageRow struct{ store.NoticeRow }
+
+// Made is when it was written, and Waits whether it is still to be sent.
+func (m messageRow) Made() *time.Time { return &m.At }
+func (m messageRow) Waits() bool      { return m.Status == "waiting" }
+
+// ruleRow is a rule of who is told how runs end, with what a page says of it besides.
+type ruleRow struct{ store.NoticeRuleRow }
+
+// notifications is who is told how runs end, besides those whom definitions name: addresses are nothing for readers.
+func notifications(r *request) (content, error) {
+	d := notificationsData{States: flow.RunStates, Form: ruleRow{store.NoticeRuleRow{Statuses: []string{"failed"}}}}
+	if !r.may.Operates {
+		return content{Title: "Notifications", Template: "notifications", Data: d}, nil
+	}
+	rules, err := r.Look.NoticeRules(r)
+	if err != nil {
+		return content{}, err
+	}
+	for _, rule := range rules {
+		row := ruleRow{rule}
+		d.Rules = append(d.Rules, row)
+		if strconv.FormatInt(rule.ID, 10) == r.query.Get("rule") && row.Typable() {
+			d.Form = row
+		}
+	}
+	messages, err := r.Look.Notices(r, nil, nil, nil, noticesMost)
+	for _, m := range messages {
+		d.Messages = append(d.Messages, messageRow{m})
+	}
+	return content{Title: "Notifications", Template: "notifications", Data: d}, err
+}
+
+// Tells reports whether it tells of runs that end so.
+func (r ruleRow) Tells(state string) bool { return slices.Contains(r.Statuses, state) }
+
+// Typable reports whether a form gives back what it is shown: not an argument with a blank, or what does not print.
+func (r ruleRow) Typable() bool {
+	form := url.Values{"project": {clean(r.Project)}, "prefix": {clean(r.Prefix)}, "status": r.Statuses,
+		"mail": {r.Mails()}, "webhook": {clean(r.Webhook)}, "command": {r.Words()}, "within": {r.Within()}}
+	back, err := ruleOf(form)
+	return err == nil && back.Project == r.Project && back.Prefix == r.Prefix && slices.Equal(back.Mail, r.Mail) &&
+		(r.Webhook == nil || back.Webhook == *r.Webhook) && slices.Equal(back.Command, r.Command)
+}
+
+// Which are the workflows that it is for, in words.
+func (r ruleRow) Which() string {
+	var parts []string
+	if r.Prefix != "" {
+		parts = append(parts, r.Prefix+"…")
+	}
+	if r.Project != "" {
+		parts = append(parts, "of "+r.Project)
+	}
+	if len(parts) == 0 {
+		return "every workflow"
+	}
+	return clean(strings.Join(parts, " "))
+}
+
+// Within is how long ago another run may have succeeded, as it is typed.
+func (r ruleRow) Within() string {
+	if r.UnlessSuccessWithin == nil {
+		return ""
+	}
+	text := (time.Duration(*r.UnlessSuccessWithin) * time.Millisecond).String()
+	if short, is := strings.CutSuffix(text, "m0s"); is {
+		text = short + "m"
+	}
+	if short, is := strings.CutSuffix(text, "h0m"); is {
+		text = short + "h"
+	}
+	return text
+}
+
+// Mails and Words are its addresses and its command, as they are typed.
+func (r ruleRow) Mails() string { return clean(strings.Join(r.Mail, ", ")) }
+func (r ruleRow) Words() string { return clean(strings.Join(r.Command, " ")) }
+
+// ruleOf is the rule of a form.
+func ruleOf(form url.Values) (r notice.Rule, err error) {
+	r = notice.Rule{
+		Project: strings.TrimSpace(form.Get("project")),
+		Prefix:  strings.TrimSpace(form.Get("prefix")),
+		When:    form["status"],
+		Mail:    strings.FieldsFunc(form.Get("mail"), func(c rune) bool { return strings.ContainsRune(", ;\t\r\n", c) }),
+		Webhook: strings.TrimSpace(form.Get("webhook")),
+		Command: strings.Fields(form.Get("command")),
+	}
+	if len(r.When) == 0 {
+		r.When = []string{"failed"}
+	}
+	const title = "That is no rule"
+	if text := strings.TrimSpace(form.Get("within")); text != "" {
+		if r.UnlessSuccessWithin, err = time.ParseDuration(text); err != nil {
+			return r, unfit{title, "unless one has succeeded within: “" + clean(text) + "” is no time such as 90m or 1h"}
+		}
+	}
+	if err := config.CheckRule(r); err != nil {
+		return r, unfit{title, err.Error()}
+	}
+	return r, nil
+}
+
+// ruled adds a rule, or says what one is from now on.
+func ruled(ctx context.Context, l store.Look, form url.Values) error {
+	rule, err := ruleOf(form)
+	if err != nil {
+		return err
+	}
+	if form.Get("rule") == "" {
+		_, err = l.AddNoticeRule(ctx, rule)
+		return err
+	}
+	return ofRule(func(ctx context.Context, l store.Look, id int64) (bool, error) {
+		return l.ChangeNoticeRule(ctx, id, rule)
+	})(ctx, l, form)
+}
+
+// ofRule does something with the rule that a form names.
+func ofRule(
+	do func(context.Context, store.Look, int64) (is bool, err error),
+) func(context.Context, store.Look, url.Values) error {
+	return func(ctx context.Context, l store.Look, form url.Values) error {
+		id, err := strconv.ParseInt(form.Get("rule"), 10, 64)
+		if err != nil {
+			return errNotFound
+		}
+		is, err := do(ctx, l, id)
+		if err == nil && !is {
+			err = errNotFound
+		}
+		return err
+	}
+}
+
+func ruleDeleted(ctx context.Context, l store.Look, id int64) (bool, error) {
+	return l.DeleteNoticeRule(ctx, id)
+}
+
+func ruleTested(ctx context.Context, l store.Look, id int64) (bool, error) {
+	messages, err := l.TestNoticeRule(ctx, id)
+	return messages != nil, err
+}

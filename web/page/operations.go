@@ -1,0 +1,245 @@
+package page
+
+import (
+	"context"
+	"encoding/json"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"bellhop/report"
+	"bellhop/scheduler"
+	"bellhop/scheduler/words"
+	"bellhop/sql/store"
+)
+
+// operationsMost is how many operations a page lists.
+const operationsMost = 50
+
+type operationsData struct {
+	Operations    []operationRow
+	Older, Newest bool
+	Next          int64
+}
+
+// operationRow is an operation with what a page says of it besides.
+type operationRow struct{ store.OperationRow }
+
+func operations(r *request) (content, error) {
+	var d operationsData
+	var before *int64
+	if n, err := strconv.ParseInt(r.query.Get("before"), 10, 64); err == nil && n > 0 {
+		before, d.Newest = &n, true
+	}
+	list, err := r.Look.Operations(r, before, operationsMost+1)
+	if err != nil {
+		return content{}, err
+	}
+	d.Older = len(list) > operationsMost
+	for _, o := range list[:min(len(list), operationsMost)] {
+		d.Operations = append(d.Operations, operationRow{o})
+		d.Next = o.ID
+	}
+	return content{Title: "Operations", Template: "operations", Data: d}, nil
+}
+
+type operationData struct {
+	operationRow
+	ByState []plannedState
+	Address string
+}
+
+// plannedState is how many jobs of a state a filter lets through, and how many of them are to change.
+type plannedState struct {
+	State scheduler.JobState
+	N, To int64
+}
+
+func oneOperation(r *request) (content, error) {
+	id, err := strconv.ParseInt(r.arg, 10, 64)
+	if err != nil || id <= 0 {
+		return content{}, errNotFound
+	}
+	o, ok, err := r.Look.Operation(r, id)
+	if err != nil {
+		return content{}, err
+	}
+	if !ok {
+		return content{}, errNotFound
+	}
+	d := operationData{operationRow: operationRow{o}, Address: r.pages.Address}
+	for _, s := range scheduler.JobStates {
+		if n := o.ByState[string(s)]; n > 0 {
+			d.ByState = append(d.ByState, plannedState{s, n, n - o.Skipped[string(s)]})
+		}
+	}
+	return content{Title: "Operation " + r.arg, Template: "operation", Data: d}, nil
+}
+
+// verbWords are what operations do, as titles.
+var verbWords = map[string]string{"cancel": "Cancel", "kill": "Kill", "retry": "Retry", "release": "Release", "hold": "Hold"}
+
+// Order is what is to be done, and with which jobs.
+func (o operationRow) Order() string {
+	if o.Priority != nil {
+		return "Priority " + strconv.Itoa(*o.Priority)
+	}
+	return verbWords[o.Verb]
+}
+
+// filterNames are the parts of a filter, as the form of the jobs page has them.
+var filterNames = []struct{ name, says string }{{"type", "type"}, {"state", "state"},
+	{"key", "key begins with"}, {"error", "error has"}, {"failure", "error like"}, {"host", "on"}, {"run", "run"},
+	{"id", "job"}, {"created_after", "submitted since"}, {"created_before", "submitted before"}}
+
+// For is its filter in words.
+func (o operationRow) For() string {
+	var filter map[string]any
+	if json.Unmarshal(o.Filter, &filter) != nil {
+		return clean(string(o.Filter))
+	}
+	var parts []string
+	for _, f := range filterNames {
+		switch v := filter[f.name].(type) {
+		case nil:
+		case []any:
+			var list []string
+			for _, one := range v[:min(len(v), 10)] {
+				list = append(list, plain(one))
+			}
+			if len(v) > len(list) {
+				list = append(list, "and "+words.Count(len(v)-len(list), "other"))
+			}
+			parts = append(parts, f.says+" "+strings.Join(list, ", "))
+		default:
+			parts = append(parts, f.says+" “"+plain(v)+"”")
+		}
+	}
+	if filter["type"] == nil && filter["id"] == nil && len(parts) == 1 && filter["state"] != nil {
+		parts = append([]string{"every job"}, parts...)
+	}
+	return clean(strings.Join(parts, " · "))
+}
+
+// plain is a value of a filter.
+func plain(v any) string {
+	switch v := v.(type) {
+	case string:
+		return v
+	case float64:
+		return strconv.FormatFloat(v, 'f', -1, 64)
+	}
+	text, _ := json.Marshal(v) // it was JSON
+	return string(text)
+}
+
+// Others says how many jobs besides need these, and what becomes of them.
+func (o operationRow) Others() string { return report.Dependents(o.Dependents) }
+
+// Over is how many jobs it need not look at any more.
+func (o operationRow) Over() int64 { return min(o.Planned, o.Done+o.Refused) }
+
+// Waits reports whether nothing has been changed yet.
+func (o operationRow) Waits() bool { return o.StartedAt == nil }
+
+// CanStart, CanStop and CanUndo say which buttons there are.
+func (o operationRow) CanStart() bool { return o.State == "planned" || o.State == "stopped" }
+func (o operationRow) CanStop() bool  { return o.State == "planned" || o.State == "running" }
+func (o operationRow) CanUndo() bool {
+	return !o.Waits() && o.Done > 0 && (o.State == "done" || o.State == "stopped") && o.Undoable()
+}
+
+// Undoable reports whether it is one that can be undone at all.
+func (o operationRow) Undoable() bool {
+	return o.Planned <= 10_000 && slices.Contains([]string{"cancel", "hold", "priority"}, o.Verb)
+}
+
+// unworked is after how long an operation is taken to be nobody's: an instance looks once a minute.
+const unworked = 90 * time.Second
+
+// Stuck reports whether it should go on, and does not.
+func (o operationRow) Stuck() bool {
+	last := o.StartedAt
+	if o.WorkedAt != nil {
+		last = o.WorkedAt
+	}
+	return (o.State == "running" || o.State == "stopping") && last != nil && time.Since(*last) > unworked
+}
+
+// PlannedWhen and Took are for templates.
+func (o operationRow) PlannedWhen() *time.Time { return &o.PlannedAt }
+func (o operationRow) Took() string            { return took(o.StartedAt, o.EndedAt) }
+
+// orderOf is the filter and the verb of a form of the jobs page.
+func orderOf(form url.Values) (verb string, filter []byte, priority *int, err error) {
+	f := map[string]any{}
+	if list := form["state"]; len(list) > 0 {
+		f["state"] = list
+	}
+	if list := typesOf(form.Get("type")); len(list) > 0 {
+		f["type"] = list
+	}
+	if key := keyOf(form.Get("key")); key != "" {
+		f["key"] = key
+	}
+	if text := strings.TrimSpace(form.Get("error")); text != "" {
+		f["error"] = text
+	}
+	if n, err := strconv.ParseInt(form.Get("run"), 10, 64); err == nil {
+		f["run"] = n
+	}
+	times := timesOf(form)
+	if err := times.err(); err != nil {
+		return "", nil, nil, err
+	}
+	if times.after != nil {
+		f["created_after"] = times.after
+	}
+	if times.before != nil {
+		f["created_before"] = times.before
+	}
+	if len(f) == 0 {
+		f["all"] = true
+	}
+	if verb = form.Get("verb"); verb == "priority" {
+		n, err := strconv.Atoi(strings.TrimSpace(form.Get("priority")))
+		if err != nil {
+			return "", nil, nil, errNoPriority
+		}
+		priority = &n
+	}
+	filter, err = json.Marshal(f)
+	return verb, filter, priority, err
+}
+
+// plan plans an operation, and leads to its page.
+func plan(ctx context.Context, l store.Look, form url.Values) (string, error) {
+	verb, filter, priority, err := orderOf(form)
+	if err != nil {
+		return "", err
+	}
+	id, err := l.PlanOperation(ctx, verb, filter, priority)
+	return "/operations/" + strconv.FormatInt(id, 10), err
+}
+
+// operated is a verb of an operation's own page.
+func operated[T any](
+	do func(store.Look, context.Context, int64) (*T, error),
+) func(context.Context, store.Look, url.Values) error {
+	return func(ctx context.Context, l store.Look, form url.Values) error {
+		id, err := strconv.ParseInt(form.Get("operation"), 10, 64)
+		if err != nil {
+			return errNotFound
+		}
+		was, err := do(l, ctx, id)
+		if err == nil && was == nil {
+			err = errNotFound
+		}
+		return err
+	}
+}
+
+// Skipped is how many of them the verb does not change.
+func (s plannedState) Skipped() int64 { return s.N - s.To }

@@ -1,0 +1,101 @@
+package page
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"bellhop/web/operation"
+)
+
+// What matches a filter is planned, shown, started, stopped and undone by forms; nothing changes before the start.
+func TestOperations_FromAFilterToUndone(t *testing.T) {
+	t.Parallel()
+	s := openSite(t)
+	worker := operation.NewWorker(s.visitors, s.pages.Log)
+	work := func() {
+		if err := worker.Once(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.exec(`insert into bellhop.jobqueue (type, key) select 'mail', 'order.' || g from generate_series(1, 30) g`)
+	s.exec(`insert into bellhop.jobqueue (type, key) values ('mail', 'bill.1')`)
+	held := func() string { return s.one(`select count(*)::text from bellhop.jobqueue where state = 'held'`) }
+
+	page := s.get(http.StatusOK, "/jobs?key=order.*&type=mail")
+	if !strings.Contains(page, `name="key" value="order.*"`) || !strings.Contains(page, "All that match:") {
+		t.Errorf("the page of jobs offers no order for all that match:\n%s", page)
+	}
+	to := s.post(http.StatusSeeOther, "/do/plan", url.Values{"verb": {"hold"}, "key": {"order.*"}, "type": {"mail"}})
+	path, _, _ := strings.Cut(to, "?")
+	if path != "/operations/1" || held() != "0" {
+		t.Fatalf("it leads to %s, and %s jobs are held", to, held())
+	}
+	for _, want := range []string{"30 jobs would be changed", "nothing is changed yet", "key begins with “order.”", "order.20", `action="/do/start"`} {
+		if page = s.get(http.StatusOK, to); !strings.Contains(page, want) {
+			t.Errorf("the plan does not say %q", want)
+		}
+	}
+	s.exec(`insert into bellhop.jobqueue (type, key) values ('mail', 'order.later')`)
+	order := url.Values{"operation": {"1"}, "back": {path}}
+	s.post(http.StatusSeeOther, "/do/start", order)
+	work()
+	if page = s.get(http.StatusOK, path); held() != "30" || !strings.Contains(page, "30 of 30 jobs done") {
+		t.Errorf("%s jobs are held", held())
+	}
+	s.post(http.StatusSeeOther, "/do/undo", order)
+	if page = s.get(http.StatusOK, path); held() != "0" || !strings.Contains(page, "30 made what they were") {
+		t.Errorf("%s jobs are held still", held())
+	}
+	// Undone once more is refused, in words.
+	s.post(http.StatusConflict, "/do/undo", order)
+	s.post(http.StatusNotFound, "/do/start", url.Values{"operation": {"77"}})
+	s.post(http.StatusBadRequest, "/do/plan", url.Values{"verb": {"priority"}, "priority": {"urgent"}})
+	s.post(http.StatusConflict, "/do/plan", url.Values{"verb": {"priority"}, "priority": {"99"}})
+	s.post(http.StatusConflict, "/do/plan", url.Values{"verb": {"prune"}})
+
+	// What has been discarded is never carried out by itself.
+	to = s.post(http.StatusSeeOther, "/do/plan", url.Values{"verb": {"cancel"}})
+	path, _, _ = strings.Cut(to, "?")
+	id := url.Values{"operation": {strings.TrimPrefix(path, "/operations/")}}
+	s.post(http.StatusSeeOther, "/do/stop", id)
+	work()
+	if n := s.one(`select count(*)::text from bellhop.jobqueue where state = 'cancelled'`); n != "0" {
+		t.Errorf("%s jobs are cancelled", n)
+	}
+	s.who = aReader
+	s.post(http.StatusForbidden, "/do/start", id)
+	s.post(http.StatusForbidden, "/do/plan", url.Values{"verb": {"cancel"}})
+	if page := s.get(http.StatusOK, "/operations"); !strings.Contains(page, "key begins with “order.”") ||
+		strings.Contains(page, "<form") && strings.Contains(page, `action="/do/`) {
+		t.Error("a reader does not see what is ordered, or sees a button")
+	}
+}
+
+// A plan counts the jobs besides that need those it is for, by way of others too, and says what becomes of them.
+func TestOperations_CountWhoNeedsThem(t *testing.T) {
+	t.Parallel()
+	s := openSite(t)
+	s.exec(`select bellhop.submit('load', 'a')`)
+	s.exec(`select bellhop.submit('load', 'b', after => '{1}')`)
+	s.exec(`select bellhop.submit('ship', 'c', after => '{2}')`)
+	s.exec(`select bellhop.submit('ship', 'd', after => '{3}')`)
+	s.exec(`select bellhop.submit('tidy', 'e', after => '{1}', on_failure => 'run')`)
+	s.exec(`select bellhop.submit('tidy', 'f', after => '{3}', on_failure => 'block')`)
+	s.exec(`select bellhop.submit('tidy', 'stands apart')`)
+	for verb, want := range map[string]string{
+		"cancel": "4 other jobs need them: 2 would fail, 1 would stay blocked until they succeed, 1 would run all the same.",
+		"hold":   "4 other jobs wait for them.",
+	} {
+		to := s.post(http.StatusSeeOther, "/do/plan", url.Values{"verb": {verb}, "type": {"load"}})
+		page := s.get(http.StatusOK, to)
+		if !strings.Contains(page, "2 jobs would be changed") || !strings.Contains(page, want) {
+			t.Errorf("the plan of %s does not say %q:\n%s", verb, want, page)
+		}
+	}
+	to := s.post(http.StatusSeeOther, "/do/plan", url.Values{"verb": {"cancel"}, "key": {"none"}})
+	if page := s.get(http.StatusOK, to); strings.Contains(page, "other job") {
+		t.Errorf("others are told of where no job is meant:\n%s", page)
+	}
+}

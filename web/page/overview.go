@@ -1,0 +1,201 @@
+package page
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"bellhop/scheduler"
+	"bellhop/scheduler/sketch"
+	"bellhop/sql/store"
+)
+
+// overviewMinutes is how far back the overview's chart goes.
+const overviewMinutes = 60
+
+// whyMost is of how many types the overview says what would change their wait.
+const whyMost = 8
+
+type overviewData struct {
+	Ready, Running, Failing int64 // Failing: failed within the hour
+	Slots, Children         int
+	Oldest                  float64
+	States                  []stateCount
+	Served                  int64   // of those that are ready, as many as somebody works on
+	Rate                    float64 // jobs and items a second, lately
+	EmptyIn                 float64 // seconds; 0: not known
+	WaitP50, WaitP99        time.Duration
+	Measured                bool
+	Waits                   []waiting
+	Failures                []failureGroup
+	Lanes                   []lane
+	Chart                   chart
+	Times                   []timeLane
+	Others                  int // types that Times leaves out
+	Instances               []store.InstanceRow
+	Paused                  []store.PausedRow
+}
+
+type stateCount struct {
+	State scheduler.JobState
+	N     int64
+}
+
+// waiting is a type whose jobs wait.
+type waiting struct {
+	store.WaitRow
+	Reason *store.WhyRow
+}
+
+// lane is a host, and what runs there.
+type lane struct {
+	store.HostRow
+	Children []store.ChildRow
+	Free     int
+}
+
+func overview(r *request) (content, error) {
+	d := overviewData{}
+	rows, err := r.Look.Waits(r)
+	if err != nil {
+		return content{}, err
+	}
+	states := map[string]int64{}
+	for _, w := range rows {
+		states[w.State] += w.N
+		if w.State == "ready" {
+			d.Waits = append(d.Waits, waiting{WaitRow: w})
+			d.Oldest = max(d.Oldest, w.Age)
+		}
+	}
+	d.Ready, d.Running = states["ready"], states["running"]
+	for _, s := range []scheduler.JobState{scheduler.Held, scheduler.Blocked, scheduler.Scheduled,
+		scheduler.Failed, scheduler.Quarantined} {
+		d.States = append(d.States, stateCount{s, states[string(s)]})
+	}
+	slices.SortStableFunc(d.Waits, func(a, b waiting) int { return cmp.Compare(b.Age, a.Age) })
+	if err := d.why(r); err != nil {
+		return content{}, err
+	}
+	f, err := r.fleet()
+	if err != nil {
+		return content{}, err
+	}
+	d.Slots, d.Instances, d.Paused = f.Slots(), f.Instances, f.Paused
+	children, err := r.Look.Children(r)
+	if err != nil {
+		return content{}, err
+	}
+	d.lanes(f, children)
+	d.served(f)
+	history, err := r.past(overviewMinutes)
+	if err != nil {
+		return content{}, err
+	}
+	d.measure(history, r.now)
+	failed, err := remembered(r.pages, r.who.Role, "failed", 3*time.Second, func() ([]store.FailedRow, error) {
+		return r.Look.LatestFailed(r, 300, store.Span{Since: time.Hour})
+	})
+	if err != nil {
+		return content{}, err
+	}
+	d.Failing = max(d.Failing, int64(failedJobs(failed))) // a minute is history when it is over
+	d.Failures = groupFailures(failed)
+	d.Failures = d.Failures[:min(len(d.Failures), 5)]
+	return content{Title: "Overview", Template: "overview", Data: d}, nil
+}
+
+// why asks what would change the wait of those who wait longest.
+func (d *overviewData) why(r *request) error {
+	var ids []scheduler.JobID
+	for _, w := range d.Waits[:min(len(d.Waits), whyMost)] {
+		if w.First != nil {
+			ids = append(ids, *w.First)
+		}
+	}
+	reasons, err := r.Look.Why(r, ids)
+	if err != nil {
+		return err
+	}
+	for i := range reasons {
+		for j := range d.Waits {
+			if w := &d.Waits[j]; w.First != nil && *w.First == reasons[i].ID {
+				w.Reason = &reasons[i]
+			}
+		}
+	}
+	return nil
+}
+
+// served counts the jobs that are ready and of a type that an agent has and nobody has paused.
+func (d *overviewData) served(f fleet) {
+	types := map[string]bool{}
+	for _, a := range f.Agents {
+		types[string(a.Type)] = true
+	}
+	for _, p := range f.Paused {
+		if p.Type == "" {
+			return
+		}
+		delete(types, p.Type)
+	}
+	for _, w := range d.Waits {
+		if types[string(w.Type)] {
+			d.Served += w.N
+		}
+	}
+}
+
+// lanesMost is how many children of a host the overview shows.
+const lanesMost = 24
+
+func (d *overviewData) lanes(f fleet, children []store.ChildRow) {
+	for _, h := range f.Hosts {
+		l := lane{HostRow: h}
+		live := 0
+		for _, c := range children {
+			if c.Host == h.Name && c.Instance == h.Instance && c.State != "FREE" {
+				live++
+				if len(l.Children) < lanesMost {
+					l.Children = append(l.Children, c)
+				}
+			}
+		}
+		l.HostRow.Children = live
+		l.Free = max(0, h.Slots-live)
+		d.Children += live
+		d.Lanes = append(d.Lanes, l)
+	}
+}
+
+// measure makes the chart, and the pace of late.
+func (d *overviewData) measure(history []store.HistoryRow, now time.Time) {
+	var waits sketch.Sketch
+	this := now.Truncate(time.Minute)
+	var done int64
+	late := time.Time{}
+	for _, h := range history {
+		d.Failing += h.Failed
+		waits.AddPairs(h.Wait)
+		if h.Minute.Equal(this) { // it is not over: it tells nothing of the pace yet
+			continue
+		}
+		if h.Minute.After(late) {
+			late, done = h.Minute, 0
+		}
+		if h.Minute.Equal(late) {
+			done += h.Succeeded + h.Failed
+		}
+	}
+	if now.Sub(late) < 3*time.Minute {
+		d.Rate = float64(done) / 60
+		if d.Served > 0 && d.Served < store.CountMost && d.Rate > 0 {
+			d.EmptyIn = float64(d.Served) / d.Rate
+		}
+	}
+	d.WaitP50, d.Measured = waits.Quantile(0.5)
+	d.WaitP99, _ = waits.Quantile(0.99)
+	from := this.Add(-(overviewMinutes - 1) * time.Minute)
+	d.Chart = minutesChart(history, from, overviewMinutes)
+	d.Times, d.Others = timeLanes(history, from, overviewMinutes)
+}

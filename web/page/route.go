@@ -1,0 +1,62 @@
+package page
+
+import (
+	"net/url"
+	"strings"
+)
+
+// route is a page: its name in the list of pages, where it is, and what asks for it.
+type route struct {
+	Name, Path string // Name empty: it is reached from another
+	Key        string // by which the list of keys names it
+	// Cost is how many statements a look takes, at the most: the pulse reckons with it.
+	Cost int
+	view func(*request) (content, error)
+}
+
+// routes are the pages. {} is one element of a path.
+var routes []route
+
+func init() { // the views name routes too
+	routes = []route{
+		{"Overview", "/", "o", 4, overview},
+		{"Jobs", "/jobs", "j", 2, jobs},
+		{"", "/jobs/{}", "", 7, job},
+		{"", "/jobs/{}/graph", "", 3, graph},
+		{"Failures", "/failures", "f", 2, failures},
+		{"Locks", "/locks", "l", 2, locks},
+		{"Hosts", "/hosts", "h", 5, hosts},
+		{"Workflows", "/workflows", "w", 1, workflows},
+		{"", "/workflows/{}", "", 4, workflow},
+		{"", "/runs/{}", "", 4, run},
+		{"", "/notifications", "", 0, notifications}, // not live: its form would be written in while it changes
+		{"Operations", "/operations", "p", 1, operations},
+		{"", "/operations/{}", "", 1, oneOperation},
+		{"System", "/system", "s", 5, system},
+	}
+}
+
+// find gives the page at a path, and what stands where its {} is.
+func find(path string) (route, string, bool) {
+	for _, r := range routes {
+		if r.Path == path {
+			return r, "", true
+		}
+		before, after, any := strings.Cut(r.Path, "{}")
+		if !any {
+			continue
+		}
+		rest, ok := strings.CutPrefix(path, before)
+		if !ok {
+			continue
+		}
+		arg, ok := strings.CutSuffix(rest, after)
+		if !ok || arg == "" || strings.Contains(arg, "/") {
+			continue
+		}
+		if arg, err := url.PathUnescape(arg); err == nil {
+			return r, arg, true
+		}
+	}
+	return route{}, "", false
+}

@@ -1,0 +1,147 @@
+package page
+
+import (
+	"slices"
+	"strconv"
+
+	"bellhop/scheduler"
+	"bellhop/sql/store"
+)
+
+// Runs of a workflow, and of all: a page shows so many.
+const runsMost = 50
+
+type workflowsData struct {
+	Workflows []store.WorkflowRow
+	Runs      []store.RunRow
+}
+
+func workflows(r *request) (content, error) {
+	var d workflowsData
+	var err error
+	if d.Workflows, err = r.Look.Workflows(r, store.WorkflowFilter{}); err != nil {
+		return content{}, err
+	}
+	if len(d.Workflows) > 0 {
+		if d.Runs, err = r.Look.Runs(r, nil, nil, runsMost/2); err != nil {
+			return content{}, err
+		}
+	}
+	return content{Title: "Workflows", Template: "workflows", Data: d}, nil
+}
+
+type workflowData struct {
+	store.WorkflowRow
+	Runs       []store.RunRow
+	Versions   []store.VersionRow
+	Reasons    []store.ReasonRow // what starts it, and what keeps it from being started
+	Definition string
+}
+
+func workflow(r *request) (content, error) {
+	d := workflowData{}
+	list, err := r.Look.Workflows(r, store.WorkflowFilter{Names: []string{likeExactly(r.arg)}})
+	if err != nil {
+		return content{}, err
+	}
+	if len(list) == 0 {
+		return content{}, errNotFound
+	}
+	d.WorkflowRow = list[0]
+	if d.Runs, err = r.Look.Runs(r, &d.Name, nil, runsMost); err != nil {
+		return content{}, err
+	}
+	if d.Versions, err = r.Look.Versions(r, d.Name); err != nil {
+		return content{}, err
+	}
+	slices.Reverse(d.Versions)
+	if d.Reasons, err = r.Look.ExplainWorkflow(r, d.Name); err != nil {
+		return content{}, err
+	}
+	if r.may.Operates { // it has what its jobs are given
+		version, ok, err := r.Look.Version(r, d.Name, d.Version)
+		if err != nil {
+			return content{}, err
+		}
+		if ok {
+			d.Definition = indented(version.Definition)
+		}
+	}
+	return content{Title: d.Name, Template: "workflow", Data: d}, nil
+}
+
+type runData struct {
+	store.RunRow
+	Steps   []store.StepRow
+	Shapes  shapes
+	Drawn   bool
+	CanTry  bool
+	Percent int
+	ends    map[scheduler.JobID]bool // jobs where the run begins and ends
+	follow  map[scheduler.JobID]int64
+}
+
+// FromHere is what stands on the button at a step.
+func (d runData) FromHere(step scheduler.JobID) string { return fromHereButton(d.follow[step], false) }
+
+func run(r *request) (content, error) {
+	id, err := strconv.ParseInt(r.arg, 10, 64)
+	if err != nil || id <= 0 {
+		return content{}, errNotFound
+	}
+	runs, err := r.Look.Runs(r, nil, &id, 1)
+	if err != nil {
+		return content{}, err
+	}
+	if len(runs) == 0 {
+		return content{}, errNotFound
+	}
+	d := runData{RunRow: runs[0], ends: map[scheduler.JobID]bool{}}
+	steps, err := r.Look.Steps(r, id)
+	if err != nil {
+		return content{}, err
+	}
+	over := 0
+	for _, s := range steps {
+		if s.Step == nil { // where a run begins and ends
+			d.ends[s.Job] = true
+			continue
+		}
+		d.Steps = append(d.Steps, s)
+		if s.State.Final() {
+			over++
+		}
+	}
+	if len(d.Steps) > 0 {
+		d.Percent = over * 100 / len(d.Steps)
+		d.CanTry = d.State == "failed"
+		if err := d.draw(r); err != nil {
+			return content{}, err
+		}
+	}
+	return content{Title: "Run " + r.arg, Template: "run", Data: d}, nil
+}
+
+// draw draws the steps, under their names.
+func (d *runData) draw(r *request) error {
+	nodes, edges, err := r.Look.Graph(r, d.Steps[0].Job, graphMost)
+	if err != nil {
+		return err
+	}
+	if len(nodes) < graphMost { // else there are jobs behind these that are not among them
+		d.follow = followers(nodes, edges, d.ends)
+	}
+	names := map[scheduler.JobID]*string{}
+	for _, s := range d.Steps {
+		names[s.Job] = s.Step
+	}
+	kept := nodes[:0]
+	for _, n := range nodes {
+		if name, ok := names[n.ID]; ok {
+			n.Key = name
+			kept = append(kept, n)
+		}
+	}
+	d.Shapes, d.Drawn = draw(kept, edges, 0, longestOpen(kept, edges)), len(kept) > 0
+	return nil
+}

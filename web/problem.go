@@ -1,0 +1,66 @@
+package web
+
+import (
+	"encoding/json"
+	"maps"
+	"net/http"
+	"strings"
+)
+
+// Problem is an error as it is answered (RFC 9457), with a code that stays the
+// same, and what to type next.
+type Problem struct {
+	Title  string `json:"title"  doc:"What the status means"`
+	Status int    `json:"status" doc:"The HTTP status"`
+	Code   string `json:"code"   doc:"What went wrong, in a word that stays the same"`
+	Detail string `json:"detail" doc:"What went wrong, and why"`
+	Next   string `json:"next"   doc:"A command to type, or what to change; may be empty"`
+}
+
+func (p *Problem) Error() string { return p.Detail }
+
+// GetStatus and ContentType are what huma asks of an error.
+func (p *Problem) GetStatus() int { return p.Status }
+
+// ContentType is that of RFC 9457.
+func (p *Problem) ContentType(string) string { return "application/problem+json" }
+
+// againIn is after how many seconds whoever was refused for now may ask again: an instance looks for a database that
+// is away about as often, and who waits or looks goes on for as long.
+const againIn = "5"
+
+// GetHeaders is what huma sends with an error: what is refused for now says when to ask again.
+func (p *Problem) GetHeaders() http.Header {
+	if p.Status != http.StatusServiceUnavailable && p.Status != http.StatusTooManyRequests {
+		return nil
+	}
+	return http.Header{"Retry-After": {againIn}}
+}
+
+// Refuse answers with a problem: to people's browsers in a line of text.
+func Refuse(w http.ResponseWriter, r *http.Request, p Problem) {
+	p.Title = http.StatusText(p.Status)
+	h := w.Header()
+	maps.Copy(h, p.GetHeaders())
+	if p.Status == http.StatusUnauthorized {
+		h.Set("WWW-Authenticate", `Bearer realm="bellhop"`)
+	}
+	if !strings.HasPrefix(r.URL.Path, "/api/") {
+		text := p.Detail
+		if p.Next != "" {
+			text += "\n  " + p.Next
+		}
+		http.Error(w, text, p.Status)
+		return
+	}
+	h.Set("Content-Type", p.ContentType(""))
+	w.WriteHeader(p.Status)
+	_ = json.NewEncoder(w).Encode(p) // whoever asked may have gone
+}
+
+// At is the same problem, with the words of where it is in front.
+func (p *Problem) At(where string) error {
+	at := *p
+	at.Detail = where + p.Detail
+	return &at
+}

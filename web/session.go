@@ -1,0 +1,210 @@
+package web
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// Sessions keeps who is signed in, by digests: whoever reads its rows can be
+// nobody by them. A role that is empty: the login is known, and this instance
+// may not answer for it.
+type Sessions interface {
+	// Enter makes a session of a one-time link, once.
+	Enter(ctx context.Context, link, session [sha256.Size]byte) (login, role string, ok bool, err error)
+	Session(ctx context.Context, session [sha256.Size]byte) (login, role string, ok bool, err error)
+	Leave(ctx context.Context, session [sha256.Size]byte) error
+}
+
+// cookie is the name of the session's.
+const cookie = "bellhop_session"
+
+// believed is for how long a session is taken to be what it was: a page with its
+// style and script asks once. Who is signed out elsewhere, or loses a role, goes
+// on for that long at the most.
+const believed = 5 * time.Second
+
+// known remembers sessions for a moment.
+type known struct {
+	mu       sync.Mutex
+	sessions map[[sha256.Size]byte]seen
+}
+
+type seen struct {
+	who Identity
+	at  time.Time
+}
+
+// knownMost is more sessions than are used within a moment.
+const knownMost = 1000
+
+func (k *known) get(digest [sha256.Size]byte, now time.Time) (Identity, bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	s, ok := k.sessions[digest]
+	return s.who, ok && now.Sub(s.at) < believed
+}
+
+func (k *known) put(digest [sha256.Size]byte, who Identity, now time.Time) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.sessions == nil || len(k.sessions) >= knownMost {
+		k.sessions = map[[sha256.Size]byte]seen{}
+	}
+	k.sessions[digest] = seen{who, now}
+}
+
+func (k *known) forget(digest [sha256.Size]byte) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	delete(k.sessions, digest)
+}
+
+// formToken belongs to a session, and tells nothing of its secret.
+func formToken(secret string) string {
+	sum := sha256.Sum256([]byte("form " + secret))
+	return hex.EncodeToString(sum[:16])
+}
+
+// login makes a session of the link that `bellhop ui` was given.
+func (s *Server) login(w http.ResponseWriter, r *http.Request) {
+	in := s.rooms.Load()
+	if in == nil {
+		Refuse(
+			w,
+			r,
+			Problem{
+				Status: http.StatusServiceUnavailable,
+				Code:   "starting",
+				Detail: "the instance is still starting",
+				Next:   "bellhop ui",
+			},
+		)
+		return
+	}
+	secret := rand.Text()
+	login, role, ok, err := in.sessions.Enter(
+		r.Context(),
+		sha256.Sum256([]byte(r.PathValue("secret"))),
+		sha256.Sum256([]byte(secret)),
+	)
+	switch {
+	case err != nil:
+		Refuse(
+			w,
+			r,
+			Problem{
+				Status: http.StatusServiceUnavailable,
+				Code:   "no_database",
+				Detail: "the database did not answer",
+				Next:   "bellhop doctor",
+			},
+		)
+		return
+	case !ok:
+		Refuse(
+			w,
+			r,
+			Problem{
+				Status: http.StatusForbidden,
+				Code:   "old_link",
+				Detail: "this link was used already, or is too old",
+				Next:   "bellhop ui   makes another",
+			},
+		)
+		return
+	case role == "":
+		Refuse(w, r, noRole(login))
+		return
+	}
+	http.SetCookie(
+		w,
+		&http.Cookie{
+			Name:     cookie,
+			Value:    secret,
+			Path:     "/",
+			HttpOnly: true,
+			SameSite: http.SameSiteStrictMode,
+			Secure:   r.TLS != nil,
+		},
+	)
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	// No redirect: a cookie that is strict would not go with one that another site's link began.
+	_, _ = fmt.Fprint(
+		w,
+		`<!doctype html><html lang="en"><meta charset="utf-8"><meta http-equiv="refresh" content="0;url=/">`+
+			`<title>bellhop</title><p>Signed in. <a href="/">Go on</a></p></html>`,
+	)
+}
+
+func noRole(login string) Problem {
+	return Problem{Status: http.StatusForbidden, Code: "no_role",
+		Detail: fmt.Sprintf("%s is neither a reader nor an operator, and the scheduler's login is no member of it", login),
+		Next:   "bellhop doctor   shows what to grant"}
+}
+
+// logout ends a session.
+func (s *Server) logout(w http.ResponseWriter, r *http.Request) {
+	if c, err := r.Cookie(cookie); err == nil {
+		digest := sha256.Sum256([]byte(c.Value))
+		s.known.forget(digest)
+		if in := s.rooms.Load(); in != nil {
+			if err := in.sessions.Leave(r.Context(), digest); err != nil {
+				Refuse(
+					w,
+					r,
+					Problem{
+						Status: http.StatusServiceUnavailable,
+						Code:   "no_database",
+						Detail: "the database did not answer",
+						Next:   "bellhop doctor",
+					},
+				)
+				return
+			}
+		}
+	}
+	forgetCookie(w)
+	http.Redirect(w, r, "/", http.StatusSeeOther)
+}
+
+func forgetCookie(w http.ResponseWriter) {
+	http.SetCookie(w, &http.Cookie{Name: cookie, Path: "/", MaxAge: -1, HttpOnly: true, SameSite: http.SameSiteStrictMode})
+}
+
+// signedIn says who a cookie stands for; a role that is empty: nobody.
+func (s *Server) signedIn(w http.ResponseWriter, r *http.Request) (Identity, *Problem) {
+	c, err := r.Cookie(cookie)
+	in := s.rooms.Load()
+	if err != nil || in == nil {
+		return Identity{}, nil
+	}
+	digest, now := sha256.Sum256([]byte(c.Value)), time.Now()
+	if who, is := s.known.get(digest, now); is {
+		return who, nil
+	}
+	login, role, ok, err := in.sessions.Session(r.Context(), digest)
+	switch {
+	case err != nil:
+		return Identity{}, &Problem{
+			Status: http.StatusServiceUnavailable,
+			Code:   "no_database",
+			Detail: "the database did not answer",
+			Next:   "bellhop doctor",
+		}
+	case !ok:
+		forgetCookie(w)
+		return Identity{}, nil
+	case role == "":
+		p := noRole(login)
+		return Identity{}, &p
+	}
+	who := Identity{Name: login, Role: role, Via: "session", Form: formToken(c.Value)}
+	s.known.put(digest, who, now)
+	return who, nil
+}
