@@ -164,7 +164,8 @@ func TestTrace_AgreesWithWhatBellhopHasRecorded(t *testing.T) {
 					continue
 				}
 				found[step.Name] = true
-				if took := step.To.Sub(step.From).Seconds(); took < least*0.9 {
+				// Each moment is told by the server's clock, as of when it hears of it: late, on a busy machine.
+				if took := step.To.Sub(step.From).Seconds(); took < least/2 {
 					t.Errorf("%s lasts %.3f s in %+v", step.Name, took, own.Steps)
 				}
 				sp := told[name]

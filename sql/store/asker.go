@@ -31,6 +31,7 @@ func NewAsker(url string) (*Asker, error) {
 	if config.ConnectTimeout == 0 {
 		config.ConnectTimeout = 5 * time.Second
 	}
+	config.AfterConnect = endsWithUs
 	return &Asker{config: config}, nil
 }
 

@@ -178,9 +178,30 @@ func TestCursor_IsOneSnapshotAndEndsWithClose(t *testing.T) {
 		t.Errorf("error is %v", err)
 	}
 	endless.Close()
-	pgtest.Eventually(t, 20*time.Second, "the query goes on in the server", func() bool {
+	pgtest.Eventually(t, 3*time.Minute, "the query goes on in the server", func() bool {
 		return e.one("select count(*) from pg_stat_activity where application_name = 'bellhop msq' and query like '%item%' and state = 'active' and datname = current_database()") == "0"
 	})
+}
+
+// Whoever is killed cancels nothing, and a cancel may come between two statements: the server ends the query all the same.
+func TestCursor_EndsWithWhoeverReadIt(t *testing.T) {
+	t.Parallel()
+	e := openEnv(t)
+	c, err := NewCursors(e.url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cur, err := c.Open(t.Context(), "select pg_sleep(100000)::text as n", 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := "select count(*) from pg_stat_activity where application_name = 'bellhop msq' and datname = current_database()"
+	go func() { _, _ = cur.Next(context.WithoutCancel(t.Context())) }()
+	pgtest.Eventually(t, 3*time.Minute, "the query runs", func() bool { return e.one(at+" and wait_event = 'PgSleep'") == "1" })
+	if err := cur.conn.Conn().Close(); err != nil {
+		t.Fatal(err)
+	}
+	pgtest.Eventually(t, 3*time.Minute, "the query is over", func() bool { return e.one(at) == "0" })
 }
 
 // A line that broke is not the query's fault: it is run again.

@@ -117,7 +117,11 @@ func runDemo(ctx context.Context, a *cli.App, files *fileFinder, f demoFlags, s 
 		return r, files.nothing()
 	}
 	log := observability.Logger(s, slog.LevelWarn, true)
-	s.show("starting PostgreSQL")
+	if a.DatabaseURL != "" {
+		s.show("looking for the database")
+	} else {
+		s.show("starting PostgreSQL")
+	}
 	where, stopDatabase, err := demoDatabase(ctx, a, f.keep, log)
 	if err != nil {
 		return r, err
