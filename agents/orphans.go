@@ -20,11 +20,11 @@ import (
 // their pipes as 0, 1 or 2, and what descends from these; and when all
 // that was found is dead: one that is dying has no pipes any more. A process
 // that has left all of them is known by the mark in its environment; one that
-// has taken that off too cannot be told from a stranger.
+// has taken that off too is known only where guards may have a cgroup.
 func (s *sharedGuard) clearOrphans() {
 	found := map[int]uint64{} // when each began, by pid
 	for nap := time.Millisecond; ; nap = min(2*nap, 500*time.Millisecond) {
-		orphans := s.orphans()
+		orphans := append(s.orphans(), guard.KillCgroup(s.cgroup)...)
 		for _, orphan := range orphans {
 			for _, pid := range append(guard.Descendants(orphan), orphan) {
 				if s, ok := guard.ReadStat(pid); ok {

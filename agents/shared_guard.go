@@ -23,6 +23,7 @@ import (
 type sharedGuard struct {
 	pid      int
 	mark     string // what its agents have in their environment; empty: not known
+	cgroup   string // in which it is with all that descends from it, where it may make one
 	instance int64  // on its command line
 	socket   *os.File
 
@@ -72,7 +73,7 @@ func (l *Launcher) newSharedGuard(instance int64) (*sharedGuard, error) {
 		return nil, err
 	}
 	if stat, ok := guard.ReadStat(s.pid); ok {
-		s.mark = guard.Mark(s.pid, stat.Start)
+		s.mark, s.cgroup = guard.Mark(s.pid, stat.Start), guard.Cgroup(s.pid, stat.Start)
 	}
 	return s, nil
 }

@@ -66,6 +66,9 @@ func runFar(argv []string) int {
 		return 1
 	}
 	r.Argv = argv
+	if !r.Check {
+		defer enterCgroup()()
+	}
 	if kind, errno := f.begin(r); errno != 0 {
 		f.report(Report{Kind: kind, Value: uint32(errno)})
 		return 1

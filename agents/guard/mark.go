@@ -56,7 +56,7 @@ func Unguarded() []int {
 		dead[own] = false
 	}
 	ours := Mark(1, 1)
-	return leftovers(func(m string) bool {
+	all := leftovers(func(m string) bool {
 		is, known := dead[m]
 		if !known {
 			is = sameMachine(m, ours) && guardIsDead(m)
@@ -64,11 +64,31 @@ func Unguarded() []int {
 		}
 		return is
 	})
+	for _, dir := range deadCgroups() {
+		for _, pid := range inCgroup(dir, 0) {
+			if !has(all, pid) {
+				all = append(all, pid)
+			}
+		}
+	}
+	return all
+}
+
+func has(pids []int, pid int) bool {
+	for _, other := range pids {
+		if other == pid {
+			return true
+		}
+	}
+	return false
 }
 
 // KillUnguarded kills what Unguarded lists, and gives it. Call it until nothing is left.
 func KillUnguarded() (pids []int) {
 	pids = Unguarded()
+	for _, dir := range deadCgroups() {
+		KillCgroup(dir)
+	}
 	for _, pid := range pids {
 		KillIf(pid, func() bool {
 			mark := markIn(readSome("/proc/"+decimal(pid)+"/environ", nil))
@@ -191,13 +211,14 @@ func guardIsDead(mark string) bool {
 		return false
 	}
 	start, more := number(text[used+1:])
-	if more == 0 {
-		return false
-	}
-	if s, ok := ReadStat(int(pid)); ok {
+	return more > 0 && isDead(int(pid), start)
+}
+
+func isDead(pid int, start uint64) bool {
+	if s, ok := ReadStat(pid); ok {
 		return s.Dead() || s.Start != start
 	}
-	return syscall.Kill(int(pid), 0) == syscall.ESRCH
+	return syscall.Kill(pid, 0) == syscall.ESRCH
 }
 
 // eachMarked calls f with every living process of this pid namespace that has a mark.

@@ -42,6 +42,7 @@ type wards struct {
 
 // runWards guards until the scheduler is gone and all its wards are dead.
 func runWards() int {
+	defer enterCgroup()()
 	g := &wards{socket: socketFD, byControl: map[int32]*ward{}, byAgent: map[int]*ward{}, byTag: map[uint64]*ward{},
 		own: ownTag()}
 	signal.Notify(make(chan os.Signal, 1), others...) // caught and dropped; an exec makes them what they were

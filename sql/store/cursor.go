@@ -36,7 +36,8 @@ func NewCursors(url string) (*Cursors, error) {
 
 // endsWithUs has the server look, while it is at a statement of this session, whether we are still there. To cancel a
 // statement is one try, which misses a backend that is just between two of them, and a process that is killed makes
-// none: the query would go on for as long as it likes, with its snapshot. Where the server cannot look, it does as before.
+// none: the query would go on for as long as it likes, with its snapshot. Where the server cannot look, it does as
+// before.
 func endsWithUs(ctx context.Context, conn *pgconn.PgConn) error {
 	_, err := conn.Exec(ctx, "set client_connection_check_interval = '2s'").ReadAll()
 	var refused *pgconn.PgError

@@ -183,7 +183,8 @@ func TestCursor_IsOneSnapshotAndEndsWithClose(t *testing.T) {
 	})
 }
 
-// Whoever is killed cancels nothing, and a cancel may come between two statements: the server ends the query all the same.
+// Whoever is killed cancels nothing, and a cancel may come between two statements: the server ends the query all the
+// same.
 func TestCursor_EndsWithWhoeverReadIt(t *testing.T) {
 	t.Parallel()
 	e := openEnv(t)
@@ -197,7 +198,9 @@ func TestCursor_EndsWithWhoeverReadIt(t *testing.T) {
 	}
 	at := "select count(*) from pg_stat_activity where application_name = 'bellhop msq' and datname = current_database()"
 	go func() { _, _ = cur.Next(context.WithoutCancel(t.Context())) }()
-	pgtest.Eventually(t, 3*time.Minute, "the query runs", func() bool { return e.one(at+" and wait_event = 'PgSleep'") == "1" })
+	pgtest.Eventually(t, 3*time.Minute, "the query runs", func() bool {
+		return e.one(at+" and wait_event = 'PgSleep'") == "1"
+	})
 	if err := cur.conn.Conn().Close(); err != nil {
 		t.Fatal(err)
 	}

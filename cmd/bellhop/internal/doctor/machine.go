@@ -72,6 +72,16 @@ func (d *doctor) checkLeftovers() {
 	d.mend("leftovers", fmt.Sprintf("%s of instances that are dead: pid %v", cli.Count(len(stuck), "guard"), stuck), "kill -KILL "+strings.Join(all, " "))
 }
 
+// checkCgroups says how the guard knows what descends from its agents.
+func (d *doctor) checkCgroups() {
+	err := guard.MayUseCgroups()
+	if err == nil {
+		d.ok("guard", "it has a cgroup of its own: whatever agents start is ended with it (cgroup.kill)")
+		return
+	}
+	d.ok("guard", fmt.Sprintf("it has no cgroup here (%v): what agents start is known by parents, sessions, pipes and environment", err))
+}
+
 // checkHosts tries the way to every host that is not this machine.
 func (d *doctor) checkHosts(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, hostPatience)
