@@ -51,8 +51,8 @@ func TestMain(m *testing.M) {
 }
 
 // atOnce is how many tests run at the same time: more than there are processors, since most of what they do is to wait
-// for other processes. Where to start one takes several times as long as elsewhere, fewer: else what waits for an answer
-// of a loaded machine waits in vain.
+// for other processes. Where to start one takes several times as long as elsewhere, fewer: else what waits for an
+// answer of a loaded machine waits in vain.
 func atOnce() int {
 	const tries, slow = 20, 5 * time.Millisecond
 	began := time.Now()
