@@ -27,10 +27,14 @@ type horizon struct {
 }
 
 const (
-	// A claim of a few jobs that takes so long walks past dead entries.
-	horizonWhen = 3 * time.Millisecond
-	horizonFew  = 16
-	horizonLife = 4 * time.Second // shorter than the safety scan's pace
+	// A claim of a few jobs that takes so long walks past dead entries: on a machine that has time for it. On one that
+	// has none, whatever is asked takes long; then it is one that takes as long as so many statements that look at no
+	// row, of which that for a snapshot is one.
+	horizonWhen  = 3 * time.Millisecond
+	horizonTrips = 8
+	tripLife     = time.Second // how long what such a statement took is good for
+	horizonFew   = 16
+	horizonLife  = 4 * time.Second // shorter than the safety scan's pace
 	// What has come since is walked past again: a newer one is taken after this.
 	horizonFresh = 100 * time.Millisecond
 	// Each transaction under way is looked for.
@@ -44,6 +48,8 @@ type horizons struct {
 	life time.Duration // horizonLife
 	of   map[scheduler.TypeName]*horizon
 	slow map[scheduler.TypeName]bool // the last claim of everything was
+	trip time.Duration               // what the last snapshot took to come
+	went time.Time                   // and when that was
 }
 
 // forget: what is behind a lost connection is not known.
@@ -92,30 +98,36 @@ func (f *horizons) needsSnapshot(d scheduler.Demand, above *horizon, now time.Ti
 }
 
 // observe takes what a claim was like: above which horizon (nil: of everything),
-// after which snapshot ("": none was taken), how many jobs of each type it
-// brought, and how long it took.
+// after which snapshot, how many jobs of each type it brought, and how long it took.
 func (f *horizons) observe(
-	d scheduler.Demand, above *Snapshot, snapshot string, got map[scheduler.TypeName]int,
+	d scheduler.Demand, above *Snapshot, snapshot Taken, got map[scheduler.TypeName]int,
 	took time.Duration, now time.Time,
 ) {
+	if snapshot.Text != "" {
+		f.trip, f.went = snapshot.Took, now
+	}
+	long := time.Duration(0)
+	if now.Sub(f.went) < tripLife {
+		long = horizonTrips * f.trip
+	}
 	n := 0
 	for _, of := range got {
 		n += of
 	}
-	next, taken := snapshotHorizon(snapshot)
+	next, taken := snapshotHorizon(snapshot.Text)
 	next.readmitted, next.taken, next.whole = d.Readmitted, now, now
 	if above != nil {
 		next.whole = above.whole
 	}
 	for _, t := range d.Types {
 		if above == nil && n <= horizonFew {
-			f.slow[t.Type] = took >= f.when
+			f.slow[t.Type] = f.when == 0 || took >= max(f.when, long)
 		}
 		all := got[t.Type] < t.Limit && n < d.Total // and there was no more
 		switch {
 		case all && taken:
 			f.of[t.Type] = &next
-		case above != nil && (n > horizonFew || took >= f.till):
+		case above != nil && (n > horizonFew || took >= max(f.till, long)):
 			delete(f.of, t.Type) // much has come: that is for the index of priorities
 		}
 	}

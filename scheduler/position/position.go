@@ -53,6 +53,12 @@ type Snapshot struct {
 	whole      time.Time // the claim of everything that it goes back to
 }
 
+// Taken is the snapshot that was taken before a claim; none where Text is empty.
+type Taken struct {
+	Text string        // xmin:xmax:xip,xip
+	Took time.Duration // until it was there
+}
+
 // From says where the next claim begins.
 func (p *Position) From(d scheduler.Demand, now time.Time) From {
 	if !eligible(d) {
@@ -70,10 +76,10 @@ func (p *Position) From(d scheduler.Demand, now time.Time) From {
 }
 
 // Next takes what a claim from there brought, which began and ended then, after
-// which snapshot (empty: none was taken). more: a claim of the rest has to follow,
-// since one behind a tail does not tell what lies before it.
+// which snapshot. more: a claim of the rest has to follow, since one behind a
+// tail does not tell what lies before it.
 func (p *Position) Next(
-	d scheduler.Demand, f From, snapshot string, jobs []scheduler.Job, began, ended time.Time,
+	d scheduler.Demand, f From, snapshot Taken, jobs []scheduler.Job, began, ended time.Time,
 ) (rest scheduler.Demand, more bool) {
 	switch {
 	case f.blind:

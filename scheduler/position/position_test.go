@@ -26,7 +26,7 @@ func cats(first, n int) []scheduler.Job {
 func afterBacklog() *Position {
 	p := New()
 	d := catDemand(32)
-	p.Next(d, p.From(d, positionStart), "", cats(1, 32), positionStart, positionStart)
+	p.Next(d, p.From(d, positionStart), Taken{}, cats(1, 32), positionStart, positionStart)
 	return p
 }
 
@@ -36,9 +36,9 @@ func afterNothing() *Position {
 	p.Eager(horizonLife)
 	d := catDemand(32)
 	for range 2 { // the first one was slow, before the second a snapshot is taken
-		f, snapshot := p.From(d, positionStart), ""
+		f, snapshot := p.From(d, positionStart), Taken{}
 		if f.Snapshot {
-			snapshot = "10:12:11"
+			snapshot.Text = "10:12:11"
 		}
 		p.Next(d, f, snapshot, nil, positionStart, positionStart)
 	}
@@ -81,14 +81,14 @@ func TestPosition_AShortAnswerBehindATailIsNoProof(t *testing.T) {
 	t.Parallel()
 	p, d := afterBacklog(), catDemand(32)
 	f := p.From(d, positionStart)
-	rest, more := p.Next(d, f, "", cats(33, 5), positionStart, positionStart)
+	rest, more := p.Next(d, f, Taken{}, cats(33, 5), positionStart, positionStart)
 	if !more || rest.Total != 27 || rest.Types[0].Limit != 27 || d.Types[0].Limit != 32 {
 		t.Errorf("more %v, the rest %+v of %+v", more, rest, d)
 	}
 	if f := p.From(rest, positionStart); f.Behind != Beginning {
 		t.Errorf("the rest begins at %+v", f)
 	}
-	if _, more := p.Next(rest, p.From(rest, positionStart), "", nil, positionStart, positionStart); more {
+	if _, more := p.Next(rest, p.From(rest, positionStart), Taken{}, nil, positionStart, positionStart); more {
 		t.Error("a claim of everything is followed by another")
 	}
 }
@@ -96,7 +96,7 @@ func TestPosition_AShortAnswerBehindATailIsNoProof(t *testing.T) {
 func TestPosition_ATailGoesOnWithWhatComes(t *testing.T) {
 	t.Parallel()
 	p, d := afterBacklog(), catDemand(32)
-	if _, more := p.Next(d, p.From(d, positionStart), "", cats(33, 32), positionStart, positionStart); more {
+	if _, more := p.Next(d, p.From(d, positionStart), Taken{}, cats(33, 32), positionStart, positionStart); more {
 		t.Error("more though all came")
 	}
 	if f := p.From(d, positionStart); f.Behind != (Key{ID: 64}) {
@@ -118,5 +118,41 @@ func TestPosition_ASnapshotWithTooMuchUnderWayIsNone(t *testing.T) {
 		if _, ok := snapshotHorizon(text); ok {
 			t.Errorf("%.20q is one", text)
 		}
+	}
+}
+
+// A claim that takes long on a machine on which everything does is no sign of dead entries: no snapshot is taken before
+// each of them then.
+func TestPosition_ASlowMachineIsNotALongWalk(t *testing.T) {
+	t.Parallel()
+	p, d, now := New(), catDemand(4), positionStart
+	claim := func(trip, took time.Duration) (snapshot bool) {
+		f, s := p.From(d, now), Taken{}
+		if f.Snapshot {
+			s = Taken{Text: "10:12:11", Took: trip}
+		}
+		p.Next(d, f, s, cats(1, 4), now, now.Add(took)) // as many as were asked for: nothing is known of the rest
+		now = now.Add(took)
+		return f.Snapshot
+	}
+	const busy, long, quick = 5 * time.Millisecond, 60 * time.Millisecond, 200 * time.Microsecond
+	snapshots := 0
+	for range 100 { // half a second
+		if claim(busy/2, busy) {
+			snapshots++
+		}
+	}
+	if snapshots != 1 {
+		t.Errorf("%d snapshots among 100 claims that take as long as two bare statements", snapshots)
+	}
+	if claim(busy/2, long); !claim(busy/2, long) {
+		t.Error("none before a claim that takes as long as many")
+	}
+	now = now.Add(tripLife)
+	if claim(quick, quick); claim(quick, quick) {
+		t.Error("one where claims are quick")
+	}
+	if claim(quick, busy); !claim(quick, busy) || !claim(quick, busy) {
+		t.Error("none where only claims are slow")
 	}
 }

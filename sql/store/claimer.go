@@ -101,11 +101,13 @@ func (c *Claimer) claimFrom(
 ) (jobs []scheduler.Job, rest scheduler.Demand, more bool, err error) {
 	began := time.Now()
 	from := c.position.From(d, began)
-	var snapshot string
+	var snapshot position.Taken
 	if from.Snapshot {
-		if err := conn.QueryRow(ctx, "select pg_current_snapshot()::text").Scan(&snapshot); err != nil {
+		if err := conn.QueryRow(ctx, "select pg_current_snapshot()::text").Scan(&snapshot.Text); err != nil {
 			return nil, d, false, err
 		}
+		now := time.Now()
+		snapshot.Took, began = now.Sub(began), now
 	}
 	text, args := claimStatement(me, d, from)
 	if jobs, err = c.claim(ctx, conn, me, d, text, args); err != nil {
