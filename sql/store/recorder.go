@@ -76,7 +76,7 @@ func (r *Recorder) Write(
 func (r *Recorder) write(
 	ctx context.Context, me scheduler.InstanceID, b scheduler.Batch, now time.Time,
 ) (stale []scheduler.Claim, released bool, err error) {
-	done := make(map[scheduler.JobID]int, len(b.Records))
+	wrote := make([]scheduler.JobID, 0, len(b.Records)+1) // one for each record that was written
 	err = r.conn.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		batch := &pgx.Batch{}
 		if len(b.Entries) > 0 {
@@ -89,7 +89,13 @@ func (r *Recorder) write(
 		if len(b.HowFar) > 0 {
 			batch.Queue(howFarSQL, howFarArgs(me, b.HowFar)...)
 		}
-		queueRecords(batch, me, b.Records, now, func(id int64) { done[scheduler.JobID(id)]++ })
+		queueRecords(batch, me, b.Records, now, func(id int64) {
+			if job := scheduler.JobID(id); job == released0 {
+				released = true
+			} else {
+				wrote = append(wrote, job)
+			}
+		})
 		if len(b.Failed) > 0 {
 			batch.Queue(itemSQL, itemArgs(b.Failed)...)
 		}
@@ -98,6 +104,13 @@ func (r *Recorder) write(
 		}
 		if err := conn.SendBatch(ctx, batch).Close(); err != nil {
 			return err
+		}
+		if len(wrote) == len(b.Records) { // as nearly always: nothing is counted by job then
+			return nil
+		}
+		done := make(map[scheduler.JobID]int, len(wrote))
+		for _, job := range wrote {
+			done[job]++
 		}
 		stale = missing(b.Records, done)
 		if len(stale) == 0 || !b.MaybeCommitted {
@@ -131,7 +144,7 @@ func (r *Recorder) write(
 	var lost *scheduler.Unreachable
 	switch {
 	case err == nil:
-		return stale, done[released0] > 0, nil
+		return stale, released, nil
 	case busy(err):
 		return nil, false, fmt.Errorf("record outcomes: %w: %w", scheduler.ErrBusy, err)
 	case errors.As(err, &lost) || transient(err):
