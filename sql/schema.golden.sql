@@ -705,7 +705,9 @@ view bellhop.lockable_row (
   key text,
   vars jsonb,
   run_on text,
-  submitted_by text
+  submitted_by text,
+  priority_name text,
+  msq text
 );
 
 view bellhop.lost (
@@ -3455,9 +3457,18 @@ CREATE OR REPLACE FUNCTION bellhop.is_served(type text, job bigint)
  STABLE
  SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
-  select exists (select from bellhop.instance i join bellhop.agent a on a.instance = i.id
-                  where i.state = 'live' and not i.paused && array[is_served.type, '']
-                     and (a.type = is_served.type or a.type = 'rjm' and exists (select from bellhop.rjm r where r.job = is_served.job)))
+  select exists (select from bellhop.jobqueue j
+                  cross join bellhop.instance i
+                   join bellhop.agent a on a.instance = i.id
+                   join bellhop.host h on h.instance = i.id
+                  where j.id = is_served.job and i.state = 'live' and not i.paused && array[is_served.type, '']
+                    and (a.type = is_served.type or a.type = 'rjm' and exists (select from bellhop.rjm r where r.job = j.id))
+                    and h.state = 'up' and not (a.local and h.far)
+                    and (j.run_on is null or bellhop.answers(h.name, h.serves, j.run_on)
+                         or exists (select from bellhop.located l where l.instance = i.id and l.key = j.run_on and h.name = any (l.hosts)))
+                    and (h.only_types is null or a.type = any (h.only_types))
+                    and (h.only_rjm is null or a.type <> 'rjm' or is_served.type ~ h.only_rjm)
+                    and (h.only_priorities is null and h.only_names is null or j.priority = any (h.only_priorities) or j.priority_name ~ h.only_names))
 $function$;
 
 CREATE OR REPLACE FUNCTION bellhop.job_name(id bigint)

@@ -186,8 +186,16 @@ func prepare(in Input, waits map[ID]Reason) (*backlog, *gates, []*waiting) {
 	return b, g, list
 }
 
+// elsewhere is the type of jobs that do not start here: there is never room for it. No job's own, since
+// PostgreSQL keeps no zero byte.
+const elsewhere = "\x00"
+
 func newWaiting(j *Job) *waiting {
-	return &waiting{id: j.ID, set: j.Locks, setKey: j.Locks.key(), typ: cmp.Or(j.Agent, j.Type),
+	typ := cmp.Or(j.Agent, j.Type)
+	if j.Elsewhere {
+		typ = elsewhere
+	}
+	return &waiting{id: j.ID, set: j.Locks, setKey: j.Locks.key(), typ: typ,
 		priority: j.Priority, since: j.Since, job: j}
 }
 

@@ -11,6 +11,9 @@ type Job struct {
 	Priority int       // as submitted; it ages here
 	Since    time.Time // when it came to wait: ages count from here
 
+	// Elsewhere: it keeps from others what it wants, and does not start here. With Input.ByType only.
+	Elsewhere bool
+
 	Args, Key, RunOn, SubmittedBy string
 	Vars                          map[string]string
 	Reasons                       []string

@@ -43,6 +43,8 @@ type Waiting struct {
 	Since    time.Time
 	Locks    []string
 	Reasons  []string
+	// Elsewhere: it is reserved for, and where the pass is made it may not start.
+	Elsewhere bool
 	// What only filters ask for.
 	Args, Key, RunOn, SubmittedBy string
 	Vars                          map[string]string
@@ -237,6 +239,7 @@ func (w Waiting) subject() Job {
 		ID:          w.Job,
 		Type:        w.Type,
 		Agent:       w.Agent,
+		Elsewhere:   w.Elsewhere,
 		Priority:    w.Priority,
 		Since:       w.Since,
 		Reasons:     w.Reasons,

@@ -16,7 +16,8 @@ create or replace view bellhop.lock as
 -- lockable_row: bellhop.lockable for who has the ids. `|| ''` keeps away from jobqueue_locked, all of which would be read where the
 -- statistics are of a time when nothing waited.
 create or replace view bellhop.lockable_row as
-  select j.id, j.type, j.priority, j.created_at, j.locks, j.reasons, j.args, j.key, j.vars, j.run_on, j.submitted_by
+  select j.id, j.type, j.priority, j.created_at, j.locks, j.reasons, j.args, j.key, j.vars, j.run_on, j.submitted_by,
+         j.priority_name, j.msq
     from bellhop.jobqueue j
    where j.state || '' = 'ready' and not j.held and j.unmet is null and j.locks is not null
      and (j.run_at is null or j.run_at <= clock_timestamp())
@@ -285,15 +286,25 @@ begin
 end
 $$;
 
--- is_served: whether some instance may start a job of a type: nothing is kept free for one that is paused everywhere.
+-- is_served: whether some host may start a job of a type: nothing is kept free for one that is paused everywhere, or that no host
+-- which is up would take. Reserved for it is then as soon as one would.
 drop function if exists bellhop.is_served(text);
 create or replace function bellhop.is_served(type text, job bigint) returns boolean
 language sql stable
 set search_path = pg_catalog, pg_temp
 as $$
-  select exists (select from bellhop.instance i join bellhop.agent a on a.instance = i.id
-                  where i.state = 'live' and not i.paused && array[is_served.type, '']
-                     and (a.type = is_served.type or a.type = 'rjm' and exists (select from bellhop.rjm r where r.job = is_served.job)))
+  select exists (select from bellhop.jobqueue j
+                  cross join bellhop.instance i
+                   join bellhop.agent a on a.instance = i.id
+                   join bellhop.host h on h.instance = i.id
+                  where j.id = is_served.job and i.state = 'live' and not i.paused && array[is_served.type, '']
+                    and (a.type = is_served.type or a.type = 'rjm' and exists (select from bellhop.rjm r where r.job = j.id))
+                    and h.state = 'up' and not (a.local and h.far)
+                    and (j.run_on is null or bellhop.answers(h.name, h.serves, j.run_on)
+                         or exists (select from bellhop.located l where l.instance = i.id and l.key = j.run_on and h.name = any (l.hosts)))
+                    and (h.only_types is null or a.type = any (h.only_types))
+                    and (h.only_rjm is null or a.type <> 'rjm' or is_served.type ~ h.only_rjm)
+                    and (h.only_priorities is null and h.only_names is null or j.priority = any (h.only_priorities) or j.priority_name ~ h.only_names))
 $$;
 
 -- locks_upkeep: what the safety scan sees to. reserve_after: in ms; 0: nobody is reserved for. Returns whether any job with locks is

@@ -1,8 +1,8 @@
--- The first jobs with locks that a pass has to look at: the first $4 of each type, in (priority, id).
+-- The first jobs with locks that a pass has to look at: the first $11 of each type, in (priority, id).
 -- $1 instance, $2 types, $3 the names the host answers to in run_on, $5 of which types only jobs that name a place,
 -- $6 whether MSQ jobs are wanted too, $7 and $8 what the host takes: names of priorities, and priorities (both NULL: all),
 -- $9 types whose agents say which locks their jobs need, $10 of each type only jobs up to this priority: items of more urgent
--- queries come before the others; $11 what the types of RJM's jobs must match (NULL: every one). The type rjm stands for every type
+-- queries come before the others; $4 what the types of RJM's jobs must match (NULL: every one). The type rjm stands for every type
 -- of RJM's jobs that is not named besides, as in claim_only.sql; the last column says whose room a job takes.
 -- Guard: lockable, not paused, behind no lock. Index: jobqueue_locked, one range for each type, and for rjm one probe a type.
 with recursive ripe as (
@@ -16,7 +16,7 @@ with recursive ripe as (
   select u.type, u.placed, u.worst, u.type as agent from unnest($2::text[], $5::bool[], $10::smallint[]) as u (type, placed, worst) where u.type <> 'rjm'
   union all
   select ripe.type, u.placed, u.worst, 'rjm' from unnest($2::text[], $5::bool[], $10::smallint[]) as u (type, placed, worst), ripe
-   where u.type = 'rjm' and ripe.type <> all ($2::text[]) and ripe.type not in ('command', 'dummy') and ($11::text is null or ripe.type ~ $11::text)
+   where u.type = 'rjm' and ripe.type <> all ($2::text[]) and ripe.type not in ('command', 'dummy') and ($4::text is null or ripe.type ~ $4::text)
 )
 select q.id, q.type, q.priority, q.created_at, q.locks, q.reasons, case when a.asked then q.args end, case when a.asked then q.key end,
        case when a.asked then q.vars end, q.run_on, q.submitted_by, d.agent
@@ -30,6 +30,6 @@ select q.id, q.type, q.priority, q.created_at, q.locks, q.reasons, case when a.a
       and (d.agent = l.type or exists (select from bellhop.rjm m where m.job = l.id))
       and ($7::text is null and $8::int[] is null or l.priority = any ($8) or l.priority_name ~ $7)
     order by l.priority, l.id
-    limit $4) q
+    limit $11) q
  cross join lateral (select q.type = any ($9::text[]) or exists (select from bellhop.filter)) a (asked) -- by templates, or by filters
  where exists (select 1 from bellhop.instance i where i.id = $1 and i.state = 'live' and not i.paused && array[d.type, ''])

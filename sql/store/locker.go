@@ -197,13 +197,13 @@ func (p *pass) read(ctx context.Context, conn *pgx.Conn) (known lock.Pass, woken
 	batch.Queue(locksTurnSQL, int64(lockKey), max(1, min(p.demand.Total, passFew))).
 		QueryRow(func(row pgx.Row) error { return row.Scan(&woken, &filtered) })
 	templated := p.claimer.Templates.types()
-	batch.Queue(locksHeldSQL, templated).Query(func(rows pgx.Rows) error { return p.scanHeld(rows, &known) })
+	host := []any{int64(p.me), types, p.demand.Localities, rjm, placed, p.demand.MSQ, names, priorities, templated, worst}
+	batch.Queue(locksHeldSQL, host...).Query(func(rows pgx.Rows) error { return p.scanHeld(rows, &known) })
 	if adopt := p.claimer.Templates.among(types); len(adopt) > 0 {
 		batch.Queue(locksAdoptSQL, adopt, p.look)
 	}
 	if len(types) > 0 {
-		batch.Queue(locksWantedSQL, int64(p.me), types, p.demand.Localities, p.look, placed, p.demand.MSQ,
-			names, priorities, templated, worst, rjm).
+		batch.Queue(locksWantedSQL, append(host, p.look)...).
 			Query(func(rows pgx.Rows) error { return scanJobs(rows, &known.Waiting, p.claimer.Templates) })
 	}
 	batch.Queue("select clock_timestamp()").QueryRow(func(row pgx.Row) error { return row.Scan(&known.Now) })
@@ -214,7 +214,7 @@ func (p *pass) read(ctx context.Context, conn *pgx.Conn) (known lock.Pass, woken
 		err = conn.SendBatch(ctx, rules).Close()
 	}
 	p.agents = map[lock.ID]string{}
-	for _, w := range known.Waiting {
+	for _, w := range slices.Concat(known.Waiting, known.Reserved) {
 		p.agents[w.Job] = w.Agent
 	}
 	known.Most, known.Total = most, p.demand.Total
@@ -225,10 +225,10 @@ func (p *pass) scanHeld(rows pgx.Rows, known *lock.Pass) error {
 	var g lock.Grant
 	var w wanting
 	var priority *int
-	var typ *string
+	var typ, agent *string
 	p.turns = map[lock.ID][]lock.Grant{}
 	_, err := pgx.ForEachRow(rows, []any{(*int64)(&g.Job), &g.Level, &g.Name, &g.Mode, &g.Since, &g.Past, &priority,
-		&w.Locks, &w.Reasons, &typ, &w.args, &w.key, &w.vars, &w.runOn, &w.submittedBy}, func() error {
+		&w.Locks, &w.Reasons, &typ, &w.args, &w.key, &w.vars, &w.runOn, &w.submittedBy, &agent}, func() error {
 		switch {
 		case g.Mode == lock.Turn:
 			p.turns[g.Job] = append(p.turns[g.Job], g)
@@ -238,6 +238,7 @@ func (p *pass) scanHeld(rows pgx.Rows, known *lock.Pass) error {
 			return nil
 		}
 		w.Job, w.Priority, w.Type, w.Since = g.Job, *priority, *typ, g.Since
+		w.Agent, w.Elsewhere = deref(agent), agent == nil
 		known.Reserved = append(known.Reserved, w.resolved(p.claimer.Templates))
 		w = wanting{}
 		return nil

@@ -1,0 +1,131 @@
+package store
+
+import (
+	"slices"
+	"testing"
+
+	"bellhop/scheduler"
+)
+
+// aged submits a job with the lock db:a that has waited for so long that it is reserved for, while
+// somebody has the lock, and lets that one end.
+func (e *env) aged(columns, values string) scheduler.JobID {
+	e.Helper()
+	e.locked("db:a=exclusive")
+	holder := e.passed(1)
+	old := e.insert("locks, created_at, "+columns, "'{db:a=exclusive}', now() - interval '1 h', "+values)
+	e.scan()
+	if n := e.one("select count(*) from bellhop.lock_reserved where job = $1", int64(old)); n != "1" {
+		e.Fatalf("it is not reserved for job %d", old)
+	}
+	e.ends(holder...)
+	return old
+}
+
+// scan is the safety scan's round.
+func (e *env) scan() {
+	e.Helper()
+	if _, err := e.maintenance.RunCommands(e.Context(), e.me); err != nil {
+		e.Fatal(err)
+	}
+}
+
+// Whoever is reserved for starts where any other job like it would, and nowhere else.
+func TestLocks_WhoIsReservedForStartsOnlyWhereItMay(t *testing.T) {
+	t.Parallel()
+	type change func(*scheduler.Demand)
+	for name, c := range map[string]struct {
+		columns, values string
+		not, may        change
+	}{
+		"run_on": {"type, run_on", "'cat', 'big1'", nil, func(d *scheduler.Demand) { d.Localities = []string{"big1"} }},
+		"placed": {"type", "'cat'", func(d *scheduler.Demand) { d.Types[0].Placed = true }, nil},
+		"msq":    {"type, msq", "'cat', 'select 1'", func(d *scheduler.Demand) { d.MSQ = false }, nil},
+		"only priorities": {"type", "'cat'", func(d *scheduler.Demand) { d.Only = &scheduler.Only{Priorities: []int{3}} }, func(d *scheduler.Demand) {
+			d.Only = &scheduler.Only{Priorities: []int{0}}
+		}},
+		"only names": {"type, priority_name", "'cat', 'lazy'", func(d *scheduler.Demand) { d.Only = &scheduler.Only{Names: "^urg"} }, nil},
+		"worst":      {"type", "'cat'", func(d *scheduler.Demand) { d.Types[0].MaxPriority = -1 }, nil},
+		"type":       {"type", "'cat'", func(d *scheduler.Demand) { d.Types[0].Type = "dog" }, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e := openEnv(t)
+			e.exec("insert into bellhop.host (instance, name, slots) values ($1, 'big1', 1)", int64(e.me))
+			old := e.aged(c.columns, c.values)
+			young := e.locked("db:a=exclusive")
+			claim := func(c change) []scheduler.JobID {
+				d := demand(5)
+				d.Locked = true
+				if c != nil {
+					c(&d)
+				}
+				return ids(e.claim(d))
+			}
+			if got := claim(c.not); len(got) > 0 {
+				t.Fatalf("%v start where %v may not", got, old)
+			}
+			if got := claim(c.may); !slices.Equal(got, []scheduler.JobID{old}) {
+				t.Errorf("%v start where %v may, and %v waits for it", got, old, young)
+			}
+		})
+	}
+}
+
+func TestLocks_APausedTypeIsNotStartedByItsReservation(t *testing.T) {
+	t.Parallel()
+	e := openEnv(t)
+	old := e.aged("type", "'cat'")
+	e.exec("update bellhop.instance set paused = '{cat}' where id = $1", int64(e.me))
+	if got := e.pass(5); len(got) > 0 {
+		t.Fatalf("%v start, and are paused", got)
+	}
+	e.exec("update bellhop.instance set paused = '{}' where id = $1", int64(e.me))
+	if got := e.pass(5); !slices.Equal(got, []scheduler.JobID{old}) {
+		t.Errorf("%v start, want %v", got, old)
+	}
+}
+
+// What no host would take keeps nobody from what it wants.
+func TestLocks_NothingIsKeptForWhatNoHostTakes(t *testing.T) {
+	t.Parallel()
+	e := openEnv(t)
+	e.exec("insert into bellhop.host (instance, name, slots, only_priorities) values ($1, 'big1', 1, '{-5}')", int64(e.me))
+	e.locked("db:a=exclusive")
+	holder := e.passed(1)
+	for _, place := range []string{"nowhere", "big1"} {
+		e.insert("type, locks, created_at, run_on", "'cat', '{db:a=exclusive}', now() - interval '1 h', '"+place+"'")
+	}
+	e.scan()
+	if n := e.one("select count(*) from bellhop.lock_reserved"); n != "0" {
+		t.Errorf("reserved for %s", n)
+	}
+	e.ends(holder...)
+	young := e.locked("db:a=exclusive")
+	if got := e.pass(5); !slices.Equal(got, []scheduler.JobID{young}) {
+		t.Errorf("%v start, want %v", got, young)
+	}
+}
+
+// A job of RJM's takes the room of RJM's workers, also when it is reserved for and another has its turn.
+func TestLocks_AJobOfRJMsIsReservedForAndStarts(t *testing.T) {
+	t.Parallel()
+	e := openEnv(t)
+	e.exec("update bellhop.agent set type = 'rjm' where instance = $1 and type = 'cat'", int64(e.me))
+	d := demand(5)
+	d.Locked, d.Types[0].Type = true, "rjm"
+	e.setUp("n", "bill.1", "bill.2", "bill.3")
+	e.exec("update bellhop.jobqueue set locks = '{db:a=exclusive}'")
+	first := e.claim(d)
+	if text := e.keys(first); text != "bill.1 as rjm, " {
+		t.Fatalf("%q start first", text)
+	}
+	e.exec("update bellhop.jobqueue set created_at = now() - interval '20 h', priority = 5 where key = 'bill.2'")
+	e.claim(d)
+	e.scan()
+	e.exec("delete from bellhop.lock_reserved where job <> (select id from bellhop.jobqueue where key = 'bill.2')")
+	e.ends(first...)
+	if text := e.keys(e.claim(d)); text != "bill.2 as rjm, " {
+		t.Errorf("%q start, want bill.2, in the room of rjm", text)
+	}
+}
