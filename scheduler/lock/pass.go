@@ -70,6 +70,9 @@ type Choice struct {
 	Start  []Start // in this order
 	Wait   []Stay
 	Reject []Rejected
+	// Parked are those of Reserved that no lock keeps waiting, but a filter, a limit or what cannot be
+	// read: nothing is kept for them any more, and they wait as others do.
+	Parked []ID
 }
 
 // Rejected is a job that a filter rejects: it is to be cancelled.
@@ -107,6 +110,9 @@ func (p Policy) Choose(pass Pass) Choice {
 		if err != nil {
 			c.Wait = append(c.Wait, Stay{Job: w.Job, Behind: unreadableLevel + ":" + unreadableAt(err),
 				Why: "locks_malformed: " + strings.ReplaceAll(err.Error(), "\n", "; ")})
+			if reserved {
+				c.Parked = append(c.Parked, w.Job)
+			}
 			return
 		}
 		for _, v := range set.Levels {
@@ -116,11 +122,6 @@ func (p Policy) Choose(pass Pass) Choice {
 		}
 		j := w.subject()
 		j.Locks = set
-		if reserved {
-			if r := Applying(in.Rules, j); r != nil && r.Action.Kind != Accept {
-				return // whom a filter keeps waiting is not reserved for
-			}
-		}
 		in.Pending = append(in.Pending, j)
 	}
 	kept := holders(pass.Held)
@@ -162,7 +163,11 @@ func (p Policy) Choose(pass Pass) Choice {
 		if why.Code == FilterRejected {
 			c.Reject = append(c.Reject, Rejected{j.ID, why.Rule})
 		}
-		if behind := behind(why); waits && behind != "" && looked[j.ID] {
+		parked := !looked[j.ID] && (why.Code == FilterPaused || why.Code == RateLimited)
+		if parked {
+			c.Parked = append(c.Parked, j.ID)
+		}
+		if behind := behind(why); waits && behind != "" && (looked[j.ID] || parked) {
 			stay := Stay{Job: j.ID, Behind: behind, Why: string(why.Code) + ": " + why.String()}
 			if why.Code == LockReserved {
 				stay.For = why.By

@@ -334,7 +334,8 @@ begin
     select f.job
       from (select '' as behind union all select l.behind from bellhop.waited_for(1000) l) w
      cross join lateral bellhop.heads_behind(w.behind) f
-     where f.since < clock_timestamp() - reserve_after * interval '1 ms'
+     where split_part(w.behind, ':', 1) not in ('paused', 'filter', 'rate-limit', 'unreadable') -- no lock keeps them waiting
+       and f.since < clock_timestamp() - reserve_after * interval '1 ms'
        and not exists (select from bellhop.lock_reserved r where r.job = f.job)
        and bellhop.is_served((select j.type from bellhop.jobqueue j where j.id = f.job), f.job)
      order by f.since, f.job limit greatest(0, 200 - (select count(*) from bellhop.lock_reserved)) -- each pass looks at all of them

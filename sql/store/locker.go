@@ -49,6 +49,7 @@ var (
 	locksRulesSQL  = sql.Query("locks_rules")
 	locksRunSQL    = sql.Query("locks_running")
 	locksKeepSQL   = sql.Query("locks_keep")
+	locksParkSQL   = sql.Query("locks_park")
 	locksShareSQL  = sql.Query("locks_share")
 	locksRejectSQL = sql.Query("locks_reject")
 	locksAdoptSQL  = sql.Query("locks_adopt")
@@ -137,7 +138,7 @@ func (p *pass) inTurn(ctx context.Context, conn *pgx.Conn) error {
 	if at := choice.Again(known); !at.IsZero() {
 		p.again = at.Sub(known.Now)
 	}
-	p.more = p.handsOn(choice) || len(choice.Wait)+len(choice.Reject) > 0 && len(known.Waiting) >= p.look
+	p.more = p.handsOn(choice) || len(choice.Parked) > 0 || len(choice.Wait)+len(choice.Reject) > 0 && len(known.Waiting) >= p.look
 	var jobs []scheduler.Job
 	batch := p.writes(choice, &jobs)
 	if p.leaves(woken, known, choice) {
@@ -271,6 +272,13 @@ func (p *pass) writes(choice lock.Choice, jobs *[]scheduler.Job) *pgx.Batch {
 		if levels, names, jobs := kept(choice.Wait); len(jobs) > 0 {
 			batch.Queue(locksKeepSQL, levels, names, jobs)
 		}
+	}
+	if n := len(choice.Parked); n > 0 {
+		ids := make([]int64, n)
+		for i, id := range choice.Parked {
+			ids[i] = int64(id)
+		}
+		batch.Queue(locksParkSQL, ids)
 	}
 	if n := len(choice.Reject); n > 0 {
 		ids, rules := make([]int64, n), make([]string, n)

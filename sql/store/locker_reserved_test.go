@@ -129,3 +129,36 @@ func TestLocks_AJobOfRJMsIsReservedForAndStarts(t *testing.T) {
 		t.Errorf("%q start, want bill.2, in the room of rjm", text)
 	}
 }
+
+// What was kept for a job that a filter pauses goes to others, and it is reserved for again when the rule is gone.
+func TestLocks_NothingIsKeptForWhomAFilterPauses(t *testing.T) {
+	t.Parallel()
+	e := openEnv(t)
+	e.locked("db:b=exclusive")
+	b := e.passed(1)
+	e.locked("db:a=exclusive")
+	a := e.passed(1)
+	old := e.insert("type, locks, created_at, key", "'cat', '{db:a=exclusive,db:b=exclusive}', now() - interval '1 h', 'old'")
+	e.pass(5)
+	e.scan()
+	e.ends(a...)
+	young := e.locked("db:a=exclusive")
+	if got := e.pass(5); len(got) > 0 {
+		t.Fatalf("%v start before the old one, which waits for b", got)
+	}
+	rule := e.filter("PAUSE", `[["opcode",["=","key","old"]]]`)
+	got := e.passed(5)
+	if !slices.Equal(ids(got), []scheduler.JobID{young}) {
+		t.Fatalf("%v start, want %v: a is kept for one that is paused", ids(got), young)
+	}
+	e.want(old, "behind", "paused:"+rule)
+	e.scan()
+	if n := e.one("select count(*) from bellhop.lock_reserved"); n != "0" {
+		t.Errorf("reserved for %s that are paused", n)
+	}
+	e.ends(append(got, b...)...)
+	e.exec("select bellhop.filter_delete($1)", rule)
+	if got := e.pass(5); !slices.Equal(got, []scheduler.JobID{old}) {
+		t.Errorf("%v start, want %v", got, old)
+	}
+}
