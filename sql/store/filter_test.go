@@ -381,3 +381,37 @@ func (r randomWord) expr(subject string, depth int) any {
 	}
 	return list
 }
+
+// A pass that waited for its turn while the first rule was written obeys it.
+func TestFilters_TheFirstIsSeenByAPassThatWaitedForItsTurn(t *testing.T) {
+	t.Parallel()
+	e := openEnv(t)
+	job := e.locked("db:a=exclusive")
+	other := e.connect()
+	tx, err := other.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tx.Exec(t.Context(), "select bellhop.filter_add('PAUSE')"); err != nil {
+		t.Fatal(err)
+	}
+	got := make(chan []scheduler.JobID)
+	go func() {
+		d := demand(5)
+		d.Locked = true
+		jobs, err := e.claimer.Claim(t.Context(), e.me, d)
+		if err != nil {
+			t.Error(err)
+		}
+		got <- ids(jobs)
+	}()
+	e.eventually("the pass waits for its turn", `select exists (select from pg_locks l where l.locktype = 'advisory' and not l.granted
+  and l.database = (select d.oid from pg_database d where d.datname = current_database()))`)
+	if err := tx.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if started := <-got; len(started) > 0 {
+		t.Errorf("%v start, and are paused", started)
+	}
+	e.want(job, "state", "ready")
+}

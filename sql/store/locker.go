@@ -46,6 +46,7 @@ var (
 	locksWantedSQL = sql.Query("locks_wanted")
 	locksClaimSQL  = sql.Query("locks_claim")
 	locksWaitSQL   = sql.Query("locks_wait")
+	locksRuledSQL  = sql.Query("locks_ruled")
 	locksRulesSQL  = sql.Query("locks_rules")
 	locksRunSQL    = sql.Query("locks_running")
 	locksKeepSQL   = sql.Query("locks_keep")
@@ -196,7 +197,7 @@ func (p *pass) read(ctx context.Context, conn *pgx.Conn) (known lock.Pass, woken
 	batch.Queue("begin")
 	batch.Queue(passSettings)
 	batch.Queue(locksTurnSQL, int64(lockKey), max(1, min(p.demand.Total, passFew))).
-		QueryRow(func(row pgx.Row) error { return row.Scan(&woken, &filtered) })
+		QueryRow(func(row pgx.Row) error { return row.Scan(&woken) })
 	templated := p.claimer.Templates.types()
 	host := []any{int64(p.me), types, p.demand.Localities, rjm, placed, p.demand.MSQ, names, priorities, templated, worst}
 	batch.Queue(locksHeldSQL, host...).Query(func(rows pgx.Rows) error { return p.scanHeld(rows, &known) })
@@ -207,7 +208,7 @@ func (p *pass) read(ctx context.Context, conn *pgx.Conn) (known lock.Pass, woken
 		batch.Queue(locksWantedSQL, append(host, p.look)...).
 			Query(func(rows pgx.Rows) error { return scanJobs(rows, &known.Waiting, p.claimer.Templates) })
 	}
-	batch.Queue("select clock_timestamp()").QueryRow(func(row pgx.Row) error { return row.Scan(&known.Now) })
+	batch.Queue(locksRuledSQL).QueryRow(func(row pgx.Row) error { return row.Scan(&known.Now, &filtered) })
 	if err = conn.SendBatch(ctx, batch).Close(); err == nil && filtered {
 		rules := &pgx.Batch{}
 		rules.Queue(locksRulesSQL).Query(func(rows pgx.Rows) error { return scanRules(rows, &known) })
