@@ -2083,7 +2083,7 @@ begin
     raise check_violation using constraint = 'jobqueue_priority_range', message = format('priority %s is out of range', edit.priority), hint = 'Priorities are -20 (first) to 19 (last).';
   end if;
   -- The lock settles the race with a claim.
-  select j.state, j.type, j.msq is not null as is_msq, j.on_failure into was from bellhop.jobqueue j where j.id = edit.id for update;
+  select j.state, j.type, j.msq is not null as is_msq, j.on_failure, j.locks is not null as locked into was from bellhop.jobqueue j where j.id = edit.id for update;
   if was.state is null or was.state not in ('held', 'blocked', 'scheduled', 'ready') then
     return was.state;
   end if;
@@ -2105,6 +2105,7 @@ begin
          run_at        = case when edit.run_at is null then j.run_at when at > clock_timestamp() then at end,
          msq           = coalesce(edit.msq, j.msq),
          vars          = coalesce(edit.vars, j.vars),
+         behind        = null, -- its agent's locks, and filters, are asked anew
          run_on        = case when edit.run_on is null then j.run_on else nullif(edit.run_on, '') end,
          on_failure    = coalesce(edit.on_failure, j.on_failure),
          not_after     = case when edit.not_after is null then j.not_after else nullif(edit.not_after, 'infinity') end,
@@ -2129,6 +2130,9 @@ begin
   end if;
   perform pg_notify('bellhop_due', '');
   perform bellhop.kick();
+  if was.locked then
+    perform pg_notify('bellhop', 'locks');
+  end if;
   if edit.hold is false then
     return bellhop.release(edit.id);
   end if;
@@ -3077,6 +3081,10 @@ begin
       update bellhop.jobqueue j set behind = null, waiting_for = null
        where j.state = 'ready' and not j.held and j.locks is not null
          and (starts_with(coalesce(j.behind, ''), 'filter:') or starts_with(coalesce(j.behind, ''), 'paused:'));
+      -- And what was parked and does not wait for that alone any more: it is held, or its time was set. Index: jobqueue_parked.
+      update bellhop.jobqueue j set behind = null
+       where j.state in ('held', 'blocked', 'scheduled') and j.locks is not null
+         and (starts_with(j.behind, 'filter:') or starts_with(j.behind, 'paused:'));
       perform pg_notify('bellhop', 'locks');
       return given;
     exception when lock_not_available or deadlock_detected then
@@ -3104,7 +3112,7 @@ begin
     select split_part(w.behind, ':', 1) as level, substr(w.behind, strpos(w.behind, ':') + 1) as name from bellhop.waited_for(most) w
   ), ownerless as (
     select l.level, l.name from l
-     where l.level <> 'paused' -- a filter's PAUSE: who changes that looks at them
+     where (l.level <> 'paused' or not exists (select from bellhop.filter f where f.id = l.name and f.action = 'PAUSE')) -- one that is there holds them
        and (select count(*) from bellhop.lock_grant g
              where g.level = l.level and g.name = l.name and not (g.mode = 'turn' and bellhop.idle_turn(g.since)))
          < coalesce(bellhop.lock_places(l.level, l.name), 1)
@@ -4596,14 +4604,14 @@ begin
       perform bellhop.ended(w.failed) from bellhop.resolve(needy, false) w; -- some may have failed while they were held
     end if;
   elsif o.verb = 'priority' then
-    update bellhop.jobqueue q set priority = u.priority, priority_name = u.priority_name
+    update bellhop.jobqueue q set priority = u.priority, priority_name = u.priority_name, behind = null
       from bellhop.operation_job u
      where u.operation = o.id and u.job = q.id and q.id = any (mine) and q.priority = o.priority and q.priority_name is null
        and q.state in ('held', 'blocked', 'scheduled', 'ready');
     get diagnostics n = row_count;
   else
     update bellhop.jobqueue q set state = case when u.held then 'held' when q.run_at > clock_timestamp() then 'scheduled' else 'ready' end,
-           ended_at = null, cancel_requested = false, cancel_now = false, killed_by = null
+           ended_at = null, cancel_requested = false, cancel_now = false, killed_by = null, behind = null
       from bellhop.operation_job u
      where u.operation = o.id and u.job = q.id and q.id = any (mine) and q.state = 'cancelled' and q.ended_at = u.ended_at
        and u.state in ('held', 'scheduled', 'ready') and q.run is null
@@ -6531,11 +6539,14 @@ begin
          run_at = case when submit_replace.run_at > clock_timestamp() then submit_replace.run_at end,
          state = case when j.held then 'held' when j.unmet is not null then j.state
                       when submit_replace.run_at > clock_timestamp() then 'scheduled' else 'ready' end,
-         waiting_for = case when j.unmet is not null then j.waiting_for end
+         behind = null, waiting_for = case when j.unmet is not null then j.waiting_for end
    where j.id = old.id;
   perform bellhop.unwanted_remote(old.id);
   perform pg_notify('bellhop_due', '');
   perform bellhop.kick();
+  if old.locks is not null then
+    perform pg_notify('bellhop', 'locks');
+  end if;
 end
 $function$;
 

@@ -24,7 +24,7 @@ begin
     raise check_violation using constraint = 'jobqueue_priority_range', message = format('priority %s is out of range', edit.priority), hint = 'Priorities are -20 (first) to 19 (last).';
   end if;
   -- The lock settles the race with a claim.
-  select j.state, j.type, j.msq is not null as is_msq, j.on_failure into was from bellhop.jobqueue j where j.id = edit.id for update;
+  select j.state, j.type, j.msq is not null as is_msq, j.on_failure, j.locks is not null as locked into was from bellhop.jobqueue j where j.id = edit.id for update;
   if was.state is null or was.state not in ('held', 'blocked', 'scheduled', 'ready') then
     return was.state;
   end if;
@@ -46,6 +46,7 @@ begin
          run_at        = case when edit.run_at is null then j.run_at when at > clock_timestamp() then at end,
          msq           = coalesce(edit.msq, j.msq),
          vars          = coalesce(edit.vars, j.vars),
+         behind        = null, -- its agent's locks, and filters, are asked anew
          run_on        = case when edit.run_on is null then j.run_on else nullif(edit.run_on, '') end,
          on_failure    = coalesce(edit.on_failure, j.on_failure),
          not_after     = case when edit.not_after is null then j.not_after else nullif(edit.not_after, 'infinity') end,
@@ -70,6 +71,9 @@ begin
   end if;
   perform pg_notify('bellhop_due', '');
   perform bellhop.kick();
+  if was.locked then
+    perform pg_notify('bellhop', 'locks');
+  end if;
   if edit.hold is false then
     return bellhop.release(edit.id);
   end if;

@@ -122,6 +122,10 @@ begin
       update bellhop.jobqueue j set behind = null, waiting_for = null
        where j.state = 'ready' and not j.held and j.locks is not null
          and (starts_with(coalesce(j.behind, ''), 'filter:') or starts_with(coalesce(j.behind, ''), 'paused:'));
+      -- And what was parked and does not wait for that alone any more: it is held, or its time was set. Index: jobqueue_parked.
+      update bellhop.jobqueue j set behind = null
+       where j.state in ('held', 'blocked', 'scheduled') and j.locks is not null
+         and (starts_with(j.behind, 'filter:') or starts_with(j.behind, 'paused:'));
       perform pg_notify('bellhop', 'locks');
       return given;
     exception when lock_not_available or deadlock_detected then

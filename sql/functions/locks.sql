@@ -243,7 +243,7 @@ begin
     select split_part(w.behind, ':', 1) as level, substr(w.behind, strpos(w.behind, ':') + 1) as name from bellhop.waited_for(most) w
   ), ownerless as (
     select l.level, l.name from l
-     where l.level <> 'paused' -- a filter's PAUSE: who changes that looks at them
+     where (l.level <> 'paused' or not exists (select from bellhop.filter f where f.id = l.name and f.action = 'PAUSE')) -- one that is there holds them
        and (select count(*) from bellhop.lock_grant g
              where g.level = l.level and g.name = l.name and not (g.mode = 'turn' and bellhop.idle_turn(g.since)))
          < coalesce(bellhop.lock_places(l.level, l.name), 1)

@@ -276,14 +276,14 @@ begin
       perform bellhop.ended(w.failed) from bellhop.resolve(needy, false) w; -- some may have failed while they were held
     end if;
   elsif o.verb = 'priority' then
-    update bellhop.jobqueue q set priority = u.priority, priority_name = u.priority_name
+    update bellhop.jobqueue q set priority = u.priority, priority_name = u.priority_name, behind = null
       from bellhop.operation_job u
      where u.operation = o.id and u.job = q.id and q.id = any (mine) and q.priority = o.priority and q.priority_name is null
        and q.state in ('held', 'blocked', 'scheduled', 'ready');
     get diagnostics n = row_count;
   else
     update bellhop.jobqueue q set state = case when u.held then 'held' when q.run_at > clock_timestamp() then 'scheduled' else 'ready' end,
-           ended_at = null, cancel_requested = false, cancel_now = false, killed_by = null
+           ended_at = null, cancel_requested = false, cancel_now = false, killed_by = null, behind = null
       from bellhop.operation_job u
      where u.operation = o.id and u.job = q.id and q.id = any (mine) and q.state = 'cancelled' and q.ended_at = u.ended_at
        and u.state in ('held', 'scheduled', 'ready') and q.run is null

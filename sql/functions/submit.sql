@@ -40,11 +40,14 @@ begin
          run_at = case when submit_replace.run_at > clock_timestamp() then submit_replace.run_at end,
          state = case when j.held then 'held' when j.unmet is not null then j.state
                       when submit_replace.run_at > clock_timestamp() then 'scheduled' else 'ready' end,
-         waiting_for = case when j.unmet is not null then j.waiting_for end
+         behind = null, waiting_for = case when j.unmet is not null then j.waiting_for end
    where j.id = old.id;
   perform bellhop.unwanted_remote(old.id);
   perform pg_notify('bellhop_due', '');
   perform bellhop.kick();
+  if old.locks is not null then
+    perform pg_notify('bellhop', 'locks');
+  end if;
 end
 $$;
 

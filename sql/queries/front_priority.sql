@@ -13,7 +13,7 @@ with this as (
   union all
   select t.id from this t
 ), changed as (
-  update bellhop.jobqueue j set priority = $2, priority_name = null
+  update bellhop.jobqueue j set priority = $2, priority_name = null, behind = null
    where j.id = any (array(select id from those)) and j.state in ('held', 'blocked', 'scheduled', 'ready')
 )
 select count(*) from this

@@ -415,3 +415,69 @@ func TestFilters_TheFirstIsSeenByAPassThatWaitedForItsTurn(t *testing.T) {
 	}
 	e.want(job, "state", "ready")
 }
+
+// What a rule has parked goes on without it, whatever was done to the job meanwhile.
+func TestFilters_WhatIsParkedGoesOnWhateverWasDoneToIt(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ before, after string }{
+		"held":      {"select bellhop.edit($1, hold => true)", "select bellhop.release($1)"},
+		"its time":  {"select bellhop.edit($1, run_at => clock_timestamp() + interval '1 h')", "select bellhop.edit($1, run_at => '-infinity')"},
+		"by hand":   {"update bellhop.jobqueue set held = true, state = 'held' where id = $1", "update bellhop.jobqueue set held = false, state = 'ready' where id = $1"},
+		"due":       {"update bellhop.jobqueue set run_at = now() + interval '1 h', state = 'scheduled' where id = $1", "update bellhop.jobqueue set run_at = now() where id = $1"},
+		"cancelled": {"select bellhop.cancel($1)", "select bellhop.retry($1)"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e := openEnv(t)
+			job := e.insert("type", "'cat'")
+			id := e.filter("PAUSE", opcodeCat)
+			e.pass(5)
+			e.want(job, "behind", "paused:"+id)
+			e.exec(c.before, int64(job))
+			e.exec(`select bellhop.filter_replace($1, 'PAUSE', '[["opcode",["=","type","dog"]]]')`, id)
+			e.exec(c.after, int64(job))
+			e.due()
+			if got := e.pass(5); !slices.Equal(got, []scheduler.JobID{job}) {
+				t.Errorf("%v start, want %v, which waits for %s", got, job, e.column(job, "behind"))
+			}
+		})
+	}
+}
+
+// Should all else fail, the safety scan finds what waits behind a rule that is gone.
+func TestFilters_TheSafetyScanFindsWhatWaitsBehindARuleThatIsGone(t *testing.T) {
+	t.Parallel()
+	e := openEnv(t)
+	one, two := e.locked("db:a=exclusive"), e.locked("db:b=exclusive")
+	e.exec("update bellhop.jobqueue set behind = 'paused:gone'")
+	e.scan()
+	got := append(e.pass(5), e.pass(5)...)
+	if slices.Sort(got); !slices.Equal(got, []scheduler.JobID{one, two}) {
+		t.Errorf("%v start, want %v and %v", got, one, two)
+	}
+}
+
+// A change of a job is a change of what its agent's locks, and filters, mean for it.
+func TestLocks_AnEditedJobWaitsForWhatItNeedsNow(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]string{
+		"args":    "select bellhop.edit($1, args => 'b')",
+		"replace": "select bellhop.submit('cat', 'b', key => 'k', replace => true, once => 'waiting') where $1 > 0",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e := openEnv(t)
+			e.claimer.Templates = Templates{"cat": must(lock.ParseTemplates([]string{"customer:${args}=exclusive"}, nil))}
+			e.insert("type, args", "'cat', 'a'")
+			job := e.insert("type, args, key", "'cat', 'a', 'k'")
+			if got := e.pass(5); len(got) != 1 {
+				t.Fatalf("%v start", got)
+			}
+			e.want(job, "behind", "customer:a")
+			e.exec(change, int64(job))
+			if got := e.pass(5); !slices.Equal(got, []scheduler.JobID{job}) {
+				t.Errorf("%v start, want %v, which waits behind %s", got, job, e.column(job, "behind"))
+			}
+		})
+	}
+}
