@@ -4973,7 +4973,7 @@ begin
     when not (new.repeat is null or new.msq is not null) then 'repeat_needs_msq'
     when not (new.run_on <> '') then 'run_on_not_empty'
     when not (new.timeout > interval '0') then 'timeout_positive'
-    when not (new.type <> '') then 'type_named'
+    when not (new.type <> '' and octet_length(new.type) <= 500) then 'type_named' -- indexes hold it beside a lock's name
     when not (new.vars is null or (jsonb_typeof(new.vars) = 'object'
               and not jsonb_path_exists(new.vars, 'strict $.* ? (@.type() != "string")'))) then 'vars_are_strings'
   end;
@@ -4982,7 +4982,8 @@ begin
   end if;
   raise check_violation using
     message = format('new row for relation "jobqueue" violates check constraint "jobqueue_%s"', rule),
-    constraint = 'jobqueue_' || rule, table = 'jobqueue', schema = 'bellhop';
+    constraint = 'jobqueue_' || rule, table = 'jobqueue', schema = 'bellhop',
+    hint = case rule when 'type_named' then 'A type has 1 to 500 bytes. Write a shorter one, and the rest into args.' else '' end;
 end
 $function$;
 
@@ -7789,7 +7790,7 @@ end
 $function$;
 
 -- triggers
-CREATE TRIGGER _000_refuse_insert BEFORE INSERT ON bellhop.jobqueue FOR EACH ROW WHEN (((new.type = ''::text) OR (strpos(new.args, '
+CREATE TRIGGER _000_refuse_insert BEFORE INSERT ON bellhop.jobqueue FOR EACH ROW WHEN (((new.type = ''::text) OR (octet_length(new.type) > 500) OR (strpos(new.args, '
 '::text) > 0) OR (strpos(new.args, ''::text) > 0) OR ((new.priority < '-20'::integer) OR (new.priority > 19)) OR (new.max_attempts < 1) OR (new.on_failure <> ALL (ARRAY['fail'::text, 'block'::text, 'run'::text])) OR (new.key = ''::text) OR (length(new.key) > 1000) OR (new.run_on = ''::text) OR (new.timeout <= '00:00:00'::interval) OR (new.msq IS NOT NULL) OR (new.repeat IS NOT NULL) OR (new.priority_name IS NOT NULL) OR (new.locks IS NOT NULL) OR (new.vars IS NOT NULL))) EXECUTE FUNCTION bellhop.refuse();
 CREATE TRIGGER _000_refuse_update AFTER UPDATE OF type, args, msq, repeat, priority, priority_name, key, run_on, max_attempts, timeout, on_failure, locks, vars ON bellhop.jobqueue FOR EACH ROW EXECUTE FUNCTION bellhop.refuse();
 CREATE TRIGGER _010_locks_came AFTER INSERT OR UPDATE OF locks, reasons ON bellhop.jobqueue FOR EACH ROW WHEN (((new.locks IS NOT NULL) OR ((new.reasons IS NOT NULL) AND (strpos(('|'::text || array_to_string(new.reasons, '|'::text)), '|rate-limit:'::text) > 0)))) EXECUTE FUNCTION bellhop.locks_came();

@@ -1,6 +1,8 @@
 package lock
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"slices"
 	"strconv"
@@ -19,7 +21,7 @@ func (b Bucket) String() string { return fmt.Sprintf("rate-limit:%d:%s", b.Limit
 
 // Buckets are those of a job's reasons, each once, in their order: of
 // "rate-limit:N:LABEL", with N a whole number from 1 on. The label may hold colons and
-// blanks, and may be empty. Anything else is an ordinary reason (Ganeti's ad-hoc
+// blanks, and may be empty; one that is too long for an index is told by its hash. Anything else is an ordinary reason (Ganeti's ad-hoc
 // rate limiting). A job needs a free slot in all of its buckets.
 func Buckets(reasons []string) []Bucket {
 	var buckets []Bucket
@@ -30,6 +32,10 @@ func Buckets(reasons []string) []Bucket {
 			continue
 		}
 		n, err := strconv.Atoi(number)
+		if len(label) > MaxName {
+			sum := sha256.Sum256([]byte(label))
+			label = "sha256:" + hex.EncodeToString(sum[:])
+		}
 		if b := (Bucket{n, label}); err == nil && n > 0 && !slices.Contains(buckets, b) {
 			buckets = append(buckets, b)
 		}

@@ -235,6 +235,9 @@ func unreadableAt(err error) string {
 		return "*"
 	}
 	level, _, _ := strings.Cut(bad.Text, ":")
+	if _, why := badLevel(level); why != "" { // it may be anything, and of any length
+		return "*"
+	}
 	return level
 }
 

@@ -2,6 +2,7 @@ package lock
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -63,5 +64,22 @@ func TestChoose_WhoIsReservedForUnderFilters(t *testing.T) {
 	reject := AnyLevel.Choose(Pass{Now: now, Reserved: []Waiting{old}, Rules: []Rule{{ID: "r", Action: Action{Kind: Reject}}}})
 	if len(reject.Reject) != 1 {
 		t.Errorf("what is rejected is not cancelled where it is reserved for: %+v", reject)
+	}
+}
+
+// Behind what jobs wait whose locks cannot be read has an index: it is short whatever they say.
+func TestChoose_WhatCannotBeReadIsWaitedForUnderAShortName(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("x", 3*MaxName)
+	for text, want := range map[string]string{
+		long:                     "unreadable:*",
+		long + ":a=exclusive":    "unreadable:*",
+		"db:" + long + "=shared": "unreadable:db",
+		"no lock":                "unreadable:*",
+	} {
+		got := AnyLevel.Choose(Pass{Waiting: []Waiting{{Job: 1, Locks: []string{text}}}})
+		if len(got.Wait) != 1 || got.Wait[0].Behind != want {
+			t.Errorf("%.20s…: %.60v, want %s", text, got.Wait, want)
+		}
 	}
 }

@@ -19,7 +19,7 @@ var constraints = []struct {
 	no     []string // SQL values
 	yes    []string
 }{
-	{"jobqueue_type_named", "type", []string{"''"}, []string{"' '", "'Löschen 2'"}},
+	{"jobqueue_type_named", "type", []string{"''", "repeat('x', 501)"}, []string{"' '", "'Löschen 2'", "repeat('x', 500)"}},
 	{"jobqueue_args_or_msq", "type, args, msq", []string{"'t', 'a', 'select 1'", "'t', '', 'select 1'"}, []string{"'t', null, null", "'t', '', null", "'t', null, 'x'"}},
 	{"jobqueue_args_one_line", "type, args", []string{`'t', e'a\nb'`, `'t', e'a\n'`, `'t', e'\r'`}, []string{`'t', e'a\tb'`, `'t', e'\u2028'`, `'t', repeat('x', 1000000)`}},
 	{"jobqueue_msq_not_empty", "type, msq", []string{"'t', ''", `'t', e' \n\t'`}, []string{`'t', e'select 1\n  from t'`}},

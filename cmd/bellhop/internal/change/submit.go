@@ -243,7 +243,7 @@ func submit(ctx context.Context, a *cli.App, db *cli.Session, s store.Submission
 // submitRules says in words what the queue's constraints demand. A test keeps
 // it complete.
 var submitRules = map[string]string{
-	"jobqueue_type_named":        "the type is empty",
+	"jobqueue_type_named":        "the type is empty, or longer than 500 bytes",
 	"jobqueue_args_or_msq":       "a job has ARGS or --msq, not both",
 	"jobqueue_args_one_line":     "ARGS must be one line: agents are given lines",
 	"jobqueue_msq_not_empty":     "the query of --msq is empty",
