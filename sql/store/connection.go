@@ -26,6 +26,10 @@ const patience = 15 * time.Second
 // next that has to be done on its connection, a heartbeat say.
 const lockWait = "1s"
 
+// silence is for how long a session may say nothing amid a transaction. Whoever stops there for good (a frozen machine, a
+// line that is cut) would keep its locks, and all others from what they guard, until somebody ends the process.
+const silence = "5s"
+
 // statementsMost is how many statements a session keeps prepared: more than any has, and a table of that size.
 const statementsMost = 128
 
@@ -65,6 +69,7 @@ func newConnection(url, name string, settings map[string]string) (*connection, e
 	// for
 	// each claim, for seconds: our statements end before any compiler does.
 	config.RuntimeParams["jit"] = "off"
+	config.RuntimeParams["idle_in_transaction_session_timeout"] = silence
 	for k, v := range settings {
 		config.RuntimeParams[k] = v
 	}

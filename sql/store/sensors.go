@@ -57,13 +57,13 @@ func (s *Sensors) Turn(ctx context.Context, me scheduler.InstanceID) (fired int,
 		if err := conn.QueryRow(ctx, sensorsBeginSQL, int64(me)).Scan(&starts, &unassigned); err != nil || !starts {
 			return err
 		}
-		if unassigned {
-			if err := assign(ctx, conn); err != nil {
-				return err
+		var n int
+		var err, notAssigned error
+		if unassigned { // where that cannot be done now, what is this instance's is due all the same
+			if notAssigned = assign(ctx, conn); conn.IsClosed() {
+				return notAssigned
 			}
 		}
-		var n int
-		var err error
 		for began, more := time.Now(), true; err == nil && more && n == 0 && time.Since(began) < sensorsFor; {
 			n, more, err = turnSensors(ctx, conn, me, sensorsMost, false)
 		}
@@ -82,7 +82,7 @@ func (s *Sensors) Turn(ctx context.Context, me scheduler.InstanceID) (fired int,
 		if ms != nil {
 			next = time.Duration(*ms) * time.Millisecond
 		}
-		return nil
+		return notAssigned
 	})
 	if err != nil {
 		return fired, -1, fmt.Errorf("look at sensors: %w", err)
@@ -90,10 +90,11 @@ func (s *Sensors) Turn(ctx context.Context, me scheduler.InstanceID) (fired int,
 	return fired, next, nil
 }
 
-// assign gives workflows to instances.
+// assign gives workflows to instances, where nobody else is at it.
 func assign(ctx context.Context, conn *pgx.Conn) error {
 	return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, assignTurnSQL); err != nil {
+		var turn bool
+		if err := tx.QueryRow(ctx, assignTurnSQL).Scan(&turn); err != nil || !turn {
 			return err
 		}
 		rows, err := tx.Query(ctx, assignInstancesSQL)
