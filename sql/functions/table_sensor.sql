@@ -90,11 +90,20 @@ begin
 end
 $$;
 
-revoke all on function bellhop.table_sensor, bellhop.watched_table, bellhop.watch_table from public;
+-- table_watched: whether that trigger is in place.
+create or replace function bellhop.table_watched(called text, sensor jsonb) returns boolean
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select exists (select from pg_trigger t
+                  where t.tgrelid = bellhop.watched_table(sensor ->> 'table') and t.tgname = 'bellhop_sensor_' || left(md5(called), 16))
+$$;
+
+revoke all on function bellhop.table_sensor, bellhop.watched_table, bellhop.watch_table, bellhop.table_watched from public;
 do $$
 begin
   if exists (select from pg_roles where rolname = 'bellhop_scheduler') then
-    grant execute on function bellhop.watch_table, bellhop.watched_table to bellhop_scheduler;
+    grant execute on function bellhop.watch_table, bellhop.watched_table, bellhop.table_watched to bellhop_scheduler;
   end if;
 end
 $$;

@@ -67,8 +67,12 @@ declare
   v integer := 1 + coalesce((select max(p.version) from bellhop.workflow_past p where p.workflow = workflow_write.name), 0);
   o bellhop.workflow;
   k text := bellhop.sensor_kind(workflow_write.definition);
+  s jsonb := case when what <> 'deleted' then workflow_write.definition -> 'sensor' end;
+  allowed jsonb; -- the sensor that it had when it was last active: somebody might watch that table
 begin
   select * into o from bellhop.workflow w where w.name = workflow_write.name;
+  select case when p.what <> 'deleted' then p.definition -> 'sensor' end into allowed
+    from bellhop.workflow_past p where p.workflow = workflow_write.name and (p.active or p.what = 'deleted') order by p.version desc limit 1;
   if what = 'deleted' then
     delete from bellhop.workflow w where w.name = workflow_write.name;
   else
@@ -89,8 +93,12 @@ begin
        set kind = excluded.kind, source = excluded.source, next_fire = excluded.next_fire, problem = null, since = null, recent = '{}',
            lag = null;
   end if;
-  if o.definition -> 'sensor' ? 'table' or k = 'table' then
-    perform bellhop.watch_table(workflow_write.name, o.definition -> 'sensor', case when what <> 'deleted' then workflow_write.definition -> 'sensor' end);
+  -- A table is asked for, and who may watch it, where its rows become events by this: one that is gone, or is somebody else's, keeps
+  -- nobody from stopping a workflow, or from changing its steps.
+  if s ? 'table' and active and (s is distinct from allowed or not o.active and not bellhop.table_watched(workflow_write.name, s)) then
+    perform bellhop.watch_table(workflow_write.name, o.definition -> 'sensor', s);
+  elsif o.definition -> 'sensor' ? 'table' and s is distinct from o.definition -> 'sensor' then
+    perform bellhop.watch_table(workflow_write.name, o.definition -> 'sensor', null);
   end if;
   if o.active and not active and what <> 'deleted' then
     perform bellhop.runs_wait(workflow_write.name);

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -67,6 +68,44 @@ func TestTableSensor(t *testing.T) {
 	e.exec("update bellhop.run set state = 'failed' where state in ('queued', 'running'); select bellhop.workflow_change('import', 'deleted')")
 	if got := e.one(triggers); got != "" {
 		t.Errorf("triggers are left on %q", got)
+	}
+}
+
+// A table that is gone, or somebody else's, keeps nobody from stopping a workflow, or from changing its steps; only who
+// may watch it has its rows become events.
+func TestTableSensor_OfATableThatIsGoneOrAnothers(t *testing.T) {
+	t.Parallel()
+	e := openEnv(t)
+	e.exec("create table gone (id int primary key); create table others (id int primary key)")
+	for _, table := range []string{"gone", "others"} {
+		e.applyPath(table, `{"table":"`+table+`"}`)
+	}
+	e.exec("drop table gone; create role operator_of_none login in role bellhop_operator; set role operator_of_none")
+	const edited = `select bellhop.workflow_apply(d.definition || '{"steps":[{"name":"b","type":"cat"}]}' || jsonb_build_object('workflow', $1::text, 'active', $2::boolean))
+		from (select definition from bellhop.workflow where name = $1) d`
+	for _, table := range []string{"gone", "others"} {
+		e.exec(edited, table, true)
+		e.exec("select bellhop.workflow_change($1, 'deactivated')", table)
+	}
+	e.exec("select bellhop.workflow_change('others', 'activated')") // its trigger is there still
+	if got := e.fails("select bellhop.workflow_change('gone', 'activated')"); !strings.Contains(got, "no table gone") {
+		t.Error(got)
+	}
+	// By way of another sensor nobody comes to what he may not watch.
+	other := func(sensor string, active bool) string {
+		return fmt.Sprintf(`select bellhop.workflow_apply('{"workflow":"others","active":%t,"sensor":%s,"steps":[{"name":"a","type":"cat"}]}')`,
+			active, sensor)
+	}
+	e.exec(other("null", true))
+	e.exec(other(`{"table":"others"}`, false))
+	if got := e.fails("select bellhop.workflow_change('others', 'activated')"); !strings.Contains(got, "may not watch table public.others") {
+		t.Error(got)
+	}
+	e.exec("reset role; drop role operator_of_none")
+	e.exec("select bellhop.workflow_change('others', 'activated')")
+	e.exec("insert into others values (1)")
+	if got := e.one("select string_agg(event, ' ') from bellhop.event"); got != "others=1" {
+		t.Errorf("events are %q", got)
 	}
 }
 
