@@ -3223,6 +3223,25 @@ AS $function$
    order by j.id
 $function$;
 
+CREATE OR REPLACE FUNCTION bellhop.happened(called text, event text, given jsonb)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp'
+AS $function$
+#variable_conflict use_column
+begin
+  if not exists (select from bellhop.workflow w where w.name = called and w.active) then
+    return null;
+  end if;
+  insert into bellhop.event (workflow, event, parameters) values (called, happened.event, given) on conflict (workflow, event) do nothing;
+  if not found then
+    return false;
+  end if;
+  perform pg_notify('bellhop_due', '');
+  return true;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION bellhop.heads_behind(lock text)
  RETURNS TABLE(job bigint, since timestamp with time zone)
  LANGUAGE plpgsql
@@ -5784,7 +5803,8 @@ CREATE OR REPLACE FUNCTION bellhop.row_event()
 AS $function$
 declare
   columns jsonb := to_jsonb(new);
-  given   jsonb := '{}';
+  chosen  jsonb;
+  d       jsonb;
   c       text;
 begin
   if tg_nargs < 2 then
@@ -5797,12 +5817,16 @@ begin
         hint = 'Its arguments are a workflow, the column that names the event, and columns that are parameters.';
     end if;
   end loop;
-  foreach c in array tg_argv[2:] loop
-    if columns ->> c is not null then
-      given := given || jsonb_build_object(upper(c), columns ->> c);
-    end if;
-  end loop;
-  perform bellhop.workflow_event(tg_argv[0], left(tg_table_name || '=' || coalesce(columns ->> tg_argv[1], ''), 200), given);
+  select w.definition into d from bellhop.workflow w where w.name = tg_argv[0] and w.active;
+  if not found then
+    return null;
+  elsif columns ->> tg_argv[1] is null then
+    raise warning 'a row of % starts no run of workflow %: it has nothing in column %', tg_table_name, tg_argv[0], tg_argv[1];
+    return null;
+  end if;
+  select jsonb_object_agg(k.key, columns -> k.key) into chosen from unnest(tg_argv[2:]) k (key);
+  perform bellhop.happened(tg_argv[0], bellhop.row_named(tg_table_schema || '.' || tg_table_name, columns ->> tg_argv[1]),
+                           bellhop.sensor_parameters(d, chosen));
   return null;
 end
 $function$;
@@ -5814,6 +5838,15 @@ CREATE OR REPLACE FUNCTION bellhop.row_job_key(name text, key text)
  SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
   select case when length(name) + length(key) < 900 then name || '/' || key else left(name || '/' || key, 900) || '…' || md5(key) end
+$function$;
+
+CREATE OR REPLACE FUNCTION bellhop.row_named(source text, key text)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select case when length(x.name) <= 200 then x.name else left(x.name, 160) || ' ' || md5(x.name) end from (select source || '=' || key) x (name)
 $function$;
 
 CREATE OR REPLACE FUNCTION bellhop.run_ended(id bigint, state text, reason text)
@@ -6570,13 +6603,19 @@ begin
     raise warning 'a row of % starts no run of workflow %: it has nothing in column %', tg_table_name, tg_argv[0], tg_argv[2];
     return null;
   end if;
-  key := tg_argv[1] || '=' || key;
-  if length(key) > 200 then
-    key := left(key, 160) || ' ' || md5(key);
-  end if;
-  perform bellhop.workflow_event(tg_argv[0], key, bellhop.sensor_parameters(d, given));
+  perform bellhop.happened(tg_argv[0], bellhop.row_named(tg_argv[1], key), bellhop.sensor_parameters(d, given));
   return null;
 end
+$function$;
+
+CREATE OR REPLACE FUNCTION bellhop.table_watched(called text, sensor jsonb)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select exists (select from pg_trigger t
+                  where t.tgrelid = bellhop.watched_table(sensor ->> 'table') and t.tgname = 'bellhop_sensor_' || left(md5(called), 16))
 $function$;
 
 CREATE OR REPLACE FUNCTION bellhop.take_attached(id bigint, OUT taken integer, OUT ended integer)
@@ -7486,13 +7525,7 @@ begin
     return null;
   end if;
   perform bellhop.refuse_parameters(w, workflow_event.parameters);
-  insert into bellhop.event (workflow, event, parameters) values (w.name, workflow_event.event, workflow_event.parameters)
-  on conflict (workflow, event) do nothing;
-  if not found then
-    return false;
-  end if;
-  perform pg_notify('bellhop_due', '');
-  return true;
+  return bellhop.happened(w.name, workflow_event.event, workflow_event.parameters);
 end
 $function$;
 
@@ -7647,7 +7680,7 @@ begin
   elsif workflow_http.event = '' or length(workflow_http.event) > 190 then
     raise invalid_parameter_value using message = 'the name of an event has 1 to 190 letters', hint = 'Leave it out where requests are not repeated.';
   end if;
-  return bellhop.workflow_event(workflow_http.name, 'http=' || coalesce(workflow_http.event, nextval('bellhop.event_number')::text),
+  return bellhop.happened(workflow_http.name, 'http=' || coalesce(workflow_http.event, nextval('bellhop.event_number')::text),
                                 bellhop.sensor_parameters(d, workflow_http.payload));
 end
 $function$;
@@ -7732,8 +7765,12 @@ declare
   v integer := 1 + coalesce((select max(p.version) from bellhop.workflow_past p where p.workflow = workflow_write.name), 0);
   o bellhop.workflow;
   k text := bellhop.sensor_kind(workflow_write.definition);
+  s jsonb := case when what <> 'deleted' then workflow_write.definition -> 'sensor' end;
+  allowed jsonb; -- the sensor that it had when it was last active: somebody might watch that table
 begin
   select * into o from bellhop.workflow w where w.name = workflow_write.name;
+  select case when p.what <> 'deleted' then p.definition -> 'sensor' end into allowed
+    from bellhop.workflow_past p where p.workflow = workflow_write.name and (p.active or p.what = 'deleted') order by p.version desc limit 1;
   if what = 'deleted' then
     delete from bellhop.workflow w where w.name = workflow_write.name;
   else
@@ -7754,8 +7791,12 @@ begin
        set kind = excluded.kind, source = excluded.source, next_fire = excluded.next_fire, problem = null, since = null, recent = '{}',
            lag = null;
   end if;
-  if o.definition -> 'sensor' ? 'table' or k = 'table' then
-    perform bellhop.watch_table(workflow_write.name, o.definition -> 'sensor', case when what <> 'deleted' then workflow_write.definition -> 'sensor' end);
+  -- A table is asked for, and who may watch it, where its rows become events by this: one that is gone, or is somebody else's, keeps
+  -- nobody from stopping a workflow, or from changing its steps.
+  if s ? 'table' and active and (s is distinct from allowed or not o.active and not bellhop.table_watched(workflow_write.name, s)) then
+    perform bellhop.watch_table(workflow_write.name, o.definition -> 'sensor', s);
+  elsif o.definition -> 'sensor' ? 'table' and s is distinct from o.definition -> 'sensor' then
+    perform bellhop.watch_table(workflow_write.name, o.definition -> 'sensor', null);
   end if;
   if o.active and not active and what <> 'deleted' then
     perform bellhop.runs_wait(workflow_write.name);

@@ -21,11 +21,7 @@ begin
     raise warning 'a row of % starts no run of workflow %: it has nothing in column %', tg_table_name, tg_argv[0], tg_argv[2];
     return null;
   end if;
-  key := tg_argv[1] || '=' || key;
-  if length(key) > 200 then
-    key := left(key, 160) || ' ' || md5(key);
-  end if;
-  perform bellhop.workflow_event(tg_argv[0], key, bellhop.sensor_parameters(d, given));
+  perform bellhop.happened(tg_argv[0], bellhop.row_named(tg_argv[1], key), bellhop.sensor_parameters(d, given));
   return null;
 end
 $$;

@@ -96,7 +96,7 @@ begin
   elsif workflow_http.event = '' or length(workflow_http.event) > 190 then
     raise invalid_parameter_value using message = 'the name of an event has 1 to 190 letters', hint = 'Leave it out where requests are not repeated.';
   end if;
-  return bellhop.workflow_event(workflow_http.name, 'http=' || coalesce(workflow_http.event, nextval('bellhop.event_number')::text),
+  return bellhop.happened(workflow_http.name, 'http=' || coalesce(workflow_http.event, nextval('bellhop.event_number')::text),
                                 bellhop.sensor_parameters(d, workflow_http.payload));
 end
 $$;

@@ -245,8 +245,27 @@ begin
 end
 $$;
 
--- workflow_event: something has happened that starts a workflow: once, whoever says it how often. Returns whether it is new; NULL:
--- there is no such workflow, or it is not active. The run is made by an instance, as soon as this is committed.
+-- happened: something has happened that starts a workflow: once, whoever says it how often. Returns whether it is new; NULL: there is
+-- no such workflow, or it is not active. The run is made by an instance, as soon as this is committed.
+create or replace function bellhop.happened(called text, event text, given jsonb) returns boolean
+language plpgsql volatile
+set search_path = pg_catalog, bellhop, pg_temp
+as $$
+#variable_conflict use_column
+begin
+  if not exists (select from bellhop.workflow w where w.name = called and w.active) then
+    return null;
+  end if;
+  insert into bellhop.event (workflow, event, parameters) values (called, happened.event, given) on conflict (workflow, event) do nothing;
+  if not found then
+    return false;
+  end if;
+  perform pg_notify('bellhop_due', '');
+  return true;
+end
+$$;
+
+-- workflow_event: what a client says has happened, under a name of its own.
 create or replace function bellhop.workflow_event(name text, event text, parameters jsonb default '{}') returns boolean
 language plpgsql volatile security definer
 set search_path = pg_catalog, bellhop, pg_temp
@@ -260,13 +279,7 @@ begin
     return null;
   end if;
   perform bellhop.refuse_parameters(w, workflow_event.parameters);
-  insert into bellhop.event (workflow, event, parameters) values (w.name, workflow_event.event, workflow_event.parameters)
-  on conflict (workflow, event) do nothing;
-  if not found then
-    return false;
-  end if;
-  perform pg_notify('bellhop_due', '');
-  return true;
+  return bellhop.happened(w.name, workflow_event.event, workflow_event.parameters);
 end
 $$;
 
@@ -352,7 +365,7 @@ create or replace view bellhop.step with (security_barrier) as
 
 revoke all on bellhop.step from public;
 revoke all on function bellhop.filled, bellhop.make_run, bellhop.runs_moved, bellhop.run_ended, bellhop.runs_lost, bellhop.refuse_parameters,
-                       bellhop.workflow_run, bellhop.workflow_event, bellhop.workflow_retry, bellhop.step_again from public;
+                       bellhop.workflow_run, bellhop.happened, bellhop.workflow_event, bellhop.workflow_retry, bellhop.step_again from public;
 do $$
 begin
   if exists (select from pg_roles where rolname = 'bellhop_scheduler') then
@@ -360,7 +373,7 @@ begin
     grant execute on function bellhop.workflow_run, bellhop.workflow_retry to bellhop_operator, bellhop_scheduler;
     grant execute on function bellhop.workflow_event to bellhop_submitter, bellhop_operator, bellhop_scheduler;
     grant execute on function bellhop.filled, bellhop.make_run, bellhop.runs_moved, bellhop.run_ended, bellhop.runs_lost, bellhop.refuse_parameters,
-                              bellhop.step_again to bellhop_scheduler;
+                              bellhop.happened, bellhop.step_again to bellhop_scheduler;
   end if;
 end
 $$;

@@ -486,7 +486,7 @@ func TestWorkflow_RowsAreEvents(t *testing.T) {
 	if n, _ := turn(e, s); n != 2 {
 		t.Errorf("%d fired", n)
 	}
-	if got := e.one("select string_agg(args, ', ' order by id) from bellhop.jobqueue where step = 'a'"); got != "uploads=1 /srv/a, uploads=2 none" {
+	if got := e.one("select string_agg(args, ', ' order by id) from bellhop.jobqueue where step = 'a'"); got != "public.uploads=1 /srv/a, public.uploads=2 none" {
 		t.Error(got)
 	}
 	e.exec("select bellhop.workflow_change('import', 'deactivated')")
@@ -497,6 +497,28 @@ func TestWorkflow_RowsAreEvents(t *testing.T) {
 	}
 	if n, _ := turn(e, s); n != 0 {
 		t.Errorf("%d fired of an inactive workflow", n)
+	}
+}
+
+// An event has the schema of its row in its name, and the whole key; a row without one is none. No INSERT fails for what a
+// definition says.
+func TestWorkflow_RowsAreEventsOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	e := openEnv(t)
+	e.exec(`select bellhop.workflow_apply('{"workflow":"import","parameters":{"path":""},"steps":[{"name":"a","type":"cat"}]}')`)
+	for _, schema := range []string{"north", "south"} {
+		e.exec(fmt.Sprintf("create schema %s; create table %[1]s.uploads (id text, path text, size int)", schema))
+		e.exec(fmt.Sprintf(`create trigger import after insert on %s.uploads for each row
+			execute function bellhop.row_event('import', 'id', 'path', 'size')`, schema))
+		e.exec(fmt.Sprintf("insert into %s.uploads values ('1', '/srv/a', 7), (null, null, null)", schema))
+	}
+	got := e.one("select string_agg(event || ' ' || parameters, ', ' order by event) from bellhop.event")
+	if got != `north.uploads=1 {"path": "/srv/a"}, south.uploads=1 {"path": "/srv/a"}` {
+		t.Errorf("events are %s", got)
+	}
+	e.exec("insert into north.uploads select repeat('x', 300) || g from generate_series(1, 2) g")
+	if n := e.one("select count(*) from bellhop.event where event like 'north.uploads=xxx%'"); n != "2" {
+		t.Errorf("%s events of two long keys", n)
 	}
 }
 
