@@ -319,6 +319,7 @@ grant EXECUTE on function bellhop.reason_of to bellhop_scheduler;
 grant EXECUTE on function bellhop.reason_of to bellhop_submitter;
 grant EXECUTE on function bellhop.refuse_but_operators to bellhop_scheduler;
 grant EXECUTE on function bellhop.refuse_cycles to bellhop_scheduler;
+grant EXECUTE on function bellhop.refuse_names_of_sensors to bellhop_scheduler;
 grant EXECUTE on function bellhop.refuse_others to bellhop_scheduler;
 grant EXECUTE on function bellhop.refuse_parameters to bellhop_scheduler;
 grant EXECUTE on function bellhop.release to bellhop_operator;

@@ -5130,6 +5130,34 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION bellhop.refuse_names_of_sensors(sensor jsonb, event text)
+ RETURNS void
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  what text;
+begin
+  what := case
+    when event ~ '^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$' then 'slots'
+    when event ~ '^run=\d+(/\d+)?$' then 'ends of runs'
+    when event ~ '^http=' then 'requests (bellhop.workflow_http)'
+    when event ~ '^(notify|file|kafka)=\d+$' then 'events without a name of their own'
+    when sensor ? 'table' and starts_with(event, (sensor ->> 'table') || '=') then 'rows of its table'
+    when sensor ? 'file' and starts_with(event, '/') then 'files'
+    when sensor ? 'kafka' and starts_with(event, (sensor ->> 'topic') || '/') then 'records of its topic'
+    when strpos(event, '=') > 0 and exists (
+           select from pg_trigger t join pg_class c on c.oid = t.tgrelid join pg_namespace n on n.oid = c.relnamespace
+            where t.tgfoid = 'bellhop.row_event'::regproc and starts_with(event, n.nspname || '.' || c.relname || '='))
+      then 'rows of a table' end;
+  if what is not null then
+    raise invalid_parameter_value using message = format('an event cannot be called %s: so are %s, and nobody else says that these have happened', event, what),
+      hint = 'Give it a name of your own, as in: order 4711';
+  end if;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION bellhop.refuse_others(id bigint, verb text)
  RETURNS boolean
  LANGUAGE plpgsql
@@ -7525,6 +7553,7 @@ begin
     return null;
   end if;
   perform bellhop.refuse_parameters(w, workflow_event.parameters);
+  perform bellhop.refuse_names_of_sensors(w.definition -> 'sensor', workflow_event.event);
   return bellhop.happened(w.name, workflow_event.event, workflow_event.parameters);
 end
 $function$;

@@ -265,6 +265,33 @@ begin
 end
 $$;
 
+-- refuse_names_of_sensors: who names an event as a sensor would, takes it from that: a slot that is an event already does not fire.
+create or replace function bellhop.refuse_names_of_sensors(sensor jsonb, event text) returns void
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  what text;
+begin
+  what := case
+    when event ~ '^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$' then 'slots'
+    when event ~ '^run=\d+(/\d+)?$' then 'ends of runs'
+    when event ~ '^http=' then 'requests (bellhop.workflow_http)'
+    when event ~ '^(notify|file|kafka)=\d+$' then 'events without a name of their own'
+    when sensor ? 'table' and starts_with(event, (sensor ->> 'table') || '=') then 'rows of its table'
+    when sensor ? 'file' and starts_with(event, '/') then 'files'
+    when sensor ? 'kafka' and starts_with(event, (sensor ->> 'topic') || '/') then 'records of its topic'
+    when strpos(event, '=') > 0 and exists (
+           select from pg_trigger t join pg_class c on c.oid = t.tgrelid join pg_namespace n on n.oid = c.relnamespace
+            where t.tgfoid = 'bellhop.row_event'::regproc and starts_with(event, n.nspname || '.' || c.relname || '='))
+      then 'rows of a table' end;
+  if what is not null then
+    raise invalid_parameter_value using message = format('an event cannot be called %s: so are %s, and nobody else says that these have happened', event, what),
+      hint = 'Give it a name of your own, as in: order 4711';
+  end if;
+end
+$$;
+
 -- workflow_event: what a client says has happened, under a name of its own.
 create or replace function bellhop.workflow_event(name text, event text, parameters jsonb default '{}') returns boolean
 language plpgsql volatile security definer
@@ -279,6 +306,7 @@ begin
     return null;
   end if;
   perform bellhop.refuse_parameters(w, workflow_event.parameters);
+  perform bellhop.refuse_names_of_sensors(w.definition -> 'sensor', workflow_event.event);
   return bellhop.happened(w.name, workflow_event.event, workflow_event.parameters);
 end
 $$;
@@ -365,7 +393,7 @@ create or replace view bellhop.step with (security_barrier) as
 
 revoke all on bellhop.step from public;
 revoke all on function bellhop.filled, bellhop.make_run, bellhop.runs_moved, bellhop.run_ended, bellhop.runs_lost, bellhop.refuse_parameters,
-                       bellhop.workflow_run, bellhop.happened, bellhop.workflow_event, bellhop.workflow_retry, bellhop.step_again from public;
+                       bellhop.workflow_run, bellhop.happened, bellhop.refuse_names_of_sensors, bellhop.workflow_event, bellhop.workflow_retry, bellhop.step_again from public;
 do $$
 begin
   if exists (select from pg_roles where rolname = 'bellhop_scheduler') then
@@ -373,7 +401,7 @@ begin
     grant execute on function bellhop.workflow_run, bellhop.workflow_retry to bellhop_operator, bellhop_scheduler;
     grant execute on function bellhop.workflow_event to bellhop_submitter, bellhop_operator, bellhop_scheduler;
     grant execute on function bellhop.filled, bellhop.make_run, bellhop.runs_moved, bellhop.run_ended, bellhop.runs_lost, bellhop.refuse_parameters,
-                              bellhop.happened, bellhop.step_again to bellhop_scheduler;
+                              bellhop.happened, bellhop.refuse_names_of_sensors, bellhop.step_again to bellhop_scheduler;
   end if;
 end
 $$;

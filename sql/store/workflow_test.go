@@ -522,6 +522,33 @@ func TestWorkflow_RowsAreEventsOfTheirOwn(t *testing.T) {
 	}
 }
 
+// Nobody takes from a sensor what it would name so.
+func TestWorkflow_EventsAreNotNamedAsSensorsDo(t *testing.T) {
+	t.Parallel()
+	e := openEnv(t)
+	e.exec("create table tab (id int primary key); create table other (id int)")
+	e.exec("create trigger t after insert on other for each row execute function bellhop.row_event('none', 'id')")
+	for name, sensor := range map[string]string{"cron": `{"cron":"0 0 1 1 *"}`, "none": "null", "tab": `{"table":"tab"}`,
+		"kafka": `{"kafka":"main","topic":"t"}`, "file": `{"file":"/srv/*.csv"}`} {
+		e.apply(name, sensor, `[{"name":"a","type":"cat"}]`)
+	}
+	for _, c := range []struct{ workflow, event, want string }{
+		{"cron", "2026-11-25T01:00:00Z", "so are slots"}, {"none", "2026-11-25T01:00:00Z", "so are slots"},
+		{"none", "run=5", "ends of runs"}, {"none", "run=5/2", "ends of runs"}, {"tab", "tab=17", "rows of its table"},
+		{"none", "public.other=3", "rows of a table"}, {"kafka", "t/0/17", "records of its topic"},
+		{"kafka", "kafka=3", "without a name"}, {"file", "/srv/a.csv 7 2026", "files"}, {"none", "http=a", "workflow_http"},
+	} {
+		if got := e.fails("select bellhop.workflow_event($1, $2)", c.workflow, c.event); !strings.Contains(got, c.want) {
+			t.Errorf("%s, %s: %s", c.workflow, c.event, got)
+		}
+	}
+	for _, event := range []string{"order 4711", "order=4711", "public.none=3", "2026-11-25", "a/0/17", "run=last"} {
+		if got := e.one("select bellhop.workflow_event('none', $1)", event); got != "true" {
+			t.Errorf("%s: %q", event, got)
+		}
+	}
+}
+
 // A definition of 2,000 steps is applied and run, and of 1,000 workflows each has an owner.
 func TestWorkflow_ManyStepsAndManyWorkflows(t *testing.T) {
 	t.Parallel()
