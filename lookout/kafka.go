@@ -30,8 +30,11 @@ type Cluster struct {
 
 const (
 	partitionsEvery = 30 * time.Second // how often it is asked for new partitions, and how far they go
-	mostRecords     = 500
-	kafkaPatience   = 10 * time.Second
+	// standEvery is how often it is said again where the group stands, be there records or not: a cluster forgets that of a
+	// group without members some days (offsets.retention.minutes) after it was last said.
+	standEvery    = time.Hour
+	mostRecords   = 500
+	kafkaPatience = 10 * time.Second
 )
 
 // options are what a client of the cluster is made of.
@@ -79,7 +82,7 @@ func (l *Lookout) topic(ctx context.Context, w workflow.Watch, well func(), lag 
 	}
 	defer client.Close()
 	t := &topic{Watch: w, client: client, admin: kadm.NewClient(client), group: "bellhop." + w.Workflow,
-		at: map[int32]int64{}}
+		at: map[int32]int64{}, every: cmp.Or(l.stand, standEvery)}
 	every := cmp.Or(l.every, partitionsEvery)
 	defer l.forget(w.Workflow)
 	find := func(first bool) error {
@@ -125,6 +128,8 @@ type topic struct {
 	admin  *kadm.Client
 	group  string
 	at     map[int32]int64 // the partitions that are read, and which offset is next
+	every  time.Duration   // how often it is said again where the group stands
+	said   time.Time       // when it last was
 }
 
 // find begins to read partitions that are not read yet: where the group has stood, or, where it was nowhere yet, at the
@@ -181,6 +186,12 @@ func (t *topic) find(ctx context.Context, first bool) (behind int64, err error) 
 		begin[end.Partition], t.at[end.Partition] = kgo.NewOffset().At(at), at
 		behind += max(0, end.Offset-at)
 	})
+	if time.Since(t.said) >= t.every {
+		for partition, at := range t.at {
+			commit.AddOffset(name, partition, at, -1)
+		}
+		t.said = time.Now()
+	}
 	if len(commit) > 0 { // so that what comes now is caught up with, should this be all that we do
 		if err := t.commit(ctx, commit); err != nil {
 			return 0, err

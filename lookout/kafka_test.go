@@ -104,6 +104,28 @@ func TestKafka_EachRecordOnce(t *testing.T) {
 	<-over
 }
 
+// Where the group stands is said again and again, though nothing comes: a cluster forgets it after some days.
+func TestKafka_StandsWhereItStoodThoughNothingComes(t *testing.T) {
+	t.Parallel()
+	client, cluster := broker(t)
+	l := &Lookout{Clusters: map[string]Cluster{"main": cluster}, every: 20 * time.Millisecond, stand: time.Millisecond}
+	produce(t, client, 0, "1", "2")
+	k, cancel, over := watch(t, l, workflow.Sensor{Kafka: "main", Topic: "uploads"})
+	k.sees(t, over)
+	var forget kadm.TopicsSet
+	forget.Add("uploads", 0, 1)
+	if _, err := kadm.NewClient(client).DeleteOffsets(t.Context(), "bellhop.w", forget); err != nil {
+		t.Fatal(err)
+	}
+	for began := time.Now(); stood(t, client) != "0 at 2, 1 at 0"; time.Sleep(10 * time.Millisecond) {
+		if time.Since(began) > patience {
+			t.Fatalf("the group stands %q", stood(t, client))
+		}
+	}
+	cancel()
+	<-over
+}
+
 // What cannot be kept is not committed.
 func TestKafka_NothingIsCommittedThatIsNotKept(t *testing.T) {
 	t.Parallel()

@@ -22,6 +22,7 @@ type Lookout struct {
 	Failed   func(kind string)  // a watch has failed; nil: nobody counts
 
 	every time.Duration // how often a topic is asked what is new about it; 0: partitionsEvery
+	stand time.Duration // and how often it is said again where its group stands; 0: standEvery
 	mu    sync.Mutex
 	lags  map[string]int64 // by workflow
 }
