@@ -6277,6 +6277,9 @@ CREATE OR REPLACE FUNCTION bellhop.sensors_next(instance bigint)
  STABLE
  SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
+declare
+  late timestamptz; -- when the first of all is late
+  own  timestamptz;
 begin
   if not exists (select from bellhop.workflow w where w.active) and not exists (select from bellhop.event e where e.run is null)
      or not bellhop.starts_workflows(sensors_next.instance) then
@@ -6286,11 +6289,19 @@ begin
                    and not exists (select from bellhop.run r where r.workflow = s.workflow and r.state in ('queued', 'running'))) then
     return 0;
   end if;
-  return (select case when s.next_fire <= now() then 0 else ceil(extract(epoch from s.next_fire - clock_timestamp()) * 1000) end
-                 + case when w.instance = sensors_next.instance then 0 else 2000 end
-            from (select y.workflow, y.next_fire from bellhop.sensor y where y.next_fire < 'infinity' order by y.next_fire limit 100) s
-            join bellhop.workflow w on w.name = s.workflow
-           order by 1 limit 1)::bigint;
+  select case s.next_fire when '-infinity' then clock_timestamp() else s.next_fire end + interval '2 s' into late
+    from bellhop.sensor s where s.next_fire < 'infinity' order by s.next_fire limit 1;
+  if not found then
+    return null;
+  end if;
+  select s.next_fire into own
+    from bellhop.sensor s join bellhop.workflow w on w.name = s.workflow
+   where s.next_fire < 'infinity' and s.next_fire < late and w.instance = sensors_next.instance
+   order by s.next_fire limit 1;
+  if own = '-infinity' then
+    return 0;
+  end if;
+  return greatest(0, ceil(extract(epoch from least(own, late) - clock_timestamp()) * 1000));
 end
 $function$;
 

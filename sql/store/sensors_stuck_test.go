@@ -2,10 +2,13 @@ package store
 
 import (
 	"context"
+	"strconv"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"bellhop/scheduler"
 )
 
 // An instance that stops amid the giving of workflows to instances keeps nobody from what is his.
@@ -46,4 +49,36 @@ func TestConnection_NobodyIsSilentAmidATransaction(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// However many sensors of others come before it, an instance looks when its own is due.
+func TestSensors_NextIsOnesOwnBehindManyOfOthers(t *testing.T) {
+	t.Parallel()
+	e := openEnv(t)
+	second := e.register("second", time.Minute)
+	e.apply("w", `{"cron":"0 0 1 1 *"}`, `[{"name":"a","type":"cat"}]`)
+	e.exec(`insert into bellhop.workflow (name, active, version, definition, changed_by)
+		select 'o' || g, true, 1, '{}', 'me' from generate_series(1, 120) g`)
+	e.exec(`insert into bellhop.sensor (workflow, kind, next_fire)
+		select 'o' || g, 'cron', now() + interval '60 s' from generate_series(1, 120) g`)
+	e.exec("update bellhop.workflow set instance = case name when 'w' then $1::bigint else $2 end", int64(e.me), int64(second))
+	e.exec("insert into bellhop.run (workflow, version, triggered_by, state) select name, 1, 'me', 'running' from bellhop.workflow")
+	next := func(me scheduler.InstanceID, at string, from, to int) {
+		t.Helper()
+		e.exec(`update bellhop.sensor set next_fire = case $1 when '-infinity' then '-infinity'::timestamptz
+			else now() + nullif($1, '-infinity')::interval end where workflow = 'w'`, at)
+		got, err := strconv.Atoi(e.one("select bellhop.sensors_next($1)", int64(me)))
+		if err != nil || got < from || got > to {
+			t.Errorf("own in %s: it looks in %d ms, want %d to %d, %v", at, got, from, to, err)
+		}
+	}
+	next(e.me, "61 s", 50_000, 61_000)
+	next(e.me, "65 s", 50_000, 62_000) // when the others are late
+	next(second, "61 s", 50_000, 60_000)
+	next(second, "10 s", 1_000, 12_000)
+	next(second, "-1 s", 1, 1_000)
+	next(second, "-5 s", 0, 0)
+	next(e.me, "-5 s", 0, 0)
+	next(e.me, "-infinity", 0, 0)
+	next(second, "-infinity", 1_000, 2_000)
 }
