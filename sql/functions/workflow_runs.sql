@@ -140,12 +140,14 @@ as $$
 declare
   called text;
   door   bigint;
+  ending integer;
   rung   boolean := false;
 begin
   update bellhop.run r
-     set state = run_ended.state, reason = run_ended.reason, ended_at = clock_timestamp(), started_at = coalesce(r.started_at, clock_timestamp())
+     set state = run_ended.state, reason = run_ended.reason, ended_at = clock_timestamp(), started_at = coalesce(r.started_at, clock_timestamp()),
+         endings = r.endings + 1
    where r.id = run_ended.id and r.state in ('queued', 'running')
-  returning r.workflow, r.gate into called, door;
+  returning r.workflow, r.gate, r.endings into called, door, ending;
   if not found then
     return;
   end if;
@@ -158,7 +160,7 @@ begin
     return;
   end if;
   insert into bellhop.event (workflow, event)
-  select s.workflow, 'run=' || run_ended.id
+  select s.workflow, 'run=' || run_ended.id || case when ending > 1 then '/' || ending else '' end -- each end is an event
     from bellhop.sensor s join bellhop.workflow w on w.name = s.workflow
    where s.source = called and w.active and coalesce(w.definition -> 'sensor' -> 'when', '["succeeded"]') ? run_ended.state
   on conflict do nothing;
@@ -371,7 +373,8 @@ begin
   if not found then
     return;
   end if;
-  update bellhop.run x set state = 'running', ended_at = null, reason = null where x.id = r.id and x.state in ('succeeded', 'failed', 'skipped');
+  -- It ends once more, also where it ended before ends were counted.
+  update bellhop.run x set state = 'running', ended_at = null, reason = null, endings = greatest(x.endings, 1) where x.id = r.id and x.state in ('succeeded', 'failed', 'skipped');
   if exists (select from bellhop.jobqueue j where j.id = r.last and j.state in ('succeeded', 'failed', 'cancelled', 'quarantined')) then
     perform bellhop.retry(r.last);
   else

@@ -293,6 +293,30 @@ func TestSensors_AnothersOutcomeAndAfterFinish(t *testing.T) {
 	}
 }
 
+// Each end of a run is an event to those who wait for it: of one that was retried the second, too.
+func TestSensors_EachEndOfARunIsAnEvent(t *testing.T) {
+	t.Parallel()
+	e := openEnv(t)
+	s := desk(e, NewSensors)
+	e.apply("first", "null", `[{"name":"a","type":"cat"}]`)
+	e.apply("then", `{"workflow":"first","when":["failed","succeeded"]}`, `[{"name":"b","type":"cat"}]`)
+	e.one("select bellhop.workflow_run('first')")
+	e.byStep(scheduler.Failed, "1.a")
+	turn(e, s)
+	e.byStep(scheduler.Succeeded, "2.b")
+	for n, ends := range []scheduler.JobState{scheduler.Failed, scheduler.Succeeded} {
+		e.one("select bellhop.workflow_retry(1)")
+		e.exec("select bellhop.look_again(100)")
+		e.byStep(ends, "1.a")
+		turn(e, s)
+		e.byStep(scheduler.Succeeded, fmt.Sprint(n+3, ".b"))
+	}
+	got := e.one("select string_agg(event, ' ' order by id) from bellhop.run where workflow = 'then'")
+	if got != "run=1 run=1/2 run=1/3" {
+		t.Errorf("events are %q", got)
+	}
+}
+
 // A run that cannot be made is one that failed; the others are made.
 func TestSensors_ARunThatCannotBeMade(t *testing.T) {
 	t.Parallel()
