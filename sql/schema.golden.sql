@@ -478,7 +478,8 @@ table bellhop.sensor (
   problem text,
   since timestamp with time zone,
   recent timestamp with time zone[] not null default '{}'::timestamp with time zone[],
-  lag bigint
+  lag bigint,
+  held timestamp with time zone
 );
 
 table bellhop.set_aside (
@@ -3129,7 +3130,7 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION bellhop.fire(called text, events text[], slots timestamp with time zone[], caught boolean[], next timestamp with time zone, safely boolean)
+CREATE OR REPLACE FUNCTION bellhop.fire(called text, events text[], slots timestamp with time zone[], caught boolean[], next timestamp with time zone, safely boolean, held timestamp with time zone DEFAULT NULL::timestamp with time zone)
  RETURNS integer
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
@@ -3141,7 +3142,7 @@ declare
 begin
   select * into w from bellhop.workflow x where x.name = called and x.active;
   update bellhop.sensor s
-     set next_fire = next, fired_at = case when events <> '{}' then clock_timestamp() else s.fired_at end,
+     set next_fire = next, held = fire.held, fired_at = case when events <> '{}' then clock_timestamp() else s.fired_at end,
          problem = case when events = '{}' then s.problem end, since = case when events = '{}' then s.since end
    where s.workflow = called;
   for f in select e.event, e.slot, e.caught from unnest(events, slots, caught) with ordinality as e (event, slot, caught, n) order by e.n loop
@@ -7833,7 +7834,7 @@ begin
     values (workflow_write.name, k, definition -> 'sensor' ->> 'workflow', case when k in ('cron', 'every') then '-infinity'::timestamptz end)
     on conflict (workflow) do update
        set kind = excluded.kind, source = excluded.source, next_fire = excluded.next_fire, problem = null, since = null, recent = '{}',
-           lag = null;
+           lag = null, held = null;
   end if;
   -- A table is asked for, and who may watch it, where its rows become events by this: one that is gone, or is somebody else's, keeps
   -- nobody from stopping a workflow, or from changing its steps.

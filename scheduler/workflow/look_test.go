@@ -29,6 +29,16 @@ func TestLook_Table(t *testing.T) {
 			[]string{"10:00:00", "09:00:30"}, false, "fires 10:00:30 waits"},
 		{"slots over the limit do not fire", every(10*time.Second, Sensor{AtMost: 2, Per: Duration(time.Minute)}), "10:00:10",
 			[]string{"10:00:00", "09:00:00"}, false, "fires 10:00:10 next 10:00:40"},
+		{"and with all they wait", every(10*time.Second, Sensor{AtMost: 2, Per: Duration(time.Minute), CatchUp: CatchUpAll}), "10:00:10",
+			[]string{"10:00:00", "09:00:00"}, false, "fires 10:00:10 next 10:00:20"},
+		{"held, and the last slot is what is missed", every(10*time.Minute, Sensor{AtMost: 1, Per: Duration(time.Hour)}), "10:00:00",
+			[]string{"09:30:05"}, false, "next 10:30:05 held 10:30:00"},
+		{"held, and all are", every(10*time.Minute, Sensor{AtMost: 1, Per: Duration(time.Hour), CatchUp: CatchUpAll}), "10:00:00",
+			[]string{"09:30:05"}, false, "next 10:30:05 held 10:00:00"},
+		{"held, but not as long as the next slot", every(10*time.Minute, Sensor{AtMost: 1, Per: Duration(time.Hour)}), "10:10:00",
+			[]string{"09:05:00"}, false, "next 10:10:00"},
+		{"a new one keeps to the times of all", every(10*time.Minute, Sensor{AtMost: 1, Per: Duration(time.Hour)}), "",
+			[]string{"09:30:05"}, false, "next 10:10:00"},
 		{"cron", Sensor{Cron: "*/5 * * * *"}, "10:00:00", nil, false, "fires 10:00:00 next 10:05:00"},
 	} {
 		seen := Seen{Next: at(t, x.next), Now: at(t, "10:00:30"), Open: x.open}
@@ -45,8 +55,45 @@ func TestLook_Table(t *testing.T) {
 		} else {
 			got += fmt.Sprint("next ", then.Next.Format("15:04:05"))
 		}
+		if !then.Held.IsZero() {
+			got += then.Held.Format(" held 15:04:05")
+		}
 		if err != nil || got != x.want {
 			t.Errorf("%s: %s, %v; want %s", x.why, got, err, x.want)
+		}
+	}
+}
+
+// However seldom it may fire: each slot of a sensor that makes up for all fires once, in order, and none off the grid.
+func TestLook_AtMostAndAll(t *testing.T) {
+	t.Parallel()
+	s := Sensor{Every: Duration(10 * time.Second), AtMost: 2, Per: Duration(time.Minute), CatchUp: CatchUpAll}
+	now := at(t, "10:00:01")
+	var next, held time.Time
+	var fired, starts []time.Time
+	for ; now.Before(at(t, "11:00:00")); now = now.Add(time.Second) {
+		if next.After(now) {
+			continue
+		}
+		seen := Seen{Next: next, Now: now, Recent: starts[:min(len(starts), s.AtMost)]}
+		if !held.IsZero() {
+			seen.Next = held
+		}
+		then, err := s.Look(seen)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range then.Fire {
+			fired, starts = append(fired, f.At), append([]time.Time{now}, starts...)
+		}
+		next, held = then.Next, then.Held
+	}
+	if len(fired) < 118 { // two a minute
+		t.Errorf("%d fired", len(fired))
+	}
+	for i, slot := range fired {
+		if want := at(t, "10:00:10").Add(time.Duration(i) * 10 * time.Second); !slot.Equal(want) {
+			t.Fatalf("slot %d is %s, want %s", i, slot, want)
 		}
 	}
 }

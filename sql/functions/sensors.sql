@@ -145,9 +145,14 @@ begin
 end
 $$;
 
+-- An older one, which held nothing, is called by nobody any more.
+drop function if exists bellhop.fire(text, text[], timestamptz[], boolean[], timestamptz, boolean);
+
 -- fire: these slots of a workflow, whose row the caller has locked, come to runs; those that are events already do not. Of its
--- sensor the next slot is kept, NULL: there is none. Returns how many runs there are, skipped ones among them.
-create or replace function bellhop.fire(called text, events text[], slots timestamptz[], caught boolean[], next timestamptz, safely boolean) returns integer
+-- sensor the next slot is kept, NULL: there is none; or when it may fire again, and the first slot that is held until then. Returns how
+-- many runs there are, skipped ones among them.
+create or replace function bellhop.fire(called text, events text[], slots timestamptz[], caught boolean[], next timestamptz, safely boolean,
+                                        held timestamptz default null) returns integer
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 as $$
@@ -158,7 +163,7 @@ declare
 begin
   select * into w from bellhop.workflow x where x.name = called and x.active;
   update bellhop.sensor s
-     set next_fire = next, fired_at = case when events <> '{}' then clock_timestamp() else s.fired_at end,
+     set next_fire = next, held = fire.held, fired_at = case when events <> '{}' then clock_timestamp() else s.fired_at end,
          problem = case when events = '{}' then s.problem end, since = case when events = '{}' then s.since end
    where s.workflow = called;
   for f in select e.event, e.slot, e.caught from unnest(events, slots, caught) with ordinality as e (event, slot, caught, n) order by e.n loop

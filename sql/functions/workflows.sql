@@ -91,7 +91,7 @@ begin
     values (workflow_write.name, k, definition -> 'sensor' ->> 'workflow', case when k in ('cron', 'every') then '-infinity'::timestamptz end)
     on conflict (workflow) do update
        set kind = excluded.kind, source = excluded.source, next_fire = excluded.next_fire, problem = null, since = null, recent = '{}',
-           lag = null;
+           lag = null, held = null;
   end if;
   -- A table is asked for, and who may watch it, where its rows become events by this: one that is gone, or is somebody else's, keeps
   -- nobody from stopping a workflow, or from changing its steps.

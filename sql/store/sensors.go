@@ -205,6 +205,7 @@ func fireSensor(ctx context.Context, tx pgx.Tx, d dueSensor, safely bool) (n int
 	if then.Waits {
 		next = pgtype.Timestamptz{InfinityModifier: pgtype.Infinity, Valid: true}
 	}
-	err = tx.QueryRow(ctx, sensorsFireSQL, d.workflow, events, slots, caught, next, safely).Scan(&n)
+	held := pgtype.Timestamptz{Time: then.Held, Valid: !then.Held.IsZero()}
+	err = tx.QueryRow(ctx, sensorsFireSQL, d.workflow, events, slots, caught, next, safely, held).Scan(&n)
 	return n, err
 }

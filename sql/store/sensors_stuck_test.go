@@ -82,3 +82,25 @@ func TestSensors_NextIsOnesOwnBehindManyOfOthers(t *testing.T) {
 	next(e.me, "-infinity", 0, 0)
 	next(second, "-infinity", 1_000, 2_000)
 }
+
+// A sensor that has fired as often as it may fires later, for a slot all the same.
+func TestSensors_AtMostKeepsToSlots(t *testing.T) {
+	t.Parallel()
+	e := openEnv(t)
+	s := desk(e, NewSensors)
+	e.apply("w", `{"every":"10m","at_most":1,"per":"1h","catch_up":"all"}`, `[{"name":"a","type":"cat"}]`)
+	turn(e, s)
+	e.exec("insert into bellhop.event (workflow, event, at, run, slot) values ('w', 'x', now() - interval '30 min', 1, now() - interval '30 min')")
+	e.exec("update bellhop.sensor set next_fire = next_fire - interval '10 min'")
+	first := e.one("select next_fire from bellhop.sensor")
+	if n, next := turn(e, s); n != 0 || next < 29*time.Minute || next > 30*time.Minute {
+		t.Errorf("%d fired, next in %s", n, next)
+	}
+	e.exec("update bellhop.event set at = at - interval '31 min'; update bellhop.sensor set next_fire = now() - interval '1 s'")
+	if n, _ := turn(e, s); n != 1 {
+		t.Errorf("%d fired", n)
+	}
+	if got := e.one("select slot from bellhop.event where event <> 'x'"); got != first {
+		t.Errorf("it fired for %s, want %s", got, first)
+	}
+}
