@@ -26,6 +26,9 @@ type watches struct {
 	running map[string]*watching // by workflow
 }
 
+// notMine: a watch has been told that its workflow is another instance's.
+type notMine struct{}
+
 // watching is a watch that is under way.
 type watching struct {
 	watch workflow.Watch
@@ -47,8 +50,11 @@ func newWatches(h watchesPorts) *watches {
 }
 
 func (w *watches) Receive(c actor.Context) {
-	if _, last := c.Message().(*finish); last {
+	switch c.Message().(type) {
+	case *finish:
 		w.only(nil, 0)
+	case *notMine:
+		w.now = 0 // the list says otherwise: the next round has it read anew, whatever its number is
 	}
 	w.paced.Receive(c)
 }
@@ -136,7 +142,8 @@ func (w watch) run(ctx context.Context) {
 		switch {
 		case ctx.Err() != nil:
 			return
-		case errors.Is(err, workflow.ErrNotMine): // the next round says so
+		case errors.Is(err, workflow.ErrNotMine):
+			w.tell(roleWatches, &notMine{})
 		case err != nil:
 			if said.news(err) {
 				w.log.Warn("a sensor sees nothing; it is tried again", "workflow", w.Workflow, "error", err)

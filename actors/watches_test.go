@@ -160,6 +160,24 @@ func TestWatches_OfAnother(t *testing.T) {
 	})
 }
 
+// Whoever is told that it is another's reads the list anew, though nothing says that this has changed.
+func TestWatches_OfAnotherAreReadAnew(t *testing.T) {
+	t.Parallel()
+	playWatches(t, func(s *stage, k *outlook) {
+		k.mine, k.owner = []workflow.Watch{watchOf("a", "x")}, false
+		s.tell(roleWatches, &scheduler.ControlState{Watches: 1})
+		after[*rang](s, time.Minute, roleDispatcher)
+		k.mu.Lock()
+		k.mine, k.owner = []workflow.Watch{watchOf("a", "y")}, true
+		k.mu.Unlock()
+		s.tell(roleWatches, &scheduler.ControlState{Watches: 1})
+		after[*rang](s, time.Second, roleDispatcher)
+		if k.calls["ay"] != 1 || k.kept != 1 {
+			t.Errorf("watched %v, kept %d", k.calls, k.kept)
+		}
+	})
+}
+
 // How far a sensor is behind is told when it is another number; and anew after a failure, by which it is forgotten.
 func TestWatches_TellHowFarTheyAreBehind(t *testing.T) {
 	t.Parallel()

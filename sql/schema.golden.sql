@@ -7449,7 +7449,7 @@ CREATE OR REPLACE FUNCTION bellhop.watched(instance bigint)
  STABLE
  SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
-  select bit_xor(hashtextextended(w.name, w.version))
+  select bit_xor(hashtextextended(w.name || ' ' || w.instance, w.version))
     from bellhop.sensor s join bellhop.workflow w on w.name = s.workflow
    where s.kind in ('notify', 'file', 'kafka') and w.active and w.instance = watched.instance
 $function$;

@@ -11,12 +11,13 @@ as $$
    where g.value is not null and (definition -> 'parameters' ? g.key or definition -> 'parameters' ? upper(g.key))
 $$;
 
--- watched: a number that is another one when an instance has other sensors to watch; NULL: it has none. Index: sensor_watched.
+-- watched: a number that is another one when an instance has other sensors to watch, or is another one itself: what it has told under
+-- another id is not its own; NULL: it has none. Index: sensor_watched.
 create or replace function bellhop.watched(instance bigint) returns bigint
 language sql stable
 set search_path = pg_catalog, pg_temp
 as $$
-  select bit_xor(hashtextextended(w.name, w.version))
+  select bit_xor(hashtextextended(w.name || ' ' || w.instance, w.version))
     from bellhop.sensor s join bellhop.workflow w on w.name = s.workflow
    where s.kind in ('notify', 'file', 'kafka') and w.active and w.instance = watched.instance
 $$;

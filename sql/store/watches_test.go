@@ -235,6 +235,13 @@ func TestWatches(t *testing.T) {
 	if now := e.one("select bellhop.watched($1)", int64(second)); now == first {
 		t.Error("another topic, and nobody is told")
 	}
+	// The same list of an instance that has come back under another id is another one.
+	first = e.one("select bellhop.watched($1)", int64(second))
+	e.exec("update bellhop.workflow set instance = $2 where instance = $1", int64(second), int64(second)+1)
+	if now := e.one("select bellhop.watched($1)", int64(second)+1); now == first {
+		t.Error("under another id it is the same list")
+	}
+	e.exec("update bellhop.workflow set instance = $1 where instance = $2", int64(second), int64(second)+1)
 	e.exec("update bellhop.instance set state = 'gone' where id = $1", int64(second))
 	if mine, err := w.Happened(ctx, second, "in", seen); mine || err != nil {
 		t.Errorf("one that is gone has told: %t, %v", mine, err)
