@@ -111,6 +111,10 @@ type Change struct {
 	State scheduler.JobState `json:"state"`
 }
 
+// Asked reports, of a cancel, whether the job runs and is asked to stop: it is
+// cancelled when its processes are dead, and not before.
+func (c Change) Asked() bool { return c.State == scheduler.Running }
+
 // Release lets a held job run. Any other stays as it is.
 func (l Look) Release(ctx context.Context, id scheduler.JobID) (change Change, ok bool, err error) {
 	return l.change(ctx, "release", lookReleaseSQL, id)

@@ -23,6 +23,7 @@ type Changed struct {
 	ID      scheduler.JobID    `json:"id"`
 	State   scheduler.JobState `json:"state"`
 	Changed bool               `json:"changed" doc:"false: it was so already, or its state does not let it be changed"`
+	Asked   bool               `json:"asked" doc:"Of cancel: it runs, and is asked to stop; it is cancelled when its processes are dead"`
 }
 
 type verb func(context.Context, store.Look, scheduler.JobID) (store.Change, bool, error)
@@ -63,9 +64,13 @@ func (a *API) verbs() {
 	}
 	change(a, verbOf("cancel", "End a job that waits; ask one that runs to stop"),
 		func(ctx context.Context, l store.Look, in *cancel) (*body[Changed], error) {
-			return in.order(ctx, l, func(ctx context.Context, l store.Look, id scheduler.JobID) (store.Change, bool, error) {
+			out, err := in.order(ctx, l, func(ctx context.Context, l store.Look, id scheduler.JobID) (store.Change, bool, error) {
 				return l.Cancel(ctx, id, in.Now)
 			})
+			if err == nil && out.Body.State == scheduler.Running {
+				out.Body.Changed, out.Body.Asked = true, true
+			}
+			return out, err
 		})
 	a.patch()
 	a.pausing()
@@ -102,7 +107,7 @@ func (w JobWord) order(ctx context.Context, l store.Look, do verb) (*body[Change
 	if err != nil {
 		return nil, err
 	}
-	return &body[Changed]{Changed{c.ID, c.State, c.Was != c.State}}, nil
+	return &body[Changed]{Changed{ID: c.ID, State: c.State, Changed: c.Was != c.State}}, nil
 }
 
 func edited(changes []store.Change, err error) (store.Change, bool, error) {

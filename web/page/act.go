@@ -46,15 +46,23 @@ func changes(list []store.Change, err error) (int, error) {
 	return n, err
 }
 
+// cancelled ends jobs that wait, and asks those that run to stop.
+func cancelled(now bool) func(context.Context, store.Look, []scheduler.JobID, url.Values) (int, error) {
+	return func(ctx context.Context, l store.Look, ids []scheduler.JobID, _ url.Values) (int, error) {
+		list, err := l.CancelMany(ctx, ids, now)
+		n := 0
+		for _, c := range list {
+			if c.Was != c.State || c.Asked() {
+				n++
+			}
+		}
+		return n, err
+	}
+}
+
 var verbs = map[string]verb{
-	"cancel": {Says: "cancelled, or asked to stop",
-		jobs: func(ctx context.Context, l store.Look, ids []scheduler.JobID, _ url.Values) (int, error) {
-			return changes(l.CancelMany(ctx, ids, false))
-		}},
-	"kill": {Says: "cancelled at once",
-		jobs: func(ctx context.Context, l store.Look, ids []scheduler.JobID, _ url.Values) (int, error) {
-			return changes(l.CancelMany(ctx, ids, true))
-		}},
+	"cancel": {Says: "cancelled, or asked to stop", jobs: cancelled(false)},
+	"kill":   {Says: "cancelled, or is being killed", jobs: cancelled(true)},
 	"retry": {Says: "to be tried again",
 		jobs: func(ctx context.Context, l store.Look, ids []scheduler.JobID, _ url.Values) (int, error) {
 			return changes(l.RetryMany(ctx, ids))

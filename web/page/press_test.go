@@ -125,3 +125,22 @@ func TestPages_ButtonsOfWhatIsPaused(t *testing.T) {
 	}
 	t.Error("no page has a button to resume")
 }
+
+// What an order came to is what is said of it: of a job that runs, that it is asked to stop.
+func TestPages_SayWhatAnOrderCameTo(t *testing.T) {
+	t.Parallel()
+	s := openSite(t)
+	s.exec(`insert into bellhop.jobqueue (type) values ('mail'), ('mail')`)
+	s.exec(`update bellhop.jobqueue set state = 'running', attempt = 1, fence = 1, started_at = now() where id = 1`)
+	for _, c := range []struct{ verb, id, says string }{
+		{"cancel", "1", "1 job was cancelled, or asked to stop."},
+		{"kill", "1", "1 job was cancelled, or is being killed."},
+		{"cancel", "2", "1 job was cancelled, or asked to stop."},
+		{"cancel", "2", "Nothing was changed"},
+	} {
+		to := s.post(http.StatusSeeOther, "/do/"+c.verb, url.Values{"id": {c.id}, "back": {"/jobs/" + c.id}})
+		if page := s.get(http.StatusOK, to); !strings.Contains(page, c.says) {
+			t.Errorf("%s of job %s does not say %q", c.verb, c.id, c.says)
+		}
+	}
+}
