@@ -115,6 +115,16 @@ type Change struct {
 // cancelled when its processes are dead, and not before.
 func (c Change) Asked() bool { return c.State == scheduler.Running }
 
+// Waits reports, of an edit, whether the job was one that could be changed: that is settled
+// under a lock, and what has begun or is over stays as it is.
+func (c Change) Waits() bool {
+	switch c.State {
+	case scheduler.Held, scheduler.Blocked, scheduler.Scheduled, scheduler.Ready:
+		return true
+	}
+	return false
+}
+
 // Release lets a held job run. Any other stays as it is.
 func (l Look) Release(ctx context.Context, id scheduler.JobID) (change Change, ok bool, err error) {
 	return l.change(ctx, "release", lookReleaseSQL, id)

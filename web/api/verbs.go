@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"time"
 
@@ -24,6 +25,21 @@ type Changed struct {
 	State   scheduler.JobState `json:"state"`
 	Changed bool               `json:"changed" doc:"false: it was so already, or its state does not let it be changed"`
 	Asked   bool               `json:"asked" doc:"Of cancel: it runs, and is asked to stop; it is cancelled when its processes are dead"`
+	Why     string             `json:"why,omitempty" doc:"Where nothing was changed: why not"`
+}
+
+// unchanged says why a verb has left a job as it is.
+func unchanged(verb string, c store.Change) string {
+	rule := map[string]string{
+		"cancel":  "what is over is not cancelled any more",
+		"hold":    "what has begun, or is over, is not held",
+		"release": "only what is held is released",
+		"retry":   "only what is over is tried again",
+	}[verb]
+	if verb == "hold" && c.State == scheduler.Held {
+		rule = "it was held before"
+	}
+	return fmt.Sprintf("job %d is %s: %s", c.ID, c.State, rule)
 }
 
 type verb func(context.Context, store.Look, scheduler.JobID) (store.Change, bool, error)
@@ -36,12 +52,14 @@ func (a *API) verbs() {
 	}
 	change(a, verbOf("retry", "Open a new attempt at a job that is over"),
 		func(ctx context.Context, l store.Look, in *retry) (*body[Changed], error) {
-			return in.order(ctx, l, func(ctx context.Context, l store.Look, id scheduler.JobID) (store.Change, bool, error) {
-				if in.Behind {
-					return l.RetryFrom(ctx, id)
-				}
-				return l.Retry(ctx, id)
-			})
+			retry := store.Look.Retry
+			if in.Behind {
+				retry = store.Look.RetryFrom
+			}
+			return in.order(ctx, l, "retry",
+				func(ctx context.Context, l store.Look, id scheduler.JobID) (store.Change, bool, error) {
+					return retry(l, ctx, id)
+				})
 		})
 	a.verb(
 		"release",
@@ -64,13 +82,10 @@ func (a *API) verbs() {
 	}
 	change(a, verbOf("cancel", "End a job that waits; ask one that runs to stop"),
 		func(ctx context.Context, l store.Look, in *cancel) (*body[Changed], error) {
-			out, err := in.order(ctx, l, func(ctx context.Context, l store.Look, id scheduler.JobID) (store.Change, bool, error) {
-				return l.Cancel(ctx, id, in.Now)
-			})
-			if err == nil && out.Body.State == scheduler.Running {
-				out.Body.Changed, out.Body.Asked = true, true
-			}
-			return out, err
+			return in.order(ctx, l, "cancel",
+				func(ctx context.Context, l store.Look, id scheduler.JobID) (store.Change, bool, error) {
+					return l.Cancel(ctx, id, in.Now)
+				})
 		})
 	a.patch()
 	a.pausing()
@@ -90,12 +105,12 @@ func verbOf(name, summary string) huma.Operation {
 
 func (a *API) verb(name, summary string, do verb) {
 	change(a, verbOf(name, summary), func(ctx context.Context, l store.Look, in *JobWord) (*body[Changed], error) {
-		return in.order(ctx, l, do)
+		return in.order(ctx, l, name, do)
 	})
 }
 
 // order carries an order out on the job that a word names.
-func (w JobWord) order(ctx context.Context, l store.Look, do verb) (*body[Changed], error) {
+func (w JobWord) order(ctx context.Context, l store.Look, name string, do verb) (*body[Changed], error) {
 	id, err := w.find(ctx, l)
 	if err != nil {
 		return nil, err
@@ -107,7 +122,11 @@ func (w JobWord) order(ctx context.Context, l store.Look, do verb) (*body[Change
 	if err != nil {
 		return nil, err
 	}
-	return &body[Changed]{Changed{ID: c.ID, State: c.State, Changed: c.Was != c.State}}, nil
+	out := Changed{ID: c.ID, State: c.State, Asked: name == "cancel" && c.Asked()}
+	if out.Changed = c.Was != c.State || out.Asked; !out.Changed {
+		out.Why = unchanged(name, c)
+	}
+	return &body[Changed]{out}, nil
 }
 
 func edited(changes []store.Change, err error) (store.Change, bool, error) {

@@ -67,21 +67,18 @@ var verbs = map[string]verb{
 		jobs: func(ctx context.Context, l store.Look, ids []scheduler.JobID, _ url.Values) (int, error) {
 			return changes(l.RetryMany(ctx, ids))
 		}},
-	"behind": {Says: "to be tried again, those behind it included", jobs: behind},
-	"again":  {Says: "to be tried again, as it was changed", jobs: again},
-	"hold": {
-		Says: "held",
-		jobs: edited(func(url.Values) store.Edit { yes := true; return store.Edit{Hold: &yes} }),
-	},
-	"release": {Says: "released",
-		jobs: edited(func(url.Values) store.Edit { no := false; return store.Edit{Hold: &no} })},
-	"priority": {Says: "given that priority", jobs: edited(func(form url.Values) store.Edit {
-		n, err := strconv.Atoi(strings.TrimSpace(form.Get("priority")))
-		if err != nil {
-			return store.Edit{}
-		}
-		return store.Edit{Priority: &n}
-	})},
+	"behind":  {Says: "to be tried again, those behind it included", jobs: behind},
+	"again":   {Says: "to be tried again, as it was changed", jobs: again},
+	"hold":    {Says: "held", jobs: holds(true)},
+	"release": {Says: "released", jobs: holds(false)},
+	"priority": {Says: "given that priority",
+		jobs: func(ctx context.Context, l store.Look, ids []scheduler.JobID, form url.Values) (int, error) {
+			n, err := strconv.Atoi(strings.TrimSpace(form.Get("priority")))
+			if err != nil {
+				return 0, errNoPriority
+			}
+			return edited(ctx, l, ids, store.Edit{Priority: &n}, store.Change.Waits)
+		}},
 	"pause": {Says: "paused", one: func(ctx context.Context, l store.Look, form url.Values) error {
 		return l.Pause(ctx, typeOf(form))
 	}},
@@ -139,12 +136,25 @@ func reverted(ctx context.Context, l store.Look, form url.Values) error {
 	return err
 }
 
+// edited changes jobs, and gives of how many it is done.
 func edited(
-	what func(url.Values) store.Edit,
-) func(context.Context, store.Look, []scheduler.JobID, url.Values) (int, error) {
-	return func(ctx context.Context, l store.Look, ids []scheduler.JobID, form url.Values) (int, error) {
-		list, err := l.Edit(ctx, ids, what(form))
-		return len(list), err
+	ctx context.Context, l store.Look, ids []scheduler.JobID, e store.Edit, done func(store.Change) bool,
+) (n int, err error) {
+	list, err := l.Edit(ctx, ids, e)
+	for _, c := range list {
+		if done(c) {
+			n++
+		}
+	}
+	return n, err
+}
+
+// holds holds jobs, or releases them.
+func holds(hold bool) func(context.Context, store.Look, []scheduler.JobID, url.Values) (int, error) {
+	return func(ctx context.Context, l store.Look, ids []scheduler.JobID, _ url.Values) (int, error) {
+		return edited(ctx, l, ids, store.Edit{Hold: &hold}, func(c store.Change) bool {
+			return c.Waits() && (c.Was == scheduler.Held) != hold && (c.State == scheduler.Held) == hold
+		})
 	}
 }
 

@@ -130,17 +130,28 @@ func TestPages_ButtonsOfWhatIsPaused(t *testing.T) {
 func TestPages_SayWhatAnOrderCameTo(t *testing.T) {
 	t.Parallel()
 	s := openSite(t)
-	s.exec(`insert into bellhop.jobqueue (type) values ('mail'), ('mail')`)
+	s.exec(`insert into bellhop.jobqueue (type) values ('mail'), ('mail'), ('mail')`)
 	s.exec(`update bellhop.jobqueue set state = 'running', attempt = 1, fence = 1, started_at = now() where id = 1`)
 	for _, c := range []struct{ verb, id, says string }{
 		{"cancel", "1", "1 job was cancelled, or asked to stop."},
 		{"kill", "1", "1 job was cancelled, or is being killed."},
 		{"cancel", "2", "1 job was cancelled, or asked to stop."},
 		{"cancel", "2", "Nothing was changed"},
+		{"hold", "1", "Nothing was changed"},
+		{"release", "1", "Nothing was changed"},
+		{"priority", "1", "Nothing was changed"},
+		{"priority", "2", "Nothing was changed"},
+		{"release", "3", "Nothing was changed"},
+		{"priority", "3", "1 job was given that priority."},
+		{"hold", "3", "1 job was held."},
+		{"hold", "3", "Nothing was changed"},
+		{"release", "3", "1 job was released."},
 	} {
-		to := s.post(http.StatusSeeOther, "/do/"+c.verb, url.Values{"id": {c.id}, "back": {"/jobs/" + c.id}})
+		form := url.Values{"id": {c.id}, "back": {"/jobs/" + c.id}, "priority": {" 5 "}}
+		to := s.post(http.StatusSeeOther, "/do/"+c.verb, form)
 		if page := s.get(http.StatusOK, to); !strings.Contains(page, c.says) {
 			t.Errorf("%s of job %s does not say %q", c.verb, c.id, c.says)
 		}
 	}
+	s.post(http.StatusBadRequest, "/do/priority", url.Values{"id": {"3"}, "priority": {"abc"}})
 }
