@@ -4082,6 +4082,14 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION bellhop.masked(error text)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+BEGIN ATOMIC
+ SELECT regexp_replace("left"(COALESCE("substring"(error, '^[^\n\r]*'::text), ''::text), 300), '[0-9][0-9a-fA-F]*'::text, '#'::text, 'g'::text) AS regexp_replace;
+END;
+
 CREATE OR REPLACE FUNCTION bellhop.may_change(submitted_by text)
  RETURNS boolean
  LANGUAGE sql
@@ -4369,7 +4377,7 @@ BEGIN ATOMIC
      j.held
     FROM bellhop.jobqueue j
    WHERE ((j.id > operation_jobs.past) AND pg_visible_in_snapshot(j.txid, operation_jobs.plan) AND (j.type <> ALL (ARRAY['command'::text, 'dummy'::text])) AND (((operation_jobs.filter -> 'id'::text) IS NULL) OR (j.id IN ( SELECT (x.value)::bigint AS x
-            FROM jsonb_array_elements_text((operation_jobs.filter -> 'id'::text)) x(value)))) AND (((operation_jobs.filter -> 'state'::text) IS NULL) OR (j.state IN ( SELECT jsonb_array_elements_text((operation_jobs.filter -> 'state'::text)) AS jsonb_array_elements_text))) AND (((operation_jobs.filter -> 'type'::text) IS NULL) OR (j.type IN ( SELECT jsonb_array_elements_text((operation_jobs.filter -> 'type'::text)) AS jsonb_array_elements_text))) AND (((operation_jobs.filter -> 'key'::text) IS NULL) OR starts_with(j.key, (operation_jobs.filter ->> 'key'::text))) AND (((operation_jobs.filter -> 'error'::text) IS NULL) OR (strpos(j.error, (operation_jobs.filter ->> 'error'::text)) > 0)) AND (((operation_jobs.filter -> 'failure'::text) IS NULL) OR (regexp_replace("left"(COALESCE(j.error, ''::text), 300), '[0-9]+'::text, '#'::text, 'g'::text) = (operation_jobs.filter ->> 'failure'::text))) AND (((operation_jobs.filter -> 'run'::text) IS NULL) OR (j.run = ((operation_jobs.filter ->> 'run'::text))::bigint)) AND (((operation_jobs.filter -> 'host'::text) IS NULL) OR (j.host = (operation_jobs.filter ->> 'host'::text))) AND (((operation_jobs.filter -> 'created_after'::text) IS NULL) OR (j.created_at >= ((operation_jobs.filter ->> 'created_after'::text))::timestamp with time zone)) AND (((operation_jobs.filter -> 'created_before'::text) IS NULL) OR (j.created_at < ((operation_jobs.filter ->> 'created_before'::text))::timestamp with time zone)))
+            FROM jsonb_array_elements_text((operation_jobs.filter -> 'id'::text)) x(value)))) AND (((operation_jobs.filter -> 'state'::text) IS NULL) OR (j.state IN ( SELECT jsonb_array_elements_text((operation_jobs.filter -> 'state'::text)) AS jsonb_array_elements_text))) AND (((operation_jobs.filter -> 'type'::text) IS NULL) OR (j.type IN ( SELECT jsonb_array_elements_text((operation_jobs.filter -> 'type'::text)) AS jsonb_array_elements_text))) AND (((operation_jobs.filter -> 'key'::text) IS NULL) OR starts_with(j.key, (operation_jobs.filter ->> 'key'::text))) AND (((operation_jobs.filter -> 'error'::text) IS NULL) OR (strpos(j.error, (operation_jobs.filter ->> 'error'::text)) > 0)) AND (((operation_jobs.filter -> 'failure'::text) IS NULL) OR (bellhop.masked(j.error) = (operation_jobs.filter ->> 'failure'::text))) AND (((operation_jobs.filter -> 'run'::text) IS NULL) OR (j.run = ((operation_jobs.filter ->> 'run'::text))::bigint)) AND (((operation_jobs.filter -> 'host'::text) IS NULL) OR (j.host = (operation_jobs.filter ->> 'host'::text))) AND (((operation_jobs.filter -> 'created_after'::text) IS NULL) OR (j.created_at >= ((operation_jobs.filter ->> 'created_after'::text))::timestamp with time zone)) AND (((operation_jobs.filter -> 'created_before'::text) IS NULL) OR (j.created_at < ((operation_jobs.filter ->> 'created_before'::text))::timestamp with time zone)) AND (((operation_jobs.filter -> 'ended_after'::text) IS NULL) OR (j.ended_at >= ((operation_jobs.filter ->> 'ended_after'::text))::timestamp with time zone)) AND (((operation_jobs.filter -> 'ended_before'::text) IS NULL) OR (j.ended_at < ((operation_jobs.filter ->> 'ended_before'::text))::timestamp with time zone)))
    ORDER BY j.id;
 END;
 
@@ -4412,10 +4420,10 @@ declare
   made    bigint;
 begin
   select k into unknown from jsonb_object_keys(operation_plan.filter) k
-   where k not in ('all', 'id', 'state', 'type', 'key', 'error', 'failure', 'run', 'host', 'created_after', 'created_before') limit 1;
+   where k not in ('all', 'id', 'state', 'type', 'key', 'error', 'failure', 'run', 'host', 'created_after', 'created_before', 'ended_after', 'ended_before') limit 1;
   if unknown is not null then
     raise invalid_parameter_value using message = format('a filter has no %L', unknown),
-      hint = 'id, state, type, key, error, failure, run, host, created_after, created_before; all: true for every job';
+      hint = 'id, state, type, key, error, failure, run, host, created_after, created_before, ended_after, ended_before; all: true for every job';
   elsif operation_plan.filter - 'all' = '{}' and operation_plan.filter -> 'all' is distinct from 'true'::jsonb then
     raise invalid_parameter_value using message = 'an empty filter means every job', hint = 'Say "all": true where that is meant.';
   elsif (operation_plan.verb = 'priority') <> (operation_plan.priority is not null) then

@@ -32,11 +32,13 @@ begin atomic
      and (filter -> 'type' is null or j.type in (select pg_catalog.jsonb_array_elements_text(filter -> 'type')))
      and (filter -> 'key' is null or pg_catalog.starts_with(j.key, filter ->> 'key'))
      and (filter -> 'error' is null or pg_catalog.strpos(j.error, filter ->> 'error') > 0)
-     and (filter -> 'failure' is null or pg_catalog.regexp_replace(pg_catalog."left"(coalesce(j.error, ''), 300), '[0-9]+', '#', 'g') = filter ->> 'failure')
+     and (filter -> 'failure' is null or bellhop.masked(j.error) = filter ->> 'failure')
      and (filter -> 'run' is null or j.run = (filter ->> 'run')::bigint)
      and (filter -> 'host' is null or j.host = filter ->> 'host')
      and (filter -> 'created_after' is null or j.created_at >= (filter ->> 'created_after')::timestamptz)
      and (filter -> 'created_before' is null or j.created_at < (filter ->> 'created_before')::timestamptz)
+     and (filter -> 'ended_after' is null or j.ended_at >= (filter ->> 'ended_after')::timestamptz)
+     and (filter -> 'ended_before' is null or j.ended_at < (filter ->> 'ended_before')::timestamptz)
    order by j.id;
 end;
 
@@ -72,10 +74,10 @@ declare
   made    bigint;
 begin
   select k into unknown from jsonb_object_keys(operation_plan.filter) k
-   where k not in ('all', 'id', 'state', 'type', 'key', 'error', 'failure', 'run', 'host', 'created_after', 'created_before') limit 1;
+   where k not in ('all', 'id', 'state', 'type', 'key', 'error', 'failure', 'run', 'host', 'created_after', 'created_before', 'ended_after', 'ended_before') limit 1;
   if unknown is not null then
     raise invalid_parameter_value using message = format('a filter has no %L', unknown),
-      hint = 'id, state, type, key, error, failure, run, host, created_after, created_before; all: true for every job';
+      hint = 'id, state, type, key, error, failure, run, host, created_after, created_before, ended_after, ended_before; all: true for every job';
   elsif operation_plan.filter - 'all' = '{}' and operation_plan.filter -> 'all' is distinct from 'true'::jsonb then
     raise invalid_parameter_value using message = 'an empty filter means every job', hint = 'Say "all": true where that is meant.';
   elsif (operation_plan.verb = 'priority') <> (operation_plan.priority is not null) then

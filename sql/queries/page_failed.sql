@@ -14,7 +14,7 @@ with failed as (
      from bellhop.every_job j where j.state = 'quarantined' and j.state in ('held', 'blocked', 'scheduled', 'failed', 'quarantined')
       order by j.held desc, j.run_at desc, j.id desc limit $1::bigint)
 )
-select type, error, host, min(ended_at) as first_at, max(ended_at) as last_at, array_agg(id order by id desc) as jobs
+select type, error, bellhop.masked(error) as masked, host, min(ended_at) as first_at, max(ended_at) as last_at, array_agg(id order by id desc) as jobs
   from failed
  where ($2::float8 is null or ended_at > clock_timestamp() - make_interval(secs => $2::float8))
    and ($3::float8 is null or ended_at <= clock_timestamp() - make_interval(secs => $3::float8))

@@ -145,7 +145,8 @@ func (l Look) LastLines(
 // FailedRow is jobs of a type that failed on a host with the same words.
 type FailedRow struct {
 	Type    scheduler.TypeName
-	Error   string
+	Error   string // of one of them, as it is
+	Masked  string // what all of a group say: bellhop.masked
 	Host    *string
 	FirstAt *time.Time
 	LastAt  *time.Time

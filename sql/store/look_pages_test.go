@@ -135,3 +135,18 @@ func TestLists_ArePlannedOnce(t *testing.T) {
 		t.Errorf("statements that follow are planned with %q: %v", mode, err)
 	}
 }
+
+// Who lists what failed alike, and who orders something for it, mean the same jobs.
+func TestMasked_LeavesOutWhatDiffersFromJobToJob(t *testing.T) {
+	t.Parallel()
+	e := openEnv(t)
+	for text, want := range map[string]string{
+		"disk 7 is full": "disk # is full", "disk 712 is full\nmore": "disk # is full", "id 3f2a-99": "id #-#",
+		"no number": "no number", "": "", strings.Repeat("x", 400): strings.Repeat("x", 300), "a\r\nb": "a",
+	} {
+		var got string
+		if err := e.conn.QueryRow(t.Context(), "select bellhop.masked($1)", text).Scan(&got); err != nil || got != want {
+			t.Errorf("%q: %q, not %q: %v", text, got, want, err)
+		}
+	}
+}

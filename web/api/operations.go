@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -18,6 +19,8 @@ type JobFilter struct {
 	ID      []int64 `json:"id,omitempty"                                                                  maxItems:"10000"`
 	Failure string  `json:"failure,omitempty" doc:"The error of a group of GET /failures, numbers masked"                  maxLength:"300"`
 	JobWords
+	EndedAfter  time.Time `json:"ended_after,omitzero"  doc:"Over since then"`
+	EndedBefore time.Time `json:"ended_before,omitzero"`
 }
 
 // Order is an order for many jobs.

@@ -183,11 +183,8 @@ func (p *Pages) do(w http.ResponseWriter, r *http.Request) {
 	}
 	who := web.Who(r.Context())
 	sane(r.PostForm)
-	ids, err := p.meant(r.Context(), who, r.PostForm)
-	if err != nil {
-		p.failed(w, r, err)
-		return
-	}
+	ids := meant(r.PostForm)
+	var err error
 	n, to := 0, r.PostForm.Get("back")
 	if v.one != nil || v.leads != nil {
 		err = p.Visitors.As(r.Context(), who.Role, func(l store.Look) (err error) {
@@ -228,30 +225,14 @@ func (p *Pages) do(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, back.RequestURI(), http.StatusSeeOther)
 }
 
-// meant are the jobs of a form: those that it names, or the group of failures.
-func (p *Pages) meant(ctx context.Context, who web.Identity, form url.Values) (ids []scheduler.JobID, err error) {
+// meant are the jobs that a form names.
+func meant(form url.Values) (ids []scheduler.JobID) {
 	for _, text := range form["id"] {
 		if n, err := strconv.ParseInt(text, 10, 64); err == nil && n > 0 {
 			ids = append(ids, scheduler.JobID(n))
 		}
 	}
-	if _, group := form["group"]; !group {
-		return ids, nil
-	}
-	times := timesOf(form)
-	if err := times.err(); err != nil {
-		return nil, err
-	}
-	err = p.Visitors.ReadAs(ctx, who.Role, func(l store.Look) error {
-		rows, err := l.LatestFailed(ctx, failuresMost, times.span(time.Now()))
-		for _, g := range groupFailures(rows) {
-			if g.Key() == form.Get("group") {
-				ids = g.Jobs
-			}
-		}
-		return err
-	})
-	return ids, err
+	return ids
 }
 
 // did is what the order before this page came to, in words.

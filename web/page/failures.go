@@ -2,11 +2,8 @@ package page
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"bellhop/scheduler"
@@ -17,7 +14,7 @@ import (
 // failuresMost is how many failed jobs of each kind are grouped.
 const failuresMost = 5000
 
-// failureGroup is jobs of a type that failed with the same words, digits aside.
+// failureGroup is jobs of a type that failed with the same words, numbers aside.
 type failureGroup struct {
 	Type   scheduler.TypeName
 	Error  string // masked
@@ -30,35 +27,6 @@ type failureGroup struct {
 	Jobs   []scheduler.JobID
 }
 
-// Key names the group in a form.
-func (g failureGroup) Key() string {
-	sum := sha256.Sum256([]byte(string(g.Type) + "\x00" + g.Error))
-	return hex.EncodeToString(sum[:])
-}
-
-// masked is an error without what differs from job to job: digits, and what is
-// in hexadecimal, become a mark.
-func masked(text string) string {
-	text, _, _ = strings.Cut(text, "\n")
-	var b strings.Builder
-	runs := false
-	for _, c := range text {
-		if c >= '0' && c <= '9' {
-			if !runs {
-				b.WriteRune('#')
-			}
-			runs = true
-			continue
-		}
-		if runs && (c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F') { // 3f2a is one number
-			continue
-		}
-		runs = false
-		b.WriteRune(c)
-	}
-	return b.String()
-}
-
 // groupFailures puts those together that say the same, the most first.
 func groupFailures(rows []store.FailedRow) []failureGroup {
 	type key struct {
@@ -69,7 +37,7 @@ func groupFailures(rows []store.FailedRow) []failureGroup {
 	hosts := map[key]map[string]bool{}
 	for i := range rows {
 		r := &rows[i]
-		k := key{r.Type, masked(r.Error)}
+		k := key{r.Type, r.Masked}
 		g := groups[k]
 		if g == nil {
 			g = &failureGroup{Type: r.Type, Error: k.error}

@@ -92,7 +92,8 @@ func (o operationRow) Order() string {
 // filterNames are the parts of a filter, as the form of the jobs page has them.
 var filterNames = []struct{ name, says string }{{"type", "type"}, {"state", "state"},
 	{"key", "key begins with"}, {"error", "error has"}, {"failure", "error like"}, {"host", "on"}, {"run", "run"},
-	{"id", "job"}, {"created_after", "submitted since"}, {"created_before", "submitted before"}}
+	{"id", "job"}, {"created_after", "submitted since"}, {"created_before", "submitted before"},
+	{"ended_after", "over since"}, {"ended_before", "over before"}}
 
 // For is its filter in words.
 func (o operationRow) For() string {
@@ -178,7 +179,16 @@ func orderOf(form url.Values) (verb string, filter []byte, priority *int, err er
 	if list := form["state"]; len(list) > 0 {
 		f["state"] = list
 	}
-	if list := typesOf(form.Get("type")); len(list) > 0 {
+	of := "created"
+	// A group of the page of failures, whose times are those of their ends. What agents said stands there as in an address.
+	if form.Has("failure") {
+		failure, err := url.QueryUnescape(form.Get("failure"))
+		t := typeOf(form)
+		if err != nil || t == nil {
+			return "", nil, nil, unfit{"There is no such group", "this form is none of these pages"}
+		}
+		f["type"], f["failure"], of = []scheduler.TypeName{*t}, failure, "ended"
+	} else if list := typesOf(form.Get("type")); len(list) > 0 {
 		f["type"] = list
 	}
 	if key := keyOf(form.Get("key")); key != "" {
@@ -195,10 +205,10 @@ func orderOf(form url.Values) (verb string, filter []byte, priority *int, err er
 		return "", nil, nil, err
 	}
 	if times.after != nil {
-		f["created_after"] = times.after
+		f[of+"_after"] = times.after
 	}
 	if times.before != nil {
-		f["created_before"] = times.before
+		f[of+"_before"] = times.before
 	}
 	if len(f) == 0 {
 		f["all"] = true

@@ -99,3 +99,33 @@ func TestOperations_CountWhoNeedsThem(t *testing.T) {
 		t.Errorf("others are told of where no job is meant:\n%s", page)
 	}
 }
+
+// A group of failures is tried again by an operation, and exactly that: also one of numbers in hexadecimal, and of many lines.
+func TestFailures_AGroupLeadsToAPlan(t *testing.T) {
+	t.Parallel()
+	s := openSite(t)
+	s.exec(`insert into bellhop.jobqueue (type, state, attempt, started_at, ended_at, error)
+		select 'mail', 'failed', 1, now(), now() - interval '1 h', 'no block 3f' || g || E'a\nat line ' || g from generate_series(1, 12) g`)
+	s.exec(`insert into bellhop.jobqueue (type, state, attempt, started_at, ended_at, error)
+		values ('mail', 'failed', 1, now(), now() - interval '3 h', 'no block 7'), ('mail', 'failed', 1, now(), now(), 'no block here'),
+		       ('post', 'failed', 1, now(), now(), 'no block 8'), ('mail', 'failed', 1, now(), now(), null)`)
+	for query, want := range map[string]string{"": "13", "?since=2h": "12"} {
+		for _, form := range s.forms("/failures"+query, "plan") {
+			if form.Get("failure") != "no+block+%23" || form.Get("type") != "mail" {
+				continue
+			}
+			page := s.get(http.StatusOK, s.post(http.StatusSeeOther, "/do/plan", form))
+			if want += " jobs would be changed"; !strings.Contains(page, want) || !strings.Contains(page, "error like “no block #”") {
+				t.Errorf("the plan of %s does not say %q:\n%s", query, want, page)
+			}
+			want = ""
+		}
+		if want != "" {
+			t.Errorf("/failures%s has no such group", query)
+		}
+	}
+	form := url.Values{"verb": {"retry"}, "type": {"mail"}, "failure": {""}}
+	if page := s.get(http.StatusOK, s.post(http.StatusSeeOther, "/do/plan", form)); !strings.Contains(page, "1 job would be") {
+		t.Errorf("what failed without a word is not alone:\n%s", page)
+	}
+}

@@ -297,14 +297,6 @@ func TestPages_DoWhatTheirFormsOrder(t *testing.T) {
 			t.Errorf("%s: %s does not say what was done", step.verb, to)
 		}
 	}
-	s.post(
-		http.StatusSeeOther,
-		"/do/retry",
-		url.Values{"group": {failureGroup{Type: "mail", Error: "disk # is full"}.Key()}, "back": {"/failures"}},
-	)
-	if a, b := state(4), state(5); a != "ready 0" || b != "ready 0" {
-		t.Errorf("a group that is tried again is %s and %s", a, b)
-	}
 	s.post(http.StatusSeeOther, "/do/pause", url.Values{"type": {"mail"}})
 	if n := s.one("select count(*)::text from bellhop.paused"); n != "1" {
 		t.Errorf("%s types are paused", n)
@@ -376,16 +368,5 @@ func TestPages_ListJobsPageByPage(t *testing.T) {
 	}
 	if body := s.get(http.StatusOK, "/jobs?key=7"); !strings.Contains(body, "<h1>#7") {
 		t.Error("a job's number does not lead to it")
-	}
-}
-
-func TestMasked_LeavesOutWhatDiffersFromJobToJob(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string]string{
-		"disk 7 is full": "disk # is full", "disk 712 is full\nmore": "disk # is full", "id 3f2a-99": "id #-#", "no number": "no number", "": "",
-	} {
-		if got := masked(text); got != want {
-			t.Errorf("%q: %q, not %q", text, got, want)
-		}
 	}
 }

@@ -50,7 +50,7 @@ func TestTimes_ListsAndOrdersKeepWithinThem(t *testing.T) {
 	}
 	// What is no time is no leave to take all.
 	s.post(http.StatusBadRequest, "/do/plan", url.Values{"verb": {"retry"}, "since": {"soon"}})
-	s.post(http.StatusBadRequest, "/do/retry", url.Values{"group": {"x"}, "until": {"soon"}})
+	s.post(http.StatusBadRequest, "/do/plan", url.Values{"verb": {"retry"}, "type": {"x"}, "failure": {"x"}, "until": {"soon"}})
 }
 
 // A job is tried again with other words and another priority at once, or not at all.
