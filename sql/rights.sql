@@ -86,6 +86,7 @@ grant SELECT on bellhop.notice_rule to bellhop_operator;
 grant DELETE, INSERT, SELECT, UPDATE on bellhop.notice_rule to bellhop_scheduler;
 grant DELETE, INSERT, SELECT, UPDATE on bellhop.operation to bellhop_scheduler;
 grant DELETE, INSERT, SELECT, UPDATE on bellhop.operation_job to bellhop_scheduler;
+grant DELETE, INSERT, SELECT, UPDATE on bellhop.operation_part to bellhop_scheduler;
 grant SELECT on bellhop.paused to bellhop_reader;
 grant DELETE, INSERT, SELECT, UPDATE on bellhop.paused to bellhop_scheduler;
 grant SELECT on bellhop.remote to bellhop_reader;

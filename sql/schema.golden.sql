@@ -418,6 +418,12 @@ table bellhop.operation_job (
   ended_at timestamp with time zone
 );
 
+table bellhop.operation_part (
+  operation bigint not null,
+  last bigint not null,
+  ids bigint[] not null
+);
+
 table bellhop.paused (
   type text not null,
   paused_at timestamp with time zone not null default clock_timestamp(),
@@ -859,6 +865,8 @@ alter table bellhop.operation add constraint operation_state_check CHECK ((state
 alter table bellhop.operation add constraint operation_verb_check CHECK ((verb = ANY (ARRAY['cancel'::text, 'kill'::text, 'retry'::text, 'release'::text, 'hold'::text, 'priority'::text])));
 alter table bellhop.operation_job add constraint operation_job_operation_fkey FOREIGN KEY (operation) REFERENCES bellhop.operation(id) ON DELETE CASCADE;
 alter table bellhop.operation_job add constraint operation_job_pkey PRIMARY KEY (operation, job);
+alter table bellhop.operation_part add constraint operation_part_operation_fkey FOREIGN KEY (operation) REFERENCES bellhop.operation(id) ON DELETE CASCADE;
+alter table bellhop.operation_part add constraint operation_part_pkey PRIMARY KEY (operation, last);
 alter table bellhop.paused add constraint paused_pkey PRIMARY KEY (type);
 alter table bellhop.rjm add constraint rjm_pkey PRIMARY KEY (job);
 alter table bellhop.rjm add constraint rjm_state_check CHECK ((state = ANY (ARRAY['done'::text, 'dusting'::text, 'old'::text])));
@@ -4416,6 +4424,8 @@ declare
   unknown text;
   counted jsonb;
   over    jsonb;
+  few     jsonb;
+  hang    jsonb := '{}';
   n       bigint;
   made    bigint;
 begin
@@ -4431,23 +4441,30 @@ begin
   elsif operation_plan.filter -> 'state' is null then -- what failed is tried again; what has succeeded only when it is named
     operation_plan.filter := operation_plan.filter || jsonb_build_object('state', to_jsonb(case when operation_plan.verb = 'retry' then '{failed,quarantined}'::text[] else may end));
   end if;
-  select coalesce(jsonb_object_agg(c.state, c.n), '{}'), coalesce(jsonb_object_agg(c.state, c.n - c.fit) filter (where c.n > c.fit), '{}'), coalesce(sum(c.fit), 0)
-    into counted, over, n
-    from (select j.state, count(*) as n, count(*) filter (where bellhop.operation_fits(operation_plan.verb, may, j.state, j.held)) as fit
-            from bellhop.operation_jobs(operation_plan.filter, snap, 0) j group by j.state) c;
   delete from bellhop.operation o
    where o.state = 'planned' and o.planned_at < clock_timestamp() - interval '7 d'
       or o.state in ('stopped', 'done', 'undone') and o.ended_at < clock_timestamp() - interval '90 d';
-  insert into bellhop.operation (verb, filter, priority, plan, planned, by_state, skipped, samples, dependents, planned_by)
-  values (operation_plan.verb, operation_plan.filter, operation_plan.priority, snap, n, counted, over,
-          (select coalesce(jsonb_agg(to_jsonb(s)), '[]') from (select j.id, j.key, j.type, j.state from bellhop.operation_jobs(operation_plan.filter, snap, 0) j
-                                                                where bellhop.operation_fits(operation_plan.verb, may, j.state, j.held) limit 20) s),
-          -- Not asked where no job waits for another.
-          case when n > 0 and exists (select from bellhop.dependency d where not d.met)
-               then bellhop.dependents(array(select j.id from bellhop.operation_jobs(operation_plan.filter, snap, 0) j
-                                              where bellhop.operation_fits(operation_plan.verb, may, j.state, j.held)), operation_plan.verb in ('cancel', 'kill'))
-               else '{}' end, who)
+  insert into bellhop.operation (verb, filter, priority, plan, planned, by_state, skipped, samples, planned_by)
+  values (operation_plan.verb, operation_plan.filter, operation_plan.priority, snap, 0, '{}', '{}', '[]', who)
   returning id into made;
+  -- What is counted, what is shown and what is kept is one look.
+  with found as materialized (
+    select j.id, j.key, j.type, j.state, bellhop.operation_fits(operation_plan.verb, may, j.state, j.held) as fits
+      from bellhop.operation_jobs(operation_plan.filter, snap, 0) j
+  ), kept as (
+    insert into bellhop.operation_part (operation, last, ids)
+    select made, max(f.id), array_agg(f.id order by f.id)
+      from (select j.id, (row_number() over (order by j.id) - 1) / 1000 as part from found j where j.fits) f group by f.part
+  )
+  select coalesce(jsonb_object_agg(c.state, c.n), '{}'), coalesce(jsonb_object_agg(c.state, c.n - c.fit) filter (where c.n > c.fit), '{}'), coalesce(sum(c.fit), 0),
+         (select coalesce(jsonb_agg(to_jsonb(s)), '[]') from (select j.id, j.key, j.type, j.state from found j where j.fits order by j.id limit 20) s)
+    into counted, over, n, few
+    from (select j.state, count(*) as n, count(*) filter (where j.fits) as fit from found j group by j.state) c;
+  -- Not asked where no job waits for another.
+  if n > 0 and exists (select from bellhop.dependency d where not d.met) then
+    hang := bellhop.dependents(array(select unnest(p.ids) from bellhop.operation_part p where p.operation = made), operation_plan.verb in ('cancel', 'kill'));
+  end if;
+  update bellhop.operation o set planned = n, by_state = counted, skipped = over, samples = few, dependents = hang where o.id = made;
   return made;
 end
 $function$;
@@ -4513,9 +4530,7 @@ declare
   mine   bigint[];
   one    bigint;
   why    text;
-  top    bigint;
-  beyond bigint;
-  walked boolean := true;
+  walked boolean;
   undo   boolean;
 begin
   perform bellhop.operation_role();
@@ -4530,16 +4545,10 @@ begin
   end if;
   may := bellhop.operation_states(o.verb);
   undo := o.planned <= 10000 and o.verb in ('cancel', 'hold', 'priority');
-  top := o.past + 100000;
-  ids := array(select j.id from bellhop.operation_jobs(o.filter, o.plan, o.past) j
-                where j.id <= top and bellhop.operation_fits(o.verb, may, j.state, j.held) limit operation_step.most);
-  if cardinality(ids) >= operation_step.most then
-    o.past := ids[cardinality(ids)];
-  else
-    select min(q.id) into beyond from bellhop.jobqueue q where q.id > top; -- ids may have gaps of any width
-    o.past := coalesce(beyond - 1, top);
-    walked := beyond is not null or ids <> '{}';
-  end if;
+  ids := array(select i.id from (select p.ids from bellhop.operation_part p where p.operation = o.id and p.last > o.past order by p.last limit 2) p, unnest(p.ids) i (id)
+                where i.id > o.past order by i.id limit operation_step.most);
+  walked := ids <> '{}';
+  o.past := coalesce(ids[cardinality(ids)], o.past);
   if not walked then
     ids := o.later;
     o.later := '{}';
@@ -4547,7 +4556,7 @@ begin
   end if;
   mine := array(select q.id from bellhop.jobqueue q where q.id = any (ids) order by q.id for update skip locked);
   o.later := o.later || array(select i from unnest(ids) i where i <> all (mine) and exists (select from bellhop.jobqueue q where q.id = i));
-  -- As they are now that nobody else may change them; only what the filter still lets through.
+  -- As they are now that nobody else may change them: of what was planned, what the filter still lets through.
   mine := array(select j.id from bellhop.operation_jobs(o.filter, o.plan, 0) j
                  where j.id = any (mine) and bellhop.operation_fits(o.verb, may, j.state, j.held));
   if undo then
@@ -4572,6 +4581,7 @@ begin
   end if;
   if not walked and (o.later = '{}' or o.tries >= 5) then
     o.state := 'done';
+    delete from bellhop.operation_part p where p.operation = o.id;
   end if;
   update bellhop.operation x
      set past = o.past, later = o.later, tries = o.tries, done = o.done, refused = o.refused, error = o.error, state = o.state,

@@ -262,3 +262,23 @@ func TestOperations_RefuseWhatIsNotMeant(t *testing.T) {
 		t.Errorf("%d operations are kept", n)
 	}
 }
+
+// What came into such a state after the plan is not touched, of many jobs either; what left it meanwhile is left.
+func TestOperations_TouchNothingThatChangedIntoIt(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	s.exec(`insert into bellhop.jobqueue (type, state, attempt, ended_at)
+		select 'a', case when g % 2 = 0 then 'failed' else 'running' end, 1, case when g % 2 = 0 then now() end from generate_series(1, 5000) g`)
+	o := s.operation(`{"verb": "retry", "filter": {"state": ["failed"]}}`)
+	s.exec("update bellhop.jobqueue set state = 'failed', ended_at = now() where state = 'running'")
+	s.exec("update bellhop.jobqueue set state = 'ready', attempt = 0, ended_at = null where id = 2")
+	if o = s.carryOut(o); o.Planned != 2500 || o.Done != 2499 {
+		t.Errorf("%+v", o)
+	}
+	if n := value[int](s, "select count(*) from bellhop.jobqueue where id % 2 = 1 and state = 'failed'"); n != 2500 {
+		t.Errorf("%d of those that failed after the plan were left", n)
+	}
+	if n := value[int](s, "select count(*) from bellhop.operation_part"); n != 0 {
+		t.Errorf("%d parts of what is done are kept", n)
+	}
+}

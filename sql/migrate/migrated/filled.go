@@ -64,7 +64,7 @@ var rows = []string{
 
 // ours are tables that hold nothing of what others write.
 var ours = []string{
-	"asserted", "deadline", "dependency_turn", "housekeeping", "lock_reserved", "operation_job", "run_end",
+	"asserted", "deadline", "dependency_turn", "housekeeping", "lock_reserved", "operation_job", "operation_part", "run_end",
 	"schema_script", "schema_version", "sign_in", "sketch",
 }
 
