@@ -4393,6 +4393,7 @@ CREATE OR REPLACE FUNCTION bellhop.operation_one(o bellhop.operation, job bigint
  RETURNS text
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp'
+ SET lock_timeout TO '50ms'
 AS $function$
 begin
   case o.verb
@@ -4531,6 +4532,8 @@ declare
   one    bigint;
   why    text;
   walked boolean;
+  rest   integer;
+  stuck  integer := 0;
   undo   boolean;
 begin
   perform bellhop.operation_role();
@@ -4549,10 +4552,10 @@ begin
                 where i.id > o.past order by i.id limit operation_step.most);
   walked := ids <> '{}';
   o.past := coalesce(ids[cardinality(ids)], o.past);
+  rest := cardinality(o.later);
   if not walked then
-    ids := o.later;
-    o.later := '{}';
-    o.tries := o.tries + 1;
+    ids := o.later[:operation_step.most];
+    o.later := o.later[operation_step.most + 1:];
   end if;
   mine := array(select q.id from bellhop.jobqueue q where q.id = any (ids) order by q.id for update skip locked);
   o.later := o.later || array(select i from unnest(ids) i where i <> all (mine) and exists (select from bellhop.jobqueue q where q.id = i));
@@ -4565,10 +4568,11 @@ begin
     on conflict do nothing;
   end if;
   foreach one in array mine loop
-    why := bellhop.operation_one(o, one);
+    why := case when stuck < 20 then bellhop.operation_one(o, one) else '' end; -- each waits, and all of them have the time of one statement
     if why is null then
       o.done := o.done + 1;
     elsif why = '' then
+      stuck := stuck + 1;
       o.later := o.later || one;
     else
       o.refused := o.refused + 1;
@@ -4579,7 +4583,15 @@ begin
     update bellhop.operation_job u set ended_at = q.ended_at from bellhop.jobqueue q
      where u.operation = o.id and u.job = any (mine) and q.id = u.job and q.state = 'cancelled';
   end if;
-  if not walked and (o.later = '{}' or o.tries >= 5) then
+  if not walked then
+    o.tries := case when cardinality(o.later) < rest then 0 else o.tries + 1 end;
+  end if;
+  if not walked and (o.later = '{}' or o.tries >= 50) then
+    if o.later <> '{}' then
+      o.refused := o.refused + cardinality(o.later);
+      o.error := format('job %s: another transaction has it, or one that needs it', o.later[1]);
+      o.later := '{}';
+    end if;
     o.state := 'done';
     delete from bellhop.operation_part p where p.operation = o.id;
   end if;
@@ -4587,7 +4599,7 @@ begin
      set past = o.past, later = o.later, tries = o.tries, done = o.done, refused = o.refused, error = o.error, state = o.state,
          worked_at = clock_timestamp(), ended_at = case when o.state = 'done' then clock_timestamp() end
    where x.id = o.id;
-  return o.state;
+  return case when o.state = 'running' and o.tries > 0 then 'waiting' else o.state end;
 end
 $function$;
 

@@ -282,3 +282,33 @@ func TestOperations_TouchNothingThatChangedIntoIt(t *testing.T) {
 		t.Errorf("%d parts of what is done are kept", n)
 	}
 }
+
+// Who has many jobs that hang on those of an operation does not hold it up: each is waited for a moment, all of them for a second.
+func TestOperations_OneWhoHasManyHoldsNothingUp(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	s.exec("insert into bellhop.jobqueue (type, held) select 'a', true from generate_series(1, 120)")
+	s.exec("select bellhop.submit('z', held => true, after => array(select id from bellhop.jobqueue where id <= 60))")
+	tx, err := s.beside().Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tx.Exec(t.Context(), "select from bellhop.jobqueue where type = 'z' for update"); err != nil {
+		t.Fatal(err)
+	}
+	s.work(t.Context())
+	o := s.operation(`{"verb": "release", "filter": {"type": ["a"]}}`)
+	s.must(200, "operator", "POST", fmt.Sprintf("/operations/%d/start", o.ID), "")
+	began := time.Now()
+	pgtest.Eventually(t, time.Minute, "the others are released", func() bool { return s.see(o.ID).Done == 60 })
+	if took := time.Since(began); took > 12*time.Second { // 60 times two seconds are no batch that ends
+		t.Errorf("it took %s", took)
+	}
+	if err := tx.Rollback(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	pgtest.Eventually(t, time.Minute, "all are", func() bool { return s.see(o.ID).State == "done" })
+	if o = s.see(o.ID); o.Done != 120 || o.Refused != 0 {
+		t.Errorf("%+v", o)
+	}
+}

@@ -147,7 +147,7 @@ func (w *Worker) some(ctx context.Context, o store.OpenOperation) error {
 		switch {
 		case state == nil:
 			return nil
-		case *state == "waiting": // it begins later
+		case *state == "waiting": // it begins later, or others have what is left
 			sleep(ctx, pause)
 		case *state != "running":
 			return nil
