@@ -2151,6 +2151,16 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION bellhop.edit_version(id bigint)
+ RETURNS text
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp'
+AS $function$
+  select md5(jsonb_build_array(j.args, j.msq, j.vars, j.timeout, j.held, j.own_attempts)::text) from bellhop.jobqueue j
+   where j.id = edit_version.id and bellhop.may_change(j.submitted_by)
+$function$;
+
 CREATE OR REPLACE FUNCTION bellhop.end_told(run bigint, called text, state text, reason text)
  RETURNS void
  LANGUAGE plpgsql

@@ -82,11 +82,22 @@ begin
 end
 $$;
 
-revoke all on function bellhop.edit from public;
+-- edit_version: another text whenever something has changed that bellhop.edit changes and bellhop.job does not show; for who may change the job, NULL
+-- for others: of what others may not see there is no digest either, by which a guess could be tried.
+create or replace function bellhop.edit_version(id bigint) returns text
+language sql stable security definer
+set search_path = pg_catalog, bellhop, pg_temp
+as $$
+  select md5(jsonb_build_array(j.args, j.msq, j.vars, j.timeout, j.held, j.own_attempts)::text) from bellhop.jobqueue j
+   where j.id = edit_version.id and bellhop.may_change(j.submitted_by)
+$$;
+
+revoke all on function bellhop.edit, bellhop.edit_version from public;
 do $$
 begin
   if exists (select from pg_roles where rolname = 'bellhop_scheduler') then
     grant execute on function bellhop.edit to bellhop_submitter, bellhop_operator, bellhop_scheduler;
+    grant execute on function bellhop.edit_version to bellhop_submitter, bellhop_reader, bellhop_operator, bellhop_scheduler;
   end if;
 end
 $$;

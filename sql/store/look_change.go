@@ -13,13 +13,14 @@ import (
 )
 
 var (
-	lookSubmitSQL  = sql.Query("look_submit")
-	lookReleaseSQL = sql.Query("look_release")
-	lookCancelSQL  = sql.Query("look_cancel")
-	lookRetrySQL   = sql.Query("look_retry")
-	lookKickSQL    = sql.Query("look_kick")
-	lookPauseSQL   = sql.Query("look_pause")
-	lookResumeSQL  = sql.Query("look_resume")
+	lookSubmitSQL    = sql.Query("look_submit")
+	lookReleaseSQL   = sql.Query("look_release")
+	lookCancelSQL    = sql.Query("look_cancel")
+	lookRetrySQL     = sql.Query("look_retry")
+	lookKickSQL      = sql.Query("look_kick")
+	lookPauseSQL     = sql.Query("look_pause")
+	lookResumeSQL    = sql.Query("look_resume")
+	lookVersionOfSQL = sql.Query("look_version_of")
 )
 
 // Submission is a job to be. Nil and zero fields are left to the columns' defaults.
@@ -123,6 +124,13 @@ func (c Change) Waits() bool {
 		return true
 	}
 	return false
+}
+
+// VersionOf is another text whenever something of a job has changed that Edit changes and
+// a JobRow does not have; nil for who may not change it.
+func (l Look) VersionOf(ctx context.Context, id scheduler.JobID) (text *string, err error) {
+	err = l.workflow(ctx, "read the version of a job", &text, lookVersionOfSQL, id)
+	return text, err
 }
 
 // Release lets a held job run. Any other stays as it is.

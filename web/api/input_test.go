@@ -210,6 +210,32 @@ func TestInput_IfMatch(t *testing.T) {
 	}
 }
 
+// What only some may see of a job is part of what was read: two who change it do not undo each other's work unseen.
+func TestInput_IfMatchMeansAllThatIsChanged(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	s.must(201, "submitter", "POST", "/jobs", `{"type": "sh", "held": true, "msq": "select 0"}`)
+	s.must(201, "submitter", "POST", "/jobs", `{"type": "sh", "held": true, "args": "0"}`)
+	tag := func(role, path string) string {
+		_, _, header := s.answer(role, "GET", path, "")
+		return header.Get("ETag")
+	}
+	for _, c := range []struct{ path, one, other string }{
+		{"/jobs/2", `{"args": "1"}`, `{"args": "2"}`}, {"/jobs/1", `{"msq": "select 1"}`, `{"msq": "select 2"}`},
+		{"/jobs/1", `{"vars": {"a": "1"}}`, `{"vars": {"a": "2"}}`}, {"/jobs/1", `{"timeout": "1m"}`, `{"timeout": "2m"}`},
+	} {
+		for _, role := range []string{"operator", "submitter"} {
+			read, seen := tag(role, c.path), tag("reader", c.path)
+			s.must(200, role, "PATCH", c.path, c.one, "If-Match", read)
+			s.must(412, role, "PATCH", c.path, c.other, "If-Match", read)
+			s.must(200, role, "PATCH", c.path, c.other, "If-Match", tag(role, c.path))
+			if tag("reader", c.path) != seen {
+				t.Errorf("%s: the tag of a reader tells of %s", c.path, c.other)
+			}
+		}
+	}
+}
+
 // All of a job that waits can be changed but what it is.
 func TestInput_ChangesAllOfAJob(t *testing.T) {
 	t.Parallel()

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -158,13 +159,21 @@ type tagged struct {
 	Body SeenJob
 }
 
-// tagOf changes whenever a job does, but for how far it is.
-func tagOf(j store.JobRow) string {
+// tagOf changes whenever a job does, but for how far it is. Of what only some may see it has
+// a trace for those who may change it, and for nobody else.
+func tagOf(ctx context.Context, l store.Look, j store.JobRow) (string, error) {
+	inside, err := l.VersionOf(ctx, j.ID)
+	if err != nil {
+		return "", err
+	}
 	j.Age, j.Progress, j.ProgressText, j.WaitingFor = 0, nil, nil, nil
 	j.ItemsDone, j.ItemsFailed, j.ItemsTotal = nil, nil, nil
-	text, _ := json.Marshal(j) // a struct of words and times
+	text, _ := json.Marshal(struct { // words and times
+		store.JobRow
+		Inside *string
+	}{j, inside})
 	sum := sha256.Sum256(text)
-	return `"` + hex.EncodeToString(sum[:8]) + `"`
+	return `"` + hex.EncodeToString(sum[:8]) + `"`, nil
 }
 
 // patch is the route that edits a job.
@@ -218,8 +227,10 @@ func (a *API) patch() {
 			if err != nil {
 				return err
 			}
-			if in.IfMatch != "" && in.IfMatch != "*" && in.IfMatch != tagOf(row) {
-				return stale
+			if in.IfMatch != "" && in.IfMatch != "*" {
+				if tag, err := tagOf(ctx, l, row); err != nil || in.IfMatch != tag {
+					return cmp.Or(err, error(stale))
+				}
 			}
 			switch row.State {
 			case scheduler.Held, scheduler.Blocked, scheduler.Scheduled, scheduler.Ready:
@@ -240,6 +251,9 @@ func (a *API) patch() {
 			if err == nil {
 				out.Body.Result, err = l.Result(ctx, row.ID)
 			}
+			if err == nil {
+				out.ETag, err = tagOf(ctx, l, out.Body.JobRow)
+			}
 			return err
 		})
 		var said *pgconn.PgError
@@ -249,7 +263,6 @@ func (a *API) patch() {
 		if err != nil {
 			return nil, a.problem(ctx, err)
 		}
-		out.ETag = tagOf(out.Body.JobRow)
 		return &out, nil
 	})
 	huma.Register(a, one("", reader, "Show a job"), func(ctx context.Context, in *JobWord) (*tagged, error) {
@@ -258,12 +271,14 @@ func (a *API) patch() {
 			if out.Body.JobRow, err = in.row(ctx, l); err == nil {
 				out.Body.Result, err = l.Result(ctx, out.Body.ID)
 			}
+			if err == nil {
+				out.ETag, err = tagOf(ctx, l, out.Body.JobRow)
+			}
 			return err
 		})
 		if err != nil {
 			return nil, a.problem(ctx, err)
 		}
-		out.ETag = tagOf(out.Body.JobRow)
 		return &out, nil
 	})
 }
