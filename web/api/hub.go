@@ -3,10 +3,14 @@ package api
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"bellhop/scheduler"
 	"bellhop/sql/store"
@@ -51,7 +55,7 @@ type Hub struct {
 	jobs   []JobEvent // gathered
 	more   bool
 	timer  *time.Timer
-	last   []byte             // the queue as it was told last
+	last   sent               // the queue as it was told last, or that the database is away
 	cancel context.CancelFunc // of the pulse; nil: it does not run
 	done   sync.WaitGroup
 }
@@ -112,8 +116,8 @@ func (h *Hub) join() chan sent {
 	defer h.mu.Unlock()
 	h.subs[c] = true
 	h.watched.Add(1)
-	if h.last != nil {
-		c <- sent{"queue", h.last}
+	if h.last.data != nil {
+		c <- h.last
 	}
 	if h.cancel == nil {
 		ctx, cancel := context.WithCancel(context.Background())
@@ -134,7 +138,7 @@ func (h *Hub) leave(c chan sent) {
 	}
 	if len(h.subs) == 0 && h.cancel != nil {
 		h.cancel()
-		h.cancel, h.last = nil, nil
+		h.cancel, h.last = nil, sent{}
 	}
 }
 
@@ -163,16 +167,22 @@ func (h *Hub) pulse(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		e := sent{name: "queue"}
-		if err != nil {
-			h.log.Debug("nobody is told of the queue", "error", err)
-			e.name, e.data = "database", []byte(`{"away":true}`)
-		} else {
+		h.mu.Lock()
+		e := h.last
+		h.mu.Unlock()
+		switch {
+		case err == nil:
+			e.name = "queue"
 			e.data, _ = json.Marshal(queue) // words and numbers
+		case answered(err): // it is there, and refuses this: the queue is as it was told last
+			h.log.Warn("nobody is told of the queue", "error", err)
+		default:
+			h.log.Debug("nobody is told of the queue", "error", err)
+			e = sent{"database", []byte(`{"away":true}`)}
 		}
 		h.mu.Lock()
-		if string(e.data) != string(h.last) {
-			h.last = e.data
+		if e.name != h.last.name || string(e.data) != string(h.last.data) {
+			h.last = e
 			h.tell(e)
 		}
 		h.mu.Unlock()
@@ -182,4 +192,12 @@ func (h *Hub) pulse(ctx context.Context) {
 		case <-tick.C:
 		}
 	}
+}
+
+// answered reports whether an error is the answer of a database that works.
+func answered(err error) bool {
+	var gone *scheduler.Unreachable
+	var said *pgconn.PgError
+	return !errors.As(err, &gone) && errors.As(err, &said) &&
+		!strings.HasPrefix(said.Code, "08") && !strings.HasPrefix(said.Code, "57P")
 }

@@ -1,0 +1,7 @@
+package api
+
+// First joins a hub and gives the first event that it tells.
+func First(h *Hub) (name, data string) {
+	e := <-h.join() // it stays: what was told last is kept while anybody looks
+	return e.name, string(e.data)
+}
