@@ -32,12 +32,43 @@ type jobsData struct {
 // filterPart is what a form for all that match has of the filter.
 type filterPart struct{ Name, Value string }
 
-// typesOf are the types of a field.
+// typesOf are the types of a field: words, between which a blank or a comma stands. One that has such in it stands
+// between quotes, and a quote in there is two.
 func typesOf(text string) (types []scheduler.TypeName) {
-	for _, t := range strings.FieldsFunc(text, func(c rune) bool { return c == ',' || c == ' ' }) {
-		types = append(types, scheduler.TypeName(t))
+	var word strings.Builder
+	quoted, begun := false, false
+	end := func() {
+		if begun {
+			types = append(types, scheduler.TypeName(word.String()))
+		}
+		word.Reset()
+		begun = false
 	}
+	runes := []rune(text)
+	for i := 0; i < len(runes); i++ {
+		switch c := runes[i]; {
+		case quoted && c == '"' && i+1 < len(runes) && runes[i+1] == '"':
+			word.WriteRune(c)
+			i++
+		case c == '"':
+			quoted, begun = !quoted, true
+		case !quoted && (c == ',' || c == ' '):
+			end()
+		default:
+			word.WriteRune(c)
+			begun = true
+		}
+	}
+	end()
 	return types
+}
+
+// typeWord is a type as a field has it.
+func typeWord(t scheduler.TypeName) string {
+	if t != "" && !strings.ContainsAny(string(t), `, "`) {
+		return string(t)
+	}
+	return `"` + strings.ReplaceAll(string(t), `"`, `""`) + `"`
 }
 
 // keyOf is the beginning of keys that a field asks for.

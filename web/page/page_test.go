@@ -3,6 +3,7 @@ package page
 import (
 	"context"
 	"fmt"
+	"html"
 	"io"
 	"log/slog"
 	"net/http"
@@ -368,5 +369,38 @@ func TestPages_ListJobsPageByPage(t *testing.T) {
 	}
 	if body := s.get(http.StatusOK, "/jobs?key=7"); !strings.Contains(body, "<h1>#7") {
 		t.Error("a job's number does not lead to it")
+	}
+}
+
+// A type may have a blank, a comma or a quote in its name: links, forms and lines to copy mean that type, and no other.
+func TestPages_TypesWithBlanksAndCommas(t *testing.T) {
+	t.Parallel()
+	s := openSite(t)
+	const odd = `big, "blue" mail`
+	s.exec(`insert into bellhop.jobqueue (type) values ($1), ('big'), ('blue'), ('mail')`, odd)
+	page := s.get(http.StatusOK, "/")
+	_, rest, ok := strings.Cut(page, `href="/jobs?state=ready&amp;type=%22big`)
+	if !ok {
+		t.Fatalf("the overview has no link to that type:\n%s", page)
+	}
+	link, _, _ := strings.Cut(rest, `"`)
+	list := "/jobs?state=ready&type=%22big" + link
+	page = s.get(http.StatusOK, list)
+	if n := strings.Count(page, `<tr id="job-`); n != 1 || !strings.Contains(page, `<tr id="job-1"`) {
+		t.Errorf("%s lists %d jobs", list, n)
+	}
+	if !strings.Contains(html.UnescapeString(page), `bellhop ls -s ready -t 'big, "blue" mail'`) {
+		t.Errorf("the line to copy is another:\n%s", page)
+	}
+	form := s.forms(list, "plan")[0]
+	form.Set("verb", "hold")
+	page = s.get(http.StatusOK, s.post(http.StatusSeeOther, "/do/plan", form))
+	if !strings.Contains(page, "1 job would be changed") {
+		t.Errorf("the order is for others:\n%s", page)
+	}
+	for text, want := range map[string]int{"": 0, " , ": 0, "a b,c": 3, `"a b",c`: 2, `"a""b" "c`: 2} {
+		if got := typesOf(text); len(got) != want {
+			t.Errorf("%q is %d types: %q", text, len(got), got)
+		}
 	}
 }
