@@ -129,7 +129,7 @@ func jobs(r *request) (content, error) {
 	d.Jobs, d.Looked = list, next != nil && len(list) < jobsMost
 	same := url.Values{}
 	for _, name := range []string{"state", "type", "key", "error", "run", "since", "until"} {
-		if len(q[name]) > 0 && q.Get(name) != "" {
+		if len(q[name]) > 0 && q.Get(name) != "" && (name != "key" || s.Key != "") { // * is any key, and none
 			same[name] = q[name]
 		}
 	}

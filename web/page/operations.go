@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"net/url"
@@ -173,35 +174,46 @@ func (o operationRow) Stuck() bool {
 func (o operationRow) PlannedWhen() *time.Time { return &o.PlannedAt }
 func (o operationRow) Took() string            { return took(o.StartedAt, o.EndedAt) }
 
-// orderOf is the filter and the verb of a form of the jobs page.
+// errNoFilter: an order whose filter says nothing, or what cannot be, is not one for every job.
+var errNoFilter = unfit{"That is no filter", "this form names no jobs: filter them on the page of jobs, and order it there"}
+
+// orderOf is the filter and the verb of a form of the jobs page. A field that means nothing is refused: without it the order would be
+// for more jobs than were shown.
 func orderOf(form url.Values) (verb string, filter []byte, priority *int, err error) {
 	f := map[string]any{}
-	if list := form["state"]; len(list) > 0 {
-		f["state"] = list
-	}
 	of := "created"
+	field := func(name string, v any, ok bool) {
+		if ok {
+			f[name] = v
+		} else if strings.TrimSpace(form.Get(name)) != "" {
+			err = unfit{"That is no filter", name + " “" + clean(form.Get(name)) + "”: there is no such"}
+		}
+	}
+	for _, s := range form["state"] {
+		if !scheduler.JobState(s).Valid() {
+			return "", nil, nil, unfit{"That is no filter", "state “" + clean(s) + "”: there is no such"}
+		}
+		f["state"] = form["state"]
+	}
 	// A group of the page of failures, whose times are those of their ends. What agents said stands there as in an address.
 	if form.Has("failure") {
-		failure, err := url.QueryUnescape(form.Get("failure"))
+		failure, wrong := url.QueryUnescape(form.Get("failure"))
 		t := typeOf(form)
-		if err != nil || t == nil {
-			return "", nil, nil, unfit{"There is no such group", "this form is none of these pages"}
+		if wrong != nil || t == nil {
+			return "", nil, nil, errNoFilter
 		}
 		f["type"], f["failure"], of = []scheduler.TypeName{*t}, failure, "ended"
-	} else if list := typesOf(form.Get("type")); len(list) > 0 {
-		f["type"] = list
+	} else {
+		types := typesOf(form.Get("type"))
+		field("type", types, len(types) > 0)
 	}
-	if key := keyOf(form.Get("key")); key != "" {
-		f["key"] = key
-	}
-	if text := strings.TrimSpace(form.Get("error")); text != "" {
-		f["error"] = text
-	}
-	if n, err := strconv.ParseInt(form.Get("run"), 10, 64); err == nil {
-		f["run"] = n
-	}
+	key, text := keyOf(form.Get("key")), strings.TrimSpace(form.Get("error"))
+	field("key", key, key != "")
+	field("error", text, text != "")
+	run, wrong := strconv.ParseInt(form.Get("run"), 10, 64)
+	field("run", run, wrong == nil && run > 0)
 	times := timesOf(form)
-	if err := times.err(); err != nil {
+	if err = cmp.Or(err, times.err()); err != nil {
 		return "", nil, nil, err
 	}
 	if times.after != nil {
@@ -210,7 +222,10 @@ func orderOf(form url.Values) (verb string, filter []byte, priority *int, err er
 	if times.before != nil {
 		f[of+"_before"] = times.before
 	}
-	if len(f) == 0 {
+	switch all := form.Get("all") == "true"; {
+	case len(f) == 0 && !all:
+		return "", nil, nil, errNoFilter
+	case len(f) == 0:
 		f["all"] = true
 	}
 	if verb = form.Get("verb"); verb == "priority" {

@@ -51,12 +51,12 @@ func TestOperations_FromAFilterToUndone(t *testing.T) {
 	// Undone once more is refused, in words.
 	s.post(http.StatusConflict, "/do/undo", order)
 	s.post(http.StatusNotFound, "/do/start", url.Values{"operation": {"77"}})
-	s.post(http.StatusBadRequest, "/do/plan", url.Values{"verb": {"priority"}, "priority": {"urgent"}})
-	s.post(http.StatusConflict, "/do/plan", url.Values{"verb": {"priority"}, "priority": {"99"}})
-	s.post(http.StatusConflict, "/do/plan", url.Values{"verb": {"prune"}})
+	s.post(http.StatusBadRequest, "/do/plan", url.Values{"verb": {"priority"}, "priority": {"urgent"}, "all": {"true"}})
+	s.post(http.StatusConflict, "/do/plan", url.Values{"verb": {"priority"}, "priority": {"99"}, "all": {"true"}})
+	s.post(http.StatusConflict, "/do/plan", url.Values{"verb": {"prune"}, "all": {"true"}})
 
 	// What has been discarded is never carried out by itself.
-	to = s.post(http.StatusSeeOther, "/do/plan", url.Values{"verb": {"cancel"}})
+	to = s.post(http.StatusSeeOther, "/do/plan", url.Values{"verb": {"cancel"}, "all": {"true"}})
 	path, _, _ = strings.Cut(to, "?")
 	id := url.Values{"operation": {strings.TrimPrefix(path, "/operations/")}}
 	s.post(http.StatusSeeOther, "/do/stop", id)
@@ -66,7 +66,7 @@ func TestOperations_FromAFilterToUndone(t *testing.T) {
 	}
 	s.who = aReader
 	s.post(http.StatusForbidden, "/do/start", id)
-	s.post(http.StatusForbidden, "/do/plan", url.Values{"verb": {"cancel"}})
+	s.post(http.StatusForbidden, "/do/plan", url.Values{"verb": {"cancel"}, "all": {"true"}})
 	if page := s.get(http.StatusOK, "/operations"); !strings.Contains(page, "key begins with “order.”") ||
 		strings.Contains(page, "<form") && strings.Contains(page, `action="/do/`) {
 		t.Error("a reader does not see what is ordered, or sees a button")
@@ -127,5 +127,29 @@ func TestFailures_AGroupLeadsToAPlan(t *testing.T) {
 	form := url.Values{"verb": {"retry"}, "type": {"mail"}, "failure": {""}}
 	if page := s.get(http.StatusOK, s.post(http.StatusSeeOther, "/do/plan", form)); !strings.Contains(page, "1 job would be") {
 		t.Errorf("what failed without a word is not alone:\n%s", page)
+	}
+}
+
+// A part of a filter that means nothing is refused, and not left out: an order without it would be for more jobs, or for all.
+func TestOperations_RefuseAFilterThatMeansNothing(t *testing.T) {
+	t.Parallel()
+	s := openSite(t)
+	s.exec(`insert into bellhop.jobqueue (type, key) values ('mail', 'one'), ('mail', null)`)
+	for _, form := range []url.Values{
+		{}, {"all": {"yes"}}, {"run": {"x"}}, {"run": {"x"}, "type": {"mail"}}, {"run": {"-1"}}, {"state": {"nothing"}}, {"state": {"ready", ""}},
+		{"type": {" , "}}, {"type": {" , "}, "key": {"one"}}, {"failure": {"%zz"}, "type": {"mail"}}, {"failure": {"x"}}, {"key": {" "}}, {"error": {""}},
+	} {
+		form.Set("verb", "hold")
+		s.post(http.StatusBadRequest, "/do/plan", form)
+	}
+	if n := s.one("select count(*)::text from bellhop.operation"); n != "0" {
+		t.Errorf("%s were planned", n)
+	}
+	for path, want := range map[string]string{"/jobs": "2 jobs would", "/jobs?key=*": "2 jobs would", "/jobs?key=o*&run=": "1 job would"} {
+		form := s.forms(path, "plan")[0]
+		form.Set("verb", "hold")
+		if page := s.get(http.StatusOK, s.post(http.StatusSeeOther, "/do/plan", form)); !strings.Contains(page, want) {
+			t.Errorf("%s: the plan does not say %q", path, want)
+		}
 	}
 }
