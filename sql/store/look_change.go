@@ -14,6 +14,7 @@ import (
 
 var (
 	lookSubmitSQL    = sql.Query("look_submit")
+	lookNewSQL       = sql.Query("look_new")
 	lookReleaseSQL   = sql.Query("look_release")
 	lookCancelSQL    = sql.Query("look_cancel")
 	lookRetrySQL     = sql.Query("look_retry")
@@ -70,6 +71,12 @@ func (l Look) Submit(ctx context.Context, s Submission) (scheduler.JobID, error)
 		return 0, fmt.Errorf("submit: %w", err)
 	}
 	return id, nil
+}
+
+// IsNew tells whether a job was submitted by this transaction: there was no job of its key before.
+func (l Look) IsNew(ctx context.Context, id scheduler.JobID) (is bool, err error) {
+	err = l.workflow(ctx, "look whether a job is new", &is, lookNewSQL, int64(id))
+	return is, err
 }
 
 // args are those of look_submit.sql.

@@ -158,6 +158,16 @@ func TestInput_IdempotencyKey(t *testing.T) {
 	}
 	s.must(409, "submitter", "POST", "/jobs", `{"type": "sh", "args": "exit 1"}`, "Idempotency-Key", "k1")
 	s.must(422, "submitter", "POST", "/jobs", `{"type": "sh", "key": "k2"}`, "Idempotency-Key", "k1")
+	day := `{"type": "sh", "key": "daily", "per": "8760h"}`
+	first = s.must(201, "submitter", "POST", "/jobs", day)
+	if again := s.must(200, "submitter", "POST", "/jobs", day); again != first {
+		t.Errorf("of a period %s, then %s", first, again)
+	}
+	s.must(201, "submitter", "POST", "/jobs", `{"type": "sh", "key": "open", "once": "open"}`)
+	s.exec("update bellhop.jobqueue set state = 'cancelled', ended_at = now() where key = 'open'")
+	s.must(201, "submitter", "POST", "/jobs", `{"type": "sh", "key": "open", "once": "open"}`)
+	s.must(200, "submitter", "POST", "/jobs", `{"type": "sh", "key": "open", "once": "open", "replace": true}`)
+	s.exec("delete from bellhop.jobqueue where key is distinct from 'k1'")
 	// A batch is all or nothing, and says which line is wrong.
 	text := s.must(
 		409,

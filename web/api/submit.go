@@ -60,17 +60,15 @@ func (a *API) submit() {
 			s.Traceparent = &in.Traceparent
 		}
 		out := &submitted{Status: http.StatusCreated}
-		var before []store.Found
-		if s.Key != nil { // for the status alone: submit settles who is first
-			if before, err = l.Find(ctx, nil, []string{*s.Key}); err != nil {
-				return nil, err
-			}
-		}
 		if out.Body.ID, err = l.Submit(ctx, s); err != nil {
 			return nil, err
 		}
-		if len(before) == 1 && before[0].ID == out.Body.ID {
-			out.Status = http.StatusOK
+		if s.Key != nil { // which key that is, of a period, say, the database knows
+			if is, err := l.IsNew(ctx, out.Body.ID); err != nil {
+				return nil, err
+			} else if !is {
+				out.Status = http.StatusOK
+			}
 		}
 		out.Location = Prefix + "/jobs/" + strconv.FormatInt(int64(out.Body.ID), 10)
 		return out, nil
