@@ -79,25 +79,27 @@ type stateChoice struct {
 	On    bool
 }
 
+// numbered is the page of a job, where what somebody looks for is its number.
+func numbered(r *request, word string) (c content, ok bool, err error) {
+	word = strings.TrimSpace(word)
+	n, err := strconv.ParseInt(word, 10, 64)
+	if err != nil || n <= 0 {
+		return c, false, nil
+	}
+	if _, ok, err = r.Look.Job(r, scheduler.JobID(n)); err != nil || !ok {
+		return c, false, err
+	}
+	of := *r
+	of.query, of.arg = url.Values{}, word
+	c, err = job(&of)
+	return c, true, err
+}
+
 func jobs(r *request) (content, error) {
 	q := r.query
-	// A word that is a job's number leads to it.
-	if id := strings.TrimSpace(strings.TrimPrefix(q.Get("key"), "#")); id != "" {
-		if n, err := strconv.ParseInt(id, 10, 64); err == nil && n > 0 {
-			if _, ok, err := r.Look.Job(r, scheduler.JobID(n)); err == nil && ok {
-				return job(
-					&request{
-						Context: r,
-						Look:    r.Look,
-						pages:   r.pages,
-						who:     r.who,
-						may:     r.may,
-						query:   url.Values{},
-						arg:     id,
-						now:     r.now,
-					},
-				)
-			}
+	if id, is := strings.CutPrefix(strings.TrimSpace(q.Get("key")), "#"); is {
+		if c, ok, err := numbered(r, id); ok || err != nil {
+			return c, err
 		}
 	}
 	s := store.JobFilter{
@@ -125,6 +127,11 @@ func jobs(r *request) (content, error) {
 	list, next, err := r.Look.Unfinished(r, s, below, jobsMost)
 	if err != nil {
 		return content{}, err
+	}
+	if len(list) == 0 && next == nil { // a number that no key begins with is a job's
+		if c, ok, err := numbered(r, q.Get("key")); ok || err != nil {
+			return c, err
+		}
 	}
 	d.Jobs, d.Looked = list, next != nil && len(list) < jobsMost
 	same := url.Values{}

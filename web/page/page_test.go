@@ -370,6 +370,13 @@ func TestPages_ListJobsPageByPage(t *testing.T) {
 	if body := s.get(http.StatusOK, "/jobs?key=7"); !strings.Contains(body, "<h1>#7") {
 		t.Error("a job's number does not lead to it")
 	}
+	s.exec(`insert into bellhop.jobqueue (type, key) values ('mail', '7th')`)
+	if body := s.get(http.StatusOK, "/jobs?key=7"); strings.Contains(body, "<h1>#7") || !strings.Contains(body, ">7th<") {
+		t.Error("keys that begin with a job's number are not listed")
+	}
+	if body := s.get(http.StatusOK, "/jobs?key=%237"); !strings.Contains(body, "<h1>#7") {
+		t.Error("#7 does not lead to the job")
+	}
 }
 
 // A type may have a blank, a comma or a quote in its name: links, forms and lines to copy mean that type, and no other.
