@@ -35,6 +35,10 @@ const (
 	streamBeat   = 15 * time.Second
 )
 
+// looksMost is how many pages are rendered at once: one that the database takes long for does not
+// hold up the others, and who loads a page, or orders something, finds a connection still.
+const looksMost = 2
+
 // hub has who looks at what. Whatever shows the same to the same role is
 // rendered once.
 type hub struct {
@@ -43,6 +47,7 @@ type hub struct {
 	mu     sync.Mutex
 	views  map[viewKey]*liveView
 	runs   bool
+	looks  int // pages that are being rendered
 	ended  bool
 	closed chan struct{}
 	done   sync.WaitGroup
@@ -59,6 +64,7 @@ type liveView struct {
 	subs  map[*stream]bool
 	last  time.Time
 	dirty bool
+	busy  bool // it is being rendered
 	now   fragment
 }
 
@@ -143,7 +149,8 @@ func (h *hub) join(s *stream, r route, at, arg string) (v *liveView, ok bool) {
 			v.job = scheduler.JobID(n)
 		}
 		h.views[k] = v
-	} else if v.now.html != nil {
+	} else if v.now.event == "main" {
+		// Whoever joins has just loaded the page: that it was to be loaded anew, or that the database was away, is not news.
 		s.offer(v.now)
 	}
 	v.subs[s] = true
@@ -189,7 +196,11 @@ func (h *hub) pulse() {
 			continue
 		}
 		tokens -= v.cost
-		h.look(v)
+		h.done.Add(1)
+		go func() {
+			defer h.done.Done()
+			h.look(v)
+		}()
 	}
 }
 
@@ -202,9 +213,12 @@ func (h *hub) due(now time.Time, tokens float64) (next *liveView, more bool) {
 		h.runs = false
 		return nil, false
 	}
+	if h.looks >= looksMost {
+		return nil, true
+	}
 	for _, v := range h.views {
 		old := now.Sub(v.last)
-		if old < changedAfter || !v.dirty && old < freshAfter || v.cost > tokens {
+		if v.busy || old < changedAfter || !v.dirty && old < freshAfter || v.cost > tokens {
 			continue
 		}
 		if next == nil || v.last.Before(next.last) {
@@ -212,7 +226,8 @@ func (h *hub) due(now time.Time, tokens float64) (next *liveView, more bool) {
 		}
 	}
 	if next != nil {
-		next.dirty, next.last = false, now
+		next.dirty, next.busy, next.last = false, true, now
+		h.looks++
 	}
 	return next, true
 }
@@ -235,6 +250,8 @@ func (h *hub) look(v *liveView) {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	v.busy = false
+	h.looks--
 	same := f.event == v.now.event && bytes.Equal(f.html, v.now.html)
 	v.now = f
 	if same {

@@ -91,3 +91,62 @@ func (s *site) watch(at string, first chan<- struct{}, want string) error {
 		}
 	}
 }
+
+// slowVisitors has a page of a role's wait for as long as the test likes.
+type slowVisitors struct {
+	Visitors
+	role string
+	wait chan struct{}
+}
+
+func (v *slowVisitors) ReadAs(ctx context.Context, role string, fn func(store.Look) error) error {
+	if role == v.role {
+		<-v.wait
+	}
+	return v.Visitors.ReadAs(ctx, role, fn)
+}
+
+// A page that the database takes long for holds up nobody who looks at another.
+func TestLive_ASlowPageHoldsUpNoOther(t *testing.T) {
+	t.Parallel()
+	s := openSite(t)
+	slow := &slowVisitors{s.pages.Visitors, aReader.Role, make(chan struct{})}
+	s.pages.Visitors = slow
+	end := sync.OnceFunc(func() { close(slow.wait) })
+	t.Cleanup(end)
+	at := &stream{who: aReader, wake: make(chan struct{}, 1)}
+	jobs, _, _ := find("/jobs")
+	v, _ := s.pages.hub.join(at, jobs, "/jobs", "")
+	t.Cleanup(func() { end(); s.pages.hub.leave(at, v) })
+	time.Sleep(3 * pulseEvery) // it is being rendered
+	s.exec(`insert into bellhop.jobqueue (type, key) values ('mail', 'k1')`)
+	seen := make(chan error, 1)
+	go func() { seen <- s.watch("/jobs", make(chan struct{}, 1), `id="job-1"`) }()
+	select {
+	case err := <-seen:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(20 * time.Second):
+		t.Error("the other one is shown nothing")
+	}
+}
+
+// A tab that loads the page anew, as it was told, is not told so again.
+func TestLive_AReloadIsToldOnce(t *testing.T) {
+	t.Parallel()
+	s := openSite(t)
+	jobs, _, _ := find("/jobs")
+	old := &stream{who: anOperator, wake: make(chan struct{}, 1)}
+	v, _ := s.pages.hub.join(old, jobs, "/jobs", "")
+	defer s.pages.hub.leave(old, v)
+	s.pages.hub.mu.Lock()
+	v.now, v.last = fragment{"reload", []byte("it changed")}, time.Now().Add(time.Hour) // it is not looked at meanwhile
+	s.pages.hub.mu.Unlock()
+	tab := &stream{who: anOperator, wake: make(chan struct{}, 1)}
+	v, _ = s.pages.hub.join(tab, jobs, "/jobs", "")
+	defer s.pages.hub.leave(tab, v)
+	if f := tab.take(); f != nil {
+		t.Errorf("it is told %s", f.event)
+	}
+}
