@@ -30,8 +30,8 @@ type Cluster struct {
 
 const (
 	partitionsEvery = 30 * time.Second // how often it is asked for new partitions, and how far they go
-	// standEvery is how often it is said again where the group stands, be there records or not: a cluster forgets that of a
-	// group without members some days (offsets.retention.minutes) after it was last said.
+	// standEvery is how often it is said again where the group stands, be there records or not: a cluster forgets that of
+	// a group without members some days (offsets.retention.minutes) after it was last said.
 	standEvery    = time.Hour
 	mostRecords   = 500
 	kafkaPatience = 10 * time.Second

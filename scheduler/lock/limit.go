@@ -21,8 +21,8 @@ func (b Bucket) String() string { return fmt.Sprintf("rate-limit:%d:%s", b.Limit
 
 // Buckets are those of a job's reasons, each once, in their order: of
 // "rate-limit:N:LABEL", with N a whole number from 1 on. The label may hold colons and
-// blanks, and may be empty; one that is too long for an index is told by its hash. Anything else is an ordinary reason (Ganeti's ad-hoc
-// rate limiting). A job needs a free slot in all of its buckets.
+// blanks, and may be empty; one that is too long for an index is told by its hash. Anything else is an ordinary reason
+// (Ganeti's ad-hoc rate limiting). A job needs a free slot in all of its buckets.
 func Buckets(reasons []string) []Bucket {
 	var buckets []Bucket
 	for _, reason := range reasons {

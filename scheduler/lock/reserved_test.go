@@ -61,7 +61,8 @@ func TestChoose_WhoIsReservedForUnderFilters(t *testing.T) {
 			t.Errorf("%s, %q: the old one waits behind %q, parked %v, want %q", c.action, c.reason, behind, got.Parked, c.parked)
 		}
 	}
-	reject := AnyLevel.Choose(Pass{Now: now, Reserved: []Waiting{old}, Rules: []Rule{{ID: "r", Action: Action{Kind: Reject}}}})
+	rules := []Rule{{ID: "r", Action: Action{Kind: Reject}}}
+	reject := AnyLevel.Choose(Pass{Now: now, Reserved: []Waiting{old}, Rules: rules})
 	if len(reject.Reject) != 1 {
 		t.Errorf("what is rejected is not cancelled where it is reserved for: %+v", reject)
 	}

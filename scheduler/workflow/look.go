@@ -58,8 +58,8 @@ func (s *Sensor) Look(seen Seen) (Then, error) {
 	return Then{Fire: fire, Next: next}, nil
 }
 
-// hold puts a sensor off until it may fire again. What has passed then has been missed: with all each slot fires, else the
-// last of them is what catch_up is about. Slots stay what they are, whenever they fire.
+// hold puts a sensor off until it may fire again. What has passed then has been missed: with all each slot fires, else
+// the last of them is what catch_up is about. Slots stay what they are, whenever they fire.
 func (s *Sensor) hold(schedule Schedule, seen Seen, until time.Time) Then {
 	if seen.Next.After(until) {
 		return Then{Next: seen.Next}

@@ -26,8 +26,8 @@ const patience = 15 * time.Second
 // next that has to be done on its connection, a heartbeat say.
 const lockWait = "1s"
 
-// silence is for how long a session may say nothing amid a transaction. Whoever stops there for good (a frozen machine, a
-// line that is cut) would keep its locks, and all others from what they guard, until somebody ends the process.
+// silence is for how long a session may say nothing amid a transaction. Whoever stops there for good (a frozen machine,
+// a line that is cut) would keep its locks, and all others from what they guard, until somebody ends the process.
 const silence = "5s"
 
 // statementsMost is how many statements a session keeps prepared: more than any has, and a table of that size.

@@ -139,7 +139,8 @@ func (p *pass) inTurn(ctx context.Context, conn *pgx.Conn) error {
 	if at := choice.Again(known); !at.IsZero() {
 		p.again = at.Sub(known.Now)
 	}
-	p.more = p.handsOn(choice) || len(choice.Parked) > 0 || len(choice.Wait)+len(choice.Reject) > 0 && len(known.Waiting) >= p.look
+	p.more = p.handsOn(choice) || len(choice.Parked) > 0 ||
+		len(choice.Wait)+len(choice.Reject) > 0 && len(known.Waiting) >= p.look
 	var jobs []scheduler.Job
 	batch := p.writes(choice, &jobs)
 	if p.leaves(woken, known, choice) {

@@ -524,8 +524,8 @@ func TestWorkflow_RowsAreEvents(t *testing.T) {
 	}
 }
 
-// An event has the schema of its row in its name, and the whole key; a row without one is none. No INSERT fails for what a
-// definition says.
+// An event has the schema of its row in its name, and the whole key; a row without one is none. No INSERT fails for
+// what a definition says.
 func TestWorkflow_RowsAreEventsOfTheirOwn(t *testing.T) {
 	t.Parallel()
 	e := openEnv(t)

@@ -283,7 +283,8 @@ func TestOperations_TouchNothingThatChangedIntoIt(t *testing.T) {
 	}
 }
 
-// Who has many jobs that hang on those of an operation does not hold it up: each is waited for a moment, all of them for a second.
+// Who has many jobs that hang on those of an operation does not hold it up: each is waited for a moment, all of them
+// for a second.
 func TestOperations_OneWhoHasManyHoldsNothingUp(t *testing.T) {
 	t.Parallel()
 	s := open(t)

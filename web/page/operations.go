@@ -177,8 +177,8 @@ func (o operationRow) Took() string            { return took(o.StartedAt, o.Ende
 // errNoFilter: an order whose filter says nothing, or what cannot be, is not one for every job.
 var errNoFilter = unfit{"That is no filter", "this form names no jobs: filter them on the page of jobs, and order it there"}
 
-// orderOf is the filter and the verb of a form of the jobs page. A field that means nothing is refused: without it the order would be
-// for more jobs than were shown.
+// orderOf is the filter and the verb of a form of the jobs page. A field that means nothing is refused: without it the
+// order would be for more jobs than were shown.
 func orderOf(form url.Values) (verb string, filter []byte, priority *int, err error) {
 	f := map[string]any{}
 	of := "created"
@@ -195,7 +195,8 @@ func orderOf(form url.Values) (verb string, filter []byte, priority *int, err er
 		}
 		f["state"] = form["state"]
 	}
-	// A group of the page of failures, whose times are those of their ends. What agents said stands there as in an address.
+	// A group of the page of failures, whose times are those of their ends. What agents said stands there as in an
+	// address.
 	if form.Has("failure") {
 		failure, wrong := url.QueryUnescape(form.Get("failure"))
 		t := typeOf(form)

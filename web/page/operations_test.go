@@ -100,7 +100,8 @@ func TestOperations_CountWhoNeedsThem(t *testing.T) {
 	}
 }
 
-// A group of failures is tried again by an operation, and exactly that: also one of numbers in hexadecimal, and of many lines.
+// A group of failures is tried again by an operation, and exactly that: also one of numbers in hexadecimal, and of many
+// lines.
 func TestFailures_AGroupLeadsToAPlan(t *testing.T) {
 	t.Parallel()
 	s := openSite(t)
@@ -130,7 +131,8 @@ func TestFailures_AGroupLeadsToAPlan(t *testing.T) {
 	}
 }
 
-// A part of a filter that means nothing is refused, and not left out: an order without it would be for more jobs, or for all.
+// A part of a filter that means nothing is refused, and not left out: an order without it would be for more jobs, or
+// for all.
 func TestOperations_RefuseAFilterThatMeansNothing(t *testing.T) {
 	t.Parallel()
 	s := openSite(t)
