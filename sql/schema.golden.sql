@@ -405,7 +405,8 @@ table bellhop.operation (
   refused bigint not null default 0,
   undone bigint not null default 0,
   error text,
-  dependents jsonb not null default '{}'::jsonb
+  dependents jsonb not null default '{}'::jsonb,
+  actor text
 );
 
 table bellhop.operation_job (
@@ -771,7 +772,8 @@ view bellhop.seen_operation (
   refused bigint,
   undone bigint,
   error text,
-  dependents jsonb
+  dependents jsonb,
+  actor text
 );
 
 view bellhop.startable (
@@ -934,6 +936,14 @@ AS $function$
     from (select i.id, bellhop.sees(i.watches, i.name, sensor) as sees from bellhop.instance i
            where i.state = 'live' and bellhop.starts_workflows(i.id)) x
 $function$;
+
+CREATE OR REPLACE FUNCTION bellhop.actor()
+ RETURNS text
+ LANGUAGE sql
+ STABLE PARALLEL SAFE
+BEGIN ATOMIC
+ SELECT COALESCE(NULLIF(current_setting('bellhop.actor'::text, true), ''::text), (SESSION_USER)::text) AS "coalesce";
+END;
 
 CREATE OR REPLACE FUNCTION bellhop.all_jobs_gone()
  RETURNS trigger
@@ -4455,8 +4465,8 @@ begin
   delete from bellhop.operation o
    where o.state = 'planned' and o.planned_at < clock_timestamp() - interval '7 d'
       or o.state in ('stopped', 'done', 'undone') and o.ended_at < clock_timestamp() - interval '90 d';
-  insert into bellhop.operation (verb, filter, priority, plan, planned, by_state, skipped, samples, planned_by)
-  values (operation_plan.verb, operation_plan.filter, operation_plan.priority, snap, 0, '{}', '{}', '[]', who)
+  insert into bellhop.operation (verb, filter, priority, plan, planned, by_state, skipped, samples, planned_by, actor)
+  values (operation_plan.verb, operation_plan.filter, operation_plan.priority, snap, 0, '{}', '{}', '[]', who, bellhop.actor())
   returning id into made;
   -- What is counted, what is shown and what is kept is one look.
   with found as materialized (
@@ -4506,7 +4516,7 @@ declare
   who text := bellhop.operation_role();
 begin
   update bellhop.operation o
-     set state = 'running', started_at = coalesce(o.started_at, clock_timestamp()), ended_at = null, planned_by = who, worked_at = null,
+     set state = 'running', started_at = coalesce(o.started_at, clock_timestamp()), ended_at = null, planned_by = who, actor = bellhop.actor(), worked_at = null,
          not_before = case when o.verb = 'kill' then clock_timestamp() + interval '5 s' end
    where o.id = operation_start.id and o.state in ('planned', 'stopped');
   return (select o.state from bellhop.operation o where o.id = operation_start.id);

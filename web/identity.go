@@ -35,3 +35,6 @@ func Closing(ctx context.Context) <-chan struct{} {
 	c, _ := ctx.Value(closingKey{}).(chan struct{})
 	return c
 }
+
+// Actor is the name of whoever sent the request of this context; empty: nobody said.
+func Actor(ctx context.Context) string { return Who(ctx).Name }

@@ -7,6 +7,14 @@ begin atomic
   select case when pg_catalog.current_setting('role') = 'none' then session_user else pg_catalog.current_setting('role')::name end;
 end;
 
+-- actor: whose name an order is kept under: the one that the site has checked and says (bellhop.actor), else the login. Nothing is
+-- allowed by it: that goes by the caller.
+create or replace function bellhop.actor() returns text
+language sql stable parallel safe
+begin atomic
+  select coalesce(nullif(pg_catalog.current_setting('bellhop.actor', true), ''), session_user);
+end;
+
 -- is_operator: whether the caller may do what operators may: the schema's owner, and members of bellhop_operator.
 create or replace function bellhop.is_operator() returns boolean
 language sql stable parallel safe
@@ -15,11 +23,11 @@ begin atomic
       or coalesce((select pg_catalog.pg_has_role(bellhop.caller(), r.oid, 'member') from pg_catalog.pg_roles r where r.rolname = 'bellhop_operator'), false);
 end;
 
-revoke all on function bellhop.caller, bellhop.is_operator from public;
+revoke all on function bellhop.caller, bellhop.actor, bellhop.is_operator from public;
 do $$
 begin
   if exists (select from pg_roles where rolname = 'bellhop_scheduler') then
-    grant execute on function bellhop.caller, bellhop.is_operator to bellhop_submitter, bellhop_reader, bellhop_operator, bellhop_scheduler;
+    grant execute on function bellhop.caller, bellhop.actor, bellhop.is_operator to bellhop_submitter, bellhop_reader, bellhop_operator, bellhop_scheduler;
   end if;
 end
 $$;

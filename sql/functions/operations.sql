@@ -90,8 +90,8 @@ begin
   delete from bellhop.operation o
    where o.state = 'planned' and o.planned_at < clock_timestamp() - interval '7 d'
       or o.state in ('stopped', 'done', 'undone') and o.ended_at < clock_timestamp() - interval '90 d';
-  insert into bellhop.operation (verb, filter, priority, plan, planned, by_state, skipped, samples, planned_by)
-  values (operation_plan.verb, operation_plan.filter, operation_plan.priority, snap, 0, '{}', '{}', '[]', who)
+  insert into bellhop.operation (verb, filter, priority, plan, planned, by_state, skipped, samples, planned_by, actor)
+  values (operation_plan.verb, operation_plan.filter, operation_plan.priority, snap, 0, '{}', '{}', '[]', who, bellhop.actor())
   returning id into made;
   -- What is counted, what is shown and what is kept is one look.
   with found as materialized (
@@ -125,7 +125,7 @@ declare
   who text := bellhop.operation_role();
 begin
   update bellhop.operation o
-     set state = 'running', started_at = coalesce(o.started_at, clock_timestamp()), ended_at = null, planned_by = who, worked_at = null,
+     set state = 'running', started_at = coalesce(o.started_at, clock_timestamp()), ended_at = null, planned_by = who, actor = bellhop.actor(), worked_at = null,
          not_before = case when o.verb = 'kill' then clock_timestamp() + interval '5 s' end
    where o.id = operation_start.id and o.state in ('planned', 'stopped');
   return (select o.state from bellhop.operation o where o.id = operation_start.id);
@@ -322,7 +322,8 @@ create or replace view bellhop.seen_operation with (security_barrier) as
          case when (select bellhop.is_operator()) then o.filter
               else o.filter || coalesce((select jsonb_object_agg(k, '…') from unnest('{error,failure}'::text[]) k where o.filter ? k), '{}') end as filter,
          o.priority, o.state, o.planned, o.by_state, o.skipped, o.samples, o.planned_by, o.planned_at, o.started_at, o.ended_at, o.worked_at,
-         o.done, o.refused, o.undone, o.error, o.dependents
+         o.done, o.refused, o.undone, o.error, o.dependents,
+         o.actor
     from bellhop.operation o;
 
 revoke all on bellhop.seen_operation from public;

@@ -1,5 +1,8 @@
 -- The jobs of an operation, as its plan has counted them: a filter may let through others when it is carried out.
--- Locks: none on a table of jobs; ROW EXCLUSIVE on bellhop.operation.
+-- And who ordered it: of planned_by, a role, there may be several. Locks: none on a table of jobs; ACCESS EXCLUSIVE on
+-- bellhop.operation, for a moment.
+alter table bellhop.operation add column actor text; -- the name of a token, or a login; NULL: it is from before this was kept
+
 create table bellhop.operation_part (
   operation bigint not null references bellhop.operation on delete cascade,
   last      bigint not null,   -- the largest of ids

@@ -30,7 +30,8 @@ type OperationRow struct {
 	ByState   map[string]int64 `json:"by_state"`
 	Skipped   map[string]int64 `json:"skipped"`
 	Samples   []OperationJob   `json:"samples"`
-	PlannedBy string           `json:"planned_by"`
+	PlannedBy string           `json:"planned_by"` // the role
+	Actor     *string          `json:"actor"`      // who under that role: the name of a token, or a login; nil: nobody knows
 	PlannedAt time.Time        `json:"planned_at"`
 	StartedAt *time.Time       `json:"started_at"`
 	EndedAt   *time.Time       `json:"ended_at"`

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -31,7 +32,11 @@ const (
 
 // Visitors answers those who ask from outside, each under a role of its own. It
 // connects at the first use, and lets go of connections that nobody needs.
-type Visitors struct{ pool *pgxpool.Pool }
+type Visitors struct {
+	pool *pgxpool.Pool
+	// Actor names whoever asks, as orders for many jobs keep it; nil: the login does.
+	Actor func(context.Context) string
+}
 
 // byIndexAlone keeps what is asked from outside off the whole queue, whatever
 // the statistics say, and on one processor.
@@ -51,7 +56,7 @@ func NewVisitors(url string) (*Visitors, error) {
 	config.MaxConns, config.MinConns = visitorsMost, 0
 	config.MaxConnIdleTime, config.HealthCheckPeriod = visitorsStay, visitorsStay/2
 	pool, err := pgxpool.NewWithConfig(context.Background(), config)
-	return &Visitors{pool}, err
+	return &Visitors{pool: pool}, err
 }
 
 // Close ends the connections.
@@ -98,11 +103,12 @@ func (v *Visitors) as(ctx context.Context, role, begin string, patience time.Dur
 	}
 	defer conn.Release()
 	// One round trip. The role goes with the transaction, whatever becomes of that.
-	_, err = conn.Exec(
-		ctx,
-		fmt.Sprintf("%s; set local role %s; set local statement_timeout = %d; set local lock_timeout = '2s'",
-			begin, pgx.Identifier{role}.Sanitize(), patience.Milliseconds()),
-	)
+	enter := fmt.Sprintf("%s; set local role %s; set local statement_timeout = %d; set local lock_timeout = '2s'",
+		begin, pgx.Identifier{role}.Sanitize(), patience.Milliseconds())
+	if v.Actor != nil {
+		enter += "; set local bellhop.actor = " + literal(v.Actor(ctx))
+	}
+	_, err = conn.Exec(ctx, enter)
 	end := func(what string) error {
 		bye, cancel := context.WithTimeout(context.WithoutCancel(ctx), readPatience)
 		defer cancel()
@@ -121,6 +127,12 @@ func (v *Visitors) as(ctx context.Context, role, begin string, patience time.Dur
 		return end("rollback")
 	}
 	return end("commit")
+}
+
+// literal is a text as SQL takes it, whatever standard_conforming_strings says.
+func literal(text string) string {
+	text = strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
+	return " E'" + strings.NewReplacer(`\`, `\\`, "'", "''").Replace(text) + "'"
 }
 
 func roleRefused(role string, err error) error {

@@ -313,3 +313,21 @@ func TestOperations_OneWhoHasManyHoldsNothingUp(t *testing.T) {
 		t.Errorf("%+v", o)
 	}
 }
+
+// Who ordered it is kept beside the role that several have: who planned it, and then who started it.
+func TestOperations_SayWhoOrderedThem(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	o := s.operation(`{"verb": "hold", "filter": {"all": true}}`)
+	is := func(want string) {
+		t.Helper()
+		text := s.must(200, "reader", "GET", fmt.Sprintf("/operations/%d", o.ID), "")
+		if !strings.Contains(text, `"planned_by":"bellhop_operator","actor":"`+want+`"`) {
+			t.Errorf("it is not %s's: %s", want, text)
+		}
+	}
+	is("o") // the token's name
+	s.visitors.Actor = func(context.Context) string { return `O'Neil \' --` }
+	s.must(200, "operator", "POST", fmt.Sprintf("/operations/%d/start", o.ID), "")
+	is(`O'Neil \\' --`)
+}

@@ -50,6 +50,7 @@ func open(t *testing.T) *site {
 	if s.visitors, err = store.NewVisitors(url); err != nil {
 		t.Fatal(err)
 	}
+	s.visitors.Actor = web.Actor
 	t.Cleanup(s.visitors.Close)
 	log := slog.New(slog.DiscardHandler)
 	s.worker = operation.NewWorker(s.visitors, log)

@@ -32,7 +32,8 @@ func TestOperations_FromAFilterToUndone(t *testing.T) {
 	if path != "/operations/1" || held() != "0" {
 		t.Fatalf("it leads to %s, and %s jobs are held", to, held())
 	}
-	for _, want := range []string{"30 jobs would be changed", "nothing is changed yet", "key begins with “order.”", "order.20", `action="/do/start"`} {
+	for _, want := range []string{"30 jobs would be changed", "nothing is changed yet", "key begins with “order.”", "order.20", `action="/do/start"`,
+		"by ann <small>as bellhop_operator</small>"} {
 		if page = s.get(http.StatusOK, to); !strings.Contains(page, want) {
 			t.Errorf("the plan does not say %q", want)
 		}

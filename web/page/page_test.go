@@ -52,6 +52,7 @@ func openSite(t testing.TB) *site {
 	if err != nil {
 		t.Fatal(err)
 	}
+	visitors.Actor = web.Actor
 	s := &site{TB: t, conn: conn, who: anOperator, visitors: visitors}
 	s.pages = New(Config{Visitors: visitors, Version: "v", Log: slog.New(slog.NewTextHandler(t.Output(), nil))})
 	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

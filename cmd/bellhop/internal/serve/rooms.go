@@ -24,6 +24,7 @@ func openRooms(
 	if err != nil {
 		return nil, err
 	}
+	visitors.Actor = web.Actor
 	worker := operation.NewWorker(visitors, log)
 	i.operations.Store(worker)
 	working, end := context.WithCancel(context.Background())
