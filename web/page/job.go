@@ -37,6 +37,7 @@ type jobData struct {
 	Graph    bool // it is part of one
 	Log      logData
 	Age      float64
+	Mine     bool // whoever looks may change it: an operator, and its submitter
 	CanRetry bool
 	CanHold  bool
 	Behind   *fromHere // nil: it is not offered
@@ -130,23 +131,33 @@ func job(r *request) (content, error) {
 
 // inside adds what only operators see, and whoever has submitted it.
 func (d *jobData) inside(r *request, id scheduler.JobID) error {
-	d.Log = logData{May: r.may.Operates, Level: r.query.Get("level"), Find: r.query.Get("find")}
-	if !r.may.Operates {
+	d.Mine = r.may.Operates
+	if !d.Mine {
+		version, err := r.Look.VersionOf(r, id)
+		if err != nil {
+			return err
+		}
+		d.Mine = version != nil
+	}
+	d.Log = logData{May: d.Mine, Level: r.query.Get("level"), Find: r.query.Get("find")}
+	if !d.Mine {
 		return nil
 	}
-	payloads, err := r.Look.Payloads(r, []scheduler.JobID{id}, 0)
-	if err != nil {
-		return err
-	}
-	if p, ok := payloads[id]; ok {
-		d.Payload = &p
+	if r.may.Operates {
+		payloads, err := r.Look.Payloads(r, []scheduler.JobID{id}, 0)
+		if err != nil {
+			return err
+		}
+		if p, ok := payloads[id]; ok {
+			d.Payload = &p
+		}
 	}
 	result, err := r.Look.Result(r, id)
 	if err != nil {
 		return err
 	}
 	d.Result = string(result)
-	if d.IsMSQ {
+	if d.IsMSQ && r.may.Operates {
 		if d.Items, err = r.Look.FailedItems(r, id, itemsMost); err != nil {
 			return err
 		}

@@ -124,7 +124,11 @@ func jobs(r *request) (content, error) {
 	if n, err := strconv.ParseInt(q.Get("below"), 10, 64); err == nil && n > 0 {
 		below = &n
 	}
-	list, next, err := r.Look.Unfinished(r, s, below, jobsMost)
+	look := r.Look.UnfinishedOwn
+	if r.may.Reads {
+		look = r.Look.Unfinished
+	}
+	list, next, err := look(r, s, below, jobsMost)
 	if err != nil {
 		return content{}, err
 	}
@@ -152,8 +156,10 @@ func jobs(r *request) (content, error) {
 		same.Set("below", strconv.FormatInt(*next, 10))
 		d.Next = "/jobs?" + same.Encode()
 	}
-	if d.Types, err = r.types(); err != nil {
-		return content{}, err
+	if r.may.Reads {
+		if d.Types, err = r.types(); err != nil {
+			return content{}, err
+		}
 	}
 	d.Line = "bellhop ls"
 	for _, state := range s.States {

@@ -55,6 +55,9 @@ type lane struct {
 }
 
 func overview(r *request) (content, error) {
+	if !r.may.Reads { // of a submitter's jobs there is no more to be seen at a glance than the list of them
+		return jobs(r)
+	}
 	d := overviewData{}
 	rows, err := r.Look.Waits(r)
 	if err != nil {
