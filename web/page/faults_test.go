@@ -114,7 +114,8 @@ func TestBrowser_WhatAScreenReaderSays(t *testing.T) {
 	b.run(chromedp.Navigate(b.link))
 	b.until(`location.pathname === '/' && document.readyState === 'complete' && !!document.getElementById('main')`)
 	var said strings.Builder
-	for _, path := range []string{"/", "/jobs", "/jobs/2", "/failures", "/operations/1"} {
+	for _, path := range []string{"/", "/jobs", "/jobs/2", "/failures", "/operations/1",
+		"/locks", "/jobs/2/graph", "/hosts", "/workflows", "/notifications", "/operations"} {
 		b.run(chromedp.Navigate(b.base+path), chromedp.WaitReady("#main"))
 		b.until(`document.readyState === 'complete'`)
 		var tree struct {
