@@ -2811,12 +2811,20 @@ AS $function$
 declare
   p    jsonb;
   flaw text;
+  ms   numeric;
 begin
   if filter_check.action is null
      or filter_check.action !~ '^(ACCEPT|CONTINUE|PAUSE|REJECT|RATE_LIMIT [1-9][0-9]{0,8}( per ([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+)?)$' then
     raise check_violation using constraint = 'filter_action',
       message = coalesce(format('there is no action %L for a filter', filter_check.action), 'a filter needs an action'),
       hint = 'Write ACCEPT, CONTINUE, PAUSE, REJECT, RATE_LIMIT 2, or RATE_LIMIT 10 per 1m.';
+  end if;
+  ms := (select sum(m[1]::numeric * case m[2] when 'ns' then 0.000001 when 'ms' then 1 when 's' then 1000 when 'm' then 60000 when 'h' then 3600000 else 0.001 end)
+           from regexp_matches(split_part(filter_check.action, ' per ', 2), '([0-9.]+)(ns|us|µs|ms|s|m|h)', 'g') m);
+  if ms not between 1 and 876000 * 3600000.0 then
+    raise check_violation using constraint = 'filter_action',
+      message = format('%L: the time of a limit is from 1ms to 876000h, which is a hundred years', filter_check.action),
+      hint = 'Write RATE_LIMIT 10 per 1m.';
   end if;
   for p in select e.p from jsonb_array_elements(coalesce(filter_check.predicates, '[]')) e (p) loop
     flaw := case when jsonb_typeof(p) <> 'array' or p ->> 0 is null or p ->> 0 not in ('jobid', 'opcode', 'reason') or jsonb_array_length(p) <> 2
@@ -2927,6 +2935,9 @@ begin
     return format('%s: %s takes a field%s', expr, op, case op when '?' then '' when '=~' then ' and a regular expression' else ' and a value' end);
   elsif op = '=~' then
     perform '' ~ (expr ->> 2); -- PostgreSQL says what is wrong with it
+    return bellhop.filter_regex_flaw(expr ->> 2);
+  elsif jsonb_typeof(expr -> 2) = 'number' and abs((expr ->> 2)::numeric) > 1.7e308 then
+    return format('%s: there is no number that large', expr);
   end if;
   return null;
 end
@@ -3009,6 +3020,21 @@ begin
       hint = format('Filters are for operators: grant bellhop_operator to %I.', bellhop.caller());
   end if;
 end
+$function$;
+
+CREATE OR REPLACE FUNCTION bellhop.filter_regex_flaw(regex text)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select case
+    when e.bad is not null then format('%L: there is no \%s in a regular expression of a filter', regex, e.bad)
+    when starts_with(regex, '***') or strpos(regex, '[[:<:]]') > 0 or strpos(regex, '[[:>:]]') > 0 or e.bare ~ '\(\?[^:]'
+      then format('%L: a regular expression of a filter has no lookaround, and no options but (?i), (?m) and (?s) in front', regex)
+  end
+  from (select (select m[1] from regexp_matches(regex, '\\(.)', 'g') m where m[1] ~ '[A-Za-z0-9]' and m[1] !~ '[abfnrtvABdDsSwW0]' or ascii(m[1]) > 127 limit 1),
+               regexp_replace(regexp_replace(regexp_replace(regex, '\\.', 'x', 'g'), '\[\^?\]?[^]]*\]', 'x', 'g'), '^\(\?[ims]+\)', '')) e (bad, bare)
 $function$;
 
 CREATE OR REPLACE FUNCTION bellhop.filter_reject(job bigint, rule text)

@@ -98,6 +98,7 @@ func (w *worker) start(url string, stop func()) (*running, error) {
 	maintenance.Counts = &store.Counts{}
 	i.registry, claimer.Templates = registry, store.Templates{}
 	claimer.Policy, maintenance.Policy, locks.Policy = lock.AnyLevel, lock.AnyLevel, lock.AnyLevel
+	claimer.Log = w.log
 	for typ, h := range w.handlers {
 		if len(h.locks) > 0 {
 			claimer.Templates[string(typ)] = h.locks

@@ -78,11 +78,20 @@ func ParseAction(text string) (Action, error) {
 	}
 	a.Limit = n
 	if len(words) == 4 {
-		if a.Per, err = time.ParseDuration(words[3]); err != nil || a.Per <= 0 {
+		if a.Per, err = time.ParseDuration(words[3]); err != nil || a.Per < time.Millisecond {
 			return Action{}, fmt.Errorf("action %q: %q is no time; write 30s, 1m, 1h30m", text, words[3])
 		}
 	}
 	return a, nil
+}
+
+// Closed is what is done in the place of an action whose rule cannot be read as a whole: whom it might
+// hold waits, and whom it might let through is left to the rules after it.
+func (a Action) Closed() Action {
+	if a.Kind == Accept || a.Kind == Continue {
+		return Action{Kind: Continue}
+	}
+	return Action{Kind: Pause}
 }
 
 // Subject is what a predicate looks at.

@@ -153,6 +153,21 @@ begin
 end
 $$;
 
+-- filter_regex_flaw: what is in a regular expression of PostgreSQL's that passes, which are written in Go, cannot read; NULL: nothing.
+-- Of what is escaped, and what stands in brackets, nothing is looked for but there.
+create or replace function bellhop.filter_regex_flaw(regex text) returns text
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  select case
+    when e.bad is not null then format('%L: there is no \%s in a regular expression of a filter', regex, e.bad)
+    when starts_with(regex, '***') or strpos(regex, '[[:<:]]') > 0 or strpos(regex, '[[:>:]]') > 0 or e.bare ~ '\(\?[^:]'
+      then format('%L: a regular expression of a filter has no lookaround, and no options but (?i), (?m) and (?s) in front', regex)
+  end
+  from (select (select m[1] from regexp_matches(regex, '\\(.)', 'g') m where m[1] ~ '[A-Za-z0-9]' and m[1] !~ '[abfnrtvABdDsSwW0]' or ascii(m[1]) > 127 limit 1),
+               regexp_replace(regexp_replace(regexp_replace(regex, '\\.', 'x', 'g'), '\[\^?\]?[^]]*\]', 'x', 'g'), '^\(\?[ims]+\)', '')) e (bad, bare)
+$$;
+
 -- filter_flaw: what is wrong with an expression, or a part of it, as far as the database has to know; NULL: nothing.
 -- bellhop filter add says more, and where.
 create or replace function bellhop.filter_flaw(expr jsonb, depth integer default 1) returns text
@@ -186,12 +201,15 @@ begin
     return format('%s: %s takes a field%s', expr, op, case op when '?' then '' when '=~' then ' and a regular expression' else ' and a value' end);
   elsif op = '=~' then
     perform '' ~ (expr ->> 2); -- PostgreSQL says what is wrong with it
+    return bellhop.filter_regex_flaw(expr ->> 2);
+  elsif jsonb_typeof(expr -> 2) = 'number' and abs((expr ->> 2)::numeric) > 1.7e308 then
+    return format('%s: there is no number that large', expr);
   end if;
   return null;
 end
 $$;
 
-revoke all on function bellhop.filter_field, bellhop.filter_compare, bellhop.filter_answer, bellhop.filter_matches, bellhop.applying_filter, bellhop.filter_flaw from public;
+revoke all on function bellhop.filter_field, bellhop.filter_compare, bellhop.filter_answer, bellhop.filter_matches, bellhop.applying_filter, bellhop.filter_flaw, bellhop.filter_regex_flaw from public;
 do $$
 begin
   if exists (select from pg_roles where rolname = 'bellhop_scheduler') then

@@ -161,12 +161,20 @@ as $$
 declare
   p    jsonb;
   flaw text;
+  ms   numeric;
 begin
   if filter_check.action is null
      or filter_check.action !~ '^(ACCEPT|CONTINUE|PAUSE|REJECT|RATE_LIMIT [1-9][0-9]{0,8}( per ([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+)?)$' then
     raise check_violation using constraint = 'filter_action',
       message = coalesce(format('there is no action %L for a filter', filter_check.action), 'a filter needs an action'),
       hint = 'Write ACCEPT, CONTINUE, PAUSE, REJECT, RATE_LIMIT 2, or RATE_LIMIT 10 per 1m.';
+  end if;
+  ms := (select sum(m[1]::numeric * case m[2] when 'ns' then 0.000001 when 'ms' then 1 when 's' then 1000 when 'm' then 60000 when 'h' then 3600000 else 0.001 end)
+           from regexp_matches(split_part(filter_check.action, ' per ', 2), '([0-9.]+)(ns|us|µs|ms|s|m|h)', 'g') m);
+  if ms not between 1 and 876000 * 3600000.0 then
+    raise check_violation using constraint = 'filter_action',
+      message = format('%L: the time of a limit is from 1ms to 876000h, which is a hundred years', filter_check.action),
+      hint = 'Write RATE_LIMIT 10 per 1m.';
   end if;
   for p in select e.p from jsonb_array_elements(coalesce(filter_check.predicates, '[]')) e (p) loop
     flaw := case when jsonb_typeof(p) <> 'array' or p ->> 0 is null or p ->> 0 not in ('jobid', 'opcode', 'reason') or jsonb_array_length(p) <> 2

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"slices"
 	"time"
@@ -29,8 +30,11 @@ type Claimer struct {
 	Policy lock.Policy
 	// Templates are what agents say of their jobs' locks. Set before the first use.
 	Templates Templates
-	again     time.Duration // what the last pass has found
-	passes    time.Duration // passesFor; tests on a slow machine take longer
+	// Log is told of filters that cannot be read; nil: nobody is.
+	Log    *slog.Logger
+	told   map[string]string // of which filters it was told what; used under the connection's lock
+	again  time.Duration     // what the last pass has found
+	passes time.Duration     // passesFor; tests on a slow machine take longer
 }
 
 // Again is how long after the last claim of jobs with locks a limit per time, which

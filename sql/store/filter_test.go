@@ -279,7 +279,9 @@ func TestFilters_WhatCannotBeReadIsRefused(t *testing.T) {
 		{"PAUSE", `[["opcode",["~","type","a"]]]`}, {"PAUSE", `[["opcode",["=","type"]]]`},
 		{"PAUSE", `[["opcode",["!"]]]`}, {"PAUSE", `[["opcode",["=~","type","(a"]]]`},
 		{"PAUSE", `[["opcode",["=","type",null]]]`}, {"PAUSE", `[["opcode",["&",["=","type",["a"]]]]]`},
-		{"PAUSE", `[["opcode","a"]]`},
+		{"PAUSE", `[["opcode","a"]]`}, {"PAUSE", `[["opcode",["<","priority",1e400]]]`},
+		{"RATE_LIMIT 10 per 0s", "[]"}, {"RATE_LIMIT 10 per 0.0h0m", "[]"}, {"RATE_LIMIT 10 per 9999999h", "[]"},
+		{"RATE_LIMIT 10 per 100us", "[]"}, {"RATE_LIMIT 10 per 999999ns", "[]"},
 	} {
 		if _, err := e.conn.Exec(t.Context(), "select bellhop.filter_add($1, $2::jsonb)", c[0], c[1]); err == nil {
 			t.Errorf("%s %s is taken", c[0], c[1])

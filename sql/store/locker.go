@@ -212,7 +212,7 @@ func (p *pass) read(ctx context.Context, conn *pgx.Conn) (known lock.Pass, woken
 	batch.Queue(locksRuledSQL).QueryRow(func(row pgx.Row) error { return row.Scan(&known.Now, &filtered) })
 	if err = conn.SendBatch(ctx, batch).Close(); err == nil && filtered {
 		rules := &pgx.Batch{}
-		rules.Queue(locksRulesSQL).Query(func(rows pgx.Rows) error { return scanRules(rows, &known) })
+		rules.Queue(locksRulesSQL).Query(func(rows pgx.Rows) error { return p.claimer.rules(rows, &known) })
 		rules.Queue(locksRunSQL).Query(func(rows pgx.Rows) error { return scanJobs(rows, &known.Running, nil) })
 		err = conn.SendBatch(ctx, rules).Close()
 	}

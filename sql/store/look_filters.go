@@ -28,6 +28,8 @@ type FilterRow struct {
 	Reason     string          `json:"reason"`
 	CreatedAt  time.Time       `json:"created_at"`
 	CreatedBy  string          `json:"created_by"`
+	// Unreadable is why passes cannot read it, and take it for a PAUSE (lock.Action.Closed).
+	Unreadable string `json:"unreadable,omitempty" db:"-"`
 }
 
 // Filters gives the filters in the order in which they are asked; of all, or with an id that one.
@@ -35,6 +37,11 @@ func (l Look) Filters(ctx context.Context, id *string) ([]FilterRow, error) {
 	filters, err := collect[FilterRow](ctx, l.db, lookFiltersSQL, id)
 	if err != nil {
 		return nil, fmt.Errorf("list filters: %w", err)
+	}
+	for i := range filters {
+		if _, flaw := filters[i].Rule(); flaw != nil {
+			filters[i].Unreadable = flaw.Error()
+		}
 	}
 	return filters, nil
 }

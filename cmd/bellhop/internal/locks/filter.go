@@ -219,6 +219,9 @@ func listFilters(a *cli.App) *cobra.Command {
 			}
 			t := cli.Table{Header: []string{"ID", "PRIORITY", "WATERMARK", "ACTION", "PREDICATES", "REASON"}}
 			for _, f := range filters {
+				if f.Unreadable != "" {
+					f.Action += " (cannot be read: bellhop filter info " + f.ID + ")"
+				}
 				t.Add(f.ID, strconv.Itoa(f.Priority), strconv.FormatInt(f.Watermark, 10), f.Action, string(f.Predicates),
 					cmp.Or(f.Reason, "-"))
 			}
@@ -245,6 +248,10 @@ func showFilter(a *cli.App) *cobra.Command {
 				return a.PrintJSON(filters[0])
 			}
 			f := filters[0]
+			if f.Unreadable != "" {
+				f.Action += " (cannot be read, and is taken for PAUSE, or where it says ACCEPT or CONTINUE for nothing: " +
+					cli.Clean(f.Unreadable) + ")"
+			}
 			return a.Printf("id          %s\naction      %s\npredicates  %s\npriority    %d\nwatermark   %d\n"+
 				"reason      %s\nsince       %s\nby          %s\n",
 				f.ID, f.Action, cli.Clean(string(f.Predicates)), f.Priority, f.Watermark, cli.Clean(cmp.Or(f.Reason, "-")),

@@ -84,6 +84,7 @@ func Start(
 		return nil, err
 	}
 	claimer.Policy, maintenance.Policy, locks.Policy = c.Policy, c.Policy, c.Policy
+	claimer.Log = log
 	if claimer.Templates, err = lockTemplates(c); err != nil {
 		return nil, err
 	}
