@@ -43,6 +43,10 @@ func TestWeigh_OneCase(t *testing.T) {
 		`{"pending":{"locks":{"node":{"Shared":["a"]},"instance":"None"}},"running":[{"locks":"BGL"}],"age_seconds":900}`:            {SPV: 4},
 		`{"pending":{"locks":{"node":{"Shared":["a"],"Exclusive":["b"]}}},"running":[{"locks":{"node":{"Exclusive":["a"]}}}]}`:       {SPV: 4, Weight: 4},
 		`{"pending":{"locks":{"node":{"Exclusive":["*"]}}},"running":[{"locks":{"node":{"Exclusive":["b"]}}}],"age_seconds":-1}`:     {SPV: 1.5, Weight: 1.5},
+		`{"pending":{"locks":{"node":{"Exclusive":[]}}},"running":[{}]}`:                                                             {SPV: 1.5, Weight: 1.5},
+		`{"pending":{"locks":{"node":{"Exclusive":[]}}},"running":[{"locks":{"node":"AllShared"}}]}`:                                 {SPV: 4, Weight: 4},
+		`{"pending":{"locks":{"node":{"Shared":[]}}},"running":[{"locks":{"node":{"Exclusive":[]}}}]}`:                               {SPV: 1.3, Weight: 1.3},
+		`{"pending":{"locks":{"node":{}}},"running":[{"locks":{"node":{"Exclusive":[]}}}]}`:                                          {SPV: 1, Weight: 1},
 		`{"pending":{"locks":{"node":"UnknownShared"}},"running":[{"locks":{"node":"UnknownExclusive"}}],"age_seconds":1e300}`:       {SPV: 2.5},
 		`{"pending":{"locks":{"noderes":"AllShared"}},"running":[{"locks":{"noderes":{"Shared":["x"]}}},{"locks":{"node":"None"}}]}`: {SPV: 1.3, Weight: 1.3},
 	} {

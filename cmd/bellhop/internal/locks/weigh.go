@@ -171,7 +171,7 @@ func readLocks(text json.RawMessage, where string, levels lock.Levels) (lock.Set
 		if !slices.Contains(levels, level) {
 			return lock.Set{}, fmt.Errorf("%s: there is no such level; the levels are %s", at, strings.Join(levels, ", "))
 		}
-		w, err := readKind(byLevel[level], level)
+		w, err := readKind(byLevel[level], level, where)
 		if err != nil {
 			return lock.Set{}, fmt.Errorf("%s is %s: %w", at, byLevel[level], err)
 		}
@@ -182,8 +182,9 @@ func readLocks(text json.RawMessage, where string, levels lock.Levels) (lock.Set
 
 var errKind = errors.New(`it is "None", "AllShared", "UnknownShared", "AllExclusive", "UnknownExclusive", {"Shared":[names]} or {"Exclusive":[names]}`)
 
-// readKind reads what is wanted at a level.
-func readKind(text json.RawMessage, level string) ([]lock.Want, error) {
+// readKind reads what is wanted at a level. An empty list is of its kind all the same, as in Ganeti: it stands for
+// one name that no other job of the case can say.
+func readKind(text json.RawMessage, level, where string) ([]lock.Want, error) {
 	var word string
 	if json.Unmarshal(text, &word) == nil && text[0] == '"' {
 		w, known := map[string]lock.Want{
@@ -203,6 +204,14 @@ func readKind(text json.RawMessage, level string) ([]lock.Want, error) {
 	d.DisallowUnknownFields()
 	if err := d.Decode(&named); err != nil || named == nil {
 		return nil, errKind
+	}
+	if nobodys := []string{"\x00" + where}; len(named.Shared)+len(named.Exclusive) == 0 {
+		switch {
+		case named.Exclusive != nil:
+			named.Exclusive = nobodys
+		case named.Shared != nil:
+			named.Shared = nobodys
+		}
 	}
 	var wants []lock.Want
 	for _, name := range named.Shared {
