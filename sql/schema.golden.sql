@@ -2212,6 +2212,16 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION bellhop.event_header(name text)
+ RETURNS text
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp'
+AS $function$
+  select coalesce(w.definition -> 'sensor' ->> 'event', 'Idempotency-Key')
+    from bellhop.workflow w where w.name = event_header.name and w.active and w.definition @> '{"sensor": {"http": true}}'
+$function$;
+
 CREATE OR REPLACE FUNCTION bellhop.expire(most integer, OUT expired integer, OUT next_ms bigint)
  RETURNS record
  LANGUAGE plpgsql

@@ -102,14 +102,23 @@ begin
 end
 $$;
 
-revoke all on function bellhop.sensor_parameters, bellhop.watched, bellhop.sensor_events, bellhop.sensor_lag, bellhop.sensor_failing,
+-- event_header: the header of a request that names the event which the request is to a workflow; NULL: no request starts it.
+create or replace function bellhop.event_header(name text) returns text
+language sql stable security definer
+set search_path = pg_catalog, bellhop, pg_temp
+as $$
+  select coalesce(w.definition -> 'sensor' ->> 'event', 'Idempotency-Key')
+    from bellhop.workflow w where w.name = event_header.name and w.active and w.definition @> '{"sensor": {"http": true}}'
+$$;
+
+revoke all on function bellhop.event_header, bellhop.sensor_parameters, bellhop.watched, bellhop.sensor_events, bellhop.sensor_lag, bellhop.sensor_failing,
                        bellhop.workflow_http from public;
 do $$
 begin
   if exists (select from pg_roles where rolname = 'bellhop_scheduler') then
     grant execute on function bellhop.sensor_parameters, bellhop.watched, bellhop.sensor_events, bellhop.sensor_lag, bellhop.sensor_failing
       to bellhop_scheduler;
-    grant execute on function bellhop.workflow_http to bellhop_submitter, bellhop_operator, bellhop_scheduler;
+    grant execute on function bellhop.workflow_http, bellhop.event_header to bellhop_submitter, bellhop_operator, bellhop_scheduler;
   end if;
 end
 $$;

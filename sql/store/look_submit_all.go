@@ -48,11 +48,27 @@ func (l Look) SubmitAll(ctx context.Context, list []Submission) ([]scheduler.Job
 	return ids, answers.Close()
 }
 
-var lookEventSQL = sql.Query("look_event")
+var (
+	lookEventSQL       = sql.Query("look_event")
+	lookEventHeaderSQL = sql.Query("look_event_header")
+	lookPostedSQL      = sql.Query("look_posted")
+)
 
 // Happened tells of an event that starts a workflow, once; is it new? Nil: there is no such
 // workflow, or it is not active.
 func (l Look) Happened(ctx context.Context, name, event string, parameters []byte) (fresh *bool, err error) {
 	err = l.workflow(ctx, "tell of an event", &fresh, lookEventSQL, name, event, string(parameters))
+	return fresh, err
+}
+
+// EventHeader is the header of a request that names the event which that is to a workflow; nil: no request starts it.
+func (l Look) EventHeader(ctx context.Context, name string) (header *string, err error) {
+	err = l.workflow(ctx, "tell of an event", &header, lookEventHeaderSQL, name)
+	return header, err
+}
+
+// Posted tells of a request that starts a workflow, once where it names its event; is it new? Nil: as Happened.
+func (l Look) Posted(ctx context.Context, name, event string, payload []byte) (fresh *bool, err error) {
+	err = l.workflow(ctx, "tell of an event", &fresh, lookPostedSQL, name, orUnset(event), string(payload))
 	return fresh, err
 }

@@ -7,6 +7,8 @@ import (
 	"reflect"
 	"time"
 
+	"github.com/danielgtaylor/huma/v2"
+
 	"bellhop/scheduler/workflow"
 	"bellhop/sql/store"
 )
@@ -64,8 +66,48 @@ func (w *RunWords) filter() store.RunFilter {
 
 // Event is something that has happened, and starts a run, once.
 type Event struct {
-	Event      string            `json:"event"                minLength:"1" maxLength:"200" doc:"Its name: the same again is the same event"`
+	_ struct{} `additionalProperties:"true"`
+
+	Event      string            `json:"event,omitempty"      minLength:"1" maxLength:"200" doc:"Its name: the same again is the same event. Where a header of the request is the name, and a sensor says http, the body is any object, of whose fields the workflow has parameters"`
 	Parameters map[string]string `json:"parameters,omitempty"`
+}
+
+// Posted is an event as it comes in.
+type Posted struct {
+	WorkflowWord
+	Key     string `header:"Idempotency-Key" maxLength:"1000" doc:"Names the event of a workflow whose sensor is http, unless its event names another header"`
+	Body    Event
+	RawBody []byte
+	header  func(string) string
+}
+
+// Resolve keeps the headers: which of them names the event is the workflow's to say.
+func (p *Posted) Resolve(c huma.Context) []error {
+	p.header = c.Header
+	return nil
+}
+
+// tell is whether the event is new; nil: there is no such workflow, or it is not active.
+func (p *Posted) tell(ctx context.Context, l store.Look) (*bool, error) {
+	header, err := l.EventHeader(ctx, p.Name)
+	if err != nil {
+		return nil, err
+	}
+	event := ""
+	if header != nil {
+		event = p.header(*header)
+	}
+	if event != "" || p.Body.Event == "" {
+		return l.Posted(ctx, p.Name, event, p.RawBody)
+	}
+	text, err := json.Marshal(p.Body.Parameters)
+	if err != nil {
+		return nil, err
+	}
+	if p.Body.Parameters == nil {
+		text = []byte("{}")
+	}
+	return l.Happened(ctx, p.Name, p.Body.Event, text)
 }
 
 // Fresh is whether an event is new.
@@ -108,20 +150,10 @@ func (a *API) runs() {
 		}
 		return &body[Run]{Run{*id}}, nil
 	})
-	type happened struct {
-		WorkflowWord
-		Body Event
-	}
-	change(a, workflowOp(http.MethodPost, "/{name}/events", submitter, "Tell of an event that starts a workflow, once"),
-		func(ctx context.Context, l store.Look, in *happened) (*body[Fresh], error) {
-			text, err := json.Marshal(in.Body.Parameters)
-			if err != nil {
-				return nil, err
-			}
-			if in.Body.Parameters == nil {
-				text = []byte("{}")
-			}
-			fresh, err := l.Happened(ctx, in.Name, in.Body.Event, text)
+	change(a, workflowOp(http.MethodPost, "/{name}/events", submitter, "Tell of an event that starts a workflow, once",
+		http.StatusConflict),
+		func(ctx context.Context, l store.Look, in *Posted) (*body[Fresh], error) {
+			fresh, err := in.tell(ctx, l)
 			if err == nil && fresh == nil {
 				err = in.missing()
 			}

@@ -114,3 +114,43 @@ func TestManager_StopsAndStarts(t *testing.T) {
 		}
 	}
 }
+
+// What a request is to a workflow that is started by such is named by a header, and its fields are parameters. A body that
+// names its event itself is one as before.
+func TestWorkflows_EventsThatAHeaderNames(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	hook := func(name, sensor string) {
+		s.must(200, "operator", "PUT", "/workflows/"+name, "workflow: "+name+"\nparameters: {day: none}\n"+sensor+
+			"steps:\n  - {name: one, type: sh, args: x}\n")
+	}
+	hook("hook", "sensor: {http: true}\n")
+	hook("git", "sensor: {http: true, event: X-GitHub-Delivery}\n")
+	hook("hand", "")
+	for _, c := range []struct {
+		status           int
+		name, body, want string
+		headers          []string
+	}{
+		{200, "hook", `{"day": "monday", "other": 7}`, "true", []string{"Idempotency-Key", "k1"}},
+		{200, "hook", `{"day": "monday"}`, "false", []string{"Idempotency-Key", "k1"}},
+		{200, "hook", `{"day": "monday"}`, "true", nil},
+		{200, "hook", `{"day": "monday"}`, "true", nil},
+		{200, "git", `{}`, "true", []string{"X-GitHub-Delivery", "d1"}},
+		{200, "git", `{}`, "false", []string{"X-GitHub-Delivery", "d1", "Idempotency-Key", "other"}},
+		{200, "hook", `{"event": "e1", "parameters": {"day": "x"}}`, "true", nil},
+		{200, "hand", `{"event": "e1", "parameters": {"day": "x"}}`, "true", []string{"Idempotency-Key", "k"}},
+		{409, "hand", `{"day": "x"}`, "not started by requests", []string{"Idempotency-Key", "k"}},
+		{404, "none", `{}`, "no workflow none", nil},
+		{422, "hook", `[]`, "", []string{"Idempotency-Key", "k2"}},
+	} {
+		status, answer, _ := s.answer("submitter", "POST", "/workflows/"+c.name+"/events", c.body, c.headers...)
+		if status != c.status || !strings.Contains(answer, c.want) {
+			t.Errorf("%s %s %v: %d %s", c.name, c.body, c.headers, status, answer)
+		}
+	}
+	got := value[string](s, "select string_agg(workflow || ' ' || event || ' ' || parameters, ', ' order by at) from bellhop.event where event !~ '=\\d+$'")
+	if want := `hook http=k1 {"day": "monday"}, git http=d1 {}, hook e1 {"day": "x"}, hand e1 {"day": "x"}`; got != want {
+		t.Errorf("events are %s, want %s", got, want)
+	}
+}
