@@ -24,6 +24,10 @@ begin
       hint = 'bellhop manager start   starts them all.';
   else
     delete from bellhop.manager_stop m where m.name = called;
+    -- One that is gone may have been stopped, and be stopped when it comes back: its name is known by that.
+    if not found and not exists (select from bellhop.instance i where i.name = called and i.state = 'live') then
+      raise undefined_object using message = format('there is no instance %s', called), hint = 'bellhop instances';
+    end if;
   end if;
   perform pg_notify('bellhop_due', '');
   return (select count(*) from bellhop.instance i where i.state = 'live' and bellhop.starts_workflows(i.id));

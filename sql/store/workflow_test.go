@@ -467,6 +467,9 @@ func TestSensors_AreAssigned(t *testing.T) {
 	if n, next, err := s.Turn(t.Context(), second); n != 0 || next >= 0 || err != nil {
 		t.Errorf("one that is stopped: %d, %s, %v", n, next, err)
 	}
+	if got := e.fails("select bellhop.manager('start', 'secnd')"); !strings.Contains(got, "there is no instance secnd") {
+		t.Error(got)
+	}
 	e.exec("select bellhop.manager('start')")
 	e.exec("update bellhop.instance set state = 'gone' where id = $1", int64(third))
 	turn(e, s)
