@@ -14,8 +14,8 @@ type Retention struct {
 	States  map[string]time.Duration
 	Types   map[string]map[string]time.Duration // of the jobs of a type, in place of States
 	Keyed   time.Duration                       // jobs with a key
-	Runs    time.Duration
-	Archive string // a table
+	Runs    map[string]time.Duration            // of workflows, with their jobs
+	Archive string                              // a table
 }
 
 // DefaultRetention: a month for what went well, half a year for what somebody may
@@ -27,19 +27,22 @@ func DefaultRetention() Retention {
 		States: map[string]time.Duration{
 			"succeeded": 30 * day, "failed": 180 * day, "cancelled": 180 * day, "quarantined": 180 * day,
 		},
-		Runs: 180 * day,
+		Runs: map[string]time.Duration{"succeeded": 30 * day, "skipped": 30 * day, "failed": 180 * day},
 	}
 }
 
 // finalStates are how jobs end.
 var finalStates = []string{"succeeded", "failed", "cancelled", "quarantined"}
 
+// runEnds are how runs end.
+var runEnds = []string{"succeeded", "failed", "skipped"}
+
 func (r *reader) retention(n node, at string, to *Retention) {
-	to.States = maps.Clone(to.States)
-	fields := append(r.keptStates(to.States),
+	to.States, to.Runs = maps.Clone(to.States), maps.Clone(to.Runs)
+	fields := append(r.keptStates(to.States, finalStates),
 		field{name: "every", read: r.duration(&to.Every, maybeNone)},
 		field{name: "keyed", read: r.duration(&to.Keyed, maybeNone)},
-		field{name: "runs", read: r.duration(&to.Runs, maybeNone)},
+		field{name: "runs", read: func(n node, at string) { r.keptRuns(n, at, to.Runs) }},
 		field{name: "types", read: func(n node, at string) { to.Types = r.keptTypes(n, at) }},
 		field{name: "archive", read: func(n node, at string) {
 			if s, ok := r.string(n, at); ok {
@@ -49,9 +52,22 @@ func (r *reader) retention(n node, at string, to *Retention) {
 	r.mapping(n, at, fields)
 }
 
-// keptStates reads how long jobs are kept that ended so.
-func (r *reader) keptStates(to map[string]time.Duration) (fields []field) {
-	for _, state := range finalStates {
+// keptRuns reads how long runs are kept: one time for all, or by how they ended.
+func (r *reader) keptRuns(n node, at string, to map[string]time.Duration) {
+	if _, ok := n.(ast.MapNode); ok {
+		r.mapping(n, at, r.keptStates(to, runEnds))
+		return
+	}
+	var all time.Duration
+	r.duration(&all, maybeNone)(n, at)
+	for _, state := range runEnds {
+		to[state] = all
+	}
+}
+
+// keptStates reads how long is kept what ended so.
+func (r *reader) keptStates(to map[string]time.Duration, states []string) (fields []field) {
+	for _, state := range states {
 		fields = append(fields, field{name: state, read: func(n node, at string) {
 			var d time.Duration
 			r.duration(&d, maybeNone)(n, at)
@@ -80,7 +96,7 @@ func (r *reader) keptTypes(n node, at string) map[string]map[string]time.Duratio
 		}
 		all[name] = map[string]time.Duration{}
 		if value := r.resolve(it.Value()); value != nil {
-			r.mapping(value, join(at, name), r.keptStates(all[name]))
+			r.mapping(value, join(at, name), r.keptStates(all[name], finalStates))
 		} else {
 			r.problem(it.Key(), example, "%s says nothing", join(at, name))
 		}

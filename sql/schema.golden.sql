@@ -917,6 +917,7 @@ CREATE INDEX notice_until ON bellhop.notice USING btree (until) WHERE (status = 
 CREATE INDEX operation_open ON bellhop.operation USING btree (id) WHERE (state = ANY (ARRAY['running'::text, 'stopping'::text]));
 CREATE INDEX rjm_dusty ON bellhop.rjm USING btree (job) WHERE (state <> 'old'::text);
 CREATE INDEX run_ended ON bellhop.run USING btree (ended_at) WHERE (ended_at IS NOT NULL);
+CREATE INDEX run_ended_as ON bellhop.run USING btree (state, ended_at) WHERE (ended_at IS NOT NULL);
 CREATE INDEX run_of ON bellhop.run USING btree (workflow, id);
 CREATE INDEX run_open ON bellhop.run USING btree (workflow, id) WHERE (state = ANY (ARRAY['queued'::text, 'running'::text]));
 CREATE INDEX run_success ON bellhop.run USING btree (workflow, ended_at) WHERE (state = 'succeeded'::text);
@@ -5021,19 +5022,6 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION bellhop.prune_runs(older_than interval, most integer)
- RETURNS void
- LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'
-AS $function$
-begin
-  perform bellhop.runs_forgotten(array(select r.id from bellhop.run r
-                                        where r.ended_at < clock_timestamp() - older_than
-                                          and not exists (select from bellhop.dependency d where d.job = r.last)
-                                        order by r.ended_at limit most for update of r skip locked));
-end
-$function$;
-
 CREATE OR REPLACE FUNCTION bellhop.reason(cause text, args jsonb DEFAULT '{}'::jsonb)
  RETURNS TABLE(code text, sentence text, next text)
  LANGUAGE sql
@@ -5587,30 +5575,43 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION bellhop.retain_runs(older_than interval, most integer, archive text)
+CREATE OR REPLACE FUNCTION bellhop.retain_runs(states text[], ages bigint[], most integer, archive text)
  RETURNS integer
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 declare
-  ids bigint[];
-  n   integer;
+  rule record;
+  ids  bigint[];
+  n    integer := 0;
 begin
-  ids := array(
-    select j.id
-      from bellhop.run r join bellhop.dependency d on d.job = r.last join bellhop.jobqueue j on j.id = d.needs
-     where r.ended_at < clock_timestamp() - older_than and j.state in ('succeeded', 'failed', 'cancelled', 'quarantined')
-       and not exists (select from bellhop.dependency x join bellhop.jobqueue c on c.id = x.job
-                        where x.needs = j.id and not x.met and c.state not in ('succeeded', 'failed', 'cancelled', 'quarantined'))
-     order by r.ended_at, j.id limit most
-       for update of j skip locked);
-  perform bellhop.archived(ids, archive);
-  n := bellhop.jobs_forgotten(ids);
-  ids := array(select r.id from bellhop.run r
-                where r.ended_at < clock_timestamp() - older_than and not exists (select from bellhop.dependency d where d.job = r.last)
-                order by r.ended_at limit most);
-  perform bellhop.prune_runs(older_than, most);
-  return n + cardinality(ids) - (select count(*) from bellhop.run r where r.id = any (ids))::integer;
+  for rule in select u.state, clock_timestamp() - u.age * interval '1 ms' as before from unnest(states, ages) u (state, age) where u.age is not null loop
+    ids := array(
+      select j.id
+        from bellhop.run r join bellhop.dependency d on d.job = r.last join bellhop.jobqueue j on j.id = d.needs
+       where r.state = rule.state and r.ended_at < rule.before and j.state in ('succeeded', 'failed', 'cancelled', 'quarantined')
+         and not exists (select from bellhop.dependency x join bellhop.jobqueue c on c.id = x.job
+                          where x.needs = j.id and not x.met and c.state not in ('succeeded', 'failed', 'cancelled', 'quarantined'))
+       order by r.ended_at, j.id limit most
+         for update of j skip locked);
+    perform bellhop.archived(ids, archive);
+    n := n + bellhop.jobs_forgotten(ids);
+    ids := array(select r.id from bellhop.run r
+                  where r.state = rule.state and r.ended_at < rule.before and not exists (select from bellhop.dependency d where d.job = r.last)
+                  order by r.ended_at limit most for update of r skip locked);
+    perform bellhop.runs_forgotten(ids);
+    n := n + cardinality(ids);
+  end loop;
+  if n = 0 and cardinality(ages) > 0 and array_position(ages, null) is null then
+    delete from bellhop.workflow_past p
+     where p.workflow = any (array(select x.workflow from bellhop.workflow_past x
+                                    where x.what = 'deleted' and x.changed_at < clock_timestamp() - (select max(a) from unnest(ages) a) * interval '1 ms'))
+       and not exists (select from bellhop.workflow_past x where x.workflow = p.workflow
+                          and x.changed_at >= clock_timestamp() - (select max(a) from unnest(ages) a) * interval '1 ms')
+       and not exists (select from bellhop.workflow w where w.name = p.workflow)
+       and not exists (select from bellhop.run r where r.workflow = p.workflow);
+  end if;
+  return n;
 end
 $function$;
 

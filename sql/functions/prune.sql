@@ -76,21 +76,8 @@ begin
 end
 $$;
 
--- prune_runs: runs that have been over for as long, and of which no step is left, go with their events; skipped ones, too. An event
--- that is forgotten so may come again.
-create or replace function bellhop.prune_runs(older_than interval, most integer) returns void
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-as $$
-begin
-  perform bellhop.runs_forgotten(array(select r.id from bellhop.run r
-                                        where r.ended_at < clock_timestamp() - older_than
-                                          and not exists (select from bellhop.dependency d where d.job = r.last)
-                                        order by r.ended_at limit most for update of r skip locked));
-end
-$$;
-
--- runs_forgotten: deletes these runs, whose rows the caller has locked, with their first and last jobs, their events and messages.
+-- runs_forgotten: deletes these runs, of which no step is left, whose rows the caller has locked, with their first and last jobs, their
+-- events and messages. An event that is forgotten so may come again.
 create or replace function bellhop.runs_forgotten(ids bigint[]) returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -106,11 +93,11 @@ begin
 end
 $$;
 
-revoke all on function bellhop.prune_jobs, bellhop.prune, bellhop.prune_into, bellhop.prune_runs, bellhop.runs_forgotten from public;
+revoke all on function bellhop.prune_jobs, bellhop.prune, bellhop.prune_into, bellhop.runs_forgotten from public;
 do $$
 begin
   if exists (select from pg_roles where rolname = 'bellhop_operator') then
-    grant execute on function bellhop.prune_runs, bellhop.runs_forgotten to bellhop_scheduler;
+    grant execute on function bellhop.runs_forgotten to bellhop_scheduler;
     grant execute on function bellhop.prune_jobs, bellhop.prune, bellhop.prune_into to bellhop_operator, bellhop_scheduler;
   end if;
 end

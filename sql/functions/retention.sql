@@ -120,31 +120,49 @@ begin
 end
 $$;
 
--- retain_runs: of runs that were over for so long, the oldest first, at most so many jobs are deleted, and then the runs that have none
--- left, with their events and messages. Returns how many jobs and runs. Index: run_ended.
-create or replace function bellhop.retain_runs(older_than interval, most integer, archive text) returns integer
+-- Older ones, of one age for all runs, are called by nobody any more.
+drop function if exists bellhop.retain_runs(interval, integer, text);
+drop function if exists bellhop.prune_runs(interval, integer);
+
+-- retain_runs: of runs that were over for so long as is said of their state (ms; NULL, or nothing: for ever), the oldest first, at most so
+-- many jobs are deleted, and then the runs that have none left, with their events and messages. Where there are none any more, so are the
+-- versions of workflows that were deleted for longer than any run is kept. Returns how many jobs and runs. Index: run_ended_as.
+create or replace function bellhop.retain_runs(states text[], ages bigint[], most integer, archive text) returns integer
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  ids bigint[];
-  n   integer;
+  rule record;
+  ids  bigint[];
+  n    integer := 0;
 begin
-  ids := array(
-    select j.id
-      from bellhop.run r join bellhop.dependency d on d.job = r.last join bellhop.jobqueue j on j.id = d.needs
-     where r.ended_at < clock_timestamp() - older_than and j.state in ('succeeded', 'failed', 'cancelled', 'quarantined')
-       and not exists (select from bellhop.dependency x join bellhop.jobqueue c on c.id = x.job
-                        where x.needs = j.id and not x.met and c.state not in ('succeeded', 'failed', 'cancelled', 'quarantined'))
-     order by r.ended_at, j.id limit most
-       for update of j skip locked);
-  perform bellhop.archived(ids, archive);
-  n := bellhop.jobs_forgotten(ids);
-  ids := array(select r.id from bellhop.run r
-                where r.ended_at < clock_timestamp() - older_than and not exists (select from bellhop.dependency d where d.job = r.last)
-                order by r.ended_at limit most);
-  perform bellhop.prune_runs(older_than, most);
-  return n + cardinality(ids) - (select count(*) from bellhop.run r where r.id = any (ids))::integer;
+  for rule in select u.state, clock_timestamp() - u.age * interval '1 ms' as before from unnest(states, ages) u (state, age) where u.age is not null loop
+    ids := array(
+      select j.id
+        from bellhop.run r join bellhop.dependency d on d.job = r.last join bellhop.jobqueue j on j.id = d.needs
+       where r.state = rule.state and r.ended_at < rule.before and j.state in ('succeeded', 'failed', 'cancelled', 'quarantined')
+         and not exists (select from bellhop.dependency x join bellhop.jobqueue c on c.id = x.job
+                          where x.needs = j.id and not x.met and c.state not in ('succeeded', 'failed', 'cancelled', 'quarantined'))
+       order by r.ended_at, j.id limit most
+         for update of j skip locked);
+    perform bellhop.archived(ids, archive);
+    n := n + bellhop.jobs_forgotten(ids);
+    ids := array(select r.id from bellhop.run r
+                  where r.state = rule.state and r.ended_at < rule.before and not exists (select from bellhop.dependency d where d.job = r.last)
+                  order by r.ended_at limit most for update of r skip locked);
+    perform bellhop.runs_forgotten(ids);
+    n := n + cardinality(ids);
+  end loop;
+  if n = 0 and cardinality(ages) > 0 and array_position(ages, null) is null then
+    delete from bellhop.workflow_past p
+     where p.workflow = any (array(select x.workflow from bellhop.workflow_past x
+                                    where x.what = 'deleted' and x.changed_at < clock_timestamp() - (select max(a) from unnest(ages) a) * interval '1 ms'))
+       and not exists (select from bellhop.workflow_past x where x.workflow = p.workflow
+                          and x.changed_at >= clock_timestamp() - (select max(a) from unnest(ages) a) * interval '1 ms')
+       and not exists (select from bellhop.workflow w where w.name = p.workflow)
+       and not exists (select from bellhop.run r where r.workflow = p.workflow);
+  end if;
+  return n;
 end
 $$;
 

@@ -31,9 +31,9 @@ type Keep struct {
 type KeepAll struct {
 	Every   time.Duration // between two passes
 	Jobs    []Keep
-	Keyed   time.Duration // jobs with a key
-	Runs    time.Duration // with their jobs, events and messages
-	Archive string        // a table that gets jobs before they are deleted; empty: none
+	Keyed   time.Duration            // jobs with a key
+	Runs    map[string]time.Duration // by how they ended, with their jobs, events and messages
+	Archive string                   // a table that gets jobs before they are deleted; empty: none
 }
 
 // Retention deletes what was over for long enough.
@@ -114,13 +114,14 @@ func (r *Retention) jobs(ctx context.Context, did func(int64) (bool, error)) err
 }
 
 func (r *Retention) runs(ctx context.Context, did func(int64) (bool, error)) error {
-	if r.keep.Runs <= 0 {
-		return nil
+	states, ages := []string{}, []*int64{}
+	for state, age := range r.keep.Runs {
+		states, ages = append(states, state), append(ages, orForever(age))
 	}
 	for {
 		var n int64
 		began := time.Now()
-		if err := r.ask(ctx, &n, retainRunsSQL, r.keep.Runs.Milliseconds(), retainMost, r.keep.Archive); err != nil {
+		if err := r.ask(ctx, &n, retainRunsSQL, states, ages, retainMost, r.keep.Archive); err != nil {
 			return fmt.Errorf("delete runs that were over long ago: %w", err)
 		}
 		if goesOn, err := did(n); err != nil || !goesOn || n == 0 {

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"bellhop/scheduler"
 )
 
 const day = 24 * time.Hour
@@ -23,7 +25,7 @@ func (e *env) retention(keep KeepAll) *Retention {
 var month = KeepAll{Every: time.Hour, Jobs: []Keep{
 	{Type: "brief", State: "succeeded", For: day}, {Type: "kept", State: "succeeded"},
 	{State: "succeeded", For: 30 * day}, {State: "failed", For: 180 * day},
-}, Runs: 180 * day}
+}, Runs: map[string]time.Duration{"succeeded": 180 * day, "failed": 180 * day, "skipped": 180 * day}}
 
 func (e *env) keeps(r *Retention) int64 {
 	e.Helper()
@@ -88,7 +90,7 @@ func TestRetention_ByTypeAndState(t *testing.T) {
 func TestRetention_AQueueDoesNotGrow(t *testing.T) {
 	t.Parallel()
 	e := openEnv(t)
-	keep := KeepAll{Every: time.Hour, Runs: 5 * day,
+	keep := KeepAll{Every: time.Hour, Runs: map[string]time.Duration{"succeeded": 5 * day},
 		Jobs: []Keep{{State: "succeeded", For: 3 * day}, {State: "failed", For: 5 * day}}}
 	r := e.retention(keep)
 	const perDay = 5000
@@ -129,6 +131,44 @@ func TestRetention_RunsGoWhole(t *testing.T) {
 	if got := e.one("select (select count(*) from bellhop.jobqueue) || ' ' || (select count(*) from bellhop.event) || ' ' || (select count(*) from bellhop.notice)"); got != "4 0 0" {
 		t.Errorf("jobs, events and messages left: %s", got)
 	}
+}
+
+// Runs are kept for as long as is said of how they ended, and go with their jobs and events; versions of a workflow that
+// was deleted are kept for longer than its runs, and not for ever.
+func TestRetention_RunsByHowTheyEnded(t *testing.T) {
+	t.Parallel()
+	e := openEnv(t)
+	keep := KeepAll{Every: time.Hour, Runs: map[string]time.Duration{"succeeded": 30 * day, "skipped": 30 * day, "failed": 180 * day}}
+	e.apply("w", "null", `[{"name":"a","type":"cat"}]`)
+	for _, ends := range []scheduler.JobState{"succeeded", "failed"} {
+		e.exec("select bellhop.workflow_event('w', $1::text || g) from generate_series(1, 3) g", ends)
+		e.exec("select bellhop.take_events(10, false)") // one runs, one is queued, one is skipped
+		for range 2 {
+			e.exec("select bellhop.look_again(100)")
+			e.byStep(ends, e.one("select id || '.a' from bellhop.run where state = 'running'"))
+		}
+	}
+	e.exec("update bellhop.run set ended_at = ended_at - interval '31 days'")
+	if n := e.keeps(e.retention(keep)); n != 6 { // two jobs, their runs, two skipped ones
+		t.Errorf("%d deleted", n)
+	}
+	e.runs("4 failed, 5 failed")
+	if got := e.one("select string_agg(event, ' ' order by event) from bellhop.event"); got != "failed1 failed2" {
+		t.Errorf("events left: %s", got)
+	}
+	past := func(want string) {
+		t.Helper()
+		e.keeps(e.retention(keep))
+		if got := e.one("select string_agg(distinct workflow, ' ') from bellhop.workflow_past"); got != want {
+			t.Errorf("versions of %q are left, want %q", got, want)
+		}
+	}
+	e.apply("x", "null", `[{"name":"a","type":"cat"}]`)
+	e.exec("select bellhop.workflow_change(name, 'deleted') from bellhop.workflow where name = 'w'")
+	e.exec("update bellhop.workflow_past set changed_at = changed_at - interval '181 days'")
+	past("w x") // its runs that failed are there
+	e.exec("update bellhop.run set ended_at = ended_at - interval '150 days'")
+	past("x")
 }
 
 // One instance at a time: who is at it is left alone, and one that is gone is followed.
