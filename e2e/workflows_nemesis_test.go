@@ -31,6 +31,7 @@ func TestWorkflows_Nemesis(t *testing.T) {
 	e.file("nine.yaml", text.String(), 0o600)
 	e.file("guest.yaml", "workflow: guest\nsensor: {every: 1s}\nsteps: [{name: a, type: sh, args: \"true\"}]\n", 0o600)
 	servers := []*instance{e.serve(config), e.serve(config), e.serve(config)}
+	e.recordsMoves()
 	e.ok("workflow", "apply", filepath.Join(e.dir, "nine.yaml"))
 	ctx, cancel := context.WithCancel(t.Context())
 	sampled := make(chan int, 1)
@@ -70,6 +71,14 @@ func TestWorkflows_Nemesis(t *testing.T) {
 	if seen := <-sampled; seen == 0 {
 		t.Error("nobody was ever seen to own a workflow")
 	}
+	moves := value[int](e, "select count(*) from e2e_move where was is not null")
+	t.Logf("%d moves from one instance to another", moves)
+	if moves == 0 {
+		t.Error("no workflow ever moved")
+	}
+	if bad := column[string](e, "select workflow || ' from ' || was || ' to ' || coalesce(becomes::text, 'nobody') from e2e_move where lives and busy"); len(bad) > 0 {
+		t.Errorf("moved from a live owner amid a run: %q", bad)
+	}
 	if bad := column[string](e, `select workflow || ' ' || n || ' of ' || want from (select workflow, count(*) as n,
 		1 + extract(epoch from max(slot) - min(slot))::int as want from bellhop.event where workflow <> 'guest' group by workflow) x where n <> want`); len(bad) > 0 {
 		t.Errorf("slots were lost or doubled: %q", bad)
@@ -82,8 +91,26 @@ func TestWorkflows_Nemesis(t *testing.T) {
 	}
 }
 
-// samplesOwners looks every 20 ms: the owner of a workflow may not change but by way of a move, and no run of one
-// workflow may be running beside another one.
+// recordsMoves has each change of a workflow's owner written down by the transaction that makes it: whether the owner
+// before it was live, and whether a run was open. One that began within a second before that transaction may have come
+// about after it had looked, and does not count.
+func (e *env) recordsMoves() {
+	e.sql(`create table e2e_move (workflow text, was bigint, becomes bigint, lives boolean, busy boolean)`)
+	e.sql(`create function e2e_moved() returns trigger language plpgsql security definer set search_path = public, pg_catalog as $$
+		begin
+		  insert into e2e_move
+		  select new.name, old.instance, new.instance,
+		         exists (select from bellhop.instance i where i.id = old.instance and i.state = 'live'),
+		         exists (select from bellhop.run r where r.workflow = new.name and r.state in ('queued', 'running')
+		                    and r.created_at < now() - interval '1 s');
+		  return null;
+		end $$`)
+	e.sql(`create trigger e2e_moved after update of instance on bellhop.workflow for each row
+		when (old.instance is distinct from new.instance) execute function e2e_moved()`)
+}
+
+// samplesOwners looks every 20 ms: no run of one workflow may be running beside another one. How often it saw that one
+// had an owner.
 func (e *env) samplesOwners(ctx context.Context) (seen int) {
 	for ctx.Err() == nil {
 		var owned, twice int
