@@ -31,7 +31,7 @@ type OperationRow struct {
 	Skipped   map[string]int64 `json:"skipped"`
 	Samples   []OperationJob   `json:"samples"`
 	PlannedBy string           `json:"planned_by"` // the role
-	Actor     *string          `json:"actor"`      // who under that role: the name of a token, or a login; nil: nobody knows
+	Actor     *string          `json:"actor"`      // a token's name, or a login; nil: nobody knows
 	PlannedAt time.Time        `json:"planned_at"`
 	StartedAt *time.Time       `json:"started_at"`
 	EndedAt   *time.Time       `json:"ended_at"`

@@ -286,8 +286,9 @@ func TestPlans_PagesProbeForTheirRows(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = conn.Close(context.Background()) })
 	open := "'{held,blocked,scheduled,ready,assigned,running,failed,quarantined}'"
-	if plan, _ := planned(t, e.conn, "select id from bellhop.jobqueue where exit_code = 77"); !readsAll(t, plan, "jobqueue") {
-		t.Fatalf("what reads all rows is not seen to:\n%s", plan)
+	all, _ := planned(t, e.conn, "select id from bellhop.jobqueue where exit_code = 77")
+	if !readsAll(t, all, "jobqueue") {
+		t.Fatalf("what reads all rows is not seen to:\n%s", all)
 	}
 	for _, statistics := range []string{"of an empty table", "fresh"} {
 		for _, s := range []struct {

@@ -133,12 +133,13 @@ func TestRetention_RunsGoWhole(t *testing.T) {
 	}
 }
 
-// Runs are kept for as long as is said of how they ended, and go with their jobs and events; versions of a workflow that
-// was deleted are kept for longer than its runs, and not for ever.
+// Runs are kept for as long as is said of how they ended, and go with their jobs and events; versions of a workflow
+// that was deleted are kept for longer than its runs, and not for ever.
 func TestRetention_RunsByHowTheyEnded(t *testing.T) {
 	t.Parallel()
 	e := openEnv(t)
-	keep := KeepAll{Every: time.Hour, Runs: map[string]time.Duration{"succeeded": 30 * day, "skipped": 30 * day, "failed": 180 * day}}
+	runs := map[string]time.Duration{"succeeded": 30 * day, "skipped": 30 * day, "failed": 180 * day}
+	keep := KeepAll{Every: time.Hour, Runs: runs}
 	e.apply("w", "null", `[{"name":"a","type":"cat"}]`)
 	for _, ends := range []scheduler.JobState{"succeeded", "failed"} {
 		e.exec("select bellhop.workflow_event('w', $1::text || g) from generate_series(1, 3) g", ends)

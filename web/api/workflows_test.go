@@ -115,8 +115,8 @@ func TestManager_StopsAndStarts(t *testing.T) {
 	}
 }
 
-// What a request is to a workflow that is started by such is named by a header, and its fields are parameters. A body that
-// names its event itself is one as before.
+// What a request is to a workflow that is started by such is named by a header, and its fields are parameters. A body
+// that names its event itself is one as before.
 func TestWorkflows_EventsThatAHeaderNames(t *testing.T) {
 	t.Parallel()
 	s := open(t)

@@ -413,7 +413,8 @@ func TestPages_TypesWithBlanksAndCommas(t *testing.T) {
 	}
 }
 
-// A submitter sees his own jobs: a list of them, and of each what it gave back, what was said, and the buttons; of others' nothing.
+// A submitter sees his own jobs: a list of them, and of each what it gave back, what was said, and the buttons; of
+// others' nothing.
 func TestPages_ASubmitterHasHisOwnJobs(t *testing.T) {
 	t.Parallel()
 	s := openSite(t)
