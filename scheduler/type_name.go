@@ -9,11 +9,17 @@ import (
 // a number, and commands in the queue are words between blanks.
 var typeName = regexp.MustCompile(`^[A-Za-z0-9_:-]+$`)
 
+// typeMost is how many bytes a job's type may have: an index holds it beside the name of a lock (triggers/refuse.sql).
+const typeMost = 500
+
 // CheckType tells whether an agent may be of a type so called: why not, and what
 // to do; empty: it may.
 func CheckType(name string) (why, next string) {
 	if !typeName.MatchString(name) {
 		return fmt.Sprintf("%q is no name of a type", name), "use letters, digits and _ - :"
+	}
+	if len(name) > typeMost {
+		return fmt.Sprintf("a type of %d bytes is one that no job can have", len(name)), fmt.Sprintf("use at most %d", typeMost)
 	}
 	taken := map[string]string{
 		"command":       "the type of bellhop's own commands",

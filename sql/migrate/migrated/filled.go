@@ -15,17 +15,17 @@ var rows = []string{
 	 values ($T, $T, 'm', 1, '1', $T, '1h', now(), true, $T)`,
 	`host (instance, name, slots, serves, state, trouble) values (1, $S, 4, array[$T], 'down', $T)`,
 	`agent (instance, type, mode, dialect, command, max, max_per_host, trouble, locks)
-	 values (1, $S, 'warm', 'classic', $T, 2, 2, jsonb_build_object($S, $T), array[$S])`,
-	`agent_words values (1, $S, jsonb_build_object($S, $T))`,
-	`child (instance, host, name, type, state, pid, job, since) values (1, $S, $S, $S, 'RUNNING', 1, 1, now())`,
+	 values (1, left($S, 120), 'warm', 'classic', $T, 2, 2, jsonb_build_object($S, $T), array[$S])`,
+	`agent_words values (1, left($S, 120), jsonb_build_object($S, $T))`,
+	`child (instance, host, name, type, state, pid, job, since) values (1, $S, $S, left($S, 120), 'RUNNING', 1, 1, now())`,
 	`jobqueue (type, args, key, vars, priority_name, run_on, reasons, waiting_for, submitted_by)
-	 values ($S, $L, left($T, 1000), jsonb_build_object($T, $T), 'urgent', $S, array[$T], $T, $T)`,
+	 values (left($S, 120), $L, left($T, 1000), jsonb_build_object($T, $T), 'urgent', $S, array[$T], $T, $T)`,
 	`jobqueue (type, args, state, attempt, fence, started_at, ended_at, exit_code, error, reason, host, child, result, progress_text, killed_by)
-	 values ($S, $L, 'failed', 2, 1, now(), now(), 3, $T, $T, $S, $S, to_jsonb($T), $T, $T)`,
-	`jobqueue (type, args, run, step) values ($S, $L, 1, $T)`,
+	 values (left($S, 120), $L, 'failed', 2, 1, now(), now(), 3, $T, $T, $S, $S, to_jsonb($T), $T, $T)`,
+	`jobqueue (type, args, run, step) values (left($S, 120), $L, 1, $T)`,
 	`jobqueue (type, msq, repeat, state, attempt, fence, started_at, instance, host, child, progress, progress_text)
-	 values ($S, $T, 'once', 'running', 1, 1, now(), 1, $S, $S, 0.5, $T)`,
-	`jobqueue (type, locks, behind, state) values ($S, '{db:orders=exclusive}', $S, 'ready')`,
+	 values (left($S, 120), $T, 'once', 'running', 1, 1, now(), 1, $S, $S, 0.5, $T)`,
+	`jobqueue (type, locks, behind, state) values (left($S, 120), '{db:orders=exclusive}', $S, 'ready')`,
 	`attempt_past (job, attempt, fence, host, child, started_at, ended_at, exit_code, error, reason) values (2, 1, 1, $T, $T, now(), now(), 1, $T, $T)`,
 	`lost_run (job, n, attempt, fence, host, child, started_at, reason) values (2, 1, 1, 1, $T, $T, now(), $T)`,
 	`item (job, fence, item, line, tries, exit_code, error) values (4, 1, 1, $T, 3, 1, $T)`,
@@ -35,9 +35,9 @@ var rows = []string{
 	`lock_grant (level, name, job, fence, mode, instance) values ('job', $S, 4, 1, 'exclusive', 1)`,
 	`lock_wait (level, name, job, fence, mode, instance) values ('job', $S, 5, 0, 'exclusive', 1)`,
 	`engine_job (tag, job, fence, attempt, type, engine, instance, state, engine_id, stage, how, reason, said)
-	 values ($S, 4, 1, 1, $S, $T, 1, 'running', $T, $T, $T, $T, $T)`,
+	 values ($S, 4, 1, 1, left($S, 120), $T, 1, 'running', $T, $T, $T, $T, $T)`,
 	`history (minute, type, instance, taken, succeeded, failed, cancelled, retried, items_done, items_failed, wait, run)
-	 values (date_trunc('minute', now()) - interval '1 min', $S, 1, 5, 4, 1, 0, 0, 0, 0, '{200,5}', '{300,5}')`,
+	 values (date_trunc('minute', now()) - interval '1 min', left($S, 120), 1, 5, 4, 1, 0, 0, 0, 0, '{200,5}', '{300,5}')`,
 	`workflow (name, project, active, version, definition, changed_by)
 	 values ('nightly', $T, true, 1, jsonb_build_object('workflow', 'nightly', 'x', $T), $T)`,
 	`workflow_past (workflow, version, what, active, definition, changed_by) values ('nightly', 1, 'created', true, jsonb_build_object('x', $T), $T)`,
@@ -47,7 +47,7 @@ var rows = []string{
 	`notice_rule (project, prefix, mail, webhook, command, changed_by) values ($T, $T, array[$T], $T, array[$T], $T)`,
 	`notice (run, workflow, project, state, reason, ended_at, channel, target, needs, until, error)
 	 values (1, 'nightly', $T, 'failed', $T, now(), 'mail', $T, $T, now() + interval '1 h', $T)`,
-	`paused (type, paused_by) values ($S, $T)`,
+	`paused (type, paused_by) values (left($S, 120), $T)`,
 	`filter (id, watermark, predicates, action, reason, created_by) values ('f1', 1, jsonb_build_array(jsonb_build_array('=', 'type', $T)), 'REJECT', $T, $T)`,
 	`attachment (name, rel, cmd, pool, workdir, log_dir, key_columns, dispatch_column, attached_by, state, trouble)
 	 values ($S, 'bellhop.paused', array[$T], 1, '/' || $T, '/' || $T, '{1}', 2, current_user, 'broken', $T)`,
@@ -70,7 +70,7 @@ var ours = []string{
 
 // Fill writes a text into every field that people are shown: jobs 1 to 5, their attempts, log and items, hosts,
 // agents, locks, the workflow nightly, its run 1, operations 1 and 2 … What stands in an index gets its first
-// 30,000 letters, and the name of an event 150.
+// 30,000 letters, the name of an event 150, and a type 120.
 func Fill(t testing.TB, conn *pgx.Conn, text string) {
 	t.Helper()
 	letters := []rune(text)
