@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -127,6 +128,20 @@ func TestLocks_EveryReasonIsTold(t *testing.T) {
 	e.eventually("it is reserved for", "select count(*) = 1 from bellhop.lock_reserved where job = $1", old)
 	e.ok("cancel", "--now", fmt.Sprint(a))
 	e.because(locked("0", "r:a=shared"), "lock_reserved", fmt.Sprint("job ", old))
+	var rows []struct {
+		Job      int64
+		What     string
+		Reserved bool
+	}
+	if err := json.Unmarshal([]byte(e.ok("locks", "-o", "json")), &rows); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range rows {
+		if r.Job == old && !r.Reserved || r.What == "holds" && r.Reserved { // others may have grown old too
+			t.Errorf("job %d is reserved for: %v", r.Job, r.Reserved)
+		}
+	}
+	has(t, e.ok("locks"), "reserved for")
 	e.because(locked("0", "x:a=shared"), "locks_malformed", `no level "x"`)
 	first := e.insert("type, args, reasons", "pause", "600", "{rate-limit:1:mail}")
 	e.waitState(first, "running")

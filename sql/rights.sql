@@ -256,6 +256,8 @@ grant EXECUTE on function bellhop.lock_heads to bellhop_scheduler;
 grant EXECUTE on function bellhop.lock_places to bellhop_scheduler;
 grant EXECUTE on function bellhop.lock_queue to bellhop_reader;
 grant EXECUTE on function bellhop.lock_queue to bellhop_scheduler;
+grant EXECUTE on function bellhop.lock_reservations to bellhop_reader;
+grant EXECUTE on function bellhop.lock_reservations to bellhop_scheduler;
 grant EXECUTE on function bellhop.lock_scene to bellhop_reader;
 grant EXECUTE on function bellhop.lock_scene to bellhop_scheduler;
 grant EXECUTE on function bellhop.locks_clash to bellhop_scheduler;

@@ -3863,6 +3863,15 @@ AS $function$
     from waiting w where w.place <= lock_queue.most
 $function$;
 
+CREATE OR REPLACE FUNCTION bellhop.lock_reservations()
+ RETURNS SETOF bigint
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp'
+AS $function$
+  select r.job from bellhop.lock_reserved r where bellhop.is_reader()
+$function$;
+
 CREATE OR REPLACE FUNCTION bellhop.lock_scene(most integer, mine bigint DEFAULT 0)
  RETURNS TABLE(job bigint, type text, priority integer, locks text[], behind text, place bigint, holds boolean, age double precision, runs double precision)
  LANGUAGE sql

@@ -137,6 +137,14 @@ as $$
     from waiting w where w.place <= lock_queue.most
 $$;
 
+-- lock_reservations: the jobs that are reserved for, 200 at the most: nothing younger starts that would be in their way. For readers.
+create or replace function bellhop.lock_reservations() returns setof bigint
+language sql stable security definer
+set search_path = pg_catalog, bellhop, pg_temp
+as $$
+  select r.job from bellhop.lock_reserved r where bellhop.is_reader()
+$$;
+
 -- lock_places: how many may have a limit's place at once; NULL: it is no limit.
 create or replace function bellhop.lock_places(level text, name text) returns numeric
 language sql stable
@@ -345,12 +353,12 @@ begin
 end
 $$;
 
-revoke all on function bellhop.heads_behind, bellhop.locks_clash, bellhop.lock_queue, bellhop.waited_for, bellhop.first_behind, bellhop.idle_turn, bellhop.is_served, bellhop.lock_places, bellhop.pass_locks, bellhop.find_lost_turns, bellhop.locks_upkeep from public;
+revoke all on function bellhop.heads_behind, bellhop.locks_clash, bellhop.lock_queue, bellhop.lock_reservations, bellhop.waited_for, bellhop.first_behind, bellhop.idle_turn, bellhop.is_served, bellhop.lock_places, bellhop.pass_locks, bellhop.find_lost_turns, bellhop.locks_upkeep from public;
 do $$
 begin
   if exists (select from pg_roles where rolname = 'bellhop_scheduler') then
-    grant execute on function bellhop.heads_behind, bellhop.locks_clash, bellhop.lock_queue, bellhop.waited_for, bellhop.first_behind, bellhop.idle_turn, bellhop.is_served, bellhop.lock_places, bellhop.pass_locks, bellhop.find_lost_turns, bellhop.locks_upkeep to bellhop_scheduler;
-    grant execute on function bellhop.lock_queue to bellhop_reader;
+    grant execute on function bellhop.heads_behind, bellhop.locks_clash, bellhop.lock_queue, bellhop.lock_reservations, bellhop.waited_for, bellhop.first_behind, bellhop.idle_turn, bellhop.is_served, bellhop.lock_places, bellhop.pass_locks, bellhop.find_lost_turns, bellhop.locks_upkeep to bellhop_scheduler;
+    grant execute on function bellhop.lock_queue, bellhop.lock_reservations to bellhop_reader;
     grant select, update on bellhop.lockable_row to bellhop_scheduler;
     grant select on bellhop.lock to bellhop_reader, bellhop_scheduler;
   end if;

@@ -25,6 +25,7 @@ type LockRow struct {
 	Place      int64   `json:"place"`    // of a waiting one, from 1 on
 	Item       bool    `json:"item"`     // of who asks: an item of the query does
 	WaitingFor string  `json:"waiting_for"`
+	Reserved   bool    `json:"reserved"` // it has waited so long that nothing younger starts in its way
 }
 
 // Locks gives who holds what, and of each lock the first who wait behind it.

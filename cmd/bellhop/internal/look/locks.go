@@ -20,7 +20,8 @@ func LocksCommand(a *cli.App) *cobra.Command {
 		Long: `List which jobs hold locks, and which wait behind them, in their order. What is
 marked next is looked at by the next pass: it waits for a slot, or has just come. Who
 asks runs, and waits for a lock besides: its agent does, or the first of its query's
-items that can have no lock.`,
+items that can have no lock. Who is reserved for has waited so long that nothing younger
+starts that would be in its way.`,
 		Example: "  bellhop locks\n  bellhop locks --first 100 -o json",
 		Args:    a.NoArgs(),
 		RunE: a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, _ []string) error {
@@ -54,6 +55,9 @@ func lockTable(locks []store.LockRow) cli.Table {
 			what = "waits, " + strconv.FormatInt(l.Place, 10) + "."
 		default:
 			name = "-"
+		}
+		if l.Reserved {
+			what += ", reserved for"
 		}
 		t.Add(name, strconv.FormatInt(l.Job, 10), l.Type, what, cli.Age(l.Age), instance, cmp.Or(l.WaitingFor, "-"))
 	}
