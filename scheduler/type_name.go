@@ -19,7 +19,8 @@ func CheckType(name string) (why, next string) {
 		return fmt.Sprintf("%q is no name of a type", name), "use letters, digits and _ - :"
 	}
 	if len(name) > typeMost {
-		return fmt.Sprintf("a type of %d bytes is one that no job can have", len(name)), fmt.Sprintf("use at most %d", typeMost)
+		return fmt.Sprintf("a type of %d bytes is one that no job can have", len(name)),
+			fmt.Sprintf("use at most %d", typeMost)
 	}
 	taken := map[string]string{
 		"command":       "the type of bellhop's own commands",
