@@ -124,6 +124,29 @@ func TestAskedLocks_WaitsAssignedAndSaysForWhom(t *testing.T) {
 	e.waitAll("succeeded 2")
 }
 
+// TestLocks_ExplainedDownToWhoRuns: one job needs another, which needs a lock of a third, whose agent asked for a lock
+// of the one that runs.
+func TestLocks_ExplainedDownToWhoRuns(t *testing.T) {
+	t.Parallel()
+	e := setup(t)
+	e.serve(e.asker(3))
+	runs := e.insert("type, args", "ask", "lock db:b=exclusive; mark has; wait free")
+	e.marked("has")
+	asks := e.insert("type, args, locks", "ask", "lock db:b=shared", "{db:a=exclusive}")
+	e.waitsForLock(asks)
+	ready := e.insert("type, args, locks", "ask", "mark ready", "{db:a=shared}")
+	e.because(ready, "lock_held", "db:a=exclusive", fmt.Sprintf("job %d", asks))
+	needs := value[int64](e, "select bellhop.submit('ask', args => 'mark needs', after => array[$1::bigint])", ready)
+	chain := e.because(needs, "chain",
+		fmt.Sprintf("waits for job %d (ask), which is ready; that one waits for job %d (ask), which has begun since ", ready, asks),
+		fmt.Sprintf(" and holds db:a=exclusive; that one waits for job %d (ask), which runs since ", runs), " and holds db:b=exclusive")
+	has(t, e.typed(chain), fmt.Sprintf("job %d (ask) is running", runs))
+	e.because(asks, "lock_held/asked")
+	e.saysNoMore(asks, "chain") // one blocker is told already
+	e.mark("free")
+	e.waitAll("succeeded 4")
+}
+
 // TestAskedLocks_ComesBeforeReadyJobs: what a running job waits for is not given to
 // one that is ready.
 func TestAskedLocks_ComesBeforeReadyJobs(t *testing.T) {

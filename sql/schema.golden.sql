@@ -1397,6 +1397,55 @@ AS $function$
   select t.id, t.key, t.type, t.state, t.becomes, count(*) over () from told t order by t.id limit below.most
 $function$;
 
+CREATE OR REPLACE FUNCTION bellhop.blockers(id bigint)
+ RETURNS TABLE(n integer, job bigint, type text, state text, since timestamp with time zone, why text)
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+#variable_conflict use_column
+declare
+  link bellhop.jobqueue;
+  seen bigint[] := array[id];
+begin
+  n := 0;
+  select q.* into link from bellhop.jobqueue q where q.id = blockers.id;
+  while found and n < 50 loop
+    job := null;
+    why := null;
+    if link.state in ('blocked', 'ready', 'held', 'scheduled') then
+      select d.needs into job
+        from bellhop.dependency d join bellhop.jobqueue q on q.id = d.needs
+       where d.job = link.id and not d.met and q.state not in ('succeeded', 'failed', 'cancelled', 'quarantined')
+       order by d.needs limit 1;
+    end if;
+    if job is null and link.state = 'ready' and link.locks is not null then
+      select h.job, h.held into job, why
+        from bellhop.lock_holders(bellhop.wanted_locks(link.locks, link.waiting_for, link.behind)) h
+       where h.job <> link.id order by h.job, h.held limit 1;
+      if job is null then
+        job := substring(link.waiting_for from '^lock_reserved: .*, and job ([0-9]+), which has waited longer, comes first with ')::bigint;
+        why := substring(link.waiting_for from '^lock_reserved: .*, comes first with (.*)$');
+      end if;
+    elsif job is null and link.state in ('assigned', 'running') then
+      select h.job, h.held into job, why
+        from bellhop.lock_holders(array(select case w.level when 'big' then 'big' else format('%s:%s=%s', w.level, w.name, w.mode) end
+                                          from bellhop.lock_waiting w where w.job = link.id)) h
+       where h.job <> link.id order by h.job, h.held limit 1;
+    end if;
+    exit when job is null or job = any (seen);
+    seen := seen || job;
+    select q.* into link from bellhop.jobqueue q where q.id = job;
+    exit when not found;
+    n := n + 1;
+    type := link.type;
+    state := link.state;
+    since := case when link.state in ('assigned', 'running') then coalesce(link.attempt_at, link.started_at) else link.created_at end;
+    return next;
+  end loop;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION bellhop.caller()
  RETURNS name
  LANGUAGE sql
@@ -1712,6 +1761,8 @@ AS $function$
       'It has never been taken. It is if there is a row with the key {key} and its dispatch column is NULL. Rows of tables that inherit from this one are not its own, and are not run: {children}.', 'bellhop kick'),
 
     -- What comes beside these.
+    ('chain', 'beside', false, 'what it waits for waits for another job itself: one after the other, down to the one that waits for none',
+      'It waits for {chain}.', 'bellhop explain {last}'),
     ('step_of', 'beside', false, 'it is a step of a workflow',
       'It is step {step} of run {run} of workflow {workflow}, which is {state}.', 'bellhop workflow show --run {run}'),
     ('ran_on', 'beside', false, 'attempt, host, child, from when to when',
@@ -1721,6 +1772,19 @@ AS $function$
     ('last_words', 'beside', false, 'the last lines of stderr, `ERROR` and the scheduler''s notes; for operators',
       e'The last that was said:\n    {words}', 'bellhop logs -e {id}')
   ) as c (cause, of, stuck, means, sentence, next)
+$function$;
+
+CREATE OR REPLACE FUNCTION bellhop.chain(id bigint)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select case when count(*) > 1 then string_agg(format('job %s (%s), which %s%s', b.job, b.type,
+           case b.state when 'running' then 'runs' || bellhop.since(b.since) when 'assigned' then 'has begun' || bellhop.since(b.since) else 'is ' || b.state end,
+           coalesce(' and holds ' || case when b.state in ('assigned', 'running') then b.why end, ' and comes first with ' || b.why, '')),
+           '; that one waits for ' order by b.n) end
+    from bellhop.blockers(chain.id) b
 $function$;
 
 CREATE OR REPLACE FUNCTION bellhop.column_of(rel regclass, attnum smallint, purpose text)
@@ -2500,14 +2564,11 @@ begin
   end if;
 
   if is_at = 'ready' and j.locks is not null then
-    for r in select distinct on (g.job) g.job, g.since, w.want, q.type,
-                    case g.level when 'big' then 'big' else format('%s:%s=%s', g.level, g.name, g.mode) end as held
-               -- What its agent wants for it stands in no row of its own: that is the lock behind which it waits.
-               from unnest(j.locks || coalesce(substring(j.waiting_for from '^lock_held: (.*), and job [0-9]+ has '),
-                      case split_part(j.behind, ':', 1) when '' then null when 'big' then 'big' else j.behind || '=exclusive' end)) as w (want)
-               join bellhop.lock g on g.job <> j.id and bellhop.locks_clash(w.want, g.level, g.name, g.mode)
-               join bellhop.jobqueue q on q.id = g.job
-              order by g.job, w.want limit 10
+    for r in select distinct on (h.job) h.job, h.since, h.want, q.type, h.held
+               from bellhop.lock_holders(bellhop.wanted_locks(j.locks, j.waiting_for, j.behind)) h
+               join bellhop.jobqueue q on q.id = h.job
+              where h.job <> j.id
+              order by h.job, h.want limit 10
     loop
       found_one := true;
       return query select * from bellhop.reason('lock_held', jsonb_build_object('id', j.id, 'lock', r.want, 'job', r.job,
@@ -2676,6 +2737,14 @@ begin
       if what is not null then
         return query select * from bellhop.reason('last_words', jsonb_build_object('id', j.id, 'words', what));
       end if;
+    end if;
+  end if;
+
+  if is_at in ('blocked', 'ready', 'assigned', 'running') then
+    what := bellhop.chain(j.id);
+    if what is not null then
+      return query select * from bellhop.reason('chain', jsonb_build_object('id', j.id, 'chain', what,
+        'last', (select b.job from bellhop.blockers(j.id) b order by b.n desc limit 1)));
     end if;
   end if;
 
@@ -3811,6 +3880,37 @@ AS $function$
     from waited w where not exists (select from held h where h.level = w.level and h.name = w.name)
    order by 7 desc, 8 desc nulls last, 1, 2
    limit lock_heads.most
+$function$;
+
+CREATE OR REPLACE FUNCTION bellhop.lock_holders(wants text[])
+ RETURNS TABLE(job bigint, since timestamp with time zone, want text, held text)
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+#variable_conflict use_column
+begin
+  return query
+  with w as materialized (
+    select distinct t.want, split_part(t.want, ':', 1) as level, regexp_replace(substr(t.want, strpos(t.want, ':') + 1), '=[a-z]+$', '') as name
+      from unnest(lock_holders.wants) t (want)
+  ), g as materialized (
+    select l.level, l.name, l.mode, l.job, l.since from bellhop.lock l
+  ), pair as (
+    select w.want, g.level, g.name, g.mode, g.job, g.since from w join g on g.level = w.level and g.name = w.name
+    union
+    select w.want, g.level, g.name, g.mode, g.job, g.since from w join g on g.level = w.level where w.name = '*'
+    union
+    select w.want, g.level, g.name, g.mode, g.job, g.since from g join w on w.level = g.level where g.name = '*'
+    union
+    select w.want, g.level, g.name, g.mode, g.job, g.since from w cross join g where w.want = 'big'
+    union
+    select w.want, g.level, g.name, g.mode, g.job, g.since from g cross join w where g.level = 'big'
+  )
+  select p.job, p.since, p.want, case p.level when 'big' then 'big' else format('%s:%s=%s', p.level, p.name, p.mode) end
+    from pair p
+   where bellhop.locks_clash(p.want, p.level, p.name, p.mode);
+end
 $function$;
 
 CREATE OR REPLACE FUNCTION bellhop.lock_places(level text, name text)
@@ -7490,6 +7590,16 @@ AS $function$
       from l where l.behind is not null and l.n < most
   )
   select l.behind from l where l.behind is not null
+$function$;
+
+CREATE OR REPLACE FUNCTION bellhop.wanted_locks(locks text[], waiting_for text, behind text)
+ RETURNS text[]
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select wanted_locks.locks || coalesce(substring(wanted_locks.waiting_for from '^lock_held: (.*), and job [0-9]+ has '),
+    case split_part(wanted_locks.behind, ':', 1) when '' then null when 'big' then 'big' else wanted_locks.behind || '=exclusive' end)
 $function$;
 
 CREATE OR REPLACE FUNCTION bellhop.watch_table(called text, old jsonb, new jsonb)

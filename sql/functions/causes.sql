@@ -245,6 +245,8 @@ as $$
       'It has never been taken. It is if there is a row with the key {key} and its dispatch column is NULL. Rows of tables that inherit from this one are not its own, and are not run: {children}.', 'bellhop kick'),
 
     -- What comes beside these.
+    ('chain', 'beside', false, 'what it waits for waits for another job itself: one after the other, down to the one that waits for none',
+      'It waits for {chain}.', 'bellhop explain {last}'),
     ('step_of', 'beside', false, 'it is a step of a workflow',
       'It is step {step} of run {run} of workflow {workflow}, which is {state}.', 'bellhop workflow show --run {run}'),
     ('ran_on', 'beside', false, 'attempt, host, child, from when to when',

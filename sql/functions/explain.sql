@@ -93,14 +93,11 @@ begin
   end if;
 
   if is_at = 'ready' and j.locks is not null then
-    for r in select distinct on (g.job) g.job, g.since, w.want, q.type,
-                    case g.level when 'big' then 'big' else format('%s:%s=%s', g.level, g.name, g.mode) end as held
-               -- What its agent wants for it stands in no row of its own: that is the lock behind which it waits.
-               from unnest(j.locks || coalesce(substring(j.waiting_for from '^lock_held: (.*), and job [0-9]+ has '),
-                      case split_part(j.behind, ':', 1) when '' then null when 'big' then 'big' else j.behind || '=exclusive' end)) as w (want)
-               join bellhop.lock g on g.job <> j.id and bellhop.locks_clash(w.want, g.level, g.name, g.mode)
-               join bellhop.jobqueue q on q.id = g.job
-              order by g.job, w.want limit 10
+    for r in select distinct on (h.job) h.job, h.since, h.want, q.type, h.held
+               from bellhop.lock_holders(bellhop.wanted_locks(j.locks, j.waiting_for, j.behind)) h
+               join bellhop.jobqueue q on q.id = h.job
+              where h.job <> j.id
+              order by h.job, h.want limit 10
     loop
       found_one := true;
       return query select * from bellhop.reason('lock_held', jsonb_build_object('id', j.id, 'lock', r.want, 'job', r.job,
@@ -269,6 +266,14 @@ begin
       if what is not null then
         return query select * from bellhop.reason('last_words', jsonb_build_object('id', j.id, 'words', what));
       end if;
+    end if;
+  end if;
+
+  if is_at in ('blocked', 'ready', 'assigned', 'running') then
+    what := bellhop.chain(j.id);
+    if what is not null then
+      return query select * from bellhop.reason('chain', jsonb_build_object('id', j.id, 'chain', what,
+        'last', (select b.job from bellhop.blockers(j.id) b order by b.n desc limit 1)));
     end if;
   end if;
 
