@@ -152,7 +152,10 @@ func TestPosition_ASlowMachineIsNotALongWalk(t *testing.T) {
 	if claim(quick, quick); claim(quick, quick) {
 		t.Error("one where claims are quick")
 	}
-	if claim(quick, busy); !claim(quick, busy) || !claim(quick, busy) {
-		t.Error("none where only claims are slow")
+	claim(quick, busy)
+	for range 2 {
+		if !claim(quick, busy) {
+			t.Error("none where only claims are slow")
+		}
 	}
 }
