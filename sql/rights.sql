@@ -64,6 +64,7 @@ grant SELECT on bellhop.lock to bellhop_reader;
 grant SELECT on bellhop.lock to bellhop_scheduler;
 grant DELETE, INSERT, SELECT, UPDATE on bellhop.lock_grant to bellhop_scheduler;
 grant DELETE, INSERT, SELECT, UPDATE on bellhop.lock_reserved to bellhop_scheduler;
+grant SELECT, UPDATE on bellhop.lock_scan to bellhop_scheduler;
 grant DELETE, INSERT, SELECT, UPDATE on bellhop.lock_wait to bellhop_scheduler;
 grant SELECT on bellhop.lock_waiting to bellhop_reader;
 grant SELECT on bellhop.lock_waiting to bellhop_scheduler;

@@ -304,6 +304,11 @@ table bellhop.lock_reserved (
   since timestamp with time zone not null default clock_timestamp()
 );
 
+table bellhop.lock_scan (
+  one boolean not null default true,
+  beyond text not null default ''::text
+);
+
 table bellhop.lock_wait (
   level text not null,
   name text not null,
@@ -849,6 +854,8 @@ alter table bellhop.located add constraint located_pkey PRIMARY KEY (instance, k
 alter table bellhop.lock_grant add constraint lock_grant_mode_check CHECK ((mode = ANY (ARRAY['exclusive'::text, 'shared'::text, 'slot'::text, 'turn'::text, 'kept'::text])));
 alter table bellhop.lock_grant add constraint lock_grant_pkey PRIMARY KEY (level, name, job);
 alter table bellhop.lock_reserved add constraint lock_reserved_pkey PRIMARY KEY (job);
+alter table bellhop.lock_scan add constraint lock_scan_one_check CHECK (one);
+alter table bellhop.lock_scan add constraint lock_scan_pkey PRIMARY KEY (one);
 alter table bellhop.lock_wait add constraint lock_wait_mode_check CHECK ((mode = ANY (ARRAY['exclusive'::text, 'shared'::text])));
 alter table bellhop.lock_wait add constraint lock_wait_pkey PRIMARY KEY (level, name, job);
 alter table bellhop.log add constraint log_pkey PRIMARY KEY (id);
@@ -3234,7 +3241,7 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION bellhop.find_lost_turns(most integer DEFAULT 10000)
+CREATE OR REPLACE FUNCTION bellhop.find_lost_turns(locks text[])
  RETURNS integer
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
@@ -3245,7 +3252,8 @@ declare
   found_now integer;
 begin
   with l as (
-    select split_part(w.behind, ':', 1) as level, substr(w.behind, strpos(w.behind, ':') + 1) as name from bellhop.waited_for(most) w
+    select split_part(w.behind, ':', 1) as level, substr(w.behind, strpos(w.behind, ':') + 1) as name
+      from unnest(find_lost_turns.locks) w (behind)
   ), ownerless as (
     select l.level, l.name from l
      where (l.level <> 'paused' or not exists (select from bellhop.filter f where f.id = l.name and f.action = 'PAUSE')) -- one that is there holds them
@@ -4057,6 +4065,10 @@ CREATE OR REPLACE FUNCTION bellhop.locks_upkeep(reserve_after bigint)
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off'
 AS $function$
+declare
+  most constant integer := 1000;
+  beyond text;
+  locks  text[];
 begin
   -- What is cheap comes first: an INSERT of a million rows that is not committed yet stands behind no lock, and whoever looks there
   -- walks all of it.
@@ -4067,14 +4079,24 @@ begin
            order by coalesce(j.behind, ''), j.type, j.priority, j.id limit 1) is null then
     return false;
   end if;
-  perform bellhop.find_lost_turns();
+  select s.beyond into beyond from bellhop.lock_scan s;
+  locks := array(select w.behind from bellhop.waited_for(most, coalesce(beyond, '')) w);
+  if cardinality(locks) < most and beyond > '' then -- and on from the first of all
+    locks := locks || array(select w.behind from bellhop.waited_for(most - cardinality(locks)) w where w.behind <= beyond);
+  end if;
+  if cardinality(locks) = most or beyond > '' then
+    update bellhop.lock_scan s set beyond = case cardinality(locks) when most then locks[most] else '' end
+      from (select l.one from bellhop.lock_scan l for update skip locked) free -- another instance's scan goes on from there as well
+     where s.one = free.one;
+  end if;
+  perform bellhop.find_lost_turns(locks);
   delete from bellhop.lock_reserved r
    where not exists (select from bellhop.jobqueue j
                       where j.id = r.job and j.state || '' = 'ready' and not j.held and j.locks is not null and bellhop.is_served(j.type, j.id));
   if reserve_after > 0 then
     insert into bellhop.lock_reserved (job)
     select f.job
-      from (select '' as behind union all select l.behind from bellhop.waited_for(1000) l) w
+      from (select '' as behind union all select l.behind from unnest(locks) l (behind)) w
      cross join lateral bellhop.heads_behind(w.behind) f
      where split_part(w.behind, ':', 1) not in ('paused', 'filter', 'rate-limit', 'unreadable') -- no lock keeps them waiting
        and f.since < clock_timestamp() - reserve_after * interval '1 ms'
@@ -7573,7 +7595,7 @@ exception when lock_not_available or query_canceled or deadlock_detected then
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION bellhop.waited_for(most integer)
+CREATE OR REPLACE FUNCTION bellhop.waited_for(most integer, beyond text DEFAULT ''::text)
  RETURNS TABLE(behind text)
  LANGUAGE sql
  STABLE
@@ -7581,7 +7603,7 @@ CREATE OR REPLACE FUNCTION bellhop.waited_for(most integer)
 AS $function$
   with recursive l as (
     (select coalesce(j.behind, '') as behind, 1 as n from bellhop.jobqueue j
-      where coalesce(j.behind, '') > '' and j.state = 'ready' and not j.held and j.locks is not null
+      where coalesce(j.behind, '') > waited_for.beyond and j.state = 'ready' and not j.held and j.locks is not null
       order by coalesce(j.behind, '') limit 1)
     union all
     select (select coalesce(j.behind, '') from bellhop.jobqueue j

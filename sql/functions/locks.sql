@@ -80,14 +80,15 @@ language sql volatile
 set search_path = pg_catalog, pg_temp
 as $$ select idle_turn.since < clock_timestamp() - interval '2 s' $$;
 
--- waited_for: the locks behind which jobs wait, at most so many. Index: jobqueue_locked, one probe for each.
-create or replace function bellhop.waited_for(most integer) returns table (behind text)
+-- waited_for: the locks behind which jobs wait, at most so many of those that come beyond one. Index: jobqueue_locked, one probe for each.
+drop function if exists bellhop.waited_for(integer);
+create or replace function bellhop.waited_for(most integer, beyond text default '') returns table (behind text)
 language sql stable
 set search_path = pg_catalog, pg_temp
 as $$
   with recursive l as (
     (select coalesce(j.behind, '') as behind, 1 as n from bellhop.jobqueue j
-      where coalesce(j.behind, '') > '' and j.state = 'ready' and not j.held and j.locks is not null
+      where coalesce(j.behind, '') > waited_for.beyond and j.state = 'ready' and not j.held and j.locks is not null
       order by coalesce(j.behind, '') limit 1)
     union all
     select (select coalesce(j.behind, '') from bellhop.jobqueue j
@@ -237,8 +238,9 @@ $$;
 
 -- find_lost_turns: jobs that wait behind a lock that has no row any more (somebody deleted it, or the job was held meanwhile), or
 -- whose turn nobody takes, are looked at anew: the first behind each such lock gets a turn. One probe for each lock that is waited
--- for, at most so many. Returns how many there were. Index: jobqueue_locked.
-create or replace function bellhop.find_lost_turns(most integer default 10000) returns integer
+-- for, of those given. Returns how many there were. Index: jobqueue_locked.
+drop function if exists bellhop.find_lost_turns(integer);
+create or replace function bellhop.find_lost_turns(locks text[]) returns integer
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 set enable_hashjoin = off
@@ -248,7 +250,8 @@ declare
   found_now integer;
 begin
   with l as (
-    select split_part(w.behind, ':', 1) as level, substr(w.behind, strpos(w.behind, ':') + 1) as name from bellhop.waited_for(most) w
+    select split_part(w.behind, ':', 1) as level, substr(w.behind, strpos(w.behind, ':') + 1) as name
+      from unnest(find_lost_turns.locks) w (behind)
   ), ownerless as (
     select l.level, l.name from l
      where (l.level <> 'paused' or not exists (select from bellhop.filter f where f.id = l.name and f.action = 'PAUSE')) -- one that is there holds them
@@ -315,14 +318,18 @@ as $$
                     and (h.only_priorities is null and h.only_names is null or j.priority = any (h.only_priorities) or j.priority_name ~ h.only_names))
 $$;
 
--- locks_upkeep: what the safety scan sees to. reserve_after: in ms; 0: nobody is reserved for. Returns whether any job with locks is
--- ready, or holds some.
+-- locks_upkeep: what the safety scan sees to, of 1,000 locks at once: of more, each scan sees the next. reserve_after: in ms; 0: nobody
+-- is reserved for. Returns whether any job with locks is ready, or holds some.
 create or replace function bellhop.locks_upkeep(reserve_after bigint) returns boolean
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 set enable_hashjoin = off
 set enable_mergejoin = off
 as $$
+declare
+  most constant integer := 1000;
+  beyond text;
+  locks  text[];
 begin
   -- What is cheap comes first: an INSERT of a million rows that is not committed yet stands behind no lock, and whoever looks there
   -- walks all of it.
@@ -333,14 +340,24 @@ begin
            order by coalesce(j.behind, ''), j.type, j.priority, j.id limit 1) is null then
     return false;
   end if;
-  perform bellhop.find_lost_turns();
+  select s.beyond into beyond from bellhop.lock_scan s;
+  locks := array(select w.behind from bellhop.waited_for(most, coalesce(beyond, '')) w);
+  if cardinality(locks) < most and beyond > '' then -- and on from the first of all
+    locks := locks || array(select w.behind from bellhop.waited_for(most - cardinality(locks)) w where w.behind <= beyond);
+  end if;
+  if cardinality(locks) = most or beyond > '' then
+    update bellhop.lock_scan s set beyond = case cardinality(locks) when most then locks[most] else '' end
+      from (select l.one from bellhop.lock_scan l for update skip locked) free -- another instance's scan goes on from there as well
+     where s.one = free.one;
+  end if;
+  perform bellhop.find_lost_turns(locks);
   delete from bellhop.lock_reserved r
    where not exists (select from bellhop.jobqueue j
                       where j.id = r.job and j.state || '' = 'ready' and not j.held and j.locks is not null and bellhop.is_served(j.type, j.id));
   if reserve_after > 0 then
     insert into bellhop.lock_reserved (job)
     select f.job
-      from (select '' as behind union all select l.behind from bellhop.waited_for(1000) l) w
+      from (select '' as behind union all select l.behind from unnest(locks) l (behind)) w
      cross join lateral bellhop.heads_behind(w.behind) f
      where split_part(w.behind, ':', 1) not in ('paused', 'filter', 'rate-limit', 'unreadable') -- no lock keeps them waiting
        and f.since < clock_timestamp() - reserve_after * interval '1 ms'

@@ -162,3 +162,31 @@ func TestLocks_NothingIsKeptForWhomAFilterPauses(t *testing.T) {
 		t.Errorf("%v start, want %v", got, old)
 	}
 }
+
+// The scan looks at a thousand locks at once, and at all of them in turn: no name comes too late in the alphabet.
+func TestLocks_WhoWaitsBehindTheLastOfManyLocksIsReservedFor(t *testing.T) {
+	t.Parallel()
+	e := openEnv(t)
+	e.exec(`insert into bellhop.jobqueue (type, locks, behind)
+		select 'cat', array['db:' || n || '=exclusive'], 'db:' || n from generate_series(10000, 12100) n`)
+	old := e.insert("type, locks, behind, created_at", "'cat', '{db:z=exclusive}', 'db:z', now() - interval '1 h'")
+	reserved := func() string {
+		return e.one("select count(job) || ' ' || beyond from bellhop.lock_scan left join bellhop.lock_reserved on job = $1 group by beyond", int64(old))
+	}
+	var seen []string
+	for range 4 {
+		e.scan()
+		seen = append(seen, reserved())
+	}
+	want := []string{"0 db:10999", "0 db:11999", "1 db:10897", "1 db:11897"}
+	if !slices.Equal(seen, want) {
+		t.Errorf("scans come to %q, want %q", seen, want)
+	}
+	e.exec("delete from bellhop.jobqueue where id <> $1", int64(old))
+	for range 2 {
+		e.scan()
+	}
+	if now := reserved(); now != "1 " {
+		t.Errorf("with one lock it comes to %q", now)
+	}
+}
