@@ -96,6 +96,12 @@ func TestNotices_MailTellsOfRunsThatFail(t *testing.T) {
 	}
 	e.ok("workflow", "notify", "add", "--project", "demo", "--prefix", "NIGHT", "--mail", "ops@example.org,boss@example.org")
 	e.ok("workflow", "notify", "add", "--prefix", "other", "--mail", "never@example.org")
+	off := strings.TrimSpace(e.ok("workflow", "notify", "add", "--prefix", "night", "--mail", "never@example.org"))
+	e.ok("workflow", "notify", "edit", off, "--active=false", "--version", "1")
+	if r := e.run("workflow", "notify", "edit", off, "--active", "--version", "1"); r.code != 7 ||
+		!strings.Contains(r.stderr, "rule "+off+" has version 2, not 1") {
+		t.Errorf("a change of what somebody else has changed: %+v", r)
+	}
 	if r := e.run("workflow", "run", "quiet", "--wait"); r.code != 1 {
 		t.Fatalf("%+v", r)
 	}

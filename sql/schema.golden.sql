@@ -383,7 +383,9 @@ table bellhop.notice_rule (
   webhook text,
   command text[] not null default '{}'::text[],
   changed_at timestamp with time zone not null default clock_timestamp(),
-  changed_by text not null
+  changed_by text not null,
+  active boolean not null default true,
+  version integer not null default 1
 );
 
 table bellhop.operation (
@@ -2250,7 +2252,7 @@ CREATE OR REPLACE FUNCTION bellhop.end_told(run bigint, called text, state text,
  SET enable_seqscan TO 'off'
 AS $function$
 begin
-  if exists (select from bellhop.notice_rule r where end_told.state = any (r.statuses))
+  if exists (select from bellhop.notice_rule r where r.active and end_told.state = any (r.statuses))
      or exists (select from bellhop.workflow w where w.name = called and w.notifies
                    and (end_told.state <> 'skipped' or w.definition -> 'notify' @? '$[*].when[*] ? (@ == "skipped")')) then
     insert into bellhop.run_end (run, workflow, state, reason) values (end_told.run, called, end_told.state, end_told.reason);
@@ -4346,7 +4348,7 @@ AS $function$
   select holder is null or holder = me or not exists (select from bellhop.instance i where i.id = holder and i.state = 'live')
 $function$;
 
-CREATE OR REPLACE FUNCTION bellhop.notice_rule_add(project text DEFAULT ''::text, prefix text DEFAULT ''::text, statuses text[] DEFAULT '{failed}'::text[], mail text[] DEFAULT '{}'::text[], webhook text DEFAULT NULL::text, command text[] DEFAULT '{}'::text[], unless_success_within interval DEFAULT NULL::interval)
+CREATE OR REPLACE FUNCTION bellhop.notice_rule_add(project text DEFAULT ''::text, prefix text DEFAULT ''::text, statuses text[] DEFAULT '{failed}'::text[], mail text[] DEFAULT '{}'::text[], webhook text DEFAULT NULL::text, command text[] DEFAULT '{}'::text[], unless_success_within interval DEFAULT NULL::interval, active boolean DEFAULT true)
  RETURNS bigint
  LANGUAGE plpgsql
  SECURITY DEFINER
@@ -4357,27 +4359,38 @@ declare
 begin
   perform bellhop.refuse_but_operators('say who is told of runs');
   perform bellhop.notice_rule_refused(statuses, mail, webhook, command);
-  insert into bellhop.notice_rule (project, prefix, statuses, mail, webhook, command, unless_success_within, changed_by)
+  insert into bellhop.notice_rule (project, prefix, statuses, mail, webhook, command, unless_success_within, active, changed_by)
   values (coalesce(notice_rule_add.project, ''), coalesce(notice_rule_add.prefix, ''), notice_rule_add.statuses, coalesce(notice_rule_add.mail, '{}'),
-          nullif(notice_rule_add.webhook, ''), coalesce(notice_rule_add.command, '{}'), notice_rule_add.unless_success_within, bellhop.caller())
+          nullif(notice_rule_add.webhook, ''), coalesce(notice_rule_add.command, '{}'), notice_rule_add.unless_success_within,
+          coalesce(notice_rule_add.active, true), bellhop.caller())
   returning notice_rule.id into made;
   return made;
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION bellhop.notice_rule_change(id bigint, project text DEFAULT ''::text, prefix text DEFAULT ''::text, statuses text[] DEFAULT '{failed}'::text[], mail text[] DEFAULT '{}'::text[], webhook text DEFAULT NULL::text, command text[] DEFAULT '{}'::text[], unless_success_within interval DEFAULT NULL::interval)
+CREATE OR REPLACE FUNCTION bellhop.notice_rule_change(id bigint, project text DEFAULT ''::text, prefix text DEFAULT ''::text, statuses text[] DEFAULT '{failed}'::text[], mail text[] DEFAULT '{}'::text[], webhook text DEFAULT NULL::text, command text[] DEFAULT '{}'::text[], unless_success_within interval DEFAULT NULL::interval, active boolean DEFAULT NULL::boolean, version integer DEFAULT NULL::integer)
  RETURNS boolean
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp'
 AS $function$
+declare
+  o bellhop.notice_rule;
 begin
   perform bellhop.refuse_but_operators('say who is told of runs');
   perform bellhop.notice_rule_refused(statuses, mail, webhook, command);
+  select * into o from bellhop.notice_rule r where r.id = notice_rule_change.id for update;
+  if notice_rule_change.version <> o.version then
+    raise object_not_in_prerequisite_state using
+      message = format('rule %s has version %s, not %s: %s changed it at %s', o.id, o.version, notice_rule_change.version,
+                       o.changed_by, to_char(o.changed_at, 'YYYY-MM-DD HH24:MI:SS')),
+      hint = 'Look at what it is now: bellhop workflow notify ls';
+  end if;
   update bellhop.notice_rule r
      set project = coalesce(notice_rule_change.project, ''), prefix = coalesce(notice_rule_change.prefix, ''), statuses = notice_rule_change.statuses,
          mail = coalesce(notice_rule_change.mail, '{}'), webhook = nullif(notice_rule_change.webhook, ''),
          command = coalesce(notice_rule_change.command, '{}'), unless_success_within = notice_rule_change.unless_success_within,
+         active = coalesce(notice_rule_change.active, r.active), version = r.version + 1,
          changed_at = clock_timestamp(), changed_by = bellhop.caller()
    where r.id = notice_rule_change.id;
   return found;

@@ -9,7 +9,7 @@ set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 as $$
 begin
-  if exists (select from bellhop.notice_rule r where end_told.state = any (r.statuses))
+  if exists (select from bellhop.notice_rule r where r.active and end_told.state = any (r.statuses))
      or exists (select from bellhop.workflow w where w.name = called and w.notifies
                    and (end_told.state <> 'skipped' or w.definition -> 'notify' @? '$[*].when[*] ? (@ == "skipped")')) then
     insert into bellhop.run_end (run, workflow, state, reason) values (end_told.run, called, end_told.state, end_told.reason);
@@ -70,9 +70,10 @@ end
 $$;
 
 -- notice_rule_add: a rule for the runs of a project, or of workflows whose names begin so, or all. Returns its id.
+drop function if exists bellhop.notice_rule_add(text, text, text[], text[], text, text[], interval);
 create or replace function bellhop.notice_rule_add(project text default '', prefix text default '', statuses text[] default '{failed}',
                                                    mail text[] default '{}', webhook text default null, command text[] default '{}',
-                                                   unless_success_within interval default null) returns bigint
+                                                   unless_success_within interval default null, active boolean default true) returns bigint
 language plpgsql volatile security definer
 set search_path = pg_catalog, bellhop, pg_temp
 as $$
@@ -81,28 +82,42 @@ declare
 begin
   perform bellhop.refuse_but_operators('say who is told of runs');
   perform bellhop.notice_rule_refused(statuses, mail, webhook, command);
-  insert into bellhop.notice_rule (project, prefix, statuses, mail, webhook, command, unless_success_within, changed_by)
+  insert into bellhop.notice_rule (project, prefix, statuses, mail, webhook, command, unless_success_within, active, changed_by)
   values (coalesce(notice_rule_add.project, ''), coalesce(notice_rule_add.prefix, ''), notice_rule_add.statuses, coalesce(notice_rule_add.mail, '{}'),
-          nullif(notice_rule_add.webhook, ''), coalesce(notice_rule_add.command, '{}'), notice_rule_add.unless_success_within, bellhop.caller())
+          nullif(notice_rule_add.webhook, ''), coalesce(notice_rule_add.command, '{}'), notice_rule_add.unless_success_within,
+          coalesce(notice_rule_add.active, true), bellhop.caller())
   returning notice_rule.id into made;
   return made;
 end
 $$;
 
--- notice_rule_change: what a rule is from now on, all of it. Whether there is such a rule.
+-- notice_rule_change: what a rule is from now on, all of it; active as it was where nothing is said of that. With a version: only where
+-- that is the present one. Whether there is such a rule.
+drop function if exists bellhop.notice_rule_change(bigint, text, text, text[], text[], text, text[], interval);
 create or replace function bellhop.notice_rule_change(id bigint, project text default '', prefix text default '', statuses text[] default '{failed}',
                                                       mail text[] default '{}', webhook text default null, command text[] default '{}',
-                                                      unless_success_within interval default null) returns boolean
+                                                      unless_success_within interval default null,
+                                                      active boolean default null, version integer default null) returns boolean
 language plpgsql volatile security definer
 set search_path = pg_catalog, bellhop, pg_temp
 as $$
+declare
+  o bellhop.notice_rule;
 begin
   perform bellhop.refuse_but_operators('say who is told of runs');
   perform bellhop.notice_rule_refused(statuses, mail, webhook, command);
+  select * into o from bellhop.notice_rule r where r.id = notice_rule_change.id for update;
+  if notice_rule_change.version <> o.version then
+    raise object_not_in_prerequisite_state using
+      message = format('rule %s has version %s, not %s: %s changed it at %s', o.id, o.version, notice_rule_change.version,
+                       o.changed_by, to_char(o.changed_at, 'YYYY-MM-DD HH24:MI:SS')),
+      hint = 'Look at what it is now: bellhop workflow notify ls';
+  end if;
   update bellhop.notice_rule r
      set project = coalesce(notice_rule_change.project, ''), prefix = coalesce(notice_rule_change.prefix, ''), statuses = notice_rule_change.statuses,
          mail = coalesce(notice_rule_change.mail, '{}'), webhook = nullif(notice_rule_change.webhook, ''),
          command = coalesce(notice_rule_change.command, '{}'), unless_success_within = notice_rule_change.unless_success_within,
+         active = coalesce(notice_rule_change.active, r.active), version = r.version + 1,
          changed_at = clock_timestamp(), changed_by = bellhop.caller()
    where r.id = notice_rule_change.id;
   return found;

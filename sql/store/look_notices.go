@@ -33,6 +33,8 @@ type NoticeRuleRow struct {
 	Mail                []string  `json:"mail"`
 	Webhook             *string   `json:"webhook"`
 	Command             []string  `json:"command"`
+	Active              bool      `json:"active"`
+	Version             int32     `json:"version"`
 	ChangedAt           time.Time `json:"changed_at"`
 	ChangedBy           string    `json:"changed_by"`
 }
@@ -67,15 +69,18 @@ func (l Look) NoticeRules(ctx context.Context) ([]NoticeRuleRow, error) {
 	return list, nil
 }
 
-// AddNoticeRule writes a rule and gives its id.
-func (l Look) AddNoticeRule(ctx context.Context, r notice.Rule) (id int64, err error) {
-	err = l.workflow(ctx, "add a rule", &id, lookNoticeAddSQL, ruleArgs(r)...)
+// AddNoticeRule writes a rule, which is active or not yet, and gives its id.
+func (l Look) AddNoticeRule(ctx context.Context, r notice.Rule, active bool) (id int64, err error) {
+	err = l.workflow(ctx, "add a rule", &id, lookNoticeAddSQL, append(ruleArgs(r), active)...)
 	return id, err
 }
 
-// ChangeNoticeRule says what a rule is from now on; false: there is none.
-func (l Look) ChangeNoticeRule(ctx context.Context, id int64, r notice.Rule) (is bool, err error) {
-	err = l.workflow(ctx, "change a rule", &is, lookNoticeChangeSQL, append([]any{id}, ruleArgs(r)...)...)
+// ChangeNoticeRule says what a rule is from now on, and whether it is active (nil: as it was). With a version it is
+// refused where the rule has another one. False: there is none.
+func (l Look) ChangeNoticeRule(ctx context.Context, id int64, r notice.Rule, active *bool, version *int) (
+	is bool, err error) {
+	args := append(append([]any{id}, ruleArgs(r)...), active, version)
+	err = l.workflow(ctx, "change a rule", &is, lookNoticeChangeSQL, args...)
 	return is, err
 }
 

@@ -22,6 +22,7 @@ type NoticeRule struct {
 	Mail                []string `json:"mail,omitempty"                  maxItems:"100"                       doc:"Addresses"`
 	Webhook             string   `json:"webhook,omitempty"                                   maxLength:"2000" doc:"A URL that it is posted to"`
 	Command             []string `json:"command,omitempty"               maxItems:"100"                       doc:"The name of a command in bellhop.yaml"`
+	Active              *bool    `json:"active,omitempty"                                                     doc:"Whether anybody is told by it; yes of a new one, as it was of another"`
 }
 
 func (n NoticeRule) rule() (notice.Rule, error) {
@@ -91,7 +92,7 @@ func (a *API) notificationRules() {
 		if err != nil {
 			return nil, err
 		}
-		id, err := l.AddNoticeRule(ctx, r)
+		id, err := l.AddNoticeRule(ctx, r, in.Body.Active == nil || *in.Body.Active)
 		if err != nil {
 			return nil, err
 		}
@@ -100,7 +101,8 @@ func (a *API) notificationRules() {
 	})
 	type put struct {
 		RuleWord
-		Body NoticeRule
+		Version int `query:"version" minimum:"0" doc:"Change it only if it has this version"`
+		Body    NoticeRule
 	}
 	change(a, ruleOp(http.MethodPut, "/{id}", "Say what a rule is from now on, all of it", http.StatusNotFound),
 		func(ctx context.Context, l store.Look, in *put) (*body[store.NoticeRuleRow], error) {
@@ -108,7 +110,11 @@ func (a *API) notificationRules() {
 			if err != nil {
 				return nil, err
 			}
-			is, err := l.ChangeNoticeRule(ctx, in.ID, r)
+			var version *int
+			if in.Version > 0 {
+				version = &in.Version
+			}
+			is, err := l.ChangeNoticeRule(ctx, in.ID, r, in.Body.Active, version)
 			if err == nil && !is {
 				err = in.missing()
 			}

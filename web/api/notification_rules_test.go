@@ -37,6 +37,15 @@ func TestNotificationRules_FromFirstToLast(t *testing.T) {
 			t.Errorf("%s is not in %s", want, text)
 		}
 	}
+	status, late := s.ask("operator", "PUT", "/notification-rules/1?version=1", `{"mail": ["late@example.org"]}`)
+	if status != 409 || !strings.Contains(late, "rule 1 has version 2, not 1") || !strings.Contains(late, "bellhop workflow notify ls") {
+		t.Errorf("who saw the version before is told %d: %s", status, late)
+	}
+	text = s.must(200, "operator", "PUT", "/notification-rules/1?version=2", `{"mail": ["ops@example.org"], "active": false}`)
+	text = s.must(200, "operator", "PUT", "/notification-rules/1", `{"mail": ["ops@example.org"]}`)
+	if !strings.Contains(text, `"active":false,"version":4`) {
+		t.Errorf("a change that does not say so makes it active: %s", text)
+	}
 	one := "[" + strings.TrimSpace(text) + "]"
 	if got := s.must(200, "operator", "GET", "/notification-rules", ""); strings.TrimSpace(got) != one {
 		t.Errorf("the list is %s", got)

