@@ -370,6 +370,7 @@ grant EXECUTE on function bellhop.row_job_key to bellhop_scheduler;
 grant EXECUTE on function bellhop.row_named to bellhop_scheduler;
 grant EXECUTE on function bellhop.run_ended to bellhop_scheduler;
 grant EXECUTE on function bellhop.run_of_event to bellhop_scheduler;
+grant EXECUTE on function bellhop.runs_as_archived to bellhop_scheduler;
 grant EXECUTE on function bellhop.runs_forgotten to bellhop_scheduler;
 grant EXECUTE on function bellhop.runs_go_on to bellhop_scheduler;
 grant EXECUTE on function bellhop.runs_lost to bellhop_scheduler;

@@ -1000,14 +1000,15 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION bellhop.archived(ids bigint[], archive text)
+CREATE OR REPLACE FUNCTION bellhop.archived(ids bigint[], archive text, runs boolean)
  RETURNS void
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 begin
   if archive <> '' and ids <> '{}' then
-    execute pg_catalog.format('insert into %s (job, "row") select a.job, a."row" from bellhop.as_archived($1) a', archive::regclass) using ids;
+    execute pg_catalog.format('insert into %s (job, "row") select a.job, a."row" from bellhop.%I($1) a', archive::regclass,
+                              case when runs then 'runs_as_archived' else 'as_archived' end) using ids;
   end if;
 end
 $function$;
@@ -5118,7 +5119,7 @@ begin
   end if;
   execute format($q$with gone as materialized (select p.job, p."row" from bellhop.prune_jobs($1, $2, $3, $4, $5, false, true) p),
                          kept as (insert into %s (job, "row") select g.job, g."row" from gone g)
-                    select count(*)::integer, max(g.job) from gone g$q$, to_regclass(archive))
+                    select count(*)::integer, max(g.job) from gone g where not g."row" ? 'messages'$q$, to_regclass(archive))
     into deleted, last using since, until, states, past, most;
 end
 $function$;
@@ -5161,6 +5162,9 @@ begin
                      and (prune_jobs.since is null or r.ended_at >= prune_jobs.since)
                      and not exists (select from bellhop.dependency d where d.job = r.last)
                    order by r.ended_at limit most for update of r skip locked);
+    if whole then
+      return query select a.job, a."row" from bellhop.runs_as_archived(runs) a;
+    end if;
     perform bellhop.runs_forgotten(runs);
   end if;
 end
@@ -5710,7 +5714,7 @@ begin
        and not exists (select from bellhop.rjm r where r.job = j.id)
      order by j.id
        for update of j skip locked);
-  perform bellhop.archived(ids, archive);
+  perform bellhop.archived(ids, archive, false);
   deleted := bellhop.jobs_forgotten(ids);
   -- Jobs come about in the order of their ids, give or take a transaction: an hour.
   if oldest > clock_timestamp() - (select min(a) from unnest(ages) a) * interval '1 ms' + interval '1 h' then
@@ -5738,11 +5742,12 @@ begin
                           where x.needs = j.id and not x.met and c.state not in ('succeeded', 'failed', 'cancelled', 'quarantined'))
        order by r.ended_at, j.id limit most
          for update of j skip locked);
-    perform bellhop.archived(ids, archive);
+    perform bellhop.archived(ids, archive, false);
     n := n + bellhop.jobs_forgotten(ids);
     ids := array(select r.id from bellhop.run r
                   where r.state = rule.state and r.ended_at < rule.before and not exists (select from bellhop.dependency d where d.job = r.last)
                   order by r.ended_at limit most for update of r skip locked);
+    perform bellhop.archived(ids, archive, true);
     perform bellhop.runs_forgotten(ids);
     n := n + cardinality(ids);
   end loop;
@@ -6193,6 +6198,18 @@ begin
    where s.workflow = w.name and not exists (select from bellhop.run x where x.id = r and x.state = 'skipped');
   return r;
 end
+$function$;
+
+CREATE OR REPLACE FUNCTION bellhop.runs_as_archived(ids bigint[])
+ RETURNS TABLE(job bigint, "row" jsonb)
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select r.last, jsonb_build_object('run', to_jsonb(r),
+           'event', (select to_jsonb(e) from bellhop.event e where e.workflow = r.workflow and e.event = r.event and e.run = r.id),
+           'messages', (select coalesce(jsonb_agg(to_jsonb(n) order by n.id), '[]') from bellhop.notice n where n.run = r.id and n.status <> 'waiting'))
+    from bellhop.run r where r.id = any (ids)
 $function$;
 
 CREATE OR REPLACE FUNCTION bellhop.runs_forgotten(ids bigint[])

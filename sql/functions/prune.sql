@@ -1,7 +1,8 @@
 -- prune_jobs: deletes jobs that ended within a time, since <= and < until (NULL: no bound), with what is kept of them, in the order of
 -- their ids from past on, `most` at a time; with rjm, RJM's only. But none that a job which is not over still needs, none that
 -- succeeded and whose files are not deleted yet, and none of a row of an attached table that is not told yet what became of it.
--- A step goes by the end of its run. Gives who they were; with whole, as the archive has them (bellhop.as_archived).
+-- A step goes by the end of its run. Gives who they were; with whole, as the archive has them (bellhop.as_archived), and so the runs
+-- of which no step is left.
 create or replace function bellhop.prune_jobs(since timestamptz, until timestamptz, states text[], past bigint, most integer, rjm boolean, whole boolean)
 returns table (job bigint, "row" jsonb)
 language plpgsql volatile security definer
@@ -39,6 +40,9 @@ begin
                      and (prune_jobs.since is null or r.ended_at >= prune_jobs.since)
                      and not exists (select from bellhop.dependency d where d.job = r.last)
                    order by r.ended_at limit most for update of r skip locked);
+    if whole then
+      return query select a.job, a."row" from bellhop.runs_as_archived(runs) a;
+    end if;
     perform bellhop.runs_forgotten(runs);
   end if;
 end
@@ -54,7 +58,8 @@ as $$
     from bellhop.prune_jobs(null, clock_timestamp() - older_than, states, past, most, rjm, false) p
 $$;
 
--- prune_into: prune_jobs, where each job is first written to a table of the user's, (job bigint, "row" jsonb), as retention does (bellhop.archived).
+-- prune_into: prune_jobs, where each job, and each run, is first written to a table of the user's, (job bigint, "row" jsonb), as
+-- retention does (bellhop.archived).
 -- It is the caller who writes there, by its own rights, and not the owner of this schema: whose table that is, and what its
 -- triggers do, is the caller's choice. last is NULL when there are no more.
 create or replace function bellhop.prune_into(archive text, since timestamptz, until timestamptz, states text[], past bigint, most integer,
@@ -71,7 +76,7 @@ begin
   end if;
   execute format($q$with gone as materialized (select p.job, p."row" from bellhop.prune_jobs($1, $2, $3, $4, $5, false, true) p),
                          kept as (insert into %s (job, "row") select g.job, g."row" from gone g)
-                    select count(*)::integer, max(g.job) from gone g$q$, to_regclass(archive))
+                    select count(*)::integer, max(g.job) from gone g where not g."row" ? 'messages'$q$, to_regclass(archive))
     into deleted, last using since, until, states, past, most;
 end
 $$;

@@ -41,14 +41,28 @@ as $$
     from bellhop.jobqueue j where j.id = any (ids)
 $$;
 
--- archived: these jobs are written to a table of the user's, (job bigint, "row" jsonb).
-create or replace function bellhop.archived(ids bigint[], archive text) returns void
+-- runs_as_archived: these runs as the archive has them, under the id of the dummy that ends them: their rows, with the event that
+-- started them and the messages of how they ended. Index: the primary keys; notice_run.
+create or replace function bellhop.runs_as_archived(ids bigint[]) returns table (job bigint, "row" jsonb)
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select r.last, jsonb_build_object('run', to_jsonb(r),
+           'event', (select to_jsonb(e) from bellhop.event e where e.workflow = r.workflow and e.event = r.event and e.run = r.id),
+           'messages', (select coalesce(jsonb_agg(to_jsonb(n) order by n.id), '[]') from bellhop.notice n where n.run = r.id and n.status <> 'waiting'))
+    from bellhop.run r where r.id = any (ids)
+$$;
+
+-- archived: these jobs, or runs, are written to a table of the user's, (job bigint, "row" jsonb).
+drop function if exists bellhop.archived(bigint[], text);
+create or replace function bellhop.archived(ids bigint[], archive text, runs boolean) returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 as $$
 begin
   if archive <> '' and ids <> '{}' then
-    execute pg_catalog.format('insert into %s (job, "row") select a.job, a."row" from bellhop.as_archived($1) a', archive::regclass) using ids;
+    execute pg_catalog.format('insert into %s (job, "row") select a.job, a."row" from bellhop.%I($1) a', archive::regclass,
+                              case when runs then 'runs_as_archived' else 'as_archived' end) using ids;
   end if;
 end
 $$;
@@ -111,7 +125,7 @@ begin
        and not exists (select from bellhop.rjm r where r.job = j.id)
      order by j.id
        for update of j skip locked);
-  perform bellhop.archived(ids, archive);
+  perform bellhop.archived(ids, archive, false);
   deleted := bellhop.jobs_forgotten(ids);
   -- Jobs come about in the order of their ids, give or take a transaction: an hour.
   if oldest > clock_timestamp() - (select min(a) from unnest(ages) a) * interval '1 ms' + interval '1 h' then
@@ -145,11 +159,12 @@ begin
                           where x.needs = j.id and not x.met and c.state not in ('succeeded', 'failed', 'cancelled', 'quarantined'))
        order by r.ended_at, j.id limit most
          for update of j skip locked);
-    perform bellhop.archived(ids, archive);
+    perform bellhop.archived(ids, archive, false);
     n := n + bellhop.jobs_forgotten(ids);
     ids := array(select r.id from bellhop.run r
                   where r.state = rule.state and r.ended_at < rule.before and not exists (select from bellhop.dependency d where d.job = r.last)
                   order by r.ended_at limit most for update of r skip locked);
+    perform bellhop.archived(ids, archive, true);
     perform bellhop.runs_forgotten(ids);
     n := n + cardinality(ids);
   end loop;
@@ -166,12 +181,12 @@ begin
 end
 $$;
 
-revoke all on function bellhop.retention_begin, bellhop.retention_goes_on, bellhop.as_archived, bellhop.archived, bellhop.jobs_forgotten, bellhop.retain_jobs,
-                       bellhop.retain_runs from public;
+revoke all on function bellhop.retention_begin, bellhop.retention_goes_on, bellhop.as_archived, bellhop.runs_as_archived, bellhop.archived, bellhop.jobs_forgotten,
+                       bellhop.retain_jobs, bellhop.retain_runs from public;
 do $$
 begin
   if exists (select from pg_roles where rolname = 'bellhop_scheduler') then
-    grant execute on function bellhop.retention_begin, bellhop.retention_goes_on, bellhop.as_archived, bellhop.archived, bellhop.jobs_forgotten,
+    grant execute on function bellhop.retention_begin, bellhop.retention_goes_on, bellhop.as_archived, bellhop.runs_as_archived, bellhop.archived, bellhop.jobs_forgotten,
                               bellhop.retain_jobs, bellhop.retain_runs to bellhop_scheduler;
   end if;
 end

@@ -124,8 +124,15 @@ func TestRetention_RunsGoWhole(t *testing.T) {
 		t.Errorf("%d deleted of a run that is kept for longer", n)
 	}
 	e.exec("update bellhop.run set ended_at = ended_at - interval '100 days'")
-	if n := e.keeps(e.retention(month)); n != 4 {
+	e.exec("create table public.old (job bigint, \"row\" jsonb)")
+	keep := month
+	keep.Archive = "public.old"
+	if n := e.keeps(e.retention(keep)); n != 4 {
 		t.Errorf("%d deleted, and it was a run of three jobs", n)
+	}
+	if got := e.one(`select (select count(*) from public.old where "row" ->> 'step' <> '') || ' ' || string_agg(concat_ws(' ', "row" #>> '{run,workflow}',
+		"row" #>> '{run,state}', "row" #>> '{event,event}', "row" #>> '{messages,0,target}'), ', ') from public.old where "row" ? 'messages'`); got != "3 w succeeded order 1 a" {
+		t.Errorf("archived: %s", got)
 	}
 	e.runs("2 running")
 	if got := e.one("select (select count(*) from bellhop.jobqueue) || ' ' || (select count(*) from bellhop.event) || ' ' || (select count(*) from bellhop.notice)"); got != "4 0 0" {

@@ -41,7 +41,7 @@ func TestNotificationRules_FromFirstToLast(t *testing.T) {
 	if status != 409 || !strings.Contains(late, "rule 1 has version 2, not 1") || !strings.Contains(late, "bellhop workflow notify ls") {
 		t.Errorf("who saw the version before is told %d: %s", status, late)
 	}
-	text = s.must(200, "operator", "PUT", "/notification-rules/1?version=2", `{"mail": ["ops@example.org"], "active": false}`)
+	s.must(200, "operator", "PUT", "/notification-rules/1?version=2", `{"mail": ["ops@example.org"], "active": false}`)
 	text = s.must(200, "operator", "PUT", "/notification-rules/1", `{"mail": ["ops@example.org"]}`)
 	if !strings.Contains(text, `"active":false,"version":4`) {
 		t.Errorf("a change that does not say so makes it active: %s", text)
