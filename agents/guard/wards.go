@@ -14,6 +14,7 @@ const (
 	// a moment. Whoever does not have them free is refused, and told.
 	handed = 5
 	spare  = 4
+	ours   = 64 // at the most: the guard's own, whatever it was started with
 
 	firstNap = time.Millisecond
 	longest  = 20 * time.Millisecond // between two looks at what is to be dead
@@ -144,7 +145,7 @@ func (g *wards) receive() {
 	if len(files) == 0 {
 		return // the scheduler sees the end of its status pipe
 	}
-	if len(files) < handed || !room(files[0]) {
+	if len(files) < handed || !g.room(files[0]) {
 		tell(files[0], Report{Kind: Failed, Value: uint32(syscall.EMFILE)})
 	} else if w := g.newWard(files); g.listenTo(w.control) {
 		g.byControl[int32(w.control)] = w
@@ -168,8 +169,13 @@ func rights(oob []byte) []int {
 	return files
 }
 
-// room reports whether more descriptors can be had.
-func room(fd int) bool {
+// room reports whether more descriptors can be had. It tries only where so many wards may have them all: at each start
+// that would be eight calls of the system.
+func (g *wards) room(fd int) bool {
+	var limit syscall.Rlimit
+	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit) == nil && uint64(ours+handed*(len(g.byTag)+1)+spare) <= limit.Cur {
+		return true
+	}
 	var more [spare]int
 	got := 0
 	for ; got < spare; got++ {

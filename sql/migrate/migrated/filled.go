@@ -62,10 +62,10 @@ var rows = []string{
 	 values ('retry', jsonb_build_object('failure', $T), 'done', pg_current_snapshot(), 5000, '{"failed": 5000}', '{}', '[]', $T, $T, 4990, 3, now(), now())`,
 }
 
-// ours are tables that hold nothing of what others write.
+// ours are tables that hold nothing of what others write, or that nobody is shown.
 var ours = []string{
-	"asserted", "deadline", "dependency_turn", "housekeeping", "lock_reserved", "operation_job", "operation_part", "run_end",
-	"schema_script", "schema_version", "sign_in", "sketch",
+	"asserted", "deadline", "dependency_turn", "housekeeping", "lock_reserved", "lock_scan", "operation_job", "operation_part",
+	"run_end", "schema_script", "schema_version", "sign_in", "sketch",
 }
 
 // Fill writes a text into every field that people are shown: jobs 1 to 5, their attempts, log and items, hosts,
