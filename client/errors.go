@@ -103,6 +103,20 @@ var classes = map[string]Class{
 	"58":    ErrSystem,
 }
 
+// filterRule is the constraint that a job breaks which a filter rejects: it may come in when the filter is gone.
+const filterRule = "jobqueue_filter_rejected"
+
+// ClassOfRule is what a SQLSTATE means where a constraint of this name is broken.
+func ClassOfRule(sqlstate, rule string) Class {
+	switch {
+	case sqlstate == "23505" && rule == keyRule:
+		return ErrKeyTaken
+	case sqlstate == "23514" && rule == filterRule:
+		return ErrRefused
+	}
+	return ClassOf(sqlstate)
+}
+
 // ClassOf is what a SQLSTATE means.
 func ClassOf(sqlstate string) Class {
 	for n := len(sqlstate); n > 0; n-- {
@@ -126,16 +140,13 @@ func explained(ctx context.Context, err error) error {
 		return err
 	case errors.As(err, &said):
 		e := &Error{
-			Class:    ClassOf(said.Code),
+			Class:    ClassOfRule(said.Code, said.ConstraintName),
 			Rule:     said.ConstraintName,
 			SQLState: said.Code,
 			Message:  said.Message,
 			Detail:   said.Detail,
 			Hint:     said.Hint,
 			err:      err,
-		}
-		if said.Code == "23505" && said.ConstraintName == keyRule {
-			e.Class = ErrKeyTaken
 		}
 		return e
 	case isLost(err):

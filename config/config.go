@@ -165,6 +165,10 @@ func (r *reader) file(n node, c *Config) {
 	if n := given["agents"]; n != nil {
 		r.checkLevels(c, n)
 	}
+	if c.Production && c.Database.MSQURL == "" {
+		r.problem(given["production"], "name a login of their own under database.msq_url",
+			"production is true, and database.msq_url is not set: queries of MSQ jobs would run with the scheduler's own rights")
+	}
 	if c.Database.DBURL != "" || c.Database.MSQURL != "" {
 		return
 	}

@@ -59,6 +59,14 @@ foo: 1
 		},
 	},
 	{
+		"production with the scheduler's own login for queries",
+		`listen: 127.0.0.1:8470
+production: true
+`,
+		[]string{"2:13: production is true, and database.msq_url is not set: queries of MSQ jobs would run with the scheduler's own rights; " +
+			"name a login of their own under database.msq_url"},
+	},
+	{
 		"keys of one dialect, with another",
 		`database: {msq_url: "postgres://low@h/b"}
 agents:

@@ -42,7 +42,7 @@ func TestCompare_WhatIsTaken(t *testing.T) {
 		"an engine":      {"agents:\n", "agents:\n  - {type: e, mode: engine, engine: slurm, command: [/bin/e]}\n", "nothing to take; holds from the next start: agents.e"},
 		"no engine any more": {"  - {type: e, mode: engine, engine: slurm, command: [/bin/e]}\n", "", "nothing to take; holds from the next start: " +
 			"agents.e (not in the file any more)"},
-		"the rest": {"instance: {name: a}", "instance: {name: b}\nlisten: 127.0.0.1:1\nproduction: true", "nothing to take; holds from the next start: instance, production, listen"},
+		"the rest": {"instance: {name: a}", "instance: {name: b}\nlisten: 127.0.0.1:1\ncommands_from_database: true", "nothing to take; holds from the next start: instance, commands_from_database, listen"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -106,14 +106,14 @@ func TestReload_BadFileChangesNothing(t *testing.T) {
 	has(t, r.stderr, "limitz", `duplicate key "hosts"`, "nothing was taken")
 	i.waitSaid("the configuration is not taken")
 	e.healthy("a")
-	more := "  - {type: b, command: [/bin/false]}\nproduction: true\n"
+	more := "  - {type: b, command: [/bin/false]}\ncommands_from_database: true\n"
 	if err := os.WriteFile(i.config, append(text, more...), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if err := syscall.Kill(i.cmd.Process.Pid, syscall.SIGHUP); err != nil {
 		t.Fatal(err)
 	}
-	i.waitSaid("agents added: b; holds from the next start: production")
+	i.waitSaid("agents added: b; holds from the next start: commands_from_database")
 	i.waitSaid("summary: running") // and the summary, as ever
 	e.healthy("a")
 }

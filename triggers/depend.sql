@@ -27,7 +27,7 @@ begin
     into ours, whose from bellhop.jobqueue j where j.id = new.needs;
   if not found or not (bellhop.may_change(whose) or bellhop.is_reader()) then
     raise foreign_key_violation using message = format('there is no job %s that job %s could need', new.needs, new.job),
-      constraint = 'dependency_needs_exists', table = 'dependency', hint = 'Insert what is needed first.';
+      constraint = 'dependency_needs_exists', table = 'dependency', hint = 'bellhop ls   shows the jobs there are; insert what is needed first.';
   end if;
   new.met := false;
   new.counted := ours;

@@ -52,7 +52,23 @@ begin
   raise check_violation using
     message = format('new row for relation "jobqueue" violates check constraint "jobqueue_%s"', rule),
     constraint = 'jobqueue_' || rule, table = 'jobqueue', schema = 'bellhop',
-    hint = case rule when 'type_named' then 'A type has 1 to 500 bytes. Write a shorter one, and the rest into args.' else '' end;
+    hint = case rule
+      when 'args_one_line' then 'An agent reads one line: write the break as JSON does (\n), or what is long into a table that args name.'
+      when 'args_or_msq' then 'Give args, or msq: the rows of a query are what its agent is given.'
+      when 'key_not_empty' then 'A key has 1 to 1000 letters; NULL is none.'
+      when 'locks_well_formed' then 'A lock is level:name=exclusive, level:name=shared, or big; the name is * for all, ? for one that is not known yet.'
+      when 'max_attempts' then 'It is tried once with 1; write that, or more.'
+      when 'msq_not_empty' then 'Write a query, or NULL.'
+      when 'on_failure_known' then 'Write fail, block or run.'
+      when 'priority_name' then 'Letters and digits; its number goes into priority.'
+      when 'priority_range' then 'Write a number from -20 (first) to 19 (last).'
+      when 'repeat_known' then 'Write once or until_empty.'
+      when 'repeat_needs_msq' then 'It is for jobs with a query (msq).'
+      when 'run_on_not_empty' then 'Name a host, or what one serves; NULL is anywhere.'
+      when 'timeout_positive' then 'Write an interval such as ''90 s''; NULL is none.'
+      when 'type_named' then 'A type has 1 to 500 bytes. Write a shorter one, and the rest into args.'
+      when 'vars_are_strings' then 'Write an object of texts: {"NAME": "value"}.'
+    end;
 end
 $$;
 

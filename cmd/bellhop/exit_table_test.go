@@ -28,7 +28,7 @@ var withDatabase = map[string]onDatabase{
 	"ls": {}, "pause": {}, "resume": {}, "stats": {}, "prune": {}, "manager status": {}, "manager stop": {},
 	"manager start": {}, "filter list": {}, "workflow ls": {}, "workflow projects": {}, "workflow runs": {}, "rjmls": {}, "rjmflush": {},
 	"workflow notify ls": {}, "workflow notify messages": {}, "workflow export": {},
-	"top": {args: "--once"}, "submit": {args: "a x"}, "batch begin": {args: "a x"}, "reload": {},
+	"bench": {}, "top": {args: "--once"}, "submit": {args: "a x"}, "batch begin": {args: "a x"}, "reload": {},
 	"attach":                 {args: "no_such_table --type a --pool 1", missing: cli.ExitNotFound},
 	"detach":                 {args: "no_such_table", missing: cli.ExitNotFound},
 	"batch count":            {args: "999", missing: cli.ExitNotFound},

@@ -14,6 +14,7 @@ import (
 	"bellhop/cmd/bellhop/internal/doctor"
 	"bellhop/cmd/bellhop/internal/locks"
 	"bellhop/cmd/bellhop/internal/look"
+	"bellhop/cmd/bellhop/internal/measure"
 	"bellhop/cmd/bellhop/internal/rjm"
 	"bellhop/cmd/bellhop/internal/serve"
 	"bellhop/cmd/bellhop/internal/setup"
@@ -53,7 +54,7 @@ func groups() []group {
 		{"Any table:", []func(*cli.App) *cobra.Command{attach.Command, attach.DetachCommand, attach.AttachmentsCommand}},
 		{setUp, []func(*cli.App) *cobra.Command{
 			setup.MigrateCommand, setup.ConfigCommand, doctor.Command, setup.InstallCommand, setup.VersionCommand,
-			agentkit.Command, cli.ExitCodesTopic,
+			measure.BenchCommand, agentkit.Command, cli.ExitCodesTopic,
 		}},
 		{"RJM's names (also as programs of their own):", []func(*cli.App) *cobra.Command{
 			rjm.SetupCommand, rjm.GoCommand, rjm.LsCommand, rjm.ExitCommand, rjm.OutCommand, rjm.ProcCommand, rjm.DaemonCommand,

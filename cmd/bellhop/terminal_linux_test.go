@@ -2,7 +2,10 @@ package main
 
 import (
 	"io"
+	"os"
+	"os/exec"
 	"strings"
+	"syscall"
 	"testing"
 
 	"bellhop/cmd/bellhop/internal/clitest"
@@ -24,5 +27,23 @@ func TestLogs_EscapeControlCharactersOnATerminalOnly(t *testing.T) {
 	program.Close()
 	if text, _ := io.ReadAll(screen); string(text) != "\\x1b[31mred\r\n" {
 		t.Errorf("to a terminal: %q", text)
+	}
+}
+
+// No command asks the terminal for its colours: escapes would come before all that it prints, and it would wait for a
+// terminal that does not answer. The libraries of a terminal do so where they are linked in, before main.
+func TestCommands_AskNoTerminalForItsColours(t *testing.T) {
+	t.Parallel()
+	screen, program := clitest.Terminal(t, 80)
+	c := exec.CommandContext(t.Context(), os.Args[0], "version")
+	c.Env = append(os.Environ(), "BELLHOP_TEST_PROGRAM=1", "TERM=xterm-256color")
+	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true} // its own: others are never asked
+	c.Stdin, c.Stdout, c.Stderr = program, program, program
+	if err := c.Run(); err != nil {
+		t.Fatal(err)
+	}
+	program.Close()
+	if text, _ := io.ReadAll(screen); !strings.HasPrefix(string(text), "bellhop ") {
+		t.Errorf("it printed %q", text)
 	}
 }

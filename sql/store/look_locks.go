@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"bellhop/sql"
 )
@@ -14,18 +15,20 @@ var (
 
 // LockRow is a job that holds a lock, or waits behind it.
 type LockRow struct {
-	Level      string  `json:"level"` // empty, as Name: of What "next"
-	Name       string  `json:"name"`  // * is every name, ? one that is not known
-	Mode       string  `json:"mode"`  // of who holds or asks: exclusive, shared, or slot (a place within a limit)
-	What       string  `json:"what"`  // holds; asks: it runs, and waits for it; waits; or next: the next pass looks at it
-	Job        int64   `json:"job"`
-	Type       string  `json:"type"`
-	Instance   int64   `json:"instance"` // of one that runs
-	Age        float64 `json:"age"`      // in seconds, since it has the lock, asks for it, or was submitted
-	Place      int64   `json:"place"`    // of a waiting one, from 1 on
-	Item       bool    `json:"item"`     // of who asks: an item of the query does
-	WaitingFor string  `json:"waiting_for"`
-	Reserved   bool    `json:"reserved"` // it has waited so long that nothing younger starts in its way
+	Level      string    `json:"level"` // empty, as Name: of What "next"
+	Name       string    `json:"name"`  // * is every name, ? one that is not known
+	Mode       string    `json:"mode"`  // of who holds or asks: exclusive, shared, or slot (a place within a limit)
+	What       string    `json:"what"`  // holds; asks (it runs, and waits for it); waits; next: the next pass looks at it
+	Job        int64     `json:"job"`
+	Type       string    `json:"type"`
+	Instance   int64     `json:"instance"` // of one that runs
+	Fence      int64     `json:"fence"`
+	Since      time.Time `json:"since"` // it has the lock, asks for it, or was submitted
+	Age        float64   `json:"age"`   // in seconds, since it has the lock, asks for it, or was submitted
+	Place      int64     `json:"place"` // of a waiting one, from 1 on
+	Item       bool      `json:"item"`  // of who asks: an item of the query does
+	WaitingFor string    `json:"waiting_for"`
+	Reserved   bool      `json:"reserved"` // it has waited so long that nothing younger starts in its way
 }
 
 // Locks gives who holds what, and of each lock the first who wait behind it.

@@ -47,7 +47,8 @@ type JobRow struct {
 	Run             *int64             `json:"run"` // of a workflow
 	Step            *string            `json:"step"`
 	EndedAs         *scheduler.EndedAs `json:"ended_as"` // of one that succeeded: it had nothing to do
-	Age             float64            `json:"-"`        // seconds since created_at, on the database's clock
+	SubmittedBy     *string            `json:"submitted_by"`
+	Age             float64            `json:"-"` // seconds since created_at, on the database's clock
 }
 
 // PayloadRow is what only operators may see of a job.

@@ -86,11 +86,7 @@ func (a *API) problem(ctx context.Context, err error) error {
 }
 
 func ofDatabase(said *pgconn.PgError) *web.Problem {
-	class := client.ClassOf(said.Code)
-	if said.Code == "23505" && said.ConstraintName == "jobqueue_key" {
-		class = client.ErrKeyTaken
-	}
-	as := answers[class]
+	as := answers[client.ClassOfRule(said.Code, said.ConstraintName)]
 	detail := said.Message
 	if said.Detail != "" {
 		detail += " (" + said.Detail + ")"

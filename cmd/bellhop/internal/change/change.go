@@ -21,6 +21,8 @@ type Order struct {
 	words func(store.Change) string
 	// refused says that the job was left as it was, and what to type; nil: what was asked for holds.
 	refused func(store.Change) error
+	// trial: it is carried out in a transaction that is taken back.
+	trial bool
 }
 
 // Change carries an order out on each job that is named. Jobs that do not exist,
@@ -31,10 +33,19 @@ func Change(a *cli.App, o Order) func(*cobra.Command, []string) error {
 		if err != nil {
 			return err
 		}
+		look := s.Look
+		if o.trial {
+			tx, err := s.Conn.Begin(ctx)
+			if err != nil {
+				return fmt.Errorf("begin a transaction: %w", err)
+			}
+			defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }() // what is lost with the connection is taken back, too
+			look = store.NewLook(tx)
+		}
 		changes := []store.Change{}
 		var bad error
 		for _, job := range jobs {
-			c, ok, err := o.Do(ctx, s.Look, job.ID)
+			c, ok, err := o.Do(ctx, look, job.ID)
 			switch {
 			case err != nil:
 				return err

@@ -32,7 +32,7 @@ type editFlags struct {
 func EditCommand(a *cli.App) *cobra.Command {
 	var f editFlags
 	var e store.Edit
-	s := sweep{verb: "edit", done: "changed", allowed: waiting, usual: waiting}
+	s := sweep{verb: "edit", done: "changed", allowed: waiting, usual: waiting, preview: true}
 	s.order = func(ctx context.Context, look store.Look, ids []scheduler.JobID) ([]store.Change, error) {
 		return look.Edit(ctx, ids, e)
 	}
@@ -45,7 +45,8 @@ stays what it is, and the exit code is 7. Its type, key, locks and what it needs
 are not to be changed: cancel it, and submit another one.
 
 By -s and -t a thousand jobs are changed at a time; Ctrl-C stops after those, and
-what was done stays. --dry-run says how many it would be, and the first of them.`,
+what was done stays. --dry-run says how many it would be, and the first of them;
+of IDs, what would become of each.`,
 		Example: `  bellhop edit 42 --priority -5 --at now
   bellhop edit -s ready -t mail --hold --dry-run
   bellhop edit -t mail --at +1h --not-after +2h
@@ -64,7 +65,13 @@ what was done stays. --dry-run says how many it would be, and the first of them.
 				}
 				return changes[0], true, nil
 			},
-			words: func(c store.Change) string { return string(c.State) },
+			words: func(c store.Change) string {
+				if s.dryRun && slices.Contains(waiting, c.State) {
+					return "would be " + string(c.State)
+				}
+				return string(c.State)
+			},
+			trial: s.dryRun,
 			refused: func(c store.Change) error {
 				if slices.Contains(waiting, c.State) {
 					return nil

@@ -3,11 +3,13 @@ package change
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
 	"bellhop/cmd/bellhop/internal/cli"
 	"bellhop/scheduler"
+	"bellhop/sql/store"
 )
 
 // typeArg takes one type, or none for all.
@@ -45,6 +47,9 @@ runs, no more items start. It holds for every instance, and over restarts, until
 			if t == nil {
 				return a.Printf("everything is paused\n")
 			}
+			if err := warnUnknown(ctx, a, s, *t); err != nil {
+				return err
+			}
 			return a.Printf("%s is paused\n", *t)
 		}),
 	}
@@ -75,4 +80,14 @@ func ResumeCommand(a *cli.App) *cobra.Command {
 			return a.Printf("%s may start again\n", *t)
 		}),
 	}
+}
+
+// warnUnknown says so where no running instance has such a type: it may be misspelt, or come later.
+func warnUnknown(ctx context.Context, a *cli.App, s *cli.Session, t scheduler.TypeName) error {
+	agents, err := s.Agents(ctx)
+	if err != nil || slices.ContainsFunc(agents, func(r store.AgentRow) bool { return r.Type == t }) {
+		return err
+	}
+	a.Note("warning: no running instance has an agent of type %s: bellhop agents", cli.Clean(string(t)))
+	return nil
 }

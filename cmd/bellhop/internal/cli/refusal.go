@@ -90,7 +90,8 @@ func ExplainRefusal(err error, e *pgconn.PgError) *Failure {
 	if e.Detail != "" {
 		why += " (" + e.Detail + ")"
 	}
-	f := &Failure{Code: codeOf(e.Code), What: r.what, Why: why, Next: r.next, Cause: e}
+	code := codes[client.ClassOfRule(e.Code, e.ConstraintName)]
+	f := &Failure{Code: code, What: r.what, Why: why, Next: r.next, Cause: e}
 	if f.What == "" {
 		f.What = "the database refused"
 		// The chain says what was being done: "list jobs: ERROR: …".

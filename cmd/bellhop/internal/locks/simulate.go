@@ -60,6 +60,9 @@ and the levels there are, are those of policy in the configuration (-c).`,
   bellhop simulate --workload ganeti --jobs 100 --print > jobs.jsonl`,
 		Args: a.Args(cobra.MaximumNArgs(1)),
 		RunE: func(c *cobra.Command, args []string) error {
+			if c.Flags().Changed("slots") && o.slots == 0 {
+				o.slots = -1 // 0 stands for what is usual
+			}
 			if err := o.check(args); err != nil {
 				return err
 			}

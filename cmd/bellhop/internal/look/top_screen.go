@@ -12,6 +12,7 @@ import (
 	"github.com/charmbracelet/lipgloss"
 
 	"bellhop/cmd/bellhop/internal/cli"
+	_ "bellhop/cmd/bellhop/internal/quiet"
 	"bellhop/scheduler"
 )
 

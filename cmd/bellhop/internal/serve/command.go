@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"slices"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -172,10 +173,6 @@ func serveOnce(ctx context.Context, a *cli.App, s Config, program string) error 
 		return err
 	}
 	if c.Database.MSQURL == "" {
-		if c.Production {
-			return cli.Usage("serve", "production is true, and database.msq_url is not set: queries of MSQ jobs would run with the scheduler's own rights",
-				"name a login of their own under database.msq_url")
-		}
 		level := slog.LevelWarn
 		if where.Embedded { // it has but one login, and nobody else's data
 			level = slog.LevelDebug
@@ -185,6 +182,9 @@ func serveOnce(ctx context.Context, a *cli.App, s Config, program string) error 
 	if c.Production && c.Database.AttachURL == "" {
 		log.Warn("attached tables run only where bellhop_attach is let in without a password: set database.attach_url",
 			"next", "bellhop doctor")
+	}
+	if os.Geteuid() == 0 && slices.ContainsFunc(c.Agents, func(a config.Agent) bool { return a.User == "" }) {
+		log.Warn("agents run as root, as this instance does: name an account of few rights for each", "next", "agents[].user in bellhop.yaml")
 	}
 	if len(c.Agents) == 0 {
 		log.Warn("no agents are configured: jobs will wait", "next", "copy bellhop.example.yaml to bellhop.yaml")
