@@ -2,6 +2,7 @@ package web
 
 import (
 	"encoding/json"
+	"html/template"
 	"maps"
 	"net/http"
 	"strings"
@@ -37,7 +38,17 @@ func (p *Problem) GetHeaders() http.Header {
 	return http.Header{"Retry-After": {againIn}}
 }
 
-// Refuse answers with a problem: to people's browsers in a line of text.
+// plainPage is what the door itself says to people's browsers, before there are pages. The style is that of the pages
+// (package page): who may not have it yet reads the same without.
+var plainPage = template.Must(template.New("").Parse(`<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">{{if lt .Status 300}}<meta http-equiv="refresh" content="0;url=/">{{end}}
+<title>{{.Title}} · bellhop</title><link rel="stylesheet" href="/static/style.css"></head>
+<body><main id="main"><h1>{{.Title}}</h1><p>{{.Detail}}</p>
+{{with .Next}}<p><code>{{.}}</code></p>{{end}}<p><a href="/">Overview</a></p></main></body></html>
+`))
+
+// Refuse answers with a problem: to people's browsers with a page, to other programs outside of the API in a line of text.
 func Refuse(w http.ResponseWriter, r *http.Request, p Problem) {
 	p.Title = http.StatusText(p.Status)
 	h := w.Header()
@@ -46,6 +57,12 @@ func Refuse(w http.ResponseWriter, r *http.Request, p Problem) {
 		h.Set("WWW-Authenticate", `Bearer realm="bellhop"`)
 	}
 	if !strings.HasPrefix(r.URL.Path, "/api/") {
+		if strings.Contains(r.Header.Get("Accept"), "text/html") {
+			h.Set("Content-Type", "text/html; charset=utf-8")
+			w.WriteHeader(p.Status)
+			_ = plainPage.Execute(w, p) // whoever asked may have gone
+			return
+		}
 		text := p.Detail
 		if p.Next != "" {
 			text += "\n  " + p.Next

@@ -135,11 +135,7 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request) {
 	)
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	// No redirect: a cookie that is strict would not go with one that another site's link began.
-	_, _ = fmt.Fprint(
-		w,
-		`<!doctype html><html lang="en"><meta charset="utf-8"><meta http-equiv="refresh" content="0;url=/">`+
-			`<title>bellhop</title><p>Signed in. <a href="/">Go on</a></p></html>`,
-	)
+	_ = plainPage.Execute(w, Problem{Title: "Signed in", Status: http.StatusOK, Detail: "The overview comes now."})
 }
 
 func noRole(login string) Problem {

@@ -95,35 +95,6 @@ func TestBrowser_WhatOthersCannot(t *testing.T) {
 	b.quiet("ten")
 }
 
-// The dark and the narrow page of a shop's queue: testdata/looks has what they look like.
-func TestBrowser_DarkAndNarrow(t *testing.T) {
-	t.Parallel()
-	b := openBrowser(t)
-	b.scene()
-	b.run(chromedp.Navigate(b.link))
-	b.until(`location.pathname === '/' && !!document.getElementById('main')`)
-	for _, look := range []struct {
-		scheme, dark string
-		width        int64
-	}{{"dark", "true", 1280}, {"light", "false", 360}, {"dark", "true", 360}} {
-		b.run(chromedp.EmulateViewport(look.width, 800), emulation.SetEmulatedMedia().WithFeatures(
-			[]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: look.scheme}}))
-		for _, page := range [][2]string{{"overview", "/"}, {"jobs", "/jobs?state=failed"}, {"job", "/jobs/5001"}} {
-			name := fmt.Sprintf("%s-%s-%d", page[0], look.scheme, look.width)
-			b.run(chromedp.Navigate(b.base+page[1]), chromedp.WaitReady("#main"))
-			dark := b.eval(`String(getComputedStyle(document.documentElement).backgroundColor.match(/\d+/g).slice(0, 3).every((c) => c < 80))`)
-			if dark != look.dark {
-				t.Errorf("%s: it is dark: %s", name, dark)
-			}
-			if bad := b.eval(faint); bad != "" {
-				t.Errorf("%s:\n%s", name, bad)
-			}
-			b.shot("looks", name)
-		}
-	}
-	b.quiet("looks")
-}
-
 // Twelve tabs of one site: each page comes, and the one that is looked at is current. A browser has six connections
 // to a site.
 func TestBrowser_TwelveTabs(t *testing.T) {

@@ -128,12 +128,17 @@ func (d *runData) draw(r *request) error {
 	if err != nil {
 		return err
 	}
-	if len(nodes) < graphMost { // else there are jobs behind these that are not among them
-		d.follow = followers(nodes, edges, d.ends)
-	}
 	names := map[scheduler.JobID]*string{}
 	for _, s := range d.Steps {
 		names[s.Job] = s.Step
+	}
+	for _, n := range nodes { // the last of a run is none of its steps
+		if names[n.ID] == nil && n.Type == "dummy" {
+			d.ends[n.ID] = true
+		}
+	}
+	if len(nodes) < graphMost { // else there are jobs behind these that are not among them
+		d.follow = followers(nodes, edges, d.ends)
 	}
 	kept := nodes[:0]
 	for _, n := range nodes {
