@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -109,6 +110,11 @@ func completions(a *cli.App, root *cobra.Command) {
 		"edit":                     complete(a, jobsOf(waiting[:4]...)),
 		"reload":                   complete(a, instancesOf),
 		"batch count":              complete(a, jobsOf(states...)),
+		"operation plan":           fixed("cancel", "kill", "retry", "release", "hold", "priority"),
+		"operation show":           complete(a, operationsOf()),
+		"operation start":          complete(a, operationsOf("planned", "stopped")),
+		"operation stop":           complete(a, operationsOf("planned", "running")),
+		"operation undo":           complete(a, operationsOf("done", "stopped")),
 		"filter info":              complete(a, filtersOf),
 		"filter replace":           complete(a, filtersOf),
 		"filter delete":            complete(a, filtersOf),
@@ -243,6 +249,19 @@ func failedRunsOf(ctx context.Context, look store.Look) (words []string, err err
 		}
 	}
 	return words, err
+}
+
+// operationsOf gives the newest orders for many jobs in one of the states; none: in any.
+func operationsOf(in ...string) func(context.Context, store.Look) ([]string, error) {
+	return func(ctx context.Context, look store.Look) (words []string, err error) {
+		list, err := look.Operations(ctx, nil, 50)
+		for _, o := range list {
+			if len(in) == 0 || slices.Contains(in, o.State) {
+				words = append(words, strconv.FormatInt(o.ID, 10)+"\t"+o.Verb+", "+o.State)
+			}
+		}
+		return words, err
+	}
 }
 
 // rulesOf gives the rules of who is told of runs.

@@ -39,7 +39,7 @@ func groups() []group {
 		}},
 		{"Submit and change jobs:", []func(*cli.App) *cobra.Command{
 			change.SubmitCommand, change.ReleaseCommand, change.CancelCommand, change.RetryCommand, change.EditCommand,
-			change.BatchCommand,
+			change.BatchCommand, change.OperationCommand,
 			change.PauseCommand,
 			change.ResumeCommand, change.PruneCommand, change.KickCommand, locks.FilterCommand,
 		}},

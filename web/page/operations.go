@@ -5,14 +5,12 @@ import (
 	"context"
 	"encoding/json"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"bellhop/report"
 	"bellhop/scheduler"
-	"bellhop/scheduler/words"
 	"bellhop/sql/store"
 )
 
@@ -79,63 +77,11 @@ func oneOperation(r *request) (content, error) {
 	return content{Title: "Operation " + r.arg, Template: "operation", Data: d}, nil
 }
 
-// verbWords are what operations do, as titles.
-var verbWords = map[string]string{"cancel": "Cancel", "kill": "Kill", "retry": "Retry", "release": "Release", "hold": "Hold"}
-
 // Order is what is to be done, and with which jobs.
-func (o operationRow) Order() string {
-	if o.Priority != nil {
-		return "Priority " + strconv.Itoa(*o.Priority)
-	}
-	return verbWords[o.Verb]
-}
-
-// filterNames are the parts of a filter, as the form of the jobs page has them.
-var filterNames = []struct{ name, says string }{{"type", "type"}, {"state", "state"},
-	{"key", "key begins with"}, {"error", "error has"}, {"failure", "error like"}, {"host", "on"}, {"run", "run"},
-	{"id", "job"}, {"created_after", "submitted since"}, {"created_before", "submitted before"},
-	{"ended_after", "over since"}, {"ended_before", "over before"}}
+func (o operationRow) Order() string { return report.Order(o.OperationRow) }
 
 // For is its filter in words.
-func (o operationRow) For() string {
-	var filter map[string]any
-	if json.Unmarshal(o.Filter, &filter) != nil {
-		return clean(string(o.Filter))
-	}
-	var parts []string
-	for _, f := range filterNames {
-		switch v := filter[f.name].(type) {
-		case nil:
-		case []any:
-			var list []string
-			for _, one := range v[:min(len(v), 10)] {
-				list = append(list, plain(one))
-			}
-			if len(v) > len(list) {
-				list = append(list, "and "+words.Count(len(v)-len(list), "other"))
-			}
-			parts = append(parts, f.says+" "+strings.Join(list, ", "))
-		default:
-			parts = append(parts, f.says+" “"+plain(v)+"”")
-		}
-	}
-	if filter["type"] == nil && filter["id"] == nil && len(parts) == 1 && filter["state"] != nil {
-		parts = append([]string{"every job"}, parts...)
-	}
-	return clean(strings.Join(parts, " · "))
-}
-
-// plain is a value of a filter.
-func plain(v any) string {
-	switch v := v.(type) {
-	case string:
-		return v
-	case float64:
-		return strconv.FormatFloat(v, 'f', -1, 64)
-	}
-	text, _ := json.Marshal(v) // it was JSON
-	return string(text)
-}
+func (o operationRow) For() string { return clean(report.OperationFilter(o.Filter)) }
 
 // Others says how many jobs besides need these, and what becomes of them.
 func (o operationRow) Others() string { return report.Dependents(o.Dependents) }
@@ -154,9 +100,7 @@ func (o operationRow) CanUndo() bool {
 }
 
 // Undoable reports whether it is one that can be undone at all.
-func (o operationRow) Undoable() bool {
-	return o.Planned <= 10_000 && slices.Contains([]string{"cancel", "hold", "priority"}, o.Verb)
-}
+func (o operationRow) Undoable() bool { return report.Undoable(o.OperationRow) }
 
 // unworked is after how long an operation is taken to be nobody's: an instance looks once a minute.
 const unworked = 90 * time.Second

@@ -1,0 +1,386 @@
+package change
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os/signal"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"bellhop/cmd/bellhop/internal/cli"
+	"bellhop/report"
+	"bellhop/scheduler"
+	"bellhop/scheduler/words"
+	"bellhop/sql/store"
+)
+
+// operationBatch is how many jobs one transaction changes.
+const operationBatch = 1000
+
+// operationVerbs are what can be ordered.
+var operationVerbs = []string{"cancel", "kill", "retry", "release", "hold", "priority"}
+
+// OperationCommand plans orders for many jobs, carries them out, stops and undoes them.
+func OperationCommand(a *cli.App) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "operation {plan | ls | show | start | stop | undo}",
+		Short: "Orders for many jobs: planned, carried out, stopped, undone",
+		Long: `An operation is an order for many jobs. Its plan counts the jobs that a filter lets
+through now, and changes nothing; once it is started, these and no others are
+changed, a thousand at a time. It can be stopped, and goes on from there; hold,
+priority and cancel of up to 10,000 jobs can be undone for those that nobody has
+changed since. The page of operations shows the same ones.`,
+		Example: `  bellhop operation plan hold -t mail
+  bellhop operation start 3
+  bellhop operation undo 3`,
+	}
+	a.Menu(c)
+	c.AddCommand(planOperation(a), listOperations(a), showOperation(a), startOperation(a), stopOperation(a), undoOperation(a))
+	return c
+}
+
+func planOperation(a *cli.App) *cobra.Command {
+	var f operationFilter
+	var priority int
+	c := &cobra.Command{
+		Use:   "plan VERB",
+		Short: "Count for which jobs an order would be; change nothing",
+		Long: `Plan an order for the jobs that all flags let through, and say how many these are.
+VERB is ` + strings.Join(operationVerbs, ", ") + `. retry is for what failed or is
+quarantined, unless -s says otherwise. Without any flag nothing is planned: --all
+means every job.`,
+		Example: `  bellhop operation plan retry -t mail --error "no route" --since 2h
+  bellhop operation plan priority --priority -10 --key order.
+  bellhop operation plan hold --all`,
+		Args: a.Args(func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 || !slices.Contains(operationVerbs, args[0]) {
+				return fmt.Errorf("it takes one of %s", strings.Join(operationVerbs, ", "))
+			}
+			return nil
+		}),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			filter, err := f.json()
+			if err != nil {
+				return cli.Usage("operation plan", err.Error(), "bellhop operation plan --help")
+			}
+			var level *int
+			if cmd.Flags().Changed("priority") {
+				level = &priority
+			}
+			return a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, args []string) error {
+				id, err := s.PlanOperation(ctx, args[0], filter, level)
+				if err != nil {
+					return err
+				}
+				return tellOperation(ctx, a, s, id)
+			})(cmd, args)
+		},
+	}
+	f.flags(c)
+	c.Flags().IntVar(&priority, "priority", 0, "with the verb priority: from -20 (first) to 19 (last)")
+	return c
+}
+
+// operationFilter is which jobs are meant, as it is typed.
+type operationFilter struct {
+	states, types                 []string
+	key, failed, host, from, till string
+	run                           int64
+	all                           bool
+}
+
+func (f *operationFilter) flags(c *cobra.Command) {
+	c.Flags().StringSliceVarP(&f.states, "state", "s", nil, "jobs in this `state`; repeatable")
+	c.Flags().StringSliceVarP(&f.types, "type", "t", nil, "jobs of this `type`; repeatable")
+	c.Flags().StringVar(&f.key, "key", "", "jobs whose key begins with `text`")
+	c.Flags().StringVar(&f.failed, "error", "", "jobs whose error has this `text`")
+	c.Flags().StringVar(&f.host, "host", "", "jobs on this `host`")
+	c.Flags().Int64Var(&f.run, "run", 0, "jobs of this `run` of a workflow")
+	c.Flags().StringVar(&f.from, "since", "", "jobs that were submitted so long ago or later, such as 2h; or from a `time` (UTC) on")
+	c.Flags().StringVar(&f.till, "until", "", "jobs that were submitted longer ago than so; or before a `time` (UTC)")
+	c.Flags().BoolVar(&f.all, "all", false, "every job")
+}
+
+// json is the filter as the database takes it.
+func (f *operationFilter) json() ([]byte, error) {
+	m := map[string]any{}
+	for _, state := range f.states {
+		if !scheduler.JobState(state).Valid() {
+			return nil, fmt.Errorf("there is no state %q", state)
+		}
+		m["state"] = f.states
+	}
+	if len(f.types) > 0 {
+		m["type"] = f.types
+	}
+	for name, text := range map[string]string{"key": f.key, "error": f.failed, "host": f.host} {
+		if text != "" {
+			m[name] = text
+		}
+	}
+	if f.run != 0 {
+		m["run"] = f.run
+	}
+	for name, text := range map[string]string{"created_after": f.from, "created_before": f.till} {
+		if text == "" {
+			continue
+		}
+		at, err := cli.ParseMoment(text)
+		if err != nil {
+			return nil, fmt.Errorf("%q %w", text, err)
+		}
+		m[name] = at
+	}
+	switch {
+	case f.all && len(m) > 0:
+		return nil, errors.New("--all goes with no other flag")
+	case !f.all && len(m) == 0:
+		return nil, errors.New("which jobs? Without any flag it would be all of them: --all")
+	case f.all:
+		m["all"] = true
+	}
+	return json.Marshal(m)
+}
+
+// operationArg takes the id of one.
+func operationArg(a *cli.App) cobra.PositionalArgs {
+	return a.Args(func(_ *cobra.Command, args []string) error {
+		if len(args) == 1 {
+			if n, err := strconv.ParseInt(args[0], 10, 64); err == nil && n > 0 {
+				return nil
+			}
+		}
+		return errors.New("it takes the id of one operation")
+	})
+}
+
+// onOperation is a command on one that is named by its id.
+func onOperation(
+	a *cli.App, do func(ctx context.Context, s *cli.Session, id int64) error,
+) func(*cobra.Command, []string) error {
+	return a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, args []string) error {
+		id, err := strconv.ParseInt(args[0], 10, 64)
+		if err != nil {
+			return err
+		}
+		return do(ctx, s, id)
+	})
+}
+
+func noOperation(id int64) error {
+	return cli.Failed(cli.ExitNotFound, "operation", "bellhop operation ls", "there is no operation %d", id)
+}
+
+// tellOperation shows one, with what can be done with it.
+func tellOperation(ctx context.Context, a *cli.App, s *cli.Session, id int64) error {
+	o, ok, err := s.Operation(ctx, id)
+	switch {
+	case err != nil:
+		return err
+	case !ok:
+		return noOperation(id)
+	case a.JSON():
+		return a.PrintJSON(o)
+	}
+	lines := []string{fmt.Sprintf("operation %d: %s, %s", o.ID, report.Order(o), o.State), words.Clean(report.OperationFilter(o.Filter))}
+	if o.StartedAt == nil {
+		lines = append(lines, words.Counted(o.Planned, "job")+" would be changed")
+		if others := report.Dependents(o.Dependents); others != "" {
+			lines = append(lines, others)
+		}
+	} else {
+		lines = append(lines, howMuch(o))
+	}
+	if o.Error != nil {
+		lines = append(lines, "the last that could not be changed: "+words.Clean(*o.Error))
+	}
+	if next := nextOf(o); next != "" {
+		lines = append(lines, next)
+	}
+	if err := a.Printf("%s\n", strings.Join(lines, "\n")); err != nil || o.StartedAt != nil || len(o.Samples) == 0 {
+		return err
+	}
+	t := cli.Table{Header: []string{"ID", "TYPE", "STATE", "KEY"}}
+	for _, j := range o.Samples {
+		t.Add(strconv.FormatInt(j.ID, 10), j.Type, j.State, cli.Text(j.Key))
+	}
+	return a.PrintTable(t)
+}
+
+// howMuch is how far one is.
+func howMuch(o store.OperationRow) string {
+	text := fmt.Sprintf("%d of %d done", o.Done, o.Planned)
+	if o.Refused > 0 {
+		text += fmt.Sprintf(", %d could not be changed", o.Refused)
+	}
+	if o.Undone > 0 {
+		text += fmt.Sprintf(", %d made what they were", o.Undone)
+	}
+	return text
+}
+
+// nextOf is what can be typed next.
+func nextOf(o store.OperationRow) string {
+	switch {
+	case o.State == "planned" && o.Planned > 0, o.State == "stopped":
+		return fmt.Sprintf("bellhop operation start %d", o.ID)
+	case o.State == "running":
+		return fmt.Sprintf("bellhop operation stop %d", o.ID)
+	case o.State == "done" && o.Done > 0 && report.Undoable(o):
+		return fmt.Sprintf("bellhop operation undo %d", o.ID)
+	}
+	return ""
+}
+
+func listOperations(a *cli.App) *cobra.Command {
+	limit := 20
+	c := &cobra.Command{
+		Use:     "ls",
+		Short:   "List operations, the newest first",
+		Long:    "List operations, the newest first: what was ordered, by whom, and how far it is.",
+		Example: "  bellhop operation ls --limit 100",
+		Args:    a.NoArgs(),
+		RunE: a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, _ []string) error {
+			list, err := s.Operations(ctx, nil, limit)
+			switch {
+			case err != nil:
+				return err
+			case a.JSON():
+				return a.PrintJSON(list)
+			case len(list) == 0:
+				a.Note("there is no operation; bellhop operation plan --help says how one is made")
+				return nil
+			}
+			t := cli.Table{Header: []string{"ID", "STATE", "ORDER", "DONE", "OF", "BY", "PLANNED", "FOR"}}
+			for _, o := range list {
+				by := o.PlannedBy
+				if o.Actor != nil {
+					by = *o.Actor
+				}
+				t.Add(strconv.FormatInt(o.ID, 10), o.State, report.Order(o), strconv.FormatInt(o.Done, 10),
+					strconv.FormatInt(o.Planned, 10), by, cli.Moment(&o.PlannedAt), report.OperationFilter(o.Filter))
+			}
+			return a.PrintTable(t)
+		}),
+	}
+	c.Flags().IntVar(&limit, "limit", limit, "how many at the most")
+	return c
+}
+
+func showOperation(a *cli.App) *cobra.Command {
+	return &cobra.Command{
+		Use:     "show ID",
+		Short:   "Show an operation, and how far it is",
+		Long:    "Show an operation: for which jobs it is, how far, and what can be done with it.",
+		Example: "  bellhop operation show 3",
+		Args:    operationArg(a),
+		RunE: onOperation(a, func(ctx context.Context, s *cli.Session, id int64) error {
+			return tellOperation(ctx, a, s, id)
+		}),
+	}
+}
+
+func startOperation(a *cli.App) *cobra.Command {
+	return &cobra.Command{
+		Use:   "start ID",
+		Short: "Carry an operation out, or go on with it",
+		Long: `Carry an operation out here, or go on with one that was stopped. Ctrl-C stops it after
+the batch that is under way, and what was done stays. If this program is killed,
+a running instance goes on with it within minutes. kill begins after 5 s.`,
+		Example: "  bellhop operation start 3",
+		Args:    operationArg(a),
+		RunE: onOperation(a, func(ctx context.Context, s *cli.Session, id int64) error {
+			state, err := s.StartOperation(ctx, id)
+			switch {
+			case err != nil:
+				return err
+			case state == nil:
+				return noOperation(id)
+			case *state != "running":
+				return cli.Failed(cli.ExitState, "operation start", fmt.Sprintf("bellhop operation show %d", id), "operation %d is %s", id, *state)
+			}
+			return carryOut(ctx, a, s, id)
+		}),
+	}
+}
+
+// carryOut does batch after batch, until it is done, or stopped by whomever.
+func carryOut(ctx context.Context, a *cli.App, s *cli.Session, id int64) error {
+	heard, release := signal.NotifyContext(ctx, syscall.SIGINT)
+	defer release()
+	err := a.Poll(heard, s, func(_ context.Context) (news, done bool, err error) {
+		// Not under the time of one answer: each batch has that of its statement.
+		for range 10 {
+			state, err := s.StepOperation(ctx, id, operationBatch)
+			switch {
+			case err != nil || state == nil:
+				return false, true, err
+			case *state == "waiting": // it begins later, or others have what is left
+				return false, false, nil
+			case *state != "running":
+				return false, true, nil
+			case heard.Err() != nil:
+				return true, false, nil
+			}
+		}
+		return true, false, nil
+	})
+	if errors.Is(err, context.Canceled) && ctx.Err() == nil {
+		if _, err := s.StopOperation(ctx, id); err != nil {
+			return err
+		}
+		a.Note("stopped: what was done stays; to go on: bellhop operation start %d", id)
+		return cli.Silent(cli.ExitInterrupted)
+	}
+	if err != nil {
+		return err
+	}
+	return tellOperation(ctx, a, s, id)
+}
+
+func stopOperation(a *cli.App) *cobra.Command {
+	return &cobra.Command{
+		Use:     "stop ID",
+		Short:   "End an operation after the batch that is under way",
+		Long:    "End an operation after the batch that is under way, or discard one that was planned. It can be started again.",
+		Example: "  bellhop operation stop 3",
+		Args:    operationArg(a),
+		RunE: onOperation(a, func(ctx context.Context, s *cli.Session, id int64) error {
+			state, err := s.StopOperation(ctx, id)
+			switch {
+			case err != nil:
+				return err
+			case state == nil:
+				return noOperation(id)
+			}
+			return tellOperation(ctx, a, s, id)
+		}),
+	}
+}
+
+func undoOperation(a *cli.App) *cobra.Command {
+	return &cobra.Command{
+		Use:   "undo ID",
+		Short: "Make jobs what they were, where nobody has changed them since",
+		Long: `Make jobs what they were before an operation, where nobody has changed them since:
+of hold, priority and cancel of up to 10,000 jobs.`,
+		Example: "  bellhop operation undo 3",
+		Args:    operationArg(a),
+		RunE: onOperation(a, func(ctx context.Context, s *cli.Session, id int64) error {
+			n, err := s.UndoOperation(ctx, id)
+			switch {
+			case err != nil:
+				return err
+			case n == nil:
+				return noOperation(id)
+			}
+			return tellOperation(ctx, a, s, id)
+		}),
+	}
+}
