@@ -42,13 +42,15 @@ func (p *Problem) GetHeaders() http.Header {
 // (package page): who may not have it yet reads the same without.
 var plainPage = template.Must(template.New("").Parse(`<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">{{if lt .Status 300}}<meta http-equiv="refresh" content="0;url=/">{{end}}
+<meta name="color-scheme" content="light dark">
+{{if lt .Status 300}}<meta http-equiv="refresh" content="0;url=/">{{end}}
 <title>{{.Title}} · bellhop</title><link rel="stylesheet" href="/static/style.css"></head>
 <body><main id="main"><h1>{{.Title}}</h1><p>{{.Detail}}</p>
 {{with .Next}}<p><code>{{.}}</code></p>{{end}}<p><a href="/">Overview</a></p></main></body></html>
 `))
 
-// Refuse answers with a problem: to people's browsers with a page, to other programs outside of the API in a line of text.
+// Refuse answers with a problem: to people's browsers with a page, to other programs in a line of text where it is not
+// of the API.
 func Refuse(w http.ResponseWriter, r *http.Request, p Problem) {
 	p.Title = http.StatusText(p.Status)
 	h := w.Header()

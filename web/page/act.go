@@ -86,6 +86,7 @@ var verbs = map[string]verb{
 		_, _, err := l.Resume(ctx, typeOf(form))
 		return err
 	}},
+	"shutdown": {Says: "it ends when what it runs is over", one: shutDown},
 	"run": {Says: "a run was started", one: func(ctx context.Context, l store.Look, form url.Values) error {
 		_, err := l.RunWorkflow(ctx, form.Get("workflow"), nil, nil)
 		return err
@@ -111,6 +112,17 @@ var verbs = map[string]verb{
 	"activate":   {Says: "activated", one: workflowChanged("activated")},
 	"deactivate": {Says: "deactivated", one: workflowChanged("deactivated")},
 	"revert":     {Says: "the older version holds again", one: reverted},
+}
+
+// shutDown ends an instance when what it runs is over.
+func shutDown(ctx context.Context, l store.Look, form url.Values) error {
+	id, err := strconv.ParseInt(form.Get("instance"), 10, 64)
+	if err != nil || id <= 0 {
+		return errNotFound
+	}
+	args := "shutdown " + strconv.FormatInt(id, 10)
+	_, err = l.Submit(ctx, store.Submission{Type: "command", Args: &args})
+	return err
 }
 
 func workflowChanged(what string) func(context.Context, store.Look, url.Values) error {
@@ -210,6 +222,7 @@ func (p *Pages) do(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	p.recent.changes.Add(1)
+	p.recent.fleetChanged()
 	if p.Operations != nil && r.PostForm.Has("operation") {
 		p.Operations.Wake()
 	}

@@ -13,7 +13,8 @@ type hostsData struct {
 	Instances []store.InstanceRow
 	Lanes     []lane
 	Agents    []agent
-	AllPaused bool
+	AllPaused bool // no job of any type starts
+	Address   string
 	Paused    []store.PausedRow
 }
 
@@ -47,12 +48,14 @@ func hosts(r *request) (content, error) {
 	}
 	o := overviewData{}
 	o.lanes(f, children)
-	d := hostsData{Instances: f.Instances, Lanes: o.Lanes, Paused: f.Paused}
+	d := hostsData{Instances: f.Instances, Lanes: o.Lanes, Paused: f.Paused, Address: r.pages.Address}
+	for _, p := range f.Paused {
+		d.AllPaused = d.AllPaused || p.Type == ""
+	}
 	for _, a := range f.Agents {
 		one := agent{AgentRow: a, Troubles: troubles(a, words[store.AgentKey{Instance: a.Instance, Type: a.Type}])}
 		for _, p := range f.Paused {
 			one.Paused = one.Paused || p.Type == string(a.Type)
-			d.AllPaused = d.AllPaused || p.Type == ""
 		}
 		for _, c := range children {
 			if c.Instance == a.Instance && c.Type == a.Type && c.State != "FREE" {

@@ -27,6 +27,8 @@ type jobsData struct {
 	Line   string // the command that lists the same
 	Filter []filterPart
 	Times  timeFilter
+
+	Address string
 }
 
 // filterPart is what a form for all that match has of the filter.
@@ -109,7 +111,7 @@ func jobs(r *request) (content, error) {
 	if n, err := strconv.ParseInt(q.Get("run"), 10, 64); err == nil {
 		s.Run = &n
 	}
-	d := jobsData{Type: q.Get("type"), Key: s.Key, Error: s.Error, Times: timesOf(q)}
+	d := jobsData{Type: q.Get("type"), Key: s.Key, Error: s.Error, Times: timesOf(q), Address: r.pages.Address}
 	s.CreatedAfter, s.CreatedBefore = d.Times.after, d.Times.before
 	for _, state := range q["state"] {
 		if st := scheduler.JobState(state); st.Valid() && !slices.Contains(s.States, st) {

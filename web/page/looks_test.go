@@ -11,7 +11,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// look writes a page to testdata/looks, where a person looks at it (-update): the whole of it, or what the window shows.
+// look writes a page to testdata/looks, where a person looks at it (-update): the whole of it, or what the window
+// shows.
 func (b *browser) look(name string, whole bool) {
 	b.Helper()
 	if !whole {
@@ -87,16 +88,18 @@ func (b *browser) scheme(name string, width int64) {
 		[]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: name}}))
 }
 
-// Every kind of page, light, dark and narrow: testdata/looks has what a shop's queue looks like on each. All text can be
-// read, and no page is wider than the window.
+// Every kind of page, light, dark and narrow: testdata/looks has what a shop's queue looks like on each. All text can
+// be read, and no page is wider than the window.
 func TestBrowser_LightDarkAndNarrow(t *testing.T) {
 	t.Parallel()
 	b := openBrowser(t)
 	b.busy()
 	running := b.one(`select min(id)::text from bellhop.jobqueue where state = 'running'`)
 	step := b.one(`select min(id)::text from bellhop.jobqueue where run = 1`)
-	pages := [][2]string{{"overview", "/"}, {"jobs", "/jobs?state=failed"}, {"job", "/jobs/5002"}, {"job-running", "/jobs/" + running},
-		{"job-waiting", "/jobs/" + b.one(`select max(id)::text from bellhop.jobqueue where type = 'etl' and run is null`)},
+	waiting := b.one(`select max(id)::text from bellhop.jobqueue where type = 'etl' and run is null`)
+	pages := [][2]string{
+		{"overview", "/"}, {"jobs", "/jobs?state=failed"}, {"job", "/jobs/5002"}, {"job-running", "/jobs/" + running},
+		{"job-waiting", "/jobs/" + waiting},
 		{"graph", "/jobs/" + step + "/graph"}, {"failures", "/failures"}, {"locks", "/locks"}, {"hosts", "/hosts"},
 		{"workflows", "/workflows"}, {"workflow", "/workflows/nightly"}, {"run", "/runs/1"}, {"run-failed", "/runs/2"},
 		{"notifications", "/notifications"}, {"operations", "/operations"}, {"operation", "/operations/1"}, {"system", "/system"},

@@ -2,6 +2,7 @@ package page
 
 import (
 	"context"
+	"maps"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -61,6 +62,16 @@ func recall[T any](p *Pages, k recentKey, age time.Duration, same bool, ask func
 	return v, nil
 }
 
+// fleetChanged forgets what jobs run on: whoever has paused a type sees it on the page that comes then.
+func (r *recent) fleetChanged() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	maps.DeleteFunc(r.kept, func(k recentKey, _ recentValue) bool { return k.what == fleetKey })
+}
+
+// fleetKey is under what the fleet is kept.
+const fleetKey = "fleet"
+
 // may is what a role may do: asked once in a while, since it decides only what is offered.
 func (p *Pages) may(ctx context.Context, role string, l store.Look) (store.May, error) {
 	return remembered(p, role, "may", 10*time.Second, func() (store.May, error) { return l.May(ctx) })
@@ -83,7 +94,7 @@ func (f fleet) Slots() (n int) {
 }
 
 func (r *request) fleet() (fleet, error) {
-	return remembered(r.pages, r.who.Role, "fleet", 5*time.Second, func() (f fleet, err error) {
+	return remembered(r.pages, r.who.Role, fleetKey, 5*time.Second, func() (f fleet, err error) {
 		if f.Instances, err = r.Look.Instances(r); err != nil {
 			return f, err
 		}

@@ -36,10 +36,11 @@ type workflowData struct {
 	Versions   []store.VersionRow
 	Reasons    []store.ReasonRow // what starts it, and what keeps it from being started
 	Definition string
+	Address    string
 }
 
 func workflow(r *request) (content, error) {
-	d := workflowData{}
+	d := workflowData{Address: r.pages.Address}
 	list, err := r.Look.Workflows(r, store.WorkflowFilter{Names: []string{likeExactly(r.arg)}})
 	if err != nil {
 		return content{}, err
@@ -77,6 +78,7 @@ type runData struct {
 	Drawn   bool
 	CanTry  bool
 	Percent int
+	Address string
 	ends    map[scheduler.JobID]bool // jobs where the run begins and ends
 	follow  map[scheduler.JobID]int64
 }
@@ -96,7 +98,7 @@ func run(r *request) (content, error) {
 	if len(runs) == 0 {
 		return content{}, errNotFound
 	}
-	d := runData{RunRow: runs[0], ends: map[scheduler.JobID]bool{}}
+	d := runData{RunRow: runs[0], ends: map[scheduler.JobID]bool{}, Address: r.pages.Address}
 	steps, err := r.Look.Steps(r, id)
 	if err != nil {
 		return content{}, err

@@ -41,7 +41,8 @@ changed since. The page of operations shows the same ones.`,
   bellhop operation undo 3`,
 	}
 	a.Menu(c)
-	c.AddCommand(planOperation(a), listOperations(a), showOperation(a), startOperation(a), stopOperation(a), undoOperation(a))
+	c.AddCommand(planOperation(a), listOperations(a), showOperation(a))
+	c.AddCommand(startOperation(a), stopOperation(a), undoOperation(a))
 	return c
 }
 
@@ -97,7 +98,7 @@ type operationFilter struct {
 
 func (f *operationFilter) flags(c *cobra.Command) {
 	c.Flags().StringSliceVarP(&f.states, "state", "s", nil, "jobs in this `state`; repeatable")
-	c.Flags().StringSliceVarP(&f.types, "type", "t", nil, "jobs of this `type`; repeatable")
+	c.Flags().StringArrayVarP(&f.types, "type", "t", nil, "jobs of this `type`; repeatable")
 	c.Flags().StringVar(&f.key, "key", "", "jobs whose key begins with `text`")
 	c.Flags().StringVar(&f.failed, "error", "", "jobs whose error has this `text`")
 	c.Flags().StringVar(&f.host, "host", "", "jobs on this `host`")
@@ -188,7 +189,10 @@ func tellOperation(ctx context.Context, a *cli.App, s *cli.Session, id int64) er
 	case a.JSON():
 		return a.PrintJSON(o)
 	}
-	lines := []string{fmt.Sprintf("operation %d: %s, %s", o.ID, report.Order(o), o.State), words.Clean(report.OperationFilter(o.Filter))}
+	lines := []string{
+		fmt.Sprintf("operation %d: %s, %s", o.ID, report.Order(o), o.State),
+		words.Clean(report.OperationFilter(o.Filter)),
+	}
 	if o.StartedAt == nil {
 		lines = append(lines, words.Counted(o.Planned, "job")+" would be changed")
 		if others := report.Dependents(o.Dependents); others != "" {
