@@ -90,6 +90,9 @@ grant DELETE, INSERT, SELECT, UPDATE on bellhop.operation_job to bellhop_schedul
 grant DELETE, INSERT, SELECT, UPDATE on bellhop.operation_part to bellhop_scheduler;
 grant SELECT on bellhop.paused to bellhop_reader;
 grant DELETE, INSERT, SELECT, UPDATE on bellhop.paused to bellhop_scheduler;
+grant SELECT on bellhop.payload to bellhop_operator;
+grant SELECT on bellhop.payload to bellhop_scheduler;
+grant SELECT on bellhop.payload to bellhop_submitter;
 grant SELECT on bellhop.remote to bellhop_reader;
 grant SELECT on bellhop.remote to bellhop_scheduler;
 grant SELECT on bellhop.remote to bellhop_submitter;

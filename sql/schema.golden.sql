@@ -740,6 +740,18 @@ view bellhop.lost (
   reason text
 );
 
+view bellhop.payload (
+  id bigint,
+  args text,
+  msq text,
+  repeat text,
+  vars jsonb,
+  timeout interval,
+  held boolean,
+  successes integer,
+  deaths smallint
+);
+
 view bellhop.remote (
   job bigint,
   tag text,

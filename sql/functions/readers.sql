@@ -73,7 +73,14 @@ create or replace view bellhop.job_log with (security_barrier) as
    where (select pg_catalog.has_table_privilege(bellhop.caller(), 'bellhop.log'::regclass, 'select'))
       or (select q.submitted_by from bellhop.jobqueue q where q.id = l.job) = any ((select bellhop.own_roles())::text[]);
 
-revoke all on bellhop.every_job, bellhop.lost, bellhop.job_log from public;
+-- payload: what jobs were submitted with. Operators see all of it, a submitter that of its own jobs.
+create or replace view bellhop.payload with (security_barrier) as
+  select j.id, j.args, j.msq, j.repeat, j.vars, j.timeout, j.held, j.successes, j.deaths
+    from bellhop.jobqueue j
+   where (select pg_catalog.has_table_privilege(bellhop.caller(), 'bellhop.jobqueue'::regclass, 'select'))
+      or j.submitted_by = any ((select bellhop.own_roles())::text[]);
+
+revoke all on bellhop.every_job, bellhop.lost, bellhop.job_log, bellhop.payload from public;
 revoke all on function bellhop.reason_of from public;
 do $$
 begin
@@ -82,6 +89,7 @@ begin
     grant execute on function bellhop.reason_of to bellhop_submitter, bellhop_reader, bellhop_scheduler;
     grant select on bellhop.lost to bellhop_submitter, bellhop_reader, bellhop_scheduler;
     grant select on bellhop.job_log to bellhop_submitter, bellhop_operator, bellhop_scheduler;
+    grant select on bellhop.payload to bellhop_submitter, bellhop_operator, bellhop_scheduler;
   end if;
 end
 $$;

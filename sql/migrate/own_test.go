@@ -30,6 +30,8 @@ func TestOwn_JobsAreTheirSubmitters(t *testing.T) {
 		{"select count(*) from bellhop.job", 3, 0},
 		{"select count(*) from bellhop.job where submitted_by = current_user", 3, 0},
 		{"select count(*) from bellhop.job_log", 3, 0},
+		{"select count(*) from bellhop.payload", 3, 0},
+		{"select count(*) from bellhop.payload where args = 'secret'", 2, 0},
 		{fmt.Sprintf("select count(*) from bellhop.explanation(%d)", mine), 1, 0},
 		{fmt.Sprintf("select count(*) from (select bellhop.explain(%d) e) x where e is not null", mine), 1, 0},
 		{fmt.Sprintf("select count(*) from (select bellhop.cancel(%d) s) x where s = 'cancelled'", raw), 1, 0},
@@ -49,6 +51,10 @@ func TestOwn_JobsAreTheirSubmitters(t *testing.T) {
 	for _, no := range []string{"update bellhop.job set state = 'ready'", "select * from bellhop.every_job", "select * from bellhop.log",
 		"insert into bellhop.jobqueue (type, submitted_by) values ('a', 'x')", "update bellhop.jobqueue set submitted_by = 'x'"} {
 		denied(t, app1, no)
+	}
+	denied(t, reader, "select * from bellhop.payload")
+	if n := one[int](t, operator, "select count(*) from bellhop.payload"); n != 3 {
+		t.Errorf("an operator sees what %d jobs were given", n)
 	}
 	denied(t, reader, fmt.Sprintf("select bellhop.cancel(%d)", mine)) // it sees the job, so it is told
 	if state := one[string](t, operator, "select bellhop.cancel($1)", mine); state != "cancelled" {

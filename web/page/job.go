@@ -129,7 +129,7 @@ func job(r *request) (content, error) {
 	return content{Title: "#" + r.arg + " " + clean(d.Type), Template: "job", Data: d}, nil
 }
 
-// inside adds what only operators see, and whoever has submitted it.
+// inside adds what only operators see, and whoever has submitted it: what it was given, what it gave back, its log.
 func (d *jobData) inside(r *request, id scheduler.JobID) error {
 	d.Mine = r.may.Operates
 	if !d.Mine {
@@ -143,14 +143,12 @@ func (d *jobData) inside(r *request, id scheduler.JobID) error {
 	if !d.Mine {
 		return nil
 	}
-	if r.may.Operates {
-		payloads, err := r.Look.Payloads(r, []scheduler.JobID{id}, 0)
-		if err != nil {
-			return err
-		}
-		if p, ok := payloads[id]; ok {
-			d.Payload = &p
-		}
+	payloads, err := r.Look.Payloads(r, []scheduler.JobID{id}, 0)
+	if err != nil {
+		return err
+	}
+	if p, ok := payloads[id]; ok {
+		d.Payload = &p
 	}
 	result, err := r.Look.Result(r, id)
 	if err != nil {

@@ -194,7 +194,7 @@ func (p *Pages) show(w http.ResponseWriter, r *http.Request) {
 		Who:     who,
 		May:     may,
 		At:      time.Now(),
-		Pages:   routes,
+		Pages:   offered(may, err),
 		Live:    err == nil && page.Cost > 0,
 	}
 	status := c.Status

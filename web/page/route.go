@@ -2,7 +2,10 @@ package page
 
 import (
 	"net/url"
+	"slices"
 	"strings"
+
+	"bellhop/sql/store"
 )
 
 // route is a page: its name in the list of pages, where it is, and what asks for it.
@@ -34,6 +37,17 @@ func init() { // the views name routes too
 		{"", "/operations/{}", "", 1, oneOperation},
 		{"System", "/system", "s", 5, system},
 	}
+}
+
+// own are the pages of whoever sees the jobs of nobody else: the first of them is their list, too.
+var own = []string{"/", "/jobs"}
+
+// offered are the pages that stand above one: all, but where they are known to be kept from whoever looks.
+func offered(may store.May, err error) []route {
+	if err != nil || may.Reads {
+		return routes
+	}
+	return slices.DeleteFunc(slices.Clone(routes), func(r route) bool { return !slices.Contains(own, r.Path) })
 }
 
 // find gives the page at a path, and what stands where its {} is.

@@ -56,7 +56,8 @@ func TestYourself_EveryButtonHasItsLines(t *testing.T) {
 	var routes []string
 	for path, methods := range api.Paths {
 		for method := range methods {
-			routes = append(routes, strings.ToUpper(method)+" "+braces.ReplaceAllString(strings.TrimPrefix(path, "/api/v1"), "*"))
+			routes = append(routes, strings.ToUpper(method)+" "+
+				braces.ReplaceAllString(strings.TrimPrefix(path, "/api/v1"), "*"))
 		}
 	}
 	known := func(method, path string) bool {
