@@ -16,6 +16,7 @@ var (
 	pageJobsSQL   = sql.Query("page_jobs")
 	pageLogSQL    = sql.Query("page_log")
 	pageFailedSQL = sql.Query("page_failed")
+	pageComingSQL = sql.Query("page_coming")
 	pageWhySQL    = sql.Query("page_why")
 )
 
@@ -177,6 +178,23 @@ func (l Look) LatestFailed(ctx context.Context, most int, within Span) ([]Failed
 	rows, err := planOnce[FailedRow](ctx, l.db, pageFailedSQL, most, ago(within.Since), ago(within.Until))
 	if err != nil {
 		return nil, fmt.Errorf("read what failed: %w", err)
+	}
+	return rows, nil
+}
+
+// ComingRow is how much the clock starts in a minute: jobs of a type, or a workflow.
+type ComingRow struct {
+	Name     string
+	Workflow bool
+	Minute   time.Time
+	N        int64
+}
+
+// Coming tells what the clock starts within an hour.
+func (l Look) Coming(ctx context.Context) ([]ComingRow, error) {
+	rows, err := planOnce[ComingRow](ctx, l.db, pageComingSQL)
+	if err != nil {
+		return nil, fmt.Errorf("read what comes: %w", err)
 	}
 	return rows, nil
 }

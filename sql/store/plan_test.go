@@ -300,6 +300,7 @@ func TestPlans_PagesProbeForTheirRows(t *testing.T) {
 			{"needs", lookNeedsSQL, 300, []string{"500", "20"}},
 			{"locks", lookLocksSQL, 600, []string{"20"}},
 			{"jobs of few", pageJobsSQL, 800, []string{"'{failed}'", "null", "null", "null", "null", "2000", "51", "null", "null", "null"}},
+			{"what comes", pageComingSQL, 300, nil},
 			{"failures", pageFailedSQL, 300, []string{"50", "null", "null"}},
 			{"failures of an hour", pageFailedSQL, 300, []string{"50", "3600", "60"}},
 			{"jobs of many", pageJobsSQL, 600, []string{open, "null", "null", "null", "null", "2000", "51", "null", "null", "null"}},

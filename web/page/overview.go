@@ -32,6 +32,8 @@ type overviewData struct {
 	Chart                   chart
 	Times                   []timeLane
 	Others                  int // types that Times leaves out
+	Coming                  []comingLane
+	ComingOthers            int
 	Instances               []store.InstanceRow
 	Paused                  []store.PausedRow
 }
@@ -96,6 +98,13 @@ func overview(r *request) (content, error) {
 		return content{}, err
 	}
 	d.measure(history, r.now)
+	coming, err := remembered(r.pages, r.who.Role, "coming", 5*time.Second, func() ([]store.ComingRow, error) {
+		return r.Look.Coming(r)
+	})
+	if err != nil {
+		return content{}, err
+	}
+	d.Coming, d.ComingOthers = comingLanes(coming, r.now.Truncate(time.Minute))
 	failed, err := remembered(r.pages, r.who.Role, "failed", 3*time.Second, func() ([]store.FailedRow, error) {
 		return r.Look.LatestFailed(r, 300, store.Span{Since: time.Hour})
 	})

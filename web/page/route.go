@@ -22,7 +22,7 @@ var routes []route
 
 func init() { // the views name routes too
 	routes = []route{
-		{"Overview", "/", "o", 4, overview},
+		{"Overview", "/", "o", 5, overview},
 		{"Jobs", "/jobs", "j", 2, jobs},
 		{"", "/jobs/{}", "", 7, job},
 		{"", "/jobs/{}/graph", "", 3, graph},
