@@ -96,7 +96,8 @@ func TestPages_ABrowserThatNeverReads(t *testing.T) {
 
 // heard are the roles that somebody hears who sees nothing of a page.
 var heard = []string{"heading", "link", "button", "textbox", "checkbox", "combobox", "navigation", "main", "search", "form", "status",
-	"image", "progressbar", "columnheader", "region", "group", "dialog", "banner", "contentinfo"}
+	"image", "progressbar", "columnheader", "region", "group", "dialog", "banner", "contentinfo",
+	"DisclosureTriangle"}
 
 var (
 	times = regexp.MustCompile(`\b\d+(\.\d+)?(ms|µs|s|m|h)\b(\d+s)?|\d\d:\d\d:\d\d|now\b`)
@@ -113,9 +114,15 @@ func TestBrowser_WhatAScreenReaderSays(t *testing.T) {
 	b.exec(`select bellhop.operation_plan('hold', '{"type": ["mail"]}')`)
 	b.run(chromedp.Navigate(b.link))
 	b.until(`location.pathname === '/' && document.readyState === 'complete' && !!document.getElementById('main')`)
+	b.says("spoken.txt", "/", "/jobs", "/jobs/2", "/failures", "/operations/1",
+		"/locks", "/jobs/2/graph", "/hosts", "/workflows", "/notifications", "/operations")
+}
+
+// says compares what a screen reader says of pages with a file of testdata.
+func (b *browser) says(file string, paths ...string) {
+	b.Helper()
 	var said strings.Builder
-	for _, path := range []string{"/", "/jobs", "/jobs/2", "/failures", "/operations/1",
-		"/locks", "/jobs/2/graph", "/hosts", "/workflows", "/notifications", "/operations"} {
+	for _, path := range paths {
 		b.run(chromedp.Navigate(b.base+path), chromedp.WaitReady("#main"))
 		b.until(`document.readyState === 'complete'`)
 		var tree struct {
@@ -129,18 +136,18 @@ func TestBrowser_WhatAScreenReaderSays(t *testing.T) {
 			said.WriteString(line + "\n")
 		}
 	}
-	golden := filepath.Join("testdata", "spoken.txt")
+	golden := filepath.Join("testdata", file)
 	if *update {
 		if err := os.WriteFile(golden, []byte(said.String()), 0o644); err != nil {
-			t.Fatal(err)
+			b.Fatal(err)
 		}
 	}
 	want, err := os.ReadFile(golden)
 	if err != nil {
-		t.Fatal(err)
+		b.Fatal(err)
 	}
 	if said.String() != string(want) {
-		t.Errorf("a screen reader says something else than %s (go test ./web/page -run ScreenReader -update):\n%s",
+		b.Errorf("a screen reader says something else than %s (go test ./web/page -run ScreenReader -update):\n%s",
 			golden, said.String())
 	}
 }
