@@ -5,6 +5,7 @@ package layered
 
 import (
 	"cmp"
+	"math/rand/v2"
 	"slices"
 )
 
@@ -125,47 +126,116 @@ func layersOf(n int, edges []Edge) []int {
 	return layer
 }
 
+// starts is from how many orders it begins to mend: one may lead to where nothing becomes better, and another past it.
+// More than a few cost time, and a large graph has enough of one.
+const (
+	starts     = 8
+	startsMost = 400 // pieces of edges
+)
+
 // order puts the nodes of each layer next to what they are connected with, and
 // keeps the order that crosses least.
 func (g *graph) order() {
 	g.pos = make([]int, len(g.layer))
-	number := func() {
-		for _, l := range g.layers {
-			for i, v := range l {
-				g.pos[v] = i
-			}
-		}
-	}
-	number()
+	g.number()
 	best, least := g.copied(), g.Crossings()
-	for i := range sweeps {
-		for j := range g.layers {
-			l, near := g.layers[j], g.up
-			if i%2 == 1 {
-				l, near = g.layers[len(g.layers)-1-j], g.down
-			}
-			weight := map[int]float64{}
-			for _, v := range l {
-				weight[v] = float64(g.pos[v])
-				if len(near[v]) > 0 {
-					sum := 0
-					for _, w := range near[v] {
-						sum += g.pos[w]
-					}
-					weight[v] = float64(sum) / float64(len(near[v]))
-				}
-			}
-			slices.SortStableFunc(l, func(a, b int) int { return cmp.Compare(weight[a], weight[b]) })
-			for i, v := range l {
-				g.pos[v] = i
+	pieces := 0
+	for _, c := range g.chains {
+		pieces += len(c) - 1
+	}
+	first, dice := g.copied(), rand.New(rand.NewPCG(1, 2)) // the same ones each time
+	for start := range starts {
+		if least == 0 || start > 0 && pieces > startsMost {
+			break
+		}
+		for j, l := range first {
+			copy(g.layers[j], l)
+			if start > 0 {
+				dice.Shuffle(len(l), func(a, b int) { g.layers[j][a], g.layers[j][b] = g.layers[j][b], g.layers[j][a] })
 			}
 		}
-		if n := g.Crossings(); n < least {
-			best, least = g.copied(), n
+		g.number()
+		for i := range sweeps {
+			g.sweep(i)
+			g.swap()
+			if n := g.Crossings(); n < least {
+				best, least = g.copied(), n
+			}
 		}
 	}
 	g.layers = best
-	number()
+	g.number()
+}
+
+// number tells each node its place in its layer.
+func (g *graph) number() {
+	for _, l := range g.layers {
+		for i, v := range l {
+			g.pos[v] = i
+		}
+	}
+}
+
+// sweep sorts each layer by the middle of its neighbours in the one before, from the left; every other time from the
+// right. Those that have the same middle change places every other pair of times.
+func (g *graph) sweep(i int) {
+	for j := range g.layers {
+		l, near := g.layers[j], g.up
+		if i%2 == 1 {
+			l, near = g.layers[len(g.layers)-1-j], g.down
+		}
+		weight := map[int]float64{}
+		for _, v := range l {
+			weight[v] = float64(g.pos[v])
+			if len(near[v]) > 0 {
+				sum := 0
+				for _, w := range near[v] {
+					sum += g.pos[w]
+				}
+				weight[v] = float64(sum) / float64(len(near[v]))
+			}
+		}
+		if i%4 > 1 {
+			slices.Reverse(l)
+		}
+		slices.SortStableFunc(l, func(a, b int) int { return cmp.Compare(weight[a], weight[b]) })
+		for i, v := range l {
+			g.pos[v] = i
+		}
+	}
+}
+
+// swap lets two that stand beside each other in a layer change places where fewer edges cross then, until none does: an
+// average of neighbours cannot tell two from each other that have the same one.
+func (g *graph) swap() {
+	for range sweeps {
+		better := false
+		for _, l := range g.layers {
+			for i := 1; i < len(l); i++ {
+				v, w := l[i-1], l[i]
+				is := g.between(v, w, g.up) + g.between(v, w, g.down)
+				if would := g.between(w, v, g.up) + g.between(w, v, g.down); would < is {
+					l[i-1], l[i], g.pos[v], g.pos[w] = w, v, i, i-1
+					better = true
+				}
+			}
+		}
+		if !better {
+			return
+		}
+	}
+}
+
+// between counts the pairs of edges of two nodes that cross, where the first stands above the second.
+func (g *graph) between(above, below int, near [][]int) (n int) {
+	for _, a := range near[above] {
+		for _, b := range near[below] {
+			if g.pos[a] > g.pos[b] {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 func (g *graph) copied() [][]int {
