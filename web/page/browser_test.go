@@ -95,7 +95,9 @@ func (s *site) openDoor() (base, link string, pages *Pages) {
 	if err != nil {
 		s.Fatal(err)
 	}
-	pages = New(Config{Visitors: visitors, Version: "v", Log: slog.New(slog.NewTextHandler(s.Output(), nil))})
+	base = "http://" + door.Addr()
+	log := slog.New(slog.NewTextHandler(s.Output(), nil))
+	pages = New(Config{Visitors: visitors, Version: "v", Address: base, Log: log})
 	door.Open(pages, visitors)
 	s.Cleanup(func() {
 		pages.Close()
@@ -105,7 +107,6 @@ func (s *site) openDoor() (base, link string, pages *Pages) {
 	if err := store.NewLook(s.conn).SignIn(s.Context(), "the secret of a link"); err != nil {
 		s.Fatal(err)
 	}
-	base = "http://" + door.Addr()
 	return base, base + "/login/the%20secret%20of%20a%20link", pages
 }
 

@@ -103,7 +103,7 @@ func TestBrowser_LightDarkAndNarrow(t *testing.T) {
 		{"graph", "/jobs/" + step + "/graph"}, {"failures", "/failures"}, {"locks", "/locks"}, {"hosts", "/hosts"},
 		{"workflows", "/workflows"}, {"workflow", "/workflows/nightly"}, {"run", "/runs/1"}, {"run-failed", "/runs/2"},
 		{"notifications", "/notifications"}, {"operations", "/operations"}, {"operation", "/operations/1"}, {"system", "/system"},
-		{"not-found", "/jobs/999999"}, {"old-link", "/login/old"}}
+		{"yourself", "/jobs?state=failed&type=etl"}, {"not-found", "/jobs/999999"}, {"old-link", "/login/old"}}
 	b.run(chromedp.Navigate(b.link))
 	b.until(`location.pathname === '/' && !!document.getElementById('main')`)
 	for _, look := range []struct {
@@ -115,6 +115,9 @@ func TestBrowser_LightDarkAndNarrow(t *testing.T) {
 			name := fmt.Sprintf("%s-%s-%d", page[0], look.scheme, look.width)
 			b.run(chromedp.Navigate(b.base + page[1]))
 			b.until(`!!document.body`)
+			if page[0] == "yourself" {
+				b.run(chromedp.Evaluate(`document.querySelector('.yourself').open = true`, nil))
+			}
 			dark := b.eval(`String(getComputedStyle(document.documentElement).backgroundColor.match(/\d+/g).slice(0, 3).every((c) => c < 80))`)
 			if dark != look.dark {
 				t.Errorf("%s: it is dark: %s", name, dark)

@@ -125,11 +125,18 @@ func (d workflowData) Yourself() []deed {
 	if d.Active {
 		says, verb = "Deactivate", "deactivate"
 	}
-	return []deed{
+	list := []deed{
 		o.post("Run", "bellhop workflow run "+shell(d.Name), path+"/run"),
 		o.post(says, "bellhop workflow "+verb+" "+shell(d.Name), path+"/"+verb),
-		o.post("Go back to version 1", "bellhop workflow revert "+shell(d.Name)+" 1", path+"/versions/1/revert"),
 	}
+	for _, v := range d.Versions { // the newest first; the others go alike
+		if v.Version != d.Version {
+			return append(list, o.post(fmt.Sprintf("Go back to version %d", v.Version),
+				fmt.Sprintf("bellhop workflow revert %s %d", shell(d.Name), v.Version),
+				fmt.Sprintf("%s/versions/%d/revert", path, v.Version)))
+		}
+	}
+	return list
 }
 
 // Yourself are the deeds of a run's buttons.
