@@ -148,7 +148,8 @@ func cross(a, b []Point) bool {
 	side := func(p, q, r Point) float64 { return (q.X-p.X)*(r.Y-p.Y) - (q.Y-p.Y)*(r.X-p.X) }
 	for i := 1; i < len(a); i++ {
 		for j := 1; j < len(b); j++ {
-			if side(a[i-1], a[i], b[j-1])*side(a[i-1], a[i], b[j]) < 0 && side(b[j-1], b[j], a[i-1])*side(b[j-1], b[j], a[i]) < 0 {
+			if side(a[i-1], a[i], b[j-1])*side(a[i-1], a[i], b[j]) < 0 &&
+				side(b[j-1], b[j], a[i-1])*side(b[j-1], b[j], a[i]) < 0 {
 				return true
 			}
 		}

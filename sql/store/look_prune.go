@@ -68,6 +68,19 @@ func (l Look) PruneInto(ctx context.Context, f PruneFilter, table string) (int64
 	return l.prune(ctx, lookPruneIntoSQL, func(past int64) []any { return append(f.args(), past, pruneMost, table) })
 }
 
+// PruneSome is Prune of the next thousand jobs behind an id, and gives behind which the others are; nil: there are none.
+func (l Look) PruneSome(ctx context.Context, f PruneFilter, past int64) (n int64, next *int64, err error) {
+	type some struct {
+		Deleted int64
+		Last    *int64
+	}
+	rows, err := collect[some](ctx, l.db, lookPruneSQL, append(f.args(), past, pruneMost, f.RJM)...)
+	if err != nil {
+		return 0, nil, fmt.Errorf("prune: %w", err)
+	}
+	return rows[0].Deleted, rows[0].Last, nil
+}
+
 func (l Look) prune(ctx context.Context, query string, args func(past int64) []any) (n int64, err error) {
 	type some struct {
 		Deleted int64

@@ -24,6 +24,8 @@ type verb struct {
 	Says string // what is said afterwards, of so many jobs
 	jobs func(context.Context, store.Look, []scheduler.JobID, url.Values) (int, error)
 	one  func(context.Context, store.Look, url.Values) error
+	// some orders a part of something with what is behind an id, and says behind which the rest is.
+	some func(ctx context.Context, l store.Look, form url.Values, past int64) (n int, next *int64, err error)
 	// leads orders something that has a page of its own.
 	leads func(context.Context, store.Look, url.Values) (string, error)
 }
@@ -86,6 +88,7 @@ var verbs = map[string]verb{
 		_, _, err := l.Resume(ctx, typeOf(form))
 		return err
 	}},
+	"prune":    {Says: "deleted", some: pruned},
 	"shutdown": {Says: "it ends when what it runs is over", one: shutDown},
 	"run": {Says: "a run was started", one: func(ctx context.Context, l store.Look, form url.Values) error {
 		_, err := l.RunWorkflow(ctx, form.Get("workflow"), nil, nil)
@@ -207,6 +210,14 @@ func (p *Pages) do(w http.ResponseWriter, r *http.Request) {
 			return err
 		})
 		n = 1
+	}
+	past := new(int64)
+	for began := time.Now(); v.some != nil && past != nil && err == nil && time.Since(began) < pruneLong; {
+		err = p.Visitors.As(r.Context(), who.Role, func(l store.Look) error {
+			did, next, err := v.some(r.Context(), l, r.PostForm, *past)
+			n, past = n+did, next
+			return err
+		})
 	}
 	for len(ids) > 0 && err == nil && v.jobs != nil {
 		some := ids[:min(len(ids), actMost)]

@@ -102,7 +102,7 @@ func TestBrowser_LightDarkAndNarrow(t *testing.T) {
 		{"job-waiting", "/jobs/" + waiting},
 		{"graph", "/jobs/" + step + "/graph"}, {"failures", "/failures"}, {"locks", "/locks"}, {"hosts", "/hosts"},
 		{"workflows", "/workflows"}, {"workflow", "/workflows/nightly"}, {"run", "/runs/1"}, {"run-failed", "/runs/2"},
-		{"notifications", "/notifications"}, {"operations", "/operations"}, {"operation", "/operations/1"}, {"system", "/system"},
+		{"notifications", "/notifications"}, {"operations", "/operations"}, {"operation", "/operations/1"}, {"system", "/system"}, {"prune", "/prune?older=1s&state=failed&state=cancelled"},
 		{"yourself", "/jobs?state=failed&type=etl"}, {"not-found", "/jobs/999999"}, {"old-link", "/login/old"}}
 	b.run(chromedp.Navigate(b.link))
 	b.until(`location.pathname === '/' && !!document.getElementById('main')`)

@@ -146,6 +146,7 @@ var everyPage = []string{
 	"/operations/1",
 	"/operations/2",
 	"/system",
+	"/prune?older=0s&state=failed",
 }
 
 // Whatever stands in a field is text, on every page and for every role, and no page is larger than it may be.

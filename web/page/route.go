@@ -35,6 +35,7 @@ func init() { // the views name routes too
 		{"", "/notifications", "", 0, notifications}, // not live: its form would be written in while it changes
 		{"Operations", "/operations", "p", 1, operations},
 		{"", "/operations/{}", "", 1, oneOperation},
+		{"", "/prune", "", 0, prune}, // not live: what was counted is what its button deletes
 		{"System", "/system", "s", 5, system},
 	}
 }

@@ -93,7 +93,7 @@ func size(n int64) string {
 // here reports whether a page is the one of a path, or leads to it.
 func here(page, path string) bool {
 	return page == path || page != "/" && strings.HasPrefix(path, page+"/") ||
-		page == "/workflows" && (strings.HasPrefix(path, "/runs/") || path == "/notifications")
+		page == "/system" && path == "/prune" || page == "/workflows" && (strings.HasPrefix(path, "/runs/") || path == "/notifications")
 }
 
 // clean is a text as one line shows it: what does not print, direction marks

@@ -1,0 +1,89 @@
+package page
+
+import (
+	"context"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"bellhop/scheduler"
+	"bellhop/scheduler/words"
+	"bellhop/sql/store"
+)
+
+type pruneData struct {
+	Older   string // for how long jobs have been over, as somebody typed it
+	Wrong   string // why it is no such time
+	States  []stateChoice
+	Asked   bool // what would be deleted is counted
+	Rows    []store.PruneRow
+	Jobs    int64
+	Until   string // before when they ended: what was counted is what is deleted
+	Address string
+}
+
+// prunable are the states of jobs that are over.
+var prunable = []scheduler.JobState{scheduler.Succeeded, scheduler.Cancelled, scheduler.Failed, scheduler.Quarantined}
+
+// prune counts what would be deleted, and offers it to whoever may.
+func prune(r *request) (content, error) {
+	d := pruneData{Older: strings.TrimSpace(r.query.Get("older")), Address: r.pages.Address}
+	f := store.PruneFilter{}
+	for _, s := range prunable {
+		on := slices.Contains(r.query["state"], string(s))
+		if len(r.query["state"]) == 0 {
+			on = s == scheduler.Succeeded || s == scheduler.Cancelled
+		}
+		d.States = append(d.States, stateChoice{s, on})
+		if on {
+			f.States = append(f.States, s)
+		}
+	}
+	if d.Older == "" {
+		d.Older = "30d"
+	} else if age, err := words.ParseAge(d.Older); err != nil {
+		d.Wrong = "“" + clean(d.Older) + "” is no time: 90m, 36h, 30d"
+	} else if r.may.Operates {
+		f.Until = r.now.Add(-age)
+		if d.Rows, err = r.Look.PruneCount(r, f); err != nil {
+			return content{}, err
+		}
+		d.Asked, d.Until = true, f.Until.UTC().Format(time.RFC3339Nano)
+		for _, row := range d.Rows {
+			d.Jobs += row.Jobs
+		}
+	}
+	return content{Title: "Delete what is over", Template: "prune", Data: d}, nil
+}
+
+// Yourself are the deeds of the button.
+func (d pruneData) Yourself() []deed {
+	line := "bellhop prune --older-than " + shell(d.Older)
+	for _, s := range d.States {
+		if s.On {
+			line += " -s " + string(s.State)
+		}
+	}
+	return []deed{{Says: "Count", Line: line + " --dry-run"}, {Says: "Delete", Line: line}}
+}
+
+// pruneLong is for how long one press deletes: whoever has more presses again, and is answered in time.
+const pruneLong = 5 * time.Second
+
+// pruned deletes some of what a form of the page names.
+func pruned(ctx context.Context, l store.Look, form url.Values, past int64) (n int, next *int64, err error) {
+	until, err := time.Parse(time.RFC3339Nano, form.Get("until"))
+	if err != nil || len(form["state"]) == 0 {
+		return 0, nil, errNotFound
+	}
+	f := store.PruneFilter{Until: until}
+	for _, s := range form["state"] {
+		if !slices.Contains(prunable, scheduler.JobState(s)) {
+			return 0, nil, errNotFound
+		}
+		f.States = append(f.States, scheduler.JobState(s))
+	}
+	deleted, next, err := l.PruneSome(ctx, f, past)
+	return int(deleted), next, err
+}
