@@ -68,7 +68,8 @@ func (l Look) PruneInto(ctx context.Context, f PruneFilter, table string) (int64
 	return l.prune(ctx, lookPruneIntoSQL, func(past int64) []any { return append(f.args(), past, pruneMost, table) })
 }
 
-// PruneSome is Prune of the next thousand jobs behind an id, and gives behind which the others are; nil: there are none.
+// PruneSome is Prune of the next thousand jobs behind an id, and gives behind which the others are; nil: there are
+// none.
 func (l Look) PruneSome(ctx context.Context, f PruneFilter, past int64) (n int64, next *int64, err error) {
 	type some struct {
 		Deleted int64
