@@ -19,7 +19,7 @@ func TestNotifications_RulesByForms(t *testing.T) {
 		"within": {"1h"}, "back": {"/notifications"}}
 	to := s.post(http.StatusSeeOther, "/do/rule", form)
 	page := s.get(http.StatusOK, to)
-	for _, want := range []string{"the rule holds from now on", "of demo", "ops@example.org, b@example.org", "<td>1h", `action="/do/unrule"`} {
+	for _, want := range []string{"the rule holds from now on", "of demo", "ops@example.org, b@example.org", `within">1h`, `action="/do/unrule"`} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page does not say %q:\n%s", want, page)
 		}
