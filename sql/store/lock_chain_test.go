@@ -5,8 +5,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 	"unicode"
 
+	"bellhop/pgdev/pgtest"
 	"bellhop/scheduler"
 	"bellhop/scheduler/lock"
 )
@@ -53,6 +55,20 @@ func TestLockHolders_AreThoseWhoConflict(t *testing.T) {
 	}
 }
 
+// passedInTime is for passes that take long on a slow machine: the database ends one that says nothing for 2 s, and an
+// instance makes it again.
+func (e *env) passedInTime(most int) (jobs []scheduler.Job) {
+	e.Helper()
+	d := demand(most)
+	d.Locked = true
+	pgtest.Eventually(e.TB, time.Minute, "a pass is made", func() bool {
+		var err error
+		jobs, err = e.claimer.Claim(e.Context(), e.me, d)
+		return err == nil
+	})
+	return jobs
+}
+
 // Ten thousand locks of one job are compared with ten thousand of another by their names, not each with each: that
 // would be a hundred million comparisons.
 func TestLocks_TenThousandInOneJob(t *testing.T) {
@@ -65,7 +81,7 @@ func TestLocks_TenThousandInOneJob(t *testing.T) {
 		return locks
 	}
 	first, second, third := e.locked(names(0)...), e.locked(names(9_999)...), e.locked(names(20_000)...)
-	took := e.passed(5)
+	took := e.passedInTime(5)
 	if !slices.Equal(ids(took), []scheduler.JobID{first, third}) {
 		t.Fatalf("%v start, want %v and %v", ids(took), first, third)
 	}
@@ -74,7 +90,7 @@ func TestLocks_TenThousandInOneJob(t *testing.T) {
 	e.explains(second, "lock_held", "db:9999=exclusive", fmt.Sprintf("job %d", first))
 	e.exec("reset statement_timeout")
 	e.ends(took...)
-	if got := e.pass(5); !slices.Equal(got, []scheduler.JobID{second}) {
+	if got := ids(e.passedInTime(5)); !slices.Equal(got, []scheduler.JobID{second}) {
 		t.Errorf("then %v start, want %v", got, second)
 	}
 	if held := e.one("select count(*) from bellhop.lock"); held != "10000" {
