@@ -219,12 +219,14 @@ func (e *env) playsItems(asked *AskedLocks, j scheduler.Job) {
 			runs = append(runs, want)
 		}
 	}
-	for range 10 {
-		if _, err := e.items(asked, j, lock.Set{}, "", ""); err == nil {
+	var err error
+	// On a slow machine connections are still being killed.
+	for until := time.Now().Add(time.Minute); time.Now().Before(until); {
+		if _, err = e.items(asked, j, lock.Set{}, "", ""); err == nil {
 			return
 		}
 	}
-	e.Error("what is held cannot be given back")
+	e.Errorf("what is held cannot be given back: %v", err)
 }
 
 // killsLocks ends the connections of those who ask. On a connection of its own.
