@@ -85,7 +85,8 @@ func ResumeCommand(a *cli.App) *cobra.Command {
 // warnUnknown says so where no running instance has such a type: it may be misspelt, or come later.
 func warnUnknown(ctx context.Context, a *cli.App, s *cli.Session, t scheduler.TypeName) error {
 	agents, err := s.Agents(ctx)
-	if err != nil || slices.ContainsFunc(agents, func(r store.AgentRow) bool { return r.Type == t }) {
+	has := func(r store.AgentRow) bool { return r.Type == t || r.Type == scheduler.RJMType } // that one stands for any
+	if err != nil || slices.ContainsFunc(agents, has) {
 		return err
 	}
 	a.Note("warning: no running instance has an agent of type %s: bellhop agents", cli.Clean(string(t)))

@@ -31,7 +31,7 @@ type figures struct {
 	PickUpP50 float64 `json:"pick_up_p50"` // INSERT issued → its handler begins
 	PickUpP99 float64 `json:"pick_up_p99"`
 	Jobs      int     `json:"jobs"`
-	PerSecond float64 `json:"per_second"` // jobs that do nothing, from the first INSERT's commit to the last one's end
+	PerSecond float64 `json:"per_second"` // jobs that do nothing, from the commit of their INSERT until the last has begun
 }
 
 // BenchCommand measures what the queue takes on this database, from this machine.
@@ -43,7 +43,8 @@ func BenchCommand(a *cli.App) *cobra.Command {
 		Long: `Measure the queue on this database, from this machine: what one INSERT takes to commit,
 how long from there until a job begins, and how many jobs that do nothing are done a
 second. The jobs are of a type of their own, and done by handlers in this process, an
-instance beside the others; when it ends it deletes them. Whatever else the database
+instance beside the others; when it ends it deletes them, and bellhop history keeps what
+was counted of them. Whatever else the database
 has to do is in the figures, and these jobs are in the way of nobody but by the work.
 
 It needs the rights of an instance. How bellhop compares with others, and with agents
