@@ -16,13 +16,14 @@ import (
 type AskedLocks struct {
 	conn *connection
 	// Policy reads locks. Set before the first use.
-	Policy lock.Policy
+	Policy  lock.Policy
+	silence passSilence // used under the connection's lock
 }
 
 // NewAskedLocks returns a session for locks that jobs ask for; it connects at its first use.
 func NewAskedLocks(url string) (*AskedLocks, error) {
 	conn, err := newConnection(url, "locks", upkeepByIndex())
-	return &AskedLocks{conn: conn, Policy: lock.AnyLevel}, err
+	return &AskedLocks{conn: conn, Policy: lock.AnyLevel, silence: passSilence(silenceLeast)}, err
 }
 
 // Close ends the session's connection.
@@ -45,14 +46,17 @@ func (a *AskedLocks) Ask(ctx context.Context, me scheduler.InstanceID, asks []sc
 	answers map[scheduler.Claim]scheduler.LockAnswer, over []scheduler.Claim, err error,
 ) {
 	err = a.conn.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
-			q := &askedPass{me: me, asks: asks, fence: map[lock.ID]int64{}, runs: map[lock.ID]bool{}}
+		began := time.Now()
+		err := pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+			q := &askedPass{me: me, asks: asks, silence: a.silence, fence: map[lock.ID]int64{}, runs: map[lock.ID]bool{}}
 			if err := q.read(ctx, tx); err != nil {
 				return err
 			}
 			answers, over = q.answer(a.Policy)
 			return tx.SendBatch(ctx, q.writes()).Close()
 		})
+		a.silence.learn(began, conn, err)
+		return err
 	})
 	if err != nil {
 		return nil, nil, err
@@ -64,6 +68,7 @@ func (a *AskedLocks) Ask(ctx context.Context, me scheduler.InstanceID, asks []sc
 type askedPass struct {
 	me      scheduler.InstanceID
 	asks    []scheduler.LockAsk
+	silence passSilence
 	fence   map[lock.ID]int64
 	runs    map[lock.ID]bool
 	held    []lock.Grant
@@ -78,7 +83,7 @@ func (q *askedPass) read(ctx context.Context, tx pgx.Tx) error {
 		q.fence[lock.ID(ask.Job)] = int64(ask.Fence)
 	}
 	batch := &pgx.Batch{}
-	batch.Queue(passSettings)
+	inTurnFor(batch, q.silence)
 	batch.Queue("select pg_advisory_xact_lock($1)", int64(lockKey))
 	asserted := false
 	batch.Queue(locksAskedSQL, int64(q.me), ids, fences).Query(func(rows pgx.Rows) error {

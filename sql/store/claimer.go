@@ -35,6 +35,8 @@ type Claimer struct {
 	told   map[string]string // of which filters it was told what; used under the connection's lock
 	again  time.Duration     // what the last pass has found
 	passes time.Duration     // passesFor; tests on a slow machine take longer
+	// What its passes may take without a word; used under the connection's lock.
+	silence passSilence
 }
 
 // Again is how long after the last claim of jobs with locks a limit per time, which
@@ -51,6 +53,7 @@ func NewClaimer(url string) (*Claimer, error) {
 		asserted: -1,
 		Policy:   lock.AnyLevel,
 		passes:   passesFor,
+		silence:  passSilence(silenceLeast),
 		position: position.New(),
 	}, err
 }

@@ -55,18 +55,69 @@ func TestLockHolders_AreThoseWhoConflict(t *testing.T) {
 	}
 }
 
-// passedInTime is for passes that take long on a slow machine: the database ends one that says nothing for 2 s, and an
-// instance makes it again.
+// passedInTime is for passes that take long on a slow machine: the database ends one that says nothing for too long,
+// and an instance asserts what runs there and makes it again.
 func (e *env) passedInTime(most int) (jobs []scheduler.Job) {
 	e.Helper()
 	d := demand(most)
 	d.Locked = true
 	pgtest.Eventually(e.TB, time.Minute, "a pass is made", func() bool {
 		var err error
-		jobs, err = e.claimer.Claim(e.Context(), e.me, d)
-		return err == nil
+		if jobs, err = e.claimer.Claim(e.Context(), e.me, d); err == nil {
+			return true
+		}
+		e.Logf("a pass is not made: %v", err)
+		if _, _, err := e.claimer.Assert(e.Context(), e.me, nil); err != nil {
+			e.Logf("nor is it asserted: %v", err)
+		}
+		return false
 	})
 	return jobs
+}
+
+// A pass that thinks longer than it may say nothing is ended; the same one is given more time, until it is made: else
+// its jobs would never start.
+func TestLocks_APassThatWasTooSlowIsGivenMoreTime(t *testing.T) {
+	t.Parallel()
+	e := openEnv(t)
+	var all []string
+	for i := range 3000 {
+		all = append(all, fmt.Sprintf("db:%d=exclusive", i))
+	}
+	id := e.locked(all...)
+	e.claimer.silence = passSilence(time.Millisecond)
+	if got := ids(e.passedInTime(5)); !slices.Equal(got, []scheduler.JobID{id}) {
+		t.Errorf("%v start, want %v", got, id)
+	}
+	if e.claimer.silence != passSilence(silenceLeast) {
+		t.Errorf("the next may say nothing for %v, want %v", time.Duration(e.claimer.silence), silenceLeast)
+	}
+}
+
+func TestPassSilence(t *testing.T) {
+	t.Parallel()
+	s := passSilence(silenceLeast)
+	for range 5 {
+		s = s.ended(time.Duration(s))
+	}
+	for name, c := range map[string]struct {
+		got  passSilence
+		want time.Duration
+	}{
+		"ended for silence":   {passSilence(silenceLeast).ended(silenceLeast), 2 * silenceLeast},
+		"ended for more":      {s, silenceMost},
+		"ended for something": {passSilence(silenceLeast).ended(silenceLeast / 2), silenceLeast},
+		"made quickly":        {passSilence(silenceMost).made(time.Millisecond), silenceLeast},
+		"made, but only just": {passSilence(silenceMost).made(silenceMost - 1), silenceMost},
+		"made with time left": {passSilence(silenceMost).made(silenceMost / 6), silenceMost * 2 / 3},
+	} {
+		if time.Duration(c.got).Round(time.Millisecond) != c.want.Round(time.Millisecond) {
+			t.Errorf("%s: %v, want %v", name, time.Duration(c.got), c.want)
+		}
+	}
+	if silenceMost >= passWait {
+		t.Error("others give up before their turn comes")
+	}
 }
 
 // Ten thousand locks of one job are compared with ten thousand of another by their names, not each with each: that

@@ -29,11 +29,15 @@ const (
 
 // passSettings are for the transactions that come in turn under lockKey.
 // A claim is committed asynchronously elsewhere; who holds a lock must not be
-// forgotten in a crash while its job runs on. Whoever stops in the midst of one (a
-// frozen machine, a line that is cut) keeps all others waiting no longer than 2 s;
-// those wait longer than that.
+// forgotten in a crash while its job runs on. Whoever stops in the midst of one keeps
+// all others waiting no longer than $1 ms; those wait for their turn for $2 ms.
 const passSettings = `select set_config('synchronous_commit', 'on', true),
-	set_config('idle_in_transaction_session_timeout', '2s', true), set_config('lock_timeout', '5s', true)`
+	set_config('idle_in_transaction_session_timeout', $1::bigint::text, true), set_config('lock_timeout', $2::bigint::text, true)`
+
+// inTurnFor sets a pass's transaction up.
+func inTurnFor(batch *pgx.Batch, s passSilence) {
+	batch.Queue(passSettings, time.Duration(s).Milliseconds(), passWait.Milliseconds())
+}
 
 // passesFor is how long a claim makes passes one after the other, while what it looked at
 // only had to be told behind which lock it waits: other claims wait for it.
@@ -121,7 +125,9 @@ type pass struct {
 }
 
 func (p *pass) make(ctx context.Context, conn *pgx.Conn) error {
+	began := time.Now()
 	err := p.inTurn(ctx, conn)
+	p.claimer.silence.learn(began, conn, err)
 	if err != nil && !conn.IsClosed() && conn.PgConn().TxStatus() != 'I' {
 		if _, failed := conn.Exec(ctx, "rollback"); failed != nil {
 			hangUp(conn)
@@ -196,7 +202,7 @@ func (p *pass) read(ctx context.Context, conn *pgx.Conn) (known lock.Pass, woken
 	batch := &pgx.Batch{}
 	var filtered bool
 	batch.Queue("begin")
-	batch.Queue(passSettings)
+	inTurnFor(batch, p.claimer.silence)
 	batch.Queue(locksTurnSQL, int64(lockKey), max(1, min(p.demand.Total, passFew))).
 		QueryRow(func(row pgx.Row) error { return row.Scan(&woken) })
 	templated := p.claimer.Templates.types()
