@@ -30,6 +30,14 @@ func (p Problem) String() string {
 	return b.String()
 }
 
+// seenFrom is where it stands, for who reads that file.
+func (p Problem) seenFrom(file string) string {
+	if p.File == file {
+		return fmt.Sprintf("on line %d", p.Line)
+	}
+	return fmt.Sprintf("in %s, line %d", p.File, p.Line)
+}
+
 // Problems is all that is wrong with a file, in its order.
 type Problems struct {
 	List  []Problem

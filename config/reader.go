@@ -29,7 +29,8 @@ type reader struct {
 	problems  []Problem
 	anchors   map[string]node
 	typesUsed []typeUse
-	most      int // bytes that are read
+	most      int           // bytes that are read
+	steps     stepTemplates // what steps may start from
 }
 
 func newReader(name string) *reader {
@@ -60,6 +61,12 @@ func (r *reader) problem(n node, hint, format string, args ...any) {
 	r.problems = append(r.problems, Problem{
 		File: r.name, Line: line, Column: column, Text: printable(fmt.Sprintf(format, args...)), Hint: printable(hint),
 	})
+}
+
+// here is a problem of this file without a word yet: a place.
+func (r *reader) here(n node) Problem {
+	line, column := position(n)
+	return Problem{File: r.name, Line: line, Column: column}
 }
 
 func printable(s string) string {

@@ -18,27 +18,62 @@ import (
 // maxWorkflows bounds a file of workflows: 10,000 steps take less than 1 MB.
 const maxWorkflows = 4 << 20
 
-// Workflows reads definitions of workflows, one in each document of the text. The
-// error is a *Problems. Steps stand behind those that they need.
-func Workflows(name string, text []byte) (list []workflow.Definition, err error) {
-	r := newReader(name)
-	r.most = maxWorkflows
-	roots := r.documents(text)
-	if len(roots) == 0 && len(r.problems) == 0 {
-		r.problems = append(r.problems, Problem{File: r.name, Text: "there is no workflow in it",
-			Hint: "write one like workflow: nightly, steps: [{name: fetch, type: sh, args: \"…\"}]"})
-	}
-	lines := map[string]int{}
-	for _, root := range roots {
-		r.anchors = map[string]node{}
-		d, at := r.workflow(root)
-		if first := lines[d.Name]; d.Name != "" && first > 0 {
-			r.problem(at, "", "workflow %q is defined twice, first on line %d", d.Name, first)
+// File is a text of definitions, and what problems call it.
+type File struct {
+	Name string
+	Text []byte
+}
+
+// Workflows reads definitions of workflows, one in each document of the files. Their steps may name templates, which
+// stand in documents of any of these files. The error is a *Problems. Steps stand behind those that they need.
+func Workflows(files ...File) (list []workflow.Definition, err error) {
+	all := stepTemplates{}
+	readers, roots := make([]*reader, len(files)), make([][]node, len(files))
+	for i, f := range files {
+		r := newReader(f.Name)
+		r.most = maxWorkflows
+		documents := r.documents(f.Text)
+		if len(documents) == 0 && len(r.problems) == 0 {
+			r.empty()
 		}
-		lines[d.Name], _ = position(at)
-		list = append(list, d)
+		for _, root := range documents {
+			if isTemplates(root) {
+				r.anchors = map[string]node{}
+				r.templates(root, all)
+			} else {
+				roots[i] = append(roots[i], root)
+			}
+		}
+		readers[i] = r
 	}
-	return list, r.err()
+	problems := &Problems{}
+	where := map[string]Problem{}
+	for i, r := range readers {
+		for _, root := range roots[i] {
+			r.anchors, r.steps = map[string]node{}, all
+			d, at := r.workflow(root)
+			if first, twice := where[d.Name]; d.Name != "" && twice {
+				r.problem(at, "", "workflow %q is defined twice, first %s", d.Name, first.seenFrom(r.name))
+			} else {
+				where[d.Name] = r.here(at)
+			}
+			list = append(list, d)
+		}
+		if i == len(files)-1 && len(list) == 0 && len(r.problems) == 0 { // all of them are of templates
+			r.empty()
+		}
+		inOrder(r.problems)
+		problems.List = append(problems.List, r.problems...)
+	}
+	if len(problems.List) > 0 {
+		return list, problems
+	}
+	return list, nil
+}
+
+func (r *reader) empty() {
+	r.problems = append(r.problems, Problem{File: r.name, Text: "there is no workflow in it",
+		Hint: "write one like workflow: nightly, steps: [{name: fetch, type: sh, args: \"…\"}]"})
 }
 
 // CannotRead is the problem of a file that cannot be read.
@@ -67,7 +102,7 @@ func (r *reader) workflow(root node) (d workflow.Definition, at node) {
 		{name: "active", read: r.flag(&d.Active)},
 		{name: "sensor", read: func(n node, at string) { d.Sensor = r.sensor(n, at, spots) }},
 		{name: "parameters", read: r.pairs(&d.Parameters, "parameters: {DAY: today}")},
-		{name: "steps", required: true, read: func(n node, at string) { d.Steps = r.steps(n, at, spots) }},
+		{name: "steps", required: true, read: func(n node, at string) { d.Steps = r.stepList(n, at, spots) }},
 		{name: "notify", read: func(n node, at string) { d.Notify = r.notices(n, at) }},
 	})
 	for name, n := range given {
@@ -122,42 +157,6 @@ func (r *reader) oneOrMore(to *[]string, example string) func(node, string) {
 		}
 		r.words(to, example, nil)(n, at)
 	}
-}
-
-func (r *reader) steps(n node, at string, spots map[spot]node) (steps []workflow.Step) {
-	r.each(n, at, `write it like - {name: fetch, type: sh, args: "…"}`, func(n node, at string) {
-		var s workflow.Step
-		var args, msq string
-		given := r.mapping(n, at, []field{
-			{name: "name", required: true, read: r.word(&s.Name)},
-			{name: "type", required: true, read: r.word(&s.Type)},
-			{name: "args", read: func(n node, at string) { args, _ = r.written(n, at) }},
-			{name: "msq", read: func(n node, at string) { msq, _ = r.written(n, at) }},
-			{name: "after", read: r.oneOrMore(&s.After, "[fetch]")},
-			{name: "run_on", read: r.word(&s.RunOn)},
-			{name: "priority", read: r.signed(&s.Priority)},
-			{name: "vars", read: r.pairs(&s.Vars, "vars: {USERID: 7}")},
-			{name: "locks", read: r.words(&s.Locks, `["customer:7=exclusive"]`, nil)},
-			{name: "max_attempts", read: r.count(&s.MaxAttempts)},
-			{name: "timeout", read: r.long(&s.Timeout)},
-			{name: "on_failure", read: r.word(&s.OnFailure)},
-		})
-		if given["args"] != nil {
-			s.Args = &args
-		}
-		if given["msq"] != nil {
-			s.MSQ = &msq
-		}
-		spots[spot{len(steps), ""}] = n
-		for name, n := range given {
-			spots[spot{len(steps), name}] = n
-		}
-		steps = append(steps, s)
-	})
-	if list, is := n.(*ast.SequenceNode); is && len(list.Values) == 0 {
-		r.problem(n, `write one like - {name: fetch, type: sh, args: "…"}`, "there are no %s", at)
-	}
-	return steps
 }
 
 // signed reads a whole number that may be below 0.

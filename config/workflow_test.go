@@ -23,9 +23,13 @@ steps:
 notify: [{when: [failed], mail: [ops@example.org], unless_success_within: 1h}]
 `
 
+// one reads a file by itself.
+func one(name, text string) ([]workflow.Definition, error) {
+	return Workflows(File{name, []byte(text)})
+}
 func TestWorkflows_ReadsADefinition(t *testing.T) {
 	t.Parallel()
-	list, err := Workflows("nightly.yaml", []byte(nightly+"---\nworkflow: other\nsteps:\n- {name: a, type: sh}\n- {name: b, type: sh}\n- {name: c, type: sh}\n"))
+	list, err := one("nightly.yaml", (nightly + "---\nworkflow: other\nsteps:\n- {name: a, type: sh}\n- {name: b, type: sh}\n- {name: c, type: sh}\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +59,7 @@ func TestWorkflows_PutsStepsBehindThoseTheyNeed(t *testing.T) {
 		"[{name: c, type: t, after: [a, b]}, {name: b, type: t, after: a}, {name: a, type: t}]": "a[] b[a] c[a b]",
 		"[{name: c, type: t, after: []}, {name: b, type: t}]":                                   "c[] b[]",
 	} {
-		list, err := Workflows("", []byte("workflow: w\nsteps: "+text))
+		list, err := one("", ("workflow: w\nsteps: " + text))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -122,7 +126,7 @@ w.yaml:21:9: at_most and per mean nothing without each other; write both, like a
 w.yaml:21:20: a workflow cannot wait for itself; every: with after_finish: true starts it again
 w.yaml:21:34: no run ends as "done"; known are succeeded, failed, skipped
 w.yaml:22:35: there is no step "b"; a step is named by its name`
-	_, err := Workflows("w.yaml", []byte(text))
+	_, err := one("w.yaml", text)
 	if err == nil {
 		t.Fatal("no problem")
 	}
@@ -137,7 +141,7 @@ w.yaml:22:35: there is no step "b"; a step is named by its name`
 			t.Errorf("got  %s\nwant %s", got[i], list[i])
 		}
 	}
-	if _, err := Workflows("e.yaml", []byte("# nothing\n")); err == nil || !strings.Contains(err.Error(), "there is no workflow in it") {
+	if _, err := one("e.yaml", "# nothing\n"); err == nil || !strings.Contains(err.Error(), "there is no workflow in it") {
 		t.Errorf("of an empty file: %v", err)
 	}
 }
@@ -179,7 +183,7 @@ func TestWriteWorkflow_IsReadAgain(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		again, err := Workflows("", text)
+		again, err := one("", string(text))
 		if err != nil {
 			t.Fatalf("%v\n%s", err, text)
 		}
@@ -193,7 +197,7 @@ func FuzzWorkflows(f *testing.F) {
 	f.Add([]byte(nightly))
 	f.Add([]byte("workflow: *a\nsteps: [{name: &a x, type: *a}]"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		if list, err := Workflows("", text); err == nil {
+		if list, err := one("", string(text)); err == nil {
 			for _, d := range list {
 				if faults := workflow.Check(d); len(faults) > 0 {
 					t.Errorf("%+v of %q", faults, text)
@@ -211,11 +215,11 @@ func TestWorkflows_OfTenThousandSteps(t *testing.T) {
 	for i := range 10_000 {
 		fmt.Fprintf(&b, "  - {name: s%d, type: sh, after: [s%d]}\n", i, (i+9_999)%10_000)
 	}
-	_, err := Workflows("", []byte(b.String()))
+	_, err := one("", b.String())
 	if err == nil || !strings.Contains(err.Error(), "wait for each other for ever") || len(err.Error()) > 1000 {
 		t.Errorf("%.2000v", err)
 	}
-	list, err := Workflows("", []byte(strings.Replace(b.String(), "after: [s9999]", "after: []", 1)))
+	list, err := one("", (strings.Replace(b.String(), "after: [s9999]", "after: []", 1)))
 	if err != nil || len(list[0].Steps) != 10_000 {
 		t.Error(err)
 	}

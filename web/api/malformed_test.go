@@ -103,7 +103,7 @@ func TestWorkflows_WhatIsMalformedIsRefusedAlikeByFileAPIAndSQL(t *testing.T) {
 			`notify[0].webhook: there is a password in it, which everybody would see who sees the rule; write it like https://`},
 	} {
 		text := `{"workflow": "w", ` + x.fields + `}`
-		_, err := config.Workflows("w.yaml", []byte(text))
+		_, err := config.Workflows(config.File{Name: "w.yaml", Text: []byte(text)})
 		if err == nil || !strings.Contains(err.Error(), x.want) {
 			t.Errorf("%s\nas a file: %v\nwant %s", x.fields, err, x.want)
 		}

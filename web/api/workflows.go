@@ -183,7 +183,7 @@ func like(patterns []string) (list []string) {
 
 // definitions reads what is sent as bellhop workflow apply reads files: YAML, of which JSON is a part.
 func definitions(text []byte) ([]workflow.Definition, error) {
-	list, err := config.Workflows("body", text)
+	list, err := config.Workflows(config.File{Name: "body", Text: text})
 	if err != nil {
 		return nil, refused(
 			http.StatusUnprocessableEntity,

@@ -95,7 +95,7 @@ insert into dev.customer select g, 'customer ' || g from generate_series(1, 200)
 
 // schedule applies the workflow.
 func schedule(ctx context.Context, l store.Look) error {
-	list, err := config.Workflows("dev.yaml", []byte(minutely))
+	list, err := config.Workflows(config.File{Name: "dev.yaml", Text: []byte(minutely)})
 	if err != nil {
 		return err
 	}

@@ -28,6 +28,7 @@ func apply(a *cli.App) *cobra.Command {
 		Short: "Create and change workflows as files say",
 		Long: `Create and change workflows as files say: all of them, or none. A file holds one workflow,
 or several with lines of --- between them; - is stdin. What is the same already is left alone.
+A document with templates, in any of the files, is what steps with template: NAME start from.
 
 With --prune, workflows of the same projects that stand in no file are deleted. With
 --version, a workflow is changed only if that is the version it has.`,
@@ -123,32 +124,27 @@ func files(a *cli.App) cobra.PositionalArgs {
 }
 
 // read reads all workflows of files, or tells every problem in any of them.
-func read(a *cli.App, files []string) (all []workflow.Definition, err error) {
+func read(a *cli.App, names []string) (all []workflow.Definition, err error) {
 	var problems []string
-	at := map[string]string{}
-	for _, file := range files {
+	var files []config.File
+	for _, name := range names {
 		var body []byte
-		if file == "-" {
-			file = "stdin"
+		if name == "-" {
+			name = "stdin"
 			body, err = io.ReadAll(a.Stdin)
 		} else {
-			body, err = os.ReadFile(file)
+			body, err = os.ReadFile(name)
 		}
 		if err != nil {
-			problems = append(problems, config.CannotRead(file, err).Error())
+			problems = append(problems, config.CannotRead(name, err).Error())
 			continue
 		}
-		list, err := config.Workflows(file, body)
-		if err != nil {
+		files = append(files, config.File{Name: name, Text: body})
+	}
+	if len(files) > 0 {
+		if all, err = config.Workflows(files...); err != nil {
 			problems = append(problems, err.Error())
 		}
-		for _, d := range list {
-			if other, twice := at[d.Name]; twice && other != file && d.Name != "" {
-				problems = append(problems, fmt.Sprintf("%s: workflow %q is in %s, too", file, d.Name, other))
-			}
-			at[d.Name] = file
-		}
-		all = append(all, list...)
 	}
 	if len(problems) > 0 {
 		return nil, cli.Usage("workflow", strings.Join(problems, "\n"), "mend that, and run it again: nothing was changed")

@@ -1,0 +1,157 @@
+package config
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/goccy/go-yaml/ast"
+
+	"bellhop/scheduler/workflow"
+)
+
+// stepTemplates are steps that others start from, by name. They are of files, and not of the database: what is kept
+// there says by itself what its runs do, and who applies a changed template is told which workflows change with it.
+type stepTemplates map[string]stepTemplate
+
+type stepTemplate struct {
+	step workflow.Step
+	at   Problem // where it stands
+}
+
+// isTemplates reports whether a document holds templates, and no workflow.
+func isTemplates(root node) bool {
+	m, ok := root.(ast.MapNode)
+	if !ok {
+		return false
+	}
+	is := false
+	for it := m.MapRange(); it.Next(); {
+		switch strings.Trim(it.Key().String(), `"'`) {
+		case "templates":
+			is = true
+		case "workflow", "steps":
+			return false // and templates is a key that no workflow has
+		}
+	}
+	return is
+}
+
+// templates reads a document of them.
+func (r *reader) templates(root node, all stepTemplates) {
+	r.mapping(root, "", []field{{name: "templates", read: func(n node, at string) {
+		m, ok := n.(ast.MapNode)
+		if !ok {
+			r.problem(n, "write it like templates: {converted: {type: convert, timeout: 1h}}",
+				"%s must hold names and steps, not %s", at, kind(n))
+			return
+		}
+		for it := m.MapRange(); it.Next(); {
+			name, ok := r.key(it.Key(), at)
+			if !ok {
+				continue
+			}
+			if first, twice := all[name]; twice {
+				r.problem(it.Key(), "", "template %q is defined twice, first %s", name, first.at.seenFrom(r.name))
+				continue
+			}
+			t := stepTemplate{at: r.here(it.Key())}
+			r.step(it.Value(), join(at, name), &t.step)
+			all[name] = t
+		}
+	}}})
+}
+
+func (r *reader) stepList(n node, at string, spots map[spot]node) (steps []workflow.Step) {
+	r.each(n, at, `write it like - {name: fetch, type: sh, args: "…"}`, func(n node, at string) {
+		var s workflow.Step
+		from := r.from(n, at)
+		if from != nil {
+			s = from.step
+			s.Vars, s.Locks = maps.Clone(s.Vars), slices.Clone(s.Locks)
+		}
+		var after []string
+		given := r.step(n, at, &s,
+			field{name: "name", required: true, read: r.word(&s.Name)},
+			field{name: "template", read: func(node, string) {}},
+			field{name: "after", read: r.oneOrMore(&after, "[fetch]")})
+		s.After = after
+		if s.Type == "" && given["type"] == nil && (from != nil || given["template"] == nil) {
+			r.problem(n, "", "%s is missing", join(at, "type"))
+		}
+		spots[spot{len(steps), ""}] = n
+		for name, n := range given {
+			spots[spot{len(steps), name}] = n
+		}
+		steps = append(steps, s)
+	})
+	if list, is := n.(*ast.SequenceNode); is && len(list.Values) == 0 {
+		r.problem(n, `write one like - {name: fetch, type: sh, args: "…"}`, "there are no %s", at)
+	}
+	return steps
+}
+
+// from is the template that a step names; nil: none that there is.
+func (r *reader) from(n node, at string) *stepTemplate {
+	m, ok := n.(ast.MapNode)
+	if !ok {
+		return nil
+	}
+	for it := m.MapRange(); it.Next(); {
+		if strings.Trim(it.Key().String(), `"'`) != "template" {
+			continue
+		}
+		value := r.resolve(it.Value())
+		if value == nil {
+			return nil
+		}
+		var name string
+		r.word(&name)(value, join(at, "template"))
+		t, there := r.steps[name]
+		switch {
+		case there:
+			return &t
+		case name != "":
+			hint := suggest(name, slices.Sorted(maps.Keys(r.steps)))
+			if len(r.steps) == 0 {
+				hint = fmt.Sprintf("write it in a document of its own, here or in another file that is given: templates: {%s: {type: sh}}", name)
+			}
+			r.problem(value, hint, "there is no template %q", name)
+		}
+	}
+	return nil
+}
+
+// step reads what a step has over what is in it already, besides a name and a place: its own args or query are in place
+// of a template's args or query, and its variables beside a template's.
+func (r *reader) step(n node, at string, s *workflow.Step, more ...field) map[string]node {
+	var args, msq string
+	vars := map[string]string{}
+	given := r.mapping(n, at, append(more,
+		field{name: "type", read: r.word(&s.Type)},
+		field{name: "args", read: func(n node, at string) { args, _ = r.written(n, at) }},
+		field{name: "msq", read: func(n node, at string) { msq, _ = r.written(n, at) }},
+		field{name: "run_on", read: r.word(&s.RunOn)},
+		field{name: "priority", read: r.signed(&s.Priority)},
+		field{name: "vars", read: r.pairs(&vars, "vars: {USERID: 7}")},
+		field{name: "locks", read: r.words(&s.Locks, `["customer:7=exclusive"]`, nil)},
+		field{name: "max_attempts", read: r.count(&s.MaxAttempts)},
+		field{name: "timeout", read: r.long(&s.Timeout)},
+		field{name: "on_failure", read: r.word(&s.OnFailure)},
+	))
+	if given["args"] != nil || given["msq"] != nil {
+		s.Args, s.MSQ = nil, nil
+	}
+	if given["args"] != nil {
+		s.Args = &args
+	}
+	if given["msq"] != nil {
+		s.MSQ = &msq
+	}
+	if len(vars) > 0 && s.Vars == nil {
+		s.Vars = map[string]string{}
+	}
+	maps.Copy(s.Vars, vars)
+	return given
+}
