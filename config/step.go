@@ -57,7 +57,8 @@ func (r *reader) templates(root node, all stepTemplates) {
 				continue
 			}
 			t := stepTemplate{at: r.here(it.Key())}
-			r.step(it.Value(), join(at, name), &t.step)
+			fields, done := r.stepFields(&t.step)
+			done(r.mapping(it.Value(), join(at, name), fields))
 			all[name] = t
 		}
 	}}})
@@ -72,10 +73,11 @@ func (r *reader) stepList(n node, at string, spots map[spot]node) (steps []workf
 			s.Vars, s.Locks = maps.Clone(s.Vars), slices.Clone(s.Locks)
 		}
 		var after []string
-		given := r.step(n, at, &s,
-			field{name: "name", required: true, read: r.word(&s.Name)},
-			field{name: "template", read: func(node, string) {}},
-			field{name: "after", read: r.oneOrMore(&after, "[fetch]")})
+		fields, done := r.stepFields(&s)
+		fields = slices.Insert(fields, 3, field{name: "after", read: r.oneOrMore(&after, "[fetch]")})
+		fields = slices.Insert(fields, 0, field{name: "name", required: true, read: r.word(&s.Name)})
+		given := r.mapping(n, at, append(fields, field{name: "template", read: func(node, string) {}}))
+		done(given)
 		s.After = after
 		if s.Type == "" && given["type"] == nil && (from != nil || given["template"] == nil) {
 			r.problem(n, "", "%s is missing", join(at, "type"))
@@ -123,35 +125,36 @@ func (r *reader) from(n node, at string) *stepTemplate {
 	return nil
 }
 
-// step reads what a step has over what is in it already, besides a name and a place: its own args or query are in place
-// of a template's args or query, and its variables beside a template's.
-func (r *reader) step(n node, at string, s *workflow.Step, more ...field) map[string]node {
+// stepFields read what a step has over what is in it already, but for its name and place. Called with what was given,
+// done ends it: the step's own args or query are in place of a template's args or query, its variables beside those.
+func (r *reader) stepFields(s *workflow.Step) (fields []field, done func(given map[string]node)) {
 	var args, msq string
 	vars := map[string]string{}
-	given := r.mapping(n, at, append(more,
-		field{name: "type", read: r.word(&s.Type)},
-		field{name: "args", read: func(n node, at string) { args, _ = r.written(n, at) }},
-		field{name: "msq", read: func(n node, at string) { msq, _ = r.written(n, at) }},
-		field{name: "run_on", read: r.word(&s.RunOn)},
-		field{name: "priority", read: r.signed(&s.Priority)},
-		field{name: "vars", read: r.pairs(&vars, "vars: {USERID: 7}")},
-		field{name: "locks", read: r.words(&s.Locks, `["customer:7=exclusive"]`, nil)},
-		field{name: "max_attempts", read: r.count(&s.MaxAttempts)},
-		field{name: "timeout", read: r.long(&s.Timeout)},
-		field{name: "on_failure", read: r.word(&s.OnFailure)},
-	))
-	if given["args"] != nil || given["msq"] != nil {
-		s.Args, s.MSQ = nil, nil
+	fields = []field{
+		{name: "type", read: r.word(&s.Type)},
+		{name: "args", read: func(n node, at string) { args, _ = r.written(n, at) }},
+		{name: "msq", read: func(n node, at string) { msq, _ = r.written(n, at) }},
+		{name: "run_on", read: r.word(&s.RunOn)},
+		{name: "priority", read: r.signed(&s.Priority)},
+		{name: "vars", read: r.pairs(&vars, "vars: {USERID: 7}")},
+		{name: "locks", read: r.words(&s.Locks, `["customer:7=exclusive"]`, nil)},
+		{name: "max_attempts", read: r.count(&s.MaxAttempts)},
+		{name: "timeout", read: r.long(&s.Timeout)},
+		{name: "on_failure", read: r.word(&s.OnFailure)},
 	}
-	if given["args"] != nil {
-		s.Args = &args
+	return fields, func(given map[string]node) {
+		if given["args"] != nil || given["msq"] != nil {
+			s.Args, s.MSQ = nil, nil
+		}
+		if given["args"] != nil {
+			s.Args = &args
+		}
+		if given["msq"] != nil {
+			s.MSQ = &msq
+		}
+		if len(vars) > 0 && s.Vars == nil {
+			s.Vars = map[string]string{}
+		}
+		maps.Copy(s.Vars, vars)
 	}
-	if given["msq"] != nil {
-		s.MSQ = &msq
-	}
-	if len(vars) > 0 && s.Vars == nil {
-		s.Vars = map[string]string{}
-	}
-	maps.Copy(s.Vars, vars)
-	return given
 }

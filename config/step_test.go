@@ -109,7 +109,8 @@ func TestTemplates_AsThePageShowsThem(t *testing.T) {
 	if err != nil || len(list) != 1 || len(list[0].Steps) != 2 {
 		t.Fatalf("%v, %v", list, err)
 	}
-	if films := list[0].Steps[1]; films.Vars["LEVEL"] != "high" || films.Timeout.String() != "4h" || len(films.Locks) != 1 {
+	films := list[0].Steps[1]
+	if films.Vars["LEVEL"] != "high" || films.Timeout.String() != "4h" || len(films.Locks) != 1 {
 		t.Errorf("%+v", films)
 	}
 }
