@@ -89,8 +89,8 @@ func TestLocks_APassThatWasTooSlowIsGivenMoreTime(t *testing.T) {
 	if got := ids(e.passedInTime(5)); !slices.Equal(got, []scheduler.JobID{id}) {
 		t.Errorf("%v start, want %v", got, id)
 	}
-	if e.claimer.silence != passSilence(silenceLeast) {
-		t.Errorf("the next may say nothing for %v, want %v", time.Duration(e.claimer.silence), silenceLeast)
+	if e.claimer.silence < passSilence(silenceLeast) {
+		t.Errorf("the next may say nothing for %v, want %v or more", time.Duration(e.claimer.silence), silenceLeast)
 	}
 }
 
