@@ -105,7 +105,7 @@ func (r *reader) from(n node, at string) *stepTemplate {
 			continue
 		}
 		value := r.resolve(it.Value())
-		if value == nil {
+		if _, null := value.(*ast.NullNode); null || value == nil {
 			return nil
 		}
 		var name string

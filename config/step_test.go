@@ -77,7 +77,7 @@ func TestTemplates_WhatIsWrongIsSaidWhereItStands(t *testing.T) {
 		{[]File{workflow("template: convrt"), kept}, `w.yaml:3:23: there is no template "convrt"; did you mean "convert"?`},
 		{[]File{workflow("template: convert")}, `there is no template "convert"; write it in a document of its own, here or in another file`},
 		{[]File{workflow("template: [convert]"), kept}, "steps[0].template must be"},
-		{[]File{workflow("template: convert")}, "w.yaml:3"},
+		{[]File{workflow("template: null"), kept}, "w.yaml:3:3: steps[0].type is missing"},
 		{[]File{workflow("template: x"), {"t.yaml", []byte("templates: {x: {args: y}}")}}, "steps[0].type is missing"},
 		{[]File{workflow("template: x"), {"t.yaml", []byte("templates: {x: {type: sh, args: '${NO}'}}")}}, "w.yaml:3:3: there is no parameter NO"},
 		{[]File{workflow("type: sh"), {"t.yaml", []byte("templates: {x: {type: sh, nam: y}}")}}, `t.yaml:1:27: unknown key "nam"`},

@@ -29,6 +29,20 @@ func TestWorkflows_EditsOfTheVersionThatWasSeen(t *testing.T) {
 	s.must(200, "operator", "DELETE", "/workflows/nightly?version=3", "")
 }
 
+// What is posted may bring templates: what is kept is the whole step.
+func TestWorkflows_TemplatesInWhatIsPosted(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	const text = "templates: {say: {type: sh, args: hello, timeout: 1m}}\n---\nworkflow: w\nsteps: [{name: a, template: say}]\n"
+	s.must(403, "reader", "PUT", "/workflows/w", text)
+	s.must(200, "operator", "PUT", "/workflows/w", text)
+	kept := s.must(200, "operator", "GET", "/workflows/w", "")
+	if !strings.Contains(kept, `"args":"hello"`) || !strings.Contains(kept, `"timeout":"1m"`) || strings.Contains(kept, "template") {
+		t.Errorf("kept is %s", kept)
+	}
+	s.must(422, "operator", "PUT", "/workflows/w", "workflow: w\nsteps: [{name: a, template: say}]\n")
+}
+
 // What is done to many workflows is done to all that are named, or to none; a pattern runs those that are active.
 func TestWorkflows_Many(t *testing.T) {
 	t.Parallel()
