@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"time"
 )
 
 // percentile is the smallest value that at least p of all values do not exceed
@@ -53,4 +54,15 @@ func number(v float64) string {
 	default:
 		return fmt.Sprintf("%.2f", v)
 	}
+}
+
+// untilLook is how long to wait before looking again whether work is done, of which left is left and was most: half of
+// what it will still take at the rate so far. So there are few looks, which cost whom they are at, and none comes late.
+func untilLook(most, left int, elapsed time.Duration) time.Duration {
+	const least = 5 * time.Millisecond
+	rest := elapsed
+	if done := most - left; done > 0 {
+		rest = min(rest, time.Duration(float64(elapsed)*float64(left)/float64(done)/2))
+	}
+	return max(least, rest)
 }

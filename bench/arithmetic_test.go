@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestPercentile_IsTheNearestRank(t *testing.T) {
@@ -135,5 +136,20 @@ func TestParameters_CountsTheHighest(t *testing.T) {
 	t.Parallel()
 	if got := parameters("select $2, $11, $1"); got != 11 {
 		t.Errorf("parameters = %d, want 11", got)
+	}
+}
+
+func TestUntilLook_FewLooksAndNoneLate(t *testing.T) {
+	const most = 10_000
+	for _, rate := range []int{100, 1000, 40_000} { // a second
+		var at time.Duration
+		looks, over := 0, time.Duration(most)*time.Second/time.Duration(rate)
+		for at < over {
+			looks++
+			at += untilLook(most, most-int(at*time.Duration(rate)/time.Second), at)
+		}
+		if looks > 30 || at-over > 5*time.Millisecond+over/100 {
+			t.Errorf("%d a second: %d looks, and late by %s of %s", rate, looks, at-over, over)
+		}
 	}
 }

@@ -178,8 +178,8 @@ func (p *bellhop) insertMany() string {
 
 // left says all that the predicate of jobqueue_ready says, or it would read the whole table at every look.
 func (p *bellhop) left() string {
-	return `select (exists (select from bellhop.jobqueue where type = any ('{` + strings.Join(p.served(), ",") + `}') and state = 'ready' and not held and run_on is null)
-	             or exists (select from bellhop.jobqueue where state in ('assigned', 'running') and instance is not null))::int`
+	return `select (select count(*) from bellhop.jobqueue where type = any ('{` + strings.Join(p.served(), ",") + `}') and state = 'ready' and not held and run_on is null)
+	             + (select count(*) from bellhop.jobqueue where state in ('assigned', 'running') and instance is not null)`
 }
 func (p *bellhop) bad() string {
 	return "select count(*) from bellhop.jobqueue where state <> 'succeeded' or attempt <> 1"

@@ -22,7 +22,7 @@ type contender interface {
 	pid() int
 	insertOne() string  // statement with $1 = the line
 	insertMany() string // statement with $1 = how many
-	left() string       // statement: how many are not done; it must be cheap
+	left() string       // statement: how many are not done
 	bad() string        // statement: how many were not done, not well, or more than once
 }
 

@@ -43,7 +43,7 @@ func (r *river) insertMany() string {
 	return "insert into river_job (args, kind, max_attempts) select json_build_object('line', g::text), 'noop', 25 from generate_series(1, $1::int) g"
 }
 func (r *river) left() string {
-	return "select (exists (select from river_job where state = 'available') or exists (select from river_job where state = 'running'))::int"
+	return "select (select count(*) from river_job where state = 'available') + (select count(*) from river_job where state = 'running')"
 }
 func (r *river) bad() string {
 	return "select count(*) from river_job where state <> 'completed' or attempt <> 1"
