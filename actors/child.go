@@ -216,7 +216,11 @@ func (k *child) flush(c actor.Context, was scheduler.ChildState) {
 		k.handed = append(k.handed, k.returned...)
 	}
 	if len(k.owed) > 0 {
-		k.inst.outbox.owe(k.owed...)
+		if k.fsm.State == scheduler.Busy {
+			k.inst.outbox.oweBusy(k.owed...)
+		} else {
+			k.inst.outbox.owe(k.owed...)
+		}
 		k.owed = k.owed[:0]
 	}
 	for job, results := range k.items {

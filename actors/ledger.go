@@ -13,12 +13,15 @@ import (
 
 // ledger is the only writer of outcomes. It writes what the outbox holds as
 // soon as the last write is done: one job alone is written at once, thousands
-// gather behind the write that is under way. No timer is involved, but for what
-// is deferred.
+// gather behind the write that is under way. After a write it rests, as
+// scheduler.Rest says, unless there is something that hurries.
 type ledger struct {
 	ledgerPorts
 	// owned by Receive
 	writing bool
+	wrote   time.Time   // when the last write was begun
+	rest    time.Time   // until when what can wait does
+	resting bool        // it is woken then
 	retry   *time.Timer // of what is deferred
 	pause   *backoff.ExponentialBackOff
 	ctx     context.Context
@@ -34,6 +37,9 @@ type written struct {
 
 // deferredDue: it is time to try what was deferred. To itself.
 type deferredDue struct{}
+
+// rested: the rest after a write is over. To itself.
+type rested struct{}
 
 // retryFlush: the pause after a failed flush is over.
 type retryFlush struct{}
@@ -51,6 +57,9 @@ func (l *ledger) Receive(c actor.Context) {
 		l.write(c) // what the last incarnation owed
 	case *flushNow, *deferredDue:
 		l.write(c)
+	case *rested:
+		l.resting = false
+		l.write(c)
 	case *written:
 		l.onWritten(c, m)
 	case *retryFlush:
@@ -65,7 +74,7 @@ func (l *ledger) Receive(c actor.Context) {
 }
 
 func (l *ledger) write(c actor.Context) {
-	if l.writing {
+	if l.writing || l.rests(c) {
 		return
 	}
 	batch, deferred, dropped := l.outbox.take(time.Now())
@@ -76,13 +85,26 @@ func (l *ledger) write(c actor.Context) {
 		l.armDeferred(c)
 		return
 	}
-	l.writing = true
+	l.writing, l.wrote = true, time.Now()
 	ctx, h, self := l.ctx, l.ledgerPorts, c.Self()
 	go func() {
 		w := &written{batch: batch}
 		w.wrote, w.err = writing{ledgerPorts: h, till: time.Now().Add(searchMost), deferred: deferred}.flush(ctx, batch)
 		h.send(self, w)
 	}()
+}
+
+// rests reports whether what is owed waits for the end of the rest.
+func (l *ledger) rests(c actor.Context) bool {
+	left := time.Until(l.rest)
+	if left <= 0 || !l.outbox.canRest() {
+		return false
+	}
+	if !l.resting {
+		l.resting = true
+		l.later(c.Self(), left, &rested{})
+	}
+	return true
 }
 
 func (l *ledger) onWritten(c actor.Context, m *written) {
@@ -97,6 +119,8 @@ func (l *ledger) onWritten(c actor.Context, m *written) {
 	}
 	l.pause.Reset()
 	l.writing = false
+	now := time.Now()
+	l.rest = now.Add(scheduler.Rest(now.Sub(l.wrote)))
 	for _, s := range m.stale {
 		trace := ""
 		if i := slices.IndexFunc(m.batch.Records, func(r scheduler.Record) bool {

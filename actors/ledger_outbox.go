@@ -1,6 +1,7 @@
 package actors
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -31,6 +32,7 @@ type outbox struct {
 	far      howFar
 	dropped  int
 	asked    bool // the ledger has been woken for what waits
+	hurry    bool // and among it is something that does not wait while the ledger rests
 	drained  []chan struct{}
 }
 
@@ -38,28 +40,43 @@ type outbox struct {
 func newOutbox(wake func()) *outbox { return &outbox{wake: wake, latest: map[scheduler.JobID]int{}} }
 
 // add adds to what waits, and wakes the ledger if it does not know of it.
-func (o *outbox) add(put func(waiting *scheduler.Batch)) {
+func (o *outbox) add(hurry bool, put func(waiting *scheduler.Batch)) {
 	o.mu.Lock()
 	put(&o.waiting)
-	asked := o.asked
-	o.asked = true
+	known := o.asked && (o.hurry || !hurry)
+	o.asked, o.hurry = true, o.hurry || hurry
 	o.mu.Unlock()
-	if !asked {
+	if !known {
 		o.wake()
 	}
 }
 
 // owe takes what is to become of jobs.
-func (o *outbox) owe(records ...scheduler.Record) {
-	o.add(func(b *scheduler.Batch) {
+func (o *outbox) owe(records ...scheduler.Record) { o.put(true, records) }
+
+// oweBusy takes it from a child that has its next line in hand: it may wait
+// while the ledger rests.
+func (o *outbox) oweBusy(records ...scheduler.Record) {
+	o.put(slices.ContainsFunc(records, scheduler.Record.Hurries), records)
+}
+
+func (o *outbox) put(hurry bool, records []scheduler.Record) {
+	o.add(hurry, func(b *scheduler.Batch) {
 		b.Records = append(b.Records, records...)
 		o.far.noMore(records)
 	})
 }
 
+// canRest reports whether all that waits may wait for a moment longer.
+func (o *outbox) canRest() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return !o.hurry && !o.flushing && len(o.drained) == 0
+}
+
 // entries takes what agents say on its way to bellhop.log. It never blocks.
 func (o *outbox) entries(list []scheduler.Entry) {
-	o.add(func(b *scheduler.Batch) {
+	o.add(false, func(b *scheduler.Batch) {
 		if room := entriesMost - len(b.Entries); len(list) > room {
 			o.dropped += len(list) - room
 			list = list[:room]
@@ -77,12 +94,12 @@ func (o *outbox) note(c scheduler.Claim, attempt int, host scheduler.HostName, t
 
 // failed takes items that are not tried again.
 func (o *outbox) failed(items ...scheduler.FailedItem) {
-	o.add(func(b *scheduler.Batch) { b.Failed = append(b.Failed, items...) })
+	o.add(false, func(b *scheduler.Batch) { b.Failed = append(b.Failed, items...) })
 }
 
 // progress keeps the latest figures of each job only.
 func (o *outbox) progress(p scheduler.Progress) {
-	o.add(func(b *scheduler.Batch) {
+	o.add(false, func(b *scheduler.Batch) {
 		if i, ok := o.latest[p.Job]; ok {
 			b.Progress[i] = p
 			return
@@ -106,14 +123,14 @@ func (o *outbox) take(now time.Time) (b scheduler.Batch, deferred bool, dropped 
 		o.inFlight, o.flushing = o.deferred.take(), true
 		return o.inFlight, true, dropped
 	}
-	o.asked = false
+	o.asked, o.hurry = false, false
 	o.inFlight = o.deferred.add(o.waiting)
 	o.waiting = scheduler.Batch{}
 	clear(o.latest)
 	if n := len(o.inFlight.Records); n > batchMost {
 		o.waiting.Records = append([]scheduler.Record(nil), o.inFlight.Records[batchMost:]...)
 		o.inFlight.Records = o.inFlight.Records[:batchMost]
-		o.asked = true
+		o.asked, o.hurry = true, true
 	}
 	o.flushing = !o.inFlight.Empty()
 	return o.inFlight, false, dropped
@@ -173,12 +190,16 @@ func (o *outbox) owing() map[scheduler.Claim]bool {
 // whenEmpty is closed when nothing is owed.
 func (o *outbox) whenEmpty() <-chan struct{} {
 	o.mu.Lock()
-	defer o.mu.Unlock()
 	c := make(chan struct{})
-	if o.waiting.Empty() && !o.flushing && len(o.deferred.jobs) == 0 {
-		close(c)
-	} else {
+	owes := !o.waiting.Empty() || o.flushing || len(o.deferred.jobs) > 0
+	if owes {
 		o.drained = append(o.drained, c)
+	} else {
+		close(c)
+	}
+	o.mu.Unlock()
+	if owes { // the ledger does not rest any more
+		o.wake()
 	}
 	return c
 }

@@ -17,13 +17,15 @@ type records struct {
 	locked map[scheduler.JobID]bool // rows that another transaction has locked
 	bad    map[scheduler.JobID]bool // outcomes that it refuses
 	down   error
-	again  []bool // of each batch, whether it may have been committed before
+	takes  time.Duration // a write, besides
+	again  []bool        // of each batch, whether it may have been committed before
 }
 
 func (r *records) Write(_ context.Context, _ scheduler.InstanceID, b scheduler.Batch, _ time.Time) (
 	[]scheduler.Claim, bool, error) {
 	r.add(fmt.Sprint("write", b.Jobs()))
 	r.again = append(r.again, b.MaybeCommitted)
+	time.Sleep(r.takes) // virtual
 	if r.down != nil {
 		return nil, false, r.down
 	}
@@ -161,4 +163,40 @@ func TestLedger_TellsMaintenanceOfADelay(t *testing.T) {
 			t.Errorf("maintenance is told %d times", len(got))
 		}
 	})
+}
+
+// After a write the ledger rests for three times as long as that took, but not
+// from an outcome for which somebody may wait.
+func TestLedger_RestsWhileAllAreBusy(t *testing.T) {
+	t.Parallel()
+	const takes = time.Millisecond
+	locked := settleOf(7)
+	locked[0].Result.Line.Locked = true
+	for name, c := range map[string]struct {
+		owe  func(o *outbox)
+		rest time.Duration
+	}{
+		"a child that is busy":              {func(o *outbox) { o.oweBusy(settleOf(3)...) }, 3 * takes},
+		"a child with nothing else to do":   {func(o *outbox) { o.owe(settleOf(3)...) }, 0},
+		"its job holds locks":               {func(o *outbox) { o.oweBusy(locked...) }, 0},
+		"given back":                        {func(o *outbox) { o.oweBusy(scheduler.Record{Kind: scheduler.RecordRequeue}) }, 0},
+		"somebody waits for all to be over": {func(o *outbox) { o.whenEmpty() }, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			db := &records{takes: takes}
+			playLedger(t, db, func(s *stage) {
+				start := time.Now()
+				s.outbox.oweBusy(settleOf(1)...) // after a long time: at once
+				after[*settled](s, takes, roleDispatcher)
+				s.outbox.oweBusy(settleOf(2)...)
+				c.owe(s.outbox)
+				after[*settled](s, 5*takes, roleDispatcher)
+				names, at := db.take(start)
+				if len(names) != 2 || at[1] != takes+c.rest {
+					t.Errorf("wrote %q at %v", names, at)
+				}
+			})
+		})
+	}
 }

@@ -117,8 +117,8 @@ func playItems(t *testing.T, d *itemDesk, locked bool, rows []string, with func(
 	}
 	play(t, cfg, func(s *stage) {
 		s.listen(roleDispatcher, roleHosts, roleMSQs, roleHost("h"))
-		job := scheduler.Job{Type: "a", MSQ: "select", Locked: locked,
-			Line: scheduler.Line{Claim: claimOf(5), Instance: 1, Attempt: 1, MaxAttempts: 1}}
+		job := scheduler.Job{Type: "a", MSQ: "select",
+			Line: scheduler.Line{Claim: claimOf(5), Instance: 1, Attempt: 1, MaxAttempts: 1, Locked: locked}}
 		s.start(roleMSQ(5), newMSQ(s.forMSQ(), job))
 		with(&itemStage{s, map[int64]scheduler.Line{}, 0})
 	})

@@ -13,11 +13,11 @@ type TypeCapacity struct {
 
 // Ask is how many lines more to ask for now, and for how many lines at the
 // most children could come up. While nobody is idle, what comes behind a line in
-// hand is asked for by half of the children at a time: by one at a time, each
+// hand is asked for by three quarters of the children at a time: by one at a time, each
 // line would be a claim.
 func (a TypeCapacity) Ask() (now, spawn int) {
 	now = max(0, a.Room-a.Pending-a.Granted)
-	if a.Idle == 0 && now < a.Busy/2 {
+	if a.Idle == 0 && now < 3*a.Busy/4 {
 		now = 0
 	}
 	return now, max(0, a.Spawnable-a.Short())

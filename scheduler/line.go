@@ -36,6 +36,7 @@ type Line struct {
 	// Assigned: when it was claimed no child was up for it, so its row says
 	// assigned (an item's says nothing) and a child has to come up.
 	Assigned bool
+	Locked   bool // it was claimed in a pass, and its job holds locks
 }
 
 // handle names a line: the items of an MSQ job share its claim.
@@ -54,7 +55,6 @@ type Job struct {
 	Repeat Repeat
 	Host   HostName
 	Places string // an MSQ job's run_on: where its items run that name no place themselves
-	Locked bool   // it was claimed in a pass, and holds locks
 }
 
 // Repeat says how often an MSQ job's query is run.

@@ -203,9 +203,9 @@ func TestAsk_NeverTwice(t *testing.T) {
 	})
 }
 
-// While all have a line in hand, what comes behind it is asked for by half of
-// them at a time. Who has nothing to do is never waited for.
-func TestAsk_ByHalfOfTheChildrenAtATime(t *testing.T) {
+// While all have a line in hand, what comes behind it is asked for by three
+// quarters of them at a time. Who has nothing to do is never waited for.
+func TestAsk_ByThreeQuartersOfTheChildrenAtATime(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		capacity TypeCapacity
@@ -213,8 +213,10 @@ func TestAsk_ByHalfOfTheChildrenAtATime(t *testing.T) {
 	}{
 		{TypeCapacity{Busy: 1, Room: 1}, 1},
 		{TypeCapacity{Busy: 4, Room: 1}, 0},
-		{TypeCapacity{Busy: 4, Room: 2}, 2},
-		{TypeCapacity{Busy: 4, Room: 2, Granted: 1}, 0}, // the other one is on its way
+		{TypeCapacity{Busy: 2, Room: 1}, 1},
+		{TypeCapacity{Busy: 4, Room: 2}, 0},
+		{TypeCapacity{Busy: 4, Room: 3}, 3},
+		{TypeCapacity{Busy: 4, Room: 3, Granted: 2}, 0}, // the other one is on its way
 		{TypeCapacity{Busy: 3, Idle: 1, Room: 1}, 1},
 		{TypeCapacity{Busy: 4, Room: 200}, 200},
 	} {

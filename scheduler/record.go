@@ -48,6 +48,18 @@ func (r Record) EndedAs() EndedAs {
 	return r.Result.Answer.EndedAs
 }
 
+// Hurries reports whether somebody may wait for the record: for locks that its
+// job holds, or for the job itself to be somebody else's again.
+func (r Record) Hurries() bool { return r.Kind != RecordSettle || r.Result.Line.Locked }
+
+// restMost bounds Rest.
+const restMost = 5 * time.Millisecond
+
+// Rest is how long whoever writes outcomes waits after a write that took so
+// long, while all children whose outcomes are owed have their next lines: a
+// write costs the server about as much for one outcome as for ten.
+func Rest(took time.Duration) time.Duration { return min(3*took, restMost) }
+
 // Items is how far an MSQ job has come.
 type Items struct {
 	Total  int64 // −1: the last row has not been read yet

@@ -3,6 +3,7 @@ package scheduler
 import (
 	"slices"
 	"testing"
+	"time"
 )
 
 func TestBatch_SplitKeepsTheOrderAndLosesNothing(t *testing.T) {
@@ -38,3 +39,14 @@ func TestBatch_SplitKeepsTheOrderAndLosesNothing(t *testing.T) {
 }
 
 func same(a, b Record) bool { return a.Kind == b.Kind && a.Claim == b.Claim }
+
+func TestRest_IsThreeTimesTheWriteAndNotLong(t *testing.T) {
+	t.Parallel()
+	for took, rest := range map[time.Duration]time.Duration{
+		0: 0, time.Millisecond: 3 * time.Millisecond, time.Second: restMost,
+	} {
+		if got := Rest(took); got != rest {
+			t.Errorf("after %s it rests for %s", took, got)
+		}
+	}
+}
