@@ -100,6 +100,7 @@ func (k *child) Receive(c actor.Context) {
 		k.onDrop(c, m, now)
 	case *tick:
 		k.alarmAt = time.Time{}
+		k.onWoke(c, now) // it may have answered in time
 		k.step(c, scheduler.ChildEvent{Kind: scheduler.EventTick}, now)
 	case *leased:
 		k.leaseEnd = m.until

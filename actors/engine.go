@@ -196,7 +196,7 @@ func (s *engineHost) onDeal(m *deal, now time.Time) {
 	for _, l := range m.Lines {
 		switch {
 		case l.Item != 0:
-			s.inst.tell(roleMSQ(l.Claim.Job), &answered{[]scheduler.Result{{Line: l, Outcome: scheduler.OutcomeFailed,
+			s.inst.tell(roleMSQ(l.Claim.Job), &answered{[]scheduler.Result{{Line: &l, Outcome: scheduler.OutcomeFailed,
 				Error: "engines take single jobs: submit one for each row", ExitCode: 1,
 				Host: s.spec.Name, Began: now, Ended: now}}})
 		case s.leaving || s.asleep || !s.inst.mayBegin(&l, now):

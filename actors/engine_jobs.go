@@ -128,8 +128,8 @@ func (s *engineHost) settle(w *watched, now time.Time) {
 
 // result is what became of a job, in the words of all others.
 func (s *engineHost) result(w *watched, now time.Time) scheduler.Result {
-	end := w.remote.End
-	r := scheduler.Result{Line: w.line, ExitCode: end.ExitCode, Error: end.Reason, Host: s.spec.Name, Began: w.began,
+	end, line := w.remote.End, w.line
+	r := scheduler.Result{Line: &line, ExitCode: end.ExitCode, Error: end.Reason, Host: s.spec.Name, Began: w.began,
 		Ended: now}
 	if w.remote.Tagged {
 		r.Child = scheduler.ChildName(w.tag)

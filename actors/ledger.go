@@ -127,7 +127,7 @@ func (l *ledger) onWritten(c actor.Context, m *written) {
 			return r.Claim == s &&
 				r.Kind != scheduler.RecordStart
 		}); i >= 0 {
-			trace = m.batch.Records[i].Result.Line.Trace
+			trace = m.batch.Records[i].Line().Trace
 		}
 		l.log.Warn("stale owner: the job is not ours any more, its outcome is not recorded", traced(trace, "job", s.Job, "fence", s.Fence)...)
 	}

@@ -1,7 +1,6 @@
 package actors
 
 import (
-	"slices"
 	"sync"
 	"time"
 
@@ -25,7 +24,8 @@ type outbox struct {
 	wake     func()
 	mu       sync.Mutex
 	waiting  scheduler.Batch
-	inFlight scheduler.Batch // in a transaction whose end is not known
+	inFlight scheduler.Batch    // in a transaction whose end is not known
+	spare    []scheduler.Record // room for what is to wait next: nobody has it any more
 	flushing bool
 	deferred deferred
 	latest   map[scheduler.JobID]int // index in waiting.Progress
@@ -57,7 +57,11 @@ func (o *outbox) owe(records ...scheduler.Record) { o.put(true, records) }
 // oweBusy takes it from a child that has its next line in hand: it may wait
 // while the ledger rests.
 func (o *outbox) oweBusy(records ...scheduler.Record) {
-	o.put(slices.ContainsFunc(records, scheduler.Record.Hurries), records)
+	hurry := false
+	for i := range records {
+		hurry = hurry || records[i].Hurries()
+	}
+	o.put(hurry, records)
 }
 
 func (o *outbox) put(hurry bool, records []scheduler.Record) {
@@ -125,10 +129,11 @@ func (o *outbox) take(now time.Time) (b scheduler.Batch, deferred bool, dropped 
 	}
 	o.asked, o.hurry = false, false
 	o.inFlight = o.deferred.add(o.waiting)
-	o.waiting = scheduler.Batch{}
+	o.waiting = scheduler.Batch{Records: o.spare}
+	o.spare = nil
 	clear(o.latest)
 	if n := len(o.inFlight.Records); n > batchMost {
-		o.waiting.Records = append([]scheduler.Record(nil), o.inFlight.Records[batchMost:]...)
+		o.waiting.Records = append(o.waiting.Records, o.inFlight.Records[batchMost:]...)
 		o.inFlight.Records = o.inFlight.Records[:batchMost]
 		o.asked, o.hurry = true, true
 	}
@@ -141,7 +146,13 @@ func (o *outbox) take(now time.Time) (b scheduler.Batch, deferred bool, dropped 
 func (o *outbox) acked(busy []scheduler.JobID, now time.Time) (first []scheduler.JobID, more bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	done := o.inFlight.Records
+	if o.deferred.inFlight || cap(done) > batchMost {
+		done = nil
+	}
 	first = o.deferred.acked(o.inFlight, busy, now)
+	clear(done)
+	o.spare = done[:0]
 	o.inFlight, o.flushing = scheduler.Batch{}, false
 	if !o.waiting.Empty() {
 		return first, true

@@ -171,7 +171,7 @@ func TestLedger_RestsWhileAllAreBusy(t *testing.T) {
 	t.Parallel()
 	const takes = time.Millisecond
 	locked := settleOf(7)
-	locked[0].Result.Line.Locked = true
+	locked[0].Result.Line = &scheduler.Line{Locked: true}
 	for name, c := range map[string]struct {
 		owe  func(o *outbox)
 		rest time.Duration

@@ -71,7 +71,7 @@ func (f writing) all(ctx context.Context, b scheduler.Batch) (w wrote, err error
 			scheduler.Batch{Records: b.Records[n/2:], MaybeCommitted: b.MaybeCommitted})
 	case n == 1:
 		f.log.Error("ledger: the database refuses an outcome; its job will be given up by the next audit",
-			traced(b.Records[0].Result.Line.Trace, "job", b.Records[0].Claim.Job, "error", err)...)
+			traced(b.Records[0].Line().Trace, "job", b.Records[0].Claim.Job, "error", err)...)
 	default:
 		f.log.Error("ledger: the database refuses what agents said; it is dropped", "error", err, "lines",
 			len(b.Entries), "items", len(b.Failed))

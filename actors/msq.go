@@ -261,8 +261,8 @@ func (q *msq) conclude() {
 	}
 	q.concluded = true
 	e := q.ending
-	now := time.Now()
-	r := scheduler.Result{Line: q.job.Line, Outcome: e.outcome, Error: e.why, Host: q.job.Host, Began: q.began, Ended: now}
+	now, line := time.Now(), q.job.Line
+	r := scheduler.Result{Line: &line, Outcome: e.outcome, Error: e.why, Host: q.job.Host, Began: q.began, Ended: now}
 	if e.outcome != scheduler.OutcomeSucceeded && e.outcome != scheduler.OutcomeCancelled {
 		r.ExitCode = 1
 	}

@@ -165,7 +165,8 @@ func (s *itemStage) ends(outcome scheduler.Outcome, items ...int64) {
 	s.Helper()
 	m := &answered{}
 	for _, item := range items {
-		m.Results = append(m.Results, scheduler.Result{Line: s.lines[item], Outcome: outcome})
+		line := s.lines[item]
+		m.Results = append(m.Results, scheduler.Result{Line: &line, Outcome: outcome})
 	}
 	s.tell(roleMSQ(5), m)
 }

@@ -57,10 +57,10 @@ func playMSQ(t *testing.T, q *queries, with func(s *stage)) {
 // owed is what the outbox holds of a job, as its verdict and its error.
 func owed(s *stage) (list []string) {
 	batch, _, _ := s.outbox.take(time.Now())
-	s.outbox.acked(nil, time.Now())
 	for _, r := range batch.Records {
 		list = append(list, strings.TrimSpace(fmt.Sprint(r.Verdict.State, " ", r.Result.Error)))
 	}
+	s.outbox.acked(nil, time.Now())
 	return list
 }
 
@@ -116,7 +116,7 @@ func TestMSQ_GivesBackWhatItCannotUse(t *testing.T) {
 		}
 		results := &answered{}
 		for _, l := range dealt[0].Lines {
-			results.Results = append(results.Results, scheduler.Result{Line: l, Outcome: scheduler.OutcomeSucceeded})
+			results.Results = append(results.Results, scheduler.Result{Line: &l, Outcome: scheduler.OutcomeSucceeded})
 		}
 		s.tell(roleMSQ(5), results)
 		if got := after[*msqDone](s, 0, roleMSQs); len(got) != 1 {

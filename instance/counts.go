@@ -24,8 +24,9 @@ func (r Counted) Write(
 	}
 	for i := range b.Records {
 		// What was cancelled, or lost, says nothing of how long the next one takes.
-		if of := &b.Records[i].Result; b.Records[i].Verdict.Counts && of.Line.Origin != nil && !of.Began.IsZero() {
-			r.Counts.Took.Count(string(of.Line.Origin.Type), of.Ended.Sub(of.Began))
+		of, origin := &b.Records[i].Result, b.Records[i].Line().Origin
+		if b.Records[i].Verdict.Counts && origin != nil && !of.Began.IsZero() {
+			r.Counts.Took.Count(string(origin.Type), of.Ended.Sub(of.Began))
 		}
 	}
 	return stale, released, nil

@@ -65,6 +65,7 @@ type Child struct {
 	Blame    Account       // what it is to blame for, besides its end
 	LineTime time.Duration // moving average of the time a line takes; 0: not known
 	OK       bool          // it has said its first OK
+	recalled time.Time     // when its lines were last wanted back for its being slow
 
 	// What an order to die is about: a line that the process took up meanwhile
 	// is not to blame.
@@ -102,7 +103,11 @@ func (c Child) Deadline() time.Time {
 	case Busy:
 		at := after(c.Began, c.timeout())
 		if len(c.Lines) > 1 {
-			if back := c.Began.Add(2 * prefetchSpan); at.IsZero() || back.Before(at) {
+			since := c.Began
+			if c.recalled.After(since) { // what it has begun it does not give back, and may have answered
+				since = c.recalled
+			}
+			if back := since.Add(2 * prefetchSpan); at.IsZero() || back.Before(at) {
 				at = back
 			}
 		}
@@ -260,7 +265,7 @@ func (c Child) stepBusy(ev ChildEvent, now time.Time) (Child, []Effect) {
 		if len(c.Lines) > 1 && due(c.Deadline(), now) {
 			// Slower than its pace promised: what waits behind it goes to others,
 			// and nothing comes here before it is quick again.
-			c.LineTime = max(c.LineTime, min(now.Sub(c.Began), slowest))
+			c.LineTime, c.recalled = max(c.LineTime, min(now.Sub(c.Began), slowest)), now
 			return c, []Effect{{Kind: EffectRecall}}
 		}
 		return c, nil

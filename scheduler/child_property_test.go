@@ -111,7 +111,7 @@ func (w *world) end(l Line, how string) {
 
 func (w *world) checkSettle(r *Result, because ChildEvent) {
 	h := r.Line.handle()
-	w.end(r.Line, r.Outcome.String())
+	w.end(*r.Line, r.Outcome.String())
 	switch r.Outcome {
 	case OutcomeSucceeded:
 		if because.Kind != EventAnswered || !because.OK || !w.okSaid[h] {

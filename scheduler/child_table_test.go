@@ -170,7 +170,7 @@ func checkStep(t *testing.T, c Child, h happening) {
 				t.Errorf("%s in %s feeds, and leads to %s", h.words, c.State, next.State)
 			}
 		case EffectSettle:
-			after = append(after, e.Result.Line)
+			after = append(after, *e.Result.Line)
 			if e.Result.Outcome == OutcomeSucceeded &&
 				(h.ev.Kind != EventAnswered || !h.ev.OK || e.Result.Line.Claim != h.ev.Claim) {
 				t.Errorf("%s in %s: job %d succeeded without an OK", h.words, c.State, e.Result.Line.Job)
@@ -316,6 +316,12 @@ func TestChild_SlowLineAmongQuickOnes(t *testing.T) {
 	if c.Room() != 0 {
 		t.Errorf("room for %d lines behind a line that takes long", c.Room())
 	}
+	begun := Line{Claim: Claim{Job: 1003, Fence: 1}} // it is given another, which it cannot give back
+	c, _ = c.Step(ChildEvent{Kind: EventGiven, Lines: []Line{begun}}, now)
+	if at := c.Deadline(); !at.After(now) {
+		t.Errorf("what it was to give back is wanted again at once: at %s, now is %s", at, now)
+	}
+	c, _ = c.Step(ChildEvent{Kind: EventAnswered, Claim: begun.Claim, OK: true, At: now}, now)
 	now = now.Add(time.Hour)
 	c, _ = c.Step(ChildEvent{Kind: EventAnswered, Claim: slow.Claim, OK: true, At: now}, now)
 	for i := range 100 {

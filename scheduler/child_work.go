@@ -78,24 +78,28 @@ func (c Child) rest(now time.Time) (Child, []Effect) {
 // cancelled job excepted. If that job is still here, it is in the agent's hands.
 func (c Child) returned(lines []Line, now time.Time) (Child, []Effect) {
 	var effects []Effect
-	var back []Line
-	for _, l := range lines {
-		i := slices.IndexFunc(c.Lines, func(mine Line) bool { return mine.handle() == l.handle() })
-		if i < 0 {
-			continue
-		}
-		if l.Claim == c.cancel {
+	var back, kept []Line
+	returned := make(map[handle]bool, len(lines)) // there may be hundreds
+	for i := range lines {
+		returned[lines[i].handle()] = true
+	}
+	for i := range c.Lines {
+		l := &c.Lines[i]
+		switch {
+		case !returned[l.handle()]:
+			kept = append(kept, *l)
+		case l.Claim == c.cancel:
 			r := c.result(i, ChildEvent{Error: "cancelled before it began"}, now)
 			r.Outcome, r.Began = OutcomeCancelled, time.Time{}
 			effects = append(effects, Effect{Kind: EffectSettle, Result: r})
-		} else {
-			back = append(back, l)
+		default:
+			back = append(back, *l)
 		}
-		if i == 0 { // so another is in the agent's hands, and since when is not known
-			c.Began = now
-		}
-		c.Lines = slices.Delete(slices.Clone(c.Lines), i, i+1)
 	}
+	if len(c.Lines) > 0 && returned[c.Lines[0].handle()] {
+		c.Began = now // another is in the agent's hands, and since when is not known
+	}
+	c.Lines = kept
 	effects = append(effects, giveBack(back)...)
 	var more []Effect
 	if c.State == Busy && c.has(c.cancel) {
@@ -180,7 +184,7 @@ func (c Child) result(i int, ev ChildEvent, now time.Time) Result {
 	if ended.IsZero() {
 		ended = now
 	}
-	return Result{Line: c.Lines[i], ExitCode: ev.ExitCode, Error: ev.Error, Message: ev.Message, Successes: ev.Successes,
+	return Result{Line: &c.Lines[i], ExitCode: ev.ExitCode, Error: ev.Error, Message: ev.Message, Successes: ev.Successes,
 		Child: c.Name, Host: c.Host, Began: c.Began, Ended: ended}
 }
 

@@ -72,7 +72,7 @@ func (w *msqWorld) answer() {
 	slices.Sort(items)
 	item := rapid.SampledFrom(items).Draw(w.T, "item")
 	r := w.flight[item]
-	result := Result{Line: Line{Item: item, Args: r.line}}
+	result := Result{Line: &Line{Item: item, Args: r.line}}
 	switch {
 	case w.losses > 0 && rapid.Bool().Draw(w.T, "lost"):
 		w.losses--
@@ -160,7 +160,7 @@ func drive(t *testing.T, m *MSQ, query func(round int) []string, agent func(line
 		for _, line := range query(round) {
 			item, ok := m.Row(line)
 			for ok {
-				fate, _ := m.Answer(Result{Line: Line{Item: item, Args: line}, Outcome: agent(line)})
+				fate, _ := m.Answer(Result{Line: &Line{Item: item, Args: line}, Outcome: agent(line)})
 				ok = fate == ItemRetry
 			}
 		}
@@ -246,7 +246,7 @@ func TestMSQ_RestartForgetsNoFailure(t *testing.T) {
 			if m.InFlight() == 0 {
 				m.Row("bad")
 			}
-			m.Answer(Result{Line: Line{Item: 1, Args: "bad"}, Outcome: OutcomeFailed})
+			m.Answer(Result{Line: &Line{Item: 1, Args: "bad"}, Outcome: OutcomeFailed})
 		}
 		item, _ := m.Row("half way")
 		m.Drop(item)
@@ -291,9 +291,9 @@ func TestMSQ_RemembersNothingOfRowsThatAreDone(t *testing.T) {
 		}
 		item, _ := m.Row(string(line))
 		if n%10 == 0 {
-			m.Answer(Result{Line: Line{Item: item}, Outcome: OutcomeFailed})
+			m.Answer(Result{Line: &Line{Item: item}, Outcome: OutcomeFailed})
 		}
-		m.Answer(Result{Line: Line{Item: item}, Outcome: OutcomeSucceeded})
+		m.Answer(Result{Line: &Line{Item: item}, Outcome: OutcomeSucceeded})
 	})
 	if perRow > 1 || len(m.tries) != 0 || len(m.skip) != 0 || m.InFlight() != 0 {
 		t.Errorf("%d rows: %.0f allocations each, %d tries, %d lines, %d in flight", n, perRow, len(m.tries), len(m.skip),

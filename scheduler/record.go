@@ -34,14 +34,22 @@ type Record struct {
 	Items   *Items  // Settle of an MSQ job: its final counts
 }
 
+// Line is what the result is of; empty where there is none.
+func (r *Record) Line() *Line {
+	if r.Result.Line == nil {
+		return &Line{}
+	}
+	return r.Result.Line
+}
+
 // Plain reports whether the record is the commonest one, a first attempt of a
 // single job that succeeded, for which a narrower statement will do.
-func (r Record) Plain() bool {
+func (r *Record) Plain() bool {
 	return r.Kind == RecordSettle && r.Attempt == 1 && r.Items == nil && r.Verdict.State == Succeeded
 }
 
 // EndedAs is how a job that succeeded says that it had nothing to do.
-func (r Record) EndedAs() EndedAs {
+func (r *Record) EndedAs() EndedAs {
 	if r.Kind != RecordSettle || r.Verdict.State != Succeeded || r.Result.Answer == nil {
 		return ""
 	}
@@ -50,7 +58,7 @@ func (r Record) EndedAs() EndedAs {
 
 // Hurries reports whether somebody may wait for the record: for locks that its
 // job holds, or for the job itself to be somebody else's again.
-func (r Record) Hurries() bool { return r.Kind != RecordSettle || r.Result.Line.Locked }
+func (r *Record) Hurries() bool { return r.Kind != RecordSettle || r.Line().Locked }
 
 // restMost bounds Rest.
 const restMost = 5 * time.Millisecond

@@ -100,7 +100,7 @@ func expected(o Outcome, attempt, most, deaths int) Verdict {
 
 // ended is the end of an attempt.
 func ended(o Outcome, attempt, most, deaths int) *Result {
-	r := &Result{Outcome: o, Line: Line{Attempt: attempt, MaxAttempts: most, Deaths: deaths}}
+	r := &Result{Outcome: o, Line: &Line{Attempt: attempt, MaxAttempts: most, Deaths: deaths}}
 	if o != OutcomeSucceeded {
 		r.ExitCode = 1
 	}
@@ -162,7 +162,7 @@ func TestJudge_PolicyAndWords(t *testing.T) {
 		{"a death is no wish", OutcomeDied, 75, -1, 1, nil, Verdict{State: Failed, Counts: true, Death: true}},
 		{"a result changes nothing", OutcomeSucceeded, 0, 1, 1, &Answer{Result: []byte("1")}, Verdict{State: Succeeded, Counts: true}},
 	} {
-		r := &Result{Outcome: c.o, ExitCode: c.code, Answer: c.says, Line: Line{Attempt: c.tries, MaxAttempts: c.own}}
+		r := &Result{Outcome: c.o, ExitCode: c.code, Answer: c.says, Line: &Line{Attempt: c.tries, MaxAttempts: c.own}}
 		if got := Judge(r, p, 0); got != c.want {
 			t.Errorf("%s: %+v, want %+v", c.name, got, c.want)
 		}

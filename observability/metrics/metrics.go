@@ -223,7 +223,7 @@ func (m *Metrics) Settled(records []scheduler.Record, stale []scheduler.Claim) {
 	var outcome scheduler.Outcome
 	for i := range records {
 		r := &records[i].Result
-		o := r.Line.Origin
+		o := records[i].Line().Origin
 		if o != nil && records[i].Verdict.State == scheduler.Quarantined {
 			m.aside.Add(context.Background(), 1, m.of(o.Type).label...)
 		}
@@ -234,8 +234,8 @@ func (m *Metrics) Settled(records []scheduler.Record, stale []scheduler.Claim) {
 			t, typ, outcome = m.of(o.Type), o.Type, r.Outcome
 			run = m.ran(t, typ, outcome)
 		}
-		observe(t.pickup, r.Began.Sub(o.Due), &r.Line)
-		observe(run, r.Ended.Sub(r.Began), &r.Line)
+		observe(t.pickup, r.Began.Sub(o.Due), r.Line)
+		observe(run, r.Ended.Sub(r.Began), r.Line)
 	}
 }
 

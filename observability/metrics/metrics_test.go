@@ -19,7 +19,7 @@ func BenchmarkMetrics(b *testing.B) {
 	records := make([]scheduler.Record, len(jobs))
 	for i := range jobs {
 		jobs[i].Origin = &scheduler.Origin{Type: "a", Due: at, Claimed: at.Add(time.Millisecond)}
-		records[i].Result = scheduler.Result{Line: jobs[i].Line, Began: at, Ended: at.Add(time.Millisecond)}
+		records[i].Result = scheduler.Result{Line: &jobs[i].Line, Began: at, Ended: at.Add(time.Millisecond)}
 	}
 	b.ReportAllocs()
 	for range b.N / len(jobs) {

@@ -66,7 +66,7 @@ func (t *Tracer) Settled(records []scheduler.Record, stale []scheduler.Claim, at
 	}
 	var sampled []scheduler.Record
 	for i := range records {
-		if o := records[i].Result.Line.Origin; o != nil && o.Sampled {
+		if o := records[i].Line().Origin; o != nil && o.Sampled {
 			sampled = append(sampled, records[i])
 		}
 	}
@@ -184,7 +184,7 @@ func (t *Tracer) send(s sending) {
 
 // process makes the spans of one attempt.
 func (t *Tracer) process(r *scheduler.Record, committed time.Time, needs []Needed) {
-	line, o := &r.Result.Line, r.Result.Line.Origin
+	line, o := r.Result.Line, r.Result.Line.Origin
 	id, fence, attempt := line.Claim.Job, int64(line.Fence), int64(r.Attempt)
 	c, _ := scheduler.JobTrace(o.Traceparent, id, o.CreatedAt)
 	sent := c.At(id, scheduler.StepSend, 0)

@@ -41,7 +41,7 @@ func outcomes(jobs []scheduler.Job) []scheduler.Record {
 			Kind:    scheduler.RecordSettle,
 			Claim:   j.Claim,
 			Attempt: 1,
-			Result:  scheduler.Result{Line: j.Line, Child: "a.1", Began: time.Now(), Ended: time.Now()},
+			Result:  scheduler.Result{Line: &j.Line, Child: "a.1", Began: time.Now(), Ended: time.Now()},
 		}
 	}
 	return list

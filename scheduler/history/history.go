@@ -84,7 +84,7 @@ func (b *Book) Took(jobs []scheduler.Job, now time.Time) {
 func (b *Book) Settled(records []scheduler.Record, stale []scheduler.Claim, now time.Time) {
 	for i := range records {
 		r := &records[i]
-		o := r.Result.Line.Origin
+		o := r.Line().Origin
 		if r.Kind != scheduler.RecordSettle || o == nil || len(stale) > 0 && slices.Contains(stale, r.Claim) {
 			continue
 		}

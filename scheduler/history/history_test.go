@@ -13,7 +13,7 @@ func settle(typ scheduler.TypeName, job int64, became scheduler.JobState, wait, 
 	return scheduler.Record{Kind: scheduler.RecordSettle, Claim: scheduler.Claim{Job: scheduler.JobID(job), Fence: 1},
 		Verdict: scheduler.Verdict{State: became},
 		Result: scheduler.Result{Began: noon, Ended: noon.Add(run),
-			Line: scheduler.Line{Origin: &scheduler.Origin{Type: typ, Due: noon.Add(-wait)}}}}
+			Line: &scheduler.Line{Origin: &scheduler.Origin{Type: typ, Due: noon.Add(-wait)}}}}
 }
 
 // A minute counts each outcome where it belongs, and no claim that was not ours any more.
@@ -30,11 +30,11 @@ func TestBook_CountsByTypeAndMinute(t *testing.T) {
 		settle("mail", 4, scheduler.Cancelled, time.Second, 4*time.Second),
 		settle("mail", 5, scheduler.Scheduled, time.Second, 4*time.Second),
 		settle("scan", 6, scheduler.Succeeded, time.Second, 4*time.Second),
-		stale, {Kind: scheduler.RecordRequeue, Result: scheduler.Result{Line: line}},
+		stale, {Kind: scheduler.RecordRequeue, Result: scheduler.Result{Line: &line}},
 	}, []scheduler.Claim{stale.Claim}, noon)
 	item := line
 	item.Item = 7
-	b.Ran([]scheduler.Result{{Line: item}, {Line: item, Outcome: scheduler.OutcomeDied}, {Line: line}}, noon)
+	b.Ran([]scheduler.Result{{Line: &item}, {Line: &item, Outcome: scheduler.OutcomeDied}, {Line: &line}}, noon)
 	if due := b.Due(noon, false); len(due) != 0 {
 		t.Errorf("a minute that is not over is due: %v", due)
 	}

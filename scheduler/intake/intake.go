@@ -266,7 +266,8 @@ func (m Claimed) apply(in *Intake, now time.Time, s *Step) {
 		if used[j.Type]++; !some {
 			i = len(s.Dispatch)
 			at[j.Type] = i
-			s.Dispatch = append(s.Dispatch, Dispatch{Host: m.Claim.Demand.Host, Epoch: c.epoch, Type: j.Type})
+			s.Dispatch = append(s.Dispatch, Dispatch{Host: m.Claim.Demand.Host, Epoch: c.epoch, Type: j.Type,
+				Lines: make([]scheduler.Line, 0, len(m.Jobs)/max(1, len(m.Claim.Demand.Types)))})
 		}
 		s.Dispatch[i].Lines = append(s.Dispatch[i].Lines, j.Line)
 	}

@@ -31,10 +31,11 @@ type Claimer struct {
 	// Templates are what agents say of their jobs' locks. Set before the first use.
 	Templates Templates
 	// Log is told of filters that cannot be read; nil: nobody is.
-	Log    *slog.Logger
-	told   map[string]string // of which filters it was told what; used under the connection's lock
-	again  time.Duration     // what the last pass has found
-	passes time.Duration     // passesFor; tests on a slow machine take longer
+	Log     *slog.Logger
+	told    map[string]string // of which filters it was told what; used under the connection's lock
+	again   time.Duration     // what the last pass has found
+	brought int               // by the last claim: the next is likely to bring as much
+	passes  time.Duration     // passesFor; tests on a slow machine take longer
 	// What its passes may take without a word; used under the connection's lock.
 	silence passSilence
 }
@@ -89,17 +90,33 @@ func (c *Claimer) Claim(ctx context.Context, me scheduler.InstanceID, d schedule
 			if got, rest, more, err = c.claimFrom(ctx, conn, me, rest); err != nil {
 				return err
 			}
-			jobs = append(jobs, got...)
+			if jobs == nil {
+				jobs = got
+			} else {
+				jobs = append(jobs, got...)
+			}
 		}
 		return nil
 	})
 	if err != nil { // what a statement that failed took, if it did, only an audit finds out
 		err = fmt.Errorf("claim jobs: %w", err)
 	}
-	slices.SortFunc(jobs, func(a, b scheduler.Job) int {
-		return cmp.Or(cmp.Compare(a.Priority, b.Priority), cmp.Compare(a.Claim.Job, b.Claim.Job))
-	})
+	sortJobs(jobs)
 	return jobs, err
+}
+
+// sortJobs puts jobs in the order in which they are to begin. Nearly always they
+// have come so.
+func sortJobs(jobs []scheduler.Job) {
+	order := func(a, b *scheduler.Job) int {
+		return cmp.Or(cmp.Compare(a.Priority, b.Priority), cmp.Compare(a.Claim.Job, b.Claim.Job))
+	}
+	for i := 1; i < len(jobs); i++ {
+		if order(&jobs[i-1], &jobs[i]) > 0 {
+			slices.SortFunc(jobs, func(a, b scheduler.Job) int { return order(&a, &b) })
+			return
+		}
+	}
 }
 
 // claimFrom makes one claim, from where it has to begin.
@@ -182,16 +199,18 @@ func (c *Claimer) claim(
 	if err != nil {
 		return nil, err
 	}
-	return claimedJobs(rows, me, d, asked)
+	jobs, err := claimedJobs(rows, me, d, asked, c.brought)
+	c.brought = len(jobs)
+	return jobs, err
 }
 
 // claimedJobs reads what a claim brings that was asked for then.
 func claimedJobs(
-	rows pgx.Rows, me scheduler.InstanceID, d scheduler.Demand, asked time.Time,
+	rows pgx.Rows, me scheduler.InstanceID, d scheduler.Demand, asked time.Time, likely int,
 ) ([]scheduler.Job, error) {
 	defer rows.Close()
-	jobs := make([]scheduler.Job, 0, min(d.Total, 64))
-	var origins []scheduler.Origin // of all in one piece
+	jobs := make([]scheduler.Job, 0, min(d.Total, likely+likely/8+8))
+	origins := make([]scheduler.Origin, 0, cap(jobs)) // of all in one piece
 	for rows.Next() {
 		j := scheduler.Job{Host: d.Host}
 		j.Instance, j.Assigned = me, d.Assigned

@@ -90,10 +90,10 @@ func (s *Engines) Record(ctx context.Context, me scheduler.InstanceID, name stri
 
 // Save writes what is known of remote jobs. One whose claim is not ours any more is left alone.
 func (s *Engines) Save(ctx context.Context, me scheduler.InstanceID, all []engine.Row, now time.Time) error {
-	of := func(pick func(engine.Row) string) []string { return column(all, pick) }
-	ids := column(all, func(x engine.Row) int64 { return x.Job })
-	fences := column(all, func(x engine.Row) int64 { return x.Fence })
-	ran := column(all, func(x engine.Row) *int64 {
+	of := func(pick func(*engine.Row) string) []string { return column(all, pick) }
+	ids := column(all, func(x *engine.Row) int64 { return x.Job })
+	fences := column(all, func(x *engine.Row) int64 { return x.Fence })
+	ran := column(all, func(x *engine.Row) *int64 {
 		if x.In.IsZero() {
 			return nil
 		}
@@ -102,12 +102,13 @@ func (s *Engines) Save(ctx context.Context, me scheduler.InstanceID, all []engin
 	})
 	err := s.conn.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		_, err := conn.Exec(ctx, engineSaveSQL, int64(me), ids, fences,
-			of(func(x engine.Row) string { return x.Name }), of(func(x engine.Row) string { return string(x.State) }),
-			of(func(x engine.Row) string { return text(x.ID) }), of(func(x engine.Row) string { return x.Stage.String() }), ran,
-			of(func(x engine.Row) string { return x.End.How.String() }),
-			column(all, func(x engine.Row) int32 { return int32(x.End.ExitCode) }),
-			of(func(x engine.Row) string { return text(x.End.Reason) }),
-			of(func(x engine.Row) string { return text(x.End.Said) }))
+			of(func(x *engine.Row) string { return x.Name }), of(func(x *engine.Row) string { return string(x.State) }),
+			of(func(x *engine.Row) string { return text(x.ID) }), of(func(x *engine.Row) string { return x.Stage.String() }),
+			ran,
+			of(func(x *engine.Row) string { return x.End.How.String() }),
+			column(all, func(x *engine.Row) int32 { return int32(x.End.ExitCode) }),
+			of(func(x *engine.Row) string { return text(x.End.Reason) }),
+			of(func(x *engine.Row) string { return text(x.End.Said) }))
 		return err
 	})
 	if err != nil {
@@ -151,6 +152,6 @@ func (s *Engines) Swept(ctx context.Context, tags []string) error {
 }
 
 func split(claims []scheduler.Claim) (ids, fences []int64) {
-	return column(claims, func(c scheduler.Claim) int64 { return int64(c.Job) }),
-		column(claims, func(c scheduler.Claim) int64 { return int64(c.Fence) })
+	return column(claims, func(c *scheduler.Claim) int64 { return int64(c.Job) }),
+		column(claims, func(c *scheduler.Claim) int64 { return int64(c.Fence) })
 }

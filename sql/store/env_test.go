@@ -162,7 +162,7 @@ func (e *env) running() scheduler.Job {
 
 // settle is the record of an attempt's end.
 func settle(j scheduler.Job, r scheduler.Result, v scheduler.Verdict) scheduler.Record {
-	r.Line = j.Line
+	r.Line = &j.Line
 	return scheduler.Record{
 		Kind:    scheduler.RecordSettle,
 		Claim:   j.Claim,

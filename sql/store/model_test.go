@@ -148,7 +148,7 @@ func (m *model) end(*rapid.T) {
 	outcome := rapid.SampledFrom(
 		[]scheduler.Outcome{scheduler.OutcomeSucceeded, scheduler.OutcomeFailed, scheduler.OutcomeDied,
 			scheduler.OutcomeTimedOut, scheduler.OutcomeCancelled}).Draw(m.T, "outcome")
-	v := scheduler.Judge(&scheduler.Result{Outcome: outcome, Line: job.Line, ExitCode: 1}, scheduler.RetryPolicy{}, 0)
+	v := scheduler.Judge(&scheduler.Result{Outcome: outcome, Line: &job.Line, ExitCode: 1}, scheduler.RetryPolicy{}, 0)
 	records := []scheduler.Record{settle(job, scheduler.Result{Outcome: outcome, Child: "cat.1", Ended: time.Now()}, v)}
 	if job.Assigned { // what was not running yet is started by the same batch
 		records = append(records, scheduler.Record{Kind: scheduler.RecordStart, Claim: job.Claim})

@@ -163,7 +163,7 @@ func (r *Recorder) Busy(ctx context.Context, jobs []scheduler.JobID) (inHand []s
 			if _, err := tx.Exec(ctx, "lock table bellhop.jobqueue in row exclusive mode"); err != nil {
 				return err
 			}
-			rows, err := tx.Query(ctx, lockedSQL, column(jobs, func(j scheduler.JobID) int64 { return int64(j) }))
+			rows, err := tx.Query(ctx, lockedSQL, column(jobs, func(j *scheduler.JobID) int64 { return int64(*j) }))
 			if err != nil {
 				return err
 			}
@@ -182,7 +182,7 @@ func (r *Recorder) Busy(ctx context.Context, jobs []scheduler.JobID) (inHand []s
 // written. One row would answer for both, and the job look like nobody's.
 func startOnce(records []scheduler.Record) []scheduler.Record {
 	var told map[scheduler.Claim]bool
-	twice := func(r scheduler.Record) bool {
+	twice := func(r *scheduler.Record) bool {
 		if r.Kind != scheduler.RecordStart {
 			return false
 		}
@@ -196,11 +196,11 @@ func startOnce(records []scheduler.Record) []scheduler.Record {
 		return false
 	}
 	for i := range records {
-		if twice(records[i]) { // seldom: the caller's list stays as it is
+		if twice(&records[i]) { // seldom: the caller's list stays as it is
 			once := slices.Clone(records[:i])
-			for _, r := range records[i+1:] {
-				if !twice(r) {
-					once = append(once, r)
+			for j := i + 1; j < len(records); j++ {
+				if !twice(&records[j]) {
+					once = append(once, records[j])
 				}
 			}
 			return once
@@ -241,24 +241,35 @@ func missing(records []scheduler.Record, done map[scheduler.JobID]int) []schedul
 	return stale
 }
 
+// sorted takes records apart by the statements that write them: starts, what is
+// given back, plain successes, those that bring something, and all others.
+func sorted(records []scheduler.Record) (of [5][]scheduler.Record) {
+	for i := range records {
+		r, to := &records[i], 4
+		switch {
+		case r.Kind == scheduler.RecordStart:
+			to = 0
+		case r.Kind == scheduler.RecordRequeue:
+			to = 1
+		case r.Plain() && (r.Result.Given() != nil || r.EndedAs() != ""):
+			to = 3
+		case r.Plain():
+			to = 2
+		}
+		if n := len(of[to]); n == i { // nearly always all are of one kind: those are not copied
+			of[to] = records[: i+1 : i+1]
+		} else {
+			of[to] = append(of[to], *r)
+		}
+	}
+	return of
+}
+
 func queueRecords(
 	batch *pgx.Batch, me scheduler.InstanceID, records []scheduler.Record, now time.Time, did func(int64),
 ) {
-	var start, back, plain, given, other []scheduler.Record
-	for _, rec := range records {
-		switch {
-		case rec.Kind == scheduler.RecordStart:
-			start = append(start, rec)
-		case rec.Kind == scheduler.RecordRequeue:
-			back = append(back, rec)
-		case rec.Plain() && (rec.Result.Given() != nil || rec.EndedAs() != ""):
-			given = append(given, rec)
-		case rec.Plain():
-			plain = append(plain, rec)
-		default:
-			other = append(other, rec)
-		}
-	}
+	of := sorted(records)
+	start, back, plain, given, other := of[0], of[1], of[2], of[3], of[4]
 	queue := func(text string, args []any) {
 		batch.Queue(text, args...).Query(func(rows pgx.Rows) error {
 			var id int64
@@ -270,25 +281,25 @@ func queueRecords(
 	if len(start) > 0 {
 		ids, fences := claims(start)
 		queue(startSQL, []any{int64(me), ids, fences,
-			column(start, func(r scheduler.Record) *int64 { return microseconds(r.Given, now) }),
-			column(start, func(r scheduler.Record) *int64 { return microseconds(r.Launched, now) })})
+			column(start, func(r *scheduler.Record) *int64 { return microseconds(r.Given, now) }),
+			column(start, func(r *scheduler.Record) *int64 { return microseconds(r.Launched, now) })})
 	}
 	if len(back) > 0 {
 		ids, fences := claims(back)
-		queue(requeueSQL, []any{int64(me), ids, fences, column(back, func(r scheduler.Record) string { return text(r.Why) }),
-			column(back, func(r scheduler.Record) string { return text(r.Lost) }),
-			column(back, func(r scheduler.Record) string { return string(r.Result.Host) }),
-			column(back, func(r scheduler.Record) string { return string(r.Result.Child) }),
-			column(back, func(r scheduler.Record) *int64 { return microseconds(r.Result.Began, now) }),
-			column(back, func(r scheduler.Record) *int64 { return microseconds(r.Result.Ended, now) }),
-			column(back, func(r scheduler.Record) int64 { return r.Verdict.Delay.Milliseconds() })})
+		queue(requeueSQL, []any{int64(me), ids, fences, column(back, func(r *scheduler.Record) string { return text(r.Why) }),
+			column(back, func(r *scheduler.Record) string { return text(r.Lost) }),
+			column(back, func(r *scheduler.Record) string { return string(r.Result.Host) }),
+			column(back, func(r *scheduler.Record) string { return string(r.Result.Child) }),
+			column(back, func(r *scheduler.Record) *int64 { return microseconds(r.Result.Began, now) }),
+			column(back, func(r *scheduler.Record) *int64 { return microseconds(r.Result.Ended, now) }),
+			column(back, func(r *scheduler.Record) int64 { return r.Verdict.Delay.Milliseconds() })})
 	}
 	if len(plain) > 0 {
 		queue(succeededSQL, succeededArgs(me, plain, now))
 	}
 	if len(given) > 0 {
 		queue(resultSQL, append(succeededArgs(me, given, now), column(given, resultOf), column(given, endedAs),
-			column(given, func(r scheduler.Record) int32 { return int32(r.Result.ExitCode) })))
+			column(given, func(r *scheduler.Record) int32 { return int32(r.Result.ExitCode) })))
 	}
 	if len(other) > 0 {
 		queue(settleSQL, settleArgs(me, other, now))

@@ -97,7 +97,7 @@ func (r *Registry) Register(ctx context.Context, i Instance) (scheduler.Instance
 
 // Reintroduce tells of the agents, and of what the hosts take, as they are now.
 func (r *Registry) Reintroduce(ctx context.Context, me scheduler.InstanceID, i Instance) error {
-	types := column(i.Agents, func(a Agent) string { return a.Type })
+	types := column(i.Agents, func(a *Agent) string { return a.Type })
 	err := r.conn.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
 			if _, err := tx.Exec(ctx, unpublishSQL, int64(me), orEmpty(types)); err != nil {
@@ -178,7 +178,7 @@ func (r *Registry) Suspects(ctx context.Context, me scheduler.InstanceID) ([]sch
 		var types []string
 		_, err = pgx.ForEachRow(rows, []any{(*int64)(&s.ID), &s.Name, &s.Machine, &s.Pid, &s.ProcessStart, &s.Silent, &types},
 			func() error {
-				s.Types = column(types, func(t string) scheduler.TypeName { return scheduler.TypeName(t) })
+				s.Types = column(types, func(t *string) scheduler.TypeName { return scheduler.TypeName(*t) })
 				list = append(list, s)
 				return nil
 			})
@@ -218,18 +218,18 @@ func (r *Registry) MarkGone(
 func (r *Registry) Children(
 	ctx context.Context, me scheduler.InstanceID, all []scheduler.ChildReport, now time.Time,
 ) error {
-	str := func(pick func(scheduler.ChildReport) string) []string { return column(all, pick) }
+	str := func(pick func(*scheduler.ChildReport) string) []string { return column(all, pick) }
 	err := r.conn.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		_, err := conn.Exec(ctx, childrenSQL, int64(me),
-			str(func(c scheduler.ChildReport) string { return string(c.Host) }),
-			str(func(c scheduler.ChildReport) string { return string(c.Name) }),
-			str(func(c scheduler.ChildReport) string { return string(c.Type) }),
-			str(func(c scheduler.ChildReport) string { return c.State.String() }),
-			column(all, func(c scheduler.ChildReport) int32 { return int32(c.Pid) }),
-			column(all, func(c scheduler.ChildReport) int64 { return int64(c.Job) }),
-			column(all, func(c scheduler.ChildReport) int64 { return int64(ago(c.Since, now)) }),
-			column(all, func(c scheduler.ChildReport) int64 { return c.Done }),
-			column(all, func(c scheduler.ChildReport) int64 { return c.Deaths }))
+			str(func(c *scheduler.ChildReport) string { return string(c.Host) }),
+			str(func(c *scheduler.ChildReport) string { return string(c.Name) }),
+			str(func(c *scheduler.ChildReport) string { return string(c.Type) }),
+			str(func(c *scheduler.ChildReport) string { return c.State.String() }),
+			column(all, func(c *scheduler.ChildReport) int32 { return int32(c.Pid) }),
+			column(all, func(c *scheduler.ChildReport) int64 { return int64(c.Job) }),
+			column(all, func(c *scheduler.ChildReport) int64 { return int64(ago(c.Since, now)) }),
+			column(all, func(c *scheduler.ChildReport) int64 { return c.Done }),
+			column(all, func(c *scheduler.ChildReport) int64 { return c.Deaths }))
 		return err
 	})
 	if err != nil {
