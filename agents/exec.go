@@ -138,10 +138,15 @@ func (p *Process) execRequest(line *scheduler.Line) (guard.Request, error) {
 	return p.launcher.request(p.host, p.spec, args, bellhopEnvironment(vars, line))
 }
 
+// lateStart is how much longer than its lease a guard may let an agent live, since
+// it counts that from when it starts the agent.
+const lateStart = 10 * time.Millisecond
+
 // runRequest starts the process of the line in hand; hook sees it before
 // anybody else. An order that came while it started is carried out now.
 func (p *Process) runRequest(request guard.Request, w wires, hook func(*guarded)) (*guarded, error) {
 	p.said.forget()
+	asked := time.Now()
 	g, err := p.begin(request, w)
 	if err != nil {
 		return nil, err
@@ -154,7 +159,9 @@ func (p *Process) runRequest(request guard.Request, w wires, hook func(*guarded)
 	if left < 0 {
 		left = time.Millisecond // the guard ends it, and says why: it is not the agent's fault
 	}
-	g.lease(left) // one that came while it started
+	if p.leaseFrom.After(asked) || time.Since(asked) > lateStart {
+		g.lease(left) // one that came while it started; or it counts what it has from later on
+	}
 	switch {
 	case p.killed:
 		g.kill()

@@ -1,6 +1,7 @@
 package agents
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"bellhop/agents/guard"
 	"bellhop/scheduler"
 )
 
@@ -228,5 +230,23 @@ func TestExec_NoRoomForAProcessKeepsTheLine(t *testing.T) {
 	}
 	if back := c.Recall(); len(back) != 2 || back[0].Job != 1 {
 		t.Errorf("recalled %v", back)
+	}
+}
+
+// What fits into one packet to the guard goes with the descriptors, and what does
+// not, over the link: the agent sees no difference.
+func TestExec_ArgsOfAnyLengthArrive(t *testing.T) {
+	t.Parallel()
+	b := setup(t, execSpec("sh", "-c", `echo $#,${#1}`, "sh"))
+	c := b.launch()
+	c.await(scheduler.EventReady)
+	for i, n := range []int{0, 1, guard.PacketRequest - 2000, guard.PacketRequest, 4*guard.PacketRequest - 1} {
+		c.feed(line(i+1, strings.Repeat("x", n)))
+		if ev := c.await(scheduler.EventAnswered); !ev.OK {
+			t.Fatalf("%d bytes: %+v", n, ev)
+		}
+		if want := fmt.Sprintf("1,%d", n); len(b.logged(want)) != 1 {
+			t.Errorf("%d bytes: no %q in the log", n, want)
+		}
 	}
 }

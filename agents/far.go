@@ -35,7 +35,7 @@ func (p *Process) openLine(at childRef, r guard.Request, w wires) (*guarded, err
 	if closing {
 		return nil, &LineError{p.host, "given_up: it was to end before the line was opened"}
 	}
-	g, err := p.launcher.startGuard(at, r, w)
+	g, err := p.launcher.startGuard(at, r, w, p.leaseLeft)
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +115,7 @@ func (l *Launcher) look(ctx context.Context, host scheduler.HostName, spec Spec)
 }
 
 func (l *Launcher) lookAlong(ctx context.Context, host scheduler.HostName, r guard.Request) error {
-	g, err := l.startGuard(childRef{child: "look", far: host}, r, wires{})
+	g, err := l.startGuard(childRef{child: "look", far: host}, r, wires{}, nil)
 	if err != nil {
 		return err
 	}

@@ -25,22 +25,23 @@ const (
 
 // guarded is one agent process under a guard.
 type guarded struct {
-	shared    *sharedGuard // nil: the agent is on another host,
-	line      int          // and this is the pid of the guard of its line
-	agent     int          // the agent's pid
-	started   uint64       // the agent's start time: pid and start name it for good
-	stdin     *os.File
-	stdinFD   int
-	stdout    stream
-	stderr    stream
-	pipes     [3]uint64 // inodes of the agent's 0, 1, 2; 0 where there is no pipe
-	status    *os.File
-	readers   sync.WaitGroup // of the streams, and who writes to stdin
-	control   *os.File
-	controlFD int
-	far       scheduler.HostName // the other host that the agent is on; empty: this machine
+	shared  *sharedGuard // nil: the agent is on another host,
+	line    int          // and this is the pid of the guard of its line
+	agent   int          // the agent's pid
+	since   uint64       // nothing of it began before: the kernel's ticks since boot
+	started uint64       // the agent's start time, of one that stays: pid and start name it for good
+	stdin   *os.File
+	stdinFD int
+	stays   bool // it is to do more than one thing
+	stdout  stream
+	stderr  stream
+	pipes   [3]uint64 // inodes of the agent's 0, 1, 2; 0 where there is no pipe
+	link    *os.File  // to its guard: the request and commands go there, reports come back
+	linkFD  int
+	readers sync.WaitGroup     // of the streams, and who writes to stdin
+	far     scheduler.HostName // the other host that the agent is on; empty: this machine
 
-	mu       sync.Mutex // controlFD is written to, and the guard's pid used, under mu only
+	mu       sync.Mutex // linkFD is written to, and the guard's pid used, under mu only
 	closed   bool
 	handed   bool // the guard has its request: before that, commands would be taken for it
 	early    []guard.Command
@@ -60,7 +61,7 @@ var errLineGuard = errors.New("the guard of the line died")
 // lease is asked when the guard is there, since this process may be stopped
 // for any time before: 0 is none, negative that it is over.
 func (l *Launcher) start(p childRef, r guard.Request, w wires, lease func() time.Duration) (*guarded, error) {
-	g, err := l.startGuard(p, r, w)
+	g, err := l.startGuard(p, r, w, lease)
 	if err != nil {
 		return nil, err
 	}
@@ -68,20 +69,22 @@ func (l *Launcher) start(p childRef, r guard.Request, w wires, lease func() time
 }
 
 // startGuard finds a guard, or starts the one of a line.
-func (l *Launcher) startGuard(p childRef, r guard.Request, w wires) (*guarded, error) {
-	if len(r.Encode()) > guard.MaxRequest {
+func (l *Launcher) startGuard(
+	p childRef, r guard.Request, w wires, lease func() time.Duration,
+) (*guarded, error) {
+	request := r.Encode()
+	if len(request) > guard.MaxRequest {
 		return nil, errArgsTooLong
 	}
-	g := &guarded{far: p.far}
+	g := &guarded{far: p.far, since: guard.Ticks()}
 	theirs, err := g.openPipes(w)
 	switch {
 	case err != nil:
 		err = fmt.Errorf("start a guard (%s): %w", l.guardPath, err)
 	case p.far == "":
-		err = l.handOver(g, theirs)
+		err = l.handOver(g, theirs, r, lease)
 	default:
-		if g.line, err = guard.StartNear(l.guardPath, l.identity(p), [5]uintptr{uintptr(theirs[0]), uintptr(theirs[1]),
-			uintptr(theirs[2]), uintptr(theirs[3]), uintptr(theirs[4])}); err != nil {
+		if g.line, err = guard.StartNear(l.guardPath, l.identity(p), theirs); err != nil {
 			err = fmt.Errorf("start a guard (%s): %w", l.guardPath, err)
 		}
 	}
@@ -100,10 +103,12 @@ func (l *Launcher) startGuard(p childRef, r guard.Request, w wires) (*guarded, e
 // begin has the guard start its agent. When it returns an error, the agent does
 // not live.
 func (g *guarded) begin(r guard.Request, lease func() time.Duration) (err error) {
-	left := lease()
-	if r.Lease = millis(left); left < 0 {
+	if g.handed { // with the descriptors
+		err = g.handshake(r)
+	} else if left := lease(); left < 0 {
 		err = scheduler.ErrLeaseOver
 	} else {
+		r.Lease = millis(left)
 		err = g.handshake(r)
 	}
 	if err == nil {
@@ -137,12 +142,13 @@ func (g *guarded) begin(r guard.Request, lease func() time.Duration) (err error)
 	return err
 }
 
-// openPipes makes our ends; theirs are 0 to 4 of the guard, -1 where missing.
-func (g *guarded) openPipes(w wires) (theirs [5]int, err error) {
-	theirs = [5]int{-1, -1, -1, -1, -1}
+// openPipes makes our ends; theirs are the agent's 0, 1 and 2, and the guard's
+// end of the link; -1 where missing.
+func (g *guarded) openPipes(w wires) (theirs [4]int, err error) {
+	theirs = [4]int{-1, -1, -1, -1}
 	if w.stdin {
 		g.stdin, g.stdinFD, theirs[0], err = newPipe(false)
-		g.pipes[0] = inode(theirs[0])
+		g.pipes[0], g.stays = inode(theirs[0]), true
 	} else {
 		theirs[0], err = syscall.Open(os.DevNull, syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
 	}
@@ -161,10 +167,7 @@ func (g *guarded) openPipes(w wires) (theirs [5]int, err error) {
 		return theirs, err
 	}
 	g.pipes[1], g.pipes[2] = inode(theirs[1]), inode(theirs[2])
-	if g.control, g.controlFD, theirs[3], err = newPipe(false); err != nil {
-		return theirs, err
-	}
-	g.status, _, theirs[4], err = newPipe(true)
+	g.link, g.linkFD, theirs[3], err = newLink()
 	return theirs, err
 }
 
@@ -186,7 +189,7 @@ func inode(fd int) uint64 {
 }
 
 func (g *guarded) closePipes() {
-	for _, f := range []*os.File{g.stdin, g.stdout.file, g.stderr.file, g.control, g.status} {
+	for _, f := range []*os.File{g.stdin, g.stdout.file, g.stderr.file, g.link} {
 		if f != nil {
 			_ = f.Close()
 		}
@@ -199,8 +202,7 @@ func (g *guarded) handshake(request guard.Request) error {
 		limit = farHandshakeLimit
 	}
 	deadline := time.Now().Add(limit)
-	_ = g.control.SetWriteDeadline(deadline)
-	_ = g.status.SetReadDeadline(deadline)
+	_ = g.link.SetDeadline(deadline)
 	r, message, err := g.given(request)
 	switch {
 	case err != nil && g.far != "":
@@ -218,7 +220,7 @@ func (g *guarded) handshake(request guard.Request) error {
 		return execError(orElse(request.Path, "the agent's program on host "+string(g.far)), syscall.Errno(r.Value))
 	}
 	g.runs(int(r.Value))
-	return g.status.SetReadDeadline(time.Time{})
+	return g.link.SetDeadline(time.Time{})
 }
 
 // runs notes which process the agent is.
@@ -226,8 +228,8 @@ func (g *guarded) runs(pid int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.agent = pid
-	if g.far != "" {
-		return // its pid is another machine's
+	if g.far != "" || !g.stays {
+		return // its pid is another machine's; or it is gone before anybody asks
 	}
 	if s, ok := guard.ReadStat(pid); ok {
 		g.started = s.Start
@@ -236,12 +238,18 @@ func (g *guarded) runs(pid int) {
 
 func (g *guarded) report() (r guard.Report, message string, err error) {
 	var b [guard.ReportSize]byte
-	if _, err := io.ReadFull(g.status, b[:]); err != nil {
+	if _, err := io.ReadFull(g.link, b[:]); err != nil {
+		if errors.Is(err, syscall.ECONNRESET) { // it ended, and had not read all that was said to it
+			err = io.EOF
+		}
 		return guard.Report{}, "", err
 	}
 	r = guard.DecodeReport(b)
+	if r.Words() == 0 {
+		return r, "", nil
+	}
 	text := make([]byte, r.Words())
-	_, err = io.ReadFull(g.status, text)
+	_, err = io.ReadFull(g.link, text)
 	return r, clean(text), err
 }
 
@@ -253,7 +261,7 @@ func (g *guarded) read() {
 	}
 }
 
-// send gives the guard a command. A pipe that is full belongs to a guard that
+// send gives the guard a command. A link that is full belongs to a guard that
 // is stopped; patience deals with that one.
 func (g *guarded) send(op guard.Op, value uint32) {
 	g.mu.Lock()
@@ -270,7 +278,7 @@ func (g *guarded) send(op guard.Op, value uint32) {
 // write is called with mu held.
 func (g *guarded) write(c guard.Command) {
 	b := c.Encode()
-	_, _ = syscall.Write(g.controlFD, b[:])
+	_, _ = syscall.Write(g.linkFD, b[:])
 }
 
 // requestHanded sends what was asked of the guard meanwhile.
@@ -308,9 +316,8 @@ func (g *guarded) wait() end {
 	if g.patience != nil {
 		g.patience.Stop()
 	}
-	_ = g.control.Close()
+	_ = g.link.Close()
 	g.mu.Unlock()
-	_ = g.status.Close()
 	if g.shared != nil {
 		return g.ended(r, err)
 	}

@@ -54,7 +54,7 @@ func (s *sharedGuard) orphans() (pids []int) {
 		if g.agent != 0 { // else the guard died before it said which that is
 			agents[g.agent] = g.started
 		}
-		since = min(since, g.started)
+		since = min(since, g.since)
 		g.mu.Unlock()
 		for _, inode := range g.pipes {
 			pipes[inode] = true

@@ -131,18 +131,19 @@ func (s *sharedGuard) end() {
 	})
 }
 
-// take hands the guard a ward: its descriptors, and then its request on its own
-// control pipe.
-func (s *sharedGuard) take(files [5]int, deadline time.Time) error {
+// take hands the guard a ward: its descriptors and its request; one that is long
+// goes over its link afterwards.
+func (s *sharedGuard) take(files [4]int, request []byte, deadline time.Time) error {
 	raw, err := s.socket.SyscallConn()
 	if err != nil {
 		return err
 	}
 	_ = s.socket.SetWriteDeadline(deadline)
-	rights := syscall.UnixRights(files[4], files[3], files[0], files[1], files[2])
+	rights := syscall.UnixRights(files[3], files[0], files[1], files[2])
+	packet := append([]byte{guard.NewWard}, request...)
 	var sent error
 	err = raw.Write(func(fd uintptr) bool {
-		sent = syscall.Sendmsg(int(fd), []byte{0}, rights, nil, syscall.MSG_NOSIGNAL)
+		sent = syscall.Sendmsg(int(fd), packet, rights, nil, syscall.MSG_NOSIGNAL)
 		return sent != syscall.EAGAIN
 	})
 	return errors.Join(err, sent)
@@ -189,14 +190,25 @@ func (s *sharedGuard) members() []*guarded {
 	return slices.Collect(maps.Keys(s.wards))
 }
 
-// handOver enters a ward under a guard and gives it its descriptors. A guard
-// that died with nobody there to see it is no reason not to start.
-func (l *Launcher) handOver(g *guarded, theirs [5]int) (err error) {
+// handOver enters a ward under a guard and gives it its descriptors and, where it
+// is not long, its request. A guard that died with nobody there to see it is no
+// reason not to start.
+func (l *Launcher) handOver(g *guarded, theirs [4]int, r guard.Request, lease func() time.Duration) (err error) {
 	for range 3 {
 		if g.shared, err = l.guardFor(g); err != nil {
 			return err
 		}
-		if err = g.shared.take(theirs, time.Now().Add(handshakeLimit)); err == nil {
+		left := lease()
+		if r.Lease = millis(left); left < 0 {
+			g.shared.leave(g)
+			return scheduler.ErrLeaseOver
+		}
+		request := r.Encode()
+		if len(request) > guard.PacketRequest {
+			request = nil
+		}
+		if err = g.shared.take(theirs, request, time.Now().Add(handshakeLimit)); err == nil {
+			g.handed = len(request) > 0
 			return nil
 		}
 		dead := errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, os.ErrClosed)
@@ -213,12 +225,14 @@ func (l *Launcher) handOver(g *guarded, theirs [5]int) (err error) {
 
 // given reads what a guard says at first of a ward.
 func (g *guarded) given(request guard.Request) (r guard.Report, message string, err error) {
-	_, wrote := g.control.Write(request.Encode())
-	if errors.Is(wrote, os.ErrDeadlineExceeded) {
-		return r, "", fmt.Errorf("hand the agent to its guard: %w", wrote)
+	if !g.handed {
+		_, wrote := g.link.Write(request.Encode())
+		if errors.Is(wrote, os.ErrDeadlineExceeded) {
+			return r, "", fmt.Errorf("hand the agent to its guard: %w", wrote)
+		}
+		g.requestHanded()
 	}
-	g.requestHanded()
-	r, message, err = g.report() // also where it closed the pipe: then this says why
+	r, message, err = g.report() // also where it closed the link: then this says why
 	switch {
 	case err == nil || g.far != "":
 	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):

@@ -86,16 +86,38 @@ func (s *stream) read() (ended bool) {
 // the agent's side does, as agents expect. Both close on exec.
 func newPipe(weRead bool) (ours *os.File, fd int, theirs int, err error) {
 	var p [2]int
-	if err := syscall.Pipe2(p[:], syscall.O_CLOEXEC); err != nil {
+	if err := syscall.Pipe2(p[:], syscall.O_CLOEXEC|syscall.O_NONBLOCK); err != nil {
 		return nil, -1, -1, os.NewSyscallError("pipe2", err)
 	}
 	fd, theirs = p[1], p[0]
 	if weRead {
 		fd, theirs = p[0], p[1]
 	}
-	if err := syscall.SetNonblock(fd, true); err != nil {
+	if err := setFlags(theirs, 0); err != nil {
 		_, _ = syscall.Close(p[0]), syscall.Close(p[1])
-		return nil, -1, -1, os.NewSyscallError("fcntl", err)
+		return nil, -1, -1, err
 	}
 	return os.NewFile(uintptr(fd), "pipe"), fd, theirs, nil
+}
+
+// newLink makes a pair of sockets, of which ours does not block. Both close on exec.
+func newLink() (ours *os.File, fd int, theirs int, err error) {
+	p, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, -1, -1, os.NewSyscallError("socketpair", err)
+	}
+	if err := setFlags(p[0], syscall.O_NONBLOCK); err != nil {
+		_, _ = syscall.Close(p[0]), syscall.Close(p[1])
+		return nil, -1, -1, err
+	}
+	return os.NewFile(uintptr(p[0]), "link"), p[0], p[1], nil
+}
+
+// setFlags sets the flags of a file that has no others than those.
+func setFlags(fd int, flags int) error {
+	_, _, errno := syscall.Syscall(syscall.SYS_FCNTL, uintptr(fd), syscall.F_SETFL, uintptr(flags))
+	if errno != 0 {
+		return os.NewSyscallError("fcntl", errno)
+	}
+	return nil
 }

@@ -41,7 +41,7 @@ func run() int {
 	// main thread ends with the process.
 	runtime.LockOSThread()
 	becomeGuard()
-	if isSocket(socketFD) {
+	if takesPackets(socketFD) {
 		return runWards()
 	}
 	request, err := readRequest(controlFD)
@@ -52,9 +52,10 @@ func run() int {
 	return runNear(request)
 }
 
-func isSocket(fd int) bool {
-	var st syscall.Stat_t
-	return syscall.Fstat(fd, &st) == nil && st.Mode&syscall.S_IFMT == syscall.S_IFSOCK
+// takesPackets tells the socket on which wards come from the link of one agent.
+func takesPackets(fd int) bool {
+	kind, err := syscall.GetsockoptInt(fd, syscall.SOL_SOCKET, syscall.SO_TYPE)
+	return err == nil && kind == syscall.SOCK_SEQPACKET
 }
 
 // becomeGuard makes this process one that inherits the orphans of its

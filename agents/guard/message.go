@@ -22,7 +22,7 @@ type Command struct {
 
 const commandSize = 5
 
-// Encode writes a command as it goes over the control pipe.
+// Encode writes a command as it goes over the link.
 func (c Command) Encode() [commandSize]byte {
 	return [commandSize]byte{byte(c.Op), byte(c.Value), byte(c.Value >> 8), byte(c.Value >> 16), byte(c.Value >> 24)}
 }
@@ -65,7 +65,7 @@ const (
 	ByItself Reason = iota
 	// Ordered: Kill.
 	Ordered
-	// SchedulerGone: the control pipe ended.
+	// SchedulerGone: the link ended.
 	SchedulerGone
 	// LeaseMissed: no renewal in time.
 	LeaseMissed
@@ -76,7 +76,7 @@ const (
 	LineLost
 )
 
-// Report is what the guard says on the status pipe.
+// Report is what the guard says on the link.
 type Report struct {
 	Kind   Kind
 	Reason Reason

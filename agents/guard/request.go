@@ -2,7 +2,7 @@ package guard
 
 import "syscall"
 
-// Request is what the guard is to start. It travels over the control pipe, so
+// Request is what the guard is to start. It travels over a socket of the guard's, so
 // neither the guard's command line nor its environment shows an agent's secrets.
 type Request struct {
 	Path     string   // absolute
@@ -72,6 +72,14 @@ func putStrings(b []byte, list []string) []byte {
 	}
 	return b
 }
+
+// PacketRequest is the longest encoded request in bytes that goes with the
+// descriptors of its ward. It lies far below what the kernel takes as one packet
+// by default (208 KiB).
+const PacketRequest = 32 << 10
+
+// NewWard is how a packet begins that brings a ward.
+const NewWard = 'w'
 
 // readRequest reads the one request, which comes before the commands.
 func readRequest(fd int) (Request, error) {

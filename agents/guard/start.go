@@ -4,9 +4,9 @@ import "syscall"
 
 // Start runs the guard of an instance's agents on this machine: the program at
 // path under argv[0] = Name, with args after it. Over socket, a unix socket of
-// packets, it is given wards: for each a message of one byte with the
-// descriptors of its status and control pipes and of the agent's 0, 1 and 2. The
-// caller reaps the pid.
+// packets, it is given wards: for each a message of NewWard and its request, or
+// of NewWard alone where that comes over the link, with the descriptors of the
+// link and of the agent's 0, 1 and 2. The caller reaps the pid.
 func Start(path string, args []string, socket uintptr) (pid int, err error) {
 	null, err := syscall.Open("/dev/null", syscall.O_RDWR|syscall.O_CLOEXEC, 0)
 	if err != nil {
@@ -17,10 +17,11 @@ func Start(path string, args []string, socket uintptr) (pid int, err error) {
 }
 
 // StartNear runs the guard of one agent on another host: it carries what the
-// agent says, and may come to need its collector. files become its descriptors 0
-// to 4.
-func StartNear(path string, args []string, files [5]uintptr) (pid int, err error) {
-	return start(path, args, files[:], "GOGC=off", "GOMEMLIMIT=32MiB")
+// agent says, and may come to need its collector. files are the agent's 0, 1 and
+// 2 and the link, over which the guard is commanded and reports.
+func StartNear(path string, args []string, files [4]int) (pid int, err error) {
+	list := []uintptr{uintptr(files[0]), uintptr(files[1]), uintptr(files[2]), uintptr(files[3]), uintptr(files[3])}
+	return start(path, args, list, "GOGC=off", "GOMEMLIMIT=32MiB")
 }
 
 func start(path string, args []string, files []uintptr, env ...string) (pid int, err error) {

@@ -73,6 +73,29 @@ func setMask(mask uint64) (old uint64) {
 	return old
 }
 
+// receiveNow reads what has come on a socket, which itself may block.
+func receiveNow(fd int, b []byte) (n int, errno syscall.Errno) {
+	got, _, errno := syscall.RawSyscall6(syscall.SYS_RECVFROM, uintptr(fd), uintptr(unsafe.Pointer(&b[0])),
+		uintptr(len(b)), syscall.MSG_DONTWAIT, 0, 0)
+	return int(got), errno
+}
+
+// unread reports whether the other side of a socket has not read all that was written to it.
+func unread(fd int) bool {
+	var n int32
+	_, _, errno := syscall.RawSyscall(syscall.SYS_IOCTL, uintptr(fd), syscall.TIOCOUTQ, uintptr(unsafe.Pointer(&n)))
+	return errno == 0 && n > 0
+}
+
+// Ticks is now as the kernel counts when processes start: in hundredths of a
+// second since boot.
+func Ticks() uint64 {
+	const boottime, perTick = 7, 10_000_000
+	var t syscall.Timespec
+	_, _, _ = syscall.RawSyscall(syscall.SYS_CLOCK_GETTIME, boottime, uintptr(unsafe.Pointer(&t)), 0)
+	return uint64(t.Nano()) / perTick
+}
+
 func readFull(fd int, b []byte) error {
 	for len(b) > 0 {
 		n, err := syscall.Read(fd, b)

@@ -7,12 +7,11 @@ import (
 
 // ward is one agent that is guarded, with all that descends from it.
 type ward struct {
-	slot    int
-	tag     uint64 // what all its processes inherit
-	control int    // -1: nobody commands it any more
-	status  int
-	files   [3]int // the agent's 0, 1, 2, until it runs
-	heard   []byte // of its request, or of a command that is not whole yet
+	slot  int
+	tag   uint64 // what all its processes inherit
+	link  int    // commands come on it, and reports go; -1: nobody is there any more
+	files [3]int // the agent's 0, 1, 2, until it runs
+	heard []byte // of its request, or of a command that is not whole yet
 
 	agent  int  // its pid; 0: it does not run yet
 	gone   bool // the agent has been reaped
@@ -42,19 +41,19 @@ func (w *ward) dropFiles() {
 	}
 }
 
-// hear reads a ward's control pipe: its request, then commands. The end of the
-// pipe means that whoever wanted the ward is gone.
+// hear reads a ward's link: its request, unless it has that, then commands. The
+// end of the link means that whoever wanted the ward is gone.
 func (g *wards) hear(w *ward) {
 	var buf [4096]byte
 	for {
-		n, err := syscall.Read(w.control, buf[:])
+		n, errno := receiveNow(w.link, buf[:])
 		switch {
-		case err == syscall.EINTR:
+		case errno == syscall.EINTR:
 			continue
-		case err == syscall.EAGAIN:
+		case errno == syscall.EAGAIN:
 			return
-		case err != nil || n <= 0:
-			g.dropControl(w)
+		case errno != 0 || n <= 0:
+			g.dropLink(w)
 			if w.end(SchedulerGone); w.agent == 0 {
 				g.free(w)
 			}
@@ -106,7 +105,7 @@ func (w *ward) command(c Command) {
 	case Kill:
 		w.end(Ordered)
 	case Ask:
-		tell(w.status, Report{Kind: Living})
+		tell(w.link, Report{Kind: Living})
 	case Lease:
 		w.setLease(c.Value)
 	case Hangup:
@@ -124,7 +123,7 @@ func (w *ward) setLease(ms uint32) {
 
 // refuse tells that there is no agent.
 func (g *wards) refuse(w *ward, errno syscall.Errno) bool {
-	tell(w.status, Report{Kind: Failed, Value: uint32(errno)})
+	tell(w.link, Report{Kind: Failed, Value: uint32(errno)})
 	g.free(w)
 	return false
 }
@@ -141,7 +140,7 @@ func (g *wards) start(w *ward, r Request) syscall.Errno {
 	w.agent, g.left = pid, true
 	g.byAgent[pid] = w
 	w.setLease(r.Lease)
-	tell(w.status, Report{Kind: Started, Value: uint32(pid)})
+	tell(w.link, Report{Kind: Started, Value: uint32(pid)})
 	return 0
 }
 

@@ -12,7 +12,7 @@ const (
 
 	// Each start of an agent brings so many descriptors, and needs some more for
 	// a moment. Whoever does not have them free is refused, and told.
-	handed = 5
+	handed = 4
 	spare  = 4
 	ours   = 64 // at the most: the guard's own, whatever it was started with
 
@@ -25,16 +25,18 @@ const (
 
 // wards are all agents of one instance on this machine. One goroutine, locked to
 // the main thread, does everything: it waits for the socket on which new wards
-// come, for each one's control pipe, and for signals.
+// come, for each one's link, and for signals.
 type wards struct {
 	epoll, socket int
 	signals       [2]int // a pipe: 'c' a child has ended, 't' SIGTERM
 
-	byControl map[int32]*ward
-	byAgent   map[int]*ward
-	byTag     map[uint64]*ward
-	own       uint64 // the tag that this guard bears itself
-	slots     []int  // that were used and are free
+	byLink  map[int32]*ward
+	byAgent map[int]*ward
+	byTag   map[uint64]*ward
+	own     uint64 // the tag that this guard bears itself
+	slots   []int  // that were used and are free
+
+	packet [1 + PacketRequest]byte // the last one that came
 
 	left  bool // children of ours live, or may
 	over  bool // the scheduler is gone, or we were told to end: no more wards
@@ -44,7 +46,7 @@ type wards struct {
 // runWards guards until the scheduler is gone and all its wards are dead.
 func runWards() int {
 	defer enterCgroup()()
-	g := &wards{socket: socketFD, byControl: map[int32]*ward{}, byAgent: map[int]*ward{}, byTag: map[uint64]*ward{},
+	g := &wards{socket: socketFD, byLink: map[int32]*ward{}, byAgent: map[int]*ward{}, byTag: map[uint64]*ward{},
 		own: ownTag()}
 	signal.Notify(make(chan os.Signal, 1), others...) // caught and dropped; an exec makes them what they were
 	var err error
@@ -75,7 +77,7 @@ func runWards() int {
 			case g.signals[0]:
 				g.signalled()
 			default:
-				if w := g.byControl[fd]; w != nil { // else it has ended in this round
+				if w := g.byLink[fd]; w != nil { // else it has ended in this round
 					g.hear(w)
 				}
 			}
@@ -128,12 +130,11 @@ func (g *wards) endAll(why Reason) {
 	}
 }
 
-// receive takes one new ward: a message of five descriptors. What is to be
-// started comes on its control pipe.
+// receive takes one new ward: a message with four descriptors. What is to be
+// started is in it, or comes on the ward's link.
 func (g *wards) receive() {
-	var b [1]byte
 	oob := make([]byte, syscall.CmsgSpace(handed*4))
-	n, oobn, _, _, err := syscall.Recvmsg(g.socket, b[:], oob, syscall.MSG_CMSG_CLOEXEC|syscall.MSG_DONTWAIT)
+	n, oobn, _, _, err := syscall.Recvmsg(g.socket, g.packet[:], oob, syscall.MSG_CMSG_CLOEXEC|syscall.MSG_DONTWAIT)
 	switch {
 	case err == syscall.EAGAIN || err == syscall.EINTR:
 		return
@@ -143,15 +144,19 @@ func (g *wards) receive() {
 	}
 	files := rights(oob[:oobn])
 	if len(files) == 0 {
-		return // the scheduler sees the end of its status pipe
+		return // the scheduler sees the end of its link
 	}
 	if len(files) < handed || !g.room(files[0]) {
 		tell(files[0], Report{Kind: Failed, Value: uint32(syscall.EMFILE)})
-	} else if w := g.newWard(files); g.listenTo(w.control) {
-		g.byControl[int32(w.control)] = w
+	} else if w := g.newWard(files); g.listenTo(w.link) {
+		g.byLink[int32(w.link)] = w
+		if n > 1 {
+			w.heard = append(w.heard, g.packet[1:n]...)
+			g.obey(w)
+		}
 		return
 	} else {
-		tell(w.status, Report{Kind: Failed, Value: uint32(syscall.ENOSPC)}) // fs.epoll.max_user_watches
+		tell(w.link, Report{Kind: Failed, Value: uint32(syscall.ENOSPC)}) // fs.epoll.max_user_watches
 		g.free(w)
 		return
 	}
@@ -196,8 +201,7 @@ func (g *wards) newWard(files []int) *ward {
 	if n := len(g.slots); n > 0 {
 		slot, g.slots = g.slots[n-1], g.slots[:n-1]
 	}
-	w := &ward{slot: slot, tag: tagUnder(g.own, slot), status: files[0], control: files[1], files: [3]int(files[2:])}
-	_ = syscall.SetNonblock(w.control, true)
+	w := &ward{slot: slot, tag: tagUnder(g.own, slot), link: files[0], files: [3]int(files[1:])}
 	g.byTag[w.tag] = w
 	return w
 }
@@ -280,7 +284,7 @@ func (g *wards) finish(now time.Time) {
 			continue
 		}
 		if w.gone && known && len(strays[w]) == 0 {
-			tell(w.status, Report{Kind: Exited, Reason: w.why, Value: uint32(w.exit)})
+			tell(w.link, Report{Kind: Exited, Reason: w.why, Value: uint32(w.exit)})
 			g.free(w)
 			continue
 		}
@@ -293,9 +297,9 @@ func (g *wards) finish(now time.Time) {
 		roots = append(roots, strays[w]...)
 		w.nap = min(2*max(w.nap, firstNap/2), longest)
 		w.look = now.Add(w.nap)
-		if now.Sub(w.said) >= reminder {
+		if now.Sub(w.said) >= reminder && !unread(w.link) { // else nobody reads them
 			w.said = now
-			tell(w.status, Report{Kind: Living})
+			tell(w.link, Report{Kind: Living})
 		}
 	}
 	switch {
@@ -353,20 +357,19 @@ func (g *wards) byTagOrAbove(tag uint64) *ward {
 	return nil
 }
 
-func (g *wards) dropControl(w *ward) {
-	if w.control >= 0 {
-		delete(g.byControl, int32(w.control))
-		g.ignore(w.control)
-		_ = syscall.Close(w.control)
-		w.control = -1
+func (g *wards) dropLink(w *ward) {
+	if w.link >= 0 {
+		delete(g.byLink, int32(w.link))
+		g.ignore(w.link)
+		_ = syscall.Close(w.link)
+		w.link = -1
 	}
 }
 
 // free forgets a ward of which nothing lives.
 func (g *wards) free(w *ward) {
-	g.dropControl(w)
+	g.dropLink(w)
 	w.dropFiles()
-	_ = syscall.Close(w.status)
 	delete(g.byTag, w.tag)
 	g.slots = append(g.slots, w.slot)
 }
