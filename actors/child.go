@@ -222,6 +222,7 @@ func (k *child) flush(c actor.Context, was scheduler.ChildState) {
 		} else {
 			k.inst.outbox.owe(k.owed...)
 		}
+		clear(k.owed) // each holds the list that its line is in
 		k.owed = k.owed[:0]
 	}
 	for job, results := range k.items {

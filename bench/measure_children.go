@@ -64,7 +64,7 @@ func (b *bench) crowd(ctx context.Context, round int, s *session, n int, row str
 	if err := s.settle(ctx, time.Minute); err != nil {
 		return err
 	}
-	time.Sleep(3 * time.Second) // at rest again
+	time.Sleep(10 * time.Second) // at rest again: serve gives memory back when it has found twice that nothing is to do
 	after, err := memory(s.pid(), "status", "VmRSS")
 	if err != nil {
 		return err

@@ -6,7 +6,7 @@ const warmSamples = 20
 
 // measureLatency inserts one job at a time into an idle queue.
 func measureLatency(ctx context.Context, b *bench, round int) error {
-	n := b.length(120, 1000)
+	n := b.length(300, 1000)
 	take := func(c contender, n int) func() error {
 		return func() error {
 			return b.with(ctx, c, options{}, func(s *session) error {

@@ -16,6 +16,7 @@ import (
 const (
 	worthResting = 4 << 20 // bytes allocated since the last time; collecting takes a few ms
 	quiet        = 1 << 20 // bytes allocated from one look to the next: who works allocates more
+	each         = 2 << 10 // more of both for each goroutine: children that are idle have leases and tell how they are
 )
 
 // rest gives memory back whenever nothing was to do from one look to the next; the
@@ -34,8 +35,9 @@ func rest(ctx context.Context, gate func() scheduler.GateState, every time.Durat
 		}
 		metrics.Read(allocated)
 		now := allocated[0].Value.Uint64()
-		sleeps := gate() == scheduler.GateAsleep && now-before < quiet
-		if sleeps && slept && (!rested || now-last > worthResting) {
+		idlers := each * uint64(runtime.NumGoroutine())
+		sleeps := gate() == scheduler.GateAsleep && now-before < quiet+idlers
+		if sleeps && slept && (!rested || now-last > worthResting+idlers) {
 			runtime.GC() // shrinks stacks; what that frees is found by the next one
 			debug.FreeOSMemory()
 			if !rested {
