@@ -125,8 +125,12 @@ func TestDatabase_CrashUnclaimsWhatRuns(t *testing.T) {
 			c, e := setupOwn(t)
 			j := newJournal(t)
 			line, url := through(t, e.url)
-			// No heartbeat for long after the first, and children that are up:
-			// any other commit would take the claims to the disk with it.
+			// No heartbeat for long after the first, and children that are up: any other commit would take the claims
+			// to the disk with it. So would the server, with a page that it writes in the background.
+			for _, s := range []string{"alter system set bgwriter_lru_maxpages = 0", "alter system set autovacuum = off",
+				"select pg_reload_conf()"} {
+				e.sql(s)
+			}
 			i := e.serve(fmt.Sprintf("database: {url: %q}\ninstance: {heartbeat: 10m, lag: 30m}\nhosts:\n  - {name: local, slots: %d}\n", url, test.slots) +
 				agents(j.agent("work", "exec")))
 			e.insertMany(2, "300ms")
