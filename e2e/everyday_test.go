@@ -68,7 +68,7 @@ func TestEveryday_InUnderFortyLines(t *testing.T) {
 			e.serve(agents("type: mail, mode: exec, command: [sh, -c]", `type: invoice, command: [sh, `+e.file("invoice", `echo '{"bellhop":1}'
 while read -r job; do
   echo '{"progress":{"done":0.5,"text":"page 1"}}'
-  read -r go <`+fifo+`
+  until read -r go <`+fifo+`; do :; done
   echo '{"result":{"pages":2}}'; echo '{"ok":true}'
 done
 `, 0o644)+"]"))

@@ -22,7 +22,7 @@ func TestReload_TakesWhatChangedAndTouchesNothingElse(t *testing.T) {
 	e := setup(t)
 	fifo := e.fifo("go")
 	waits := func(says string) string {
-		return "[bash, -c, 'echo OK; while read -r line; do [ -z \"$line\" ] || read -r go <" + fifo + "; echo LOG " + says + "; echo OK; done']"
+		return "[bash, -c, 'echo OK; while read -r line; do [ -z \"$line\" ] || until read -r go <" + fifo + "; do :; done; echo LOG " + says + "; echo OK; done']"
 	}
 	before := "hosts: [{name: local, slots: 8}]\n" + agents("type: same, command: "+waits("same"),
 		"type: other, command: "+waits("old"), "type: gone, command: "+waits("gone"),

@@ -16,7 +16,8 @@ import (
 )
 
 // giver is an agent in shell that does what its args say, in the json dialect.
-const giver = `echo '{"bellhop":1,"type":"give"}'
+const giver = `go() { until read -r _ <"$GO"; do :; done; }
+echo '{"bellhop":1,"type":"give"}'
 while IFS= read -r job; do
   say=${job#*\"args\":\"}; say=${say%%\"*}
   case $say in
@@ -27,7 +28,7 @@ while IFS= read -r job; do
   zero)    echo '{"result":"a\u0000b"}'; echo '{"ok":true}';;
   long)    printf '{"result":"%0100000d"}\n{"ok":true}\n' 0;;
   mega)    printf '{"result":"%02000000d"}\n{"ok":true}\n' 0;;
-  half)    echo '{"progress":{"done":0.5,"text":"page 1"}}'; read -r go <"$GO"; echo '{"progress":{"done":3,"of":4}}'; read -r go <"$GO"; echo '{"ok":true}';;
+  half)    echo '{"progress":{"done":0.5,"text":"page 1"}}'; go; echo '{"progress":{"done":3,"of":4}}'; go; echo '{"ok":true}';;
   second)  case $job in *'"attempt":1'*) echo '{"progress":0.9}'; echo '{"result":1}'; echo '{"fail":"x"}';; *) echo '{"result":2}'; echo '{"ok":true}';; esac;;
   never)   echo '{"fail":"bad input","retry":false}';;
   soon)    echo '{"fail":"busy","retry":"50ms"}';;
@@ -129,7 +130,7 @@ func TestResults_RingsForWhoWaits(t *testing.T) {
 	t.Parallel()
 	e := setup(t)
 	fifo := e.fifo("go")
-	e.serve(agents("type: a, command: [sh, -c, 'echo OK; while read -r line; do read -r go <" + fifo + "; echo OK; done'], max: 1"))
+	e.serve(agents("type: a, command: [sh, -c, 'echo OK; while read -r line; do until read -r go <" + fifo + "; do :; done; echo OK; done'], max: 1"))
 	conn, err := e.pool.Acquire(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -193,7 +194,8 @@ func (e *env) fifo(name string) (path string) {
 }
 
 // write writes a line for who reads from a pipe, once there is somebody: opened as a
-// file is, it would wait for ever where who should read is dead.
+// file is, it would wait for ever where who should read is dead. Who reads a second line
+// has to open the pipe until there is one: the one who wrote the first may have it open still.
 func (e *env) write(path, line string) {
 	e.t.Helper()
 	pgtest.Eventually(e.t, patience, "somebody reads from "+path, func() bool {
