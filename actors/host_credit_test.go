@@ -127,3 +127,29 @@ func TestHost_AsksForLinesBehindThoseInHand(t *testing.T) {
 		})
 	}
 }
+
+// A child that was not woken yet for what its process has said is not taken for
+// slow: its lines stay. Those of one that has said nothing go to others.
+func TestChild_HearsItsProcessBeforeItIsTakenForSlow(t *testing.T) {
+	t.Parallel()
+	playExec(t, time.Millisecond, []scheduler.TypeName{"a"}, func(o *standing, l *launcher) {
+		o.deal("a", false, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12)
+		o.hear(0)
+		quick, slow := l.processes[0], l.processes[1]
+		if len(quick.lines) != 5 || len(slow.lines) != 5 {
+			t.Fatalf("they have %d and %d lines", len(quick.lines), len(slow.lines))
+		}
+		o.hear(9 * time.Millisecond)
+		quick.mu.Lock()
+		for range 4 {
+			quick.events = append(quick.events, scheduler.ChildEvent{Kind: scheduler.EventAnswered,
+				Claim: quick.lines[0].Claim, OK: true, At: time.Now()})
+			quick.lines = quick.lines[1:]
+		}
+		quick.mu.Unlock()
+		o.hear(time.Millisecond)
+		if quick.recalls != 0 || slow.recalls != 1 {
+			t.Errorf("lines were wanted back from the quick one %d times, from the slow one %d times", quick.recalls, slow.recalls)
+		}
+	})
+}

@@ -36,13 +36,14 @@ func (l *launcher) Serves(scheduler.InstanceID)                     {}
 
 // idleProcess keeps the lines that it is fed.
 type idleProcess struct {
-	mu     sync.Mutex
-	events []scheduler.ChildEvent
-	lines  []scheduler.Line
-	wake   func()
-	fed    func() // nil: nobody is told
-	once   sync.Once
-	done   chan struct{}
+	mu      sync.Mutex
+	events  []scheduler.ChildEvent
+	lines   []scheduler.Line
+	wake    func()
+	fed     func() // nil: nobody is told
+	recalls int
+	once    sync.Once
+	done    chan struct{}
 }
 
 func (p *idleProcess) happens(ev scheduler.ChildEvent) {
@@ -73,6 +74,7 @@ func (p *idleProcess) Feed(lines []scheduler.Line) {
 func (p *idleProcess) Recall() (behind []scheduler.Line) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.recalls++
 	if len(p.lines) > 1 {
 		behind, p.lines = p.lines[1:], p.lines[:1]
 	}

@@ -71,6 +71,25 @@ func TestJSON_JobHasAllThatThereIs(t *testing.T) {
 	}
 }
 
+// Who has asked for locks may hold some, for which others wait; whoever asked
+// for none with his line holds none.
+func TestJSON_AnAnswerTellsWhetherLocksWereAskedFor(t *testing.T) {
+	t.Parallel()
+	b := setup(t, sh(t, `echo '{"bellhop":1,"type":"work"}'
+while IFS= read -r job; do
+ case $job in *locks*) echo '{"lock":["db:a=shared"]}'; IFS= read -r told;; esac
+ echo '{"ok":true}'
+done`))
+	c := b.launch()
+	c.await(scheduler.EventReady)
+	c.feed(line(1, "plain"), line(2, "locks"), line(3, "plain"))
+	for job, want := range []bool{false, true, false} {
+		if ev := c.await(scheduler.EventAnswered); !ev.OK || ev.Locks != want {
+			t.Errorf("answer %d is %+v", job, ev)
+		}
+	}
+}
+
 // pythonish is a json agent in shell: it answers by what the job's args hold.
 const pythonish = `echo '{"bellhop":1,"type":"work"}'
 while IFS= read -r job; do

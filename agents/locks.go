@@ -29,6 +29,7 @@ const failPatience = 2 * time.Second
 type askedLocks struct {
 	queue  []scheduler.LockAsk // the first of it is asked for
 	asked  int                 // how many ever were: an answer to an older one is nobody's
+	any    bool                // some was for this line
 	failed *scheduler.LockAnswer
 }
 
@@ -82,7 +83,7 @@ func (p *Process) askLocks(line []byte) {
 		return
 	}
 	ask.Claim = p.hand.Claim
-	p.locks.queue = append(p.locks.queue, ask)
+	p.locks.queue, p.locks.any = append(p.locks.queue, ask), true
 	first := len(p.locks.queue) == 1
 	p.mu.Unlock()
 	if first {
@@ -142,7 +143,7 @@ func (p *Process) answerFailed() {
 
 // endLocks forgets what was asked for a line that is over. mu is held.
 func (p *Process) endLocks() {
-	p.locks.queue, p.locks.failed, p.replies = nil, nil, nil
+	p.locks.queue, p.locks.any, p.locks.failed, p.replies = nil, false, nil, nil
 	p.locks.asked++
 }
 

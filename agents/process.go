@@ -295,7 +295,7 @@ func (p *Process) answer(ok bool, code, signal int, why scheduler.Account) {
 	}
 	p.push(scheduler.ChildEvent{Kind: scheduler.EventAnswered, At: time.Now(), Claim: p.hand.Claim, Item: p.hand.Item,
 		OK: ok, ExitCode: code, Signal: signal, Error: why.Reason, Message: why.Message, Successes: p.successes,
-		Answer: p.gives.answer})
+		Answer: p.gives.answer, Locks: p.locks.any})
 	p.inHand, p.successes, p.items, p.gives = false, 0, 0, given{}
 	p.endLocks()
 }

@@ -386,3 +386,19 @@ func childMoves() []string {
 	}
 	return list
 }
+
+// A line for which locks were asked while it was in hand is told as one that
+// holds some, and the child's own are what they were.
+func TestChild_WhatWasAskedForCountsAsHeld(t *testing.T) {
+	t.Parallel()
+	c := childIn(ChildReady, happening{})
+	l := Line{Claim: Claim{Job: 1, Fence: 1}}
+	c, _ = c.Step(ChildEvent{Kind: EventGiven, Lines: []Line{l}}, noon)
+	for _, asked := range []bool{false, true} {
+		_, effects := c.Step(ChildEvent{Kind: EventAnswered, Claim: l.Claim, OK: true, Locks: asked, At: noon}, noon)
+		r := Record{Kind: RecordSettle, Result: effects[0].Result}
+		if r.Line().Locked != asked || r.Hurries() != asked || c.Lines[0].Locked {
+			t.Errorf("asked %v: the record is of %+v", asked, r.Line())
+		}
+	}
+}

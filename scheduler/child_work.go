@@ -30,6 +30,11 @@ func (c Child) answered(ev ChildEvent, now time.Time) (Child, []Effect) {
 		return c, nil
 	}
 	r := c.result(i, ev, now)
+	if ev.Locks {
+		line := c.Lines[i]
+		line.Locked = true
+		r.Line = &line
+	}
 	r.Outcome, r.Answer = OutcomeFailed, ev.Answer
 	if ev.OK {
 		r.Outcome, r.Error, r.Message = OutcomeSucceeded, "", ""

@@ -59,6 +59,7 @@ type ChildEvent struct {
 	Message   string     // and what the agent itself said of it, which is not for every reader of the queue
 	Successes int        // Answered: how many `Success` lines
 	Answer    *Answer    // Answered: what was said besides; nil: nothing
+	Locks     bool       // Answered: locks were asked for while the line was in hand, which others may wait for
 	Lines     []Line     // Given, Returned
 	Stop      StopReason // Free, Kill: why. Exited: on whose wish, where the process says that it was ours
 	Now       bool       // Cancel

@@ -36,7 +36,7 @@ type Line struct {
 	// Assigned: when it was claimed no child was up for it, so its row says
 	// assigned (an item's says nothing) and a child has to come up.
 	Assigned bool
-	Locked   bool // it was claimed in a pass, and its job holds locks
+	Locked   bool // its job holds locks: it was claimed in a pass, or its agent has asked for some
 }
 
 // handle names a line: the items of an MSQ job share its claim.

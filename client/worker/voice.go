@@ -44,6 +44,7 @@ type words struct {
 	answer    *scheduler.Answer
 	refused   string // why the line fails, whatever becomes of it
 	successes int
+	locks     bool // some were asked for
 	failed    *scheduler.LockAnswer
 }
 
@@ -125,6 +126,9 @@ func (v *voice) Ask(ctx context.Context, r agent.LockRequest) ([]string, error) 
 	case len(r.Lock)+len(r.Unlock) == 0:
 		return nil, fmt.Errorf("%w: no locks are named; write db:orders=exclusive", agent.ErrRefused)
 	}
+	v.mu.Lock()
+	v.has.locks = true
+	v.mu.Unlock()
 	answers := make(chan scheduler.LockAnswer, 1)
 	v.child.worker.ask(scheduler.LockAsk{Claim: v.line.Claim, Locks: r.Lock, Any: r.Any, Unlock: r.Unlock},
 		func(a scheduler.LockAnswer) { answers <- a })
@@ -175,7 +179,7 @@ func (v *voice) end() words {
 // event is the answer to the line.
 func (w words) event(v *voice, verdict agent.Verdict) scheduler.ChildEvent {
 	ev := scheduler.ChildEvent{Kind: scheduler.EventAnswered, At: time.Now(), Claim: v.line.Claim, Item: v.line.Item,
-		OK: verdict.Err == nil, ExitCode: verdict.ExitCode, Successes: w.successes, Answer: w.answer}
+		OK: verdict.Err == nil, ExitCode: verdict.ExitCode, Successes: w.successes, Answer: w.answer, Locks: w.locks}
 	switch {
 	case w.failed != nil:
 		ev.OK, ev.ExitCode, ev.Error, ev.Again = false, 1, w.failed.Failed, w.failed.Again

@@ -241,20 +241,29 @@ func missing(records []scheduler.Record, done map[scheduler.JobID]int) []schedul
 	return stale
 }
 
-// sorted takes records apart by the statements that write them: starts, what is
-// given back, plain successes, those that bring something, and all others.
-func sorted(records []scheduler.Record) (of [5][]scheduler.Record) {
+// Records by the statements that write them.
+const (
+	ofStarts    = iota
+	ofReturns   // what goes back
+	ofSuccesses // plain ones
+	ofResults   // of those, such as bring something
+	ofOthers
+	ofKinds // how many there are
+)
+
+// sorted takes records apart, in their order.
+func sorted(records []scheduler.Record) (of [ofKinds][]scheduler.Record) {
 	for i := range records {
-		r, to := &records[i], 4
+		r, to := &records[i], ofOthers
 		switch {
 		case r.Kind == scheduler.RecordStart:
-			to = 0
+			to = ofStarts
 		case r.Kind == scheduler.RecordRequeue:
-			to = 1
+			to = ofReturns
 		case r.Plain() && (r.Result.Given() != nil || r.EndedAs() != ""):
-			to = 3
+			to = ofResults
 		case r.Plain():
-			to = 2
+			to = ofSuccesses
 		}
 		if n := len(of[to]); n == i { // nearly always all are of one kind: those are not copied
 			of[to] = records[: i+1 : i+1]
@@ -269,7 +278,7 @@ func queueRecords(
 	batch *pgx.Batch, me scheduler.InstanceID, records []scheduler.Record, now time.Time, did func(int64),
 ) {
 	of := sorted(records)
-	start, back, plain, given, other := of[0], of[1], of[2], of[3], of[4]
+	start, back, plain, given, other := of[ofStarts], of[ofReturns], of[ofSuccesses], of[ofResults], of[ofOthers]
 	queue := func(text string, args []any) {
 		batch.Queue(text, args...).Query(func(rows pgx.Rows) error {
 			var id int64
