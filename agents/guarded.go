@@ -72,10 +72,6 @@ func (l *Launcher) start(p childRef, r guard.Request, w wires, lease func() time
 func (l *Launcher) startGuard(
 	p childRef, r guard.Request, w wires, lease func() time.Duration,
 ) (*guarded, error) {
-	request := r.Encode()
-	if len(request) > guard.MaxRequest {
-		return nil, errArgsTooLong
-	}
 	g := &guarded{far: p.far, since: guard.Ticks()}
 	theirs, err := g.openPipes(w)
 	switch {
@@ -83,6 +79,8 @@ func (l *Launcher) startGuard(
 		err = fmt.Errorf("start a guard (%s): %w", l.guardPath, err)
 	case p.far == "":
 		err = l.handOver(g, theirs, r, lease)
+	case len(r.Encode()) > guard.MaxRequest:
+		err = errArgsTooLong
 	default:
 		if g.line, err = guard.StartNear(l.guardPath, l.identity(p), theirs); err != nil {
 			err = fmt.Errorf("start a guard (%s): %w", l.guardPath, err)

@@ -204,6 +204,10 @@ func (l *Launcher) handOver(g *guarded, theirs [4]int, r guard.Request, lease fu
 			return scheduler.ErrLeaseOver
 		}
 		request := r.Encode()
+		if len(request) > guard.MaxRequest {
+			g.shared.leave(g)
+			return errArgsTooLong
+		}
 		if len(request) > guard.PacketRequest {
 			request = nil
 		}

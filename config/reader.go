@@ -268,7 +268,7 @@ func (r *reader) unknown(n node, at, key string, fields []field, meant map[strin
 	for i, f := range fields {
 		known[i] = f.name
 	}
-	if best, ok := nearest(key, known); ok {
+	if best, ok := Nearest(key, known); ok {
 		meant[best] = true
 	}
 	hint := suggest(key, known)

@@ -6,14 +6,14 @@ import (
 
 // suggest is the hint for a name that is not among the known ones.
 func suggest(name string, known []string) string {
-	if best, ok := nearest(name, known); ok {
+	if best, ok := Nearest(name, known); ok {
 		return `did you mean "` + best + `"?`
 	}
 	return "known are " + strings.Join(known, ", ")
 }
 
-// nearest is the known name that a mistyped one was most likely meant to be.
-func nearest(name string, known []string) (best string, ok bool) {
+// Nearest is the known name that a mistyped one was most likely meant to be.
+func Nearest(name string, known []string) (best string, ok bool) {
 	if len(name) > 64 { // no slip of the fingers, and the comparison is quadratic
 		return "", false
 	}

@@ -24,6 +24,8 @@ func TestExitCodes(t *testing.T) {
 		{cli.ExitJobFailed, "is failed", []string{"wait", bad}},
 		{cli.ExitUsage, `no command "sumbit"`, []string{"sumbit"}},
 		{cli.ExitUsage, "bellhop submit", []string{"sumbit"}},
+		{cli.ExitUsage, "bellhop serve", []string{"serv"}}, // the nearest, and not the first of the menu
+		{cli.ExitUsage, "bellhop ls", []string{"lss"}},
 		{cli.ExitUsage, "unknown flag", []string{"ls", "--frob"}},
 		{cli.ExitUsage, "table or json", []string{"ls", "-o", "yaml"}},
 		{cli.ExitUsage, `no command "frob"`, []string{"completion", "frob"}},

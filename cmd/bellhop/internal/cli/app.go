@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"bellhop/config"
 )
 
 // App is what all commands share: where they read and write, and the global flags.
@@ -33,13 +35,18 @@ func (a *App) Menu(c *cobra.Command) {
 			return nil
 		}
 		why := fmt.Sprintf("there is no command %q", args[0])
-		if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-			return Usage(CommandWords(cmd), why, cmd.CommandPath()+" "+near[0])
+		var known []string // cobra's own suggestions are in the order of the menu: serv would be dev
+		for _, c := range cmd.Commands() {
+			if c.IsAvailableCommand() {
+				known = append(known, c.Name())
+			}
+		}
+		if near, ok := config.Nearest(args[0], known); ok {
+			return Usage(CommandWords(cmd), why, cmd.CommandPath()+" "+near)
 		}
 		return Usage(CommandWords(cmd), why, cmd.CommandPath()+" --help")
 	}
 	c.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
-	c.SuggestionsMinimumDistance = 2
 }
 
 // CommandWords is a command as it stands after the program's name.
