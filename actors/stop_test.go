@@ -4,13 +4,13 @@ import (
 	"context"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"bellhop/agents/guard"
+	"bellhop/pgdev/pgtest"
 )
 
 func TestStop_WhatRunsMayFinish(t *testing.T) {
@@ -102,9 +102,7 @@ func TestStop_NamesWhoDidNot(t *testing.T) {
 		b.eventually("it runs", func() bool { return len(book.read()) == 1 })
 		// A guard that stands still is killed after a while, and its tree with it.
 		guard := parentOf(t, book.read()[0].by.pid)
-		if err := syscall.Kill(guard, syscall.SIGSTOP); err != nil {
-			t.Fatal(err)
-		}
+		pgtest.Freeze(t, guard)
 		err := b.system.Stop(now, 300*time.Millisecond)
 		if err == nil || !strings.HasPrefix(err.Error(), "did not stop in time: hosts") {
 			t.Errorf("error is %v", err)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"bellhop/agents/guard"
+	"bellhop/pgdev/pgtest"
 	"bellhop/scheduler"
 )
 
@@ -240,7 +241,7 @@ func TestGuard_StoppedGuardDoesNotSaveItsAgentFromKill(t *testing.T) {
 	c.await(scheduler.EventReady)
 	pid := c.Pid()
 	g := guardOf(t, pid)
-	stop(t, g, syscall.SIGSTOP)
+	pgtest.Freeze(t, g)
 	c.Kill()
 	c.await(scheduler.EventExited)
 	allDead(t, 0, pid, g)

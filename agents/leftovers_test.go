@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"bellhop/agents/guard"
+	"bellhop/pgdev/pgtest"
 	"bellhop/scheduler"
 )
 
@@ -32,7 +33,7 @@ func TestGuard_LeftoversOfADeadInstanceAreKilled(t *testing.T) {
 	for _, g := range guards {
 		pids = append(pids, guard.Descendants(g)...)
 	}
-	stop(t, guards[0], syscall.SIGSTOP) // one that cannot see its scheduler's end
+	pgtest.Freeze(t, guards[0]) // one that cannot see its scheduler's end
 	stop(t, cmd.Process.Pid, syscall.SIGKILL)
 	_ = cmd.Wait()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -63,7 +64,7 @@ echo OK; while :; do sleep 1000; done`)
 	}
 	pids := append(guard.Descendants(guards[0]), guards[0], pidIn(t, filepath.Join(dir, "child")),
 		pidIn(t, filepath.Join(dir, "stranger")))
-	stop(t, guards[0], syscall.SIGSTOP) // so that it does nothing between the two
+	pgtest.Freeze(t, guards[0]) // so that it does nothing between the two
 	stop(t, cmd.Process.Pid, syscall.SIGKILL)
 	stop(t, guards[0], syscall.SIGKILL)
 	_ = cmd.Wait()
@@ -98,7 +99,7 @@ func TestGuard_KillLeftoversNamesWhatItCouldNotKillInTime(t *testing.T) {
 	b.launcher.SetInstance(4713)
 	c := b.launch()
 	c.await(scheduler.EventReady)
-	stop(t, guardOf(t, c.Pid()), syscall.SIGSTOP)
+	pgtest.Freeze(t, guardOf(t, c.Pid()))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := KillLeftovers(ctx, instance(4713, os.Getpid())); !errors.Is(err, context.Canceled) ||

@@ -12,6 +12,7 @@ import (
 	"unsafe"
 
 	"bellhop/agents/guard"
+	"bellhop/pgdev/pgtest"
 	"bellhop/scheduler"
 )
 
@@ -98,7 +99,7 @@ func TestGuard_ThatStandsStillIsFoundByTheNextStart(t *testing.T) {
 	b := setup(t, sh(t, upper))
 	c := b.launch()
 	c.await(scheduler.EventReady)
-	stop(t, guardOf(t, c.Pid()), syscall.SIGSTOP)
+	pgtest.Freeze(t, guardOf(t, c.Pid()))
 	if _, err := b.tryLaunch(0); err == nil {
 		t.Error("it has started one")
 	}
@@ -217,7 +218,7 @@ func TestExec_EndsThoughItsGuardStandsStill(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	stop(t, guardOfLauncher(b), syscall.SIGSTOP)
+	pgtest.Freeze(t, guardOfLauncher(b))
 	_ = w.Close()
 	if ev := c.await(scheduler.EventExited); ev.Stop != scheduler.StopUnguarded {
 		t.Errorf("exit is %+v", ev)

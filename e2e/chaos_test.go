@@ -198,7 +198,7 @@ func (n *nemesis) harm() {
 		n.start(v)
 	case act < 8 && v.resume.IsZero() && serves:
 		n.did("stop", v, span)
-		v.instance.signal(syscall.SIGSTOP)
+		pgtest.Freeze(n.b.t, v.instance.cmd.Process.Pid)
 		v.resume = now.Add(span)
 	case act < 11:
 		n.did("terminate connections", v, span)

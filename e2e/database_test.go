@@ -125,8 +125,9 @@ func TestDatabase_CrashUnclaimsWhatRuns(t *testing.T) {
 			c, e := setupOwn(t)
 			j := newJournal(t)
 			line, url := through(t, e.url)
-			// No heartbeat for long after the first, and children that are up: any other commit would take the claims
-			// to the disk with it. So would the server, with a page that it writes in the background.
+			// No heartbeat for long after the first, children that are up, and nothing that is told of them in the
+			// meantime: any other commit would take the claims to the disk with it. So would the server, with a page
+			// that it writes in the background.
 			for _, s := range []string{"alter system set bgwriter_lru_maxpages = 0", "alter system set autovacuum = off",
 				"select pg_reload_conf()"} {
 				e.sql(s)
@@ -141,16 +142,15 @@ func TestDatabase_CrashUnclaimsWhatRuns(t *testing.T) {
 					fmt.Sprintf("instance: {heartbeat: 10m, lag: 30m}\nhosts:\n  - {name: local, slots: %d}\n", test.slots) +
 						agents(j.agent("work", "exec")))
 				e.eventually("it has nothing to write any more", "select count(*) = 2 from bellhop.asserted")
-				other.signal(syscall.SIGSTOP)
+				pgtest.Freeze(t, other.cmd.Process.Pid)
 			}
 			unclaimed := func() string {
 				return value[string](e, "select string_agg(concat_ws(' ', state, fence, attempt, instance), ', ') from bellhop.jobqueue where args = 'hold'")
 			}
 			writer := value[int](e, "select pid from pg_stat_activity where backend_type = 'walwriter'")
-			if err := syscall.Kill(writer, syscall.SIGSTOP); err != nil {
-				t.Fatal(err)
-			}
+			pgtest.Freeze(t, writer)
 			go wakeToQuit(t.Context(), writer)
+			line.set(fault{only: "bellhop upkeep", silent: true})
 			e.insertMany(2, "hold")
 			pgtest.Eventually(t, patience, "the agents are at work", func() bool { return len(j.alive()) == 2 })
 			before := j.alive()

@@ -64,11 +64,11 @@ func TestEveryday_InUnderFortyLines(t *testing.T) {
 			e.sql("grant bellhop_submitter to " + login)
 			e.sql("create table orders (id bigint primary key)")
 			e.sql("grant insert, select on orders to " + login)
-			fifo := e.fifo("go")
+			fifo, write := e.fifo("go")
 			e.serve(agents("type: mail, mode: exec, command: [sh, -c]", `type: invoice, command: [sh, `+e.file("invoice", `echo '{"bellhop":1}'
 while read -r job; do
   echo '{"progress":{"done":0.5,"text":"page 1"}}'
-  until read -r go <`+fifo+`; do :; done
+  read -r go <`+fifo+`
   echo '{"result":{"pages":2}}'; echo '{"ok":true}'
 done
 `, 0o644)+"]"))
@@ -98,7 +98,7 @@ done
 				t.Fatal(err)
 			}
 			e.eventually("it is half done", "select exists (select from bellhop.job where type = 'invoice' and progress = 0.5)")
-			e.write(fifo, "go")
+			write("go")
 			if err := cmd.Wait(); err != nil {
 				t.Fatalf("%v: %s", err, said.String())
 			}

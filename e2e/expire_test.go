@@ -20,7 +20,7 @@ func TestExpire_InsteadOfStartingLate(t *testing.T) {
 		t.Error("one that had expired before ran")
 	}
 	// In the meantime, behind one that takes the only slot, and is itself in time.
-	fifo := e.fifo("go")
+	fifo, write := e.fifo("go")
 	long := value[int64](e, "select bellhop.submit('sh', $1, not_after => clock_timestamp() + interval '1 s')", "read -r go <"+fifo)
 	e.waitState(long, "running")
 	waits := e.ok("submit", "sh", "true", "--not-after", "+300ms")
@@ -33,7 +33,7 @@ func TestExpire_InsteadOfStartingLate(t *testing.T) {
 	e.waitState(id, "cancelled")
 	e.waitState(held, "cancelled")
 	e.eventually("the long one's time has come", "select not_after < clock_timestamp() from bellhop.jobqueue where id = $1", long)
-	e.write(fifo, "go")
+	write("go")
 	e.waitState(long, "succeeded")
 	e.waitState(later, "succeeded")
 	has(t, e.ok("show", fmt.Sprint(later)), "not_after         2")

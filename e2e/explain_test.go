@@ -141,11 +141,7 @@ func (e *env) untriggered(statements ...string) {
 
 // pause makes an instance stand still until the test ends.
 func (i *instance) pause(t *testing.T) {
-	i.signal(syscall.SIGSTOP)
-	pgtest.Eventually(t, patience, "it stands still", func() bool {
-		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", i.cmd.Process.Pid))
-		return err == nil && strings.Contains(string(stat), ") T ")
-	})
+	pgtest.Freeze(t, i.cmd.Process.Pid)
 	t.Cleanup(func() { i.signal(syscall.SIGCONT) })
 }
 

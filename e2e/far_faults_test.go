@@ -222,7 +222,7 @@ func TestSSH_SchedulerSuspended(t *testing.T) {
 	i := e.serve("instance: {heartbeat: 200ms, lag: 3s}\nhosts:\n" + s.host("far", "slots: 1") + agents("type: a, command: ["+e.sleeper()+"]"))
 	e.insert("type, args", "a", "1")
 	e.began(1)
-	i.signal(syscall.SIGSTOP)
+	pgtest.Freeze(t, i.cmd.Process.Pid)
 	defer i.signal(syscall.SIGCONT)
 	s.empty()
 	e.letGo()

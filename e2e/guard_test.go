@@ -143,9 +143,7 @@ func TestGuard_KilledTogetherWithTheScheduler(t *testing.T) {
 // killWith kills an instance and a guard of its, which does nothing meanwhile.
 func (i *instance) killWith(warden int) {
 	i.b.t.Helper()
-	if err := syscall.Kill(warden, syscall.SIGSTOP); err != nil {
-		i.b.t.Fatal(err)
-	}
+	pgtest.Freeze(i.b.t, warden)
 	i.kill()
 	murder(i.b.t, warden)
 }

@@ -148,7 +148,7 @@ func TestInstances_StoppedForLongerThanItsLag(t *testing.T) {
 	// in its pipes that are not its own any more.
 	e.insertMany(3, "early")
 	j.waitRunning(e, first, 6)
-	first.signal(syscall.SIGSTOP)
+	pgtest.Freeze(t, first.cmd.Process.Pid)
 	j.letGoEarly()
 	t.Cleanup(func() { _ = first.cmd.Process.Signal(syscall.SIGCONT) }) // or it never ends
 	second := e.serve(yaml)
@@ -182,7 +182,7 @@ func TestInstances_StoppedBeforeItBegan(t *testing.T) {
 	first := e.serve(quick(4) + agents(j.agent("work", "warm")))
 	e.insertMany(3000, "1ms") // so short that its children have some in store
 	e.waitDone(200)
-	first.signal(syscall.SIGSTOP)
+	pgtest.Freeze(t, first.cmd.Process.Pid)
 	t.Cleanup(func() { _ = first.cmd.Process.Signal(syscall.SIGCONT) }) // or it never ends
 	e.serve(quick(4) + agents(j.agent("work", "warm"))).b.waitAll("succeeded 3000")
 	// Should it have done all of them before it was stopped, nobody had to wait for its end.
@@ -210,7 +210,7 @@ func TestInstances_StoppedAlone(t *testing.T) {
 			e.insertMany(3, "hold")
 			j.waitRunning(e, i, 3)
 			before := j.alive()
-			i.signal(syscall.SIGSTOP)
+			pgtest.Freeze(t, i.cmd.Process.Pid)
 			t.Cleanup(func() { _ = i.cmd.Process.Signal(syscall.SIGCONT) }) // or it never ends
 			pgtest.Eventually(t, patience, "the agents are dead", func() bool { return len(livingAmong(before)) == 0 })
 			i.signal(syscall.SIGCONT)

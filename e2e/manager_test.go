@@ -91,7 +91,7 @@ func TestManager_ReadyAliveStopping(t *testing.T) {
 		t.Errorf("the agent may speak for the scheduler:\n%s", log)
 	}
 
-	i.signal(syscall.SIGSTOP)
+	pgtest.Freeze(t, i.cmd.Process.Pid)
 	pgtest.Eventually(t, patience, "a stopped instance is silent", func() bool {
 		before := m.heard("")
 		time.Sleep(600 * time.Millisecond) // what the watchdog waits

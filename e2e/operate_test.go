@@ -257,7 +257,7 @@ func TestServe_RecoversWhatTheDeadLeft(t *testing.T) {
 	live := e.serve(config)
 	kept := e.insert("type, args", "sleep", "1000")
 	e.waitState(kept, "running")
-	live.signal(syscall.SIGSTOP) // or it would do it first
+	pgtest.Freeze(t, live.cmd.Process.Pid) // or it would do it first
 	defer live.signal(syscall.SIGCONT)
 	// One of this machine whose process is gone, and one of another that is silent, as their rows tell.
 	gone := value[int64](e, `insert into bellhop.instance (name, hostname, machine, pid, process_start, version, lag)

@@ -20,9 +20,9 @@ func (e *env) pidOf(typ string) int {
 func TestReload_TakesWhatChangedAndTouchesNothingElse(t *testing.T) {
 	t.Parallel()
 	e := setup(t)
-	fifo := e.fifo("go")
+	fifo, write := e.fifo("go")
 	waits := func(says string) string {
-		return "[bash, -c, 'echo OK; while read -r line; do [ -z \"$line\" ] || until read -r go <" + fifo + "; do :; done; echo LOG " + says + "; echo OK; done']"
+		return "[bash, -c, 'echo OK; while read -r line; do [ -z \"$line\" ] || read -r go <" + fifo + "; echo LOG " + says + "; echo OK; done']"
 	}
 	before := "hosts: [{name: local, slots: 8}]\n" + agents("type: same, command: "+waits("same"),
 		"type: other, command: "+waits("old"), "type: gone, command: "+waits("gone"),
@@ -51,7 +51,7 @@ func TestReload_TakesWhatChangedAndTouchesNothingElse(t *testing.T) {
 	has(t, e.logged(waiting), "new one")
 	orphan := e.insert("type", "gone")
 	for range running {
-		e.write(fifo, "go")
+		write("go")
 	}
 	for _, typ := range []string{"same", "other", "gone"} {
 		if j := e.waitState(running[typ], "succeeded"); j.Attempt != 1 {
@@ -134,7 +134,7 @@ func TestReload_Refusals(t *testing.T) {
 func TestReload_SlotsAndLimits(t *testing.T) {
 	t.Parallel()
 	e := setup(t)
-	fifo := e.fifo("go")
+	fifo, write := e.fifo("go")
 	yaml := "hosts: [{name: local, slots: 1}]\n" + agents("type: sh, mode: exec, command: [sh, -c]")
 	i := e.serve(yaml)
 	first := e.insert("type, args", "sh", "read -r go <"+fifo)
@@ -153,7 +153,7 @@ func TestReload_SlotsAndLimits(t *testing.T) {
 		t.Errorf("the first is %s", e.state(first))
 	}
 	e.eventually("it is told how many there are now", "select slots = 2 from bellhop.host")
-	e.write(fifo, "go")
+	write("go")
 	e.waitState(first, "succeeded")
 }
 

@@ -3,7 +3,6 @@ package e2e
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,11 +11,10 @@ import (
 	"testing"
 
 	"bellhop/client"
-	"bellhop/pgdev/pgtest"
 )
 
 // giver is an agent in shell that does what its args say, in the json dialect.
-const giver = `go() { until read -r _ <"$GO"; do :; done; }
+const giver = `go() { read -r _ <"$GO"; }
 echo '{"bellhop":1,"type":"give"}'
 while IFS= read -r job; do
   say=${job#*\"args\":\"}; say=${say%%\"*}
@@ -114,14 +112,14 @@ func TestResults_WhatAJobGivesBack(t *testing.T) {
 func TestResults_HowFar(t *testing.T) {
 	t.Parallel()
 	e := setup(t)
-	fifo := e.fifo("go")
+	fifo, write := e.fifo("go")
 	e.serve(agents("type: give, env: {GO: " + fifo + "}, command: [sh, " + e.file("give", giver, 0o644) + "]"))
 	id := e.insert("type, args", "give", "half")
 	e.eventually("it is half done", "select progress is not distinct from 0.5 and progress_text is not distinct from 'page 1' from bellhop.job where id = $1", id)
 	has(t, e.ok("show", fmt.Sprint(id)), "progress          50 %, page 1")
-	e.write(fifo, "go")
+	write("go")
 	e.eventually("it is further", "select progress is not distinct from 0.75 and progress_text is null from bellhop.job where id = $1", id)
-	e.write(fifo, "go")
+	write("go")
 	e.waitState(id, "succeeded")
 }
 
@@ -129,8 +127,8 @@ func TestResults_HowFar(t *testing.T) {
 func TestResults_RingsForWhoWaits(t *testing.T) {
 	t.Parallel()
 	e := setup(t)
-	fifo := e.fifo("go")
-	e.serve(agents("type: a, command: [sh, -c, 'echo OK; while read -r line; do until read -r go <" + fifo + "; do :; done; echo OK; done'], max: 1"))
+	fifo, write := e.fifo("go")
+	e.serve(agents("type: a, command: [sh, -c, 'echo OK; while read -r line; do read -r go <" + fifo + "; echo OK; done'], max: 1"))
 	conn, err := e.pool.Acquire(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -146,7 +144,7 @@ func TestResults_RingsForWhoWaits(t *testing.T) {
 	defer cancel()
 	unawaited := e.insert("type", "a")
 	e.waitState(unawaited, "running")
-	e.write(fifo, "go")
+	write("go")
 	e.waitState(unawaited, "succeeded")
 	c := client.New(e.pool)
 	id, err := c.Submit(ctx, client.Job{Type: "a"})
@@ -167,7 +165,7 @@ func TestResults_RingsForWhoWaits(t *testing.T) {
 		t.Fatalf("%+v, %v", n, err)
 	}
 	e.eventually("it listens", "select count(*) = 1 from pg_stat_activity where datname = current_database() and pid <> $1 and query = 'listen bellhop_over'", ear.PgConn().PID())
-	e.write(fifo, "go")
+	write("go")
 	if o := <-told; o.State != client.Succeeded {
 		t.Errorf("%+v", o)
 	}
@@ -183,33 +181,24 @@ func TestResults_RingsForWhoWaits(t *testing.T) {
 		"select count(*) = 0 from pg_stat_activity where datname = current_database() and pid <> $1 and query = 'listen bellhop_over'", ear.PgConn().PID())
 }
 
-// fifo makes a pipe with a name.
-func (e *env) fifo(name string) (path string) {
+// fifo makes a pipe with a name, and gives a way to write lines into it. It is
+// open to the end of the test: a line stays until a shell reads it, whether it
+// came for it before or comes later, and no reader takes more than one.
+func (e *env) fifo(name string) (path string, write func(line string)) {
 	e.t.Helper()
 	path = filepath.Join(e.dir, name)
 	if err := syscall.Mkfifo(path, 0o666); err != nil {
 		e.t.Fatal(err)
 	}
-	return path
-}
-
-// write writes a line for who reads from a pipe, once there is somebody: opened as a
-// file is, it would wait for ever where who should read is dead. Who reads a second line
-// has to open the pipe until there is one: the one who wrote the first may have it open still.
-func (e *env) write(path, line string) {
-	e.t.Helper()
-	pgtest.Eventually(e.t, patience, "somebody reads from "+path, func() bool {
-		pipe, err := os.OpenFile(path, os.O_WRONLY|syscall.O_NONBLOCK, 0)
-		if errors.Is(err, syscall.ENXIO) {
-			return false
-		}
-		if err == nil {
-			_, err = pipe.WriteString(line + "\n")
-			err = errors.Join(err, pipe.Close())
-		}
-		if err != nil {
+	pipe, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	e.t.Cleanup(func() { _ = pipe.Close() })
+	return path, func(line string) {
+		e.t.Helper()
+		if _, err := pipe.WriteString(line + "\n"); err != nil {
 			e.t.Fatal(err)
 		}
-		return true
-	})
+	}
 }

@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"bellhop/pgdev/pgtest"
 )
 
 var workflowsNemesis = flag.Duration("workflows-nemesis", 15*time.Second,
@@ -50,7 +52,7 @@ func TestWorkflows_Nemesis(t *testing.T) {
 			servers[victim].kill()
 			servers[victim] = e.serve(config)
 		case 1:
-			servers[victim].signal(syscall.SIGSTOP)
+			pgtest.Freeze(t, servers[victim].cmd.Process.Pid)
 			time.Sleep(quickLag + time.Duration(luck.IntN(2000))*time.Millisecond) // it is taken for dead
 			servers[victim].signal(syscall.SIGCONT)
 		case 2:

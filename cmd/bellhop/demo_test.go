@@ -343,9 +343,7 @@ func TestDemo_InterruptedOnAKeptDatabaseGoesOnNextTime(t *testing.T) {
 		return n
 	}
 	// It stands still meanwhile: on a quick machine it would be over before the other has given up.
-	if err := s.Process.Signal(syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
+	pgtest.Freeze(t, s.Process.Pid)
 	other := db.run("demo", dir)
 	if err := s.Process.Signal(syscall.SIGCONT); err != nil {
 		t.Fatal(err)

@@ -2,7 +2,11 @@ package pgtest_test
 
 import (
 	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -60,5 +64,33 @@ func TestURL_NamedServer(t *testing.T) {
 	var want string
 	if err := connect(t, c.URL()).QueryRow(t.Context(), "SHOW port").Scan(&want); err != nil || port != want {
 		t.Errorf("on port %s, not %s: %v", port, want, err)
+	}
+}
+
+// A process that is frozen does nothing more, however busy it was.
+func TestFreeze(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "said")
+	busy := exec.Command("sh", "-c", "while :; do echo >>"+path+"; done")
+	if err := busy.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = busy.Process.Kill(); _ = busy.Wait() })
+	size := func() int64 {
+		info, err := os.Stat(path)
+		if err != nil {
+			return 0
+		}
+		return info.Size()
+	}
+	pgtest.Eventually(t, time.Minute, "it is busy", func() bool { return size() > 0 })
+	for range 20 {
+		pgtest.Freeze(t, busy.Process.Pid)
+		if before := size(); before != size() {
+			t.Error("it goes on")
+		}
+		if err := busy.Process.Signal(syscall.SIGCONT); err != nil {
+			t.Fatal(err)
+		}
 	}
 }

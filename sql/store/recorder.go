@@ -138,6 +138,11 @@ func (r *Recorder) write(
 		}); err != nil {
 			return err
 		}
+		for i := range b.Records { // given back, it may be anybody's by now
+			if r := &b.Records[i]; r.Kind == scheduler.RecordRequeue && slices.Contains(stale, r.Claim) {
+				done[r.Claim.Job]++
+			}
+		}
 		stale = missing(b.Records, done)
 		return nil
 	})

@@ -237,13 +237,17 @@ func TestRecord_AgainAfterALostAnswer(t *testing.T) {
 	}
 	e.want(once.Claim.Job, "format('%s %s', state, attempt)", "running 2")
 	e.exec("delete from bellhop.jobqueue")
-	// Given back, and claimed by somebody else since: that is stale.
+	// Given back, and claimed again since: that is what it was given back for.
 	j := e.running()
 	back := scheduler.Record{Kind: scheduler.RecordRequeue, Claim: j.Claim}
 	e.mustWrite(back)
 	e.claim(demand(1))
-	if stale := e.write(true, back); len(stale) != 1 {
-		t.Errorf("stale: %v", stale)
+	if stale := e.write(true, back); len(stale) > 0 {
+		t.Errorf("given back, and claimed since: stale %v", stale)
+	}
+	e.want(j.Claim.Job, "format('%s %s', state, fence)", "running 2")
+	if stale := e.write(false, back); len(stale) != 1 { // who has never written it has lost it
+		t.Errorf("taken over: stale %v", stale)
 	}
 }
 
