@@ -66,3 +66,12 @@ func untilLook(most, left int, elapsed time.Duration) time.Duration {
 	}
 	return max(least, rest)
 }
+
+// differences is what is between the one and the other, one by one.
+func differences(a, b []float64) []float64 {
+	d := make([]float64, len(a))
+	for i := range a {
+		d[i] = a[i] - b[i]
+	}
+	return d
+}

@@ -42,7 +42,7 @@ func measureLoad(ctx context.Context, b *bench, round int) error {
 				if _, _, err := s.sample(ctx, 2*warmSamples); err != nil {
 					return err
 				}
-				issued, _, err := s.sample(ctx, b.length(150, 1000))
+				issued, acked, err := s.sample(ctx, b.length(150, 1000))
 				cancel()
 				r := <-ended
 				s.done += int64(r.n)
@@ -54,6 +54,11 @@ func measureLoad(ctx context.Context, b *bench, round int) error {
 				}
 				b.note(round, "under 500 other jobs/s, issued → agent, p50", c.name(), percentile(issued, 0.5), "ms")
 				b.note(round, "under 500 other jobs/s, issued → agent, p99", c.name(), percentile(issued, 0.99), "ms")
+				b.note(round, "under 500 other jobs/s, commit acknowledged → agent, p50", c.name(), percentile(acked, 0.5), "ms")
+				b.note(round, "under 500 other jobs/s, commit acknowledged → agent, p99", c.name(), percentile(acked, 0.99), "ms")
+				inserts := differences(issued, acked)
+				b.note(round, "under 500 other jobs/s, the INSERT itself, p50", c.name(), percentile(inserts, 0.5), "ms")
+				b.note(round, "under 500 other jobs/s, the INSERT itself, p99", c.name(), percentile(inserts, 0.99), "ms")
 				if err := s.settle(ctx, 30*time.Second); err != nil {
 					return err
 				}

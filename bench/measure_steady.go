@@ -37,17 +37,20 @@ func measureSteady(ctx context.Context, b *bench, round int) error {
 				if err != nil {
 					return err
 				}
-				var waits []float64
+				var waits, inserts []float64
 				var first, last int64
-				for line, at := range issued {
-					waits = append(waits, float64(got[line]-at)/1e6)
+				for line, in := range issued {
+					waits = append(waits, float64(got[line]-in.issued)/1e6)
+					inserts = append(inserts, float64(in.acked-in.issued)/1e6)
 					last = max(last, got[line])
-					if first == 0 || at < first {
-						first = at
+					if first == 0 || in.issued < first {
+						first = in.issued
 					}
 				}
 				b.note(round, "produce and consume, 1 ms of work, issued → agent, p50", c.name(), percentile(waits, 0.5), "ms")
 				b.note(round, "produce and consume, 1 ms of work, issued → agent, p99", c.name(), percentile(waits, 0.99), "ms")
+				b.note(round, "produce and consume, the INSERT itself, p50", c.name(), percentile(inserts, 0.5), "ms")
+				b.note(round, "produce and consume, the INSERT itself, p99", c.name(), percentile(inserts, 0.99), "ms")
 				b.note(round, "produce and consume, rate inserted", c.name(), float64(len(issued))/took.Seconds(), "jobs/s")
 				b.note(round, "produce and consume, rate picked up", c.name(), float64(len(issued))/(float64(last-first)/1e9), "jobs/s")
 				b.note(round, "produce and consume, rate picked up", "wanted", steadyRate, "jobs/s")
@@ -61,13 +64,16 @@ func measureSteady(ctx context.Context, b *bench, round int) error {
 	return inTurn(round, take(&bellhop{b: b}), take(&river{b: b, best: true}))
 }
 
+// inserted is when an INSERT was issued, and when its commit was acknowledged.
+type inserted struct{ issued, acked int64 }
+
 // steadily inserts at a fixed rate from several connections, and gives when
 // each line was issued. A producer that is late does not skip.
 func (s *session) steadily(
 	ctx context.Context, from int, span time.Duration,
-) (issued map[string]int64, took time.Duration, err error) {
+) (issued map[string]inserted, took time.Duration, err error) {
 	each := int(span.Seconds()) * steadyRate / steadyProducers
-	times := make([][]int64, steadyProducers)
+	times := make([][]inserted, steadyProducers)
 	conns := make([]*pgx.Conn, steadyProducers)
 	for i := range conns {
 		if conns[i], err = pgx.Connect(ctx, s.db.url); err != nil {
@@ -80,18 +86,19 @@ func (s *session) steadily(
 	var all sync.WaitGroup
 	began := time.Now()
 	for who := range steadyProducers {
-		times[who] = make([]int64, 0, each)
+		times[who] = make([]inserted, 0, each)
 		all.Go(func() {
 			gap := time.Second * steadyProducers / steadyRate
 			next := began.Add(gap * time.Duration(who) / steadyProducers)
 			for i := range each {
 				time.Sleep(time.Until(next))
 				next = next.Add(gap)
-				times[who] = append(times[who], receipt.Monotonic())
+				at := receipt.Monotonic()
 				if _, err := conns[who].Exec(ctx, s.insertOne(), line(who, i)+" 1ms"); err != nil {
 					failed <- err
 					return
 				}
+				times[who] = append(times[who], inserted{at, receipt.Monotonic()})
 			}
 		})
 	}
@@ -102,7 +109,7 @@ func (s *session) steadily(
 		return nil, 0, err
 	default:
 	}
-	issued = map[string]int64{}
+	issued = map[string]inserted{}
 	for who := range times {
 		for i, t := range times[who] {
 			issued[line(who, i)] = t
