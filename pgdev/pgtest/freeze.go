@@ -30,7 +30,8 @@ func runs(pid int) bool {
 		if err != nil { // it is over
 			continue
 		}
-		if _, after, ok := bytes.Cut(stat[bytes.LastIndexByte(stat, ')')+1:], []byte(" ")); ok && !bytes.ContainsAny(after[:1], "TtZX") {
+		_, state, ok := bytes.Cut(stat[bytes.LastIndexByte(stat, ')')+1:], []byte(" "))
+		if ok && !bytes.ContainsAny(state[:1], "TtZX") {
 			return true
 		}
 	}
