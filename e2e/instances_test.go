@@ -12,7 +12,7 @@ import (
 
 // quickLag is short, and long enough for a live instance on a busy machine; a
 // fifth of it is what its agents have to die in.
-const quickLag, quickBeat = 8 * time.Second, 200 * time.Millisecond
+const quickLag, quickBeat = 15 * time.Second, 200 * time.Millisecond
 
 // quick is an instance whose death is noticed soon, with so many slots.
 func quick(slots int) string {
