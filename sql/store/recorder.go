@@ -140,7 +140,7 @@ func (r *Recorder) write(
 		}
 		for i := range b.Records { // given back, it may be anybody's by now
 			if r := &b.Records[i]; r.Kind == scheduler.RecordRequeue && slices.Contains(stale, r.Claim) {
-				done[r.Claim.Job]++
+				done[r.Claim.Job] += 2 // with its start
 			}
 		}
 		stale = missing(b.Records, done)

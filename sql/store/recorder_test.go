@@ -245,6 +245,10 @@ func TestRecord_AgainAfterALostAnswer(t *testing.T) {
 	if stale := e.write(true, back); len(stale) > 0 {
 		t.Errorf("given back, and claimed since: stale %v", stale)
 	}
+	start := scheduler.Record{Kind: scheduler.RecordStart, Claim: j.Claim}
+	if stale := e.write(true, start, back); len(stale) > 0 {
+		t.Errorf("given back with its start, and claimed since: stale %v", stale)
+	}
 	e.want(j.Claim.Job, "format('%s %s', state, fence)", "running 2")
 	if stale := e.write(false, back); len(stale) != 1 { // who has never written it has lost it
 		t.Errorf("taken over: stale %v", stale)
