@@ -217,11 +217,7 @@ func (k *child) flush(c actor.Context, was scheduler.ChildState) {
 		k.handed = append(k.handed, k.returned...)
 	}
 	if len(k.owed) > 0 {
-		if k.fsm.State == scheduler.Busy {
-			k.inst.outbox.oweBusy(k.owed...)
-		} else {
-			k.inst.outbox.owe(k.owed...)
-		}
+		k.inst.outbox.owe(k.owed...)
 		clear(k.owed) // each holds the list that its line is in
 		k.owed = k.owed[:0]
 	}
@@ -233,7 +229,8 @@ func (k *child) flush(c actor.Context, was scheduler.ChildState) {
 		delete(k.items, job)
 	}
 	k.inst.send(k.parent,
-		&news{Name: k.name, State: k.fsm.State, Since: k.fsm.Since, Room: k.fsm.Room(), Acked: k.acked,
+		&news{Name: k.name, State: k.fsm.State, Since: k.fsm.Since, Room: k.fsm.Room(), Held: len(k.fsm.Lines),
+			Acked:   k.acked,
 			Healthy: k.healthy, Rose: k.rose, Died: k.died, NotUp: k.notUp, Unguarded: k.unguarded, Blame: k.blame, Cut: k.cut,
 			Returned: k.returned, LineTime: k.fsm.LineTime})
 	if k.ended { // whoever waits for the process finds its outcomes owed

@@ -205,7 +205,7 @@ func (s *host) onNews(m *news, now time.Time) {
 	}
 	was := child.state
 	child.unacked = slices.Delete(child.unacked, 0, m.Acked-child.got)
-	child.state, child.since, child.room, child.got = m.State, m.Since, m.Room, m.Acked
+	child.state, child.since, child.room, child.got, child.held = m.State, m.Since, m.Room, m.Acked, m.Held
 	if len(m.Returned) > 0 {
 		child.returns++
 		child.pool.putBack(m.Returned, now)
@@ -215,6 +215,7 @@ func (s *host) onNews(m *news, now time.Time) {
 	}
 	if m.Rose {
 		child.up, child.pool.startTime = now, now.Sub(child.wanted)
+		child.pool.shortage = child.pool.shortage.Grown()
 		failed := child.pool.respawn.Starts > 0
 		if child.pool.respawn = child.pool.respawn.SaidOK(); failed {
 			s.trouble(child.pool, child.pool.respawn.Trouble(child.pool.trouble))
@@ -290,9 +291,9 @@ func (s *host) arm(c actor.Context, now time.Time) {
 		consider(pool.respawn.NotBefore())
 		if len(pool.pending) > 0 {
 			consider(pool.oldestPending(now).Add(waitForChild))
-			if !pool.shortSince.IsZero() {
-				consider(pool.shortSince.Add(pool.patience()))
-			}
+		}
+		if pool.shortage.Short() {
+			consider(scheduler.ScaleUp{Start: pool.startTime, Shortage: pool.shortage}.Due(now))
 		}
 		for _, child := range pool.children {
 			if child.state == scheduler.ChildReady && !pool.Exec && child.since.After(rest) {

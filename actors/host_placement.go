@@ -44,35 +44,45 @@ func (s *host) place(c actor.Context, now time.Time) {
 		return
 	}
 	for _, pool := range s.pools {
-		if len(pool.pending) == 0 {
-			if !pool.shortSince.IsZero() {
-				pool.scaleUp(now)
-			}
+		if len(pool.pending) > 0 {
+			s.dropFrom(pool, func(l scheduler.Line) bool { return !s.inst.mayBegin(&l, now) }, "")
+			s.feed(c, pool)
+		} else if !pool.shortage.Busy() && !pool.working() {
 			continue
 		}
-		s.dropFrom(pool, func(l scheduler.Line) bool { return !s.inst.mayBegin(&l, now) }, "")
-		s.feed(c, pool)
 		if pool.draining() { // what was on its way to a child when it was told to: nobody else comes up for it
 			s.dropFrom(pool, func(scheduler.Line) bool { return true }, "")
 			continue
 		}
-		n, coming := pool.live()
-		worth := pool.scaleUp(now).Worth()
-		if s.taken() >= s.spec.Slots { // what was dealt is what others make room for: they do that now, or never
-			worth = len(pool.pending) - coming
-		}
-		for ; worth > 0 && s.could(pool, n, now) > 0; worth-- {
-			if s.taken() >= s.spec.Slots {
-				s.makeRoom(c, pool, now) // its news will bring us back
-				break
-			}
-			if !s.spawn(c, pool, now) {
-				break
-			}
-			n++
-		}
-		s.giveUp(pool, n, now)
+		s.grow(c, pool, now)
 	}
+}
+
+// grow brings up the children that a pool is short of.
+func (s *host) grow(c actor.Context, pool *pool, now time.Time) {
+	b := pool.scaleUp(now)
+	if len(pool.pending) == 0 && !b.Shortage.Short() {
+		return
+	}
+	if b.Spare = s.spec.Slots - s.taken(); s.shared() {
+		b.Spare--
+	}
+	n, coming := pool.live()
+	worth := b.Worth()
+	if s.taken() >= s.spec.Slots { // what was dealt is what others make room for: they do that now, or never
+		worth = len(pool.pending) - coming
+	}
+	for ; worth > 0 && s.could(pool, n, now) > 0; worth-- {
+		if s.taken() >= s.spec.Slots {
+			s.makeRoom(c, pool, now) // its news will bring us back
+			break
+		}
+		if !s.spawn(c, pool, now) {
+			break
+		}
+		n++
+	}
+	s.giveUp(pool, n, now)
 }
 
 // feed deals pending lines to the children that take them.

@@ -26,8 +26,7 @@ type pool struct {
 	preemptedAt time.Time     // when one of them was last told to make room
 	lineTime    time.Duration // what a line takes a child; 0: not known
 	startTime   time.Duration // what it took a child to come up; 0: not known
-	// since when its children, all of them up, have had more than they have room for; zero: they have not
-	shortSince time.Time
+	shortage    scheduler.Shortage
 }
 
 const untold = -1
@@ -63,8 +62,7 @@ func (pool *pool) live() (n, coming int) {
 }
 
 // scaleUp is what waits for its children, after they have been given what they
-// have room for. Lines wait as long as children are busy with others, and no
-// longer: a moment in which all that was dealt is given is no end of that.
+// have room for.
 func (pool *pool) scaleUp(now time.Time) scheduler.ScaleUp {
 	b := scheduler.ScaleUp{Lines: len(pool.pending), Line: pool.lineTime, Start: pool.startTime}
 	if pool.Exec { // a process for each line, whatever comes
@@ -75,24 +73,18 @@ func (pool *pool) scaleUp(now time.Time) scheduler.ScaleUp {
 	for _, child := range pool.children {
 		if child.takes() {
 			b.Warm++
+			b.Behind += max(0, child.held+child.sent-child.got-1)
 			idle = idle || child.seat().Idle
 		}
 	}
-	switch {
-	case idle || b.Coming > 0 || b.Warm == 0:
-		pool.shortSince = time.Time{}
-	case pool.shortSince.IsZero() && b.Lines > 0:
-		pool.shortSince = now
-	}
-	if !pool.shortSince.IsZero() {
-		b.Waited = now.Sub(pool.shortSince)
-	}
+	pool.shortage = pool.shortage.Look(!idle && b.Coming == 0 && b.Warm > 0, b.Lines+b.Behind > 0, now)
+	b.Shortage = pool.shortage
 	return b
 }
 
-// patience is for how long its lines wait for children that are up.
-func (pool *pool) patience() time.Duration {
-	return scheduler.ScaleUp{Start: pool.startTime}.Patience()
+// working reports whether a child has something to do.
+func (pool *pool) working() bool {
+	return slices.ContainsFunc(pool.children, func(child *childHandle) bool { return child.takes() && !child.seat().Idle })
 }
 
 // withoutProcess is a child that has no process just now; nil: there is none.
@@ -125,6 +117,7 @@ type childHandle struct {
 	state       scheduler.ChildState
 	since       time.Time
 	room        int
+	held        int              // lines that it has, by its last word
 	got         int              // lines that it says it was given
 	sent        int              // lines that we gave
 	unacked     []scheduler.Line // those of them that it has not said it was given

@@ -197,6 +197,7 @@ type (
 		State     scheduler.ChildState
 		Since     time.Time
 		Room      int
+		Held      int           // lines that it has
 		Acked     int           // lines ever given to it
 		Healthy   bool          // it finished a line
 		Rose      bool          // it said its first OK

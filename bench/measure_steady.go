@@ -29,6 +29,10 @@ func measureSteady(ctx context.Context, b *bench, round int) error {
 				if err != nil {
 					return err
 				}
+				idle, err := s.cost(ctx)
+				if err != nil {
+					return err
+				}
 				issued, took, err := s.steadily(ctx, before, span)
 				if err != nil {
 					return err
@@ -37,6 +41,11 @@ func measureSteady(ctx context.Context, b *bench, round int) error {
 				if err != nil {
 					return err
 				}
+				busy, err := s.cost(ctx)
+				if err != nil {
+					return err
+				}
+				b.noteCost(round, "produce and consume", c.name(), idle, busy, len(issued))
 				var waits, inserts []float64
 				var first, last int64
 				for line, in := range issued {
