@@ -62,7 +62,7 @@ func TestOutbox_HowFarIsGathered(t *testing.T) {
 				told = append(told, fmt.Sprintf("%s: %d %s %s", time.Since(began), h.Job, done, h.Text))
 			}
 			o.acked(nil, time.Now())
-		})
+		}, &awaited{})
 		say := func(job scheduler.JobID, done float32, text string) {
 			o.howFar(scheduler.HowFar{Claim: scheduler.Claim{Job: job}, Done: &done, Text: text})
 		}

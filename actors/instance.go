@@ -103,6 +103,7 @@ type instance struct {
 	live   atomic.Pointer[Setup] // written by System.Reload, read by all
 	*peers
 	*identity
+	crew      *crew // for what comes with every job
 	outbox    *outbox
 	awaited   awaited // written by the bell, read by the ledger
 	followed  awaited // written by the bell, read by hosts of engines: whose log somebody reads
@@ -145,11 +146,12 @@ func newInstance(cfg Config) *instance {
 		Config:    cfg,
 		peers:     p,
 		identity:  &identity{began: time.Now()},
-		outbox:    newOutbox(func() { p.tell(roleLedger, flush) }),
+		crew:      newCrew(),
 		quotas:    newQuotas(cfg.Agents),
 		rows:      &attachedRows{peers: p},
 		processes: map[scheduler.HostName]*liveProcesses{},
 	}
+	inst.outbox = newOutbox(func() { p.tell(roleLedger, flush) }, &inst.awaited)
 	inst.live.Store(&Setup{Hosts: cfg.Hosts, Agents: cfg.Agents, Respawn: cfg.Respawn, Idle: cfg.Idle,
 		MinReady: cfg.MinReady, KillAfter: cfg.KillAfter})
 	for _, host := range cfg.Hosts {

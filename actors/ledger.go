@@ -14,7 +14,8 @@ import (
 // ledger is the only writer of outcomes. It writes what the outbox holds as
 // soon as the last write is done: one job alone is written at once, thousands
 // gather behind the write that is under way. After a write it rests, as
-// scheduler.Rest says, unless there is something that hurries.
+// scheduler.Rest says, unless there is something that hurries, or the write has
+// released others.
 type ledger struct {
 	ledgerPorts
 	// owned by Receive
@@ -87,11 +88,11 @@ func (l *ledger) write(c actor.Context) {
 	}
 	l.writing, l.wrote = true, time.Now()
 	ctx, h, self := l.ctx, l.ledgerPorts, c.Self()
-	go func() {
+	h.crew.do(func() {
 		w := &written{batch: batch}
 		w.wrote, w.err = writing{ledgerPorts: h, till: time.Now().Add(searchMost), deferred: deferred}.flush(ctx, batch)
 		h.send(self, w)
-	}()
+	})
 }
 
 // rests reports whether what is owed waits for the end of the rest.
@@ -120,7 +121,10 @@ func (l *ledger) onWritten(c actor.Context, m *written) {
 	l.pause.Reset()
 	l.writing = false
 	now := time.Now()
-	l.rest = now.Add(scheduler.Rest(now.Sub(l.wrote)))
+	l.rest = now.Add(scheduler.Rest(now.Sub(l.wrote), len(m.batch.Records)))
+	if m.released { // what ends next may release more
+		l.rest = now
+	}
 	for _, s := range m.stale {
 		trace := ""
 		if i := slices.IndexFunc(m.batch.Records, func(r scheduler.Record) bool {

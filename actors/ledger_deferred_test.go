@@ -42,7 +42,7 @@ func textOf(b scheduler.Batch) string {
 // What is owed of a job whose row is in hand waits in its order; the rest of
 // what is owed passes it by, and new ones do not put its next try off.
 func TestOutbox_WhatIsAsideIsPassedBy(t *testing.T) {
-	o := newOutbox(func() {})
+	o := newOutbox(func() {}, &awaited{})
 	now := time.Now()
 	progress := func(job scheduler.JobID, done int64) {
 		o.progress(scheduler.Progress{Claim: scheduler.Claim{Job: job}, Items: scheduler.Items{Done: done}})
@@ -111,7 +111,7 @@ func TestOutbox_WhatIsAsideIsPassedBy(t *testing.T) {
 // That an earlier try may have been committed is known of what it was true of,
 // and of nothing that is put aside later.
 func TestOutbox_AgainIsNotForgottenNorKeptTooLong(t *testing.T) {
-	o := newOutbox(func() {})
+	o := newOutbox(func() {}, &awaited{})
 	now := time.Now()
 	again := func(want bool) {
 		t.Helper()
@@ -135,7 +135,7 @@ func TestOutbox_AgainIsNotForgottenNorKeptTooLong(t *testing.T) {
 
 // More than one flight's worth stays in its order too.
 func TestOutbox_MoreAsideThanOneFlightTakes(t *testing.T) {
-	o := newOutbox(func() {})
+	o := newOutbox(func() {}, &awaited{})
 	now := time.Now()
 	var jobs []scheduler.JobID
 	for j := range scheduler.JobID(batchMost) {

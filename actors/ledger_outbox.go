@@ -22,6 +22,7 @@ const owedMost = 5 * batchMost
 // so that the ledger can die and owe nothing less.
 type outbox struct {
 	wake     func()
+	awaited  *awaited
 	mu       sync.Mutex
 	waiting  scheduler.Batch
 	inFlight scheduler.Batch    // in a transaction whose end is not known
@@ -36,8 +37,10 @@ type outbox struct {
 	drained  []chan struct{}
 }
 
-// newOutbox makes one that wakes the ledger when something is owed.
-func newOutbox(wake func()) *outbox { return &outbox{wake: wake, latest: map[scheduler.JobID]int{}} }
+// newOutbox makes one that wakes the ledger when something is owed, at once for those who are awaited.
+func newOutbox(wake func(), awaited *awaited) *outbox {
+	return &outbox{wake: wake, awaited: awaited, latest: map[scheduler.JobID]int{}}
+}
 
 // add adds to what waits, and wakes the ledger if it does not know of it.
 func (o *outbox) add(hurry bool, put func(waiting *scheduler.Batch)) {
@@ -51,20 +54,13 @@ func (o *outbox) add(hurry bool, put func(waiting *scheduler.Batch)) {
 	}
 }
 
-// owe takes what is to become of jobs.
-func (o *outbox) owe(records ...scheduler.Record) { o.put(true, records) }
-
-// oweBusy takes it from a child that has its next line in hand: it may wait
-// while the ledger rests.
-func (o *outbox) oweBusy(records ...scheduler.Record) {
-	hurry := false
+// owe takes what is to become of jobs. Where nobody waits for any of them, it may
+// wait while the ledger rests.
+func (o *outbox) owe(records ...scheduler.Record) {
+	hurry := len(o.awaited.among(records, time.Now())) > 0
 	for i := range records {
 		hurry = hurry || records[i].Hurries()
 	}
-	o.put(hurry, records)
-}
-
-func (o *outbox) put(hurry bool, records []scheduler.Record) {
 	o.add(hurry, func(b *scheduler.Batch) {
 		b.Records = append(b.Records, records...)
 		o.far.noMore(records)

@@ -18,6 +18,7 @@ type records struct {
 	bad    map[scheduler.JobID]bool // outcomes that it refuses
 	down   error
 	takes  time.Duration // a write, besides
+	frees  bool          // others waited for what ends
 	again  []bool        // of each batch, whether it may have been committed before
 }
 
@@ -37,7 +38,7 @@ func (r *records) Write(_ context.Context, _ scheduler.InstanceID, b scheduler.B
 			return nil, false, scheduler.ErrRefused
 		}
 	}
-	return nil, false, nil
+	return nil, r.frees, nil
 }
 
 func (r *records) Busy(_ context.Context, jobs []scheduler.JobID) (busy []scheduler.JobID, err error) {
@@ -167,29 +168,32 @@ func TestLedger_TellsMaintenanceOfADelay(t *testing.T) {
 
 // After a write the ledger rests for three times as long as that took, but not
 // from an outcome for which somebody may wait.
-func TestLedger_RestsWhileAllAreBusy(t *testing.T) {
+func TestLedger_RestsAfterAWrite(t *testing.T) {
 	t.Parallel()
 	const takes = time.Millisecond
 	locked := settleOf(7)
 	locked[0].Result.Line = &scheduler.Line{Locked: true}
 	for name, c := range map[string]struct {
-		owe  func(o *outbox)
-		rest time.Duration
+		owe   func(o *outbox)
+		rest  time.Duration
+		frees bool
 	}{
-		"a child that is busy":              {func(o *outbox) { o.oweBusy(settleOf(3)...) }, 3 * takes},
-		"a child with nothing else to do":   {func(o *outbox) { o.owe(settleOf(3)...) }, 0},
-		"its job holds locks":               {func(o *outbox) { o.oweBusy(locked...) }, 0},
-		"given back":                        {func(o *outbox) { o.oweBusy(scheduler.Record{Kind: scheduler.RecordRequeue}) }, 0},
-		"somebody waits for all to be over": {func(o *outbox) { o.whenEmpty() }, 0},
+		"nobody waits for it":               {func(o *outbox) { o.owe(settleOf(3)...) }, 3 * takes, false},
+		"somebody does":                     {func(o *outbox) { o.owe(settleOf(9)...) }, 0, false},
+		"its job holds locks":               {func(o *outbox) { o.owe(locked...) }, 0, false},
+		"given back":                        {func(o *outbox) { o.owe(scheduler.Record{Kind: scheduler.RecordRequeue}) }, 0, false},
+		"somebody waits for all to be over": {func(o *outbox) { o.whenEmpty() }, 0, false},
+		"others waited for what ended last": {func(o *outbox) { o.owe(settleOf(3)...) }, 0, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			db := &records{takes: takes}
+			db := &records{takes: takes, frees: c.frees}
 			playLedger(t, db, func(s *stage) {
 				start := time.Now()
-				s.outbox.oweBusy(settleOf(1)...) // after a long time: at once
+				s.awaited.add([]scheduler.JobID{9}, start)
+				s.outbox.owe(settleOf(1)...) // after a long time: at once
 				after[*settled](s, takes, roleDispatcher)
-				s.outbox.oweBusy(settleOf(2)...)
+				s.outbox.owe(settleOf(2)...)
 				c.owe(s.outbox)
 				after[*settled](s, 5*takes, roleDispatcher)
 				names, at := db.take(start)

@@ -57,16 +57,22 @@ func (r *Record) EndedAs() EndedAs {
 }
 
 // Hurries reports whether somebody may wait for the record: for locks that its
-// job holds, or for the job itself to be somebody else's again.
-func (r *Record) Hurries() bool { return r.Kind != RecordSettle || r.Line().Locked }
+// job holds, or for the job itself to be somebody else's again. Of an MSQ job nobody
+// knows which locks it holds.
+func (r *Record) Hurries() bool {
+	return r.Kind != RecordSettle || r.Items != nil || r.Line().Locked
+}
 
 // restMost bounds Rest.
 const restMost = 5 * time.Millisecond
 
-// Rest is how long whoever writes outcomes waits after a write that took so
-// long, while all children whose outcomes are owed have their next lines: a
-// write costs the server about as much for one outcome as for ten.
-func Rest(took time.Duration) time.Duration { return min(3*took, restMost) }
+// Rest is how long whoever writes outcomes waits after a write of so many, which
+// took so long, for more to come: a write costs the server about as much for one
+// outcome as for ten. Where they come one at a time, each after the one before it has
+// been written, none comes within three times what a write takes.
+func Rest(took time.Duration, outcomes int) time.Duration {
+	return min(3*took*time.Duration(outcomes), restMost)
+}
 
 // Items is how far an MSQ job has come.
 type Items struct {

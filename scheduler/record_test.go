@@ -40,13 +40,18 @@ func TestBatch_SplitKeepsTheOrderAndLosesNothing(t *testing.T) {
 
 func same(a, b Record) bool { return a.Kind == b.Kind && a.Claim == b.Claim }
 
-func TestRest_IsThreeTimesTheWriteAndNotLong(t *testing.T) {
+func TestRest_IsLongerWhereMoreComesAndNeverLong(t *testing.T) {
 	t.Parallel()
-	for took, rest := range map[time.Duration]time.Duration{
-		0: 0, time.Millisecond: 3 * time.Millisecond, time.Second: restMost,
+	for _, c := range []struct {
+		took     time.Duration
+		outcomes int
+		rest     time.Duration
+	}{
+		{0, 5, 0}, {time.Millisecond, 0, 0}, {time.Millisecond, 1, 3 * time.Millisecond},
+		{500 * time.Microsecond, 2, 3 * time.Millisecond}, {time.Millisecond, 2, restMost}, {time.Second, 1, restMost},
 	} {
-		if got := Rest(took); got != rest {
-			t.Errorf("after %s it rests for %s", took, got)
+		if got := Rest(c.took, c.outcomes); got != c.rest {
+			t.Errorf("after %d in %s it rests for %s, want %s", c.outcomes, c.took, got, c.rest)
 		}
 	}
 }
