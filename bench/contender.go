@@ -42,7 +42,7 @@ type process struct {
 
 // yardstick is what such a process is told.
 type yardstick struct {
-	Kind  string // reference, river, handlers
+	Kind  string // reference, river, handlers, listener
 	Best  bool   // river
 	URL   string
 	Agent string // the program that does the work
@@ -113,6 +113,8 @@ func beYardstick(told string) error {
 		stop, err = startRiver(ctx, y)
 	case "handlers":
 		stop, err = startHandlers(ctx, y)
+	case "listener":
+		stop, err = startListener(ctx, y)
 	default:
 		err = errors.New("unknown yardstick " + y.Kind)
 	}
