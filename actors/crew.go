@@ -27,6 +27,10 @@ func (c *crew) do(it func()) {
 	}
 }
 
+// Schedule and Throughput make it run actors, each for so many messages at a time.
+func (c *crew) Schedule(run func()) { c.do(run) }
+func (c *crew) Throughput() int     { return 300 }
+
 // stay does it, and then whatever else there is to do.
 func (c *crew) stay(it func()) {
 	for {

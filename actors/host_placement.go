@@ -47,8 +47,8 @@ func (s *host) place(c actor.Context, now time.Time) {
 		if len(pool.pending) > 0 {
 			s.dropFrom(pool, func(l scheduler.Line) bool { return !s.inst.mayBegin(&l, now) }, "")
 			s.feed(c, pool)
-		} else if !pool.shortage.Busy() && !pool.working() {
-			continue
+		} else if !pool.shortage.Busy() && (pool.idle() || len(pool.children) == 0) {
+			continue // none of its children is behind
 		}
 		if pool.draining() { // what was on its way to a child when it was told to: nobody else comes up for it
 			s.dropFrom(pool, func(scheduler.Line) bool { return true }, "")

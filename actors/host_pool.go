@@ -68,23 +68,21 @@ func (pool *pool) scaleUp(now time.Time) scheduler.ScaleUp {
 	if pool.Exec { // a process for each line, whatever comes
 		b.Start = 0
 	}
-	idle := false
 	_, b.Coming = pool.live()
 	for _, child := range pool.children {
 		if child.takes() {
 			b.Warm++
 			b.Behind += max(0, child.held+child.sent-child.got-1)
-			idle = idle || child.seat().Idle
 		}
 	}
-	pool.shortage = pool.shortage.Look(!idle && b.Coming == 0 && b.Warm > 0, b.Lines+b.Behind > 0, now)
+	pool.shortage = pool.shortage.Look(b.Coming == 0 && b.Warm > 0 && !pool.idle(), b.Lines+b.Behind > 0, now)
 	b.Shortage = pool.shortage
 	return b
 }
 
-// working reports whether a child has something to do.
-func (pool *pool) working() bool {
-	return slices.ContainsFunc(pool.children, func(child *childHandle) bool { return child.takes() && !child.seat().Idle })
+// idle reports whether a child has nothing to do.
+func (pool *pool) idle() bool {
+	return slices.ContainsFunc(pool.children, func(child *childHandle) bool { return child.takes() && child.seat().Idle })
 }
 
 // withoutProcess is a child that has no process just now; nil: there is none.

@@ -270,3 +270,37 @@ func TestHost_ReportsWhatWasGivenBackOnlyWhereItIs(t *testing.T) {
 		}
 	})
 }
+
+// Short waits add up: lines that come two at a time, the second behind the first, bring up another child by and by,
+// though the one that is up is idle after each two. One at a time never does.
+func TestHost_GetsAnotherChildWhereLinesWaitAgainAndAgain(t *testing.T) {
+	t.Parallel()
+	for together, want := range map[int]int{1: 1, 2: 2} {
+		l := &launcher{}
+		playHost(t, l, func(s *stage) {
+			o := &standing{s: s}
+			o.hear(0)
+			o.deal("a", true, 1)
+			o.hear(time.Second) // it comes up
+			const takes = 2 * time.Millisecond
+			o.hear(takes)
+			l.processes[0].does()
+			began := time.Now()
+			for job := scheduler.JobID(2); time.Since(began) < 2*time.Second; job += 2 {
+				jobs := []scheduler.JobID{job, job + 1}[:together]
+				o.hear(4 * takes) // it is idle
+				o.deal("a", false, jobs...)
+				for range jobs {
+					o.hear(takes)
+					if p := l.processes[0]; len(p.lines) > 0 {
+						p.does()
+					}
+				}
+			}
+			o.hear(time.Second)
+			if n := len(l.processes); n != want {
+				t.Errorf("%d at a time: %d children, want %d", together, n, want)
+			}
+		})
+	}
+}

@@ -16,7 +16,8 @@ func newSupervisor(inst *instance) *supervisor { return &supervisor{newParent(in
 func (s *supervisor) Receive(c actor.Context) {
 	switch m := c.Message().(type) {
 	case *actor.Started:
-		s.start(c, roleLedger, func() actor.Actor { return newLedger(s.inst.forLedger()) }, inline)
+		// Not inline: what agents say comes under a lock of theirs.
+		s.start(c, roleLedger, func() actor.Actor { return newLedger(s.inst.forLedger()) }, actor.WithDispatcher(s.inst.crew))
 		s.start(c, roleHosts, func() actor.Actor { return newHosts(s.inst) })
 		s.start(c, roleMSQs, func() actor.Actor { return newMSQs(s.inst) })
 		s.start(c, roleMaintenance, func() actor.Actor { return newMaintenance(s.inst.forMaintenance()) }, inline)

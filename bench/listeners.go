@@ -63,7 +63,8 @@ func rawListeners(ctx context.Context, b *bench, round int, db *database, conn *
 
 // heardBy gives how many ms it took until the first of so many had heard of each of n INSERTs, and until its commit was
 // acknowledged.
-func (b *bench) heardBy(ctx context.Context, db *database, conn *pgx.Conn, many, n int) (first, acked []float64, err error) {
+func (b *bench) heardBy(ctx context.Context, db *database, conn *pgx.Conn, many, n int) (
+	first, acked []float64, err error) {
 	notes, err := os.MkdirTemp(b.tmp, "listeners")
 	if err != nil {
 		return nil, nil, err

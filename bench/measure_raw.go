@@ -12,8 +12,9 @@ import (
 // measureRaw is what the machine, the server and the drivers can do at all.
 func measureRaw(ctx context.Context, b *bench, round int) error {
 	return b.bare(ctx, func(db *database, conn *pgx.Conn) error {
-		for _, limit := range []func(context.Context, *bench, int, *database, *pgx.Conn) error{rawNotify, rawListeners, rawCommit,
-			rawClaim, rawCursor} {
+		for _, limit := range []func(context.Context, *bench, int, *database, *pgx.Conn) error{
+			rawNotify, rawListeners, rawCommit, rawClaim, rawCursor,
+		} {
 			if err := limit(ctx, b, round, db, conn); err != nil {
 				return err
 			}
