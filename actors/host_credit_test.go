@@ -76,6 +76,13 @@ func playExec(t *testing.T, took time.Duration, types []scheduler.TypeName, with
 	})
 }
 
+// wantedBack is how often it was asked for the lines behind the one in hand.
+func (p *idleProcess) wantedBack() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.recalls
+}
+
 // does answers the line in hand.
 func (p *idleProcess) does() {
 	p.mu.Lock()
@@ -136,8 +143,8 @@ func TestChild_HearsItsProcessBeforeItIsTakenForSlow(t *testing.T) {
 		o.deal("a", false, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12)
 		o.hear(0)
 		quick, slow := l.processes[0], l.processes[1]
-		if len(quick.lines) != 5 || len(slow.lines) != 5 {
-			t.Fatalf("they have %d and %d lines", len(quick.lines), len(slow.lines))
+		if quick.has() != 5 || slow.has() != 5 {
+			t.Fatalf("they have %d and %d lines", quick.has(), slow.has())
 		}
 		o.hear(9 * time.Millisecond)
 		quick.mu.Lock()
@@ -148,8 +155,8 @@ func TestChild_HearsItsProcessBeforeItIsTakenForSlow(t *testing.T) {
 		}
 		quick.mu.Unlock()
 		o.hear(time.Millisecond)
-		if quick.recalls != 0 || slow.recalls != 1 {
-			t.Errorf("lines were wanted back from the quick one %d times, from the slow one %d times", quick.recalls, slow.recalls)
+		if quick, slow := quick.wantedBack(), slow.wantedBack(); quick != 0 || slow != 1 {
+			t.Errorf("lines were wanted back from the quick one %d times, from the slow one %d times", quick, slow)
 		}
 	})
 }

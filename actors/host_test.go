@@ -70,6 +70,13 @@ func (p *idleProcess) Feed(lines []scheduler.Line) {
 	}
 }
 
+// has is how many lines it has.
+func (p *idleProcess) has() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.lines)
+}
+
 // Recall gives what is behind the line in hand.
 func (p *idleProcess) Recall() (behind []scheduler.Line) {
 	p.mu.Lock()
@@ -248,11 +255,11 @@ func TestHost_ReportsWhatWasGivenBackOnlyWhereItIs(t *testing.T) {
 		o.s.tell(roleHost("h"), deals{{Epoch: o.epoch, Type: "a", Lines: items}})
 		o.hear(0)
 		deep, other := l.processes[0], l.processes[1] // the one that has two
-		if len(other.lines) > len(deep.lines) {
+		if other.has() > deep.has() {
 			deep, other = other, deep
 		}
-		if len(deep.lines) != 2 || len(other.lines) != 1 {
-			t.Fatalf("the children have %d and %d lines", len(deep.lines), len(other.lines))
+		if deep.has() != 2 || other.has() != 1 {
+			t.Fatalf("the children have %d and %d lines", deep.has(), other.has())
 		}
 		deep.dies() // what was behind goes to the other
 		o.hear(0)
@@ -292,7 +299,7 @@ func TestHost_GetsAnotherChildWhereLinesWaitAgainAndAgain(t *testing.T) {
 				o.deal("a", false, jobs...)
 				for range jobs {
 					o.hear(takes)
-					if p := l.processes[0]; len(p.lines) > 0 {
+					if p := l.processes[0]; p.has() > 0 {
 						p.does()
 					}
 				}

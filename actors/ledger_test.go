@@ -183,7 +183,7 @@ func TestLedger_RestsAfterAWrite(t *testing.T) {
 		"its job holds locks":               {func(o *outbox) { o.owe(locked...) }, 0, false},
 		"given back":                        {func(o *outbox) { o.owe(scheduler.Record{Kind: scheduler.RecordRequeue}) }, 0, false},
 		"somebody waits for all to be over": {func(o *outbox) { o.whenEmpty() }, 0, false},
-		"others waited for what ended last": {func(o *outbox) { o.owe(settleOf(3)...) }, 0, true},
+		"others waited for what ended last": {func(*outbox) {}, 0, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
