@@ -228,11 +228,23 @@ func (k *child) flush(c actor.Context, was scheduler.ChildState) {
 		k.inst.tell(roleMSQ(job), &answered{results})
 		delete(k.items, job)
 	}
-	k.inst.send(k.parent,
-		&news{Name: k.name, State: k.fsm.State, Since: k.fsm.Since, Room: k.fsm.Room(), Held: len(k.fsm.Lines),
-			Acked:   k.acked,
-			Healthy: k.healthy, Rose: k.rose, Died: k.died, NotUp: k.notUp, Unguarded: k.unguarded, Blame: k.blame, Cut: k.cut,
-			Returned: k.returned, LineTime: k.fsm.LineTime})
+	k.inst.send(k.parent, &news{
+		Name:      k.name,
+		State:     k.fsm.State,
+		Since:     k.fsm.Since,
+		Room:      k.fsm.Room(),
+		Held:      len(k.fsm.Lines),
+		Acked:     k.acked,
+		Healthy:   k.healthy,
+		Rose:      k.rose,
+		LineTime:  k.fsm.LineTime,
+		Died:      k.died,
+		NotUp:     k.notUp,
+		Unguarded: k.unguarded,
+		Blame:     k.blame,
+		Cut:       k.cut,
+		Returned:  k.returned,
+	})
 	if k.ended { // whoever waits for the process finds its outcomes owed
 		k.inst.processEnded(k.host, k.typ.Name)
 	}

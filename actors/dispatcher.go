@@ -253,13 +253,13 @@ func (d *dispatcher) claim(c actor.Context, claim intake.Claim) {
 	d.claiming = true
 	inst, ctx, self := d.inst, d.ctx, c.Self()
 	m := &claimed{claim: claim}
-	inst.crew.do(func() {
+	go func() {
 		m.jobs, m.err = inst.Queue.Claim(ctx, inst.id(), m.claim.Demand)
 		if m.claim.Demand.Locked {
 			m.again = inst.Queue.Again()
 		}
 		inst.send(self, m)
-	})
+	}()
 }
 
 func (d *dispatcher) onClaimed(c actor.Context, m *claimed) {

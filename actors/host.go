@@ -293,7 +293,7 @@ func (s *host) arm(c actor.Context, now time.Time) {
 			consider(pool.oldestPending(now).Add(waitForChild))
 		}
 		if pool.shortage.Short() {
-			consider(scheduler.ScaleUp{Start: pool.startTime, Shortage: pool.shortage}.Due(now))
+			consider(scheduler.ScaleUp{Start: pool.start(), Shortage: pool.shortage}.Due(now))
 		}
 		for _, child := range pool.children {
 			if child.state == scheduler.ChildReady && !pool.Exec && child.since.After(rest) {

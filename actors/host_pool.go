@@ -64,10 +64,7 @@ func (pool *pool) live() (n, coming int) {
 // scaleUp is what waits for its children, after they have been given what they
 // have room for.
 func (pool *pool) scaleUp(now time.Time) scheduler.ScaleUp {
-	b := scheduler.ScaleUp{Lines: len(pool.pending), Line: pool.lineTime, Start: pool.startTime}
-	if pool.Exec { // a process for each line, whatever comes
-		b.Start = 0
-	}
+	b := scheduler.ScaleUp{Lines: len(pool.pending), Line: pool.lineTime, Start: pool.start()}
 	_, b.Coming = pool.live()
 	for _, child := range pool.children {
 		if child.takes() {
@@ -78,6 +75,14 @@ func (pool *pool) scaleUp(now time.Time) scheduler.ScaleUp {
 	pool.shortage = pool.shortage.Look(b.Coming == 0 && b.Warm > 0 && !pool.idle(), b.Lines+b.Behind > 0, now)
 	b.Shortage = pool.shortage
 	return b
+}
+
+// start is what it takes a process to come up; 0: that is not known, or there is one for each line, whatever comes.
+func (pool *pool) start() time.Duration {
+	if pool.Exec {
+		return 0
+	}
+	return pool.startTime
 }
 
 // idle reports whether a child has nothing to do.

@@ -103,9 +103,8 @@ type instance struct {
 	live   atomic.Pointer[Setup] // written by System.Reload, read by all
 	*peers
 	*identity
-	crew      *crew // for what comes with every job
 	outbox    *outbox
-	awaited   awaited // written by the bell, read by the ledger
+	awaited   awaited // written by the bell, read by the ledger and by all who owe
 	followed  awaited // written by the bell, read by hosts of engines: whose log somebody reads
 	quotas    quotas  // a part of each type's max: membership; how many there are: hosts, and children for their processes
 	hearing   hearing
@@ -146,7 +145,6 @@ func newInstance(cfg Config) *instance {
 		Config:    cfg,
 		peers:     p,
 		identity:  &identity{began: time.Now()},
-		crew:      newCrew(),
 		quotas:    newQuotas(cfg.Agents),
 		rows:      &attachedRows{peers: p},
 		processes: map[scheduler.HostName]*liveProcesses{},

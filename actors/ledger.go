@@ -88,11 +88,11 @@ func (l *ledger) write(c actor.Context) {
 	}
 	l.writing, l.wrote = true, time.Now()
 	ctx, h, self := l.ctx, l.ledgerPorts, c.Self()
-	h.crew.do(func() {
+	go func() {
 		w := &written{batch: batch}
 		w.wrote, w.err = writing{ledgerPorts: h, till: time.Now().Add(searchMost), deferred: deferred}.flush(ctx, batch)
 		h.send(self, w)
-	})
+	}()
 }
 
 // rests reports whether what is owed waits for the end of the rest.

@@ -204,3 +204,21 @@ func TestLedger_RestsAfterAWrite(t *testing.T) {
 		})
 	}
 }
+
+// What agents say gathers like outcomes: a child that says much costs a write each time that the rest is over.
+func TestLedger_RestsAfterWhatAgentsSay(t *testing.T) {
+	t.Parallel()
+	const takes = time.Millisecond
+	db := &records{takes: takes}
+	playLedger(t, db, func(s *stage) {
+		start := time.Now()
+		for range 40 {
+			s.outbox.entries([]scheduler.Entry{{Claim: claimOf(1)}})
+			time.Sleep(takes / 10) // virtual
+		}
+		time.Sleep(10 * takes) // virtual
+		if names, at := db.take(start); len(names) != 2 || at[1] != 4*takes {
+			t.Errorf("wrote %q at %v", names, at)
+		}
+	})
+}

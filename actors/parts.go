@@ -17,7 +17,6 @@ import (
 type ledgerPorts struct {
 	*peers
 	*identity
-	crew     *crew
 	outbox   *outbox
 	awaited  *awaited
 	rows     *attachedRows
@@ -30,7 +29,6 @@ func (inst *instance) forLedger() ledgerPorts {
 	return ledgerPorts{
 		peers:    inst.peers,
 		identity: inst.identity,
-		crew:     inst.crew,
 		outbox:   inst.outbox,
 		awaited:  &inst.awaited,
 		rows:     inst.rows,

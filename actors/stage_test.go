@@ -46,7 +46,6 @@ func (s *stage) end() {
 		_ = s.system.Root.StopFuture(pid).Wait()
 	}
 	s.system.Shutdown()
-	s.crew.end()
 	time.Sleep(24*time.Hour + time.Microsecond) // virtual: every timer has rung, also those of actors that have ended
 }
 

@@ -16,8 +16,8 @@ func newSupervisor(inst *instance) *supervisor { return &supervisor{newParent(in
 func (s *supervisor) Receive(c actor.Context) {
 	switch m := c.Message().(type) {
 	case *actor.Started:
-		// Not inline: what agents say comes under a lock of theirs.
-		s.start(c, roleLedger, func() actor.Actor { return newLedger(s.inst.forLedger()) }, actor.WithDispatcher(s.inst.crew))
+		// Not inline: what agents say comes under a lock of theirs, for which their next lines wait.
+		s.start(c, roleLedger, func() actor.Actor { return newLedger(s.inst.forLedger()) })
 		s.start(c, roleHosts, func() actor.Actor { return newHosts(s.inst) })
 		s.start(c, roleMSQs, func() actor.Actor { return newMSQs(s.inst) })
 		s.start(c, roleMaintenance, func() actor.Actor { return newMaintenance(s.inst.forMaintenance()) }, inline)

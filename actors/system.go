@@ -223,7 +223,6 @@ func (s *System) Stop(ctx context.Context, patience time.Duration) error {
 	ended := s.ended
 	s.mu.Unlock()
 	s.inst.system.Root.Stop(s.root)
-	defer s.inst.crew.end()
 	select {
 	case <-ended:
 	case <-time.After(patience):

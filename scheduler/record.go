@@ -66,12 +66,12 @@ func (r *Record) Hurries() bool {
 // restMost bounds Rest.
 const restMost = 5 * time.Millisecond
 
-// Rest is how long whoever writes outcomes waits after a write of so many, which
-// took so long, for more to come: a write costs the server about as much for one
-// outcome as for ten. Where they come one at a time, each after the one before it has
-// been written, none comes within three times what a write takes.
+// Rest is how long whoever writes waits for more to come after a write that took so
+// long and had so many outcomes: a write costs the server about as much for one as for
+// ten. Where each comes after the one before it has been written, it seldom comes so
+// soon.
 func Rest(took time.Duration, outcomes int) time.Duration {
-	return min(3*took*time.Duration(outcomes), restMost)
+	return min(3*took*time.Duration(max(1, outcomes)), restMost) // what agents say gathers, too
 }
 
 // Items is how far an MSQ job has come.

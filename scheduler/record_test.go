@@ -47,7 +47,7 @@ func TestRest_IsLongerWhereMoreComesAndNeverLong(t *testing.T) {
 		outcomes int
 		rest     time.Duration
 	}{
-		{0, 5, 0}, {time.Millisecond, 0, 0}, {time.Millisecond, 1, 3 * time.Millisecond},
+		{0, 5, 0}, {time.Millisecond, 0, 3 * time.Millisecond}, {time.Millisecond, 1, 3 * time.Millisecond},
 		{500 * time.Microsecond, 2, 3 * time.Millisecond}, {time.Millisecond, 2, restMost}, {time.Second, 1, restMost},
 	} {
 		if got := Rest(c.took, c.outcomes); got != c.rest {
