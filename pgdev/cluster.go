@@ -29,6 +29,9 @@ type Config struct {
 	// Settings are further settings of the server, by PostgreSQL's names. They
 	// count for the one who starts the server, not for one who attaches.
 	Settings map[string]string
+	// StandbyOf is a running cluster: the new one starts as a copy of it and
+	// follows it, read only, until it is promoted. For tests of failovers.
+	StandbyOf *Cluster
 }
 
 // Cluster is a private PostgreSQL server that this process owns, maybe
@@ -39,6 +42,7 @@ type Cluster struct {
 	temporary bool
 	durable   bool
 	settings  map[string]string
+	standbyOf *Cluster
 	log       *slog.Logger
 	bin       Binaries
 	account   account
@@ -62,7 +66,8 @@ type Cluster struct {
 // when there is no PostgreSQL; else what is wrong and what to type, with the
 // end of the server's log where it refused to start.
 func Start(ctx context.Context, cfg Config) (*Cluster, error) {
-	c := &Cluster{temporary: cfg.Dir == "", durable: cfg.Durable, settings: cfg.Settings, log: cfg.Log}
+	c := &Cluster{temporary: cfg.Dir == "", durable: cfg.Durable, settings: cfg.Settings, standbyOf: cfg.StandbyOf,
+		log: cfg.Log}
 	if c.log == nil {
 		c.log = slog.New(slog.DiscardHandler)
 	}
@@ -145,6 +150,9 @@ func (c *Cluster) up(ctx context.Context) error {
 		return err
 	}
 	c.state = c.home.readState()
+	if c.standbyOf != nil {
+		c.state.Password = c.standbyOf.state.Password // the roles are copied too
+	}
 	if c.state.Password == "" {
 		c.state.Password = newPassword()
 	}
@@ -174,11 +182,19 @@ func (c *Cluster) up(ctx context.Context) error {
 	}
 	if !exists {
 		c.log.Info("making a PostgreSQL cluster", "dir", string(c.home), "version", c.bin.Version)
-		if err := c.home.create(ctx, c.bin, c.account, c.durable && !c.temporary); err != nil {
+		if err := c.create(ctx); err != nil {
 			return err
 		}
 	}
 	return c.begin(ctx)
+}
+
+// create makes the cluster's data: an empty one, or a copy of what this one follows.
+func (c *Cluster) create(ctx context.Context) error {
+	if c.standbyOf != nil {
+		return c.home.copyOf(ctx, c.bin, c.account, c.standbyOf)
+	}
+	return c.home.create(ctx, c.bin, c.account, c.durable && !c.temporary)
 }
 
 // mayStart takes our share in owners.lock, and refuses when a server may run
@@ -336,7 +352,7 @@ func Running(dir string) (url string, ok bool) {
 		return "", false
 	}
 	p, ok := h.live()
-	if !ok || p.status != "ready" || p.socket == "" {
+	if !ok || !p.ready() || p.socket == "" {
 		return "", false
 	}
 	return socketURL(p.socket, p.port, database), true

@@ -57,6 +57,10 @@ func (c *Cluster) prepare(ctx context.Context, pid int) error {
 		return fmt.Errorf("connect to PostgreSQL: %w", err)
 	}
 	defer conn.Close(context.WithoutCancel(ctx))
+	var follows bool // a standby has both from the server that it follows
+	if err := conn.QueryRow(ctx, "SELECT pg_is_in_recovery()").Scan(&follows); err != nil || follows {
+		return err
+	}
 	// The password is ours and holds letters and digits only.
 	if _, err := conn.Exec(ctx, "ALTER ROLE "+superuser+" PASSWORD '"+c.state.Password+"'"); err != nil {
 		return fmt.Errorf("set the password: %w", err)

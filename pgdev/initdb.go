@@ -21,6 +21,7 @@ const superuser, database = "bellhop", "bellhop"
 // account may enter, anybody as any role; over loopback with a password.
 const hba = `# Written by bellhop when it made this cluster.
 local all all trust
+local replication all trust
 host all all 127.0.0.1/32 scram-sha-256
 `
 

@@ -19,8 +19,11 @@ type pidFile struct {
 	pid, port     int
 	socket        string
 	shmKey, shmID int
-	status        string // starting, ready, stopping
+	status        string // starting, ready, standby, stopping
 }
+
+// ready: it takes connections; a standby those that only read.
+func (p pidFile) ready() bool { return p.status == "ready" || p.status == "standby" }
 
 // readPIDFile reads it; a server that has just begun has not written all yet.
 func readPIDFile(data string) (pidFile, bool) {

@@ -39,7 +39,7 @@ func (c *Cluster) attach(ctx context.Context, p pidFile) error {
 			return false, errGone
 		}
 		p = now
-		return p.status == "ready", nil
+		return p.ready(), nil
 	})
 	if err != nil {
 		return fmt.Errorf("attach to the server %d in %s: %w", p.pid, c.home, err)
@@ -112,7 +112,7 @@ func (c *Cluster) launch(ctx context.Context) error {
 			return false, fmt.Errorf("it ended at once; its log %s says:\n%s", c.home.log(), c.home.logSince(info.Size()))
 		}
 		p, ok := readPIDFile(c.home.data())
-		return ok && p.pid == pid && p.status == "ready", nil
+		return ok && p.pid == pid && p.ready(), nil
 	})
 	if err == nil {
 		err = c.prepare(ctx, pid)
