@@ -7,11 +7,16 @@ import (
 	"time"
 )
 
-// How long nothing more is said of a database that is away: longer each time.
+// The pause before the next line about the same outage: longer each time.
 const (
 	outageFirst = time.Second
 	outageMost  = time.Minute
 )
+
+// outageSettle is how long the database has to answer without an error before an
+// outage is over. Tries that began during the outage fail for a while after the
+// first answer; without this pause each of them would begin a second story.
+const outageSettle = time.Second
 
 // Outage makes one story of what every part of the program logs while the
 // database is away: a line when it goes, then one now and then, one when it is
@@ -21,9 +26,11 @@ type Outage struct {
 	now  func() time.Time
 
 	mu      sync.Mutex
-	since   time.Time     // when the first error of this outage was seen; zero: the database answers
+	since   time.Time     // the first error of this outage; zero: the database answers
 	told    bool          // a line told of this outage
 	last    time.Time     // the last error
+	answer  time.Time     // the first answer since the last error; zero: none
+	partly  bool          // an answer came since the last line
 	quiet   time.Time     // before this time nothing is said
 	pause   time.Duration // how long nothing is said after the next line
 	unsaid  int           // lines that were left out since the last
@@ -42,15 +49,23 @@ func (o *Outage) Through(log *slog.Logger) *slog.Logger {
 	return slog.New(&outageHandler{o, log.Handler()})
 }
 
-// Back says that the database has answered.
+// Back says that the database has answered a heartbeat. Each heartbeat calls it:
+// the outage ends when answers have come for outageSettle, and no error between them.
 func (o *Outage) Back() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.since.IsZero() {
 		return
 	}
-	away, told := o.now().Sub(o.since), o.told
-	o.since, o.told = time.Time{}, false
+	now := o.now()
+	if o.partly = true; o.answer.IsZero() {
+		o.answer = now
+	}
+	if now.Sub(o.answer) < outageSettle {
+		return
+	}
+	away, told := o.answer.Sub(o.since), o.told
+	o.since, o.told, o.answer, o.partly = time.Time{}, false, time.Time{}, false
 	if told {
 		r := slog.NewRecord(o.now(), slog.LevelInfo, "the database is back", 0)
 		r.AddAttrs(slog.Duration("away", away))
@@ -66,9 +81,8 @@ func (o *Outage) tell(r slog.Record, err error) (line slog.Record, due bool) {
 	if now.Sub(o.last) > outageMost { // it is long ago that there was trouble
 		o.pause, o.quiet = outageFirst, time.Time{}
 	}
-	o.last = now
-	first := o.since.IsZero()
-	if first {
+	o.last, o.answer = now, time.Time{}
+	if o.since.IsZero() {
 		o.since, o.unsaid = now, 0
 	}
 	if now.Before(o.quiet) {
@@ -78,10 +92,13 @@ func (o *Outage) tell(r slog.Record, err error) (line slog.Record, due bool) {
 	line = slog.NewRecord(now, slog.LevelWarn, "the database is away: what agents do is kept, and nothing new begins", 0)
 	if o.told {
 		line.Message = "the database is still away"
+		if o.partly { // heartbeats get through, another connection does not
+			line.Message = "the database answers some connections and not others"
+		}
 		line.AddAttrs(slog.Duration("for", now.Sub(o.since)), slog.Int("tries", o.unsaid+1))
 	}
 	line.AddAttrs(slog.String("what", r.Message), slog.Any("error", err))
-	o.told, o.unsaid = true, 0
+	o.told, o.unsaid, o.partly = true, 0, false
 	o.quiet, o.pause = now.Add(o.pause), min(2*o.pause, outageMost)
 	return line, true
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -69,18 +70,53 @@ func TestOutage_IsOneStory(t *testing.T) {
 		t.Errorf("second line: %v", away[1])
 	}
 	o.Back()
+	pass(outageSettle)
+	o.Back()
 	o.Back()
 	if back := lines(); len(back) != 1 || back[0]["msg"] != "the database is back" || back[0]["away"] != "10m0s" {
 		t.Errorf("back: %v", back)
 	}
 }
 
+// A heartbeat gets through; 86 ms later a try fails that began during the outage.
+func TestOutage_LateErrorsBelongToTheOutageBeforeThem(t *testing.T) {
+	t.Parallel()
+	o, log, pass, lines := outage(t)
+	log.Warn("cannot beat", "error", errAway)
+	pass(16 * time.Second)
+	o.Back()
+	pass(86 * time.Millisecond)
+	log.Warn("cannot claim", "error", errAway)
+	o.Back()
+	pass(1500 * time.Millisecond)
+	log.Warn("cannot listen", "error", errAway)
+	o.Back()
+	pass(500 * time.Millisecond)
+	o.Back()
+	pass(500 * time.Millisecond)
+	o.Back()
+	var said []string
+	for _, line := range lines() {
+		said = append(said, line["msg"].(string))
+	}
+	want := []string{
+		"the database is away: what agents do is kept, and nothing new begins",
+		"the database answers some connections and not others",
+		"the database is back",
+	}
+	if !slices.Equal(said, want) {
+		t.Errorf("said %q, want %q", said, want)
+	}
+}
+
 func TestOutage_LeavesOtherLinesAlone(t *testing.T) {
 	t.Parallel()
-	o, log, _, lines := outage(t)
+	o, log, pass, lines := outage(t)
 	log.Warn("cannot claim", "error", errAway)
 	log.Warn("child died", "error", errors.New("signal"))
 	log.Info("instance registered", "instance", 7)
+	o.Back()
+	pass(outageSettle)
 	o.Back()
 	if got := lines(); len(got) != 4 || got[1]["error"] != "signal" || got[2]["instance"] != 7.0 {
 		t.Errorf("got %v", got)
