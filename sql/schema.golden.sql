@@ -1123,6 +1123,12 @@ CREATE OR REPLACE FUNCTION bellhop.column_of(rel regclass, attnum smallint, purp
  STABLE
  SET search_path TO 'pg_catalog', 'pg_temp';
 
+CREATE OR REPLACE FUNCTION bellhop.columns_read(names text[])
+ RETURNS text
+ LANGUAGE plpgsql
+ IMMUTABLE
+ SET search_path TO 'pg_catalog', 'pg_temp';
+
 CREATE OR REPLACE FUNCTION bellhop.command()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -1576,6 +1582,12 @@ CREATE OR REPLACE FUNCTION bellhop.look_again(most integer, OUT looked integer, 
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp';
 
+CREATE OR REPLACE FUNCTION bellhop.made_of_the_servers(type oid)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp';
+
 CREATE OR REPLACE FUNCTION bellhop.make_run(w bellhop.workflow, event text, slot timestamp with time zone, who text, given jsonb, skips boolean, chosen text[] DEFAULT NULL::text[])
  RETURNS bigint
  LANGUAGE plpgsql
@@ -1607,6 +1619,12 @@ CREATE OR REPLACE FUNCTION bellhop.may_change(submitted_by text)
 BEGIN ATOMIC
  SELECT (bellhop.owns(submitted_by) OR bellhop.is_operator() OR has_table_privilege(bellhop.caller(), ('bellhop.jobqueue'::regclass)::oid, 'update'::text));
 END;
+
+CREATE OR REPLACE FUNCTION bellhop.named_texts(names text[], given text[])
+ RETURNS jsonb
+ LANGUAGE sql
+ IMMUTABLE
+ SET search_path TO 'pg_catalog', 'pg_temp';
 
 CREATE OR REPLACE FUNCTION bellhop.needed_by_way(ids bigint[])
  RETURNS SETOF bigint

@@ -3,25 +3,38 @@
 -- is applied, by the owner of this function, and only where who applies it may read the table and may put triggers on it.
 
 -- table_sensor: the trigger. It fails no INSERT: of a workflow that is not there any more, or waits for something else, nothing
--- is an event; and where the column is gone there is a warning.
+-- is an event; and where the column is gone there is a warning. It keeps to the rules of row_event, and for the same reasons.
 create or replace function bellhop.table_sensor() returns trigger
 language plpgsql security definer
 set search_path = pg_catalog, bellhop, pg_temp
 as $$
 declare
-  d     jsonb;
-  given jsonb := to_jsonb(new);
-  key   text := given ->> tg_argv[2];
+  d      jsonb;
+  wanted text[] := tg_argv[2:2];
+  given  text[];
 begin
   select w.definition into d from bellhop.workflow w
    where w.name = tg_argv[0] and w.active and w.definition -> 'sensor' ->> 'table' = tg_argv[1];
   if not found then
     return null;
-  elsif key is null then
+  end if;
+  -- The catalog only proposes columns. Those that are not there any more are told below.
+  select wanted || coalesce(array_agg(a.attname::text), '{}') into wanted
+    from pg_catalog.pg_attribute a
+   where a.attrelid = tg_relid and a.attnum > 0 and not a.attisdropped
+     and (d -> 'parameters' ? a.attname::text or d -> 'parameters' ? upper(a.attname::text));
+  begin
+    execute bellhop.columns_read(wanted) into given using new;
+  exception when undefined_column then
+    raise warning 'a row of % starts no run of workflow %: %', tg_table_name, tg_argv[0], sqlerrm;
+    return null;
+  end;
+  if given[1] is null then
     raise warning 'a row of % starts no run of workflow %: it has nothing in column %', tg_table_name, tg_argv[0], tg_argv[2];
     return null;
   end if;
-  perform bellhop.happened(tg_argv[0], bellhop.row_named(tg_argv[1], key), bellhop.sensor_parameters(d, given));
+  perform bellhop.happened(tg_argv[0], bellhop.row_named(tg_argv[1], given[1]),
+                           bellhop.sensor_parameters(d, bellhop.named_texts(wanted[2:], given[2:])));
   return null;
 end
 $$;

@@ -70,20 +70,25 @@ func (a *attacker) try(text string) error {
 	return err
 }
 
-// arm makes whatever a login may make that bellhop's functions could take for PostgreSQL's own.
-func (a *attacker) arm(admin *pgx.Conn) {
+// mayMake lets the attacker make things in a schema, until the test is over.
+func (a *attacker) mayMake(admin *pgx.Conn, schema string) {
 	me := pgx.Identifier{a.conn.Config().User}.Sanitize()
-	exec(a.t, admin, "grant create on schema public to "+me)
+	exec(a.t, admin, "grant usage, create on schema "+schema+" to "+me)
 	a.t.Cleanup(func() {
 		conn, err := pgx.ConnectConfig(context.Background(), admin.Config())
 		if err == nil {
-			_, err = conn.Exec(context.Background(), "drop owned by "+me, pgx.QueryExecModeSimpleProtocol)
+			_, err = conn.Exec(context.Background(), "drop owned by "+me+" cascade", pgx.QueryExecModeSimpleProtocol)
 			_ = conn.Close(context.Background())
 		}
 		if err != nil {
 			a.t.Error(err)
 		}
 	})
+}
+
+// arm makes whatever a login may make that bellhop's functions could take for PostgreSQL's own.
+func (a *attacker) arm(admin *pgx.Conn) {
+	a.mayMake(admin, "public")
 	for _, text := range []string{
 		`create function pg_temp.evil(v anyelement) returns pg_catalog.bool language plpgsql as $$ begin
 		   if current_user <> session_user then raise warning 'BREACH as %', current_user; end if; return true; end $$`,
