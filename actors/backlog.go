@@ -40,8 +40,7 @@ func (s *host) onWaiting(m *waitingTypes, now time.Time) {
 			Yields: child.draining,
 			Idle:   child.seat().Idle,
 			More:   more[child.pool.Name],
-			Up:     child.up,
-			Gave:   child.pool.preemptedAt,
+			Start:  child.pool.start(),
 		}
 	}
 	could := map[scheduler.TypeName]int{}
@@ -49,19 +48,21 @@ func (s *host) onWaiting(m *waitingTypes, now time.Time) {
 		live, _ := pool.live()
 		could[pool.Name] = s.could(pool, live, now)
 	}
-	goes := func(t scheduler.Tenant, whom scheduler.TypeName) bool {
-		return t.Spare(s.types[whom].preemptedAt, s.inst.setup().MinReady, now)
+	minReady := s.inst.setup().MinReady
+	keep := func(t scheduler.Tenant, whom scheduler.TypeName) time.Duration {
+		return t.Keep(s.types[whom].start(), minReady)
 	}
-	to, made := scheduler.Yield(tenants, s.age(m.Waiting, now), could, goes)
+	to, made := scheduler.Yield(tenants, s.age(m.Waiting, now), could, keep)
 	changed := !slices.Equal(made, s.preemptingFor)
 	s.preemptingFor = made
 	for i, child := range children {
-		yields, spare := to[i] != "", false
+		yields, kept := to[i] != "", time.Duration(0)
 		if yields {
-			spare = goes(tenants[i], to[i])
+			kept = keep(tenants[i], to[i])
 		}
-		changed = changed || child.draining != yields || child.spare != spare
-		child.draining, child.spare = yields, spare
+		changed = changed || child.draining != yields || child.keep != kept
+		child.draining, child.keep = yields, kept
+		s.tellKept(child, to[i])
 	}
 	if !changed {
 		return
@@ -90,3 +91,19 @@ func (s *host) age(waiting []scheduler.Backlog, now time.Time) []scheduler.Backl
 	}
 	return waiting
 }
+
+// tellKept has a child publish until when it is kept from another type. It says
+// so once, and only where the wait is long enough to be read.
+func (s *host) tellKept(child *childHandle, from scheduler.TypeName) {
+	k := kept{}
+	if l := s.lodger(child); from != "" && l.Keep >= keptTold && l.State == scheduler.ChildReady {
+		k.Kept = scheduler.Kept{From: from, Until: l.Until(), Most: l.Keep == s.inst.setup().MinReady}
+	}
+	if child.kept != k {
+		child.kept = k
+		s.inst.send(child.pid, &k)
+	}
+}
+
+// keptTold is the shortest time for which it is published that a child is kept.
+const keptTold = time.Second

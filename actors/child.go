@@ -31,6 +31,7 @@ type child struct {
 	returns     int // how often something went back to the host
 	done        int64
 	deaths      int64
+	kept        kept
 	last        scheduler.ChildReport // when its process ended, or did not come up
 	trace       string                // and of what it had in hand then
 	alarm       *time.Timer
@@ -91,6 +92,9 @@ func (k *child) Receive(c actor.Context) {
 		k.step(c, scheduler.ChildEvent{Kind: scheduler.EventKill, Stop: m.Stop}, now)
 	case *reruled:
 		k.rerule(m.typ)
+		return
+	case *kept:
+		k.kept = *m
 		return
 	case *tripped:
 		k.step(c, scheduler.ChildEvent{Kind: scheduler.EventTripped}, now)
@@ -345,6 +349,9 @@ func (k *child) describe() *scheduler.ChildReport {
 	}
 	if k.process != nil {
 		r.Pid = k.process.Pid()
+	}
+	if k.fsm.State == scheduler.ChildReady {
+		r.Kept = k.kept.Kept
 	}
 	if len(k.fsm.Lines) > 0 {
 		r.Job = k.fsm.Lines[0].Claim.Job

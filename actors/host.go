@@ -214,7 +214,7 @@ func (s *host) onNews(m *news, now time.Time) {
 		child.pool.lineTime = m.LineTime
 	}
 	if m.Rose {
-		child.up, child.pool.startTime = now, now.Sub(child.wanted)
+		child.pool.startTime = now.Sub(child.wanted)
 		child.pool.shortage = child.pool.shortage.Grown()
 		failed := child.pool.respawn.Starts > 0
 		if child.pool.respawn = child.pool.respawn.SaidOK(); failed {
@@ -239,7 +239,7 @@ func (s *host) onNews(m *news, now time.Time) {
 		s.resyncSoon() // what it asked for was to come behind its line; now its slot is anybody's
 	}
 	if was != m.State && !m.State.Live() {
-		child.leaving, child.draining, child.spare, child.stale = false, false, false, false
+		child.leaving, child.draining, child.stale, child.keep, child.kept = false, false, false, 0, kept{}
 		s.resync(now) // what it had room for is gone
 	}
 }
@@ -278,7 +278,6 @@ func (s *host) trouble(pool *pool, why scheduler.Account) {
 // for too long.
 func (s *host) arm(c actor.Context, now time.Time) {
 	var at time.Time
-	rest := now.Add(-s.inst.setup().MinReady)
 	consider := func(t time.Time) {
 		if t.After(now) && (at.IsZero() || t.Before(at)) {
 			at = t
@@ -296,8 +295,11 @@ func (s *host) arm(c actor.Context, now time.Time) {
 			consider(scheduler.ScaleUp{Start: pool.start(), Shortage: pool.shortage}.Due(now))
 		}
 		for _, child := range pool.children {
-			if child.state == scheduler.ChildReady && !pool.Exec && child.since.After(rest) {
-				consider(child.since.Add(s.inst.setup().MinReady))
+			switch {
+			case child.state == scheduler.Freeing && len(s.preemptingFor) > 0:
+				consider(child.since.Add(scheduler.SlowExit))
+			case child.state == scheduler.ChildReady && !pool.Exec:
+				consider(s.lodger(child).Until())
 			}
 		}
 	}

@@ -58,7 +58,7 @@ func (s *host) capacityOf(pool *pool, shared bool, now time.Time) (p capacity) {
 		case child.takes():
 			p.Busy++
 		}
-		if shared && child.lodger().Freeable(s.inst.setup().MinReady, now) { // for whom else?
+		if shared && s.lodger(child).Freeable(now) { // for whom else?
 			p.freeable++
 		}
 	}

@@ -149,15 +149,23 @@ func (s *host) makeRoom(c actor.Context, pool *pool, now time.Time) {
 	children := slices.Collect(maps.Values(s.children))
 	lodgers := make([]scheduler.Lodger, len(children))
 	for i, child := range children {
-		lodgers[i] = child.lodger()
+		lodgers[i] = s.lodger(child)
 	}
-	if i := scheduler.MakeRoom(lodgers, pool.Name, s.inst.setup().MinReady, now); i >= 0 {
+	if i := scheduler.MakeRoom(lodgers, pool.Name, s.short(), now); i >= 0 {
 		children[i].leaving = true
-		if !children[i].pool.Exec { // which has no process to lose, and battles with nobody
-			children[i].pool.preemptedAt = now
-		}
 		c.Send(children[i].pid, &dismiss{scheduler.StopRoom})
 	}
+}
+
+// short is how many children are missing for the lines that wait here.
+func (s *host) short() (n int) {
+	for _, pool := range s.pools {
+		if len(pool.pending) > 0 {
+			_, coming := pool.live()
+			n += max(0, len(pool.pending)-coming)
+		}
+	}
+	return n
 }
 
 // giveUp returns pending work to the queue when no child is there for it, nor

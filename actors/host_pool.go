@@ -13,20 +13,19 @@ import (
 // pool is what a host knows of one type.
 type pool struct {
 	AgentType
-	gone        bool // the configuration has it no more: nothing is taken, and what lives goes
-	quota       *typeQuota
-	respawn     scheduler.Respawn
-	trouble     scheduler.Account // of the last death, told while none comes up or the type is barred
-	granted     int
-	spawn       int      // lines for which children could come up
-	told        int      // of these, what the dispatcher knows; untold: it has to be told
-	capacity    capacity // at the last look
-	pending     []pending
-	children    []*childHandle
-	preemptedAt time.Time     // when one of them was last told to make room
-	lineTime    time.Duration // what a line takes a child; 0: not known
-	startTime   time.Duration // what it took a child to come up; 0: not known
-	shortage    scheduler.Shortage
+	gone      bool // the configuration has it no more: nothing is taken, and what lives goes
+	quota     *typeQuota
+	respawn   scheduler.Respawn
+	trouble   scheduler.Account // of the last death, told while none comes up or the type is barred
+	granted   int
+	spawn     int      // lines for which children could come up
+	told      int      // of these, what the dispatcher knows; untold: it has to be told
+	capacity  capacity // at the last look
+	pending   []pending
+	children  []*childHandle
+	lineTime  time.Duration // what a line takes a child; 0: not known
+	startTime time.Duration // what it took a child to come up; 0: not known
+	shortage  scheduler.Shortage
 }
 
 const untold = -1
@@ -126,11 +125,11 @@ type childHandle struct {
 	unacked     []scheduler.Line // those of them that it has not said it was given
 	returns     int              // how often it gave some back
 	leaving     bool
-	wanted      time.Time // when it was told to come up
-	up          time.Time // when it came up
-	draining    bool      // takes no more lines, so that it may go
-	spare       bool      // and goes at once when it has nothing to do
-	stale       bool      // of the configuration before: takes no more lines, and goes when it has nothing to do
+	wanted      time.Time     // when it was told to come up
+	draining    bool          // takes no more lines, so that it may go
+	keep        time.Duration // and goes when it has had nothing to do for so long
+	kept        kept          // what it has been told of that
+	stale       bool          // of the configuration before: takes no more lines, and goes when it has nothing to do
 }
 
 // takes reports whether it is up, and gets lines as soon as it has room.
@@ -152,8 +151,16 @@ func (child *childHandle) seat() scheduler.Seat {
 	return scheduler.Seat{Idle: child.state == scheduler.ChildReady && child.sent == child.got, Free: child.roomLeft()}
 }
 
-// lodger is the child as the kill rules see it.
-func (child *childHandle) lodger() scheduler.Lodger {
-	return scheduler.Lodger{Type: child.pool.Name, State: child.state, Since: child.since, Exec: child.pool.Exec,
-		Given: child.sent != child.got, Wanted: len(child.pool.pending) > 0, Leaving: child.leaving, Spare: child.spare}
+// lodger is the child as the kill rules see it. One of mode exec has no process
+// to lose. One from which nobody has asked for room goes after min_ready.
+func (s *host) lodger(child *childHandle) scheduler.Lodger {
+	keep := s.inst.setup().MinReady
+	switch {
+	case child.pool.Exec:
+		keep = 0
+	case child.draining:
+		keep = min(keep, child.keep)
+	}
+	return scheduler.Lodger{Type: child.pool.Name, State: child.state, Since: child.since, Keep: keep,
+		Given: child.sent != child.got, Wanted: len(child.pool.pending) > 0, Leaving: child.leaving}
 }

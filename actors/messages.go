@@ -185,6 +185,7 @@ type (
 	dismiss struct{ Stop scheduler.StopReason } // go
 	kill    struct{ Stop scheduler.StopReason } // die
 	tripped struct{}                            // do not come up
+	kept    struct{ scheduler.Kept }            // until when you are kept from another type: publish it
 	woke    struct{}                            // the process has something to say
 	tick    struct{}                            // a deadline may have passed
 	started struct {                            // the fork is done

@@ -33,22 +33,26 @@ type Tenant struct {
 	// More: its type has work, or will have some: jobs wait for this host, or an
 	// MSQ job that runs here has rows to come.
 	More bool
-	Up   time.Time // when it came up
-	Gave time.Time // when a child of its type was last told to make room on this host; zero: never
+	// Start is what a process of its type was last seen to take to come up; 0: not known.
+	Start time.Duration
 }
 
-// Spare reports whether a child makes room as soon as it has nothing to do,
-// however short it has been READY: its own type has no work, so that nobody
-// starts it anew. Two types whose work comes in turns would still start and kill
-// each other's children over one slot. So the child goes by min_ready after all
-// when the type that waits has itself made room less than min_ready ago (gave),
-// or had when the child came up; and when the child came up less than min_ready
-// after one of its own type had made room.
-func (t Tenant) Spare(gave time.Time, minReady time.Duration, now time.Time) bool {
-	soon := func(at, after time.Time) bool {
-		return !after.IsZero() && !at.Before(after) && at.Sub(after) < minReady
+// Keep is for how long a child that has nothing to do is kept from a job of
+// another type that waits for its slot. start is what a process of that type
+// takes to come up, most is limits.min_ready.
+//
+// A child whose type has no work goes at once, always: nothing is lost, since
+// nothing would run on it. One whose type has work is kept for no longer than the
+// dearer start of the two, so that two types that battle over one slot lose at
+// most twice what the best choice in hindsight loses (ski rental).
+//
+// It looks at waiting work alone. What has happened before says nothing: types
+// that take turns on an idle machine must not wait for each other.
+func (t Tenant) Keep(start, most time.Duration) time.Duration {
+	if !t.More {
+		return 0
 	}
-	return !t.More && !soon(now, gave) && !soon(t.Up, gave) && !soon(t.Up, t.Gave)
+	return min(max(t.Start, start), most)
 }
 
 // Yield says which children of a full host take no more lines, so that the kill
@@ -61,10 +65,10 @@ func (t Tenant) Spare(gave time.Time, minReady time.Duration, now time.Time) boo
 // Without it a type that is never idle would keep its slots, however urgent the
 // jobs of others are.
 //
-// spare says of a tenant whether it goes at once for a type: among those that
-// have nothing to do, such a one is chosen first.
+// keep says for how long a tenant with nothing to do is kept from a type: among
+// those, the one that is kept for the shortest time is chosen first.
 func Yield(
-	tenants []Tenant, waiting []Backlog, could map[TypeName]int, spare func(Tenant, TypeName) bool,
+	tenants []Tenant, waiting []Backlog, could map[TypeName]int, keep func(Tenant, TypeName) time.Duration,
 ) (to, made []TypeName) {
 	to = make([]TypeName, len(tenants))
 	const nothing = 20 // worse than any priority
@@ -83,8 +87,8 @@ func Yield(
 		if idle(a) != idle(b) {
 			return idle(a)
 		}
-		if idle(a) && spare(a, whom) != spare(b, whom) {
-			return spare(a, whom)
+		if idle(a) && keep(a, whom) != keep(b, whom) {
+			return keep(a, whom) < keep(b, whom)
 		}
 		if a.Yields != b.Yields {
 			return a.Yields

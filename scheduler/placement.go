@@ -47,36 +47,48 @@ func Deal(seats []Seat, n int) (seat, lines int) {
 type Lodger struct {
 	Type    TypeName
 	State   ChildState
-	Since   time.Time // when it entered State
-	Exec    bool      // idle, it has no process: there is nothing to battle over
-	Given   bool      // lines are on their way to it
-	Wanted  bool      // lines of its type wait for a child
-	Leaving bool      // it has been told to go
-	Spare   bool      // its type has no work, and the one that waits does not battle with it (see Tenant.Spare)
+	Since   time.Time     // when it entered State
+	Keep    time.Duration // for how long it stays READY before it makes room (see Tenant.Keep)
+	Given   bool          // lines are on their way to it
+	Wanted  bool          // lines of its type wait for a child
+	Leaving bool          // it has been told to go
+}
+
+// Until is when a child may go to make room, if it stays as it is; zero: not
+// while it has something to do.
+func (l Lodger) Until() time.Time {
+	if l.State != ChildReady || l.Leaving || l.Given || l.Wanted {
+		return time.Time{}
+	}
+	return l.Since.Add(l.Keep)
 }
 
 // Freeable reports whether the kill rules let a child go to make room: READY,
-// with nothing to do, and that for at least minReady. Without that pause two
-// types would start and kill each other's children over one slot for ever
-// (seed 000, MINKILLTIME). Where there is no such battle there is no pause: an
-// idle slot is not waited for.
-func (l Lodger) Freeable(minReady time.Duration, now time.Time) bool {
-	if l.Exec || l.Spare {
-		minReady = 0
-	}
-	return l.State == ChildReady && !l.Leaving && !l.Given && !l.Wanted && now.Sub(l.Since) >= minReady
+// with nothing to do, and that for as long as it is kept. Without that pause two
+// types that both have work would start and kill each other's children over one
+// slot for ever (seed 000, MINKILLTIME).
+func (l Lodger) Freeable(now time.Time) bool {
+	at := l.Until()
+	return !at.IsZero() && !now.Before(at)
 }
+
+// SlowExit is how long a child may take to go before another one goes in its
+// place: one that does not heed the end of its stdin keeps no other slot shut.
+const SlowExit = 500 * time.Millisecond
 
 // MakeRoom picks the child that goes so that one of type wanted can come up:
 // of the freeable ones of other types the one idle for longest; −1 for none.
-// While one is on its way out, no second one goes.
-func MakeRoom(lodgers []Lodger, wanted TypeName, minReady time.Duration, now time.Time) int {
+// short is how many slots the lines that wait on the host are short of: while as
+// many children are on their way out, no other one goes.
+func MakeRoom(lodgers []Lodger, wanted TypeName, short int, now time.Time) int {
 	oldest := -1
 	for i, l := range lodgers {
-		if l.Leaving {
-			return -1
+		if l.Leaving && !(l.State == Freeing && now.Sub(l.Since) >= SlowExit) {
+			if short--; short <= 0 {
+				return -1
+			}
 		}
-		if l.Type != wanted && l.Freeable(minReady, now) && (oldest < 0 || l.Since.Before(lodgers[oldest].Since)) {
+		if l.Type != wanted && l.Freeable(now) && (oldest < 0 || l.Since.Before(lodgers[oldest].Since)) {
 			oldest = i
 		}
 	}

@@ -71,71 +71,38 @@ func TestMakeRoom_KillRules(t *testing.T) {
 	now := time.Unix(1_000_000, 0)
 	const min = 20 * time.Second
 	ready := func(typ TypeName, ago time.Duration) Lodger {
-		return Lodger{Type: typ, State: ChildReady, Since: now.Add(-ago)}
+		return Lodger{Type: typ, State: ChildReady, Since: now.Add(-ago), Keep: min}
 	}
 	with := func(l Lodger, f func(*Lodger)) Lodger { f(&l); return l }
+	leaves := with(ready("a", min), func(l *Lodger) { l.Leaving = true })
+	freeing := func(ago time.Duration) Lodger {
+		return with(leaves, func(l *Lodger) { l.State, l.Since = Freeing, now.Add(-ago) })
+	}
 	for _, c := range []struct {
 		name    string
 		lodgers []Lodger
+		short   int
 		want    int
 	}{
-		{"nobody", nil, -1},
-		{"READY for long enough", []Lodger{ready("a", min)}, 0},
-		{"not within the first 20 s of READY", []Lodger{ready("a", min-time.Nanosecond)}, -1},
-		{"the one idle for longest", []Lodger{ready("a", min), ready("a", 3*min), ready("c", 2*min)}, 1},
-		{"never one of the type that wants to come up", []Lodger{ready("b", min)}, -1},
-		{"never one at work", []Lodger{with(ready("a", min), func(l *Lodger) { l.State = Busy })}, -1},
-		{"never one that is coming up", []Lodger{with(ready("a", min), func(l *Lodger) { l.State = Spawned })}, -1},
-		{"not one with work on its way", []Lodger{with(ready("a", min), func(l *Lodger) { l.Given = true })}, -1},
-		{"not one whose own type has work waiting", []Lodger{with(ready("a", min), func(l *Lodger) { l.Wanted = true })}, -1},
-		{"one at a time", []Lodger{ready("a", min), with(ready("a", min), func(l *Lodger) { l.Leaving = true })}, -1},
-		{"an exec child has no process to battle over", []Lodger{with(ready("a", 0), func(l *Lodger) { l.Exec = true })}, 0},
+		{"nobody", nil, 1, -1},
+		{"READY for as long as it is kept", []Lodger{ready("a", min)}, 1, 0},
+		{"not before", []Lodger{ready("a", min-time.Nanosecond)}, 1, -1},
+		{"the one idle for longest", []Lodger{ready("a", min), ready("a", 3*min), ready("c", 2*min)}, 1, 1},
+		{"never one of the type that wants to come up", []Lodger{ready("b", min)}, 1, -1},
+		{"never one at work", []Lodger{with(ready("a", min), func(l *Lodger) { l.State = Busy })}, 1, -1},
+		{"never one that is coming up", []Lodger{with(ready("a", min), func(l *Lodger) { l.State = Spawned })}, 1, -1},
+		{"not one with work on its way", []Lodger{with(ready("a", min), func(l *Lodger) { l.Given = true })}, 1, -1},
+		{"not one whose own type has work waiting", []Lodger{with(ready("a", min), func(l *Lodger) { l.Wanted = true })}, 1, -1},
+		{"one for each line that waits", []Lodger{ready("a", min), leaves}, 1, -1},
+		{"two for two", []Lodger{ready("a", min), leaves}, 2, 0},
+		{"one that goes counts while it may be going", []Lodger{ready("a", min), freeing(SlowExit - 1)}, 1, -1},
+		{"one that does not want to go is not waited for", []Lodger{ready("a", min), freeing(SlowExit)}, 1, 0},
+		{"nothing is lost by one that is not kept", []Lodger{with(ready("a", 0), func(l *Lodger) { l.Keep = 0 })}, 1, 0},
 	} {
-		if got := MakeRoom(c.lodgers, "b", min, now); got != c.want {
+		if got := MakeRoom(c.lodgers, "b", c.short, now); got != c.want {
 			t.Errorf("%s: %d, want %d", c.name, got, c.want)
 		}
 	}
-}
-
-// Two types whose work comes in turns share one slot: in virtual time no child
-// is ended before it was READY for min_ready, whatever the order of arrivals, so
-// that there are at most span/min_ready changes; and each type does get its turn.
-func TestMakeRoom_NoBattleForOneSlot(t *testing.T) {
-	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
-		minReady := time.Duration(rapid.IntRange(1, 20).Draw(t, "min_ready")) * time.Second
-		now := time.Unix(1_000_000, 0)
-		begin := now
-		child := Lodger{Type: "a", State: ChildReady, Since: now}
-		changes, waits := 0, map[TypeName]time.Time{}
-		for range 200 {
-			now = now.Add(time.Duration(rapid.IntRange(1, 3000).Draw(t, "ms")) * time.Millisecond)
-			typ := rapid.SampledFrom([]TypeName{"a", "b"}).Draw(t, "type")
-			if typ == child.Type { // done at once: it is READY anew
-				child.Since = now
-				if rapid.Bool().Draw(t, "quiet") {
-					continue
-				}
-			} else if waits[typ].IsZero() {
-				waits[typ] = now
-			}
-			for other := range waits {
-				if i := MakeRoom([]Lodger{child}, other, minReady, now); i == 0 {
-					if now.Sub(child.Since) < minReady {
-						t.Fatalf("ended after %s of READY", now.Sub(child.Since))
-					}
-					child = Lodger{Type: other, State: ChildReady, Since: now}
-					delete(waits, other)
-					changes++
-				} else if other != child.Type && now.Sub(child.Since) >= minReady {
-					t.Fatalf("%s waits beside a child that may go", other)
-				}
-			}
-		}
-		if most := int(now.Sub(begin)/minReady) + 1; changes > most {
-			t.Fatalf("%d changes in %s, at the most %d", changes, now.Sub(begin), most)
-		}
-	})
 }
 
 func TestBounds_More(t *testing.T) {

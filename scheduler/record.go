@@ -173,6 +173,15 @@ type ChildReport struct {
 	Since  time.Time
 	Done   int64
 	Deaths int64
+	Kept   Kept
+}
+
+// Kept says until when a child with nothing to do keeps its slot from a type
+// whose jobs wait for it. The zero value: it does not.
+type Kept struct {
+	From  TypeName
+	Until time.Time
+	Most  bool // limits.min_ready says so; else what a start takes
 }
 
 // Batch is what the ledger writes in one transaction.

@@ -82,7 +82,10 @@ unlogged table bellhop.child (
   job bigint,
   since timestamp with time zone not null,
   done bigint not null default 0,
-  deaths bigint not null default 0
+  deaths bigint not null default 0,
+  kept_until timestamp with time zone,
+  kept_from text,
+  kept_by text
 );
 
 table bellhop.deadline (

@@ -175,7 +175,9 @@ begin
     cause := 'no_room';
     args := jsonb_build_object('limits', f.crowded, 'children', (
       select ' ' || string_agg(x.words, '; ') || '.' from (
-        select format('%s on %s is %s%s for %s', c.name, c.host, c.state, coalesce(' (job ' || c.job || ')', ''), date_trunc('second', clock_timestamp() - c.since)) as words
+        select format('%s on %s is %s%s for %s%s', c.name, c.host, c.state, coalesce(' (job ' || c.job || ')', ''), date_trunc('second', clock_timestamp() - c.since),
+                      case when c.kept_until > clock_timestamp() -- an idle child whose own type has work
+                           then format(', and makes room for %s in %s s: %s', c.kept_from, ceil(extract(epoch from c.kept_until - clock_timestamp())), c.kept_by) end) as words
           from bellhop.instance i join bellhop.host h on h.instance = i.id join bellhop.child c on c.instance = h.instance and c.host = h.name
          where i.state = 'live' and c.state not in ('FREE', 'FAIL') and (hindrance.run_on is null or bellhop.answers(h.name, h.serves, hindrance.run_on))
          order by c.since limit 5) x));

@@ -214,6 +214,25 @@ func (r *Registry) MarkGone(
 	return n > 0, int(freed), nil
 }
 
+// keptFor is for how many more milliseconds a child keeps its slot; 0: it does not.
+func keptFor(k scheduler.Kept, now time.Time) int64 {
+	if k.From == "" {
+		return 0
+	}
+	return max(1, k.Until.Sub(now).Milliseconds())
+}
+
+// keptBy names what decides for how long a child keeps its slot.
+func keptBy(k scheduler.Kept) string {
+	switch {
+	case k.From == "":
+		return ""
+	case k.Most:
+		return "limits.min_ready"
+	}
+	return "as long as a start takes"
+}
+
 // Children replaces what others see of this instance's children.
 func (r *Registry) Children(
 	ctx context.Context, me scheduler.InstanceID, all []scheduler.ChildReport, now time.Time,
@@ -229,7 +248,10 @@ func (r *Registry) Children(
 			column(all, func(c *scheduler.ChildReport) int64 { return int64(c.Job) }),
 			column(all, func(c *scheduler.ChildReport) int64 { return int64(ago(c.Since, now)) }),
 			column(all, func(c *scheduler.ChildReport) int64 { return c.Done }),
-			column(all, func(c *scheduler.ChildReport) int64 { return c.Deaths }))
+			column(all, func(c *scheduler.ChildReport) int64 { return c.Deaths }),
+			column(all, func(c *scheduler.ChildReport) int64 { return keptFor(c.Kept, now) }),
+			str(func(c *scheduler.ChildReport) string { return string(c.Kept.From) }),
+			str(func(c *scheduler.ChildReport) string { return keptBy(c.Kept) }))
 		return err
 	})
 	if err != nil {
