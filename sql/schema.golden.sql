@@ -934,6 +934,7 @@ CREATE INDEX jobqueue_parked ON bellhop.jobqueue USING btree (state, held, run_a
 CREATE INDEX jobqueue_pinned ON bellhop.jobqueue USING btree (type, run_on, priority, id) WHERE ((state = 'ready'::text) AND (NOT held) AND (run_on IS NOT NULL) AND (locks IS NULL));
 CREATE INDEX jobqueue_ready ON bellhop.jobqueue USING btree (type, priority, id) WHERE ((state = 'ready'::text) AND (NOT held) AND (run_on IS NULL) AND (locks IS NULL));
 CREATE INDEX jobqueue_taken ON bellhop.jobqueue USING btree (instance) WHERE (state = ANY (ARRAY['assigned'::text, 'running'::text]));
+CREATE INDEX jobqueue_unparked ON bellhop.jobqueue USING btree (id) WHERE ((state = 'ready'::text) AND held);
 CREATE INDEX log_job ON bellhop.log USING btree (job, id);
 CREATE INDEX notice_open ON bellhop.notice USING btree (next_at) WHERE (status = 'waiting'::text);
 CREATE INDEX notice_run ON bellhop.notice USING btree (run);

@@ -15,7 +15,7 @@ begin
   if new.locks is null then
     update bellhop.jobqueue j set locks = '{}' where j.id = new.id and j.locks is null;
   elsif tg_op = 'UPDATE' then -- what it waits behind is of its old locks
-    update bellhop.jobqueue j set behind = null where j.id = new.id and j.behind is not null;
+    update bellhop.jobqueue j set behind = null, waiting_for = case when j.state <> 'ready' then j.waiting_for end where j.id = new.id and j.behind is not null;
   end if;
   perform pg_notify('bellhop', 'locks');
   return null;

@@ -11,7 +11,7 @@ type Seen struct {
 	Job      ID
 	Type     string
 	Priority int
-	Locks    []string // those of its row; of one that Holds, what it holds
+	Locks    []string // those that it needs, as far as the queue knows; of one that Holds, what it holds
 	Behind   string   // the lock behind which it waits, as level:name; empty: none that is known
 	Place    int      // in that queue, from 1 on; 0: so many are before it that they were not looked at
 	Holds    bool
@@ -70,19 +70,8 @@ func (s Scene) cast() cast {
 func (seen Seen) job() (Job, bool) {
 	j := Job{ID: seen.Job, Type: seen.Type, Priority: seen.Priority, Since: seen.Since}
 	var err error
-	if j.Locks, err = ParseAll(seen.Locks, nil); err != nil {
-		return j, false
-	}
-	if seen.Behind == "" || seen.Gated() {
-		return j, true
-	}
-	// What its agent wants for it stands in no row. It waits for this lock: it wants
-	// that one, unless its row says something of the level.
-	w, err := Parse(seen.Behind + "=" + Exclusive.String())
-	if err == nil && !j.Locks.Big && j.Locks.At(w.Level).Kind() == KindNone {
-		j.Locks = j.Locks.Merge(NewSet(w))
-	}
-	return j, true
+	j.Locks, err = ParseAll(seen.Locks, nil)
+	return j, err == nil
 }
 
 // Gated says that a filter or a limit keeps the job waiting, or that its locks

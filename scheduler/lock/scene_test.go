@@ -36,7 +36,7 @@ func TestScene_ForetellsWhoWaits(t *testing.T) {
 	s := stage(
 		Seen{Job: 1, Holds: true, Locks: []string{"customer:42=exclusive"}},
 		Seen{Job: 2, Place: 1, Behind: "customer:42", Locks: []string{"customer:42=exclusive"}},
-		Seen{Job: 3, Place: 2, Behind: "customer:42"}, // its agent's: its row says nothing
+		Seen{Job: 3, Place: 2, Behind: "customer:42", Locks: []string{"customer:42=exclusive"}},
 		Seen{Job: 4, Place: 1},
 		Seen{Job: 5, Behind: "customer:42"}, // far behind
 		Seen{Job: 6, Place: 1, Behind: "rate-limit:1:mail"},
@@ -115,7 +115,7 @@ func TestScene_WeighsBesideThoseThatHold(t *testing.T) {
 	t.Parallel()
 	s := stage(
 		Seen{Job: 1, Holds: true, Locks: []string{"customer:42=exclusive"}},
-		Seen{Job: 2, Place: 1, Behind: "customer:42"},
+		Seen{Job: 2, Place: 1, Behind: "customer:42", Locks: []string{"customer:42=exclusive"}},
 		Seen{Job: 3, Place: 1, Behind: "x:*", Locks: []string{"?"}},
 	)
 	s.Policy.Constants.AgeingTicks = 0

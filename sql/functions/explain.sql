@@ -93,6 +93,12 @@ begin
   end if;
 
   if is_at = 'ready' and j.locks is not null then
+    -- The row's own words come first while they are true: a lock may also be held that it did not get to.
+    if exists (select from bellhop.jobqueue q where q.state = 'ready'
+                  and q.id = substring(j.waiting_for from '^lock_reserved: .*, and job ([0-9]+), which has waited longer, comes first with ')::bigint) then
+      found_one := true;
+      return query select * from bellhop.reason('lock_reserved', jsonb_build_object('id', j.id, 'what', substr(j.waiting_for, 16)));
+    end if;
     for r in select distinct on (h.job) h.job, h.since, h.want, q.type, h.held
                from bellhop.lock_holders(bellhop.wanted_locks(j.locks, j.waiting_for, j.behind)) h
                join bellhop.jobqueue q on q.id = h.job

@@ -31,13 +31,19 @@ end
 $$;
 
 -- wanted_locks: the locks that a ready job needs. What its agent wants for it stands in no row of its own: that is the lock that its
--- waiting_for names, or the one behind which it waits.
+-- waiting_for names, or else the one behind which it waits, exclusively. A level of which its row says something is left as it is: a
+-- job that shares a lock may wait behind it, because it is kept for another.
 create or replace function bellhop.wanted_locks(locks text[], waiting_for text, behind text) returns text[]
 language sql immutable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
-  select wanted_locks.locks || coalesce(substring(wanted_locks.waiting_for from '^lock_held: (.*), and job [0-9]+ has '),
-    case split_part(wanted_locks.behind, ':', 1) when '' then null when 'big' then 'big' else wanted_locks.behind || '=exclusive' end)
+  select array_remove(wanted_locks.locks || case
+    when said.want is not null then said.want
+    when w.level in ('', 'big', 'rate-limit', 'filter', 'paused', 'unreadable') then null
+    when exists (select from unnest(wanted_locks.locks) l (want) where l.want = 'big' or split_part(l.want, ':', 1) = w.level) then null
+    else wanted_locks.behind || '=exclusive' end, null)
+    from (select substring(wanted_locks.waiting_for from '^lock_(?:held|reserved): (.*), and job [0-9]+(?: has |, which has waited longer, )') as want) said,
+         (select coalesce(split_part(wanted_locks.behind, ':', 1), '') as level) w
 $$;
 
 -- blockers: what a job waits for, what that waits for, and so on, down to what waits for no other job: a chain, of at most 50, and
@@ -104,3 +110,10 @@ as $$
 $$;
 
 revoke all on function bellhop.lock_holders, bellhop.wanted_locks, bellhop.blockers, bellhop.chain from public;
+do $$
+begin
+  if exists (select from pg_roles where rolname = 'bellhop_scheduler') then
+    grant execute on function bellhop.lock_holders, bellhop.wanted_locks to bellhop_scheduler;
+  end if;
+end
+$$;

@@ -25,7 +25,7 @@ as $$
      where j.id = lock_scene.mine and bellhop.is_reader() and j.state || '' = 'ready' and not j.held and j.locks is not null
        and not exists (select from seen s where s.job = j.id)
   )
-  select k.job, j.type, j.priority::integer, case when k.holds then coalesce(k.locks, '{}') else coalesce(j.locks, '{}') end, k.behind, k.place, k.holds,
+  select k.job, j.type, j.priority::integer, case when k.holds then coalesce(k.locks, '{}') else coalesce(bellhop.wanted_locks(j.locks, j.waiting_for, j.behind), '{}') end, k.behind, k.place, k.holds,
          extract(epoch from statement_timestamp() - j.created_at)::float8,
          extract(epoch from statement_timestamp() - coalesce(j.attempt_at, j.started_at, statement_timestamp()))::float8
     from jobs k join bellhop.jobqueue j on j.id = k.job

@@ -19,7 +19,8 @@ func (k *Maintenance) ExplainThrough(c *Claimer) { k.explained = c.conn }
 var (
 	waitingSQL, explainedSQL, explainWaitingSQL = sql.Query(
 		"waiting"), sql.Query("explained"), sql.Query("explain_waiting")
-	lookedSQL, unexplainedSQL = sql.Query("looked"), sql.Query("unexplained")
+	lookedSQL, unexplainedSQL           = sql.Query("looked"), sql.Query("unexplained")
+	waitingLockedSQL, explainLockedSQL = sql.Query("waiting_locked"), sql.Query("explain_locked")
 )
 
 // How many names in run_on are looked at, and how many jobs are told why they
@@ -30,6 +31,7 @@ const (
 	explainMost   = 1000
 	explainNoRoom = 100
 	explainApart  = 200 // of each, when hosts take jobs by priority
+	explainLocked = 100 // of each type, of jobs with locks
 	lostMost      = 20  // types that are looked at closer
 )
 
@@ -52,6 +54,7 @@ func (k *Maintenance) ExplainWaiting(
 	ctx context.Context, looker scheduler.InstanceID,
 ) (unknown []scheduler.TypeName, lost []scheduler.JobID, err error) {
 	var change []waiting
+	var locked waitingLocked
 	err = k.conn.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		rows, err := conn.Query(ctx, waitingSQL, waitingNames, explainApart)
 		if err != nil {
@@ -86,6 +89,9 @@ func (k *Maintenance) ExplainWaiting(
 				change = append(change, g)
 			}
 		}
+		if locked, err = readWaitingLocked(ctx, conn); err != nil {
+			return err
+		}
 		if looker == 0 {
 			return nil
 		}
@@ -101,20 +107,50 @@ func (k *Maintenance) ExplainWaiting(
 		_, err = conn.Exec(ctx, lookedSQL, int64(looker), began)
 		return err
 	})
-	if err == nil && len(change) > 0 {
+	if err == nil && len(change)+len(locked.jobs) > 0 {
 		err = k.explained.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 			for _, g := range change {
 				if _, err := conn.Exec(ctx, explainWaitingSQL, g.args()...); err != nil {
 					return err
 				}
 			}
-			return nil
+			return locked.write(ctx, conn)
 		})
 	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("say why jobs wait: %w", err)
 	}
 	return unknown, lost, nil
+}
+
+// waitingLocked are jobs with locks that have to say something else in waiting_for.
+type waitingLocked struct {
+	jobs []int64
+	why  []*string
+}
+
+// readWaitingLocked finds those that no pass has told why they wait: passes look at the jobs
+// for which there may be room, and say nothing of the others.
+func readWaitingLocked(ctx context.Context, conn *pgx.Conn) (w waitingLocked, err error) {
+	var job int64
+	var why *string
+	rows, err := conn.Query(ctx, waitingLockedSQL, explainLocked)
+	if err != nil {
+		return w, err
+	}
+	_, err = pgx.ForEachRow(rows, []any{&job, &why}, func() error {
+		w.jobs, w.why = append(w.jobs, job), append(w.why, why)
+		return nil
+	})
+	return w, err
+}
+
+func (w waitingLocked) write(ctx context.Context, conn *pgx.Conn) error {
+	if len(w.jobs) == 0 {
+		return nil
+	}
+	_, err := conn.Exec(ctx, explainLockedSQL, w.jobs, w.why)
+	return err
 }
 
 func (g waiting) args() []any {
