@@ -39,6 +39,10 @@ type Job struct {
 	Replace bool
 	// Priority is from -20, which goes first, to 19.
 	Priority int
+	// PriorityName is a priority as RJM writes it, of letters and digits: its first
+	// letter counts, a is -13, n is 0, z is 12. The text is kept, and Priority is
+	// not read. Empty: Priority counts.
+	PriorityName string
 	// RunOn is the host, or a name that hosts serve, on which it has to run.
 	// Empty: anywhere.
 	RunOn string
@@ -58,6 +62,12 @@ type Job struct {
 	// Timeout is how long one attempt may take, to the millisecond. 0: what is
 	// configured for its type.
 	Timeout time.Duration
+	// Locks are what it holds while it runs, such as "db:orders=exclusive",
+	// "db:*=shared" or "big". It starts when it gets all of them.
+	Locks []string
+	// Reasons are tags of the job that filters know it by, such as "import:2026-11".
+	// A tag "rate-limit:N:NAME" lets at most N jobs of that tag run at once.
+	Reasons []string
 	// Vars are variables for the agent, which gets those that it is configured
 	// to take.
 	Vars map[string]string
@@ -126,20 +136,22 @@ func (j *Job) submission() (store.Submission, error) {
 		return store.Submission{}, err
 	}
 	s := store.Submission{
-		Type:        j.Type,
-		Args:        args,
-		MSQ:         given(j.MSQ),
-		Repeat:      given(j.Repeat),
-		RunOn:       given(j.RunOn),
-		Key:         given(j.Key),
-		Once:        given(j.Once),
-		Per:         given(j.Per),
-		Replace:     j.Replace,
-		NotAfter:    given(j.NotAfter),
-		Priority:    j.Priority,
+		Type:     j.Type,
+		Args:     args,
+		MSQ:      given(j.MSQ),
+		Repeat:   given(j.Repeat),
+		RunOn:    given(j.RunOn),
+		Key:      given(j.Key),
+		Once:     given(j.Once),
+		Per:      given(j.Per),
+		Replace:  j.Replace,
+		NotAfter: given(j.NotAfter),
+		Priority: j.Priority, PriorityName: given(j.PriorityName),
 		RunAt:       given(j.RunAt),
 		RunIn:       given(j.RunIn),
 		Held:        j.Held,
+		Locks:       j.Locks,
+		Reasons:     j.Reasons,
 		Vars:        j.Vars,
 		MaxAttempts: int32(j.MaxAttempts),
 		Timeout:     given(j.Timeout),

@@ -30,7 +30,7 @@ var copySetupSQL = sql.Query("copy_setup")
 // copied are the columns that SubmitMany writes, in the order of row.
 var copied = []string{
 	"type", "args", "msq", "repeat", "run_on", "key", "priority", "run_at", "held", "vars", "max_attempts", "timeout", "on_failure", "traceparent",
-	"own_attempts", "not_after",
+	"own_attempts", "not_after", "priority_name", "locks", "reasons",
 }
 
 // copier is what a pool, a connection and a transaction of pgx have besides.
@@ -169,5 +169,14 @@ func (s copySetup) row(j *Job) ([]any, error) {
 		string(
 			j.Type), args, given(j.MSQ), given(j.Repeat), given(j.RunOn), given(j.Key), int16(j.Priority), runAt, j.Held, vars,
 		int32(max(j.MaxAttempts, 1)), given(j.Timeout), onFailure, trace, given(j.MaxAttempts > 0), given(j.NotAfter),
+		given(j.PriorityName), orNull(j.Locks), orNull(j.Reasons),
 	}, nil
+}
+
+// orNull makes an empty list nil, which is NULL.
+func orNull(list []string) []string {
+	if len(list) == 0 {
+		return nil
+	}
+	return list
 }

@@ -118,3 +118,71 @@ done
 		})
 	}
 }
+
+// TestEveryday_ClientsSubmitEveryColumn: the one-file clients make the row that SQL makes of the same values.
+func TestEveryday_ClientsSubmitEveryColumn(t *testing.T) {
+	t.Parallel()
+	c, e := setupOwn(t)
+	first := value[int64](e, `select bellhop.submit('t', 'first', key => 'first')`)
+	batch := value[int64](e, `select bellhop.submit('dummy', held => true, on_failure => 'run', key => 'batch')`)
+	sql := fmt.Sprintf(`select bellhop.submit('t', msq => 'select 1 limit 1', repeat => 'once', run_on => 'h', key => 'sql', priority_name => 'b7',
+		run_at => '2126-01-01T00:00:00Z', held => true, vars => '{"A": "1"}', locks => '{db:a=shared,big}', reasons => '{import:1}', max_attempts => 2,
+		timeout => '90 s', on_failure => 'run', traceparent => '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01', after => '{%d}',
+		after_keys => '{first}', wanted => '{succeeded,failed}', once => 'open', per => '1 day', replace => true,
+		not_after => '2127-01-01T00:00:00Z', batch => %d)`, first, batch)
+	if id := value[int64](e, sql); id <= batch {
+		t.Fatalf("job %d", id)
+	}
+	const row = `select (to_jsonb(j) - '{id,txid,created_at,key}'::text[])::text || (select array_agg(d.needs || d.wanted::text)::text from bellhop.dependency d where d.job = j.id)
+		|| split_part(key, '@', 2) || (select count(*) from bellhop.dependency d where d.job = %d and d.needs = j.id) from bellhop.jobqueue j where key like '%s@%%'`
+	want := value[string](e, fmt.Sprintf(row, batch, "sql"))
+	columns := func(key string) string {
+		return fmt.Sprintf(`{"msq": "select 1 limit 1", "repeat": "once", "run_on": "h", "key": %q, "priority": 0, "priority_name": "b7",
+		"run_at": "2126-01-01T00:00:00Z", "held": true, "vars": {"A": "1"}, "locks": ["db:a=shared", "big"], "reasons": ["import:1"], "max_attempts": 2,
+		"timeout": "90 s", "on_failure": "run", "traceparent": "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", "after": [%d],
+		"after_keys": ["first"], "wanted": ["succeeded", "failed"], "once": "open", "per": "1 day", "replace": true,
+		"not_after": "2127-01-01T00:00:00Z", "batch": %d}`, key, first, batch)
+	}
+	for _, client := range []struct{ name, missing, code, columns string }{
+		{"Python", "apt-get install python3 python3-psycopg", `import bellhop, json, os, psycopg
+conn = psycopg.connect(os.environ["DATABASE_URL"], autocommit=True)
+bellhop.submit(conn, "t", None, **json.loads(os.environ["COLUMNS_OF_IT"]))
+try: bellhop.submit(conn, "t", nosuch=1)
+except ValueError as e: print(e)`, columns("Python")},
+		{"Node", "apt-get install nodejs node-pg", `const bellhop = require('./bellhop'), { Client } = require('pg')
+const client = new Client(process.env.DATABASE_URL)
+client.connect().then(() => bellhop.submit(client, 't', null, JSON.parse(process.env.COLUMNS_OF_IT)))
+  .then(() => bellhop.submit(client, 't', null, { nosuch: 1 })).catch(e => console.log(e.message)).finally(() => client.end())`, columns("Node")},
+	} {
+		t.Run(client.name, func(t *testing.T) {
+			argv := everydayCommand(t, client.name, client.code)
+			if argv == nil {
+				t.Skipf("NOT TESTED: every column in %s; type `%s`", client.name, client.missing)
+			}
+			cmd := withNodePath(exec.Command(argv[0], argv[1:]...))
+			cmd.Dir = filepath.Dir(example(t, "../everyday/app.py"))
+			cmd.Env = append(cmd.Env, "DATABASE_URL="+c.TCPURL(), "COLUMNS_OF_IT="+client.columns, "PYTHONDONTWRITEBYTECODE=1")
+			said, err := cmd.CombinedOutput()
+			if err != nil || !strings.Contains(string(said), "nosuch") || !strings.Contains(string(said), "priority_name") {
+				t.Fatalf("%v: %s", err, said)
+			}
+			if got := value[string](e, fmt.Sprintf(row, batch, client.name)); got != want {
+				t.Errorf("it makes\n%s, SQL makes\n%s", got, want)
+			}
+		})
+	}
+}
+
+// everydayCommand runs a line of code with the program that runs the app in a language; nil: that is not there.
+func everydayCommand(t *testing.T, language, code string) []string {
+	t.Helper()
+	for _, app := range everyday {
+		if app.name != language {
+			continue
+		}
+		if argv, _ := app.command(t, ""); argv != nil {
+			return []string{argv[0], map[string]string{"Python": "-c", "Node": "-e"}[language], code}
+		}
+	}
+	return nil
+}

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"strings"
-
 	"github.com/spf13/cobra"
 
 	"bellhop/cmd/bellhop/internal/agentkit"
@@ -83,13 +81,7 @@ func newRoot(a *cli.App) *cobra.Command {
 	root.SetVersionTemplate("bellhop {{.Version}}\n")
 	root.SetHelpTemplate(helpTemplate)
 	root.SetUsageTemplate(usageTemplate)
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		next := cmd.CommandPath() + " --help"
-		if strings.HasPrefix(err.Error(), "unknown shorthand flag") || strings.HasPrefix(err.Error(), "unknown flag") {
-			next += "   (-- in front of an argument that begins with a dash)"
-		}
-		return cli.Usage(cli.CommandWords(cmd), err.Error(), next)
-	})
+	root.SetFlagErrorFunc(cli.FlagError)
 
 	flags := root.PersistentFlags()
 	flags.StringVar(&a.DatabaseURL, "database-url", "", "the database; else DATABASE_URL, PGHOST and its like, the configuration, a running embedded server")

@@ -14,7 +14,7 @@ import (
 func TestSubmit_WritesEveryFlagToTheRow(t *testing.T) {
 	t.Parallel()
 	s := newHarness(t)
-	id := s.id("license", "--msq", "select 1 limit 1", "--repeat", "once", "--key", "k", "--priority", "n2", "--run-on", "h",
+	id := s.id("license", "--msq", "select 1 limit 1", "--repeat", "once", "--key", "k", "--priority-name", "n2", "--run-on", "h",
 		"--at", "+10m", "--var", "A=1", "--var", "B=x=y", "--max-attempts", "3", "--timeout", "90s")
 	var row map[string]any
 	var text string
@@ -131,13 +131,16 @@ func TestSubmit_RefusesInPlainWords(t *testing.T) {
 		{"there is none", []string{"a", "--repeat", "once"}},
 		{"from -20", []string{"a", "--priority", "20"}},
 		{"from -20", []string{"a", "--priority", "99999999999999999999"}},
-		{"letters and digits", []string{"a", "--priority", "a-b"}},
+		{"letters and digits", []string{"a", "--priority-name", "a-b"}},
+		{"high (-10)", []string{"a", "--priority", "abc"}},
+		{"high (-10)", []string{"a", "--priority", "n"}},
+		{"give one of them", []string{"a", "--priority", "low", "--priority-name", "b"}},
 		{"must not be empty", []string{"a", "--key", ""}},
 		{"1000 characters", []string{"a", "--key", strings.Repeat("k", 1001)}},
 		{"--run-on is empty", []string{"a", "--run-on", ""}},
 		{"1 or more", []string{"a", "--max-attempts", "0"}},
 		{"longer than nothing", []string{"a", "--timeout", "0"}},
-		{"missing unit", []string{"a", "--timeout", "5"}},
+		{"want a time span", []string{"a", "--timeout", "5"}},
 		{"level:name=exclusive", []string{"a", "--lock", "db"}},
 		{"want name=value", []string{"a", "--var", "A"}},
 		{"each name once", []string{"a", "--var", "A=1", "--var", "A=2"}},
@@ -150,5 +153,20 @@ func TestSubmit_RefusesInPlainWords(t *testing.T) {
 		{"-- in front", []string{"a", "-5"}},
 	} {
 		s.fails(cli.ExitUsage, c.says, append([]string{"submit"}, c.args...)...)
+	}
+}
+
+// Of two jobs the one that is called more urgent runs first.
+func TestSubmit_PriorityWordsMeanWhatTheySay(t *testing.T) {
+	t.Parallel()
+	s := newHarness(t)
+	for _, word := range []string{"low", "normal", "urgent", "high"} {
+		s.id("a", word, "--priority", word)
+	}
+	s.id("a", "edited", "--key", "e")
+	s.ok("edit", "e", "--priority", "high")
+	got, err := collectText(t, s.conn, "select concat_ws(' ', args, priority, priority_name) from bellhop.jobqueue order by priority, id")
+	if want := "urgent -20|high -10|edited -10|normal 0|low 10"; err != nil || strings.Join(got, "|") != want {
+		t.Errorf("%q, %v, want %s", got, err, want)
 	}
 }

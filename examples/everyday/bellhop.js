@@ -11,18 +11,26 @@
 // All of it is SQL that you may write yourself. Rights are the login's: grant it bellhop_submitter.
 'use strict'
 
+// COLUMNS are what a job may be given: the arguments of bellhop.submit, and their types.
+const COLUMNS = {
+  type: 'text', args: 'text', msq: 'text', repeat: 'text', run_on: 'text', key: 'text', priority: 'integer', priority_name: 'text',
+  run_at: 'timestamptz', held: 'boolean', vars: 'jsonb', locks: 'text[]', reasons: 'text[]', max_attempts: 'integer',
+  timeout: 'interval', on_failure: 'text', traceparent: 'text', after: 'bigint[]', after_keys: 'text[]', wanted: 'text[]',
+  once: 'text', per: 'interval', replace: 'boolean', not_after: 'timestamptz', batch: 'bigint'
+}
 const FINAL = ['succeeded', 'failed', 'cancelled', 'quarantined']
 
 class NotFound extends Error {}
 
-// submit gives the id. args is one line of text, or what becomes JSON. Columns are the arguments of the SQL function:
-// key, once, per, replace, priority, run_at, not_after, held, max_attempts, timeout, run_on, after, vars, locks, msq …
+// submit gives the id. args is one line of text, or what becomes JSON. Columns are those of COLUMNS.
 async function submit (client, type, args = null, columns = {}) {
   if (args !== null && typeof args !== 'string') args = JSON.stringify(args)
   const given = { type, args, ...columns }
-  for (const name of Object.keys(given)) if (!/^[a-z_]+$/.test(name)) throw new Error(`${name} is no column`)
+  for (const name of Object.keys(given)) {
+    if (!Object.hasOwn(COLUMNS, name)) throw new Error(`a job has no column ${name}; it has ${Object.keys(COLUMNS).join(', ')}`)
+  }
   if (given.vars && typeof given.vars !== 'string') given.vars = JSON.stringify(given.vars)
-  const call = Object.keys(given).map((name, n) => `${name} => $${n + 1}`).join(', ')
+  const call = Object.keys(given).map((name, n) => `${name} => $${n + 1}::${COLUMNS[name]}`).join(', ')
   const { rows } = await client.query(`select bellhop.submit(${call}) as id`, Object.values(given))
   return rows[0].id // a text: ids may be larger than a number of JavaScript's holds exactly
 }
@@ -84,4 +92,4 @@ async function sweep (client, order, type, states) {
   }
 }
 
-module.exports = { submit, look, watch, wait, cancel, retry, retryAll, cancelAll, NotFound }
+module.exports = { COLUMNS, submit, look, watch, wait, cancel, retry, retryAll, cancelAll, NotFound }

@@ -14,6 +14,13 @@ import json
 import time
 from typing import Any, NamedTuple, Optional
 
+# What a job may be given: the arguments of bellhop.submit, and their types.
+COLUMNS = {
+    "type": "text", "args": "text", "msq": "text", "repeat": "text", "run_on": "text", "key": "text", "priority": "integer",
+    "priority_name": "text", "run_at": "timestamptz", "held": "boolean", "vars": "jsonb", "locks": "text[]", "reasons": "text[]",
+    "max_attempts": "integer", "timeout": "interval", "on_failure": "text", "traceparent": "text", "after": "bigint[]",
+    "after_keys": "text[]", "wanted": "text[]", "once": "text", "per": "interval", "replace": "boolean", "not_after": "timestamptz",
+    "batch": "bigint"}
 FINAL = ("succeeded", "failed", "cancelled", "quarantined")
 
 
@@ -33,20 +40,16 @@ class NotFound(Exception):
 
 
 def submit(conn, type, args=None, **columns):
-    """Gives the id. args is one line of text, or what becomes JSON. Columns are the arguments of the SQL function:
-    key, once, per, replace, priority, run_at, not_after, held, max_attempts, timeout, run_on, after, batch, vars, locks, msq …"""
+    """Gives the id. args is one line of text, or what becomes JSON. Columns are those of COLUMNS."""
     if args is not None and not isinstance(args, str):
         args = json.dumps(args)
     if columns.get("vars") is not None:
         columns["vars"] = json.dumps(columns["vars"])
     given = {"type": type, "args": args, **columns}
-    casts = {"vars": "::jsonb", "after": "::bigint[]", "after_keys": "::text[]", "locks": "::text[]", "priority": "::integer",
-             "max_attempts": "::integer", "timeout": "::interval", "per": "::interval", "run_at": "::timestamptz",
-             "not_after": "::timestamptz"}
     for name in given:
-        if not name.isidentifier():
-            raise ValueError(f"{name!r} is no column")
-    call = ", ".join(f"{name} => %({name})s{casts.get(name, '')}" for name in given)
+        if name not in COLUMNS:
+            raise ValueError(f"a job has no column {name!r}; it has {', '.join(COLUMNS)}")
+    call = ", ".join(f"{name} => %({name})s::{COLUMNS[name]}" for name in given)
     return conn.execute(f"select bellhop.submit({call})", given).fetchone()[0]
 
 

@@ -3,11 +3,11 @@
 -- $16 on_failure, $17 ids and $18 keys of what it needs, $19 the outcomes that are wanted of those, $20 traceparent,
 -- $21 for how long its key is taken (NULL: ever), $22 of what period in ms, $23 whether it replaces what waits,
 -- $24 until when it has to begin, $25 or so many ms from now on,
--- $26 the batch that it is of.
+-- $26 the batch that it is of, $27 the tags that filters know it by.
 select bellhop.submit(
   type => $1, args => $2, msq => $3, repeat => $4, run_on => $5, key => $6, priority => $7::int, priority_name => $8,
   run_at => coalesce($9::timestamptz, clock_timestamp() + $10::bigint * interval '1 ms'),
   held => $11, vars => $12::jsonb, locks => $13::text[], max_attempts => $14::int, timeout => $15::bigint * interval '1 ms',
   on_failure => coalesce($16, 'fail'), after => $17::bigint[], after_keys => $18::text[], wanted => coalesce($19::text[], '{succeeded}'), traceparent => $20,
   once => coalesce($21, 'ever'), per => $22::bigint * interval '1 ms', replace => $23::boolean,
-  not_after => coalesce($24::timestamptz, clock_timestamp() + $25::bigint * interval '1 ms'), batch => $26::bigint)
+  not_after => coalesce($24::timestamptz, clock_timestamp() + $25::bigint * interval '1 ms'), batch => $26::bigint, reasons => $27::text[])

@@ -39,7 +39,8 @@ type Submission struct {
 	Held         bool
 	Vars         map[string]string
 	Locks        []string
-	MaxAttempts  int32 // 0: as its type says
+	Reasons      []string // tags that filters know it by
+	MaxAttempts  int32    // 0: as its type says
 	Timeout      *time.Duration
 	OnFailure    *string
 	After        []scheduler.JobID // what it needs, by id
@@ -93,7 +94,7 @@ func (s Submission) args() ([]any, error) {
 	return []any{s.Type, s.Args, s.MSQ, s.Repeat, s.RunOn, s.Key, s.Priority,
 		s.PriorityName, s.RunAt, milliseconds(s.RunIn), s.Held, vars, orNull(s.Locks), orZero(int(s.MaxAttempts)),
 		milliseconds(s.Timeout), s.OnFailure, orNull(s.After), orNull(s.AfterKeys), orNull(s.Wanted), s.Traceparent,
-		s.Once, milliseconds(s.Per), s.Replace, s.NotAfter, milliseconds(s.NotAfterIn), s.Batch}, nil
+		s.Once, milliseconds(s.Per), s.Replace, s.NotAfter, milliseconds(s.NotAfterIn), s.Batch, orNull(s.Reasons)}, nil
 }
 
 // orNull makes an empty list nil, which is NULL.

@@ -19,11 +19,12 @@ type NewJob struct {
 	RunOn        *string            `json:"run_on,omitempty"                      doc:"The host, or what a host serves, that it must run on"`
 	Key          *string            `json:"key,omitempty"                         doc:"A name that no other job has; the header Idempotency-Key is the same"                                  maxLength:"1000"`
 	Priority     int                `json:"priority,omitempty"                    doc:"-20 goes first"                                                                                                         minimum:"-20" maximum:"19"`
-	PriorityName *string            `json:"priority_name,omitempty"`
+	PriorityName *string            `json:"priority_name,omitempty"               doc:"As RJM writes it: its first letter counts, a is -13, n is 0, z is 12. priority is not read then"`
 	RunAt        *time.Time         `json:"run_at,omitempty"                      doc:"Not before this"`
 	Held         bool               `json:"held,omitempty"`
 	Vars         map[string]string  `json:"vars,omitempty"                        doc:"Variables for the agent"`
 	Locks        []string           `json:"locks,omitempty"                       doc:"Such as db:orders=exclusive"`
+	Reasons      []string           `json:"reasons,omitempty"                     doc:"Tags that filters know the job by, such as import:2026-11"`
 	MaxAttempts  int32              `json:"max_attempts,omitempty"                doc:"In all; 0: as the type says"                                                                                            minimum:"0"`
 	Timeout      string             `json:"timeout,omitempty"                     doc:"Of one attempt, such as 90s or 2h"`
 	OnFailure    *string            `json:"on_failure,omitempty"                  doc:"What becomes of it when one that it needs fails: fail, block or run"`
@@ -41,7 +42,7 @@ type NewJob struct {
 // submission checks what PostgreSQL does not, and makes a submission of it.
 func (n NewJob) submission() (store.Submission, error) {
 	s := store.Submission{Type: n.Type, MSQ: n.MSQ, Repeat: n.Repeat, RunOn: n.RunOn, Key: n.Key, Priority: n.Priority,
-		PriorityName: n.PriorityName, RunAt: n.RunAt, Held: n.Held, Vars: n.Vars, Locks: n.Locks,
+		PriorityName: n.PriorityName, RunAt: n.RunAt, Held: n.Held, Vars: n.Vars, Locks: n.Locks, Reasons: n.Reasons,
 		MaxAttempts: n.MaxAttempts, OnFailure: n.OnFailure, AfterKeys: n.AfterKeys, Wanted: n.Wanted,
 		NotAfter: n.NotAfter, Once: n.Once, Replace: n.Replace, Traceparent: n.Traceparent}
 	if id := scheduler.JobID(n.Batch); id != 0 {

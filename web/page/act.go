@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"bellhop/scheduler"
+	"bellhop/scheduler/words"
 	"bellhop/sql/store"
 	"bellhop/web"
 )
@@ -35,8 +36,14 @@ type unfit struct{ title, says string }
 
 func (u unfit) Error() string { return u.says }
 
-// errNoPriority: what was typed is none.
-var errNoPriority = unfit{"That is no priority", "a priority is a number from -20 (first) to 19 (last)"}
+// priorityOf is the number, or the word for one, that was typed.
+func priorityOf(form url.Values) (int, error) {
+	n, err := words.ParsePriority(strings.TrimSpace(form.Get("priority")))
+	if err != nil {
+		return 0, unfit{"The priority is not valid", err.Error()}
+	}
+	return n, nil
+}
 
 func changes(list []store.Change, err error) (int, error) {
 	n := 0
@@ -75,9 +82,9 @@ var verbs = map[string]verb{
 	"release": {Says: "released", jobs: holds(false)},
 	"priority": {Says: "given that priority",
 		jobs: func(ctx context.Context, l store.Look, ids []scheduler.JobID, form url.Values) (int, error) {
-			n, err := strconv.Atoi(strings.TrimSpace(form.Get("priority")))
+			n, err := priorityOf(form)
 			if err != nil {
-				return 0, errNoPriority
+				return 0, err
 			}
 			return edited(ctx, l, ids, store.Edit{Priority: &n}, store.Change.Waits)
 		}},

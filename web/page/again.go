@@ -32,10 +32,10 @@ func (d jobData) Given() *string {
 // changed it is not tried again either.
 func again(ctx context.Context, l store.Look, ids []scheduler.JobID, form url.Values) (int, error) {
 	var e store.Edit
-	if text := strings.TrimSpace(form.Get("priority")); text != "" {
-		n, err := strconv.Atoi(text)
+	if strings.TrimSpace(form.Get("priority")) != "" {
+		n, err := priorityOf(form)
 		if err != nil {
-			return 0, errNoPriority
+			return 0, err
 		}
 		e.Priority = &n
 	}

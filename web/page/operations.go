@@ -174,9 +174,9 @@ func orderOf(form url.Values) (verb string, filter []byte, priority *int, err er
 		f["all"] = true
 	}
 	if verb = form.Get("verb"); verb == "priority" {
-		n, err := strconv.Atoi(strings.TrimSpace(form.Get("priority")))
+		n, err := priorityOf(form)
 		if err != nil {
-			return "", nil, nil, errNoPriority
+			return "", nil, nil, err
 		}
 		priority = &n
 	}

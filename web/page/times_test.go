@@ -66,7 +66,8 @@ func TestAgain_ARetryWithChanges(t *testing.T) {
 	if !strings.Contains(page, `name="args" value="to &#34;ann&#34;"`) || !strings.Contains(page, `action="/do/again"`) {
 		t.Errorf("the page offers no retry with changes:\n%s", page)
 	}
-	s.post(http.StatusConflict, "/do/again", url.Values{"id": {"1"}, "priority": {"77"}, "args": {"to eve"}})
+	s.post(http.StatusBadRequest, "/do/again", url.Values{"id": {"1"}, "priority": {"77"}, "args": {"to eve"}})
+	s.post(http.StatusConflict, "/do/again", url.Values{"id": {"1"}, "priority": {"7"}, "args": {"to\neve"}})
 	s.post(http.StatusBadRequest, "/do/again", url.Values{"id": {"1"}, "priority": {"soon"}})
 	if got := is(1); got != `failed|0|to "ann"` {
 		t.Errorf("what was refused has left %s", got)

@@ -21,11 +21,12 @@ var waiting = []scheduler.JobState{scheduler.Held, scheduler.Blocked, scheduler.
 
 // editFlags is what is to change.
 type editFlags struct {
-	priority, at, args, notAfter, runOn, msq, onFailure string
-	vars                                                []string
-	maxAttempts                                         int
-	timeout                                             time.Duration
-	hold, release                                       bool
+	priority                                                cli.Priority
+	priorityName, at, args, notAfter, runOn, msq, onFailure string
+	vars                                                    []string
+	maxAttempts                                             int
+	timeout                                                 time.Duration
+	hold, release                                           bool
 }
 
 // EditCommand changes jobs that wait.
@@ -82,7 +83,8 @@ of IDs, what would become of each.`,
 	}
 	s.flags(c)
 	flags := c.Flags()
-	flags.StringVar(&f.priority, "priority", "", "-20 (first) to 19 (last), or a `name`: bellhop submit --help")
+	flags.Var(&f.priority, "priority", cli.PriorityUsage)
+	flags.StringVar(&f.priorityName, "priority-name", "", "a priority as RJM writes it: a `name` whose first letter counts")
 	flags.StringVar(&f.at, "at", "", "not before this `time`: 2026-12-24T18:00:00Z, +10m from now, or now")
 	flags.StringVar(&f.args, "args", "", "the `line` that its agent is given")
 	flags.IntVar(&f.maxAttempts, "max-attempts", 0, "how `often` it is tried, in all")
@@ -103,22 +105,20 @@ func (f editFlags) edit(cmd *cobra.Command) (e store.Edit, err error) {
 		return cli.Usage("edit", fmt.Sprintf("%s %q: %s", name, value, why), "bellhop edit --help")
 	}
 	set, some := cmd.Flags().Changed, false
-	for _, name := range []string{"priority", "at", "args", "max-attempts", "timeout", "hold", "release", "not-after", "run-on", "var", "msq", "on-failure"} {
+	for _, name := range []string{"priority", "priority-name", "at", "args", "max-attempts", "timeout", "hold", "release", "not-after", "run-on", "var", "msq", "on-failure"} {
 		some = some || set(name)
 	}
 	if !some {
 		return e, cli.Usage("edit", "nothing is to be changed", "bellhop edit --help")
 	}
-	if set("priority") {
-		n, err := strconv.Atoi(f.priority)
-		switch {
-		case err == nil && n >= -20 && n <= 19:
-			e.Priority = &n
-		case err == nil || strings.Trim(f.priority, "+-0123456789") == "":
-			return e, bad("--priority", f.priority, "numbers go from -20 (first) to 19 (last)")
-		default:
-			e.PriorityName = &f.priority
-		}
+	switch {
+	case set("priority") && set("priority-name"):
+		return e, bad("--priority-name", f.priorityName, "it stands in place of --priority: give one of them")
+	case set("priority"):
+		n := int(f.priority)
+		e.Priority = &n
+	case set("priority-name"):
+		e.PriorityName = &f.priorityName
 	}
 	if set("at") {
 		if err := editAt(f.at, &e); err != nil {

@@ -48,7 +48,7 @@ changed since. The page of operations shows the same ones.`,
 
 func planOperation(a *cli.App) *cobra.Command {
 	var f operationFilter
-	var priority int
+	var priority cli.Priority
 	c := &cobra.Command{
 		Use:   "plan VERB",
 		Short: "Count for which jobs an order would be; change nothing",
@@ -72,7 +72,8 @@ means every job.`,
 			}
 			var level *int
 			if cmd.Flags().Changed("priority") {
-				level = &priority
+				n := int(priority)
+				level = &n
 			}
 			return a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, args []string) error {
 				id, err := s.PlanOperation(ctx, args[0], filter, level)
@@ -84,7 +85,7 @@ means every job.`,
 		},
 	}
 	f.flags(c)
-	c.Flags().IntVar(&priority, "priority", 0, "with the verb priority: from -20 (first) to 19 (last)")
+	c.Flags().Var(&priority, "priority", "with the verb priority: "+cli.PriorityUsage)
 	return c
 }
 

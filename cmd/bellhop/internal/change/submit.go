@@ -20,14 +20,16 @@ import (
 
 // submitFlags is what the command line says about a job.
 type submitFlags struct {
-	msq, repeat, key, priority, runOn, at string
-	onFailure                             string
-	locks, vars, after, wanted            []string
-	hold, wait, replace                   bool
-	once, notAfter, batch                 string
-	per                                   time.Duration
-	maxAttempts                           int32
-	timeout                               time.Duration
+	msq, repeat, key, runOn, at         string
+	priority                            cli.Priority
+	priorityName                        string
+	onFailure                           string
+	locks, reasons, vars, after, wanted []string
+	hold, wait, replace                 bool
+	once, notAfter, batch               string
+	per                                 time.Duration
+	maxAttempts                         int32
+	timeout                             time.Duration
 }
 
 func SubmitCommand(a *cli.App) *cobra.Command {
@@ -90,12 +92,14 @@ with --per 24h for a day; with --replace what waits under it gets the new ARGS.`
 	flags.StringVar(&f.once, "once", "", "for how long the `key` is taken: ever (default), open (while its job is not over), waiting (while that has not begun)")
 	flags.DurationVar(&f.per, "per", 0, "one job of the key in each `period`, such as 24h: days begin at midnight UTC")
 	flags.BoolVar(&f.replace, "replace", false, "a job that waits under the key gets these ARGS, priority and time, in place of another job")
-	flags.StringVar(&f.priority, "priority", "", "-20 (first) to 19 (last), or a `name` whose first letter counts: a is -13, n is 0, z is 12")
+	flags.Var(&f.priority, "priority", cli.PriorityUsage+" (default normal)")
+	flags.StringVar(&f.priorityName, "priority-name", "", "a priority as RJM writes it, in place of --priority: a `name` whose first letter counts, a is -13, n is 0, z is 12")
 	flags.StringArrayVar(&f.after, "after", nil, "the id or key of a `job` that it needs; repeatable")
 	flags.StringSliceVar(&f.wanted, "wanted", nil, "how those of --after have to `end`: succeeded, failed, cancelled, quarantined; repeatable (default succeeded)")
 	flags.StringVar(&f.onFailure, "on-failure", "", "what `becomes` of it when one that it needs ends otherwise: fail, block or run (default fail)")
 	flags.StringVar(&f.runOn, "run-on", "", "the `host`, or what a host serves, that it must run on")
 	flags.StringArrayVar(&f.locks, "lock", nil, "a `lock` it needs: level:name=exclusive, level:*=shared, big; repeatable")
+	flags.StringArrayVar(&f.reasons, "reason", nil, "a `tag` that filters know it by: import:2026-11, or rate-limit:2:mail (two of this tag at once); repeatable")
 	flags.StringVar(&f.batch, "batch", "", "the id or key of the `batch` that it is of: bellhop batch --help")
 	flags.StringVar(&f.at, "at", "", "not before this `time`: 2026-12-24T18:00:00Z, or +10m from now")
 	flags.BoolVar(&f.hold, "hold", false, "hold it until it is released: bellhop release")
@@ -119,7 +123,7 @@ func (f submitFlags) submission(cmd *cobra.Command, args []string) (store.Submis
 		Type: scheduler.TypeName(args[0]), MSQ: given("msq", &f.msq), Repeat: given("repeat", &f.repeat),
 		RunOn: given("run-on",
 			&f.runOn), OnFailure: given("on-failure", &f.onFailure), Wanted: f.wanted, Key: given("key", &f.key), Held: f.hold,
-		Locks: f.locks, MaxAttempts: f.maxAttempts, Once: given("once", &f.once), Replace: f.replace,
+		Locks: f.locks, Reasons: f.reasons, MaxAttempts: f.maxAttempts, Once: given("once", &f.once), Replace: f.replace,
 	}
 	if len(args) == 2 {
 		s.Args = &args[1]
@@ -169,17 +173,10 @@ func (f submitFlags) submission(cmd *cobra.Command, args []string) (store.Submis
 		}
 		s.Timeout = &f.timeout
 	}
-	if set("priority") {
-		n, err := strconv.Atoi(f.priority)
-		switch {
-		case err == nil && n >= -20 && n <= 19:
-			s.Priority = n
-		case err == nil || strings.Trim(f.priority, "+-0123456789") == "":
-			return s, badFlag("--priority", f.priority, "numbers go from -20 (first) to 19 (last)")
-		default:
-			s.PriorityName = &f.priority
-		}
+	if set("priority") && set("priority-name") {
+		return s, badFlag("--priority-name", f.priorityName, "it stands in place of --priority: give one of them")
 	}
+	s.Priority, s.PriorityName = int(f.priority), given("priority-name", &f.priorityName)
 	if set("at") {
 		if err := f.when(&s); err != nil {
 			return s, err
@@ -250,7 +247,7 @@ var submitRules = map[string]string{
 	"jobqueue_repeat_known":      "--repeat is once or until_empty",
 	"jobqueue_repeat_needs_msq":  "--repeat is about the query of --msq, and there is none",
 	"jobqueue_priority_range":    "--priority goes from -20 (first) to 19 (last)",
-	"jobqueue_priority_name":     "--priority is a number or a name of letters and digits",
+	"jobqueue_priority_name":     "--priority-name is of letters and digits",
 	"jobqueue_key_not_empty":     "--key must not be empty nor longer than 1000 characters",
 	"jobqueue_run_on_not_empty":  "--run-on is empty",
 	"jobqueue_max_attempts":      "--max-attempts is 1 or more",
