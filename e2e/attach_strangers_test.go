@@ -201,7 +201,11 @@ func TestAttach_ByHandNothingIsGained(t *testing.T) {
 			language sql as $$ select 'take', 'x', 'x', 'x' $$`, n+1))
 	}
 	e.sql("create table good (id integer primary key, dispatch date); create table prey (id integer primary key, dispatch date); insert into good values (1); insert into prey values (1)")
-	rogue.sql("insert into bellhop.attachment (name, rel, type, pool, key_columns, dispatch_column) values ('prey', 'public.prey', 'x', 3, '{1}', 2)")
+	const forged = "insert into bellhop.attachment (name, rel, type, pool, key_columns, dispatch_column) values ('prey', 'public.prey', 'x', 3, '{1}', 2)"
+	if _, err := rogue.pool.Exec(t.Context(), forged); err == nil || !strings.Contains(err.Error(), " lacks SELECT and UPDATE and TRIGGER on table") {
+		t.Errorf("a table of others attached by hand: %v", err)
+	}
+	e.sql(forged) // as one from before that was refused
 	e.ok("attach", "good", "--cmd", "true", "--pool", "1")
 	e.serve(fmt.Sprintf("database: {url: %q}\n", serveURL) + obeys)
 	e.ran("good", "dispatch")

@@ -959,6 +959,7 @@ CREATE TRIGGER _000_refuse_update AFTER UPDATE OF type, args, msq, repeat, prior
 CREATE TRIGGER _010_locks_came AFTER INSERT OR UPDATE OF locks, reasons ON bellhop.jobqueue FOR EACH ROW WHEN (((new.locks IS NOT NULL) OR ((new.reasons IS NOT NULL) AND (strpos(('|'::text || array_to_string(new.reasons, '|'::text)), '|rate-limit:'::text) > 0)))) EXECUTE FUNCTION bellhop.locks_came();
 CREATE TRIGGER _050_command AFTER INSERT ON bellhop.jobqueue FOR EACH ROW WHEN ((new.type = ANY (ARRAY['command'::text, 'dummy'::text]))) EXECUTE FUNCTION bellhop.command();
 CREATE TRIGGER _100_arrange AFTER INSERT ON bellhop.jobqueue FOR EACH ROW WHEN ((new.held OR (new.run_at IS NOT NULL) OR (new.priority_name IS NOT NULL) OR (new.not_after IS NOT NULL))) EXECUTE FUNCTION bellhop.arrange();
+CREATE TRIGGER _100_attachment_came BEFORE INSERT ON bellhop.attachment FOR EACH ROW EXECUTE FUNCTION bellhop.attachment_came();
 CREATE TRIGGER _100_dependency_row BEFORE INSERT ON bellhop.dependency FOR EACH ROW EXECUTE FUNCTION bellhop.dependency_row();
 CREATE TRIGGER _200_dependencies_came AFTER INSERT ON bellhop.dependency REFERENCING NEW TABLE AS came FOR EACH STATEMENT EXECUTE FUNCTION bellhop.dependencies_came();
 CREATE TRIGGER _200_dependencies_gone AFTER DELETE ON bellhop.dependency REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION bellhop.dependencies_gone();
@@ -978,7 +979,15 @@ CREATE OR REPLACE FUNCTION bellhop.actor()
  LANGUAGE sql
  STABLE PARALLEL SAFE
 BEGIN ATOMIC
- SELECT COALESCE(NULLIF(current_setting('bellhop.actor'::text, true), ''::text), (SESSION_USER)::text) AS "coalesce";
+ SELECT
+         CASE
+             WHEN (pg_has_role(SESSION_USER, ( SELECT c.relowner
+                FROM pg_class c
+               WHERE (c.oid = ('bellhop.jobqueue'::regclass)::oid)), 'member'::text) OR ( SELECT pg_has_role(SESSION_USER, r.oid, 'member'::text) AS pg_has_role
+                FROM pg_roles r
+               WHERE (r.rolname = 'bellhop_scheduler'::name))) THEN (COALESCE(NULLIF(current_setting('bellhop.actor'::text, true), ''::text), (SESSION_USER)::text))::name
+             ELSE SESSION_USER
+         END AS "session_user";
 END;
 
 CREATE OR REPLACE FUNCTION bellhop.all_jobs_gone()
@@ -1040,6 +1049,11 @@ CREATE OR REPLACE FUNCTION bellhop.attached_key(rel regclass, columns smallint[]
  RETURNS record
  LANGUAGE plpgsql
  STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp';
+
+CREATE OR REPLACE FUNCTION bellhop.attachment_came()
+ RETURNS trigger
+ LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp';
 
 CREATE OR REPLACE FUNCTION bellhop.attachment_named(name text)

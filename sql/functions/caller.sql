@@ -7,12 +7,14 @@ begin atomic
   select case when pg_catalog.current_setting('role') = 'none' then session_user else pg_catalog.current_setting('role')::name end;
 end;
 
--- actor: whose name an order is kept under: the one that the site has checked and says (bellhop.actor), else the login. Nothing is
--- allowed by it: that goes by the caller.
+-- actor: whose name an order is kept under: the login, or the name that bellhop.actor has. That setting anybody may have; it is believed
+-- from a login that schedules, since the pages and the API of such a one have checked who asks. Nothing is allowed by it: that goes by the caller.
 create or replace function bellhop.actor() returns text
 language sql stable parallel safe
 begin atomic
-  select coalesce(nullif(pg_catalog.current_setting('bellhop.actor', true), ''), session_user);
+  select case when pg_catalog.pg_has_role(session_user, (select c.relowner from pg_catalog.pg_class c where c.oid = 'bellhop.jobqueue'::regclass), 'member')
+                or (select pg_catalog.pg_has_role(session_user, r.oid, 'member') from pg_catalog.pg_roles r where r.rolname = 'bellhop_scheduler')
+              then coalesce(nullif(pg_catalog.current_setting('bellhop.actor', true), ''), session_user) else session_user end;
 end;
 
 -- is_operator: whether the caller may do what operators may: the schema's owner, and members of bellhop_operator.

@@ -249,3 +249,44 @@ func TestAttack_AnOldSnapshotDoesNotHideAType(t *testing.T) {
 		}
 	}
 }
+
+// The name under which an order is kept is the login's, whatever that says of itself. A login that schedules speaks for others.
+func TestAttack_NobodyGivesOrdersInAnothersName(t *testing.T) {
+	t.Parallel()
+	admin, url := setup(t)
+	exec(t, admin, "insert into bellhop.jobqueue (type) values ('a')")
+	const order = `begin; set local role bellhop_operator; set local bellhop.actor = 'boss';
+		select bellhop.operation_start(bellhop.operation_plan('cancel', '{"type": ["a"]}', null)); commit`
+	for _, c := range []struct{ role, want string }{{"bellhop_operator", ""}, {"bellhop_scheduler", "boss"}} {
+		a := newAttacker(t, admin, url, c.role)
+		if c.want == "" {
+			c.want = a.conn.Config().User
+		}
+		if err := a.try(order); err != nil {
+			t.Fatal(err)
+		}
+		if got := one[string](t, admin, "select actor from bellhop.operation order by id desc limit 1"); got != c.want {
+			t.Errorf("%s orders as %s, not as %s", c.role, got, c.want)
+		}
+	}
+}
+
+// A row of bellhop.attachment names no table on which its author has no rights.
+func TestAttack_NoAttachmentOfATableOfOthers(t *testing.T) {
+	t.Parallel()
+	admin, url := setup(t)
+	exec(t, admin, "create table public.prey (id int primary key, dispatch date)")
+	a := newAttacker(t, admin, url, "bellhop_operator")
+	a.mayMake(admin, "public")
+	const forged = "insert into bellhop.attachment (name, rel, type, pool, key_columns, dispatch_column) values ('prey', %s, 'x', 3, '{1}', 2)"
+	for _, rel := range []string{"'public.prey'", "'pg_catalog.pg_authid'", "'bellhop.jobqueue'", "999999"} {
+		if err := a.try(fmt.Sprintf(forged, rel)); err == nil || !strings.Contains(err.Error(), "lacks") {
+			t.Errorf("%s: %v", rel, err)
+		}
+	}
+	exec(t, admin, "grant select, update, trigger on public.prey to "+a.conn.Config().User)
+	if err := a.try("select bellhop.attach('public.prey', 'x', pool => 3)"); err != nil {
+		t.Error(err)
+	}
+	exec(t, admin, "drop table public.prey cascade")
+}

@@ -67,12 +67,12 @@ func TestSafety_TriggersOnOthersTables(t *testing.T) {
 		t.Errorf("looked at %v", got)
 	}
 	for wrong, want := range map[string]string{
-		"declare\n  columns jsonb := to_jsonb(new);\nbegin return null; end":                "looks into new",
-		"begin perform format('%s', new.id); end":                                           "looks into new",
-		"begin execute 'select ($1).id::text' using old; end":                               "looks into old",
-		"begin perform from pg_attribute a where a.attname = 'from bellhop.job'; end":       "names pg_attribute without a schema",
-		"begin insert into came select 1; end":                                              "names came without a schema",
-		"begin /* new */ perform from pg_catalog.pg_type t join \"event\" e on true; end":   "names \"event\" without a schema",
+		"declare\n  columns jsonb := to_jsonb(new);\nbegin return null; end":                                          "looks into new",
+		"begin perform format('%s', new.id); end":                                                                     "looks into new",
+		"begin execute 'select ($1).id::text' using old; end":                                                         "looks into old",
+		"begin perform from pg_attribute a where a.attname = 'from bellhop.job'; end":                                 "names pg_attribute without a schema",
+		"begin insert into came select 1; end":                                                                        "names came without a schema",
+		"begin /* new */ perform from pg_catalog.pg_type t join \"event\" e on true; end":                             "names \"event\" without a schema",
 		"declare\n  given text[];\nbegin execute bellhop.columns_read(wanted) into given using new; x := new.id; end": "looks into new",
 	} {
 		if got := liberties(wrong); !slices.Equal(got, []string{want}) {

@@ -1,0 +1,25 @@
+-- A row of bellhop.attachment says what bellhop.attach would have said. That runs with the rights of its caller, for whom it makes
+-- a function and triggers, so operators need INSERT there. Without this trigger an INSERT by hand could name a table on which its author
+-- has no rights, and so keep the table's owner from attaching it.
+create or replace function bellhop.attachment_came() returns trigger
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  missing text;
+begin
+  select string_agg(p, ' and ') into missing from unnest(array['SELECT', 'UPDATE', 'TRIGGER']) p
+   where not coalesce(has_table_privilege(current_user, new.rel::oid, p), false);
+  if missing is not null then
+    raise insufficient_privilege using message = format('permission denied: %s lacks %s on table %s', current_user, missing, new.rel),
+      hint = format('Attach it as its owner, or: grant select, update, trigger on %s to %I.', new.rel, current_user);
+  end if;
+  return new;
+end
+$$;
+
+create or replace trigger _100_attachment_came
+  before insert on bellhop.attachment
+  for each row execute function bellhop.attachment_came();
+
+revoke all on function bellhop.attachment_came from public;
