@@ -175,7 +175,8 @@ func (k *child) run(c actor.Context, e *scheduler.Effect, now time.Time) {
 	case scheduler.EffectFeed:
 		for _, l := range e.Lines {
 			if l.Assigned && l.Item == 0 {
-				start := scheduler.Record{Kind: scheduler.RecordStart, Claim: l.Claim, Attempt: l.Attempt, Host: k.host, Given: now}
+				start := scheduler.Record{Kind: scheduler.RecordStart, Claim: l.Claim, Attempt: l.Attempt, Host: k.host,
+					CreatedAt: l.Submitted(), Given: now}
 				if o := l.Origin; o != nil && k.up.After(o.Claimed) {
 					start.Launched = k.launched
 				}

@@ -43,12 +43,13 @@ func (k *child) settle(r scheduler.Result) {
 func judged(retry scheduler.RetryPolicy, r scheduler.Result) scheduler.Record {
 	v := scheduler.Judge(&r, retry, jitter())
 	rec := scheduler.Record{
-		Kind:    scheduler.RecordSettle,
-		Claim:   r.Line.Claim,
-		Attempt: r.Line.Attempt,
-		Host:    r.Host,
-		Result:  r,
-		Verdict: v,
+		Kind:      scheduler.RecordSettle,
+		Claim:     r.Line.Claim,
+		Attempt:   r.Line.Attempt,
+		Host:      r.Host,
+		CreatedAt: r.Line.Submitted(),
+		Result:    r,
+		Verdict:   v,
 	}
 	if v.Release {
 		rec.Kind = scheduler.RecordRequeue

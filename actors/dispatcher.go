@@ -277,7 +277,8 @@ func (d *dispatcher) onClaimed(c actor.Context, m *claimed) {
 	brought, now := len(m.jobs), time.Now()
 	for _, j := range m.jobs {
 		_, here := d.running[j.Claim.Job]
-		hold := scheduler.Hold{Claim: j.Claim, Attempt: j.Attempt, Host: m.claim.Demand.Host, Locked: j.Locked}
+		hold := scheduler.Hold{Claim: j.Claim, Attempt: j.Attempt, Host: m.claim.Demand.Host, CreatedAt: j.Submitted(),
+			Locked: j.Locked}
 		switch {
 		case m.claim.Probe:
 			d.refuse(&ev, j, waitsAlone)

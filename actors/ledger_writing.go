@@ -135,7 +135,7 @@ func (f writing) retake(
 	for _, r := range b.Records {
 		if r.Kind != scheduler.RecordRequeue && slices.Contains(stale, r.Claim) {
 			lost.Records = append(lost.Records, r)
-			holds = append(holds, scheduler.Hold{Claim: r.Claim, Attempt: r.Attempt, Host: r.Host})
+			holds = append(holds, scheduler.Hold{Claim: r.Claim, Attempt: r.Attempt, Host: r.Host, CreatedAt: r.CreatedAt})
 		}
 	}
 	if len(holds) == 0 {

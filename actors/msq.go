@@ -89,7 +89,7 @@ func (q *msq) Receive(c actor.Context) {
 		}
 		if q.job.Assigned {
 			q.outbox.owe(scheduler.Record{Kind: scheduler.RecordStart, Claim: q.job.Claim, Attempt: q.job.Attempt,
-				Host: q.job.Host, Given: q.began})
+				Host: q.job.Host, CreatedAt: q.job.Submitted(), Given: q.began})
 		}
 		q.open(c)
 	case *opened:

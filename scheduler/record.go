@@ -21,8 +21,10 @@ const (
 type Record struct {
 	Kind    RecordKind
 	Claim   Claim
-	Attempt int // Start and Settle: with Host, what is needed to take a lost claim again
+	Attempt int // Start and Settle: with Host and CreatedAt, what is needed to take a lost claim again
 	Host    HostName
+	// CreatedAt is when the job was submitted, on the database's clock.
+	CreatedAt time.Time
 	// Start: when the line was given to its child, and when the child was launched that the claim had to wait for; zero:
 	// it was up already.
 	Given, Launched time.Time
@@ -146,9 +148,17 @@ type Hold struct {
 	Claim
 	Attempt   int
 	Host      HostName
-	Cancel    bool // its job was asked to stop
-	CancelNow bool // at once
-	Locked    bool // it was claimed in a pass: others may wait for what it holds
+	CreatedAt time.Time // when its job was submitted: the id alone may be another job's on another server
+	Cancel    bool      // its job was asked to stop
+	CancelNow bool      // at once
+	Locked    bool      // it was claimed in a pass: others may wait for what it holds
+}
+
+// Era is a stretch of a server's life in which nothing that was committed is lost. Another one begins with each
+// crash, promotion and restore.
+type Era struct {
+	Server string // which server, which database on it, and on which timeline
+	Floor  Fence  // claims of this era have no lower fence
 }
 
 // Suspect is another live instance, as the database knows it.

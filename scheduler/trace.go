@@ -149,6 +149,14 @@ type Origin struct {
 	Items     int64 // of an MSQ job: each so many-th item has a span of its own; 0: none
 }
 
+// Submitted is when the line's job was, on the database's clock; zero: not known.
+func (l *Line) Submitted() time.Time {
+	if l.Origin == nil {
+		return time.Time{}
+	}
+	return l.Origin.CreatedAt
+}
+
 // ItemSampled reports whether an item has a span of its own.
 func (o *Origin) ItemSampled(item int64) bool {
 	return o != nil && o.Sampled && o.Items > 0 && item%o.Items == 0

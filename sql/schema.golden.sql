@@ -122,6 +122,14 @@ table bellhop.engine_job (
   changed_at timestamp with time zone not null default clock_timestamp()
 );
 
+unlogged table bellhop.era_now (
+  one boolean not null default true,
+  server text,
+  floor bigint not null,
+  horizon xid8 not null default pg_current_xact_id(),
+  began_at timestamp with time zone not null default clock_timestamp()
+);
+
 table bellhop.event (
   workflow text not null,
   event text not null,
@@ -499,6 +507,12 @@ table bellhop.sensor (
   held timestamp with time zone
 );
 
+table bellhop.server_seen (
+  server text not null,
+  floor bigint not null,
+  since timestamp with time zone not null default clock_timestamp()
+);
+
 table bellhop.set_aside (
   attachment bigint not null,
   digest bytea not null,
@@ -849,6 +863,8 @@ alter table bellhop.dependency add constraint dependency_pkey PRIMARY KEY (job, 
 alter table bellhop.dependency add constraint dependency_wanted_ends CHECK (((wanted <> '{}'::text[]) AND (wanted <@ ARRAY['succeeded'::text, 'failed'::text, 'cancelled'::text, 'quarantined'::text])));
 alter table bellhop.engine_job add constraint engine_job_pkey PRIMARY KEY (tag);
 alter table bellhop.engine_job add constraint engine_job_state_check CHECK ((state = ANY (ARRAY['submitting'::text, 'running'::text, 'ended'::text, 'killing'::text, 'over'::text])));
+alter table bellhop.era_now add constraint era_now_one_check CHECK (one);
+alter table bellhop.era_now add constraint era_now_pkey PRIMARY KEY (one);
 alter table bellhop.event add constraint event_event_check CHECK (((event <> ''::text) AND (length(event) <= 200)));
 alter table bellhop.event add constraint event_pkey PRIMARY KEY (workflow, event);
 alter table bellhop.filter add constraint filter_id_check CHECK ((id ~ '^[A-Za-z0-9._-]{1,100}$'::text));
@@ -902,6 +918,7 @@ alter table bellhop.run_end add constraint run_end_pkey PRIMARY KEY (id);
 alter table bellhop.schema_script add constraint schema_script_pkey PRIMARY KEY (name);
 alter table bellhop.schema_version add constraint schema_version_pkey PRIMARY KEY (version);
 alter table bellhop.sensor add constraint sensor_pkey PRIMARY KEY (workflow);
+alter table bellhop.server_seen add constraint server_seen_pkey PRIMARY KEY (server);
 alter table bellhop.set_aside add constraint set_aside_attachment_fkey FOREIGN KEY (attachment) REFERENCES bellhop.attachment(id) ON DELETE CASCADE;
 alter table bellhop.set_aside add constraint set_aside_pkey PRIMARY KEY (attachment, digest);
 alter table bellhop.sign_in add constraint sign_in_pkey PRIMARY KEY (digest);
@@ -1236,6 +1253,12 @@ CREATE OR REPLACE FUNCTION bellhop.end_told(run bigint, called text, state text,
 CREATE OR REPLACE FUNCTION bellhop.ended(ids bigint[], told boolean DEFAULT false)
  RETURNS integer
  LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp';
+
+CREATE OR REPLACE FUNCTION bellhop.era(OUT floor bigint, OUT server text, OUT server_floor bigint)
+ RETURNS record
+ LANGUAGE plpgsql
+ SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'pg_temp';
 
 CREATE OR REPLACE FUNCTION bellhop.event_header(name text)
@@ -2106,6 +2129,12 @@ CREATE OR REPLACE FUNCTION bellhop.sensors_next(instance bigint)
  RETURNS bigint
  LANGUAGE plpgsql
  STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp';
+
+CREATE OR REPLACE FUNCTION bellhop.server_now()
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'pg_temp';
 
 CREATE OR REPLACE FUNCTION bellhop.session_of(session bytea)

@@ -40,6 +40,9 @@ begin
      set priority      = coalesce(bellhop.priority_of(edit.priority_name), edit.priority::smallint, j.priority),
          priority_name = case when edit.priority_name is not null then edit.priority_name when edit.priority is null then j.priority_name end,
          args          = coalesce(edit.args, j.args),
+         -- A run of before a crash, or on another server, had the old ones: it is not taken again (queries/reassert.sql).
+         fence         = case when num_nonnulls(edit.args, edit.vars, edit.msq) = 0 or j.locks is not null then j.fence
+                              else greatest(j.fence, (select e.floor from bellhop.era() e)) end,
          timeout       = coalesce(edit.timeout, j.timeout),
          max_attempts  = coalesce(edit.max_attempts, j.max_attempts),
          own_attempts  = case when edit.max_attempts is not null then true else j.own_attempts end,

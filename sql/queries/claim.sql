@@ -2,7 +2,8 @@
 -- from now on. The commonest statement of all, and the one that a single job waits for: it does as little as can be.
 -- Jobs that name a place are left to claim_many.sql.
 -- $1 instance, $2 host, $3 type, $4 how many at the most, $5 the worst priority that may start, $6 whether MSQ jobs are
--- wanted too, $7 and $8 the priority and id to go on behind (scheduler/position/tail.go): what lies before is not looked at.
+-- wanted too, $7 and $8 the priority and id to go on behind (scheduler/position/tail.go): what lies before is not looked at,
+-- $9 the era's floor, below which no fence is.
 -- Guard: startable, not paused; locked rows are somebody else's. One that was taken for dead, and does not know
 -- it yet, must not take what nobody would free.
 -- Index: jobqueue_ready (type, priority, id); the primary key.
@@ -10,7 +11,7 @@ update bellhop.jobqueue j
    set state      = 'running',
        instance   = $1,
        host       = $2,
-       fence      = j.fence + 1,
+       fence      = greatest(j.fence + 1, $9::bigint),
        attempt    = j.attempt + 1,
        attempt_at = case when j.started_at is not null then clock_timestamp() end,
        spawned_at = null,

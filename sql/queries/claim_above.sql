@@ -1,7 +1,7 @@
 -- Claims as claim.sql does, but only what a snapshot did not show: rows of transactions that began after it, or were under
 -- way. For when old index entries cannot be cleaned away: claim.sql would walk all of them for every job.
 -- $1 instance, $2 host, $3 types, $4 how many of each type at the most, $5 how many in all, $6 the snapshot's xmax,
--- $7 its transactions under way.
+-- $7 its transactions under way, $8 the era's floor.
 -- Guard: as in claim.sql. What became ready again is not found here, whoever inserted it: see scheduler/position/horizon.go.
 -- Index: jobqueue_floor (txid, type), for each type one range above the snapshot and one for each transaction; the primary key.
 -- It says by itself what bellhop.startable says: "held is not true" and num_nulls() say what claim.sql says in words that the planner does not recognise: statistics that
@@ -46,7 +46,7 @@ update bellhop.jobqueue j
    set state      = 'running',
        instance   = $1,
        host       = $2,
-       fence      = j.fence + 1,
+       fence      = greatest(j.fence + 1, $8::bigint),
        attempt    = j.attempt + 1,
        attempt_at = case when j.started_at is not null then clock_timestamp() end,
        spawned_at = null,

@@ -3,7 +3,7 @@
 -- $1 instance, $2 host, $3 types, $4 how many of each type at the most, $5 the names this host answers to in run_on,
 -- $6 the worst priority of each type that may start, $7 whether MSQ jobs are wanted too, $8 how many in all, $9 assigned,
 -- $10 types that would come up if there were room: nothing less urgent than their jobs starts;
--- $11 of which types only jobs that name a place.
+-- $11 of which types only jobs that name a place; $12 the era's floor.
 -- Guard: as in claim.sql. Index: jobqueue_ready (type, priority, id), one range for each type; jobqueue_pinned, one for
 -- each type and name; the primary key.
 with rival as materialized (
@@ -61,7 +61,7 @@ update bellhop.jobqueue j
    set state      = case when $9 then 'assigned' else 'running' end,
        instance   = $1,
        host       = $2,
-       fence      = j.fence + 1,
+       fence      = greatest(j.fence + 1, $12::bigint),
        attempt    = j.attempt + 1,
        attempt_at = case when j.started_at is not null then clock_timestamp() end,
        spawned_at = null,

@@ -1,7 +1,7 @@
 -- claim_many.sql for a host that does not take everything its types have: by priority, or RJM's jobs by their types. The type rjm
 -- stands for every type of which RJM's jobs are ready and that is not named besides.
 -- $1–$9 as there; $10 what the types of RJM's jobs must match (NULL: every one), $11 what priority_name must match, or
--- $12 the priorities that are taken (both NULL: every one), $13 of which types only jobs that name a place.
+-- $12 the priorities that are taken (both NULL: every one), $13 of which types only jobs that name a place, $14 the era's floor.
 -- Guard: as in claim.sql. Index: jobqueue_ready, one probe for each type that has ready jobs and one range; jobqueue_pinned.
 -- What is ready and not taken is read past: only such hosts pay for that.
 with recursive ripe as (
@@ -56,7 +56,7 @@ update bellhop.jobqueue j
    set state      = case when $9 then 'assigned' else 'running' end,
        instance   = $1,
        host       = $2,
-       fence      = j.fence + 1,
+       fence      = greatest(j.fence + 1, $14::bigint),
        attempt    = j.attempt + 1,
        attempt_at = case when j.started_at is not null then clock_timestamp() end,
        spawned_at = null,

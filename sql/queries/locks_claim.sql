@@ -1,6 +1,6 @@
 -- Claims the jobs that a pass has chosen, with their locks.
 -- $1 instance, $2 host, $3 ids, $4 assigned; their locks: $5 of which job, $6 level, $7 name, $8 mode, $9 for how many ms the
--- start counts whatever becomes of the job (0: while it runs), $10 whose room each of $3 takes (NULL: its type's).
+-- start counts whatever becomes of the job (0: while it runs), $10 whose room each of $3 takes (NULL: its type's), $11 the era's floor.
 -- Guard: lockable still; locked rows are somebody else's. The instance lives: the pass has found that out.
 -- Index: the primary keys.
 with picked as materialized (
@@ -10,7 +10,7 @@ with picked as materialized (
      set state      = case when $4 then 'assigned' else 'running' end,
          instance   = $1,
          host       = $2,
-         fence      = j.fence + 1,
+         fence      = greatest(j.fence + 1, $11::bigint),
          attempt    = j.attempt + 1,
          attempt_at = case when j.started_at is not null then clock_timestamp() end,
          spawned_at = null,

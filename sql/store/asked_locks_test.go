@@ -19,7 +19,8 @@ func TestAskedLocks_NobodyIsOverBeforeWhatRunsIsAsserted(t *testing.T) {
 	if answers, over, err := asked.Ask(t.Context(), e.me, ask); err == nil || len(answers)+len(over) > 0 {
 		t.Fatalf("answered %v, over %v, error %v", answers, over, err)
 	}
-	if n, _ := e.assert(e.claimer, e.me, scheduler.Hold{Claim: j.Claim, Attempt: j.Attempt, Host: "local"}); n != 1 {
+	hold := scheduler.Hold{Claim: j.Claim, Attempt: j.Attempt, Host: "local", CreatedAt: j.Submitted()}
+	if n, _ := e.assert(e.claimer, e.me, hold); n != 1 {
 		t.Fatalf("%d jobs were taken again", n)
 	}
 	answers, over, err := asked.Ask(t.Context(), e.me, ask)

@@ -22,9 +22,10 @@ import (
 // of the database runs the job again, and nobody was told that it was done.
 type Claimer struct {
 	conn *connection
-	// Since which opening of the connection all that runs here is known to be ours;
+	// Since which opening of the connection all that runs here is known to be ours, and in which era that was;
 	// used under the connection's lock.
 	asserted int
+	era      scheduler.Era
 	position *position.Position
 	// Policy chooses among jobs with locks. Set before the first use.
 	Policy lock.Policy
@@ -133,7 +134,7 @@ func (c *Claimer) claimFrom(
 		now := time.Now()
 		snapshot.Took, began = now.Sub(began), now
 	}
-	text, args := claimStatement(me, d, from)
+	text, args := claimStatement(me, d, from, c.era.Floor)
 	if jobs, err = c.claim(ctx, conn, me, d, text, args); err != nil {
 		return nil, d, false, err
 	}
@@ -142,14 +143,16 @@ func (c *Claimer) claimFrom(
 }
 
 // claimStatement is the statement that claims from there.
-func claimStatement(me scheduler.InstanceID, d scheduler.Demand, from position.From) (text string, args []any) {
+func claimStatement(
+	me scheduler.InstanceID, d scheduler.Demand, from position.From, floor scheduler.Fence,
+) (text string, args []any) {
 	if from.Above == nil && d.Only == nil && len(d.Types) == 1 && !d.Assigned && len(d.Localities) == 0 &&
 		len(d.Preemptors) == 0 {
-		return claimSQL, claimArgs(me, d, from.Behind)
+		return claimSQL, claimArgs(me, d, from.Behind, floor)
 	}
 	types, most, worst := columns(d.Types)
 	if s := from.Above; s != nil {
-		return claimAboveSQL, []any{int64(me), string(d.Host), types, most, d.Total, s.Xmax, s.InProgress}
+		return claimAboveSQL, []any{int64(me), string(d.Host), types, most, d.Total, s.Xmax, s.InProgress, int64(floor)}
 	}
 	args = []any{int64(me), string(d.Host), types, most, d.Localities, worst, d.MSQ, d.Total, d.Assigned}
 	placed := make([]bool, len(d.Types))
@@ -157,12 +160,12 @@ func claimStatement(me scheduler.InstanceID, d scheduler.Demand, from position.F
 		placed[i] = t.Placed
 	}
 	if d.Only != nil {
-		return claimOnlySQL, append(args, orNil(d.Only.RJM), orNil(d.Only.Names), d.Only.Priorities, placed)
+		return claimOnlySQL, append(args, orNil(d.Only.RJM), orNil(d.Only.Names), d.Only.Priorities, placed, int64(floor))
 	}
-	return claimManySQL, append(args, d.Preemptors, placed)
+	return claimManySQL, append(args, d.Preemptors, placed, int64(floor))
 }
 
-func claimArgs(me scheduler.InstanceID, d scheduler.Demand, after position.Key) []any {
+func claimArgs(me scheduler.InstanceID, d scheduler.Demand, after position.Key, floor scheduler.Fence) []any {
 	t := d.Types[0]
 	return []any{
 		int64(me),
@@ -173,6 +176,7 @@ func claimArgs(me scheduler.InstanceID, d scheduler.Demand, after position.Key) 
 		d.MSQ,
 		after.Priority,
 		int64(after.ID),
+		int64(floor),
 	}
 }
 
@@ -252,6 +256,7 @@ func claimedJobs(
 var (
 	reassertSQL    = sql.Query("reassert")
 	assertSQL      = sql.Query("assert")
+	eraSQL         = sql.Query("era")
 	notAssertedSQL = sql.Query("not_asserted")
 )
 
@@ -276,6 +281,9 @@ func (c *Claimer) Assert(
 ) (n int, not []string, err error) {
 	err = c.conn.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		if n, err = reassert(ctx, conn, me, all); err != nil {
+			return err
+		}
+		if err := conn.QueryRow(ctx, eraSQL).Scan((*int64)(&c.era.Floor), &c.era.Server); err != nil {
 			return err
 		}
 		if _, err := conn.Exec(ctx, assertSQL, int64(me)); err != nil {
@@ -310,8 +318,10 @@ func reassert(ctx context.Context, conn *pgx.Conn, me scheduler.InstanceID, hold
 	}
 	ids, fences := make([]int64, len(holds)), make([]int64, len(holds))
 	attempts, hosts := make([]int32, len(holds)), make([]string, len(holds))
+	created := make([]time.Time, len(holds))
 	for i, h := range holds {
 		ids[i], fences[i], attempts[i], hosts[i] = int64(h.Job), int64(h.Fence), int32(h.Attempt), string(h.Host)
+		created[i] = h.CreatedAt
 	}
 	var n int64
 	err := pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
@@ -320,7 +330,7 @@ func reassert(ctx context.Context, conn *pgx.Conn, me scheduler.InstanceID, hold
 				return err
 			}
 		}
-		tag, err := tx.Exec(ctx, reassertSQL, int64(me), ids, fences, attempts, hosts)
+		tag, err := tx.Exec(ctx, reassertSQL, int64(me), ids, fences, attempts, hosts, created)
 		n = tag.RowsAffected()
 		return err
 	})

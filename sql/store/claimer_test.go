@@ -225,7 +225,7 @@ func TestReassert_TakesOnlyRowsAsTheyWereBeforeTheClaim(t *testing.T) {
 	t.Parallel()
 	e := openEnv(t)
 	hold := func(j scheduler.Job) scheduler.Hold {
-		return scheduler.Hold{Claim: j.Claim, Attempt: j.Attempt, Host: "local"}
+		return scheduler.Hold{Claim: j.Claim, Attempt: j.Attempt, Host: "local", CreatedAt: j.Submitted()}
 	}
 	lost, fine, elsewhere, deleted, changed, held := e.running(), e.running(), e.running(), e.running(), e.running(),
 		e.running()
@@ -294,7 +294,7 @@ func TestDesk_AConnectionThatBrokeIsReplaced(t *testing.T) {
 	if _, err := e.claimer.Claims(t.Context(), e.me); err == nil {
 		t.Error("no error, though the connection is gone")
 	}
-	e.assert(e.claimer, e.me, scheduler.Hold{Claim: j.Claim, Attempt: j.Attempt, Host: "local"})
+	e.assert(e.claimer, e.me, scheduler.Hold{Claim: j.Claim, Attempt: j.Attempt, Host: "local", CreatedAt: j.Submitted()})
 	if holds, err := e.claimer.Claims(t.Context(), e.me); err != nil || len(holds) != 1 || holds[0].Claim != j.Claim {
 		t.Errorf("on the next connection: %v, %v", holds, err)
 	}
@@ -313,7 +313,7 @@ func TestClaims_NotBeforeWhatRunsIsAsserted(t *testing.T) {
 			t.Errorf("held %v, before anything was asserted", holds)
 		}
 	}
-	e.assert(e.claimer, e.me, scheduler.Hold{Claim: j.Claim, Attempt: j.Attempt, Host: "local"})
+	e.assert(e.claimer, e.me, scheduler.Hold{Claim: j.Claim, Attempt: j.Attempt, Host: "local", CreatedAt: j.Submitted()})
 	if holds, err := e.claimer.Claims(t.Context(), e.me); err != nil || len(holds) != 1 {
 		t.Errorf("held %v, %v", holds, err)
 	}
@@ -339,7 +339,7 @@ func TestClaim_NotBeforeWhatRunsIsAsserted(t *testing.T) {
 	if _, err := e.claimer.Claim(t.Context(), e.me, demand(1)); err == nil {
 		t.Error("claimed after a part was asserted")
 	}
-	e.assert(e.claimer, e.me, scheduler.Hold{Claim: j.Claim, Attempt: j.Attempt, Host: "local"})
+	e.assert(e.claimer, e.me, scheduler.Hold{Claim: j.Claim, Attempt: j.Attempt, Host: "local", CreatedAt: j.Submitted()})
 	if jobs := e.claim(demand(1)); len(jobs) != 1 || jobs[0].Claim.Job != id {
 		t.Errorf("claimed %v", ids(jobs))
 	}

@@ -318,7 +318,7 @@ func (p *pass) claims(batch *pgx.Batch, choice lock.Choice, jobs *[]scheduler.Jo
 	}
 	asked := time.Now()
 	batch.Queue(locksClaimSQL, int64(p.me), string(p.demand.Host), ids, p.demand.Assigned, of, levels, names, modes, ms,
-		agents).Query(func(rows pgx.Rows) (err error) {
+		agents, int64(p.claimer.era.Floor)).Query(func(rows pgx.Rows) (err error) {
 		*jobs, err = claimedJobs(rows, p.me, p.demand, asked, 0)
 		for i := range *jobs {
 			(*jobs)[i].Locked = true

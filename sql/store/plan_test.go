@@ -172,12 +172,12 @@ func TestPlans_HotStatementsKeepToTheirIndexes(t *testing.T) {
 		pages   int // at the most
 		args    []string
 	}{
-		{claimer, "claim", claimSQL, []string{"jobqueue_ready"}, 600, []string{me, "'local'", "'cat'", "10", "19", "true", "-32768", "0"}},
-		{claimer, "claim, behind a mark", claimSQL, []string{"jobqueue_ready"}, 600, []string{me, "'local'", "'cat'", "10", "19", "true", "0", "100"}},
-		{claimer, "claim_many", claimManySQL, []string{"jobqueue_ready"}, 600, []string{me, "'local'", "array['cat']", "array[10]", "array['local']", "array[19]", "true", "10", "true", "array['bird']", "array[false]"}},
-		{claimer, "claim_many, of a place", claimManySQL, []string{"jobqueue_pinned"}, 600, []string{me, "'local'", "array['cat']", "array[10]", "array['local', 'disk:7']", "array[19]", "true", "10", "true", "array['bird']", "array[false]"}},
-		{claimer, "claim_above", claimAboveSQL, []string{"jobqueue_floor"}, 600, []string{me, "'local'", "array['cat']", "array[10]", "10", "pg_snapshot_xmax(pg_current_snapshot())::text", "array['90', '95']"}},
-		{claimer, "claim_only", claimOnlySQL, []string{"jobqueue_ready"}, 900, []string{me, "'local'", "array['cat', 'rjm']", "array[10, 10]", "array['local']", "array[19, 19]", "true", "10", "true", "'a'", "null", "array[-20]", "array[false, false]"}},
+		{claimer, "claim", claimSQL, []string{"jobqueue_ready"}, 600, []string{me, "'local'", "'cat'", "10", "19", "true", "-32768", "0", "7"}},
+		{claimer, "claim, behind a mark", claimSQL, []string{"jobqueue_ready"}, 600, []string{me, "'local'", "'cat'", "10", "19", "true", "0", "100", "7"}},
+		{claimer, "claim_many", claimManySQL, []string{"jobqueue_ready"}, 600, []string{me, "'local'", "array['cat']", "array[10]", "array['local']", "array[19]", "true", "10", "true", "array['bird']", "array[false]", "7"}},
+		{claimer, "claim_many, of a place", claimManySQL, []string{"jobqueue_pinned"}, 600, []string{me, "'local'", "array['cat']", "array[10]", "array['local', 'disk:7']", "array[19]", "true", "10", "true", "array['bird']", "array[false]", "7"}},
+		{claimer, "claim_above", claimAboveSQL, []string{"jobqueue_floor"}, 600, []string{me, "'local'", "array['cat']", "array[10]", "10", "pg_snapshot_xmax(pg_current_snapshot())::text", "array['90', '95']", "7"}},
+		{claimer, "claim_only", claimOnlySQL, []string{"jobqueue_ready"}, 900, []string{me, "'local'", "array['cat', 'rjm']", "array[10, 10]", "array['local']", "array[19, 19]", "true", "10", "true", "'a'", "null", "array[-20]", "array[false, false]", "7"}},
 		{claimer, "backlog", backlogSQL, []string{"jobqueue_ready", "jobqueue_pinned"}, 60, []string{"array['cat', 'bird']", "array['local', 'disk:7']", "10"}},
 		{recorder, "settle_succeeded", succeededSQL, byID, 500, []string{me, tenIDs, tenFences, list(10, "'c'", "text"), list(10, "0", "int"), list(10, "0", "int")}},
 		{recorder, "settle", settleSQL, byID, 400, []string{me, tenIDs, tenFences, list(10, "'failed'", "text"), list(10, "1", "int"), list(10, "'e'", "text"), list(10, "'c'", "text"),
@@ -189,7 +189,7 @@ func TestPlans_HotStatementsKeepToTheirIndexes(t *testing.T) {
 			list(10, "null", "bigint"), list(10, "null", "bigint"), list(10, "0", "bigint")}},
 		{recorder, "start", startSQL, byID, 400, []string{me, tenIDs, tenFences, list(10, "1000", "bigint"), list(10, "null", "bigint")}},
 		{claimer, "claims", claimsSQL, []string{"jobqueue_taken"}, 60, []string{me}},
-		{recorder, "reassert", reassertSQL, byID, 400, []string{me, tenIDs, tenFences, list(10, "1", "int"), list(10, "'local'", "text")}},
+		{recorder, "reassert", reassertSQL, byID, 400, []string{me, tenIDs, tenFences, list(10, "1", "int"), list(10, "'local'", "text"), list(10, "now()", "timestamptz")}},
 		{recorder, "settled_already", alreadySQL, byID, 400, []string{me, tenIDs, tenFences}},
 	}
 	for _, statistics := range []string{"of an empty table", "fresh"} {

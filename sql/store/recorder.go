@@ -16,7 +16,12 @@ import (
 
 // Recorder is the only writer of outcomes. Its commits are synchronous: what
 // is recorded done, is.
-type Recorder struct{ conn *connection }
+type Recorder struct {
+	conn *connection
+	// Since which fence the database is on the server that this connection leads to; used under the connection's lock.
+	met   *pgx.Conn
+	floor scheduler.Fence
+}
 
 // rowWait is how long a write waits for a row that somebody else has in hand:
 // longer than statements take, not as long as somebody may forget to commit.
@@ -31,7 +36,7 @@ func NewRecorder(url string) (*Recorder, error) {
 	maps.Copy(settings, byIndex)
 	maps.Copy(settings, byHash)
 	conn, err := newConnection(url, "recorder", settings)
-	return &Recorder{conn}, err
+	return &Recorder{conn: conn}, err
 }
 
 // Close ends the session's connection.
@@ -78,6 +83,13 @@ func (r *Recorder) write(
 ) (stale []scheduler.Claim, released bool, err error) {
 	wrote := make([]scheduler.JobID, 0, len(b.Records)+1) // one for each record that was written
 	err = r.conn.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+		if err := r.meet(ctx, conn); err != nil {
+			return err
+		}
+		b, err := r.onlyKnown(ctx, conn, b)
+		if err != nil {
+			return err
+		}
 		batch := &pgx.Batch{}
 		if len(b.Entries) > 0 {
 			batch.Queue(logSQL, logArgs(b.Entries, now)...)

@@ -82,6 +82,10 @@ func (r *Registry) Register(ctx context.Context, i Instance) (scheduler.Instance
 	var id int64
 	err := r.conn.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+			// Before it: on another server ids that are given now were not given before.
+			if _, err := tx.Exec(ctx, eraSQL); err != nil {
+				return err
+			}
 			if err := tx.QueryRow(ctx, registerSQL, i.Name, i.Hostname, i.Machine, i.Pid, i.ProcessStart, i.Version, i.Lag,
 				orZero(i.Queries), i.Policy, orEmpty(i.Tells), i.Watches, i.Listen).Scan(&id); err != nil {
 				return err

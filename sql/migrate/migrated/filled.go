@@ -64,8 +64,8 @@ var rows = []string{
 
 // ours are tables that hold nothing of what others write, or that nobody is shown.
 var ours = []string{
-	"asserted", "deadline", "dependency_turn", "housekeeping", "lock_reserved", "lock_scan", "operation_job", "operation_part",
-	"run_end", "schema_script", "schema_version", "sign_in", "sketch",
+	"asserted", "deadline", "dependency_turn", "era_now", "housekeeping", "lock_reserved", "lock_scan", "operation_job", "operation_part",
+	"run_end", "schema_script", "schema_version", "server_seen", "sign_in", "sketch",
 }
 
 // Fill writes a text into every field that people are shown: jobs 1 to 5, their attempts, log and items, hosts,

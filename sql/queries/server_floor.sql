@@ -1,0 +1,2 @@
+-- Below which fence claims were made before the database was on this server. Index: era_now's and server_seen's primary keys.
+select e.server_floor from bellhop.era() e
