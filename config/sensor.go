@@ -9,6 +9,7 @@ func (r *reader) sensor(n node, at string, spots map[spot]node) *workflow.Sensor
 		{name: "cron", read: r.word(&s.Cron)},
 		{name: "zone", read: r.word(&s.Zone)},
 		{name: "catch_up", read: func(n node, at string) { r.word((*string)(&s.CatchUp))(n, at) }},
+		{name: "queue", read: func(n node, at string) { r.word((*string)(&s.Queue))(n, at) }},
 		{name: "every", read: r.long(&s.Every)},
 		{name: "after_finish", read: r.flag(&s.AfterFinish)},
 		{name: "at_most", read: r.count(&s.AtMost)},
@@ -54,6 +55,7 @@ func sensorPairs(s *workflow.Sensor) pairs {
 	m.add("match", s.Match, len(s.Match) > 0)
 	m.add("event", s.Event, s.Event != "")
 	m.add("catch_up", string(s.CatchUp), s.CatchUp != "")
+	m.add("queue", string(s.Queue), s.Queue != "")
 	m.add("at_most", s.AtMost, s.AtMost > 0)
 	m.add("per", s.Per.String(), s.Per > 0)
 	return m

@@ -32,6 +32,7 @@ func TestExplain_Workflows(t *testing.T) {
 		"workflow: by-hand\n"+waits+
 		"workflow: nightly\nsensor: {cron: \""+cron+"\", zone: Europe/Prague}\n"+waits+
 		"workflow: asked\nsensor: {http: true}\n"+waits+
+		"workflow: fed\nsensor: {http: true}\nparameters: {DAY: today}\n"+waits+
 		"workflow: nowhere\nsensor: {file: \"/nowhere/*\"}\n"+waits+
 		"workflow: files\nsensor: {file: \""+in+"/*\"}\n"+waits+
 		"workflow: far\nsteps: [{name: a, type: nowhere}]\n---\n"+
@@ -67,6 +68,19 @@ func TestExplain_Workflows(t *testing.T) {
 	e.sql("select bellhop.workflow_http('asked', 'third')")
 	skipped := e.workflowBecause("asked", "run_skipped", "third")
 	has(t, e.typed(skipped), "skipped")
+	e.sql("select bellhop.workflow_http('fed', g::text, '{\"day\": \"monday\"}') from generate_series(1, 3) g")
+	e.workflowBecause("fed", "run_open/all", "and 2 are queued", "up to 1000")
+	has(t, e.typed(e.workflowBecause("asked", "events_skipped", "1 of its last events was skipped")), "http=third")
+	has(t, e.ok("workflow", "run", "asked", "--skipped", "--dry-run"), "asked would run of event http=third")
+	later := strings.TrimSpace(e.ok("workflow", "run", "asked", "--event", "http=third"))
+	e.workflowBecause("asked", "run_open", "Run "+later, "is queued")
+	if r := e.run("workflow", "run", "asked", "--event", "http=third"); r.code != 7 ||
+		!strings.Contains(r.stderr, "http=third has a run already: "+later) {
+		t.Errorf("an event that has a run: %s", fmt.Sprint(r))
+	}
+	if r := e.run("workflow", "run", "asked", "--event", "http=fourth"); r.code != 3 {
+		t.Errorf("an event that never was: %s", fmt.Sprint(r))
+	}
 	step := value[int64](e, "select min(id) from bellhop.jobqueue where step = 'a'")
 	has(t, e.typed(e.because(step, "step_of", "workflow asked", "step a", "is running")), "http=first")
 	write("go")

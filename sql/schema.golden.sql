@@ -1267,6 +1267,11 @@ CREATE OR REPLACE FUNCTION bellhop.event_header(name text)
  STABLE SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
 
+CREATE OR REPLACE FUNCTION bellhop.event_to_run(called text, event text)
+ RETURNS bellhop.event
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp';
+
 CREATE OR REPLACE FUNCTION bellhop.expire(most integer, OUT expired integer, OUT next_ms bigint)
  RETURNS record
  LANGUAGE plpgsql
@@ -1629,12 +1634,12 @@ CREATE OR REPLACE FUNCTION bellhop.made_of_the_servers(type oid)
  STABLE
  SET search_path TO 'pg_catalog', 'pg_temp';
 
-CREATE OR REPLACE FUNCTION bellhop.make_run(w bellhop.workflow, event text, slot timestamp with time zone, who text, given jsonb, skips boolean, chosen text[] DEFAULT NULL::text[])
+CREATE OR REPLACE FUNCTION bellhop.make_run(w bellhop.workflow, event text, slot timestamp with time zone, who text, given jsonb, room integer, chosen text[] DEFAULT NULL::text[])
  RETURNS bigint
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp';
 
-CREATE OR REPLACE FUNCTION bellhop.make_run_or_say(w bellhop.workflow, event text, slot timestamp with time zone, given jsonb, skips boolean, safely boolean)
+CREATE OR REPLACE FUNCTION bellhop.make_run_or_say(w bellhop.workflow, event text, slot timestamp with time zone, given jsonb, room integer, safely boolean)
  RETURNS bigint
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp';
@@ -2120,6 +2125,18 @@ CREATE OR REPLACE FUNCTION bellhop.sensor_parameters(definition jsonb, given jso
  IMMUTABLE
  SET search_path TO 'pg_catalog', 'pg_temp';
 
+CREATE OR REPLACE FUNCTION bellhop.sensor_queue(definition jsonb, given jsonb)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+ SET search_path TO 'pg_catalog', 'pg_temp';
+
+CREATE OR REPLACE FUNCTION bellhop.sensor_room(definition jsonb, given jsonb)
+ RETURNS integer
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+ SET search_path TO 'pg_catalog', 'pg_temp';
+
 CREATE OR REPLACE FUNCTION bellhop.sensors_begin()
  RETURNS void
  LANGUAGE sql
@@ -2417,7 +2434,7 @@ CREATE OR REPLACE FUNCTION bellhop.workflow_retry(run bigint)
  SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
 
-CREATE OR REPLACE FUNCTION bellhop.workflow_run(name text, parameters jsonb DEFAULT '{}'::jsonb, steps text[] DEFAULT NULL::text[])
+CREATE OR REPLACE FUNCTION bellhop.workflow_run(name text, parameters jsonb DEFAULT '{}'::jsonb, steps text[] DEFAULT NULL::text[], event text DEFAULT NULL::text)
  RETURNS bigint
  LANGUAGE plpgsql
  SECURITY DEFINER

@@ -147,6 +147,9 @@ func body(n Notice) string {
 		say("  … and %d more\n", n.Others)
 	}
 	say("\nbellhop workflow show --run %d\n", n.Run)
+	if n.State == "skipped" && n.Event != "" && n.StartedAt == nil { // it has no jobs: its event can be run later
+		say("bellhop workflow run %s --event '%s'\n", n.Workflow, strings.ReplaceAll(n.Event, "'", `'\''`))
+	}
 	if n.State == "failed" {
 		if len(n.Steps) > 0 {
 			say("bellhop logs %d\n", n.Steps[0].Job)

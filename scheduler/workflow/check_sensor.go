@@ -91,6 +91,9 @@ func (c *check) sensor() {
 			c.fault(-1, "sensor", -1, "write it like {kafka: main, topic: uploads}", "topic %q is no name of a topic", s.Topic)
 		}
 	}
+	if !slices.Contains([]Queue{"", QueueAll, QueueOne}, s.Queue) {
+		c.fault(-1, "sensor.queue", -1, "known are all, one", "queue cannot be %q", s.Queue)
+	}
 	c.catchUp(kind)
 }
 

@@ -5,12 +5,16 @@ import "time"
 // never is a time at which no clock will ever be: the sensor waits for something else.
 var never = time.Time{}
 
+// fullRest is when a sensor is looked at again whose workflow has as many queued runs as may be.
+const fullRest = 10 * time.Second
+
 // Seen is what is known of a sensor when it is looked at.
 type Seen struct {
 	Next   time.Time   // the first slot that has not fired, or Then.Held; zero: the sensor is new
 	Now    time.Time   // by the database's clock
 	Recent []time.Time // when it fired last, the latest first; as many as AtMost says
 	Open   bool        // a run of its workflow is not over
+	Queued int         // how many are queued
 }
 
 // Then is what comes of a look.
@@ -49,13 +53,18 @@ func (s *Sensor) Look(seen Seen) (Then, error) {
 	if !ok {
 		next = never
 	}
+	var first time.Time // that is held
+	if room := max(0, MostQueued-seen.Queued); s.CatchUp == CatchUpAll && len(fire) > room {
+		// None of them is skipped: they wait until there is room.
+		next, first, fire = seen.Now.Add(fullRest), fire[room].At, fire[:room]
+	}
 	if room := s.AtMost - s.fired(seen); s.AtMost > 0 && len(fire) > room {
 		if s.CatchUp == CatchUpAll { // the others wait until they may
-			next = fire[room].At
+			next, first = fire[room].At, never
 		}
 		fire = fire[:room]
 	}
-	return Then{Fire: fire, Next: next}, nil
+	return Then{Fire: fire, Next: next, Held: first}, nil
 }
 
 // hold puts a sensor off until it may fire again. What has passed then has been missed: with all each slot fires, else

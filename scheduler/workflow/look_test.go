@@ -64,6 +64,47 @@ func TestLook_Table(t *testing.T) {
 	}
 }
 
+// However slow its runs are: a sensor that makes up for all of its slots waits while as many are queued as may be, and
+// then goes on where it was: each slot fires once, in order.
+func TestLook_AllWaitsForRoom(t *testing.T) {
+	t.Parallel()
+	s := Sensor{Every: Duration(time.Second), CatchUp: CatchUpAll}
+	now := at(t, "10:00:01")
+	begin := now
+	var next, held time.Time
+	queued, fired, most := MostQueued-3, 0, 0
+	for ; now.Before(at(t, "10:10:00")); now = now.Add(time.Second) {
+		if now.Second()%2 == 0 && queued > 0 { // one run is over
+			queued--
+		}
+		if next.After(now) {
+			continue
+		}
+		seen := Seen{Next: next, Now: now, Queued: queued}
+		if !held.IsZero() {
+			seen.Next = held
+		}
+		then, err := s.Look(seen)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range then.Fire {
+			if want := begin.Add(time.Duration(fired+1) * time.Second); !f.At.Equal(want) || !f.Caught {
+				t.Fatalf("%+v fires, want %s", f, want)
+			}
+			fired++
+			queued++
+		}
+		most = max(most, queued)
+		if next, held = then.Next, then.Held; !next.After(now) {
+			t.Fatalf("at %s it looks again at %s", now, next)
+		}
+	}
+	if most != MostQueued || fired < 290 {
+		t.Errorf("%d were queued, and %d fired", most, fired)
+	}
+}
+
 // However seldom it may fire: each slot of a sensor that makes up for all fires once, in order, and none off the grid.
 func TestLook_AtMostAndAll(t *testing.T) {
 	t.Parallel()

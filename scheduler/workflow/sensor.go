@@ -14,6 +14,8 @@ type Sensor struct {
 	Zone    string  `json:"zone,omitempty"`
 	CatchUp CatchUp `json:"catch_up,omitempty"`
 
+	Queue Queue `json:"queue,omitempty"` // empty: see there
+
 	Every       Duration `json:"every,omitempty"`
 	AfterFinish bool     `json:"after_finish,omitempty"` // counted from the end of the last run
 	AtMost      int      `json:"at_most,omitempty"`      // so many in each Per
@@ -48,6 +50,20 @@ const (
 	CatchUpAll  CatchUp = "all"
 	CatchUpNone CatchUp = "none"
 )
+
+// Queue says what becomes of events that come while runs of their workflow are open:
+// they wait their turn, up to MostQueued, or only one does, and others are skipped.
+// By default all events wait that fill a parameter: they are work of their own. The
+// database decides it, event by event (bellhop.sensor_queue).
+type Queue string
+
+const (
+	QueueAll Queue = "all"
+	QueueOne Queue = "one"
+)
+
+// MostQueued is how many runs of a workflow may be queued when another event comes.
+const MostQueued = 1000
 
 // DefaultStable is how long a file has to be unchanged to count as written wholly.
 const DefaultStable = Duration(2 * time.Second)

@@ -30,7 +30,7 @@ func (b beat) Next(after time.Time) (time.Time, bool) {
 // Slot is a time at which a sensor fires.
 type Slot struct {
 	At time.Time
-	// Caught: it was missed, and is made up for because all are: it is never skipped.
+	// Caught: the sensor catches up with all of its slots, however late it is: this one is never skipped.
 	Caught bool
 }
 
@@ -44,9 +44,22 @@ func Due(s Schedule, catchUp CatchUp, next, now time.Time) (fire []Slot, look ti
 		look, ok = s.Next(now)
 		return nil, look, ok
 	}
-	if missed := now.Add(-Late); catchUp != CatchUpAll && next.Before(missed) {
+	missed := now.Add(-Late)
+	switch {
+	case catchUp == CatchUpNone:
+		// Of slots that are less than a minute apart only the last is not late: the others are not made up.
+		last, some := lastBefore(s, next, now.Add(time.Nanosecond))
+		if !some {
+			return nil, next, true
+		}
+		if !last.Before(missed) {
+			fire = []Slot{{At: last}}
+		}
+		look, ok = s.Next(last)
+		return fire, look, ok
+	case catchUp != CatchUpAll && next.Before(missed):
 		// The last one that was missed is all that matters of them.
-		if last, some := lastBefore(s, next, missed); some && catchUp != CatchUpNone {
+		if last, some := lastBefore(s, next, missed); some {
 			fire = append(fire, Slot{At: last})
 		}
 		if next, ok = s.Next(missed.Add(-time.Nanosecond)); !ok {
@@ -54,7 +67,7 @@ func Due(s Schedule, catchUp CatchUp, next, now time.Time) (fire []Slot, look ti
 		}
 	}
 	for ok = true; ok && !next.After(now) && len(fire) < mostSlots; next, ok = s.Next(next) {
-		fire = append(fire, Slot{At: next, Caught: catchUp == CatchUpAll && now.Sub(next) > Late})
+		fire = append(fire, Slot{At: next, Caught: catchUp == CatchUpAll})
 	}
 	return fire, next, ok
 }

@@ -41,7 +41,11 @@ func TestDue_Table(t *testing.T) {
 		{"missed, all", "0 * * * *", CatchUpAll, "08:00:00", "11:30:00", "08:00:00! 09:00:00! 10:00:00! 11:00:00!", "12:00:00"},
 		{"missed, and one on time", "0 * * * *", CatchUpOne, "08:00:00", "11:00:30", "10:00:00 11:00:00", "12:00:00"},
 		{"missed none, and one on time", "0 * * * *", CatchUpNone, "08:00:00", "11:00:30", "11:00:00", "12:00:00"},
-		{"missed all, and one on time", "0 * * * *", CatchUpAll, "10:00:00", "11:00:30", "10:00:00! 11:00:00", "12:00:00"},
+		{"missed all, and one on time", "0 * * * *", CatchUpAll, "10:00:00", "11:00:30", "10:00:00! 11:00:00!", "12:00:00"},
+		{"late by seconds, all", "*/2 * * * * *", CatchUpAll, "11:00:00", "11:00:07", "11:00:00! 11:00:02! 11:00:04! 11:00:06!", "11:00:08"},
+		{"late by seconds, none: that of now", "*/2 * * * * *", CatchUpNone, "11:00:00", "11:00:07", "11:00:06", "11:00:08"},
+		{"none, each half minute", "*/30 * * * * *", CatchUpNone, "11:00:00", "11:01:10", "11:01:00", "11:01:30"},
+		{"none, and not yet", "*/30 * * * * *", CatchUpNone, "11:00:00", "10:59:59", "", "11:00:00"},
 	} {
 		s, err := cron.Parse(x.spec, "")
 		if err != nil {
@@ -66,7 +70,7 @@ func TestDue_Table(t *testing.T) {
 
 // Whenever anybody looks: no slot fires twice, none fires before its time, none is
 // passed over that was looked at within a minute; with all, none is at all, and
-// with one, there is one for each pause.
+// with one, there is one for each pause. With none, none fires after the next has come.
 func TestDue_LosesAndDoublesNothing(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -93,16 +97,17 @@ func TestDue_LosesAndDoublesNothing(t *testing.T) {
 				t.Fatalf("nothing fires at %s, and %s was due", now, was)
 			}
 			for _, f := range fire {
-				if f.At.After(now) || f.Caught && (catchUp != CatchUpAll || now.Sub(f.At) <= Late) {
+				if f.At.After(now) || f.Caught != (catchUp == CatchUpAll) {
 					t.Fatalf("%+v at %s", f, now)
 				}
-				if late := now.Sub(f.At); catchUp == CatchUpNone && late > Late {
+				if late := now.Sub(f.At); catchUp == CatchUpNone && (late > Late || late >= d) {
 					t.Fatalf("%s fires at %s, which is %s late", f.At, now, late)
 				}
 				fired = append(fired, f.At)
 			}
 			for slot := was; !slot.After(now); slot = slot.Add(d) {
-				if now.Sub(slot) <= Late && !slices.ContainsFunc(fire, func(f Slot) bool { return f.At.Equal(slot) }) {
+				late := now.Sub(slot)
+				if late <= Late && (catchUp != CatchUpNone || late < d) && !slices.ContainsFunc(fire, func(f Slot) bool { return f.At.Equal(slot) }) {
 					t.Fatalf("%s was due at %s, and did not fire", slot, now)
 				}
 			}

@@ -10,6 +10,7 @@ declare
   w bellhop.workflow;
   s bellhop.sensor;
   r record;
+  queues boolean; -- events that fill a parameter wait, all of them
   about jsonb := jsonb_build_object('name', explain_workflow.name);
 begin
   select * into w from bellhop.workflow x where x.name = explain_workflow.name and bellhop.is_reader();
@@ -17,6 +18,7 @@ begin
     return;
   end if;
   select * into s from bellhop.sensor x where x.workflow = w.name;
+  queues := bellhop.sensor_queue(w.definition, case when s.kind is distinct from 'workflow' and w.definition -> 'parameters' <> '{}' then '{"x": ""}' else '{}' end::jsonb) = 'all';
   about := about || jsonb_build_object('kind', s.kind, 'problem', s.problem, 'since', bellhop.since(s.since));
   if not w.active then
     return query select * from bellhop.reason('inactive', about);
@@ -51,9 +53,19 @@ begin
   for r in select x.id, x.state, x.reason, coalesce(x.started_at, x.created_at) as since from bellhop.run x
             where x.workflow = w.name and x.state in ('queued', 'running') order by x.id limit 3
   loop
-    return query select * from bellhop.reason(case when r.state = 'queued' and r.reason is not null then 'run_open/inactive' else 'run_open' end,
-      about || jsonb_build_object('run', r.id, 'state', r.state, 'since', bellhop.since(r.since)));
+    return query select * from bellhop.reason(case when r.state = 'queued' and r.reason is not null then 'run_open/inactive'
+                                                   when queues then 'run_open/all' else 'run_open' end,
+      about || jsonb_build_object('run', r.id, 'state', r.state, 'since', bellhop.since(r.since), 'room', bellhop.sensor_room(w.definition, '{"x": ""}'),
+        'n', (select count(*) from bellhop.run x where x.workflow = w.name and x.state = 'queued')));
   end loop;
+  -- Of the last runs only: who has thousands looks at the list.
+  select count(*) as n, min(v.event) as event into r
+    from (select x.id, x.event, x.state, x.last from bellhop.run x where x.workflow = w.name order by x.id desc limit 10000) x
+    join bellhop.event v on v.workflow = w.name and v.event = x.event and v.run = x.id
+   where x.state = 'skipped' and x.last is null;
+  if r.n > 0 and s.kind not in ('cron', 'every') then
+    return query select * from bellhop.reason('events_skipped', about || jsonb_build_object('n', r.n, 'were', case r.n when 1 then ' was' else 's were' end));
+  end if;
   for r in select x.id, x.state, x.reason, x.event from bellhop.run x where x.workflow = w.name order by x.id desc limit 1
   loop
     if r.state in ('skipped', 'failed') then

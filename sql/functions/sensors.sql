@@ -112,9 +112,12 @@ as $$
         for update skip locked))
 $$;
 
+-- An older one, which knew of one queued run only.
+drop function if exists bellhop.make_run_or_say(bellhop.workflow, text, timestamptz, jsonb, boolean, boolean);
+
 -- make_run_or_say: with safely, a run that cannot be made is written down as one that failed, and why. The first try does without:
 -- jobs that come in a subtransaction are dearer.
-create or replace function bellhop.make_run_or_say(w bellhop.workflow, event text, slot timestamptz, given jsonb, skips boolean, safely boolean) returns bigint
+create or replace function bellhop.make_run_or_say(w bellhop.workflow, event text, slot timestamptz, given jsonb, room integer, safely boolean) returns bigint
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 as $$
@@ -126,10 +129,10 @@ declare
   why   text;
 begin
   if not safely then
-    return bellhop.make_run(w, event, slot, who, given, skips);
+    return bellhop.make_run(w, event, slot, who, given, room);
   end if;
   begin
-    return bellhop.make_run(w, event, slot, who, given, skips);
+    return bellhop.make_run(w, event, slot, who, given, room);
   exception when others then
     get stacked diagnostics state = returned_sqlstate, why = message_text;
     if state in ('40001', '40P01', '55P03') then -- another time it may be
@@ -169,7 +172,7 @@ begin
   for f in select e.event, e.slot, e.caught from unnest(events, slots, caught) with ordinality as e (event, slot, caught, n) order by e.n loop
     insert into bellhop.event (workflow, event, slot) values (called, f.event, f.slot) on conflict do nothing;
     if found then
-      update bellhop.event e set run = bellhop.make_run_or_say(w, f.event, f.slot, '{}', not f.caught, safely)
+      update bellhop.event e set run = bellhop.make_run_or_say(w, f.event, f.slot, '{}', case when not f.caught then bellhop.sensor_room(w.definition, '{}') end, safely)
        where e.workflow = called and e.event = f.event;
       fired := fired + 1;
     end if;
@@ -188,12 +191,13 @@ as $$
 declare
   most   integer := coalesce((w.definition -> 'sensor' ->> 'at_most')::integer, 0);
   called text := bellhop.sensor_kind(w.definition);
+  room   integer := bellhop.sensor_room(w.definition, given);
   starts timestamptz[];
   r      bigint;
   why    text;
 begin
   if most = 0 or called in ('cron', 'every') then
-    return bellhop.make_run_or_say(w, event, at, given, true, safely);
+    return bellhop.make_run_or_say(w, event, at, given, room, safely);
   end if;
   select s.recent into starts from bellhop.sensor s where s.workflow = w.name;
   if starts[most] > clock_timestamp() - (w.definition -> 'sensor' ->> 'per')::interval then
@@ -204,7 +208,7 @@ begin
     perform bellhop.end_told(r, w.name, 'skipped', why);
     return r;
   end if;
-  r := bellhop.make_run_or_say(w, event, at, given, true, safely);
+  r := bellhop.make_run_or_say(w, event, at, given, room, safely);
   update bellhop.sensor s set recent = (array[clock_timestamp()] || s.recent)[1:most]
    where s.workflow = w.name and not exists (select from bellhop.run x where x.id = r and x.state = 'skipped');
   return r;

@@ -17,7 +17,7 @@ as $$
     ('step', 'priority', 'whole', false, null), ('step', 'vars', 'pairs', false, 'write it like vars: {USERID: 7}'),
     ('step', 'locks', 'words', false, 'write it like ["customer:7=exclusive"]'), ('step', 'max_attempts', 'count', false, null),
     ('step', 'timeout', 'long', false, null), ('step', 'on_failure', 'word', false, null),
-    ('sensor', 'cron', 'word', false, null), ('sensor', 'zone', 'word', false, null), ('sensor', 'catch_up', 'word', false, null),
+    ('sensor', 'cron', 'word', false, null), ('sensor', 'zone', 'word', false, null), ('sensor', 'catch_up', 'word', false, null), ('sensor', 'queue', 'word', false, null),
     ('sensor', 'every', 'long', false, null), ('sensor', 'after_finish', 'flag', false, null), ('sensor', 'at_most', 'count', false, null),
     ('sensor', 'per', 'long', false, null), ('sensor', 'workflow', 'word', false, null),
     ('sensor', 'when', 'words', false, 'write it like [succeeded, failed]'), ('sensor', 'table', 'word', false, null),
@@ -237,6 +237,9 @@ begin
   end if;
   if kind = 'file' and s ->> 'event' not in ('path', 'version') then
     return next format('a file is not named by its %s; known are path, version', s -> 'event');
+  end if;
+  if s ->> 'queue' not in ('all', 'one') then
+    return next format('queue cannot be %s; known are all, one', s -> 'queue');
   end if;
   return query select format('no run ends as %s; known are succeeded, failed, skipped', to_json(w)) from jsonb_array_elements_text(s -> 'when') w
                 where kind = 'workflow' and w not in ('succeeded', 'failed', 'skipped');

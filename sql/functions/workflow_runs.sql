@@ -14,9 +14,13 @@ as $f$
       from regexp_matches(template, '(\$\$\{|\$\{([A-Za-z_][A-Za-z0-9_]*)\}|\$|[^$]+)', 'g') with ordinality as m (part, n)) end
 $f$;
 
--- make_run: a run of a workflow, whose row the caller has locked. skips: it becomes skipped where one is queued already. chosen:
--- only these steps; whoever needs one that is left out needs those that this one needs. Returns its id.
-create or replace function bellhop.make_run(w bellhop.workflow, event text, slot timestamptz, who text, given jsonb, skips boolean,
+-- An older one, which knew of one queued run only.
+drop function if exists bellhop.make_run(bellhop.workflow, text, timestamptz, text, jsonb, boolean, text[]);
+
+-- make_run: a run of a workflow, whose row the caller has locked. room: it becomes skipped where so many are queued already; NULL: it
+-- never does. chosen: only these steps; a step that needs one that is left out needs those that this one needs. Returns its id.
+-- Index: run_open.
+create or replace function bellhop.make_run(w bellhop.workflow, event text, slot timestamptz, who text, given jsonb, room integer,
                                             chosen text[] default null) returns bigint
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -33,10 +37,12 @@ declare
   ids   jsonb; -- of steps, by name
 begin
   perform bellhop.runs_lost(w.name);
-  if not w.active and skips or skips and exists (select from bellhop.run x where x.workflow = w.name and x.state = 'queued') then
+  if room is not null
+     and (not w.active or room <= (select count(*) from (select from bellhop.run x where x.workflow = w.name and x.state = 'queued' limit room) q)) then
     insert into bellhop.run (workflow, version, event, triggered_by, state, parameters, ended_at, reason)
     values (w.name, w.version, event, who, 'skipped', given, clock_timestamp(),
-            case when w.active then 'a run of this workflow was queued already' else 'the workflow is not active' end)
+            case when not w.active then 'the workflow is not active' when room = 1 then 'a run of this workflow was queued already'
+                 else format('%s runs of this workflow were queued already, and no more wait', room) end)
     returning id into r;
     perform bellhop.end_told(r, w.name, 'skipped', (select x.reason from bellhop.run x where x.id = r));
     return r;
@@ -221,14 +227,47 @@ begin
 end
 $$;
 
--- workflow_run: a run by hand, which is never skipped. Returns its id; NULL: there is no such workflow.
-create or replace function bellhop.workflow_run(name text, parameters jsonb default '{}', steps text[] default null) returns bigint
+-- event_to_run: the event of a workflow that a hand has run; the caller gets its row locked. It is one that came to no run: that was
+-- skipped, or its jobs could not be made. Index: event's primary key.
+create or replace function bellhop.event_to_run(called text, event text) returns bellhop.event
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v bellhop.event;
+  r bellhop.run;
+begin
+  select * into v from bellhop.event e where e.workflow = called and e.event = event_to_run.event for update;
+  if not found then
+    raise undefined_object using message = format('workflow %s has no event %s', called, event_to_run.event),
+      hint = format('bellhop workflow events %s   lists them', called);
+  elsif v.run is null then
+    raise object_not_in_prerequisite_state using message = format('event %s came just now, and its run is being made', v.event),
+      hint = format('bellhop workflow explain %s', called);
+  end if;
+  select * into r from bellhop.run x where x.id = v.run;
+  if r.state <> 'skipped' and r.last is not null then
+    raise object_not_in_prerequisite_state using message = format('event %s has a run already: %s, which is %s', v.event, r.id, r.state),
+      hint = case when r.state = 'failed' then format('bellhop workflow retry %s', r.id) else format('bellhop workflow show --run %s', r.id) end;
+  end if;
+  return v;
+end
+$$;
+
+-- An older one, which ran no events.
+drop function if exists bellhop.workflow_run(text, jsonb, text[]);
+
+-- workflow_run: a run by hand, which is never skipped. event: of that one, which was skipped, with what came with it; parameters
+-- take the place of its own. Returns its id; NULL: there is no such workflow.
+create or replace function bellhop.workflow_run(name text, parameters jsonb default '{}', steps text[] default null, event text default null) returns bigint
 language plpgsql volatile security definer
 set search_path = pg_catalog, bellhop, pg_temp
 as $$
 #variable_conflict use_column
 declare
   w       bellhop.workflow;
+  v       bellhop.event;
+  r       bigint;
   unknown text;
 begin
   perform bellhop.refuse_but_operators('run workflows');
@@ -243,7 +282,12 @@ begin
     raise invalid_parameter_value using message = format('workflow %s has no step %s', w.name, coalesce(unknown, 'to run')),
       hint = format('bellhop workflow show %s', w.name);
   end if;
-  return bellhop.make_run(w, null, null, bellhop.caller(), workflow_run.parameters, false, workflow_run.steps);
+  if workflow_run.event is not null then
+    v := bellhop.event_to_run(w.name, workflow_run.event);
+  end if;
+  r := bellhop.make_run(w, v.event, v.slot, bellhop.caller(), coalesce(v.parameters, '{}') || workflow_run.parameters, null, workflow_run.steps);
+  update bellhop.event e set run = r where e.workflow = w.name and e.event = v.event;
+  return r;
 end
 $$;
 
@@ -396,7 +440,7 @@ create or replace view bellhop.step with (security_barrier) as
 
 revoke all on bellhop.step from public;
 revoke all on function bellhop.filled, bellhop.make_run, bellhop.runs_moved, bellhop.run_ended, bellhop.runs_lost, bellhop.refuse_parameters,
-                       bellhop.workflow_run, bellhop.happened, bellhop.refuse_names_of_sensors, bellhop.workflow_event, bellhop.workflow_retry, bellhop.step_again from public;
+                       bellhop.event_to_run, bellhop.workflow_run, bellhop.happened, bellhop.refuse_names_of_sensors, bellhop.workflow_event, bellhop.workflow_retry, bellhop.step_again from public;
 do $$
 begin
   if exists (select from pg_roles where rolname = 'bellhop_scheduler') then
@@ -404,7 +448,7 @@ begin
     grant execute on function bellhop.workflow_run, bellhop.workflow_retry to bellhop_operator, bellhop_scheduler;
     grant execute on function bellhop.workflow_event to bellhop_submitter, bellhop_operator, bellhop_scheduler;
     grant execute on function bellhop.filled, bellhop.make_run, bellhop.runs_moved, bellhop.run_ended, bellhop.runs_lost, bellhop.refuse_parameters,
-                              bellhop.happened, bellhop.refuse_names_of_sensors, bellhop.step_again to bellhop_scheduler;
+                              bellhop.event_to_run, bellhop.happened, bellhop.refuse_names_of_sensors, bellhop.step_again to bellhop_scheduler;
   end if;
 end
 $$;

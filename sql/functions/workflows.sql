@@ -16,6 +16,27 @@ as $$
               else 'unknown' end
 $$;
 
+-- sensor_queue: what becomes of an event that comes while runs of its workflow are open: `all` of them wait their turn, or `one`. As
+-- the sensor says; else all where the event fills a parameter (one of the workflow, or ${EVENT}): that is work of its own. A slot of
+-- the clock brings nothing, and the next one does for it.
+create or replace function bellhop.sensor_queue(definition jsonb, given jsonb) returns text
+language sql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+  select coalesce(definition -> 'sensor' ->> 'queue', case
+    when bellhop.sensor_kind(definition) in ('cron', 'every') then 'one'
+    when given <> '{}' or (definition -> 'steps')::text ~ '(^|[^$])[$][{]EVENT[}]' then 'all'
+    else 'one' end)
+$$;
+
+-- sensor_room: how many runs may be queued where an event comes. The same number as MostQueued of scheduler/workflow.
+create or replace function bellhop.sensor_room(definition jsonb, given jsonb) returns integer
+language sql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+  select case bellhop.sensor_queue(definition, given) when 'all' then 1000 else 1 end
+$$;
+
 -- sensor_of: what kind of sensor a workflow has, an inactive one, too, for those who do not see its definition. Index: the primary key.
 create or replace function bellhop.sensor_of(called text) returns text
 language sql stable security definer
@@ -188,14 +209,14 @@ begin
 end
 $$;
 
-revoke all on function bellhop.unserved, bellhop.sensor_of, bellhop.sensor_kind, bellhop.refuse_but_operators, bellhop.workflow_write,
+revoke all on function bellhop.unserved, bellhop.sensor_of, bellhop.sensor_kind, bellhop.sensor_queue, bellhop.sensor_room, bellhop.refuse_but_operators, bellhop.workflow_write,
                        bellhop.workflow_apply, bellhop.workflow_change from public;
 do $$
 begin
   if exists (select from pg_roles where rolname = 'bellhop_scheduler') then
     grant execute on function bellhop.workflow_apply, bellhop.workflow_change, bellhop.unserved to bellhop_operator, bellhop_scheduler;
     grant execute on function bellhop.sensor_kind, bellhop.sensor_of to bellhop_reader, bellhop_operator, bellhop_scheduler;
-    grant execute on function bellhop.refuse_but_operators, bellhop.workflow_write to bellhop_scheduler;
+    grant execute on function bellhop.sensor_queue, bellhop.sensor_room, bellhop.refuse_but_operators, bellhop.workflow_write to bellhop_scheduler;
   end if;
 end
 $$;

@@ -26,6 +26,7 @@ var (
 	lookWorkflowApplySQL  = sql.Query("look_workflow_apply")
 	lookWorkflowChangeSQL = sql.Query("look_workflow_change")
 	lookWorkflowRunSQL    = sql.Query("look_workflow_run")
+	lookEventsSQL         = sql.Query("look_events")
 	lookWorkflowRetrySQL  = sql.Query("look_workflow_retry")
 	lookManagerSQL        = sql.Query("look_manager")
 	lookManagerChangeSQL  = sql.Query("look_manager_change")
@@ -79,6 +80,16 @@ type RunRow struct {
 	StartedAt   *time.Time `json:"started_at"`
 	EndedAt     *time.Time `json:"ended_at"`
 	Reason      *string    `json:"reason"`
+}
+
+// EventRow is something that has happened to a workflow, once, and the run that it came to.
+type EventRow struct {
+	Workflow string    `json:"workflow"`
+	Event    string    `json:"event"`
+	At       time.Time `json:"at"`
+	Run      *int64    `json:"run"`
+	State    string    `json:"state"` // of the run; waiting: none was made of it yet
+	Reason   *string   `json:"reason"`
 }
 
 // StepRow is a job of a run.
@@ -245,17 +256,32 @@ func (l Look) ChangeWorkflow(ctx context.Context, name, what string, version *in
 	return was, err
 }
 
+// ByHand is how a run is started by hand.
+type ByHand struct {
+	Parameters map[string]string
+	Steps      []string // nil: all
+	Event      *string  // one that was skipped; its parameters are the run's, but for those above
+}
+
+// Events lists what has happened to a workflow, the newest first; state nil: whatever became of it.
+func (l Look) Events(ctx context.Context, name string, state *string, most int) ([]EventRow, error) {
+	list, err := collect[EventRow](ctx, l.db, lookEventsSQL, name, most, state)
+	if err != nil {
+		return nil, fmt.Errorf("list events: %w", err)
+	}
+	return list, nil
+}
+
 // RunWorkflow starts a run by hand and gives its id; nil: there is no such workflow.
-func (l Look) RunWorkflow(ctx context.Context, name string, parameters map[string]string, steps []string) (
-	id *int64, err error) {
-	text, err := json.Marshal(parameters)
+func (l Look) RunWorkflow(ctx context.Context, name string, by ByHand) (id *int64, err error) {
+	text, err := json.Marshal(by.Parameters)
 	if err != nil {
 		return nil, err
 	}
-	if parameters == nil {
+	if by.Parameters == nil {
 		text = []byte("{}")
 	}
-	err = l.workflow(ctx, "run workflow", &id, lookWorkflowRunSQL, name, string(text), steps)
+	err = l.workflow(ctx, "run workflow", &id, lookWorkflowRunSQL, name, string(text), by.Steps, by.Event)
 	return id, err
 }
 

@@ -146,6 +146,7 @@ type dueSensor struct {
 	now        time.Time
 	recent     []time.Time
 	open       bool
+	queued     int
 }
 
 // turnSensors sees to so many at the most; more: there were as many.
@@ -160,7 +161,7 @@ func turnSensors(ctx context.Context, conn *pgx.Conn, me scheduler.InstanceID, m
 			return err
 		}
 		list, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (d dueSensor, err error) {
-			err = row.Scan(&d.workflow, &d.definition, &d.next, &d.now, &d.recent, &d.open)
+			err = row.Scan(&d.workflow, &d.definition, &d.next, &d.now, &d.recent, &d.open, &d.queued)
 			return d, err
 		})
 		if err != nil {
@@ -185,7 +186,7 @@ func turnSensors(ctx context.Context, conn *pgx.Conn, me scheduler.InstanceID, m
 // fireSensor writes what a look at a sensor comes to.
 func fireSensor(ctx context.Context, tx pgx.Tx, d dueSensor, safely bool) (n int, err error) {
 	var sensor workflow.Sensor
-	seen := workflow.Seen{Now: d.now, Recent: d.recent, Open: d.open}
+	seen := workflow.Seen{Now: d.now, Recent: d.recent, Open: d.open, Queued: d.queued}
 	if d.next != nil {
 		seen.Next = *d.next
 	}

@@ -203,7 +203,7 @@ func TestWatches(t *testing.T) {
 	if n, _ := turn(e, s); n != 3 {
 		t.Errorf("%d fired", n)
 	}
-	e.args("/srv/in/1.csv /srv/in/1.csv, file=1 none")
+	e.args("/srv/in/1.csv /srv/in/1.csv, file=1 none, file=2 none")
 	lag := func(by scheduler.InstanceID, n int64, want string) {
 		t.Helper()
 		if err := w.Lag(ctx, by, "top", n); err != nil {

@@ -114,7 +114,7 @@ func (a *API) manyWorkflows() {
 			for _, w := range list {
 				started := Started{Workflow: w.Name}
 				if !in.Body.DryRun {
-					if started.Run, err = l.RunWorkflow(ctx, w.Name, in.Body.Parameters, nil); err != nil {
+					if started.Run, err = l.RunWorkflow(ctx, w.Name, store.ByHand{Parameters: in.Body.Parameters}); err != nil {
 						return nil, err
 					}
 				}

@@ -29,6 +29,7 @@ type RunOrder struct {
 	Parameters map[string]string `json:"parameters,omitempty"`
 	Steps      []string          `json:"steps,omitempty"      doc:"These only; all"`
 	From       string            `json:"from,omitempty"       doc:"This one, and all that need it"`
+	Event      *string           `json:"event,omitempty"      doc:"An event that was skipped: what came with it are the run's parameters, but for those given here" maxLength:"200"`
 }
 
 // RunWords say which runs are listed.
@@ -115,6 +116,30 @@ type Fresh struct {
 	New bool `json:"new"`
 }
 
+// pastEvents is the route that lists what has happened to a workflow.
+func (a *API) pastEvents() {
+	type words struct {
+		WorkflowWord
+		State string `query:"state" enum:"waiting,queued,running,succeeded,failed,skipped" doc:"Whose run is so; waiting: none was made of it yet"`
+		Limit int    `query:"limit" minimum:"1" maximum:"1000" default:"50"`
+	}
+	read(a, workflowOp(http.MethodGet, "/{name}/events", reader, "List the events of a workflow, the newest first, and their runs"),
+		func(ctx context.Context, l store.Look, in *words) ([]store.EventRow, error) {
+			var state *string
+			if in.State != "" {
+				state = &in.State
+			}
+			rows, err := l.Workflows(ctx, store.WorkflowFilter{Names: in.pattern()})
+			if err == nil && len(rows) == 0 {
+				err = in.missing()
+			}
+			if err != nil {
+				return nil, err
+			}
+			return l.Events(ctx, in.Name, state, in.Limit)
+		})
+}
+
 // runs are the routes of runs, and what starts them.
 func (a *API) runs() {
 	type start struct {
@@ -141,7 +166,7 @@ func (a *API) runs() {
 				return nil, unfit(err.Error())
 			}
 		}
-		id, err := l.RunWorkflow(ctx, in.Name, in.Body.Parameters, steps)
+		id, err := l.RunWorkflow(ctx, in.Name, store.ByHand{Parameters: in.Body.Parameters, Steps: steps, Event: in.Body.Event})
 		if err == nil && id == nil {
 			err = in.missing()
 		}
@@ -162,6 +187,7 @@ func (a *API) runs() {
 			}
 			return &body[Fresh]{Fresh{*fresh}}, nil
 		})
+	a.pastEvents()
 	read(a, operation(http.MethodGet, "/runs", reader, "workflows", "List runs, the newest first; filters go together"),
 		func(ctx context.Context, l store.Look, in *RunWords) ([]store.RunRow, error) {
 			f := in.filter()

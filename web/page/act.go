@@ -98,7 +98,7 @@ var verbs = map[string]verb{
 	"prune":    {Says: "deleted", some: pruned},
 	"shutdown": {Says: "it ends when what it runs is over", one: shutDown},
 	"run": {Says: "a run was started", one: func(ctx context.Context, l store.Look, form url.Values) error {
-		_, err := l.RunWorkflow(ctx, form.Get("workflow"), nil, nil)
+		_, err := l.RunWorkflow(ctx, form.Get("workflow"), store.ByHand{})
 		return err
 	}},
 	"rerun": {

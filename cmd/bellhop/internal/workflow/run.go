@@ -31,9 +31,9 @@ func parameters(list []string) (map[string]string, error) {
 }
 
 func run(a *cli.App) *cobra.Command {
-	var params, steps []string
+	var params, steps, events []string
 	var from string
-	var wait, dry bool
+	var wait, dry, skipped bool
 	c := &cobra.Command{
 		Use:   "run NAME…",
 		Short: "Start a run by hand; prints its id",
@@ -43,9 +43,13 @@ open, it waits until that is over.
 * and ? in a name stand for any letters, and for one: that is a run of each workflow that is active.
 All of them are started, or none. --dry-run lists them, and starts nothing.
 
-With --step only these steps run, with --from that one and all that need it, by way of others too.`,
+With --step only these steps run, with --from that one and all that need it, by way of others too.
+
+With --event the run is that of an event that was skipped, with what came with it; with --skipped
+there is one of each such event, the oldest first. bellhop workflow events NAME lists them.`,
 		Example: "  bellhop workflow run nightly --param DAY=2026-11-22\n  bellhop workflow run nightly --from convert --wait\n" +
-			"  bellhop workflow run 'import-*' --dry-run",
+			"  bellhop workflow run 'import-*' --dry-run\n  bellhop workflow run import --event 'shop.uploads=17'\n" +
+			"  bellhop workflow run import --skipped",
 		Args: names(a, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			given, err := parameters(params)
@@ -55,14 +59,24 @@ With --step only these steps run, with --from that one and all that need it, by 
 			if from != "" && len(steps) > 0 {
 				return cli.Usage("workflow run", "--from and --step do not go together", "bellhop workflow run NAME --from STEP")
 			}
+			if (skipped || len(events) > 0) && (len(args) != 1 || strings.ContainsAny(args[0], "*?")) {
+				return cli.Usage("workflow run", "events are those of one workflow", "bellhop workflow run NAME --event EVENT")
+			}
+			if skipped && len(events) > 0 {
+				return cli.Usage("workflow run", "--event and --skipped do not go together", "bellhop workflow run NAME --skipped")
+			}
 			return a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, _ []string) error {
 				chosen, err := started(ctx, a, s.Look, args)
 				if err != nil {
 					return err
 				}
+				orders, err := ordered(ctx, s.Look, chosen, events, skipped)
+				if err != nil {
+					return err
+				}
 				if dry {
-					for _, name := range chosen {
-						if err := a.Printf("%s would run\n", name); err != nil {
+					for _, o := range orders {
+						if err := a.Printf("%s would run%s\n", o.name, o.of()); err != nil {
 							return err
 						}
 					}
@@ -70,8 +84,9 @@ With --step only these steps run, with --from that one and all that need it, by 
 				}
 				var ids []int64
 				err = pgx.BeginFunc(ctx, s.Conn, func(tx pgx.Tx) error {
-					for _, name := range chosen {
-						id, err := start(ctx, store.NewLook(tx), name, given, steps, from)
+					for _, o := range orders {
+						id, err := start(ctx, store.NewLook(tx), o.name, from,
+							store.ByHand{Parameters: given, Steps: steps, Event: o.event})
 						if err != nil {
 							return err
 						}
@@ -83,10 +98,10 @@ With --step only these steps run, with --from that one and all that need it, by 
 					return err
 				}
 				for i, id := range ids {
-					if len(chosen) > len(args) {
-						a.Note("%s: run %d", chosen[i], id)
+					if len(orders) > len(args) {
+						a.Note("%s: run %d%s", orders[i].name, id, orders[i].of())
 					}
-					if err := printRun(a, chosen[i], id); err != nil {
+					if err := printRun(a, orders[i].name, id); err != nil {
 						return err
 					}
 				}
@@ -100,6 +115,8 @@ With --step only these steps run, with --from that one and all that need it, by 
 	c.Flags().StringArrayVar(&params, "param", nil, "`NAME=VALUE` of a parameter; repeatable")
 	c.Flags().StringSliceVar(&steps, "step", nil, "a `step` to run, and no other; repeatable")
 	c.Flags().StringVar(&from, "from", "", "the `step` to begin with")
+	c.Flags().StringArrayVar(&events, "event", nil, "an `event` that was skipped; repeatable")
+	c.Flags().BoolVar(&skipped, "skipped", false, "each event that was skipped, the oldest first")
 	c.Flags().BoolVar(&wait, "wait", false, "wait until the run is over; exit code 1 when it did not succeed")
 	c.Flags().BoolVar(&dry, "dry-run", false, "only list the workflows that would run")
 	return c
@@ -136,19 +153,62 @@ func started(ctx context.Context, a *cli.App, l store.Look, args []string) (chos
 	return chosen, nil
 }
 
+// order is a run that is to be started.
+type order struct {
+	name  string
+	event *string // nil: of none
+}
+
+func (o order) of() string {
+	if o.event == nil {
+		return ""
+	}
+	return " of event " + cli.Clean(*o.event)
+}
+
+// mostSkipped is how many skipped events one command runs: as many runs as may be queued.
+const mostSkipped = workflow.MostQueued
+
+// ordered are the runs to start: one of each workflow; or, of the one that is named, one of each event.
+func ordered(ctx context.Context, l store.Look, chosen, events []string, skipped bool) (list []order, err error) {
+	switch {
+	case skipped:
+		state := "skipped"
+		rows, err := l.Events(ctx, chosen[0], &state, mostSkipped)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range slices.Backward(rows) {
+			list = append(list, order{chosen[0], &e.Event})
+		}
+		if len(list) == 0 {
+			return nil, cli.Failed(cli.ExitState, "workflow run", "bellhop workflow events "+chosen[0],
+				"no event of workflow %s was skipped", chosen[0])
+		}
+	case len(events) > 0:
+		for i := range events {
+			list = append(list, order{chosen[0], &events[i]})
+		}
+	default:
+		for _, name := range chosen {
+			list = append(list, order{name: name})
+		}
+	}
+	return list, nil
+}
+
 // start starts a run by hand.
-func start(ctx context.Context, l store.Look, name string, given map[string]string, steps []string, from string) (
-	int64, error) {
+func start(ctx context.Context, l store.Look, name, from string, by store.ByHand) (int64, error) {
 	if from != "" {
 		d, _, err := definition(ctx, l, "run", name)
 		if err != nil {
 			return 0, err
 		}
-		if steps, err = workflow.From(d.Steps, from); err != nil {
+		if by.Steps, err = workflow.From(d.Steps, from); err != nil {
 			return 0, cli.Usage("workflow run", err.Error(), "bellhop workflow show "+name)
 		}
 	}
-	id, err := l.RunWorkflow(ctx, name, given, steps)
+	id, err := l.RunWorkflow(ctx, name, by)
 	if err == nil && id == nil {
 		err = unknown("run", name)
 	}

@@ -22,7 +22,7 @@ const listing = "bellhop workflow ls   shows the workflows there are"
 // Command is the commands of workflows.
 func Command(a *cli.App) *cobra.Command {
 	c := &cobra.Command{
-		Use:   "workflow {apply | ls | projects | show | run | runs | retry | history | diff | revert | export | …}",
+		Use:   "workflow {apply | ls | projects | show | run | runs | events | retry | history | diff | revert | export | …}",
 		Short: "Define workflows, start their runs, and look at both",
 		Long: `Define workflows, start their runs, and look at both. A workflow is what starts it (a
 sensor: a clock, a table, a file …) and steps: jobs that need each
@@ -32,7 +32,7 @@ other. docs/workflows.md leads from a file to a run.`,
   bellhop workflow show nightly`,
 	}
 	a.Menu(c)
-	c.AddCommand(apply(a), importCommand(a), export(a), ls(a), projects(a), runs(a), show(a), explain(a), run(a), retry(a),
+	c.AddCommand(apply(a), importCommand(a), export(a), ls(a), projects(a), runs(a), events(a), show(a), explain(a), run(a), retry(a),
 		history(a), diff(a), revert(a), notify(a),
 		change(a, "activate", "activated", "Let sensors start workflows"),
 		change(a, "deactivate", "deactivated", "Keep sensors from starting workflows, and queued runs from beginning; by hand they start"),

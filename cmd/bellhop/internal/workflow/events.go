@@ -1,0 +1,70 @@
+package workflow
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"bellhop/cmd/bellhop/internal/cli"
+	"bellhop/sql/store"
+)
+
+// eventStates are what may have become of an event.
+var eventStates = append([]string{"waiting"}, runStates...)
+
+func events(a *cli.App) *cobra.Command {
+	var state string
+	most := 20
+	c := &cobra.Command{
+		Use:   "events NAME",
+		Short: "List the events of a workflow, the newest first, and the runs that they came to",
+		Long: `List the events of a workflow, the newest first, and the runs that they came to. A skipped one
+can be run later: bellhop workflow run NAME --event EVENT, or all of them with --skipped.`,
+		Example: "  bellhop workflow events import --state skipped\n  bellhop workflow run import --skipped",
+		Args:    one(a),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if state != "" && !slices.Contains(eventStates, state) {
+				return cli.Usage("workflow events", fmt.Sprintf("no event is ever %q", state), "--state "+strings.Join(eventStates, ", "))
+			}
+			if most < 1 {
+				return cli.Usage("workflow events", fmt.Sprintf("-n %d: it is at least 1", most), "bellhop workflow events NAME -n 20")
+			}
+			return a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, _ []string) error {
+				rows, err := s.Workflows(ctx, store.WorkflowFilter{Names: exactly(args[0])})
+				if err == nil && len(rows) == 0 {
+					err = unknown("events", args[0])
+				}
+				if err != nil {
+					return err
+				}
+				var only *string
+				if state != "" {
+					only = &state
+				}
+				list, err := s.Events(ctx, args[0], only, most)
+				switch {
+				case err != nil:
+					return err
+				case a.JSON():
+					return a.PrintJSON(list)
+				}
+				t := cli.Table{Header: []string{"EVENT", "AT", "STATE", "RUN", "REASON"}}
+				for _, e := range list {
+					run := ""
+					if e.Run != nil {
+						run = strconv.FormatInt(*e.Run, 10)
+					}
+					t.Add(e.Event, cli.Moment(&e.At), e.State, run, cli.Text(e.Reason))
+				}
+				return a.PrintTable(t)
+			})(cmd, args)
+		},
+	}
+	c.Flags().StringVarP(&state, "state", "s", "", "whose run is in this `state` only; waiting: none was made of it yet")
+	c.Flags().IntVarP(&most, "number", "n", most, "how many")
+	return c
+}
