@@ -491,7 +491,8 @@ table bellhop.schema_script (
 table bellhop.schema_version (
   version integer not null,
   name text not null,
-  applied_at timestamp with time zone not null default clock_timestamp()
+  applied_at timestamp with time zone not null default clock_timestamp(),
+  works_from integer
 );
 
 table bellhop.sensor (

@@ -46,7 +46,9 @@ type Step struct {
 	Version int    // 0 for a script that is put in place again
 	Name    string // the file's name
 	Text    string
-	sum     string
+	// WorksFrom is the schema version of the oldest binary that may be started after this step; 0: only one that knows it.
+	WorksFrom int
+	sum       string
 }
 
 // Plan is what a binary wants a database to be.
@@ -70,6 +72,13 @@ func New(migrations, scripts fs.FS) (Plan, error) {
 			return p, fmt.Errorf("migration %s: want number %04d", p.numbered[i].Name, i+1)
 		}
 		p.numbered[i].Version = n
+		if p.numbered[i].WorksFrom, err = worksFrom(p.numbered[i].Text); err != nil {
+			return p, fmt.Errorf("migration %s: %w", p.numbered[i].Name, err)
+		}
+		if p.numbered[i].WorksFrom > n {
+			return p, fmt.Errorf("migration %s says that it works from %04d, which comes after it", p.numbered[i].Name,
+				p.numbered[i].WorksFrom)
+		}
 	}
 	if p.scripts, err = read(migrations, "functions/*.sql"); err != nil {
 		return p, err
@@ -98,6 +107,23 @@ func read(files fs.FS, pattern string) ([]Step, error) {
 	return steps, nil
 }
 
+// worksFromLine is what a migration says in its first line of the binaries that may be started after it.
+const worksFromLine = "-- Works from: "
+
+// worksFrom reads that line; 0: there is none.
+func worksFrom(text string) (int, error) {
+	first, _, _ := strings.Cut(text, "\n")
+	number, said := strings.CutPrefix(first, worksFromLine)
+	if !said {
+		return 0, nil
+	}
+	n, err := strconv.Atoi(strings.TrimSpace(number))
+	if err != nil || n < 1 {
+		return 0, fmt.Errorf("%q names no schema version", first)
+	}
+	return n, nil
+}
+
 // Version is the schema version that this plan leads to.
 func (p Plan) Version() int { return len(p.numbered) }
 
@@ -119,7 +145,8 @@ func WaitForOthers(ctx context.Context, conn *pgx.Conn, told func()) error {
 }
 
 // Check says whether the database is what this binary needs: nil, ErrTooNew,
-// ErrTooOld or ErrEmpty.
+// ErrTooOld or ErrEmpty. A newer schema is fine where it says that binaries of this
+// one's version may be started on it.
 func (p Plan) Check(ctx context.Context, conn *pgx.Conn) error {
 	at, err := version(ctx, conn)
 	switch {
@@ -128,21 +155,48 @@ func (p Plan) Check(ctx context.Context, conn *pgx.Conn) error {
 	case at == 0:
 		return ErrEmpty
 	case at > p.Version():
-		return fmt.Errorf("%w (it is at %d, this binary knows %d)", ErrTooNew, at, p.Version())
+		return p.admitted(ctx, conn, at)
 	case at < p.Version():
 		return fmt.Errorf("%w (it is at %d, this binary needs %d)", ErrTooOld, at, p.Version())
 	}
 	return nil
 }
 
-// Pending lists what Run would do now.
+// admitted is nil where a schema that is newer than this binary names it among those that may be started.
+func (p Plan) admitted(ctx context.Context, conn *pgx.Conn, at int) error {
+	var from int
+	err := conn.QueryRow(ctx, "select max(coalesce(works_from, version)) from bellhop.schema_version").Scan(&from)
+	var refused *pgconn.PgError
+	switch {
+	case errors.As(err, &refused) && refused.Code == "42703": // it does not say anything of it
+		from = at
+	case err != nil:
+		return fmt.Errorf("read which binaries the schema works with: %w", err)
+	}
+	if p.Version() >= from {
+		return nil
+	}
+	return fmt.Errorf("%w (it is at %d and works with binaries from %d on, this binary knows %d)", ErrTooNew, at, from,
+		p.Version())
+}
+
+// Newer is the database's version where that is newer than this binary's, else 0.
+func (p Plan) Newer(ctx context.Context, conn *pgx.Conn) (int, error) {
+	at, err := version(ctx, conn)
+	if err != nil || at <= p.Version() {
+		return 0, err
+	}
+	return at, nil
+}
+
+// Pending lists what Run would do now. On a newer schema that is nothing: an older binary's functions never replace newer ones.
 func (p Plan) Pending(ctx context.Context, conn *pgx.Conn) ([]Step, error) {
 	at, err := version(ctx, conn)
 	if err != nil {
 		return nil, err
 	}
 	if at > p.Version() {
-		return nil, fmt.Errorf("%w (it is at %d, this binary knows %d)", ErrTooNew, at, p.Version())
+		return nil, p.admitted(ctx, conn, at)
 	}
 	steps := append([]Step(nil), p.numbered[at:]...)
 	have := map[string]string{}
@@ -263,6 +317,10 @@ func (s Step) run(ctx context.Context, conn *pgx.Conn) error {
 		}
 		record := "insert into bellhop.schema_version (version, name) values ($2, $1)"
 		args := []any{s.Name, s.Version}
+		if s.WorksFrom > 0 { // only then is the column sure to be there
+			record = "insert into bellhop.schema_version (version, name, works_from) values ($2, $1, $3)"
+			args = append(args, s.WorksFrom)
+		}
 		if s.Version == 0 {
 			record = `insert into bellhop.schema_script (name, checksum) values ($1, $2)
 			          on conflict (name) do update set checksum = excluded.checksum, applied_at = clock_timestamp()`
@@ -292,7 +350,7 @@ func ownSchemas(ctx context.Context, conn *pgx.Conn) error {
 
 const bookkeeping = `
 create schema if not exists bellhop;
-create table bellhop.schema_version (version integer primary key, name text not null, applied_at timestamptz not null default clock_timestamp());
+create table bellhop.schema_version (version integer primary key, name text not null, applied_at timestamptz not null default clock_timestamp(), works_from integer);
 create table bellhop.schema_script (name text primary key, checksum text not null, applied_at timestamptz not null default clock_timestamp());`
 
 // version returns the schema's version, 0 where there is none.

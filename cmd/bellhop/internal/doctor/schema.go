@@ -38,7 +38,14 @@ func (d *doctor) checkSchema(ctx context.Context, s *cli.Session) error {
 	if err != nil {
 		return err
 	}
-	if len(steps) > 0 {
+	newer, err := plan.Newer(ctx, s.Conn)
+	if err != nil {
+		return err
+	}
+	if newer > 0 {
+		d.note("schema", fmt.Sprintf("version %d, newer than this binary's %d, which works with it", newer, plan.Version()),
+			"install the newer bellhop   # then: bellhop version")
+	} else if len(steps) > 0 {
 		d.mend("schema",
 			fmt.Sprintf("%s of another build: %s and so on", cli.Count(len(steps), "script is")+"", steps[0].Name),
 			"bellhop migrate")

@@ -20,7 +20,8 @@ func MigrateCommand(a *cli.App) *cobra.Command {
 		Use:   "migrate",
 		Short: "Bring the database to the schema this program needs",
 		Long: `Bring the database to the schema this program needs. Forward only, each step in
-a transaction of its own; two at once wait for each other.
+a transaction of its own; two at once wait for each other. Each step says which
+older binaries can still be started after it: --plan tells.
 
 --compat fossology puts the schema fossology in place besides: the views
 jobqueue and jobdepends under the names that FOSSology's front end uses.`,
@@ -65,8 +66,8 @@ func bringUp(ctx context.Context, a *cli.App, planOnly bool, compat string) erro
 		if err != nil {
 			return err
 		}
-		return printSteps(a, plan, append(steps, more...),
-			func(s migrate.Step) string { return "-- " + s.Name + "\n" + s.Text })
+		return printSteps(ctx, a, conn, plan, append(steps, more...),
+			func(s migrate.Step) string { return "-- " + s.Name + takesAway(s) + "\n" + s.Text })
 	}
 	// Two who migrate meet at a lock of their sessions.
 	if is, err := cli.Pooled(ctx, conn); err != nil {
@@ -87,19 +88,34 @@ func bringUp(ctx context.Context, a *cli.App, planOnly bool, compat string) erro
 		}
 		steps = append(steps, s)
 	}
-	return printSteps(a, plan, steps, func(s migrate.Step) string { return "done: " + s.Name + "\n" })
+	return printSteps(ctx, a, conn, plan, steps, func(s migrate.Step) string { return "done: " + s.Name + "\n" })
 }
 
-func printSteps(a *cli.App, plan migrate.Plan, steps []migrate.Step, words func(migrate.Step) string) error {
+// takesAway says which binaries cannot be started any more after a step. One that runs goes on.
+func takesAway(s migrate.Step) string {
+	switch {
+	case s.Version == 0:
+		return ""
+	case s.WorksFrom == 0 || s.WorksFrom == s.Version:
+		return ": after it no older binary can be started; one that runs goes on"
+	default:
+		return fmt.Sprintf(": after it, binaries of schema version %d and newer can be started; older ones that run go on", s.WorksFrom)
+	}
+}
+
+func printSteps(
+	ctx context.Context, a *cli.App, conn *pgx.Conn, plan migrate.Plan, steps []migrate.Step, words func(migrate.Step) string,
+) error {
 	if a.JSON() {
 		type step struct {
-			Version int    `json:"version"` // 0: a script that is put in place again
-			Name    string `json:"name"`
-			SQL     string `json:"sql"`
+			Version   int    `json:"version"` // 0: a script that is put in place again
+			Name      string `json:"name"`
+			SQL       string `json:"sql"`
+			WorksFrom int    `json:"works_from,omitempty"` // the oldest binary that can be started afterwards; 0: only one that knows it
 		}
 		list := []step{}
 		for _, s := range steps {
-			list = append(list, step{s.Version, s.Name, s.Text})
+			list = append(list, step{s.Version, s.Name, s.Text, s.WorksFrom})
 		}
 		return a.PrintJSON(list)
 	}
@@ -109,6 +125,12 @@ func printSteps(a *cli.App, plan migrate.Plan, steps []migrate.Step, words func(
 	}
 	if text == "" {
 		text = fmt.Sprintf("nothing to do: the schema is at version %d\n", plan.Version())
+		if newer, err := plan.Newer(ctx, conn); err != nil {
+			return err
+		} else if newer > 0 {
+			text = fmt.Sprintf("nothing to do: the schema is at version %d, newer than this binary's %d, which works with it\n",
+				newer, plan.Version())
+		}
 	}
 	return a.Printf("%s", text)
 }
