@@ -30,11 +30,12 @@ type reader struct {
 	anchors   map[string]node
 	typesUsed []typeUse
 	most      int           // bytes that are read
+	aliased   int           // how many more values may be read: aliases could stand for millions
 	steps     stepTemplates // what steps may start from
 }
 
 func newReader(name string) *reader {
-	r := &reader{name: name, anchors: map[string]node{}, most: maxSize}
+	r := &reader{name: name, anchors: map[string]node{}, most: maxSize, aliased: aliasedMost}
 	if r.name == "" {
 		r.name = "bellhop.yaml"
 	}
@@ -127,18 +128,29 @@ func (r *reader) documents(text []byte) (roots []node) {
 		})
 		return nil
 	}
-	file, err := parser.ParseBytes(text, 0, parser.AllowDuplicateMapKey())
-	if err != nil {
-		r.syntax(err)
+	documents, at, too := bounded(string(text))
+	if too != "" {
+		p := Problem{File: r.name, Text: too, Hint: "is this the right file?"}
+		if at.Position != nil {
+			p.Line, p.Column = at.Position.Line, at.Position.Column
+		}
+		r.problems = append(r.problems, p)
 		return nil
 	}
-	for _, doc := range file.Docs {
-		body := doc.Body
-		switch body.(type) {
-		case nil, *ast.DirectiveNode, *ast.NullNode: // an empty file is one of defaults
-			continue
+	for _, tokens := range documents {
+		r.aliased += len(tokens)
+		file, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
+		if err != nil {
+			r.syntax(err)
+			return nil
 		}
-		roots = append(roots, body)
+		for _, doc := range file.Docs {
+			switch doc.Body.(type) {
+			case nil, *ast.DirectiveNode, *ast.NullNode: // an empty file is one of defaults
+				continue
+			}
+			roots = append(roots, doc.Body)
+		}
 	}
 	return roots
 }
@@ -182,6 +194,12 @@ func firstLine(s string) string {
 // resolve replaces an alias by what its anchor names. It returns nil, with a
 // problem recorded, for what this file has no use for.
 func (r *reader) resolve(n node) node {
+	if r.aliased--; r.aliased < 0 {
+		if r.aliased == -1 {
+			r.problem(n, "write fewer aliases", "aliases stand for more than %d values", aliasedMost)
+		}
+		return nil
+	}
 	switch v := n.(type) {
 	case *ast.AnchorNode:
 		r.anchors[v.Name.GetToken().Value] = v.Value

@@ -4,7 +4,7 @@
 // when there is a database:
 //
 //	site, err := web.Listen(web.Config{Listen: addr, Tokens: tokens, …})
-//	site.Open(mux, sessions)       // sessions: sql/store's Visitors
+//	site.Open(mux, visitors, visitors)       // sessions and rights: sql/store's Visitors
 //
 // What a room may rely on, in every request that it is given:
 //
@@ -16,6 +16,9 @@
 //     is one transaction under SET LOCAL ROLE and a statement_timeout, read-only
 //     with ReadAs. Rights are PostgreSQL's: what the role may not do comes back
 //     as SQLSTATE 42501. Nothing asks for rights in Go.
+//
+//   - The role has the right that the route names (Mux.Route), and nothing of the body was
+//     read before that was known.
 //
 //   - The Host was on the list, and a request that changes something did not come
 //     from another site (http.CrossOriginProtection).

@@ -71,6 +71,9 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if problem == nil {
 		problem = d.sameSite(r, who)
 	}
+	if problem == nil { // before its form's token is looked for: that may stand in its body
+		problem = d.site.may(r, who)
+	}
 	if problem != nil {
 		Refuse(w, r, *problem)
 		return

@@ -33,6 +33,13 @@ func (k kept) Leave(_ context.Context, session [sha256.Size]byte) error {
 	return nil
 }
 
+// nobodyMay gives no role any right.
+type nobodyMay struct{}
+
+func (nobodyMay) Rights(context.Context, string) (submits, operates bool, err error) {
+	return false, false, nil
+}
+
 func openSite(t *testing.T, c Config, sessions Sessions) *Server {
 	t.Helper()
 	c.Listen, c.Ready = "127.0.0.1:0", func() string { return "" }
@@ -42,10 +49,12 @@ func openSite(t *testing.T, c Config, sessions Sessions) *Server {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.Close)
-	s.Open(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	room := NewMux()
+	room.Route("/", Known, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Role", Who(r.Context()).Role)
 		w.Header().Set("Form", Who(r.Context()).Form)
-	}), sessions)
+	})
+	s.Open(room, sessions, nobodyMay{})
 	return s
 }
 

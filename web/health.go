@@ -38,12 +38,14 @@ type Server struct {
 	closing chan struct{}
 	rooms   atomic.Pointer[rooms]
 	known   known
+	granted granted
 }
 
 // rooms are what is there once there is a database.
 type rooms struct {
-	handler  http.Handler
+	room     Room
 	sessions Sessions
+	rights   Rights
 }
 
 // Listen opens the address. Without a token it must be a loopback one. With the
@@ -84,7 +86,7 @@ func Listen(c Config) (*Server, error) {
 	mux.HandleFunc("POST /logout", s.logout)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		if in := s.rooms.Load(); in != nil {
-			in.handler.ServeHTTP(w, r)
+			in.room.ServeHTTP(w, r)
 			return
 		}
 		Refuse(
@@ -103,10 +105,13 @@ func Listen(c Config) (*Server, error) {
 	return s, nil
 }
 
-// Open lets requests into the rooms; sessions keeps who is signed in.
-func (s *Server) Open(handler http.Handler, sessions Sessions) {
-	s.rooms.Store(&rooms{handler, sessions})
+// Open enables a room's routes; sessions stores logins, rights tells what roles may do.
+func (s *Server) Open(room Room, sessions Sessions, rights Rights) {
+	s.rooms.Store(&rooms{room, sessions, rights})
 }
+
+// ServeHTTP answers as the listener does.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.http.Handler.ServeHTTP(w, r) }
 
 // Addr is where it listens.
 func (s *Server) Addr() string { return s.ln.Addr().String() }

@@ -38,6 +38,7 @@ type API struct {
 	Config
 	waiter   *client.Client
 	watching chan struct{}
+	parsing  chan struct{} // the one definition that is parsed just now
 }
 
 // role is the least that a route is for: said in openapi.json, and asked by PostgreSQL.
@@ -47,27 +48,70 @@ const (
 	reader    role = "reader"
 	submitter role = "submitter"
 	operator  role = "operator"
+	// owner changes jobs: whoever submitted one may, and an operator any.
+	owner role = "owner"
 )
+
+// right is what the door asks for before the body of a request is read.
+func (r role) right(method string) web.Right {
+	switch {
+	case method == http.MethodGet:
+		return web.Known
+	case r == submitter, r == owner:
+		return web.Submits
+	}
+	return web.Operates
+}
+
+// documented is the role as openapi.json says it.
+func (r role) documented() string {
+	if r == owner {
+		return string(operator)
+	}
+	return string(r)
+}
+
+// leastKey is where an operation keeps its role.
+const leastKey = "least"
+
+// adapter registers huma's routes on a mux of ours, with the right that each of them names.
+type adapter struct {
+	huma.Adapter
+	to *web.Mux
+}
+
+func (a adapter) Handle(op *huma.Operation, handler func(huma.Context)) {
+	least, _ := op.Metadata[leastKey].(role) // none: operators'
+	a.to.Route(op.Method+" "+Prefix+op.Path, least.right(op.Method), func(w http.ResponseWriter, r *http.Request) {
+		handler(humago.NewContext(op, r, w))
+	})
+}
 
 func init() { huma.NewError = invalid } // before any API is made: it is huma's only way
 
 // New makes the handler of everything under Prefix. The routes are made for the first request: the types of
 // their document are a megabyte, which an instance that nobody asks does not need.
-func New(c Config) http.Handler {
-	routes := sync.OnceValue(func() http.Handler { return newRoutes(c) })
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		// What curl -d says of a body that it knows nothing of. With a token nobody's page has sent it.
-		if r.Header.Get("Content-Type") == "application/x-www-form-urlencoded" && web.Who(r.Context()).Via == "token" {
-			r.Header.Set("Content-Type", "application/json")
-		}
-		routes().ServeHTTP(w, r)
-	})
+func New(c Config) web.Room {
+	return lazy(sync.OnceValue(func() *web.Mux { return newRoutes(c) }))
 }
 
-func newRoutes(c Config) http.Handler {
-	mux := http.NewServeMux()
+// lazy makes its routes for the first request.
+type lazy func() *web.Mux
+
+func (l lazy) Right(r *http.Request) web.Right { return l().Right(r) }
+
+func (l lazy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	// What curl -d says of a body that it knows nothing of. With a token nobody's page has sent it.
+	if r.Header.Get("Content-Type") == "application/x-www-form-urlencoded" && web.Who(r.Context()).Via == "token" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	l().ServeHTTP(w, r)
+}
+
+func newRoutes(c Config) *web.Mux {
+	mux := web.NewMux()
 	Make(mux, c)
-	mux.HandleFunc(Prefix+"/", func(w http.ResponseWriter, r *http.Request) {
+	mux.Route(Prefix+"/", web.Known, func(w http.ResponseWriter, r *http.Request) {
 		web.Refuse(
 			w,
 			r,
@@ -79,7 +123,7 @@ func newRoutes(c Config) http.Handler {
 }
 
 // Make puts every route on a mux.
-func Make(mux *http.ServeMux, c Config) *API {
+func Make(mux *web.Mux, c Config) *API {
 	config := huma.DefaultConfig("bellhop", "v1")
 	config.Info.Description = "Jobs, and what runs them. Rights are those of the role that a token stands for."
 	config.CreateHooks = nil // no $schema in answers
@@ -95,7 +139,11 @@ func Make(mux *http.ServeMux, c Config) *API {
 	}
 	config.Security = []map[string][]string{{"token": {}}, {"session": {}}, {}}
 	nameTypes(config.Components.Schemas)
-	a := &API{API: humago.NewWithPrefix(mux, Prefix, config), Config: c, watching: make(chan struct{}, watchers)}
+	config.Servers = []*huma.Server{{URL: Prefix}}
+	config.Formats = map[string]huma.Format{"application/json": boundedJSON, "json": boundedJSON}
+	routes := adapter{humago.NewAdapter(http.NewServeMux(), Prefix), mux}
+	a := &API{API: huma.NewAPI(config, routes), Config: c,
+		parsing: make(chan struct{}, 1), watching: make(chan struct{}, watchers)}
 	if c.Visitors != nil { // the document alone needs none
 		a.waiter = client.New(c.Visitors.Pool())
 	}
@@ -121,7 +169,8 @@ func operation(method, path string, least role, tag, summary string, errors ...i
 		Path:        path,
 		Summary:     summary,
 		Tags:        []string{tag},
-		Extensions:  map[string]any{"x-role": string(least)},
+		Extensions:  map[string]any{"x-role": least.documented()},
+		Metadata:    map[string]any{leastKey: least},
 		Errors: append([]int{
 			http.StatusUnauthorized,
 			http.StatusForbidden,

@@ -2,9 +2,10 @@ package api
 
 import (
 	"flag"
-	"net/http"
 	"os"
 	"testing"
+
+	"bellhop/web"
 )
 
 var update = flag.Bool("update", false, "write openapi.json again")
@@ -12,7 +13,7 @@ var update = flag.Bool("update", false, "write openapi.json again")
 // What the API takes and answers is on record: v1 only grows.
 func TestOpenAPI_IsOnRecord(t *testing.T) {
 	t.Parallel()
-	text, err := Make(http.NewServeMux(), Config{}).Document()
+	text, err := Make(web.NewMux(), Config{}).Document()
 	if err != nil {
 		t.Fatal(err)
 	}

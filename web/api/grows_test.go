@@ -6,11 +6,12 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"net/http"
 	"os"
 	"slices"
 	"strings"
 	"testing"
+
+	"bellhop/web"
 )
 
 // What clients may rely on stays: each route, parameter, answer, field and word of v1
@@ -19,7 +20,7 @@ import (
 // next version of the API is the other way.
 func TestOpenAPI_OnlyGrows(t *testing.T) {
 	t.Parallel()
-	text, err := Make(http.NewServeMux(), Config{}).Document()
+	text, err := Make(web.NewMux(), Config{}).Document()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +51,7 @@ func TestOpenAPI_OnlyGrows(t *testing.T) {
 // from now on, and one that an answer may lack.
 func TestOpenAPI_ABreakIsSeen(t *testing.T) {
 	t.Parallel()
-	text, err := Make(http.NewServeMux(), Config{}).Document()
+	text, err := Make(web.NewMux(), Config{}).Document()
 	if err != nil {
 		t.Fatal(err)
 	}

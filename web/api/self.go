@@ -22,13 +22,13 @@ type Self struct {
 }
 
 // self has what the API says of itself.
-func (a *API) self(mux *http.ServeMux) {
+func (a *API) self(mux *web.Mux) {
 	huma.Register(a, operation(http.MethodGet, "/whoami", reader, "self", "Who this request is, and its role"),
 		func(ctx context.Context, _ *struct{}) (*body[Self], error) {
 			who := web.Who(ctx)
 			return &body[Self]{Self{who.Name, who.Role, who.Via, a.Version}}, nil
 		})
-	mux.HandleFunc("GET "+Prefix+"/openapi.json", func(w http.ResponseWriter, _ *http.Request) {
+	mux.Route("GET "+Prefix+"/openapi.json", web.Known, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		text, err := a.Document()
 		if err != nil {

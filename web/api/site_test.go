@@ -31,6 +31,7 @@ type site struct {
 	visitors *store.Visitors
 	worker   *operation.Worker
 	hub      *api.Hub
+	door     http.Handler
 }
 
 var tokens = map[string]string{
@@ -71,8 +72,9 @@ func open(t *testing.T) *site {
 	t.Cleanup(server.Close)
 	server.Open(
 		api.New(api.Config{Visitors: s.visitors, Version: "test", Log: log, Hub: s.hub, Operations: s.worker}),
-		s.visitors,
+		s.visitors, s.visitors,
 	)
+	s.door = server
 	s.at = "http://" + server.Addr() + api.Prefix
 	return s
 }

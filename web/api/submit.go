@@ -111,6 +111,9 @@ func readBatch(text []byte) (list []store.Submission, err error) {
 				"there are more than %d jobs", batchMost)
 		}
 		var job NewJob
+		if scheduler.TooNested(line) {
+			return nil, atLine(unfit(fmt.Sprintf("lists and objects more than %d levels deep", scheduler.NestedMost)), n)
+		}
 		d := json.NewDecoder(bytes.NewReader(line))
 		d.DisallowUnknownFields()
 		err := d.Decode(&job)

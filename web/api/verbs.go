@@ -96,7 +96,7 @@ func verbOf(name, summary string) huma.Operation {
 	return operation(
 		http.MethodPost,
 		"/jobs/{id}/"+name,
-		operator,
+		owner,
 		"jobs",
 		summary,
 		http.StatusNotFound,
@@ -186,7 +186,7 @@ func (a *API) patch() {
 	op := operation(
 		http.MethodPatch,
 		"/jobs/{id}",
-		operator,
+		owner,
 		"jobs",
 		"Change a job that waits",
 		http.StatusNotFound,

@@ -181,24 +181,6 @@ func like(patterns []string) (list []string) {
 	return list
 }
 
-// definitions reads what is sent as bellhop workflow apply reads files: YAML, of which JSON is a part.
-func definitions(text []byte) ([]workflow.Definition, error) {
-	list, err := config.Workflows(config.File{Name: "body", Text: text})
-	if err != nil {
-		return nil, refused(
-			http.StatusUnprocessableEntity,
-			"bad_definition",
-			"docs/workflows.md has what stands in one",
-			"%s",
-			err.Error(),
-		)
-	}
-	if len(list) == 0 {
-		return nil, unfit("there is no workflow in it")
-	}
-	return list, nil
-}
-
 func write(ctx context.Context, l store.Look, d workflow.Definition, version *int) (Version, error) {
 	text, err := json.Marshal(d)
 	if err != nil {
@@ -221,24 +203,28 @@ func (a *API) writeWorkflows() {
 	type put struct {
 		WorkflowWord
 		Seen
-		RawBody []byte `contentType:"application/yaml" doc:"A definition as bellhop workflow apply takes it: YAML, or JSON"`
+		RawBody []byte `contentType:"application/yaml" doc:"A definition as bellhop workflow apply takes it: YAML, or JSON; 256 KiB at the most"`
 	}
-	change(a, workflowOp(http.MethodPut, "/{name}", operator, "Create or change a workflow", http.StatusConflict),
-		func(ctx context.Context, l store.Look, in *put) (*body[Version], error) {
-			list, err := definitions(in.RawBody)
+	changeBy(a, workflowOp(http.MethodPut, "/{name}", operator, "Create or change a workflow", http.StatusConflict,
+		http.StatusRequestEntityTooLarge),
+		func(ctx context.Context, in *put) (d workflow.Definition, err error) {
+			list, err := a.definitions(ctx, in.RawBody)
 			if err != nil {
-				return nil, err
+				return d, err
 			}
 			if len(list) != 1 || list[0].Name != in.Name {
-				return nil, unfit("the body is not the one workflow " + in.Name)
+				return d, unfit("the body is not the one workflow " + in.Name)
 			}
-			v, err := write(ctx, l, list[0], in.seen())
+			return list[0], nil
+		},
+		func(ctx context.Context, l store.Look, in *put, d workflow.Definition) (*body[Version], error) {
+			v, err := write(ctx, l, d, in.seen())
 			return &body[Version]{v}, err
 		})
 	type importing struct {
-		RawBody []byte `contentType:"application/yaml" doc:"Definitions, with lines of --- between them"`
+		RawBody []byte `contentType:"application/yaml" doc:"Definitions, with lines of --- between them; 256 KiB at the most"`
 	}
-	change(
+	changeBy(
 		a,
 		workflowOp(
 			http.MethodPost,
@@ -246,12 +232,12 @@ func (a *API) writeWorkflows() {
 			operator,
 			"Create workflows that were exported elsewhere: all, or none",
 			http.StatusConflict,
+			http.StatusRequestEntityTooLarge,
 		),
-		func(ctx context.Context, l store.Look, in *importing) (*body[[]Version], error) {
-			list, err := definitions(in.RawBody)
-			if err != nil {
-				return nil, err
-			}
+		func(ctx context.Context, in *importing) ([]workflow.Definition, error) {
+			return a.definitions(ctx, in.RawBody)
+		},
+		func(ctx context.Context, l store.Look, _ *importing, list []workflow.Definition) (*body[[]Version], error) {
 			out := &body[[]Version]{[]Version{}}
 			for _, d := range list {
 				none := 0

@@ -189,18 +189,9 @@ func typeOf(form url.Values) *scheduler.TypeName {
 }
 
 // do carries out what a form orders, and leads back to its page.
-func (p *Pages) do(w http.ResponseWriter, r *http.Request) {
-	name := r.PathValue("verb")
-	v, ok := verbs[name]
-	if err := r.ParseForm(); err != nil || !ok {
-		p.refuse(
-			w,
-			r,
-			http.StatusBadRequest,
-			"No such order",
-			"This form is none of these pages, or too large.",
-			"",
-		)
+func (p *Pages) do(w http.ResponseWriter, r *http.Request, name string, v verb) {
+	if err := r.ParseForm(); err != nil {
+		p.noOrder(w, r)
 		return
 	}
 	who := web.Who(r.Context())
@@ -254,6 +245,10 @@ func (p *Pages) do(w http.ResponseWriter, r *http.Request) {
 	q.Set("n", strconv.Itoa(n))
 	back.RawQuery = q.Encode()
 	http.Redirect(w, r, back.RequestURI(), http.StatusSeeOther)
+}
+
+func (p *Pages) noOrder(w http.ResponseWriter, r *http.Request) {
+	p.refuse(w, r, http.StatusBadRequest, "No such order", "This form is none of these pages, or too large.", "")
 }
 
 // meant are the jobs that a form names.

@@ -98,7 +98,7 @@ func (s *site) openDoor() (base, link string, pages *Pages) {
 	base = "http://" + door.Addr()
 	log := slog.New(slog.NewTextHandler(s.Output(), nil))
 	pages = New(Config{Visitors: visitors, Version: "v", Address: base, Log: log})
-	door.Open(pages, visitors)
+	door.Open(pages, visitors, visitors)
 	s.Cleanup(func() {
 		pages.Close()
 		door.Close()

@@ -58,7 +58,7 @@ type Config struct {
 // Pages answers requests for pages. Close ends its streams.
 type Pages struct {
 	Config
-	mux    *http.ServeMux
+	*web.Mux
 	html   *template.Template
 	form   string // stands in rendered pages where a form's token goes: nobody can say it
 	hub    *hub
@@ -68,20 +68,25 @@ type Pages struct {
 
 // New makes the pages.
 func New(c Config) *Pages {
-	p := &Pages{Config: c, mux: http.NewServeMux(), form: rand.Text()}
+	p := &Pages{Config: c, Mux: web.NewMux(), form: rand.Text()}
 	p.html = template.Must(template.New("").Funcs(p.funcs()).ParseFS(templates, "templates/*.html"))
 	p.hub = newHub(p)
-	p.mux.HandleFunc("GET /", p.show)
-	p.mux.HandleFunc("GET /live", p.live)
-	p.mux.HandleFunc("GET /static/", serveStatic)
-	p.mux.HandleFunc("GET /favicon.ico", func(w http.ResponseWriter, r *http.Request) {
+	p.Route("GET /", web.Known, p.show) // a view asks for its rights first
+	p.Route("GET /live", web.Known, p.live)
+	p.Route("GET /static/", web.Known, serveStatic)
+	p.Route("GET /favicon.ico", web.Known, func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, asset("bell.svg"), http.StatusMovedPermanently)
 	})
-	p.mux.HandleFunc("POST /do/{verb}", p.do)
+	for name, v := range verbs {
+		right := web.Operates
+		if v.jobs != nil { // a submitter has jobs of his own
+			right = web.Submits
+		}
+		p.Route("POST /do/"+name, right, func(w http.ResponseWriter, r *http.Request) { p.do(w, r, name, v) })
+	}
+	p.Route("POST /do/", web.Known, func(w http.ResponseWriter, r *http.Request) { p.noOrder(w, r) })
 	return p
 }
-
-func (p *Pages) ServeHTTP(w http.ResponseWriter, r *http.Request) { p.mux.ServeHTTP(w, r) }
 
 // Close ends every stream.
 func (p *Pages) Close() { p.hub.close() }
