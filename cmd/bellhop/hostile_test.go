@@ -24,7 +24,15 @@ var (
 func TestEveryLook_ShowsHostileTextAsText(t *testing.T) {
 	t.Parallel()
 	s := newHarness(t)
-	migrated.Fill(t, s.conn, "<b>\x1b[2J\x07\x1b]0;title\x1b\\red\u202egnp.exe\u2066\u0085\u009b2K\u007f\u200f\t'\"`$(id)\r{{.}}")
+	const hostile = "<b>\x1b[2J\x07\x1b]0;title\x1b\\red\u202egnp.exe\u2066\u0085\u009b2K\u007f\u200f\t'\"`$(id)\r{{.}}"
+	migrated.Fill(t, s.conn, hostile)
+	// Types of which doctor has a line that mends.
+	s.sql(`insert into bellhop.jobqueue (type, state, waiting_for) values ($1, 'ready', 'unknown_type')`, "idle"+hostile)
+	s.sql(`insert into bellhop.jobqueue (type, state, attempt, fence, started_at, ended_at, exit_code)
+		select $1, 'failed', 1, 1, now(), now(), 1 from generate_series(1, 5)`, "bad"+hostile)
+	if r := s.run("doctor"); !strings.Contains(r.stdout, `ls -s failed -t $'bad<b>\033[2J\007`) {
+		t.Errorf("doctor has no line that can be pasted: %q", r.stdout)
+	}
 	for _, look := range append(lists, wholes...) {
 		args := strings.Fields(look)
 		r := s.run(args...)
@@ -37,7 +45,14 @@ func TestEveryLook_ShowsHostileTextAsText(t *testing.T) {
 		if strings.Contains(r.stderr, "should not happen") || strings.Contains(r.stderr, "panic") {
 			t.Errorf("bellhop %s: %s", look, r.stderr)
 		}
-		if r = s.run(append(args, "-o", "json")...); r.stdout != "" && r.code != 2 {
+		r = s.run(append(args, "-o", "json")...)
+		for _, c := range r.stdout + r.stderr {
+			if c != '\n' && (unicode.IsControl(c) || unicode.Is(unicode.Cf, c)) {
+				t.Errorf("bellhop %s -o json: %U is in it:\n%.2000q", look, c, r.stdout+r.stderr)
+				break
+			}
+		}
+		if r.stdout != "" && r.code != 2 {
 			for d := json.NewDecoder(strings.NewReader(r.stdout)); d.More(); {
 				var v any
 				if err := d.Decode(&v); err != nil {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
+
+	"bellhop/scheduler/words"
 )
 
 // encoding is the one in which a job's text is kept, sent and handed to agents.
@@ -23,7 +25,7 @@ func encoded(where Database, conn *pgx.Conn) error {
 	c := conn.Config()
 	name := cmp.Or(c.Database, c.User)
 	fresh := name + "_utf8"
-	if !plainName.MatchString(fresh) {
+	if !words.IsPlain(fresh) {
 		fresh = "bellhop_utf8"
 	}
 	// In another locale than C, template0 may not take UTF8.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -40,24 +41,60 @@ func (o *output) Set(text string) error {
 
 func (a *App) JSON() bool { return a.Output == outputJSON }
 
-// PrintJSON prints one value.
+// PrintJSON prints one value, with every character escaped that a terminal could obey.
 func (a *App) PrintJSON(v any) error {
-	e := json.NewEncoder(a.Stdout)
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
-	return e.Encode(v)
+	if err := e.Encode(v); err != nil {
+		return err
+	}
+	_, err := io.WriteString(a.Stdout, Escaped(b.Bytes()))
+	return err
 }
 
-// Printf prints to stdout.
+// Printf prints lines for people to stdout. What others have written may stand in them: a terminal is shown it, and
+// does not obey it.
 func (a *App) Printf(format string, args ...any) error {
-	_, err := fmt.Fprintf(a.Stdout, format, args...)
+	_, err := io.WriteString(a.Stdout, Printable(fmt.Sprintf(format, args...)))
+	return err
+}
+
+// PrintData prints what a program reads back: as it is, but on a terminal.
+func (a *App) PrintData(text string) error {
+	if _, terminal := TerminalWidth(a.Stdout); terminal {
+		text = Printable(text)
+	}
+	_, err := io.WriteString(a.Stdout, text)
 	return err
 }
 
 // Note tells people something beside the result, on stderr.
 func (a *App) Note(format string, args ...any) {
 	// A note that cannot be printed is no reason to fail.
-	_, _ = fmt.Fprintf(a.Stderr, "bellhop: "+format+"\n", args...)
+	_, _ = io.WriteString(a.Stderr, Printable(fmt.Sprintf("bellhop: "+format+"\n", args...)))
+}
+
+// Printable is text in which all but lines and tabs is shown in place of being obeyed by a terminal.
+func Printable(text string) string {
+	if !strings.ContainsFunc(text, func(r rune) bool {
+		return r == utf8.RuneError || !unicode.IsPrint(r) && r != '\n' && r != '\t'
+	}) {
+		return text
+	}
+	var b strings.Builder
+	for part, rest := "", text; rest != ""; {
+		end := strings.IndexAny(rest, "\n\t") + 1
+		if end == 0 {
+			b.WriteString(Clean(rest))
+			break
+		}
+		part, rest = rest[:end], rest[end:]
+		b.WriteString(Clean(part[:end-1]))
+		b.WriteByte(part[end-1])
+	}
+	return b.String()
 }
 
 // Table is rows of cells under a header. Cells may hold anything.

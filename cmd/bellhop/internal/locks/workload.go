@@ -2,6 +2,7 @@ package locks
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"bellhop/cmd/bellhop/internal/cli"
 	"bellhop/scheduler/lock"
 )
 
@@ -105,12 +107,17 @@ func readTexts(texts []string, levels *lock.Levels, grow bool) (lock.Set, error)
 // writeWorkload writes jobs as readWorkload reads them.
 func writeWorkload(out io.Writer, jobs []lock.Arrival) error {
 	w := bufio.NewWriter(out)
-	e := json.NewEncoder(w)
+	var line bytes.Buffer
+	e := json.NewEncoder(&line)
 	e.SetEscapeHTML(false)
 	for _, j := range jobs {
 		l := jobLine{At: j.At.Seconds(), Type: j.Type, Locks: j.Locks.Text(), Asks: j.Asks.Text(),
 			Priority: j.Priority, Takes: j.Takes.Seconds()}
+		line.Reset()
 		if err := e.Encode(l); err != nil {
+			return err
+		}
+		if _, err := w.WriteString(cli.Escaped(line.Bytes())); err != nil {
 			return err
 		}
 	}

@@ -186,7 +186,7 @@ func (p *logPrinter) printJSON(l store.LogRow) error {
 	if p.printed == 0 {
 		before = "["
 	}
-	_, err = fmt.Fprintf(p.app.Stdout, "%s%s", before, object)
+	_, err = io.WriteString(p.app.Stdout, before+cli.Escaped(object))
 	return err
 }
 

@@ -104,7 +104,7 @@ func export(a *cli.App) *cobra.Command {
 				if i > 0 {
 					out = "---\n" + out
 				}
-				if err := a.Printf("%s", out); err != nil {
+				if err := a.PrintData(string(out)); err != nil {
 					return err
 				}
 			}
