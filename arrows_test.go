@@ -33,7 +33,7 @@ const (
 )
 
 // everything that an instance is made of.
-var everything = []string{cli, fleet, "actors", "agents", "config", "courier", "fossology", "instance", "lookout", "machine", "observability", "pgdev", "scheduler", "sql", "triggers", "web"}
+var everything = []string{cli, fleet, "actors", "agents", "config", "courier", "fossology", "instance", "lookout", "machine", "observability", "pgdev", "report", "scheduler", "sql", "triggers", "web"}
 
 // families have the commands.
 var families = []string{cli, serve, "cmd/bellhop/internal/agentkit", "cmd/bellhop/internal/attach", "cmd/bellhop/internal/change", "cmd/bellhop/internal/demo", "cmd/bellhop/internal/dev",
@@ -99,7 +99,7 @@ var arrows = []arrow{
 	{"cmd/bellhop/internal/workflow", []string{cli, "config", "scheduler", "sql/store"}, "a definition is read as configuration is, and written by the queue"},
 	{"cmd/bellhop/internal/agentkit", []string{cli, "agents", "config", "scheduler"}, "an agent is tried without a queue; config knows what a type may be called"},
 	{"cmd/bellhop/internal/setup", []string{cli, fleet, "agents", "config", "scheduler", "sql"}, "what is set up is the schema, the service and the configuration"},
-	{"cmd/bellhop/internal/doctor", []string{cli, fleet, "agents", "config", "sql", "triggers"}, "it looks at everything, and starts no instance"},
+	{"cmd/bellhop/internal/doctor", []string{cli, fleet, "agents", "config", "report", "sql", "triggers"}, "it looks at everything, and starts no instance"},
 	{"cmd/bellhop/internal/demo", []string{cli, serve, "agents/examples", "config", "observability", "pgdev", "scheduler"}, "a demo is an instance with something to do"},
 	{"cmd/bellhop/internal/dev", []string{cli, serve, "config", "observability", "pgdev", "scheduler", "sql/store"}, "the same with more to look at"},
 	{"cmd/bellhop/internal/rjm", []string{cli, serve, "cmd/bellhop/internal/change", "cmd/bellhop/internal/look", "config", "machine", "scheduler", "sql/store"},

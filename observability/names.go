@@ -82,6 +82,7 @@ const (
 	LabelOutcome  = "outcome" // of an attempt
 	LabelAhead    = "ahead"   // how far a forecast looked
 	LabelWhat     = "what"    // claim or settle
+	LabelCode     = "code"    // of a finding
 	LabelKind     = "kind"    // of a sensor
 	LabelWorkflow = "workflow"
 	LabelVersion  = "version" // of this program
@@ -166,6 +167,12 @@ var (
 		"How full the server's queue of notifications is, from 0 to 1 (pg_notification_queue_usage).",
 		nil,
 	}
+	Findings = Metric{
+		"bellhop.findings",
+		"{finding}",
+		"What needs mending, by its code: as bellhop doctor, the System page and /api/v1/findings tell. The queue's and the server's.",
+		[]string{LabelCode},
+	}
 	GateState = Metric{
 		"bellhop.gate.state",
 		"{state}",
@@ -226,6 +233,7 @@ var Metrics = []Metric{
 	BellAge,
 	BellConnects,
 	NotifyUsage,
+	Findings,
 	GateState,
 	Quarantined,
 	SensorFailures,

@@ -29,6 +29,8 @@ type Sources struct {
 	Gate     func() scheduler.GateState
 	Dropped  func() (jobs, spans int64)
 	Lags     func() map[string]int64 // of sensors, by workflow; nil: none
+	// Findings counts what needs mending, by code; nil: it is not looked for.
+	Findings func(ctx context.Context) (map[string]int64, error)
 }
 
 // patience bounds one scrape's questions.
@@ -40,6 +42,7 @@ type scraped struct {
 	until         time.Time
 	jobs          []Gauge
 	notifications float64
+	findings      map[string]int64
 	err           error
 }
 
@@ -54,6 +57,9 @@ func (s *scraped) read(ctx context.Context, from Sources) ([]Gauge, float64, err
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	s.jobs, s.notifications, s.err = from.Queue(ctx)
+	if s.findings = nil; s.err == nil && from.Findings != nil {
+		s.findings, s.err = from.Findings(ctx)
+	}
 	now := time.Now()
 	s.until = now.Add(max(fresh, 20*now.Sub(began))) // a twentieth of the server's time at the most
 	return s.jobs, s.notifications, s.err
@@ -78,7 +84,7 @@ func (m *Metrics) Watch(from Sources) error {
 		return g
 	}
 	jobs, children, gate := ints(observability.Jobs), ints(observability.Children), ints(observability.GateState)
-	database, lag := ints(observability.DatabaseUp), ints(observability.SensorLag)
+	database, lag, found := ints(observability.DatabaseUp), ints(observability.SensorLag), ints(observability.Findings)
 	oldest, bell, notify := floats(
 		observability.OldestReady), floats(observability.BellAge), floats(observability.NotifyUsage)
 	if err != nil {
@@ -97,6 +103,9 @@ func (m *Metrics) Watch(from Sources) error {
 		} else {
 			o.ObserveInt64(database, 1)
 			o.ObserveFloat64(notify, notifications)
+			for code, n := range last.findings {
+				o.ObserveInt64(found, n, metric.WithAttributes(attribute.String(observability.LabelCode, code)))
+			}
 			for _, g := range queue {
 				o.ObserveInt64(jobs, g.N, metric.WithAttributes(attribute.String(observability.LabelState, string(g.State)),
 					attribute.String(observability.LabelType, string(g.Type))))
@@ -138,6 +147,6 @@ func (m *Metrics) Watch(from Sources) error {
 		o.ObserveInt64(dropped, lostJobs, metric.WithAttributes(attribute.String(observability.LabelWhat, "jobs")))
 		o.ObserveInt64(dropped, lostSpans, metric.WithAttributes(attribute.String(observability.LabelWhat, "spans")))
 		return nil
-	}, jobs, children, gate, database, oldest, bell, notify, lag, dropped)
+	}, jobs, children, gate, database, oldest, bell, notify, lag, found, dropped)
 	return err
 }

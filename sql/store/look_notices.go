@@ -60,6 +60,25 @@ type NoticeRow struct {
 	Can      bool                  `json:"can"` // some live instance is able to send it
 }
 
+// MessagesRow is how messages of the last day went that are sent in one way.
+type MessagesRow struct {
+	Channel notice.Channel
+	Failing int64 // they wait after a failed try
+	GivenUp int64
+	Sent    int64
+}
+
+var lookMessagesSQL = sql.Query("look_messages")
+
+// Messages gives how messages went lately.
+func (l Look) Messages(ctx context.Context) ([]MessagesRow, error) {
+	list, err := collect[MessagesRow](ctx, l.db, lookMessagesSQL)
+	if err != nil {
+		return nil, fmt.Errorf("count messages: %w", err)
+	}
+	return list, nil
+}
+
 // NoticeRules lists the rules of who is told of runs, besides those in definitions.
 func (l Look) NoticeRules(ctx context.Context) ([]NoticeRuleRow, error) {
 	list, err := collect[NoticeRuleRow](ctx, l.db, lookNoticeRulesSQL)

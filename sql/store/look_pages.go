@@ -21,7 +21,7 @@ var (
 )
 
 // May is what whoever asks may do.
-type May struct{ Operates, Reads bool }
+type May struct{ Operates, Reads, Submits bool }
 
 // May tells what the session's role may do, so that nothing is offered that would be refused.
 func (l Look) May(ctx context.Context) (May, error) {

@@ -26,6 +26,11 @@ func (o *Metrics) Close() { o.conn.close() }
 
 func (o *Metrics) connections() []*connection { return []*connection{o.conn} }
 
+// Look runs fn on the session.
+func (o *Metrics) Look(ctx context.Context, fn func(context.Context, Look) error) error {
+	return o.conn.use(ctx, func(ctx context.Context, conn *pgx.Conn) error { return fn(ctx, NewLook(conn)) })
+}
+
 var needsSQL = sql.Query("needs")
 
 // Needed is a job that another one needed.

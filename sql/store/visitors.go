@@ -193,6 +193,16 @@ func (v *Visitors) Leave(ctx context.Context, session [sha256.Size]byte) error {
 	return err
 }
 
+// Rights tells what a role may do, before a request of it is looked at.
+func (v *Visitors) Rights(ctx context.Context, role string) (submits, operates bool, err error) {
+	err = v.ReadAs(ctx, role, func(l Look) error {
+		may, err := l.May(ctx)
+		submits, operates = may.Submits, may.Operates
+		return err
+	})
+	return submits, operates, err
+}
+
 // SignIn asks for a link that opens the pages once, with this login's rights.
 func (l Look) SignIn(ctx context.Context, secret string) error {
 	digest := sha256.Sum256([]byte(secret))

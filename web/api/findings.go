@@ -2,14 +2,16 @@ package api
 
 import (
 	"context"
-	"fmt"
+	"strings"
 
+	"bellhop/report"
 	"bellhop/sql/store"
 )
 
 // Finding is what is not as it should be, with the line that mends it. bellhop
 // doctor has these, and those that only the machine itself can tell.
 type Finding struct {
+	Code    string `json:"code"    doc:"What was found, in a word that stays the same; bellhop_findings in /metrics has it too"`
 	Check   string `json:"check"`
 	Verdict string `json:"verdict" enum:"ok,note,mend"`
 	Says    string `json:"says"`
@@ -22,67 +24,16 @@ type Findings struct {
 	Findings []Finding `json:"findings" nullable:"false"`
 }
 
-// silentAfter is how long a heartbeat is waited for before it is worth a word, in seconds.
-const silentAfter = 10
-
 func findings(ctx context.Context, l store.Look, _ *struct{}) (f Findings, err error) {
-	f.Findings = []Finding{}
-	say := func(check, verdict, says, mend string) {
-		f.Findings = append(f.Findings, Finding{check, verdict, says, mend})
-	}
-	instances, err := l.Instances(ctx)
+	scene, err := report.LookAround(ctx, l)
 	if err != nil {
 		return f, err
 	}
-	for _, i := range instances {
-		if i.Silent > silentAfter {
-			say("instances", "mend", fmt.Sprintf("%s has not been heard of for %.0f s", i.Name, i.Silent), "bellhop serve")
-		}
-	}
-	if len(instances) == 0 {
-		say("instances", "mend", "no instance is running", "bellhop serve")
-	}
-	hosts, err := l.Hosts(ctx)
-	if err != nil {
-		return f, err
-	}
-	for _, h := range hosts {
-		if h.Trouble != nil && h.State != "up" {
-			say("hosts", "mend", h.Name+" is "+h.State+": "+*h.Trouble, "bellhop hosts")
-		}
-	}
-	agents, err := l.Agents(ctx)
-	if err != nil {
-		return f, err
-	}
-	for _, agent := range agents {
-		if len(agent.Trouble) > len("{}") {
-			say("agents", "mend", fmt.Sprintf("%s does not come up: %s", agent.Type, agent.Trouble), "bellhop agents")
-		}
-	}
-	attachments, err := l.Attachments(ctx)
-	if err != nil {
-		return f, err
-	}
-	for _, x := range attachments {
-		if x.Trouble != nil {
-			say("attachments", "mend", x.Name+": "+*x.Trouble, "bellhop attachments")
-		}
-	}
-	paused, err := l.Paused(ctx)
-	if err != nil {
-		return f, err
-	}
-	for _, p := range paused {
-		what, next := p.Type, "bellhop resume "+p.Type
-		if what == "" {
-			what, next = "everything", "bellhop resume"
-		}
-		say("paused", "note", what+" is paused by "+p.PausedBy, next)
-	}
-	f.OK = true
-	for _, one := range f.Findings {
-		f.OK = f.OK && one.Verdict != "mend"
+	f = Findings{OK: true, Findings: []Finding{}}
+	for _, one := range report.Troubles(report.Judge(scene)) {
+		f.OK = f.OK && one.Verdict != report.Mend
+		mend := strings.Join(one.SQL, "; ") + one.Mend
+		f.Findings = append(f.Findings, Finding{one.Code, one.Check, one.Verdict, one.Says, mend})
 	}
 	return f, nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"bellhop/cmd/bellhop/internal/cli"
 	"bellhop/config"
+	"bellhop/report"
 )
 
 // grade is what a check came to.
@@ -24,6 +25,7 @@ const (
 
 // diagnosis is what a check has to say.
 type diagnosis struct {
+	Code    string `json:"code,omitempty"` // of what the pages, the API and /metrics find too
 	Check   string `json:"check"`
 	Verdict grade  `json:"verdict"`
 	Says    string `json:"says"`
@@ -46,7 +48,19 @@ func (d *doctor) note(check, says, what string) { d.add(check, note, says, what)
 func (d *doctor) mend(check, says, what string) { d.add(check, mend, says, what) }
 
 func (d *doctor) add(check string, v grade, says, what string) {
-	d.findings = append(d.findings, diagnosis{check, v, cli.Redact(cli.Flat(says)), what})
+	d.findings = append(d.findings, diagnosis{Check: check, Verdict: v, Says: cli.Redact(cli.Flat(says)), Mend: what})
+}
+
+// found takes over what every face shows.
+func (d *doctor) found(list []report.Finding) {
+	for _, f := range list {
+		what := f.Mend
+		if len(f.SQL) > 0 {
+			what = d.psql(f.SQL...) + f.Mend
+		}
+		d.add(f.Check, grade(f.Verdict), f.Says, what)
+		d.findings[len(d.findings)-1].Code = f.Code
+	}
 }
 
 // psql is the line that runs statements on the database, each by itself.
@@ -141,8 +155,8 @@ func (d *doctor) checkDatabase(ctx context.Context) error {
 	}
 	d.checkEmbedded(server)
 	d.checkServer(server, asked)
-	for _, check := range []func(context.Context, *cli.Session) error{d.checkSchema, d.checkOpen, d.checkLogins,
-		d.checkBell, d.checkInstances, d.checkWork} {
+	for _, check := range []func(context.Context, *cli.Session) error{d.checkSchema, d.checkGrowth, d.checkLogins,
+		d.checkBell, d.checkFindings} {
 		if err := check(ctx, s); err != nil {
 			if cli.IsLost(err) {
 				return err

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -17,7 +15,6 @@ import (
 	"bellhop/agents/guard"
 	"bellhop/cmd/bellhop/internal/cli"
 	"bellhop/cmd/bellhop/internal/fleet"
-	"bellhop/sql/store"
 )
 
 const (
@@ -105,40 +102,6 @@ func (d *doctor) checkHosts(ctx context.Context) {
 			d.ok("host "+string(h.Name), "reached")
 		}
 	}
-}
-
-// checkInstances looks for those that serve, and asks the one on this machine.
-func (d *doctor) checkInstances(ctx context.Context, s *cli.Session) error {
-	list, err := s.Instances(ctx)
-	if err != nil {
-		if plan, bad := cli.Schema(); bad == nil && plan.Check(ctx, s.Conn) != nil {
-			return nil // the schema is another one, which was said
-		}
-		return err
-	}
-	if len(list) == 0 {
-		d.mend("instances", "none is running: jobs wait", "systemctl start bellhop   # or: bellhop serve")
-		return nil
-	}
-	versions := map[string]bool{}
-	for _, i := range list {
-		versions[i.Version] = true
-		if lag := d.config.Instance.Lag.Seconds(); i.Silent > lag {
-			d.mend("instances",
-				fmt.Sprintf("instance %d (%s, pid %d on %s) is silent for %s", i.ID, i.Name, i.PID, i.Hostname, cli.Age(i.Silent)),
-				"bellhop instances   # another instance takes over what it holds; or: bellhop serve -R")
-		}
-	}
-	if len(versions) > 1 {
-		d.note("instances", fmt.Sprintf("%d run, in %d versions: fine during an upgrade", len(list), len(versions)), "bellhop instances")
-	} else {
-		d.ok("instances", cli.Count(len(list), "instance")+" of version "+list[0].Version)
-	}
-	hostname, err := os.Hostname()
-	if err == nil && slices.ContainsFunc(list, func(i store.InstanceRow) bool { return i.Hostname == hostname }) {
-		d.checkReady(ctx)
-	}
-	return nil
 }
 
 // checkReady asks the instance of this machine whether it can work.

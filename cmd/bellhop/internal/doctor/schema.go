@@ -121,8 +121,6 @@ func (d *doctor) checkTriggers(ctx context.Context, s *cli.Session) error {
 		case !there:
 			d.mend("triggers", fmt.Sprintf("the trigger %s on %s is gone", name, table),
 				d.psql(fmt.Sprintf("delete from bellhop.schema_script where name = '%s'", made[trigger]))+" && bellhop migrate")
-		case !on:
-			d.mend("triggers", fmt.Sprintf("the trigger %s on %s is disabled", name, table), d.psql(fmt.Sprintf("alter table %s enable trigger %s", table, name)))
 		}
 		fine = fine && on
 	}

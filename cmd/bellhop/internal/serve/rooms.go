@@ -3,7 +3,6 @@ package serve
 import (
 	"context"
 	"log/slog"
-	"net/http"
 	"time"
 
 	"bellhop/cmd/bellhop/internal/cli"
@@ -35,8 +34,8 @@ func openRooms(
 	}()
 	hub := api.NewHub(visitors, log)
 	i.telemetry.hub.Store(hub)
-	mux := http.NewServeMux()
-	mux.Handle("/api/v1/", api.New(api.Config{
+	mux := web.NewMux()
+	mux.Mount("/api/v1/", api.New(api.Config{
 		Visitors: visitors, Version: cli.Version(), TraceURL: c.Observability.TraceURL, Log: log,
 		Operations: worker, Hub: hub,
 	}))
@@ -48,9 +47,9 @@ func openRooms(
 		Operations: worker,
 		Log:        log,
 	})
-	mux.Handle("/", pages)
+	mux.Mount("/", pages)
 	i.telemetry.pages.Store(pages)
-	site.Open(mux, visitors)
+	site.Open(mux, visitors, visitors)
 	tellRoles(visitors, c, log)
 	return func() {
 		pages.Close() // what it still asks it asks the visitors

@@ -13,6 +13,7 @@ import (
 	"bellhop/instance"
 	"bellhop/observability/metrics"
 	"bellhop/observability/traces"
+	"bellhop/report"
 	"bellhop/scheduler"
 	"bellhop/sql/store"
 	"bellhop/web/api"
@@ -68,6 +69,15 @@ func (t *telemetry) watch(tree *actors.System, reads *store.Metrics) error {
 				gauges[i] = metrics.Gauge(g)
 			}
 			return gauges, notifications, err
+		},
+		Findings: func(ctx context.Context) (map[string]int64, error) {
+			counts := map[string]int64{}
+			err := reads.Look(ctx, func(ctx context.Context, l store.Look) error {
+				scene, err := report.LookAround(ctx, l)
+				counts = report.Count(report.Judge(scene))
+				return err
+			})
+			return counts, err
 		},
 		Children: func(ctx context.Context) []scheduler.ChildReport { return tree.Summary(ctx).Children },
 		BellAge:  tree.BellAge, Gate: tree.Gate, Dropped: t.tracer.Dropped, Lags: t.lags,
