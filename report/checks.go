@@ -35,8 +35,11 @@ var fleetChecks = []check{
 	{"instance_silent", "instances", Mend, func(s Scene) (list []trouble) {
 		for _, i := range s.Instances {
 			if i.Silent > max(silentAfter, lagOf(i)).Seconds() {
-				list = append(list, trouble{says: fmt.Sprintf("instance %d (%s, pid %d on %s) is silent for %s", i.ID, i.Name, i.PID,
-					i.Hostname, words.Age(i.Silent)), mend: "bellhop instances   # another instance takes over what it holds; or: bellhop serve -R"})
+				list = append(list, trouble{
+					says: fmt.Sprintf("instance %d (%s, pid %d on %s) is silent for %s", i.ID, i.Name, i.PID, i.Hostname,
+						words.Age(i.Silent)),
+					mend: "bellhop instances   # another instance takes over what it holds; or: bellhop serve -R",
+				})
 			}
 		}
 		return list
@@ -49,8 +52,10 @@ var fleetChecks = []check{
 		if len(versions) < 2 {
 			return nil
 		}
-		return []trouble{{says: fmt.Sprintf("%d run, in %d versions: fine during an upgrade", len(s.Instances), len(versions)),
-			mend: "bellhop instances"}}
+		return []trouble{{
+			says: fmt.Sprintf("%d run, in %d versions: fine during an upgrade", len(s.Instances), len(versions)),
+			mend: "bellhop instances",
+		}}
 	}, nil},
 	{"host_down", "hosts", Mend, func(s Scene) (list []trouble) {
 		for _, h := range s.Hosts {

@@ -62,7 +62,8 @@ func TestFindings_OfEachThingThatGoesWrong(t *testing.T) {
 		{"type_unserved", func(s *Scene) {
 			s.Queue = nil
 			for i := range 20_000 {
-				s.Queue = append(s.Queue, store.QueueRow{State: "ready", Type: scheduler.TypeName("t" + strconv.Itoa(i)), N: 1, Why: "unknown_type"})
+				typ := scheduler.TypeName("t" + strconv.Itoa(i))
+				s.Queue = append(s.Queue, store.QueueRow{State: "ready", Type: typ, N: 1, Why: "unknown_type"})
 			}
 		}, []string{"1 job waits that is of type t4", "19,995 jobs wait that are of 19995 types more"}, ""},
 		{"type_fails", func(s *Scene) { s.Ended[0] = Ended{"it's", 4, 3} }, []string{"4 failed and 3 succeeded"}, `-t 'it'\''s'`},

@@ -84,8 +84,8 @@ func durability(s Scene) (list []trouble) {
 	case "user":
 		reset = []string{fmt.Sprintf("alter role %s reset synchronous_commit", words.Identifier(s.Server.Login))}
 	case "database user":
-		reset = []string{fmt.Sprintf("alter role %s in database %s reset synchronous_commit", words.Identifier(s.Server.Login),
-			words.Identifier(s.Server.Database))}
+		login, database := words.Identifier(s.Server.Login), words.Identifier(s.Server.Database)
+		reset = []string{fmt.Sprintf("alter role %s in database %s reset synchronous_commit", login, database)}
 	}
 	return append(list, trouble{
 		says: "synchronous_commit is off: a crash of the server can lose jobs whose INSERT was committed", sql: reset})

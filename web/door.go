@@ -71,7 +71,8 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if problem == nil {
 		problem = d.sameSite(r, who)
 	}
-	if problem == nil { // before its form's token is looked for: that may stand in its body
+	who.From, _, _ = net.SplitHostPort(r.RemoteAddr) // of a socket without one: empty, and so one caller
+	if problem == nil {                              // before its form's token is looked for: that may stand in its body
 		problem = d.site.may(r, who)
 	}
 	if problem != nil {
@@ -97,6 +98,8 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // Unhurried is for an answer that goes on for as long as somebody reads it: what
 // it writes is bounded step by step, by the room.
 func Unhurried(w http.ResponseWriter) *http.ResponseController {
+	// A proxy hands on what is written when it is written (nginx gathers it otherwise).
+	w.Header().Set("X-Accel-Buffering", "no")
 	control := http.NewResponseController(w)
 	_ = control.SetReadDeadline(time.Time{}) // a connection always takes one
 	_ = control.SetWriteDeadline(time.Time{})

@@ -12,6 +12,15 @@ type Identity struct {
 	Role string // of PostgreSQL: all statements of the request run under it
 	Via  string // loopback, token or session
 	Form string // what a page puts into its forms, as form_token; empty: not signed in by a cookie
+	From string // the address of its connection, without the port
+}
+
+// Caller is one of those among whom places are shared: a session, or a token and the address that it is used from.
+func (i Identity) Caller() string {
+	if i.Form != "" {
+		return "session " + i.Form
+	}
+	return i.Via + " " + i.Name + " " + i.From
 }
 
 type (

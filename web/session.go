@@ -73,6 +73,9 @@ func formToken(secret string) string {
 
 // login makes a session of the link that `bellhop ui` was given.
 func (s *Server) login(w http.ResponseWriter, r *http.Request) {
+	if GetOnly(w, r) {
+		return
+	}
 	in := s.rooms.Load()
 	if in == nil {
 		Refuse(

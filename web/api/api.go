@@ -37,7 +37,7 @@ type API struct {
 	huma.API
 	Config
 	waiter   *client.Client
-	watching chan struct{}
+	watching web.Places
 	parsing  chan struct{} // the one definition that is parsed just now
 }
 
@@ -143,7 +143,7 @@ func Make(mux *web.Mux, c Config) *API {
 	config.Formats = map[string]huma.Format{"application/json": boundedJSON, "json": boundedJSON}
 	routes := adapter{humago.NewAdapter(http.NewServeMux(), Prefix), mux}
 	a := &API{API: huma.NewAPI(config, routes), Config: c,
-		parsing: make(chan struct{}, 1), watching: make(chan struct{}, watchers)}
+		parsing: make(chan struct{}, 1), watching: web.Places{All: watchers, Each: watchesEach}}
 	if c.Visitors != nil { // the document alone needs none
 		a.waiter = client.New(c.Visitors.Pool())
 	}

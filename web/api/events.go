@@ -35,7 +35,7 @@ func (a *API) events() {
 		if a.Hub == nil {
 			return nil, refused(http.StatusServiceUnavailable, "no_events", "bellhop serve", "nothing happens here")
 		}
-		leave, err := a.watch()
+		leave, err := a.watch(ctx)
 		if err != nil {
 			return nil, err
 		}

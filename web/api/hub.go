@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -173,7 +174,7 @@ func (h *Hub) pulse(ctx context.Context) {
 		switch {
 		case err == nil:
 			e.name = "queue"
-			e.data, _ = json.Marshal(queue) // words and numbers
+			e.data, _ = json.Marshal(cutQueue(queue)) // words and numbers
 		case answered(err): // it is there, and refuses this: the queue is as it was told last
 			h.log.Warn("nobody is told of the queue", "error", err)
 		default:
@@ -192,6 +193,18 @@ func (h *Hub) pulse(ctx context.Context) {
 		case <-tick.C:
 		}
 	}
+}
+
+// typesMost is of how many types in a state the queue at a glance tells: GET /types has all of them.
+const typesMost = 1000
+
+// cutQueue leaves out the types beyond those, and no state.
+func cutQueue(rows []store.QueueRow) []store.QueueRow {
+	n := map[string]int{}
+	return slices.DeleteFunc(rows, func(r store.QueueRow) bool {
+		n[r.State]++
+		return r.Type != "" && n[r.State] > typesMost
+	})
 }
 
 // answered reports whether an error is the answer of a database that works.

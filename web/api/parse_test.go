@@ -26,7 +26,8 @@ func TestDefinitions_OneAtATime(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	<-a.parsing
-	if list, err := a.definitions(t.Context(), []byte("workflow: x\nsteps: [{name: a, type: t}]\n")); err != nil || len(list) != 1 {
+	list, err := a.definitions(t.Context(), []byte("workflow: x\nsteps: [{name: a, type: t}]\n"))
+	if err != nil || len(list) != 1 {
 		t.Errorf("%v, %v", list, err)
 	}
 	if len(a.parsing) != 0 {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"slices"
+	"sort"
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -72,13 +73,31 @@ func (a *API) system() {
 			return list, err
 		})
 	read(a, get("/stats", "Count jobs by type, with how long they wait and run, over the 50,000 newest").op(),
-		func(ctx context.Context, l store.Look, _ *struct{}) ([]store.StatsRow, error) {
-			return l.RecentStats(ctx)
+		func(ctx context.Context, l store.Look, p *TypePage) ([]store.StatsRow, error) {
+			list, err := l.RecentStats(ctx)
+			byType := func(x, y store.StatsRow) int { return strings.Compare(string(x.Type), string(y.Type)) }
+			slices.SortFunc(list, byType) // the database's order is its locale's
+			return partOf(p, list, func(r store.StatsRow) scheduler.TypeName { return r.Type }), err
 		})
 	read(a, get("/findings", "Say what is not as it should be").op(), findings)
 }
 
-func types(ctx context.Context, l store.Look, _ *struct{}) ([]Type, error) {
+// TypePage is a part of a list that has a row for each type, in their order.
+type TypePage struct {
+	After string `query:"after" maxLength:"1000" doc:"Begin behind this type: the last one of the page before"`
+	Limit int    `query:"limit" minimum:"1" maximum:"1000" default:"1000"`
+}
+
+// partOf gives that part of a list in the order of its types.
+func partOf[T any](p *TypePage, list []T, typ func(T) scheduler.TypeName) []T {
+	from := 0
+	if p.After != "" {
+		from = sort.Search(len(list), func(i int) bool { return string(typ(list[i])) > p.After })
+	}
+	return list[from:min(len(list), from+p.Limit)]
+}
+
+func types(ctx context.Context, l store.Look, p *TypePage) ([]Type, error) {
 	queue, err := l.Queue(ctx)
 	if err != nil {
 		return nil, err
@@ -125,5 +144,5 @@ func types(ctx context.Context, l store.Look, _ *struct{}) ([]Type, error) {
 		list = append(list, *t)
 	}
 	slices.SortFunc(list, func(x, y Type) int { return strings.Compare(string(x.Type), string(y.Type)) })
-	return list, nil
+	return partOf(p, list, func(t Type) scheduler.TypeName { return t.Type }), nil
 }

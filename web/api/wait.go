@@ -16,34 +16,32 @@ import (
 	"bellhop/web"
 )
 
-// waitMost is for how long one request waits; watchers bounds those who wait or follow at once.
+// waitMost is for how long one request waits; watchers bounds those who wait or follow at once,
+// and watchesEach those of one caller.
 const (
 	waitMost    = 5 * time.Minute
 	watchers    = 200
+	watchesEach = 50
 	followEvery = 500 * time.Millisecond
 )
 
 // unhurried lets an answer take its time.
 func unhurried(ctx huma.Context, next func(huma.Context)) {
-	_, w := humago.Unwrap(ctx)
+	r, w := humago.Unwrap(ctx)
+	if web.GetOnly(w, r) { // HEAD would take a place and tell nothing
+		return
+	}
 	web.Unhurried(w)
 	next(ctx)
 }
 
-// watch counts one who waits; ok false: there are too many.
-func (a *API) watch() (leave func(), err error) {
-	select {
-	case a.watching <- struct{}{}:
-		return func() { <-a.watching }, nil
-	default:
-		return nil, refused(
-			http.StatusServiceUnavailable,
-			"too_many_wait",
-			"ask again later",
-			"%d requests wait already",
-			watchers,
-		)
+// watch counts one who waits; the error is that there are too many.
+func (a *API) watch(ctx context.Context) (leave func(), err error) {
+	leave, problem := a.watching.Take(web.Who(ctx).Caller())
+	if problem != nil {
+		return nil, problem
 	}
+	return leave, nil
 }
 
 // until ends with the request, the site, or a time.
@@ -76,7 +74,7 @@ func (a *API) waiting() {
 		if err != nil || d == nil {
 			return nil, unfit("timeout is no time span such as 90s")
 		}
-		leave, err := a.watch()
+		leave, err := a.watch(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -163,7 +161,7 @@ func (a *API) logs() {
 	op.Responses = map[string]*huma.Response{"200": {Description: "OK", Content: map[string]*huma.MediaType{
 		"application/x-ndjson": {Schema: a.OpenAPI().Components.Schemas.Schema(typeOf[store.LogRow](), true, "")}}}}
 	huma.Register(a, op, func(ctx context.Context, in *in) (*huma.StreamResponse, error) {
-		leave, err := a.watch()
+		leave, err := a.watch(ctx)
 		if err != nil {
 			return nil, err
 		}

@@ -31,6 +31,7 @@ const (
 const (
 	streamMost   = 10 * time.Minute
 	streamsMost  = 500
+	streamsEach  = 100             // of one session, or one address
 	streamWrites = 5 * time.Second // a reader that takes longer for a fragment is let go
 	streamBeat   = 15 * time.Second
 )
@@ -43,6 +44,7 @@ const looksMost = 2
 // rendered once.
 type hub struct {
 	pages  *Pages
+	places *web.Places
 	count  atomic.Int64 // streams: whoever tells of jobs looks at nothing else while there is none
 	mu     sync.Mutex
 	views  map[viewKey]*liveView
@@ -102,7 +104,8 @@ func (s *stream) take() *fragment {
 }
 
 func newHub(p *Pages) *hub {
-	return &hub{pages: p, views: map[viewKey]*liveView{}, closed: make(chan struct{})}
+	places := &web.Places{All: streamsMost, Each: streamsEach}
+	return &hub{pages: p, places: places, views: map[viewKey]*liveView{}, closed: make(chan struct{})}
 }
 
 func (h *hub) close() {
@@ -133,11 +136,11 @@ func (h *hub) happened(jobs []scheduler.JobID) {
 	}
 }
 
-// join has a stream look at a page; ok is false where too many do.
+// join has a stream look at a page; ok is false where there are no streams any more.
 func (h *hub) join(s *stream, r route, at, arg string) (v *liveView, ok bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.ended || h.count.Load() >= streamsMost {
+	if h.ended {
 		return nil, false
 	}
 	k := viewKey{s.who.Role, at}
@@ -264,6 +267,9 @@ func (h *hub) look(v *liveView) {
 
 // live is the stream of a page.
 func (p *Pages) live(w http.ResponseWriter, r *http.Request) {
+	if web.GetOnly(w, r) {
+		return
+	}
 	at := r.URL.Query().Get("at")
 	path, _, _ := strings.Cut(at, "?")
 	route, arg, ok := find(path)
@@ -271,6 +277,12 @@ func (p *Pages) live(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "there is no such page", http.StatusNotFound)
 		return
 	}
+	leave, problem := p.hub.places.Take(web.Who(r.Context()).Caller())
+	if problem != nil {
+		web.Refuse(w, r, *problem)
+		return
+	}
+	defer leave()
 	s := &stream{who: web.Who(r.Context()), wake: make(chan struct{}, 1)}
 	v, ok := p.hub.join(s, route, at, arg)
 	if !ok {

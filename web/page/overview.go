@@ -16,6 +16,9 @@ const overviewMinutes = 60
 // whyMost is of how many types the overview says what would change their wait.
 const whyMost = 8
 
+// waitsMost is how many types that wait the overview lists, those first that wait longest.
+const waitsMost = 50
+
 type overviewData struct {
 	Ready, Running, Failing int64 // Failing: failed within the hour
 	Slots, Children         int
@@ -27,6 +30,7 @@ type overviewData struct {
 	WaitP50, WaitP99        time.Duration
 	Measured                bool
 	Waits                   []waiting
+	WaitsOthers             int // types that Waits leaves out
 	Failures                []failureGroup
 	Lanes                   []lane
 	Chart                   chart
@@ -114,6 +118,8 @@ func overview(r *request) (content, error) {
 	d.Failing = max(d.Failing, int64(failedJobs(failed))) // a minute is history when it is over
 	d.Failures = groupFailures(failed)
 	d.Failures = d.Failures[:min(len(d.Failures), 5)]
+	d.WaitsOthers = max(0, len(d.Waits)-waitsMost)
+	d.Waits = d.Waits[:min(len(d.Waits), waitsMost)]
 	return content{Title: "Overview", Template: "overview", Data: d}, nil
 }
 
