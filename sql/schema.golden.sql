@@ -1299,19 +1299,25 @@ CREATE OR REPLACE FUNCTION bellhop.explain_row_of(attachment bigint, key text)
  RETURNS TABLE(code text, sentence text, next text)
  LANGUAGE plpgsql
  STABLE
- SET search_path TO 'pg_catalog', 'pg_temp';
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET "DateStyle" TO 'ISO, MDY'
+ SET "IntervalStyle" TO 'postgres';
 
 CREATE OR REPLACE FUNCTION bellhop.explain_workflow(name text)
  RETURNS TABLE(code text, sentence text, next text)
  LANGUAGE plpgsql
  STABLE SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp'
+ SET "DateStyle" TO 'ISO, MDY'
+ SET "IntervalStyle" TO 'postgres';
 
 CREATE OR REPLACE FUNCTION bellhop.explanation(id bigint)
  RETURNS TABLE(code text, sentence text, next text)
  LANGUAGE plpgsql
  STABLE SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp'
+ SET "DateStyle" TO 'ISO, MDY'
+ SET "IntervalStyle" TO 'postgres';
 
 CREATE OR REPLACE FUNCTION bellhop.fill(template text, args jsonb)
  RETURNS text
@@ -2176,7 +2182,9 @@ CREATE OR REPLACE FUNCTION bellhop.since(at timestamp with time zone)
  RETURNS text
  LANGUAGE sql
  STABLE PARALLEL SAFE
- SET search_path TO 'pg_catalog', 'pg_temp';
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET "DateStyle" TO 'ISO, MDY'
+ SET "IntervalStyle" TO 'postgres';
 
 CREATE OR REPLACE FUNCTION bellhop.sketch_in(what text[], names text[], buckets integer[], counts integer[])
  RETURNS integer

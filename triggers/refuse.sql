@@ -34,7 +34,7 @@ begin
     when not (new.key <> '' and length(new.key) <= 1000) then 'key_not_empty'
     when not (new.locks is null or bellhop.locks_ok(new.locks)) then 'locks_well_formed'
     when not (new.max_attempts >= 1) then 'max_attempts'
-    when not (new.msq ~ '\S') then 'msq_not_empty'
+    when not (new.msq ~ e'\\S') then 'msq_not_empty'
     when not (new.on_failure in ('fail', 'block', 'run')) then 'on_failure_known'
     when not (new.priority_name ~ '^[A-Za-z0-9]+$') then 'priority_name'
     when not (new.priority between -20 and 19) then 'priority_range'
@@ -53,7 +53,7 @@ begin
     message = format('new row for relation "jobqueue" violates check constraint "jobqueue_%s"', rule),
     constraint = 'jobqueue_' || rule, table = 'jobqueue', schema = 'bellhop',
     hint = case rule
-      when 'args_one_line' then 'An agent reads one line: write the break as JSON does (\n), or what is long into a table that args name.'
+      when 'args_one_line' then e'An agent reads one line: write the break as JSON does (\\n), or what is long into a table that args name.'
       when 'args_or_msq' then 'Give args, or msq: the rows of a query are what its agent is given.'
       when 'key_not_empty' then 'A key has 1 to 1000 letters; NULL is none.'
       when 'locks_well_formed' then 'A lock is level:name=exclusive, level:name=shared, or big; the name is * for all, ? for one that is not known yet.'

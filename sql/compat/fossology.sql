@@ -14,7 +14,7 @@ create sequence if not exists fossology.jobqueue_jq_pk_seq;
 
 create or replace view fossology.jobqueue as
   select j.id                                                                          as jq_pk,
-         case when j.vars->>'jobId' ~ '^\d{1,10}$' and (j.vars->>'jobId')::bigint <= 2147483647
+         case when j.vars->>'jobId' ~ e'^\\d{1,10}$' and (j.vars->>'jobId')::bigint <= 2147483647
               then (j.vars->>'jobId')::integer end                                     as jq_job_fk,
          j.type                                                                        as jq_type,
          coalesce(j.msq, j.args)                                                       as jq_args,
@@ -52,25 +52,25 @@ declare
 begin
   if is_query.named is null or is_query.args is null or is_query.named !~ '^[A-Za-z_][A-Za-z0-9_]*$'
      or lower(is_query.named) in ('no', 'yes', 'n', 'y', 'true', 'false', 'none', 'null')
-     or rest !~* '^\s*select\s' or rest ~ '--|/\*|\$\w*\$|\m[eEuUbBxX]&?''' then
+     or rest !~* e'^\\s*select\\s' or rest ~ e'--|/\\*|\\$\\w*\\$|\\m[eEuUbBxX]&?''' then
     return false;
   end if;
   rest := regexp_replace(rest, '''([^'']|'''')*''', ' 0 ', 'g');
-  rest := regexp_replace(rest, '^\s*select\s+(all\s+)?', '', 'i');
-  rest := regexp_replace(rest, '^distinct\s*\(\s*([\w.]+)\s*\)', '\1', 'i');
-  rest := regexp_replace(rest, '^distinct\s+', '', 'i');
+  rest := regexp_replace(rest, e'^\\s*select\\s+(all\\s+)?', '', 'i');
+  rest := regexp_replace(rest, e'^distinct\\s*\\(\\s*([\\w.]+)\\s*\\)', e'\\1', 'i');
+  rest := regexp_replace(rest, e'^distinct\\s+', '', 'i');
   loop -- what stands in parentheses has commas and FROMs of its own
     was := rest;
-    rest := regexp_replace(rest, '\([^()]*\)', ' 0 ', 'g');
+    rest := regexp_replace(rest, e'\\([^()]*\\)', ' 0 ', 'g');
     exit when rest = was;
   end loop;
-  if rest ~ '[()'']' or strpos(rest, ';') > 0 and rest !~ ';\s*$' then
+  if rest ~ '[()'']' or strpos(rest, ';') > 0 and rest !~ e';\\s*$' then
     return false;
   end if;
-  rest := regexp_replace(rest, '\s+(from|where|group|having|order|limit|offset|union|intersect|except|window|for|into)\M.*$|;\s*$', '', 'i');
+  rest := regexp_replace(rest, e'\\s+(from|where|group|having|order|limit|offset|union|intersect|except|window|for|into)\\M.*$|;\\s*$', '', 'i');
   foreach item in array string_to_array(rest, ',') loop
     -- `pfile_pk`, `p.pfile_pk`, `… as pfile_pk`, `… pfile_pk`, and each with quotes around the name
-    if item ~ ('(^|[\s.])"' || is_query.named || '"\s*$') or item ~* ('(^|[\s.])' || is_query.named || '\s*$') then
+    if item ~ (e'(^|[\\s.])"' || is_query.named || e'"\\s*$') or item ~* (e'(^|[\\s.])' || is_query.named || e'\\s*$') then
       return true;
     end if;
   end loop;

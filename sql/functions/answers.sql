@@ -6,7 +6,7 @@ set search_path = pg_catalog, pg_temp
 as $$
   select key = host or exists (
     select from unnest(serves) p
-     where key like replace(replace(replace(replace(replace(p, '\', '\\'), '%', '\%'), '_', '\_'), '*', '%'), '?', '_'))
+     where key like replace(replace(replace(replace(replace(p, e'\\', e'\\\\'), '%', e'\\%'), '_', e'\\_'), '*', '%'), '?', '_'))
 $$;
 
 revoke all on function bellhop.answers from public;

@@ -279,7 +279,7 @@ declare
   tab oid;
 begin
   select array_agg(x.id) into ids from bellhop.attachment x where x.name = attachment_under.name and x.detached_at is null;
-  if ids is null and name ~ '\S' then
+  if ids is null and name ~ e'\\S' then
     begin
       perform set_config('search_path', their_path, true);
       tab := pg_catalog.to_regclass(name);

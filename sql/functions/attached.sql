@@ -225,7 +225,7 @@ begin
   end if;
   if a.type is not null then -- an item: name="value" pairs, as the rows of a query are
     select format('pg_catalog.array_to_string(array[%s]::pg_catalog.text[], '' '')', string_agg(
-             format('%L || pg_catalog.replace(pg_catalog.replace(pg_catalog.replace(pg_catalog.replace(t.%I::pg_catalog.text, e''\\'', e''\\\\''), ''"'', e''\\"''), e''\n'', e''\\n''), e''\r'', e''\\r'') || ''"''',
+             format(e'%L || pg_catalog.replace(pg_catalog.replace(pg_catalog.replace(pg_catalog.replace(t.%I::pg_catalog.text, e''\\\\'', e''\\\\\\\\''), ''"'', e''\\\\"''), e''\\n'', e''\\\\n''), e''\\r'', e''\\\\r'') || ''"''',
                     translate(c.attname, e'\n\r', '  ') || '="', c.attname), ', ' order by c.attnum))
       into pairs
       from pg_attribute c

@@ -269,7 +269,7 @@ language sql immutable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
   select string_agg(m[1] || coalesce(args ->> m[2], ''), '' order by n)
-    from regexp_matches(template, '([^{]*)(?:\{([a-z_]+)\})?', 'g') with ordinality x (m, n)
+    from regexp_matches(template, e'([^{]*)(?:\\{([a-z_]+)\\})?', 'g') with ordinality x (m, n)
 $$;
 
 -- reason: a cause in words. An unknown one is a fault of bellhop, and says so rather than nothing.
@@ -287,6 +287,7 @@ $$;
 create or replace function bellhop.since(at timestamptz) returns text
 language sql stable parallel safe
 set search_path = pg_catalog, pg_temp
+set "DateStyle" = 'ISO, MDY' set "IntervalStyle" = 'postgres' -- of times in sentences
 as $$
   select ' since ' || date_trunc('second', at) || ' (' || date_trunc('second', greatest(clock_timestamp() - at, interval '0')) || ')'
 $$;

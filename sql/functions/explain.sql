@@ -5,6 +5,7 @@
 create or replace function bellhop.explanation(id bigint) returns table (code text, sentence text, next text)
 language plpgsql stable security definer
 set search_path = pg_catalog, bellhop, pg_temp
+set "DateStyle" = 'ISO, MDY' set "IntervalStyle" = 'postgres' -- of times in sentences
 as $$
 #variable_conflict use_column
 declare

@@ -3,6 +3,7 @@
 create or replace function bellhop.explain_row_of(attachment bigint, key text) returns table (code text, sentence text, next text)
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
+set "DateStyle" = 'ISO, MDY' set "IntervalStyle" = 'postgres' -- of times in sentences
 as $$
 #variable_conflict use_column
 declare

@@ -3,7 +3,7 @@
 create or replace function bellhop.masked(error text) returns text
 language sql immutable parallel safe
 begin atomic
-  select pg_catalog.regexp_replace(pg_catalog."left"(coalesce(substring(error from '^[^\n\r]*'), ''), 300), '[0-9][0-9a-fA-F]*', '#', 'g');
+  select pg_catalog.regexp_replace(pg_catalog."left"(coalesce(substring(error from e'^[^\\n\\r]*'), ''), 300), '[0-9][0-9a-fA-F]*', '#', 'g');
 end;
 
 revoke all on function bellhop.masked from public;

@@ -160,12 +160,12 @@ language sql immutable
 set search_path = pg_catalog, pg_temp
 as $$
   select case
-    when e.bad is not null then format('%L: there is no \%s in a regular expression of a filter', regex, e.bad)
-    when starts_with(regex, '***') or strpos(regex, '[[:<:]]') > 0 or strpos(regex, '[[:>:]]') > 0 or e.bare ~ '\(\?[^:]'
+    when e.bad is not null then format(e'%L: there is no \\%s in a regular expression of a filter', regex, e.bad)
+    when starts_with(regex, '***') or strpos(regex, '[[:<:]]') > 0 or strpos(regex, '[[:>:]]') > 0 or e.bare ~ e'\\(\\?[^:]'
       then format('%L: a regular expression of a filter has no lookaround, and no options but (?i), (?m) and (?s) in front', regex)
   end
-  from (select (select m[1] from regexp_matches(regex, '\\(.)', 'g') m where m[1] ~ '[A-Za-z0-9]' and m[1] !~ '[abfnrtvABdDsSwW0]' or ascii(m[1]) > 127 limit 1),
-               regexp_replace(regexp_replace(regexp_replace(regex, '\\.', 'x', 'g'), '\[\^?\]?[^]]*\]', 'x', 'g'), '^\(\?[ims]+\)', '')) e (bad, bare)
+  from (select (select m[1] from regexp_matches(regex, e'\\\\(.)', 'g') m where m[1] ~ '[A-Za-z0-9]' and m[1] !~ '[abfnrtvABdDsSwW0]' or ascii(m[1]) > 127 limit 1),
+               regexp_replace(regexp_replace(regexp_replace(regex, e'\\\\.', 'x', 'g'), e'\\[\\^?\\]?[^]]*\\]', 'x', 'g'), e'^\\(\\?[ims]+\\)', '')) e (bad, bare)
 $$;
 
 -- filter_flaw: what is wrong with an expression, or a part of it, as far as the database has to know; NULL: nothing.

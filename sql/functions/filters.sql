@@ -164,7 +164,7 @@ declare
   ms   numeric;
 begin
   if filter_check.action is null
-     or filter_check.action !~ '^(ACCEPT|CONTINUE|PAUSE|REJECT|RATE_LIMIT [1-9][0-9]{0,8}( per ([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+)?)$' then
+     or filter_check.action !~ e'^(ACCEPT|CONTINUE|PAUSE|REJECT|RATE_LIMIT [1-9][0-9]{0,8}( per ([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+)?)$' then
     raise check_violation using constraint = 'filter_action',
       message = coalesce(format('there is no action %L for a filter', filter_check.action), 'a filter needs an action'),
       hint = 'Write ACCEPT, CONTINUE, PAUSE, REJECT, RATE_LIMIT 2, or RATE_LIMIT 10 per 1m.';

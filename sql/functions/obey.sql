@@ -23,7 +23,7 @@ begin
      order by j.priority, j.id
        for update skip locked
   loop
-    words := regexp_split_to_array(btrim(c.args), '\s+');
+    words := regexp_split_to_array(btrim(c.args), e'\\s+');
     wrong := null;
     done := null;
     rest := words[2];
@@ -34,7 +34,7 @@ begin
       if bellhop.stop_instances(rest, coalesce(words[2] = 'now', false), c.said) = 0 then
         wrong := coalesce('no live instance is called ' || rest || ': see bellhop instances', 'no instance was running when this was said');
       end if;
-    elsif words[1] = 'killjob' and words[2] ~ '^\d{1,18}$' and cardinality(words) = 2 then
+    elsif words[1] = 'killjob' and words[2] ~ e'^\\d{1,18}$' and cardinality(words) = 2 then
       if words[2]::bigint = c.id then
         wrong := 'a command cannot kill itself';
       else

@@ -12,8 +12,8 @@ as $$
     -- The error is what the agent said, and no more of it: scheduler.SaidFailed.
     when reason = 'the agent said that it failed' then case when starts_with(error, 'killed: by ') then 'killed: by an operator' else reason end
     when starts_with(error, reason || ': ') then reason
-    when error ~ '^msq_error: .*\(SQLSTATE [0-9A-Z]{5}\)' then regexp_replace(error, '^(msq_error): .*?\(SQLSTATE ([0-9A-Z]{5})\).*$', '\1: SQLSTATE \2')
-    else regexp_replace(error, '^(.*?(exit status [0-9]+|killed by signal [0-9]+ \([^)]*\)|killed on order|BYE -?[0-9]+)): .*$', '\1')
+    when error ~ e'^msq_error: .*\\(SQLSTATE [0-9A-Z]{5}\\)' then regexp_replace(error, e'^(msq_error): .*?\\(SQLSTATE ([0-9A-Z]{5})\\).*$', e'\\1: SQLSTATE \\2')
+    else regexp_replace(error, e'^(.*?(exit status [0-9]+|killed by signal [0-9]+ \\([^)]*\\)|killed on order|BYE -?[0-9]+)): .*$', e'\\1')
   end
 $$;
 

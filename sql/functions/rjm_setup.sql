@@ -21,7 +21,7 @@ declare
   has      text[];
   n        integer := 1;
 begin
-  if rjm_setup.id !~ '^[A-Za-z0-9_:-]+\.[^./[:space:][:cntrl:]]+$' then
+  if rjm_setup.id !~ e'^[A-Za-z0-9_:-]+\\.[^./[:space:][:cntrl:]]+$' then
     raise invalid_parameter_value using message = format('%L is no id of a job', rjm_setup.id),
       hint = 'An id is a type, a dot and a nonce, such as billing.simpsons-42; the nonce has no dot, blank or slash.';
   elsif split_part(rjm_setup.id, '.', 1) in ('command', 'rjm') then

@@ -44,7 +44,7 @@ create or replace function bellhop.watched_table(named text) returns regclass
 language sql stable
 set search_path = pg_catalog, pg_temp
 as $$
-  select to_regclass(case when named ~ '^("[^"]+"|[^".]+)\.' then named else 'public.' || named end)
+  select to_regclass(case when named ~ e'^("[^"]+"|[^".]+)\\.' then named else 'public.' || named end)
 $$;
 
 -- watch_table: puts the trigger of a workflow's sensor in place, and takes away that of the one before. Where that cannot be done it

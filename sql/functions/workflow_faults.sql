@@ -48,7 +48,7 @@ as $$
     when wants in ('word', 'text') and v = 'null' then place || ' has no value; leave it out, or write "" for an empty one'
     when wants in ('word', 'text') and jsonb_typeof(v) <> 'string'
       then format('%s must be a string, not %s%s', place, bellhop.json_kind(v), case when jsonb_typeof(v) not in ('object', 'array') then '; put it in quotes' else '' end)
-    when wants = 'word' and v #>> '{}' ~ '^\s*$' then place || ' is empty'
+    when wants = 'word' and v #>> '{}' ~ e'^\\s*$' then place || ' is empty'
     when wants = 'flag' and jsonb_typeof(v) <> 'boolean' then format('%s must be true or false, not %s', place, bellhop.json_kind(v))
     when wants in ('list', 'words') and jsonb_typeof(v) <> 'array' then format('%s must be a list, not %s; %s', place, bellhop.json_kind(v), example)
     when wants = 'pairs' and jsonb_typeof(v) <> 'object' then format('%s must hold names and values, not %s; %s', place, bellhop.json_kind(v), example)
@@ -99,11 +99,11 @@ begin
     why := format('''%s'' may not stand in a level: letters a to z, digits, _ and - may', substr(level, at, 1));
   elsif substr(lock, eq + 1) not in ('exclusive', 'shared') then
     at := eq + 1; why := format('%s is no mode', to_json(substr(lock, eq + 1))); next := format('write %s=exclusive, or %1$s=shared', left(lock, eq - 1));
-  elsif named in ('', '\') then
+  elsif named in ('', e'\\') then
     at := colon + 1; why := 'the name is empty';
     next := format('write %s:NAME=%s, or %1$s:*=%2$s for all', level, substr(lock, eq + 1));
-  elsif octet_length(named) - (named like '\\%')::integer > 1024 then
-    at := colon + 1; why := format('the name has %s bytes, and may have 1024', octet_length(named) - (named like '\\%')::integer);
+  elsif octet_length(named) - (named like e'\\\\%')::integer > 1024 then
+    at := colon + 1; why := format('the name has %s bytes, and may have 1024', octet_length(named) - (named like e'\\\\%')::integer);
     next := 'write a shorter one, a hash for instance';
   else
     return null;
@@ -119,19 +119,19 @@ language plpgsql immutable strict parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  list  text[] := regexp_split_to_array(btrim(schedule, e' \t\n\r'), '\s+');
+  list  text[] := regexp_split_to_array(btrim(schedule, e' \t\n\r'), e'\\s+');
   f     record;
   part  text;
   one   text;
   span  text;
   v     integer[];
 begin
-  if schedule ~ '^\s*@' then
+  if schedule ~ e'^\\s*@' then
     return case when lower(btrim(schedule)) not in ('@hourly', '@daily', '@midnight', '@weekly', '@monthly', '@yearly', '@annually')
                 then format('%s is no schedule: there are @hourly, @daily, @weekly, @monthly and @yearly', to_json(btrim(schedule))) end;
-  elsif schedule ~ '^\s*$' or cardinality(list) not in (5, 6) then
+  elsif schedule ~ e'^\\s*$' or cardinality(list) not in (5, 6) then
     return format('%s has %s fields: it takes 5 (minute hour day month weekday), or 6 with seconds first', to_json(schedule),
-                  case when schedule ~ '^\s*$' then 0 else cardinality(list) end);
+                  case when schedule ~ e'^\\s*$' then 0 else cardinality(list) end);
   end if;
   for f in select x.*, list[x.n - 6 + cardinality(list)] as text from (values
       (1, 'second', 0, 59, '{}'::text[]), (2, 'minute', 0, 59, '{}'), (3, 'hour', 0, 23, '{}'), (4, 'day', 1, 31, '{}'),
@@ -347,19 +347,19 @@ begin
     select t.n, f from step t cross join lateral (values
       (case when t.s ->> 'type' in ('command', 'dummy') then format('a step cannot be of type %s, which no agent runs', t.s ->> 'type') end),
       (case when t.s ->> 'args' is not null and t.s ->> 'msq' is not null then 'a step has args or msq, and not both' end),
-      (case when t.s ->> 'msq' ~ '^\s*$' then 'the query is empty; leave it out' end),
-      (case when t.s ->> 'args' ~ '[\n\r]' then 'there is a line break in the args; args are one line' end),
+      (case when t.s ->> 'msq' ~ e'^\\s*$' then 'the query is empty; leave it out' end),
+      (case when t.s ->> 'args' ~ e'[\\n\\r]' then 'there is a line break in the args; args are one line' end),
       (case when (t.s ->> 'priority')::numeric not between -20 and 19
             then format('priority %s is out of range; from -20, which is first, to 19', t.s ->> 'priority') end),
       (case when t.s ->> 'on_failure' not in ('fail', 'run') then format('on_failure cannot be %s; known are fail, run', t.s -> 'on_failure') end)
     ) x (f)
     union all -- What parameters decide is seen when a run is made.
-    select x.n, bellhop.lock_fault(regexp_replace(x.t, '=\$\{[A-Za-z_][A-Za-z0-9_]*\}$', '=exclusive'))
+    select x.n, bellhop.lock_fault(regexp_replace(x.t, e'=\\$\\{[A-Za-z_][A-Za-z0-9_]*\\}$', '=exclusive'))
       from text x where x.field = 'locks' and split_part(x.t, ':', 1) not like '%${%'
     union all
     select x.n, case when m.part[1] = '${' then '${ without a name and a } behind it: "${"; write ${NAME}, or $${ where the text is to hold ${'
                      else format('there is no parameter %s; name it under parameters, or write $${%1$s} if the text is to hold that', m.part[2]) end
-      from text x cross join lateral regexp_matches(x.t, '(\$\$\{|\$\{([A-Za-z_][A-Za-z0-9_]*)\}|\$\{|\$|[^$]+)', 'g') m (part)
+      from text x cross join lateral regexp_matches(x.t, e'(\\$\\$\\{|\\$\\{([A-Za-z_][A-Za-z0-9_]*)\\}|\\$\\{|\\$|[^$]+)', 'g') m (part)
      where x.t like '%${%'
        and (m.part[1] = '${' or m.part[2] <> all (builtin) and not coalesce(nullif(definition -> 'parameters', 'null') ? m.part[2], false))
     union all
@@ -368,7 +368,7 @@ begin
        where w not in ('succeeded', 'failed', 'skipped')
       union all
       select format('notify[%s]: %s is no address; write it like ops@example.org', m.n - 1, to_json(a)) from jsonb_array_elements_text(nullif(m.v -> 'mail', 'null')) a
-       where a !~ '^([^@]+|"[^"]*")@[^@\s]+$|<[^@<>\s]+@[^@<>\s]+>$'
+       where a !~ e'^([^@]+|"[^"]*")@[^@\\s]+$|<[^@<>\\s]+@[^@<>\\s]+>$'
       union all
       select case when m.v ->> 'webhook' !~ '^https?://[^/]' then format('notify[%s].webhook: %s is no URL', m.n - 1, m.v -> 'webhook')
                   when m.v ->> 'webhook' ~ '^https?://[^/]*@'

@@ -11,7 +11,7 @@ as $f$
   select case when strpos(template, '${') = 0 then template else (
     select string_agg(case when m.part[1] = '$${' then '${' when m.part[2] is not null then coalesce(given ->> m.part[2], m.part[1]) else m.part[1] end,
                       '' order by m.n)
-      from regexp_matches(template, '(\$\$\{|\$\{([A-Za-z_][A-Za-z0-9_]*)\}|\$|[^$]+)', 'g') with ordinality as m (part, n)) end
+      from regexp_matches(template, e'(\\$\\$\\{|\\$\\{([A-Za-z_][A-Za-z0-9_]*)\\}|\\$|[^$]+)', 'g') with ordinality as m (part, n)) end
 $f$;
 
 -- An older one, which knew of one queued run only.
@@ -320,10 +320,10 @@ declare
   what text;
 begin
   what := case
-    when event ~ '^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$' then 'slots'
-    when event ~ '^run=\d+(/\d+)?$' then 'ends of runs'
+    when event ~ e'^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\dZ$' then 'slots'
+    when event ~ e'^run=\\d+(/\\d+)?$' then 'ends of runs'
     when event ~ '^http=' then 'requests (bellhop.workflow_http)'
-    when event ~ '^(notify|file|kafka)=\d+$' then 'events without a name of their own'
+    when event ~ e'^(notify|file|kafka)=\\d+$' then 'events without a name of their own'
     when sensor ? 'table' and starts_with(event, (sensor ->> 'table') || '=') then 'rows of its table'
     when sensor ? 'file' and starts_with(event, '/') then 'files'
     when sensor ? 'kafka' and starts_with(event, (sensor ->> 'topic') || '/') then 'records of its topic'

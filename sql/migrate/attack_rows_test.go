@@ -9,7 +9,8 @@ import (
 // hostile is a type of the attacker's: what makes it, what it is called, a value of it, and that value as text.
 type hostile struct{ make, name, value, text string }
 
-// hostiles are types whose code PostgreSQL calls by itself somewhere: in casts, CHECKs, operators and functions of ranges.
+// hostiles are types whose code PostgreSQL calls by itself somewhere: in casts, CHECKs, operators and functions of
+// ranges.
 func hostiles(schema string) []hostile {
 	s := schema + "."
 	return []hostile{
@@ -65,8 +66,8 @@ func (a *attacker) quiet() {
 	a.heard = nil
 }
 
-// Rows are given to the trigger that submitters may have on tables of theirs: of each type, as the key and as a parameter, in each kind of
-// table. Each is an event, and its values arrive in the text form that the type has.
+// Rows are given to the trigger that submitters may have on tables of theirs: of each type, as the key and as a
+// parameter, in each kind of table. Each is an event, and its values arrive in the text form that the type has.
 func TestAttack_NoTypeOfARowIsRunByTheTriggerThatReadsIt(t *testing.T) {
 	t.Parallel()
 	admin, url := setup(t)
@@ -250,7 +251,8 @@ func TestAttack_AnOldSnapshotDoesNotHideAType(t *testing.T) {
 	}
 }
 
-// The name under which an order is kept is the login's, whatever that says of itself. A login that schedules speaks for others.
+// The name under which an order is kept is the login's, whatever that says of itself. A login that schedules
+// speaks for others.
 func TestAttack_NobodyGivesOrdersInAnothersName(t *testing.T) {
 	t.Parallel()
 	admin, url := setup(t)

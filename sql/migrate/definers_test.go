@@ -20,8 +20,8 @@ var (
 	reads    = regexp.MustCompile(`(?i)\b(?:from|join|update|into|table)\s+(?:only\s+)?("[^"]+"|[a-z_][\w$]*)\s*([.(]?)`)
 )
 
-// liberties gives what the body of a definer trigger function may not do on a table of others: NEW and OLD may have any type, and a
-// transition table any name.
+// liberties gives what the body of a definer trigger function may not do on a table of others: NEW and OLD may
+// have any type, and a transition table any name.
 func liberties(body string) (found []string) {
 	body = literals.ReplaceAllString(comments.ReplaceAllString(body, ""), "''")
 	for _, at := range ofRow.FindAllString(handed.ReplaceAllString(body, ""), -1) {
@@ -36,8 +36,8 @@ func liberties(body string) (found []string) {
 	return found
 }
 
-// Trigger functions that others put on tables of theirs, and that run with the rights of bellhop's owner, touch neither a value nor a name
-// that is the other's.
+// Trigger functions that others put on tables of theirs, and that run with the rights of bellhop's owner, touch
+// neither a value nor a name that is the other's.
 func TestSafety_TriggersOnOthersTables(t *testing.T) {
 	t.Parallel()
 	admin, _ := setup(t)
@@ -81,7 +81,8 @@ func TestSafety_TriggersOnOthersTables(t *testing.T) {
 	}
 }
 
-// No function with its owner's rights, and none that a role may call, has a parameter of which the caller chooses the type.
+// No function with its owner's rights, and none that a role may call, has a parameter of which the caller chooses
+// the type.
 func TestSafety_NoFunctionTakesAValueOfAnyType(t *testing.T) {
 	t.Parallel()
 	admin, _ := setup(t)
@@ -94,8 +95,8 @@ func TestSafety_NoFunctionTakesAValueOfAnyType(t *testing.T) {
 	}
 }
 
-// Functions that put statements together, each with what it takes names from. One more needs an entry here: each name in it
-// is quoted (%I, quote_ident, a regclass), and each value a literal (%L) or a parameter.
+// Functions that put statements together, each with what it takes names from. One more needs an entry here: each
+// name in it is quoted (%I, quote_ident, a regclass), and each value a literal (%L) or a parameter.
 func TestSafety_FunctionsThatPutStatementsTogether(t *testing.T) {
 	t.Parallel()
 	admin, _ := setup(t)

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// A column that is a parameter, or names the event, arrives as JSON writes it, whatever the session's settings say of text.
+// A column that is a parameter, or names the event, arrives as JSON writes it, whatever the session's settings say
+// of text.
 func TestWorkflow_ValuesOfRowsAreAsInJSON(t *testing.T) {
 	t.Parallel()
 	e := openEnv(t)
@@ -24,7 +25,8 @@ func TestWorkflow_ValuesOfRowsAreAsInJSON(t *testing.T) {
 		e.exec(fmt.Sprintf("insert into %s values (1, %s)", name, c.value))
 		got := e.one(fmt.Sprintf(`select coalesce((select v.parameters ->> 'v' from bellhop.event v where v.workflow = '%s'), '(null)') = coalesce((select to_jsonb(t) ->> 'v' from %[1]s t), '(null)')`, name))
 		if got != "true" {
-			t.Errorf("%s %s is told as %s", c.kind, c.value, e.one("select parameters from bellhop.event where workflow = $1", name))
+			told := e.one("select parameters from bellhop.event where workflow = $1", name)
+			t.Errorf("%s %s is told as %s", c.kind, c.value, told)
 		}
 	}
 }
