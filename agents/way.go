@@ -13,6 +13,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"syscall"
+	"unicode/utf8"
 
 	"bellhop/agents/guard"
 	"bellhop/scheduler"
@@ -74,9 +75,9 @@ var sshOptions = []string{
 	"ControlMaster=no",   // one that is there is used; none is left behind
 }
 
-// argv is the whole command that starts args on the host. ssh joins words and a
-// shell there splits them again, so for ssh they are one word, quoted; for any
-// other connect they follow as they are.
+// argv is the whole command that starts args on the host. ssh joins words and the
+// login shell there splits them again, so for ssh they are one line; for any other
+// connect they follow as they are.
 func (w *way) argv(args []string) []string {
 	if !w.ssh {
 		return append(append([]string(nil), w.connect...), args...)
@@ -89,7 +90,7 @@ func (w *way) argv(args []string) []string {
 		}
 	}
 	argv = append(argv, w.connect[1:]...)
-	return append(argv, shellWords(args))
+	return append(argv, shellLine(args))
 }
 
 // sets reports whether ssh's arguments set an option: -o Name=…, -oName …
@@ -111,46 +112,38 @@ func sets(args []string, name string) bool {
 	return false
 }
 
-// shellWords quotes words so that any login shell takes them apart again: what
-// a shell could take amiss stands in single quotes, but for the three signs
-// that some shell (csh, fish) sees even there.
-func shellWords(words []string) string {
-	var b strings.Builder
-	for i, word := range words {
-		if i > 0 {
-			b.WriteByte(' ')
-		}
-		quoteWord(&b, word)
+// shellLine is a line that starts words, and that every login shell reads alike:
+// sh, bash, zsh, csh, tcsh and fish agree on what stands between single quotes if
+// that has no line break, no quote, no backslash before one of these, and no "!".
+// So those are written as printf's %b wants them, and sh takes the words apart.
+// They come in short pieces, since a csh refuses a word of more than 1,024 bytes.
+func shellLine(words []string) string {
+	text := "exec"
+	for _, word := range words {
+		text += " '" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 	}
+	var b strings.Builder
+	b.WriteString(`exec /bin/sh -c 'eval "$(IFS=; printf %b "$*")"' sh '`)
+	piece := 0
+	for i := range len(text) {
+		if piece >= shellPiece && utf8.RuneStart(text[i]) {
+			b.WriteString("' '")
+			piece = 0
+		}
+		before := b.Len()
+		if c := text[i]; c < ' ' || c == 0x7f || strings.IndexByte(`'\!`, c) >= 0 {
+			fmt.Fprintf(&b, `\0%03o`, c)
+		} else {
+			b.WriteByte(c)
+		}
+		piece += b.Len() - before
+	}
+	b.WriteString("'")
 	return b.String()
 }
 
-func quoteWord(b *strings.Builder, word string) {
-	if word == "" {
-		b.WriteString("''")
-		return
-	}
-	for len(word) > 0 {
-		if strings.IndexByte(`'\!`, word[0]) >= 0 {
-			b.WriteByte('\\')
-			b.WriteByte(word[0])
-			word = word[1:]
-			continue
-		}
-		end := strings.IndexAny(word, `'\!`)
-		if end < 0 {
-			end = len(word)
-		}
-		if part := word[:end]; strings.Trim(part, plainSigns) == "" {
-			b.WriteString(part)
-		} else {
-			b.WriteString("'" + part + "'")
-		}
-		word = word[end:]
-	}
-}
-
-const plainSigns = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:,@"
+// shellPiece is about how long a word for a login shell gets.
+const shellPiece = 400
 
 // wayVars are of the scheduler's environment what the command that reaches a
 // host may need: ssh's agent, where containers are run.
