@@ -13,6 +13,7 @@ type end struct {
 	status syscall.WaitStatus
 	reason guard.Reason
 	lost   bool // the guard died before it could tell
+	guard  int  // which one
 	line   *LineError
 }
 

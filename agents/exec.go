@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strconv"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"bellhop/agents/guard"
@@ -184,6 +185,9 @@ func (p *Process) notRun(err error) {
 		p.answer(false, refusedCode, 0, scheduler.Account{Reason: err.Error()})
 	case errors.As(err, &command):
 		p.answer(false, command.code, 0, scheduler.Account{Reason: err.Error()})
+	case errors.Is(err, scheduler.ErrUnguarded): // it may have begun, and killed it
+		p.exited(scheduler.ChildEvent{ExitCode: 128 + int(syscall.SIGKILL), Signal: int(syscall.SIGKILL), Error: err.Error(),
+			Stop: scheduler.StopUnguarded, Guards: p.unguarded(0)})
 	default:
 		line := p.hand
 		p.inHand = false

@@ -14,7 +14,7 @@ import (
 // meanwhile Close and Kill reach the guard that is under way.
 func (p *Process) begin(r guard.Request, w wires) (*guarded, error) {
 	way := p.launcher.ways[p.host]
-	at := childRef{child: p.child, far: p.launcher.farOf(p.host)}
+	at := childRef{child: p.child, far: p.launcher.farOf(p.host), alone: p.alone()}
 	r.OneStream = w.oneStream
 	if way == nil {
 		return p.launcher.start(at, r, w, p.leaseLeft)

@@ -78,7 +78,7 @@ func (l *Launcher) startGuard(
 	case err != nil:
 		err = fmt.Errorf("start a guard (%s): %w", l.guardPath, err)
 	case p.far == "":
-		err = l.handOver(g, theirs, r, lease)
+		err = l.handOver(g, p.alone, theirs, r, lease)
 	case len(r.Encode()) > guard.MaxRequest:
 		err = errArgsTooLong
 	default:
@@ -335,7 +335,7 @@ func (g *guarded) ended(r guard.Report, err error) end {
 	defer g.shared.leave(g)
 	if err != nil || r.Kind != guard.Exited {
 		g.shared.fallen()
-		return end{status: syscall.WaitStatus(syscall.SIGKILL), lost: true}
+		return end{status: syscall.WaitStatus(syscall.SIGKILL), lost: true, guard: g.shared.pid}
 	}
 	return end{status: syscall.WaitStatus(r.Value), reason: r.Reason}
 }

@@ -35,6 +35,9 @@ type Launcher struct {
 	guarding sync.Mutex
 	shared   *sharedGuard // of the children on this machine; nil until the first
 
+	suspecting sync.Mutex
+	suspects   scheduler.Suspects // of the death of a guard
+
 	telling sync.Mutex // one line at a time to stderr
 }
 
@@ -179,6 +182,7 @@ func (l *Launcher) tell(line []byte) {
 type childRef struct {
 	child scheduler.ChildName
 	far   scheduler.HostName // empty: this machine
+	alone bool               // under a guard of its own
 }
 
 // farOf is the host, unless it is this machine.

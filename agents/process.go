@@ -330,11 +330,15 @@ func (p *Process) obituary(e end, reason string) scheduler.ChildEvent {
 	if e.line != nil {
 		why = scheduler.Account{Reason: e.line.Error()}
 	}
-	return scheduler.ChildEvent{
+	ev := scheduler.ChildEvent{
 		ExitCode: e.exitCode(),
 		Signal:   e.signal(),
 		Error:    why.Reason,
 		Message:  why.Message,
 		Stop:     e.order(),
 	}
+	if e.lost {
+		ev.Guards = p.unguarded(e.guard)
+	}
+	return ev
 }

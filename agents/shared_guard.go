@@ -34,12 +34,13 @@ type sharedGuard struct {
 	once    sync.Once
 }
 
-// guardFor enters a ward under the guard that is there, or under a new one.
-func (l *Launcher) guardFor(g *guarded) (*sharedGuard, error) {
+// guardFor enters a ward under the guard that is there, or under a new one; alone
+// under one that guards nothing else.
+func (l *Launcher) guardFor(g *guarded, alone bool) (*sharedGuard, error) {
 	l.guarding.Lock()
 	defer l.guarding.Unlock()
 	instance := l.instance.Load()
-	if s := l.shared; s != nil {
+	if s := l.shared; s != nil && !alone {
 		if s.instance != instance {
 			s.retire()
 		}
@@ -52,7 +53,11 @@ func (l *Launcher) guardFor(g *guarded) (*sharedGuard, error) {
 		return nil, fmt.Errorf("start a guard (%s): %w", l.guardPath, err)
 	}
 	s.enter(g)
-	l.shared = s
+	if alone {
+		s.retire() // it ends after this ward
+	} else {
+		l.shared = s
+	}
 	return s, nil
 }
 
@@ -193,9 +198,11 @@ func (s *sharedGuard) members() []*guarded {
 // handOver enters a ward under a guard and gives it its descriptors and, where it
 // is not long, its request. A guard that died with nobody there to see it is no
 // reason not to start.
-func (l *Launcher) handOver(g *guarded, theirs [4]int, r guard.Request, lease func() time.Duration) (err error) {
+func (l *Launcher) handOver(
+	g *guarded, alone bool, theirs [4]int, r guard.Request, lease func() time.Duration,
+) (err error) {
 	for range 3 {
-		if g.shared, err = l.guardFor(g); err != nil {
+		if g.shared, err = l.guardFor(g, alone); err != nil {
 			return err
 		}
 		left := lease()

@@ -1,6 +1,7 @@
 package agents
 
 import (
+	"errors"
 	"syscall"
 	"time"
 
@@ -25,6 +26,9 @@ func (p *Process) startWarm() error {
 	}
 	g, err := p.begin(request, wires{stdin: true})
 	if err != nil {
+		if errors.Is(err, scheduler.ErrUnguarded) {
+			p.unguarded(0)
+		}
 		return err
 	}
 	p.attachTo(g)

@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"slices"
+	"strconv"
 	"time"
 )
 
@@ -156,6 +157,9 @@ func (c Child) gone(ev ChildEvent, now time.Time) (Child, []Effect) {
 			r.Outcome, r.Error, r.Message = OutcomeCancelled, "cancelled while it ran", ""
 		case order == StopTimeout && lines[0].handle() == c.late:
 			r.Outcome, r.Error, r.Message = OutcomeTimedOut, c.Blame.Reason, ""
+		case order == StopUnguarded && ev.Guards >= GuardDeaths:
+			r.Outcome, r.Guard, r.Message = OutcomeDied, true, ""
+			r.Error = "kills_guard: " + strconv.Itoa(ev.Guards) + " times the guard of its agent died while it ran"
 		case !order.Ours():
 			all := c.Blame.And(ev.account())
 			r.Outcome, r.Error, r.Message = OutcomeDied, all.Reason, all.Message

@@ -63,6 +63,7 @@ type ChildEvent struct {
 	Lines     []Line     // Given, Returned
 	Stop      StopReason // Free, Kill: why. Exited: on whose wish, where the process says that it was ours
 	Now       bool       // Cancel
+	Guards    int        // Exited, StopUnguarded: how many guards the line in hand has taken along, this one too
 }
 
 // StopReason is why a child was told to die. A death under an order is never

@@ -37,6 +37,7 @@ type Result struct {
 	Message   string // what the agent said while it had the line, for operators
 	Successes int
 	Answer    *Answer // what it said besides; nil: nothing
+	Guard     bool    // Died: it has taken its guard along, and once too often
 	Again     bool    // Lost: for want of something that others have; it is tried again after a pause
 	Child     ChildName
 	Host      HostName

@@ -85,7 +85,7 @@ func Judge(r *Result, p RetryPolicy, u float64) Verdict {
 		return Verdict{State: Ready, Release: true, Delay: p.snooze(r)}
 	}
 	v := Verdict{State: Failed, Counts: true, Death: r.Outcome == OutcomeDied}
-	if v.Death && r.Line.Deaths+1 >= QuarantineDeaths {
+	if r.Guard || v.Death && r.Line.Deaths+1 >= QuarantineDeaths {
 		v.State = Quarantined
 		return v
 	}

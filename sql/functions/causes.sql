@@ -149,6 +149,8 @@ as $$
       'Its agent died with it in hand, exit code {exit_code}: {error}', 'bellhop logs -e {id}'),
     ('no_heartbeat', 'ended', false, 'its agent (dialect fossology) said for too long that nothing moves, or nothing at all',
       'Its agent was ended, since it did not move: {error}', 'bellhop logs -e {id}'),
+    ('kills_guard', 'ended', false, 'three times the guard of its agent died while it ran: it kills its parent, say',
+      'It takes the guard of its agent along, and runs no more: {error}', 'bellhop logs -e {id}'),
     ('quarantined', 'ended', false, 'three agents died of it; mend the agent or the job',
       '{deaths} agents have died of it, and no more shall: {error}', 'bellhop logs -e {id}'),
     ('engine_lost', 'ended', false, 'it ran on an engine, which does not know it any more; nobody knows how it ended',

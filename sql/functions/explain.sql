@@ -245,6 +245,7 @@ begin
     what := case when j.state = 'cancelled' and what in ('filter_rejected', 'expired') then what
                  when j.state = 'succeeded' and j.ended_as = 'skipped' and j.attempt = 0 then 'skipped/passed_over'
                  when j.state = 'succeeded' and j.ended_as is not null then j.ended_as
+                 when j.state = 'quarantined' and j.error like 'kills_guard: %' then 'kills_guard'
                  when j.state in ('succeeded', 'cancelled', 'quarantined') then j.state
                  when j.killed_by is not null and j.error like 'killed: %' then 'killed'
                  when j.type = 'command' then 'command_failed'
