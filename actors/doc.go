@@ -5,7 +5,12 @@
 //	supervisor
 //	├─ bell         hears the ring, finds out when it is deaf, keeps the safety scan
 //	├─ attachments  jobs of rows of users' tables
+//	├─ sensors      starts workflows when their time comes
+//	├─ courier      sends notifications of runs
+//	├─ watches      looks for files, records of Kafka and channels of NOTIFY
+//	├─ keeper       deletes what was over long ago
 //	├─ gate         spares producers the ringing
+//	├─ locks        answers what running jobs ask of locks
 //	├─ maintenance  what the clock asks for, beside the hot path
 //	├─ membership   heartbeat, lease, and the other instances' deaths
 //	├─ dispatcher   demand (credits of hosts) → claim → deal

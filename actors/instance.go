@@ -46,7 +46,6 @@ type Config struct {
 	Agents    []AgentType
 	Heartbeat time.Duration
 	Lag       time.Duration
-	Grace     time.Duration
 	Respawn   scheduler.RespawnPolicy
 	Idle      time.Duration
 	MinReady  time.Duration

@@ -110,7 +110,7 @@ func (w *worker) start(url string, stop func()) (*running, error) {
 	beat := fmt.Sprintf("bellhop_beat_%016x", rand.Uint64())
 	i.System = actors.Start(actors.Config{
 		Hosts: []actors.HostSpec{{Name: scheduler.HostName(me.Hosts[0].Name), Slots: w.slots}}, Agents: w.agents(),
-		Heartbeat: heartbeat, Lag: lag, Grace: w.grace,
+		Heartbeat: heartbeat, Lag: lag,
 		Respawn: scheduler.RespawnPolicy{Deaths: 5, Window: 5 * time.Minute},
 		Idle:    15 * time.Minute, MinReady: 20 * time.Second, KillAfter: 20 * time.Second,
 		Scan: 5 * time.Second, ExclusiveAfter: time.Minute, Cursors: cursors, Retry: scheduler.DefaultRetry, Log: w.log,

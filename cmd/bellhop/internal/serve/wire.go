@@ -307,7 +307,7 @@ func startTree(
 	})
 	tree := actors.Start(actors.Config{
 		Hosts: hostSpecs(c), Agents: agentTypes(c),
-		Heartbeat: c.Instance.Heartbeat, Lag: c.Instance.Lag, Grace: c.Instance.Grace,
+		Heartbeat: c.Instance.Heartbeat, Lag: c.Instance.Lag,
 		Respawn: scheduler.RespawnPolicy{Deaths: c.Limits.Deaths, Window: c.Limits.Window},
 		Idle:    c.Limits.Idle, MinReady: c.Limits.MinReady, KillAfter: c.Limits.KillAfter,
 		Scan: safetyScan, ExclusiveAfter: exclusiveAfter, Cursors: cursors, Retry: scheduler.DefaultRetry, Log: log,
