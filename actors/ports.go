@@ -189,7 +189,7 @@ type Watches interface {
 	// Mine are the sensors that this instance watches.
 	Mine(ctx context.Context, me scheduler.InstanceID) ([]workflow.Watch, error)
 	// Happened keeps events; mine is false where the workflow is another instance's by now, and nothing was kept.
-	Happened(ctx context.Context, me scheduler.InstanceID, name string, list []workflow.Happening) (mine bool, err error)
+	Happened(ctx context.Context, me scheduler.InstanceID, name string, seen workflow.Sight) (mine bool, err error)
 	// Lag tells how many messages of its topic a sensor has not read yet. Failing forgets it.
 	Lag(ctx context.Context, me scheduler.InstanceID, name string, lag int64) error
 	// Failing tells why a sensor sees nothing; empty: it does again.
@@ -201,7 +201,7 @@ type Lookout interface {
 	// Watch calls happened with what a sensor sees, until ctx ends or it cannot go on. What happened has returned no
 	// error for is kept. well is called whenever it sees again, and lag now and then, of a topic.
 	Watch(ctx context.Context, w workflow.Watch, well func(), lag func(context.Context, int64),
-		happened func(context.Context, []workflow.Happening) error) error
+		happened func(context.Context, workflow.Sight) error) error
 }
 
 // Retention deletes what was over for long enough.

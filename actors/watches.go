@@ -132,10 +132,16 @@ func (w watch) run(ctx context.Context) {
 			if lag != w.lag && w.kept.Lag(ctx, w.me, w.Workflow, lag) == nil {
 				w.lag = lag
 			}
-		}, func(ctx context.Context, list []workflow.Happening) error {
-			mine, err := w.kept.Happened(ctx, w.me, w.Workflow, list)
-			if err == nil && !mine {
+		}, func(ctx context.Context, seen workflow.Sight) error {
+			mine, err := w.kept.Happened(ctx, w.me, w.Workflow, seen)
+			switch {
+			case err == nil && !mine:
 				err = workflow.ErrNotMine
+			case err == nil && seen.Place != nil: // the next try goes on there
+				w.Place = seen.Place
+			}
+			if err == nil && seen.Remark != nil && *seen.Remark != "" {
+				w.log.Warn("a sensor passes something over, or begins again", "workflow", w.Workflow, "remark", *seen.Remark)
 			}
 			return err
 		})

@@ -33,7 +33,7 @@ func (k *outlook) Mine(context.Context, scheduler.InstanceID) ([]workflow.Watch,
 	return k.mine, nil
 }
 
-func (k *outlook) Happened(context.Context, scheduler.InstanceID, string, []workflow.Happening) (bool, error) {
+func (k *outlook) Happened(context.Context, scheduler.InstanceID, string, workflow.Sight) (bool, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.owner {
@@ -57,7 +57,7 @@ func (k *outlook) Lag(_ context.Context, _ scheduler.InstanceID, _ string, lag i
 }
 
 func (k *outlook) Watch(ctx context.Context, w workflow.Watch, well func(), lag func(context.Context, int64),
-	happened func(context.Context, []workflow.Happening) error) error {
+	happened func(context.Context, workflow.Sight) error) error {
 	k.mu.Lock()
 	k.calls[w.Workflow+w.Sensor.Notify]++
 	k.open[w.Workflow]++
@@ -75,7 +75,7 @@ func (k *outlook) Watch(ctx context.Context, w workflow.Watch, well func(), lag 
 		return err
 	}
 	well()
-	if err := happened(ctx, []workflow.Happening{{Event: "x"}}); err != nil {
+	if err := happened(ctx, workflow.Sight{Events: []workflow.Happening{{Event: "x"}}}); err != nil {
 		return err
 	}
 	<-ctx.Done()

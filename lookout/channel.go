@@ -36,7 +36,7 @@ func (l *Lookout) channel(ctx context.Context, w workflow.Watch, well func(), ha
 			h.Event = workflow.Named("notify=" + name)
 		}
 		for {
-			err := happened(ctx, []workflow.Happening{h})
+			err := happened(ctx, workflow.Sight{Events: []workflow.Happening{h}})
 			if err == nil || ctx.Err() != nil || !again(err) {
 				return err
 			}

@@ -71,7 +71,7 @@ func (l *Lookout) files(ctx context.Context, w workflow.Watch, well func(), happ
 					Given: map[string]string{"FILE": path, "NAME": filepath.Base(path), "SIZE": fmt.Sprint(is.size)},
 				})
 			}
-			if err := happened(ctx, events); err != nil {
+			if err := happened(ctx, workflow.Sight{Events: events}); err != nil {
 				return err
 			}
 			for _, name := range list[:n] {

@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
+	"encoding/base64"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"strings"
 	"time"
@@ -76,13 +78,14 @@ func (l *Lookout) topic(ctx context.Context, w workflow.Watch, well func(), lag 
 		return err
 	}
 	// What a producer's transactions leave between the records counts as read, too: else it would be behind for ever.
-	client, err := kgo.NewClient(append(options, kgo.KeepControlRecords())...)
+	// What has become of an offset that is not there is for Begin to say, and not for the client to pass over.
+	client, err := kgo.NewClient(append(options, kgo.KeepControlRecords(), kgo.ConsumeResetOffset(kgo.NoResetOffset()))...)
 	if err != nil {
 		return err
 	}
 	defer client.Close()
 	t := &topic{Watch: w, client: client, admin: kadm.NewClient(client), group: "bellhop." + w.Workflow,
-		at: map[int32]int64{}, every: cmp.Or(l.stand, standEvery)}
+		happened: happened, read: map[int32]bool{}, every: cmp.Or(l.stand, standEvery)}
 	every := cmp.Or(l.every, partitionsEvery)
 	defer l.forget(w.Workflow)
 	find := func(first bool) error {
@@ -109,7 +112,7 @@ func (l *Lookout) topic(ctx context.Context, w workflow.Watch, well func(), lag 
 				return fmt.Errorf("read topic %s: %w", w.Sensor.Topic, e.Err)
 			}
 		}
-		if err := t.keep(ctx, fetches, happened); err != nil {
+		if err := t.keep(ctx, fetches); err != nil {
 			return err
 		}
 		if now := time.Now(); !now.Before(next) {
@@ -124,92 +127,129 @@ func (l *Lookout) topic(ctx context.Context, w workflow.Watch, well func(), lag 
 // topic is one that is being watched.
 type topic struct {
 	workflow.Watch
-	client *kgo.Client
-	admin  *kadm.Client
-	group  string
-	at     map[int32]int64 // the partitions that are read, and which offset is next
-	every  time.Duration   // how often it is said again where the group stands
-	said   time.Time       // when it last was
+	client   *kgo.Client
+	admin    *kadm.Client
+	group    string
+	happened Happened
+	place    workflow.Place
+	read     map[int32]bool // the partitions that are read
+	every    time.Duration  // how often it is said again where the group stands
+	said     time.Time      // when it last was
 }
 
-// find begins to read partitions that are not read yet: where the group has stood, or, where it was nowhere yet, at the
-// end, and one that has come while we read at its begin. With catch_up: none at the end, always. behind is how many
-// messages of all are not read yet.
-func (t *topic) find(ctx context.Context, first bool) (behind int64, err error) {
-	ctx, cancel := context.WithTimeout(ctx, kafkaPatience)
-	defer cancel()
+// look asks the cluster about the topic.
+func (t *topic) look(ctx context.Context) (seen workflow.TopicSeen, err error) {
 	name := t.Sensor.Topic
+	all, err := t.admin.Metadata(ctx, name)
+	if err == nil {
+		err = all.Topics.Error()
+	}
+	if err != nil {
+		return seen, fmt.Errorf("find topic %s: %w", name, err)
+	}
+	seen.Cluster = all.Cluster
+	if id := all.Topics[name].ID; id != (kadm.TopicID{}) {
+		seen.ID = base64.RawURLEncoding.EncodeToString(id[:])
+	}
 	ends, err := t.admin.ListEndOffsets(ctx, name)
 	if err == nil {
 		err = ends.Error()
 	}
 	if err != nil {
-		return 0, fmt.Errorf("find topic %s: %w", name, err)
-	}
-	stood, err := t.admin.FetchOffsetsForTopics(ctx, t.group, name)
-	if err == nil {
-		err = stood.Error()
-	}
-	if err != nil && !errors.Is(err, kerr.GroupIDNotFound) { // nobody has committed anything yet
-		return 0, fmt.Errorf("find where group %s stands: %w", t.group, err)
+		return seen, fmt.Errorf("find topic %s: %w", name, err)
 	}
 	starts, err := t.admin.ListStartOffsets(ctx, name)
 	if err == nil {
 		err = starts.Error()
 	}
 	if err != nil {
-		return 0, fmt.Errorf("find topic %s: %w", name, err)
+		return seen, fmt.Errorf("find topic %s: %w", name, err)
+	}
+	stood, err := t.admin.FetchOffsetsForTopics(ctx, t.group, name)
+	if err == nil {
+		err = stood.Error()
+	}
+	if err != nil && !errors.Is(err, kerr.GroupIDNotFound) { // nothing has been committed yet
+		return seen, fmt.Errorf("find where group %s stands: %w", t.group, err)
+	}
+	seen.Start, seen.End, seen.Group = map[int32]int64{}, map[int32]int64{}, map[int32]int64{}
+	ends.Each(func(o kadm.ListedOffset) { seen.End[o.Partition] = o.Offset })
+	starts.Each(func(o kadm.ListedOffset) { seen.Start[o.Partition] = o.Offset })
+	stood.Each(func(o kadm.OffsetResponse) {
+		if o.Topic == t.Sensor.Topic && o.At >= 0 {
+			seen.Group[o.Partition] = o.At
+		}
+	})
+	return seen, nil
+}
+
+// find begins to read partitions that are not read yet, where the sensor says. An error, and so a new beginning, is what comes of
+// a topic that was made again meanwhile. behind is how many messages of all are not read yet.
+func (t *topic) find(ctx context.Context, first bool) (behind int64, err error) {
+	ctx, cancel := context.WithTimeout(ctx, kafkaPatience)
+	defer cancel()
+	seen, err := t.look(ctx)
+	if err != nil {
+		return 0, err
+	}
+	was := t.Place
+	if !first {
+		was = &t.place
+	}
+	now, told := t.Sensor.Begin(was, seen)
+	if !first && now.Epoch != t.place.Epoch {
+		return 0, fmt.Errorf("read topic %s: %s", t.Sensor.Topic, strings.Join(told, "; "))
 	}
 	begin, commit := map[int32]kgo.Offset{}, kadm.Offsets{}
-	ends.Each(func(end kadm.ListedOffset) {
-		if end.Topic != name {
-			return
-		}
-		if at, ok := t.at[end.Partition]; ok {
-			behind += max(0, end.Offset-at)
-			return
-		}
-		at := end.Offset
-		if start, ok := starts.Lookup(name, end.Partition); ok && !first {
-			at = start.Offset
-		}
-		was, ok := stood.Lookup(name, end.Partition)
-		if ok && was.At >= 0 && t.Sensor.CatchUp != workflow.CatchUpNone {
-			at = was.At
+	for p, end := range seen.End {
+		if t.read[p] {
+			now.At[p] = t.place.At[p]
 		} else {
-			commit.AddOffset(name, end.Partition, at, -1)
+			begin[p] = kgo.NewOffset().At(now.At[p])
+			commit.AddOffset(t.Sensor.Topic, p, now.At[p], -1)
 		}
-		// What the cluster has forgotten meanwhile cannot be caught up with.
-		if start, ok := starts.Lookup(name, end.Partition); ok {
-			at = max(at, start.Offset)
+		behind += max(0, end-now.At[p])
+	}
+	if len(begin) > 0 { // what comes now is caught up with, should this be all that we do
+		sight := workflow.Sight{Place: &now}
+		if len(told) > 0 {
+			remark := strings.Join(told, "; ")
+			sight.Remark = &remark
 		}
-		begin[end.Partition], t.at[end.Partition] = kgo.NewOffset().At(at), at
-		behind += max(0, end.Offset-at)
-	})
+		if err := t.happened(ctx, sight); err != nil {
+			return 0, err
+		}
+		t.place = now
+	}
 	if time.Since(t.said) >= t.every {
-		for partition, at := range t.at {
-			commit.AddOffset(name, partition, at, -1)
+		for partition, at := range t.place.At {
+			commit.AddOffset(t.Sensor.Topic, partition, at, -1)
 		}
 		t.said = time.Now()
 	}
-	if len(commit) > 0 { // so that what comes now is caught up with, should this be all that we do
+	if len(commit) > 0 {
 		if err := t.commit(ctx, commit); err != nil {
 			return 0, err
 		}
 	}
 	if len(begin) > 0 {
-		t.client.AddConsumePartitions(map[string]map[int32]kgo.Offset{name: begin})
+		t.client.AddConsumePartitions(map[string]map[int32]kgo.Offset{t.Sensor.Topic: begin})
+		for p := range begin {
+			t.read[p] = true
+		}
 	}
 	return behind, nil
 }
 
-// keep has the records kept that match, and commits all.
-func (t *topic) keep(ctx context.Context, fetches kgo.Fetches, happened Happened) error {
+// keep has the records kept that match, with where the sensor stands then, and commits all.
+func (t *topic) keep(ctx context.Context, fetches kgo.Fetches) error {
 	var events []workflow.Happening
 	offsets := kadm.Offsets{}
+	now := t.place
+	now.At = maps.Clone(t.place.At)
 	fetches.EachRecord(func(r *kgo.Record) {
 		offsets.AddOffset(r.Topic, r.Partition, r.Offset+1, r.LeaderEpoch)
-		t.at[r.Partition] = r.Offset + 1
+		now.At[r.Partition] = r.Offset + 1
 		if r.Attrs.IsControl() {
 			return
 		}
@@ -217,17 +257,15 @@ func (t *topic) keep(ctx context.Context, fetches kgo.Fetches, happened Happened
 		if !t.Sensor.Matches(fields) {
 			return
 		}
-		events = append(events, workflow.Happening{Given: fields,
-			Event: workflow.Named(fmt.Sprintf("%s/%d/%d", r.Topic, r.Partition, r.Offset))})
+		events = append(events, workflow.Happening{Given: fields, Event: now.Name(r.Partition, r.Offset)})
 	})
 	if len(offsets) == 0 {
 		return nil
 	}
-	if len(events) > 0 {
-		if err := happened(ctx, events); err != nil {
-			return err
-		}
+	if err := t.happened(ctx, workflow.Sight{Events: events, Place: &now}); err != nil {
+		return err
 	}
+	t.place = now
 	ctx, cancel := context.WithTimeout(ctx, kafkaPatience)
 	defer cancel()
 	return t.commit(ctx, offsets)

@@ -79,7 +79,7 @@ func TestKafka_EachRecordOnce(t *testing.T) {
 	<-over
 	// What came while nobody watched is caught up with, and what was kept but not committed comes again under its name.
 	produce(t, client, 1, `{"kind":"upload"}`)
-	k, cancel, over = watch(t, l, sensor)
+	k, cancel, over = watchFrom(t, l, sensor, k.place)
 	again := []string{}
 	for !slices.Contains(again, "uploads/1/1") {
 		again = append(again, k.take(t, 1)...)
@@ -208,6 +208,94 @@ func TestKafka_TellsHowFarItIsBehind(t *testing.T) {
 	k.lag(t, 0) // what matched nothing is read, too
 	if lags := l.Lags(); len(lags) != 1 || lags["w"] != 0 {
 		t.Errorf("%v", lags)
+	}
+	cancel()
+	<-over
+}
+
+// A topic that is deleted and made again begins again, and so do the names of its records, whoever looks and when: each
+// record of the new one is an event, and the remark says what has happened.
+func TestKafka_ATopicThatIsMadeAgainIsReadFromItsStart(t *testing.T) {
+	t.Parallel()
+	for _, watched := range []bool{true, false} {
+		t.Run(fmt.Sprintf("watched %t", watched), func(t *testing.T) {
+			t.Parallel()
+			client, cluster := broker(t)
+			admin := kadm.NewClient(client)
+			l := &Lookout{Clusters: map[string]Cluster{"main": cluster}, every: 20 * time.Millisecond}
+			sensor := workflow.Sensor{Kafka: "main", Topic: "uploads"}
+			k, cancel, over := watch(t, l, sensor)
+			k.sees(t, over)
+			produce(t, client, 0, "1", "2", "3")
+			for n := 0; n < 3; {
+				n += len(k.take(t, 1))
+			}
+			if !watched {
+				cancel()
+				<-over
+			}
+			if _, err := admin.DeleteTopics(t.Context(), "uploads"); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := admin.CreateTopic(t.Context(), 2, 1, nil, "uploads"); err != nil {
+				t.Fatal(err)
+			}
+			client.PurgeTopicsFromClient("uploads") // it knows the old one
+			produce(t, client, 0, "1", "2", "3", "4", "5", "6", "7", "8")
+			if watched {
+				if err := <-over; err == nil {
+					t.Fatal("the watch goes on with a topic that is not there any more")
+				}
+				cancel()
+			}
+			names := k.whole
+			k, cancel, over = watchFrom(t, l, sensor, k.place)
+			for n := 0; n < 8; {
+				n += len(k.take(t, 1))
+			}
+			for name := range k.whole {
+				if names[name] > 0 {
+					t.Errorf("a record of the new topic is called %s, as one of the old is", name)
+				}
+			}
+			if want := "topic uploads was deleted and made again: reading begins at its start"; k.remark != want {
+				t.Errorf("it says %q, want %q", k.remark, want)
+			}
+			cancel()
+			<-over
+		})
+	}
+}
+
+// A watch goes on where it was, though the cluster has forgotten where its group stood, and says what was deleted before it was read.
+func TestKafka_GoesOnWhereItWas(t *testing.T) {
+	t.Parallel()
+	client, cluster := broker(t)
+	admin := kadm.NewClient(client)
+	l := &Lookout{Clusters: map[string]Cluster{"main": cluster}}
+	sensor := workflow.Sensor{Kafka: "main", Topic: "uploads"}
+	k, cancel, over := watch(t, l, sensor)
+	k.sees(t, over)
+	produce(t, client, 0, "1")
+	k.take(t, 1)
+	cancel()
+	<-over
+	if _, err := admin.DeleteGroup(t.Context(), "bellhop.w"); err != nil {
+		t.Fatal(err)
+	}
+	produce(t, client, 0, "2", "3", "4")
+	var cut kadm.Offsets
+	cut.AddOffset("uploads", 0, 2, -1)
+	if _, err := admin.DeleteRecords(t.Context(), cut); err != nil {
+		t.Fatal(err)
+	}
+	k, cancel, over = watchFrom(t, l, sensor, k.place)
+	got := []string{}
+	for len(got) < 2 {
+		got = append(got, k.take(t, 1)...)
+	}
+	if strings.Join(got, " ") != "uploads/0/2 uploads/0/3" || !strings.Contains(k.remark, "1 records of partition 0 were deleted") {
+		t.Errorf("%q, and it says %q", got, k.remark)
 	}
 	cancel()
 	<-over

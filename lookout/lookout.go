@@ -34,13 +34,13 @@ type Channels interface {
 }
 
 // Happened keeps what a watch has seen.
-type Happened func(context.Context, []workflow.Happening) error
+type Happened func(context.Context, workflow.Sight) error
 
 // Watch watches until ctx ends or it cannot go on. What happened has returned no error
 // for is kept; well is called when it sees, and lag, of a topic, now and then: how many
 // messages are not read yet.
 func (l *Lookout) Watch(ctx context.Context, w workflow.Watch, well func(), lag func(context.Context, int64),
-	happened func(context.Context, []workflow.Happening) error) (err error) {
+	happened func(context.Context, workflow.Sight) error) (err error) {
 	switch kind := w.Sensor.Kind(); kind {
 	case "file":
 		err = l.files(ctx, w, well, happened)

@@ -23,15 +23,28 @@ type kept struct {
 	well chan struct{}
 	err  error
 	lags chan int64
+	// of a topic
+	place  *workflow.Place
+	remark string
+	whole  map[string]int // the names of all events
 }
 
-func (k *kept) happened(_ context.Context, list []workflow.Happening) error {
+func (k *kept) happened(_ context.Context, seen workflow.Sight) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.err != nil {
 		return k.err
 	}
-	k.list = append(k.list, list...)
+	k.list = append(k.list, seen.Events...)
+	for _, h := range seen.Events {
+		k.whole[h.Event]++
+	}
+	if seen.Place != nil {
+		k.place = seen.Place
+	}
+	if seen.Remark != nil {
+		k.remark = *seen.Remark
+	}
 	select {
 	case k.news <- struct{}{}:
 	default:
@@ -39,7 +52,7 @@ func (k *kept) happened(_ context.Context, list []workflow.Happening) error {
 	return nil
 }
 
-// take waits for so many events, and gives their names.
+// take waits for so many events, and gives their names, without the mark of a topic.
 func (k *kept) take(t *testing.T, n int) (names []string) {
 	t.Helper()
 	late := time.After(patience)
@@ -47,7 +60,8 @@ func (k *kept) take(t *testing.T, n int) (names []string) {
 		k.mu.Lock()
 		if len(k.list) >= n {
 			for _, h := range k.list {
-				names = append(names, h.Event)
+				name, _, _ := strings.Cut(h.Event, "@")
+				names = append(names, name)
 			}
 			k.list = nil
 		}
@@ -66,11 +80,17 @@ func (k *kept) take(t *testing.T, n int) (names []string) {
 // watch begins to watch; the end of it is awaited by the test.
 func watch(t *testing.T, l *Lookout, s workflow.Sensor) (*kept, context.CancelFunc, <-chan error) {
 	t.Helper()
-	k := &kept{news: make(chan struct{}, 1), well: make(chan struct{}, 1), lags: make(chan int64, 1000)}
+	return watchFrom(t, l, s, nil)
+}
+
+// watchFrom begins where another watch stood.
+func watchFrom(t *testing.T, l *Lookout, s workflow.Sensor, place *workflow.Place) (*kept, context.CancelFunc, <-chan error) {
+	t.Helper()
+	k := &kept{news: make(chan struct{}, 1), well: make(chan struct{}, 1), lags: make(chan int64, 1000), whole: map[string]int{}, place: place}
 	ctx, cancel := context.WithCancel(t.Context())
 	over := make(chan error, 1)
 	go func() {
-		over <- l.Watch(ctx, workflow.Watch{Workflow: "w", Sensor: s}, func() { k.well <- struct{}{} },
+		over <- l.Watch(ctx, workflow.Watch{Workflow: "w", Sensor: s, Place: place}, func() { k.well <- struct{}{} },
 			func(_ context.Context, n int64) { k.lags <- n }, k.happened)
 	}()
 	return k, cancel, over

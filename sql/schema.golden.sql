@@ -508,6 +508,13 @@ table bellhop.sensor (
   held timestamp with time zone
 );
 
+table bellhop.sensor_place (
+  workflow text not null,
+  place jsonb,
+  remark text,
+  remarked_at timestamp with time zone
+);
+
 table bellhop.server_seen (
   server text not null,
   floor bigint not null,
@@ -919,6 +926,7 @@ alter table bellhop.run_end add constraint run_end_pkey PRIMARY KEY (id);
 alter table bellhop.schema_script add constraint schema_script_pkey PRIMARY KEY (name);
 alter table bellhop.schema_version add constraint schema_version_pkey PRIMARY KEY (version);
 alter table bellhop.sensor add constraint sensor_pkey PRIMARY KEY (workflow);
+alter table bellhop.sensor_place add constraint sensor_place_pkey PRIMARY KEY (workflow);
 alter table bellhop.server_seen add constraint server_seen_pkey PRIMARY KEY (server);
 alter table bellhop.set_aside add constraint set_aside_attachment_fkey FOREIGN KEY (attachment) REFERENCES bellhop.attachment(id) ON DELETE CASCADE;
 alter table bellhop.set_aside add constraint set_aside_pkey PRIMARY KEY (attachment, digest);
@@ -2093,7 +2101,7 @@ CREATE OR REPLACE FUNCTION bellhop.sees(watches jsonb, called text, sensor jsonb
  IMMUTABLE
  SET search_path TO 'pg_catalog', 'pg_temp';
 
-CREATE OR REPLACE FUNCTION bellhop.sensor_events(instance bigint, called text, events text[], given jsonb[])
+CREATE OR REPLACE FUNCTION bellhop.sensor_events(instance bigint, called text, events text[], given jsonb[], place jsonb DEFAULT NULL::jsonb, remark text DEFAULT NULL::text)
  RETURNS integer
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp';

@@ -20,6 +20,7 @@ type Watch struct {
 	Workflow string
 	Sensor   Sensor
 	Told     string // why it was last told to see nothing; empty: it was not
+	Place    *Place // where it stands in its topic; nil: it has none, or nothing is known of it
 }
 
 // Sees is what an instance can watch, under the names that the database knows.
@@ -33,6 +34,13 @@ type Sees struct {
 type Happening struct {
 	Event string            // its name, which is kept once; empty: it gets one
 	Given map[string]string // what came with it: parameters, as far as the workflow has them
+}
+
+// Sight is what a watch has to keep, all of it or nothing.
+type Sight struct {
+	Events []Happening
+	Place  *Place  // where it stands now; nil: where it stood
+	Remark *string // what people should know of what it sees, and does not; nil: nothing new; empty: nothing any more
 }
 
 // maxEvent bounds the names of events, and maxPayload what is kept of what came with one.

@@ -209,6 +209,8 @@ as $$
       '{steps} of type {type}, of which no running instance has an agent.{there}', 'add it under agents in bellhop.yaml, then: bellhop reload'),
     ('sensor_fails', 'workflow', false, 'its sensor cannot see, or what it saw came to no run; it tries again by itself',
       'Its sensor ({kind}) has had a problem{since}: {problem}', 'bellhop workflow show {name}'),
+    ('sensor_remark', 'workflow', false, 'its sensor has passed something over, or has begun again, in the last week',
+      'Its sensor ({kind}) said at {at}: {remark}.', 'bellhop workflow show {name}'),
     ('next_slot', 'workflow', false, 'when its schedule comes around',
       'Its next slot is at {at}, in {in}.', 'bellhop workflow run {name}'),
     ('awaits_event', 'workflow', false, 'its sensor has seen nothing new',

@@ -37,6 +37,11 @@ begin
     if s.problem is not null then
       return query select * from bellhop.reason('sensor_fails', about);
     end if;
+    for r in select p.remark, p.remarked_at from bellhop.sensor_place p
+              where p.workflow = w.name and p.remark is not null and p.remarked_at > clock_timestamp() - interval '7 d' loop
+      return query select * from bellhop.reason('sensor_remark', about || jsonb_build_object('remark', r.remark,
+        'at', to_char(r.remarked_at, 'YYYY-MM-DD HH24:MI:SSOF')));
+    end loop;
     if s.next_fire > '-infinity' and s.next_fire < 'infinity' then
       return query select * from bellhop.reason('next_slot', about || jsonb_build_object('at', to_char(s.next_fire, 'YYYY-MM-DD HH24:MI:SSOF'),
         'in', date_trunc('second', greatest(s.next_fire - clock_timestamp(), interval '0'))));

@@ -33,8 +33,10 @@ begin
     raise warning 'a row of % starts no run of workflow %: it has nothing in column %', tg_table_name, tg_argv[0], tg_argv[2];
     return null;
   end if;
-  perform bellhop.happened(tg_argv[0], bellhop.row_named(tg_argv[1], given[1]),
-                           bellhop.sensor_parameters(d, bellhop.named_texts(wanted[2:], given[2:])));
+  if not bellhop.happened(tg_argv[0], bellhop.row_named(tg_argv[1], given[1]),
+                          bellhop.sensor_parameters(d, bellhop.named_texts(wanted[2:], given[2:]))) then
+    raise warning 'a row of % starts no run of workflow %: a row with % % has started one before', tg_table_name, tg_argv[0], tg_argv[2], given[1];
+  end if;
   return null;
 end
 $$;

@@ -22,12 +22,18 @@ as $$
    where s.kind in ('notify', 'file', 'kafka') and w.active and w.instance = watched.instance
 $$;
 
--- sensor_events: an instance has seen these happen (NULL: it has no name and gets one), with what came with each. Returns how many
--- are new; NULL: the workflow is not its own.
-create or replace function bellhop.sensor_events(instance bigint, called text, events text[], given jsonb[]) returns integer
+-- An older one, which knew of no place.
+drop function if exists bellhop.sensor_events(bigint, text, text[], jsonb[]);
+
+-- sensor_events: an instance has seen these happen (NULL: it has no name and gets one), with what came with each. place: where the sensor
+-- stands in its source then; remark: what people should know of it, '' for nothing any more; NULL: as it was. Returns how many events are new;
+-- NULL: the workflow is not its own.
+create or replace function bellhop.sensor_events(instance bigint, called text, events text[], given jsonb[], place jsonb default null,
+                                                 remark text default null) returns integer
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 as $$
+#variable_conflict use_column
 declare
   d jsonb;
   k text;
@@ -46,6 +52,13 @@ begin
     from unnest(events, sensor_events.given) with ordinality e (event, given, n) order by e.n
   on conflict do nothing;
   get diagnostics n = row_count;
+  if sensor_events.place is not null or sensor_events.remark is not null then
+    insert into bellhop.sensor_place as p (workflow, place, remark, remarked_at)
+    values (called, sensor_events.place, nullif(left(sensor_events.remark, 2000), ''), clock_timestamp())
+    on conflict (workflow) do update
+       set place = coalesce(excluded.place, p.place), remark = case when sensor_events.remark is null then p.remark else excluded.remark end,
+           remarked_at = case when sensor_events.remark is null then p.remarked_at else excluded.remarked_at end;
+  end if;
   if n > 0 then
     perform pg_notify('bellhop_due', '');
   end if;

@@ -127,6 +127,7 @@ begin
     perform bellhop.runs_go_on(workflow_write.name);
   end if;
   if what = 'deleted' then -- nobody would ever see to them
+    delete from bellhop.sensor_place p where p.workflow = workflow_write.name;
     delete from bellhop.event e where e.workflow = workflow_write.name and e.run is null;
   end if;
   perform pg_notify('bellhop_due', '');

@@ -57,7 +57,7 @@ func TestAssigned_FileOfAHost(t *testing.T) {
 	}
 	seen := []workflow.Happening{{Event: "/srv/in/1.csv"}}
 	for instance, want := range map[scheduler.InstanceID]bool{e.me: false, second: true} {
-		if mine, err := w.Happened(t.Context(), instance, "there", seen); mine != want || err != nil {
+		if mine, err := w.Happened(t.Context(), instance, "there", workflow.Sight{Events: seen}); mine != want || err != nil {
 			t.Errorf("instance %d tells of a file: %t, %v", instance, mine, err)
 		}
 	}

@@ -76,7 +76,7 @@ func TestHyperdrive_738_801_ComesBackAndFires(t *testing.T) {
 		t.Errorf("its next heartbeat: %v", err)
 	}
 	seen := []workflow.Happening{{Event: "1"}}
-	if mine, err := w.Happened(t.Context(), e.me, "said", seen); mine || err != nil {
+	if mine, err := w.Happened(t.Context(), e.me, "said", workflow.Sight{Events: seen}); mine || err != nil {
 		t.Errorf("one that was taken for dead tells: %t, %v", mine, err)
 	}
 	before := e.me
@@ -87,7 +87,7 @@ func TestHyperdrive_738_801_ComesBackAndFires(t *testing.T) {
 	}
 	turn(e, s)
 	e.owners("2")
-	if mine, err := w.Happened(t.Context(), e.me, "said", seen); !mine || err != nil {
+	if mine, err := w.Happened(t.Context(), e.me, "said", workflow.Sight{Events: seen}); !mine || err != nil {
 		t.Errorf("come back, it tells nothing: %t, %v", mine, err)
 	}
 	e.exec("update bellhop.sensor set next_fire = now() - interval '1 s' where workflow = 'cron'")

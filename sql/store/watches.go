@@ -38,9 +38,15 @@ func (w *Watches) Mine(ctx context.Context, me scheduler.InstanceID) (list []wor
 			return err
 		}
 		var x workflow.Watch
-		var sensor []byte
-		_, err = pgx.ForEachRow(rows, []any{&x.Workflow, &sensor, &x.Told}, func() error {
-			x.Sensor = workflow.Sensor{}
+		var sensor, place []byte
+		_, err = pgx.ForEachRow(rows, []any{&x.Workflow, &sensor, &x.Told, &place}, func() error {
+			x.Sensor, x.Place = workflow.Sensor{}, nil
+			if place != nil {
+				x.Place = &workflow.Place{}
+				if err := json.Unmarshal(place, x.Place); err != nil {
+					return fmt.Errorf("where %s stands: %w", x.Workflow, err)
+				}
+			}
 			if json.Unmarshal(sensor, &x.Sensor) == nil {
 				list = append(list, x)
 			}
@@ -55,8 +61,9 @@ func (w *Watches) Mine(ctx context.Context, me scheduler.InstanceID) (list []wor
 }
 
 // Happened keeps what a sensor has seen. mine is false where its workflow is another instance's by now.
-func (w *Watches) Happened(ctx context.Context, me scheduler.InstanceID, name string, list []workflow.Happening) (
+func (w *Watches) Happened(ctx context.Context, me scheduler.InstanceID, name string, seen workflow.Sight) (
 	mine bool, err error) {
+	list := seen.Events
 	events, given := make([]*string, len(list)), make([]string, len(list))
 	for i, h := range list {
 		if h.Event != "" {
@@ -68,9 +75,18 @@ func (w *Watches) Happened(ctx context.Context, me scheduler.InstanceID, name st
 		}
 		given[i] = string(text)
 	}
+	var place *string
+	if seen.Place != nil {
+		text, err := json.Marshal(seen.Place)
+		if err != nil {
+			return false, err
+		}
+		s := string(text)
+		place = &s
+	}
 	err = w.conn.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		var n *int
-		err := conn.QueryRow(ctx, watchesEventsSQL, int64(me), name, events, given).Scan(&n)
+		err := conn.QueryRow(ctx, watchesEventsSQL, int64(me), name, events, given, place, seen.Remark).Scan(&n)
 		mine = n != nil
 		return err
 	})

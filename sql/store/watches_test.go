@@ -190,14 +190,14 @@ func TestWatches(t *testing.T) {
 	seen := []workflow.Happening{{Event: "/srv/in/1.csv", Given: map[string]string{"path": "/srv/in/1.csv", "other": "x"}},
 		{Event: "/srv/in/1.csv"}, {}, {}}
 	for range 2 {
-		if mine, err := w.Happened(ctx, second, "in", seen[:2]); !mine || err != nil {
+		if mine, err := w.Happened(ctx, second, "in", workflow.Sight{Events: seen[:2]}); !mine || err != nil {
 			t.Fatal(mine, err)
 		}
 	}
-	if mine, err := w.Happened(ctx, second, "in", seen[2:]); !mine || err != nil {
+	if mine, err := w.Happened(ctx, second, "in", workflow.Sight{Events: seen[2:]}); !mine || err != nil {
 		t.Fatal(mine, err)
 	}
-	if mine, err := w.Happened(ctx, e.me, "in", seen); mine || err != nil {
+	if mine, err := w.Happened(ctx, e.me, "in", workflow.Sight{Events: seen}); mine || err != nil {
 		t.Errorf("another's was kept: %t, %v", mine, err)
 	}
 	if n, _ := turn(e, s); n != 3 {
@@ -243,7 +243,7 @@ func TestWatches(t *testing.T) {
 	}
 	e.exec("update bellhop.workflow set instance = $1 where instance = $2", int64(second), int64(second)+1)
 	e.exec("update bellhop.instance set state = 'gone' where id = $1", int64(second))
-	if mine, err := w.Happened(ctx, second, "in", seen); mine || err != nil {
+	if mine, err := w.Happened(ctx, second, "in", workflow.Sight{Events: seen}); mine || err != nil {
 		t.Errorf("one that is gone has told: %t, %v", mine, err)
 	}
 	turn(e, s)
