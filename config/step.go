@@ -147,7 +147,8 @@ func (r *reader) stepFields(s *workflow.Step) (fields []field, done func(given m
 			s.Args, s.MSQ = nil, nil
 		}
 		if given["args"] != nil {
-			s.Args = &args
+			line := strings.TrimSuffix(strings.TrimSuffix(args, "\n"), "\r") // YAML puts a line break behind a text of |
+			s.Args = &line
 		}
 		if given["msq"] != nil {
 			s.MSQ = &msq

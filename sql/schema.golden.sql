@@ -1750,6 +1750,12 @@ CREATE OR REPLACE FUNCTION bellhop.obey(me bigint)
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
 
+CREATE OR REPLACE FUNCTION bellhop.one_line(value text)
+ RETURNS text
+ LANGUAGE plpgsql
+ IMMUTABLE PARALLEL SAFE
+ SET search_path TO 'pg_catalog', 'pg_temp';
+
 CREATE OR REPLACE FUNCTION bellhop.operation_fits(verb text, may text[], state text, held boolean)
  RETURNS boolean
  LANGUAGE sql
@@ -1931,6 +1937,12 @@ CREATE OR REPLACE FUNCTION bellhop.refuse_cycles(jobs bigint[], give_up boolean 
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp';
 
+CREATE OR REPLACE FUNCTION bellhop.refuse_like_named(called text)
+ RETURNS void
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp';
+
 CREATE OR REPLACE FUNCTION bellhop.refuse_names_of_sensors(sensor jsonb, event text)
  RETURNS void
  LANGUAGE plpgsql
@@ -1944,6 +1956,12 @@ CREATE OR REPLACE FUNCTION bellhop.refuse_others(id bigint, verb text)
  SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
 
 CREATE OR REPLACE FUNCTION bellhop.refuse_parameters(w bellhop.workflow, given jsonb)
+ RETURNS void
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp';
+
+CREATE OR REPLACE FUNCTION bellhop.refuse_rings(called text, source text)
  RETURNS void
  LANGUAGE plpgsql
  STABLE
@@ -2000,6 +2018,11 @@ CREATE OR REPLACE FUNCTION bellhop.retry(id bigint)
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
+
+CREATE OR REPLACE FUNCTION bellhop.retry_along(root bigint)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp';
 
 CREATE OR REPLACE FUNCTION bellhop.retry_attached(job bigint)
  RETURNS void
@@ -2210,6 +2233,12 @@ CREATE OR REPLACE FUNCTION bellhop.step_again(run bigint, jobs bigint[])
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp';
 
+CREATE OR REPLACE FUNCTION bellhop.step_fault(s jsonb, vals jsonb)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE
+ SET search_path TO 'pg_catalog', 'pg_temp';
+
 CREATE OR REPLACE FUNCTION bellhop.stop_instances(name text, now boolean, said timestamp with time zone)
  RETURNS integer
  LANGUAGE plpgsql
@@ -2412,6 +2441,12 @@ CREATE OR REPLACE FUNCTION bellhop.why_waiting(type text, run_on text DEFAULT NU
  LANGUAGE sql
  STABLE SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
+
+CREATE OR REPLACE FUNCTION bellhop.without_last_breaks(definition jsonb)
+ RETURNS jsonb
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+ SET search_path TO 'pg_catalog', 'pg_temp';
 
 CREATE OR REPLACE FUNCTION bellhop.workflow_apply(definition jsonb, version integer DEFAULT NULL::integer)
  RETURNS integer

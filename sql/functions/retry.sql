@@ -56,9 +56,70 @@ begin
 end
 $$;
 
+-- retry_along: this job's outcome was no success and is undone, as it is tried again. Jobs that went by that outcome (on_failure: run, or a
+-- need that wants it) and are over are tried again after it, and so are those that went by theirs. Jobs that still wait for others wait for
+-- it anew. One that has begun, or is not the caller's to retry, stays as it is, and a warning says so. Indexes: dependency_needs; the
+-- primary key.
+create or replace function bellhop.retry_along(root bigint) returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  most  constant integer := 1000;
+  final constant text[] := '{succeeded,failed,cancelled,quarantined}';
+  these bigint[];
+  waits bigint[];
+  todo  bigint[];
+  next  bigint[];
+  one   bigint;
+  x     record;
+begin
+  if not exists (select from bellhop.dependency d where d.needs = root and d.met) then
+    return;
+  end if;
+  these := array(
+    with recursive down (id) as (
+      select root
+      union
+      select j.id from down b join bellhop.dependency d on d.needs = b.id and d.met join bellhop.jobqueue j on j.id = d.job
+       where j.state = any (final) and (j.attempt > 0 or j.type = 'dummy') and (j.type <> 'dummy' or j.run is null)
+         and bellhop.may_change(j.submitted_by)
+    )
+    select j.id from bellhop.jobqueue j where j.id = any (array(select w.id from down w where w.id <> root limit most + 1)) order by j.id for update);
+  if cardinality(these) > most then
+    raise program_limit_exceeded using message = format('more than %s jobs went by the outcome of job %s', most, root),
+      hint = 'Cancel those that are not wanted, or submit the graph anew.';
+  end if;
+  for x in
+    select d.job, j.state, d.needs from bellhop.dependency d join bellhop.jobqueue j on j.id = d.job
+     where d.needs = any (these || root) and d.met and d.job <> all (these) and not (j.type = 'dummy' and j.run is not null)
+       and j.state not in ('held', 'blocked') and (j.attempt > 0 or j.state in ('ready', 'scheduled', 'assigned', 'running'))
+  loop
+    raise warning 'job % is %: it went by the outcome of job %, and is not tried again with it', x.job, x.state, x.needs;
+  end loop;
+  waits := array(select j.id from bellhop.jobqueue j
+                  where j.id = any (array(select d.job from bellhop.dependency d where d.needs = any (these || root) and d.met))
+                    and j.state in ('held', 'blocked') and not (j.type = 'dummy' and j.run is not null and j.step is null) order by j.id for update);
+  update bellhop.dependency d set met = false, counted = false where d.needs = any (these || root) and d.met and d.job = any (these || waits);
+  todo := these;
+  while todo <> '{}' loop -- a job that is needed comes first
+    next := array(select t from unnest(todo) t where not exists (select from bellhop.dependency d where d.job = t and d.needs = any (todo)) order by t);
+    foreach one in array next loop
+      perform bellhop.retry(one);
+    end loop;
+    exit when next = '{}';
+    todo := array(select t from unnest(todo) t where t <> all (next));
+  end loop;
+  if waits <> '{}' then
+    perform bellhop.ended(w.failed) from bellhop.resolve(waits, false) w;
+    perform pg_notify('bellhop_due', '');
+  end if;
+end
+$$;
+
 -- retry: a final job gets a new attempt; what is over stays in bellhop.attempt. What it needed and got, it does not
 -- need again; for what it did not get, it waits. Jobs that wait for this one go on doing so; those that were passed over because it
--- said skipped wait for it again.
+-- said skipped wait for it again, and those that went by its failure are tried again after it (retry_along).
 -- Its submitter may, and operators. Returns the state it has now, NULL when there is no such job.
 create or replace function bellhop.retry(id bigint) returns text
 language plpgsql volatile security definer
@@ -102,6 +163,9 @@ begin
   if was.ended_as = 'skipped' then
     back := bellhop.passed_back(retry.id);
   end if;
+  if was.state <> 'succeeded' then
+    perform bellhop.retry_along(retry.id);
+  end if;
   if was.run is not null then
     perform bellhop.step_again(was.run, was.id || back);
   end if;
@@ -111,11 +175,11 @@ begin
 end
 $$;
 
-revoke all on function bellhop.retry_attached, bellhop.passed_back, bellhop.retry from public;
+revoke all on function bellhop.retry_attached, bellhop.passed_back, bellhop.retry_along, bellhop.retry from public;
 do $$
 begin
   if exists (select from pg_roles where rolname = 'bellhop_scheduler') then
-    grant execute on function bellhop.retry_attached, bellhop.passed_back to bellhop_scheduler;
+    grant execute on function bellhop.retry_attached, bellhop.passed_back, bellhop.retry_along to bellhop_scheduler;
     grant execute on function bellhop.retry to bellhop_submitter, bellhop_operator, bellhop_scheduler;
   end if;
 end

@@ -129,10 +129,12 @@ declare
   why   text;
 begin
   if not safely then
-    return bellhop.make_run(w, event, slot, who, given, room);
+    r := bellhop.make_run(w, event, slot, who, given, room);
+    update bellhop.sensor s set problem = null, since = null where s.workflow = w.name and s.problem like 'no run could be made: %';
+    return r;
   end if;
   begin
-    return bellhop.make_run(w, event, slot, who, given, room);
+    return bellhop.make_run_or_say(w, event, slot, given, room, false);
   exception when others then
     get stacked diagnostics state = returned_sqlstate, why = message_text;
     if state in ('40001', '40P01', '55P03') then -- another time it may be
@@ -143,7 +145,7 @@ begin
   values (w.name, w.version, event, who, 'running', given, clock_timestamp(), null, null)
   returning id into r;
   perform bellhop.run_ended(r, 'failed', left('its jobs cannot be made: ' || why, 2000));
-  update bellhop.sensor s set problem = left(why, 2000), since = coalesce(s.since, clock_timestamp()) where s.workflow = w.name;
+  update bellhop.sensor s set problem = left('no run could be made: ' || why, 2000), since = clock_timestamp() where s.workflow = w.name;
   return r;
 end
 $$;

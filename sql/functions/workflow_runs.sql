@@ -14,6 +14,42 @@ as $f$
       from regexp_matches(template, e'(\\$\\$\\{|\\$\\{([A-Za-z_][A-Za-z0-9_]*)\\}|\\$|[^$]+)', 'g') with ordinality as m (part, n)) end
 $f$;
 
+-- one_line: a value as it fills a parameter of args, which are one line: JSON is compacted, and in other text a line break is \n or \r, as
+-- in items.
+create or replace function bellhop.one_line(value text) returns text
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if value !~ '[\n\r]' then
+    return value;
+  end if;
+  if value ~ '^\s*[[{]' then
+    begin
+      return value::jsonb::text;
+    exception when data_exception or program_limit_exceeded or statement_too_complex then null; -- it only looks like JSON
+    end;
+  end if;
+  return replace(replace(value, e'\n', '\n'), e'\r', '\r');
+end
+$$;
+
+-- step_fault: why no job can be made of a step whose parameters have these values, and which of them it is; NULL: one can.
+create or replace function bellhop.step_fault(s jsonb, vals jsonb) returns text
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  select format('step %s: %s%s', s ->> 'name', f.why, (
+           select ' (parameter ' || string_agg(distinct m.part[1], ', ') || ')' from regexp_matches(f.template, '[$][{]([A-Za-z_][A-Za-z0-9_]*)[}]', 'g') m (part)))
+    from (
+      select l as template, bellhop.lock_fault(bellhop.filled(l, vals)) as why
+        from jsonb_array_elements_text(case when jsonb_typeof(s -> 'locks') = 'array' then s -> 'locks' else '[]' end) l
+      union all
+      select s ->> 'run_on', case when bellhop.filled(s ->> 'run_on', vals) = '' then 'run_on is empty'
+                                  when bellhop.filled(s ->> 'run_on', vals) ~ '[\n\r]' then 'there is a line break in run_on' end
+    ) f where f.why is not null limit 1
+$$;
+
 -- An older one, which knew of one queued run only.
 drop function if exists bellhop.make_run(bellhop.workflow, text, timestamptz, text, jsonb, boolean, text[]);
 
@@ -35,6 +71,8 @@ declare
   vals  jsonb;
   steps jsonb := w.definition -> 'steps';
   ids   jsonb; -- of steps, by name
+  line  jsonb; -- vals, each on one line
+  fault text;
 begin
   perform bellhop.runs_lost(w.name);
   if room is not null
@@ -58,12 +96,18 @@ begin
     'WORKFLOW', w.name, 'RUN', r::text, 'EVENT', coalesce(event, ''),
     'SLOT', to_char(coalesce(slot, now()) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'),
     'SLOT_DATE', to_char(coalesce(slot, now()) at time zone coalesce(w.definition -> 'sensor' ->> 'zone', 'UTC'), 'YYYY-MM-DD')));
+  select jsonb_object_agg(v.key, bellhop.one_line(v.value)) into line from jsonb_each_text(vals) v;
+  select bellhop.step_fault(s, vals) into fault from jsonb_array_elements(steps) with ordinality x (s, n)
+   where (chosen is null or s ->> 'name' = any (chosen)) and (s ? 'locks' or s ? 'run_on') and bellhop.step_fault(s, vals) is not null order by n limit 1;
+  if found then
+    raise check_violation using message = fault, hint = format('bellhop workflow run %s --param NAME=VALUE   starts it with another value', w.name);
+  end if;
   if ahead is not null then
     insert into bellhop.jobqueue (type, run, on_failure) values ('dummy', r, 'run') returning id into door;
   end if;
   with made as (
     insert into bellhop.jobqueue (type, args, msq, run_on, priority, vars, locks, max_attempts, timeout, on_failure, traceparent, own_attempts, run, step)
-    select s ->> 'type', bellhop.filled(s ->> 'args', vals), s ->> 'msq', bellhop.filled(s ->> 'run_on', vals),
+    select s ->> 'type', bellhop.filled(s ->> 'args', line), s ->> 'msq', bellhop.filled(s ->> 'run_on', vals),
            coalesce((s ->> 'priority')::smallint, 0),
            (select jsonb_object_agg(v.key, bellhop.filled(v.value, vals)) from jsonb_each_text(s -> 'vars') v),
            case when s ? 'locks' then array(select bellhop.filled(l, vals) from jsonb_array_elements_text(s -> 'locks') l) end,
@@ -357,7 +401,7 @@ begin
 end
 $$;
 
--- workflow_retry: a run that failed goes on: what has succeeded stays so. Returns how many steps are tried again; NULL: no such run.
+-- workflow_retry: a run that failed goes on: what has succeeded stays so, but for steps that went by a failure. Returns how many steps are tried again; NULL: no such run.
 create or replace function bellhop.workflow_retry(run bigint) returns integer
 language plpgsql volatile security definer
 set search_path = pg_catalog, bellhop, pg_temp
@@ -376,7 +420,6 @@ begin
   -- Jobs before their run, and steps before what waits for them, as retry and outcomes have them.
   perform from bellhop.jobqueue j
     where j.id = any (array(select d.needs from bellhop.dependency d where d.job = r.last union all select r.last))
-      and (j.id = r.last or j.state <> 'succeeded')
     order by j.id for update;
   select * into r from bellhop.run x where x.id = workflow_retry.run for update;
   if r.state <> 'failed' then
@@ -393,8 +436,9 @@ begin
   for step in select j.id from bellhop.dependency d join bellhop.jobqueue j on j.id = d.needs
                where d.job = r.last and j.state in ('failed', 'cancelled', 'quarantined') order by j.id loop
     perform bellhop.retry(step);
-    n := n + 1;
   end loop;
+  select count(*) into n from bellhop.dependency d join bellhop.jobqueue j on j.id = d.needs
+   where d.job = r.last and j.state not in ('succeeded', 'failed', 'cancelled', 'quarantined');
   return n;
 end
 $$;
@@ -439,7 +483,7 @@ create or replace view bellhop.step with (security_barrier) as
    where (select bellhop.is_reader());
 
 revoke all on bellhop.step from public;
-revoke all on function bellhop.filled, bellhop.make_run, bellhop.runs_moved, bellhop.run_ended, bellhop.runs_lost, bellhop.refuse_parameters,
+revoke all on function bellhop.filled, bellhop.one_line, bellhop.step_fault, bellhop.make_run, bellhop.runs_moved, bellhop.run_ended, bellhop.runs_lost, bellhop.refuse_parameters,
                        bellhop.event_to_run, bellhop.workflow_run, bellhop.happened, bellhop.refuse_names_of_sensors, bellhop.workflow_event, bellhop.workflow_retry, bellhop.step_again from public;
 do $$
 begin
@@ -447,7 +491,7 @@ begin
     grant select on bellhop.step to bellhop_reader, bellhop_operator, bellhop_scheduler;
     grant execute on function bellhop.workflow_run, bellhop.workflow_retry to bellhop_operator, bellhop_scheduler;
     grant execute on function bellhop.workflow_event to bellhop_submitter, bellhop_operator, bellhop_scheduler;
-    grant execute on function bellhop.filled, bellhop.make_run, bellhop.runs_moved, bellhop.run_ended, bellhop.runs_lost, bellhop.refuse_parameters,
+    grant execute on function bellhop.filled, bellhop.one_line, bellhop.step_fault, bellhop.make_run, bellhop.runs_moved, bellhop.run_ended, bellhop.runs_lost, bellhop.refuse_parameters,
                               bellhop.event_to_run, bellhop.happened, bellhop.refuse_names_of_sensors, bellhop.step_again to bellhop_scheduler;
   end if;
 end

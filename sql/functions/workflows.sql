@@ -135,6 +135,57 @@ begin
 end
 $$;
 
+-- refuse_like_named: an error where there is a workflow of that name but for letters' case, which does not count in patterns.
+create or replace function bellhop.refuse_like_named(called text) returns void
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  other text;
+begin
+  select w.name into other from bellhop.workflow w where lower(w.name) = lower(called) and w.name <> called limit 1;
+  if found then
+    raise unique_violation using message = format('there is a workflow %s already, and names have to differ by more than the case of letters', other),
+      hint = format('bellhop workflow show %s', other);
+  end if;
+end
+$$;
+
+-- refuse_rings: an error where a workflow that waits for another would start itself, by way of any number of others, active or not.
+-- Index: workflow's primary key.
+create or replace function bellhop.refuse_rings(called text, source text) returns void
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  way text[] := array[called];
+begin
+  while source is not null and source <> called and source <> all (way) loop
+    way := way || source;
+    select w.definition -> 'sensor' ->> 'workflow' into source from bellhop.workflow w where w.name = source;
+  end loop;
+  if source = called then
+    way := way || called;
+    if cardinality(way) > 21 then
+      way := way[1:20] || format('… (%s in all)', cardinality(way) - 1) || called;
+    end if;
+    raise check_violation using message = 'these workflows would start each other for ever: ' || array_to_string(way, ' after '),
+      hint = 'Have one of them start by something else; every: with after_finish: true starts a workflow again after its end.';
+  end if;
+end
+$$;
+
+-- without_last_breaks: a definition whose steps' args lack the line break that YAML puts behind a text of `|`.
+create or replace function bellhop.without_last_breaks(definition jsonb) returns jsonb
+language sql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+  select case when jsonb_typeof(definition) = 'object' and jsonb_typeof(definition -> 'steps') = 'array' and definition @? '$.steps[*].args ? (@ like_regex "[\n\r]$")' then
+    jsonb_set(definition, '{steps}', (select jsonb_agg(case when jsonb_typeof(s) = 'object' and jsonb_typeof(s -> 'args') = 'string'
+                                                            then s || jsonb_build_object('args', regexp_replace(s ->> 'args', '\r?\n$', '')) else s end order by n)
+                                        from jsonb_array_elements(definition -> 'steps') with ordinality x (s, n))) else definition end
+$$;
+
 -- workflow_apply: creates or changes a workflow. With a version: only where that is the present one (0: there is none).
 -- Returns the version it has now, which stays the same where nothing is changed.
 create or replace function bellhop.workflow_apply(definition jsonb, version integer default null) returns integer
@@ -143,7 +194,8 @@ set search_path = pg_catalog, bellhop, pg_temp
 as $$
 #variable_conflict use_column
 declare
-  faults text[] := bellhop.workflow_faults(workflow_apply.definition);
+  given  jsonb := bellhop.without_last_breaks(workflow_apply.definition); -- as files are read
+  faults text[] := bellhop.workflow_faults(given);
   called text;
   kept   jsonb;
   live   boolean;
@@ -157,13 +209,14 @@ begin
         || case when cardinality(faults) > 20 then format(e'\n… and %s more', cardinality(faults) - 20) else '' end,
       hint = 'Mend that: nothing was changed. docs/workflows.md has what stands in one; bellhop workflow apply FILE   says line and column.';
   end if;
-  called := workflow_apply.definition ->> 'workflow';
-  kept := jsonb_strip_nulls(workflow_apply.definition) - 'workflow' - 'active'; -- a key without a value is as if it was not there
+  called := given ->> 'workflow';
+  kept := jsonb_strip_nulls(given) - 'workflow' - 'active'; -- a key without a value is as if it was not there
   live := coalesce((workflow_apply.definition ->> 'active')::boolean, true);
   for r in select u.sentence, u.next from bellhop.unserved(kept) u loop
     raise warning using message = r.sentence, hint = r.next;
   end loop;
-  perform pg_advisory_xact_lock(hashtextextended('bellhop.workflow ' || called, 0)); -- of one that is not there yet, too
+  -- One at a time, whatever their names: each is compared with all others, and two that come together would not see each other.
+  perform pg_advisory_xact_lock(hashtextextended('bellhop.workflow', 0));
   select * into o from bellhop.workflow w where w.name = called for update;
   if workflow_apply.version is not null and workflow_apply.version <> coalesce(o.version, 0) then
     raise object_not_in_prerequisite_state using
@@ -174,6 +227,10 @@ begin
   elsif o.definition = kept and o.active = live then
     return o.version;
   end if;
+  if o.name is null then
+    perform bellhop.refuse_like_named(called);
+  end if;
+  perform bellhop.refuse_rings(called, kept -> 'sensor' ->> 'workflow');
   return bellhop.workflow_write(called, kept, live, case when o.name is null then 'created' when o.definition <> kept then 'changed'
                                                          when live then 'activated' else 'deactivated' end);
 end
@@ -211,7 +268,7 @@ end
 $$;
 
 revoke all on function bellhop.unserved, bellhop.sensor_of, bellhop.sensor_kind, bellhop.sensor_queue, bellhop.sensor_room, bellhop.refuse_but_operators, bellhop.workflow_write,
-                       bellhop.workflow_apply, bellhop.workflow_change from public;
+                       bellhop.refuse_like_named, bellhop.refuse_rings, bellhop.without_last_breaks, bellhop.workflow_apply, bellhop.workflow_change from public;
 do $$
 begin
   if exists (select from pg_roles where rolname = 'bellhop_scheduler') then
