@@ -107,7 +107,8 @@ func (s Spec) nextPassing(after time.Time) (time.Time, bool) {
 		h, m, sec := t.Clock()
 		switch {
 		case !s.onDay(t):
-			next := time.Date(year, month, day+1, 0, 0, 0, 0, s.zone)
+			// The first moment of the next day. Where midnight is left out, time.Date is an hour off, to either side.
+			next := first(year, month, day+1, 0, 0, 0, s.zone)
 			if !next.After(t) { // midnight came twice
 				next = t.Add(time.Hour)
 			}
