@@ -1,15 +1,36 @@
 package actors
 
 import (
+	"context"
 	"errors"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
 	"bellhop/scheduler"
 )
 
+// letters is a courier that looks as a clock does; what it began to send has ended after a while.
+type letters struct {
+	*clock
+	ends time.Duration // of the one message; 0: there is none
+	once *sync.Once
+}
+
+func (l letters) Turn(ctx context.Context, me scheduler.InstanceID, again func()) (int, time.Duration, error) {
+	if l.ends > 0 {
+		l.once.Do(func() { time.AfterFunc(l.ends, again) })
+	}
+	return l.clock.Turn(ctx, me)
+}
+
 func playCourier(t *testing.T, k *clock, with func(s *stage, at func() []time.Duration)) {
+	t.Helper()
+	playLetters(t, letters{clock: k}, with)
+}
+
+func playLetters(t *testing.T, k letters, with func(s *stage, at func() []time.Duration)) {
 	t.Helper()
 	play(t, Config{Courier: k}, func(s *stage) {
 		s.listen(roleDispatcher, roleMaintenance)
@@ -68,4 +89,17 @@ func TestCourier_IsPaced(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A message that has ended makes room for others: the look that follows waits for no clock.
+func TestCourier_LooksAgainWhenAMessageHasEnded(t *testing.T) {
+	t.Parallel()
+	k := letters{&clock{fired: 1, next: -1}, 30 * time.Second, &sync.Once{}}
+	playLetters(t, k, func(s *stage, at func() []time.Duration) {
+		s.tell(roleCourier, toTell(0))
+		after[*rang](s, time.Hour, roleDispatcher)
+		if got := at(); !slices.Equal(got, []time.Duration{0, 30 * time.Second}) {
+			t.Errorf("looked at %v", got)
+		}
+	})
 }

@@ -19,8 +19,9 @@ type paced struct {
 	log *slog.Logger
 	// due is in how long a look is wanted; none: nobody has to look.
 	due func(*scheduler.ControlState) (in time.Duration, some bool)
-	// begin gives the look that is to be made now, beside the actor; nil: none.
-	begin func() func(context.Context) *looked
+	// begin gives the look that is to be made now, beside the actor; nil: none. What it began calls again when it has
+	// ended, for another look.
+	begin func(again func()) func(context.Context) *looked
 	fails string // what is said of a look that failed
 	// owned by Receive
 	pacing   scheduler.Pacing
@@ -101,12 +102,12 @@ func (p *paced) look(c actor.Context) {
 	if p.stopping {
 		return
 	}
-	look := p.begin()
+	peers, ctx, self := p.peers, p.ctx, c.Self()
+	look := p.begin(func() { peers.send(self, &lookNow{}) })
 	if look == nil {
 		return
 	}
 	p.busy, p.rerun = true, false
-	peers, ctx, self := p.peers, p.ctx, c.Self()
 	go func() { peers.send(self, look(ctx)) }()
 }
 
@@ -150,7 +151,7 @@ var (
 func newSensors(h sensorsPorts) *paced {
 	p := &paced{peers: h.peers, log: h.log, pacing: sensorsPacing, fails: "cannot look at the sensors of workflows"}
 	p.due = func(m *scheduler.ControlState) (time.Duration, bool) { return m.SensorIn, m.Sensors }
-	p.begin = func() func(context.Context) *looked {
+	p.begin = func(func()) func(context.Context) *looked {
 		if h.clock == nil || h.id() == 0 {
 			return nil
 		}
@@ -169,13 +170,13 @@ func newSensors(h sensorsPorts) *paced {
 func newCourier(h courierPorts) *paced {
 	p := &paced{peers: h.peers, log: h.log, pacing: courierPacing, fails: "cannot send what is to be told of runs"}
 	p.due = func(m *scheduler.ControlState) (time.Duration, bool) { return m.NoticeIn, m.Notices }
-	p.begin = func() func(context.Context) *looked {
+	p.begin = func(again func()) func(context.Context) *looked {
 		if h.sender == nil || h.id() == 0 {
 			return nil
 		}
 		return func(ctx context.Context) *looked {
 			m := &looked{}
-			m.did, m.next, m.err = h.sender.Turn(ctx, h.id())
+			m.did, m.next, m.err = h.sender.Turn(ctx, h.id(), again)
 			return m
 		}
 	}

@@ -179,9 +179,9 @@ type EngineCommands interface {
 
 // Courier tells people how runs of workflows have ended.
 type Courier interface {
-	// Turn sends what is due, and says in how long the next look is wanted; negative: when it is said
-	// (scheduler.ControlState). It may take a minute.
-	Turn(ctx context.Context, me scheduler.InstanceID) (did int, next time.Duration, err error)
+	// Turn begins to send what is due, and says in how long the next look is wanted; negative: when it is said
+	// (scheduler.ControlState). It calls again whenever a message has ended, from any goroutine.
+	Turn(ctx context.Context, me scheduler.InstanceID, again func()) (did int, next time.Duration, err error)
 }
 
 // Watches keeps what sensors see that no clock moves.

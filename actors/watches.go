@@ -69,7 +69,7 @@ func (w *watches) due(m *scheduler.ControlState) (time.Duration, bool) {
 }
 
 // begin reads the list.
-func (w *watches) begin() func(context.Context) *looked {
+func (w *watches) begin(func()) func(context.Context) *looked {
 	if w.ports.kept == nil || w.wanted == w.now {
 		return nil
 	}

@@ -75,7 +75,7 @@ func (s SMTP) client() (*mail.Client, error) {
 		}
 		trust.RootCAs.AppendCertsFromPEM(pem)
 	}
-	options := []mail.Option{mail.WithPort(port), mail.WithTimeout(sending), mail.WithTLSConfig(trust),
+	options := []mail.Option{mail.WithPort(port), mail.WithTimeout(sending[notice.Mail]), mail.WithTLSConfig(trust),
 		mail.WithTLSPolicy(s.policy(u))}
 	if u.Scheme == "smtps" {
 		options = append(options, mail.WithSSL())

@@ -71,10 +71,30 @@ func (w Webhooks) Send(ctx context.Context, target string, m notice.Message) err
 	defer res.Body.Close()
 	// What it says is nobody's business: it may be a place that only we reach.
 	_, _ = io.CopyN(io.Discard, res.Body, 64<<10)
-	if res.StatusCode/100 != 2 {
-		return fmt.Errorf("%s answered %s", u.Host, res.Status)
+	if res.StatusCode/100 == 2 {
+		return nil
 	}
-	return nil
+	return refusal(u.Host, res, w.Now())
+}
+
+// refusal is what an answer that is no success says: when to come again, or never.
+func refusal(host string, res *http.Response, now time.Time) *Refusal {
+	r := &Refusal{Says: fmt.Sprintf("%s answered %s", host, res.Status), Gone: res.StatusCode == http.StatusGone}
+	if r.Gone {
+		r.Says += ": nothing is posted to this URL any more, until a message to it is sent again by hand"
+		return r
+	}
+	text := strings.TrimSpace(res.Header.Get("Retry-After"))
+	if n, err := strconv.ParseUint(text, 10, 31); err == nil {
+		r.After = time.Duration(n) * time.Second
+	} else if at, err := http.ParseTime(text); err == nil {
+		r.After = max(0, at.Sub(now))
+	}
+	if r.After > 0 {
+		r.After = min(r.After, notice.MostPause)
+		r.Says += fmt.Sprintf(", and asks to be left alone for %v", r.After.Round(time.Second))
+	}
+	return r
 }
 
 // Sign is the signature of a message: HMAC-SHA256 of its id, its time and itself.

@@ -381,7 +381,18 @@ table bellhop.notice (
   until timestamp with time zone not null,
   instance bigint,
   sent_at timestamp with time zone,
-  error text
+  error text,
+  receiver text not null default "left"(
+CASE channel
+    WHEN 'webhook'::text THEN ('webhook '::text || lower(COALESCE("substring"(target, '^[A-Za-z]+://([^/?#]*)'::text), ''::text)))
+    WHEN 'mail'::text THEN 'mail'::text
+    ELSE ('command '::text || target)
+END, 300)
+);
+
+table bellhop.notice_gone (
+  target text not null,
+  at timestamp with time zone not null default clock_timestamp()
 );
 
 table bellhop.notice_rule (
@@ -905,6 +916,7 @@ alter table bellhop.manager_stop add constraint manager_stop_pkey PRIMARY KEY (n
 alter table bellhop.notice add constraint notice_channel_check CHECK ((channel = ANY (ARRAY['mail'::text, 'webhook'::text, 'command'::text])));
 alter table bellhop.notice add constraint notice_pkey PRIMARY KEY (id);
 alter table bellhop.notice add constraint notice_status_check CHECK ((status = ANY (ARRAY['waiting'::text, 'sent'::text, 'given_up'::text])));
+alter table bellhop.notice_gone add constraint notice_gone_target_excl EXCLUDE USING hash (target WITH =);
 alter table bellhop.notice_rule add constraint notice_rule_check CHECK (((mail <> '{}'::text[]) OR (webhook <> ''::text) OR (command <> '{}'::text[])));
 alter table bellhop.notice_rule add constraint notice_rule_pkey PRIMARY KEY (id);
 alter table bellhop.notice_rule add constraint notice_rule_statuses_check CHECK (((statuses <> '{}'::text[]) AND (statuses <@ '{succeeded,failed,skipped}'::text[])));
@@ -963,6 +975,7 @@ CREATE INDEX jobqueue_taken ON bellhop.jobqueue USING btree (instance) WHERE (st
 CREATE INDEX jobqueue_unparked ON bellhop.jobqueue USING btree (id) WHERE ((state = 'ready'::text) AND held);
 CREATE INDEX log_job ON bellhop.log USING btree (job, id);
 CREATE INDEX notice_open ON bellhop.notice USING btree (next_at) WHERE (status = 'waiting'::text);
+CREATE INDEX notice_receiver ON bellhop.notice USING btree (receiver, next_at) WHERE (status = 'waiting'::text);
 CREATE INDEX notice_run ON bellhop.notice USING btree (run);
 CREATE INDEX notice_until ON bellhop.notice USING btree (until) WHERE (status = 'waiting'::text);
 CREATE INDEX operation_open ON bellhop.operation USING btree (id) WHERE (state = ANY (ARRAY['running'::text, 'stopping'::text]));
@@ -1738,7 +1751,7 @@ CREATE OR REPLACE FUNCTION bellhop.notice_rule_test(id bigint)
  SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
 
-CREATE OR REPLACE FUNCTION bellhop.notices_next(me bigint)
+CREATE OR REPLACE FUNCTION bellhop.notices_next(me bigint, under bigint[] DEFAULT NULL::bigint[], no_room text[] DEFAULT '{}'::text[])
  RETURNS bigint
  LANGUAGE plpgsql
  STABLE

@@ -39,6 +39,8 @@ type Notice struct {
 	Channel Channel
 	Target  string // an address, a URL, or a command as JSON
 	Tries   int    // this one too
+	// Receiver is what the target has in common with others: the host of a webhook, the server of mail.
+	Receiver string
 	End
 	Version     int
 	Event       string
@@ -79,6 +81,8 @@ type Outcome struct {
 	Error string        // empty: it was sent
 	Over  bool          // it will not be tried again
 	Delay time.Duration // until it is
+	Pause time.Duration // for so long its receiver wants none
+	Gone  bool          // its target wants none any more, ever
 }
 
 // Lost is a message that was given up.

@@ -34,8 +34,10 @@ as $$
   select needs = any (tells) or starts_with(needs, 'command:') and 'command:*' = any (tells)
 $$;
 
--- notices_next: in how many ms this instance has something to send, or to give up; NULL: nothing. Index: notice_open, notice_until.
-create or replace function bellhop.notices_next(me bigint) returns bigint
+-- notices_next: in how many ms this instance has something to send, or to give up; NULL: nothing. What it has taken does not count, but for
+-- what is not among those under way; nor do receivers that have no room. Index: notice_receiver, one receiver after the other; notice_until.
+drop function if exists bellhop.notices_next(bigint);
+create or replace function bellhop.notices_next(me bigint, under bigint[] default null, no_room text[] default '{}') returns bigint
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
@@ -46,11 +48,22 @@ begin
   elsif not exists (select from bellhop.notice n where n.status = 'waiting') then
     return null;
   end if;
-  return (select greatest(0, ceil(extract(epoch from least(
-            (select n.next_at from bellhop.notice n
-              where n.status = 'waiting' and bellhop.tells_of(i.tells, n.needs) and bellhop.notice_free(n.instance, me) order by n.next_at limit 1),
+  return (with recursive receiver (name) as (
+            (select n.receiver from bellhop.notice n where n.status = 'waiting' order by n.receiver limit 1)
+            union all
+            select (select n.receiver from bellhop.notice n where n.status = 'waiting' and n.receiver > r.name order by n.receiver limit 1)
+              from receiver r where r.name is not null)
+          select greatest(0, ceil(extract(epoch from least(
+            (select min(due.next_at) from receiver r
+              cross join lateral (
+                select n.next_at from bellhop.notice n
+                 where n.status = 'waiting' and n.receiver = r.name and bellhop.tells_of(i.tells, n.needs)
+                   and bellhop.notice_free(n.instance, me) and (n.instance is distinct from me or n.id <> all (under))
+                 order by n.next_at limit 1) due
+              where r.name <> all (no_room)),
             (select n.until from bellhop.notice n
-              where n.status = 'waiting' and bellhop.notice_free(n.instance, me) order by n.until limit 1)) - clock_timestamp()) * 1000))
+              where n.status = 'waiting' and bellhop.notice_free(n.instance, me) and (n.instance is distinct from me or n.id <> all (under))
+              order by n.until limit 1)) - clock_timestamp()) * 1000))
             from bellhop.instance i where i.id = me and i.state = 'live')::bigint;
 end
 $$;
@@ -150,6 +163,7 @@ begin
     return null;
   end if;
   delete from bellhop.notice n where n.run = 0 and n.status <> 'waiting' and n.at < clock_timestamp() - interval '7 d'; -- of no run that would take them along
+  delete from bellhop.notice_gone g using bellhop.notice_rule r where r.id = notice_rule_test.id and g.target = r.webhook;
   with sent as (
     insert into bellhop.notice (run, workflow, project, state, reason, ended_at, channel, target, needs, until)
     select 0, format('test of rule %s', r.id), r.project, 'test', format('asked for by %s', bellhop.caller()), clock_timestamp(),
@@ -170,7 +184,7 @@ end
 $$;
 
 -- notice_again: a message that was given up, or is waiting for its next try, is sent at once; one that was sent is not. Returns its
--- status before; NULL: there is no such message.
+-- status before; NULL: there is no such message. A URL that was gone is posted to once more.
 create or replace function bellhop.notice_again(id bigint) returns text
 language plpgsql volatile security definer
 set search_path = pg_catalog, bellhop, pg_temp
@@ -185,6 +199,7 @@ begin
        set status = 'waiting', next_at = clock_timestamp(), sent_at = null,
            until = greatest(n.until, clock_timestamp() + greatest(n.until - n.at, interval '1 h')), at = case when was = 'given_up' then clock_timestamp() else n.at end
      where n.id = notice_again.id;
+    delete from bellhop.notice_gone g using bellhop.notice n where n.id = notice_again.id and n.channel = 'webhook' and g.target = n.target;
     perform pg_notify('bellhop_due', '');
   end if;
   return was;

@@ -101,16 +101,18 @@ func (o *Outgoing) address(ctx context.Context, tx pgx.Tx) (int, error) {
 	return len(ends), nil
 }
 
-// Take takes messages that are due, so many at the most. What of their runs cannot
+// Take takes messages that are due and that there is room for, none of those under way. What of their runs cannot
 // be read is left out of them.
-func (o *Outgoing) Take(ctx context.Context, me scheduler.InstanceID, most int) (list []notice.Notice, err error) {
+func (o *Outgoing) Take(
+	ctx context.Context, me scheduler.InstanceID, under []int64, room notice.Room,
+) (list []notice.Notice, err error) {
 	err = o.conn.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		rows, err := conn.Query(ctx, noticesTakeSQL, int64(me), o.tells, most)
+		rows, err := conn.Query(ctx, noticesTakeSQL, int64(me), o.tells, room.Most, under, room.Receivers, room.Rooms, room.Each)
 		if err != nil {
 			return err
 		}
 		list, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (n notice.Notice, err error) {
-			err = row.Scan(&n.ID, &n.Message, &n.Channel, &n.Target, &n.Tries, &n.Run, &n.Workflow, &n.Project, &n.State,
+			err = row.Scan(&n.ID, &n.Message, &n.Channel, &n.Target, &n.Tries, &n.Receiver, &n.Run, &n.Workflow, &n.Project, &n.State,
 				&n.Reason, &n.At, &n.LastSuccess, &n.Version, &n.Event, &n.TriggeredBy, &n.CreatedAt, &n.StartedAt)
 			return n, err
 		})
@@ -147,13 +149,13 @@ func stepsOf(ctx context.Context, conn *pgx.Conn, n *notice.Notice) error {
 
 // Mark writes what became of messages that were taken.
 func (o *Outgoing) Mark(ctx context.Context, me scheduler.InstanceID, list []notice.Outcome) error {
-	ids, errs, over, delays := []int64{}, []string{}, []bool{}, []int64{}
+	ids, errs, over, delays, gone := []int64{}, []string{}, []bool{}, []int64{}, []bool{}
 	for _, m := range list {
 		ids, errs, over = append(ids, m.ID), append(errs, m.Error), append(over, m.Over)
-		delays = append(delays, m.Delay.Milliseconds())
+		delays, gone = append(delays, m.Delay.Milliseconds()), append(gone, m.Gone)
 	}
 	err := o.conn.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		_, err := conn.Exec(ctx, noticesMarkSQL, int64(me), ids, errs, over, delays)
+		_, err := conn.Exec(ctx, noticesMarkSQL, int64(me), ids, errs, over, delays, gone)
 		return err
 	})
 	if err != nil {
@@ -162,10 +164,10 @@ func (o *Outgoing) Mark(ctx context.Context, me scheduler.InstanceID, list []not
 	return nil
 }
 
-// GiveUp ends messages that were tried for long enough, and gives them.
-func (o *Outgoing) GiveUp(ctx context.Context, me scheduler.InstanceID) (list []notice.Lost, err error) {
+// GiveUp ends messages that were tried for long enough, but none of those under way, and gives them.
+func (o *Outgoing) GiveUp(ctx context.Context, me scheduler.InstanceID, under []int64) (list []notice.Lost, err error) {
 	err = o.conn.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		rows, err := conn.Query(ctx, noticesGiveUpSQL, int64(me), upMost)
+		rows, err := conn.Query(ctx, noticesGiveUpSQL, int64(me), upMost, under)
 		if err != nil {
 			return err
 		}
@@ -178,12 +180,12 @@ func (o *Outgoing) GiveUp(ctx context.Context, me scheduler.InstanceID) (list []
 	return list, nil
 }
 
-// Next is in how long there is something to send; negative: nothing is.
-func (o *Outgoing) Next(ctx context.Context, me scheduler.InstanceID) (time.Duration, error) {
+// Next is in how long there is something to send besides those under way, to receivers that are not full; negative: nothing is.
+func (o *Outgoing) Next(ctx context.Context, me scheduler.InstanceID, under []int64, full []string) (time.Duration, error) {
 	next := time.Duration(-1)
 	err := o.conn.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		var ms *int64
-		if err := conn.QueryRow(ctx, noticesNextSQL, int64(me)).Scan(&ms); err != nil {
+		if err := conn.QueryRow(ctx, noticesNextSQL, int64(me), under, full).Scan(&ms); err != nil {
 			return err
 		}
 		if ms != nil {
