@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"strconv"
 
 	"bellhop/scheduler"
@@ -31,7 +32,8 @@ import (
 //	{"lock":…}  {"unlock":…}           see locks.go; answered by a line
 //
 // each with "id" and "fence" if it likes: naming another line than the one in
-// hand is an error that ends the agent. What is no such object is debug output.
+// hand is an error that ends the agent. What is no such object is debug output, but
+// a line that begins like a message and is not valid is an error (broken).
 type jsonMessage struct {
 	Bellhop   *int            `json:"bellhop"`
 	Type      string          `json:"type"`
@@ -84,8 +86,11 @@ func parseJSON(line []byte, into []remark) []remark {
 		return into
 	}
 	var m jsonMessage
-	if !looksJSON(line) || json.Unmarshal(line, &m) != nil {
+	if !looksJSON(line) {
 		return append(into, remark{word: wordDebug, text: line})
+	}
+	if err := json.Unmarshal(line, &m); err != nil {
+		return broken(line, err, into)
 	}
 	whose := about{job: m.ID, fence: m.Fence}
 	before := len(into)
@@ -131,6 +136,31 @@ func parseJSON(line []byte, into []remark) []remark {
 	}
 	if len(into) == before {
 		return append(into, remark{word: wordDebug, text: line})
+	}
+	return into
+}
+
+// begins is how a line begins that is meant as a message.
+var begins = regexp.MustCompile(`^\{\s*"(bellhop|id|fence|ok|ended_as|fail|exit_code|log|level|progress|result|success|heartbeat|retry|snooze|lock|unlock)"\s*:`)
+
+// broken appends what becomes of a line that is no valid message. One that begins like a message is told as an error. A
+// result is refused, so that no job succeeds without what it gave back; an answer fails the line: the agent waits for the next.
+func broken(line []byte, err error, into []remark) []remark {
+	key := begins.FindSubmatch(line)
+	if key == nil {
+		return append(into, remark{word: wordDebug, text: line})
+	}
+	why := fmt.Sprintf("the agent's message %q is not valid: %v", key[1], err)
+	into = append(into, remark{word: wordLog, level: scheduler.LevelError, text: []byte(why + ": " + string(line[:min(len(line), 1000)]))})
+	switch word := string(key[1]); {
+	case word == "result" && !json.Valid(line):
+		return append(into, remark{word: wordResult, text: line}) // which is refused as a result
+	case word == "result":
+		return append(into, remark{word: wordFail, code: 1, text: []byte(why)})
+	}
+	switch string(key[1]) {
+	case "ok", "ended_as", "fail", "exit_code", "retry", "snooze":
+		return append(into, remark{word: wordFail, code: 1, text: []byte(why)})
 	}
 	return into
 }
