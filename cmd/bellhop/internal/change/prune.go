@@ -2,6 +2,7 @@ package change
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"time"
 
@@ -24,7 +25,10 @@ them: those that succeeded or were cancelled, or those that ended as -s says. A
 job that another still waits for stays. --since and --until say between which
 times they ended, in place of --older-than; steps go by the end of their run.
 --archive has each job written to a table of yours first. serve does all that
-by itself, as retention in bellhop.yaml says: docs/retention.md.`,
+by itself, as retention in bellhop.yaml says: docs/retention.md.
+
+Without a flag, and on a terminal, it shows what would go and asks; elsewhere, as
+in scripts, it deletes what has been over for 3 days.`,
 		Example: `  bellhop prune --older-than 3d
   bellhop prune --older-than 36h -s failed -s quarantined
   bellhop prune --since 2026-01-01 --until 2026-04-01 --archive old.jobs
@@ -41,6 +45,15 @@ by itself, as retention in bellhop.yaml says: docs/retention.md.`,
 			if dry {
 				return pruneCount(a, cmd, args, f)
 			}
+			said := slices.ContainsFunc([]string{"older-than", "since", "until", "state", "archive", "yes"}, cmd.Flags().Changed)
+			if !said && a.Asks() {
+				if err := pruneCount(a, cmd, args, f); err != nil {
+					return err
+				}
+				if !a.Confirmed("Delete these, which have been over for " + older + " or longer?") {
+					return cli.Failed(cli.ExitState, "prune", "bellhop prune --yes", "nothing was deleted")
+				}
+			}
 			return prune(a, cmd, args, f, archive)
 		},
 	}
@@ -48,6 +61,7 @@ by itself, as retention in bellhop.yaml says: docs/retention.md.`,
 	c.Flags().StringVar(&since, "since", "", "that ended so long ago or later, such as 30d; or from a `time` (UTC) on")
 	c.Flags().StringVar(&until, "until", "", "that ended longer ago than so; or before a `time` (UTC)")
 	c.Flags().StringSliceVarP(&states, "state", "s", []string{string(scheduler.Succeeded), string(scheduler.Cancelled)}, "how they `ended`; repeatable")
+	c.Flags().Bool("yes", false, "delete without a question, on a terminal too")
 	c.Flags().BoolVar(&dry, "dry-run", false, "delete nothing, and say what would be")
 	c.Flags().StringVar(&archive, "archive", "", "a `table` (job bigint, \"row\" jsonb) that gets each job before it is deleted")
 	return c

@@ -25,7 +25,7 @@ type submitFlags struct {
 	priorityName                        string
 	onFailure                           string
 	locks, reasons, vars, after, wanted []string
-	hold, wait, replace                 bool
+	hold, wait, replace, quiet          bool
 	once, notAfter, batch               string
 	per                                 time.Duration
 	maxAttempts                         int32
@@ -41,7 +41,7 @@ func SubmitCommand(a *cli.App) *cobra.Command {
 
 ARGS is the one line that the agent of TYPE is given. With --msq the job's work
 is the rows of a query instead, one line each. A type that no running instance
-serves is accepted; the job waits until one does.
+serves is accepted, with a warning; the job waits until one does.
 
 With --after it waits until other jobs have ended, and succeeded unless --wanted
 says otherwise. --on-failure says what becomes of it when they end in another
@@ -80,6 +80,12 @@ with --per 24h for a day; with --replace what waits under it gets the new ARGS.`
 					}
 					s.Batch = &id
 				}
+				if !f.quiet {
+					// The job is submitted whatever comes of this: a submitter may not be let to see the agents.
+					if err := warnUnknown(ctx, a, db, s.Type); err != nil && !cli.IsDenied(err) {
+						return err
+					}
+				}
 				return submit(ctx, a, db, s, f.wait)
 			})(cmd, args)
 		},
@@ -106,6 +112,7 @@ with --per 24h for a day; with --replace what waits under it gets the new ARGS.`
 	flags.StringArrayVar(&f.vars, "var", nil, "a variable for the agent, `name=value`; repeatable")
 	flags.Int32Var(&f.maxAttempts, "max-attempts", 0, "how `often` it is tried, in all (default: as its type says; else once)")
 	flags.DurationVar(&f.timeout, "timeout", 0, "how `long` one attempt may take, such as 90s or 2h (default: the type's own)")
+	flags.BoolVarP(&f.quiet, "quiet", "q", false, "do not warn where no running instance has an agent of TYPE")
 	flags.BoolVar(&f.wait, "wait", false, "wait for its end, and print what it gave back; 1 when it did not succeed")
 	return c
 }

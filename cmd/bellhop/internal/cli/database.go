@@ -33,6 +33,11 @@ type Database struct {
 // FindDatabase looks where the database is named, in the order that the help
 // text tells.
 func (a *App) FindDatabase() (Database, error) {
+	if a.ConfigPath != "" { // a file that is named has to be there, also where the database is named elsewhere
+		if _, err := a.ConfigFile(); err != nil {
+			return Database{}, err
+		}
+	}
 	if a.DatabaseURL != "" {
 		return Database{URL: a.DatabaseURL, From: "--database-url"}, nil
 	}

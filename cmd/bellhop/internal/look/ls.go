@@ -62,6 +62,30 @@ func LsCommand(a *cli.App) *cobra.Command {
 	return c
 }
 
+// nothing says what was looked for, where no job was found.
+func nothing(f store.Filter) string {
+	of, flags := "", ""
+	if len(f.Types) > 0 {
+		var types []string
+		for _, t := range f.Types {
+			types = append(types, cli.Clean(string(t)))
+			flags += " -t " + cli.ShellWord(string(t))
+		}
+		of = " of type " + strings.Join(types, " or ")
+	}
+	if !slices.Equal(f.States, unfinished) {
+		var states []string
+		for _, s := range f.States {
+			states = append(states, string(s))
+		}
+		return "no job" + of + " is " + strings.Join(states, " or ")
+	}
+	if of == "" {
+		return "nothing is unfinished and nothing failed; bellhop ls -s succeeded shows what is done"
+	}
+	return "no job" + of + " is unfinished or failed; bellhop ls -s succeeded" + flags + " shows what is done, bellhop agents the types that are served"
+}
+
 // listedJob is a job with its payload, where the account may see that.
 type listedJob struct {
 	store.JobRow
@@ -98,9 +122,7 @@ func ls(ctx context.Context, a *cli.App, s *cli.Session, f store.Filter, limit i
 		return a.PrintJSON(jobs)
 	}
 	if len(jobs) == 0 {
-		if slices.Equal(f.States, unfinished) {
-			a.Note("nothing is unfinished and nothing failed; bellhop ls -s succeeded shows what is done")
-		}
+		a.Note("%s", nothing(f))
 		return nil
 	}
 	t := cli.Table{Header: []string{"ID", "STATE", "TYPE", "PRIORITY", "KEY", "HOST", "AGE", "WHAT"}}

@@ -1,0 +1,93 @@
+package main
+
+import (
+	"bytes"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"bellhop/cmd/bellhop/internal/cli"
+	"bellhop/cmd/bellhop/internal/clitest"
+)
+
+// A file of -c that is not there is told, wherever the database is named.
+func TestConfig_AFileThatIsNamedHasToBeThere(t *testing.T) {
+	t.Parallel()
+	s := newHarness(t)
+	none := filepath.Join(t.TempDir(), "nosuch.yaml")
+	for _, words := range [][]string{{"ls"}, {"submit", "a"}, {"hosts"}, {"stats"}} {
+		s.fails(cli.ExitUsage, "nosuch.yaml", append([]string{"-c", none}, words...)...)
+	}
+}
+
+// Where no job was found, ls says what it has looked for.
+func TestLs_SaysWhatItHasLookedFor(t *testing.T) {
+	t.Parallel()
+	s := newHarness(t)
+	s.over(s.id("a"), "failed", 1)
+	for line, says := range map[string]string{
+		"ls -t nosuch":                   "no job of type nosuch is unfinished or failed",
+		"ls -t nosuch -t b -s running":   "no job of type nosuch or b is running",
+		"ls -s quarantined -s cancelled": "no job is quarantined or cancelled",
+	} {
+		if r := s.run(strings.Fields(line)...); r.code != 0 || !strings.Contains(r.stderr, says) {
+			t.Errorf("%s: %+v", line, r)
+		}
+	}
+	if r := s.run("ls"); strings.Contains(r.stderr, "no job") || !strings.Contains(r.stdout, "failed") {
+		t.Errorf("%+v", r)
+	}
+}
+
+// A type that nobody serves is told on stderr; the id alone is on stdout, and -q is silent.
+func TestSubmit_WarnsOfATypeThatNobodyServes(t *testing.T) {
+	t.Parallel()
+	s := newHarness(t)
+	if r := s.run("submit", "nosuch"); r.code != 0 || r.stdout != "1\n" ||
+		!strings.Contains(r.stderr, "no running instance has an agent of type nosuch") || strings.Count(r.stderr, "\n") != 1 {
+		t.Errorf("%+v", r)
+	}
+	if r := s.run("submit", "nosuch", "-q"); r.code != 0 || r.stdout != "2\n" || r.stderr != "" {
+		t.Errorf("%+v", r)
+	}
+}
+
+// On a terminal prune asks before it deletes, where nothing says what it is to delete.
+func TestPrune_AsksOnATerminal(t *testing.T) {
+	t.Parallel()
+	s := newHarness(t)
+	prune := func(answer string, words ...string) (int, string) {
+		screen, program := clitest.Terminal(t, 100)
+		if _, err := screen.WriteString(answer); err != nil {
+			t.Fatal(err)
+		}
+		var stderr bytes.Buffer
+		code := run(append([]string{"--database-url", s.url, "prune"}, words...), program, program, &stderr)
+		return code, stderr.String()
+	}
+	old := func() {
+		id := s.id("a")
+		s.over(id, "succeeded", 0)
+		s.sql("update bellhop.jobqueue set ended_at = ended_at - interval '4 days'")
+	}
+	left := func() string {
+		list, err := collectText(t, s.conn, "select id::text from bellhop.jobqueue")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Join(list, " ")
+	}
+	old()
+	if code, said := prune("n\n"); code != cli.ExitState || left() != "1" || !strings.Contains(said, "nothing was deleted") {
+		t.Errorf("no: exit code %d, jobs %q: %s", code, left(), said)
+	}
+	if code, said := prune("y\n"); code != 0 || left() != "" || !strings.Contains(said, "[y/N]") {
+		t.Errorf("yes: exit code %d, jobs %q: %s", code, left(), said)
+	}
+	for _, words := range [][]string{{"--yes"}, {"--older-than", "3d"}} {
+		old()
+		if code, said := prune("", words...); code != 0 || left() != "" || strings.Contains(said, "[y/N]") {
+			t.Errorf("%q: exit code %d, jobs %q: %s", words, code, left(), said)
+		}
+	}
+}
