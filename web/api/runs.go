@@ -166,7 +166,8 @@ func (a *API) runs() {
 				return nil, unfit(err.Error())
 			}
 		}
-		id, err := l.RunWorkflow(ctx, in.Name, store.ByHand{Parameters: in.Body.Parameters, Steps: steps, Event: in.Body.Event})
+		by := store.ByHand{Parameters: in.Body.Parameters, Steps: steps, Event: in.Body.Event}
+		id, err := l.RunWorkflow(ctx, in.Name, by)
 		if err == nil && id == nil {
 			err = in.missing()
 		}
