@@ -99,7 +99,7 @@ func TestAttach_AFullPoolSaysSo(t *testing.T) {
 		t.Errorf("in the order %q, want that of the keys", got)
 	}
 	e.rowBecause("jobs", "3", "row_ran", "succeeded")
-	e.rowBecause("jobs", "99", "not_taken")
+	e.rowBecause("jobs", "99", "not_taken/missing")
 }
 
 // Whatever is killed whenever: no request is lost, and no row runs twice at once.

@@ -45,7 +45,7 @@ func TestExplainRow_AdviceHelps(t *testing.T) {
 		e.file("go."+n, "", 0o600)
 	}
 	e.ran(`"My Jobs"`, "outcome")
-	e.rowBecause("My Jobs", "6", "not_taken")
+	e.rowBecause("My Jobs", "6", "not_taken/missing")
 	if !slices.Contains(e.lines("begun"), "5") {
 		t.Errorf("begun: %q", e.lines("begun"))
 	}

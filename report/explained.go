@@ -2,6 +2,7 @@ package report
 
 import (
 	"context"
+	"strings"
 
 	"bellhop/scheduler"
 	"bellhop/sql/store"
@@ -14,6 +15,14 @@ type Explained struct {
 	State   scheduler.JobState `json:"state"`
 	Reasons []store.ReasonRow  `json:"reasons"`
 	*Forecast
+}
+
+// Is is the job's state for people: of a ready one that waits for a lock too.
+func (e Explained) Is() string {
+	if e.State == scheduler.Ready && len(e.Reasons) > 0 && strings.HasPrefix(e.Reasons[0].Code, "lock_") {
+		return string(e.State) + ", and waits for a lock"
+	}
+	return string(e.State)
 }
 
 // Explain says why a job does not run, or why it ended as it did. With an error of

@@ -83,9 +83,15 @@ func Foresee(ctx context.Context, s store.Look, job store.JobRow) (*Forecast, er
 	if i := slices.IndexFunc(scene.Jobs, func(j lock.Seen) bool { return j.Job == id }); i >= 0 {
 		f.Place, gated = scene.Jobs[i].Place, scene.Jobs[i].Gated()
 	}
-	e, known := scene.Starts(sketches.Lasts)[id]
+	starts := scene.Starts(sketches.Lasts)
+	e, known := starts[id]
+	unheard := scene.Unheard(id, sketches.Lasts)
 	switch {
+	case known && unheard != "":
+		f.Place = scene.Place(id, starts)
+		f.Unknown = fmt.Sprintf("no job of type %s has ended yet", unheard)
 	case known:
+		f.Place = scene.Place(id, starts)
 		f.StartsP50, f.StartsP90 = &e.P50, &e.P90
 		f.pastError = errorOf(sketches.Off, e.P50.Sub(scene.Now))
 	case gated:
@@ -120,8 +126,15 @@ func (f *Forecast) Lines(now time.Time) string {
 	}
 	text.WriteString("\n")
 	if f.StartsP50 != nil {
-		fmt.Fprintf(&text, "  starts in about %s, most likely within %s, as long as jobs take what they took\n",
-			max(0, f.StartsP50.Sub(now)).Round(time.Second), max(0, f.StartsP90.Sub(now)).Round(time.Second))
+		about, within := max(0, f.StartsP50.Sub(now)).Round(time.Second), max(0, f.StartsP90.Sub(now)).Round(time.Second)
+		switch {
+		case within == 0:
+			text.WriteString("  starts at any moment: what it waits for has taken as long as such jobs take, or nothing is in its way\n")
+		case about == 0:
+			fmt.Fprintf(&text, "  starts at any moment, most likely within %s, as long as jobs take what they took\n", within)
+		default:
+			fmt.Fprintf(&text, "  starts in about %s, most likely within %s, as long as jobs take what they took\n", about, within)
+		}
 		if e := f.pastError; e != nil {
 			fmt.Fprintf(&text, "  of %d that were foretold before, half started within %s of what was said, nine of ten within %s\n",
 				e.Count, span(e.P50), span(e.P90))

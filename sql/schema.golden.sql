@@ -32,7 +32,8 @@ table bellhop.attached (
   key text not null,
   job bigint not null,
   live boolean not null,
-  row_text text
+  row_text text,
+  ahead bigint
 );
 
 table bellhop.attachment (
@@ -54,7 +55,14 @@ table bellhop.attachment (
   trouble text,
   state_since timestamp with time zone not null default clock_timestamp(),
   turn text not null default ('turn_'::text || replace((gen_random_uuid())::text, '-'::text, ''::text)),
-  detached_at timestamp with time zone
+  detached_at timestamp with time zone,
+  waiting integer,
+  waiting_at timestamp with time zone,
+  done bigint not null default 0,
+  failed bigint not null default 0,
+  rate real,
+  rate_since timestamp with time zone,
+  rate_ended integer not null default 0
 );
 
 table bellhop.attempt_past (
@@ -951,6 +959,7 @@ alter table bellhop.workflow_past add constraint workflow_past_pkey PRIMARY KEY 
 alter table bellhop.workflow_past add constraint workflow_past_what_check CHECK ((what = ANY (ARRAY['created'::text, 'changed'::text, 'activated'::text, 'deactivated'::text, 'deleted'::text])));
 
 -- indexes
+CREATE INDEX attached_ahead ON bellhop.attached USING btree (attachment, ahead) WHERE (live AND (ahead IS NOT NULL));
 CREATE INDEX attached_job ON bellhop.attached USING btree (job);
 CREATE INDEX attached_live ON bellhop.attached USING btree (attachment) WHERE live;
 CREATE UNIQUE INDEX attachment_name ON bellhop.attachment USING btree (name) WHERE (detached_at IS NULL);
@@ -1934,6 +1943,13 @@ CREATE OR REPLACE FUNCTION bellhop.reason_of(error text, reason text)
  IMMUTABLE PARALLEL SAFE
  SET search_path TO 'pg_catalog', 'pg_temp';
 
+CREATE OR REPLACE FUNCTION bellhop.refill_pools(ids bigint[])
+ RETURNS integer
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off';
+
 CREATE OR REPLACE FUNCTION bellhop.refuse()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -2088,6 +2104,23 @@ CREATE OR REPLACE FUNCTION bellhop.row_named(source text, key text)
  IMMUTABLE PARALLEL SAFE
  SET search_path TO 'pg_catalog', 'pg_temp';
 
+CREATE OR REPLACE FUNCTION bellhop.rows_before(attachment bigint, key text, OUT there boolean, OUT asks boolean, OUT before integer)
+ RETURNS record
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET "TimeZone" TO 'UTC'
+ SET "DateStyle" TO 'ISO, MDY'
+ SET "IntervalStyle" TO 'postgres'
+ SET bytea_output TO 'hex'
+ SET extra_float_digits TO '1';
+
+CREATE OR REPLACE FUNCTION bellhop.rows_rate(rate real, since timestamp with time zone, ended integer)
+ RETURNS real
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp';
+
 CREATE OR REPLACE FUNCTION bellhop.run_ended(id bigint, state text, reason text)
  RETURNS void
  LANGUAGE plpgsql
@@ -2235,6 +2268,13 @@ CREATE OR REPLACE FUNCTION bellhop.sketch_in(what text[], names text[], buckets 
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp';
 
+CREATE OR REPLACE FUNCTION bellhop.start_ahead(attachment bigint, most integer)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off';
+
 CREATE OR REPLACE FUNCTION bellhop.starts_workflows(instance bigint)
  RETURNS boolean
  LANGUAGE sql
@@ -2290,6 +2330,12 @@ CREATE OR REPLACE FUNCTION bellhop.take_attached(id bigint, OUT taken integer, O
 CREATE OR REPLACE FUNCTION bellhop.take_events(most integer, safely boolean)
  RETURNS integer
  LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp';
+
+CREATE OR REPLACE FUNCTION bellhop.taken_ahead()
+ RETURNS integer
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
  SET search_path TO 'pg_catalog', 'pg_temp';
 
 CREATE OR REPLACE FUNCTION bellhop.tells_of(tells text[], needs text)

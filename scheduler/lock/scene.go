@@ -101,3 +101,52 @@ func (s Scene) Starts(of Durations) map[ID]Estimate {
 	p.Levels = c.levels
 	return Predict(c.pending, c.running, Room{s.Slots, s.Max}, p, s.Now, of)
 }
+
+// Place is where a job stands among those that wait behind the same lock, by when they start: from 1 on;
+// 0: so many are before it that they were not looked at.
+func (s Scene) Place(id ID, starts map[ID]Estimate) int {
+	i := slices.IndexFunc(s.Jobs, func(seen Seen) bool { return seen.Job == id })
+	if i < 0 || s.Jobs[i].Place == 0 {
+		return 0
+	}
+	mine, place := s.Jobs[i], 1
+	for _, other := range s.Jobs {
+		if other.Holds || other.Beside || other.Job == id || other.Behind != mine.Behind {
+			continue
+		}
+		e, known := starts[other.Job]
+		if !known {
+			continue
+		}
+		if d := e.P50.Compare(starts[id].P50); d < 0 || d == 0 && other.Place < mine.Place {
+			place++
+		}
+	}
+	return place
+}
+
+// Unheard is the type of a job that keeps this one waiting, or its own, of which none has ended yet, so that
+// nothing tells how long it takes; empty: there is none.
+func (s Scene) Unheard(id ID, of Durations) string {
+	i := slices.IndexFunc(s.Jobs, func(seen Seen) bool { return seen.Job == id })
+	if i < 0 {
+		return ""
+	}
+	mine, readable := s.Jobs[i].job()
+	if !readable {
+		return ""
+	}
+	for _, seen := range s.Jobs {
+		if _, _, known := of(seen.Type); known || !seen.Holds || seen.Beside {
+			continue
+		}
+		holder, readable := seen.job()
+		if conflict, _ := Conflicts(mine.Locks, holder.Locks); readable && conflict {
+			return seen.Type
+		}
+	}
+	if _, _, known := of(mine.Type); !known {
+		return mine.Type
+	}
+	return ""
+}

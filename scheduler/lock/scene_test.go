@@ -198,3 +198,39 @@ func TestPredict_NeverMoreOfATypeThanMay(t *testing.T) {
 		}
 	})
 }
+
+// The place is that of the start, and not that of (priority, id): who is told third starts third.
+func TestScene_PlaceIsByWhenTheyStart(t *testing.T) {
+	t.Parallel()
+	waits := func(id ID, place int) Seen {
+		return Seen{Job: id, Place: place, Behind: "db:a", Locks: []string{"db:a=exclusive"}}
+	}
+	holds := Seen{Job: 1, Holds: true, Locks: []string{"db:a=exclusive"}}
+	s := stage(holds, waits(2, 4), waits(3, 3), waits(4, 2), waits(5, 1))
+	s.Jobs[4].Priority = -1
+	starts := s.Starts(tenSeconds)
+	for id, want := range map[ID]int{5: 1, 2: 2, 3: 3, 4: 4, 99: 0} {
+		if got := s.Place(id, starts); got != want {
+			t.Errorf("job %d is told place %d, want %d: it starts %s after", id, got, want, s.after(id))
+		}
+	}
+}
+
+// Where nothing is known of the jobs in the way, there is no forecast.
+func TestScene_UnheardTypes(t *testing.T) {
+	t.Parallel()
+	s := stage(
+		Seen{Job: 1, Type: "new", Holds: true, Locks: []string{"db:a=exclusive"}},
+		Seen{Job: 2, Type: "old", Place: 1, Behind: "db:a", Locks: []string{"db:a=exclusive"}},
+		Seen{Job: 3, Type: "old", Place: 1, Locks: []string{"db:b=exclusive"}},
+		Seen{Job: 4, Type: "own", Place: 1, Locks: []string{"db:c=exclusive"}},
+	)
+	old := func(typ string) (p50, p90 time.Duration, known bool) {
+		return time.Second, time.Second, typ == "old"
+	}
+	for id, want := range map[ID]string{2: "new", 3: "", 4: "own", 99: ""} {
+		if got := s.Unheard(id, old); got != want {
+			t.Errorf("of what keeps job %d waiting nothing is known of %q, want %q", id, got, want)
+		}
+	}
+}

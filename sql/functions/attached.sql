@@ -84,6 +84,7 @@ $$;
 --   take     the rows that were taken
 --   aside    keys of rows that ask to be run and could not be marked, and in row_text why
 --   refused  keys whose outcome could not be written, and why
+--   waiting  as key: how many rows ask to be run and are not taken in this turn, at most 10,001
 -- The statements on the table run under the search_path of whoever attached it, for his triggers; all else does not. The
 -- text of a key must not depend on the session: by it two instances know that a row runs.
 create or replace function bellhop.turn_under(theirs text, attachment bigint, done jsonb, n integer, busy text[])
@@ -126,6 +127,7 @@ declare
   low      integer;
   high     integer;
   before   integer;
+  waiting  bigint;
   one      text;
 begin
   select * into a from bellhop.attachment x where x.id = turn_under.attachment;
@@ -210,7 +212,13 @@ begin
     return query select 'done'::text, d.key, null::text, null::text from jsonb_to_recordset(done) as d (key text);
   end if;
 
-  -- 2. Rows to run.
+  -- 2. How many ask to be run: once a second.
+  if coalesce(a.waiting_at < clock_timestamp() - interval '1 s', true) then
+    execute format('select pg_catalog.count(*) from (select from %s t where t.%s is null limit 10001) x', tab, dispatch) into waiting;
+    return query select 'waiting'::text, greatest(waiting - greatest(n, 0), 0)::text, null::text, null::text;
+  end if;
+
+  -- 3. Rows to run.
   if n <= 0 then
     return;
   end if;
@@ -320,7 +328,7 @@ begin
   if exists (select from pg_roles where rolname = 'bellhop_operator') then
     grant execute on function bellhop.dispatch_value, bellhop.column_of, bellhop.attached_key, bellhop.turn_rows, bellhop.turn_under, bellhop.row_job_key to bellhop_operator;
     grant execute on function bellhop.dispatch_value, bellhop.column_of, bellhop.attached_key, bellhop.turn_rows, bellhop.turn_under, bellhop.row_job_key to bellhop_scheduler;
-    grant execute on function bellhop.row_job_key to bellhop_reader;
+    grant execute on function bellhop.row_job_key, bellhop.attached_key to bellhop_reader;
   end if;
 end
 $$;

@@ -37,18 +37,26 @@ language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  needed bigint[];
-  ready  integer;
+  needed   bigint[];
+  ready    integer;
+  refilled integer := 0;
 begin
+  -- Rows of attached tables wait for a place: one probe of an index that is empty else.
+  if (select true from bellhop.attached x where x.live and x.ahead is not null order by x.attachment, x.ahead limit 1) then
+    refilled := bellhop.refill_pools(ids);
+    if refilled > 0 and not (told and (select count(*) from (select from bellhop.instance i where i.state = 'live' limit 2) live) < 2) then
+      perform pg_notify('bellhop', '');
+    end if;
+  end if;
   -- Nobody waits for anybody: all that it costs where there are no graphs.
   if ids = '{}' or not exists (select from bellhop.dependency d where not d.met) then
-    return 0;
+    return refilled;
   end if;
   needed := array(select distinct d.needs from bellhop.dependency d where d.needs = any (ids) and not d.met);
   if needed = '{}' then
-    return 0;
+    return refilled;
   end if;
-  ready := bellhop.release_dependents(needed, told);
+  ready := refilled + bellhop.release_dependents(needed, told);
   if ready > 0 and exists (select from bellhop.jobqueue j where j.type = 'dummy' and j.state = 'ready' and not j.held and j.run_on is null and j.locks is null) then
     ready := ready + bellhop.pass_dummies(told);
   end if;

@@ -60,6 +60,13 @@ begin
              else 'blocked' end,
         jsonb_build_object('id', j.id, 'needs', r.needs, 'type', r.type, 'wanted', array_to_string(r.wanted, ' or '), 'state', r.state));
     end loop;
+    for r in
+      select a.name, a.pool, x.key from bellhop.attached x join bellhop.attachment a on a.id = x.attachment
+       where x.job = j.id and x.live and x.ahead is not null and not found_one
+    loop
+      found_one := true;
+      return query select * from bellhop.reason('pool_full/job', jsonb_build_object('id', j.id, 'name', r.name, 'pool', r.pool, 'key', r.key, 'more', r.pool + 1));
+    end loop;
     if not found_one then
       return query select * from bellhop.reason('blocked/unseen', jsonb_build_object('id', j.id));
     end if;
@@ -320,6 +327,8 @@ language sql stable security invoker
 set search_path = pg_catalog, bellhop, pg_temp
 as $$
   select format('job %s (%s) is %s', j.id, j.type, j.state)
+      || case when j.state = 'ready' and (select e.code ~ '^lock_' from bellhop.explanation(j.id) with ordinality e (code, sentence, next, n) order by e.n limit 1)
+              then ', and waits for a lock' else '' end
       || coalesce((select string_agg(format(e'\n  %s: %s\n    -> %s', e.code, e.sentence, e.next), '' order by n)
                      from bellhop.explanation(j.id) with ordinality e (code, sentence, next, n)), '')
     from bellhop.job j

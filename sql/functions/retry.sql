@@ -11,12 +11,12 @@ begin
     return;
   end if;
   perform from bellhop.attachment b where b.id = a.id for update; -- nobody takes rows of it meanwhile
-  if (select count(*) from bellhop.attached x where x.attachment = a.id and x.live and x.job <> retry_attached.job) >= a.pool then
+  if (select count(*) from bellhop.attached x where x.attachment = a.id and x.live and x.ahead is null and x.job <> retry_attached.job) >= a.pool then
     raise object_not_in_prerequisite_state using
       message = format('job %s is a row of %s, and all %s places of that are taken', retry_attached.job, a.name, a.pool),
       hint = 'Set its dispatch column to NULL: then it runs as soon as there is room.';
   end if;
-  update bellhop.attached x set live = true where x.job = retry_attached.job;
+  update bellhop.attached x set live = true, ahead = null where x.job = retry_attached.job;
 end
 $$;
 

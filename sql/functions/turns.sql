@@ -84,6 +84,9 @@ declare
   a        bellhop.attachment;
   why      text;
   stranger name;
+  places   integer; -- that are taken
+  quick    integer; -- rows that have ended, and took no time to speak of
+  first    boolean; -- some were taken ahead
 begin
   select * into a from bellhop.attachment x where x.id = turn_open_in.id for update skip locked;
   if not found then
@@ -111,14 +114,18 @@ begin
   perform set_config('lock_timeout', '2s', true); -- somebody alters the table: it is not waited for
   select coalesce(jsonb_agg(jsonb_build_object('key', x.key, 'state', coalesce(j.state, 'cancelled'), 'exit', j.exit_code))
                     filter (where o.over and not o.later), '[]'),
-         a.pool - count(*) filter (where not o.over),
-         coalesce(array_agg(x.key) filter (where not o.over or o.later), '{}')
-    into done, n, busy
+         count(*) filter (where not o.over),
+         coalesce(array_agg(x.key) filter (where not o.over or o.later), '{}'),
+         count(*) filter (where not o.over and x.ahead is null), coalesce(bool_or(not o.over and x.ahead is not null), false),
+         count(*) filter (where o.over and j.ended_at - coalesce(j.attempt_at, j.started_at) < interval '250 ms')
+    into done, n, busy, places, first, quick
     from bellhop.attached x
     left join bellhop.jobqueue j on j.id = x.job
     left join bellhop.set_aside s on s.attachment = x.attachment and s.digest = x.digest and s.outcome
    cross join lateral (select j.id is null or j.state in ('succeeded', 'failed', 'cancelled', 'quarantined'), coalesce(s.again_at > now(), false)) o (over, later)
    where x.attachment = a.id and x.live;
+  -- Of rows that are quick as many are taken ahead as end while four turns last: so one that is not holds up few.
+  n := case when a.pool > 0 then a.pool + least(4 * quick, bellhop.taken_ahead()) - n else 0 end;
   if a.detached_at is not null or (select count(*) from bellhop.set_aside s where s.attachment = a.id and s.again_at > now()) >= 1000 then
     n := 0;
   end if;
@@ -132,7 +139,8 @@ begin
       n := 0; -- their keys tell nothing about ours
     end if;
   end if;
-  if n <= 0 and done = '[]' then
+  n := greatest(n, 0);
+  if n = 0 and done = '[]' and not (first and places < a.pool) and a.waiting_at > clock_timestamp() - interval '5 s' then
     return;
   end if;
   return next;
@@ -158,7 +166,12 @@ as $$
 #variable_conflict use_column
 declare
   a        bellhop.attachment;
-  running  integer;
+  running  integer; -- places that are taken
+  open     integer; -- and those that were taken ahead besides
+  freed    integer := 0;
+  late     bigint;
+  good     integer := 0;
+  asks     integer; -- rows that ask to be run
   mark     bytea;
   known    bigint;
   was      bellhop.jobqueue;
@@ -171,23 +184,35 @@ begin
     raise undefined_object using message = 'it is not attached';
   end if;
   select count(*) filter (where w = 'take') into taken from unnest(whats) w;
-  select count(*) into running
+  select count(*) filter (where x.ahead is null), count(*) into running, open
     from bellhop.attached x join bellhop.jobqueue j on j.id = x.job
    where x.attachment = a.id and x.live and j.state not in ('succeeded', 'failed', 'cancelled', 'quarantined');
-  if a.detached_at is not null and taken > 0 or taken > 0 and taken + running > a.pool
+  if a.detached_at is not null and taken > 0 or taken > 0 and (a.pool = 0 or taken + open > a.pool + bellhop.taken_ahead())
      or (select count(distinct k) < taken or count(k) < taken from unnest(whats, keys) as t (w, k) where w = 'take') then
     raise data_exception using message = 'its function gave rows that it was not asked for';
   end if;
 
+  if running < a.pool and open > running and a.detached_at is null then
+    freed := bellhop.start_ahead(a.id, a.pool - running);
+    running := running + freed;
+    again := freed > 0;
+  end if;
+
   for i in 1 .. coalesce(cardinality(whats), 0) loop
     continue when keys[i] is null;
+    if whats[i] = 'waiting' then
+      asks := least(substring(keys[i] from '^[0-9]{1,9}$')::integer, 10001);
+      continue;
+    end if;
     mark := sha256(convert_to(keys[i], 'UTF8'));
     if whats[i] = 'done' or whats[i] = 'refused' and a.detached_at is not null then
       update bellhop.attached x set live = false
        where x.attachment = a.id and x.digest = mark and x.live
-         and not exists (select from bellhop.jobqueue j where j.id = x.job and j.state not in ('succeeded', 'failed', 'cancelled', 'quarantined'));
+         and not exists (select from bellhop.jobqueue j where j.id = x.job and j.state not in ('succeeded', 'failed', 'cancelled', 'quarantined'))
+      returning x.job into known;
       if found then
         ended := ended + 1;
+        good := good + (select count(*) from bellhop.jobqueue j where j.id = known and j.state = 'succeeded');
         delete from bellhop.set_aside s where s.attachment = a.id and s.digest = mark and s.outcome;
       end if;
       continue;
@@ -203,6 +228,8 @@ begin
       continue;
     end if;
     known := null;
+    late := case when running >= a.pool then nextval('bellhop.row_order') end;
+    running := running + case when late is null then 1 else 0 end;
     select x.job into known from bellhop.attached x where x.attachment = a.id and x.digest = mark;
     select * into was from bellhop.jobqueue j where j.id = known for update;
     if found and was.state not in ('succeeded', 'failed', 'cancelled', 'quarantined') then
@@ -215,9 +242,9 @@ begin
          where not exists (select from bellhop.attempt_past p where p.job = was.id and p.attempt = was.attempt);
       end if;
       update bellhop.jobqueue j
-         set state = 'ready', type = coalesce(a.type, 'attachment'), args = coalesce(lines[i], translate(keys[i], e'\n\r', '  ')),
+         set state = case when late is null then 'ready' else 'blocked' end, unmet = case when late is not null then 1 end, type = coalesce(a.type, 'attachment'), args = coalesce(lines[i], translate(keys[i], e'\n\r', '  ')),
              held = false, run_at = null, max_attempts = j.attempt + 1,
-             ended_at = null, exit_code = null, error = null, reason = null, waiting_for = null, successes = null, instance = null, host = null, child = null,
+             ended_at = null, exit_code = null, error = null, reason = null, waiting_for = case when late is not null then 'pool_full' end, successes = null, instance = null, host = null, child = null,
              deaths = 0, cancel_requested = false, cancel_now = false, killed_by = null, ended_by = null, ended_as = null
        where j.id = known;
       perform bellhop.unwanted_remote(known);
@@ -226,16 +253,17 @@ begin
       known := null;
       -- A key that somebody else's job has is no reason not to run.
       for try in 1 .. 3 loop
-        insert into bellhop.jobqueue as j (type, args, submitted_by, key)
-        values (coalesce(a.type, 'attachment'), coalesce(lines[i], translate(keys[i], e'\n\r', '  ')), a.attached_by,
+        insert into bellhop.jobqueue as j (state, unmet, waiting_for, type, args, submitted_by, key)
+        values (case when late is null then 'ready' else 'blocked' end, case when late is not null then 1 end, case when late is not null then 'pool_full' end,
+                coalesce(a.type, 'attachment'), coalesce(lines[i], translate(keys[i], e'\n\r', '  ')), a.attached_by,
                 case try when 1 then bellhop.row_job_key(a.name, keys[i]) when 2 then bellhop.row_job_key(a.name, keys[i]) || '@' || a.id end)
         on conflict (key) where j.key is not null do nothing
         returning j.id into known;
         exit when known is not null;
       end loop;
     end if;
-    insert into bellhop.attached as x (attachment, digest, key, job, live, row_text) values (a.id, mark, keys[i], known, true, rows_[i])
-    on conflict (attachment, digest) do update set job = excluded.job, live = true, row_text = excluded.row_text;
+    insert into bellhop.attached as x (attachment, digest, key, job, live, row_text, ahead) values (a.id, mark, keys[i], known, true, rows_[i], late)
+    on conflict (attachment, digest) do update set job = excluded.job, live = true, row_text = excluded.row_text, ahead = excluded.ahead;
   end loop;
 
   -- Rows that were set aside, had their turn again and did not fail, or that are gone.
@@ -243,14 +271,24 @@ begin
     delete from bellhop.set_aside s
      where s.attachment = a.id and not s.outcome
        and (s.digest in (select sha256(convert_to(k, 'UTF8')) from unnest(whats, keys) t (w, k) where w = 'take')
-            or s.again_at <= now() and taken + running < a.pool);
+            or s.again_at <= now() and taken + open < a.pool);
   end if;
   -- Whoever takes rows looks at the queue by himself. Other instances hear of jobs that came from an INSERT; of those that
   -- were there before only here, also when they are awake: they may look at what is new alone.
   if again and (select count(*) from (select from bellhop.instance i where i.state = 'live' limit 2) x) > 1 then
     perform pg_notify('bellhop', '');
   end if;
+  taken := taken + freed; -- the caller looks for both
   update bellhop.attachment x set state = 'ok', trouble = null, state_since = clock_timestamp() where x.id = a.id and x.state <> 'ok';
+  update bellhop.attachment x
+     set waiting = coalesce(asks, x.waiting), waiting_at = case when asks is not null then clock_timestamp() else x.waiting_at end,
+         done = x.done + good, failed = x.failed + turn_record.ended - good,
+         rate = case w.is when 'over' then (x.rate_ended + turn_record.ended) / extract(epoch from clock_timestamp() - x.rate_since) when 'on' then x.rate end,
+         rate_since = case w.is when 'on' then x.rate_since else clock_timestamp() end,
+         rate_ended = case w.is when 'on' then x.rate_ended + turn_record.ended else 0 end
+    from (select case when a.rate_since > clock_timestamp() - interval '5 s' or turn_record.ended = 0 then 'on'
+                      when a.rate_since > clock_timestamp() - interval '1 min' then 'over' else 'new' end as is) w
+   where x.id = a.id and (turn_record.ended > 0 or asks is not null);
 end
 $$;
 

@@ -108,6 +108,7 @@ func TestSafety_FunctionsThatPutStatementsTogether(t *testing.T) {
 		"filter_trigger":    "nothing",
 		"forget_attachment": "%I of an attachment's function, in bellhop_attached",
 		"ring_rows":         "%I of a column, with the rights of the INSERT",
+		"rows_before":       "columns and tables of the catalogs, with the rights of the caller",
 		"row_event":         "columns_read: %I of its arguments",
 		"table_sensor":      "columns_read: %I of its argument, and of columns",
 		"turn_under":        "columns and tables of the catalogs, with the rights of the attacher",

@@ -1,7 +1,8 @@
--- What is attached, and how full it is. Index: the primary key; attached_live; the queue's primary key.
+-- What is attached, how full it is, and how far: running has a place of the pool, ahead was taken ahead of one, waiting is counted up
+-- to 10,000, rate is rows a second (NULL: none has ended lately). Index: the primary key; attached_live; the queue's primary key.
 select a.id, a.name, coalesce(n.nspname || '.' || c.relname, '') as "table", a.type, a.pool,
-       (select count(*) from bellhop.attached x join bellhop.job j on j.id = x.job
-         where x.attachment = a.id and x.live and j.state not in ('succeeded', 'failed', 'cancelled', 'quarantined')) as running,
+       l.running, l.ahead, least(a.waiting, 10000) as waiting, a.waiting > 10000 as waiting_more, a.waiting_at, a.done, a.failed,
+       bellhop.rows_rate(a.rate, a.rate_since, a.rate_ended)::float8 as rate,
        array(select coalesce(k.attname, '?') from unnest(a.key_columns) with ordinality x (n, o)
                left join pg_attribute k on k.attrelid = a.rel and k.attnum = x.n and not k.attisdropped order by o) as key,
        coalesce((select d.attname from pg_attribute d where d.attrelid = a.rel and d.attnum = a.dispatch_column and not d.attisdropped), '?') as dispatch,
@@ -16,6 +17,10 @@ select a.id, a.name, coalesce(n.nspname || '.' || c.relname, '') as "table", a.t
             from pg_inherits i where i.inhparent = c.oid and c.relkind = 'r' having count(*) > 0)) as trouble,
        coalesce(a.detached_at, a.state_since) as state_since
   from bellhop.attachment a
+  left join lateral (
+    select count(*) filter (where x.ahead is null) as running, count(*) filter (where x.ahead is not null) as ahead
+      from bellhop.attached x cross join lateral (select q.state from bellhop.every_job q where q.id = x.job offset 0) j
+     where x.attachment = a.id and x.live and j.state not in ('succeeded', 'failed', 'cancelled', 'quarantined')) l on true
   left join pg_class c on c.oid = a.rel::oid
   left join pg_namespace n on n.oid = c.relnamespace
  cross join lateral (select bellhop.turn_trouble(a.id)) t (trouble)

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -70,20 +71,49 @@ func (l Look) Detach(ctx context.Context, name string) (back int, err error) {
 
 // AttachmentRow is an attached table as it is shown.
 type AttachmentRow struct {
-	ID         int64     `json:"id"`
-	Name       string    `json:"name"`
-	Table      string    `json:"table"`
-	Type       *string   `json:"type"`
-	Cmd        []string  `json:"cmd" db:"-"` // operators only
-	Pool       int       `json:"pool"`
-	Running    int       `json:"running"`
-	Key        []string  `json:"key"`
-	Dispatch   string    `json:"dispatch"`
-	AttachedBy string    `json:"attached_by"`
-	AttachedAt time.Time `json:"attached_at"`
-	State      string    `json:"state"`
-	Trouble    *string   `json:"trouble"`
-	StateSince time.Time `json:"state_since"`
+	ID         int64      `json:"id"`
+	Name       string     `json:"name"`
+	Table      string     `json:"table"`
+	Type       *string    `json:"type"`
+	Cmd        []string   `json:"cmd" db:"-"` // operators only
+	Pool       int        `json:"pool"`
+	Running    int        `json:"running"` // rows that have a place of the pool
+	Ahead      int        `json:"ahead"`   // and those that were taken ahead of a free one
+	Waiting    *int       `json:"waiting"` // and not yet; at most 10,000 are counted. nil: nobody has looked yet
+	More       *bool      `json:"waiting_more" db:"waiting_more"`
+	WaitingAt  *time.Time `json:"waiting_at"` // when they were counted
+	Done       int64      `json:"done"`
+	Failed     int64      `json:"failed"`
+	Rate       *float64   `json:"rate"` // rows that end in a second; nil: none has ended lately
+	Key        []string   `json:"key"`
+	Dispatch   string     `json:"dispatch"`
+	AttachedBy string     `json:"attached_by"`
+	AttachedAt time.Time  `json:"attached_at"`
+	State      string     `json:"state"`
+	Trouble    *string    `json:"trouble"`
+	StateSince time.Time  `json:"state_since"`
+}
+
+// WaitingText is how many rows wait, for people.
+func (a AttachmentRow) WaitingText() string {
+	switch {
+	case a.Waiting == nil:
+		return "-"
+	case a.More != nil && *a.More:
+		return "10,000+"
+	}
+	return strconv.Itoa(*a.Waiting)
+}
+
+// RateText is how many rows end in a second, for people.
+func (a AttachmentRow) RateText() string {
+	switch {
+	case a.Rate == nil:
+		return "-"
+	case *a.Rate < 10:
+		return fmt.Sprintf("%.1f/s", *a.Rate)
+	}
+	return fmt.Sprintf("%.0f/s", *a.Rate)
 }
 
 // Attachments lists what is attached.

@@ -19,7 +19,7 @@ func (k *Maintenance) ExplainThrough(c *Claimer) { k.explained = c.conn }
 var (
 	waitingSQL, explainedSQL, explainWaitingSQL = sql.Query(
 		"waiting"), sql.Query("explained"), sql.Query("explain_waiting")
-	lookedSQL, unexplainedSQL           = sql.Query("looked"), sql.Query("unexplained")
+	lookedSQL, unexplainedSQL          = sql.Query("looked"), sql.Query("unexplained")
 	waitingLockedSQL, explainLockedSQL = sql.Query("waiting_locked"), sql.Query("explain_locked")
 )
 

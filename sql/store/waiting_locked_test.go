@@ -3,6 +3,7 @@ package store
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -45,11 +46,11 @@ func TestWaitingFor_EveryJobSaysWhyWithLocksOrWithout(t *testing.T) {
 			e.exec(`insert into bellhop.child (instance, host, name, type, state, since)
 			        select $1, 'local', 'cat.' || g, 'cat', 'RUNNING', clock_timestamp() from generate_series(1, 4) g`, int64(e.me))
 		}},
-		"host_down":    {"type", "'cat'", func(e *env) { e.exec("update bellhop.host set state = 'down', trouble = 'gone'") }},
-		"agent_fails":  {"type", "'cat'", func(e *env) { e.exec(`update bellhop.agent set trouble = '{"local": "no such file"}'`) }},
-		"held":         {"type, held", "'cat', true", nil},
-		"scheduled":    {"type, run_at", "'cat', clock_timestamp() + interval '1 h'", nil},
-		"lock_held":    {"type", "'cat'", func(e *env) { e.runsWith("db:a=exclusive") }},
+		"host_down":   {"type", "'cat'", func(e *env) { e.exec("update bellhop.host set state = 'down', trouble = 'gone'") }},
+		"agent_fails": {"type", "'cat'", func(e *env) { e.exec(`update bellhop.agent set trouble = '{"local": "no such file"}'`) }},
+		"held":        {"type, held", "'cat', true", nil},
+		"scheduled":   {"type, run_at", "'cat', clock_timestamp() + interval '1 h'", nil},
+		"lock_held":   {"type", "'cat'", func(e *env) { e.runsWith("db:a=exclusive") }},
 		"lock_held, and its type is paused": {"type", "'cat'", func(e *env) {
 			e.runsWith("db:a=exclusive")
 			e.exec("select bellhop.pause('cat')")
@@ -86,7 +87,8 @@ func TestWaitingFor_EveryJobSaysWhyWithLocksOrWithout(t *testing.T) {
 	}
 }
 
-// What has ended is not named any more, also while no pass looks; and a row that says what is true is not written again.
+// What has ended is not named any more, also while no pass looks.
+// A row that says what is true is not written again.
 func TestWaitingFor_OfAJobWithLocksIsKeptTrue(t *testing.T) {
 	t.Parallel()
 	e := openEnv(t)
@@ -127,7 +129,8 @@ func TestWaitingFor_LooksAtTheFirstOfEachType(t *testing.T) {
 	}
 }
 
-// A job that shares a lock, and comes after one for which it is kept, is told that, and no holder whose lock goes together with its own.
+// A job that shares a lock, and comes after one for which it is kept, is told that,
+// and no holder whose lock goes together with its own.
 func TestExplain_ASharerBehindAReservedLock(t *testing.T) {
 	t.Parallel()
 	e := openEnv(t)
@@ -144,7 +147,8 @@ func TestExplain_ASharerBehindAReservedLock(t *testing.T) {
 	e.explains(sharer, fmt.Sprintf("job %d", alone))
 }
 
-// In any scene a job is told the same by its row, by what explains it, and by the list of locks; the forecast takes it to need what it needs.
+// In any scene a job is told the same by its row, by what explains it, and by the list of locks;
+// the forecast takes it to need what it needs.
 func TestExplain_OfLocksSaysWhatTheRowSays(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(6) {
@@ -183,8 +187,8 @@ func TestExplain_OfLocksSaysWhatTheRowSays(t *testing.T) {
 				}
 				says, explained := e.codes(id)
 				listed := e.one("select split_part(waiting_for, ':', 1) from bellhop.lock_queue(1000) where what <> 'holds' and job = $1 limit 1", int64(id))
-				if says == "" && (explained == "queued" || explained == "unexplained" || explained == "not_looked_at") { // the next pass may take it
-					explained = ""
+				if says == "" && slices.Contains([]string{"queued", "unexplained", "not_looked_at"}, explained) {
+					explained = "" // the next pass may take it
 				}
 				if says != explained || says != listed {
 					t.Errorf("it says %q, is explained by %q, and listed as %q: %s", says, explained, listed, e.row(id))

@@ -212,7 +212,8 @@ func AttachmentsCommand(a *cli.App) *cobra.Command {
 			if a.JSON() {
 				return a.PrintJSON(list)
 			}
-			t := cli.Table{Header: []string{"NAME", "TABLE", "RUNNING", "POOL", "KEY", "DISPATCH", "RUNS", "STATE", "TROUBLE"}}
+			t := cli.Table{Header: []string{"NAME", "TABLE", "WAITING", "AHEAD", "RUNNING", "POOL", "DONE", "FAILED", "RATE", "KEY", "DISPATCH", "RUNS",
+				"STATE", "TROUBLE"}}
 			for _, x := range list {
 				runs := "(a command)"
 				if x.Type != nil {
@@ -220,8 +221,9 @@ func AttachmentsCommand(a *cli.App) *cobra.Command {
 				} else if x.Cmd != nil {
 					runs = strings.Join(x.Cmd, " ")
 				}
-				t.Add(x.Name, x.Table, strconv.Itoa(x.Running), strconv.Itoa(x.Pool), strings.Join(x.Key, ","), x.Dispatch, runs,
-					x.State, cli.Text(x.Trouble))
+				t.Add(x.Name, x.Table, x.WaitingText(), strconv.Itoa(x.Ahead), strconv.Itoa(x.Running), strconv.Itoa(x.Pool),
+					strconv.FormatInt(x.Done, 10), strconv.FormatInt(x.Failed, 10), x.RateText(), strings.Join(x.Key, ","), x.Dispatch,
+					runs, x.State, cli.Text(x.Trouble))
 			}
 			return a.PrintTable(t)
 		}),
