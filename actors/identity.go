@@ -1,6 +1,7 @@
 package actors
 
 import (
+	"errors"
 	"sync/atomic"
 	"time"
 
@@ -13,6 +14,30 @@ type identity struct {
 	me    atomic.Int64 // scheduler.InstanceID; 0: not registered
 	lease atomic.Int64 // unix nanoseconds on the local clock's monotonic base, see leaseLeft
 	began time.Time    // base of lease: a monotonic clock reading
+	fault atomic.Pointer[heartFault]
+}
+
+// heartFault is why the last heartbeat failed.
+type heartFault struct {
+	err  error
+	mend string // what becomes of it, where the error knows; empty: that may pass
+}
+
+// suffers records what the last heartbeat met; nil: it was well.
+func (i *identity) suffers(err error) {
+	if err == nil {
+		i.fault.Store(nil)
+		return
+	}
+	f := &heartFault{err: err}
+	var known interface {
+		error
+		Mend() string
+	}
+	if errors.As(err, &known) {
+		f.err, f.mend = known, known.Mend()
+	}
+	i.fault.Store(f)
 }
 
 func (i *identity) id() scheduler.InstanceID { return scheduler.InstanceID(i.me.Load()) }

@@ -208,6 +208,7 @@ func (m *membership) onBeaten(c actor.Context, b *beaten) {
 	m.busy = false
 	self := c.Self()
 	again := m.heartbeat
+	m.suffers(b.err)
 	switch {
 	case errors.Is(b.err, scheduler.ErrGone):
 		m.log.Error(

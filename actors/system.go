@@ -125,11 +125,21 @@ func (s *System) ID() scheduler.InstanceID { return s.inst.id() }
 
 // Healthy says in words what keeps this instance from working; empty: nothing does.
 func (s *System) Healthy() string {
+	fault, left := s.inst.fault.Load(), s.inst.leaseLeft(time.Now())
+	why := ""
+	if fault != nil {
+		why = ": " + fault.err.Error()
+		if fault.mend != "" {
+			why += "; " + fault.mend
+		}
+	}
 	switch {
 	case s.inst.id() == 0:
-		return "not registered with the database yet"
-	case s.inst.leaseLeft(time.Now()) <= 0:
-		return "lease lost: the database has not heard from this instance"
+		return "not registered with the database yet" + why
+	case left <= 0:
+		return "lease lost: the database has not heard from this instance" + why
+	case fault != nil && fault.mend != "": // what passes by itself, such as a restart of the server, is waited for
+		return "no heartbeat; what runs is stopped in " + left.Round(time.Second).String() + why
 	}
 	if s.inst.hearing.missed.Load() > deafAfter+1 {
 		return "bell not heard for " + s.BellAge().Round(time.Second).String() + ": new work waits for the safety scan"

@@ -19,7 +19,8 @@ func (h home) copyOf(ctx context.Context, b Binaries, a account, primary *Cluste
 	}
 	var said bytes.Buffer
 	cmd := a.command(exec.CommandContext(ctx, filepath.Join(b.Dir, "pg_basebackup"), "--pgdata="+h.fresh(),
-		"--dbname="+primary.URL(), "--write-recovery-conf", "--wal-method=stream", "--checkpoint=fast", "--no-sync"), string(h))
+		"--dbname="+primary.URL(), "--write-recovery-conf", "--wal-method=stream", "--checkpoint=fast",
+		"--no-sync"), string(h))
 	cmd.Stdout, cmd.Stderr = &said, &said
 	cmd.WaitDelay = time.Second
 	if err := cmd.Run(); err != nil {

@@ -141,15 +141,9 @@ func hangUp(conn *pgx.Conn) {
 }
 
 func (c *Channels) connect() (*pgx.Conn, error) {
-	config, err := pgx.ParseConfig(c.URL)
-	if err != nil {
-		return nil, err
-	}
-	config.RuntimeParams["application_name"] = "bellhop channels"
-	config.RuntimeParams["client_encoding"] = "UTF8"
 	ctx, cancel := context.WithTimeout(context.Background(), channelsConnect)
 	defer cancel()
-	return pgx.ConnectConfig(ctx, config)
+	return listening(c.URL, "channels").Connect(ctx)
 }
 
 // hear listens to what these want and gives them what is said, until ctx ends.

@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgxlisten"
 
 	"bellhop/scheduler"
+	"bellhop/sql/dial"
 )
 
 // Listener hears the bell on a connection of its own. Its callbacks run on
@@ -44,23 +45,28 @@ type Listener struct {
 	wire net.Conn // under the connection in use
 }
 
+// listening is the way of a connection that listens. A standby rings nobody: it has to take writes.
+func listening(url, name string) dial.Way {
+	return dial.Way{URL: url, Name: "bellhop " + name, Settings: dial.Pinned, Writes: true}
+}
+
 // Run listens until ctx ends, reconnecting for ever.
 func (l *Listener) Run(ctx context.Context) error {
-	config, err := pgx.ParseConfig(l.URL)
-	if err != nil {
+	way := listening(l.URL, "bell")
+	if err := way.Check(); err != nil {
 		return err
 	}
-	config.RuntimeParams["application_name"] = "bellhop bell"
-	config.RuntimeParams["client_encoding"] = "UTF8" // whatever the login has set
-	dial := config.DialFunc
-	config.DialFunc = func(ctx context.Context, network, addr string) (net.Conn, error) {
-		wire, err := dial(ctx, network, addr)
-		if err == nil {
-			l.mu.Lock()
-			l.wire = wire
-			l.mu.Unlock()
+	way.Tune = func(config *pgx.ConnConfig) {
+		open := config.DialFunc
+		config.DialFunc = func(ctx context.Context, network, addr string) (net.Conn, error) {
+			wire, err := open(ctx, network, addr)
+			if err == nil {
+				l.mu.Lock()
+				l.wire = wire
+				l.mu.Unlock()
+			}
+			return wire, err
 		}
-		return wire, err
 	}
 	connect := func(ctx context.Context) (*pgx.Conn, error) {
 		// pgxlisten waits the same time after every failure: back off here.
@@ -69,7 +75,7 @@ func (l *Listener) Run(ctx context.Context) error {
 		return backoff.RetryNotifyWithData(func() (*pgx.Conn, error) {
 			once, cancel := context.WithTimeout(ctx, 5*time.Second)
 			defer cancel()
-			return pgx.ConnectConfig(once, config)
+			return way.Connect(once)
 		}, backoff.WithContext(wait, ctx), func(err error, d time.Duration) {
 			l.Log.Warn("bell: cannot connect", "error", err, "again_in", d)
 		})

@@ -17,6 +17,7 @@ import (
 	"bellhop/scheduler"
 	"bellhop/scheduler/lock"
 	"bellhop/sql"
+	"bellhop/sql/dial"
 	"bellhop/sql/migrate"
 	"bellhop/sql/store"
 	"bellhop/triggers"
@@ -41,14 +42,44 @@ type running struct {
 	closers  []interface{ Close() }
 }
 
+// How often a database that is away is tried while Run begins, and how long one try to connect may take.
+const awayFirst, awayMost, awayPatience = 50 * time.Millisecond, 5 * time.Second, 10 * time.Second
+
+// awaitSchema is checkSchema, but waits for a database that is away. It gives no error when ctx ends.
+func (w *worker) awaitSchema(ctx context.Context, pool *pgxpool.Pool) error {
+	for pause := awayFirst; ; pause = min(2*pause, awayMost) {
+		err := checkSchema(ctx, pool)
+		switch {
+		case err == nil, ctx.Err() != nil:
+			return nil
+		case !errors.Is(err, errSlow) && (!dial.Lost(err) || dial.Judge(err) == dial.Shut):
+			return err
+		}
+		w.log.Warn("the database is away: this instance begins when it answers", "error", err, "again_in", pause)
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(pause):
+		}
+	}
+}
+
+// errSlow: there was no connection within awayPatience.
+var errSlow = errors.New("no answer")
+
 // checkSchema refuses a database that this program cannot work with.
 func checkSchema(ctx context.Context, pool *pgxpool.Pool) error {
 	plan, err := migrate.New(sql.Migrations, triggers.Scripts)
 	if err != nil {
 		return err
 	}
-	conn, err := pool.Acquire(ctx)
+	once, cancel := context.WithTimeoutCause(ctx, awayPatience, errSlow)
+	defer cancel()
+	conn, err := pool.Acquire(once)
 	if err != nil {
+		if once.Err() != nil {
+			err = context.Cause(once)
+		}
 		return fmt.Errorf("reach the database: %w", err)
 	}
 	defer conn.Release()

@@ -71,10 +71,10 @@ var ErrHandlers = errors.New("handlers go on though their context has ended; the
 // Run is an instance until ctx ends; then nothing new is begun, what runs gets
 // Grace, then its context ends, and what is not done is given back. It opens
 // connections of its own to where pool leads, four, six while it works, whose login has to be a
-// member of bellhop_scheduler. While the database is away it waits for it.
+// member of bellhop_scheduler. While the database is away it waits for it, when it begins too.
 //
 // It returns an error when it cannot begin (no handler, a wrong option, no schema,
-// no right), and ErrHandlers.
+// a wrong password, no right), and ErrHandlers.
 func Run(ctx context.Context, pool *pgxpool.Pool, parts ...Part) error {
 	w := &worker{
 		handlers: map[scheduler.TypeName]*handler{},
@@ -91,8 +91,10 @@ func Run(ctx context.Context, pool *pgxpool.Pool, parts ...Part) error {
 	if len(w.handlers) == 0 {
 		return errors.New("worker: there is no handler; add worker.Handle(type, work)")
 	}
-	if err := checkSchema(ctx, pool); err != nil {
+	if err := w.awaitSchema(ctx, pool); err != nil {
 		return fmt.Errorf("worker: %w", err)
+	} else if ctx.Err() != nil { // told to end before it could begin
+		return nil
 	}
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)

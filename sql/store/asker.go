@@ -9,30 +9,21 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"bellhop/scheduler"
+	"bellhop/sql/dial"
 )
 
 // Asker runs what one agent says with DB:, on a connection of its own that
 // belongs to a login of few rights. It connects at its first use, and again
 // after a statement was cut off. It is not safe for concurrent use.
 type Asker struct {
-	config *pgconn.Config
-	conn   *pgconn.PgConn
+	way  dial.Way
+	conn *pgconn.PgConn
 }
 
 // NewAsker takes the URL of the login.
 func NewAsker(url string) (*Asker, error) {
-	config, err := pgconn.ParseConfig(url)
-	if err != nil {
-		return nil, err
-	}
-	config.RuntimeParams["application_name"] = "bellhop agent"
-	config.RuntimeParams["bytea_output"] = "hex" // values look as those of an MSQ
-	config.RuntimeParams["client_encoding"] = "UTF8"
-	if config.ConnectTimeout == 0 {
-		config.ConnectTimeout = 5 * time.Second
-	}
-	config.AfterConnect = endsWithUs
-	return &Asker{config: config}, nil
+	way := guestWay(url, "agent") // values look as those of an MSQ
+	return &Asker{way: way}, way.Check()
 }
 
 // Ask runs one statement and hands over its rows as they come; NULL columns are
@@ -40,7 +31,7 @@ func NewAsker(url string) (*Asker, error) {
 // wherever it is.
 func (a *Asker) Ask(ctx context.Context, statement string, row func([]scheduler.Column) error) error {
 	if a.conn == nil || a.conn.IsClosed() {
-		conn, err := pgconn.ConnectConfig(ctx, a.config)
+		conn, err := openGuest(ctx, a.way)
 		if err != nil {
 			return fmt.Errorf("db_error: connect: %w", err)
 		}
@@ -68,6 +59,9 @@ func (a *Asker) Ask(ctx context.Context, statement string, row func([]scheduler.
 		}
 	}
 	_, err := reader.Close()
+	if overIn(err) {
+		a.Close() // the next one may find a server that takes writes
+	}
 	return refusal("db_error", err, statement, 0)
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"bellhop/scheduler"
+	"bellhop/sql/dial"
 )
 
 // patience bounds every statement of a session: a server that swallows bytes
@@ -25,10 +26,6 @@ const patience = 15 * time.Second
 // ALTER TABLE that waits for its turn) keeps it from its work, not from the
 // next that has to be done on its connection, a heartbeat say.
 const lockWait = "1s"
-
-// silence is for how long a session may say nothing amid a transaction. Whoever stops there for good (a frozen machine,
-// a line that is cut) would keep its locks, and all others from what they guard, until somebody ends the process.
-const silence = "5s"
 
 // statementsMost is how many statements a session keeps prepared: more than any has, and a table of that size.
 const statementsMost = 128
@@ -46,7 +43,7 @@ var byHash = map[string]string{"enable_nestloop": "off"}
 
 // connection is one connection, opened at need.
 type connection struct {
-	config *pgx.ConnConfig
+	way    dial.Way
 	mu     sync.Mutex
 	conn   *pgx.Conn
 	opened int    // how often it was opened
@@ -54,30 +51,17 @@ type connection struct {
 }
 
 func newConnection(url, name string, settings map[string]string) (*connection, error) {
-	config, err := pgx.ParseConfig(url)
-	if err != nil {
-		return nil, err
-	}
-	config.RuntimeParams["application_name"] = "bellhop " + name
-	config.RuntimeParams["client_encoding"] = "UTF8" // whatever the login has set
-	// Nor where it looks: who may make functions in public could give our statements other ones, with the scheduler's
-	// rights.
-	if name != "locate" { // that query is the user's own
-		config.RuntimeParams["search_path"] = "pg_catalog, bellhop, pg_temp"
-	}
-	// Beside a million ready jobs the planner expects so much of the larger claim that the server would compile it anew
-	// for
-	// each claim, for seconds: our statements end before any compiler does.
-	config.RuntimeParams["jit"] = "off"
-	config.RuntimeParams["idle_in_transaction_session_timeout"] = silence
-	for k, v := range settings {
-		config.RuntimeParams[k] = v
-	}
+	way := ownWay(url, name, dial.With(settings))
+	return &connection{way: way}, way.Check()
+}
+
+// ownWay leads to a server that takes writes: the instance's own statements all may.
+func ownWay(url, name string, settings map[string]string) dial.Way {
+	return dial.Way{URL: url, Name: "bellhop " + name, Settings: settings, Writes: true, Tune: keepStatements}
+}
+
+func keepStatements(config *pgx.ConnConfig) {
 	config.StatementCacheCapacity, config.DescriptionCacheCapacity = statementsMost, 0
-	if config.ConnectTimeout == 0 {
-		config.ConnectTimeout = 5 * time.Second
-	}
-	return &connection{config: config}, nil
 }
 
 // use runs f on the connection, one caller at a time. A connection that f
@@ -93,24 +77,36 @@ func (c *connection) use(ctx context.Context, f func(context.Context, *pgx.Conn)
 			return &scheduler.Unreachable{Err: err}
 		}
 		defer c.shelf.give(conn)
-		if err = f(ctx, conn); err != nil && conn.IsClosed() {
-			return &scheduler.Unreachable{Err: err}
-		}
-		return err
+		return ended(conn, f(ctx, conn))
 	}
 	if c.conn == nil || c.conn.IsClosed() {
-		conn, err := pgx.ConnectConfig(ctx, c.config)
+		conn, err := c.way.Connect(ctx)
 		if err != nil {
 			return &scheduler.Unreachable{Err: err}
 		}
 		c.conn = conn
 		c.opened++
 	}
-	err := f(ctx, c.conn)
-	if err != nil && c.conn.IsClosed() {
-		return &scheduler.Unreachable{Err: err}
+	return ended(c.conn, f(ctx, c.conn))
+}
+
+// ended ends a session that will not serve again, and marks what it met as an error of the connection.
+func ended(conn *pgx.Conn, err error) error {
+	if err == nil {
+		return nil
 	}
-	return err
+	if !conn.IsClosed() && !overIn(err) {
+		return err
+	}
+	hangUp(conn)
+	return &scheduler.Unreachable{Err: err}
+}
+
+// overIn reports whether a server has said that this session is over. Of an error that is not a server's the session
+// itself shows what it means.
+func overIn(err error) bool {
+	var e *pgconn.PgError
+	return errors.As(err, &e) && dial.Judge(e) == dial.Over
 }
 
 func (c *connection) close() {
@@ -136,16 +132,5 @@ func notARow(err error) bool {
 }
 
 // transient reports whether a statement that failed with err may well succeed
-// when it is simply tried again: serialization failures, deadlocks, a server
-// that is shutting down or full, a cancelled statement.
-func transient(err error) bool {
-	var e *pgconn.PgError
-	if !errors.As(err, &e) {
-		return true
-	}
-	switch e.Code[:2] {
-	case "40", "53", "55", "57", "58", "08":
-		return true
-	}
-	return false
-}
+// when it is simply tried again, here or in another session.
+func transient(err error) bool { return dial.Judge(err) != dial.Fault }

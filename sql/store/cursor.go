@@ -7,44 +7,55 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"bellhop/scheduler"
+	"bellhop/sql/dial"
 )
 
 // Cursors opens the queries of MSQ jobs, each on a connection of its own that
 // belongs to the msq login, so that a query is never able to do more than that
 // login may.
-type Cursors struct{ config *pgconn.Config }
+type Cursors struct{ way dial.Way }
 
 // NewCursors takes the URL that MSQ text runs on.
 func NewCursors(url string) (*Cursors, error) {
-	config, err := pgconn.ParseConfig(url)
+	way := guestWay(url, "msq")
+	return &Cursors{way}, way.Check()
+}
+
+// guestWay is for text of others. What it reads, a standby may have too.
+func guestWay(url, name string) dial.Way {
+	return dial.Way{URL: url, Name: "bellhop " + name, Settings: dial.Guest, Tune: endsWithUs}
+}
+
+// openGuest opens a session for text of others.
+func openGuest(ctx context.Context, way dial.Way) (*pgconn.PgConn, error) {
+	conn, err := way.Connect(ctx)
 	if err != nil {
 		return nil, err
 	}
-	config.RuntimeParams["application_name"] = "bellhop msq"
-	// The text form of values is part of the contract: not the login's habits.
-	config.RuntimeParams["bytea_output"] = "hex"
-	config.RuntimeParams["client_encoding"] = "UTF8"
-	if config.ConnectTimeout == 0 {
-		config.ConnectTimeout = 5 * time.Second
-	}
-	config.AfterConnect = endsWithUs
-	return &Cursors{config}, nil
+	return conn.PgConn(), nil
 }
 
 // endsWithUs has the server look, while it is at a statement of this session, whether we are still there. To cancel a
 // statement is one try, which misses a backend that is just between two of them, and a process that is killed makes
 // none: the query would go on for as long as it likes, with its snapshot. Where the server cannot look, it does as
 // before.
-func endsWithUs(ctx context.Context, conn *pgconn.PgConn) error {
-	_, err := conn.Exec(ctx, "set client_connection_check_interval = '2s'").ReadAll()
-	var refused *pgconn.PgError
-	if errors.As(err, &refused) {
-		return nil
+func endsWithUs(config *pgx.ConnConfig) {
+	first := config.AfterConnect
+	config.AfterConnect = func(ctx context.Context, conn *pgconn.PgConn) error {
+		if err := first(ctx, conn); err != nil {
+			return err
+		}
+		_, err := conn.Exec(ctx, "set client_connection_check_interval = '2s'").ReadAll()
+		var refused *pgconn.PgError
+		if errors.As(err, &refused) {
+			return nil
+		}
+		return err
 	}
-	return err
 }
 
 // Cursor streams the rows of one run of a query. It is not safe for concurrent use.
@@ -67,7 +78,7 @@ var ErrNoColumns error = &queryError{"no_columns: the query selects no column, s
 // Open starts a query in a READ ONLY transaction as a cursor. ctx bounds only
 // the opening. An error that wraps scheduler.ErrQuery is the query's fault and will not go away.
 func (c *Cursors) Open(ctx context.Context, text string, rows int) (*Cursor, error) {
-	conn, err := pgconn.ConnectConfig(ctx, c.config)
+	conn, err := openGuest(ctx, c.way)
 	if err != nil {
 		return nil, fmt.Errorf("connect for an MSQ: %w", err)
 	}
@@ -135,9 +146,9 @@ func refusal(code string, err error, query string, prefix int) error {
 	if !errors.As(err, &e) {
 		return err
 	}
-	// A pooler ends a connection with 08P01; PostgreSQL says so, as a mere ERROR, to a query with parameters.
-	protocol := strings.HasPrefix(e.Code, "08") && e.SeverityUnlocalized != "ERROR"
-	if strings.HasPrefix(e.Code, "57P") || protocol || strings.HasPrefix(e.Code, "53") {
+	// A query that would write is told so (25006); all else that ends sessions, or keeps them from beginning, is not its.
+	fate := dial.Judge(e)
+	if fate == dial.Away || fate == dial.Over && e.Code != readOnly || strings.HasPrefix(e.Code, "53") {
 		return err
 	}
 	s := fmt.Sprintf("%s: %s (SQLSTATE %s)", code, e.Message, e.Code)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 
 	"github.com/jackc/pgx/v5"
 
@@ -16,10 +17,9 @@ type Front struct{ conn *connection }
 
 // NewFront returns a session for the front end; it connects at its first use.
 func NewFront(url string) (*Front, error) {
-	conn, err := newConnection(url, "fossology", byIndex)
-	if err == nil {
-		conn.config.RuntimeParams["lock_timeout"] = lockWait
-	}
+	settings := map[string]string{"lock_timeout": lockWait}
+	maps.Copy(settings, byIndex)
+	conn, err := newConnection(url, "fossology", settings)
 	return &Front{conn}, err
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"bellhop/scheduler"
 	"bellhop/sql"
+	"bellhop/sql/dial"
 )
 
 // gateKey is the advisory lock that producers look at (triggers/ring.sql):
@@ -27,7 +28,7 @@ const gateWait = 900 * time.Millisecond
 // it, or waits for it. It has a connection of its own, outside any transaction.
 type Gate struct {
 	mu      sync.Mutex // one Keep at a time
-	config  *pgx.ConnConfig
+	way     dial.Way
 	conn    *pgx.Conn
 	monitor *connection // looks at the locks while conn waits
 }
@@ -35,13 +36,13 @@ type Gate struct {
 // NewGate returns a session at the gate; it connects at its first use. It needs a
 // direct connection: behind a pooler the lock would be somebody else's.
 func NewGate(url string) (*Gate, error) {
-	settings := map[string]string{"lock_timeout": fmt.Sprint(gateWait.Milliseconds()), "idle_session_timeout": "0"}
+	settings := map[string]string{"lock_timeout": fmt.Sprint(gateWait.Milliseconds())}
 	conn, err := newConnection(url, "gate", settings)
 	if err != nil {
 		return nil, err
 	}
 	lookout, err := newConnection(url, "gate lookout", upkeep)
-	return &Gate{config: conn.config, monitor: lookout}, err
+	return &Gate{way: conn.way, monitor: lookout}, err
 }
 
 // Close ends the session's connections, when Keep has returned.
@@ -129,7 +130,7 @@ func (g *Gate) connect(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	conn, err := pgx.ConnectConfig(ctx, g.config)
+	conn, err := g.way.Connect(ctx)
 	if err != nil {
 		return err
 	}

@@ -26,7 +26,7 @@ type keeping struct {
 // patientGate waits for the gate for longer than a test takes, so that one Keep does.
 func patientGate(e *env) *Gate {
 	g := desk(e, NewGate)
-	g.config.RuntimeParams["lock_timeout"] = "14s" // Keep itself gives up a second later
+	g.way.Settings["lock_timeout"] = "14s" // Keep itself gives up a second later
 	return g
 }
 

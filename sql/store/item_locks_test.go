@@ -253,7 +253,7 @@ func TestItemLocks_PlanOfWhoWaits(t *testing.T) {
 	e.exec(`insert into bellhop.jobqueue (type, locks) select 'cat', '{db:c=exclusive}' from generate_series(1, 50000)`)
 	asked := desk(e, NewAskedLocks)
 	e.mustItems(asked, j, "", "db:a=exclusive db:b=exclusive")
-	conn, err := pgx.ConnectConfig(t.Context(), asked.conn.config)
+	conn, err := asked.conn.way.Connect(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

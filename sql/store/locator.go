@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"bellhop/scheduler"
+	"bellhop/sql/dial"
 )
 
 // Locator asks the user's own query on which host a name in run_on is. It has
@@ -20,9 +22,11 @@ type Locator struct {
 
 // NewLocator takes the query: its first column names hosts, $1 is the name.
 func NewLocator(url, text string) (*Locator, error) {
-	conn, err := newConnection(url, "locate",
-		map[string]string{"default_transaction_read_only": "on", "statement_timeout": "5000"})
-	return &Locator{conn, text}, err
+	settings := map[string]string{"default_transaction_read_only": "on", "statement_timeout": "5000", "jit": "off"}
+	maps.Copy(settings, dial.Guest)
+	way := ownWay(url, "locate", settings)
+	way.Writes = false // a standby can answer it
+	return &Locator{&connection{way: way}, text}, way.Check()
 }
 
 // Close ends the session's connection.

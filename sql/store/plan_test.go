@@ -79,7 +79,7 @@ func TestPlans_GaugesDoNotReadWhatIsFinished(t *testing.T) {
 	e.exec("insert into bellhop.jobqueue (type, held) select 'cat', true from generate_series(1, 10)")
 	e.exec("update bellhop.jobqueue set state = 'running', attempt = 1, fence = 1, instance = $1 where id in (select id from bellhop.jobqueue where type = 'type_1' and state = 'ready' limit 5)", int64(e.me))
 	observer := desk(e, NewMetrics)
-	conn, err := pgx.ConnectConfig(t.Context(), observer.conn.config)
+	conn, err := observer.conn.way.Connect(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,7 +150,7 @@ func TestPlans_HotStatementsKeepToTheirIndexes(t *testing.T) {
 	e.exec("update bellhop.jobqueue set state = 'running', attempt = 1, fence = 1, instance = $1 where id <= 10",
 		int64(e.me))
 	connect := func(c *connection) *pgx.Conn {
-		conn, err := pgx.ConnectConfig(t.Context(), c.config)
+		conn, err := c.way.Connect(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -229,7 +229,7 @@ func TestPlans_ExplainReadsNoQueue(t *testing.T) {
 	over := id("state = 'succeeded' limit 1")
 	observer, maintenance := desk(e, NewMetrics), e.maintenance
 	connect := func(c *connection) *pgx.Conn {
-		conn, err := pgx.ConnectConfig(t.Context(), c.config)
+		conn, err := c.way.Connect(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -14,6 +14,7 @@ import (
 	"bellhop/scheduler"
 	"bellhop/scheduler/workflow"
 	"bellhop/sql"
+	"bellhop/sql/dial"
 )
 
 var (
@@ -128,14 +129,7 @@ func assign(ctx context.Context, conn *pgx.Conn) error {
 // refused reports an error that trying the same again would meet again.
 func refused(err error) bool {
 	var e *pgconn.PgError
-	if !errors.As(err, &e) {
-		return false
-	}
-	switch e.Code[:2] {
-	case "08", "40", "53", "57", "58": // the connection, other transactions, the machine, an order
-		return false
-	}
-	return e.Code != "55P03"
+	return errors.As(err, &e) && dial.Judge(e) == dial.Fault
 }
 
 // dueSensor is one that is due.

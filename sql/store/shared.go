@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"bellhop/sql/dial"
 )
 
 // Shared are connections that desks take in turn, so that an instance at rest needs few: what the clock asks for
@@ -44,7 +46,7 @@ func upkeepByIndex() map[string]string {
 // shelf holds connections that are alike.
 type shelf struct {
 	all      *Shared
-	config   *pgx.ConnConfig
+	way      dial.Way
 	spare    []spare // the one that was used last is taken first: its caches are warm
 	out      int
 	returned chan *pgx.Conn
@@ -63,26 +65,24 @@ func NewShared(desks ...sharer) *Shared {
 	s := &Shared{shelves: map[string]*shelf{}, now: time.Now}
 	for _, desk := range desks {
 		for _, c := range desk.connections() {
-			c.shelf = s.shelf(c.config)
+			c.shelf = s.shelf(c.way)
 		}
 	}
 	return s
 }
 
 // shelf finds the one for connections that are set up like that, whatever they are called.
-func (s *Shared) shelf(config *pgx.ConnConfig) *shelf {
-	alike := maps.Clone(config.RuntimeParams)
-	delete(alike, "application_name")
-	key := config.ConnString()
-	for _, name := range slices.Sorted(maps.Keys(alike)) {
-		key += fmt.Sprintf(" %s=%q", name, alike[name])
+func (s *Shared) shelf(way dial.Way) *shelf {
+	key := way.URL
+	for _, name := range slices.Sorted(maps.Keys(way.Settings)) {
+		key += fmt.Sprintf(" %s=%q", name, way.Settings[name])
 	}
 	h := s.shelves[key]
 	if h == nil {
-		h = &shelf{all: s, config: config, returned: make(chan *pgx.Conn)}
+		h = &shelf{all: s, way: way, returned: make(chan *pgx.Conn)}
 		s.shelves[key] = h
 	} else {
-		h.config.RuntimeParams["application_name"] = "bellhop upkeep" // nobody's in particular
+		h.way.Name = "bellhop upkeep" // nobody's in particular
 	}
 	return h
 }
@@ -102,7 +102,7 @@ func (h *shelf) take(ctx context.Context) (*pgx.Conn, error) {
 	if conn != nil && !conn.IsClosed() {
 		return conn, nil
 	}
-	conn, err := pgx.ConnectConfig(ctx, h.config)
+	conn, err := h.way.Connect(ctx)
 	if err != nil {
 		h.lost()
 	}

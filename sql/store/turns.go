@@ -52,7 +52,7 @@ func newTurns(url string, given bool) (*turns, error) {
 	if err != nil {
 		return nil, err
 	}
-	stranger(conn)
+	stranger(conn, "")
 	if given {
 		return &turns{given: conn}, nil
 	}
@@ -60,18 +60,23 @@ func newTurns(url string, given bool) (*turns, error) {
 	if err != nil {
 		return nil, err
 	}
-	stranger(apart)
-	apart.config.User, apart.config.Password = AttachRole, ""
+	stranger(apart, AttachRole)
 	return &turns{apart: apart, own: conn}, nil
 }
 
 // stranger readies a connection for code of others: nothing is kept of what it says,
 // nor of what was prepared, which it may throw away.
-func stranger(conn *connection) {
-	conn.config.DefaultQueryExecMode = pgx.QueryExecModeExec
-	conn.config.StatementCacheCapacity, conn.config.DescriptionCacheCapacity = 0, 0
-	conn.config.OnNotification = func(*pgconn.PgConn, *pgconn.Notification) {}
-	conn.config.OnNotice = func(*pgconn.PgConn, *pgconn.Notice) {}
+// user: another login than that of the URL, without a password.
+func stranger(conn *connection, user string) {
+	conn.way.Tune = func(config *pgx.ConnConfig) {
+		config.DefaultQueryExecMode = pgx.QueryExecModeExec
+		config.StatementCacheCapacity, config.DescriptionCacheCapacity = 0, 0
+		config.OnNotification = func(*pgconn.PgConn, *pgconn.Notification) {}
+		config.OnNotice = func(*pgconn.PgConn, *pgconn.Notice) {}
+		if user != "" {
+			config.User, config.Password = user, ""
+		}
+	}
 }
 
 func (t *turns) close() {
@@ -108,6 +113,9 @@ func (t *turns) take(ctx context.Context, x attachment) (taken, ended, aside int
 			if err == nil {
 				return nil // the turn is committed
 			}
+		}
+		if overIn(err) {
+			hangUp(conn)
 		}
 		return turnRefusal(err)
 	}
@@ -156,7 +164,7 @@ func turnRefusal(err error) error {
 	if !errors.As(err, &e) {
 		return err
 	}
-	if e.Code != statementTimeout && transient(err) {
+	if e.Code != statementTimeout && e.Code != readOnly && transient(err) {
 		return nil // somebody alters the table just now, or the server is going down: the next turn sees
 	}
 	why := e.Message
@@ -176,6 +184,8 @@ const (
 	// statementTimeout is what a turn ends with that takes too long: a table
 	// without an index on what waits, or a trigger of the user's.
 	statementTimeout = "57014"
+	// readOnly is what a turn ends with where a trigger of the user's, or the server, takes no writes.
+	readOnly = "25006"
 	// otherLogin is what bellhop.turn_open says to a login that is worth something.
 	otherLogin = "BH002"
 )

@@ -14,6 +14,7 @@ import (
 
 	"bellhop/scheduler"
 	"bellhop/sql"
+	"bellhop/sql/dial"
 )
 
 // visitorsMost is how many connections those who ask from outside share. More of
@@ -44,15 +45,12 @@ var byIndexAlone = map[string]string{"enable_seqscan": "off", "max_parallel_work
 
 // NewVisitors returns a pool that has no connection yet.
 func NewVisitors(url string) (*Visitors, error) {
-	one, err := newConnection(url, "web", byIndexAlone)
+	way := ownWay(url, "web", dial.With(byIndexAlone))
+	way.Writes = false // a server that takes none can still be looked at
+	config, err := way.Pool()
 	if err != nil {
 		return nil, err
 	}
-	config, err := pgxpool.ParseConfig(url)
-	if err != nil {
-		return nil, err
-	}
-	config.ConnConfig = one.config
 	config.MaxConns, config.MinConns = visitorsMost, 0
 	config.MaxConnIdleTime, config.HealthCheckPeriod = visitorsStay, visitorsStay/2
 	pool, err := pgxpool.NewWithConfig(context.Background(), config)
@@ -81,8 +79,10 @@ func (v *Visitors) As(ctx context.Context, role string, fn func(Look) error) err
 
 // ReadAs is As for who only looks: PostgreSQL refuses every change.
 func (v *Visitors) ReadAs(ctx context.Context, role string, fn func(Look) error) error {
-	return v.as(ctx, role, "begin read only", readPatience, fn)
+	return v.as(ctx, role, readOnlyBegin, readPatience, fn)
 }
+
+const readOnlyBegin = "begin read only"
 
 // AsOfNow is As for a change of what was read: where another transaction has changed it
 // meanwhile, the change fails with the SQLSTATE 40001.
@@ -121,6 +121,9 @@ func (v *Visitors) as(ctx context.Context, role, begin string, patience time.Dur
 	}
 	if err := fn(NewLook(conn)); err != nil {
 		_ = end("rollback")
+		if overIn(err) && begin != readOnlyBegin { // the next one may find a server that takes writes
+			_ = conn.Conn().Close(ctx)
+		}
 		return err
 	}
 	if conn.Conn().PgConn().TxStatus() == 'E' { // an error that fn has swallowed

@@ -17,17 +17,21 @@ import (
 // of one that was migrated once for all tests of the process.
 func URL(t testing.TB) string {
 	t.Helper()
-	return pgtest.Copy(t, "migrated", func(ctx context.Context, url string) error {
-		plan, err := migrate.New(sql.Migrations, triggers.Scripts)
-		if err != nil {
-			return err
-		}
-		conn, err := pgx.Connect(ctx, url)
-		if err != nil {
-			return err
-		}
-		_, err = plan.Run(ctx, conn)
-		_ = conn.Close(ctx) // a database that somebody is connected to cannot be copied
+	return pgtest.Copy(t, "migrated", Schema)
+}
+
+// Schema puts the present schema into a database, and leaves nobody connected to it:
+// else it could not be copied.
+func Schema(ctx context.Context, url string) error {
+	plan, err := migrate.New(sql.Migrations, triggers.Scripts)
+	if err != nil {
 		return err
-	})
+	}
+	conn, err := pgx.Connect(ctx, url)
+	if err != nil {
+		return err
+	}
+	_, err = plan.Run(ctx, conn)
+	_ = conn.Close(ctx)
+	return err
 }

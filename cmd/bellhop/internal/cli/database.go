@@ -17,6 +17,7 @@ import (
 	"bellhop/observability"
 	"bellhop/pgdev"
 	"bellhop/sql"
+	"bellhop/sql/dial"
 	"bellhop/sql/migrate"
 	"bellhop/sql/store"
 	"bellhop/triggers"
@@ -131,25 +132,12 @@ func (a *App) Connect(ctx context.Context, notice func(string)) (*pgx.Conn, erro
 
 // Dial opens a database that was found, if it is one that bellhop can live in.
 func (a *App) Dial(ctx context.Context, where Database, notice func(string)) (*pgx.Conn, error) {
-	c, err := pgx.ParseConfig(where.URL)
+	way := commandWay(where.URL, notice)
+	c, err := way.Config()
 	if err != nil {
 		return nil, Usage("the database's URL from "+where.From, Flat(err.Error()), "it looks like postgres://user:password@host:5432/database")
 	}
-	if c.ConnectTimeout == 0 {
-		c.ConnectTimeout = 10 * time.Second
-	}
-	if c.RuntimeParams["application_name"] == "" {
-		c.RuntimeParams["application_name"] = "bellhop"
-	}
-	c.RuntimeParams["client_encoding"] = encoding // a login may have another one set
-	// No prepared statements: a pooler may give each statement another server.
-	if c.DefaultQueryExecMode == pgx.QueryExecModeCacheStatement {
-		c.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
-	}
-	if notice != nil {
-		c.OnNotice = func(_ *pgconn.PgConn, n *pgconn.Notice) { notice(n.Message) }
-	}
-	conn, err := pgx.ConnectConfig(ctx, c)
+	conn, err := way.Connect(ctx)
 	if err != nil {
 		return nil, unreachable(where, c, err)
 	}
@@ -158,6 +146,24 @@ func (a *App) Dial(ctx context.Context, where Database, notice func(string)) (*p
 		return nil, err
 	}
 	return conn, nil
+}
+
+// commandWay is how a command reaches a database.
+func commandWay(url string, notice func(string)) dial.Way {
+	tune := func(c *pgx.ConnConfig) {
+		if c.RuntimeParams["application_name"] == "" {
+			c.RuntimeParams["application_name"] = "bellhop"
+		}
+		// No prepared statements: a pooler may give each statement another server.
+		if c.DefaultQueryExecMode == pgx.QueryExecModeCacheStatement {
+			c.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
+		}
+		if notice != nil {
+			c.OnNotice = func(_ *pgconn.PgConn, n *pgconn.Notice) { notice(n.Message) }
+		}
+	}
+	// A login may have another encoding set. A pooler passes on few settings: no others are given.
+	return dial.Way{URL: url, Settings: map[string]string{"client_encoding": encoding}, Tune: tune}
 }
 
 // Pooled reports whether a connection leads through a pooler: who answers is

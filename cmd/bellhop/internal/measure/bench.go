@@ -14,6 +14,7 @@ import (
 
 	"bellhop/cmd/bellhop/internal/cli"
 	"bellhop/sql"
+	"bellhop/sql/dial"
 )
 
 var (
@@ -56,7 +57,7 @@ behind pipes, docs/performance.md says; make bench, in a checkout, measures that
 				return cli.Usage("bench", "--rounds, --jobs and --slots are 1 or more", "bellhop bench --rounds 200 --jobs 10000")
 			}
 			return a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, _ []string) error {
-				config, err := pgxpool.ParseConfig(s.Conn.Config().ConnString())
+				config, err := dial.Way{URL: s.Conn.Config().ConnString()}.Pool()
 				if err != nil {
 					return fmt.Errorf("connect: %w", err)
 				}

@@ -204,12 +204,25 @@ func serveOnce(ctx context.Context, a *cli.App, s Config, program string) error 
 		default: // several wait to be heard already
 		}
 	}
+	// From its first moment: a crash is likeliest where something has just changed.
+	helper, err := crash.Start(os.Stderr)
+	if err != nil {
+		log.Warn("a crash would not tell the last summary", "error", err)
+	} else {
+		defer helper.Stop()
+		helper.Hold(time.Now().Format(time.RFC3339) + " it was just starting, and ran nothing\n")
+	}
 	c.Listen = site.Addr() // as it is, and is told
 	i, err := Start(c, where.URL, stop, outage.Back, a.Stderr, log)
 	if err != nil {
 		return err
 	}
 	running.Store(i)
+	if helper != nil {
+		watched, end := context.WithCancel(ctx)
+		defer end()
+		go holdSummaries(watched, i, helper.Hold, c.Instance.Heartbeat)
+	}
 	closeRooms, err := openRooms(site, c, where.URL, i, log)
 	if err != nil {
 		return err
@@ -220,14 +233,6 @@ func serveOnce(ctx context.Context, a *cli.App, s Config, program string) error 
 	}
 	defer answerFrontEnd(c, where.URL, stop, log)()
 	log.Info("bellhop serves", "hosts", len(c.Hosts), "agents", len(c.Agents), "pid", os.Getpid())
-	if w, err := crash.Start(os.Stderr); err != nil {
-		log.Warn("a crash would not tell the last summary", "error", err)
-	} else {
-		watched, end := context.WithCancel(ctx)
-		defer w.Stop()
-		defer end()
-		go holdSummaries(watched, i, w.Hold, c.Instance.Heartbeat)
-	}
 	watching, unwatch := context.WithCancel(ctx)
 	defer unwatch()
 	if s.Beside != nil {

@@ -3,13 +3,13 @@ package serve
 import (
 	"context"
 	"errors"
-	"strings"
 	"sync/atomic"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"bellhop/instance"
 	"bellhop/scheduler"
+	"bellhop/sql/dial"
 	"bellhop/sql/store"
 )
 
@@ -47,14 +47,13 @@ func (m members) Beat(ctx context.Context, id scheduler.InstanceID) error {
 // is out of reach. Only who speaks with the database knows that: a connection to a
 // collector, a server of mail or a browser breaks in the same words.
 func isAway(err error) bool {
-	var connecting *pgconn.ConnectError
 	var unreachable *scheduler.Unreachable
 	var refused *pgconn.PgError
 	switch {
-	case errors.As(err, &connecting), errors.As(err, &unreachable):
+	case errors.As(err, &unreachable):
 		return true
-	case errors.As(err, &refused): // the server's last words before it closes
-		return strings.HasPrefix(refused.Code, "57P") || strings.HasPrefix(refused.Code, "08")
+	case errors.As(err, &refused): // the server's last words before it closes, or no words of a server at all
+		return dial.Lost(err)
 	}
-	return false
+	return errors.As(err, new(*pgconn.ConnectError)) || errors.As(err, new(*dial.ReadOnly))
 }

@@ -113,17 +113,17 @@ func holdSummaries(ctx context.Context, i told, hold func(string), every time.Du
 	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for {
+		s := summary(i)
+		var b strings.Builder
+		b.WriteString(s.At.Format(time.RFC3339) + " " + s.String())
+		for _, m := range s.MSQs {
+			b.WriteString("  " + m.Message() + "\n")
+		}
+		hold(b.String())
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			s := summary(i)
-			var b strings.Builder
-			b.WriteString(s.At.Format(time.RFC3339) + " " + s.String())
-			for _, m := range s.MSQs {
-				b.WriteString("  " + m.Message() + "\n")
-			}
-			hold(b.String())
 		}
 	}
 }
