@@ -117,7 +117,7 @@ func (r *ReadOnly) Mend() string {
 	if r.Standby {
 		return "work goes on when it is promoted, or when the URL leads to a primary"
 	}
-	return "work goes on when the setting is off: show default_transaction_read_only; alter database … reset default_transaction_read_only"
+	return "work goes on when the setting is off: alter database … reset default_transaction_read_only"
 }
 
 // writable asks a session that was just made. PostgreSQL 14 and newer say with the welcome, so that it costs nothing.
@@ -139,7 +139,8 @@ type Refused struct {
 }
 
 func (r *Refused) Error() string {
-	return fmt.Sprintf("the server at %s does not let %s in: %s (SQLSTATE %s)", r.Server, r.User, r.said.Message, r.said.Code)
+	return fmt.Sprintf("the server at %s does not let %s in: %s (SQLSTATE %s)", r.Server, r.User, r.said.Message,
+		r.said.Code)
 }
 func (r *Refused) Unwrap() error { return r.Err }
 
@@ -182,8 +183,8 @@ func (e *each) Error() string {
 }
 func (e *each) Unwrap() []error { return e.list }
 
-// Lost reports whether an error says that the way to the database is cut, or barred, and nothing of a statement. A limit of
-// time that the caller set, and an error of something else, is not such a one.
+// Lost reports whether an error says that the way to the database is cut, or barred, and nothing of a statement. A
+// limit of time that the caller set, and an error of something else, is not such a one.
 func Lost(err error) bool {
 	var said *pgconn.PgError
 	var connecting *pgconn.ConnectError
@@ -191,7 +192,8 @@ func Lost(err error) bool {
 	switch {
 	case err == nil:
 		return false
-	case errors.As(err, &said), errors.As(err, &connecting), errors.As(err, new(*ReadOnly)), errors.As(err, new(*Refused)):
+	case errors.As(err, &said), errors.As(err, &connecting), errors.As(err, new(*ReadOnly)),
+		errors.As(err, new(*Refused)):
 		fate := Judge(err)
 		return fate == Over || fate == Away || fate == Shut
 	}

@@ -63,7 +63,9 @@ func TestJudge(t *testing.T) {
 
 func TestMajor(t *testing.T) {
 	t.Parallel()
-	for version, want := range map[string]int{"15.18 (Debian 15.18-0+deb12u1)": 15, "17.0": 17, "18beta1": 18, "": 0, "x": 0} {
+	for version, want := range map[string]int{
+		"15.18 (Debian 15.18-0+deb12u1)": 15, "17.0": 17, "18beta1": 18, "": 0, "x": 0,
+	} {
 		if got := major(version); got != want {
 			t.Errorf("%q: %d, not %d", version, got, want)
 		}

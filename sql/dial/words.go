@@ -59,7 +59,8 @@ func narrowed(text, host string, port uint16) string {
 	if strings.HasSuffix(text, "?") || strings.HasSuffix(text, "&") {
 		joint = ""
 	}
-	return text + joint + "host=" + strings.ReplaceAll(url.QueryEscape(host), "+", "%20") + "&port=" + strconv.Itoa(int(port))
+	escaped := strings.ReplaceAll(url.QueryEscape(host), "+", "%20")
+	return text + joint + "host=" + escaped + "&port=" + strconv.Itoa(int(port))
 }
 
 // words are those of libpq that pgx takes for settings of the server, which does not know them.

@@ -159,7 +159,7 @@ func orUnset(s string) *string {
 // that a deaf listener is found out. scheduler.ErrBuried: it is too late.
 func (r *Registry) Beat(ctx context.Context, me scheduler.InstanceID, channel string) error {
 	err := r.conn.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		return conn.QueryRow(ctx, beatSQL, int64(me), channel).Scan(new(string))
+		return heldBy(ctx, conn, me, conn.QueryRow(ctx, beatSQL, int64(me), channel).Scan(new(string)))
 	})
 	if errors.Is(err, pgx.ErrNoRows) {
 		return scheduler.ErrGone

@@ -91,7 +91,8 @@ func TestSettings_OfQueries(t *testing.T) {
 
 func shown(t *testing.T, conn *pgconn.PgConn, name string) string {
 	t.Helper()
-	res := conn.ExecParams(t.Context(), "show "+pgx.Identifier{strings.ToLower(name)}.Sanitize(), nil, nil, nil, nil).Read()
+	show := "show " + pgx.Identifier{strings.ToLower(name)}.Sanitize()
+	res := conn.ExecParams(t.Context(), show, nil, nil, nil, nil).Read()
 	if res.Err != nil || len(res.Rows) != 1 {
 		t.Fatalf("show %s: %v", name, res.Err)
 	}
