@@ -83,10 +83,13 @@ func checkSchema(ctx context.Context, pool *pgxpool.Pool) error {
 		return fmt.Errorf("reach the database: %w", err)
 	}
 	defer conn.Release()
-	if err := migrate.WaitForOthers(ctx, conn.Conn(), func() {}); err != nil {
-		return err
+	if err = migrate.WaitForOthers(ctx, conn.Conn(), func() {}); err == nil {
+		err = plan.Check(ctx, conn.Conn())
 	}
-	return plan.Check(ctx, conn.Conn())
+	if err != nil && conn.Conn().IsClosed() { // one that the pool had kept, and that broke
+		return fmt.Errorf("%w: %w", errSlow, err)
+	}
+	return err
 }
 
 // start wires the ports of package actors to what implements them, and starts the
