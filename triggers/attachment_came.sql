@@ -14,6 +14,10 @@ begin
     raise insufficient_privilege using message = format('permission denied: %s lacks %s on table %s', current_user, missing, new.rel),
       hint = format('Attach it as its owner, or: grant select, update, trigger on %s to %I.', new.rel, current_user);
   end if;
+  if octet_length(new.name) > 500 then
+    raise check_violation using message = format('the name of an attachment has %s bytes, and may have 500', octet_length(new.name)),
+      constraint = 'attachment_name_short', table = 'attachment', hint = 'Name it: bellhop attach … --name NAME';
+  end if;
   return new;
 end
 $$;

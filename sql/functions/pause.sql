@@ -4,6 +4,9 @@ language plpgsql volatile security definer
 set search_path = pg_catalog, bellhop, pg_temp
 as $$
 begin
+  if octet_length(pause.type) > 500 then
+    raise check_violation using message = format('a type has 1 to 500 bytes, and this one %s', octet_length(pause.type)), hint = 'bellhop agents   shows the types there are.';
+  end if;
   insert into bellhop.paused (type, paused_by) values (coalesce(pause.type, ''), bellhop.caller()) on conflict do nothing;
   update bellhop.instance i set paused = (select array_agg(p.type) from bellhop.paused p) where i.state = 'live';
   perform pg_notify('bellhop_due', '');

@@ -396,6 +396,9 @@ begin
     return null;
   end if;
   perform bellhop.refuse_parameters(w, workflow_event.parameters);
+  if length(workflow_event.event) not between 1 and 200 or workflow_event.event is null then
+    raise invalid_parameter_value using message = 'the name of an event has 1 to 200 letters', hint = 'Write a shorter one, and the rest into a parameter.';
+  end if;
   perform bellhop.refuse_names_of_sensors(w.definition -> 'sensor', workflow_event.event);
   return bellhop.happened(w.name, workflow_event.event, workflow_event.parameters);
 end

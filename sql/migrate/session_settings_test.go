@@ -61,7 +61,8 @@ var submitterDoes = []string{
 	`select bellhop.rjm_setup('t.1', 'A=2')`, `select bellhop.rjm_setup('no id', '')`,
 	`select bellhop.explain($1)`, `select * from bellhop.explanation($2)`, `select bellhop.explain(0)`,
 	`select * from bellhop.below(array[$1::bigint], 10)`, `select bellhop.dependents(array[$1::bigint], true)`,
-	`select * from bellhop.edges(array[$1::bigint])`, `select bellhop.edit($1, priority => 3)`, `select bellhop.cancel($1)`, `select bellhop.retry($1)`,
+	`select * from bellhop.edges(array[$1::bigint])`, `select bellhop.edit($1, priority => 3)`,
+	`select bellhop.cancel($1)`, `select bellhop.retry($1)`,
 	`select bellhop.release($2)`, `select bellhop.kick()`,
 	`select bellhop.workflow_event('w', e'order \\ 1', e'{"V": "\\\\"}')`, `select bellhop.workflow_event('w', '2026-11-25T01:00:00Z')`, `select bellhop.workflow_event('w', 'run=5')`,
 	`select bellhop.workflow_http('h', 'x', '{"V": 1.50}')`,
@@ -236,7 +237,8 @@ func TestSettings_NoPlainLiteralHasABackslash(t *testing.T) {
 	if files < 60 {
 		t.Errorf("only %d files", files)
 	}
-	if got := fmt.Sprint(backslashed(`select '\S', e'\\S''\'', "\a", 'x' -- '\'` + "\n/* '\\' */ , E'\\n', '''\\'''")); got != `['\S' '''\''']` {
+	script := `select '\S', e'\\S''\'', "\a", 'x' -- '\'` + "\n/* '\\' */ , E'\\n', '''\\'''"
+	if got := fmt.Sprint(backslashed(script)); got != `['\S' '''\''']` {
 		t.Errorf("found %s", got)
 	}
 }
