@@ -2,13 +2,13 @@ package lookout
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"bellhop/scheduler/workflow"
 )
@@ -18,7 +18,8 @@ import (
 const (
 	lookEvery = time.Second
 	lookPart  = 20
-	mostFiles = 500 // are told at once
+	mostFiles = 500            // are told at once
+	sayEvery  = 24 * time.Hour // a remark that holds is said again, since readers forget it after a week
 )
 
 // seen is a file as it was at the last looks.
@@ -55,11 +56,19 @@ func (l *Lookout) files(ctx context.Context, w workflow.Watch, well func(), happ
 		stable = time.Duration(workflow.DefaultStable)
 	}
 	known := map[string]*seen{}
+	said, saidAt := "", time.Time{}
 	for first := true; ; first = false {
 		began := time.Now()
-		list, err := look(root, pattern, known, stable, began)
+		list, remark, err := look(root, pattern, known, stable, began)
 		if err != nil {
 			return err
+		}
+		// The first time also where there is nothing to say: an earlier watch may have said something.
+		if first || remark != said || remark != "" && began.Sub(saidAt) >= sayEvery {
+			if err := happened(ctx, workflow.Sight{Remark: &remark}); err != nil {
+				return err
+			}
+			said, saidAt = remark, began
 		}
 		for len(list) > 0 {
 			n := min(len(list), mostFiles)
@@ -88,27 +97,25 @@ func (l *Lookout) files(ctx context.Context, w workflow.Watch, well func(), happ
 	}
 }
 
-// look gives the files that are written wholly and not told yet. What a symbolic link leads to outside of root is not
-// looked at. Names that are no text are told of by nobody: no event can have them.
+// look gives the files that are written wholly and not told yet, and says what it could not look at. What a symbolic
+// link leads to outside of root is not looked at.
 func look(root, pattern string, known map[string]*seen, stable time.Duration, now time.Time) (
-	ready []string, err error) {
+	ready []string, remark string, err error) {
 	dir, err := os.OpenRoot(root)
 	if err != nil {
-		return nil, fmt.Errorf("cannot look into %s: %w", root, err)
+		return nil, "", fmt.Errorf("cannot look into %s: %w", root, bare(err))
 	}
 	defer func() { _ = dir.Close() }() // it was read only
-	names, err := fs.Glob(dir.FS(), pattern)
+	files, names, over, err := glob(dir, pattern)
 	if err != nil {
-		return nil, fmt.Errorf("look for %s: %w", pattern, err)
-	}
-	there := make(map[string]bool, len(names))
-	for _, name := range names {
-		info, err := dir.Stat(name)
-		if err != nil || !info.Mode().IsRegular() || !utf8.ValidString(name) {
-			continue // it has gone, or is none
+		name := root
+		if is := (*fs.PathError)(nil); errors.As(err, &is) {
+			name = filepath.Join(root, is.Path)
 		}
-		there[name] = true
-		is := known[name]
+		return nil, "", fmt.Errorf("cannot look into %s: %w", name, bare(err))
+	}
+	for _, name := range names {
+		info, is := files[name], known[name]
 		if is == nil || is.size != info.Size() || !is.written.Equal(info.ModTime()) {
 			fresh := &seen{size: info.Size(), written: info.ModTime(), since: now}
 			if is == nil && now.Sub(fresh.written) > stable && fresh.written.Before(now) {
@@ -121,9 +128,9 @@ func look(root, pattern string, known map[string]*seen, stable time.Duration, no
 		}
 	}
 	for name := range known {
-		if !there[name] {
+		if files[name] == nil {
 			delete(known, name)
 		}
 	}
-	return ready, nil
+	return ready, over.remark(root), nil
 }
