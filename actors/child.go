@@ -370,12 +370,8 @@ func inHand(lines []scheduler.Line) (job scheduler.JobID, trace string) {
 
 func (k *child) logMove(was scheduler.ChildState, ev scheduler.ChildEvent, job scheduler.JobID, trace string) {
 	now := k.fsm.State
-	level := k.inst.Log.Info
 	if was == scheduler.ChildReady && now == scheduler.Busy || was == scheduler.Busy && now == scheduler.ChildReady {
 		return // thousands a second; a debug level that nobody reads still costs
-	}
-	if was == scheduler.Free || now == scheduler.Prep || now == scheduler.Spawned {
-		level = k.inst.Log.Debug
 	}
 	reason := ev.Kind.String()
 	if k.fsm.Stop != scheduler.StopNone {
@@ -385,5 +381,5 @@ func (k *child) logMove(was scheduler.ChildState, ev scheduler.ChildEvent, job s
 	if job != 0 { // it had or has one
 		args = append(args, "job", job)
 	}
-	level("child", traced(trace, args...)...)
+	k.inst.Log.Debug("child", traced(trace, args...)...)
 }

@@ -216,7 +216,7 @@ func TestMSQ_CancelStopsItAtOnce(t *testing.T) {
 	t.Parallel()
 	e := setup(t)
 	agent := e.worker("agent", note+`; [ "$line" = good ] || sleep 0.2`)
-	i := e.serve("limits: {kill_after: 50s}\n" + agents("type: a, command: ["+agent+"]"))
+	i := e.serve("limits: {kill_after: 50s}\n"+agents("type: a, command: ["+agent+"]"), "-v")
 	id := e.insert("type, msq", "a", numbers(100000))
 	e.eventually("it is under way and the cursor is open", `select coalesce(items_done, 0) > 2 and exists
 		(select from pg_stat_activity where datname = current_database() and application_name = 'bellhop msq') from bellhop.jobqueue where id = $1`, id)

@@ -72,6 +72,7 @@ var withDatabase = map[string]onDatabase{
 	"workflow revert":        {args: "none 1", missing: cli.ExitNotFound},
 	"workflow run":           {args: "none", missing: cli.ExitNotFound},
 	"workflow show":          {args: "none", missing: cli.ExitNotFound},
+	"workflow events":        {args: "none", missing: cli.ExitNotFound},
 	"workflow explain":       {args: "none", missing: cli.ExitNotFound},
 }
 

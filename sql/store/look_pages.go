@@ -59,6 +59,7 @@ func (l Look) Waits(ctx context.Context) ([]WaitRow, error) {
 type WhyRow struct {
 	ID scheduler.JobID
 	ReasonRow
+	Stuck bool // waiting alone does not change it
 }
 
 // Why gives the first reason of each of some jobs.

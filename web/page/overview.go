@@ -145,7 +145,8 @@ func (d *overviewData) why(r *request) error {
 	return nil
 }
 
-// served counts the jobs that are ready and of a type that an agent has and nobody has paused.
+// served counts the ready jobs of types that an agent has and no operator has paused. It leaves out a
+// type whose first job is stuck: when that one starts, and so the pace of the others, nothing tells.
 func (d *overviewData) served(f fleet) {
 	types := map[string]bool{}
 	for _, a := range f.Agents {
@@ -158,7 +159,7 @@ func (d *overviewData) served(f fleet) {
 		delete(types, p.Type)
 	}
 	for _, w := range d.Waits {
-		if types[string(w.Type)] {
+		if types[string(w.Type)] && (w.Reason == nil || !w.Reason.Stuck) {
 			d.Served += w.N
 		}
 	}
@@ -173,7 +174,9 @@ func (d *overviewData) lanes(f fleet, children []store.ChildRow) {
 		live := 0
 		for _, c := range children {
 			if c.Host == h.Name && c.Instance == h.Instance && c.State != "FREE" {
-				live++
+				if c.State != "FAIL" { // a type that rests has no process, and takes no slot
+					live++
+				}
 				if len(l.Children) < lanesMost {
 					l.Children = append(l.Children, c)
 				}

@@ -216,10 +216,11 @@ func TestOverview_EmptyWhenWhatIsServedIsDone(t *testing.T) {
 		{WaitRow: store.WaitRow{Type: "mail", N: 60}},
 		{WaitRow: store.WaitRow{Type: "nobody", N: 5000}},
 		{WaitRow: store.WaitRow{Type: "paused", N: 5000}},
+		{WaitRow: store.WaitRow{Type: "rests", N: 5000}, Reason: &store.WhyRow{Stuck: true}},
 	}
 	d := overviewData{Ready: 10060, Waits: waits}
 	d.served(fleet{
-		Agents: []store.AgentRow{{Type: "mail"}, {Type: "paused"}},
+		Agents: []store.AgentRow{{Type: "mail"}, {Type: "paused"}, {Type: "rests"}},
 		Paused: []store.PausedRow{{Type: "paused"}},
 	})
 	d.measure(last, now)
@@ -230,6 +231,19 @@ func TestOverview_EmptyWhenWhatIsServedIsDone(t *testing.T) {
 	d.served(fleet{Agents: []store.AgentRow{{Type: "mail"}}, Paused: []store.PausedRow{{}}})
 	if d.measure(last, now); d.EmptyIn != 0 {
 		t.Errorf("all is paused, and empty in %v s", d.EmptyIn)
+	}
+}
+
+// A child that rests after its deaths has no process: it takes none of the slots.
+func TestOverview_AChildThatRestsTakesNoSlot(t *testing.T) {
+	t.Parallel()
+	host := store.HostRow{Name: "local", Slots: 1}
+	d := overviewData{}
+	d.lanes(fleet{Hosts: []store.HostRow{host}}, []store.ChildRow{
+		{Host: "local", Type: "a", State: "RUNNING"}, {Host: "local", Type: "b", State: "FAIL"}, {Host: "local", Type: "c", State: "FREE"},
+	})
+	if d.Children != 1 || d.Lanes[0].HostRow.Children != 1 || len(d.Lanes[0].Children) != 2 {
+		t.Errorf("%d children take slots, and the lane is %+v", d.Children, d.Lanes[0])
 	}
 }
 
