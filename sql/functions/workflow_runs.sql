@@ -21,16 +21,16 @@ language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  if value !~ '[\n\r]' then
+  if value !~ e'[\\n\\r]' then
     return value;
   end if;
-  if value ~ '^\s*[[{]' then
+  if value ~ e'^\\s*[[{]' then
     begin
       return value::jsonb::text;
     exception when data_exception or program_limit_exceeded or statement_too_complex then null; -- it only looks like JSON
     end;
   end if;
-  return replace(replace(value, e'\n', '\n'), e'\r', '\r');
+  return replace(replace(value, e'\n', e'\\n'), e'\r', e'\\r');
 end
 $$;
 
@@ -46,7 +46,7 @@ as $$
         from jsonb_array_elements_text(case when jsonb_typeof(s -> 'locks') = 'array' then s -> 'locks' else '[]' end) l
       union all
       select s ->> 'run_on', case when bellhop.filled(s ->> 'run_on', vals) = '' then 'run_on is empty'
-                                  when bellhop.filled(s ->> 'run_on', vals) ~ '[\n\r]' then 'there is a line break in run_on' end
+                                  when bellhop.filled(s ->> 'run_on', vals) ~ e'[\\n\\r]' then 'there is a line break in run_on' end
     ) f where f.why is not null limit 1
 $$;
 

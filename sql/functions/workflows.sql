@@ -180,9 +180,9 @@ create or replace function bellhop.without_last_breaks(definition jsonb) returns
 language sql immutable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
-  select case when jsonb_typeof(definition) = 'object' and jsonb_typeof(definition -> 'steps') = 'array' and definition @? '$.steps[*].args ? (@ like_regex "[\n\r]$")' then
+  select case when jsonb_typeof(definition) = 'object' and jsonb_typeof(definition -> 'steps') = 'array' and definition @? e'$.steps[*].args ? (@ like_regex "[\\n\\r]$")' then
     jsonb_set(definition, '{steps}', (select jsonb_agg(case when jsonb_typeof(s) = 'object' and jsonb_typeof(s -> 'args') = 'string'
-                                                            then s || jsonb_build_object('args', regexp_replace(s ->> 'args', '\r?\n$', '')) else s end order by n)
+                                                            then s || jsonb_build_object('args', regexp_replace(s ->> 'args', e'\\r?\\n$', '')) else s end order by n)
                                         from jsonb_array_elements(definition -> 'steps') with ordinality x (s, n))) else definition end
 $$;
 
