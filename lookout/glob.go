@@ -31,7 +31,8 @@ func (p *passed) over(name string, err error) {
 	}
 }
 
-// remark says it for people; root is where the names lie. Empty: nothing was passed over. Names are quoted, since one may be no text.
+// remark says it for people; root is where the names lie. Empty: nothing was passed over. Names are quoted, since
+// one may hold bytes that are not text.
 func (p *passed) remark(root string) string {
 	if p.n == 0 {
 		return ""
@@ -47,9 +48,9 @@ func bare(err error) error {
 	return err
 }
 
-// glob gives the files below a folder that a pattern names, and what they are. Other than fs.Glob it says what it could not see: the
-// innermost folder without wildcards has to be there, which is the error, and what lies below it is counted. As in shells a
-// leading dot is matched by a dot alone.
+// glob gives the files below a folder that a pattern names, and what they are. Unlike fs.Glob it says what it could
+// not see: an error of the innermost folder without wildcards is its own error, and errors below it are counted. As in
+// shells a leading dot is matched by a dot alone.
 func glob(dir *os.Root, pattern string) (files map[string]fs.FileInfo, names []string, over passed, err error) {
 	parts := strings.Split(pattern, "/")
 	folders, last := parts[:len(parts)-1], parts[len(parts)-1]

@@ -183,8 +183,8 @@ func (t *topic) look(ctx context.Context) (seen workflow.TopicSeen, err error) {
 	return seen, nil
 }
 
-// find begins to read partitions that are not read yet, where the sensor says. An error, and so a new beginning, is what comes of
-// a topic that was made again meanwhile. behind is how many messages of all are not read yet.
+// find begins to read partitions that are not read yet, where the sensor says. A topic that was made again meanwhile is
+// an error, and the watch begins anew. behind is how many messages of all are not read yet.
 func (t *topic) find(ctx context.Context, first bool) (behind int64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, kafkaPatience)
 	defer cancel()

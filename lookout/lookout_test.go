@@ -84,9 +84,16 @@ func watch(t *testing.T, l *Lookout, s workflow.Sensor) (*kept, context.CancelFu
 }
 
 // watchFrom begins where another watch stood.
-func watchFrom(t *testing.T, l *Lookout, s workflow.Sensor, place *workflow.Place) (*kept, context.CancelFunc, <-chan error) {
+func watchFrom(t *testing.T, l *Lookout, s workflow.Sensor, place *workflow.Place) (
+	*kept, context.CancelFunc, <-chan error) {
 	t.Helper()
-	k := &kept{news: make(chan struct{}, 1), well: make(chan struct{}, 1), lags: make(chan int64, 1000), whole: map[string]int{}, place: place}
+	k := &kept{
+		news:  make(chan struct{}, 1),
+		well:  make(chan struct{}, 1),
+		lags:  make(chan int64, 1000),
+		whole: map[string]int{},
+		place: place,
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	over := make(chan error, 1)
 	go func() {

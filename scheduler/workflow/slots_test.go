@@ -107,7 +107,8 @@ func TestDue_LosesAndDoublesNothing(t *testing.T) {
 			}
 			for slot := was; !slot.After(now); slot = slot.Add(d) {
 				late := now.Sub(slot)
-				if late <= Late && (catchUp != CatchUpNone || late < d) && !slices.ContainsFunc(fire, func(f Slot) bool { return f.At.Equal(slot) }) {
+				if late <= Late && (catchUp != CatchUpNone || late < d) &&
+					!slices.ContainsFunc(fire, func(f Slot) bool { return f.At.Equal(slot) }) {
 					t.Fatalf("%s was due at %s, and did not fire", slot, now)
 				}
 			}

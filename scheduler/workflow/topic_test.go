@@ -52,14 +52,16 @@ func TestBegin(t *testing.T) {
 		if all := strings.Join(told, "; "); (c.told == "") != (all == "") || !strings.Contains(all, c.told) {
 			t.Errorf("%s: it tells %q, want %q", c.why, all, c.told)
 		}
-		if again, told := s.Begin(&now, TopicSeen{c.cluster, c.id, seen.Start, seen.End, maps.Clone(now.At)}); c.catchUp == "" &&
+		again, told := s.Begin(&now, TopicSeen{c.cluster, c.id, seen.Start, seen.End, maps.Clone(now.At)})
+		if c.catchUp == "" &&
 			(len(told) > 0 || fmt.Sprint(again) != fmt.Sprint(now)) {
 			t.Errorf("%s: once more it is %+v after %+v, and tells %q", c.why, again, now, told)
 		}
 	}
 	// A partition that has come is read from its start.
 	s := Sensor{Kafka: "main", Topic: "t"}
-	now, _ := s.Begin(stood("A", "c", "A", 5), TopicSeen{"c", "A", map[int32]int64{0: 0, 1: 0}, map[int32]int64{0: 7, 1: 4}, nil})
+	now, _ := s.Begin(stood("A", "c", "A", 5),
+		TopicSeen{"c", "A", map[int32]int64{0: 0, 1: 0}, map[int32]int64{0: 7, 1: 4}, nil})
 	if now.At[1] != 0 || now.At[0] != 5 {
 		t.Errorf("it begins at %v", now.At)
 	}

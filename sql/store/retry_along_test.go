@@ -21,7 +21,8 @@ func TestRetry_TakesAlongWhatWentByTheFailure(t *testing.T) {
 			if e.one("select step from bellhop.jobqueue where id = $1", int64(j.Claim.Job)) == "load" {
 				state = scheduler.Failed
 			}
-			e.mustWrite(settle(j, scheduler.Result{Child: "cat.1", Error: "no luck"}, scheduler.Verdict{State: state, Counts: true}))
+			e.mustWrite(settle(j, scheduler.Result{Child: "cat.1", Error: "no luck"},
+				scheduler.Verdict{State: state, Counts: true}))
 		}
 		e.exec("select bellhop.look_again(100)")
 		e.byStep(scheduler.Succeeded, "1.cleanup")
@@ -49,8 +50,8 @@ func TestRetry_TakesAlongWhatWentByTheFailure(t *testing.T) {
 	again(f, func() { f.one("select bellhop.retry(id) from bellhop.jobqueue where step = 'load'") })
 }
 
-// A plain graph: of jobs that want a failure, one that is over goes again, one that waits for others waits anew, and one that has begun
-// goes on.
+// A plain graph: of jobs that want a failure, one that is over goes again, one that waits for others waits anew, and one
+// that has begun goes on.
 func TestRetry_InAPlainGraph(t *testing.T) {
 	t.Parallel()
 	e := openEnv(t)
@@ -62,7 +63,8 @@ func TestRetry_InAPlainGraph(t *testing.T) {
 			if got := e.one("select args from bellhop.jobqueue where id = $1", int64(j.Claim.Job)); got != args {
 				t.Fatalf("%s runs, want %s", got, args)
 			}
-			e.mustWrite(settle(j, scheduler.Result{Child: "cat.1", Error: "no luck"}, scheduler.Verdict{State: state, Counts: true}))
+			e.mustWrite(settle(j, scheduler.Result{Child: "cat.1", Error: "no luck"},
+				scheduler.Verdict{State: state, Counts: true}))
 		}
 		e.exec("select bellhop.look_again(100)")
 	}

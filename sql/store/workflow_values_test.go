@@ -9,7 +9,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// A line break in a value becomes \n where it fills a parameter of args, and JSON is compacted; elsewhere the value stays as it is.
+// A line break in a value becomes \n where it fills a parameter of args, and JSON is compacted; elsewhere the value
+// stays as it is.
 func TestValues_WithLineBreaks(t *testing.T) {
 	t.Parallel()
 	e := openEnv(t)
@@ -31,7 +32,8 @@ func TestValues_WithLineBreaks(t *testing.T) {
 	}
 }
 
-// A run that cannot be made says which step and which parameter it is about; when an event comes to a run again, that is over.
+// A run that cannot be made says which step and which parameter it is about; when an event comes to a run again, that
+// is over.
 func TestValues_ThatNoRunCanBeMadeOf(t *testing.T) {
 	t.Parallel()
 	e := openEnv(t)
@@ -42,7 +44,8 @@ func TestValues_ThatNoRunCanBeMadeOf(t *testing.T) {
 	turn(e, s)
 	const problem = "select coalesce(problem, 'none') from bellhop.sensor"
 	for _, got := range []string{e.one("select reason from bellhop.run"), e.one(problem)} {
-		if !strings.Contains(got, `step load: lock "a b:1=shared", character 2:`) || !strings.Contains(got, "(parameter DISK)") {
+		if !strings.Contains(got, `step load: lock "a b:1=shared", character 2:`) ||
+			!strings.Contains(got, "(parameter DISK)") {
 			t.Errorf("it says %q", got)
 		}
 	}
@@ -77,7 +80,8 @@ func TestWorkflow_Rings(t *testing.T) {
 	after := func(of string) string { return `{"workflow":"` + of + `"}` }
 	const refused = "select bellhop.workflow_apply(jsonb_build_object('workflow', '%s', 'active', %s, 'sensor', '{\"workflow\":\"%s\"}'::jsonb, 'steps', '[{\"name\":\"a\",\"type\":\"cat\"}]'::jsonb))"
 	call := func(name, active, of string) string {
-		return strings.NewReplacer("'%s'", "'"+name+"'", ", %s,", ", "+active+",", `\"`, `"`, `"%s"`, `"`+of+`"`).Replace(refused)
+		return strings.NewReplacer("'%s'", "'"+name+"'", ", %s,", ", "+active+",", `\"`, `"`, `"%s"`, `"`+of+`"`).
+			Replace(refused)
 	}
 	e.apply("a", after("b"), steps)
 	e.apply("b", after("c"), steps)
