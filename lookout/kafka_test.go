@@ -267,8 +267,8 @@ func TestKafka_ATopicThatIsMadeAgainIsReadFromItsStart(t *testing.T) {
 	}
 }
 
-// A watch goes on where it was, though the cluster has forgotten where its group stood, and says what was deleted before
-// it was read.
+// A watch goes on where it was, though the cluster has forgotten where its group stood, and says what was deleted
+// before it was read.
 func TestKafka_GoesOnWhereItWas(t *testing.T) {
 	t.Parallel()
 	client, cluster := broker(t)

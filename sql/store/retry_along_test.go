@@ -50,8 +50,8 @@ func TestRetry_TakesAlongWhatWentByTheFailure(t *testing.T) {
 	again(f, func() { f.one("select bellhop.retry(id) from bellhop.jobqueue where step = 'load'") })
 }
 
-// A plain graph: of jobs that want a failure, one that is over goes again, one that waits for others waits anew, and one
-// that has begun goes on.
+// A plain graph: of jobs that want a failure, one that is over goes again, one that waits for others waits anew,
+// and one that has begun goes on.
 func TestRetry_InAPlainGraph(t *testing.T) {
 	t.Parallel()
 	e := openEnv(t)
