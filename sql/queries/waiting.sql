@@ -2,11 +2,22 @@
 -- keeps them from starting, and whether some of them started just now. Where hosts take jobs by priority, the first $2 of each
 -- are taken apart by that; else priority is NULL. Before all of them where this look begins: every transaction below it is over,
 -- and what it left is seen; without ready jobs it stands alone. One index probe each. Indexes: jobqueue_ready; jobqueue_pinned.
-with recursive t as (
-  (select type from bellhop.jobqueue where state = 'ready' and not held and run_on is null and locks is null order by type limit 1)
+-- Types that an instance serves are all looked at. Of all types, those behind $3 are, $4 of them at most, and the next look goes
+-- on behind the last one (followed; NULL: from the beginning): what waits for nobody must not hold up what is served.
+with recursive walk as (
+  (select type, 1 as n from bellhop.jobqueue where state = 'ready' and not held and run_on is null and locks is null and type > $3::text order by type limit 1)
   union all
-  select (select j.type from bellhop.jobqueue j where j.state = 'ready' and not j.held and j.run_on is null and j.locks is null and j.type > t.type order by j.type limit 1)
-    from t where t.type is not null
+  select (select j.type from bellhop.jobqueue j where j.state = 'ready' and not j.held and j.run_on is null and j.locks is null and j.type > w.type order by j.type limit 1), w.n + 1
+    from walk w where w.type is not null and w.n < $4::int
+), t as materialized (
+  select w.type from walk w where w.type is not null
+  union
+  select a.type
+    from (select distinct x.type from bellhop.agent x join bellhop.instance i on i.id = x.instance where i.state = 'live') a
+   cross join lateral (
+     select 1 from bellhop.jobqueue j
+      where j.type = a.type and j.state = 'ready' and not j.held and j.run_on is null and j.locks is null
+      order by j.priority, j.id limit 1) probe
 ), p as (
   (select type, run_on, 1 as n from bellhop.jobqueue where state = 'ready' and not held and run_on is not null and locks is null order by type, run_on limit 1)
   union all
@@ -37,7 +48,8 @@ with recursive t as (
                         where j.type = p.type and j.state = 'ready' and not j.held and j.run_on = p.run_on and j.locks is null order by j.priority, j.id limit $2) f
    where strict.is
 )
-select pg_snapshot_xmin(pg_current_snapshot())::text as began, coalesce(g.type, ''), g.run_on, g.priority, g.priority_name, g.why, coalesce(g.flows, false)
+select pg_snapshot_xmin(pg_current_snapshot())::text as began, coalesce(g.type, ''), g.run_on, g.priority, g.priority_name, g.why, coalesce(g.flows, false),
+       (select case when count(*) >= $4::int then max(k.type) end from walk k where k.type is not null) as followed
   from (select) look
   left join lateral (
     select w.type, w.run_on, w.priority, w.priority_name, split_part(h.cause, '/', 1) || coalesce(': ' || h.detail, '') as why,

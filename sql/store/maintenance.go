@@ -15,7 +15,9 @@ import (
 type Maintenance struct {
 	conn      *connection
 	explained *connection // where jobs are told why they wait
-	locator   *Locator    // nil: there is no query of the user's
+	// The last type that was looked at, where more wait than one look takes. ExplainWaiting alone uses it.
+	explainFrom string
+	locator     *Locator // nil: there is no query of the user's
 	// Policy says after how long a job with locks is reserved for. Set before the first use.
 	Policy lock.Policy
 	// Counts are taken along by commands. Set before the first use; nil: nobody counts.

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -133,6 +134,30 @@ func TestExplainWaiting_SaysWhy(t *testing.T) {
 	}
 	mark()
 	e.want(known, "waiting_for", "no_instance")
+}
+
+// What waits for nobody costs a look no more than what it may: the rest is looked
+// at in the next ones, and what is served in each.
+func TestExplainWaiting_ManyTypesAreLookedAtInTurns(t *testing.T) {
+	t.Parallel()
+	e := openEnv(t)
+	e.exec("insert into bellhop.jobqueue (type) select 'nobody' || g from generate_series(1, $1) g", 2*explainTypes+10)
+	served := e.insert("type", "'zcat'")
+	e.exec("update bellhop.agent set type = 'zcat' where type = 'cat'") // behind all of them
+	for look := 1; look <= 3; look++ {
+		if err := e.registry.Trouble(t.Context(), e.me, "zcat",
+			map[string]scheduler.Account{"local": {Reason: fmt.Sprint("look ", look)}}); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := e.maintenance.ExplainWaiting(t.Context(), e.me); err != nil {
+			t.Fatal(err)
+		}
+		e.want(served, "waiting_for", fmt.Sprint("agent_fails: local: look ", look))
+		want := min(look*explainTypes, 2*explainTypes+10)
+		if got := e.one("select count(*)::text from bellhop.jobqueue where waiting_for = 'unknown_type'"); got != fmt.Sprint(want) {
+			t.Errorf("after %d looks %s types are told that nobody serves them, want %d", look, got, want)
+		}
+	}
 }
 
 // Jobs say which host they wait for, when nobody else could run them.

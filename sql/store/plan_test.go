@@ -252,7 +252,7 @@ func TestPlans_ExplainReadsNoQueue(t *testing.T) {
 			{looks, "explain the last", lookExplainSQL, 1500, []string{last}}, // counts no more than 10,000 that come first
 			{looks, "explain one of a place", lookExplainSQL, 1500, []string{placed}},
 			{looks, "explain what is over", lookExplainSQL, 300, []string{over}},
-			{marks, "waiting", waitingSQL, 12000, []string{"1000", "200"}},
+			{marks, "waiting", waitingSQL, 12000, []string{"1000", "200", "''", "500"}},
 			{marks, "marked", explainedSQL, 1500, []string{"'cat'", "null", "'no_room'", "1000", "null", "null"}},
 			{marks, "marked, of a priority", explainedSQL, 1500, []string{"'cat'", "null", "null", "1000", "7", "null"}},
 			{marks, "unexplained", unexplainedSQL, 3000, []string{"array['cat', 'dog']", "array[null, 'disk:7']"}},

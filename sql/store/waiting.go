@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -28,6 +29,8 @@ var (
 // in fewer, since that changes often.
 const (
 	waitingNames  = 1000
+	explainTypes  = 500 // in one look, besides those that are served
+	explainAtOnce = 20  // groups, before claims have their turn on the connection
 	explainMost   = 1000
 	explainNoRoom = 100
 	explainApart  = 200 // of each, when hosts take jobs by priority
@@ -43,7 +46,8 @@ type waiting struct {
 	Priority     *int16 // nil: any
 	PriorityName *string
 	Why          *string
-	Flows        bool // some of its type have just started
+	Flows        bool    // some of its type have just started
+	Followed     *string // the last type of this look, where there are more; the same in all groups
 }
 
 // ExplainWaiting writes into waiting_for of ready jobs why they do not start.
@@ -56,7 +60,7 @@ func (k *Maintenance) ExplainWaiting(
 	var change []waiting
 	var locked waitingLocked
 	err = k.conn.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		rows, err := conn.Query(ctx, waitingSQL, waitingNames, explainApart)
+		rows, err := conn.Query(ctx, waitingSQL, waitingNames, explainApart, k.explainFrom, explainTypes)
 		if err != nil {
 			return err
 		}
@@ -65,6 +69,10 @@ func (k *Maintenance) ExplainWaiting(
 			return err
 		}
 		began := groups[0].Began
+		k.explainFrom = ""
+		if groups[0].Followed != nil {
+			k.explainFrom = *groups[0].Followed
+		}
 		if groups[0].Type == "" { // nothing is ready
 			groups = nil
 		}
@@ -107,15 +115,21 @@ func (k *Maintenance) ExplainWaiting(
 		_, err = conn.Exec(ctx, lookedSQL, int64(looker), began)
 		return err
 	})
-	if err == nil && len(change)+len(locked.jobs) > 0 {
+	for some := range slices.Chunk(change, explainAtOnce) {
+		if err != nil {
+			break
+		}
 		err = k.explained.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-			for _, g := range change {
+			for _, g := range some {
 				if _, err := conn.Exec(ctx, explainWaitingSQL, g.args()...); err != nil {
 					return err
 				}
 			}
-			return locked.write(ctx, conn)
+			return nil
 		})
+	}
+	if err == nil && len(locked.jobs) > 0 {
+		err = k.explained.use(ctx, locked.write)
 	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("say why jobs wait: %w", err)
