@@ -144,14 +144,16 @@ func parseJSON(line []byte, into []remark) []remark {
 var begins = regexp.MustCompile(`^\{\s*"(bellhop|id|fence|ok|ended_as|fail|exit_code|log|level|progress|result|success|heartbeat|retry|snooze|lock|unlock)"\s*:`)
 
 // broken appends what becomes of a line that is no valid message. One that begins like a message is told as an error. A
-// result is refused, so that no job succeeds without what it gave back; an answer fails the line: the agent waits for the next.
+// result is refused, so that no job succeeds without what it gave back; an answer fails the line: the agent waits for
+// the next.
 func broken(line []byte, err error, into []remark) []remark {
 	key := begins.FindSubmatch(line)
 	if key == nil {
 		return append(into, remark{word: wordDebug, text: line})
 	}
 	why := fmt.Sprintf("the agent's message %q is not valid: %v", key[1], err)
-	into = append(into, remark{word: wordLog, level: scheduler.LevelError, text: []byte(why + ": " + string(line[:min(len(line), 1000)]))})
+	said := []byte(why + ": " + string(line[:min(len(line), 1000)]))
+	into = append(into, remark{word: wordLog, level: scheduler.LevelError, text: said})
 	switch word := string(key[1]); {
 	case word == "result" && !json.Valid(line):
 		return append(into, remark{word: wordResult, text: line}) // which is refused as a result

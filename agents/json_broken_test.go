@@ -9,8 +9,8 @@ import (
 	"bellhop/scheduler"
 )
 
-// A line that begins like a message and is not valid is told as an error, whatever its kind; a result is refused, and an answer
-// fails the line. What does not begin so is debug output, as it was.
+// A line that begins like a message and is not valid is told as an error, whatever its kind; a result is refused, and
+// an answer fails the line. What does not begin so is debug output, as it was.
 func TestJSON_ABrokenMessageIsTold(t *testing.T) {
 	t.Parallel()
 	for _, key := range []string{"ok", "fail", "progress", "log", "result", "lock", "unlock", "heartbeat", "snooze", "success", "retry", "id"} {

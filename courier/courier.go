@@ -20,7 +20,8 @@ import (
 
 // Outbox is where what is to be sent is kept.
 type Outbox interface {
-	// Take takes messages that nobody else is sending, for this instance, as there is room for them; none of those under way.
+	// Take takes messages that nobody else is sending, for this instance, as there is room for them; none of those under
+	// way.
 	Take(ctx context.Context, me scheduler.InstanceID, under []int64, room notice.Room) ([]notice.Notice, error)
 	// Mark writes what became of them.
 	Mark(ctx context.Context, me scheduler.InstanceID, list []notice.Outcome) error
@@ -53,13 +54,14 @@ type Refusal struct {
 
 func (r *Refusal) Error() string { return r.Says }
 
-// sending is how long one message may take, by channel. A server of mail may look for a sender's name for half a minute.
+// sending is how long one message may take, by channel. A server of mail may look for a sender's name for half a
+// minute.
 var sending = map[notice.Channel]time.Duration{
 	notice.Mail: 45 * time.Second, notice.Webhook: 30 * time.Second, notice.Command: 45 * time.Second,
 }
 
-// Courier sends what is due. Each message that is sent is marked at once, and gives its slot to the next: what hangs keeps
-// up its own receiver and no other.
+// Courier sends what is due. Each message that is sent is marked at once, and gives its slot to the next: what hangs
+// keeps up its own receiver and no other.
 type Courier struct {
 	Outbox  Outbox
 	Ends    Ends
@@ -83,9 +85,11 @@ type owed struct {
 }
 
 // Turn addresses what has ended, marks what is known, and begins to send what is due and there is room for. It does not
-// wait for that: whenever a message has ended again is called, and another turn is wanted. It gives how many messages it has
-// dealt with, and in how long somebody has to look again (negative: nobody has to).
-func (c *Courier) Turn(ctx context.Context, me scheduler.InstanceID, again func()) (did int, next time.Duration, err error) {
+// wait for that: whenever a message has ended again is called, and another turn is wanted. It gives how many messages
+// it has dealt with, and in how long somebody has to look again (negative: nobody has to).
+func (c *Courier) Turn(
+	ctx context.Context, me scheduler.InstanceID, again func(),
+) (did int, next time.Duration, err error) {
 	c.turning.Lock()
 	defer c.turning.Unlock()
 	if err := c.mark(ctx); err != nil {

@@ -76,8 +76,8 @@ func answers(status int) func(http.ResponseWriter, *http.Request, int) {
 	return func(w http.ResponseWriter, _ *http.Request, _ int) { w.WriteHeader(status) }
 }
 
-// A receiver that hangs keeps nothing from the others: all of theirs, mail too, is sent and marked while it hangs, and no
-// more than four messages are under way to it.
+// A receiver that hangs keeps nothing from the others: all of theirs, mail too, is sent and marked while it hangs, and
+// no more than four messages are under way to it.
 func TestNotices_AReceiverThatHangsDelaysNobodyElse(t *testing.T) {
 	t.Parallel()
 	e := setup(t)
@@ -102,8 +102,8 @@ func TestNotices_AReceiverThatHangsDelaysNobodyElse(t *testing.T) {
 	}
 }
 
-// The instance is killed in the middle: what others have been sent was marked at once, so that few come twice, however long
-// another receiver hangs.
+// The instance is killed in the middle: what others have been sent was marked at once, so that few come twice, however
+// long another receiver hangs.
 func TestNotices_KilledBesideAReceiverThatHangs(t *testing.T) {
 	t.Parallel()
 	e := setup(t)
@@ -134,7 +134,8 @@ func TestNotices_KilledBesideAReceiverThatHangs(t *testing.T) {
 	}
 }
 
-// A receiver that says when to come again is left alone until then; one that is gone gets nothing any more, and that is said.
+// A receiver that says when to come again is left alone until then; one that is gone gets nothing any more, and that
+// is said.
 func TestNotices_RetryAfterAndGone(t *testing.T) {
 	t.Parallel()
 	e := setup(t)

@@ -43,7 +43,8 @@ func TestFlags_AWrongValueIsToldInOurWords(t *testing.T) {
 				seen[kind]++
 			}
 			if len(values) > 0 && kind != "bool" {
-				if r := command(append(slices.Clone(path), "--"+f.Name)...); r.code != cli.ExitUsage || foreign.MatchString(r.stderr) ||
+				r := command(append(slices.Clone(path), "--"+f.Name)...)
+				if r.code != cli.ExitUsage || foreign.MatchString(r.stderr) ||
 					!strings.Contains(r.stderr, "--"+f.Name+" needs a value") {
 					t.Errorf("%s --%s: exit code %d: %s", c.CommandPath(), f.Name, r.code, r.stderr)
 				}

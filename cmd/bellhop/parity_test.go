@@ -21,8 +21,8 @@ import (
 	"bellhop/web/api"
 )
 
-// submissionField is an argument of bellhop.submit, and what it is called in each face. A name that begins with "no: " says
-// why the face leaves it out.
+// submissionField is an argument of bellhop.submit, and what it is called in each face. A name that begins with "no: "
+// says why the face leaves it out.
 type submissionField struct{ sql, goName, rest, flag, step string }
 
 const (
@@ -77,7 +77,8 @@ func TestSubmission_EveryFaceHasEveryField(t *testing.T) {
 	t.Parallel()
 	s := newHarness(t)
 	sql := arguments(t, s.conn)
-	if table := named(func(f submissionField) string { return f.sql }); !slices.Equal(slices.Sorted(maps.Keys(sql)), table) {
+	table := named(func(f submissionField) string { return f.sql })
+	if !slices.Equal(slices.Sorted(maps.Keys(sql)), table) {
 		t.Fatalf("bellhop.submit takes %q, the table has %q", slices.Sorted(maps.Keys(sql)), table)
 	}
 	keys, err := collectText(t, s.conn, "select key from bellhop.definition_keys() where part = 'step'")
@@ -138,7 +139,8 @@ func TestSubmission_GoAndFlagsMakeTheRowOfSQL(t *testing.T) {
 		t.Fatal(err)
 	}
 	job := client.Job{Type: "t", Args: "x", RunOn: "h", PriorityName: "b7", Locks: []string{"db:a=shared", "big"},
-		Reasons: []string{"import:1", "rate-limit:2:m"}, Vars: map[string]string{"A": "1"}, MaxAttempts: 2, Timeout: 90e9, OnFailure: "run"}
+		Reasons: []string{"import:1", "rate-limit:2:m"}, Vars: map[string]string{"A": "1"},
+		MaxAttempts: 2, Timeout: 90e9, OnFailure: "run"}
 	c := client.New(s.conn)
 	if _, err := c.Submit(t.Context(), job); err != nil {
 		t.Fatal(err)

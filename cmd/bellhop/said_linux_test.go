@@ -78,7 +78,8 @@ func TestPrune_AsksOnATerminal(t *testing.T) {
 		return strings.Join(list, " ")
 	}
 	old()
-	if code, said := prune("n\n"); code != cli.ExitState || left() != "1" || !strings.Contains(said, "nothing was deleted") {
+	code, said := prune("n\n")
+	if code != cli.ExitState || left() != "1" || !strings.Contains(said, "nothing was deleted") {
 		t.Errorf("no: exit code %d, jobs %q: %s", code, left(), said)
 	}
 	if code, said := prune("y\n"); code != 0 || left() != "" || !strings.Contains(said, "[y/N]") {

@@ -13,8 +13,8 @@ const (
 	forgetAfter = time.Hour // a failure counts no longer
 )
 
-// Traffic is what is under way to each receiver, so that one that hangs or fails keeps none from another. The zero value
-// has nothing under way.
+// Traffic is what is under way to each receiver, so that one that hangs or fails keeps none from another. The zero
+// value has nothing under way.
 type Traffic struct {
 	receivers map[string]*receiver
 	under     int
@@ -57,8 +57,8 @@ func (t *Traffic) End(name string, o Outcome, now time.Time) {
 	}
 }
 
-// Room is how many messages can be sent now: Most in all, no more than Each to a receiver, and to those that are named no
-// more than their own number.
+// Room is how many messages can be sent now: Most in all, no more than Each to a receiver, and to those that are named
+// no more than their own number.
 type Room struct {
 	Most, Each int
 	Receivers  []string

@@ -8,8 +8,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A receiver that hangs takes its own slots and no more; one that fails gets one message at a time until one gets through; one
-// that asks for a pause gets none before it is over, and an hour is the longest.
+// A receiver that hangs takes its own slots and no more; one that fails gets one message at a time until one gets
+// through; one that asks for a pause gets none before it is over, and an hour is the longest.
 func TestTraffic(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)

@@ -189,7 +189,8 @@ func (p Plan) Newer(ctx context.Context, conn *pgx.Conn) (int, error) {
 	return at, nil
 }
 
-// Pending lists what Run would do now. On a newer schema that is nothing: an older binary's functions never replace newer ones.
+// Pending lists what Run would do now. On a newer schema that is nothing: an older binary's functions never replace
+// newer ones.
 func (p Plan) Pending(ctx context.Context, conn *pgx.Conn) ([]Step, error) {
 	at, err := version(ctx, conn)
 	if err != nil {

@@ -29,8 +29,8 @@ func grown(t *testing.T, script string, said ...string) migrate.Plan {
 	return p
 }
 
-// A newer schema names the oldest binary that may be started on it. That binary starts, and its migrate leaves the newer
-// functions in place; one that is older still is told why it may not.
+// A newer schema names the oldest binary that may be started on it. That binary starts, and its migrate leaves the
+// newer functions in place; one that is older still is told why it may not.
 func TestWorksFrom(t *testing.T) {
 	t.Parallel()
 	const any, first = "-- any", "-- Works from: 0001"

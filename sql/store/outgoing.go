@@ -107,13 +107,14 @@ func (o *Outgoing) Take(
 	ctx context.Context, me scheduler.InstanceID, under []int64, room notice.Room,
 ) (list []notice.Notice, err error) {
 	err = o.conn.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		rows, err := conn.Query(ctx, noticesTakeSQL, int64(me), o.tells, room.Most, under, room.Receivers, room.Rooms, room.Each)
+		rows, err := conn.Query(ctx, noticesTakeSQL,
+			int64(me), o.tells, room.Most, under, room.Receivers, room.Rooms, room.Each)
 		if err != nil {
 			return err
 		}
 		list, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (n notice.Notice, err error) {
-			err = row.Scan(&n.ID, &n.Message, &n.Channel, &n.Target, &n.Tries, &n.Receiver, &n.Run, &n.Workflow, &n.Project, &n.State,
-				&n.Reason, &n.At, &n.LastSuccess, &n.Version, &n.Event, &n.TriggeredBy, &n.CreatedAt, &n.StartedAt)
+			err = row.Scan(&n.ID, &n.Message, &n.Channel, &n.Target, &n.Tries, &n.Receiver, &n.Run, &n.Workflow, &n.Project,
+				&n.State, &n.Reason, &n.At, &n.LastSuccess, &n.Version, &n.Event, &n.TriggeredBy, &n.CreatedAt, &n.StartedAt)
 			return n, err
 		})
 		if err != nil {
@@ -180,8 +181,11 @@ func (o *Outgoing) GiveUp(ctx context.Context, me scheduler.InstanceID, under []
 	return list, nil
 }
 
-// Next is in how long there is something to send besides those under way, to receivers that are not full; negative: nothing is.
-func (o *Outgoing) Next(ctx context.Context, me scheduler.InstanceID, under []int64, full []string) (time.Duration, error) {
+// Next is in how long there is something to send besides those under way, to receivers that are not full; negative:
+// nothing is.
+func (o *Outgoing) Next(
+	ctx context.Context, me scheduler.InstanceID, under []int64, full []string,
+) (time.Duration, error) {
 	next := time.Duration(-1)
 	err := o.conn.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		var ms *int64

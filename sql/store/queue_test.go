@@ -106,7 +106,8 @@ func TestQueue_BeyondTheBoundAnEventIsToldAndRunsLater(t *testing.T) {
 	if got := e.one("select run from bellhop.event"); got != id {
 		t.Errorf("its run is %s, want %s", got, id)
 	}
-	if got := e.fails("select bellhop.workflow_run('w', event => 'http=late')"); !strings.Contains(got, "has a run already") {
+	got := e.fails("select bellhop.workflow_run('w', event => 'http=late')")
+	if !strings.Contains(got, "has a run already") {
 		t.Error(got)
 	}
 	if got := e.fails("select bellhop.workflow_run('w', event => 'http=never')"); !strings.Contains(got, "has no event http=never") {

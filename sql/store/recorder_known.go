@@ -28,8 +28,8 @@ func (r *Recorder) meet(ctx context.Context, conn *pgx.Conn) error {
 }
 
 // onlyKnown leaves out what agents said of jobs that this server does not have: claims of before a failover whose
-// rows did not arrive. Another job may have the id, and log lines and failed items name no fence that would tell the two
-// apart. Everything else in a batch is guarded by its fence.
+// rows did not arrive. Another job may have the id, and log lines and failed items name no fence that would tell the
+// two apart. Everything else in a batch is guarded by its fence.
 func (r *Recorder) onlyKnown(
 	ctx context.Context, conn *pgx.Conn, b scheduler.Batch,
 ) (scheduler.Batch, error) {

@@ -232,7 +232,8 @@ func serveOnce(ctx context.Context, a *cli.App, s Config, program string) error 
 		s.Opened(site.Addr())
 	}
 	defer answerFrontEnd(c, where.URL, stop, log)()
-	log.Info("bellhop serves", "pages", "http://"+site.Reached(), "hosts", len(c.Hosts), "agents", len(c.Agents), "pid", os.Getpid())
+	log.Info("bellhop serves", "pages", "http://"+site.Reached(), "hosts", len(c.Hosts), "agents", len(c.Agents),
+		"pid", os.Getpid())
 	watching, unwatch := context.WithCancel(ctx)
 	defer unwatch()
 	if s.Beside != nil {

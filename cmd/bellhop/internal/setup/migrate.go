@@ -104,14 +104,16 @@ func takesAway(s migrate.Step) string {
 }
 
 func printSteps(
-	ctx context.Context, a *cli.App, conn *pgx.Conn, plan migrate.Plan, steps []migrate.Step, words func(migrate.Step) string,
+	ctx context.Context, a *cli.App, conn *pgx.Conn, plan migrate.Plan, steps []migrate.Step,
+	words func(migrate.Step) string,
 ) error {
 	if a.JSON() {
 		type step struct {
-			Version   int    `json:"version"` // 0: a script that is put in place again
-			Name      string `json:"name"`
-			SQL       string `json:"sql"`
-			WorksFrom int    `json:"works_from,omitempty"` // the oldest binary that can be started afterwards; 0: only one that knows it
+			Version int    `json:"version"` // 0: a script that is put in place again
+			Name    string `json:"name"`
+			SQL     string `json:"sql"`
+			// The oldest binary that can be started afterwards; 0: only one that knows this step.
+			WorksFrom int `json:"works_from,omitempty"`
 		}
 		list := []step{}
 		for _, s := range steps {

@@ -32,8 +32,8 @@ other. docs/workflows.md leads from a file to a run.`,
   bellhop workflow show nightly`,
 	}
 	a.Menu(c)
-	c.AddCommand(apply(a), importCommand(a), export(a), ls(a), projects(a), runs(a), events(a), show(a), explain(a), run(a), retry(a),
-		history(a), diff(a), revert(a), notify(a),
+	c.AddCommand(apply(a), importCommand(a), export(a), ls(a), projects(a), runs(a), events(a), show(a), explain(a),
+		run(a), retry(a), history(a), diff(a), revert(a), notify(a),
 		change(a, "activate", "activated", "Let sensors start workflows"),
 		change(a, "deactivate", "deactivated", "Keep sensors from starting workflows, and queued runs from beginning; by hand they start"),
 		change(a, "delete", "deleted", "Delete workflows; their runs and their history are kept"))
