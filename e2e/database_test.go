@@ -404,4 +404,11 @@ func TestUpgrade_ARunningInstanceGoesOnBesideANewerSchema(t *testing.T) {
 	}
 	e.waitState(e.insert("type", "a"), "succeeded")
 	old.stop()
+
+	// Where the schema says that binaries of this one's version may be started on it, it is the way back.
+	e.sql("update bellhop.schema_version set works_from = (select max(version) from bellhop.schema_version where version < 9999) where version = 9999")
+	back := e.serve(agents("type: a, mode: exec, command: [/bin/true]"))
+	e.waitState(e.insert("type", "a"), "succeeded")
+	has(t, e.ok("migrate"), "nothing to do", "9999", "works with it")
+	back.stop()
 }
