@@ -101,6 +101,10 @@ func (d *dispatcher) Receive(c actor.Context) {
 		d.reassertFirst()
 	case *reasserted:
 		d.onReasserted(c, m)
+	case *lookBack:
+		d.lookBack(c, m)
+	case *lookedBack:
+		d.onLookedBack(c, m)
 	case *audit:
 		d.audit, d.auditDue = nil, true // one under way may wait for whoever has just died
 	case *reported:

@@ -42,6 +42,10 @@ func (q *claims) Reassert(context.Context, scheduler.InstanceID, []scheduler.Hol
 	return 0, nil
 }
 
+func (q *claims) LookBack(context.Context, scheduler.InstanceID, scheduler.LookBack) (gone, again int, err error) {
+	return 0, 0, nil
+}
+
 func (q *claims) Assert(context.Context, scheduler.InstanceID, []scheduler.Hold) (int, []string, error) {
 	q.add("assert")
 	return 0, q.peers, q.down

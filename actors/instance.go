@@ -103,6 +103,7 @@ type instance struct {
 	*peers
 	*identity
 	outbox    *outbox
+	recent    recent  // written by the ledger, read by the dispatcher
 	awaited   awaited // written by the bell, read by the ledger and by all who owe
 	followed  awaited // written by the bell, read by hosts of engines: whose log somebody reads
 	quotas    quotas  // a part of each type's max: membership; how many there are: hosts, and children for their processes

@@ -144,6 +144,7 @@ func (l *ledger) onWritten(c actor.Context, m *written) {
 		records = written.Records
 	}
 	if len(records) > 0 {
+		l.recent.confirmed(records, m.stale, now)
 		l.rows.scan()
 		done := &settled{Stale: m.stale, Claims: make([]scheduler.Claim, 0, len(records))}
 		delayed := false

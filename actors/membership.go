@@ -20,21 +20,24 @@ import (
 type membership struct {
 	membershipPorts
 	// owned by Receive
-	busy     bool // a beat is under way
-	fenced   bool
-	beats    *time.Timer
-	fence    *time.Timer
-	children map[string]*scheduler.ChildReport // as they last told
-	shown    map[string]scheduler.ChildReport  // as the database has them
-	troubles map[scheduler.TypeName]map[string]scheduler.Account
-	changed  map[scheduler.TypeName]bool
-	hosts    map[scheduler.HostName]*hostState // as they last told
-	newHosts map[scheduler.HostName]bool       // of these, what the database does not have yet
-	marking  map[scheduler.InstanceID]bool
-	reshaped bool // agents and hosts have changed, and the database does not know
-	told     told
-	ctx      context.Context
-	cancel   context.CancelFunc
+	busy      bool // a beat is under way
+	fenced    bool
+	beats     *time.Timer
+	fence     *time.Timer
+	children  map[string]*scheduler.ChildReport // as they last told
+	shown     map[string]scheduler.ChildReport  // as the database has them
+	troubles  map[scheduler.TypeName]map[string]scheduler.Account
+	changed   map[scheduler.TypeName]bool
+	hosts     map[scheduler.HostName]*hostState // as they last told
+	newHosts  map[scheduler.HostName]bool       // of these, what the database does not have yet
+	marking   map[scheduler.InstanceID]bool
+	reshaped  bool // agents and hosts have changed, and the database does not know
+	told      told
+	last      scheduler.Beat // the last beat that went well
+	lastAsked time.Time      // and when it was sent
+	reborn    bool           // an earlier self's row is gone
+	ctx       context.Context
+	cancel    context.CancelFunc
 }
 
 // trouble: why no child of a type comes up on a host; empty: all is well. From hosts.
@@ -50,6 +53,7 @@ type (
 	beaten  struct {
 		asked    time.Time // before the statement was sent: the lease counts from here
 		joined   bool
+		beat     scheduler.Beat
 		suspects []scheduler.Suspect
 		reshaped bool  // others were to be told of agents and hosts
 		untold   error // what others were to be told of us
@@ -151,9 +155,10 @@ func (m *membership) beat(c actor.Context) {
 				h.become(id)
 				h.serves(id)
 				b.joined = true
+				b.beat, _ = h.registry.Beat(ctx, id) // the first to be compared with; should it fail, the next one is
 			}
 		} else {
-			b.err = h.registry.Beat(ctx, h.id())
+			b.beat, b.err = h.registry.Beat(ctx, h.id())
 		}
 		if b.err == nil && reshaped && !b.joined {
 			b.err = h.reintroduce(ctx)
@@ -217,6 +222,7 @@ func (m *membership) onBeaten(c actor.Context, b *beaten) {
 		m.setLease(time.Now())
 		m.onFenceDue(c)
 		m.become(0)
+		m.reborn = true
 		again = 100 * time.Millisecond
 	case b.err != nil:
 		m.log.Warn("membership: heartbeat failed", "error", b.err, "lease_left", m.leaseLeft(time.Now()))
@@ -231,6 +237,7 @@ func (m *membership) onBeaten(c actor.Context, b *beaten) {
 		if !b.joined {
 			m.hearing.missed.Add(1)
 		}
+		m.compare(b)
 		if b.joined || m.fenced {
 			if b.joined {
 				m.unpublished() // their rows are new

@@ -14,6 +14,7 @@ import (
 type registry struct {
 	calls
 	down     error
+	beat     scheduler.Beat
 	last     scheduler.InstanceID // that was registered
 	suspects []scheduler.Suspect
 	dead     map[scheduler.InstanceID]bool
@@ -28,9 +29,9 @@ func (r *registry) Register(context.Context) (scheduler.InstanceID, error) {
 	return r.last, r.down
 }
 
-func (r *registry) Beat(context.Context, scheduler.InstanceID) error {
+func (r *registry) Beat(context.Context, scheduler.InstanceID) (scheduler.Beat, error) {
 	changed()
-	return r.down
+	return r.beat, r.down
 }
 
 func (r *registry) Suspects(context.Context, scheduler.InstanceID) ([]scheduler.Suspect, error) {

@@ -18,6 +18,7 @@ type ledgerPorts struct {
 	*peers
 	*identity
 	outbox   *outbox
+	recent   *recent
 	awaited  *awaited
 	rows     *attachedRows
 	records  Records
@@ -30,6 +31,7 @@ func (inst *instance) forLedger() ledgerPorts {
 		peers:    inst.peers,
 		identity: inst.identity,
 		outbox:   inst.outbox,
+		recent:   &inst.recent,
 		awaited:  &inst.awaited,
 		rows:     inst.rows,
 		records:  inst.Records,

@@ -30,6 +30,9 @@ type Holdings interface {
 	// claims on a new connection. It names the other live instances that have
 	// not since the database last crashed.
 	Assert(ctx context.Context, me scheduler.InstanceID, all []scheduler.Hold) (n int, not []string, err error)
+	// LookBack asks another server what it has of what ran here, counts what is
+	// missing, and keeps that for operators.
+	LookBack(ctx context.Context, me scheduler.InstanceID, b scheduler.LookBack) (gone, again int, err error)
 }
 
 // Records writes what the ledger owes.
@@ -48,7 +51,7 @@ type Records interface {
 type Registry interface {
 	Register(ctx context.Context) (scheduler.InstanceID, error)
 	// Beat returns scheduler.ErrBuried when it is too late.
-	Beat(ctx context.Context, me scheduler.InstanceID) error
+	Beat(ctx context.Context, me scheduler.InstanceID) (scheduler.Beat, error)
 	Suspects(ctx context.Context, me scheduler.InstanceID) ([]scheduler.Suspect, error)
 }
 

@@ -241,7 +241,7 @@ func (m members) Register(ctx context.Context) (scheduler.InstanceID, error) {
 			Version: "test", Lag: 30 * time.Second, Agents: []store.Agent{{Type: "solo"}, {Type: "item"}}})
 }
 
-func (m members) Beat(ctx context.Context, id scheduler.InstanceID) error {
+func (m members) Beat(ctx context.Context, id scheduler.InstanceID) (scheduler.Beat, error) {
 	return m.Registry.Beat(ctx, id, beatChannel)
 }
 

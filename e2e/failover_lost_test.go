@@ -12,8 +12,8 @@ import (
 	"bellhop/pgdev/pgtest"
 )
 
-// TestFailover_ANewJobIsNotDoneByAnOldRun: a standby that is promoted has not received the primary's newest end, and gives
-// the same ids again. The jobs that get them run, whatever the instance still holds under those ids.
+// TestFailover_ANewJobIsNotDoneByAnOldRun: a standby that is promoted has not received the primary's newest end, and
+// gives the same ids again. The jobs that get them run, whatever the instance still holds under those ids.
 func TestFailover_ANewJobIsNotDoneByAnOldRun(t *testing.T) {
 	t.Parallel()
 	primary := pgtest.Cluster(t)
@@ -57,6 +57,16 @@ case $1 in old*) while [ ! -e $DIR/go ]; do sleep 0.05; done;; esac
 	}
 	if n := value[int](e, "select count(*) from bellhop.jobqueue where args like 'new%' and fence < 1000000"); n > 0 {
 		t.Errorf("%d jobs of the new server have fences that the old one can have given", n)
+	}
+	// What was lost is told until somebody has read it.
+	i.waitSaid("it has lost what the one before it had confirmed")
+	has(t, e.run("doctor").stdout, "have no row any more")
+	if n := value[int](e, "select count(*) from bellhop.loss where gone >= 60"); n != 1 { // the short ones at least
+		t.Errorf("told: %q", column[string](e, "select l::text from bellhop.loss l"))
+	}
+	e.sql("select bellhop.loss_seen()")
+	if out := e.run("doctor").stdout; strings.Contains(out, "have no row any more") {
+		t.Errorf("told after it was read:\n%s", out)
 	}
 	if t.Failed() {
 		t.Log(strings.Join(ran, "\n"))

@@ -71,6 +71,12 @@ var fleetChecks = []check{
 		return list
 	}, func(s Scene) string { return words.Count(len(s.Hosts), "host") + " up" }},
 	{"agent_fails", "types", Mend, failingAgents, nil},
+	{"failover_loss", "failover", Mend, func(s Scene) (list []trouble) {
+		for _, l := range s.Losses {
+			list = append(list, trouble{says: l.Says(), sql: []string{store.LossSeen}}) // when it has been read
+		}
+		return list
+	}, nil},
 }
 
 func lagOf(i store.InstanceRow) time.Duration {

@@ -42,6 +42,7 @@ type Scene struct {
 	Open        []store.OpenRow // for longer than OldAfter
 	OldAfter    time.Duration
 	Triggers    []store.TriggerRow
+	Losses      []store.LossRow // that no operator has read
 }
 
 // Ended is how the jobs of a type have ended lately.
@@ -143,6 +144,7 @@ func LookAround(ctx context.Context, l store.Look) (s Scene, err error) {
 		func() error { s.Server, err = l.Server(ctx); return err },
 		func() error { s.Open, err = l.Open(ctx, OldTransaction); return err },
 		func() error { s.Triggers, err = l.Triggers(ctx); return err },
+		func() error { s.Losses, err = l.Losses(ctx); return err },
 	} {
 		if look() != nil {
 			return s, err

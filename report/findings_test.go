@@ -57,6 +57,8 @@ func TestFindings_OfEachThingThatGoesWrong(t *testing.T) {
 			[]string{"agents of sh do not come up: big1: no OK; local: exit status 3"}, "bellhop config check --spawn"},
 		{"agent_fails", func(s *Scene) { s.Children = []store.ChildRow{{Type: "sh", State: "FAIL", Deaths: 12}} },
 			[]string{"agents of sh are not started for now: 12 died"}, "bellhop agents"},
+		{"failover_loss", func(s *Scene) { s.Losses = []store.LossRow{{Name: "one", Gone: 74, Again: 3}} },
+			[]string{"of the runs of one, 74 have no row any more, and 3 are made again"}, store.LossSeen},
 		{"type_unserved", func(s *Scene) { s.Queue[0].Why = "unknown_type: sh" },
 			[]string{"3 jobs wait that are of type sh, which no instance serves"}, "bellhop ls -s ready -t sh"},
 		{"type_unserved", func(s *Scene) {

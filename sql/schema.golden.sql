@@ -349,6 +349,20 @@ table bellhop.log (
   line text not null
 );
 
+table bellhop.loss (
+  id bigint not null generated always as identity,
+  at timestamp with time zone not null default clock_timestamp(),
+  instance bigint not null,
+  name text not null,
+  was text not null,
+  server text not null,
+  gone bigint not null,
+  again bigint not null,
+  behind interval,
+  seen_at timestamp with time zone,
+  seen_by text
+);
+
 table bellhop.lost_run (
   job bigint not null,
   n integer not null,
@@ -919,6 +933,7 @@ alter table bellhop.lock_scan add constraint lock_scan_pkey PRIMARY KEY (one);
 alter table bellhop.lock_wait add constraint lock_wait_mode_check CHECK ((mode = ANY (ARRAY['exclusive'::text, 'shared'::text])));
 alter table bellhop.lock_wait add constraint lock_wait_pkey PRIMARY KEY (level, name, job);
 alter table bellhop.log add constraint log_pkey PRIMARY KEY (id);
+alter table bellhop.loss add constraint loss_pkey PRIMARY KEY (id);
 alter table bellhop.lost_run add constraint lost_run_pkey PRIMARY KEY (job, n);
 alter table bellhop.manager_stop add constraint manager_stop_pkey PRIMARY KEY (name);
 alter table bellhop.notice add constraint notice_channel_check CHECK ((channel = ANY (ARRAY['mail'::text, 'webhook'::text, 'command'::text])));
@@ -983,6 +998,7 @@ CREATE INDEX jobqueue_ready ON bellhop.jobqueue USING btree (type, priority, id)
 CREATE INDEX jobqueue_taken ON bellhop.jobqueue USING btree (instance) WHERE (state = ANY (ARRAY['assigned'::text, 'running'::text]));
 CREATE INDEX jobqueue_unparked ON bellhop.jobqueue USING btree (id) WHERE ((state = 'ready'::text) AND held);
 CREATE INDEX log_job ON bellhop.log USING btree (job, id);
+CREATE INDEX loss_unseen ON bellhop.loss USING btree (id) WHERE (seen_at IS NULL);
 CREATE INDEX notice_open ON bellhop.notice USING btree (next_at) WHERE (status = 'waiting'::text);
 CREATE INDEX notice_receiver ON bellhop.notice USING btree (receiver, next_at) WHERE (status = 'waiting'::text);
 CREATE INDEX notice_run ON bellhop.notice USING btree (run);
@@ -1663,6 +1679,12 @@ CREATE OR REPLACE FUNCTION bellhop.locks_upkeep(reserve_after bigint)
 CREATE OR REPLACE FUNCTION bellhop.look_again(most integer, OUT looked integer, OUT more boolean)
  RETURNS record
  LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp';
+
+CREATE OR REPLACE FUNCTION bellhop.loss_seen()
+ RETURNS integer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'pg_temp';
 
 CREATE OR REPLACE FUNCTION bellhop.made_of_the_servers(type oid)

@@ -201,6 +201,10 @@ func (m *Queue) Assert(context.Context, scheduler.InstanceID, []scheduler.Hold) 
 	return 0, nil, nil
 }
 
+func (m *Queue) LookBack(context.Context, scheduler.InstanceID, scheduler.LookBack) (gone, again int, err error) {
+	return 0, 0, nil
+}
+
 // Write takes what the tree owes.
 func (m *Queue) Write(
 	_ context.Context, _ scheduler.InstanceID, b scheduler.Batch, now time.Time,
@@ -281,9 +285,12 @@ func (m *Queue) Contended(context.Context) (bool, error) { return false, nil }
 // There is but this instance, and it does not die in anybody's eyes.
 
 func (m *Queue) Register(context.Context) (scheduler.InstanceID, error) { return 1, nil }
-func (m *Queue) Beat(context.Context, scheduler.InstanceID) error       { return nil }
-func (m *Queue) Dead(scheduler.Suspect) bool                            { return false }
-func (m *Queue) Reap(context.Context, scheduler.Suspect) error          { return nil }
+func (m *Queue) Beat(context.Context, scheduler.InstanceID) (scheduler.Beat, error) {
+	return scheduler.Beat{}, nil
+}
+
+func (m *Queue) Dead(scheduler.Suspect) bool                   { return false }
+func (m *Queue) Reap(context.Context, scheduler.Suspect) error { return nil }
 func (m *Queue) Deaths(context.Context, scheduler.InstanceID, scheduler.TypeName, map[string]scheduler.Death) error {
 	return nil
 }

@@ -241,12 +241,12 @@ func (m members) Register(ctx context.Context) (scheduler.InstanceID, error) {
 	return m.Registry.Register(ctx, m.me)
 }
 
-func (m members) Beat(ctx context.Context, id scheduler.InstanceID) error {
-	err := m.Registry.Beat(ctx, id, m.beat)
+func (m members) Beat(ctx context.Context, id scheduler.InstanceID) (scheduler.Beat, error) {
+	b, err := m.Registry.Beat(ctx, id, m.beat)
 	if err == nil {
 		m.past.Write(ctx, m.Registry, id, false)
 	}
-	return err
+	return b, err
 }
 
 // reaper buries who has been silent for too long. It takes nobody for dead before:

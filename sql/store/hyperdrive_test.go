@@ -45,7 +45,7 @@ func TestHyperdrive_395_NobodyDeactivatesItself(t *testing.T) {
 func TestHyperdrive_703_ClocksThatDiffer(t *testing.T) {
 	t.Parallel()
 	e := openEnv(t)
-	if err := e.registry.Beat(t.Context(), e.me, "channel"); err != nil {
+	if _, err := e.registry.Beat(t.Context(), e.me, "channel"); err != nil {
 		t.Fatal(err)
 	}
 	if got := e.one("select bool_and(heartbeat_at between clock_timestamp() - interval '1 min' and clock_timestamp() and started_at <= heartbeat_at) from bellhop.instance"); got != "true" {
@@ -72,7 +72,7 @@ func TestHyperdrive_738_801_ComesBackAndFires(t *testing.T) {
 	if did, _, err := e.registry.MarkGone(t.Context(), e.me, "silent", false); !did || err != nil {
 		t.Fatal(did, err)
 	}
-	if err := e.registry.Beat(t.Context(), e.me, "channel"); !errors.Is(err, scheduler.ErrGone) {
+	if _, err := e.registry.Beat(t.Context(), e.me, "channel"); !errors.Is(err, scheduler.ErrGone) {
 		t.Errorf("its next heartbeat: %v", err)
 	}
 	seen := []workflow.Happening{{Event: "1"}}

@@ -231,3 +231,31 @@ type FrontNames struct {
 func (l Look) FrontNames(ctx context.Context) (FrontNames, error) {
 	return single[FrontNames](ctx, l.db, "look at the schema fossology", doctorFrontSQL)
 }
+
+var lossesSQL = sql.Query("look_losses")
+
+// LossRow is what one instance found missing on a server that took over.
+type LossRow struct {
+	At          time.Time
+	Name        string // the instance's
+	Was, Server string
+	Gone, Again int64 // runs whose jobs have no row any more, and such that are made again
+}
+
+// Says tells of it in a sentence.
+func (r LossRow) Says() string {
+	return fmt.Sprintf("since %s another server answers, which lost what the one before had confirmed: of the runs of %s, %d have no row any more, and %d are made again",
+		r.At.UTC().Format(time.DateTime), r.Name, r.Gone, r.Again)
+}
+
+// LossSeen is the statement by which an operator says that it was read.
+const LossSeen = "select bellhop.loss_seen()"
+
+// Losses are those that no operator has read yet.
+func (l Look) Losses(ctx context.Context) ([]LossRow, error) {
+	rows, err := collect[LossRow](ctx, l.db, lossesSQL)
+	if err != nil {
+		return nil, fmt.Errorf("look at what failovers lost: %w", err)
+	}
+	return rows, nil
+}

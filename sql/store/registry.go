@@ -15,12 +15,17 @@ import (
 
 // Registry is where instances live and are found dead. It has a connection of
 // its own: a heartbeat must not wait behind work.
-type Registry struct{ conn *connection }
+type Registry struct {
+	conn *connection
+	// On which server each connection is that it has had of late; used under the connection's lock.
+	met    *pgx.Conn
+	server string
+}
 
 // NewRegistry returns a session for membership; it connects at its first use.
 func NewRegistry(url string) (*Registry, error) {
 	conn, err := newConnection(url, "registry", upkeep)
-	return &Registry{conn}, err
+	return &Registry{conn: conn}, err
 }
 
 // Close ends the session's connection.
@@ -156,18 +161,28 @@ func orUnset(s string) *string {
 }
 
 // Beat says that the instance lives, and rings its own heartbeat channel so
-// that a deaf listener is found out. scheduler.ErrBuried: it is too late.
-func (r *Registry) Beat(ctx context.Context, me scheduler.InstanceID, channel string) error {
-	err := r.conn.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		return heldBy(ctx, conn, me, conn.QueryRow(ctx, beatSQL, int64(me), channel).Scan(new(string)))
+// that a deaf listener is found out. It tells when the beat before it was, and on
+// which server. scheduler.ErrGone: it is too late.
+func (r *Registry) Beat(ctx context.Context, me scheduler.InstanceID, channel string) (b scheduler.Beat, err error) {
+	err = r.conn.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+		if r.met != conn { // once a connection
+			var floor int64
+			if err := conn.QueryRow(ctx, eraSQL).Scan(&floor, &r.server); err != nil {
+				return err
+			}
+			r.met = conn
+		}
+		b.Server = r.server
+		row := conn.QueryRow(ctx, beatSQL, int64(me), channel)
+		return heldBy(ctx, conn, me, row.Scan(&b.Was, &b.At, new(string)))
 	})
 	if errors.Is(err, pgx.ErrNoRows) {
-		return scheduler.ErrGone
+		return b, scheduler.ErrGone
 	}
 	if err != nil {
-		return fmt.Errorf("heartbeat: %w", err)
+		return b, fmt.Errorf("heartbeat: %w", err)
 	}
-	return nil
+	return b, nil
 }
 
 // Suspects lists the other live instances.

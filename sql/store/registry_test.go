@@ -29,7 +29,7 @@ func TestMarkGone_OnlyWhoIsSilentOrProvenDead(t *testing.T) {
 	if did, _, err = e.registry.MarkGone(t.Context(), second, "its process 7 is gone", true); err != nil || !did {
 		t.Errorf("one that is proven dead, though it has just beaten: %v, %v", did, err)
 	}
-	if err := e.registry.Beat(t.Context(), second, "beat"); !errors.Is(err, scheduler.ErrGone) {
+	if _, err := e.registry.Beat(t.Context(), second, "beat"); !errors.Is(err, scheduler.ErrGone) {
 		t.Errorf("its next beat: %v", err)
 	}
 	if got := e.one("select format('%s: %s', state, gone_because) from bellhop.instance where id = $1", int64(second)); got != "gone: its process 7 is gone" {
@@ -95,7 +95,7 @@ func TestSuspects_AreTheOthersThatLive(t *testing.T) {
 			t.Errorf("%+v", s)
 		}
 	}
-	if err := e.registry.Beat(t.Context(), quick, "beat"); err != nil {
+	if _, err := e.registry.Beat(t.Context(), quick, "beat"); err != nil {
 		t.Fatal(err)
 	}
 	if list, _ = e.registry.Suspects(t.Context(), slow); len(list) != 2 || list[0].Silent == list[1].Silent {
@@ -107,7 +107,7 @@ func TestBeat_RingsItsOwnChannel(t *testing.T) {
 	t.Parallel()
 	e := openEnv(t)
 	e.exec("listen bellhop_beat_1")
-	if err := e.registry.Beat(t.Context(), e.me, "bellhop_beat_1"); err != nil {
+	if _, err := e.registry.Beat(t.Context(), e.me, "bellhop_beat_1"); err != nil {
 		t.Fatal(err)
 	}
 	if n, err := e.conn.WaitForNotification(t.Context()); err != nil || n.Channel != "bellhop_beat_1" {

@@ -28,6 +28,7 @@ var rows = []string{
 	`jobqueue (type, locks, behind, state) values (left($S, 120), '{db:orders=exclusive}', $S, 'ready')`,
 	`attempt_past (job, attempt, fence, host, child, started_at, ended_at, exit_code, error, reason) values (2, 1, 1, $T, $T, now(), now(), 1, $T, $T)`,
 	`lost_run (job, n, attempt, fence, host, child, started_at, reason) values (2, 1, 1, 1, $T, $T, now(), $T)`,
+	`loss (instance, name, was, server, gone, again) values (1, $T, $T, $T, 1, 1)`,
 	`item (job, fence, item, line, tries, exit_code, error) values (4, 1, 1, $T, 3, 1, $T)`,
 	`dependency (job, needs) values (1, 2)`,
 	`log (job, attempt, child, host, level, line) values (2, 1, $T, $T, 'err', $T)`,

@@ -34,13 +34,13 @@ func (m members) Reintroduce(ctx context.Context, id scheduler.InstanceID) error
 	return m.Registry.Reintroduce(ctx, id, *m.me.Load())
 }
 
-func (m members) Beat(ctx context.Context, id scheduler.InstanceID) error {
-	err := m.Registry.Beat(ctx, id, m.beat)
+func (m members) Beat(ctx context.Context, id scheduler.InstanceID) (scheduler.Beat, error) {
+	b, err := m.Registry.Beat(ctx, id, m.beat)
 	if err == nil {
 		m.back()
 		m.past.Write(ctx, m.Registry, id, false)
 	}
-	return err
+	return b, err
 }
 
 // isAway reports whether an error in the log says no more than that the database
