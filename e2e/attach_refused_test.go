@@ -78,7 +78,7 @@ func TestAttach_WhatIsRefused(t *testing.T) {
 	}
 	has(t, e.ok("attach", "done", "--pool", "1"), "as it was")
 	has(t, e.ok("attach", "done", "--pool=7"), "attachment")
-	has(t, e.ok("attachments"), "7     id   dispatch  true")
+	has(t, e.ok("attachments"), "7     0     0       -     id   dispatch  true")
 }
 
 // --dry-run prints the SQL and does nothing, and what it prints is all there is.

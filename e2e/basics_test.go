@@ -127,7 +127,9 @@ func TestKick_AndSafetyScanFindWhatDidNotRing(t *testing.T) {
 	held, due := e.insert("type, held", "a", true), e.insert("type, run_at", "a", time.Now().Add(time.Hour))
 	e.ok("kick")
 	e.waitState(e.insert("type", "a"), "succeeded")
-	if e.state(held) != "ready" || e.state(due) != "ready" || e.job(held).Attempt+e.job(due).Attempt != 0 {
+	e.waitState(held, "held") // a look at the queue has put right what no trigger did
+	e.waitState(due, "scheduled")
+	if e.job(held).Attempt+e.job(due).Attempt != 0 {
 		t.Errorf("a claim did not look at held and run_at itself: %+v, %+v", e.job(held), e.job(due))
 	}
 }

@@ -31,9 +31,7 @@ func TestGuard_AJobThatKillsItIsQuarantinedAndItsNeighbourIsNot(t *testing.T) {
 			if why := value[string](e, "select error from bellhop.jobqueue where id = $1", id); !strings.HasPrefix(why, "kills_guard: 3 times") {
 				t.Errorf("its error is %q", why)
 			}
-			if why := e.ok("explain", fmt.Sprint(id)); !strings.Contains(why, "kills_guard") {
-				t.Errorf("explain says %q", why)
-			}
+			e.because(id, "kills_guard")
 			e.eventually("its neighbour runs again", fmt.Sprintf("select state = 'running' from bellhop.jobqueue where id = %d", beside))
 			e.file("end", "", 0o644)
 			e.waitState(beside, "succeeded")

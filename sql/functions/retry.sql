@@ -66,7 +66,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   most  constant integer := 1000;
-  final constant text[] := '{succeeded,failed,cancelled,quarantined}';
+  final constant text[] := '{succeeded,failed,quarantined}'; -- a cancelled job was an order, and stays cancelled
   these bigint[];
   waits bigint[];
   todo  bigint[];

@@ -25,6 +25,7 @@ type graphModel struct {
 	onFailure map[scheduler.JobID]string
 	wanted    map[need][]string
 	met       map[need]bool
+	ran       map[scheduler.JobID]bool // it has begun, now or before
 }
 
 // settle brings the model to rest: dependencies on what has ended are met or not, and jobs follow.
@@ -157,7 +158,7 @@ func (m *graphModel) run(*rapid.T) {
 	var records []scheduler.Record
 	for _, j := range jobs {
 		end := rapid.SampledFrom([]scheduler.JobState{scheduler.Succeeded, scheduler.Succeeded, scheduler.Failed}).Draw(m.T, "end")
-		m.state[j.Claim.Job] = end
+		m.state[j.Claim.Job], m.ran[j.Claim.Job] = end, true
 		records = append(records,
 			settle(j, scheduler.Result{Child: "cat.1", Ended: time.Now()}, scheduler.Verdict{State: end, Counts: true}))
 	}
@@ -175,8 +176,34 @@ func (m *graphModel) cancel(*rapid.T) {
 func (m *graphModel) retry(*rapid.T) {
 	id := m.some(scheduler.Succeeded, scheduler.Failed, scheduler.Cancelled)
 	m.o.exec("select bellhop.retry($1)", int64(id))
+	if m.state[id] != scheduler.Succeeded {
+		m.retryAlong(id)
+	}
 	m.state[id] = scheduler.Ready
 	m.settle()
+}
+
+// retryAlong: what went by the outcome that is undone, and by theirs, is tried again; what waits, waits for it anew.
+func (m *graphModel) retryAlong(root scheduler.JobID) {
+	again := map[scheduler.JobID]bool{root: true}
+	for grown := true; grown; {
+		grown = false
+		for n := range m.wanted {
+			over := m.state[n.job] == scheduler.Succeeded || m.state[n.job] == scheduler.Failed
+			if again[n.needs] && m.met[n] && over && m.ran[n.job] && !again[n.job] {
+				again[n.job], grown = true, true
+			}
+		}
+	}
+	for n := range m.wanted {
+		waits := m.state[n.job] == scheduler.Held || m.state[n.job] == scheduler.Blocked
+		if again[n.needs] && n.job != root && (again[n.job] || waits) {
+			m.met[n] = false
+		}
+	}
+	for id := range again {
+		m.state[id] = scheduler.Ready
+	}
 }
 
 func (m *graphModel) release(*rapid.T) {
@@ -255,7 +282,7 @@ func TestGraph_AgreesWithTheModel(t *testing.T) {
 	e := openEnv(t)
 	rapid.Check(t, func(t *rapid.T) {
 		m := &graphModel{T: t, o: e, state: map[scheduler.JobID]scheduler.JobState{}, onFailure: map[scheduler.JobID]string{},
-			wanted: map[need][]string{}, met: map[need]bool{}}
+			wanted: map[need][]string{}, met: map[need]bool{}, ran: map[scheduler.JobID]bool{}}
 		e.exec("truncate bellhop.jobqueue, bellhop.attempt_past, bellhop.log")
 		t.Repeat(map[string]func(*rapid.T){
 			"submit": m.submit, "submit more": m.submit, "depend": m.depend, "depend more": m.depend, "and more": m.depend,

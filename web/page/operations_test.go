@@ -52,8 +52,8 @@ func TestOperations_FromAFilterToUndone(t *testing.T) {
 	// Undone once more is refused, in words.
 	s.post(http.StatusConflict, "/do/undo", order)
 	s.post(http.StatusNotFound, "/do/start", url.Values{"operation": {"77"}})
-	s.post(http.StatusBadRequest, "/do/plan", url.Values{"verb": {"priority"}, "priority": {"urgent"}, "all": {"true"}})
-	s.post(http.StatusConflict, "/do/plan", url.Values{"verb": {"priority"}, "priority": {"99"}, "all": {"true"}})
+	s.post(http.StatusBadRequest, "/do/plan", url.Values{"verb": {"priority"}, "priority": {"soon"}, "all": {"true"}})
+	s.post(http.StatusBadRequest, "/do/plan", url.Values{"verb": {"priority"}, "priority": {"99"}, "all": {"true"}})
 	s.post(http.StatusConflict, "/do/plan", url.Values{"verb": {"prune"}, "all": {"true"}})
 
 	// What has been discarded is never carried out by itself.

@@ -19,7 +19,7 @@ var rows = []string{
 	`agent_words values (1, left($S, 120), jsonb_build_object($S, $T))`,
 	`child (instance, host, name, type, state, pid, job, since) values (1, $S, $S, left($S, 120), 'RUNNING', 1, 1, now())`,
 	`jobqueue (type, args, key, vars, priority_name, run_on, reasons, waiting_for, submitted_by)
-	 values (left($S, 120), $L, left($T, 1000), jsonb_build_object($T, $T), 'urgent', $S, array[$T], $T, $T)`,
+	 values (left($S, 120), $L, left($T, 1000), jsonb_build_object($T, $T), 'urgent', left($S, 250), array[$T], $T, $T)`,
 	`jobqueue (type, args, state, attempt, fence, started_at, ended_at, exit_code, error, reason, host, child, result, progress_text, killed_by)
 	 values (left($S, 120), $L, 'failed', 2, 1, now(), now(), 3, $T, $T, $S, $S, to_jsonb($T), $T, $T)`,
 	`jobqueue (type, args, run, step) values (left($S, 120), $L, 1, $T)`,
@@ -43,11 +43,13 @@ var rows = []string{
 	 values ('nightly', $T, true, 1, jsonb_build_object('workflow', 'nightly', 'x', $T), $T)`,
 	`workflow_past (workflow, version, what, active, definition, changed_by) values ('nightly', 1, 'created', true, jsonb_build_object('x', $T), $T)`,
 	`sensor (workflow, kind, next_fire, problem, since) values ('nightly', 'cron', now() + interval '1 h', $T, now())`,
+	`sensor_place values ('nightly', jsonb_build_object('x', $T), $T, now())`,
 	`run (workflow, version, event, triggered_by, state, parameters, reason) values ('nightly', 1, $W, $T, 'failed', jsonb_build_object($T, $T), $T)`,
 	`event (workflow, event, run, parameters) values ('nightly', $W, 1, jsonb_build_object($T, $T))`,
 	`notice_rule (project, prefix, mail, webhook, command, changed_by) values ($T, $T, array[$T], $T, array[$T], $T)`,
 	`notice (run, workflow, project, state, reason, ended_at, channel, target, needs, until, error)
 	 values (1, 'nightly', $T, 'failed', $T, now(), 'mail', $T, $T, now() + interval '1 h', $T)`,
+	`notice_gone values ($T, now())`,
 	`paused (type, paused_by) values (left($S, 120), $T)`,
 	`filter (id, watermark, predicates, action, reason, created_by) values ('f1', 1, jsonb_build_array(jsonb_build_array('=', 'type', $T)), 'REJECT', $T, $T)`,
 	`attachment (name, rel, cmd, pool, workdir, log_dir, key_columns, dispatch_column, attached_by, state, trouble)
