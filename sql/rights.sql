@@ -300,6 +300,7 @@ grant EXECUTE on function bellhop.may_change to bellhop_reader;
 grant EXECUTE on function bellhop.may_change to bellhop_scheduler;
 grant EXECUTE on function bellhop.may_change to bellhop_submitter;
 grant EXECUTE on function bellhop.needed_by_way to bellhop_scheduler;
+grant EXECUTE on function bellhop.needs_by_way to bellhop_scheduler;
 grant EXECUTE on function bellhop.notice_again to bellhop_operator;
 grant EXECUTE on function bellhop.notice_again to bellhop_scheduler;
 grant EXECUTE on function bellhop.notice_free to bellhop_scheduler;

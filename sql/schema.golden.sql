@@ -1740,6 +1740,12 @@ CREATE OR REPLACE FUNCTION bellhop.needed_by_way(ids bigint[])
  SET enable_mergejoin TO 'off'
  SET enable_seqscan TO 'off';
 
+CREATE OR REPLACE FUNCTION bellhop.needs_by_way(ids bigint[])
+ RETURNS bigint[]
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp';
+
 CREATE OR REPLACE FUNCTION bellhop.notice_again(id bigint)
  RETURNS text
  LANGUAGE plpgsql

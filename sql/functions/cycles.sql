@@ -125,11 +125,19 @@ as $$
   select id from way
 $$;
 
-revoke all on function bellhop.refuse_cycles, bellhop.needed_by_way from public;
+-- needs_by_way: all that these jobs wait for, by way of others too. One of them is in it only if another of them waits for it.
+create or replace function bellhop.needs_by_way(ids bigint[]) returns bigint[]
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select array(select distinct d.needs from bellhop.needed_by_way(ids) w join bellhop.dependency d on d.job = w and not d.met)
+$$;
+
+revoke all on function bellhop.refuse_cycles, bellhop.needed_by_way, bellhop.needs_by_way from public;
 do $$
 begin
   if exists (select from pg_roles where rolname = 'bellhop_scheduler') then
-    grant execute on function bellhop.refuse_cycles, bellhop.needed_by_way to bellhop_scheduler;
+    grant execute on function bellhop.refuse_cycles, bellhop.needed_by_way, bellhop.needs_by_way to bellhop_scheduler;
   end if;
 end
 $$;

@@ -58,8 +58,8 @@ $$;
 
 -- retry_along: this job's outcome was no success and is undone, as it is tried again. Jobs that went by that outcome (on_failure: run, or a
 -- need that wants it) and are over are tried again after it, and so are those that went by theirs. Jobs that still wait for others wait for
--- it anew. One that has begun, or is not the caller's to retry, stays as it is, and a warning says so. Indexes: dependency_needs; the
--- primary key.
+-- it anew. A job that this one waits for keeps its outcome and its needs: the two would wait for each other for ever. One that has begun,
+-- or is not the caller's to retry, stays as it is, and a warning says so. Indexes: dependency_needs; dependency's and jobqueue's primary keys.
 create or replace function bellhop.retry_along(root bigint) returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -69,6 +69,7 @@ declare
   final constant text[] := '{succeeded,failed,quarantined}'; -- a cancelled job was an order, and stays cancelled
   these bigint[];
   waits bigint[];
+  ahead bigint[];
   todo  bigint[];
   next  bigint[];
   one   bigint;
@@ -77,19 +78,22 @@ begin
   if not exists (select from bellhop.dependency d where d.needs = root and d.met) then
     return;
   end if;
+  ahead := bellhop.needs_by_way(array[root]);
   these := array(
     with recursive down (id) as (
       select root
       union
       select j.id from down b join bellhop.dependency d on d.needs = b.id and d.met join bellhop.jobqueue j on j.id = d.job
        where j.state = any (final) and (j.attempt > 0 or j.type = 'dummy') and (j.type <> 'dummy' or j.run is null)
-         and bellhop.may_change(j.submitted_by)
+         and bellhop.may_change(j.submitted_by) and j.id <> all (ahead)
     )
     select j.id from bellhop.jobqueue j where j.id = any (array(select w.id from down w where w.id <> root limit most + 1)) order by j.id for update);
   if cardinality(these) > most then
     raise program_limit_exceeded using message = format('more than %s jobs went by the outcome of job %s', most, root),
       hint = 'Cancel those that are not wanted, or submit the graph anew.';
   end if;
+  ahead := bellhop.needs_by_way(these || root);
+  these := array(select t from unnest(these) t where t <> all (ahead));
   for x in
     select d.job, j.state, d.needs from bellhop.dependency d join bellhop.jobqueue j on j.id = d.job
      where d.needs = any (these || root) and d.met and d.job <> all (these) and not (j.type = 'dummy' and j.run is not null)
@@ -99,7 +103,7 @@ begin
   end loop;
   waits := array(select j.id from bellhop.jobqueue j
                   where j.id = any (array(select d.job from bellhop.dependency d where d.needs = any (these || root) and d.met))
-                    and j.state in ('held', 'blocked') and not (j.type = 'dummy' and j.run is not null and j.step is null) order by j.id for update);
+                    and j.id <> all (ahead) and j.state in ('held', 'blocked') and not (j.type = 'dummy' and j.run is not null and j.step is null) order by j.id for update);
   update bellhop.dependency d set met = false, counted = false where d.needs = any (these || root) and d.met and d.job = any (these || waits);
   todo := these;
   while todo <> '{}' loop -- a job that is needed comes first

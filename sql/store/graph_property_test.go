@@ -183,21 +183,39 @@ func (m *graphModel) retry(*rapid.T) {
 	m.settle()
 }
 
-// retryAlong: what went by the outcome that is undone, and by theirs, is tried again; what waits, waits for it anew.
+// ahead lists the jobs that these wait for, by way of others too.
+func (m *graphModel) ahead(of map[scheduler.JobID]bool) map[scheduler.JobID]bool {
+	ahead := map[scheduler.JobID]bool{}
+	for grown := true; grown; {
+		grown = false
+		for n := range m.wanted {
+			if !m.met[n] && (of[n.job] || ahead[n.job]) && !ahead[n.needs] {
+				ahead[n.needs], grown = true, true
+			}
+		}
+	}
+	return ahead
+}
+
+// retryAlong: jobs that went by the outcome that is undone, and by theirs, are tried again. Jobs that wait, wait for it
+// anew. A job that is needed by one of them stays as it is.
 func (m *graphModel) retryAlong(root scheduler.JobID) {
 	again := map[scheduler.JobID]bool{root: true}
+	ahead := m.ahead(again)
 	for grown := true; grown; {
 		grown = false
 		for n := range m.wanted {
 			over := m.state[n.job] == scheduler.Succeeded || m.state[n.job] == scheduler.Failed
-			if again[n.needs] && m.met[n] && over && m.ran[n.job] && !again[n.job] {
+			if again[n.needs] && m.met[n] && over && m.ran[n.job] && !again[n.job] && !ahead[n.job] {
 				again[n.job], grown = true, true
 			}
 		}
 	}
+	ahead = m.ahead(again)
+	maps.DeleteFunc(again, func(id scheduler.JobID, _ bool) bool { return id != root && ahead[id] })
 	for n := range m.wanted {
 		waits := m.state[n.job] == scheduler.Held || m.state[n.job] == scheduler.Blocked
-		if again[n.needs] && n.job != root && (again[n.job] || waits) {
+		if again[n.needs] && n.job != root && !ahead[n.job] && (again[n.job] || waits) {
 			m.met[n] = false
 		}
 	}

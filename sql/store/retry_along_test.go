@@ -83,3 +83,23 @@ func TestRetry_InAPlainGraph(t *testing.T) {
 		t.Errorf("%s are not over", got)
 	}
 }
+
+// A job that went by a cancelled job's outcome, and that the cancelled job still waits for, keeps what it went by: a
+// retry that made it wait anew would have the two wait for each other for ever.
+func TestRetry_ClosesNoCycle(t *testing.T) {
+	t.Parallel()
+	e := openEnv(t)
+	e.exec("insert into bellhop.jobqueue (type, args, on_failure, held) values ('cat', 'waits', 'fail', false), ('cat', 'needed', 'run', true)")
+	e.exec("insert into bellhop.dependency (job, needs) values (1, 2)")
+	e.exec("select bellhop.cancel(1)")
+	e.exec("insert into bellhop.dependency (job, needs) values (2, 1)")
+	e.one("select bellhop.retry(1)")
+	e.exec("select bellhop.look_again(100)")
+	if got := e.one("select string_agg(args || ' ' || state, ', ' order by id) from bellhop.jobqueue"); got != "waits blocked, needed held" {
+		t.Errorf("after the retry: %s", got)
+	}
+	e.exec("select bellhop.release(2)")
+	if got := e.one("select string_agg(args || ' ' || state, ', ' order by id) from bellhop.jobqueue"); got != "waits blocked, needed ready" {
+		t.Errorf("after the release: %s", got)
+	}
+}
