@@ -46,15 +46,20 @@ func checkConfig(ctx context.Context, a *cli.App, spawn bool) error {
 		// Problems have a line each: this is a list, not a sentence.
 		return cli.Usage("configuration", err.Error(), "mend "+path+", then: bellhop config check -c "+path)
 	}
+	remarks := c.Remarks()
+	for _, r := range remarks {
+		a.Note("remark: %s", r)
+	}
 	if spawn {
 		return printFindings(a, path, spawnAll(ctx, c))
 	}
 	if a.JSON() {
 		return a.PrintJSON(struct {
-			OK     bool `json:"ok"`
-			Agents int  `json:"agents"`
-			Hosts  int  `json:"hosts"`
-		}{true, len(c.Agents), len(c.Hosts)})
+			OK      bool     `json:"ok"`
+			Agents  int      `json:"agents"`
+			Hosts   int      `json:"hosts"`
+			Remarks []string `json:"remarks"`
+		}{true, len(c.Agents), len(c.Hosts), append([]string{}, remarks...)})
 	}
 	return a.Printf("ok: %s, %s\n", cli.Count(len(c.Agents), "agent"), cli.Count(len(c.Hosts), "host"))
 }
