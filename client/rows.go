@@ -200,6 +200,7 @@ type Host struct {
 	Serves   []string `json:"serves"`
 	State    string   `json:"state"`    // up, connecting or down
 	Trouble  *string  `json:"trouble"`  // why it is down
+	Locates  bool     `json:"locates"`  // its instance asks a query where the host of a key is
 	Children int      `json:"children"` // how many it has
 	Running  int      `json:"running"`  // how many of them work
 }
@@ -214,6 +215,7 @@ type Agent struct {
 	Max        int             `json:"max"`
 	MaxPerHost int             `json:"max_per_host"`
 	Trouble    json.RawMessage `json:"trouble"` // by host, why no child of it comes up there
+	Vars       []string        `json:"vars"`    // names and patterns of the job vars that it takes; nil: not told
 }
 
 // Child is a process of an agent, as its instance last told of it.

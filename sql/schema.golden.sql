@@ -13,7 +13,8 @@ table bellhop.agent (
   exclusive boolean not null default false,
   deaths jsonb not null default '{}'::jsonb,
   attempts integer not null default 1,
-  locks text[] not null default '{}'::text[]
+  locks text[] not null default '{}'::text[],
+  vars text[]
 );
 
 table bellhop.agent_words (
@@ -185,7 +186,8 @@ table bellhop.host (
   only_types text[],
   only_priorities integer[],
   only_names text,
-  only_rjm text
+  only_rjm text,
+  locates boolean
 );
 
 table bellhop.housekeeping (

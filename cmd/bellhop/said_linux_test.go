@@ -92,3 +92,32 @@ func TestPrune_AsksOnATerminal(t *testing.T) {
 		}
 	}
 }
+
+// What no running instance could do is told on one line: an unknown host, and a variable that no agent takes.
+func TestSubmit_WarnsOfAHostAndOfAVariableThatNoneHas(t *testing.T) {
+	t.Parallel()
+	s := newHarness(t)
+	s.sql(`insert into bellhop.instance (name, hostname, machine, pid, process_start, version, lag)
+		values ('here', 'here', 'm', 1, 's', 'v', '30s')`)
+	s.sql(`insert into bellhop.host (instance, name, slots, serves, locates) select id, 'big1', 4, '{data-*}', false from bellhop.instance`)
+	s.sql(`insert into bellhop.agent (instance, type, mode, dialect, command, max, max_per_host, vars)
+		select id, 'sum', 'exec', '', 'sum', 0, 0, '{YEAR,LC_*}' from bellhop.instance`)
+	for _, c := range []struct{ args, says string }{
+		{"--run-on big1", ""},
+		{"--run-on data-7", ""},
+		{"--run-on big2", "no host of a running instance is called big2 or serves it"},
+		{"--var YEAR=2026 --var LC_ALL=C", ""},
+		{"--var YEAR=2026 --var MONTH=1", "no agent of type sum takes the var MONTH"},
+		{"--run-on big2 -q", ""},
+	} {
+		r := s.run(append([]string{"submit", "sum"}, strings.Fields(c.args)...)...)
+		lines := strings.Count(r.stderr, "\n")
+		if r.code != 0 || r.stdout == "" || !strings.Contains(r.stderr, c.says) || lines != min(1, len(c.says)) {
+			t.Errorf("%s: %+v", c.args, r)
+		}
+	}
+	s.sql("update bellhop.host set locates = true")
+	if r := s.run("submit", "sum", "--run-on", "big2"); r.stderr != "" {
+		t.Errorf("where keys are looked up: %+v", r)
+	}
+}

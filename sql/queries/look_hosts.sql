@@ -1,5 +1,5 @@
 -- The hosts of live instances. Index: instance_live.
-select h.instance, h.name, h.slots, h.serves, h.state, h.trouble,
+select h.instance, h.name, h.slots, h.serves, h.state, h.trouble, coalesce(h.locates, false) as locates,
        count(c.name) filter (where c.state not in ('FREE', 'FAIL')) as children,
        count(c.name) filter (where c.state = 'RUNNING') as running
   from bellhop.instance i

@@ -152,6 +152,7 @@ type HostRow struct {
 	Serves   []string `json:"serves"`
 	State    string   `json:"state"`   // up, connecting, down
 	Trouble  *string  `json:"trouble"` // why it is down
+	Locates  bool     `json:"locates"` // its instance asks a query where the host of a key is
 	Children int      `json:"children"`
 	Running  int      `json:"running"`
 }
@@ -167,6 +168,7 @@ type AgentRow struct {
 	Max        int                `json:"max"`
 	MaxPerHost int                `json:"max_per_host"`
 	Trouble    json.RawMessage    `json:"trouble"`
+	Vars       []string           `json:"vars"` // names and patterns of the job vars that it takes; nil: not told
 }
 
 // ChildRow is a child as its instance last told of it.

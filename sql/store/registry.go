@@ -50,13 +50,14 @@ type Instance struct {
 
 // Host is a host as its instance publishes it.
 type Host struct {
-	Name   string
-	Slots  int
-	Serves []string
-	State  scheduler.HostState
-	Far    bool                 // not the instance's own machine
-	Types  []scheduler.TypeName // it takes only these; empty: every one
-	Takes  *scheduler.Only      // and of these only this; nil: everything
+	Name    string
+	Slots   int
+	Serves  []string
+	State   scheduler.HostState
+	Far     bool                 // not the instance's own machine
+	Locates bool                 // its instance asks a query where the host of a key is
+	Types   []scheduler.TypeName // it takes only these; empty: every one
+	Takes   *scheduler.Only      // and of these only this; nil: everything
 }
 
 // Agent is a type as its instance publishes it.
@@ -67,6 +68,7 @@ type Agent struct {
 	Exclusive                    bool     // nothing else runs on the instance beside it
 	Attempts                     int      // of its jobs that do not say themselves how many; 0: one
 	Locks                        []string // templates
+	Vars                         []string // names of job vars that it takes, and path.Match patterns
 }
 
 var (
@@ -132,13 +134,13 @@ func publish(ctx context.Context, tx pgx.Tx, id int64, i Instance) error {
 		}
 		if _, err := tx.Exec(ctx, publishHostSQL, id, h.Name, h.Slots, h.Serves,
 			cmp.Or(string(h.State), string(scheduler.HostUp)), h.Far,
-			orNull(h.Types), orNull(only.Priorities), orUnset(only.Names), orUnset(only.RJM)); err != nil {
+			orNull(h.Types), orNull(only.Priorities), orUnset(only.Names), orUnset(only.RJM), h.Locates); err != nil {
 			return err
 		}
 	}
 	for _, a := range i.Agents {
 		if _, err := tx.Exec(ctx, publishAgentSQL, id, a.Type, a.Mode, a.Dialect, a.Command, a.Max, a.MaxPerHost, "{}",
-			a.Local, a.Exclusive, max(a.Attempts, 1), orEmpty(a.Locks)); err != nil {
+			a.Local, a.Exclusive, max(a.Attempts, 1), orEmpty(a.Locks), orEmpty(a.Vars)); err != nil {
 			return err
 		}
 	}

@@ -14,8 +14,8 @@ var rows = []string{
 	`instance (name, hostname, machine, pid, process_start, version, lag, heartbeat_at, reload_failed, reload_said)
 	 values ($T, $T, 'm', 1, '1', $T, '1h', now(), true, $T)`,
 	`host (instance, name, slots, serves, state, trouble) values (1, $S, 4, array[$T], 'down', $T)`,
-	`agent (instance, type, mode, dialect, command, max, max_per_host, trouble, locks)
-	 values (1, left($S, 120), 'warm', 'classic', $T, 2, 2, jsonb_build_object($S, $T), array[$S])`,
+	`agent (instance, type, mode, dialect, command, max, max_per_host, trouble, locks, vars)
+	 values (1, left($S, 120), 'warm', 'classic', $T, 2, 2, jsonb_build_object($S, $T), array[$S], array[$T])`,
 	`agent_words values (1, left($S, 120), jsonb_build_object($S, $T))`,
 	`child (instance, host, name, type, state, pid, job, since) values (1, $S, $S, left($S, 120), 'RUNNING', 1, 1, now())`,
 	`jobqueue (type, args, key, vars, priority_name, run_on, reasons, waiting_for, submitted_by)

@@ -3,13 +3,11 @@ package change
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/spf13/cobra"
 
 	"bellhop/cmd/bellhop/internal/cli"
 	"bellhop/scheduler"
-	"bellhop/sql/store"
 )
 
 // typeArg takes one type, or none for all.
@@ -80,15 +78,4 @@ func ResumeCommand(a *cli.App) *cobra.Command {
 			return a.Printf("%s may start again\n", *t)
 		}),
 	}
-}
-
-// warnUnknown says so where no running instance has such a type: it may be misspelt, or come later.
-func warnUnknown(ctx context.Context, a *cli.App, s *cli.Session, t scheduler.TypeName) error {
-	agents, err := s.Agents(ctx)
-	has := func(r store.AgentRow) bool { return r.Type == t || r.Type == scheduler.RJMType } // that one stands for any
-	if err != nil || slices.ContainsFunc(agents, has) {
-		return err
-	}
-	a.Note("warning: no running instance has an agent of type %s: bellhop agents", cli.Clean(string(t)))
-	return nil
 }

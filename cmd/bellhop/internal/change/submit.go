@@ -41,7 +41,8 @@ func SubmitCommand(a *cli.App) *cobra.Command {
 
 ARGS is the one line that the agent of TYPE is given. With --msq the job's work
 is the rows of a query instead, one line each. A type that no running instance
-serves is accepted, with a warning; the job waits until one does.
+serves, a host that none has and a variable that no agent takes are accepted,
+with a warning.
 
 With --after it waits until other jobs have ended, and succeeded unless --wanted
 says otherwise. --on-failure says what becomes of it when they end in another
@@ -82,7 +83,7 @@ with --per 24h for a day; with --replace what waits under it gets the new ARGS.`
 				}
 				if !f.quiet {
 					// The job is submitted whatever comes of this: a submitter may not be let to see the agents.
-					if err := warnUnknown(ctx, a, db, s.Type); err != nil && !cli.IsDenied(err) {
+					if err := warnSubmission(ctx, a, db, s); err != nil && !cli.IsDenied(err) {
 						return err
 					}
 				}

@@ -43,7 +43,7 @@ func introduce(c config.Config, here string) (store.Instance, error) {
 			state = scheduler.HostConnecting
 		}
 		me.Hosts = append(me.Hosts, store.Host{Name: string(spec.Name), Slots: spec.Slots, Serves: spec.Serves, State: state,
-			Far: spec.Far, Types: spec.Only, Takes: spec.Takes})
+			Far: spec.Far, Locates: c.Locate != "", Types: spec.Only, Takes: spec.Takes})
 	}
 	for _, a := range c.Agents {
 		attempts := 1
@@ -52,7 +52,7 @@ func introduce(c config.Config, here string) (store.Instance, error) {
 		}
 		me.Agents = append(me.Agents, store.Agent{Type: string(a.Type), Mode: string(a.Mode), Dialect: string(a.Dialect),
 			Command: shownCommand(a), Max: a.Max, MaxPerHost: a.MaxPerHost,
-			Local: a.FOSSology.Local, Exclusive: a.FOSSology.Exclusive, Attempts: attempts, Locks: a.Locks})
+			Local: a.FOSSology.Local, Exclusive: a.FOSSology.Exclusive, Attempts: attempts, Locks: a.Locks, Vars: a.Vars})
 	}
 	return me, nil
 }

@@ -1,0 +1,83 @@
+package change
+
+import (
+	"context"
+	"slices"
+
+	"bellhop/cmd/bellhop/internal/cli"
+	"bellhop/scheduler"
+	"bellhop/sql/store"
+)
+
+// warnUnknown says so where no running instance has such a type: it may be misspelt, or come later.
+func warnUnknown(ctx context.Context, a *cli.App, s *cli.Session, t scheduler.TypeName) error {
+	agents, err := s.Agents(ctx)
+	if err == nil && agentsOf(agents, t) == nil {
+		noteUnknown(a, t)
+	}
+	return err
+}
+
+func noteUnknown(a *cli.App, t scheduler.TypeName) {
+	a.Note("warning: no running instance has an agent of type %s: bellhop agents", cli.Clean(string(t)))
+}
+
+// agentsOf are the agents that do work of a type.
+func agentsOf(agents []store.AgentRow, t scheduler.TypeName) (list []store.AgentRow) {
+	for _, r := range agents {
+		if r.Type == t || r.Type == scheduler.RJMType { // that one stands for any
+			list = append(list, r)
+		}
+	}
+	return list
+}
+
+// warnSubmission says on one line why nothing that runs now could do what is submitted. The job is submitted all the
+// same: what it lacks may come later.
+func warnSubmission(ctx context.Context, a *cli.App, s *cli.Session, sub store.Submission) error {
+	agents, err := s.Agents(ctx)
+	if err != nil {
+		return err
+	}
+	able := agentsOf(agents, sub.Type)
+	if able == nil {
+		noteUnknown(a, sub.Type)
+		return nil
+	}
+	if name := refusedVar(able, sub.Vars); name != "" {
+		a.Note("warning: no agent of type %s takes the var %s, so the job will fail: name it under agents[].vars in bellhop.yaml",
+			cli.Clean(string(sub.Type)), cli.Clean(name))
+		return nil
+	}
+	if sub.RunOn == nil {
+		return nil
+	}
+	hosts, err := s.Hosts(ctx)
+	if err != nil || slices.ContainsFunc(hosts, func(h store.HostRow) bool { return mayServe(h, *sub.RunOn) }) {
+		return err
+	}
+	a.Note("warning: no host of a running instance is called %s or serves it: bellhop hosts", cli.Clean(*sub.RunOn))
+	return nil
+}
+
+// refusedVar is the first var that none of these agents takes; empty where each is taken, or where it is not known.
+func refusedVar(agents []store.AgentRow, vars map[string]string) string {
+	var names []string
+	for name := range vars {
+		takes := func(r store.AgentRow) bool {
+			return r.Vars == nil || r.Type == scheduler.RJMType || r.Dialect == "fossology" || scheduler.TakesVar(r.Vars, name)
+		}
+		if !slices.ContainsFunc(agents, takes) {
+			names = append(names, name)
+		}
+	}
+	if names == nil {
+		return ""
+	}
+	return slices.Min(names)
+}
+
+// mayServe reports whether a host answers to a key, or its instance asks a query where the host of a key is.
+func mayServe(h store.HostRow, key string) bool {
+	return h.Locates || scheduler.HostsOf([]scheduler.Locality{{Host: scheduler.HostName(h.Name), Serves: h.Serves}}, key) != nil
+}
