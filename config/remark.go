@@ -22,8 +22,8 @@ func (c Config) Remarks() (list []string) {
 // shells read the word after -c as their program, and what follows as its arguments.
 var shells = []string{"sh", "bash", "dash", "zsh", "ksh"}
 
-// takesOptions reports whether a submitter's args can be an option of a program of the system. A program with a folder of
-// its own is the operator's, and may not know --.
+// takesOptions reports whether a submitter's args can be an option of a program of the system. A program in any other
+// folder is the operator's own, and may not know --.
 func takesOptions(command []string) bool {
 	program, last := command[0], command[len(command)-1]
 	dir := filepath.Dir(program)

@@ -79,5 +79,5 @@ func refusedVar(agents []store.AgentRow, vars map[string]string) string {
 
 // mayServe reports whether a host answers to a key, or its instance asks a query where the host of a key is.
 func mayServe(h store.HostRow, key string) bool {
-	return h.Locates || scheduler.HostsOf([]scheduler.Locality{{Host: scheduler.HostName(h.Name), Serves: h.Serves}}, key) != nil
+	return h.Locates || scheduler.Locality{Host: scheduler.HostName(h.Name), Serves: h.Serves}.Covers(key)
 }
