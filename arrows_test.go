@@ -235,6 +235,9 @@ func TestArrows_OutOfTheHouse(t *testing.T) {
 	}
 }
 
+// pauses is a library of pure series, which is built from the standard library alone.
+const pauses = "github.com/cenkalti/backoff/v4"
+
 // What these are built from, all the way down.
 func TestArrows_AllTheWayDown(t *testing.T) {
 	t.Parallel()
@@ -247,10 +250,10 @@ func TestArrows_AllTheWayDown(t *testing.T) {
 		besides []string
 		why     string
 	}{
-		{"scheduler/intake", []string{"bellhop/scheduler"}, "the same of what is claimed next"},
-		{"scheduler/position", []string{"bellhop/scheduler"}, "the same of where a claim looks"},
+		{"scheduler/intake", []string{"bellhop/scheduler", pauses}, "the same of what is claimed next"},
+		{"scheduler/position", []string{"bellhop/scheduler", pauses}, "the same of where a claim looks"},
 		{"scheduler/lock", nil, "the policy of locks can be read alone"},
-		{"scheduler", nil, "the core can be read, tested and trusted alone"},
+		{"scheduler", []string{pauses}, "the core can be read, tested and trusted alone"},
 		{"agents/guard", []string{"golang.org/x/sys"}, "what is linked in is started with every child"},
 		{"sql", nil, "text only"},
 	} {

@@ -3,6 +3,8 @@ package scheduler
 import (
 	"fmt"
 	"time"
+
+	"github.com/cenkalti/backoff/v4"
 )
 
 // RespawnPolicy bounds how often children of one type may die on one host
@@ -160,12 +162,18 @@ func (r Respawn) NotBefore() time.Time {
 
 // Backoff is the n-th pause (from 1) of an exponential series: first, doubled
 // each time, at most `most`; u in [0,1) spreads it over +0 … +50 %, so that it
-// is never shorter than first.
+// is never shorter than first. The series is backoff/v4's, without its own
+// random numbers: the same state gives the same pause.
 func Backoff(first, most time.Duration, n int, u float64) time.Duration {
+	series := backoff.NewExponentialBackOff(backoff.WithInitialInterval(first), backoff.WithMultiplier(2),
+		backoff.WithRandomizationFactor(0), backoff.WithMaxInterval(most), backoff.WithMaxElapsedTime(0))
 	d := first
-	for i := 1; i < n && d < most; i++ {
-		d *= 2
+	for range min(n, doublings) {
+		d = series.NextBackOff()
 	}
 	d = min(d, most)
 	return d + time.Duration(float64(d)/2*u)
 }
+
+// doublings bring a nanosecond to the longest pause that there can be.
+const doublings = 64
