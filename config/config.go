@@ -38,6 +38,7 @@ type Config struct {
 	TokenFile            string   // absolute; holds what the web server asks for; empty: BELLHOP_TOKEN, or nothing
 	Tokens               []Token  // that others send, with their roles
 	AllowedHosts         []string // names under which the web server may be asked, besides its own
+	Web                  Web
 	Observability        Observability
 	FrontEnd             FrontEnd
 	SMTP                 SMTP
@@ -203,6 +204,7 @@ func (r *reader) fileFields(c *Config) []field {
 		{name: "token_file", read: r.pathName(&c.TokenFile)},
 		{name: "tokens", read: r.tokens(&c.Tokens)},
 		{name: "allowed_hosts", read: r.words(&c.AllowedHosts, "[jobs.example.org]", nil)},
+		{name: "web", read: func(n node, at string) { r.web(n, at, &c.Web) }},
 		{name: "observability", read: func(n node, at string) { r.mapping(n, at, r.observabilityFields(&c.Observability)) }},
 		{name: "sensors", read: func(n node, at string) { r.sensors(n, at, &c.Sensors) }},
 		{name: "fossology", read: func(n node, at string) { r.frontEnd(n, at, &c.FrontEnd) }},

@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"io/fs"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -69,6 +70,7 @@ policy: {order: fifo, tick: 10s, ageing_ticks: 6, priority_tick: 0s, levels: [cu
 production: true
 commands_from_database: false
 listen: "[::1]:0"
+web: {prefix: /jobs/, trusted_proxies: [127.0.0.1, "::1", 10.0.0.0/8]}
 token_file: token
 hosts:
   - {name: local, slots: 0}
@@ -123,6 +125,8 @@ agents:
 			AliveEvery:   5 * time.Second,
 			AliveChecks:  6,
 		},
+		Web: Web{Prefix: "/jobs", TrustedProxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32"),
+			netip.MustParsePrefix("::1/128"), netip.MustParsePrefix("10.0.0.0/8")}},
 		Policy:               policy,
 		Production:           true,
 		CommandsFromDatabase: &no,

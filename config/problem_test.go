@@ -26,7 +26,7 @@ foo: 1
 		[]string{
 			`1:1: unknown key "databse"; did you mean "database"?`,
 			`2:1: unknown key "host"; did you mean "hosts"?`,
-			`3:1: unknown key "foo"; known are database, instance, limits, hosts, locate, agents, policy, production, commands_from_database, listen, token_file, tokens, allowed_hosts, observability, sensors, fossology, smtp, notifications, retention`,
+			`3:1: unknown key "foo"; known are database, instance, limits, hosts, locate, agents, policy, production, commands_from_database, listen, token_file, tokens, allowed_hosts, web, observability, sensors, fossology, smtp, notifications, retention`,
 		},
 	},
 	{
@@ -388,6 +388,34 @@ commands_from_database: 1
 		[]string{
 			"1:13: production must be true or false, not a string",
 			"2:25: commands_from_database must be true or false, not a number",
+		},
+	},
+	{
+		"prefixes that are no plain paths",
+		`web: {prefix: jobs, trusted_proxies: [10.0.0.1/8, 0.0.0.0/0, "::/0", proxy, 10.0.0.1]}
+`,
+		[]string{
+			`1:15: web.prefix: "jobs" is no plain path; write /jobs`,
+			`1:39: web.trusted_proxies[0]: 10.0.0.1/8 has an address in it, and not only a network; write 10.0.0.0/8, or the address alone`,
+			`1:51: web.trusted_proxies[1]: 0.0.0.0/0 is everybody: each client could say it is another; name the proxies alone, such as 127.0.0.1`,
+			`1:62: web.trusted_proxies[2]: ::/0 is everybody: each client could say it is another; name the proxies alone, such as 127.0.0.1`,
+			`1:70: web.trusted_proxies[3]: "proxy" is neither an address nor a network; write 127.0.0.1, or a network such as 10.0.0.0/8`,
+		},
+	},
+	{
+		"the prefix of a whole address",
+		"web: {prefix: 'https://jobs.example.org/jobs/', trusted_proxy: []}\n",
+		[]string{
+			`1:15: web.prefix: "https://jobs.example.org/jobs/" is no plain path; write /jobs`,
+			`1:49: unknown key "trusted_proxy" in web; did you mean "trusted_proxies"?`,
+		},
+	},
+	{
+		"a prefix that leads elsewhere",
+		"web: {prefix: //evil.example, trusted_proxies: 10.0.0.1}\n",
+		[]string{
+			`1:15: web.prefix: "//evil.example" is no plain path; write it like /jobs: names of letters, digits, - _ . and ~, with a slash before each, 100 characters at the most`,
+			`1:48: web.trusted_proxies must be a list, not a string; write it like [127.0.0.1, 10.0.0.0/8]`,
 		},
 	},
 	{

@@ -27,6 +27,9 @@
 //     request that changes something: as the form's field "form_token", or in the
 //     header X-Form-Token. A page puts it into each of its forms.
 //
+//   - r.URL.Path is a path of this site, whatever the prefix under which people ask (Behind): what a room says of
+//     addresses it makes by Link. Where a redirect leads, the door puts the prefix before it.
+//
 //   - The body is bounded (BodyMost), reading and writing end
 //     after Patience. What streams calls web.Unhurried(w) first.
 //

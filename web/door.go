@@ -26,6 +26,7 @@ var open = map[string]bool{"/healthz": true, "/readyz": true}
 // door is what every request goes through before a room sees it.
 type door struct {
 	hosts     map[string]bool
+	behind    Behind
 	tokens    tokens
 	anonymous bool // who sends no token is a reader
 	cross     http.CrossOriginProtection
@@ -39,8 +40,8 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src
 	"connect-src 'self'; manifest-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; " +
 	"require-trusted-types-for 'script'; trusted-types bellhop"
 
-func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	h := w.Header()
+// strict sets what browsers are told of every answer.
+func strict(h http.Header) {
 	h.Set("Content-Security-Policy", policy)
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("X-Frame-Options", "DENY")
@@ -48,10 +49,23 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	h.Set("Cache-Control", "no-store")
+}
+
+func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	strict(w.Header())
 	control := http.NewResponseController(w)
 	_ = control.SetWriteDeadline(time.Now().Add(2 * Patience)) // a connection always takes one
+	r, problem := d.behind.arrive(r)
+	plain := w
+	if prefix := Link(r.Context(), ""); prefix != "" {
+		w = &outward{ResponseWriter: w, prefix: prefix}
+	}
 	if open[r.URL.Path] {
 		d.next.ServeHTTP(w, r)
+		return
+	}
+	if problem != nil {
+		Refuse(w, r, *problem)
 		return
 	}
 	// A name that leads here by somebody else's doing (DNS rebinding) would make their
@@ -71,8 +85,8 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if problem == nil {
 		problem = d.sameSite(r, who)
 	}
-	who.From, _, _ = net.SplitHostPort(r.RemoteAddr) // of a socket without one: empty, and so one caller
-	if problem == nil {                              // before its form's token is looked for: that may stand in its body
+	who.From = arrived(r.Context()).from
+	if problem == nil { // before its form's token is looked for: that may stand in its body
 		problem = d.site.may(r, who)
 	}
 	if problem != nil {
@@ -85,7 +99,7 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		_ = control.SetReadDeadline(time.Now().Add(time.Minute))
 		_ = control.SetWriteDeadline(time.Now().Add(2 * time.Minute))
 	}
-	r.Body = http.MaxBytesReader(w, r.Body, most)
+	r.Body = http.MaxBytesReader(plain, r.Body, most)
 	ctx := context.WithValue(As(r.Context(), who), closingKey{}, d.site.closing)
 	r = r.WithContext(ctx)
 	if problem := d.form(r, who); problem != nil {
@@ -114,7 +128,7 @@ func (d *door) identify(w http.ResponseWriter, r *http.Request) (Identity, *Prob
 	if who, problem := d.site.signedIn(w, r); problem != nil || who.Role != "" {
 		return who, problem
 	}
-	if d.anonymous {
+	if d.anonymous && !arrived(r.Context()).far {
 		return Identity{Role: Reader, Via: "loopback"}, nil
 	}
 	return Identity{}, &Problem{Status: http.StatusUnauthorized, Code: "no_token",

@@ -26,6 +26,7 @@ type Config struct {
 	Listen string   // host:port
 	Hosts  []string // names under which it may be asked, besides localhost, addresses and this machine's own
 	Tokens []Token
+	Behind Behind
 	Ready  Health
 	Counts Counts
 }
@@ -34,6 +35,8 @@ type Config struct {
 type Server struct {
 	http *http.Server
 	ln   net.Listener
+	// prefix is that of the configuration.
+	prefix string
 	// closing ends what streams: Shutdown waits for requests that would never end.
 	closing chan struct{}
 	rooms   atomic.Pointer[rooms]
@@ -64,7 +67,7 @@ func Listen(c Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{ln: ln, closing: make(chan struct{})}
+	s := &Server{ln: ln, prefix: c.Behind.Prefix, closing: make(chan struct{})}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
@@ -96,7 +99,7 @@ func Listen(c Config) (*Server, error) {
 				Next: "bellhop ready"},
 		)
 	})
-	d := &door{hosts: hostList(host, c.Hosts), tokens: newTokens(c.Tokens), next: mux, site: s}
+	d := &door{hosts: hostList(host, c.Hosts), behind: c.Behind, tokens: newTokens(c.Tokens), next: mux, site: s}
 	d.anonymous = loopback && !d.tokens.main
 	s.http = &http.Server{Handler: d, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: Patience,
 		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 16 << 10}
@@ -129,6 +132,9 @@ func (s *Server) Reached() string {
 	}
 	return net.JoinHostPort(name, port)
 }
+
+// At is where somebody on this machine asks for a path of the site.
+func (s *Server) At(path string) string { return "http://" + s.Reached() + s.prefix + path }
 
 // Close stops answering; requests under way get a second, and streams end.
 func (s *Server) Close() {

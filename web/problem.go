@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"encoding/json"
 	"html/template"
 	"maps"
@@ -43,16 +44,31 @@ func (p *Problem) GetHeaders() http.Header {
 var plainPage = template.Must(template.New("").Parse(`<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-{{if lt .Status 300}}<meta http-equiv="refresh" content="0;url=/">{{end}}
-<title>{{.Title}} · bellhop</title><link rel="stylesheet" href="/static/style.css"></head>
+{{if lt .Status 300}}<meta http-equiv="refresh" content="0;url={{.Root}}/">{{end}}
+<title>{{.Title}} · bellhop</title><link rel="stylesheet" href="{{.Root}}/static/style.css"></head>
 <body><main id="main"><h1>{{.Title}}</h1><p>{{.Detail}}</p>
-{{with .Next}}<p><code>{{.}}</code></p>{{end}}<p><a href="/">Overview</a></p></main></body></html>
+{{with .Next}}<p><code>{{.}}</code></p>{{end}}<p><a href="{{.Root}}/">Overview</a></p></main></body></html>
 `))
+
+func sayPlainly(w http.ResponseWriter, r *http.Request, p Problem) {
+	_ = plainPage.Execute(w, struct { // whoever asked may have gone
+		Problem
+		Root string
+	}{p, Link(r.Context(), "")})
+}
+
+// Under is the problem as whoever sent the request of this context is told it: the paths of the API in what to type
+// next are those at which they are asked for.
+func (p Problem) Under(ctx context.Context) Problem {
+	p.Next = strings.ReplaceAll(p.Next, "/api/v1/", Link(ctx, "/api/v1/"))
+	return p
+}
 
 // Refuse answers with a problem: to people's browsers with a page, to other programs in a line of text where it is not
 // of the API.
 func Refuse(w http.ResponseWriter, r *http.Request, p Problem) {
 	p.Title = http.StatusText(p.Status)
+	p = p.Under(r.Context())
 	h := w.Header()
 	maps.Copy(h, p.GetHeaders())
 	if p.Status == http.StatusUnauthorized {
@@ -62,7 +78,7 @@ func Refuse(w http.ResponseWriter, r *http.Request, p Problem) {
 		if strings.Contains(r.Header.Get("Accept"), "text/html") {
 			h.Set("Content-Type", "text/html; charset=utf-8")
 			w.WriteHeader(p.Status)
-			_ = plainPage.Execute(w, p) // whoever asked may have gone
+			sayPlainly(w, r, p)
 			return
 		}
 		text := p.Detail

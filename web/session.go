@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -130,15 +131,15 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request) {
 		&http.Cookie{
 			Name:     cookie,
 			Value:    secret,
-			Path:     "/",
+			Path:     cookiePath(r),
 			HttpOnly: true,
 			SameSite: http.SameSiteStrictMode,
-			Secure:   r.TLS != nil,
+			Secure:   arrived(r.Context()).secure,
 		},
 	)
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	// No redirect: a cookie that is strict would not go with one that another site's link began.
-	_ = plainPage.Execute(w, Problem{Title: "Signed in", Status: http.StatusOK, Detail: "The overview comes now."})
+	sayPlainly(w, r, Problem{Title: "Signed in", Status: http.StatusOK, Detail: "The overview comes now."})
 }
 
 func noRole(login string) Problem {
@@ -168,12 +169,20 @@ func (s *Server) logout(w http.ResponseWriter, r *http.Request) {
 			}
 		}
 	}
-	forgetCookie(w)
+	forgetCookie(w, r)
 	http.Redirect(w, r, "/", http.StatusSeeOther)
 }
 
-func forgetCookie(w http.ResponseWriter) {
-	http.SetCookie(w, &http.Cookie{Name: cookie, Path: "/", MaxAge: -1, HttpOnly: true, SameSite: http.SameSiteStrictMode})
+func forgetCookie(w http.ResponseWriter, r *http.Request) {
+	http.SetCookie(
+		w,
+		&http.Cookie{Name: cookie, Path: cookiePath(r), MaxAge: -1, HttpOnly: true, SameSite: http.SameSiteStrictMode},
+	)
+}
+
+// cookiePath is below what the session's cookie is sent: what else stands on the same host does not get it.
+func cookiePath(r *http.Request) string {
+	return cmp.Or(Link(r.Context(), ""), "/")
 }
 
 // signedIn says who a cookie stands for; a role that is empty: nobody.
@@ -197,7 +206,7 @@ func (s *Server) signedIn(w http.ResponseWriter, r *http.Request) (Identity, *Pr
 			Next:   "bellhop doctor",
 		}
 	case !ok:
-		forgetCookie(w)
+		forgetCookie(w, r)
 		return Identity{}, nil
 	case role == "":
 		p := noRole(login)

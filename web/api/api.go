@@ -139,8 +139,14 @@ func Make(mux *web.Mux, c Config) *API {
 	}
 	config.Security = []map[string][]string{{"token": {}}, {"session": {}}, {}}
 	nameTypes(config.Components.Schemas)
-	config.Servers = []*huma.Server{{URL: Prefix}}
 	config.Formats = map[string]huma.Format{"application/json": boundedJSON, "json": boundedJSON}
+	config.Transformers = append(config.Transformers, func(c huma.Context, _ string, v any) (any, error) {
+		if p, is := v.(*web.Problem); is {
+			at := p.Under(c.Context())
+			return &at, nil
+		}
+		return v, nil
+	})
 	routes := adapter{humago.NewAdapter(http.NewServeMux(), Prefix), mux}
 	a := &API{API: huma.NewAPI(config, routes), Config: c,
 		parsing: make(chan struct{}, 1), watching: web.Places{All: watchers, Each: watchesEach}}

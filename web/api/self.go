@@ -28,9 +28,9 @@ func (a *API) self(mux *web.Mux) {
 			who := web.Who(ctx)
 			return &body[Self]{Self{who.Name, who.Role, who.Via, a.Version}}, nil
 		})
-	mux.Route("GET "+Prefix+"/openapi.json", web.Known, func(w http.ResponseWriter, _ *http.Request) {
+	mux.Route("GET "+Prefix+"/openapi.json", web.Known, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
-		text, err := a.Document()
+		text, err := a.document(web.Link(r.Context(), Prefix))
 		if err != nil {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
 			return
@@ -40,8 +40,13 @@ func (a *API) self(mux *web.Mux) {
 }
 
 // Document is openapi.json.
-func (a *API) Document() ([]byte, error) {
-	text, err := json.MarshalIndent(a.OpenAPI(), "", " ")
+func (a *API) Document() ([]byte, error) { return a.document(Prefix) }
+
+// document is openapi.json as it is for somebody who asks for the API at a path.
+func (a *API) document(at string) ([]byte, error) {
+	of := *a.OpenAPI()
+	of.Servers = []*huma.Server{{URL: at}}
+	text, err := json.MarshalIndent(&of, "", " ")
 	return append(text, '\n'), err
 }
 

@@ -309,6 +309,7 @@ func (p *Pages) refuse(w http.ResponseWriter, r *http.Request, status int, title
 func (p *Pages) around(w http.ResponseWriter, r *http.Request, status int, title, main, gone string) {
 	p.write(
 		w,
+		r,
 		status,
 		frame{Title: title, Path: r.URL.Path, Version: p.Version, Who: web.Who(r.Context()), At: time.Now(),
 			Pages: routes, Away: gone},

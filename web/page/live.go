@@ -302,7 +302,7 @@ func (p *Pages) live(w http.ResponseWriter, r *http.Request) {
 		if f.event == "main" {
 			html, sent = sinceSent(sent, html), html
 		}
-		for line := range bytes.Lines(p.signed(html, s.who)) {
+		for line := range bytes.Lines(p.signed(r.Context(), html)) {
 			b.WriteString("data: ")
 			b.Write(bytes.TrimRight(line, "\r\n"))
 			b.WriteByte('\n')

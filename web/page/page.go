@@ -61,6 +61,7 @@ type Pages struct {
 	*web.Mux
 	html   *template.Template
 	form   string // stands in rendered pages where a form's token goes: nobody can say it
+	root   string // the same before each path: web.Link says what goes there
 	hub    *hub
 	away   away
 	recent recent
@@ -68,7 +69,7 @@ type Pages struct {
 
 // New makes the pages.
 func New(c Config) *Pages {
-	p := &Pages{Config: c, Mux: web.NewMux(), form: rand.Text()}
+	p := &Pages{Config: c, Mux: web.NewMux(), form: rand.Text(), root: rand.Text()}
 	p.html = template.Must(template.New("").Funcs(p.funcs()).ParseFS(templates, "templates/*.html"))
 	p.hub = newHub(p)
 	p.Route("GET /", web.Known, p.show) // a view asks for its rights first
@@ -217,11 +218,11 @@ func (p *Pages) show(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	f.Said = did(r.URL.Query())
-	p.write(w, status, f, main)
+	p.write(w, r, status, f, main)
 }
 
 // write answers with a page.
-func (p *Pages) write(w http.ResponseWriter, status int, f frame, main string) {
+func (p *Pages) write(w http.ResponseWriter, r *http.Request, status int, f frame, main string) {
 	f.Main = template.HTML(main)
 	var b bytes.Buffer
 	if err := p.html.ExecuteTemplate(&b, "frame", f); err != nil {
@@ -233,12 +234,13 @@ func (p *Pages) write(w http.ResponseWriter, status int, f frame, main string) {
 	if status != 0 {
 		w.WriteHeader(status)
 	}
-	_, _ = w.Write(p.signed(b.Bytes(), f.Who)) // whoever asked may have gone
+	_, _ = w.Write(p.signed(r.Context(), b.Bytes())) // whoever asked may have gone
 }
 
-// signed puts the token of whoever looks into the forms.
-func (p *Pages) signed(page []byte, who web.Identity) []byte {
-	return bytes.ReplaceAll(page, []byte(p.form), []byte(template.HTMLEscapeString(who.Form)))
+// signed puts the token of whoever looks into the forms, and before each path what it has there.
+func (p *Pages) signed(ctx context.Context, page []byte) []byte {
+	page = bytes.ReplaceAll(page, []byte(p.root), []byte(template.HTMLEscapeString(web.Link(ctx, ""))))
+	return bytes.ReplaceAll(page, []byte(p.form), []byte(template.HTMLEscapeString(web.Who(ctx).Form)))
 }
 
 // trouble says in a page what went wrong.

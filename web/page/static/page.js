@@ -4,7 +4,7 @@
 (() => {
   const $ = (id) => document.getElementById(id);
   const policy = window.trustedTypes ? trustedTypes.createPolicy('bellhop', { createHTML: (s) => s }) : { createHTML: (s) => s };
-  const main = $('main');
+  const main = $('main'), root = document.body.dataset.root; // before each path of this site
   const id = (e) => e.nodeType === 1 && e.getAttribute('id'); // a form's own .id may be a field of that name
   const still = (e) => e.nodeType === 1 && e.dataset.still && e.contains(document.activeElement);
 
@@ -42,7 +42,7 @@
   const address = () => {
     const u = new URL(location.href);
     u.searchParams.delete('did'); u.searchParams.delete('n');
-    return u.pathname + u.search;
+    return (u.pathname.slice(root.length) || '/') + u.search;
   };
   function show(html) {
     const page = new DOMParser().parseFromString(policy.createHTML('<main id="main" tabindex="-1">' + html + '</main>'), 'text/html');
@@ -53,7 +53,7 @@
   function fresh() { seen = Date.now(); wait = 1000; dot('on', 'live'); $('away').hidden = true; }
   function open() {
     if (stream || document.hidden || !document.body.dataset.live) return;
-    stream = new EventSource('/live?at=' + encodeURIComponent(address()));
+    stream = new EventSource(root + '/live?at=' + encodeURIComponent(address()));
     stream.addEventListener('main', (e) => { show(e.data); fresh(); });
     stream.addEventListener('same', fresh);
     stream.addEventListener('away', (e) => { dot('off', 'no database'); $('away').textContent = e.data; $('away').hidden = false; });
@@ -74,7 +74,7 @@
     $('at').textContent = s < 1.5 ? 'now' : Math.round(s) + ' s ago';
     $('at').title = new Date(seen).toLocaleTimeString();
   }, 500);
-  if (/[?&]did=/.test(location.search)) history.replaceState(null, '', address());
+  if (/[?&]did=/.test(location.search)) history.replaceState(null, '', root + address());
   open();
 
   const now = document.querySelector('nav a[aria-current]'); // on a narrow window it may be out of sight
@@ -105,7 +105,7 @@
     }
     switch (e.key) {
       case 'g': going = true; break;
-      case '/': { const f = document.querySelector('[data-find]'); if (f) { e.preventDefault(); f.focus(); f.select(); } else location.href = '/jobs'; break; }
+      case '/': { const f = document.querySelector('[data-find]'); if (f) { e.preventDefault(); f.focus(); f.select(); } else location.href = root + '/jobs'; break; }
       case '?': e.preventDefault(); $('keys').open ? $('keys').close() : $('keys').showModal(); break;
       case 'j': case 'k': e.preventDefault(); go(e.key === 'j' ? 1 : -1); break;
       case 'x': { const box = row && row.querySelector('input[type=checkbox]'); if (box) { e.preventDefault(); box.checked = !box.checked; } break; }

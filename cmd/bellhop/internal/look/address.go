@@ -1,13 +1,18 @@
 package look
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"net"
+	"net/url"
 	"os"
+	"strings"
 	"time"
 
 	"bellhop/cmd/bellhop/internal/cli"
 	"bellhop/machine"
+	"bellhop/scheduler"
 	"bellhop/sql/store"
 )
 
@@ -51,4 +56,21 @@ func reach(address string) (string, error) {
 		host = "localhost"
 	}
 	return net.JoinHostPort(host, port), err
+}
+
+// site is where the pages of an address are: a whole one as it was given, else under the prefix of the configuration.
+func site(address, prefix string) (string, error) {
+	if !strings.Contains(address, "://") {
+		at, err := reach(address)
+		return "http://" + at + prefix, err
+	}
+	u, err := url.Parse(address)
+	if err != nil {
+		return "", err
+	}
+	path, ok := scheduler.PlainPath(cmp.Or(u.Path, "/"))
+	if !ok || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" || u.Scheme != "http" && u.Scheme != "https" {
+		return "", fmt.Errorf("--listen %q is no address of pages: write it like https://jobs.example.org/jobs", address)
+	}
+	return u.Scheme + "://" + u.Host + path, nil
 }

@@ -20,9 +20,12 @@ func UICommand(a *cli.App) *cobra.Command {
 		Short: "Open the pages of an instance in a browser, signed in",
 		Long: `Open the pages of the instance on this machine in a browser, signed in with the
 rights of the login by which this command reaches the database. The link works once,
-within two minutes; the session lasts for twelve hours. The link is printed too.`,
-		Example: "  bellhop ui\n  bellhop ui --print --listen jobs.example.org:8470",
-		Args:    a.NoArgs(),
+within two minutes; the session lasts for twelve hours. The link is printed too.
+
+--listen takes the address under which a proxy answers, too: https://jobs.example.org/jobs.`,
+		Example: "  bellhop ui\n  bellhop ui --print --listen jobs.example.org:8470\n" +
+			"  bellhop ui --print --listen https://jobs.example.org/jobs",
+		Args: a.NoArgs(),
 		RunE: a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, _ []string) error {
 			addr := listen
 			if addr == "" {
@@ -31,7 +34,11 @@ within two minutes; the session lasts for twelve hours. The link is printed too.
 					return err
 				}
 			}
-			at, err := reach(addr)
+			c, err := a.LoadConfig()
+			if err != nil {
+				return err
+			}
+			at, err := site(addr, c.Web.Prefix)
 			if err != nil {
 				return cli.Usage("ui", err.Error(), "bellhop ui --listen 127.0.0.1:8470")
 			}
@@ -39,7 +46,7 @@ within two minutes; the session lasts for twelve hours. The link is printed too.
 			if err := s.SignIn(ctx, secret); err != nil {
 				return err
 			}
-			link := "http://" + at + "/login/" + secret
+			link := at + "/login/" + secret
 			if !print {
 				browse(link)
 			}

@@ -232,7 +232,7 @@ func serveOnce(ctx context.Context, a *cli.App, s Config, program string) error 
 		s.Opened(site.Addr())
 	}
 	defer answerFrontEnd(c, where.URL, stop, log)()
-	log.Info("bellhop serves", "pages", "http://"+site.Reached(), "hosts", len(c.Hosts), "agents", len(c.Agents),
+	log.Info("bellhop serves", "pages", site.At("/"), "hosts", len(c.Hosts), "agents", len(c.Agents),
 		"pid", os.Getpid())
 	watching, unwatch := context.WithCancel(ctx)
 	defer unwatch()

@@ -42,7 +42,7 @@ func openRooms(
 	pages := page.New(page.Config{
 		Visitors:   visitors,
 		Version:    cli.Version(),
-		Address:    "http://" + site.Reached(),
+		Address:    site.At(""),
 		TraceURL:   c.Observability.TraceURL,
 		Operations: worker,
 		Log:        log,

@@ -35,7 +35,8 @@ func (s Config) site(
 	if _, err := net.ResolveTCPAddr("tcp", address); err != nil {
 		return nil, cli.Usage("serve", fmt.Sprintf("--listen %q is no address: %s", address, err), "bellhop serve --listen 127.0.0.1:8470")
 	}
-	of := web.Config{Listen: address, Hosts: c.AllowedHosts, Tokens: tokens, Ready: ready, Counts: counts}
+	of := web.Config{Listen: address, Hosts: c.AllowedHosts, Tokens: tokens, Ready: ready, Counts: counts,
+		Behind: web.Behind{Prefix: c.Web.Prefix, Proxies: c.Web.TrustedProxies}}
 	site, err := web.Listen(of)
 	taken := errors.Is(err, syscall.EADDRINUSE)
 	if standard := config.Default().Listen; taken && address == standard {
