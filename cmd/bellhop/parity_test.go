@@ -17,6 +17,7 @@ import (
 	"bellhop/client"
 	"bellhop/cmd/bellhop/internal/change"
 	"bellhop/cmd/bellhop/internal/cli"
+	"bellhop/cmd/bellhop/internal/locks"
 	"bellhop/scheduler/workflow"
 	"bellhop/web/api"
 )
@@ -76,7 +77,7 @@ var besides = map[string][]string{
 func TestSubmission_EveryFaceHasEveryField(t *testing.T) {
 	t.Parallel()
 	s := newHarness(t)
-	sql := arguments(t, s.conn)
+	sql := arguments(t, s.conn, "submit")
 	table := named(func(f submissionField) string { return f.sql })
 	if !slices.Equal(slices.Sorted(maps.Keys(sql)), table) {
 		t.Fatalf("bellhop.submit takes %q, the table has %q", slices.Sorted(maps.Keys(sql)), table)
@@ -129,6 +130,31 @@ func TestSubmission_EveryFaceHasEveryField(t *testing.T) {
 	}
 }
 
+// A filter is written with the same words by SQL, by REST and by the commands; of predicates a flag takes one.
+func TestFilter_EveryFaceHasEveryField(t *testing.T) {
+	t.Parallel()
+	s := newHarness(t)
+	add := slices.Sorted(maps.Keys(arguments(t, s.conn, "filter_add")))
+	replace := slices.Sorted(maps.Keys(arguments(t, s.conn, "filter_replace")))
+	rest := slices.Sorted(slices.Values(fieldNames(api.NewFilter{}, "json")))
+	if !slices.Equal(add, rest) || !slices.Equal(replace, slices.Sorted(slices.Values(append(rest, "id")))) {
+		t.Errorf("bellhop.filter_add takes %q, filter_replace %q, REST %q", add, replace, rest)
+	}
+	for _, verb := range []string{"add", "replace"} {
+		c, _, err := locks.FilterCommand(&cli.App{}).Find([]string{verb})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var flags []string
+		c.Flags().VisitAll(func(f *pflag.Flag) {
+			flags = append(flags, strings.Replace(f.Name, "predicate", "predicates", 1))
+		})
+		if slices.Sort(flags); !slices.Equal(flags, add) {
+			t.Errorf("bellhop filter %s has the flags %q, and bellhop.filter_add takes %q", verb, flags, add)
+		}
+	}
+}
+
 // What an app in Go submits is, by each of the three ways, the row that SQL makes of it.
 func TestSubmission_GoAndFlagsMakeTheRowOfSQL(t *testing.T) {
 	t.Parallel()
@@ -164,12 +190,12 @@ func TestSubmission_GoAndFlagsMakeTheRowOfSQL(t *testing.T) {
 	}
 }
 
-// arguments are those of bellhop.submit, and their types.
-func arguments(t *testing.T, conn *pgx.Conn) map[string]string {
+// arguments are those of a function of bellhop, and their types.
+func arguments(t *testing.T, conn *pgx.Conn, function string) map[string]string {
 	t.Helper()
 	list, err := collectText(t, conn, `select a.name || ' ' || a.type from pg_proc p
 		cross join lateral (select unnest(p.proargnames) as name, format_type(unnest(p.proargtypes), null) as type) a
-		where p.oid = (select max(oid) from pg_proc where proname = 'submit' and pronamespace = 'bellhop'::regnamespace)`)
+		where p.oid = (select max(oid) from pg_proc where proname = $1 and pronamespace = 'bellhop'::regnamespace)`, function)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,9 +208,9 @@ func arguments(t *testing.T, conn *pgx.Conn) map[string]string {
 	return all
 }
 
-func collectText(t *testing.T, conn *pgx.Conn, query string) ([]string, error) {
+func collectText(t *testing.T, conn *pgx.Conn, query string, args ...any) ([]string, error) {
 	t.Helper()
-	rows, err := conn.Query(t.Context(), query)
+	rows, err := conn.Query(t.Context(), query, args...)
 	if err != nil {
 		return nil, err
 	}

@@ -162,6 +162,7 @@ func Make(mux *web.Mux, c Config) *API {
 	a.logs()
 	a.workflows()
 	a.notificationRules()
+	a.filters()
 	a.operations()
 	a.events()
 	return a

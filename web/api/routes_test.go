@@ -29,6 +29,8 @@ var bodies = map[string]string{
 	"GET /cron/explain":                 "",
 	"POST /notification-rules":          `{"mail": ["ops@example.org"]}`,
 	"PUT /notification-rules/{id}":      `{"webhook": "https://hooks.example.org/x"}`,
+	"POST /filters":                     `{"action": "CONTINUE"}`,
+	"PUT /filters/{id}":                 `{"action": "CONTINUE", "predicates": [["opcode", ["=", "type", "mail"]]]}`,
 	"POST /workflows/{name}/deactivate": "",
 }
 

@@ -1,0 +1,130 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"bellhop/scheduler/lock"
+	"bellhop/sql/store"
+)
+
+// NewFilter is a job filter as it is written.
+type NewFilter struct {
+	Action     string            `json:"action"               minLength:"1"   maxLength:"100"                  doc:"What becomes of its jobs: ACCEPT, CONTINUE, PAUSE, REJECT, RATE_LIMIT 2, or RATE_LIMIT 10 per 1m"`
+	Predicates []json.RawMessage `json:"predicates,omitempty"                 maxItems:"100"                   doc:"What a job must be, all of them, such as [\"opcode\",[\"=\",\"type\",\"mail\"]]; none: every job"`
+	Priority   int               `json:"priority,omitempty"   minimum:"0"     maximum:"2147483647"             doc:"The lowest is asked first"`
+	Reason     string            `json:"reason,omitempty"                     maxLength:"1000"                 doc:"What whoever is refused, or waits, is told"`
+}
+
+// row is the filter as it is to be stored. It is read as the scheduler will, so that what cannot be right is refused.
+func (n NewFilter) row() (store.FilterRow, error) {
+	row := store.FilterRow{Priority: n.Priority, Reason: n.Reason, Predicates: []byte("[]")}
+	if strings.TrimSpace(n.Action) == "" {
+		return row, unfit("there is no action, and CONTINUE, which does nothing, has to be said, too")
+	}
+	if strings.ContainsRune(n.Reason, 0) {
+		return row, unfit("there is a NUL in the reason, which no text can hold")
+	}
+	action, err := lock.ParseAction(n.Action)
+	if err != nil {
+		return row, unfit(err.Error())
+	}
+	row.Action = action.String()
+	for _, p := range n.Predicates {
+		var at *lock.ExprError
+		if _, err := lock.ParsePredicate(string(p)); errors.As(err, &at) {
+			return row, refused(http.StatusUnprocessableEntity, "invalid", at.Next, "predicate %s, character %d: %s",
+				at.Text, at.At, at.Why)
+		} else if err != nil {
+			return row, unfit(err.Error())
+		}
+	}
+	if len(n.Predicates) > 0 {
+		row.Predicates, err = json.Marshal(n.Predicates)
+	}
+	return row, err
+}
+
+// FilterWord names a filter.
+type FilterWord struct {
+	ID string `path:"id" pattern:"^[A-Za-z0-9._-]{1,100}$"`
+}
+
+func (w FilterWord) row(ctx context.Context, l store.Look) (store.FilterRow, error) {
+	list, err := l.Filters(ctx, &w.ID)
+	switch {
+	case err != nil:
+		return store.FilterRow{}, err
+	case len(list) == 0:
+		return store.FilterRow{}, w.missing()
+	}
+	return list[0], nil
+}
+
+func (w FilterWord) missing() error {
+	return refused(http.StatusNotFound, "not_found", "bellhop filter list", "there is no filter %s", w.ID)
+}
+
+func filterOp(method, path string, least role, summary string, errors ...int) huma.Operation {
+	return operation(method, "/filters"+path, least, "locks", summary, errors...)
+}
+
+// filters are the routes of job filters.
+func (a *API) filters() {
+	read(a, filterOp(http.MethodGet, "", reader, "List job filters, in the order in which they are asked"),
+		func(ctx context.Context, l store.Look, _ *struct{}) ([]store.FilterRow, error) {
+			return l.Filters(ctx, nil)
+		})
+	read(a, filterOp(http.MethodGet, "/{id}", reader, "Show a filter", http.StatusNotFound),
+		func(ctx context.Context, l store.Look, in *FilterWord) (store.FilterRow, error) {
+			return in.row(ctx, l)
+		})
+	type made struct{ Body NewFilter }
+	op := filterOp(http.MethodPost, "", operator, "Add a filter; jobs that are there obey at once")
+	op.DefaultStatus = http.StatusCreated
+	write := func(ctx context.Context, l store.Look, n NewFilter, id string) (*body[store.FilterRow], error) {
+		row, err := n.row()
+		if err != nil {
+			return nil, err
+		}
+		row.ID = id
+		if id == "" {
+			id, err = l.AddFilter(ctx, row)
+		} else {
+			id, err = l.ReplaceFilter(ctx, row)
+		}
+		if err != nil {
+			return nil, err
+		}
+		row, err = FilterWord{id}.row(ctx, l)
+		return &body[store.FilterRow]{row}, err
+	}
+	change(a, op, func(ctx context.Context, l store.Look, in *made) (*body[store.FilterRow], error) {
+		return write(ctx, l, in.Body, "")
+	})
+	type put struct {
+		FilterWord
+		Body NewFilter
+	}
+	change(a, filterOp(http.MethodPut, "/{id}", operator, "Say what a filter is from now on, all of it, or add it under this id"),
+		func(ctx context.Context, l store.Look, in *put) (*body[store.FilterRow], error) {
+			return write(ctx, l, in.Body, in.ID)
+		})
+	type deletedFilter struct {
+		ID      string `json:"id"`
+		Changed bool   `json:"changed"`
+	}
+	change(a, filterOp(http.MethodDelete, "/{id}", operator, "Delete a filter; what it kept waiting is looked at anew at once",
+		http.StatusNotFound), func(ctx context.Context, l store.Look, in *FilterWord) (*body[deletedFilter], error) {
+		was, err := l.DeleteFilter(ctx, in.ID)
+		if err == nil && !was {
+			err = in.missing()
+		}
+		return &body[deletedFilter]{deletedFilter{in.ID, was}}, err
+	})
+}
