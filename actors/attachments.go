@@ -5,13 +5,8 @@ import (
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
-)
 
-// How long after one turn at the attached tables the next may come: that grows
-// while turns find nothing. What rings after a pause is looked at at once.
-const (
-	turnSoon = 4 * time.Millisecond
-	turnLate = 64 * time.Millisecond
+	"bellhop/scheduler"
 )
 
 // attachments makes jobs of users' rows, beside the hot path: a turn whenever
@@ -33,15 +28,16 @@ type attachments struct {
 }
 
 func newAttachments(h attachmentsPorts) *attachments {
-	return &attachments{attachmentsPorts: h, pause: turnSoon}
+	return &attachments{attachmentsPorts: h, pause: scheduler.TurnSoon}
 }
 
 // Messages of attachments to itself.
 type (
 	turnNow struct{}
 	turned  struct {
-		attachments, taken, ended int
-		err                       error
+		scheduler.Turn
+		took time.Duration
+		err  error
 	}
 )
 
@@ -83,32 +79,32 @@ func (a *attachments) want(c actor.Context) {
 	}
 	a.busy, a.rerun = true, false
 	go func() {
-		m := &turned{}
-		m.attachments, m.taken, m.ended, m.err = h.tables.Turn(ctx)
+		m, began := &turned{}, time.Now()
+		m.Turn, m.err = h.tables.Turn(ctx)
+		m.took = time.Since(began)
 		h.send(self, m)
 	}()
 }
 
 func (a *attachments) onTurned(c actor.Context, m *turned) {
+	since := time.Since(a.ended)
 	a.busy, a.ended = false, time.Now()
-	if m.taken > 0 { // before an error too
+	if m.Taken > 0 { // before an error too
 		a.ring(&rang{})
 	}
 	if a.said.news(m.err) && a.ctx.Err() == nil {
 		a.log.Warn("cannot look at attached tables; the safety scan tries again", "error", m.err)
 	}
 	if m.err != nil {
-		a.pause = turnLate
+		a.pause = scheduler.TurnFailed
 		return
 	}
-	if m.attachments == 0 { // the round that looks for due jobs finds the next one
+	if m.Attachments == 0 { // the round that looks for due jobs finds the next one
 		a.rows.attached.Store(false)
 	} else if !a.rows.attached.Swap(true) {
 		a.rerun = true // one came as the last had gone: nobody told us of its rows meanwhile
 	}
-	if a.pause = min(2*a.pause, turnLate); m.taken+m.ended > 0 {
-		a.pause = turnSoon
-	}
+	a.pause = scheduler.TurnPause(a.pause, m.Turn, m.took, since)
 	if a.rerun {
 		a.want(c)
 	}

@@ -146,7 +146,7 @@ type ItemLocks interface {
 type Attachments interface {
 	// Turn writes what became of rows into their tables, and makes ready jobs of
 	// those that ask to be run, as far as there is room.
-	Turn(ctx context.Context) (attachments, taken, ended int, err error)
+	Turn(ctx context.Context) (scheduler.Turn, error)
 }
 
 // Sensors start workflows.

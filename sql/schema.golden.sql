@@ -2374,6 +2374,14 @@ CREATE OR REPLACE FUNCTION bellhop.tells_of(tells text[], needs text)
  IMMUTABLE PARALLEL SAFE
  SET search_path TO 'pg_catalog', 'pg_temp';
 
+CREATE OR REPLACE FUNCTION bellhop.turn_ends(attachment bigint, digests bytea[], OUT ended integer, OUT good integer)
+ RETURNS record
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET enable_seqscan TO 'off';
+
 CREATE OR REPLACE FUNCTION bellhop.turn_failed(id bigint, why text, login boolean DEFAULT false)
  RETURNS void
  LANGUAGE plpgsql
@@ -2397,7 +2405,7 @@ CREATE OR REPLACE FUNCTION bellhop.turn_open_in(login name, id bigint)
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp';
 
-CREATE OR REPLACE FUNCTION bellhop.turn_record(id bigint, whats text[], keys text[], lines text[], rows_ text[], OUT taken integer, OUT ended integer, OUT aside integer)
+CREATE OR REPLACE FUNCTION bellhop.turn_record(id bigint, whats text[], keys text[], lines text[], rows_ text[], OUT taken integer, OUT ended integer, OUT aside integer, OUT ahead integer)
  RETURNS record
  LANGUAGE plpgsql
  SECURITY DEFINER
@@ -2425,6 +2433,14 @@ CREATE OR REPLACE FUNCTION bellhop.turn_stranger(attachment bigint, login name)
  LANGUAGE sql
  STABLE
  SET search_path TO 'pg_catalog', 'pg_temp';
+
+CREATE OR REPLACE FUNCTION bellhop.turn_takes(a bellhop.attachment, places integer, whats text[], keys text[], lines text[], rows_ text[], OUT done integer[], OUT started integer)
+ RETURNS record
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET enable_seqscan TO 'off';
 
 CREATE OR REPLACE FUNCTION bellhop.turn_trouble(attachment bigint)
  RETURNS text

@@ -155,11 +155,72 @@ begin atomic
   select o.done, o.n, o.busy from bellhop.turn_open_in(session_user, id) o;
 end;
 
+-- turn_ends: of these rows the outcome is written: they free their places. Returns how many there were, and how many had
+-- succeeded. Indexes: attached's primary key; jobqueue's; set_aside's.
+create or replace function bellhop.turn_ends(attachment bigint, digests bytea[], out ended integer, out good integer)
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set enable_hashjoin = off
+set enable_mergejoin = off
+set enable_seqscan = off
+as $$
+begin
+  with over as (
+    update bellhop.attached x set live = false
+      from unnest(digests) d (digest)
+     where x.attachment = turn_ends.attachment and x.digest = d.digest and x.live
+       and not exists (select from bellhop.jobqueue j where j.id = x.job and j.state not in ('succeeded', 'failed', 'cancelled', 'quarantined'))
+    returning x.job, x.digest
+  ), forgotten as (
+    delete from bellhop.set_aside s using over o where s.attachment = turn_ends.attachment and s.digest = o.digest and s.outcome
+  )
+  select count(*), count(*) filter (where j.state = 'succeeded') into turn_ends.ended, good
+    from over o left join bellhop.jobqueue j on j.id = o.job;
+end
+$$;
+
+-- turn_takes: rows that were never taken before become jobs: so many may start, the others wait for a place. Returns which of them did:
+-- a row that was taken before, and one whose key is that of another job, did not. Indexes: attached's primary key; jobqueue_key.
+create or replace function bellhop.turn_takes(a bellhop.attachment, places integer, whats text[], keys text[], lines text[], rows_ text[],
+                                              out done integer[], out started integer)
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set enable_hashjoin = off
+set enable_mergejoin = off
+set enable_seqscan = off
+as $$
+begin
+  with asked as materialized (
+    select t.o::integer as o, t.key, t.line, t.row_text, sha256(convert_to(t.key, 'UTF8')) as digest, bellhop.row_job_key(a.name, t.key) as called
+      from unnest(whats, keys, lines, rows_) with ordinality t (what, key, line, row_text, o)
+     where t.what = 'take'
+  ), fresh as materialized (
+    select q.*, row_number() over (order by q.o) <= places as starts
+      from asked q where not exists (select from bellhop.attached x where x.attachment = a.id and x.digest = q.digest)
+  ), made as (
+    insert into bellhop.jobqueue as j (state, unmet, waiting_for, type, args, submitted_by, key)
+    select case when f.starts then 'ready' else 'blocked' end, case when not f.starts then 1 end, case when not f.starts then 'pool_full' end,
+           coalesce(a.type, 'attachment'), coalesce(f.line, translate(f.key, e'\n\r', '  ')), a.attached_by, f.called
+      from fresh f order by f.o
+    on conflict (key) where j.key is not null do nothing
+    returning j.id, j.key
+  ), known as (
+    insert into bellhop.attached (attachment, digest, key, job, live, row_text, ahead)
+    select a.id, k.digest, k.key, k.id, true, k.row_text, case when not k.starts then nextval('bellhop.row_order') end
+      from (select distinct on (m.id) f.*, m.id from made m join fresh f on f.called = m.key order by m.id) k
+     order by k.o
+    returning digest, ahead
+  )
+  select coalesce(array_agg(f.o), '{}'), count(*) filter (where k.ahead is null) into done, started
+    from known k join fresh f on f.digest = k.digest;
+end
+$$;
+
 -- turn_record: what became of a turn, in the transaction that has changed the user's table: outcomes that are written
 -- free their places, rows that were taken become ready jobs, rows that could not be marked are set aside for a while.
 -- Index: attached's primary key; jobqueue's; set_aside's.
 create or replace function bellhop.turn_record(id bigint, whats text[], keys text[], lines text[], rows_ text[],
-                                               out taken integer, out ended integer, out aside integer)
+                                               out taken integer, out ended integer, out aside integer, out ahead integer)
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
 as $$
@@ -176,8 +237,8 @@ declare
   known    bigint;
   was      bellhop.jobqueue;
   again    boolean := false;
+  made     integer[]; -- of what was handed over, what has become jobs
 begin
-  ended := 0;
   aside := 0;
   select * into a from bellhop.attachment x where x.id = turn_record.id for update;
   if not found then
@@ -198,25 +259,20 @@ begin
     again := freed > 0;
   end if;
 
+  select d.ended, d.good into ended, good
+    from bellhop.turn_ends(a.id, array(select distinct sha256(convert_to(k, 'UTF8')) from unnest(whats, keys) t (w, k)
+                                        where k is not null and (w = 'done' or w = 'refused' and a.detached_at is not null))) d;
+  select t.done, running + t.started into made, running from bellhop.turn_takes(a, a.pool - running, whats, keys, lines, rows_) t;
+  ahead := open - running + cardinality(made);
+
   for i in 1 .. coalesce(cardinality(whats), 0) loop
-    continue when keys[i] is null;
+    continue when keys[i] is null or i = any (made) or whats[i] = 'done' or whats[i] = 'refused' and a.detached_at is not null;
     if whats[i] = 'waiting' then
       asks := least(substring(keys[i] from '^[0-9]{1,9}$')::integer, 10001);
       continue;
     end if;
     mark := sha256(convert_to(keys[i], 'UTF8'));
-    if whats[i] = 'done' or whats[i] = 'refused' and a.detached_at is not null then
-      update bellhop.attached x set live = false
-       where x.attachment = a.id and x.digest = mark and x.live
-         and not exists (select from bellhop.jobqueue j where j.id = x.job and j.state not in ('succeeded', 'failed', 'cancelled', 'quarantined'))
-      returning x.job into known;
-      if found then
-        ended := ended + 1;
-        good := good + (select count(*) from bellhop.jobqueue j where j.id = known and j.state = 'succeeded');
-        delete from bellhop.set_aside s where s.attachment = a.id and s.digest = mark and s.outcome;
-      end if;
-      continue;
-    elsif whats[i] in ('aside', 'refused') then
+    if whats[i] in ('aside', 'refused') then
       aside := aside + 1;
       insert into bellhop.set_aside as s (attachment, digest, key, reason, again_at, outcome)
       values (a.id, mark, keys[i], left(coalesce(rows_[i], '?'), 500), now() + interval '5 s', whats[i] = 'refused')
@@ -230,6 +286,7 @@ begin
     known := null;
     late := case when running >= a.pool then nextval('bellhop.row_order') end;
     running := running + case when late is null then 1 else 0 end;
+    ahead := ahead + case when late is null then 0 else 1 end;
     select x.job into known from bellhop.attached x where x.attachment = a.id and x.digest = mark;
     select * into was from bellhop.jobqueue j where j.id = known for update;
     if found and was.state not in ('succeeded', 'failed', 'cancelled', 'quarantined') then
@@ -334,7 +391,7 @@ language sql stable
 set search_path = pg_catalog, pg_temp
 as $$ select 0, 0 $$;
 
-revoke all on function bellhop.turn_trouble, bellhop.turns_apart, bellhop.turn_stranger, bellhop.turn_open, bellhop.turn_open_in, bellhop.turn_record,
+revoke all on function bellhop.turn_trouble, bellhop.turns_apart, bellhop.turn_stranger, bellhop.turn_open, bellhop.turn_open_in, bellhop.turn_record, bellhop.turn_ends, bellhop.turn_takes,
                        bellhop.turn_failed, bellhop.forget_attachment, bellhop.take_attached from public;
 do $$
 begin

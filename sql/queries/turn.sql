@@ -1,7 +1,7 @@
 -- One turn of an attachment ($1): outcomes into the user's table, rows out of it. turn_of is its function, whose name is put
 -- in: code of others, which no function of ours may call. Guard: FOR UPDATE SKIP LOCKED on the attachment, then on its rows.
 -- Index: the primary key; attached_live; set_aside's.
-select r.taken, r.ended, r.aside
+select r.taken, r.ended, r.aside, r.ahead
   from bellhop.turn_open($1) o
  cross join lateral (
    select pg_catalog.array_agg(t.what::pg_catalog.text order by t.o) as whats, pg_catalog.array_agg(t.key::pg_catalog.text order by t.o) as keys,

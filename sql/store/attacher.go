@@ -60,7 +60,7 @@ type attachment struct {
 // used is marked broken, and holds up no other. It returns how many attachments
 // there are, how many rows are ready jobs now, and of how many runs the outcome
 // was written.
-func (a *Attacher) Turn(ctx context.Context) (attachments, taken, ended int, err error) {
+func (a *Attacher) Turn(ctx context.Context) (t scheduler.Turn, err error) {
 	var list []attachment
 	err = a.conn.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		rows, err := conn.Query(ctx, attachmentsSQL)
@@ -71,40 +71,40 @@ func (a *Attacher) Turn(ctx context.Context) (attachments, taken, ended int, err
 		return err
 	})
 	if err != nil {
-		return 0, 0, 0, fmt.Errorf("look for attached tables: %w", err)
+		return t, fmt.Errorf("look for attached tables: %w", err)
 	}
+	t.Attachments = len(list)
 	for _, x := range list {
-		some, over, err := a.take(ctx, x)
+		one, err := a.take(ctx, x)
 		if err != nil {
-			return len(list), taken, ended, fmt.Errorf("take rows of attachment %d: %w", x.ID, err)
+			return t, fmt.Errorf("take rows of attachment %d: %w", x.ID, err)
 		}
-		taken, ended = taken+some, ended+over
+		t = t.Add(one.taken, one.ended, one.ahead)
 	}
-	return len(list), taken, ended, nil
+	return t, nil
 }
 
 // take takes a turn at one attachment. It returns an error when that tells
 // nothing about the user's table.
-func (a *Attacher) take(ctx context.Context, x attachment) (taken, ended int, err error) {
+func (a *Attacher) take(ctx context.Context, x attachment) (all took, err error) {
 	if x.Trouble != "" {
-		return 0, 0, a.failed(ctx, x.ID, &trouble{why: x.Trouble})
+		return all, a.failed(ctx, x.ID, &trouble{why: x.Trouble})
 	}
 	for range 20 {
-		var aside int
-		some, over, aside, err := a.turns.take(ctx, x)
-		taken, ended = taken+some, ended+over
+		t, err := a.turns.take(ctx, x)
+		all.taken, all.ended, all.ahead = all.taken+t.taken, all.ended+t.ended, t.ahead
 		var refused *trouble
 		switch {
 		case errors.As(err, &refused):
-			return taken, ended, a.failed(ctx, x.ID, refused)
+			return all, a.failed(ctx, x.ID, refused)
 		case err != nil:
-			return taken, ended, err
-		case some > 0 || aside == 0:
-			return taken, ended, nil
+			return all, err
+		case t.taken > 0 || t.aside == 0:
+			return all, nil
 		}
 		// Rows that cannot be taken held up others, of which there may be more.
 	}
-	return taken, ended, nil
+	return all, nil
 }
 
 // failed says why an attachment does not run.

@@ -95,12 +95,19 @@ type trouble struct {
 
 func (t *trouble) Error() string { return t.why }
 
+// took is what a turn at one attachment came to, in rows.
+type took struct {
+	taken, ended int
+	aside        int // could not be marked, or their outcome not be written
+	ahead        int // wait for a place of the pool
+}
+
 // take takes a turn at one attachment. An error is a *trouble, or tells nothing
 // about the user's table.
-func (t *turns) take(ctx context.Context, x attachment) (taken, ended, aside int, err error) {
+func (t *turns) take(ctx context.Context, x attachment) (r took, err error) {
 	f := func(ctx context.Context, conn *pgx.Conn) error {
 		text := strings.Replace(turnSQL, "turn_of(", pgx.Identifier{x.Turn}.Sanitize()+"(", 1)
-		err := conn.QueryRow(ctx, text, x.ID).Scan(&taken, &ended, &aside)
+		err := conn.QueryRow(ctx, text, x.ID).Scan(&r.taken, &r.ended, &r.aside, &r.ahead)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return nil // there was nothing to do, and no code of others has run
 		}
@@ -124,7 +131,7 @@ func (t *turns) take(ctx context.Context, x attachment) (taken, ended, aside int
 		if why := refusedLogin(err); why != "" {
 			err = &trouble{why: "the login of database.attach_url is refused: " + why + " (bellhop doctor)", login: true}
 		}
-		return taken, ended, aside, err
+		return r, err
 	}
 	t.mu.Lock()
 	refused := time.Since(t.tried) < tryAgain
@@ -132,14 +139,14 @@ func (t *turns) take(ctx context.Context, x attachment) (taken, ended, aside int
 	if !refused {
 		err = t.apart.use(ctx, f)
 		if refusedLogin(err) == "" {
-			return taken, ended, aside, err
+			return r, err
 		}
 		t.mu.Lock()
 		t.tried = time.Now()
 		t.mu.Unlock()
 	}
 	err = t.own.use(ctx, f)
-	return taken, ended, aside, err
+	return r, err
 }
 
 // refusedLogin gives the words of a server that does not let a login in.
