@@ -72,6 +72,8 @@ func (c *check) sensor() {
 	case "workflow":
 		if s.Workflow == c.Name {
 			c.fault(-1, "sensor.workflow", -1, "every: with after_finish: true starts it again", "a workflow cannot wait for itself")
+		} else if len(s.Workflow) > 1024 {
+			c.fault(-1, "sensor.workflow", -1, "", "the name of a workflow has 1024 bytes at the most, and this one %d", len(s.Workflow))
 		}
 		for i, state := range s.When {
 			if !slices.Contains(RunStates, state) {

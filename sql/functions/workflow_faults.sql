@@ -222,6 +222,8 @@ begin
     return next format('every %s does not fall on seconds; write whole seconds', s ->> 'every');
   elsif kind = 'workflow' and s ->> 'workflow' = workflow then
     return next 'a workflow cannot wait for itself; every: with after_finish: true starts it again';
+  elsif kind = 'workflow' and octet_length(s ->> 'workflow') > 1024 then
+    return next format('the name of a workflow has 1024 bytes at the most, and this one %s', octet_length(s ->> 'workflow'));
   elsif kind = 'table' and s ->> 'table' !~ '^([A-Za-z_][A-Za-z0-9_$]*|"[^"]+")([.]([A-Za-z_][A-Za-z0-9_$]*|"[^"]+"))?$' then
     return next format('%s is no name of a table; write it like shop.uploads', s -> 'table');
   elsif kind = 'notify' and octet_length(s ->> 'notify') > 63 then

@@ -168,6 +168,22 @@ func TestSettings_OfASessionChangeNothing(t *testing.T) {
 		if strings.Count(want, "syntax error")+strings.Count(want, "does not exist")+strings.Count(want, "42883") > 0 {
 			t.Fatalf("%s: %s", role, want)
 		}
+		// Where they come from makes no difference: the role's, and the database's.
+		var database string
+		if err := admin.QueryRow(t.Context(), "select current_database()").Scan(&database); err != nil {
+			t.Fatal(err)
+		}
+		for _, of := range []string{"role " + config.User, "database " + pgx.Identifier{database}.Sanitize()} {
+			for group := range slices.Chunk(sessionSettings, len(sessionSettings)/3) {
+				for _, setting := range group {
+					exec(t, admin, "alter "+of+" set "+setting)
+				}
+				if diff := changed(want, outcome(t, config, nil, does)); diff != "" {
+					t.Errorf("with %q of the %s a %s is told:\n%s", group, of, role, diff)
+				}
+				exec(t, admin, "alter "+of+" reset all")
+			}
+		}
 		// As many at once as go together; where that changes anything, one by one.
 		for group := range slices.Chunk(sessionSettings, len(sessionSettings)/3) {
 			if changed(want, outcome(t, config, group, does)) == "" {

@@ -86,6 +86,7 @@ func TestWorkflows_WhatIsMalformedIsRefusedAlikeByFileAPIAndSQL(t *testing.T) {
 		{sensor(`"zone": "UTC"`), `the sensor has nothing that would start it; it has one of cron,`},
 		{`"sensor": "daily", ` + step(`"args": "x"`), `sensor must hold keys and values, not a string; its keys are cron, zone, catch_up,`},
 		{sensor(`"workflow": "w"`), `a workflow cannot wait for itself; every: with after_finish: true starts it again`},
+		{sensor(`"workflow": "` + strings.Repeat("v", 2000) + `"`), `the name of a workflow has 1024 bytes at the most, and this one 2000`},
 		{sensor(`"workflow": "v", "when": ["done"]`), `no run ends as "done"; known are succeeded, failed, skipped`},
 		{sensor(`"table": "a b"`), `"a b" is no name of a table; write it like shop.uploads`},
 		{sensor(`"notify": "bellhop_due"`), `channel bellhop_due is bellhop's own; give it a name of its own`},
