@@ -35,9 +35,9 @@ const (
 	turnFull = 250 * time.Millisecond // while rows that were taken ahead keep the pool full
 )
 
-// TurnPause is how long after a turn the next may come, which took so long and ended so long after the one before. While
-// turns find nothing it grows. While rows are taken ahead there is no hurry: turns then take a quarter of the time at
-// the most, and the next one comes before half of those rows have ended.
+// TurnPause is how long after a turn the next may come. This one took so long, and ended so long after the one before.
+// While turns find nothing the pause grows. While rows are taken ahead there is no hurry: turns then take a quarter of
+// the time at the most, and the next one comes before half of those rows have ended.
 func TurnPause(was time.Duration, t Turn, took, since time.Duration) time.Duration {
 	if t.Taken+t.Ended == 0 {
 		return min(2*was, turnIdle)
