@@ -2,6 +2,7 @@
 -- function away from ordinary rows. AFTER, not BEFORE: a BEFORE ROW trigger,
 -- even one whose WHEN is never true, makes COPY insert row by row. Nothing
 -- hangs on it: a claim tests held and run_at themselves.
+-- Grant: none
 create or replace function bellhop.arrange() returns trigger
 language plpgsql
 security definer
@@ -30,5 +31,3 @@ create or replace trigger _100_arrange
   after insert on bellhop.jobqueue
   for each row when (new.held or new.run_at is not null or new.priority_name is not null or new.not_after is not null)
   execute function bellhop.arrange();
-
-revoke all on function bellhop.arrange from public;

@@ -1,6 +1,7 @@
 -- A row of bellhop.attachment says what bellhop.attach would have said. That runs with the rights of its caller, for whom it makes
 -- a function and triggers, so operators need INSERT there. Without this trigger an INSERT by hand could name a table on which its author
 -- has no rights, and so keep the table's owner from attaching it.
+-- Grant: none
 create or replace function bellhop.attachment_came() returns trigger
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -25,5 +26,3 @@ $$;
 create or replace trigger _100_attachment_came
   before insert on bellhop.attachment
   for each row execute function bellhop.attachment_came();
-
-revoke all on function bellhop.attachment_came from public;

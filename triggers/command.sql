@@ -1,6 +1,7 @@
 -- Commands ride the queue, and only operators may give them. Neither they nor
 -- dummies are claimed: the round that looks for what is due deals with both.
 -- The WHEN keeps the function away from ordinary rows.
+-- Grant: none
 create or replace function bellhop.command() returns trigger
 language plpgsql security definer
 set search_path = pg_catalog, bellhop, pg_temp
@@ -28,5 +29,3 @@ create or replace trigger _050_command
   after insert on bellhop.jobqueue
   for each row when (new.type in ('command', 'dummy'))
   execute function bellhop.command();
-
-revoke all on function bellhop.command from public;

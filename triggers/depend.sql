@@ -1,6 +1,7 @@
 -- A dependency has come. Each row: whether somebody has to look at it again. It
 -- need not be if the job that it is on came in this same transaction: nobody
 -- else can have ended that one before this is committed.
+-- Grant: none
 create or replace function bellhop.dependency_row() returns trigger
 language plpgsql
 security definer
@@ -42,6 +43,7 @@ create or replace trigger _100_dependency_row
 -- All that came with one statement. Jobs that came in this transaction nobody
 -- else can see; for others, one at a time: two who each add half of a cycle
 -- must meet.
+-- Grant: none
 create or replace function bellhop.dependencies_came() returns trigger
 language plpgsql
 security definer
@@ -100,6 +102,7 @@ create or replace trigger _200_dependencies_came
   for each statement execute function bellhop.dependencies_came();
 
 -- A dependency is gone: its job may be free of all.
+-- Grant: none
 create or replace function bellhop.dependencies_gone() returns trigger
 language plpgsql
 security definer
@@ -125,6 +128,7 @@ create or replace trigger _200_dependencies_gone
 
 -- Jobs were deleted: what they needed goes with them, and whoever needed them
 -- has to be looked at.
+-- Grant: none
 create or replace function bellhop.jobs_gone() returns trigger
 language plpgsql
 security definer
@@ -152,6 +156,7 @@ create or replace trigger _300_jobs_gone
   referencing old table as gone
   for each statement execute function bellhop.jobs_gone();
 
+-- Grant: none
 create or replace function bellhop.all_jobs_gone() returns trigger
 language plpgsql
 security definer
@@ -167,5 +172,3 @@ $$;
 create or replace trigger _300_all_jobs_gone
   after truncate on bellhop.jobqueue
   for each statement execute function bellhop.all_jobs_gone();
-
-revoke all on function bellhop.dependency_row, bellhop.dependencies_came, bellhop.dependencies_gone, bellhop.jobs_gone, bellhop.all_jobs_gone from public;

@@ -1,5 +1,6 @@
 -- Of a job that comes in, the rules are asked: who is rejected is refused, and who is paused or limited is looked at by passes. Its
 -- trigger, _030_filter, is there while there are rules (bellhop.filter_trigger): without any, nothing is asked.
+-- Grant: none
 create or replace function bellhop.filter_came() returns trigger
 language plpgsql
 security definer
@@ -20,5 +21,3 @@ begin
   return null;
 end
 $$;
-
-revoke all on function bellhop.filter_came from public;

@@ -2,6 +2,7 @@
 -- has ended that found it open, and so did not ring. A function, because what a
 -- statement of its own would throw when it has waited for long enough would be
 -- an ERROR in the server's log each time.
+-- Grant: scheduler
 create or replace function bellhop.wait_for_gate(key bigint) returns boolean
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -11,14 +12,5 @@ begin
   return true;
 exception when lock_not_available or query_canceled or deadlock_detected then
   return false;
-end
-$$;
-
-revoke all on function bellhop.wait_for_gate from public;
-do $$
-begin
-  if exists (select 1 from pg_roles where rolname = 'bellhop_scheduler') then
-    grant execute on function bellhop.wait_for_gate to bellhop_scheduler;
-  end if;
 end
 $$;

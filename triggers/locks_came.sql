@@ -2,6 +2,7 @@
 -- the hot claims, which leave out whatever has locks: a limit alone makes them an empty array. The bell rings for them in any
 -- case, with a payload of its own, since who is awake looks for them only when it is told. The WHEN keeps the function away
 -- from ordinary rows.
+-- Grant: none
 create or replace function bellhop.locks_came() returns trigger
 language plpgsql
 security definer
@@ -29,5 +30,3 @@ create or replace trigger _010_locks_came
   after insert or update of locks, reasons on bellhop.jobqueue
   for each row when (new.locks is not null or new.reasons is not null and strpos('|' || array_to_string(new.reasons, '|'), '|rate-limit:') > 0)
   execute function bellhop.locks_came();
-
-revoke all on function bellhop.locks_came from public;

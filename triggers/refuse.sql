@@ -20,6 +20,7 @@ alter table bellhop.jobqueue
   drop constraint if exists jobqueue_locks_well_formed,
   drop constraint if exists jobqueue_vars_are_strings;
 
+-- Grant: none
 create or replace function bellhop.refuse() returns trigger
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -89,5 +90,3 @@ create or replace trigger _000_refuse_update
 
 -- As a CHECK would: where replication or a restore keeps the other triggers from firing, too.
 alter table bellhop.jobqueue enable always trigger _000_refuse_insert, enable always trigger _000_refuse_update;
-
-revoke all on function bellhop.refuse from public;

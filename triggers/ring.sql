@@ -1,6 +1,7 @@
 -- The bell. One constant payload a statement: PostgreSQL folds equal ones in a
 -- transaction, and a listener needs to know no more than "look: jobs came in".
 -- Whoever rings for anything else uses no payload, or another one.
+-- Grant: none
 create or replace function bellhop.ring() returns trigger
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -20,5 +21,3 @@ create or replace trigger _900_ring
   after insert on bellhop.jobqueue
   for each statement when (not pg_try_advisory_xact_lock_shared(7090192401229115393))
   execute function bellhop.ring();
-
-revoke all on function bellhop.ring from public;

@@ -4,6 +4,7 @@
 -- end of the transaction. The argument is the column's number, so that it may
 -- be renamed. It runs with the rights of whoever writes, reads nothing but the
 -- catalogue and the new rows, and needs no right on bellhop's schema.
+-- Grant: operator
 create or replace function bellhop.ring_rows() returns trigger
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -21,14 +22,5 @@ begin
     perform pg_notify('bellhop', 'inserted'); -- nothing that was there before is ready now: see ring.sql
   end if;
   return null;
-end
-$$;
-
-revoke all on function bellhop.ring_rows from public;
-do $$
-begin
-  if exists (select from pg_roles where rolname = 'bellhop_operator') then
-    grant execute on function bellhop.ring_rows to bellhop_operator;
-  end if;
 end
 $$;

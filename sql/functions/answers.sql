@@ -1,5 +1,6 @@
 -- answers: whether a host that serves these patterns answers to a locality key.
 -- In a pattern * stands for any text and ? for one character.
+-- Grant: reader scheduler
 create or replace function bellhop.answers(host text, serves text[], key text) returns boolean
 language sql immutable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -7,13 +8,4 @@ as $$
   select key = host or exists (
     select from unnest(serves) p
      where key like replace(replace(replace(replace(replace(p, e'\\', e'\\\\'), '%', e'\\%'), '_', e'\\_'), '*', '%'), '?', '_'))
-$$;
-
-revoke all on function bellhop.answers from public;
-do $$
-begin
-  if exists (select from pg_roles where rolname = 'bellhop_scheduler') then
-    grant execute on function bellhop.answers to bellhop_reader, bellhop_scheduler;
-  end if;
-end
 $$;

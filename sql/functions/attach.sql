@@ -6,6 +6,7 @@
 -- it hands the caller's path on to a function whose own path is fixed.
 
 -- attached_column: the number of a column of a table, checked.
+-- Grant: operator
 create or replace function bellhop.attached_column(tab regclass, col text, purpose text) returns smallint
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
@@ -25,6 +26,7 @@ $$;
 -- turn_statements: what makes the function of an attachment, which belongs to whoever attached it and so has his rights;
 -- nothing where there is one that will do. The name comes of the row's default, and is not to be guessed: who made a
 -- function of that name beforehand would keep others from attaching.
+-- Grant: operator
 create or replace function bellhop.turn_statements(attachment bigint) returns text[]
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
@@ -54,6 +56,7 @@ $$;
 
 -- carry_out: executes statements under the path of the caller, which becomes that of a function that they make: the
 -- table's triggers expect no other. Temporary tables come last in it, and not first.
+-- Grant: operator
 create or replace function bellhop.carry_out(statements text[], their_path text) returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -74,6 +77,7 @@ $$;
 -- attach: rows of tab whose dispatch column is NULL are run from now on: as jobs of a type, each a line name="value" …,
 -- or by a command, its last argument the row's key. Called for a table that is attached already: changes its pool, or
 -- names what differs. Gives the attachment's id and the statements that were carried out.
+-- Grant: operator
 create or replace function bellhop.attach_under(
   their_path text, visible boolean, tab regclass, type text, cmd text[], pool integer, workdir text,
   log_dir text, key text[], dispatch text, status_col text, exit_col text, index boolean, name text,
@@ -256,6 +260,7 @@ begin
 end
 $$;
 
+-- Grant: operator
 create or replace function bellhop.attach(
   tab regclass, type text default null, cmd text[] default null, pool integer default null, workdir text default null,
   log_dir text default null, key text[] default null, dispatch text default 'dispatch', status_col text default null,
@@ -270,6 +275,7 @@ begin atomic
 end;
 
 -- attachment_named: the attachment of that name, or of the table of that name, if there is one alone.
+-- Grant: reader
 create or replace function bellhop.attachment_under(their_path text, name text) returns bigint
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
@@ -298,6 +304,7 @@ begin
 end
 $$;
 
+-- Grant: reader
 create or replace function bellhop.attachment_named(name text) returns bigint
 language sql stable
 begin atomic
@@ -308,6 +315,7 @@ end;
 -- cancelled, and its dispatch column set to NULL again. What runs is told of in the table yet: until then the attachment
 -- stays, as a detached one. Gives how many those were. What the caller may not take
 -- away (triggers are the table owner's to drop) stays, and does nothing.
+-- Grant: operator
 create or replace function bellhop.detach_under(their_path text, id bigint) returns integer
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -363,6 +371,7 @@ begin
 end
 $$;
 
+-- Grant: operator
 create or replace function bellhop.detach(name text) returns integer
 language sql volatile
 begin atomic
@@ -370,6 +379,7 @@ begin atomic
 end;
 
 -- lock_attachment: no instance takes rows of it until the caller's transaction ends.
+-- Grant: operator
 create or replace function bellhop.lock_attachment(id bigint) returns void
 language sql volatile security definer
 set search_path = pg_catalog, pg_temp
@@ -377,6 +387,7 @@ as $$ select from bellhop.attachment x where x.id = lock_attachment.id for updat
 
 -- leave_attachment: the attachment takes no rows any more, and is forgotten as soon as all that runs has an outcome.
 -- back: keys of rows that were given back.
+-- Grant: operator
 create or replace function bellhop.leave_attachment(id bigint, back text[]) returns void
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
@@ -390,18 +401,5 @@ begin
     perform bellhop.forget_attachment(leave_attachment.id);
   end if;
   perform pg_notify('bellhop_due', '');
-end
-$$;
-
-revoke all on function bellhop.attached_column, bellhop.attach, bellhop.attach_under, bellhop.attachment_named, bellhop.attachment_under,
-                       bellhop.detach, bellhop.detach_under, bellhop.lock_attachment, bellhop.leave_attachment, bellhop.turn_statements,
-                       bellhop.carry_out from public;
-do $$
-begin
-  if exists (select from pg_roles where rolname = 'bellhop_operator') then
-    grant execute on function bellhop.attached_column, bellhop.attach, bellhop.attach_under, bellhop.detach, bellhop.detach_under, bellhop.lock_attachment,
-                              bellhop.leave_attachment, bellhop.turn_statements, bellhop.carry_out to bellhop_operator;
-    grant execute on function bellhop.attachment_named, bellhop.attachment_under to bellhop_reader;
-  end if;
 end
 $$;

@@ -1,6 +1,7 @@
 -- What is done with the rows of attached tables, once a round.
 
 -- dispatch_value: what a dispatch column of a type is set to when its row is taken; NULL: it cannot be one.
+-- Grant: operator scheduler
 create or replace function bellhop.dispatch_value(type oid) returns text
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
@@ -25,6 +26,7 @@ end
 $$;
 
 -- column_of: the name that a column has now, quoted.
+-- Grant: operator scheduler
 create or replace function bellhop.column_of(rel regclass, attnum smallint, purpose text) returns text
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
@@ -41,6 +43,7 @@ end
 $$;
 
 -- attached_key: how the key of a row (t) is written as text, and text (d.key) read as a key again, column by column (v).
+-- Grant: reader operator scheduler
 create or replace function bellhop.attached_key(rel regclass, columns smallint[], out ordering text, out key_text text, out parsed text,
                                                 out matches text, out again text, out returned text, out steady boolean)
 language plpgsql stable
@@ -87,6 +90,7 @@ $$;
 --   waiting  as key: how many rows ask to be run and are not taken in this turn, at most 10,001
 -- The statements on the table run under the search_path of whoever attached it, for his triggers; all else does not. The
 -- text of a key must not depend on the session: by it two instances know that a row runs.
+-- Grant: operator scheduler
 create or replace function bellhop.turn_under(theirs text, attachment bigint, done jsonb, n integer, busy text[])
 returns table (what text, key text, line text, row_text text)
 language plpgsql volatile
@@ -306,6 +310,7 @@ end
 $$;
 
 -- turn_rows: its front, parsed when it is made (see attach.sql), under the path of whoever attached the table.
+-- Grant: operator scheduler
 create or replace function bellhop.turn_rows(attachment bigint, done jsonb, n integer, busy text[])
 returns table (what text, key text, line text, row_text text)
 language sql volatile
@@ -315,20 +320,10 @@ begin atomic
 end;
 
 -- job_key: the key of a row's job in the queue.
+-- Grant: reader operator scheduler
 create or replace function bellhop.row_job_key(name text, key text) returns text
 language sql immutable
 set search_path = pg_catalog, pg_temp
 as $$
   select case when length(name) + length(key) < 900 then name || '/' || key else left(name || '/' || key, 900) || '…' || md5(key) end
-$$;
-
-revoke all on function bellhop.dispatch_value, bellhop.column_of, bellhop.attached_key, bellhop.turn_rows, bellhop.turn_under, bellhop.row_job_key from public;
-do $$
-begin
-  if exists (select from pg_roles where rolname = 'bellhop_operator') then
-    grant execute on function bellhop.dispatch_value, bellhop.column_of, bellhop.attached_key, bellhop.turn_rows, bellhop.turn_under, bellhop.row_job_key to bellhop_operator;
-    grant execute on function bellhop.dispatch_value, bellhop.column_of, bellhop.attached_key, bellhop.turn_rows, bellhop.turn_under, bellhop.row_job_key to bellhop_scheduler;
-    grant execute on function bellhop.row_job_key, bellhop.attached_key to bellhop_reader;
-  end if;
-end
 $$;

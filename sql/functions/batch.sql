@@ -3,6 +3,7 @@
 
 -- batch_add: lets the job of a batch need these jobs too. Those that it needs already are left out, so that the same may be
 -- said again, also when the batch is over. NULL: no batch.
+-- Grant: submitter scheduler
 create or replace function bellhop.batch_add(batch bigint, jobs bigint[]) returns void
 language plpgsql volatile security definer
 set search_path = pg_catalog, bellhop, pg_temp
@@ -22,6 +23,7 @@ $$;
 -- the batch; more join it by submit(…, batch => id), or by another call, until it has begun. With held it does not begin
 -- before bellhop.release, however few have joined. on_failure: 'run' when all are over, however they have ended; 'fail' only
 -- if all have succeeded; 'block' not before they have, by a retry.
+-- Grant: submitter scheduler
 create or replace function bellhop.batch(
   type text default 'dummy', args text default null, key text default null, jobs bigint[] default null,
   held boolean default false, on_failure text default 'run', priority integer default 0, vars jsonb default null
@@ -42,6 +44,7 @@ $$;
 
 -- batch_count: how many jobs a batch has, and how they stand; NULL where there is no such job, or the caller may not see it.
 -- Those that were deleted are not counted.
+-- Grant: submitter reader operator scheduler
 create or replace function bellhop.batch_count(
   id bigint, out jobs bigint, out waiting bigint, out running bigint,
   out succeeded bigint, out failed bigint, out cancelled bigint, out quarantined bigint
@@ -58,14 +61,4 @@ as $$
     left join bellhop.jobqueue n on n.id = d.needs
    where b.id = batch_count.id
    group by b.id
-$$;
-
-revoke all on function bellhop.batch, bellhop.batch_add, bellhop.batch_count from public;
-do $$
-begin
-  if exists (select from pg_roles where rolname = 'bellhop_scheduler') then
-    grant execute on function bellhop.batch, bellhop.batch_add to bellhop_submitter, bellhop_scheduler;
-    grant execute on function bellhop.batch_count to bellhop_submitter, bellhop_reader, bellhop_operator, bellhop_scheduler;
-  end if;
-end
 $$;

@@ -1,6 +1,7 @@
 -- below: what becomes of the jobs that need these, by way of others too, if these are cancelled: at most `most` of them, and how
 -- many there are. A job that fails brings down those that need it to succeed. Of jobs that the caller sees: readers all, submitters
 -- their own. Indexes: dependency_needs; the queue's primary key.
+-- Grant: submitter reader operator scheduler
 create or replace function bellhop.below(ids bigint[], most integer)
 returns table (id bigint, key text, type text, state text, becomes text, among bigint)
 language sql stable security definer
@@ -24,13 +25,4 @@ as $$
      order by j.id, (j.on_failure = 'run' or f.ends = any (d.wanted))
   )
   select t.id, t.key, t.type, t.state, t.becomes, count(*) over () from told t order by t.id limit below.most
-$$;
-
-revoke all on function bellhop.below from public;
-do $$
-begin
-  if exists (select from pg_roles where rolname = 'bellhop_scheduler') then
-    grant execute on function bellhop.below to bellhop_submitter, bellhop_reader, bellhop_operator, bellhop_scheduler;
-  end if;
-end
 $$;

@@ -1,6 +1,7 @@
 -- caller: who asks, in every function that decides by it. Not current_user: where a function runs with the rights of the
 -- schema's owner, that is the owner. The role that has been SET, or else the login; neither can be one that the caller is
 -- not a member of. Parsed when it is made, so that it needs no search_path and is expanded where it is called.
+-- Grant: submitter reader operator scheduler
 create or replace function bellhop.caller() returns name
 language sql stable parallel safe
 begin atomic
@@ -9,6 +10,7 @@ end;
 
 -- actor: whose name an order is kept under: the login, or the name that bellhop.actor has. That setting anybody may have; it is believed
 -- from a login that schedules, since the pages and the API of such a one have checked who asks. Nothing is allowed by it: that goes by the caller.
+-- Grant: submitter reader operator scheduler
 create or replace function bellhop.actor() returns text
 language sql stable parallel safe
 begin atomic
@@ -18,6 +20,7 @@ begin atomic
 end;
 
 -- is_operator: whether the caller may do what operators may: the schema's owner, and members of bellhop_operator.
+-- Grant: submitter reader operator scheduler
 create or replace function bellhop.is_operator() returns boolean
 language sql stable parallel safe
 begin atomic
@@ -25,16 +28,8 @@ begin atomic
       or coalesce((select pg_catalog.pg_has_role(bellhop.caller(), r.oid, 'member') from pg_catalog.pg_roles r where r.rolname = 'bellhop_operator'), false);
 end;
 
-revoke all on function bellhop.caller, bellhop.actor, bellhop.is_operator from public;
-do $$
-begin
-  if exists (select from pg_roles where rolname = 'bellhop_scheduler') then
-    grant execute on function bellhop.caller, bellhop.actor, bellhop.is_operator to bellhop_submitter, bellhop_reader, bellhop_operator, bellhop_scheduler;
-  end if;
-end
-$$;
-
 -- own_roles: those whose jobs are the caller's: himself, and the roles of which he is a member.
+-- Grant: submitter reader operator scheduler
 create or replace function bellhop.own_roles() returns text[]
 language sql stable parallel safe
 begin atomic
@@ -42,6 +37,7 @@ begin atomic
 end;
 
 -- owns: whether a job that was submitted by this one is the caller's. Of jobs from before that was kept nobody knows.
+-- Grant: submitter reader operator scheduler
 create or replace function bellhop.owns(submitted_by text) returns boolean
 language sql stable parallel safe
 begin atomic
@@ -49,6 +45,7 @@ begin atomic
 end;
 
 -- is_reader: whether the caller may see the jobs of others: who may read what bellhop_reader may.
+-- Grant: submitter reader operator scheduler
 create or replace function bellhop.is_reader() returns boolean
 language sql stable parallel safe
 begin atomic
@@ -56,6 +53,7 @@ begin atomic
 end;
 
 -- may_change: whether the caller may release, cancel and retry such a job: its own, an operator any, and who schedules too.
+-- Grant: submitter reader operator scheduler
 create or replace function bellhop.may_change(submitted_by text) returns boolean
 language sql stable parallel safe
 begin atomic
@@ -64,6 +62,7 @@ begin atomic
 end;
 
 -- refuse_others: whether there is such a job as far as the caller may know; an error where he may see it and not change it.
+-- Grant: scheduler
 create or replace function bellhop.refuse_others(id bigint, verb text) returns boolean
 language plpgsql stable
 set search_path = pg_catalog, bellhop, pg_temp
@@ -83,16 +82,5 @@ begin
     message = format('permission denied: %s may not %s job %s, which %s', bellhop.caller(), verb, refuse_others.id,
                      coalesce(j.submitted_by || ' has submitted', 'was submitted before that was kept')),
     hint = format('That is for its submitter and for operators: grant bellhop_operator to %I.', bellhop.caller());
-end
-$$;
-
-revoke all on function bellhop.own_roles, bellhop.owns, bellhop.is_reader, bellhop.may_change, bellhop.refuse_others from public;
-do $$
-begin
-  if exists (select from pg_roles where rolname = 'bellhop_scheduler') then
-    grant execute on function bellhop.own_roles, bellhop.owns, bellhop.is_reader, bellhop.may_change
-      to bellhop_submitter, bellhop_reader, bellhop_operator, bellhop_scheduler;
-    grant execute on function bellhop.refuse_others to bellhop_scheduler;
-  end if;
 end
 $$;

@@ -1,6 +1,7 @@
 -- cancel: what waits is cancelled at once; what runs is asked to die and is
 -- cancelled when its process tree is dead. A final job stays what it is.
 -- Its submitter may, and operators. Returns the state it has now, NULL when there is no such job.
+-- Grant: submitter operator scheduler
 create or replace function bellhop.cancel(id bigint, now boolean default false) returns text
 language plpgsql volatile security definer
 set search_path = pg_catalog, bellhop, pg_temp
@@ -43,6 +44,7 @@ $$;
 
 -- killjob: as cancel, but the job ends failed: the user's wish, also when it
 -- waits. Returns the state that it has now, NULL when there is no such job.
+-- Grant: operator scheduler
 create or replace function bellhop.killjob(id bigint, by text default null) returns text
 language plpgsql volatile security definer
 set search_path = pg_catalog, bellhop, pg_temp
@@ -75,15 +77,5 @@ begin
     perform pg_notify('bellhop_cancel', '');
   end if;
   return was;
-end
-$$;
-
-revoke all on function bellhop.cancel, bellhop.killjob from public;
-do $$
-begin
-  if exists (select from pg_roles where rolname = 'bellhop_scheduler') then
-    grant execute on function bellhop.cancel to bellhop_submitter, bellhop_operator, bellhop_scheduler;
-    grant execute on function bellhop.killjob to bellhop_operator, bellhop_scheduler;
-  end if;
 end
 $$;

@@ -3,6 +3,7 @@
 -- cause: the code, which stays the same, and behind a slash the form where one code has several sentences.
 -- of: 'waiting', 'running', 'ended', 'row' (of an attached table), 'workflow', or 'beside' (it comes beside another). stuck: waiting alone will not change it.
 -- In sentence and next, {word} is filled in (bellhop.fill). next: the command that changes it, to be typed as it stands.
+-- Grant: submitter reader scheduler
 create or replace function bellhop.causes()
 returns table (cause text, code text, of text, stuck boolean, means text, sentence text, next text)
 language sql immutable parallel safe
@@ -280,6 +281,7 @@ $$;
 
 -- fill: a template with {word}s replaced by what args has under them; nothing for what it has not. What is put in is not
 -- looked at again.
+-- Grant: submitter reader scheduler
 create or replace function bellhop.fill(template text, args jsonb) returns text
 language sql immutable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -289,6 +291,7 @@ as $$
 $$;
 
 -- reason: a cause in words. An unknown one is a fault of bellhop, and says so rather than nothing.
+-- Grant: submitter reader scheduler
 create or replace function bellhop.reason(cause text, args jsonb default '{}') returns table (code text, sentence text, next text)
 language sql immutable parallel safe
 set search_path = pg_catalog, bellhop, pg_temp
@@ -300,19 +303,11 @@ as $$
 $$;
 
 -- since: how long ago something was, as it stands in a sentence; nothing for NULL.
+-- Grant: submitter reader scheduler
 create or replace function bellhop.since(at timestamptz) returns text
 language sql stable parallel safe
 set search_path = pg_catalog, pg_temp
 set "DateStyle" = 'ISO, MDY' set "IntervalStyle" = 'postgres' -- of times in sentences
 as $$
   select ' since ' || date_trunc('second', at) || ' (' || date_trunc('second', greatest(clock_timestamp() - at, interval '0')) || ')'
-$$;
-
-revoke all on function bellhop.causes, bellhop.fill, bellhop.reason, bellhop.since from public;
-do $$
-begin
-  if exists (select from pg_roles where rolname = 'bellhop_reader') then
-    grant execute on function bellhop.causes, bellhop.fill, bellhop.reason, bellhop.since to bellhop_submitter, bellhop_reader, bellhop_scheduler;
-  end if;
-end
 $$;

@@ -1,5 +1,6 @@
 -- refuse_cycles: whether jobs wait for each other, now that these have got new dependencies. The message prints who
 -- for whom. With give_up, those on the cycle fail: nobody is there to be told (their triggers were disabled).
+-- Grant: scheduler
 create or replace function bellhop.refuse_cycles(jobs bigint[], give_up boolean default false) returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -110,6 +111,7 @@ $$;
 
 -- needed_by_way: all that these jobs need and that has not ended as they want, by way of others too; themselves
 -- among them. One index probe for each.
+-- Grant: scheduler
 create or replace function bellhop.needed_by_way(ids bigint[]) returns setof bigint
 language sql stable
 set search_path = pg_catalog, pg_temp
@@ -126,18 +128,10 @@ as $$
 $$;
 
 -- needs_by_way: all that these jobs wait for, by way of others too. One of them is in it only if another of them waits for it.
+-- Grant: scheduler
 create or replace function bellhop.needs_by_way(ids bigint[]) returns bigint[]
 language sql stable
 set search_path = pg_catalog, pg_temp
 as $$
   select array(select distinct d.needs from bellhop.needed_by_way(ids) w join bellhop.dependency d on d.job = w and not d.met)
-$$;
-
-revoke all on function bellhop.refuse_cycles, bellhop.needed_by_way, bellhop.needs_by_way from public;
-do $$
-begin
-  if exists (select from pg_roles where rolname = 'bellhop_scheduler') then
-    grant execute on function bellhop.refuse_cycles, bellhop.needed_by_way, bellhop.needs_by_way to bellhop_scheduler;
-  end if;
-end
 $$;

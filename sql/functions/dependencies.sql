@@ -1,4 +1,5 @@
 -- job_name: how a job is called in an error.
+-- Grant: scheduler
 create or replace function bellhop.job_name(id bigint) returns text
 language sql stable
 set search_path = pg_catalog, pg_temp
@@ -8,6 +9,7 @@ as $$
 $$;
 
 -- unmet_because: why a job that needs another, which has ended, cannot run; and the job at which that began.
+-- Grant: scheduler
 create or replace function bellhop.unmet_because(needs bigint, out why text, out root bigint)
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
@@ -32,6 +34,7 @@ $$;
 -- statements see what was committed until then, not only what was there when the outer one began; without that,
 -- a dependency that came in between would be missed. Returns how many jobs are ready now; with told, the caller looks for
 -- them at once, and only other instances need the bell.
+-- Grant: scheduler
 create or replace function bellhop.ended(ids bigint[], told boolean default false) returns integer
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -67,6 +70,7 @@ $$;
 -- release_dependents: one round for each generation of those who fail because another failed, or are passed over because
 -- another said `skipped`: who needs that one to have succeeded, and nothing else, is over then, too, and has not failed. Lists
 -- are never joined row by row, nor sorted by one of two columns, but hashed; rows are found by index, `= any`.
+-- Grant: scheduler
 create or replace function bellhop.release_dependents(ids bigint[], told boolean) returns integer
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -183,6 +187,7 @@ $$;
 -- on a job that has not ended is counted from now on: that job's row is locked for a moment, so that no outcome of it
 -- can be under way that does not know of the dependency. One that is locked by somebody else is looked at again.
 -- Gives how many jobs are ready now, and those that are over by it (`failed`): the caller tells bellhop.ended of them.
+-- Grant: scheduler
 create or replace function bellhop.resolve(jobs bigint[], sure boolean, out ready integer, out failed bigint[])
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -263,6 +268,7 @@ $$;
 
 -- weigh: the old name of resolve. A function that began before this file was put in place may still call it; nothing else
 -- does, and a later migration may drop it.
+-- Grant: scheduler
 create or replace function bellhop.weigh(jobs bigint[], sure boolean, out ready integer, out failed bigint[])
 language sql volatile
 set search_path = pg_catalog, pg_temp
@@ -270,6 +276,7 @@ as 'select r.ready, r.failed from bellhop.resolve(jobs, sure) r';
 
 -- look_again: at most this many of the jobs with dependencies that somebody has to look at. Jobs that somebody has in
 -- hand are left for the next time. Returns how many it looked at, and whether some are left.
+-- Grant: scheduler
 create or replace function bellhop.look_again(most integer, out looked integer, out more boolean)
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -295,14 +302,5 @@ begin
     perform pg_notify('bellhop', '');
   end if;
   more := exists (select from bellhop.dependency d where not d.counted);
-end
-$$;
-
-revoke all on function bellhop.job_name, bellhop.unmet_because, bellhop.ended, bellhop.release_dependents, bellhop.resolve, bellhop.look_again from public;
-do $$
-begin
-  if exists (select from pg_roles where rolname = 'bellhop_scheduler') then
-    grant execute on function bellhop.job_name, bellhop.unmet_because, bellhop.ended, bellhop.release_dependents, bellhop.resolve, bellhop.look_again to bellhop_scheduler;
-  end if;
 end
 $$;

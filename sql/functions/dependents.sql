@@ -1,6 +1,7 @@
 -- dependents: how many jobs besides these, none of them over, need one of them, by way of others too, and what becomes of them. cancelled: if
 -- these are cancelled (failed, blocked, held, or run: they may run all the same); else all of them wait. Asked for a preview: it walks from
 -- each of these to the last that needs it. Of jobs that the caller sees. Indexes: dependency_open; the queue's primary key.
+-- Grant: submitter reader operator scheduler
 create or replace function bellhop.dependents(ids bigint[], cancelled boolean) returns jsonb
 language sql stable security definer
 set search_path = pg_catalog, bellhop, pg_temp
@@ -26,13 +27,4 @@ as $$
      order by j.id, (j.on_failure = 'run' or f.ends = any (d.wanted))
   )
   select coalesce(jsonb_object_agg(b.becomes, b.n), '{}') from (select t.becomes, count(*) as n from told t group by t.becomes) b
-$$;
-
-revoke all on function bellhop.dependents from public;
-do $$
-begin
-  if exists (select from pg_roles where rolname = 'bellhop_scheduler') then
-    grant execute on function bellhop.dependents to bellhop_submitter, bellhop_reader, bellhop_operator, bellhop_scheduler;
-  end if;
-end
 $$;

@@ -3,6 +3,7 @@
 
 -- pass_dummies: ends the dummies that are ready, and those that become ready by that. Returns how many jobs that are
 -- none became ready; told is as in bellhop.ended. Index: jobqueue_ready.
+-- Grant: scheduler
 create or replace function bellhop.pass_dummies(told boolean default false) returns integer
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -40,14 +41,5 @@ begin
     end if;
   end loop;
   return ready;
-end
-$$;
-
-revoke all on function bellhop.pass_dummies from public;
-do $$
-begin
-  if exists (select from pg_roles where rolname = 'bellhop_scheduler') then
-    grant execute on function bellhop.pass_dummies to bellhop_scheduler;
-  end if;
 end
 $$;

@@ -2,6 +2,7 @@
 -- true holds it, false releases it. not_after 'infinity' is no end. run_on '' is anywhere. vars are all that it has from now
 -- on. msq is for a job that has a query. What has begun, or is over, stays as it is, and so does the state that this returns; NULL: there
 -- is no such job. Its submitter may, and operators. The rules for the values are those of an INSERT.
+-- Grant: submitter operator scheduler
 create or replace function bellhop.edit(
   id bigint, priority integer default null, priority_name text default null, run_at timestamptz default null, args text default null,
   max_attempts integer default null, timeout interval default null, hold boolean default null,
@@ -87,20 +88,11 @@ $$;
 
 -- edit_version: another text whenever something has changed that bellhop.edit changes and bellhop.job does not show; for who may change the job, NULL
 -- for others: of what others may not see there is no digest either, by which a guess could be tried.
+-- Grant: submitter reader operator scheduler
 create or replace function bellhop.edit_version(id bigint) returns text
 language sql stable security definer
 set search_path = pg_catalog, bellhop, pg_temp
 as $$
   select md5(jsonb_build_array(j.args, j.msq, j.vars, j.timeout, j.held, j.own_attempts)::text) from bellhop.jobqueue j
    where j.id = edit_version.id and bellhop.may_change(j.submitted_by)
-$$;
-
-revoke all on function bellhop.edit, bellhop.edit_version from public;
-do $$
-begin
-  if exists (select from pg_roles where rolname = 'bellhop_scheduler') then
-    grant execute on function bellhop.edit to bellhop_submitter, bellhop_operator, bellhop_scheduler;
-    grant execute on function bellhop.edit_version to bellhop_submitter, bellhop_reader, bellhop_operator, bellhop_scheduler;
-  end if;
-end
 $$;

@@ -11,6 +11,7 @@ create or replace view bellhop.remote with (security_barrier) as
 
 -- unwanted_remote: what this job has on an engine is not what it is to do now: the next claim submits anew, and what is there
 -- is killed by whoever sees to its type. A job between two watchers has such work, in whatever state it is. Index: engine_job_one.
+-- Grant: scheduler
 create or replace function bellhop.unwanted_remote(job bigint) returns void
 language sql volatile
 set search_path = pg_catalog, pg_temp
@@ -20,11 +21,9 @@ as $$
 $$;
 
 revoke all on bellhop.remote from public;
-revoke all on function bellhop.unwanted_remote from public;
 do $$
 begin
   if exists (select from pg_roles where rolname = 'bellhop_scheduler') then
-    grant execute on function bellhop.unwanted_remote to bellhop_scheduler;
     grant select on bellhop.remote to bellhop_submitter, bellhop_reader, bellhop_scheduler;
   end if;
 end

@@ -1,5 +1,6 @@
 -- server_now: which server this is, which database on it, and on which timeline. A promotion and a restore begin another
 -- timeline. Where the server does not tell (managed ones may not), that part is a question mark.
+-- Grant: none
 create or replace function bellhop.server_now() returns text
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
@@ -26,6 +27,7 @@ $$;
 -- no job is claimed so often that its fences overtake the clock. On a server that was not seen before, numbers that the one before it
 -- had given out may not have arrived: all sequences skip ahead, so that what others remember by such a number
 -- (an instance, a job, a notice) is hardly ever taken for another thing.
+-- Grant: scheduler
 create or replace function bellhop.era(out floor bigint, out server text, out server_floor bigint)
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
@@ -52,14 +54,5 @@ begin
     end loop;
   end if;
   select s.floor into server_floor from bellhop.server_seen s where s.server = era.server;
-end
-$$;
-
-revoke all on function bellhop.server_now, bellhop.era from public;
-do $$
-begin
-  if exists (select from pg_roles where rolname = 'bellhop_scheduler') then
-    grant execute on function bellhop.era to bellhop_scheduler;
-  end if;
 end
 $$;

@@ -1,6 +1,7 @@
 -- expire: jobs that have not begun by their not_after are cancelled, at most so many. One that runs just now is looked at again
 -- every few seconds, since its run may be lost, or fail and be tried again. A row that somebody has in hand is left for the next
 -- time. Gives how many there were, and how long until the next has to be looked at, in ms (NULL: none).
+-- Grant: scheduler
 create or replace function bellhop.expire(most integer, out expired integer, out next_ms bigint)
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -38,14 +39,5 @@ begin
   end if;
   select least(86400000, greatest(0, extract(epoch from d.at - clock_timestamp()) * 1000))::bigint into next_ms
     from bellhop.deadline d where d.at < 'infinity' order by d.at limit 1;
-end
-$$;
-
-revoke all on function bellhop.expire from public;
-do $$
-begin
-  if exists (select from pg_roles where rolname = 'bellhop_scheduler') then
-    grant execute on function bellhop.expire to bellhop_scheduler;
-  end if;
 end
 $$;

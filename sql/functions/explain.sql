@@ -2,6 +2,7 @@
 -- sentence, and the command that would change it. No row: there is no such job. All codes and their words are in
 -- bellhop.causes. What agents said is shown to operators only, as in bellhop.log.
 -- Indexes: the queue's primary key, jobqueue_ready, jobqueue_pinned, jobqueue_taken; the primary keys of the rest.
+-- Grant: submitter reader scheduler
 create or replace function bellhop.explanation(id bigint) returns table (code text, sentence text, next text)
 language plpgsql stable security definer
 set search_path = pg_catalog, bellhop, pg_temp
@@ -322,6 +323,7 @@ end
 $$;
 
 -- explain: the same as text.
+-- Grant: submitter reader scheduler
 create or replace function bellhop.explain(id bigint) returns text
 language sql stable security invoker
 set search_path = pg_catalog, bellhop, pg_temp
@@ -333,13 +335,4 @@ as $$
                      from bellhop.explanation(j.id) with ordinality e (code, sentence, next, n)), '')
     from bellhop.job j
    where j.id = explain.id
-$$;
-
-revoke all on function bellhop.explanation, bellhop.explain from public;
-do $$
-begin
-  if exists (select from pg_roles where rolname = 'bellhop_reader') then
-    grant execute on function bellhop.explanation, bellhop.explain to bellhop_submitter, bellhop_reader, bellhop_scheduler;
-  end if;
-end
 $$;

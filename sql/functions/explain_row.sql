@@ -1,6 +1,7 @@
 -- rows_before: whether an attached table has a row with this key, whether that asks to be run, and how many that ask come before it,
 -- counted up to 10,000. It reads the user's table, with the rights of whoever asks: code of others may run, as when you select from it
 -- by hand. NULL for all: the caller may not read it.
+-- Grant: reader
 create or replace function bellhop.rows_before(attachment bigint, key text, out there boolean, out asks boolean, out before integer)
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
@@ -39,6 +40,7 @@ $$;
 -- explain_row: why a row of an attached table does not run, as bellhop.explanation says it of jobs. The words are in
 -- bellhop.causes. Index: attachment_name_key; the primary keys of attached and set_aside; attached_live; that of the table's key, and
 -- what the table has for the rows that ask.
+-- Grant: reader
 create or replace function bellhop.explain_row_of(attachment bigint, key text) returns table (code text, sentence text, next text)
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
@@ -117,17 +119,9 @@ begin
 end
 $$;
 
+-- Grant: reader
 create or replace function bellhop.explain_row(name text, key text) returns table (code text, sentence text, next text)
 language sql stable
 begin atomic
   select e.code, e.sentence, e.next from bellhop.explain_row_of(bellhop.attachment_named(name), key) e;
 end;
-
-revoke all on function bellhop.explain_row, bellhop.explain_row_of, bellhop.rows_before from public;
-do $$
-begin
-  if exists (select from pg_roles where rolname = 'bellhop_reader') then
-    grant execute on function bellhop.explain_row, bellhop.explain_row_of, bellhop.rows_before to bellhop_reader;
-  end if;
-end
-$$;

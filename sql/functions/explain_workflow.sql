@@ -1,6 +1,7 @@
 -- explain_workflow: what starts a workflow, and what keeps it from being started, as bellhop.explanation says it of jobs. The words
 -- are in bellhop.causes. No row: there is no such workflow, or the caller may not look. Indexes: the primary keys of workflow and
 -- sensor; run_open, run_of, event_open.
+-- Grant: reader
 create or replace function bellhop.explain_workflow(name text) returns table (code text, sentence text, next text)
 language plpgsql stable security definer
 set search_path = pg_catalog, bellhop, pg_temp
@@ -79,14 +80,5 @@ begin
         'reason', coalesce(r.reason, 'no reason was given')));
     end if;
   end loop;
-end
-$$;
-
-revoke all on function bellhop.explain_workflow from public;
-do $$
-begin
-  if exists (select from pg_roles where rolname = 'bellhop_reader') then
-    grant execute on function bellhop.explain_workflow to bellhop_reader;
-  end if;
 end
 $$;

@@ -1,16 +1,8 @@
 -- masked: an error without what differs from job to job: numbers, also hexadecimal ones, of its first line. What failed alike has the same one:
 -- lists of failures and orders for a group of them go by this, and by nothing else.
+-- Grant: submitter reader operator scheduler
 create or replace function bellhop.masked(error text) returns text
 language sql immutable parallel safe
 begin atomic
   select pg_catalog.regexp_replace(pg_catalog."left"(coalesce(substring(error from e'^[^\\n\\r]*'), ''), 300), '[0-9][0-9a-fA-F]*', '#', 'g');
 end;
-
-revoke all on function bellhop.masked from public;
-do $$
-begin
-  if exists (select from pg_roles where rolname = 'bellhop_scheduler') then
-    grant execute on function bellhop.masked to bellhop_submitter, bellhop_reader, bellhop_operator, bellhop_scheduler;
-  end if;
-end
-$$;

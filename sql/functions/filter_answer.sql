@@ -3,6 +3,7 @@
 
 -- filter_field: what a job has under a name. NULL: there is no such field; JSON's null: it has nothing there. ':vars' is where its
 -- vars stand; without it vars.NAME and args.PATH are no fields.
+-- Grant: scheduler
 create or replace function bellhop.filter_field(field text, has jsonb) returns jsonb
 language plpgsql immutable
 set search_path = pg_catalog, pg_temp
@@ -36,6 +37,7 @@ end
 $$;
 
 -- filter_compare: two values of one type; of others than numbers and texts only whether they are equal.
+-- Grant: scheduler
 create or replace function bellhop.filter_compare(op text, got jsonb, want jsonb) returns boolean
 language sql immutable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -53,6 +55,7 @@ as $$
 $$;
 
 -- filter_answer: what an expression says of a thing that has these fields. mark: the rule's watermark, for the text that names it.
+-- Grant: scheduler
 create or replace function bellhop.filter_answer(expr jsonb, has jsonb, mark bigint default null) returns boolean
 language plpgsql immutable
 set search_path = pg_catalog, pg_temp
@@ -101,6 +104,7 @@ end
 $$;
 
 -- filter_matches: whether all predicates of a rule hold for a job.
+-- Grant: scheduler
 create or replace function bellhop.filter_matches(f bellhop.filter, j bellhop.jobqueue) returns boolean
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
@@ -134,6 +138,7 @@ end
 $$;
 
 -- applying_filter: the rule that decides about a job; NULL: none. Commands and dummies are no work, and no filter's.
+-- Grant: scheduler
 create or replace function bellhop.applying_filter(j bellhop.jobqueue) returns bellhop.filter
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
@@ -155,6 +160,7 @@ $$;
 
 -- filter_regex_flaw: what is in a regular expression of PostgreSQL's that passes, which are written in Go, cannot read; NULL: nothing.
 -- Of what is escaped, and what stands in brackets, nothing is looked for but there.
+-- Grant: none
 create or replace function bellhop.filter_regex_flaw(regex text) returns text
 language sql immutable
 set search_path = pg_catalog, pg_temp
@@ -170,6 +176,7 @@ $$;
 
 -- filter_flaw: what is wrong with an expression, or a part of it, as far as the database has to know; NULL: nothing.
 -- bellhop filter add says more, and where.
+-- Grant: none
 create or replace function bellhop.filter_flaw(expr jsonb, depth integer default 1) returns text
 language plpgsql immutable
 set search_path = pg_catalog, pg_temp
@@ -206,14 +213,5 @@ begin
     return format('%s: there is no number that large', expr);
   end if;
   return null;
-end
-$$;
-
-revoke all on function bellhop.filter_field, bellhop.filter_compare, bellhop.filter_answer, bellhop.filter_matches, bellhop.applying_filter, bellhop.filter_flaw, bellhop.filter_regex_flaw from public;
-do $$
-begin
-  if exists (select from pg_roles where rolname = 'bellhop_scheduler') then
-    grant execute on function bellhop.filter_field, bellhop.filter_compare, bellhop.filter_answer, bellhop.filter_matches, bellhop.applying_filter to bellhop_scheduler;
-  end if;
 end
 $$;

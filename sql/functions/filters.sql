@@ -2,6 +2,7 @@
 -- bellhop.filter_came, a trigger that is there while there are rules, and what waits is decided about by passes (scheduler/lock).
 
 -- filter_reject: a job that waits is cancelled, since a rule says REJECT. Returns whether it was.
+-- Grant: scheduler
 create or replace function bellhop.filter_reject(job bigint, rule text) returns boolean
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -22,6 +23,7 @@ $$;
 -- filter_look: asks the rules about the jobs that are there. Who is rejected is cancelled; who is paused or limited is the passes'
 -- from now on, also what runs, since it may be given back; and what runs takes a place within its limit. after: of what waits only
 -- rows that changed in this transaction or a later one, and that are no pass's. Indexes: none, it reads what is not over.
+-- Grant: none
 create or replace function bellhop.filter_look(after xid default null) returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -53,6 +55,7 @@ $$;
 
 -- filter_trigger: puts the trigger there while there are rules, and takes it away with the last one. Where it cannot be taken away
 -- at once it stays: it asks for rules that are not there.
+-- Grant: none
 create or replace function bellhop.filter_trigger() returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -79,6 +82,7 @@ $$;
 -- all who write, and then, while nobody does, what they wrote meanwhile; so the queue stands still for a moment only. Everything
 -- that is parked behind a filter is looked at by the next pass.
 -- Locks: SHARE ROW EXCLUSIVE on the queue, to the end of the transaction; waited for 2 s at once, and tried again.
+-- Grant: none
 create or replace function bellhop.filter_write(id text, action text, predicates jsonb, priority integer, reason text) returns text
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -140,6 +144,7 @@ end
 $$;
 
 -- filter_may: only operators change filters.
+-- Grant: none
 create or replace function bellhop.filter_may() returns void
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
@@ -154,6 +159,7 @@ end
 $$;
 
 -- filter_check: refuses predicates and an action that cannot be read.
+-- Grant: none
 create or replace function bellhop.filter_check(action text, predicates jsonb) returns void
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
@@ -189,6 +195,7 @@ end
 $$;
 
 -- filter_add: adds a rule, and returns its id.
+-- Grant: operator
 create or replace function bellhop.filter_add(action text, predicates jsonb default '[]', priority integer default 0, reason text default '') returns text
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
@@ -200,6 +207,7 @@ end
 $$;
 
 -- filter_replace: puts a rule in the place of the one with this id, or adds it under that; its watermark is a new one.
+-- Grant: operator
 create or replace function bellhop.filter_replace(id text, action text, predicates jsonb default '[]', priority integer default 0, reason text default '') returns text
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
@@ -214,6 +222,7 @@ end
 $$;
 
 -- filter_delete: deletes a rule. Returns whether there was one.
+-- Grant: operator
 create or replace function bellhop.filter_delete(id text) returns boolean
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
@@ -221,16 +230,5 @@ as $$
 begin
   perform bellhop.filter_may();
   return filter_delete.id is not null and bellhop.filter_write(filter_delete.id, null, null, null, null) is not null;
-end
-$$;
-
-revoke all on function bellhop.filter_reject, bellhop.filter_look, bellhop.filter_trigger, bellhop.filter_write, bellhop.filter_may, bellhop.filter_check,
-  bellhop.filter_add, bellhop.filter_replace, bellhop.filter_delete from public;
-do $$
-begin
-  if exists (select from pg_roles where rolname = 'bellhop_scheduler') then
-    grant execute on function bellhop.filter_reject to bellhop_scheduler;
-    grant execute on function bellhop.filter_add, bellhop.filter_replace, bellhop.filter_delete to bellhop_operator;
-  end if;
 end
 $$;

@@ -1,5 +1,6 @@
 -- graph: the jobs that are connected with one by dependencies, in whatever direction, of at most so many that are looked at. Of jobs
 -- that the caller sees: readers all, submitters their own. Indexes: dependency's primary key; dependency_needs; the queue's primary key.
+-- Grant: submitter reader operator scheduler
 create or replace function bellhop.graph(of bigint, most bigint)
 returns table (id bigint, key text, type text, state text, exit_code integer, error text, waiting_for text)
 language sql stable security definer
@@ -21,6 +22,7 @@ as $$
 $$;
 
 -- edges: the dependencies among these jobs, of those that the caller sees. Indexes: dependency's primary key; the queue's.
+-- Grant: submitter reader operator scheduler
 create or replace function bellhop.edges(ids bigint[]) returns table (job bigint, needs bigint, wanted text[], met boolean)
 language sql stable security definer
 set search_path = pg_catalog, bellhop, pg_temp
@@ -32,13 +34,4 @@ as $$
     from bellhop.dependency d
    where d.job = any (array(select s.id from seen s)) and d.needs = any (array(select s.id from seen s))
    order by d.job, d.needs
-$$;
-
-revoke all on function bellhop.graph, bellhop.edges from public;
-do $$
-begin
-  if exists (select from pg_roles where rolname = 'bellhop_scheduler') then
-    grant execute on function bellhop.graph, bellhop.edges to bellhop_submitter, bellhop_reader, bellhop_operator, bellhop_scheduler;
-  end if;
-end
 $$;

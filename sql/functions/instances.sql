@@ -1,5 +1,6 @@
 -- stop: what instances are told to do. Only those that were there when it was
 -- said: a command that lay in the queue ends nobody who came after it.
+-- Grant: scheduler
 create or replace function bellhop.stop_instances(name text, now boolean, said timestamptz) returns integer
 language plpgsql volatile security definer
 set search_path = pg_catalog, bellhop, pg_temp
@@ -15,14 +16,5 @@ begin
   get diagnostics n = row_count;
   perform pg_notify('bellhop_due', '');
   return n;
-end
-$$;
-
-revoke all on function bellhop.stop_instances from public;
-do $$
-begin
-  if exists (select from pg_roles where rolname = 'bellhop_scheduler') then
-    grant execute on function bellhop.stop_instances to bellhop_scheduler;
-  end if;
 end
 $$;

@@ -1,5 +1,6 @@
 -- lock_beside: what a forecast knows of jobs without locks: which run, each with how many slots (an MSQ job has one for each item that
 -- an agent has), and the first `most` that wait for a slot. For readers. Indexes: jobqueue_taken; jobqueue_ready, a probe for each type.
+-- Grant: reader scheduler
 create or replace function bellhop.lock_beside(most integer)
 returns table (job bigint, type text, priority integer, slots integer, age float8, runs float8)
 language sql stable security definer
@@ -31,13 +32,4 @@ as $$
        order by j.priority, j.id limit lock_beside.most) f
     where t.type is not null and not exists (select from bellhop.paused p where p.type in (t.type, ''))
     order by f.priority, f.id limit lock_beside.most)
-$$;
-
-revoke all on function bellhop.lock_beside from public;
-do $$
-begin
-  if exists (select from pg_roles where rolname = 'bellhop_scheduler') then
-    grant execute on function bellhop.lock_beside to bellhop_reader, bellhop_scheduler;
-  end if;
-end
 $$;

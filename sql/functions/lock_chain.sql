@@ -1,6 +1,7 @@
 -- lock_holders: who holds a lock that does not go together with one of those that are wanted, a row for each pair. Names meet by
 -- equality, and only wildcards and big are compared with all: so a job with 10,000 locks is compared with 10,000 held in a moment.
 -- Index: lock_grant's primary key, all of which is read once.
+-- Grant: scheduler
 create or replace function bellhop.lock_holders(wants text[]) returns table (job bigint, since timestamptz, want text, held text)
 language plpgsql stable -- and not sql: it is made before the view that it reads
 set search_path = pg_catalog, pg_temp
@@ -33,6 +34,7 @@ $$;
 -- wanted_locks: the locks that a ready job needs. What its agent wants for it stands in no row of its own: that is the lock that its
 -- waiting_for names, or else the one behind which it waits, exclusively. A level of which its row says something is left as it is: a
 -- job that shares a lock may wait behind it, because it is kept for another.
+-- Grant: scheduler
 create or replace function bellhop.wanted_locks(locks text[], waiting_for text, behind text) returns text[]
 language sql immutable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -50,6 +52,7 @@ $$;
 -- at each link the lowest id. First comes a job that it needs, then who holds a lock that it needs or asked for, then whoever is
 -- reserved for. why: the lock that the blocker holds; NULL: the job before needs it to have ended.
 -- Indexes: jobqueue's and dependency's primary keys.
+-- Grant: none
 create or replace function bellhop.blockers(id bigint) returns table (n integer, job bigint, type text, state text, since timestamptz, why text)
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
@@ -98,6 +101,7 @@ end
 $$;
 
 -- chain: the blockers of a job in words, from its own down to the one that waits for no other; NULL where there are not two at least.
+-- Grant: none
 create or replace function bellhop.chain(id bigint) returns text
 language sql stable
 set search_path = pg_catalog, pg_temp
@@ -107,13 +111,4 @@ as $$
            coalesce(' and holds ' || case when b.state in ('assigned', 'running') then b.why end, ' and comes first with ' || b.why, '')),
            '; that one waits for ' order by b.n) end
     from bellhop.blockers(chain.id) b
-$$;
-
-revoke all on function bellhop.lock_holders, bellhop.wanted_locks, bellhop.blockers, bellhop.chain from public;
-do $$
-begin
-  if exists (select from pg_roles where rolname = 'bellhop_scheduler') then
-    grant execute on function bellhop.lock_holders, bellhop.wanted_locks to bellhop_scheduler;
-  end if;
-end
 $$;

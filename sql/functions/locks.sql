@@ -27,6 +27,7 @@ create or replace view bellhop.lockable_row as
 
 -- locks_clash: whether a lock that is wanted does not go together with one that is held: scheduler/lock says the same (Conflicts),
 -- and a test compares the two. What is unknown (?) never forbids.
+-- Grant: scheduler
 create or replace function bellhop.locks_clash(want text, level text, name text, mode text) returns boolean
 language sql immutable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -44,6 +45,7 @@ $$;
 -- first_behind: the jobs that come first of those that wait behind a lock: one of each type is looked up, and the most urgent of
 -- them taken; so often as asked for, and none of some types. Index: jobqueue_locked, one probe for each type.
 drop function if exists bellhop.first_behind(text, integer);
+-- Grant: scheduler
 create or replace function bellhop.first_behind(lock text, most integer, but_types text[]) returns table (job bigint, fence bigint, locks text[])
 language plpgsql volatile -- and not sql: its plans are kept
 set search_path = pg_catalog, pg_temp
@@ -75,6 +77,7 @@ $$;
 
 -- idle_turn: since when a turn must stand to count for nothing: nobody has room for such a job, or its type is paused. Whoever can
 -- start does not wait for it.
+-- Grant: scheduler
 create or replace function bellhop.idle_turn(since timestamptz) returns boolean
 language sql volatile
 set search_path = pg_catalog, pg_temp
@@ -82,6 +85,7 @@ as $$ select idle_turn.since < clock_timestamp() - interval '2 s' $$;
 
 -- waited_for: the locks behind which jobs wait, at most so many of those that come beyond one. Index: jobqueue_locked, one probe for each.
 drop function if exists bellhop.waited_for(integer);
+-- Grant: scheduler
 create or replace function bellhop.waited_for(most integer, beyond text default '') returns table (behind text)
 language sql stable
 set search_path = pg_catalog, pg_temp
@@ -101,6 +105,7 @@ $$;
 
 -- lock_queue: who holds which lock, and the first of those who wait behind each, in their order; under no lock those that the next
 -- pass looks at. For readers. Indexes: lock_grant's; jobqueue_locked, a probe for each lock that is waited for, and each type there.
+-- Grant: reader scheduler
 create or replace function bellhop.lock_queue(most integer)
 returns table (level text, name text, mode text, what text, job bigint, type text, instance bigint, since timestamptz, place bigint, waiting_for text)
 language sql stable security definer
@@ -139,6 +144,7 @@ as $$
 $$;
 
 -- lock_reservations: the jobs that are reserved for, 200 at the most: nothing younger starts that would be in their way. For readers.
+-- Grant: reader scheduler
 create or replace function bellhop.lock_reservations() returns setof bigint
 language sql stable security definer
 set search_path = pg_catalog, bellhop, pg_temp
@@ -147,6 +153,7 @@ as $$
 $$;
 
 -- lock_places: how many may have a limit's place at once; NULL: it is no limit.
+-- Grant: scheduler
 create or replace function bellhop.lock_places(level text, name text) returns numeric
 language sql stable
 set search_path = pg_catalog, pg_temp
@@ -163,6 +170,7 @@ $$;
 -- say what they want nothing is known here: they go one by one. At most so many of each lock, as many as may start now.
 -- Returns the types of these jobs. Called under the advisory lock of passes, so that two never hand on the same lock.
 drop function if exists bellhop.pass_locks();
+-- Grant: scheduler
 create or replace function bellhop.pass_locks(most integer default 32) returns text[]
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -240,6 +248,7 @@ $$;
 -- whose turn nobody takes, are looked at anew: the first behind each such lock gets a turn. One probe for each lock that is waited
 -- for, of those given. Returns how many there were. Index: jobqueue_locked.
 drop function if exists bellhop.find_lost_turns(integer);
+-- Grant: scheduler
 create or replace function bellhop.find_lost_turns(locks text[]) returns integer
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -273,6 +282,7 @@ $$;
 -- heads_behind: of each type and priority the oldest job of those that wait behind a lock, or ('') of those that the next pass looks
 -- at. Waiting betters priorities, so that any of them may be the first by now. No row is locked. Index: jobqueue_locked, one probe
 -- for each type and priority.
+-- Grant: scheduler
 create or replace function bellhop.heads_behind(lock text) returns table (job bigint, since timestamptz)
 language plpgsql stable -- and not sql: its plans are kept
 set search_path = pg_catalog, pg_temp
@@ -300,6 +310,7 @@ $$;
 -- is_served: whether some host may start a job of a type: nothing is kept free for one that is paused everywhere, or that no host
 -- which is up would take. Reserved for it is then as soon as one would.
 drop function if exists bellhop.is_served(text);
+-- Grant: scheduler
 create or replace function bellhop.is_served(type text, job bigint) returns boolean
 language sql stable
 set search_path = pg_catalog, pg_temp
@@ -320,6 +331,7 @@ $$;
 
 -- locks_upkeep: what the safety scan sees to, of 1,000 locks at once: of more, each scan sees the next. reserve_after: in ms; 0: nobody
 -- is reserved for. Returns whether any job with locks is ready, or holds some.
+-- Grant: scheduler
 create or replace function bellhop.locks_upkeep(reserve_after bigint) returns boolean
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -369,13 +381,9 @@ begin
   return true;
 end
 $$;
-
-revoke all on function bellhop.heads_behind, bellhop.locks_clash, bellhop.lock_queue, bellhop.lock_reservations, bellhop.waited_for, bellhop.first_behind, bellhop.idle_turn, bellhop.is_served, bellhop.lock_places, bellhop.pass_locks, bellhop.find_lost_turns, bellhop.locks_upkeep from public;
 do $$
 begin
   if exists (select from pg_roles where rolname = 'bellhop_scheduler') then
-    grant execute on function bellhop.heads_behind, bellhop.locks_clash, bellhop.lock_queue, bellhop.lock_reservations, bellhop.waited_for, bellhop.first_behind, bellhop.idle_turn, bellhop.is_served, bellhop.lock_places, bellhop.pass_locks, bellhop.find_lost_turns, bellhop.locks_upkeep to bellhop_scheduler;
-    grant execute on function bellhop.lock_queue, bellhop.lock_reservations to bellhop_reader;
     grant select, update on bellhop.lockable_row to bellhop_scheduler;
     grant select on bellhop.lock to bellhop_reader, bellhop_scheduler;
   end if;

@@ -1,6 +1,7 @@
 -- lock_scene: what a forecast is made of: who holds which locks, and the first who wait behind each lock, some `most` together,
 -- so that a look at many locks costs what one at few does; and the job that is asked about (mine), also where so many are before
 -- it that its place is 0. For readers. Indexes: those of bellhop.lock_queue; the primary key, one probe for each job.
+-- Grant: reader scheduler
 create or replace function bellhop.lock_scene(most integer, mine bigint default 0)
 returns table (job bigint, type text, priority integer, locks text[], behind text, place bigint, holds boolean, age float8, runs float8)
 language sql stable security definer
@@ -29,13 +30,4 @@ as $$
          extract(epoch from statement_timestamp() - j.created_at)::float8,
          extract(epoch from statement_timestamp() - coalesce(j.attempt_at, j.started_at, statement_timestamp()))::float8
     from jobs k join bellhop.jobqueue j on j.id = k.job
-$$;
-
-revoke all on function bellhop.lock_scene from public;
-do $$
-begin
-  if exists (select from pg_roles where rolname = 'bellhop_scheduler') then
-    grant execute on function bellhop.lock_scene to bellhop_reader, bellhop_scheduler;
-  end if;
-end
 $$;

@@ -1,6 +1,7 @@
 -- lock_heads: the locks that are held or waited for, those first behind which most jobs wait, some `most`: who has it and since when, how
 -- many wait (1,000 are counted), and for how many seconds the oldest does. Of at most 100 locks the waiting are counted. For
 -- readers. Indexes: lock_grant's; jobqueue_locked, a probe for each lock and up to 1,000 rows behind it.
+-- Grant: reader scheduler
 create or replace function bellhop.lock_heads(most integer)
 returns table (level text, name text, mode text, holders bigint, job bigint, held float8, waiting bigint, oldest float8)
 language sql stable security definer
@@ -28,13 +29,4 @@ as $$
     from waited w where not exists (select from held h where h.level = w.level and h.name = w.name)
    order by 7 desc, 8 desc nulls last, 1, 2
    limit lock_heads.most
-$$;
-
-revoke all on function bellhop.lock_heads from public;
-do $$
-begin
-  if exists (select from pg_roles where rolname = 'bellhop_scheduler') then
-    grant execute on function bellhop.lock_heads to bellhop_reader, bellhop_scheduler;
-  end if;
-end
 $$;

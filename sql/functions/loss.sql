@@ -1,4 +1,5 @@
 -- loss_seen: an operator has read what was lost in failovers; nobody is told of it any more. It gives how many entries those were.
+-- Grant: operator scheduler
 create or replace function bellhop.loss_seen() returns integer
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
@@ -9,14 +10,5 @@ begin
   update bellhop.loss l set seen_at = clock_timestamp(), seen_by = bellhop.actor() where l.seen_at is null;
   get diagnostics n = row_count;
   return n;
-end
-$$;
-
-revoke all on function bellhop.loss_seen from public;
-do $$
-begin
-  if exists (select from pg_roles where rolname = 'bellhop_scheduler') then
-    grant execute on function bellhop.loss_seen to bellhop_operator, bellhop_scheduler;
-  end if;
 end
 $$;

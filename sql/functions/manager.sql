@@ -1,6 +1,7 @@
 -- manager: stops or starts the scheduling of workflows: of the instances of a name, or of all ('') and those that come later. What
 -- runs goes on, runs by hand start, and events are kept meanwhile; slots that pass are missed (catch_up). Returns how many live
 -- instances start workflows now.
+-- Grant: operator scheduler
 create or replace function bellhop.manager(what text, name text default '') returns integer
 language plpgsql volatile security definer
 set search_path = pg_catalog, bellhop, pg_temp
@@ -31,14 +32,5 @@ begin
   end if;
   perform pg_notify('bellhop_due', '');
   return (select count(*) from bellhop.instance i where i.state = 'live' and bellhop.starts_workflows(i.id));
-end
-$$;
-
-revoke all on function bellhop.manager from public;
-do $$
-begin
-  if exists (select from pg_roles where rolname = 'bellhop_scheduler') then
-    grant execute on function bellhop.manager to bellhop_operator, bellhop_scheduler;
-  end if;
 end
 $$;

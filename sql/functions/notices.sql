@@ -3,6 +3,7 @@
 
 -- end_told: a run has ended so, or was skipped: somebody may want to know. Nothing in it can fail, whatever a definition holds:
 -- outcomes are written by the same statement. Index: workflow's primary key.
+-- Grant: scheduler
 create or replace function bellhop.end_told(run bigint, called text, state text, reason text) returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -19,6 +20,7 @@ end
 $$;
 
 -- notice_free: whether a message is nobody's: who had it is gone, or it is this instance's own.
+-- Grant: scheduler
 create or replace function bellhop.notice_free(holder bigint, me bigint) returns boolean
 language sql stable
 set search_path = pg_catalog, pg_temp
@@ -27,6 +29,7 @@ as $$
 $$;
 
 -- tells_of: whether who can send this list can send a message that needs that. Who obeys any command of the database knows each name.
+-- Grant: reader operator scheduler
 create or replace function bellhop.tells_of(tells text[], needs text) returns boolean
 language sql immutable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -37,6 +40,7 @@ $$;
 -- notices_next: in how many ms this instance has something to send, or to give up; NULL: nothing. What it has taken does not count, but for
 -- what is not among those under way; nor do receivers that have no room. Index: notice_receiver, one receiver after the other; notice_until.
 drop function if exists bellhop.notices_next(bigint);
+-- Grant: scheduler
 create or replace function bellhop.notices_next(me bigint, under bigint[] default null, no_room text[] default '{}') returns bigint
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
@@ -69,6 +73,7 @@ end
 $$;
 
 -- notice_rule_refused: a rule that names no end of a run, or nobody who would be told, is none.
+-- Grant: none
 create or replace function bellhop.notice_rule_refused(statuses text[], mail text[], webhook text, command text[]) returns void
 language plpgsql immutable
 set search_path = pg_catalog, pg_temp
@@ -84,6 +89,7 @@ $$;
 
 -- notice_rule_add: a rule for the runs of a project, or of workflows whose names begin so, or all. Returns its id.
 drop function if exists bellhop.notice_rule_add(text, text, text[], text[], text, text[], interval);
+-- Grant: operator scheduler
 create or replace function bellhop.notice_rule_add(project text default '', prefix text default '', statuses text[] default '{failed}',
                                                    mail text[] default '{}', webhook text default null, command text[] default '{}',
                                                    unless_success_within interval default null, active boolean default true) returns bigint
@@ -107,6 +113,7 @@ $$;
 -- notice_rule_change: what a rule is from now on, all of it; active as it was where nothing is said of that. With a version: only where
 -- that is the present one. Whether there is such a rule.
 drop function if exists bellhop.notice_rule_change(bigint, text, text, text[], text[], text, text[], interval);
+-- Grant: operator scheduler
 create or replace function bellhop.notice_rule_change(id bigint, project text default '', prefix text default '', statuses text[] default '{failed}',
                                                       mail text[] default '{}', webhook text default null, command text[] default '{}',
                                                       unless_success_within interval default null,
@@ -138,6 +145,7 @@ end
 $$;
 
 -- notice_rule_delete: whether there was such a rule. What is waiting to be sent goes out all the same.
+-- Grant: operator scheduler
 create or replace function bellhop.notice_rule_delete(id bigint) returns boolean
 language plpgsql volatile security definer
 set search_path = pg_catalog, bellhop, pg_temp
@@ -151,6 +159,7 @@ $$;
 
 -- notice_rule_test: each whom a rule names gets a message that says it is a test, of no run; it is tried for an hour. Those of a week ago are forgotten. The messages; NULL: there is
 -- no such rule.
+-- Grant: operator scheduler
 create or replace function bellhop.notice_rule_test(id bigint) returns bigint[]
 language plpgsql volatile security definer
 set search_path = pg_catalog, bellhop, pg_temp
@@ -185,6 +194,7 @@ $$;
 
 -- notice_again: a message that was given up, or is waiting for its next try, is sent at once; one that was sent is not. Returns its
 -- status before; NULL: there is no such message. A URL that was gone is posted to once more.
+-- Grant: operator scheduler
 create or replace function bellhop.notice_again(id bigint) returns text
 language plpgsql volatile security definer
 set search_path = pg_catalog, bellhop, pg_temp
@@ -203,16 +213,5 @@ begin
     perform pg_notify('bellhop_due', '');
   end if;
   return was;
-end
-$$;
-
-revoke all on function bellhop.notice_rule_refused, bellhop.end_told, bellhop.notice_free, bellhop.tells_of, bellhop.notices_next, bellhop.notice_rule_add, bellhop.notice_rule_change, bellhop.notice_rule_delete, bellhop.notice_rule_test, bellhop.notice_again from public;
-do $$
-begin
-  if exists (select from pg_roles where rolname = 'bellhop_scheduler') then
-    grant execute on function bellhop.end_told, bellhop.notice_free, bellhop.tells_of, bellhop.notices_next to bellhop_scheduler;
-    grant execute on function bellhop.tells_of to bellhop_reader, bellhop_operator;
-    grant execute on function bellhop.notice_rule_add, bellhop.notice_rule_change, bellhop.notice_rule_delete, bellhop.notice_rule_test, bellhop.notice_again to bellhop_operator, bellhop_scheduler;
-  end if;
 end
 $$;

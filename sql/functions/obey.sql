@@ -1,6 +1,7 @@
 -- obey: carry out the commands that wait in the queue, the most urgent first.
 -- Returns how many there were. Index: jobqueue_ready. It takes the place of that of migration 0008, which waited for a
 -- job that somebody has in hand, and every other command with it.
+-- Grant: scheduler
 create or replace function bellhop.obey(me bigint) returns integer
 language plpgsql volatile
 set search_path = pg_catalog, bellhop, pg_temp

@@ -1,4 +1,5 @@
 -- operation_states: the states in which a verb changes a job.
+-- Grant: scheduler
 create or replace function bellhop.operation_states(verb text) returns text[]
 language sql immutable strict parallel safe
 set search_path = pg_catalog, pg_temp
@@ -12,6 +13,7 @@ as $$
 $$;
 
 -- operation_fits: whether a verb changes such a job: it is in one of these states, and release is for held ones, hold for others.
+-- Grant: scheduler
 create or replace function bellhop.operation_fits(verb text, may text[], state text, held boolean) returns boolean
 language sql immutable parallel safe
 begin atomic
@@ -20,6 +22,7 @@ end;
 
 -- operation_jobs: what a filter lets through behind an id, of what a snapshot shows, in the order of ids. Parsed when it is made, so that it is
 -- expanded where it is called and a limit there ends the walk. Index: the primary key.
+-- Grant: scheduler
 create or replace function bellhop.operation_jobs(filter jsonb, plan pg_snapshot, past bigint)
 returns table (id bigint, key text, type text, state text, held boolean)
 language sql stable
@@ -43,6 +46,7 @@ begin atomic
 end;
 
 -- operation_role: refuses who is no operator.
+-- Grant: scheduler
 create or replace function bellhop.operation_role() returns text
 language plpgsql stable
 set search_path = pg_catalog, bellhop, pg_temp
@@ -58,6 +62,7 @@ $$;
 
 -- operation_plan: plans an order for what a filter lets through now, and counts it. An empty filter is a mistake; {"all": true} says it is none.
 -- What nobody started within a week, and what has been over for 90 days, is forgotten meanwhile.
+-- Grant: operator scheduler
 create or replace function bellhop.operation_plan(verb text, filter jsonb, priority integer default null) returns bigint
 language plpgsql volatile security definer
 set search_path = pg_catalog, bellhop, pg_temp
@@ -116,6 +121,7 @@ end
 $$;
 
 -- operation_start, operation_stop: let it run, or go on; end it after the batch that is under way. NULL: there is none.
+-- Grant: operator scheduler
 create or replace function bellhop.operation_start(id bigint) returns text
 language plpgsql volatile security definer
 set search_path = pg_catalog, bellhop, pg_temp
@@ -132,6 +138,7 @@ begin
 end
 $$;
 
+-- Grant: operator scheduler
 create or replace function bellhop.operation_stop(id bigint) returns text
 language plpgsql volatile security definer
 set search_path = pg_catalog, bellhop, pg_temp
@@ -149,6 +156,7 @@ $$;
 
 -- operation_one: carries a verb out on one job, whose row the caller has locked; gives why it could not. Empty: somebody has a job that
 -- hangs on it, and it is to be tried later: a batch waits for nobody, but for a moment.
+-- Grant: scheduler
 create or replace function bellhop.operation_one(o bellhop.operation, job bigint) returns text
 language plpgsql volatile
 set search_path = pg_catalog, bellhop, pg_temp
@@ -173,6 +181,7 @@ $$;
 -- operation_step: the next batch, in one transaction with how far it is: whoever dies, nothing is done twice or forgotten. Jobs that another
 -- transaction has, or whose dependents it has, are left, and come at the end, as often as 50 times in a row in vain. Two who do it at once wait for
 -- one another. Returns the state it has then; waiting: it is running, and there is nothing to do for a moment.
+-- Grant: operator scheduler
 create or replace function bellhop.operation_step(id bigint, most integer default 1000) returns text
 language plpgsql volatile security definer
 set search_path = pg_catalog, bellhop, pg_temp
@@ -259,6 +268,7 @@ $$;
 
 -- operation_undo: makes jobs what they were that nobody changed since: hold, priority, and what was cancelled before it began, unless others
 -- need it, or it needs others that it has not got, or another has its key now. Gives how many; NULL: there is no such operation.
+-- Grant: operator scheduler
 create or replace function bellhop.operation_undo(id bigint) returns bigint
 language plpgsql volatile security definer
 set search_path = pg_catalog, bellhop, pg_temp
@@ -327,16 +337,11 @@ create or replace view bellhop.seen_operation with (security_barrier) as
     from bellhop.operation o;
 
 revoke all on bellhop.seen_operation from public;
-revoke all on function bellhop.operation_fits, bellhop.operation_states, bellhop.operation_jobs, bellhop.operation_role, bellhop.operation_plan, bellhop.operation_start,
-  bellhop.operation_stop, bellhop.operation_one, bellhop.operation_step, bellhop.operation_undo from public;
 do $$
 begin
   if exists (select from pg_roles where rolname = 'bellhop_scheduler') then
-    grant execute on function bellhop.operation_plan, bellhop.operation_start, bellhop.operation_stop, bellhop.operation_step, bellhop.operation_undo
-      to bellhop_operator, bellhop_scheduler;
     revoke select on bellhop.operation from bellhop_reader;
     grant select on bellhop.seen_operation to bellhop_reader, bellhop_scheduler;
-    grant execute on function bellhop.operation_fits, bellhop.operation_states, bellhop.operation_jobs, bellhop.operation_role, bellhop.operation_one to bellhop_scheduler;
   end if;
 end
 $$;

@@ -1,4 +1,5 @@
 -- pause: nothing of a type starts any more (NULL: nothing at all). What runs goes on.
+-- Grant: operator scheduler
 create or replace function bellhop.pause(type text default null) returns void
 language plpgsql volatile security definer
 set search_path = pg_catalog, bellhop, pg_temp
@@ -14,6 +15,7 @@ end
 $$;
 
 -- resume: what was paused may start (NULL: everything). Returns whether it was paused.
+-- Grant: operator scheduler
 create or replace function bellhop.resume(type text default null) returns boolean
 language plpgsql volatile security definer
 set search_path = pg_catalog, bellhop, pg_temp
@@ -28,14 +30,5 @@ begin
   perform pg_notify('bellhop_due', '');
   perform bellhop.kick();
   return was;
-end
-$$;
-
-revoke all on function bellhop.pause, bellhop.resume from public;
-do $$
-begin
-  if exists (select from pg_roles where rolname = 'bellhop_scheduler') then
-    grant execute on function bellhop.pause, bellhop.resume to bellhop_operator, bellhop_scheduler;
-  end if;
 end
 $$;

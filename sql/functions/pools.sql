@@ -2,6 +2,7 @@
 
 -- start_ahead: as many of them as given may start, in their order. One that somebody has locked is passed over. Returns how many
 -- there were. Index: attached_ahead; the queue's primary key.
+-- Grant: scheduler
 create or replace function bellhop.start_ahead(attachment bigint, most integer) returns integer
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -33,6 +34,7 @@ $$;
 
 -- refill_pools: these jobs have ended in this transaction: the places of those that had one go to rows that were taken ahead, no more
 -- than the pool has. Whatever it misses, the next turn finds. Returns how many may start. Index: attached_job; attached_live.
+-- Grant: scheduler
 create or replace function bellhop.refill_pools(ids bigint[]) returns integer
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -62,12 +64,14 @@ end
 $$;
 
 -- taken_ahead: how many rows are taken beyond the pool, at the most.
+-- Grant: scheduler
 create or replace function bellhop.taken_ahead() returns integer
 language sql immutable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$ select 256 $$;
 
 -- rows_rate: how many rows of an attachment end in a second; NULL: none has ended in the last minute, or too few.
+-- Grant: reader scheduler
 create or replace function bellhop.rows_rate(rate real, since timestamptz, ended integer) returns real
 language sql stable
 set search_path = pg_catalog, pg_temp
@@ -76,14 +80,4 @@ as $$
               when rows_rate.rate is not null then rows_rate.rate
               when rows_rate.ended > 0 and s.seconds >= 1 then (rows_rate.ended / s.seconds)::real end
     from (select extract(epoch from clock_timestamp() - rows_rate.since) as seconds) s
-$$;
-
-revoke all on function bellhop.start_ahead, bellhop.refill_pools, bellhop.taken_ahead, bellhop.rows_rate from public;
-do $$
-begin
-  if exists (select from pg_roles where rolname = 'bellhop_scheduler') then
-    grant execute on function bellhop.start_ahead, bellhop.refill_pools, bellhop.taken_ahead, bellhop.rows_rate to bellhop_scheduler;
-    grant execute on function bellhop.rows_rate to bellhop_reader;
-  end if;
-end
 $$;

@@ -3,6 +3,7 @@
 -- succeeded and whose files are not deleted yet, and none of a row of an attached table that is not told yet what became of it.
 -- A step goes by the end of its run. Gives who they were; with whole, as the archive has them (bellhop.as_archived), and so the runs
 -- of which no step is left.
+-- Grant: operator scheduler
 create or replace function bellhop.prune_jobs(since timestamptz, until timestamptz, states text[], past bigint, most integer, rjm boolean, whole boolean)
 returns table (job bigint, "row" jsonb)
 language plpgsql volatile security definer
@@ -49,6 +50,7 @@ end
 $$;
 
 -- prune: those that are over for longer than a time. last is NULL when there are no more.
+-- Grant: operator scheduler
 create or replace function bellhop.prune(older_than interval, states text[], past bigint, most integer, rjm boolean default false,
                                          out deleted integer, out last bigint)
 language sql volatile security definer
@@ -62,6 +64,7 @@ $$;
 -- retention does (bellhop.archived).
 -- It is the caller who writes there, by its own rights, and not the owner of this schema: whose table that is, and what its
 -- triggers do, is the caller's choice. last is NULL when there are no more.
+-- Grant: operator scheduler
 create or replace function bellhop.prune_into(archive text, since timestamptz, until timestamptz, states text[], past bigint, most integer,
                                               out deleted integer, out last bigint)
 language plpgsql volatile
@@ -83,6 +86,7 @@ $$;
 
 -- runs_forgotten: deletes these runs, of which no step is left, whose rows the caller has locked, with their first and last jobs, their
 -- events and messages. An event that is forgotten so may come again.
+-- Grant: scheduler
 create or replace function bellhop.runs_forgotten(ids bigint[]) returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -95,15 +99,5 @@ begin
   delete from bellhop.event e using bellhop.run r where r.id = any (ids) and e.workflow = r.workflow and e.event = r.event and e.run = r.id;
   delete from bellhop.notice n where n.run = any (ids) and n.status <> 'waiting'; -- what is still to be sent says itself how it was
   delete from bellhop.run r where r.id = any (ids);
-end
-$$;
-
-revoke all on function bellhop.prune_jobs, bellhop.prune, bellhop.prune_into, bellhop.runs_forgotten from public;
-do $$
-begin
-  if exists (select from pg_roles where rolname = 'bellhop_operator') then
-    grant execute on function bellhop.runs_forgotten to bellhop_scheduler;
-    grant execute on function bellhop.prune_jobs, bellhop.prune, bellhop.prune_into to bellhop_operator, bellhop_scheduler;
-  end if;
 end
 $$;

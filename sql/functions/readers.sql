@@ -4,6 +4,7 @@
 -- reason_of: the part of an error that no agent wrote, and no query. An error without a reason of its own has been
 -- written by SQL, or by a bellhop that did not part the two: then what follows the exit status is left out. A reason
 -- that the error does not begin with is that of an earlier error.
+-- Grant: submitter reader scheduler
 create or replace function bellhop.reason_of(error text, reason text) returns text
 language sql immutable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -81,12 +82,10 @@ create or replace view bellhop.payload with (security_barrier) as
       or j.submitted_by = any ((select bellhop.own_roles())::text[]);
 
 revoke all on bellhop.every_job, bellhop.lost, bellhop.job_log, bellhop.payload from public;
-revoke all on function bellhop.reason_of from public;
 do $$
 begin
   if exists (select from pg_roles where rolname = 'bellhop_scheduler') then
     grant select on bellhop.every_job to bellhop_reader, bellhop_scheduler;
-    grant execute on function bellhop.reason_of to bellhop_submitter, bellhop_reader, bellhop_scheduler;
     grant select on bellhop.lost to bellhop_submitter, bellhop_reader, bellhop_scheduler;
     grant select on bellhop.job_log to bellhop_submitter, bellhop_operator, bellhop_scheduler;
     grant select on bellhop.payload to bellhop_submitter, bellhop_operator, bellhop_scheduler;

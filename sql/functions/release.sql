@@ -1,6 +1,7 @@
 -- release: a held job may run, also one whose state does not say held (it came with triggers
 -- disabled), and so may all that need it, by way of others too; they wait for what they need.
 -- Its submitter may, and operators; of those that need it, its submitter frees his own. Returns the state that the job has now.
+-- Grant: submitter operator scheduler
 create or replace function bellhop.release(id bigint) returns text
 language plpgsql volatile security definer
 set search_path = pg_catalog, bellhop, pg_temp
@@ -40,14 +41,5 @@ begin
   end if;
   select j.state into now_is from bellhop.jobqueue j where j.id = release.id;
   return now_is;
-end
-$$;
-
-revoke all on function bellhop.release from public;
-do $$
-begin
-  if exists (select from pg_roles where rolname = 'bellhop_scheduler') then
-    grant execute on function bellhop.release to bellhop_submitter, bellhop_operator, bellhop_scheduler;
-  end if;
 end
 $$;

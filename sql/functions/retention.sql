@@ -1,6 +1,7 @@
 -- Retention: what was over long ago is deleted, in small transactions, by one instance at a time, beside the hot path.
 
 -- retention_begin: whether this instance is to make a pass now: the last one was so long ago, and nobody is at it.
+-- Grant: scheduler
 create or replace function bellhop.retention_begin(me bigint, every interval) returns boolean
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -17,6 +18,7 @@ end
 $$;
 
 -- retention_goes_on: whether this instance is still the one; so much more is deleted. Over: it has ended its pass.
+-- Grant: scheduler
 create or replace function bellhop.retention_goes_on(me bigint, more bigint, over boolean) returns boolean
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -31,6 +33,7 @@ end
 $$;
 
 -- as_archived: these jobs as the archive has them: their rows, with their attempts and their log.
+-- Grant: scheduler
 create or replace function bellhop.as_archived(ids bigint[]) returns table (job bigint, "row" jsonb)
 language sql stable
 set search_path = pg_catalog, pg_temp
@@ -43,6 +46,7 @@ $$;
 
 -- runs_as_archived: these runs as the archive has them, under the id of the dummy that ends them: their rows, with the event that
 -- started them and the messages of how they ended. Index: the primary keys; notice_run.
+-- Grant: scheduler
 create or replace function bellhop.runs_as_archived(ids bigint[]) returns table (job bigint, "row" jsonb)
 language sql stable
 set search_path = pg_catalog, pg_temp
@@ -55,6 +59,7 @@ $$;
 
 -- archived: these jobs, or runs, are written to a table of the user's, (job bigint, "row" jsonb).
 drop function if exists bellhop.archived(bigint[], text);
+-- Grant: scheduler
 create or replace function bellhop.archived(ids bigint[], archive text, runs boolean) returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -68,6 +73,7 @@ end
 $$;
 
 -- jobs_forgotten: deletes these jobs, whose rows the caller has locked, with what is kept of them. Returns how many.
+-- Grant: scheduler
 create or replace function bellhop.jobs_forgotten(ids bigint[]) returns integer
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -96,6 +102,7 @@ $$;
 -- say of their type and state, or of their state (type ''); none: for ever. One with a key only where keyed says after how long (ms;
 -- NULL: never): while it is there, its key is taken. Steps of runs stay with their run, and what others still need stays. last is NULL where
 -- there is nothing behind that could be old enough. Index: the queue's primary key.
+-- Grant: scheduler
 create or replace function bellhop.retain_jobs(past bigint, most integer, types text[], states text[], ages bigint[], keyed bigint, archive text,
                                                out deleted integer, out last bigint)
 language plpgsql volatile
@@ -141,6 +148,7 @@ drop function if exists bellhop.prune_runs(interval, integer);
 -- retain_runs: of runs that were over for so long as is said of their state (ms; NULL, or nothing: for ever), the oldest first, at most so
 -- many jobs are deleted, and then the runs that have none left, with their events and messages. Where there are none any more, so are the
 -- versions of workflows that were deleted for longer than any run is kept. Returns how many jobs and runs. Index: run_ended_as.
+-- Grant: scheduler
 create or replace function bellhop.retain_runs(states text[], ages bigint[], most integer, archive text) returns integer
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -178,16 +186,5 @@ begin
        and not exists (select from bellhop.run r where r.workflow = p.workflow);
   end if;
   return n;
-end
-$$;
-
-revoke all on function bellhop.retention_begin, bellhop.retention_goes_on, bellhop.as_archived, bellhop.runs_as_archived, bellhop.archived, bellhop.jobs_forgotten,
-                       bellhop.retain_jobs, bellhop.retain_runs from public;
-do $$
-begin
-  if exists (select from pg_roles where rolname = 'bellhop_scheduler') then
-    grant execute on function bellhop.retention_begin, bellhop.retention_goes_on, bellhop.as_archived, bellhop.runs_as_archived, bellhop.archived, bellhop.jobs_forgotten,
-                              bellhop.retain_jobs, bellhop.retain_runs to bellhop_scheduler;
-  end if;
 end
 $$;

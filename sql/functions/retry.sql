@@ -1,4 +1,5 @@
 -- retry_attached: a retry of a row's job takes one of the places of its attachment.
+-- Grant: scheduler
 create or replace function bellhop.retry_attached(job bigint) returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -22,6 +23,7 @@ $$;
 
 -- passed_back: whoever was passed over because this job said skipped, and this job is tried again, waits for it anew, and so on
 -- down the graph. Returns their ids. Indexes: dependency_open, the primary key.
+-- Grant: scheduler
 create or replace function bellhop.passed_back(root bigint) returns bigint[]
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -60,6 +62,7 @@ $$;
 -- need that wants it) and are over are tried again after it, and so are those that went by theirs. Jobs that still wait for others wait for
 -- it anew. A job that this one waits for keeps its outcome and its needs: the two would wait for each other for ever. One that has begun,
 -- or is not the caller's to retry, stays as it is, and a warning says so. Indexes: dependency_needs; dependency's and jobqueue's primary keys.
+-- Grant: scheduler
 create or replace function bellhop.retry_along(root bigint) returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -125,6 +128,7 @@ $$;
 -- need again; for what it did not get, it waits. Jobs that wait for this one go on doing so; those that were passed over because it
 -- said skipped wait for it again, and those that went by its failure are tried again after it (retry_along).
 -- Its submitter may, and operators. Returns the state it has now, NULL when there is no such job.
+-- Grant: submitter operator scheduler
 create or replace function bellhop.retry(id bigint) returns text
 language plpgsql volatile security definer
 set search_path = pg_catalog, bellhop, pg_temp
@@ -176,15 +180,5 @@ begin
   select j.state into now_is from bellhop.jobqueue j where j.id = retry.id;
   perform bellhop.kick();
   return now_is;
-end
-$$;
-
-revoke all on function bellhop.retry_attached, bellhop.passed_back, bellhop.retry_along, bellhop.retry from public;
-do $$
-begin
-  if exists (select from pg_roles where rolname = 'bellhop_scheduler') then
-    grant execute on function bellhop.retry_attached, bellhop.passed_back, bellhop.retry_along to bellhop_scheduler;
-    grant execute on function bellhop.retry to bellhop_submitter, bellhop_operator, bellhop_scheduler;
-  end if;
 end
 $$;

@@ -1,6 +1,7 @@
 -- retry_behind: a job that is over gets a new attempt, and so do those behind it: whoever needs it, by way of others too, and is over; what
 -- they were given by one of these does not count any more. Those behind it that wait go on waiting, for these anew. Refused where one has
 -- begun, or may, with what these gave before. Returns how many are tried again; NULL: no such job. All or none. Indexes: dependency_needs; the primary key.
+-- Grant: operator scheduler
 create or replace function bellhop.retry_behind(id bigint) returns integer
 language plpgsql volatile security definer
 set search_path = pg_catalog, bellhop, pg_temp
@@ -66,14 +67,5 @@ begin
     perform pg_notify('bellhop_due', '');
   end if;
   return n;
-end
-$$;
-
-revoke all on function bellhop.retry_behind from public;
-do $$
-begin
-  if exists (select from pg_roles where rolname = 'bellhop_scheduler') then
-    grant execute on function bellhop.retry_behind to bellhop_operator, bellhop_scheduler;
-  end if;
 end
 $$;

@@ -5,6 +5,7 @@
 -- `inside`, which runs, cannot have, and may be blocked by another. locks are held while it runs: they stand in config too, so that
 -- the same again is known by that alone.
 drop function if exists bellhop.rjm_setup(text, text, text, text[], text[], bigint);
+-- Grant: submitter scheduler
 create or replace function bellhop.rjm_setup(id text, config text, prio text default 'n', blocks text[] default '{}', files text[] default '{}',
                                              inside bigint default null, locks text[] default null) returns bigint
 language plpgsql volatile security definer
@@ -80,14 +81,5 @@ begin
   end loop;
   insert into bellhop.dependency (job, needs) select c, new_id from unnest(children) c;
   return new_id;
-end
-$$;
-
-revoke all on function bellhop.rjm_setup from public;
-do $$
-begin
-  if exists (select from pg_roles where rolname = 'bellhop_submitter') then
-    grant execute on function bellhop.rjm_setup to bellhop_submitter, bellhop_scheduler;
-  end if;
 end
 $$;

@@ -9,6 +9,7 @@
 --   - NEW is never looked into here. Columns are read by name, as text, by the one statement that bellhop.columns_read makes.
 --   - Each table is named with its schema: a trigger's transition table may have any name, and hides an unqualified one.
 --   - Nothing depends on what the catalogs say of a column: a transaction may see them as they were before an ALTER TABLE.
+-- Grant: submitter operator scheduler
 create or replace function bellhop.row_event() returns trigger
 language plpgsql security definer
 set search_path = pg_catalog, bellhop, pg_temp
@@ -51,6 +52,7 @@ $$;
 -- (true, 2026-11-25T02:00:00, [1, 2]). JSON would look for a cast of any other type, and a cast is code of its owner. Such a value
 -- is in its type's text form instead, which its output function writes: only superusers make those. A domain's CHECK and an enum's or
 -- a range's functions are no part of that. The type is asked of the value itself, and not of the catalogs.
+-- Grant: none
 create or replace function bellhop.columns_read(names text[]) returns text
 language plpgsql immutable
 set search_path = pg_catalog, pg_temp
@@ -70,6 +72,7 @@ $$;
 
 -- made_of_the_servers: whether a type came with PostgreSQL, or is a domain or an array of one that did. What is made later never has
 -- an oid below 16384; and what a domain or an array is made of never changes.
+-- Grant: none
 create or replace function bellhop.made_of_the_servers(type oid) returns boolean
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
@@ -88,6 +91,7 @@ end
 $$;
 
 -- named_texts: an object of these names and values.
+-- Grant: none
 create or replace function bellhop.named_texts(names text[], given text[]) returns jsonb
 language sql immutable
 set search_path = pg_catalog, pg_temp
@@ -96,19 +100,10 @@ as $$
 $$;
 
 -- row_named: the name of the event that a row with this key is, once; what is cut off of a long one is told by a sum.
+-- Grant: scheduler
 create or replace function bellhop.row_named(source text, key text) returns text
 language sql immutable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
   select case when length(x.name) <= 200 then x.name else left(x.name, 160) || ' ' || md5(x.name) end from (select source || '=' || key) x (name)
-$$;
-
-revoke all on function bellhop.row_event, bellhop.columns_read, bellhop.made_of_the_servers, bellhop.named_texts, bellhop.row_named from public;
-do $$
-begin
-  if exists (select from pg_roles where rolname = 'bellhop_scheduler') then
-    grant execute on function bellhop.row_named to bellhop_scheduler;
-    grant execute on function bellhop.row_event to bellhop_submitter, bellhop_operator, bellhop_scheduler;
-  end if;
-end
 $$;

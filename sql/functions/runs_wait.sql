@@ -3,6 +3,7 @@
 -- workflow's row locked, so that no run comes meanwhile; rows are locked as outcomes do it: jobs before their runs.
 
 -- runs_wait: a workflow is not active any more. Index: run_open.
+-- Grant: scheduler
 create or replace function bellhop.runs_wait(called text) returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -24,6 +25,7 @@ end
 $$;
 
 -- runs_go_on: it is active again. A run by hand may have begun meanwhile: these wait for that, too. Index: run_open.
+-- Grant: scheduler
 create or replace function bellhop.runs_go_on(called text) returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -49,14 +51,5 @@ begin
   update bellhop.run r set reason = null where r.id = any (waiting) and r.state = 'queued';
   perform bellhop.ended(w.failed) from bellhop.resolve(gates, false) w; -- what they needed may be over since
   perform bellhop.pass_dummies();
-end
-$$;
-
-revoke all on function bellhop.runs_wait, bellhop.runs_go_on from public;
-do $$
-begin
-  if exists (select from pg_roles where rolname = 'bellhop_scheduler') then
-    grant execute on function bellhop.runs_wait, bellhop.runs_go_on to bellhop_scheduler;
-  end if;
 end
 $$;

@@ -6,6 +6,7 @@ drop function if exists bellhop.sensors_next();
 -- time of the next slot are written by one transaction.
 
 -- starts_workflows: whether the sensors of an instance are not stopped (bellhop.manager).
+-- Grant: reader operator scheduler
 create or replace function bellhop.starts_workflows(instance bigint) returns boolean
 language sql stable
 set search_path = pg_catalog, pg_temp
@@ -15,6 +16,7 @@ as $$
 $$;
 
 -- sees: whether an instance of this name, which can watch this, sees what a sensor waits for.
+-- Grant: scheduler
 create or replace function bellhop.sees(watches jsonb, called text, sensor jsonb) returns boolean
 language sql immutable
 set search_path = pg_catalog, pg_temp
@@ -29,6 +31,7 @@ as $$
 $$;
 
 -- able: the instances that may have a workflow, where these are not all of those that start workflows; NULL: all may.
+-- Grant: scheduler
 create or replace function bellhop.able(sensor jsonb) returns bigint[]
 language sql stable
 set search_path = pg_catalog, pg_temp
@@ -39,6 +42,7 @@ as $$
 $$;
 
 -- unassigned: whether scheduler.Assign would give some active workflow to another instance. Indexes: workflow_instance, sensor_watched.
+-- Grant: scheduler
 create or replace function bellhop.unassigned() returns boolean
 language sql stable
 set search_path = pg_catalog, pg_temp
@@ -67,6 +71,7 @@ $$;
 -- sensors_next: in how many ms this instance has to look; 0: now; NULL: it has not to. Others' sensors are its, too, once they are
 -- 2 s late: their owner may be gone. Of its own only those count that come before that of the first of all: there it looks anyhow.
 -- Indexes: workflow_instance, event_open, sensor_next, run_open.
+-- Grant: scheduler
 create or replace function bellhop.sensors_next(instance bigint) returns bigint
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
@@ -100,6 +105,7 @@ end
 $$;
 
 -- sensors_begin: sensors that wait for the end of a run, of which none is open (any more), are looked at.
+-- Grant: scheduler
 create or replace function bellhop.sensors_begin() returns void
 language sql volatile
 set search_path = pg_catalog, pg_temp
@@ -117,6 +123,7 @@ drop function if exists bellhop.make_run_or_say(bellhop.workflow, text, timestam
 
 -- make_run_or_say: with safely, a run that cannot be made is written down as one that failed, and why. The first try does without:
 -- jobs that come in a subtransaction are dearer.
+-- Grant: scheduler
 create or replace function bellhop.make_run_or_say(w bellhop.workflow, event text, slot timestamptz, given jsonb, room integer, safely boolean) returns bigint
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -156,6 +163,7 @@ drop function if exists bellhop.fire(text, text[], timestamptz[], boolean[], tim
 -- fire: these slots of a workflow, whose row the caller has locked, come to runs; those that are events already do not. Of its
 -- sensor the next slot is kept, NULL: there is none; or when it may fire again, and the first slot that is held until then. Returns how
 -- many runs there are, skipped ones among them.
+-- Grant: scheduler
 create or replace function bellhop.fire(called text, events text[], slots timestamptz[], caught boolean[], next timestamptz, safely boolean,
                                         held timestamptz default null) returns integer
 language plpgsql volatile
@@ -185,6 +193,7 @@ $$;
 
 -- run_of_event: an event comes to a run, or to one that is skipped, where the sensor has started its workflow so often of late
 -- that it may not now. That holds for what is told to it; a sensor of the clock waits instead (scheduler/workflow).
+-- Grant: scheduler
 create or replace function bellhop.run_of_event(w bellhop.workflow, event text, at timestamptz, given jsonb, safely boolean) returns bigint
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -219,6 +228,7 @@ $$;
 
 -- take_events: events that nobody has seen to come to runs, at most so many. Those of a workflow that somebody has in hand wait.
 -- Returns how many. Index: event_open.
+-- Grant: scheduler
 create or replace function bellhop.take_events(most integer, safely boolean) returns integer
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -242,15 +252,5 @@ begin
   -- Those of a workflow that was deleted just when they came: nobody would ever see to them, and everybody look for them.
   delete from bellhop.event v where v.run is null and not exists (select from bellhop.workflow w where w.name = v.workflow);
   return n;
-end
-$$;
-
-revoke all on function bellhop.starts_workflows, bellhop.sees, bellhop.able, bellhop.unassigned, bellhop.sensors_next, bellhop.sensors_begin, bellhop.make_run_or_say, bellhop.fire, bellhop.run_of_event, bellhop.take_events from public;
-do $$
-begin
-  if exists (select from pg_roles where rolname = 'bellhop_scheduler') then
-    grant execute on function bellhop.starts_workflows, bellhop.sees, bellhop.able, bellhop.unassigned, bellhop.sensors_next, bellhop.sensors_begin, bellhop.make_run_or_say, bellhop.fire, bellhop.run_of_event, bellhop.take_events to bellhop_scheduler;
-    grant execute on function bellhop.starts_workflows to bellhop_reader, bellhop_operator;
-  end if;
 end
 $$;

@@ -1,5 +1,6 @@
 -- sign_in: a link that opens the pages once, with the rights of whoever calls this. What is kept is the digest (SHA-256) of its secret.
 -- One link a login, and for two minutes; older sessions than a day are forgotten meanwhile.
+-- Grant: submitter reader operator scheduler
 create or replace function bellhop.sign_in(digest bytea) returns void
 language plpgsql volatile security definer
 set search_path = pg_catalog, bellhop, pg_temp
@@ -17,6 +18,7 @@ $$;
 
 -- role_for: under which role a login's requests are answered by this session: its own, where this session may take that and it is no
 -- superuser; else operator's or reader's, where the login is one. NULL: none.
+-- Grant: scheduler
 create or replace function bellhop.role_for(login text) returns text
 language sql stable
 set search_path = pg_catalog, pg_temp
@@ -31,6 +33,7 @@ as $$
 $$;
 
 -- signed_in: makes a session of a link, once.
+-- Grant: scheduler
 create or replace function bellhop.signed_in(link bytea, session bytea) returns table (login text, role text)
 language sql volatile
 set search_path = pg_catalog, pg_temp
@@ -48,20 +51,11 @@ as $$
 $$;
 
 -- session_of: whose a session is, and its role as things are now.
+-- Grant: scheduler
 create or replace function bellhop.session_of(session bytea) returns table (login text, role text)
 language sql stable
 set search_path = pg_catalog, pg_temp
 as $$
   select s.login, bellhop.role_for(s.login) from bellhop.sign_in s
    where s.digest = session_of.session and not s.link and s.until >= clock_timestamp()
-$$;
-
-revoke all on function bellhop.sign_in, bellhop.role_for, bellhop.signed_in, bellhop.session_of from public;
-do $$
-begin
-  if exists (select from pg_roles where rolname = 'bellhop_scheduler') then
-    grant execute on function bellhop.sign_in to bellhop_submitter, bellhop_reader, bellhop_operator, bellhop_scheduler;
-    grant execute on function bellhop.role_for, bellhop.signed_in, bellhop.session_of to bellhop_scheduler;
-  end if;
-end
 $$;

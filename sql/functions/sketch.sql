@@ -3,6 +3,7 @@
 
 -- sketch_in: adds counts, one in each place of the arrays. A row that somebody has in hand is passed by: these few are forgotten,
 -- and no command waits for them. Of names that come and go the newest 1,000 are kept. Index: the primary key.
+-- Grant: scheduler
 create or replace function bellhop.sketch_in(what text[], names text[], buckets integer[], counts integer[]) returns integer
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -55,14 +56,5 @@ begin
    where s.what = p.what and s.name = p.name;
   get diagnostics n = row_count;
   return n;
-end
-$$;
-
-revoke all on function bellhop.sketch_in from public;
-do $$
-begin
-  if exists (select from pg_roles where rolname = 'bellhop_scheduler') then
-    grant execute on function bellhop.sketch_in to bellhop_scheduler;
-  end if;
 end
 $$;

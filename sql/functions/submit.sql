@@ -1,6 +1,7 @@
 -- Each element names a lock: "level:name=exclusive", "level:*=shared",
 -- "level:?=shared", or "big". A name may hold any character: the level ends at the
 -- first colon, the mode begins at the last =.
+-- Grant: submitter scheduler
 create or replace function bellhop.locks_ok(locks text[]) returns boolean
 language sql immutable strict parallel safe
 set search_path = pg_catalog, pg_temp
@@ -11,6 +12,7 @@ $$;
 
 -- priority_of: RJM's letters. a…z are −13…12 by the first letter, so n is 0;
 -- digits come before letters.
+-- Grant: submitter scheduler
 create or replace function bellhop.priority_of(name text) returns smallint
 language sql immutable strict parallel safe
 set search_path = pg_catalog, pg_temp
@@ -19,6 +21,7 @@ as $$
 $$;
 
 -- submit_replace: a job that waits, whose row the caller has locked, gets another content and time.
+-- Grant: none
 create or replace function bellhop.submit_replace(
   old bellhop.jobqueue, type text, args text, msq text, repeat text, vars jsonb, priority smallint, priority_name text,
   run_at timestamptz, max_attempts integer, timeout interval
@@ -56,6 +59,7 @@ $$;
 -- more, the job that had it is called key#id from then on. per makes a key of each period of that length (days begin at
 -- midnight UTC, weeks on Monday). replace: a job that waits under the key gets the new content and time. batch: the job of
 -- bellhop.batch that is to need this one.
+-- Grant: submitter scheduler
 create or replace function bellhop.submit(
   type text, args text default null, msq text default null, repeat text default null, run_on text default null,
   key text default null, priority integer default 0, priority_name text default null, run_at timestamptz default null,
@@ -182,14 +186,5 @@ begin
   end if;
   perform bellhop.batch_add(submit.batch, array[old.id]);
   return old.id;
-end
-$$;
-
-revoke all on function bellhop.locks_ok, bellhop.priority_of, bellhop.submit, bellhop.submit_replace from public;
-do $$
-begin
-  if exists (select from pg_roles where rolname = 'bellhop_scheduler') then
-    grant execute on function bellhop.locks_ok, bellhop.priority_of, bellhop.submit to bellhop_submitter, bellhop_scheduler;
-  end if;
 end
 $$;

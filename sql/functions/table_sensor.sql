@@ -4,6 +4,7 @@
 
 -- table_sensor: the trigger. It fails no INSERT: of a workflow that is not there any more, or waits for something else, nothing
 -- is an event; and where the column is gone there is a warning. It keeps to the rules of row_event, and for the same reasons.
+-- Grant: none
 create or replace function bellhop.table_sensor() returns trigger
 language plpgsql security definer
 set search_path = pg_catalog, bellhop, pg_temp
@@ -42,6 +43,7 @@ end
 $$;
 
 -- watched_table: the table that a sensor names: without a schema in public.
+-- Grant: scheduler
 create or replace function bellhop.watched_table(named text) returns regclass
 language sql stable
 set search_path = pg_catalog, pg_temp
@@ -51,6 +53,7 @@ $$;
 
 -- watch_table: puts the trigger of a workflow's sensor in place, and takes away that of the one before. Where that cannot be done it
 -- stays, and starts nothing.
+-- Grant: scheduler
 create or replace function bellhop.watch_table(called text, old jsonb, new jsonb) returns void
 language plpgsql volatile
 set search_path = pg_catalog, bellhop, pg_temp
@@ -102,19 +105,11 @@ end
 $$;
 
 -- table_watched: whether that trigger is in place.
+-- Grant: scheduler
 create or replace function bellhop.table_watched(called text, sensor jsonb) returns boolean
 language sql stable
 set search_path = pg_catalog, pg_temp
 as $$
   select exists (select from pg_trigger t
                   where t.tgrelid = bellhop.watched_table(sensor ->> 'table') and t.tgname = 'bellhop_sensor_' || left(md5(called), 16))
-$$;
-
-revoke all on function bellhop.table_sensor, bellhop.watched_table, bellhop.watch_table, bellhop.table_watched from public;
-do $$
-begin
-  if exists (select from pg_roles where rolname = 'bellhop_scheduler') then
-    grant execute on function bellhop.watch_table, bellhop.watched_table, bellhop.table_watched to bellhop_scheduler;
-  end if;
-end
 $$;

@@ -10,6 +10,7 @@
 -- what comes out of the middle is looked at anew: forged, it gains no more than bellhop_operator has, which it takes to attach.
 
 -- turn_trouble: why no turn can be taken at an attachment, whatever login takes it; NULL: nothing.
+-- Grant: reader scheduler
 create or replace function bellhop.turn_trouble(attachment bigint) returns text
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
@@ -36,6 +37,7 @@ end
 $$;
 
 -- turns_apart: the login can do nothing worth having: code of others may run in its sessions.
+-- Grant: scheduler
 create or replace function bellhop.turns_apart(login name) returns boolean
 language sql stable
 set search_path = pg_catalog, pg_temp
@@ -54,6 +56,7 @@ $$;
 
 -- turn_stranger: a role whose code a turn of the attachment runs, and that can not do by itself all that the login can;
 -- NULL: there is none. The function's owner, the owner of the table, and those of its partitions.
+-- Grant: scheduler
 create or replace function bellhop.turn_stranger(attachment bigint, login name) returns name
 language sql stable
 set search_path = pg_catalog, pg_temp
@@ -75,6 +78,7 @@ $$;
 -- turn_open_in: what is to be done at an attachment now: outcomes to write (done: [{key, state, exit}]), and how many rows
 -- may be taken (n), none of them in busy. No row where there is nothing to do, or another instance is at it.
 -- Index: attached_live; attached's primary key; set_aside's.
+-- Grant: none
 create or replace function bellhop.turn_open_in(login name, id bigint) returns table (done jsonb, n integer, busy text[])
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -148,6 +152,7 @@ end
 $$;
 
 -- turn_open: its front. The login, and not a role that is set: code of others may take that back.
+-- Grant: scheduler attach
 create or replace function bellhop.turn_open(id bigint) returns table (done jsonb, n integer, busy text[])
 language sql volatile security definer
 set search_path = pg_catalog, pg_temp
@@ -157,6 +162,7 @@ end;
 
 -- turn_ends: of these rows the outcome is written: they free their places. Returns how many there were, and how many had
 -- succeeded. Indexes: attached's primary key; jobqueue's; set_aside's.
+-- Grant: none
 create or replace function bellhop.turn_ends(attachment bigint, digests bytea[], out ended integer, out good integer)
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -181,6 +187,7 @@ $$;
 
 -- turn_takes: rows that were never taken before become jobs: so many may start, the others wait for a place. Returns which of them did:
 -- a row that was taken before, and one whose key is that of another job, did not. Indexes: attached's primary key; jobqueue_key.
+-- Grant: none
 create or replace function bellhop.turn_takes(a bellhop.attachment, places integer, whats text[], keys text[], lines text[], rows_ text[],
                                               out done integer[], out started integer)
 language plpgsql volatile
@@ -219,6 +226,7 @@ $$;
 -- turn_record: what became of a turn, in the transaction that has changed the user's table: outcomes that are written
 -- free their places, rows that were taken become ready jobs, rows that could not be marked are set aside for a while.
 -- Index: attached's primary key; jobqueue's; set_aside's.
+-- Grant: scheduler attach
 create or replace function bellhop.turn_record(id bigint, whats text[], keys text[], lines text[], rows_ text[],
                                                out taken integer, out ended integer, out aside integer, out ahead integer)
 language plpgsql volatile security definer
@@ -351,6 +359,7 @@ $$;
 
 -- turn_failed: says why an attachment does not run; a detached one, whose outcomes cannot be written any more, is forgotten
 -- when none of its runs is under way. An instance whose login is at fault leaves it to another that takes turns.
+-- Grant: scheduler
 create or replace function bellhop.turn_failed(id bigint, why text, login boolean default false) returns void
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
@@ -370,6 +379,7 @@ end
 $$;
 
 -- forget_attachment: the end of one. The function is its maker's, and the schema in which it is, ours.
+-- Grant: none
 create or replace function bellhop.forget_attachment(id bigint) returns void
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
@@ -386,22 +396,8 @@ end
 $$;
 
 -- take_attached: an instance of an earlier version took its turns with this, with the scheduler's own rights: it takes none.
+-- Grant: scheduler
 create or replace function bellhop.take_attached(id bigint, out taken integer, out ended integer)
 language sql stable
 set search_path = pg_catalog, pg_temp
 as $$ select 0, 0 $$;
-
-revoke all on function bellhop.turn_trouble, bellhop.turns_apart, bellhop.turn_stranger, bellhop.turn_open, bellhop.turn_open_in, bellhop.turn_record, bellhop.turn_ends, bellhop.turn_takes,
-                       bellhop.turn_failed, bellhop.forget_attachment, bellhop.take_attached from public;
-do $$
-begin
-  if exists (select from pg_roles where rolname = 'bellhop_operator') then
-    grant execute on function bellhop.turn_trouble, bellhop.turns_apart, bellhop.turn_stranger, bellhop.turn_open, bellhop.turn_record,
-                              bellhop.turn_failed, bellhop.take_attached to bellhop_scheduler;
-    grant execute on function bellhop.turn_trouble to bellhop_reader;
-  end if;
-  if exists (select from pg_roles where rolname = 'bellhop_attach') then
-    grant execute on function bellhop.turn_open, bellhop.turn_record to bellhop_attach;
-  end if;
-end
-$$;

@@ -2,6 +2,7 @@
 -- that the time is up; NULL that there is no such job, or none that the caller may see. The result is for operators and the
 -- one whose job it is. It looks again and again, at first every few milliseconds, and holds a snapshot meanwhile, which keeps
 -- what others delete from being cleaned up: name a time. What listens (package client, `bellhop wait`) does not.
+-- Grant: submitter reader operator scheduler
 create or replace function bellhop.wait(id bigint, timeout interval default null,
                                         out state text, out exit_code integer, out result jsonb, out error text)
 language plpgsql volatile security definer
@@ -27,14 +28,5 @@ begin
     pause := least(pause * 1.2, case when spent < interval '30 s' then interval '15 ms' when spent < interval '10 min' then interval '100 ms' else interval '500 ms' end);
     perform pg_sleep_for(least(pause, wait.timeout - spent));
   end loop;
-end
-$$;
-
-revoke all on function bellhop.wait from public;
-do $$
-begin
-  if exists (select from pg_roles where rolname = 'bellhop_scheduler') then
-    grant execute on function bellhop.wait to bellhop_submitter, bellhop_reader, bellhop_operator, bellhop_scheduler;
-  end if;
 end
 $$;

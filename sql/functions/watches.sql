@@ -2,6 +2,7 @@
 -- are its own: one that was taken for dead, and comes back, tells nothing more. What comes of events: bellhop.take_events.
 
 -- sensor_parameters: of what came with an event, what the workflow has parameters for: under the same name, or that in capitals.
+-- Grant: scheduler
 create or replace function bellhop.sensor_parameters(definition jsonb, given jsonb) returns jsonb
 language sql immutable
 set search_path = pg_catalog, pg_temp
@@ -13,6 +14,7 @@ $$;
 
 -- watched: a number that is another one when an instance has other sensors to watch, or is another one itself: what it has told under
 -- another id is not its own; NULL: it has none. Index: sensor_watched.
+-- Grant: scheduler
 create or replace function bellhop.watched(instance bigint) returns bigint
 language sql stable
 set search_path = pg_catalog, pg_temp
@@ -28,6 +30,7 @@ drop function if exists bellhop.sensor_events(bigint, text, text[], jsonb[]);
 -- sensor_events: an instance has seen these happen (NULL: it has no name and gets one), with what came with each. place: where the sensor
 -- stands in its source then; remark: what people should know of it, '' for nothing any more; NULL: as it was. Returns how many events are new;
 -- NULL: the workflow is not its own.
+-- Grant: scheduler
 create or replace function bellhop.sensor_events(instance bigint, called text, events text[], given jsonb[], place jsonb default null,
                                                  remark text default null) returns integer
 language plpgsql volatile
@@ -67,6 +70,7 @@ end
 $$;
 
 -- sensor_lag: how many messages a sensor has not read yet.
+-- Grant: scheduler
 create or replace function bellhop.sensor_lag(instance bigint, called text, lag bigint) returns void
 language sql volatile
 set search_path = pg_catalog, pg_temp
@@ -78,6 +82,7 @@ as $$
 $$;
 
 -- sensor_failing: why a sensor sees nothing, and so not how far it is behind; NULL: it does again.
+-- Grant: scheduler
 create or replace function bellhop.sensor_failing(instance bigint, called text, why text) returns void
 language sql volatile
 set search_path = pg_catalog, pg_temp
@@ -91,6 +96,7 @@ $$;
 
 -- workflow_http: a request starts a workflow whose sensor is http: true, once for each name of an event (NULL: each time). Returns
 -- whether it is new; NULL: there is no such workflow, or it is not active.
+-- Grant: submitter operator scheduler
 create or replace function bellhop.workflow_http(name text, event text default null, payload jsonb default '{}') returns boolean
 language plpgsql volatile security definer
 set search_path = pg_catalog, bellhop, pg_temp
@@ -116,22 +122,11 @@ end
 $$;
 
 -- event_header: the header of a request that names the event which the request is to a workflow; NULL: no request starts it.
+-- Grant: submitter operator scheduler
 create or replace function bellhop.event_header(name text) returns text
 language sql stable security definer
 set search_path = pg_catalog, bellhop, pg_temp
 as $$
   select coalesce(w.definition -> 'sensor' ->> 'event', 'Idempotency-Key')
     from bellhop.workflow w where w.name = event_header.name and w.active and w.definition @> '{"sensor": {"http": true}}'
-$$;
-
-revoke all on function bellhop.event_header, bellhop.sensor_parameters, bellhop.watched, bellhop.sensor_events, bellhop.sensor_lag, bellhop.sensor_failing,
-                       bellhop.workflow_http from public;
-do $$
-begin
-  if exists (select from pg_roles where rolname = 'bellhop_scheduler') then
-    grant execute on function bellhop.sensor_parameters, bellhop.watched, bellhop.sensor_events, bellhop.sensor_lag, bellhop.sensor_failing
-      to bellhop_scheduler;
-    grant execute on function bellhop.workflow_http, bellhop.event_header to bellhop_submitter, bellhop_operator, bellhop_scheduler;
-  end if;
-end
 $$;

@@ -2,6 +2,7 @@
 -- bellhop.causes, what its sentence is filled with, and the details that waiting_for has behind the code. No cause: nothing
 -- but its turn. Marks in waiting_for and bellhop.explanation both ask here, so that they never differ; and it decides by
 -- what instances tell of themselves. priority NULL: whatever hosts take by priority is left out of account.
+-- Grant: reader scheduler
 create or replace function bellhop.hindrance(type text, run_on text default null, priority integer default null, priority_name text default null,
   msq boolean default false, out cause text, out args jsonb, out detail text)
 language plpgsql stable security definer
@@ -188,18 +189,10 @@ end
 $$;
 
 -- why_waiting: the same, as it stands in waiting_for: the code, and what there is to say behind it.
+-- Grant: reader scheduler
 create or replace function bellhop.why_waiting(type text, run_on text default null) returns text
 language sql stable security definer
 set search_path = pg_catalog, bellhop, pg_temp
 as $$
   select split_part(h.cause, '/', 1) || coalesce(': ' || h.detail, '') from bellhop.hindrance(why_waiting.type, why_waiting.run_on) h
-$$;
-
-revoke all on function bellhop.hindrance, bellhop.why_waiting from public;
-do $$
-begin
-  if exists (select from pg_roles where rolname = 'bellhop_scheduler') then
-    grant execute on function bellhop.hindrance, bellhop.why_waiting to bellhop_scheduler, bellhop_reader;
-  end if;
-end
 $$;

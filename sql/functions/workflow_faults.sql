@@ -2,6 +2,7 @@
 -- sentences and with line and column (config, scheduler/workflow); one test runs both through the same mistakes.
 
 -- definition_keys: what may stand in which part of a definition, and as what.
+-- Grant: scheduler
 create or replace function bellhop.definition_keys() returns table (part text, n integer, key text, wants text, required boolean, example text)
 language sql immutable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -31,6 +32,7 @@ as $$
 $$;
 
 -- json_kind: what a value is, in words.
+-- Grant: scheduler
 create or replace function bellhop.json_kind(v jsonb) returns text
 language sql immutable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -40,6 +42,7 @@ as $$
 $$;
 
 -- value_fault: what is wrong with one value of a definition, as what it is to be; NULL: nothing.
+-- Grant: scheduler
 create or replace function bellhop.value_fault(v jsonb, place text, wants text, example text) returns text
 language sql immutable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -66,6 +69,7 @@ as $$
 $$;
 
 -- lock_fault: what is wrong with the text of a lock; NULL: nothing. The same as scheduler/lock's Parse.
+-- Grant: scheduler
 create or replace function bellhop.lock_fault(lock text) returns text
 language plpgsql immutable strict parallel safe
 set search_path = pg_catalog, pg_temp
@@ -114,6 +118,7 @@ $$;
 
 -- cron_fault: what is wrong with a schedule; NULL: nothing that can be seen here: whether it ever comes around, instances see.
 -- The same as scheduler/cron's Parse.
+-- Grant: scheduler
 create or replace function bellhop.cron_fault(schedule text) returns text
 language plpgsql immutable strict parallel safe
 set search_path = pg_catalog, pg_temp
@@ -163,6 +168,7 @@ end
 $$;
 
 -- zone_known: whether there is a time zone of that name.
+-- Grant: scheduler
 create or replace function bellhop.zone_known(zone text) returns boolean
 language plpgsql stable strict
 set search_path = pg_catalog, pg_temp
@@ -181,6 +187,7 @@ end
 $$;
 
 -- sensor_faults: what is wrong with a sensor, whose values are what they are to be.
+-- Grant: scheduler
 create or replace function bellhop.sensor_faults(s jsonb, workflow text) returns setof text
 language plpgsql stable strict
 set search_path = pg_catalog, pg_temp
@@ -257,6 +264,7 @@ $$;
 
 -- workflow_faults: all that cannot be in a definition, each with where it is and what to write instead. A definition is as the
 -- program writes it: steps stand behind those that they need, so that none can wait for itself by way of others.
+-- Grant: scheduler
 create or replace function bellhop.workflow_faults(definition jsonb) returns text[]
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
@@ -387,20 +395,10 @@ end
 $f$;
 
 -- ordinal: 1st, 2nd, 3rd, 4th.
+-- Grant: scheduler
 create or replace function bellhop.ordinal(n bigint) returns text
 language sql immutable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
   select n || case when n % 100 between 11 and 13 then 'th' when n % 10 = 1 then 'st' when n % 10 = 2 then 'nd' when n % 10 = 3 then 'rd' else 'th' end
-$$;
-
-revoke all on function bellhop.definition_keys, bellhop.json_kind, bellhop.value_fault, bellhop.lock_fault, bellhop.cron_fault, bellhop.zone_known,
-                       bellhop.sensor_faults, bellhop.workflow_faults, bellhop.ordinal from public;
-do $$
-begin
-  if exists (select from pg_roles where rolname = 'bellhop_scheduler') then
-    grant execute on function bellhop.definition_keys, bellhop.json_kind, bellhop.value_fault, bellhop.lock_fault, bellhop.cron_fault, bellhop.zone_known,
-                              bellhop.sensor_faults, bellhop.workflow_faults, bellhop.ordinal to bellhop_scheduler;
-  end if;
-end
 $$;

@@ -4,6 +4,7 @@
 -- A run that comes while another is open waits at a dummy of its own, its gate, for that one's last.
 
 -- filled: a template with the values of parameters: ${NAME}, and $${ for ${. The same rule as scheduler/workflow's Parts.
+-- Grant: scheduler
 create or replace function bellhop.filled(template text, given jsonb) returns text
 language sql immutable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -16,6 +17,7 @@ $f$;
 
 -- one_line: a value as it fills a parameter of args, which are one line: JSON is compacted, and in other text a line break is \n or \r, as
 -- in items.
+-- Grant: scheduler
 create or replace function bellhop.one_line(value text) returns text
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -35,6 +37,7 @@ end
 $$;
 
 -- step_fault: why no job can be made of a step whose parameters have these values, and which of them it is; NULL: one can.
+-- Grant: scheduler
 create or replace function bellhop.step_fault(s jsonb, vals jsonb) returns text
 language sql immutable
 set search_path = pg_catalog, pg_temp
@@ -56,6 +59,7 @@ drop function if exists bellhop.make_run(bellhop.workflow, text, timestamptz, te
 -- make_run: a run of a workflow, whose row the caller has locked. room: it becomes skipped where so many are queued already; NULL: it
 -- never does. chosen: only these steps; a step that needs one that is left out needs those that this one needs. Returns its id.
 -- Index: run_open.
+-- Grant: scheduler
 create or replace function bellhop.make_run(w bellhop.workflow, event text, slot timestamptz, who text, given jsonb, room integer,
                                             chosen text[] default null) returns bigint
 language plpgsql volatile
@@ -144,6 +148,7 @@ end
 $$;
 
 -- runs_moved: these dummies have passed. Gates: their runs begin. Lasts: their runs have ended, as their steps have.
+-- Grant: scheduler
 create or replace function bellhop.runs_moved(dummies bigint[]) returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -180,6 +185,7 @@ $$;
 
 -- run_ended: a run has ended so: that is written, and told to sensors that wait for it. Nothing here waits for a row that an app
 -- may have in hand: outcomes are written by the same statement.
+-- Grant: scheduler
 create or replace function bellhop.run_ended(id bigint, state text, reason text) returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -229,6 +235,7 @@ end
 $$;
 
 -- runs_lost: runs whose last job was cancelled by somebody, or deleted, would stay open for ever.
+-- Grant: scheduler
 create or replace function bellhop.runs_lost(workflow text) returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -253,6 +260,7 @@ end
 $$;
 
 -- unknown_parameter: one that is given and not in the definition.
+-- Grant: scheduler
 create or replace function bellhop.refuse_parameters(w bellhop.workflow, given jsonb) returns void
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
@@ -273,6 +281,7 @@ $$;
 
 -- event_to_run: the event of a workflow that a hand has run; the caller gets its row locked. It is one that came to no run: that was
 -- skipped, or its jobs could not be made. Index: event's primary key.
+-- Grant: scheduler
 create or replace function bellhop.event_to_run(called text, event text) returns bellhop.event
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -303,6 +312,7 @@ drop function if exists bellhop.workflow_run(text, jsonb, text[]);
 
 -- workflow_run: a run by hand, which is never skipped. event: of that one, which was skipped, with what came with it; parameters
 -- take the place of its own. Returns its id; NULL: there is no such workflow.
+-- Grant: operator scheduler
 create or replace function bellhop.workflow_run(name text, parameters jsonb default '{}', steps text[] default null, event text default null) returns bigint
 language plpgsql volatile security definer
 set search_path = pg_catalog, bellhop, pg_temp
@@ -337,6 +347,7 @@ $$;
 
 -- happened: something has happened that starts a workflow: once, whoever says it how often. Returns whether it is new; NULL: there is
 -- no such workflow, or it is not active. The run is made by an instance, as soon as this is committed.
+-- Grant: scheduler
 create or replace function bellhop.happened(called text, event text, given jsonb) returns boolean
 language plpgsql volatile
 set search_path = pg_catalog, bellhop, pg_temp
@@ -356,6 +367,7 @@ end
 $$;
 
 -- refuse_names_of_sensors: who names an event as a sensor would, takes it from that: a slot that is an event already does not fire.
+-- Grant: scheduler
 create or replace function bellhop.refuse_names_of_sensors(sensor jsonb, event text) returns void
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
@@ -383,6 +395,7 @@ end
 $$;
 
 -- workflow_event: what a client says has happened, under a name of its own.
+-- Grant: submitter operator scheduler
 create or replace function bellhop.workflow_event(name text, event text, parameters jsonb default '{}') returns boolean
 language plpgsql volatile security definer
 set search_path = pg_catalog, bellhop, pg_temp
@@ -405,6 +418,7 @@ end
 $$;
 
 -- workflow_retry: a run that failed goes on: what has succeeded stays so, but for steps that went by a failure. Returns how many steps are tried again; NULL: no such run.
+-- Grant: operator scheduler
 create or replace function bellhop.workflow_retry(run bigint) returns integer
 language plpgsql volatile security definer
 set search_path = pg_catalog, bellhop, pg_temp
@@ -450,6 +464,7 @@ $$;
 drop function if exists bellhop.step_again(bigint, bigint);
 
 -- step_again: steps of a run are to be done again (bellhop.retry): their run is open until they have ended anew.
+-- Grant: scheduler
 create or replace function bellhop.step_again(run bigint, jobs bigint[]) returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -486,16 +501,10 @@ create or replace view bellhop.step with (security_barrier) as
    where (select bellhop.is_reader());
 
 revoke all on bellhop.step from public;
-revoke all on function bellhop.filled, bellhop.one_line, bellhop.step_fault, bellhop.make_run, bellhop.runs_moved, bellhop.run_ended, bellhop.runs_lost, bellhop.refuse_parameters,
-                       bellhop.event_to_run, bellhop.workflow_run, bellhop.happened, bellhop.refuse_names_of_sensors, bellhop.workflow_event, bellhop.workflow_retry, bellhop.step_again from public;
 do $$
 begin
   if exists (select from pg_roles where rolname = 'bellhop_scheduler') then
     grant select on bellhop.step to bellhop_reader, bellhop_operator, bellhop_scheduler;
-    grant execute on function bellhop.workflow_run, bellhop.workflow_retry to bellhop_operator, bellhop_scheduler;
-    grant execute on function bellhop.workflow_event to bellhop_submitter, bellhop_operator, bellhop_scheduler;
-    grant execute on function bellhop.filled, bellhop.one_line, bellhop.step_fault, bellhop.make_run, bellhop.runs_moved, bellhop.run_ended, bellhop.runs_lost, bellhop.refuse_parameters,
-                              bellhop.event_to_run, bellhop.happened, bellhop.refuse_names_of_sensors, bellhop.step_again to bellhop_scheduler;
   end if;
 end
 $$;

@@ -1,5 +1,6 @@
 -- Workflows: definitions. Who may change them: operators. Each change is a version, and kept.
 
+-- Grant: reader operator scheduler
 create or replace function bellhop.sensor_kind(definition jsonb) returns text
 language sql immutable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -19,6 +20,7 @@ $$;
 -- sensor_queue: what becomes of an event that comes while runs of its workflow are open: `all` of them wait their turn, or `one`. As
 -- the sensor says; else all where the event fills a parameter (one of the workflow, or ${EVENT}): that is work of its own. A slot of
 -- the clock brings nothing, and the next one does for it.
+-- Grant: scheduler
 create or replace function bellhop.sensor_queue(definition jsonb, given jsonb) returns text
 language sql immutable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -30,6 +32,7 @@ as $$
 $$;
 
 -- sensor_room: how many runs may be queued where an event comes. The same number as MostQueued of scheduler/workflow.
+-- Grant: scheduler
 create or replace function bellhop.sensor_room(definition jsonb, given jsonb) returns integer
 language sql immutable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -38,6 +41,7 @@ as $$
 $$;
 
 -- sensor_of: what kind of sensor a workflow has, an inactive one, too, for those who do not see its definition. Index: the primary key.
+-- Grant: reader operator scheduler
 create or replace function bellhop.sensor_of(called text) returns text
 language sql stable security definer
 set search_path = pg_catalog, bellhop, pg_temp
@@ -47,6 +51,7 @@ $$;
 
 -- unserved: the types of a definition's steps that no running instance has an agent of, in the words of bellhop.causes. No row, too,
 -- where none runs: who is to come, nobody knows. Indexes: instance_live, agent's primary key.
+-- Grant: operator scheduler
 create or replace function bellhop.unserved(definition jsonb) returns table (code text, sentence text, next text)
 language sql stable security definer
 set search_path = pg_catalog, bellhop, pg_temp
@@ -65,6 +70,7 @@ as $$
 $$;
 
 -- refuse_but_operators: an error where who asks is none, and does not schedule.
+-- Grant: scheduler
 create or replace function bellhop.refuse_but_operators(verb text) returns void
 language plpgsql stable
 set search_path = pg_catalog, bellhop, pg_temp
@@ -79,6 +85,7 @@ end
 $$;
 
 -- workflow_write: a new version, whose row the caller has locked if it is there. The sensor begins anew where it is another one.
+-- Grant: scheduler
 create or replace function bellhop.workflow_write(name text, definition jsonb, active boolean, what text) returns integer
 language plpgsql volatile
 set search_path = pg_catalog, bellhop, pg_temp
@@ -136,6 +143,7 @@ end
 $$;
 
 -- refuse_like_named: an error where there is a workflow of that name but for letters' case, which does not count in patterns.
+-- Grant: none
 create or replace function bellhop.refuse_like_named(called text) returns void
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
@@ -153,6 +161,7 @@ $$;
 
 -- refuse_rings: an error where a workflow that waits for another would start itself, by way of any number of others, active or not.
 -- Index: workflow's primary key.
+-- Grant: none
 create or replace function bellhop.refuse_rings(called text, source text) returns void
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
@@ -176,6 +185,7 @@ end
 $$;
 
 -- without_last_breaks: a definition whose steps' args lack the line break that YAML puts behind a text of `|`.
+-- Grant: none
 create or replace function bellhop.without_last_breaks(definition jsonb) returns jsonb
 language sql immutable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -188,6 +198,7 @@ $$;
 
 -- workflow_apply: creates or changes a workflow. With a version: only where that is the present one (0: there is none).
 -- Returns the version it has now, which stays the same where nothing is changed.
+-- Grant: operator scheduler
 create or replace function bellhop.workflow_apply(definition jsonb, version integer default null) returns integer
 language plpgsql volatile security definer
 set search_path = pg_catalog, bellhop, pg_temp
@@ -237,6 +248,7 @@ end
 $$;
 
 -- workflow_change: activates, deactivates or deletes. Returns whether it was otherwise before; NULL when there is no such workflow.
+-- Grant: operator scheduler
 create or replace function bellhop.workflow_change(name text, what text, version integer default null) returns boolean
 language plpgsql volatile security definer
 set search_path = pg_catalog, bellhop, pg_temp
@@ -264,17 +276,5 @@ begin
   end if;
   perform bellhop.workflow_write(o.name, o.definition, case what when 'activated' then true when 'deactivated' then false else o.active end, what);
   return true;
-end
-$$;
-
-revoke all on function bellhop.unserved, bellhop.sensor_of, bellhop.sensor_kind, bellhop.sensor_queue, bellhop.sensor_room, bellhop.refuse_but_operators, bellhop.workflow_write,
-                       bellhop.refuse_like_named, bellhop.refuse_rings, bellhop.without_last_breaks, bellhop.workflow_apply, bellhop.workflow_change from public;
-do $$
-begin
-  if exists (select from pg_roles where rolname = 'bellhop_scheduler') then
-    grant execute on function bellhop.workflow_apply, bellhop.workflow_change, bellhop.unserved to bellhop_operator, bellhop_scheduler;
-    grant execute on function bellhop.sensor_kind, bellhop.sensor_of to bellhop_reader, bellhop_operator, bellhop_scheduler;
-    grant execute on function bellhop.sensor_queue, bellhop.sensor_room, bellhop.refuse_but_operators, bellhop.workflow_write to bellhop_scheduler;
-  end if;
 end
 $$;

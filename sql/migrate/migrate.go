@@ -96,13 +96,17 @@ func read(files fs.FS, pattern string) ([]Step, error) {
 	sort.Strings(names)
 	var steps []Step
 	for _, name := range names {
-		text, err := fs.ReadFile(files, name)
+		file, err := fs.ReadFile(files, name)
 		if err != nil {
 			return nil, err
 		}
-		sum := sha256.Sum256(text)
+		text, err := withGrants(string(file))
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		sum := sha256.Sum256([]byte(text))
 		steps = append(steps,
-			Step{Name: name[strings.LastIndexByte(name, '/')+1:], Text: string(text), sum: hex.EncodeToString(sum[:8])})
+			Step{Name: name[strings.LastIndexByte(name, '/')+1:], Text: text, sum: hex.EncodeToString(sum[:8])})
 	}
 	return steps, nil
 }
