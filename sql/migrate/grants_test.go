@@ -26,7 +26,7 @@ func TestGrants_OfAFunction(t *testing.T) {
 		t.Errorf("none: %v: %s", err, got)
 	}
 	for text, says := range map[string]string{
-		"-- Grant: readers\ncreate or replace function bellhop.f()": `bellhop.f is granted to "readers"; roles are submitter,`,
+		"-- Grant: readers\ncreate or replace function bellhop.f()":  `bellhop.f is granted to "readers"; roles are submitter,`,
 		"-- Grant: reader\n\ncreate or replace function bellhop.f()": "must stand right before a function",
 	} {
 		if _, err := withGrants(text); err == nil || !strings.Contains(err.Error(), says) {
