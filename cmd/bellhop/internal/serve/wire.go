@@ -1,7 +1,6 @@
 package serve
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -54,147 +53,43 @@ type Instance struct {
 func Start(
 	c config.Config, url string, stop func(scheduler.Stop), back func(), stderr io.Writer, log *slog.Logger,
 ) (*Instance, error) {
-	i := &Instance{}
 	here := machine.This()
 	c = withRows(c)
-	claimer, err := store.NewClaimer(url)
+	d, err := openDesks(c, url, log)
 	if err != nil {
 		return nil, err
 	}
-	recorder, err := store.NewRecorder(url)
-	if err != nil {
-		return nil, err
-	}
-	registry, err := store.NewRegistry(url)
-	if err != nil {
-		return nil, err
-	}
-	maintenance, err := store.NewMaintenance(url)
-	if err != nil {
-		return nil, err
-	}
-	queries, err := store.NewCursors(cmp.Or(c.Database.MSQURL, url))
-	if err != nil {
-		return nil, err
-	}
-	maintenance.ExplainThrough(claimer)
-	maintenance.Counts = &store.Counts{}
-	locks, err := store.NewAskedLocks(url)
-	if err != nil {
-		return nil, err
-	}
-	claimer.Policy, maintenance.Policy, locks.Policy = c.Policy, c.Policy, c.Policy
-	claimer.Log = log
-	if claimer.Templates, err = lockTemplates(c); err != nil {
-		return nil, err
-	}
-	askURL := cmp.Or(c.Database.DBURL, c.Database.MSQURL)
-	if _, err := store.NewAsker(askURL); err != nil {
-		return nil, err
-	}
-	database := func() agents.Database {
-		asker, _ := store.NewAsker(askURL) // it parsed just now
-		return asker
-	}
-	direct := cmp.Or(c.Database.ListenURL, url)
-	gate, err := store.NewGate(direct)
-	if err != nil {
-		return nil, err
-	}
-	attacher, err := store.NewAttacher(url, cmp.Or(c.Database.AttachURL, direct), c.Database.AttachURL != "")
-	if err != nil {
-		return nil, err
-	}
-	sensors, err := store.NewSensors(url)
-	if err != nil {
-		return nil, err
-	}
-	watches, err := store.NewWatches(url)
-	if err != nil {
-		return nil, err
-	}
-	outgoing, err := store.NewOutgoing(url, tells(c), c.Notifications.GiveUp)
-	if err != nil {
-		return nil, err
-	}
-	messages, err := newCourier(c, outgoing, log)
-	if err != nil {
-		return nil, err
-	}
-	retention, err := store.NewRetention(url, keepAll(c.Retention))
-	if err != nil {
-		return nil, err
-	}
-	metrics, err := store.NewMetrics(url)
-	if err != nil {
-		return nil, err
-	}
-	tags, err := store.NewEngines(url)
-	if err != nil {
-		return nil, err
-	}
-	i.registry = registry
-	i.closers = []interface{ Close() }{
-		claimer, recorder, registry, maintenance, locks, gate, attacher, sensors, watches, outgoing, retention,
-		metrics, tags,
-		store.NewShared(
-			recorder, registry, maintenance, locks, gate, attacher, sensors, watches, outgoing, retention, metrics, tags),
-	}
-	maintenance.Operations = func() {
+	i := &Instance{registry: d.registry, closers: d.closers(), machine: here}
+	d.maintenance.Operations = func() {
 		if work := i.operations.Load(); work != nil {
 			work.Look()
 		}
 	}
-	if c.Locate != "" {
-		locator, err := store.NewLocator(cmp.Or(c.Database.MSQURL, url), c.Locate)
-		if err != nil {
-			return nil, err
-		}
-		maintenance.LocateThrough(locator)
-		i.closers = append(i.closers, locator)
-	}
-	beat := fmt.Sprintf("bellhop_beat_%016x", rand.Uint64())
 	me, err := introduce(c, here)
 	if err != nil {
 		return nil, err
 	}
-	if i.telemetry, err = startTelemetry(context.Background(), c, me.Name, metrics, log); err != nil {
+	i.me.Store(&me)
+	if i.telemetry, err = startTelemetry(context.Background(), c, me.Name, d.metrics, log); err != nil {
 		return nil, err
 	}
-	i.me.Store(&me)
-	i.machine = here
-	tree := startTree(c, stderr, log, database, ports{
-		Queue:       watchedQueue{claimer, i.telemetry},
-		Holdings:    claimer,
-		Records:     instance.Counted{Records: watchedRecords{recorder, i.telemetry}, Counts: maintenance.Counts},
-		Observer:    i.telemetry,
-		Registry:    members{registry, &i.me, beat, back, i.telemetry.past},
-		Reaper:      reaper{registry, here},
-		Reports:     registry,
-		Maintenance: maintenance,
-		HostStates:  registry,
-		Locks:       locks,
-		ItemLocks:   locks,
-		Stop:        stop,
-		Bell: &instance.Bell{
-			Listener: triggers.Listener{URL: direct, Heartbeat: beat, Log: log, Connected: i.telemetry.metrics.Connected},
-		},
-		Gate:    gate,
-		Queries: instance.Queries{Cursors: queries},
-
-		Attachments: attacher,
-		Attached:    commands{attacher},
-		Sensors:     sensors,
-		Tags:        tags,
-		Leftovers:   tags,
-		Courier:     messages,
-		Forecasts:   store.NewForecaster(metrics, maintenance.Counts, i.telemetry.metrics.Missed),
-		Watches:     watches,
-		Lookout:     newLookout(c, direct, i.telemetry),
-		Retention:   retention,
-	})
+	messages, err := newCourier(c, d.outgoing, log)
+	if err != nil {
+		return nil, err
+	}
+	beat := fmt.Sprintf("bellhop_beat_%016x", rand.Uint64())
+	p := d.ports(i.telemetry)
+	p.Registry = members{d.registry, &i.me, beat, back, i.telemetry.past}
+	p.Reaper = reaper{d.registry, here}
+	p.Stop = stop
+	p.Bell = &instance.Bell{
+		Listener: triggers.Listener{URL: d.direct, Heartbeat: beat, Log: log, Connected: i.telemetry.metrics.Connected},
+	}
+	p.Courier = messages
+	p.Lookout = newLookout(c, d.direct, i.telemetry)
+	tree := startTree(c, stderr, log, d.asker, p)
 	i.System, i.launcher = tree.System, tree.launcher
-	return i, i.telemetry.watch(i.System, metrics)
+	return i, i.telemetry.watch(i.System, d.metrics)
 }
 
 // ports are what a tree needs of its queue, wherever that is kept.
