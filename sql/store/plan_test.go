@@ -194,6 +194,7 @@ func TestPlans_HotStatementsKeepToTheirIndexes(t *testing.T) {
 	}
 	for _, statistics := range []string{"of an empty table", "fresh"} {
 		for _, s := range statements {
+			planned(t, s.conn, s.text, s.args...) // what a session reads of the catalog at its first call does not count
 			plan, pages := planned(t, s.conn, s.text, s.args...)
 			walks := slices.ContainsFunc(s.indexes, func(index string) bool { return strings.Contains(plan, `"`+index+`"`) })
 			if !walks || strings.Contains(plan, `"Seq Scan"`) || strings.Contains(plan, `"Bitmap Heap Scan"`) {
