@@ -46,7 +46,8 @@ func TestWorkflows_Nemesis(t *testing.T) {
 	t.Logf("seed %d", seed)
 	luck := rand.New(rand.NewPCG(seed, 1))
 	// A machine that is slow loses leases of all instances at once, and none moves: it goes on until one has.
-	for end := time.Now().Add(*workflowsNemesis); time.Now().Before(end) || moved(e) == 0 && time.Now().Before(end.Add(2*time.Minute)); {
+	end := time.Now().Add(*workflowsNemesis)
+	for time.Now().Before(end) || moved(e) == 0 && time.Now().Before(end.Add(2*time.Minute)) {
 		victim := luck.IntN(len(servers))
 		switch luck.IntN(4) {
 		case 0:
