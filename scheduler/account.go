@@ -3,10 +3,10 @@ package scheduler
 // Account is why something ended, in two parts, since they are not for the same
 // readers.
 type Account struct {
-	// Reason is for all who may see the queue: a code, an exit status, a signal.
-	// Nothing in it was written by an agent.
+	// Reason is for every reader of the queue: a code, an exit status, a signal. No part of it was written by an
+	// agent.
 	Reason string
-	// Message are the agent's own, for operators.
+	// Message is the agent's own text, for operators.
 	Message string
 }
 

@@ -33,8 +33,8 @@ type HowFar struct {
 	Text string
 }
 
-// JobIDs reads a list of jobs, with commas between them, as notifications carry
-// it. What is none is left out: anybody can send one.
+// JobIDs reads a list of jobs, separated by commas, as notifications carry it. It skips words that are not job ids:
+// any session can send a notification.
 func JobIDs(list string) (ids []JobID) {
 	for word := range strings.SplitSeq(list, ",") {
 		if id, err := strconv.ParseInt(word, 10, 64); err == nil && id > 0 {

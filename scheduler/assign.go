@@ -8,9 +8,9 @@ import (
 // Unit is something that one instance at a time sees to: a workflow's sensor.
 type Unit struct {
 	Name  string
-	Owner InstanceID   // 0: nobody
+	Owner InstanceID   // 0: none
 	Busy  bool         // it stays where it is until it is idle
-	Able  []InstanceID // who may have it; nil: everybody
+	Able  []InstanceID // instances that may have it; nil: all
 }
 
 // Move gives a unit to an instance; to 0, where there is none.
@@ -19,11 +19,10 @@ type Move struct {
 	To   InstanceID
 }
 
-// Assign says who gets which units, so that each live instance has as many as any
-// other, or one more; as few move as can, and none that is busy, unless its owner is
-// gone. Those that not all of them may have are given out first: they stay where
-// they are while they can, and the others make up for how many somebody has of them.
-// Every instance that computes it from the same rows comes to the same.
+// Assign distributes the units so that each live instance has as many as any other, or one more. As few units as
+// possible move. A busy unit moves only if its owner is gone. Units that only some instances may have are placed
+// first and stay where they are if they can; the other units even out the counts. Every instance that computes this
+// from the same rows gets the same result.
 func Assign(units []Unit, live []InstanceID) (moves []Move) {
 	live = slices.Compact(slices.Sorted(slices.Values(live)))
 	units = slices.SortedFunc(slices.Values(units), func(a, b Unit) int { return cmp.Compare(a.Name, b.Name) })
@@ -31,8 +30,8 @@ func Assign(units []Unit, live []InstanceID) (moves []Move) {
 	return append(moves, level(units, live)...)
 }
 
-// place gives out the units that not everybody may have. They are busy from then on,
-// and those that nobody may have are left out.
+// place distributes the units that only some instances may have. These count as busy from then on. Units that no
+// live instance may have are left out.
 func place(units []Unit, live []InstanceID) (rest []Unit, moves []Move) {
 	has := map[InstanceID]int{}
 	for _, u := range units {
@@ -60,11 +59,11 @@ func place(units []Unit, live []InstanceID) (rest []Unit, moves []Move) {
 	return rest, moves
 }
 
-// level divides units that everybody may have.
+// level divides the units that every instance may have.
 func level(units []Unit, live []InstanceID) (moves []Move) {
 	room := quotasOf(units, live)
 	var free []Unit
-	for _, busy := range []bool{true, false} { // the busy ones stay, whoever else has to go
+	for _, busy := range []bool{true, false} { // busy units stay; others move instead
 		for _, u := range units {
 			_, alive := room[u.Owner]
 			switch {
@@ -93,8 +92,8 @@ func level(units []Unit, live []InstanceID) (moves []Move) {
 	return moves
 }
 
-// quotasOf is how many units each instance is to have. Where somebody has more busy
-// ones than its part, the others share what is left.
+// quotasOf is how many units each instance should have. If an instance has more busy units than its share, the
+// others divide the rest.
 func quotasOf(units []Unit, live []InstanceID) map[InstanceID]int {
 	busy, has := map[InstanceID]int{}, map[InstanceID]int{}
 	for _, u := range units {
@@ -103,7 +102,7 @@ func quotasOf(units []Unit, live []InstanceID) map[InstanceID]int {
 			busy[u.Owner]++
 		}
 	}
-	// The level to which all are filled, as water would: nobody is below it by more than one.
+	// The level to which all are filled, like water: no instance is more than one below it.
 	filled := func(level int) (n int) {
 		for _, id := range live {
 			n += max(busy[id], level)
@@ -123,7 +122,7 @@ func quotasOf(units []Unit, live []InstanceID) map[InstanceID]int {
 			lower = append(lower, id)
 		}
 	}
-	// Who has that many already keeps the one more.
+	// The one more goes to an instance that has that many already.
 	slices.SortStableFunc(lower, func(a, b InstanceID) int {
 		return cmp.Compare(min(has[b], level), min(has[a], level))
 	})

@@ -13,9 +13,8 @@ type Backlog struct {
 	Head int // the priority of the most urgent
 }
 
-// Aged is the backlog when it has waited for so long and has no child yet: more
-// urgent by one for each step. For that, one child at a time makes room: nobody
-// waits for ever because others are never idle.
+// Aged is the backlog after it has waited that long without a child: more urgent by one for each step. Only one
+// child at a time makes room for it. So no type waits forever because others are never idle.
 func (w Backlog) Aged(waited, step time.Duration) Backlog {
 	if steps := int(waited / step); steps > 0 {
 		w.Head -= steps
@@ -24,7 +23,7 @@ func (w Backlog) Aged(waited, step time.Duration) Backlog {
 	return w
 }
 
-// Tenant is a child that holds a slot, as whoever waits for the slot sees it.
+// Tenant is a child that holds a slot, as seen by a type that waits for the slot.
 type Tenant struct {
 	Type   TypeName
 	Stays  bool // it has no process to lose, comes up, or goes already

@@ -37,9 +37,8 @@ type Rules struct {
 	Timeout      time.Duration // of a line that brings none of its own
 }
 
-// prefetchSpan is how much work a child may have waiting at its measured pace
-// (contract: what is prefetched starts within about 5 ms), and prefetchMost
-// bounds it for agents faster than anybody can measure.
+// prefetchSpan is how much work a child may have waiting at its measured pace (contract: a prefetched line starts
+// within about 5 ms). prefetchMost bounds it for agents too fast to measure.
 const (
 	prefetchSpan = 5 * time.Millisecond
 	prefetchMost = 512

@@ -11,10 +11,9 @@ type TypeCapacity struct {
 	Spawnable int // children that could come up besides, slots aside
 }
 
-// Ask is how many lines more to ask for now, and for how many lines at the
-// most children could come up. While nobody is idle, what comes behind a line in
-// hand is asked for by three quarters of the children at a time: by one at a time, each
-// line would be a claim.
+// Ask is how many more lines to ask for now, and for how many lines, at most, children could come up. While no
+// child is idle, it asks for prefetched lines only when three quarters of the busy children have room: otherwise
+// each line would need a claim.
 func (a TypeCapacity) Ask() (now, spawn int) {
 	now = max(0, a.Room-a.Pending-a.Granted)
 	if a.Idle == 0 && now < 3*a.Busy/4 {

@@ -10,8 +10,8 @@ const (
 	EffectClose                      // close its stdin and send SIGHUP
 	EffectKill                       // SIGKILL its whole process tree
 	EffectSettle                     // Result is final for its line
-	EffectGiveBack                   // Lines were never started here: somebody else's turn
-	EffectDied                       // the process is gone, and nobody ordered it: counts against the type
+	EffectGiveBack                   // Lines were never started here: another child or host may have them
+	EffectDied                       // the process is gone without an order: counts against the type
 	// the process is gone with its guard: counts for nothing, but the next may have to wait
 	EffectUnguarded
 )

@@ -7,10 +7,10 @@ import "fmt"
 type EndedAs string
 
 const (
-	// NoData: there was no work. Who needs the job goes on.
+	// NoData: there was no work. Jobs that need this one go on.
 	NoData EndedAs = "no_data"
-	// Skipped: nothing of it is wanted this time, nor of what comes after it:
-	// who needs the job to have succeeded is passed over, and is skipped, too.
+	// Skipped: neither this job nor what follows it is wanted this time. Jobs that need it to have succeeded are
+	// skipped, too.
 	Skipped EndedAs = "skipped"
 )
 

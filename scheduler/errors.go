@@ -9,11 +9,11 @@ var ErrGone = errors.New("this instance was taken for dead")
 // again will be refused again.
 var ErrRefused = errors.New("refused by the database")
 
-// ErrBusy: somebody else has a row in hand that a write needs. Nothing was
-// written; the same write will do when they let go of it.
+// ErrBusy: another session has locked a row that a write needs. Nothing was written; repeat the write once the lock
+// is released.
 var ErrBusy = errors.New("somebody else has a row of it in hand")
 
-// ErrLeaseOver: others may have taken over what was to be begun here.
+// ErrLeaseOver: other instances may have taken over the work that was about to begin here.
 var ErrLeaseOver = errors.New("the instance's lease is over")
 
 // ErrUnguarded: the guard died while it started the agent, which may have begun.

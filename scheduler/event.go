@@ -71,7 +71,7 @@ type ChildEvent struct {
 type StopReason uint8
 
 const (
-	// StopNone: nobody told it to.
+	// StopNone: no stop was ordered.
 	StopNone StopReason = iota
 	// StopIdle: READY longer than limits.idle.
 	StopIdle
@@ -89,8 +89,7 @@ const (
 	StopStale
 	// StopReplaced: its actor was lost; a new one starts with a new process.
 	StopReplaced
-	// StopSilent: no first OK within start_timeout. It counts as a death,
-	// since nobody but the child is to blame.
+	// StopSilent: no first OK within start_timeout. It counts as a death, since only the child can be to blame.
 	StopSilent
 	// StopBroken: it closed its stdout or broke its dialect, so that it can
 	// never answer. It counts as a death, for the same reason.

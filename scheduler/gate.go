@@ -1,25 +1,24 @@
 package scheduler
 
-// GateState says who sees to it that an instance learns of new work.
+// GateState says how an instance learns of new work.
 type GateState uint8
 
 const (
-	// GateAwake: producers need not ring for this instance: it looks by itself, every few ms.
+	// GateAwake: producers need not ring for this instance: it looks every few ms.
 	GateAwake GateState = iota
 	// GateAsking: it has asked for the gate. Producers ring from now on; those
 	// that found the gate open may not have ended, so it still looks by itself.
 	GateAsking
-	// GateAsleep: no such producer is left. It looks when somebody rings.
+	// GateAsleep: no such producer is left. The instance looks when a producer rings.
 	GateAsleep
 )
 
 func (s GateState) String() string { return [...]string{"AWAKE", "ASKING", "ASLEEP"}[s] }
 
-// Gate is one instance's part of the protocol by which producers are spared
-// NOTIFY while nobody sleeps. What stands between the two sides is a lock: a
-// producer that gets it shared is silent, and keeps it to its end; one that is
-// refused rings. It is refused while an instance has it exclusively, and
-// already while one waits for that.
+// Gate is one instance's part of the protocol that spares producers the NOTIFY while no instance sleeps. A lock
+// stands between the two sides: a producer that gets it shared is silent, and keeps it to its end; one that is
+// refused rings. It is refused while an instance holds the lock exclusively, and also while an instance waits for
+// that.
 type Gate struct {
 	State GateState
 	Ask   int // number of the last ask
@@ -47,15 +46,14 @@ type GateEvent struct {
 type GateEffect uint8
 
 const (
-	GateScan   GateEffect = iota // look at the queue: as if somebody had rung
+	GateScan   GateEffect = iota // look at the queue, as after a ring
 	GateArm                      // send a tick after WakePolicy.Pause
 	GateAskFor                   // ask for the gate, under the number Gate.Ask
 	GateLetGo                    // end the last ask, and let go of what it has
 )
 
-// Step is total: what an event means in each state. The rule behind it: in
-// every state but GateAsleep a tick is armed, and whoever comes into GateAsleep,
-// or out of it unasked, looks.
+// Step is total: it says what an event means in each state. The rule behind it: in every state but GateAsleep a
+// tick is armed, and an instance that enters GateAsleep, or leaves it without having asked, looks.
 func (g Gate) Step(ev GateEvent) (Gate, []GateEffect) {
 	if (ev.Kind == GateShut || ev.Kind == GateEnded) && ev.Ask != g.Ask {
 		return g, nil // to an ask that was let go of

@@ -16,7 +16,7 @@ type Claim struct {
 // made. The codec of the child's dialect turns it into bytes.
 type Line struct {
 	Claim
-	Instance InstanceID    // who claimed it: once that one is taken for dead, the claim is void
+	Instance InstanceID    // the claiming instance: once it is taken for dead, the claim is void
 	Item     int64         // 0: the job itself; else the number of the item within its MSQ job, from 1
 	Attempt  int           // the try this line belongs to, from 1
 	Priority int           // −20 … 19, lower runs first

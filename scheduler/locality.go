@@ -83,7 +83,7 @@ type ControlState struct {
 	Locks     bool       // there are jobs with locks
 	Sensors   bool       // workflows wait for the clock, or for an event that has come
 	SensorIn  time.Duration
-	Notices   bool // there is somebody to be told of runs
+	Notices   bool // rules notify recipients of runs
 	NoticeIn  time.Duration
 	Instances int   // that live
 	Watches   int64 // which sensors this instance watches: another number, others; 0: none

@@ -2,20 +2,19 @@ package scheduler
 
 import "time"
 
-// Pacing is how soon somebody looks again who is told when that is wanted. What is due and came to nothing (another
-// instance has it in hand), or could not be looked at at all, is looked at again after Soon, and ever more
-// seldom, up to Late.
+// Pacing is how soon an actor looks again that is told when a look is wanted. If due work came to nothing (another
+// instance is at it), or the look failed, the next look comes after Soon, then ever more seldom, up to Late.
 type Pacing struct {
 	Soon, Late time.Duration
-	pause      time.Duration // before the next look at what came to nothing; 0: nothing has
+	pause      time.Duration // before the next look after a vain one; 0: the last was not vain
 }
 
 // Look is what a look came to.
 type Look struct {
 	Did    int           // how much was done; before it failed, too
-	Next   time.Duration // in how long another is wanted; negative: whoever knows says so
+	Next   time.Duration // delay until the next look; negative: none until a message asks for it
 	Failed bool
-	Asked  bool // somebody wanted one meanwhile
+	Asked  bool // another look was asked for during this one
 }
 
 // lookMost is the longest pause: a clock may have been set meanwhile.
@@ -32,7 +31,7 @@ func (p Pacing) After(l Look) (_ Pacing, in time.Duration) {
 		return p, 0
 	case l.Failed, l.Asked, l.Did == 0 && l.Next >= 0 && l.Next < pause:
 		p.pause = min(2*pause, p.Late)
-		return p, pause // and no longer, however far away Next is: whoever asks meanwhile is not heard before
+		return p, pause // and no longer, however far away Next is: a request during the pause is not heard until its end
 	}
 	p.pause = 0
 	return p, min(l.Next, lookMost)

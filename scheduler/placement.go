@@ -2,7 +2,7 @@ package scheduler
 
 import "time"
 
-// Seat is a child as whoever deals out work sees it.
+// Seat is a child as Deal sees it.
 type Seat struct {
 	Idle bool // READY, and nothing is on its way to it
 	Free int  // how many more lines it takes, those on their way to it counted
@@ -17,10 +17,9 @@ func (s Seat) before(other Seat) bool {
 	return s.Free > other.Free
 }
 
-// Deal says which seat gets the next of n waiting lines, and how many at once.
-// An idle seat gets no more than an even share among all that have room, so
-// that no other one stands idle beside a batch. lines is 0 when nobody has room
-// or nothing waits.
+// Deal says which seat gets the next of n waiting lines, and how many at once. An idle seat gets no more than an
+// even share among all seats with room, so that no other seat stands idle beside a batch. lines is 0 when no seat
+// has room or no line waits.
 func Deal(seats []Seat, n int) (seat, lines int) {
 	seat = -1
 	takers := 0
@@ -43,7 +42,7 @@ func Deal(seats []Seat, n int) (seat, lines int) {
 	return seat, lines
 }
 
-// Lodger is a child that holds a slot, as whoever needs the slot sees it.
+// Lodger is a child that holds a slot, as seen by a type that needs the slot.
 type Lodger struct {
 	Type    TypeName
 	State   ChildState

@@ -58,9 +58,8 @@ func (r *Record) EndedAs() EndedAs {
 	return r.Result.Answer.EndedAs
 }
 
-// Hurries reports whether somebody may wait for the record: for locks that its
-// job holds, or for the job itself to be somebody else's again. Of an MSQ job nobody
-// knows which locks it holds.
+// Hurries reports whether another job or instance may wait for the record: for locks that its job holds, or for the
+// job itself. Which locks an MSQ job holds is not known.
 func (r *Record) Hurries() bool {
 	return r.Kind != RecordSettle || r.Items != nil || r.Line().Locked
 }
@@ -68,10 +67,9 @@ func (r *Record) Hurries() bool {
 // restMost bounds Rest.
 const restMost = 5 * time.Millisecond
 
-// Rest is how long whoever writes waits for more to come after a write that took so
-// long and had so many outcomes: a write costs the server about as much for one as for
-// ten. Where each comes after the one before it has been written, it seldom comes so
-// soon.
+// Rest is how long the writer waits for more outcomes after a write that took that long and had that many outcomes:
+// a write costs the server about as much for one as for ten. If each outcome follows the write of the one before,
+// the next seldom comes within the rest.
 func Rest(took time.Duration, outcomes int) time.Duration {
 	return min(3*took*time.Duration(max(1, outcomes)), restMost) // what agents say gathers, too
 }
@@ -201,7 +199,7 @@ type Batch struct {
 	Progress       []Progress
 	Failed         []FailedItem
 	HowFar         []HowFar // the latest of each job
-	Ring           []JobID  // of those whose end is among Records: somebody waits for it
+	Ring           []JobID  // of the jobs that end in Records, those that a client waits for
 	MaybeCommitted bool     // an earlier try may have been committed
 }
 

@@ -29,8 +29,7 @@ type MSQReport struct {
 	Query    string
 }
 
-// Death is the last death of a type on a host that nobody ordered, while no
-// child of it has finished a line since.
+// Death is the last unordered death of a type on a host, if no child of the type has finished a line since.
 type Death struct {
 	At     time.Time `json:"at"`
 	Deaths int       `json:"deaths"` // in a row

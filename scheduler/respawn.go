@@ -14,9 +14,8 @@ type RespawnPolicy struct {
 	Window time.Duration // … within this: FAIL, for as long again
 }
 
-// Respawn is what one host remembers of the deaths of one type. Only deaths
-// that nobody ordered are told to it. The zero value has seen none, and no child
-// that said OK.
+// Respawn is what one host remembers of the deaths of one type. It is told only of deaths that were not ordered.
+// The zero value has seen no death, and no child that said OK.
 type Respawn struct {
 	Deaths  []time.Time // the latest ones within the window
 	InARow  int         // deaths since the last finished line

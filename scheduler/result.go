@@ -30,7 +30,7 @@ func (o Outcome) String() string { return outcomeNames[o] }
 
 // Result is what became of one line, with all that is recorded about it.
 type Result struct {
-	Line      *Line // never nil in what became of one; nobody changes it any more
+	Line      *Line // never nil in a result; it does not change any more
 	Outcome   Outcome
 	ExitCode  int
 	Error     string // why: a code, an exit status, a signal; nothing in it was written by an agent

@@ -22,15 +22,13 @@ const startMost = 100 * time.Millisecond
 // early is which part of a start a type is short, by and by, before it gets more processes.
 const early = 4
 
-// Patience is for how long lines wait for children that are up before more are
-// started: as long as a start takes. Whoever waits no longer for what he may not
-// need than that costs loses at most as much again (ski rental).
+// Patience is how long lines wait for running children before more are started: as long as a start takes. Waiting
+// no longer than the start would cost wastes at most that much again (ski rental).
 func (b ScaleUp) Patience() time.Duration { return min(b.Start, startMost) }
 
-// Worth is how many processes to start now. A type does not take slots for lines
-// that its warm children finish sooner than a process starts, unless that goes on
-// for as long. Where it comes again and again there are twice as many, and sooner.
-// While nobody knows what a line takes, one child comes first.
+// Worth is how many processes to start now. A type does not take slots for lines that its warm children finish
+// sooner than a process starts, unless that goes on for as long as a start takes. If it recurs, twice as many are
+// started, and sooner. While the time that a line takes is unknown, one child comes first.
 func (b ScaleUp) Worth() int {
 	missing, patience := max(0, b.Lines-b.Coming), b.Patience()
 	switch {
@@ -75,10 +73,11 @@ func (b ScaleUp) Due(now time.Time) (at time.Time) {
 // them up, had something to do.
 type Shortage struct {
 	OnEnd time.Duration // since one of them last had nothing to do
-	InAll time.Duration // by and by, which forgives a tenth of the time: who is short seldom has enough
-	at    time.Time     // of the last look
-	busy  bool          // they all had something to do then
-	short bool          // and lines waited
+	// InAll adds up and forgives a tenth of the time: a type that is short seldom has enough.
+	InAll time.Duration
+	at    time.Time // of the last look
+	busy  bool      // they all had something to do then
+	short bool      // and lines waited
 }
 
 // Busy reports whether all children were up and busy at the last look, and Short

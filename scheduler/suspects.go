@@ -15,11 +15,10 @@ type LineID struct {
 // ID names a line.
 func (l *Line) ID() LineID { return LineID{l.Claim.Job, l.Item} }
 
-// Suspects are the lines that agents had in hand when their guard died. One guard
-// has many agents, so nobody knows at first which of them has killed it. From then
-// on each of them runs under a guard of its own: the next death names its killer,
-// and takes no neighbour along. Guards that die together, of different lines,
-// name nobody: an operator, or the system, has killed them.
+// Suspects are the lines that agents were working on when their guard died. One guard has many agents, so it is
+// unknown at first which of them killed it. From then on each of them runs under a guard of its own: the next death
+// names its killer, and takes no neighbour along. If guards of different lines die together, no line is suspected:
+// an operator, or the system, has killed them.
 //
 // The zero value suspects nothing. It is used by one goroutine at a time.
 type Suspects struct {

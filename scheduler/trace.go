@@ -16,7 +16,7 @@ type TraceContext struct {
 	Flags byte // bit 0: sampled
 }
 
-// traceSampled is the bit of the flags that says that somebody records the trace.
+// traceSampled is the bit of the flags that says that the trace is recorded.
 const traceSampled = 1
 
 // traceLength is that of a traceparent: 00-<32>-<16>-<2>.
@@ -56,7 +56,7 @@ func lowerHex(s string) bool {
 	return true
 }
 
-// Sampled reports whether somebody records the trace.
+// Sampled reports whether the trace is recorded.
 func (t TraceContext) Sampled() bool { return t.Flags&traceSampled != 0 }
 
 // TraceID is the trace in hex, as traces are looked up by.
@@ -133,8 +133,8 @@ func scatter(a, b uint64) uint64 {
 	return x ^ x>>31
 }
 
-// Origin is where a line comes from: what its trace and its times are counted
-// from. Whoever has the line may read it, and nobody changes it after the claim.
+// Origin is where a line comes from: its trace and its times are counted from there. Every holder of the line may
+// read it; it does not change after the claim.
 type Origin struct {
 	Traceparent string // the row's own
 	Type        TypeName

@@ -76,8 +76,8 @@ func (p WakePolicy) Took(n int) (_ WakePolicy, sooner bool) {
 	return p, sooner
 }
 
-// Full tells that there is room for nothing, and says whether that has been so
-// for long enough to wake. Nobody needs to ring for what there is no room for.
+// Full tells that there is no room for any job, and says whether that has been so for long enough to wake.
+// Producers need not ring for jobs without room.
 func (p WakePolicy) Full(now time.Time) (WakePolicy, bool) {
 	if p.full.IsZero() {
 		p.full = now
@@ -121,7 +121,7 @@ func (p WakePolicy) Quiet(now time.Time) (WakePolicy, bool) {
 // Pause is how long to wait until the next look.
 func (p WakePolicy) Pause(s GateState, now time.Time) (WakePolicy, time.Duration) {
 	switch {
-	case s == GateAsking: // who was silent may stay open for hours
+	case s == GateAsking: // a silent producer may keep its transaction open for hours
 		waited := now.Sub(p.asked)
 		p.pause = max(min(max(waited/16, wakeQuick), wakeAsk), min(waited/1000, wakeLong))
 	case !p.full.IsZero(), !now.After(p.refused):

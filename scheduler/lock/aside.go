@@ -26,7 +26,7 @@ func (b *backlog) setAside(g *group, by ID, want Want) {
 	case behind == nil:
 	case behind.want != want: // they might have what it has not
 		b.advance(behind)
-	default: // who has the lock keeps them from it, too
+	default: // the holder of the lock keeps them from it, too
 		if len(q.places.list) < len(behind.places.list) {
 			q.places, behind.places = behind.places, q.places
 		}
@@ -105,7 +105,7 @@ func (b *backlog) drop(g *group) {
 	}
 }
 
-// started tells that a group's first job runs: who was behind the group waits for it.
+// started tells that a group's first job runs: groups behind it wait for that job.
 func (b *backlog) started(g *group, id ID) {
 	if g.behind != nil {
 		b.aside[id] = append(b.aside[id], g.behind)
@@ -113,7 +113,7 @@ func (b *backlog) started(g *group, id ID) {
 	}
 }
 
-// end tells that a job runs no more: whom it kept from starting is looked at again.
+// end tells that a job no longer runs: the groups that it kept from starting are looked at again.
 func (b *backlog) end(id ID) {
 	b.changes++
 	b.running.Remove(id)

@@ -19,13 +19,13 @@ type Ask struct {
 type Awaiting struct {
 	Grant
 	Since time.Time
-	Items bool // for one of its items, while those of its items that run end: it stands in nobody's way
+	// Items: for one of its items, while those of its items that run end: it stands in no other job's way.
+	Items bool
 	// Own, of a job that waits so: no lock that it waits for, but the text of one that it keeps until it ends.
 	Own string
 }
 
-// Answer is what becomes of an Ask. Nothing but the job is set: it waits, and Why
-// says for whom.
+// Answer is what becomes of an Ask. If only the job is set, the job waits, and Why names the job that it waits for.
 type Answer struct {
 	Job     ID
 	Grants  []Grant // what the job holds from now on, besides what it held
@@ -41,12 +41,11 @@ type Answer struct {
 // Done says that it needs to wait no longer.
 func (a Answer) Done() bool { return len(a.Waits) == 0 }
 
-// Answer says what becomes of what running jobs ask, one after the other, when
-// held is held and waiting are the requests that wait, those of the asking jobs too.
+// Answer says what becomes of what running jobs ask, one after the other, while held is held and waiting are the
+// requests that wait, including those of the asking jobs.
 //
-// What a job holds already it gets at once, and shared becomes exclusive when nobody
-// else holds it. A job that holds nothing lets those who asked before it go first.
-// One that holds something does not: they may wait for it.
+// A job gets at once what it holds already, and shared becomes exclusive when no other job holds it. A job that
+// holds nothing lets earlier requests go first. A job that holds something does not: they may wait for it.
 func (p Policy) Answer(asks []Ask, held []Grant, waiting []Awaiting) []Answer {
 	d := newDesk(p, held, waiting)
 	answers := make([]Answer, 0, len(asks))
@@ -66,15 +65,15 @@ func (p Policy) Answer(asks []Ask, held []Grant, waiting []Awaiting) []Answer {
 	return answers
 }
 
-// desk is who holds and who waits for what, while requests are answered.
+// desk is which jobs hold and which wait for what, while requests are answered.
 type desk struct {
 	policy Policy
 	held   map[ID]Set
 	wants  map[ID]Set
 	since  map[ID]time.Time
-	items  map[ID]bool // who waits for one of its items
-	own    map[ID]Set  // and what such a one keeps until it ends
-	queue  []ID        // who waits, the first first
+	items  map[ID]bool // jobs that wait for one of their items
+	own    map[ID]Set  // and what such a job keeps until it ends
+	queue  []ID        // the waiting jobs, the first first
 }
 
 func newDesk(p Policy, held []Grant, waiting []Awaiting) *desk {
@@ -186,7 +185,7 @@ func (d *desk) some(ask Ask) Answer {
 // differs says that a set has something that another has not.
 func differs(has, set Set) bool { return has.Merge(set).key() != has.key() }
 
-// against is who holds what does not go with a set; with wanted, who waits for it too.
+// against is a job that holds a lock in conflict with a set; with wanted, also one that waits for such a lock.
 func (d *desk) against(job ID, set Set, wanted bool) (ID, Conflict, bool) {
 	var first ID
 	var why Conflict
@@ -208,8 +207,8 @@ func (d *desk) against(job ID, set Set, wanted bool) (ID, Conflict, bool) {
 	return first, why, found
 }
 
-// before is who asked earlier for what does not go with a set, where the job holds
-// nothing for which that one could wait.
+// before is a job that asked earlier for a lock in conflict with a set, if the asking job holds nothing that the
+// earlier one could wait for.
 func (d *desk) before(job ID, set Set) (ID, Conflict, bool) {
 	if !d.held[job].Empty() {
 		return 0, Conflict{}, false
@@ -260,8 +259,8 @@ func (d *desk) keeps(job ID) Set {
 	return d.held[job]
 }
 
-// cycleOf tells the circle of jobs that wait for each other of which a job is the
-// youngest; empty: there is none. Of each that waits, who holds what it wants counts.
+// cycleOf describes the circle of jobs that wait for each other and of which a job is the youngest; empty: there is
+// none. For each waiting job, the holders of what it wants count.
 func (d *desk) cycleOf(job ID) string {
 	waits := map[ID][]ID{}
 	for id, wants := range d.wants {

@@ -34,7 +34,7 @@ type group struct {
 	key
 	jobs   heap[*waiting]
 	lane   *lane
-	behind *queue // who waits for the same lock, and comes after it; nil: nobody
+	behind *queue // groups that wait for the same lock, after this one; nil: none
 	stamp  int    // of its place in a lane; an older place is void
 }
 
@@ -67,7 +67,7 @@ type lane struct {
 // class is the jobs of one priority.
 type class struct {
 	priority int
-	byID     lane // who is aged, or all where nothing is weighed
+	byID     lane // aged jobs, or all where nothing is weighed
 	weighed  []*lane
 	profiles map[string]*lane
 }
@@ -83,7 +83,7 @@ type backlog struct {
 	classes  []*class // by priority
 	groups   map[key]*group
 	aside    map[ID][]*queue         // by the job in their way
-	reserved map[int]*Index          // who is aged, by priority
+	reserved map[int]*Index          // aged jobs, by priority
 	urgent   []int                   // the priorities of reserved, in order
 	byType   map[string]int          // free slots of a type; nil: only the sum counts
 	parked   map[string]*heap[place] // groups of types without a free slot; nil: the next pass looks at all of them again
@@ -254,7 +254,7 @@ func (b *backlog) head(l *lane) *group {
 // best is the group whose first job is next in a class, with its lane; nil: none.
 func (b *backlog) best(c *class) (*lane, *group) {
 	if g := b.head(&c.byID); g != nil {
-		return &c.byID, g // who is aged weighs nothing
+		return &c.byID, g // an aged job weighs nothing
 	}
 	var bestLane *lane
 	var bestGroup *group
@@ -295,8 +295,8 @@ func (b *backlog) runs(id ID, s Set) {
 	b.running.Add(id, s)
 }
 
-// blocker is who keeps a job from starting: who runs, or who is reserved for
-// (reserved) and comes before it.
+// blocker is the job that keeps another from starting: one that runs, or (reserved) one with a reservation that
+// comes before it.
 func (b *backlog) blocker(w *waiting) (id ID, why Conflict, reserved, is bool) {
 	if w.set.Empty() {
 		return 0, Conflict{}, false, false

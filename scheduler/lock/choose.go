@@ -71,25 +71,22 @@ type Pick struct {
 	Weight float64
 }
 
-// Decision is who starts, in this order, and why others do not.
+// Decision is the jobs that start, in this order, and why others do not.
 type Decision struct {
 	Picks []Pick
 	Waits map[ID]Reason
 }
 
-// Select chooses the jobs to start: by (priority, weight, id), where weights are
-// those beside all that run and all that were picked before (greedy; Ganeti
-// design-predictive-queue weighs once a pass, so that two picks may want the same).
-// Priorities are those that waiting has bettered. Who is paused, rejected or limited
-// is passed by and keeps nobody back; filters are asked before limits, and a limit is
-// used up by who starts alone. Whose known locks conflict with a job that runs, or
-// was picked, is passed by. The result depends on the values alone, and not on their
-// order.
+// Select chooses the jobs to start: by (priority, weight, id). Weights count all running jobs and all jobs picked
+// before (greedy; Ganeti design-predictive-queue weighs once a pass, so that two picks may want the same).
+// Priorities are those that waiting has bettered. A job that is paused, rejected or limited is passed by and keeps
+// no other job back. Filters are asked before limits, and only a job that starts uses up a limit. A job whose known
+// locks conflict with a job that runs, or was picked, is passed by. The result depends on the values alone, and not
+// on their order.
 //
-// No starvation. An aged job (it waited for Horizon, and weighs nothing) is reserved
-// for: no job that conflicts with it may start while it waits, but for those before
-// it in the order, which have a better priority, or the same, are aged and have a
-// lower id.
+// No starvation. An aged job (it waited for Horizon, and weighs nothing) gets a reservation: while it waits, no job
+// that conflicts with it may start, except the jobs before it in the order. Those have a better priority, or have
+// the same, are aged and have a lower id.
 //
 // Theorem. Let job J begin to wait at t₀. Assume that (1) both ageings are on, H is
 // the Horizon and T the PriorityTick; (2) lower ids began to wait earlier, priorities
@@ -100,14 +97,12 @@ type Decision struct {
 // still wait at t₁. Then J starts no later than t₁ + (A+1)·D, whatever else is
 // submitted.
 //
-// Proof. At t₁ J, and every job with a lower id, has priority −20 and is aged; so
-// none but those A is ever before J in the order, and they stay in the order of their
-// ids. Let F be the first of them, J itself at last. Nothing that conflicts with F
-// starts while F waits: all others are behind it, and F is reserved for. What
-// conflicts with F and runs has ended within D. When the last of it ends, its slot
-// is free; where nothing conflicts, some slot is free within D. The pass made then
-// looks at F first, and F starts. So each F waits at most D for its turn, and
-// there are A+1 of them. ∎
+// Proof. At t₁ J, and every job with a lower id, has priority −20 and is aged; so only those A are ever before J in
+// the order, and they stay in the order of their ids. Let F be the first of them, and J itself the last. Nothing
+// that conflicts with F starts while F waits: all others are behind it, and F has a reservation. What conflicts
+// with F and runs has ended within D. When the last of it ends, its slot is free; where nothing conflicts, some
+// slot is free within D. The pass made then looks at F first, and F starts. So each F waits at most D for its turn,
+// and there are A+1 of them. ∎
 //
 // With PriorityTick off it holds for J from t₀+H on with A as the number of jobs that
 // are ever before J, if those are aged too: without it, a stream of more urgent jobs
@@ -152,8 +147,7 @@ func plain(in Input, d Decision) Decision {
 	return d
 }
 
-// prepare fills a backlog; who is held by a filter or a full limit from the
-// beginning goes to waits.
+// prepare fills a backlog; jobs that a filter or a full limit holds from the beginning go to waits.
 func prepare(in Input, waits map[ID]Reason) (*backlog, *gates, []*waiting) {
 	b, g := newBacklog(in.Policy, in.Now), newGates(in)
 	if in.ByType != nil {

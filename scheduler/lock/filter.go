@@ -85,8 +85,8 @@ func ParseAction(text string) (Action, error) {
 	return a, nil
 }
 
-// Closed is what is done in the place of an action whose rule cannot be read as a whole: whom it might
-// hold waits, and whom it might let through is left to the rules after it.
+// Closed is the action taken instead if a part of the rule cannot be read: jobs that the rule might hold wait, and
+// jobs that it might let through are left to the later rules.
 func (a Action) Closed() Action {
 	if a.Kind == Accept || a.Kind == Continue {
 		return Action{Kind: Continue}
@@ -146,9 +146,8 @@ func ParsePredicate(text string) (Predicate, error) {
 	return p, nil
 }
 
-// UnknownFields are the fields that the predicate asks for and that no job has.
-// A test of one has no answer, so that the predicate never matches by it: who
-// adds such a rule should be told.
+// UnknownFields are the fields that the predicate asks for and that no job has. A test of one has no answer, so
+// that the predicate never matches by it: warn the operator that adds such a rule.
 func (p Predicate) UnknownFields() []string {
 	var unknown []string
 	var look func(e expr)
@@ -255,8 +254,7 @@ func inside(text, path string) any {
 	return v
 }
 
-// reasonFields are those of one reason: its text, who submitted the job, and
-// when, in seconds since 1970.
+// reasonFields are those of one reason: its text, its submitter, and its time, in seconds since 1970.
 func (j Job) reasonFields(reason string) fields {
 	return func(name string) (any, bool) {
 		switch name {
@@ -274,7 +272,7 @@ func (j Job) reasonFields(reason string) fields {
 // RuleID names a rule.
 type RuleID string
 
-// Rule is a job filter. Filters are no security: who may change them may do anything.
+// Rule is a job filter. Filters are not security: a user that may change them may do anything.
 type Rule struct {
 	ID         RuleID
 	Priority   int // from 0 on, the lowest first

@@ -26,7 +26,7 @@ func (f *Foretold) Remember(estimates map[ID]Estimate, now time.Time) {
 	}
 	var fresh []ID
 	for _, id := range slices.Sorted(maps.Keys(estimates)) {
-		if _, there := f.of[id]; !there && estimates[id].P50.After(now) { // who starts at once waits for no lock
+		if _, there := f.of[id]; !there && estimates[id].P50.After(now) { // a job that starts at once waits for no lock
 			fresh = append(fresh, id)
 		}
 	}

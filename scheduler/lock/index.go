@@ -56,10 +56,10 @@ func (m *modes) against(mode Mode, below ID) (ID, bool) {
 	return first, found
 }
 
-// heldLevel is who has what at one level.
+// heldLevel is which jobs hold what at one level.
 type heldLevel struct {
 	names map[string]*modes
-	named modes      // who has any name
+	named modes      // jobs that hold any name
 	count [kinds]int // jobs whose value is made of that kind, among others
 	all   modes
 	jobs  int // that want anything at this level
@@ -71,10 +71,10 @@ type Index struct {
 	sets   map[ID]Set
 	levels map[string]*heldLevel
 	big    ids
-	locked ids // who has any lock
+	locked ids // jobs that hold any lock
 }
 
-// NewIndex is an index of nobody.
+// NewIndex is an index without jobs.
 func NewIndex() *Index { return &Index{sets: map[ID]Set{}, levels: map[string]*heldLevel{}} }
 
 // Len is how many jobs there are, those without locks among them.

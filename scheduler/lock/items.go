@@ -1,9 +1,8 @@
 package lock
 
-// Items is the order in which items of one job that have locks may go: one may as
-// soon as it goes together with those that may already, and with all that wait
-// before it. So nobody is overtaken by one that would be in its way, and whoever is
-// first waits only for those that have begun.
+// Items is the order in which items of one job that have locks may go. An item may go as soon as it does not
+// conflict with the items that may already, nor with any that waits before it. So no item is overtaken by one that
+// would be in its way, and the first waits only for those that have begun.
 type Items struct {
 	line    []waitingItem // in order
 	may     map[int64]*sameLocks
@@ -42,7 +41,7 @@ func (d *Items) Add(item int64, set Set) {
 	d.changed = true
 }
 
-// Next tells who may go that did not when it was asked last, in order.
+// Next lists, in order, the items that may go now and could not at the last call.
 func (d *Items) Next() (list []int64) {
 	if !d.changed {
 		return nil
@@ -107,8 +106,8 @@ func (d *Items) Forget() {
 // Waiting is how many may not go yet.
 func (d *Items) Waiting() int { return len(d.line) }
 
-// usage counts who needs what, so that a clash with many is found by looking at a
-// few numbers. It says what Conflicts says of each of them.
+// usage counts needs by lock, so that a clash with many is found by looking at a few numbers. It agrees with what
+// Conflicts says of each of them.
 type usage struct {
 	sets   int // that are not empty
 	big    int

@@ -16,9 +16,9 @@ type ItemsAsk struct {
 // ItemsAnswer is what becomes of it.
 type ItemsAnswer struct {
 	Has    Set    // what its items hold from now on
-	Got    []bool // of Want, up to where Most was reached: who is not in it was not looked at
+	Got    []bool // of Want, up to where Most was reached: later ones were not looked at
 	Waits  Set    // what the first needs of those that cannot have theirs
-	Why    string // and who has it
+	Why    string // and which job has it
 	Cycle  string // it will never have that: it waits for itself, along these jobs
 	Before []Set  // what others wait for, who are to come first when Has is not needed any more
 	Grants []Grant
@@ -71,7 +71,7 @@ func (p Policy) AnswerItems(ask ItemsAsk, held []Grant, waiting []Awaiting) Item
 	return a
 }
 
-// whose says who has what does not go with a set, or has asked for it before.
+// whose names the job that holds, or asked earlier for, a lock in conflict with a set.
 func (d *desk) whose(job ID, set Set, first func(ID) bool) string {
 	if by, why, is := d.against(job, set, false); is {
 		return fmt.Sprintf("%s, and job %d has %s", why.Wants.Text(), by, why.Holds.Text())

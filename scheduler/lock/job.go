@@ -24,16 +24,15 @@ type Job struct {
 type Order string
 
 const (
-	// Predictive is (priority, weight, id): who gets in nobody's way goes first.
+	// Predictive is (priority, weight, id): jobs that conflict with no other go first.
 	Predictive Order = "predictive"
-	// FIFO is (priority, id); who has to wait for a lock is passed by, until it has aged.
+	// FIFO is (priority, id); a job that has to wait for a lock is passed by, until it has aged.
 	FIFO Order = "fifo"
-	// Greedy is FIFO in which nobody is ever reserved for: whoever can start, starts.
-	// For simulations; a job that wants much may starve.
+	// Greedy is FIFO without reservations: every job that can start, starts. For simulations; a job that wants much
+	// may starve.
 	Greedy Order = "greedy"
-	// Ganeti is the plain rule of Ganeti design-predictive-queue: weights of the
-	// beginning of a pass, and no lock forbids a start: a job waits for its locks in its
-	// slot. For simulations.
+	// Ganeti is the plain rule of Ganeti design-predictive-queue: weights are those of the beginning of a pass, and no
+	// lock forbids a start: a job waits for its locks in its slot. For simulations.
 	Ganeti Order = "ganeti"
 	// Blind is Ganeti without prediction: (priority, id), and a job waits in its slot.
 	// It is what a queue does that knows nothing of locks. For simulations.

@@ -25,8 +25,8 @@ const (
 	Turn = "turn" // nothing is held: the job that waited behind the lock is looked at, since it is free
 )
 
-// Levels of bellhop's own: of limits that reasons name, of locks that cannot be
-// read, and of filters that limit and that pause. Nobody holds anything of the last.
+// Levels of bellhop's own: of limits that reasons name, of locks that cannot be read, and of filters that limit and
+// that pause. No job holds anything of the last.
 const (
 	limitLevel      = "rate-limit"
 	unreadableLevel = "unreadable"
@@ -52,12 +52,12 @@ type Waiting struct {
 	Unreadable error
 }
 
-// Pass is what is known in a pass: who holds what, who waits, and for how many
-// jobs of each type there is room.
+// Pass is what is known in a pass: holders, waiting jobs, and for how many jobs of each type there is room.
 type Pass struct {
-	Now      time.Time
-	Held     []Grant
-	Reserved []Waiting // that have waited for so long that they may be reserved for, wherever they stand
+	Now  time.Time
+	Held []Grant
+	// Reserved have waited so long that they may get a reservation, wherever they stand.
+	Reserved []Waiting
 	Waiting  []Waiting // in any order
 	Rules    []Rule    // filters
 	Running  []Waiting // all that runs, with locks or without, where filters limit that
@@ -91,7 +91,7 @@ type Start struct {
 type Stay struct {
 	Job    ID
 	Behind string // the lock that it waits for, as level:name
-	For    ID     // for which job that is kept free; 0: somebody has it
+	For    ID     // the job for which that is kept free; 0: another job holds it
 	Why    string // a code of explain, and what there is to say
 }
 
@@ -132,7 +132,8 @@ func (p Policy) Choose(pass Pass) Choice {
 	for _, w := range pass.Waiting {
 		looked[w.Job] = true
 	}
-	for _, w := range pass.Reserved { // whoever stands before them where they wait may be after them in the order
+	// A job may stand before them where they wait and yet be after them in the order.
+	for _, w := range pass.Reserved {
 		if !looked[w.Job] {
 			read(w, true)
 		}
@@ -278,7 +279,7 @@ func begun(held []Grant) map[RuleID][]time.Time {
 	return list
 }
 
-// running is what runs, with what it holds: who holds locks, and all others that filters are to count.
+// running is what runs, with what it holds: the holders of locks, and all others that filters count.
 func running(held []Grant, others []Waiting) []Job {
 	var list []Job
 	at := map[ID]int{}
@@ -287,7 +288,7 @@ func running(held []Grant, others []Waiting) []Job {
 		at[w.Job], list = len(list), append(list, w.subject())
 	}
 	for _, g := range held {
-		if g.Level == filterLevel { // who counts for a limit is found out by the rules as they are now
+		if g.Level == filterLevel { // the current rules decide which jobs count for a limit
 			continue
 		}
 		i, there := at[g.Job]
@@ -336,7 +337,7 @@ func grants(j Job, rules []Rule) []Grant {
 // behind is which lock a job waits for; empty: none.
 func behind(why Reason) string {
 	switch why.Code {
-	case LockHeld, LockReserved: // who is reserved for will hold that
+	case LockHeld, LockReserved: // the job with the reservation will hold that
 		w := why.Conflict.Holds
 		if w.Big {
 			return Big + ":" + Big

@@ -26,11 +26,10 @@ type Room struct {
 	Max   map[string]int // how many of a type may run at once; not there: any number
 }
 
-// Predict plays the policy forward from now, with nobody else submitting, and says
-// when each pending job starts; no job of it is there while nothing is known of any
-// type. Filters, limits and what jobs ask for at run time are not played: who is held
-// by these is left out by the caller. A type of which nothing is known takes
-// what the known ones take on average.
+// Predict plays the policy forward from now, without new submissions, and says when each pending job starts. The
+// result is empty if nothing is known of any type. Filters, limits and requests for locks at run time are not
+// played: the caller leaves out the jobs that these hold. A type of which nothing is known takes the average of the
+// known ones.
 func Predict(pending []Job, running []RunningJob, room Room, p Policy, now time.Time, of Durations) map[ID]Estimate {
 	half, most, known := averages(pending, running, of)
 	if !known || room.Slots <= 0 {
@@ -93,7 +92,7 @@ func forward(pending []Job, running []RunningJob, room Room, p Policy, now time.
 	for _, r := range running {
 		i := len(s.jobs)
 		d := takes(r.Type)
-		// Who has taken longer than was expected is expected to take a while yet.
+		// A job that has taken longer than expected is expected to take a while yet.
 		left := max(d-now.Sub(r.Started), d/10)
 		s.add(simulated{id: r.ID, typ: r.Type, arrives: now, known: r.Locks, started: r.Started})
 		s.chooser.runs(r.ID, r.Locks)

@@ -56,7 +56,7 @@ func (s Scene) cast() cast {
 		switch {
 		case seen.Holds:
 			c.running = append(c.running, RunningJob{Job: j, Started: seen.Started})
-			if !seen.Beside { // who has no locks is in nobody's way
+			if !seen.Beside { // a job without locks is in no other's way
 				c.holders = append(c.holders, j.Locks)
 			}
 		case seen.Place > 0 && !seen.Gated():
@@ -74,8 +74,8 @@ func (seen Seen) job() (Job, bool) {
 	return j, err == nil
 }
 
-// Gated says that a filter or a limit keeps the job waiting, or that its locks
-// cannot be read: nobody knows until when.
+// Gated says that a filter or a limit keeps the job waiting, or that its locks cannot be read: there is no telling
+// until when.
 func (seen Seen) Gated() bool {
 	level, _, _ := strings.Cut(seen.Behind, ":")
 	return level == limitLevel || level == filterLevel || level == pausedLevel || level == unreadableLevel
@@ -93,8 +93,8 @@ func (s Scene) Weigh(id ID) (Weight, bool) {
 	return s.Policy.Constants.Weigh(j.Locks, c.holders, c.levels, s.Now.Sub(j.Since)), known
 }
 
-// Starts foretells when those that wait will start. Who waits behind more jobs than
-// were looked at, or for a filter or a limit, is not among them.
+// Starts foretells when the waiting jobs will start. It leaves out jobs behind more jobs than were looked at, and
+// jobs that a filter or a limit holds.
 func (s Scene) Starts(of Durations) map[ID]Estimate {
 	c := s.cast()
 	p := s.Policy

@@ -83,9 +83,9 @@ type simulation struct {
 	pending []int      // of Ganeti's plain rule, which has no use for a backlog
 	held    *Index     // what is granted
 	place   map[ID]int // in jobs
-	stuck   []int      // who has a slot, and waits there for a lock
+	stuck   []int      // jobs that have a slot, and wait there for a lock
 	ends    heap[due]
-	next    int       // who arrives next
+	next    int       // the next job to arrive
 	ranks   heap[due] // when priorities and ages change
 	broken  int
 }
@@ -110,7 +110,7 @@ func (s *simulation) run() {
 	s.waiting = make([]*waiting, len(s.jobs))
 	for {
 		switch {
-		case len(s.ends.list) == 0 && len(s.stuck) > 0: // who works could free something; nobody does
+		case len(s.ends.list) == 0 && len(s.stuck) > 0: // no running job is left to release a lock
 			s.breakOne()
 		case s.next < len(s.jobs) && (len(s.ends.list) == 0 || !s.ends.list[0].at.Before(s.jobs[s.next].arrives)):
 			s.now = s.jobs[s.next].arrives

@@ -8,13 +8,13 @@ import (
 	"unicode/utf8"
 )
 
-// Mode says how a lock is wanted. The zero Mode is: not at all. Of two modes the
-// greater one wins: who has a lock exclusively may do all that sharing allows.
+// Mode says how a lock is wanted. The zero Mode is: not at all. The greater of two modes wins: an exclusive holder
+// may do all that sharing allows.
 type Mode uint8
 
 const (
-	Shared    Mode = iota + 1 // beside others who share it
-	Exclusive                 // beside nobody
+	Shared    Mode = iota + 1 // beside others that share it
+	Exclusive                 // alone
 )
 
 func (m Mode) String() string {

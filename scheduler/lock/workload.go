@@ -145,11 +145,10 @@ var ganetiJobs = []kindOfJob{
 	{"query", 52, 3 * time.Second, func(*cluster) (known, asks []Want) { return nil, nil }},
 }
 
-// GanetiWorkload is n jobs such as a cluster of 1000 instances on 80 nodes has: types and
-// locks of Ganeti design-predictive-queue; single jobs and batches of one type,
-// as when somebody restarts a rack. Frequencies and durations are ours: they are not
-// measured on a cluster. It keeps 20 slots busy for 60 % of the time, if nobody
-// waits for locks. The same seed gives the same jobs.
+// GanetiWorkload is n jobs such as a cluster of 1000 instances on 80 nodes has: types and locks of Ganeti
+// design-predictive-queue; single jobs and batches of one type, as when an operator restarts a rack. Frequencies
+// and durations are ours: they are not measured on a cluster. If no job waits for locks, it keeps 20 slots busy for
+// 60 % of the time. The same seed gives the same jobs.
 func GanetiWorkload(n int, seed uint64) []Arrival {
 	c := &cluster{luck: luck(seed)}
 	mean := time.Duration(0)
