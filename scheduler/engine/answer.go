@@ -17,8 +17,8 @@ func (r Ref) Line() string {
 	return r.Tag + " " + r.ID + "\n"
 }
 
-// Finds reads what find has said: `TAG [ID]` a line. Lines of other tags are nobody's. The error tells of the first
-// line that is no such thing.
+// Finds reads the output of find: `TAG [ID]` a line. Lines of other tags have no owner here. The error tells of the
+// first line of another form.
 func Finds(out string) (ids map[string]string, err error) {
 	ids = map[string]string{}
 	err = lines(out, func(tag, rest string) error {

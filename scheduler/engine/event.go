@@ -8,7 +8,7 @@ type Kind uint8
 const (
 	// NoTag: no tag of this attempt is recorded.
 	NoTag Kind = iota
-	// HasTag: one is, by whoever watched before; Tag tells of it.
+	// HasTag: an earlier watcher recorded one; Tag tells of it.
 	HasTag
 	// Turn: it may be submitted now.
 	Turn
@@ -38,7 +38,7 @@ const (
 	Logged
 	// Tick: time has passed.
 	Tick
-	// Leave: nobody watches it here any more.
+	// Leave: it is not watched here any more.
 	Leave
 
 	kinds
@@ -70,7 +70,7 @@ type Tag struct {
 	Logged   int // lines of what it wrote that are in the job's log
 }
 
-// Row is what is to be recorded of one, by who holds the job now.
+// Row is what the holder of the job is to record of it.
 type Row struct {
 	Job, Fence int64
 	Tag

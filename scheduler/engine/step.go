@@ -256,7 +256,7 @@ func (r Remote) cancel(now time.Time) (Remote, []Effect) {
 	return r, nil
 }
 
-// leave: what is with the engine stays there, for whoever comes.
+// leave: the engine keeps what it has; the next watcher finds it there.
 func (r Remote) leave() (Remote, []Effect) {
 	if r.State == Over {
 		return r, nil

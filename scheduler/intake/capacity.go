@@ -14,7 +14,7 @@ type (
 	Offered struct {
 		Host          scheduler.HostName
 		Epoch         uint64
-		Now           map[scheduler.TypeName]int // lines that children who are up can take
+		Now           map[scheduler.TypeName]int // lines that running children can take
 		Room          int                        // children that could come up, of whatever type
 		Spawn         map[scheduler.TypeName]int // at the most so many of each type: absolute; nil: as before
 		PreemptingFor []scheduler.TypeName       // room is being made for these
@@ -31,7 +31,7 @@ type (
 // capacity is what one host can take, as it told us: its credits.
 type capacity struct {
 	epoch uint64
-	now   map[scheduler.TypeName]int // lines that children who are up can take
+	now   map[scheduler.TypeName]int // lines that running children can take
 	room  int                        // children that could come up
 	spawn map[scheduler.TypeName]int // at the most so many of each type
 	// The ring after which the queue had nothing of a type, and nothing that is as
@@ -89,7 +89,7 @@ func (c *capacity) refund(m Refunded) {
 	}
 }
 
-// grant takes credits for n items of a type: first of children who are up.
+// grant takes credits for n items of a type: those of running children first.
 func (c *capacity) grant(t scheduler.TypeName, n int) (now, spawn int) {
 	now = min(n, c.now[t])
 	spawn = min(n-now, c.room)

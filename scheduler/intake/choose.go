@@ -9,10 +9,9 @@ import (
 // mildest is the least urgent priority.
 const mildest = 19
 
-// claimNext claims for the next host that can take something, in turn: first
-// what children who are up can take, then, at its next turn, what others could
-// come up for. A type that is always busy keeps nobody waiting. Of exclusive
-// types it is one job. nil: there is nothing to ask for.
+// claimNext claims for the next host that can take jobs, in turn: first what running children can take, then, at
+// its next turn, jobs for which children could come up. A type that is always busy does not delay others. An
+// exclusive type gets one job. nil: there is nothing to ask for.
 func (in *Intake) claimNext(exclusive bool, can Can) *Claim {
 	names := in.hostNames()
 	for range 2 * len(names) {
@@ -35,9 +34,8 @@ func (in *Intake) claimNext(exclusive bool, can Can) *Claim {
 	return nil
 }
 
-// demand is what one claim for a host may fetch of every type that the queue
-// may have something of: lines that children who are up can take, or jobs for
-// which children can come up (assigned). exclusive: of such types only, or of
+// demand is what one claim for a host may fetch of every type that the queue may have jobs of: lines that running
+// children can take, or jobs for which children can come up (assigned). exclusive: of exclusive types only, or of
 // all others.
 func (in *Intake) demand(name scheduler.HostName, assigned, exclusive bool, can Can) scheduler.Demand {
 	c := in.capacities[name]
@@ -78,8 +76,8 @@ func (in *Intake) demand(name scheduler.HostName, assigned, exclusive bool, can 
 	return demand
 }
 
-// mayHave reports whether the queue may have jobs of a type that a host takes,
-// on children who are up, or (assigned) on such as come up.
+// mayHave reports whether the queue may have jobs of a type that a host takes, on running children, or (assigned)
+// on children that come up.
 func (in *Intake) mayHave(c *capacity, t scheduler.TypeName, assigned bool, can Can) bool {
 	switch {
 	case in.control.Pauses(t) || in.dormant(t, can) || c.emptyAt[t] == in.ring:
@@ -110,7 +108,7 @@ func (in *Intake) most(c *capacity, t scheduler.TypeName, assigned bool) (most, 
 	switch {
 	case !assigned:
 		return c.now[t] - kept, worst
-	case c.now[t] > kept: // first what needs nobody to come up
+	case c.now[t] > kept: // first what running children can take
 		return 0, worst
 	}
 	return min(c.spawn[t], c.room) - max(0, kept-c.now[t]), worst

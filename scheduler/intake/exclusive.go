@@ -8,12 +8,10 @@ import (
 	"bellhop/scheduler"
 )
 
-// exclusion sees to it that a job of an exclusive type is alone on this
-// instance. It starts when nothing else runs. Others start freely meanwhile; but
-// when the instance has been at work for Config.ExclusiveAfter without a pause,
-// the next safety scan asks whether one waits, and as long as one does, nothing
-// else starts. It is asked again at every scan, so that one that was cancelled
-// holds nobody up.
+// exclusion sees to it that a job of an exclusive type is alone on this instance. It starts when no other job runs.
+// Until then others start freely. Once the instance has been at work for Config.ExclusiveAfter without a pause, the
+// next safety scan asks whether an exclusive job waits; while one does, nothing else starts. Every scan asks again,
+// so that a cancelled job holds no other up.
 type exclusion struct {
 	after    time.Duration
 	types    map[scheduler.TypeName]bool
@@ -81,8 +79,8 @@ func one(demand scheduler.Demand) scheduler.Demand {
 	return demand
 }
 
-// probeNext asks whether a job of the next exclusive type waits: it is claimed,
-// whoever has room for it, and given back.
+// probeNext asks whether a job of the next exclusive type waits: it is claimed for any host that has room, and
+// given back.
 func (in *Intake) probeNext() *Claim {
 	for _, t := range slices.Sorted(maps.Keys(in.excl.ask)) {
 		demand := scheduler.Demand{Types: []scheduler.TypeDemand{{Type: t, Limit: 1, MaxPriority: mildest}},

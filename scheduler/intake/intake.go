@@ -1,6 +1,5 @@
-// Package intake decides which jobs this instance asks for next, for which
-// host, and who gets what is there. It knows credits, types and turns; it has
-// never heard of PostgreSQL, of actors or of a clock.
+// Package intake decides which jobs this instance asks for next, for which host, and how claimed jobs are dealt
+// there. It knows credits, types and turns. It does not know PostgreSQL, actors or clocks.
 //
 // An Intake is told what happened (Apply) and asked what to do (Next). Both
 // answer with a Step: effects as data, for the dispatcher to carry out.
@@ -93,7 +92,7 @@ type Can struct {
 type Step struct {
 	Dispatch []Dispatch // what came with a claim
 	Backlogs []Waiting  // hosts to be told what waits for them
-	Nowhere  []Nowhere  // MSQ jobs to be told where nobody is
+	Nowhere  []Nowhere  // MSQ jobs to be told that no host serves a name
 	Grants   []Grant    // to MSQ jobs
 	Ask      *Question  // what the next look at names has to find out; soon, if it has names that are Asked
 	Read     *Read      // what waits for full hosts is to be read: BacklogRead
@@ -231,7 +230,7 @@ func (m Controlled) apply(in *Intake, _ time.Time, _ *Step) {
 
 func (m Leaving) apply(in *Intake, _ time.Time, s *Step) {
 	in.leaving = true
-	for _, name := range in.hostNames() { // items go on; nobody makes room any more
+	for _, name := range in.hostNames() { // items go on; no child makes room any more
 		s.Backlogs = append(s.Backlogs, Waiting{Host: name})
 	}
 }

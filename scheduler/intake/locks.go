@@ -14,8 +14,8 @@ type passes struct {
 	wanted bool   // there are jobs with locks, or have been a moment ago
 	none   int    // how often maintenance has found none since one came
 	reason uint64 // grows with every reason for a pass
-	// The reason after which a pass for a host, for children who are up or
-	// (assigned) for such as come up, found no more.
+	// The reason after which a pass for a host, for running children or (assigned) for children that come up, found no
+	// more.
 	done map[passFor]uint64
 	// The reason after which locks were handed on, with or without a job for us.
 	handed uint64

@@ -48,9 +48,8 @@ type backlog struct {
 	ring    uint64
 	at      time.Time
 	some    bool // something waited at the last look
-	// Types for which room was made, and a claim found nothing: the rows that wait
-	// may be locked. And those where the last look has found it so: no room is made
-	// for them, and nobody is kept from starting.
+	// Types for which room was made, and a claim found nothing: the waiting rows may be locked. And those for which
+	// the last look has confirmed that: no room is made for them, and they keep no other type from starting.
 	suspected, locked map[scheduler.TypeName]bool
 }
 

@@ -14,8 +14,8 @@ import (
 // the orphans; then what is owed. What was written in between is in Settled.
 type Books struct {
 	Database []scheduler.Hold
-	Held     map[scheduler.Claim]bool // somebody says that he holds it
-	Open     map[scheduler.Claim]bool // MSQ jobs that somebody answers for
+	Held     map[scheduler.Claim]bool // an actor says that it holds it
+	Open     map[scheduler.Claim]bool // MSQ jobs that an actor answers for
 	Items    map[scheduler.Claim]bool // MSQ jobs of which a child or a host has items
 	Settled  map[scheduler.Claim]bool // written since the database was read
 	Orphans  map[scheduler.Claim]bool // in processes whose actor has died
@@ -31,9 +31,10 @@ func NewBooks() Books {
 
 // Findings are what follows from books.
 type Findings struct {
-	Learn   []scheduler.Hold  // ours, and not known to be
-	Lost    []scheduler.Hold  // nobody works on it: it goes back
-	Unowned []scheduler.Claim // nobody answers for it, but something of it runs: it goes back when that has ended
+	Learn []scheduler.Hold // ours, and not known to be
+	Lost  []scheduler.Hold // no actor works on it: it goes back
+	// No actor answers for it, but something of it runs: it goes back when that has ended.
+	Unowned []scheduler.Claim
 	Forget  []scheduler.JobID // settled, and the news of it was lost
 	MSQs    []scheduler.Claim // that run here
 }

@@ -94,9 +94,8 @@ func (in *Intake) byAge() []*msq {
 	return list
 }
 
-// feed gives MSQ jobs the slots that are theirs: those of the best priority
-// first, and among equals every one in its turn, the queue too while it may have
-// jobs as urgent. Types, and hosts, take turns in who comes first.
+// feed gives MSQ jobs the slots that are theirs: those of the best priority first, and equals in turn. The queue
+// takes a turn too while it may have jobs as urgent. Types, and hosts, take turns in coming first.
 func (in *Intake) feed(can Can, s *Step) {
 	if len(in.msqs) == 0 {
 		return
@@ -219,10 +218,8 @@ func (in *Intake) nowhere(s *Step) {
 	}
 }
 
-// Split divides n free slots between the queue and the k MSQ jobs (of one type
-// and equal priority) that have items: every one is as good as the other. turn
-// rotates who gets the odd ones, so that with one slot at a time each has its
-// turn.
+// Split divides n free slots between the queue and the k MSQ jobs (of one type and equal priority) that have items:
+// all count the same. turn rotates the odd ones, so that with one slot at a time each has its turn.
 func Split(n, k, turn int, queue bool) (forQueue int, forMSQs []int) {
 	takers := k
 	if queue {

@@ -16,7 +16,7 @@ const (
 	warmEvery = 2 * time.Millisecond  // times the instances: each of them may have the next job
 )
 
-// warmth is what is kept warm: claims for a host's children who are up.
+// warmth is what is kept warm: claims for a host's running children.
 type warmth struct {
 	host  scheduler.HostName
 	until time.Time // zero: nothing is

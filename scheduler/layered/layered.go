@@ -1,6 +1,6 @@
-// Package layered draws graphs whose arrows lead one way: whoever is needed
-// stands left of whoever needs it. It is a pure function of the graph alone, so
-// that a picture that is drawn again while jobs go on stays where it was.
+// Package layered draws graphs whose arrows lead one way: a node that is needed stands left of those that need it.
+// It is a pure function of the graph alone, so that a picture that is drawn again while jobs go on stays where it
+// was.
 package layered
 
 import (

@@ -15,12 +15,13 @@ type ItemsAsk struct {
 
 // ItemsAnswer is what becomes of it.
 type ItemsAnswer struct {
-	Has    Set    // what its items hold from now on
-	Got    []bool // of Want, up to where Most was reached: later ones were not looked at
-	Waits  Set    // what the first needs of those that cannot have theirs
-	Why    string // and which job has it
-	Cycle  string // it will never have that: it waits for itself, along these jobs
-	Before []Set  // what others wait for, who are to come first when Has is not needed any more
+	Has   Set    // what its items hold from now on
+	Got   []bool // of Want, up to where Most was reached: later ones were not looked at
+	Waits Set    // what the first needs of those that cannot have theirs
+	Why   string // and which job has it
+	Cycle string // it will never have that: it waits for itself, along these jobs
+	// Before is what others wait for. They come first once Has is not needed any more.
+	Before []Set
 	Grants []Grant
 	Freed  []Grant // before Grants are written: also what is held in another mode from now on
 }

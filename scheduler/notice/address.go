@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Rule says who is told of which ends of runs. Empty fields of the first three
-// restrict nothing; without When, runs that failed are told of.
+// Rule says which ends of runs are told to which receivers. Empty fields of the first three restrict nothing;
+// without When, the rule is for failed runs.
 type Rule struct {
 	Project             string // whatever its case
 	Prefix              string // of the workflow's name; the same
@@ -28,9 +28,9 @@ type Letter struct {
 	Needs string
 }
 
-// Rules reads the rules of a definition as the database keeps it. What cannot be
-// read of one is taken for not said, so that who is named in it is told rather
-// than not: a definition may have been written by SQL, or by a later version.
+// Rules reads the rules of a definition as the database keeps it. Parts of a rule that cannot be read count as
+// absent, so that its receivers are told rather than not: a definition may have been written by SQL, or by a later
+// version.
 func Rules(definition []byte) (list []Rule) {
 	var items []map[string]json.RawMessage
 	if json.Unmarshal(definition, &items) != nil {
@@ -73,8 +73,7 @@ func (r Rule) Concerns(e End) bool {
 	return e.LastSuccess == nil || r.UnlessSuccessWithin <= 0 || e.At.Sub(*e.LastSuccess) >= r.UnlessSuccessWithin
 }
 
-// Address says who is to be told of an end; each receiver once, whatever the
-// number of rules that name him.
+// Address lists the messages that an end calls for; each receiver once, whatever the number of rules that name it.
 func Address(e End, rules []Rule) (list []Letter) {
 	seen := map[Letter]bool{}
 	add := func(l Letter) {

@@ -1,6 +1,6 @@
-// Package notice is who is told how a run of a workflow has ended, what they are
-// told, and when a message that did not get through is tried again. It is pure:
-// package courier sends, and the database keeps what is to be sent.
+// Package notice decides which receivers are told how a run of a workflow has ended, what they are told, and when a
+// message that did not get through is tried again. It is pure: package courier sends, and the database keeps the
+// pending messages.
 package notice
 
 import (

@@ -7,10 +7,9 @@ import (
 	"bellhop/scheduler"
 )
 
-// A horizon is a snapshot under which nothing of a type was left to claim: the
-// next claims need to look only at what it did not show. Then they do not walk
-// past the index entries of all jobs that are over, which nobody can clean away
-// while an old snapshot is held somewhere.
+// A horizon is a snapshot under which nothing of a type was left to claim: the next claims need to look only at
+// rows that it did not show. Then they do not walk past the index entries of all finished jobs, which vacuum cannot
+// remove while a session holds an old snapshot.
 //
 // It misses nothing that is inserted: that is of a transaction which the snapshot
 // does not show. What becomes ready again (a retry, a release, what was given

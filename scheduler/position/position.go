@@ -1,5 +1,5 @@
-// Package position says where in the queue the next claim looks: pure, like all of
-// scheduler. What is claimed, and for whom, intake says.
+// Package position says where in the queue the next claim looks: pure, like all of scheduler. Package intake says
+// what is claimed, and for which host.
 package position
 
 import (
@@ -8,11 +8,10 @@ import (
 	"bellhop/scheduler"
 )
 
-// Position is how far the queue is known to be worked off: what the next claim
-// need not look at. Two things are known, for two kinds of dead entries in an
-// index: where the last of many claims of one type ended (tail), and a snapshot
-// under which nothing was left (horizon). Position decides; whoever claims takes
-// From, and tells Next what came of it.
+// Position is how far the queue is known to be worked off: what the next claim need not look at. Two things are
+// known, for two kinds of dead entries in an index: where the last of many claims of one type ended (tail), and a
+// snapshot under which nothing was left (horizon). Position decides; the claiming caller takes From, and tells Next
+// what came of it.
 type Position struct {
 	horizons horizons
 	tail     tail

@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// Tally counts by name until somebody takes it along. Its zero value counts;
-// several may use it at once.
+// Tally counts by name until a caller takes the counts. Its zero value counts; several may use it at once.
 type Tally struct {
 	mu sync.Mutex
 	of map[string]*Sketch

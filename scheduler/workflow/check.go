@@ -62,7 +62,7 @@ func Check(d Definition) []Fault {
 	first := map[string]int{}
 	for i, s := range d.Steps {
 		if s.Name == "" {
-			continue // who reads the file says so
+			continue // the reader of the file reports it
 		}
 		c.named(i, "name", s.Name)
 		if at, twice := first[s.Name]; twice {

@@ -22,7 +22,7 @@ type Definition struct {
 	Notify     []Notice          `json:"notify,omitempty"`
 }
 
-// Notice is who is to be told how runs end: what it means is for package notice to say.
+// Notice names the receivers that are told how runs end; package notice interprets it.
 type Notice struct {
 	When                []string `json:"when,omitempty"`
 	Mail                []string `json:"mail,omitempty"`

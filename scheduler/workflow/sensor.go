@@ -29,7 +29,7 @@ type Sensor struct {
 	// says, a header of the request; of a file its path alone, or with what it holds.
 	Event  string `json:"event,omitempty"`
 	Notify string `json:"notify,omitempty"` // a channel of NOTIFY
-	HTTP   bool   `json:"http,omitempty"`   // somebody posts it
+	HTTP   bool   `json:"http,omitempty"`   // a client posts it
 
 	File   string   `json:"file,omitempty"`   // a pattern of paths
 	Host   string   `json:"host,omitempty"`   // on the machine of the instance of this name; empty: any that sees it
@@ -40,8 +40,7 @@ type Sensor struct {
 	Match map[string]string `json:"match,omitempty"` // fields of a record that have to be so
 }
 
-// CatchUp says what becomes of slots that were missed: nobody was there for them
-// until more than Late after their time.
+// CatchUp says what becomes of missed slots: no instance was there for them until more than Late after their time.
 type CatchUp string
 
 // One of them is made up for by default: the last one.

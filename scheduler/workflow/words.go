@@ -1,8 +1,7 @@
 package workflow
 
-// Word is what a step's state is called in the words of schedulers of workflows
-// (Hyperdrive's), so that who comes from there knows what is meant. attempt is 0 where
-// the step has never begun; cause is the code of what became of it on an engine.
+// Word is the name of a step's state in the words of workflow schedulers (Hyperdrive's), for their users. attempt
+// is 0 if the step has never begun; cause is the code of what became of it on an engine.
 func Word(state string, attempt int, endedAs, cause string) string {
 	switch state {
 	case "held", "blocked", "scheduled", "ready":
