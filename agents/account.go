@@ -7,7 +7,7 @@ import (
 	"strconv"
 )
 
-// account is whom a child runs as. The zero value is the scheduler's own.
+// account is the user that a child runs as. The zero value is the scheduler's own.
 type account struct {
 	drop     bool
 	uid, gid uint32

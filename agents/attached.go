@@ -13,8 +13,8 @@ import (
 	"bellhop/scheduler"
 )
 
-// AttachedType is the type of jobs that are rows of attached tables with a
-// command of their own. It is nobody's in a configuration.
+// AttachedType is the type of jobs that are rows of attached tables with a command of their own. No configured
+// agent has it.
 const AttachedType = scheduler.TypeName("attachment")
 
 // Attached is the command of a row of an attached table.
@@ -32,8 +32,8 @@ type Attached struct {
 // its name and its end).
 const maxEnvironment = 128<<10 - 64
 
-// attached asks for the command of the line in hand. What a job says counts for
-// nothing here: anybody may submit one of any type.
+// attached asks for the command of the line in hand. What a job says counts for nothing here: any submitter may
+// name any type.
 func (p *Process) attached(line *scheduler.Line) (guard.Request, *runLog, error) {
 	a, ok, err := p.askForCommand(line.Claim.Job)
 	if err != nil {
@@ -65,7 +65,7 @@ func (p *Process) attached(line *scheduler.Line) (guard.Request, *runLog, error)
 	return r, log, nil
 }
 
-// A database that is away for a moment is nobody's death: it is asked again.
+// A database that is away for a moment kills no child: it is asked again.
 const (
 	askAgain    = 100 * time.Millisecond
 	askPatience = 15 * time.Second

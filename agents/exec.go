@@ -143,8 +143,8 @@ func (p *Process) execRequest(line *scheduler.Line) (guard.Request, error) {
 // it counts that from when it starts the agent.
 const lateStart = 10 * time.Millisecond
 
-// runRequest starts the process of the line in hand; hook sees it before
-// anybody else. An order that came while it started is carried out now.
+// runRequest starts the process of the line in hand; hook sees it before any other code. An order that came while
+// it started is carried out now.
 func (p *Process) runRequest(request guard.Request, w wires, hook func(*guarded)) (*guarded, error) {
 	p.said.forget()
 	asked := time.Now()

@@ -38,7 +38,7 @@ type guarded struct {
 	pipes   [3]uint64 // inodes of the agent's 0, 1, 2; 0 where there is no pipe
 	link    *os.File  // to its guard: the request and commands go there, reports come back
 	linkFD  int
-	readers sync.WaitGroup     // of the streams, and who writes to stdin
+	readers sync.WaitGroup     // of the streams, and the writer of stdin
 	far     scheduler.HostName // the other host that the agent is on; empty: this machine
 
 	mu       sync.Mutex // linkFD is written to, and the guard's pid used, under mu only
@@ -227,7 +227,7 @@ func (g *guarded) runs(pid int) {
 	defer g.mu.Unlock()
 	g.agent = pid
 	if g.far != "" || !g.stays {
-		return // its pid is another machine's; or it is gone before anybody asks
+		return // its pid is another machine's; or it is gone before anything asks
 	}
 	if s, ok := guard.ReadStat(pid); ok {
 		g.started = s.Start
@@ -310,7 +310,7 @@ func (g *guarded) wait() end {
 		r, message, err = g.report()
 	}
 	g.mu.Lock()
-	g.closed = true // before the guard is reaped and its pid means somebody else
+	g.closed = true // before the guard is reaped and its pid may be reused
 	if g.patience != nil {
 		g.patience.Stop()
 	}
@@ -321,7 +321,7 @@ func (g *guarded) wait() end {
 	}
 	reap(g.line)
 	if err != nil || r.Kind != guard.Exited {
-		time.Sleep(farPatience) // nobody answers the far guard any more: its lease ends
+		time.Sleep(farPatience) // the far guard gets no more answers: its lease ends
 		return end{status: syscall.WaitStatus(syscall.SIGKILL), line: &LineError{g.far, errLineGuard.Error()}}
 	}
 	if r.Reason == guard.LineLost {

@@ -167,8 +167,7 @@ func broken(line []byte, err error, into []remark) []remark {
 	return into
 }
 
-// success is done, and how. A way that is none fails the line: whoever comes
-// after it would take it for done.
+// success is done, and how. An unknown way fails the line: the jobs after it would take it for done.
 func success(m *jsonMessage) remark {
 	if !isThere(m.EndedAs) {
 		return remark{word: wordOK}

@@ -25,8 +25,8 @@ const (
 // the kernel's ticks since boot.
 func process(pid int, start string) string { return strconv.Itoa(pid) + ":" + start }
 
-// thisProcess is the scheduler, as its guards name it. Empty when it cannot be
-// told; then its guards are nobody's leftovers.
+// thisProcess is the scheduler, as its guards name it. Empty if it cannot be told; then its guards are not
+// leftovers.
 func thisProcess() string {
 	s, ok := guard.ReadStat(os.Getpid())
 	if !ok {
@@ -131,7 +131,7 @@ func KillLeftovers(ctx context.Context, owner scheduler.Suspect) error {
 		}
 		alive := living(known)
 		if len(guards) == 0 && len(alive) == 0 {
-			// Their guards may have been killed with it; then nobody has ended what they guarded.
+			// Their guards may have been killed with it; then what they guarded still runs.
 			if alive = killUnguarded(ctx); len(alive) == 0 {
 				return nil
 			}

@@ -9,7 +9,7 @@ import (
 // LineError is that another host could not be reached, or could no more.
 type LineError struct {
 	Host scheduler.HostName
-	Said string // by ssh, or whoever else knows
+	Said string // reported by ssh or another source
 }
 
 // Error is a stable code, a colon and words.

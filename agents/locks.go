@@ -28,7 +28,7 @@ const failPatience = 2 * time.Second
 // process is held.
 type askedLocks struct {
 	queue  []scheduler.LockAsk // the first of it is asked for
-	asked  int                 // how many ever were: an answer to an older one is nobody's
+	asked  int                 // how many ever were: an answer to an older one is ignored
 	any    bool                // some was for this line
 	failed *scheduler.LockAnswer
 }

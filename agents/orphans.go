@@ -14,13 +14,11 @@ import (
 	"bellhop/agents/guard"
 )
 
-// clearOrphans is for a guard that died before its agents: the kernel killed
-// the agents with it, and gave what they had started to init. It returns
-// when nothing more is found of: the agents, their sessions, whoever has one of
-// their pipes as 0, 1 or 2, and what descends from these; and when all
-// that was found is dead: one that is dying has no pipes any more. A process
-// that has left all of them is known by the mark in its environment; one that
-// has taken that off too is known only where guards may have a cgroup.
+// clearOrphans is for a guard that died before its agents: the kernel killed the agents with it, and gave their
+// children to init. It returns when it finds no more of: the agents, their sessions, processes with one of their
+// pipes as 0, 1 or 2, and the descendants of these; and when all that it found are dead: a dying process has no
+// pipes any more. A process that has left all of them is known by the mark in its environment. One that has removed
+// that too is known only where guards may have a cgroup.
 func (s *sharedGuard) clearOrphans() {
 	found := map[int]uint64{} // when each began, by pid
 	for nap := time.Millisecond; ; nap = min(2*nap, 500*time.Millisecond) {

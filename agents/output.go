@@ -123,8 +123,8 @@ func (o *output) remember(text []byte) {
 	o.next = (o.next + 1) % lastWords
 }
 
-// forget is called before each line is handed over, so that what was said of
-// one job never stands in the outcome of another: the next may be somebody else's.
+// forget is called before each line is handed over, so that what was said of one job never stands in the outcome of
+// another: the next may be another submitter's.
 func (o *output) forget() {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -43,13 +43,13 @@ type Process struct {
 	replies   [][]byte // about locks, not written yet
 	buf       []byte   // the line as written
 	events    []scheduler.ChildEvent
-	wakeDue   bool        // there are events that nobody was woken for
+	wakeDue   bool        // there are events without a wake-up yet
 	wakeSoon  bool        // the waker is set
 	waker     *time.Timer // nil until first needed
 	ready     bool
 	hold      bool // stdout is still being read: an OK in it is no answer to the next line
 	writing   bool // a goroutine writes what did not fit into the pipe
-	deaf      bool // nobody reads the agent's stdin any more
+	deaf      bool // the agent's stdin is not read any more
 	closing   bool // Close, Kill, or dead: no further line is started
 	killed    bool
 	exiting   bool // its tree is dead, the rest is only reading
@@ -151,7 +151,7 @@ func (p *Process) Close() {
 	case p.g != nil:
 		p.closeStdin()
 		p.g.hangup()
-	case p.opening != nil: // there is nobody yet who could go in peace
+	case p.opening != nil: // no agent is there yet that could go in peace
 		p.opening.kill()
 	case !p.running:
 		p.exited(scheduler.ChildEvent{})
@@ -238,8 +238,7 @@ const (
 	wakeDelay = 500 * time.Microsecond
 )
 
-// release gives mu back and wakes who takes the events, once for all that came
-// since he found none.
+// release gives mu back and wakes the taker of the events, once for all that came since it found none.
 func (p *Process) release() {
 	due := p.wakeDue
 	if due && p.canWait() {
@@ -256,8 +255,7 @@ func (p *Process) release() {
 	}
 }
 
-// canWait: nobody is idle for want of being told. The agent has a line and
-// there are more for it.
+// canWait: delaying this event leaves no slot idle. The agent has a line and there are more for it.
 func (p *Process) canWait() bool {
 	return p.inHand && p.head < len(p.queue) && len(p.events) < wakeBatch &&
 		p.events[len(p.events)-1].Kind == scheduler.EventAnswered

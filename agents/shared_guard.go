@@ -16,10 +16,9 @@ import (
 	"bellhop/scheduler"
 )
 
-// sharedGuard is the guard of all children of this instance on this machine.
-// Who has a ward under it hears of that one's end on a pipe of its own, and of
-// the guard's own end by the end of that pipe: there is nobody between who could
-// lose the word.
+// sharedGuard is the guard of all children of this instance on this machine. The owner of a ward hears of the
+// ward's end on a pipe of the ward's own, and of the guard's own end by the end of that pipe: nothing stands
+// between that could lose the word.
 type sharedGuard struct {
 	pid      int
 	mark     string // what its agents have in their environment; empty: not known
@@ -30,7 +29,7 @@ type sharedGuard struct {
 	mu      sync.Mutex
 	wards   map[*guarded]bool
 	retired bool // it gets no more wards, and is to end after the last
-	reaped  bool // its pid means somebody else, or will
+	reaped  bool // its pid has been reused, or may be
 	once    sync.Once
 }
 
@@ -154,8 +153,8 @@ func (s *sharedGuard) take(files [4]int, request []byte, deadline time.Time) err
 	return errors.Join(err, sent)
 }
 
-// strike kills a guard that does not obey. Its agents die with it; who waits for
-// them sees that, and to the rest.
+// strike kills a guard that does not obey. Its agents die with it; the goroutines that wait for them see that, and
+// do the rest.
 func (s *sharedGuard) strike() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -195,9 +194,8 @@ func (s *sharedGuard) members() []*guarded {
 	return slices.Collect(maps.Keys(s.wards))
 }
 
-// handOver enters a ward under a guard and gives it its descriptors and, where it
-// is not long, its request. A guard that died with nobody there to see it is no
-// reason not to start.
+// handOver enters a ward under a guard and gives it its descriptors and, if it is short, its request. A guard that
+// died unseen is replaced: its death is not a reason not to start.
 func (l *Launcher) handOver(
 	g *guarded, alone bool, theirs [4]int, r guard.Request, lease func() time.Duration,
 ) (err error) {

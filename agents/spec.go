@@ -38,7 +38,7 @@ type Spec struct {
 	Vars         []string          // names (or path.Match patterns) of job vars it takes
 	WorkDir      string            // empty: the scheduler's
 	User         string            // empty: the scheduler's
-	StartTimeout time.Duration     // kept by who waits for EventReady, not here; but see FOSSology
+	StartTimeout time.Duration     // kept by the reader of EventReady, not here; but see FOSSology
 	DB           bool              // classic: what it says with DB: is run
 	Attached     bool              // its commands are those of attached tables, and no Command
 	Stdout       Stdout            // of mode exec; empty: log
@@ -70,8 +70,8 @@ type Config struct {
 	Answers  Answers
 	// Attached finds the command of a row's job; ok is false where it is none. nil: none is.
 	Attached func(scheduler.JobID) (a Attached, ok bool, err error)
-	// Tap gets every line that goes to an agent or comes from it, as it is and
-	// without its end, for who wants to watch. It keeps nothing of the slice.
+	// Tap gets every line that goes to an agent or comes from it, unchanged and without its end, for display. It keeps
+	// nothing of the slice.
 	Tap func(from Voice, line []byte)
 	// Progress gets how far the agent of a single job says it has come. It must not block.
 	Progress func(scheduler.Progress)
@@ -79,15 +79,15 @@ type Config struct {
 	HowFar func(scheduler.HowFar)
 	// Result is how long what a job gives back may be, in bytes; 0: 64 KiB.
 	Result int
-	// Locks gets what the agent of a job asks of locks, in the json dialect. answer may be
-	// called from any goroutine; neither may block. nil: nobody keeps locks.
+	// Locks gets what the agent of a job asks of locks, in the json dialect. answer may be called from any goroutine;
+	// neither may block. nil: no locks are kept.
 	Locks func(ask scheduler.LockAsk, answer func(scheduler.LockAnswer))
 	// Trouble gets why a type cannot be used on a host, and an empty text when
 	// that has passed. It must not block.
 	Trouble func(typ scheduler.TypeName, host scheduler.HostName, why scheduler.Account)
 }
 
-// Voice is who said a line.
+// Voice is the side that said a line.
 type Voice string
 
 const (

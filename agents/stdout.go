@@ -18,7 +18,7 @@ const (
 	StdoutJSON   Stdout = "json"   // a line of it that is a message of the json dialect is obeyed
 )
 
-// gathered is the stdout of one run. It is owned by who reads that, until the run is over.
+// gathered is the stdout of one run. Its reader owns it until the run is over.
 type gathered struct {
 	most int
 	text []byte

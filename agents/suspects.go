@@ -2,9 +2,8 @@ package agents
 
 import "time"
 
-// unguarded records that the guard of a process has died (0: which one is not
-// known), and gives how many guards the line in hand has taken along. mu is held,
-// or nobody else knows the process yet.
+// unguarded records that the guard of a process has died (0: which one is not known), and gives how many guards the
+// line in hand has taken along. mu is held, or no other goroutine knows the process yet.
 func (p *Process) unguarded(guard int) (deaths int) {
 	l := p.launcher
 	l.suspecting.Lock()

@@ -194,7 +194,7 @@ func (t *talk) end(e end) {
 	case c.bye && !p.closing:
 		p.answer(false, c.exitCode(), 0, p.account(c.verdict()))
 	case e.line != nil:
-		p.exited(p.obituary(e, e.String())) // whatever it was about to say: nobody could hear it
+		p.exited(p.obituary(e, e.String())) // whatever it was about to say: its reader is gone
 	case killed.Reason != "":
 		p.exited(
 			scheduler.ChildEvent{ExitCode: e.exitCode(), Signal: e.signal(), Error: killed.Reason, Message: p.said.words()})
@@ -218,8 +218,8 @@ func (w tappedWriter) Write(b []byte) (int, error) {
 	return w.to.Write(b)
 }
 
-// mailbox writes to an agent's stdin, however slowly that reads, and keeps
-// nobody waiting. An answer goes ahead of data that no byte of has gone yet.
+// mailbox writes to an agent's stdin, however slowly that reads, and blocks no caller. An answer goes ahead of data
+// not yet begun.
 type mailbox struct {
 	to io.Writer
 
@@ -260,8 +260,8 @@ func (m *mailbox) close() {
 	m.wake.Signal()
 }
 
-// deliver writes until the mailbox is closed, or nobody reads any more: what
-// an agent that has gone did not read is no error of ours.
+// deliver writes until the mailbox is closed, or the agent no longer reads: what an agent that has gone did not
+// read is not our error.
 func (m *mailbox) deliver() {
 	for {
 		letter, ok := m.take()

@@ -32,7 +32,7 @@ type typeOn struct {
 	host scheduler.HostName
 }
 
-// staleVersion: one that no process has said for so long binds nobody.
+// staleVersion: a version that no process has said for that long does not count any more.
 const staleVersion = 10 * time.Minute
 
 // compare returns why a text is refused: it is not the one that counts, and its

@@ -66,7 +66,7 @@ func (p *Process) write() {
 		if err == syscall.EAGAIN || err == syscall.EINTR {
 			n, err = 0, nil
 		}
-		if err != nil { // nobody is there to read it, so it was not given
+		if err != nil { // the reader is gone, so it was not given
 			p.deaf = true
 			return
 		}
@@ -258,7 +258,7 @@ func (p *Process) isAbout(a about) bool {
 // first, so that it is kept against this line and not the next.
 func (p *Process) finish(ok bool, code int, why scheduler.Account) {
 	p.g.stderr.drain()
-	p.said.over() // who takes the answer has all that was said before
+	p.said.over() // with the answer goes all that was said before
 	p.mu.Lock()
 	if !p.inHand {
 		p.mu.Unlock()
@@ -285,7 +285,7 @@ func (p *Process) settle() {
 	p.write()
 }
 
-// breakOff: the agent cannot be trusted any more; who sees the event kills it.
+// breakOff: the agent cannot be trusted any more; the reader of the event kills it.
 func (p *Process) breakOff(why scheduler.Account) {
 	p.broken = true
 	p.mu.Lock()
@@ -303,7 +303,7 @@ func (p *Process) outputClosed(why scheduler.Account) {
 	}
 }
 
-// stdoutEnded: who cannot answer is given no further line.
+// stdoutEnded: an agent that cannot answer is given no further line.
 func (p *Process) stdoutEnded() {
 	p.said.flush()
 	p.mu.Lock()
@@ -344,7 +344,7 @@ func (p *Process) attend(g *guarded) {
 	p.mu.Unlock()
 	g.streamsEnd()
 	p.said.over()
-	if p.database != nil { // whoever used it has ended with the streams
+	if p.database != nil { // its user has ended with the streams
 		p.database.Close()
 	}
 	p.mu.Lock()

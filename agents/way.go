@@ -31,9 +31,8 @@ type way struct {
 // throws away connections when more than ten have not logged in yet.
 const openAtOnce = 4
 
-// open waits for a place, runs what opens a line, and gives the place back. Who
-// still waited when somebody else's line failed does not try: it would fail in
-// the same way, after as long.
+// open waits for a place, runs what opens a line, and gives the place back. If another line failed during the wait,
+// this one is not tried: it would fail in the same way, after as long.
 func (w *way) open(ctx context.Context, run func() error) error {
 	before := w.failed.Load()
 	select {
@@ -58,9 +57,8 @@ func newWay(connect []string) *way {
 	return &way{connect: connect, ssh: filepath.Base(connect[0]) == "ssh", opening: make(chan struct{}, openAtOnce)}
 }
 
-// sshOptions are put in unless connect itself sets them. Keys, jump hosts and
-// the rest are the business of ssh's own configuration; host keys are checked
-// as it says (by default strictly, since nobody is there to be asked).
+// sshOptions are put in unless connect sets them. Keys, jump hosts and the rest are left to ssh's own
+// configuration; host keys are checked as it says (strictly by default, since no user is there to be asked).
 var sshOptions = []string{
 	"BatchMode=yes", // never ask
 	"ConnectTimeout=10",

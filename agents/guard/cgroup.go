@@ -5,11 +5,10 @@ import (
 	"syscall"
 )
 
-// A guard makes a cgroup (version 2) for itself, where it may: whatever descends
-// from it is in there, also what has left its session, its parents, its pipes and
-// its environment. The name says whose it is, so that the processes of a guard
-// that was killed are found by whoever comes next, and all ended by one write.
-// Without it they are found by parents, sessions, pipes and MarkName.
+// A guard makes a cgroup (version 2) for itself, where it may: all its descendants are in there, including those
+// that have left its session, its parents, its pipes and its environment. The name says whose it is, so that a
+// later instance finds the processes of a guard that was killed, and ends them all by one write. Without it they
+// are found by parents, sessions, pipes and MarkName.
 
 const (
 	cgroupPrefix = "bellhop-guard-"

@@ -42,7 +42,7 @@ func isFarName(path string) bool {
 	return len(base) >= len(Name) && base[:len(Name)] == Name
 }
 
-// runFar guards the agent argv for whoever has the other end of the line.
+// runFar guards the agent argv for the guard at the other end of the line.
 func runFar(argv []string) int {
 	runtime.LockOSThread()
 	becomeGuard()
@@ -86,7 +86,7 @@ func runFar(argv []string) int {
 	f.report(Report{Kind: Started, Value: uint32(f.agent)})
 	reason := f.keepFar(greeted.Add(time.Duration(r.Lease) * time.Millisecond))
 	f.killAll()
-	if reason == SchedulerGone || reason == LeaseMissed { // nobody is there to be told
+	if reason == SchedulerGone || reason == LeaseMissed { // the near side is gone
 		return 0
 	}
 	f.sayAll()
@@ -294,7 +294,7 @@ func isFolder(path string) bool {
 	return syscall.Stat(path, &st) == nil && st.Mode&syscall.S_IFMT == syscall.S_IFDIR
 }
 
-// mayRun: what is no file that somebody may execute is not what was meant.
+// mayRun refuses a path that is not an executable file.
 func mayRun(path string) syscall.Errno {
 	var st syscall.Stat_t
 	if err := syscall.Stat(path, &st); err != nil {

@@ -11,9 +11,8 @@ import (
 //	near → far   R request, i stdin, z its end, h hangup, k kill, t answer to a tick, c credit
 //	far → near   s f m x reports, o stdout, O its end, e stderr, E its end, t tick, c credit
 //
-// The three streams share one line, so each has credit: nobody sends more of a
-// stream than the other side has room for, and a stream that nobody reads holds
-// up neither the others nor the ticks.
+// The three streams share one line, so each has credit: neither side sends more of a stream than the other has room
+// for, and an unread stream holds up neither the others nor the ticks.
 const (
 	frameRequest = 'R'
 	frameStdin   = 'i'
@@ -149,7 +148,7 @@ func (i *intake) run() {
 	}
 }
 
-// idle reports whether it waits for whoever has the other end.
+// idle reports whether it waits for the other end.
 func (i *intake) idle() bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -175,7 +174,7 @@ type outlet struct {
 	more  sync.Cond
 	data  []byte
 	ended bool
-	done  chan struct{} // closed when all is written, or nobody is there to read
+	done  chan struct{} // closed when all is written, or the reader is gone
 }
 
 func newOutlet(fd int, kind byte, to *sender, close func(fd int)) *outlet {
@@ -203,8 +202,8 @@ func (o *outlet) end() {
 	o.more.Signal()
 }
 
-// run writes until the stream has ended. What nobody reads any more is dropped,
-// and its credit given back, so that the line goes on.
+// run writes until the stream has ended. Data without a reader is dropped, and its credit given back, so that the
+// line goes on.
 func (o *outlet) run() {
 	defer close(o.done)
 	var buf []byte

@@ -12,10 +12,9 @@ const FarFlag = "--far"
 // is that of what the two guards speak: another version says another.
 const greeting = "bellhop-far 1 "
 
-// Bootstrap is a script for sh on the far side. Its arguments are what names
-// the program that is to be the guard there, and the agent's argv. It starts
-// that guard, and has it sent first where it is not there yet. It trusts no
-// folder that is somebody else's.
+// Bootstrap is a script for sh on the far side. Its arguments are what names the program that is to be the guard
+// there, and the agent's argv. It starts that guard, and has it sent first if it is not there yet. It trusts no
+// folder of another user.
 const Bootstrap = `name=$1; shift
 ours() { [ -d "$1" ] && [ -O "$1" ] && [ ! -L "$1" ]; }
 say() { printf '\n` + greeting + `%s\n' "$*"; }

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Name is argv[0] of a guard, and its name in ps and pkill: whoever signals
-// all processes called bellhop does not reach the guards.
+// Name is argv[0] of a guard, and its name in ps and pkill: a signal to all processes called bellhop does not reach
+// the guards.
 const Name = "bh-guard"
 
 const (

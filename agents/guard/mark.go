@@ -47,9 +47,8 @@ func Marked(mark string) []int {
 	return leftovers(func(m string) bool { return m == mark })
 }
 
-// Unguarded lists the living processes whose guard is dead: nobody would ever
-// end them. Those of other machines, of containers, and of other users are not
-// among them, nor is what carries this process's own mark.
+// Unguarded lists the living processes whose guard is dead: nothing else would end them. It leaves out those of
+// other machines, of containers, and of other users, and those that carry this process's own mark.
 func Unguarded() []int {
 	dead := map[string]bool{}
 	if own := markIn(readSome("/proc/self/environ", nil)); own != "" {
@@ -98,8 +97,8 @@ func KillUnguarded() (pids []int) {
 	return pids
 }
 
-// KillIf kills a process and its descendants. The process is pinned, and held,
-// before it is looked at for the last time: its pid means nobody else meanwhile.
+// KillIf kills a process and its descendants. The process is pinned, and held, before the last look at it: its pid
+// cannot be reused in between.
 func KillIf(pid int, meant func() bool) {
 	fd, err := OpenPidFD(pid)
 	if err != nil {
@@ -123,11 +122,10 @@ func reapMarked() {
 	}
 }
 
-// leftovers lists the living processes with such a mark that were left behind.
-// Who has handed work to another program (at, sbatch) has given it the mark
-// too, with the rest of the environment. That work is that program's: what was
-// left behind went to the machine's init, or to who stands for it, and what has
-// another parent went astray of its own will.
+// leftovers lists the living processes with such a mark that were left behind. A process that hands work to another
+// program (at, sbatch) gives it the mark too, with the rest of the environment. That work belongs to that program:
+// what was left behind went to the machine's init, or to its stand-in, and a process with another parent moved of
+// its own will.
 func leftovers(such func(mark string) bool) (pids []int) {
 	marks := map[int]string{}
 	eachMarked(func(pid int, mark string) {
@@ -141,12 +139,12 @@ func leftovers(such func(mark string) bool) (pids []int) {
 	above := ancestors()
 	for pid, mark := range marks {
 		if pid == syscall.Getpid() || above[pid] {
-			continue // whoever killed its own ancestors would not get far
+			continue // a process that kills its own ancestors does not get far
 		}
 		for top := pid; ; {
 			s, ok := ReadStat(top)
 			if !ok {
-				break // gone meanwhile; who looks again finds its children elsewhere
+				break // gone since; the next look finds its children elsewhere
 			}
 			if marks[s.Parent] != mark {
 				if takesOrphans(s.Parent, above) {

@@ -61,7 +61,7 @@ const (
 type Reason byte
 
 const (
-	// ByItself: nobody on our side ended it.
+	// ByItself: our side did not end it.
 	ByItself Reason = iota
 	// Ordered: Kill.
 	Ordered

@@ -156,7 +156,7 @@ func (n *near) loop(commands <-chan Command, term <-chan os.Signal) {
 	}
 }
 
-// deadline is when there is something to look at that nobody tells.
+// deadline is the next check that no message announces.
 func (n *near) deadline(opened time.Time) time.Time {
 	at := opened
 	if n.up {

@@ -5,11 +5,10 @@ import (
 	"unsafe"
 )
 
-// All processes of a ward bear its tag, so that whoever lost his parents, and
-// became the guard's child, can be told from the strays of other wards. It is a
-// number that is inherited by forks and execs and that nobody takes off, as he
-// takes off an environment or a session: the soft limit RLIMIT_LOCKS, which no
-// kernel since 2.4 looks at.
+// All processes of a ward bear its tag. So a process that lost its parents, and became the guard's child, can be
+// told from the strays of other wards. The tag is a number that forks and execs inherit, and that programs do not
+// remove as they remove an environment or a session: the soft limit RLIMIT_LOCKS, which no kernel since 2.4 looks
+// at.
 const (
 	rlimitLocks = 10
 	slotBits    = 20
@@ -44,7 +43,7 @@ func tagOf(pid int) uint64 {
 	_, _, errno := syscall.RawSyscall6(syscall.SYS_PRLIMIT64, uintptr(pid), rlimitLocks, 0,
 		uintptr(unsafe.Pointer(&l)), 0, 0)
 	switch {
-	case errno != 0: // of another user, or set-uid; the page tells everybody
+	case errno != 0: // of another user, or set-uid; the page is readable by all
 		return tagIn(readSome("/proc/"+decimal(pid)+"/limits", nil))
 	case l.Cur == ^uint64(0):
 		return 0

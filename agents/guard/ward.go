@@ -9,7 +9,7 @@ import (
 type ward struct {
 	slot  int
 	tag   uint64 // what all its processes inherit
-	link  int    // commands come on it, and reports go; -1: nobody is there any more
+	link  int    // commands come on it, and reports go; -1: the other end is gone
 	files [3]int // the agent's 0, 1, 2, until it runs
 	heard []byte // of its request, or of a command that is not whole yet
 
@@ -41,8 +41,8 @@ func (w *ward) dropFiles() {
 	}
 }
 
-// hear reads a ward's link: its request, unless it has that, then commands. The
-// end of the link means that whoever wanted the ward is gone.
+// hear reads a ward's link: its request, unless it has that, then commands. The end of the link means that the
+// owner of the ward is gone.
 func (g *wards) hear(w *ward) {
 	var buf [4096]byte
 	for {
@@ -128,8 +128,8 @@ func (g *wards) refuse(w *ward, errno syscall.Errno) bool {
 	return false
 }
 
-// start runs a ward's agent. With our copies of its 0, 1, 2 open nobody would
-// ever see the end of a stream.
+// start runs a ward's agent. If our copies of its 0, 1, 2 stayed open, no reader would ever see the end of a
+// stream.
 func (g *wards) start(w *ward, r Request) syscall.Errno {
 	setTag(w.tag)
 	pid, errno := startAgent(r, [3]uintptr{uintptr(w.files[0]), uintptr(w.files[1]), uintptr(w.files[2])})

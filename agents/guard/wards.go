@@ -10,8 +10,8 @@ import (
 const (
 	socketFD = controlFD // of a guard of this machine's agents
 
-	// Each start of an agent brings so many descriptors, and needs some more for
-	// a moment. Whoever does not have them free is refused, and told.
+	// Each start of an agent brings that many descriptors, and needs some more for a moment. A start without free
+	// descriptors is refused, and told so.
 	handed = 4
 	spare  = 4
 	ours   = 64 // at the most: the guard's own, whatever it was started with
@@ -84,7 +84,7 @@ func runWards() int {
 		}
 		g.see()
 	}
-	(&watch{}).killAll() // whoever cannot be told whose he is
+	(&watch{}).killAll() // processes of no known ward
 	return 0
 }
 
@@ -206,8 +206,7 @@ func (g *wards) newWard(files []int) *ward {
 	return w
 }
 
-// patience is how long there is nothing to do unless somebody says something,
-// in milliseconds.
+// patience is how long there is nothing to do unless a message comes, in milliseconds.
 func (g *wards) patience() int {
 	var at time.Time
 	sooner := func(t time.Time) {
@@ -246,7 +245,7 @@ func (g *wards) see() {
 	}
 	g.sweep = time.Time{}
 	if len(g.byTag) == 0 && g.left && !g.over {
-		KillTree(syscall.Getpid()) // whoever cannot be told whose he is
+		KillTree(syscall.Getpid()) // processes of no known ward
 		g.sweep = now.Add(longest)
 	}
 }
@@ -297,7 +296,7 @@ func (g *wards) finish(now time.Time) {
 		roots = append(roots, strays[w]...)
 		w.nap = min(2*max(w.nap, firstNap/2), longest)
 		w.look = now.Add(w.nap)
-		if now.Sub(w.said) >= reminder && !unread(w.link) { // else nobody reads them
+		if now.Sub(w.said) >= reminder && !unread(w.link) { // else they are not read
 			w.said = now
 			tell(w.link, Report{Kind: Living})
 		}
