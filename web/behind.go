@@ -13,14 +13,14 @@ import (
 
 // Behind is what stands between people and this site.
 type Behind struct {
-	Prefix  string         // the path under which people ask for it, such as /jobs; empty: none
-	Proxies []netip.Prefix // the addresses of those who are believed when they say for whom they ask, and under which path
+	Prefix  string         // the path under which browsers ask for it, such as /jobs; empty: none
+	Proxies []netip.Prefix // addresses that are believed about the caller's address and the path under which it asks
 }
 
 // arrival is how a request has come here.
 type arrival struct {
 	prefix string // what links of its answer begin with
-	from   string // the address of whoever asks
+	from   string // the caller's address
 	far    bool   // a proxy has said that this is another machine
 	secure bool   // the way to the browser is encrypted
 }
@@ -32,13 +32,13 @@ func arrived(ctx context.Context) arrival {
 	return a
 }
 
-// Link is the path of this site at which whoever sent the request of this context asks for another of its paths. All
-// that is said of addresses comes from here, but where a redirect leads: a room names a path of its own, and the door
-// puts the rest before it.
+// Link is the path of this site at which the client of this context's request asks for another of its paths. All
+// addresses in answers come from here, except where a redirect leads: a room names a path of its own, and the door
+// puts the prefix before it.
 func Link(ctx context.Context, path string) string { return arrived(ctx).prefix + path }
 
-// arrive notes how a request has come, and takes the prefix from its path. What a header says is believed of a proxy
-// that the configuration names, and of nobody else.
+// arrive notes how a request has come, and takes the prefix from its path. Headers are believed only if they come
+// from a proxy that the configuration names.
 func (b Behind) arrive(r *http.Request) (*http.Request, *Problem) {
 	a := arrival{prefix: b.Prefix, secure: r.TLS != nil}
 	a.from, _, _ = net.SplitHostPort(r.RemoteAddr) // of a socket without one: empty, and so one caller

@@ -19,8 +19,8 @@ const (
 // longer are the routes whose bodies are many jobs.
 var longer = map[string]int64{"/api/v1/jobs/batch": 64 << 20}
 
-// open is what is answered without a token: whoever restarts or routes around
-// an instance needs no more than whether it is well.
+// open is answered without a token: a service that restarts an instance, or routes around it, needs to know only
+// whether it is well.
 var open = map[string]bool{"/healthz": true, "/readyz": true}
 
 // door is what every request goes through before a room sees it.
@@ -28,7 +28,7 @@ type door struct {
 	hosts     map[string]bool
 	behind    Behind
 	tokens    tokens
-	anonymous bool // who sends no token is a reader
+	anonymous bool // a caller without a token is a reader
 	cross     http.CrossOriginProtection
 	next      http.Handler
 	site      *Server
@@ -68,8 +68,8 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		Refuse(w, r, *problem)
 		return
 	}
-	// A name that leads here by somebody else's doing (DNS rebinding) would make their
-	// page one of ours. Programs that fetch metrics with a token are no browsers.
+	// A foreign name that leads here (DNS rebinding) would make a foreign page one of ours. Programs that fetch
+	// metrics with a token are not browsers.
 	if bearer := r.Header.Get("Authorization") != ""; !d.hosts[hostOf(r.Host)] && !isAddress(r.Host) &&
 		!(bearer && r.URL.Path == "/metrics") {
 		Refuse(w, r, Problem{Status: http.StatusMisdirectedRequest, Code: "unknown_host",
@@ -109,8 +109,7 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	d.next.ServeHTTP(w, r)
 }
 
-// Unhurried is for an answer that goes on for as long as somebody reads it: what
-// it writes is bounded step by step, by the room.
+// Unhurried is for an answer that goes on for as long as it is read: the room bounds what it writes, step by step.
 func Unhurried(w http.ResponseWriter) *http.ResponseController {
 	// A proxy hands on what is written when it is written (nginx gathers it otherwise).
 	w.Header().Set("X-Accel-Buffering", "no")
@@ -120,7 +119,7 @@ func Unhurried(w http.ResponseWriter) *http.ResponseController {
 	return control
 }
 
-// identify says who asks.
+// identify finds the caller.
 func (d *door) identify(w http.ResponseWriter, r *http.Request) (Identity, *Problem) {
 	if sent := r.Header.Get("Authorization"); sent != "" {
 		return d.tokens.identify(sent, time.Now())
@@ -155,7 +154,7 @@ func (d *door) sameSite(r *http.Request, who Identity) *Problem {
 	return nil
 }
 
-// form asks whoever is signed in by a cookie for what its page was given.
+// form asks a caller signed in by a cookie for the token that its page was given.
 func (d *door) form(r *http.Request, who Identity) *Problem {
 	if who.Form == "" || !changes(r) {
 		return nil
@@ -179,7 +178,7 @@ func hostOf(host string) string {
 	return strings.TrimSuffix(strings.ToLower(strings.Trim(host, "[]")), ".")
 }
 
-// isAddress: who names an address was led there by nobody's name.
+// isAddress: an address, unlike a name, cannot have led the caller here by DNS.
 func isAddress(host string) bool { return net.ParseIP(hostOf(host)) != nil }
 
 func hostList(listen string, further []string) map[string]bool {
@@ -193,7 +192,7 @@ func hostList(listen string, further []string) map[string]bool {
 	return list
 }
 
-// shown is somebody's word, fit to be said back.
+// shown is a caller's word, fit to be repeated.
 func shown(word string) string {
 	word = strings.Map(func(c rune) rune {
 		if c <= ' ' || c > '~' {

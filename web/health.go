@@ -14,11 +14,10 @@ import (
 // Health says in words what keeps the instance from working; empty: nothing does.
 type Health func() string
 
-// ErrNoToken: the address can be reached from other machines, and nothing
-// would ask them who they are.
+// ErrNoToken: the address can be reached from other machines, and nothing would ask for their identity.
 var ErrNoToken = errors.New("refusing to listen on an address that other machines can reach without a token")
 
-// Counts answers /metrics; nil: nobody does just now.
+// Counts answers /metrics; nil: not available now.
 type Counts func() http.Handler
 
 // Config is what a site is opened with.
@@ -119,8 +118,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.http.Hand
 // Addr is where it listens.
 func (s *Server) Addr() string { return s.ln.Addr().String() }
 
-// Reached is host:port as somebody names it who asks from this machine, or, where every address
-// answers, from another.
+// Reached is host:port as a client on this machine names it or, if every address answers, a client on another.
 func (s *Server) Reached() string {
 	host, port, err := net.SplitHostPort(s.Addr())
 	if ip := net.ParseIP(host); err != nil || ip == nil || !ip.IsUnspecified() {
@@ -133,12 +131,12 @@ func (s *Server) Reached() string {
 	return net.JoinHostPort(name, port)
 }
 
-// At is where somebody on this machine asks for a path of the site.
+// At is where a client on this machine asks for a path of the site.
 func (s *Server) At(path string) string { return "http://" + s.Reached() + s.prefix + path }
 
 // Close stops answering; requests under way get a second, and streams end.
 func (s *Server) Close() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	_ = s.http.Shutdown(ctx) // whoever is still asking is cut off with the process
+	_ = s.http.Shutdown(ctx) // the process cuts off requests that still run
 }

@@ -2,20 +2,20 @@ package web
 
 import "context"
 
-// Reader is the role of whoever asks without a token on a loopback address, and
-// of the one token of BELLHOP_TOKEN or token_file.
+// Reader is the role of a caller without a token on a loopback address, and of the one token of BELLHOP_TOKEN or
+// token_file.
 const Reader = "bellhop_reader"
 
-// Identity is whoever asks.
+// Identity is the caller of a request.
 type Identity struct {
-	Name string // of the token, or the login that is signed in; empty: nobody said
+	Name string // of the token, or of the login that is signed in; empty: not given
 	Role string // of PostgreSQL: all statements of the request run under it
 	Via  string // loopback, token or session
 	Form string // what a page puts into its forms, as form_token; empty: not signed in by a cookie
 	From string // the address of its connection, without the port
 }
 
-// Caller is one of those among whom places are shared: a session, or a token and the address that it is used from.
+// Caller is the key by which places are shared: a session, or a token and the address that it is used from.
 func (i Identity) Caller() string {
 	if i.Form != "" {
 		return "session " + i.Form
@@ -28,13 +28,13 @@ type (
 	closingKey  struct{}
 )
 
-// Who is whoever sent the request of this context.
+// Who is the caller of this context's request.
 func Who(ctx context.Context) Identity {
 	who, _ := ctx.Value(identityKey{}).(Identity) // none: no right at all
 	return who
 }
 
-// As gives a context in which somebody asks. The door does that; tests may.
+// As gives a context with a caller. The door does that; tests may.
 func As(ctx context.Context, who Identity) context.Context {
 	return context.WithValue(ctx, identityKey{}, who)
 }
@@ -45,5 +45,5 @@ func Closing(ctx context.Context) <-chan struct{} {
 	return c
 }
 
-// Actor is the name of whoever sent the request of this context; empty: nobody said.
+// Actor is the name of the caller of this context's request; empty: not given.
 func Actor(ctx context.Context) string { return Who(ctx).Name }

@@ -12,8 +12,8 @@ import (
 	"bellhop/scheduler"
 )
 
-// Right is what the role of a caller needs before its request is looked at any further: no byte of a body is read for
-// a caller who lacks it. What a statement may then do, PostgreSQL decides under the role.
+// Right is what the role of a caller needs before its request is looked at any further: without it, no byte of the
+// body is read. What a statement may then do, PostgreSQL decides under the role.
 type Right string
 
 // The rights that a route can name.

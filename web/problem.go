@@ -27,8 +27,8 @@ func (p *Problem) GetStatus() int { return p.Status }
 // ContentType is that of RFC 9457.
 func (p *Problem) ContentType(string) string { return "application/problem+json" }
 
-// againIn is after how many seconds whoever was refused for now may ask again: an instance looks for a database that
-// is away about as often, and who waits or looks goes on for as long.
+// againIn is the delay in seconds until a caller that was refused for now may ask again. An instance looks for a
+// lost database about as often, and waits and streams go on for as long.
 const againIn = "5"
 
 // GetHeaders is what huma sends with an error: what is refused for now says when to ask again.
@@ -39,8 +39,8 @@ func (p *Problem) GetHeaders() http.Header {
 	return http.Header{"Retry-After": {againIn}}
 }
 
-// plainPage is what the door itself says to people's browsers, before there are pages. The style is that of the pages
-// (package page): who may not have it yet reads the same without.
+// plainPage is what the door itself says to browsers, before there are pages. The style is that of the pages
+// (package page); without the right to fetch it, the text reads the same.
 var plainPage = template.Must(template.New("").Parse(`<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
@@ -51,14 +51,14 @@ var plainPage = template.Must(template.New("").Parse(`<!doctype html>
 `))
 
 func sayPlainly(w http.ResponseWriter, r *http.Request, p Problem) {
-	_ = plainPage.Execute(w, struct { // whoever asked may have gone
+	_ = plainPage.Execute(w, struct { // the client may have gone
 		Problem
 		Root string
 	}{p, Link(r.Context(), "")})
 }
 
-// Under is the problem as whoever sent the request of this context is told it: the paths of the API in what to type
-// next are those at which they are asked for.
+// Under is the problem for the client of this context's request: the paths of the API in what to type next are
+// those under which that client asks for them.
 func (p Problem) Under(ctx context.Context) Problem {
 	p.Next = strings.ReplaceAll(p.Next, "/api/v1/", Link(ctx, "/api/v1/"))
 	return p
@@ -90,7 +90,7 @@ func Refuse(w http.ResponseWriter, r *http.Request, p Problem) {
 	}
 	h.Set("Content-Type", p.ContentType(""))
 	w.WriteHeader(p.Status)
-	_ = json.NewEncoder(w).Encode(p) // whoever asked may have gone
+	_ = json.NewEncoder(w).Encode(p) // the client may have gone
 }
 
 // At is the same problem, with the words of where it is in front.

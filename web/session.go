@@ -12,9 +12,8 @@ import (
 	"time"
 )
 
-// Sessions keeps who is signed in, by digests: whoever reads its rows can be
-// nobody by them. A role that is empty: the login is known, and this instance
-// may not answer for it.
+// Sessions stores logins, by digests: a reader of its rows cannot take over a session. An empty role: the login is
+// known, but this instance may not answer for it.
 type Sessions interface {
 	// Enter makes a session of a one-time link, once.
 	Enter(ctx context.Context, link, session [sha256.Size]byte) (login, role string, ok bool, err error)
@@ -25,9 +24,8 @@ type Sessions interface {
 // cookie is the name of the session's.
 const cookie = "bellhop_session"
 
-// believed is for how long a session is taken to be what it was: a page with its
-// style and script asks once. Who is signed out elsewhere, or loses a role, goes
-// on for that long at the most.
+// believed is how long a session is taken to be unchanged: a page with its style and script asks once. A login that
+// is signed out elsewhere, or loses a role, goes on for at most that long.
 const believed = 5 * time.Second
 
 // known remembers sessions for a moment.
@@ -185,7 +183,7 @@ func cookiePath(r *http.Request) string {
 	return cmp.Or(Link(r.Context(), ""), "/")
 }
 
-// signedIn says who a cookie stands for; a role that is empty: nobody.
+// signedIn is the login that a cookie stands for; an empty role: none.
 func (s *Server) signedIn(w http.ResponseWriter, r *http.Request) (Identity, *Problem) {
 	c, err := r.Cookie(cookie)
 	in := s.rooms.Load()

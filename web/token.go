@@ -14,8 +14,8 @@ import (
 // shortest is how many characters a token needs: 16 random ones are beyond guessing.
 const shortest = 16
 
-// ReadToken reads the token that a file holds, with or without a line's end.
-// The file must be nobody's business but its owner's: mode 0600 or less.
+// ReadToken reads the token that a file holds, with or without a line's end. Only the owner of the file may have
+// access: mode 0600 or less.
 func ReadToken(path string) (string, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -49,13 +49,13 @@ func CheckToken(token string) (string, error) {
 	return token, nil
 }
 
-// Token is what a program sends to say who it is.
+// Token is what a program sends to identify itself.
 type Token struct {
 	Name    string // for people: the secret is nowhere shown
 	Role    string // of PostgreSQL, under which its requests are answered
 	Secret  string
 	Expires time.Time // zero: never
-	Main    bool      // that of BELLHOP_TOKEN or token_file: with it everybody is asked
+	Main    bool      // that of BELLHOP_TOKEN or token_file: with it every caller is asked
 }
 
 // tokens are known by their digests, so that the time which looking one up takes

@@ -1,6 +1,5 @@
-// Package api is REST under /api/v1: what the commands do and show, with the same
-// names. It asks sql/store in the name of whoever sent the request (web.Who), in
-// one transaction a request; rights are PostgreSQL's, and nothing here asks for
+// Package api is REST under /api/v1: what the commands do and show, with the same names. It asks sql/store in the
+// name of the caller (web.Who), in one transaction a request; rights are PostgreSQL's, and nothing here asks for
 // them. openapi.json is made of the handlers' types.
 package api
 
@@ -27,7 +26,7 @@ type Config struct {
 	Version  string // of the program
 	// Operations carries out what is ordered for many jobs; nil: others do.
 	Operations interface{ Wake() }
-	Hub        *Hub   // tells what happens; nil: nobody does
+	Hub        *Hub   // tells what happens; nil: events are not available
 	TraceURL   string // where people look at a trace; empty: nowhere
 	Log        *slog.Logger
 }
@@ -48,7 +47,7 @@ const (
 	reader    role = "reader"
 	submitter role = "submitter"
 	operator  role = "operator"
-	// owner changes jobs: whoever submitted one may, and an operator any.
+	// owner changes jobs: the submitter of a job may, and an operator any.
 	owner role = "owner"
 )
 
@@ -89,8 +88,8 @@ func (a adapter) Handle(op *huma.Operation, handler func(huma.Context)) {
 
 func init() { huma.NewError = invalid } // before any API is made: it is huma's only way
 
-// New makes the handler of everything under Prefix. The routes are made for the first request: the types of
-// their document are a megabyte, which an instance that nobody asks does not need.
+// New makes the handler of everything under Prefix. The routes are made for the first request: the types of their
+// document are a megabyte, which an instance without requests does not need.
 func New(c Config) web.Room {
 	return lazy(sync.OnceValue(func() *web.Mux { return newRoutes(c) }))
 }
@@ -101,7 +100,7 @@ type lazy func() *web.Mux
 func (l lazy) Right(r *http.Request) web.Right { return l().Right(r) }
 
 func (l lazy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	// What curl -d says of a body that it knows nothing of. With a token nobody's page has sent it.
+	// What curl -d says of a body that it knows nothing of. A request with a token cannot come from a foreign page.
 	if r.Header.Get("Content-Type") == "application/x-www-form-urlencoded" && web.Who(r.Context()).Via == "token" {
 		r.Header.Set("Content-Type", "application/json")
 	}

@@ -8,9 +8,8 @@ import (
 	"net/http"
 )
 
-// A cursor is where a page ended, and the digest of the filter that it belongs to:
-// under another it would skip jobs that were never shown. It gives no right: who
-// makes one up reads from another place.
+// A cursor is where a page ended, and the digest of the filter that it belongs to: under another it would skip jobs
+// that were never shown. It gives no right: a caller that makes one up reads from another place.
 
 func digestOf(filter any) [8]byte {
 	text, _ := json.Marshal(filter) // a struct of words and times

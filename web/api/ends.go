@@ -37,7 +37,7 @@ func (e *ends) await(id scheduler.JobID) (over <-chan struct{}, deaf func()) {
 	}
 }
 
-// Awaited reports whether anybody waits for a job: who tells of them need not, otherwise.
+// Awaited reports whether a client waits for a job; otherwise ends need not be told.
 func (e *ends) Awaited() bool { return e.awaited.Load() > 0 }
 
 // Over tells of jobs that are.

@@ -14,8 +14,8 @@ import (
 	"bellhop/web"
 )
 
-// A stream ends after streamMost, and whoever reads it asks anew: who has lost his rights
-// meanwhile is told nothing any more. streamWrites bounds one write, streamBeat keeps proxies awake.
+// A stream ends after streamMost, and its client asks again: a client that has lost its rights since then is told
+// nothing more. streamWrites bounds one write, streamBeat keeps proxies awake.
 const (
 	streamMost   = 10 * time.Minute
 	streamWrites = 5 * time.Second
@@ -39,7 +39,7 @@ func (a *API) events() {
 		if err != nil {
 			return nil, err
 		}
-		// What is told is for readers: whoever may see the queue.
+		// Events are for readers: callers that may see the queue.
 		err = a.Visitors.ReadAs(ctx, web.Who(ctx).Role, func(l store.Look) error {
 			is, err := l.Reads(ctx)
 			if err == nil && !is {

@@ -18,12 +18,12 @@ import (
 	"bellhop/web"
 )
 
-// pulseEvery is how often the database is asked while somebody looks: three short
-// statements. More who look cost nothing more.
+// pulseEvery is how often the database is asked while a client follows: three short statements. More clients cost
+// nothing more.
 const pulseEvery = 2 * time.Second
 
-// gatherFor is for how long what happened is gathered, jobsMost how many jobs one event tells of,
-// and behindMost how many events somebody may be behind before he is told to begin anew.
+// gatherFor is how long events are gathered, jobsMost how many jobs one event tells of, and behindMost how many
+// events a client may be behind before it is told to begin again.
 const (
 	gatherFor  = 100 * time.Millisecond
 	jobsMost   = 200
@@ -37,14 +37,14 @@ type JobEvent struct {
 	State scheduler.JobState `json:"state"`
 }
 
-// sent is an event as it goes to everybody.
+// sent is an event as it goes to all clients.
 type sent struct {
 	name string
 	data []byte
 }
 
-// Hub tells those who look what happens: what this instance does, from its actors and
-// without a statement, and the queue at a glance, every two seconds. Nothing is done while nobody looks.
+// Hub tells its clients what happens: what this instance does, from its actors and without a statement, and the
+// queue at a glance, every two seconds. It does nothing without clients.
 type Hub struct {
 	ends
 	visitors *store.Visitors
@@ -61,12 +61,12 @@ type Hub struct {
 	done   sync.WaitGroup
 }
 
-// NewHub gives one that does nothing before somebody looks.
+// NewHub gives one that does nothing before the first client joins.
 func NewHub(visitors *store.Visitors, log *slog.Logger) *Hub {
 	return &Hub{visitors: visitors, log: log, subs: map[chan sent]bool{}}
 }
 
-// Watched reports whether anybody looks: who tells of jobs need not, otherwise.
+// Watched reports whether a client follows; otherwise jobs need not be told.
 func (h *Hub) Watched() bool { return h.watched.Load() > 0 }
 
 // Happened tells of jobs.
@@ -97,7 +97,7 @@ func (h *Hub) flush() {
 	h.tell(sent{"jobs", text})
 }
 
-// tell gives an event to everybody; who is too far behind is told so, and nothing else any more.
+// tell gives an event to all clients; a client too far behind is told so, and nothing more.
 func (h *Hub) tell(e sent) {
 	for c := range h.subs {
 		select {
@@ -110,7 +110,7 @@ func (h *Hub) tell(e sent) {
 	}
 }
 
-// join adds somebody who looks; the channel is closed for who reads too slowly.
+// join adds a client; its channel is closed if it reads too slowly.
 func (h *Hub) join() chan sent {
 	c := make(chan sent, behindMost)
 	h.mu.Lock()
@@ -129,7 +129,7 @@ func (h *Hub) join() chan sent {
 	return c
 }
 
-// leave forgets one who looked. The last one ends the pulse.
+// leave forgets a client. The last one ends the pulse.
 func (h *Hub) leave(c chan sent) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -154,7 +154,7 @@ func (h *Hub) Close() {
 	h.done.Wait()
 }
 
-// pulse looks at the queue while somebody does.
+// pulse looks at the queue while there are clients.
 func (h *Hub) pulse(ctx context.Context) {
 	defer h.done.Done()
 	tick := time.NewTicker(pulseEvery)

@@ -130,7 +130,7 @@ type Tries struct {
 	Lost     []store.LostRow    `json:"lost"     nullable:"false" doc:"Runs that were lost and given back: no attempts"`
 }
 
-// Graph is what a job needs and who needs it, by way of others too.
+// Graph is what a job needs and what needs it, also by way of others.
 type Graph struct {
 	Jobs         []store.Node       `json:"jobs"         nullable:"false"`
 	Dependencies []store.Dependency `json:"dependencies" nullable:"false"`
@@ -172,7 +172,7 @@ func (a *API) jobs() {
 				return seen, err
 			}
 			e, err := report.Explain(ctx, l, row)
-			if isDenied(err) && e.Reasons != nil { // who may not see other jobs is told of its own
+			if isDenied(err) && e.Reasons != nil { // a caller that may not see other jobs is told of its own
 				err = nil
 			}
 			seen = Explained{ID: e.ID, Type: e.Type, State: e.State, Reasons: e.Reasons}

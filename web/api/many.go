@@ -60,7 +60,7 @@ func (w WorkflowNames) chosen(ctx context.Context, l store.Look, fits func(store
 			}
 		}
 	}
-	// In one order, so that two who ask for the same do not wait for each other.
+	// In one order, so that two callers that ask for the same do not wait for each other.
 	slices.SortFunc(list, func(a, b store.WorkflowRow) int { return strings.Compare(a.Name, b.Name) })
 	return list, nil
 }

@@ -13,7 +13,7 @@ import (
 	"bellhop/sql/store"
 )
 
-// NoticeRule says who is told how runs of workflows end, besides those whom definitions name.
+// NoticeRule says which receivers are told how runs of workflows end, in addition to those that definitions name.
 type NoticeRule struct {
 	Project             string   `json:"project,omitempty"                                   maxLength:"1000" doc:"Runs of this one; any"`
 	Prefix              string   `json:"prefix,omitempty"                                    maxLength:"1000" doc:"Of workflows whose names begin so, whatever the case; any"`
@@ -74,7 +74,7 @@ func ruleOp(method, path, summary string, errors ...int) huma.Operation {
 	return operation(method, "/notification-rules"+path, operator, "workflows", summary, errors...)
 }
 
-// notificationRules are the routes of who is told how runs end: addresses are nothing for readers.
+// notificationRules are the routes of notification rules: readers do not see addresses.
 func (a *API) notificationRules() {
 	read(a, ruleOp(http.MethodGet, "", "List who is told how runs end, besides those whom definitions name"),
 		func(ctx context.Context, l store.Look, _ *struct{}) ([]store.NoticeRuleRow, error) {

@@ -61,7 +61,7 @@ func (a *API) problem(ctx context.Context, err error) error {
 			"%s",
 			outside.Error(),
 		)
-	case errors.As(err, &said) && !errors.As(err, &gone): // a server that lets nobody in says so in words, too
+	case errors.As(err, &said) && !errors.As(err, &gone): // a server that refuses all connections also says so in words
 		return ofDatabase(said)
 	case errors.As(err, &gone),
 		errors.Is(err, context.DeadlineExceeded),

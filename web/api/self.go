@@ -13,7 +13,7 @@ import (
 	"bellhop/web"
 )
 
-// Self is whoever asks, as this API sees it.
+// Self is the caller, as this API sees it.
 type Self struct {
 	Name    string `json:"name"    doc:"Of the token, or the login that is signed in; empty: nobody said"`
 	Role    string `json:"role"    doc:"Of PostgreSQL: all statements run under it"`
@@ -35,14 +35,14 @@ func (a *API) self(mux *web.Mux) {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
 			return
 		}
-		_, _ = w.Write(text) // whoever asked may have gone
+		_, _ = w.Write(text) // the client may have gone
 	})
 }
 
 // Document is openapi.json.
 func (a *API) Document() ([]byte, error) { return a.document(Prefix) }
 
-// document is openapi.json as it is for somebody who asks for the API at a path.
+// document is openapi.json for a client that asks for the API at a path.
 func (a *API) document(at string) ([]byte, error) {
 	of := *a.OpenAPI()
 	of.Servers = []*huma.Server{{URL: at}}

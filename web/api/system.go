@@ -13,7 +13,7 @@ import (
 	"bellhop/sql/store"
 )
 
-// Type is a kind of work: who does it, and how much of it there is.
+// Type is a kind of work: what does it, and how much of it there is.
 type Type struct {
 	Type    scheduler.TypeName `json:"type"`
 	Paused  *store.PausedRow   `json:"paused"  doc:"Since when and by whom it is paused"`

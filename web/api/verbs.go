@@ -160,8 +160,8 @@ type tagged struct {
 	Body SeenJob
 }
 
-// tagOf changes whenever a job does, but for how far it is. Of what only some may see it has
-// a trace for those who may change it, and for nobody else.
+// tagOf changes whenever a job does, except for its progress. What only some callers may see leaves a trace only in
+// the tags of those that may change it.
 func tagOf(ctx context.Context, l store.Look, j store.JobRow) (string, error) {
 	inside, err := l.VersionOf(ctx, j.ID)
 	if err != nil {

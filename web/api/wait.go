@@ -16,8 +16,8 @@ import (
 	"bellhop/web"
 )
 
-// waitMost is for how long one request waits; watchers bounds those who wait or follow at once,
-// and watchesEach those of one caller.
+// waitMost is how long one request waits; watchers bounds the callers that wait or follow at once, and watchesEach
+// those of one caller.
 const (
 	waitMost    = 5 * time.Minute
 	watchers    = 200
@@ -35,7 +35,7 @@ func unhurried(ctx huma.Context, next func(huma.Context)) {
 	next(ctx)
 }
 
-// watch counts one who waits; the error is that there are too many.
+// watch counts one that waits; the error is that there are too many.
 func (a *API) watch(ctx context.Context) (leave func(), err error) {
 	leave, problem := a.watching.Take(web.Who(ctx).Caller())
 	if problem != nil {
@@ -111,9 +111,9 @@ func (a *API) waiting() {
 	})
 }
 
-// over waits until a job is, or ctx ends, and gives how it is then. Of what ends here the actors tell; what
-// ends elsewhere is heard by way of the database. Whoever may see a job may wait for it; the waiting is the
-// scheduler's, and all who do share an ear.
+// over waits until a job is, or ctx ends, and gives how it is then. The actors tell of jobs that end here; those
+// that end elsewhere are heard by way of the database. A caller that may see a job may wait for it; the waiting is
+// the scheduler's, and all waiting requests share an ear.
 func (a *API) over(
 	ctx context.Context, id scheduler.JobID, look func() (store.OutcomeRow, error),
 ) (store.OutcomeRow, error) {
@@ -214,7 +214,7 @@ func (a *API) logs() {
 				_ = control.SetWriteDeadline(time.Now().Add(web.Patience)) // a connection always takes one
 				for _, line := range lines {
 					if to.Encode(line) != nil {
-						return // whoever read has gone
+						return // the client has gone
 					}
 				}
 				if control.Flush() != nil || !more && (over || !in.Follow) {

@@ -28,7 +28,7 @@ func (w WorkflowWord) missing() error {
 	return refused(http.StatusNotFound, "not_found", "bellhop workflow ls", "there is no workflow %s", w.Name)
 }
 
-// Seen is the version that somebody looked at before changing a workflow.
+// Seen is the version that the caller looked at before changing a workflow.
 type Seen struct {
 	Present int `query:"version" default:"-1" minimum:"-1" doc:"Change it only if it has this version (0: if there is none)"`
 }

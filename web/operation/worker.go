@@ -1,6 +1,5 @@
-// Package operation carries out orders for many jobs: a batch a transaction, under
-// the role of whoever ordered it. How far one is stands in the database, so that any
-// instance goes on where another was killed.
+// Package operation carries out orders for many jobs: a batch a transaction, under the role that ordered it. Its
+// progress stands in the database, so that any instance goes on where another was killed.
 package operation
 
 import (
@@ -14,11 +13,11 @@ import (
 	"bellhop/sql/store"
 )
 
-// pause is for where somebody is in the way, or it is not time yet.
+// pause is for when another session is in the way, or it is not time yet.
 const pause = 200 * time.Millisecond
 
-// batchMost is how many jobs one transaction changes. Fewer where that takes long: who
-// stops an operation waits for its batch, and no statement outlasts its time.
+// batchMost is how many jobs one transaction changes. Fewer if that takes long: a stop of an operation waits for
+// its batch, and no statement outlasts its time.
 const (
 	batchMost  = 1000
 	batchLeast = 10
@@ -53,7 +52,7 @@ func NewWorker(visitors *store.Visitors, log *slog.Logger) *Worker {
 // Wake has it look now: an operation was started or stopped here.
 func (w *Worker) Wake() { tell(w.wake) }
 
-// Look has it look for operations that nobody works on: upkeep has seen some.
+// Look has it look for operations without a worker: upkeep has seen some.
 func (w *Worker) Look() { tell(w.left) }
 
 func tell(c chan struct{}) {
