@@ -21,8 +21,8 @@ type Client struct {
 	ears ears
 }
 
-// New gives a client that speaks through db. It costs nothing, and there is
-// nothing to close. Those who wait with one client share a connection to listen.
+// New gives a client that speaks through db. It costs nothing, and there is nothing to close. All waits of one
+// client share a connection to listen.
 func New(db DB) *Client { return &Client{db: db, look: store.NewLook(plain{db})} }
 
 // In gives the same client inside a transaction: what it does is done when that
@@ -52,6 +52,6 @@ const (
 	Running     = scheduler.Running     // an agent works on it
 	Succeeded   = scheduler.Succeeded   // done
 	Failed      = scheduler.Failed      // its last attempt failed, or what it needs did
-	Cancelled   = scheduler.Cancelled   // somebody did not want it any more
+	Cancelled   = scheduler.Cancelled   // it is not wanted any more
 	Quarantined = scheduler.Quarantined // it killed its agent three times
 )

@@ -10,20 +10,19 @@ import (
 	"bellhop/sql/store"
 )
 
-// ears listen for the end of jobs while somebody waits, over one connection for
-// all who do. What they hear is a hint to look: who cannot listen, as over a
-// single connection, or behind a pooler that hands out another with each
-// transaction, looks more seldom and finds it all the same.
+// ears listen for the end of jobs while a caller waits, over one connection for all that do. What they hear is a
+// hint to look. A caller that cannot listen, as over a single connection, or behind a pooler that hands out another
+// with each transaction, looks more seldom and still finds it.
 type ears struct {
 	mu   sync.Mutex
-	of   map[chan struct{}]map[JobID]bool // who waits, and for what
-	stop context.CancelFunc               // nil: nobody listens
+	of   map[chan struct{}]map[JobID]bool // the jobs that each caller waits for
+	stop context.CancelFunc               // nil: not listening
 }
 
 // listenAgain is how long it takes until another connection is made where one was lost.
 const listenAgain = time.Second
 
-// add takes note of somebody who waits, who is woken by the channel.
+// add notes a waiting caller, which the channel wakes.
 func (e *ears) add(pool *pgxpool.Pool, ids []JobID) chan struct{} {
 	woken, of := make(chan struct{}, 1), make(map[JobID]bool, len(ids))
 	for _, id := range ids {
@@ -43,7 +42,7 @@ func (e *ears) add(pool *pgxpool.Pool, ids []JobID) chan struct{} {
 	return woken
 }
 
-// remove forgets one who waits. The last one shuts the ears.
+// remove forgets a waiting caller. The last one shuts the ears.
 func (e *ears) remove(woken chan struct{}) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -53,7 +52,7 @@ func (e *ears) remove(woken chan struct{}) {
 	}
 }
 
-// heard wakes who waits for one of the jobs, and everybody where there are none.
+// heard wakes the callers that wait for one of the jobs; without jobs, all.
 func (e *ears) heard(ids []JobID) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

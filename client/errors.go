@@ -10,8 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// Class is what an error means to who has to decide what is next. It is an
-// error, for errors.Is.
+// Class is what an error means for the caller's next step. It is an error, for errors.Is.
 type Class string
 
 // The classes of errors.

@@ -71,8 +71,8 @@ type Job struct {
 	// Vars are variables for the agent, which gets those that it is configured
 	// to take.
 	Vars map[string]string
-	// Traceparent is the W3C trace context of whoever submits. Empty: what the
-	// setting bellhop.traceparent says, or else a trace of the job's own.
+	// Traceparent is the submitter's W3C trace context. Empty: what the setting bellhop.traceparent says, or else a
+	// trace of the job's own.
 	Traceparent string
 
 	// After and AfterKeys are the jobs that it needs: it starts when all of them

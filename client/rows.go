@@ -43,7 +43,7 @@ type JobRow struct {
 	ItemsDone       *int64     `json:"items_done"`
 	ItemsFailed     *int64     `json:"items_failed"`
 	Progress        *float32   `json:"progress"`      // 0 … 1
-	ProgressText    *string    `json:"progress_text"` // for operators, and who has submitted it
+	ProgressText    *string    `json:"progress_text"` // for operators, and the job's submitter
 	Traceparent     *string    `json:"traceparent"`
 	EndedAs         *EndedAs   `json:"ended_as"` // of one that succeeded: it had nothing to do
 }

@@ -80,9 +80,8 @@ func (c *Client) SubmitMany(ctx context.Context, jobs iter.Seq[Job]) (int64, err
 
 var submitManySQL = sql.Query("submit_many")
 
-// SubmitManyIDs is SubmitMany for who needs the ids, in the order of the jobs: one
-// statement, all of them or none, and all in memory at once, so for some ten
-// thousands at a time. It is slower than COPY, and quicker than one by one.
+// SubmitManyIDs is SubmitMany with the ids, in the order of the jobs: one statement, all of them or none, and all
+// in memory at once, so for some ten thousands at a time. It is slower than COPY, and quicker than one by one.
 func (c *Client) SubmitManyIDs(ctx context.Context, jobs iter.Seq[Job]) ([]JobID, error) {
 	rows, err := c.db.Query(ctx, copySetupSQL)
 	if err != nil {

@@ -116,7 +116,7 @@ const (
 	lookLatest   = time.Second
 	lookAnswer   = 15 * time.Second
 	lookPatience = 30 * time.Second
-	awaitAgain   = 5 * time.Second // how often it is told that somebody waits: it is remembered for 15 s
+	awaitAgain   = 5 * time.Second // how often the wait is announced: it is remembered for 15 s
 )
 
 // lookOnce is Outcomes, which gives up on a connection that does not answer.
@@ -130,16 +130,14 @@ func (c *Client) lookOnce(ctx context.Context, ids []JobID) ([]Outcome, error) {
 	return outcomes, err
 }
 
-// Wait waits until a job is over, and gives how it ended; Outcome.Err makes an
-// error of a bad end, Outcome.Into reads what it gave back. It waits for as long
-// as ctx lasts. Where the client has a pool, it listens, and the instance that
-// records the end rings: all who wait with one client share a connection for
-// that. It looks at the job's row besides, at most a second apart. What makes the database unavailable
-// for less than 30 s ends no wait where the client has a pool.
+// Wait waits until a job is over, and gives how it ended; Outcome.Err makes an error of a bad end, Outcome.Into
+// reads what it gave back. It waits for as long as ctx lasts. If the client has a pool, it listens, and the
+// instance that records the end rings: all waits of one client share a connection for that. It also looks at the
+// job's row, at most a second apart. If the client has a pool, a database that is unavailable for less than 30 s
+// ends no wait.
 //
-// ErrNotFound: there is no such job, or it was deleted meanwhile. In a
-// transaction there is no waiting (ErrRefused): a job that was submitted in it
-// does not start before it commits.
+// ErrNotFound: there is no such job, or it was deleted during the wait. In a transaction there is no waiting
+// (ErrRefused): a job that was submitted in it does not start before it commits.
 func (c *Client) Wait(ctx context.Context, id JobID) (Outcome, error) {
 	for outcome, err := range c.WaitEach(ctx, id) {
 		return outcome, err
@@ -160,7 +158,7 @@ func (c *Client) WaitEach(ctx context.Context, ids ...JobID) iter.Seq2[Outcome, 
 		pending := slices.Compact(slices.Sorted(slices.Values(ids)))
 		var patient time.Time // until when errors are borne; zero: the last look went well
 		pool, _ := c.db.(*pgxpool.Pool)
-		var woken chan struct{} // nil: nobody wakes us
+		var woken chan struct{} // nil: nothing wakes us
 		var announced time.Time
 		for interval := lookSoonest; len(pending) > 0; interval = min(interval*3/2, lookLatest) {
 			// Not for what is over at once.

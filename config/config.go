@@ -50,8 +50,7 @@ type Config struct {
 // FrontEnd is where FOSSology's front end finds its scheduler.
 type FrontEnd struct {
 	Listen string // host:port; empty: nowhere
-	// OpenToNetwork allows an address that others than this machine reach:
-	// whoever does may kill jobs and stop the scheduler.
+	// OpenToNetwork allows an address that other machines reach: they may kill jobs and stop the scheduler.
 	OpenToNetwork bool
 }
 

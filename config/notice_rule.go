@@ -35,7 +35,7 @@ func CheckRule(r notice.Rule) error {
 	return nil
 }
 
-// checkWebURL says why a text is no URL that can be posted to, and may be seen by whoever sees the rule.
+// checkWebURL says why a text is not a URL that can be posted to and may be shown to every reader of the rule.
 func checkWebURL(at, text string) error {
 	u, err := url.Parse(text)
 	switch {

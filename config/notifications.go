@@ -12,7 +12,7 @@ import (
 	"bellhop/scheduler/notice"
 )
 
-// SMTP is the server that takes mail, and from whom ours is.
+// SMTP is the server that takes mail, and the sender of ours.
 type SMTP struct {
 	URL          string // smtp://[user:password@]host[:25], smtps://host[:465]; empty: no mail is sent
 	From         string

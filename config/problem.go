@@ -30,7 +30,7 @@ func (p Problem) String() string {
 	return b.String()
 }
 
-// seenFrom is where it stands, for who reads that file.
+// seenFrom is where the problem stands, for a reader of that file.
 func (p Problem) seenFrom(file string) string {
 	if p.File == file {
 		return fmt.Sprintf("on line %d", p.Line)

@@ -279,8 +279,8 @@ func (r *reader) mapping(n node, at string, fields []field) map[string]node {
 	return given
 }
 
-// unknown reports a key that nobody knows, and remembers which one it was
-// meant to be, so that this one is not called missing too.
+// unknown reports an unknown key, and remembers which key it was meant to be, so that this one is not also called
+// missing.
 func (r *reader) unknown(n node, at, key string, fields []field, meant map[string]bool) {
 	known := make([]string, len(fields))
 	for i, f := range fields {

@@ -18,8 +18,8 @@ type Retention struct {
 	Archive string                              // a table
 }
 
-// DefaultRetention: a month for what went well, half a year for what somebody may
-// want to look into. Jobs with a key stay: while one is there, its key is taken.
+// DefaultRetention: a month for jobs that succeeded, half a year for those that an operator may want to look into.
+// Jobs with a key stay: while such a job exists, its key is taken.
 func DefaultRetention() Retention {
 	const day = 24 * time.Hour
 	return Retention{

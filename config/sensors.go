@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// Sensors is what the sensors of workflows may touch of this machine and its network: definitions are kept in the
-// database, and whoever may write them there reaches no further than this.
+// Sensors is what the sensors of workflows may touch of this machine and its network. Definitions are kept in the
+// database; a role that may write them there reaches no further than this.
 type Sensors struct {
 	Files []string // folders; whole paths
 	Kafka []Kafka
@@ -18,7 +18,7 @@ type Kafka struct {
 	Name         string // under which definitions know it
 	Servers      []string
 	TLS          bool
-	SASL         string // empty: nobody logs in
+	SASL         string // empty: no login
 	User         string
 	PasswordFile string // absolute
 }

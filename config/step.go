@@ -11,8 +11,8 @@ import (
 	"bellhop/scheduler/workflow"
 )
 
-// stepTemplates are steps that others start from, by name. They are of files, and not of the database: what is kept
-// there says by itself what its runs do, and who applies a changed template is told which workflows change with it.
+// stepTemplates are steps that others start from, by name. They stand in files, not in the database: a stored
+// definition is complete without them, and applying a changed template names the workflows that change with it.
 type stepTemplates map[string]stepTemplate
 
 type stepTemplate struct {

@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// Token is what a program sends to say who it is. The secret itself is never in
-// the file.
+// Token is what a program sends to identify itself. The secret itself is never in the file.
 type Token struct {
 	Name    string
 	Role    string // of PostgreSQL, under which its requests are answered

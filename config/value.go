@@ -125,8 +125,8 @@ const (
 	someTime  span = true  // more than 0s
 )
 
-// duration reads a Go duration. After a problem it is 0, so that no check of
-// one duration against another is made with a value that nobody wrote.
+// duration reads a Go duration. After a problem it is 0, so that no check of one duration against another uses a
+// value that was not written.
 func (r *reader) duration(to *time.Duration, want span) func(node, string) {
 	return func(n node, at string) {
 		*to = 0

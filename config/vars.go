@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// A job's vars come from whoever may insert a row. Variables that decide which
-// code runs, rather than what it works on, are not theirs to set.
+// A job's vars come from any role that may insert a row. Such a role must not set variables that decide which code
+// runs, rather than what it works on.
 var (
 	neverVars = []string{
 		"PATH", "ENV", "IFS", "SHELLOPTS", "BASHOPTS", "PS4", "CDPATH", "PROMPT_COMMAND", "BASH_ENV",

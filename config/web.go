@@ -12,7 +12,7 @@ import (
 type Web struct {
 	// Prefix is the path under which people ask for it, without the slash at its end; empty: it has its host for itself.
 	Prefix string
-	// TrustedProxies are the addresses of those who are believed when they say for whom they ask.
+	// TrustedProxies are the addresses of the proxies that are believed about the caller that they ask for.
 	TrustedProxies []netip.Prefix
 }
 

@@ -1,6 +1,6 @@
-// Package courier sends what is to be told of runs: by mail, to a webhook, or to a
-// command. Who is told what is decided in scheduler/notice, and kept in the
-// database; what is here is sent at least once, under an id that stays the same.
+// Package courier sends notices of runs: by mail, to a webhook, or to a command. Package scheduler/notice decides
+// the recipients, and the database keeps the messages; courier sends each at least once, under an id that stays the
+// same.
 package courier
 
 import (
@@ -20,14 +20,14 @@ import (
 
 // Outbox is where what is to be sent is kept.
 type Outbox interface {
-	// Take takes messages that nobody else is sending, for this instance, as there is room for them; none of those under
-	// way.
+	// Take takes messages that no other instance is sending, for this instance, as there is room for them; none of
+	// those under way.
 	Take(ctx context.Context, me scheduler.InstanceID, under []int64, room notice.Room) ([]notice.Notice, error)
 	// Mark writes what became of them.
 	Mark(ctx context.Context, me scheduler.InstanceID, list []notice.Outcome) error
 }
 
-// Ends are runs that have ended, and messages that nobody could send.
+// Ends are runs that have ended, and messages that could not be sent.
 type Ends interface {
 	// Address makes messages of ends of runs, and gives how many ends those were.
 	Address(ctx context.Context) (int, error)
@@ -84,9 +84,9 @@ type owed struct {
 	me scheduler.InstanceID
 }
 
-// Turn addresses what has ended, marks what is known, and begins to send what is due and there is room for. It does not
-// wait for that: whenever a message has ended again is called, and another turn is wanted. It gives how many messages
-// it has dealt with, and in how long somebody has to look again (negative: nobody has to).
+// Turn addresses ends, marks known outcomes, and begins to send what is due and there is room for. It does not wait
+// for that: whenever a message has ended again is called, and another turn is wanted. It gives how many messages it
+// has dealt with, and the delay until the next look (negative: none is needed).
 func (c *Courier) Turn(
 	ctx context.Context, me scheduler.InstanceID, again func(),
 ) (did int, next time.Duration, err error) {

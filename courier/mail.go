@@ -17,7 +17,7 @@ import (
 	"bellhop/scheduler/notice"
 )
 
-// SMTP is a server of mail, and from whom ours is.
+// SMTP is a mail server, and the sender of our mail.
 type SMTP struct {
 	URL  string // smtp://[user:password@]host[:25], smtps://host[:465]
 	From string

@@ -33,8 +33,7 @@ type Webhooks struct {
 // errPrivate is told where an address is not one of the public ones.
 var errPrivate = errors.New("it is not on the public network, and not below any of notifications.webhooks in bellhop.yaml")
 
-// Send posts a message. No redirection is followed: it would lead to where nobody
-// has allowed it.
+// Send posts a message. No redirection is followed: its target was not allowed.
 func (w Webhooks) Send(ctx context.Context, target string, m notice.Message) error {
 	u, err := url.Parse(target)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil {
@@ -69,7 +68,7 @@ func (w Webhooks) Send(ctx context.Context, target string, m notice.Message) err
 		return err
 	}
 	defer res.Body.Close()
-	// What it says is nobody's business: it may be a place that only we reach.
+	// Do not log the response: the URL may be internal.
 	_, _ = io.CopyN(io.Discard, res.Body, 64<<10)
 	if res.StatusCode/100 == 2 {
 		return nil
@@ -146,8 +145,8 @@ func public(_, address string, _ syscall.RawConn) error {
 	return nil
 }
 
-// nets are addresses that are nobody's on the public network, and that netip does
-// not tell of: of providers' own networks, of translators from IPv6, and reserved.
+// nets are addresses that are not on the public network, and that netip does not tell of: of providers' own
+// networks, of translators from IPv6, and reserved.
 var nets = []netip.Prefix{
 	netip.MustParsePrefix("0.0.0.0/8"), netip.MustParsePrefix("100.64.0.0/10"), netip.MustParsePrefix("192.0.0.0/24"),
 	netip.MustParsePrefix("198.18.0.0/15"), netip.MustParsePrefix("240.0.0.0/4"), netip.MustParsePrefix("64:ff9b::/96"),

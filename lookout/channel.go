@@ -9,7 +9,7 @@ import (
 	"bellhop/scheduler/workflow"
 )
 
-// keepAgain is how long after it could not be kept what NOTIFY said is kept again: nobody says it twice.
+// keepAgain is the delay before storing a notification is retried; a NOTIFY is not repeated.
 const keepAgain = time.Second
 
 // again reports whether trying the same again may help.

@@ -25,7 +25,7 @@ import (
 type Cluster struct {
 	Servers  []string
 	TLS      bool
-	SASL     string // plain, scram-sha-256 or scram-sha-512; empty: nobody logs in
+	SASL     string // plain, scram-sha-256 or scram-sha-512; empty: no login
 	User     string
 	Password string // a file that holds it
 }
@@ -64,9 +64,9 @@ func (c Cluster) options() ([]kgo.Opt, error) {
 	}
 }
 
-// topic watches a topic. Which instance does is decided by bellhop, and so nobody joins the group, whose members would
-// wait for one that was killed: the group only has the offsets, each committed when the event is kept. What comes
-// between comes again, under the same name.
+// topic watches a topic. Bellhop decides which instance does, so no instance joins the group, whose members would
+// wait for one that was killed. The group only has the offsets, each committed when the event is kept. After a
+// failure in between, the event comes again, under the same name.
 func (l *Lookout) topic(ctx context.Context, w workflow.Watch, well func(), lag func(context.Context, int64),
 	happened Happened) error {
 	cluster, known := l.Clusters[w.Sensor.Kafka]

@@ -1,7 +1,6 @@
-// Package lookout sees what starts workflows and happens outside of the queue:
-// files that were written, records of Kafka, what NOTIFY says. What may be looked at
-// is for the configuration of each instance to say, since definitions are kept in the
-// database: one that names anything else is refused here, whoever wrote it.
+// Package lookout sees what starts workflows and happens outside of the queue: written files, records of Kafka,
+// notifications. The configuration of each instance says what may be watched, since definitions are kept in the
+// database: one that names anything else is refused here, whatever role wrote it.
 package lookout
 
 import (
@@ -19,7 +18,7 @@ type Lookout struct {
 	Roots    []string           // the folders below which files are looked for
 	Clusters map[string]Cluster // of Kafka
 	Channels Channels           // of NOTIFY; nil: none
-	Failed   func(kind string)  // a watch has failed; nil: nobody counts
+	Failed   func(kind string)  // a watch has failed; nil: not counted
 
 	every time.Duration // how often a topic is asked what is new about it; 0: partitionsEvery
 	stand time.Duration // and how often it is said again where its group stands; 0: standEvery
@@ -73,7 +72,7 @@ func (l *Lookout) behind(workflow string, n int64) {
 	l.lags[workflow] = n
 }
 
-// forget: nobody knows how far it is behind any more.
+// forget: it is unknown now how far it is behind.
 func (l *Lookout) forget(workflow string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

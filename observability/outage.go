@@ -69,7 +69,7 @@ func (o *Outage) Back() {
 	if told {
 		r := slog.NewRecord(o.now(), slog.LevelInfo, "the database is back", 0)
 		r.AddAttrs(slog.Duration("away", away))
-		_ = o.onward.Handle(o.written, r) // there is nobody to tell
+		_ = o.onward.Handle(o.written, r) // a failure here cannot be reported
 	}
 }
 

@@ -11,17 +11,17 @@ import (
 	"bellhop/scheduler"
 )
 
-// Channels hears channels that are not bellhop's own, for sensors: all of them on one
-// connection, which is there while anybody listens.
+// Channels hears channels that are not bellhop's own, for sensors: all of them on one connection, which exists
+// while a sensor listens.
 type Channels struct {
 	URL string
 
 	mu    sync.Mutex
 	ears  map[*ear]bool
-	again context.CancelFunc // makes the reader look at who listens; nil: nobody reads
+	again context.CancelFunc // makes the reader look at the listeners; nil: there is no reader
 }
 
-// ear is somebody who listens to a channel.
+// ear is one listener to a channel.
 type ear struct {
 	channel string
 	well    chan struct{} // closed when the server was told
@@ -33,7 +33,7 @@ type ear struct {
 
 const (
 	channelsConnect = 5 * time.Second
-	channelsAhead   = 1000             // notifications that one who is slow may have before him
+	channelsAhead   = 1000             // how many notifications a slow listener may be behind
 	channelsAlive   = 10 * time.Second // the connection is tried after so long a silence
 )
 
@@ -68,7 +68,7 @@ func (c *Channels) Listen(ctx context.Context, channel string, well func(),
 	}
 }
 
-// change changes who listens, and has the reader know.
+// change changes the listeners, and has the reader know.
 func (c *Channels) change(do func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -84,7 +84,7 @@ func (c *Channels) change(do func()) {
 	}
 }
 
-// listeners are who listens now, and a context that ends when that changes; none: the reader is done.
+// listeners are the present listeners, and a context that ends when they change; none: the reader is done.
 func (c *Channels) listeners() (list []*ear, ctx context.Context, done func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -99,7 +99,7 @@ func (c *Channels) listeners() (list []*ear, ctx context.Context, done func()) {
 	return list, ctx, c.again
 }
 
-// read hears the connection for as long as anybody listens. When it breaks all who listen are told, and none is left.
+// read hears the connection while there are listeners. If it breaks, all listeners are told, and none is left.
 func (c *Channels) read() {
 	var conn *pgx.Conn
 	var fault error
@@ -137,7 +137,7 @@ func hangUp(conn *pgx.Conn) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), channelsConnect)
 	defer cancel()
-	_ = conn.Close(ctx) // nobody listens
+	_ = conn.Close(ctx) // there are no listeners
 }
 
 func (c *Channels) connect() (*pgx.Conn, error) {
@@ -185,7 +185,7 @@ func (c *Channels) hear(ctx context.Context, conn *pgx.Conn, heard map[string]bo
 			defer cancel()
 			return conn.Ping(short) // a line that is dead does not say so
 		case err != nil && ctx.Err() != nil && !conn.IsClosed():
-			return nil // somebody came or left
+			return nil // a listener came or left
 		case err != nil:
 			return err
 		}

@@ -11,11 +11,11 @@ import "embed"
 //go:embed *.sql
 var Scripts embed.FS
 
-// Channel is where producers ring, and where anybody may: NOTIFY bellhop.
+// Channel is where producers ring, and any session may: NOTIFY bellhop.
 const Channel = "bellhop"
 
-// Inserted is the payload when jobs came in (ring.sql). It carries no authority:
-// whoever forges it has the next claim look only at what is new.
+// Inserted is the payload when jobs came in (ring.sql). It carries no authority: a forged one has the next claim
+// look only at new rows.
 const Inserted = "inserted"
 
 // Locks is the payload when jobs with locks came in, or what one held is free
@@ -25,12 +25,12 @@ const Locks = "locks"
 // CancelChannel rings when a running job was asked to stop.
 const CancelChannel = "bellhop_cancel"
 
-// AwaitedChannel is where who waits for jobs tells their ids, with commas between
-// them, so that the instance that records an end rings for it (ring_over.sql).
+// AwaitedChannel is where sessions that wait for jobs tell the ids, separated by commas, so that the instance that
+// records an end rings for it (ring_over.sql).
 const AwaitedChannel = "bellhop_awaited"
 
-// FollowedChannel is where who reads a job's log as it comes tells its id: the instance that watches it on an engine
-// fetches what it has written so far.
+// FollowedChannel is where a follower of a job's log tells the job's id: the instance that watches the job on an
+// engine then fetches what it has written so far.
 const FollowedChannel = "bellhop_followed"
 
 // DueChannel rings when a row that waits for the clock came in: the next timer

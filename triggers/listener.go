@@ -31,13 +31,13 @@ type Listener struct {
 	CancelRang func()
 	// DueRang: a row that waits for the clock has come. Called on connecting too.
 	DueRang func()
-	// Awaited: somebody waits for the end of these jobs; nil: nobody cares. What is no list of ids is ignored.
+	// Awaited: a client waits for the end of these jobs; nil: ignored. A payload that is not a list of ids is ignored.
 	Awaited func([]scheduler.JobID)
-	// Followed: somebody reads the logs of these jobs as they come; nil: nobody cares.
+	// Followed: a client follows the logs of these jobs; nil: ignored.
 	Followed func([]scheduler.JobID)
 	// Beat: the self-ring was heard, or the listener has just connected.
 	Beat func()
-	// Connected is called after each connecting; nil: nobody counts.
+	// Connected is called after each connecting; nil: not counted.
 	Connected func()
 	Log       *slog.Logger
 
@@ -45,7 +45,7 @@ type Listener struct {
 	wire net.Conn // under the connection in use
 }
 
-// listening is the way of a connection that listens. A standby rings nobody: it has to take writes.
+// listening is the way of a connection that listens. It has to take writes: a standby cannot ring.
 func listening(url, name string) dial.Way {
 	return dial.Way{URL: url, Name: "bellhop " + name, Settings: dial.Pinned, Writes: true}
 }
@@ -119,7 +119,7 @@ func (l *Listener) Cut() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.wire != nil {
-		_ = l.wire.Close() // it is deaf; there is nobody to tell
+		_ = l.wire.Close() // it is deaf; an error changes nothing
 	}
 }
 
@@ -157,7 +157,7 @@ func (f handler) HandleBacklog(context.Context, string, *pgx.Conn) error {
 	return nil
 }
 
-// hint hands the ids of a notification on. There is no backlog: whoever still wants to know says so again.
+// hint hands the ids of a notification on. There is no backlog: a client that still waits says so again.
 type hint func([]scheduler.JobID)
 
 func (f hint) HandleNotification(_ context.Context, n *pgconn.Notification, _ *pgx.Conn) error {

@@ -59,7 +59,7 @@ func Start(stderr *os.File) (*Watch, error) {
 		SysProcAttr: &syscall.SysProcAttr{Setsid: true}, // what a terminal sends is not for it
 	}}
 	if err := w.cmd.Start(); err != nil {
-		_ = summaries.Close() // there is nobody to read it
+		_ = summaries.Close() // it has no reader
 		return nil, fmt.Errorf("watch for crashes: %w", err)
 	}
 	if err := debug.SetCrashOutput(crashed, debug.CrashOptions{}); err != nil {

@@ -1,6 +1,5 @@
-// Package metrics counts and times what happens to jobs, and answers
-// Prometheus. What needs the database is read when somebody asks, and not more
-// often than it is cheap.
+// Package metrics counts and times what happens to jobs, and answers Prometheus. Values from the database are read
+// on request, and not more often than is cheap.
 package metrics
 
 import (

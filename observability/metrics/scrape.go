@@ -21,7 +21,7 @@ type Gauge struct {
 	Oldest *float64 // seconds
 }
 
-// Sources are asked when somebody asks for /metrics.
+// Sources are asked on each request for /metrics.
 type Sources struct {
 	Queue    func(ctx context.Context) (jobs []Gauge, notifications float64, err error)
 	Children func(ctx context.Context) []scheduler.ChildReport

@@ -73,7 +73,7 @@ func (t *Tracer) Settled(records []scheduler.Record, stale []scheduler.Claim, at
 	if len(sampled) == 0 {
 		return
 	}
-	if len(stale) > 0 { // somebody else tells of them
+	if len(stale) > 0 { // another instance tells of them
 		not := make(map[scheduler.Claim]bool, len(stale))
 		for _, c := range stale {
 			not[c] = true

@@ -110,7 +110,7 @@ func start(c Config, s sampler, about *resource.Resource, exporters []sdk.SpanEx
 		sdk.WithResource(about),
 	}
 	for _, e := range exporters {
-		// Blocking holds up nobody but our own goroutine: what does not fit then is dropped, and counted, in one place.
+		// Blocking holds up only our own goroutine: what does not fit then is dropped, and counted, in one place.
 		options = append(options, sdk.WithBatcher(&counted{e, t, atomic.Int64{}}, sdk.WithBlocking()))
 	}
 	t.provider = sdk.NewTracerProvider(options...)
@@ -288,7 +288,7 @@ type span struct {
 	kind       trace.SpanKind
 	at         scheduler.TraceContext
 	parent     scheduler.TraceContext // no span: it begins the trace
-	remote     bool                   // the parent is somebody else's
+	remote     bool                   // the parent is another program's
 	from, to   time.Time
 	attributes []attribute.KeyValue
 	links      []trace.Link

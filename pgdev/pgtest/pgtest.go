@@ -81,9 +81,8 @@ type model struct {
 
 var models sync.Map // by name
 
-// Copy gives a database of the test's own, dropped when the test ends: a copy of the
-// model of that name, which build makes of an empty one, once for the whole test
-// process. build has to leave nobody connected to it.
+// Copy gives a database of the test's own, dropped when the test ends: a copy of the model of that name, which
+// build makes of an empty one, once for the whole test process. build has to close all its connections to it.
 func Copy(t testing.TB, name string, build func(ctx context.Context, url string) error) string {
 	t.Helper()
 	made, _ := models.LoadOrStore(name, &model{name: fmt.Sprintf("bellhop_model_%d_%s", os.Getpid(), name)})
@@ -108,8 +107,8 @@ func fresh(t testing.TB, template string) string {
 	return url
 }
 
-// create makes a database, and gives its address and one on whose server it is. The
-// server gives who is still leaving the template 5 s, which is little on a busy machine.
+// create makes a database, and gives its address and one on whose server it is. The server gives sessions that
+// still leave the template 5 s, which is little on a busy machine.
 func create(t testing.TB, name, template string) (address, server string) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); ; {
@@ -137,13 +136,13 @@ func tryCreate(t testing.TB, name, template string) (address, server string, err
 	return address, c.URL(), err
 }
 
-// inUse: somebody is connected to a database who should not be.
+// inUse: a session that should not be there is connected to a database.
 func inUse(err error) bool {
 	var refused *pgconn.PgError
 	return errors.As(err, &refused) && refused.Code == "55006"
 }
 
-// start gives the shared server, and starts it for the first who asks.
+// start gives the shared server; the first call starts it.
 func start(t testing.TB) *pgdev.Cluster {
 	t.Helper()
 	shared.Lock()
@@ -171,8 +170,8 @@ func Cluster(t testing.TB) *pgdev.Cluster {
 	return c
 }
 
-// check ends the test when there is no server: skipped where that can be the
-// machine's fault and nobody demands better, failed otherwise.
+// check ends the test when there is no server: skipped if that can be the machine's fault and a server is not
+// demanded, failed otherwise.
 func check(t testing.TB, err error) {
 	t.Helper()
 	switch {
@@ -191,8 +190,8 @@ func demanded() bool {
 	return ci || os.Getenv("BELLHOP_NO_SKIP") == "1"
 }
 
-// drop throws a test's database away, with whoever is still connected to it. The
-// server gives those 5 s to be gone, which is little on a busy machine.
+// drop throws a test's database away, with its remaining sessions. The server gives those 5 s to be gone, which is
+// little on a busy machine.
 func drop(t testing.TB, server, name string) {
 	for deadline := time.Now().Add(time.Minute); ; {
 		err := execute(server, "DROP DATABASE IF EXISTS "+name+" WITH (FORCE)")
