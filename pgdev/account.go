@@ -12,8 +12,8 @@ import (
 	"syscall"
 )
 
-// account is who runs the server. PostgreSQL refuses to run as root, so root
-// lends it another account; everybody else runs it himself.
+// account is the account that runs the server. PostgreSQL refuses to run as root, so root lends it another account;
+// other users run it themselves.
 type account struct {
 	name     string
 	uid, gid int

@@ -26,8 +26,8 @@ type Config struct {
 	Programs string
 	// Log is told what is started, mended and stopped. May be nil.
 	Log *slog.Logger
-	// Settings are further settings of the server, by PostgreSQL's names. They
-	// count for the one who starts the server, not for one who attaches.
+	// Settings are further settings of the server, by PostgreSQL's names. They count for the process that starts the
+	// server, not for one that attaches.
 	Settings map[string]string
 	// StandbyOf is a running cluster: the new one starts as a copy of it and
 	// follows it, read only, until it is promoted. For tests of failovers.
@@ -231,7 +231,7 @@ func (c *Cluster) Stop(ctx context.Context) error {
 		lock, err = c.home.lockStart(last)
 	}
 	c.stopped = true
-	if err != nil { // somebody else is at it for long: our watcher takes our turn
+	if err != nil { // another process is at it for long: our watcher takes our turn
 		c.owners.Close()
 		c.watcher.takeOver()
 		return err

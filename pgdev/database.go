@@ -10,9 +10,8 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// NewDatabase makes a fresh database as a copy of template (empty: template0)
-// and gives its URL over the unix socket. While it is copied, nobody may be
-// connected to the template.
+// NewDatabase makes a fresh database as a copy of template (empty: template0) and gives its URL over the unix
+// socket. During the copy, no session may be connected to the template.
 func (c *Cluster) NewDatabase(ctx context.Context, name, template string) (string, error) {
 	if template == "" {
 		template = "template0"
@@ -33,10 +32,9 @@ func (c *Cluster) NewDatabase(ctx context.Context, name, template string) (strin
 // cannotConnectNow is what a server says that is starting, recovering or stopping.
 const cannotConnectNow = "57P03"
 
-// prepare connects to the server with pid as soon as it lets us (one that is
-// recovering from a crash says "ready" a moment early), and makes sure that
-// the password and the database are there: whoever was to do that may have
-// been killed before.
+// prepare connects to the server with pid as soon as it lets us (one that is recovering from a crash says "ready" a
+// moment early), and makes sure that the password and the database are there: the process that was to make them may
+// have been killed before.
 func (c *Cluster) prepare(ctx context.Context, pid int) error {
 	var conn *pgx.Conn
 	err := until(ctx, func() (bool, error) {

@@ -1,7 +1,6 @@
-// Package pgdev runs PostgreSQL for people who have none running: it finds the
-// server's programs, makes a private cluster, starts it, mends what a crash
-// left, stops it and, where that is asked for, leaves nothing behind.
-// `bellhop demo`, `bellhop serve` without a database URL and the tests use it.
+// Package pgdev runs PostgreSQL for users without a running one: it finds the server's programs, makes a private
+// cluster, starts it, mends what a crash left, stops it and, on request, leaves nothing behind. `bellhop demo`,
+// `bellhop serve` without a database URL and the tests use it.
 //
 // It knows nothing of bellhop's schema, never touches a cluster it did not make
 // and never uses port 5432 of its own accord.
@@ -14,26 +13,23 @@
 //	DIR/programs      PostgreSQL's programs, where `bellhop` had to download them
 //	DIR/log           what the server says; log.1 is the one before it grew past 16 MiB
 //	DIR/cluster.json  port and password, mode 0600
-//	DIR/start.lock    held while somebody starts, restarts or stops the server
+//	DIR/start.lock    held while a process starts, restarts or stops the server
 //	DIR/owners.lock   held, shared, by every process that uses the cluster
 //
 // # Owners
 //
-// Several processes may Start the same folder: the first starts the server, the
-// others attach. Each holds a shared flock on owners.lock. The one who leaves
-// (Stop) takes start.lock and asks for owners.lock exclusively: who gets it is
-// the last and stops the server; who does not only detaches. Settings of a
-// Config count for the one who starts the server.
+// Several processes may Start the same folder: the first starts the server, the others attach. Each holds a shared
+// flock on owners.lock. A process that leaves (Stop) takes start.lock and asks for owners.lock exclusively. If it
+// gets the lock, it is the last and stops the server; else it only detaches. The Settings of a Config count for the
+// process that starts the server.
 //
-// Every owner has a watcher: the owner's own program, started again under
-// another name (see watcher.go), in a session of its own, reading a pipe that
-// only the owner holds, with the owner's share of the lock in its hand. When the owner dies in any way, kill -9
-// included, the
-// pipe ends and the watcher does by the same rule what Stop would have done.
+// Every owner has a watcher: the owner's own program, started again under another name (see watcher.go), in a
+// session of its own. It reads a pipe that only the owner holds, and holds the owner's share of the lock. When the
+// owner dies in any way, kill -9 included, the pipe ends, and the watcher does by the same rule what Stop would
+// have done.
 //
-// # Who may connect
+// # Access
 //
-// Over the unix socket whoever may enter its folder, which is the account of
-// the server and root, without a password. Over 127.0.0.1 whoever knows the
-// generated password (SCRAM). Nothing else.
+// Over the unix socket, the accounts that may enter its folder connect without a password: the account of the
+// server, and root. Over 127.0.0.1 the generated password is needed (SCRAM). There is no other way in.
 package pgdev

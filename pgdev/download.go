@@ -32,9 +32,8 @@ const (
 	downloadPatience = 10 * time.Minute
 )
 
-// Download gets PostgreSQL's server programs for people who have none and may
-// not install any. They are put under dir, where Find has them once
-// BELLHOP_PG_BIN names the folder; a second call finds them there.
+// Download gets PostgreSQL's server programs for users that have none and may not install any. They are put under
+// dir, where Find has them once BELLHOP_PG_BIN names the folder; a second call finds them there.
 //
 // They come from Maven Central, or from the repository that
 // BELLHOP_PG_REPOSITORY names, and nothing is run whose SHA-256 is not the one

@@ -21,8 +21,8 @@ func (h home) socket() string { return filepath.Join(string(h), "socket") }
 func (h home) log() string    { return filepath.Join(string(h), "log") }
 func (h home) state() string  { return filepath.Join(string(h), "cluster.json") }
 
-// data is the cluster itself. Somebody may have moved it to another disk and
-// left a link: a running server tells the place that the link leads to.
+// data is the cluster itself. A user may have moved it to another disk and left a link: a running server names the
+// folder that the link leads to.
 func (h home) data() string {
 	path := filepath.Join(string(h), "data")
 	if real, err := filepath.EvalSymlinks(path); err == nil {

@@ -17,8 +17,8 @@ import (
 // superuser and database are the same in every cluster.
 const superuser, database = "bellhop", "bellhop"
 
-// hba is who may connect: over the socket, whose folder only the server's
-// account may enter, anybody as any role; over loopback with a password.
+// hba is the access rules: over the socket, whose folder only the server's account may enter, any role without a
+// password; over loopback with a password.
 const hba = `# Written by bellhop when it made this cluster.
 local all all trust
 local replication all trust

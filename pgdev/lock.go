@@ -25,8 +25,8 @@ func (h home) openLock(name string) (*os.File, error) {
 	return f, nil
 }
 
-// lockStart waits until nobody else starts, restarts or stops the server in h.
-// Closing the file lets go.
+// lockStart waits until no other process starts, restarts or stops the server in h. Closing the file releases the
+// lock.
 func (h home) lockStart(ctx context.Context) (*os.File, error) {
 	f, err := h.openLock("start.lock")
 	if err != nil {

@@ -10,9 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// serves says whether pid is a live process of a PostgreSQL server whose data
-// folder is data: a pid alone says nothing, since after a crash it may be
-// anybody's. A server works in its data folder.
+// serves says whether pid is a live process of a PostgreSQL server whose data folder is data. A pid alone says
+// nothing: after a crash it may be reused. A server works in its data folder.
 func serves(pid int, data string) bool {
 	name, dir, ok := describe(strconv.Itoa(pid))
 	return ok && name == "postgres" && dir == data
@@ -68,8 +67,8 @@ func pidSpace() string {
 	return name
 }
 
-// dropSharedMemory removes the segment of a server that could not do so
-// itself. Only one with its key, and that nobody uses, is removed.
+// dropSharedMemory removes the segment of a server that could not do so. It removes only an unused one with that
+// key.
 func dropSharedMemory(key, id int) {
 	if key == 0 {
 		return

@@ -8,9 +8,8 @@ import (
 	"strings"
 )
 
-// serves says whether pid is a live process of a PostgreSQL server whose data
-// folder is data: a pid alone says nothing, since after a crash it may be
-// anybody's. We start every server with its data folder as the argument of -D.
+// serves says whether pid is a live process of a PostgreSQL server whose data folder is data. A pid alone says
+// nothing: after a crash it may be reused. We start every server with its data folder as the argument of -D.
 func serves(pid int, data string) bool {
 	out, err := output("/bin/ps", "-o", "stat=,command=", "-p", strconv.Itoa(pid))
 	if err != nil {

@@ -34,7 +34,7 @@ func readPIDFile(data string) (pidFile, bool) {
 	lines := append(strings.Split(string(text), "\n"), make([]string, 8)...)
 	var p pidFile
 	if p.pid, err = strconv.Atoi(strings.TrimSpace(lines[0])); err != nil || p.pid <= 1 {
-		return pidFile{}, false // negative: a single-user server; 1 and 0 are nobody of ours
+		return pidFile{}, false // negative: a single-user server; 1 and 0 are never ours
 	}
 	p.port, _ = strconv.Atoi(lines[3])
 	p.socket = lines[4]
@@ -123,7 +123,7 @@ func (h home) sweep(ctx context.Context) error {
 	if p, ok := readPIDFile(h.fresh()); ok { // initdb's server, which has no next start either
 		dropSharedMemory(p.shmKey, p.shmID)
 	}
-	// PostgreSQL takes a pid file for valid when its pid is alive, whoever that is.
+	// PostgreSQL takes a pid file for valid if its pid is alive, whatever process that is.
 	err = os.Remove(filepath.Join(h.data(), "postmaster.pid"))
 	if err != nil && !errors.Is(err, os.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
 		return fmt.Errorf("remove the stale pid file: %w", err)

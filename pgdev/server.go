@@ -79,7 +79,7 @@ func (c *Cluster) begin(ctx context.Context) error {
 			return err
 		}
 		err := c.launch(ctx)
-		// Between our look and the server's, somebody else may take the port.
+		// Between our look and the server's, another program may take the port.
 		if err == nil || tries == 3 || !strings.Contains(err.Error(), "Address already in use") {
 			return err
 		}
@@ -173,7 +173,7 @@ func (c *Cluster) ended(pid int) bool {
 	}
 	var status unix.WaitStatus
 	got, err := unix.Wait4(pid, &status, unix.WNOHANG, nil)
-	if got != pid && !errors.Is(err, unix.ECHILD) { // ECHILD: somebody else reaped it
+	if got != pid && !errors.Is(err, unix.ECHILD) { // ECHILD: it was reaped elsewhere
 		return false
 	}
 	c.child = 0

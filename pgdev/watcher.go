@@ -98,6 +98,6 @@ func keepWatch(h home, temporary bool) {
 	if temporary {
 		mode = "immediate"
 	}
-	// nobody is there to be told
+	// there is no reader for an error
 	_ = h.lastOut(ctx, owners, temporary, mode, func(pid int) bool { return !serves(pid, h.data()) })
 }

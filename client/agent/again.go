@@ -37,10 +37,9 @@ func RetryIn(d time.Duration, err error) error {
 type EndedAs string
 
 const (
-	// NoData: there was no work; who needs the job goes on.
+	// NoData: there was no work; jobs that need this one go on.
 	NoData EndedAs = "no_data"
-	// Skipped: nothing of it is wanted this time; who needs it to have succeeded
-	// is passed over, and is skipped, too.
+	// Skipped: nothing of it is wanted this time; jobs that need it to have succeeded are skipped, too.
 	Skipped EndedAs = "skipped"
 )
 

@@ -66,7 +66,7 @@ func Run[T any](
 			select {
 			case err := <-ended:
 				return err
-			default: // a signal: who reads may never come back
+			default: // a signal: the reader may never come back
 				return nil
 			}
 		}
@@ -96,12 +96,12 @@ func read(ctx context.Context, in io.Reader, lines chan<- []byte, replies chan l
 		case is:
 			select {
 			case replies <- reply:
-			default: // to a question that nobody had
+			default: // to a question that was not asked
 			}
 			continue
 		case err == nil:
 			select {
-			case <-replies: // who asked for it did not wait, and its job is over
+			case <-replies: // the asking handler did not wait, and its job is over
 			default:
 			}
 			select {

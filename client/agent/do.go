@@ -44,9 +44,8 @@ type Verdict struct {
 	EndedAs  EndedAs       // it is done, and this is how; Err is nil then
 }
 
-// Do does one line with work, here and now: what [Serve] does with each line, for
-// whoever gives work its lines in another way, as package worker and tests do.
-// The context is to end with [ErrStopped] as its cause.
+// Do does one line with work, here and now: what [Serve] does with each line, for callers that bring lines in
+// another way, as package worker and tests do. The context must end with [ErrStopped] as its cause.
 func Do[T any](ctx context.Context, line Line, voice Voice, work func(ctx context.Context, job *Job[T]) error) Verdict {
 	job, err := newJob[T](line)
 	if err == nil {

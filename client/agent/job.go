@@ -38,7 +38,7 @@ func (j *Job[T]) Logf(format string, args ...any) { j.log("info", format, args) 
 // Errorf keeps a line with the job, as an error. It does not fail the job.
 func (j *Job[T]) Errorf(format string, args ...any) { j.log("error", format, args) }
 
-// Debugf keeps a line with the job, for who looks closely.
+// Debugf keeps a line with the job, for a close look.
 func (j *Job[T]) Debugf(format string, args ...any) { j.log("debug", format, args) }
 
 func (j *Job[T]) log(level, format string, args []any) {
@@ -58,9 +58,8 @@ func (j *Job[T]) At(done float64, text string) {
 // and a number from 0 to 1 are as [Job.At]; anything else is kept in the job's log.
 func (j *Job[T]) Progress(v any) { j.voice.Give("progress", v) }
 
-// Result is what the job gives back, as JSON: the column result, for who waits for
-// it; the last one counts. It may have 64 KiB (limits.result): a longer one fails
-// the job. That of an item is kept in the job's log.
+// Result is what the job gives back, as JSON: the column result, for apps that wait for the job; the last one
+// counts. It may have 64 KiB (limits.result): a longer one fails the job. That of an item is kept in the job's log.
 func (j *Job[T]) Result(v any) { j.voice.Give("result", v) }
 
 // Success counts one more thing that went well: bellhop.attempt.successes.
@@ -108,7 +107,7 @@ func (v *voice) write(line []byte) {
 type words struct {
 	*voice
 	over    bool          // owned by voice.mu
-	asking  chan struct{} // has one while somebody asks for a lock
+	asking  chan struct{} // has one while a handler asks for a lock
 	replies <-chan lockReply
 }
 

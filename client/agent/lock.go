@@ -13,8 +13,8 @@ import (
 type Mode string
 
 const (
-	Exclusive Mode = "exclusive" // beside nobody
-	Shared    Mode = "shared"    // beside others who share it
+	Exclusive Mode = "exclusive" // alone
+	Shared    Mode = "shared"    // beside others that share it
 )
 
 // Why a lock was not granted.
@@ -121,7 +121,7 @@ func (w *words) Ask(ctx context.Context, r LockRequest) ([]string, error) {
 			return nil, fmt.Errorf("%w: %s", ErrRefused, strings.TrimSpace(*r.Refused))
 		}
 		return append(r.Granted, r.Unlocked...), nil
-	case <-ctx.Done(): // the answer may come: nobody else may ask of this job
+	case <-ctx.Done(): // the answer may come: no other goroutine may ask of this job
 		return nil, context.Cause(ctx)
 	}
 }

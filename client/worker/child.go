@@ -27,7 +27,7 @@ type child struct {
 	voice  *voice // of the line in hand; nil: there is none
 	stop   context.CancelCauseFunc
 	events []scheduler.ChildEvent
-	soon   *time.Timer // wakes who takes the events
+	soon   *time.Timer // wakes the taker of the events
 	lease  *time.Timer // nil: there never was one
 	fenced bool        // the lease is over
 	goes   bool        // no further line is begun
@@ -205,8 +205,7 @@ func (c *child) gone() bool {
 // push notes an event. mu is held; release wakes.
 func (c *child) push(ev scheduler.ChildEvent) { c.events = append(c.events, ev) }
 
-// release gives mu back and wakes who takes the events, now or soon: he takes them
-// right here.
+// release gives mu back and wakes the taker of the events, now or soon: the events are taken right here.
 func (c *child) release() {
 	n := len(c.events)
 	if n == 0 {

@@ -16,17 +16,15 @@
 // others and is taken over from. A handler is written as for package client/agent:
 // the same function does as an agent behind a pipe, and here.
 //
-// Where the environment says where traces go (OTEL_EXPORTER_OTLP_ENDPOINT), each job
-// has spans as with `bellhop serve`: below that of whoever has inserted it.
-// [agent.Job.Traceparent] is the context of the run, for spans of the handler's own.
+// If the environment says where traces go (OTEL_EXPORTER_OTLP_ENDPOINT), each job has spans as with `bellhop
+// serve`: below that of its submitter. [agent.Job.Traceparent] is the context of the run, for spans of the
+// handler's own.
 //
 // # What a process has, and a goroutine has not
 //
-// Nobody can kill a goroutine. When a job is cancelled, takes too long, or its
-// instance has lost its lease, the handler's context ends; a handler that ignores
-// that goes on, and keeps its slot until it returns. The job's state then changes
-// when it returns, but for a lost lease: another instance has the job by that
-// time, and both work on it. [agent.Job.Fence] tells such work apart, outside
-// PostgreSQL too. A handler that brings down the app brings down all of them:
-// what they had is given to other instances after instance.lag (10 s).
+// A goroutine cannot be killed. When a job is cancelled, takes too long, or its instance has lost its lease, the
+// handler's context ends; a handler that ignores that goes on, and keeps its slot until it returns. The job's state
+// then changes when the handler returns, except after a lost lease: another instance has the job by that time, and
+// both work on it. [agent.Job.Fence] tells such work apart, outside PostgreSQL too. A handler that brings down the
+// app brings down all of them: other instances get their jobs after instance.lag (10 s).
 package worker

@@ -10,8 +10,8 @@ import (
 	"bellhop/sql/store"
 )
 
-// startTraces reads the OTEL_ variables of the app's environment, as `bellhop serve` does
-// of its own: a job's spans are below those of whoever has inserted it. nil: nobody wants them.
+// startTraces reads the OTEL_ variables of the app's environment, as `bellhop serve` does of its own: a job's spans
+// are below those of its submitter. nil: no traces are wanted.
 func (w *worker) startTraces(name string, reads *store.Metrics) (*traces.Tracer, error) {
 	return traces.Start(context.Background(), traces.Config{Version: "worker", Name: name, Log: w.log,
 		Needs: func(ctx context.Context, jobs []scheduler.JobID) (map[scheduler.JobID][]traces.Needed, error) {
@@ -25,7 +25,7 @@ func (w *worker) startTraces(name string, reads *store.Metrics) (*traces.Tracer,
 		}})
 }
 
-// tracedQueue tells of claims before anybody has them: handlers get the context of their run.
+// tracedQueue tells of claims before a child has them: handlers get the context of their run.
 type tracedQueue struct {
 	actors.Queue
 	tracer *traces.Tracer

@@ -37,7 +37,7 @@ const (
 type running struct {
 	*actors.System
 	past     *instance.Past
-	tracer   *traces.Tracer // nil: nobody wants spans
+	tracer   *traces.Tracer // nil: no spans are wanted
 	registry *store.Registry
 	closers  []interface{ Close() }
 }
@@ -249,8 +249,8 @@ func (m members) Beat(ctx context.Context, id scheduler.InstanceID) (scheduler.B
 	return b, err
 }
 
-// reaper buries who has been silent for too long. It takes nobody for dead before:
-// what processes a dead neighbour has left, an app does not kill.
+// reaper buries instances that have been silent for too long. It takes none for dead before: an app does not kill
+// the processes that a dead neighbour has left.
 type reaper struct{ *store.Registry }
 
 func (reaper) Dead(scheduler.Suspect) bool                   { return false }
