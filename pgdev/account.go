@@ -20,8 +20,8 @@ type account struct {
 	lent     bool // not ourselves: drop to it
 }
 
-// accountFor gives the account for the cluster in data: the one that owns it
-// if it exists, else for root the first of postgres and nobody.
+// accountFor gives the account for the cluster in data: its owner if it exists. Otherwise root takes the first of
+// the two unprivileged system accounts that exists.
 func accountFor(data string) (account, error) {
 	self := os.Geteuid()
 	info, err := os.Stat(data)

@@ -16,7 +16,7 @@ import (
 	"bellhop/sql/store"
 )
 
-// completionPatience is how long somebody who pressed TAB waits; tests wait longer.
+// completionPatience is how long a press of TAB waits; tests wait longer.
 var completionPatience = time.Second
 
 // completer gives words that may stand where the cursor is.
@@ -35,8 +35,8 @@ func completeStates(*cobra.Command, []string, string) ([]string, cobra.ShellComp
 	return words, cobra.ShellCompDirectiveNoFileComp
 }
 
-// complete asks the database, where it answers soon. Who presses TAB wants no
-// error: without an answer there are no words.
+// complete asks the database, if it answers soon. A press of TAB shows no error: without an answer there are no
+// words.
 func complete(a *cli.App, ask func(context.Context, store.Look) ([]string, error)) completer {
 	return func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 		ctx := cmd.Context()
@@ -264,7 +264,7 @@ func operationsOf(in ...string) func(context.Context, store.Look) ([]string, err
 	}
 }
 
-// rulesOf gives the rules of who is told of runs.
+// rulesOf gives the notification rules of runs.
 func rulesOf(ctx context.Context, look store.Look) (words []string, err error) {
 	list, err := look.NoticeRules(ctx)
 	for _, x := range list {

@@ -73,7 +73,7 @@ func tryAgent(
 	began := time.Now()
 	if !a.JSON() {
 		t.heard = func(s spoken) {
-			_ = a.Printf("%8.1f ms  %-8s %s\n", s.MS, s.From, cli.Clean(s.Line)) // nobody to tell, should nobody listen
+			_ = a.Printf("%8.1f ms  %-8s %s\n", s.MS, s.From, cli.Clean(s.Line)) // a failed write cannot be reported
 		}
 	}
 	note := func(format string, args ...any) {

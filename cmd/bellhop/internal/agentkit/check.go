@@ -42,7 +42,7 @@ the agent dies of one is odd, not bad: that is how a line fails in classic.`,
 			k := &kit{trial: t, given: cmd.Flags().Changed("line"), line: line}
 			if !a.JSON() {
 				k.tell = func(v Finding) {
-					// nobody to tell, should nobody listen
+					// a failed write cannot be reported
 					_ = a.Printf("%s\n", strings.TrimRight(fmt.Sprintf("%-4s  %-40s %s", v.Verdict, v.Check, cli.Clean(v.Says)), " "))
 				}
 			}
@@ -102,7 +102,7 @@ func (k *kit) count(verdictIs string) (n int) {
 	return n
 }
 
-// quietFor is how long is listened for what nobody asked for.
+// quietFor is how long the check listens for unasked output.
 const quietFor = 200 * time.Millisecond
 
 func (k *kit) run() {
@@ -206,7 +206,7 @@ func (k *kit) runWarm() {
 func (k *kit) again(c *tried) *tried {
 	c.end()
 	next := k.up(false)
-	if next == nil { // for who ends it
+	if next == nil { // its caller ends it
 		return nil
 	}
 	return next

@@ -13,8 +13,7 @@ import (
 	"bellhop/scheduler"
 )
 
-// trial is an agent run as serve would run it, with nobody above it: no
-// database, no queue, no second child.
+// trial is an agent run as serve would run it, with nothing above it: no database, no queue, no second child.
 type trial struct {
 	launcher *agents.Launcher
 	spec     agents.Spec
@@ -26,7 +25,7 @@ type trial struct {
 	heard  func(spoken) // each line as it comes, under mu; nil: kept only
 }
 
-// spoken is one line, and who said it.
+// spoken is one line, and its source.
 type spoken struct {
 	From string  `json:"from"` // bellhop, agent, stderr; or note: what happened
 	Line string  `json:"line"`
@@ -76,7 +75,7 @@ func (t *trial) say(s spoken) {
 	}
 }
 
-// lines gives what was said by somebody since the n-th line, and how many there are.
+// lines gives what one side said since the n-th line, and how many lines there are.
 func (t *trial) lines(from agents.Voice, since int) (list []string, now int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -117,7 +117,7 @@ func (f attachFlags) attachment(cmd *cobra.Command, args []string) (store.Attach
 		}
 	}
 	for name, to := range map[string]**string{"workdir": &t.WorkDir, "log-dir": &t.LogDir} {
-		if given(name) { // it is this machine's, as whoever types it means it
+		if given(name) { // a relative path is one of this machine
 			path, err := filepath.Abs(cmd.Flag(name).Value.String())
 			if err != nil {
 				return t, cli.Usage("attach", "--"+name+": "+err.Error(), "--"+name+" /an/absolute/path")

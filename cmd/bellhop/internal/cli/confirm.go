@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Asks reports whether somebody can be asked: input and output are a terminal.
+// Asks reports whether the user can be asked: input and output are a terminal.
 func (a *App) Asks() bool {
 	f, isFile := a.Stdin.(*os.File)
 	if !isFile {

@@ -166,8 +166,8 @@ func commandWay(url string, notice func(string)) dial.Way {
 	return dial.Way{URL: url, Settings: map[string]string{"client_encoding": encoding}, Tune: tune}
 }
 
-// Pooled reports whether a connection leads through a pooler: who answers is
-// not who let us in.
+// Pooled reports whether a connection leads through a pooler: the process that answers is not the one that let us
+// in.
 func Pooled(ctx context.Context, conn *pgx.Conn) (bool, error) {
 	var pid uint32
 	err := conn.QueryRow(ctx, "select pg_backend_pid()").Scan(&pid)

@@ -9,7 +9,7 @@ import (
 	"bellhop/sql/store"
 )
 
-// awaitAgain is how often it is told that somebody waits: it is remembered for 15 s.
+// awaitAgain is how often a wait is announced: it is remembered for 15 s.
 const awaitAgain = 5 * time.Second
 
 // Ear hears when jobs end for which a command waits, so that it need not look
@@ -24,8 +24,8 @@ type Ear struct {
 // NewEar is one that does not listen yet.
 func (a *App) NewEar() *Ear { return &Ear{app: a, stop: func() {}, Rung: make(chan struct{}, 1)} }
 
-// Await tells that somebody waits for jobs, every few seconds, and from the first
-// time on listens for their end over a connection of its own.
+// Await announces a wait for jobs, every few seconds, and from the first time on listens for their end over a
+// connection of its own.
 func (e *Ear) Await(ctx context.Context, s *Session, ids []scheduler.JobID) {
 	if len(ids) == 0 || time.Since(e.told) < awaitAgain {
 		return

@@ -108,8 +108,8 @@ func (t *Table) Add(cells ...string) { t.Rows = append(t.Rows, cells) }
 // Aligned is the table as lines, free of control characters, and as wide as it is.
 func (t *Table) Aligned() string { return t.Fitted(0) }
 
-// What a column keeps when a table is too wide, and what the last one does; and what any cell has at the most, where
-// nothing else bounds it: somebody may have written a megabyte. JSON has all of it.
+// The least widths of a column, and of the last one, if a table is too wide; and the most that any cell may have if
+// nothing else bounds it: a job's text may be a megabyte. JSON has all of it.
 const (
 	columnLeast = 8
 	lastLeast   = 20

@@ -9,7 +9,7 @@ import (
 	"bellhop/client"
 )
 
-// refusal is what an error code of PostgreSQL means to who typed a command.
+// refusal is what an error code of PostgreSQL means to the user of a command.
 type refusal struct {
 	state string // SQLSTATE: all five letters, or the first two or three
 	what  string // empty: what was being done says it

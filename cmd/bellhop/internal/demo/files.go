@@ -190,7 +190,7 @@ func (f *fileFinder) all(ctx context.Context) iter.Seq[found] {
 	}
 }
 
-// passOver is for folders that hold no files of anybody's own.
+// passOver is for folders that hold no files of users.
 func (f *fileFinder) passOver(path, name string) bool {
 	switch path {
 	case f.skip, "/proc", "/sys", "/dev":

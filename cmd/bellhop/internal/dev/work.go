@@ -46,8 +46,8 @@ var agents = []config.Agent{
 	{Type: "report", Command: shell(report), Mode: config.ModeExec, Dialect: config.DialectAuto, Max: 2},
 }
 
-// fill submits a graph, a query, jobs that need the same lock, one that nobody
-// serves, and a workflow that starts each minute.
+// fill submits a graph, a query, jobs that need the same lock, one of a type without an agent, and a workflow that
+// starts each minute.
 func fill(ctx context.Context, conn *pgx.Conn, l store.Look) error {
 	text := func(s string) *string { return &s }
 	submit := func(s store.Submission) (scheduler.JobID, error) { return l.Submit(ctx, s) }

@@ -17,8 +17,8 @@ import (
 // bellPatience is how long a ring may take from one connection to another.
 const bellPatience = 5 * time.Second
 
-// checkLogins looks at who runs what: the scheduler, the queries of MSQ jobs,
-// and what agents say with DB:.
+// checkLogins looks at the logins under which things run: the scheduler, the queries of MSQ jobs, and what agents
+// say with DB:.
 func (d *doctor) checkLogins(ctx context.Context, s *cli.Session) error {
 	own, err := s.Login(ctx)
 	if err != nil {
@@ -57,7 +57,7 @@ func (d *doctor) checkLogins(ctx context.Context, s *cli.Session) error {
 	return d.checkTurnLogin(ctx, s)
 }
 
-// checkAnswers looks whether the scheduler's login may answer for the roles of those who ask over HTTP.
+// checkAnswers looks whether the scheduler's login may answer for the roles of callers over HTTP.
 func (d *doctor) checkAnswers(ctx context.Context, s *cli.Session, own store.LoginRow) error {
 	roles := []string{"bellhop_reader", "bellhop_operator"}
 	for _, t := range d.config.Tokens {

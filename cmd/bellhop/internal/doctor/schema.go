@@ -130,7 +130,7 @@ func (d *doctor) checkTriggers(ctx context.Context, s *cli.Session) error {
 	return nil
 }
 
-// checkRights compares who may use the schema with who should.
+// checkRights compares the roles that may use the schema with those that should.
 func (d *doctor) checkRights(ctx context.Context, s *cli.Session) error {
 	have, err := s.Rights(ctx)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package fleet gives the hosts and agents of a configuration as package agents
-// takes them: for serve, and for whoever tries them without it.
+// Package fleet gives the hosts and agents of a configuration as package agents takes them: for serve, and for
+// commands that try them without it.
 package fleet
 
 import (

@@ -16,8 +16,8 @@ import (
 	"bellhop/sql/store"
 )
 
-// addressPatience is how long the database may take to say where an instance answers:
-// who asks whether that one is well learns so from itself, also while the database is away.
+// addressPatience is how long the database may take to say where an instance answers: the instance itself still
+// says whether it is well while the database is away.
 const addressPatience = 2 * time.Second
 
 // address is where the instance on this machine answers: as it has told the database,

@@ -43,7 +43,7 @@ With two words: why a row of an attached table, named by its key, does not run.`
 				return cli.Failed(cli.ExitNotFound, "not found", "bellhop ls", "there is no %s", cli.Describe(args[0]))
 			}
 			e, err := report.Explain(ctx, s.Look, job)
-			if err != nil && !cli.IsDenied(err) { // who may not see other jobs is told of its own
+			if err != nil && !cli.IsDenied(err) { // a user that may not see other jobs is told of its own
 				return err
 			}
 			if a.JSON() {

@@ -57,12 +57,12 @@ With --dot it is printed for Graphviz, an arrow from a job to whoever needs it.`
 	return c
 }
 
-// graph is jobs and who needs whom.
+// graph is jobs and their dependencies.
 type graph struct {
 	nodes  []store.Node // by id
 	at     map[scheduler.JobID]int
 	needs  map[scheduler.JobID][]store.Dependency // of a job: what it needs
-	needed map[scheduler.JobID][]store.Dependency // of a job: who needs it
+	needed map[scheduler.JobID][]store.Dependency // of a job: the jobs that need it
 }
 
 func newGraph(nodes []store.Node, edges []store.Dependency) graph {

@@ -11,7 +11,7 @@ import (
 	"bellhop/sql/store"
 )
 
-// LocksCommand lists who holds locks, and who waits for them.
+// LocksCommand lists the holders of locks, and the jobs that wait for them.
 func LocksCommand(a *cli.App) *cobra.Command {
 	first := 10
 	c := &cobra.Command{

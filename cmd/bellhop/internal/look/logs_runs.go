@@ -30,7 +30,7 @@ type heading struct {
 // read reads what there is now; what was told stays so.
 func (r *runs) read(ctx context.Context, s *cli.Session, job scheduler.JobID) error {
 	attempts, err := s.Attempts(ctx, job)
-	if err != nil && !cli.IsDenied(err) { // lines are shown also to who may see nothing else
+	if err != nil && !cli.IsDenied(err) { // lines are also shown to users that may see nothing else
 		return err
 	}
 	lost, err := s.Lost(ctx, job)

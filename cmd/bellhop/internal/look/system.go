@@ -12,7 +12,7 @@ import (
 	"bellhop/sql/store"
 )
 
-// NoInstance is said when there is nothing to show because nobody runs.
+// NoInstance is said when there is nothing to show because no instance runs.
 const NoInstance = "no instance is running; bellhop serve starts one"
 
 func HostsCommand(a *cli.App) *cobra.Command {

@@ -55,7 +55,7 @@ func top(ctx context.Context, a *cli.App, s *cli.Session, every time.Duration, o
 	}
 	if out, is := a.Stdout.(*os.File); is && !once && !a.JSON() && term.IsTerminal(int(out.Fd())) {
 		return runScreen(ctx, a, every, func(ctx context.Context) (v topView, err error) {
-			for { // whoever watches wants to see it come back
+			for { // the screen stays, to show when the database is back
 				if v, err = patient(ctx); err == nil || ctx.Err() != nil || !s.Conn.IsClosed() {
 					return v, err
 				}

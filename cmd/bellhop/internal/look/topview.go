@@ -128,7 +128,7 @@ func (v topView) frame(width, height int) []string {
 	return lines
 }
 
-// lockRow is a lock's line: who has it, and how many wait.
+// lockRow is a lock's line: its holder, and how many jobs wait.
 func lockRow(l store.LockHead) []string {
 	by, span, oldest := "-", "-", "-"
 	if l.Job != 0 {

@@ -63,7 +63,7 @@ within two minutes; the session lasts for twelve hours. The link is printed too.
 	return c
 }
 
-// browse opens a link where there is something that does; who sees no browser has the link.
+// browse opens a link if there is a program for that; otherwise the user has the printed link.
 func browse(link string) {
 	program := "xdg-open"
 	if runtime.GOOS == "darwin" {

@@ -20,7 +20,7 @@ const patience = time.Minute
 // bench is one measurement.
 type bench struct {
 	pool  *pgxpool.Pool
-	typ   string // nobody else's
+	typ   string // used by nothing else
 	slots int
 	log   *slog.Logger
 	begun chan int // which job, or -1: one that is counted only
@@ -41,7 +41,7 @@ func (b *bench) measure(ctx context.Context, rounds, jobs int) (f figures, err e
 				}
 				return nil
 			}))
-		stop() // whoever waits for a job has nothing to wait for
+		stop() // a wait for a job would not end any more
 	}()
 	f, err = b.figures(beside, rounds, jobs)
 	stop()

@@ -15,10 +15,9 @@ import (
 	"bellhop/sql/store"
 )
 
-// evaluateScript finds out what a configuration assigns, in a restricted bash
-// that finds no program: it can start nothing, and write to no file. A mark
-// that nobody can guess stands between what the text prints and what we do. It
-// is parsed as a function first: what is wrong is told before anything is done.
+// evaluateScript finds out what a configuration assigns, in a restricted bash that finds no program: it can start
+// nothing, and write to no file. A mark that cannot be guessed stands between what the text prints and what we do.
+// It is parsed as a function first: errors are told before anything is done.
 const evaluateScript = `eval "parse() { :"$'\n'"$1"$'\n'"}" || exit 65
 eval "$1" </dev/null
 printf '%s\0' "$2" "${#rjm_blocks[@]}" "${#rjm_locks[@]}" "${rjm_blocks[@]}" "${rjm_locks[@]}" "${rjm_delete[@]}" "$2"

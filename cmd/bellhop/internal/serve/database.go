@@ -14,8 +14,7 @@ import (
 	"bellhop/sql/migrate"
 )
 
-// serveDatabase finds the database, or starts one, and brings up its schema
-// where nobody can mind: in an embedded one, and in one that has none yet.
+// serveDatabase finds the database, or starts one, and migrates it if it is embedded or has no schema yet.
 func serveDatabase(
 	ctx context.Context, a *cli.App, c config.Config, log *slog.Logger,
 ) (where cli.Database, stop func(), err error) {
@@ -52,9 +51,9 @@ func serveDatabase(
 	return where, stop, nil
 }
 
-// direct gives the way to the server itself. An instance needs connections of
-// its own: it listens on one, waits at the gate on another, and sets on others
-// how statements are planned; behind a pooler each of these is somebody else's.
+// direct gives the way to the server itself. An instance needs connections of its own: it listens on one, waits at
+// the gate on another, and sets on others how statements are planned; behind a pooler each of these may change
+// hands.
 func direct(
 	ctx context.Context, a *cli.App, where cli.Database, listenURL string, log *slog.Logger,
 ) (cli.Database, error) {

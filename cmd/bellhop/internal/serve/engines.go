@@ -56,7 +56,7 @@ func (e engineCommands) Run(
 	return e.RunEngine(ctx, call, lease)
 }
 
-// shownCommand is what an agent runs, for whoever looks.
+// shownCommand is what an agent runs, for display.
 func shownCommand(a config.Agent) string {
 	switch {
 	case a.Mode == config.ModeEngine:

@@ -6,7 +6,7 @@ import (
 	"bellhop/triggers"
 )
 
-// newLookout watches what the configuration allows. t nil: nobody counts what fails.
+// newLookout watches what the configuration allows. t nil: failures are not counted.
 func newLookout(c config.Config, listenURL string, t *telemetry) *lookout.Lookout {
 	l := &lookout.Lookout{Roots: c.Sensors.Files, Clusters: map[string]lookout.Cluster{}}
 	if listenURL != "" {

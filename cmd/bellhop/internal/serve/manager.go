@@ -17,8 +17,8 @@ type managed interface {
 	Alive(context.Context) bool // whether it answers at all
 }
 
-// manager is the service manager that started serve: systemd, or whoever else
-// gives NOTIFY_SOCKET. Where there is none, nothing is said.
+// manager is the service manager that started serve: systemd, or another program that gives NOTIFY_SOCKET. Without
+// one, nothing is said.
 type manager struct {
 	ending atomic.Bool
 	log    *slog.Logger

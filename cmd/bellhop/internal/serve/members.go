@@ -43,9 +43,9 @@ func (m members) Beat(ctx context.Context, id scheduler.InstanceID) (scheduler.B
 	return b, err
 }
 
-// isAway reports whether an error in the log says no more than that the database
-// is out of reach. Only who speaks with the database knows that: a connection to a
-// collector, a server of mail or a browser breaks in the same words.
+// isAway reports whether an error in the log says no more than that the database is out of reach. Only code that
+// speaks with the database knows that: a connection to a collector, a server of mail or a browser breaks in the
+// same words.
 func isAway(err error) bool {
 	var unreachable *scheduler.Unreachable
 	var refused *pgconn.PgError

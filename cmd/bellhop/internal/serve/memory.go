@@ -15,7 +15,7 @@ import (
 // thousand children that start at once cost their garbage for ever after.
 const (
 	worthResting = 4 << 20 // bytes allocated since the last time; collecting takes a few ms
-	quiet        = 1 << 20 // bytes allocated from one look to the next: who works allocates more
+	quiet        = 1 << 20 // bytes allocated from one look to the next: a busy instance allocates more
 	each         = 2 << 10 // more of both for each goroutine: children that are idle have leases and tell how they are
 )
 

@@ -29,8 +29,8 @@ func forgetProgram() {
 
 type span struct{ begin, end uintptr }
 
-// programMaps are the parts of memory that are a file as it is on the disk: nobody may write to them, and no page is
-// another than the file's (a debugger's breakpoints make such pages).
+// programMaps are the parts of memory that are a file, unchanged from the disk: not writable, and without a page
+// that differs from the file's (a debugger's breakpoints make such pages).
 func programMaps(smaps io.Reader, program string) (list []span) {
 	var at span
 	var of bool

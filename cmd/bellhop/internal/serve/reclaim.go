@@ -14,8 +14,8 @@ import (
 // reapPatience is how long what cannot be killed is waited for.
 const reapPatience = 5 * time.Second
 
-// reap ends what lives on of agents whose guards were killed: their jobs may be
-// begun anew at any time, and nobody else would end it.
+// reap ends what lives on of agents whose guards were killed: their jobs may begin again at any time, and nothing
+// else would end it.
 func reap(ctx context.Context, log *slog.Logger) {
 	ctx, cancel := context.WithTimeout(ctx, reapPatience)
 	defer cancel()
@@ -28,10 +28,9 @@ func reap(ctx context.Context, log *slog.Logger) {
 	}
 }
 
-// reclaim gives back at once what dead instances have left: those of this
-// machine whose process is gone, after what they left running has been ended,
-// and those that are silent for longer than they promised. Whoever lives keeps
-// what is his: his claims are under fences that this does not touch.
+// reclaim gives back at once what dead instances have left: those of this machine whose process is gone, after what
+// they left running has been ended, and those that are silent for longer than they promised. A live instance keeps
+// its jobs: its claims are under fences that this does not touch.
 func reclaim(ctx context.Context, url string, log *slog.Logger) error {
 	registry, err := store.NewRegistry(url)
 	if err != nil {

@@ -58,8 +58,8 @@ func (r *reloader) effective() config.Config {
 	return withRows(c)
 }
 
-// take hands a configuration to those who go by it: the launcher first, for
-// processes that are started as soon as the tree knows.
+// take hands a configuration to its users: the launcher first, for processes that are started as soon as the tree
+// knows.
 func (i *Instance) take(c config.Config, renewed []scheduler.TypeName) {
 	i.launcher.Reload(fleet.Specs(c))
 	if me, err := introduce(c, i.machine); err == nil { // it went well when it started

@@ -17,7 +17,7 @@ import (
 // under its name, which is to go on.
 var errRenew = errors.New("the program was replaced")
 
-// renew is the signal that nobody sends: the program was replaced.
+// renew is a signal that is never sent: the program was replaced.
 type renew struct{}
 
 func (renew) String() string { return "the program was replaced" }
@@ -53,7 +53,7 @@ func watchProgram(ctx context.Context, path string, every time.Duration, log *sl
 		if err != nil { // between two versions
 			continue
 		}
-		settled := same(now, last) // nobody writes to it any more
+		settled := same(now, last) // it is not written to any more
 		if last = now; !settled || same(now, mine) {
 			continue
 		}

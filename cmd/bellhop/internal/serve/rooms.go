@@ -60,8 +60,8 @@ func openRooms(
 	}, nil
 }
 
-// tellRoles warns of roles under which this login may not answer: whoever has
-// such a token is told so, and the log says what to grant.
+// tellRoles warns of roles under which this login may not answer: callers with such a token are told so, and the
+// log says what to grant.
 func tellRoles(visitors *store.Visitors, c config.Config, log *slog.Logger) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()

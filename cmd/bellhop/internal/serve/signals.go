@@ -42,7 +42,7 @@ func summary(i told) scheduler.Summary {
 func asks(i told, sig os.Signal, stderr io.Writer) bool {
 	switch sig {
 	case syscall.SIGUSR1, syscall.SIGHUP:
-		_, _ = io.WriteString(stderr, summary(i).String()) // who asks reads it, or does not
+		_, _ = io.WriteString(stderr, summary(i).String()) // a failed write cannot be reported
 	case syscall.SIGUSR2:
 		s := summary(i)
 		if len(s.MSQs) == 0 {
@@ -100,7 +100,7 @@ func waitForStop(
 			return fmt.Errorf("stopping: %w", err)
 		}
 		log.Info("stopped")
-		if renewing && ctx.Err() == nil { // and nobody said stop meanwhile
+		if renewing && ctx.Err() == nil { // and no stop was ordered since
 			return errRenew
 		}
 		return nil
@@ -108,7 +108,7 @@ func waitForStop(
 	return nil
 }
 
-// holdSummaries keeps giving the last summary to whoever says it after a crash.
+// holdSummaries keeps giving the last summary to the watcher that reports a crash.
 func holdSummaries(ctx context.Context, i told, hold func(string), every time.Duration) {
 	tick := time.NewTicker(every)
 	defer tick.Stop()

@@ -72,7 +72,7 @@ func serveStdin(
 	print := func(format string, args ...any) {
 		mu.Lock()
 		defer mu.Unlock()
-		_ = a.Printf(format, args...) // nobody to tell, should nobody listen
+		_ = a.Printf(format, args...) // a failed write cannot be reported
 	}
 	queue := memory.New(
 		func(e scheduler.Entry) {

@@ -26,8 +26,8 @@ const telemetryPatience = 2 * time.Second
 // telemetry stands between the tree and its ports and tells others what passes.
 // It changes nothing but the context that agents get.
 type telemetry struct {
-	tracer  *traces.Tracer   // nil: nobody wants spans
-	metrics *metrics.Metrics // nil: nobody wants them
+	tracer  *traces.Tracer   // nil: no spans are wanted
+	metrics *metrics.Metrics // nil: no metrics are wanted
 	past    *instance.Past
 	lags    func() map[string]int64    // of sensors, by workflow; nil: not yet
 	pages   atomic.Pointer[page.Pages] // nil: not yet
@@ -152,7 +152,7 @@ func (r watchedRecords) Write(
 	return stale, released, err
 }
 
-// began and settled are what those who look at events are told.
+// began and settled are the events told to their clients.
 func began(jobs []scheduler.Job) []api.JobEvent {
 	list := make([]api.JobEvent, len(jobs))
 	for i := range jobs {

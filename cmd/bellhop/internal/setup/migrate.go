@@ -69,7 +69,7 @@ func bringUp(ctx context.Context, a *cli.App, planOnly bool, compat string) erro
 		return printSteps(ctx, a, conn, plan, append(steps, more...),
 			func(s migrate.Step) string { return "-- " + s.Name + takesAway(s) + "\n" + s.Text })
 	}
-	// Two who migrate meet at a lock of their sessions.
+	// Two concurrent migrations meet at a lock of their sessions.
 	if is, err := cli.Pooled(ctx, conn); err != nil {
 		return err
 	} else if is {
