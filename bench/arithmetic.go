@@ -56,8 +56,9 @@ func number(v float64) string {
 	}
 }
 
-// untilLook is how long to wait before looking again whether work is done, of which left is left and was most: half of
-// what it will still take at the rate so far. So there are few looks, which cost whom they are at, and none comes late.
+// untilLook is how long to wait before looking again whether work is done, of which left is left and was most: half
+// of the remaining time at the rate so far. So there are few looks, which cost the measured program, and none comes
+// late.
 func untilLook(most, left int, elapsed time.Duration) time.Duration {
 	const least = 5 * time.Millisecond
 	rest := elapsed

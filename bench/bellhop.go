@@ -25,7 +25,7 @@ type bellhop struct {
 	max    int      // children of a type, 0: the default
 	slots  int      // of the host, 0: the default
 	env    []string // besides ours
-	listen string   // where its pages are asked for, as an operator; empty: nobody does
+	listen string   // where its pages are asked for, as an operator; empty: none are
 	many   int      // instances on the one database, 0: one
 	cmd    *exec.Cmd
 	more   []*exec.Cmd // the instances beside the first
@@ -185,7 +185,7 @@ func (p *bellhop) bad() string {
 	return "select count(*) from bellhop.jobqueue where state <> 'succeeded' or attempt <> 1"
 }
 
-// migrate makes bellhop's schema in a database where nobody serves.
+// migrate makes bellhop's schema in a database without an instance.
 func (b *bench) migrate(ctx context.Context, url string) error {
 	if out, err := exec.CommandContext(ctx, b.binary, "migrate", "--database-url", url).CombinedOutput(); err != nil {
 		return fmt.Errorf("bellhop migrate: %w: %s", err, out)

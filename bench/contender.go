@@ -33,8 +33,8 @@ type options struct {
 	Exec  bool   // a process for every job, where a contender can
 }
 
-// process is a contender in a process of its own, under a hidden name of this
-// very program, so that nobody shares a garbage collector with the producers.
+// process is a contender in a process of its own, under a hidden name of this very program, so that it shares no
+// garbage collector with the producers.
 type process struct {
 	cmd *exec.Cmd
 	in  io.WriteCloser

@@ -35,7 +35,7 @@ func (b *bench) grown(ctx context.Context, name, rows string) (template string, 
 	if err := conn.Close(ctx); err != nil {
 		return "", err
 	}
-	// A copy is refused while anybody, autovacuum included, is connected.
+	// A copy is refused while any session, autovacuum included, is connected.
 	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(50 * time.Millisecond) {
 		var busy int
 		if err := b.ask(ctx, "select count(*) from pg_stat_activity where datname = $1", &busy, db.name); err != nil {

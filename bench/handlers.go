@@ -79,8 +79,7 @@ func startHandlers(ctx context.Context, y yardstick) (stop func() error, err err
 	}
 }
 
-// measureHandlers is what whoever comes from River compares: handlers inside the
-// app, there and here.
+// measureHandlers is the comparison for users of River: handlers inside the app, there and here.
 func measureHandlers(ctx context.Context, b *bench, round int) error {
 	const n = 50_000
 	drain := func(c contender) func() error {

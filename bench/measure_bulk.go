@@ -8,7 +8,7 @@ import (
 	riverqueue "github.com/riverqueue/river"
 )
 
-// measureBulk copies many jobs into the queue in one transaction; nobody serves.
+// measureBulk copies many jobs into the queue in one transaction; no instance runs.
 func measureBulk(ctx context.Context, b *bench, round int) error {
 	n := b.length(150_000, 500_000)
 	note := func(name string, began time.Time) {
@@ -70,7 +70,7 @@ func measureBulk(ctx context.Context, b *bench, round int) error {
 		byRiver)
 }
 
-// bare runs f in a database in which nobody serves.
+// bare runs f in a database without an instance.
 func (b *bench) bare(ctx context.Context, f func(*database, *pgx.Conn) error) (err error) {
 	db, err := b.database(ctx, "")
 	if err != nil {

@@ -38,7 +38,7 @@ func measureInsert(ctx context.Context, b *bench, round int) error {
 				}
 				hearing, deaf := context.WithCancel(ctx)
 				var listener sync.WaitGroup
-				listener.Go(func() { // whoever listens reads
+				listener.Go(func() { // a listener reads
 					for hearing.Err() == nil {
 						_, _ = conn.WaitForNotification(hearing) // none comes where nothing rings
 					}

@@ -15,8 +15,8 @@ const (
 	foretellMany = "explain with a forecast among 10,000 waiting jobs, all of it"
 )
 
-// amidACrowd times how a lock is handed on while many wait for others, beside few who
-// do, and how long it takes to foretell when one of the many starts.
+// amidACrowd times how a lock is handed on while many jobs wait for others, against few jobs, and how long it takes
+// to foretell when one of the many starts.
 func (s *session) amidACrowd(ctx context.Context, round int) error {
 	b := s.b
 	s.uncounted = true // the crowd waits for ever

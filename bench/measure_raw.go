@@ -99,7 +99,7 @@ func rawCommit(ctx context.Context, b *bench, round int, _ *database, conn *pgx.
 	return nil
 }
 
-// rawClaim claims batches of n from a queue of narrow rows, with nobody else there.
+// rawClaim claims batches of n from a queue of narrow rows, without other sessions.
 func rawClaim(ctx context.Context, b *bench, round int, _ *database, conn *pgx.Conn) error {
 	if _, err := conn.Exec(ctx, referenceSchema+"set enable_seqscan = off"); err != nil {
 		return err

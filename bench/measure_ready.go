@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// measureReady lets 1,000,000 rows be ready: of a type that is worked off, and
-// of one that nobody serves.
+// measureReady lets 1,000,000 rows be ready: of a type that is worked off, and of one without an agent.
 func measureReady(ctx context.Context, b *bench, round int) error {
 	const n = 1_000_000
 	const row = "1,000,000 ready rows"

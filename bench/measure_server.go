@@ -32,7 +32,7 @@ func measureServer(ctx context.Context, b *bench, round int) error {
 				if err := s.settle(ctx, time.Minute); err != nil {
 					return err
 				}
-				if ready > 0 { // of a type that nobody serves
+				if ready > 0 { // of a type without an agent
 					if _, err := s.conn.Exec(ctx, "insert into bellhop.jobqueue (type, args) select 'other', g::text from generate_series(1, $1::int) g", ready); err != nil {
 						return err
 					}

@@ -65,7 +65,7 @@ func (b *bench) withSite(ctx context.Context, template, label string, f func(*se
 }
 
 // webFill makes rows as a queue has them after a while: n finished, some of them failed (of a few as many as a page
-// shows, and of a million 1,000), and a tenth as many ready that nobody works off.
+// shows, and of a million 1,000), and a tenth as many ready of a type without an agent.
 func webFill(n int) string {
 	every := min(1000, n/60)
 	return fmt.Sprintf(`
@@ -140,7 +140,7 @@ func (b *bench) webTimes(ctx context.Context, round int) error {
 	})
 }
 
-// webLooks counts what pages ask the server while nobody, one and 100 look, on a server that counts statements.
+// webLooks counts what pages ask the server with no viewer, one and 100, on a server that counts statements.
 func (b *bench) webLooks(ctx context.Context, round int) error {
 	main := b.cluster
 	defer func() { b.cluster = main }()
@@ -196,7 +196,7 @@ func (b *bench) webLooks(ctx context.Context, round int) error {
 	})
 }
 
-// webDrains lets it work off many jobs while nobody and while 100 look.
+// webDrains lets it work off many jobs with no viewer and with 100.
 func (b *bench) webDrains(ctx context.Context, round int) error {
 	const n = 50_000
 	take := func(label string, looking int) func() error {
@@ -276,8 +276,8 @@ func (b *bench) webCurrent(ctx context.Context, round int) error {
 				return err
 			}
 			waits, own = append(waits, answered.Sub(ended).Seconds()*1000), append(own, at.Sub(ended).Seconds()*1000)
-			time.Sleep(2 * time.Second) // who looks at a page sees one change now and then
-			// What somebody changes by SQL, and no instance tells of.
+			time.Sleep(2 * time.Second) // a viewer sees one change now and then
+			// A change by SQL, of which no instance tells.
 			mark = fmt.Sprintf("elsewhere.%d.", i)
 			if _, err := s.conn.Exec(ctx, "insert into bellhop.jobqueue (type, key, held) values ('none', $1, true)", mark); err != nil {
 				return err

@@ -32,7 +32,7 @@ func measureWorkflows(ctx context.Context, b *bench, round int) error {
 			return err
 		}
 		if err := b.with(ctx, &bellhop{b: b}, options{}, func(s *session) error {
-			s.uncounted = true // nobody says how many slots there are
+			s.uncounted = true // the number of slots is not known
 			if err := s.workflows(ctx, workflowsMany); err != nil {
 				return err
 			}
@@ -83,7 +83,7 @@ func (s *session) until(ctx context.Context, text string, args ...any) error {
 	}
 }
 
-// rests counts the statements of who has nothing to do.
+// rests counts the statements of an idle program.
 func (b *bench) rests(ctx context.Context, counts *pgx.Conn, s *session, round int, who string) error {
 	time.Sleep(5 * time.Second) // let it come to rest
 	span := time.Duration(b.length(20, 60)) * time.Second

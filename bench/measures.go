@@ -51,7 +51,7 @@ var measures = []measure{
 	{"types", "200 types of jobs", 0, 3, measureTypes},
 }
 
-// inTurn runs the steps of a round; nobody is always first.
+// inTurn runs the steps of a round; none is always first.
 func inTurn(round int, steps ...func() error) error {
 	if round%2 == 0 {
 		slices.Reverse(steps)

@@ -17,8 +17,8 @@ type piped interface {
 	end()
 }
 
-// pipes is how many lines a second go to as many warm children and come back,
-// one line in flight each, with nobody between but a goroutine a child.
+// pipes is how many lines a second go to as many warm children and come back, one line in flight each, with nothing
+// between but a goroutine a child.
 func (b *bench) pipes(children, lines int, start func(program string) (piped, error)) (rate float64, err error) {
 	var crew []piped
 	defer func() {
@@ -82,8 +82,8 @@ func (p polled) send(line []byte) error {
 	return err
 }
 
-// blocking talks through descriptors that the Go runtime does not watch: less
-// there cannot be, but each child holds a thread of the one who waits for it.
+// blocking talks through descriptors that the Go runtime does not watch: there is no cheaper way, but each child
+// holds a thread of the program that waits for it.
 type blocking struct {
 	cmd     *exec.Cmd
 	in, out *os.File

@@ -144,11 +144,9 @@ func (s *session) fill(ctx context.Context, n int) error {
 	return err
 }
 
-// settle waits until nothing is left to do: first, without a look at the
-// database, until every line has reached somebody, then until every outcome is
-// recorded. (Who asks an index of waiting jobs all the time walks over the dead
-// entries of those that are done, and takes a third of a core from whom he
-// measures.)
+// settle waits until nothing is left to do: first, without a look at the database, until every line has reached an
+// agent, then until every outcome is recorded. (A constant query of an index of waiting jobs walks over the dead
+// entries of those that are done, and takes a third of a core from the measured program.)
 func (s *session) settle(ctx context.Context, within time.Duration) error {
 	deadline := time.Now().Add(within)
 	for !s.blind && time.Now().Before(deadline) && ctx.Err() == nil {

@@ -21,7 +21,7 @@ type site struct {
 
 const siteToken = "the-bench-is-an-operator"
 
-// freeAddress is one that nobody listens on just now.
+// freeAddress is an unused address.
 func freeAddress() (string, error) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 type Desk interface {
 	// Look has jobs that wait for their moment started, and the queue looked at.
 	Look(ctx context.Context) error
-	// Kill ends a job as failed; who is from the message. Its state before; ErrNoJob.
+	// Kill ends a job as failed; the message names its author. Its state before; ErrNoJob.
 	Kill(ctx context.Context, job int64, who string) (was string, err error)
 	// Hold keeps a job from starting. Its state now: held, unless it was too late; ErrNoJob.
 	Hold(ctx context.Context, job int64) (now string, err error)

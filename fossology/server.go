@@ -33,8 +33,8 @@ const (
 	most = 64
 )
 
-// Server listens. Who reaches its port may kill jobs and stop the scheduler: as
-// with FOSSology's own there is no password.
+// Server listens. A client that reaches its port may kill jobs and stop the scheduler: like FOSSology's own it has
+// no password.
 type Server struct {
 	options  Options
 	listener net.Listener
@@ -124,7 +124,7 @@ func (s *Server) talk(conn net.Conn) {
 		s.mu.Lock()
 		delete(s.open, conn)
 		s.mu.Unlock()
-		_ = conn.Close() // there is nobody to tell
+		_ = conn.Close() // an error here cannot be reported
 	}()
 	buffer, have := make([]byte, longest), 0
 	for {
@@ -154,8 +154,8 @@ func (s *Server) talk(conn net.Conn) {
 	}
 }
 
-// say answers one line; false: that was the last one. What cannot be written is
-// for somebody who has gone: fo_cli does not wait for an answer.
+// say answers one line; false: that was the last one. If the answer cannot be written, the client has gone: fo_cli
+// does not wait for an answer.
 func (s *Server) say(conn net.Conn, line string) (more bool) {
 	if strings.TrimSpace(line) == "" {
 		return true

@@ -17,13 +17,13 @@ type Past struct {
 	mu   sync.Mutex
 	book history.Book
 	Log  *slog.Logger
-	// Watched: somebody looks at charts, so that the minute that is not over is written
-	// now and then, too; nil: nobody can.
+	// Watched: a client looks at charts, so that the present minute is also written now and then; nil: charts are not
+	// available.
 	Watched func() bool
 	early   time.Time // owned by Write: it was
 }
 
-// earlyEvery is how often the minute that is not over is written while somebody looks.
+// earlyEvery is how often the present minute is written while a client looks.
 const earlyEvery = 5 * time.Second
 
 // Took notes jobs that were claimed.

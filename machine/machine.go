@@ -9,9 +9,8 @@ import (
 	"strings"
 )
 
-// This names the machine as far as processes can be looked up on it: a
-// boot, and a pid namespace, since a container shares the first and not the
-// second. Empty where that cannot be told: then nobody is ever "of this machine".
+// This names the machine as far as processes can be looked up on it: a boot, and a pid namespace, since a container
+// shares the first and not the second. Empty if that cannot be told: then no process is ever "of this machine".
 func This() string {
 	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {

@@ -20,7 +20,7 @@ func Behind(b store.Behind) string {
 	return "would run once more" + Follow(b)
 }
 
-// Follow says who else comes with a job that is tried again from there.
+// Follow says which other jobs come with a job that is tried again from there.
 func Follow(b store.Behind) (text string) {
 	switch {
 	case b.Follow == 1:

@@ -25,8 +25,8 @@ func (e Explained) Is() string {
 	return string(e.State)
 }
 
-// Explain says why a job does not run, or why it ended as it did. With an error of
-// the forecast, which not everybody may make, the reasons are there.
+// Explain says why a job does not run, or why it ended as it did. If the forecast fails, which not every role may
+// make, the reasons are still there.
 func Explain(ctx context.Context, l store.Look, job store.JobRow) (Explained, error) {
 	e := Explained{ID: job.ID, Type: job.Type, State: job.State}
 	var err error

@@ -57,7 +57,7 @@ func errorOf(off map[string]sketch.Sketch, ahead time.Duration) *pastError {
 	return &pastError{P50: p50.Seconds(), P90: p90.Seconds(), Count: s.N()}
 }
 
-// A forecast looks at so many of those who wait.
+// forecastMost is how many waiting jobs a forecast looks at.
 const forecastMost = 10_000
 
 // Foresee gives nil for a job that does not wait for locks.

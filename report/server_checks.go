@@ -8,11 +8,11 @@ import (
 )
 
 const (
-	// notifyFull is how full the notification queue may be. When it is full,
-	// the commits of all who ring fail.
+	// notifyFull is how full the notification queue may be. When it is full, the commits of all sessions that ring
+	// fail.
 	notifyFull = 0.1
-	// PerInstance is how many connections an instance has at the most, besides
-	// one for each MSQ job that is read and one for each agent with DB:.
+	// PerInstance is the most connections that an instance has, in addition to one for each MSQ job that is read and
+	// one for each agent with DB:.
 	PerInstance = 10
 )
 

@@ -1,9 +1,7 @@
-// Package receipt is what everybody who does a benchmark's work shares: agents,
-// and the handlers that run inside a yardstick. A line is "NAME" or "NAME
-// DURATION"; the duration is slept. When a line came is noted for names that
-// begin with t only, as one JSON line each, so that nobody pays for what
-// nobody reads. How many lines came is counted in memory that outlives the one
-// who counts, SIGKILL included.
+// Package receipt is shared by all that do a benchmark's work: agents, and the handlers that run inside a
+// yardstick. A line is "NAME" or "NAME DURATION"; the duration is slept. When a line came is noted only for names
+// that begin with t, as one JSON line each, so that unread notes cost nothing. How many lines came is counted in
+// memory that outlives the counting process, SIGKILL included.
 package receipt
 
 import (

@@ -35,8 +35,8 @@ func main() {
 }
 
 func run(ctx context.Context, args []string) error {
-	// Where to is in OTEL_EXPORTER_OTLP_ENDPOINT, who in OTEL_SERVICE_NAME. A
-	// collector that is not there costs spans, and nothing else.
+	// OTEL_EXPORTER_OTLP_ENDPOINT says where spans go, OTEL_SERVICE_NAME whose they are. Without a collector only
+	// spans are lost.
 	exporter, err := otlptracehttp.New(ctx)
 	if err != nil {
 		return fmt.Errorf("traces: %w", err)

@@ -1,7 +1,6 @@
-// Command pg-download gets PostgreSQL's server programs as `bellhop
-// --pg-download` does, for scripts/need-postgres on a machine that has none and
-// where none may be installed, and prints the folder that holds them. It gives
-// up soon: whoever waits has typed `make demo`.
+// Command pg-download gets PostgreSQL's server programs as `bellhop --pg-download` does, for scripts/need-postgres
+// on a machine that has none and where none may be installed, and prints the folder that holds them. It gives up
+// soon: a user has typed `make demo` and waits.
 package main
 
 import (

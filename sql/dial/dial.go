@@ -42,14 +42,14 @@ const connectPatience, connectLeast = 5 * time.Second, 2 * time.Second
 // default_transaction_read_only is not among them: a database that takes no writes was told to take none.
 var Pinned = map[string]string{
 	"client_encoding": "UTF8",
-	// Others who may make functions in public could give our statements other ones, with the scheduler's rights.
+	// Other roles that may make functions in public could give our statements other ones, with the scheduler's rights.
 	"search_path": "pg_catalog, bellhop, pg_temp",
 	// Statements are bounded here. The timer of statement_timeout would be set for each of them.
 	"statement_timeout": "0",
 	"lock_timeout":      "0",
 	// Ending a session that is silent amid a transaction frees what a frozen machine, or a line that was cut, has locked.
 	"idle_in_transaction_session_timeout": "5s",
-	"idle_session_timeout":                "0", // listeners are silent for as long as nobody rings
+	"idle_session_timeout":                "0", // listeners are silent while nothing rings
 	"default_transaction_isolation":       "read committed",
 	"default_transaction_deferrable":      "off",
 	"DateStyle":                           "ISO, MDY",

@@ -11,7 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// Fate is what an error means for the session in which it came, and for who waits.
+// Fate is what an error means for the session in which it came, and for its callers.
 type Fate string
 
 const (

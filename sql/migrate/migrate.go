@@ -131,10 +131,9 @@ func worksFrom(text string) (int, error) {
 // Version is the schema version that this plan leads to.
 func (p Plan) Version() int { return len(p.numbered) }
 
-// WaitForOthers returns when nobody migrates the database. In the middle of that
-// its schema is neither old nor what it will be, so a Check means little. told is
-// called first where there is something to wait for. The lock is the statement's
-// own, so that behind a pooler nobody keeps it.
+// WaitForOthers returns when no migration of the database runs. During one its schema is neither old nor new, so a
+// Check means little. told is called first if there is something to wait for. The lock is the statement's own, so
+// that it is not kept behind a pooler.
 func WaitForOthers(ctx context.Context, conn *pgx.Conn, told func()) error {
 	var nobody bool
 	err := conn.QueryRow(ctx, "select pg_try_advisory_xact_lock_shared($1)", int64(lockKey)).Scan(&nobody)
@@ -233,7 +232,7 @@ func (p Plan) Run(ctx context.Context, conn *pgx.Conn) ([]Step, error) {
 		// On a broken connection the server lets go of the lock by itself.
 		_, _ = conn.Exec(context.WithoutCancel(ctx), "select pg_advisory_unlock($1)", int64(lockKey))
 	}()
-	// Views, defaults and checks keep what they find when they are made: nothing of anybody's but PostgreSQL's own and
+	// Views, defaults and checks keep what they find when they are made: nothing but PostgreSQL's own objects and
 	// ours.
 	var theirs string
 	if err := conn.QueryRow(ctx, "select current_setting('search_path')").Scan(&theirs); err != nil {
@@ -260,8 +259,8 @@ func (p Plan) Run(ctx context.Context, conn *pgx.Conn) ([]Step, error) {
 	return steps, nil
 }
 
-// A step waits for a lock for no longer than lockWait, since all who write meanwhile wait behind it; then it lets
-// them pass, and tries again.
+// A step waits for a lock for no longer than lockWait, since all writers wait behind it; then it lets them pass,
+// and tries again.
 const (
 	lockWait  = 2 * time.Second
 	lockPause = time.Second
@@ -336,8 +335,8 @@ func (s Step) run(ctx context.Context, conn *pgx.Conn) error {
 	})
 }
 
-// ownSchemas refuses a schema of bellhop's name that another made beforehand, where there is no bellhop yet: who owns a
-// schema may put other things in place of what is in it.
+// ownSchemas refuses a schema of bellhop's name that another role made beforehand, if there is no bellhop yet: the
+// owner of a schema may replace its objects.
 func ownSchemas(ctx context.Context, conn *pgx.Conn) error {
 	var name, owner string
 	err := conn.QueryRow(ctx, `select n.nspname, n.nspowner::regrole::text from pg_namespace n

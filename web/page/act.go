@@ -31,7 +31,7 @@ type verb struct {
 	leads func(context.Context, store.Look, url.Values) (string, error)
 }
 
-// unfit says what cannot be right in what somebody typed.
+// unfit says what cannot be right in the user's input.
 type unfit struct{ title, says string }
 
 func (u unfit) Error() string { return u.says }

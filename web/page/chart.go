@@ -23,7 +23,7 @@ type chart struct {
 	Marks         []mark
 	Most          string // what the height stands for
 	Empty         bool
-	Says          string // the same for whoever does not see it
+	Says          string // the same as text, for screen readers
 }
 
 type bar struct {

@@ -21,7 +21,7 @@ type comingLane struct {
 	N        int64
 	First    time.Time
 	Pieces   []timePiece
-	Says     string // the same for whoever does not see it
+	Says     string // the same as text, for screen readers
 }
 
 // At is when the first of it starts.

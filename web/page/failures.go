@@ -100,7 +100,7 @@ func failures(r *request) (content, error) {
 	kept := recentKey{r.who.Role, "failures " + d.Times.Since}
 	var rows []store.FailedRow
 	var err error
-	if slices.Contains(lookBacks, d.Times.Since) && d.Times.Until == "" { // these few are kept, and not what anybody types
+	if slices.Contains(lookBacks, d.Times.Since) && d.Times.Until == "" { // these few are kept; typed times are not
 		rows, err = unchanged(r.pages, kept, time.Second, ask)
 	} else {
 		rows, err = ask()

@@ -37,7 +37,7 @@ type jobData struct {
 	Graph    bool // it is part of one
 	Log      logData
 	Age      float64
-	Mine     bool // whoever looks may change it: an operator, and its submitter
+	Mine     bool // the viewer may change it: an operator, and its submitter
 	CanRetry bool
 	CanHold  bool
 	Behind   *fromHere // nil: it is not offered
@@ -129,7 +129,7 @@ func job(r *request) (content, error) {
 	return content{Title: "#" + r.arg + " " + clean(d.Type), Template: "job", Data: d}, nil
 }
 
-// inside adds what only operators see, and whoever has submitted it: what it was given, what it gave back, its log.
+// inside adds what only operators and the job's submitter see: its input, its result, its log.
 func (d *jobData) inside(r *request, id scheduler.JobID) error {
 	d.Mine = r.may.Operates
 	if !d.Mine {

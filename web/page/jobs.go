@@ -81,7 +81,7 @@ type stateChoice struct {
 	On    bool
 }
 
-// numbered is the page of a job, where what somebody looks for is its number.
+// numbered is the page of a job, if the search word is its number.
 func numbered(r *request, word string) (c content, ok bool, err error) {
 	word = strings.TrimSpace(word)
 	n, err := strconv.ParseInt(word, 10, 64)

@@ -15,9 +15,8 @@ import (
 	"bellhop/web"
 )
 
-// The pulse: who looks costs the database so many statements a second at the
-// most, however many they are and whatever they look at. More of them cost
-// freshness.
+// The pulse: viewers cost the database at most that many statements a second, however many they are and whatever
+// they look at. More viewers cost freshness.
 const (
 	pulseEvery   = 100 * time.Millisecond
 	pulseRate    = 2.0  // statements a second
@@ -26,8 +25,8 @@ const (
 	changedAfter = 200 * time.Millisecond
 )
 
-// A stream ends after a while, and the browser asks anew: whoever was signed
-// out meanwhile is not shown anything any more.
+// A stream ends after a while, and the browser asks again: a viewer that was signed out since then is shown nothing
+// more.
 const (
 	streamMost   = 10 * time.Minute
 	streamsMost  = 500
@@ -36,16 +35,15 @@ const (
 	streamBeat   = 15 * time.Second
 )
 
-// looksMost is how many pages are rendered at once: one that the database takes long for does not
-// hold up the others, and who loads a page, or orders something, finds a connection still.
+// looksMost is how many pages are rendered at once: a page that the database takes long for does not hold up the
+// others, and a page load or an order still finds a connection.
 const looksMost = 2
 
-// hub has who looks at what. Whatever shows the same to the same role is
-// rendered once.
+// hub has the pages that viewers look at. Views that show the same to the same role are rendered once.
 type hub struct {
 	pages  *Pages
 	places *web.Places
-	count  atomic.Int64 // streams: whoever tells of jobs looks at nothing else while there is none
+	count  atomic.Int64 // streams: without one, tellers of jobs look at nothing else
 	mu     sync.Mutex
 	views  map[viewKey]*liveView
 	runs   bool
@@ -57,10 +55,10 @@ type hub struct {
 
 type viewKey struct{ role, at string }
 
-// liveView is a page that somebody looks at.
+// liveView is a page with viewers.
 type liveView struct {
 	key   viewKey
-	who   web.Identity // one of those who look: all have the same role
+	who   web.Identity // one of the viewers: all have the same role
 	cost  float64
 	job   scheduler.JobID // it shows this one; 0: a list
 	subs  map[*stream]bool
@@ -153,7 +151,7 @@ func (h *hub) join(s *stream, r route, at, arg string) (v *liveView, ok bool) {
 		}
 		h.views[k] = v
 	} else if v.now.event == "main" {
-		// Whoever joins has just loaded the page: that it was to be loaded anew, or that the database was away, is not news.
+		// A new viewer has just loaded the page: that it was to be reloaded, or that the database was away, is not news.
 		s.offer(v.now)
 	}
 	v.subs[s] = true
@@ -176,7 +174,7 @@ func (h *hub) leave(s *stream, v *liveView) {
 	}
 }
 
-// pulse runs while somebody looks, and not a moment longer.
+// pulse runs while there are viewers, and not a moment longer.
 func (h *hub) pulse() {
 	defer h.done.Done()
 	tick := time.NewTicker(pulseEvery)
@@ -235,7 +233,7 @@ func (h *hub) due(now time.Time, tokens float64) (next *liveView, more bool) {
 	return next, true
 }
 
-// look renders a page once, for all who look at it.
+// look renders a page once, for all its viewers.
 func (h *hub) look(v *liveView) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()

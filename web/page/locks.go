@@ -7,7 +7,7 @@ import (
 	"bellhop/sql/store"
 )
 
-// locksMost is how many of those who wait behind each lock a page shows.
+// locksMost is how many of the jobs that wait behind each lock a page shows.
 const locksMost = 20
 
 type locksData struct {
@@ -15,7 +15,7 @@ type locksData struct {
 	Next  []store.LockRow // the next pass looks at them
 }
 
-// heldLock is a lock, who holds it, and who waits behind it, in order.
+// heldLock is a lock, its holders, and the jobs that wait behind it, in order.
 type heldLock struct {
 	Level, Name string
 	Holders     []store.LockRow

@@ -31,10 +31,10 @@ type messageRow struct{ store.NoticeRow }
 func (m messageRow) Made() *time.Time { return &m.At }
 func (m messageRow) Waits() bool      { return m.Status == "waiting" }
 
-// ruleRow is a rule of who is told how runs end, with what a page says of it besides.
+// ruleRow is a notification rule, with what a page says of it.
 type ruleRow struct{ store.NoticeRuleRow }
 
-// notifications is who is told how runs end, besides those whom definitions name: addresses are nothing for readers.
+// notifications lists the rules, in addition to those in definitions: readers do not see addresses.
 func notifications(r *request) (content, error) {
 	empty := store.NoticeRuleRow{Statuses: []string{"failed"}, Active: true}
 	d := notificationsData{States: flow.RunStates, Form: ruleRow{empty}}
@@ -130,7 +130,7 @@ func ruleOf(form url.Values) (r notice.Rule, err error) {
 	return r, nil
 }
 
-// ruled adds a rule, or says what one is from now on, if nobody has changed it since the form was made.
+// ruled adds a rule, or changes one that has not been changed since the form was made.
 func ruled(ctx context.Context, l store.Look, form url.Values) error {
 	rule, err := ruleOf(form)
 	if err != nil {

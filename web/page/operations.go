@@ -102,7 +102,7 @@ func (o operationRow) CanUndo() bool {
 // Undoable reports whether it is one that can be undone at all.
 func (o operationRow) Undoable() bool { return report.Undoable(o.OperationRow) }
 
-// unworked is after how long an operation is taken to be nobody's: an instance looks once a minute.
+// unworked is the time after which an operation is taken to be abandoned: an instance looks once a minute.
 const unworked = 90 * time.Second
 
 // Stuck reports whether it should go on, and does not.

@@ -24,7 +24,7 @@ type overviewData struct {
 	Slots, Children         int
 	Oldest                  float64
 	States                  []stateCount
-	Served                  int64   // of those that are ready, as many as somebody works on
+	Served                  int64   // of those that are ready, as many as have an agent
 	Rate                    float64 // jobs and items a second, lately
 	EmptyIn                 float64 // seconds; 0: not known
 	WaitP50, WaitP99        time.Duration
@@ -123,7 +123,7 @@ func overview(r *request) (content, error) {
 	return content{Title: "Overview", Template: "overview", Data: d}, nil
 }
 
-// why asks what would change the wait of those who wait longest.
+// why asks what would change the wait of the jobs that wait longest.
 func (d *overviewData) why(r *request) error {
 	var ids []scheduler.JobID
 	for _, w := range d.Waits[:min(len(d.Waits), whyMost)] {

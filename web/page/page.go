@@ -1,7 +1,7 @@
 // Package page is the dashboard at /: pages that are rendered here, useful
 // without any script, and kept current by one stream a tab where there is some.
-// It asks sql/store in the name of whoever looks (web.Who); rights are
-// PostgreSQL's. Whatever a job, an agent or an error says is text, never markup.
+// It asks sql/store in the name of the caller (web.Who); rights are PostgreSQL's. Whatever a job, an agent or an
+// error says is text, never markup.
 //
 // Each page is a file: a view, which reads rows and makes a value of them, and
 // the template that shows that value. The same view serves the first request
@@ -60,7 +60,7 @@ type Pages struct {
 	Config
 	*web.Mux
 	html   *template.Template
-	form   string // stands in rendered pages where a form's token goes: nobody can say it
+	form   string // stands in rendered pages in the place of a form's token: it cannot be guessed
 	root   string // the same before each path: web.Link says what goes there
 	hub    *hub
 	away   away
@@ -92,11 +92,11 @@ func New(c Config) *Pages {
 // Close ends every stream.
 func (p *Pages) Close() { p.hub.close() }
 
-// Watched reports whether anybody looks, so that nothing is gathered for nobody.
+// Watched reports whether there are viewers; otherwise nothing need be gathered.
 func (p *Pages) Watched() bool { return p.hub.count.Load() > 0 }
 
-// Happened is told of jobs of which something changed here. It never blocks, and
-// costs a glance where nobody looks.
+// Happened is told of jobs of which something changed here. It never blocks, and costs a glance if there are no
+// viewers.
 func (p *Pages) Happened(jobs []scheduler.JobID) {
 	p.recent.changes.Add(1)
 	p.hub.happened(jobs)
@@ -214,7 +214,7 @@ func (p *Pages) show(w http.ResponseWriter, r *http.Request) {
 	}
 	if c.Raw != nil {
 		w.Header().Set("Content-Type", c.Type)
-		_, _ = w.Write(c.Raw) // whoever asked may have gone
+		_, _ = w.Write(c.Raw) // the client may have gone
 		return
 	}
 	f.Said = did(r.URL.Query())
@@ -234,10 +234,10 @@ func (p *Pages) write(w http.ResponseWriter, r *http.Request, status int, f fram
 	if status != 0 {
 		w.WriteHeader(status)
 	}
-	_, _ = w.Write(p.signed(r.Context(), b.Bytes())) // whoever asked may have gone
+	_, _ = w.Write(p.signed(r.Context(), b.Bytes())) // the client may have gone
 }
 
-// signed puts the token of whoever looks into the forms, and before each path what it has there.
+// signed puts the caller's token into the forms, and the caller's prefix before each path.
 func (p *Pages) signed(ctx context.Context, page []byte) []byte {
 	page = bytes.ReplaceAll(page, []byte(p.root), []byte(template.HTMLEscapeString(web.Link(ctx, ""))))
 	return bytes.ReplaceAll(page, []byte(p.form), []byte(template.HTMLEscapeString(web.Who(ctx).Form)))

@@ -13,7 +13,7 @@ import (
 )
 
 type pruneData struct {
-	Older   string // for how long jobs have been over, as somebody typed it
+	Older   string // for how long jobs have been over, as typed
 	Wrong   string // why it is no such time
 	States  []stateChoice
 	Asked   bool // what would be deleted is counted
@@ -26,7 +26,7 @@ type pruneData struct {
 // prunable are the states of jobs that are over.
 var prunable = []scheduler.JobState{scheduler.Succeeded, scheduler.Cancelled, scheduler.Failed, scheduler.Quarantined}
 
-// prune counts what would be deleted, and offers it to whoever may.
+// prune counts what would be deleted, and offers it to callers that may.
 func prune(r *request) (content, error) {
 	d := pruneData{Older: strings.TrimSpace(r.query.Get("older")), Address: r.pages.Address}
 	f := store.PruneFilter{}
@@ -68,7 +68,7 @@ func (d pruneData) Yourself() []deed {
 	return []deed{{Says: "Count", Line: line + " --dry-run"}, {Says: "Delete", Line: line}}
 }
 
-// pruneLong is for how long one press deletes: whoever has more presses again, and is answered in time.
+// pruneLong is for how long one press deletes: if more is left, press again; each answer comes in time.
 const pruneLong = 5 * time.Second
 
 // pruned deletes some of what a form of the page names.

@@ -62,7 +62,7 @@ func recall[T any](p *Pages, k recentKey, age time.Duration, same bool, ask func
 	return v, nil
 }
 
-// fleetChanged forgets what jobs run on: whoever has paused a type sees it on the page that comes then.
+// fleetChanged forgets what jobs run on: after the pause of a type, the next page shows it.
 func (r *recent) fleetChanged() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -40,10 +40,10 @@ func init() { // the views name routes too
 	}
 }
 
-// own are the pages of whoever sees the jobs of nobody else: the first of them is their list, too.
+// own are the pages of a caller that sees only its own jobs: the first of them is their list, too.
 var own = []string{"/", "/jobs"}
 
-// offered are the pages that stand above one: all, but where they are known to be kept from whoever looks.
+// offered are the pages that stand above one: all but those known to be closed to the caller.
 func offered(may store.May, err error) []route {
 	if err != nil || may.Reads {
 		return routes

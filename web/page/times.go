@@ -19,7 +19,7 @@ type timeLane struct {
 	Type         scheduler.TypeName
 	Done, Failed int64
 	Pieces       []timePiece
-	Says         string // the same for whoever does not see it
+	Says         string // the same as text, for screen readers
 }
 
 // timePiece is some minutes of a lane, drawn on a width of chartWidth.

@@ -10,7 +10,7 @@ import (
 	"bellhop/sql/store"
 )
 
-// timeFilter is since when and until when, as somebody typed it: the address keeps the words.
+// timeFilter is since when and until when, as typed: the address keeps the words.
 type timeFilter struct {
 	Since, Until string
 	Wrong        string // why a word is no time; it lets everything through then

@@ -16,8 +16,7 @@ import (
 	"bellhop/sql/store"
 )
 
-// shownMost is how many characters of a text stand in a page: whoever wants a
-// megabyte has the command line.
+// shownMost is how many characters of a text stand in a page: for a megabyte there is the command line.
 const shownMost = 2000
 
 // funcs are what templates may call. All of them give plain text, which the

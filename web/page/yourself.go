@@ -8,13 +8,13 @@ import (
 	"bellhop/scheduler"
 )
 
-// deed is what a button does, as a command and as a request: whoever has pressed it once writes a script with it.
+// deed is what a button does, as a command and as a request: the start of a script.
 type deed struct{ Says, Line, Curl string }
 
 // orders makes deeds for a site.
 type orders struct{ address string }
 
-// curl is a request to the API, with the token of whoever may.
+// curl is a request to the API, with the token of a caller that may.
 func (o orders) curl(method, path, body string) string {
 	line := `curl -s -H "Authorization: Bearer $TOKEN" -X ` + method + " " + shell(o.address+"/api/v1"+path)
 	if body != "" {

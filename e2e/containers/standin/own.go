@@ -77,11 +77,11 @@ func FromSource(ctx context.Context, target string) (string, error) {
 	return image, err
 }
 
-// certificates are where Debian keeps whom a machine trusts.
+// certificates is the file of Debian's trusted CAs.
 const certificates = "/etc/ssl/certs/ca-certificates.crt"
 
-// Go stands in for golang: this machine's own, which trusts whom this machine
-// trusts, so that modules come the same way.
+// Go stands in for golang: this machine's own, which trusts the same CAs as this machine, so that modules come the
+// same way.
 func Go(ctx context.Context) (string, error) {
 	base, err := Debian(ctx)
 	if err != nil {

@@ -65,7 +65,7 @@ var rows = []string{
 	 values ('retry', jsonb_build_object('failure', $T), 'done', pg_current_snapshot(), 5000, '{"failed": 5000}', '{}', '[]', $T, $T, 4990, 3, now(), now())`,
 }
 
-// ours are tables that hold nothing of what others write, or that nobody is shown.
+// ours are tables that hold nothing that other roles write, or that are never shown.
 var ours = []string{
 	"asserted", "deadline", "dependency_turn", "era_now", "housekeeping", "lock_reserved", "lock_scan", "operation_job", "operation_part",
 	"run_end", "schema_script", "schema_version", "server_seen", "sign_in", "sketch",

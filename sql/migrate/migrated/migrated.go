@@ -20,8 +20,7 @@ func URL(t testing.TB) string {
 	return pgtest.Copy(t, "migrated", Schema)
 }
 
-// Schema puts the present schema into a database, and leaves nobody connected to it:
-// else it could not be copied.
+// Schema puts the present schema into a database, and leaves no connection to it: else it could not be copied.
 func Schema(ctx context.Context, url string) error {
 	plan, err := migrate.New(sql.Migrations, triggers.Scripts)
 	if err != nil {
