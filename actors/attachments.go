@@ -9,10 +9,9 @@ import (
 	"bellhop/scheduler"
 )
 
-// attachments makes jobs of users' rows, beside the hot path: a turn whenever
-// something rang, a job ended or the gate had its look. Nobody tells it of
-// anything while nothing is attached: whether something is, comes with what
-// operators want (scheduler.ControlState), so that it costs no statement of its own.
+// attachments makes jobs of users' rows, beside the hot path: a turn whenever something rang, a job ended or the
+// gate had its look. It gets no messages while no table is attached. Whether one is, comes with what operators want
+// (scheduler.ControlState), so that it costs no statement of its own.
 type attachments struct {
 	attachmentsPorts
 	// owned by Receive
@@ -102,7 +101,7 @@ func (a *attachments) onTurned(c actor.Context, m *turned) {
 	if m.Attachments == 0 { // the round that looks for due jobs finds the next one
 		a.rows.attached.Store(false)
 	} else if !a.rows.attached.Swap(true) {
-		a.rerun = true // one came as the last had gone: nobody told us of its rows meanwhile
+		a.rerun = true // a table came as the last had gone: no message told of its rows in between
 	}
 	a.pause = scheduler.TurnPause(a.pause, m.Turn, m.took, since)
 	if a.rerun {

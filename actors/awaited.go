@@ -8,18 +8,16 @@ import (
 	"bellhop/scheduler"
 )
 
-// How long it is remembered that somebody waits for a job: who still does says so
-// again before that. And of how many jobs; who waits for more finds them by
-// looking.
+// How long a wait for a job is remembered: the waiting side repeats it before that. And for how many jobs; waits
+// for further ones find their ends by looking.
 const (
 	awaitedFor  = 15 * time.Second
 	awaitedMost = 10_000
 )
 
-// awaited are the jobs for whose end somebody waits, or whose log somebody reads as
-// it comes. It is a hint, which anybody can give: at the most a notification more is
-// sent, or a call made. Written by the bell; for who reads it costs a glance when
-// nobody waits.
+// awaited are the jobs for whose end a client waits, or whose log a client follows. It is a hint, which any session
+// can give: at most, one more notification is sent, or one more call made. Written by the bell; its readers take no
+// more than a glance if there are no waits.
 type awaited struct {
 	some  atomic.Bool
 	mu    sync.Mutex
@@ -43,7 +41,7 @@ func (a *awaited) add(ids []scheduler.JobID, now time.Time) {
 	a.some.Store(len(a.until) > 0)
 }
 
-// forget drops what nobody has asked for in a while. mu is held.
+// forget drops the jobs whose wait has not been renewed. mu is held.
 func (a *awaited) forget(now time.Time) {
 	for id, until := range a.until {
 		if now.After(until) {
@@ -52,7 +50,7 @@ func (a *awaited) forget(now time.Time) {
 	}
 }
 
-// now are those for which somebody waits.
+// now are the jobs that clients wait for.
 func (a *awaited) now(now time.Time) map[scheduler.JobID]bool {
 	if !a.some.Load() {
 		return nil
@@ -68,7 +66,7 @@ func (a *awaited) now(now time.Time) map[scheduler.JobID]bool {
 	return jobs
 }
 
-// among are those of the jobs that end with these records for which somebody waits.
+// among are those of the jobs that end with these records and that clients wait for.
 func (a *awaited) among(records []scheduler.Record, now time.Time) (ids []scheduler.JobID) {
 	if !a.some.Load() {
 		return nil

@@ -9,9 +9,8 @@ import (
 	"bellhop/scheduler"
 )
 
-// deafAfter is how many heartbeats may go unheard before the listener's
-// connection is cut. They are counted, not timed: a database that takes its
-// time with each makes nobody deaf.
+// deafAfter is how many heartbeats may go unheard before the listener's connection is cut. They are counted, not
+// timed: a slow database does not make the listener deaf.
 const deafAfter = 3
 
 // bell turns notifications into rang, finds out when it has gone deaf, and

@@ -213,9 +213,8 @@ func (k *child) run(c actor.Context, e *scheduler.Effect, now time.Time) {
 	}
 }
 
-// flush sends what the message brought about: first to the ledger, then to
-// those who count on the child, so that whoever hears from it can find the
-// outcome owed.
+// flush sends what the message brought about: first to the ledger, then to the actors that count on the child. So a
+// receiver of its messages finds the outcome owed.
 func (k *child) flush(c actor.Context, was scheduler.ChildState) {
 	if len(k.returned) > 0 {
 		k.returns++
@@ -250,7 +249,7 @@ func (k *child) flush(c actor.Context, was scheduler.ChildState) {
 		Cut:       k.cut,
 		Returned:  k.returned,
 	})
-	if k.ended { // whoever waits for the process finds its outcomes owed
+	if k.ended { // an actor that waits for the process finds its outcomes owed
 		k.inst.processEnded(k.host, k.typ.Name)
 	}
 	k.returned, k.healthy, k.rose, k.died, k.notUp, k.unguarded, k.ended, k.blame, k.cut = nil, false, false, false, false,
@@ -297,7 +296,7 @@ func (k *child) onWoke(c actor.Context, now time.Time) {
 	}
 }
 
-// onDrop stops work on claims that somebody else owns now.
+// onDrop stops work on claims that now belong to another owner.
 func (k *child) onDrop(c actor.Context, m *drop, now time.Time) {
 	for i, l := range k.fsm.Lines {
 		for _, claim := range m.Claims {
@@ -315,8 +314,8 @@ func (k *child) onDrop(c actor.Context, m *drop, now time.Time) {
 	}
 }
 
-// onReport says what is held here. What was given back its host has told of, if it
-// knew of it when it answered: since then another child may have it, or nobody.
+// onReport says what is held here. Lines given back were reported by the host, if it knew of them when it answered:
+// since then another child may have them, or none.
 func (k *child) onReport(c actor.Context, m *report) {
 	if m.Returns == k.returns {
 		k.handed = nil
@@ -371,7 +370,7 @@ func inHand(lines []scheduler.Line) (job scheduler.JobID, trace string) {
 func (k *child) logMove(was scheduler.ChildState, ev scheduler.ChildEvent, job scheduler.JobID, trace string) {
 	now := k.fsm.State
 	if was == scheduler.ChildReady && now == scheduler.Busy || was == scheduler.Busy && now == scheduler.ChildReady {
-		return // thousands a second; a debug level that nobody reads still costs
+		return // thousands a second; an unread debug level still costs
 	}
 	reason := ev.Kind.String()
 	if k.fsm.Stop != scheduler.StopNone {

@@ -10,8 +10,7 @@ import (
 	"bellhop/scheduler"
 )
 
-// fork is a launch under way. If the actor ends first, the process that comes
-// out of it has nobody: it is killed.
+// fork is a launch under way. If the actor ends first, the process that comes out of it has no owner: it is killed.
 type fork struct {
 	mu        sync.Mutex
 	process   Process // what came of it, should the actor end before it hears

@@ -29,7 +29,7 @@ func (k *child) orphan() {
 	for job, results := range k.items {
 		inst.tell(roleMSQ(job), &answered{results})
 	}
-	for _, l := range k.returned { // in nobody's hands
+	for _, l := range k.returned { // no call is working on it
 		inst.requeue(l, "")
 	}
 	if k.ended { // it panicked over the end of its process

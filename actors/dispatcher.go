@@ -12,10 +12,9 @@ import (
 	"bellhop/scheduler/intake"
 )
 
-// dispatcher brings demand and work together: hosts tell it what they can take
-// (credits), one claim fetches as many jobs as one host can take, and it deals
-// them out. What is asked for, for whom, and who gets what, intake decides; the
-// dispatcher carries it out. It knows every claim that this instance holds.
+// dispatcher brings demand and work together: hosts tell it what they can take (credits), one claim fetches as many
+// jobs as one host can take, and it deals them out. Intake decides what is asked for, for which host, and how it is
+// dealt; the dispatcher carries it out. It knows every claim that this instance holds.
 type dispatcher struct {
 	inst *instance
 	// owned by Receive
@@ -106,7 +105,7 @@ func (d *dispatcher) Receive(c actor.Context) {
 	case *lookedBack:
 		d.onLookedBack(c, m)
 	case *audit:
-		d.audit, d.auditDue = nil, true // one under way may wait for whoever has just died
+		d.audit, d.auditDue = nil, true // one under way may wait for an actor that has just died
 	case *reported:
 		d.onReported(c, m)
 	case *auditReady:

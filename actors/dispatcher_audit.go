@@ -21,8 +21,7 @@ import (
 // auditPatience bounds an audit: an actor that dies meanwhile does not answer.
 const auditPatience = 5 * time.Second
 
-// unownedPause is how long an audit that has found work in flight that nobody
-// waits for gives it to end, before the next.
+// unownedPause is how long an audit that found in-flight work without an owner gives it to end, before the next.
 const unownedPause = 100 * time.Millisecond
 
 // audit asks the dispatcher for one.
@@ -30,7 +29,7 @@ type audit struct{}
 
 type auditing struct {
 	intake.Books
-	waiting map[string]bool // who has not reported yet
+	waiting map[string]bool // the actors that have not reported yet
 }
 
 // auditReady: all have reported, and what was written by then is known.
@@ -214,15 +213,15 @@ func (d *dispatcher) closeAudit(c actor.Context, m *auditReady) {
 		d.inst.later(self, unownedPause, &audit{})
 	}
 	d.happened(c, intake.Reconciled{MSQs: found.MSQs})
-	// Between a host's report and this an MSQ job that is not there any more may have
-	// been granted places, which nobody gives back.
+	// Between a host's report and this, an MSQ job that has gone may have been granted places, which nothing else
+	// gives back.
 	d.inst.tell(roleHosts, &msqEnded{})
 	if len(found.Lost) > 0 {
 		d.inst.Log.Warn("audit: claims that nobody worked on were given back", "jobs", len(found.Lost))
 	}
 }
 
-// endAudit gives up on one that somebody did not answer, and starts another.
+// endAudit gives up on an audit with a missing answer, and starts another.
 func (d *dispatcher) endAudit(m *auditOver) {
 	if d.audit != m.audit || d.audit == nil {
 		return

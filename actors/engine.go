@@ -30,7 +30,7 @@ const (
 	engineSweepSoon = time.Second      // after an outcome
 	engineAhead     = 64               // jobs that are held and not submitted yet
 	engineAsk       = 512              // jobs of one claim
-	engineFollow    = 2 * time.Second  // between calls of logs for a job whose log somebody reads
+	engineFollow    = 2 * time.Second  // between calls of logs for a job with a follower
 )
 
 // engineHost is to its type what a host is to others: it gives out credits, is dealt jobs, and owes their outcomes. But
@@ -287,7 +287,7 @@ func (s *engineHost) onLeave(m *leave, now time.Time) {
 	go func() { <-empty; root.Send(parent, &hostLeft{}) }()
 }
 
-// letGo gives back what is in nobody's hands.
+// letGo requeues jobs that no call is working on.
 func (s *engineHost) letGo(now time.Time) {
 	for _, w := range s.jobs {
 		switch {

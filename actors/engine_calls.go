@@ -20,7 +20,7 @@ type engineCalls struct {
 	submit, find, poll, kill, logs engine.Pace
 	finding, polling, killing      bool
 	fetching, following            int
-	follow                         engine.Pace // of looks for whose log somebody reads
+	follow                         engine.Pace // of looks for jobs whose logs have followers
 	toSubmit, toKill, toFetch      []*watched
 	toSweep                        []engine.Ref
 }
@@ -40,7 +40,7 @@ func newEngineCalls(conf EngineSpec) engineCalls {
 type engineAnswered struct {
 	call scheduler.EngineCall
 	said scheduler.EngineSaid
-	jobs []*watched // whom it was about
+	jobs []*watched // the jobs of the call
 	runs bool       // logs: its job is not over
 	left []engine.Ref
 	err  error // of what was recorded of it
@@ -206,7 +206,7 @@ func (s *engineHost) onAnswered(m *engineAnswered, now time.Time) {
 			k.logs = k.logs.Failed(now, jitter())
 		}
 		w := m.jobs[0]
-		if w.remote.State != engine.Ended { // it is another's meanwhile, who fetches it
+		if w.remote.State != engine.Ended { // another instance has taken it over, and fetches it
 			break
 		}
 		s.logged(w, w.log.rest(&m.said), now)
@@ -262,7 +262,7 @@ func (s *engineHost) paced(p engine.Pace, m *engineAnswered, odd error, now time
 	return p.Failed(now, jitter())
 }
 
-// tell tells everybody why an engine does not do what it is asked; empty: it does again.
+// tell tells membership why an engine does not do what it is asked; empty: it does again.
 func (s *engineHost) tell(why string, now time.Time) {
 	if why == s.trouble || why == "" && s.calls.submit.Fails > 0 {
 		return

@@ -11,11 +11,11 @@ import (
 	"bellhop/scheduler/engine"
 )
 
-// engineFollows is how many calls of logs run at once for jobs that are not over: who only reads takes no turn of those
+// engineFollows is how many calls of logs run at once for jobs that are not over: followers take no turn from jobs
 // whose outcome waits for it.
 const engineFollows = 2
 
-// followSome fetches what jobs have written so far, whose logs somebody reads.
+// followSome fetches what jobs with followers have written so far.
 func (s *engineHost) followSome(c actor.Context, now time.Time) {
 	jobs := s.inst.followed.now(now)
 	if len(jobs) == 0 {

@@ -45,7 +45,7 @@ func newGate(h gatePorts) *gate { return &gate{gatePorts: h, let: func() {}} }
 func (g *gate) Receive(c actor.Context) {
 	now := time.Now()
 	switch m := c.Message().(type) {
-	case *actor.Started: // awake: whoever was here before us has let go
+	case *actor.Started: // awake: an earlier holder has let go
 		self := c.Self()
 		tick := &gateTick{}
 		g.timer = g.later(self, 0, tick)
@@ -149,7 +149,7 @@ func (g *gate) ask(c actor.Context) {
 	h, self, ask := g.gatePorts, c.Self(), g.state.Ask
 	go func() {
 		err := h.gate.Keep(ctx, func() { h.send(self, &gateShut{ask}) })
-		if ctx.Err() == nil { // whoever let go wants to hear nothing
+		if ctx.Err() == nil { // after letting go, the result is not wanted
 			h.send(self, &gateOver{ask, err})
 		}
 	}()

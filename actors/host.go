@@ -236,7 +236,7 @@ func (s *host) onNews(m *news, now time.Time) {
 		child.pool.respawn.Guards, child.pool.trouble = child.pool.respawn.Guards.Died(now, jitter()), m.Blame
 	}
 	if was == scheduler.Busy && child.pool.Exec && child.pool.granted > 0 && child.seat().Idle && s.shared() {
-		s.resyncSoon() // what it asked for was to come behind its line; now its slot is anybody's
+		s.resyncSoon() // it asked for a line behind its own; now its slot is free for any type
 	}
 	if was != m.State && !m.State.Live() {
 		child.leaving, child.draining, child.stale, child.keep, child.kept = false, false, false, 0, kept{}
@@ -268,7 +268,7 @@ func (s *host) onDeath(pool *pool, m *news, now time.Time) {
 	}
 }
 
-// trouble tells everybody why no child of a type comes up here, or that all is well.
+// trouble reports why no child of a type comes up here, or that all is well.
 func (s *host) trouble(pool *pool, why scheduler.Account) {
 	s.inst.tell(roleMembership, &trouble{pool.Name, s.spec.Name, why})
 }
@@ -326,7 +326,7 @@ func (s *host) onReport(c actor.Context, m *report, now time.Time) {
 	for name := range s.children {
 		r.Children = append(r.Children, string(s.spec.Name)+"/"+string(name))
 	}
-	c.Send(m.To, r) // before a child can answer: who is waited for must be known by then
+	c.Send(m.To, r) // before a child can answer: by then the expected reports must be known
 	for _, child := range s.children {
 		if child.pid != nil {
 			c.Send(child.pid, &report{To: m.To, Of: m.Of, Returns: child.returns})
@@ -377,9 +377,8 @@ func (s *host) onLeave(c actor.Context, m *leave) {
 	go func() { <-empty; root.Send(parent, &hostLeft{}) }()
 }
 
-// stopping: what is pending is in nobody's hands. The children see to theirs.
-// While they stop, messages still come; none may bring up another child, or the
-// host would never end.
+// stopping gives back pending lines: no child works on them. The children see to theirs. While they stop, messages
+// still come; none may bring up another child, or the host would never end.
 func (s *host) stopping() {
 	s.leaving = true
 	s.stopReach()

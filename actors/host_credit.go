@@ -35,9 +35,8 @@ type capacity struct {
 	scheduler.TypeCapacity
 	live     int // children that hold a slot
 	freeable int // of these, such as may go to make room
-	// Of mode exec beside other types: children with nothing to do. There is no
-	// process that would be lost: their slots are anybody's, and go to the most
-	// urgent job of whatever type.
+	// Of mode exec beside other types: children with nothing to do. There is no process that would be lost: their
+	// slots are free for any type, and go to the most urgent job.
 	anybodys int
 }
 
@@ -58,7 +57,7 @@ func (s *host) capacityOf(pool *pool, shared bool, now time.Time) (p capacity) {
 		case child.takes():
 			p.Busy++
 		}
-		if shared && s.lodger(child).Freeable(now) { // for whom else?
+		if shared && s.lodger(child).Freeable(now) { // only other types need the slot
 			p.freeable++
 		}
 	}

@@ -25,8 +25,7 @@ func (s *host) taken() int {
 	return n
 }
 
-// could is how many more children of a type may come up beside those who live,
-// slots aside.
+// could is how many more children of a type may come up beside the living ones, slots aside.
 func (s *host) could(pool *pool, live int, now time.Time) int {
 	if s.reach.Down || pool.gone {
 		return 0
@@ -50,7 +49,7 @@ func (s *host) place(c actor.Context, now time.Time) {
 		} else if !pool.shortage.Busy() && (pool.idle() || len(pool.children) == 0) {
 			continue // none of its children is behind
 		}
-		if pool.draining() { // what was on its way to a child when it was told to: nobody else comes up for it
+		if pool.draining() { // it was on its way to a child when that was told to leave: no other comes up for it
 			s.dropFrom(pool, func(scheduler.Line) bool { return true }, "")
 			continue
 		}

@@ -151,8 +151,8 @@ func (child *childHandle) seat() scheduler.Seat {
 	return scheduler.Seat{Idle: child.state == scheduler.ChildReady && child.sent == child.got, Free: child.roomLeft()}
 }
 
-// lodger is the child as the kill rules see it. One of mode exec has no process
-// to lose. One from which nobody has asked for room goes after min_ready.
+// lodger is the child as the kill rules see it. One of mode exec has no process to lose. One that was not asked for
+// room goes after min_ready.
 func (s *host) lodger(child *childHandle) scheduler.Lodger {
 	keep := s.inst.setup().MinReady
 	switch {

@@ -8,8 +8,8 @@ import (
 	"bellhop/scheduler"
 )
 
-// identity is who this instance is in the database, and for how long it may
-// believe in its claims. Written by membership, read by all.
+// identity is this instance's id in the database, and how long it may believe in its claims. Written by membership,
+// read by all.
 type identity struct {
 	me    atomic.Int64 // scheduler.InstanceID; 0: not registered
 	lease atomic.Int64 // unix nanoseconds on the local clock's monotonic base, see leaseLeft

@@ -71,13 +71,13 @@ type Config struct {
 	Gate        Gate
 	Queries     Queries
 	Launcher    Launcher
-	Observer    Observer // nil: nobody looks on
+	Observer    Observer // nil: not observed
 
-	Locks       Locks       // nil: nobody keeps any
+	Locks       Locks       // nil: no locks are kept
 	ItemLocks   ItemLocks   // the same
 	Attachments Attachments // nil: no tables are looked at
 	Sensors     Sensors     // nil: no workflow starts
-	Courier     Courier     // nil: nobody is told of runs
+	Courier     Courier     // nil: no notices are sent
 	Forecasts   Forecasts   // nil: nothing is foretold
 
 	// Of hosts that are engines.
@@ -90,13 +90,13 @@ type Config struct {
 	Retention Retention // nil: nothing is ever deleted
 	// RetentionEvery is how long after a pass of Retention another one is wanted; 0: none.
 	RetentionEvery time.Duration
-	// RowType is the type of jobs that are rows of attached tables with commands
-	// of their own: nobody looks for any while nothing is attached. Empty: none.
+	// RowType is the type of jobs that are rows of attached tables with commands of their own: not claimed while no
+	// table is attached. Empty: none.
 	RowType scheduler.TypeName
 }
 
-// instance is what outlives a single actor. Each part guards itself, and says
-// who writes it; parts.go says which actor is handed which.
+// instance is what outlives a single actor. Each part guards itself, and names its writer; parts.go says which
+// actor is handed which.
 type instance struct {
 	Config                       // but for what is in Setup: that is read from live
 	live   atomic.Pointer[Setup] // written by System.Reload, read by all
@@ -104,8 +104,8 @@ type instance struct {
 	*identity
 	outbox    *outbox
 	recent    recent  // written by the ledger, read by the dispatcher
-	awaited   awaited // written by the bell, read by the ledger and by all who owe
-	followed  awaited // written by the bell, read by hosts of engines: whose log somebody reads
+	awaited   awaited // written by the bell, read by the ledger and by all that owe
+	followed  awaited // written by the bell, read by hosts of engines: jobs whose logs have followers
 	quotas    quotas  // a part of each type's max: membership; how many there are: hosts, and children for their processes
 	hearing   hearing
 	processes map[scheduler.HostName]*liveProcesses // written by children and hosts, read by hosts

@@ -33,7 +33,7 @@ func (k *keeper) Receive(c actor.Context) {
 	case *actor.Started:
 		k.ctx, k.cancel = context.WithCancel(context.Background())
 		if k.retention != nil && k.every > 0 {
-			k.arm(c, k.every/12) // who starts has other things to do
+			k.arm(c, k.every/12) // a starting instance has other work first
 		}
 	case *keeperTick:
 		k.turn(c)

@@ -135,7 +135,7 @@ func (l *ledger) onWritten(c actor.Context, m *written) {
 		}
 		l.log.Warn("stale owner: the job is not ours any more, its outcome is not recorded", traced(trace, "job", s.Job, "fence", s.Fence)...)
 	}
-	if m.released { // those who waited for what has ended: do not wait for the bell
+	if m.released { // jobs that waited for what has ended: do not wait for the bell
 		l.ring(&rang{})
 	}
 	records := m.batch.Records

@@ -77,7 +77,7 @@ func (a *deferred) acked(b scheduler.Batch, busy []scheduler.JobID, now time.Tim
 	} // else it is tried when it would have been: new ones do not put it off
 	a.inFlight = false
 	of, _ := b.Split(busy)
-	// Behind the others: who is in hand for long keeps nobody from being tried.
+	// Behind the others: a row locked for long does not delay them.
 	a.batch.Records = append(a.batch.Records, of.Records...)
 	a.batch.Progress = append(a.batch.Progress, of.Progress...)
 	a.batch.MaybeCommitted = a.batch.MaybeCommitted || len(busy) > 0 && of.MaybeCommitted

@@ -26,7 +26,7 @@ type outbox struct {
 	mu       sync.Mutex
 	waiting  scheduler.Batch
 	inFlight scheduler.Batch    // in a transaction whose end is not known
-	spare    []scheduler.Record // room for what is to wait next: nobody has it any more
+	spare    []scheduler.Record // room for what is to wait next: not in use any more
 	flushing bool
 	deferred deferred
 	latest   map[scheduler.JobID]int // index in waiting.Progress
@@ -37,7 +37,7 @@ type outbox struct {
 	drained  []chan struct{}
 }
 
-// newOutbox makes one that wakes the ledger when something is owed, at once for those who are awaited.
+// newOutbox makes one that wakes the ledger when something is owed, at once for awaited jobs.
 func newOutbox(wake func(), awaited *awaited) *outbox {
 	return &outbox{wake: wake, awaited: awaited, latest: map[scheduler.JobID]int{}}
 }
@@ -54,8 +54,7 @@ func (o *outbox) add(hurry bool, put func(waiting *scheduler.Batch)) {
 	}
 }
 
-// owe takes what is to become of jobs. Where nobody waits for any of them, it may
-// wait while the ledger rests.
+// owe takes pending outcomes of jobs. If no client waits for any of them, they may wait while the ledger rests.
 func (o *outbox) owe(records ...scheduler.Record) {
 	hurry := len(o.awaited.among(records, time.Now())) > 0
 	for i := range records {

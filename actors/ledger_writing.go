@@ -12,8 +12,8 @@ import (
 // writing is one flush of the ledger's.
 type writing struct {
 	ledgerPorts
-	till     time.Time // how long it may look for who is in nobody's hand
-	deferred bool      // it has been tried before: who is in hand is asked first
+	till     time.Time // until then it may look for rows that are not locked
+	deferred bool      // it has been tried before: locked rows are asked for first
 	asked    bool
 }
 
@@ -32,7 +32,7 @@ const searchMost = 3 * time.Second
 type wrote struct {
 	stale    []scheduler.Claim
 	released bool              // jobs that waited for what ended are ready now
-	busy     []scheduler.JobID // of these nothing was written: somebody else has their rows in hand
+	busy     []scheduler.JobID // nothing was written of these: their rows are locked by another session
 }
 
 func (w wrote) and(other wrote) wrote {
@@ -96,9 +96,8 @@ func (f writing) both(ctx context.Context, first, second scheduler.Batch) (wrote
 	return w.and(other), err
 }
 
-// writeUnlocked writes what nobody else has in hand of a batch. Where that is refused
-// once more, it is something else that the write needs (by a trigger of
-// somebody's own): then halves find the job.
+// writeUnlocked writes the rows of a batch that are not locked. If that is refused once more, the write needs
+// something else (by a user's trigger): then halving finds the job.
 func (f writing) writeUnlocked(ctx context.Context, b scheduler.Batch) (wrote, error) {
 	jobs := b.Jobs()
 	busy, err := f.records.Busy(ctx, jobs)
@@ -123,10 +122,9 @@ func (f writing) writeUnlocked(ctx context.Context, b scheduler.Batch) (wrote, e
 	return w.and(others), err
 }
 
-// retake looks at starts and outcomes that found no row of ours: when a crash
-// of the database has undone their claims, and nobody else has the jobs, they
-// are taken again under their own fences and written. An attempt can begin or
-// end before the dispatcher gets to re-assert what runs, or while it does.
+// retake looks at starts and outcomes that found no row of ours: when a crash of the database has undone their
+// claims, and no other instance has the jobs, they are taken again under their own fences and written. An attempt
+// can begin or end before the dispatcher gets to re-assert what runs, or while it does.
 func (f writing) retake(
 	ctx context.Context, b scheduler.Batch, stale []scheduler.Claim,
 ) (still []scheduler.Claim, released bool, err error) {

@@ -2,13 +2,12 @@ package actors
 
 import "sync"
 
-// liveProcesses counts the processes of a host, whichever incarnation of it started
-// them, until the last of them is dead. (A sync.WaitGroup would not do: it
-// panics when somebody comes while somebody else is still waking up.)
+// liveProcesses counts the processes of a host, whichever incarnation of it started them, until the last of them is
+// dead. (A sync.WaitGroup would not do: it panics if a count begins while a waiter is still waking up.)
 type liveProcesses struct {
 	mu    sync.Mutex
 	n     int
-	empty chan struct{} // closed while nobody is there
+	empty chan struct{} // closed while there are no processes
 }
 
 func newLiveProcesses() *liveProcesses {
@@ -33,7 +32,7 @@ func (y *liveProcesses) leave() {
 	}
 }
 
-// whenEmpty is closed when those who are there now are gone.
+// whenEmpty is closed when the present processes are gone.
 func (y *liveProcesses) whenEmpty() <-chan struct{} {
 	y.mu.Lock()
 	defer y.mu.Unlock()

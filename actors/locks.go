@@ -11,8 +11,8 @@ import (
 	"bellhop/scheduler"
 )
 
-// lockAgain is how often a request that waits is tried again, whatever rings: so
-// soon a circle of waits is found, and a lock that is freed by nobody's word.
+// lockAgain is how often a waiting request is tried again, without a ring: so soon it finds a circle of waits, and
+// a lock freed without notice.
 const lockAgain = time.Second
 
 // lockAsks is what running jobs have asked of locks and were not answered yet. It
@@ -72,7 +72,7 @@ func newLocks(h locksPorts) *locks { return &locks{locksPorts: h} }
 
 // Messages of locks.
 type (
-	tryLocks struct{} // something was asked, or is free. From anybody
+	tryLocks struct{} // something was asked, or is free. From any actor
 	lockTick struct{}
 	tried    struct{ err error }
 	// lockedNow: a job holds a lock that it was not claimed with. To the dispatcher.

@@ -27,7 +27,7 @@ type maintenance struct {
 	explaining   bool                   // jobs are being told why they wait
 	explainTimer *time.Timer
 	explainedAt  time.Time
-	foretelling  bool      // somebody finds out how far off forecasts are
+	foretelling  bool      // the error of forecasts is being measured
 	foretellAt   time.Time // not before
 	ctx          context.Context
 	cancel       context.CancelFunc
@@ -95,10 +95,10 @@ func (m *maintenance) onRang(c actor.Context, msg *rang) {
 	m.explain(c, m.id())
 }
 
-// round promotes what the clock has made ready, and arms one timer for the next;
-// it does what operators have ordered, and finds out whom run_on names.
+// round promotes what the clock has made ready, and arms one timer for the next; it does what operators have
+// ordered, and finds the hosts that run_on names.
 func (m *maintenance) round(c actor.Context) {
-	if m.id() == 0 { // who registers us tells us: joined
+	if m.id() == 0 { // registration sends joined
 		return
 	}
 	if m.busy {
@@ -172,8 +172,8 @@ func (m *maintenance) onControl(c actor.Context, now scheduler.ControlState) {
 	m.tell(roleDispatcher, &intake.Controlled{State: now})
 }
 
-// explainSoon tells jobs why they wait, but not at once: a type that nobody serves
-// may have come, and it takes the server longer than a claim.
+// explainSoon tells jobs why they wait, but not at once: a type without a host may have come, and the explanation
+// takes the server longer than a claim.
 func (m *maintenance) explainSoon(c actor.Context) {
 	if m.explainTimer != nil {
 		return

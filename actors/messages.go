@@ -36,11 +36,9 @@ func roleChild(h scheduler.HostName, c scheduler.ChildName) string {
 
 // From the bell.
 type (
-	// rang: there may be work. To the dispatcher, the gate and maintenance; sent for
-	// every ring and on every reconnection; one that is on its way stands for all.
-	// By the safety scan, and by whoever made jobs ready, to dispatcher and
-	// maintenance. By the gate, when producers may not have rung, to the dispatcher
-	// alone.
+	// rang: there may be work. To the dispatcher, the gate and maintenance; sent for every ring and on every
+	// reconnection; one that is on its way stands for all. By the safety scan, and by every actor that makes jobs
+	// ready, to dispatcher and maintenance. By the gate, when producers may not have rung, to the dispatcher alone.
 	// inserted: nothing else has happened than that jobs came in.
 	rang struct{ scan, byGate, inserted, locks bool }
 	// cancelRang: a job that runs may have been asked to stop. To the dispatcher.
@@ -69,8 +67,8 @@ type (
 	leased struct{ until time.Time }
 	// fenced: the lease is over. Dispatcher: claim nothing. Hosts: kill what runs.
 	fenced struct{}
-	// describe: tell membership what your children are doing. To hosts, on to children. With somewhere to
-	// answer to it is a question to whoever gets it, and is not passed on.
+	// describe: tell membership what your children are doing. To hosts, on to children. With somewhere to answer to,
+	// it is a question to its receiver, and is not passed on.
 	describe struct{ answers chan<- any }
 	// divided: this instance's part of some type's max changed. To hosts.
 	divided struct{}
@@ -83,7 +81,7 @@ type (
 	credits struct {
 		Host  scheduler.HostName
 		Epoch uint64
-		Now   map[scheduler.TypeName]int // lines that children who are up can take
+		Now   map[scheduler.TypeName]int // lines that running children can take
 		Room  int                        // children that could come up, of whatever type
 		Spawn map[scheduler.TypeName]int // at the most so many of each type: absolute; nil: as before
 		// PreemptingFor: room is being made for these.
@@ -110,7 +108,7 @@ type (
 		From     string    // child, host or msqs
 		Claims   []scheduler.Claim
 		Items    []scheduler.Claim // of MSQ jobs, of which it holds items
-		Children []string          // a host's: who else will report
+		Children []string          // a host's: which others will report
 	}
 	// drop: these claims are not ours any more; stop whatever runs for them. To hosts, on to children.
 	drop struct{ Claims []scheduler.Claim }
@@ -168,8 +166,8 @@ type (
 
 // From the ledger.
 type (
-	// settled: the endings of Claims are written, or none of ours to write; those in Back are ready again.
-	// Stale ones, of an ending or a start, are somebody else's. To the dispatcher.
+	// settled: the endings of Claims are written, or none of ours to write; those in Back are ready again. Stale ones,
+	// of an ending or a start, belong to another owner. To the dispatcher.
 	settled struct{ Claims, Stale, Back []scheduler.Claim }
 	// flushNow wakes the ledger: something is owed.
 	flushNow struct{}
@@ -203,12 +201,12 @@ type (
 		Healthy   bool          // it finished a line
 		Rose      bool          // it said its first OK
 		LineTime  time.Duration // what a line takes it; 0: not known
-		Died      bool          // and nobody ordered it
+		Died      bool          // without an order
 		NotUp     bool          // before it said OK
 		Unguarded bool          // its guard died
 		Blame     scheduler.Account
 		Cut       string           // the line to its host broke: why
-		Returned  []scheduler.Line // never started: somebody else's turn
+		Returned  []scheduler.Line // never started: another child or host may have them
 	}
 )
 

@@ -280,7 +280,7 @@ func (q *msq) closeRows() {
 	if q.rows != nil {
 		rows := q.rows
 		q.rows = nil
-		go rows.Close() // a second at most, and nobody has to wait for it
+		go rows.Close() // a second at most, and nothing has to wait for it
 	}
 }
 

@@ -21,7 +21,7 @@ func (q *msq) needs() (all lock.Set) {
 	return all
 }
 
-// askLocks asks for what items need for whom there are slots, and gives back what none needs.
+// askLocks asks for the locks of items for which there are slots, and gives back those that no item needs.
 func (q *msq) askLocks(c actor.Context) {
 	k := q.locks
 	if k.asking || k.failed || q.ending != nil {
@@ -134,7 +134,7 @@ func (q *msq) onItemLocked(m *itemLocked, now time.Time) {
 	}
 }
 
-// letRest notes whom items let go first.
+// letRest notes the sets that items let go first.
 func (q *msq) letRest(m *itemLocked, now time.Time) {
 	k := q.locks
 	before := len(k.rests)
@@ -167,7 +167,7 @@ func (q *msq) tryItems(now time.Time) {
 func (q *msq) onItemTick(now time.Time) {
 	k := q.locks
 	k.tick, k.failed = nil, false
-	// Nobody is kept from a lock for an item that gets no slot.
+	// An item that gets no slot keeps no other job from a lock.
 	if k.inLine != 0 && !k.tried {
 		k.inLine, k.surely = 0, false
 	}

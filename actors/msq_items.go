@@ -183,8 +183,8 @@ func (q *msq) onHostRestarted(m *hostRestarted) {
 	q.onReturned(lines)
 }
 
-// onNowhere fails the items that name a place to which no host answers. Trying
-// them again would not help; once somebody answers, `retry` does.
+// onNowhere fails the items that name a place to which no host answers. Trying them again would not help; once a
+// host answers, `retry` does.
 func (q *msq) onNowhere(m *nowhere) {
 	if q.ending != nil {
 		return

@@ -17,7 +17,7 @@ const (
 	itemsAsked = 200
 	// lockLinger is how long what the last item needed is kept for the next one, whose slot is about to come.
 	lockLinger = 50 * time.Millisecond
-	// lockRest is for how long a job's items let those go first who have waited for what they had.
+	// lockRest is how long a job's items let others go first that have waited for what they had.
 	lockRest = time.Second
 	// restsMost bounds how many others it lets go first at once.
 	restsMost = 100
@@ -37,7 +37,7 @@ type msqLocks struct {
 	own      *lock.Set // what the job was claimed with; nil: not known yet
 	has      lock.Set  // what it certainly holds for items
 	surely   bool      // and nothing else
-	slots    []slots   // that were granted, while the locks of who is to take them are asked for
+	slots    []slots   // that were granted, while the locks of the items for them are asked for
 	asking   bool
 	lingered bool
 	noted    bool  // the dispatcher knows that the job holds locks
@@ -45,7 +45,7 @@ type msqLocks struct {
 	tried    bool  // locks for that one were asked for since the last tick
 	looks    bool  // whether others wait is to be asked
 	rests    []rest
-	why      string    // what the first that is hindered waits for, and who has it
+	why      string    // what the first that is hindered waits for, and its holder
 	refused  time.Time // when it was found last that it cannot be had
 	said     complaint // of the last request
 	failed   bool      // it has, and none is made before the next tick
@@ -152,7 +152,7 @@ func (k *msqLocks) again(l scheduler.Line) bool {
 	return true
 }
 
-// sort makes able who was hindered and is not let rest, in the order of the items.
+// sort makes hindered items able, except those that are let rest, in the order of the items.
 func (k *msqLocks) sort() {
 	list := k.hindered
 	k.able.each(func(l scheduler.Line) { list = append(list, l) })

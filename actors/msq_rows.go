@@ -26,7 +26,7 @@ func (q *msq) open(c actor.Context) {
 	h, ctx, text, self := q.msqPorts, q.ctx, q.job.MSQ, c.Self()
 	go func() {
 		rows, err := h.queries.Open(ctx, text)
-		if err == nil && ctx.Err() != nil { // nobody waits for it any more
+		if err == nil && ctx.Err() != nil { // no longer waited for
 			rows.Close()
 			return
 		}

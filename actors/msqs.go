@@ -22,11 +22,11 @@ type msqs struct {
 // clearing waits until nothing of a dead actor's job is in a child's hands.
 type clearing struct {
 	job     scheduler.Job
-	waiting map[string]bool // who has not reported
-	seen    bool            // somebody still holds an item
+	waiting map[string]bool // actors that have not reported
+	seen    bool            // an item is still held somewhere
 }
 
-// retryClear asks everybody once more.
+// retryClear asks all once more.
 type retryClear struct{ claim scheduler.Claim }
 
 func newMSQs(inst *instance) *msqs {
@@ -103,7 +103,7 @@ func (s *msqs) onDeath(c actor.Context, who *actor.PID) {
 		delete(s.jobs, id)
 		delete(s.children, roleMSQ(id))
 		s.inst.forget(roleMSQ(id), who)
-		// Its items are nobody's: they are stopped before the query runs again.
+		// Its items have no owner: they are stopped before the query runs again.
 		s.inst.tell(roleHosts, &drop{[]scheduler.Claim{job.Claim}})
 		s.clearing[job.Claim] = &clearing{job: job}
 		s.ask(c, job.Claim)

@@ -10,14 +10,14 @@ import (
 	"bellhop/scheduler"
 )
 
-// paced looks at the database when its time comes, one look at a time. There is no round of its own: when
-// somebody has to look comes with what operators want (scheduler.ControlState), so that where there is nothing to look
-// for nothing is asked and nothing ticks. Between looks there is one timer; scheduler.Pacing says for when. It is an
-// actor by itself, or a part of one.
+// paced looks at the database when its time comes, one look at a time. There is no round of its own: the time comes
+// with what operators want (scheduler.ControlState). So if there is nothing to look for, nothing is asked and
+// nothing ticks. Between looks there is one timer; scheduler.Pacing says for when. It is an actor, or a part of
+// one.
 type paced struct {
 	*peers
 	log *slog.Logger
-	// due is in how long a look is wanted; none: nobody has to look.
+	// due is the delay until the next check; none: no check needed.
 	due func(*scheduler.ControlState) (in time.Duration, some bool)
 	// begin gives the look that is to be made now, beside the actor; nil: none. What it began calls again when it has
 	// ended, for another look.
@@ -71,7 +71,7 @@ func (p *paced) onControl(c actor.Context, m *scheduler.ControlState) {
 		if !p.busy {
 			p.disarm()
 		}
-	case p.pacing.Slowed() && p.timer != nil: // whoever asks for it
+	case p.pacing.Slowed() && p.timer != nil: // whatever asks for it
 	case in <= 0:
 		p.look(c)
 	case !p.busy: // else it finds out itself

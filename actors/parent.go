@@ -17,10 +17,9 @@ var stop = actor.NewOneForOneStrategy(0, 0, func(any) actor.Directive { return a
 // steadyAfter is how long an actor must live for its next death to be its first.
 const steadyAfter = 10 * time.Second
 
-// inline runs an actor on the goroutine of whoever sends to it while it is idle,
-// in place of one of its own: on the way of a job from the bell to its agent
-// each change of goroutine costs as much as all that its actor does. Such an
-// actor may be sent to from anywhere but under a lock that it takes itself.
+// inline runs an actor that is idle on the sender's goroutine, in place of one of its own: on the way of a job from
+// the bell to its agent each change of goroutine costs as much as all that its actor does. Such an actor may be
+// sent to from anywhere but under a lock that it takes itself.
 var inline = actor.WithDispatcher(actor.NewSynchronizedDispatcher(300))
 
 // props makes an actor that logs its panics with the stack, which protoactor

@@ -40,7 +40,7 @@ func (inst *instance) forLedger() ledgerPorts {
 	}
 }
 
-// membershipPorts: no other actor changes who we are, or divides a type's max.
+// membershipPorts: no other actor changes our identity, or divides a type's max.
 type membershipPorts struct {
 	*peers
 	*identity
@@ -81,7 +81,7 @@ type maintenancePorts struct {
 	seers Forecasts // nil: nothing is foretold
 	hosts func() []scheduler.Locality
 	scan  time.Duration
-	stop  func(scheduler.Stop) // nil: nobody is to be told
+	stop  func(scheduler.Stop) // nil: not told
 	log   *slog.Logger
 }
 
@@ -169,7 +169,7 @@ func (inst *instance) forSensors() sensorsPorts {
 type courierPorts struct {
 	*peers
 	*identity
-	sender Courier // nil: nobody is told of runs
+	sender Courier // nil: no notices are sent
 	log    *slog.Logger
 }
 
@@ -220,7 +220,7 @@ type locksPorts struct {
 	*peers
 	*identity
 	asked *lockAsks
-	desk  Locks // nil: nobody keeps any
+	desk  Locks // nil: no locks are kept
 	log   *slog.Logger
 }
 
@@ -232,7 +232,7 @@ func (inst *instance) forLocks() locksPorts {
 type msqPorts struct {
 	*peers
 	*identity
-	desk    ItemLocks // nil: nobody keeps any
+	desk    ItemLocks // nil: no locks are kept
 	outbox  *outbox
 	queries Queries
 	mayName func(name string) bool // it means something in run_on

@@ -7,8 +7,8 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 )
 
-// peers is how actors reach each other: by role, "ledger", "host/local", "msq/42".
-// Written by the parent of whoever fills a role, read by all.
+// peers is how actors reach each other: by role, "ledger", "host/local", "msq/42". Written by the parent of the
+// actor that fills a role, read by all.
 type peers struct {
 	system *actor.ActorSystem
 	mu     sync.RWMutex
@@ -34,7 +34,7 @@ func (p *peers) forget(role string, pid *actor.PID) {
 	p.mu.Unlock()
 }
 
-// pid is who fills a role just now, nil for nobody.
+// pid is the actor that fills a role now; nil: none.
 func (p *peers) pid(role string) *actor.PID {
 	p.mu.RLock()
 	defer p.mu.RUnlock()

@@ -43,7 +43,7 @@ type Records interface {
 	// scheduler.ErrBusy nothing was written.
 	Write(ctx context.Context, me scheduler.InstanceID, b scheduler.Batch,
 		now time.Time) (stale []scheduler.Claim, released bool, err error)
-	// Busy names those of the jobs that somebody else has in hand just now.
+	// Busy names those of the jobs whose rows another session has locked now.
 	Busy(ctx context.Context, jobs []scheduler.JobID) ([]scheduler.JobID, error)
 }
 
@@ -111,17 +111,16 @@ type Maintenance interface {
 	// is left out too, and returned in locked.
 	Backlog(ctx context.Context, types, suspects []scheduler.TypeName,
 		localities []string) (waiting []scheduler.Backlog, locked []scheduler.TypeName, err error)
-	// ExplainWaiting writes into ready jobs why they do not start. looker is who
-	// has just begun to look at all of the queue, 0: no instance has. lost are
-	// jobs that were looked at and not taken, for no cause that is known.
+	// ExplainWaiting writes into ready jobs why they do not start. looker is the instance that has just begun to look
+	// at all of the queue, 0: none has. lost are jobs that were looked at and not taken, for no cause that is known.
 	ExplainWaiting(ctx context.Context, looker scheduler.InstanceID) (unknown []scheduler.TypeName,
 		lost []scheduler.JobID, err error)
 }
 
 // Locks answers what running jobs ask of locks.
 type Locks interface {
-	// Ask carries out what jobs of this instance ask. Who has no answer waits, and
-	// is to be asked for again; over are those that are not run here any more.
+	// Ask carries out what jobs of this instance ask. A job without an answer waits, and is to be asked for again;
+	// over are those that are not run here any more.
 	Ask(ctx context.Context, me scheduler.InstanceID, asks []scheduler.LockAsk) (
 		answers map[scheduler.Claim]scheduler.LockAnswer, over []scheduler.Claim, err error)
 }
@@ -167,7 +166,7 @@ type Tags interface {
 	Save(ctx context.Context, me scheduler.InstanceID, rows []engine.Row, now time.Time) error
 }
 
-// Leftovers are what is on engines and of no use to anybody any more.
+// Leftovers are what is on engines and of no use any more.
 type Leftovers interface {
 	Sweep(ctx context.Context, me scheduler.InstanceID, typ scheduler.TypeName) ([]engine.Ref, error)
 	// Swept says that they are gone.
@@ -215,9 +214,8 @@ type Retention interface {
 
 // Bell is heard through callbacks that must not block.
 type Bell interface {
-	// rang says whether it is known to have been an INSERT and nothing else; awaited
-	// are jobs for whose end somebody waits, followed those whose log somebody reads as
-	// it comes.
+	// rang says whether it is known to have been an INSERT and nothing else; awaited are jobs for whose end a client
+	// waits, followed those whose log a client follows.
 	Run(ctx context.Context, rang func(inserted bool), locksRang, cancelRang, dueRang, beat func(),
 		awaited, followed func([]scheduler.JobID)) error
 	// Cut ends a connection that has gone deaf, so that Run makes a new one.

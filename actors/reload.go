@@ -10,8 +10,7 @@ import (
 	"bellhop/scheduler/intake"
 )
 
-// Setup is the part of a Config that may change while the tree runs. Whoever
-// reads it does so anew each time.
+// Setup is the part of a Config that may change while the tree runs. Its readers read it again each time.
 type Setup struct {
 	Hosts     []HostSpec // the same ones: none comes or goes
 	Agents    []AgentType

@@ -8,8 +8,8 @@ import (
 	"bellhop/scheduler"
 )
 
-// Summary asks everybody what they are doing. Who does not answer before ctx
-// ends is left out: it is asked for when something is wrong.
+// Summary asks all actors what they are doing. An actor that does not answer before ctx ends is left out: a summary
+// is asked for when something is wrong.
 func (s *System) Summary(ctx context.Context) scheduler.Summary {
 	sum := scheduler.Summary{At: time.Now(), Instance: s.inst.id()}
 	var asked []string
@@ -19,7 +19,7 @@ func (s *System) Summary(ctx context.Context) scheduler.Summary {
 			asked = append(asked, role)
 		}
 	}
-	answers := make(chan any, len(asked)) // so that nobody ever waits to answer
+	answers := make(chan any, len(asked)) // so that no actor ever waits to answer
 	for _, role := range asked {
 		s.inst.tell(role, &describe{answers})
 	}
@@ -68,7 +68,7 @@ func (m *describe) tell(answer any) (asked bool) {
 	}
 	select {
 	case m.answers <- answer:
-	default: // somebody has answered twice
+	default: // a second answer of the same actor
 	}
 	return true
 }

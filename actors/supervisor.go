@@ -6,7 +6,7 @@ import (
 	"bellhop/scheduler/intake"
 )
 
-// supervisor answers for everybody. It does no work of its own.
+// supervisor answers for all actors. It does no work of its own.
 type supervisor struct {
 	parent
 }
@@ -48,7 +48,7 @@ func (s *supervisor) Receive(c actor.Context) {
 		if m.role == roleSensors || m.role == roleCourier || m.role == roleWatches { // a round says when to look
 			s.inst.tell(roleMaintenance, &dueNow{})
 		}
-		if m.role == roleMaintenance { // what it was to read while nobody was there
+		if m.role == roleMaintenance { // what it was to read while it was down
 			s.inst.tell(roleDispatcher, &intake.BacklogRead{Failed: true})
 		}
 		s.inst.tell(roleDispatcher, &audit{})

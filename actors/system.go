@@ -20,7 +20,7 @@ type System struct {
 	mu     sync.Mutex
 	root   *actor.PID
 	once   sync.Once
-	ready  chan struct{} // closed when everybody is there for the first time
+	ready  chan struct{} // closed when all actors have come up for the first time
 	ended  chan struct{} // closed when the supervisor has ended
 	closed bool
 }
@@ -29,7 +29,7 @@ type System struct {
 func Start(cfg Config) *System {
 	inst := newInstance(cfg)
 	inst.system = actor.NewActorSystem(actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger {
-		// Its own remarks (dead letters of actors that have ended) concern nobody.
+		// Its own remarks (dead letters of actors that have ended) matter to no reader.
 		return slog.New(slog.DiscardHandler)
 	}), actor.WithDeadLetterThrottleInterval(time.Millisecond)) // a goroutine waits out each interval, after the end too
 	fewBuckets(inst.system.ProcessRegistry.LocalPIDs)
@@ -42,7 +42,7 @@ func Start(cfg Config) *System {
 // registryBuckets is in how many parts the names of actors are kept, of 32 maps each: protoactor's 1024 are 3 MB.
 const registryBuckets = 16
 
-// fewBuckets makes a registry smaller, before anybody uses it.
+// fewBuckets makes a registry smaller, before its first use.
 func fewBuckets(names *actor.SliceMap) {
 	there := map[string]any{} // what the system has made for itself
 	for _, bucket := range names.LocalPIDs {
@@ -152,7 +152,7 @@ func (s *System) BellAge() time.Duration {
 	return time.Since(s.inst.began) - time.Duration(s.inst.hearing.at.Load())
 }
 
-// Gate says who sees to it that this instance learns of new work.
+// Gate says how this instance learns of new work.
 func (s *System) Gate() scheduler.GateState { return scheduler.GateState(s.inst.gateIs.Load()) }
 
 // Panic makes the actor in a role panic, for the test that kills them all in turn.
@@ -165,7 +165,7 @@ func (s *System) Panic(role string) error {
 	return nil
 }
 
-// Roles lists who is there: "ledger", "msq/42", "host/local", "child/local/license.1", …
+// Roles lists the present actors: "ledger", "msq/42", "host/local", "child/local/license.1", …
 func (s *System) Roles() []string {
 	s.inst.peers.mu.RLock()
 	defer s.inst.peers.mu.RUnlock()
@@ -183,9 +183,9 @@ func (s *System) Processes() int { return int(s.inst.alive.Load()) }
 // Launches is how many there ever were.
 func (s *System) Launches() int64 { return s.inst.launches.Load() }
 
-// Stop ends the tree in order: nothing new is claimed; what runs gets the time
-// that ctx allows (finish: as long as it takes) and is then killed and given
-// back; what is owed is written. It names whoever did not stop.
+// Stop ends the tree in order: nothing new is claimed; running jobs get the time that ctx allows (finish: as long
+// as they take) and are then killed and given back; pending outcomes are written. It names the actors that did not
+// stop.
 func (s *System) Stop(ctx context.Context, patience time.Duration) error {
 	var late []string
 	// 1. What runs may finish, for as long as ctx allows.

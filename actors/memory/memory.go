@@ -77,7 +77,7 @@ func (m *Queue) Wait(typ scheduler.TypeName, most int) <-chan struct{} {
 	return w.done
 }
 
-// settleWaiters lets go of who has nothing to wait for any more. mu is held.
+// settleWaiters releases waiters that have nothing to wait for any more. mu is held.
 func (m *Queue) settleWaiters() {
 	m.idle = slices.DeleteFunc(m.idle, func(w waiter) bool {
 		n := 0
@@ -133,8 +133,8 @@ func byTurn(a, b scheduler.Job) int {
 	return cmp.Or(cmp.Compare(a.Priority, b.Priority), cmp.Compare(a.Claim.Job, b.Claim.Job))
 }
 
-// Due is all of the upkeep that there is in memory: nobody orders anything, names
-// no host and looks at jobs that wait.
+// Due is all of the upkeep that there is in memory: there are no orders, no names of hosts and no explanations of
+// waiting jobs.
 func (m *Queue) Due(context.Context) (n int, next time.Duration, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -245,14 +245,14 @@ func (m *Queue) Write(
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for _, j := range over { // only now: who waits for them finds them told
+	for _, j := range over { // only now: jobs that wait for them find them told
 		delete(m.open, j.Claim.Job)
 	}
 	m.settleWaiters()
 	return stale, false, nil
 }
 
-// Busy: nobody else has these jobs in hand.
+// Busy: no other session locks these jobs.
 func (m *Queue) Busy(context.Context, []scheduler.JobID) ([]scheduler.JobID, error) { return nil, nil }
 
 // Run is the bell: it rings when a job is submitted.
@@ -277,12 +277,12 @@ func (m *Queue) Run(
 
 func (m *Queue) Cut() {}
 
-// Whoever submits here always rings, so the gate may be shut at once.
+// Every submission here rings, so the gate may be shut at once.
 func (m *Queue) Keep(ctx context.Context, shut func()) error { shut(); <-ctx.Done(); return nil }
 
 func (m *Queue) Contended(context.Context) (bool, error) { return false, nil }
 
-// There is but this instance, and it does not die in anybody's eyes.
+// This is the only instance, and no other can take it for dead.
 
 func (m *Queue) Register(context.Context) (scheduler.InstanceID, error) { return 1, nil }
 func (m *Queue) Beat(context.Context, scheduler.InstanceID) (scheduler.Beat, error) {
