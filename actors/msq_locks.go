@@ -152,7 +152,7 @@ func (k *msqLocks) again(l scheduler.Line) bool {
 	return true
 }
 
-// sort makes hindered items able, except those that are let rest, in the order of the items.
+// sort tries the hindered items again, in order: each becomes able, or is hindered still.
 func (k *msqLocks) sort() {
 	list := k.hindered
 	k.able.each(func(l scheduler.Line) { list = append(list, l) })

@@ -71,7 +71,7 @@ func (p *paced) onControl(c actor.Context, m *scheduler.ControlState) {
 		if !p.busy {
 			p.disarm()
 		}
-	case p.pacing.Slowed() && p.timer != nil: // whatever asks for it
+	case p.pacing.Slowed() && p.timer != nil: // a request does not shorten the pause
 	case in <= 0:
 		p.look(c)
 	case !p.busy: // else it finds out itself

@@ -29,7 +29,7 @@ type System struct {
 func Start(cfg Config) *System {
 	inst := newInstance(cfg)
 	inst.system = actor.NewActorSystem(actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger {
-		// Its own remarks (dead letters of actors that have ended) matter to no reader.
+		// Its own remarks (dead letters of actors that have ended) are noise.
 		return slog.New(slog.DiscardHandler)
 	}), actor.WithDeadLetterThrottleInterval(time.Millisecond)) // a goroutine waits out each interval, after the end too
 	fewBuckets(inst.system.ProcessRegistry.LocalPIDs)
