@@ -40,8 +40,8 @@ var (
 	locksStateSQL    = sql.Query("locks_state")
 )
 
-// Ask carries out what jobs of this instance ask. Who has no answer waits; over
-// are those that this instance does not run any more.
+// Ask carries out what jobs of this instance ask. A job without an answer waits; over are those that this instance
+// does not run any more.
 func (a *AskedLocks) Ask(ctx context.Context, me scheduler.InstanceID, asks []scheduler.LockAsk) (
 	answers map[scheduler.Claim]scheduler.LockAnswer, over []scheduler.Claim, err error,
 ) {
@@ -112,7 +112,7 @@ func (q *askedPass) read(ctx context.Context, tx pgx.Tx) error {
 	if err := tx.SendBatch(ctx, batch).Close(); err != nil {
 		return err
 	}
-	if !asserted { // a crash of the database may have un-claimed who asks: that is no end of it
+	if !asserted { // a crash of the database may have undone the claim of the asking job: that does not end it
 		return &scheduler.Unreachable{Err: errNotAsserted}
 	}
 	return nil

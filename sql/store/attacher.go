@@ -16,7 +16,7 @@ import (
 type Attacher struct {
 	conn     *connection
 	turns    *turns
-	commands *connection // a turn may last: nobody who starts a command waits for it
+	commands *connection // a turn may last: the start of a command does not wait for it
 }
 
 // NewAttacher returns a session for attached tables; it connects at its first use.

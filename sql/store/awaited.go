@@ -32,8 +32,8 @@ func lists(ids []scheduler.JobID) (texts []string) {
 	return texts
 }
 
-// Await tells the instances that somebody waits for the end of jobs: for 15 s
-// from now, whoever records it rings for HearEnds.
+// Await tells the instances that a client waits for the end of jobs: for 15 s from now, the instance that records
+// it rings for HearEnds.
 func (l Look) Await(ctx context.Context, ids []scheduler.JobID) error {
 	rows, err := l.db.Query(ctx, lookAwaitSQL, lists(ids))
 	if err == nil {
@@ -45,9 +45,8 @@ func (l Look) Await(ctx context.Context, ids []scheduler.JobID) error {
 	return nil
 }
 
-// HearEnds calls heard with jobs that are over, of those that anybody awaits, and
-// once with none when it has begun to listen. It is all that happens on conn, and
-// ends with it or with ctx.
+// HearEnds calls heard with awaited jobs that are over, and once with none when it has begun to listen. It is all
+// that happens on conn, and ends with it or with ctx.
 func HearEnds(ctx context.Context, conn *pgx.Conn, heard func([]scheduler.JobID)) error {
 	if _, err := conn.Exec(ctx, "listen bellhop_over"); err != nil {
 		return fmt.Errorf("listen for ends: %w", err)

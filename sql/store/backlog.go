@@ -17,11 +17,9 @@ var backlogSQL, backlogFreeSQL = sql.Query("backlog"), sql.Query("backlog_free")
 // more of them in one step.
 const backlogMost = 64
 
-// Backlog is what waits of the types that may run under one of the names, or
-// under none. Of those in doubt, which cost a look that locks, that of which
-// nothing waits but what somebody else has in hand is left out, and named. On
-// the claimer's connection, which keeps to the indexes whatever the statistics
-// say.
+// Backlog is what waits of the types that may run under one of the names, or under none. The types in doubt cost a
+// look that locks: those whose waiting rows are all locked by other sessions are left out, and named. It runs on
+// the claimer's connection, which keeps to the indexes whatever the statistics say.
 func (k *Maintenance) Backlog(
 	ctx context.Context, types, doubt []scheduler.TypeName, answers []string,
 ) (waiting []scheduler.Backlog, locked []scheduler.TypeName, err error) {

@@ -18,8 +18,8 @@ import (
 	"bellhop/sql"
 )
 
-// Claimer takes jobs. Its commits are asynchronous: losing a claim in a crash
-// of the database runs the job again, and nobody was told that it was done.
+// Claimer takes jobs. Its commits are asynchronous: if a crash of the database loses a claim, the job runs again,
+// and its end was never announced.
 type Claimer struct {
 	conn *connection
 	// Since which opening of the connection all that runs here is known to be ours, and in which era that was;
@@ -31,7 +31,7 @@ type Claimer struct {
 	Policy lock.Policy
 	// Templates are what agents say of their jobs' locks. Set before the first use.
 	Templates Templates
-	// Log is told of filters that cannot be read; nil: nobody is.
+	// Log is told of filters that cannot be read; nil: they are not logged.
 	Log     *slog.Logger
 	told    map[string]string // of which filters it was told what; used under the connection's lock
 	again   time.Duration     // what the last pass has found
@@ -41,8 +41,8 @@ type Claimer struct {
 	silence passSilence
 }
 
-// Again is how long after the last claim of jobs with locks a limit per time, which
-// is used up, lets the next one start; 0: none is used up. Called by who claims.
+// Again is how long after the last claim of jobs with locks a limit per time, which is used up, lets the next one
+// start; 0: none is used up. Called by the claiming goroutine.
 func (c *Claimer) Again() time.Duration { return c.again }
 
 // NewClaimer returns a session for claims; it connects at its first use.
@@ -289,7 +289,7 @@ func (c *Claimer) Assert(
 		if _, err := conn.Exec(ctx, assertSQL, int64(me)); err != nil {
 			return err
 		}
-		// What has expired while nobody was there is not to start now.
+		// What has expired while no instance was there is not to start now.
 		for n := expireMost; n == expireMost; {
 			if n, _, err = expire(ctx, conn); err != nil {
 				return err

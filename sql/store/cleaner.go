@@ -16,7 +16,7 @@ var uncleanedSQL, cleanedSQL = sql.Query("uncleaned"), sql.Query("cleaned")
 type Files struct {
 	Job     scheduler.JobID
 	Files   []string
-	Trouble string // why they could not be deleted before; empty: nobody has tried
+	Trouble string // why they could not be deleted before; empty: not tried yet
 }
 
 // Cleaner knows whose files are still to be deleted.

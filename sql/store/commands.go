@@ -17,7 +17,7 @@ var runCommandsSQL, keysSQL, locatedSQL = sql.Query("run_commands"), sql.Query("
 // operators want of this instance now.
 func (k *Maintenance) RunCommands(ctx context.Context, me scheduler.InstanceID) (s scheduler.ControlState, err error) {
 	counted := k.counted(time.Now())
-	var left bool // operations that nobody works on
+	var left bool // operations without a worker
 	err = k.conn.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		var n, sketches int
 		left = false

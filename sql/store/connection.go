@@ -18,13 +18,12 @@ import (
 	"bellhop/sql/dial"
 )
 
-// patience bounds every statement of a session: a server that swallows bytes
-// without closing must not hold anybody for longer.
+// patience bounds every statement of a session: a server that swallows bytes without closing must not block its
+// caller for longer.
 const patience = 15 * time.Second
 
-// lockWait bounds how long a session waits for a lock: somebody who holds one (an
-// ALTER TABLE that waits for its turn) keeps it from its work, not from the
-// next that has to be done on its connection, a heartbeat say.
+// lockWait bounds how long a session waits for a lock: a holder of one (an ALTER TABLE that waits for its turn)
+// keeps it from that work, but not from the next on its connection, such as a heartbeat.
 const lockWait = "1s"
 
 // statementsMost is how many statements a session keeps prepared: more than any has, and a table of that size.

@@ -11,9 +11,8 @@ import (
 	"bellhop/sql"
 )
 
-// Forecaster finds out how far off is what is foretold of jobs that wait for locks:
-// it foretells as explain does, and looks when they start. It shares a session
-// with Metrics, so that nobody waits for it who schedules.
+// Forecaster measures the error of forecasts for jobs that wait for locks: it foretells as explain does, and looks
+// when they start. It shares a session with Metrics, so that scheduling does not wait for it.
 type Forecaster struct {
 	conn     *connection
 	counts   *Counts
@@ -26,7 +25,7 @@ func NewForecaster(session *Metrics, counts *Counts, missed func(horizon string,
 	return &Forecaster{conn: session.conn, counts: counts, missed: missed}
 }
 
-// forecastMost is how many of those who wait are looked at: as many as by explain.
+// forecastMost is how many waiting jobs are looked at: as many as by explain.
 const forecastMost = 10_000
 
 var forecastStartedSQL = sql.Query("forecast_started")

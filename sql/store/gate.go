@@ -19,13 +19,12 @@ import (
 // "bellhop\1". The one of migrations, "bellhop\0", is its neighbour.
 const gateKey int64 = 0x62656c6c_686f7001
 
-// gateWait is how long one statement waits for the gate. While it waits it keeps
-// a snapshot, which holds up vacuum; and under a second the server neither looks
-// for deadlocks nor logs that somebody waits (deadlock_timeout, log_lock_waits).
+// gateWait is how long one statement waits for the gate. While it waits it keeps a snapshot, which holds up vacuum;
+// and under a second the server neither looks for deadlocks nor logs the wait (deadlock_timeout, log_lock_waits).
 const gateWait = 900 * time.Millisecond
 
-// Gate is what producers look at before they ring: they do while somebody has
-// it, or waits for it. It has a connection of its own, outside any transaction.
+// Gate is what producers look at before they ring: they ring while an instance holds it, or waits for it. It has a
+// connection of its own, outside any transaction.
 type Gate struct {
 	mu      sync.Mutex // one Keep at a time
 	way     dial.Way
@@ -33,8 +32,8 @@ type Gate struct {
 	monitor *connection // looks at the locks while conn waits
 }
 
-// NewGate returns a session at the gate; it connects at its first use. It needs a
-// direct connection: behind a pooler the lock would be somebody else's.
+// NewGate returns a session at the gate; it connects at its first use. It needs a direct connection: behind a
+// pooler, another session would have the lock.
 func NewGate(url string) (*Gate, error) {
 	settings := map[string]string{"lock_timeout": fmt.Sprint(gateWait.Milliseconds())}
 	conn, err := newConnection(url, "gate", settings)
@@ -141,7 +140,7 @@ func (g *Gate) connect(ctx context.Context) error {
 		g.drop()
 		return err
 	}
-	if pid != conn.PgConn().PID() { // who answers is not who let us in
+	if pid != conn.PgConn().PID() { // the process that answers is not the one that let us in
 		g.drop()
 		return errors.New("the connection is a pooler's, and needs to be one of its own: set database.listen_url to the server itself")
 	}
@@ -167,9 +166,8 @@ func (g *Gate) wait(ctx context.Context, behind func()) (granted bool, err error
 	return granted, err
 }
 
-// watch looks whether who waits does so behind another who has the gate, and
-// ends the wait with ctx. (A ctx that ends a statement of pgx's ends the
-// connection, and the server would let its lock wait on.)
+// watch looks whether the wait is behind another holder of the gate, and ends the wait with ctx. (A ctx that ends a
+// statement of pgx's ends the connection, and the server would let its lock wait on.)
 func (g *Gate) watch(ctx context.Context, done <-chan struct{}, behind func()) {
 	pid := g.conn.PgConn().PID()
 	next := time.NewTimer(time.Millisecond)

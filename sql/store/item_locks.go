@@ -102,8 +102,8 @@ func (a *AskedLocks) itemsPass(ctx context.Context, me scheduler.InstanceID, job
 	})
 }
 
-// writes are what the answer changes. Who waits for what is given back, or is waited
-// for no more, has a turn: the next pass hands it on.
+// writes are what the answer changes. Jobs that wait for what is given back, or is not waited for any more, have a
+// turn: the next pass hands it on.
 func (q *itemsPass) writes(ask lock.ItemsAsk, said lock.ItemsAnswer) *pgx.Batch {
 	fence := int64(q.job.Fence)
 	var granted, freed, waits, left grantRows

@@ -14,9 +14,8 @@ import (
 	"bellhop/sql"
 )
 
-// Jobs with locks are claimed in passes. All instances make theirs in turn,
-// under an advisory lock that is kept to the end of the pass's transaction: what
-// one has read of who holds what stays true until it has written its choice.
+// Jobs with locks are claimed in passes. All instances make theirs in turn, under an advisory lock that is kept to
+// the end of the pass's transaction: the holders that one has read stay true until it has written its choice.
 
 // lockKey is that advisory lock, "bellhop\2".
 const lockKey = 0x62656c6c_686f7002
@@ -27,10 +26,9 @@ const (
 	passFew, passMany = 32, 256
 )
 
-// passSettings are for the transactions that come in turn under lockKey.
-// A claim is committed asynchronously elsewhere; who holds a lock must not be
-// forgotten in a crash while its job runs on. Whoever stops in the midst of one keeps
-// all others waiting no longer than $1 ms; those wait for their turn for $2 ms.
+// passSettings are for the transactions that come in turn under lockKey. A claim is committed asynchronously
+// elsewhere; the holder of a lock must not be forgotten in a crash while its job runs on. A session that stops in
+// the midst of one keeps all others waiting no longer than $1 ms; those wait for their turn for $2 ms.
 const passSettings = `select set_config('synchronous_commit', 'on', true),
 	set_config('idle_in_transaction_session_timeout', $1::bigint::text, true), set_config('lock_timeout', $2::bigint::text, true)`
 
@@ -160,10 +158,9 @@ func (p *pass) inTurn(ctx context.Context, conn *pgx.Conn) error {
 	return nil
 }
 
-// handsOn reports whether a lock whose turn came to a job is left to the next
-// in line: the job takes it shared or not at all, or waits behind another. Who
-// waits behind the same lock again hands on nothing: a pass made for it would
-// end as this one.
+// handsOn reports whether a lock whose turn came to a job is left to the next in line: the job takes it shared or
+// not at all, or waits behind another. A job that waits behind the same lock again hands on nothing: a pass made
+// for it would end as this one.
 func (p *pass) handsOn(choice lock.Choice) bool {
 	for _, s := range choice.Start {
 		for _, turn := range p.turns[s.Job] {
@@ -185,8 +182,8 @@ func (p *pass) handsOn(choice lock.Choice) bool {
 	return slices.ContainsFunc(choice.Reject, func(r lock.Rejected) bool { return len(p.turns[r.Job]) > 0 })
 }
 
-// read waits for its turn, has what is free handed on, and reads who holds
-// what and who waits. woken are the types of the jobs whose turn it is now.
+// read waits for its turn, has what is free handed on, and reads the holders and the waiting jobs. woken are the
+// types of the jobs whose turn it is now.
 func (p *pass) read(ctx context.Context, conn *pgx.Conn) (known lock.Pass, woken []string, err error) {
 	types, most := make([]string, len(p.demand.Types)), map[string]int{}
 	placed, worst := make([]bool, len(types)), make([]int16, len(types))

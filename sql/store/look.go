@@ -42,7 +42,7 @@ var (
 	lookNeedsSQL    = sql.Query("look_needs")
 )
 
-// Found is a job that somebody named by its id or its key.
+// Found is a job that a caller named by its id or its key.
 type Found struct {
 	ID  scheduler.JobID
 	Key *string

@@ -79,7 +79,7 @@ type AttachmentRow struct {
 	Pool       int        `json:"pool"`
 	Running    int        `json:"running"` // rows that have a place of the pool
 	Ahead      int        `json:"ahead"`   // and those that were taken ahead of a free one
-	Waiting    *int       `json:"waiting"` // and not yet; at most 10,000 are counted. nil: nobody has looked yet
+	Waiting    *int       `json:"waiting"` // and not yet; at most 10,000 are counted. nil: not counted yet
 	More       *bool      `json:"waiting_more" db:"waiting_more"`
 	WaitingAt  *time.Time `json:"waiting_at"` // when they were counted
 	Done       int64      `json:"done"`

@@ -52,7 +52,7 @@ type Submission struct {
 	Per          *time.Duration    // its key is that of a period
 	Replace      bool              // what waits under its key gets this content
 	Batch        *scheduler.JobID  // the job of its batch, which needs it
-	Traceparent  *string           // the context of whoever submits; nil: the job begins a trace of its own
+	Traceparent  *string           // the submitter's context; nil: the job begins a trace of its own
 }
 
 // Submit adds a job and gives its id; a key that exists with the same content
@@ -134,8 +134,8 @@ func (c Change) Waits() bool {
 	return false
 }
 
-// VersionOf is another text whenever something of a job has changed that Edit changes and
-// a JobRow does not have; nil for who may not change it.
+// VersionOf is another text whenever something of a job has changed that Edit changes and a JobRow does not have;
+// nil for a caller that may not change it.
 func (l Look) VersionOf(ctx context.Context, id scheduler.JobID) (text *string, err error) {
 	err = l.workflow(ctx, "read the version of a job", &text, lookVersionOfSQL, id)
 	return text, err

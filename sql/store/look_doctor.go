@@ -119,9 +119,8 @@ func (l Look) Login(ctx context.Context) (LoginRow, error) {
 	return single[LoginRow](ctx, l.db, "look at the login", doctorLoginSQL)
 }
 
-// Open gives the transactions that are open for longer than age, the oldest
-// first, five at the most. Of other accounts' some are not seen by who is not
-// a member of pg_read_all_stats.
+// Open gives the transactions that are open for longer than age, the oldest first, five at most. A login that is
+// not a member of pg_read_all_stats does not see some of those of other accounts.
 func (l Look) Open(ctx context.Context, age time.Duration) ([]OpenRow, error) {
 	rows, err := collect[OpenRow](ctx, l.db, doctorOldestSQL, age.Seconds())
 	if err != nil {

@@ -17,7 +17,7 @@ var (
 type LockRow struct {
 	Level      string    `json:"level"` // empty, as Name: of What "next"
 	Name       string    `json:"name"`  // * is every name, ? one that is not known
-	Mode       string    `json:"mode"`  // of who holds or asks: exclusive, shared, or slot (a place within a limit)
+	Mode       string    `json:"mode"`  // of the job that holds or asks: exclusive, shared, or slot (a place within a limit)
 	What       string    `json:"what"`  // holds; asks (it runs, and waits for it); waits; next: the next pass looks at it
 	Job        int64     `json:"job"`
 	Type       string    `json:"type"`
@@ -26,12 +26,12 @@ type LockRow struct {
 	Since      time.Time `json:"since"` // it has the lock, asks for it, or was submitted
 	Age        float64   `json:"age"`   // in seconds, since it has the lock, asks for it, or was submitted
 	Place      int64     `json:"place"` // of a waiting one, from 1 on
-	Item       bool      `json:"item"`  // of who asks: an item of the query does
+	Item       bool      `json:"item"`  // of a job that asks: an item of its query does
 	WaitingFor string    `json:"waiting_for"`
 	Reserved   bool      `json:"reserved"` // it has waited so long that nothing younger starts in its way
 }
 
-// Locks gives who holds what, and of each lock the first who wait behind it.
+// Locks gives the holders, and of each lock the first jobs that wait behind it.
 func (l Look) Locks(ctx context.Context, most int) ([]LockRow, error) {
 	locks, err := collect[LockRow](ctx, l.db, lookLocksSQL, most)
 	if err != nil {
@@ -44,9 +44,9 @@ func (l Look) Locks(ctx context.Context, most int) ([]LockRow, error) {
 type LockHead struct {
 	Level   string   `json:"level"`
 	Name    string   `json:"name"`
-	Mode    string   `json:"mode"` // empty: nobody holds it
+	Mode    string   `json:"mode"` // empty: not held
 	Holders int64    `json:"holders"`
-	Job     int64    `json:"job"`     // who has held it for the longest; 0: nobody
+	Job     int64    `json:"job"`     // the job that has held it for the longest; 0: none
 	Held    *float64 `json:"held"`    // for so many seconds
 	Waiting int64    `json:"waiting"` // 1,000 are counted
 	Oldest  *float64 `json:"oldest"`  // how long the oldest of them has waited, in seconds

@@ -14,7 +14,7 @@ import (
 
 var lookLogsSQL, lookFollowSQL = sql.Query("look_logs"), sql.Query("look_follow")
 
-// followEvery is how often whoever follows a log says so: an instance remembers it for three times as long.
+// followEvery is how often a follower renews its registration: an instance remembers it for three times as long.
 const followEvery = 5 * time.Second
 
 // lateLines is how far behind the newest line a late one is still looked for.

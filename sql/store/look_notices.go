@@ -23,7 +23,7 @@ var (
 	lookTellsSQL        = sql.Query("look_tells")
 )
 
-// NoticeRuleRow is a rule of who is told of runs.
+// NoticeRuleRow is a notification rule of runs.
 type NoticeRuleRow struct {
 	ID                  int64     `json:"id"`
 	Project             string    `json:"project"`
@@ -79,7 +79,7 @@ func (l Look) Messages(ctx context.Context) ([]MessagesRow, error) {
 	return list, nil
 }
 
-// NoticeRules lists the rules of who is told of runs, besides those in definitions.
+// NoticeRules lists the notification rules, without those in definitions.
 func (l Look) NoticeRules(ctx context.Context) ([]NoticeRuleRow, error) {
 	list, err := collect[NoticeRuleRow](ctx, l.db, lookNoticeRulesSQL)
 	if err != nil {

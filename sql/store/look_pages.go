@@ -20,7 +20,7 @@ var (
 	pageWhySQL    = sql.Query("page_why")
 )
 
-// May is what whoever asks may do.
+// May is what the caller may do.
 type May struct{ Operates, Reads, Submits bool }
 
 // May tells what the session's role may do, so that nothing is offered that would be refused.
@@ -81,9 +81,8 @@ var open = []scheduler.JobState{scheduler.Held, scheduler.Blocked, scheduler.Sch
 // pageIndexed is how many rows of each index are looked at.
 const pageIndexed = 2000
 
-// Unfinished is Page for who looks for what is not over, or failed, however old: as
-// long as there are few, it is found by the indexes that hold it, and not
-// among the newest. Without states it is all of them.
+// Unfinished is Page for jobs that are not over, or failed, however old: as long as there are few, it finds them by
+// the indexes that hold them, and not among the newest. Without states it is all of them.
 func (l Look) Unfinished(ctx context.Context, f JobFilter, before *int64, limit int) ([]JobRow, *int64, error) {
 	if len(f.States) == 0 {
 		f.States = open
@@ -115,7 +114,7 @@ func (l Look) Unfinished(ctx context.Context, f JobFilter, before *int64, limit 
 	return jobs, &last, nil
 }
 
-// UnfinishedOwn is Unfinished for who sees no jobs but his own: the barrier that keeps him from others' has no index.
+// UnfinishedOwn is Unfinished for a caller that sees only its own jobs: the barrier before other jobs has no index.
 func (l Look) UnfinishedOwn(ctx context.Context, f JobFilter, before *int64, limit int) ([]JobRow, *int64, error) {
 	if len(f.States) == 0 {
 		f.States = open

@@ -18,7 +18,7 @@ var (
 // pruneMost is how many jobs are deleted by one transaction.
 const pruneMost = 1000
 
-// PruneFilter says which jobs prune is about: of those that are over and that nobody waits for.
+// PruneFilter says which jobs prune is about: of those that are over and that no job waits for.
 type PruneFilter struct {
 	States    []scheduler.JobState
 	Since     time.Time     // that ended then or later; zero: whenever

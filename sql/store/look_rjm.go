@@ -67,7 +67,7 @@ func (l Look) RJM(ctx context.Context, states, types []string) ([]RJMRow, error)
 	return jobs, nil
 }
 
-// LiveRow is an instance that nobody has buried: its process may be gone all the same.
+// LiveRow is an instance that was not buried: its process may still be gone.
 type LiveRow struct {
 	Machine      string
 	Pid          int

@@ -43,8 +43,8 @@ type BesideRow struct {
 // besideMost is how many jobs without locks that wait are looked at.
 const besideMost = 1000
 
-// Scene gives what a forecast is made of: who holds locks, about so many of those who
-// wait, mine among them, what runs and waits besides, and by which policy.
+// Scene gives what a forecast is made of: the holders of locks, about that many of the waiting jobs, mine among
+// them, the other jobs that run and wait, and the policy.
 func (l Look) Scene(ctx context.Context, most int, mine scheduler.JobID) (s lock.Scene, err error) {
 	rows, err := collect[SceneRow](ctx, l.db, lookSceneSQL, most, mine)
 	if err != nil {

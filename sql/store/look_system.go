@@ -81,8 +81,8 @@ func (l Look) Instances(ctx context.Context) ([]InstanceRow, error) {
 	return instances, nil
 }
 
-// Listening tells where a live instance of a machine answers: the one that does at
-// an address that is liked, else who came last; empty: none does.
+// Listening tells where a live instance of a machine answers: the one that does at the liked address, else the one
+// that came last; empty: none does.
 func (l Look) Listening(ctx context.Context, machine, hostname, liked string) (string, error) {
 	list, err := l.db.Query(ctx, lookListeningSQL, machine, hostname, liked)
 	if err != nil {

@@ -131,7 +131,7 @@ type SeenItemRow struct {
 	At       time.Time `json:"at"`
 }
 
-// SeenItems is FailedItems for everybody who may see the job.
+// SeenItems is FailedItems for every caller that may see the job.
 func (l Look) SeenItems(ctx context.Context, id scheduler.JobID, most int) ([]SeenItemRow, error) {
 	rows, err := collect[SeenItemRow](ctx, l.db, webItemsSQL, id, most)
 	if err != nil {

@@ -20,11 +20,11 @@ type Maintenance struct {
 	locator     *Locator // nil: there is no query of the user's
 	// Policy says after how long a job with locks is reserved for. Set before the first use.
 	Policy lock.Policy
-	// Counts are taken along by commands. Set before the first use; nil: nobody counts.
+	// Counts are taken along by commands. Set before the first use; nil: not counted.
 	Counts *Counts
 	took   time.Time // when they last were
-	// Operations is told that there are orders for many jobs that nobody works on; it must not block. Set before the
-	// first use; nil: somebody else carries them out.
+	// Operations is told of orders for many jobs without a worker; it must not block. Set before the first use; nil:
+	// another instance carries them out.
 	Operations func()
 }
 
@@ -46,18 +46,17 @@ var (
 	expireSQL                    = sql.Query("expire")
 )
 
-// A round looks at so many jobs whose dependencies somebody has to look at; what
-// is left, because there were more or somebody has them in hand, soon after.
+// A round looks at that many jobs whose dependencies need a look; what is left, because there were more or they are
+// locked, soon after.
 const (
 	lookAgainMost = 1000
 	lookAgainSoon = 100 * time.Millisecond
 )
 
-// Due makes ready what the clock says, what was changed by hand, and what gone
-// instances hold, looks at dependencies that nobody has counted yet, and
-// returns how many jobs that were and how long until the next one (negative:
-// nothing waits for the clock). Beside an error n tells of those that were made
-// ready before it: nothing rings for them.
+// Due makes ready what the clock says, what was changed by hand, and what gone instances hold, and looks at
+// dependencies that were not counted yet. It returns how many jobs that were and how long until the next one
+// (negative: nothing waits for the clock). Beside an error n tells of those that were made ready before it: nothing
+// rings for them.
 func (k *Maintenance) Due(ctx context.Context) (n int, next time.Duration, err error) {
 	next = -1
 	err = k.conn.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
@@ -108,8 +107,8 @@ func (k *Maintenance) Due(ctx context.Context) (n int, next time.Duration, err e
 // expireMost is how many jobs expire in one transaction.
 const expireMost = 1000
 
-// expire cancels jobs that have not begun in time, and tells how many, and in how
-// many ms somebody has to look again; nil: nothing has a time.
+// expire cancels jobs that have not begun in time, and gives their number, and the delay in ms until the next look;
+// nil: no job has such a time.
 func expire(ctx context.Context, conn *pgx.Conn) (n int, next *int64, err error) {
 	err = conn.QueryRow(ctx, expireSQL, expireMost).Scan(&n, &next)
 	return n, next, err

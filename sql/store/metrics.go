@@ -11,8 +11,8 @@ import (
 	"bellhop/sql"
 )
 
-// Metrics reads what is told about the queue: for links between traces, and
-// for metrics. It has a connection of its own, so that nobody waits for it.
+// Metrics reads what is told about the queue: for links between traces, and for metrics. It has a connection of its
+// own, so that nothing else waits for it.
 type Metrics struct{ conn *connection }
 
 // NewMetrics returns a session for looking on; it connects at its first use.

@@ -31,7 +31,7 @@ type OperationRow struct {
 	Skipped   map[string]int64 `json:"skipped"`
 	Samples   []OperationJob   `json:"samples"`
 	PlannedBy string           `json:"planned_by"` // the role
-	Actor     *string          `json:"actor"`      // a token's name, or a login; nil: nobody knows
+	Actor     *string          `json:"actor"`      // a token's name, or a login; nil: not known
 	PlannedAt time.Time        `json:"planned_at"`
 	StartedAt *time.Time       `json:"started_at"`
 	EndedAt   *time.Time       `json:"ended_at"`
@@ -93,7 +93,7 @@ func (l Look) StopOperation(ctx context.Context, id int64) (state *string, err e
 	return state, err
 }
 
-// UndoOperation makes jobs what they were that nobody has changed since; nil: there is none.
+// UndoOperation restores the jobs that have not been changed since; nil: there is no such operation.
 func (l Look) UndoOperation(ctx context.Context, id int64) (n *int64, err error) {
 	err = l.workflow(ctx, "undo an operation", &n, operationUndoSQL, id)
 	return n, err
@@ -111,7 +111,7 @@ type OpenOperation struct {
 	Role string
 }
 
-// OpenOperations gives them; with left, only those that nobody works on.
+// OpenOperations gives them; with left, only those without a worker.
 func (v *Visitors) OpenOperations(ctx context.Context, left bool) ([]OpenOperation, error) {
 	ctx, cancel := context.WithTimeout(ctx, readPatience)
 	defer cancel()

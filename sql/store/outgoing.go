@@ -27,7 +27,7 @@ const (
 	upMost    = 100 // messages that one statement gives up
 )
 
-// Outgoing is what is to be told of runs: who is to be told, and what became of it.
+// Outgoing is the notifications of runs: recipients and delivery.
 type Outgoing struct {
 	conn   *connection
 	tells  []string      // what this instance can send
@@ -45,7 +45,7 @@ func (o *Outgoing) Close() { o.conn.close() }
 
 func (o *Outgoing) connections() []*connection { return []*connection{o.conn} }
 
-// Address works out who is to be told of ends of runs. It gives how many ends there were.
+// Address works out the recipients of ends of runs. It gives how many ends there were.
 func (o *Outgoing) Address(ctx context.Context) (n int, err error) {
 	err = o.conn.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {

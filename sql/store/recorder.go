@@ -23,11 +23,11 @@ type Recorder struct {
 	floor scheduler.Fence
 }
 
-// rowWait is how long a write waits for a row that somebody else has in hand:
-// longer than statements take, not as long as somebody may forget to commit.
+// rowWait is how long a write waits for a row that another session has locked: longer than statements take, but not
+// as long as a forgotten transaction may stay open.
 const rowWait = "300ms"
 
-// busyTries is how often a write waits for what is no row.
+// busyTries is how often a write waits for a lock that is not on a row.
 const busyTries = 5
 
 // NewRecorder returns a session for outcomes; it connects at its first use.
@@ -150,7 +150,7 @@ func (r *Recorder) write(
 		}); err != nil {
 			return err
 		}
-		for i := range b.Records { // given back, it may be anybody's by now
+		for i := range b.Records { // given back, it may belong to another instance by now
 			if r := &b.Records[i]; r.Kind == scheduler.RecordRequeue && slices.Contains(stale, r.Claim) {
 				done[r.Claim.Job] += 2 // with its start
 			}
@@ -171,12 +171,12 @@ func (r *Recorder) write(
 	}
 }
 
-// Busy names those of the jobs of which somebody else has the row in hand just
-// now, or an edge of the graph behind it. An error: nobody can write just now.
+// Busy names those of the jobs whose row another session has locked now, or an edge of the graph behind it. An
+// error: no session can write now.
 func (r *Recorder) Busy(ctx context.Context, jobs []scheduler.JobID) (inHand []scheduler.JobID, err error) {
 	err = r.conn.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
-			// Who keeps everybody from writing (CREATE INDEX) has no row in hand.
+			// A lock that blocks all writers (CREATE INDEX) locks no row.
 			if _, err := tx.Exec(ctx, "lock table bellhop.jobqueue in row exclusive mode"); err != nil {
 				return err
 			}
@@ -194,9 +194,9 @@ func (r *Recorder) Busy(ctx context.Context, jobs []scheduler.JobID) (inHand []s
 	return inHand, nil
 }
 
-// startOnce leaves out a job's second start: a line can be taken back before
-// its agent has seen it, and be fed to another child before the first start is
-// written. One row would answer for both, and the job look like nobody's.
+// startOnce leaves out a job's second start: a line can be taken back before its agent has seen it, and be fed to
+// another child before the first start is written. One row would answer for both, and the job would seem to have no
+// owner.
 func startOnce(records []scheduler.Record) []scheduler.Record {
 	var told map[scheduler.Claim]bool
 	twice := func(r *scheduler.Record) bool {

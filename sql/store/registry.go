@@ -226,7 +226,7 @@ func (r *Registry) MarkGone(
 		if n == 0 {
 			return nil
 		}
-		_, err := conn.Exec(ctx, "select pg_notify('bellhop', '')") // everybody looks
+		_, err := conn.Exec(ctx, "select pg_notify('bellhop', '')") // all instances look
 		return err
 	})
 	if err != nil {

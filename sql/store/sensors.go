@@ -49,8 +49,8 @@ func (s *Sensors) Close() { s.conn.close() }
 
 func (s *Sensors) connections() []*connection { return []*connection{s.conn} }
 
-// Turn sees to what is due: it gives how many slots and events that were, and in
-// how long somebody has to look again (negative: nobody has to).
+// Turn sees to what is due: it gives how many slots and events that were, and the delay until the next look
+// (negative: none is needed).
 func (s *Sensors) Turn(ctx context.Context, me scheduler.InstanceID) (fired int, next time.Duration, err error) {
 	next = -1
 	err = s.conn.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
@@ -91,7 +91,7 @@ func (s *Sensors) Turn(ctx context.Context, me scheduler.InstanceID) (fired int,
 	return fired, next, nil
 }
 
-// assign gives workflows to instances, where nobody else is at it.
+// assign gives workflows to instances, unless another instance is at it.
 func assign(ctx context.Context, conn *pgx.Conn) error {
 	return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
 		var turn bool

@@ -13,9 +13,9 @@ import (
 	"bellhop/sql/dial"
 )
 
-// Shared are connections that desks take in turn, so that an instance at rest needs few: what the clock asks for
-// is done in milliseconds, seconds apart. A desk keeps a connection while it uses it; who finds none free gets
-// another one, so that nobody waits behind another's work. Connections that nobody has used for a while are closed.
+// Shared are connections that desks take in turn, so that an instance at rest needs few: what the clock asks for is
+// done in milliseconds, seconds apart. A desk keeps a connection while it uses it. A desk that finds none free gets
+// another one, so that it does not wait for the work of others. Connections that are long unused are closed.
 type Shared struct {
 	mu      sync.Mutex
 	shelves map[string]*shelf // by where they lead, and how a session there is set up
@@ -26,8 +26,8 @@ type Shared struct {
 const (
 	// turnWait is how long a desk waits for one that is in use: most uses are shorter, and to open one takes as long.
 	turnWait = 20 * time.Millisecond
-	// surplusIdle and lastIdle are for how long a connection is kept that nobody uses: where there is another one,
-	// and the last one, without which the next use begins with the making of a connection (some 5 ms).
+	// surplusIdle and lastIdle are how long an unused connection is kept: if there is another one, and the last one,
+	// without which the next use begins with the making of a connection (some 5 ms).
 	surplusIdle = 10 * time.Second
 	lastIdle    = 20 * time.Second
 )
@@ -82,12 +82,12 @@ func (s *Shared) shelf(way dial.Way) *shelf {
 		h = &shelf{all: s, way: way, returned: make(chan *pgx.Conn)}
 		s.shelves[key] = h
 	} else {
-		h.way.Name = "bellhop upkeep" // nobody's in particular
+		h.way.Name = "bellhop upkeep" // of no desk in particular
 	}
 	return h
 }
 
-// take gives a connection that is nobody else's until it is given back.
+// take gives a connection for the caller alone, until it is given back.
 func (h *shelf) take(ctx context.Context) (*pgx.Conn, error) {
 	conn, wait := h.find()
 	if conn == nil && wait {
@@ -109,7 +109,7 @@ func (h *shelf) take(ctx context.Context) (*pgx.Conn, error) {
 	return conn, err
 }
 
-// find gives one that nobody uses; wait: there is one in use that may be free soon.
+// find gives an unused one; wait: there is one in use that may be free soon.
 func (h *shelf) find() (conn *pgx.Conn, wait bool) {
 	h.all.mu.Lock()
 	defer h.all.mu.Unlock()
@@ -131,13 +131,13 @@ func (h *shelf) give(conn *pgx.Conn) {
 		h.all.drop(false)
 		return
 	}
-	if conn.PgConn().TxStatus() != 'I' { // it is amid what nobody ends
+	if conn.PgConn().TxStatus() != 'I' { // it is amid a transaction that nothing ends
 		hangUp(conn)
 		h.lost()
 		return
 	}
 	select {
-	case h.returned <- conn: // somebody waits for it; it stays out
+	case h.returned <- conn: // a desk waits for it; it stays out
 		h.all.mu.Lock()
 		h.out--
 		h.all.mu.Unlock()
@@ -167,7 +167,7 @@ func (h *shelf) lost() {
 	h.out--
 }
 
-// old takes connections away that nobody has used for long. There is always somebody who asks: the heartbeat.
+// old takes long unused connections away. It is called often enough: at least by the heartbeat.
 func (s *Shared) old() (list []*pgx.Conn) {
 	now := s.now()
 	for _, h := range s.shelves {
@@ -190,7 +190,7 @@ func (s *Shared) old() (list []*pgx.Conn) {
 	return list
 }
 
-// Close ends the connections that nobody uses, and each of the others when it is given back.
+// Close ends the unused connections, and each of the others when it is given back.
 func (s *Shared) Close() { s.drop(true) }
 
 func (s *Shared) drop(forGood bool) {

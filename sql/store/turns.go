@@ -21,11 +21,10 @@ var turnSQL = sql.Query("turn")
 // AttachRole is the login for turns at attached tables that the migrations make.
 const AttachRole = "bellhop_attach"
 
-// turns is the session in which users' tables are touched: there runs code of
-// others, so its login may do nothing else. It is that of database.attach_url;
-// without one, AttachRole without a password, which a server may let in, or not.
-// Where it does not, it is the login of the scheduler: bellhop.turn_open then
-// lets in only code of those who can do all that by themselves.
+// turns is the session in which users' tables are touched: foreign code runs there, so its login may do nothing
+// else. It is that of database.attach_url; without one, AttachRole without a password, which a server may let in,
+// or not. If it does not, it is the login of the scheduler: bellhop.turn_open then lets in only code of roles that
+// can do all that anyway.
 type turns struct {
 	given *connection // database.attach_url
 	apart *connection // AttachRole
@@ -172,7 +171,7 @@ func turnRefusal(err error) error {
 		return err
 	}
 	if e.Code != statementTimeout && e.Code != readOnly && transient(err) {
-		return nil // somebody alters the table just now, or the server is going down: the next turn sees
+		return nil // the table is being altered, or the server is going down: the next turn sees
 	}
 	why := e.Message
 	if e.Code == otherLogin {

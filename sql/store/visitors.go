@@ -17,25 +17,25 @@ import (
 	"bellhop/sql/dial"
 )
 
-// visitorsMost is how many connections those who ask from outside share. More of
-// them wait for one another, and not the scheduler for them.
+// visitorsMost is how many connections callers from outside share. More callers wait for one another, and the
+// scheduler does not wait for them.
 const visitorsMost = 4
 
-// visitorsStay is how long a connection of theirs outlives its last use: whoever reads a page or looks on
-// goes on within it, and an instance that nobody looks at has none.
+// visitorsStay is how long a connection of theirs outlives its last use: a reader of pages or a follower goes on
+// within it, and an instance without viewers has none.
 const visitorsStay = 2 * time.Second
 
-// Statements of who asks from outside end after these times.
+// Statements of callers from outside end after these times.
 const (
 	readPatience   = 5 * time.Second
 	changePatience = 20 * time.Second
 )
 
-// Visitors answers those who ask from outside, each under a role of its own. It
-// connects at the first use, and lets go of connections that nobody needs.
+// Visitors answers callers from outside, each under a role of its own. It connects at the first use, and closes
+// unused connections.
 type Visitors struct {
 	pool *pgxpool.Pool
-	// Actor names whoever asks, as orders for many jobs keep it; nil: the login does.
+	// Actor names the caller, as orders for many jobs keep it; nil: the login does.
 	Actor func(context.Context) string
 }
 
@@ -77,7 +77,7 @@ func (v *Visitors) As(ctx context.Context, role string, fn func(Look) error) err
 	return v.as(ctx, role, "begin", changePatience, fn)
 }
 
-// ReadAs is As for who only looks: PostgreSQL refuses every change.
+// ReadAs is As for read-only callers: PostgreSQL refuses every change.
 func (v *Visitors) ReadAs(ctx context.Context, role string, fn func(Look) error) error {
 	return v.as(ctx, role, readOnlyBegin, readPatience, fn)
 }
@@ -235,7 +235,7 @@ func (l Look) NotMine(ctx context.Context, roles []string) ([]RoleRow, error) {
 	return rows, nil
 }
 
-// NotMine is Look's, without anybody's role.
+// NotMine is Look's, without a caller's role.
 func (v *Visitors) NotMine(ctx context.Context, roles []string) ([]RoleRow, error) {
 	return NewLook(v.pool).NotMine(ctx, roles)
 }

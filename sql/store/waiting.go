@@ -24,9 +24,8 @@ var (
 	waitingLockedSQL, explainLockedSQL = sql.Query("waiting_locked"), sql.Query("explain_locked")
 )
 
-// How many names in run_on are looked at, and how many jobs are told why they
-// wait: those that would start next. Who waits for nothing but its turn is told
-// in fewer, since that changes often.
+// How many names in run_on are looked at, and how many jobs are told why they wait: those that would start next. Of
+// the jobs that wait only for their turn fewer are told, since that changes often.
 const (
 	waitingNames  = 1000
 	explainTypes  = 500 // in one look, besides those that are served
@@ -50,10 +49,9 @@ type waiting struct {
 	Followed     *string // the last type of this look, where there are more; the same in all groups
 }
 
-// ExplainWaiting writes into waiting_for of ready jobs why they do not start.
-// looker is who looks at all of the queue meanwhile, 0: no instance does. It
-// returns the types that no live instance serves, and jobs that were looked at
-// before and not taken, for no cause that is known: there should be none.
+// ExplainWaiting writes into waiting_for of ready jobs why they do not start. looker is the instance that looks at
+// all of the queue now, 0: none does. It returns the types that no live instance serves, and jobs that were looked
+// at before and not taken, for no cause that is known: there should be none.
 func (k *Maintenance) ExplainWaiting(
 	ctx context.Context, looker scheduler.InstanceID,
 ) (unknown []scheduler.TypeName, lost []scheduler.JobID, err error) {
@@ -83,7 +81,7 @@ func (k *Maintenance) ExplainWaiting(
 				(len(unknown) == 0 || unknown[len(unknown)-1] != scheduler.TypeName(g.Type)) {
 				unknown = append(unknown, scheduler.TypeName(g.Type))
 			}
-			if g.turn() && g.Flows { // it moves: whoever is first now may run before this is written
+			if g.turn() && g.Flows { // it moves: the first one may run before this is written
 				continue
 			}
 			if g.Why == nil && !g.Flows && len(types) < lostMost {
