@@ -17,7 +17,7 @@ var (
 type LockRow struct {
 	Level      string    `json:"level"` // empty, as Name: of What "next"
 	Name       string    `json:"name"`  // * is every name, ? one that is not known
-	Mode       string    `json:"mode"`  // of the job that holds or asks: exclusive, shared, or slot (a place within a limit)
+	Mode       string    `json:"mode"`  // of its job: exclusive, shared, or slot (a place within a limit)
 	What       string    `json:"what"`  // holds; asks (it runs, and waits for it); waits; next: the next pass looks at it
 	Job        int64     `json:"job"`
 	Type       string    `json:"type"`
