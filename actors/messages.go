@@ -83,7 +83,7 @@ type (
 		Epoch uint64
 		Now   map[scheduler.TypeName]int // lines that running children can take
 		Room  int                        // children that could come up, of whatever type
-		Spawn map[scheduler.TypeName]int // at the most so many of each type: absolute; nil: as before
+		Spawn map[scheduler.TypeName]int // at most so many of each type: absolute; nil: as before
 		// PreemptingFor: room is being made for these.
 		PreemptingFor []scheduler.TypeName
 	}

@@ -92,7 +92,7 @@ func (b *bench) webTimes(ctx context.Context, round int) error {
 		"/jobs?state=held", "/jobs?state=running", "/jobs?type=later", "/jobs?state=failed&type=noop",
 		"/jobs?state=failed&state=quarantined&state=held", "/failures?within=1h", "/api/v1/types", "/api/v1/locks", "/api/v1/operations",
 	}, webPages...)
-	// These look at 50,000 rows at the most, and at all of a small queue.
+	// These look at 50,000 rows at most, and at all of a small queue.
 	searches := []string{
 		"/jobs?state=succeeded", "/jobs?state=succeeded&key=order.77", "/jobs?error=disk%205", "/api/v1/jobs?state=failed", "/api/v1/failures",
 		"/api/v1/stats",

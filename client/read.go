@@ -39,7 +39,7 @@ func (c *Client) Job(ctx context.Context, id JobID) (JobRow, error) {
 type Filter struct {
 	States []State    // none: every state
 	Types  []TypeName // none: every type
-	Limit  int        // how many at the most, the newest; 0: all
+	Limit  int        // how many at most, the newest; 0: all
 }
 
 // Jobs gives jobs in the order of their ids. A login that is no reader gets its own.

@@ -247,7 +247,7 @@ type Instance struct {
 }
 
 // Backlog is how many jobs are in a state that is not over (or is Failed or
-// Quarantined), and why the first of them waits. 10000 are counted at the most.
+// Quarantined), and why the first of them waits. 10000 are counted at most.
 // Ready and Running ones (Assigned among these) are told by type; of others Type is empty.
 type Backlog struct {
 	State State    `json:"state"`

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// watchEvery is how often a watch looks: progress is written once a second at the most.
+// watchEvery is how often a watch looks: progress is written once a second at most.
 const watchEvery = 500 * time.Millisecond
 
 // Watch gives how far a job is, at once and whenever that changes, until it is

@@ -37,7 +37,7 @@ const (
 
 // TurnPause is how long after a turn the next may come. This one took so long, and ended so long after the one before.
 // While turns find nothing the pause grows. While rows are taken ahead there is no hurry: turns then take a quarter of
-// the time at the most, and the next one comes before half of those rows have ended.
+// the time at most, and the next one comes before half of those rows have ended.
 func TurnPause(was time.Duration, t Turn, took, since time.Duration) time.Duration {
 	if t.Taken+t.Ended == 0 {
 		return min(2*was, turnIdle)

@@ -32,7 +32,7 @@ const (
 	wakeQuiet = 8
 	wakeFull  = 8 * time.Millisecond
 	wakeQuick = 500 * time.Microsecond // until the next look, while work comes
-	wakeSlow  = 4 * time.Millisecond   // and at the most, awake
+	wakeSlow  = 4 * time.Millisecond   // and at most, awake
 	wakeAsk   = 8 * time.Millisecond   // and while the gate has been asked for
 	wakeLong  = 64 * time.Millisecond  // and when there is nothing to look for, or no gate to be had
 	// wakeQuietMost bounds quiet, which doubles each time the instance is woken again

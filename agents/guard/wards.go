@@ -14,7 +14,7 @@ const (
 	// descriptors is refused, and told so.
 	handed = 4
 	spare  = 4
-	ours   = 64 // at the most: the guard's own, whatever it was started with
+	ours   = 64 // at most: the guard's own, whatever it was started with
 
 	firstNap = time.Millisecond
 	longest  = 20 * time.Millisecond // between two looks at what is to be dead

@@ -46,7 +46,7 @@ func (j *Job[T]) log(level, format string, args []any) {
 }
 
 // At says how far it is, from 0 to 1, and in words, which may be empty: the
-// columns progress and progress_text of the job, written once a second at the most.
+// columns progress and progress_text of the job, written once a second at most.
 func (j *Job[T]) At(done float64, text string) {
 	j.voice.Give("progress", struct {
 		Done float64 `json:"done"`

@@ -48,7 +48,7 @@ func Timeout(d time.Duration) Limit {
 }
 
 // Retry is how often jobs are tried that do not say so themselves, and after what
-// time: first, twice that, and so on, most at the most.
+// time: first, twice that, and so on, most at most.
 func Retry(attempts int, first, most time.Duration) Limit {
 	return func(h *handler) error {
 		if attempts < 1 || first <= 0 || most < first {

@@ -61,7 +61,7 @@ func (s *scraped) read(ctx context.Context, from Sources) ([]Gauge, float64, err
 		s.findings, s.err = from.Findings(ctx)
 	}
 	now := time.Now()
-	s.until = now.Add(max(fresh, 20*now.Sub(began))) // a twentieth of the server's time at the most
+	s.until = now.Add(max(fresh, 20*now.Sub(began))) // a twentieth of the server's time at most
 	return s.jobs, s.notifications, s.err
 }
 

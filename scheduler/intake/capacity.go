@@ -16,7 +16,7 @@ type (
 		Epoch         uint64
 		Now           map[scheduler.TypeName]int // lines that running children can take
 		Room          int                        // children that could come up, of whatever type
-		Spawn         map[scheduler.TypeName]int // at the most so many of each type: absolute; nil: as before
+		Spawn         map[scheduler.TypeName]int // at most so many of each type: absolute; nil: as before
 		PreemptingFor []scheduler.TypeName       // room is being made for these
 	}
 	// Refunded: what an MSQ job was granted and did not use.
@@ -33,7 +33,7 @@ type capacity struct {
 	epoch uint64
 	now   map[scheduler.TypeName]int // lines that running children can take
 	room  int                        // children that could come up
-	spawn map[scheduler.TypeName]int // at the most so many of each type
+	spawn map[scheduler.TypeName]int // at most so many of each type
 	// The ring after which the queue had nothing of a type, and nothing that is as
 	// urgent as what others wait with.
 	emptyAt, outrankedAt map[scheduler.TypeName]uint64

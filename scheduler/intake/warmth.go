@@ -10,7 +10,7 @@ import (
 // it ran 20 ms ago: what is cold is the statement's own memory, not the
 // processor. So after a claim that brought something the same is claimed again,
 // though nothing rang. A queue at rest costs nothing, and all instances together
-// ask at the most once each warmEvery.
+// ask at most once each warmEvery.
 const (
 	warmFor   = 50 * time.Millisecond // behind the last claim that brought something
 	warmEvery = 2 * time.Millisecond  // times the instances: each of them may have the next job

@@ -71,7 +71,7 @@ func Moment(t *time.Time) string {
 	return t.Local().Format("2006-01-02 15:04:05.000")
 }
 
-// Age is a time span in seconds with its two biggest units at the most.
+// Age is a time span in seconds with its two biggest units at most.
 func Age(seconds float64) string {
 	d := time.Duration(math.Min(seconds, 1e9) * float64(time.Second))
 	switch {

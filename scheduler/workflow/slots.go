@@ -6,7 +6,7 @@ import "time"
 // been: an instance that dies has others take over within that. What is later was missed.
 const Late = time.Minute
 
-// minEvery is how often a sensor may fire at the most.
+// minEvery is how often a sensor may fire at most.
 const minEvery = time.Second
 
 // mostSlots bounds what one look makes up for; the next one goes on.

@@ -147,7 +147,7 @@ func (g *Gate) connect(ctx context.Context) error {
 	return nil
 }
 
-// wait waits for the lock, for gateWait at the most.
+// wait waits for the lock, for gateWait at most.
 func (g *Gate) wait(ctx context.Context, behind func()) (granted bool, err error) {
 	done, watched := make(chan struct{}), make(chan struct{})
 	go func() {

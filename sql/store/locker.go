@@ -114,7 +114,7 @@ type pass struct {
 	claimer *Claimer
 	me      scheduler.InstanceID
 	demand  scheduler.Demand
-	look    int // at so many jobs of each type at the most
+	look    int // at so many jobs of each type at most
 	jobs    []scheduler.Job
 	more    bool                     // there may be jobs that it has not looked at
 	agents  map[lock.ID]string       // whose room jobs take that wait

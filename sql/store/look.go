@@ -62,7 +62,7 @@ func (l Look) Find(ctx context.Context, ids []scheduler.JobID, keys []string) ([
 type Filter struct {
 	States []scheduler.JobState
 	Types  []scheduler.TypeName // none: every type
-	Limit  int                  // how many at the most, the newest; 0: all
+	Limit  int                  // how many at most, the newest; 0: all
 }
 
 // Jobs lists jobs in the order of their ids.

@@ -43,7 +43,7 @@ type WaitRow struct {
 	Age   float64
 }
 
-// CountMost is how many jobs of one type are counted at the most.
+// CountMost is how many jobs of one type are counted at most.
 const CountMost = 10_000
 
 // Waits gives the queue at a glance.
@@ -166,7 +166,7 @@ type FailedRow struct {
 type Span struct{ Since, Until time.Duration }
 
 // LatestFailed gives jobs that failed, those together that say the same on the same
-// host: the newest of each kind, most of each at the most, within a span of time.
+// host: the newest of each kind, most of each at most, within a span of time.
 func (l Look) LatestFailed(ctx context.Context, most int, within Span) ([]FailedRow, error) {
 	ago := func(d time.Duration) *float64 {
 		if d == 0 {

@@ -239,7 +239,7 @@ type ReasonRow struct {
 }
 
 // QueueRow is how many jobs of a type are in a state, and why the first of
-// them waits. 10000 are counted at the most.
+// them waits. 10000 are counted at most.
 type QueueRow struct {
 	State string             `json:"state"`
 	Type  scheduler.TypeName `json:"type"`

@@ -14,7 +14,7 @@ var (
 	lookRunsBelowSQL  = sql.Query("look_runs_below")
 )
 
-// runsAtOnce is how many runs one statement reads at the most.
+// runsAtOnce is how many runs one statement reads at most.
 const runsAtOnce = 100_000
 
 // RunFilter says which runs FindRuns lists; what is nil is no filter.

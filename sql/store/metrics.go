@@ -64,7 +64,7 @@ var gaugesSQL = sql.Query("gauges")
 type Gauge struct {
 	State  scheduler.JobState
 	Type   scheduler.TypeName
-	N      int64 // 100,000 are counted at the most
+	N      int64 // 100,000 are counted at most
 	Oldest *float64
 }
 

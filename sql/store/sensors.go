@@ -143,7 +143,7 @@ type dueSensor struct {
 	queued     int
 }
 
-// turnSensors sees to so many at the most; more: there were as many.
+// turnSensors sees to so many at most; more: there were as many.
 func turnSensors(ctx context.Context, conn *pgx.Conn, me scheduler.InstanceID, most int, safely bool) (
 	fired int, more bool, err error) {
 	err = pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {

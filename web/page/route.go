@@ -12,7 +12,7 @@ import (
 type route struct {
 	Name, Path string // Name empty: it is reached from another
 	Key        string // by which the list of keys names it
-	// Cost is how many statements a look takes, at the most: the pulse reckons with it.
+	// Cost is how many statements a look takes, at most: the pulse reckons with it.
 	Cost int
 	view func(*request) (content, error)
 }

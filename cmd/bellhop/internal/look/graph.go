@@ -133,7 +133,7 @@ func (g graph) rows() []graphRow {
 	return rows
 }
 
-// deepest is how far a line is indented at the most.
+// deepest is how far a line is indented at most.
 const deepest = 30
 
 func printGraph(a *cli.App, g graph) error {

@@ -17,7 +17,7 @@ import (
 	"bellhop/sql/store"
 )
 
-// historyPage is how many rows one look gives at the most.
+// historyPage is how many rows one look gives at most.
 const historyPage = 50_000
 
 // span is what was done of a type within an hour, or whatever was asked for.
