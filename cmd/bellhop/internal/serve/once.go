@@ -76,7 +76,8 @@ func serveOnce(ctx context.Context, a *cli.App, s Config, program string) error 
 		s.Opened(site.Addr())
 	}
 	o.atEnd(answerFrontEnd(o.c, where.URL, o.stop, o.log))
-	o.log.Info("bellhop serves", "pages", site.At("/"), "hosts", len(o.c.Hosts), "agents", len(o.c.Agents), "pid", os.Getpid())
+	o.log.Info("bellhop serves", "pages", site.At("/"), "hosts", len(o.c.Hosts),
+		"agents", len(o.c.Agents), "pid", os.Getpid())
 	return o.attend(ctx, i, where, program)
 }
 

@@ -1,0 +1,98 @@
+package bellhop_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// persons are the marks of sentences whose subject is not a thing of the program: "whoever has the lock" is an instance,
+// a caller, a job. A reader has to guess which.
+var persons = regexp.MustCompile(`(?i)\b(who|whoever|whom|nobody|somebody|anybody|everybody)\b`)
+
+// How many such marks there may be. Lower these when you have rewritten some; they never rise.
+const (
+	mostInComments = 9 // of Go that is no test
+	mostInSQL      = 267 // comments of functions, queries and triggers
+	mostInPages    = 203 // README, docs, the example of a configuration
+)
+
+// Comments and pages name the thing that they speak of.
+func TestProse_NamesThings(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		what, allowed string
+		files         []string
+		most          int
+		count         func(t *testing.T, name string) int
+	}{
+		{"comments", "mostInComments", tracked(t, "*.go"), mostInComments, inComments},
+		{"SQL", "mostInSQL", tracked(t, "sql/functions/*.sql", "sql/queries/*.sql", "triggers/*.sql"), mostInSQL, inSQL},
+		{"pages", "mostInPages", tracked(t, "README.md", "docs/*.md", "bellhop.example.yaml"), mostInPages, inPage},
+	} {
+		all, worst, in := 0, 0, ""
+		for _, name := range c.files {
+			n := c.count(t, name)
+			if all += n; n > worst {
+				worst, in = n, name
+			}
+		}
+		t.Logf("%s: %d of %d", c.what, all, c.most)
+		if all > c.most {
+			t.Errorf("%d words like who and nobody stand in %s, %d are allowed (%s), and most in %s (%d): name the job, the instance, the caller",
+				all, c.what, c.most, c.allowed, in, worst)
+		}
+	}
+}
+
+func tracked(t *testing.T, patterns ...string) (names []string) {
+	t.Helper()
+	out, err := exec.Command("git", append([]string{"ls-files", "--"}, patterns...)...).Output()
+	if err != nil {
+		t.Skipf("not a checkout: %v", err)
+	}
+	return strings.Fields(string(out))
+}
+
+func read(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func inComments(t *testing.T, name string) (n int) {
+	if strings.HasSuffix(name, "_test.go") {
+		return 0
+	}
+	file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments|parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, group := range file.Comments {
+		for _, c := range group.List {
+			n += marks(c)
+		}
+	}
+	return n
+}
+
+func marks(c *ast.Comment) int { return len(persons.FindAllString(c.Text, -1)) }
+
+func inSQL(t *testing.T, name string) (n int) {
+	for line := range strings.Lines(read(t, name)) {
+		if _, comment, is := strings.Cut(line, "--"); is {
+			n += len(persons.FindAllString(comment, -1))
+		}
+	}
+	return n
+}
+
+func inPage(t *testing.T, name string) int { return len(persons.FindAllString(read(t, name), -1)) }
