@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// persons are the marks of sentences whose subject is not a thing of the program: "whoever has the lock" is an instance,
-// a caller or a job, and a reader has to guess which.
+// persons are the marks of sentences whose subject is not a thing of the program: "whoever has the lock" is an
+// instance, a caller or a job, and a reader has to guess which.
 var persons = regexp.MustCompile(`(?i)\b(who|whoever|whom|nobody|somebody|anybody|everybody)\b`)
 
 // How many such marks there may be. Lower these when you have rewritten some; they never rise.
