@@ -26,6 +26,7 @@ type dispatcher struct {
 	pause    *backoff.ExponentialBackOff
 	finished chan<- string // told when nothing runs any more
 	assertion
+	standings
 	claims    claimsReader
 	audit     *auditing
 	auditDue  bool
@@ -126,6 +127,9 @@ func (d *dispatcher) Receive(c actor.Context) {
 	case *describe:
 		m.tell(holding(len(d.running)))
 		return
+	case *doubts:
+		d.onDoubts(m, time.Now())
+		return
 	case *lockedNow:
 		if hold := d.running[m.Claim.Job]; hold.Claim == m.Claim {
 			hold.Locked = true
@@ -147,6 +151,7 @@ func (d *dispatcher) Receive(c actor.Context) {
 
 func (d *dispatcher) onStarted(c actor.Context) {
 	d.ctx, d.cancel = context.WithCancel(context.Background())
+	d.able = time.Now()
 	d.ready = d.inst.id() != 0 // another one before us has registered
 	d.fenced = d.ready && d.inst.leaseLeft(time.Now()) <= 0
 	d.auditDue = true // our books are empty: what does the instance know?
@@ -186,7 +191,10 @@ func (d *dispatcher) next(c actor.Context) {
 	idle := grant && !d.claiming && d.audit == nil
 	can := intake.Can{Grant: grant, Claiming: d.claiming, Attached: d.inst.rows.attached.Load(), Running: len(d.running),
 		Claim: idle && !d.mustReassert && !d.auditDue && !d.inst.outbox.full()} // what is settled brings us back
-	d.carryOut(c, d.in.Next(can, time.Now()))
+	now := time.Now()
+	step := d.in.Next(can, now)
+	d.stood(can, &step, now)
+	d.carryOut(c, step)
 	switch {
 	case !idle:
 	case d.mustReassert:
@@ -245,6 +253,9 @@ func (d *dispatcher) onRang(c actor.Context, m *rang) {
 		d.happened(c, intake.LocksWoken{})
 		return
 	}
+	if m.scan && !m.byGate {
+		d.onScan(time.Now())
+	}
 	d.happened(c, intake.Woken{Rang: true, Readmitted: !m.byGate && !m.inserted, Scan: m.scan && !m.byGate})
 	if m.scan && !m.byGate {
 		d.checkClaims(c)
@@ -266,6 +277,7 @@ func (d *dispatcher) claim(c actor.Context, claim intake.Claim) {
 }
 
 func (d *dispatcher) onClaimed(c actor.Context, m *claimed) {
+	d.noteClaim(m, time.Now())
 	if m.err != nil {
 		wait := d.pause.NextBackOff()
 		d.inst.Log.Warn("dispatcher: cannot claim", "error", m.err, "again_in", wait)

@@ -27,6 +27,9 @@ type maintenance struct {
 	explaining   bool                   // jobs are being told why they wait
 	explainTimer *time.Timer
 	explainedAt  time.Time
+	looks        scheduler.Looks
+	stands       stands    // how the dispatcher stands
+	doubted      bool      // it was told of jobs for whose waiting no cause is known
 	foretelling  bool      // the error of forecasts is being measured
 	foretellAt   time.Time // not before
 	ctx          context.Context
@@ -48,8 +51,13 @@ type (
 		lost    error // why that is not known
 	}
 	explainNow struct{}
-	explained  struct{}
-	foretold   struct{ took time.Duration }
+	explained  struct {
+		looker bool
+		found  scheduler.Explained
+		over   time.Time // when that had been read
+		err    error
+	}
+	foretold struct{ took time.Duration }
 )
 
 func (m *maintenance) Receive(c actor.Context) {
@@ -72,8 +80,10 @@ func (m *maintenance) Receive(c actor.Context) {
 	case *explainNow:
 		m.explainTimer = nil
 		m.explain(c, 0)
+	case *stands:
+		m.onStanding(c, msg)
 	case *explained:
-		m.explaining = false
+		m.onExplained(msg)
 	case *foretold:
 		m.foretelling, m.foretellAt = false, time.Now().Add(max(m.scan, foretellShare*msg.took))
 	case *actor.Stopping:
@@ -184,24 +194,45 @@ func (m *maintenance) explainSoon(c actor.Context) {
 }
 
 // explain says in their rows why jobs wait. At most once a second, and only after
-// something rang; looker is this instance where all of the queue is looked at meanwhile.
-func (m *maintenance) explain(c actor.Context, looker scheduler.InstanceID) {
+// something rang; instance is this one where all of the queue is looked at meanwhile.
+func (m *maintenance) explain(c actor.Context, instance scheduler.InstanceID) {
 	if m.explaining || m.id() == 0 {
 		return
 	}
 	m.explaining, m.explainedAt = true, time.Now()
+	looker := scheduler.Looker{Instance: instance, Still: m.stands.still, Seen: m.looks.Before(m.stands.rested)}
 	h, ctx, self := m.maintenancePorts, m.ctx, c.Self()
 	go func() {
-		_, lost, err := h.queue.ExplainWaiting(ctx, looker)
-		if err != nil && ctx.Err() == nil {
-			h.log.Debug("maintenance: cannot say why jobs wait", "error", err)
+		over := &explained{looker: instance != 0}
+		over.found, over.err = h.queue.ExplainWaiting(ctx, looker)
+		if over.err != nil && ctx.Err() == nil {
+			h.log.Debug("maintenance: cannot say why jobs wait", "error", over.err)
 		}
-		for _, job := range lost {
-			h.log.Warn("a job is ready, was looked at and not taken, and no cause is known: this is a fault of bellhop; "+
-				"please report it with what bellhop explain and bellhop doctor say", "job", job)
-		}
-		h.send(self, &explained{})
+		over.over = time.Now()
+		h.send(self, over)
 	}()
+}
+
+// onExplained has the dispatcher tell of jobs that were passed over.
+func (m *maintenance) onExplained(msg *explained) {
+	m.explaining = false
+	if !msg.looker || msg.err != nil {
+		return
+	}
+	passed := m.looks.After(msg.found, m.stands.rested, msg.over)
+	if len(msg.found.Lost) > 0 || m.doubted {
+		m.tell(roleDispatcher, &doubts{lost: msg.found.Lost, passed: passed})
+	}
+	m.doubted = len(msg.found.Lost) > 0
+}
+
+// onStanding takes how the dispatcher stands. That it goes on is told at once.
+func (m *maintenance) onStanding(c actor.Context, msg *stands) {
+	was := m.stands
+	m.stands = *msg
+	if was.still.Why != "" && msg.still.Why == "" {
+		m.explain(c, m.id())
+	}
 }
 
 // readBacklog reads what waits for full hosts. The answer comes whatever becomes

@@ -22,6 +22,8 @@ type upkeep struct {
 	keys    []scheduler.RunOn
 	located error // why names cannot be found
 	asked   [][]string
+	found   scheduler.Explained
+	lookers []scheduler.Looker // that were told
 }
 
 func (u *upkeep) Due(context.Context) (int, time.Duration, error) {
@@ -55,14 +57,14 @@ func (u *upkeep) Backlog(context.Context, []scheduler.TypeName, []scheduler.Type
 	return []scheduler.Backlog{{Type: "a", Jobs: 3}}, nil, u.down
 }
 
-func (u *upkeep) ExplainWaiting(_ context.Context, looker scheduler.InstanceID) (
-	[]scheduler.TypeName, []scheduler.JobID, error) {
-	if looker == 0 {
+func (u *upkeep) ExplainWaiting(_ context.Context, looker scheduler.Looker) (scheduler.Explained, error) {
+	if looker.Instance == 0 {
 		u.add("explain")
 	} else {
 		u.add("explain all")
 	}
-	return nil, nil, nil
+	u.lookers = append(u.lookers, looker)
+	return u.found, nil
 }
 
 func playMaintenance(t *testing.T, u *upkeep, with func(s *stage, start time.Time)) {

@@ -166,7 +166,7 @@ func (m *membership) beat(c actor.Context) {
 		if b.err == nil {
 			b.suspects, b.err = h.registry.Suspects(ctx, h.id())
 		}
-		if b.err == nil {
+		if b.err == nil || h.id() != 0 && b.unbeaten() {
 			b.untold = errors.Join(h.publish(ctx, children, troubles, hosts), rest.publish(ctx, h))
 		}
 		h.send(self, b)
@@ -228,6 +228,9 @@ func (m *membership) onBeaten(c actor.Context, b *beaten) {
 		m.log.Warn("membership: heartbeat failed", "error", b.err, "lease_left", m.leaseLeft(time.Now()))
 		again = min(again, 500*time.Millisecond)
 		m.unpublished() // some may not have got there
+		if b.unbeaten() {
+			m.tell(roleHosts, &describe{})
+		}
 		m.reshaped = m.reshaped || b.reshaped
 	default:
 		until := b.asked.Add(m.lag - m.margin())

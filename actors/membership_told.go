@@ -2,6 +2,7 @@ package actors
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"time"
 
@@ -71,4 +72,11 @@ func (t *told) publish(ctx context.Context, h membershipPorts) error {
 		return h.reports.Draining(ctx, h.id(), t.draining.since)
 	}
 	return nil
+}
+
+// unbeaten reports whether the database answers and the heartbeat alone has failed, since another transaction has the
+// instance's row, say. Others are told of the children then, too: else a host that is full seems to have room.
+func (b *beaten) unbeaten() bool {
+	var away *scheduler.Unreachable
+	return b.err != nil && !b.joined && !errors.Is(b.err, scheduler.ErrGone) && !errors.As(b.err, &away)
 }

@@ -111,10 +111,8 @@ type Maintenance interface {
 	// is left out too, and returned in locked.
 	Backlog(ctx context.Context, types, suspects []scheduler.TypeName,
 		localities []string) (waiting []scheduler.Backlog, locked []scheduler.TypeName, err error)
-	// ExplainWaiting writes into ready jobs why they do not start. looker is the instance that has just begun to look
-	// at all of the queue, 0: none has. lost are jobs that were looked at and not taken, for no cause that is known.
-	ExplainWaiting(ctx context.Context, looker scheduler.InstanceID) (unknown []scheduler.TypeName,
-		lost []scheduler.JobID, err error)
+	// ExplainWaiting writes into ready jobs why they do not start.
+	ExplainWaiting(ctx context.Context, looker scheduler.Looker) (scheduler.Explained, error)
 }
 
 // Locks answers what running jobs ask of locks.

@@ -55,7 +55,9 @@ func TestFailover_TheStandbyIsPromoted(t *testing.T) {
 	j := newJournal(t)
 	e.listen = fmt.Sprintf("127.0.0.1:%d", freePort(t))
 	i := e.serve(fmt.Sprintf("database: {url: %q}\n", pgtest.Hosts(t, "", standby, primary)) + agents(j.agent("work", "exec")))
+	waits := e.insert("type", "nobody")
 	job, child := e.away(i, j, func() {
+		on(t, standby.URL()).because(waits, "read_only/fed", "is ready")
 		pgtest.CaughtUp(t, primary, standby)
 		primary.Kill()
 	})
@@ -63,6 +65,11 @@ func TestFailover_TheStandbyIsPromoted(t *testing.T) {
 	i.waitReady("is read only (a standby); work goes on when it is promoted")
 	if syscall.Kill(child, 0) != nil {
 		t.Error("what ran was ended, although the lease lasts")
+	}
+	before := on(t, standby.URL())
+	for _, id := range []int64{job, waits} {
+		before.because(id, "read_only/standby")
+		has(t, before.ok("explain", fmt.Sprint(id)), "read_only: This server is a standby and takes no writes", "pg_promote")
 	}
 	pgtest.Promote(t, standby)
 	i.waitSaid("the database is back")
@@ -92,10 +99,17 @@ func TestFailover_ADatabaseThatIsReadOnlyForAWhile(t *testing.T) {
 	i.waitSaid("lease lost")
 	pgtest.Eventually(t, patience, "what ran is ended", func() bool { return syscall.Kill(child, 0) != nil })
 	i.waitReady("is read only (default_transaction_read_only is on)")
+	waits := on(t, e.url+"&default_transaction_read_only=off").insert("type, args", "work", "1ms")
+	for _, id := range []int64{job, waits} {
+		e.because(id, "read_only", "default_transaction_read_only is on")
+	}
+	has(t, e.ok("explain", fmt.Sprint(waits)), "read_only: The database takes no writes (default_transaction_read_only is on)",
+		"alter database bellhop reset")
 	writes := on(t, e.url+"&default_transaction_read_only=off")
 	writes.sql("alter database bellhop reset default_transaction_read_only")
 	j.letGo()
 	writes.waitState(job, "succeeded")
+	writes.waitState(waits, "succeeded")
 	i.waitReady("ok")
 }
 

@@ -352,6 +352,8 @@ grant EXECUTE on function bellhop.prune_into to bellhop_operator;
 grant EXECUTE on function bellhop.prune_into to bellhop_scheduler;
 grant EXECUTE on function bellhop.prune_jobs to bellhop_operator;
 grant EXECUTE on function bellhop.prune_jobs to bellhop_scheduler;
+grant EXECUTE on function bellhop.read_only to bellhop_reader;
+grant EXECUTE on function bellhop.read_only to bellhop_scheduler;
 grant EXECUTE on function bellhop.reason to bellhop_reader;
 grant EXECUTE on function bellhop.reason to bellhop_scheduler;
 grant EXECUTE on function bellhop.reason to bellhop_submitter;

@@ -225,7 +225,9 @@ table bellhop.instance (
   reloaded_at timestamp with time zone,
   reload_failed boolean not null default false,
   reload_said text,
-  listen text
+  listen text,
+  standstill text,
+  standstill_since timestamp with time zone
 );
 
 table bellhop.item (
@@ -1959,6 +1961,12 @@ CREATE OR REPLACE FUNCTION bellhop.prune_jobs(since timestamp with time zone, un
  RETURNS TABLE(job bigint, "row" jsonb)
  LANGUAGE plpgsql
  SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
+
+CREATE OR REPLACE FUNCTION bellhop.read_only()
+ RETURNS text
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
 
 CREATE OR REPLACE FUNCTION bellhop.reason(cause text, args jsonb DEFAULT '{}'::jsonb)

@@ -175,8 +175,8 @@ func (m *Queue) Backlog(context.Context, []scheduler.TypeName, []scheduler.TypeN
 	return nil, nil, nil
 }
 
-func (m *Queue) ExplainWaiting(context.Context, scheduler.InstanceID) ([]scheduler.TypeName, []scheduler.JobID, error) {
-	return nil, nil, nil
+func (m *Queue) ExplainWaiting(context.Context, scheduler.Looker) (scheduler.Explained, error) {
+	return scheduler.Explained{}, nil
 }
 
 func (m *Queue) Claims(_ context.Context, me scheduler.InstanceID) ([]scheduler.Hold, error) {

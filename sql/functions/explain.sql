@@ -81,6 +81,13 @@ begin
         case when isfinite(j.run_at) then format(', in %s', date_trunc('second', greatest(j.run_at - clock_timestamp(), interval '0'))) else ', which is never' end));
   end if;
 
+  -- Nothing starts or ends on a server that takes no writes; and what children do is not known to a standby at all.
+  if is_at in ('held', 'blocked', 'scheduled', 'ready', 'assigned', 'running') and bellhop.read_only() is not null then
+    h := bellhop.hindrance(j.type);
+    return query select * from bellhop.reason(h.cause, h.args || jsonb_build_object('id', j.id, 'state', is_at));
+    return;
+  end if;
+
   if is_at in ('held', 'blocked', 'scheduled', 'ready') and hand <> '0' then
     -- Who has it in hand is told by the lock on a transaction, which each holds on its own.
     for r in select l.pid, a.usename, a.application_name, a.xact_start, a.state,
@@ -310,11 +317,18 @@ begin
     select i.id, i.name, clock_timestamp() - i.heartbeat_at as silent, i.lag, i.stop, i.heartbeat_at < clock_timestamp() - i.lag / 2 as late
       from bellhop.instance i
      where i.state = 'live' and (j.instance = i.id and is_at in ('assigned', 'running') or is_at = 'ready')
-       and (i.stop is not null or i.heartbeat_at < clock_timestamp() - i.lag / 2)
+       and (i.stop is not null or i.xmax <> '0' or i.heartbeat_at < clock_timestamp() - i.lag / 2)
   loop
     if r.late and h.cause is distinct from 'instance_silent' then
       return query select * from bellhop.reason('instance_silent/one', jsonb_build_object('instance', r.id, 'name', r.name, 'for', date_trunc('second', r.silent), 'lag', r.lag));
     end if;
+    -- Its row is locked: the row's xmax is the transaction that has done so, and a heartbeat is over sooner.
+    return query select x.code, x.sentence, x.next
+      from bellhop.instance i join pg_locks l on l.locktype = 'transactionid' and l.granted and l.transactionid = i.xmax
+      join pg_stat_activity a on a.pid = l.pid and a.xact_start < clock_timestamp() - interval '1 s'
+     cross join lateral bellhop.reason('instance_held', jsonb_build_object('pid', l.pid, 'who', coalesce(nullif(a.application_name, ''), a.usename, '?'),
+       'instance', r.id, 'name', r.name, 'since', bellhop.since(a.xact_start))) x
+     where i.id = r.id;
     if r.stop is not null and h.cause is distinct from 'instance_stopping' then
       return query select * from bellhop.reason('instance_stopping/one', jsonb_build_object('instance', r.id, 'name', r.name, 'how', r.stop));
     end if;

@@ -1,3 +1,22 @@
+-- read_only: that nothing can be written here, as a cause: no instance on this server starts anything, or ends it. A login's or a
+-- session's own setting is not meant. A standby that its primary feeds has a cause of its own. NULL: it takes writes.
+-- Grant: reader scheduler
+create or replace function bellhop.read_only() returns text
+language sql stable security definer
+set search_path = pg_catalog, bellhop, pg_temp
+as $$
+  select case when pg_is_in_recovery() then
+                case when exists (select from pg_stat_wal_receiver w where w.pid is not null)
+                      and exists (select from bellhop.instance i where i.state = 'live' and i.heartbeat_at > clock_timestamp() - i.lag / 2)
+                     then 'read_only/fed' else 'read_only/standby' end
+              when coalesce(
+                (select substr(c.setting, 31)::boolean from pg_db_role_setting s cross join unnest(s.setconfig) c (setting)
+                  where s.setrole = 0 and s.setdatabase in (0, (select d.oid from pg_database d where d.datname = current_database()))
+                    and starts_with(c.setting, 'default_transaction_read_only=') order by s.setdatabase desc limit 1),
+                (select s.setting = 'on' from pg_settings s where s.name = 'default_transaction_read_only' and s.source in ('configuration file', 'command line')))
+                then 'read_only' end
+$$;
+
 -- hindrance: what keeps every ready job of a type, a name in run_on and a priority from starting: a cause of
 -- bellhop.causes, what its sentence is filled with, and the details that waiting_for has behind the code. No cause: nothing
 -- but its turn. Marks in waiting_for and bellhop.explanation both ask here, so that they never differ; and it decides by
@@ -14,6 +33,11 @@ declare
   agent text := type; -- whose agent does it
   there text;
 begin
+  cause := bellhop.read_only();
+  if cause is not null then
+    args := jsonb_build_object('since', (select bellhop.since(max(i.heartbeat_at)) from bellhop.instance i), 'database', quote_ident(current_database()));
+    return;
+  end if;
   if not exists (select from bellhop.instance i where i.state = 'live') then
     cause := 'no_instance';
     args := jsonb_build_object('since', (select bellhop.since(max(i.gone_at)) from bellhop.instance i));
@@ -44,7 +68,7 @@ begin
   end if;
 
   with place as materialized (
-    select i.id, i.name as instance, i.stop, i.draining_since, i.queries, i.lag,
+    select i.id, i.name as instance, i.stop, i.draining_since, i.queries, i.lag, i.standstill || bellhop.since(i.standstill_since) as still,
            case when i.heartbeat_at < clock_timestamp() - i.lag / 2 then clock_timestamp() - i.heartbeat_at end as silent,
            h.name, h.slots, a.type as agent, a.max, a.max_per_host, a.exclusive,
            case when h.state <> 'up' then coalesce(h.trouble, 'it is being connected to') || bellhop.since(h.state_since) end as down,
@@ -114,16 +138,18 @@ begin
          count(*) as fit,
          count(*) filter (where stop is null) as going,
          count(*) filter (where stop is null and silent is null) as heard,
-         count(*) filter (where stop is null and silent is null and down is null) as up,
-         count(*) filter (where stop is null and silent is null and down is null and failing is null) as well,
-         count(*) filter (where stop is null and silent is null and down is null and failing is null and others is null) as quiet,
-         count(*) filter (where stop is null and silent is null and down is null and failing is null and others is null and alone is null) as open,
-         count(*) filter (where stop is null and silent is null and down is null and failing is null and others is null and alone is null and reading is not true) as reads,
-         count(*) filter (where stop is null and silent is null and down is null and failing is null and others is null and alone is null and reading is not true
+         count(*) filter (where stop is null and silent is null and still is null) as claiming,
+         count(*) filter (where stop is null and silent is null and still is null and down is null) as up,
+         count(*) filter (where stop is null and silent is null and still is null and down is null and failing is null) as well,
+         count(*) filter (where stop is null and silent is null and still is null and down is null and failing is null and others is null) as quiet,
+         count(*) filter (where stop is null and silent is null and still is null and down is null and failing is null and others is null and alone is null) as open,
+         count(*) filter (where stop is null and silent is null and still is null and down is null and failing is null and others is null and alone is null and reading is not true) as reads,
+         count(*) filter (where stop is null and silent is null and still is null and down is null and failing is null and others is null and alone is null and reading is not true
                             and crowded is null and (coming is null or idle)) as able,
          string_agg(distinct coming, '; ') filter (where crowded is null) as coming,
          string_agg(distinct format('%s (%s) is to %s', id, instance, stop), '; ') filter (where stop is not null) as stops,
          string_agg(distinct format('%s (%s) for %s, with a lag of %s', id, instance, date_trunc('second', silent), lag), '; ') filter (where silent is not null) as silences,
+         string_agg(distinct format('%s (%s): %s', id, instance, still), '; ') filter (where still is not null) as stills,
          string_agg(distinct format('%s: %s', name, down), '; ') as down,
          string_agg(distinct format('%s: %s', name, down_words), '; ') filter (where down is not null) as down_words,
          string_agg(distinct format('%s: %s', name, failing), '; ') filter (where failing is not null) as failing,
@@ -150,6 +176,9 @@ begin
   elsif f.heard = 0 then
     cause := 'instance_silent';
     args := jsonb_build_object('instances', f.silences);
+  elsif f.claiming = 0 then
+    cause := 'instance_busy';
+    args := jsonb_build_object('instances', f.stills);
   elsif f.up = 0 then
     cause := 'host_down';
     detail := f.down_words;

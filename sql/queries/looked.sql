@@ -1,2 +1,7 @@
--- Since when an instance ($1) has looked at all of the queue: $2 is where that began (waiting.sql). Index: the primary key.
-update bellhop.instance set looked = $2::text::xid8, looked_at = clock_timestamp() where id = $1
+-- What an instance ($1) tells of itself with a look at all of the queue: where an earlier look began, since which all was asked
+-- for that could be taken ($2; NULL: that is not known), and why it claims nothing just now ($3; NULL: it does) and since when ($4).
+-- Guard: a row that is locked is left for the next look. Index: the primary key.
+update bellhop.instance
+   set looked = coalesce($2::text::xid8, looked), looked_at = case when $2::text is null then looked_at else clock_timestamp() end,
+       standstill = $3, standstill_since = $4
+ where id = (select i.id from bellhop.instance i where i.id = $1 for no key update skip locked) and ($2::text is not null or standstill is distinct from $3 or standstill_since is distinct from $4)

@@ -146,7 +146,7 @@ func TestLocked_NoRoundWaits(t *testing.T) {
 		"marks": {func(e *env, _ [2]scheduler.Job) {
 			e.exec("update bellhop.jobqueue set state = 'ready', type = 'unheard', instance = null")
 		}, func(e *env) error {
-			_, _, err := e.maintenance.ExplainWaiting(e.Context(), e.me)
+			_, err := e.maintenance.ExplainWaiting(e.Context(), scheduler.Looker{Instance: e.me})
 			return err
 		}, "coalesce(waiting_for, '') = 'unknown_type'"},
 	} {

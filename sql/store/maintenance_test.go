@@ -107,11 +107,11 @@ func TestExplainWaiting_SaysWhy(t *testing.T) {
 	e := openEnv(t)
 	known, unknown := e.insert("type", "'cat'"), e.insert("type", "'catt'")
 	mark := func() []scheduler.TypeName {
-		types, _, err := e.maintenance.ExplainWaiting(t.Context(), e.me)
+		found, err := e.maintenance.ExplainWaiting(t.Context(), scheduler.Looker{Instance: e.me})
 		if err != nil {
 			t.Fatal(err)
 		}
-		return types
+		return found.Unknown
 	}
 	if types := mark(); len(types) != 1 || types[0] != "catt" {
 		t.Errorf("unknown types: %v", types)
@@ -149,7 +149,7 @@ func TestExplainWaiting_ManyTypesAreLookedAtInTurns(t *testing.T) {
 			map[string]scheduler.Account{"local": {Reason: fmt.Sprint("look ", look)}}); err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := e.maintenance.ExplainWaiting(t.Context(), e.me); err != nil {
+		if _, err := e.maintenance.ExplainWaiting(t.Context(), scheduler.Looker{Instance: e.me}); err != nil {
 			t.Fatal(err)
 		}
 		e.want(served, "waiting_for", fmt.Sprint("agent_fails: local: look ", look))
@@ -174,7 +174,7 @@ func TestExplainWaiting_NamesTheHostThatIsDown(t *testing.T) {
 		if err := e.registry.HostState(t.Context(), e.me, host, state, words); err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := e.maintenance.ExplainWaiting(t.Context(), e.me); err != nil {
+		if _, err := e.maintenance.ExplainWaiting(t.Context(), scheduler.Looker{Instance: e.me}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -49,12 +50,12 @@ type waiting struct {
 	Followed     *string // the last type of this look, where there are more; the same in all groups
 }
 
-// ExplainWaiting writes into waiting_for of ready jobs why they do not start. looker is the instance that looks at
-// all of the queue now, 0: none does. It returns the types that no live instance serves, and jobs that were looked
-// at before and not taken, for no cause that is known: there should be none.
-func (k *Maintenance) ExplainWaiting(
-	ctx context.Context, looker scheduler.InstanceID,
-) (unknown []scheduler.TypeName, lost []scheduler.JobID, err error) {
+// ExplainWaiting writes into waiting_for of ready jobs why they do not start.
+// It gives the types that no live instance serves, and, where an instance looks at
+// all of the queue, jobs for whose waiting no cause is known.
+func (k *Maintenance) ExplainWaiting(ctx context.Context, looker scheduler.Looker) (
+	found scheduler.Explained, err error,
+) {
 	var change []waiting
 	var locked waitingLocked
 	err = k.conn.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
@@ -66,7 +67,7 @@ func (k *Maintenance) ExplainWaiting(
 		if err != nil {
 			return err
 		}
-		began := groups[0].Began
+		found.Began = groups[0].Began
 		k.explainFrom = ""
 		if groups[0].Followed != nil {
 			k.explainFrom = *groups[0].Followed
@@ -78,8 +79,8 @@ func (k *Maintenance) ExplainWaiting(
 		var names []*string
 		for _, g := range groups {
 			if g.Why != nil && *g.Why == "unknown_type" &&
-				(len(unknown) == 0 || unknown[len(unknown)-1] != scheduler.TypeName(g.Type)) {
-				unknown = append(unknown, scheduler.TypeName(g.Type))
+				(len(found.Unknown) == 0 || found.Unknown[len(found.Unknown)-1] != scheduler.TypeName(g.Type)) {
+				found.Unknown = append(found.Unknown, scheduler.TypeName(g.Type))
 			}
 			if g.turn() && g.Flows { // it moves: the first one may run before this is written
 				continue
@@ -98,19 +99,10 @@ func (k *Maintenance) ExplainWaiting(
 		if locked, err = readWaitingLocked(ctx, conn); err != nil {
 			return err
 		}
-		if looker == 0 {
+		if looker.Instance == 0 {
 			return nil
 		}
-		if len(types) > 0 {
-			rows, err := conn.Query(ctx, unexplainedSQL, types, names)
-			if err != nil {
-				return err
-			}
-			if lost, err = pgx.CollectRows(rows, pgx.RowTo[scheduler.JobID]); err != nil {
-				return err
-			}
-		}
-		_, err = conn.Exec(ctx, lookedSQL, int64(looker), began)
+		found.Lost, err = tellLook(ctx, conn, looker, types, names)
 		return err
 	})
 	for some := range slices.Chunk(change, explainAtOnce) {
@@ -130,9 +122,32 @@ func (k *Maintenance) ExplainWaiting(
 		err = k.explained.use(ctx, locked.write)
 	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("say why jobs wait: %w", err)
+		return scheduler.Explained{}, fmt.Errorf("say why jobs wait: %w", err)
 	}
-	return unknown, lost, nil
+	return found, nil
+}
+
+// tellLook tells what an instance knows of itself, and finds jobs of these types, and names in run_on, for whose
+// waiting no cause is known.
+func tellLook(ctx context.Context, conn *pgx.Conn, looker scheduler.Looker, types []string, names []*string) (
+	lost []scheduler.Unexplained, err error,
+) {
+	var why *string
+	var since *time.Time
+	if looker.Still.Why != "" {
+		why, since = &looker.Still.Why, &looker.Still.Since
+	}
+	if _, err = conn.Exec(ctx, lookedSQL, int64(looker.Instance), orUnset(looker.Seen), why, since); err != nil {
+		return nil, err
+	}
+	if len(types) == 0 {
+		return nil, nil
+	}
+	rows, err := conn.Query(ctx, unexplainedSQL, types, names)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, pgx.RowToStructByPos[scheduler.Unexplained])
 }
 
 // waitingLocked are jobs with locks that have to say something else in waiting_for.

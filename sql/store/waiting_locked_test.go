@@ -18,7 +18,7 @@ func (e *env) scanned() {
 		e.Fatal(err)
 	}
 	e.scan()
-	if _, _, err := e.maintenance.ExplainWaiting(e.Context(), e.me); err != nil {
+	if _, err := e.maintenance.ExplainWaiting(e.Context(), scheduler.Looker{Instance: e.me}); err != nil {
 		e.Fatal(err)
 	}
 }
