@@ -3,8 +3,6 @@ package bellhop_test
 import (
 	"go/scanner"
 	"go/token"
-	"os"
-	"os/exec"
 	"regexp"
 	"strings"
 	"testing"
@@ -21,16 +19,8 @@ const (
 // a long string, or a row of a test's table.
 func TestWidth_OfLines(t *testing.T) {
 	t.Parallel()
-	out, err := exec.Command("git", "ls-files", "*.go").Output()
-	if err != nil {
-		t.Skipf("not a checkout: %v", err)
-	}
-	for name := range strings.Lines(string(out)) {
-		name = strings.TrimSpace(name)
-		src, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+	for _, name := range tracked(t, "*.go") {
+		src := []byte(read(t, name))
 		for _, n := range tooWide(src, strings.HasSuffix(name, "_test.go")) {
 			t.Errorf("%s:%d is longer than %d characters: break it; a struct literal, one field to a line", name, n, widest)
 		}

@@ -31,19 +31,18 @@ func (t Turn) Add(taken, ended, ahead int) Turn {
 // How long after one turn at the attached tables the next may come.
 const (
 	TurnSoon = 4 * time.Millisecond
-	turnIdle = 64 * time.Millisecond  // while turns find nothing
-	turnFull = 250 * time.Millisecond // while rows that were taken ahead keep the pool full
+	turnIdle = 64 * time.Millisecond // at most: a row of another table, whose pool has room, waits as long
 )
 
 // TurnPause is how long after a turn the next may come. This one took so long, and ended so long after the one before.
 // While turns find nothing the pause grows. While rows are taken ahead there is no hurry: turns then take a quarter of
-// the time at most, and the next one comes before half of those rows have ended.
+// the time, unless they are long, and the next one comes before half of those rows have ended.
 func TurnPause(was time.Duration, t Turn, took, since time.Duration) time.Duration {
 	if t.Taken+t.Ended == 0 {
 		return min(2*was, turnIdle)
 	}
 	half := time.Duration(min(t.Lasts, 1000) * float64(min(since, time.Minute)) / 2)
-	return max(TurnSoon, min(3*took, half, turnFull))
+	return max(TurnSoon, min(3*took, half, turnIdle))
 }
 
 // TurnFailed is how long after a turn that failed the next may come.
