@@ -395,7 +395,7 @@ commands_from_database: 1
 		`web: {prefix: jobs, trusted_proxies: [10.0.0.1/8, 0.0.0.0/0, "::/0", proxy, 10.0.0.1]}
 `,
 		[]string{
-			`1:15: web.prefix: "jobs" is no plain path; write /jobs`,
+			`1:15: web.prefix: "jobs" is not a plain path; write /jobs`,
 			`1:39: web.trusted_proxies[0]: 10.0.0.1/8 has an address in it, and not only a network; write 10.0.0.0/8, or the address alone`,
 			`1:51: web.trusted_proxies[1]: 0.0.0.0/0 is everybody: each client could say it is another; name the proxies alone, such as 127.0.0.1`,
 			`1:62: web.trusted_proxies[2]: ::/0 is everybody: each client could say it is another; name the proxies alone, such as 127.0.0.1`,
@@ -406,7 +406,7 @@ commands_from_database: 1
 		"the prefix of a whole address",
 		"web: {prefix: 'https://jobs.example.org/jobs/', trusted_proxy: []}\n",
 		[]string{
-			`1:15: web.prefix: "https://jobs.example.org/jobs/" is no plain path; write /jobs`,
+			`1:15: web.prefix: "https://jobs.example.org/jobs/" is not a plain path; write /jobs`,
 			`1:49: unknown key "trusted_proxy" in web; did you mean "trusted_proxies"?`,
 		},
 	},
@@ -414,7 +414,7 @@ commands_from_database: 1
 		"a prefix that leads elsewhere",
 		"web: {prefix: //evil.example, trusted_proxies: 10.0.0.1}\n",
 		[]string{
-			`1:15: web.prefix: "//evil.example" is no plain path; write it like /jobs: names of letters, digits, - _ . and ~, with a slash before each, 100 characters at the most`,
+			`1:15: web.prefix: "//evil.example" is not a plain path; write it like /jobs: names of letters, digits, - _ . and ~, with a slash before each, 100 characters at the most`,
 			`1:48: web.trusted_proxies must be a list, not a string; write it like [127.0.0.1, 10.0.0.0/8]`,
 		},
 	},

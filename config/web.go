@@ -45,7 +45,7 @@ func (r *reader) plainPath(to *string) func(node, string) {
 					hint = "write " + plain
 				}
 			}
-			r.problem(n, hint, "%s: %q is no plain path", at, s)
+			r.problem(n, hint, "%s: %q is not a plain path", at, s)
 			return
 		}
 		*to = path

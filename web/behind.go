@@ -113,7 +113,7 @@ func saidPrefix(headers []string) (prefix string, is bool, problem *Problem) {
 	prefix, ok := scheduler.PlainPath(headers[0])
 	if !ok || len(headers) > 1 {
 		return "", false, &Problem{Status: http.StatusBadRequest, Code: "bad_prefix",
-			Detail: "X-Forwarded-Prefix is no plain path: " + shown(strings.Join(headers, ", ")),
+			Detail: "X-Forwarded-Prefix is not a plain path: " + shown(strings.Join(headers, ", ")),
 			Next:   "have the proxy set it to a path such as /jobs, or set web.prefix in bellhop.yaml"}
 	}
 	return prefix, true, nil

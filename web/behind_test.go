@@ -38,7 +38,7 @@ func TestBehind_ThePrefixOfThePath(t *testing.T) {
 	}
 }
 
-// What a header says of the prefix is believed of the proxies alone; what is no plain path is refused.
+// What a header says of the prefix is believed of the proxies alone; what is not a plain path is refused.
 func TestBehind_TheHeaderOfAStranger(t *testing.T) {
 	t.Parallel()
 	link := func(w http.ResponseWriter, r *http.Request) { w.Header().Set("Link", Link(r.Context(), r.URL.Path)) }
