@@ -128,13 +128,13 @@ func (w *sick) ails(check, says string) (mend string) {
 }
 
 // types types a line as the administrator.
-func (w *sick) types(line string) {
-	w.t.Helper()
+func (e *env) types(line string) {
+	e.t.Helper()
 	cmd := exec.Command("sh", "-c", line)
-	cmd.Dir = w.dir
-	cmd.Env = append(environment(w.dir), "DATABASE_URL="+w.url, "PATH="+filepath.Dir(binary)+":"+os.Getenv("PATH"))
+	cmd.Dir = e.dir
+	cmd.Env = append(environment(e.dir), "DATABASE_URL="+e.url, "PATH="+filepath.Dir(binary)+":"+os.Getenv("PATH"))
 	if out, err := cmd.CombinedOutput(); err != nil {
-		w.t.Errorf("%s: %v\n%s", line, err, out)
+		e.t.Errorf("%s: %v\n%s", line, err, out)
 	}
 }
 

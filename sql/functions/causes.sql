@@ -35,7 +35,7 @@ as $$
 
     -- What holds back all jobs of its type, and of its place and priority.
     ('read_only', 'waiting', true, 'the database takes no writes: a standby that was not promoted, or `default_transaction_read_only`; instances wait for a server that takes some',
-      'The database takes no writes (default_transaction_read_only is on), so that no instance starts or ends anything; the last one was heard of{since}.', 'psql "$DATABASE_URL" -c "set default_transaction_read_only = off; alter database {database} reset default_transaction_read_only"'),
+      'The database takes no writes (default_transaction_read_only is on), so that no instance starts or ends anything; the last one was heard of{since}.', 'echo ''set default_transaction_read_only = off; alter database :"DBNAME" reset default_transaction_read_only'' | psql "$DATABASE_URL"'),
     ('read_only/standby', 'waiting', true, '',
       'This server is a standby and takes no writes, so that no instance starts or ends anything here; the last one was heard of{since}. Work goes on when it is promoted, or where its primary is.', 'psql "$DATABASE_URL" -c "select pg_promote()"'),
     ('read_only/fed', 'waiting', true, '',

@@ -82,10 +82,15 @@ begin
   end if;
 
   -- Nothing starts or ends on a server that takes no writes; and what children do is not known to a standby at all.
-  if is_at in ('held', 'blocked', 'scheduled', 'ready', 'assigned', 'running') and bellhop.read_only() is not null then
-    h := bellhop.hindrance(j.type);
-    return query select * from bellhop.reason(h.cause, h.args || jsonb_build_object('id', j.id, 'state', is_at));
-    return;
+  if is_at in ('held', 'blocked', 'scheduled', 'ready', 'assigned', 'running') then
+    return query select x.code, x.sentence, x.next
+      from bellhop.read_only() o
+     cross join lateral bellhop.reason(o, jsonb_build_object('id', j.id, 'state', is_at,
+       'since', (select bellhop.since(max(i.heartbeat_at)) from bellhop.instance i))) x
+     where o is not null;
+    if found then
+      return;
+    end if;
   end if;
 
   if is_at in ('held', 'blocked', 'scheduled', 'ready') and hand <> '0' then

@@ -33,11 +33,6 @@ declare
   agent text := type; -- whose agent does it
   there text;
 begin
-  cause := bellhop.read_only();
-  if cause is not null then
-    args := jsonb_build_object('since', (select bellhop.since(max(i.heartbeat_at)) from bellhop.instance i), 'database', quote_ident(current_database()));
-    return;
-  end if;
   if not exists (select from bellhop.instance i where i.state = 'live') then
     cause := 'no_instance';
     args := jsonb_build_object('since', (select bellhop.since(max(i.gone_at)) from bellhop.instance i));
