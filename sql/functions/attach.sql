@@ -1,9 +1,9 @@
--- attach, detach, and what is said about them. All three run with the rights
--- of whoever calls them: what he may not do, they do not do for him.
+-- attach, detach, and the looks at attachments. All three run with the caller's rights: what the caller may not do,
+-- they do not do for it.
 --
--- The names of users' tables mean what they mean to the caller, so each of these has a front without a search_path of its
--- own. A front is parsed when it is made (begin atomic), and no name in it can be taken for another one when it is called;
--- it hands the caller's path on to a function whose own path is fixed.
+-- The names of users' tables mean what they mean to the caller, so each function has a front that sets no search_path.
+-- A front is parsed when it is made (begin atomic), so a call cannot mistake a name in it for another one. It hands the
+-- caller's path on to a function whose own path is fixed.
 
 -- attached_column: the number of a column of a table, checked.
 -- Grant: operator
@@ -23,9 +23,10 @@ begin
 end
 $$;
 
--- turn_statements: what makes the function of an attachment, which belongs to whoever attached it and so has his rights;
--- nothing where there is one that will do. The name comes of the row's default, and is not to be guessed: who made a
--- function of that name beforehand would keep others from attaching.
+-- turn_statements: the statements that make the function of an attachment; none where a suitable function exists. The
+-- function belongs to the login that attached the table, and so has the rights of that login. Its name comes from the
+-- row's default and cannot be guessed: a login that made a function of that name beforehand would keep others from
+-- attaching.
 -- Grant: operator
 create or replace function bellhop.turn_statements(attachment bigint) returns text[]
 language plpgsql stable
@@ -54,8 +55,8 @@ begin
 end
 $$;
 
--- carry_out: executes statements under the path of the caller, which becomes that of a function that they make: the
--- table's triggers expect no other. Temporary tables come last in it, and not first.
+-- carry_out: executes statements under the caller's path, which becomes the path of a function that they make: the
+-- table's triggers expect no other. Temporary tables come last in it, not first.
 -- Grant: operator
 create or replace function bellhop.carry_out(statements text[], their_path text) returns void
 language plpgsql volatile
@@ -74,9 +75,9 @@ begin
 end
 $$;
 
--- attach: rows of tab whose dispatch column is NULL are run from now on: as jobs of a type, each a line name="value" …,
--- or by a command, its last argument the row's key. Called for a table that is attached already: changes its pool, or
--- names what differs. Gives the attachment's id and the statements that were carried out.
+-- attach: runs the rows of tab whose dispatch column is NULL from now on: as jobs of a type, each a line name="value"
+-- …, or by a command whose last argument is the row's key. For a table that is attached already it changes the pool, or
+-- names what differs. Returns the attachment's id and the statements that were carried out.
 -- Grant: operator
 create or replace function bellhop.attach_under(
   their_path text, visible boolean, tab regclass, type text, cmd text[], pool integer, workdir text,
@@ -117,7 +118,7 @@ begin
   elsif c.relpersistence = 't' then
     raise wrong_object_type using message = format('%s is a temporary table, which only this session sees', full_name), hint = 'Make it a table that stays.';
   elsif c.relnamespace = 'pg_catalog'::regnamespace
-     -- A user called bellhop may well have tables of his own in his schema.
+     -- A user called bellhop may have tables in the schema of that name.
      or c.relnamespace = 'bellhop'::regnamespace and c.relname in ('jobqueue', 'attempt_past', 'log', 'item', 'instance', 'host', 'agent', 'child',
           'asserted', 'paused', 'located', 'dependency', 'attachment', 'attached', 'set_aside', 'schema_version', 'schema_script') then
     raise wrong_object_type using message = format('%s is not a table of yours', full_name), hint = 'For jobs without a table of their own: bellhop submit.';
@@ -187,7 +188,7 @@ begin
     keys := old.key_columns;
   elsif key is null then
     select array_agg(k order by o) into keys from pg_index i cross join unnest(i.indkey) with ordinality x (k, o)
-     where i.indrelid = tab and i.indisprimary and o <= i.indnkeyatts; -- not what is included besides
+     where i.indrelid = tab and i.indisprimary and o <= i.indnkeyatts; -- without INCLUDE columns
     if keys is null then
       raise invalid_table_definition using message = format('table %s has no primary key', full_name), hint = 'Give it one, or name columns that are unique: --key COL.';
     end if;
@@ -274,7 +275,7 @@ begin atomic
                               log_dir, key, dispatch, status_col, exit_col, index, name) a;
 end;
 
--- attachment_named: the attachment of that name, or of the table of that name, if there is one alone.
+-- attachment_named: the attachment of that name, or of the table of that name, if there is only one.
 -- Grant: reader
 create or replace function bellhop.attachment_under(their_path text, name text) returns bigint
 language plpgsql stable
@@ -292,7 +293,7 @@ begin
       perform pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
       select array_agg(x.id) into ids from bellhop.attachment x where x.rel::oid = tab and x.detached_at is null;
     exception when syntax_error or invalid_name or feature_not_supported then
-      null; -- no table can be called so; and the path is what it was
+      null; -- no table can have this name; and the path is what it was
     end;
   end if;
   if ids is null then
@@ -311,10 +312,10 @@ begin atomic
   select bellhop.attachment_under(pg_catalog.current_setting('search_path'), name);
 end;
 
--- detach: its rows are not run any more. What runs goes on to its end; what was taken and has not started is
--- cancelled, and its dispatch column set to NULL again. What runs is told of in the table yet: until then the attachment
--- stays, as a detached one. Gives how many those were. What the caller may not take
--- away (triggers are the table owner's to drop) stays, and does nothing.
+-- detach: rows of the attachment are not run any more. Running rows go on to their end. Rows that were taken and have
+-- not started are cancelled, and their dispatch column is set to NULL again. The attachment stays, as a detached one,
+-- until the outcomes of running rows are in the table. Returns how many rows were given back. What the caller may not
+-- remove (only the table's owner may drop triggers) stays, and does nothing.
 -- Grant: operator
 create or replace function bellhop.detach_under(their_path text, id bigint) returns integer
 language plpgsql volatile
@@ -385,7 +386,7 @@ language sql volatile security definer
 set search_path = pg_catalog, pg_temp
 as $$ select from bellhop.attachment x where x.id = lock_attachment.id for update $$;
 
--- leave_attachment: the attachment takes no rows any more, and is forgotten as soon as all that runs has an outcome.
+-- leave_attachment: the attachment takes no more rows, and is forgotten as soon as all running rows have an outcome.
 -- back: keys of rows that were given back.
 -- Grant: operator
 create or replace function bellhop.leave_attachment(id bigint, back text[]) returns void

@@ -1,6 +1,7 @@
--- What is done with the rows of attached tables, once a round.
+-- The rows of attached tables: what each round does with them.
 
--- dispatch_value: what a dispatch column of a type is set to when its row is taken; NULL: it cannot be one.
+-- dispatch_value: the value that marks a row as taken in a dispatch column of this type; NULL: no column of this type
+-- can be one.
 -- Grant: operator scheduler
 create or replace function bellhop.dispatch_value(type oid) returns text
 language plpgsql stable
@@ -42,7 +43,8 @@ begin
 end
 $$;
 
--- attached_key: how the key of a row (t) is written as text, and text (d.key) read as a key again, column by column (v).
+-- attached_key: how the key of a row (t) is written as text, and how that text (d.key) is read as a key again, column
+-- by column (v).
 -- Grant: reader operator scheduler
 create or replace function bellhop.attached_key(rel regclass, columns smallint[], out ordering text, out key_text text, out parsed text,
                                                 out matches text, out again text, out returned text, out steady boolean)
@@ -79,17 +81,18 @@ begin
 end
 $$;
 
--- turn_under: what one turn does in a user's table: writes what became of rows (done: [{key, state, exit}]), and takes
--- at most n whose dispatch column is NULL, none of which is in busy. Called by the function of the attachment, so with
--- the rights of whoever attached it, and not with ours. Rows that somebody has locked are left for the next turn; rows
--- that cannot be marked, or not be told what became of them, hold up no others. Gives
+-- turn_under: one turn in a user's table. It writes the outcomes of rows (done: [{key, state, exit}]), and takes at
+-- most n rows whose dispatch column is NULL and whose key is not in busy. The function of the attachment calls it, so
+-- it runs with the rights of the login that attached the table, not with ours. Rows that another transaction has locked
+-- are left for the next turn. A row that cannot be marked, or whose outcome cannot be written, holds up no others.
+-- Returns
 --   done     keys whose outcome is written, or that have no row any more
 --   take     the rows that were taken
 --   aside    keys of rows that ask to be run and could not be marked, and in row_text why
 --   refused  keys whose outcome could not be written, and why
 --   waiting  as key: how many rows ask to be run and are not taken in this turn, at most 10,001
--- The statements on the table run under the search_path of whoever attached it, for his triggers; all else does not. The
--- text of a key must not depend on the session: by it two instances know that a row runs.
+-- The statements on the table run under the search_path of the login that attached it, for its triggers; all else does
+-- not. The text of a key must not depend on the session: by it two instances know that a row runs.
 -- Grant: operator scheduler
 create or replace function bellhop.turn_under(theirs text, attachment bigint, done jsonb, n integer, busy text[])
 returns table (what text, key text, line text, row_text text)
@@ -124,7 +127,7 @@ declare
   taken    text[] := '{}';
   lines    text[] := '{}';
   rows_    text[] := '{}';
-  bad      text[] := '{}';  -- keys of rows that let themselves not be changed
+  bad      text[] := '{}';  -- keys of rows that cannot be changed
   why      text[] := '{}';
   lows     integer[];       -- parts of tids that are still to be changed
   highs    integer[];
@@ -138,7 +141,7 @@ begin
   if not exists (select from pg_class c where c.oid = a.rel::oid) then
     raise undefined_table using message = 'its table was dropped', hint = format('bellhop detach %s', a.name);
   end if;
-  -- Rows of children by inheritance are not told apart by the key, and ring no bell: they are the children's own.
+  -- The key does not tell rows of inheriting tables apart, and they ring no bell: those rows belong to the children.
   tab := case (select c.relkind from pg_class c where c.oid = a.rel::oid) when 'r' then 'only ' else '' end || a.rel::text;
   dispatch := bellhop.column_of(a.rel, a.dispatch_column, 'dispatch');
   status := case when a.status_column is not null then bellhop.column_of(a.rel, a.status_column, 'status') end;
@@ -148,10 +151,10 @@ begin
     raise datatype_mismatch using message = 'its dispatch column has a type now that it cannot have';
   end if;
   select * into ky from bellhop.attached_key(a.rel, a.key_columns);
-  -- Whoever alters the table, or makes an index on it, is told from a row that cannot be changed.
+  -- A transaction that alters the table, or makes an index on it, is not mistaken for a row that cannot be changed.
   execute format('lock table %s in row exclusive mode', tab);
 
-  -- 1. What became of rows.
+  -- 1. The outcomes of rows.
   if jsonb_array_length(done) > 0 and (status is not null or exit_ is not null) then
     find := format('select array_agg(x.c), array_agg(x.o), array_agg(x.key), array_agg(x.state), array_agg(x.exit) from (
                       select t.ctid as c, t.tableoid as o, d.key, d.state, d.exit
@@ -160,7 +163,7 @@ begin
     perform set_config('search_path', theirs, true);
     begin
       execute find into tids, tabs, found_, states, exits using done;
-    exception when data_exception then -- a key that is no key any more: its column has another type now
+    exception when data_exception then -- a key that does not parse any more: its column has another type now
       for one in select d.key from pg_catalog.jsonb_to_recordset(done) as d (key pg_catalog.text) loop
         begin
           execute pg_catalog.format('select from (select $1 as key) d %s where (%s) is null', ky.parsed, ky.again) using one;
@@ -188,7 +191,7 @@ begin
         if before <> high - low + 1 then
           raise exception 'a BEFORE trigger gave NULL for it, or a rule came between: its outcome is not written';
         end if;
-        set constraints all immediate; -- here it can be told which row is at fault
+        set constraints all immediate; -- an error here tells which row is at fault
         written := written || found_[low:high];
       exception when others then
         if sqlstate ~ '^(08|25|40|53|57|58)' then
@@ -210,13 +213,13 @@ begin
           using done, written;
     perform pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
     return query select 'refused'::text, x.b, null::text, x.w from unnest(bad, why) x (b, w);
-    -- A row that somebody has in hand: its outcome comes first, its next run after that.
+    -- A row that another transaction has locked: its outcome comes first, its next run after that.
     busy := busy || array(select d.key from jsonb_to_recordset(done) as d (key text) where d.key <> all (written));
   else
     return query select 'done'::text, d.key, null::text, null::text from jsonb_to_recordset(done) as d (key text);
   end if;
 
-  -- 2. How many ask to be run: once a second.
+  -- 2. How many rows ask to be run: counted once a second.
   if coalesce(a.waiting_at < clock_timestamp() - interval '1 s', true) then
     execute format('select pg_catalog.count(*) from (select from %s t where t.%s is null limit 10001) x', tab, dispatch) into waiting;
     return query select 'waiting'::text, greatest(waiting - greatest(n, 0), 0)::text, null::text, null::text;
@@ -309,7 +312,8 @@ begin
 end
 $$;
 
--- turn_rows: its front, parsed when it is made (see attach.sql), under the path of whoever attached the table.
+-- turn_rows: the front of turn_under, parsed when it is made (see attach.sql), under the path of the login that
+-- attached the table.
 -- Grant: operator scheduler
 create or replace function bellhop.turn_rows(attachment bigint, done jsonb, n integer, busy text[])
 returns table (what text, key text, line text, row_text text)

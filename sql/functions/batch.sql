@@ -1,8 +1,8 @@
--- A batch is a job that needs all jobs of the batch and runs when they are over: its id is the batch's. Nothing here knows more
--- than dependencies do.
+-- A batch is a job that needs all jobs of the batch and runs when they are over: its id is the batch's. Apart from
+-- that, a batch is made of ordinary dependencies.
 
--- batch_add: lets the job of a batch need these jobs too. Those that it needs already are left out, so that the same may be
--- said again, also when the batch is over. NULL: no batch.
+-- batch_add: lets the job of a batch need these jobs too. Jobs that it needs already are left out, so that a call may
+-- be repeated, also when the batch is over. NULL: no batch.
 -- Grant: submitter scheduler
 create or replace function bellhop.batch_add(batch bigint, jobs bigint[]) returns void
 language plpgsql volatile security definer
@@ -19,10 +19,10 @@ begin
 end
 $$;
 
--- batch: the job that runs when all of a batch are over, and gives its id; under a key that exists the first one. jobs are in
--- the batch; more join it by submit(…, batch => id), or by another call, until it has begun. With held it does not begin
--- before bellhop.release, however few have joined. on_failure: 'run' when all are over, however they have ended; 'fail' only
--- if all have succeeded; 'block' not before they have, by a retry.
+-- batch: submits the job that runs when all jobs of a batch are over, and returns its id; under a key that exists, the
+-- id of the first one. jobs are in the batch; more join it by submit(…, batch => id), or by another call, until it has
+-- begun. With held it does not begin before bellhop.release, however few have joined. on_failure: 'run' when all are
+-- over, however they have ended; 'fail' only if all have succeeded; 'block' waits until they have, by a retry.
 -- Grant: submitter scheduler
 create or replace function bellhop.batch(
   type text default 'dummy', args text default null, key text default null, jobs bigint[] default null,
@@ -42,8 +42,8 @@ begin
 end
 $$;
 
--- batch_count: how many jobs a batch has, and how they stand; NULL where there is no such job, or the caller may not see it.
--- Those that were deleted are not counted.
+-- batch_count: how many jobs a batch has, by state; NULL if there is no such job, or the caller may not see it. Deleted
+-- jobs are not counted.
 -- Grant: submitter reader operator scheduler
 create or replace function bellhop.batch_count(
   id bigint, out jobs bigint, out waiting bigint, out running bigint,

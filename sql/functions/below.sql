@@ -1,6 +1,6 @@
--- below: what becomes of the jobs that need these, by way of others too, if these are cancelled: at most `most` of them, and how
--- many there are. A job that fails brings down those that need it to succeed. Of jobs that the caller sees: readers all, submitters
--- their own. Indexes: dependency_needs; the queue's primary key.
+-- below: what becomes of the jobs that need these, directly or through others, if these are cancelled: at most `most`
+-- of them, and how many there are. A job that fails brings down the jobs that need it to succeed. It considers the jobs
+-- that the caller sees: readers all, submitters their own. Indexes: dependency_needs; the queue's primary key.
 -- Grant: submitter reader operator scheduler
 create or replace function bellhop.below(ids bigint[], most integer)
 returns table (id bigint, key text, type text, state text, becomes text, among bigint)

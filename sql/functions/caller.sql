@@ -1,6 +1,7 @@
--- caller: who asks, in every function that decides by it. Not current_user: where a function runs with the rights of the
--- schema's owner, that is the owner. The role that has been SET, or else the login; neither can be one that the caller is
--- not a member of. Parsed when it is made, so that it needs no search_path and is expanded where it is called.
+-- caller: the role that asks, for every function that decides by it. It is not current_user: in a function that runs
+-- with the rights of the schema's owner, that is the owner. It is the role of SET ROLE, or else the login; neither can
+-- be a role that the caller is not a member of. Parsed when it is made, so it needs no search_path and is expanded
+-- where it is called.
 -- Grant: submitter reader operator scheduler
 create or replace function bellhop.caller() returns name
 language sql stable parallel safe
@@ -8,8 +9,9 @@ begin atomic
   select case when pg_catalog.current_setting('role') = 'none' then session_user else pg_catalog.current_setting('role')::name end;
 end;
 
--- actor: whose name an order is kept under: the login, or the name that bellhop.actor has. That setting anybody may have; it is believed
--- from a login that schedules, since the pages and the API of such a one have checked who asks. Nothing is allowed by it: that goes by the caller.
+-- actor: the name under which an order is kept: the login, or the value of the setting bellhop.actor. Any login may set
+-- that. It is believed only from a login that schedules, since the pages and the API of such a login have checked their
+-- user. It permits nothing: permissions go by the caller.
 -- Grant: submitter reader operator scheduler
 create or replace function bellhop.actor() returns text
 language sql stable parallel safe
@@ -28,7 +30,7 @@ begin atomic
       or coalesce((select pg_catalog.pg_has_role(bellhop.caller(), r.oid, 'member') from pg_catalog.pg_roles r where r.rolname = 'bellhop_operator'), false);
 end;
 
--- own_roles: those whose jobs are the caller's: himself, and the roles of which he is a member.
+-- own_roles: the roles whose jobs are the caller's: the caller itself, and the roles of which it is a member.
 -- Grant: submitter reader operator scheduler
 create or replace function bellhop.own_roles() returns text[]
 language sql stable parallel safe
@@ -36,7 +38,8 @@ begin atomic
   select array(select r.rolname::text from pg_catalog.pg_roles r where pg_catalog.pg_has_role(bellhop.caller(), r.oid, 'member'));
 end;
 
--- owns: whether a job that was submitted by this one is the caller's. Of jobs from before that was kept nobody knows.
+-- owns: whether a job with this submitter is the caller's. NULL is an old job: its submitter was not recorded, and is
+-- unknown.
 -- Grant: submitter reader operator scheduler
 create or replace function bellhop.owns(submitted_by text) returns boolean
 language sql stable parallel safe
@@ -44,7 +47,7 @@ begin atomic
   select coalesce(submitted_by = bellhop.caller()::text or submitted_by = any (bellhop.own_roles()), false);
 end;
 
--- is_reader: whether the caller may see the jobs of others: who may read what bellhop_reader may.
+-- is_reader: whether the caller may see the jobs of others: whether it may read what bellhop_reader may.
 -- Grant: submitter reader operator scheduler
 create or replace function bellhop.is_reader() returns boolean
 language sql stable parallel safe
@@ -52,7 +55,8 @@ begin atomic
   select pg_catalog.has_table_privilege(bellhop.caller(), 'bellhop.instance'::regclass, 'select');
 end;
 
--- may_change: whether the caller may release, cancel and retry such a job: its own, an operator any, and who schedules too.
+-- may_change: whether the caller may release, cancel and retry such a job. Any caller may change its own jobs; an
+-- operator, and a login that schedules, may change all.
 -- Grant: submitter reader operator scheduler
 create or replace function bellhop.may_change(submitted_by text) returns boolean
 language sql stable parallel safe
@@ -61,7 +65,8 @@ begin atomic
       or pg_catalog.has_table_privilege(bellhop.caller(), 'bellhop.jobqueue'::regclass, 'update');
 end;
 
--- refuse_others: whether there is such a job as far as the caller may know; an error where he may see it and not change it.
+-- refuse_others: whether there is such a job as far as the caller may know. Raises an error if the caller may see the
+-- job but not change it.
 -- Grant: scheduler
 create or replace function bellhop.refuse_others(id bigint, verb text) returns boolean
 language plpgsql stable

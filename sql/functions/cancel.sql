@@ -1,6 +1,6 @@
--- cancel: what waits is cancelled at once; what runs is asked to die and is
--- cancelled when its process tree is dead. A final job stays what it is.
--- Its submitter may, and operators. Returns the state it has now, NULL when there is no such job.
+-- cancel: a waiting job is cancelled at once. A running job is asked to die, and is cancelled when its process tree is
+-- dead. A final job stays what it is. Its submitter may call this, and operators. Returns the state that the job has
+-- now, NULL if there is no such job.
 -- Grant: submitter operator scheduler
 create or replace function bellhop.cancel(id bigint, now boolean default false) returns text
 language plpgsql volatile security definer
@@ -15,7 +15,7 @@ begin
     return null;
   end if;
   -- The lock settles the race with a claim or an outcome.
-  -- Who waits for a lock that it asked for while it ran has a process that must be dead first.
+  -- A job that waits for a lock that it asked for while it ran has a process, which must be dead first.
   select case when j.state = 'assigned' and j.waiting_for like 'lock_held: %' then 'running' else j.state end,
          case when j.type = 'dummy' then j.run end into was, of_run
     from bellhop.jobqueue j where j.id = cancel.id for update;
@@ -42,8 +42,8 @@ begin
 end
 $$;
 
--- killjob: as cancel, but the job ends failed: the user's wish, also when it
--- waits. Returns the state that it has now, NULL when there is no such job.
+-- killjob: as cancel, but the job ends failed, also if it waits: that is the user's wish. Returns the state that it has
+-- now, NULL if there is no such job.
 -- Grant: operator scheduler
 create or replace function bellhop.killjob(id bigint, by text default null) returns text
 language plpgsql volatile security definer
@@ -55,7 +55,7 @@ declare
   who text := coalesce(killjob.by, bellhop.caller());
 begin
   -- The lock settles the race with a claim or an outcome.
-  -- Who waits for a lock that it asked for while it ran has a process that must be dead first.
+  -- A job that waits for a lock that it asked for while it ran has a process, which must be dead first.
   select case when j.state = 'assigned' and j.waiting_for like 'lock_held: %' then 'running' else j.state end into was
     from bellhop.jobqueue j where j.id = killjob.id for update;
   if was in ('blocked', 'held') and exists (select from bellhop.jobqueue j where j.id = killjob.id and j.type = 'dummy' and j.run is not null) then

@@ -1,8 +1,10 @@
--- causes: every reason that a job can have for waiting, for what it does now, and for having ended as it did. This is
--- the only place where their words are: bellhop.explanation, waiting_for, `wait` and docs/explain.md take them from here.
--- cause: the code, which stays the same, and behind a slash the form where one code has several sentences.
--- of: 'waiting', 'running', 'ended', 'row' (of an attached table), 'workflow', or 'beside' (it comes beside another). stuck: waiting alone will not change it.
--- In sentence and next, {word} is filled in (bellhop.fill). next: the command that changes it, to be typed as it stands.
+-- causes: every reason why a job waits, why it does what it does now, and why it ended as it did. Their words stand
+-- here alone: bellhop.explanation, waiting_for, `wait` and docs/explain.md take them from here.
+-- cause: the code, which stays the same; behind a slash the form, where one code has several sentences.
+-- of: 'waiting', 'running', 'ended', 'row' (of an attached table), 'workflow', or 'beside' (it comes beside another).
+-- stuck: waiting alone will not change it.
+-- In sentence and next, {word} is filled in (bellhop.fill). next: the command that changes it, to be typed as it
+-- stands.
 -- Grant: submitter reader scheduler
 create or replace function bellhop.causes()
 returns table (cause text, code text, of text, stuck boolean, means text, sentence text, next text)
@@ -289,8 +291,8 @@ as $$
   ) as c (cause, of, stuck, means, sentence, next)
 $$;
 
--- fill: a template with {word}s replaced by what args has under them; nothing for what it has not. What is put in is not
--- looked at again.
+-- fill: a template with each {word} replaced by its value in args, or by nothing if args has none. Replaced text is not
+-- searched for words again.
 -- Grant: submitter reader scheduler
 create or replace function bellhop.fill(template text, args jsonb) returns text
 language sql immutable parallel safe
@@ -300,7 +302,7 @@ as $$
     from regexp_matches(template, e'([^{]*)(?:\\{([a-z_]+)\\})?', 'g') with ordinality x (m, n)
 $$;
 
--- reason: a cause in words. An unknown one is a fault of bellhop, and says so rather than nothing.
+-- reason: a cause in words. An unknown one is a fault of bellhop; its code is shown rather than nothing.
 -- Grant: submitter reader scheduler
 create or replace function bellhop.reason(cause text, args jsonb default '{}') returns table (code text, sentence text, next text)
 language sql immutable parallel safe
@@ -312,7 +314,7 @@ as $$
     left join bellhop.causes() c on c.cause = reason.cause
 $$;
 
--- since: how long ago something was, as it stands in a sentence; nothing for NULL.
+-- since: how long ago something was, as text for a sentence; nothing for NULL.
 -- Grant: submitter reader scheduler
 create or replace function bellhop.since(at timestamptz) returns text
 language sql stable parallel safe

@@ -1,5 +1,6 @@
--- refuse_cycles: whether jobs wait for each other, now that these have got new dependencies. The message prints who
--- for whom. With give_up, those on the cycle fail: nobody is there to be told (their triggers were disabled).
+-- refuse_cycles: raises an error if jobs wait for each other, now that these have new dependencies. The message prints
+-- which job needs which. With give_up the jobs on the cycle fail instead: their triggers were disabled, and no caller
+-- is there to be told.
 -- Grant: scheduler
 create or replace function bellhop.refuse_cycles(jobs bigint[], give_up boolean default false) returns void
 language plpgsql volatile
@@ -8,7 +9,7 @@ as $$
 declare
   start   bigint[];
   nodes   bigint[]; -- by number, from 1
-  behind  integer[]; -- who needs, grouped by whom they need
+  behind  integer[]; -- jobs that need others, grouped by the job that they need
   first   integer[]; -- where the group of each begins in behind
   left_of integer[]; -- how many needs each has that may still end
   queue   integer[] := '{}';
@@ -16,21 +17,22 @@ declare
   n       integer;
   i       integer;
   k       integer;
-  ahead   integer[]; -- of each that is left, one whom it needs
+  ahead   integer[]; -- of each that is left, one that it needs
   walk    bigint[] := '{}';
   words   text;
 begin
-  -- A cycle that came just now leads through one of these, and somebody needs that one.
+  -- A cycle that came just now leads through one of these, and another job needs that one.
   start := array(select j.id from unnest(jobs) as j (id) where exists (select from bellhop.dependency d where d.needs = j.id and not d.met));
   if start = '{}' then
     return;
   end if;
   nodes := array(select w from bellhop.needed_by_way(start) w order by w);
-  -- A way back leads up at one place at least, and down at another, in the order of the ids. Mostly all lead one way.
+  -- A cycle leads up at one place at least, and down at another, in the order of the ids. Mostly all dependencies lead
+  -- one way.
   if (select count(distinct d.needs > d.job) from bellhop.dependency d where d.job = any (nodes) and not d.met) < 2 then
     return;
   end if;
-  -- Take away whoever needs nothing, then whoever needs only those, and so on: linear in jobs and dependencies.
+  -- Take away the jobs that need nothing, then those that need only these, and so on: linear in jobs and dependencies.
   n := cardinality(nodes);
   with node as materialized (
     select x.id, x.o::integer as i from unnest(nodes) with ordinality as x (id, o)
@@ -67,7 +69,7 @@ begin
   if cardinality(queue) = n then
     return;
   end if;
-  -- Whoever is left needs another who is left: follow them until one comes again.
+  -- Each job that is left needs another that is left: follow them until one comes again.
   ahead := array_fill(0, array[n]);
   for i in 1 .. n loop
     if left_of[i] > 0 then
@@ -104,13 +106,14 @@ begin
   end if;
   update bellhop.jobqueue j
      set state = 'failed', unmet = null, ended_at = clock_timestamp(), error = 'these jobs wait for each other for ever: ' || words, waiting_for = null
-   where j.id = walk[1] and j.state in ('held', 'blocked', 'scheduled', 'ready'); -- held too: nobody looks again when it is released
+   -- held too: no instance looks again when it is released
+   where j.id = walk[1] and j.state in ('held', 'blocked', 'scheduled', 'ready');
   perform bellhop.ended(walk[1:1]);
 end
 $$;
 
--- needed_by_way: all that these jobs need and that has not ended as they want, by way of others too; themselves
--- among them. One index probe for each.
+-- needed_by_way: all jobs that these need, directly or through others, and that have not ended as wanted; these jobs
+-- are among them. One index probe for each.
 -- Grant: scheduler
 create or replace function bellhop.needed_by_way(ids bigint[]) returns setof bigint
 language sql stable
@@ -127,7 +130,8 @@ as $$
   select id from way
 $$;
 
--- needs_by_way: all that these jobs wait for, by way of others too. One of them is in it only if another of them waits for it.
+-- needs_by_way: all jobs that these wait for, directly or through others. One of these is in it only if another of them
+-- waits for it.
 -- Grant: scheduler
 create or replace function bellhop.needs_by_way(ids bigint[]) returns bigint[]
 language sql stable

@@ -1,4 +1,4 @@
--- job_name: how a job is called in an error.
+-- job_name: the name of a job in an error.
 -- Grant: scheduler
 create or replace function bellhop.job_name(id bigint) returns text
 language sql stable
@@ -8,7 +8,7 @@ as $$
                   format('job %s', job_name.id))
 $$;
 
--- unmet_because: why a job that needs another, which has ended, cannot run; and the job at which that began.
+-- unmet_because: why a job cannot run that needs another one, which has ended; and the job at which that began.
 -- Grant: scheduler
 create or replace function bellhop.unmet_because(needs bigint, out why text, out root bigint)
 language plpgsql stable
@@ -29,10 +29,10 @@ begin
 end
 $$;
 
--- ended: these jobs have come to an end. Counts the dependencies on them, releases those who need nothing else, and
--- deals with those who needed another end. Called in the statement that records the outcomes: being volatile, its
--- statements see what was committed until then, not only what was there when the outer one began; without that,
--- a dependency that came in between would be missed. Returns how many jobs are ready now; with told, the caller looks for
+-- ended: these jobs have ended. Counts the dependencies on them, releases the jobs that need nothing else, and handles
+-- the jobs that needed another end. Call it in the statement that records the outcomes: it is volatile, so its
+-- statements see what was committed until then, not only what was there when the outer statement began. Otherwise it
+-- would miss a dependency that came in between. Returns how many jobs are ready now. With told, the caller looks for
 -- them at once, and only other instances need the bell.
 -- Grant: scheduler
 create or replace function bellhop.ended(ids bigint[], told boolean default false) returns integer
@@ -44,14 +44,14 @@ declare
   ready    integer;
   refilled integer := 0;
 begin
-  -- Rows of attached tables wait for a place: one probe of an index that is empty else.
+  -- Rows of attached tables wait for a place: one probe of an index that is empty otherwise.
   if (select true from bellhop.attached x where x.live and x.ahead is not null order by x.attachment, x.ahead limit 1) then
     refilled := bellhop.refill_pools(ids);
     if refilled > 0 and not (told and (select count(*) from (select from bellhop.instance i where i.state = 'live' limit 2) live) < 2) then
       perform pg_notify('bellhop', '');
     end if;
   end if;
-  -- Nobody waits for anybody: all that it costs where there are no graphs.
+  -- No job waits for another: this is all that it costs where there are no graphs.
   if ids = '{}' or not exists (select from bellhop.dependency d where not d.met) then
     return refilled;
   end if;
@@ -67,9 +67,10 @@ begin
 end
 $$;
 
--- release_dependents: one round for each generation of those who fail because another failed, or are passed over because
--- another said `skipped`: who needs that one to have succeeded, and nothing else, is over then, too, and has not failed. Lists
--- are never joined row by row, nor sorted by one of two columns, but hashed; rows are found by index, `= any`.
+-- release_dependents: one round for each generation of jobs that fail because another failed, or that are passed over
+-- because another said `skipped`. A job that wants nothing but success of that one is then over too, and has not
+-- failed. Lists are never joined row by row, nor sorted by one of two columns, but hashed; rows are found by index, `=
+-- any`.
 -- Grant: scheduler
 create or replace function bellhop.release_dependents(ids bigint[], told boolean) returns integer
 language plpgsql volatile
@@ -78,7 +79,7 @@ set enable_nestloop = off
 set enable_mergejoin = off
 as $$
 declare
-  ends    bigint[] := ids; -- whose dependents are to be dealt with
+  ends    bigint[] := ids; -- jobs whose dependents are still to be handled
   over    bigint[];
   rounds  integer := 0;
   ready   integer := 0;
@@ -91,7 +92,7 @@ begin
   while ends <> '{}' loop
     rounds := rounds + 1;
     over := ends;
-    -- A long chain of failures must not hold up the outcomes behind it: maintenance goes on with it.
+    -- A long chain of failures must not hold up the outcomes behind it: maintenance continues with it.
     if rounds > 50 then
       update bellhop.dependency d set counted = false where d.needs = any (ends) and not d.met and d.counted;
       perform pg_notify('bellhop_due', '');
@@ -104,8 +105,8 @@ begin
        cross join lateral (select coalesce(n.ended_as = 'skipped' and d.wanted <@ '{succeeded}', false) as skips) x
        where d.needs = any (ends) and n.id = any (ends) and not d.met and d.counted
     ), child as materialized (
-      -- In one order, so that two instances do not wait for each other. And nobody waits at all for one that an app
-      -- has in hand, in a transaction that may last: see `later`.
+      -- Rows are locked in one order, so that two instances do not wait for each other. A row that an app has locked is
+      -- skipped, since that transaction may last: see `later`.
       select j.id, j.on_failure, j.held
         from bellhop.jobqueue j
        where j.id = any (array(select e.job from edge e)) and j.unmet is not null
@@ -163,7 +164,7 @@ begin
     if n_later + n_due > 0 then
       perform pg_notify('bellhop_due', '');
     end if;
-    -- Dependencies that nobody has counted yet: their jobs are resolved anew.
+    -- Dependencies that are not counted yet: their jobs are resolved again.
     doubt := array(select j.id from bellhop.jobqueue j
                     where j.id = any (array(select d.job from bellhop.dependency d where d.needs = any (over) and not d.met and not d.counted))
                       and j.state in ('held', 'blocked', 'scheduled', 'ready')
@@ -175,7 +176,7 @@ begin
       ends := ends || fell;
     end if;
   end loop;
-  -- Instances that serve their types may be others than the caller.
+  -- Other instances than the caller may serve their types.
   if ready > 0 and not (told and (select count(*) from (select from bellhop.instance i where i.state = 'live' limit 2) live) < 2) then
     perform pg_notify('bellhop', '');
   end if;
@@ -183,10 +184,11 @@ begin
 end
 $$;
 
--- resolve: what the dependencies of these jobs, whose rows the caller has locked, come to now. With sure, a dependency
--- on a job that has not ended is counted from now on: that job's row is locked for a moment, so that no outcome of it
--- can be under way that does not know of the dependency. One that is locked by somebody else is looked at again.
--- Gives how many jobs are ready now, and those that are over by it (`failed`): the caller tells bellhop.ended of them.
+-- resolve: what the dependencies of these jobs come to now; the caller has locked the rows of these jobs. With sure, a
+-- dependency on a job that has not ended is counted from now on: that job's row is locked for a moment, so that no
+-- outcome can be under way that does not know of the dependency. If another transaction has locked that row, the
+-- dependency is looked at again later. Returns how many jobs are ready now, and the jobs that are over by it
+-- (`failed`): the caller tells bellhop.ended of them.
 -- Grant: scheduler
 create or replace function bellhop.resolve(jobs bigint[], sure boolean, out ready integer, out failed bigint[])
 language plpgsql volatile
@@ -228,7 +230,8 @@ begin
       from bellhop.jobqueue n
      where n.id = any (array(select o.needs from open o))
   ), verdict as (
-    -- One that has ended well since the statement above is not met yet, and whoever ended it counts it, or is looked after.
+    -- A needed job may have ended well since the statement above. Its dependency is not met yet: the transaction that
+    -- ended the job counts it, or a later look does.
     select w.id as job, count(o.job) as unmet, min(o.needs) filter (where coalesce(n.over and n.state <> all (o.wanted), true)) as bad,
            min(o.needs) filter (where n.over and n.skips and o.wanted <@ '{succeeded}') as skips
       from unnest(jobs) as w (id)
@@ -266,16 +269,16 @@ begin
 end
 $$;
 
--- weigh: the old name of resolve. A function that began before this file was put in place may still call it; nothing else
--- does, and a later migration may drop it.
+-- weigh: the old name of resolve. A function that began before this file was put in place may still call it. No other
+-- code does, and a later migration may drop it.
 -- Grant: scheduler
 create or replace function bellhop.weigh(jobs bigint[], sure boolean, out ready integer, out failed bigint[])
 language sql volatile
 set search_path = pg_catalog, pg_temp
 as 'select r.ready, r.failed from bellhop.resolve(jobs, sure) r';
 
--- look_again: at most this many of the jobs with dependencies that somebody has to look at. Jobs that somebody has in
--- hand are left for the next time. Returns how many it looked at, and whether some are left.
+-- look_again: resolves at most this many of the jobs with dependencies that are not counted. Jobs whose rows are locked
+-- are left for the next time. Returns how many jobs it looked at, and whether some are left.
 -- Grant: scheduler
 create or replace function bellhop.look_again(most integer, out looked integer, out more boolean)
 language plpgsql volatile
@@ -289,7 +292,7 @@ begin
                    and j.state in ('held', 'blocked', 'scheduled', 'ready')
                  order by j.id
                    for no key update skip locked);
-  -- A job that has started or is over, or is not there, waits for nothing.
+  -- A job that has started or is over, or was deleted, waits for nothing.
   update bellhop.dependency d
      set counted = true
    where not d.counted

@@ -1,6 +1,7 @@
--- dependents: how many jobs besides these, none of them over, need one of them, by way of others too, and what becomes of them. cancelled: if
--- these are cancelled (failed, blocked, held, or run: they may run all the same); else all of them wait. Asked for a preview: it walks from
--- each of these to the last that needs it. Of jobs that the caller sees. Indexes: dependency_open; the queue's primary key.
+-- dependents: how many jobs need one of these, directly or through others, and what becomes of them; only jobs that are
+-- not over and not among these. cancelled: what happens if these are cancelled (failed, blocked, held, or run: they may
+-- run all the same); else all of them wait. A preview asks for it: it walks from each of these to the last that needs
+-- it. It considers the jobs that the caller sees. Indexes: dependency_open; the queue's primary key.
 -- Grant: submitter reader operator scheduler
 create or replace function bellhop.dependents(ids bigint[], cancelled boolean) returns jsonb
 language sql stable security definer

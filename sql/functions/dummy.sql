@@ -1,8 +1,8 @@
--- Jobs of the type dummy do nothing: they stand for others that are not known yet, or for the end of several. No
--- agent has them, and no claim sees them: whoever finds one ready ends it.
+-- Jobs of the type dummy do nothing: they stand for jobs that are not known yet, or for the end of several. No agent
+-- has them, and no claim sees them: the transaction that finds one ready ends it.
 
--- pass_dummies: ends the dummies that are ready, and those that become ready by that. Returns how many jobs that are
--- none became ready; told is as in bellhop.ended. Index: jobqueue_ready.
+-- pass_dummies: ends the dummies that are ready, and those that become ready by that. Returns how many other jobs
+-- became ready; told is as in bellhop.ended. Index: jobqueue_ready.
 -- Grant: scheduler
 create or replace function bellhop.pass_dummies(told boolean default false) returns integer
 language plpgsql volatile

@@ -1,7 +1,7 @@
--- Rows of attached tables that were taken ahead (attached.ahead), and wait as blocked jobs for a place of their pool.
+-- Rows of attached tables that were taken ahead (attached.ahead), and wait as blocked jobs for a place in their pool.
 
--- start_ahead: as many of them as given may start, in their order. One that somebody has locked is passed over. Returns how many
--- there were. Index: attached_ahead; the queue's primary key.
+-- start_ahead: lets this many of them start, in their order. A job that another transaction has locked is passed over.
+-- Returns how many there were. Index: attached_ahead; the queue's primary key.
 -- Grant: scheduler
 create or replace function bellhop.start_ahead(attachment bigint, most integer) returns integer
 language plpgsql volatile
@@ -21,7 +21,7 @@ begin
                    order by x.ahead limit most - n for no key update skip locked);
     exit when jobs = '{}';
     update bellhop.attached x set ahead = null where x.job = any (jobs);
-    update bellhop.jobqueue j -- one that was cancelled meanwhile takes no place
+    update bellhop.jobqueue j -- a cancelled one takes no place
        set unmet = null, waiting_for = null,
            state = case when j.held then 'held' when j.run_at > clock_timestamp() then 'scheduled' else 'ready' end
      where j.id = any (jobs) and j.unmet is not null and j.state in ('held', 'blocked', 'scheduled', 'ready');
@@ -32,8 +32,9 @@ begin
 end
 $$;
 
--- refill_pools: these jobs have ended in this transaction: the places of those that had one go to rows that were taken ahead, no more
--- than the pool has. Whatever it misses, the next turn finds. Returns how many may start. Index: attached_job; attached_live.
+-- refill_pools: these jobs have ended in this transaction. The places that they had go to rows that were taken ahead,
+-- no more than the pool has. Places that it misses are filled in the next turn. Returns how many may start. Index:
+-- attached_job; attached_live.
 -- Grant: scheduler
 create or replace function bellhop.refill_pools(ids bigint[]) returns integer
 language plpgsql volatile
@@ -63,7 +64,7 @@ begin
 end
 $$;
 
--- taken_ahead: how many rows are taken beyond the pool, at the most.
+-- taken_ahead: how many rows are taken beyond the pool, at most.
 -- Grant: scheduler
 create or replace function bellhop.taken_ahead() returns integer
 language sql immutable parallel safe

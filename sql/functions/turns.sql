@@ -4,12 +4,13 @@
 --   bellhop_attached.turn_…       the attacher's rights      does it in the user's table
 --   turn_record                   bellhop's owner's rights   makes jobs of what was taken
 --
--- What runs in the middle is code of others: the function itself may have been replaced, and triggers, rules, policies
--- and expressions of the table run too; a deferred trigger runs after all three, and before PostgreSQL 18 with the
--- rights of the session's login. So the login has no rights but to call these, neither of ours calls code of others, and
--- what comes out of the middle is looked at anew: forged, it gains no more than bellhop_operator has, which it takes to attach.
+-- The middle runs code of others: the function itself may have been replaced, and triggers, rules, policies and
+-- expressions of the table run too. A deferred trigger runs after all three, and before PostgreSQL 18 with the rights
+-- of the session's login. So the login has no rights but to call these, neither of our functions calls code of others,
+-- and the results of the middle are checked again: forged ones gain no more than bellhop_operator has, which attaching
+-- takes.
 
--- turn_trouble: why no turn can be taken at an attachment, whatever login takes it; NULL: nothing.
+-- turn_trouble: why no turn can be taken at an attachment, whichever login takes it; NULL: nothing.
 -- Grant: reader scheduler
 create or replace function bellhop.turn_trouble(attachment bigint) returns text
 language plpgsql stable
@@ -36,7 +37,7 @@ begin
 end
 $$;
 
--- turns_apart: the login can do nothing worth having: code of others may run in its sessions.
+-- turns_apart: whether the login can do nothing worth having: code of others may run in its sessions.
 -- Grant: scheduler
 create or replace function bellhop.turns_apart(login name) returns boolean
 language sql stable
@@ -47,15 +48,15 @@ as $$
      where (r.rolname = turns_apart.login or r.rolname = 'bellhop_attach')
        and (r.rolsuper or r.rolcreaterole or r.rolcreatedb or r.rolreplication or r.rolbypassrls
             or exists (select from pg_roles g where g.oid <> r.oid and g.rolname <> 'bellhop_attach' and pg_has_role(r.oid, g.oid, 'member'))
-            -- What code of others has left lying about under the role that is there for it, is nothing worth having.
+            -- Objects that code of others has left under the role made for it are nothing worth having.
             or r.rolname <> 'bellhop_attach' and exists (
                  select from pg_shdepend d
                   where d.refclassid = 'pg_catalog.pg_authid'::regclass and d.refobjid = r.oid and d.deptype = 'o'
                     and (d.dbid = 0 or d.dbid = (select b.oid from pg_database b where b.datname = current_database())))))
 $$;
 
--- turn_stranger: a role whose code a turn of the attachment runs, and that can not do by itself all that the login can;
--- NULL: there is none. The function's owner, the owner of the table, and those of its partitions.
+-- turn_stranger: a role whose code a turn of the attachment runs, and that cannot do by itself all that the login can;
+-- NULL: there is none. It looks at the function's owner, the table's owner, and the owners of its partitions.
 -- Grant: scheduler
 create or replace function bellhop.turn_stranger(attachment bigint, login name) returns name
 language sql stable
@@ -75,8 +76,8 @@ as $$
    order by r.rolname limit 1
 $$;
 
--- turn_open_in: what is to be done at an attachment now: outcomes to write (done: [{key, state, exit}]), and how many rows
--- may be taken (n), none of them in busy. No row where there is nothing to do, or another instance is at it.
+-- turn_open_in: the work at an attachment now: outcomes to write (done: [{key, state, exit}]), and how many rows may be
+-- taken (n), none of them in busy. No row if there is nothing to do, or another instance is at it.
 -- Index: attached_live; attached's primary key; set_aside's.
 -- Grant: none
 create or replace function bellhop.turn_open_in(login name, id bigint) returns table (done jsonb, n integer, busy text[])
@@ -89,7 +90,7 @@ declare
   why      text;
   stranger name;
   places   integer; -- that are taken
-  quick    integer; -- rows that have ended, and took no time to speak of
+  quick    integer; -- rows that have ended, and took hardly any time
   first    boolean; -- some were taken ahead
 begin
   select * into a from bellhop.attachment x where x.id = turn_open_in.id for update skip locked;
@@ -97,7 +98,7 @@ begin
     return;
   end if;
   if a.detached_at is not null and not exists (select from bellhop.attached x where x.attachment = a.id and x.live) then
-    perform bellhop.forget_attachment(a.id); -- what ran as it was detached is over
+    perform bellhop.forget_attachment(a.id); -- the rows that ran when it was detached are over
     return;
   end if;
   why := bellhop.turn_trouble(a.id);
@@ -115,7 +116,7 @@ begin
     raise exception using errcode = 'BH001', message = format('%s may not call its function, which an earlier version has made', login),
       hint = format('As %s: bellhop attach %s; or, as a superuser: bellhop install roles', a.attached_by, a.rel);
   end if;
-  perform set_config('lock_timeout', '2s', true); -- somebody alters the table: it is not waited for
+  perform set_config('lock_timeout', '2s', true); -- another transaction alters the table: that is not waited for
   select coalesce(jsonb_agg(jsonb_build_object('key', x.key, 'state', coalesce(j.state, 'cancelled'), 'exit', j.exit_code))
                     filter (where o.over and not o.later), '[]'),
          count(*) filter (where not o.over),
@@ -128,14 +129,14 @@ begin
     left join bellhop.set_aside s on s.attachment = x.attachment and s.digest = x.digest and s.outcome
    cross join lateral (select j.id is null or j.state in ('succeeded', 'failed', 'cancelled', 'quarantined'), coalesce(s.again_at > now(), false)) o (over, later)
    where x.attachment = a.id and x.live;
-  -- Of rows that are quick as many are taken ahead as end while four turns last: so one that is not holds up few.
+  -- Of quick rows, as many are taken ahead as end during four turns: so a slow row holds up few.
   n := case when a.pool > 0 then a.pool + least(4 * quick, bellhop.taken_ahead()) - n else 0 end;
   if a.detached_at is not null or (select count(*) from bellhop.set_aside s where s.attachment = a.id and s.again_at > now()) >= 1000 then
     n := 0;
   end if;
   if n > 0 then
     busy := busy || array(select s.key from bellhop.set_aside s where s.attachment = a.id and s.again_at > now() and not s.outcome);
-    -- The same table was attached before, and runs of then are not over.
+    -- The same table was attached before, and runs from then are not over.
     busy := busy || array(select x.key from bellhop.attachment b join bellhop.attached x on x.attachment = b.id and x.live
                            where b.rel = a.rel and b.dispatch_column = a.dispatch_column and b.detached_at is not null);
     if exists (select from bellhop.attachment b join bellhop.attached x on x.attachment = b.id and x.live
@@ -151,7 +152,7 @@ begin
 end
 $$;
 
--- turn_open: its front. The login, and not a role that is set: code of others may take that back.
+-- turn_open: the front of turn_open_in. It passes the login, not a role that is set: code of others may reset a role.
 -- Grant: scheduler attach
 create or replace function bellhop.turn_open(id bigint) returns table (done jsonb, n integer, busy text[])
 language sql volatile security definer
@@ -160,8 +161,8 @@ begin atomic
   select o.done, o.n, o.busy from bellhop.turn_open_in(session_user, id) o;
 end;
 
--- turn_ends: of these rows the outcome is written: they free their places. Returns how many there were, and how many had
--- succeeded. Indexes: attached's primary key; jobqueue's; set_aside's.
+-- turn_ends: the outcomes of these rows are written: they free their places. Returns how many there were, and how many
+-- had succeeded. Indexes: attached's primary key; jobqueue's; set_aside's.
 -- Grant: none
 create or replace function bellhop.turn_ends(attachment bigint, digests bytea[], out ended integer, out good integer)
 language plpgsql volatile
@@ -185,8 +186,9 @@ begin
 end
 $$;
 
--- turn_takes: rows that were never taken before become jobs: so many may start, the others wait for a place. Returns which of them did:
--- a row that was taken before, and one whose key is that of another job, did not. Indexes: attached's primary key; jobqueue_key.
+-- turn_takes: makes jobs of rows that were never taken before: so many may start, the others wait for a place. Returns
+-- the rows that became jobs: a row that was taken before, and one whose key is that of another job, did not. Indexes:
+-- attached's primary key; jobqueue_key.
 -- Grant: none
 create or replace function bellhop.turn_takes(a bellhop.attachment, places integer, whats text[], keys text[], lines text[], rows_ text[],
                                               out done integer[], out started integer)
@@ -223,8 +225,8 @@ begin
 end
 $$;
 
--- turn_record: what became of a turn, in the transaction that has changed the user's table: outcomes that are written
--- free their places, rows that were taken become ready jobs, rows that could not be marked are set aside for a while.
+-- turn_record: records a turn, in the transaction that has changed the user's table: written outcomes free their
+-- places, rows that were taken become ready jobs, rows that could not be marked are set aside for a while.
 -- Index: attached's primary key; jobqueue's; set_aside's.
 -- Grant: scheduler attach
 create or replace function bellhop.turn_record(id bigint, whats text[], keys text[], lines text[], rows_ text[],
@@ -236,7 +238,7 @@ as $$
 declare
   a        bellhop.attachment;
   running  integer; -- places that are taken
-  open     integer; -- and those that were taken ahead besides
+  open     integer; -- and those that were taken ahead, too
   freed    integer := 0;
   late     bigint;
   good     integer := 0;
@@ -245,7 +247,7 @@ declare
   known    bigint;
   was      bellhop.jobqueue;
   again    boolean := false;
-  made     integer[]; -- of what was handed over, what has become jobs
+  made     integer[]; -- the rows that have become jobs
 begin
   aside := 0;
   select * into a from bellhop.attachment x where x.id = turn_record.id for update;
@@ -316,7 +318,7 @@ begin
       again := true;
     else
       known := null;
-      -- A key that somebody else's job has is no reason not to run.
+      -- A key that another submitter's job has does not keep the row from running.
       for try in 1 .. 3 loop
         insert into bellhop.jobqueue as j (state, unmet, waiting_for, type, args, submitted_by, key)
         values (case when late is null then 'ready' else 'blocked' end, case when late is not null then 1 end, case when late is not null then 'pool_full' end,
@@ -338,8 +340,8 @@ begin
        and (s.digest in (select sha256(convert_to(k, 'UTF8')) from unnest(whats, keys) t (w, k) where w = 'take')
             or s.again_at <= now() and taken + open < a.pool);
   end if;
-  -- Whoever takes rows looks at the queue by himself. Other instances hear of jobs that came from an INSERT; of those that
-  -- were there before only here, also when they are awake: they may look at what is new alone.
+  -- The instance that takes rows looks at the queue by itself. Other instances hear of jobs that came from an INSERT.
+  -- They hear of older jobs only here, also when they are awake: they may look at new jobs alone.
   if again and (select count(*) from (select from bellhop.instance i where i.state = 'live' limit 2) x) > 1 then
     perform pg_notify('bellhop', '');
   end if;
@@ -357,8 +359,9 @@ begin
 end
 $$;
 
--- turn_failed: says why an attachment does not run; a detached one, whose outcomes cannot be written any more, is forgotten
--- when none of its runs is under way. An instance whose login is at fault leaves it to another that takes turns.
+-- turn_failed: records why an attachment does not run. A detached one, whose outcomes cannot be written any more, is
+-- forgotten once none of its runs is under way. An instance whose login is at fault leaves the attachment to another
+-- that takes turns.
 -- Grant: scheduler
 create or replace function bellhop.turn_failed(id bigint, why text, login boolean default false) returns void
 language plpgsql volatile security definer
@@ -378,7 +381,7 @@ begin
 end
 $$;
 
--- forget_attachment: the end of one. The function is its maker's, and the schema in which it is, ours.
+-- forget_attachment: deletes an attachment. The function belongs to its maker, and the schema that it is in, to us.
 -- Grant: none
 create or replace function bellhop.forget_attachment(id bigint) returns void
 language plpgsql volatile security definer
@@ -395,7 +398,8 @@ begin
 end
 $$;
 
--- take_attached: an instance of an earlier version took its turns with this, with the scheduler's own rights: it takes none.
+-- take_attached: instances of an earlier version took their turns with this, with the scheduler's own rights: now it
+-- takes none.
 -- Grant: scheduler
 create or replace function bellhop.take_attached(id bigint, out taken integer, out ended integer)
 language sql stable
