@@ -1,7 +1,8 @@
--- edit: changes a job that waits; NULL leaves a value as it is. A run_at that has passed is none: it may start now. hold
--- true holds it, false releases it. not_after 'infinity' is no end. run_on '' is anywhere. vars are all that it has from now
--- on. msq is for a job that has a query. What has begun, or is over, stays as it is, and so does the state that this returns; NULL: there
--- is no such job. Its submitter may, and operators. The rules for the values are those of an INSERT.
+-- edit: changes a waiting job; NULL leaves a value as it is. A run_at that has passed counts as none: the job may start
+-- now. hold true holds the job, false releases it. not_after 'infinity' is no end. run_on '' is anywhere. vars replace
+-- all that the job has. msq is for a job that has a query. A job that has begun, or is over, stays as it is. Returns
+-- the job's state, NULL if there is no such job. Its submitter may call this, and operators. The rules for the values
+-- are those of an INSERT.
 -- Grant: submitter operator scheduler
 create or replace function bellhop.edit(
   id bigint, priority integer default null, priority_name text default null, run_at timestamptz default null, args text default null,
@@ -41,7 +42,8 @@ begin
      set priority      = coalesce(bellhop.priority_of(edit.priority_name), edit.priority::smallint, j.priority),
          priority_name = case when edit.priority_name is not null then edit.priority_name when edit.priority is null then j.priority_name end,
          args          = coalesce(edit.args, j.args),
-         -- A run of before a crash, or on another server, had the old ones: it is not taken again (queries/reassert.sql).
+         -- A run from before a crash, or on another server, had the old ones: it is not taken again
+         -- (queries/reassert.sql).
          fence         = case when num_nonnulls(edit.args, edit.vars, edit.msq) = 0 or j.locks is not null then j.fence
                               else greatest(j.fence, (select e.floor from bellhop.era() e)) end,
          timeout       = coalesce(edit.timeout, j.timeout),
@@ -50,7 +52,7 @@ begin
          run_at        = case when edit.run_at is null then j.run_at when at > clock_timestamp() then at end,
          msq           = coalesce(edit.msq, j.msq),
          vars          = coalesce(edit.vars, j.vars),
-         behind        = null, -- its agent's locks, and filters, are asked anew
+         behind        = null, -- its agent's locks, and filters, are asked again
          run_on        = case when edit.run_on is null then j.run_on else nullif(edit.run_on, '') end,
          on_failure    = coalesce(edit.on_failure, j.on_failure),
          not_after     = case when edit.not_after is null then j.not_after else nullif(edit.not_after, 'infinity') end,
@@ -68,7 +70,7 @@ begin
   elsif edit.not_after is not null then
     delete from bellhop.deadline d where d.job = edit.id;
   end if;
-  -- What it waits for may have ended already, in a way that means something else now.
+  -- Jobs that it needs may have ended already, in a way that means something else now.
   if edit.on_failure <> was.on_failure then
     update bellhop.dependency d set counted = false where d.job = edit.id and not d.met;
     perform bellhop.ended(w.failed) from bellhop.resolve(array[edit.id], false) w;
@@ -86,8 +88,9 @@ begin
 end
 $$;
 
--- edit_version: another text whenever something has changed that bellhop.edit changes and bellhop.job does not show; for who may change the job, NULL
--- for others: of what others may not see there is no digest either, by which a guess could be tried.
+-- edit_version: a text that differs whenever something has changed that bellhop.edit changes and bellhop.job does not
+-- show. It is for callers that may change the job, and NULL for others: a digest of hidden values would let them test a
+-- guess.
 -- Grant: submitter reader operator scheduler
 create or replace function bellhop.edit_version(id bigint) returns text
 language sql stable security definer

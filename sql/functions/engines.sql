@@ -1,4 +1,5 @@
--- remote: what runs, or ran, on engines. Readers see all of it but what the engine said, a submitter its own jobs'.
+-- remote: the work that runs, or ran, on engines. Readers see all of it except what the engine said; a submitter sees
+-- its own jobs.
 create or replace view bellhop.remote with (security_barrier) as
   select e.job, e.tag, e.attempt, e.type, e.engine, e.engine_id, e.state, e.stage, e.how, e.exit_code, e.reason,
          case when (select bellhop.is_operator())
@@ -9,8 +10,9 @@ create or replace view bellhop.remote with (security_barrier) as
    where (select bellhop.is_reader())
       or (select q.submitted_by from bellhop.jobqueue q where q.id = e.job) = any ((select bellhop.own_roles())::text[]);
 
--- unwanted_remote: what this job has on an engine is not what it is to do now: the next claim submits anew, and what is there
--- is killed by whoever sees to its type. A job between two watchers has such work, in whatever state it is. Index: engine_job_one.
+-- unwanted_remote: this job's work on an engine is not what the job is to do now. The next claim submits it again, and
+-- an instance that watches the type kills the old work. A job between two watchers has such work in any state. Index:
+-- engine_job_one.
 -- Grant: scheduler
 create or replace function bellhop.unwanted_remote(job bigint) returns void
 language sql volatile

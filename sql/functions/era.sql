@@ -1,5 +1,5 @@
--- server_now: which server this is, which database on it, and on which timeline. A promotion and a restore begin another
--- timeline. Where the server does not tell (managed ones may not), that part is a question mark.
+-- server_now: identifies this server, the database on it, and the timeline. A promotion and a restore begin another
+-- timeline. If the server does not tell a part (managed ones may not), that part is a question mark.
 -- Grant: none
 create or replace function bellhop.server_now() returns text
 language plpgsql stable security definer
@@ -23,10 +23,10 @@ begin
 end
 $$;
 
--- era: the era that is now. The first caller after a crash, a promotion or a restore begins it. Its floor is the time in ms:
--- no job is claimed so often that its fences overtake the clock. On a server that was not seen before, numbers that the one before it
--- had given out may not have arrived: all sequences skip ahead, so that what others remember by such a number
--- (an instance, a job, a notice) is hardly ever taken for another thing.
+-- era: the present era. The first caller after a crash, a promotion or a restore begins it. Its floor is the time in
+-- ms: no job is claimed so often that its fences overtake the clock. On a server that was not seen before, numbers that
+-- the previous server gave out may be missing. So all sequences skip ahead: what others remember by such a number (an
+-- instance, a job, a notice) is hardly ever taken for another thing.
 -- Grant: scheduler
 create or replace function bellhop.era(out floor bigint, out server text, out server_floor bigint)
 language plpgsql volatile security definer

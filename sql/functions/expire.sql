@@ -1,6 +1,7 @@
--- expire: jobs that have not begun by their not_after are cancelled, at most so many. One that runs just now is looked at again
--- every few seconds, since its run may be lost, or fail and be tried again. A row that somebody has in hand is left for the next
--- time. Gives how many there were, and how long until the next has to be looked at, in ms (NULL: none).
+-- expire: cancels jobs that have not begun by their not_after, at most this many. A job that runs just now is looked at
+-- again every few seconds, since its run may be lost, or fail and be tried again. A row that another transaction has
+-- locked is left for the next time. Returns how many were cancelled, and how long until the next job has to be looked
+-- at, in ms (NULL: none).
 -- Grant: scheduler
 create or replace function bellhop.expire(most integer, out expired integer, out next_ms bigint)
 language plpgsql volatile

@@ -1,6 +1,6 @@
--- explanation: everything that keeps a job from running, or how it ended and why: a code each that stays the same, a
--- sentence, and the command that would change it. No row: there is no such job. All codes and their words are in
--- bellhop.causes. What agents said is shown to operators only, as in bellhop.log.
+-- explanation: everything that keeps a job from running, or how it ended and why: for each a code that stays the same,
+-- a sentence, and the command that would change it. No row: there is no such job. All codes and their words are in
+-- bellhop.causes. Agents' words are shown to operators only, as in bellhop.log.
 -- Indexes: the queue's primary key, jobqueue_ready, jobqueue_pinned, jobqueue_taken; the primary keys of the rest.
 -- Grant: submitter reader scheduler
 create or replace function bellhop.explanation(id bigint) returns table (code text, sentence text, next text)
@@ -40,7 +40,7 @@ begin
     j.error := bellhop.reason_of(j.error, j.reason);
   end if;
 
-  -- Of a run that waits until its workflow is active again, nothing but that lets anything go.
+  -- If a run waits until its workflow is active again, only that lets its jobs go.
   select x.workflow into what from bellhop.run x
    where x.id = j.run and x.state = 'queued' and x.reason is not null and is_at in ('held', 'blocked');
   if what is not null then
@@ -81,7 +81,7 @@ begin
         case when isfinite(j.run_at) then format(', in %s', date_trunc('second', greatest(j.run_at - clock_timestamp(), interval '0'))) else ', which is never' end));
   end if;
 
-  -- Nothing starts or ends on a server that takes no writes; and what children do is not known to a standby at all.
+  -- Nothing starts or ends on a server that takes no writes, and a standby does not know at all what children do.
   if is_at in ('held', 'blocked', 'scheduled', 'ready', 'assigned', 'running') then
     return query select x.code, x.sentence, x.next
       from bellhop.read_only() o
@@ -94,7 +94,7 @@ begin
   end if;
 
   if is_at in ('held', 'blocked', 'scheduled', 'ready') and hand <> '0' then
-    -- Who has it in hand is told by the lock on a transaction, which each holds on its own.
+    -- Each transaction holds a lock on its own id: so that lock names the process that has locked the row.
     for r in select l.pid, a.usename, a.application_name, a.xact_start, a.state,
                     (select x.gid from pg_prepared_xacts x where x.transaction = hand) as gid
                from pg_locks l left join pg_stat_activity a on a.pid = l.pid
@@ -114,7 +114,7 @@ begin
   end if;
 
   if is_at = 'ready' and j.locks is not null then
-    -- The row's own words come first while they are true: a lock may also be held that it did not get to.
+    -- The row's own words come first while they are true: a lock that the job did not get to may also be held.
     if exists (select from bellhop.jobqueue q where q.state = 'ready'
                   and q.id = substring(j.waiting_for from '^lock_reserved: .*, and job ([0-9]+), which has waited longer, comes first with ')::bigint) then
       found_one := true;
@@ -170,7 +170,7 @@ begin
       end if;
     end if;
     if not found_one then
-      -- A job of another type for which there is no room keeps what is less urgent from starting before it.
+      -- A job of another type for which there is no room keeps less urgent jobs from starting before it.
       for r in
         select x.id, x.type, x.priority
           from (select distinct a.type from bellhop.instance i join bellhop.agent a on a.instance = i.id where i.state = 'live' and a.type <> j.type) t
@@ -190,7 +190,8 @@ begin
       return query select * from bellhop.reason('waits', jsonb_build_object('id', j.id, 'what', j.waiting_for));
     end if;
     if not found_one then
-      -- Whether an instance has looked since the row is as it is: every transaction below `looked` was over when that look began.
+      -- Whether an instance has looked since the row became as it is: each transaction below `looked` was over when
+      -- that look began.
       select bool_or(((i.looked::text::numeric % 4294967296)::bigint - made::text::bigint + 4294967296) % 4294967296 between 1 and 2147483647) into seen
         from bellhop.instance i where i.state = 'live';
       return query select * from bellhop.reason(case when seen then 'unexplained' else 'not_looked_at' end, coalesce(h.args, '{}') || jsonb_build_object('id', j.id,
@@ -254,7 +255,7 @@ begin
     end if;
 
   elsif is_at not in ('held', 'blocked', 'scheduled') then
-    -- What stands in error begins with a code, where there is one; else it is what the agent, or its end, said.
+    -- error begins with a code if there is one; else it is what the agent said, or how the agent ended.
     error := coalesce(j.error, 'no reason was given');
     what := substring(error from '^([a-z]+(?:_[a-z]+)*): ');
     if not exists (select from bellhop.causes() c where c.cause = what and c.of = 'ended' and what not in ('killed', 'succeeded', 'cancelled', 'no_data', 'skipped')) then
@@ -317,7 +318,7 @@ begin
       'more', case when j.lost > 1 then format(' %s runs of it were lost so far.', j.lost) end));
   end loop;
 
-  -- An instance that nobody has heard of for a while may hold it, or be the only one that could take it.
+  -- An instance whose heartbeat is late may hold the job, or be the only one that could take it.
   for r in
     select i.id, i.name, clock_timestamp() - i.heartbeat_at as silent, i.lag, i.stop, i.heartbeat_at < clock_timestamp() - i.lag / 2 as late
       from bellhop.instance i
@@ -327,7 +328,7 @@ begin
     if r.late and h.cause is distinct from 'instance_silent' then
       return query select * from bellhop.reason('instance_silent/one', jsonb_build_object('instance', r.id, 'name', r.name, 'for', date_trunc('second', r.silent), 'lag', r.lag));
     end if;
-    -- Its row is locked: the row's xmax is the transaction that has done so, and a heartbeat is over sooner.
+    -- Its row is locked: the row's xmax is the transaction that locked it, and a heartbeat would be over sooner.
     return query select x.code, x.sentence, x.next
       from bellhop.instance i join pg_locks l on l.locktype = 'transactionid' and l.granted and l.transactionid = i.xmax
       join pg_stat_activity a on a.pid = l.pid and a.xact_start < clock_timestamp() - interval '1 s'

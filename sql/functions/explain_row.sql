@@ -1,6 +1,6 @@
--- rows_before: whether an attached table has a row with this key, whether that asks to be run, and how many that ask come before it,
--- counted up to 10,000. It reads the user's table, with the rights of whoever asks: code of others may run, as when you select from it
--- by hand. NULL for all: the caller may not read it.
+-- rows_before: whether an attached table has a row with this key, whether that row asks to be run, and how many asking
+-- rows come before it, counted up to 10,000. It reads the user's table with the caller's rights: code of others may
+-- run, as when the caller selects from the table by hand. NULL for all: the caller may not read it.
 -- Grant: reader
 create or replace function bellhop.rows_before(attachment bigint, key text, out there boolean, out asks boolean, out before integer)
 language plpgsql stable
@@ -32,14 +32,14 @@ begin
 exception
   when insufficient_privilege then
     there := null; asks := null; before := null;
-  when data_exception then -- it is no key of that table
+  when data_exception then -- not a key of that table
     there := false;
 end
 $$;
 
--- explain_row: why a row of an attached table does not run, as bellhop.explanation says it of jobs. The words are in
--- bellhop.causes. Index: attachment_name_key; the primary keys of attached and set_aside; attached_live; that of the table's key, and
--- what the table has for the rows that ask.
+-- explain_row: why a row of an attached table does not run, in the form of bellhop.explanation. The words are in
+-- bellhop.causes. Index: attachment_name_key; the primary keys of attached and set_aside; attached_live; the index of
+-- the table's key, and any index of the table for rows that ask.
 -- Grant: reader
 create or replace function bellhop.explain_row_of(attachment bigint, key text) returns table (code text, sentence text, next text)
 language plpgsql stable
@@ -55,7 +55,7 @@ declare
   state  text; -- of the row's job
   over   boolean;
   n      bigint; -- how many places are taken
-  early  bigint; -- how many rows were taken ahead; of one that was itself, how many before it
+  early  bigint; -- how many rows were taken ahead; for a row that was itself, how many before it
   it     record; -- the row
   ahead  bigint; -- how many come before it
   rate   real;
@@ -72,7 +72,7 @@ begin
   select count(*) filter (where x.ahead is null), count(*) filter (where x.ahead < coalesce(case when mine.live then mine.ahead end, x.ahead + 1)) into n, early
     from bellhop.attached x join bellhop.job j on j.id = x.job
    where x.attachment = a.id and x.live and j.state not in ('succeeded', 'failed', 'cancelled', 'quarantined');
-  -- Not only what its last turn came to: there may have been none since.
+  -- The trouble of its last turn is not enough: there may have been no turn since.
   a.trouble := coalesce(bellhop.turn_trouble(a.id), case when a.state = 'broken' then a.trouble end);
   select null::boolean as there, null::boolean as asks, null::integer as before into it;
   if a.trouble is null and not coalesce(mine.live and not over, false) then

@@ -1,6 +1,6 @@
--- explain_workflow: what starts a workflow, and what keeps it from being started, as bellhop.explanation says it of jobs. The words
--- are in bellhop.causes. No row: there is no such workflow, or the caller may not look. Indexes: the primary keys of workflow and
--- sensor; run_open, run_of, event_open.
+-- explain_workflow: what starts a workflow, and what keeps it from starting, in the form of bellhop.explanation. The
+-- words are in bellhop.causes. No row: there is no such workflow, or the caller may not look. Indexes: the primary keys
+-- of workflow and sensor; run_open, run_of, event_open.
 -- Grant: reader
 create or replace function bellhop.explain_workflow(name text) returns table (code text, sentence text, next text)
 language plpgsql stable security definer
@@ -65,7 +65,7 @@ begin
       about || jsonb_build_object('run', r.id, 'state', r.state, 'since', bellhop.since(r.since), 'room', bellhop.sensor_room(w.definition, '{"x": ""}'),
         'n', (select count(*) from bellhop.run x where x.workflow = w.name and x.state = 'queued')));
   end loop;
-  -- Of the last runs only: who has thousands looks at the list.
+  -- Counts the last runs only: for thousands there is the list.
   select count(*) as n, min(v.event) as event into r
     from (select x.id, x.event, x.state, x.last from bellhop.run x where x.workflow = w.name order by x.id desc limit 10000) x
     join bellhop.event v on v.workflow = w.name and v.event = x.event and v.run = x.id

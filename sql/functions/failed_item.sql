@@ -1,5 +1,5 @@
--- failed_item: the items of queries that failed. Their lines, and what agents said of them, are for operators and the one whose job it
--- is; others see that they failed.
+-- failed_item: the failed items of queries. Their lines, and what agents said about them, are for operators and the
+-- job's submitter; others see that they failed.
 create or replace view bellhop.failed_item with (security_barrier) as
   select i.job, i.fence, i.item, case when o.own then i.line end as line, i.tries, i.exit_code, case when o.own then i.error end as error, i.at
     from bellhop.item i

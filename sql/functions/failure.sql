@@ -1,5 +1,5 @@
--- masked: an error without what differs from job to job: numbers, also hexadecimal ones, of its first line. What failed alike has the same one:
--- lists of failures and orders for a group of them go by this, and by nothing else.
+-- masked: an error without what differs from job to job: the numbers of its first line, also hexadecimal ones. Errors
+-- that mask to the same text are alike: lists of failures, and orders for a group of them, go by this text alone.
 -- Grant: submitter reader operator scheduler
 create or replace function bellhop.masked(error text) returns text
 language sql immutable parallel safe

@@ -1,8 +1,9 @@
--- What a filter's predicates say of a job, in SQL: at INSERT there is nobody else to ask. NULL is no answer: what is compared with
--- a field that is not there, or with a value of another type. scheduler/lock says the same, and a test compares the two.
+-- What a filter's predicates say about a job, in SQL: at INSERT no instance is there to ask. NULL is no answer: the
+-- expression compares with a missing field, or with a value of another type. scheduler/lock says the same, and a test
+-- compares the two.
 
--- filter_field: what a job has under a name. NULL: there is no such field; JSON's null: it has nothing there. ':vars' is where its
--- vars stand; without it vars.NAME and args.PATH are no fields.
+-- filter_field: what a job has under a name. NULL: there is no such field; JSON's null: the job has nothing there.
+-- ':vars' holds the job's vars; without it vars.NAME and args.PATH are not fields.
 -- Grant: scheduler
 create or replace function bellhop.filter_field(field text, has jsonb) returns jsonb
 language plpgsql immutable
@@ -23,7 +24,7 @@ begin
   end if;
   begin
     v := (has ->> 'args')::jsonb;
-  exception when others then -- they are no JSON
+  exception when others then -- args are not JSON
     return 'null';
   end;
   foreach step in array coalesce(nullif(string_to_array(substr(field, 6), '.'), '{}'), '{""}') loop
@@ -36,7 +37,7 @@ begin
 end
 $$;
 
--- filter_compare: two values of one type; of others than numbers and texts only whether they are equal.
+-- filter_compare: compares two values of one type; only numbers and texts have an order, others are equal or not.
 -- Grant: scheduler
 create or replace function bellhop.filter_compare(op text, got jsonb, want jsonb) returns boolean
 language sql immutable parallel safe
@@ -54,7 +55,8 @@ as $$
                end) c (c)
 $$;
 
--- filter_answer: what an expression says of a thing that has these fields. mark: the rule's watermark, for the text that names it.
+-- filter_answer: what an expression says about a thing with these fields. mark: the rule's watermark, for the text that
+-- names it.
 -- Grant: scheduler
 create or replace function bellhop.filter_answer(expr jsonb, has jsonb, mark bigint default null) returns boolean
 language plpgsql immutable
@@ -67,7 +69,7 @@ declare
   want jsonb := expr -> 2;
   kind text;
 begin
-  if jsonb_typeof(expr) = 'null' then -- of nothing: every thing
+  if jsonb_typeof(expr) = 'null' then -- an empty expression: holds for everything
     return true;
   elsif op in ('&', '|') then
     all_ := op = '&';
@@ -137,7 +139,8 @@ begin
 end
 $$;
 
--- applying_filter: the rule that decides about a job; NULL: none. Commands and dummies are no work, and no filter's.
+-- applying_filter: the rule that decides about a job; NULL: none. No rule applies to commands and dummies: they are not
+-- work.
 -- Grant: scheduler
 create or replace function bellhop.applying_filter(j bellhop.jobqueue) returns bellhop.filter
 language plpgsql stable
@@ -158,8 +161,8 @@ begin
 end
 $$;
 
--- filter_regex_flaw: what is in a regular expression of PostgreSQL's that passes, which are written in Go, cannot read; NULL: nothing.
--- Of what is escaped, and what stands in brackets, nothing is looked for but there.
+-- filter_regex_flaw: the part of a regular expression that PostgreSQL can read and passes, which are written in Go,
+-- cannot; NULL: none. Escaped characters and brackets are searched only for what counts there.
 -- Grant: none
 create or replace function bellhop.filter_regex_flaw(regex text) returns text
 language sql immutable
@@ -175,7 +178,7 @@ as $$
 $$;
 
 -- filter_flaw: what is wrong with an expression, or a part of it, as far as the database has to know; NULL: nothing.
--- bellhop filter add says more, and where.
+-- `bellhop filter add` says more, and where.
 -- Grant: none
 create or replace function bellhop.filter_flaw(expr jsonb, depth integer default 1) returns text
 language plpgsql immutable

@@ -1,7 +1,7 @@
--- Job filters: adding, replacing and deleting rules, and what that does to jobs that are there. What comes in later meets
--- bellhop.filter_came, a trigger that is there while there are rules, and what waits is decided about by passes (scheduler/lock).
+-- Job filters: adding, replacing and deleting rules, and how that affects existing jobs. Jobs that come later meet
+-- bellhop.filter_came, a trigger that exists while there are rules. Passes (scheduler/lock) decide about waiting jobs.
 
--- filter_reject: a job that waits is cancelled, since a rule says REJECT. Returns whether it was.
+-- filter_reject: cancels a waiting job, since a rule says REJECT. Returns whether it did.
 -- Grant: scheduler
 create or replace function bellhop.filter_reject(job bigint, rule text) returns boolean
 language plpgsql volatile
@@ -20,9 +20,10 @@ begin
 end
 $$;
 
--- filter_look: asks the rules about the jobs that are there. Who is rejected is cancelled; who is paused or limited is the passes'
--- from now on, also what runs, since it may be given back; and what runs takes a place within its limit. after: of what waits only
--- rows that changed in this transaction or a later one, and that are no pass's. Indexes: none, it reads what is not over.
+-- filter_look: applies the rules to existing jobs. Rejected jobs are cancelled. Paused and limited jobs belong to the
+-- passes from now on, running ones too, since they may be given back; and running jobs take places within their limit.
+-- after: among waiting jobs, only rows that changed in this transaction or a later one, and that belong to no pass.
+-- Indexes: none, it reads all jobs that are not over.
 -- Grant: none
 create or replace function bellhop.filter_look(after xid default null) returns void
 language plpgsql volatile
@@ -53,8 +54,8 @@ begin
 end
 $$;
 
--- filter_trigger: puts the trigger there while there are rules, and takes it away with the last one. Where it cannot be taken away
--- at once it stays: it asks for rules that are not there.
+-- filter_trigger: creates the trigger while there are rules, and drops it with the last one. If it cannot be dropped at
+-- once, it stays and finds no rules.
 -- Grant: none
 create or replace function bellhop.filter_trigger() returns void
 language plpgsql volatile
@@ -78,10 +79,10 @@ begin
 end
 $$;
 
--- filter_write: writes a rule, or deletes one (action NULL), and has all jobs obey. What is there is looked at twice: first beside
--- all who write, and then, while nobody does, what they wrote meanwhile; so the queue stands still for a moment only. Everything
--- that is parked behind a filter is looked at by the next pass.
--- Locks: SHARE ROW EXCLUSIVE on the queue, to the end of the transaction; waited for 2 s at once, and tried again.
+-- filter_write: writes a rule, or deletes one (action NULL), and makes all jobs obey. Existing jobs are looked at
+-- twice: first beside all writers, and then, while no transaction writes, only the jobs written in between. So the
+-- queue stands still for a moment only. The next pass looks at all jobs that are parked behind a filter.
+-- Locks: SHARE ROW EXCLUSIVE on the queue, to the end of the transaction; each try waits for it for 2 s.
 -- Grant: none
 create or replace function bellhop.filter_write(id text, action text, predicates jsonb, priority integer, reason text) returns text
 language plpgsql volatile
@@ -92,7 +93,7 @@ as $$
 declare
   given text := coalesce(filter_write.id, gen_random_uuid()::text);
   seen  xid;
-  obey  boolean; -- any job may have to
+  obey  boolean; -- any job may have to obey
 begin
   for try in 1 .. 5 loop
     begin
@@ -126,7 +127,7 @@ begin
       update bellhop.jobqueue j set behind = null, waiting_for = null
        where j.state = 'ready' and not j.held and j.locks is not null
          and (starts_with(coalesce(j.behind, ''), 'filter:') or starts_with(coalesce(j.behind, ''), 'paused:'));
-      -- And what was parked and does not wait for that alone any more: it is held, or its time was set. Index: jobqueue_parked.
+      -- So do parked jobs that do not wait for that alone any more: held, or with a time set. Index: jobqueue_parked.
       update bellhop.jobqueue j set behind = null
        where j.state in ('held', 'blocked', 'scheduled') and j.locks is not null
          and (starts_with(j.behind, 'filter:') or starts_with(j.behind, 'paused:'));
@@ -206,7 +207,7 @@ begin
 end
 $$;
 
--- filter_replace: puts a rule in the place of the one with this id, or adds it under that; its watermark is a new one.
+-- filter_replace: puts a rule in the place of the one with this id, or adds it under that id; it gets a new watermark.
 -- Grant: operator
 create or replace function bellhop.filter_replace(id text, action text, predicates jsonb default '[]', priority integer default 0, reason text default '') returns text
 language plpgsql volatile security definer

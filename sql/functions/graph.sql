@@ -1,5 +1,6 @@
--- graph: the jobs that are connected with one by dependencies, in whatever direction, of at most so many that are looked at. Of jobs
--- that the caller sees: readers all, submitters their own. Indexes: dependency's primary key; dependency_needs; the queue's primary key.
+-- graph: the jobs that dependencies connect with one job, in either direction; at most this many are looked at. It
+-- considers the jobs that the caller sees: readers all, submitters their own. Indexes: dependency's primary key;
+-- dependency_needs; the queue's primary key.
 -- Grant: submitter reader operator scheduler
 create or replace function bellhop.graph(of bigint, most bigint)
 returns table (id bigint, key text, type text, state text, exit_code integer, error text, waiting_for text)
@@ -17,11 +18,13 @@ as $$
   )
   select j.id, j.key, j.type, j.state, j.exit_code, j.error, j.waiting_for
     from (select w.id from way w limit graph.most) p
-   cross join lateral (select * from bellhop.job q where q.id = p.id offset 0) j -- one by one: a hash would be of the whole queue
+   -- one by one: a hash would be of the whole queue
+   cross join lateral (select * from bellhop.job q where q.id = p.id offset 0) j
    order by j.id
 $$;
 
--- edges: the dependencies among these jobs, of those that the caller sees. Indexes: dependency's primary key; the queue's.
+-- edges: the dependencies among these jobs, as far as the caller sees the jobs. Indexes: dependency's primary key; the
+-- queue's.
 -- Grant: submitter reader operator scheduler
 create or replace function bellhop.edges(ids bigint[]) returns table (job bigint, needs bigint, wanted text[], met boolean)
 language sql stable security definer

@@ -1,5 +1,5 @@
--- stop: what instances are told to do. Only those that were there when it was
--- said: a command that lay in the queue ends nobody who came after it.
+-- stop: tells instances to stop, but only those that were there when it was said: a command that lay in the queue ends
+-- no instance that came after it.
 -- Grant: scheduler
 create or replace function bellhop.stop_instances(name text, now boolean, said timestamptz) returns integer
 language plpgsql volatile security definer

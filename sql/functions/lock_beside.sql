@@ -1,5 +1,6 @@
--- lock_beside: what a forecast knows of jobs without locks: which run, each with how many slots (an MSQ job has one for each item that
--- an agent has), and the first `most` that wait for a slot. For readers. Indexes: jobqueue_taken; jobqueue_ready, a probe for each type.
+-- lock_beside: what a forecast knows about jobs without locks: the running ones, each with its slots (an MSQ job has
+-- one for each item that an agent has), and the first `most` that wait for a slot. For readers. Indexes:
+-- jobqueue_taken; jobqueue_ready, a probe for each type.
 -- Grant: reader scheduler
 create or replace function bellhop.lock_beside(most integer)
 returns table (job bigint, type text, priority integer, slots integer, age float8, runs float8)

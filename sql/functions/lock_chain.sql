@@ -1,9 +1,9 @@
--- lock_holders: who holds a lock that does not go together with one of those that are wanted, a row for each pair. Names meet by
--- equality, and only wildcards and big are compared with all: so a job with 10,000 locks is compared with 10,000 held in a moment.
--- Index: lock_grant's primary key, all of which is read once.
+-- lock_holders: the jobs that hold a lock which conflicts with one of the wanted locks, a row for each pair. Names meet
+-- by equality, and only wildcards and big are compared with all: so a job with 10,000 locks is compared with 10,000
+-- held ones in a moment. Index: lock_grant's primary key, all of which is read once.
 -- Grant: scheduler
 create or replace function bellhop.lock_holders(wants text[]) returns table (job bigint, since timestamptz, want text, held text)
-language plpgsql stable -- and not sql: it is made before the view that it reads
+language plpgsql stable -- not sql: it is made before the view that it reads
 set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
@@ -31,9 +31,9 @@ begin
 end
 $$;
 
--- wanted_locks: the locks that a ready job needs. What its agent wants for it stands in no row of its own: that is the lock that its
--- waiting_for names, or else the one behind which it waits, exclusively. A level of which its row says something is left as it is: a
--- job that shares a lock may wait behind it, because it is kept for another.
+-- wanted_locks: the locks that a ready job needs. Locks that its agent adds stand in no row. They are taken to be the
+-- lock that its waiting_for names, or else the one behind which it waits, exclusively. If its row names a lock of that
+-- level, the row counts: a job that shares a lock may wait behind it, because the lock is kept for another.
 -- Grant: scheduler
 create or replace function bellhop.wanted_locks(locks text[], waiting_for text, behind text) returns text[]
 language sql immutable parallel safe
@@ -48,9 +48,10 @@ as $$
          (select coalesce(split_part(wanted_locks.behind, ':', 1), '') as level) w
 $$;
 
--- blockers: what a job waits for, what that waits for, and so on, down to what waits for no other job: a chain, of at most 50, and
--- at each link the lowest id. First comes a job that it needs, then who holds a lock that it needs or asked for, then whoever is
--- reserved for. why: the lock that the blocker holds; NULL: the job before needs it to have ended.
+-- blockers: the job that a job waits for, the job that this one waits for, and so on, down to one that waits for no
+-- other job: a chain of at most 50. Each link is the lowest id. A needed job comes first, then the holder of a lock
+-- that the job needs or asked for, then the job for which a lock is reserved. why: the lock that the blocker holds;
+-- NULL: the job before needs it to have ended.
 -- Indexes: jobqueue's and dependency's primary keys.
 -- Grant: none
 create or replace function bellhop.blockers(id bigint) returns table (n integer, job bigint, type text, state text, since timestamptz, why text)
@@ -100,7 +101,8 @@ begin
 end
 $$;
 
--- chain: the blockers of a job in words, from its own down to the one that waits for no other; NULL where there are not two at least.
+-- chain: the blockers of a job in words, from its own down to the one that waits for no other; NULL if there are fewer
+-- than two.
 -- Grant: none
 create or replace function bellhop.chain(id bigint) returns text
 language sql stable

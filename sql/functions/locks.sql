@@ -1,20 +1,21 @@
--- Locks: who holds what, and whose turn it is. What may start beside what, bellhop's policy decides (scheduler/lock), in one
--- transaction that all instances take in turn; what stands here keeps its books. docs/locks.md tells the whole.
+-- Locks: their holders, and whose turn it is. bellhop's policy (scheduler/lock) decides which jobs may run together, in
+-- one transaction that all instances take in turn; these functions keep its books. docs/locks.md describes all of it.
 
--- lock: who holds which lock just now, one row each. name: * is every name of the level, ? one that is not known; mode slot: a
--- place within a limit. A job that runs on an engine holds its locks on while its watcher changes, and nobody has the job.
+-- lock: the locks that jobs hold now, one row for each. name: * is every name of the level, ? an unknown one; mode
+-- slot: a place within a limit. A job on an engine keeps its locks while its watcher changes and no instance has the
+-- job.
 create or replace view bellhop.lock as
   select g.level, g.name, g.mode, g.job, g.fence, j.instance, g.since
     from bellhop.lock_grant g
-   cross join lateral ( -- with a limit: one probe for each, whatever the statistics say
+   cross join lateral ( -- the limit makes it one probe for each, whatever the statistics say
      select j.instance from bellhop.jobqueue j
       where j.id = g.job and j.fence = g.fence
         and (j.state in ('assigned', 'running') or j.state in ('ready', 'held') and exists (
                select from bellhop.engine_job e where e.job = j.id and e.state in ('submitting', 'running') and e.attempt = j.attempt + 1)) limit 1) j
    where g.mode not in ('turn', 'kept');
 
--- lockable_row: bellhop.lockable for who has the ids. `|| ''` keeps away from jobqueue_locked, all of which would be read where the
--- statistics are of a time when nothing waited.
+-- lockable_row: bellhop.lockable for callers that have the ids. `|| ''` prevents use of jobqueue_locked: with
+-- statistics from a time when nothing waited, all of it would be read.
 create or replace view bellhop.lockable_row as
   select j.id, j.type, j.priority, j.created_at, j.locks, j.reasons, j.args, j.key, j.vars, j.run_on, j.submitted_by,
          j.priority_name, j.msq
@@ -25,8 +26,8 @@ create or replace view bellhop.lockable_row as
      and (not exists (select from bellhop.dependency where not counted)
        or not exists (select from bellhop.dependency d where d.job = j.id and not d.counted));
 
--- locks_clash: whether a lock that is wanted does not go together with one that is held: scheduler/lock says the same (Conflicts),
--- and a test compares the two. What is unknown (?) never forbids.
+-- locks_clash: whether a wanted lock conflicts with a held one. scheduler/lock says the same (Conflicts), and a test
+-- compares the two. An unknown name (?) never forbids.
 -- Grant: scheduler
 create or replace function bellhop.locks_clash(want text, level text, name text, mode text) returns boolean
 language sql immutable parallel safe
@@ -42,12 +43,13 @@ as $$
   from (select regexp_replace(substr(want, strpos(want, ':') + 1), '=[a-z]+$', '') as name) w
 $$;
 
--- first_behind: the jobs that come first of those that wait behind a lock: one of each type is looked up, and the most urgent of
--- them taken; so often as asked for, and none of some types. Index: jobqueue_locked, one probe for each type.
+-- first_behind: the first jobs that wait behind a lock. One job of each type is looked up, and the most urgent of them
+-- taken; this is repeated `most` times. Types in but_types are left out. Index: jobqueue_locked, one probe for each
+-- type.
 drop function if exists bellhop.first_behind(text, integer);
 -- Grant: scheduler
 create or replace function bellhop.first_behind(lock text, most integer, but_types text[]) returns table (job bigint, fence bigint, locks text[])
-language plpgsql volatile -- and not sql: its plans are kept
+language plpgsql volatile -- sql would not do: plpgsql keeps its plans
 set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
@@ -75,15 +77,16 @@ begin
 end
 $$;
 
--- idle_turn: since when a turn must stand to count for nothing: nobody has room for such a job, or its type is paused. Whoever can
--- start does not wait for it.
+-- idle_turn: whether a turn is so old that it counts for nothing: no instance has room for its job, or its type is
+-- paused. A job that can start does not wait for it.
 -- Grant: scheduler
 create or replace function bellhop.idle_turn(since timestamptz) returns boolean
 language sql volatile
 set search_path = pg_catalog, pg_temp
 as $$ select idle_turn.since < clock_timestamp() - interval '2 s' $$;
 
--- waited_for: the locks behind which jobs wait, at most so many of those that come beyond one. Index: jobqueue_locked, one probe for each.
+-- waited_for: the locks behind which jobs wait, at most this many of those beyond one. Index: jobqueue_locked, one
+-- probe for each.
 drop function if exists bellhop.waited_for(integer);
 -- Grant: scheduler
 create or replace function bellhop.waited_for(most integer, beyond text default '') returns table (behind text)
@@ -103,14 +106,15 @@ as $$
   select l.behind from l where l.behind is not null
 $$;
 
--- lock_queue: who holds which lock, and the first of those who wait behind each, in their order; under no lock those that the next
--- pass looks at. For readers. Indexes: lock_grant's; jobqueue_locked, a probe for each lock that is waited for, and each type there.
+-- lock_queue: the holders of each lock, and the first jobs that wait behind it, in their order; without a lock, the
+-- jobs that the next pass looks at. For readers. Indexes: lock_grant's; jobqueue_locked, a probe for each lock behind
+-- which jobs wait, and for each type there.
 -- Grant: reader scheduler
 create or replace function bellhop.lock_queue(most integer)
 returns table (level text, name text, mode text, what text, job bigint, type text, instance bigint, since timestamptz, place bigint, waiting_for text)
 language sql stable security definer
 set search_path = pg_catalog, bellhop, pg_temp
-set jit = off -- its estimates are of whatever could be there: to compile it takes a second, and to run it a tenth of that
+set jit = off -- its estimates assume the worst: to compile it takes a second, and to run it a tenth of that
 as $$
   with recursive waited as (
     select w.behind from bellhop.waited_for(1000) w where bellhop.is_reader()
@@ -135,7 +139,8 @@ as $$
   )
   select l.level, l.name, l.mode, 'holds', l.job, j.type, l.instance, l.since, null::bigint, null::text
     from bellhop.lock l
-   cross join lateral (select q.type from bellhop.jobqueue q where q.id = l.job offset 0) j -- one by one: else all of the queue is read
+   -- one by one: else all of the queue is read
+   cross join lateral (select q.type from bellhop.jobqueue q where q.id = l.job offset 0) j
    where bellhop.is_reader()
   union all
   select split_part(w.behind, ':', 1), substr(w.behind, strpos(w.behind, ':') + 1), null, case w.behind when '' then 'next' else 'waits' end,
@@ -143,7 +148,7 @@ as $$
     from waiting w where w.place <= lock_queue.most
 $$;
 
--- lock_reservations: the jobs that are reserved for, 200 at the most: nothing younger starts that would be in their way. For readers.
+-- lock_reservations: the reserved jobs, 200 at the most: no younger job starts that would be in their way. For readers.
 -- Grant: reader scheduler
 create or replace function bellhop.lock_reservations() returns setof bigint
 language sql stable security definer
@@ -152,7 +157,7 @@ as $$
   select r.job from bellhop.lock_reserved r where bellhop.is_reader()
 $$;
 
--- lock_places: how many may have a limit's place at once; NULL: it is no limit.
+-- lock_places: how many jobs may have a limit's place at once; NULL: it is not a limit.
 -- Grant: scheduler
 create or replace function bellhop.lock_places(level text, name text) returns numeric
 language sql stable
@@ -164,11 +169,12 @@ as $$
   end
 $$;
 
--- pass_locks: locks whose holder has ended go to whoever waits behind them, and may take them: that job has a turn, and the
--- pass that calls this looks at it. Of a limit's places each goes to one job. A lock goes to one job that wants it alone, or to
--- those that share it; so do jobs that only were in the way of it (behind big, or every name of a level). Of jobs whose agents
--- say what they want nothing is known here: they go one by one. At most so many of each lock, as many as may start now.
--- Returns the types of these jobs. Called under the advisory lock of passes, so that two never hand on the same lock.
+-- pass_locks: hands locks whose holder has ended to jobs that wait behind them and may take them. Such a job has a
+-- turn, and the pass that calls this looks at it. Each place of a limit goes to one job. A lock goes to one job that
+-- wants it alone, or to the jobs that share it. It goes to many jobs, too, if it only was in their way (they wait
+-- behind big, or every name of a level). This function does not know the locks that agents add: those jobs go one by
+-- one. Each lock goes to at most this many jobs, as many as may start now. Returns the types of these jobs. Called
+-- under the advisory lock of passes, so that two never hand on the same lock.
 drop function if exists bellhop.pass_locks();
 -- Grant: scheduler
 create or replace function bellhop.pass_locks(most integer default 32) returns text[]
@@ -200,21 +206,23 @@ begin
                                                 when 'kept' then j.state = 'ready' and not j.held
                                                                  and exists (select from bellhop.lock_reserved r where r.job = j.id)
                                                 else j.state in ('assigned', 'running')
-                                                     or j.state in ('ready', 'held') and exists (select from bellhop.engine_job e -- it runs on an engine, and its next watcher is to come
+                                                     -- it runs on an engine, and its next watcher is to come
+                                                     or j.state in ('ready', 'held') and exists (select from bellhop.engine_job e
                                                                   where e.job = j.id and e.state in ('submitting', 'running') and e.attempt = j.attempt + 1) end))
       returning g.level, g.name, g.mode
     )
     select distinct o.level, o.name
       from over o
-     where (select true from bellhop.jobqueue j -- most often nobody waits. In order: the primary key would fit as well else
+     -- mostly no job waits. The order matters: else the primary key would fit as well
+     where (select true from bellhop.jobqueue j
              where coalesce(j.behind, '') = o.level || ':' || o.name and j.state = 'ready' and not j.held and j.locks is not null
              order by j.type, j.priority, j.id limit 1)
      order by o.level, o.name
   loop
     freed := true;
     lock := k.level || ':' || k.name;
-    -- Running jobs that wait for it come first. What an idle turn is, is said here and not asked of idle_turn: a function in SQL
-    -- is planned anew for each statement that calls it.
+    -- Running jobs that wait for it come first. The condition of idle_turn is repeated here: a function in SQL is
+    -- planned again for each statement that calls it.
     alive := array(select g.mode from bellhop.lock_grant g
                     where g.level = k.level and g.name = k.name
                       and not (g.mode = 'turn' and g.since < clock_timestamp() - interval '2 s')
@@ -227,7 +235,7 @@ begin
     for next in select * from bellhop.first_behind(lock, least(places, pass_locks.most)::integer, idle) loop
       along := places is not null or lock || '=shared' = any (next.locks)
             or alive = '{}' and next.locks <> '{}' and case k.level when 'big' then 'big' else lock || '=exclusive' end <> all (next.locks);
-      -- Beside sharers one of which nothing is known may go, and is looked at.
+      -- Beside sharers, one job whose locks are unknown may go, and is looked at.
       exit when not along and (turns > 0 or alive <> '{}' and next.locks <> '{}');
       turns := turns + 1;
       woken := woken || (select j.type from bellhop.jobqueue j where j.id = next.job);
@@ -244,9 +252,9 @@ begin
 end
 $$;
 
--- find_lost_turns: jobs that wait behind a lock that has no row any more (somebody deleted it, or the job was held meanwhile), or
--- whose turn nobody takes, are looked at anew: the first behind each such lock gets a turn. One probe for each lock that is waited
--- for, of those given. Returns how many there were. Index: jobqueue_locked.
+-- find_lost_turns: gives a turn to the first job behind each lock that has no row any more (the row was deleted, or the
+-- job was held in the meantime), or whose turn no instance takes. One probe for each of the given locks. Returns how
+-- many there were. Index: jobqueue_locked.
 drop function if exists bellhop.find_lost_turns(integer);
 -- Grant: scheduler
 create or replace function bellhop.find_lost_turns(locks text[]) returns integer
@@ -263,12 +271,13 @@ begin
       from unnest(find_lost_turns.locks) w (behind)
   ), ownerless as (
     select l.level, l.name from l
-     where (l.level <> 'paused' or not exists (select from bellhop.filter f where f.id = l.name and f.action = 'PAUSE')) -- one that is there holds them
+     -- an existing rule holds its jobs
+     where (l.level <> 'paused' or not exists (select from bellhop.filter f where f.id = l.name and f.action = 'PAUSE'))
        and (select count(*) from bellhop.lock_grant g
              where g.level = l.level and g.name = l.name and not (g.mode = 'turn' and bellhop.idle_turn(g.since)))
          < coalesce(bellhop.lock_places(l.level, l.name), 1)
   ), made as (
-    -- A row of no job is not alive: the pass that follows hands the lock on.
+    -- A row without a job is not alive: the next pass hands the lock on.
     insert into bellhop.lock_grant (level, name, job, fence, mode)
     select o.level, o.name, 0, 0, 'turn' from ownerless o
     on conflict do nothing
@@ -279,12 +288,12 @@ begin
 end
 $$;
 
--- heads_behind: of each type and priority the oldest job of those that wait behind a lock, or ('') of those that the next pass looks
--- at. Waiting betters priorities, so that any of them may be the first by now. No row is locked. Index: jobqueue_locked, one probe
--- for each type and priority.
+-- heads_behind: the oldest job of each type and priority that waits behind a lock, or ('') that the next pass looks at.
+-- Waiting improves a job's priority, so any of them may be the first by now. No row is locked. Index: jobqueue_locked,
+-- one probe for each type and priority.
 -- Grant: scheduler
 create or replace function bellhop.heads_behind(lock text) returns table (job bigint, since timestamptz)
-language plpgsql stable -- and not sql: its plans are kept
+language plpgsql stable -- sql would not do: plpgsql keeps its plans
 set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
@@ -307,8 +316,8 @@ begin
 end
 $$;
 
--- is_served: whether some host may start a job of a type: nothing is kept free for one that is paused everywhere, or that no host
--- which is up would take. Reserved for it is then as soon as one would.
+-- is_served: whether some host may start a job of a type. Nothing is reserved for a job whose type is paused
+-- everywhere, or that no host which is up would take; it is reserved as soon as one would.
 drop function if exists bellhop.is_served(text);
 -- Grant: scheduler
 create or replace function bellhop.is_served(type text, job bigint) returns boolean
@@ -329,8 +338,8 @@ as $$
                     and (h.only_priorities is null and h.only_names is null or j.priority = any (h.only_priorities) or j.priority_name ~ h.only_names))
 $$;
 
--- locks_upkeep: what the safety scan sees to, of 1,000 locks at once: of more, each scan sees the next. reserve_after: in ms; 0: nobody
--- is reserved for. Returns whether any job with locks is ready, or holds some.
+-- locks_upkeep: the safety scan's work on locks, 1,000 at once: if there are more, each scan sees the next.
+-- reserve_after: in ms; 0: no job is reserved. Returns whether any job with locks is ready, or holds some.
 -- Grant: scheduler
 create or replace function bellhop.locks_upkeep(reserve_after bigint) returns boolean
 language plpgsql volatile
@@ -343,8 +352,8 @@ declare
   beyond text;
   locks  text[];
 begin
-  -- What is cheap comes first: an INSERT of a million rows that is not committed yet stands behind no lock, and whoever looks there
-  -- walks all of it.
+  -- The cheap test comes first. An uncommitted INSERT of a million rows stands behind no lock, and a look there walks
+  -- all of it.
   if not exists (select from bellhop.lock_grant)
      and (select true from bellhop.jobqueue j where coalesce(j.behind, '') > '' and j.state = 'ready' and not j.held and j.locks is not null
            order by coalesce(j.behind, ''), j.type, j.priority, j.id limit 1) is null
@@ -359,7 +368,8 @@ begin
   end if;
   if cardinality(locks) = most or beyond > '' then
     update bellhop.lock_scan s set beyond = case cardinality(locks) when most then locks[most] else '' end
-      from (select l.one from bellhop.lock_scan l for update skip locked) free -- another instance's scan goes on from there as well
+      -- another instance's scan goes on from there as well
+      from (select l.one from bellhop.lock_scan l for update skip locked) free
      where s.one = free.one;
   end if;
   perform bellhop.find_lost_turns(locks);
@@ -371,11 +381,13 @@ begin
     select f.job
       from (select '' as behind union all select l.behind from unnest(locks) l (behind)) w
      cross join lateral bellhop.heads_behind(w.behind) f
-     where split_part(w.behind, ':', 1) not in ('paused', 'filter', 'rate-limit', 'unreadable') -- no lock keeps them waiting
+     -- no lock keeps them waiting
+     where split_part(w.behind, ':', 1) not in ('paused', 'filter', 'rate-limit', 'unreadable')
        and f.since < clock_timestamp() - reserve_after * interval '1 ms'
        and not exists (select from bellhop.lock_reserved r where r.job = f.job)
        and bellhop.is_served((select j.type from bellhop.jobqueue j where j.id = f.job), f.job)
-     order by f.since, f.job limit greatest(0, 200 - (select count(*) from bellhop.lock_reserved)) -- each pass looks at all of them
+     -- each pass looks at all of them
+     order by f.since, f.job limit greatest(0, 200 - (select count(*) from bellhop.lock_reserved))
     on conflict do nothing;
   end if;
   return true;

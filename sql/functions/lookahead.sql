@@ -1,6 +1,7 @@
--- lock_scene: what a forecast is made of: who holds which locks, and the first who wait behind each lock, some `most` together,
--- so that a look at many locks costs what one at few does; and the job that is asked about (mine), also where so many are before
--- it that its place is 0. For readers. Indexes: those of bellhop.lock_queue; the primary key, one probe for each job.
+-- lock_scene: what a forecast is made of: the holders of locks, and the first jobs that wait behind each lock, some
+-- `most` together, so that a look at many locks costs what a look at few does. It also has the job in question (mine),
+-- with place 0 if so many are before it. For readers. Indexes: those of bellhop.lock_queue; the primary key, one probe
+-- for each job.
 -- Grant: reader scheduler
 create or replace function bellhop.lock_scene(most integer, mine bigint default 0)
 returns table (job bigint, type text, priority integer, locks text[], behind text, place bigint, holds boolean, age float8, runs float8)

@@ -1,6 +1,7 @@
--- lock_heads: the locks that are held or waited for, those first behind which most jobs wait, some `most`: who has it and since when, how
--- many wait (1,000 are counted), and for how many seconds the oldest does. Of at most 100 locks the waiting are counted. For
--- readers. Indexes: lock_grant's; jobqueue_locked, a probe for each lock and up to 1,000 rows behind it.
+-- lock_heads: the locks that are held or have waiting jobs, those with the most waiting jobs first, some `most`: the
+-- holder and since when, how many jobs wait (1,000 are counted), and for how many seconds the oldest does. Waiting jobs
+-- are counted for at most 100 locks. For readers. Indexes: lock_grant's; jobqueue_locked, a probe for each lock and up
+-- to 1,000 rows behind it.
 -- Grant: reader scheduler
 create or replace function bellhop.lock_heads(most integer)
 returns table (level text, name text, mode text, holders bigint, job bigint, held float8, waiting bigint, oldest float8)

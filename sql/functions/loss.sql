@@ -1,4 +1,5 @@
--- loss_seen: an operator has read what was lost in failovers; nobody is told of it any more. It gives how many entries those were.
+-- loss_seen: an operator has read what was lost in failovers: it is not reported any more. Returns how many entries
+-- those were.
 -- Grant: operator scheduler
 create or replace function bellhop.loss_seen() returns integer
 language plpgsql volatile security definer

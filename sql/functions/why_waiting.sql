@@ -1,5 +1,6 @@
--- read_only: that nothing can be written here, as a cause: no instance on this server starts anything, or ends it. A login's or a
--- session's own setting is not meant. A standby that its primary feeds has a cause of its own. NULL: it takes writes.
+-- read_only: why this server takes no writes, as a cause: no instance on this server starts or ends anything. It
+-- ignores a login's or a session's own setting. A standby that its primary feeds has a cause of its own. NULL: it takes
+-- writes.
 -- Grant: reader scheduler
 create or replace function bellhop.read_only() returns text
 language sql stable security definer
@@ -17,10 +18,10 @@ as $$
                 then 'read_only' end
 $$;
 
--- hindrance: what keeps every ready job of a type, a name in run_on and a priority from starting: a cause of
--- bellhop.causes, what its sentence is filled with, and the details that waiting_for has behind the code. No cause: nothing
--- but its turn. Marks in waiting_for and bellhop.explanation both ask here, so that they never differ; and it decides by
--- what instances tell of themselves. priority NULL: whatever hosts take by priority is left out of account.
+-- hindrance: what keeps every ready job of a type, with a name in run_on and a priority, from starting: a cause of
+-- bellhop.causes, the values for its sentence, and the details behind the code in waiting_for. No cause: the jobs only
+-- wait for their turn. Marks in waiting_for and bellhop.explanation both ask here, so that they never differ; and it
+-- decides by what instances publish. priority NULL: it ignores which priorities hosts take.
 -- Grant: reader scheduler
 create or replace function bellhop.hindrance(type text, run_on text default null, priority integer default null, priority_name text default null,
   msq boolean default false, out cause text, out args jsonb, out detail text)
@@ -30,7 +31,7 @@ as $$
 #variable_conflict use_column
 declare
   f     record;
-  agent text := type; -- whose agent does it
+  agent text := type; -- the type whose agent runs it
   there text;
 begin
   if not exists (select from bellhop.instance i where i.state = 'live') then
@@ -41,7 +42,7 @@ begin
   if hindrance.type = 'command' then -- any instance carries it out with its next look
     return;
   end if;
-  -- RJM's workers take RJM's jobs of every type that has no agent of its own.
+  -- RJM's workers take RJM's jobs of every type that has no other agent.
   if exists (select from bellhop.instance i join bellhop.agent a on a.instance = i.id where i.state = 'live' and a.type = 'rjm')
      and not exists (select from bellhop.instance i join bellhop.agent a on a.instance = i.id where i.state = 'live' and a.type = hindrance.type)
      and exists (select from bellhop.jobqueue j join bellhop.rjm r on r.job = j.id
@@ -98,7 +99,7 @@ begin
                                     then (p.death ->> 'deaths') || ' deaths in a row: ' || (p.death ->> 'why') end) as failing,
            (select format('%s on %s%s', c.name, c.host, bellhop.since(c.since)) from bellhop.child c
              where c.instance = p.id and c.host = p.name and c.type = p.agent and c.state in ('PREP', 'SPAWNED') limit 1) as coming,
-           -- What an instance may have of a type's max: all have equal parts, the first ones the odd ones.
+           -- An instance's part of a type's max: all have equal parts, and the first ones get the remainder.
            (select p.max / count(*) + (count(*) filter (where x.instance < p.id) < p.max % count(*))::integer
               from bellhop.agent x join bellhop.instance y on y.id = x.instance where y.state = 'live' and x.type = p.agent) as part
       from place p
@@ -212,7 +213,7 @@ begin
 end
 $$;
 
--- why_waiting: the same, as it stands in waiting_for: the code, and what there is to say behind it.
+-- why_waiting: the same, as waiting_for has it: the code, and the details behind it.
 -- Grant: reader scheduler
 create or replace function bellhop.why_waiting(type text, run_on text default null) returns text
 language sql stable security definer
