@@ -1,6 +1,6 @@
--- manager: stops or starts the scheduling of workflows: of the instances of a name, or of all ('') and those that come later. What
--- runs goes on, runs by hand start, and events are kept meanwhile; slots that pass are missed (catch_up). Returns how many live
--- instances start workflows now.
+-- manager: stops or starts the scheduling of workflows: for the instances of a name, or for all ('') and those that
+-- come later. Open runs go on, runs by hand start, and events are kept in the meantime; slots that pass are missed
+-- (catch_up). Returns how many live instances start workflows now.
 -- Grant: operator scheduler
 create or replace function bellhop.manager(what text, name text default '') returns integer
 language plpgsql volatile security definer
@@ -25,7 +25,8 @@ begin
       hint = 'bellhop manager start   starts them all.';
   else
     delete from bellhop.manager_stop m where m.name = called;
-    -- One that is gone may have been stopped, and be stopped when it comes back: its name is known by that.
+    -- An instance that is gone may have been stopped, and stays stopped when it comes back: the stop keeps its name
+    -- known.
     if not found and not exists (select from bellhop.instance i where i.name = called and i.state = 'live') then
       raise undefined_object using message = format('there is no instance %s', called), hint = 'bellhop instances';
     end if;

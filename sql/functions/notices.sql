@@ -1,8 +1,9 @@
--- Notices: who is told how runs of workflows have ended. What ends a run writes that it has (bellhop.run_end), where there are rules
--- at all; who is to be told, and of what, an instance works out beside that (scheduler/notice), and sends it.
+-- Notices: messages about how runs of workflows have ended. The code that ends a run records it (bellhop.run_end) if
+-- there are any rules. An instance works out the receivers and the messages beside that (scheduler/notice), and sends
+-- them.
 
--- end_told: a run has ended so, or was skipped: somebody may want to know. Nothing in it can fail, whatever a definition holds:
--- outcomes are written by the same statement. Index: workflow's primary key.
+-- end_told: a run has ended in this state, or was skipped: a receiver may want to know. Nothing in it can fail,
+-- whatever a definition holds: the same statement writes outcomes. Index: workflow's primary key.
 -- Grant: scheduler
 create or replace function bellhop.end_told(run bigint, called text, state text, reason text) returns void
 language plpgsql volatile
@@ -19,7 +20,8 @@ begin
 end
 $$;
 
--- notice_free: whether a message is nobody's: who had it is gone, or it is this instance's own.
+-- notice_free: whether an instance may take a message: it has no holder, its holder is gone, or it is this instance's
+-- own.
 -- Grant: scheduler
 create or replace function bellhop.notice_free(holder bigint, me bigint) returns boolean
 language sql stable
@@ -28,7 +30,8 @@ as $$
   select holder is null or holder = me or not exists (select from bellhop.instance i where i.id = holder and i.state = 'live')
 $$;
 
--- tells_of: whether who can send this list can send a message that needs that. Who obeys any command of the database knows each name.
+-- tells_of: whether an instance that can send this list can send a message that needs this. An instance that obeys any
+-- command of the database knows each name.
 -- Grant: reader operator scheduler
 create or replace function bellhop.tells_of(tells text[], needs text) returns boolean
 language sql immutable parallel safe
@@ -37,8 +40,9 @@ as $$
   select needs = any (tells) or starts_with(needs, 'command:') and 'command:*' = any (tells)
 $$;
 
--- notices_next: in how many ms this instance has something to send, or to give up; NULL: nothing. What it has taken does not count, but for
--- what is not among those under way; nor do receivers that have no room. Index: notice_receiver, one receiver after the other; notice_until.
+-- notices_next: in how many ms this instance has a message to send, or to give up; NULL: none. Messages that it has
+-- taken do not count, unless they are not among those under way; nor do receivers that have no room. Index:
+-- notice_receiver, one receiver after the other; notice_until.
 drop function if exists bellhop.notices_next(bigint);
 -- Grant: scheduler
 create or replace function bellhop.notices_next(me bigint, under bigint[] default null, no_room text[] default '{}') returns bigint
@@ -72,7 +76,7 @@ begin
 end
 $$;
 
--- notice_rule_refused: a rule that names no end of a run, or nobody who would be told, is none.
+-- notice_rule_refused: refuses a rule that names no end of a run, or no receiver.
 -- Grant: none
 create or replace function bellhop.notice_rule_refused(statuses text[], mail text[], webhook text, command text[]) returns void
 language plpgsql immutable
@@ -87,7 +91,8 @@ begin
 end
 $$;
 
--- notice_rule_add: a rule for the runs of a project, or of workflows whose names begin so, or all. Returns its id.
+-- notice_rule_add: a rule for the runs of a project, or of workflows whose names begin with a prefix, or of all.
+-- Returns its id.
 drop function if exists bellhop.notice_rule_add(text, text, text[], text[], text, text[], interval);
 -- Grant: operator scheduler
 create or replace function bellhop.notice_rule_add(project text default '', prefix text default '', statuses text[] default '{failed}',
@@ -110,8 +115,8 @@ begin
 end
 $$;
 
--- notice_rule_change: what a rule is from now on, all of it; active as it was where nothing is said of that. With a version: only where
--- that is the present one. Whether there is such a rule.
+-- notice_rule_change: replaces all of a rule; active stays as it was if the call leaves it out. With a version: only if
+-- that is the present one. Returns whether there is such a rule.
 drop function if exists bellhop.notice_rule_change(bigint, text, text, text[], text[], text, text[], interval);
 -- Grant: operator scheduler
 create or replace function bellhop.notice_rule_change(id bigint, project text default '', prefix text default '', statuses text[] default '{failed}',
@@ -144,7 +149,7 @@ begin
 end
 $$;
 
--- notice_rule_delete: whether there was such a rule. What is waiting to be sent goes out all the same.
+-- notice_rule_delete: returns whether there was such a rule. Messages that wait to be sent go out all the same.
 -- Grant: operator scheduler
 create or replace function bellhop.notice_rule_delete(id bigint) returns boolean
 language plpgsql volatile security definer
@@ -157,8 +162,8 @@ begin
 end
 $$;
 
--- notice_rule_test: each whom a rule names gets a message that says it is a test, of no run; it is tried for an hour. Those of a week ago are forgotten. The messages; NULL: there is
--- no such rule.
+-- notice_rule_test: each receiver of a rule gets a message that says it is a test, of no run; it is tried for an hour.
+-- Tests of a week ago are deleted. Returns the messages; NULL: there is no such rule.
 -- Grant: operator scheduler
 create or replace function bellhop.notice_rule_test(id bigint) returns bigint[]
 language plpgsql volatile security definer
@@ -171,7 +176,8 @@ begin
   if not exists (select from bellhop.notice_rule r where r.id = notice_rule_test.id) then
     return null;
   end if;
-  delete from bellhop.notice n where n.run = 0 and n.status <> 'waiting' and n.at < clock_timestamp() - interval '7 d'; -- of no run that would take them along
+  -- no run takes these along when it is deleted
+  delete from bellhop.notice n where n.run = 0 and n.status <> 'waiting' and n.at < clock_timestamp() - interval '7 d';
   delete from bellhop.notice_gone g using bellhop.notice_rule r where r.id = notice_rule_test.id and g.target = r.webhook;
   with sent as (
     insert into bellhop.notice (run, workflow, project, state, reason, ended_at, channel, target, needs, until)
@@ -192,8 +198,8 @@ begin
 end
 $$;
 
--- notice_again: a message that was given up, or is waiting for its next try, is sent at once; one that was sent is not. Returns its
--- status before; NULL: there is no such message. A URL that was gone is posted to once more.
+-- notice_again: a message that was given up, or waits for its next try, is sent at once; one that was sent is not.
+-- Returns its status before; NULL: there is no such message. A URL that was gone is posted to once more.
 -- Grant: operator scheduler
 create or replace function bellhop.notice_again(id bigint) returns text
 language plpgsql volatile security definer

@@ -1,6 +1,6 @@
--- obey: carry out the commands that wait in the queue, the most urgent first.
--- Returns how many there were. Index: jobqueue_ready. It takes the place of that of migration 0008, which waited for a
--- job that somebody has in hand, and every other command with it.
+-- obey: carries out the commands that wait in the queue, the most urgent first. Returns how many there were. Index:
+-- jobqueue_ready. It replaces that of migration 0008, which waited for a job that another transaction had locked, and
+-- every other command with it.
 -- Grant: scheduler
 create or replace function bellhop.obey(me bigint) returns integer
 language plpgsql volatile
@@ -39,12 +39,12 @@ begin
       if words[2]::bigint = c.id then
         wrong := 'a command cannot kill itself';
       else
-        -- A final job: no change, as with cancel.
+        -- A final job is not changed, as with cancel.
         begin
           perform from bellhop.jobqueue j where j.id = words[2]::bigint for update nowait;
           done := bellhop.killjob(words[2]::bigint, 'command ' || c.id);
         exception when lock_not_available then
-          continue; -- somebody has that job in hand: this command waits, and no other with it
+          continue; -- another transaction has locked that job: this command waits, and no other with it
         when object_not_in_prerequisite_state then
           wrong := sqlerrm;
           done := 'refused';
@@ -68,7 +68,7 @@ begin
     else
       wrong := format('unknown command %L: it is one of shutdown [INSTANCE], shutdown now [INSTANCE], killjob N, pause [TYPE], resume [TYPE]', c.args);
     end if;
-    -- The way of every job, in one transaction.
+    -- Takes the way of every job, in one transaction.
     update bellhop.jobqueue j
        set state = 'running', fence = j.fence + 1, attempt = j.attempt + 1, instance = me, waiting_for = null,
            attempt_at = case when j.started_at is not null then clock_timestamp() end, started_at = coalesce(j.started_at, clock_timestamp())

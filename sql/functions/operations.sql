@@ -12,7 +12,8 @@ as $$
     else '{held,blocked,scheduled,ready}'::text[] end
 $$;
 
--- operation_fits: whether a verb changes such a job: it is in one of these states, and release is for held ones, hold for others.
+-- operation_fits: whether a verb changes such a job: the job is in one of these states, and release is for held jobs,
+-- hold for others.
 -- Grant: scheduler
 create or replace function bellhop.operation_fits(verb text, may text[], state text, held boolean) returns boolean
 language sql immutable parallel safe
@@ -20,8 +21,8 @@ begin atomic
   select state = any (may) and case verb when 'release' then held when 'hold' then not held else true end;
 end;
 
--- operation_jobs: what a filter lets through behind an id, of what a snapshot shows, in the order of ids. Parsed when it is made, so that it is
--- expanded where it is called and a limit there ends the walk. Index: the primary key.
+-- operation_jobs: the jobs behind an id that a filter lets through and a snapshot shows, in the order of ids. Parsed
+-- when it is made, so that it is expanded where it is called and a limit there ends the walk. Index: the primary key.
 -- Grant: scheduler
 create or replace function bellhop.operation_jobs(filter jsonb, plan pg_snapshot, past bigint)
 returns table (id bigint, key text, type text, state text, held boolean)
@@ -45,7 +46,7 @@ begin atomic
    order by j.id;
 end;
 
--- operation_role: refuses who is no operator.
+-- operation_role: refuses a caller that is not an operator.
 -- Grant: scheduler
 create or replace function bellhop.operation_role() returns text
 language plpgsql stable
@@ -60,8 +61,9 @@ begin
 end
 $$;
 
--- operation_plan: plans an order for what a filter lets through now, and counts it. An empty filter is a mistake; {"all": true} says it is none.
--- What nobody started within a week, and what has been over for 90 days, is forgotten meanwhile.
+-- operation_plan: plans an order for the jobs that a filter lets through now, and counts them. An empty filter is a
+-- mistake, unless {"all": true} says that every job is meant. The call also deletes operations that were not started
+-- within a week, or have been over for 90 days.
 -- Grant: operator scheduler
 create or replace function bellhop.operation_plan(verb text, filter jsonb, priority integer default null) returns bigint
 language plpgsql volatile security definer
@@ -89,7 +91,7 @@ begin
     raise invalid_parameter_value using message = 'an empty filter means every job', hint = 'Say "all": true where that is meant.';
   elsif (operation_plan.verb = 'priority') <> (operation_plan.priority is not null) then
     raise invalid_parameter_value using message = 'priority is for the verb priority, which needs one', hint = '-20 (first) to 19 (last)';
-  elsif operation_plan.filter -> 'state' is null then -- what failed is tried again; what has succeeded only when it is named
+  elsif operation_plan.filter -> 'state' is null then -- retries failed jobs; succeeded ones only when they are named
     operation_plan.filter := operation_plan.filter || jsonb_build_object('state', to_jsonb(case when operation_plan.verb = 'retry' then '{failed,quarantined}'::text[] else may end));
   end if;
   delete from bellhop.operation o
@@ -98,7 +100,7 @@ begin
   insert into bellhop.operation (verb, filter, priority, plan, planned, by_state, skipped, samples, planned_by, actor)
   values (operation_plan.verb, operation_plan.filter, operation_plan.priority, snap, 0, '{}', '{}', '[]', who, bellhop.actor())
   returning id into made;
-  -- What is counted, what is shown and what is kept is one look.
+  -- One look counts, shows and keeps the jobs.
   with found as materialized (
     select j.id, j.key, j.type, j.state, bellhop.operation_fits(operation_plan.verb, may, j.state, j.held) as fits
       from bellhop.operation_jobs(operation_plan.filter, snap, 0) j
@@ -111,7 +113,7 @@ begin
          (select coalesce(jsonb_agg(to_jsonb(s)), '[]') from (select j.id, j.key, j.type, j.state from found j where j.fits order by j.id limit 20) s)
     into counted, over, n, few
     from (select j.state, count(*) as n, count(*) filter (where j.fits) as fit from found j group by j.state) c;
-  -- Not asked where no job waits for another.
+  -- Not asked if no job waits for another.
   if n > 0 and exists (select from bellhop.dependency d where not d.met) then
     hang := bellhop.dependents(array(select unnest(p.ids) from bellhop.operation_part p where p.operation = made), operation_plan.verb in ('cancel', 'kill'));
   end if;
@@ -120,7 +122,8 @@ begin
 end
 $$;
 
--- operation_start, operation_stop: let it run, or go on; end it after the batch that is under way. NULL: there is none.
+-- operation_start lets an operation run, or go on; operation_stop ends it after the batch that is under way. NULL:
+-- there is none.
 -- Grant: operator scheduler
 create or replace function bellhop.operation_start(id bigint) returns text
 language plpgsql volatile security definer
@@ -154,8 +157,9 @@ begin
 end
 $$;
 
--- operation_one: carries a verb out on one job, whose row the caller has locked; gives why it could not. Empty: somebody has a job that
--- hangs on it, and it is to be tried later: a batch waits for nobody, but for a moment.
+-- operation_one: carries a verb out on one job, whose row the caller has locked; returns why it could not. Empty:
+-- another transaction has locked a dependent job, and this one is to be tried later: a batch waits for no lock longer
+-- than a moment.
 -- Grant: scheduler
 create or replace function bellhop.operation_one(o bellhop.operation, job bigint) returns text
 language plpgsql volatile
@@ -174,13 +178,14 @@ begin
   return null;
 exception
   when lock_not_available then return '';
-  when object_not_in_prerequisite_state or insufficient_privilege then return sqlerrm; -- that one alone
+  when object_not_in_prerequisite_state or insufficient_privilege then return sqlerrm; -- only this job is refused
 end
 $$;
 
--- operation_step: the next batch, in one transaction with how far it is: whoever dies, nothing is done twice or forgotten. Jobs that another
--- transaction has, or whose dependents it has, are left, and come at the end, as often as 50 times in a row in vain. Two who do it at once wait for
--- one another. Returns the state it has then; waiting: it is running, and there is nothing to do for a moment.
+-- operation_step: the next batch, in one transaction with the progress: whichever instance dies, nothing is done twice
+-- or forgotten. If another transaction has locked a job or its dependents, the job is left, and comes at the end, up to
+-- 50 times in a row in vain. Two instances that work on an operation at once wait for each other. Returns the state it
+-- has then; waiting: it is running, and there is nothing to do for a moment.
 -- Grant: operator scheduler
 create or replace function bellhop.operation_step(id bigint, most integer default 1000) returns text
 language plpgsql volatile security definer
@@ -222,7 +227,8 @@ begin
   end if;
   mine := array(select q.id from bellhop.jobqueue q where q.id = any (ids) order by q.id for update skip locked);
   o.later := o.later || array(select i from unnest(ids) i where i <> all (mine) and exists (select from bellhop.jobqueue q where q.id = i));
-  -- As they are now that nobody else may change them: of what was planned, what the filter still lets through.
+  -- The jobs as they are now that no other transaction may change them: of the planned ones, those that the filter
+  -- still lets through.
   mine := array(select j.id from bellhop.operation_jobs(o.filter, o.plan, 0) j
                  where j.id = any (mine) and bellhop.operation_fits(o.verb, may, j.state, j.held));
   if undo then
@@ -231,7 +237,8 @@ begin
     on conflict do nothing;
   end if;
   foreach one in array mine loop
-    why := case when stuck < 20 then bellhop.operation_one(o, one) else '' end; -- each waits, and all of them have the time of one statement
+    -- each job waits, and all of them share the time of one statement
+    why := case when stuck < 20 then bellhop.operation_one(o, one) else '' end;
     if why is null then
       o.done := o.done + 1;
     elsif why = '' then
@@ -266,8 +273,9 @@ begin
 end
 $$;
 
--- operation_undo: makes jobs what they were that nobody changed since: hold, priority, and what was cancelled before it began, unless others
--- need it, or it needs others that it has not got, or another has its key now. Gives how many; NULL: there is no such operation.
+-- operation_undo: restores the jobs that have not changed since: hold, priority, and the state of jobs that were
+-- cancelled before they began. Such a job stays cancelled if others need it, if it needs others that have not ended as
+-- wanted, or if another job has its key now. Returns how many; NULL: there is no such operation.
 -- Grant: operator scheduler
 create or replace function bellhop.operation_undo(id bigint) returns bigint
 language plpgsql volatile security definer
@@ -326,7 +334,7 @@ begin
 end
 $$;
 
--- seen_operation: operations as readers see them: not by which words of an agent jobs were chosen.
+-- seen_operation: operations as readers see them: without an agent's words by which jobs were chosen.
 create or replace view bellhop.seen_operation with (security_barrier) as
   select o.id, o.verb,
          case when (select bellhop.is_operator()) then o.filter

@@ -1,4 +1,4 @@
--- pause: nothing of a type starts any more (NULL: nothing at all). What runs goes on.
+-- pause: no job of a type starts any more (NULL: no job at all). Running jobs go on.
 -- Grant: operator scheduler
 create or replace function bellhop.pause(type text default null) returns void
 language plpgsql volatile security definer
@@ -14,7 +14,7 @@ begin
 end
 $$;
 
--- resume: what was paused may start (NULL: everything). Returns whether it was paused.
+-- resume: jobs of a paused type may start (NULL: of every type). Returns whether it was paused.
 -- Grant: operator scheduler
 create or replace function bellhop.resume(type text default null) returns boolean
 language plpgsql volatile security definer

@@ -1,8 +1,8 @@
--- prune_jobs: deletes jobs that ended within a time, since <= and < until (NULL: no bound), with what is kept of them, in the order of
--- their ids from past on, `most` at a time; with rjm, RJM's only. But none that a job which is not over still needs, none that
--- succeeded and whose files are not deleted yet, and none of a row of an attached table that is not told yet what became of it.
--- A step goes by the end of its run. Gives who they were; with whole, as the archive has them (bellhop.as_archived), and so the runs
--- of which no step is left.
+-- prune_jobs: deletes jobs that ended within a time, since <= and < until (NULL: no bound), with all that is kept about
+-- them, in the order of their ids from past on, `most` at a time; with rjm, only RJM's. It keeps jobs that an
+-- unfinished job still needs, jobs that succeeded and whose files are not deleted yet, and jobs of attached rows whose
+-- table lacks the outcome. A step goes by the end of its run. Returns the deleted jobs; with whole, as the archive has
+-- them (bellhop.as_archived), and also the runs of which no step is left.
 -- Grant: operator scheduler
 create or replace function bellhop.prune_jobs(since timestamptz, until timestamptz, states text[], past bigint, most integer, rjm boolean, whole boolean)
 returns table (job bigint, "row" jsonb)
@@ -23,7 +23,7 @@ begin
                                    where d.needs = j.id and not d.met and c.state not in ('succeeded', 'failed', 'cancelled', 'quarantined'))
                   and not exists (select from bellhop.attached x where x.job = j.id and x.live)
                   and not exists (select from bellhop.rjm f where f.job = j.id and f.state <> 'old' and j.state = 'succeeded')
-                  -- The dummies of a run stay with it, and a run while it is not over, or could go on.
+                  -- The dummies of a run stay with it, and a run stays while it is not over, or could go on.
                   and (j.run is null or j.step is not null
                                         and (r.id is null or r.ended_at is not null and (prune_jobs.until is null or r.ended_at < prune_jobs.until)))
                   and (not prune_jobs.rjm or exists (select from bellhop.rjm f where f.job = j.id))
@@ -49,7 +49,7 @@ begin
 end
 $$;
 
--- prune: those that are over for longer than a time. last is NULL when there are no more.
+-- prune: deletes jobs that are over for longer than a time. last is NULL if there are no more.
 -- Grant: operator scheduler
 create or replace function bellhop.prune(older_than interval, states text[], past bigint, most integer, rjm boolean default false,
                                          out deleted integer, out last bigint)
@@ -60,10 +60,10 @@ as $$
     from bellhop.prune_jobs(null, clock_timestamp() - older_than, states, past, most, rjm, false) p
 $$;
 
--- prune_into: prune_jobs, where each job, and each run, is first written to a table of the user's, (job bigint, "row" jsonb), as
--- retention does (bellhop.archived).
--- It is the caller who writes there, by its own rights, and not the owner of this schema: whose table that is, and what its
--- triggers do, is the caller's choice. last is NULL when there are no more.
+-- prune_into: prune_jobs that first writes each job, and each run, to a table of the user's, (job bigint, "row" jsonb),
+-- as retention does (bellhop.archived).
+-- The caller writes there, by its own rights, not the owner of this schema: the table, and what its triggers do, are
+-- the caller's choice. last is NULL if there are no more.
 -- Grant: operator scheduler
 create or replace function bellhop.prune_into(archive text, since timestamptz, until timestamptz, states text[], past bigint, most integer,
                                               out deleted integer, out last bigint)
@@ -84,8 +84,8 @@ begin
 end
 $$;
 
--- runs_forgotten: deletes these runs, of which no step is left, whose rows the caller has locked, with their first and last jobs, their
--- events and messages. An event that is forgotten so may come again.
+-- runs_forgotten: deletes these runs, which have no step left, with their first and last jobs, their events and
+-- messages. The caller has locked their rows. An event that is forgotten like this may come again.
 -- Grant: scheduler
 create or replace function bellhop.runs_forgotten(ids bigint[]) returns void
 language plpgsql volatile
@@ -97,7 +97,8 @@ begin
   end if;
   delete from bellhop.jobqueue j where j.id = any (array(select x from bellhop.run r, unnest(array[r.gate, r.last]) x where r.id = any (ids)));
   delete from bellhop.event e using bellhop.run r where r.id = any (ids) and e.workflow = r.workflow and e.event = r.event and e.run = r.id;
-  delete from bellhop.notice n where n.run = any (ids) and n.status <> 'waiting'; -- what is still to be sent says itself how it was
+  -- a message that is still to be sent describes its run itself
+  delete from bellhop.notice n where n.run = any (ids) and n.status <> 'waiting';
   delete from bellhop.run r where r.id = any (ids);
 end
 $$;

@@ -1,16 +1,16 @@
--- What is seen of jobs: no arguments, no variables, no queries; and what an agent wrote only by operators, and by the one
--- whose job it is.
+-- What readers see of jobs: no arguments, no variables, no queries. Agents' words are shown only to operators, and to
+-- the job's submitter.
 
--- reason_of: the part of an error that no agent wrote, and no query. An error without a reason of its own has been
--- written by SQL, or by a bellhop that did not part the two: then what follows the exit status is left out. A reason
--- that the error does not begin with is that of an earlier error.
+-- reason_of: the part of an error that neither an agent nor a query wrote. An error without a reason was written by
+-- SQL, or by a bellhop that did not separate the two: then the text behind the exit status is left out. A reason with
+-- which the error does not begin belongs to an earlier error.
 -- Grant: submitter reader scheduler
 create or replace function bellhop.reason_of(error text, reason text) returns text
 language sql immutable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
   select case
-    -- The error is what the agent said, and no more of it: scheduler.SaidFailed.
+    -- The error is what the agent said, and no more: scheduler.SaidFailed.
     when reason = 'the agent said that it failed' then case when starts_with(error, 'killed: by ') then 'killed: by an operator' else reason end
     when starts_with(error, reason || ': ') then reason
     when error ~ e'^msq_error: .*\\(SQLSTATE [0-9A-Z]{5}\\)' then regexp_replace(error, e'^(msq_error): .*?\\(SQLSTATE ([0-9A-Z]{5})\\).*$', e'\\1: SQLSTATE \\2')
@@ -18,11 +18,11 @@ as $$
   end
 $$;
 
--- every_job: all of them, for readers. The columns of bellhop.job; for who pages through a long queue (`ls`, `top`), since
--- an order and a limit do not get through the barrier of that one to the indexes.
+-- every_job: all jobs, with the columns of bellhop.job, for readers that page through a long queue (`ls`, `top`): an
+-- order and a limit do not get through the barrier of that view to the indexes.
 create or replace view bellhop.every_job as
   select id, q.type, state, held, priority, priority_name, key, run_on, attempt,
-         -- What it says itself, or what its type says.
+         -- The job's own number, or that of its type.
          case when max_attempts > 1 or own_attempts then max_attempts
               else coalesce((select max(a.attempts) from bellhop.agent a join bellhop.instance i on i.id = a.instance and i.state = 'live' where a.type = q.type), 1)
          end as max_attempts, deaths, fence, host, child, instance,
@@ -36,8 +36,8 @@ create or replace view bellhop.every_job as
          run, step, not_after, ended_as
     from bellhop.jobqueue q;
 
--- job: readers see all of them, a submitter its own. A barrier: no function of the one who looks is called with a row that is
--- not shown. Each (select …) is asked once a query.
+-- job: readers see all jobs, a submitter its own. The barrier keeps the caller's functions from rows that are not
+-- shown. Each (select …) runs once a query.
 create or replace view bellhop.job with (security_barrier) as
   select * from bellhop.every_job
    where (select bellhop.is_reader()) or submitted_by = any ((select bellhop.own_roles())::text[]);
@@ -60,21 +60,22 @@ create or replace view bellhop.attempt with (security_barrier) as
      and not exists (select 1 from bellhop.attempt_past p where p.job = j.id and p.attempt = j.attempt)
      and ((select bellhop.is_reader()) or j.submitted_by = any ((select bellhop.own_roles())::text[]));
 
--- lost: runs that were lost and given back: no attempts. Readers see all of them, a submitter those of its own jobs.
+-- lost: runs that were lost and given back; they are not attempts. Readers see all of them, a submitter those of its
+-- own jobs.
 create or replace view bellhop.lost with (security_barrier) as
   select l.job, l.n, l.attempt, l.fence, l.host, l.child, l.instance, l.spawned_at, l.started_at, l.lost_at, l.reason
     from bellhop.lost_run l
    where (select bellhop.is_reader())
       or (select q.submitted_by from bellhop.jobqueue q where q.id = l.job) = any ((select bellhop.own_roles())::text[]);
 
--- job_log: what agents said. Operators see all of it, a submitter what was said about its own jobs.
+-- job_log: agents' words. Operators see all of them, a submitter those about its own jobs.
 create or replace view bellhop.job_log with (security_barrier) as
   select l.id, l.job, l.attempt, l.child, l.host, l.level, l.at, l.line
     from bellhop.log l
    where (select pg_catalog.has_table_privilege(bellhop.caller(), 'bellhop.log'::regclass, 'select'))
       or (select q.submitted_by from bellhop.jobqueue q where q.id = l.job) = any ((select bellhop.own_roles())::text[]);
 
--- payload: what jobs were submitted with. Operators see all of it, a submitter that of its own jobs.
+-- payload: the values with which jobs were submitted. Operators see all of them, a submitter those of its own jobs.
 create or replace view bellhop.payload with (security_barrier) as
   select j.id, j.args, j.msq, j.repeat, j.vars, j.timeout, j.held, j.successes, j.deaths
     from bellhop.jobqueue j

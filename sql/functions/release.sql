@@ -1,6 +1,6 @@
--- release: a held job may run, also one whose state does not say held (it came with triggers
--- disabled), and so may all that need it, by way of others too; they wait for what they need.
--- Its submitter may, and operators; of those that need it, its submitter frees his own. Returns the state that the job has now.
+-- release: a held job may run, also one whose state does not say held (it came with triggers disabled). So may all jobs
+-- that need it, directly or through others; they wait for the jobs that they need. Its submitter may call this, and
+-- operators; of the jobs that need it, a submitter frees its own. Returns the state that the job has now.
 -- Grant: submitter operator scheduler
 create or replace function bellhop.release(id bigint) returns text
 language plpgsql volatile security definer

@@ -1,6 +1,7 @@
--- Retention: what was over long ago is deleted, in small transactions, by one instance at a time, beside the hot path.
+-- Retention: deletes what was over long ago, in small transactions, by one instance at a time, beside the hot path.
 
--- retention_begin: whether this instance is to make a pass now: the last one was so long ago, and nobody is at it.
+-- retention_begin: whether this instance is to make a pass now: the last one is long enough ago, and no instance is at
+-- it.
 -- Grant: scheduler
 create or replace function bellhop.retention_begin(me bigint, every interval) returns boolean
 language plpgsql volatile
@@ -12,12 +13,13 @@ begin
    where (h.instance is null or h.until < clock_timestamp()
           or not exists (select from bellhop.instance i where i.id = h.instance and i.state = 'live'))
      and (h.begun_at is null or h.begun_at <= clock_timestamp() - every
-          or h.instance is not null); -- a pass that nobody has ended
+          or h.instance is not null); -- a pass that was never ended
   return found;
 end
 $$;
 
--- retention_goes_on: whether this instance is still the one; so much more is deleted. Over: it has ended its pass.
+-- retention_goes_on: whether this instance still makes the pass; adds this many to the deleted ones. over: it has ended
+-- its pass.
 -- Grant: scheduler
 create or replace function bellhop.retention_goes_on(me bigint, more bigint, over boolean) returns boolean
 language plpgsql volatile
@@ -32,7 +34,7 @@ begin
 end
 $$;
 
--- as_archived: these jobs as the archive has them: their rows, with their attempts and their log.
+-- as_archived: the archive's form of these jobs: their rows, with their attempts and their log.
 -- Grant: scheduler
 create or replace function bellhop.as_archived(ids bigint[]) returns table (job bigint, "row" jsonb)
 language sql stable
@@ -44,8 +46,8 @@ as $$
     from bellhop.jobqueue j where j.id = any (ids)
 $$;
 
--- runs_as_archived: these runs as the archive has them, under the id of the dummy that ends them: their rows, with the event that
--- started them and the messages of how they ended. Index: the primary keys; notice_run.
+-- runs_as_archived: the archive's form of these runs, under the id of the dummy that ends them: their rows, with the
+-- event that started them and the messages of how they ended. Index: the primary keys; notice_run.
 -- Grant: scheduler
 create or replace function bellhop.runs_as_archived(ids bigint[]) returns table (job bigint, "row" jsonb)
 language sql stable
@@ -57,7 +59,7 @@ as $$
     from bellhop.run r where r.id = any (ids)
 $$;
 
--- archived: these jobs, or runs, are written to a table of the user's, (job bigint, "row" jsonb).
+-- archived: writes these jobs, or runs, to a table of the user's, (job bigint, "row" jsonb).
 drop function if exists bellhop.archived(bigint[], text);
 -- Grant: scheduler
 create or replace function bellhop.archived(ids bigint[], archive text, runs boolean) returns void
@@ -72,7 +74,8 @@ begin
 end
 $$;
 
--- jobs_forgotten: deletes these jobs, whose rows the caller has locked, with what is kept of them. Returns how many.
+-- jobs_forgotten: deletes these jobs, whose rows the caller has locked, with all that is kept about them. Returns how
+-- many.
 -- Grant: scheduler
 create or replace function bellhop.jobs_forgotten(ids bigint[]) returns integer
 language plpgsql volatile
@@ -98,10 +101,11 @@ begin
 end
 $$;
 
--- retain_jobs: of the next jobs behind an id, `most` of them, those are deleted that were over for long enough: for the age that rules
--- say of their type and state, or of their state (type ''); none: for ever. One with a key only where keyed says after how long (ms;
--- NULL: never): while it is there, its key is taken. Steps of runs stay with their run, and what others still need stays. last is NULL where
--- there is nothing behind that could be old enough. Index: the queue's primary key.
+-- retain_jobs: looks at the next jobs behind an id, `most` of them, and deletes those that were over for long enough.
+-- That age is the rules' for their type and state, or for their state (type ''); no rule: for ever. A job with a key is
+-- deleted only after keyed (ms; NULL: never): while it is there, its key is taken. Steps of runs stay with their run,
+-- and jobs that others still need stay. last is NULL if no job behind could be old enough. Index: the queue's primary
+-- key.
 -- Grant: scheduler
 create or replace function bellhop.retain_jobs(past bigint, most integer, types text[], states text[], ages bigint[], keyed bigint, archive text,
                                                out deleted integer, out last bigint)
@@ -134,20 +138,21 @@ begin
        for update of j skip locked);
   perform bellhop.archived(ids, archive, false);
   deleted := bellhop.jobs_forgotten(ids);
-  -- Jobs come about in the order of their ids, give or take a transaction: an hour.
+  -- Ids and creation times have the same order, give or take a transaction: an hour.
   if oldest > clock_timestamp() - (select min(a) from unnest(ages) a) * interval '1 ms' + interval '1 h' then
     last := null;
   end if;
 end
 $$;
 
--- Older ones, of one age for all runs, are called by nobody any more.
+-- Older ones, with one age for all runs, which no instance calls any more.
 drop function if exists bellhop.retain_runs(interval, integer, text);
 drop function if exists bellhop.prune_runs(interval, integer);
 
--- retain_runs: of runs that were over for so long as is said of their state (ms; NULL, or nothing: for ever), the oldest first, at most so
--- many jobs are deleted, and then the runs that have none left, with their events and messages. Where there are none any more, so are the
--- versions of workflows that were deleted for longer than any run is kept. Returns how many jobs and runs. Index: run_ended_as.
+-- retain_runs: for runs that were over for as long as their state's age says (ms; NULL, or none: for ever), the oldest
+-- first, deletes at most so many jobs, and then the runs that have none left, with their events and messages. If there
+-- are none any more, it also deletes the versions of workflows that were deleted for longer than any run is kept.
+-- Returns how many jobs and runs. Index: run_ended_as.
 -- Grant: scheduler
 create or replace function bellhop.retain_runs(states text[], ages bigint[], most integer, archive text) returns integer
 language plpgsql volatile

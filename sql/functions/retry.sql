@@ -11,7 +11,7 @@ begin
   if not found then
     return;
   end if;
-  perform from bellhop.attachment b where b.id = a.id for update; -- nobody takes rows of it meanwhile
+  perform from bellhop.attachment b where b.id = a.id for update; -- no instance takes rows of it until this ends
   if (select count(*) from bellhop.attached x where x.attachment = a.id and x.live and x.ahead is null and x.job <> retry_attached.job) >= a.pool then
     raise object_not_in_prerequisite_state using
       message = format('job %s is a row of %s, and all %s places of that are taken', retry_attached.job, a.name, a.pool),
@@ -21,8 +21,8 @@ begin
 end
 $$;
 
--- passed_back: whoever was passed over because this job said skipped, and this job is tried again, waits for it anew, and so on
--- down the graph. Returns their ids. Indexes: dependency_open, the primary key.
+-- passed_back: this job said skipped and is tried again. Jobs that were passed over because of it wait for it again,
+-- and so on down the graph. Returns their ids. Indexes: dependency_open, the primary key.
 -- Grant: scheduler
 create or replace function bellhop.passed_back(root bigint) returns bigint[]
 language plpgsql volatile
@@ -58,10 +58,11 @@ begin
 end
 $$;
 
--- retry_along: this job's outcome was no success and is undone, as it is tried again. Jobs that went by that outcome (on_failure: run, or a
--- need that wants it) and are over are tried again after it, and so are those that went by theirs. Jobs that still wait for others wait for
--- it anew. A job that this one waits for keeps its outcome and its needs: the two would wait for each other for ever. One that has begun,
--- or is not the caller's to retry, stays as it is, and a warning says so. Indexes: dependency_needs; dependency's and jobqueue's primary keys.
+-- retry_along: this job did not succeed, and its outcome is undone, as it is tried again. Jobs that went by that
+-- outcome (on_failure: run, or a need that wants it) and are over are tried again after it, and so are those that went
+-- by theirs. Jobs that still wait for others wait for it again. A job that this one waits for keeps its outcome and its
+-- needs: the two would wait for each other for ever. A job that has begun, or that the caller may not retry, stays as
+-- it is, and a warning says so. Indexes: dependency_needs; dependency's and jobqueue's primary keys.
 -- Grant: scheduler
 create or replace function bellhop.retry_along(root bigint) returns void
 language plpgsql volatile
@@ -124,10 +125,10 @@ begin
 end
 $$;
 
--- retry: a final job gets a new attempt; what is over stays in bellhop.attempt. What it needed and got, it does not
--- need again; for what it did not get, it waits. Jobs that wait for this one go on doing so; those that were passed over because it
--- said skipped wait for it again, and those that went by its failure are tried again after it (retry_along).
--- Its submitter may, and operators. Returns the state it has now, NULL when there is no such job.
+-- retry: a final job gets a new attempt; earlier ones stay in bellhop.attempt. Needs that were met stay met; for the
+-- others the job waits. Jobs that wait for this one go on doing so. Jobs that were passed over because it said skipped
+-- wait for it again, and jobs that went by its failure are tried again after it (retry_along). Its submitter may call
+-- this, and operators. Returns the state that the job has now, NULL if there is no such job.
 -- Grant: submitter operator scheduler
 create or replace function bellhop.retry(id bigint) returns text
 language plpgsql volatile security definer

@@ -1,6 +1,7 @@
--- retry_behind: a job that is over gets a new attempt, and so do those behind it: whoever needs it, by way of others too, and is over; what
--- they were given by one of these does not count any more. Those behind it that wait go on waiting, for these anew. Refused where one has
--- begun, or may, with what these gave before. Returns how many are tried again; NULL: no such job. All or none. Indexes: dependency_needs; the primary key.
+-- retry_behind: a job that is over gets a new attempt, and so do the jobs behind it: those that need it, directly or
+-- through others, and are over. Their needs of one of these jobs do not count as met any more. Jobs behind it that wait
+-- go on waiting, now for these again. Refused if a job behind it has begun, or may begin, with the earlier results.
+-- Returns how many are tried again; NULL: no such job. All or none. Indexes: dependency_needs; the primary key.
 -- Grant: operator scheduler
 create or replace function bellhop.retry_behind(id bigint) returns integer
 language plpgsql volatile security definer
@@ -24,7 +25,7 @@ begin
     raise object_not_in_prerequisite_state using message = format('job %s is %s: only a job that is over gets a new attempt', retry_behind.id, was),
       hint = format('bellhop wait %s   or: bellhop cancel %1$s', retry_behind.id);
   end if;
-  -- Without what only ends a run: that goes by its steps (step_again).
+  -- Without the dummy that ends a run: it goes by the run's steps (step_again).
   these := array(
     with recursive down (id) as (
       select retry_behind.id
@@ -48,7 +49,7 @@ begin
   todo := array(select j.id from bellhop.jobqueue j where j.id = any (these) and j.state in ('succeeded', 'failed', 'cancelled', 'quarantined'));
   n := cardinality(todo);
   update bellhop.dependency d set met = false, counted = false where d.needs = any (todo) and d.job = any (these);
-  while todo <> '{}' loop -- whoever is needed comes first: one that found it over would be over at once
+  while todo <> '{}' loop -- needed jobs come first: a job that found them over would be over at once
     next := array(select t from unnest(todo) t
                    where not exists (select from bellhop.dependency d where d.job = t and d.needs = any (todo)) order by t);
     if next = '{}' then

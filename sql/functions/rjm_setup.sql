@@ -1,9 +1,9 @@
--- rjm_setup: a job of RJM's, held until it is released. id is type.nonce; config is text that bash evaluates just before
--- the task; the jobs named in blocks wait until this one has succeeded; files are deleted then. Setting up the same
--- again changes nothing, whatever has become of the first; anything else under the same id is refused, and so is a
--- child that is not there, or that has been released: it might have started already. One that waits for the job
--- `inside`, which runs, cannot have, and may be blocked by another. locks are held while it runs: they stand in config too, so that
--- the same again is known by that alone.
+-- rjm_setup: a job of RJM's, held until it is released. id is type.nonce; config is text that bash evaluates just
+-- before the task; the jobs named in blocks wait until this one has succeeded; files are deleted then. The same call
+-- again changes nothing, whatever has become of the first. Other content under the same id is refused, and so is a
+-- child that does not exist, or that is released: it might have started already. A child that waits for the running job
+-- `inside` cannot have started, and may be blocked by another job. locks are held while the job runs: config has them
+-- too, so that comparing config is enough.
 drop function if exists bellhop.rjm_setup(text, text, text, text[], text[], bigint);
 -- Grant: submitter scheduler
 create or replace function bellhop.rjm_setup(id text, config text, prio text default 'n', blocks text[] default '{}', files text[] default '{}',
@@ -62,14 +62,14 @@ begin
   values (new_id, files, case when files = '{}' then 'old' else 'done' end)
   on conflict do nothing;
   for name in select distinct unnest(blocks) order by 1 loop
-    -- The lock: nobody releases it between this look and the commit.
-    -- None of another's is looked at, or locked.
+    -- The lock: no transaction releases the child between this look and the commit.
+    -- Jobs of other submitters are neither looked at nor locked.
     select * into child from bellhop.jobqueue j where j.key = name collate "default" and bellhop.may_change(j.submitted_by) for update;
     if child.id is null then
       raise foreign_key_violation using message = format('%s, which %s is to block, is not set up', name, rjm_setup.id),
         hint = 'Children first: set up what waits before what it waits for.';
     elsif exists (select from bellhop.dependency d where d.job = child.id and d.needs = new_id) then
-      null; -- two set up the same at once, and the other one was first
+      null; -- two calls set up the same at once, and the other one was first
     elsif child.state = 'held'
        or child.state = 'blocked' and exists (select from bellhop.dependency d join bellhop.jobqueue r on r.id = d.needs
                                                where d.job = child.id and d.needs = rjm_setup.inside and not d.met and r.state in ('running', 'assigned')) then

@@ -1,7 +1,8 @@
--- row_event: a row of any table is an event. As a trigger of that table: after insert, for each row; the arguments are the workflow, the
--- column whose value names the event, and columns that are parameters of the run, where the workflow has one of that name, or of that
--- in capitals. In the transaction of the INSERT: a row that is rolled back was no event, and one without a key is none. It never
--- fails an INSERT but where the trigger is wrong, whatever the definition says.
+-- row_event: a row of any table is an event. It is a trigger of that table: after insert, for each row. The arguments
+-- are the workflow, the column whose value names the event, and columns that are parameters of the run, if the workflow
+-- has one of that name, or of that name in capitals. It acts in the transaction of the INSERT: a row that is rolled
+-- back was no event, and a row without a key is none. It fails an INSERT only if the trigger itself is wrong, whatever
+-- the definition says.
 --
 -- This function has its owner's rights, because a role that inserts into such a table needs none on bellhop's schema. The table, its
 -- types, casts and domains belong to others, so three rules hold for each trigger function that others may have on their tables
@@ -47,11 +48,12 @@ begin
 end
 $$;
 
--- columns_read: a statement that gives the values of these columns of the row $1, each as text. It runs with the rights of bellhop's
--- owner over rows of others, and so it calls nothing that is not PostgreSQL's own. A value of a type that came with the server is read as in JSON
--- (true, 2026-11-25T02:00:00, [1, 2]). JSON would look for a cast of any other type, and a cast is code of its owner. Such a value
--- is in its type's text form instead, which its output function writes: only superusers make those. A domain's CHECK and an enum's or
--- a range's functions are no part of that. The type is asked of the value itself, and not of the catalogs.
+-- columns_read: a statement that returns the values of these columns of the row $1, each as text. It runs with the
+-- rights of bellhop's owner over rows of others, so it calls only PostgreSQL's own functions. A value of a type that
+-- came with the server is read as in JSON (true, 2026-11-25T02:00:00, [1, 2]). For any other type JSON would look for a
+-- cast, and a cast is code of its owner. Such a value is in its type's text form instead, which its output function
+-- writes: only superusers make those. A domain's CHECK and an enum's or a range's functions are no part of that. The
+-- value itself gives the type, not the catalogs.
 -- Grant: none
 create or replace function bellhop.columns_read(names text[]) returns text
 language plpgsql immutable
@@ -70,8 +72,8 @@ begin
 end
 $$;
 
--- made_of_the_servers: whether a type came with PostgreSQL, or is a domain or an array of one that did. What is made later never has
--- an oid below 16384; and what a domain or an array is made of never changes.
+-- made_of_the_servers: whether a type came with PostgreSQL, or is a domain or an array of one that did. Later types
+-- never have an oid below 16384, and the base of a domain or an array never changes.
 -- Grant: none
 create or replace function bellhop.made_of_the_servers(type oid) returns boolean
 language plpgsql stable
@@ -99,7 +101,7 @@ as $$
   select coalesce(jsonb_object_agg(x.name, x.given), '{}') from unnest(names, given) x (name, given)
 $$;
 
--- row_named: the name of the event that a row with this key is, once; what is cut off of a long one is told by a sum.
+-- row_named: the unique name of the event of a row with this key; a sum stands for the end of a long name.
 -- Grant: scheduler
 create or replace function bellhop.row_named(source text, key text) returns text
 language sql immutable parallel safe

@@ -1,6 +1,7 @@
--- Runs of a workflow that is deactivated: what has begun goes on, what is queued waits until the workflow is active again. Such a run
--- has a reason while it is queued, and no other has: that is how it is known. Its gate is held. Whoever calls these two has the
--- workflow's row locked, so that no run comes meanwhile; rows are locked as outcomes do it: jobs before their runs.
+-- Runs of a deactivated workflow: open runs go on, queued ones wait until the workflow is active again. Such a run has
+-- a reason while it is queued, and no other run has: that identifies it. Its gate is held. The caller of these two
+-- functions has locked the workflow's row, so that no run comes in between. Rows are locked in the order of outcomes:
+-- jobs before their runs.
 
 -- runs_wait: a workflow is not active any more. Index: run_open.
 -- Grant: scheduler
@@ -24,7 +25,8 @@ begin
 end
 $$;
 
--- runs_go_on: it is active again. A run by hand may have begun meanwhile: these wait for that, too. Index: run_open.
+-- runs_go_on: the workflow is active again. A run by hand may have begun since: these wait for that, too. Index:
+-- run_open.
 -- Grant: scheduler
 create or replace function bellhop.runs_go_on(called text) returns void
 language plpgsql volatile
@@ -40,7 +42,7 @@ begin
   end if;
   select r.last into newest from bellhop.run r
    where r.workflow = called and r.state in ('queued', 'running') and r.id <> all (waiting) order by r.id desc limit 1;
-  if newest is not null then -- before rows are locked: who adds a need to a job that is there takes a turn first
+  if newest is not null then -- before rows are locked: adding a need to an existing job takes a turn first
     insert into bellhop.dependency (job, needs, wanted)
     select j.id, newest, '{succeeded,failed,cancelled,quarantined}' from bellhop.jobqueue j where j.id = any (gates) and j.state = 'held'
     on conflict do nothing;
@@ -49,7 +51,7 @@ begin
   update bellhop.jobqueue j set held = false, state = case when j.unmet is not null then 'blocked' else 'ready' end
    where j.id = any (gates) and j.state = 'held';
   update bellhop.run r set reason = null where r.id = any (waiting) and r.state = 'queued';
-  perform bellhop.ended(w.failed) from bellhop.resolve(gates, false) w; -- what they needed may be over since
+  perform bellhop.ended(w.failed) from bellhop.resolve(gates, false) w; -- the jobs that they needed may be over since
   perform bellhop.pass_dummies();
 end
 $$;

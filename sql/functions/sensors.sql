@@ -1,9 +1,9 @@
--- An older one, which knew no instances, is called by nobody any more.
+-- An older one, which knew no instances, and which no instance calls any more.
 drop function if exists bellhop.sensors_next();
 
--- Sensors: what the clock and events make of workflows. When slots are, an instance works out (scheduler/workflow); that each comes
--- to one run, whatever instances do, is seen to here: a slot is an event, whose name is unique, and the event, its run and the
--- time of the next slot are written by one transaction.
+-- Sensors: how the clock and events start workflows. An instance works out the times of slots (scheduler/workflow).
+-- These functions make each slot one run, whatever instances do: a slot is an event, whose name is unique, and one
+-- transaction writes the event, its run and the time of the next slot.
 
 -- starts_workflows: whether the sensors of an instance are not stopped (bellhop.manager).
 -- Grant: reader operator scheduler
@@ -15,7 +15,7 @@ as $$
                     and not exists (select from bellhop.manager_stop m where m.name in ('', i.name)))
 $$;
 
--- sees: whether an instance of this name, which can watch this, sees what a sensor waits for.
+-- sees: whether an instance with this name and these watches sees what a sensor waits for.
 -- Grant: scheduler
 create or replace function bellhop.sees(watches jsonb, called text, sensor jsonb) returns boolean
 language sql immutable
@@ -30,7 +30,7 @@ as $$
     else true end
 $$;
 
--- able: the instances that may have a workflow, where these are not all of those that start workflows; NULL: all may.
+-- able: the instances that may have a workflow, if these are not all that start workflows; NULL: all may.
 -- Grant: scheduler
 create or replace function bellhop.able(sensor jsonb) returns bigint[]
 language sql stable
@@ -52,7 +52,7 @@ as $$
   ), i as materialized (
     select y.id, coalesce(w.n, 0) as n from bellhop.instance y left join w on w.instance = y.id
      where y.state = 'live' and bellhop.starts_workflows(y.id)
-  ), p as materialized ( -- what not all of them see
+  ), p as materialized ( -- those that not all instances see
     select y.workflow, x.instance, a.able
       from bellhop.sensor y join bellhop.workflow x on x.name = y.workflow cross join lateral bellhop.able(x.definition -> 'sensor') a (able)
      where y.kind in ('notify', 'file', 'kafka') and x.active and a.able is not null
@@ -68,8 +68,9 @@ as $$
                                    and not exists (select from bellhop.run r where r.workflow = x.name and r.state in ('queued', 'running')))))
 $$;
 
--- sensors_next: in how many ms this instance has to look; 0: now; NULL: it has not to. Others' sensors are its, too, once they are
--- 2 s late: their owner may be gone. Of its own only those count that come before that of the first of all: there it looks anyhow.
+-- sensors_next: in how many ms this instance has to look; 0: now; NULL: never. Sensors of other instances are its, too,
+-- once they are 2 s late: their owner may be gone. Of its own, only those count that come before the first of all:
+-- there it looks anyhow.
 -- Indexes: workflow_instance, event_open, sensor_next, run_open.
 -- Grant: scheduler
 create or replace function bellhop.sensors_next(instance bigint) returns bigint
@@ -104,7 +105,7 @@ begin
 end
 $$;
 
--- sensors_begin: sensors that wait for the end of a run, of which none is open (any more), are looked at.
+-- sensors_begin: sensors that wait for the end of a run are looked at if no run is open (any more).
 -- Grant: scheduler
 create or replace function bellhop.sensors_begin() returns void
 language sql volatile
@@ -121,8 +122,8 @@ $$;
 -- An older one, which knew of one queued run only.
 drop function if exists bellhop.make_run_or_say(bellhop.workflow, text, timestamptz, jsonb, boolean, boolean);
 
--- make_run_or_say: with safely, a run that cannot be made is written down as one that failed, and why. The first try does without:
--- jobs that come in a subtransaction are dearer.
+-- make_run_or_say: with safely, a run that cannot be made is recorded as failed, with the reason. The first try does
+-- without: jobs that come in a subtransaction cost more.
 -- Grant: scheduler
 create or replace function bellhop.make_run_or_say(w bellhop.workflow, event text, slot timestamptz, given jsonb, room integer, safely boolean) returns bigint
 language plpgsql volatile
@@ -144,7 +145,7 @@ begin
     return bellhop.make_run_or_say(w, event, slot, given, room, false);
   exception when others then
     get stacked diagnostics state = returned_sqlstate, why = message_text;
-    if state in ('40001', '40P01', '55P03') then -- another time it may be
+    if state in ('40001', '40P01', '55P03') then -- it may work at another time
       raise;
     end if;
   end;
@@ -157,12 +158,12 @@ begin
 end
 $$;
 
--- An older one, which held nothing, is called by nobody any more.
+-- An older one, which held nothing, and which no instance calls any more.
 drop function if exists bellhop.fire(text, text[], timestamptz[], boolean[], timestamptz, boolean);
 
--- fire: these slots of a workflow, whose row the caller has locked, come to runs; those that are events already do not. Of its
--- sensor the next slot is kept, NULL: there is none; or when it may fire again, and the first slot that is held until then. Returns how
--- many runs there are, skipped ones among them.
+-- fire: makes runs of these slots of a workflow, whose row the caller has locked, except those that are events already.
+-- Its sensor keeps the next slot (NULL: there is none), or when it may fire again, and the first slot that is held
+-- until then. Returns how many runs there are, skipped ones among them.
 -- Grant: scheduler
 create or replace function bellhop.fire(called text, events text[], slots timestamptz[], caught boolean[], next timestamptz, safely boolean,
                                         held timestamptz default null) returns integer
@@ -191,8 +192,8 @@ begin
 end
 $$;
 
--- run_of_event: an event comes to a run, or to one that is skipped, where the sensor has started its workflow so often of late
--- that it may not now. That holds for what is told to it; a sensor of the clock waits instead (scheduler/workflow).
+-- run_of_event: makes a run of an event, or a skipped run, if the sensor has started its workflow so often of late that
+-- it may not now. That holds for events that are told to it; a sensor of the clock waits instead (scheduler/workflow).
 -- Grant: scheduler
 create or replace function bellhop.run_of_event(w bellhop.workflow, event text, at timestamptz, given jsonb, safely boolean) returns bigint
 language plpgsql volatile
@@ -226,8 +227,8 @@ begin
 end
 $$;
 
--- take_events: events that nobody has seen to come to runs, at most so many. Those of a workflow that somebody has in hand wait.
--- Returns how many. Index: event_open.
+-- take_events: makes runs of events that have none, at most this many. Events wait while another transaction has locked
+-- their workflow. Returns how many. Index: event_open.
 -- Grant: scheduler
 create or replace function bellhop.take_events(most integer, safely boolean) returns integer
 language plpgsql volatile
@@ -249,7 +250,8 @@ begin
     update bellhop.sensor s set fired_at = clock_timestamp() where s.workflow = e.workflow;
     n := n + 1;
   end loop;
-  -- Those of a workflow that was deleted just when they came: nobody would ever see to them, and everybody look for them.
+  -- Events that came just as their workflow was deleted: no instance would ever make a run of them, and each would look
+  -- for them.
   delete from bellhop.event v where v.run is null and not exists (select from bellhop.workflow w where w.name = v.workflow);
   return n;
 end

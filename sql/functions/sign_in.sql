@@ -1,5 +1,5 @@
--- sign_in: a link that opens the pages once, with the rights of whoever calls this. What is kept is the digest (SHA-256) of its secret.
--- One link a login, and for two minutes; older sessions than a day are forgotten meanwhile.
+-- sign_in: a link that opens the pages once, with the caller's rights. Only the digest (SHA-256) of its secret is kept.
+-- A login has one link, for two minutes; sessions older than a day are deleted as well.
 -- Grant: submitter reader operator scheduler
 create or replace function bellhop.sign_in(digest bytea) returns void
 language plpgsql volatile security definer
@@ -16,8 +16,8 @@ begin
 end
 $$;
 
--- role_for: under which role a login's requests are answered by this session: its own, where this session may take that and it is no
--- superuser; else operator's or reader's, where the login is one. NULL: none.
+-- role_for: the role under which this session answers a login's requests: the login's own, if this session may take
+-- that and it is not a superuser; else operator's or reader's, if the login is one. NULL: none.
 -- Grant: scheduler
 create or replace function bellhop.role_for(login text) returns text
 language sql stable
@@ -43,14 +43,14 @@ as $$
   ), kept as (
     insert into bellhop.sign_in (digest, link, login, until)
     select signed_in.session, false, u.login, clock_timestamp() + interval '12 hours' from used u
-  ), old as ( -- the newest twenty of a login
+  ), old as ( -- the newest twenty of a login stay
     delete from bellhop.sign_in s
      where s.digest in (select x.digest from bellhop.sign_in x join used u on u.login = x.login where not x.link order by x.until desc offset 20)
   )
   select u.login, bellhop.role_for(u.login) from used u
 $$;
 
--- session_of: whose a session is, and its role as things are now.
+-- session_of: the login of a session, and its role as things are now.
 -- Grant: scheduler
 create or replace function bellhop.session_of(session bytea) returns table (login text, role text)
 language sql stable

@@ -1,8 +1,9 @@
--- Sketches: how long jobs of a type took, and how far off forecasts were, as counts of buckets. What a bucket is, and how a sketch
--- fades, scheduler/sketch says; a test compares the two.
+-- Sketches: how long jobs of a type took, and how far off forecasts were, as counts of buckets. scheduler/sketch
+-- defines a bucket, and how a sketch fades; a test compares the two.
 
--- sketch_in: adds counts, one in each place of the arrays. A row that somebody has in hand is passed by: these few are forgotten,
--- and no command waits for them. Of names that come and go the newest 1,000 are kept. Index: the primary key.
+-- sketch_in: adds counts, one in each place of the arrays. A row that another transaction has locked is passed by:
+-- these few counts are lost, and no command waits for them. If names come and go, the newest 1,000 are kept. Index: the
+-- primary key.
 -- Grant: scheduler
 create or replace function bellhop.sketch_in(what text[], names text[], buckets integer[], counts integer[]) returns integer
 language plpgsql volatile
@@ -40,7 +41,7 @@ begin
     select s.what, s.name, s.bucket, sum(s.n) over (partition by s.what, s.name order by s.bucket)::bigint as n,
            sum(s.n) over (partition by s.what, s.name)::bigint as total
       from summed s
-  ), halved as ( -- as often as it takes
+  ), halved as ( -- as often as necessary
     select u.what, u.name, u.bucket, (u.n + (1::bigint << k.k) - 1) >> k.k as n
       from upto u
      cross join lateral (select min(g) as k from generate_series(0, 60) g

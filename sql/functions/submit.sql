@@ -20,7 +20,7 @@ as $$
   select (case when left(lower(name), 1) between 'a' and 'z' then ascii(lower(name)) - ascii('n') else -20 end)::smallint
 $$;
 
--- submit_replace: a job that waits, whose row the caller has locked, gets another content and time.
+-- submit_replace: a waiting job, whose row the caller has locked, gets other content and another time.
 -- Grant: none
 create or replace function bellhop.submit_replace(
   old bellhop.jobqueue, type text, args text, msq text, repeat text, vars jsonb, priority smallint, priority_name text,
@@ -54,11 +54,11 @@ begin
 end
 $$;
 
--- submit: adds a job and gives its id. Under a key that exists it gives the first id, if the content equals. once says for how
--- long a key is taken: 'ever'; 'open': while its job is not over; 'waiting': while that has not begun. Where it is not taken any
--- more, the job that had it is called key#id from then on. per makes a key of each period of that length (days begin at
--- midnight UTC, weeks on Monday). replace: a job that waits under the key gets the new content and time. batch: the job of
--- bellhop.batch that is to need this one.
+-- submit: adds a job and returns its id. Under a key that exists it returns the first id, if the content equals. once
+-- says for how long a key is taken: 'ever'; 'open': while its job is not over; 'waiting': while that has not begun.
+-- Once the key is not taken any more, the job that had it is called key#id. per makes a key of each period of that
+-- length (days begin at midnight UTC, weeks on Monday). replace: a job that waits under the key gets the new content
+-- and time. batch: the job of bellhop.batch that is to need this one.
 -- Grant: submitter scheduler
 create or replace function bellhop.submit(
   type text, args text default null, msq text default null, repeat text default null, run_on text default null,
@@ -109,7 +109,7 @@ begin
     on conflict (key) where j.key is not null do nothing
     returning j.id into new_id;
     exit when new_id is not null or submit.once = 'ever';
-    -- The lock settles the race with a claim, an outcome, and others who submit.
+    -- The lock settles the race with a claim, an outcome, and other submitters.
     select * into old from bellhop.jobqueue j where j.key = submit.key collate "default" for update;
     if found then
       exit when not (bellhop.owns(old.submitted_by) or bellhop.is_operator()); -- refused below
@@ -148,10 +148,10 @@ begin
     return new_id;
   end if;
 
-  -- The values in the argument's own words are compared as the columns are, whatever collation the caller gave them.
+  -- The values under the arguments' own names are compared as the columns are, whatever collation the caller gave them.
   select * into strict old from bellhop.jobqueue j where j.key = submit.key collate "default";
-  -- Of another's job it is not even said whether the content equals: that would be a way to guess it. Whose a job from before
-  -- that was kept is, nobody knows: its id is given to who has the same content, as it was.
+  -- For another submitter's job, even the comparison of content would be a way to guess it. Old jobs have no recorded
+  -- submitter: a caller with the same content gets their id, as before.
   if not (bellhop.owns(old.submitted_by) or bellhop.is_operator() or old.submitted_by is null) then
     raise unique_violation using constraint = 'jobqueue_key',
       message = format('key %L is taken by a job that others have submitted', submit.key),
@@ -166,8 +166,8 @@ begin
   if old.vars          is distinct from submit.vars          then differ := differ || format('vars %s, not %s', old.vars, submit.vars); end if;
   if nullif(old.locks, '{}') is distinct from nullif(submit.locks, '{}') collate "default"         then differ := differ || format('locks %s, not %s', old.locks, submit.locks); end if;
   if old.on_failure    is distinct from submit.on_failure collate "default"    then differ := differ || format('on_failure %L, not %L', old.on_failure, submit.on_failure); end if;
-  -- What it needs must be among what the first one needs: others may have been added to that since. What is not there
-  -- any more was pruned.
+  -- Its needs must be among those of the first job: others may have been added to that since. Needs that are gone were
+  -- pruned.
   differ := differ || array(
     select case when d.job is null then format('no need of %s', bellhop.job_name(n.id))
                 else format('need of %s as %s, not %s', bellhop.job_name(n.id), d.wanted, submit.wanted) end

@@ -1,9 +1,10 @@
--- Tables as sensors: whoever inserts a row there starts a workflow, in his transaction. A trigger of the table tells it: which
--- workflow, the table as the definition names it, and the column that names the event. It is put in place when the definition
--- is applied, by the owner of this function, and only where who applies it may read the table and may put triggers on it.
+-- Tables as sensors: an INSERT into such a table starts a workflow, in its own transaction. A trigger of the table
+-- records the event: its arguments are the workflow, the table as the definition names it, and the column that names
+-- the event. The trigger is created when the definition is applied, by the owner of this function, and only if the
+-- caller may read the table and may put triggers on it.
 
--- table_sensor: the trigger. It fails no INSERT: of a workflow that is not there any more, or waits for something else, nothing
--- is an event; and where the column is gone there is a warning. It keeps to the rules of row_event, and for the same reasons.
+-- table_sensor: the trigger. It fails no INSERT: if the workflow is gone, or waits for something else, nothing is an
+-- event; if the column is gone, there is a warning. It keeps to the rules of row_event, for the same reasons.
 -- Grant: none
 create or replace function bellhop.table_sensor() returns trigger
 language plpgsql security definer
@@ -19,7 +20,7 @@ begin
   if not found then
     return null;
   end if;
-  -- The catalog only proposes columns. Those that are not there any more are told below.
+  -- The catalog only proposes columns. Those that do not exist any more are reported below.
   select wanted || coalesce(array_agg(a.attname::text), '{}') into wanted
     from pg_catalog.pg_attribute a
    where a.attrelid = tg_relid and a.attnum > 0 and not a.attisdropped
@@ -42,7 +43,7 @@ begin
 end
 $$;
 
--- watched_table: the table that a sensor names: without a schema in public.
+-- watched_table: the table that a sensor names: without a schema it is in public.
 -- Grant: scheduler
 create or replace function bellhop.watched_table(named text) returns regclass
 language sql stable
@@ -51,8 +52,8 @@ as $$
   select to_regclass(case when named ~ e'^("[^"]+"|[^".]+)\\.' then named else 'public.' || named end)
 $$;
 
--- watch_table: puts the trigger of a workflow's sensor in place, and takes away that of the one before. Where that cannot be done it
--- stays, and starts nothing.
+-- watch_table: creates the trigger of a workflow's sensor, and drops that of the sensor before. A trigger that cannot
+-- be dropped stays, and starts nothing.
 -- Grant: scheduler
 create or replace function bellhop.watch_table(called text, old jsonb, new jsonb) returns void
 language plpgsql volatile

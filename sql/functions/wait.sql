@@ -1,7 +1,8 @@
--- wait: waits until a job is over, or for so long (NULL: for ever), and gives how it is then: a state that is not final says
--- that the time is up; NULL that there is no such job, or none that the caller may see. The result is for operators and the
--- one whose job it is. It looks again and again, at first every few milliseconds, and holds a snapshot meanwhile, which keeps
--- what others delete from being cleaned up: name a time. What listens (package client, `bellhop wait`) does not.
+-- wait: waits until a job is over, or until the time is up (NULL: for ever), and returns its state then: a state that
+-- is not final says that the time is up; NULL: there is no such job, or none that the caller may see. The result is for
+-- operators and the job's submitter. It looks again and again, at first every few milliseconds, and holds a snapshot
+-- while it waits, which keeps deleted rows from being cleaned up: name a time. Listeners (package client, `bellhop
+-- wait`) hold none.
 -- Grant: submitter reader operator scheduler
 create or replace function bellhop.wait(id bigint, timeout interval default null,
                                         out state text, out exit_code integer, out result jsonb, out error text)

@@ -1,7 +1,9 @@
--- Watches: sensors whose events come from outside of the queue. What an instance sees it tells here, and only of workflows that
--- are its own: one that was taken for dead, and comes back, tells nothing more. What comes of events: bellhop.take_events.
+-- Watches: sensors whose events come from outside the queue. An instance records here the events that it sees, and only
+-- for workflows that are its own: an instance that was taken for dead, and comes back, records nothing more.
+-- bellhop.take_events handles the events.
 
--- sensor_parameters: of what came with an event, what the workflow has parameters for: under the same name, or that in capitals.
+-- sensor_parameters: the values of an event for which the workflow has parameters, of the same name, or of that name in
+-- capitals.
 -- Grant: scheduler
 create or replace function bellhop.sensor_parameters(definition jsonb, given jsonb) returns jsonb
 language sql immutable
@@ -12,8 +14,8 @@ as $$
    where g.value is not null and (definition -> 'parameters' ? g.key or definition -> 'parameters' ? upper(g.key))
 $$;
 
--- watched: a number that is another one when an instance has other sensors to watch, or is another one itself: what it has told under
--- another id is not its own; NULL: it has none. Index: sensor_watched.
+-- watched: a number that changes when an instance has other sensors to watch, or has become another instance: the
+-- events that it has recorded under another id are not its own. NULL: it has no sensors. Index: sensor_watched.
 -- Grant: scheduler
 create or replace function bellhop.watched(instance bigint) returns bigint
 language sql stable
@@ -27,9 +29,9 @@ $$;
 -- An older one, which knew of no place.
 drop function if exists bellhop.sensor_events(bigint, text, text[], jsonb[]);
 
--- sensor_events: an instance has seen these happen (NULL: it has no name and gets one), with what came with each. place: where the sensor
--- stands in its source then; remark: what people should know of it, '' for nothing any more; NULL: as it was. Returns how many events are new;
--- NULL: the workflow is not its own.
+-- sensor_events: records events that an instance has seen (NULL: the event has no name and gets one), with the values
+-- of each. place: where the sensor stands in its source then. remark: what users should know about it, '' to clear it,
+-- NULL: as it was. Returns how many events are new; NULL: the workflow is not the instance's own.
 -- Grant: scheduler
 create or replace function bellhop.sensor_events(instance bigint, called text, events text[], given jsonb[], place jsonb default null,
                                                  remark text default null) returns integer
@@ -81,7 +83,7 @@ as $$
    where s.workflow = called and w.name = called and w.instance = sensor_lag.instance and s.kind = 'kafka' and s.lag is distinct from sensor_lag.lag
 $$;
 
--- sensor_failing: why a sensor sees nothing, and so not how far it is behind; NULL: it does again.
+-- sensor_failing: why a sensor sees nothing, and so cannot tell how far it is behind; NULL: it sees again.
 -- Grant: scheduler
 create or replace function bellhop.sensor_failing(instance bigint, called text, why text) returns void
 language sql volatile
@@ -94,8 +96,8 @@ as $$
    where s.workflow = called and w.name = called and w.instance = sensor_failing.instance and s.problem is distinct from left(why, 2000)
 $$;
 
--- workflow_http: a request starts a workflow whose sensor is http: true, once for each name of an event (NULL: each time). Returns
--- whether it is new; NULL: there is no such workflow, or it is not active.
+-- workflow_http: a request starts a workflow whose sensor is http: true, once for each name of an event (NULL: each
+-- time). Returns whether the event is new; NULL: there is no such workflow, or it is not active.
 -- Grant: submitter operator scheduler
 create or replace function bellhop.workflow_http(name text, event text default null, payload jsonb default '{}') returns boolean
 language plpgsql volatile security definer
@@ -121,7 +123,7 @@ begin
 end
 $$;
 
--- event_header: the header of a request that names the event which the request is to a workflow; NULL: no request starts it.
+-- event_header: the header of a request that names the event for a workflow; NULL: no request starts it.
 -- Grant: submitter operator scheduler
 create or replace function bellhop.event_header(name text) returns text
 language sql stable security definer

@@ -1,7 +1,8 @@
--- What cannot be in a definition of a workflow. The program says the same of files, and of what is sent to the API, in the same
--- sentences and with line and column (config, scheduler/workflow); one test runs both through the same mistakes.
+-- Faults in the definition of a workflow. The program reports the same faults in files, and in requests to the API, in
+-- the same sentences and with line and column (config, scheduler/workflow); one test runs both through the same
+-- mistakes.
 
--- definition_keys: what may stand in which part of a definition, and as what.
+-- definition_keys: the keys that each part of a definition may have, and the kind of each value.
 -- Grant: scheduler
 create or replace function bellhop.definition_keys() returns table (part text, n integer, key text, wants text, required boolean, example text)
 language sql immutable parallel safe
@@ -31,7 +32,7 @@ as $$
     ('notice', 'unless_success_within', 'long', false, null)) k (part, key, wants, required, example)
 $$;
 
--- json_kind: what a value is, in words.
+-- json_kind: the kind of a value, in words.
 -- Grant: scheduler
 create or replace function bellhop.json_kind(v jsonb) returns text
 language sql immutable parallel safe
@@ -41,7 +42,7 @@ as $$
               when 'boolean' then 'true or false' when 'string' then 'a string' else 'nothing' end
 $$;
 
--- value_fault: what is wrong with one value of a definition, as what it is to be; NULL: nothing.
+-- value_fault: what is wrong with one value of a definition, which is to be of this kind; NULL: nothing.
 -- Grant: scheduler
 create or replace function bellhop.value_fault(v jsonb, place text, wants text, example text) returns text
 language sql immutable parallel safe
@@ -77,7 +78,7 @@ as $$
 declare
   how   constant text := 'write level:name=exclusive, level:name=shared, level:*=shared (all), level:?=shared (unknown), or big';
   colon integer := strpos(lock, ':');
-  eq    integer := length(lock) - strpos(reverse(lock), '=') + 1; -- beyond the end: there is none
+  eq    integer := length(lock) - strpos(reverse(lock), '=') + 1; -- beyond the end if there is none
   level text := left(lock, colon - 1);
   named text := substr(lock, colon + 1, greatest(eq - colon - 1, 0));
   at    integer;
@@ -116,8 +117,8 @@ begin
 end
 $$;
 
--- cron_fault: what is wrong with a schedule; NULL: nothing that can be seen here: whether it ever comes around, instances see.
--- The same as scheduler/cron's Parse.
+-- cron_fault: what is wrong with a schedule; NULL: nothing that can be seen here. Only instances see whether it ever
+-- comes around. The same as scheduler/cron's Parse.
 -- Grant: scheduler
 create or replace function bellhop.cron_fault(schedule text) returns text
 language plpgsql immutable strict parallel safe
@@ -174,7 +175,7 @@ language plpgsql stable strict
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  if zone !~ '/' then -- else abbreviations are taken for names; the view reads all files there are
+  if zone !~ '/' then -- else abbreviations would pass as names; the view reads all files of zones
     return zone = 'UTC' or exists (select from pg_timezone_names z where z.name = zone);
   elsif zone !~ '^[A-Z][A-Za-z0-9_+-]*(/[A-Za-z0-9_+-]+)+$' then
     return false;
@@ -186,7 +187,7 @@ exception when invalid_parameter_value then
 end
 $$;
 
--- sensor_faults: what is wrong with a sensor, whose values are what they are to be.
+-- sensor_faults: what is wrong with a sensor; its values are of the right kinds.
 -- Grant: scheduler
 create or replace function bellhop.sensor_faults(s jsonb, workflow text) returns setof text
 language plpgsql stable strict
@@ -262,13 +263,14 @@ begin
 end
 $$;
 
--- workflow_faults: all that cannot be in a definition, each with where it is and what to write instead. A definition is as the
--- program writes it: steps stand behind those that they need, so that none can wait for itself by way of others.
+-- workflow_faults: all faults of a definition, each with its place and with what to write instead. A definition is in
+-- the program's form: steps stand behind those that they need, so that none can wait for itself through others.
 -- Grant: scheduler
 create or replace function bellhop.workflow_faults(definition jsonb) returns text[]
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
--- How many steps there are is guessed: it would compile for longer than all takes, and join ten thousand row by row.
+-- The number of steps is a guess: the plan would compile for longer than all else takes, and join ten thousand row by
+-- row.
 set jit = off
 set enable_nestloop = off
 as $f$
@@ -276,7 +278,7 @@ declare
   faults text[];
   builtin constant text[] := '{WORKFLOW,RUN,EVENT,SLOT,SLOT_DATE}';
 begin
-  -- What there is, and as what: nothing else is looked at before that is right.
+  -- The keys, and the kinds of their values: nothing else is looked at before they are right.
   with part (place, part, v, n) as materialized (
     select null, '', definition, 0::bigint
     union all
@@ -363,7 +365,7 @@ begin
             then format('priority %s is out of range; from -20, which is first, to 19', t.s ->> 'priority') end),
       (case when t.s ->> 'on_failure' not in ('fail', 'run') then format('on_failure cannot be %s; known are fail, run', t.s -> 'on_failure') end)
     ) x (f)
-    union all -- What parameters decide is seen when a run is made.
+    union all -- Locks that parameters decide are checked when a run is made.
     select x.n, bellhop.lock_fault(regexp_replace(x.t, e'=\\$\\{[A-Za-z_][A-Za-z0-9_]*\\}$', '=exclusive'))
       from text x where x.field = 'locks' and split_part(x.t, ':', 1) not like '%${%'
     union all

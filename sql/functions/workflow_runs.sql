@@ -1,9 +1,11 @@
--- Runs of workflows: jobs and dependencies like any others, made in one transaction. A run ends by a dependency, too: a dummy, its
--- last job, needs all of its steps, whatever becomes of them. The statement that records the outcome of the last one passes the
--- dummy (bellhop.pass_dummies), and that writes how the run has ended: no crash comes between, and jobs without a run pay nothing.
--- A run that comes while another is open waits at a dummy of its own, its gate, for that one's last.
+-- Runs of workflows: jobs and dependencies like any others, made in one transaction. A run ends by a dependency, too: a
+-- dummy, its last job, needs all of its steps, however they end. The statement that records the outcome of the last
+-- step passes the dummy (bellhop.pass_dummies), and that records how the run has ended: no crash comes in between, and
+-- jobs without a run pay nothing. If another run is open, a new one waits at a second dummy, its gate, for the last job
+-- of the open run.
 
--- filled: a template with the values of parameters: ${NAME}, and $${ for ${. The same rule as scheduler/workflow's Parts.
+-- filled: a template with the values of parameters: ${NAME}, and $${ for ${. The same rule as scheduler/workflow's
+-- Parts.
 -- Grant: scheduler
 create or replace function bellhop.filled(template text, given jsonb) returns text
 language sql immutable parallel safe
@@ -15,8 +17,8 @@ as $f$
       from regexp_matches(template, e'(\\$\\$\\{|\\$\\{([A-Za-z_][A-Za-z0-9_]*)\\}|\\$|[^$]+)', 'g') with ordinality as m (part, n)) end
 $f$;
 
--- one_line: a value as it fills a parameter of args, which are one line: JSON is compacted, and in other text a line break is \n or \r, as
--- in items.
+-- one_line: the form of a value that fills a parameter of args, which are one line: JSON is compacted, and in other
+-- text a line break is \n or \r, as in items.
 -- Grant: scheduler
 create or replace function bellhop.one_line(value text) returns text
 language plpgsql immutable parallel safe
@@ -36,7 +38,8 @@ begin
 end
 $$;
 
--- step_fault: why no job can be made of a step whose parameters have these values, and which of them it is; NULL: one can.
+-- step_fault: why a step cannot become a job with these values of its parameters, and which of them is at fault; NULL:
+-- it can.
 -- Grant: scheduler
 create or replace function bellhop.step_fault(s jsonb, vals jsonb) returns text
 language sql immutable
@@ -56,9 +59,9 @@ $$;
 -- An older one, which knew of one queued run only.
 drop function if exists bellhop.make_run(bellhop.workflow, text, timestamptz, text, jsonb, boolean, text[]);
 
--- make_run: a run of a workflow, whose row the caller has locked. room: it becomes skipped where so many are queued already; NULL: it
--- never does. chosen: only these steps; a step that needs one that is left out needs those that this one needs. Returns its id.
--- Index: run_open.
+-- make_run: a run of a workflow, whose row the caller has locked. room: the run is skipped if so many are queued
+-- already; NULL: it never is. chosen: only these steps; a step that needs one that is left out needs those that this
+-- one needs. Returns its id. Index: run_open.
 -- Grant: scheduler
 create or replace function bellhop.make_run(w bellhop.workflow, event text, slot timestamptz, who text, given jsonb, room integer,
                                             chosen text[] default null) returns bigint
@@ -89,7 +92,8 @@ begin
     perform bellhop.end_told(r, w.name, 'skipped', (select x.reason from bellhop.run x where x.id = r));
     return r;
   end if;
-  -- A queued run with a reason waits until its workflow is active again (bellhop.runs_wait): who comes by hand overtakes it.
+  -- A queued run with a reason waits until its workflow is active again (bellhop.runs_wait): a run by hand overtakes
+  -- it.
   select x.last into ahead from bellhop.run x
    where x.workflow = w.name and (x.state = 'running' or x.state = 'queued' and x.reason is null) order by x.id desc limit 1;
   insert into bellhop.run (workflow, version, event, triggered_by, state, parameters, started_at)
@@ -147,7 +151,8 @@ begin
 end
 $$;
 
--- runs_moved: these dummies have passed. Gates: their runs begin. Lasts: their runs have ended, as their steps have.
+-- runs_moved: these dummies have passed. Gates: their runs begin. Last jobs: their runs have ended, as their steps
+-- have.
 -- Grant: scheduler
 create or replace function bellhop.runs_moved(dummies bigint[]) returns void
 language plpgsql volatile
@@ -171,7 +176,8 @@ begin
       from bellhop.dependency d join bellhop.jobqueue j on j.id = d.needs
      where d.job = x.last and j.state <> 'succeeded'
      order by j.ended_by is not null, j.id limit 1;
-    -- A run of which no step had anything to do was not one: nobody is told that it succeeded, and no other workflow starts by it.
+    -- A run whose steps all had nothing to do does not count as a success: no notice says so, and it starts no other
+    -- workflow.
     select format('no step had anything to do: step %s (job %s) said %s', min(j.step) filter (where j.id = f.id), f.id,
                   min(replace(j.ended_as, '_', ' ')) filter (where j.id = f.id)) into none
       from bellhop.dependency d join bellhop.jobqueue j on j.id = d.needs
@@ -183,13 +189,14 @@ begin
 end
 $$;
 
--- run_ended: a run has ended so: that is written, and told to sensors that wait for it. Nothing here waits for a row that an app
--- may have in hand: outcomes are written by the same statement.
+-- run_ended: records that a run has ended in this state, and rings the sensors that wait for it. It never waits for a
+-- row that an app may have locked: the same statement writes outcomes.
 -- Grant: scheduler
 create or replace function bellhop.run_ended(id bigint, state text, reason text) returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
-set enable_nestloop = on -- who writes outcomes hashes lists, and here is one row: all workflows would be read for it
+-- its caller turns these off, to hash lists; here is one row, for which all workflows would be read
+set enable_nestloop = on
 set enable_seqscan = off
 as $$
 #variable_conflict use_column
@@ -207,7 +214,7 @@ begin
   if not found then
     return;
   end if;
-  if door is not null then -- it never began, and its steps were cancelled: nobody would let its gate go
+  if door is not null then -- it never began, and its steps were cancelled: no other statement would let its gate go
     update bellhop.jobqueue j set state = 'cancelled', held = false, unmet = null, waiting_for = null, ended_at = clock_timestamp()
      where j.id = any (array(select q.id from bellhop.jobqueue q where q.id = door and q.state = 'held' for update skip locked));
   end if;
@@ -216,12 +223,14 @@ begin
     return;
   end if;
   insert into bellhop.event (workflow, event)
-  select s.workflow, 'run=' || run_ended.id || case when ending > 1 then '/' || ending else '' end -- each end is an event
+  -- each end is an event
+  select s.workflow, 'run=' || run_ended.id || case when ending > 1 then '/' || ending else '' end
     from bellhop.sensor s join bellhop.workflow w on w.name = s.workflow
    where s.source = called and w.active and coalesce(w.definition -> 'sensor' -> 'when', '["succeeded"]') ? run_ended.state
   on conflict do nothing;
   rung := found;
-  -- One that begins again after its end. Where somebody has its row in hand, the safety scan finds it (bellhop.sensors_next).
+  -- A workflow that begins again after its end. If another transaction has locked its row, the safety scan finds it
+  -- (bellhop.sensors_next).
   update bellhop.sensor s
      set next_fire = clock_timestamp() + (w.definition -> 'sensor' ->> 'every')::interval
     from bellhop.workflow w
@@ -234,7 +243,7 @@ begin
 end
 $$;
 
--- runs_lost: runs whose last job was cancelled by somebody, or deleted, would stay open for ever.
+-- runs_lost: ends runs whose last job was cancelled by itself, or deleted: they would stay open for ever.
 -- Grant: scheduler
 create or replace function bellhop.runs_lost(workflow text) returns void
 language plpgsql volatile
@@ -259,7 +268,7 @@ begin
 end
 $$;
 
--- unknown_parameter: one that is given and not in the definition.
+-- refuse_parameters: raises an error if a parameter is given that the definition does not have.
 -- Grant: scheduler
 create or replace function bellhop.refuse_parameters(w bellhop.workflow, given jsonb) returns void
 language plpgsql stable
@@ -279,8 +288,8 @@ begin
 end
 $$;
 
--- event_to_run: the event of a workflow that a hand has run; the caller gets its row locked. It is one that came to no run: that was
--- skipped, or its jobs could not be made. Index: event's primary key.
+-- event_to_run: the event of a workflow for a run by hand; its row is locked. It must have no run that began: its run
+-- was skipped, or its jobs could not be made. Index: event's primary key.
 -- Grant: scheduler
 create or replace function bellhop.event_to_run(called text, event text) returns bellhop.event
 language plpgsql volatile
@@ -310,8 +319,8 @@ $$;
 -- An older one, which ran no events.
 drop function if exists bellhop.workflow_run(text, jsonb, text[]);
 
--- workflow_run: a run by hand, which is never skipped. event: of that one, which was skipped, with what came with it; parameters
--- take the place of its own. Returns its id; NULL: there is no such workflow.
+-- workflow_run: a run by hand, which is never skipped. event: a skipped event to run, with its values; parameters
+-- replace them. Returns its id; NULL: there is no such workflow.
 -- Grant: operator scheduler
 create or replace function bellhop.workflow_run(name text, parameters jsonb default '{}', steps text[] default null, event text default null) returns bigint
 language plpgsql volatile security definer
@@ -345,8 +354,8 @@ begin
 end
 $$;
 
--- happened: something has happened that starts a workflow: once, whoever says it how often. Returns whether it is new; NULL: there is
--- no such workflow, or it is not active. The run is made by an instance, as soon as this is committed.
+-- happened: records an event that starts a workflow: once, however often callers report it. Returns whether it is new;
+-- NULL: there is no such workflow, or it is not active. An instance makes the run as soon as this is committed.
 -- Grant: scheduler
 create or replace function bellhop.happened(called text, event text, given jsonb) returns boolean
 language plpgsql volatile
@@ -366,7 +375,8 @@ begin
 end
 $$;
 
--- refuse_names_of_sensors: who names an event as a sensor would, takes it from that: a slot that is an event already does not fire.
+-- refuse_names_of_sensors: an event with a name that a sensor would give takes that name from the sensor: a slot that
+-- is an event already does not fire.
 -- Grant: scheduler
 create or replace function bellhop.refuse_names_of_sensors(sensor jsonb, event text) returns void
 language plpgsql stable
@@ -394,7 +404,7 @@ begin
 end
 $$;
 
--- workflow_event: what a client says has happened, under a name of its own.
+-- workflow_event: an event that a client reports, under a name of the client's choice.
 -- Grant: submitter operator scheduler
 create or replace function bellhop.workflow_event(name text, event text, parameters jsonb default '{}') returns boolean
 language plpgsql volatile security definer
@@ -417,7 +427,8 @@ begin
 end
 $$;
 
--- workflow_retry: a run that failed goes on: what has succeeded stays so, but for steps that went by a failure. Returns how many steps are tried again; NULL: no such run.
+-- workflow_retry: a failed run goes on: steps that succeeded stay so, except steps that went by a failure. Returns how
+-- many steps are tried again; NULL: no such run.
 -- Grant: operator scheduler
 create or replace function bellhop.workflow_retry(run bigint) returns integer
 language plpgsql volatile security definer
@@ -433,8 +444,8 @@ begin
   if not found then
     return null;
   end if;
-  perform from bellhop.workflow w where w.name = r.workflow for update; -- no other run of it begins meanwhile
-  -- Jobs before their run, and steps before what waits for them, as retry and outcomes have them.
+  perform from bellhop.workflow w where w.name = r.workflow for update; -- no other run of it begins until this ends
+  -- Jobs are locked before their run, and steps before the jobs that wait for them, as in retry and in outcomes.
   perform from bellhop.jobqueue j
     where j.id = any (array(select d.needs from bellhop.dependency d where d.job = r.last union all select r.last))
     order by j.id for update;
@@ -449,7 +460,7 @@ begin
     raise object_not_in_prerequisite_state using message = format('the jobs of run %s are not there any more', r.id),
       hint = 'bellhop workflow run ' || r.workflow || '   starts another.';
   end if;
-  -- In the order in which they were made: whoever is needed comes first.
+  -- In the order in which they were made: needed steps come first.
   for step in select j.id from bellhop.dependency d join bellhop.jobqueue j on j.id = d.needs
                where d.job = r.last and j.state in ('failed', 'cancelled', 'quarantined') order by j.id loop
     perform bellhop.retry(step);
@@ -460,10 +471,10 @@ begin
 end
 $$;
 
--- An older one, of one step, is called by nobody any more.
+-- An older one, of one step, which no instance calls any more.
 drop function if exists bellhop.step_again(bigint, bigint);
 
--- step_again: steps of a run are to be done again (bellhop.retry): their run is open until they have ended anew.
+-- step_again: steps of a run are to run again (bellhop.retry): their run is open until they have ended again.
 -- Grant: scheduler
 create or replace function bellhop.step_again(run bigint, jobs bigint[]) returns void
 language plpgsql volatile
@@ -472,14 +483,14 @@ as $$
 declare
   r bellhop.run;
 begin
-  -- In the order in which an outcome has them (pass_dummies, run_ended): else one would wait for the other.
+  -- In the order in which an outcome locks them (pass_dummies, run_ended): else one would wait for the other.
   perform from bellhop.jobqueue j where j.id = (select x.last from bellhop.run x where x.id = step_again.run) for no key update;
   select * into r from bellhop.run x where x.id = step_again.run for update;
   update bellhop.dependency d set met = false, counted = false where d.job = r.last and d.needs = any (step_again.jobs);
   if not found then
     return;
   end if;
-  -- It ends once more, also where it ended before ends were counted.
+  -- It ends once more, also if it ended before ends were counted.
   update bellhop.run x set state = 'running', ended_at = null, reason = null, endings = greatest(x.endings, 1) where x.id = r.id and x.state in ('succeeded', 'failed', 'skipped');
   if exists (select from bellhop.jobqueue j where j.id = r.last and j.state in ('succeeded', 'failed', 'cancelled', 'quarantined')) then
     perform bellhop.retry(r.last);

@@ -1,4 +1,4 @@
--- Workflows: definitions. Who may change them: operators. Each change is a version, and kept.
+-- Workflows: definitions. Only operators may change them. Each change is a version, and kept.
 
 -- Grant: reader operator scheduler
 create or replace function bellhop.sensor_kind(definition jsonb) returns text
@@ -17,9 +17,9 @@ as $$
               else 'unknown' end
 $$;
 
--- sensor_queue: what becomes of an event that comes while runs of its workflow are open: `all` of them wait their turn, or `one`. As
--- the sensor says; else all where the event fills a parameter (one of the workflow, or ${EVENT}): that is work of its own. A slot of
--- the clock brings nothing, and the next one does for it.
+-- sensor_queue: how events wait that come while runs of their workflow are open: `all` of them wait their turn, or
+-- `one`. The sensor decides; by default it is all if the event fills a parameter (one of the workflow, or ${EVENT}):
+-- that is separate work. A slot of the clock brings no values, and the next one replaces it.
 -- Grant: scheduler
 create or replace function bellhop.sensor_queue(definition jsonb, given jsonb) returns text
 language sql immutable parallel safe
@@ -31,7 +31,7 @@ as $$
     else 'one' end)
 $$;
 
--- sensor_room: how many runs may be queued where an event comes. The same number as MostQueued of scheduler/workflow.
+-- sensor_room: how many runs may be queued when an event comes. The same number as MostQueued of scheduler/workflow.
 -- Grant: scheduler
 create or replace function bellhop.sensor_room(definition jsonb, given jsonb) returns integer
 language sql immutable parallel safe
@@ -40,7 +40,8 @@ as $$
   select case bellhop.sensor_queue(definition, given) when 'all' then 1000 else 1 end
 $$;
 
--- sensor_of: what kind of sensor a workflow has, an inactive one, too, for those who do not see its definition. Index: the primary key.
+-- sensor_of: the kind of a workflow's sensor, also of an inactive one, for readers that do not see its definition.
+-- Index: the primary key.
 -- Grant: reader operator scheduler
 create or replace function bellhop.sensor_of(called text) returns text
 language sql stable security definer
@@ -49,8 +50,9 @@ as $$
   select bellhop.sensor_kind(w.definition) from bellhop.workflow w where w.name = called and bellhop.is_reader()
 $$;
 
--- unserved: the types of a definition's steps that no running instance has an agent of, in the words of bellhop.causes. No row, too,
--- where none runs: who is to come, nobody knows. Indexes: instance_live, agent's primary key.
+-- unserved: the types of a definition's steps for which no running instance has an agent, in the words of
+-- bellhop.causes. No row if no instance runs: the agents of a later one are unknown. Indexes: instance_live, agent's
+-- primary key.
 -- Grant: operator scheduler
 create or replace function bellhop.unserved(definition jsonb) returns table (code text, sentence text, next text)
 language sql stable security definer
@@ -69,7 +71,7 @@ as $$
    order by t.n
 $$;
 
--- refuse_but_operators: an error where who asks is none, and does not schedule.
+-- refuse_but_operators: raises an error if the caller is not an operator and does not schedule.
 -- Grant: scheduler
 create or replace function bellhop.refuse_but_operators(verb text) returns void
 language plpgsql stable
@@ -84,7 +86,8 @@ begin
 end
 $$;
 
--- workflow_write: a new version, whose row the caller has locked if it is there. The sensor begins anew where it is another one.
+-- workflow_write: a new version of a workflow; if it exists, the caller has locked its row. The sensor begins again if
+-- it has changed.
 -- Grant: scheduler
 create or replace function bellhop.workflow_write(name text, definition jsonb, active boolean, what text) returns integer
 language plpgsql volatile
@@ -96,7 +99,7 @@ declare
   o bellhop.workflow;
   k text := bellhop.sensor_kind(workflow_write.definition);
   s jsonb := case when what <> 'deleted' then workflow_write.definition -> 'sensor' end;
-  allowed jsonb; -- the sensor that it had when it was last active: somebody might watch that table
+  allowed jsonb; -- the sensor at the last time it was active: its caller was allowed to watch that table
 begin
   select * into o from bellhop.workflow w where w.name = workflow_write.name;
   select case when p.what <> 'deleted' then p.definition -> 'sensor' end into allowed
@@ -121,8 +124,8 @@ begin
        set kind = excluded.kind, source = excluded.source, next_fire = excluded.next_fire, problem = null, since = null, recent = '{}',
            lag = null, held = null;
   end if;
-  -- A table is asked for, and who may watch it, where its rows become events by this: one that is gone, or is somebody else's, keeps
-  -- nobody from stopping a workflow, or from changing its steps.
+  -- Asks for the table, and for the right to watch it, only when its rows become events by this change. A table that is
+  -- gone, or belongs to another role, keeps no caller from stopping a workflow, or from changing its steps.
   if s ? 'table' and active and (s is distinct from allowed or not o.active and not bellhop.table_watched(workflow_write.name, s)) then
     perform bellhop.watch_table(workflow_write.name, o.definition -> 'sensor', s);
   elsif o.definition -> 'sensor' ? 'table' and s is distinct from o.definition -> 'sensor' then
@@ -133,7 +136,7 @@ begin
   elsif not o.active and active and what <> 'deleted' then
     perform bellhop.runs_go_on(workflow_write.name);
   end if;
-  if what = 'deleted' then -- nobody would ever see to them
+  if what = 'deleted' then -- no other code would delete these
     delete from bellhop.sensor_place p where p.workflow = workflow_write.name;
     delete from bellhop.event e where e.workflow = workflow_write.name and e.run is null;
   end if;
@@ -142,7 +145,8 @@ begin
 end
 $$;
 
--- refuse_like_named: an error where there is a workflow of that name but for letters' case, which does not count in patterns.
+-- refuse_like_named: raises an error if a workflow's name differs only by the case of letters, which does not count in
+-- patterns.
 -- Grant: none
 create or replace function bellhop.refuse_like_named(called text) returns void
 language plpgsql stable
@@ -159,7 +163,8 @@ begin
 end
 $$;
 
--- refuse_rings: an error where a workflow that waits for another would start itself, by way of any number of others, active or not.
+-- refuse_rings: raises an error if a workflow that waits for another would start itself, through any number of others,
+-- active or not.
 -- Index: workflow's primary key.
 -- Grant: none
 create or replace function bellhop.refuse_rings(called text, source text) returns void
@@ -196,8 +201,8 @@ as $$
                                         from jsonb_array_elements(definition -> 'steps') with ordinality x (s, n))) else definition end
 $$;
 
--- workflow_apply: creates or changes a workflow. With a version: only where that is the present one (0: there is none).
--- Returns the version it has now, which stays the same where nothing is changed.
+-- workflow_apply: creates or changes a workflow. With a version: only if that is the present one (0: there is none).
+-- Returns the version that it has now, which stays the same if nothing has changed.
 -- Grant: operator scheduler
 create or replace function bellhop.workflow_apply(definition jsonb, version integer default null) returns integer
 language plpgsql volatile security definer
@@ -226,7 +231,7 @@ begin
   for r in select u.sentence, u.next from bellhop.unserved(kept) u loop
     raise warning using message = r.sentence, hint = r.next;
   end loop;
-  -- One at a time, whatever their names: each is compared with all others, and two that come together would not see each other.
+  -- One at a time, whatever their names: each is compared with all others, and two at once would not see each other.
   perform pg_advisory_xact_lock(hashtextextended('bellhop.workflow', 0));
   select * into o from bellhop.workflow w where w.name = called for update;
   if workflow_apply.version is not null and workflow_apply.version <> coalesce(o.version, 0) then
@@ -247,7 +252,8 @@ begin
 end
 $$;
 
--- workflow_change: activates, deactivates or deletes. Returns whether it was otherwise before; NULL when there is no such workflow.
+-- workflow_change: activates, deactivates or deletes a workflow. Returns whether that changed anything; NULL if there
+-- is no such workflow.
 -- Grant: operator scheduler
 create or replace function bellhop.workflow_change(name text, what text, version integer default null) returns boolean
 language plpgsql volatile security definer
