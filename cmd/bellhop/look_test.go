@@ -109,6 +109,18 @@ func TestSystem_TellsOfLiveInstancesOnly(t *testing.T) {
 	has(t, s.ok("hosts", "-o", "json"), `"running": 1`)
 }
 
+// Where nothing is attached, a sentence says so and what to type; a program gets an empty list.
+func TestAttachments_OfNoneSayWhatToType(t *testing.T) {
+	t.Parallel()
+	s := newHarness(t)
+	if r := s.run("attachments"); r.code != 0 || r.stdout != "" || !strings.Contains(r.stderr, "bellhop attach TABLE --cmd PROGRAM --pool 4") {
+		t.Errorf("empty: %+v", r)
+	}
+	if out := s.ok("attachments", "-o", "json"); strings.TrimSpace(out) != "[]" {
+		t.Errorf("as JSON it is %q", out)
+	}
+}
+
 func TestStats_CountsByType(t *testing.T) {
 	t.Parallel()
 	s := newHarness(t)

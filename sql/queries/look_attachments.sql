@@ -1,7 +1,8 @@
 -- What is attached, how full it is, and how far: running has a place of the pool, ahead was taken ahead of one, waiting is counted up
 -- to 10,000, rate is rows a second (NULL: none has ended lately). Index: the primary key; attached_live; the queue's primary key.
 select a.id, a.name, coalesce(n.nspname || '.' || c.relname, '') as "table", a.type, a.pool,
-       l.running, l.ahead, least(a.waiting, 10000) as waiting, a.waiting > 10000 as waiting_more, a.waiting_at, a.done, a.failed,
+       l.running, l.ahead, case when a.waiting is not null then least(a.waiting, 10000) end as waiting,
+       a.waiting > 10000 as waiting_more, a.waiting_at, a.done, a.failed,
        bellhop.rows_rate(a.rate, a.rate_since, a.rate_ended)::float8 as rate,
        array(select coalesce(k.attname, '?') from unnest(a.key_columns) with ordinality x (n, o)
                left join pg_attribute k on k.attrelid = a.rel and k.attnum = x.n and not k.attisdropped order by o) as key,

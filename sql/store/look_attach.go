@@ -2,11 +2,15 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"bellhop/sql"
 )
@@ -69,29 +73,40 @@ func (l Look) Detach(ctx context.Context, name string) (back int, err error) {
 	return back, nil
 }
 
-// AttachmentRow is an attached table as it is shown.
+// AttachmentRow is an attached table as the command line, the API and the dashboard show it.
 type AttachmentRow struct {
 	ID         int64      `json:"id"`
 	Name       string     `json:"name"`
-	Table      string     `json:"table"`
-	Type       *string    `json:"type"`
-	Cmd        []string   `json:"cmd" db:"-"` // operators only
-	Pool       int        `json:"pool"`
-	Running    int        `json:"running"` // rows that have a place of the pool
-	Ahead      int        `json:"ahead"`   // and those that were taken ahead of a free one
-	Waiting    *int       `json:"waiting"` // and not yet; at most 10,000 are counted. nil: not counted yet
-	More       *bool      `json:"waiting_more" db:"waiting_more"`
-	WaitingAt  *time.Time `json:"waiting_at"` // when they were counted
-	Done       int64      `json:"done"`
-	Failed     int64      `json:"failed"`
-	Rate       *float64   `json:"rate"` // rows that end in a second; nil: none has ended lately
+	Table      string     `json:"table"         doc:"With its schema; empty: it was dropped"`
+	Type       *string    `json:"type"          doc:"Its rows go to the agent of this type; null: a command runs for each"`
+	Cmd        []string   `json:"cmd"    db:"-" doc:"That command; null for readers, and where there is a type"`
+	Pool       int        `json:"pool"          doc:"So many of its rows run at once, at most; 0: none start"`
+	Running    int        `json:"running"       doc:"Rows that have a place of the pool"`
+	Ahead      int        `json:"ahead"         doc:"Rows that were taken ahead of a free place"`
+	Waiting    *int       `json:"waiting"       doc:"Rows that were not taken yet, counted up to 10,000; null: not counted yet"`
+	More       *bool      `json:"waiting_more"  doc:"More than these wait" db:"waiting_more"`
+	WaitingAt  *time.Time `json:"waiting_at"    doc:"When they were counted"`
+	Done       int64      `json:"done"          doc:"Runs that succeeded"`
+	Failed     int64      `json:"failed"        doc:"Runs that ended in any other way"`
+	Rate       *float64   `json:"rate"          doc:"Rows that end in a second; null: none has ended lately"`
 	Key        []string   `json:"key"`
-	Dispatch   string     `json:"dispatch"`
+	Dispatch   string     `json:"dispatch"      doc:"The column that is NULL where a row asks to be run"`
 	AttachedBy string     `json:"attached_by"`
 	AttachedAt time.Time  `json:"attached_at"`
-	State      string     `json:"state"`
-	Trouble    *string    `json:"trouble"`
+	State      string     `json:"state"         doc:"ok, broken, or detached: then its last rows run"`
+	Trouble    *string    `json:"trouble"       doc:"What keeps its rows from being run"`
 	StateSince time.Time  `json:"state_since"`
+}
+
+// Runs is what runs for each row, for people.
+func (a AttachmentRow) Runs() string {
+	switch {
+	case a.Type != nil:
+		return *a.Type
+	case a.Cmd != nil:
+		return strings.Join(a.Cmd, " ")
+	}
+	return "(a command)"
 }
 
 // WaitingText is how many rows wait, for people.
@@ -116,7 +131,7 @@ func (a AttachmentRow) RateText() string {
 	return fmt.Sprintf("%.0f/s", *a.Rate)
 }
 
-// Attachments lists what is attached.
+// Attachments lists what is attached, without the commands.
 func (l Look) Attachments(ctx context.Context) ([]AttachmentRow, error) {
 	list, err := collect[AttachmentRow](ctx, l.db, lookAttachmentsSQL)
 	if err != nil {
@@ -125,22 +140,33 @@ func (l Look) Attachments(ctx context.Context) ([]AttachmentRow, error) {
 	return list, nil
 }
 
-// AttachedCommands gives the commands of attachments by their ids. Readers get
-// the error code 42501.
-func (l Look) AttachedCommands(ctx context.Context) (map[int64][]string, error) {
-	type one struct {
+// AttachmentsToShow lists what is attached, with the commands where the role may see them. Where it may not, the server
+// has refused a statement: within a transaction this is the last one.
+func (l Look) AttachmentsToShow(ctx context.Context) ([]AttachmentRow, error) {
+	list, err := l.Attachments(ctx)
+	if err != nil || !slices.ContainsFunc(list, func(a AttachmentRow) bool { return a.Type == nil }) {
+		return list, err
+	}
+	type command struct {
 		ID  int64
 		Cmd []string
 	}
-	list, err := collect[one](ctx, l.db, lookAttachedCommandsSQL)
-	if err != nil {
+	commands, err := collect[command](ctx, l.db, lookAttachedCommandsSQL)
+	var refused *pgconn.PgError
+	switch {
+	case errors.As(err, &refused) && refused.Code == "42501":
+		return list, nil
+	case err != nil:
 		return nil, fmt.Errorf("read the commands of attachments: %w", err)
 	}
-	commands := make(map[int64][]string, len(list))
-	for _, c := range list {
-		commands[c.ID] = c.Cmd
+	for i := range list {
+		for _, c := range commands {
+			if c.ID == list[i].ID {
+				list[i].Cmd = c.Cmd
+			}
+		}
 	}
-	return commands, nil
+	return list, nil
 }
 
 // ExplainRow says why a row of an attached table does not run.

@@ -59,18 +59,7 @@ func (a *API) system() {
 		})
 	read(a, get("/attachments", "List attached tables, and what keeps them from being run").op(),
 		func(ctx context.Context, l store.Look, _ *struct{}) ([]store.AttachmentRow, error) {
-			list, err := l.Attachments(ctx)
-			if err != nil {
-				return nil, err
-			}
-			commands, err := l.AttachedCommands(ctx)
-			if isDenied(err) {
-				return list, nil
-			}
-			for i := range list {
-				list[i].Cmd = commands[list[i].ID]
-			}
-			return list, err
+			return l.AttachmentsToShow(ctx)
 		})
 	read(a, get("/stats", "Count jobs by type, with how long they wait and run, over the 50,000 newest").op(),
 		func(ctx context.Context, l store.Look, p *TypePage) ([]store.StatsRow, error) {

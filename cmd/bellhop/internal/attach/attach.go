@@ -198,32 +198,22 @@ func AttachmentsCommand(a *cli.App) *cobra.Command {
 		Example: "  bellhop attachments",
 		Args:    a.NoArgs(),
 		RunE: a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, _ []string) error {
-			list, err := s.Attachments(ctx)
-			if err != nil {
+			list, err := s.AttachmentsToShow(ctx)
+			switch {
+			case err != nil:
 				return err
-			}
-			commands, err := s.AttachedCommands(ctx)
-			if err != nil && !cli.IsDenied(err) {
-				return err
-			}
-			for i := range list {
-				list[i].Cmd = commands[list[i].ID]
-			}
-			if a.JSON() {
+			case a.JSON():
 				return a.PrintJSON(list)
+			case len(list) == 0:
+				a.Note("no table is attached; bellhop attach TABLE --cmd PROGRAM --pool 4 runs the rows of one")
+				return nil
 			}
 			t := cli.Table{Header: []string{"NAME", "TABLE", "WAITING", "AHEAD", "RUNNING", "POOL", "DONE", "FAILED", "RATE", "KEY", "DISPATCH", "RUNS",
 				"STATE", "TROUBLE"}}
 			for _, x := range list {
-				runs := "(a command)"
-				if x.Type != nil {
-					runs = *x.Type
-				} else if x.Cmd != nil {
-					runs = strings.Join(x.Cmd, " ")
-				}
 				t.Add(x.Name, x.Table, x.WaitingText(), strconv.Itoa(x.Ahead), strconv.Itoa(x.Running), strconv.Itoa(x.Pool),
 					strconv.FormatInt(x.Done, 10), strconv.FormatInt(x.Failed, 10), x.RateText(), strings.Join(x.Key, ","), x.Dispatch,
-					runs, x.State, cli.Text(x.Trouble))
+					x.Runs(), x.State, cli.Text(x.Trouble))
 			}
 			return a.PrintTable(t)
 		}),
