@@ -1,6 +1,6 @@
--- A row of bellhop.attachment says what bellhop.attach would have said. That runs with the rights of its caller, for whom it makes
--- a function and triggers, so operators need INSERT there. Without this trigger an INSERT by hand could name a table on which its author
--- has no rights, and so keep the table's owner from attaching it.
+-- This checks a row of bellhop.attachment as bellhop.attach would. attach runs with the rights of its caller and makes
+-- a function and triggers for it, so operators need INSERT here. Without this trigger a login could insert a row for a
+-- table on which it has no rights, and so keep the table's owner from attaching it.
 -- Grant: none
 create or replace function bellhop.attachment_came() returns trigger
 language plpgsql

@@ -1,6 +1,5 @@
--- Commands ride the queue, and only operators may give them. Neither they nor
--- dummies are claimed: the round that looks for what is due deals with both.
--- The WHEN keeps the function away from ordinary rows.
+-- Commands ride the queue, and only operators may give them. Neither they nor dummies are claimed: the round that looks
+-- for due rows handles both. The WHEN keeps the function away from ordinary rows.
 -- Grant: none
 create or replace function bellhop.command() returns trigger
 language plpgsql security definer

@@ -1,6 +1,5 @@
--- A dependency has come. Each row: whether somebody has to look at it again. It
--- need not be if the job that it is on came in this same transaction: nobody
--- else can have ended that one before this is committed.
+-- A dependency has come. For each row: whether it has to be looked at again. That is not necessary if the needed job
+-- came in this same transaction: no other transaction can have ended that job before this one commits.
 -- Grant: none
 create or replace function bellhop.dependency_row() returns trigger
 language plpgsql
@@ -11,7 +10,7 @@ declare
   ours boolean;
   whose text;
 begin
-  -- Jobs that the caller may not see are not there, for all that he learns.
+  -- For a caller that may not see a job, the error says that there is none.
   select j.submitted_by into whose from bellhop.jobqueue j where j.id = new.job;
   if not found or not bellhop.may_change(whose) and not bellhop.is_reader() then
     raise foreign_key_violation using message = format('there is no job %s that could need job %s', new.job, new.needs),
@@ -40,9 +39,8 @@ create or replace trigger _100_dependency_row
   before insert on bellhop.dependency
   for each row execute function bellhop.dependency_row();
 
--- All that came with one statement. Jobs that came in this transaction nobody
--- else can see; for others, one at a time: two who each add half of a cycle
--- must meet.
+-- All dependencies that came with one statement. No other transaction can see jobs that came in this one. For other
+-- jobs, one transaction at a time: two that each add half of a cycle must meet.
 -- Grant: none
 create or replace function bellhop.dependencies_came() returns trigger
 language plpgsql
@@ -61,7 +59,7 @@ begin
   others := array(select j.id from bellhop.jobqueue j
                    where j.id = any (jobs) and not (j.xmin = pg_current_xact_id()::xid and j.created_at >= now()) order by j.id);
   if others <> '{}' then
-    lock table bellhop.dependency_turn in exclusive mode; -- nobody else may
+    lock table bellhop.dependency_turn in exclusive mode; -- no other transaction may
     perform from bellhop.jobqueue j where j.id = any (others) order by j.id for update;
     select j.id, j.state, j.started_at into late
       from bellhop.jobqueue j
@@ -75,8 +73,8 @@ begin
         hint = 'Insert a job and what it needs in one transaction, or insert it held and release it afterwards.';
     end if;
   end if;
-  -- Who waits already, and now for others that came in this transaction too, has only so many more to wait for: what it waited for
-  -- is not counted again, so that thousands can join a batch one by one.
+  -- A job that waits already, and now also for jobs that came in this transaction, only gets its count raised: its
+  -- earlier needs are not counted again, so that thousands can join a batch one by one.
   with more as (
     select c.job, count(*)::integer as n from came c group by c.job having bool_and(c.counted)
   ), counted as (
@@ -88,7 +86,7 @@ begin
   if grown <> jobs then
     perform bellhop.ended(w.failed) from bellhop.resolve(array(select j from unnest(jobs) j where j <> all (grown)), false) w;
   end if;
-  perform bellhop.refuse_cycles(jobs); -- what is met already is on none
+  perform bellhop.refuse_cycles(jobs); -- needs that are met already are on no cycle
   if exists (select from bellhop.dependency d where d.job = any (jobs) and not d.counted) then
     perform pg_notify('bellhop_due', ''); -- look, when this is committed
   end if;
@@ -101,7 +99,7 @@ create or replace trigger _200_dependencies_came
   referencing new table as came
   for each statement execute function bellhop.dependencies_came();
 
--- A dependency is gone: its job may be free of all.
+-- A dependency is gone: its job may need nothing any more.
 -- Grant: none
 create or replace function bellhop.dependencies_gone() returns trigger
 language plpgsql
@@ -126,8 +124,7 @@ create or replace trigger _200_dependencies_gone
   referencing old table as gone
   for each statement execute function bellhop.dependencies_gone();
 
--- Jobs were deleted: what they needed goes with them, and whoever needed them
--- has to be looked at.
+-- Jobs were deleted: their needs are deleted with them, and the jobs that needed them have to be looked at.
 -- Grant: none
 create or replace function bellhop.jobs_gone() returns trigger
 language plpgsql
@@ -164,7 +161,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 begin
   delete from bellhop.lost_run;
-  delete from bellhop.dependency; -- a TRUNCATE of both would not let itself be joined by another
+  delete from bellhop.dependency; -- a TRUNCATE of both could not be combined with another
   return null;
 end
 $$;

@@ -1,5 +1,5 @@
--- Of a job that comes in, the rules are asked: who is rejected is refused, and who is paused or limited is looked at by passes. Its
--- trigger, _030_filter, is there while there are rules (bellhop.filter_trigger): without any, nothing is asked.
+-- The rules decide about a job that comes in: a rejected job is refused, and passes look at a paused or limited one.
+-- Its trigger, _030_filter, exists while there are rules (bellhop.filter_trigger): without any, nothing is asked.
 -- Grant: none
 create or replace function bellhop.filter_came() returns trigger
 language plpgsql

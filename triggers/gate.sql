@@ -1,7 +1,6 @@
--- An instance that falls asleep waits here for the gate: until every producer
--- has ended that found it open, and so did not ring. A function, because what a
--- statement of its own would throw when it has waited for long enough would be
--- an ERROR in the server's log each time.
+-- An instance that falls asleep waits here for the gate, until every producer has ended that found it open, and so did
+-- not ring. This is a function, because a separate statement that has waited for long enough would throw an ERROR into
+-- the server's log each time.
 -- Grant: scheduler
 create or replace function bellhop.wait_for_gate(key bigint) returns boolean
 language plpgsql

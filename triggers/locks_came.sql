@@ -1,7 +1,7 @@
--- Jobs with locks, or with a limit of a rate among their reasons, are looked at by passes (sql/functions/locks.sql) and not by
--- the hot claims, which leave out whatever has locks: a limit alone makes them an empty array. The bell rings for them in any
--- case, with a payload of its own, since who is awake looks for them only when it is told. The WHEN keeps the function away
--- from ordinary rows.
+-- Passes (sql/functions/locks.sql) look at jobs with locks, or with a rate limit among their reasons. The hot claims
+-- leave out all jobs with locks: a limit alone makes locks an empty array. The bell rings for them in any case, with a
+-- payload of its own, since an instance that is awake looks for them only when it is told. The WHEN keeps the function
+-- away from ordinary rows.
 -- Grant: none
 create or replace function bellhop.locks_came() returns trigger
 language plpgsql
@@ -15,7 +15,7 @@ begin
   end if;
   if new.locks is null then
     update bellhop.jobqueue j set locks = '{}' where j.id = new.id and j.locks is null;
-  elsif tg_op = 'UPDATE' then -- what it waits behind is of its old locks
+  elsif tg_op = 'UPDATE' then -- it waits behind one of its old locks
     update bellhop.jobqueue j set behind = null, waiting_for = case when j.state <> 'ready' then j.waiting_for end where j.id = new.id and j.behind is not null;
   end if;
   perform pg_notify('bellhop', 'locks');
@@ -23,7 +23,7 @@ begin
 end
 $$;
 
--- The name under which a database that this was put into refused locks.
+-- A database in which locks were refused has these names.
 drop trigger if exists _010_no_locks_yet on bellhop.jobqueue;
 drop function if exists bellhop.no_locks_yet();
 create or replace trigger _010_locks_came

@@ -1,8 +1,9 @@
--- What cannot be right is refused, under the names of the CHECKs that once did it. There were sixteen: each was parsed from its
--- text by every statement that writes the queue, and looked at for every row, though a claim and an outcome write none of the
--- columns that they speak of: 40-50 us of a cold claim. As triggers they cost something where those columns are written. The one
--- on the state is a CHECK still, since every claim and outcome writes it.
--- First, since nothing may come between: the whole file is one transaction. Locks: ACCESS EXCLUSIVE for a moment; no row is read.
+-- Impossible values are refused, under the names of the CHECKs that once did it. There were sixteen: each statement
+-- that writes the queue parsed each of them from its text, and tested it for every row, though a claim and an outcome
+-- write none of the columns concerned: 40-50 us of a cold claim. As triggers they cost something only when those
+-- columns are written. The one on the state is still a CHECK, since every claim and outcome writes it.
+-- This comes first, since nothing may come in between: the whole file is one transaction. Locks: ACCESS EXCLUSIVE for a
+-- moment; no row is read.
 alter table bellhop.jobqueue
   drop constraint if exists jobqueue_type_named,
   drop constraint if exists jobqueue_args_or_msq,
@@ -28,11 +29,12 @@ as $$
 declare
   rule text;
 begin
-  -- In the order in which the CHECKs were looked at: that of their names.
+  -- In the order in which PostgreSQL tested the CHECKs: that of their names.
   rule := case
     when not (strpos(new.args, e'\n') = 0 and strpos(new.args, e'\r') = 0) then 'args_one_line'
     when not (new.args is null or new.msq is null) then 'args_or_msq'
-    when not (new.key <> '' and length(new.key) <= 1000 and octet_length(new.key) <= 2600) then 'key_not_empty' -- so much an index holds
+    -- an index holds no more
+    when not (new.key <> '' and length(new.key) <= 1000 and octet_length(new.key) <= 2600) then 'key_not_empty'
     when not (new.locks is null or bellhop.locks_ok(new.locks)) then 'locks_well_formed'
     when not (new.max_attempts >= 1) then 'max_attempts'
     when not (new.msq ~ e'\\S') then 'msq_not_empty'
@@ -73,8 +75,8 @@ begin
 end
 $$;
 
--- Before the row is written, as the CHECKs were: what is refused twice over is refused for the same reason as ever. What is
--- seldom there is only looked for here, and looked at by the function.
+-- Before the row is written, as the CHECKs were: a row with several faults is refused for the same reason as ever. Rare
+-- columns are only looked for here; the function tests them.
 create or replace trigger _000_refuse_insert before insert on bellhop.jobqueue
   for each row when (
     new.type = '' or octet_length(new.type) > 500 or strpos(new.args, e'\n') > 0 or strpos(new.args, e'\r') > 0

@@ -1,9 +1,7 @@
--- The bell on a user's table: it rings when a statement has left rows whose
--- dispatch column is NULL. The same bell and the same gate as ring.sql; the
--- gate is only asked where there is something to run, since it is kept to the
--- end of the transaction. The argument is the column's number, so that it may
--- be renamed. It runs with the rights of whoever writes, reads nothing but the
--- catalogue and the new rows, and needs no right on bellhop's schema.
+-- The bell on a user's table: it rings when a statement has left rows whose dispatch column is NULL. It uses the same
+-- bell and the same gate as ring.sql; the gate is only tested if there is a row to run, since it is kept to the end of
+-- the transaction. The argument is the column's number, so that the column may be renamed. It runs with the rights of
+-- the login that writes, reads only the catalogue and the new rows, and needs no right on bellhop's schema.
 -- Grant: operator
 create or replace function bellhop.ring_rows() returns trigger
 language plpgsql
@@ -15,7 +13,7 @@ declare
 begin
   select a.attname into dispatch from pg_attribute a where a.attrelid = tg_relid and a.attnum = tg_argv[0]::smallint and not a.attisdropped;
   if dispatch is null then
-    return null; -- the column is gone: the attachment is broken, and nobody's INSERT
+    return null; -- the column is gone: that breaks the attachment, but no INSERT
   end if;
   execute format('select exists (select from bellhop_new n where n.%I is null)', dispatch) into waits;
   if waits and not pg_try_advisory_xact_lock_shared(7090192401229115393) then
