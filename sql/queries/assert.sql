@@ -1,2 +1,2 @@
--- This instance has taken again what it runs. $1 instance. Index: the primary key.
+-- This instance has taken its running jobs again. $1 instance. Index: the primary key.
 insert into bellhop.asserted (instance) values ($1) on conflict do nothing

@@ -1,5 +1,5 @@
--- Gives workflows, $1, to instances, $2 (0: to nobody), and tells them. One that an app has in hand keeps its owner until the next
--- time. Guard: the advisory lock of assign_turn. Index: the primary key.
+-- Gives workflows, $1, to instances, $2 (0: to none), and tells them. A workflow that an app has locked keeps its owner
+-- until the next time. Guard: the advisory lock of assign_turn. Index: the primary key.
 with moved as (
   update bellhop.workflow w
      set instance = nullif(m.instance, 0)

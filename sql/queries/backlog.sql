@@ -1,5 +1,6 @@
--- What waits of several types on one host: how many jobs, counted no further than $3, and the priority of the most urgent.
--- $1 types, $2 the names the host answers to in run_on. What no claim would take (startable) does not count.
+-- The waiting jobs of several types for one host: how many, counted no further than $3, and the priority of the most
+-- urgent. $1 types, $2 the names that the host answers to in run_on. Jobs that no claim would take (startable) do not
+-- count.
 -- Index: jobqueue_ready, the head of one range for each type; jobqueue_pinned, one for each type and name.
 select t.type, count(*)::int, min(x.priority)::int
   from unnest($1::text[]) as t (type)

@@ -1,5 +1,5 @@
--- Of which of these types something waits that nobody else has in hand, for one host. $1 types, $2 the names the host answers
--- to in run_on. It locks one job of each for a moment. Indexes: jobqueue_ready; jobqueue_pinned.
+-- The types, of these, with a waiting job for one host that no other transaction has locked. $1 types, $2 the names
+-- that the host answers to in run_on. It locks one job of each for a moment. Indexes: jobqueue_ready; jobqueue_pinned.
 select t.type
   from unnest($1::text[]) as t (type)
  where exists (select from (

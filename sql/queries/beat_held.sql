@@ -1,5 +1,5 @@
--- Which process holds this instance's row, so that its heartbeat waited in vain: a row's xmax is the transaction that locked
--- it. No row: several hold it, or none does any more.
+-- The process that has locked this instance's row, so that its heartbeat waited in vain: a row's xmax is the
+-- transaction that locked it. No row: several hold it, or none does any more.
 -- $1 instance.
 -- Guard: none, it only reads. Index: the primary key; locks are in memory.
 select l.pid, coalesce(nullif(a.application_name, ''), a.usename, '?'), extract(epoch from clock_timestamp() - a.xact_start)::float8

@@ -1,6 +1,7 @@
--- Rows whose held or run_at was changed by hand get the state that follows; normally there are none. So do those that came ready while
--- triggers were disabled, and are held or have a run_at that is to come: at most 1,000 of each, and they are not counted, since they do
--- not begin. Indexes: jobqueue_parked; jobqueue_unparked. One that somebody has in hand is left to the next round.
+-- Rows whose held or run_at was changed by hand get the state that follows; normally there are none. So do rows that
+-- came ready while triggers were disabled, and are held or have a run_at in the future: at most 1,000 of each. These
+-- are not counted, since they do not begin. Indexes: jobqueue_parked; jobqueue_unparked. A row that another transaction
+-- has locked is left to the next round.
 with parked as (
   update bellhop.jobqueue j
      set state = case when j.held then 'held' else 'scheduled' end, waiting_for = null

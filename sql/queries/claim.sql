@@ -1,11 +1,11 @@
 -- Claims as many ready jobs of one type as the children of one host that are up can take, in (priority, id). They run
--- from now on. The commonest statement of all, and the one that a single job waits for: it does as little as can be.
--- Jobs that name a place are left to claim_many.sql.
--- $1 instance, $2 host, $3 type, $4 how many at the most, $5 the worst priority that may start, $6 whether MSQ jobs are
--- wanted too, $7 and $8 the priority and id to go on behind (scheduler/position/tail.go): what lies before is not looked at,
--- $9 the era's floor, below which no fence is.
--- Guard: startable, not paused; locked rows are somebody else's. One that was taken for dead, and does not know
--- it yet, must not take what nobody would free.
+-- from now on. This is the commonest statement, and a single job waits for it: it does as little as possible. Jobs that
+-- name a place are left to claim_many.sql.
+-- $1 instance, $2 host, $3 type, $4 how many at most, $5 the worst priority that may start, $6 whether MSQ jobs are
+-- wanted too, $7 and $8 the priority and id to go on behind (scheduler/position/tail.go): rows before that are not
+-- looked at, $9 the era's floor, which all fences exceed.
+-- Guard: startable, not paused; locked rows belong to other transactions. An instance that was taken for dead, and does
+-- not know it yet, must not take jobs: no other instance would free them.
 -- Index: jobqueue_ready (type, priority, id); the primary key.
 update bellhop.jobqueue j
    set state      = 'running',

@@ -1,11 +1,14 @@
--- Claims as claim.sql does, but only what a snapshot did not show: rows of transactions that began after it, or were under
--- way. For when old index entries cannot be cleaned away: claim.sql would walk all of them for every job.
+-- Claims as claim.sql does, but only rows that a snapshot did not show: those of transactions that began after it, or
+-- were under way. It is for times when old index entries cannot be cleaned away: claim.sql would walk all of them for
+-- every job.
 -- $1 instance, $2 host, $3 types, $4 how many of each type at the most, $5 how many in all, $6 the snapshot's xmax,
 -- $7 its transactions under way, $8 the era's floor.
--- Guard: as in claim.sql. What became ready again is not found here, whoever inserted it: see scheduler/position/horizon.go.
+-- Guard: as in claim.sql. Rows that became ready again are not found here, whatever transaction inserted them: see
+-- scheduler/position/horizon.go.
 -- Index: jobqueue_floor (txid, type), for each type one range above the snapshot and one for each transaction; the primary key.
--- It says by itself what bellhop.startable says: "held is not true" and num_nulls() say what claim.sql says in words that the planner does not recognise: statistics that
--- were taken when nothing was ready make jobqueue_ready, with all its dead entries, look as good as jobqueue_floor.
+-- It repeats the conditions of bellhop.startable. "held is not true" and num_nulls() mean the same as the words of
+-- claim.sql, and the planner does not recognise them: with statistics from a time when nothing was ready,
+-- jobqueue_ready, with all its dead entries, would look as good as jobqueue_floor.
 with picked as materialized (
   select q.id, q.priority
     from unnest($3::text[], $4::int[]) as d (type, most)

@@ -1,9 +1,9 @@
--- claim_many.sql for a host that does not take everything its types have: by priority, or RJM's jobs by their types. The type rjm
--- stands for every type of which RJM's jobs are ready and that is not named besides.
+-- claim_many.sql for a host that does not take all jobs of its types: it chooses by priority, or RJM's jobs by their
+-- types. The type rjm stands for every type with ready RJM jobs that the call does not also name.
 -- $1–$9 as there; $10 what the types of RJM's jobs must match (NULL: every one), $11 what priority_name must match, or
 -- $12 the priorities that are taken (both NULL: every one), $13 of which types only jobs that name a place, $14 the era's floor.
 -- Guard: as in claim.sql. Index: jobqueue_ready, one probe for each type that has ready jobs and one range; jobqueue_pinned.
--- What is ready and not taken is read past: only such hosts pay for that.
+-- Ready jobs that are not taken are read past: only such hosts pay for that.
 with recursive ripe as (
   (select r.type from bellhop.jobqueue r where 'rjm' = any ($3::text[]) and r.state = 'ready' and not r.held and r.run_on is null and r.locks is null order by r.type limit 1)
   union all

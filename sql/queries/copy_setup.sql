@@ -1,2 +1,3 @@
--- What the rows of a COPY are given that an INSERT would find by itself: the database's clock, and the session's trace context.
+-- The values for rows of a COPY that an INSERT would find by itself: the database's clock, and the session's trace
+-- context.
 select clock_timestamp(), nullif(current_setting('bellhop.traceparent', true), '')

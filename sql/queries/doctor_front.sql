@@ -1,5 +1,5 @@
--- FOSSology's names: are they in place; which logins insert rows and may not read whose job it is; how many instances live.
--- Index: instance_live; catalogues.
+-- FOSSology's names: whether they are in place; which logins insert rows but may not read the job's owner; how many
+-- instances live. Index: instance_live; catalogues.
 select to_regnamespace('fossology') is not null as named,
        array(select r.rolname::text
                from pg_catalog.pg_roles r

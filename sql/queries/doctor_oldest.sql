@@ -1,6 +1,5 @@
--- What keeps vacuum and the notification queue back: transactions that are open
--- for longer than $1 seconds, prepared ones too. The oldest first. Of other logins
--- only who has pg_read_all_stats sees them.
+-- The transactions that keep vacuum and the notification queue back: those that are open for longer than $1 seconds,
+-- prepared ones too, the oldest first. Only a login with pg_read_all_stats sees those of other logins.
 select a.pid, coalesce(a.usename, '') as login, a.application_name as name, coalesce(a.state, '') as state,
        extract(epoch from clock_timestamp() - a.xact_start)::float8 as age, ''::text as prepared
   from pg_stat_activity a

@@ -1,5 +1,5 @@
--- What in bellhop's schemas would let a login do more than its roles allow: one row each, with the statement that mends it.
--- Nothing here reads a table of bellhop's: the catalogs, of a few hundred rows.
+-- What in bellhop's schemas would let a login do more than its roles allow: one row each, with the statement that mends
+-- it. It reads no table of bellhop's, only the catalogs, of a few hundred rows.
 with ours as (
   select n.oid, n.nspname, n.nspowner, o.nspowner as owner
     from pg_catalog.pg_namespace n
@@ -11,11 +11,12 @@ with ours as (
 ), rel as (
   select c.*, o.nspname, o.owner from pg_catalog.pg_class c join ours o on o.oid = c.relnamespace
 ), trusted as (
-  -- Whose code may run with the rights of the schema's owner: its own, and that of superusers.
+  -- The roles whose code may run with the rights of the schema's owner: the owner itself, and superusers.
   select r.oid from pg_catalog.pg_roles r where r.rolsuper or r.oid in (select owner from ours)
 ), wrong (what, mend) as (
-  -- A function that looks where its caller says can be given other tables, types, functions and operators. PostgreSQL
-  -- looks for tables and types in pg_temp first of all, unless the path names it. One that is parsed when it is made looks nowhere.
+  -- A function that looks up names where its caller says can be given other tables, types, functions and operators.
+  -- PostgreSQL looks for tables and types in pg_temp first, unless the path names it. A function that is parsed when it
+  -- is made looks up nothing.
   select pg_catalog.format('function %s looks up names where its caller says', called),
          pg_catalog.format('alter function %s set search_path = pg_catalog, bellhop, pg_temp', called)
     from fn
@@ -25,7 +26,7 @@ with ours as (
   select pg_catalog.format('function %s may be called by PUBLIC', called), pg_catalog.format('revoke all on function %s from public', called)
     from fn cross join pg_catalog.aclexplode(coalesce(proacl, pg_catalog.acldefault('f', proowner))) x where x.grantee = 0
   union all
-  -- In bellhop_attached each function has the rights of whoever attached a table.
+  -- In bellhop_attached each function has the rights of the login that attached a table.
   select pg_catalog.format('function %s belongs to %s', called, proowner::pg_catalog.regrole), pg_catalog.format('alter function %s owner to %s', called, owner::pg_catalog.regrole)
     from fn where proowner <> owner and nspname <> 'bellhop_attached'
   union all
@@ -46,7 +47,7 @@ with ours as (
    where x.privilege_type = 'CREATE' and x.grantee <> o.owner and x.grantee <> n.nspowner
      and not (o.nspname = 'bellhop_attached' and x.grantee = coalesce(pg_catalog.to_regrole('bellhop_operator')::oid, 0) and x.grantee <> 0)
   union all
-  -- What makes a trigger, or a foreign key, decides what others' statements do.
+  -- A right to make triggers, or foreign keys, decides what others' statements do.
   select pg_catalog.format('%s has %s on %s.%I', case x.grantee when 0 then 'PUBLIC' else x.grantee::pg_catalog.regrole::text end, x.privilege_type, nspname, relname),
          pg_catalog.format('revoke %s on %I.%I from %s', pg_catalog.lower(x.privilege_type), nspname, relname, case x.grantee when 0 then 'public' else x.grantee::pg_catalog.regrole::text end)
     from rel cross join pg_catalog.aclexplode(relacl) x
@@ -60,8 +61,8 @@ with ours as (
   select pg_catalog.format('rule %I on %s.%I changes what statements do', w.rulename, r.nspname, r.relname), pg_catalog.format('drop rule %I on %I.%I', w.rulename, r.nspname, r.relname)
     from pg_catalog.pg_rewrite w join rel r on r.oid = w.ev_class where w.rulename <> '_RETURN'
   union all
-  -- Views, defaults, checks and indexes are parsed when they are made: what they found then, they call. What comes with PostgreSQL
-  -- is not in pg_depend.
+  -- Views, defaults, checks and indexes are parsed when they are made, and call the functions that they found then.
+  -- PostgreSQL's own objects are not in pg_depend.
   select distinct pg_catalog.format('%s is made with %s, which belongs to %s', pg_catalog.pg_describe_object(d.classid, d.objid, d.objsubid),
                            pg_catalog.pg_describe_object(d.refclassid, d.refobjid, d.refobjsubid), f.owner::pg_catalog.regrole),
          pg_catalog.format('alter %s owner to %s', pg_catalog.pg_describe_object(d.refclassid, d.refobjid, 0), o.owner::pg_catalog.regrole)
@@ -79,8 +80,8 @@ with ours as (
          on d.classid = o.class and d.objid = o.oid
    where f.owner not in (select oid from trusted)
   union all
-  -- Advisory locks are had by whoever asks. Who holds the gate keeps instances from sleeping and makes each INSERT ring; who
-  -- holds the other one keeps `bellhop migrate` waiting.
+  -- Any session can take an advisory lock. A session that holds the gate keeps instances from sleeping and makes each
+  -- INSERT ring; one that holds the other lock keeps `bellhop migrate` waiting.
   select pg_catalog.format('session %s of %s holds %s', l.pid, s.usename, case l.objid when 1752133633 then 'the gate' else 'the lock of bellhop migrate' end),
          pg_catalog.format('select pg_terminate_backend(%s)', l.pid)
     from pg_catalog.pg_locks l join pg_catalog.pg_stat_activity s on s.pid = l.pid

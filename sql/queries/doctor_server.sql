@@ -1,4 +1,5 @@
--- What bellhop needs of a server, in one row; also when asked in a transaction that is READ ONLY, by a role that sees no others. Reads settings and statistics only.
+-- bellhop's requirements of a server, in one row; also in a READ ONLY transaction, by a role that sees no others. Reads
+-- settings and statistics only.
 select current_setting('server_version_num')::int as version,
        pg_is_in_recovery() as standby,
        current_setting('default_transaction_read_only')::bool as read_only,

@@ -1,5 +1,6 @@
--- What the clock has made ready, at most 1000 a call; how many, and how long until the next row becomes due, in ms: NULL: nothing
--- will (infinity is never); a day at the most. What somebody else has locked, or is left over, is due soon.
+-- The rows that the clock has made ready, at most 1000 a call: how many, and how long until the next row becomes due,
+-- in ms, a day at most (NULL: none will; infinity is never). Rows that another transaction has locked, or that are left
+-- over, are due soon.
 -- Guard: locked rows are left. Index: jobqueue_parked, the first of two ranges.
 with made as (
   update bellhop.jobqueue j

@@ -1,6 +1,7 @@
--- Whether these jobs have a tag of their present attempt already: whoever held them before has submitted it, or may have.
--- A tag of an earlier attempt has served, and is swept; and how many lines of what it wrote are kept. $1 instance, $2 ids, $3 fences.
--- Guard: still ours under this fence; a job that is not has no row. Index: the queue's primary key, engine_job_one, log_job.
+-- Whether these jobs have a tag of their present attempt already: the instance that held them before has submitted it,
+-- or may have. It marks tags of earlier attempts, which are done, to be swept. Also how many lines of the job's output
+-- are kept. $1 instance, $2 ids, $3 fences.
+-- Guard: still ours under this fence; another job has no row. Index: the queue's primary key, engine_job_one, log_job.
 with ours as materialized (
   select j.id, j.fence, j.attempt
     from unnest($2::bigint[], $3::bigint[]) as o (id, fence)

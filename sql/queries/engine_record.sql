@@ -1,6 +1,6 @@
 -- Records the tags of jobs that are about to be submitted. $1 instance, $2 ids, $3 fences, $4 the engine.
 -- Guard: still ours under this fence, and no tag of the job is open. Index: the queue's primary key, engine_job_one.
--- The one that records a tag again (the answer to the first time was lost) finds it there, and it is its own.
+-- An instance that records a tag again (the answer to the first time was lost) finds it there, as its own.
 with ours as materialized (
   select j.id, j.fence, j.attempt, j.type
     from unnest($2::bigint[], $3::bigint[]) as o (id, fence)

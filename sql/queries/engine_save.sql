@@ -1,4 +1,5 @@
--- Writes what is known of remote jobs. $1 instance, then arrays: $2 ids, $3 fences (of the claim that watches now), $4 tags,
+-- Writes the state of remote jobs. $1 instance, then arrays: $2 ids, $3 fences (of the claim that watches now), $4
+-- tags,
 -- $5 states, $6 the engine's names, $7 stages, $8 how long ago each was first seen running, in ms (NULL: not yet), $9 how it
 -- ended, $10 exit codes, $11 reasons, $12 the engine's words.
 -- Guard: the job is still ours under this fence; nothing is ever less over. Index: the primary keys.

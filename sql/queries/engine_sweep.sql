@@ -1,6 +1,6 @@
--- Takes the tags of which nothing is wanted any more: their job has its outcome, was cancelled while nobody had it, or is
--- deleted. kill is called for them. $1 instance, $2 type, $3 how many at the most.
--- Guard: open, and no claim stands for it that will settle it. Index: engine_job_open, the queue's primary key.
+-- Takes the tags that are not needed any more: their job has its outcome, was cancelled while no instance had it, or is
+-- deleted. kill is called for them. $1 instance, $2 type, $3 how many at most.
+-- Guard: open, and no claim will settle it. Index: engine_job_open, the queue's primary key.
 update bellhop.engine_job e
    set state = 'killing', instance = $1, changed_at = clock_timestamp()
  where e.tag = any (array(

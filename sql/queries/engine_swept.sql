@@ -1,5 +1,5 @@
--- Nothing is left of these. $1 tags. Guard: they were taken for this. Index: the primary keys.
--- Those of jobs that are deleted go with them.
+-- Nothing is left of these tags, $1. Guard: they were taken for this. Index: the primary keys.
+-- Tags of deleted jobs are deleted with them.
 with over as (
   update bellhop.engine_job e
      set state = 'over', changed_at = clock_timestamp()

@@ -1,5 +1,6 @@
--- Says why jobs with locks wait that no pass has put behind a lock: $1 ids, $2 reasons (NULL: none is known). What a pass has put
--- behind a lock since says so itself. Guard: still ready, and behind no lock; a row that somebody has locked is left to the next look.
+-- Writes why jobs with locks wait that no pass has put behind a lock: $1 ids, $2 reasons (NULL: none is known). If a
+-- pass has put a job behind a lock since, the pass has written the reason. Guard: still ready, and behind no lock; a
+-- row that another transaction has locked is left to the next look.
 -- Index: the primary key.
 update bellhop.jobqueue j
    set waiting_for = w.why

@@ -1,7 +1,8 @@
--- Says why the first jobs of a type do not start: the first $4 of a type ($1) and of a name in run_on ($2, NULL: those that name
--- none), and of a priority and its name ($5, NULL: any; $6). $3 why (NULL: nothing holds them any more). They are those that would
--- start next. None is locked but those that change; and on the claimer's connection no claim can come meanwhile, so that none has
--- to skip one. One that somebody has in hand is not waited for. Indexes: jobqueue_ready; jobqueue_pinned.
+-- Writes why the first jobs of a type do not start: the first $4 of a type ($1), of a name in run_on ($2, NULL: jobs
+-- without one), and of a priority and its name ($5, NULL: any; $6). $3 why (NULL: nothing holds them any more). These
+-- would start next. Only rows that change are locked; and on the claimer's connection no claim can come in between, so
+-- that none has to skip a row. A row that another transaction has locked is not waited for. Indexes: jobqueue_ready;
+-- jobqueue_pinned.
 update bellhop.jobqueue j
    set waiting_for = $3
  where j.id = any (array(

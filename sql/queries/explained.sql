@@ -1,5 +1,6 @@
--- Whether some of these do not say yet why they wait: the first $4 jobs of a type ($1) and of a name in run_on ($2, NULL: those that
--- name none), and of a priority and its name ($5, NULL: any; $6), and why ($3). Indexes: jobqueue_ready; jobqueue_pinned.
+-- Whether some of these jobs do not say yet why they wait: the first $4 jobs of a type ($1), of a name in run_on ($2,
+-- NULL: jobs without one), and of a priority and its name ($5, NULL: any; $6), and why ($3). Indexes: jobqueue_ready;
+-- jobqueue_pinned.
 select exists (
   select 1
     from (select waiting_for from bellhop.jobqueue

@@ -1,4 +1,5 @@
--- A job that has not started is not to start until it is released; its moment is over then. $1 id. Gives its state now, or what it was too late for.
+-- A job that has not started does not start until it is released; its moment is over then. $1 id. Returns its state
+-- now, or the state for which this came too late.
 -- Guard: it waits. Index: the primary key.
 with held as (
   update bellhop.jobqueue j set held = true, state = 'held', waiting_for = null,

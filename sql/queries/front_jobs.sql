@@ -1,4 +1,4 @@
--- Jobs that are not over, what runs first, for FOSSology's `status`. $1: how many.
+-- Jobs that are not over, running ones first, for FOSSology's `status`. $1: how many.
 -- Indexes: jobqueue_taken; jobqueue_ready, jobqueue_pinned, jobqueue_waiting.
 (select j.id, j.state, j.type, j.priority::integer, coalesce(j.host, '') as host
    from bellhop.jobqueue j where j.state in ('assigned', 'running') and j.type <> 'command' order by j.id limit $1)

@@ -1,4 +1,4 @@
--- What waits for the moment that a row has which came through FOSSology's view, and for nothing else: it may start now.
+-- Rows that came through FOSSology's view and wait only for their moment may start now.
 -- Guard: it has not started. Index: jobqueue_parked.
 update bellhop.jobqueue j
    set state = 'ready', run_at = null, waiting_for = null

@@ -1,4 +1,5 @@
--- A job's priority, and that of the others of FOSSology's job (vars' jobId) that wait. $1 id, $2 priority. Gives how many.
+-- Sets a job's priority, and that of the other waiting jobs of FOSSology's job (vars' jobId). $1 id, $2 priority.
+-- Returns how many.
 -- Guard: they wait. Indexes: the primary key; jobqueue_ready, jobqueue_pinned, jobqueue_waiting: as many rows as wait.
 with this as (
   select j.id, j.vars ->> 'jobId' as of_job from bellhop.jobqueue j where j.id = $1

@@ -1,5 +1,5 @@
--- Whether one who waits for the gate waits behind another who has it. Then no producer is left that did not ring, and none
--- will come for as long as this one waits. One look at all locks at a time: what it tells was true together.
+-- Whether a process that waits for the gate waits behind another that has it. Then no producer is left that did not
+-- ring, and none will come while this one waits. It looks at all locks at one time: its answers were true together.
 -- $1 the gate's key, $2 the process that waits.
 -- Guard: none, it only reads. Index: none, locks are in memory.
 select coalesce(bool_or(pid = $2 and not granted) and bool_or(pid <> $2 and granted and mode = 'ExclusiveLock'), false)

@@ -1,4 +1,4 @@
--- Whether somebody waits to commit because somebody else commits who has notified: the lock on database 0 that PostgreSQL
--- keeps for that (async.c). Guard: none, it only reads. Index: none, locks are in memory.
+-- Whether a transaction waits to commit because another one commits that has notified: PostgreSQL keeps a lock on
+-- database 0 for that (async.c). Guard: none, it only reads. Index: none, locks are in memory.
 select exists (select from pg_locks
                 where not granted and locktype = 'object' and database = 0 and classid = 'pg_catalog.pg_database'::regclass and objid = 0)

@@ -1,6 +1,7 @@
--- What /metrics tells of the queue: how many jobs of each type are in each state that is not final, and how old the oldest
--- ready one is, in seconds (of those that may run anywhere; else NULL). Of one state and type 100,000 are counted at the
--- most. Finished rows, failed ones among them, are not read. The first row is the use of the notification queue, 0 to 1.
+-- The queue's part of /metrics: how many jobs of each type are in each state that is not final, and how old the oldest
+-- ready one is, in seconds (of those that may run anywhere; else NULL). At most 100,000 of one state and type are
+-- counted. Finished rows, failed ones among them, are not read. The first row is the use of the notification queue, 0
+-- to 1.
 -- Indexes: jobqueue_ready and jobqueue_pinned, by one probe a type and at most 40 for the oldest; jobqueue_taken; jobqueue_parked; jobqueue_locked.
 with recursive t as (
   (select type from bellhop.jobqueue where state = 'ready' and not held and run_on is null and locks is null order by type limit 1)

@@ -1,5 +1,6 @@
--- What this instance did within minutes that are over: once a minute, and never while nothing happens. Told twice it stands once.
--- $1 instance, $2 an array of rows, JSON. What is older than 32 days goes, 1000 rows at a time. Index: the primary key, for both.
+-- This instance's counts of minutes that are over: once a minute, and never while nothing happens. A repeated call
+-- changes nothing. $1 instance, $2 an array of rows, JSON. Rows older than 32 days are deleted, 1000 at a time. Index:
+-- the primary key, for both.
 with old as (
   delete from bellhop.history h
    using (select o.minute, o.type, o.instance from bellhop.history o

@@ -1,4 +1,4 @@
--- The names under which jobs are ready in run_on, from behind ($1 type, $2 name) on, at the most $3. One index probe each.
+-- The names in run_on of ready jobs, behind ($1 type, $2 name), at most $3. One index probe each.
 -- Index: jobqueue_pinned; jobqueue_locked.
 with recursive p as (
   (select type, run_on, 1 as n from bellhop.jobqueue
@@ -15,7 +15,7 @@ with recursive p as (
 select k.type, k.run_on
   from (select p.type, p.run_on from p
         union
-        select l.type, l.run_on -- of the first of those with locks
+        select l.type, l.run_on -- of the first jobs with locks
           from (select j.type, j.run_on from bellhop.jobqueue j where coalesce(j.behind, '') >= '' and j.state = 'ready' and not j.held and j.locks is not null
                  order by coalesce(j.behind, ''), j.type, j.priority, j.id limit 1000) l
          where l.run_on is not null and (l.type, l.run_on) > ($1::text, $2::text)) k

@@ -1,5 +1,5 @@
--- Publishes where the user's query sees names. $1 instance, $2 names, $3 hosts of each (blank between), $4 errors. What was not asked
--- for within the last minute is forgotten. Index: the primary key.
+-- Publishes where the user's query sees names. $1 instance, $2 names, $3 hosts of each (blank between), $4 errors.
+-- Names that were not asked for within the last minute are deleted. Index: the primary key.
 with old as (
   delete from bellhop.located l where l.at < clock_timestamp() - interval '1 min' or l.instance <> $1 and not exists (select 1 from bellhop.instance i where i.id = l.instance and i.state = 'live')
 )

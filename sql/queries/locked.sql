@@ -1,5 +1,5 @@
--- Which of these jobs somebody else has in hand (locked) just now, or an edge of the graph behind them. $1 ids.
--- It waits for none of them; what it locks itself it lets go of at its end. Indexes: the primary key; dependency_open.
+-- Which of these jobs another transaction has locked just now, or an edge of the graph behind them. $1 ids. It waits
+-- for none of them; its own locks end with the statement. Indexes: the primary key; dependency_open.
 with free as (
   select j.id from bellhop.jobqueue j where j.id = any ($1) for no key update skip locked
 ), edge as (

@@ -1,5 +1,5 @@
--- Jobs of types whose agents say which locks they need ($1) stand among the jobs with locks from now on: the first $2 of each.
--- Guard: startable; locked rows are looked at by the next pass. Index: jobqueue_ready, jobqueue_pinned; the primary key.
+-- Jobs of types whose agents add locks ($1) are jobs with locks from now on: the first $2 of each. Guard: startable;
+-- the next pass looks at locked rows. Index: jobqueue_ready, jobqueue_pinned; the primary key.
 update bellhop.jobqueue j
    set locks = '{}'
  where j.id = any (array(

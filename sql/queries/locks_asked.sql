@@ -1,7 +1,9 @@
--- Who holds and who waits for which lock, and which of the jobs that ask are still run here. Read under the advisory lock of passes.
--- items: it waits for one of its items; own: and holds these besides (level: the lock's text) until it ends.
--- asserted: this instance has taken again what it runs since the database last crashed.
--- $1 instance, $2 ids and $3 fences of those that ask. Guard: none, it only reads. Index: none, the tables are small; the primary key.
+-- The holder of each lock, the jobs that wait for it, and which of the asking jobs still run here. Read under the
+-- advisory lock of passes.
+-- items: the job waits for one of its items; own: it also holds these (level: the lock's text) until it ends.
+-- asserted: this instance has taken its running jobs again since the database last crashed.
+-- $1 instance, $2 ids and $3 fences of the asking jobs. Guard: none, it only reads. Index: none, the tables are small;
+-- the primary key.
 select 'holds' as what, l.job, l.level, l.name, l.mode, l.instance, l.since
   from bellhop.lock l where l.mode in ('exclusive', 'shared')
 union all

@@ -1,4 +1,4 @@
--- Behind which of the locks that a job holds or waits for others wait that are ready, and what the first of them needs.
+-- The locks that a job holds or waits for behind which ready jobs wait, and what the first of them needs.
 -- $1 the job, $2 its fence. Guard: none, it only reads. Index: jobqueue_locked, one probe for each lock; the others are small.
 select l.level, l.name, n.locks
   from (select g.level, g.name from bellhop.lock_grant g where g.job = $1 and g.fence = $2

@@ -1,7 +1,8 @@
 -- Claims the jobs that a pass has chosen, with their locks.
--- $1 instance, $2 host, $3 ids, $4 assigned; their locks: $5 of which job, $6 level, $7 name, $8 mode, $9 for how many ms the
--- start counts whatever becomes of the job (0: while it runs), $10 whose room each of $3 takes (NULL: its type's), $11 the era's floor.
--- Guard: lockable still; locked rows are somebody else's. The instance lives: the pass has found that out.
+-- $1 instance, $2 host, $3 ids, $4 assigned; their locks: $5 the job, $6 level, $7 name, $8 mode, $9 for how many ms
+-- the start counts, however the job ends (0: while it runs), $10 the type whose room each of $3 takes (NULL: its own),
+-- $11 the era's floor.
+-- Guard: still lockable; locked rows belong to other transactions. The instance lives: the pass has checked that.
 -- Index: the primary keys.
 with picked as materialized (
   select l.id from bellhop.lockable_row l where l.id = any ($3::bigint[]) for update skip locked
@@ -14,7 +15,7 @@ with picked as materialized (
          attempt    = j.attempt + 1,
          attempt_at = case when j.started_at is not null then clock_timestamp() end,
          spawned_at = null,
-         behind     = null, -- it may have been reserved for, and never had a turn
+         behind     = null, -- it may have been reserved, and never had a turn
          started_at = coalesce(j.started_at, case when not $4 then clock_timestamp() end),
          waiting_for = case when $4 then 'child_starting' end
    where j.id = any (array(select p.id from picked p))

@@ -1,14 +1,15 @@
--- What jobs hold just now, and who was made to wait so long that it is reserved for. Read in a pass, after its turn has come and
--- what was over is gone: every row is alive. Mode turn: the job is looked at since that lock is free.
--- Who is reserved for is told wherever it may start: agent is whose room it takes at the host that asks, and NULL where that may not start
--- it. It asks for the same as locks_wanted.sql, and $1 to $10 are what they are there.
+-- The locks that jobs hold now, and the jobs that waited so long that they are reserved. Read in a pass, after its turn
+-- has come and grants that are over are gone: every row is alive. Mode turn: the job is looked at because that lock is
+-- free.
+-- Reserved jobs are listed wherever they may start: agent is the type whose room the job takes at the asking host, NULL
+-- if that host may not start it. The conditions are those of locks_wanted.sql, and $1 to $10 mean the same as there.
 -- Guard: none, it only reads. Index: none, the tables are small.
 select g.job, g.level, g.name, g.mode, g.since, g.until is not null as past, null::smallint as priority, null::text[] as locks, null::text[] as reasons,
        null as type, null as args, null as key, null::jsonb as vars, null as run_on, null as submitted_by, null as agent
   from bellhop.lock_grant g
  where g.mode <> 'kept'
 union all
--- What running jobs wait for is kept from those that are ready.
+-- Locks that running jobs wait for are kept from ready jobs.
 select w.job, w.level, w.name, w.mode, w.since, false, null, null, null, null, null, null, null, null, null, null
   from bellhop.lock_waiting w
 union all

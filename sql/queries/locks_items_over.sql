@@ -1,4 +1,4 @@
--- What no item of a job waits for any more: $1 the job, $2 levels and $3 names of what one waits for still.
+-- Locks that no item of a job waits for any more: $1 the job, $2 levels and $3 names of those that one still waits for.
 -- Guard: the advisory lock of passes. Index: lock_wait's primary key.
 delete from bellhop.lock_wait w
  where w.job = $1

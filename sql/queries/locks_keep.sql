@@ -1,6 +1,6 @@
--- Keeps locks free for jobs that are reserved for: $1 levels, $2 names, $3 for which job each. Whoever waits behind such a lock is
--- looked at again when that job has ended, or is not reserved for any more, and not in each pass.
--- Guard: the advisory lock of passes; only so many are reserved for. Index: the primary keys.
+-- Keeps locks free for reserved jobs: $1 levels, $2 names, $3 the job for each. A job that waits behind such a lock is
+-- looked at again when the reserved job has ended, or is not reserved any more, and not in each pass.
+-- Guard: the advisory lock of passes, and the limit of reserved jobs. Index: the primary keys.
 with kept as (
   insert into bellhop.lock_reserved (job)
   select distinct k.job from unnest($3::bigint[]) as k (job) where (select count(*) from bellhop.lock_reserved) < 200

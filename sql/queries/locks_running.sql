@@ -1,4 +1,5 @@
--- What runs, with locks or without: filters with a limit count it. Nothing where there is none. Guard: none, it only reads.
+-- The running jobs, with locks or without: filters with a limit count them. No rows if there is no such filter. Guard:
+-- none, it only reads.
 -- Index: jobqueue_taken.
 select j.id, j.type, j.priority, j.created_at, '{}'::text[] as locks, j.reasons, j.args, j.key, j.vars, j.run_on, j.submitted_by, j.type as agent
   from bellhop.jobqueue j

@@ -1,6 +1,6 @@
--- Running jobs that wait for a lock are assigned, and say for which; those that got theirs run. $1 instance, $2 ids, $3 fences, $4 why it
--- waits (empty: it does not). Guard: still ours under this fence, and begun. A row that somebody has in hand stays as it is: what is
--- granted does not hang on it. Index: the primary key.
+-- Running jobs that wait for a lock are assigned, and say for which; those that got theirs run. $1 instance, $2 ids, $3
+-- fences, $4 why each waits (empty: it does not). Guard: still ours under this fence, and begun. A row that another
+-- transaction has locked stays as it is: grants do not depend on it. Index: the primary key.
 update bellhop.jobqueue j
    set state = case when a.why = '' then 'running' else 'assigned' end, waiting_for = nullif(a.why, '')
   from unnest($2::bigint[], $3::bigint[], $4::text[]) as a (id, fence, why)

@@ -1,5 +1,6 @@
--- Jobs that a pass has found to have to wait: $1 ids, $2 behind which lock each (empty: the next pass looks again), $3 why.
--- Guard: lockable still; what somebody else has locked is looked at again. Index: the primary key.
+-- Jobs that have to wait, as a pass has found: $1 ids, $2 the lock behind which each waits (empty: the next pass looks
+-- again), $3 why. Guard: still lockable; rows that another transaction has locked are looked at again. Index: the
+-- primary key.
 update bellhop.jobqueue j
    set behind = nullif(w.behind, ''), waiting_for = w.why
   from unnest($1::bigint[], $2::text[], $3::text[]) as w (id, behind, why)

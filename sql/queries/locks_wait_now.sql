@@ -1,4 +1,5 @@
--- Locks that running jobs have asked for and have to wait for. $1 instance, $2 of which job, $3 fence, $4 level, $5 name, $6 mode.
+-- Locks that running jobs have asked for and have to wait for. $1 instance, $2 job, $3 fence, $4 level, $5 name, $6
+-- mode.
 -- Guard: the advisory lock of passes. Index: lock_wait's primary key.
 insert into bellhop.lock_wait as w (level, name, job, fence, mode, instance)
 select a.level, a.name, a.job, a.fence, a.mode, $1

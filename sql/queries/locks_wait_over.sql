@@ -1,4 +1,4 @@
--- Who waits for locks no more: $1 jobs; and what is left of jobs that are over.
+-- Jobs that wait for locks no more: $1 jobs; and rows of jobs that are over.
 -- Guard: the advisory lock of passes. Index: none, the table is small; the queue's primary key.
 delete from bellhop.lock_wait w
  where w.job = any ($1::bigint[])

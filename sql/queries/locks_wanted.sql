@@ -1,9 +1,10 @@
 -- The first jobs with locks that a pass has to look at: the first $11 of each type, in (priority, id).
 -- $1 instance, $2 types, $3 the names the host answers to in run_on, $5 of which types only jobs that name a place,
 -- $6 whether MSQ jobs are wanted too, $7 and $8 what the host takes: names of priorities, and priorities (both NULL: all),
--- $9 types whose agents say which locks their jobs need, $10 of each type only jobs up to this priority: items of more urgent
--- queries come before the others; $4 what the types of RJM's jobs must match (NULL: every one). The type rjm stands for every type
--- of RJM's jobs that is not named besides, as in claim_only.sql; the last column says whose room a job takes.
+-- $9 types whose agents add locks, $10 of each type only jobs up to this priority: items of more urgent queries come
+-- before the others; $4 a pattern for the types of RJM's jobs (NULL: every one). The type rjm stands for every type of
+-- RJM's jobs that the call does not also name, as in claim_only.sql; the last column is the type whose room a job
+-- takes.
 -- Guard: lockable, not paused, behind no lock. Index: jobqueue_locked, one range for each type, and for rjm one probe a type.
 with recursive ripe as (
   (select j.type from bellhop.jobqueue j
