@@ -1,4 +1,4 @@
--- What agents of live instances said last where they do not come up. Index: instance_live.
+-- The last words of live instances' agents that do not come up. Index: instance_live.
 select w.instance, w.type, w.words
   from bellhop.instance i
   join bellhop.agent_words w on w.instance = i.id

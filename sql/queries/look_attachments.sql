@@ -1,5 +1,6 @@
--- What is attached, how full it is, and how far: running has a place of the pool, ahead was taken ahead of one, waiting is counted up
--- to 10,000, rate is rows a second (NULL: none has ended lately). Index: the primary key; attached_live; the queue's primary key.
+-- The attachments, how full each is, and how far: running has a place of the pool, ahead was taken ahead of one,
+-- waiting is counted up to 10,000, rate is rows a second (NULL: none has ended lately). Index: the primary key;
+-- attached_live; the queue's primary key.
 select a.id, a.name, coalesce(n.nspname || '.' || c.relname, '') as "table", a.type, a.pool,
        l.running, l.ahead, case when a.waiting is not null then least(a.waiting, 10000) end as waiting,
        a.waiting > 10000 as waiting_more, a.waiting_at, a.done, a.failed,
@@ -8,7 +9,7 @@ select a.id, a.name, coalesce(n.nspname || '.' || c.relname, '') as "table", a.t
                left join pg_attribute k on k.attrelid = a.rel and k.attnum = x.n and not k.attisdropped order by o) as key,
        coalesce((select d.attname from pg_attribute d where d.attrelid = a.rel and d.attnum = a.dispatch_column and not d.attisdropped), '?') as dispatch,
        a.attached_by, a.attached_at,
-       -- A table may have been dropped since anybody last looked.
+       -- A table may have been dropped since the last turn.
        case when t.trouble is not null then 'broken' when a.detached_at is not null then 'detached' else a.state end as state,
        coalesce(t.trouble, a.trouble,
          (select format(case count(*) when 1 then '1 row is' else count(*) || ' rows are' end || ' set aside: %s (bellhop explain %s %s)',

@@ -1,10 +1,11 @@
--- What retry_behind would do with a job that is over and with those behind it: whoever needs it, by way of others too. $1 id, $2 how many are looked at.
+-- What retry_behind would do with a job that is over and with the jobs behind it, which need it, directly or through
+-- others. $1 id, $2 how many are looked at.
 -- No row: no such job. Guard: none, it only reads. Indexes: the primary key; dependency_needs.
 with recursive down (id) as (
   select $1::bigint
   union
   select d.job from down b join bellhop.dependency d on d.needs = b.id
-), these as ( -- without what only ends a run, as there
+), these as ( -- without the dummies that end runs, as there
   select j.id, j.state, j.state in ('succeeded', 'failed', 'cancelled', 'quarantined') as over,
          j.state in ('assigned', 'running') or j.state in ('held', 'scheduled', 'ready') and j.unmet is null as begun
     from (select w.id from down w limit $2::bigint + 1) w

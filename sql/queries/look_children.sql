@@ -1,4 +1,4 @@
--- The children of live instances, as those last told. Index: instance_live.
+-- The children of live instances, as last published. Index: instance_live.
 select c.instance, c.host, c.name, c.type, c.state, c.pid, c.job, c.since, c.done, c.deaths,
        extract(epoch from clock_timestamp() - c.since)::float8 as age
   from bellhop.instance i

@@ -1,4 +1,5 @@
--- What was done since a time, by minute and type, instances apart. $1 since, $2 until (NULL: now), $3 types (NULL: all).
+-- The work done since a time, by minute and type, instances apart. $1 since, $2 until (NULL: now), $3 types (NULL:
+-- all).
 -- At most 50,000 rows, the newest. Index: the primary key, backwards.
 select h.minute, h.type, h.instance, h.taken, h.succeeded, h.failed, h.cancelled, h.retried, h.items_done, h.items_failed, h.wait, h.run
   from bellhop.history h

@@ -1,4 +1,4 @@
--- The instances of that name ($1) that nobody has buried: where each runs, and whether its heartbeat is too old.
+-- The instances with that name ($1) that are not buried: where each runs, and whether its heartbeat is too old.
 -- Index: instance_live.
 select coalesce(i.machine, '') as machine, i.pid, coalesce(i.process_start, '') as process_start,
        i.heartbeat_at <= clock_timestamp() - i.lag as silent

@@ -1,5 +1,5 @@
--- Who holds which lock, the running jobs (or items of theirs) that ask for one, and the first $1 of those who wait behind each. Guard:
--- none, it only reads; readers only. Indexes: those of bellhop.lock_queue; lock_wait is a small table.
+-- The holders of each lock, the running jobs (or their items) that ask for it, and the first $1 jobs that wait behind
+-- it. Guard: none, it only reads; readers only. Indexes: those of bellhop.lock_queue; lock_wait is a small table.
 select l.level, l.name, coalesce(l.mode, '') as mode, l.what, l.job, l.type, coalesce(l.instance, 0) as instance, f.fence, l.since,
        extract(epoch from clock_timestamp() - l.since)::float8 as age, coalesce(l.place, 0) as place, false as item,
        coalesce(l.waiting_for, '') as waiting_for, l.what in ('waits', 'next') and l.job = any (array(select bellhop.lock_reservations())) as reserved

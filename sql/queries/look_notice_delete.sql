@@ -1,2 +1,3 @@
--- Whether rule $1 of who is told of runs was there, and is not any more. Guard: operators only. Index: the primary key.
+-- Deletes rule $1 for messages about runs; returns whether there was one. Guard: operators only. Index: the primary
+-- key.
 select bellhop.notice_rule_delete($1)

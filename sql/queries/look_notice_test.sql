@@ -1,2 +1,3 @@
--- Messages that say they are a test go to each whom rule $1 names; NULL: there is no such rule. Guard: operators only. Index: the primary key.
+-- Each receiver of rule $1 gets a message that says it is a test; NULL: there is no such rule. Guard: operators only.
+-- Index: the primary key.
 select bellhop.notice_rule_test($1)

@@ -1,5 +1,5 @@
--- Messages of how runs have ended, the latest first, $4 at the most: of statuses $1 (NULL: all), a workflow $2 (NULL: all), a run $3 (NULL: all).
--- can: whether some live instance is able to send it. Index: the primary key; notice_run.
+-- Messages about ends of runs, the latest first, $4 at most: of statuses $1 (NULL: all), a workflow $2 (NULL: all), a
+-- run $3 (NULL: all). can: whether some live instance can send it. Index: the primary key; notice_run.
 select n.id, n.message::text, n.run, n.workflow, n.state, n.channel, n.target, n.status, n.tries, n.at,
        case when n.status = 'waiting' then n.next_at end as next_at, n.until, n.instance, n.sent_at, n.error, n.needs,
        exists (select from bellhop.instance i where i.state = 'live' and bellhop.tells_of(i.tells, n.needs)) as can

@@ -1,5 +1,6 @@
--- `bellhop workflow projects`: projects with their workflows, how many of these are active, their open runs, and those that failed within
--- a day. Runs of deleted workflows are of no project. Index: workflow is read whole; run_open, run_ended.
+-- `bellhop workflow projects`: projects with their workflows, how many of these are active, their open runs, and those
+-- that failed within a day. Runs of deleted workflows have no project. Index: workflow is read whole; run_open,
+-- run_ended.
 select w.project, count(*) as workflows, count(*) filter (where w.active) as active,
        coalesce(sum(o.running), 0)::bigint as running, coalesce(sum(o.queued), 0)::bigint as queued, coalesce(sum(f.n), 0)::bigint as failed
   from bellhop.workflow w

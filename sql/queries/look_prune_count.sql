@@ -1,5 +1,6 @@
--- What prune would delete: $1 that ended at this time or later (NULL: whenever), $2 before this time (NULL: $3 ms ago), $4 states, $5 whether RJM's only. The
--- conditions are those of bellhop.prune_jobs. Guard: nothing is changed. Index: the primary key, all of it.
+-- The jobs that prune would delete: $1 that ended at this time or later (NULL: whenever), $2 before this time (NULL: $3
+-- ms ago), $4 states, $5 whether only RJM's. The conditions are those of bellhop.prune_jobs. Guard: nothing is changed.
+-- Index: the primary key, all of it.
 with bound as materialized (
   select $1::timestamptz as since, coalesce($2::timestamptz, clock_timestamp() - $3::bigint * interval '1 ms') as until
 )

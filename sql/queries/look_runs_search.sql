@@ -1,6 +1,7 @@
--- `bellhop workflow runs`: runs from id $1 down, past $2, the newest first, $3 at the most. $4 patterns of LIKE for workflows, $5 their
--- project, $6 states, $7 patterns for who triggered them, $8 created since, $9 created before; NULL: any. Also of deleted workflows,
--- which have no project. $10 one workflow, as it is written. Guard: $1 and $2 bound what is read. Index: run's primary key, backwards.
+-- `bellhop workflow runs`: runs from id $1 down, past $2, the newest first, $3 at most. $4 patterns of LIKE for
+-- workflows, $5 their project, $6 states, $7 patterns for triggered_by, $8 created since, $9 created before; NULL: any.
+-- Also runs of deleted workflows, which have no project. $10 one workflow, by its exact name. Guard: $1 and $2 bound
+-- what is read. Index: run's primary key, backwards.
 select r.id, r.workflow, r.version, r.event, r.triggered_by, r.state, r.created_at, r.started_at, r.ended_at, r.reason
   from bellhop.run r
  where r.id <= $1::bigint and r.id > $2::bigint

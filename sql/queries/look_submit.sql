@@ -1,9 +1,9 @@
--- $1 type, $2 args, $3 msq, $4 repeat, $5 run_on, $6 key, $7 priority, $8 priority_name, $9 run_at, $10 or so many ms from now on the
--- database's clock, $11 held, $12 vars, $13 locks, $14 max_attempts, $15 timeout in ms,
--- $16 on_failure, $17 ids and $18 keys of what it needs, $19 the outcomes that are wanted of those, $20 traceparent,
--- $21 for how long its key is taken (NULL: ever), $22 of what period in ms, $23 whether it replaces what waits,
--- $24 until when it has to begin, $25 or so many ms from now on,
--- $26 the batch that it is of, $27 the tags that filters know it by.
+-- $1 type, $2 args, $3 msq, $4 repeat, $5 run_on, $6 key, $7 priority, $8 priority_name, $9 run_at, $10 or this many ms
+-- from now on the database's clock, $11 held, $12 vars, $13 locks, $14 max_attempts, $15 timeout in ms,
+-- $16 on_failure, $17 ids and $18 keys of the needed jobs, $19 the wanted outcomes of those, $20 traceparent,
+-- $21 for how long its key is taken (NULL: ever), $22 of what period in ms, $23 whether it replaces a waiting job,
+-- $24 until when it has to begin, $25 or this many ms from now on,
+-- $26 its batch, $27 the tags by which filters know it.
 select bellhop.submit(
   type => $1, args => $2, msq => $3, repeat => $4, run_on => $5, key => $6, priority => $7::int, priority_name => $8,
   run_at => coalesce($9::timestamptz, clock_timestamp() + $10::bigint * interval '1 ms'),

@@ -1,3 +1,4 @@
--- What tells whether anything of job $1 has changed that an edit changes; NULL: whoever asks may change nothing of it. Guard: none, it only reads.
+-- A text that changes whenever job $1 changes in something that an edit changes; NULL: the caller may not change it.
+-- Guard: none, it only reads.
 -- Index: the primary key.
 select bellhop.edit_version($1::bigint)

@@ -1,2 +1,3 @@
--- Activates, deactivates or deletes a workflow: $1 name, $2 what it is to be, $3 the version it has (NULL: whichever). Guard: operators only. Index: the primary key.
+-- Activates, deactivates or deletes a workflow: $1 name, $2 the new state, $3 the version it has (NULL: whichever).
+-- Guard: operators only. Index: the primary key.
 select bellhop.workflow_change($1::text, $2::text, $3::integer)

@@ -1,5 +1,6 @@
--- What an instance ($1) tells of itself with a look at all of the queue: where an earlier look began, since which all was asked
--- for that could be taken ($2; NULL: that is not known), and why it claims nothing just now ($3; NULL: it does) and since when ($4).
+-- An instance ($1) reports a look at all of the queue: where an earlier look began, since which it has asked for all
+-- jobs that it could take ($2; NULL: not known), and why it claims nothing just now ($3; NULL: it does) and since when
+-- ($4).
 -- Guard: a row that is locked is left for the next look. Index: the primary key.
 update bellhop.instance
    set looked = coalesce($2::text::xid8, looked), looked_at = case when $2::text is null then looked_at else clock_timestamp() end,
