@@ -1,8 +1,8 @@
--- An instance is proven dead: what it held is ready again, and none of it was an attempt.
--- $1 the dead one, $2 why, $3 true: its process is known to be gone; false: only if it is still silent.
--- Guard: it is live as far as anybody knows. Index: the primary key; jobqueue_taken.
--- What had begun is kept among the lost runs, the newest 20 of a job. Index there: lost_run's primary key.
--- A job that somebody has in hand does not hold this up: it is a stray then (orphaned_claims.sql).
+-- An instance is proven dead: its jobs are ready again, and none of its runs was an attempt.
+-- $1 the dead instance, $2 why, $3 true: its process is known to be gone; false: only if it is still silent.
+-- Guard: it still counts as live. Index: the primary key; jobqueue_taken.
+-- Runs that had begun are kept among the lost runs, the newest 20 of a job. Index there: lost_run's primary key.
+-- A job that another transaction has locked does not hold this up: it is a stray then (orphaned_claims.sql).
 with dead as (
   update bellhop.instance i
      set state = 'gone', gone_at = clock_timestamp(), gone_because = $2
@@ -43,4 +43,4 @@ with dead as (
 )
 select (select count(*) from dead), (select count(*) from freed)
  where bellhop.ended(array(select id from freed where state in ('cancelled', 'failed'))) >= 0
-   and (select count(pg_notify('bellhop_due', '')) from dead) >= 0 -- its workflows are for others now
+   and (select count(pg_notify('bellhop_due', '')) from dead) >= 0 -- other instances may have its workflows now

@@ -1,5 +1,6 @@
--- Ends of runs of which nobody has worked out yet who is to be told, $1 at the most, with what that hangs on. Nobody else has them until
--- this transaction ends. Of a workflow that was deleted, the definition is that of the run. Index: run_end's and workflow's primary keys; run_success.
+-- Ends of runs whose receivers are not worked out yet, $1 at most, with all that decides these. No other instance has
+-- them until this transaction ends. If the workflow was deleted, the definition is that of the run. Index: run_end's
+-- and workflow's primary keys; run_success.
 select e.id, e.run, e.workflow, coalesce(w.project, p.definition ->> 'project', ''), e.state, coalesce(e.reason, ''), e.at,
        (select s.ended_at from bellhop.run s
          where s.workflow = e.workflow and s.state = 'succeeded' and s.id <> e.run and s.ended_at <= e.at order by s.ended_at desc limit 1),

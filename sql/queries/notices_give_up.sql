@@ -1,5 +1,5 @@
--- Messages that were tried for long enough are given up, $2 at the most; none of $3, which are under way. Guard: nobody alive but instance $1 has
--- them. Index: notice_until.
+-- Gives up messages that were tried for long enough, $2 at most; none of $3, which are under way. Guard: no live
+-- instance but $1 has them. Index: notice_until.
 update bellhop.notice n
    set status = 'given_up', sent_at = clock_timestamp(), instance = null,
        error = coalesce(n.error, 'no instance that ran could send it: it needs ' || n.needs)

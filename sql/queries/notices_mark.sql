@@ -1,6 +1,7 @@
--- What became of messages that instance $1 has sent, or tried to: $2 ids, $3 errors ('': it was sent), $4 whether there is no use in trying again,
--- $5 after how many ms it is tried again otherwise, $6 whether the target wants none any more: then what else waits for it is given up too. Guard:
--- they are still this instance's; of the others, nobody has them. Index: the primary key; notice_receiver.
+-- Messages that instance $1 has sent, or tried to: $2 ids, $3 errors ('': it was sent), $4 whether another try is
+-- useless, $5 after how many ms it is tried again otherwise, $6 whether the target wants none any more: then other
+-- messages that wait for it are given up too. Guard: they are still this instance's; the others belong to no instance.
+-- Index: the primary key; notice_receiver.
 with o as (
   select * from unnest($2::bigint[], $3::text[], $4::bool[], $5::bigint[], $6::bool[]) as o (id, error, over, delay, gone)
 ), marked as (

@@ -1,6 +1,7 @@
--- Takes messages that are due, $3 at the most, for instance $1, which can do what is in $2; none of $4, which it has under way already; of each
--- receiver $7 at the most, and of those named in $5 as many as $6 says. Guard: nobody alive has them, and they are not to be given up. Index:
--- notice_receiver, one receiver after the other; the primary keys of notice and run.
+-- Takes due messages, $3 at most, for instance $1, which can send what $2 names; none of $4, which it has under way
+-- already; of each receiver $7 at most, and of those named in $5 as many as $6 says. Guard: no live instance has them,
+-- and they are not to be given up. Index: notice_receiver, one receiver after the other; the primary keys of notice and
+-- run.
 with recursive receiver (name) as (
   (select x.receiver from bellhop.notice x where x.status = 'waiting' order by x.receiver limit 1)
   union all

@@ -1,5 +1,6 @@
--- Messages of an end $1 that are to be sent: $2 channels, $3 targets, $4 what each needs, $5 last success, $6 project, $7 how long they are tried,
--- in ms; and the end is done with. What a URL that is gone would get is given up at once. Guard: the caller has locked it. Index: run_end's primary key.
+-- The messages about an end $1: $2 channels, $3 targets, $4 what each needs, $5 last success, $6 project, $7 how long
+-- they are tried, in ms; then the end is deleted. A message for a URL that is gone is given up at once. Guard: the
+-- caller has locked it. Index: run_end's primary key.
 with e as (
   delete from bellhop.run_end x where x.id = $1 returning x.run, x.workflow, x.state, x.reason, x.at
 )

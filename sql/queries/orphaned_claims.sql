@@ -1,9 +1,11 @@
--- Frees what instances hold that are gone: a claim can be under way in the very moment its instance is buried.
--- Guard: no live instance of that id. The list of live instances is read once, as an array: a join would be re-checked
--- against the statement's old snapshot, and free a row that a live instance claimed a moment ago. An instance that
--- registers meanwhile has a higher id than max(id) and is left alone.
--- Index: jobqueue_taken, as many rows as run everywhere. A row that another transaction has locked is left to the next round.
--- What had begun is kept among the lost runs and told, the newest 20 of a job. Index there: lost_run's primary key.
+-- Frees jobs of instances that are gone: a claim can be under way at the very moment at which its instance is buried.
+-- Guard: no live instance with that id. The list of live instances is read once, as an array: a join would be
+-- re-checked against the statement's old snapshot, and free a row that a live instance claimed a moment ago. An
+-- instance that registers in between has a higher id than max(id) and is left alone.
+-- Index: jobqueue_taken, as many rows as run everywhere. A row that another transaction has locked is left to the next
+-- round.
+-- Runs that had begun are kept among the lost runs and reported, the newest 20 of a job. Index there: lost_run's
+-- primary key.
 with held as materialized (
   select s.id, s.host, s.instance, coalesce(s.attempt_at, s.started_at) as began, s.state = 'running' as ran
     from bellhop.jobqueue s

@@ -1,5 +1,6 @@
--- What the clock starts within an hour: how many of the first 10,000 jobs in a minute, by type, and at which minute workflows start by
--- their sensors. What is late counts as of now. Guard: none, it only reads; readers only. Indexes: jobqueue_parked; sensor_next.
+-- The starts of the next hour: how many of the first 10,000 jobs in each minute, by type, and the minutes at which
+-- workflows start by their sensors. Late starts count as of now. Guard: none, it only reads; readers only. Indexes:
+-- jobqueue_parked; sensor_next.
 select d.type as name, false as workflow, greatest(date_trunc('minute', d.run_at), date_trunc('minute', clock_timestamp())) as minute, count(*) as n
   from (select j.type, j.run_at from bellhop.every_job j
          where j.state = 'scheduled' and j.state in ('held', 'blocked', 'scheduled', 'failed', 'quarantined') and not j.held

@@ -1,6 +1,6 @@
--- Jobs that failed, those together that say the same on the same host: of those without a time of their own the newest by id, of the others by that
--- time; $1 of each at the most. $2: since so many seconds (NULL: whenever), $3: and until so many seconds ago (NULL: now). Guard: none, it only reads.
--- Index: jobqueue_parked backwards.
+-- Failed jobs, grouped by error and host: of those without a run_at the newest by id, of the others by run_at; $1 of
+-- each at most. $2: since so many seconds (NULL: whenever), $3: and until so many seconds ago (NULL: now). Guard: none,
+-- it only reads. Index: jobqueue_parked backwards.
 with failed as (
   (select j.id, j.type, j.host, j.ended_at, j.run, j.step, left(coalesce(j.error, ''), 400) as error
      from bellhop.every_job j where j.state = 'failed' and j.state in ('held', 'blocked', 'scheduled', 'failed', 'quarantined')

@@ -1,5 +1,5 @@
--- What waits, runs and failed, for the overview: by type how many are ready (10,000 counted at the most), and of the next one its
--- id, since when it waits and what for. Finished jobs are not read.
+-- The waiting, running and failed jobs, for the overview: by type how many are ready (at most 10,000 are counted), and
+-- the id of the next one, since when it waits and what for. Finished jobs are not read.
 -- Indexes: jobqueue_ready; jobqueue_pinned; jobqueue_locked; jobqueue_taken; jobqueue_parked.
 with recursive t as (
   (select type from bellhop.every_job where state = 'ready' and not held and run_on is null and locks is null order by type limit 1)

@@ -1,8 +1,8 @@
--- How far jobs have come: MSQ jobs, and those whose agent says so.
--- $1 instance, arrays: $2 id, $3 fence, $4 total (negative: not known yet), $5 done, $6 failed, $7 which of its items wait
--- and none of them runs (empty: none; bellhop.explanation reads it).
--- Guard: still ours under this fence. Index: the primary key; `|| ''` keeps away from jobqueue_taken,
--- in which all that ran since the last VACUUM still stands.
+-- The progress of jobs: MSQ jobs, and those whose agent reports it.
+-- $1 instance, arrays: $2 id, $3 fence, $4 total (negative: not known yet), $5 done, $6 failed, $7 which of its items
+-- wait while none of them runs (empty: none; bellhop.explanation reads it).
+-- Guard: still ours under this fence. Index: the primary key; `|| ''` prevents use of jobqueue_taken, which still has
+-- all rows that ran since the last VACUUM.
 update bellhop.jobqueue j
    set items_total = case when o.total < 0 then null else o.total end, items_done = o.done, items_failed = o.failed,
        progress = case when j.msq is not null then case when o.total > 0 then least(1, (o.done + o.failed)::real / o.total) end else j.progress end,

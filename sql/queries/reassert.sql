@@ -1,5 +1,6 @@
 -- After a lost connection, before the next claim or outcome. A claim is committed asynchronously, so a crash of the
--- database can have undone it: what still runs here is taken again under its own fence, unless somebody else has it.
+-- database can have undone it: jobs that still run here are taken again under their own fence, unless another instance
+-- has them.
 -- $1 instance, $2 ids, $3 fences, $4 attempts, $5 hosts, $6 when each job was submitted.
 -- Guard: it is the same row (another server can have given the id again: submitters cannot set created_at), as it was before
 -- the claim and not claimed since (fences grow), and this instance lives. Locks are lost with the claim that got them: a job that

@@ -1,2 +1,2 @@
--- How the configuration was taken. $1 instance, $2 whether it was refused, $3 what is said of that. Index: the primary key.
+-- The result of a reload. $1 instance, $2 whether it was refused, $3 the text about it. Index: the primary key.
 update bellhop.instance set reloaded_at = clock_timestamp(), reload_failed = $2, reload_said = $3 where id = $1 and state = 'live'

@@ -1,11 +1,10 @@
--- What was claimed and not run goes back, as if it had not been claimed: it is no attempt.
--- $1 instance, $2 ids, $3 fences, $4 why it waits now, each (empty: nothing to say). Of a run that had begun: $5 why it was
--- lost (empty: it had not), $6 host, $7 child, and how long ago in µs it $8 began and $9 ended: that is kept and told
--- (the newest 20 of a job). $10 for how many ms it rests. Index there: lost_run's primary key.
--- Guard: still ours under this fence. Index: the primary key; `|| ''` keeps away from jobqueue_taken,
--- in which all that ran since the last VACUUM still stands. A job that was asked to stop is cancelled, or failed
--- when that was killjob.
--- Who waited for one that is over is released, or fails; a row 0: some are ready now.
+-- Jobs that were claimed and not run go back, as if they had not been claimed: this is not an attempt.
+-- $1 instance, $2 ids, $3 fences, $4 why each waits now (empty: nothing to say). For a run that had begun: $5 why it
+-- was lost (empty: it had not begun), $6 host, $7 child, and how long ago in µs it $8 began and $9 ended: that is kept
+-- and reported (the newest 20 of a job). $10 for how many ms it rests. Index there: lost_run's primary key.
+-- Guard: still ours under this fence. Index: the primary key; `|| ''` prevents use of jobqueue_taken, which still has
+-- all rows that ran since the last VACUUM. A job that was asked to stop is cancelled, or failed if that was killjob.
+-- Jobs that waited for one that is over are released, or fail; a row 0: some are ready now.
 with back as (
 update bellhop.jobqueue j
    set state = case when j.cancel_requested and j.killed_by is not null then 'failed' when j.cancel_requested then 'cancelled'

@@ -1,6 +1,6 @@
--- The rights that PUBLIC and bellhop's five roles have on the schemas, each as
--- the statement that gives it, and who of the five is another's member. Read
--- from the catalogs; anybody may. sql/rights.sql is this, of a fresh database.
+-- The rights that PUBLIC and bellhop's five roles have on the schemas, each as the statement that gives it, and which
+-- of the five is a member of another. Read from the catalogs, which any login may. sql/rights.sql is the result for a
+-- fresh database.
 with granted as (
   select x.privilege_type as privilege, 'schema ' || n.nspname as object, x.grantee, n.nspowner as owner
     from pg_namespace n cross join aclexplode(n.nspacl) x where n.nspname in ('bellhop', 'bellhop_attached')
@@ -13,7 +13,7 @@ with granted as (
    where n.nspname = 'bellhop'
    group by x.privilege_type, c.relname, x.grantee, c.relowner
   union all
-  -- A function that nothing was said about may be called by everybody.
+  -- PUBLIC may call a function that has no grants.
   select x.privilege_type, 'function bellhop.' || p.proname, x.grantee, p.proowner
     from pg_proc p join pg_namespace n on n.oid = p.pronamespace cross join aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) x
    where n.nspname = 'bellhop'

@@ -1,8 +1,8 @@
--- Carries out the commands that wait, ends dummies, and tells what operators want now, whether tables are attached, whether
--- there are jobs with locks, when somebody has to look at sensors and when at messages (NULL: nobody has to),
--- which sensors it watches (another number: others), whether there are operations that nobody works on, and how many instances
--- live. $1 instance, $2 after how many ms a waiting job is reserved for (0: never);
--- it takes along what was counted for sketches (bellhop.sketch_in; NULL: nothing): $3 what, $4 names, $5 buckets, $6 counts.
+-- Carries out the commands that wait, ends dummies, and returns what operators want now, whether tables are attached,
+-- whether there are jobs with locks, when an instance has to look at sensors and when at messages (NULL: never), which
+-- sensors it watches (another number: others), whether there are operations that no instance works on, and how many
+-- instances live. $1 instance, $2 after how many ms a waiting job is reserved (0: never). It also writes counts for
+-- sketches (bellhop.sketch_in; NULL: none): $3 what, $4 names, $5 buckets, $6 counts.
 -- Index: jobqueue_ready; jobqueue_locked; sensor_next, event_open; sensor_watched; notice_open; operation_open; instance_live; the primary keys.
 select bellhop.obey($1) + bellhop.pass_dummies(),
        (select coalesce(array_agg(p.type order by p.type), '{}') from bellhop.paused p),

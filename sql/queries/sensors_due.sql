@@ -1,5 +1,7 @@
--- Whose sensors are due: $1 at the most, of instance $2, and others' that are so late that their owner may be gone. Nobody else has them until this transaction ends, and an app that has the workflow in hand
--- is not waited for. The last times at which each has fired are there for "at most so many per". Index: sensor_next; event_of; run_open.
+-- Workflows whose sensors are due, $1 at most: those of instance $2, and those of others that are so late that their
+-- owner may be gone. No other instance has them until this transaction ends, and a workflow that an app has locked is
+-- not waited for. The last times at which each has fired are for "at most so many per". Index: sensor_next; event_of;
+-- run_open.
 select s.workflow, w.definition -> 'sensor', coalesce(s.held, nullif(s.next_fire, '-infinity')), clock_timestamp(),
        array(select e.at from bellhop.event e where e.workflow = s.workflow and e.slot is not null
               order by e.at desc limit coalesce((w.definition -> 'sensor' ->> 'at_most')::integer, 0)),

@@ -1,2 +1,2 @@
--- Sensors that wait for the end of a run, of which none is open, are looked at. Guard: only such. Index: run_open.
+-- Looks at sensors that wait for the end of a run when no run is open. Guard: only such sensors. Index: run_open.
 select bellhop.sensors_begin()

@@ -1,2 +1,3 @@
--- Below which fence claims were made before the database was on this server. Index: era_now's and server_seen's primary keys.
+-- The fence below which claims were made before the database was on this server. Index: era_now's and server_seen's
+-- primary keys.
 select e.server_floor from bellhop.era() e

@@ -1,13 +1,14 @@
 -- Every other outcome: failures, retries, cancels, quarantine, later attempts, MSQ jobs.
 -- $1 instance, then arrays: $2 id, $3 fence, $4 state, $5 exit code, $6 error, $7 child, $8 successes,
 -- $9 delay in ms until the next attempt, $10 death, $11 ended how long ago in ms,
--- $12 items total, $13 items done, $14 items failed (done negative: no MSQ job, leave them alone),
--- $15 the part of the error that was not written by an agent (NULL: all of it), $16 what it gave back, JSON (NULL: nothing),
+-- $12 items total, $13 items done, $14 items failed (done negative: not an MSQ job, leave them alone),
+-- $15 the part of the error that an agent did not write (NULL: all of it), $16 the result, JSON (NULL: none),
 -- $17 ended_as.
--- Guard: the row is still ours under this fence and runs. Index: the primary key; `|| ''` keeps away from jobqueue_taken,
--- in which all that ran since the last VACUUM still stands.
--- A job that was asked to stop and is to be tried again, is cancelled instead; failed, if that was killjob.
--- The same statement releases who waited for those that are over; a row 0: some are ready now. Index: dependency_open.
+-- Guard: the row is still ours under this fence and runs. Index: the primary key; `|| ''` prevents use of
+-- jobqueue_taken, which still has all rows that ran since the last VACUUM.
+-- A job that was asked to stop is cancelled instead of tried again; failed, if that was killjob.
+-- The same statement releases jobs that waited for those that are over; a row 0: some are ready now. Index:
+-- dependency_open.
 with o as (
   select * from unnest($2::bigint[], $3::bigint[], $4::text[], $5::int[], $6::text[], $7::text[], $8::int[], $9::bigint[], $10::bool[],
                        $11::int[], $12::bigint[], $13::bigint[], $14::bigint[], $15::text[], $16::text[], $17::text[])

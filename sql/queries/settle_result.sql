@@ -1,7 +1,8 @@
--- First attempts that succeeded and gave something back, or said how: settle_succeeded.sql, with $7 the results, JSON each; $8 ended_as, $9 exit codes.
--- Guard: the row is still ours under this fence and runs. Index: the primary key; `|| ''` keeps away from jobqueue_taken,
--- in which all that ran since the last VACUUM still stands.
--- The same statement releases who waited for them; a row 0: some are ready now. Index: dependency_open.
+-- First attempts that succeeded with a result, or said how they ended: settle_succeeded.sql, with $7 the results, JSON
+-- each; $8 ended_as, $9 exit codes.
+-- Guard: the row is still ours under this fence and runs. Index: the primary key; `|| ''` prevents use of
+-- jobqueue_taken, which still has all rows that ran since the last VACUUM.
+-- The same statement releases jobs that waited for them; a row 0: some are ready now. Index: dependency_open.
 with settled as (
 update bellhop.jobqueue j
    set state = 'succeeded', ended_at = greatest(coalesce(j.attempt_at, j.started_at), clock_timestamp() - o.ago * interval '1 ms'), exit_code = o.exit_code, child = o.child,

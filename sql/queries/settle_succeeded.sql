@@ -1,9 +1,9 @@
--- First attempts that succeeded: the job's row is all the record there is.
+-- First attempts that succeeded: the job's row is their whole record.
 -- $1 instance, $2 ids, $3 fences, $4 children, $5 successes, $6 how long ago each ended, in ms.
 -- A start that is written with the same batch has that batch's time: nothing ends before it starts.
--- Guard: the row is still ours under this fence and runs. Index: the primary key; `|| ''` keeps away from jobqueue_taken,
--- in which all that ran since the last VACUUM still stands.
--- The same statement releases who waited for them; a row 0: some are ready now. Index: dependency_open.
+-- Guard: the row is still ours under this fence and runs. Index: the primary key; `|| ''` prevents use of
+-- jobqueue_taken, which still has all rows that ran since the last VACUUM.
+-- The same statement releases jobs that waited for them; a row 0: some are ready now. Index: dependency_open.
 with settled as (
 update bellhop.jobqueue j
    set state = 'succeeded', ended_at = greatest(coalesce(j.attempt_at, j.started_at), clock_timestamp() - o.ago * interval '1 ms'), exit_code = 0, child = o.child,

@@ -9,7 +9,7 @@ select j.id, j.state in ('assigned', 'running') as runs
    and (j.instance = $1 and (j.state <> 'assigned' or j.waiting_for like 'lock_held: %')
      or j.instance is null and j.state in ('ready', 'cancelled', 'failed'))
 union
--- Tried again since, and so under another fence: what became of this attempt is kept. Index: the primary key.
+-- Tried again since, and so under another fence: the outcome of this attempt is kept. Index: the primary key.
 select p.job, false
   from unnest($2::bigint[], $3::bigint[]) as o (id, fence)
   join bellhop.attempt_past p on p.job = o.id and p.fence = o.fence

@@ -1,8 +1,9 @@
--- Assigned jobs that a child has taken. $1 instance, $2 ids, $3 fences, $4 how long ago each was given to its child, and
--- $5 how long ago that one was launched, in µs (NULL: not known; it was up): this is written later, maybe with the end.
--- Guard: still ours under this fence. Index: the primary key; `|| ''` keeps away from jobqueue_taken,
--- in which all that ran since the last VACUUM still stands.
--- Running already: an earlier try was committed, or the claim was lost and is re-asserted. That is no reason to stop it.
+-- Assigned jobs that a child has taken. $1 instance, $2 ids, $3 fences, $4 how long ago each was given to its child,
+-- and $5 how long ago the child was launched, in µs (NULL: not known; it was up): this is written later, maybe with the
+-- end.
+-- Guard: still ours under this fence. Index: the primary key; `|| ''` prevents use of jobqueue_taken, which still has
+-- all rows that ran since the last VACUUM.
+-- A running job is not stopped: an earlier try was committed, or the claim was lost and is re-asserted.
 update bellhop.jobqueue j
    set state = 'running', waiting_for = null,
        started_at = coalesce(j.started_at, clock_timestamp() - coalesce(o.given, 0) * interval '1 microsecond'),

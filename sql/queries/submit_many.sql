@@ -1,5 +1,6 @@
--- Jobs whose ids are told, in their order, all of them or none: $1 an array of objects under the names of client.copied, JSON. Guard: the
--- constraints of an INSERT, and the caller's rights on its columns. Index: those of jobqueue.
+-- Inserts jobs and returns their ids, in their order, all of them or none: $1 an array of objects under the names of
+-- client.copied, JSON. Guard: the constraints of an INSERT, and the caller's rights on its columns. Index: those of
+-- jobqueue.
 insert into bellhop.jobqueue (type, args, msq, repeat, run_on, key, priority, run_at, held, vars, max_attempts, timeout, on_failure, traceparent,
                               own_attempts, not_after, priority_name, locks, reasons)
 select j.type, j.args, j.msq, j.repeat, j.run_on, j.key, j.priority, j.run_at, j.held, j.vars::jsonb, j.max_attempts, j.timeout, j.on_failure, j.traceparent,

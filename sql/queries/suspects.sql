@@ -1,5 +1,5 @@
--- Live instances but me: who they are, and whether they are silent for longer than the lag they promised, on the
--- database's clock; and what they serve.
+-- The other live instances: their names and processes, and whether they are silent for longer than the lag they
+-- promised, on the database's clock; and the types they serve.
 -- $1 instance. Index: instance_live.
 select id, name, machine, pid, process_start, heartbeat_at < clock_timestamp() - lag as silent,
        array(select a.type from bellhop.agent a where a.instance = i.id) as types

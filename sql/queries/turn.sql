@@ -1,5 +1,6 @@
--- One turn of an attachment ($1): outcomes into the user's table, rows out of it. turn_of is its function, whose name is put
--- in: code of others, which no function of ours may call. Guard: FOR UPDATE SKIP LOCKED on the attachment, then on its rows.
+-- One turn of an attachment ($1): outcomes into the user's table, rows out of it. turn_of stands for its function,
+-- whose name is put in: it is code of others, which no function of ours may call. Guard: FOR UPDATE SKIP LOCKED on the
+-- attachment, then on its rows.
 -- Index: the primary key; attached_live; set_aside's.
 select r.taken, r.ended, r.aside, r.ahead
   from bellhop.turn_open($1) o

@@ -1,3 +1,3 @@
--- Says why an attachment ($1) does not run ($2); $3: the fault is this instance's login. Guard: only what is news is
+-- Records why an attachment ($1) does not run ($2); $3: the fault is this instance's login. Guard: only a change is
 -- written. Index: the primary key.
 select bellhop.turn_failed($1, $2, $3)

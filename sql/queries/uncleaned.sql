@@ -1,5 +1,5 @@
--- Whose files a host is to delete now: of jobs that it ran and that succeeded, at the most $2; those that made trouble
--- come last. Its workers are called $1:something. What an end of the process has left behind as dusting is among them.
+-- Jobs whose files a host is to delete now: jobs that it ran and that succeeded, at most $2; those that made trouble
+-- come last. Its workers are called $1:something. Jobs that an end of the process has left as dusting are among them.
 -- Index: rjm_dusty; the primary key.
 update bellhop.rjm r
    set state = 'dusting'

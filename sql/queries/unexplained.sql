@@ -1,5 +1,5 @@
--- Which of the first jobs of these types ($1) and names in run_on ($2) an instance has seen and not taken, and no cause is known;
--- with what tells this version of the row from others, and what is to be known of it: without what it is to do.
+-- Which of the first jobs of these types ($1) and names in run_on ($2) an instance has seen and not taken, for no known
+-- cause; with the identity of this version of the row, and its values without the payload.
 -- Guard: none, it only reads. One index probe each. Indexes: jobqueue_ready; jobqueue_pinned; those of bellhop.explanation.
 select j.id, j.type, j.xmin || ' ' || j.ctid as row,
        (select jsonb_strip_nulls(jsonb_build_object('state', q.state, 'priority', q.priority, 'run_on', q.run_on, 'instance', q.instance, 'attempt', q.attempt,

@@ -1,9 +1,11 @@
--- The types that have ready jobs, and for those that name a place the names too ($1: at the most so many of these), with what
--- keeps them from starting, and whether some of them started just now. Where hosts take jobs by priority, the first $2 of each
--- are taken apart by that; else priority is NULL. Before all of them where this look begins: every transaction below it is over,
--- and what it left is seen; without ready jobs it stands alone. One index probe each. Indexes: jobqueue_ready; jobqueue_pinned.
--- Types that an instance serves are all looked at. Of all types, those behind $3 are, $4 of them at most, and the next look goes
--- on behind the last one (followed; NULL: from the beginning): what waits for nobody must not hold up what is served.
+-- The types that have ready jobs, and for jobs that name a place the names too ($1: at most so many of these), with
+-- what keeps them from starting, and whether some of them started just now. If hosts take jobs by priority, the first
+-- $2 of each are separated by that; else priority is NULL. The first row is where this look begins: every transaction
+-- below it is over, and its rows are seen; without ready jobs it stands alone. One index probe each. Indexes:
+-- jobqueue_ready; jobqueue_pinned.
+-- All types that an instance serves are looked at. Of all types, $4 behind $3 are looked at, and the next look goes on
+-- behind the last one (followed; NULL: from the beginning): types that no instance serves must not hold up those that
+-- one does.
 with recursive walk as (
   (select type, 1 as n from bellhop.jobqueue where state = 'ready' and not held and run_on is null and locks is null and type > $3::text order by type limit 1)
   union all

@@ -25,7 +25,7 @@ with recursive t as (
   select f.id, u.want from f cross join lateral unnest(f.wants) as u (want)
 ), holder as materialized (
   select h.job, h.want, h.held from bellhop.lock_holders(array(select distinct w.want from w)) h where exists (select from bellhop.lock_grant)
-), lock_held as materialized ( -- what the row says already stays while it is true
+), lock_held as materialized ( -- a reason in the row stays while it is true
   select distinct on (f.id) f.id, x.why
     from f
     join w on w.id = f.id
@@ -50,5 +50,5 @@ select f.id, r.why
      where exists (select from bellhop.filter) and a.action = 'PAUSE') p on true
  cross join lateral (select coalesce(l.why, p.why, h.why) as why) r
  where r.why is distinct from f.waiting_for
-   -- Where its type moves, the first may start before this is written.
+   -- If its type moves, the first job may start before this is written.
    and not (h.flows and (r.why = 'no_room' or r.why like 'exclusive%') and coalesce(f.waiting_for, '') not like 'lock%')

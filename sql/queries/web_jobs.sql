@@ -1,7 +1,8 @@
--- A page of jobs, the newest first: those of the 50000 before an id that a filter lets through; without the dummies of workflows. $1 behind
--- which id (NULL: the newest), $2 states, $3 types, $4 a pattern of LIKE for keys, $5 a text in errors, $6 run, $7 host, $8 submitted at or after and
--- $9 before a time (each NULL: any), $10 how many. What a filter does not ask for is not worked out but for the page. Guard: none, it only
--- reads. Index: the primary key, backwards.
+-- A page of jobs, the newest first: those of the 50000 before an id that a filter lets through; without the dummies of
+-- workflows. $1 behind which id (NULL: the newest), $2 states, $3 types, $4 a pattern of LIKE for keys, $5 a text in
+-- errors, $6 run, $7 host, $8 submitted at or after and $9 before a time (each NULL: any), $10 how many. Columns that
+-- the filter does not need are worked out only for the page. Guard: none, it only reads. Index: the primary key,
+-- backwards.
 with page as (
   select w.id
     from (select e.id, e.state, e.type, e.key, e.run, e.step, e.host, e.created_at, case when $5::text is not null then e.error end as error
