@@ -17,8 +17,8 @@ var persons = regexp.MustCompile(`(?i)\b(who|whoever|whom|nobody|somebody|anybod
 
 // How many such marks there may be. Lower these when you have rewritten some; they never rise.
 const (
-	mostInComments = 9   // of Go that is no test
-	mostInSQL      = 0 // comments of functions, queries and triggers
+	mostInComments = 9  // of Go that is no test
+	mostInSQL      = 0  // comments of functions, queries and triggers
 	mostInPages    = 94 // README, docs, the example of a configuration
 )
 

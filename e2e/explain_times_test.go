@@ -16,7 +16,12 @@ func promised(t *testing.T, sentence, pattern string) time.Duration {
 	if m == nil {
 		t.Fatalf("%q tells no time: %s", sentence, pattern)
 	}
-	s, err := strconv.ParseFloat(m[1], 64)
+	return spoken(t, m[1])
+}
+
+func spoken(t *testing.T, text string) time.Duration {
+	t.Helper()
+	s, err := strconv.ParseFloat(text, 64)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,29 +48,6 @@ func TestExplain_ARowStartsAboutWhenItSays(t *testing.T) {
 		t.Errorf("it says %q, and was taken after %v", says, took)
 	}
 	has(t, e.ok("attachments"), "naps")
-}
-
-// What a clock starts, starts at the time that is told, and not before.
-func TestExplain_WhatTheClockStartsStartsThen(t *testing.T) {
-	t.Parallel()
-	e := setup(t)
-	e.serve(agents("type: nap, retry: {first: 3s, most: 3s}, command: [" + e.worker("nap", `case $line in fail) exit 3;; esac`) + "]"))
-	for name, c := range map[string]struct{ insert, cause string }{
-		"run_at": {"insert into bellhop.jobqueue (type, run_at) values ('nap', clock_timestamp() + interval '4 s') returning id", "scheduled"},
-		"retry":  {"insert into bellhop.jobqueue (type, args, max_attempts) values ('nap', 'fail', 2) returning id", "retry_delay"},
-	} {
-		id := value[int64](e, c.insert)
-		sentence := e.because(id, c.cause).Sentence
-		m := regexp.MustCompile(`start[s]? at ([0-9-]+ [0-9:]+[+-][0-9]+)`).FindStringSubmatch(sentence)
-		if m == nil {
-			t.Fatalf("%s: no time in %q", name, sentence)
-		}
-		e.eventually("it has started", "select (attempt > 0 and state in ('succeeded', 'failed')) from bellhop.jobqueue where id = $1", id)
-		late := value[float64](e, "select extract(epoch from coalesce(attempt_at, started_at) - $2::timestamptz)::float8 from bellhop.jobqueue where id = $1", id, m[1])
-		if late < 0 || late > 10 { // the sentence leaves out the fraction of the second
-			t.Errorf("%s: it says %q, and started %.2f s after that", name, sentence, late)
-		}
-	}
 }
 
 // Rows that are quick are taken ahead of a free place: more in a turn than the pool has, and no more run at once.
