@@ -96,10 +96,12 @@ var clocks = map[string]func(e *env) clock{
 			"select dispatch is not null from things where id = 1")
 	},
 	"row_set_aside": func(e *env) clock {
-		return e.setAside("row_set_aside", "if tg_op = 'UPDATE' then raise exception 'not this row'; end if; return new;")
+		return e.setAside("row_set_aside",
+			"if tg_op = 'UPDATE' then raise exception 'not this row'; end if; return new;")
 	},
 	"outcome_pending/refused": func(e *env) clock {
-		return e.setAside("outcome_pending/refused", "if new.outcome is not null then raise exception 'no outcome'; end if; return new;")
+		return e.setAside("outcome_pending/refused",
+			"if new.outcome is not null then raise exception 'no outcome'; end if; return new;")
 	},
 }
 
@@ -121,13 +123,16 @@ func (e *env) setAside(cause, body string) clock {
 // toldAt reads when a job is to start, and waits until it has.
 func (e *env) toldAt(r reason, started string, id int64) clock {
 	e.t.Helper()
-	return e.until(clock{says: r.Sentence, told: e.instant(r.Sentence, `starts? at ([0-9-]+ [0-9:]+[+-][0-9]+)`)}, started, id)
+	told := e.instant(r.Sentence, `starts? at ([0-9-]+ [0-9:]+[+-][0-9]+)`)
+	return e.until(clock{says: r.Sentence, told: told}, started, id)
 }
 
 // until waits for what a sentence tells of.
 func (e *env) until(c clock, query string, args ...any) clock {
 	e.t.Helper()
-	pgtest.Eventually(e.t, patience, fmt.Sprintf("what %q tells of comes", c.says), func() bool { return value[bool](e, query, args...) })
+	pgtest.Eventually(e.t, patience, fmt.Sprintf("what %q tells of comes", c.says), func() bool {
+		return value[bool](e, query, args...)
+	})
 	c.came = time.Now()
 	return c
 }

@@ -26,7 +26,8 @@ func TestAttachments_AreListed(t *testing.T) {
 			t.Fatalf("%q gets %s, %v", role, text, err)
 		}
 		image, letter := list[0], list[1]
-		if image.Table != "public.image" || image.Pool != 4 || image.WaitingText() != "10,000+" || image.Done != 7 || image.Failed != 2 ||
+		if image.Table != "public.image" || image.Pool != 4 || image.WaitingText() != "10,000+" ||
+			image.Done != 7 || image.Failed != 2 ||
 			image.State != "broken" || image.Trouble == nil || *image.Trouble != "no right" {
 			t.Errorf("%q: %s", role, text)
 		}
