@@ -76,15 +76,19 @@ func (l Look) Jobs(ctx context.Context, f Filter) ([]JobRow, error) {
 		types = f.Types
 	}
 	jobs, err := collect[JobRow](ctx, l.db, lookListSQL, f.States, types, limit)
-	var refused *pgconn.PgError
-	// no reader: a submitter sees its own, by way of their barrier
-	if errors.As(err, &refused) && refused.Code == "42501" {
+	if denied(err) { // a submitter is not a reader: it sees its own jobs, through their barrier
 		jobs, err = collect[JobRow](ctx, l.db, lookOwnListSQL, f.States, types, limit)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("list jobs: %w", err)
 	}
 	return jobs, nil
+}
+
+// denied reports that the role lacks a right that the statement needs.
+func denied(err error) bool {
+	var refused *pgconn.PgError
+	return errors.As(err, &refused) && refused.Code == "42501"
 }
 
 // Job gives one job; ok is false when there is none.

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -10,7 +9,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 
 	"bellhop/sql"
 )
@@ -140,8 +138,8 @@ func (l Look) Attachments(ctx context.Context) ([]AttachmentRow, error) {
 	return list, nil
 }
 
-// AttachmentsToShow lists what is attached, with the commands where the role may see them. Where it may not, the server
-// has refused a statement: within a transaction this is the last one.
+// AttachmentsToShow lists the attached tables, with the commands if the role may see them. If it may not, the server
+// has refused a statement, and no other can follow in the same transaction.
 func (l Look) AttachmentsToShow(ctx context.Context) ([]AttachmentRow, error) {
 	list, err := l.Attachments(ctx)
 	if err != nil || !slices.ContainsFunc(list, func(a AttachmentRow) bool { return a.Type == nil }) {
@@ -152,19 +150,18 @@ func (l Look) AttachmentsToShow(ctx context.Context) ([]AttachmentRow, error) {
 		Cmd []string
 	}
 	commands, err := collect[command](ctx, l.db, lookAttachedCommandsSQL)
-	var refused *pgconn.PgError
 	switch {
-	case errors.As(err, &refused) && refused.Code == "42501":
+	case denied(err):
 		return list, nil
 	case err != nil:
 		return nil, fmt.Errorf("read the commands of attachments: %w", err)
 	}
+	cmds := make(map[int64][]string, len(commands))
+	for _, c := range commands {
+		cmds[c.ID] = c.Cmd
+	}
 	for i := range list {
-		for _, c := range commands {
-			if c.ID == list[i].ID {
-				list[i].Cmd = c.Cmd
-			}
-		}
+		list[i].Cmd = cmds[list[i].ID]
 	}
 	return list, nil
 }
