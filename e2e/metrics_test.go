@@ -148,7 +148,7 @@ func TestMetrics_TellThatTheDatabaseIsAway(t *testing.T) {
 	pgtest.Eventually(t, patience, "the database is there again", is(1))
 }
 
-// The alerts of compose/alerts.yml ask for metrics that there are, and are explained.
+// The alerts of compose/alerts.yml ask for metrics that exist; each has one name and is explained.
 func TestMetrics_AlertsAskForWhatThereIs(t *testing.T) {
 	t.Parallel()
 	rules, err := os.ReadFile("../compose/alerts.yml")
@@ -159,7 +159,12 @@ func TestMetrics_AlertsAskForWhatThereIs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	seen := map[string]bool{}
 	for _, alert := range regexp.MustCompile(`alert: (\w+)`).FindAllStringSubmatch(string(rules), -1) {
+		if seen[alert[1]] {
+			t.Errorf("two alerts are named %s: a receiver cannot tell them apart", alert[1])
+		}
+		seen[alert[1]] = true
 		if !strings.Contains(string(told), "| `"+alert[1]+"` |") {
 			t.Errorf("docs/observability.md does not tell of %s", alert[1])
 		}
