@@ -220,7 +220,7 @@ as $$
       '{steps} of type {type}, of which no running instance has an agent.{there}', 'add it under agents in bellhop.yaml, then: bellhop reload'),
     ('sensor_fails', 'workflow', false, 'its sensor cannot see, or its event led to no run; it tries again by itself',
       'Its sensor ({kind}) has had a problem{since}: {problem}', 'bellhop workflow show {name}'),
-    ('sensor_remark', 'workflow', false, 'its sensor has skipped an event, or has begun again, in the last week',
+    ('sensor_remark', 'workflow', false, 'its sensor has passed over a part of its source, or has begun again, in the last week',
       'Its sensor ({kind}) said at {at}: {remark}.', 'bellhop workflow show {name}'),
     ('next_slot', 'workflow', false, 'the time of its next scheduled run',
       'Its next slot is at {at}, in {in}.', 'bellhop workflow run {name}'),
