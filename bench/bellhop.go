@@ -59,6 +59,9 @@ func (p *bellhop) config(o options) string {
 	if p.listen != "" {
 		y.WriteString("tokens:\n  - {name: bench, role: operator, env: BENCH_TOKEN}\n")
 	}
+	if o.Exec { // a command of an attachment stands in the database
+		y.WriteString("commands_from_database: true\n")
+	}
 	y.WriteString("agents:\n")
 	for _, t := range p.served() {
 		if o.Exec {
@@ -84,7 +87,7 @@ func defaultSlots() int { return max(4, 2*runtime.NumCPU()) }
 func (p *bellhop) start(ctx context.Context, url string, o options) error {
 	p.file, p.url = filepath.Join(p.b.tmp, "bellhop.yaml"), url
 	if p.many > 1 { // else all of them would do it at once
-		if err := p.b.migrate(ctx, url); err != nil {
+		if err := p.b.migrate(ctx, cmp.Or(p.binary, p.b.binary), url); err != nil {
 			return err
 		}
 	}
@@ -185,9 +188,9 @@ func (p *bellhop) bad() string {
 	return "select count(*) from bellhop.jobqueue where state <> 'succeeded' or attempt <> 1"
 }
 
-// migrate makes bellhop's schema in a database without an instance.
-func (b *bench) migrate(ctx context.Context, url string) error {
-	if out, err := exec.CommandContext(ctx, b.binary, "migrate", "--database-url", url).CombinedOutput(); err != nil {
+// migrate makes a binary's schema in a database without an instance.
+func (b *bench) migrate(ctx context.Context, binary, url string) error {
+	if out, err := exec.CommandContext(ctx, binary, "migrate", "--database-url", url).CombinedOutput(); err != nil {
 		return fmt.Errorf("bellhop migrate: %w: %s", err, out)
 	}
 	return nil

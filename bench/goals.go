@@ -41,6 +41,8 @@ var goals = []goal{
 	{measure: "one insert per transaction, every child at work, 1 connections", base: "plain", atLeast: 0.9},
 	{measure: "bulk insert in one transaction (COPY)", base: "plain", atLeast: 0.9},
 	{measure: "MSQ, items to 2 warm children in lockstep", base: "pipe limit", atLeast: 0.85},
+	{measure: fmt.Sprintf(attachedRows, 2000, attachedPool), base: "MSQ", atLeast: 0.5},
+	{measure: fmt.Sprintf(attachedRows, 6000, attachedPool), base: "MSQ", atLeast: 0.5},
 	{measure: "produce and consume, 1 ms of work, issued → agent, p99", base: "River best", atMost: 0.5},
 	{measure: "produce and consume, rate picked up", base: "wanted", atLeast: 0.99},
 	// A heartbeat every 2 s and a safety scan every 5 s, of a few statements each.

@@ -19,7 +19,7 @@ func (b *bench) grown(ctx context.Context, name, rows string) (template string, 
 	if err != nil {
 		return "", err
 	}
-	if err := b.migrate(ctx, db.url); err != nil {
+	if err := b.migrate(ctx, b.binary, db.url); err != nil {
 		return "", err
 	}
 	conn, err := pgx.Connect(ctx, db.url)

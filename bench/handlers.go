@@ -22,7 +22,7 @@ type handlers struct {
 func (h *handlers) name() string { return "bellhop" }
 
 func (h *handlers) start(ctx context.Context, url string, o options) error {
-	if err := h.b.migrate(ctx, url); err != nil {
+	if err := h.b.migrate(ctx, h.b.binary, url); err != nil {
 		return err
 	}
 	return h.inside.run(h.b, yardstick{Kind: "handlers", URL: url, options: o})

@@ -18,7 +18,7 @@ func measureBulk(ctx context.Context, b *bench, round int) error {
 	copied := func(name, arrange string) func() error {
 		return func() error {
 			return b.bare(ctx, func(db *database, conn *pgx.Conn) error {
-				if err := b.migrate(ctx, db.url); err != nil {
+				if err := b.migrate(ctx, b.binary, db.url); err != nil {
 					return err
 				}
 				if _, err := conn.Exec(ctx, arrange); err != nil {

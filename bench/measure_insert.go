@@ -30,7 +30,7 @@ func measureInsert(ctx context.Context, b *bench, round int) error {
 	bare := func(name, arrange string) func() error {
 		return func() error {
 			return b.bare(ctx, func(db *database, conn *pgx.Conn) error {
-				if err := b.migrate(ctx, db.url); err != nil {
+				if err := b.migrate(ctx, b.binary, db.url); err != nil {
 					return err
 				}
 				if _, err := conn.Exec(ctx, arrange); err != nil {

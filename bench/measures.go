@@ -33,6 +33,7 @@ var measures = []measure{
 	{"insert", "one insert per transaction while the scheduler is busy", 2, 5, measureInsert},
 	{"bulk", "COPY into the queue", 2, 7, measureBulk},
 	{"msq", "items of one query to two warm children in lockstep", 3, 7, measureMSQ},
+	{"attach", "rows of an attached table, beside jobs and items of one query, a process each", 1, 3, measureAttach},
 	{"steady", "produce and consume at once, 1 ms of work a job", 1, 3, measureSteady},
 	{"shares", "a third and two thirds of the drain's peak, steadily", 1, 3, measureShares},
 	{"idle", "what a scheduler costs that has nothing to do", 1, 1, measureIdle},
