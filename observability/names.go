@@ -96,19 +96,19 @@ var (
 	Jobs = Metric{
 		"bellhop.jobs",
 		"{job}",
-		"Jobs that are not over, by state and type; of each 100,000 are counted at the most. The queue's.",
+		"Jobs that are not over, by state and type, each counted up to 100,000. Of the whole queue.",
 		[]string{LabelState, LabelType},
 	}
 	OldestReady = Metric{
 		"bellhop.job.oldest.age",
 		"s",
-		"How long the oldest ready job of a type could have begun, of those that may run anywhere. The queue's.",
+		"How long ago the oldest ready job of a type could have begun, among jobs without run_on and locks. Of the whole queue.",
 		[]string{LabelType},
 	}
 	JobWait = Metric{
 		"bellhop.job.wait.duration",
 		"s",
-		"From when a job could begin until an instance had it: its submission, its run_at, or the end of a retry's pause.",
+		"From when a job could begin (its submission, its run_at, or the end of a retry's pause) until an instance had it.",
 		[]string{LabelType},
 	}
 	JobPickup = Metric{
@@ -120,32 +120,32 @@ var (
 	JobRun = Metric{
 		"bellhop.job.run.duration",
 		"s",
-		"For how long an agent had a job, or a query's job dealt its items.",
+		"How long an agent had a job, or a query's job dealt its items.",
 		[]string{LabelType, LabelOutcome},
 	}
 	ForecastError = Metric{
 		"bellhop.forecast.error",
 		"s",
-		"By how much a job with locks started earlier or later than was foretold, by how far ahead that was (10s, 1m, 10m, 1h, longer).",
+		"How much earlier or later than forecast a job with locks started, by how far ahead the forecast was (10s, 1m, 10m, 1h, longer).",
 		[]string{LabelAhead},
 	}
 	Children    = Metric{"bellhop.children", "{child}", "Children by state and type.", []string{LabelState, LabelType}}
 	ChildStarts = Metric{
 		"bellhop.child.starts",
 		"{child}",
-		"Children that came up, the first times included.",
+		"Children that started, first starts included.",
 		[]string{LabelType},
 	}
 	ChildDeaths = Metric{
 		"bellhop.child.deaths",
 		"{child}",
-		"Children that died without having been told to.",
+		"Children that died without an order.",
 		[]string{LabelType},
 	}
 	FencesLost = Metric{
 		"bellhop.fences.lost",
 		"{job}",
-		"Outcomes that were not recorded, since the job was not this instance's any more.",
+		"Outcomes that were not recorded, because the job was no longer this instance's.",
 		nil,
 	}
 	BatchSize = Metric{
@@ -154,65 +154,65 @@ var (
 		"Jobs in one claim that found any, and outcomes in one write.",
 		[]string{LabelWhat},
 	}
-	BellAge      = Metric{"bellhop.bell.heartbeat.age", "s", "Since this instance last heard its own ring.", nil}
+	BellAge      = Metric{"bellhop.bell.heartbeat.age", "s", "Time since this instance last heard its own ring.", nil}
 	BellConnects = Metric{
 		"bellhop.bell.connects",
 		"{connection}",
-		"How often the listener has connected; the first time included.",
+		"How often the listener has connected, the first time included.",
 		nil,
 	}
 	NotifyUsage = Metric{
 		"bellhop.notify.queue.usage",
 		"1",
-		"How full the server's queue of notifications is, from 0 to 1 (pg_notification_queue_usage).",
+		"How full the server's notification queue is, from 0 to 1 (pg_notification_queue_usage).",
 		nil,
 	}
 	Findings = Metric{
 		"bellhop.findings",
 		"{finding}",
-		"What needs mending, by its code: as bellhop doctor, the System page and /api/v1/findings tell. The queue's and the server's.",
+		"Findings that need a fix, by code, as bellhop doctor, the System page and /api/v1/findings show them. Of the whole queue and the server.",
 		[]string{LabelCode},
 	}
 	GateState = Metric{
 		"bellhop.gate.state",
 		"{state}",
-		"1 for the state that the gate is in: awake, asking, asleep.",
+		"1 for the gate's current state: awake, asking, asleep.",
 		[]string{LabelState},
 	}
 	Quarantined = Metric{
 		"bellhop.jobs.quarantined",
 		"{job}",
-		"Jobs that were set aside, since agents died at their hands again and again.",
+		"Jobs that were quarantined, because their agents died again and again.",
 		[]string{LabelType},
 	}
 	SensorFailures = Metric{
 		"bellhop.sensor.failures",
 		"{failure}",
-		"How often a sensor could not look at its files, topic or channel, or not keep what it saw.",
+		"How often a sensor could not read its files, topic or channel, or could not store an event.",
 		[]string{LabelKind},
 	}
 	SensorLag = Metric{
 		"bellhop.sensor.lag",
 		"{message}",
-		"How many messages of its topic a sensor that this instance has is behind.",
+		"How many messages of its topic a sensor of this instance has not read yet.",
 		[]string{LabelWorkflow},
 	}
 	DatabaseUp = Metric{
 		"bellhop.database.up",
 		"{database}",
-		"1 where this instance's last look at the queue was answered, 0 where not.",
+		"1 if this instance's last look at the queue was answered, else 0.",
 		nil,
 	}
 	Build = Metric{
 		"bellhop.build.info",
 		"{build}",
-		"1, of the program that runs.",
+		"1; the labels describe the running program.",
 		[]string{LabelVersion, LabelCommit, LabelGo},
 	}
 	Dropped = Metric{
 		"bellhop.traces.dropped",
 		"{item}",
-		"Of jobs no spans were made (what=jobs), and spans the collector did not take (what=spans).",
+		"Jobs and items without spans, because too many waited (what=jobs), and spans that the collector did not take (what=spans).",
 		[]string{LabelWhat},
 	}
 )
