@@ -71,7 +71,8 @@ vuln: ## known vulnerabilities of what is used
 	@scripts/vuln
 
 .PHONY: generate
-generate: ## write the generated files again (docs/state_machines.md, sql/schema.golden.sql, sql/rights.sql, web/api/openapi.json, openapi.promised)
+generate: ## write the generated files again (docs/reference.md, docs/state_machines.md, sql/schema.golden.sql, sql/rights.sql, web/api/openapi.json, openapi.promised)
+	@$(GO) test ./scheduler/grammar -update
 	@$(GO) test ./scheduler ./sql/migrate ./web/api -update
 
 .PHONY: bench

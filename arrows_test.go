@@ -45,6 +45,7 @@ var arrows = []arrow{
 	{"scheduler/intake", []string{"scheduler"}, "what is claimed next is a decision like the others: it knows their values, and they do not know it"},
 	{"scheduler/position", []string{"scheduler"}, "the same, of where in the queue a claim looks"},
 	{"scheduler/lock", nil, "locks are a policy by themselves: it knows names and numbers, and no job of the queue"},
+	{"scheduler/grammar", nil, "the shape of what is written is a value: every face reads it, and it knows none of them"},
 	{"scheduler/words", nil, "values written for people: commands and pages write them in the same way"},
 	{"scheduler/sketch", nil, "how long things took, in little room: whoever measures may keep it so"},
 	{"scheduler/history", []string{"scheduler", "scheduler/sketch"}, "what was done, by type and minute, counted of the core's values"},

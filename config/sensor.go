@@ -1,32 +1,14 @@
 package config
 
-import "bellhop/scheduler/workflow"
+import (
+	"bellhop/scheduler/grammar"
+	"bellhop/scheduler/workflow"
+)
 
 func (r *reader) sensor(n node, at string, spots map[spot]node) *workflow.Sensor {
 	var s workflow.Sensor
 	bad := len(r.problems)
-	for name, n := range r.mapping(n, at, []field{
-		{name: "cron", read: r.word(&s.Cron)},
-		{name: "zone", read: r.word(&s.Zone)},
-		{name: "catch_up", read: func(n node, at string) { r.word((*string)(&s.CatchUp))(n, at) }},
-		{name: "queue", read: func(n node, at string) { r.word((*string)(&s.Queue))(n, at) }},
-		{name: "every", read: r.long(&s.Every)},
-		{name: "after_finish", read: r.flag(&s.AfterFinish)},
-		{name: "at_most", read: r.count(&s.AtMost)},
-		{name: "per", read: r.long(&s.Per)},
-		{name: "workflow", read: r.word(&s.Workflow)},
-		{name: "when", read: r.oneOrMore(&s.When, "[succeeded, failed]")},
-		{name: "table", read: r.word(&s.Table)},
-		{name: "event", read: r.word(&s.Event)},
-		{name: "notify", read: r.word(&s.Notify)},
-		{name: "http", read: r.flag(&s.HTTP)},
-		{name: "file", read: r.word(&s.File)},
-		{name: "host", read: r.word(&s.Host)},
-		{name: "stable", read: r.long(&s.Stable)},
-		{name: "kafka", read: r.word(&s.Kafka)},
-		{name: "topic", read: r.word(&s.Topic)},
-		{name: "match", read: r.pairs(&s.Match, "match: {kind: upload}")},
-	}) {
+	for name, n := range r.mapping(n, at, r.fields(grammar.Sensor, &s, nil)) {
 		spots[spot{-1, "sensor." + name}] = n
 	}
 	if len(r.problems) > bad { // what is missing besides may be what could not be read

@@ -8,6 +8,7 @@ import (
 
 	"github.com/goccy/go-yaml/ast"
 
+	"bellhop/scheduler/grammar"
 	"bellhop/scheduler/workflow"
 )
 
@@ -58,6 +59,7 @@ func (r *reader) templates(root node, all stepTemplates) {
 			}
 			t := stepTemplate{at: r.here(it.Key())}
 			fields, done := r.stepFields(&t.step)
+			fields = slices.DeleteFunc(fields, func(f field) bool { return f.name == "name" || f.name == "after" })
 			done(r.mapping(it.Value(), join(at, name), fields))
 			all[name] = t
 		}
@@ -65,20 +67,17 @@ func (r *reader) templates(root node, all stepTemplates) {
 }
 
 func (r *reader) stepList(n node, at string, spots map[spot]node) (steps []workflow.Step) {
-	r.each(n, at, `write it like - {name: fetch, type: sh, args: "…"}`, func(n node, at string) {
+	example := grammar.Workflow.Field("steps").Example
+	r.each(n, at, "write it like "+example, func(n node, at string) {
 		var s workflow.Step
 		from := r.from(n, at)
 		if from != nil {
 			s = from.step
 			s.Vars, s.Locks = maps.Clone(s.Vars), slices.Clone(s.Locks)
 		}
-		var after []string
 		fields, done := r.stepFields(&s)
-		fields = slices.Insert(fields, 3, field{name: "after", read: r.oneOrMore(&after, "[fetch]")})
-		fields = slices.Insert(fields, 0, field{name: "name", required: true, read: r.word(&s.Name)})
 		given := r.mapping(n, at, append(fields, field{name: "template", read: func(node, string) {}}))
 		done(given)
-		s.After = after
 		if s.Type == "" && given["type"] == nil && (from != nil || given["template"] == nil) {
 			r.problem(n, "", "%s is missing", join(at, "type"))
 		}
@@ -89,7 +88,7 @@ func (r *reader) stepList(n node, at string, spots map[spot]node) (steps []workf
 		steps = append(steps, s)
 	})
 	if list, is := n.(*ast.SequenceNode); is && len(list.Values) == 0 {
-		r.problem(n, `write one like - {name: fetch, type: sh, args: "…"}`, "there are no %s", at)
+		r.problem(n, "write one like "+example, "there are no %s", at)
 	}
 	return steps
 }
@@ -125,22 +124,18 @@ func (r *reader) from(n node, at string) *stepTemplate {
 	return nil
 }
 
-// stepFields read what a step has over what is in it already, but for its name and place. Called with what was given,
-// done ends it: the step's own args or query are in place of a template's args or query, its variables beside those.
+// stepFields read what a step has over what is in it already. Called with what was given, done ends it: the step's own
+// args or query are in place of a template's args or query, its variables beside those. The type may be a template's.
 func (r *reader) stepFields(s *workflow.Step) (fields []field, done func(given map[string]node)) {
 	var args, msq string
 	vars := map[string]string{}
-	fields = []field{
-		{name: "type", read: r.word(&s.Type)},
-		{name: "args", read: func(n node, at string) { args, _ = r.written(n, at) }},
-		{name: "msq", read: func(n node, at string) { msq, _ = r.written(n, at) }},
-		{name: "run_on", read: r.word(&s.RunOn)},
-		{name: "priority", read: r.signed(&s.Priority)},
-		{name: "vars", read: r.pairs(&vars, "vars: {USERID: 7}")},
-		{name: "locks", read: r.words(&s.Locks, `["customer:7=exclusive"]`, nil)},
-		{name: "max_attempts", read: r.count(&s.MaxAttempts)},
-		{name: "timeout", read: r.long(&s.Timeout)},
-		{name: "on_failure", read: r.word(&s.OnFailure)},
+	fields = r.fields(grammar.Step, s, map[string]func(node, string){
+		"args": func(n node, at string) { args, _ = r.written(n, at) },
+		"msq":  func(n node, at string) { msq, _ = r.written(n, at) },
+		"vars": r.pairs(&vars, grammar.Step.Field("vars").Example),
+	})
+	for i := range fields {
+		fields[i].required = fields[i].required && fields[i].name != "type"
 	}
 	return fields, func(given map[string]node) {
 		if given["args"] != nil || given["msq"] != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 
+	"bellhop/scheduler/grammar"
 	"bellhop/scheduler/workflow"
 )
 
@@ -96,15 +97,11 @@ func (r *reader) workflow(root node) (d workflow.Definition, at node) {
 	d.Active = true
 	spots := map[spot]node{{-1, ""}: root}
 	before := len(r.problems)
-	given := r.mapping(root, "", []field{
-		{name: "workflow", required: true, read: r.word(&d.Name)},
-		{name: "project", read: r.word(&d.Project)},
-		{name: "active", read: r.flag(&d.Active)},
-		{name: "sensor", read: func(n node, at string) { d.Sensor = r.sensor(n, at, spots) }},
-		{name: "parameters", read: r.pairs(&d.Parameters, "parameters: {DAY: today}")},
-		{name: "steps", required: true, read: func(n node, at string) { d.Steps = r.stepList(n, at, spots) }},
-		{name: "notify", read: func(n node, at string) { d.Notify = r.notices(n, at) }},
-	})
+	given := r.mapping(root, "", r.fields(grammar.Workflow, &d, map[string]func(node, string){
+		"sensor": func(n node, at string) { d.Sensor = r.sensor(n, at, spots) },
+		"steps":  func(n node, at string) { d.Steps = r.stepList(n, at, spots) },
+		"notify": func(n node, at string) { d.Notify = r.notices(n, at) },
+	}))
 	for name, n := range given {
 		spots[spot{-1, name}] = n
 	}
@@ -177,31 +174,20 @@ func (r *reader) signed(to *int) func(node, string) {
 }
 
 func (r *reader) notices(n node, at string) (list []workflow.Notice) {
-	r.each(n, at, "write it like - {when: [failed], mail: [ops@example.org]}", func(n node, at string) {
+	r.each(n, at, "write it like "+grammar.Workflow.Field("notify").Example, func(n node, at string) {
 		var m workflow.Notice
-		given := r.mapping(n, at, []field{
-			{name: "when", read: func(n node, at string) {
-				r.oneOrMore(&m.When, "[failed]")(n, at)
-				for _, state := range m.When {
-					if !slices.Contains(workflow.RunStates, state) {
-						r.problem(n, suggest(state, workflow.RunStates), "no run ends as %q", state)
-					}
-				}
-			}},
-			{name: "mail", read: func(n node, at string) {
-				r.oneOrMore(&m.Mail, "[ops@example.org]")(n, at)
-				for _, to := range m.Mail {
-					r.mailAddress(n, at, to)
-				}
-			}},
-			{name: "webhook", read: func(n node, at string) {
-				if r.word(&m.Webhook)(n, at); m.Webhook != "" {
-					r.webURL(n, at, m.Webhook)
-				}
-			}},
-			{name: "command", read: r.words(&m.Command, "[./told.sh]", nil)},
-			{name: "unless_success_within", read: r.long(&m.UnlessSuccessWithin)},
-		})
+		given := r.mapping(n, at, r.fields(grammar.Notice, &m, nil))
+		for _, state := range m.When {
+			if !slices.Contains(workflow.RunStates, state) {
+				r.problem(given["when"], suggest(state, workflow.RunStates), "no run ends as %q", state)
+			}
+		}
+		for _, to := range m.Mail {
+			r.mailAddress(given["mail"], join(at, "mail"), to)
+		}
+		if m.Webhook != "" {
+			r.webURL(given["webhook"], join(at, "webhook"), m.Webhook)
+		}
 		if given["mail"] == nil && given["webhook"] == nil && given["command"] == nil {
 			r.problem(n, "write mail: [ops@example.org], webhook: URL or command: [NAME]", "%s names nobody who is to be told", at)
 		}

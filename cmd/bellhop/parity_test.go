@@ -12,102 +12,88 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"bellhop/client"
 	"bellhop/cmd/bellhop/internal/change"
 	"bellhop/cmd/bellhop/internal/cli"
 	"bellhop/cmd/bellhop/internal/locks"
+	"bellhop/scheduler/grammar"
 	"bellhop/scheduler/workflow"
 	"bellhop/web/api"
 )
 
-// submissionField is an argument of bellhop.submit, and what it is called in each face. A name that begins with "no: "
-// says why the face leaves it out.
-type submissionField struct{ sql, goName, rest, flag, step string }
-
-const (
-	ownRun      = "no: a run names its jobs by run and step"
-	ownTime     = "no: a run's sensor says when; a step waits for others by after"
-	ownNext     = "no: a step is told from others by its run, so that no key is ever taken"
-	ownParts    = "no: a step's needs are the names in after"
-	ownTrace    = "no: a run has one trace, which its event brings"
-	ownPriority = "no: RJM's letters are for RJM's jobs; a step has a number"
-	ownTags     = "no: filters know a step's job by type, run and vars"
-)
-
-var submissionFields = []submissionField{
-	{"type", "Type", "type", "no: the first word", "type"},
-	{"args", "Args", "args", "no: the second word", "args"},
-	{"msq", "MSQ", "msq", "msq", "msq"},
-	{"repeat", "Repeat", "repeat", "repeat", "no: a query with a LIMIT runs until it is empty, one without runs once"},
-	{"run_on", "RunOn", "run_on", "run-on", "run_on"},
-	{"key", "Key", "key", "key", ownRun},
-	{"priority", "Priority", "priority", "priority", "priority"},
-	{"priority_name", "PriorityName", "priority_name", "priority-name", ownPriority},
-	{"run_at", "RunAt", "run_at", "at", ownTime},
-	{"held", "Held", "held", "hold", ownTime},
-	{"vars", "Vars", "vars", "var", "vars"},
-	{"locks", "Locks", "locks", "lock", "locks"},
-	{"reasons", "Reasons", "reasons", "reason", ownTags},
-	{"max_attempts", "MaxAttempts", "max_attempts", "max-attempts", "max_attempts"},
-	{"timeout", "Timeout", "timeout", "timeout", "timeout"},
-	{"on_failure", "OnFailure", "on_failure", "on-failure", "on_failure"},
-	{"traceparent", "Traceparent", "traceparent", "no: the environment has it, as TRACEPARENT", ownTrace},
-	{"after", "After", "after", "after", "after"},
-	{"after_keys", "AfterKeys", "after_keys", "no: --after takes ids and keys", ownParts},
-	{"wanted", "Wanted", "wanted", "wanted", "no: on_failure says whether a step runs after one that failed"},
-	{"once", "Once", "once", "once", ownNext},
-	{"per", "Per", "per", "per", ownNext},
-	{"replace", "Replace", "replace", "replace", ownNext},
-	{"not_after", "NotAfter", "not_after", "not-after", ownTime},
-	{"batch", "Batch", "batch", "batch", "no: a run is what its jobs have in common"},
+// beside are what a face has that is not a field of the grammar.
+var beside = map[string][]string{
+	"client.Job":             {"JSON", "RunIn"}, // other ways to write Args and RunAt
+	"client.Edit":            {"RunIn", "NotAfterIn", "Forever"},
+	"flags of submit":        {"wait", "help", "quiet"},
+	"flags of edit":          {"release", "help", "dry-run", "state", "type"},
+	"bellhop.edit":           {"id"},
+	"bellhop.filter_replace": {"id"},
 }
 
-// besides are what a face has that is not an argument of bellhop.submit.
-var besides = map[string][]string{
-	"client.Job":        {"JSON", "RunIn"}, // other ways to write Args and RunAt
-	"flags of submit":   {"wait", "help", "quiet"},
-	"a step's keys":     {"name"},
-	"REST's NewJob":     {},
-	"definition_keys()": {"name"},
-}
-
-// A field of a submission is in every face, or the table says why it is not.
-func TestSubmission_EveryFaceHasEveryField(t *testing.T) {
+// Each face has the fields that the grammar gives it, and no others.
+func TestGrammar_EveryFaceHasEveryField(t *testing.T) {
 	t.Parallel()
 	s := newHarness(t)
-	sql := arguments(t, s.conn, "submit")
-	table := named(func(f submissionField) string { return f.sql })
-	if !slices.Equal(slices.Sorted(maps.Keys(sql)), table) {
-		t.Fatalf("bellhop.submit takes %q, the table has %q", slices.Sorted(maps.Keys(sql)), table)
+	argumentsOf := func(function string) []string {
+		return slices.Sorted(maps.Keys(arguments(t, s.conn, function)))
 	}
-	keys, err := collectText(t, s.conn, "select key from bellhop.definition_keys() where part = 'step'")
-	if err != nil {
-		t.Fatal(err)
-	}
-	step := func(f submissionField) string { return f.step }
-	for face, c := range map[string]struct {
+	for _, c := range []struct {
+		face string
+		of   grammar.Object
+		as   grammar.Face
 		has  []string
-		name func(submissionField) string
 	}{
-		"client.Job":        {fieldNames(client.Job{}, ""), func(f submissionField) string { return f.goName }},
-		"REST's NewJob":     {fieldNames(api.NewJob{}, "json"), func(f submissionField) string { return f.rest }},
-		"flags of submit":   {submitFlagNames(), func(f submissionField) string { return f.flag }},
-		"a step's keys":     {fieldNames(workflow.Step{}, "json"), step},
-		"definition_keys()": {keys, step},
+		{"bellhop.submit", grammar.Submission, grammar.SQL, argumentsOf("submit")},
+		{"REST's NewJob", grammar.Submission, grammar.REST, fieldNames(api.NewJob{}, "json")},
+		{"flags of submit", grammar.Submission, grammar.Command, flagNames(change.SubmitCommand(&cli.App{}))},
+		{"client.Job", grammar.Submission, grammar.Go, fieldNames(client.Job{}, "")},
+		{"bellhop.edit", grammar.Edit, grammar.SQL, argumentsOf("edit")},
+		{"REST's JobChange", grammar.Edit, grammar.REST, fieldNames(api.JobChange{}, "json")},
+		{"flags of edit", grammar.Edit, grammar.Command, flagNames(change.EditCommand(&cli.App{}))},
+		{"client.Edit", grammar.Edit, grammar.Go, fieldNames(client.Edit{}, "")},
+		{"bellhop.filter_add", grammar.Filter, grammar.SQL, argumentsOf("filter_add")},
+		{"bellhop.filter_replace", grammar.Filter, grammar.SQL, argumentsOf("filter_replace")},
+		{"REST's NewFilter", grammar.Filter, grammar.REST, fieldNames(api.NewFilter{}, "json")},
+		{"flags of filter add", grammar.Filter, grammar.Command, flagNames(filterCommand(t, "add"))},
+		{"flags of filter replace", grammar.Filter, grammar.Command, flagNames(filterCommand(t, "replace"))},
+		{"workflow.Definition", grammar.Workflow, grammar.File, fieldNames(workflow.Definition{}, "json")},
+		{"workflow.Step", grammar.Step, grammar.File, fieldNames(workflow.Step{}, "json")},
+		{"workflow.Sensor", grammar.Sensor, grammar.File, fieldNames(workflow.Sensor{}, "json")},
+		{"workflow.Notice", grammar.Notice, grammar.File, fieldNames(workflow.Notice{}, "json")},
 	} {
-		for _, name := range named(c.name) {
+		names := c.of.Names(c.as)
+		for _, name := range names {
 			if !slices.Contains(c.has, name) {
-				t.Errorf("%s: %q is missing", face, name)
+				t.Errorf("%s: %q is missing", c.face, name)
 			}
 		}
 		for _, name := range c.has {
-			if !slices.Contains(named(c.name), name) && !slices.Contains(besides[face], name) {
-				t.Errorf("%s has %q, and the table does not", face, name)
+			if !slices.Contains(names, name) && !slices.Contains(beside[c.face], name) {
+				t.Errorf("%s has %q, and the grammar does not", c.face, name)
 			}
 		}
 	}
+}
+
+// A step has each field of a submission, or the grammar says why it has not.
+func TestGrammar_AStepHasTheFieldsOfASubmission(t *testing.T) {
+	t.Parallel()
+	own := append(grammar.Submission.Names(grammar.File), "name") // an app's job has a key
+	slices.Sort(own)
+	if step := grammar.Step.Names(grammar.File); !slices.Equal(step, own) {
+		t.Errorf("a step has %q, and of a submission it has %q", step, own)
+	}
+}
+
+// The clients of the examples have the arguments of bellhop.submit.
+func TestGrammar_ClientsOfOtherLanguages(t *testing.T) {
+	t.Parallel()
+	s := newHarness(t)
+	sql := arguments(t, s.conn, "submit")
 	for file, argv := range map[string][]string{
 		"bellhop.py": {"python3", "-c", "import json, bellhop; print(json.dumps(bellhop.COLUMNS))"},
 		"bellhop.js": {"node", "-e", "console.log(JSON.stringify(require('./bellhop').COLUMNS))"},
@@ -127,31 +113,6 @@ func TestSubmission_EveryFaceHasEveryField(t *testing.T) {
 				t.Errorf("it has %s (%v), bellhop.submit takes %v", text, err, sql)
 			}
 		})
-	}
-}
-
-// A filter is written with the same words by SQL, by REST and by the commands; of predicates a flag takes one.
-func TestFilter_EveryFaceHasEveryField(t *testing.T) {
-	t.Parallel()
-	s := newHarness(t)
-	add := slices.Sorted(maps.Keys(arguments(t, s.conn, "filter_add")))
-	replace := slices.Sorted(maps.Keys(arguments(t, s.conn, "filter_replace")))
-	rest := slices.Sorted(slices.Values(fieldNames(api.NewFilter{}, "json")))
-	if !slices.Equal(add, rest) || !slices.Equal(replace, slices.Sorted(slices.Values(append(rest, "id")))) {
-		t.Errorf("bellhop.filter_add takes %q, filter_replace %q, REST %q", add, replace, rest)
-	}
-	for _, verb := range []string{"add", "replace"} {
-		c, _, err := locks.FilterCommand(&cli.App{}).Find([]string{verb})
-		if err != nil {
-			t.Fatal(err)
-		}
-		var flags []string
-		c.Flags().VisitAll(func(f *pflag.Flag) {
-			flags = append(flags, strings.Replace(f.Name, "predicate", "predicates", 1))
-		})
-		if slices.Sort(flags); !slices.Equal(flags, add) {
-			t.Errorf("bellhop filter %s has the flags %q, and bellhop.filter_add takes %q", verb, flags, add)
-		}
 	}
 }
 
@@ -217,17 +178,6 @@ func collectText(t *testing.T, conn *pgx.Conn, query string, args ...any) ([]str
 	return pgx.CollectRows(rows, pgx.RowTo[string])
 }
 
-// named are the names in one face, sorted, without those that are left out on purpose.
-func named(name func(submissionField) string) (list []string) {
-	for _, f := range submissionFields {
-		if is := name(f); !strings.HasPrefix(is, "no: ") {
-			list = append(list, is)
-		}
-	}
-	slices.Sort(list)
-	return list
-}
-
 // fieldNames are a struct's, or those in a tag of its fields.
 func fieldNames(of any, tag string) (list []string) {
 	kind := reflect.TypeOf(of)
@@ -241,7 +191,16 @@ func fieldNames(of any, tag string) (list []string) {
 	return list
 }
 
-func submitFlagNames() (list []string) {
-	change.SubmitCommand(&cli.App{}).Flags().VisitAll(func(f *pflag.Flag) { list = append(list, f.Name) })
+func flagNames(c *cobra.Command) (list []string) {
+	c.Flags().VisitAll(func(f *pflag.Flag) { list = append(list, f.Name) })
 	return list
+}
+
+func filterCommand(t *testing.T, verb string) *cobra.Command {
+	t.Helper()
+	c, _, err := locks.FilterCommand(&cli.App{}).Find([]string{verb})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
 }

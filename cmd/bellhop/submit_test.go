@@ -123,7 +123,7 @@ func TestSubmit_RefusesInPlainWords(t *testing.T) {
 	}{
 		{"needs the type", nil},
 		{"put quotes around", []string{"a", "b", "c"}},
-		{"the type is empty", []string{""}},
+		{"TYPE is empty", []string{""}},
 		{"not both", []string{"a", "b", "--msq", "select 1"}},
 		{"one line", []string{"a", "b\nc"}},
 		{"query of --msq is empty", []string{"a", "--msq", " "}},

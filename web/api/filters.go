@@ -9,16 +9,22 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"bellhop/scheduler/grammar"
 	"bellhop/scheduler/lock"
 	"bellhop/sql/store"
 )
 
 // NewFilter is a job filter as it is written.
 type NewFilter struct {
-	Action     string            `json:"action"               minLength:"1"   maxLength:"100"                  doc:"What becomes of its jobs: ACCEPT, CONTINUE, PAUSE, REJECT, RATE_LIMIT 2, or RATE_LIMIT 10 per 1m"`
-	Predicates []json.RawMessage `json:"predicates,omitempty"                 maxItems:"100"                   doc:"What a job must be, all of them, such as [\"opcode\",[\"=\",\"type\",\"mail\"]]; none: every job"`
-	Priority   int               `json:"priority,omitempty"   minimum:"0"     maximum:"2147483647"             doc:"The lowest is asked first"`
-	Reason     string            `json:"reason,omitempty"                     maxLength:"1000"                 doc:"What whoever is refused, or waits, is told"`
+	Action     string            `json:"action"`
+	Predicates []json.RawMessage `json:"predicates,omitempty"`
+	Priority   int               `json:"priority,omitempty"`
+	Reason     string            `json:"reason,omitempty"`
+}
+
+// TransformSchema gives the fields the words and bounds of the grammar.
+func (NewFilter) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema {
+	return described(grammar.Filter, s)
 }
 
 // row is the filter as it is to be stored. It is read as the scheduler will, so that what cannot be right is refused.

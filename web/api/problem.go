@@ -13,6 +13,7 @@ import (
 
 	"bellhop/client"
 	"bellhop/scheduler"
+	"bellhop/scheduler/grammar"
 	"bellhop/sql/store"
 	"bellhop/web"
 )
@@ -87,6 +88,10 @@ func (a *API) problem(ctx context.Context, err error) error {
 
 func ofDatabase(said *pgconn.PgError) *web.Problem {
 	as := answers[client.ClassOfRule(said.Code, said.ConstraintName)]
+	// The queue's own functions say more than the rule: which lock, and at which letter.
+	if demand, ok := grammar.Broken(said.ConstraintName, grammar.REST); ok && strings.Contains(said.Message, "check constraint") {
+		return refused(as.status, as.code, cmp.Or(said.Hint, as.next), "%s", demand)
+	}
 	detail := said.Message
 	if said.Detail != "" {
 		detail += " (" + said.Detail + ")"

@@ -6,37 +6,48 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/danielgtaylor/huma/v2"
+
 	"bellhop/scheduler"
+	"bellhop/scheduler/grammar"
 	"bellhop/sql/store"
 )
 
 // NewJob is a job to be. What is left out is as the queue has it by default.
 type NewJob struct {
-	Type         scheduler.TypeName `json:"type"                    minLength:"1" doc:"The type that an agent serves"                                                       example:"license"`
-	Args         json.RawMessage    `json:"args,omitempty"                        doc:"The line that the agent is given: a string, or any other JSON, which becomes a line"`
-	MSQ          *string            `json:"msq,omitempty"                         doc:"A query whose rows are the items, in place of args"`
-	Repeat       *string            `json:"repeat,omitempty"                      doc:"once or until_empty"`
-	RunOn        *string            `json:"run_on,omitempty"                      doc:"The host, or what a host serves, that it must run on"`
-	Key          *string            `json:"key,omitempty"                         doc:"A name that no other job has; the header Idempotency-Key is the same"                                  maxLength:"1000"`
-	Priority     int                `json:"priority,omitempty"                    doc:"-20 goes first"                                                                                                         minimum:"-20" maximum:"19"`
-	PriorityName *string            `json:"priority_name,omitempty"               doc:"As RJM writes it: its first letter counts, a is -13, n is 0, z is 12. priority is not read then"`
-	RunAt        *time.Time         `json:"run_at,omitempty"                      doc:"Not before this"`
+	Type         scheduler.TypeName `json:"type"`
+	Args         json.RawMessage    `json:"args,omitempty"`
+	MSQ          *string            `json:"msq,omitempty"`
+	Repeat       *string            `json:"repeat,omitempty"`
+	RunOn        *string            `json:"run_on,omitempty"`
+	Key          *string            `json:"key,omitempty"`
+	Priority     int                `json:"priority,omitempty"`
+	PriorityName *string            `json:"priority_name,omitempty"`
+	RunAt        *time.Time         `json:"run_at,omitempty"`
 	Held         bool               `json:"held,omitempty"`
-	Vars         map[string]string  `json:"vars,omitempty"                        doc:"Variables for the agent"`
-	Locks        []string           `json:"locks,omitempty"                       doc:"Such as db:orders=exclusive"`
-	Reasons      []string           `json:"reasons,omitempty"                     doc:"Tags that filters know the job by, such as import:2026-11"`
-	MaxAttempts  int32              `json:"max_attempts,omitempty"                doc:"In all; 0: as the type says"                                                                                            minimum:"0"`
-	Timeout      string             `json:"timeout,omitempty"                     doc:"Of one attempt, such as 90s or 2h"`
-	OnFailure    *string            `json:"on_failure,omitempty"                  doc:"What becomes of it when one that it needs fails: fail, block or run"`
-	After        []int64            `json:"after,omitempty"                       doc:"The ids of jobs that it needs"`
-	AfterKeys    []string           `json:"after_keys,omitempty"                  doc:"And their keys"`
-	Wanted       []string           `json:"wanted,omitempty"                      doc:"How those have to end; succeeded"`
-	NotAfter     *time.Time         `json:"not_after,omitempty"                   doc:"It expires when it has not begun by then"`
-	Once         *string            `json:"once,omitempty"                        doc:"For how long its key is taken: ever, open or waiting"`
-	Per          string             `json:"per,omitempty"                         doc:"Its key is that of a period, such as 24h"`
-	Replace      bool               `json:"replace,omitempty"                     doc:"What waits under its key gets this content"`
-	Batch        int64              `json:"batch,omitempty"                       doc:"The id of a batch that it joins: the job that runs when all of it are over"                            minimum:"1"`
-	Traceparent  *string            `json:"traceparent,omitempty"                 doc:"The context of whoever submits; the header of that name is the same"`
+	Vars         map[string]string  `json:"vars,omitempty"`
+	Locks        []string           `json:"locks,omitempty"`
+	Reasons      []string           `json:"reasons,omitempty"`
+	MaxAttempts  int32              `json:"max_attempts,omitempty"`
+	Timeout      string             `json:"timeout,omitempty"`
+	OnFailure    *string            `json:"on_failure,omitempty"`
+	After        []int64            `json:"after,omitempty"`
+	AfterKeys    []string           `json:"after_keys,omitempty"`
+	Wanted       []string           `json:"wanted,omitempty"`
+	NotAfter     *time.Time         `json:"not_after,omitempty"`
+	Once         *string            `json:"once,omitempty"`
+	Per          string             `json:"per,omitempty"`
+	Replace      bool               `json:"replace,omitempty"`
+	Batch        int64              `json:"batch,omitempty"`
+	Traceparent  *string            `json:"traceparent,omitempty"`
+}
+
+// TransformSchema gives the fields the words and bounds of the grammar.
+func (NewJob) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema {
+	s = described(grammar.Submission, s)
+	s.Properties["max_attempts"].Minimum = new(float64) // 0, as what is left out: as the type says
+	s.Properties["max_attempts"].PrecomputeMessages()
+	return s
 }
 
 // submission checks what PostgreSQL does not, and makes a submission of it.

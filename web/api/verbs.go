@@ -17,6 +17,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"bellhop/scheduler"
+	"bellhop/scheduler/grammar"
 	"bellhop/sql/store"
 	"bellhop/web"
 )
@@ -140,18 +141,23 @@ func edited(changes []store.Change, err error) (store.Change, bool, error) {
 
 // JobChange is what is to change about a job that waits. What is left out stays.
 type JobChange struct {
-	Priority     *int              `json:"priority,omitempty"      minimum:"-20" maximum:"19"`
+	Priority     *int              `json:"priority,omitempty"`
 	PriorityName *string           `json:"priority_name,omitempty"`
-	RunAt        *time.Time        `json:"run_at,omitempty"                                   doc:"One that has passed: now"`
-	Args         json.RawMessage   `json:"args,omitempty"                                     doc:"A string, or any other JSON, which becomes a line"`
-	MaxAttempts  *int              `json:"max_attempts,omitempty"  minimum:"1"`
-	Timeout      string            `json:"timeout,omitempty"                                  doc:"Such as 90s or 2h"`
+	RunAt        *time.Time        `json:"run_at,omitempty"`
+	Args         json.RawMessage   `json:"args,omitempty"`
+	MaxAttempts  *int              `json:"max_attempts,omitempty"`
+	Timeout      string            `json:"timeout,omitempty"`
 	Held         *bool             `json:"held,omitempty"`
-	NotAfter     *time.Time        `json:"not_after,omitempty"                                doc:"It expires when it has not begun by then"`
-	RunOn        *string           `json:"run_on,omitempty"                                   doc:"Empty: anywhere"`
-	Vars         map[string]string `json:"vars,omitempty"                                   doc:"All that it has from now on"`
+	NotAfter     *time.Time        `json:"not_after,omitempty"`
+	RunOn        *string           `json:"run_on,omitempty"`
+	Vars         map[string]string `json:"vars,omitempty"`
 	MSQ          *string           `json:"msq,omitempty"`
-	OnFailure    *string           `json:"on_failure,omitempty" enum:"fail,block,run"`
+	OnFailure    *string           `json:"on_failure,omitempty"`
+}
+
+// TransformSchema gives the fields the words and bounds of the grammar.
+func (JobChange) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema {
+	return described(grammar.Edit, s)
 }
 
 // tagged is a job and what it is told by, for If-Match.

@@ -13,6 +13,7 @@ import (
 
 	"bellhop/cmd/bellhop/internal/cli"
 	"bellhop/scheduler"
+	"bellhop/scheduler/grammar"
 	"bellhop/sql/store"
 )
 
@@ -83,18 +84,19 @@ of IDs, what would become of each.`,
 	}
 	s.flags(c)
 	flags := c.Flags()
-	flags.Var(&f.priority, "priority", cli.PriorityUsage)
-	flags.StringVar(&f.priorityName, "priority-name", "", "a priority as RJM writes it: a `name` whose first letter counts")
-	flags.StringVar(&f.at, "at", "", "not before this `time`: 2026-12-24T18:00:00Z, +10m from now, or now")
-	flags.StringVar(&f.args, "args", "", "the `line` that its agent is given")
-	flags.IntVar(&f.maxAttempts, "max-attempts", 0, "how `often` it is tried, in all")
-	flags.DurationVar(&f.timeout, "timeout", 0, "how `long` one attempt may take")
-	flags.StringVar(&f.notAfter, "not-after", "", "cancel it if it has not begun by this `time`, like --at; never takes that back")
-	flags.StringVar(&f.runOn, "run-on", "", "the `host`, or what a host serves, that it must run on; '' is anywhere")
-	flags.StringArrayVar(&f.vars, "var", nil, "a variable for the agent, `name=value`, in place of all that it has; repeatable; '' is none")
-	flags.StringVar(&f.msq, "msq", "", "another `query`, for a job that has one")
-	flags.StringVar(&f.onFailure, "on-failure", "", "what `becomes` of it when one that it needs fails: fail, block or run")
-	flags.BoolVar(&f.hold, "hold", false, "hold it until it is released")
+	fields := cli.Fields{Flags: flags, Of: grammar.Edit}
+	fields.Var(&f.priority, "priority")
+	fields.Var(&f.priorityName, "priority_name")
+	fields.Var(&f.at, "run_at")
+	fields.Var(&f.args, "args")
+	fields.Var(&f.maxAttempts, "max_attempts")
+	fields.Var(&f.timeout, "timeout")
+	fields.Var(&f.notAfter, "not_after")
+	fields.Var(&f.runOn, "run_on")
+	fields.Var(&f.vars, "vars")
+	fields.Var(&f.msq, "msq")
+	fields.Var(&f.onFailure, "on_failure")
+	fields.Var(&f.hold, "held")
 	flags.BoolVar(&f.release, "release", false, "release what is held")
 	return c
 }
@@ -105,7 +107,7 @@ func (f editFlags) edit(cmd *cobra.Command) (e store.Edit, err error) {
 		return cli.Usage("edit", fmt.Sprintf("%s %q: %s", name, value, why), "bellhop edit --help")
 	}
 	set, some := cmd.Flags().Changed, false
-	for _, name := range []string{"priority", "priority-name", "at", "args", "max-attempts", "timeout", "hold", "release", "not-after", "run-on", "var", "msq", "on-failure"} {
+	for _, name := range append(grammar.Edit.Names(grammar.Command), "release") {
 		some = some || set(name)
 	}
 	if !some {

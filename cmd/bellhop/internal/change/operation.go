@@ -16,6 +16,7 @@ import (
 	"bellhop/cmd/bellhop/internal/cli"
 	"bellhop/report"
 	"bellhop/scheduler"
+	"bellhop/scheduler/grammar"
 	"bellhop/scheduler/words"
 	"bellhop/sql/store"
 )
@@ -85,7 +86,7 @@ means every job.`,
 		},
 	}
 	f.flags(c)
-	c.Flags().Var(&priority, "priority", "with the verb priority: "+cli.PriorityUsage)
+	c.Flags().Var(&priority, "priority", "with the verb priority: "+grammar.Submission.Field("priority").Help())
 	return c
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"bellhop/cmd/bellhop/internal/cli"
 	"bellhop/scheduler"
+	"bellhop/scheduler/grammar"
 	"bellhop/scheduler/lock"
 	"bellhop/sql/store"
 )
@@ -92,27 +93,28 @@ with --per 24h for a day; with --replace what waits under it gets the new ARGS.`
 		},
 	}
 	flags := c.Flags()
-	flags.StringVar(&f.msq, "msq", "", "a `query` whose rows are the items of the job, instead of ARGS")
-	flags.StringVar(&f.repeat, "repeat", "", "how `often` the query runs: once or until_empty (default: until_empty when it has a LIMIT)")
-	flags.StringVar(&f.key, "key", "", "a `name` for the job that no other has, finished ones included: nightly runs once, nightly.2026-11-22 is one night's")
-	flags.StringVar(&f.notAfter, "not-after", "", "cancel it if it has not begun by this `time`: 2026-12-24T18:00:00Z, or +10m from now")
-	flags.StringVar(&f.once, "once", "", "for how long the `key` is taken: ever (default), open (while its job is not over), waiting (while that has not begun)")
-	flags.DurationVar(&f.per, "per", 0, "one job of the key in each `period`, such as 24h: days begin at midnight UTC")
-	flags.BoolVar(&f.replace, "replace", false, "a job that waits under the key gets these ARGS, priority and time, in place of another job")
-	flags.Var(&f.priority, "priority", cli.PriorityUsage+" (default normal)")
-	flags.StringVar(&f.priorityName, "priority-name", "", "a priority as RJM writes it, in place of --priority: a `name` whose first letter counts, a is -13, n is 0, z is 12")
-	flags.StringArrayVar(&f.after, "after", nil, "the id or key of a `job` that it needs; repeatable")
-	flags.StringSliceVar(&f.wanted, "wanted", nil, "how those of --after have to `end`: succeeded, failed, cancelled, quarantined; repeatable (default succeeded)")
-	flags.StringVar(&f.onFailure, "on-failure", "", "what `becomes` of it when one that it needs ends otherwise: fail, block or run (default fail)")
-	flags.StringVar(&f.runOn, "run-on", "", "the `host`, or what a host serves, that it must run on")
-	flags.StringArrayVar(&f.locks, "lock", nil, "a `lock` it needs: level:name=exclusive, level:*=shared, big; repeatable")
-	flags.StringArrayVar(&f.reasons, "reason", nil, "a `tag` that filters know it by: import:2026-11, or rate-limit:2:mail (two of this tag at once); repeatable")
-	flags.StringVar(&f.batch, "batch", "", "the id or key of the `batch` that it is of: bellhop batch --help")
-	flags.StringVar(&f.at, "at", "", "not before this `time`: 2026-12-24T18:00:00Z, or +10m from now")
-	flags.BoolVar(&f.hold, "hold", false, "hold it until it is released: bellhop release")
-	flags.StringArrayVar(&f.vars, "var", nil, "a variable for the agent, `name=value`; repeatable")
-	flags.Int32Var(&f.maxAttempts, "max-attempts", 0, "how `often` it is tried, in all (default: as its type says; else once)")
-	flags.DurationVar(&f.timeout, "timeout", 0, "how `long` one attempt may take, such as 90s or 2h (default: the type's own)")
+	fields := cli.Fields{Flags: flags, Of: grammar.Submission}
+	fields.Var(&f.msq, "msq")
+	fields.Var(&f.repeat, "repeat")
+	fields.Var(&f.key, "key")
+	fields.Var(&f.notAfter, "not_after")
+	fields.Var(&f.once, "once")
+	fields.Var(&f.per, "per")
+	fields.Var(&f.replace, "replace")
+	fields.Var(&f.priority, "priority")
+	fields.Var(&f.priorityName, "priority_name")
+	fields.Var(&f.after, "after")
+	fields.Var((*cli.Commas)(&f.wanted), "wanted")
+	fields.Var(&f.onFailure, "on_failure")
+	fields.Var(&f.runOn, "run_on")
+	fields.Var(&f.locks, "locks")
+	fields.Var(&f.reasons, "reasons")
+	fields.Var(&f.batch, "batch")
+	fields.Var(&f.at, "run_at")
+	fields.Var(&f.hold, "held")
+	fields.Var(&f.vars, "vars")
+	fields.Var(&f.maxAttempts, "max_attempts")
+	fields.Var(&f.timeout, "timeout")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "do not warn where no running instance has an agent of TYPE")
 	flags.BoolVar(&f.wait, "wait", false, "wait for its end, and print what it gave back; 1 when it did not succeed")
 	return c
@@ -245,36 +247,14 @@ func submit(ctx context.Context, a *cli.App, db *cli.Session, s store.Submission
 	return waitForSubmitted(ctx, a, db, id)
 }
 
-// submitRules says in words what the queue's constraints demand. A test keeps
-// it complete.
-var submitRules = map[string]string{
-	"jobqueue_type_named":        "the type is empty, or longer than 500 bytes",
-	"jobqueue_args_or_msq":       "a job has ARGS or --msq, not both",
-	"jobqueue_args_one_line":     "ARGS must be one line: agents are given lines",
-	"jobqueue_msq_not_empty":     "the query of --msq is empty",
-	"jobqueue_repeat_known":      "--repeat is once or until_empty",
-	"jobqueue_repeat_needs_msq":  "--repeat is about the query of --msq, and there is none",
-	"jobqueue_priority_range":    "--priority goes from -20 (first) to 19 (last)",
-	"jobqueue_priority_name":     "--priority-name is of letters and digits",
-	"jobqueue_key_not_empty":     "--key must not be empty nor longer than 1000 characters, or 2600 bytes",
-	"jobqueue_run_on_not_empty":  "--run-on is empty, or longer than 1000 bytes",
-	"jobqueue_max_attempts":      "--max-attempts is 1 or more",
-	"jobqueue_timeout_positive":  "--timeout must be longer than nothing",
-	"jobqueue_on_failure_known":  "--on-failure is fail, block or run",
-	"dependency_wanted_ends":     "--wanted is one or more of succeeded, failed, cancelled, quarantined",
-	"jobqueue_locks_well_formed": "--lock is level:name=exclusive or level:name=shared (name may be * for all or ? for unknown), or big",
-	"jobqueue_vars_are_strings":  "variables are strings",
-	"jobqueue_state_known":       "there is no such state",
-}
-
 // refusedSubmission turns what the queue refused into a sentence.
 func refusedSubmission(err error) error {
 	var refused *pgconn.PgError
 	if !errors.As(err, &refused) {
 		return err
 	}
-	if rule, ok := submitRules[refused.ConstraintName]; ok {
-		return cli.Usage("submit", rule, "bellhop submit --help")
+	if demand, ok := grammar.Broken(refused.ConstraintName, grammar.Command); ok {
+		return cli.Usage("submit", demand, "bellhop submit --help")
 	}
 	f := cli.ExplainRefusal(err, refused)
 	switch {

@@ -25,9 +25,6 @@ func (p *Priority) Set(text string) error {
 	return err
 }
 
-// PriorityUsage is the flag's line in help.
-const PriorityUsage = "a `number` from -20 (first) to 19 (last), or urgent (-20), high (-10), normal (0), low (10)"
-
 // wanted says what a flag of a type takes, where its own error is not made for people.
 var wanted = map[string]string{
 	"int": "a whole number, such as 4", "int32": "a whole number, such as 4", "int64": "a whole number, such as 4",

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"bellhop/cmd/bellhop/internal/cli"
+	"bellhop/scheduler/grammar"
 	"bellhop/scheduler/lock"
 	"bellhop/sql/store"
 )
@@ -53,13 +54,11 @@ type rule struct {
 }
 
 func (r *rule) flags(c *cobra.Command) {
-	f := c.Flags()
-	f.StringVar(&r.action, "action", "",
-		"what becomes of its jobs: ACCEPT, CONTINUE, PAUSE, REJECT, RATE_LIMIT N, RATE_LIMIT N per TIME")
-	f.StringArrayVar(&r.predicates, "predicate", nil,
-		"what a job must be, as `JSON`; repeatable, and all must hold (none: every job)")
-	f.IntVar(&r.priority, "priority", 0, "`N` from 0 on: the lowest is asked first")
-	f.StringVar(&r.reason, "reason", "", "`text` that whoever is refused, or waits, is told")
+	f := cli.Fields{Flags: c.Flags(), Of: grammar.Filter}
+	f.Var(&r.action, "action")
+	f.Var(&r.predicates, "predicates")
+	f.Var(&r.priority, "priority")
+	f.Var(&r.reason, "reason")
 }
 
 // row is the rule as it is to be written. It is read as the scheduler will, so that

@@ -1,0 +1,69 @@
+package grammar
+
+// Edit is a change of a job that waits: bellhop.edit, PATCH /jobs/{id}, `bellhop edit`, client.Edit.
+var Edit = Object{
+	Name:  "A change of a job that waits",
+	Says:  "`bellhop.edit(…)`, `PATCH /api/v1/jobs/{id}`, `bellhop edit`, `client.Edit`. What is left out stays as it is",
+	Faces: []Face{SQL, REST, Command, Go},
+	Fields: []Field{
+		of("priority", func(*Field) {}),
+		of("priority_name", func(f *Field) { f.Without = map[Face]string{Go: "an app has numbers"} }),
+		of("run_at", func(f *Field) {
+			f.Says = "The time before which the job does not start; a past time means now"
+			f.Usage = "not before this `time`: 2026-12-24T18:00:00Z, +10m from now, or now"
+		}),
+		of("args", func(f *Field) { f.Without, f.Says = nil, "The `line` that the agent is given" }),
+		of("max_attempts", func(*Field) {}),
+		of("timeout", func(*Field) {}),
+		of("held", func(f *Field) {
+			f.Go, f.Argument = "Hold", "hold"
+			f.Says, f.Usage = "Whether the job is held; false releases it (SQL: hold)", "hold it until it is released"
+		}),
+		of("not_after", func(f *Field) {
+			f.Usage = "cancel it if it has not begun by this `time`, like --at; never takes that back"
+		}),
+		of("run_on", func(f *Field) {
+			f.Says = "The `host`, or a name that hosts serve, on which the job has to run; empty: any host"
+		}),
+		of("vars", func(f *Field) {
+			f.Says = "Variables for the agent, in place of all that the job has"
+			f.Usage = "a variable for the agent, `name=value`, in place of all that it has; repeatable; '' is none"
+		}),
+		of("msq", func(f *Field) { f.Says = "Another `query`, for a job that has one" }),
+		of("on_failure", func(*Field) {}),
+	},
+}
+
+// of is a field of a submission as an edit has it: there is no default, since what is left out stays.
+func of(name string, change func(*Field)) Field {
+	f := Submission.Field(name)
+	f.Needed, f.Default = false, ""
+	change(&f)
+	return f
+}
+
+// Filter is a rule about jobs: bellhop.filter_add, POST /filters, `bellhop filter add`.
+var Filter = Object{
+	Name:  "A filter",
+	Says:  "`bellhop.filter_add(…)`, `bellhop.filter_replace(id, …)`, `POST /api/v1/filters`, `bellhop filter add`",
+	Faces: []Face{SQL, REST, Command},
+	Fields: []Field{
+		{
+			Name: "action", Kind: Word, Needed: true, Least: 1, Most: 100, Example: "RATE_LIMIT 2",
+			Says: "What becomes of its jobs: ACCEPT, CONTINUE, PAUSE, REJECT, RATE_LIMIT N, or RATE_LIMIT N per TIME",
+		},
+		{
+			Name: "predicates", Flag: "predicate", Kind: JSON, Most: 100, Default: "every job", Example: `["opcode",["=","type","mail"]]`,
+			Says:  "What must hold for a job, all of them",
+			Usage: "what must hold for a job, as `JSON`; repeatable, and all must hold (default: every job)",
+		},
+		{
+			Name: "priority", Kind: Count, Most: 2147483647, Default: "0", Example: "0",
+			Says: "A `number` from 0 on: the lowest is asked first",
+		},
+		{
+			Name: "reason", Kind: Text, Most: 1000, Example: "until noon",
+			Says: "The `text` that a refused or waiting job's submitter is told",
+		},
+	},
+}

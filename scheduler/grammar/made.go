@@ -1,0 +1,127 @@
+package grammar
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// definition are the objects that a definition of a workflow is made of.
+var definition = []Object{Workflow, Step, Sensor, Notice}
+
+// Objects are all that can be written, in the order of the reference.
+var Objects = append([]Object{Submission, Edit, Filter}, definition...)
+
+// DefinitionKeys is sql/functions/definition_keys.sql: the keys that SQL finds in a definition.
+func DefinitionKeys() string {
+	var rows []string
+	for _, o := range definition {
+		for _, f := range o.Fields {
+			example := "null"
+			if slices.Contains([]Kind{List, Words, Pairs}, f.Kind) {
+				example = quote("write it like " + f.Example)
+			}
+			rows = append(rows, fmt.Sprintf("    (%s, %s, %s, %t, %s)", quote(o.Part), quote(f.Name), quote(string(f.Kind)), f.Needed, example))
+		}
+	}
+	return `-- Made from scheduler/grammar by make generate.
+
+-- definition_keys: the keys that each part of a definition may have, and the kind of each value.
+-- Grant: scheduler
+create or replace function bellhop.definition_keys() returns table (part text, n integer, key text, wants text, required boolean, example text)
+language sql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+  select k.part, row_number() over ()::integer, k.key, k.wants, k.required, k.example
+    from (values
+` + strings.Join(rows, ",\n") + `
+    ) k (part, key, wants, required, example)
+$$;
+`
+}
+
+// quote writes a text as a literal of SQL.
+func quote(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
+
+// Reference is docs/reference.md: every field of every object.
+func Reference() string {
+	var b strings.Builder
+	b.WriteString(`# Reference of fields
+
+Made from scheduler/grammar by ` + "`make generate`" + `. Each field of what you write: its name in every face, its kind, its
+bounds and its meaning. In SQL and REST a field has the name of the first column.
+
+| kind | is |
+|---|---|
+| word, text | text; a word is not empty |
+| whole, count | a whole number; a count is not negative |
+| long | a duration, such as 90s or 1h30m; in SQL an interval |
+| time | a point in time: 2026-12-24T18:00:00Z |
+| flag | true or false |
+| words, ids, list, json | lists |
+| pairs | names and texts |
+| part | an object |
+`)
+	for _, o := range Objects {
+		fmt.Fprintf(&b, "\n## %s\n\n%s.\n\n", o.Name, o.Says)
+		written := slices.Contains(o.Faces, Command)
+		if written {
+			b.WriteString("| field | command | Go | kind | |\n|---|---|---|---|---|\n")
+		} else {
+			b.WriteString("| field | kind | |\n|---|---|---|\n")
+		}
+		for _, f := range o.Fields {
+			fmt.Fprintf(&b, "| `%s` |", f.Name)
+			if written {
+				fmt.Fprintf(&b, " %s | %s |", f.cell(Command, o), f.cell(Go, o))
+			}
+			fmt.Fprintf(&b, " %s | %s |\n", f.Kind, strings.ReplaceAll(f.meaning(), "|", `\|`))
+		}
+	}
+	return b.String()
+}
+
+// cell is the field's name in a face, or why there is none.
+func (f Field) cell(face Face, o Object) string {
+	switch {
+	case !slices.Contains(o.Faces, face):
+		return "–"
+	case f.Without[face] != "":
+		return f.Without[face]
+	case face == Command:
+		return "`--" + f.In(face) + "`"
+	}
+	return "`" + f.In(face) + "`"
+}
+
+// meaning is the sentence with what is needed, the bounds and an example.
+func (f Field) meaning() string {
+	text := f.Sentence()
+	if f.Needed {
+		text += ". Required"
+	}
+	switch f.Kind {
+	case Word, Text:
+		text += atMost(f.Most, "characters") + atMost(f.MostBytes, "bytes")
+	case JSON, Words, List:
+		text += atMost(f.Most, "of them")
+	default:
+		switch {
+		case f.Most != 0:
+			text += fmt.Sprintf(". From %d to %d", f.Least, f.Most)
+		case f.Least != 0:
+			text += fmt.Sprintf(". At least %d", f.Least)
+		}
+	}
+	if f.Example != "" {
+		text += ". Example: `" + f.Example + "`"
+	}
+	return text
+}
+
+func atMost(n int, of string) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf(". At most %d %s", n, of)
+}

@@ -1,0 +1,159 @@
+package grammar
+
+// Reasons for which a step, which is a job of a run, lacks a field of a submission.
+const (
+	ownRun      = "a run names its jobs by run and step"
+	ownTime     = "a run's sensor says when; a step waits for others by after"
+	ownNext     = "a step is told from others by its run, so that no key is ever taken"
+	ownParts    = "a step's needs are the names in after"
+	ownTrace    = "a run has one trace, which its event brings"
+	ownPriority = "RJM's letters are for RJM's jobs; a step has a number"
+	ownTags     = "filters know a step's job by type, run and vars"
+	ownRepeat   = "a query with a LIMIT runs until it is empty, one without runs once"
+	ownWanted   = "on_failure says whether a step runs after one that failed"
+	ownBatch    = "a run is what its jobs have in common"
+)
+
+// onlyHere is why a step lacks a field.
+func onlyHere(why string) map[Face]string { return map[Face]string{File: why} }
+
+// LeastPriority and MostPriority bound a priority, which is smaller the sooner a job starts.
+const (
+	LeastPriority = -20
+	MostPriority  = 19
+)
+
+// Submission is a job as it is submitted: bellhop.submit, POST /jobs, `bellhop submit`, client.Job.
+var Submission = Object{
+	Name:  "A job that is submitted",
+	Says:  "`bellhop.submit(…)`, `POST /api/v1/jobs`, `bellhop submit`, `client.Job`, and the columns of `bellhop.jobqueue`",
+	Faces: []Face{SQL, REST, Command, Go},
+	Fields: []Field{
+		{
+			Name: "type", Kind: Word, Needed: true, MostBytes: 500, Example: "license",
+			Says:    "The type, which an agent serves",
+			Without: map[Face]string{Command: "it is the first word"},
+		},
+		{
+			Name: "args", Kind: Text, Example: "/srv/a.c",
+			Says:    "The one line that the agent is given",
+			Without: map[Face]string{Command: "it is the second word"},
+		},
+		{
+			Name: "msq", Kind: Text, Go: "MSQ", Example: "select path from files where license is null",
+			Says: "A `query` whose rows are the items of the job, in place of args",
+		},
+		{
+			Name: "repeat", Kind: Word, Choices: []string{"once", "until_empty"},
+			Default: "until_empty if the query has a LIMIT",
+			Says:    "How `often` the query runs", Without: onlyHere(ownRepeat),
+		},
+		{
+			Name: "run_on", Kind: Word, MostBytes: 1000, Default: "any host", Example: "gpu",
+			Says: "The `host`, or a name that hosts serve, on which the job has to run",
+		},
+		{
+			Name: "key", Kind: Word, Most: 1000, MostBytes: 2600, Example: "nightly.2026-11-22",
+			Says:    "A `name` for the job that no other has, finished ones included",
+			Without: onlyHere(ownRun),
+		},
+		{
+			Name: "priority", Kind: Whole, Least: LeastPriority, Most: MostPriority, Default: "0", Example: "-5",
+			Says:  "A `number`: the lowest goes first",
+			Usage: "a `number` from -20 (first) to 19 (last), or urgent (-20), high (-10), normal (0), low (10)",
+		},
+		{
+			Name: "priority_name", Kind: Word, Example: "b7",
+			Says:    "A priority as RJM writes it, in place of priority: a `name` whose first letter counts, a is -13, n is 0, z is 12",
+			Without: onlyHere(ownPriority),
+		},
+		{
+			Name: "run_at", Kind: Time, Flag: "at", Default: "now", Example: "2026-12-24T18:00:00Z",
+			Says:    "The time before which the job does not start",
+			Usage:   "not before this `time`: 2026-12-24T18:00:00Z, or +10m from now",
+			Without: onlyHere(ownTime),
+		},
+		{
+			Name: "held", Kind: Flag, Flag: "hold",
+			Says:    "Whether the job waits until it is released",
+			Usage:   "hold it until it is released: bellhop release",
+			Without: onlyHere(ownTime),
+		},
+		{
+			Name: "vars", Kind: Pairs, Flag: "var", Example: "YEAR=2026",
+			Says:  "Variables for the agent, names and texts",
+			Usage: "a variable for the agent, `name=value`; repeatable",
+		},
+		{
+			Name: "locks", Kind: Words, Flag: "lock", Example: "db:orders=exclusive",
+			Says:  "Locks that the job holds while it runs: level:name=exclusive, level:*=shared, or big",
+			Usage: "a `lock` it needs: level:name=exclusive, level:*=shared, big; repeatable",
+		},
+		{
+			Name: "reasons", Kind: Words, Flag: "reason", Example: "import:2026-11",
+			Says:    "Tags that filters know the job by. Of rate-limit:N:NAME at most N jobs run at once",
+			Usage:   "a `tag` that filters know it by: import:2026-11, or rate-limit:2:mail (two of this tag at once); repeatable",
+			Without: onlyHere(ownTags),
+		},
+		{
+			Name: "max_attempts", Kind: Count, Least: 1, Default: "as its type says", Example: "3",
+			Says: "How `often` the job is tried, in all",
+		},
+		{
+			Name: "timeout", Kind: Long, Default: "as its type says", Example: "90s",
+			Says: "How `long` one attempt may take",
+		},
+		{
+			Name: "on_failure", Kind: Word, Choices: []string{"fail", "block", "run"}, Default: "fail",
+			Says: "What `becomes` of the job if one that it needs ends otherwise than wanted",
+		},
+		{
+			Name: "traceparent", Kind: Word, Example: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
+			Says:    "The submitter's W3C trace context",
+			Without: map[Face]string{Command: "the environment has it, as TRACEPARENT", File: ownTrace},
+		},
+		{
+			Name: "after", Kind: IDs, Example: "42",
+			Says:  "The jobs that it needs, by id. A step names other steps",
+			Usage: "the id or key of a `job` that it needs; repeatable",
+		},
+		{
+			Name: "after_keys", Kind: Words, Example: "scan.2026-11-22",
+			Says:    "The jobs that it needs, by key",
+			Without: map[Face]string{Command: "--after takes ids and keys", File: ownParts},
+		},
+		{
+			Name: "wanted", Kind: Words, Default: "succeeded", Example: "succeeded",
+			Says:    "The states in which those jobs have to end: succeeded, failed, cancelled, quarantined",
+			Usage:   "how those of --after have to `end`: succeeded, failed, cancelled, quarantined; repeatable (default: succeeded)",
+			Without: onlyHere(ownWanted),
+		},
+		{
+			Name: "once", Kind: Word, Choices: []string{"ever", "open", "waiting"}, Default: "ever",
+			Says:    "How long the `key` is taken: open until its job has ended, waiting until it has begun. One of",
+			Without: onlyHere(ownNext),
+		},
+		{
+			Name: "per", Kind: Long, Example: "24h",
+			Says:    "A `period` in each of which there is one job of the key. Days begin at midnight UTC",
+			Without: onlyHere(ownNext),
+		},
+		{
+			Name: "replace", Kind: Flag,
+			Says:    "Whether a job that waits under the key gets this content and time, in place of another job",
+			Without: onlyHere(ownNext),
+		},
+		{
+			Name: "not_after", Kind: Time, Example: "2026-12-24T18:00:00Z",
+			Says:    "The time at which the job is cancelled if it has not begun",
+			Usage:   "cancel it if it has not begun by this `time`: 2026-12-24T18:00:00Z, or +10m from now",
+			Without: onlyHere(ownTime),
+		},
+		{
+			Name: "batch", Kind: ID, Least: 1, Example: "42",
+			Says:    "The id of the batch that the job belongs to",
+			Usage:   "the id or key of the `batch` that it belongs to: bellhop batch --help",
+			Without: onlyHere(ownBatch),
+		},
+	},
+}

@@ -1,0 +1,122 @@
+package grammar
+
+// Workflow is the definition of a workflow, in a file or as JSON.
+var Workflow = Object{
+	Name:  "A workflow",
+	Says:  "A document of a file for `bellhop workflow apply`, or the JSON of `bellhop.workflow_apply(…)` and `PUT /api/v1/workflows/{name}`",
+	Part:  "",
+	Faces: []Face{File},
+	Fields: []Field{
+		{Name: "workflow", Kind: Word, Needed: true, MostBytes: 1024, Says: "The name, which no other workflow has"},
+		{Name: "project", Kind: Word, Says: "The project that it belongs to"},
+		{Name: "active", Kind: Flag, Default: "true", Says: "Whether its sensor starts it"},
+		{Name: "sensor", Kind: Part, Says: "What starts it", Default: "nothing: it is started by hand or by an event"},
+		{
+			Name: "parameters", Kind: Pairs, Example: "parameters: {DAY: today}",
+			Says: "Names and default values, which stand for ${NAME} in the steps",
+		},
+		{
+			Name: "steps", Kind: List, Needed: true, Example: `- {name: fetch, type: sh, args: "…"}`,
+			Says: "The steps, each a job of every run",
+		},
+		{
+			Name: "notify", Kind: List, Example: "- {when: [failed], mail: [ops@example.org]}",
+			Says: "Notification rules: the receivers that are told how runs end",
+		},
+	},
+}
+
+// Step is a job of each run.
+var Step = Object{
+	Name:  "A step",
+	Says:  "An element of `steps`. A template has the same fields but `name` and `after`",
+	Part:  "step",
+	Faces: []Face{File},
+	Fields: []Field{
+		{Name: "name", Kind: Word, Needed: true, Says: "The name, which no other step of the workflow has"},
+		ofStep("type", func(f *Field) { f.MostBytes = 0 }),
+		ofStep("args", func(*Field) {}),
+		ofStep("msq", func(*Field) {}),
+		{
+			Name: "after", Kind: Words, One: true, Example: "[fetch]", Default: "the step before it, if no step of the workflow has after",
+			Says: "The steps that it needs",
+		},
+		ofStep("run_on", func(*Field) {}),
+		ofStep("priority", func(*Field) {}),
+		ofStep("vars", func(f *Field) { f.Example = "vars: {USERID: 7}" }),
+		ofStep("locks", func(f *Field) { f.Example = `["customer:7=exclusive"]` }),
+		ofStep("max_attempts", func(*Field) {}),
+		ofStep("timeout", func(*Field) {}),
+		ofStep("on_failure", func(f *Field) {
+			f.Choices, f.Says = []string{"fail", "run"}, "What becomes of it if a step that it needs fails"
+		}),
+	},
+}
+
+// ofStep is a field of a submission as a step has it.
+func ofStep(name string, change func(*Field)) Field {
+	f := Submission.Field(name)
+	f.Without, f.Usage = nil, ""
+	change(&f)
+	return f
+}
+
+// Sensor says what starts a workflow. It has one of the fields cron, every, workflow, table, notify, http, file, kafka.
+var Sensor = Object{
+	Name:  "A sensor",
+	Says:  "The value of `sensor`. It has one of `cron`, `every`, `workflow`, `table`, `notify`, `http`, `file` and `kafka`",
+	Part:  "sensor",
+	Faces: []Face{File},
+	Fields: []Field{
+		{Name: "cron", Kind: Word, Example: `"0 2 * * *"`, Says: "A schedule of five fields, or six with seconds first"},
+		{Name: "zone", Kind: Word, Default: "UTC", Example: "Europe/Prague", Says: "The time zone of cron"},
+		{
+			Name: "catch_up", Kind: Word, Choices: []string{"one", "all", "none"}, Default: "one",
+			Says: "What is made up for after slots were missed, of cron, every and kafka",
+		},
+		{
+			Name: "queue", Kind: Word, Choices: []string{"all", "one"}, Default: "all for events that fill a parameter",
+			Says: "What waits while a run is open",
+		},
+		{Name: "every", Kind: Long, Example: "10m", Says: "The time between two starts, in whole seconds"},
+		{Name: "after_finish", Kind: Flag, Says: "Whether every counts from the end of the last run"},
+		{Name: "at_most", Kind: Count, Most: 1000, Example: "8", Says: "How many starts there may be in each per"},
+		{Name: "per", Kind: Long, Example: "1h", Says: "The time that at_most is about"},
+		{Name: "workflow", Kind: Word, MostBytes: 1024, Example: "nightly", Says: "The workflow whose ended runs start this one"},
+		{
+			Name: "when", Kind: Words, One: true, Example: "[succeeded, failed]", Default: "succeeded",
+			Says: "The states of those runs: succeeded, failed, skipped",
+		},
+		{Name: "table", Kind: Word, Example: "shop.uploads", Says: "The table each of whose new rows is an event"},
+		{
+			Name: "event", Kind: Word, Example: "id",
+			Says: "What names the event: a column of the table, a field of the message, a header of the request; of a file path or version",
+		},
+		{Name: "notify", Kind: Word, MostBytes: 63, Example: "uploads", Says: "The channel of NOTIFY"},
+		{Name: "http", Kind: Flag, Says: "Whether clients post events"},
+		{Name: "file", Kind: Word, Example: "/srv/in/*.csv", Says: "A pattern of whole paths"},
+		{Name: "host", Kind: Word, Default: "any instance that sees it", Says: "The name of the instance that looks for the file"},
+		{Name: "stable", Kind: Long, Default: "2s", Says: "How long a file has not changed before it counts as written"},
+		{Name: "kafka", Kind: Word, Example: "main", Says: "The name of a cluster in bellhop.yaml"},
+		{Name: "topic", Kind: Word, Most: 249, Example: "uploads", Says: "The topic whose records are events"},
+		{Name: "match", Kind: Pairs, Example: "match: {kind: upload}", Says: "Fields that a record must have, with these values"},
+	},
+}
+
+// Notice is a notification rule of a workflow.
+var Notice = Object{
+	Name:  "A notification rule",
+	Says:  "An element of `notify`",
+	Part:  "notice",
+	Faces: []Face{File},
+	Fields: []Field{
+		{Name: "when", Kind: Words, One: true, Example: "[failed]", Default: "failed", Says: "The states of ended runs that it is about"},
+		{Name: "mail", Kind: Words, One: true, Example: "[ops@example.org]", Says: "Addresses"},
+		{Name: "webhook", Kind: Word, Example: "https://chat.example.org/hook", Says: "A URL that a message is posted to"},
+		{Name: "command", Kind: Words, Example: "[./told.sh]", Says: "A program of the instance's machine, with its arguments"},
+		{
+			Name: "unless_success_within", Kind: Long, Example: "26h",
+			Says: "Send a message if no run has succeeded for this long",
+		},
+	},
+}
