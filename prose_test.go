@@ -18,7 +18,7 @@ var persons = regexp.MustCompile(`(?i)\b(who|whoever|whom|nobody|somebody|anybod
 // How many such marks there may be. Lower these when you have rewritten some; they never rise.
 const (
 	mostInComments = 9  // of Go that is no test
-	mostInSQL      = 0  // comments of functions, queries and triggers
+	mostInSQL      = 0  // comments of the baseline, functions, queries and triggers
 	mostInPages    = 72 // README, docs, the example of a configuration
 )
 
@@ -32,7 +32,7 @@ func TestProse_NamesThings(t *testing.T) {
 		count         func(t *testing.T, name string) int
 	}{
 		{"comments", "mostInComments", tracked(t, "*.go"), mostInComments, inComments},
-		{"SQL", "mostInSQL", tracked(t, "sql/functions/*.sql", "sql/queries/*.sql", "triggers/*.sql"), mostInSQL, inSQL},
+		{"SQL", "mostInSQL", tracked(t, "sql/baseline/*.sql", "sql/functions/*.sql", "sql/queries/*.sql", "triggers/*.sql"), mostInSQL, inSQL},
 		{"pages", "mostInPages", tracked(t, "README.md", "docs/*.md", "bellhop.example.yaml"), mostInPages, inPage},
 	} {
 		all, worst, in := 0, 0, ""

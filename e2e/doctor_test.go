@@ -196,6 +196,9 @@ func TestDoctor_NamesWhatIsBrokenAndWhatMendsIt(t *testing.T) {
 	w.sql("insert into bellhop.schema_version (version, name) values (9999, 'of the future')")
 	has(t, w.ails("schema", "newer than this binary"), "install the newer bellhop")
 	w.sql("delete from bellhop.schema_version where version = 9999")
+	w.sql("update bellhop.schema_version set version = version - 40")
+	has(t, w.ails("schema", "they begin at 48"), "of the older bellhop")
+	w.sql("update bellhop.schema_version set version = version + 40")
 	w.sound("the schema is this one again")
 	w.openTransactions()
 }

@@ -158,7 +158,7 @@ func TestJobMoves_AreTotalAndEndWhereTheyShould(t *testing.T) {
 // final, is the same here and there.
 func TestJobStates_AreThoseOfTheConstraint(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("../sql/migrations/0001_queue.sql")
+	text, err := os.ReadFile("../sql/baseline/01_queue.sql")
 	if err != nil {
 		t.Fatal(err)
 	}

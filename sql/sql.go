@@ -1,6 +1,6 @@
 // Package sql owns every statement that bellhop sends to PostgreSQL: the
-// schema as forward-only migrations, and the queries, each in a file that
-// names its guard and the index that serves it. It holds text only; sql/store
+// schema as a baseline and forward-only migrations, and the queries, each in a file
+// that names its guard and the index that serves it. It holds text only; sql/store
 // runs the queries and sql/migrate the migrations.
 package sql
 
@@ -10,10 +10,10 @@ import (
 	"strings"
 )
 
-// Migrations are the files of migrations/, run once each in the order of their
-// names, and the functions of functions/, put in place anew whenever they change.
+// Migrations are the files of baseline/, which make the schema of an empty database; those of migrations/, run once
+// each in the order of their names; and the functions of functions/, put in place again whenever they change.
 //
-//go:embed migrations/*.sql functions/*.sql
+//go:embed baseline/*.sql migrations/*.sql functions/*.sql
 var Migrations embed.FS
 
 //go:embed queries/*.sql

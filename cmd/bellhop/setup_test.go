@@ -14,9 +14,9 @@ import (
 func TestMigrate_PlansThenDoesThenHasNothingToDo(t *testing.T) {
 	t.Parallel()
 	s := &harness{t: t, url: pgtest.URL(t)}
-	has(t, s.ok("migrate", "--plan"), "-- 0001_queue.sql", "create table bellhop.jobqueue", "-- ring.sql")
+	has(t, s.ok("migrate", "--plan"), "-- 0048_baseline", "create table bellhop.jobqueue", "-- ring.sql")
 	s.fails(cli.ExitSchema, "bellhop migrate", "ls") // the plan changed nothing
-	has(t, s.ok("migrate"), "done: 0001_queue.sql", "done: ring.sql")
+	has(t, s.ok("migrate"), "done: 0048_baseline", "done: ring.sql")
 	has(t, s.ok("migrate"), "nothing to do")
 	has(t, s.ok("migrate", "--plan"), "nothing to do")
 	if out := s.ok("migrate", "-o", "json"); out != "[]\n" {

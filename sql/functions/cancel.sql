@@ -70,7 +70,7 @@ begin
     if was = 'assigned' then
       perform pg_notify('bellhop_cancel', '');
     end if;
-    perform bellhop.ended(array[killjob.id]); -- comes with 0009
+    perform bellhop.ended(array[killjob.id]);
     return 'failed';
   elsif was = 'running' then
     update bellhop.jobqueue j set cancel_requested = true, killed_by = who where j.id = killjob.id;

@@ -1,6 +1,5 @@
 -- obey: carries out the commands that wait in the queue, the most urgent first. Returns how many there were. Index:
--- jobqueue_ready. It replaces that of migration 0008, which waited for a job that another transaction had locked, and
--- every other command with it.
+-- jobqueue_ready. It passes over jobs that another transaction has locked: else every other command would wait with them.
 -- Grant: scheduler
 create or replace function bellhop.obey(me bigint) returns integer
 language plpgsql volatile

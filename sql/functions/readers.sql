@@ -59,6 +59,7 @@ create or replace view bellhop.attempt with (security_barrier) as
      and j.state in ('running', 'succeeded', 'failed', 'cancelled', 'quarantined')
      and not exists (select 1 from bellhop.attempt_past p where p.job = j.id and p.attempt = j.attempt)
      and ((select bellhop.is_reader()) or j.submitted_by = any ((select bellhop.own_roles())::text[]));
+comment on view bellhop.attempt is 'Every try at a job, the running one included.';
 
 -- lost: runs that were lost and given back; they are not attempts. Readers see all of them, a submitter those of its
 -- own jobs.
@@ -82,10 +83,12 @@ create or replace view bellhop.payload with (security_barrier) as
    where (select pg_catalog.has_table_privilege(bellhop.caller(), 'bellhop.jobqueue'::regclass, 'select'))
       or j.submitted_by = any ((select bellhop.own_roles())::text[]);
 
-revoke all on bellhop.every_job, bellhop.lost, bellhop.job_log, bellhop.payload from public;
+revoke all on bellhop.every_job, bellhop.job, bellhop.attempt, bellhop.lost, bellhop.job_log, bellhop.payload from public;
 do $$
 begin
   if exists (select from pg_roles where rolname = 'bellhop_scheduler') then
+    grant select on bellhop.job, bellhop.attempt to bellhop_submitter, bellhop_reader;
+    grant select, insert, update, delete on bellhop.job, bellhop.attempt to bellhop_scheduler;
     grant select on bellhop.every_job to bellhop_reader, bellhop_scheduler;
     grant select on bellhop.lost to bellhop_submitter, bellhop_reader, bellhop_scheduler;
     grant select on bellhop.job_log to bellhop_submitter, bellhop_operator, bellhop_scheduler;

@@ -3,12 +3,10 @@ package migrate_test
 import (
 	"strings"
 	"testing"
-	"testing/fstest"
 
 	"github.com/jackc/pgx/v5"
 
 	"bellhop/pgdev/pgtest"
-	"bellhop/sql"
 	"bellhop/sql/migrate"
 )
 
@@ -101,15 +99,11 @@ func TestConstraints_RefuseWhatCannotBeRight(t *testing.T) {
 func TestConstraints_TriggersTakeThePlaceOfChecks(t *testing.T) {
 	t.Parallel()
 	conn := connect(t, pgtest.URL(t))
-	old, err := migrate.New(sql.Migrations, fstest.MapFS{})
-	if err != nil {
-		t.Fatal(err)
-	}
 	const checks = "select count(*) from pg_constraint where conrelid = 'bellhop.jobqueue'::regclass and contype = 'c'"
 	for _, step := range []struct {
 		plan   migrate.Plan
 		checks int
-	}{{old, len(constraints)}, {plan(t), 1}} {
+	}{{history(t, newest), len(constraints)}, {plan(t), 1}} {
 		if _, err := step.plan.Run(t.Context(), conn); err != nil {
 			t.Fatal(err)
 		}

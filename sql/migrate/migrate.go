@@ -1,19 +1,13 @@
-// Package migrate brings a database to the schema this binary knows: numbered
-// files that run once each, then scripts that carry no data and are simply put
-// in place. Forward only, under an advisory lock, each file in a transaction
-// of its own.
+// Package migrate brings a database to the schema this binary knows: the baseline
+// where there is no schema yet, numbered files that run once each, then scripts
+// that carry no data and are simply put in place. Forward only, under an advisory
+// lock, each step in a transaction of its own.
 package migrate
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io/fs"
-	"sort"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -29,6 +23,9 @@ var ErrTooNew = errors.New("the database's schema is newer than this binary: ins
 // ErrTooOld: the database lacks migrations that this binary needs.
 var ErrTooOld = errors.New("the database's schema is older than this binary: run `bellhop migrate`")
 
+// ErrBeforeBaseline: the database's schema is older than the baseline: this binary lacks its next migrations.
+var ErrBeforeBaseline = errors.New("the database's schema is too old for this binary's migrations")
+
 // ErrEmpty: there is no bellhop schema in the database at all. It is an ErrTooOld,
 // in words of its own: nothing there is old.
 var ErrEmpty error = emptyError{}
@@ -40,96 +37,6 @@ func (emptyError) Error() string {
 }
 
 func (emptyError) Is(target error) bool { return target == ErrTooOld }
-
-// Step is one thing that a migration will do or did.
-type Step struct {
-	Version int    // 0 for a script that is put in place again
-	Name    string // the file's name
-	Text    string
-	// WorksFrom is the schema version of the oldest binary that may be started after this step; 0: only one that knows it.
-	WorksFrom int
-	sum       string
-}
-
-// Plan is what a binary wants a database to be.
-type Plan struct {
-	numbered []Step
-	scripts  []Step
-}
-
-// New reads a plan: migrations/NNNN_name.sql and functions/*.sql from
-// migrations, and every .sql of scripts.
-func New(migrations, scripts fs.FS) (Plan, error) {
-	var p Plan
-	var err error
-	if p.numbered, err = read(migrations, "migrations/*.sql"); err != nil {
-		return p, err
-	}
-	for i := range p.numbered {
-		number, _, _ := strings.Cut(p.numbered[i].Name, "_")
-		n, err := strconv.Atoi(number)
-		if err != nil || n != i+1 {
-			return p, fmt.Errorf("migration %s: want number %04d", p.numbered[i].Name, i+1)
-		}
-		p.numbered[i].Version = n
-		if p.numbered[i].WorksFrom, err = worksFrom(p.numbered[i].Text); err != nil {
-			return p, fmt.Errorf("migration %s: %w", p.numbered[i].Name, err)
-		}
-		if p.numbered[i].WorksFrom > n {
-			return p, fmt.Errorf("migration %s says that it works from %04d, which comes after it", p.numbered[i].Name,
-				p.numbered[i].WorksFrom)
-		}
-	}
-	if p.scripts, err = read(migrations, "functions/*.sql"); err != nil {
-		return p, err
-	}
-	triggers, err := read(scripts, "*.sql")
-	p.scripts = append(p.scripts, triggers...)
-	return p, err
-}
-
-func read(files fs.FS, pattern string) ([]Step, error) {
-	names, err := fs.Glob(files, pattern)
-	if err != nil {
-		return nil, err
-	}
-	sort.Strings(names)
-	var steps []Step
-	for _, name := range names {
-		file, err := fs.ReadFile(files, name)
-		if err != nil {
-			return nil, err
-		}
-		text, err := withGrants(string(file))
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
-		sum := sha256.Sum256([]byte(text))
-		steps = append(steps,
-			Step{Name: name[strings.LastIndexByte(name, '/')+1:], Text: text, sum: hex.EncodeToString(sum[:8])})
-	}
-	return steps, nil
-}
-
-// worksFromLine is what a migration says in its first line of the binaries that may be started after it.
-const worksFromLine = "-- Works from: "
-
-// worksFrom reads that line; 0: there is none.
-func worksFrom(text string) (int, error) {
-	first, _, _ := strings.Cut(text, "\n")
-	number, said := strings.CutPrefix(first, worksFromLine)
-	if !said {
-		return 0, nil
-	}
-	n, err := strconv.Atoi(strings.TrimSpace(number))
-	if err != nil || n < 1 {
-		return 0, fmt.Errorf("%q names no schema version", first)
-	}
-	return n, nil
-}
-
-// Version is the schema version that this plan leads to.
-func (p Plan) Version() int { return len(p.numbered) }
 
 // WaitForOthers returns when no migration of the database runs. During one its schema is neither old nor new, so a
 // Check means little. told is called first if there is something to wait for. The lock is the statement's own, so
@@ -148,7 +55,7 @@ func WaitForOthers(ctx context.Context, conn *pgx.Conn, told func()) error {
 }
 
 // Check says whether the database is what this binary needs: nil, ErrTooNew,
-// ErrTooOld or ErrEmpty. A newer schema is fine where it says that binaries of this
+// ErrTooOld, ErrEmpty or ErrBeforeBaseline. A newer schema is fine where it says that binaries of this
 // one's version may be started on it.
 func (p Plan) Check(ctx context.Context, conn *pgx.Conn) error {
 	at, err := version(ctx, conn)
@@ -157,12 +64,21 @@ func (p Plan) Check(ctx context.Context, conn *pgx.Conn) error {
 		return err
 	case at == 0:
 		return ErrEmpty
+	case at < p.first():
+		return p.beforeBaseline(at)
 	case at > p.Version():
 		return p.admitted(ctx, conn, at)
 	case at < p.Version():
 		return fmt.Errorf("%w (it is at %d, this binary needs %d)", ErrTooOld, at, p.Version())
 	}
 	return nil
+}
+
+// beforeBaseline says what to do with a schema that was made by migrations which the baseline has taken the place of.
+func (p Plan) beforeBaseline(at int) error {
+	return fmt.Errorf("%w: it is at %d, and they begin at %d. Nothing is changed. An older bellhop brings it up: "+
+		"run the `bellhop migrate` of one whose `bellhop version` says schema %d to %d", ErrBeforeBaseline, at, p.first(), p.first(),
+		lastWithHistory)
 }
 
 // admitted is nil where a schema that is newer than this binary names it among those that may be started.
@@ -202,7 +118,15 @@ func (p Plan) Pending(ctx context.Context, conn *pgx.Conn) ([]Step, error) {
 	if at > p.Version() {
 		return nil, p.admitted(ctx, conn, at)
 	}
-	steps := append([]Step(nil), p.numbered[at:]...)
+	if at > 0 && at < p.first() {
+		return nil, p.beforeBaseline(at)
+	}
+	var steps []Step
+	for _, s := range p.numbered {
+		if s.Version > at {
+			steps = append(steps, s)
+		}
+	}
 	have := map[string]string{}
 	if at > 0 {
 		rows, err := conn.Query(ctx, "select name, checksum from bellhop.schema_script")
@@ -311,7 +235,7 @@ func (s Step) run(ctx context.Context, conn *pgx.Conn) error {
 		if _, err := tx.Exec(ctx, fmt.Sprintf("set local lock_timeout = %d", lockWait.Milliseconds())); err != nil {
 			return err
 		}
-		if s.Version == 1 {
+		if s.first {
 			if _, err := tx.Exec(ctx, bookkeeping); err != nil {
 				return err
 			}

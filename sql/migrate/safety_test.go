@@ -6,13 +6,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/fstest"
 
 	"github.com/jackc/pgx/v5"
 
 	"bellhop/pgdev/pgtest"
 	"bellhop/sql"
-	"bellhop/sql/migrate"
 )
 
 // finding is one row of queries/doctor_safety.sql.
@@ -110,23 +108,7 @@ func TestSafety_DoctorsLineMends(t *testing.T) {
 func TestSafety_AnOlderInstallationIsMended(t *testing.T) {
 	t.Parallel()
 	admin := connect(t, pgtest.URL(t))
-	history := fstest.MapFS{}
-	names, err := fs.Glob(sql.Migrations, "migrations/*.sql")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range names {
-		text, err := fs.ReadFile(sql.Migrations, name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		history[name] = &fstest.MapFile{Data: text}
-	}
-	old, err := migrate.New(history, fstest.MapFS{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := old.Run(t.Context(), admin); err != nil {
+	if _, err := history(t, newest).Run(t.Context(), admin); err != nil {
 		t.Fatal(err)
 	}
 	if found := unsafe(t, admin); len(found) < 20 {
@@ -140,23 +122,24 @@ func TestSafety_AnOlderInstallationIsMended(t *testing.T) {
 	}
 }
 
-// Functions live in functions/ and triggers/, where a change of their text is put in place: a numbered migration that
-// made
-// one would be history at once, and would undo what the file says on a database that has that already.
+// Functions live in functions/ and triggers/, where a change of their text is put in place: one in the baseline or in a
+// numbered migration would be history at once, and would undo what the file says on a database that has that already.
 func TestSafety_MigrationsMakeNoFunctions(t *testing.T) {
 	t.Parallel()
-	entries, err := sql.Migrations.ReadDir("migrations")
-	if err != nil {
-		t.Fatal(err)
-	}
 	makes := regexp.MustCompile(`(?im)^\s*create\s+(or\s+replace\s+)?(function|procedure|trigger)\b`)
-	for _, e := range entries {
-		text, err := sql.Migrations.ReadFile("migrations/" + e.Name())
-		if err != nil {
-			t.Fatal(err)
+	for _, pattern := range []string{"baseline/*.sql", "migrations/*.sql"} {
+		names, err := fs.Glob(sql.Migrations, pattern)
+		if err != nil || len(names) == 0 {
+			t.Fatalf("%s: %d files, %v", pattern, len(names), err)
 		}
-		if e.Name() > "0012_z" && makes.Match(text) {
-			t.Errorf("%s makes a function or a trigger: it belongs to sql/functions or triggers", e.Name())
+		for _, name := range names {
+			text, err := fs.ReadFile(sql.Migrations, name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if makes.Match(text) {
+				t.Errorf("%s makes a function or a trigger: it belongs to sql/functions or triggers", name)
+			}
 		}
 	}
 }

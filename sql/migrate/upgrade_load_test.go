@@ -13,7 +13,7 @@ import (
 
 var upgradeRows = flag.Int("upgrade-rows", 20_000, "`rows` of the queue in TestUpgrade_BesideWork; the long form is 1000000")
 
-// TestUpgrade_BesideWork: a queue with many rows goes from migration 0031 to this
+// TestUpgrade_BesideWork: a queue with many rows goes from migration 0048 to this
 // binary's while jobs run under an older instance and others submit. No table is
 // written anew, so that what is locked is not locked for longer where there are more
 // rows; what runs goes on under its owner. Locks and times are in the log.
@@ -63,11 +63,11 @@ func TestUpgrade_BesideWork(t *testing.T) {
 const whatRuns = `select string_agg(concat_ws(' ', id, state, instance, fence, attempt), ', ' order by id)
 	from bellhop.jobqueue where state = 'running'`
 
-// older is a database as it was at migration 0031: of its rows nine of ten are over,
+// older is a database as it was at migration 0048: of its rows nine of ten are over,
 // and ten run under an instance that lives.
 func older(t *testing.T, rows int) (admin *pgx.Conn, url string) {
 	t.Helper()
-	admin, url = setupAt(t, "0031")
+	admin, url = setupAt(t, "0048")
 	exec(t, admin, `insert into bellhop.instance (name, hostname, machine, pid, process_start, version, lag)
 		values ('old', 'old', 'another', 1, '1', 'older', '10 s')`)
 	exec(t, admin, "insert into bellhop.jobqueue (type, args) select 'cat', g::text from generate_series(1, $1::int) g", rows)

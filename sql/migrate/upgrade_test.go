@@ -1,6 +1,9 @@
 package migrate_test
 
 import (
+	"io/fs"
+	"os"
+	"path"
 	"testing"
 	"testing/fstest"
 
@@ -11,20 +14,24 @@ import (
 	"bellhop/sql/migrate"
 )
 
-// history is the plan as it was when the last migration was that one.
+// history is the plan as it was when the last migration was that one: each migration from 0001 on, and no functions.
+// Those that the baseline has taken the place of are in testdata/history.
 func history(t *testing.T, last string) migrate.Plan {
 	t.Helper()
 	files := fstest.MapFS{}
-	entries, err := sql.Migrations.ReadDir("migrations")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, e := range entries {
-		name := "migrations/" + e.Name()
-		if text, err := sql.Migrations.ReadFile(name); err != nil {
-			t.Fatal(err)
-		} else if e.Name()[:4] <= last {
-			files[name] = &fstest.MapFile{Data: text}
+	for folder, from := range map[string]fs.FS{"testdata/history/": os.DirFS("."), "migrations/": sql.Migrations} {
+		names, err := fs.Glob(from, folder+"*.sql")
+		if err != nil || len(names) == 0 {
+			t.Fatalf("%s: %d files, %v", folder, len(names), err)
+		}
+		for _, name := range names {
+			text, err := fs.ReadFile(from, name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if base := path.Base(name); base[:4] <= last {
+				files["migrations/"+base] = &fstest.MapFile{Data: text}
+			}
 		}
 	}
 	p, err := migrate.New(files, fstest.MapFS{})
@@ -33,6 +40,9 @@ func history(t *testing.T, last string) migrate.Plan {
 	}
 	return p
 }
+
+// newest is behind all migrations.
+const newest = "9999"
 
 // setupAt gives a database of the test's own as that migration left it.
 func setupAt(t *testing.T, last string) (admin *pgx.Conn, url string) {
@@ -45,14 +55,27 @@ func setupAt(t *testing.T, last string) (admin *pgx.Conn, url string) {
 	return admin, url
 }
 
-// TestUpgrade_LetsOthersPass: who waits behind a migration that waits for a transaction gets its turn while that one
-// is open still.
+// TestUpgrade_LetsOthersPass: a session that waits behind a migration, which waits for a transaction, gets its turn
+// while that transaction is still open. A numbered migration waits for one that has written the queue (0050 builds an
+// index), a trigger's file for one that has only read it.
 func TestUpgrade_LetsOthersPass(t *testing.T) {
 	t.Parallel()
-	admin, url := setupAt(t, "0019")
+	for name, does := range map[string]string{
+		"a writer": "insert into bellhop.jobqueue (type) values ('held')",
+		"a reader": "select count(*) from bellhop.jobqueue",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			letsOthersPass(t, does)
+		})
+	}
+}
+
+func letsOthersPass(t *testing.T, does string) {
+	admin, url := setupAt(t, "0048")
 	holder, producer := connect(t, url), connect(t, url)
 	exec(t, holder, "begin")
-	exec(t, holder, "select count(*) from bellhop.jobqueue")
+	exec(t, holder, does)
 	done := make(chan error, 1)
 	go func() {
 		_, err := plan(t).Run(t.Context(), admin)

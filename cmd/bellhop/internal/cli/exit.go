@@ -59,6 +59,9 @@ func (a *App) Report(err error) int {
 	return f.Code
 }
 
+// WithOlderBellhop is what to type where this binary cannot bring up a schema.
+const WithOlderBellhop = "bellhop migrate   # of the older bellhop; then, of this one, again: bellhop migrate"
+
 // ExplainFailure turns any error into one with an exit code.
 func ExplainFailure(err error) *Failure {
 	var f *Failure
@@ -68,6 +71,8 @@ func ExplainFailure(err error) *Failure {
 		return f
 	case errors.Is(err, migrate.ErrTooOld):
 		return &Failure{Code: ExitSchema, What: "schema", Why: err.Error(), Next: "bellhop migrate"}
+	case errors.Is(err, migrate.ErrBeforeBaseline):
+		return &Failure{Code: ExitSchema, What: "schema", Why: err.Error(), Next: WithOlderBellhop}
 	case errors.Is(err, migrate.ErrTooNew):
 		return &Failure{Code: ExitSchema, What: "schema", Why: err.Error(), Next: "bellhop version"}
 	case errors.As(err, &refused):

@@ -28,6 +28,9 @@ func (d *doctor) checkSchema(ctx context.Context, s *cli.Session) error {
 	case errors.Is(err, migrate.ErrTooNew):
 		d.mend("schema", err.Error(), "install the newer bellhop   # then: bellhop version")
 		return nil
+	case errors.Is(err, migrate.ErrBeforeBaseline):
+		d.mend("schema", err.Error(), cli.WithOlderBellhop)
+		return nil
 	case errors.Is(err, migrate.ErrTooOld):
 		d.mend("schema", err.Error(), "bellhop migrate")
 		return nil
