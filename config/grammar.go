@@ -9,9 +9,10 @@ import (
 	"bellhop/scheduler/workflow"
 )
 
-// fields are those of an object, each read by its kind into the field of a struct that has its name in JSON. Fields with
-// a reader of their own, which takes precedence, are in own.
-func (r *reader) fields(o grammar.Object, into any, own map[string]func(node, string)) (list []field) {
+// fields are those of an object, each read by its kind into the field of a struct that has its name in JSON. A reader
+// in own takes precedence.
+func (r *reader) fields(o grammar.Object, into any, own map[string]func(node, string)) []field {
+	var list []field
 	struc := reflect.ValueOf(into).Elem()
 	at := map[string]reflect.Value{}
 	for n := range struc.NumField() {

@@ -48,14 +48,14 @@ type Field struct {
 
 	Kind   Kind
 	Needed bool
-	// Says is the meaning in a sentence without its period. A word in backquotes is what a command's help calls the value.
+	// Says is the meaning in a sentence without its period. A command's help calls the value by the word in backquotes.
 	Says string
 	// Usage is that sentence for a command, where the flag takes less or more than the field.
 	Usage   string
 	Choices []string // the only texts that it may be
 	One     bool     // in a file one word may stand for a list of it
-	// Least and Most bound a number; Most also the letters of a text and the elements of a list, and MostBytes the bytes of
-	// a text. 0: no bound but the kind's.
+	// Least and Most bound a number; Most also the letters of a text and the elements of a list, and MostBytes the bytes
+	// of a text. 0: no bound but the kind's.
 	Least, Most, MostBytes int
 	Default                string // in words; empty: no value
 	Example                string

@@ -25,8 +25,8 @@ func TestField_EachIsWhole(t *testing.T) {
 			if f.Most != 0 && f.Least > f.Most {
 				t.Errorf("%s: the bounds are %d and %d", at, f.Least, f.Most)
 			}
-			if slices.Contains(o.Faces, grammar.File) && slices.Contains([]grammar.Kind{grammar.List, grammar.Words, grammar.Pairs}, f.Kind) &&
-				f.Example == "" {
+			many := []grammar.Kind{grammar.List, grammar.Words, grammar.Pairs}
+			if slices.Contains(o.Faces, grammar.File) && slices.Contains(many, f.Kind) && f.Example == "" {
 				t.Errorf("%s: a fault of it has no example to show", at)
 			}
 		}
@@ -41,11 +41,13 @@ func TestField_EachFaceHasItsName(t *testing.T) {
 		{"msq", "msq", "MSQ", "a `query` whose rows are the items of the job, in place of args"},
 		{"run_at", "at", "RunAt", "not before this `time`: 2026-12-24T18:00:00Z, or +10m from now"},
 		{"on_failure", "on-failure", "OnFailure",
-			"what `becomes` of the job if one that it needs ends otherwise than wanted: fail, block or run (default: fail)"},
+			"what `becomes` of the job if one that it needs ends otherwise than wanted: fail, block or run" +
+				" (default: fail)"},
 	} {
 		f := grammar.Submission.Field(c.field)
-		if f.In(grammar.Command) != c.command || f.In(grammar.Go) != c.in || f.In(grammar.SQL) != c.field || f.Help() != c.help {
-			t.Errorf("%s: --%s, %s, %s, %q", c.field, f.In(grammar.Command), f.In(grammar.Go), f.In(grammar.SQL), f.Help())
+		command, in, sql := f.In(grammar.Command), f.In(grammar.Go), f.In(grammar.SQL)
+		if command != c.command || in != c.in || sql != c.field || f.Help() != c.help {
+			t.Errorf("%s: --%s, %s, %s, %q", c.field, command, in, sql, f.Help())
 		}
 	}
 }

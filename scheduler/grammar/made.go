@@ -21,7 +21,8 @@ func DefinitionKeys() string {
 			if slices.Contains([]Kind{List, Words, Pairs}, f.Kind) {
 				example = quote("write it like " + f.Example)
 			}
-			rows = append(rows, fmt.Sprintf("    (%s, %s, %s, %t, %s)", quote(o.Part), quote(f.Name), quote(string(f.Kind)), f.Needed, example))
+			rows = append(rows, fmt.Sprintf("    (%s, %s, %s, %t, %s)",
+				quote(o.Part), quote(f.Name), quote(string(f.Kind)), f.Needed, example))
 		}
 	}
 	return `-- Made from scheduler/grammar by make generate.

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// rules are the constraints of the queue, by name, in words. A field stands in braces: each face writes it as it calls it.
+// rules are the constraints of the queue, by name, in words. A field stands in braces: each face writes its own name.
 var rules = map[string]string{
 	"jobqueue_type_named":        "{type} is empty, or longer than 500 bytes",
 	"jobqueue_args_or_msq":       "a job has {args} or {msq}, not both",

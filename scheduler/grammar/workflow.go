@@ -7,10 +7,16 @@ var Workflow = Object{
 	Part:  "",
 	Faces: []Face{File},
 	Fields: []Field{
-		{Name: "workflow", Kind: Word, Needed: true, MostBytes: 1024, Says: "The name, which no other workflow has"},
+		{
+			Name: "workflow", Kind: Word, Needed: true, MostBytes: 1024,
+			Says: "The name, which no other workflow has",
+		},
 		{Name: "project", Kind: Word, Says: "The project that it belongs to"},
 		{Name: "active", Kind: Flag, Default: "true", Says: "Whether its sensor starts it"},
-		{Name: "sensor", Kind: Part, Says: "What starts it", Default: "nothing: it is started by hand or by an event"},
+		{
+			Name: "sensor", Kind: Part,
+			Says: "What starts it", Default: "nothing: it is started by hand or by an event",
+		},
 		{
 			Name: "parameters", Kind: Pairs, Example: "parameters: {DAY: today}",
 			Says: "Names and default values, which stand for ${NAME} in the steps",
@@ -68,7 +74,10 @@ var Sensor = Object{
 	Part:  "sensor",
 	Faces: []Face{File},
 	Fields: []Field{
-		{Name: "cron", Kind: Word, Example: `"0 2 * * *"`, Says: "A schedule of five fields, or six with seconds first"},
+		{
+			Name: "cron", Kind: Word, Example: `"0 2 * * *"`,
+			Says: "A schedule of five fields, or six with seconds first",
+		},
 		{Name: "zone", Kind: Word, Default: "UTC", Example: "Europe/Prague", Says: "The time zone of cron"},
 		{
 			Name: "catch_up", Kind: Word, Choices: []string{"one", "all", "none"}, Default: "one",
@@ -80,14 +89,23 @@ var Sensor = Object{
 		},
 		{Name: "every", Kind: Long, Example: "10m", Says: "The time between two starts, in whole seconds"},
 		{Name: "after_finish", Kind: Flag, Says: "Whether every counts from the end of the last run"},
-		{Name: "at_most", Kind: Count, Most: 1000, Example: "8", Says: "How many starts there may be in each per"},
+		{
+			Name: "at_most", Kind: Count, Most: 1000, Example: "8",
+			Says: "How many starts there may be in each per",
+		},
 		{Name: "per", Kind: Long, Example: "1h", Says: "The time that at_most is about"},
-		{Name: "workflow", Kind: Word, MostBytes: 1024, Example: "nightly", Says: "The workflow whose ended runs start this one"},
+		{
+			Name: "workflow", Kind: Word, MostBytes: 1024, Example: "nightly",
+			Says: "The workflow whose ended runs start this one",
+		},
 		{
 			Name: "when", Kind: Words, One: true, Example: "[succeeded, failed]", Default: "succeeded",
 			Says: "The states of those runs: succeeded, failed, skipped",
 		},
-		{Name: "table", Kind: Word, Example: "shop.uploads", Says: "The table each of whose new rows is an event"},
+		{
+			Name: "table", Kind: Word, Example: "shop.uploads",
+			Says: "The table each of whose new rows is an event",
+		},
 		{
 			Name: "event", Kind: Word, Example: "id",
 			Says: "What names the event: a column of the table, a field of the message, a header of the request; of a file path or version",
@@ -95,11 +113,20 @@ var Sensor = Object{
 		{Name: "notify", Kind: Word, MostBytes: 63, Example: "uploads", Says: "The channel of NOTIFY"},
 		{Name: "http", Kind: Flag, Says: "Whether clients post events"},
 		{Name: "file", Kind: Word, Example: "/srv/in/*.csv", Says: "A pattern of whole paths"},
-		{Name: "host", Kind: Word, Default: "any instance that sees it", Says: "The name of the instance that looks for the file"},
-		{Name: "stable", Kind: Long, Default: "2s", Says: "How long a file has not changed before it counts as written"},
+		{
+			Name: "host", Kind: Word, Default: "any instance that sees it",
+			Says: "The name of the instance that looks for the file",
+		},
+		{
+			Name: "stable", Kind: Long, Default: "2s",
+			Says: "How long a file has not changed before it counts as written",
+		},
 		{Name: "kafka", Kind: Word, Example: "main", Says: "The name of a cluster in bellhop.yaml"},
 		{Name: "topic", Kind: Word, Most: 249, Example: "uploads", Says: "The topic whose records are events"},
-		{Name: "match", Kind: Pairs, Example: "match: {kind: upload}", Says: "Fields that a record must have, with these values"},
+		{
+			Name: "match", Kind: Pairs, Example: "match: {kind: upload}",
+			Says: "Fields that a record must have, with these values",
+		},
 	},
 }
 
@@ -110,10 +137,19 @@ var Notice = Object{
 	Part:  "notice",
 	Faces: []Face{File},
 	Fields: []Field{
-		{Name: "when", Kind: Words, One: true, Example: "[failed]", Default: "failed", Says: "The states of ended runs that it is about"},
+		{
+			Name: "when", Kind: Words, One: true, Example: "[failed]", Default: "failed",
+			Says: "The states of ended runs that it is about",
+		},
 		{Name: "mail", Kind: Words, One: true, Example: "[ops@example.org]", Says: "Addresses"},
-		{Name: "webhook", Kind: Word, Example: "https://chat.example.org/hook", Says: "A URL that a message is posted to"},
-		{Name: "command", Kind: Words, Example: "[./told.sh]", Says: "A program of the instance's machine, with its arguments"},
+		{
+			Name: "webhook", Kind: Word, Example: "https://chat.example.org/hook",
+			Says: "A URL that a message is posted to",
+		},
+		{
+			Name: "command", Kind: Words, Example: "[./told.sh]",
+			Says: "A program of the instance's machine, with its arguments",
+		},
 		{
 			Name: "unless_success_within", Kind: Long, Example: "26h",
 			Says: "Send a message if no run has succeeded for this long",
