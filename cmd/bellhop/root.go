@@ -111,6 +111,7 @@ func newRoot(a *cli.App) *cobra.Command {
 		a.Menu(completion)
 		completion.Example = "  bellhop completion bash > /etc/bash_completion.d/bellhop"
 	}
+	nameAlso(root)
 	return root
 }
 

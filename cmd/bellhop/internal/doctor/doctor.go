@@ -99,7 +99,7 @@ was looked at.`,
 		Args:    a.NoArgs(),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return d.run(cmd.Context()) },
 	}
-	c.Flags().DurationVar(&d.old, "old", 10*time.Minute, "a transaction that is open for longer needs mending")
+	c.Flags().DurationVar(&d.old, "older-than", 10*time.Minute, "a transaction that is open for longer needs mending")
 	c.Flags().Int64Var(&d.finished, "finished", 1_000_000, "so `many` rows of jobs that were over three days ago are worth a word")
 	return c
 }

@@ -22,7 +22,7 @@ marked next is looked at by the next pass: it waits for a slot, or has just come
 asks runs, and waits for a lock besides: its agent does, or the first of its query's
 items that can have no lock. Who is reserved for has waited so long that nothing younger
 starts that would be in its way.`,
-		Example: "  bellhop locks\n  bellhop locks --first 100 -o json",
+		Example: "  bellhop locks\n  bellhop locks --limit 100 -o json",
 		Args:    a.NoArgs(),
 		RunE: a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, _ []string) error {
 			locks, err := s.Locks(ctx, max(first, 1))
@@ -35,7 +35,7 @@ starts that would be in its way.`,
 			return a.PrintTable(lockTable(locks))
 		}),
 	}
-	c.Flags().IntVar(&first, "first", first, "how `many` of those who wait behind each lock")
+	c.Flags().IntVar(&first, "limit", first, "how `many` of those who wait behind each lock")
 	return c
 }
 

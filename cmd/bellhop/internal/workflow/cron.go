@@ -70,6 +70,6 @@ among seconds, minutes and hours goes by time that passes, and knows no gap and 
 	}
 	c.Flags().StringVar(&zone, "zone", "", "the time `zone` (default UTC)")
 	c.Flags().StringVar(&from, "from", "", "times after this one, like 2026-10-24T12:00:00Z (default: now)")
-	c.Flags().IntVarP(&n, "number", "n", n, "how many")
+	c.Flags().IntVarP(&n, "limit", "n", n, "how many")
 	return c
 }

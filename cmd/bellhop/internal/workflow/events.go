@@ -65,6 +65,6 @@ can be run later: bellhop workflow run NAME --event EVENT, or all of them with -
 		},
 	}
 	c.Flags().StringVarP(&state, "state", "s", "", "whose run is in this `state` only; waiting: none was made of it yet")
-	c.Flags().IntVarP(&most, "number", "n", most, "how many")
+	c.Flags().IntVarP(&most, "limit", "n", most, "how many")
 	return c
 }

@@ -63,9 +63,9 @@ func messages(a *cli.App) *cobra.Command {
 			return a.PrintTable(t)
 		}),
 	}
-	c.Flags().StringSliceVarP(&states, "status", "s", nil, "waiting, sent or given_up; repeatable")
+	c.Flags().StringSliceVarP(&states, "state", "s", nil, "waiting, sent or given_up; repeatable")
 	c.Flags().Int64Var(&run, "run", 0, "of the run with this `id`")
-	c.Flags().IntVarP(&most, "number", "n", most, "how many at the most")
+	c.Flags().IntVarP(&most, "limit", "n", most, "how many at the most")
 	return c
 }
 

@@ -81,6 +81,6 @@ also of deleted ones. The filters go together; what is repeatable is met by eith
 	f.StringSliceVar(&by, "by", nil, "triggered by this `login`, or this sensor, such as 'sensor*'; repeatable")
 	f.StringVar(&since, "since", "", "created so long ago or later, such as 1d; or from a `time` (UTC)")
 	f.StringVar(&until, "until", "", "created longer ago than so; or before a `time` (UTC)")
-	f.IntVarP(&most, "number", "n", most, "how many")
+	f.IntVarP(&most, "limit", "n", most, "how many")
 	return c
 }
