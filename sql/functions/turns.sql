@@ -27,9 +27,9 @@ begin
   if not exists (select from pg_class c where c.oid = a.rel::oid) then
     return 'its table was dropped (Detach it: bellhop detach)';
   elsif p.oid is null then
-    return 'it has no function: that was dropped, or nothing has attached the table (Detach it, and attach it anew)';
+    return format('it has no function: that was dropped, or nothing has attached the table (As %s: bellhop attach %s)', a.attached_by, a.rel);
   elsif not p.prosecdef then
-    return 'its function was altered, and has not the rights of its owner any more (Detach it, and attach it anew)';
+    return format('its function was altered, and has not the rights of its owner any more (As %s: bellhop attach %s)', a.attached_by, a.rel);
   elsif pg_get_userbyid(p.proowner) <> a.attached_by and exists (select from pg_roles r where r.rolname = a.attached_by) then
     return format('its function belongs to %s, and not to %s who attached it (Detach it, and attach it anew)', pg_get_userbyid(p.proowner), a.attached_by);
   end if;

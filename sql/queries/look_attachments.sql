@@ -17,7 +17,14 @@ select a.id, a.name, coalesce(n.nspname || '.' || c.relname, '') as "table", a.t
             from bellhop.set_aside s where s.attachment = a.id having count(*) > 0),
          (select format('rows of tables that inherit from it are not run: %s', string_agg(i.inhrelid::regclass::text, ', '))
             from pg_inherits i where i.inhparent = c.oid and c.relkind = 'r' having count(*) > 0)) as trouble,
-       coalesce(a.detached_at, a.state_since) as state_since
+       coalesce(a.detached_at, a.state_since) as state_since,
+       -- A trouble ends with what to do about it, in parentheses: it names another command than attach, if that is not enough.
+       case when a.detached_at is not null then null
+            when c.oid is null or coalesce(t.trouble, a.trouble) like '%Detach %' then 'detach'
+            when t.trouble is null and a.state = 'broken' and a.trouble like '%bellhop doctor%' then 'doctor'
+            when t.trouble is not null or a.state = 'broken' or exists (select from bellhop.set_aside s where s.attachment = a.id) then 'attach'
+       end as mends,
+       coalesce(quote_ident(n.nspname) || '.' || quote_ident(c.relname), '') as quoted
   from bellhop.attachment a
   left join lateral (
     select count(*) filter (where x.ahead is null) as running, count(*) filter (where x.ahead is not null) as ahead

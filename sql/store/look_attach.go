@@ -10,6 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"bellhop/scheduler/words"
 	"bellhop/sql"
 )
 
@@ -94,6 +95,32 @@ type AttachmentRow struct {
 	State      string     `json:"state"         doc:"ok, broken, or detached: then its last rows run"`
 	Trouble    *string    `json:"trouble"       doc:"What keeps its rows from being run"`
 	StateSince time.Time  `json:"state_since"`
+	Next       *string    `json:"next" db:"-"   doc:"The command that mends it, or tries again once it is mended"`
+	Mends      *string    `json:"-"` // that command's verb
+	Quoted     string     `json:"-"` // the table, as SQL takes it
+}
+
+// next is the command to type about an attachment in trouble.
+func (a AttachmentRow) next() *string {
+	if a.Mends == nil {
+		return nil
+	}
+	line := "bellhop " + *a.Mends
+	switch *a.Mends {
+	case "detach":
+		line += " " + words.ShellWord(a.Name)
+	case "attach":
+		line += " " + a.ShellTable()
+	}
+	return &line
+}
+
+// ShellTable is the attached table as a shell takes it.
+func (a AttachmentRow) ShellTable() string {
+	if schema, table, _ := strings.Cut(a.Quoted, "."); words.IsPlain(schema) && words.IsPlain(table) {
+		return a.Quoted
+	}
+	return words.ShellQuoted(a.Quoted)
 }
 
 // Runs is what runs for each row, for people.
@@ -134,6 +161,9 @@ func (l Look) Attachments(ctx context.Context) ([]AttachmentRow, error) {
 	list, err := collect[AttachmentRow](ctx, l.db, lookAttachmentsSQL)
 	if err != nil {
 		return nil, fmt.Errorf("list attachments: %w", err)
+	}
+	for i := range list {
+		list[i].Next = list[i].next()
 	}
 	return list, nil
 }

@@ -28,7 +28,8 @@ func TestAttachments_AreListed(t *testing.T) {
 		image, letter := list[0], list[1]
 		if image.Table != "public.image" || image.Pool != 4 || image.WaitingText() != "10,000+" ||
 			image.Done != 7 || image.Failed != 2 ||
-			image.State != "broken" || image.Trouble == nil || *image.Trouble != "no right" {
+			image.State != "broken" || image.Trouble == nil || *image.Trouble != "no right" ||
+			image.Next == nil || *image.Next != "bellhop attach public.image" || letter.Next != nil {
 			t.Errorf("%q: %s", role, text)
 		}
 		if letter.Runs() != "mail" || letter.Dispatch != "sent" || letter.Trouble != nil || letter.WaitingText() != "-" {

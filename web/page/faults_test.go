@@ -115,7 +115,7 @@ func TestBrowser_WhatAScreenReaderSays(t *testing.T) {
 	b.run(chromedp.Navigate(b.link))
 	b.until(`location.pathname === '/' && document.readyState === 'complete' && !!document.getElementById('main')`)
 	b.says("spoken.txt", "/", "/jobs", "/jobs/2", "/failures", "/operations/1",
-		"/locks", "/jobs/2/graph", "/hosts", "/workflows", "/notifications", "/operations")
+		"/locks", "/jobs/2/graph", "/hosts", "/workflows", "/notifications", "/operations", "/attachments")
 }
 
 // says compares what a screen reader says of pages with a file of testdata.

@@ -125,7 +125,7 @@ func (u *underPath) looks() {
 	for _, path := range append(others, everyPage...) {
 		u.see("GET", path, "")
 	}
-	for _, path := range []string{"/", "/jobs", "/jobs/2", "/workflows", "/hosts"} {
+	for _, path := range []string{"/", "/jobs", "/jobs/2", "/workflows", "/hosts", "/attachments"} {
 		if text := u.see("GET", "/live?at="+url.QueryEscape(path), ""); !strings.Contains(text, `href="`+teamJobs+"/") {
 			u.Errorf("the stream of %s shows no link", path)
 		}

@@ -75,6 +75,20 @@ func (b *browser) busy() {
 	b.exec(`insert into bellhop.history select date_trunc('minute', now()) - g * interval '1 min', type, 1, taken, taken - bad, bad, 0, 0, 0, 0,
 		'{200,40,260,9}', '{300,50}' from (values ('mail', 90, 0), ('thumbnail', 40, 3)) t (type, taken, bad), generate_series(1, 50) g
 		where g % 11 > 2 or type = 'mail'`)
+	b.exec(`create table image (id integer primary key, file text, dispatch timestamptz);
+		create table letter (id integer primary key, sent date);
+		create table scan (id integer primary key, dispatch timestamptz);
+		create table invoice (id integer primary key, dispatch timestamptz)`)
+	b.exec(`select bellhop.attach('image', cmd => '{/opt/shop/bin/thumbnail,--width,200}', pool => 4),
+		bellhop.attach('letter', type => 'mail', pool => 2, dispatch => 'sent'), bellhop.attach('scan', cmd => '{/opt/shop/bin/ocr}', pool => 2),
+		bellhop.attach('invoice', cmd => '{/opt/shop/bin/bill}', pool => 0)`)
+	b.exec(`drop table scan`)
+	b.exec(`update bellhop.attachment set waiting = 10001, waiting_at = now(), done = 48210, failed = 17,
+		rate = 38.2, rate_since = now(), rate_ended = 40 where name = 'image'`)
+	b.exec(`update bellhop.attachment set waiting = 3, waiting_at = now(), done = 912 where name = 'letter'`)
+	b.exec(`insert into bellhop.set_aside (attachment, digest, key, reason, outcome, again_at)
+		select id, sha256('7'), '7', 'new row for relation "letter" violates check constraint "sent_later"', false, now()
+		from bellhop.attachment where name = 'letter'`)
 	b.exec(`select bellhop.operation_plan('hold', '{"type": ["mail"]}')`)
 	b.exec(`select bellhop.operation_plan('retry', '{"type": ["thumbnail"], "key": "image.1"}')`)
 	b.exec(`select bellhop.operation_start(2)`)
@@ -102,7 +116,7 @@ func TestBrowser_LightDarkAndNarrow(t *testing.T) {
 		{"job-waiting", "/jobs/" + waiting},
 		{"graph", "/jobs/" + step + "/graph"}, {"failures", "/failures"}, {"locks", "/locks"}, {"hosts", "/hosts"},
 		{"workflows", "/workflows"}, {"workflow", "/workflows/nightly"}, {"run", "/runs/1"}, {"run-failed", "/runs/2"},
-		{"notifications", "/notifications"}, {"operations", "/operations"}, {"operation", "/operations/1"}, {"system", "/system"}, {"prune", "/prune?older=1s&state=failed&state=cancelled"},
+		{"notifications", "/notifications"}, {"attachments", "/attachments"}, {"operations", "/operations"}, {"operation", "/operations/1"}, {"system", "/system"}, {"prune", "/prune?older=1s&state=failed&state=cancelled"},
 		{"yourself", "/jobs?state=failed&type=etl"}, {"not-found", "/jobs/999999"}, {"old-link", "/login/old"}}
 	b.run(chromedp.Navigate(b.link))
 	b.until(`location.pathname === '/' && !!document.getElementById('main')`)

@@ -142,6 +142,7 @@ var everyPage = []string{
 	"/runs/1",
 	"/notifications",
 	"/notifications?rule=1",
+	"/attachments",
 	"/operations",
 	"/operations/1",
 	"/operations/2",

@@ -33,6 +33,7 @@ func init() { // the views name routes too
 		{"", "/workflows/{}", "", 4, workflow},
 		{"", "/runs/{}", "", 4, run},
 		{"", "/notifications", "", 0, notifications}, // not live: its form would be written in while it changes
+		{"Attachments", "/attachments", "a", 2, attachments},
 		{"Operations", "/operations", "p", 1, operations},
 		{"", "/operations/{}", "", 1, oneOperation},
 		{"", "/prune", "", 0, prune}, // not live: what was counted is what its button deletes

@@ -1,0 +1,132 @@
+package page
+
+import (
+	"cmp"
+	"net/url"
+	"slices"
+	"time"
+
+	"bellhop/scheduler"
+	"bellhop/sql/store"
+)
+
+// attachmentsMost is how many attached tables the page lists.
+const attachmentsMost = 200
+
+type attachmentsData struct {
+	Troubled []attachedTable // these come first in Tables, too
+	Tables   []attachedTable
+	More     int
+}
+
+// attachedTable is an attachment with the words and links of the page.
+type attachedTable struct {
+	store.AttachmentRow
+	now time.Time
+}
+
+// attachments shows attached tables, those in trouble first. Only operators may read commands: for a reader the
+// statement that the server would refuse is not sent.
+func attachments(r *request) (content, error) {
+	look := r.Look.Attachments
+	if r.may.Operates {
+		look = r.Look.AttachmentsToShow
+	}
+	list, err := look(r)
+	if err != nil {
+		return content{}, err
+	}
+	slices.SortStableFunc(list, func(a, b store.AttachmentRow) int {
+		return cmp.Or(cmp.Compare(plight(a), plight(b)), cmp.Compare(a.Name, b.Name))
+	})
+	d := attachmentsData{More: max(0, len(list)-attachmentsMost)}
+	for _, a := range list[:len(list)-d.More] {
+		t := attachedTable{a, r.now}
+		d.Tables = append(d.Tables, t)
+		if plight(a) < well {
+			d.Troubled = append(d.Troubled, t)
+		}
+	}
+	return content{Title: "Attachments", Template: "attachments", Data: d}, nil
+}
+
+// The plights of an attachment, in the order of the page.
+const (
+	broken  = iota // no row runs
+	partly         // some rows do not run
+	stopped        // the pool is 0
+	well
+	ending // it is detached
+)
+
+func plight(a store.AttachmentRow) int {
+	switch {
+	case a.State == "broken":
+		return broken
+	case a.Trouble != nil:
+		return partly
+	case a.State == "detached":
+		return ending
+	case a.Pool == 0:
+		return stopped
+	}
+	return well
+}
+
+// Says is why rows of the table do not run.
+func (t attachedTable) Says() string {
+	if t.Trouble != nil {
+		return *t.Trouble
+	}
+	return "Its pool is 0: none of its rows starts."
+}
+
+// ToType is the command that changes this; empty: there is none.
+func (t attachedTable) ToType() string {
+	switch {
+	case t.Next != nil:
+		return *t.Next
+	case plight(t.AttachmentRow) == stopped:
+		return "bellhop attach " + t.ShellTable() + " --pool 4"
+	}
+	return ""
+}
+
+// Since is when its state began, if a page is to tell that.
+func (t attachedTable) Since() *time.Time {
+	if plight(t.AttachmentRow) == broken {
+		return &t.StateSince
+	}
+	return nil
+}
+
+// Counted is when its waiting rows were counted, if that is some time ago. While turns are taken they are counted anew.
+func (t attachedTable) Counted() *time.Time {
+	if t.WaitingAt != nil && t.now.Sub(*t.WaitingAt) > 15*time.Second {
+		return t.WaitingAt
+	}
+	return nil
+}
+
+// Jobs is the address of the list of its rows' jobs in some states; none: of those that are not over, or failed.
+func (t attachedTable) Jobs(states ...scheduler.JobState) string {
+	typ := scheduler.TypeName("attachment")
+	if t.Type != nil {
+		typ = scheduler.TypeName(*t.Type)
+	}
+	q := url.Values{"key": {t.Name + "/"}, "type": {typeWord(typ)}}
+	for _, s := range states {
+		q.Add("state", string(s))
+	}
+	return "/jobs?" + q.Encode()
+}
+
+// The states of jobs behind each number. Places are taken by jobs that may start, too.
+func (t attachedTable) AheadJobs() string { return t.Jobs(scheduler.Blocked) }
+func (t attachedTable) PlacedJobs() string {
+	return t.Jobs(scheduler.Ready, scheduler.Scheduled, scheduler.Assigned, scheduler.Running)
+}
+func (t attachedTable) DoneJobs() string { return t.Jobs(scheduler.Succeeded) }
+func (t attachedTable) FailedJobs() string {
+	return t.Jobs(scheduler.Failed, scheduler.Cancelled, scheduler.Quarantined)
+}
