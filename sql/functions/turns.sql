@@ -247,7 +247,7 @@ declare
   known    bigint;
   was      bellhop.jobqueue;
   again    boolean := false;
-  made     integer[]; -- the rows that have become jobs
+  made     integer[] := '{}'; -- the rows that have become jobs
 begin
   aside := 0;
   select * into a from bellhop.attachment x where x.id = turn_record.id for update;
@@ -272,7 +272,9 @@ begin
   select d.ended, d.good into ended, good
     from bellhop.turn_ends(a.id, array(select distinct sha256(convert_to(k, 'UTF8')) from unnest(whats, keys) t (w, k)
                                         where k is not null and (w = 'done' or w = 'refused' and a.detached_at is not null))) d;
-  select t.done, running + t.started into made, running from bellhop.turn_takes(a, a.pool - running, whats, keys, lines, rows_) t;
+  if taken > 0 then -- an INSERT of no row would ring too, and bring about the next turn
+    select t.done, running + t.started into made, running from bellhop.turn_takes(a, a.pool - running, whats, keys, lines, rows_) t;
+  end if;
   ahead := open - running + cardinality(made);
 
   for i in 1 .. coalesce(cardinality(whats), 0) loop
