@@ -137,8 +137,8 @@ type topic struct {
 	said     time.Time      // when it last was
 }
 
-// look asks the cluster about the topic.
-func (t *topic) look(ctx context.Context) (seen workflow.TopicSeen, err error) {
+// look asks the cluster about the topic, in which the sensor was at a place; nil: it is new.
+func (t *topic) look(ctx context.Context, was *workflow.Place) (seen workflow.TopicSeen, err error) {
 	name := t.Sensor.Topic
 	all, err := t.admin.Metadata(ctx, name)
 	if err == nil {
@@ -173,14 +173,47 @@ func (t *topic) look(ctx context.Context) (seen workflow.TopicSeen, err error) {
 		return seen, fmt.Errorf("find where group %s stands: %w", t.group, err)
 	}
 	seen.Start, seen.End, seen.Group = map[int32]int64{}, map[int32]int64{}, map[int32]int64{}
-	ends.Each(func(o kadm.ListedOffset) { seen.End[o.Partition] = o.Offset })
+	seen.Leader = map[int32]int32{}
+	ends.Each(func(o kadm.ListedOffset) {
+		seen.End[o.Partition] = o.Offset
+		if o.LeaderEpoch >= 0 {
+			seen.Leader[o.Partition] = o.LeaderEpoch
+		}
+	})
 	starts.Each(func(o kadm.ListedOffset) { seen.Start[o.Partition] = o.Offset })
 	stood.Each(func(o kadm.OffsetResponse) {
 		if o.Topic == t.Sensor.Topic && o.At >= 0 {
 			seen.Group[o.Partition] = o.At
 		}
 	})
-	return seen, nil
+	seen.Whole, err = t.whole(ctx, was, seen)
+	return seen, err
+}
+
+// whole asks where the leader epochs of what was read end: a replica that lacked records may have become the leader. Of
+// a topic that was made again there is nothing to ask.
+func (t *topic) whole(ctx context.Context, was *workflow.Place, seen workflow.TopicSeen) (map[int32]int64, error) {
+	var ask kadm.OffsetForLeaderEpochRequest
+	if was.IsOf(&t.Sensor) && was.ID == seen.ID {
+		for p, epoch := range was.Leader {
+			if _, there := seen.End[p]; there {
+				ask.Add(was.Topic, p, epoch)
+			}
+		}
+	}
+	if len(ask) == 0 {
+		return nil, nil
+	}
+	list, err := t.admin.OffsetForLeaderEpoch(ctx, ask)
+	whole := map[int32]int64{}
+	for p, o := range list[was.Topic] {
+		err = cmp.Or(err, o.Err)
+		whole[p] = o.EndOffset
+	}
+	if err != nil {
+		return nil, fmt.Errorf("find whether topic %s has lost records: %w", was.Topic, err)
+	}
+	return whole, nil
 }
 
 // find begins to read partitions that are not read yet, where the sensor says. A topic that was made again meanwhile is
@@ -188,13 +221,13 @@ func (t *topic) look(ctx context.Context) (seen workflow.TopicSeen, err error) {
 func (t *topic) find(ctx context.Context, first bool) (behind int64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, kafkaPatience)
 	defer cancel()
-	seen, err := t.look(ctx)
-	if err != nil {
-		return 0, err
-	}
 	was := t.Place
 	if !first {
 		was = &t.place
+	}
+	seen, err := t.look(ctx, was)
+	if err != nil {
+		return 0, err
 	}
 	now, told := t.Sensor.Begin(was, seen)
 	if !first && now.Epoch != t.place.Epoch {
@@ -203,9 +236,9 @@ func (t *topic) find(ctx context.Context, first bool) (behind int64, err error) 
 	begin, commit := map[int32]kgo.Offset{}, kadm.Offsets{}
 	for p, end := range seen.End {
 		if t.read[p] {
-			now.At[p] = t.place.At[p]
+			now.Read(p, t.place.At[p], t.place.Led(p))
 		} else {
-			begin[p] = kgo.NewOffset().At(now.At[p])
+			begin[p] = kgo.NewOffset().At(now.At[p]).WithEpoch(now.Led(p)) // from now on the client looks for losses
 			commit.AddOffset(t.Sensor.Topic, p, now.At[p], -1)
 		}
 		behind += max(0, end-now.At[p])
@@ -246,10 +279,10 @@ func (t *topic) keep(ctx context.Context, fetches kgo.Fetches) error {
 	var events []workflow.Happening
 	offsets := kadm.Offsets{}
 	now := t.place
-	now.At = maps.Clone(t.place.At)
+	now.At, now.Leader = maps.Clone(t.place.At), maps.Clone(t.place.Leader)
 	fetches.EachRecord(func(r *kgo.Record) {
 		offsets.AddOffset(r.Topic, r.Partition, r.Offset+1, r.LeaderEpoch)
-		now.At[r.Partition] = r.Offset + 1
+		now.Read(r.Partition, r.Offset+1, r.LeaderEpoch)
 		if r.Attrs.IsControl() {
 			return
 		}

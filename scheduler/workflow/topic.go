@@ -17,6 +17,8 @@ type Place struct {
 	Epoch   int             `json:"epoch,omitempty"` // how often offsets have begun again
 	Mark    string          `json:"mark,omitempty"`  // in the names of events; empty: they are of before there was one
 	At      map[int32]int64 `json:"at"`              // the next offset, by partition
+	// Leader is the leader epoch of the last record before that, by partition, as far as it is known.
+	Leader map[int32]int32 `json:"leader,omitempty"`
 }
 
 // TopicSeen is what a cluster tells of a topic.
@@ -26,7 +28,15 @@ type TopicSeen struct {
 	Start   map[int32]int64 // the first offset that is kept, by partition
 	End     map[int32]int64 // and the next one that will be written
 	Group   map[int32]int64 // where the sensor's group stands, as far as the cluster remembers
+	Leader  map[int32]int32 // the leader epoch at End, by partition
+	// Whole is how far a partition can be what was read: the end of its leader epoch in Place.Leader. Records beyond it
+	// are lost: a replica without them became the leader, and may have given their offsets to others. -1: the cluster
+	// knows no such epoch.
+	Whole map[int32]int64
 }
+
+// IsOf says whether a place is one in the sensor's topic.
+func (p *Place) IsOf(s *Sensor) bool { return p != nil && p.Kafka == s.Kafka && p.Topic == s.Topic }
 
 // Name is the name of the event that a record is.
 func (p Place) Name(partition int32, offset int64) string {
@@ -53,7 +63,7 @@ func (p *Place) begun() {
 // come. told is what is passed over, or begins again, in words.
 func (s *Sensor) Begin(was *Place, seen TopicSeen) (now Place, told []string) {
 	now = Place{Kafka: s.Kafka, Cluster: seen.Cluster, Topic: s.Topic, ID: seen.ID, Mark: seen.ID, At: map[int32]int64{}}
-	if was != nil && (was.Topic != s.Topic || was.Kafka != s.Kafka) {
+	if !was.IsOf(s) {
 		was = nil
 	}
 	known := was != nil || len(seen.Group) > 0
@@ -75,15 +85,70 @@ func (s *Sensor) Begin(was *Place, seen TopicSeen) (now Place, told []string) {
 		}
 		told = append(told, fmt.Sprintf("topic %s %s: reading begins at %s", s.Topic, anew, where))
 	}
+	renamed := false
+	for p := range seen.End {
+		renamed = renamed || anew == "" && was.lost(p, seen)
+	}
+	if renamed { // what is written after the loss has offsets that were read before
+		now.begun()
+	}
 	for _, p := range slices.Sorted(maps.Keys(seen.End)) {
 		at, more := s.beginIn(p, was, seen, known, anew != "")
-		now.At[p], told = at, append(told, more...)
-		if at == seen.End[p] && anew == "" && was != nil && was.At[p] > at { // what is written there next has names that were
-			now.begun()
-			anew = "has lost records"
+		if renamed && s.CatchUp != CatchUpNone && !was.lost(p, seen) { // it was read so far, under the names of before
+			at = max(at, was.At[p])
 		}
+		now.At[p], told = at, append(told, more...)
+		now.led(p, was, seen, anew != "")
 	}
 	return now, told
+}
+
+// end is where the part of a partition ends that can be what was read.
+func (p *Place) end(partition int32, seen TopicSeen) int64 {
+	end := seen.End[partition]
+	if whole, known := seen.Whole[partition]; known && whole >= 0 {
+		end = min(end, whole)
+	}
+	return end
+}
+
+// lost says whether records of a partition were read that the cluster does not have any more.
+func (p *Place) lost(partition int32, seen TopicSeen) bool {
+	return p != nil && p.At[partition] > p.end(partition, seen)
+}
+
+// led keeps which leader wrote what is before the place in a partition.
+func (p *Place) led(partition int32, was *Place, seen TopicSeen, anew bool) {
+	if was != nil && !anew && seen.Whole[partition] >= 0 && p.At[partition] <= was.At[partition] {
+		if epoch := was.Led(partition); epoch >= 0 {
+			p.Read(partition, p.At[partition], epoch)
+			return
+		}
+	}
+	if epoch, known := seen.Leader[partition]; known && p.At[partition] == seen.End[partition] {
+		p.Read(partition, p.At[partition], epoch)
+	}
+}
+
+// Read puts the place in a partition behind a record that a leader of this epoch wrote; -1: it is not known.
+func (p *Place) Read(partition int32, next int64, epoch int32) {
+	p.At[partition] = next
+	if epoch < 0 {
+		delete(p.Leader, partition)
+		return
+	}
+	if p.Leader == nil {
+		p.Leader = map[int32]int32{}
+	}
+	p.Leader[partition] = epoch
+}
+
+// Led is the epoch of the leader that wrote what was read last in a partition; -1: it is not known.
+func (p *Place) Led(partition int32) int32 {
+	if epoch, known := p.Leader[partition]; known {
+		return epoch
+	}
+	return -1
 }
 
 // beginsAnew says in which way the topic is another one than it was; empty: it is the same.
@@ -113,6 +178,19 @@ func beginsAnew(was *Place, seen TopicSeen) string {
 	return ""
 }
 
+// goesOn is where reading goes on in a partition that has lost records: where the loss begins, if that is known.
+func (p *Place) goesOn(partition int32, seen TopicSeen) (at int64, told []string) {
+	if _, known := seen.Whole[partition]; !known || seen.Whole[partition] < 0 {
+		end := seen.End[partition]
+		return end, []string{fmt.Sprintf("partition %d of topic %s ends at %d, and was read up to %d: "+
+			"the cluster has lost records, and reading goes on at the end", partition, p.Topic, end, p.At[partition])}
+	}
+	from := p.end(partition, seen)
+	at = max(from, seen.Start[partition])
+	return at, []string{fmt.Sprintf("partition %d of topic %s was read up to %d, and the cluster has lost its records "+
+		"from %d on: reading goes on at %d", partition, p.Topic, p.At[partition], from, at)}
+}
+
 func (s *Sensor) beginIn(p int32, was *Place, seen TopicSeen, known, anew bool) (at int64, told []string) {
 	start, end := seen.Start[p], seen.End[p]
 	stood, remembered := seen.Group[p]
@@ -121,6 +199,8 @@ func (s *Sensor) beginIn(p int32, was *Place, seen TopicSeen, known, anew bool) 
 		return end, nil
 	case anew:
 		return start, nil
+	case was.lost(p, seen):
+		return was.goesOn(p, seen)
 	case remembered:
 		at = stood
 		if was != nil && was.At[p] > 0 && stood > was.At[p] {
@@ -134,6 +214,10 @@ func (s *Sensor) beginIn(p int32, was *Place, seen TopicSeen, known, anew bool) 
 				at = n
 			}
 		}
+	}
+	if was != nil && seen.Whole[p] < 0 {
+		told = append(told, fmt.Sprintf("the cluster does not know leader epoch %d of partition %d of topic %s any more: "+
+			"records that it has lost cannot be told, and reading goes on at %d", was.Led(p), p, s.Topic, at))
 	}
 	switch {
 	case at > end:

@@ -52,7 +52,8 @@ func TestBegin(t *testing.T) {
 		if all := strings.Join(told, "; "); (c.told == "") != (all == "") || !strings.Contains(all, c.told) {
 			t.Errorf("%s: it tells %q, want %q", c.why, all, c.told)
 		}
-		again, told := s.Begin(&now, TopicSeen{c.cluster, c.id, seen.Start, seen.End, maps.Clone(now.At)})
+		seen.Group = maps.Clone(now.At)
+		again, told := s.Begin(&now, seen)
 		if c.catchUp == "" &&
 			(len(told) > 0 || fmt.Sprint(again) != fmt.Sprint(now)) {
 			t.Errorf("%s: once more it is %+v after %+v, and tells %q", c.why, again, now, told)
@@ -61,8 +62,69 @@ func TestBegin(t *testing.T) {
 	// A partition that has come is read from its start.
 	s := Sensor{Kafka: "main", Topic: "t"}
 	now, _ := s.Begin(stood("A", "c", "A", 5),
-		TopicSeen{"c", "A", map[int32]int64{0: 0, 1: 0}, map[int32]int64{0: 7, 1: 4}, nil})
+		TopicSeen{Cluster: "c", ID: "A", Start: map[int32]int64{0: 0, 1: 0}, End: map[int32]int64{0: 7, 1: 4}})
 	if now.At[1] != 0 || now.At[0] != 5 {
 		t.Errorf("it begins at %v", now.At)
+	}
+}
+
+// A replica that lacks what was read may lead, and give its offsets to others. Where that is known, reading goes on
+// where the loss begins, under other names. Other partitions go on where they were, whatever their group says.
+func TestBegin_WhereRecordsWereLost(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		why           string
+		whole         map[int32]int64
+		start, group  int64 // of partition 0; group -1: none
+		end           int64
+		catchUp       CatchUp
+		want0, want1  string
+		leader0, told string
+	}{
+		{"nothing is lost", map[int32]int64{0: 8, 1: 9}, 0, 5, 8, "", "t/0/5@A", "t/1/9@A", "3", ""},
+		{"lost and written over", map[int32]int64{0: 3, 1: 9}, 0, 5, 8, "", "t/0/3@A.1", "t/1/9@A.1", "3",
+			"partition 0 of topic t was read up to 5, and the cluster has lost its records from 3 on: reading goes on at 3"},
+		{"lost, and not yet written over so far", map[int32]int64{0: 3, 1: 9}, 0, 5, 4, "", "t/0/3@A.1", "t/1/9@A.1", "3",
+			"has lost its records from 3 on: reading goes on at 3"},
+		{"all of it", map[int32]int64{0: 0, 1: 9}, 0, 5, 8, "", "t/0/0@A.1", "t/1/9@A.1", "3", "from 0 on: reading goes on at 0"},
+		{"and retention was quicker", map[int32]int64{0: 3, 1: 9}, 4, 5, 8, "", "t/0/4@A.1", "t/1/9@A.1", "3",
+			"from 3 on: reading goes on at 4"},
+		{"its group is forgotten", map[int32]int64{0: 3, 1: 9}, 0, -1, 8, "", "t/0/3@A.1", "t/1/9@A.1", "3", "reading goes on at 3"},
+		{"its group stands before", map[int32]int64{0: 8, 1: 9}, 0, 2, 8, "", "t/0/2@A", "t/1/9@A", "3", ""},
+		{"its group stands behind", map[int32]int64{0: 8, 1: 9}, 0, 6, 8, "", "t/0/6@A", "t/1/9@A", "-1", "1 records are passed over"},
+		{"what was missed is not wanted", map[int32]int64{0: 3, 1: 9}, 0, 5, 8, CatchUpNone, "t/0/8@A.1", "t/1/9@A.1", "7", ""},
+		{"the epoch is not known", map[int32]int64{0: -1, 1: 9}, 0, 5, 8, "", "t/0/5@A", "t/1/9@A", "-1",
+			"the cluster does not know leader epoch 3 of partition 0 of topic t any more: records that it has lost cannot be told"},
+		{"the epoch is not known, and the end is before", map[int32]int64{0: -1, 1: 9}, 0, 5, 4, "", "t/0/4@A.1", "t/1/9@A.1", "7",
+			"partition 0 of topic t ends at 4, and was read up to 5: the cluster has lost records, and reading goes on at the end"},
+	} {
+		was := &Place{Kafka: "main", Topic: "t", ID: "A", Cluster: "c", Mark: "A", At: map[int32]int64{0: 5, 1: 9},
+			Leader: map[int32]int32{0: 3, 1: 3}}
+		// The group stands in partition 1 before what was read: that comes again only under the same names.
+		seen := TopicSeen{
+			Cluster: "c",
+			ID:      "A",
+			Start:   map[int32]int64{0: c.start, 1: 0},
+			End:     map[int32]int64{0: c.end, 1: 9},
+			Group:   map[int32]int64{0: c.group, 1: 9},
+			Leader:  map[int32]int32{0: 7, 1: 7},
+			Whole:   c.whole,
+		}
+		if c.group < 0 {
+			seen.Group = nil
+		} else if c.want1 == "t/1/9@A.1" {
+			seen.Group[1] = 6
+		}
+		s := Sensor{Kafka: "main", Topic: "t", CatchUp: c.catchUp}
+		now, told := s.Begin(was, seen)
+		if a, b := now.Name(0, now.At[0]), now.Name(1, now.At[1]); a != c.want0 || b != c.want1 {
+			t.Errorf("%s: it begins at %s and %s, want %s and %s", c.why, a, b, c.want0, c.want1)
+		}
+		if got := fmt.Sprint(now.Led(0)); got != c.leader0 {
+			t.Errorf("%s: the leader is of epoch %s, want %s", c.why, got, c.leader0)
+		}
+		if all := strings.Join(told, "; "); (c.told == "") != (all == "") || !strings.Contains(all, c.told) {
+			t.Errorf("%s: it tells %q, want %q", c.why, all, c.told)
+		}
 	}
 }
