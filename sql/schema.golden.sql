@@ -2142,6 +2142,11 @@ CREATE OR REPLACE FUNCTION bellhop.row_named(source text, key text)
  IMMUTABLE PARALLEL SAFE
  SET search_path TO 'pg_catalog', 'pg_temp';
 
+CREATE OR REPLACE FUNCTION bellhop.row_passed_over(called text, remark text)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp';
+
 CREATE OR REPLACE FUNCTION bellhop.rows_before(attachment bigint, key text, OUT there boolean, OUT asks boolean, OUT before integer)
  RETURNS record
  LANGUAGE plpgsql

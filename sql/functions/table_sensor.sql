@@ -38,8 +38,32 @@ begin
   if not bellhop.happened(tg_argv[0], bellhop.row_named(tg_argv[1], given[1]),
                           bellhop.sensor_parameters(d, bellhop.named_texts(wanted[2:], given[2:]))) then
     raise warning 'a row of % starts no run of workflow %: a row with % % has started one before', tg_table_name, tg_argv[0], tg_argv[2], given[1];
+    perform bellhop.row_passed_over(tg_argv[0], format('it has passed over a row of %s, since a row with %s %s has started a run before (told once an hour)',
+      tg_argv[1], tg_argv[2], regexp_replace(left(given[1], 200), e'[\\n\\r]+', ' ', 'g')));
   end if;
   return null;
+end
+$$;
+
+-- row_passed_over: a remark for explain_workflow. The transaction is an app's that inserts rows: so this waits for no
+-- lock, fails nothing, and writes once an hour however many rows there are. Another transaction that is about to write
+-- the remark has the advisory lock. Index: sensor_place's primary key.
+-- Grant: none
+create or replace function bellhop.row_passed_over(called text, remark text) returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if exists (select from bellhop.sensor_place p where p.workflow = called and p.remarked_at > clock_timestamp() - interval '1 h')
+     or not pg_try_advisory_xact_lock(hashtextextended('bellhop.row_passed_over ' || called, 0)) then
+    return;
+  end if;
+  begin
+    insert into bellhop.sensor_place as p (workflow, remark, remarked_at) values (called, row_passed_over.remark, clock_timestamp())
+    on conflict (workflow) do update set remark = excluded.remark, remarked_at = excluded.remarked_at;
+  exception when serialization_failure then
+    null; -- another transaction has told it since this one began (repeatable read)
+  end;
 end
 $$;
 
