@@ -7,8 +7,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// otherNames are names that a command or a flag has beside its own. Where its own is a promised one, it is the word that
-// all faces use; else it is the word that it had before. Help shows the own name alone.
+// otherNames are names that a command or a flag has beside its own. Where its own is a promised one, it is the word
+// that all faces use; else it is the word that it had before. Help shows the own name alone.
 var otherNames = []struct{ command, flag, other string }{
 	{"filter list", "", "ls"},
 	{"filter info", "", "show"},
