@@ -68,6 +68,7 @@ type (
 		claim intake.Claim
 		jobs  []scheduler.Job
 		again time.Duration // until a limit per time lets another start
+		ages  time.Time     // when a job that waits for a lock is to be reserved for; zero: none
 		err   error
 	}
 	resume   struct{} // the pause after a failed claim is over
@@ -270,7 +271,7 @@ func (d *dispatcher) claim(c actor.Context, claim intake.Claim) {
 	go func() {
 		m.jobs, m.err = inst.Queue.Claim(ctx, inst.id(), m.claim.Demand)
 		if m.claim.Demand.Locked {
-			m.again = inst.Queue.Again()
+			m.again, m.ages = inst.Queue.Again(), inst.Queue.Ages()
 		}
 		inst.send(self, m)
 	}()
@@ -313,21 +314,10 @@ func (d *dispatcher) onClaimed(c actor.Context, m *claimed) {
 		}
 	}
 	d.happened(c, ev)
-	d.lookAgain(c, m.again, now)
+	d.lookAgain(c, m, now)
 	if m.err == nil && !m.claim.Probe && !m.claim.Demand.Locked { // producers of jobs with locks always ring
 		d.inst.tell(roleGate, took(brought))
 	}
-}
-
-// lookAgain has a pass made when a limit per time lets another job start.
-func (d *dispatcher) lookAgain(c actor.Context, wait time.Duration, now time.Time) {
-	at := now.Add(wait)
-	if wait <= 0 || d.limitAt.After(now) && !at.Before(d.limitAt) {
-		return
-	}
-	d.limitAt = at
-	self := c.Self()
-	d.inst.later(self, wait+time.Millisecond, &rang{locks: true})
 }
 
 // waitsAlone is why a job of an exclusive type waits.

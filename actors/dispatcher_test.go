@@ -21,6 +21,7 @@ type claims struct {
 	peers []string // instances that have not re-asserted
 	took  time.Duration
 	again time.Duration
+	ages  time.Time
 }
 
 func (q *claims) Claim(context.Context, scheduler.InstanceID, scheduler.Demand) ([]scheduler.Job, error) {
@@ -32,6 +33,8 @@ func (q *claims) Claim(context.Context, scheduler.InstanceID, scheduler.Demand) 
 }
 
 func (q *claims) Again() time.Duration { return q.again }
+
+func (q *claims) Ages() time.Time { return q.ages }
 
 func (q *claims) Claims(context.Context, scheduler.InstanceID) ([]scheduler.Hold, error) {
 	q.add("claims?")

@@ -32,6 +32,7 @@ type maintenance struct {
 	doubted      bool      // it was told of jobs for whose waiting no cause is known
 	foretelling  bool      // the error of forecasts is being measured
 	foretellAt   time.Time // not before
+	reserving    reserving
 	ctx          context.Context
 	cancel       context.CancelFunc
 }
@@ -47,6 +48,7 @@ type (
 		next    time.Duration
 		err     error
 		control scheduler.ControlState
+		took    time.Duration // to know that
 		located intake.Located
 		lost    error // why that is not known
 	}
@@ -58,6 +60,13 @@ type (
 		err    error
 	}
 	foretold struct{ took time.Duration }
+	agedNow  struct{} // a job that waits for a lock ages
+	reserved struct { // for those that have aged
+		n    int
+		next time.Time
+		took time.Duration
+		err  error
+	}
 )
 
 func (m *maintenance) Receive(c actor.Context) {
@@ -86,9 +95,16 @@ func (m *maintenance) Receive(c actor.Context) {
 		m.onExplained(msg)
 	case *foretold:
 		m.foretelling, m.foretellAt = false, time.Now().Add(max(m.scan, foretellShare*msg.took))
+	case *ages:
+		m.reserving.Told(msg.at)
+		m.armReserve(c)
+	case *agedNow:
+		m.reserve(c)
+	case *reserved:
+		m.onReserved(c, msg)
 	case *actor.Stopping:
 		m.cancel()
-		for _, t := range []*time.Timer{m.timer, m.explainTimer} {
+		for _, t := range []*time.Timer{m.timer, m.explainTimer, m.reserving.timer} {
 			if t != nil {
 				t.Stop()
 			}
@@ -118,10 +134,13 @@ func (m *maintenance) round(c actor.Context) {
 	m.busy, m.rerun = true, false
 	h, ctx, self, question := m.maintenancePorts, m.ctx, c.Self(), m.question
 	over := &roundOver{}
+	m.reserving.Begun() // a round sees to ages, too
 	go func() {
 		over.n, over.next, over.err = h.queue.Due(ctx)
 		if over.err == nil { // when what the clock says is done: commands may wait for it too
+			began := time.Now()
 			over.control, over.err = h.queue.RunCommands(ctx, h.id())
+			over.took = time.Since(began)
 		}
 		if over.err == nil {
 			over.located, over.lost = h.readNames(ctx, question)
@@ -138,6 +157,8 @@ func (m *maintenance) onRoundOver(c actor.Context, over *roundOver) {
 	if over.err != nil {
 		return // the next scan tries again; what broke is told by the claim
 	}
+	m.reserving.Over(time.Now(), over.took, over.control.Reserves)
+	m.armReserve(c)
 	m.onControl(c, over.control)
 	if over.lost != nil {
 		m.log.Warn("cannot find out where jobs are to run that name a locality", "error", over.lost)

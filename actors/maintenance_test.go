@@ -24,6 +24,18 @@ type upkeep struct {
 	asked   [][]string
 	found   scheduler.Explained
 	lookers []scheduler.Looker // that were told
+	aged    int                // jobs that a look finds aged
+	ages    time.Duration      // until the next one after that has aged; 0: none does
+	look    time.Duration      // what a look takes
+}
+
+func (u *upkeep) Reserve(context.Context) (n int, next time.Time, err error) {
+	u.add("reserve")
+	time.Sleep(u.look) // virtual
+	if u.ages > 0 {
+		next = time.Now().Add(u.ages)
+	}
+	return u.aged, next, u.down
 }
 
 func (u *upkeep) Due(context.Context) (int, time.Duration, error) {

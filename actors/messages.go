@@ -45,6 +45,8 @@ type (
 	cancelRang struct{}
 	// dueNow: a row that waits for the clock has come, or its time has. To maintenance.
 	dueNow struct{}
+	// ages: a job that waits for a lock ages then, and is to be reserved for. From the dispatcher to maintenance.
+	ages struct{ at time.Time }
 )
 
 // scanRows: rows of attached tables may wait, or jobs of theirs have ended.

@@ -19,6 +19,9 @@ type Queue interface {
 	// Again is how long after the last claim of jobs with locks a limit per time
 	// lets another one start; 0: none is used up.
 	Again() time.Duration
+	// Ages is when the first of the jobs at which the last claim of jobs with locks
+	// has looked is to be reserved for; zero: none of them.
+	Ages() time.Time
 }
 
 // Holdings is what the database says this instance holds.
@@ -97,6 +100,10 @@ type Maintenance interface {
 	Due(ctx context.Context) (n int, next time.Duration, err error)
 	// RunCommands carries out the commands that wait in the queue, and tells what is wanted now.
 	RunCommands(ctx context.Context, me scheduler.InstanceID) (scheduler.ControlState, error)
+
+	// Reserve has locks kept for the jobs that have waited for long enough by now: so many. It tells when the next one
+	// has; zero: never, as things are.
+	Reserve(ctx context.Context) (n int, next time.Time, err error)
 
 	// Keys lists the names under which jobs are ready, in order, from behind one on.
 	Keys(ctx context.Context, after scheduler.RunOn, most int) ([]scheduler.RunOn, error)

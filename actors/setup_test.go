@@ -238,7 +238,8 @@ type members struct{ *store.Registry }
 func (m members) Register(ctx context.Context) (scheduler.InstanceID, error) {
 	return m.Registry.Register(ctx,
 		store.Instance{Name: "test", Hostname: "here", Machine: "here", Pid: os.Getpid(), ProcessStart: "1",
-			Version: "test", Lag: 30 * time.Second, Agents: []store.Agent{{Type: "solo"}, {Type: "item"}}})
+			Version: "test", Lag: 30 * time.Second, Agents: []store.Agent{{Type: "solo"}, {Type: "item"}},
+			Hosts: []store.Host{{Name: "local", Slots: 10, State: scheduler.HostUp}}})
 }
 
 func (m members) Beat(ctx context.Context, id scheduler.InstanceID) (scheduler.Beat, error) {

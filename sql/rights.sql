@@ -283,6 +283,7 @@ grant EXECUTE on function bellhop.lock_scene to bellhop_scheduler;
 grant EXECUTE on function bellhop.locks_clash to bellhop_scheduler;
 grant EXECUTE on function bellhop.locks_ok to bellhop_scheduler;
 grant EXECUTE on function bellhop.locks_ok to bellhop_submitter;
+grant EXECUTE on function bellhop.locks_round to bellhop_scheduler;
 grant EXECUTE on function bellhop.locks_upkeep to bellhop_scheduler;
 grant EXECUTE on function bellhop.look_again to bellhop_scheduler;
 grant EXECUTE on function bellhop.loss_seen to bellhop_operator;

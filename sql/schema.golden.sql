@@ -1673,12 +1673,17 @@ CREATE OR REPLACE FUNCTION bellhop.locks_ok(locks text[])
  IMMUTABLE PARALLEL SAFE STRICT
  SET search_path TO 'pg_catalog', 'pg_temp';
 
-CREATE OR REPLACE FUNCTION bellhop.locks_upkeep(reserve_after bigint)
- RETURNS boolean
+CREATE OR REPLACE FUNCTION bellhop.locks_round(reserve_after bigint, OUT locked boolean, OUT reserved integer, OUT next_in double precision)
+ RETURNS record
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off';
+
+CREATE OR REPLACE FUNCTION bellhop.locks_upkeep(reserve_after bigint)
+ RETURNS boolean
+ LANGUAGE sql
+ SET search_path TO 'pg_catalog', 'pg_temp';
 
 CREATE OR REPLACE FUNCTION bellhop.look_again(most integer, OUT looked integer, OUT more boolean)
  RETURNS record

@@ -97,6 +97,13 @@ func (m *Queue) settleWaiters() {
 // Again: it knows no limits.
 func (m *Queue) Again() time.Duration { return 0 }
 
+// Ages and Reserve: it knows no locks.
+func (m *Queue) Ages() time.Time { return time.Time{} }
+
+func (m *Queue) Reserve(context.Context) (n int, next time.Time, err error) {
+	return 0, time.Time{}, nil
+}
+
 func (m *Queue) Claim(_ context.Context, me scheduler.InstanceID, d scheduler.Demand) ([]scheduler.Job, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

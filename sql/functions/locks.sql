@@ -338,10 +338,13 @@ as $$
                     and (h.only_priorities is null and h.only_names is null or j.priority = any (h.only_priorities) or j.priority_name ~ h.only_names))
 $$;
 
--- locks_upkeep: the safety scan's work on locks, 1,000 at once: if there are more, each scan sees the next.
--- reserve_after: in ms; 0: no job is reserved. Returns whether any job with locks is ready, or holds some.
+-- locks_round: the safety scan's work on locks, 1,000 at once: if there are more, each scan sees the next. It is also
+-- done when a waiting job reaches the age at which it is reserved. reserve_after: that age, in ms; 0: no job is
+-- reserved. locked: whether any job with locks is ready, or holds some; reserved: how many jobs are newly reserved;
+-- next_in: in how many ms the next one reaches the age, of the first of each type and priority behind a lock; NULL:
+-- none.
 -- Grant: scheduler
-create or replace function bellhop.locks_upkeep(reserve_after bigint) returns boolean
+create or replace function bellhop.locks_round(reserve_after bigint, out locked boolean, out reserved integer, out next_in double precision)
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 set enable_hashjoin = off
@@ -351,7 +354,11 @@ declare
   most constant integer := 1000;
   beyond text;
   locks  text[];
+  now    timestamptz;
+  next   timestamptz;
 begin
+  locked := false;
+  reserved := 0;
   -- The cheap test comes first. An uncommitted INSERT of a million rows stands behind no lock, and a look there walks
   -- all of it.
   if not exists (select from bellhop.lock_grant)
@@ -359,8 +366,9 @@ begin
            order by coalesce(j.behind, ''), j.type, j.priority, j.id limit 1) is null
      and (select true from bellhop.jobqueue j where coalesce(j.behind, '') >= '' and j.state = 'ready' and not j.held and j.locks is not null
            order by coalesce(j.behind, ''), j.type, j.priority, j.id limit 1) is null then
-    return false;
+    return;
   end if;
+  locked := true;
   select s.beyond into beyond from bellhop.lock_scan s;
   locks := array(select w.behind from bellhop.waited_for(most, coalesce(beyond, '')) w);
   if cardinality(locks) < most and beyond > '' then -- and on from the first of all
@@ -377,22 +385,42 @@ begin
    where not exists (select from bellhop.jobqueue j
                       where j.id = r.job and j.state || '' = 'ready' and not j.held and j.locks is not null and bellhop.is_served(j.type, j.id));
   if reserve_after > 0 then
-    insert into bellhop.lock_reserved (job)
-    select f.job
-      from (select '' as behind union all select l.behind from unnest(locks) l (behind)) w
-     cross join lateral bellhop.heads_behind(w.behind) f
-     -- no lock keeps them waiting
-     where split_part(w.behind, ':', 1) not in ('paused', 'filter', 'rate-limit', 'unreadable')
-       and f.since < clock_timestamp() - reserve_after * interval '1 ms'
-       and not exists (select from bellhop.lock_reserved r where r.job = f.job)
-       and bellhop.is_served((select j.type from bellhop.jobqueue j where j.id = f.job), f.job)
-     -- each pass looks at all of them
-     order by f.since, f.job limit greatest(0, 200 - (select count(*) from bellhop.lock_reserved))
-    on conflict do nothing;
+    now := clock_timestamp();
+    with heads as materialized (
+      select f.job, f.since
+        from (select '' as behind union all select l.behind from unnest(locks) l (behind)) w
+       cross join lateral bellhop.heads_behind(w.behind) f
+       -- no lock keeps them waiting
+       where split_part(w.behind, ':', 1) not in ('paused', 'filter', 'rate-limit', 'unreadable')
+    ), made as (
+      insert into bellhop.lock_reserved (job)
+      select h.job
+        from heads h
+       where h.since <= now - reserve_after * interval '1 ms'
+         and not exists (select from bellhop.lock_reserved r where r.job = h.job)
+         and bellhop.is_served((select j.type from bellhop.jobqueue j where j.id = h.job), h.job)
+       -- each pass looks at all of them
+       order by h.since, h.job limit greatest(0, 200 - (select count(*) from bellhop.lock_reserved))
+      on conflict do nothing
+      returning job
+    )
+    select (select count(*) from made), min(h.since) into reserved, next
+      from heads h
+     where h.since > now - reserve_after * interval '1 ms';
+    if next is not null then
+      next_in := greatest(0, extract(epoch from next - clock_timestamp()) * 1000 + reserve_after);
+    end if;
   end if;
-  return true;
 end
 $$;
+
+-- locks_upkeep: locks_round as older binaries call it. Returns whether any job with locks is ready,
+-- or holds some.
+-- Grant: scheduler
+create or replace function bellhop.locks_upkeep(reserve_after bigint) returns boolean
+language sql volatile
+set search_path = pg_catalog, pg_temp
+as $$ select t.locked from bellhop.locks_round(reserve_after) t $$;
 do $$
 begin
   if exists (select from pg_roles where rolname = 'bellhop_scheduler') then

@@ -1,5 +1,5 @@
 -- Carries out the commands that wait, ends dummies, and returns what operators want now, whether tables are attached,
--- whether there are jobs with locks, when an instance has to look at sensors and when at messages (NULL: never), which
+-- in how many ms the next job with locks is to be reserved for (infinity: none; NULL: there are no such jobs), when an instance has to look at sensors and when at messages (NULL: never), which
 -- sensors it watches (another number: others), whether there are operations that no instance works on, and how many
 -- instances live. $1 instance, $2 after how many ms a waiting job is reserved (0: never). It also writes counts for
 -- sketches (bellhop.sketch_in; NULL: none): $3 what, $4 names, $5 buckets, $6 counts.
@@ -8,7 +8,7 @@ select bellhop.obey($1) + bellhop.pass_dummies(),
        (select coalesce(array_agg(p.type order by p.type), '{}') from bellhop.paused p),
        coalesce((select i.stop from bellhop.instance i where i.id = $1 and i.state = 'live'), ''),
        exists (select from bellhop.attachment),
-       bellhop.locks_upkeep($2),
+       (select coalesce(u.next_in, 'infinity') from bellhop.locks_round($2) u where u.locked),
        bellhop.sensors_next($1),
        bellhop.notices_next($1),
        bellhop.sketch_in($3, $4, $5, $6),

@@ -35,6 +35,7 @@ type Claimer struct {
 	Log     *slog.Logger
 	told    map[string]string // of which filters it was told what; used under the connection's lock
 	again   time.Duration     // what the last pass has found
+	ages    time.Time         // what the last passes have found: when a job ages
 	brought int               // by the last claim: the next is likely to bring as much
 	passes  time.Duration     // passesFor; tests on a slow machine take longer
 	// What its passes may take without a word; used under the connection's lock.
@@ -44,6 +45,10 @@ type Claimer struct {
 // Again is how long after the last claim of jobs with locks a limit per time, which is used up, lets the next one
 // start; 0: none is used up. Called by the claiming goroutine.
 func (c *Claimer) Again() time.Duration { return c.again }
+
+// Ages is when the first of the jobs at which the last claim of jobs with locks has looked is to be reserved for; zero:
+// none of them. Called by the claiming goroutine.
+func (c *Claimer) Ages() time.Time { return c.ages }
 
 // NewClaimer returns a session for claims; it connects at its first use.
 func NewClaimer(url string) (*Claimer, error) {

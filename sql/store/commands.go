@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -11,7 +12,10 @@ import (
 	"bellhop/sql"
 )
 
-var runCommandsSQL, keysSQL, locatedSQL = sql.Query("run_commands"), sql.Query("keys"), sql.Query("located")
+var (
+	runCommandsSQL, keysSQL, locatedSQL = sql.Query("run_commands"), sql.Query("keys"), sql.Query("located")
+	locksAgesSQL                        = sql.Query("locks_ages")
+)
 
 // RunCommands carries out the commands that wait in the queue, and tells what
 // operators want of this instance now.
@@ -22,10 +26,14 @@ func (k *Maintenance) RunCommands(ctx context.Context, me scheduler.InstanceID) 
 		var n, sketches int
 		left = false
 		var sensorIn, noticeIn *int64
+		var ages *float64
 		args := append([]any{int64(me), k.Policy.Constants.Horizon().Milliseconds()}, counted.args()...)
 		err := conn.QueryRow(ctx, runCommandsSQL, args...).
-			Scan(&n, &s.Paused, &s.Stop, &s.Attached, &s.Locks, &sensorIn, &noticeIn, &sketches, &s.Watches, &left,
+			Scan(&n, &s.Paused, &s.Stop, &s.Attached, &ages, &sensorIn, &noticeIn, &sketches, &s.Watches, &left,
 				&s.Instances)
+		if ages != nil {
+			s.Locks, s.Reserves = true, agesAt(*ages)
+		}
 		if sensorIn != nil {
 			s.Sensors, s.SensorIn = true, time.Duration(*sensorIn)*time.Millisecond
 		}
@@ -42,6 +50,29 @@ func (k *Maintenance) RunCommands(ctx context.Context, me scheduler.InstanceID) 
 		k.Operations()
 	}
 	return s, nil
+}
+
+// agesAt is the time at which so many ms from now are over; zero: never.
+func agesAt(ms float64) time.Time {
+	if math.IsInf(ms, 1) {
+		return time.Time{}
+	}
+	return time.Now().Add(time.Duration(ms * float64(time.Millisecond)))
+}
+
+// Reserve has locks kept for the jobs that have waited for long enough by now: so many. It tells when the next one has;
+// zero: never, as things are.
+func (k *Maintenance) Reserve(ctx context.Context) (n int, next time.Time, err error) {
+	err = k.conn.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+		var ms float64
+		err := conn.QueryRow(ctx, locksAgesSQL, k.Policy.Constants.Horizon().Milliseconds()).Scan(&n, &ms)
+		next = agesAt(ms)
+		return err
+	})
+	if err != nil {
+		return 0, time.Time{}, fmt.Errorf("look for jobs to reserve for: %w", err)
+	}
+	return n, next, nil
 }
 
 // Keys lists the names in run_on under which jobs are ready, from behind one

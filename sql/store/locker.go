@@ -64,6 +64,7 @@ var (
 func (c *Claimer) claimLocked(
 	ctx context.Context, conn *pgx.Conn, me scheduler.InstanceID, d scheduler.Demand,
 ) (jobs []scheduler.Job, err error) {
+	c.ages = time.Time{}
 	if len(d.Types) == 0 { // it is to hand on what is free: the next pass that takes something clears up as well
 		var waited bool
 		if err := conn.QueryRow(ctx, locksWaitedSQL).Scan(&waited); err != nil || !waited {
@@ -78,7 +79,7 @@ func (c *Claimer) claimLocked(
 		if err := p.make(ctx, conn); err != nil {
 			return jobs, err
 		}
-		jobs, c.again = append(jobs, p.jobs...), p.again
+		jobs, c.again, c.ages = append(jobs, p.jobs...), p.again, lock.Earliest(c.ages, p.ages)
 		left = without(left, p.jobs)
 		switch {
 		case !p.more || left.Total == 0 || len(left.Types) == 0:
@@ -120,6 +121,7 @@ type pass struct {
 	agents  map[lock.ID]string       // whose room jobs take that wait
 	turns   map[lock.ID][]lock.Grant // which locks are free for a job that waited behind them
 	again   time.Duration            // until a limit per time lets another start; 0: none is used up
+	ages    time.Time                // when a job that waits is to be reserved for; zero: none
 }
 
 func (p *pass) make(ctx context.Context, conn *pgx.Conn) error {
@@ -142,6 +144,9 @@ func (p *pass) inTurn(ctx context.Context, conn *pgx.Conn) error {
 	choice := p.claimer.Policy.Choose(known)
 	if at := choice.Again(known); !at.IsZero() {
 		p.again = at.Sub(known.Now)
+	}
+	if at := p.claimer.Policy.Ages(known, choice); !at.IsZero() {
+		p.ages = time.Now().Add(at.Sub(known.Now))
 	}
 	p.more = p.handsOn(choice) || len(choice.Parked) > 0 ||
 		len(choice.Wait)+len(choice.Reject) > 0 && len(known.Waiting) >= p.look

@@ -1,8 +1,10 @@
 package store
 
 import (
+	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"bellhop/scheduler"
 )
@@ -189,4 +191,76 @@ func TestLocks_WhoWaitsBehindTheLastOfManyLocksIsReservedFor(t *testing.T) {
 	if now := reserved(); now != "1 " {
 		t.Errorf("with one lock it comes to %q", now)
 	}
+}
+
+// A pass tells when the first of the jobs that it has looked at ages; a look then reserves for it, and tells of the
+// next one: the first of each type and priority behind a lock.
+func TestLocks_WhenTheNextJobAgesIsTold(t *testing.T) {
+	t.Parallel()
+	e := openEnv(t)
+	near := func(what string, at time.Time, want time.Duration) {
+		t.Helper()
+		if left := time.Until(at); at.IsZero() || left > want || left < want-5*time.Minute { // a slow machine comes later
+			t.Errorf("%s: in %v, want %v", what, left, want)
+		}
+	}
+	never := func(what string, at time.Time) {
+		t.Helper()
+		if !at.IsZero() {
+			t.Errorf("%s: in %v", what, time.Until(at))
+		}
+	}
+	look := func(want int) time.Time {
+		t.Helper()
+		n, next, err := e.maintenance.Reserve(t.Context())
+		if err != nil || n != want {
+			t.Fatalf("reserved for %d jobs, want %d (%v)", n, want, err)
+		}
+		return next
+	}
+	waits := func(minutes int, locks string) scheduler.JobID {
+		return e.insert("type, locks, created_at", fmt.Sprintf("'cat', '{%s}', now() - interval '%d min'", locks, minutes))
+	}
+	const horizon = 15 * time.Minute
+	state, err := e.maintenance.RunCommands(t.Context(), e.me)
+	if err != nil || state.Locks {
+		t.Fatalf("%+v, %v", state, err)
+	}
+	never("no job has locks", state.Reserves)
+	never("no job has locks", look(0))
+	e.locked("db:a=exclusive")
+	holder := e.passed(1)
+	never("it has started", e.claimer.Ages())
+	never("it has started", look(0))
+	waits(1, "db:a=shared")
+	first := waits(2, "db:a=exclusive")
+	if got := e.pass(5); len(got) > 0 {
+		t.Fatalf("%v start", got)
+	}
+	near("two wait", e.claimer.Ages(), horizon-2*time.Minute)
+	near("the first in line", look(0), horizon-time.Minute)
+	if state, err = e.maintenance.RunCommands(t.Context(), e.me); err != nil || !state.Locks {
+		t.Fatalf("%+v, %v", state, err)
+	}
+	near("a round tells the same", state.Reserves, horizon-time.Minute)
+	e.exec("update bellhop.jobqueue set held = true where id <> $1 and state = 'ready'", int64(first))
+	near("the other in line", look(0), horizon-2*time.Minute)
+	e.exec("update bellhop.jobqueue set created_at = created_at - interval '13 min' where id = $1", int64(first))
+	never("it has aged", look(1))
+	never("it is reserved for already", look(0))
+	if n := e.one("select count(*) from bellhop.lock_reserved where job = $1", int64(first)); n != "1" {
+		t.Errorf("reserved for %s", n)
+	}
+	e.pass(5)
+	never("all that wait are reserved for", e.claimer.Ages())
+	old := waits(20, "db:a=shared")
+	e.pass(5)
+	near("an aged one has come", e.claimer.Ages(), 0)
+	e.ends(holder...)
+	if got := e.pass(5); !slices.Equal(got, []scheduler.JobID{first}) {
+		t.Fatalf("%v start, want %v before %v", got, first, old)
+	}
+	near("an aged one has started", e.claimer.Ages(), 0)
+	e.exec("update bellhop.jobqueue set held = true where state = 'ready'")
+	never("all that wait are held", look(0))
 }
