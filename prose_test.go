@@ -19,6 +19,7 @@ var persons = regexp.MustCompile(`(?i)\b(who|whoever|whom|nobody|somebody|anybod
 const (
 	mostInComments = 9  // of Go that is no test
 	mostInSQL      = 0  // comments of the baseline, functions, queries and triggers
+	mostInTexts    = 0  // what people read of the program: help, errors, findings, logs, pages, the API
 	mostInPages    = 72 // README, docs, the example of a configuration
 )
 
@@ -33,6 +34,8 @@ func TestProse_NamesThings(t *testing.T) {
 	}{
 		{"comments", "mostInComments", tracked(t, "*.go"), mostInComments, inComments},
 		{"SQL", "mostInSQL", tracked(t, "sql/baseline/*.sql", "sql/functions/*.sql", "sql/queries/*.sql", "triggers/*.sql"), mostInSQL, inSQL},
+		{"texts", "mostInTexts", tracked(t, "*.go", "sql/functions/*.sql", "web/page/templates/*.html",
+			"cmd/bellhop/internal/agentkit/templates/*"), mostInTexts, inTexts},
 		{"pages", "mostInPages", tracked(t, "README.md", "docs/*.md", "bellhop.example.yaml"), mostInPages, inPage},
 	} {
 		all, worst, in := 0, 0, ""
@@ -94,5 +97,46 @@ func inSQL(t *testing.T, name string) (n int) {
 	}
 	return n
 }
+
+// Words of code that stand in texts.
+var (
+	variable = regexp.MustCompile(`\{who\}|'who'`)             // a value of causes: the session that has locked a row
+	inner    = regexp.MustCompile(`\{\{.*?\}\}|class="who"`)   // fields of templates, and a class of style.css
+	account  = map[string]string{"pgdev/account.go": "nobody"} // the system's user under which PostgreSQL may run
+)
+
+// inTexts counts the marks in string literals of Go, in those of SQL, and in templates.
+func inTexts(t *testing.T, name string) (n int) {
+	switch {
+	case strings.HasSuffix(name, "_test.go"):
+	case strings.HasSuffix(name, ".go"):
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(file, func(node ast.Node) bool {
+			if text, is := node.(*ast.BasicLit); is && text.Kind == token.STRING {
+				for _, mark := range persons.FindAllString(text.Value, -1) {
+					if mark != account[name] {
+						n++
+					}
+				}
+			}
+			return true
+		})
+	case strings.HasSuffix(name, ".sql"):
+		for line := range strings.Lines(read(t, name)) {
+			code, _, _ := strings.Cut(line, "--")
+			for _, text := range literal.FindAllString(variable.ReplaceAllString(code, ""), -1) {
+				n += len(persons.FindAllString(text, -1))
+			}
+		}
+	default:
+		n = len(persons.FindAllString(inner.ReplaceAllString(read(t, name), ""), -1))
+	}
+	return n
+}
+
+var literal = regexp.MustCompile(`'[^']*'`)
 
 func inPage(t *testing.T, name string) int { return len(persons.FindAllString(read(t, name), -1)) }

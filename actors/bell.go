@@ -47,7 +47,7 @@ func (b *bell) Receive(c actor.Context) {
 		b.rows.scan()
 	case *listenTick:
 		if b.hearing.missed.Load() > deafAfter && time.Since(b.heard) > deafAfter*b.heartbeat {
-			b.log.Warn("bell: deaf for too long, listening anew", "silent", time.Since(b.heard))
+			b.log.Warn("bell: deaf for too long, listening on a new connection", "silent", time.Since(b.heard))
 			b.heard = time.Now()
 			b.bell.Cut()
 		}

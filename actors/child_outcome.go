@@ -29,12 +29,12 @@ func (k *child) settle(r scheduler.Result) {
 		return
 	}
 	if r.Again {
-		k.inst.outbox.note(r.Line.Claim, r.Line.Attempt, r.Host, r.Error+"; it is tried again, and this is no attempt")
+		k.inst.outbox.note(r.Line.Claim, r.Line.Attempt, r.Host, r.Error+"; it is tried again, and this does not count as an attempt")
 	}
 	rec := judged(k.retry, r)
 	if rec.Why == snoozed {
 		k.inst.outbox.note(r.Line.Claim, r.Line.Attempt, r.Host,
-			fmt.Sprintf("its agent has put it off for %s, and this is no attempt", rec.Verdict.Delay))
+			fmt.Sprintf("its agent has put it off for %s, and this does not count as an attempt", rec.Verdict.Delay))
 	}
 	k.owed = append(k.owed, rec)
 }

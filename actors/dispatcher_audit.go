@@ -217,7 +217,7 @@ func (d *dispatcher) closeAudit(c actor.Context, m *auditReady) {
 	// gives back.
 	d.inst.tell(roleHosts, &msqEnded{})
 	if len(found.Lost) > 0 {
-		d.inst.Log.Warn("audit: claims that nobody worked on were given back", "jobs", len(found.Lost))
+		d.inst.Log.Warn("audit: gave back claims that no child was working on", "jobs", len(found.Lost))
 	}
 }
 

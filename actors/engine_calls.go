@@ -246,7 +246,7 @@ func (s *engineHost) paced(p engine.Pace, m *engineAnswered, odd error, now time
 	if m.said.Failed == "" {
 		why = ""
 		if odd != nil {
-			why = fmt.Sprintf("what it says is no answer: %v", odd)
+			why = fmt.Sprintf("its answer is not valid: %v", odd)
 		}
 	}
 	if m.ctx.Err() != nil {

@@ -118,7 +118,7 @@ func (s *engineHost) judge(w *watched, now time.Time) *scheduler.Record {
 func (s *engineHost) settle(w *watched, now time.Time) {
 	rec := s.judge(w, now)
 	if rec.Why == snoozed {
-		s.note(w, fmt.Sprintf("its exit code puts it off for %s, and this is no attempt", rec.Verdict.Delay))
+		s.note(w, fmt.Sprintf("its exit code puts it off for %s, and this does not count as an attempt", rec.Verdict.Delay))
 	}
 	s.inst.outbox.owe(*rec)
 	if w.remote.Tagged {

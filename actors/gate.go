@@ -104,7 +104,7 @@ func (g *gate) over(c actor.Context, m *gateOver, now time.Time) {
 	if m.err != nil {
 		g.policy = g.policy.Refused(now)
 		if g.said.news(m.err) {
-			g.log.Warn("gate: cannot have producers ring; looking at the queue by itself", "error", m.err)
+			g.log.Warn("gate: cannot make producers ring; looking at the queue without rings", "error", m.err)
 		}
 	}
 	g.step(c, scheduler.GateEvent{Kind: scheduler.GateEnded, Ask: m.ask}, now)

@@ -170,7 +170,7 @@ func (l *ledger) onWritten(c actor.Context, m *written) {
 		l.tell(roleDispatcher, &settled{}) // it may have looked before
 	}
 	for _, job := range first {
-		l.log.Warn("ledger: somebody has a job's row in hand, in a transaction that is not over; what became of the job is recorded after it", "job", job)
+		l.log.Warn("ledger: another open transaction has locked a job's row; the outcome is recorded when that ends", "job", job)
 	}
 	if more {
 		l.write(c)

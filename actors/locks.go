@@ -163,7 +163,7 @@ func (h locksPorts) try(ctx context.Context) error {
 // Ask takes what a running job asks of locks. It never blocks, and neither may answer.
 func (s *System) Ask(ask scheduler.LockAsk, answer func(scheduler.LockAnswer)) {
 	if s.inst.Locks == nil {
-		answer(scheduler.LockAnswer{Refused: "nobody keeps locks here: there is no database; run bellhop serve with one"})
+		answer(scheduler.LockAnswer{Refused: "locks are not available here: there is no database; run bellhop serve with one"})
 		return
 	}
 	s.inst.lockAsks.add(lockAsked{ask, answer})

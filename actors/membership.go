@@ -217,7 +217,7 @@ func (m *membership) onBeaten(c actor.Context, b *beaten) {
 	switch {
 	case errors.Is(b.err, scheduler.ErrGone):
 		m.log.Error(
-			"this instance was taken for dead: everything it ran is stopped, and it starts anew under another id", "instance",
+			"this instance was taken for dead: it stopped all its jobs, and starts again under another id", "instance",
 			m.id())
 		m.setLease(time.Now())
 		m.onFenceDue(c)

@@ -99,7 +99,7 @@ func (q *msq) onItemLocked(m *itemLocked, now time.Time) {
 		q.letRest(m, now)
 	} else {
 		k.refused = now
-		got, k.failed, k.why = nil, true, "the database, which cannot be asked who holds locks"
+		got, k.failed, k.why = nil, true, "the database, which cannot be asked which jobs hold locks"
 		k.sort()
 	}
 	first := int64(0)

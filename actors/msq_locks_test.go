@@ -386,7 +386,7 @@ func TestMSQLocks_Malformed(t *testing.T) {
 		}
 		want := []string{`1 locks_malformed: lock "c:1", character 4: there is no = with a mode after the name; ` +
 			`write c:1=exclusive, or c:1=shared`,
-			`3 locks_malformed: the column locks holds "{{a}}", which is no list of texts; make it text[], or text for one lock`,
+			`3 locks_malformed: the column locks holds "{{a}}", which is not a list of texts; make it text[], or text for one lock`,
 			`4 locks_malformed: level filter is bellhop's own; name it otherwise`}
 		if !slices.Equal(told, want) {
 			t.Errorf("failed: %q", told)

@@ -159,7 +159,7 @@ func (s *System) Gate() scheduler.GateState { return scheduler.GateState(s.inst.
 func (s *System) Panic(role string) error {
 	pid := s.inst.pid(role)
 	if pid == nil {
-		return fmt.Errorf("nobody is %q just now", role)
+		return fmt.Errorf("no actor has the role %q at present", role)
 	}
 	s.inst.send(pid, &panicNow{})
 	return nil

@@ -21,7 +21,7 @@ func wish(retry, snooze json.RawMessage) (*scheduler.Answer, error) {
 	if isThere(snooze) {
 		d, err := pause(snooze)
 		if err != nil {
-			return nil, fmt.Errorf(`"snooze" is no time: write {"snooze":"10m"}: %w`, err)
+			return nil, fmt.Errorf(`"snooze" is not a valid time: write {"snooze":"10m"}: %w`, err)
 		}
 		return &scheduler.Answer{Snooze: d}, nil
 	}

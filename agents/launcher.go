@@ -86,7 +86,7 @@ func NewLauncher(c Config) *Launcher {
 	}
 	if l.locks == nil {
 		l.locks = func(_ scheduler.LockAsk, answer func(scheduler.LockAnswer)) {
-			answer(scheduler.LockAnswer{Refused: "nobody keeps locks here"})
+			answer(scheduler.LockAnswer{Refused: "locks are not available here"})
 		}
 	}
 	l.ways = make(map[scheduler.HostName]*way, len(c.Connect))

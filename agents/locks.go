@@ -37,7 +37,7 @@ type askedLocks struct {
 func parseLocks(line []byte) (ask scheduler.LockAsk, why string) {
 	var m jsonMessage
 	if json.Unmarshal(line, &m) != nil {
-		return ask, "it is no JSON"
+		return ask, "it is not valid JSON"
 	}
 	const example = `{"lock":["db:orders=exclusive"]}, {"lock":{"any":1,"of":["node:a=exclusive","node:b=exclusive"]}} ` +
 		`or {"unlock":["db:orders"]}`
@@ -50,7 +50,7 @@ func parseLocks(line []byte) (ask scheduler.LockAsk, why string) {
 		return ask, "lock and unlock stand in one line; write two"
 	case m.Unlock != nil:
 		if json.Unmarshal(m.Unlock, &ask.Unlock) != nil || len(ask.Unlock) == 0 {
-			return ask, "unlock is no list of locks; write " + example
+			return ask, "unlock is not a list of locks; write " + example
 		}
 	case json.Unmarshal(m.Lock, &ask.Locks) == nil:
 		if len(ask.Locks) == 0 {

@@ -85,7 +85,7 @@ func (p *Process) actRun(r remark, truncated bool) {
 		}
 		p.mu.Unlock()
 	case wordLock:
-		p.note(scheduler.LevelError, []byte("an agent of mode exec cannot ask for locks while it runs: nobody could answer"), false)
+		p.note(scheduler.LevelError, []byte("an agent of mode exec cannot ask for locks while it runs: it cannot be answered"), false)
 	case wordDebug:
 		p.note(scheduler.LevelOut, r.text, truncated)
 	default:

@@ -22,7 +22,7 @@ func checkVars(allowed []string, given map[string]string) (map[string]string, er
 	slices.Sort(names)
 	for _, name := range names {
 		if name == "" || strings.ContainsAny(name, "=\x00") || strings.Contains(given[name], "\x00") {
-			return nil, fmt.Errorf("vars_refused: var %q is no environment variable: "+
+			return nil, fmt.Errorf("vars_refused: var %q is not an environment variable: "+
 				"its name is empty or holds =, or a zero byte is in it", name)
 		}
 		if !scheduler.TakesVar(allowed, name) {

@@ -165,7 +165,7 @@ func wayEnvironment() []string {
 func (l *Launcher) farRequest(w *way, s Spec, argv, extraEnv []string) (guard.Request, error) {
 	if s.User != "" {
 		return guard.Request{}, &commandError{path: "user " + s.User, code: 126,
-			why: "agents[].user is for this machine; to run as somebody on another host, log in there as that user (hosts[].connect: [ssh, " + s.User + "@…])"}
+			why: "agents[].user is for this machine; to run as another user on another host, log in there as that user (hosts[].connect: [ssh, " + s.User + "@…])"}
 	}
 	program, err := programName()
 	if err != nil {

@@ -45,7 +45,7 @@ func (b *bench) grown(ctx context.Context, name, rows string) (template string, 
 			break
 		}
 		if time.Now().After(deadline) {
-			return "", fmt.Errorf("somebody stays connected to %s", db.name)
+			return "", fmt.Errorf("%s still has connections", db.name)
 		}
 	}
 	b.templates[name] = db.name

@@ -10,7 +10,7 @@ func measureReady(ctx context.Context, b *bench, round int) error {
 	const n = 1_000_000
 	const row = "1,000,000 ready rows"
 	unserved, err := b.grown(ctx, "1,000,000 ready rows of another type", `
-		set session_replication_role = replica; -- nobody has to be rung
+		set session_replication_role = replica; -- without a ring
 		insert into bellhop.jobqueue (type, args) select 'other', g::text from generate_series(1, 1000000) g`)
 	if err != nil {
 		return err
@@ -74,7 +74,7 @@ func measureReady(ctx context.Context, b *bench, round int) error {
 		})
 	}
 	others := growth{
-		row:      row + " of a type that nobody serves",
+		row:      row + " of a type without an agent",
 		label:    "bellhop",
 		template: unserved,
 		make:     func() *bellhop { return &bellhop{b: b} },
@@ -83,7 +83,7 @@ func measureReady(ctx context.Context, b *bench, round int) error {
 			if err != nil {
 				return err
 			}
-			b.note(round, row+" of a type that nobody serves: memory of serve, peak", s.name(), peak, "MB")
+			b.note(round, row+" of a type without an agent: memory of serve, peak", s.name(), peak, "MB")
 			return nil
 		}}
 	empty := others

@@ -23,7 +23,7 @@ const (
 	webPlanned    = webRows + ": an operation for 100,000 of them is planned in"
 	webStatements = "pages: looks of 100 viewers a minute"
 	webSpread     = "pages: looks of 100 viewers of eight pages a minute"
-	webNobody     = "pages: looks while nobody views"
+	webUnseen     = "pages: looks without a viewer"
 	webDrain      = "pages: drain of 50,000 while 100 look"
 	webChange     = "pages: commit of a change → the page has it, p50"
 	webElsewhere  = "pages: commit of a change elsewhere → the page has it, p50"
@@ -69,7 +69,7 @@ func (b *bench) withSite(ctx context.Context, template, label string, f func(*se
 func webFill(n int) string {
 	every := min(1000, n/60)
 	return fmt.Sprintf(`
-		set session_replication_role = replica; -- nobody has to be rung
+		set session_replication_role = replica; -- without a ring
 		insert into bellhop.jobqueue (type, args, key, state, attempt, fence, host, child, started_at, ended_at, exit_code, error)
 		select 'noop', g::text, 'order.' || g, case when g %% %[2]d = 0 then 'failed' else 'succeeded' end, 1, 1, 'local', 'noop.1',
 		       clock_timestamp(), clock_timestamp(), (g %% %[2]d = 0)::int, case when g %% %[2]d = 0 then 'exit status 1: disk ' || g %% 7 end
@@ -182,7 +182,7 @@ func (b *bench) webLooks(ctx context.Context, round int) error {
 			n                int
 			of               []string
 		}{
-			{webNobody, "bellhop", 0, nil},
+			{webUnseen, "bellhop", 0, nil},
 			{webStatements, webOne, 1, webPages[:1]}, {webStatements, "bellhop", viewers, webPages[:1]},
 			{webSpread, "bellhop", viewers, webPages},
 		} {

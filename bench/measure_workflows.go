@@ -18,7 +18,7 @@ const (
 	slotLate   = "10,000 workflows: cron, the slot → its first step at the agent, p99"
 	stepHop    = "10,000 workflows: steps of a run, line → next line, p50"
 	restOfMany = "10,000 workflows at rest: statements a minute"
-	assignMany = "10,000 workflows: they are assigned anew, the server's time of all its statements"
+	assignMany = "10,000 workflows: assigned again, the server's time of all its statements"
 	joinMoves  = "10,000 workflows, a fourth instance: registered → it has its quarter"
 	joinMoved  = "10,000 workflows, a fourth instance: how many change their instance"
 )

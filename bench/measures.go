@@ -26,7 +26,7 @@ var measures = []measure{
 	{"latency", "one job at a time into an idle queue, until the agent has the line", 3, 7, measureLatency},
 	{"load", "the same under 500 other jobs a second", 2, 5, measureLoad},
 	{"hop", "a chain of jobs, each of which needs the one before", 2, 7, measureHop},
-	{"locks", "jobs with locks: each its own, and all the same", 2, 5, measureLocks},
+	{"locks", "jobs with locks: each its own, and one for all", 2, 5, measureLocks},
 	{"drain", "50,000 waiting no-op jobs", 3, 7, measureDrain},
 	{"handlers", "handlers inside an app, beside River's and beside agents behind pipes", 1, 5, measureHandlers},
 	{"traces", "the same with traces of 1 %, beside none, and beside no metrics either", 3, 11, measureTraces},

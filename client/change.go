@@ -53,7 +53,7 @@ func (c *Client) Retry(ctx context.Context, id JobID) (Change, error) {
 	row, ok, err := c.look.Retry(ctx, id)
 	change, err := changed(ctx, "retry", id, row, ok, err)
 	if err == nil && !change.Was.Final() {
-		err = fmt.Errorf("retry: job %d is %s: only a job that is over gets a new attempt", id, change.Was)
+		err = fmt.Errorf("retry: job %d is %s: only a finished job gets a new attempt", id, change.Was)
 		return change, &Error{Class: ErrRefused, Message: err.Error(), err: err}
 	}
 	return change, err

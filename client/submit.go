@@ -129,13 +129,13 @@ type copySetup struct {
 // row is a job as copied has it. COPY takes NULL at its word: what has a default is said.
 func (s copySetup) row(j *Job) ([]any, error) {
 	if j.Batch != 0 {
-		return nil, invalid("dependency_needs", "a job of a batch is submitted by itself: Submit")
+		return nil, invalid("dependency_needs", "a job of a batch is submitted alone: Submit")
 	}
 	if len(j.After) > 0 || len(j.AfterKeys) > 0 {
-		return nil, invalid("dependency_needs", "a job that needs others is submitted by itself: Submit")
+		return nil, invalid("dependency_needs", "a job that needs others is submitted alone: Submit")
 	}
 	if j.Once != "" || j.Per != 0 || j.Replace {
-		return nil, invalid("submit_once", "a job that may be there already is submitted by itself: Submit")
+		return nil, invalid("submit_once", "a job that may exist already is submitted alone: Submit")
 	}
 	if err := j.check(); err != nil {
 		return nil, err

@@ -305,7 +305,7 @@ func (r *reader) pairs(to *map[string]string, example string) func(node, string)
 			}
 			lines[name], _ = position(it.Key())
 			if name == "" || strings.ContainsAny(name, "=\x00") {
-				r.problem(it.Key(), "", "%s: %q is no name of a variable: it is empty, or holds = or a zero byte", at, name)
+				r.problem(it.Key(), "", "%s: %q is not a valid name of a variable: it is empty, or holds = or a zero byte", at, name)
 			}
 			if value := r.resolve(it.Value()); value != nil {
 				if s, ok := r.written(value, join(at, name)); ok {

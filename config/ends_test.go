@@ -14,9 +14,9 @@ func TestEnds_Problems(t *testing.T) {
   - {type: c, command: [x], mode: exec, ends: {no_data: 3}}
 `))
 	for _, want := range []string{
-		`2:58: agents[0].ends.no_data[0]: 0 is no exit code of a failure: they are 1 to 255`,
+		`2:58: agents[0].ends.no_data[0]: 0 is not an exit code of a failure: they are 1 to 255`,
 		`2:75: agents[0].ends.skipped[0]: exit code 3 is no_data already`,
-		`agents[0].ends.skipped[1]: x is no exit code of a failure`,
+		`agents[0].ends.skipped[1]: x is not an exit code of a failure`,
 		`unknown key "nothing"`,
 		`agents[1].ends: only agents of mode exec and engine have it; leave it out, and have the agent say {"ok":true,"ended_as":"no_data"}`,
 		`agents[2].ends.no_data must be a list, not a number; write it like [3]`,

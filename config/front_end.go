@@ -15,6 +15,6 @@ func (r *reader) frontEnd(n node, at string, to *FrontEnd) {
 	}
 	if ip := net.ParseIP(host); ip == nil || !ip.IsLoopback() {
 		r.problem(given["listen"], "write 127.0.0.1:24693; or open_to_network: true beside it, with a firewall in front",
-			"%s.listen: whoever reaches %s may kill jobs and stop the scheduler, for there is no password", at, to.Listen)
+			"%s.listen: every client that reaches %s may kill jobs and stop the scheduler, for there is no password", at, to.Listen)
 	}
 }

@@ -96,7 +96,7 @@ func (r *reader) checkHostName(n node, at, s string) bool {
 	if hostName.MatchString(s) {
 		return true
 	}
-	r.problem(n, "use letters, digits and _ . : @ -, and begin with a letter, a digit or _", "%s: %q is no name", at, s)
+	r.problem(n, "use letters, digits and _ . : @ -, and begin with a letter, a digit or _", "%s: %q is not a valid name", at, s)
 	return false
 }
 
@@ -107,6 +107,6 @@ func (r *reader) checkPriority(n node, at, s string) bool {
 	if p, err := strconv.Atoi(s); err == nil && p >= -20 && p <= 19 || priorityName.MatchString(s) {
 		return true
 	}
-	r.problem(n, "write a number from -20 to 19, or a name", "%s: %q is no priority", at, s)
+	r.problem(n, "write a number from -20 to 19, or a name", "%s: %q is not a valid priority", at, s)
 	return false
 }

@@ -21,12 +21,12 @@ func CheckRule(r notice.Rule) error {
 	}
 	for _, to := range r.Mail {
 		if _, err := mail.ParseAddress(to); err != nil {
-			return fmt.Errorf("mail: %q is no address", to)
+			return fmt.Errorf("mail: %q is not a valid address", to)
 		}
 	}
 	switch {
 	case len(r.Mail)+len(r.Command) == 0 && r.Webhook == "":
-		return errors.New("who is to be told? It takes mail, webhook or command")
+		return errors.New("it names no recipient: it takes mail, webhook or command")
 	case r.UnlessSuccessWithin < 0:
 		return errors.New("unless_success_within is below 0")
 	case r.Webhook != "":
@@ -40,9 +40,9 @@ func checkWebURL(at, text string) error {
 	u, err := url.Parse(text)
 	switch {
 	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
-		return fmt.Errorf("%s: %q is no URL", at, text)
+		return fmt.Errorf("%s: %q is not a valid URL", at, text)
 	case u.User != nil:
-		return fmt.Errorf("%s: there is a password in it, which everybody would see who sees the rule", at)
+		return fmt.Errorf("%s: there is a password in it, which every reader of the rule would see", at)
 	}
 	return nil
 }

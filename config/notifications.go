@@ -42,7 +42,7 @@ func (r *reader) smtp(n node, at string, to *SMTP) {
 			}
 			u, err := url.Parse(s) // not repeated: there may be a password in it
 			if err != nil || u.Scheme != "smtp" && u.Scheme != "smtps" || u.Hostname() == "" || strings.Trim(u.Path, "/") != "" {
-				r.problem(n, "write it like smtp://mail.example.org:25, or smtps://user:password@mail.example.org", "%s is no server of mail", at)
+				r.problem(n, "write it like smtp://mail.example.org:25, or smtps://user:password@mail.example.org", "%s is not a mail server", at)
 				return
 			}
 			to.URL = s
@@ -62,17 +62,17 @@ func (r *reader) smtp(n node, at string, to *SMTP) {
 		{name: "ca_file", read: r.pathName(&to.CAFile)},
 	})
 	if to.URL != "" && given["from"] == nil {
-		r.problem(n, "write from: bellhop@example.org", "%s has no from: servers of mail want to know who writes", at)
+		r.problem(n, "write from: bellhop@example.org", "%s has no from: mail servers require a sender's address", at)
 	}
 	if u, err := url.Parse(to.URL); err == nil && to.PasswordFile != "" && to.URL != "" && u.User == nil {
-		r.problem(given["password_file"], "write url: smtp://user@host", "%s.password_file: whose password it is, the url does not say", at)
+		r.problem(given["password_file"], "write url: smtp://user@host", "%s.password_file: the url has no user for this password", at)
 	}
 }
 
 // mailAddress reports whether a text is an address.
 func (r *reader) mailAddress(n node, at, s string) bool {
 	if _, err := mail.ParseAddress(s); err != nil {
-		r.problem(n, "write it like ops@example.org", "%s: %q is no address", at, s)
+		r.problem(n, "write it like ops@example.org", "%s: %q is not a valid address", at, s)
 		return false
 	}
 	return true
@@ -139,7 +139,7 @@ func (r *reader) commands(n node, at string) map[string][]string {
 		names = append(names, name)
 		value := r.resolve(it.Value())
 		if value == nil {
-			r.problem(it.Key(), example, "%s is no command", join(at, name))
+			r.problem(it.Key(), example, "%s is not a valid command", join(at, name))
 			continue
 		}
 		var argv []string

@@ -113,14 +113,14 @@ agents:
 `,
 		[]string{
 			"1:16: limits.idle is 15 without a unit; write 15s, 15m or 15h",
-			`1:28: limits.window: "5m0" is no duration; write it like 10s, 15m or 1h30m`,
-			`1:44: limits.min_ready: "soon" is no duration; write it like 10s, 15m or 1h30m`,
+			`1:28: limits.window: "5m0" is not a valid duration; write it like 10s, 15m or 1h30m`,
+			`1:44: limits.min_ready: "soon" is not a valid duration; write it like 10s, 15m or 1h30m`,
 			"1:62: limits.kill_after must be more than nothing; write it like 10s, 15m or 1h30m",
 			"1:81: limits.start_timeout is negative (-1s)",
 			"2:19: instance.grace is 0 without a unit; write 0s, 0m or 0h",
 			"2:33: instance.heartbeat must be a duration, not a list; write it like 10s, 15m or 1h30m",
 			"2:42: instance.lag is 1.5 without a unit; write 1.5s, 1.5m or 1.5h",
-			`4:38: agents[0].timeout: "1d" is no duration; write it like 10s, 15m or 1h30m`,
+			`4:38: agents[0].timeout: "1d" is not a valid duration; write it like 10s, 15m or 1h30m`,
 		},
 	},
 	{
@@ -265,11 +265,11 @@ hosts: [{name: x, connect: ssh big1}]
   - {type: b, command: [x], vars: USERID}
 `,
 		[]string{
-			`4:12: agents[0].vars[0]: "[" is no pattern; * ? and [a-z] may be used`,
-			`4:17: agents[0].vars[1]: "A[" is no pattern; * ? and [a-z] may be used`,
+			`4:12: agents[0].vars[0]: "[" is not a valid pattern; * ? and [a-z] may be used`,
+			`4:17: agents[0].vars[1]: "A[" is not a valid pattern; * ? and [a-z] may be used`,
 			"4:23: agents[0].vars[2]: BELLHOP_* is set by bellhop itself; leave it out",
 			"4:36: agents[0].vars[3]: TRACEPARENT is set by bellhop itself; leave it out",
-			`4:49: agents[0].vars[4]: "A=B" is no name of a variable: it holds =`,
+			`4:49: agents[0].vars[4]: "A=B" is not a valid name of a variable: it holds =`,
 			"4:56: agents[0].vars[5] is empty",
 			`4:60: agents[0].vars[6] has no value; leave it out, or write "" for an empty one`,
 			"5:35: agents[1].vars must be a list, not a string; write it like [USERID]",
@@ -284,11 +284,11 @@ hosts: [{name: x, connect: ssh big1}]
 `,
 		[]string{
 			"2:34: agents[0].env must hold names and values, not a list; write it like env: {LANG: C.UTF-8}",
-			`3:35: agents[1].env: "A=B" is no name of a variable: it is empty, or holds = or a zero byte`,
-			`3:45: agents[1].env: "" is no name of a variable: it is empty, or holds = or a zero byte`,
+			`3:35: agents[1].env: "A=B" is not a valid name of a variable: it is empty, or holds = or a zero byte`,
+			`3:45: agents[1].env: "" is not a valid name of a variable: it is empty, or holds = or a zero byte`,
 			`3:55: agents[1].env.X has no value; leave it out, or write "" for an empty one`,
 			"3:61: agents[1].env.Y must be a string, not a list",
-			`4:35: agents[2].env: "n\x00" is no name of a variable: it is empty, or holds = or a zero byte`,
+			`4:35: agents[2].env: "n\x00" is not a valid name of a variable: it is empty, or holds = or a zero byte`,
 			"4:48: agents[2].env.Z holds a zero byte, which no program can be given",
 		},
 	},
@@ -317,9 +317,9 @@ hosts: [{name: x, connect: ssh big1}]
   - {type: rjm, command: [x]}
 `,
 		[]string{
-			`2:12: agents[0].type: "a b" is no name of a type; use letters, digits and _ - :`,
-			`3:12: agents[1].type: "a.b" is no name of a type; use letters, digits and _ - :`,
-			`4:12: agents[2].type: "" is no name of a type; use letters, digits and _ - :`,
+			`2:12: agents[0].type: "a b" is not a valid name of a type; use letters, digits and _ - :`,
+			`3:12: agents[1].type: "a.b" is not a valid name of a type; use letters, digits and _ - :`,
+			`4:12: agents[2].type: "" is not a valid name of a type; use letters, digits and _ - :`,
 			`5:12: agents[3].type: "command" is the type of bellhop's own commands; choose another name`,
 			"6:12: agents[4].type must be a string, not a number; put it in quotes",
 			`7:12: agents[5].type: "dummy" is the type of jobs that do nothing, and need no agent; choose another name`,
@@ -336,9 +336,9 @@ hosts:
   - {name: "a\nb"}
 `,
 		[]string{
-			`1:18: instance.name: "a b" is no name; use letters, digits and _ . : @ -, and begin with a letter, a digit or _`,
-			`3:12: hosts[0].name: "" is no name; use letters, digits and _ . : @ -, and begin with a letter, a digit or _`,
-			`4:12: hosts[1].name: "-x" is no name; use letters, digits and _ . : @ -, and begin with a letter, a digit or _`,
+			`1:18: instance.name: "a b" is not a valid name; use letters, digits and _ . : @ -, and begin with a letter, a digit or _`,
+			`3:12: hosts[0].name: "" is not a valid name; use letters, digits and _ . : @ -, and begin with a letter, a digit or _`,
+			`4:12: hosts[1].name: "-x" is not a valid name; use letters, digits and _ . : @ -, and begin with a letter, a digit or _`,
 			"5:12: hosts[2].name must be a string, not a number; put it in quotes",
 			`6:12: hosts[3].name holds a control character ('\n')`,
 		},
@@ -351,7 +351,7 @@ agents: [{type: license, command: [x]}, {type: a.b, command: [x]}]
 		[]string{
 			`1:32: hosts[0].only_types[0]: unknown type "lisence"; did you mean "license"?`,
 			`1:46: hosts[0].only_types[2]: unknown type "sort"; known are license, a.b`,
-			`2:48: agents[1].type: "a.b" is no name of a type; use letters, digits and _ - :`,
+			`2:48: agents[1].type: "a.b" is not a valid name of a type; use letters, digits and _ - :`,
 		},
 	},
 	{
@@ -365,9 +365,9 @@ agents: [{type: license, command: [x]}, {type: a.b, command: [x]}]
 		"priorities and serves",
 		"hosts: [{name: h, only_priorities: [20, 'a b', -21, 0], serves: srv}]\n",
 		[]string{
-			`1:37: hosts[0].only_priorities[0]: "20" is no priority; write a number from -20 to 19, or a name`,
-			`1:41: hosts[0].only_priorities[1]: "a b" is no priority; write a number from -20 to 19, or a name`,
-			`1:48: hosts[0].only_priorities[2]: "-21" is no priority; write a number from -20 to 19, or a name`,
+			`1:37: hosts[0].only_priorities[0]: "20" is not a valid priority; write a number from -20 to 19, or a name`,
+			`1:41: hosts[0].only_priorities[1]: "a b" is not a valid priority; write a number from -20 to 19, or a name`,
+			`1:48: hosts[0].only_priorities[2]: "-21" is not a valid priority; write a number from -20 to 19, or a name`,
 			`1:65: hosts[0].serves must be a list, not a string; write it like ["srv:7"]`,
 		},
 	},
@@ -376,7 +376,7 @@ agents: [{type: license, command: [x]}, {type: a.b, command: [x]}]
 		"database: {url: 'mysql://u:secret@h/d', listen_url: secret, msq_url: [secret]}\n",
 		[]string{
 			`1:17: database.url begins with "mysql://", which is not PostgreSQL; write it like postgres://user@host:5432/name`,
-			"1:53: database.listen_url is no connection string; write it like postgres://user@host:5432/name",
+			"1:53: database.listen_url is not a connection string; write it like postgres://user@host:5432/name",
 			"1:70: database.msq_url must be a string, not a list",
 		},
 	},
@@ -397,8 +397,8 @@ commands_from_database: 1
 		[]string{
 			`1:15: web.prefix: "jobs" is not a plain path; write /jobs`,
 			`1:39: web.trusted_proxies[0]: 10.0.0.1/8 has an address in it, and not only a network; write 10.0.0.0/8, or the address alone`,
-			`1:51: web.trusted_proxies[1]: 0.0.0.0/0 is everybody: each client could say it is another; name the proxies alone, such as 127.0.0.1`,
-			`1:62: web.trusted_proxies[2]: ::/0 is everybody: each client could say it is another; name the proxies alone, such as 127.0.0.1`,
+			`1:51: web.trusted_proxies[1]: 0.0.0.0/0 is every address: each client could claim another client's address; name the proxies alone, such as 127.0.0.1`,
+			`1:62: web.trusted_proxies[2]: ::/0 is every address: each client could claim another client's address; name the proxies alone, such as 127.0.0.1`,
 			`1:70: web.trusted_proxies[3]: "proxy" is neither an address nor a network; write 127.0.0.1, or a network such as 10.0.0.0/8`,
 		},
 	},
@@ -414,7 +414,7 @@ commands_from_database: 1
 		"a prefix that leads elsewhere",
 		"web: {prefix: //evil.example, trusted_proxies: 10.0.0.1}\n",
 		[]string{
-			`1:15: web.prefix: "//evil.example" is not a plain path; write it like /jobs: names of letters, digits, - _ . and ~, with a slash before each, 100 characters at the most`,
+			`1:15: web.prefix: "//evil.example" is not a plain path; write it like /jobs: names of letters, digits, - _ . and ~, with a slash before each, at most 100 characters`,
 			`1:48: web.trusted_proxies must be a list, not a string; write it like [127.0.0.1, 10.0.0.0/8]`,
 		},
 	},
@@ -436,7 +436,7 @@ commands_from_database: 1
 		"listen with a named port",
 		"listen: 127.0.0.1:http\n",
 		[]string{
-			`1:9: listen: "http" is no port; write it like 127.0.0.1:8470`,
+			`1:9: listen: "http" is not a valid port; write it like 127.0.0.1:8470`,
 		},
 	},
 }

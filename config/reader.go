@@ -111,7 +111,7 @@ func (r *reader) documents(text []byte) (roots []node) {
 		if cause := recover(); cause != nil { // a parser may stumble; bellhop does not fall over it
 			roots = nil
 			r.problems = append(r.problems,
-				Problem{File: r.name, Text: printable(fmt.Sprintf("is no YAML that can be parsed: %v", cause))})
+				Problem{File: r.name, Text: printable(fmt.Sprintf("cannot be parsed as YAML: %v", cause))})
 		}
 	}()
 	text = bytes.TrimPrefix(text, []byte("\ufeff"))

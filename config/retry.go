@@ -83,7 +83,7 @@ func (r *reader) exitCode(n node, at string) (code int, ok bool) {
 	text := n.GetToken().Value
 	code, err := strconv.Atoi(text)
 	if err != nil || code < 1 || code > 255 {
-		r.problem(n, "", "%s: %s is no exit code of a failure: they are 1 to 255", at, text)
+		r.problem(n, "", "%s: %s is not an exit code of a failure: they are 1 to 255", at, text)
 		return 0, false
 	}
 	return code, true

@@ -30,7 +30,7 @@ func (r *reader) sensors(n node, at string, to *Sensors) {
 	r.mapping(n, at, []field{
 		{name: "files", read: r.words(&to.Files, "[/srv/in]", func(n node, at, s string) bool {
 			if !filepath.IsAbs(s) || filepath.Clean(s) != s {
-				r.problem(n, "write it like /srv/in", "%s: %q is no whole path", at, s)
+				r.problem(n, "write it like /srv/in", "%s: %q is not a whole path", at, s)
 				return false
 			}
 			return true
@@ -42,7 +42,7 @@ func (r *reader) sensors(n node, at string, to *Sensors) {
 					{name: "name", required: true, read: r.word(&k.Name)},
 					{name: "servers", required: true, read: r.words(&k.Servers, `["kafka1:9092"]`, func(n node, at, s string) bool {
 						if _, _, err := net.SplitHostPort(s); err != nil {
-							r.problem(n, "write it like kafka1:9092", "%s: %q is no address with a port", at, s)
+							r.problem(n, "write it like kafka1:9092", "%s: %q is not an address with a port", at, s)
 							return false
 						}
 						return true

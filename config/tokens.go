@@ -73,7 +73,7 @@ func (r *reader) moment(to *time.Time) func(node, string) {
 			}
 		}
 		if err != nil {
-			r.problem(n, "write it like 2027-01-31, or 2027-01-31T18:00:00Z", "%s: %q is no day and no time", at, s)
+			r.problem(n, "write it like 2027-01-31, or 2027-01-31T18:00:00Z", "%s: %q is neither a day nor a time", at, s)
 			return
 		}
 		*to = t

@@ -142,7 +142,7 @@ func (r *reader) duration(to *time.Duration, want span) func(node, string) {
 		d, err := time.ParseDuration(s)
 		switch {
 		case err != nil:
-			r.problem(n, "write it like 10s, 15m or 1h30m", "%s: %q is no duration", at, s)
+			r.problem(n, "write it like 10s, 15m or 1h30m", "%s: %q is not a valid duration", at, s)
 		case d < 0:
 			r.problem(n, "", "%s is negative (%s)", at, s)
 		case d == 0 && want == someTime:
@@ -203,7 +203,7 @@ func (r *reader) databaseURL(to *string) func(node, string) {
 				scheme+"://")
 			return
 		case !isURL && !strings.Contains(s, "="):
-			r.problem(n, "write it like postgres://user@host:5432/name", "%s is no connection string", at)
+			r.problem(n, "write it like postgres://user@host:5432/name", "%s is not a connection string", at)
 			return
 		}
 		*to = s
@@ -220,7 +220,7 @@ func (r *reader) address(to *string) func(node, string) {
 			return
 		}
 		if _, err := strconv.ParseUint(port, 10, 16); err != nil {
-			r.problem(n, "write it like 127.0.0.1:8470", "%s: %q is no port", at, port)
+			r.problem(n, "write it like 127.0.0.1:8470", "%s: %q is not a valid port", at, port)
 			return
 		}
 		*to = s

@@ -21,7 +21,7 @@ var (
 // never taken by pattern; one that aims at it is.
 func (r *reader) checkVar(n node, at, s string) bool {
 	if _, err := path.Match(s, ""); err != nil {
-		r.problem(n, "* ? and [a-z] may be used", "%s: %q is no pattern", at, s)
+		r.problem(n, "* ? and [a-z] may be used", "%s: %q is not a valid pattern", at, s)
 		return false
 	}
 	fixed := s
@@ -31,7 +31,7 @@ func (r *reader) checkVar(n node, at, s string) bool {
 	begins := func(prefix string) bool { return strings.HasPrefix(fixed, prefix) }
 	switch {
 	case strings.ContainsAny(s, "=\x00"):
-		r.problem(n, "", "%s: %q is no name of a variable: it holds =", at, s)
+		r.problem(n, "", "%s: %q is not a valid name of a variable: it holds =", at, s)
 	case slices.Contains(neverVars, s), slices.ContainsFunc(neverPrefixes, begins):
 		r.problem(n, "set it under env, where only this file can", "%s: %s would let a job choose what code runs", at, s)
 	case s == "TRACEPARENT", begins("BELLHOP_"):

@@ -39,7 +39,7 @@ func (r *reader) plainPath(to *string) func(node, string) {
 		}
 		path, ok := scheduler.PlainPath(s)
 		if !ok {
-			hint := "write it like /jobs: names of letters, digits, - _ . and ~, with a slash before each, 100 characters at the most"
+			hint := "write it like /jobs: names of letters, digits, - _ . and ~, with a slash before each, at most 100 characters"
 			if u, err := url.Parse(s); err == nil {
 				if plain, ok := scheduler.PlainPath("/" + strings.Trim(u.Path, "/")); ok && plain != "" {
 					hint = "write " + plain
@@ -69,7 +69,7 @@ func (r *reader) network(n node, at string) (of netip.Prefix, ok bool) {
 		r.problem(n, example, "%s: %q is neither an address nor a network", at, s)
 	case of.Bits() == 0:
 		r.problem(n, "name the proxies alone, such as 127.0.0.1",
-			"%s: %s is everybody: each client could say it is another", at, s)
+			"%s: %s is every address: each client could claim another client's address", at, s)
 	case of != of.Masked():
 		r.problem(n, "write "+of.Masked().String()+", or the address alone", "%s: %s has an address in it, and not only a network", at, s)
 	default:

@@ -189,7 +189,7 @@ func (r *reader) notices(n node, at string) (list []workflow.Notice) {
 			r.webURL(given["webhook"], join(at, "webhook"), m.Webhook)
 		}
 		if given["mail"] == nil && given["webhook"] == nil && given["command"] == nil {
-			r.problem(n, "write mail: [ops@example.org], webhook: URL or command: [NAME]", "%s names nobody who is to be told", at)
+			r.problem(n, "write mail: [ops@example.org], webhook: URL or command: [NAME]", "%s names no recipient", at)
 		}
 		list = append(list, m)
 	})

@@ -99,8 +99,8 @@ workflow: three
 sensor: {workflow: three, when: [done], at_most: 3}
 steps: [{name: a, type: t, after: b}]
 `
-	want := `w.yaml:1:11: "a b" cannot be a name; letters, digits, . _ and -, 100 at the most
-w.yaml:2:36: "Mars" is no time zone: they are called like Europe/Prague, America/New_York, UTC; bellhop cron explain says when a schedule comes around
+	want := `w.yaml:1:11: "a b" cannot be a name; letters, digits, . _ and -, at most 100
+w.yaml:2:36: "Mars" is not a valid time zone: they are called like Europe/Prague, America/New_York, UTC; bellhop cron explain describes schedules
 w.yaml:2:52: catch_up cannot be "twice"; known are one, all, none
 w.yaml:3:13: "1X" cannot be the name of a parameter; letters, digits and _ only
 w.yaml:3:13: every run has a parameter RUN of its own; give it another name
@@ -121,7 +121,7 @@ w.yaml:10:21: steps[4].args must be a string, not a list
 w.yaml:13:9: the sensor has every and workflow; it has one of cron, every, workflow, table, notify, http, file and kafka
 w.yaml:14:8: there are no steps; write one like - {name: fetch, type: sh, args: "…"}
 w.yaml:16:11: workflow "two" is defined twice, first on line 12
-w.yaml:17:16: "*.csv" is no pattern of whole paths; write it like /srv/in/*.csv
+w.yaml:17:16: "*.csv" is not a valid pattern of whole paths; write it like /srv/in/*.csv
 w.yaml:21:9: at_most and per mean nothing without each other; write both, like at_most: 8, per: 1h
 w.yaml:21:20: a workflow cannot wait for itself; every: with after_finish: true starts it again
 w.yaml:21:34: no run ends as "done"; known are succeeded, failed, skipped

@@ -29,7 +29,7 @@ const maxSaid = 1000
 func (c Commands) Send(ctx context.Context, target string, m notice.Message) error {
 	var argv []string
 	if err := json.Unmarshal([]byte(target), &argv); err != nil || len(argv) == 0 {
-		return fmt.Errorf("%w: %q is no command", ErrNever, target)
+		return fmt.Errorf("%w: %q is not a valid command", ErrNever, target)
 	}
 	if named := c.Named[argv[0]]; len(argv) == 1 && len(named) > 0 {
 		argv = named

@@ -32,7 +32,7 @@ func (s SMTP) Send(ctx context.Context, to string, m notice.Message) error {
 		return fmt.Errorf("smtp.from %s: %w", s.From, err)
 	}
 	if err := msg.To(to); err != nil {
-		return fmt.Errorf("%w: %q is no address: %v", ErrNever, to, err)
+		return fmt.Errorf("%w: %q is not a valid address: %v", ErrNever, to, err)
 	}
 	msg.SetMessageIDWithValue(m.ID + "@bellhop")
 	msg.SetDateWithValue(m.At)
@@ -55,7 +55,7 @@ func (s SMTP) Send(ctx context.Context, to string, m notice.Message) error {
 func (s SMTP) client() (*mail.Client, error) {
 	u, err := url.Parse(s.URL)
 	if err != nil {
-		return nil, errors.New("smtp.url is no URL") // it may hold a password
+		return nil, errors.New("smtp.url is not a valid URL") // it may hold a password
 	}
 	host, port := u.Hostname(), 25
 	if u.Scheme == "smtps" {

@@ -221,7 +221,7 @@ func TestAskedLocks_TooFewIsTriedAgain(t *testing.T) {
 	if n := value[int](e, "select attempt from bellhop.jobqueue where id = $1", id); n != 1 {
 		t.Errorf("%d attempts are counted", n)
 	}
-	has(t, e.logged(id), "no_resources: 2 of node:a=exclusive", "this is no attempt")
+	has(t, e.logged(id), "no_resources: 2 of node:a=exclusive", "this does not count as an attempt")
 }
 
 // TestAskedLocks_TheHoldersInstanceIsKilled: what it held is free.

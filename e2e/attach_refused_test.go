@@ -34,7 +34,7 @@ func TestAttach_WhatIsRefused(t *testing.T) {
 		{[]string{"good", "--cmd", "true", "--pool", "4000000000"}, 2, "out of range"},
 		{[]string{"good", "--cmd", "true", "--pool=99999"}, 2, "out of range"},
 		{[]string{"good", "--pool", "2"}, 2, "what is to be run"},
-		{[]string{"good", "--pool", "2", "--cmd", "true", "--type", "x"}, 2, "more than once"},
+		{[]string{"good", "--pool", "2", "--cmd", "true", "--type", "x"}, 2, "only one of"},
 		{[]string{"good", "--pool", "2", "--cmd", ""}, 2, "names no program"},
 		{[]string{"good", "--pool", "2", "--type", "command"}, 2, "cannot be jobs of type"},
 		{[]string{"good", "--pool", "2", "--type", "attachment"}, 2, "cannot be jobs of type"},
@@ -76,7 +76,7 @@ func TestAttach_WhatIsRefused(t *testing.T) {
 	if r := e.run("detach", "good"); r.code != 3 {
 		t.Errorf("detach of nothing: %d %s", r.code, r.stderr)
 	}
-	has(t, e.ok("attach", "done", "--pool", "1"), "as it was")
+	has(t, e.ok("attach", "done", "--pool", "1"), "is unchanged")
 	has(t, e.ok("attach", "done", "--pool=7"), "attachment")
 	has(t, e.ok("attachments"), "7     0     0       -     id   dispatch  true")
 }

@@ -170,7 +170,7 @@ func TestDoctor_NamesWhatIsBrokenAndWhatMendsIt(t *testing.T) {
 		{"drop trigger _100_arrange on bellhop.jobqueue", "triggers", "_100_arrange on bellhop.jobqueue is gone"},
 		{"revoke select on bellhop.job from bellhop_reader", "rights", "1 of"},
 		{"grant select on bellhop.jobqueue to public", "rights", "grant SELECT on bellhop.jobqueue to public"},
-		{"grant update (state) on bellhop.jobqueue to bellhop_submitter", "rights", "may more than they should"},
+		{"grant update (state) on bellhop.jobqueue to bellhop_submitter", "rights", "an excess right"},
 		{"drop owned by bellhop_reader; drop role bellhop_reader", "rights", "are missing"},
 		{"alter database bellhop set synchronous_commit = off", "durability", "synchronous_commit is off"},
 		{"alter role bellhop_serve set synchronous_commit = off", "durability", "synchronous_commit is off"},

@@ -52,9 +52,9 @@ func TestEdit_WhatWaitsAndByFilter(t *testing.T) {
 		code int
 		says string
 	}{
-		{[]string{"edit", id, "--priority", "1"}, 7, "only a job that waits can be changed"},
+		{[]string{"edit", id, "--priority", "1"}, 7, "only a waiting job can be changed"},
 		{[]string{"edit", "99999", "--priority", "1"}, 3, ""},
-		{[]string{"edit", id}, 2, "nothing is to be changed"},
+		{[]string{"edit", id}, 2, "no change is given"},
 		{[]string{"edit", id, "--priority", "20"}, 2, "numbers go from -20"},
 		{[]string{"edit", id, "--at", "soon"}, 2, "or now"},
 		{[]string{"edit", "--priority", "1"}, 2, "which jobs"},

@@ -252,7 +252,7 @@ func TestServe_ReplacedProgramFinishesItsJobsAndGoesOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	replace(text)
-	pgtest.Eventually(t, patience, "it has seen the good one", func() bool { return strings.Contains(i.said(), "finishing what runs") })
+	pgtest.Eventually(t, patience, "it has seen the good one", func() bool { return strings.Contains(i.said(), "finishing running jobs") })
 	waits := e.insert("type, args", "work", "1ms")
 	if s := e.state(held); s != "running" {
 		t.Errorf("what ran is %s", s)

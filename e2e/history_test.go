@@ -12,7 +12,7 @@ import (
 func TestHistory_AddsUpByTypeAndHour(t *testing.T) {
 	t.Parallel()
 	e := setup(t)
-	if r := e.run("history"); r.code != 0 || !strings.Contains(r.stderr, "nothing was done") {
+	if r := e.run("history"); r.code != 0 || !strings.Contains(r.stderr, "no job ended within") {
 		t.Errorf("%+v", r)
 	}
 	// 160 is the bucket of 1.024 ms, 16 to an octave: see scheduler/sketch.

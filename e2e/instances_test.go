@@ -188,7 +188,7 @@ func TestInstances_StoppedBeforeItBegan(t *testing.T) {
 	// Should it have done all of them before it was stopped, nobody had to wait for its end.
 	e.eventually("it is taken for dead", "select not exists (select from bellhop.instance where id = $1 and state = 'live')", first.id)
 	first.signal(syscall.SIGCONT)
-	first.waitSaid("it starts anew under another id")
+	first.waitSaid("it starts again under another id")
 	e.eventually("it is there again", "select exists (select 1 from bellhop.instance where pid = $1 and state = 'live' and id <> $2)",
 		first.cmd.Process.Pid, first.id)
 	e.insertMany(300, "5ms") // whatever it may still begin is among the first
@@ -274,7 +274,7 @@ func TestInstances_SIGINTFinishesWhatRuns(t *testing.T) {
 			j.waitRunning(e, i, 3)
 			e.insertMany(3, "1ms")
 			i.signal(syscall.SIGINT)
-			i.waitSaid("finishing what runs")
+			i.waitSaid("finishing running jobs")
 			j.letGo()
 			if code := i.exit(); code != 0 {
 				t.Errorf("exit code %d", code)
@@ -295,7 +295,7 @@ func TestInstances_SecondSIGINTStops(t *testing.T) {
 	e.insertMany(3, "hold")
 	j.waitRunning(e, i, 3)
 	i.signal(syscall.SIGINT)
-	i.waitSaid("finishing what runs")
+	i.waitSaid("finishing running jobs")
 	i.signal(syscall.SIGINT)
 	if code := i.exit(); code != 0 {
 		t.Errorf("exit code %d", code)

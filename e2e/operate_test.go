@@ -271,7 +271,9 @@ func TestServe_RecoversWhatTheDeadLeft(t *testing.T) {
 		e.sql("insert into bellhop.jobqueue (type, args, state, instance, fence, attempt, started_at) values ('sleep', '0', 'running', $1, 1, 1, now())", id)
 	}
 	second := e.serve(config, "-R")
-	for _, text := range []string{"gave back what a dead instance had left", `"name":"gone"`, `"name":"silent"`, "left alone"} {
+	for _, text := range []string{
+		"gave back the jobs of a dead instance", `"name":"gone"`, `"name":"silent"`, "left alone",
+	} {
 		second.waitSaid(text)
 	}
 	e.eventually("what the dead had left is done", "select count(*) = 2 from bellhop.jobqueue where state = 'succeeded'")

@@ -88,8 +88,8 @@ func TestServe_RefusesAtTheStart(t *testing.T) {
 		args []string
 		env  string
 	}{
-		{2, "is no address", "", []string{"--listen", "nonsense"}, ""},
-		{2, "is no address", "", []string{"--listen", "127.0.0.1:99999"}, ""},
+		{2, "is not a valid address", "", []string{"--listen", "nonsense"}, ""},
+		{2, "is not a valid address", "", []string{"--listen", "127.0.0.1:99999"}, ""},
 		{2, "cannot listen", "", []string{"--listen", "192.0.2.1:8470", "--token-file", e.file("token", strings.Repeat("t", 20), 0o600)}, ""},
 		{7, "another program listens on " + taken.Addr().String(), "", []string{"--listen", taken.Addr().String()}, ""},
 		{2, "token: ", "", []string{"--token-file", "/nonexistent"}, ""},

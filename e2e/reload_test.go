@@ -103,8 +103,8 @@ func TestReload_BadFileChangesNothing(t *testing.T) {
 	if r.code != 2 {
 		t.Errorf("exit code %d", r.code)
 	}
-	has(t, r.stderr, "limitz", `duplicate key "hosts"`, "nothing was taken")
-	i.waitSaid("the configuration is not taken")
+	has(t, r.stderr, "limitz", `duplicate key "hosts"`, "no change was taken")
+	i.waitSaid("the configuration is refused")
 	e.healthy("a")
 	more := "  - {type: b, command: [/bin/false]}\ncommands_from_database: true\n"
 	if err := os.WriteFile(i.config, append(text, more...), 0o600); err != nil {

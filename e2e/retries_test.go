@@ -62,7 +62,7 @@ func TestRetries_ExplainSaysThatItWasPutOff(t *testing.T) {
 		t.Errorf("%+v", j)
 	}
 	has(t, e.ok("show", fmt.Sprint(id)), "attempt           0 of 3")
-	has(t, e.logged(id), "its agent has put it off for 1h0m0s, and this is no attempt", "too early")
+	has(t, e.logged(id), "its agent has put it off for 1h0m0s, and this does not count as an attempt", "too early")
 	e.ok("cancel", fmt.Sprint(id))
 	e.waitState(id, "cancelled")
 }

@@ -271,11 +271,11 @@ rjmsetup -p n billing.3 </dev/null; rjmgo billing.3; rjmsetup -p ab billing.0 </
 		t.Errorf("in the order of priorities: %s", got)
 	}
 	second := s.run("rjmproc", "-i", "1")
-	if code := second.exit(); code != 0 || !strings.Contains(second.said(), "another one runs") {
+	if code := second.exit(); code != 0 || !strings.Contains(second.said(), "another rjmd runs") {
 		t.Errorf("a second one of that name: %d, %s", code, second.said())
 	}
 	again := s.run("rjmd")
-	if code := again.exit(); code != 0 || !strings.Contains(again.said(), "another one runs") {
+	if code := again.exit(); code != 0 || !strings.Contains(again.said(), "another rjmd runs") {
 		t.Errorf("a second rjmd: %d, %s", code, again.said())
 	}
 	s.listed("", "ready billing.3 n - -", "ready shipping.1 b - -")
@@ -310,7 +310,7 @@ task_short() { :; }`)
 	if n := value[int](e, "select count(*) from bellhop.jobqueue where key = 'short.1' and state <> 'ready'"); n > 0 {
 		t.Error("a worker has begun without rjmd")
 	}
-	s.run("rjmd", "-n", "1").waitSaid("gave back what a dead instance had left")
+	s.run("rjmd", "-n", "1").waitSaid("gave back the jobs of a dead instance")
 	e.eventually("the worker goes on", "select state = 'succeeded' from bellhop.jobqueue where key = 'short.1'")
 	e.file("go", "", 0o600)
 	e.waitAll("succeeded 2")
@@ -330,7 +330,7 @@ func TestRJM_EachDatabaseHasItsOwn(t *testing.T) {
 	// By another way to the same database, it is the same one.
 	s.url = url + "&application_name=another"
 	again := s.run("rjmd")
-	if code := again.exit(); code != 0 || !strings.Contains(again.said(), "another one runs on this host, for this database") {
+	if code := again.exit(); code != 0 || !strings.Contains(again.said(), "another rjmd runs on this host, for this database") {
 		t.Errorf("a second rjmd of the first: %d, %s", code, again.said())
 	}
 }

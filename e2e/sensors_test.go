@@ -45,7 +45,7 @@ func TestSensors_OfEveryKind(t *testing.T) {
 	first := e.serve(config)
 	e.ok("workflow", "apply", filepath.Join(e.dir, "all.yaml"))
 	e.eventually("all but one have an owner", "select count(instance) = 5 from bellhop.workflow")
-	has(t, e.ok("workflow", "show", "nowhere"), "no live instance sees that")
+	has(t, e.ok("workflow", "show", "nowhere"), "no live instance can see that")
 	const ears = "select from pg_stat_activity where application_name = 'bellhop channels' and datname = current_database()"
 	event := func(n string) {
 		t.Helper()

@@ -96,7 +96,7 @@ var (
 	Jobs = Metric{
 		"bellhop.jobs",
 		"{job}",
-		"Jobs that are not over, by state and type, each counted up to 100,000. Of the whole queue.",
+		"Unfinished jobs, by state and type, each counted up to 100,000. Of the whole queue.",
 		[]string{LabelState, LabelType},
 	}
 	OldestReady = Metric{

@@ -116,7 +116,7 @@ func (a account) canEnter(dir string) error {
 		}
 	}
 	if !may {
-		return fmt.Errorf("the folder %s may not be entered by the user %s, who runs PostgreSQL (it refuses to run as root): type `chmod o+x %s`, or choose a place outside of it", dir, a.name, dir)
+		return fmt.Errorf("the folder %s may not be entered by the user %s, which runs PostgreSQL (it refuses to run as root): type `chmod o+x %s`, or choose a place outside of it", dir, a.name, dir)
 	}
 	return nil
 }

@@ -11,7 +11,7 @@ import (
 func Behind(b store.Behind) string {
 	switch {
 	case !b.State.Final():
-		return fmt.Sprintf("would be refused: job %d is %s, and only a job that is over gets a new attempt", b.ID, b.State)
+		return fmt.Sprintf("would be refused: job %d is %s, and only a finished job gets a new attempt", b.ID, b.State)
 	case b.More:
 		return "would be refused: more than 1,000 jobs are behind it"
 	case b.Begun != nil:

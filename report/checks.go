@@ -135,7 +135,7 @@ var workChecks = []check{
 			if len(unserved(s))+len(failingAgents(s)) > 0 {
 				return "the jobs of no type mostly fail"
 			}
-			return "no type fails, and none waits for an agent that nobody has"
+			return "no type fails, and none waits for an agent that no instance has"
 		}},
 	{"messages_fail", "messages", Mend, func(s Scene) (list []trouble) {
 		for _, m := range s.Messages {

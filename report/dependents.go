@@ -8,7 +8,7 @@ import (
 
 // becomes are the ends of jobs that need others, in words.
 var becomes = []struct{ name, says string }{{"failed", "would fail"}, {"blocked", "would stay blocked until they succeed"},
-	{"held", "would stay held"}, {"run", "would run all the same"}}
+	{"held", "would stay held"}, {"run", "would still run"}}
 
 // Dependents says how many jobs need those that an order is for, and what becomes of them; empty: none does.
 func Dependents(n map[string]int64) string {

@@ -103,7 +103,7 @@ func Foresee(ctx context.Context, s store.Look, job store.JobRow) (*Forecast, er
 	case f.Place == 0:
 		f.Unknown = "so many wait before it that its place is not known"
 	default:
-		f.Unknown = "nobody knows how long what it waits for stands in its way, or how long such jobs take"
+		f.Unknown = "how long its obstacle stays, or how long such jobs take, is not known"
 	}
 	return f, nil
 }

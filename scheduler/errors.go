@@ -11,7 +11,7 @@ var ErrRefused = errors.New("refused by the database")
 
 // ErrBusy: another session has locked a row that a write needs. Nothing was written; repeat the write once the lock
 // is released.
-var ErrBusy = errors.New("somebody else has a row of it in hand")
+var ErrBusy = errors.New("another session has locked a row of it")
 
 // ErrLeaseOver: other instances may have taken over the work that was about to begin here.
 var ErrLeaseOver = errors.New("the instance's lease is over")

@@ -59,7 +59,7 @@ func textList(text string) (list []string, err error) {
 		return list, nil
 	}
 	wrong := func() error {
-		return fmt.Errorf("the column %s holds %s, which is no list of texts; make it text[], or text for one lock",
+		return fmt.Errorf("the column %s holds %s, which is not a list of texts; make it text[], or text for one lock",
 			LocksColumn, strconv.Quote(text))
 	}
 	rest := text[1:]

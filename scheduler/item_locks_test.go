@@ -31,7 +31,7 @@ func TestTakeLocks(t *testing.T) {
 	for _, text := range []string{"{", "{a", "{a,", "{a,}", "{,a}", `{"a`, `{"a"`,
 		`{"a"b}`, "{a}b", "{{a},{b}}", `{a"b"}`, `{"a",}`} {
 		if _, locks, err := TakeLocks([]Column{{LocksColumn, text}}); err == nil ||
-			!strings.Contains(err.Error(), "no list of texts; make it text[]") {
+			!strings.Contains(err.Error(), "not a list of texts; make it text[]") {
 			t.Errorf("%s: %q, %v", text, locks, err)
 		}
 	}

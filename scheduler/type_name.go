@@ -16,7 +16,7 @@ const typeMost = 500
 // to do; empty: it may.
 func CheckType(name string) (why, next string) {
 	if !typeName.MatchString(name) {
-		return fmt.Sprintf("%q is no name of a type", name), "use letters, digits and _ - :"
+		return fmt.Sprintf("%q is not a valid name of a type", name), "use letters, digits and _ - :"
 	}
 	if len(name) > typeMost {
 		return fmt.Sprintf("a type of %d bytes is one that no job can have", len(name)),

@@ -73,8 +73,8 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if bearer := r.Header.Get("Authorization") != ""; !d.hosts[hostOf(r.Host)] && !isAddress(r.Host) &&
 		!(bearer && r.URL.Path == "/metrics") {
 		Refuse(w, r, Problem{Status: http.StatusMisdirectedRequest, Code: "unknown_host",
-			Detail: "this site is not known under the name " + shown(hostOf(r.Host)),
-			Next:   "allowed_hosts: [" + shown(hostOf(r.Host)) + "] in bellhop.yaml, where that is right"})
+			Detail: "this site does not answer to the name " + shown(hostOf(r.Host)),
+			Next:   "allowed_hosts: [" + shown(hostOf(r.Host)) + "] in bellhop.yaml, if that is right"})
 		return
 	}
 	if strings.HasPrefix(r.URL.Path, "/login/") {

@@ -124,7 +124,7 @@ func (s *Server) may(r *http.Request, who Identity) *Problem {
 	case right == Submits && !has.submits, right == Operates && !has.operates:
 		return &Problem{Status: http.StatusForbidden, Code: "not_allowed",
 			Detail: "the role " + who.Role + " may not do this",
-			Next:   "send the token of a role that may: tokens: in bellhop.yaml; or bellhop ui"}
+			Next:   "send the token of a role with the right: tokens: in bellhop.yaml; or bellhop ui"}
 	}
 	return nil
 }

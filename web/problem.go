@@ -14,8 +14,8 @@ import (
 type Problem struct {
 	Title  string `json:"title"  doc:"What the status means"`
 	Status int    `json:"status" doc:"The HTTP status"`
-	Code   string `json:"code"   doc:"What went wrong, in a word that stays the same"`
-	Detail string `json:"detail" doc:"What went wrong, and why"`
+	Code   string `json:"code"   doc:"The kind of problem, in a stable word"`
+	Detail string `json:"detail" doc:"The problem and its cause"`
 	Next   string `json:"next"   doc:"A command to type, or what to change; may be empty"`
 }
 

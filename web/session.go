@@ -142,7 +142,7 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request) {
 
 func noRole(login string) Problem {
 	return Problem{Status: http.StatusForbidden, Code: "no_role",
-		Detail: fmt.Sprintf("%s is neither a reader nor an operator, and the scheduler's login is no member of it", login),
+		Detail: fmt.Sprintf("%s is neither a reader nor an operator, and the scheduler's login is not a member of it", login),
 		Next:   "bellhop doctor   shows what to grant"}
 }
 

@@ -83,7 +83,7 @@ func (t tokens) identify(sent string, now time.Time) (Identity, *Problem) {
 			Status: http.StatusUnauthorized,
 			Code:   "wrong_token",
 			Detail: "this token is not known here: Authorization: Bearer …",
-			Next:   "tokens: in bellhop.yaml lists those that are",
+			Next:   "tokens: in bellhop.yaml lists the valid ones",
 		}
 	}
 	if !one.Expires.IsZero() && now.After(one.Expires) {

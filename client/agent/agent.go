@@ -158,7 +158,7 @@ func parse(line []byte) (Line, error) {
 		Traceparent string            `json:"traceparent"`
 	}
 	if err := json.Unmarshal(line, &w); err != nil {
-		return Line{}, fmt.Errorf("what the scheduler wrote is no job: %w", err)
+		return Line{}, fmt.Errorf("the scheduler wrote an invalid job: %w", err)
 	}
 	return Line(w), nil
 }

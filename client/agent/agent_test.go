@@ -114,7 +114,7 @@ func TestRun_AnswersEachLine(t *testing.T) {
 			`{"id":7,"attempt":1,"fence":3,"args":"{\"order\":\"42\"}","vars":{"SHOP":"here"}}`,
 			`{"log":"order 42\nof here","level":"info"}
 {"progress":{"done":1,"of":2}}
-{"log":"what the agent wanted to say is no JSON: json: unsupported type: chan int","level":"error"}
+{"log":"what the agent wanted to say is not valid JSON: json: unsupported type: chan int","level":"error"}
 {"result":null}
 {"success":true}
 {"ok":true}`,
@@ -123,7 +123,7 @@ func TestRun_AnswersEachLine(t *testing.T) {
 			`{"id":7,"attempt":1,"fence":3,"args":null,"item":{"order":"17","path":"/a"}}`,
 			`{"log":"order 17\nof ","level":"info"}
 {"progress":{"done":1,"of":2}}
-{"log":"what the agent wanted to say is no JSON: json: unsupported type: chan int","level":"error"}
+{"log":"what the agent wanted to say is not valid JSON: json: unsupported type: chan int","level":"error"}
 {"result":{"order":"17","path":"/a"}}
 {"success":true}
 {"ok":true}`,

@@ -123,7 +123,7 @@ func (w *words) Give(field string, value any) { w.say(map[string]any{field: valu
 func (w *words) say(m any) {
 	line, err := json.Marshal(m)
 	if err != nil {
-		line, _ = json.Marshal(remark{fmt.Sprintf("what the agent wanted to say is no JSON: %v", err), "error"})
+		line, _ = json.Marshal(remark{fmt.Sprintf("what the agent wanted to say is not valid JSON: %v", err), "error"})
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -98,7 +98,7 @@ func AllSubmitted[T any](t testing.TB, tx pgx.Tx, typ client.TypeName) []Submitt
 			*text = j.Job.Args
 		} else if j.Job.Args != "" {
 			if err := json.Unmarshal([]byte(j.Job.Args), &j.Args); err != nil {
-				t.Fatalf("clienttest: job %d of type %s has args %q, which are no %T: %v", r.ID, typ, j.Job.Args, j.Args, err)
+				t.Fatalf("clienttest: job %d of type %s has args %q, which are not a %T: %v", r.ID, typ, j.Job.Args, j.Args, err)
 			}
 		}
 		jobs = append(jobs, j)

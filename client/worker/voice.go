@@ -87,7 +87,7 @@ func (v *voice) Give(field string, value any) {
 	}
 	raw, err := json.Marshal(value)
 	if err != nil {
-		v.Log("error", fmt.Sprintf("what the handler gave as %s is no JSON: %v", field, err))
+		v.Log("error", fmt.Sprintf("what the handler gave as %s is not valid JSON: %v", field, err))
 		return
 	}
 	v.mu.Lock()

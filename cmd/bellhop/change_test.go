@@ -13,7 +13,7 @@ func TestCancel_EndsWhatWaitsAndAsksWhatRuns(t *testing.T) {
 	s.over(done, "succeeded", 0)
 	s.sql("update bellhop.jobqueue set state = 'running', fence = 1, attempt = 1, started_at = clock_timestamp() where key = 'run'")
 
-	has(t, s.ok("cancel", waiting, "run", done), waiting+" cancelled", running+" running, asked to stop", done+" is over already: it is succeeded")
+	has(t, s.ok("cancel", waiting, "run", done), waiting+" cancelled", running+" running, asked to stop", done+" has already ended: it is succeeded")
 	s.ok("cancel", "--now", running)
 	has(t, s.ok("show", running, "-o", "json"), `"cancel_requested": true`)
 	r := s.fails(cli.ExitNotFound, `no job 999, no job with the key "nope"`, "cancel", "999", waiting, "nope")
@@ -25,7 +25,7 @@ func TestRetry_OpensANewAttemptAndKeepsTheOld(t *testing.T) {
 	t.Parallel()
 	s := newHarness(t)
 	id := s.id("a")
-	has(t, s.fails(cli.ExitState, "only a job that is over", "retry", id).stdout, "is not over: it is ready")
+	has(t, s.fails(cli.ExitState, "only a finished job", "retry", id).stdout, "has not ended: it is ready")
 	s.over(id, "failed", 3)
 	if out := objects(t, s.ok("retry", id, "-o", "json")); len(out) != 1 || out[0]["state"] != "ready" {
 		t.Errorf("got %v", out)
@@ -48,7 +48,7 @@ func TestRetry_SaysBeforehandHowManyFollow(t *testing.T) {
 	if len(out) != 1 || out[0]["follow"] != 0.0 || out[0]["wait"] != 1.0 {
 		t.Errorf("got %v", out)
 	}
-	r := s.fails(cli.ExitState, "is blocked, and only a job that is over", "retry", "--behind", third, "--dry-run")
+	r := s.fails(cli.ExitState, "is blocked, and only a finished job", "retry", "--behind", third, "--dry-run")
 	has(t, r.stdout, "would be refused")
 	has(t, s.ok("show", first), "failed") // nothing was done
 	s.fails(cli.ExitUsage, "--dry-run goes with -s and -t, or with --behind", "retry", first, "--dry-run")

@@ -91,7 +91,7 @@ func TestDemo_KeepsItsDatabaseAndThenHasNothingToDo(t *testing.T) {
 	first := command("demo", dir, "--keep", "--data-dir", kept)
 	lastLine(t, first, 0, "files=4 found=3 none=1 failed=0")
 	has(t, first.stdout, "BSD-3-Clause", "Apache-2.0", "MIT", "(none found)", "1 licence-like file, 3 source files", "Job 1 did 4 files with 1 agent",
-		"had the first file in hand:", "From the INSERT of a single job until an agent that is up had it: ", "psql 'postgres://", "bellhop serve --data-dir "+kept)
+		"had the first file:", "From the INSERT of a single job until a warm agent had it: ", "psql 'postgres://", "bellhop serve --data-dir "+kept)
 
 	if strings.Contains(first.stdout, "It is ") {
 		t.Errorf("its job did not succeed:\n%s", first.stdout)

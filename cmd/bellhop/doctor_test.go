@@ -43,7 +43,7 @@ func TestDoctor_TriggersAreThoseOfTheSchema(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := s.diagnosed("triggers", "")
-	if len(d) != 1 || d[0].Verdict != "ok" || d[0].Says != fmt.Sprintf("all %d are there and fire", len(rows)) {
+	if len(d) != 1 || d[0].Verdict != "ok" || d[0].Says != fmt.Sprintf("all %d exist and fire", len(rows)) {
 		t.Errorf("%d triggers, and it says %+v", len(rows), d)
 	}
 }

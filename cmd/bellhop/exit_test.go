@@ -33,7 +33,7 @@ func TestExitCodes(t *testing.T) {
 		{cli.ExitUsage, "bellhop config check", []string{"config", "chekc"}},
 		{cli.ExitUsage, "postgres://user", []string{"ls", "--database-url", "nonsense"}},
 		{cli.ExitNotFound, "no job 999", []string{"show", "999"}},
-		{cli.ExitTimeout, "not over yet", []string{"wait", open, "--timeout", "1ms"}},
+		{cli.ExitTimeout, "not finished yet", []string{"wait", open, "--timeout", "1ms"}},
 		{cli.ExitNoDatabase, "cannot connect to 127.0.0.1:1", []string{"ls", "--database-url", "postgres://u:secret@127.0.0.1:1/d"}},
 		{cli.ExitNoDatabase, "createdb", []string{"ls", "--database-url", empty}},
 		{cli.ExitNoDatabase, "read-only", []string{"submit", "a", "--database-url", as("default_transaction_read_only%3Don")}},

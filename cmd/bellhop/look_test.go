@@ -30,7 +30,7 @@ func TestLs_ListsWhatIsUnfinishedAndWhatFailed(t *testing.T) {
 		t.Errorf("got %v", all)
 	}
 	s.fails(cli.ExitUsage, "held, blocked, scheduled", "ls", "-s", "done")
-	s.fails(cli.ExitUsage, "less than nothing", "ls", "--limit", "-1")
+	s.fails(cli.ExitUsage, "below 0", "ls", "--limit", "-1")
 	s.fails(cli.ExitUsage, "takes no argument", "ls", "42")
 }
 

@@ -32,7 +32,7 @@ func TestPrune_DeletesWhatIsOverAndNobodyWaitsFor(t *testing.T) {
 	has(t, s.ok("prune", "--older-than", "0s"), "2 deleted")
 	s.ok("show", waits)
 	s.fails(cli.ExitUsage, "3d, 36h", "prune", "--older-than", "soon")
-	s.fails(cli.ExitUsage, "not over", "prune", "-s", "ready")
+	s.fails(cli.ExitUsage, "has not ended", "prune", "-s", "ready")
 }
 
 func TestPrune_BetweenTwoTimes(t *testing.T) {
@@ -48,7 +48,7 @@ func TestPrune_BetweenTwoTimes(t *testing.T) {
 	has(t, s.ok(between...), "3 deleted")
 	has(t, s.ok("prune", "--since", "2026-04-01", "--older-than", "0s"), "1 deleted")
 	has(t, s.ok("prune", "--until", "0s"), "1 deleted") // so long ago
-	s.fails(cli.ExitUsage, "both say up to when", "prune", "--older-than", "3d", "--until", "2026-04-01")
+	s.fails(cli.ExitUsage, "both set the latest end", "prune", "--older-than", "3d", "--until", "2026-04-01")
 	s.fails(cli.ExitUsage, "no time is since", "prune", "--since", "2026-04-01", "--until", "2026-04-01")
 	s.fails(cli.ExitUsage, "no time is since", "prune", "--since", "1d") // and over for three
 	s.fails(cli.ExitUsage, "--since 2026-01-02", "prune", "--since", "spring")

@@ -90,7 +90,7 @@ func TestRJMSetup_BadInputIsRefusedAndMakesNothing(t *testing.T) {
 	s.refused(1, "child.1, which a.1 is to block, is not set up", "rjm_blocks=(child.1)", "a.1")
 	s.refused(1, "a.1 cannot wait for itself", "rjm_blocks=(a.1)", "a.1")
 	s.refused(cli.ExitUsage, "--set", "", "--set", "rjm_x=1", "a.1")
-	s.refused(cli.ExitUsage, "no string", `{"x": [1]}`, "a.1")
+	s.refused(cli.ExitUsage, "not a string", `{"x": [1]}`, "a.1")
 	s.refused(cli.ExitUsage, "nor an array", `{"x": 1}`, "a.1")
 	s.refused(cli.ExitUsage, "they are arrays", `{"rjm_blocks": "b.1"}`, "a.1")
 	s.refused(cli.ExitUsage, "no name", `{"x y": "1"}`, "a.1")
@@ -228,7 +228,7 @@ func TestRJM_ConfSaysWhereThingsAre(t *testing.T) {
 		t.Errorf("the database of conf.sh: %+v", r)
 	}
 	clitest.Write(t, conf, "rjm_wd=here\n")
-	if r := command("rjmls"); r.code != cli.ExitUsage || !strings.Contains(r.stderr, "no absolute path") {
+	if r := command("rjmls"); r.code != cli.ExitUsage || !strings.Contains(r.stderr, "not an absolute path") {
 		t.Errorf("%+v", r)
 	}
 	clitest.Write(t, conf, "x=(\n")

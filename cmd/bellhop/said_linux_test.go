@@ -105,7 +105,7 @@ func TestSubmit_WarnsOfAHostAndOfAVariableThatNoneHas(t *testing.T) {
 	for _, c := range []struct{ args, says string }{
 		{"--run-on big1", ""},
 		{"--run-on data-7", ""},
-		{"--run-on big2", "no host of a running instance is called big2 or serves it"},
+		{"--run-on big2", "no host of a running instance has the name big2 or serves it"},
 		{"--var YEAR=2026 --var LC_ALL=C", ""},
 		{"--var YEAR=2026 --var MONTH=1", "no agent of type sum takes the var MONTH"},
 		{"--run-on big2 -q", ""},

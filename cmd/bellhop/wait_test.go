@@ -24,14 +24,14 @@ func TestWait_EndsAsTheJobsDo(t *testing.T) {
 	has(t, s.ok("wait", good), good+" succeeded")
 	r := s.fails(cli.ExitJobFailed, "exit code 3", "wait", good, "bad")
 	has(t, r.stdout, good+" succeeded", bad+" failed")
-	s.fails(cli.ExitTimeout, "not over yet: "+open, "wait", good, open, "--timeout", "1ms")
-	s.fails(cli.ExitTimeout, "not over yet", "wait", open, "--timeout", "0")
+	s.fails(cli.ExitTimeout, "not finished yet: "+open, "wait", good, open, "--timeout", "1ms")
+	s.fails(cli.ExitTimeout, "not finished yet", "wait", open, "--timeout", "0")
 	s.sql("update bellhop.jobqueue set waiting_for = 'unknown_type' where id = " + open)
 	s.fails(cli.ExitTimeout, "job "+open+" waits: unknown_type; see: bellhop explain "+open, "wait", open, "--timeout",
 		"0")
 	s.ok("wait", good, "--timeout", "0")
 	s.fails(cli.ExitNotFound, "no job 77", "wait", "77", good)
-	s.fails(cli.ExitUsage, "less than nothing", "wait", good, "--timeout", "-1s")
+	s.fails(cli.ExitUsage, "below 0", "wait", good, "--timeout", "-1s")
 	s.fails(cli.ExitUsage, "which job", "wait")
 	if got := objects(t, s.ok("wait", good, "-o", "json")); len(got) != 1 || got[0]["exit_code"] != 0.0 {
 		t.Errorf("got %v", got)

@@ -83,7 +83,7 @@ func TestWorkflow_LsFilters(t *testing.T) {
 			t.Errorf("ls %s: %q, want %q", c.flags, got, c.want)
 		}
 	}
-	s.fails(cli.ExitUsage, "do not go together", "workflow", "ls", "--active", "--inactive")
+	s.fails(cli.ExitUsage, "exclude each other", "workflow", "ls", "--active", "--inactive")
 	s.fails(cli.ExitUsage, `no sensor "clock"`, "workflow", "ls", "--sensor", "clock")
 	// What changes something takes names as they are written.
 	s.fails(cli.ExitNotFound, "there is no workflow IMPORT-*", "workflow", "delete", "IMPORT-*")

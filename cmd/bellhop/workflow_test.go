@@ -135,10 +135,10 @@ func TestWorkflow_Refusals(t *testing.T) {
 	s.ok("workflow", "apply", filepath.Join(s.files(map[string]string{"n.yaml": nightly}), "n.yaml"))
 	s.fails(cli.ExitNotFound, "there is no workflow x", "workflow", "run", "x")
 	s.fails(cli.ExitUsage, "no parameter DAX", "workflow", "run", "nightly", "--param", "DAX=1")
-	s.fails(cli.ExitUsage, "is no NAME=VALUE", "workflow", "run", "nightly", "--param", "DAX")
+	s.fails(cli.ExitUsage, "is not of the form NAME=VALUE", "workflow", "run", "nightly", "--param", "DAX")
 	s.fails(cli.ExitUsage, `no step "x"`, "workflow", "run", "nightly", "--from", "x")
 	s.fails(cli.ExitNotFound, "no run 9", "workflow", "retry", "9")
-	s.fails(cli.ExitUsage, `"x" is no id of a run`, "workflow", "retry", "x")
+	s.fails(cli.ExitUsage, `"x" is not a valid id of a run`, "workflow", "retry", "x")
 	s.ok("workflow", "run", "nightly")
 	s.fails(cli.ExitState, "run 1 is running", "workflow", "retry", "1")
 	s.fails(cli.ExitState, "a run that is not over", "workflow", "delete", "nightly")
@@ -197,8 +197,8 @@ func TestNotify_ListsTheRulesThereAre(t *testing.T) {
 	if out := s.ok("workflow", "notify", "edit", ops, "--webhook", "", "--unless-success-within", "0"); out != "rule "+ops+" changed\n" {
 		t.Error(out)
 	}
-	s.fails(cli.ExitUsage, "what is to change?", "workflow", "notify", "edit", ops)
-	s.fails(cli.ExitUsage, "who is to be told?", "workflow", "notify", "edit", ops, "--mail", "")
+	s.fails(cli.ExitUsage, "no change is given", "workflow", "notify", "edit", ops)
+	s.fails(cli.ExitUsage, "names no recipient", "workflow", "notify", "edit", ops, "--mail", "")
 	s.fails(cli.ExitUsage, `no run ends as "gone"`, "workflow", "notify", "edit", ops, "--when", "gone")
 	if out := s.ok("workflow", "notify", "delete", ops); out != "rule "+ops+" deleted\n" {
 		t.Error(out)

@@ -31,7 +31,7 @@ func invoice(ctx context.Context, in io.Reader, out io.Writer) error {
 			Traceparent string `json:"traceparent"`
 		}
 		if err := json.Unmarshal(line, &job); err != nil {
-			return fmt.Errorf("a line that is no job: %w", err)
+			return fmt.Errorf("not a valid job: %w", err)
 		}
 		text := write(carrier.Extract(ctx, propagation.MapCarrier{"traceparent": job.Traceparent}), job.Args)
 		answer, err := json.Marshal(map[string]any{"ok": true, "log": text})

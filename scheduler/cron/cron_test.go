@@ -172,7 +172,7 @@ func TestParse_SaysWhatIsWrong(t *testing.T) {
 		"* * * * 8":      `weekday "8": it is 0 to 7`,
 		"*/0 * * * *":    "a step is a number from 1 on",
 		"5-1 * * * *":    "ends before it begins",
-		"0 0 30 2 *":     "never comes around",
+		"0 0 30 2 *":     "never fires",
 		"@reboot":        "there are @hourly",
 		"1,, * * * *":    `minute ""`,
 		"-5 * * * *":     `minute ""`,
@@ -183,7 +183,7 @@ func TestParse_SaysWhatIsWrong(t *testing.T) {
 		}
 	}
 	for _, zone := range []string{"Mars/Base", "Local", "local"} {
-		if _, err := Parse("@daily", zone); err == nil || !strings.Contains(err.Error(), "is no time zone") {
+		if _, err := Parse("@daily", zone); err == nil || !strings.Contains(err.Error(), "is not a valid time zone") {
 			t.Errorf("zone %s: %v", zone, err)
 		}
 	}

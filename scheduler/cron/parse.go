@@ -50,7 +50,7 @@ func Parse(text, zone string) (Spec, error) {
 	if strings.HasPrefix(words, "@") {
 		long, known := nicknames[strings.ToLower(words)]
 		if !known {
-			return s, fmt.Errorf("%q is no schedule: there are @hourly, @daily, @weekly, @monthly and @yearly", words)
+			return s, fmt.Errorf("%q is not a valid schedule: there are @hourly, @daily, @weekly, @monthly and @yearly", words)
 		}
 		words = long
 	}
@@ -76,7 +76,7 @@ func Parse(text, zone string) (Spec, error) {
 	s.passing = strings.Contains(strings.Join(list[:3], ""), "*")
 	s.anyDay, s.anyWeekday = strings.ContainsAny(list[3], "*?"), strings.ContainsAny(list[5], "*?")
 	if _, ever := s.Next(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)); !ever {
-		return s, fmt.Errorf("%q never comes around: no month of these has such a day", text)
+		return s, fmt.Errorf("%q never fires: none of these months has such a day", text)
 	}
 	return s, nil
 }
@@ -84,11 +84,11 @@ func Parse(text, zone string) (Spec, error) {
 // Zone is a time zone by its name; "" is UTC.
 func Zone(name string) (*time.Location, error) {
 	if strings.EqualFold(name, "local") { // each machine has its own
-		return nil, fmt.Errorf("%q is no time zone: name one, like Europe/Prague", name)
+		return nil, fmt.Errorf("%q is not a valid time zone: name one, like Europe/Prague", name)
 	}
 	zone, err := time.LoadLocation(name)
 	if err != nil {
-		return nil, fmt.Errorf("%q is no time zone: they are called like Europe/Prague, America/New_York, UTC", name)
+		return nil, fmt.Errorf("%q is not a valid time zone: they are called like Europe/Prague, America/New_York, UTC", name)
 	}
 	return zone, nil
 }

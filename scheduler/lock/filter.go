@@ -74,12 +74,12 @@ func ParseAction(text string) (Action, error) {
 	}
 	n, err := strconv.Atoi(words[1])
 	if err != nil || n < 1 {
-		return Action{}, fmt.Errorf("action %q: %q is no number from 1 on; %s", text, words[1], howToAct)
+		return Action{}, fmt.Errorf("action %q: %q is not a number from 1 on; %s", text, words[1], howToAct)
 	}
 	a.Limit = n
 	if len(words) == 4 {
 		if a.Per, err = time.ParseDuration(words[3]); err != nil || a.Per < time.Millisecond {
-			return Action{}, fmt.Errorf("action %q: %q is no time; write 30s, 1m, 1h30m", text, words[3])
+			return Action{}, fmt.Errorf("action %q: %q is not a valid time; write 30s, 1m, 1h30m", text, words[3])
 		}
 	}
 	return a, nil

@@ -118,7 +118,7 @@ func (t Template) resolve(lookup func(string) (string, bool)) (Want, error) {
 	case len(w.Name) > MaxName:
 		return Want{}, fmt.Errorf("lock %s: the name would have %d bytes, and may have %d; use a shorter value", t.want.Text(), len(w.Name), MaxName)
 	case !utf8.ValidString(w.Name) || strings.IndexByte(w.Name, 0) >= 0:
-		return Want{}, fmt.Errorf("lock %s: the name would be %q, which is no text; use another value", t.want.Text(), w.Name)
+		return Want{}, fmt.Errorf("lock %s: the name would be %q, which is not valid text; use another value", t.want.Text(), w.Name)
 	}
 	return w, nil
 }

@@ -129,7 +129,7 @@ func Parse(text string) (Want, error) {
 	case "shared":
 		w.Mode = Shared
 	default:
-		return Want{}, wrong(text, eq+1, fmt.Sprintf("%q is no mode", text[eq+1:]),
+		return Want{}, wrong(text, eq+1, fmt.Sprintf("%q is not a valid mode", text[eq+1:]),
 			"write "+text[:eq]+"=exclusive, or "+text[:eq]+"=shared")
 	}
 	switch name, escaped := strings.CutPrefix(w.Name, `\`); {
@@ -163,7 +163,7 @@ func badLevel(name string) (at int, why string) {
 	case name == "":
 		return 0, "the level is empty"
 	case name == Big:
-		return 0, "big is a lock by itself, and no level"
+		return 0, "big is a lock, and not a level"
 	case len(name) > MaxName:
 		return 0, fmt.Sprintf("the level has %d bytes, and may have %d", len(name), MaxName)
 	}

@@ -42,12 +42,12 @@ func TestParse_ErrorsNameThePositionAndWhatToType(t *testing.T) {
 		{"customer 42", 12, "no colon"},
 		{"customer:42", 12, "write customer:42=exclusive"},
 		{"cust=omer:42", 13, "no = with a mode"},
-		{"customer:42=exclusiv", 13, `"exclusiv" is no mode`},
+		{"customer:42=exclusiv", 13, `"exclusiv" is not a valid mode`},
 		{"customer:42=Shared", 13, "write customer:42=exclusive"},
 		{"customer:=shared", 10, "the name is empty"},
 		{`customer:\=shared`, 10, "the name is empty"},
 		{":42=shared", 1, "the level is empty"},
-		{"big:42=shared", 1, "no level"},
+		{"big:42=shared", 1, "not a level"},
 		{"čas:42=shared", 1, "may not stand in a level"},
 		{"a b:42=shared", 2, "may not stand in a level"},
 		{"a:ž\xff=shared", 4, "not UTF-8"},
@@ -77,7 +77,7 @@ func TestLevels_Check(t *testing.T) {
 		t.Error(err)
 	}
 	err := Levels{"a", "big", "a", "b c", ""}.Check()
-	for _, says := range []string{"no level", `"a" is there twice`, "character 2", "is empty"} {
+	for _, says := range []string{"not a level", `"a" is there twice`, "character 2", "is empty"} {
 		if err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("no %q in %v", says, err)
 		}

@@ -86,7 +86,7 @@ func Check(d Definition) []Fault {
 
 func (c *check) named(step int, field, s string) {
 	if !name.MatchString(s) || len(s) > maxName {
-		c.fault(step, field, -1, fmt.Sprintf("letters, digits, . _ and -, %d at the most", maxName), "%q cannot be a name", s)
+		c.fault(step, field, -1, fmt.Sprintf("letters, digits, . _ and -, at most %d", maxName), "%q cannot be a name", s)
 	}
 }
 

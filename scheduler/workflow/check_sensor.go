@@ -73,7 +73,7 @@ func (c *check) sensor() {
 		if s.Workflow == c.Name {
 			c.fault(-1, "sensor.workflow", -1, "every: with after_finish: true starts it again", "a workflow cannot wait for itself")
 		} else if len(s.Workflow) > 1024 {
-			c.fault(-1, "sensor.workflow", -1, "", "the name of a workflow has 1024 bytes at the most, and this one %d", len(s.Workflow))
+			c.fault(-1, "sensor.workflow", -1, "", "the name of a workflow has at most 1024 bytes, and this one %d", len(s.Workflow))
 		}
 		for i, state := range s.When {
 			if !slices.Contains(RunStates, state) {
@@ -82,7 +82,7 @@ func (c *check) sensor() {
 		}
 	case "table":
 		if !table.MatchString(s.Table) {
-			c.fault(-1, "sensor.table", -1, "write it like shop.uploads", "%q is no name of a table", s.Table)
+			c.fault(-1, "sensor.table", -1, "write it like shop.uploads", "%q is not a valid name of a table", s.Table)
 		}
 	case "notify":
 		c.channel()
@@ -90,7 +90,8 @@ func (c *check) sensor() {
 		c.file()
 	case "kafka":
 		if !topic.MatchString(s.Topic) {
-			c.fault(-1, "sensor", -1, "write it like {kafka: main, topic: uploads}", "topic %q is no name of a topic", s.Topic)
+			c.fault(-1, "sensor", -1, "write it like {kafka: main, topic: uploads}",
+				"topic %q is not a valid name of a topic", s.Topic)
 		}
 	}
 	if !slices.Contains([]Queue{"", QueueAll, QueueOne}, s.Queue) {
@@ -105,10 +106,10 @@ const mostAtMost = 1000
 func (c *check) cron() {
 	if _, err := c.Sensor.Schedule(); err != nil {
 		field := "sensor.cron"
-		if strings.Contains(err.Error(), "is no time zone") {
+		if strings.Contains(err.Error(), "is not a valid time zone") {
 			field = "sensor.zone"
 		}
-		c.fault(-1, field, -1, "bellhop cron explain says when a schedule comes around", "%s", err)
+		c.fault(-1, field, -1, "bellhop cron explain describes schedules", "%s", err)
 	}
 }
 
@@ -116,7 +117,7 @@ func (c *check) channel() {
 	s := c.Sensor
 	switch {
 	case len(s.Notify) > 63:
-		c.fault(-1, "sensor.notify", -1, "", "the name of a channel has 63 bytes at the most")
+		c.fault(-1, "sensor.notify", -1, "", "the name of a channel has at most 63 bytes")
 	case s.Notify == "bellhop" || strings.HasPrefix(s.Notify, "bellhop_"):
 		c.fault(-1, "sensor.notify", -1, "give it a name of its own", "channel %s is bellhop's own", s.Notify)
 	}
@@ -127,9 +128,9 @@ func (c *check) file() {
 	_, err := path.Match(s.File, "")
 	switch {
 	case err != nil:
-		c.fault(-1, "sensor.file", -1, "* stands for any letters, ? for one, [a-z] for one of these", "%q is no pattern", s.File)
+		c.fault(-1, "sensor.file", -1, "* stands for any letters, ? for one, [a-z] for one of these", "%q is not a valid pattern", s.File)
 	case !path.IsAbs(s.File) || path.Clean(s.File) != s.File:
-		c.fault(-1, "sensor.file", -1, "write it like /srv/in/*.csv", "%q is no pattern of whole paths", s.File)
+		c.fault(-1, "sensor.file", -1, "write it like /srv/in/*.csv", "%q is not a valid pattern of whole paths", s.File)
 	case strings.Contains(s.File, "**"):
 		c.fault(-1, "sensor.file", -1, "write one * for each folder", "** is not known")
 	}

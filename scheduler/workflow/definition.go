@@ -71,7 +71,7 @@ func (d *Duration) UnmarshalJSON(text []byte) error {
 	}
 	v, err := time.ParseDuration(s)
 	if err != nil {
-		return fmt.Errorf("%q is no duration: %w", s, err)
+		return fmt.Errorf("%q is not a valid duration: %w", s, err)
 	}
 	*d = Duration(v)
 	return nil

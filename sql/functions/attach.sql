@@ -114,7 +114,7 @@ begin
     raise wrong_object_type using message = format('%s is a foreign table: rows elsewhere cannot be locked, and ring no bell here', full_name),
       hint = 'Attach it where the table itself is: bellhop attach --database-url …';
   elsif c.relkind not in ('r', 'p') then
-    raise wrong_object_type using message = format('%s is no table', full_name), hint = 'Name a table.';
+    raise wrong_object_type using message = format('%s is not a table', full_name), hint = 'Name a table.';
   elsif c.relpersistence = 't' then
     raise wrong_object_type using message = format('%s is a temporary table, which only this session sees', full_name), hint = 'Make it a table that stays.';
   elsif c.relnamespace = 'pg_catalog'::regnamespace
@@ -164,7 +164,7 @@ begin
   elsif type is not null and coalesce(log_dir, workdir) is not null then
     raise check_violation using message = 'a folder to work in or to log into goes with a command', hint = 'An agent has its workdir in bellhop.yaml; its logs: bellhop logs.';
   elsif workdir not like '/%' or log_dir not like '/%' then
-    raise check_violation using message = format('%L is no absolute path', case when workdir not like '/%' then workdir else log_dir end), hint = 'Instances may run in any folder.';
+    raise check_violation using message = format('%L is not an absolute path', case when workdir not like '/%' then workdir else log_dir end), hint = 'Instances may run in any folder.';
   end if;
 
   if status_col is not null then
@@ -219,7 +219,7 @@ begin
       case when e is not null and old.exit_column is distinct from e then 'another exit column' end], null);
     if differ <> '{}' then
       raise duplicate_object using message = format('%s is attached already, as %s, and differs: it has %s', full_name, old.name, array_to_string(differ, '; ')),
-        hint = format('Only the pool can be changed. For the rest: bellhop detach %s, and attach it anew.', old.name);
+        hint = format('Only the pool can be changed. For the rest: bellhop detach %s, and attach it again.', old.name);
     end if;
     id := old.id;
     delete from bellhop.set_aside x where x.attachment = old.id; -- another try at once

@@ -37,7 +37,7 @@ declare
 begin
   select a.attname into found_name from pg_attribute a where a.attrelid = rel and a.attnum = column_of.attnum and not a.attisdropped;
   if found_name is null then
-    raise undefined_column using message = format('its %s column was dropped', purpose), hint = 'Detach the table, and attach it anew.';
+    raise undefined_column using message = format('its %s column was dropped', purpose), hint = 'Detach the table, and attach it again.';
   end if;
   return quote_ident(found_name);
 end

@@ -192,7 +192,7 @@ begin
   if jsonb_typeof(expr) = 'null' then
     return null;
   elsif expr is null or jsonb_typeof(expr) <> 'array' or jsonb_typeof(expr -> 0) is distinct from 'string' then
-    return format('%s is no expression', coalesce(expr::text, 'nothing'));
+    return format('%s is not a valid expression', coalesce(expr::text, 'nothing'));
   elsif depth > 64 then
     return 'it is nested more than 64 deep';
   elsif op in ('&', '|', '!') then

@@ -185,7 +185,7 @@ begin
   end if;
   for p in select e.p from jsonb_array_elements(coalesce(filter_check.predicates, '[]')) e (p) loop
     flaw := case when jsonb_typeof(p) <> 'array' or p ->> 0 is null or p ->> 0 not in ('jobid', 'opcode', 'reason') or jsonb_array_length(p) <> 2
-                   then format('%s is no predicate', p)
+                   then format('%s is not a valid predicate', p)
                  else bellhop.filter_flaw(p -> 1) end;
     if flaw is not null then
       raise check_violation using constraint = 'filter_predicates', message = format('predicate %s: %s', p, flaw),

@@ -86,7 +86,7 @@ begin
   if not coalesce(statuses <@ '{succeeded,failed,skipped}' and statuses <> '{}', false) then
     raise invalid_parameter_value using message = format('no run ends as %s', array_to_string(statuses, ', ', 'NULL')), hint = 'succeeded, failed or skipped';
   elsif coalesce(mail, '{}') = '{}' and coalesce(webhook, '') = '' and coalesce(command, '{}') = '{}' then
-    raise invalid_parameter_value using message = 'nobody would be told', hint = 'give mail, webhook or command';
+    raise invalid_parameter_value using message = 'the rule names no recipient', hint = 'give mail, webhook or command';
   end if;
 end
 $$;
@@ -104,7 +104,7 @@ as $$
 declare
   made bigint;
 begin
-  perform bellhop.refuse_but_operators('say who is told of runs');
+  perform bellhop.refuse_but_operators('change notification rules');
   perform bellhop.notice_rule_refused(statuses, mail, webhook, command);
   insert into bellhop.notice_rule (project, prefix, statuses, mail, webhook, command, unless_success_within, active, changed_by)
   values (coalesce(notice_rule_add.project, ''), coalesce(notice_rule_add.prefix, ''), notice_rule_add.statuses, coalesce(notice_rule_add.mail, '{}'),
@@ -129,7 +129,7 @@ as $$
 declare
   o bellhop.notice_rule;
 begin
-  perform bellhop.refuse_but_operators('say who is told of runs');
+  perform bellhop.refuse_but_operators('change notification rules');
   perform bellhop.notice_rule_refused(statuses, mail, webhook, command);
   select * into o from bellhop.notice_rule r where r.id = notice_rule_change.id for update;
   if notice_rule_change.version <> o.version then
@@ -156,7 +156,7 @@ language plpgsql volatile security definer
 set search_path = pg_catalog, bellhop, pg_temp
 as $$
 begin
-  perform bellhop.refuse_but_operators('say who is told of runs');
+  perform bellhop.refuse_but_operators('change notification rules');
   delete from bellhop.notice_rule r where r.id = notice_rule_delete.id;
   return found;
 end

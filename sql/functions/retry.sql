@@ -94,7 +94,7 @@ begin
     select j.id from bellhop.jobqueue j where j.id = any (array(select w.id from down w where w.id <> root limit most + 1)) order by j.id for update);
   if cardinality(these) > most then
     raise program_limit_exceeded using message = format('more than %s jobs went by the outcome of job %s', most, root),
-      hint = 'Cancel those that are not wanted, or submit the graph anew.';
+      hint = 'Cancel unwanted ones, or submit the graph again.';
   end if;
   ahead := bellhop.needs_by_way(these || root);
   these := array(select t from unnest(these) t where t <> all (ahead));

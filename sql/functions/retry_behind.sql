@@ -22,7 +22,7 @@ begin
   if was is null then
     return null;
   elsif was not in ('succeeded', 'failed', 'cancelled', 'quarantined') then
-    raise object_not_in_prerequisite_state using message = format('job %s is %s: only a job that is over gets a new attempt', retry_behind.id, was),
+    raise object_not_in_prerequisite_state using message = format('job %s is %s: only a finished job gets a new attempt', retry_behind.id, was),
       hint = format('bellhop wait %s   or: bellhop cancel %1$s', retry_behind.id);
   end if;
   -- Without the dummy that ends a run: it goes by the run's steps (step_again).

@@ -23,14 +23,14 @@ declare
   n        integer := 1;
 begin
   if rjm_setup.id !~ e'^[A-Za-z0-9_:-]+\\.[^./[:space:][:cntrl:]]+$' then
-    raise invalid_parameter_value using message = format('%L is no id of a job', rjm_setup.id),
+    raise invalid_parameter_value using message = format('%L is not a valid id of a job', rjm_setup.id),
       hint = 'An id is a type, a dot and a nonce, such as billing.simpsons-42; the nonce has no dot, blank or slash.';
   elsif split_part(rjm_setup.id, '.', 1) in ('command', 'rjm') then
     raise invalid_parameter_value using message = format('the type %L is bellhop''s own', split_part(rjm_setup.id, '.', 1)), hint = 'Choose another type.';
   elsif rjm_setup.id = any (blocks) then
     raise check_violation using message = format('%s cannot wait for itself', rjm_setup.id), hint = 'Leave it out of rjm_blocks.';
   elsif octet_length(config) > 100000 then
-    raise invalid_parameter_value using message = format('the configuration is too long: %s bytes, at the most 100000', octet_length(config)),
+    raise invalid_parameter_value using message = format('the configuration is too long: %s bytes, at most 100000', octet_length(config)),
       hint = 'Put what is long into a file, and name that.';
   elsif files <> '{}' and rjm_setup.id like 'dummy.%' then
     raise invalid_parameter_value using message = 'a dummy runs on no host, so there is none that could delete files', hint = 'Let a job that runs delete them.';

@@ -123,7 +123,7 @@ begin
     execute format('create or replace trigger %I after insert on %s for each row execute function bellhop.table_sensor(%L, %L, %L)',
                    trig, tab, called, new ->> 'table', key);
   exception when insufficient_privilege then
-    raise insufficient_privilege using message = format('permission denied: %I, who owns bellhop, may not put a trigger on table %s', current_user, tab),
+    raise insufficient_privilege using message = format('permission denied: %I, the owner of bellhop, may not put a trigger on table %s', current_user, tab),
       hint = format('As its owner: grant trigger on %s to %I, and usage on its schema.', tab, current_user);
   end;
 end

@@ -31,7 +31,7 @@ begin
   elsif not p.prosecdef then
     return format('its function was altered, and has not the rights of its owner any more (As %s: bellhop attach %s)', a.attached_by, a.rel);
   elsif pg_get_userbyid(p.proowner) <> a.attached_by and exists (select from pg_roles r where r.rolname = a.attached_by) then
-    return format('its function belongs to %s, and not to %s who attached it (Detach it, and attach it anew)', pg_get_userbyid(p.proowner), a.attached_by);
+    return format('its function belongs to %s, and not to %s, which attached it (Detach it, and attach it again)', pg_get_userbyid(p.proowner), a.attached_by);
   end if;
   return null;
 end

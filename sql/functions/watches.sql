@@ -114,7 +114,7 @@ begin
     raise object_not_in_prerequisite_state using message = format('workflow %s is not started by requests', workflow_http.name),
       hint = 'It is where its definition says: sensor: {http: true}';
   elsif jsonb_typeof(workflow_http.payload) is distinct from 'object' then
-    raise invalid_parameter_value using message = 'what is posted is no JSON object', hint = 'as in {"day": "2026-11-01"}, or {}';
+    raise invalid_parameter_value using message = 'the body is not a JSON object', hint = 'as in {"day": "2026-11-01"}, or {}';
   elsif workflow_http.event = '' or length(workflow_http.event) > 190 then
     raise invalid_parameter_value using message = 'the name of an event has 1 to 190 letters', hint = 'Leave it out where requests are not repeated.';
   end if;

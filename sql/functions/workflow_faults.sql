@@ -33,7 +33,7 @@ as $$
     when wants = 'long' and jsonb_typeof(v) = 'number' then format('%s is %s without a unit; write %2$ss, %2$sm or %2$sh', place, v #>> '{}')
     when wants = 'long' and jsonb_typeof(v) <> 'string' then format('%s must be a duration, not %s; write it like 10s, 15m or 1h30m', place, bellhop.json_kind(v))
     when wants = 'long' and v #>> '{}' !~ '^([-+]?(([0-9]+([.][0-9]*)?|[.][0-9]+)(ns|us|µs|μs|ms|s|m|h))+|[-+]?0)$'
-      then format('%s: %s is no duration; write it like 10s, 15m or 1h30m', place, v)
+      then format('%s: %s is not a valid duration; write it like 10s, 15m or 1h30m', place, v)
     when wants = 'long' and v #>> '{}' !~ '[1-9]' then format('%s must be more than nothing; write it like 10s, 15m or 1h30m', place)
     when wants = 'long' and v #>> '{}' like '-%' then format('%s is negative (%s)', place, v #>> '{}')
   end
@@ -66,14 +66,14 @@ begin
   elsif level = '' then
     at := 1; why := 'the level is empty';
   elsif level = 'big' then
-    at := 1; why := 'big is a lock by itself, and no level';
+    at := 1; why := 'big is a lock, and not a level';
   elsif octet_length(level) > 1024 then
     at := 1; why := format('the level has %s bytes, and may have 1024', octet_length(level));
   elsif level ~ '[^a-zA-Z0-9_-]' then
     at := length(substring(level from '^[a-zA-Z0-9_-]*')) + 1;
     why := format('''%s'' may not stand in a level: letters a to z, digits, _ and - may', substr(level, at, 1));
   elsif substr(lock, eq + 1) not in ('exclusive', 'shared') then
-    at := eq + 1; why := format('%s is no mode', to_json(substr(lock, eq + 1))); next := format('write %s=exclusive, or %1$s=shared', left(lock, eq - 1));
+    at := eq + 1; why := format('%s is not a valid mode', to_json(substr(lock, eq + 1))); next := format('write %s=exclusive, or %1$s=shared', left(lock, eq - 1));
   elsif named in ('', e'\\') then
     at := colon + 1; why := 'the name is empty';
     next := format('write %s:NAME=%s, or %1$s:*=%2$s for all', level, substr(lock, eq + 1));
@@ -104,7 +104,7 @@ declare
 begin
   if schedule ~ e'^\\s*@' then
     return case when lower(btrim(schedule)) not in ('@hourly', '@daily', '@midnight', '@weekly', '@monthly', '@yearly', '@annually')
-                then format('%s is no schedule: there are @hourly, @daily, @weekly, @monthly and @yearly', to_json(btrim(schedule))) end;
+                then format('%s is not a valid schedule: there are @hourly, @daily, @weekly, @monthly and @yearly', to_json(btrim(schedule))) end;
   elsif schedule ~ e'^\\s*$' or cardinality(list) not in (5, 6) then
     return format('%s has %s fields: it takes 5 (minute hour day month weekday), or 6 with seconds first', to_json(schedule),
                   case when schedule ~ e'^\\s*$' then 0 else cardinality(list) end);
@@ -187,12 +187,12 @@ begin
     return next 'at_most cannot be more than 1000';
   end if;
   if kind = 'cron' and not coalesce(bellhop.zone_known(s ->> 'zone'), true) then
-    return next format('%s is no time zone: %s; bellhop cron explain says when a schedule comes around', s -> 'zone',
+    return next format('%s is not a valid time zone: %s; bellhop cron explain describes schedules', s -> 'zone',
       case lower(s ->> 'zone') when 'local' then 'name one, like Europe/Prague' else 'they are called like Europe/Prague, America/New_York, UTC' end);
   elsif kind = 'cron' then
     fault := bellhop.cron_fault(s ->> 'cron');
     if fault is not null then
-      return next fault || '; bellhop cron explain says when a schedule comes around';
+      return next fault || '; bellhop cron explain describes schedules';
     end if;
   elsif kind = 'every' and (s ->> 'every')::interval < interval '1 second' then
     return next format('every %s is too often; write 1s or more', s ->> 'every');
@@ -201,19 +201,19 @@ begin
   elsif kind = 'workflow' and s ->> 'workflow' = workflow then
     return next 'a workflow cannot wait for itself; every: with after_finish: true starts it again';
   elsif kind = 'workflow' and octet_length(s ->> 'workflow') > 1024 then
-    return next format('the name of a workflow has 1024 bytes at the most, and this one %s', octet_length(s ->> 'workflow'));
+    return next format('the name of a workflow has at most 1024 bytes, and this one %s', octet_length(s ->> 'workflow'));
   elsif kind = 'table' and s ->> 'table' !~ '^([A-Za-z_][A-Za-z0-9_$]*|"[^"]+")([.]([A-Za-z_][A-Za-z0-9_$]*|"[^"]+"))?$' then
-    return next format('%s is no name of a table; write it like shop.uploads', s -> 'table');
+    return next format('%s is not a valid name of a table; write it like shop.uploads', s -> 'table');
   elsif kind = 'notify' and octet_length(s ->> 'notify') > 63 then
-    return next 'the name of a channel has 63 bytes at the most';
+    return next 'the name of a channel has at most 63 bytes';
   elsif kind = 'notify' and s ->> 'notify' ~ '^bellhop(_|$)' then
     return next format('channel %s is bellhop''s own; give it a name of its own', s ->> 'notify');
   elsif kind = 'file' and (s ->> 'file' !~ '^/' or s ->> 'file' ~ '(//|/[.]{1,2}(/|$)|./$)') then
-    return next format('%s is no pattern of whole paths; write it like /srv/in/*.csv', s -> 'file');
+    return next format('%s is not a valid pattern of whole paths; write it like /srv/in/*.csv', s -> 'file');
   elsif kind = 'file' and s ->> 'file' like '%**%' then
     return next '** is not known; write one * for each folder';
   elsif kind = 'kafka' and coalesce(s ->> 'topic', '') !~ '^[A-Za-z0-9._-]{1,249}$' then
-    return next format('topic %s is no name of a topic; write it like {kafka: main, topic: uploads}', to_json(coalesce(s ->> 'topic', '')));
+    return next format('topic %s is not a valid name of a topic; write it like {kafka: main, topic: uploads}', to_json(coalesce(s ->> 'topic', '')));
   end if;
   if kind = 'file' and s ->> 'event' not in ('path', 'version') then
     return next format('a file is not named by its %s; known are path, version', s -> 'event');
@@ -304,7 +304,7 @@ begin
     union all
     select t.n, 'vars', v.value from step t cross join lateral jsonb_each_text(nullif(t.s -> 'vars', 'null')) v
   ), fault (n, text) as (
-    select x.n, format('%s cannot be a name; letters, digits, . _ and -, 100 at the most', to_json(x.name))
+    select x.n, format('%s cannot be a name; letters, digits, . _ and -, at most 100', to_json(x.name))
       from (select 0, definition ->> 'workflow' union all select t.n, t.name from step t) x (n, name)
      where x.name !~ '^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$'
     union all
@@ -349,15 +349,15 @@ begin
       select format('no run ends as %s; known are succeeded, failed, skipped', to_json(w)) from jsonb_array_elements_text(nullif(m.v -> 'when', 'null')) w
        where w not in ('succeeded', 'failed', 'skipped')
       union all
-      select format('notify[%s]: %s is no address; write it like ops@example.org', m.n - 1, to_json(a)) from jsonb_array_elements_text(nullif(m.v -> 'mail', 'null')) a
+      select format('notify[%s]: %s is not a valid address; write it like ops@example.org', m.n - 1, to_json(a)) from jsonb_array_elements_text(nullif(m.v -> 'mail', 'null')) a
        where a !~ e'^([^@]+|"[^"]*")@[^@\\s]+$|<[^@<>\\s]+@[^@<>\\s]+>$'
       union all
-      select case when m.v ->> 'webhook' !~ '^https?://[^/]' then format('notify[%s].webhook: %s is no URL', m.n - 1, m.v -> 'webhook')
+      select case when m.v ->> 'webhook' !~ '^https?://[^/]' then format('notify[%s].webhook: %s is not a valid URL', m.n - 1, m.v -> 'webhook')
                   when m.v ->> 'webhook' ~ '^https?://[^/]*@'
-                    then format('notify[%s].webhook: there is a password in it, which everybody would see who sees the rule', m.n - 1) end
+                    then format('notify[%s].webhook: there is a password in it, which every reader of the rule would see', m.n - 1) end
              || '; write it like https://hooks.example.org/bellhop, with a token in its path, if any'
       union all
-      select format('notify[%s] names nobody who is to be told; write mail: [ops@example.org], webhook: URL or command: [NAME]', m.n - 1)
+      select format('notify[%s] names no recipient; write mail: [ops@example.org], webhook: URL or command: [NAME]', m.n - 1)
        where coalesce(m.v ->> 'mail', m.v ->> 'webhook', m.v ->> 'command') is null) y (f)
   )
   select array_agg(case when t.n between 1 and 99999 then format('steps[%s]: %s', t.n - 1, t.text) else t.text end order by t.n) into faults

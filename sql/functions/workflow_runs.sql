@@ -398,7 +398,7 @@ begin
             where t.tgfoid = 'bellhop.row_event'::regproc and starts_with(event, n.nspname || '.' || c.relname || '='))
       then 'rows of a table' end;
   if what is not null then
-    raise invalid_parameter_value using message = format('an event cannot be called %s: so are %s, and nobody else says that these have happened', event, what),
+    raise invalid_parameter_value using message = format('an event cannot be called %s: that name is reserved for %s', event, what),
       hint = 'Give it a name of your own, as in: order 4711';
   end if;
 end

@@ -221,7 +221,7 @@ begin
   perform bellhop.refuse_but_operators('change workflows');
   if faults <> '{}' then
     raise check_violation using
-      message = 'this is no definition of a workflow: ' || array_to_string(faults[1:20], e'\n')
+      message = 'this is not a valid definition of a workflow: ' || array_to_string(faults[1:20], e'\n')
         || case when cardinality(faults) > 20 then format(e'\n… and %s more', cardinality(faults) - 20) else '' end,
       hint = 'Mend that: nothing was changed. docs/workflows.md has what stands in one; bellhop workflow apply FILE   says line and column.';
   end if;

@@ -270,9 +270,9 @@ func ownSchemas(ctx context.Context, conn *pgx.Conn) error {
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil
 	} else if err != nil {
-		return fmt.Errorf("see whose the schemas are: %w", err)
+		return fmt.Errorf("look up the owners of the schemas: %w", err)
 	}
-	return fmt.Errorf("schema %s belongs to %s, who could put other things in place of bellhop's: drop it, or as a superuser: "+
+	return fmt.Errorf("schema %s belongs to %s, which could replace bellhop's objects by others: drop it, or as a superuser: "+
 		"alter schema %s owner to …", name, owner, name)
 }
 

@@ -75,7 +75,7 @@ var (
 	claimOnlySQL  = sql.Query("claim_only")
 )
 
-var errNotAsserted = errors.New("connected anew: what runs here has to be asserted first")
+var errNotAsserted = errors.New("a new connection: running jobs must be asserted first")
 
 // Claim takes what the demand asks for, in the order in which it shall start.
 // It takes nothing on a connection on which Assert has not been called: behind

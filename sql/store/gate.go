@@ -66,7 +66,7 @@ func (g *Gate) Contended(ctx context.Context) (is bool, err error) {
 		return conn.QueryRow(ctx, gateContentionSQL).Scan(&is)
 	})
 	if err != nil {
-		return false, fmt.Errorf("look at who waits to ring: %w", err)
+		return false, fmt.Errorf("look at sessions that wait to ring: %w", err)
 	}
 	return is, nil
 }

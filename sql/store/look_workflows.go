@@ -244,7 +244,7 @@ func (l Look) ApplyWorkflow(ctx context.Context, definition []byte, version *int
 func (l Look) Unserved(ctx context.Context, definition []byte) ([]ReasonRow, error) {
 	list, err := collect[ReasonRow](ctx, l.db, lookUnservedSQL, string(definition))
 	if err != nil {
-		return nil, fmt.Errorf("see who serves its steps: %w", err)
+		return nil, fmt.Errorf("look up instances that serve its steps: %w", err)
 	}
 	return list, nil
 }

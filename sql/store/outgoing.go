@@ -54,7 +54,7 @@ func (o *Outgoing) Address(ctx context.Context) (n int, err error) {
 		})
 	})
 	if err != nil {
-		return 0, fmt.Errorf("work out who is to be told of runs: %w", err)
+		return 0, fmt.Errorf("work out the recipients of runs' notifications: %w", err)
 	}
 	return n, nil
 }

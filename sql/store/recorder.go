@@ -189,7 +189,7 @@ func (r *Recorder) Busy(ctx context.Context, jobs []scheduler.JobID) (inHand []s
 		})
 	})
 	if err != nil {
-		return nil, fmt.Errorf("look for rows in hand: %w", err)
+		return nil, fmt.Errorf("look for locked rows: %w", err)
 	}
 	return inHand, nil
 }

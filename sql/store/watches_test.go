@@ -132,7 +132,7 @@ func TestHTTPSensor(t *testing.T) {
 	}
 	for call, want := range map[string]string{"workflow_http('no')": "not started by requests",
 		"workflow_http('hook', '')":        "1 to 190 letters",
-		"workflow_http('hook', 'b', '[]')": "no JSON object"} {
+		"workflow_http('hook', 'b', '[]')": "not a JSON object"} {
 		if got := e.fails("select bellhop." + call); !strings.Contains(got, want) {
 			t.Errorf("%s: %s", call, got)
 		}

@@ -124,7 +124,7 @@ func newRoutes(c Config) *web.Mux {
 // Make puts every route on a mux.
 func Make(mux *web.Mux, c Config) *API {
 	config := huma.DefaultConfig("bellhop", "v1")
-	config.Info.Description = "Jobs, and what runs them. Rights are those of the role that a token stands for."
+	config.Info.Description = "Jobs, and the hosts and agents that run them. A request has the rights of its token's role."
 	config.CreateHooks = nil // no $schema in answers
 	config.DocsPath, config.SchemasPath, config.OpenAPIPath = "", "", ""
 	config.RejectUnknownQueryParameters = true

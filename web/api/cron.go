@@ -24,7 +24,7 @@ func (a *API) cron() {
 		Zone   string `query:"zone"                   maxLength:"100" example:"Europe/Prague"`
 		Number int    `query:"number"                                                         minimum:"1" maximum:"100" default:"5"`
 	}
-	huma.Register(a, operation(http.MethodGet, "/cron/explain", reader, "workflows", "Say when a schedule comes around"),
+	huma.Register(a, operation(http.MethodGet, "/cron/explain", reader, "workflows", "Explain a schedule, with its next times"),
 		func(_ context.Context, in *in) (*body[Schedule], error) {
 			s, err := cron.Parse(in.Cron, in.Zone)
 			if err != nil {

@@ -34,7 +34,7 @@ func readCursor(filter any, text string) (*int64, error) {
 	d := digestOf(filter)
 	if err != nil || len(raw) != 16 || [8]byte(raw[:8]) != d {
 		return nil, refused(http.StatusUnprocessableEntity, "bad_cursor", "ask for the first page: leave out cursor",
-			"this cursor is none of ours, or that of another filter")
+			"this cursor is not valid, or belongs to another filter")
 	}
 	at := int64(binary.BigEndian.Uint64(raw[8:]))
 	return &at, nil

@@ -33,7 +33,7 @@ func (a *API) events() {
 		"text/event-stream": {Schema: &huma.Schema{Type: huma.TypeString}}}}}
 	huma.Register(a, op, func(ctx context.Context, _ *struct{}) (*huma.StreamResponse, error) {
 		if a.Hub == nil {
-			return nil, refused(http.StatusServiceUnavailable, "no_events", "bellhop serve", "nothing happens here")
+			return nil, refused(http.StatusServiceUnavailable, "no_events", "bellhop serve", "there are no events here")
 		}
 		leave, err := a.watch(ctx)
 		if err != nil {

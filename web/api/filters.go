@@ -31,7 +31,7 @@ func (NewFilter) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema {
 func (n NewFilter) row() (store.FilterRow, error) {
 	row := store.FilterRow{Priority: n.Priority, Reason: n.Reason, Predicates: []byte("[]")}
 	if strings.TrimSpace(n.Action) == "" {
-		return row, unfit("there is no action, and CONTINUE, which does nothing, has to be said, too")
+		return row, unfit("there is no action; CONTINUE, which does nothing, must be given too")
 	}
 	if strings.ContainsRune(n.Reason, 0) {
 		return row, unfit("there is a NUL in the reason, which no text can hold")
@@ -82,7 +82,7 @@ func filterOp(method, path string, least role, summary string, errors ...int) hu
 
 // filters are the routes of job filters.
 func (a *API) filters() {
-	read(a, filterOp(http.MethodGet, "", reader, "List job filters, in the order in which they are asked"),
+	read(a, filterOp(http.MethodGet, "", reader, "List job filters, in the order in which they apply"),
 		func(ctx context.Context, l store.Look, _ *struct{}) ([]store.FilterRow, error) {
 			return l.Filters(ctx, nil)
 		})
@@ -91,7 +91,7 @@ func (a *API) filters() {
 			return in.row(ctx, l)
 		})
 	type made struct{ Body NewFilter }
-	op := filterOp(http.MethodPost, "", operator, "Add a filter; jobs that are there obey at once")
+	op := filterOp(http.MethodPost, "", operator, "Add a filter; it applies to all jobs in the queue at once")
 	op.DefaultStatus = http.StatusCreated
 	write := func(ctx context.Context, l store.Look, n NewFilter, id string) (*body[store.FilterRow], error) {
 		row, err := n.row()
@@ -117,7 +117,7 @@ func (a *API) filters() {
 		FilterWord
 		Body NewFilter
 	}
-	change(a, filterOp(http.MethodPut, "/{id}", operator, "Say what a filter is from now on, all of it, or add it under this id"),
+	change(a, filterOp(http.MethodPut, "/{id}", operator, "Replace a filter as a whole, or add it under this id"),
 		func(ctx context.Context, l store.Look, in *put) (*body[store.FilterRow], error) {
 			return write(ctx, l, in.Body, in.ID)
 		})
@@ -125,7 +125,7 @@ func (a *API) filters() {
 		ID      string `json:"id"`
 		Changed bool   `json:"changed"`
 	}
-	change(a, filterOp(http.MethodDelete, "/{id}", operator, "Delete a filter; what it kept waiting is looked at anew at once",
+	change(a, filterOp(http.MethodDelete, "/{id}", operator, "Delete a filter; jobs that it kept waiting are looked at again at once",
 		http.StatusNotFound), func(ctx context.Context, l store.Look, in *FilterWord) (*body[deletedFilter], error) {
 		was, err := l.DeleteFilter(ctx, in.ID)
 		if err == nil && !was {

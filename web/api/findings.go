@@ -11,11 +11,11 @@ import (
 // Finding is what is not as it should be, with the line that mends it. bellhop
 // doctor has these, and those that only the machine itself can tell.
 type Finding struct {
-	Code    string `json:"code"    doc:"What was found, in a word that stays the same; bellhop_findings in /metrics has it too"`
+	Code    string `json:"code"    doc:"The kind of finding, in a stable word; bellhop_findings in /metrics has it too"`
 	Check   string `json:"check"`
 	Verdict string `json:"verdict" enum:"ok,note,mend"`
 	Says    string `json:"says"`
-	Mend    string `json:"mend"                        doc:"What to type; may be empty"`
+	Mend    string `json:"mend"                        doc:"A command to type; may be empty"`
 }
 
 // Findings are all of them.

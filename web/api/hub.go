@@ -176,9 +176,9 @@ func (h *Hub) pulse(ctx context.Context) {
 			e.name = "queue"
 			e.data, _ = json.Marshal(cutQueue(queue)) // words and numbers
 		case answered(err): // it is there, and refuses this: the queue is as it was told last
-			h.log.Warn("nobody is told of the queue", "error", err)
+			h.log.Warn("viewers get no news of the queue", "error", err)
 		default:
-			h.log.Debug("nobody is told of the queue", "error", err)
+			h.log.Debug("viewers get no news of the queue", "error", err)
 			e = sent{"database", []byte(`{"away":true}`)}
 		}
 		h.mu.Lock()

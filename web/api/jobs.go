@@ -60,10 +60,10 @@ func (w JobWord) row(ctx context.Context, l store.Look) (store.JobRow, error) {
 type JobWords struct {
 	State         []string  `query:"state,explode"  json:"state,omitempty"         maxItems:"10"  doc:"In one of these states; repeatable"                     enum:"held,blocked,scheduled,ready,assigned,running,succeeded,failed,cancelled,quarantined"`
 	Type          []string  `query:"type,explode"   json:"type,omitempty"          maxItems:"100" doc:"Of one of these types; repeatable"`
-	Key           string    `query:"key"            json:"key,omitempty"                          doc:"Whose key begins with this"                                                                                                                         maxLength:"1000"`
+	Key           string    `query:"key"            json:"key,omitempty"                          doc:"With a key that begins with this"                                                                                                                         maxLength:"1000"`
 	Error         string    `query:"error"          json:"error,omitempty"                        doc:"With this in the error, as far as the caller sees that"                                                                                             maxLength:"1000"`
 	Run           int64     `query:"run"            json:"run,omitempty"                          doc:"Of this run of a workflow"                                                                                                                                           minimum:"0"`
-	Host          string    `query:"host"           json:"host,omitempty"                         doc:"Which runs there, or ran there last"                                                                                                                maxLength:"1000"`
+	Host          string    `query:"host"           json:"host,omitempty"                         doc:"That run there, or ran there last"                                                                                                                maxLength:"1000"`
 	CreatedAfter  time.Time `query:"created_after"  json:"created_after,omitzero"                 doc:"Submitted then, or later"`
 	CreatedBefore time.Time `query:"created_before" json:"created_before,omitzero"`
 }
@@ -91,13 +91,13 @@ func (w JobWords) filter() (store.JobFilter, error) {
 // JobPage is a page of jobs, the newest first.
 type JobPage struct {
 	Jobs   []store.JobRow `json:"jobs"   nullable:"false"`
-	Cursor *string        `json:"cursor"                  doc:"Of the next page; null: this was the last. A page may be short, or empty, and have a next one: 50,000 jobs are looked at for each"`
+	Cursor *string        `json:"cursor"                  doc:"Of the next page; null: this was the last. A page may be short, or empty, and have a next one: 50,000 jobs are searched for each"`
 }
 
 // SeenJob is a job with what it gave back.
 type SeenJob struct {
 	store.JobRow
-	Result json.RawMessage `json:"result" doc:"What it gave back; null also where the caller may not see it"`
+	Result json.RawMessage `json:"result" doc:"Its result; null also if the caller may not see it"`
 }
 
 // Explained is report.Explained, whose forecast may be missing.
@@ -107,7 +107,7 @@ type Explained struct {
 	State     scheduler.JobState `json:"state"`
 	Reasons   []store.ReasonRow  `json:"reasons"              nullable:"false"`
 	Weight    *float64           `json:"weight,omitempty"                      doc:"Of a job that waits for locks"`
-	Place     *int               `json:"place,omitempty"                       doc:"Behind the lock that stands against it, from 1 on; 0: far behind"`
+	Place     *int               `json:"place,omitempty"                       doc:"In the line behind the lock that it waits for, from 1 on; 0: far behind"`
 	StartsP50 *time.Time         `json:"starts_p50,omitempty"`
 	StartsP90 *time.Time         `json:"starts_p90,omitempty"`
 }
@@ -127,7 +127,7 @@ type Payload struct {
 // Tries are all runs of a job.
 type Tries struct {
 	Attempts []store.AttemptRow `json:"attempts" nullable:"false"`
-	Lost     []store.LostRow    `json:"lost"     nullable:"false" doc:"Runs that were lost and given back: no attempts"`
+	Lost     []store.LostRow    `json:"lost"     nullable:"false" doc:"Runs that were lost and given back; they do not count as attempts"`
 }
 
 // Graph is what a job needs and what needs it, also by way of others.
@@ -165,7 +165,7 @@ func (a *API) jobs() {
 			page.Cursor = writeCursor(in.JobWords, next)
 			return page, err
 		})
-	read(a, one("/explain", reader, "Say why a job does not run, or why it ended as it did"),
+	read(a, one("/explain", reader, "Say why a job does not run, or why it ended so"),
 		func(ctx context.Context, l store.Look, in *JobWord) (seen Explained, err error) {
 			row, err := in.row(ctx, l)
 			if err != nil {
@@ -192,12 +192,12 @@ func (a *API) jobs() {
 			}
 			return t, err
 		})
-	read(a, one("/trace", reader, "Show when what happened to a job"), a.trace)
+	read(a, one("/trace", reader, "Show the timeline of a job"), a.trace)
 	type graph struct {
 		JobWord
 		Limit int `query:"limit" minimum:"1" maximum:"1000" default:"500"`
 	}
-	read(a, one("/graph", reader, "Show what a job needs, and who needs it"),
+	read(a, one("/graph", reader, "Show the jobs that a job needs, and the jobs that need it"),
 		func(ctx context.Context, l store.Look, in *graph) (g Graph, err error) {
 			id, err := in.find(ctx, l)
 			if err == nil {
@@ -217,7 +217,7 @@ func (a *API) jobs() {
 			}
 			return b, err
 		})
-	read(a, one("/batch", reader, "Count the jobs of a batch, by how they stand"),
+	read(a, one("/batch", reader, "Count the jobs of a batch by state"),
 		func(ctx context.Context, l store.Look, in *JobWord) (count store.BatchCount, err error) {
 			id, err := in.find(ctx, l)
 			if err == nil {
@@ -233,7 +233,7 @@ func (a *API) jobs() {
 			}
 			return items, err
 		})
-	read(a, one("/payload", operator, "Show what a job was submitted with"),
+	read(a, one("/payload", operator, "Show the content of a job's submission"),
 		func(ctx context.Context, l store.Look, in *JobWord) (seen Payload, err error) {
 			id, err := in.find(ctx, l)
 			if err != nil {

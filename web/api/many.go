@@ -17,12 +17,12 @@ type Starting struct {
 // manager are the routes that stop and start the scheduling of workflows, without ending instances.
 func (a *API) manager() {
 	read(a, operation(http.MethodGet, "/manager", reader, "workflows",
-		"List instances, whether they start workflows, and how many they have"),
+		"List instances, with their workflows, and whether they start them"),
 		func(ctx context.Context, l store.Look, _ *struct{}) ([]store.ManagerRow, error) {
 			return l.Manager(ctx)
 		})
 	type which struct {
-		Instance string `query:"instance" maxLength:"1000" doc:"Its name or id; all, and those to come"`
+		Instance string `query:"instance" maxLength:"1000" doc:"Its name or id; none: all, future ones included"`
 	}
 	for what, summary := range map[string]string{
 		"stop":  "Keep the sensors of an instance, or of all, from starting workflows",
@@ -38,8 +38,8 @@ func (a *API) manager() {
 
 // WorkflowNames says which workflows something is done to.
 type WorkflowNames struct {
-	Names  []string `json:"names" minItems:"1" maxItems:"1000" nullable:"false" doc:"* and ? stand for any letters, and for one"`
-	DryRun bool     `json:"dry_run,omitempty" doc:"Only tell what would be done"`
+	Names  []string `json:"names" minItems:"1" maxItems:"1000" nullable:"false" doc:"* stands for any letters, ? for one letter"`
+	DryRun bool     `json:"dry_run,omitempty" doc:"Only list the changes, and make none"`
 }
 
 // chosen are the workflows that are meant, each once. Of a pattern those alone that fits lets through.
@@ -68,7 +68,7 @@ func (w WorkflowNames) chosen(ctx context.Context, l store.Look, fits func(store
 // Started is a run of a workflow that was started.
 type Started struct {
 	Workflow string `json:"workflow"`
-	Run      *int64 `json:"run" doc:"null: it was only asked what would be started"`
+	Run      *int64 `json:"run" doc:"null: a dry run"`
 }
 
 // manyWorkflows are the routes that do to many workflows what others do to one: to all of them, or to none.
@@ -100,7 +100,7 @@ func (a *API) manyWorkflows() {
 	type order struct {
 		Body struct {
 			WorkflowNames
-			Parameters map[string]string `json:"parameters,omitempty" doc:"Of each of them"`
+			Parameters map[string]string `json:"parameters,omitempty" doc:"Of each run"`
 		}
 	}
 	change(a, workflowOp(http.MethodPost, "/run", operator, "Start a run by hand of each workflow: of all, or of none; "+

@@ -15,14 +15,14 @@ import (
 
 // NoticeRule says which receivers are told how runs of workflows end, in addition to those that definitions name.
 type NoticeRule struct {
-	Project             string   `json:"project,omitempty"                                   maxLength:"1000" doc:"Runs of this one; any"`
-	Prefix              string   `json:"prefix,omitempty"                                    maxLength:"1000" doc:"Of workflows whose names begin so, whatever the case; any"`
-	Statuses            []string `json:"statuses,omitempty"              maxItems:"3"                         doc:"How a run has ended: failed"                                                enum:"succeeded,failed,skipped"`
-	UnlessSuccessWithin int64    `json:"unless_success_within,omitempty"                                      doc:"Milliseconds: not where another run of it has succeeded so shortly before" minimum:"0"                     maximum:"31536000000"`
+	Project             string   `json:"project,omitempty"                                   maxLength:"1000" doc:"Runs of this project; none: of every project"`
+	Prefix              string   `json:"prefix,omitempty"                                    maxLength:"1000" doc:"Runs of workflows whose names begin so, whatever the case; none: of every workflow"`
+	Statuses            []string `json:"statuses,omitempty"              maxItems:"3"                         doc:"Outcomes of the run; none: failed"                                                enum:"succeeded,failed,skipped"`
+	UnlessSuccessWithin int64    `json:"unless_success_within,omitempty"                                      doc:"Milliseconds: no message if another run of the workflow succeeded within this time before" minimum:"0"                     maximum:"31536000000"`
 	Mail                []string `json:"mail,omitempty"                  maxItems:"100"                       doc:"Addresses"`
-	Webhook             string   `json:"webhook,omitempty"                                   maxLength:"2000" doc:"A URL that it is posted to"`
+	Webhook             string   `json:"webhook,omitempty"                                   maxLength:"2000" doc:"The URL to post messages to"`
 	Command             []string `json:"command,omitempty"               maxItems:"100"                       doc:"The name of a command in bellhop.yaml"`
-	Active              *bool    `json:"active,omitempty"                                                     doc:"Whether anybody is told by it; yes of a new one, as it was of another"`
+	Active              *bool    `json:"active,omitempty"                                                     doc:"Whether the rule sends messages; none: true for a new rule, unchanged for another"`
 }
 
 func (n NoticeRule) rule() (notice.Rule, error) {
@@ -45,7 +45,7 @@ func (n NoticeRule) rule() (notice.Rule, error) {
 
 // Tested are messages that say they are a test.
 type Tested struct {
-	Messages []int64 `json:"messages" nullable:"false" doc:"Their ids: bellhop workflow notify messages shows what became of them"`
+	Messages []int64 `json:"messages" nullable:"false" doc:"Their ids: bellhop workflow notify messages shows their delivery"`
 }
 
 // RuleWord names a rule.
@@ -76,7 +76,7 @@ func ruleOp(method, path, summary string, errors ...int) huma.Operation {
 
 // notificationRules are the routes of notification rules: readers do not see addresses.
 func (a *API) notificationRules() {
-	read(a, ruleOp(http.MethodGet, "", "List who is told how runs end, besides those whom definitions name"),
+	read(a, ruleOp(http.MethodGet, "", "List notification rules, except those in definitions"),
 		func(ctx context.Context, l store.Look, _ *struct{}) ([]store.NoticeRuleRow, error) {
 			return l.NoticeRules(ctx)
 		})
@@ -104,7 +104,7 @@ func (a *API) notificationRules() {
 		Version int `query:"version" minimum:"0" doc:"Change it only if it has this version"`
 		Body    NoticeRule
 	}
-	change(a, ruleOp(http.MethodPut, "/{id}", "Say what a rule is from now on, all of it", http.StatusNotFound),
+	change(a, ruleOp(http.MethodPut, "/{id}", "Replace a rule as a whole", http.StatusNotFound),
 		func(ctx context.Context, l store.Look, in *put) (*body[store.NoticeRuleRow], error) {
 			r, err := in.Body.rule()
 			if err != nil {
@@ -128,7 +128,7 @@ func (a *API) notificationRules() {
 		ID      int64 `json:"id"`
 		Changed bool  `json:"changed"`
 	}
-	change(a, ruleOp(http.MethodDelete, "/{id}", "Delete a rule; what waits to be sent goes out all the same",
+	change(a, ruleOp(http.MethodDelete, "/{id}", "Delete a rule; waiting messages are still sent",
 		http.StatusNotFound), func(ctx context.Context, l store.Look, in *RuleWord) (*body[deleted], error) {
 		was, err := l.DeleteNoticeRule(ctx, in.ID)
 		if err == nil && !was {
@@ -136,7 +136,7 @@ func (a *API) notificationRules() {
 		}
 		return &body[deleted]{deleted{in.ID, was}}, err
 	})
-	change(a, ruleOp(http.MethodPost, "/{id}/test", "Send each whom a rule names a message that says it is a test",
+	change(a, ruleOp(http.MethodPost, "/{id}/test", "Send a test message to each recipient of a rule",
 		http.StatusNotFound), func(ctx context.Context, l store.Look, in *RuleWord) (*body[Tested], error) {
 		ids, err := l.TestNoticeRule(ctx, in.ID)
 		if err == nil && ids == nil {
@@ -146,11 +146,11 @@ func (a *API) notificationRules() {
 	})
 	type which struct {
 		Status   []string `query:"status,explode" maxItems:"3" enum:"waiting,sent,given_up" doc:"Repeatable"`
-		Workflow string   `query:"workflow" maxLength:"1000" doc:"Of runs of this one"`
+		Workflow string   `query:"workflow" maxLength:"1000" doc:"On runs of this workflow"`
 		Run      int64    `query:"run" minimum:"0"`
 		Limit    int      `query:"limit" minimum:"1" maximum:"200" default:"50"`
 	}
-	read(a, operation(http.MethodGet, "/notifications", operator, "workflows", "List messages of how runs ended, and what became of them"),
+	read(a, operation(http.MethodGet, "/notifications", operator, "workflows", "List messages on ended runs, and their delivery"),
 		func(ctx context.Context, l store.Look, in *which) ([]store.NoticeRow, error) {
 			var workflow *string
 			var run *int64

@@ -15,11 +15,11 @@ import (
 
 // JobFilter says which jobs an operation is for. At least one of its parts is needed.
 type JobFilter struct {
-	All     bool    `json:"all,omitempty"     doc:"Every job, where no other part is given"`
+	All     bool    `json:"all,omitempty"     doc:"Every job, if no other part is given"`
 	ID      []int64 `json:"id,omitempty"                                                                  maxItems:"10000"`
 	Failure string  `json:"failure,omitempty" doc:"The error of a group of GET /failures, numbers masked"                  maxLength:"300"`
 	JobWords
-	EndedAfter  time.Time `json:"ended_after,omitzero"  doc:"Over since then"`
+	EndedAfter  time.Time `json:"ended_after,omitzero"  doc:"Ended at this time or later"`
 	EndedBefore time.Time `json:"ended_before,omitzero"`
 }
 
@@ -54,7 +54,7 @@ func operationOp(method, path string, least role, summary string, errors ...int)
 // operations are the routes of orders for many jobs.
 func (a *API) operations() {
 	type in struct{ Body Order }
-	op := operationOp(http.MethodPost, "", operator, "Plan an order for what a filter lets through now")
+	op := operationOp(http.MethodPost, "", operator, "Plan an operation on the jobs that match a filter now")
 	op.DefaultStatus = http.StatusCreated
 	huma.Register(a, op, func(ctx context.Context, in *in) (*body[store.OperationRow], error) {
 		filter, err := json.Marshal(in.Body.Filter)
@@ -80,7 +80,7 @@ func (a *API) operations() {
 	})
 	type list struct {
 		Limit  int   `query:"limit"  minimum:"1" maximum:"200" default:"50"`
-		Before int64 `query:"before" minimum:"0"                            doc:"Older ones than this"`
+		Before int64 `query:"before" minimum:"0"                            doc:"Operations older than this"`
 	}
 	read(a, operationOp(http.MethodGet, "", reader, "List operations, the newest first"),
 		func(ctx context.Context, l store.Look, in *list) ([]store.OperationRow, error) {
@@ -90,13 +90,13 @@ func (a *API) operations() {
 			}
 			return l.Operations(ctx, before, in.Limit)
 		})
-	read(a, operationOp(http.MethodGet, "/{id}", reader, "Show an operation, and how far it is", http.StatusNotFound),
+	read(a, operationOp(http.MethodGet, "/{id}", reader, "Show an operation and its progress", http.StatusNotFound),
 		func(ctx context.Context, l store.Look, in *operationWord) (store.OperationRow, error) {
 			return in.row(ctx, l)
 		})
 	a.operationVerb(
 		"start",
-		"Carry an operation out, or go on with it",
+		"Carry out an operation, or go on with a stopped one",
 		func(ctx context.Context, l store.Look, id int64) error {
 			_, err := l.StartOperation(ctx, id)
 			return err
@@ -104,7 +104,7 @@ func (a *API) operations() {
 	)
 	a.operationVerb(
 		"stop",
-		"End an operation after the batch that is under way",
+		"Stop an operation after its current batch",
 		func(ctx context.Context, l store.Look, id int64) error {
 			_, err := l.StopOperation(ctx, id)
 			return err
@@ -112,7 +112,7 @@ func (a *API) operations() {
 	)
 	a.operationVerb(
 		"undo",
-		"Make jobs what they were that nobody has changed since",
+		"Undo an operation, except for jobs changed since",
 		func(ctx context.Context, l store.Look, id int64) error {
 			_, err := l.UndoOperation(ctx, id)
 			return err

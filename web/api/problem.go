@@ -28,17 +28,17 @@ type answer struct {
 var answers = map[client.Class]answer{
 	client.ErrInvalid:  {http.StatusUnprocessableEntity, "invalid", ""},
 	client.ErrNotFound: {http.StatusNotFound, "not_found", "bellhop ls"},
-	client.ErrRefused:  {http.StatusConflict, "refused", "bellhop ls   shows how things are"},
+	client.ErrRefused:  {http.StatusConflict, "refused", "bellhop ls   lists the jobs"},
 	client.ErrKeyTaken: {http.StatusConflict, "key_taken", "submit with another key"},
 	client.ErrDenied: {
 		http.StatusForbidden,
 		"not_allowed",
-		"send the token of a role that may: tokens: in bellhop.yaml",
+		"send the token of a role with the right: tokens: in bellhop.yaml",
 	},
 	client.ErrTimeout: {
 		http.StatusServiceUnavailable,
 		"timed_out",
-		"ask for less, or again; bellhop doctor shows what is in the way",
+		"ask for less, or again; bellhop doctor shows the cause",
 	},
 	client.ErrUnavailable: {http.StatusServiceUnavailable, "no_database", "ask again; bellhop doctor"},
 	client.ErrSchema:      {http.StatusServiceUnavailable, "schema", "bellhop migrate"},
@@ -144,5 +144,5 @@ func invalid(status int, message string, errs ...error) huma.StatusError {
 	if status == http.StatusRequestEntityTooLarge {
 		code = "too_large"
 	}
-	return refused(status, code, "curl "+Prefix+"/openapi.json   has what is taken", "%s", message)
+	return refused(status, code, "curl "+Prefix+"/openapi.json   describes valid requests", "%s", message)
 }

@@ -27,15 +27,15 @@ type Run struct {
 // RunOrder is how a run is started by hand.
 type RunOrder struct {
 	Parameters map[string]string `json:"parameters,omitempty"`
-	Steps      []string          `json:"steps,omitempty"      doc:"These only; all"`
-	From       string            `json:"from,omitempty"       doc:"This one, and all that need it"`
-	Event      *string           `json:"event,omitempty"      doc:"An event that was skipped: what came with it are the run's parameters, but for those given here" maxLength:"200"`
+	Steps      []string          `json:"steps,omitempty"      doc:"Only these steps; none: all"`
+	From       string            `json:"from,omitempty"       doc:"This step, and all steps that need it"`
+	Event      *string           `json:"event,omitempty"      doc:"A skipped event: its parameters become the run's, except for those given here" maxLength:"200"`
 }
 
 // RunWords say which runs are listed.
 type RunWords struct {
-	Workflow      string    `query:"workflow" maxLength:"100" doc:"Of this one only"`
-	Name          []string  `query:"name,explode" maxItems:"100" doc:"Of workflows with these names only, whatever the case; * and ? stand for any letters, and for one; repeatable"`
+	Workflow      string    `query:"workflow" maxLength:"100" doc:"Only of this workflow"`
+	Name          []string  `query:"name,explode" maxItems:"100" doc:"Only of workflows with these names, whatever the case; * stands for any letters, ? for one letter; repeatable"`
 	Project       string    `query:"project" maxLength:"1000" doc:"Of workflows of this project"`
 	State         []string  `query:"state,explode" maxItems:"5" enum:"queued,running,succeeded,failed,skipped" doc:"Repeatable"`
 	By            []string  `query:"by,explode" maxItems:"100" doc:"Triggered by this login, or this sensor, such as sensor*; repeatable"`
@@ -69,14 +69,14 @@ func (w *RunWords) filter() store.RunFilter {
 type Event struct {
 	_ struct{} `additionalProperties:"true"`
 
-	Event      string            `json:"event,omitempty"      minLength:"1" maxLength:"200" doc:"Its name: the same again is the same event. Where a header of the request is the name, and a sensor says http, the body is any object, of whose fields the workflow has parameters"`
+	Event      string            `json:"event,omitempty"      minLength:"1" maxLength:"200" doc:"Its name: the same name again is the same event. If the workflow's sensor is http and a header of the request is the name, the body is any object; its fields are the workflow's parameters"`
 	Parameters map[string]string `json:"parameters,omitempty"`
 }
 
 // Posted is an event as it comes in.
 type Posted struct {
 	WorkflowWord
-	Key     string `header:"Idempotency-Key" maxLength:"1000" doc:"Names the event of a workflow whose sensor is http, unless its event names another header"`
+	Key     string `header:"Idempotency-Key" maxLength:"1000" doc:"The name of the event, if the workflow's sensor is http and its event names no other header"`
 	Body    Event
 	RawBody []byte
 	header  func(string) string
@@ -120,7 +120,7 @@ type Fresh struct {
 func (a *API) pastEvents() {
 	type words struct {
 		WorkflowWord
-		State string `query:"state" enum:"waiting,queued,running,succeeded,failed,skipped" doc:"Whose run is so; waiting: none was made of it yet"`
+		State string `query:"state" enum:"waiting,queued,running,succeeded,failed,skipped" doc:"Events whose run is in this state; waiting: events without a run yet"`
 		Limit int    `query:"limit" minimum:"1" maximum:"1000" default:"50"`
 	}
 	read(a, workflowOp(http.MethodGet, "/{name}/events", reader, "List the events of a workflow, the newest first, and their runs"),
@@ -176,7 +176,7 @@ func (a *API) runs() {
 		}
 		return &body[Run]{Run{*id}}, nil
 	})
-	change(a, workflowOp(http.MethodPost, "/{name}/events", submitter, "Tell of an event that starts a workflow, once",
+	change(a, workflowOp(http.MethodPost, "/{name}/events", submitter, "Report an event that starts a workflow, once",
 		http.StatusConflict),
 		func(ctx context.Context, l store.Look, in *Posted) (*body[Fresh], error) {
 			fresh, err := in.tell(ctx, l)
@@ -189,7 +189,7 @@ func (a *API) runs() {
 			return &body[Fresh]{Fresh{*fresh}}, nil
 		})
 	a.pastEvents()
-	read(a, operation(http.MethodGet, "/runs", reader, "workflows", "List runs, the newest first; filters go together"),
+	read(a, operation(http.MethodGet, "/runs", reader, "workflows", "List runs, the newest first, that match all filters"),
 		func(ctx context.Context, l store.Look, in *RunWords) ([]store.RunRow, error) {
 			f := in.filter()
 			if f.Workflow != nil && reflect.DeepEqual(f, store.RunFilter{Workflow: f.Workflow}) { // an index has these
@@ -218,7 +218,7 @@ func (a *API) runs() {
 		})
 	type again struct {
 		Run   int64 `json:"run"`
-		Steps int   `json:"steps" doc:"How many are tried again"`
+		Steps int   `json:"steps" doc:"Number of steps to run again"`
 	}
 	change(
 		a,
@@ -227,7 +227,7 @@ func (a *API) runs() {
 			"/runs/{id}/retry",
 			operator,
 			"workflows",
-			"Have a run that failed go on",
+			"Continue a failed run",
 			http.StatusNotFound,
 			http.StatusConflict,
 		),

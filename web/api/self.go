@@ -15,15 +15,15 @@ import (
 
 // Self is the caller, as this API sees it.
 type Self struct {
-	Name    string `json:"name"    doc:"Of the token, or the login that is signed in; empty: nobody said"`
-	Role    string `json:"role"    doc:"Of PostgreSQL: all statements run under it"`
+	Name    string `json:"name"    doc:"Name of the token, or of the signed-in login; empty: none"`
+	Role    string `json:"role"    doc:"Role of PostgreSQL: all statements run under it"`
 	Via     string `json:"via"                                                                            enum:"loopback,token,session"`
-	Version string `json:"version" doc:"Of the program that answers"`
+	Version string `json:"version" doc:"Version of the program that answers"`
 }
 
 // self has what the API says of itself.
 func (a *API) self(mux *web.Mux) {
-	huma.Register(a, operation(http.MethodGet, "/whoami", reader, "self", "Who this request is, and its role"),
+	huma.Register(a, operation(http.MethodGet, "/whoami", reader, "self", "Show the caller of this request, and its role"),
 		func(ctx context.Context, _ *struct{}) (*body[Self], error) {
 			who := web.Who(ctx)
 			return &body[Self]{Self{who.Name, who.Role, who.Via, a.Version}}, nil

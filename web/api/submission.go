@@ -77,7 +77,7 @@ func (n NewJob) submission() (store.Submission, error) {
 	}
 	if s.Traceparent != nil {
 		if _, ok := scheduler.ParseTrace(*s.Traceparent); !ok {
-			return s, unfit("traceparent is none: 00-…-…-01")
+			return s, unfit("traceparent is not valid; it looks like 00-…-…-01")
 		}
 	}
 	return s, nil
@@ -111,7 +111,7 @@ func span(name, text string) (*time.Duration, error) {
 	}
 	d, err := time.ParseDuration(text)
 	if err != nil || d < time.Millisecond {
-		return nil, unfit(name + " is no time span such as 90s, 10m or 2h")
+		return nil, unfit(name + " is not a time span such as 90s, 10m or 2h")
 	}
 	return &d, nil
 }
@@ -120,7 +120,7 @@ func unfit(why string) error {
 	return refused(
 		http.StatusUnprocessableEntity,
 		"invalid",
-		"curl "+Prefix+"/openapi.json   has what is taken",
+		"curl "+Prefix+"/openapi.json   describes valid requests",
 		"%s",
 		why,
 	)

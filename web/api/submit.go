@@ -33,7 +33,7 @@ type submitted struct {
 // submit are the routes that submit jobs.
 func (a *API) submit() {
 	type one struct {
-		IdempotencyKey string `header:"Idempotency-Key" maxLength:"1000" doc:"The job's key: the same content again is the same job (200), other content is refused (409)"`
+		IdempotencyKey string `header:"Idempotency-Key" maxLength:"1000" doc:"The job's key: the same content again gives the same job (200), other content is refused (409)"`
 		Traceparent    string `header:"Traceparent"                      doc:"Of W3C's trace context"`
 		Body           NewJob
 	}
@@ -75,7 +75,7 @@ func (a *API) submit() {
 	})
 
 	type many struct {
-		RawBody []byte `contentType:"application/x-ndjson" doc:"A job a line, as POST /jobs takes it; 10,000 at the most"`
+		RawBody []byte `contentType:"application/x-ndjson" doc:"A job a line, as POST /jobs takes it; at most 10,000"`
 	}
 	type ids struct {
 		IDs []scheduler.JobID `json:"ids" nullable:"false" doc:"In the order of the lines"`
@@ -118,7 +118,7 @@ func readBatch(text []byte) (list []store.Submission, err error) {
 		d.DisallowUnknownFields()
 		err := d.Decode(&job)
 		if err == nil && d.More() {
-			err = errors.New("something stands behind the job")
+			err = errors.New("something follows the job")
 		}
 		if err != nil {
 			return nil, atLine(unfit(err.Error()), n)

@@ -16,7 +16,7 @@ import (
 // Type is a kind of work: what does it, and how much of it there is.
 type Type struct {
 	Type    scheduler.TypeName `json:"type"`
-	Paused  *store.PausedRow   `json:"paused"  doc:"Since when and by whom it is paused"`
+	Paused  *store.PausedRow   `json:"paused"  doc:"Time and author of its pause"`
 	Ready   int64              `json:"ready"   doc:"Jobs that wait for a slot, counted up to 10,000 an index"`
 	Running int64              `json:"running"`
 	Why     string             `json:"why"     doc:"Why the first of those waits; may be empty"`
@@ -34,7 +34,7 @@ func (Type) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema {
 // system are the routes that show what instances have.
 func (a *API) system() {
 	get := func(path, summary string) (op opOf) { return opOf{http.MethodGet, path, reader, "system", summary} }
-	read(a, get("/types", "List types of jobs, their agents, and what waits").op(), types)
+	read(a, get("/types", "List types of jobs, with their agents and their waiting jobs").op(), types)
 	read(a, get("/hosts", "List the hosts of running instances, and how full they are").op(),
 		func(ctx context.Context, l store.Look, _ *struct{}) ([]store.HostRow, error) { return l.Hosts(ctx) })
 	read(a, get("/children", "List the processes of agents").op(),
@@ -44,31 +44,31 @@ func (a *API) system() {
 			return l.Instances(ctx)
 		})
 	type locks struct {
-		First int `query:"first" minimum:"1" maximum:"1000" default:"20" doc:"How many of those who wait behind each"`
+		First int `query:"first" minimum:"1" maximum:"1000" default:"20" doc:"At most so many of the jobs that wait behind each lock"`
 	}
-	read(a, get("/locks", "List who holds which lock, and who waits behind it").op(),
+	read(a, get("/locks", "List the holders of locks, and the jobs that wait behind them").op(),
 		func(ctx context.Context, l store.Look, in *locks) ([]store.LockRow, error) {
 			return l.Locks(ctx, in.First)
 		})
 	type failures struct {
 		Limit int `query:"limit" minimum:"1" maximum:"200" default:"50"`
 	}
-	read(a, get("/failures", "Group what failed by its error, numbers masked").op(),
+	read(a, get("/failures", "Group failed jobs by their error, numbers masked").op(),
 		func(ctx context.Context, l store.Look, in *failures) ([]store.FailureRow, error) {
 			return l.Failures(ctx, in.Limit)
 		})
-	read(a, get("/attachments", "List attached tables, and what keeps them from being run").op(),
+	read(a, get("/attachments", "List attached tables, and why their rows do not run").op(),
 		func(ctx context.Context, l store.Look, _ *struct{}) ([]store.AttachmentRow, error) {
 			return l.AttachmentsToShow(ctx)
 		})
-	read(a, get("/stats", "Count jobs by type, with how long they wait and run, over the 50,000 newest").op(),
+	read(a, get("/stats", "Count jobs by type, and show how long they wait and run, over the 50,000 newest").op(),
 		func(ctx context.Context, l store.Look, p *TypePage) ([]store.StatsRow, error) {
 			list, err := l.RecentStats(ctx)
 			byType := func(x, y store.StatsRow) int { return strings.Compare(string(x.Type), string(y.Type)) }
 			slices.SortFunc(list, byType) // the database's order is its locale's
 			return partOf(p, list, func(r store.StatsRow) scheduler.TypeName { return r.Type }), err
 		})
-	read(a, get("/findings", "Say what is not as it should be").op(), findings)
+	read(a, get("/findings", "List findings: faults, with the commands that mend them").op(), findings)
 }
 
 // TypePage is a part of a list that has a row for each type, in their order.

@@ -26,18 +26,18 @@ import (
 type Changed struct {
 	ID      scheduler.JobID    `json:"id"`
 	State   scheduler.JobState `json:"state"`
-	Changed bool               `json:"changed" doc:"false: it was so already, or its state does not let it be changed"`
-	Asked   bool               `json:"asked" doc:"Of cancel: it runs, and is asked to stop; it is cancelled when its processes are dead"`
-	Why     string             `json:"why,omitempty" doc:"Where nothing was changed: why not"`
+	Changed bool               `json:"changed" doc:"false: it was so already, or its state does not allow the change"`
+	Asked   bool               `json:"asked" doc:"Of cancel: the job is running, and was asked to stop; it is cancelled when its processes are dead"`
+	Why     string             `json:"why,omitempty" doc:"The reason, if nothing changed"`
 }
 
 // unchanged says why a verb has left a job as it is.
 func unchanged(verb string, c store.Change) string {
 	rule := map[string]string{
-		"cancel":  "what is over is not cancelled any more",
-		"hold":    "what has begun, or is over, is not held",
-		"release": "only what is held is released",
-		"retry":   "only what is over is tried again",
+		"cancel":  "a finished job cannot be cancelled",
+		"hold":    "a job that has begun or ended cannot be held",
+		"release": "only a held job can be released",
+		"retry":   "only a finished job can be retried",
 	}[verb]
 	if verb == "hold" && c.State == scheduler.Held {
 		rule = "it was held before"
@@ -51,9 +51,9 @@ type verb func(context.Context, store.Look, scheduler.JobID) (store.Change, bool
 func (a *API) verbs() {
 	type retry struct {
 		JobWord
-		Behind bool `query:"behind" doc:"And those that need it, by way of others too, and are over; operators"`
+		Behind bool `query:"behind" doc:"Also the finished jobs that need it, directly or through others; only for operators"`
 	}
-	change(a, verbOf("retry", "Open a new attempt at a job that is over"),
+	change(a, verbOf("retry", "Open a new attempt at a finished job"),
 		func(ctx context.Context, l store.Look, in *retry) (*body[Changed], error) {
 			retry := store.Look.Retry
 			if in.Behind {
@@ -74,16 +74,16 @@ func (a *API) verbs() {
 	yes := true
 	a.verb(
 		"hold",
-		"Hold a job that waits",
+		"Hold a waiting job",
 		func(ctx context.Context, l store.Look, id scheduler.JobID) (store.Change, bool, error) {
 			return edited(l.Edit(ctx, []scheduler.JobID{id}, store.Edit{Hold: &yes}))
 		},
 	)
 	type cancel struct {
 		JobWord
-		Now bool `query:"now" doc:"Kill at once what runs"`
+		Now bool `query:"now" doc:"Kill running jobs at once"`
 	}
-	change(a, verbOf("cancel", "End a job that waits; ask one that runs to stop"),
+	change(a, verbOf("cancel", "Cancel a waiting job; ask a running one to stop"),
 		func(ctx context.Context, l store.Look, in *cancel) (*body[Changed], error) {
 			return in.order(ctx, l, "cancel",
 				func(ctx context.Context, l store.Look, id scheduler.JobID) (store.Change, bool, error) {
@@ -187,7 +187,7 @@ func tagOf(ctx context.Context, l store.Look, j store.JobRow) (string, error) {
 func (a *API) patch() {
 	type in struct {
 		JobWord
-		IfMatch string `header:"If-Match" doc:"The ETag of what was read: where it has changed since, nothing is done (412)"`
+		IfMatch string `header:"If-Match" doc:"The ETag of the job as it was read: if the job has changed since, nothing is done (412)"`
 		Body    JobChange
 	}
 	op := operation(
@@ -195,7 +195,7 @@ func (a *API) patch() {
 		"/jobs/{id}",
 		owner,
 		"jobs",
-		"Change a job that waits",
+		"Change a waiting job",
 		http.StatusNotFound,
 		http.StatusConflict,
 		http.StatusPreconditionFailed,
@@ -247,7 +247,7 @@ func (a *API) patch() {
 					http.StatusConflict,
 					"refused",
 					"bellhop explain "+in.ID,
-					"job %d is %s: what has begun, or is over, is not changed",
+					"job %d is %s: a job that has begun or ended cannot be changed",
 					row.ID,
 					row.State,
 				)
@@ -299,17 +299,17 @@ type TypeWord struct {
 // Pausing is whether a type is paused now.
 type Pausing struct {
 	Type   string `json:"type"`
-	Paused bool   `json:"paused" doc:"true after resume: everything is paused, and this with it"`
+	Paused bool   `json:"paused" doc:"true after resume: everything is paused, this type included"`
 }
 
 // pausing are the routes that pause types.
 func (a *API) pausing() {
-	change(a, operation(http.MethodPost, "/types/{type}/pause", operator, "system", "Start no more jobs of a type"),
+	change(a, operation(http.MethodPost, "/types/{type}/pause", operator, "system", "Stop starting jobs of a type"),
 		func(ctx context.Context, l store.Look, in *TypeWord) (*body[Pausing], error) {
 			t := scheduler.TypeName(in.Type)
 			return &body[Pausing]{Pausing{in.Type, true}}, l.Pause(ctx, &t)
 		})
-	change(a, operation(http.MethodPost, "/types/{type}/resume", operator, "system", "Let jobs of a type start again"),
+	change(a, operation(http.MethodPost, "/types/{type}/resume", operator, "system", "Start paused jobs of a type again"),
 		func(ctx context.Context, l store.Look, in *TypeWord) (*body[Pausing], error) {
 			t := scheduler.TypeName(in.Type)
 			_, still, err := l.Resume(ctx, &t)

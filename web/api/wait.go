@@ -65,14 +65,14 @@ func until(ctx context.Context, d time.Duration) (context.Context, context.Cance
 func (a *API) waiting() {
 	type in struct {
 		JobWord
-		Timeout string `query:"timeout" default:"30s" doc:"Up to 5m; a state that is not final says that the time is up"`
+		Timeout string `query:"timeout" default:"30s" doc:"At most 5m; a state that is not final means that the time is up"`
 	}
-	op := one("/wait", submitter, "Wait until a job is over, and say how it ended")
+	op := one("/wait", submitter, "Wait until a job has ended, and show its outcome")
 	op.Middlewares = huma.Middlewares{unhurried}
 	huma.Register(a, op, func(ctx context.Context, in *in) (*body[store.OutcomeRow], error) {
 		d, err := span("timeout", in.Timeout)
 		if err != nil || d == nil {
-			return nil, unfit("timeout is no time span such as 90s")
+			return nil, unfit("timeout is not a time span such as 90s")
 		}
 		leave, err := a.watch(ctx)
 		if err != nil {
@@ -152,11 +152,11 @@ var everyLevel = []client.Level{
 func (a *API) logs() {
 	type in struct {
 		JobWord
-		Follow  bool     `query:"follow"        doc:"Go on with further lines, until the job is over"`
+		Follow  bool     `query:"follow"        doc:"Go on with further lines, until the job has ended"`
 		Attempt int      `query:"attempt"       doc:"Of this attempt only"                            minimum:"0"`
 		Level   []string `query:"level,explode" doc:"Of these levels only; repeatable"                            maxItems:"10" enum:"out,err,debug,info,error,note"`
 	}
-	op := one("/logs", operator, "Say what was said about a job: a line of JSON each")
+	op := one("/logs", operator, "Print the log of a job, one line of JSON each")
 	op.Middlewares = huma.Middlewares{unhurried}
 	op.Responses = map[string]*huma.Response{"200": {Description: "OK", Content: map[string]*huma.MediaType{
 		"application/x-ndjson": {Schema: a.OpenAPI().Components.Schemas.Schema(typeOf[store.LogRow](), true, "")}}}}

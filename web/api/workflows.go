@@ -52,7 +52,7 @@ type SeenWorkflow struct {
 type Version struct {
 	Workflow string            `json:"workflow"`
 	Version  int               `json:"version"`
-	Warnings []store.ReasonRow `json:"warnings" nullable:"false" doc:"Steps of types that no running instance has an agent of"`
+	Warnings []store.ReasonRow `json:"warnings" nullable:"false" doc:"Steps of types for which no running instance has an agent"`
 }
 
 func workflowOp(method, path string, least role, summary string, errors ...int) huma.Operation {
@@ -62,10 +62,10 @@ func workflowOp(method, path string, least role, summary string, errors ...int) 
 // workflows are the routes of definitions.
 func (a *API) workflows() {
 	type names struct {
-		Name    []string `query:"name,explode" maxItems:"100" doc:"These only, whatever the case; * and ? stand for any letters, and for one; repeatable"`
+		Name    []string `query:"name,explode" maxItems:"100" doc:"Only these, whatever the case; * stands for any letters, ? for one letter; repeatable"`
 		Project string   `query:"project" maxLength:"1000"`
-		Active  string   `query:"active" enum:"true,false" doc:"Only those that are, or are not"`
-		Sensor  string   `query:"sensor" enum:"cron,every,workflow,table,notify,http,file,kafka,none" doc:"Started by this only"`
+		Active  string   `query:"active" enum:"true,false" doc:"Only active ones, or only inactive ones"`
+		Sensor  string   `query:"sensor" enum:"cron,every,workflow,table,notify,http,file,kafka,none" doc:"Only those with this kind of sensor"`
 	}
 	read(a, workflowOp(http.MethodGet, "", reader, "List workflows, with their next slots and their last runs"),
 		func(ctx context.Context, l store.Look, in *names) ([]store.WorkflowRow, error) {
@@ -82,7 +82,7 @@ func (a *API) workflows() {
 			}
 			return l.Workflows(ctx, f)
 		})
-	read(a, operation(http.MethodGet, "/projects", reader, "workflows", "List projects, and how their workflows do"),
+	read(a, operation(http.MethodGet, "/projects", reader, "workflows", "List projects, with their workflows, open runs and failures"),
 		func(ctx context.Context, l store.Look, _ *struct{}) ([]store.ProjectRow, error) {
 			return l.Projects(ctx)
 		})
@@ -91,7 +91,7 @@ func (a *API) workflows() {
 		workflowOp(http.MethodGet, "/{name}", reader, "Show a workflow and its last runs; its definition to operators"),
 		showWorkflow,
 	)
-	read(a, workflowOp(http.MethodGet, "/{name}/explain", reader, "Say what starts a workflow, or keeps it from that"),
+	read(a, workflowOp(http.MethodGet, "/{name}/explain", reader, "Say what starts a workflow, and why it does not start"),
 		func(ctx context.Context, l store.Look, in *WorkflowWord) ([]store.ReasonRow, error) {
 			list, err := l.ExplainWorkflow(ctx, in.Name)
 			if err == nil && len(list) == 0 {
@@ -99,7 +99,8 @@ func (a *API) workflows() {
 			}
 			return list, err
 		})
-	read(a, workflowOp(http.MethodGet, "/{name}/versions", reader, "List who changed what when"),
+	read(a, workflowOp(http.MethodGet, "/{name}/versions", reader,
+		"List the versions of a workflow, with author and time"),
 		func(ctx context.Context, l store.Look, in *WorkflowWord) ([]store.VersionRow, error) {
 			list, err := l.Versions(ctx, in.Name)
 			if err == nil && len(list) == 0 {
@@ -130,7 +131,7 @@ func (a *API) workflows() {
 			http.MethodPost,
 			"/{name}/versions/{version}/revert",
 			operator,
-			"Make a workflow what it was: that is a new version",
+			"Restore an older version of a workflow, as a new version",
 			http.StatusConflict,
 		),
 		func(ctx context.Context, l store.Look, in *reverting) (*body[Version], error) {
@@ -203,7 +204,7 @@ func (a *API) writeWorkflows() {
 	type put struct {
 		WorkflowWord
 		Seen
-		RawBody []byte `contentType:"application/yaml" doc:"A definition as bellhop workflow apply takes it: YAML, or JSON; 256 KiB at the most"`
+		RawBody []byte `contentType:"application/yaml" doc:"A definition as bellhop workflow apply takes it: YAML, or JSON; at most 256 KiB"`
 	}
 	changeBy(a, workflowOp(http.MethodPut, "/{name}", operator, "Create or change a workflow", http.StatusConflict,
 		http.StatusRequestEntityTooLarge),
@@ -222,7 +223,7 @@ func (a *API) writeWorkflows() {
 			return &body[Version]{v}, err
 		})
 	type importing struct {
-		RawBody []byte `contentType:"application/yaml" doc:"Definitions, with lines of --- between them; 256 KiB at the most"`
+		RawBody []byte `contentType:"application/yaml" doc:"Definitions, with lines of --- between them; at most 256 KiB"`
 	}
 	changeBy(
 		a,
@@ -303,13 +304,13 @@ func turn(what string) func(context.Context, store.Look, *turning) (*body[Turned
 
 func (a *API) export() {
 	type names struct {
-		Name []string `query:"name,explode" maxItems:"100" doc:"These only; * and ? stand for any letters, and for one; repeatable"`
+		Name []string `query:"name,explode" maxItems:"100" doc:"Only these; * stands for any letters, ? for one letter; repeatable"`
 	}
 	type text struct {
 		ContentType string `header:"Content-Type"`
 		Body        []byte
 	}
-	op := workflowOp(http.MethodGet, "/export", operator, "Write workflows as apply and import read them")
+	op := workflowOp(http.MethodGet, "/export", operator, "Print workflows in the form that apply and import read")
 	op.Responses = map[string]*huma.Response{"200": {Description: "OK", Content: map[string]*huma.MediaType{
 		"application/yaml": {Schema: &huma.Schema{Type: huma.TypeString}}}}}
 	change(a, op, func(ctx context.Context, l store.Look, in *names) (*text, error) {

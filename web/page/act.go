@@ -77,7 +77,7 @@ var verbs = map[string]verb{
 			return changes(l.RetryMany(ctx, ids))
 		}},
 	"behind":  {Says: "to be tried again, those behind it included", jobs: behind},
-	"again":   {Says: "to be tried again, as it was changed", jobs: again},
+	"again":   {Says: "to be tried again, with your changes", jobs: again},
 	"hold":    {Says: "held", jobs: holds(true)},
 	"release": {Says: "released", jobs: holds(false)},
 	"priority": {Says: "given that priority",
@@ -96,7 +96,7 @@ var verbs = map[string]verb{
 		return err
 	}},
 	"prune":    {Says: "deleted", some: pruned},
-	"shutdown": {Says: "it ends when what it runs is over", one: shutDown},
+	"shutdown": {Says: "it ends when its running jobs have ended", one: shutDown},
 	"run": {Says: "a run was started", one: func(ctx context.Context, l store.Look, form url.Values) error {
 		_, err := l.RunWorkflow(ctx, form.Get("workflow"), store.ByHand{})
 		return err
@@ -112,16 +112,16 @@ var verbs = map[string]verb{
 			return err
 		},
 	},
-	"plan":       {Says: "planned; nothing is changed yet", leads: plan},
+	"plan":       {Says: "planned; nothing has changed yet", leads: plan},
 	"start":      {Says: "it is being carried out", one: operated(store.Look.StartOperation)},
-	"stop":       {Says: "it ends after the batch that is under way", one: operated(store.Look.StopOperation)},
-	"undo":       {Says: "jobs that nobody has changed since are what they were", one: operated(store.Look.UndoOperation)},
+	"stop":       {Says: "it stops after its current batch", one: operated(store.Look.StopOperation)},
+	"undo":       {Says: "it is undone, except for jobs changed since", one: operated(store.Look.UndoOperation)},
 	"rule":       {Says: "the rule holds from now on", one: ruled},
-	"unrule":     {Says: "the rule is deleted; what waits to be sent goes out all the same", one: ofRule(ruleDeleted)},
-	"ruletest":   {Says: "each whom it names is sent a message that says it is a test", one: ofRule(ruleTested)},
+	"unrule":     {Says: "the rule is deleted; waiting messages are still sent", one: ofRule(ruleDeleted)},
+	"ruletest":   {Says: "a test message goes to each recipient", one: ofRule(ruleTested)},
 	"activate":   {Says: "activated", one: workflowChanged("activated")},
 	"deactivate": {Says: "deactivated", one: workflowChanged("deactivated")},
-	"revert":     {Says: "the older version holds again", one: reverted},
+	"revert":     {Says: "the older version is in force again", one: reverted},
 }
 
 // shutDown ends an instance when what it runs is over.
@@ -248,7 +248,7 @@ func (p *Pages) do(w http.ResponseWriter, r *http.Request, name string, v verb) 
 }
 
 func (p *Pages) noOrder(w http.ResponseWriter, r *http.Request) {
-	p.refuse(w, r, http.StatusBadRequest, "No such order", "This form is none of these pages, or too large.", "")
+	p.refuse(w, r, http.StatusBadRequest, "No such order", "This form is not valid, or too large.", "")
 }
 
 // meant are the jobs that a form names.
@@ -271,7 +271,7 @@ func did(q url.Values) string {
 	case v.one != nil || v.leads != nil:
 		return "Done: " + v.Says + "."
 	case n == 0:
-		return "Nothing was changed: in the state that it is in, that cannot be done."
+		return "Nothing was changed: its present state does not allow it."
 	case n == 1:
 		return "1 job was " + v.Says + "."
 	}

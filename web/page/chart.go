@@ -59,7 +59,7 @@ func minutesChart(history []store.HistoryRow, from time.Time, minutes int) chart
 		most = max(most, c.taken, c.ok+c.bad)
 	}
 	c := chart{Width: chartWidth, Height: chartHeight, Empty: most == 0, Most: words.Grouped(most) + "/min"}
-	c.Says = fmt.Sprintf("In %d minutes %s succeeded and %s failed; at the most %s in a minute.", minutes,
+	c.Says = fmt.Sprintf("In %d minutes %s succeeded and %s failed; at most %s in a minute.", minutes,
 		words.Grouped(ok), words.Grouped(bad), words.Grouped(most))
 	if c.Empty {
 		return c

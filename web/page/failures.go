@@ -117,6 +117,6 @@ func failures(r *request) (content, error) {
 		more = " at least"
 	}
 	d.Says = words.Count(d.N, "job") + more + " failed, in " + words.Count(len(d.Groups), "group") +
-		": of the same type, and with the same words but for numbers"
+		": of the same type, and with the same words except for numbers"
 	return content{Title: "Failures", Template: "failures", Data: d}, nil
 }

@@ -285,7 +285,7 @@ func (p *Pages) live(w http.ResponseWriter, r *http.Request) {
 	v, ok := p.hub.join(s, route, at, arg)
 	if !ok {
 		w.Header().Set("Retry-After", "30")
-		http.Error(w, "too many look: this page stays as it is", http.StatusServiceUnavailable)
+		http.Error(w, "too many viewers: this page is no longer live", http.StatusServiceUnavailable)
 		return
 	}
 	defer p.hub.leave(s, v)

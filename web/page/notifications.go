@@ -118,10 +118,10 @@ func ruleOf(form url.Values) (r notice.Rule, err error) {
 	if len(r.When) == 0 {
 		r.When = []string{"failed"}
 	}
-	const title = "That is no rule"
+	const title = "The rule is not valid"
 	if text := strings.TrimSpace(form.Get("within")); text != "" {
 		if r.UnlessSuccessWithin, err = time.ParseDuration(text); err != nil {
-			return r, unfit{title, "unless one has succeeded within: “" + clean(text) + "” is no time such as 90m or 1h"}
+			return r, unfit{title, "unless one has succeeded within: “" + clean(text) + "” is not a time such as 90m or 1h"}
 		}
 	}
 	if err := config.CheckRule(r); err != nil {

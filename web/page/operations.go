@@ -119,7 +119,7 @@ func (o operationRow) PlannedWhen() *time.Time { return &o.PlannedAt }
 func (o operationRow) Took() string            { return took(o.StartedAt, o.EndedAt) }
 
 // errNoFilter: an order whose filter says nothing, or what cannot be, is not one for every job.
-var errNoFilter = unfit{"That is no filter", "this form names no jobs: filter them on the page of jobs, and order it there"}
+var errNoFilter = unfit{"The filter is not valid", "this form names no jobs: filter them on the page of jobs, and choose the operation there"}
 
 // orderOf is the filter and the verb of a form of the jobs page. A field that means nothing is refused: without it the
 // order would be for more jobs than were shown.
@@ -130,12 +130,12 @@ func orderOf(form url.Values) (verb string, filter []byte, priority *int, err er
 		if ok {
 			f[name] = v
 		} else if strings.TrimSpace(form.Get(name)) != "" {
-			err = unfit{"That is no filter", name + " “" + clean(form.Get(name)) + "”: there is no such"}
+			err = unfit{"The filter is not valid", name + " “" + clean(form.Get(name)) + "”: there is no such"}
 		}
 	}
 	for _, s := range form["state"] {
 		if !scheduler.JobState(s).Valid() {
-			return "", nil, nil, unfit{"That is no filter", "state “" + clean(s) + "”: there is no such"}
+			return "", nil, nil, unfit{"The filter is not valid", "state “" + clean(s) + "”: there is no such"}
 		}
 		f["state"] = form["state"]
 	}

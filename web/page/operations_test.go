@@ -24,15 +24,15 @@ func TestOperations_FromAFilterToUndone(t *testing.T) {
 	held := func() string { return s.one(`select count(*)::text from bellhop.jobqueue where state = 'held'`) }
 
 	page := s.get(http.StatusOK, "/jobs?key=order.*&type=mail")
-	if !strings.Contains(page, `name="key" value="order.*"`) || !strings.Contains(page, "All that match:") {
-		t.Errorf("the page of jobs offers no order for all that match:\n%s", page)
+	if !strings.Contains(page, `name="key" value="order.*"`) || !strings.Contains(page, "All matching jobs:") {
+		t.Errorf("the page of jobs offers no order for all matching jobs:\n%s", page)
 	}
 	to := s.post(http.StatusSeeOther, "/do/plan", url.Values{"verb": {"hold"}, "key": {"order.*"}, "type": {"mail"}})
 	path, _, _ := strings.Cut(to, "?")
 	if path != "/operations/1" || held() != "0" {
 		t.Fatalf("it leads to %s, and %s jobs are held", to, held())
 	}
-	for _, want := range []string{"30 jobs would be changed", "nothing is changed yet", "key begins with “order.”", "order.20", `action="/do/start"`,
+	for _, want := range []string{"30 jobs would be changed", "nothing has changed yet", "key begins with “order.”", "order.20", `action="/do/start"`,
 		"by ann <small>as bellhop_operator</small>"} {
 		if page = s.get(http.StatusOK, to); !strings.Contains(page, want) {
 			t.Errorf("the plan does not say %q", want)
@@ -86,7 +86,7 @@ func TestOperations_CountWhoNeedsThem(t *testing.T) {
 	s.exec(`select bellhop.submit('tidy', 'f', after => '{3}', on_failure => 'block')`)
 	s.exec(`select bellhop.submit('tidy', 'stands apart')`)
 	for verb, want := range map[string]string{
-		"cancel": "4 other jobs need them: 2 would fail, 1 would stay blocked until they succeed, 1 would run all the same.",
+		"cancel": "4 other jobs need them: 2 would fail, 1 would stay blocked until they succeed, 1 would still run.",
 		"hold":   "4 other jobs wait for them.",
 	} {
 		to := s.post(http.StatusSeeOther, "/do/plan", url.Values{"verb": {verb}, "type": {"load"}})

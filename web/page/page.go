@@ -259,7 +259,7 @@ func (p *Pages) trouble(ctx context.Context, err error) (status int, title, main
 		}
 	case errors.As(err, &said) && said.Code == "42501":
 		status, s = http.StatusForbidden, words{"Not allowed",
-			"The role under which this page asks may not see this: " + said.Message + ".", "bellhop ui   opens it with the rights of your login"}
+			"The role of this page may not see this: " + said.Message + ".", "bellhop ui   opens it with the rights of your login"}
 	case errors.As(err, &said) && said.Code == "57014":
 		status, s = http.StatusServiceUnavailable, words{
 			"Too slow",
@@ -285,7 +285,7 @@ func (p *Pages) trouble(ctx context.Context, err error) (status int, title, main
 		gone = p.away.since(time.Now())
 		status, s = http.StatusServiceUnavailable, words{
 			"No database",
-			"The database does not answer. " + gone + " This page asks again by itself.",
+			"The database does not answer. " + gone + " This page tries again.",
 			"bellhop doctor",
 		}
 	}

@@ -86,7 +86,7 @@ func TestPages_ButtonsOfWorkflows(t *testing.T) {
 	is("2", "select count(*)::text from bellhop.run")
 	is("second", "select args from bellhop.jobqueue where step = 'one' and run = 1")
 
-	s.press(of, "revert", "the older version holds again")
+	s.press(of, "revert", "the older version is in force again")
 	is("first", "select definition -> 'steps' -> 0 ->> 'args' from bellhop.workflow")
 	s.press("/workflows", "run", "a run was started")
 	is("first", "select args from bellhop.jobqueue where step = 'one' and run = 3")

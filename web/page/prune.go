@@ -43,7 +43,7 @@ func prune(r *request) (content, error) {
 	if d.Older == "" {
 		d.Older = "30d"
 	} else if age, err := words.ParseAge(d.Older); err != nil {
-		d.Wrong = "“" + clean(d.Older) + "” is no time: 90m, 36h, 30d"
+		d.Wrong = "“" + clean(d.Older) + "” is not a time such as 90m, 36h or 30d"
 	} else if r.may.Operates {
 		f.Until = r.now.Add(-age)
 		if d.Rows, err = r.Look.PruneCount(r, f); err != nil {
@@ -54,7 +54,7 @@ func prune(r *request) (content, error) {
 			d.Jobs += row.Jobs
 		}
 	}
-	return content{Title: "Delete what is over", Template: "prune", Data: d}, nil
+	return content{Title: "Delete finished jobs", Template: "prune", Data: d}, nil
 }
 
 // Yourself are the deeds of the button.

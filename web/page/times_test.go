@@ -40,7 +40,7 @@ func TestTimes_ListsAndOrdersKeepWithinThem(t *testing.T) {
 		}
 	}
 	for _, path := range []string{"/jobs?since=soon", "/failures?until=soon"} {
-		if page := s.get(http.StatusOK, path); !strings.Contains(page, "that is no time. So long ago: 90m, 2h, 3d") {
+		if page := s.get(http.StatusOK, path); !strings.Contains(page, "is not a valid time. So long ago: 90m, 2h, 3d") {
 			t.Errorf("%s does not say what is wrong", path)
 		}
 	}
@@ -73,7 +73,7 @@ func TestAgain_ARetryWithChanges(t *testing.T) {
 		t.Errorf("what was refused has left %s", got)
 	}
 	to := s.post(http.StatusSeeOther, "/do/again", url.Values{"id": {"1"}, "priority": {"-3"}, "args": {"to eve"}, "was": {`to "ann"`}, "back": {"/jobs/1"}})
-	if page = s.get(http.StatusOK, to); is(1) != "ready|-3|to eve" || !strings.Contains(page, "1 job was to be tried again, as it was changed") {
+	if page = s.get(http.StatusOK, to); is(1) != "ready|-3|to eve" || !strings.Contains(page, "1 job was to be tried again, with your changes") {
 		t.Errorf("it is %s", is(1))
 	}
 	// What has no argument keeps none, and what is not over stays as it is.

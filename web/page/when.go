@@ -27,7 +27,7 @@ func timesOf(q url.Values) (f timeFilter) {
 		}
 		at, err := words.ParseMoment(text)
 		if err != nil {
-			f.Wrong = name + " “" + clean(text) + "”: that is no time. So long ago: 90m, 2h, 3d; or in UTC: 2026-11-23, 2026-11-23 14:00"
+			f.Wrong = name + " “" + clean(text) + "” is not a valid time. So long ago: 90m, 2h, 3d; or in UTC: 2026-11-23, 2026-11-23 14:00"
 			return nil
 		}
 		return &at
@@ -41,7 +41,7 @@ func (f timeFilter) err() error {
 	if f.Wrong == "" {
 		return nil
 	}
-	return unfit{"That is no time", f.Wrong}
+	return unfit{"The time is not valid", f.Wrong}
 }
 
 // span is the same counted back from now.

@@ -120,7 +120,7 @@ func TestPages_ButtonsOfHosts(t *testing.T) {
 	s := openSite(t)
 	s.exec(`insert into bellhop.instance (name, hostname, machine, pid, process_start, version, lag)
 		values ('one', 'shop1', 'm', 41, '1', 'v', '1h')`)
-	s.press("/hosts", "shutdown", "it ends when what it runs is over")
+	s.press("/hosts", "shutdown", "it ends when its running jobs have ended")
 	s.exec("select bellhop.obey(1)")
 	if stop := s.one("select coalesce(stop, '') from bellhop.instance"); stop == "" {
 		t.Error("nobody has told it")

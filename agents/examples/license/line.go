@@ -23,7 +23,7 @@ func parse(line string) (file, error) {
 		var name, value string
 		var ok bool
 		if name, value, rest, ok = pair(rest); !ok {
-			return file{}, fmt.Errorf("the line is no list of name=\"value\" pairs: %q", line)
+			return file{}, fmt.Errorf("the line is not a list of name=\"value\" pairs: %q", line)
 		}
 		switch name {
 		case "id":

@@ -17,7 +17,7 @@ import (
 func Command(a *cli.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "agent",
-		Short:   "Begin an agent, try it, or check that it keeps to the protocol; no database is needed",
+		Short:   "Write, try and check an agent; no database is needed",
 		Example: "  bellhop agent new python\n  bellhop agent check ./agent.py\n  bellhop agent try ./agent.py hello",
 	}
 	a.Menu(c)
@@ -29,11 +29,11 @@ func Command(a *cli.App) *cobra.Command {
 func trialFlags(c *cobra.Command, o *trialOptions) {
 	f := c.Flags()
 	f.SetInterspersed(false)
-	f.StringVar(&o.dialect, "dialect", string(agents.DialectAuto), "what it speaks: auto, classic, json or fossology")
+	f.StringVar(&o.dialect, "dialect", string(agents.DialectAuto), "its dialect: auto, classic, json or fossology")
 	f.StringVar(&o.mode, "mode", string(agents.ModeWarm), "warm, or exec: one process per line")
-	f.StringVar(&o.typ, "type", "", "the type that it is to be (default: whatever it says)")
-	f.StringVar(&o.config, "config-dir", "", "the `folder` that dialect fossology names with --config")
-	f.DurationVar(&o.patience, "timeout", 10*time.Second, "how long each answer may take")
+	f.StringVar(&o.typ, "type", "", "its type (default: the one that it names)")
+	f.StringVar(&o.config, "config-dir", "", "`folder` that dialect fossology passes as --config")
+	f.DurationVar(&o.patience, "timeout", 10*time.Second, "longest time of each answer")
 }
 
 func agentTryCommand(a *cli.App) *cobra.Command {
@@ -41,9 +41,9 @@ func agentTryCommand(a *cli.App) *cobra.Command {
 	var vars map[string]string
 	c := &cobra.Command{
 		Use:   "try [flags] CMD [ARG…] LINE",
-		Short: "Start an agent, give it one line, and show everything that is said",
-		Long: `Starts an agent as serve would, gives it one line, and shows everything that is
-said, with who said it. The last word is the line. Exit code 0: it did the line.`,
+		Short: "Start an agent, send it one line, and show the whole dialogue",
+		Long: `Starts an agent as serve would, sends it one line, and shows the whole dialogue, with
+the speaker of each line. The last word is the line. Exit code 0: the line succeeded.`,
 		Example: `  bellhop agent try agents/examples/upper.sh hello
   bellhop agent try --mode exec sh -c 'echo "$0"; exit 3' hello
   bellhop agent try --dialect fossology --var jobId=7 mods-enabled/nomos/agent/nomos 12`,
@@ -109,7 +109,7 @@ func (t *trial) walk(l scheduler.Line, note func(string, ...any)) (ok bool) {
 	ev, came := c.next(t.patience)
 	switch {
 	case !came:
-		note("no OK within %s; an agent says OK when it can take work (flushed: a pipe is no terminal)", t.patience)
+		note("no OK within %s; an agent says OK when it can take work (flushed: a pipe is not a terminal)", t.patience)
 		return false
 	case ev.Kind != scheduler.EventReady:
 		note("%s before it was ready: %s", ev.Kind, ev.Told())
@@ -123,15 +123,15 @@ func (t *trial) walk(l scheduler.Line, note func(string, ...any)) (ok bool) {
 	case !came:
 		note("no answer within %s", t.patience)
 	case ev.Kind == scheduler.EventAnswered && ev.OK:
-		note("the line is done: succeeded")
+		note("the line succeeded")
 		ok = true
 	case ev.Kind == scheduler.EventAnswered && ev.Answer != nil && ev.Answer.Snooze > 0:
-		note("the line is put off for %s, and that is no attempt", ev.Answer.Snooze)
+		note("the line is put off for %s; that does not count as an attempt", ev.Answer.Snooze)
 		ok = true
 	case ev.Kind == scheduler.EventAnswered:
 		note("the line failed, exit code %d: %s", ev.ExitCode, ev.Told())
 	default:
-		note("the line failed, the agent is of no more use: %s", ev.Told())
+		note("the line failed, and the agent cannot go on: %s", ev.Told())
 	}
 	if a := ev.Answer; came && a != nil {
 		if ev.OK && a.EndedAs != "" {
@@ -139,7 +139,7 @@ func (t *trial) walk(l scheduler.Line, note func(string, ...any)) (ok bool) {
 		}
 		switch {
 		case a.Result != nil:
-			note("it gave back %s", a.Result)
+			note("its result: %s", a.Result)
 		case a.Never:
 			note("it is not tried again")
 		case a.After > 0:
@@ -154,7 +154,7 @@ func (t *trial) walk(l scheduler.Line, note func(string, ...any)) (ok bool) {
 	if ev, came = c.next(t.patience); came && ev.Kind == scheduler.EventExited {
 		note("it has gone: %s", ev.Told())
 	} else {
-		note("it is still there after %s, and is killed", t.patience)
+		note("it still runs after %s, and is killed", t.patience)
 	}
 	return ok
 }

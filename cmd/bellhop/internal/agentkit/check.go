@@ -21,10 +21,10 @@ func agentCheckCommand(a *cli.App) *cobra.Command {
 		Short: "Check that an agent keeps to its protocol",
 		Long: `Starts an agent as serve would, several times, and checks that it keeps to its
 protocol: one verdict a line. ok: it does. odd: worth a look; it may be right for
-this agent. bad: jobs would fail or hang. Exit code 1 where anything is bad.
+this agent. bad: jobs would fail or hang. Exit code 1 if anything is bad.
 
---line is a line that the agent can do. Without it lines are made up, and that
-the agent dies of one is odd, not bad: that is how a line fails in classic.`,
+--line is a line that the agent can process. Without it the check makes up lines. If
+the agent dies of one of those, that is odd, not bad: so a line fails in classic.`,
 		Example: `  bellhop agent check --line /etc/hosts agents/examples/checksum.py
   bellhop agent check --dialect fossology --line 7 mods-enabled/nomos/agent/nomos
   bellhop agent check --mode exec sh -c 'test -e "$0"'`,
@@ -59,7 +59,7 @@ the agent dies of one is odd, not bad: that is how a line fails in classic.`,
 		},
 	}
 	trialFlags(c, &o)
-	c.Flags().StringVar(&line, "line", "", "a `line` that the agent can do")
+	c.Flags().StringVar(&line, "line", "", "a `line` that the agent can process")
 	return c
 }
 
@@ -135,7 +135,7 @@ func (k *kit) up(first bool) *tried {
 	ev, came := c.next(k.patience)
 	switch {
 	case !came:
-		judge("bad", "is ready in time", "not a word that says so within %s; say OK, or the json greeting, and flush it: a pipe is no terminal", k.patience)
+		judge("bad", "is ready in time", "no OK, and no json greeting, within %s; say one of them, and flush it: a pipe is not a terminal", k.patience)
 	case ev.Kind == scheduler.EventReady:
 		judge("ok", "is ready in time", "after %d ms", time.Since(c.began).Milliseconds())
 		return c
@@ -197,7 +197,7 @@ func (k *kit) runWarm() {
 		}
 	}
 	if k.done == 0 && !k.asks {
-		k.judge("bad", "does anything at all", "it did none of the lines; name one that it can do with --line")
+		k.judge("bad", "does anything at all", "none of the lines succeeded; name one that it can process with --line")
 	}
 	k.leaves(c)
 }
@@ -221,7 +221,7 @@ func (k *kit) answered(check string, ev scheduler.ChildEvent, came, must bool) b
 	switch {
 	case !came && k.asked():
 		k.asks = true
-		k.judge("odd", check, "no answer within %s: it waits for one to its DB:, and there is no database here", k.patience)
+		k.judge("odd", check, "no answer within %s: it waits for the answer to its DB:, and there is no database here", k.patience)
 	case !came:
 		k.judge("bad", check, "no answer within %s; say OK when a line is done, and flush it", k.patience)
 	case ev.Kind == scheduler.EventAnswered && ev.OK:
@@ -260,7 +260,7 @@ func isDone(line string) bool {
 func (k *kit) quiet(c *tried, check string, times int) bool {
 	ev, came := c.next(quietFor)
 	if came {
-		k.judge("bad", check, "%s without being asked: %s", ev.Kind, ev.Told())
+		k.judge("bad", check, "%s without a line: %s", ev.Kind, ev.Told())
 		return false
 	}
 	said, _ := k.lines(agents.VoiceAgent, 0)
@@ -269,7 +269,7 @@ func (k *kit) quiet(c *tried, check string, times int) bool {
 			continue
 		}
 		if times--; times < 0 {
-			k.judge("bad", check, "it says %s without being asked: the next line would be taken for done", l)
+			k.judge("bad", check, "it says %s without a line: the next line would count as done", l)
 			return true
 		}
 	}
@@ -290,5 +290,5 @@ func (k *kit) leaves(c *tried) {
 		k.judge("odd", "leaves when its stdin is closed", "only after SIGHUP; read until the end of stdin")
 		return
 	}
-	k.judge("bad", "leaves when its stdin is closed", "it is there after %s, and after SIGHUP too; it would be killed after limits.kill_after", 2*k.patience)
+	k.judge("bad", "leaves when its stdin is closed", "it still runs after %s, and after SIGHUP; it would be killed after limits.kill_after", 2*k.patience)
 }

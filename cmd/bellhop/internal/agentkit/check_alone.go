@@ -58,7 +58,7 @@ func (k *kit) runExec() {
 		}
 	}
 	if k.done == 0 {
-		k.judge("odd", "does anything at all", "every run failed; name an argument that it can do with --line")
+		k.judge("odd", "does anything at all", "every run failed; name an argument that it can process with --line")
 	}
 }
 
@@ -112,6 +112,6 @@ func (k *kit) runFOSSology() {
 	if _, came := c.next(k.patience); came {
 		k.judge("ok", "leaves when its stdin is closed", "after %d ms", time.Since(began).Milliseconds())
 	} else {
-		k.judge("bad", "leaves when its stdin is closed", "it is there after %s; it would be killed after limits.kill_after", k.patience)
+		k.judge("bad", "leaves when its stdin is closed", "it still runs after %s; it would be killed after limits.kill_after", k.patience)
 	}
 }

@@ -47,12 +47,11 @@ func agentNewCommand(a *cli.App) *cobra.Command {
 	var typ string
 	c := &cobra.Command{
 		Use:   "new go|python|node|bash [DIR]",
-		Short: "Write an agent to begin with: one file, nothing but the language's own library",
-		Long: `Writes one file into a folder (default: this one), which is made where it is not
-there, and says what to type next. It is an agent that works as it is, in the
-json dialect: it logs, tells how far it is, gives something back, fails for good,
-puts off, stops when it is cancelled, and passes on the trace. A file that is
-there already stays.`,
+		Short: "Write a first agent: one file, with only the language's own library",
+		Long: `Writes one file into a folder (default: this one), makes the folder if needed, and
+prints the next commands. The file is a working agent in the json dialect: it logs,
+reports progress, returns a result, fails for good, puts a job off, stops on cancel,
+and passes on the trace. An existing file stays.`,
 		Example:   "  bellhop agent new python invoices --type invoice",
 		ValidArgs: languageNames(),
 		Args: a.Args(func(_ *cobra.Command, args []string) error {
@@ -72,7 +71,7 @@ there already stays.`,
 			return newAgent(a, args[0], dir, typ)
 		},
 	}
-	c.Flags().StringVar(&typ, "type", "hello", "the `type` of work that it is for")
+	c.Flags().StringVar(&typ, "type", "hello", "the `type` of its jobs")
 	return c
 }
 
@@ -87,7 +86,7 @@ func newAgent(a *cli.App, name, dir, typ string) error {
 	if lang.name == "" {
 		return cli.Usage("agent new",
 			fmt.Sprintf("there is no template for %q, only for %s", name, strings.Join(languageNames(), ", ")),
-			"bellhop agent new bash; any language will do: docs/agents.md has the protocol")
+			"bellhop agent new bash; for any other language docs/agents.md has the protocol")
 	}
 	entry := fmt.Sprintf("{type: %s, command: [%s]}", typ, lang.run)
 	if _, err := config.Parse("--type", []byte("agents:\n  - "+entry)); err != nil {

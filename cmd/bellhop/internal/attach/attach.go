@@ -34,18 +34,18 @@ func Command(a *cli.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "attach TABLE {--type TYPE | --cmd PROGRAM [ARG]… | --shell TEXT} --pool N",
 		Short: "Run the rows of a table whose dispatch column is NULL",
-		Long: `Run the rows of any table: each whose dispatch column is NULL asks to be run, and
-gets a value when it is taken. Inserting NULL asks for a run, and so does setting
-it to NULL again; a row that runs meanwhile runs once more after that.
+		Long: `Run the rows of any table. A row whose dispatch column is NULL is to be run; the
+column gets a value when an instance takes the row. Insert NULL, or set the column to
+NULL again, for another run. If the row runs at that moment, it runs again afterwards.
 
---type hands each row to an agent, as a line name="value" …
---cmd runs a program with the words behind TABLE as its arguments and the row's
-key as the last one, without a shell; --shell runs a text in sh, with the key as $1.
-Both find BELLHOP_KEY, BELLHOP_TABLE, BELLHOP_JOB and BELLHOP_ROW (JSON) in the
-environment. Instances run them with commands_from_database: true, which is the
+--type sends each row to an agent, as a line name="value" …
+--cmd runs a program without a shell. Its arguments are the words behind TABLE, and
+the row's key as the last one. --shell runs a text in sh, with the key as $1. Both
+have BELLHOP_KEY, BELLHOP_TABLE, BELLHOP_JOB and BELLHOP_ROW (JSON) in the
+environment. Instances run them only with commands_from_database: true, which is the
 default for the embedded database alone.
 
-For a table that is attached already, --pool changes how many run at once; 0: none.`,
+For an attached table, --pool changes how many rows run at once; 0: none.`,
 		Example: `  bellhop attach images --cmd /usr/local/bin/thumbnail --pool 4
   bellhop attach images --pool 8
   bellhop attach app.mails --type mail --pool 2 --dispatch sent_at --status-col outcome
@@ -55,7 +55,7 @@ For a table that is attached already, --pool changes how many run at once; 0: no
 			case len(args) == 0 || strings.TrimSpace(args[0]) == "":
 				return errors.New("which table? Name it")
 			case len(args) > 1 && f.cmd == "":
-				return errors.New("words behind the table are arguments of --cmd, and there is none")
+				return errors.New("words behind the table are arguments of --cmd, and --cmd is not given")
 			}
 			return nil
 		}),
@@ -68,18 +68,18 @@ For a table that is attached already, --pool changes how many run at once; 0: no
 		}),
 	}
 	flags := c.Flags()
-	flags.StringVar(&f.typ, "type", "", "hand each row to the agent of this `type`")
+	flags.StringVar(&f.typ, "type", "", "send each row to the agent of this `type`")
 	flags.StringVar(&f.cmd, "cmd", "", "run this `program` for each row, with the key as last argument")
 	flags.StringVar(&f.shell, "shell", "", "run this `text` in sh for each row, with the key as $1")
-	flags.IntVar(&f.pool, "pool", 0, "how `many` run at once, over all instances; 0: none")
+	flags.IntVar(&f.pool, "pool", 0, "`number` of rows that run at once, over all instances; 0: none")
 	flags.StringVar(&f.workdir, "workdir", "", "the `folder` in which the command runs (default: the instance's)")
-	flags.StringVar(&f.logDir, "log-dir", "", "also keep what each run of the command says under this `folder`")
-	flags.StringSliceVar(&f.key, "key", nil, "the `columns` that tell rows apart (default: the primary key)")
-	flags.StringVar(&f.dispatch, "dispatch", "dispatch", "the `column` that is NULL where a row asks to be run")
-	flags.StringVar(&f.statusCol, "status-col", "", "a text `column` for how the run ended")
+	flags.StringVar(&f.logDir, "log-dir", "", "also keep the output of each run of the command under this `folder`")
+	flags.StringSliceVar(&f.key, "key", nil, "the `columns` that identify a row (default: the primary key)")
+	flags.StringVar(&f.dispatch, "dispatch", "dispatch", "the `column` that is NULL if a row is to be run")
+	flags.StringVar(&f.statusCol, "status-col", "", "a text `column` for the outcome of the run")
 	flags.StringVar(&f.exitCol, "exit-col", "", "an integer `column` for its exit code")
-	flags.StringVar(&f.name, "name", "", "what to call it (default: the table's `name`)")
-	flags.BoolVar(&f.index, "index", false, "also make an index on the rows that wait")
+	flags.StringVar(&f.name, "name", "", "`name` of the attachment (default: that of the table)")
+	flags.BoolVar(&f.index, "index", false, "also make an index on the waiting rows")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print the SQL, and do nothing")
 	return c
 }
@@ -102,7 +102,7 @@ func (f attachFlags) attachment(cmd *cobra.Command, args []string) (store.Attach
 		ways++
 	}
 	if ways > 1 {
-		return t, cli.Usage("attach", "what is to be run is said more than once", "one of --type, --cmd and --shell")
+		return t, cli.Usage("attach", "it takes only one of --type, --cmd and --shell", "one of --type, --cmd and --shell")
 	}
 	if given("pool") {
 		if f.pool < 0 || f.pool > 10_000 {
@@ -162,7 +162,7 @@ func attach(ctx context.Context, a *cli.App, s *cli.Session, t store.Attachment,
 		return cli.AttachRefused(err)
 	}
 	if len(done.Statements) == 0 {
-		return a.Printf("attachment %d is as it was\n", done.ID)
+		return a.Printf("attachment %d is unchanged\n", done.ID)
 	}
 	return a.Printf("attachment %d\n", done.ID)
 }
@@ -170,10 +170,10 @@ func attach(ctx context.Context, a *cli.App, s *cli.Session, t store.Attachment,
 func DetachCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "detach TABLE",
-		Short: "Run no more rows of a table",
-		Long: `Run no more rows of an attached table, named by its name or by the attachment's.
-What runs goes on to its end; rows that were taken and have not started are given
-back: their dispatch column is NULL again.`,
+		Short: "Stop running rows of an attached table",
+		Long: `Stop running rows of an attached table. TABLE is its name, or that of the attachment.
+Running rows go on to their end. Rows that an instance has taken and not started are
+given back: their dispatch column is NULL again.`,
 		Example: "  bellhop detach images",
 		Args: a.Args(func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
@@ -194,7 +194,7 @@ back: their dispatch column is NULL again.`,
 func AttachmentsCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:     "attachments",
-		Short:   "List attached tables, and what keeps them from being run",
+		Short:   "List attached tables, and why their rows do not run",
 		Example: "  bellhop attachments",
 		Args:    a.NoArgs(),
 		RunE: a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, _ []string) error {
@@ -205,7 +205,7 @@ func AttachmentsCommand(a *cli.App) *cobra.Command {
 			case a.JSON():
 				return a.PrintJSON(list)
 			case len(list) == 0:
-				a.Note("no table is attached; bellhop attach TABLE --cmd PROGRAM --pool 4 runs the rows of one")
+				a.Note("no table is attached; to run the rows of one: bellhop attach TABLE --cmd PROGRAM --pool 4")
 				return nil
 			}
 			t := cli.Table{Header: []string{"NAME", "TABLE", "WAITING", "AHEAD", "RUNNING", "POOL", "DONE", "FAILED", "RATE", "KEY", "DISPATCH", "RUNS",

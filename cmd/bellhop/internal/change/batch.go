@@ -16,17 +16,17 @@ import (
 func BatchCommand(a *cli.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "batch {begin|count}",
-		Short: "One job that runs when all jobs of a group are over",
-		Long: `A batch is a job that runs when all jobs of a group are over, and its id, or key, is
-the group's. Begin it, submit what is in it, then release it:
+		Short: "Run a job when all jobs of a group have ended",
+		Long: `A batch is a job that runs when all jobs of a group have ended. Its id or key names
+the group. Begin it, submit the group's jobs, then release it:
 
   bellhop batch begin report 7 --key import.7
   bellhop submit mail a@example.org --batch import.7
   bellhop submit mail b@example.org --batch import.7
   bellhop release import.7
 
-"bellhop wait import.7" waits for its end; graph, explain and cancel take it as
-they take any job.`,
+"bellhop wait import.7" waits for its end. graph, explain and cancel work as for any
+other job.`,
 		Example: "  bellhop batch begin report 7 --key import.7\n  bellhop batch count import.7",
 	}
 	a.Menu(c)
@@ -38,11 +38,11 @@ func beginBatch(a *cli.App) *cobra.Command {
 	var key, onFailure string
 	c := &cobra.Command{
 		Use:   "begin [TYPE [ARGS]]",
-		Short: "Begin a batch: TYPE runs when all its jobs are over; prints its id",
-		Long: `Begin a batch: a job of TYPE, with ARGS, runs when all jobs that were submitted with
---batch are over, and not before bellhop release. Without TYPE it does nothing, and
-can be waited for. Under a --key that is there with the same content, it is the
-first one's id.`,
+		Short: "Begin a batch: a job of TYPE runs when all its jobs have ended; prints its id",
+		Long: `Begin a batch, and print its id. A job of TYPE, with ARGS, runs when all jobs submitted
+with --batch have ended, and not before bellhop release. Without TYPE the batch runs
+nothing, but bellhop wait can wait for it. If a batch with this --key and the same
+content exists, its id is printed.`,
 		Example: "  bellhop batch begin report 7 --key import.7\n  bellhop batch begin --on-failure fail",
 		Args: a.Args(func(_ *cobra.Command, args []string) error {
 			if len(args) > 2 {
@@ -70,7 +70,7 @@ first one's id.`,
 	}
 	c.Flags().StringVar(&key, "key", "", "a `name` for the batch that no other job has")
 	c.Flags().StringVar(&onFailure, "on-failure", "run",
-		"when a job of it fails: run all the same, when all are over; `fail` at once; block until it has succeeded, by a retry")
+		"if a job of it fails: run when all have ended; `fail` at once; block until a retry of that job succeeds")
 	return c
 }
 
@@ -83,7 +83,7 @@ type countedBatch struct {
 func countBatch(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:     "count ID...",
-		Short:   "Count how the jobs of batches stand",
+		Short:   "Count the jobs of batches by state",
 		Example: "  bellhop batch count import.7\n  bellhop batch count 42 43 -o json",
 		Args:    a.JobArgs(1, 0),
 		RunE: a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, args []string) error {

@@ -81,7 +81,7 @@ func ReleaseCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:     "release ID...",
 		Short:   "Let held jobs run",
-		Long:    "Let held jobs run. Jobs are named by id or key. A job that is not held stays what it is.",
+		Long:    "Let held jobs run. Jobs are named by id or key. A job that is not held does not change.",
 		Example: "  bellhop release 42 nightly",
 		Args:    a.JobArgs(1, 0),
 		RunE: Change(a, Order{Do: Release, words: func(c store.Change) string {
@@ -102,16 +102,17 @@ func CancelCommand(a *cli.App) *cobra.Command {
 	}
 	c := &cobra.Command{
 		Use:   "cancel ID... | cancel -s STATE -t TYPE",
-		Short: "End jobs that wait, stop jobs that run",
-		Long: `End jobs that wait, stop jobs that run. Jobs are named by id or key.
+		Short: "Cancel waiting jobs, stop running jobs",
+		Long: `Cancel waiting jobs, stop running jobs. Jobs are named by id or key.
 
-A job that waits is cancelled at once. One that runs is asked to stop, killed
-if it does not, and is cancelled when its last process is gone: see
-"bellhop wait". A job that is over stays what it is. Jobs that need it fail, stay
-blocked, or run, as their --on-failure says: --dry-run tells beforehand.
+A waiting job is cancelled at once. A running job is asked to stop, and killed if
+it does not. It is cancelled when its last process has ended: see "bellhop wait".
+A job that has ended does not change. Jobs that need a cancelled job fail, stay
+blocked, or run, as their --on-failure says: --dry-run lists them.
 
-By -s and -t it is for all jobs that are not over, a thousand at a time; Ctrl-C
-stops after those, and what was done stays. --dry-run says how many it would be.`,
+-s and -t select among all jobs that have not ended. A thousand are changed at a
+time; Ctrl-C stops after those, and their changes stay. --dry-run says how many
+jobs would change.`,
 		Example: "  bellhop cancel 42 nightly\n  bellhop cancel --now 43\n  bellhop cancel 42 --dry-run\n  bellhop cancel -s ready -t mail --dry-run",
 		Args:    s.args(a),
 	}
@@ -122,7 +123,7 @@ stops after those, and what was done stays. --dry-run says how many it would be.
 		words: func(c store.Change) string {
 			switch {
 			case c.Was.Final():
-				return "is over already: it is " + string(c.State)
+				return "has already ended: it is " + string(c.State)
 			case c.State == scheduler.Running:
 				return "running, asked to stop"
 			}
@@ -135,7 +136,7 @@ stops after those, and what was done stays. --dry-run says how many it would be.
 		return do(cmd, args)
 	})
 	s.flags(c)
-	c.Flags().BoolVar(&now, "now", false, "kill what runs at once, without asking")
+	c.Flags().BoolVar(&now, "now", false, "kill running jobs at once, without asking them to stop")
 	return c
 }
 
@@ -151,16 +152,15 @@ func RetryCommand(a *cli.App) *cobra.Command {
 	var behind bool
 	c := &cobra.Command{
 		Use:   "retry ID... | retry -s STATE -t TYPE",
-		Short: "Run jobs that are over once more",
-		Long: `Run jobs that are over once more. Jobs are named by id or key. What happened
-before is kept as an attempt. A job that is not over stays what it is, and the
-exit code is 7. With --behind so are those that need it, by way of others too,
-and are over; what it gave them before does not count any more. --dry-run says
-beforehand how many.
+		Short: "Run finished jobs again",
+		Long: `Run finished jobs again. Jobs are named by id or key. Earlier attempts are kept.
+A job that has not ended does not change, and the exit code is 7. With --behind,
+finished jobs that need it, directly or through others, run again too; its earlier
+outcome does not count for them any more. --dry-run says how many these are.
 
-By -s and -t it is for all jobs of a type, or in a state: those that failed or
-are quarantined, unless -s says otherwise. A thousand are done at a time; Ctrl-C
-stops after those, and what was done stays. --dry-run says how many it would be.`,
+-s and -t select jobs by state and type: failed and quarantined ones, unless -s
+names other states. A thousand are retried at a time; Ctrl-C stops after those,
+and they stay retried. --dry-run says how many jobs would be retried.`,
 		Example: "  bellhop retry 42 nightly\n  bellhop retry --behind 42 --dry-run\n  bellhop retry -s failed -t mail --dry-run",
 		Args:    s.args(a),
 	}
@@ -173,7 +173,7 @@ stops after those, and what was done stays. --dry-run says how many it would be.
 		},
 		words: func(c store.Change) string {
 			if !c.Was.Final() {
-				return "is not over: it is " + string(c.State)
+				return "has not ended: it is " + string(c.State)
 			}
 			return string(c.State)
 		},
@@ -182,7 +182,7 @@ stops after those, and what was done stays. --dry-run says how many it would be.
 				return nil
 			}
 			return cli.Failed(cli.ExitState, "retry", fmt.Sprintf("bellhop wait %d   or: bellhop cancel %[1]d", c.ID),
-				"job %d is %s: only a job that is over gets a new attempt", c.ID, c.Was)
+				"job %d is %s: only a finished job gets a new attempt", c.ID, c.Was)
 		}})
 	c.RunE = s.or(a, func(cmd *cobra.Command, args []string) error {
 		if s.dryRun {
@@ -199,7 +199,7 @@ stops after those, and what was done stays. --dry-run says how many it would be.
 		}
 		return nil
 	}
-	c.Flags().BoolVar(&behind, "behind", false, "with IDs: and the jobs behind them; for operators")
+	c.Flags().BoolVar(&behind, "behind", false, "with IDs: also the jobs that need them; for operators")
 	s.flags(c)
 	return c
 }

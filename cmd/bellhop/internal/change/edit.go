@@ -40,15 +40,15 @@ func EditCommand(a *cli.App) *cobra.Command {
 	}
 	c := &cobra.Command{
 		Use:   "edit ID... | edit -s STATE -t TYPE",
-		Short: "Change jobs that wait: priority, time, args, attempts, place, hold",
-		Long: `Change jobs that wait (held, blocked, scheduled or ready), named by id or key, or
-by -s and -t. What is not said stays as it is. A job that has begun, or is over,
-stays what it is, and the exit code is 7. Its type, key, locks and what it needs
-are not to be changed: cancel it, and submit another one.
+		Short: "Change waiting jobs: priority, time, args, attempts, place, hold",
+		Long: `Change waiting jobs (held, blocked, scheduled or ready), named by id or key, or
+selected by -s and -t. Only the columns of the given flags change. A job that has
+begun or ended does not change, and the exit code is 7. The type, key, locks and
+dependencies of a job cannot be changed: cancel it, and submit another one.
 
-By -s and -t a thousand jobs are changed at a time; Ctrl-C stops after those, and
-what was done stays. --dry-run says how many it would be, and the first of them;
-of IDs, what would become of each.`,
+With -s and -t a thousand jobs are changed at a time; Ctrl-C stops after those,
+and their changes stay. --dry-run says how many jobs would change, and lists the
+first of them; for IDs, it lists the change of each.`,
 		Example: `  bellhop edit 42 --priority -5 --at now
   bellhop edit -s ready -t mail --hold --dry-run
   bellhop edit -t mail --at +1h --not-after +2h
@@ -79,7 +79,7 @@ of IDs, what would become of each.`,
 					return nil
 				}
 				return cli.Failed(cli.ExitState, "edit", fmt.Sprintf("bellhop show %d", c.ID),
-					"job %d is %s: only a job that waits can be changed", c.ID, c.State)
+					"job %d is %s: only a waiting job can be changed", c.ID, c.State)
 			}}))(cmd, args)
 	}
 	s.flags(c)
@@ -97,7 +97,7 @@ of IDs, what would become of each.`,
 	fields.Var(&f.msq, "msq")
 	fields.Var(&f.onFailure, "on_failure")
 	fields.Var(&f.hold, "held")
-	flags.BoolVar(&f.release, "release", false, "release what is held")
+	flags.BoolVar(&f.release, "release", false, "release it if it is held")
 	return c
 }
 
@@ -111,11 +111,11 @@ func (f editFlags) edit(cmd *cobra.Command) (e store.Edit, err error) {
 		some = some || set(name)
 	}
 	if !some {
-		return e, cli.Usage("edit", "nothing is to be changed", "bellhop edit --help")
+		return e, cli.Usage("edit", "no change is given", "bellhop edit --help")
 	}
 	switch {
 	case set("priority") && set("priority-name"):
-		return e, bad("--priority-name", f.priorityName, "it stands in place of --priority: give one of them")
+		return e, bad("--priority-name", f.priorityName, "it replaces --priority: give one of them")
 	case set("priority"):
 		n := int(f.priority)
 		e.Priority = &n
@@ -138,7 +138,7 @@ func (f editFlags) edit(cmd *cobra.Command) (e store.Edit, err error) {
 	}
 	if set("timeout") {
 		if f.timeout < time.Millisecond {
-			return e, bad("--timeout", f.timeout.String(), "it must be longer than nothing, such as 90s")
+			return e, bad("--timeout", f.timeout.String(), "it must be longer than 0, such as 90s")
 		}
 		e.Timeout = &f.timeout
 	}
@@ -165,7 +165,7 @@ func (f editFlags) edit(cmd *cobra.Command) (e store.Edit, err error) {
 		}
 	}
 	if f.hold && f.release {
-		return e, cli.Usage("edit", "--hold and --release are the opposite of each other", "bellhop edit --help")
+		return e, cli.Usage("edit", "--hold and --release exclude each other", "bellhop edit --help")
 	}
 	if f.hold || f.release {
 		e.Hold = &f.hold

@@ -52,8 +52,8 @@ func foretell(a *cli.App) func(*cobra.Command, []string) error {
 			return errors.Join(a.PrintJSON(list), missing)
 		}
 		t := cli.Table{Header: []string{"ID", "TYPE", "STATE", "KEY", "WOULD BE"}}
-		words := map[string]string{"run": "run all the same", "failed": "failed, since what it needs does not succeed",
-			"blocked": "blocked, until that succeeds", "held": "held; it fails, or runs, when it is released"}
+		words := map[string]string{"run": "still run", "failed": "failed, since a job that it needs does not succeed",
+			"blocked": "blocked, until that job succeeds", "held": "held; it fails, or runs, when it is released"}
 		for _, b := range list {
 			becomes := b.Becomes
 			if w := words[becomes]; w != "" && b.Among > 0 {

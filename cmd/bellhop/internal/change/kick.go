@@ -12,7 +12,7 @@ func KickCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:     "kick",
 		Short:   "Make every instance look for work now",
-		Long:    "Make every instance look for work now. Nothing depends on it: an instance that was not rung looks by itself after a while.",
+		Long:    "Make every instance look for work now. Nothing depends on it: without a ring, an instance still looks after a while.",
 		Example: "  bellhop kick",
 		Args:    a.NoArgs(),
 		RunE: a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, _ []string) error {

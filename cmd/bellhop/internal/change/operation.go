@@ -31,12 +31,12 @@ var operationVerbs = []string{"cancel", "kill", "retry", "release", "hold", "pri
 func OperationCommand(a *cli.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "operation {plan | ls | show | start | stop | undo}",
-		Short: "Orders for many jobs: planned, carried out, stopped, undone",
-		Long: `An operation is an order for many jobs. Its plan counts the jobs that a filter lets
-through now, and changes nothing; once it is started, these and no others are
-changed, a thousand at a time. It can be stopped, and goes on from there; hold,
-priority and cancel of up to 10,000 jobs can be undone for those that nobody has
-changed since. The page of operations shows the same ones.`,
+		Short: "Plan, carry out, stop and undo changes to many jobs",
+		Long: `An operation is one change to many jobs. Its plan counts the jobs that match the flags
+now, and changes nothing. Once the operation is started, these and no other jobs are
+changed, a thousand at a time. It can be stopped, and then goes on from there. undo
+takes back hold, priority and cancel of up to 10,000 jobs, unless a job has changed
+since. The page Operations of the dashboard shows the same operations.`,
 		Example: `  bellhop operation plan hold -t mail
   bellhop operation start 3
   bellhop operation undo 3`,
@@ -52,11 +52,11 @@ func planOperation(a *cli.App) *cobra.Command {
 	var priority cli.Priority
 	c := &cobra.Command{
 		Use:   "plan VERB",
-		Short: "Count for which jobs an order would be; change nothing",
-		Long: `Plan an order for the jobs that all flags let through, and say how many these are.
-VERB is ` + strings.Join(operationVerbs, ", ") + `. retry is for what failed or is
-quarantined, unless -s says otherwise. Without any flag nothing is planned: --all
-means every job.`,
+		Short: "Count the jobs that an operation would change; change nothing",
+		Long: `Plan an operation on the jobs that match all flags, and say how many these are.
+VERB is ` + strings.Join(operationVerbs, ", ") + `. retry takes failed and quarantined
+jobs, unless -s names other states. Without any flag nothing is planned: --all means
+every job.`,
 		Example: `  bellhop operation plan retry -t mail --error "no route" --since 2h
   bellhop operation plan priority --priority -10 --key order.
   bellhop operation plan hold --all`,
@@ -105,8 +105,8 @@ func (f *operationFilter) flags(c *cobra.Command) {
 	c.Flags().StringVar(&f.failed, "error", "", "jobs whose error has this `text`")
 	c.Flags().StringVar(&f.host, "host", "", "jobs on this `host`")
 	c.Flags().Int64Var(&f.run, "run", 0, "jobs of this `run` of a workflow")
-	c.Flags().StringVar(&f.from, "since", "", "jobs that were submitted so long ago or later, such as 2h; or from a `time` (UTC) on")
-	c.Flags().StringVar(&f.till, "until", "", "jobs that were submitted longer ago than so; or before a `time` (UTC)")
+	c.Flags().StringVar(&f.from, "since", "", "jobs submitted at this `time` (UTC) or later; 2h: two hours ago or later")
+	c.Flags().StringVar(&f.till, "until", "", "jobs submitted before this `time` (UTC); 2h: more than two hours ago")
 	c.Flags().BoolVar(&f.all, "all", false, "every job")
 }
 
@@ -249,7 +249,7 @@ func listOperations(a *cli.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "ls",
 		Short:   "List operations, the newest first",
-		Long:    "List operations, the newest first: what was ordered, by whom, and how far it is.",
+		Long:    "List operations, the newest first: change, author and progress.",
 		Example: "  bellhop operation ls --limit 100",
 		Args:    a.NoArgs(),
 		RunE: a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, _ []string) error {
@@ -260,7 +260,7 @@ func listOperations(a *cli.App) *cobra.Command {
 			case a.JSON():
 				return a.PrintJSON(list)
 			case len(list) == 0:
-				a.Note("there is no operation; bellhop operation plan --help says how one is made")
+				a.Note("there is no operation; bellhop operation plan --help says how to make one")
 				return nil
 			}
 			t := cli.Table{Header: []string{"ID", "STATE", "ORDER", "DONE", "OF", "BY", "PLANNED", "FOR"}}
@@ -275,15 +275,15 @@ func listOperations(a *cli.App) *cobra.Command {
 			return a.PrintTable(t)
 		}),
 	}
-	c.Flags().IntVar(&limit, "limit", limit, "how many at the most")
+	c.Flags().IntVar(&limit, "limit", limit, "list at most so many")
 	return c
 }
 
 func showOperation(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:     "show ID",
-		Short:   "Show an operation, and how far it is",
-		Long:    "Show an operation: for which jobs it is, how far, and what can be done with it.",
+		Short:   "Show an operation and its progress",
+		Long:    "Show an operation: its jobs, its progress, and the commands that can follow.",
 		Example: "  bellhop operation show 3",
 		Args:    operationArg(a),
 		RunE: onOperation(a, func(ctx context.Context, s *cli.Session, id int64) error {
@@ -295,10 +295,10 @@ func showOperation(a *cli.App) *cobra.Command {
 func startOperation(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "start ID",
-		Short: "Carry an operation out, or go on with it",
-		Long: `Carry an operation out here, or go on with one that was stopped. Ctrl-C stops it after
-the batch that is under way, and what was done stays. If this program is killed,
-a running instance goes on with it within minutes. kill begins after 5 s.`,
+		Short: "Carry out an operation, or go on with a stopped one",
+		Long: `Carry out an operation from here, or go on with a stopped one. Ctrl-C stops it after
+the current batch; changes made so far stay. If this program is killed, a running
+instance goes on with the operation within minutes. kill begins after 5 s.`,
 		Example: "  bellhop operation start 3",
 		Args:    operationArg(a),
 		RunE: onOperation(a, func(ctx context.Context, s *cli.Session, id int64) error {
@@ -341,7 +341,7 @@ func carryOut(ctx context.Context, a *cli.App, s *cli.Session, id int64) error {
 		if _, err := s.StopOperation(ctx, id); err != nil {
 			return err
 		}
-		a.Note("stopped: what was done stays; to go on: bellhop operation start %d", id)
+		a.Note("stopped: changes made so far stay; to go on: bellhop operation start %d", id)
 		return cli.Silent(cli.ExitInterrupted)
 	}
 	if err != nil {
@@ -353,8 +353,8 @@ func carryOut(ctx context.Context, a *cli.App, s *cli.Session, id int64) error {
 func stopOperation(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:     "stop ID",
-		Short:   "End an operation after the batch that is under way",
-		Long:    "End an operation after the batch that is under way, or discard one that was planned. It can be started again.",
+		Short:   "Stop an operation after its current batch",
+		Long:    "Stop an operation after its current batch, or discard a planned one. It can be started again.",
 		Example: "  bellhop operation stop 3",
 		Args:    operationArg(a),
 		RunE: onOperation(a, func(ctx context.Context, s *cli.Session, id int64) error {
@@ -373,9 +373,9 @@ func stopOperation(a *cli.App) *cobra.Command {
 func undoOperation(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "undo ID",
-		Short: "Make jobs what they were, where nobody has changed them since",
-		Long: `Make jobs what they were before an operation, where nobody has changed them since:
-of hold, priority and cancel of up to 10,000 jobs.`,
+		Short: "Undo an operation, except for jobs changed since",
+		Long: `Undo a hold, priority or cancel of up to 10,000 jobs. Jobs changed since the operation
+stay as they are.`,
 		Example: "  bellhop operation undo 3",
 		Args:    operationArg(a),
 		RunE: onOperation(a, func(ctx context.Context, s *cli.Session, id int64) error {

@@ -31,10 +31,10 @@ func typeOf(args []string) *scheduler.TypeName {
 func PauseCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "pause [TYPE]",
-		Short: "Start no more jobs of a type, or of any",
-		Long: `Start no more jobs of a type, or none at all. What runs goes on; of a query that
-runs, no more items start. It holds for every instance, and over restarts, until
-"bellhop resume".`,
+		Short: "Stop starting jobs of a type, or any job",
+		Long: `Stop starting jobs of TYPE; without TYPE, any job. Running jobs go on, but no
+further items of a running query (MSQ job) start. A pause holds for every instance,
+and over restarts, until "bellhop resume".`,
 		Example: "  bellhop pause license\n  bellhop pause",
 		Args:    typeArg(a),
 		RunE: a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, args []string) error {
@@ -56,8 +56,8 @@ runs, no more items start. It holds for every instance, and over restarts, until
 func ResumeCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:     "resume [TYPE]",
-		Short:   "Let what was paused start again",
-		Long:    "Let jobs of a type start again, or everything that was paused.",
+		Short:   "Start paused jobs again",
+		Long:    "Start paused jobs of TYPE again; without TYPE, all paused jobs.",
 		Example: "  bellhop resume license\n  bellhop resume",
 		Args:    typeArg(a),
 		RunE: a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, args []string) error {

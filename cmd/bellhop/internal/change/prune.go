@@ -19,16 +19,16 @@ func PruneCommand(a *cli.App) *cobra.Command {
 	var dry bool
 	c := &cobra.Command{
 		Use:   "prune",
-		Short: "Delete jobs that were over long ago",
-		Long: `Delete jobs that were over long ago, with their attempts and what was logged of
-them: those that succeeded or were cancelled, or those that ended as -s says. A
-job that another still waits for stays. --since and --until say between which
-times they ended, in place of --older-than; steps go by the end of their run.
---archive has each job written to a table of yours first. serve does all that
-by itself, as retention in bellhop.yaml says: docs/retention.md.
+		Short: "Delete jobs that ended long ago",
+		Long: `Delete jobs that ended long ago, with their attempts and logs: succeeded and
+cancelled ones, or those in the states that -s names. A job that another job still
+waits for stays. --since and --until select by time of end, in place of
+--older-than; for steps the end of their run counts. --archive first writes each
+job to a table of yours. bellhop serve also prunes, as retention in bellhop.yaml
+says: docs/retention.md.
 
-Without a flag, and on a terminal, it shows what would go and asks; elsewhere, as
-in scripts, it deletes what has been over for 3 days.`,
+Without a flag, and on a terminal, it lists the jobs and asks. Elsewhere, as in
+scripts, it deletes jobs that ended 3 days ago or earlier.`,
 		Example: `  bellhop prune --older-than 3d
   bellhop prune --older-than 36h -s failed -s quarantined
   bellhop prune --since 2026-01-01 --until 2026-04-01 --archive old.jobs
@@ -36,7 +36,7 @@ in scripts, it deletes what has been over for 3 days.`,
 		Args: a.NoArgs(),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("older-than") && until != "" {
-				return cli.Usage("prune", "--older-than and --until both say up to when", "bellhop prune --until "+until)
+				return cli.Usage("prune", "--older-than and --until both set the latest end", "bellhop prune --until "+until)
 			}
 			f, err := pruned(older, since, until, states)
 			if err != nil {
@@ -57,12 +57,12 @@ in scripts, it deletes what has been over for 3 days.`,
 			return prune(a, cmd, args, f, archive)
 		},
 	}
-	c.Flags().StringVar(&older, "older-than", "3d", "how `long` they have been over at least, such as 3d or 36h")
-	c.Flags().StringVar(&since, "since", "", "that ended so long ago or later, such as 30d; or from a `time` (UTC) on")
-	c.Flags().StringVar(&until, "until", "", "that ended longer ago than so; or before a `time` (UTC)")
-	c.Flags().StringSliceVarP(&states, "state", "s", []string{string(scheduler.Succeeded), string(scheduler.Cancelled)}, "how they `ended`; repeatable")
-	c.Flags().Bool("yes", false, "delete without a question, on a terminal too")
-	c.Flags().BoolVar(&dry, "dry-run", false, "delete nothing, and say what would be")
+	c.Flags().StringVar(&older, "older-than", "3d", "jobs that ended this `time` ago or earlier, such as 3d or 36h")
+	c.Flags().StringVar(&since, "since", "", "jobs that ended at this `time` (UTC) or later; 30d: 30 days ago or later")
+	c.Flags().StringVar(&until, "until", "", "jobs that ended before this `time` (UTC); 30d: more than 30 days ago")
+	c.Flags().StringSliceVarP(&states, "state", "s", []string{string(scheduler.Succeeded), string(scheduler.Cancelled)}, "jobs in this `state`; repeatable")
+	c.Flags().Bool("yes", false, "delete without asking, on a terminal too")
+	c.Flags().BoolVar(&dry, "dry-run", false, "list the jobs, and delete nothing")
 	c.Flags().StringVar(&archive, "archive", "", "a `table` (job bigint, \"row\" jsonb) that gets each job before it is deleted")
 	return c
 }
@@ -74,7 +74,7 @@ func pruned(older, since, until string, states []string) (f store.PruneFilter, e
 	}
 	for _, state := range f.States {
 		if !state.Final() {
-			return f, cli.Usage("prune", "a job that is "+string(state)+" is not over", "bellhop cancel ID")
+			return f, cli.Usage("prune", "a job that is "+string(state)+" has not ended", "bellhop cancel ID")
 		}
 	}
 	if f.OlderThan, err = cli.ParseAge(older); err != nil {

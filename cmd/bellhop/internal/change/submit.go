@@ -40,19 +40,19 @@ func SubmitCommand(a *cli.App) *cobra.Command {
 		Short: "Add a job; prints its id",
 		Long: `Add a job; prints its id.
 
-ARGS is the one line that the agent of TYPE is given. With --msq the job's work
-is the rows of a query instead, one line each. A type that no running instance
-serves, a host that none has and a variable that no agent takes are accepted,
-with a warning.
+The agent of TYPE gets ARGS as one line. With --msq it gets the rows of a query
+instead, one line each. A type without an agent, an unknown host, and a variable
+that no agent takes are accepted, with a warning.
 
-With --after it waits until other jobs have ended, and succeeded unless --wanted
-says otherwise. --on-failure says what becomes of it when they end in another
-way: it fails, stays blocked (until they are retried and succeed), or runs.
+With --after the job waits until other jobs have ended. They must have succeeded,
+unless --wanted names other outcomes. If they end otherwise, --on-failure decides:
+the job fails, stays blocked (until a retry of them succeeds), or runs.
 
-With --key, submitting the same again gives the id of the first; submitting
-something else under the same key is refused (exit code 7). A key is taken until
-its job is pruned, however that ended; with --once open until its job is over,
-with --per 24h for a day; with --replace what waits under it gets the new ARGS.`,
+With --key, a second submission of the same job prints the id of the first;
+another job under the same key is refused (exit code 7). A key is taken until its
+job is pruned, whatever its outcome; with --once open until its job has ended,
+with --per 24h for a day. With --replace a job that waits under the key gets the
+new ARGS.`,
 		Example: `  bellhop submit license /srv/a.c
   bellhop submit license --msq "select path from files where license is null" --key scan.2026-11-22 --wait
   bellhop submit report --key nightly --per 24h
@@ -115,8 +115,8 @@ with --per 24h for a day; with --replace what waits under it gets the new ARGS.`
 	fields.Var(&f.vars, "vars")
 	fields.Var(&f.maxAttempts, "max_attempts")
 	fields.Var(&f.timeout, "timeout")
-	flags.BoolVarP(&f.quiet, "quiet", "q", false, "do not warn where no running instance has an agent of TYPE")
-	flags.BoolVar(&f.wait, "wait", false, "wait for its end, and print what it gave back; 1 when it did not succeed")
+	flags.BoolVarP(&f.quiet, "quiet", "q", false, "do not warn if no running instance has an agent of TYPE")
+	flags.BoolVar(&f.wait, "wait", false, "wait for its end, and print its result; exit code 1 unless it succeeded")
 	return c
 }
 
@@ -158,11 +158,11 @@ func (f submitFlags) submission(cmd *cobra.Command, args []string) (store.Submis
 	}
 	for _, end := range f.wanted {
 		if !scheduler.JobState(end).Final() {
-			return s, badFlag("--wanted", end, "jobs end as succeeded, failed, cancelled or quarantined")
+			return s, badFlag("--wanted", end, "outcomes are succeeded, failed, cancelled and quarantined")
 		}
 	}
 	if f.wanted != nil && f.after == nil {
-		return s, badFlag("--wanted", strings.Join(f.wanted, ","), "it is about the jobs of --after, and there are none")
+		return s, badFlag("--wanted", strings.Join(f.wanted, ","), "it concerns the jobs of --after, and none is given")
 	}
 	if set("max-attempts") && f.maxAttempts < 1 {
 		return s, badFlag("--max-attempts", strconv.Itoa(int(f.maxAttempts)), "it is 1 or more")
@@ -179,12 +179,12 @@ func (f submitFlags) submission(cmd *cobra.Command, args []string) (store.Submis
 	}
 	if set("timeout") {
 		if f.timeout < time.Millisecond {
-			return s, badFlag("--timeout", f.timeout.String(), "it must be longer than nothing, such as 90s")
+			return s, badFlag("--timeout", f.timeout.String(), "it must be longer than 0, such as 90s")
 		}
 		s.Timeout = &f.timeout
 	}
 	if set("priority") && set("priority-name") {
-		return s, badFlag("--priority-name", f.priorityName, "it stands in place of --priority: give one of them")
+		return s, badFlag("--priority-name", f.priorityName, "it replaces --priority: give one of them")
 	}
 	s.Priority, s.PriorityName = int(f.priority), given("priority-name", &f.priorityName)
 	if set("at") {
@@ -259,7 +259,7 @@ func refusedSubmission(err error) error {
 	f := cli.ExplainRefusal(err, refused)
 	switch {
 	case refused.Code == "22021": // character_not_in_repertoire
-		return cli.Usage("submit", "what is submitted must be UTF-8: "+refused.Message, "bellhop submit --help")
+		return cli.Usage("submit", "a job must be UTF-8: "+refused.Message, "bellhop submit --help")
 	case f.Code == cli.ExitUsage && refused.Hint == "":
 		f.Next = "bellhop submit --help"
 	}

@@ -34,9 +34,9 @@ type sweep struct {
 func (s *sweep) flags(c *cobra.Command) {
 	c.Flags().StringSliceVarP(&s.states, "state", "s", nil, "instead of IDs: all jobs in this `state`; repeatable")
 	c.Flags().StringSliceVarP(&s.types, "type", "t", nil, "instead of IDs: all jobs of this `type`; repeatable")
-	what := "with -s or -t: say for how many it would be, and the first of them"
+	what := "with -s or -t: say how many jobs would change, list the first of them, and change nothing"
 	if s.preview {
-		what = "say what would become of the jobs, or for how many it would be, and do nothing"
+		what = "list what would become of the jobs, or say how many would change, and change nothing"
 	}
 	c.Flags().BoolVar(&s.dryRun, "dry-run", false, what)
 }
@@ -109,7 +109,7 @@ func (s *sweep) run(ctx context.Context, a *cli.App, db *cli.Session) error {
 		err = errors.Join(a.Printf("%d %s\n", n, s.done), err)
 	}
 	if errors.Is(err, context.Canceled) {
-		a.Note("stopped: what was done stays; the same command goes on with the rest")
+		a.Note("stopped: changes made so far stay; the same command goes on with the rest")
 		return cli.Silent(cli.ExitInterrupted)
 	}
 	return err

@@ -20,11 +20,11 @@ func WaitCommand(a *cli.App) *cobra.Command {
 	var timeout time.Duration
 	c := &cobra.Command{
 		Use:   "wait ID...",
-		Short: "Wait until jobs are over",
-		Long: `Wait until all of the jobs are over, named by id or key, and say how each ended,
-and what it gave back, as JSON.
+		Short: "Wait until jobs have ended",
+		Long: `Wait until all of these jobs have ended, named by id or key, and print the outcome
+of each, and its result as JSON.
 
-Exit code: 0 when all succeeded, 1 when one did not, 4 when --timeout came first.
+Exit code: 0 if all succeeded, 1 if one did not, 4 if --timeout came first.
 Ctrl-C ends the waiting: the jobs go on.`,
 		Example: "  bellhop wait 42 nightly --timeout 1h",
 		Args:    a.JobArgs(1, 0),
@@ -32,7 +32,7 @@ Ctrl-C ends the waiting: the jobs go on.`,
 			ctx := cmd.Context()
 			if cmd.Flags().Changed("timeout") {
 				if timeout < 0 {
-					return cli.Usage("wait", "--timeout "+timeout.String()+" is less than nothing", "bellhop wait ID --timeout 90s")
+					return cli.Usage("wait", "--timeout "+timeout.String()+" is below 0", "bellhop wait ID --timeout 90s")
 				}
 				// At least one look is taken, so that --timeout 0 asks whether they are over.
 				var cancel context.CancelFunc
@@ -97,7 +97,8 @@ func wait(
 		}
 		for _, id := range pending {
 			if !exist[id] {
-				return news, false, cli.Failed(cli.ExitNotFound, "not found", "bellhop ls", "job %d was deleted while we waited for it", id)
+				return news, false, cli.Failed(cli.ExitNotFound, "not found", "bellhop ls",
+					"job %d was deleted during the wait", id)
 			}
 		}
 		pending = slices.DeleteFunc(pending, func(id scheduler.JobID) bool { _, is := over[id]; return is })
@@ -122,7 +123,7 @@ func wait(
 		}
 	}
 	if len(pending) > 0 {
-		return outcomes, cli.Failed(cli.ExitTimeout, "timed out", fmt.Sprintf("bellhop show %d", pending[0]), "not over yet: %s", cli.List(pending))
+		return outcomes, cli.Failed(cli.ExitTimeout, "timed out", fmt.Sprintf("bellhop show %d", pending[0]), "not finished yet: %s", cli.List(pending))
 	}
 	if bad != nil {
 		return outcomes, cli.Failed(cli.ExitJobFailed, "not succeeded", fmt.Sprintf("bellhop show %d", firstBad(ids, over)), "%s", strings.Join(bad, "; "))

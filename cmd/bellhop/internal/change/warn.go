@@ -56,7 +56,7 @@ func warnSubmission(ctx context.Context, a *cli.App, s *cli.Session, sub store.S
 	if err != nil || slices.ContainsFunc(hosts, func(h store.HostRow) bool { return mayServe(h, *sub.RunOn) }) {
 		return err
 	}
-	a.Note("warning: no host of a running instance is called %s or serves it: bellhop hosts", cli.Clean(*sub.RunOn))
+	a.Note("warning: no host of a running instance has the name %s or serves it: bellhop hosts", cli.Clean(*sub.RunOn))
 	return nil
 }
 

@@ -32,6 +32,6 @@ func encoded(where Database, conn *pgx.Conn) error {
 	next := fmt.Sprintf(`psql -h %s -p %d -U %s -d %s -c "create database %s encoding '%s' template template0 locale 'C'"`,
 		c.Host, c.Port, c.User, ShellWord(name), fresh, encoding)
 	return Failed(ExitSchema, "encoding", next+"   # then name that one ("+where.From+"), and: bellhop migrate",
-		"the database %s at %s:%d (named by %s) is encoded in %s, and bellhop needs %s: what is in it would not arrive as it was sent",
+		"the database %s at %s:%d (named by %s) is encoded in %s, and bellhop needs %s: text would not arrive as it was sent",
 		name, c.Host, c.Port, where.From, is, encoding)
 }

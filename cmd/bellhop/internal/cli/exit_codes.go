@@ -30,36 +30,36 @@ var ExitCodes = []struct {
 	Name    string
 	Meaning string
 }{
-	{ExitOK, "ok", "it was done; or there was nothing left to do"},
+	{ExitOK, "ok", "it was done, or there was nothing to do"},
 	{
 		ExitJobFailed,
 		"the job failed",
-		"the job did not succeed (wait, submit --wait); doctor or ready found something to mend",
+		"the job did not succeed (wait, submit --wait); or doctor or ready found a fault",
 	},
 	{
 		ExitUsage,
 		"usage",
-		"what was typed, or a value in it or in bellhop.yaml, cannot be right: another try gives the same",
+		"the command line or bellhop.yaml is invalid: another try gives the same",
 	},
 	{ExitNotFound, "not found", "there is no such job, table or attachment"},
 	{ExitTimeout, "timed out", "--timeout, or a limit of the database, came first: another try may succeed"},
-	{ExitNoDatabase, "no database", "no connection could be made or kept, or the database takes no writes: try later, or name another"},
+	{ExitNoDatabase, "no database", "no connection could be made or kept, or the database is read-only: try later, or name another"},
 	{ExitDenied, "not allowed", "the login lacks a right: the message names the grant"},
-	{ExitState, "refused in this state", "it cannot be done as things are now: a job that runs is not retried, a key is taken"},
-	{ExitSystem, "the machine", "the machine, or the database's, ran out of something or does not let us read or write"},
-	{ExitSchema, "schema", "the schema is too old, too new, or not there: bellhop migrate; or the database is not UTF8"},
+	{ExitState, "refused in this state", "the present state does not allow it: a running job is not retried, a key is taken"},
+	{ExitSystem, "the machine", "this machine, or the database's, ran out of something, or refuses a read or write"},
+	{ExitSchema, "schema", "the schema is missing, too old or too new: bellhop migrate; or the database is not UTF8"},
 }
 
 // ExitCodesTopic is a page of help, and no command.
 func ExitCodesTopic(*App) *cobra.Command {
 	var text strings.Builder
-	text.WriteString("What the exit code of a command says:\n\n")
+	text.WriteString("The exit codes of commands:\n\n")
 	for _, c := range ExitCodes {
 		fmt.Fprintf(&text, "  %3d  %s: %s\n", c.Code, c.Name, c.Meaning)
 	}
 	text.WriteString(`
-"bellhop exit-code -q ID" ends with the job's own code instead: 125 when it is not
-over, 126 when that is not known, 128 + n when signal n has killed it. Ctrl-C ends
-a command with 130.`)
-	return &cobra.Command{Use: "exit-codes", Short: "What the exit code of a command says", Long: text.String()}
+"bellhop exit-code -q ID" ends with the job's own code instead: 125 if it has not
+ended, 126 if its code is unknown, 128 + n if signal n killed it. Ctrl-C ends a
+command with 130.`)
+	return &cobra.Command{Use: "exit-codes", Short: "The exit codes of commands", Long: text.String()}
 }

@@ -16,7 +16,7 @@ type refusal struct {
 	next  string // used where the database gives no hint
 }
 
-const runAgain = "run it again; what was asked for may or may not have been done"
+const runAgain = "run it again; the change may or may not have been made"
 
 // refusals are our words for the SQLSTATEs that a command can meet; their exit
 // codes are those of the client's classes. The longest that fits
@@ -30,9 +30,9 @@ var refusals = []refusal{
 	{"3D", "there is no such database", "createdb NAME; or name another: --database-url"},
 	{"53300", "the database has no connection left", "run it again; max_connections is the limit"},
 	{"42501", "not allowed", "ask for a role: grant bellhop_operator to …  (bellhop_reader to look, bellhop_submitter to submit)"},
-	{"55", "", "bellhop ls   shows how things are"},
-	{"23505", "", "bellhop ls   shows how things are"},
-	{"42710", "", "bellhop ls   shows how things are"},
+	{"55", "", "bellhop ls   lists the jobs"},
+	{"23505", "", "bellhop ls   lists the jobs"},
+	{"42710", "", "bellhop ls   lists the jobs"},
 	{"40", "", "run it again: another transaction was in the way"},
 	{"P0", "", "a function or trigger of this database refuses it"},
 	{"23503", "", "bellhop ls"},
@@ -40,12 +40,12 @@ var refusals = []refusal{
 	{"57014", "the database's time limit came first", "run it again; statement_timeout is the limit"},
 	{
 		"55P03",
-		"a lock was not to be had in time",
+		"a lock was not available in time",
 		"run it again; bellhop doctor shows transactions that are open for long",
 	},
-	{"22", "", "a value is not as it must be"},
-	{"23", "", "a value is not as it must be"},
-	{"42", "", "a value is not as it must be"},
+	{"22", "", "a value is not valid"},
+	{"23", "", "a value is not valid"},
+	{"42", "", "a value is not valid"},
 	{"54", "", "a value is too big"},
 	{"3F000", "schema", "bellhop migrate"},
 	{"42P01", "schema", "bellhop migrate"},

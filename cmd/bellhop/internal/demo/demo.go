@@ -32,34 +32,33 @@ func Command(a *cli.App) *cobra.Command {
 	var f demoFlags
 	c := &cobra.Command{
 		Use:   "demo [DIR]",
-		Short: "Show all of it on real files: which licences are in a folder",
-		Long: `Finds the licences of the files in a folder, by default the Go module cache: a
-table of files, one MSQ job over those that have no licence yet, and agents that
-write what they find into that table.
+		Short: "Run bellhop on real files: find the licences in a folder",
+		Long: `Finds the licences of the files in a folder, by default the Go module cache. It uses
+a table of files, one MSQ job over the files without a licence, and agents that write
+their findings into that table.
 
 It takes every licence-like file (LICENSE, COPYING, NOTICE, COPYRIGHT and their
-like) and the heads of source files, at most ` + fmt.Sprint(sourcesPerFolder) + ` of one folder; no more than
---limit files in all, and says so when there are more. A file that cannot be
-read counts as failed, with the reason in the table, and so does one that takes
-its agent with it three times.
+like) and the heads of source files, at most ` + fmt.Sprint(sourcesPerFolder) + ` of one folder, and at most
+--limit files in all; it says so if there are more. An unreadable file counts as
+failed, with the reason in the table. So does a file that kills its agent three times.
 
-PostgreSQL, its folder and every process are gone when it ends, however it ends.
-With --keep the database stays under --data-dir, and a second run takes only
-files that it does not know yet. With --database-url (DATABASE_URL and PG*
-variables do not count here) it works in that database, in the schema demo,
-which stays; drop schema demo cascade removes it.
+When the demo ends, for any reason, PostgreSQL, its folder and all processes are
+gone. With --keep the database stays under --data-dir, and a second run takes only
+new files. With --database-url it works in that database, in the schema demo, which
+stays; drop schema demo cascade removes it. DATABASE_URL and PG* variables do not
+count here.
 
-The last line is files=N found=N none=N failed=N seconds=S (with -o json there is
-one object instead). They count all files of the table: a kept one has those of
-earlier runs too. Exit code: 0 when every file has an outcome, a failed one too,
-1 when not, 2 for a folder without files, 130 when it was interrupted.`,
+The last line is files=N found=N none=N failed=N seconds=S; with -o json it is an
+object instead. The numbers count all files of the table, those of earlier runs
+included. Exit code: 0 if every file has an outcome, failed ones included, 1 if not,
+2 for a folder without files, 130 after an interrupt.`,
 		Example: `  bellhop demo
   bellhop demo ~/src --keep`,
 		Args: a.Args(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error { return demo(cmd.Context(), a, args, f) },
 	}
 	c.Flags().BoolVar(&f.keep, "keep", false, "keep the database, under --data-dir")
-	c.Flags().IntVar(&f.limit, "limit", demoFiles, "take no more than so many `files`; 0: all")
+	c.Flags().IntVar(&f.limit, "limit", demoFiles, "take at most so many `files`; 0: all")
 	return c
 }
 
@@ -67,7 +66,7 @@ earlier runs too. Exit code: 0 when every file has an outcome, a failed one too,
 func demo(ctx context.Context, a *cli.App, args []string, f demoFlags) error {
 	began := time.Now()
 	if f.limit < 0 {
-		return cli.Usage("demo", fmt.Sprintf("--limit %d is less than nothing", f.limit), "bellhop demo --limit 0   takes all files")
+		return cli.Usage("demo", fmt.Sprintf("--limit %d is below 0", f.limit), "bellhop demo --limit 0   takes all files")
 	}
 	files, err := demoFinder(a, args, f.limit)
 	if err != nil {
@@ -83,9 +82,9 @@ func demo(ctx context.Context, a *cli.App, args []string, f demoFlags) error {
 		what := "nothing is left behind"
 		switch {
 		case a.DatabaseURL != "":
-			what = "what was found is in the schema demo"
+			what = "the findings are in the schema demo"
 		case f.keep:
-			what = "what was found is under " + a.DataDir
+			what = "the findings are under " + a.DataDir
 		}
 		a.Note("demo: interrupted; %s", what)
 		return cli.Silent(cli.ExitInterrupted)
@@ -139,7 +138,7 @@ func runDemo(ctx context.Context, a *cli.App, files *fileFinder, f demoFlags, s 
 	if err := t.open(ctx); err != nil {
 		return r, err
 	}
-	s.say("the database, for a look meanwhile: %s", psql(where.URL, ""))
+	s.say("the database, to look into it: %s", psql(where.URL, ""))
 	s.show("reading " + cli.Clean(files.dir))
 	if err := t.fill(ctx, first, next); err != nil {
 		return r, err

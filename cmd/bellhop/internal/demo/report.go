@@ -54,7 +54,7 @@ func printDemo(a *cli.App, r demoReport, f *fileFinder) error {
 		if r.job.error != "" {
 			why += ": " + cli.Flat(r.job.error)
 		}
-		return cli.Failed(cli.ExitJobFailed, "demo", "bellhop demo --keep   keeps the database, to look into it with: bellhop serve", "%s", why)
+		return cli.Failed(cli.ExitJobFailed, "demo", "bellhop demo --keep   keeps the database; look into it with: bellhop serve", "%s", why)
 	}
 	return nil
 }
@@ -105,11 +105,11 @@ func printDemoText(a *cli.App, r demoReport, f *fileFinder) error {
 		}
 	}
 	if first := r.firstItem(); first != nil {
-		say("From its INSERT until an agent had the first file in hand: %s, the start of that agent included.",
+		say("From its INSERT until an agent had the first file: %s, the start of that agent included.",
 			cli.Span(first))
 	}
 	if r.warm != nil {
-		say("From the INSERT of a single job until an agent that is up had it: %s (the median of %d).", cli.Span(r.warm),
+		say("From the INSERT of a single job until a warm agent had it: %s (the median of %d).", cli.Span(r.warm),
 			warmJobs)
 	}
 	switch {

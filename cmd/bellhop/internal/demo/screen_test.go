@@ -71,7 +71,7 @@ func TestDemoReport_NamesNoDatabaseThatIsGone(t *testing.T) {
 		if got := strings.Contains(out.String(), "  psql '"); got != c.psql {
 			t.Errorf("a psql line: %t, want %t, in\n%s", got, c.psql, out.String())
 		}
-		for _, want := range []string{"had the first file in hand: 2.5s", "an agent that is up had it: 1.5ms (the median of 10)"} {
+		for _, want := range []string{"had the first file: 2.5s", "a warm agent had it: 1.5ms (the median of 10)"} {
 			if !strings.Contains(out.String(), want) {
 				t.Errorf("no %q in:\n%s", want, out.String())
 			}

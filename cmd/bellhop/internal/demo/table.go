@@ -186,7 +186,7 @@ func (t demoTable) progress(ctx context.Context, j demoJob) (p demoProgress, err
 	       coalesce(error, ''), extract(epoch from coalesce(ended_at, clock_timestamp()) - created_at)::float8
 	  from bellhop.jobqueue where id = $1`, int64(j.id)).Scan(&p.state, &p.done, &p.failed, &p.error, &seconds)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return p, cli.Failed(cli.ExitJobFailed, "demo", "bellhop demo", "somebody deleted job %d", j.id)
+		return p, cli.Failed(cli.ExitJobFailed, "demo", "bellhop demo", "job %d was deleted", j.id)
 	}
 	p.took = time.Duration(seconds * float64(time.Second))
 	return p, err

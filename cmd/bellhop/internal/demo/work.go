@@ -76,7 +76,7 @@ func workDemo(
 	if err := t.adopt(ctx, j); err != nil {
 		return j, err
 	}
-	s.show("single jobs, to an agent that is up")
+	s.show("single jobs, to a warm agent")
 	j.warm, err = t.single(ctx, j)
 	return j, err
 }
@@ -111,7 +111,7 @@ func awaitDemo(ctx context.Context, where func() string, look func() (moved, don
 		case news:
 			moved = time.Now()
 		case time.Since(moved) > demoPatience:
-			return cli.Failed(cli.ExitTimeout, "demo", "bellhop demo --keep   keeps the database, to look into it with: bellhop serve", "nothing has moved for %s: %s", demoPatience, where())
+			return cli.Failed(cli.ExitTimeout, "demo", "bellhop demo --keep   keeps the database; look into it with: bellhop serve", "nothing has moved for %s: %s", demoPatience, where())
 		}
 		select {
 		case <-ctx.Done():

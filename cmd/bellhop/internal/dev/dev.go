@@ -26,13 +26,13 @@ func Command(a *cli.App) *cobra.Command {
 	var listen string
 	c := &cobra.Command{
 		Use:   "dev",
-		Short: "Start everything for a first look: database, agents, jobs, the pages",
+		Short: "Start everything for a first look: database, agents, jobs, dashboard",
 		Long: `Start everything for a first look: a private PostgreSQL, an instance, three example agents,
-a graph of jobs, a query whose rows are items, a workflow that a clock starts, and the pages,
-of which it prints a link that opens them signed in. Further jobs come every few seconds, and
-some of them fail, so that there is something to see.
+a graph of jobs, a query whose rows are items, a workflow that a clock starts, and the
+dashboard. It prints a link that opens the dashboard signed in. Further jobs come every few
+seconds; some of them fail, as examples.
 
-Ctrl-C ends all of it. Nothing is left: no process, no file.`,
+Ctrl-C ends all of it. No process and no file stays.`,
 		Example: "  bellhop dev\n  bellhop dev --listen 127.0.0.1:9000",
 		Args:    a.NoArgs(),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return dev(cmd.Context(), a, listen) },

@@ -18,9 +18,9 @@ import (
 // speaks JSON, with progress and a result, and a program that is run for each job.
 const (
 	greet = `echo OK
-while read -r who; do
+while read -r name; do
   sleep 0.2
-  echo "LOG hello $who"
+  echo "LOG hello $name"
   echo OK
 done`
 	render = `echo '{"bellhop":1,"type":"render"}'
@@ -82,7 +82,7 @@ func fill(ctx context.Context, conn *pgx.Conn, l store.Look) error {
 			return err
 		}
 	}
-	if _, err := submit(store.Submission{Type: "translate", Args: text("nobody serves this type")}); err != nil {
+	if _, err := submit(store.Submission{Type: "translate", Args: text("no agent has this type")}); err != nil {
 		return err
 	}
 	return schedule(ctx, l)
@@ -123,7 +123,7 @@ sensor: {cron: "* * * * *", zone: UTC}
 steps:
   - {name: collect, type: report, args: "collect"}
   - {name: draw, type: render, args: "charts", after: [collect]}
-  - {name: tell, type: greet, args: "everybody", after: [draw]}
+  - {name: tell, type: greet, args: "team", after: [draw]}
 `
 
 // every is how often further jobs come.

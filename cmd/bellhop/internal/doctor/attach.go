@@ -25,10 +25,10 @@ func (d *doctor) checkTurnLogin(ctx context.Context, s *cli.Session) error {
 			}
 		}
 		if len(wait) == 0 {
-			d.ok(key, fmt.Sprintf("not set, and %d attached tables do not miss it", len(list)))
+			d.ok(key, fmt.Sprintf("not set, and %d attached tables do not need it", len(list)))
 			return nil
 		}
-		d.mend(key, "no login for turns at attached tables is let in; these wait for one: "+strings.Join(wait, ", "),
+		d.mend(key, "no login for turns at attached tables can connect; these wait for one: "+strings.Join(wait, ", "),
 			d.psql(`\password `+store.AttachRole)+"   # then database."+key+" in bellhop.yaml: postgres://"+store.AttachRole+":…@…")
 		return nil
 	}
@@ -52,7 +52,7 @@ func (d *doctor) checkTurnLogin(ctx context.Context, s *cli.Session) error {
 	case err != nil:
 		return err
 	case through:
-		d.mend(key, "it leads through a pooler: what code of others leaves in a session, the next one would find",
+		d.mend(key, "it leads through a pooler: code of others could leave something in a session for the next one",
 			"set database."+key+" in bellhop.yaml to the server itself")
 	case !turns.Apart:
 		d.mend(key, login.Login+" may do more than take turns at attached tables, and code of others would",

@@ -26,13 +26,13 @@ func (d *doctor) checkConfig() error {
 			path, from = running[0], ", that of the bellhop serve which runs here"
 		}
 		if len(running) > 1 {
-			d.note("configuration", "several bellhop serve run here, with "+strings.Join(running, ", ")+": the defaults are looked at", "bellhop doctor -c "+cli.ShellWord(running[0]))
+			d.note("configuration", "several bellhop serve run here, with "+strings.Join(running, ", ")+": the defaults are checked", "bellhop doctor -c "+cli.ShellWord(running[0]))
 		}
 	}
 	d.config = config.Default()
 	if path == "" {
 		if len(d.findings) == 0 {
-			d.note("configuration", "there is no "+cli.DefaultConfig+" here: the defaults are looked at", "bellhop doctor -c FILE")
+			d.note("configuration", "there is no "+cli.DefaultConfig+" here: the defaults are checked", "bellhop doctor -c FILE")
 		}
 		return nil
 	}

@@ -38,7 +38,7 @@ type doctor struct {
 	*cli.App
 	config   config.Config
 	where    cli.Database  // of the database
-	old      time.Duration // a transaction that is open for longer needs mending
+	old      time.Duration // a transaction open for longer needs mending
 	finished int64         // so many rows of jobs that were over long ago are worth a word
 	findings []diagnosis
 }
@@ -82,25 +82,25 @@ func Command(a *cli.App) *cobra.Command {
 	d := &doctor{App: a}
 	c := &cobra.Command{
 		Use:   "doctor",
-		Short: "Check everything that production needs, with the line that mends each",
-		Long: `Check everything that docs/production.md asks for, with the line that mends each:
-the server and its settings, the schema, its triggers and rights, the logins,
-the bell, instances, hosts, this machine, and how the jobs of each type go. The
-configuration is the one that bellhop serve finds from here, else that of the one
-which runs on this machine. Nothing is changed, but that a host
-without the guard is sent it, as bellhop serve would.
+		Short: "Check everything that production needs, and print the commands that mend faults",
+		Long: `Check everything that docs/production.md asks for, and print the command that mends
+each fault. It checks the server and its settings, the schema, its triggers and
+rights, the logins, the bell, instances, hosts, this machine, and the jobs of each
+type. The configuration is the one that bellhop serve would find here, else that of
+the instance on this machine. doctor changes nothing, except that it sends the guard
+to a host without one, as bellhop serve would.
 
-Exit code 0: all is well, maybe with notes. 1: something needs mending. 5: there
-is no database.
+Exit code 0: all is well, maybe with notes. 1: something needs mending. 5: no
+database.
 
-What mends needs an account that may; $DATABASE_URL stands for the database that
-was looked at.`,
+The commands need an account with the right to do so; $DATABASE_URL stands for the
+checked database.`,
 		Example: "  bellhop doctor -c /etc/bellhop/bellhop.yaml\n  bellhop doctor -o json",
 		Args:    a.NoArgs(),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return d.run(cmd.Context()) },
 	}
-	c.Flags().DurationVar(&d.old, "older-than", 10*time.Minute, "a transaction that is open for longer needs mending")
-	c.Flags().Int64Var(&d.finished, "finished", 1_000_000, "so `many` rows of jobs that were over three days ago are worth a word")
+	c.Flags().DurationVar(&d.old, "older-than", 10*time.Minute, "a transaction open for longer needs mending")
+	c.Flags().Int64Var(&d.finished, "finished", 1_000_000, "`number` of rows of jobs finished three days ago from which there is a note")
 	return c
 }
 
@@ -161,7 +161,7 @@ func (d *doctor) checkDatabase(ctx context.Context) error {
 			if cli.IsLost(err) {
 				return err
 			}
-			d.mend("doctor", "a check could not be made: "+err.Error(), "grant it to this login, or use another: --database-url")
+			d.mend("doctor", "a check failed to run: "+err.Error(), "grant it to this login, or use another: --database-url")
 		}
 	}
 	return nil
@@ -189,5 +189,5 @@ func (d *doctor) print() error {
 	if err := d.PrintTable(t); err != nil || mends.Len() == 0 {
 		return err
 	}
-	return d.Printf("\nWhat mends it:\n%s", mends.String())
+	return d.Printf("\nTo mend it:\n%s", mends.String())
 }

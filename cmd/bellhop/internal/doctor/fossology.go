@@ -39,7 +39,7 @@ func (d *doctor) checkFOSSology(ctx context.Context, s *cli.Session) error {
 	}
 	switch {
 	case d.config.FrontEnd.Listen == "":
-		d.note("fossology", "the front end's names are in place, and its port is not answered: nobody can cancel, pause or restart from there",
+		d.note("fossology", "the front end's names are in place, and its port is not answered: the front end cannot cancel, pause or restart",
 			"in bellhop.yaml: fossology: {listen: \"127.0.0.1:24693\"}")
 	case len(f.Blind) == 0:
 		d.ok("fossology", "the front end's names are in place; its port is "+d.config.FrontEnd.Listen)

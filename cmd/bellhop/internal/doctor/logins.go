@@ -40,7 +40,7 @@ func (d *doctor) checkLogins(ctx context.Context, s *cli.Session) error {
 			"bellhop install roles --logins   # then database.url: postgres://bellhop_serve@…",
 		)
 	default:
-		d.ok("login", own.Login+" may schedule, and is no superuser")
+		d.ok("login", own.Login+" may schedule, and is not a superuser")
 	}
 	if err := d.checkAnswers(ctx, s, own); err != nil {
 		return err
@@ -51,7 +51,7 @@ func (d *doctor) checkLogins(ctx context.Context, s *cli.Session) error {
 		speaks = speaks || a.DB
 	}
 	if speaks || d.config.Database.DBURL != "" {
-		d.checkQueryLogin(ctx, own, "db_url", "what agents say with DB:",
+		d.checkQueryLogin(ctx, own, "db_url", "agents' DB: statements",
 			cmp.Or(d.config.Database.DBURL, d.config.Database.MSQURL), false)
 	}
 	return d.checkTurnLogin(ctx, s)
@@ -71,7 +71,7 @@ func (d *doctor) checkAnswers(ctx context.Context, s *cli.Session, own store.Log
 		if !m.Exists {
 			d.mend(
 				"web",
-				"there is no role "+m.Role+", under which requests are to be answered",
+				"there is no role "+m.Role+", under which requests run",
 				"bellhop install roles   # or make that role",
 			)
 			continue
@@ -114,7 +114,7 @@ func (d *doctor) checkQueryLogin(ctx context.Context, own store.LoginRow, key, r
 	case through:
 		d.mend(
 			key,
-			"it leads through a pooler, and needs settings of its own",
+			"it leads through a pooler, and needs its own settings",
 			"set database."+key+" in bellhop.yaml to the server itself",
 		)
 	case err != nil:
@@ -124,7 +124,7 @@ func (d *doctor) checkQueryLogin(ctx context.Context, own store.LoginRow, key, r
 	case login.Superuser:
 		d.mend(key, login.Login+" is a superuser", d.psql("alter role "+cli.Quoted(login.Login)+" nosuperuser"))
 	case login.Enters && apart:
-		d.mend(key, login.Login+" may use the schema bellhop, and needs not",
+		d.mend(key, login.Login+" may use the schema bellhop, and need not",
 			d.psql("revoke bellhop_submitter, bellhop_reader, bellhop_operator, bellhop_scheduler from "+cli.Quoted(login.Login),
 				"revoke all on schema bellhop from "+cli.Quoted(login.Login)))
 	default:
@@ -149,7 +149,7 @@ func (d *doctor) checkBell(ctx context.Context, s *cli.Session) error {
 	if is, err := cli.Pooled(ctx, conn); err != nil {
 		return err
 	} else if is {
-		d.mend("bell", "database."+key+" leads through a pooler: nobody hears a ring there", direct)
+		d.mend("bell", "database."+key+" leads through a pooler: no ring arrives there", direct)
 		return nil
 	}
 	if is, err := cli.Pooled(ctx, s.Conn); err == nil && is {

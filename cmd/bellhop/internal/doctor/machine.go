@@ -73,10 +73,10 @@ func (d *doctor) checkLeftovers() {
 func (d *doctor) checkCgroups() {
 	err := guard.MayUseCgroups()
 	if err == nil {
-		d.ok("guard", "it has a cgroup of its own: whatever agents start is ended with it (cgroup.kill)")
+		d.ok("guard", "it has its own cgroup: all processes of agents end with it (cgroup.kill)")
 		return
 	}
-	d.ok("guard", fmt.Sprintf("it has no cgroup here (%v): what agents start is known by parents, sessions, pipes and environment", err))
+	d.ok("guard", fmt.Sprintf("it has no cgroup here (%v): processes of agents are found by parents, sessions, pipes and environment", err))
 }
 
 // checkHosts tries the way to every host that is not this machine.
@@ -116,7 +116,7 @@ func (d *doctor) checkReady(ctx context.Context) {
 	}
 	answer, err := http.DefaultClient.Do(ask)
 	if err != nil {
-		d.note("readiness", "nobody answers at "+url, "bellhop doctor -c FILE   # that of the instance")
+		d.note("readiness", "no instance answers at "+url, "bellhop doctor -c FILE   # that of the instance")
 		return
 	}
 	defer answer.Body.Close()

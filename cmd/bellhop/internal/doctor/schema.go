@@ -77,7 +77,7 @@ func (d *doctor) checkSafety(ctx context.Context, s *cli.Session) error {
 		d.mend("safety", r.What, d.psql(r.Mend))
 	}
 	if len(rows) == 0 {
-		d.ok("safety", "no function looks up names where its caller says, and nobody else's code is in the schema")
+		d.ok("safety", "no function uses its caller's search_path, and the schema has no code of other owners")
 	}
 	return nil
 }
@@ -122,13 +122,13 @@ func (d *doctor) checkTriggers(ctx context.Context, s *cli.Session) error {
 		on, there := fires[trigger]
 		switch {
 		case !there:
-			d.mend("triggers", fmt.Sprintf("the trigger %s on %s is gone", name, table),
+			d.mend("triggers", fmt.Sprintf("the trigger %s on %s is missing", name, table),
 				d.psql(fmt.Sprintf("delete from bellhop.schema_script where name = '%s'", made[trigger]))+" && bellhop migrate")
 		}
 		fine = fine && on
 	}
 	if fine {
-		d.ok("triggers", fmt.Sprintf("all %d are there and fire", len(made)))
+		d.ok("triggers", fmt.Sprintf("all %d exist and fire", len(made)))
 	}
 	return nil
 }
@@ -142,13 +142,13 @@ func (d *doctor) checkRights(ctx context.Context, s *cli.Session) error {
 	want := sql.Rights()
 	missing, extra := without(want, have), without(have, want)
 	for _, line := range extra {
-		d.mend("rights", "somebody may more than they should: "+line, "bellhop install roles")
+		d.mend("rights", "an excess right: "+line, "bellhop install roles")
 	}
 	if len(missing) > 0 {
 		d.mend("rights", fmt.Sprintf("%d of %d are missing, the first: %s", len(missing), len(want), missing[0]), "bellhop install roles")
 	}
 	if len(missing)+len(extra) == 0 {
-		d.ok("rights", fmt.Sprintf("all %d are in place, and no others; nothing is PUBLIC's", len(want)))
+		d.ok("rights", fmt.Sprintf("all %d are in place, and no others; PUBLIC has none", len(want)))
 	}
 	return nil
 }

@@ -54,7 +54,7 @@ func (d *doctor) checkFindings(ctx context.Context, s *cli.Session) error {
 	if err == nil && slices.ContainsFunc(scene.Instances, here) {
 		d.checkReady(ctx)
 	}
-	says := fmt.Sprintf("%s of jobs that were over three days ago", cli.Counted(old, "row"))
+	says := fmt.Sprintf("%s of jobs finished three days ago", cli.Counted(old, "row"))
 	if old >= d.finished {
 		d.note("finished jobs", says, "bellhop prune --older-than 3d")
 	} else {

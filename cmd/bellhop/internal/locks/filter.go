@@ -28,10 +28,10 @@ const (
 func FilterCommand(a *cli.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "filter {add | replace | delete | list | info}",
-		Short: "Say which jobs are refused, wait, or run only so many at once",
-		Long: `Say which jobs are refused, wait, or run only so many at once. A filter is a rule: all of
-its predicates must hold for a job; of the rules for which they do, in the order
-(priority, watermark, id), the first whose action is not CONTINUE decides.
+		Short: "Refuse, pause or limit jobs by rules",
+		Long: `Refuse, pause or limit jobs by rules. A filter is a rule; it matches a job if all of its
+predicates hold. Of the matching rules, in the order (priority, watermark, id), the first
+whose action is not CONTINUE decides.
 
 Actions: ACCEPT, CONTINUE, PAUSE, REJECT, RATE_LIMIT 2 (so many at once),
 RATE_LIMIT 10 per 1m (so many starts in any minute).
@@ -66,7 +66,7 @@ func (r *rule) flags(c *cobra.Command) {
 func (r *rule) row(a *cli.App, verb string) (store.FilterRow, error) {
 	row := store.FilterRow{Priority: r.priority, Reason: r.reason, Predicates: []byte("[]")}
 	if strings.TrimSpace(r.action) == "" {
-		return row, cli.Usage("filter "+verb, "there is no --action, and CONTINUE, which does nothing, has to be said, too",
+		return row, cli.Usage("filter "+verb, "there is no --action; CONTINUE, which does nothing, must be given too",
 			filterExample)
 	}
 	action, err := lock.ParseAction(r.action)
@@ -106,8 +106,9 @@ func addFilter(a *cli.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "add --action ACTION [--predicate JSON]…",
 		Short: "Add a filter, and print its id",
-		Long: `Add a filter, and print its id. Jobs that are there obey at once: who is rejected and has
-not begun is cancelled, who is paused waits; what runs goes on, and counts for a limit.`,
+		Long: `Add a filter, and print its id. It applies at once to all jobs in the queue: a rejected job
+is cancelled if it has not begun, a paused job waits. Running jobs go on, and count for a
+limit.`,
 		Example: "  " + filterExample,
 		Args:    a.NoArgs(),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -129,9 +130,9 @@ func replaceFilter(a *cli.App) *cobra.Command {
 	var r rule
 	c := &cobra.Command{
 		Use:   "replace ID --action ACTION [--predicate JSON]…",
-		Short: "Put another filter in the place of one, or add it under that id",
-		Long: `Put another filter in the place of the one with this id, or add it where there is none. What
-is not said again is gone, and the watermark is that of now.`,
+		Short: "Replace a filter, or add one under that id",
+		Long: `Replace the filter with this id, or add one if there is none. Everything not given is reset,
+and the watermark is that of now.`,
 		Example: "  bellhop filter replace mails --action 'RATE_LIMIT 10 per 1m' --predicate '[\"opcode\",[\"=\",\"type\",\"mail\"]]'",
 		Args:    oneFilter(a),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -172,7 +173,7 @@ func oneFilter(a *cli.App) cobra.PositionalArgs {
 			return errors.New("it takes the id of one filter")
 		}
 		if !filterID.MatchString(args[0]) {
-			return fmt.Errorf("%q is no id of a filter: letters a to z and A to Z, digits, . _ and -, 100 at the most", args[0])
+			return fmt.Errorf("%q is not a valid id of a filter: letters a to z and A to Z, digits, . _ and -, at most 100", args[0])
 		}
 		return nil
 	})
@@ -186,7 +187,7 @@ func deleteFilter(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:     "delete ID",
 		Short:   "Delete a filter",
-		Long:    "Delete a filter. What it kept waiting is looked at anew at once; what it has cancelled stays so.",
+		Long:    "Delete a filter. Jobs that it kept waiting are looked at again at once; jobs that it cancelled stay cancelled.",
 		Example: "  bellhop filter delete mails",
 		Args:    oneFilter(a),
 		RunE: a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, args []string) error {
@@ -202,8 +203,8 @@ func deleteFilter(a *cli.App) *cobra.Command {
 func listFilters(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:     "list",
-		Short:   "List the filters, in the order in which they are asked",
-		Long:    "List the filters, in the order in which they are asked.",
+		Short:   "List the filters, in the order in which they apply",
+		Long:    "List the filters, in the order in which they apply.",
 		Example: "  bellhop filter list\n  bellhop filter list -o json",
 		Args:    a.NoArgs(),
 		RunE: a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, _ []string) error {
@@ -233,7 +234,7 @@ func showFilter(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:     "info ID",
 		Short:   "Show one filter",
-		Long:    "Show one filter: what it says, and who added or replaced it, and when.",
+		Long:    "Show one filter: its rule, and the author and time of its last change.",
 		Example: "  bellhop filter info mails",
 		Args:    oneFilter(a),
 		RunE: a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, args []string) error {
@@ -248,7 +249,7 @@ func showFilter(a *cli.App) *cobra.Command {
 			}
 			f := filters[0]
 			if f.Unreadable != "" {
-				f.Action += " (cannot be read, and is taken for PAUSE, or where it says ACCEPT or CONTINUE for nothing: " +
+				f.Action += " (cannot be read, and counts as PAUSE; with ACCEPT or CONTINUE it is ignored: " +
 					cli.Clean(f.Unreadable) + ")"
 			}
 			return a.Printf("id          %s\naction      %s\npredicates  %s\npriority    %d\nwatermark   %d\n"+

@@ -72,11 +72,11 @@ func (o *simulation) past(ctx context.Context, a *cli.App, s *cli.Session) ([]lo
 		starts = append(starts, j.At+exact(max(0, r.Waited)))
 	}
 	if unreadable > 0 {
-		fmt.Fprintf(a.Stderr, "bellhop: the locks of %d cannot be read by the policy that is configured now; they are taken without\n",
+		fmt.Fprintf(a.Stderr, "bellhop: the locks of %d jobs cannot be read by the configured policy; these are replayed without locks\n",
 			unreadable)
 	}
 	if hidden > 0 {
-		fmt.Fprintf(a.Stderr, "bellhop: you may not see arguments: what agents' templates make of them is taken for unknown, in %d\n",
+		fmt.Fprintf(a.Stderr, "bellhop: you may not see arguments: locks that agents' templates make of them count as unknown, in %d jobs\n",
 			hidden)
 	}
 	was := lock.Was(jobs, starts, o.slots)

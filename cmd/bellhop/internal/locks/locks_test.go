@@ -127,11 +127,11 @@ func TestSimulate_SaysWhatIsWrong(t *testing.T) {
 		args        []string
 	}{
 		{"", "which jobs?", nil}, {"", "which jobs?", []string{"x", "--workload", "ganeti"}}, {"", `no workload "x"`, []string{"--workload", "x"}},
-		{"", "0 jobs", []string{"--workload", "ganeti", "--jobs", "0"}}, {"", "without slots", []string{"-", "--slots", "-1"}},
+		{"", "0 is not a valid number", []string{"--workload", "ganeti", "--jobs", "0"}}, {"", "without slots", []string{"-", "--slots", "-1"}},
 		{"", `no order "lifo"`, []string{"-", "--order", "lifo"}}, {"", "no such file", []string{"/nowhere"}},
-		{"", "no job in it", []string{"-"}}, {"\n{}\nx", "line 3: this is no job", []string{"-"}}, {`{"at":-1}`, "line 1", []string{"-"}},
+		{"", "no job in it", []string{"-"}}, {"\n{}\nx", "line 3: not a valid job", []string{"-"}}, {`{"at":-1}`, "line 1", []string{"-"}},
 		{`{"takes":1e99}`, "seconds", []string{"-"}}, {`{"priority":20}`, "priority 20", []string{"-"}}, {`{"lock":[]}`, `unknown field "lock"`, []string{"-"}},
-		{`{"locks":["a:b"]}`, "character 4", []string{"-"}}, {`{"asks":["big:b=shared"]}`, "no level", []string{"-"}}, {`{} {}`, "one object a line", []string{"-"}},
+		{`{"locks":["a:b"]}`, "character 4", []string{"-"}}, {`{"asks":["big:b=shared"]}`, "not a level", []string{"-"}}, {`{} {}`, "one object a line", []string{"-"}},
 		{`{"type":"` + strings.Repeat("x", longestLine) + `"}`, "more than", []string{"-"}},
 	} {
 		if out, errs, code := run(t, SimulateCommand, c.stdin, false, c.args...); code != cli.ExitUsage ||

@@ -39,21 +39,21 @@ func SimulateCommand(a *cli.App) *cobra.Command {
 	var o simulation
 	c := &cobra.Command{
 		Use:   "simulate {FILE | --from-history | --workload ganeti}",
-		Short: "Replay jobs with locks in virtual time, in each order beside the others",
-		Long: `Replay a workload in virtual time: through the same policy that chooses jobs, and
-through others, and print how long jobs waited in each.
+		Short: "Replay jobs with locks in virtual time, and compare orders",
+		Long: `Replay a workload in virtual time, through the policy of the scheduler and through
+others, and print how long jobs waited in each.
 
 FILE (- for stdin) has one JSON object a line:
   {"at": seconds, "type": T, "locks": [text…], "priority": N, "takes": seconds}
-A job may have "asks", too: locks that it asks for when it has a slot, and waits for there.
+A job may also have "asks": locks that it asks for, and waits for, while it has a slot.
 
---from-history takes the jobs of the database that have run and ended: when each could
-begin, its locks and those of its agent, and how long its last attempt took.
+--from-history takes the finished jobs of the database: the earliest start of each, its
+locks and those of its agent, and the duration of its last attempt.
 
-Orders: predictive (priority, weight, id), fifo (priority, id), greedy (fifo, and nobody
-is ever reserved for), blind (fifo of a queue that knows no locks: jobs wait for
-theirs in their slot), ganeti (blind, but by weight; slow where much waits). Ageing,
-and the levels there are, are those of policy in the configuration (-c).`,
+Orders: predictive (priority, weight, id), fifo (priority, id), greedy (fifo without
+reservations), blind (fifo of a queue without locks: jobs wait for their locks in their
+slots), ganeti (blind, but by weight; slow with many waiting jobs). Ageing and levels
+are those of policy in the configuration (-c).`,
 		Example: `  bellhop simulate --workload ganeti --jobs 10000
   bellhop simulate jobs.jsonl --slots 8 --order predictive,fifo -o json
   bellhop simulate --from-history --since 7d --slots 16
@@ -83,12 +83,12 @@ and the levels there are, are those of policy in the configuration (-c).`,
 		},
 	}
 	f := c.Flags()
-	f.IntVar(&o.slots, "slots", 0, "how many jobs may run at once (default: 4; 20 for --workload; those of the hosts for --from-history)")
+	f.IntVar(&o.slots, "slots", 0, "number of slots (default: 4; 20 for --workload; those of the hosts for --from-history)")
 	f.StringSliceVar(&o.orders, "order", []string{"predictive", "fifo", "greedy", "blind"}, "the `orders`")
 	f.StringVar(&o.workload, "workload", "", "make the jobs: ganeti")
 	f.BoolVar(&o.history, "from-history", false, "replay the jobs of the database that have ended")
-	f.StringVar(&o.since, "since", "7d", "of the history: jobs submitted since so `long` ago, such as 36h")
-	f.IntVar(&o.jobs, "jobs", 10_000, "how many are made; of the history: at most, the newest")
+	f.StringVar(&o.since, "since", "7d", "of the history: jobs submitted within this `time`, such as 36h")
+	f.IntVar(&o.jobs, "jobs", 10_000, "number of jobs to make; of the history: at most so many, the newest")
 	f.Uint64Var(&o.seed, "seed", 1, "the same seed makes the same jobs")
 	f.BoolVar(&o.print, "print", false, "print the jobs, and simulate nothing")
 	return c
@@ -164,12 +164,12 @@ func (o *simulation) check(args []string) error {
 	case o.slots < 0:
 		return cli.Usage("simulate", "without slots nothing runs", "--slots 4")
 	case o.sources(args) != 1:
-		return cli.Usage("simulate", "which jobs? Name a file, or a workload to be made, or those of the database",
+		return cli.Usage("simulate", "which jobs? Name a file, a workload to make, or --from-history",
 			"bellhop simulate --workload ganeti")
 	case o.workload != "" && o.workload != "ganeti":
 		return cli.Usage("simulate", fmt.Sprintf("there is no workload %q", o.workload), "--workload ganeti")
 	case (o.workload != "" || o.history) && (o.jobs < 1 || o.jobs > 10_000_000):
-		return cli.Usage("simulate", fmt.Sprintf("%d jobs are none, or too many", o.jobs), "--jobs 10000")
+		return cli.Usage("simulate", fmt.Sprintf("%d is not a valid number of jobs", o.jobs), "--jobs 10000")
 	}
 	return nil
 }

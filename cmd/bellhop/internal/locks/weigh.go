@@ -29,15 +29,14 @@ func WeighCommand(a *cli.App) *cobra.Command {
 	var explain bool
 	c := &cobra.Command{
 		Use:   "weigh",
-		Short: "Say what a job weighs beside others, of one case as JSON on stdin",
-		Long: `Read one case, and print what the pending job weighs: its static value beside the
-jobs that run, and that value after it has waited. The lighter one goes first.
+		Short: "Compute the weight of a job beside others, from one case as JSON on stdin",
+		Long: `Read one case, and print the weight of the pending job: its static value beside the
+running jobs, and that value after its wait. The lighter job goes first.
 
 A job's locks are an object of levels, each "None", "AllShared", "UnknownShared",
 "AllExclusive", "UnknownExclusive", {"Shared":[names]}, {"Exclusive":[names]}, or an
-object with both; a level that is not there is "None", and "locks":"BGL" is the
-big lock. Levels and ageing are those of policy in the configuration (-c), or else
-Ganeti's.`,
+object with both; a missing level is "None", and "locks":"BGL" is the big lock. Levels
+and ageing are those of policy in the configuration (-c), or else Ganeti's.`,
 		Example: "  bellhop weigh < case.json\n  echo '" + weighExample + "' | bellhop weigh",
 		Args:    a.NoArgs(),
 		RunE: func(*cobra.Command, []string) error {
@@ -64,8 +63,8 @@ Ganeti's.`,
 			return a.PrintJSON(explained(w))
 		},
 	}
-	c.Flags().StringSliceVar(&levels, "levels", nil, "the `levels` there are, in place of those configured")
-	c.Flags().BoolVar(&explain, "explain", false, "say what each level adds, and by which of the running jobs")
+	c.Flags().StringSliceVar(&levels, "levels", nil, "the `levels`, in place of the configured ones")
+	c.Flags().BoolVar(&explain, "explain", false, "print the share of each level, and the running jobs behind it")
 	return c
 }
 

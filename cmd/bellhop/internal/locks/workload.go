@@ -64,7 +64,7 @@ func readJob(text string, levels *lock.Levels, grow bool) (lock.Arrival, error) 
 	d := json.NewDecoder(strings.NewReader(text))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&l); err != nil {
-		return lock.Arrival{}, fmt.Errorf("this is no job: %w", err)
+		return lock.Arrival{}, fmt.Errorf("not a valid job: %w", err)
 	}
 	const tenYears = 10 * 366 * 24 * 3600
 	switch {

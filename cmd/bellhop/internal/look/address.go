@@ -70,7 +70,7 @@ func site(address, prefix string) (string, error) {
 	}
 	path, ok := scheduler.PlainPath(cmp.Or(u.Path, "/"))
 	if !ok || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" || u.Scheme != "http" && u.Scheme != "https" {
-		return "", fmt.Errorf("--listen %q is no address of pages: write it like https://jobs.example.org/jobs", address)
+		return "", fmt.Errorf("--listen %q is not a valid address: write it like https://jobs.example.org/jobs", address)
 	}
 	return u.Scheme + "://" + u.Host + path, nil
 }

@@ -16,12 +16,12 @@ func ExitCodeCommand(a *cli.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "exit-code ID",
 		Short: "Print the exit code of a job, or exit with it",
-		Long: `Print the exit code of a job, named by id or key; with -q print nothing and exit
-with it.
+		Long: `Print the exit code of a job, named by id or key. With -q print nothing, and exit
+with that code.
 
-A job that was killed by signal n has 128+n. A job that is not over has none:
-nothing is printed and the exit code is 125. With -q it is 126 when there is no
-such job, or when it ended without a code.`,
+A job that was killed by signal n has 128+n. If the job has not ended, nothing is
+printed and the exit code is 125. With -q the exit code is 126 if there is no such
+job, or if it ended without a code.`,
 		Example: "  bellhop exit-code 42\n  bellhop exit-code -q -w nightly; echo $?",
 		Args:    a.JobArgs(1, 1),
 		RunE: a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, args []string) error {
@@ -36,7 +36,7 @@ such job, or when it ended without a code.`,
 		}),
 	}
 	c.Flags().BoolVarP(&quiet, "quiet", "q", false, "print nothing, exit with the job's code")
-	c.Flags().BoolVarP(&wait, "wait", "w", false, "wait until the job is over")
+	c.Flags().BoolVarP(&wait, "wait", "w", false, "wait until the job has ended")
 	return c
 }
 

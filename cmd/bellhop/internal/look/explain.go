@@ -14,9 +14,9 @@ import (
 func ExplainCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "explain ID | explain TABLE KEY",
-		Short: "Say why a job does not run, or why it ended as it did",
-		Long: `Say why a job, named by id or key, does not run, or why it ended as it did: every
-reason with a code that stays the same, and the command that would change it.
+		Short: "Say why a job does not run, or why it ended so",
+		Long: `Say why a job, named by id or key, does not run, or why it ended so: every reason,
+with a stable code and the command that would change it.
 In SQL: select bellhop.explain(42).
 
 With two words: why a row of an attached table, named by its key, does not run.`,

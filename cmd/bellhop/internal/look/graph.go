@@ -20,12 +20,13 @@ func GraphCommand(a *cli.App) *cobra.Command {
 	var limit int
 	c := &cobra.Command{
 		Use:   "graph ID",
-		Short: "Print the jobs that a job needs and that need it",
-		Long: `Print the graph that a job, named by id or key, is part of: whoever needs a job
-stands indented below it. One that needs several stands below each of them, and
-what stands below it is printed the first time only.
+		Short: "Print the jobs that a job needs, and the jobs that need it",
+		Long: `Print the graph of a job, named by id or key. A job that needs another one is
+indented below it. A job that needs several stands below each of them; its own
+dependents are printed only the first time.
 
-With --dot it is printed for Graphviz, an arrow from a job to whoever needs it.`,
+With --dot the graph is printed for Graphviz. An arrow leads from a job to each job
+that needs it.`,
 		Example: "  bellhop graph nightly\n  bellhop graph 42 --dot | dot -Tsvg > graph.svg",
 		Args:    a.JobArgs(1, 1),
 		RunE: a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, args []string) error {
@@ -53,7 +54,7 @@ With --dot it is printed for Graphviz, an arrow from a job to whoever needs it.`
 		}),
 	}
 	c.Flags().BoolVar(&dot, "dot", false, "for Graphviz")
-	c.Flags().IntVar(&limit, "limit", 10_000, "how many jobs at the most")
+	c.Flags().IntVar(&limit, "limit", 10_000, "print at most so many jobs")
 	return c
 }
 

@@ -47,11 +47,11 @@ func HistoryCommand(a *cli.App) *cobra.Command {
 	var asCSV bool
 	c := &cobra.Command{
 		Use:   "history",
-		Short: "Show what was done by type and hour, and how long jobs waited and ran",
-		Long: `Show what was done by type and hour: jobs that succeeded, failed, were tried again;
-and how long attempts waited, and ran: half of them, nine of ten and 99 of 100 less
-than this (to within 4.5 %, over all instances). It is kept for 32 days.
-Times are UTC. JSON and CSV have times in seconds.`,
+		Short: "Show finished work by type and hour, and how long jobs waited and ran",
+		Long: `Show finished work by type and hour: how many jobs succeeded, failed and were tried
+again, and how long attempts waited and ran: the times that half, nine of ten and 99 of
+100 of them stayed below (to within 4.5 %, over all instances). The history is kept for
+32 days. Times are UTC. JSON and CSV have times in seconds.`,
 		Example: "  bellhop history --since 24h\n  bellhop history -t mail --by day --since 720h --csv > mail.csv",
 		Args:    a.NoArgs(),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -60,7 +60,7 @@ Times are UTC. JSON and CSV have times in seconds.`,
 			case !known:
 				return cli.Usage("history", fmt.Sprintf("--by %q", by), "bellhop history --by minute, hour or day")
 			case since <= 0:
-				return cli.Usage("history", "--since "+since.String()+" is no time in the past", "bellhop history --since 24h")
+				return cli.Usage("history", "--since "+since.String()+" is not a time in the past", "bellhop history --since 24h")
 			}
 			return a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, _ []string) error {
 				spans, err := readHistory(ctx, s, time.Now().Add(-since).Truncate(width), types, width)
@@ -70,7 +70,7 @@ Times are UTC. JSON and CSV have times in seconds.`,
 				case asCSV:
 					return historyCSV(a, spans)
 				case len(spans) == 0:
-					a.Note("nothing was done within %s; what is done is told a minute later", since)
+					a.Note("no job ended within %s; the last minute is not counted yet", since)
 					return nil
 				}
 				return a.PrintTable(historyTable(spans, width))
@@ -78,7 +78,7 @@ Times are UTC. JSON and CSV have times in seconds.`,
 		},
 	}
 	c.Flags().StringSliceVarP(&types, "type", "t", nil, "only this `type`; repeatable")
-	c.Flags().DurationVar(&since, "since", 24*time.Hour, "from so long ago on, at most 32 days")
+	c.Flags().DurationVar(&since, "since", 24*time.Hour, "start so long ago, at most 32 days")
 	c.Flags().StringVar(&by, "by", "hour", "minute, hour or day")
 	c.Flags().BoolVar(&asCSV, "csv", false, "as CSV, with a header")
 	return c

@@ -16,12 +16,12 @@ func LocksCommand(a *cli.App) *cobra.Command {
 	first := 10
 	c := &cobra.Command{
 		Use:   "locks",
-		Short: "List which jobs hold locks, and which wait behind them, in order",
-		Long: `List which jobs hold locks, and which wait behind them, in their order. What is
-marked next is looked at by the next pass: it waits for a slot, or has just come. Who
-asks runs, and waits for a lock besides: its agent does, or the first of its query's
-items that can have no lock. Who is reserved for has waited so long that nothing younger
-starts that would be in its way.`,
+		Short: "List the holders of locks, and the jobs that wait behind them, in order",
+		Long: `List the jobs that hold locks, and the jobs that wait behind them, in order. The next
+pass looks at a job marked next: it waits for a slot, or has just come. A job marked
+asks is running and waits for a further lock: its agent does, or the first item of its
+query that cannot get its locks. A job marked reserved for has waited so long that no
+younger job starts in its way.`,
 		Example: "  bellhop locks\n  bellhop locks --limit 100 -o json",
 		Args:    a.NoArgs(),
 		RunE: a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, _ []string) error {

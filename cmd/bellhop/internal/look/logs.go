@@ -25,16 +25,15 @@ func LogsCommand(a *cli.App) *cobra.Command {
 	var f logFlags
 	c := &cobra.Command{
 		Use:   "logs ID",
-		Short: "Print what a job's agent said",
-		Long: `Print what a job's agent said: the job is named by id or key; its latest
-attempt, unless --attempt names another, or --all asks for all of them.
+		Short: "Print the log of a job",
+		Long: `Print the log of a job, named by id or key: its agent's output in the latest attempt,
+unless --attempt names another one, or --all asks for all of them.
 
-Without -e that is what it printed, and the messages of agents that stay up; with -b
-what it said on stderr too, in order.
-What the scheduler itself noted about the job goes to stderr, and so does where
-a run was lost, and where an attempt begins (--all). With -f further lines are
-printed as they come, to the end of the job; of one that waits it is said why.
-Of an attempt the first and the last 5,000 lines (512 KiB) are kept.`,
+The output is the agent's stdout, and its messages if it is a warm agent; with -e
+its stderr; with -b both, in order. The scheduler's own notes on the job go to stderr,
+as do headings for lost runs and, with --all, for attempts. With -f further lines are
+printed as they come, until the job ends; if the job waits, the reason is printed.
+Of each attempt the first and the last 5,000 lines (512 KiB) are kept.`,
 		Example: "  bellhop logs 42\n  bellhop logs -e nightly --attempt 1\n  bellhop logs --all --since 1h 42\n  bellhop logs -bf 43",
 		Args:    a.JobArgs(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -49,11 +48,11 @@ Of an attempt the first and the last 5,000 lines (512 KiB) are kept.`,
 			})(cmd, args)
 		},
 	}
-	c.Flags().BoolVarP(&f.errors, "errors", "e", false, "what it said on stderr")
-	c.Flags().BoolVarP(&f.both, "both", "b", false, "what it printed and what it said on stderr, in order")
-	c.Flags().BoolVarP(&f.follow, "follow", "f", false, "go on until the job is over")
+	c.Flags().BoolVarP(&f.errors, "errors", "e", false, "its stderr")
+	c.Flags().BoolVarP(&f.both, "both", "b", false, "its stdout and stderr, in order")
+	c.Flags().BoolVarP(&f.follow, "follow", "f", false, "go on until the job has ended")
 	c.Flags().BoolVarP(&f.all, "all", "a", false, "every attempt, each under a heading")
-	c.Flags().StringVar(&f.since, "since", "", "from so long ago on, such as 10m; or from a `time` (UTC)")
+	c.Flags().StringVar(&f.since, "since", "", "lines since this `time` (UTC); 10m: of the last ten minutes")
 	c.Flags().IntVar(&f.attempt, "attempt", 0, "the attempt, from 1 (default: the latest)")
 	return c
 }

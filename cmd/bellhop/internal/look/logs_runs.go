@@ -109,6 +109,6 @@ func since(text string) (time.Time, error) {
 	if at, err := cli.ParseMoment(text); err == nil {
 		return at, nil
 	}
-	return time.Time{}, cli.Usage("logs", fmt.Sprintf("--since %q is neither a time nor so long ago", text),
+	return time.Time{}, cli.Usage("logs", fmt.Sprintf("--since %q is neither a time nor a time span", text),
 		"bellhop logs ID --since 10m, or --since '2026-01-02 15:04' (UTC)")
 }

@@ -30,8 +30,8 @@ func LsCommand(a *cli.App) *cobra.Command {
 	var limit int
 	c := &cobra.Command{
 		Use:     "ls",
-		Short:   "List jobs: what is not finished, and what failed",
-		Long:    "List jobs: what is not finished, and what failed; or those in the states named with -s.\nThe newest are listed, in the order of their ids.",
+		Short:   "List jobs: unfinished and failed ones, or those in other states",
+		Long:    "List jobs: unfinished and failed ones, or those in the states named with -s.\nThe newest are listed, in the order of their ids.",
 		Example: "  bellhop ls\n  bellhop ls -s running -s ready -t license\n  bellhop ls -s failed -o json | jq '.[].error'",
 		Args:    a.NoArgs(),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -43,7 +43,7 @@ func LsCommand(a *cli.App) *cobra.Command {
 				}
 			}
 			if limit < 0 {
-				return cli.Usage("ls", fmt.Sprintf("--limit %d is less than nothing", limit), "bellhop ls --limit 0   lists all")
+				return cli.Usage("ls", fmt.Sprintf("--limit %d is below 0", limit), "bellhop ls --limit 0   lists all")
 			}
 			for _, t := range types {
 				f.Types = append(f.Types, scheduler.TypeName(t))
@@ -58,7 +58,7 @@ func LsCommand(a *cli.App) *cobra.Command {
 	}
 	c.Flags().StringSliceVarP(&states, "state", "s", nil, "only jobs in this `state`; repeatable")
 	c.Flags().StringSliceVarP(&types, "type", "t", nil, "only jobs of this `type`; repeatable")
-	c.Flags().IntVar(&limit, "limit", 1000, "how many at the most, the newest; 0: all")
+	c.Flags().IntVar(&limit, "limit", 1000, "list at most so many, the newest; 0: all")
 	return c
 }
 
@@ -81,9 +81,9 @@ func nothing(f store.Filter) string {
 		return "no job" + of + " is " + strings.Join(states, " or ")
 	}
 	if of == "" {
-		return "nothing is unfinished and nothing failed; bellhop ls -s succeeded shows what is done"
+		return "no job is unfinished or failed; bellhop ls -s succeeded lists finished jobs"
 	}
-	return "no job" + of + " is unfinished or failed; bellhop ls -s succeeded" + flags + " shows what is done, bellhop agents the types that are served"
+	return "no job" + of + " is unfinished or failed; bellhop ls -s succeeded" + flags + " lists finished jobs, bellhop agents the types of running agents"
 }
 
 // listedJob is a job with its payload, where the account may see that.

@@ -20,10 +20,10 @@ func ReadyCommand(a *cli.App) *cobra.Command {
 	var listen string
 	cmd := &cobra.Command{
 		Use:   "ready",
-		Short: "Say whether the instance on this machine can work, and if not, why",
-		Long: `Asks /readyz of the instance on this machine, and prints what it says. The database
-tells where that listens; while it is away the configuration does. Exit code
-0: it can work; 1: it cannot, or nobody answers. For health checks of containers.`,
+		Short: "Say whether the instance on this machine can work, or why not",
+		Long: `Asks /readyz of the instance on this machine, and prints the answer. The instance's
+address comes from the database; without a database, from the configuration. Exit code
+0: it can work; 1: it cannot, or does not answer. For health checks of containers.`,
 		Example: `  bellhop ready
   bellhop ready --listen 127.0.0.1:8471`,
 		Args: a.NoArgs(),
@@ -38,7 +38,7 @@ tells where that listens; while it is away the configuration does. Exit code
 			return ready(cmd.Context(), a, addr)
 		},
 	}
-	cmd.Flags().StringVar(&listen, "listen", "", "the `address` of the instance (default: where the one on this machine answers; else the configuration's)")
+	cmd.Flags().StringVar(&listen, "listen", "", "the `address` of the instance (default: that of the one on this machine; else the configuration's)")
 	return cmd
 }
 
@@ -57,7 +57,7 @@ func ready(ctx context.Context, a *cli.App, addr string) error {
 	// No proxy stands between an instance and its own machine.
 	answer, err := (&http.Client{Transport: &http.Transport{DialContext: (&net.Dialer{}).DialContext}}).Do(request)
 	if err != nil {
-		return cli.Failed(cli.ExitJobFailed, "not ready", "bellhop serve", "nobody answers on %s: %s", at, err)
+		return cli.Failed(cli.ExitJobFailed, "not ready", "bellhop serve", "no instance answers on %s: %s", at, err)
 	}
 	defer func() { _ = answer.Body.Close() }() // what it said has been read
 	text, err := io.ReadAll(io.LimitReader(answer.Body, 16<<10))

@@ -25,7 +25,7 @@ func ShowCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:     "show ID",
 		Short:   "Show everything about one job",
-		Long:    "Show everything about one job, named by id or key: its columns, every attempt, and the items that failed.",
+		Long:    "Show everything about one job, named by id or key: its columns, its attempts, and its failed items.",
 		Example: "  bellhop show 42\n  bellhop show nightly -o json",
 		Args:    a.JobArgs(1, 1),
 		RunE: a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, args []string) error {

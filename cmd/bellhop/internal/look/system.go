@@ -137,12 +137,12 @@ func InstancesCommand(a *cli.App) *cobra.Command {
 func StatsCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "stats",
-		Short: "Count jobs by type, with how long they wait and run",
-		Long: `Count jobs by type, with how long they wait and run: half of them, nine of ten,
-and 99 of 100 less than this, over the 1000 of each type that ended last. JSON has every
-state and times in seconds. SUCCESSES counts the Success lines that agents said,
-LOST the runs that were lost with their host or instance, and given back.
-It reads the whole queue; bellhop history does not, and goes back 32 days.`,
+		Short: "Count jobs by type, and show how long they wait and run",
+		Long: `Count jobs by type, and show how long they wait and run: the times that half, nine of
+ten and 99 of 100 of them stay below, over the last 1000 finished jobs of each type. JSON
+has every state, and times in seconds. SUCCESSES counts the Success lines of agents,
+LOST the runs that were lost with their host or instance, and given back. The command
+reads the whole queue; bellhop history does not, and covers 32 days.`,
 		Example: "  bellhop stats",
 		Args:    a.NoArgs(),
 		RunE: a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, _ []string) error {

@@ -23,10 +23,10 @@ func TopCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "top",
 		Short: "Watch hosts, jobs, children, the queue and its pace",
-		Long: `Watch hosts, jobs and how far they are, children, the queue and its pace, live on
-a terminal of any size. Keys: q ends it, the arrows and page keys scroll, / shows
-only what has a text in its type or name (esc: all), p holds the picture.
-NO_COLOR is obeyed. Where stdout is no terminal, or with --once, it prints one look.`,
+		Long: `Watch hosts, jobs and their progress, children, the queue and its pace, live on a
+terminal of any size. Keys: q ends it, arrow and page keys scroll, / shows only rows
+with a text in their type or name (esc: all rows), p pauses. NO_COLOR is obeyed. If
+stdout is not a terminal, or with --once, it prints one look.`,
 		Example: "  bellhop top\n  bellhop top --once",
 		Args:    a.NoArgs(),
 		RunE: a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, _ []string) error {

@@ -208,7 +208,7 @@ func (s screen) away() string {
 	if s.asked.IsZero() || s.now.Sub(s.asked) < silent {
 		return ""
 	}
-	return fmt.Sprintf("NO DATABASE for %s: looking on", cli.Age(s.now.Sub(s.asked).Seconds()))
+	return fmt.Sprintf("NO DATABASE for %s: trying again", cli.Age(s.now.Sub(s.asked).Seconds()))
 }
 
 // only leaves what has a text in its type, or its name.

@@ -20,12 +20,11 @@ const shownNeeds = 100
 func TraceCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "trace ID",
-		Short: "Show when what happened to one job",
-		Long: `Show when what happened to one job, named by id or key, from bellhop's own
-records: what it needed, how long it waited, what had to start for it, every attempt,
-and every run that was lost. Nothing else has to
-run for that. Where observability.trace_url is configured there is the link to
-the same trace as a collector has it.`,
+		Short: "Show the timeline of a job",
+		Long: `Show the timeline of a job, named by id or key, from bellhop's own records: its
+dependencies, its wait, the start of its agent, every attempt, and every lost run. No
+collector is needed. If observability.trace_url is configured, it prints the link to
+the same trace in the collector.`,
 		Example: "  bellhop trace 42\n  bellhop trace nightly -o json",
 		Args:    a.JobArgs(1, 1),
 		RunE: a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, args []string) error {

@@ -17,12 +17,12 @@ func UICommand(a *cli.App) *cobra.Command {
 	var print bool
 	c := &cobra.Command{
 		Use:   "ui",
-		Short: "Open the pages of an instance in a browser, signed in",
-		Long: `Open the pages of the instance on this machine in a browser, signed in with the
-rights of the login by which this command reaches the database. The link works once,
-within two minutes; the session lasts for twelve hours. The link is printed too.
+		Short: "Open the dashboard of an instance in a browser, signed in",
+		Long: `Open the dashboard of the instance on this machine in a browser, signed in with the
+rights of this command's login to the database. The link is printed too. It works once,
+within two minutes; the session lasts for twelve hours.
 
---listen takes the address under which a proxy answers, too: https://jobs.example.org/jobs.`,
+--listen also takes the address of a proxy: https://jobs.example.org/jobs.`,
 		Example: "  bellhop ui\n  bellhop ui --print --listen jobs.example.org:8470\n" +
 			"  bellhop ui --print --listen https://jobs.example.org/jobs",
 		Args: a.NoArgs(),
@@ -57,7 +57,7 @@ within two minutes; the session lasts for twelve hours. The link is printed too.
 		&listen,
 		"listen",
 		"",
-		"the `address` of the instance (default: where the one on this machine answers; else the configuration's)",
+		"the `address` of the instance (default: that of the one on this machine; else the configuration's)",
 	)
 	c.Flags().BoolVar(&print, "print", false, "only print the link")
 	return c

@@ -41,15 +41,15 @@ func BenchCommand(a *cli.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "bench",
 		Short: "Measure the queue on this database, from this machine",
-		Long: `Measure the queue on this database, from this machine: what one INSERT takes to commit,
-how long from there until a job begins, and how many jobs that do nothing are done a
-second. The jobs are of a type of their own, and done by handlers in this process, an
-instance beside the others; when it ends it deletes them, and bellhop history keeps what
-was counted of them. Whatever else the database
-has to do is in the figures, and these jobs are in the way of nobody but by the work.
+		Long: `Measure the queue on this database, from this machine: the time of one INSERT to its
+commit, the time from there until the job begins, and the number of empty jobs a second.
+The jobs have their own type. Handlers in this process do them, as an instance beside the
+others. At the end the jobs are deleted; their counts stay in bellhop history. Other work
+of the database affects the figures, and these jobs load the database, but block no other
+jobs.
 
-It needs the rights of an instance. How bellhop compares with others, and with agents
-behind pipes, docs/performance.md says; make bench, in a checkout, measures that.`,
+It needs the rights of an instance. docs/performance.md compares bellhop with others, and
+with agents behind pipes; make bench, in a checkout, measures that.`,
 		Example: "  bellhop bench\n  bellhop bench --rounds 1000 --jobs 50000 -o json",
 		Args:    a.NoArgs(),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -80,13 +80,13 @@ behind pipes, docs/performance.md says; make bench, in a checkout, measures that
 				if err := a.PrintTable(t); err != nil {
 					return err
 				}
-				return a.Printf("%d jobs that do nothing: %.0f a second\n", f.Jobs, f.PerSecond)
+				return a.Printf("%d empty jobs: %.0f a second\n", f.Jobs, f.PerSecond)
 			})(cmd, args)
 		},
 	}
-	c.Flags().IntVar(&rounds, "rounds", 200, "how `often` a job is inserted by itself")
-	c.Flags().IntVar(&jobs, "jobs", 10_000, "how `many` are worked off at once")
-	c.Flags().IntVar(&slots, "slots", 100, "how many handlers there are")
+	c.Flags().IntVar(&rounds, "rounds", 200, "`number` of single jobs to insert")
+	c.Flags().IntVar(&jobs, "jobs", 10_000, "`number` of jobs in the drain")
+	c.Flags().IntVar(&slots, "slots", 100, "number of handlers")
 	return c
 }
 

@@ -37,7 +37,7 @@ func evaluateConfig(ctx context.Context, s *store.RJMSetup) error {
 		return cli.Usage("rjmsetup", "the configuration on stdin holds a zero byte", "want assignments of bash, or JSON")
 	}
 	if len(s.Config) > maxConfig {
-		return cli.Usage("rjmsetup", "the configuration on stdin is longer than 100000 bytes", "put what is long into a file, and name that")
+		return cli.Usage("rjmsetup", "the configuration on stdin is longer than 100000 bytes", "put long values into a file, and name that")
 	}
 	ctx, cancel := context.WithTimeout(ctx, evaluatePatience)
 	defer cancel()
@@ -53,7 +53,7 @@ func evaluateConfig(ctx context.Context, s *store.RJMSetup) error {
 	}
 	parts := strings.Split(string(said), mark+"\x00")
 	if err != nil || len(parts) < 3 {
-		why := "it does not come to an end of its own"
+		why := "it does not end"
 		if stderr.Len() > 0 {
 			why = cli.Flat(stderr.String())
 		}
@@ -61,7 +61,7 @@ func evaluateConfig(ctx context.Context, s *store.RJMSetup) error {
 	}
 	for _, name := range strings.Fields(parts[len(parts)-1]) {
 		if !slices.Contains(listNames, name) {
-			return cli.Usage("rjmsetup", name+": of the names that begin with rjm_ there are "+listWords, "choose another name")
+			return cli.Usage("rjmsetup", name+": the only names that begin with rjm_ are "+listWords, "choose another name")
 		}
 	}
 	words := strings.Split(strings.TrimSuffix(parts[len(parts)-2], "\x00"), "\x00")

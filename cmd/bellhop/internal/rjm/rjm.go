@@ -79,7 +79,7 @@ func rjm(ctx context.Context, a *cli.App) (rjmConf, error) {
 	}
 	conf.host = notInNames.ReplaceAllString(conf.host, "-")
 	if !filepath.IsAbs(conf.workDir) {
-		return conf, cli.Usage("configuration", fmt.Sprintf("rjm_wd %q is no absolute path", conf.workDir), "rjm_wd=/tmp")
+		return conf, cli.Usage("configuration", fmt.Sprintf("rjm_wd %q is not an absolute path", conf.workDir), "rjm_wd=/tmp")
 	}
 	named := a.DatabaseURL != "" || slices.ContainsFunc([]string{"DATABASE_URL", "PGSERVICE", "PGHOST", "PGDATABASE", "PGPORT"},
 		func(name string) bool { return a.Getenv(name) != "" })
@@ -118,20 +118,20 @@ func face(a *cli.App, c *cobra.Command, use, short, long, example string, flags 
 func GoCommand(a *cli.App) *cobra.Command {
 	c := change.ReleaseCommand(a)
 	c.RunE = change.Change(a, change.Order{Do: change.Release})
-	return face(a, c, "rjmgo ID...", "Release jobs, and all that wait for them",
-		"Release jobs, and all that wait for them, by way of others too: bellhop release.\nWhat is released already stays what it is.",
+	return face(a, c, "rjmgo ID...", "Release jobs, and all jobs that wait for them",
+		"Release jobs, and all jobs that wait for them, directly or through others: bellhop\nrelease. Released jobs do not change.",
 		"  bellhop rjmgo billing.simpsons-8761230871234", nil)
 }
 
 func ExitCommand(a *cli.App) *cobra.Command {
 	return face(a, look.ExitCodeCommand(a), "rjmexit [-q] [-w] ID", "Print the exit code of a job, or exit with it",
-		"Print the exit code of a job: bellhop exit-code. Not over: nothing is printed, and\nthe exit code is 125.",
+		"Print the exit code of a job: bellhop exit-code. If the job has not ended, nothing is\nprinted, and the exit code is 125.",
 		"  bellhop rjmexit -q -w billing.simpsons-8761230871234; echo $?", map[string]string{"quiet": "q", "wait": "w"})
 }
 
 func OutCommand(a *cli.App) *cobra.Command {
-	return face(a, look.LogsCommand(a), "rjmout [-e] [-t] ID", "Print what a job wrote",
-		"Print the standard output of a job: bellhop logs. With -t from before its start to\nits last byte.",
+	return face(a, look.LogsCommand(a), "rjmout [-e] [-t] ID", "Print the standard output of a job",
+		"Print the standard output of a job: bellhop logs. With -t it waits for the start of the\njob, and goes on to its last byte.",
 		"  bellhop rjmout -t billing.simpsons-8761230871234", map[string]string{"errors": "e", "follow": "t", "attempt": ""})
 }
 
@@ -139,17 +139,17 @@ func FlushCommand(a *cli.App) *cobra.Command {
 	var older string
 	c := &cobra.Command{
 		Use:   "rjmflush",
-		Short: "Delete the records of RJM's jobs that are old",
+		Short: "Delete the records of old RJM jobs",
 		Long: `Delete the records of jobs that rjmsetup made and that have been old for days:
-bellhop prune, of RJM's jobs only. What failed stays, and so does what has files
-that are not deleted yet.`,
+bellhop prune, for RJM's jobs only. Failed jobs stay, and so do jobs whose files are
+not deleted yet.`,
 		Example: "  bellhop rjmflush --older-than 3d",
 		Args:    a.NoArgs(),
 		RunE: withRJM(a, func(cmd *cobra.Command, args []string) error {
 			return change.PruneRJM(a, cmd, args, older)
 		}),
 	}
-	c.Flags().StringVar(&older, "older-than", "3d", "how `long` they have been over at least, such as 3d or 36h")
+	c.Flags().StringVar(&older, "older-than", "3d", "jobs that ended this `time` ago or earlier, such as 3d or 36h")
 	return c
 }
 
@@ -164,8 +164,8 @@ func LsCommand(a *cli.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "rjmls [-s STATE]... [-t TYPE]...",
 		Short: "List RJM's jobs",
-		Long: `List jobs that rjmsetup made: state, id, priority, host, exit code, each on a line.
-Those that wait, are ready, run or failed; with -s those in other states too:
+		Long: `List jobs that rjmsetup made, one on a line: state, id, priority, host, exit code. It
+lists waiting, ready, running and failed jobs; with -s those in other states too:
 done, dusting, old.`,
 		Example: "  bellhop rjmls\n  bellhop rjmls -s old -t billing -t shipping",
 		Args:    a.NoArgs(),
@@ -184,7 +184,7 @@ done, dusting, old.`,
 			})(cmd, args)
 		}),
 	}
-	c.Flags().StringSliceVarP(&states, "state", "s", nil, "those in this `state` too; repeatable")
+	c.Flags().StringSliceVarP(&states, "state", "s", nil, "also jobs in this `state`; repeatable")
 	c.Flags().StringSliceVarP(&types, "type", "t", nil, "only jobs of this `type`; repeatable")
 	return c
 }

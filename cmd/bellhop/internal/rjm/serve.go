@@ -29,14 +29,14 @@ func ProcCommand(a *cli.App) *cobra.Command {
 	var id, types, priorities string
 	c := &cobra.Command{
 		Use:   "rjmproc -i ID [-t REGEXP] [-p REGEXP]",
-		Short: "Work: one job of RJM's at a time",
-		Long: `Work: one job of RJM's at a time, until it is told to stop: bellhop serve with one
-slot. Before each, the tasks file is read (tasks.sh beside conf.sh, or
-rjm_taskconf); what is run is task_TYPE, a function in it or a program on PATH.
+		Short: "Run jobs of RJM, one at a time",
+		Long: `Run jobs of RJM, one at a time, until a signal stops it: bellhop serve with one slot.
+Before each job it reads the tasks file (tasks.sh beside conf.sh, or rjm_taskconf). It
+runs task_TYPE: a function in that file, or a program on PATH.
 
-ID is unique on this host: a second worker under the same one ends at once, so
-it may be started every few minutes. Nothing starts before this host's rjmd has.
--t and -p take only jobs whose type or priority matches, as egrep would.`,
+ID is unique on this host: a second worker with the same ID ends at once, so cron may
+start it every few minutes. It runs no job before this host's rjmd has started.
+-t and -p restrict it to jobs whose type or priority matches, as egrep would.`,
 		Example: "  bellhop rjmproc -i 1\n  bellhop rjmproc -i fast -t '^(billing|notify)$' -p '^[a-g]'",
 		Args:    a.NoArgs(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -75,16 +75,16 @@ func DaemonCommand(a *cli.App) *cobra.Command {
 	var slots int
 	c := &cobra.Command{
 		Use:   "rjmd [-n SLOTS]",
-		Short: "Keep this host's part of RJM alive",
-		Long: `Keep this host's part of RJM alive: one on each host (a second ends at once). It
-deletes the files of jobs that were done here (rjm_delete), takes over from
-workers and hosts that have died, and lets this host's workers begin. It is
-bellhop serve, and with -n it works too, as so many workers.`,
+		Short: "Run the daemon of RJM on this host",
+		Long: `Run the daemon of RJM: one on each host (a second one ends at once). It deletes the
+files of jobs that succeeded here (rjm_delete), takes over from dead workers and hosts,
+and lets this host's workers begin. It is bellhop serve; with -n it also runs jobs, like
+that number of workers.`,
 		Example: "  bellhop rjmd\n  bellhop rjmd -n 4",
 		Args:    a.NoArgs(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if slots < 0 {
-				return cli.Usage("rjmd", fmt.Sprintf("-n %d is less than nothing", slots), "bellhop rjmd -n 4")
+				return cli.Usage("rjmd", fmt.Sprintf("-n %d is below 0", slots), "bellhop rjmd -n 4")
 			}
 			conf, err := rjm(cmd.Context(), a)
 			if err != nil {
@@ -96,7 +96,7 @@ bellhop serve, and with -n it works too, as so many workers.`,
 			})
 		},
 	}
-	c.Flags().IntVarP(&slots, "slots", "n", 0, "`how` many jobs at once it does itself")
+	c.Flags().IntVarP(&slots, "slots", "n", 0, "`number` of jobs that it runs at once itself")
 	return c
 }
 
@@ -185,7 +185,7 @@ func only(ctx context.Context, a *cli.App, conf rjmConf, worker string, f func()
 	}
 	switch {
 	case errors.Is(err, unix.EWOULDBLOCK):
-		a.Note("another one runs on this host, for this database: it has locked %s", path)
+		a.Note("another rjmd runs on this host, for this database: it has locked %s", path)
 		return nil
 	case err != nil:
 		return cli.Failed(cli.ExitSystem, "lock", "", "%s: %s", path, err)
@@ -252,7 +252,7 @@ func (conf rjmConf) dust(ctx context.Context, url string, log *slog.Logger) {
 		for i := range list {
 			trouble := conf.delete(list[i].Files)
 			if trouble != "" && trouble != list[i].Trouble {
-				log.Warn("cannot delete what a job has left; it is tried again", "job", list[i].Job, "error", trouble)
+				log.Warn("cannot delete a file of a job; it is tried again", "job", list[i].Job, "error", trouble)
 			}
 			list[i].Trouble = trouble
 		}

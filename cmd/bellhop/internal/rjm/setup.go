@@ -27,22 +27,21 @@ func SetupCommand(a *cli.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "rjmsetup [-p PRIORITY] ID",
 		Short: "Set up a job, held until rjmgo",
-		Long: `Set up a job, held until rjmgo releases it. ID is TYPE.NONCE; the job is done by
-task_TYPE. Doing the same again changes nothing; doing anything else under the
-same ID is refused.
+		Long: `Set up a job, held until rjmgo releases it. ID is TYPE.NONCE; task_TYPE runs the job. A
+second, equal setup changes nothing; another setup under the same ID is refused.
 
-Its configuration is read from stdin: assignments of bash, which the task finds
-as variables. rjm_blocks=(ID...) are the jobs that must not start before this one
-has succeeded: they are set up first, and not released yet. rjm_delete=(FILE...)
-are deleted when it has succeeded. rjm_locks=(LOCK...) are held while it runs, such
-as customer:42=exclusive: two jobs that need the same never run at once. A JSON
-object of strings, with the same three as arrays, does without a shell. With --set,
---block, --lock or --delete, stdin is not read.`,
+The job's configuration comes from stdin: assignments of bash, which the task gets as
+variables. The jobs of rjm_blocks=(ID...) must not start before this one has succeeded;
+set them up first, and do not release them yet. The files of rjm_delete=(FILE...) are
+deleted when the job has succeeded. The job holds the locks of rjm_locks=(LOCK...) while
+it runs, such as customer:42=exclusive: two jobs with the same lock never run at once.
+Instead of assignments, stdin may hold a JSON object of strings, with the same three as
+arrays; that needs no shell. With --set, --block, --lock or --delete, stdin is not read.`,
 		Example: `  bellhop rjmsetup billing.simpsons-8761230871234 <<< 'userid=simpsons invoice=8761230871234'
   bellhop rjmsetup -p c billing.simpsons-2 --set userid=simpsons --block shipping.simpsons-2 --delete simpsons-2.in`,
 		Args: a.Args(func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return fmt.Errorf("it needs one ID, such as billing.simpsons-42; got %d words", len(args))
+				return fmt.Errorf("it takes one ID, such as billing.simpsons-42; got %d words", len(args))
 			}
 			return nil
 		}),
@@ -97,7 +96,7 @@ func refusedSetup(err error) error {
 	}
 	switch {
 	case refused.ConstraintName == "jobqueue_priority_name":
-		return cli.Usage("rjmsetup", "a priority is of letters and digits", "bellhop rjmsetup -p n ID")
+		return cli.Usage("rjmsetup", "a priority has only letters and digits", "bellhop rjmsetup -p n ID")
 	case strings.HasPrefix(refused.Code, "22"):
 		return cli.Usage("rjmsetup", refused.Message, refused.Hint)
 	case strings.HasPrefix(refused.Code, "23"), strings.HasPrefix(refused.Code, "55"):
@@ -115,7 +114,7 @@ func configText(vars map[string][]string, array map[string]bool, order []string)
 	var b strings.Builder
 	for _, name := range order {
 		if !bashName.MatchString(name) {
-			return "", cli.Usage("rjmsetup", fmt.Sprintf("%q is no name of a variable", name), "letters, digits and _")
+			return "", cli.Usage("rjmsetup", fmt.Sprintf("%q is not a valid name of a variable", name), "letters, digits and _")
 		}
 		if slices.ContainsFunc(vars[name], func(v string) bool { return strings.Contains(v, "\x00") }) {
 			return "", cli.Usage("rjmsetup", name+" holds a zero byte", "leave it out")
@@ -186,7 +185,7 @@ func configOfJSON(text []byte, s *store.RJMSetup) error {
 			for _, one := range v {
 				text, ok := one.(string)
 				if !ok {
-					return cli.Usage("rjmsetup", fmt.Sprintf("%s holds something that is no string: %v", name, one), `put quotes around it`)
+					return cli.Usage("rjmsetup", fmt.Sprintf("%s holds a value that is not a string: %v", name, one), `put quotes around it`)
 				}
 				vars[name] = append(vars[name], text)
 			}
@@ -196,7 +195,7 @@ func configOfJSON(text []byte, s *store.RJMSetup) error {
 		list := slices.Contains(listNames, name)
 		if list != array[name] && list || !list && strings.HasPrefix(name, "rjm_") {
 			return cli.Usage("rjmsetup",
-				name+": of the names that begin with rjm_ there are "+listWords+", and they are arrays", "bellhop rjmsetup --help")
+				name+": the only names that begin with rjm_ are "+listWords+", and they are arrays", "bellhop rjmsetup --help")
 		}
 		order = append(order, name)
 	}

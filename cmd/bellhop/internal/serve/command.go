@@ -21,28 +21,27 @@ func Command(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Run one instance of the scheduler",
-		Long: `Runs one instance until it is told to stop. Several may share one database, on
+		Long: `Runs one instance until a signal stops it. Several instances may share one database, on
 this machine or on others; they take over from each other.
 
-Without a database URL it starts a PostgreSQL of its own, kept under --data-dir.
+Without a database URL it starts its own PostgreSQL, kept under --data-dir.
 
-SIGINT finishes what runs and starts nothing (a second one: as SIGTERM).
-SIGTERM stops claiming, gives running work instance.grace, kills the children,
-gives their jobs back and exits.
-SIGHUP takes what has changed in the configuration, as bellhop reload does, and
-prints the summary. SIGUSR1 prints what runs, waits and is dead, and a line a child;
-SIGUSR2 prints every query (MSQ job) that is held. So does a crash.
+SIGINT finishes running jobs and starts none (a second SIGINT: as SIGTERM).
+SIGTERM stops claiming, gives running jobs instance.grace, kills the children, gives
+their jobs back and exits.
+SIGHUP reloads the configuration, as bellhop reload does, and prints the summary.
+SIGUSR1 prints running, waiting and dead work, and a line for each child; SIGUSR2
+prints every open query (MSQ job). A crash prints both.
 
--R gives back at once, before anything else, what dead instances have left;
-instances that live are safe.
+-R first gives back the jobs of dead instances; live instances are safe.
 
-When another program takes the place of this one's file, what runs is finished,
-nothing is started, and the new program goes on in the same process.
+When another program replaces this one's file, running jobs are finished, no job is
+started, and the new program goes on in the same process.
 
 -I takes jobs from stdin, without a queue or a database, to try agents: a line
-"TYPE ARGS" is a job, with "!" in front an urgent one, "wait TYPE" waits for the
-jobs of a type. "var NAME=VALUE", and --var, give the jobs behind it a var. It
-ends when all are over; exit code 1 where one failed.`,
+"TYPE ARGS" is a job, with "!" in front an urgent one; "wait TYPE" waits for the
+jobs of a type. "var NAME=VALUE" gives the following jobs a variable, --var all jobs.
+It ends when all jobs have ended; exit code 1 if one failed.`,
 		Example: `  bellhop serve -c bellhop.yaml
   printf 'license /srv/a.c\n!license /srv/b.c\n' | bellhop serve -I
   DATABASE_URL=postgres://app@db/app bellhop serve`,
@@ -50,11 +49,11 @@ ends when all are over; exit code 1 where one failed.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return Run(cmd.Context(), a, s) },
 	}
 	cmd.Flags().StringVar(&s.listen, "listen", "", "`address` of pages, API, /healthz, /readyz and /metrics (default 127.0.0.1:8470)")
-	cmd.Flags().StringVar(&s.tokenFile, "token-file", "", "`file` (mode 0600) with the token that it asks for, but for /healthz and /readyz; or BELLHOP_TOKEN")
-	cmd.Flags().BoolVarP(&s.here, "here", "H", false, "the configuration as it is, with every host replaced by this machine")
-	cmd.Flags().BoolVarP(&s.Recover, "recover", "R", false, "first give back what dead instances have left")
+	cmd.Flags().StringVar(&s.tokenFile, "token-file", "", "`file` (mode 0600) with the token that requests need, except for /healthz and /readyz; or BELLHOP_TOKEN")
+	cmd.Flags().BoolVarP(&s.here, "here", "H", false, "replace every host of the configuration by this machine")
+	cmd.Flags().BoolVarP(&s.Recover, "recover", "R", false, "first give back the jobs of dead instances")
 	cmd.Flags().BoolVarP(&s.stdin, "stdin", "I", false, "take jobs from stdin: no queue, no database")
-	cmd.Flags().StringToStringVar(&s.vars, "var", nil, "with -I: a `NAME=VALUE` that the jobs have; more than once for more")
+	cmd.Flags().StringToStringVar(&s.vars, "var", nil, "with -I: a variable of the jobs, `NAME=VALUE`; repeatable")
 	cmd.Flags().BoolVarP(&s.verbose, "verbose", "v", false, "log at debug level")
 	return cmd
 }

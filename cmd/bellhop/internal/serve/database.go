@@ -25,7 +25,7 @@ func serveDatabase(
 		embedded = true
 	}
 	if embedded {
-		log.Info("no database is named: a PostgreSQL of its own is started, and kept", "dir", a.DataDir, "elsewhere", "--data-dir DIR")
+		log.Info("no database is named: starting an embedded PostgreSQL, which is kept", "dir", a.DataDir, "elsewhere", "--data-dir DIR")
 		cluster, err := pgdev.Start(ctx, pgdev.Config{Dir: a.DataDir, Durable: true, Programs: a.Programs(), Log: log})
 		if err != nil {
 			return cli.Database{}, nil, cli.Failed(cli.ExitNoDatabase, "no database", "", "%s", err)
@@ -120,7 +120,7 @@ func Prepare(ctx context.Context, a *cli.App, where cli.Database, log *slog.Logg
 	err = plan.Check(ctx, conn)
 	if where.Embedded || errors.Is(err, migrate.ErrEmpty) {
 		if err := migrateUp(ctx, a, plan, conn, log); cli.IsDenied(err) {
-			return cli.Failed(cli.ExitDenied, "serve", "as the database's owner: bellhop migrate", "there is no schema bellhop yet, and this login may not make it: %s", cli.Flat(err.Error()))
+			return cli.Failed(cli.ExitDenied, "serve", "as the database's owner: bellhop migrate", "there is no schema bellhop yet, and this login may not create it: %s", cli.Flat(err.Error()))
 		} else if err != nil {
 			return err
 		}

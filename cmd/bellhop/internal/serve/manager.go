@@ -86,7 +86,7 @@ func (m *manager) alive(ctx context.Context, i managed, patience time.Duration) 
 func (m *manager) end(finish bool) {
 	m.ending.Store(true)
 	if finish {
-		m.say("STATUS=finishing what runs, starting nothing")
+		m.say("STATUS=finishing running jobs, starting none")
 		return
 	}
 	m.say(daemon.SdNotifyStopping + "\nSTATUS=stopping")

@@ -72,7 +72,7 @@ func mailServer(s config.SMTP) (courier.SMTP, error) {
 	}
 	u, err := url.Parse(s.URL)
 	if err != nil || u.User == nil {
-		return server, errors.New("smtp.password_file: whose password it is, smtp.url does not say")
+		return server, errors.New("smtp.password_file: smtp.url has no user for this password")
 	}
 	u.User = url.UserPassword(u.User.Username(), strings.TrimRight(string(text), "\r\n"))
 	server.URL = u.String()

@@ -193,7 +193,7 @@ func (o *once) warn(ctx context.Context, where cli.Database) {
 	}
 	for _, a := range c.Agents {
 		if a.FOSSology.Exclusive {
-			log.Info("an exclusive agent is alone on this instance; other instances go on beside it", "type", a.Type)
+			log.Info("an exclusive agent is alone on this instance only; other instances go on beside it", "type", a.Type)
 		}
 	}
 }

@@ -21,10 +21,10 @@ func reap(ctx context.Context, log *slog.Logger) {
 	defer cancel()
 	n, err := agents.Reap(ctx)
 	if n > 0 {
-		log.Warn("ended what was left of agents whose guards were killed", "processes", n)
+		log.Warn("ended leftover processes of agents whose guards were killed", "processes", n)
 	}
 	if err != nil {
-		log.Error("cannot end what is left of agents whose guards were killed", "error", err)
+		log.Error("cannot end leftover processes of agents whose guards were killed", "error", err)
 	}
 }
 
@@ -49,11 +49,11 @@ func reclaim(ctx context.Context, url string, log *slog.Logger) error {
 		case gone:
 			because = fmt.Sprintf("its process %d is gone", s.Pid)
 			if err := u.Reap(ctx, s); err != nil {
-				log.Error("cannot end what a dead instance left running; its jobs wait", "instance", s.ID, "error", err)
+				log.Error("cannot end the processes of a dead instance; its jobs wait", "instance", s.ID, "error", err)
 				continue
 			}
 		case !s.Silent:
-			log.Info("left alone: it lives, or nobody can tell yet", "instance", s.ID, "name", s.Name, "machine", s.Machine)
+			log.Info("left alone: it lives, or that is not known yet", "instance", s.ID, "name", s.Name, "machine", s.Machine)
 			continue
 		}
 		did, jobs, err := u.MarkGone(ctx, s.ID, because, gone)
@@ -61,7 +61,7 @@ func reclaim(ctx context.Context, url string, log *slog.Logger) error {
 			return err
 		}
 		if did {
-			log.Warn("gave back what a dead instance had left", "instance", s.ID, "name", s.Name, "because", because, "jobs",
+			log.Warn("gave back the jobs of a dead instance", "instance", s.ID, "name", s.Name, "because", because, "jobs",
 				jobs)
 		}
 	}

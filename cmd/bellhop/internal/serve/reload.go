@@ -32,7 +32,7 @@ func (r *reloader) reload() {
 	said := ""
 	if err != nil {
 		said = cli.Redact(err.Error())
-		r.log.Error("the configuration is not taken; the one before goes on", "error", said)
+		r.log.Error("the configuration is refused; the one before stays in force", "error", said)
 	} else {
 		changes := config.Compare(r.file, now)
 		r.file = changes.Config
@@ -46,7 +46,7 @@ func (r *reloader) reload() {
 		ctx, cancel := context.WithTimeout(context.Background(), reloadPatience)
 		defer cancel()
 		if failed := r.instance.registry.Reloaded(ctx, r.instance.ID(), err != nil, said); failed != nil {
-			r.log.Warn("others cannot be told of the reload", "error", failed)
+			r.log.Warn("cannot notify other instances of the reload", "error", failed)
 		}
 	}()
 }

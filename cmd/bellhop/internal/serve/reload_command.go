@@ -23,13 +23,12 @@ func ReloadCommand(a *cli.App) *cobra.Command {
 	var timeout time.Duration
 	c := &cobra.Command{
 		Use:   "reload [INSTANCE]",
-		Short: "Have running instances take what has changed in bellhop.yaml",
-		Long: `Has the instances on this machine (or the one named, by name or id) read their
-configuration again, by SIGHUP, and says what each took of it. Types come, go and
-change; jobs that run go on; processes of types that did not change stay as they
-are. Where anything in a file is wrong, all of it is told, nothing is taken, and
-the instance goes on as before: exit code 2. What holds only from the next start
-is named.`,
+		Short: "Reload bellhop.yaml in running instances",
+		Long: `Makes the instances on this machine, or INSTANCE (name or id), read their configuration
+again, by SIGHUP, and prints the changes that each took. Types come, go and change.
+Running jobs go on, and processes of unchanged types stay. If a file has mistakes, all of
+them are printed, the instance takes none of it and goes on as before: exit code 2.
+Changes that need a restart are named.`,
 		Example: "  bellhop reload",
 		Args: a.Args(func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {
@@ -47,8 +46,8 @@ is named.`,
 			})(cmd, args)
 		},
 	}
-	c.Flags().IntVar(&pid, "pid", 0, "the instance that is this `process`")
-	c.Flags().DurationVar(&timeout, "timeout", 30*time.Second, "how long each may take to answer")
+	c.Flags().IntVar(&pid, "pid", 0, "the instance with this `process` id")
+	c.Flags().DurationVar(&timeout, "timeout", 30*time.Second, "longest time of each answer")
 	return c
 }
 
@@ -120,7 +119,7 @@ func ours(ctx context.Context, a *cli.App, s *cli.Session, name string, pid int)
 	if len(list) == 0 {
 		what := "no instance runs on this machine"
 		if name != "" {
-			what = fmt.Sprintf("no instance called %s runs on this machine", name)
+			what = fmt.Sprintf("no instance with the name or id %s runs on this machine", name)
 		}
 		return nil, cli.Failed(cli.ExitNotFound, "reload", "bellhop instances", "%s", what)
 	}
@@ -149,7 +148,7 @@ func tellReload(a *cli.App, answers []reloadAnswer, asked int, timeout time.Dura
 	case err != nil:
 		return err
 	case bad != nil:
-		return cli.Usage("reload", strings.Join(bad, "\n"), "nothing was taken: mend the file, then: bellhop reload")
+		return cli.Usage("reload", strings.Join(bad, "\n"), "no change was taken: mend the file, then: bellhop reload")
 	case len(answers) < asked:
 		return cli.Failed(cli.ExitTimeout, "timed out", "bellhop instances", "%s of %d have not answered within %s",
 			cli.Count(asked-len(answers), "instance"), asked, timeout)

@@ -75,7 +75,7 @@ func waitForStop(
 		finish := sig == syscall.SIGINT || renewing
 		m.end(finish)
 		if finish {
-			log.Info("finishing what runs, starting nothing (once more: stop now)", "signal", sig.String())
+			log.Info("finishing running jobs, starting none (once more: stop now)", "signal", sig.String())
 		} else {
 			log.Info("stopping", "signal", sig.String(), "grace", grace)
 			timer := time.AfterFunc(grace, cancel)

@@ -33,7 +33,7 @@ func (s Config) site(
 ) (*web.Server, error) {
 	address := cmp.Or(s.listen, s.Listen, c.Listen)
 	if _, err := net.ResolveTCPAddr("tcp", address); err != nil {
-		return nil, cli.Usage("serve", fmt.Sprintf("--listen %q is no address: %s", address, err), "bellhop serve --listen 127.0.0.1:8470")
+		return nil, cli.Usage("serve", fmt.Sprintf("--listen %q is not a valid address: %s", address, err), "bellhop serve --listen 127.0.0.1:8470")
 	}
 	of := web.Config{Listen: address, Hosts: c.AllowedHosts, Tokens: tokens, Ready: ready, Counts: counts,
 		Behind: web.Behind{Prefix: c.Web.Prefix, Proxies: c.Web.TrustedProxies}}
@@ -53,7 +53,7 @@ func (s Config) site(
 	case errors.Is(err, web.ErrNoToken):
 		return nil, cli.Usage("serve", err.Error(), "bellhop serve --token-file FILE, or --listen 127.0.0.1:8470")
 	case taken:
-		return nil, cli.Failed(cli.ExitState, "serve", "bellhop serve --listen 127.0.0.1:0   takes any port that is free; ss -ltnp shows the other program",
+		return nil, cli.Failed(cli.ExitState, "serve", "bellhop serve --listen 127.0.0.1:0   takes any free port; ss -ltnp shows the other program",
 			"another program listens on %s", address)
 	}
 	return nil, cli.Usage("serve", "it cannot listen on "+address+": "+err.Error(),
@@ -81,7 +81,7 @@ func checkLogin(ctx context.Context, conn *pgx.Conn) error {
 		cli.ExitDenied,
 		"serve",
 		"as the schema's owner: grant bellhop_scheduler to "+cli.Quoted(
-			login.Login)+"   (bellhop install roles, where there is no such role)",
+			login.Login)+"   (bellhop install roles, if there is no such role)",
 		"the login %s may not schedule: it lacks %s, the first: %s",
 		login.Login,
 		cli.Count(len(missing), "right"),

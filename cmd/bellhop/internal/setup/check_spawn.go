@@ -63,7 +63,7 @@ func spawnOn(ctx context.Context, l *agents.Launcher, c config.Config, h config.
 		}
 	}
 	if len(list) == 0 {
-		list = append(list, spawned{Host: host, OK: true, Said: "reached; no agent is for it"})
+		list = append(list, spawned{Host: host, OK: true, Said: "reached; it has no agent"})
 	}
 	return list
 }
@@ -194,7 +194,7 @@ func printFindings(a *cli.App, path string, list []spawned) error {
 		}
 	}
 	if bad > 0 {
-		return cli.Usage("configuration", cli.Count(bad, "verdict")+" of "+fmt.Sprint(len(list))+" bad: what fails here would fail under bellhop serve",
+		return cli.Usage("configuration", cli.Count(bad, "verdict")+" of "+fmt.Sprint(len(list))+" bad: these would fail under bellhop serve too",
 			"mend it, then: bellhop config check --spawn -c "+path)
 	}
 	return nil

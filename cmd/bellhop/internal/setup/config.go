@@ -20,10 +20,10 @@ func ConfigCommand(a *cli.App) *cobra.Command {
 	check := &cobra.Command{
 		Use:   "check",
 		Short: "Find all mistakes in the configuration at once",
-		Long: `Find all mistakes in the configuration at once. Nothing is started and no database is looked for.
+		Long: `Find all mistakes in the configuration at once. It starts nothing, and needs no database.
 
-With --spawn each agent is started once on each host, as bellhop serve would, and ended when it has said OK. An agent
-of mode exec is only looked for, since to start it is to run it.`,
+With --spawn each agent is started once on each host, as bellhop serve would, and ended when it has said OK. For an
+agent of mode exec the check only finds its program, since its start would be a run.`,
 		Example: "  bellhop config check\n  bellhop config check --spawn -c /etc/bellhop.yaml",
 		Args:    a.NoArgs(),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return checkConfig(cmd.Context(), a, spawn) },

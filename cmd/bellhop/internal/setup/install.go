@@ -51,12 +51,12 @@ func installSystemdCommand(a *cli.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "systemd",
 		Short: "Write the systemd unit of bellhop serve",
-		Long: `Write the systemd unit of bellhop serve, and say what to type next. A unit that
-is there and differs is left alone, unless it is removed first. With --print it
-goes to stdout, and nothing is written.
+		Long: `Write the systemd unit of bellhop serve, and print the next commands. An existing
+unit that differs stays; remove it first to replace it. With --print the unit goes
+to stdout, and nothing is written.
 
-The time that systemd gives it to end follows instance.grace and
-limits.kill_after of the configuration, where that can be read.`,
+The unit's stop timeout follows instance.grace and limits.kill_after of the
+configuration, if that can be read.`,
 		Example: "  bellhop install systemd --print\n  sudo bellhop install systemd -c /etc/bellhop/bellhop.yaml",
 		Args:    a.NoArgs(),
 		RunE: func(*cobra.Command, []string) error {
@@ -97,7 +97,7 @@ func installSystemd(a *cli.App, u unit, dir string, print bool) error {
 	}
 	to := filepath.Join(dir, "bellhop.service")
 	if there, err := os.ReadFile(to); err == nil && !bytes.Equal(there, text.Bytes()) {
-		return cli.Usage("install", to+" is there already, and differs", "diff <(bellhop install systemd --print) "+to+"   and remove it to have the new one")
+		return cli.Usage("install", to+" is there already, and differs", "diff <(bellhop install systemd --print) "+to+"   and remove it to install the new one")
 	}
 	if err := os.WriteFile(to, text.Bytes(), 0o644); err != nil {
 		return cli.Failed(cli.ExitSystem, "install", "sudo bellhop install systemd   or: bellhop install systemd --print", "%s", err)
@@ -112,24 +112,24 @@ func installRolesCommand(a *cli.App) *cobra.Command {
 	var print, logins bool
 	c := &cobra.Command{
 		Use:   "roles",
-		Short: "Make the roles of the database, and put their rights in place",
-		Long: `Make the roles bellhop_submitter, bellhop_reader, bellhop_operator,
-bellhop_scheduler and bellhop_attach, and put their rights on the schema bellhop in place: those
-that are missing are given, those that are too many are taken away. Migrations
-do so by themselves where the account that migrates may make roles.
+		Short: "Create the roles of the database, and set their rights",
+		Long: `Create the roles bellhop_submitter, bellhop_reader, bellhop_operator,
+bellhop_scheduler and bellhop_attach, and set their rights on the schema bellhop:
+missing rights are granted, excess ones revoked. Migrations do the same if their
+account may create roles.
 
-It needs an account that may: a superuser, or the schema's owner with
-CREATEROLE. With --print the SQL goes to stdout, and nothing is changed.
+It needs a superuser, or the schema's owner with CREATEROLE. With --print the SQL
+goes to stdout, and nothing is changed.
 
---logins makes logins besides: bellhop_serve for database.url, bellhop_msq for
-msq_url and bellhop_db for db_url. They have no password yet, and neither has
-bellhop_attach, the login of attach_url.`,
+--logins also creates logins: bellhop_serve for database.url, bellhop_msq for msq_url
+and bellhop_db for db_url. They have no password yet, and neither has bellhop_attach,
+the login of attach_url.`,
 		Example: "  bellhop install roles\n  bellhop install roles --print | psql \"$ADMIN_URL\"",
 		Args:    a.NoArgs(),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return installRoles(cmd.Context(), a, print, logins) },
 	}
 	c.Flags().BoolVar(&print, "print", false, "print the SQL, and run nothing")
-	c.Flags().BoolVar(&logins, "logins", false, "logins for the scheduler, for MSQ queries and for DB: too")
+	c.Flags().BoolVar(&logins, "logins", false, "also create logins for the scheduler, for MSQ queries and for DB:")
 	return c
 }
 

@@ -18,13 +18,13 @@ func MigrateCommand(a *cli.App) *cobra.Command {
 	var compat string
 	c := &cobra.Command{
 		Use:   "migrate",
-		Short: "Bring the database to the schema this program needs",
-		Long: `Bring the database to the schema this program needs. Forward only, each step in
-a transaction of its own; two at once wait for each other. Each step says which
-older binaries can still be started after it: --plan tells.
+		Short: "Bring the database to the schema that this program needs",
+		Long: `Bring the database to the schema that this program needs. Steps go forward only, each
+in its own transaction; two migrations at once wait for each other. --plan says which
+older binaries can still be started after each step.
 
---compat fossology puts the schema fossology in place besides: the views
-jobqueue and jobdepends under the names that FOSSology's front end uses.`,
+--compat fossology also creates the schema fossology: the views jobqueue and
+jobdepends under the names that FOSSology's front end uses.`,
 		Example: "  bellhop migrate --plan\n  bellhop migrate\n  bellhop migrate --compat fossology",
 		Args:    a.NoArgs(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -32,7 +32,7 @@ jobqueue and jobdepends under the names that FOSSology's front end uses.`,
 		},
 	}
 	c.Flags().BoolVar(&planOnly, "plan", false, "print the SQL that would run, and run nothing")
-	c.Flags().StringVar(&compat, "compat", "", "put views under the names of another `system` in place: fossology")
+	c.Flags().StringVar(&compat, "compat", "", "also create views under the names of another `system`: fossology")
 	return c
 }
 
@@ -97,9 +97,9 @@ func takesAway(s migrate.Step) string {
 	case s.Version == 0:
 		return ""
 	case s.WorksFrom == 0 || s.WorksFrom == s.Version:
-		return ": after it no older binary can be started; one that runs goes on"
+		return ": after it no older binary can be started; running ones go on"
 	default:
-		return fmt.Sprintf(": after it, binaries of schema version %d and newer can be started; older ones that run go on", s.WorksFrom)
+		return fmt.Sprintf(": after it, binaries of schema version %d and newer can be started; running older ones go on", s.WorksFrom)
 	}
 }
 

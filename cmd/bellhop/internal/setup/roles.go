@@ -60,7 +60,7 @@ $$;
 `)
 	if logins {
 		b.WriteString(`
--- Logins. They have no password until somebody gives them one: \password NAME
+-- Logins. They have no password until you set one: \password NAME
 do $$
 declare
   r text;
@@ -73,9 +73,9 @@ begin
 end
 $$;
 grant bellhop_scheduler to bellhop_serve;              -- database.url
-grant pg_read_all_stats to bellhop_serve;              -- to see whom others wait for
+grant pg_read_all_stats to bellhop_serve;              -- to see which sessions others wait for
 alter role bellhop_msq set statement_timeout = '1h';   -- database.msq_url: grant it SELECT on what queries read, and nothing in schema bellhop
-alter role bellhop_db set statement_timeout = '1min';  -- database.db_url: grant it what agents say with DB:
+alter role bellhop_db set statement_timeout = '1min';  -- database.db_url: grant it the rights of agents' DB: statements
 -- bellhop_attach, made above: database.attach_url, with a password or a line in pg_hba.conf; grant it nothing
 `)
 	}

@@ -25,13 +25,14 @@ func apply(a *cli.App) *cobra.Command {
 	var version *int
 	c := &cobra.Command{
 		Use:   "apply FILE…",
-		Short: "Create and change workflows as files say",
-		Long: `Create and change workflows as files say: all of them, or none. A file holds one workflow,
-or several with lines of --- between them; - is stdin. What is the same already is left alone.
-A document with templates, in any of the files, is what steps with template: NAME start from.
+		Short: "Create and change workflows from files",
+		Long: `Create and change workflows from files: all of them, or none. A file holds one workflow,
+or several with lines of --- between them; - is stdin. Unchanged workflows keep their
+version. A document of templates, in any of the files, holds the templates that steps name
+with template: NAME.
 
 With --prune, workflows of the same projects that stand in no file are deleted. With
---version, a workflow is changed only if that is the version it has.`,
+--version, a workflow is changed only if that is its version.`,
 		Example: "  bellhop workflow apply nightly.yaml --dry-run\n  bellhop workflow apply workflows/*.yaml --prune",
 		Args:    files(a),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -40,7 +41,7 @@ With --prune, workflows of the same projects that stand in no file are deleted. 
 				return err
 			}
 			if version != nil && len(list) != 1 {
-				return cli.Usage("workflow apply", "--version is of one workflow, and there are several in the files",
+				return cli.Usage("workflow apply", "--version concerns one workflow, and the files hold several",
 					"bellhop workflow apply FILE --version 3")
 			}
 			w := writing{App: a, verb: "apply", dry: dry, prune: prune, version: version}
@@ -49,7 +50,7 @@ With --prune, workflows of the same projects that stand in no file are deleted. 
 			})(cmd, args)
 		},
 	}
-	c.Flags().BoolVar(&dry, "dry-run", false, "change nothing, and print what would be")
+	c.Flags().BoolVar(&dry, "dry-run", false, "print the changes, and make none")
 	c.Flags().BoolVar(&prune, "prune", false, "delete workflows of the same projects that stand in no file")
 	seen(c, &version, "change it only if it has this `version` (0: if there is none)")
 	return c
@@ -59,7 +60,7 @@ func importCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:     "import FILE…",
 		Short:   "Create workflows that were exported elsewhere",
-		Long:    "Create workflows that were exported elsewhere: all of them, or none where one of that name is there.",
+		Long:    "Create workflows that were exported elsewhere: all of them, or none if one of their names is taken.",
 		Example: "  bellhop workflow export 'nightly-*' > all.yaml\n  bellhop workflow import all.yaml",
 		Args:    files(a),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -77,8 +78,8 @@ func importCommand(a *cli.App) *cobra.Command {
 func export(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:     "export [NAME…]",
-		Short:   "Print workflows as apply and import read them",
-		Long:    "Print workflows as apply and import read them: all, or those with these names or patterns.",
+		Short:   "Print workflows in the form that apply and import read",
+		Long:    "Print workflows in the form that apply and import read: all, or those with these names or patterns.",
 		Example: "  bellhop workflow export 'nightly-*' > all.yaml",
 		Args:    names(a, 0),
 		RunE: a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, args []string) error {
@@ -170,7 +171,7 @@ type result struct {
 }
 
 // undo ends a transaction that was for looking only.
-var errUndo = errors.New("nothing is to be changed")
+var errUndo = errors.New("nothing changes")
 
 // rulesOf are the rules in a definition.
 func rulesOf(d workflow.Definition) (list []notice.Rule) {
@@ -240,7 +241,7 @@ func (w writing) one(ctx context.Context, l store.Look, d workflow.Definition) (
 	was, present := "", 0
 	if len(old) > 0 {
 		if w.fresh {
-			return r, cli.Failed(cli.ExitState, "workflow import", "bellhop workflow apply FILE   changes those that are there",
+			return r, cli.Failed(cli.ExitState, "workflow import", "bellhop workflow apply FILE   changes existing ones",
 				"there is a workflow %s already", d.Name)
 		}
 		before, err := workflow.Read(old[0].Definition)

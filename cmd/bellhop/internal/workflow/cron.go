@@ -14,7 +14,7 @@ import (
 func CronCommand(a *cli.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "cron {explain}",
-		Short:   "Say when a schedule of cron comes around",
+		Short:   "Explain schedules of cron",
 		Example: "  bellhop cron explain '30 2 * * *' --zone Europe/Prague",
 	}
 	a.Menu(c)
@@ -27,13 +27,13 @@ func explainCron(a *cli.App) *cobra.Command {
 	n := 5
 	c := &cobra.Command{
 		Use:   "explain SPEC",
-		Short: "Say in words when a schedule comes around, and its next times",
-		Long: `Say in words when a schedule comes around, and its next times. SPEC is five fields (minute
-hour day month weekday), six with seconds first, or @hourly @daily @weekly @monthly @yearly.
+		Short: "Describe a schedule in words, with its next times",
+		Long: `Describe a schedule in words, with its next times. SPEC is five fields (minute hour day
+month weekday), six with seconds first, or @hourly @daily @weekly @monthly @yearly.
 
-When clocks are put forward, a fixed time that is left out fires at the moment at which they
-have leapt; when they are put back, one that comes twice fires the first time only. What has a *
-among seconds, minutes and hours goes by time that passes, and knows no gap and no double.`,
+When clocks are put forward, a fixed time inside the gap fires at the end of the gap. When
+clocks are put back, a fixed time that comes twice fires only the first time. A schedule with
+a * among seconds, minutes and hours follows elapsed time: it has no gap and no double.`,
 		Example: "  bellhop cron explain '30 2 * * *' --zone Europe/Prague\n  bellhop cron explain '*/15 8-17 * * MON-FRI' -n 20",
 		Args: a.Args(func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
@@ -49,7 +49,7 @@ among seconds, minutes and hours goes by time that passes, and knows no gap and 
 			at := time.Now()
 			if from != "" {
 				if at, err = time.Parse(time.RFC3339, from); err != nil {
-					return cli.Usage("cron explain", fmt.Sprintf("--from %q is no time", from), "--from 2026-10-24T12:00:00Z")
+					return cli.Usage("cron explain", fmt.Sprintf("--from %q is not a valid time", from), "--from 2026-10-24T12:00:00Z")
 				}
 			}
 			e := s.Explain(at, n)
@@ -70,6 +70,6 @@ among seconds, minutes and hours goes by time that passes, and knows no gap and 
 	}
 	c.Flags().StringVar(&zone, "zone", "", "the time `zone` (default UTC)")
 	c.Flags().StringVar(&from, "from", "", "times after this one, like 2026-10-24T12:00:00Z (default: now)")
-	c.Flags().IntVarP(&n, "limit", "n", n, "how many")
+	c.Flags().IntVarP(&n, "limit", "n", n, "number of times")
 	return c
 }

@@ -21,9 +21,9 @@ func events(a *cli.App) *cobra.Command {
 	most := 20
 	c := &cobra.Command{
 		Use:   "events NAME",
-		Short: "List the events of a workflow, the newest first, and the runs that they came to",
-		Long: `List the events of a workflow, the newest first, and the runs that they came to. A skipped one
-can be run later: bellhop workflow run NAME --event EVENT, or all of them with --skipped.`,
+		Short: "List the events of a workflow, the newest first, and their runs",
+		Long: `List the events of a workflow, the newest first, and their runs. A skipped event can be run
+later: bellhop workflow run NAME --event EVENT. --skipped runs all skipped events.`,
 		Example: "  bellhop workflow events import --state skipped\n  bellhop workflow run import --skipped",
 		Args:    one(a),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -64,7 +64,7 @@ can be run later: bellhop workflow run NAME --event EVENT, or all of them with -
 			})(cmd, args)
 		},
 	}
-	c.Flags().StringVarP(&state, "state", "s", "", "whose run is in this `state` only; waiting: none was made of it yet")
-	c.Flags().IntVarP(&most, "limit", "n", most, "how many")
+	c.Flags().StringVarP(&state, "state", "s", "", "only events whose run is in this `state`; waiting: events without a run yet")
+	c.Flags().IntVarP(&most, "limit", "n", most, "number of events")
 	return c
 }

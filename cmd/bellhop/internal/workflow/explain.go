@@ -19,10 +19,10 @@ type explained struct {
 func explain(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "explain NAME",
-		Short: "Say what starts a workflow, and what keeps it from being started",
-		Long: `Say what starts a workflow, and what keeps it from being started: whether it is active, who could start it,
-when its schedule comes around or what its sensor waits for, what went wrong, and
-which runs are open. In SQL: select * from bellhop.explain_workflow('nightly').`,
+		Short: "Say what starts a workflow, and why it does not start",
+		Long: `Say what starts a workflow, and why it does not start: whether it is active, which
+instances could start it, when its schedule is next due or which event its sensor waits
+for, its errors, and its open runs. In SQL: select * from bellhop.explain_workflow('nightly').`,
 		Example: "  bellhop workflow explain nightly\n  bellhop workflow explain nightly -o json",
 		Args:    one(a),
 		RunE: a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, args []string) error {

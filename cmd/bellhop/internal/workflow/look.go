@@ -27,7 +27,7 @@ func show(a *cli.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "show NAME | --run ID",
 		Short:   "Show a workflow and its last runs, or one run and its steps",
-		Long:    "Show a workflow, as it is written, and its last runs; or one run, and what became of its steps.",
+		Long:    "Show the definition of a workflow and its last runs; or one run, and the outcome of its steps.",
 		Example: "  bellhop workflow show nightly\n  bellhop workflow show --run 42",
 		Args: a.Args(func(cmd *cobra.Command, args []string) error {
 			if (len(args) == 1) == cmd.Flags().Changed("run") || len(args) > 1 {
@@ -43,7 +43,7 @@ func show(a *cli.App) *cobra.Command {
 		}),
 	}
 	c.Flags().Int64Var(&id, "run", 0, "the `id` of a run")
-	c.Flags().IntVarP(&most, "runs", "n", most, "how many runs")
+	c.Flags().IntVarP(&most, "runs", "n", most, "number of runs")
 	return c
 }
 
@@ -88,31 +88,31 @@ func showWorkflow(ctx context.Context, a *cli.App, s *cli.Session, name string, 
 func starts(d workflow.Definition, w store.WorkflowRow) string {
 	switch {
 	case !w.Active:
-		return "not active: nothing starts it but bellhop workflow run " + w.Name
+		return "not active: only this starts it: bellhop workflow run " + w.Name
 	case w.Problem != nil && d.Sensor.Watched():
-		return "its sensor sees nothing, or its last event came to no run: " + *w.Problem
+		return "its sensor sees nothing, or its last event led to no run: " + *w.Problem
 	case d.Sensor.Watched() && w.Instance == nil:
-		return "no live instance sees that: sensors in bellhop.yaml says what one looks at; bellhop instances"
+		return "no live instance can see that: look at sensors in bellhop.yaml, and at bellhop instances"
 	case d.Sensor.Watched() && w.Lag != nil && *w.Lag > 0:
-		return fmt.Sprintf("instance %d looks out for it, and is %s behind", *w.Instance, cli.Count(int(*w.Lag), "message"))
+		return fmt.Sprintf("instance %d watches it, and is %s behind", *w.Instance, cli.Count(int(*w.Lag), "message"))
 	case d.Sensor.Watched() && w.Lag != nil:
-		return fmt.Sprintf("instance %d looks out for it, and has read all", *w.Instance)
+		return fmt.Sprintf("instance %d watches it, and has read all", *w.Instance)
 	case d.Sensor.Watched():
-		return fmt.Sprintf("instance %d looks out for it", *w.Instance)
+		return fmt.Sprintf("instance %d watches it", *w.Instance)
 	case w.Problem != nil:
-		return "its last slot came to no run: " + *w.Problem
+		return "its last slot led to no run: " + *w.Problem
 	case d.Sensor == nil:
 		return "no sensor: bellhop workflow run, or an event, starts it"
 	case d.Sensor.Kind() == "table":
 		return "it starts when a row is inserted into " + d.Sensor.Table
 	case d.Sensor.Kind() == "http":
-		return "it starts when somebody posts an event, or calls bellhop.workflow_http"
+		return "it starts when a client posts an event, or calls bellhop.workflow_http"
 	case d.Sensor.Kind() == "workflow":
 		return "it starts when a run of " + d.Sensor.Workflow + " has ended"
 	case w.NextFire != nil:
 		return fmt.Sprintf("next at %s (in %s)", cli.Moment(w.NextFire), cli.Age(time.Until(*w.NextFire).Seconds()))
 	case d.Sensor.AfterFinish:
-		return "it starts again when the run that is open is over"
+		return "it starts again when the open run has ended"
 	}
 	return "no instance has looked at its sensor yet: is one running? bellhop instances"
 }
@@ -165,8 +165,8 @@ func showRun(ctx context.Context, a *cli.App, s *cli.Session, id int64) error {
 func history(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:     "history NAME",
-		Short:   "List the versions of a workflow: who changed what when",
-		Long:    "List the versions of a workflow, also of one that was deleted: who changed what when.",
+		Short:   "List the versions of a workflow, with author and time",
+		Long:    "List the versions of a workflow, also of a deleted one: author, time and changes.",
 		Example: "  bellhop workflow history nightly",
 		Args:    one(a),
 		RunE: a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, args []string) error {
@@ -193,7 +193,7 @@ func versionOf(ctx context.Context, s *cli.Session, verb, name, number string) (
 	d workflow.Definition, body string, err error) {
 	n, err := strconv.ParseUint(number, 10, 31)
 	if err != nil {
-		return d, "", cli.Usage("workflow "+verb, fmt.Sprintf("%q is no version", number), "bellhop workflow history "+name)
+		return d, "", cli.Usage("workflow "+verb, fmt.Sprintf("%q is not a valid version", number), "bellhop workflow history "+name)
 	}
 	row, ok, err := s.Version(ctx, name, int(n))
 	if err == nil && !ok {
@@ -213,8 +213,8 @@ func versionOf(ctx context.Context, s *cli.Session, verb, name, number string) (
 func diff(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:     "diff NAME [OLD [NEW]]",
-		Short:   "Show what is different between two versions",
-		Long:    "Show what is different between two versions; without NEW, the last one; without OLD, the one before that.",
+		Short:   "Show the differences between two versions",
+		Long:    "Show the differences between two versions. Without NEW it is the last one; without OLD the one before NEW.",
 		Example: "  bellhop workflow diff nightly 3 5",
 		Args: a.Args(func(_ *cobra.Command, args []string) error {
 			if len(args) < 1 || len(args) > 3 {
@@ -255,9 +255,9 @@ func revert(a *cli.App) *cobra.Command {
 	var version *int
 	c := &cobra.Command{
 		Use:   "revert NAME VERSION",
-		Short: "Make a workflow what it was in a version, also one that was deleted",
-		Long: `Make a workflow what it was in a version, also one that was deleted. That is a new version.
-With --version, only if that is the version it has.`,
+		Short: "Restore a version of a workflow, also of a deleted one",
+		Long: `Restore a version of a workflow, also of a deleted one. That makes a new version.
+With --version, only if that is its version now.`,
 		Example: "  bellhop workflow revert nightly 3\n  bellhop workflow revert nightly 3 --version 5",
 		Args: a.Args(func(_ *cobra.Command, args []string) error {
 			if len(args) != 2 {
@@ -280,8 +280,8 @@ With --version, only if that is the version it has.`,
 func retry(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:     "retry RUN…",
-		Short:   "Have runs that failed go on at the steps that failed",
-		Long:    "Have runs that failed go on at the steps that failed; what has succeeded is not done again.",
+		Short:   "Continue failed runs at their failed steps",
+		Long:    "Continue failed runs at their failed steps. Succeeded steps do not run again.",
 		Example: "  bellhop workflow retry 42",
 		Args: a.Args(func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -289,7 +289,7 @@ func retry(a *cli.App) *cobra.Command {
 			}
 			for _, arg := range args {
 				if _, err := strconv.ParseInt(arg, 10, 64); err != nil {
-					return fmt.Errorf("%q is no id of a run", arg)
+					return fmt.Errorf("%q is not a valid id of a run", arg)
 				}
 			}
 			return nil

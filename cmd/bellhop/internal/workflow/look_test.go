@@ -11,7 +11,7 @@ import (
 func TestStarts_SaysHowFarASensorIsBehind(t *testing.T) {
 	t.Parallel()
 	d := workflow.Definition{Sensor: &workflow.Sensor{Kafka: "main", Topic: "uploads"}}
-	at, sees := scheduler.InstanceID(3), "instance 3 looks out for it"
+	at, sees := scheduler.InstanceID(3), "instance 3 watches it"
 	none, one, many := int64(0), int64(1), int64(1200)
 	for _, c := range []struct {
 		lag  *int64

@@ -21,7 +21,7 @@ func ls(a *cli.App) *cobra.Command {
 		Use:   "ls [NAME…]",
 		Short: "List workflows, with their next slots and their last runs",
 		Long: `List workflows, with their next slots and their last runs: all, or those with these names or
-patterns, whatever the case. The filters go together.`,
+patterns, whatever the case. A workflow must match all flags.`,
 		Example: "  bellhop workflow ls\n  bellhop workflow ls 'nightly-*' --project demo\n" +
 			"  bellhop workflow ls --inactive --sensor cron\n  bellhop workflow ls --type license",
 		Args: names(a, 0),
@@ -32,7 +32,7 @@ patterns, whatever the case. The filters go together.`,
 			}
 			switch {
 			case active && inactive:
-				return cli.Usage("workflow ls", "--active and --inactive do not go together", "bellhop workflow ls   lists both")
+				return cli.Usage("workflow ls", "--active and --inactive exclude each other", "bellhop workflow ls   lists both")
 			case active || inactive:
 				f.Active = &active
 			}
@@ -65,11 +65,11 @@ patterns, whatever the case. The filters go together.`,
 		},
 	}
 	f := c.Flags()
-	f.StringVar(&project, "project", "", "of this `project` only")
-	f.StringVarP(&typ, "type", "t", "", "with a step of this `type` only")
-	f.BoolVar(&active, "active", false, "only those that sensors may start")
-	f.BoolVar(&inactive, "inactive", false, "only those that sensors may not start")
-	f.StringVar(&sensor, "sensor", "", "started by this `kind` only: "+strings.Join(kinds, ", "))
+	f.StringVar(&project, "project", "", "only workflows of this `project`")
+	f.StringVarP(&typ, "type", "t", "", "only workflows with a step of this `type`")
+	f.BoolVar(&active, "active", false, "only active workflows: their sensors may start them")
+	f.BoolVar(&inactive, "inactive", false, "only inactive workflows")
+	f.StringVar(&sensor, "sensor", "", "only workflows with this `kind` of sensor: "+strings.Join(kinds, ", "))
 	return c
 }
 
@@ -89,9 +89,9 @@ func workflowTable(list []store.WorkflowRow) cli.Table {
 func projects(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "projects",
-		Short: "List projects: their workflows, their open runs, and what failed within a day",
-		Long: `List projects: how many workflows they have and how many of these are active, their runs that are
-open, and those that failed within a day.`,
+		Short: "List projects: their workflows, their open runs, and runs failed within a day",
+		Long: `List projects: the number of their workflows, of the active ones, of open runs, and of runs
+that failed within a day.`,
 		Example: "  bellhop workflow projects\n  bellhop workflow ls --project demo",
 		Args:    a.NoArgs(),
 		RunE: a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, _ []string) error {

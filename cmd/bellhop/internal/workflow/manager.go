@@ -19,10 +19,11 @@ func ManagerCommand(a *cli.App) *cobra.Command {
 	}
 	a.Menu(c)
 	c.AddCommand(
-		manage(a, "stop", "Keep the sensors of an instance, or of all, from starting workflows", `Keep the sensors of an instance, by its name or id, or of all and those to come, from starting
-workflows. What runs goes on, runs by hand start, and events are kept meanwhile; of slots that
-pass, catch_up says what becomes. Other instances take over what a single one had.`),
-		manage(a, "start", "Let the sensors of an instance, or of all, start workflows again", `Let the sensors of an instance, by its name or id, or of all, start workflows again.`),
+		manage(a, "stop", "Keep the sensors of an instance, or of all, from starting workflows", `Keep the sensors of an instance, named by name or id, from starting workflows; without
+INSTANCE, those of all, future ones included. Open runs go on, runs can be started by hand,
+and events are kept. For slots that pass, catch_up decides. Other instances take over the
+workflows of a stopped one.`),
+		manage(a, "start", "Let the sensors of an instance, or of all, start workflows again", `Let the sensors of an instance, named by name or id, start workflows again; without INSTANCE, those of all.`),
 		managerStatus(a))
 	return c
 }
@@ -71,8 +72,8 @@ func starting(n int) string {
 func managerStatus(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:     "status",
-		Short:   "List instances, whether they start workflows, and how many they have",
-		Long:    "List instances, whether they start workflows, and how many they have.",
+		Short:   "List instances, with their workflows, and whether they start them",
+		Long:    "List instances, with their workflows, and whether they start them.",
 		Example: "  bellhop manager status",
 		Args:    a.NoArgs(),
 		RunE: a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, _ []string) error {

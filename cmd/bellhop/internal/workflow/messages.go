@@ -23,8 +23,8 @@ func messages(a *cli.App) *cobra.Command {
 	most := 50
 	c := &cobra.Command{
 		Use:     "messages [WORKFLOW]",
-		Short:   "List messages: what was sent, what waits and why, what was given up",
-		Long:    "List messages, the latest first: what was sent, what waits and why, what was given up.",
+		Short:   "List messages: sent, waiting and given up, with reasons",
+		Long:    "List messages, the latest first: sent, waiting and given up, with reasons.",
 		Example: "  bellhop workflow notify messages nightly\n  bellhop workflow notify messages -s waiting,given_up",
 		Args: a.Args(func(_ *cobra.Command, args []string) error {
 			for _, s := range states {
@@ -64,8 +64,8 @@ func messages(a *cli.App) *cobra.Command {
 		}),
 	}
 	c.Flags().StringSliceVarP(&states, "state", "s", nil, "waiting, sent or given_up; repeatable")
-	c.Flags().Int64Var(&run, "run", 0, "of the run with this `id`")
-	c.Flags().IntVarP(&most, "limit", "n", most, "how many at the most")
+	c.Flags().Int64Var(&run, "run", 0, "only messages on the run with this `id`")
+	c.Flags().IntVarP(&most, "limit", "n", most, "list at most so many")
 	return c
 }
 
@@ -83,8 +83,8 @@ func why(n store.NoticeRow) string {
 func again(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:     "again ID…",
-		Short:   "Send messages that were given up, or wait for their next try, at once",
-		Long:    "Send messages that were given up, or wait for their next try, at once. Their ids stay the same.",
+		Short:   "Send messages now that were given up, or wait for their next try",
+		Long:    "Send messages now that were given up, or wait for their next try. Their ids stay the same.",
 		Example: "  bellhop workflow notify again 12",
 		Args:    ids(a, "message"),
 		RunE: a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, args []string) error {

@@ -21,9 +21,10 @@ const rulesListing = "bellhop workflow notify ls   shows the rules there are"
 func notify(a *cli.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "notify {add | ls | edit | test | delete | messages | again}",
-		Short: "Say who is told how runs end, and look at what was sent",
-		Long: `Say who is told how runs end, besides those whom definitions name: of a project, of
-workflows whose names begin with a prefix, or of all. docs/notifications.md tells the whole.`,
+		Short: "Set rules for notifications of ended runs, and list the messages",
+		Long: `Set rules for notifications of ended runs, in addition to those in definitions: for a
+project, for workflows whose names begin with a prefix, or for all. See
+docs/notifications.md.`,
 		Example: `  bellhop workflow notify add --project demo --mail ops@example.org
   bellhop workflow notify messages -s given_up`,
 	}
@@ -62,7 +63,7 @@ func lacks(needs string) string {
 	case needs == notice.AnyCommand:
 		return "no running instance runs commands of the database; name it among notifications.commands in bellhop.yaml, and write that name"
 	case is:
-		return "no running instance knows the command " + name + "; put it among notifications.commands in bellhop.yaml"
+		return "no running instance has the command " + name + "; put it among notifications.commands in bellhop.yaml"
 	}
 	return "no running instance can send by " + needs
 }
@@ -71,7 +72,7 @@ func listRules(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:     "ls",
 		Short:   "List the rules",
-		Long:    "List the rules of who is told how runs end. Those in definitions are shown by bellhop workflow show.",
+		Long:    "List the notification rules. bellhop workflow show lists those in definitions.",
 		Example: "  bellhop workflow notify ls",
 		Args:    a.NoArgs(),
 		RunE: a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, _ []string) error {
@@ -117,7 +118,7 @@ func ids(a *cli.App, what string) cobra.PositionalArgs {
 		}
 		for _, arg := range args {
 			if _, err := strconv.ParseInt(arg, 10, 64); err != nil {
-				return fmt.Errorf("%q is no id of a %s", arg, what)
+				return fmt.Errorf("%q is not a valid id of a %s", arg, what)
 			}
 		}
 		return nil
@@ -127,9 +128,9 @@ func ids(a *cli.App, what string) cobra.PositionalArgs {
 func testRule(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "test ID…",
-		Short: "Send each whom a rule names a message that says it is a test",
-		Long: `Send each whom a rule names a message that says it is a test, and print the messages' ids.
-They go the way of all others, by an instance that can send them.`,
+		Short: "Send a test message to each recipient of a rule",
+		Long: `Send a test message to each recipient of a rule, and print the messages' ids. They are
+sent like all others, by an instance that can send them.`,
 		Example: "  bellhop workflow notify test 3\n  bellhop workflow notify messages",
 		Args:    ids(a, "rule"),
 		RunE: a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, args []string) error {
@@ -156,8 +157,8 @@ They go the way of all others, by an instance that can send them.`,
 func deleteRule(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:     "delete ID…",
-		Short:   "Delete rules; what waits to be sent goes out all the same",
-		Long:    "Delete rules; what waits to be sent goes out all the same.",
+		Short:   "Delete rules; waiting messages are still sent",
+		Long:    "Delete rules; waiting messages are still sent.",
 		Example: "  bellhop workflow notify delete 3",
 		Args:    ids(a, "rule"),
 		RunE: a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, args []string) error {

@@ -55,14 +55,14 @@ notifications.commands in bellhop.yaml.`,
 // ruleFlags are the parts of a rule.
 func ruleFlags(c *cobra.Command, r *notice.Rule) {
 	f := c.Flags()
-	f.StringVar(&r.Project, "project", "", "runs of this `project`; none: of any")
+	f.StringVar(&r.Project, "project", "", "runs of this `project`; none: of every project")
 	f.StringVar(&r.Prefix, "prefix", "", "runs of workflows whose names begin with `text`")
-	f.StringSliceVar(&r.When, "when", nil, "how a run has ended: `state` succeeded, failed (default), skipped; repeatable")
+	f.StringSliceVar(&r.When, "when", nil, "runs that ended in this `state`: succeeded, failed (default), skipped; repeatable")
 	f.StringSliceVar(&r.Mail, "mail", nil, "an `address`; repeatable")
-	f.StringVar(&r.Webhook, "webhook", "", "the `URL` to which it is posted")
+	f.StringVar(&r.Webhook, "webhook", "", "post the message to this `URL`")
 	f.StringArrayVar(&r.Command, "command", nil, "the `name` of a command in bellhop.yaml")
 	f.DurationVar(&r.UnlessSuccessWithin, "unless-success-within", 0,
-		"not where another run has succeeded so shortly before, such as 1h")
+		"not if another run has succeeded within this time, such as 1h")
 }
 
 func editRule(a *cli.App) *cobra.Command {
@@ -72,10 +72,11 @@ func editRule(a *cli.App) *cobra.Command {
 	c := &cobra.Command{
 		Use: "edit ID {--mail ADDRESS… | --webhook URL | --command NAME | --project P | --prefix P | --when STATE… | " +
 			"--active=false} [--version N]",
-		Short: "Change a rule; what is not given stays",
-		Long: `Change a rule; what is not given stays as it is. An empty text takes a part away, as in --webhook ''.
-What waits to be sent already is not changed. With --active=false nobody is told by it until it is
-active again. A rule that somebody else has changed meanwhile is not changed: with --version, since it had that.`,
+		Short: "Change parts of a rule",
+		Long: `Change parts of a rule. Parts that are not given stay; an empty text removes one, as in
+--webhook ''. Waiting messages are not changed. With --active=false the rule sends nothing until
+it is active again. The rule does not change if another client changes it at the same time; with
+--version, if another client has changed it since that version.`,
 		Example: "  bellhop workflow notify edit 3 --mail ops@example.org,boss@example.org\n" +
 			"  bellhop workflow notify edit 3 --project '' --unless-success-within 0\n" +
 			"  bellhop workflow notify edit 3 --active=false --version 2",
@@ -106,7 +107,7 @@ active again. A rule that somebody else has changed meanwhile is not changed: wi
 				}
 				some := false
 				if now, some = edited(cmd, old, r); !some && be == nil {
-					return cli.Usage("workflow notify edit", "what is to change?",
+					return cli.Usage("workflow notify edit", "no change is given",
 						"bellhop workflow notify edit "+args[0]+" --mail ops@example.org")
 				}
 				if err := config.CheckRule(now); err != nil {
@@ -125,7 +126,7 @@ active again. A rule that somebody else has changed meanwhile is not changed: wi
 		}),
 	}
 	ruleFlags(c, &r)
-	c.Flags().BoolVar(&active, "active", true, "whether anybody is told by it")
+	c.Flags().BoolVar(&active, "active", true, "whether the rule sends messages")
 	seen(c, &version, "change it only if it has this `version`")
 	return c
 }

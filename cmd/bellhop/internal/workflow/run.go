@@ -23,7 +23,7 @@ func parameters(list []string) (map[string]string, error) {
 	for _, p := range list {
 		name, value, ok := strings.Cut(p, "=")
 		if !ok || name == "" {
-			return nil, cli.Usage("workflow run", fmt.Sprintf("--param %q is no NAME=VALUE", p), "--param DAY=2026-11-22")
+			return nil, cli.Usage("workflow run", fmt.Sprintf("--param %q is not of the form NAME=VALUE", p), "--param DAY=2026-11-22")
 		}
 		given[name] = value
 	}
@@ -37,16 +37,17 @@ func run(a *cli.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "run NAME…",
 		Short: "Start a run by hand; prints its id",
-		Long: `Start a run by hand; prints its id. It is never skipped: where a run of the workflow is
-open, it waits until that is over.
+		Long: `Start a run by hand; prints its id. The run is never skipped: if another run of the workflow is
+open, it waits until that has ended.
 
-* and ? in a name stand for any letters, and for one: that is a run of each workflow that is active.
-All of them are started, or none. --dry-run lists them, and starts nothing.
+In NAME, * stands for any letters, ? for one letter. A pattern starts a run of each matching
+active workflow: all of them, or none. --dry-run lists them, and starts nothing.
 
-With --step only these steps run, with --from that one and all that need it, by way of others too.
+With --step only these steps run. With --from that step runs, and all steps that need it, directly
+or through others.
 
-With --event the run is that of an event that was skipped, with what came with it; with --skipped
-there is one of each such event, the oldest first. bellhop workflow events NAME lists them.`,
+With --event the run is that of a skipped event, with the event's parameters. With --skipped there
+is one run for each skipped event, the oldest first. bellhop workflow events NAME lists them.`,
 		Example: "  bellhop workflow run nightly --param DAY=2026-11-22\n  bellhop workflow run nightly --from convert --wait\n" +
 			"  bellhop workflow run 'import-*' --dry-run\n  bellhop workflow run import --event 'shop.uploads=17'\n" +
 			"  bellhop workflow run import --skipped",
@@ -57,13 +58,13 @@ there is one of each such event, the oldest first. bellhop workflow events NAME 
 				return err
 			}
 			if from != "" && len(steps) > 0 {
-				return cli.Usage("workflow run", "--from and --step do not go together", "bellhop workflow run NAME --from STEP")
+				return cli.Usage("workflow run", "--from and --step exclude each other", "bellhop workflow run NAME --from STEP")
 			}
 			if (skipped || len(events) > 0) && (len(args) != 1 || strings.ContainsAny(args[0], "*?")) {
-				return cli.Usage("workflow run", "events are those of one workflow", "bellhop workflow run NAME --event EVENT")
+				return cli.Usage("workflow run", "--event and --skipped take one workflow", "bellhop workflow run NAME --event EVENT")
 			}
 			if skipped && len(events) > 0 {
-				return cli.Usage("workflow run", "--event and --skipped do not go together", "bellhop workflow run NAME --skipped")
+				return cli.Usage("workflow run", "--event and --skipped exclude each other", "bellhop workflow run NAME --skipped")
 			}
 			return a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, _ []string) error {
 				chosen, err := started(ctx, a, s.Look, args)
@@ -115,10 +116,10 @@ there is one of each such event, the oldest first. bellhop workflow events NAME 
 	c.Flags().StringArrayVar(&params, "param", nil, "`NAME=VALUE` of a parameter; repeatable")
 	c.Flags().StringSliceVar(&steps, "step", nil, "a `step` to run, and no other; repeatable")
 	c.Flags().StringVar(&from, "from", "", "the `step` to begin with")
-	c.Flags().StringArrayVar(&events, "event", nil, "an `event` that was skipped; repeatable")
-	c.Flags().BoolVar(&skipped, "skipped", false, "each event that was skipped, the oldest first")
-	c.Flags().BoolVar(&wait, "wait", false, "wait until the run is over; exit code 1 when it did not succeed")
-	c.Flags().BoolVar(&dry, "dry-run", false, "only list the workflows that would run")
+	c.Flags().StringArrayVar(&events, "event", nil, "a skipped `event`; repeatable")
+	c.Flags().BoolVar(&skipped, "skipped", false, "each skipped event, the oldest first")
+	c.Flags().BoolVar(&wait, "wait", false, "wait until the run has ended; exit code 1 unless it succeeded")
+	c.Flags().BoolVar(&dry, "dry-run", false, "list the workflows that would run, and start nothing")
 	return c
 }
 
@@ -138,7 +139,7 @@ func started(ctx context.Context, a *cli.App, l store.Look, args []string) (chos
 		for _, w := range list {
 			switch {
 			case pattern && !w.Active:
-				a.Note("%s is not active: it runs only where it is named", w.Name)
+				a.Note("%s is not active: it runs only if its full name is given", w.Name)
 				continue
 			case !slices.Contains(chosen, w.Name) || !pattern: // named twice, it runs twice
 				chosen = append(chosen, w.Name)

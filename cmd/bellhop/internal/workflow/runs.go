@@ -24,9 +24,9 @@ func runs(a *cli.App) *cobra.Command {
 	most := 20
 	c := &cobra.Command{
 		Use:   "runs [NAME…]",
-		Short: "List runs over all workflows, the newest first",
-		Long: `List runs over all workflows, the newest first: of all, or of those with these names or patterns,
-also of deleted ones. The filters go together; what is repeatable is met by either.`,
+		Short: "List runs of all workflows, the newest first",
+		Long: `List runs, the newest first: of all workflows, or of those with these names or patterns, deleted
+ones included. A run must match all flags, and one value of each repeatable flag.`,
 		Example: `  bellhop workflow runs --state failed --since 1d
   bellhop workflow runs 'import-*' --by 'sensor*' -n 50
   bellhop workflow runs --project demo --since '2026-11-01 06:00' --until 2026-11-02 -o json`,
@@ -76,11 +76,11 @@ also of deleted ones. The filters go together; what is repeatable is met by eith
 		},
 	}
 	f := c.Flags()
-	f.StringVar(&project, "project", "", "of workflows of this `project` only")
-	f.StringSliceVarP(&states, "state", "s", nil, "in this `state` only; repeatable")
+	f.StringVar(&project, "project", "", "only runs of this `project`")
+	f.StringSliceVarP(&states, "state", "s", nil, "only runs in this `state`; repeatable")
 	f.StringSliceVar(&by, "by", nil, "triggered by this `login`, or this sensor, such as 'sensor*'; repeatable")
-	f.StringVar(&since, "since", "", "created so long ago or later, such as 1d; or from a `time` (UTC)")
-	f.StringVar(&until, "until", "", "created longer ago than so; or before a `time` (UTC)")
-	f.IntVarP(&most, "limit", "n", most, "how many")
+	f.StringVar(&since, "since", "", "runs created at this `time` (UTC) or later; 1d: a day ago or later")
+	f.StringVar(&until, "until", "", "runs created before this `time` (UTC); 1d: more than a day ago")
+	f.IntVarP(&most, "limit", "n", most, "number of runs")
 	return c
 }

@@ -23,10 +23,10 @@ const listing = "bellhop workflow ls   shows the workflows there are"
 func Command(a *cli.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "workflow {apply | ls | projects | show | run | runs | events | retry | history | diff | revert | export | …}",
-		Short: "Define workflows, start their runs, and look at both",
-		Long: `Define workflows, start their runs, and look at both. A workflow is what starts it (a
-sensor: a clock, a table, a file …) and steps: jobs that need each
-other. docs/workflows.md leads from a file to a run.`,
+		Short: "Define workflows, start runs, and look at both",
+		Long: `Define workflows, start runs, and look at both. A workflow has a sensor, which starts it
+(a clock, a table, a file …), and steps: jobs that need each other. docs/workflows.md leads
+from a file to a run.`,
 		Example: `  bellhop workflow apply nightly.yaml
   bellhop workflow run nightly --param DAY=2026-11-22 --wait
   bellhop workflow show nightly`,
@@ -35,7 +35,7 @@ other. docs/workflows.md leads from a file to a run.`,
 	c.AddCommand(apply(a), importCommand(a), export(a), ls(a), projects(a), runs(a), events(a), show(a), explain(a),
 		run(a), retry(a), history(a), diff(a), revert(a), notify(a),
 		change(a, "activate", "activated", "Let sensors start workflows"),
-		change(a, "deactivate", "deactivated", "Keep sensors from starting workflows, and queued runs from beginning; by hand they start"),
+		change(a, "deactivate", "deactivated", "Keep sensors from starting workflows, and queued runs from beginning; runs by hand still start"),
 		change(a, "delete", "deleted", "Delete workflows; their runs and their history are kept"))
 	return c
 }
@@ -119,13 +119,14 @@ func change(a *cli.App, verb, what, short string) *cobra.Command {
 	c := &cobra.Command{
 		Use:   verb + " NAME…",
 		Short: short,
-		Long: short + `. * and ? in a name stand for any letters, and for one.
-With --version, only if that is the version it has.`,
+		Long: short + `.
+In NAME, * stands for any letters, ? for one letter.
+With --version, only if that is its version.`,
 		Example: "  bellhop workflow " + verb + " nightly\n  bellhop workflow " + verb + " 'import-*'",
 		Args:    names(a, 1),
 		RunE: a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, args []string) error {
 			if version != nil && (len(args) != 1 || strings.ContainsAny(args[0], "*?")) {
-				return cli.Usage("workflow "+verb, "--version is of one workflow", "bellhop workflow "+verb+" NAME --version 3")
+				return cli.Usage("workflow "+verb, "--version takes one workflow", "bellhop workflow "+verb+" NAME --version 3")
 			}
 			var missing []error
 			for _, pattern := range args {
@@ -165,7 +166,7 @@ func seen(c *cobra.Command, version **int, usage string) {
 	c.Flags().Func("version", usage, func(text string) error {
 		n, err := strconv.ParseUint(text, 10, 31)
 		if err != nil {
-			return fmt.Errorf("%q is no version", text)
+			return fmt.Errorf("%q is not a valid version", text)
 		}
 		v := int(n)
 		*version = &v
