@@ -20,7 +20,7 @@ const (
 	mostInComments = 9  // of Go that is no test
 	mostInSQL      = 0  // comments of the baseline, functions, queries and triggers
 	mostInTexts    = 0  // what people read of the program: help, errors, findings, logs, pages, the API
-	mostInPages    = 72 // README, docs, the example of a configuration
+	mostInPages    = 29 // README, docs, the example of a configuration
 )
 
 // Comments and pages name the thing that they speak of.
