@@ -2,8 +2,8 @@ package grammar
 
 // Edit is a change of a job that waits: bellhop.edit, PATCH /jobs/{id}, `bellhop edit`, client.Edit.
 var Edit = Object{
-	Name:  "A change of a job that waits",
-	Says:  "`bellhop.edit(…)`, `PATCH /api/v1/jobs/{id}`, `bellhop edit`, `client.Edit`. What is left out stays as it is",
+	Name:  "A change of a waiting job",
+	Says:  "`bellhop.edit(…)`, `PATCH /api/v1/jobs/{id}`, `bellhop edit`, `client.Edit`. Fields left out do not change",
 	Faces: []Face{SQL, REST, Command, Go},
 	Fields: []Field{
 		of("priority", func(*Field) {}),
@@ -12,7 +12,7 @@ var Edit = Object{
 			f.Says = "The time before which the job does not start; a past time means now"
 			f.Usage = "not before this `time`: 2026-12-24T18:00:00Z, +10m from now, or now"
 		}),
-		of("args", func(f *Field) { f.Without, f.Says = nil, "The `line` that the agent is given" }),
+		of("args", func(f *Field) { f.Without, f.Says = nil, "The `line` for the agent" }),
 		of("max_attempts", func(*Field) {}),
 		of("timeout", func(*Field) {}),
 		of("held", func(f *Field) {
@@ -20,16 +20,16 @@ var Edit = Object{
 			f.Says, f.Usage = "Whether the job is held; false releases it (SQL: hold)", "hold it until it is released"
 		}),
 		of("not_after", func(f *Field) {
-			f.Usage = "cancel it if it has not begun by this `time`, like --at; never takes that back"
+			f.Usage = "cancel it if it has not begun by this `time`, written as for --at; never: no such time"
 		}),
 		of("run_on", func(f *Field) {
 			f.Says = "The `host`, or a name that hosts serve, on which the job has to run; empty: any host"
 		}),
 		of("vars", func(f *Field) {
-			f.Says = "Variables for the agent, in place of all that the job has"
-			f.Usage = "a variable for the agent, `name=value`, in place of all that it has; repeatable; '' is none"
+			f.Says = "Variables for the agent, in place of all of the job's"
+			f.Usage = "a variable for the agent, `name=value`; repeatable; replaces all of its variables; '': none"
 		}),
-		of("msq", func(f *Field) { f.Says = "Another `query`, for a job that has one" }),
+		of("msq", func(f *Field) { f.Says = "Another `query`, for an MSQ job" }),
 		of("on_failure", func(*Field) {}),
 	},
 }
@@ -50,16 +50,16 @@ var Filter = Object{
 	Fields: []Field{
 		{
 			Name: "action", Kind: Word, Needed: true, Least: 1, Most: 100, Example: "RATE_LIMIT 2",
-			Says: "What becomes of its jobs: ACCEPT, CONTINUE, PAUSE, REJECT, RATE_LIMIT N, or RATE_LIMIT N per TIME",
+			Says: "The `action` on matching jobs: ACCEPT, CONTINUE, PAUSE, REJECT, RATE_LIMIT N, or RATE_LIMIT N per TIME",
 		},
 		{
 			Name: "predicates", Flag: "predicate", Kind: JSON, Most: 100, Default: "every job", Example: `["opcode",["=","type","mail"]]`,
-			Says:  "What must hold for a job, all of them",
-			Usage: "what must hold for a job, as `JSON`; repeatable, and all must hold (default: every job)",
+			Says:  "Predicates, all of which must hold for a job",
+			Usage: "a predicate, as `JSON`; repeatable, and all must hold (default: every job)",
 		},
 		{
 			Name: "priority", Kind: Count, Most: 2147483647, Default: "0", Example: "0",
-			Says: "A `number` from 0 on: the lowest is asked first",
+			Says: "A `number` from 0 on: the lowest rule comes first",
 		},
 		{
 			Name: "reason", Kind: Text, Most: 1000, Example: "until noon",

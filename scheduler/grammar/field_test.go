@@ -41,7 +41,7 @@ func TestField_EachFaceHasItsName(t *testing.T) {
 		{"msq", "msq", "MSQ", "a `query` whose rows are the items of the job, in place of args"},
 		{"run_at", "at", "RunAt", "not before this `time`: 2026-12-24T18:00:00Z, or +10m from now"},
 		{"on_failure", "on-failure", "OnFailure",
-			"what `becomes` of the job if one that it needs ends otherwise than wanted: fail, block or run" +
+			"the `reaction` if a job that it needs ends otherwise than wanted: fail, block or run" +
 				" (default: fail)"},
 	} {
 		f := grammar.Submission.Field(c.field)

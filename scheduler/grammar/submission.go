@@ -4,14 +4,14 @@ package grammar
 const (
 	ownRun      = "a run names its jobs by run and step"
 	ownTime     = "a run's sensor says when; a step waits for others by after"
-	ownNext     = "a step is told from others by its run, so that no key is ever taken"
+	ownNext     = "its run identifies a step, so no key is ever taken"
 	ownParts    = "a step's needs are the names in after"
 	ownTrace    = "a run has one trace, which its event brings"
 	ownPriority = "RJM's letters are for RJM's jobs; a step has a number"
-	ownTags     = "filters know a step's job by type, run and vars"
+	ownTags     = "filters match a step's job by type, run and vars"
 	ownRepeat   = "a query with a LIMIT runs until it is empty, one without runs once"
 	ownWanted   = "on_failure says whether a step runs after one that failed"
-	ownBatch    = "a run is what its jobs have in common"
+	ownBatch    = "the jobs of a run belong to that run"
 )
 
 // onlyHere is why a step lacks a field.
@@ -31,12 +31,12 @@ var Submission = Object{
 	Fields: []Field{
 		{
 			Name: "type", Kind: Word, Needed: true, MostBytes: 500, Example: "license",
-			Says:    "The type, which an agent serves",
+			Says:    "The type, which names its agent",
 			Without: map[Face]string{Command: "it is the first word"},
 		},
 		{
 			Name: "args", Kind: Text, Example: "/srv/a.c",
-			Says:    "The one line that the agent is given",
+			Says:    "The one line for the agent",
 			Without: map[Face]string{Command: "it is the second word"},
 		},
 		{
@@ -64,7 +64,7 @@ var Submission = Object{
 		},
 		{
 			Name: "priority_name", Kind: Word, Example: "b7",
-			Says:    "A priority as RJM writes it, in place of priority: a `name` whose first letter counts, a is -13, n is 0, z is 12",
+			Says:    "A priority as RJM writes it, in place of priority: a `name`, of which the first letter counts: a is -13, n is 0, z is 12",
 			Without: onlyHere(ownPriority),
 		},
 		{
@@ -91,21 +91,21 @@ var Submission = Object{
 		},
 		{
 			Name: "reasons", Kind: Words, Flag: "reason", Example: "import:2026-11",
-			Says:    "Tags that filters know the job by. Of rate-limit:N:NAME at most N jobs run at once",
-			Usage:   "a `tag` that filters know it by: import:2026-11, or rate-limit:2:mail (two of this tag at once); repeatable",
+			Says:    "Tags for filters. Of rate-limit:N:NAME at most N jobs run at once",
+			Usage:   "a `tag` for filters: import:2026-11, or rate-limit:2:mail (two of this tag at once); repeatable",
 			Without: onlyHere(ownTags),
 		},
 		{
 			Name: "max_attempts", Kind: Count, Least: 1, Default: "as its type says", Example: "3",
-			Says: "How `often` the job is tried, in all",
+			Says: "The `number` of attempts, in all",
 		},
 		{
 			Name: "timeout", Kind: Long, Default: "as its type says", Example: "90s",
-			Says: "How `long` one attempt may take",
+			Says: "The longest `time` of one attempt",
 		},
 		{
 			Name: "on_failure", Kind: Word, Choices: []string{"fail", "block", "run"}, Default: "fail",
-			Says: "What `becomes` of the job if one that it needs ends otherwise than wanted",
+			Says: "The `reaction` if a job that it needs ends otherwise than wanted",
 		},
 		{
 			Name: "traceparent", Kind: Word, Example: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
@@ -124,8 +124,8 @@ var Submission = Object{
 		},
 		{
 			Name: "wanted", Kind: Words, Default: "succeeded", Example: "succeeded",
-			Says:    "The states in which those jobs have to end: succeeded, failed, cancelled, quarantined",
-			Usage:   "how those of --after have to `end`: succeeded, failed, cancelled, quarantined; repeatable (default: succeeded)",
+			Says:    "The outcomes that those jobs must have: succeeded, failed, cancelled, quarantined",
+			Usage:   "the `outcome` that the jobs of --after must have: succeeded, failed, cancelled, quarantined; repeatable (default: succeeded)",
 			Without: onlyHere(ownWanted),
 		},
 		{
@@ -135,7 +135,7 @@ var Submission = Object{
 		},
 		{
 			Name: "per", Kind: Long, Example: "24h",
-			Says:    "A `period` in each of which there is one job of the key. Days begin at midnight UTC",
+			Says:    "The `period` for which there is one job with the key. Days begin at midnight UTC",
 			Without: onlyHere(ownNext),
 		},
 		{
@@ -151,8 +151,8 @@ var Submission = Object{
 		},
 		{
 			Name: "batch", Kind: ID, Least: 1, Example: "42",
-			Says:    "The id of the batch that the job belongs to",
-			Usage:   "the id or key of the `batch` that it belongs to: bellhop batch --help",
+			Says:    "The id of the job's batch",
+			Usage:   "the id or key of its `batch`: bellhop batch --help",
 			Without: onlyHere(ownBatch),
 		},
 	},

@@ -15,7 +15,7 @@ var Workflow = Object{
 		{Name: "active", Kind: Flag, Default: "true", Says: "Whether its sensor starts it"},
 		{
 			Name: "sensor", Kind: Part,
-			Says: "What starts it", Default: "nothing: it is started by hand or by an event",
+			Says: "The sensor, which starts it", Default: "nothing: it is started by hand or by an event",
 		},
 		{
 			Name: "parameters", Kind: Pairs, Example: "parameters: {DAY: today}",
@@ -27,7 +27,7 @@ var Workflow = Object{
 		},
 		{
 			Name: "notify", Kind: List, Example: "- {when: [failed], mail: [ops@example.org]}",
-			Says: "Notification rules: the receivers that are told how runs end",
+			Says: "Notification rules for ended runs",
 		},
 	},
 }
@@ -54,7 +54,7 @@ var Step = Object{
 		ofStep("max_attempts", func(*Field) {}),
 		ofStep("timeout", func(*Field) {}),
 		ofStep("on_failure", func(f *Field) {
-			f.Choices, f.Says = []string{"fail", "run"}, "What becomes of it if a step that it needs fails"
+			f.Choices, f.Says = []string{"fail", "run"}, "Its reaction if a step that it needs fails"
 		}),
 	},
 }
@@ -81,11 +81,11 @@ var Sensor = Object{
 		{Name: "zone", Kind: Word, Default: "UTC", Example: "Europe/Prague", Says: "The time zone of cron"},
 		{
 			Name: "catch_up", Kind: Word, Choices: []string{"one", "all", "none"}, Default: "one",
-			Says: "What is made up for after slots were missed, of cron, every and kafka",
+			Says: "Which missed slots run late, of cron, every and kafka",
 		},
 		{
 			Name: "queue", Kind: Word, Choices: []string{"all", "one"}, Default: "all for events that fill a parameter",
-			Says: "What waits while a run is open",
+			Says: "Which events wait while a run is open",
 		},
 		{Name: "every", Kind: Long, Example: "10m", Says: "The time between two starts, in whole seconds"},
 		{Name: "after_finish", Kind: Flag, Says: "Whether every counts from the end of the last run"},
@@ -93,7 +93,7 @@ var Sensor = Object{
 			Name: "at_most", Kind: Count, Most: 1000, Example: "8",
 			Says: "How many starts there may be in each per",
 		},
-		{Name: "per", Kind: Long, Example: "1h", Says: "The time that at_most is about"},
+		{Name: "per", Kind: Long, Example: "1h", Says: "The time for at_most"},
 		{
 			Name: "workflow", Kind: Word, MostBytes: 1024, Example: "nightly",
 			Says: "The workflow whose ended runs start this one",
@@ -108,7 +108,7 @@ var Sensor = Object{
 		},
 		{
 			Name: "event", Kind: Word, Example: "id",
-			Says: "What names the event: a column of the table, a field of the message, a header of the request; of a file path or version",
+			Says: "The name of the event: a column of the table, a field of the message, a header of the request; of a file path or version",
 		},
 		{Name: "notify", Kind: Word, MostBytes: 63, Example: "uploads", Says: "The channel of NOTIFY"},
 		{Name: "http", Kind: Flag, Says: "Whether clients post events"},
@@ -119,7 +119,7 @@ var Sensor = Object{
 		},
 		{
 			Name: "stable", Kind: Long, Default: "2s",
-			Says: "How long a file has not changed before it counts as written",
+			Says: "How long a file must stay unchanged before it counts as written",
 		},
 		{Name: "kafka", Kind: Word, Example: "main", Says: "The name of a cluster in bellhop.yaml"},
 		{Name: "topic", Kind: Word, Most: 249, Example: "uploads", Says: "The topic whose records are events"},
@@ -139,12 +139,12 @@ var Notice = Object{
 	Fields: []Field{
 		{
 			Name: "when", Kind: Words, One: true, Example: "[failed]", Default: "failed",
-			Says: "The states of ended runs that it is about",
+			Says: "The states of ended runs that it reports",
 		},
 		{Name: "mail", Kind: Words, One: true, Example: "[ops@example.org]", Says: "Addresses"},
 		{
 			Name: "webhook", Kind: Word, Example: "https://chat.example.org/hook",
-			Says: "A URL that a message is posted to",
+			Says: "The URL to post messages to",
 		},
 		{
 			Name: "command", Kind: Words, Example: "[./told.sh]",

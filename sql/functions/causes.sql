@@ -143,7 +143,7 @@ as $$
     ('skipped', 'ended', false, 'it is done, and its agent said that its dependents are not wanted this time: a job that needs it to have succeeded is skipped, too',
       'It is done, and said skipped: jobs that need its success are passed over.', 'bellhop logs {id}'),
     ('skipped/passed_over', 'ended', false, '',
-      'It never ran: job {root}, which it needs, or which one of those needs, said skipped. That is no failure.', 'bellhop explain {root}'),
+      'It never ran: job {root}, which it needs, or which one of those needs, said skipped. That is not a failure.', 'bellhop explain {root}'),
     ('cancelled', 'ended', false, 'it was cancelled',
       'It was cancelled.', 'bellhop retry {id}'),
     ('filter_rejected', 'ended', false, 'a filter says REJECT, and it waited; once the filter is gone, `bellhop retry ID`',

@@ -35,7 +35,7 @@ younger job starts in its way.`,
 			return a.PrintTable(lockTable(locks))
 		}),
 	}
-	c.Flags().IntVar(&first, "limit", first, "how `many` of those who wait behind each lock")
+	c.Flags().IntVar(&first, "limit", first, "list at most this `number` of jobs behind each lock")
 	return c
 }
 
