@@ -138,7 +138,7 @@ func TestParseAction(t *testing.T) {
 		}
 	}
 	for text, says := range map[string]string{"STOP": "no action", "PAUSE 2": "takes nothing", "RATE_LIMIT": "takes a number", "RATE_LIMIT 0": "from 1 on",
-		"RATE_LIMIT x": "from 1 on", "RATE_LIMIT 2 per": "takes a number", "RATE_LIMIT 2 per minute": "no time", "RATE_LIMIT 2 per -1m": "no time", "RATE_LIMIT 2 each 1m": "takes a number"} {
+		"RATE_LIMIT x": "from 1 on", "RATE_LIMIT 2 per": "takes a number", "RATE_LIMIT 2 per minute": "not a valid time", "RATE_LIMIT 2 per -1m": "not a valid time", "RATE_LIMIT 2 each 1m": "takes a number"} {
 		if _, err := ParseAction(text); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%q: %v", text, err)
 		}
