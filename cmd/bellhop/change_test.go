@@ -17,7 +17,7 @@ func TestCancel_EndsWhatWaitsAndAsksWhatRuns(t *testing.T) {
 	s.ok("cancel", "--now", running)
 	has(t, s.ok("show", running, "-o", "json"), `"cancel_requested": true`)
 	r := s.fails(cli.ExitNotFound, `no job 999, no job with the key "nope"`, "cancel", "999", waiting, "nope")
-	has(t, r.stdout, waiting+" is over already")
+	has(t, r.stdout, waiting+" has already ended")
 	s.fails(cli.ExitUsage, "which job", "cancel")
 }
 

@@ -93,7 +93,7 @@ func TestRJMSetup_BadInputIsRefusedAndMakesNothing(t *testing.T) {
 	s.refused(cli.ExitUsage, "not a string", `{"x": [1]}`, "a.1")
 	s.refused(cli.ExitUsage, "nor an array", `{"x": 1}`, "a.1")
 	s.refused(cli.ExitUsage, "they are arrays", `{"rjm_blocks": "b.1"}`, "a.1")
-	s.refused(cli.ExitUsage, "no name", `{"x y": "1"}`, "a.1")
+	s.refused(cli.ExitUsage, "not a valid name", `{"x y": "1"}`, "a.1")
 	s.refused(cli.ExitUsage, "dummy", "rjm_delete=(f)", "dummy.1")
 	s.refused(cli.ExitUsage, "exclusive", "rjm_locks=(customer:42)", "a.1")
 	s.refused(cli.ExitUsage, "shared", "", "--lock", "customer:42=both", "a.1")

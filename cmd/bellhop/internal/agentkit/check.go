@@ -260,7 +260,7 @@ func isDone(line string) bool {
 func (k *kit) quiet(c *tried, check string, times int) bool {
 	ev, came := c.next(quietFor)
 	if came {
-		k.judge("bad", check, "%s without a line: %s", ev.Kind, ev.Told())
+		k.judge("bad", check, "%s without a line to answer: %s", ev.Kind, ev.Told())
 		return false
 	}
 	said, _ := k.lines(agents.VoiceAgent, 0)
@@ -269,7 +269,7 @@ func (k *kit) quiet(c *tried, check string, times int) bool {
 			continue
 		}
 		if times--; times < 0 {
-			k.judge("bad", check, "it says %s without a line: the next line would count as done", l)
+			k.judge("bad", check, "it says %s without a line to answer: the next line would count as done", l)
 			return true
 		}
 	}
