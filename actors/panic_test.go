@@ -154,7 +154,7 @@ func TestPanic_NobodyOfThatName(t *testing.T) {
 	b := setup(t)
 	b.start(1)
 	defer b.stop()
-	if err := b.system.Panic("nobody"); err == nil || fmt.Sprint(err) != `nobody is "nobody" just now` {
+	if err := b.system.Panic("nobody"); err == nil || fmt.Sprint(err) != `no actor has the role "nobody" at present` {
 		t.Errorf("error is %v", err)
 	}
 	for _, role := range []string{"attachments", "bell", "dispatcher", "gate", "host/local", "hosts", "ledger", "locks", "maintenance", "membership", "msqs", "supervisor"} {

@@ -167,7 +167,7 @@ func TestDoctor_NamesWhatIsBrokenAndWhatMendsIt(t *testing.T) {
 
 	for _, ill := range []struct{ breaks, check, says string }{
 		{"alter table bellhop.jobqueue disable trigger _900_ring", "triggers", "_900_ring on bellhop.jobqueue is disabled"},
-		{"drop trigger _100_arrange on bellhop.jobqueue", "triggers", "_100_arrange on bellhop.jobqueue is gone"},
+		{"drop trigger _100_arrange on bellhop.jobqueue", "triggers", "_100_arrange on bellhop.jobqueue is missing"},
 		{"revoke select on bellhop.job from bellhop_reader", "rights", "1 of"},
 		{"grant select on bellhop.jobqueue to public", "rights", "grant SELECT on bellhop.jobqueue to public"},
 		{"grant update (state) on bellhop.jobqueue to bellhop_submitter", "rights", "an excess right"},

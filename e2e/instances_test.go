@@ -188,7 +188,7 @@ func TestInstances_StoppedBeforeItBegan(t *testing.T) {
 	// Should it have done all of them before it was stopped, nobody had to wait for its end.
 	e.eventually("it is taken for dead", "select not exists (select from bellhop.instance where id = $1 and state = 'live')", first.id)
 	first.signal(syscall.SIGCONT)
-	first.waitSaid("it starts again under another id")
+	first.waitSaid("starts again under another id")
 	e.eventually("it is there again", "select exists (select 1 from bellhop.instance where pid = $1 and state = 'live' and id <> $2)",
 		first.cmd.Process.Pid, first.id)
 	e.insertMany(300, "5ms") // whatever it may still begin is among the first

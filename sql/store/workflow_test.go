@@ -560,7 +560,7 @@ func TestWorkflow_EventsAreNotNamedAsSensorsDo(t *testing.T) {
 		e.apply(name, sensor, `[{"name":"a","type":"cat"}]`)
 	}
 	for _, c := range []struct{ workflow, event, want string }{
-		{"cron", "2026-11-25T01:00:00Z", "so are slots"}, {"none", "2026-11-25T01:00:00Z", "so are slots"},
+		{"cron", "2026-11-25T01:00:00Z", "reserved for slots"}, {"none", "2026-11-25T01:00:00Z", "reserved for slots"},
 		{"none", "run=5", "ends of runs"}, {"none", "run=5/2", "ends of runs"}, {"tab", "tab=17", "rows of its table"},
 		{"none", "public.other=3", "rows of a table"}, {"kafka", "t/0/17", "records of its topic"},
 		{"kafka", "kafka=3", "without a name"}, {"file", "/srv/a.csv 7 2026", "files"}, {"none", "http=a", "workflow_http"},
