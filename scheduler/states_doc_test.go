@@ -98,7 +98,7 @@ func printStates() string {
 		p("| %s | %s | %s | %s | %s |\n", o, left.State, none.State, death.State, yes(left.Counts))
 	}
 
-	p("\n## The gate\n\nWho sees to it that an instance learns of new work (`scheduler/gate.go`; `docs/waking.md`). *Quiet* and *busy* are\n" +
+	p("\n## The gate\n\nHow an instance learns of new work (`scheduler/gate.go`; `docs/waking.md`). *Quiet* and *busy* are\n" +
 		"what `scheduler.WakePolicy` makes of rings and claims; *shut* and *ended* answer an ask.\n\n| event |")
 	for _, s := range gateStates {
 		p(" %s |", s)

@@ -175,7 +175,7 @@ func TestBehind_WhoAsks(t *testing.T) {
 				s := openSite(t, Config{Behind: c.behind, Tokens: []Token{{Name: "ops", Role: "r", Secret: goodToken}}}, kept{})
 				room := NewMux()
 				room.Route("/", Known, func(w http.ResponseWriter, r *http.Request) {
-					w.Header().Set("From", Who(r.Context()).From)
+					w.Header().Set("From", CallerOf(r.Context()).From)
 				})
 				s.Open(room, kept{}, nobodyMay{})
 				var headers []string

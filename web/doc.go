@@ -8,10 +8,10 @@
 //
 // What a room may rely on, in every request that it is given:
 //
-//   - who := web.Who(r.Context()) is the caller. who.Role is the role of
+//   - caller := web.CallerOf(r.Context()) is the caller. caller.Role is the role of
 //     PostgreSQL under which all statements of the request run:
 //
-//     err := visitors.As(ctx, who.Role, func(l store.Look) error { … })
+//     err := visitors.As(ctx, caller.Role, func(l store.Look) error { … })
 //
 //     is one transaction under SET LOCAL ROLE and a statement_timeout, read-only
 //     with ReadAs. Rights are PostgreSQL's: what the role may not do comes back
@@ -23,7 +23,7 @@
 //   - The Host was on the list, and a request that changes something did not come
 //     from another site (http.CrossOriginProtection).
 //
-//   - A caller signed in by a cookie (who.Form != "") has sent who.Form with each
+//   - A caller signed in by a cookie (caller.Form != "") has sent caller.Form with each
 //     request that changes something: as the form's field "form_token", or in the
 //     header X-Form-Token. A page puts it into each of its forms.
 //

@@ -51,8 +51,8 @@ func openSite(t *testing.T, c Config, sessions Sessions) *Server {
 	t.Cleanup(s.Close)
 	room := NewMux()
 	room.Route("/", Known, func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Role", Who(r.Context()).Role)
-		w.Header().Set("Form", Who(r.Context()).Form)
+		w.Header().Set("Role", CallerOf(r.Context()).Role)
+		w.Header().Set("Form", CallerOf(r.Context()).Form)
 	})
 	s.Open(room, sessions, nobodyMay{})
 	return s

@@ -28,8 +28,8 @@ type (
 	closingKey  struct{}
 )
 
-// Who is the caller of this context's request.
-func Who(ctx context.Context) Identity {
+// CallerOf is the caller of this context's request.
+func CallerOf(ctx context.Context) Identity {
 	who, _ := ctx.Value(identityKey{}).(Identity) // none: no right at all
 	return who
 }
@@ -46,4 +46,4 @@ func Closing(ctx context.Context) <-chan struct{} {
 }
 
 // Actor is the name of the caller of this context's request; empty: not given.
-func Actor(ctx context.Context) string { return Who(ctx).Name }
+func Actor(ctx context.Context) string { return CallerOf(ctx).Name }

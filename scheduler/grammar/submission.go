@@ -130,7 +130,8 @@ var Submission = Object{
 		},
 		{
 			Name: "once", Kind: Word, Choices: []string{"ever", "open", "waiting"}, Default: "ever",
-			Says:    "How long the `key` is taken: open until its job has ended, waiting until it has begun. One of",
+			Says:    "How long the key is taken: open until its job has ended, waiting until it has begun. One of",
+			Usage:   "for how `long` the key is taken: ever (default), open (until its job has ended), waiting (until it has begun)",
 			Without: onlyHere(ownNext),
 		},
 		{
@@ -141,6 +142,7 @@ var Submission = Object{
 		{
 			Name: "replace", Kind: Flag,
 			Says:    "Whether a job that waits under the key gets this content and time, in place of another job",
+			Usage:   "give a job that waits under the key this content and time, in place of another job",
 			Without: onlyHere(ownNext),
 		},
 		{

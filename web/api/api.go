@@ -1,5 +1,5 @@
 // Package api is REST under /api/v1: what the commands do and show, with the same names. It asks sql/store in the
-// name of the caller (web.Who), in one transaction a request; rights are PostgreSQL's, and nothing here asks for
+// name of the caller (web.CallerOf), in one transaction a request; rights are PostgreSQL's, and nothing here asks for
 // them. openapi.json is made of the handlers' types.
 package api
 
@@ -101,7 +101,7 @@ func (l lazy) Right(r *http.Request) web.Right { return l().Right(r) }
 
 func (l lazy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	// What curl -d says of a body that it knows nothing of. A request with a token cannot come from a foreign page.
-	if r.Header.Get("Content-Type") == "application/x-www-form-urlencoded" && web.Who(r.Context()).Via == "token" {
+	if r.Header.Get("Content-Type") == "application/x-www-form-urlencoded" && web.CallerOf(r.Context()).Via == "token" {
 		r.Header.Set("Content-Type", "application/json")
 	}
 	l().ServeHTTP(w, r)
@@ -210,7 +210,7 @@ type body[T any] struct{ Body T }
 func read[I, O any](a *API, op huma.Operation, fn func(context.Context, store.Look, *I) (O, error)) {
 	huma.Register(a, op, func(ctx context.Context, in *I) (*body[O], error) {
 		var out body[O]
-		err := a.Visitors.ReadAs(ctx, web.Who(ctx).Role, func(l store.Look) (err error) {
+		err := a.Visitors.ReadAs(ctx, web.CallerOf(ctx).Role, func(l store.Look) (err error) {
 			out.Body, err = fn(ctx, l, in)
 			return err
 		})
@@ -224,7 +224,7 @@ func read[I, O any](a *API, op huma.Operation, fn func(context.Context, store.Lo
 // change registers a route that changes something, in one transaction.
 func change[I, O any](a *API, op huma.Operation, fn func(context.Context, store.Look, *I) (*O, error)) {
 	huma.Register(a, op, func(ctx context.Context, in *I) (out *O, err error) {
-		err = a.Visitors.As(ctx, web.Who(ctx).Role, func(l store.Look) (err error) {
+		err = a.Visitors.As(ctx, web.CallerOf(ctx).Role, func(l store.Look) (err error) {
 			out, err = fn(ctx, l, in)
 			return err
 		})

@@ -76,7 +76,7 @@ func changeBy[I, P, O any](
 		if err != nil {
 			return nil, err
 		}
-		err = a.Visitors.As(ctx, web.Who(ctx).Role, func(l store.Look) (err error) {
+		err = a.Visitors.As(ctx, web.CallerOf(ctx).Role, func(l store.Look) (err error) {
 			out, err = fn(ctx, l, in, prepared)
 			return err
 		})

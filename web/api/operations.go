@@ -62,7 +62,7 @@ func (a *API) operations() {
 			return nil, err
 		}
 		var out body[store.OperationRow]
-		err = a.Visitors.As(ctx, web.Who(ctx).Role, func(l store.Look) error {
+		err = a.Visitors.As(ctx, web.CallerOf(ctx).Role, func(l store.Look) error {
 			id, err := l.PlanOperation(ctx, in.Body.Verb, filter, in.Body.Priority)
 			if err == nil {
 				out.Body, err = operationWord{id}.row(ctx, l)
@@ -124,7 +124,7 @@ func (a *API) operationVerb(name, summary string, do func(context.Context, store
 	op := operationOp(http.MethodPost, "/{id}/"+name, operator, summary, http.StatusNotFound, http.StatusConflict)
 	huma.Register(a, op, func(ctx context.Context, in *operationWord) (*body[store.OperationRow], error) {
 		var out body[store.OperationRow]
-		err := a.Visitors.As(ctx, web.Who(ctx).Role, func(l store.Look) (err error) {
+		err := a.Visitors.As(ctx, web.CallerOf(ctx).Role, func(l store.Look) (err error) {
 			if err = do(ctx, l, in.ID); err == nil {
 				out.Body, err = in.row(ctx, l)
 			}

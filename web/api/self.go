@@ -25,7 +25,7 @@ type Self struct {
 func (a *API) self(mux *web.Mux) {
 	huma.Register(a, operation(http.MethodGet, "/whoami", reader, "self", "Show the caller of this request, and its role"),
 		func(ctx context.Context, _ *struct{}) (*body[Self], error) {
-			who := web.Who(ctx)
+			who := web.CallerOf(ctx)
 			return &body[Self]{Self{who.Name, who.Role, who.Via, a.Version}}, nil
 		})
 	mux.Route("GET "+Prefix+"/openapi.json", web.Known, func(w http.ResponseWriter, r *http.Request) {

@@ -229,7 +229,7 @@ func (a *API) patch() {
 		if e.Timeout, err = span("timeout", in.Body.Timeout); err != nil {
 			return nil, err
 		}
-		err = a.Visitors.AsOfNow(ctx, web.Who(ctx).Role, func(l store.Look) error {
+		err = a.Visitors.AsOfNow(ctx, web.CallerOf(ctx).Role, func(l store.Look) error {
 			row, err := in.row(ctx, l)
 			if err != nil {
 				return err
@@ -275,7 +275,7 @@ func (a *API) patch() {
 	})
 	huma.Register(a, one("", reader, "Show a job"), func(ctx context.Context, in *JobWord) (*tagged, error) {
 		var out tagged
-		err := a.Visitors.ReadAs(ctx, web.Who(ctx).Role, func(l store.Look) (err error) {
+		err := a.Visitors.ReadAs(ctx, web.CallerOf(ctx).Role, func(l store.Look) (err error) {
 			if out.Body.JobRow, err = in.row(ctx, l); err == nil {
 				out.Body.Result, err = l.Result(ctx, out.Body.ID)
 			}

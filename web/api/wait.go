@@ -37,7 +37,7 @@ func unhurried(ctx huma.Context, next func(huma.Context)) {
 
 // watch counts one that waits; the error is that there are too many.
 func (a *API) watch(ctx context.Context) (leave func(), err error) {
-	leave, problem := a.watching.Take(web.Who(ctx).Caller())
+	leave, problem := a.watching.Take(web.CallerOf(ctx).Caller())
 	if problem != nil {
 		return nil, problem
 	}
@@ -81,7 +81,7 @@ func (a *API) waiting() {
 		defer leave()
 		var id scheduler.JobID
 		look := func() (o store.OutcomeRow, err error) {
-			err = a.Visitors.ReadAs(ctx, web.Who(ctx).Role, func(l store.Look) (err error) {
+			err = a.Visitors.ReadAs(ctx, web.CallerOf(ctx).Role, func(l store.Look) (err error) {
 				if id == 0 {
 					if id, err = in.find(ctx, l); err != nil {
 						return err
@@ -174,7 +174,7 @@ func (a *API) logs() {
 				levels = append(levels, scheduler.Level(l))
 			}
 		}
-		role := web.Who(ctx).Role
+		role := web.CallerOf(ctx).Role
 		var reader *store.LogReader
 		next := func() (lines []store.LogRow, more, over bool, err error) {
 			err = a.Visitors.ReadAs(ctx, role, func(l store.Look) error {

@@ -194,7 +194,7 @@ func (p *Pages) do(w http.ResponseWriter, r *http.Request, name string, v verb) 
 		p.noOrder(w, r)
 		return
 	}
-	who := web.Who(r.Context())
+	who := web.CallerOf(r.Context())
 	sane(r.PostForm)
 	ids := meant(r.PostForm)
 	var err error
@@ -311,7 +311,7 @@ func (p *Pages) around(w http.ResponseWriter, r *http.Request, status int, title
 		w,
 		r,
 		status,
-		frame{Title: title, Path: r.URL.Path, Version: p.Version, Who: web.Who(r.Context()), At: time.Now(),
+		frame{Title: title, Path: r.URL.Path, Version: p.Version, Who: web.CallerOf(r.Context()), At: time.Now(),
 			Pages: routes, Away: gone},
 		main,
 	)

@@ -275,13 +275,13 @@ func (p *Pages) live(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "there is no such page", http.StatusNotFound)
 		return
 	}
-	leave, problem := p.hub.places.Take(web.Who(r.Context()).Caller())
+	leave, problem := p.hub.places.Take(web.CallerOf(r.Context()).Caller())
 	if problem != nil {
 		web.Refuse(w, r, *problem)
 		return
 	}
 	defer leave()
-	s := &stream{who: web.Who(r.Context()), wake: make(chan struct{}, 1)}
+	s := &stream{who: web.CallerOf(r.Context()), wake: make(chan struct{}, 1)}
 	v, ok := p.hub.join(s, route, at, arg)
 	if !ok {
 		w.Header().Set("Retry-After", "30")

@@ -1,6 +1,6 @@
 // Package page is the dashboard at /: pages that are rendered here, useful
 // without any script, and kept current by one stream a tab where there is some.
-// It asks sql/store in the name of the caller (web.Who); rights are PostgreSQL's. Whatever a job, an agent or an
+// It asks sql/store in the name of the caller (web.CallerOf); rights are PostgreSQL's. Whatever a job, an agent or an
 // error says is text, never markup.
 //
 // Each page is a file: a view, which reads rows and makes a value of them, and
@@ -189,7 +189,7 @@ func sane(values url.Values) url.Values {
 
 // show answers a page.
 func (p *Pages) show(w http.ResponseWriter, r *http.Request) {
-	who := web.Who(r.Context())
+	who := web.CallerOf(r.Context())
 	at := r.URL.RequestURI()
 	c, page, main, may, err := p.render(r.Context(), who, at)
 	f := frame{
@@ -240,7 +240,7 @@ func (p *Pages) write(w http.ResponseWriter, r *http.Request, status int, f fram
 // signed puts the caller's token into the forms, and the caller's prefix before each path.
 func (p *Pages) signed(ctx context.Context, page []byte) []byte {
 	page = bytes.ReplaceAll(page, []byte(p.root), []byte(template.HTMLEscapeString(web.Link(ctx, ""))))
-	return bytes.ReplaceAll(page, []byte(p.form), []byte(template.HTMLEscapeString(web.Who(ctx).Form)))
+	return bytes.ReplaceAll(page, []byte(p.form), []byte(template.HTMLEscapeString(web.CallerOf(ctx).Form)))
 }
 
 // trouble says in a page what went wrong.
