@@ -249,12 +249,12 @@ func TestAskedLocks_WhatIsWrongIsRefused(t *testing.T) {
 		{"lock db:a", "write db:a=exclusive, or db:a=shared"},
 		{"lock node:?=exclusive", "has to say which one"},
 		{"lock rate-limit:x=shared", "bellhop's own"},
-		{"lock db:a=exclusive db:b=nonsense", "no mode"},
+		{"lock db:a=exclusive db:b=nonsense", "not a valid mode"},
 		{"unlock db:x", "does not hold db:x"},
 		{"any 2 db:a=exclusive", "any is 2, and of names 1"},
 		{`say {"lock":7}`, "neither a list"},
 		{`say {"lock":[]}`, "names none"},
-		{`say {"unlock":"db:a"}`, "no list"},
+		{`say {"unlock":"db:a"}`, "not a list"},
 		{`say {"lock":["db:a=shared"],"unlock":["db:a"]}`, "write two"},
 	}
 	var steps []string
