@@ -5,16 +5,6 @@ import (
 	"fmt"
 )
 
-// BatchCount is how the jobs of a batch stand. Those that were deleted are not counted.
-type BatchCount struct {
-	Jobs                                      int64
-	Waiting, Running                          int64
-	Succeeded, Failed, Cancelled, Quarantined int64
-}
-
-// Over is how many have ended.
-func (b BatchCount) Over() int64 { return b.Succeeded + b.Failed + b.Cancelled + b.Quarantined }
-
 // Batch begins a batch: jobs that are submitted with Batch: id. The job that is
 // given here runs when all of them are over; its id is the batch's, and Wait,
 // Cancel and Graph take it like any other. It is Held until Release says that no
@@ -38,5 +28,5 @@ func (c *Client) BatchCount(ctx context.Context, id JobID) (BatchCount, error) {
 	if !ok {
 		return BatchCount{}, missing(fmt.Errorf("count batch: there is no job %d", id))
 	}
-	return BatchCount(row), nil
+	return row, nil
 }

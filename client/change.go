@@ -8,22 +8,15 @@ import (
 	"bellhop/sql/store"
 )
 
-// Change is what became of a job that was to be changed.
-type Change struct {
-	ID    JobID `json:"id"`
-	Was   State `json:"was"`
-	State State `json:"state"` // as it is now
-}
-
 // changed is what all changes of one job have in common.
-func changed(ctx context.Context, verb string, id JobID, change store.Change, ok bool, err error) (Change, error) {
+func changed(ctx context.Context, verb string, id JobID, change Change, ok bool, err error) (Change, error) {
 	if err != nil {
 		return Change{}, explained(ctx, err)
 	}
 	if !ok {
 		return Change{}, missing(fmt.Errorf("%s: there is no job %d", verb, id))
 	}
-	return Change(change), nil
+	return change, nil
 }
 
 // Cancel ends a job that waits, and asks one that runs to stop: that is

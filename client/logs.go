@@ -46,7 +46,7 @@ func (c *Client) Logs(ctx context.Context, id JobID, f LogFilter) iter.Seq2[LogL
 				more = further
 				for _, line := range lines {
 					interval = lookSoonest
-					if !yield(LogLine(line), nil) {
+					if !yield(line, nil) {
 						return
 					}
 				}

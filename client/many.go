@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgtype"
-
 	"bellhop/sql/store"
 )
 
@@ -32,13 +30,11 @@ func (e Edit) row() store.Edit {
 	row := store.Edit{
 		Priority: e.Priority, RunAt: given(e.RunAt), RunIn: given(e.RunIn), Args: e.Args,
 		MaxAttempts: given(e.MaxAttempts), Timeout: given(e.Timeout), Hold: e.Hold,
-		NotAfterIn: given(e.NotAfterIn), RunOn: e.RunOn, Vars: e.Vars, MSQ: e.MSQ, OnFailure: given(e.OnFailure),
+		NotAfter: given(e.NotAfter), NotAfterIn: given(e.NotAfterIn), RunOn: e.RunOn, Vars: e.Vars, MSQ: e.MSQ,
+		OnFailure: given(e.OnFailure),
 	}
-	switch {
-	case e.Forever:
-		row.NotAfter = &pgtype.Timestamptz{InfinityModifier: pgtype.Infinity, Valid: true}
-	case !e.NotAfter.IsZero():
-		row.NotAfter = &pgtype.Timestamptz{Time: e.NotAfter, Valid: true}
+	if e.Forever {
+		row.NotAfter = &Never
 	}
 	return row
 }
@@ -47,7 +43,7 @@ func (e Edit) row() store.Edit {
 // Any other stays as it is: ErrRefused.
 func (c *Client) Edit(ctx context.Context, id JobID, e Edit) (Change, error) {
 	changes, err := c.look.Edit(ctx, []JobID{id}, e.row())
-	var row store.Change
+	var row Change
 	if len(changes) > 0 {
 		row = changes[0]
 	}
@@ -62,7 +58,7 @@ func (c *Client) Edit(ctx context.Context, id JobID, e Edit) (Change, error) {
 // Count tells how many jobs RetryAll, CancelAll or EditAll would be for: those of
 // the filter that this login may change. Its Limit does not count.
 func (c *Client) Count(ctx context.Context, f Filter) (int64, error) {
-	_, n, err := c.look.Pick(ctx, store.Filter(f), 0)
+	_, n, err := c.look.Pick(ctx, f, 0)
 	return n, explained(ctx, err)
 }
 
@@ -76,7 +72,7 @@ func (c *Client) RetryAll(ctx context.Context, f Filter) (int64, error) {
 // CancelAll is Cancel in the same way. Without states: those that are not over.
 func (c *Client) CancelAll(ctx context.Context, f Filter) (int64, error) {
 	return c.sweep(ctx, f, []State{Held, Blocked, Scheduled, Ready, Assigned, Running},
-		func(ctx context.Context, ids []JobID) ([]store.Change, error) {
+		func(ctx context.Context, ids []JobID) ([]Change, error) {
 			return c.look.CancelMany(ctx, ids, false)
 		})
 }
@@ -84,15 +80,15 @@ func (c *Client) CancelAll(ctx context.Context, f Filter) (int64, error) {
 // EditAll is Edit in the same way. Without states: those that wait.
 func (c *Client) EditAll(ctx context.Context, f Filter, e Edit) (int64, error) {
 	return c.sweep(ctx, f, []State{Held, Blocked, Scheduled, Ready},
-		func(ctx context.Context, ids []JobID) ([]store.Change, error) { return c.look.Edit(ctx, ids, e.row()) })
+		func(ctx context.Context, ids []JobID) ([]Change, error) { return c.look.Edit(ctx, ids, e.row()) })
 }
 
 func (c *Client) sweep(
-	ctx context.Context, f Filter, usual []State, order func(context.Context, []JobID) ([]store.Change, error),
+	ctx context.Context, f Filter, usual []State, order func(context.Context, []JobID) ([]Change, error),
 ) (int64, error) {
 	if len(f.States) == 0 {
 		f.States = usual
 	}
-	n, err := c.look.Sweep(ctx, store.Filter(f), order, func(int64) {})
+	n, err := c.look.Sweep(ctx, f, order, func(int64) {})
 	return n, explained(ctx, err)
 }

@@ -31,3 +31,15 @@ func (p plain) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, er
 	}
 	return p.DB.Query(ctx, sql, made...)
 }
+
+// each makes a list of what each of another is made of.
+func each[F, T any](list []F, turn func(F) T) []T {
+	if list == nil {
+		return nil
+	}
+	made := make([]T, len(list))
+	for i, one := range list {
+		made[i] = turn(one)
+	}
+	return made
+}

@@ -3,9 +3,6 @@ package client
 import (
 	"context"
 	"fmt"
-	"time"
-
-	"github.com/jackc/pgx/v5/pgtype"
 
 	"bellhop/sql/store"
 )
@@ -32,23 +29,19 @@ func (c *Client) Job(ctx context.Context, id JobID) (JobRow, error) {
 	if !ok {
 		return JobRow{}, missing(fmt.Errorf("there is no job %d", id))
 	}
-	return jobRow(row), nil
+	return row, nil
 }
 
 // Filter says which jobs Jobs gives. Its zero value is every job.
-type Filter struct {
-	States []State    // none: every state
-	Types  []TypeName // none: every type
-	Limit  int        // how many at most, the newest; 0: all
-}
+type Filter = store.Filter
 
 // Jobs gives jobs in the order of their ids. A login that is no reader gets its own.
 func (c *Client) Jobs(ctx context.Context, f Filter) ([]JobRow, error) {
 	if len(f.States) == 0 {
 		f.States = []State{Held, Blocked, Scheduled, Ready, Assigned, Running, Succeeded, Failed, Cancelled, Quarantined}
 	}
-	rows, err := c.look.Jobs(ctx, store.Filter(f))
-	return each(rows, jobRow), explained(ctx, err)
+	rows, err := c.look.Jobs(ctx, f)
+	return rows, explained(ctx, err)
 }
 
 // Payload gives what only operators may see of a job: ErrDenied for others.
@@ -61,26 +54,26 @@ func (c *Client) Payload(ctx context.Context, id JobID) (Payload, error) {
 	if !ok {
 		return Payload{}, missing(fmt.Errorf("there is no job %d", id))
 	}
-	return Payload(row), nil
+	return row, nil
 }
 
 // Attempts gives every try at a job, the running one included, oldest first.
 func (c *Client) Attempts(ctx context.Context, id JobID) ([]Attempt, error) {
 	rows, err := c.look.Attempts(ctx, id)
-	return each(rows, func(r store.AttemptRow) Attempt { return Attempt(r) }), explained(ctx, err)
+	return rows, explained(ctx, err)
 }
 
 // Lost gives the newest runs of a job that were lost with their host or
 // instance and given back, which are no attempts, oldest first.
 func (c *Client) Lost(ctx context.Context, id JobID) ([]LostRun, error) {
 	rows, err := c.look.Lost(ctx, id)
-	return each(rows, func(r store.LostRow) LostRun { return LostRun(r) }), explained(ctx, err)
+	return rows, explained(ctx, err)
 }
 
 // FailedItems gives at most limit failed items of an MSQ job.
 func (c *Client) FailedItems(ctx context.Context, id JobID, limit int) ([]FailedItem, error) {
 	rows, err := c.look.FailedItems(ctx, id, limit)
-	return each(rows, func(r store.ItemRow) FailedItem { return FailedItem(r) }), explained(ctx, err)
+	return rows, explained(ctx, err)
 }
 
 // Explain says why a job does not run, or why it ended as it did; what counts
@@ -90,47 +83,15 @@ func (c *Client) Explain(ctx context.Context, id JobID) ([]Reason, error) {
 	if err == nil && len(rows) == 0 {
 		return nil, missing(fmt.Errorf("explain: there is no job %d", id))
 	}
-	return each(rows, func(r store.ReasonRow) Reason { return Reason(r) }), explained(ctx, err)
+	return rows, explained(ctx, err)
 }
 
 // Graph gives the jobs that are connected with one by dependencies, itself
 // among them, at most limit, in the order of their ids.
 func (c *Client) Graph(ctx context.Context, id JobID, limit int) (Graph, error) {
-	nodes, edges, err := c.look.Graph(ctx, id, limit)
-	if err == nil && len(nodes) == 0 {
+	g, err := c.look.Graph(ctx, id, limit)
+	if err == nil && len(g.Nodes) == 0 {
 		err = missing(fmt.Errorf("graph: there is no job %d", id))
 	}
-	if err != nil {
-		return Graph{}, explained(ctx, err)
-	}
-	return Graph{
-		Nodes: each(nodes, func(r store.Node) Node { return Node(r) }),
-		Edges: each(edges, func(r store.Dependency) Dependency { return Dependency(r) }),
-	}, nil
-}
-
-// each turns rows of the store's into ours.
-func each[F, T any](rows []F, turn func(F) T) []T {
-	if rows == nil {
-		return nil
-	}
-	list := make([]T, len(rows))
-	for i, r := range rows {
-		list[i] = turn(r)
-	}
-	return list
-}
-
-// Never is the time of what is not to start by itself: PostgreSQL's infinity.
-var Never = time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)
-
-func moment(t pgtype.Timestamptz) *time.Time {
-	switch {
-	case !t.Valid || t.InfinityModifier == pgtype.NegativeInfinity:
-		return nil
-	case t.InfinityModifier == pgtype.Infinity:
-		never := Never
-		return &never
-	}
-	return &t.Time
+	return g, explained(ctx, err)
 }

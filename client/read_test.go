@@ -87,11 +87,11 @@ func TestRead_OneJob(t *testing.T) {
 		t.Errorf("%+v, %v", attempts, err)
 	}
 	a.exec("update bellhop.jobqueue set run_at = 'infinity'")
-	if row, err = a.Job(t.Context(), id); err != nil || *row.RunAt != client.Never {
+	if row, err = a.Job(t.Context(), id); err != nil || !row.RunAt.Equal(client.Never) {
 		t.Errorf("never is %v, %v", row.RunAt, err)
 	}
 	text, err := json.Marshal(row)
-	if err != nil || !strings.Contains(string(text), `"run_at":"9999-12-31`) || !strings.Contains(string(text), `"host":null`) {
+	if err != nil || !strings.Contains(string(text), `"run_at":"infinity"`) || !strings.Contains(string(text), `"host":null`) {
 		t.Errorf("%s, %v", text, err)
 	}
 	lost, err := a.Lost(t.Context(), id)

@@ -2,111 +2,20 @@ package client
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
-
-	"bellhop/sql/store"
 )
-
-// Outcome is how far a job is.
-type Outcome struct {
-	ID          JobID  `json:"id"`
-	Key         string `json:"key,omitempty"`
-	State       State  `json:"state"`
-	Attempt     int    `json:"attempt"`                // the latest, from 1; 0: none yet
-	ExitCode    *int   `json:"exit_code"`              // nil: none is known
-	Error       string `json:"error,omitempty"`        // why the latest attempt failed
-	ItemsFailed int64  `json:"items_failed,omitempty"` // of an MSQ job
-	// Progress is how far it is, 0 to 1; nil: its agent has not said.
-	Progress *float32 `json:"progress,omitempty"`
-	// ProgressText is what its agent says of that, and Result what it gave back, as JSON: for the job's submitter, and
-	// operators. Empty: nothing, or not for this login.
-	ProgressText string          `json:"progress_text,omitempty"`
-	Result       json.RawMessage `json:"result,omitempty"`
-	WaitingFor   string          `json:"waiting_for,omitempty"` // why it does not start, where that is known
-	Stuck        bool            `json:"stuck,omitempty"`       // waiting alone will not change that
-}
-
-// Err is nil when the job succeeded or is not over, and else a *JobError.
-func (o Outcome) Err() error {
-	if !o.State.Final() || o.State == Succeeded {
-		return nil
-	}
-	return &JobError{o}
-}
-
-// HowFar is Progress, and 0 where its agent has not said.
-func (o Outcome) HowFar() float64 { return float64(orZero(o.Progress)) }
-
-// Into reads what the job gave back into v, as package encoding/json does. Of a
-// job that gave nothing back it is an error.
-func (o Outcome) Into(v any) error {
-	if len(o.Result) == 0 {
-		return fmt.Errorf("job %d is %s, and gave nothing back that this login may see", o.ID, o.State)
-	}
-	if err := json.Unmarshal(o.Result, v); err != nil {
-		return fmt.Errorf("read the result of job %d: %w", o.ID, err)
-	}
-	return nil
-}
-
-// JobError is the error of a job that is over and did not succeed.
-type JobError struct{ Outcome Outcome }
-
-// Error says how it ended, and what was said of it.
-func (e *JobError) Error() string {
-	text := fmt.Sprintf("job %d is %s", e.Outcome.ID, e.Outcome.State)
-	if code := e.Outcome.ExitCode; code != nil && *code != 0 {
-		text += fmt.Sprintf(", exit code %d", *code)
-	}
-	if e.Outcome.Error != "" {
-		text += ": " + strings.TrimSpace(e.Outcome.Error)
-	}
-	return text
-}
-
-func outcomeOf(r store.OutcomeRow) Outcome {
-	o := Outcome{
-		ID:         r.ID,
-		Key:        orZero(r.Key),
-		State:      r.State,
-		Attempt:    r.Attempt,
-		ExitCode:   r.ExitCode,
-		Error:      orZero(r.Error),
-		WaitingFor: orZero(r.WaitingFor),
-		Stuck:      r.WaitingFor != nil && r.Stuck,
-	}
-	o.ItemsFailed = orZero(r.ItemsFailed)
-	o.Progress, o.ProgressText, o.Result = r.Progress, orZero(r.ProgressText), r.Result
-	return o
-}
-
-func orZero[T any](p *T) (v T) {
-	if p != nil {
-		v = *p
-	}
-	return v
-}
 
 // Outcomes tells how far jobs are now, in no order. Those that are not there
 // are left out.
 func (c *Client) Outcomes(ctx context.Context, ids ...JobID) ([]Outcome, error) {
-	rows, err := c.look.Outcomes(ctx, ids)
-	if err != nil {
-		return nil, explained(ctx, err)
-	}
-	outcomes := make([]Outcome, len(rows))
-	for i, r := range rows {
-		outcomes[i] = outcomeOf(r)
-	}
-	return outcomes, nil
+	outcomes, err := c.look.Outcomes(ctx, ids)
+	return outcomes, explained(ctx, err)
 }
 
 // How often a wait looks: soon at first, then less often; how long a look may

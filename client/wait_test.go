@@ -24,7 +24,7 @@ func TestWait_TellsHowAJobEnded(t *testing.T) {
 	}
 	o, err = a.Wait(t.Context(), bad)
 	var failed *client.JobError
-	if err != nil || !errors.As(o.Err(), &failed) || failed.Outcome.Key != "bad" || *o.ExitCode != 3 {
+	if err != nil || !errors.As(o.Err(), &failed) || *failed.Outcome.Key != "bad" || *o.ExitCode != 3 {
 		t.Errorf("%+v, %v", o, err)
 	}
 	if want := "job 2 is failed, exit code 3: disk full"; o.Err().Error() != want {
@@ -126,7 +126,7 @@ func TestWatch_TellsHowFarAndTheEnd(t *testing.T) {
 			a.end(id, client.Succeeded, ", result = '7'")
 		}
 	}
-	if len(told) != 3 || told[0].HowFar() != 0 || told[1].HowFar() != 0.5 || told[1].ProgressText != "half" ||
+	if len(told) != 3 || told[0].HowFar() != 0 || told[1].HowFar() != 0.5 || told[1].Says() != "half" ||
 		told[2].State != client.Succeeded || string(told[2].Result) != "7" {
 		t.Errorf("%+v", told)
 	}

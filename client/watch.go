@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"iter"
 	"time"
+
+	"bellhop/scheduler/words"
 )
 
 // watchEvery is how often a watch looks: progress is written once a second at most.
@@ -26,7 +28,7 @@ func (c *Client) Watch(ctx context.Context, id JobID) iter.Seq2[Outcome, error] 
 				return
 			case len(outcomes) == 1 && !outcomes[0].State.Final():
 				o := outcomes[0]
-				now := fmt.Sprint(o.State, o.Attempt, orZero(o.Progress), o.Progress == nil, o.ProgressText, o.WaitingFor)
+				now := fmt.Sprint(o.State, o.Attempt, o.HowFar(), o.Progress == nil, o.Says(), words.Text(o.WaitingFor))
 				if now != said && !yield(o, nil) {
 					return
 				}

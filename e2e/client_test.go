@@ -101,12 +101,12 @@ func TestClient_FromSubmitToLogs(t *testing.T) {
 		t.Errorf("%+v, %v", attempts, err)
 	}
 
-	if o := wait(submit(client.Job{JSON: goWork{Do: "fail"}}), client.Failed); !strings.Contains(o.Error, "no ink") ||
+	if o := wait(submit(client.Job{JSON: goWork{Do: "fail"}}), client.Failed); !strings.Contains(fmt.Sprint(o.Err()), "no ink") ||
 		*o.ExitCode != 1 {
 		t.Errorf("%+v", o)
 	}
 	broken := submit(client.Job{JSON: goWork{Do: "panic"}})
-	if o := wait(broken, client.Failed); !strings.Contains(o.Error, "panic: no paper") {
+	if o := wait(broken, client.Failed); !strings.Contains(fmt.Sprint(o.Err()), "panic: no paper") {
 		t.Errorf("%+v", o)
 	}
 	has(t, log(broken), "client_test.go")

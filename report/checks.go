@@ -171,16 +171,16 @@ var workChecks = []check{
 func unserved(s Scene) (list []trouble) {
 	more, jobs := 0, int64(0)
 	for _, q := range s.Queue {
-		if q.State != string(scheduler.Ready) || !strings.HasPrefix(q.Why, "unknown_type") {
+		if q.State != scheduler.Ready || !strings.HasPrefix(q.Why, "unknown_type") {
 			continue
 		}
 		if len(list) == namedMost {
-			more, jobs = more+1, jobs+q.N
+			more, jobs = more+1, jobs+q.Jobs
 			continue
 		}
 		waits := "1 job waits that is"
-		if q.N != 1 {
-			waits = words.Grouped(q.N) + " jobs wait that are"
+		if q.Jobs != 1 {
+			waits = words.Grouped(q.Jobs) + " jobs wait that are"
 		}
 		list = append(list, trouble{says: fmt.Sprintf("%s of type %s, which no instance serves", waits, q.Type),
 			mend: "bellhop ls -s ready -t " + words.ShellWord(string(q.Type)) +

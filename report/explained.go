@@ -13,7 +13,7 @@ type Explained struct {
 	ID      scheduler.JobID    `json:"id"`
 	Type    scheduler.TypeName `json:"type"`
 	State   scheduler.JobState `json:"state"`
-	Reasons []store.ReasonRow  `json:"reasons"`
+	Reasons []store.ReasonRow  `json:"reasons" nullable:"false"`
 	*Forecast
 }
 

@@ -16,14 +16,15 @@ const (
 )
 
 // Finding is one thing that is not as it should be, with what mends it. All faces show these: bellhop doctor, the
-// System page, GET /api/v1/findings, and /metrics by their codes.
+// System page, GET /api/v1/findings, and /metrics by their codes. Doctor
+// finds more, which have no code.
 type Finding struct {
-	Code    string // stays the same: alerts name it
-	Check   string // what was looked at, in a word
-	Verdict string
-	Says    string
-	Mend    string   // a command to type; may be empty
-	SQL     []string // or the statements that mend it
+	Code    string   `json:"code,omitempty" required:"true" doc:"The kind of finding, in a stable word; bellhop_findings in /metrics has it too"`
+	Check   string   `json:"check"` // what was looked at, in a word
+	Verdict string   `json:"verdict" enum:"ok,note,mend"`
+	Says    string   `json:"says"`
+	Mend    string   `json:"mend" doc:"A command to type; may be empty"`
+	SQL     []string `json:"-"` // or the statements that mend it
 }
 
 // Scene is what findings are made of: rows as one look at the database gives them.

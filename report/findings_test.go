@@ -25,7 +25,7 @@ func wellScene() Scene {
 		Hosts:     []store.HostRow{{Name: "local", State: "up"}},
 		Agents:    []store.AgentRow{{Type: "sh", Trouble: json.RawMessage("{}")}},
 		Children:  []store.ChildRow{{Type: "sh", State: "READY"}},
-		Queue:     []store.QueueRow{{State: "ready", Type: "sh", N: 3, Why: "no_room"}},
+		Queue:     []store.QueueRow{{State: "ready", Type: "sh", Jobs: 3, Why: "no_room"}},
 		Ended:     []Ended{{"sh", 3, 3}},
 		Messages:  []store.MessagesRow{{Channel: "mail", Sent: 7}},
 		Server:    wellServer(),
@@ -65,7 +65,7 @@ func TestFindings_OfEachThingThatGoesWrong(t *testing.T) {
 			s.Queue = nil
 			for i := range 20_000 {
 				typ := scheduler.TypeName("t" + strconv.Itoa(i))
-				s.Queue = append(s.Queue, store.QueueRow{State: "ready", Type: typ, N: 1, Why: "unknown_type"})
+				s.Queue = append(s.Queue, store.QueueRow{State: "ready", Type: typ, Jobs: 1, Why: "unknown_type"})
 			}
 		}, []string{"1 job waits that is of type t4", "19,995 jobs wait that are of 19995 types more"}, ""},
 		{"type_fails", func(s *Scene) { s.Ended[0] = Ended{"it's", 4, 3} }, []string{"4 failed and 3 succeeded"}, `-t 'it'\''s'`},

@@ -20,28 +20,28 @@ import (
 // its locks: what it weighs beside those that hold some, its place, and when it will
 // start if jobs take as long as they did.
 type Forecast struct {
-	Weight    float64            `json:"weight"`
+	Weight    float64            `json:"weight" required:"false" doc:"Of a job that waits for locks"`
 	Levels    []lock.LevelWeight `json:"-"`
-	Place     int                `json:"place"` // behind the lock that stands against it, from 1 on; 0: far behind
+	Place     int                `json:"place"  required:"false" doc:"In the line behind the lock that it waits for, from 1 on; 0: far behind"`
 	StartsP50 *time.Time         `json:"starts_p50,omitempty"`
 	StartsP90 *time.Time         `json:"starts_p90,omitempty"`
 	Unknown   string             `json:"-"` // why there is no time
-	*pastError
+	*PastError
 }
 
-// pastError is by how much forecasts were off that looked as far ahead as this one, in
+// PastError is by how much forecasts were off that looked as far ahead as this one, in
 // seconds: half of them, and nine of ten, by no more.
-type pastError struct {
-	P50   float64 `json:"starts_error_p50"`
-	P90   float64 `json:"starts_error_p90"`
-	Count int64   `json:"starts_errors"` // of how many
+type PastError struct {
+	P50   float64 `json:"starts_error_p50" required:"false" doc:"By so many seconds at most half of the earlier forecasts were off"`
+	P90   float64 `json:"starts_error_p90" required:"false" doc:"By so many at most nine of ten were"`
+	Count int64   `json:"starts_errors"    required:"false" doc:"Number of these forecasts"`
 }
 
 // fewErrors is less than what a part of the forecasts has to have, to be judged by itself.
 const fewErrors = 10
 
 // errorOf is nil where no job has started yet of which that was foretold.
-func errorOf(off map[string]sketch.Sketch, ahead time.Duration) *pastError {
+func errorOf(off map[string]sketch.Sketch, ahead time.Duration) *PastError {
 	s := off[lock.Horizon(ahead)]
 	if s.N() < fewErrors {
 		s = sketch.Sketch{}
@@ -54,7 +54,7 @@ func errorOf(off map[string]sketch.Sketch, ahead time.Duration) *pastError {
 	if !known {
 		return nil
 	}
-	return &pastError{P50: p50.Seconds(), P90: p90.Seconds(), Count: s.N()}
+	return &PastError{P50: p50.Seconds(), P90: p90.Seconds(), Count: s.N()}
 }
 
 // forecastMost is how many waiting jobs a forecast looks at.
@@ -93,7 +93,7 @@ func Foresee(ctx context.Context, s store.Look, job store.JobRow) (*Forecast, er
 	case known:
 		f.Place = scene.Place(id, starts)
 		f.StartsP50, f.StartsP90 = &e.P50, &e.P90
-		f.pastError = errorOf(sketches.Off, e.P50.Sub(scene.Now))
+		f.PastError = errorOf(sketches.Off, e.P50.Sub(scene.Now))
 	case gated:
 		f.Unknown = "a filter or a limit keeps it, or its locks cannot be read; if it is known until when, the reason says so"
 	case scene.Slots == 0:
@@ -135,7 +135,7 @@ func (f *Forecast) Lines(now time.Time) string {
 		default:
 			fmt.Fprintf(&text, "  starts in about %s, most likely within %s, as long as jobs take what they took\n", about, within)
 		}
-		if e := f.pastError; e != nil {
+		if e := f.PastError; e != nil {
 			fmt.Fprintf(&text, "  of %d that were foretold before, half started within %s of what was said, nine of ten within %s\n",
 				e.Count, span(e.P50), span(e.P90))
 		}

@@ -26,14 +26,14 @@ var dotColours = map[scheduler.JobState]string{
 }
 
 // Dot is a graph for Graphviz.
-func Dot(nodes []store.Node, edges []store.Dependency) string {
+func Dot(g store.Graph) string {
 	var b strings.Builder
 	b.WriteString("digraph jobs {\n  rankdir=LR;\n  node [shape=box, style=filled, fontname=\"sans-serif\"];\n")
-	for _, n := range nodes {
+	for _, n := range g.Nodes {
 		fmt.Fprintf(&b, "  %d [label=%s, fillcolor=%s];\n", n.ID,
 			dotQuote(fmt.Sprintf("%s\n%d %s", words.Clean(NodeName(n)), n.ID, n.State)), dotColours[n.State])
 	}
-	for _, e := range edges {
+	for _, e := range g.Edges {
 		var attributes []string
 		if !slices.Equal(e.Wanted, []string{string(scheduler.Succeeded)}) {
 			attributes = append(attributes, "label="+dotQuote(strings.Join(e.Wanted, " or ")))

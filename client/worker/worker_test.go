@@ -100,8 +100,8 @@ func TestRun_WhatAHandlerReturns(t *testing.T) {
 		"too much":   {client.Failed, 1, "result_refused"},
 	} {
 		o := a.outcome(a.submit(client.Job{Type: "invoice", JSON: invoice{Note: note}}))
-		if o.State != want.state || o.Attempt != want.tries || !strings.Contains(o.Error, want.error) {
-			t.Errorf("%s: %s after %d, %q; want %+v", note, o.State, o.Attempt, o.Error, want)
+		if o.State != want.state || o.Attempt != want.tries || !strings.Contains(fmt.Sprint(o.Err()), want.error) {
+			t.Errorf("%s: %s after %d, %q; want %+v", note, o.State, o.Attempt, fmt.Sprint(o.Err()), want)
 		}
 	}
 	if o := a.outcome(a.submit(client.Job{Type: "invoice", Args: "no JSON"})); *o.ExitCode != 2 {
@@ -124,7 +124,7 @@ func TestRun_OrdersEndTheContext(t *testing.T) {
 		t.Errorf("%+v", o)
 	}
 	id = a.submit(client.Job{Type: "patient", Timeout: 50 * time.Millisecond})
-	if o := a.outcome(id); o.State != client.Failed || !strings.Contains(o.Error, "timeout") {
+	if o := a.outcome(id); o.State != client.Failed || !strings.Contains(fmt.Sprint(o.Err()), "timeout") {
 		t.Errorf("%+v", o)
 	}
 }

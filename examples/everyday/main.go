@@ -24,7 +24,7 @@ func main() {
 	}))
 	for o, err := range bellhop.Watch(ctx, invoice) { // until it is over
 		must(must(0, err), o.Err())
-		fmt.Printf("%s %.0f%% %s %s\n", o.State, 100*o.HowFar(), o.ProgressText, o.Result)
+		fmt.Printf("%s %.0f%% %s %s\n", o.State, 100*o.HowFar(), o.Says(), o.Result)
 	}
 	reminder := must(bellhop.Submit(ctx, client.Job{Type: "invoice", Args: "remind " + order, RunIn: time.Hour}))
 	fmt.Println("the reminder is", must(bellhop.Cancel(ctx, reminder)).State)

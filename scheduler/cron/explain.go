@@ -7,7 +7,7 @@ type Explained struct {
 	Cron string      `json:"cron"`
 	Zone string      `json:"zone"`
 	Says string      `json:"says"`
-	Next []time.Time `json:"next"`
+	Next []time.Time `json:"next" nullable:"false"`
 }
 
 // Explain says when a schedule comes around: at most n slots after a time, in

@@ -140,8 +140,8 @@ func (l Look) Lost(ctx context.Context, id scheduler.JobID) ([]LostRow, error) {
 }
 
 // FailedItems gives at most limit failed items of an MSQ job, the last claim's first.
-func (l Look) FailedItems(ctx context.Context, id scheduler.JobID, limit int) ([]ItemRow, error) {
-	items, err := collect[ItemRow](ctx, l.db, lookItemsSQL, id, limit)
+func (l Look) FailedItems(ctx context.Context, id scheduler.JobID, limit int) ([]SeenItemRow, error) {
+	items, err := collect[SeenItemRow](ctx, l.db, lookItemsSQL, id, limit)
 	if err != nil {
 		return nil, fmt.Errorf("read the failed items of job %d: %w", id, err)
 	}

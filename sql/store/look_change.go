@@ -116,8 +116,8 @@ func milliseconds(d *time.Duration) *int64 {
 // Change is what an order did to a job.
 type Change struct {
 	ID    scheduler.JobID    `json:"id"`
-	Was   scheduler.JobState `json:"-"`
-	State scheduler.JobState `json:"state"`
+	Was   scheduler.JobState `json:"was"`
+	State scheduler.JobState `json:"state"` // as it is now
 }
 
 // Asked reports, of a cancel, whether the job runs and is asked to stop: it is

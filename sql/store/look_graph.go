@@ -21,30 +21,34 @@ type Node struct {
 	WaitingFor *string            `json:"waiting_for"`
 }
 
-// Dependency is a row of bellhop.dependency.
+// Dependency is a job's need of another one.
 type Dependency struct {
 	Job    scheduler.JobID `json:"job"`
 	Needs  scheduler.JobID `json:"needs"`
-	Wanted []string        `json:"wanted"`
+	Wanted []string        `json:"wanted"` // the states that count as an end
 	Met    bool            `json:"met"`
+}
+
+// Graph is what a job needs and what needs it, also by way of others.
+type Graph struct {
+	Nodes []Node       `json:"jobs"         nullable:"false"`
+	Edges []Dependency `json:"dependencies" nullable:"false"`
 }
 
 // Graph gives the jobs that are connected with one by dependencies, at most
 // limit, in the order of their ids, and the dependencies among them.
-func (l Look) Graph(ctx context.Context, id scheduler.JobID, limit int) ([]Node, []Dependency, error) {
-	nodes, err := collect[Node](ctx, l.db, lookGraphSQL, id, limit)
-	if err != nil {
-		return nil, nil, fmt.Errorf("read the graph of job %d: %w", id, err)
+func (l Look) Graph(ctx context.Context, id scheduler.JobID, limit int) (g Graph, err error) {
+	if g.Nodes, err = collect[Node](ctx, l.db, lookGraphSQL, id, limit); err != nil {
+		return g, fmt.Errorf("read the graph of job %d: %w", id, err)
 	}
-	ids := make([]scheduler.JobID, len(nodes))
-	for i, n := range nodes {
+	ids := make([]scheduler.JobID, len(g.Nodes))
+	for i, n := range g.Nodes {
 		ids[i] = n.ID
 	}
-	edges, err := collect[Dependency](ctx, l.db, lookDependenciesSQL, ids)
-	if err != nil {
-		return nil, nil, fmt.Errorf("read the dependencies of job %d: %w", id, err)
+	if g.Edges, err = collect[Dependency](ctx, l.db, lookDependenciesSQL, ids); err != nil {
+		return g, fmt.Errorf("read the dependencies of job %d: %w", id, err)
 	}
-	return nodes, edges, nil
+	return g, nil
 }
 
 var lookBelowSQL = sql.Query("look_below")

@@ -39,8 +39,8 @@ type Edit struct {
 	Args         *string
 	MaxAttempts  *int
 	Timeout      *time.Duration
-	Hold         *bool               // false releases
-	NotAfter     *pgtype.Timestamptz // infinity: it does not expire
+	Hold         *bool      // false releases
+	NotAfter     *time.Time // Never: it does not expire
 	NotAfterIn   *time.Duration
 	RunOn        *string           // empty: anywhere
 	Vars         map[string]string // all that it has from now on; nil leaves them
@@ -156,8 +156,13 @@ func (l Look) Edit(ctx context.Context, ids []scheduler.JobID, e Edit) ([]Change
 		v := string(text)
 		vars = &v
 	}
+	var notAfter *pgtype.Timestamptz
+	if e.NotAfter != nil {
+		at := Moment{*e.NotAfter}.timestamptz()
+		notAfter = &at
+	}
 	return l.many(ctx, "edit", lookEditSQL, ids, e.Priority, e.PriorityName, e.RunAt, milliseconds(e.RunIn), e.Args,
-		e.MaxAttempts, milliseconds(e.Timeout), e.Hold, e.NotAfter, milliseconds(e.NotAfterIn), e.RunOn, vars, e.MSQ,
+		e.MaxAttempts, milliseconds(e.Timeout), e.Hold, notAfter, milliseconds(e.NotAfterIn), e.RunOn, vars, e.MSQ,
 		e.OnFailure)
 }
 

@@ -35,11 +35,8 @@ func (l Look) May(ctx context.Context) (May, error) {
 // WaitRow is how many jobs of a type are in a state; of what is ready also the
 // next one, since when that waits, and what for.
 type WaitRow struct {
-	State string
-	Type  scheduler.TypeName
-	N     int64
+	QueueRow
 	First *scheduler.JobID
-	Why   string
 	Age   float64
 }
 

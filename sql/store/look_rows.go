@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgtype"
-
 	"bellhop/scheduler"
 )
 
@@ -26,8 +24,8 @@ type JobRow struct {
 	MaxAttempts     int                `json:"max_attempts"`
 	Fence           int64              `json:"fence"`
 	CreatedAt       time.Time          `json:"created_at"`
-	RunAt           pgtype.Timestamptz `json:"run_at"`    // may be infinity
-	NotAfter        pgtype.Timestamptz `json:"not_after"` // may be infinity
+	RunAt           *Moment            `json:"run_at"`    // nil: at once; Never: not by itself
+	NotAfter        *Moment            `json:"not_after"` // it expires when it has not begun by then
 	StartedAt       *time.Time         `json:"started_at"`
 	EndedAt         *time.Time         `json:"ended_at"`
 	ExitCode        *int               `json:"exit_code"`
@@ -41,8 +39,8 @@ type JobRow struct {
 	ItemsTotal      *int64             `json:"items_total"`
 	ItemsDone       *int64             `json:"items_done"`
 	ItemsFailed     *int64             `json:"items_failed"`
-	Progress        *float32           `json:"progress"` // 0 … 1
-	ProgressText    *string            `json:"progress_text"`
+	Progress        *float32           `json:"progress"`      // 0 … 1
+	ProgressText    *string            `json:"progress_text"` // for operators, and the job's submitter
 	Traceparent     *string            `json:"traceparent"`
 	Run             *int64             `json:"run"` // of a workflow
 	Step            *string            `json:"step"`
@@ -57,16 +55,16 @@ type PayloadRow struct {
 	Args      *string           `json:"args"`
 	MSQ       *string           `json:"msq"`
 	Repeat    *string           `json:"repeat"`
-	Vars      map[string]string `json:"vars"`
-	Timeout   *string           `json:"timeout"`
+	Vars      map[string]string `json:"vars" nullable:"true"`
+	Timeout   *string           `json:"timeout"` // as PostgreSQL writes an interval
 	Held      bool              `json:"held"`
 	Successes *int              `json:"successes"`
-	Deaths    int               `json:"deaths"`
+	Deaths    int               `json:"deaths"` // of agents at the job's hands
 }
 
 // AttemptRow is one try at a job.
 type AttemptRow struct {
-	Attempt   int        `json:"attempt"`
+	Attempt   int        `json:"attempt"` // from 1
 	Host      *string    `json:"host"`
 	Child     *string    `json:"child"`
 	StartedAt *time.Time `json:"started_at"`
@@ -103,32 +101,15 @@ type NeedRow struct {
 	EndedAt   *time.Time         `json:"ended_at"`
 }
 
-// ItemRow is a failed item of an MSQ job.
-type ItemRow struct {
+// SeenItemRow is a failed item of an MSQ job, as far as the caller may see it.
+type SeenItemRow struct {
 	Fence    int64     `json:"fence"`
-	Item     int64     `json:"item"`
-	Line     string    `json:"line"`
+	Item     int64     `json:"item"` // its number in the job, from 1
+	Line     *string   `json:"line"` // nil: not for this login
 	Tries    int       `json:"tries"`
 	ExitCode *int      `json:"exit_code"`
 	Error    *string   `json:"error"`
 	At       time.Time `json:"at"`
-}
-
-// OutcomeRow is how far a job is.
-type OutcomeRow struct {
-	ID          scheduler.JobID    `json:"id"`
-	Key         *string            `json:"key"`
-	State       scheduler.JobState `json:"state"`
-	Attempt     int                `json:"attempt"`
-	ExitCode    *int               `json:"exit_code"`
-	Error       *string            `json:"error"`
-	ItemsFailed *int64             `json:"items_failed"`
-	WaitingFor  *string            `json:"waiting_for"`
-	Progress    *float32           `json:"progress"`
-	// What its agent says of that, and what it gave back: for operators and its submitter.
-	ProgressText *string         `json:"progress_text"`
-	Result       json.RawMessage `json:"result"`
-	Stuck        bool            `json:"-"` // waiting alone will not change that
 }
 
 // LogRow is one line that was said about a job.
@@ -150,7 +131,7 @@ type HostRow struct {
 	Name     string   `json:"name"`
 	Slots    int      `json:"slots"`
 	Serves   []string `json:"serves"`
-	State    string   `json:"state"`   // up, connecting, down
+	State    string   `json:"state"`   // up, connecting or down
 	Trouble  *string  `json:"trouble"` // why it is down
 	Locates  bool     `json:"locates"` // its instance asks a query where the host of a key is
 	Children int      `json:"children"`
@@ -162,7 +143,7 @@ type HostRow struct {
 type AgentRow struct {
 	Instance   int64              `json:"instance"`
 	Type       scheduler.TypeName `json:"type"`
-	Mode       string             `json:"mode"`
+	Mode       string             `json:"mode"` // warm or exec
 	Dialect    string             `json:"dialect"`
 	Command    string             `json:"command"`
 	Max        int                `json:"max"`
@@ -179,9 +160,9 @@ type ChildRow struct {
 	Type     scheduler.TypeName  `json:"type"`
 	State    string              `json:"state"`
 	PID      *int                `json:"pid"`
-	Job      *int64              `json:"job"`
+	Job      *int64              `json:"job"` // that it works on
 	Since    time.Time           `json:"since"`
-	Done     int64               `json:"done"`
+	Done     int64               `json:"done"` // lines
 	Deaths   int64               `json:"deaths"`
 	Age      float64             `json:"-"` // seconds since Since, on the database's clock
 }
@@ -196,7 +177,7 @@ type InstanceRow struct {
 	State       string    `json:"state"`
 	StartedAt   time.Time `json:"started_at"`
 	HeartbeatAt time.Time `json:"heartbeat_at"`
-	Lag         string    `json:"lag"`
+	Lag         string    `json:"lag"` // after so much silence it is taken for dead; as PostgreSQL writes an interval
 	Jobs        int64     `json:"jobs"`
 	Listen      *string   `json:"listen"` // where it answers, on its machine
 	Age         float64   `json:"-"`      // seconds since StartedAt, on the database's clock
@@ -233,16 +214,17 @@ type StatsRow struct {
 
 // ReasonRow is one reason why a job does not run, or ended as it did.
 type ReasonRow struct {
-	Code     string `json:"code"` // docs/explain.md
+	Code     string `json:"code"` // docs/explain.md has them all
 	Sentence string `json:"sentence"`
-	Next     string `json:"next"` // the command that would change it
+	Next     string `json:"next"` // the command that would change it; may be empty
 }
 
-// QueueRow is how many jobs of a type are in a state, and why the first of
-// them waits. 10000 are counted at most.
+// QueueRow is how many jobs are in a state that is not over (or is failed or
+// quarantined), and why the first of them waits. 10000 are counted at most.
+// Ready and running ones (assigned among these) are told by type; of others Type is empty.
 type QueueRow struct {
-	State string             `json:"state"`
+	State scheduler.JobState `json:"state"`
 	Type  scheduler.TypeName `json:"type"`
-	N     int64              `json:"n"`
+	Jobs  int64              `json:"n" db:"n"`
 	Why   string             `json:"why"`
 }

@@ -120,17 +120,6 @@ func (l Look) Failures(ctx context.Context, most int) ([]FailureRow, error) {
 	return rows, nil
 }
 
-// SeenItemRow is a failed item of an MSQ job, as far as the caller may see it.
-type SeenItemRow struct {
-	Fence    int64     `json:"fence"`
-	Item     int64     `json:"item"`
-	Line     *string   `json:"line"`
-	Tries    int       `json:"tries"`
-	ExitCode *int      `json:"exit_code"`
-	Error    *string   `json:"error"`
-	At       time.Time `json:"at"`
-}
-
 // SeenItems is FailedItems for every caller that may see the job.
 func (l Look) SeenItems(ctx context.Context, id scheduler.JobID, most int) ([]SeenItemRow, error) {
 	rows, err := collect[SeenItemRow](ctx, l.db, webItemsSQL, id, most)

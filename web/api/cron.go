@@ -11,12 +11,7 @@ import (
 )
 
 // Schedule is when a schedule comes around.
-type Schedule struct {
-	Cron string      `json:"cron"`
-	Zone string      `json:"zone"`
-	Says string      `json:"says"`
-	Next []time.Time `json:"next" nullable:"false"`
-}
+type Schedule cron.Explained
 
 func (a *API) cron() {
 	type in struct {

@@ -200,7 +200,7 @@ const typesMost = 1000
 
 // cutQueue leaves out the types beyond those, and no state.
 func cutQueue(rows []store.QueueRow) []store.QueueRow {
-	n := map[string]int{}
+	n := map[scheduler.JobState]int{}
 	return slices.DeleteFunc(rows, func(r store.QueueRow) bool {
 		n[r.State]++
 		return r.Type != "" && n[r.State] > typesMost

@@ -100,40 +100,13 @@ type SeenJob struct {
 	Result json.RawMessage `json:"result" doc:"Its result; null also if the caller may not see it"`
 }
 
-// Explained is report.Explained, whose forecast may be missing.
-type Explained struct {
-	ID        scheduler.JobID    `json:"id"`
-	Type      scheduler.TypeName `json:"type"`
-	State     scheduler.JobState `json:"state"`
-	Reasons   []store.ReasonRow  `json:"reasons"              nullable:"false"`
-	Weight    *float64           `json:"weight,omitempty"                      doc:"Of a job that waits for locks"`
-	Place     *int               `json:"place,omitempty"                       doc:"In the line behind the lock that it waits for, from 1 on; 0: far behind"`
-	StartsP50 *time.Time         `json:"starts_p50,omitempty"`
-	StartsP90 *time.Time         `json:"starts_p90,omitempty"`
-}
-
 // Payload is what a job was submitted with.
-type Payload struct {
-	Args      *string            `json:"args"`
-	MSQ       *string            `json:"msq"`
-	Repeat    *string            `json:"repeat"`
-	Vars      *map[string]string `json:"vars"      nullable:"true"`
-	Timeout   *string            `json:"timeout"`
-	Held      bool               `json:"held"`
-	Successes *int               `json:"successes"`
-	Deaths    int                `json:"deaths"`
-}
+type Payload store.PayloadRow
 
 // Tries are all runs of a job.
 type Tries struct {
 	Attempts []store.AttemptRow `json:"attempts" nullable:"false"`
 	Lost     []store.LostRow    `json:"lost"     nullable:"false" doc:"Runs that were lost and given back; they do not count as attempts"`
-}
-
-// Graph is what a job needs and what needs it, also by way of others.
-type Graph struct {
-	Jobs         []store.Node       `json:"jobs"         nullable:"false"`
-	Dependencies []store.Dependency `json:"dependencies" nullable:"false"`
 }
 
 // shownNeeds, graphMost and itemsMost bound what hangs on a job.
@@ -166,20 +139,16 @@ func (a *API) jobs() {
 			return page, err
 		})
 	read(a, one("/explain", reader, "Say why a job does not run, or why it ended so"),
-		func(ctx context.Context, l store.Look, in *JobWord) (seen Explained, err error) {
+		func(ctx context.Context, l store.Look, in *JobWord) (e report.Explained, err error) {
 			row, err := in.row(ctx, l)
 			if err != nil {
-				return seen, err
+				return e, err
 			}
-			e, err := report.Explain(ctx, l, row)
+			e, err = report.Explain(ctx, l, row)
 			if isDenied(err) && e.Reasons != nil { // a caller that may not see other jobs is told of its own
 				err = nil
 			}
-			seen = Explained{ID: e.ID, Type: e.Type, State: e.State, Reasons: e.Reasons}
-			if f := e.Forecast; f != nil {
-				seen.Weight, seen.Place, seen.StartsP50, seen.StartsP90 = &f.Weight, &f.Place, f.StartsP50, f.StartsP90
-			}
-			return seen, err
+			return e, err
 		})
 	read(a, one("/attempts", reader, "List every run of a job"),
 		func(ctx context.Context, l store.Look, in *JobWord) (t Tries, err error) {
@@ -198,10 +167,10 @@ func (a *API) jobs() {
 		Limit int `query:"limit" minimum:"1" maximum:"1000" default:"500"`
 	}
 	read(a, one("/graph", reader, "Show the jobs that a job needs, and the jobs that need it"),
-		func(ctx context.Context, l store.Look, in *graph) (g Graph, err error) {
+		func(ctx context.Context, l store.Look, in *graph) (g store.Graph, err error) {
 			id, err := in.find(ctx, l)
 			if err == nil {
-				g.Jobs, g.Dependencies, err = l.Graph(ctx, id, min(in.Limit, graphMost))
+				g, err = l.Graph(ctx, id, min(in.Limit, graphMost))
 			}
 			return g, err
 		})
@@ -244,11 +213,7 @@ func (a *API) jobs() {
 			if err == nil && !there {
 				err = notFound("job " + in.ID)
 			}
-			seen = Payload{p.Args, p.MSQ, p.Repeat, nil, p.Timeout, p.Held, p.Successes, p.Deaths}
-			if p.Vars != nil {
-				seen.Vars = &p.Vars
-			}
-			return seen, err
+			return Payload(p), err
 		})
 }
 

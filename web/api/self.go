@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
-	"github.com/jackc/pgx/v5/pgtype"
 
+	"bellhop/sql/store"
 	"bellhop/web"
 )
 
@@ -65,7 +65,7 @@ func (moment) Schema(huma.Registry) *huma.Schema {
 
 // nameTypes tells of types that JSON knows in another way than Go.
 func nameTypes(r huma.Registry) {
-	r.RegisterTypeAlias(reflect.TypeFor[pgtype.Timestamptz](), reflect.TypeFor[moment]())
+	r.RegisterTypeAlias(reflect.TypeFor[store.Moment](), reflect.TypeFor[moment]())
 }
 
 func typeOf[T any]() reflect.Type { return reflect.TypeFor[T]() }

@@ -113,11 +113,11 @@ func types(ctx context.Context, l store.Look, p *TypePage) ([]Type, error) {
 	for _, q := range queue {
 		switch {
 		case q.Type == "":
-		case q.State == string(scheduler.Ready):
+		case q.State == scheduler.Ready:
 			t := of(q.Type)
-			t.Ready, t.Why = q.N, q.Why
+			t.Ready, t.Why = q.Jobs, q.Why
 		default:
-			of(q.Type).Running = q.N
+			of(q.Type).Running = q.Jobs
 		}
 	}
 	for i := range paused {

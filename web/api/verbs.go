@@ -14,7 +14,6 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/jackc/pgx/v5/pgtype"
 
 	"bellhop/scheduler"
 	"bellhop/scheduler/grammar"
@@ -218,9 +217,7 @@ func (a *API) patch() {
 			Vars:         in.Body.Vars,
 			MSQ:          in.Body.MSQ,
 			OnFailure:    in.Body.OnFailure,
-		}
-		if at := in.Body.NotAfter; at != nil {
-			e.NotAfter = &pgtype.Timestamptz{Time: *at, Valid: true}
+			NotAfter:     in.Body.NotAfter,
 		}
 		var err error
 		if e.Args, err = line(in.Body.Args); err != nil {

@@ -92,18 +92,16 @@ func fromHereButton(follow int64, refused bool) string {
 
 // followers tells of each job of a graph how many of those that need it, by way of others too,
 // are over; ends are those that only begin or end a run.
-func followers(
-	nodes []store.Node, edges []store.Dependency, ends map[scheduler.JobID]bool,
-) map[scheduler.JobID]int64 {
+func followers(g store.Graph, ends map[scheduler.JobID]bool) map[scheduler.JobID]int64 {
 	over, needed := map[scheduler.JobID]bool{}, map[scheduler.JobID][]scheduler.JobID{}
-	for _, n := range nodes {
+	for _, n := range g.Nodes {
 		over[n.ID] = n.State.Final() && !ends[n.ID]
 	}
-	for _, e := range edges {
+	for _, e := range g.Edges {
 		needed[e.Needs] = append(needed[e.Needs], e.Job)
 	}
 	count := map[scheduler.JobID]int64{}
-	for _, n := range nodes {
+	for _, n := range g.Nodes {
 		seen := map[scheduler.JobID]bool{n.ID: true}
 		for todo := needed[n.ID]; len(todo) > 0; {
 			j := todo[0]

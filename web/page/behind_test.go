@@ -87,7 +87,7 @@ func TestFollowers_EachJobThatIsOverOnce(t *testing.T) {
 	for _, e := range [][2]scheduler.JobID{{2, 1}, {3, 1}, {4, 2}, {4, 3}, {5, 4}, {6, 4}} {
 		edges = append(edges, store.Dependency{Job: e[0], Needs: e[1]})
 	}
-	got := followers(nodes, edges, map[scheduler.JobID]bool{6: true})
+	got := followers(store.Graph{Nodes: nodes, Edges: edges}, map[scheduler.JobID]bool{6: true})
 	if want := map[scheduler.JobID]int64{1: 3, 2: 1, 3: 1}; !maps.Equal(got, want) {
 		t.Errorf("they are %v, not %v", got, want)
 	}

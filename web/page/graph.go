@@ -51,31 +51,31 @@ func graph(r *request) (content, error) {
 	if err != nil || n <= 0 {
 		return content{}, errNotFound
 	}
-	nodes, edges, err := r.Look.Graph(r, scheduler.JobID(n), graphMost)
+	g, err := r.Look.Graph(r, scheduler.JobID(n), graphMost)
 	if err != nil {
 		return content{}, err
 	}
-	if len(nodes) == 0 {
+	if len(g.Nodes) == 0 {
 		return content{}, errNotFound
 	}
 	if r.query.Get("format") == "dot" {
-		return content{Type: "text/vnd.graphviz; charset=utf-8", Raw: []byte(report.Dot(nodes, edges))}, nil
+		return content{Type: "text/vnd.graphviz; charset=utf-8", Raw: []byte(report.Dot(g))}, nil
 	}
-	d := graphData{ID: r.arg, N: len(nodes), Most: len(nodes) == graphMost}
-	d.Path = longestOpen(nodes, edges)
-	d.Shapes = draw(nodes, edges, scheduler.JobID(n), d.Path)
+	d := graphData{ID: r.arg, N: len(g.Nodes), Most: len(g.Nodes) == graphMost}
+	d.Path = longestOpen(g)
+	d.Shapes = draw(g, scheduler.JobID(n), d.Path)
 	return content{Title: "Graph of #" + r.arg, Template: "graph", Data: d}, nil
 }
 
 // draw makes shapes of jobs.
-func draw(nodes []store.Node, edges []store.Dependency, this scheduler.JobID, path []store.Node) shapes {
+func draw(g store.Graph, this scheduler.JobID, path []store.Node) shapes {
 	at := map[scheduler.JobID]int{}
-	for i, n := range nodes {
+	for i, n := range g.Nodes {
 		at[n.ID] = i
 	}
 	var list []layered.Edge
 	var kept []store.Dependency
-	for _, e := range edges {
+	for _, e := range g.Edges {
 		from, ok := at[e.Needs]
 		to, both := at[e.Job]
 		if ok && both {
@@ -83,10 +83,10 @@ func draw(nodes []store.Node, edges []store.Dependency, this scheduler.JobID, pa
 			kept = append(kept, e)
 		}
 	}
-	p := layered.Draw(len(nodes), list, graphSize)
+	p := layered.Draw(len(g.Nodes), list, graphSize)
 	const margin = 8
 	s := shapes{Width: p.Width + 2*margin, Height: p.Height + 2*margin}
-	for i, n := range nodes {
+	for i, n := range g.Nodes {
 		q := p.Nodes[i]
 		s.Nodes = append(s.Nodes, shape{X: q.X + margin, Y: q.Y + margin, W: graphSize.Width, H: graphSize.Height,
 			Href: fmt.Sprintf("/jobs/%d", n.ID), State: string(n.State), Name: short(report.NodeName(n), 22),
@@ -134,28 +134,28 @@ func short(s string, most int) string {
 
 // longestOpen is the longest way through jobs that are not over: what keeps the
 // end of the graph back.
-func longestOpen(nodes []store.Node, edges []store.Dependency) []store.Node {
+func longestOpen(g store.Graph) []store.Node {
 	at := map[scheduler.JobID]int{}
-	for i, n := range nodes {
+	for i, n := range g.Nodes {
 		if !n.State.Final() {
 			at[n.ID] = i
 		}
 	}
 	needs := map[scheduler.JobID][]scheduler.JobID{}
-	for _, e := range edges {
+	for _, e := range g.Edges {
 		if _, ok := at[e.Needs]; ok {
 			needs[e.Job] = append(needs[e.Job], e.Needs)
 		}
 	}
 	length, before := map[scheduler.JobID]int{}, map[scheduler.JobID]scheduler.JobID{}
-	for range nodes { // at most so often, and mostly twice: ids grow along the way
+	for range g.Nodes { // at most so often, and mostly twice: ids grow along the way
 		changed := false
-		for _, n := range nodes {
+		for _, n := range g.Nodes {
 			if _, ok := at[n.ID]; !ok {
 				continue
 			}
 			for _, need := range needs[n.ID] {
-				if l := length[need] + 1; l > length[n.ID] && l <= len(nodes) {
+				if l := length[need] + 1; l > length[n.ID] && l <= len(g.Nodes) {
 					length[n.ID], before[n.ID], changed = l, need, true
 				}
 			}
@@ -174,8 +174,8 @@ func longestOpen(nodes []store.Node, edges []store.Dependency) []store.Node {
 		return nil
 	}
 	var path []store.Node
-	for id, ok := last, true; ok && len(path) <= len(nodes); id, ok = before[id] {
-		path = append(path, nodes[at[id]])
+	for id, ok := last, true; ok && len(path) <= len(g.Nodes); id, ok = before[id] {
+		path = append(path, g.Nodes[at[id]])
 	}
 	slices.Reverse(path)
 	return path

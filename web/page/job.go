@@ -30,7 +30,7 @@ type jobData struct {
 	Bars     []timeBar
 	Payload  *store.PayloadRow
 	Result   string
-	Items    []store.ItemRow
+	Items    []store.SeenItemRow
 	Nodes    []store.Node // before and behind it
 	Needs    []store.Node
 	Needed   []store.Node
@@ -99,11 +99,11 @@ func job(r *request) (content, error) {
 	if err != nil {
 		return content{}, err
 	}
-	nodes, edges, err := r.Look.Graph(r, id, neighboursMost)
+	g, err := r.Look.Graph(r, id, neighboursMost)
 	if err != nil {
 		return content{}, err
 	}
-	d.neighbours(id, nodes, edges)
+	d.neighbours(id, g)
 	var needs []store.NeedRow
 	if len(d.Needs) > 0 {
 		if needs, err = r.Look.Needs(r, id, 20); err != nil {
@@ -202,13 +202,13 @@ func (l *logData) cut(r *request) {
 	}
 }
 
-func (d *jobData) neighbours(id scheduler.JobID, nodes []store.Node, edges []store.Dependency) {
-	d.Graph = len(nodes) > 1
+func (d *jobData) neighbours(id scheduler.JobID, g store.Graph) {
+	d.Graph = len(g.Nodes) > 1
 	at := map[scheduler.JobID]store.Node{}
-	for _, n := range nodes {
+	for _, n := range g.Nodes {
 		at[n.ID] = n
 	}
-	for _, e := range edges {
+	for _, e := range g.Edges {
 		if n, ok := at[e.Needs]; ok && e.Job == id {
 			d.Needs = append(d.Needs, n)
 		}

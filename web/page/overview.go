@@ -69,18 +69,18 @@ func overview(r *request) (content, error) {
 	if err != nil {
 		return content{}, err
 	}
-	states := map[string]int64{}
+	states := map[scheduler.JobState]int64{}
 	for _, w := range rows {
-		states[w.State] += w.N
-		if w.State == "ready" {
+		states[w.State] += w.Jobs
+		if w.State == scheduler.Ready {
 			d.Waits = append(d.Waits, waiting{WaitRow: w})
 			d.Oldest = max(d.Oldest, w.Age)
 		}
 	}
-	d.Ready, d.Running = states["ready"], states["running"]
+	d.Ready, d.Running = states[scheduler.Ready], states[scheduler.Running]
 	for _, s := range []scheduler.JobState{scheduler.Held, scheduler.Blocked, scheduler.Scheduled,
 		scheduler.Failed, scheduler.Quarantined} {
-		d.States = append(d.States, stateCount{s, states[string(s)]})
+		d.States = append(d.States, stateCount{s, states[s]})
 	}
 	slices.SortStableFunc(d.Waits, func(a, b waiting) int { return cmp.Compare(b.Age, a.Age) })
 	if err := d.why(r); err != nil {
@@ -160,7 +160,7 @@ func (d *overviewData) served(f fleet) {
 	}
 	for _, w := range d.Waits {
 		if types[string(w.Type)] && (w.Reason == nil || !w.Reason.Stuck) {
-			d.Served += w.N
+			d.Served += w.Jobs
 		}
 	}
 }

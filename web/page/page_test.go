@@ -214,10 +214,10 @@ func TestOverview_EmptyWhenWhatIsServedIsDone(t *testing.T) {
 	now := time.Now().Truncate(time.Minute).Add(30 * time.Second)
 	last := []store.HistoryRow{{Minute: now.Truncate(time.Minute).Add(-time.Minute), Succeeded: 120}}
 	waits := []waiting{
-		{WaitRow: store.WaitRow{Type: "mail", N: 60}},
-		{WaitRow: store.WaitRow{Type: "nobody", N: 5000}},
-		{WaitRow: store.WaitRow{Type: "paused", N: 5000}},
-		{WaitRow: store.WaitRow{Type: "rests", N: 5000}, Reason: &store.WhyRow{Stuck: true}},
+		{WaitRow: store.WaitRow{QueueRow: store.QueueRow{Type: "mail", Jobs: 60}}},
+		{WaitRow: store.WaitRow{QueueRow: store.QueueRow{Type: "nobody", Jobs: 5000}}},
+		{WaitRow: store.WaitRow{QueueRow: store.QueueRow{Type: "paused", Jobs: 5000}}},
+		{WaitRow: store.WaitRow{QueueRow: store.QueueRow{Type: "rests", Jobs: 5000}}, Reason: &store.WhyRow{Stuck: true}},
 	}
 	d := overviewData{Ready: 10060, Waits: waits}
 	d.served(fleet{

@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"fmt"
 	"html/template"
 	"math"
@@ -8,8 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/jackc/pgx/v5/pgtype"
 
 	"bellhop/scheduler"
 	"bellhop/scheduler/words"
@@ -160,14 +159,11 @@ func ago(t *time.Time, now time.Time) string {
 	return "in " + words.Age(t.Sub(now).Seconds())
 }
 
-func instant(t pgtype.Timestamptz) string {
-	switch {
-	case !t.Valid:
+func instant(t *store.Moment) string {
+	if t == nil {
 		return ""
-	case t.InfinityModifier != pgtype.Finite:
-		return t.InfinityModifier.String()
 	}
-	return clock(&t.Time)
+	return cmp.Or(t.Infinite(), clock(&t.Time))
 }
 
 // shell is a word as a shell takes it, for the lines that people copy.

@@ -126,7 +126,7 @@ func run(r *request) (content, error) {
 
 // draw draws the steps, under their names.
 func (d *runData) draw(r *request) error {
-	nodes, edges, err := r.Look.Graph(r, d.Steps[0].Job, graphMost)
+	g, err := r.Look.Graph(r, d.Steps[0].Job, graphMost)
 	if err != nil {
 		return err
 	}
@@ -134,21 +134,22 @@ func (d *runData) draw(r *request) error {
 	for _, s := range d.Steps {
 		names[s.Job] = s.Step
 	}
-	for _, n := range nodes { // the last of a run is none of its steps
+	for _, n := range g.Nodes { // the last of a run is none of its steps
 		if names[n.ID] == nil && n.Type == "dummy" {
 			d.ends[n.ID] = true
 		}
 	}
-	if len(nodes) < graphMost { // else there are jobs behind these that are not among them
-		d.follow = followers(nodes, edges, d.ends)
+	if len(g.Nodes) < graphMost { // else there are jobs behind these that are not among them
+		d.follow = followers(g, d.ends)
 	}
-	kept := nodes[:0]
-	for _, n := range nodes {
+	kept := g.Nodes[:0]
+	for _, n := range g.Nodes {
 		if name, ok := names[n.ID]; ok {
 			n.Key = name
 			kept = append(kept, n)
 		}
 	}
-	d.Shapes, d.Drawn = draw(kept, edges, 0, longestOpen(kept, edges)), len(kept) > 0
+	g.Nodes = kept
+	d.Shapes, d.Drawn = draw(g, 0, longestOpen(g)), len(kept) > 0
 	return nil
 }

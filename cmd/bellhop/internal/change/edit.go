@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/spf13/cobra"
 
 	"bellhop/cmd/bellhop/internal/cli"
@@ -176,17 +175,14 @@ func (f editFlags) edit(cmd *cobra.Command) (e store.Edit, err error) {
 // editNotAfter reads when it expires; "never" among them.
 func editNotAfter(at string, e *store.Edit) error {
 	if at == "never" {
-		e.NotAfter = &pgtype.Timestamptz{InfinityModifier: pgtype.Infinity, Valid: true}
+		e.NotAfter = &store.Never
 		return nil
 	}
 	var when store.Edit
 	if err := editAt(at, &when); err != nil {
 		return err
 	}
-	e.NotAfterIn = when.RunIn
-	if when.RunAt != nil {
-		e.NotAfter = &pgtype.Timestamptz{Time: *when.RunAt, Valid: true}
-	}
+	e.NotAfter, e.NotAfterIn = when.RunAt, when.RunIn
 	return nil
 }
 

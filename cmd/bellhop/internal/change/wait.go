@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -119,7 +118,7 @@ func wait(
 		}
 		outcomes = append(outcomes, o)
 		if o.State != scheduler.Succeeded {
-			bad = append(bad, verdict(o))
+			bad = append(bad, cli.Flat(o.Err().Error()))
 		}
 	}
 	if len(pending) > 0 {
@@ -156,18 +155,6 @@ func given(o store.OutcomeRow) string {
 		return ""
 	}
 	return " " + cli.Escaped(o.Result)
-}
-
-// verdict says how a job ended.
-func verdict(o store.OutcomeRow) string {
-	v := fmt.Sprintf("job %d is %s", o.ID, o.State)
-	if o.ExitCode != nil && *o.ExitCode != 0 {
-		v += ", exit code " + strconv.Itoa(*o.ExitCode)
-	}
-	if o.Error != nil {
-		v += ": " + cli.Flat(*o.Error)
-	}
-	return v
 }
 
 func firstBad(ids []scheduler.JobID, over map[scheduler.JobID]store.OutcomeRow) scheduler.JobID {

@@ -14,24 +14,6 @@ import (
 	"bellhop/report"
 )
 
-// grade is what a check came to.
-type grade string
-
-const (
-	well grade = "ok"
-	note grade = "note" // worth knowing, and nothing is broken
-	mend grade = "mend"
-)
-
-// diagnosis is what a check has to say.
-type diagnosis struct {
-	Code    string `json:"code,omitempty"` // of what the pages, the API and /metrics find too
-	Check   string `json:"check"`
-	Verdict grade  `json:"verdict"`
-	Says    string `json:"says"`
-	Mend    string `json:"mend"` // what to type; empty where nothing is to be done
-}
-
 // doctor looks everything over. Checks add findings; an error is one that
 // keeps all further checks from being made.
 type doctor struct {
@@ -40,26 +22,31 @@ type doctor struct {
 	where    cli.Database  // of the database
 	old      time.Duration // a transaction open for longer needs mending
 	finished int64         // so many rows of jobs that were over long ago are worth a word
-	findings []diagnosis
+	findings []report.Finding
 }
 
-func (d *doctor) ok(check, says string)         { d.add(check, well, says, "") }
-func (d *doctor) note(check, says, what string) { d.add(check, note, says, what) }
-func (d *doctor) mend(check, says, what string) { d.add(check, mend, says, what) }
+func (d *doctor) ok(check, says string) {
+	d.add(report.Finding{Check: check, Verdict: report.Well, Says: says})
+}
+func (d *doctor) note(check, says, what string) {
+	d.add(report.Finding{Check: check, Verdict: report.Note, Says: says, Mend: what})
+}
+func (d *doctor) mend(check, says, what string) {
+	d.add(report.Finding{Check: check, Verdict: report.Mend, Says: says, Mend: what})
+}
 
-func (d *doctor) add(check string, v grade, says, what string) {
-	d.findings = append(d.findings, diagnosis{Check: check, Verdict: v, Says: cli.Redact(cli.Flat(says)), Mend: what})
+func (d *doctor) add(f report.Finding) {
+	f.Says = cli.Redact(cli.Flat(f.Says))
+	d.findings = append(d.findings, f)
 }
 
 // found takes over what every face shows.
 func (d *doctor) found(list []report.Finding) {
 	for _, f := range list {
-		what := f.Mend
 		if len(f.SQL) > 0 {
-			what = d.psql(f.SQL...) + f.Mend
+			f.Mend = d.psql(f.SQL...) + f.Mend
 		}
-		d.add(f.Check, grade(f.Verdict), f.Says, what)
-		d.findings[len(d.findings)-1].Code = f.Code
+		d.add(f)
 	}
 }
 
@@ -121,7 +108,7 @@ func (d *doctor) run(ctx context.Context) error {
 	}
 	bad := 0
 	for _, f := range d.findings {
-		if f.Verdict == mend {
+		if f.Verdict == report.Mend {
 			bad++
 		}
 	}
@@ -171,17 +158,17 @@ func (d *doctor) print() error {
 	if d.JSON() {
 		ok := true
 		for _, f := range d.findings {
-			ok = ok && f.Verdict != mend
+			ok = ok && f.Verdict != report.Mend
 		}
 		return d.PrintJSON(struct {
-			OK       bool        `json:"ok"`
-			Findings []diagnosis `json:"findings"`
+			OK       bool             `json:"ok"`
+			Findings []report.Finding `json:"findings"`
 		}{ok, d.findings})
 	}
 	t := cli.Table{Header: []string{"CHECK", "VERDICT", "SAYS"}}
 	var mends strings.Builder
 	for _, f := range d.findings {
-		t.Add(f.Check, string(f.Verdict), f.Says)
+		t.Add(f.Check, f.Verdict, f.Says)
 		if f.Mend != "" {
 			mends.WriteString("  " + f.Check + ": " + f.Mend + "\n")
 		}

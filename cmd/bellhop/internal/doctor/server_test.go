@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"bellhop/cmd/bellhop/internal/cli"
+	"bellhop/report"
 	"bellhop/sql/store"
 )
 
@@ -34,9 +35,9 @@ func TestDoctor_ServersThatCannotBeMadeHere(t *testing.T) {
 			s := well()
 			tt.ill(&s)
 			d.checkServer(s, time.Now())
-			var mends []diagnosis
+			var mends []report.Finding
 			for _, f := range d.findings {
-				if f.Verdict == mend {
+				if f.Verdict == report.Mend {
 					mends = append(mends, f)
 				}
 			}

@@ -34,23 +34,20 @@ that needs it.`,
 			if err != nil {
 				return err
 			}
-			nodes, edges, err := s.Graph(ctx, id, limit)
+			g, err := s.Graph(ctx, id, limit)
 			if err != nil {
 				return err
 			}
-			if len(nodes) == limit {
+			if len(g.Nodes) == limit {
 				a.Note("there may be more: these are %d jobs; see --limit", limit)
 			}
 			switch {
 			case a.JSON():
-				return a.PrintJSON(struct {
-					Jobs         []store.Node       `json:"jobs"`
-					Dependencies []store.Dependency `json:"dependencies"`
-				}{nodes, edges})
+				return a.PrintJSON(g)
 			case dot:
-				return a.Printf("%s", report.Dot(nodes, edges))
+				return a.Printf("%s", report.Dot(g))
 			}
-			return printGraph(a, newGraph(nodes, edges))
+			return printGraph(a, newGraph(g))
 		}),
 	}
 	c.Flags().BoolVar(&dot, "dot", false, "for Graphviz")
@@ -58,25 +55,25 @@ that needs it.`,
 	return c
 }
 
-// graph is jobs and their dependencies.
+// graph is jobs, by id, and their dependencies.
 type graph struct {
-	nodes  []store.Node // by id
+	store.Graph
 	at     map[scheduler.JobID]int
 	needs  map[scheduler.JobID][]store.Dependency // of a job: what it needs
 	needed map[scheduler.JobID][]store.Dependency // of a job: the jobs that need it
 }
 
-func newGraph(nodes []store.Node, edges []store.Dependency) graph {
+func newGraph(of store.Graph) graph {
 	g := graph{
-		nodes:  nodes,
+		Graph:  of,
 		at:     map[scheduler.JobID]int{},
 		needs:  map[scheduler.JobID][]store.Dependency{},
 		needed: map[scheduler.JobID][]store.Dependency{},
 	}
-	for i, n := range nodes {
+	for i, n := range of.Nodes {
 		g.at[n.ID] = i
 	}
-	for _, e := range edges {
+	for _, e := range of.Edges {
 		g.needs[e.Job] = append(g.needs[e.Job], e)
 		g.needed[e.Needs] = append(g.needed[e.Needs], e)
 	}
@@ -112,20 +109,20 @@ func (g graph) rows() []graphRow {
 			shown[r.node.ID] = true
 			var below []graphRow
 			for _, e := range g.needed[r.node.ID] {
-				below = append(below, graphRow{node: g.nodes[g.at[e.Job]], depth: r.depth + 1, edge: &e})
+				below = append(below, graphRow{node: g.Nodes[g.at[e.Job]], depth: r.depth + 1, edge: &e})
 			}
 			push(below)
 		}
 	}
 	var roots []graphRow
-	for _, n := range g.nodes {
+	for _, n := range g.Nodes {
 		if len(g.needs[n.ID]) == 0 {
 			roots = append(roots, graphRow{node: n})
 		}
 	}
 	push(roots)
 	walk()
-	for _, n := range g.nodes { // what is on a cycle, or below one that was left out
+	for _, n := range g.Nodes { // what is on a cycle, or below one that was left out
 		if !shown[n.ID] {
 			push([]graphRow{{node: n}})
 			walk()

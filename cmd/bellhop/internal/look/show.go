@@ -1,6 +1,7 @@
 package look
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -10,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/spf13/cobra"
 
 	"bellhop/cmd/bellhop/internal/cli"
@@ -46,11 +46,11 @@ func ShowCommand(a *cli.App) *cobra.Command {
 type shownJob struct {
 	store.JobRow
 	*store.PayloadRow
-	Result   json.RawMessage    `json:"result"` // null too where the account may not see it
-	Attempts []store.AttemptRow `json:"attempts"`
-	Lost     []store.LostRow    `json:"lost"`
-	Remote   []store.RemoteRow  `json:"remote"`
-	Items    []store.ItemRow    `json:"items"`
+	Result   json.RawMessage     `json:"result"` // null too where the account may not see it
+	Attempts []store.AttemptRow  `json:"attempts"`
+	Lost     []store.LostRow     `json:"lost"`
+	Remote   []store.RemoteRow   `json:"remote"`
+	Items    []store.SeenItemRow `json:"items"`
 }
 
 func readJob(ctx context.Context, s *cli.Session, word string) (shownJob, error) {
@@ -131,6 +131,9 @@ func printJob(a *cli.App, j shownJob) error {
 	line("instance", cli.Number(j.Instance))
 	line("attempt", fmt.Sprintf("%d of %d", j.Attempt, j.MaxAttempts))
 	line("fence", strconv.FormatInt(j.Fence, 10))
+	line("run", cli.Number(j.Run))
+	line("step", cli.Text(j.Step))
+	line("submitted_by", cli.Text(j.SubmittedBy))
 	line("created_at", cli.Moment(&j.CreatedAt))
 	line("run_at", instant(j.RunAt))
 	line("not_after", instant(j.NotAfter))
@@ -149,6 +152,7 @@ func printJob(a *cli.App, j shownJob) error {
 			line("deaths", strconv.Itoa(p.Deaths))
 		}
 	}
+	line("on_failure", j.OnFailure)
 	line("traceparent", cli.Text(j.Traceparent))
 	if err := a.Printf("%s\n", strings.Join(lines, "\n")); err != nil {
 		return err
@@ -174,14 +178,11 @@ func howFar(j store.JobRow) string {
 	return strings.Join(words, ", ")
 }
 
-func instant(t pgtype.Timestamptz) string {
-	switch {
-	case !t.Valid:
+func instant(t *store.Moment) string {
+	if t == nil {
 		return ""
-	case t.InfinityModifier != pgtype.Finite:
-		return t.InfinityModifier.String()
 	}
-	return cli.Moment(&t.Time)
+	return cmp.Or(t.Infinite(), cli.Moment(&t.Time))
 }
 
 // printAttempts prints every run, those that were lost among them, in the order in which they began.
@@ -213,7 +214,7 @@ func printAttempts(a *cli.App, attempts []store.AttemptRow, lost []store.LostRow
 	return a.PrintTable(t)
 }
 
-func printItems(a *cli.App, items []store.ItemRow) error {
+func printItems(a *cli.App, items []store.SeenItemRow) error {
 	if len(items) == 0 {
 		return nil
 	}
@@ -222,7 +223,8 @@ func printItems(a *cli.App, items []store.ItemRow) error {
 	}
 	t := cli.Table{Header: []string{"ITEM", "TRIES", "EXIT_CODE", "ERROR", "LINE"}}
 	for _, it := range items {
-		t.Add(strconv.FormatInt(it.Item, 10), strconv.Itoa(it.Tries), cli.Number(it.ExitCode), cli.Text(it.Error), it.Line)
+		t.Add(strconv.FormatInt(it.Item, 10), strconv.Itoa(it.Tries), cli.Number(it.ExitCode), cli.Text(it.Error),
+			cli.Text(it.Line))
 	}
 	if err := a.Printf("\n"); err != nil {
 		return err

@@ -49,14 +49,14 @@ func (v topView) frame(width, height int) []string {
 		}
 		return types[t]
 	}
-	states := map[string]int64{}
+	states := map[scheduler.JobState]int64{}
 	for _, q := range v.Queue {
-		states[q.State] += q.N
+		states[q.State] += q.Jobs
 		switch q.State {
 		case "ready":
-			of(q.Type).ready, of(q.Type).why = q.N, q.Why
+			of(q.Type).ready, of(q.Type).why = q.Jobs, q.Why
 		case "running":
-			of(q.Type).taken = q.N
+			of(q.Type).taken = q.Jobs
 		}
 	}
 	total := -1.0
@@ -75,7 +75,9 @@ func (v topView) frame(width, height int) []string {
 	}
 	add(head)
 	counts := []string{cli.Counted(int64(len(v.Instances)), "instance")}
-	for _, state := range []string{"failed", "quarantined", "held", "blocked", "scheduled"} { // what wants a look first
+	for _, state := range []scheduler.JobState{ // what wants a look first
+		scheduler.Failed, scheduler.Quarantined, scheduler.Held, scheduler.Blocked, scheduler.Scheduled,
+	} {
 		if n := states[state]; n > 0 {
 			counts = append(counts, fmt.Sprintf("%s %d", state, n))
 		}

@@ -19,10 +19,10 @@ func busyView() topView {
 			{Instance: 1, Name: "none", Slots: 0},
 		},
 		Queue: []store.QueueRow{
-			{State: "ready", Type: "a", N: 12, Why: "no_room"},
-			{State: "running", Type: "a", N: 2},
-			{State: "held", N: 3},
-			{State: "ready", Type: "öd", N: 1, Why: "unknown_type"},
+			{State: "ready", Type: "a", Jobs: 12, Why: "no_room"},
+			{State: "running", Type: "a", Jobs: 2},
+			{State: "held", Jobs: 3},
+			{State: "ready", Type: "öd", Jobs: 1, Why: "unknown_type"},
 		}}
 	ago := 7.0
 	v.Locks = []store.LockHead{
