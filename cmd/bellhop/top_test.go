@@ -3,8 +3,15 @@ package main
 import (
 	"context"
 	"io"
+	"os"
+	"os/exec"
+	"reflect"
 	"strings"
+	"syscall"
 	"testing"
+
+	"golang.org/x/sys/unix"
+	"golang.org/x/term"
 
 	"bellhop/cmd/bellhop/internal/cli"
 	"bellhop/cmd/bellhop/internal/clitest"
@@ -75,6 +82,50 @@ func TestTop_LeavesTheTerminalAsItWas(t *testing.T) {
 	if strings.LastIndex(text, "\x1b[?25l") > strings.LastIndex(text, "\x1b[?25h") ||
 		strings.LastIndex(text, "\x1b[?1049h") > strings.LastIndex(text, "\x1b[?1049l") {
 		t.Errorf("the terminal is not as it was: %q", text[max(0, len(text)-60):])
+	}
+}
+
+// SIGTERM ends it as q does; it draws anew where its terminal gets another size.
+func TestTop_HearsSignals(t *testing.T) {
+	t.Parallel()
+	s := newHarness(t)
+	screen, program := clitest.Terminal(t, 80)
+	was, err := term.GetState(int(program.Fd()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := exec.CommandContext(t.Context(), os.Args[0], "--database-url", s.url, "top")
+	c.Env = append(os.Environ(), "BELLHOP_TEST_PROGRAM=1", "NO_COLOR=1")
+	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	c.Stdin, c.Stdout, c.Stderr = program, program, program
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	buffer, text := make([]byte, 4096), ""
+	until := func(want string) {
+		t.Helper()
+		for !strings.Contains(text, want) {
+			n, err := screen.Read(buffer)
+			if text += string(buffer[:n]); err != nil {
+				t.Fatalf("no %q in %q: %v", want, text, err)
+			}
+		}
+		text = ""
+	}
+	until("q quit · ↑↓ scroll")
+	if err := unix.IoctlSetWinsize(int(screen.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 5, Col: 20}); err != nil {
+		t.Fatal(err)
+	}
+	until("\x1b[5;1H\x1b[Kq quit · ↑↓ scroll …")
+	if err := c.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	until("\x1b[?25h\x1b[?1049l")
+	if err := c.Wait(); err != nil {
+		t.Error(err)
+	}
+	if is, err := term.GetState(int(program.Fd())); err != nil || !reflect.DeepEqual(is, was) {
+		t.Errorf("the modes of the terminal are %v, not %v (%v)", is, was, err)
 	}
 }
 

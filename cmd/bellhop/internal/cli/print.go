@@ -205,7 +205,7 @@ func (a *App) PrintTable(t Table) error {
 	}
 	aligned := t.Fitted(width)
 	column := -1
-	if terminal && a.Getenv("NO_COLOR") == "" && a.Getenv("TERM") != "dumb" {
+	if terminal && a.Coloured() {
 		column = stateColumn(t.Header, aligned)
 	}
 	var out strings.Builder
@@ -220,6 +220,9 @@ func (a *App) PrintTable(t Table) error {
 	_, err := io.WriteString(a.Stdout, out.String())
 	return err
 }
+
+// Coloured reports whether a terminal is to show colours.
+func (a *App) Coloured() bool { return a.Getenv("NO_COLOR") == "" && a.Getenv("TERM") != "dumb" }
 
 // stateColumn is where the column "state" begins, in characters; -1: nowhere.
 func stateColumn(header []string, aligned string) int {

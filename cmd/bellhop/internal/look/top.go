@@ -54,13 +54,17 @@ func top(ctx context.Context, a *cli.App, s *cli.Session, every time.Duration, o
 		return v, err
 	}
 	if out, is := a.Stdout.(*os.File); is && !once && !a.JSON() && term.IsTerminal(int(out.Fd())) {
-		return runScreen(ctx, a, every, func(ctx context.Context) (v topView, err error) {
+		err := live(ctx, a, out, every, func(ctx context.Context) (v topView, err error) {
 			for { // the screen stays, to show when the database is back
 				if v, err = patient(ctx); err == nil || ctx.Err() != nil || !s.Conn.IsClosed() {
 					return v, err
 				}
 			}
 		})
+		if ctx.Err() != nil { // it was told to end
+			return nil
+		}
+		return err
 	}
 	v, err := patient(ctx)
 	switch {

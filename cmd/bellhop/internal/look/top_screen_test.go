@@ -1,13 +1,11 @@
 package look
 
 import (
-	"errors"
 	"strings"
 	"testing"
 	"time"
 	"unicode/utf8"
 
-	tea "github.com/charmbracelet/bubbletea"
 	"pgregory.net/rapid"
 
 	"bellhop/scheduler"
@@ -16,42 +14,26 @@ import (
 
 // shown is a screen that has looked once.
 func shown(width, height int) screen {
-	s := screen{every: time.Second, pace: &pace{}, colour: func(line string) string { return line }}
 	half := float32(0.5)
 	v := busyView()
 	v.Jobs = []store.JobRow{
 		{ID: 42, Type: "a", State: scheduler.Running, Progress: &half},
 		{ID: 43, Type: "b", State: scheduler.Running},
 	}
-	for _, m := range []tea.Msg{tea.WindowSizeMsg{Width: width, Height: height}, looked{view: v}} {
-		s = step(s, m)
-	}
-	return s
+	return newScreen().sized(width, height).looked(v)
 }
 
-func step(s screen, m tea.Msg) screen {
-	next, _ := s.Update(m)
-	return next.(screen)
-}
+func drawn(s screen) string { return strings.Join(s.lines(), "\n") }
 
-func typed(s screen, keys ...string) screen {
-	named := map[string]tea.KeyType{"enter": tea.KeyEnter, "esc": tea.KeyEsc, "backspace": tea.KeyBackspace,
-		"up": tea.KeyUp, "down": tea.KeyDown, "pgdown": tea.KeyPgDown, "pgup": tea.KeyPgUp,
-		"home": tea.KeyHome, "end": tea.KeyEnd}
-	for _, k := range keys {
-		if t, is := named[k]; is {
-			s = step(s, tea.KeyMsg{Type: t})
-			continue
-		}
-		s = step(s, tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune(k)})
-	}
+func pressed(s screen, names ...string) screen {
+	s, _ = s.keys(names)
 	return s
 }
 
 func TestScreen_KeysScrollFilterAndPause(t *testing.T) {
 	t.Parallel()
 	s := shown(100, 12)
-	text := s.View()
+	text := drawn(s)
 	for _, want := range []string{"bellhop  03:04:05", "HOST", "q quit"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
@@ -60,47 +42,69 @@ func TestScreen_KeysScrollFilterAndPause(t *testing.T) {
 	if strings.Contains(text, "JOB ") {
 		t.Errorf("all of it on 12 lines:\n%s", text)
 	}
-	if down := typed(s, "down", "down"); down.offset != 2 || !strings.Contains(down.View(), "bellhop  03") {
+	if down := pressed(s, "down", "down"); down.offset != 2 || !strings.Contains(drawn(down), "bellhop  03") {
 		t.Errorf("two lines down: %d", down.offset)
 	}
-	if end := typed(s, "end"); !strings.Contains(end.View(), "a.1") || strings.Contains(end.View(), "more") {
-		t.Errorf("the end is\n%s", end.View())
+	if end := pressed(s, "end"); !strings.Contains(drawn(end), "a.1") || strings.Contains(drawn(end), "more") {
+		t.Errorf("the end is\n%s", drawn(end))
 	}
-	if back := typed(s, "end", "home", "up"); back.offset != 0 {
+	if back := pressed(s, "end", "home", "up"); back.offset != 0 {
 		t.Errorf("back at %d", back.offset)
 	}
 
 	tall := shown(100, 80)
-	if !strings.Contains(tall.View(), "##########") && !strings.Contains(tall.View(), "#####..... 50 %") {
-		t.Errorf("no progress in\n%s", tall.View())
+	if !strings.Contains(drawn(tall), "##########") && !strings.Contains(drawn(tall), "#####..... 50 %") {
+		t.Errorf("no progress in\n%s", drawn(tall))
 	}
-	only := typed(tall, "/", "ö", "d", "enter")
-	text = only.View()
+	only := pressed(tall, "/", "ö", "d", "enter")
+	text = drawn(only)
 	if !strings.Contains(text, "only öd") || !strings.Contains(text, "unknown_type") || strings.Contains(text, "a.1") {
 		t.Errorf("only öd is\n%s", text)
 	}
-	if all := typed(only, "esc"); all.filter != "" || !strings.Contains(all.View(), "a.1") {
+	if all := pressed(only, "esc"); all.filter != "" || !strings.Contains(drawn(all), "a.1") {
 		t.Error("esc shows all")
 	}
-	if some := typed(tall, "/", "q", "backspace", "4", "3"); some.filter != "43" || !strings.Contains(some.View(), "filter: 43_") {
+	if some := pressed(tall, "/", "q", "backspace", "4", "3"); some.filter != "43" || !strings.Contains(drawn(some), "filter: 43_") {
 		t.Errorf("while it is typed, q is a letter: %q", some.filter)
 	}
 
-	held := typed(tall, "p")
+	held := pressed(tall, "p")
 	now := tall.view
 	now.At = now.At.Add(time.Hour)
-	if text := step(held, looked{view: now}).View(); !strings.Contains(text, "03:04:05") || !strings.Contains(text, "PAUSED") {
+	if text := drawn(held.looked(now)); !strings.Contains(text, "03:04:05") || !strings.Contains(text, "PAUSED") {
 		t.Errorf("paused:\n%s", text)
 	}
-	if text := step(typed(held, "p"), looked{view: now}).View(); !strings.Contains(text, "04:04:05") {
+	if text := drawn(pressed(held, "p").looked(now)); !strings.Contains(text, "04:04:05") {
 		t.Errorf("it goes on:\n%s", text)
 	}
-	if _, quit := s.Update(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune("q")}); quit == nil || quit() != tea.Quit() {
-		t.Error("q does not quit")
+	for _, name := range []string{"q", "ctrl+c"} {
+		if _, ends := s.key(name); !ends {
+			t.Errorf("%s does not end it", name)
+		}
 	}
-	if next, quit := s.Update(looked{err: errors.New("gone")}); quit == nil || next.(screen).err == nil {
-		t.Error("an error does not end it")
+}
+
+// Keys have the names of what was typed, as any terminal sends it; a key that top does not know is no letters.
+func TestKeys_OfTerminals(t *testing.T) {
+	t.Parallel()
+	for sent, want := range map[string]string{
+		"q": "q", "aö": "a ö", "\x1b": "esc", "\x1b\x1b": "esc esc",
+		"\x1b[A\x1b[B": "up down", "\x1bOA\x1bOB": "up down", "\x1b[5~\x1b[6~": "pgup pgdown",
+		"\x1b[H\x1b[F": "home end", "\x1b[1~\x1b[4~": "home end", "\x1b[7~\x1b[8~": "home end",
+		"\r": "enter", "\x7f": "backspace", "\x03": "ctrl+c", "\x1a": "", "\xc3": "",
+		"\x1b[1;5Aq": "q", "\x1b[15~q": "q", "\x1b[[Aq": "q", "\x1bxq": "q",
+	} {
+		if got := strings.Join(keys([]byte(sent)), " "); got != want {
+			t.Errorf("%q is %q, not %q", sent, got, want)
+		}
 	}
+	rapid.Check(t, func(t *rapid.T) {
+		for _, name := range keys(rapid.SliceOf(rapid.Byte()).Draw(t, "sent")) {
+			if name == "" || !utf8.ValidString(name) {
+				t.Fatalf("a key is named %q", name)
+			}
+		}
+	})
 }
 
 // Law: whatever is typed, on a terminal of any size, no line is wider than it, and
@@ -110,8 +114,8 @@ func TestScreen_FitsAnyTerminal(t *testing.T) {
 	keys := []string{"up", "down", "pgup", "pgdown", "home", "end", "/", "a", "p", "enter", "esc", "backspace", "ö"}
 	rapid.Check(t, func(t *rapid.T) {
 		width, height := rapid.IntRange(2, 120).Draw(t, "width"), rapid.IntRange(1, 50).Draw(t, "height")
-		s := typed(shown(width, height), rapid.SliceOfN(rapid.SampledFrom(keys), 0, 20).Draw(t, "keys")...)
-		lines := strings.Split(s.View(), "\n")
+		s := pressed(shown(width, height), rapid.SliceOfN(rapid.SampledFrom(keys), 0, 20).Draw(t, "keys")...)
+		lines := strings.Split(drawn(s), "\n")
 		if len(lines) > height {
 			t.Fatalf("%d lines on %d", len(lines), height)
 		}

@@ -130,6 +130,47 @@ func (v topView) frame(width, height int) []string {
 	return lines
 }
 
+// only leaves what has a text in its type, or its name.
+func (v topView) only(text string) topView {
+	if text == "" {
+		return v
+	}
+	keep := func(names ...string) bool {
+		for _, n := range names {
+			if strings.Contains(n, text) {
+				return true
+			}
+		}
+		return false
+	}
+	shown := v
+	shown.Queue, shown.Children, shown.Jobs, shown.Rates = nil, nil, nil, nil
+	for _, q := range v.Queue {
+		if keep(string(q.Type)) || q.Type == "" {
+			shown.Queue = append(shown.Queue, q)
+		}
+	}
+	for _, c := range v.Children {
+		if keep(string(c.Type), string(c.Name), c.Host) {
+			shown.Children = append(shown.Children, c)
+		}
+	}
+	for _, j := range v.Jobs {
+		if keep(string(j.Type), cli.Text(j.Key), fmt.Sprint(j.ID), cli.Text(j.Child)) {
+			shown.Jobs = append(shown.Jobs, j)
+		}
+	}
+	if v.Rates != nil {
+		shown.Rates = map[scheduler.TypeName]float64{}
+		for t, rate := range v.Rates {
+			if keep(string(t)) {
+				shown.Rates[t] = rate
+			}
+		}
+	}
+	return shown
+}
+
 // lockRow is a lock's line: its holder, and how many jobs wait.
 func lockRow(l store.LockHead) []string {
 	by, span, oldest := "-", "-", "-"
