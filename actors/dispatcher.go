@@ -209,7 +209,7 @@ func (d *dispatcher) carryOut(c actor.Context, s intake.Step) {
 	if len(s.Dispatch) > 0 {
 		all := make(deals, len(s.Dispatch))
 		for i, w := range s.Dispatch {
-			all[i] = &deal{Epoch: w.Epoch, Type: w.Type, Lines: w.Lines}
+			all[i] = &deal{Epoch: w.Epoch, Type: w.Type, Lines: w.Lines, Recount: w.Recount}
 		}
 		d.inst.tell(roleHost(s.Dispatch[0].Host), all) // one claim is for one host
 	}

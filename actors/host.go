@@ -22,6 +22,7 @@ type host struct {
 	// new epoch forgets them.
 	epoch         uint64
 	grantedRoom   int
+	toldFull      bool                             // whether the dispatcher knows that children hold all slots
 	preemptingFor []scheduler.TypeName             // types for which enough children take no more lines
 	waits         map[scheduler.TypeName]time.Time // since when types wait of which there is no child
 	asleep        bool                             // before the last incarnation's processes are dead
@@ -195,6 +196,9 @@ func (s *host) onDeal(m *deal, now time.Time) {
 			continue
 		}
 		pool.pending = append(pool.pending, pending{l, now})
+	}
+	if m.Recount {
+		s.resyncSoon()
 	}
 }
 

@@ -103,9 +103,10 @@ func (s *host) ask(now time.Time) {
 			}
 		}
 	}
-	m.Room = slots.Ask()
+	m.Room, m.Full = slots.Ask(), slots.Taken >= slots.All
 	s.grantedRoom += m.Room
-	if len(m.Now) > 0 || m.Room > 0 || changed {
+	if len(m.Now) > 0 || m.Room > 0 || changed || m.Full != s.toldFull {
+		s.toldFull = m.Full
 		s.inst.tell(roleDispatcher, m)
 	}
 }

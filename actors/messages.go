@@ -88,6 +88,8 @@ type (
 		Spawn map[scheduler.TypeName]int // at most so many of each type: absolute; nil: as before
 		// PreemptingFor: room is being made for these.
 		PreemptingFor []scheduler.TypeName
+		// Full: children hold all slots, and Room is that of children that would go.
+		Full bool
 	}
 	// deal: work for a host, paid with its credits of Epoch. From the dispatcher,
 	// and from an msq on the dispatcher's behalf.
@@ -95,6 +97,8 @@ type (
 		Epoch uint64
 		Type  scheduler.TypeName
 		Lines []scheduler.Line
+		// Recount: these lines have spent slots that other credits counted too; count all anew.
+		Recount bool
 	}
 	// deals: those of one claim, so that the host looks once at what it has.
 	deals []*deal

@@ -18,6 +18,7 @@ type (
 		Room          int                        // children that could come up, of whatever type
 		Spawn         map[scheduler.TypeName]int // at most so many of each type: absolute; nil: as before
 		PreemptingFor []scheduler.TypeName       // room is being made for these
+		Full          bool                       // children hold all slots: Room is that of children that would go
 	}
 	// Refunded: what an MSQ job was granted and did not use.
 	Refunded struct {
@@ -38,6 +39,7 @@ type capacity struct {
 	// urgent as what others wait with.
 	emptyAt, outrankedAt map[scheduler.TypeName]uint64
 	preemptingFor        []scheduler.TypeName // room is being made for these
+	full                 bool                 // children hold all slots
 	told                 bool                 // the host knows that some wait
 }
 
@@ -75,6 +77,7 @@ func (c *capacity) offer(m Offered) {
 		c.now[t] += n
 	}
 	c.room += m.Room
+	c.full = m.Full
 	if m.Spawn != nil { // else it is as it was
 		c.spawn = maps.Clone(m.Spawn)
 	}
@@ -97,6 +100,24 @@ func (c *capacity) grant(t scheduler.TypeName, n int) (now, spawn int) {
 	c.room -= spawn
 	c.spawn[t] -= spawn
 	return now, spawn
+}
+
+// spend voids credits after lines came for a host whose children hold all slots. There, the credit of an idle child and
+// the credit of a child that would come up in its place are for one slot: what spends one voids the other. Otherwise
+// the less urgent of two jobs could take the slot, after both had been claimed for it. void: the host counts anew.
+func (c *capacity) spend(assigned bool) (void bool) {
+	switch {
+	case !c.full:
+		return false
+	case !assigned:
+		void, c.room = c.room > 0, 0
+		return void
+	}
+	for _, n := range c.now {
+		void = void || n > 0
+	}
+	c.now = map[scheduler.TypeName]int{}
+	return void
 }
 
 // reserve takes what a claim asks for out of the credits until it is back, so

@@ -39,6 +39,10 @@ func (in *Intake) claimNext(exclusive bool, can Can) *Claim {
 // all others.
 func (in *Intake) demand(name scheduler.HostName, assigned, exclusive bool, can Can) scheduler.Demand {
 	c := in.capacities[name]
+	// On a full host a child comes up in the place of an idle one: first that one takes what is as urgent.
+	if assigned && c.full && len(in.demand(name, false, exclusive, can).Types) > 0 {
+		return scheduler.Demand{}
+	}
 	demand := scheduler.Demand{Host: name, Localities: in.locality.named[name], Assigned: assigned, MSQ: true,
 		Only: in.takes[name]}
 	var saturated []scheduler.TypeDemand // types of which no other MSQ job may be opened
@@ -145,6 +149,9 @@ func (in *Intake) mayOpen(name scheduler.HostName, t scheduler.TypeName) bool {
 
 // learn notes of which types a claim has found that there is no more.
 func (in *Intake) learn(demand scheduler.Demand, c *capacity, got map[scheduler.TypeName]int, brought int) {
+	if demand.Assigned && brought > 0 && c.full { // what was more urgent than others may have begun
+		clear(c.outrankedAt)
+	}
 	for _, t := range demand.Types {
 		if demand.Assigned && got[t.Type] == 0 && slices.Contains(c.preemptingFor, t.Type) {
 			if in.backlog.suspected == nil {

@@ -109,6 +109,8 @@ type Dispatch struct {
 	Epoch uint64
 	Type  scheduler.TypeName
 	Lines []scheduler.Line
+	// Recount: these lines have spent slots that other credits counted too, and the host counts its credits anew.
+	Recount bool
 }
 
 // Claim is one claim to be made.
@@ -278,4 +280,7 @@ func (m Claimed) apply(in *Intake, now time.Time, s *Step) {
 		in.learn(m.Claim.Demand, c, got, brought)
 	}
 	c.settle(m.Claim.Epoch, m.Claim.Demand, used)
+	if n := len(s.Dispatch); n > 0 {
+		s.Dispatch[n-1].Recount = c.spend(m.Claim.Demand.Assigned)
+	}
 }

@@ -53,12 +53,14 @@ type backlog struct {
 	suspected, locked map[scheduler.TypeName]bool
 }
 
-// preemptors are the types that could come up on a host if it had room, and that
+// preemptors are the types that could come up on a host if it had a free slot, and that
 // it does not make room for already. What is less urgent than they are must not
 // start there before them.
 func (in *Intake) preemptors(name scheduler.HostName, exclusive bool, can Can) (types []scheduler.TypeName) {
 	c := in.capacities[name]
-	if c.room > 0 || in.takes[name] != nil { // what waits may be nothing that such a host takes
+	// A free slot takes another type's job beside what is claimed. The slot of an idle child does not: one or the other
+	// starts there. What waits may be nothing that a host takes which does not take every job.
+	if c.room > 0 && !c.full || in.takes[name] != nil {
 		return nil
 	}
 	for _, t := range in.Types {

@@ -26,6 +26,8 @@ func TestPreemptors_WhomAFullHostIsAskedToMakeRoomFor(t *testing.T) {
 		{name: "not for a paused type", want: []scheduler.TypeName{"third"}, reads: true,
 			events: []Event{Controlled{scheduler.ControlState{Paused: []scheduler.TypeName{"other"}}}}},
 		{name: "for nobody while there is room", offer: Offered{Room: 1}},
+		{name: "for both where the room is that of a child that would go", offer: Offered{Room: 1, Full: true},
+			want: []scheduler.TypeName{"other", "third"}, reads: true},
 		{name: "not for whom room is being made already", offer: Offered{PreemptingFor: []scheduler.TypeName{"other"}},
 			want: []scheduler.TypeName{"third"}, reads: true},
 		{name: "not for a type that cannot come up", offer: Offered{Spawn: map[scheduler.TypeName]int{"third": 1}},
@@ -94,5 +96,53 @@ func TestPreemptors_ACutClaimHasTheBacklogRead(t *testing.T) {
 	}
 	if s = in.Next(can, now.Add(backlogSoon)); s.Claim == nil || s.Claim.Demand.Types[0].Type != "busy" {
 		t.Errorf("busy goes on meanwhile: %+v", s)
+	}
+}
+
+// On a host of one slot whose idle child may go, that child's credit and the credit of a child in its place are one
+// slot's: the running child is asked first, and what spends the slot voids the other credit.
+func TestFull_OneSlotIsSpentOnce(t *testing.T) {
+	t.Parallel()
+	now := time.Unix(1000, 0)
+	can := Can{Grant: true, Claim: true, Running: 1, Attached: true}
+	full := Offered{Host: "h", Epoch: 1, Now: map[scheduler.TypeName]int{"warm": 1}, Room: 1, Full: true,
+		Spawn: map[scheduler.TypeName]int{"other": 1}}
+	job := func(t scheduler.TypeName) []scheduler.Job { return []scheduler.Job{{Type: t}} }
+	begin := func() (*Intake, Claim) {
+		in := New(Config{Types: []scheduler.TypeName{"warm", "other"}, Cursors: 1,
+			Hosts: []Host{{Locality: scheduler.Locality{Host: "h"}}}})
+		in.Apply(full, now)
+		s := in.Next(can, now)
+		before := []scheduler.TypeName{"other"}
+		if s.Claim == nil || s.Claim.Demand.Assigned || !slices.Equal(s.Claim.Demand.Preemptors, before) {
+			t.Fatalf("first of all it claims %+v", s.Claim)
+		}
+		return in, *s.Claim
+	}
+	in, first := begin()
+	if s := in.Apply(Claimed{Claim: first, Jobs: job("warm")}, now); !s.Dispatch[0].Recount {
+		t.Error("the running child has work, and the slot is offered still")
+	}
+	if s := in.Next(can, now); s.Claim != nil {
+		t.Errorf("the slot is taken, and it claims %+v", s.Claim)
+	}
+
+	in, first = begin()
+	in.Apply(Claimed{Claim: first}, now) // other has something more urgent
+	second := in.Next(can, now).Claim
+	if second == nil || !second.Demand.Assigned {
+		t.Fatalf("then it claims %+v", second)
+	}
+	if s := in.Apply(Claimed{Claim: *second, Jobs: job("other")}, now); !s.Dispatch[0].Recount {
+		t.Error("another type gets the slot, and the child that has to go is offered still")
+	}
+	if s := in.Next(can, now); s.Claim != nil {
+		t.Errorf("the slot is taken, and it claims %+v", s.Claim)
+	}
+	anew := full
+	anew.Epoch, anew.Room = 2, 0
+	in.Apply(anew, now)
+	if s := in.Next(can, now); s.Claim == nil || s.Claim.Demand.Types[0].Type != "warm" {
+		t.Errorf("what was more urgent has begun, and it claims %+v", s.Claim)
 	}
 }
