@@ -50,7 +50,7 @@ var arrows = []arrow{
 	{"scheduler/sketch", nil, "how long things took, in little room: whoever measures may keep it so"},
 	{"scheduler/history", []string{"scheduler", "scheduler/sketch"}, "what was done, by type and minute, counted of the core's values"},
 	{"scheduler/cron", nil, "when a slot is, anybody can ask who has a schedule and a time"},
-	{"scheduler/workflow", []string{"scheduler/cron", "scheduler/lock"},
+	{"scheduler/workflow", []string{"scheduler/cron", "scheduler/grammar", "scheduler/lock"},
 		"definitions and slots are values: what makes jobs of them is the database"},
 	{"scheduler/engine", nil, "what is done about a job that runs elsewhere is a decision by itself: it knows tags, and no job of the queue"},
 	{"scheduler/notice", nil, "who is told what of a run: words and rules, and no way to send them"},

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"bellhop/scheduler/grammar"
 	"bellhop/sql/store"
 )
 
@@ -118,8 +119,9 @@ func (j *Job) check() error {
 	switch {
 	case j.MaxAttempts < 0 || j.MaxAttempts > 1<<31-1:
 		return invalid(ruleAttempts, fmt.Sprintf("MaxAttempts is %d", j.MaxAttempts))
-	case j.Priority < -20 || j.Priority > 19:
-		return invalid(rulePriority, fmt.Sprintf("Priority is %d: it goes from -20, which is first, to 19", j.Priority))
+	case j.Priority < grammar.LeastPriority || j.Priority > grammar.MostPriority:
+		return invalid(rulePriority, fmt.Sprintf("Priority is %d: it goes from %d, which is first, to %d", j.Priority,
+			grammar.LeastPriority, grammar.MostPriority))
 	case j.Timeout != 0 && j.Timeout < time.Millisecond:
 		return invalid(ruleTimeout, fmt.Sprintf("Timeout is %v: the shortest is a millisecond", j.Timeout))
 	}

@@ -178,8 +178,8 @@ func (r *reader) notices(n node, at string) (list []workflow.Notice) {
 		var m workflow.Notice
 		given := r.mapping(n, at, r.fields(grammar.Notice, &m, nil))
 		for _, state := range m.When {
-			if !slices.Contains(workflow.RunStates, state) {
-				r.problem(given["when"], suggest(state, workflow.RunStates), "no run ends as %q", state)
+			if wrong, hint := grammar.Notice.Field("when").Text(state); wrong != "" {
+				r.problem(given["when"], hint, "%s", wrong)
 			}
 		}
 		for _, to := range m.Mail {

@@ -112,7 +112,7 @@ w.yaml:7:25: a step cannot be of type command, which no agent runs
 w.yaml:7:42: there is no step "gone"; a step is named by its name
 w.yaml:7:48: step "fetch" cannot come after itself; leave it out
 w.yaml:8:31: these steps would wait for each other for ever: x after y after x; leave out one of these
-w.yaml:8:46: priority 99 is out of range; from -20, which is first, to 19
+w.yaml:8:46: priority 99 is out of range; write -20 to 19
 w.yaml:8:62: on_failure cannot be "block"; known are fail, run
 w.yaml:9:42: there is a line break in the args; args are one line
 w.yaml:9:55: a step has args or msq, and not both

@@ -15,7 +15,8 @@ func TestOrder_OneSlotManyTypes(t *testing.T) {
 		t.Run(minReady, func(t *testing.T) {
 			t.Parallel()
 			e := setup(t)
-			// The agents tell in which order they got their work: started_at of a job whose child had to come up is written later.
+			// The agents tell in which order they got their work: started_at of a job whose child had to come up
+			// is written later.
 			notes := `echo OK; while IFS= read -r line; do echo "$line" >>$DIR/order; echo OK; done`
 			e.serve("limits: {min_ready: " + minReady + "}\nhosts:\n  - {name: local, slots: 1}\n" +
 				agents("type: a, command: ["+e.script("a", notes)+"]", "type: b, command: ["+e.script("b", notes)+"]",

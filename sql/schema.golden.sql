@@ -1168,6 +1168,12 @@ CREATE OR REPLACE FUNCTION bellhop.blockers(id bigint)
  STABLE
  SET search_path TO 'pg_catalog', 'pg_temp';
 
+CREATE OR REPLACE FUNCTION bellhop.bound_fault(v jsonb, key text, choices text[], pattern text, lowest integer, most integer, bytes integer, wrong text, hint text)
+ RETURNS text
+ LANGUAGE plpgsql
+ IMMUTABLE PARALLEL SAFE
+ SET search_path TO 'pg_catalog', 'pg_temp';
+
 CREATE OR REPLACE FUNCTION bellhop.caller()
  RETURNS name
  LANGUAGE sql
@@ -1227,9 +1233,15 @@ CREATE OR REPLACE FUNCTION bellhop.cron_fault(schedule text)
  IMMUTABLE PARALLEL SAFE STRICT
  SET search_path TO 'pg_catalog', 'pg_temp';
 
+CREATE OR REPLACE FUNCTION bellhop.definition_fields(definition jsonb)
+ RETURNS TABLE(place text, part text, n bigint, whole jsonb, key text, v jsonb)
+ LANGUAGE plpgsql
+ IMMUTABLE PARALLEL SAFE
+ SET search_path TO 'pg_catalog', 'pg_temp';
+
 CREATE OR REPLACE FUNCTION bellhop.definition_keys()
- RETURNS TABLE(part text, n integer, key text, wants text, required boolean, example text)
- LANGUAGE sql
+ RETURNS TABLE(part text, n integer, key text, wants text, required boolean, example text, kinds text[], choices text[], pattern text, lowest integer, most integer, bytes integer, wrong text, hint text)
+ LANGUAGE plpgsql
  IMMUTABLE PARALLEL SAFE
  SET search_path TO 'pg_catalog', 'pg_temp';
 
@@ -1399,7 +1411,7 @@ CREATE OR REPLACE FUNCTION bellhop.filter_came()
  SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'pg_temp';
 
-CREATE OR REPLACE FUNCTION bellhop.filter_check(action text, predicates jsonb)
+CREATE OR REPLACE FUNCTION bellhop.filter_check(action text, predicates jsonb, reason text DEFAULT ''::text)
  RETURNS void
  LANGUAGE plpgsql
  STABLE
@@ -1570,7 +1582,7 @@ CREATE OR REPLACE FUNCTION bellhop.jobs_gone()
 
 CREATE OR REPLACE FUNCTION bellhop.json_kind(v jsonb)
  RETURNS text
- LANGUAGE sql
+ LANGUAGE plpgsql
  IMMUTABLE PARALLEL SAFE
  SET search_path TO 'pg_catalog', 'pg_temp';
 
@@ -2509,7 +2521,7 @@ CREATE OR REPLACE FUNCTION bellhop.unwanted_remote(job bigint)
 
 CREATE OR REPLACE FUNCTION bellhop.value_fault(v jsonb, place text, wants text, example text)
  RETURNS text
- LANGUAGE sql
+ LANGUAGE plpgsql
  IMMUTABLE PARALLEL SAFE
  SET search_path TO 'pg_catalog', 'pg_temp';
 

@@ -52,8 +52,15 @@ type Field struct {
 	Says string
 	// Usage is that sentence for a command, where the flag takes less or more than the field.
 	Usage   string
-	Choices []string // the only texts that it may be
-	One     bool     // in a file one word may stand for a list of it
+	Choices []string // the only texts that it, or each of its elements, may be
+	// Pattern is a regular expression that the whole text matches, for Go and for PostgreSQL.
+	Pattern string
+	// Wrong is the sentence about a text that breaks Choices or Pattern, which stands for %s; empty: NAME cannot be TEXT.
+	// Hint says what to write in place of it; empty: the choices or bounds.
+	Wrong, Hint string
+	// Kinds are the kinds of sensors that may have the field; the field that makes a kind names itself alone.
+	Kinds []string
+	One   bool // in a file one word may stand for a list of it
 	// Least and Most bound a number; Most also the letters of a text and the elements of a list, and MostBytes the bytes
 	// of a text. 0: no bound but the kind's.
 	Least, Most, MostBytes int

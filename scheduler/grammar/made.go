@@ -12,7 +12,8 @@ var definition = []Object{Workflow, Step, Sensor, Notice}
 // Objects are all that can be written, in the order of the reference.
 var Objects = append([]Object{Submission, Edit, Filter}, definition...)
 
-// DefinitionKeys is sql/functions/definition_keys.sql: the keys that SQL finds in a definition.
+// DefinitionKeys is sql/functions/definition_keys.sql: the keys that SQL finds in a definition, and what their values
+// may be.
 func DefinitionKeys() string {
 	var rows []string
 	for _, o := range definition {
@@ -21,24 +22,58 @@ func DefinitionKeys() string {
 			if slices.Contains([]Kind{List, Words, Pairs}, f.Kind) {
 				example = quote("write it like " + f.Example)
 			}
-			rows = append(rows, fmt.Sprintf("    (%s, %s, %s, %t, %s)",
-				quote(o.Part), quote(f.Name), quote(string(f.Kind)), f.Needed, example))
+			least, most := "null", orNull(f.Most)
+			if f.Most > 0 && (f.Kind == Whole || f.Kind == Count) {
+				least = fmt.Sprint(f.Least)
+			}
+			rows = append(rows, fmt.Sprintf("    (%s, %s, %s, %t, %s, %s, %s, %s, %s, %s, %s, %s, %s)",
+				quote(o.Part), quote(f.Name), quote(string(f.Kind)), f.Needed, example, array(f.Kinds), array(f.Choices),
+				textOrNull(f.Pattern), least, most, orNull(f.MostBytes), textOrNull(f.wrong()), textOrNull(f.instead())))
 		}
 	}
 	return `-- Made from scheduler/grammar by make generate.
 
--- definition_keys: the keys that each part of a definition may have, and the kind of each value.
+-- definition_keys: the keys that each part of a definition may have, the kind of each value, and its bounds. kinds are
+-- the kinds of sensors that may have the key; wrong is the sentence about a value, which stands for %s, and hint says
+-- what to write instead.
 -- Grant: scheduler
-create or replace function bellhop.definition_keys() returns table (part text, n integer, key text, wants text, required boolean, example text)
-language sql immutable parallel safe
+create or replace function bellhop.definition_keys() returns table (
+  part text, n integer, key text, wants text, required boolean, example text, kinds text[], choices text[], pattern text, lowest integer, most integer,
+  bytes integer, wrong text, hint text)
+language plpgsql immutable parallel safe -- its plan is kept: SQL would make one for each query
 set search_path = pg_catalog, pg_temp
 as $$
-  select k.part, row_number() over ()::integer, k.key, k.wants, k.required, k.example
+begin
+  return query
+  select k.part, row_number() over ()::integer, k.key, k.wants, k.required, k.example, k.kinds, k.choices, k.pattern, k.lowest, k.most, k.bytes, k.wrong, k.hint
     from (values
 ` + strings.Join(rows, ",\n") + `
-    ) k (part, key, wants, required, example)
+    ) k (part, key, wants, required, example, kinds, choices, pattern, lowest, most, bytes, wrong, hint);
+end
 $$;
 `
+}
+
+// orNull, textOrNull and array write a value as a literal of SQL; an empty one is NULL.
+func orNull(n int) string {
+	if n == 0 {
+		return "null::integer"
+	}
+	return fmt.Sprint(n)
+}
+
+func textOrNull(text string) string {
+	if text == "" {
+		return "null"
+	}
+	return quote(text)
+}
+
+func array(list []string) string {
+	if list == nil {
+		return "null::text[]"
+	}
+	return quote("{" + strings.Join(list, ",") + "}")
 }
 
 // quote writes a text as a literal of SQL.

@@ -1,5 +1,18 @@
 package grammar
 
+// Names of workflows and steps, which stand in keys and tables.
+const (
+	namePattern = `^[A-Za-z0-9][A-Za-z0-9._-]*$`
+	nameMost    = 100
+	nameWrong   = "%s cannot be a name"
+	nameHint    = "letters, digits, . _ and -, at most 100"
+)
+
+// ends are the states in which runs end.
+var ends = []string{"succeeded", "failed", "skipped"}
+
+const endWrong = "no run ends as %s"
+
 // Workflow is the definition of a workflow, in a file or as JSON.
 var Workflow = Object{
 	Name:  "A workflow",
@@ -8,7 +21,8 @@ var Workflow = Object{
 	Faces: []Face{File},
 	Fields: []Field{
 		{
-			Name: "workflow", Kind: Word, Needed: true, MostBytes: 1024,
+			Name: "workflow", Kind: Word, Needed: true,
+			Pattern: namePattern, Most: nameMost, Wrong: nameWrong, Hint: nameHint,
 			Says: "The name, which no other workflow has",
 		},
 		{Name: "project", Kind: Word, Says: "The project that it belongs to"},
@@ -39,7 +53,11 @@ var Step = Object{
 	Part:  "step",
 	Faces: []Face{File},
 	Fields: []Field{
-		{Name: "name", Kind: Word, Needed: true, Says: "The name, which no other step of the workflow has"},
+		{
+			Name: "name", Kind: Word, Needed: true,
+			Pattern: namePattern, Most: nameMost, Wrong: nameWrong, Hint: nameHint,
+			Says: "The name, which no other step of the workflow has",
+		},
 		ofStep("type", func(f *Field) { f.MostBytes = 0 }),
 		ofStep("args", func(*Field) {}),
 		ofStep("msq", func(*Field) {}),
@@ -47,7 +65,7 @@ var Step = Object{
 			Name: "after", Kind: Words, One: true, Example: "[fetch]", Default: "the step before it, if no step of the workflow has after",
 			Says: "The steps that it needs",
 		},
-		ofStep("run_on", func(*Field) {}),
+		ofStep("run_on", func(f *Field) { f.MostBytes = 0 }), // a parameter may stand for more than it makes
 		ofStep("priority", func(*Field) {}),
 		ofStep("vars", func(f *Field) { f.Example = "vars: {USERID: 7}" }),
 		ofStep("locks", func(f *Field) { f.Example = `["customer:7=exclusive"]` }),
@@ -67,6 +85,9 @@ func ofStep(name string, change func(*Field)) Field {
 	return f
 }
 
+// clocked are the kinds of sensors whose starts at_most bounds: all but cron, which has times of its own.
+var clocked = []string{"every", "workflow", "table", "notify", "http", "file", "kafka"}
+
 // Sensor says what starts a workflow. It has one of the fields cron, every, workflow, table, notify, http, file, kafka.
 var Sensor = Object{
 	Name:  "A sensor",
@@ -75,56 +96,84 @@ var Sensor = Object{
 	Faces: []Face{File},
 	Fields: []Field{
 		{
-			Name: "cron", Kind: Word, Example: `"0 2 * * *"`,
+			Name: "cron", Kind: Word, Example: `"0 2 * * *"`, Kinds: []string{"cron"},
 			Says: "A schedule of five fields, or six with seconds first",
 		},
-		{Name: "zone", Kind: Word, Default: "UTC", Example: "Europe/Prague", Says: "The time zone of cron"},
+		{
+			Name: "zone", Kind: Word, Default: "UTC", Example: "Europe/Prague", Kinds: []string{"cron"},
+			Says: "The time zone of cron",
+		},
 		{
 			Name: "catch_up", Kind: Word, Choices: []string{"one", "all", "none"}, Default: "one",
-			Says: "Which missed slots run late, of cron, every and kafka",
+			Kinds: []string{"cron", "every", "kafka"},
+			Says:  "Which missed slots run late, of cron, every and kafka",
 		},
 		{
 			Name: "queue", Kind: Word, Choices: []string{"all", "one"}, Default: "all for events that fill a parameter",
 			Says: "Which events wait while a run is open",
 		},
-		{Name: "every", Kind: Long, Example: "10m", Says: "The time between two starts, in whole seconds"},
-		{Name: "after_finish", Kind: Flag, Says: "Whether every counts from the end of the last run"},
 		{
-			Name: "at_most", Kind: Count, Most: 1000, Example: "8",
+			Name: "every", Kind: Long, Example: "10m", Kinds: []string{"every"},
+			Says: "The time between two starts, in whole seconds",
+		},
+		{
+			Name: "after_finish", Kind: Flag, Kinds: []string{"every"},
+			Says: "Whether every counts from the end of the last run",
+		},
+		{
+			Name: "at_most", Kind: Count, Least: 1, Most: 1000, Example: "8", Kinds: clocked,
 			Says: "How many starts there may be in each per",
 		},
-		{Name: "per", Kind: Long, Example: "1h", Says: "The time for at_most"},
+		{Name: "per", Kind: Long, Example: "1h", Kinds: clocked, Says: "The time for at_most"},
 		{
-			Name: "workflow", Kind: Word, MostBytes: 1024, Example: "nightly",
+			Name: "workflow", Kind: Word, Example: "nightly", Kinds: []string{"workflow"},
+			Pattern: namePattern, Most: nameMost, Wrong: nameWrong, Hint: nameHint,
 			Says: "The workflow whose ended runs start this one",
 		},
 		{
 			Name: "when", Kind: Words, One: true, Example: "[succeeded, failed]", Default: "succeeded",
-			Says: "The states of those runs: succeeded, failed, skipped",
+			Choices: ends, Wrong: endWrong, Kinds: []string{"workflow"},
+			Says: "The states of those runs",
 		},
 		{
-			Name: "table", Kind: Word, Example: "shop.uploads",
+			Name: "table", Kind: Word, Example: "shop.uploads", Kinds: []string{"table"},
+			Pattern: `^([A-Za-z_][A-Za-z0-9_$]*|"[^"]+")([.]([A-Za-z_][A-Za-z0-9_$]*|"[^"]+"))?$`,
+			Wrong:   "%s is not a valid name of a table", Hint: "write it like shop.uploads",
 			Says: "The table each of whose new rows is an event",
 		},
 		{
-			Name: "event", Kind: Word, Example: "id",
+			Name: "event", Kind: Word, Example: "id", Kinds: []string{"table", "notify", "http", "file"},
 			Says: "The name of the event: a column of the table, a field of the message, a header of the request; of a file path or version",
 		},
-		{Name: "notify", Kind: Word, MostBytes: 63, Example: "uploads", Says: "The channel of NOTIFY"},
-		{Name: "http", Kind: Flag, Says: "Whether clients post events"},
-		{Name: "file", Kind: Word, Example: "/srv/in/*.csv", Says: "A pattern of whole paths"},
 		{
-			Name: "host", Kind: Word, Default: "any instance that sees it",
+			Name: "notify", Kind: Word, MostBytes: 63, Example: "uploads", Kinds: []string{"notify"},
+			Says: "The channel of NOTIFY",
+		},
+		{Name: "http", Kind: Flag, Kinds: []string{"http"}, Says: "Whether clients post events"},
+		{
+			Name: "file", Kind: Word, Example: "/srv/in/*.csv", Kinds: []string{"file"},
+			Says: "A pattern of whole paths",
+		},
+		{
+			Name: "host", Kind: Word, Default: "any instance that sees it", Kinds: []string{"file"},
 			Says: "The name of the instance that looks for the file",
 		},
 		{
-			Name: "stable", Kind: Long, Default: "2s",
+			Name: "stable", Kind: Long, Default: "2s", Kinds: []string{"file"},
 			Says: "How long a file must stay unchanged before it counts as written",
 		},
-		{Name: "kafka", Kind: Word, Example: "main", Says: "The name of a cluster in bellhop.yaml"},
-		{Name: "topic", Kind: Word, Most: 249, Example: "uploads", Says: "The topic whose records are events"},
 		{
-			Name: "match", Kind: Pairs, Example: "match: {kind: upload}",
+			Name: "kafka", Kind: Word, Example: "main", Kinds: []string{"kafka"},
+			Says: "The name of a cluster in bellhop.yaml",
+		},
+		{
+			Name: "topic", Kind: Word, Most: 249, Example: "uploads", Kinds: []string{"kafka"},
+			Pattern: `^[A-Za-z0-9._-]+$`,
+			Wrong:   "topic %s is not a valid name of a topic", Hint: "write it like {kafka: main, topic: uploads}",
+			Says: "The topic whose records are events",
+		},
+		{
+			Name: "match", Kind: Pairs, Example: "match: {kind: upload}", Kinds: []string{"kafka"},
 			Says: "Fields that a record must have, with these values",
 		},
 	},
@@ -139,6 +188,7 @@ var Notice = Object{
 	Fields: []Field{
 		{
 			Name: "when", Kind: Words, One: true, Example: "[failed]", Default: "failed",
+			Choices: ends, Wrong: endWrong,
 			Says: "The states of ended runs that it reports",
 		},
 		{Name: "mail", Kind: Words, One: true, Example: "[ops@example.org]", Says: "Addresses"},

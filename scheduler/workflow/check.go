@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"bellhop/scheduler/grammar"
 	"bellhop/scheduler/lock"
 )
 
@@ -22,14 +23,10 @@ type Fault struct {
 }
 
 var (
-	name      = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 	parameter = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 	// RunStates are how runs end.
-	RunStates = []string{"succeeded", "failed", "skipped"}
+	RunStates = grammar.Sensor.Field("when").Choices
 )
-
-// maxName bounds names, which stand in keys and tables.
-const maxName = 100
 
 // BuiltIn are the parameters that every run has.
 var BuiltIn = []string{"WORKFLOW", "RUN", "EVENT", "SLOT", "SLOT_DATE"}
@@ -47,9 +44,7 @@ func (c *check) fault(step int, field string, index int, hint, format string, ar
 // Check finds all that is wrong with a definition.
 func Check(d Definition) []Fault {
 	c := &check{Definition: d}
-	if d.Name != "" {
-		c.named(-1, "workflow", d.Name)
-	}
+	c.values(grammar.Workflow, -1, "", d)
 	c.sensor()
 	for _, p := range slices.Sorted(maps.Keys(d.Parameters)) {
 		switch {
@@ -64,7 +59,6 @@ func Check(d Definition) []Fault {
 		if s.Name == "" {
 			continue // the reader of the file reports it
 		}
-		c.named(i, "name", s.Name)
 		if at, twice := first[s.Name]; twice {
 			c.fault(i, "name", -1, "", "there is a step %q already, the %s", s.Name, ordinal(at))
 		} else {
@@ -84,12 +78,6 @@ func Check(d Definition) []Fault {
 	return c.faults
 }
 
-func (c *check) named(step int, field, s string) {
-	if !name.MatchString(s) || len(s) > maxName {
-		c.fault(step, field, -1, fmt.Sprintf("letters, digits, . _ and -, at most %d", maxName), "%q cannot be a name", s)
-	}
-}
-
 func ordinal(i int) string {
 	n := i + 1
 	switch {
@@ -106,6 +94,7 @@ func ordinal(i int) string {
 
 func (c *check) step(i int, first map[string]int) {
 	s := c.Steps[i]
+	c.values(grammar.Step, i, "", s)
 	for k, needs := range s.After {
 		switch _, there := first[needs]; {
 		case needs == s.Name:
@@ -127,12 +116,6 @@ func (c *check) step(i int, first map[string]int) {
 	}
 	if s.Args != nil && strings.ContainsAny(*s.Args, "\n\r") {
 		c.fault(i, "args", -1, "args are one line", "there is a line break in the args")
-	}
-	if s.Priority < -20 || s.Priority > 19 {
-		c.fault(i, "priority", -1, "from -20, which is first, to 19", "priority %d is out of range", s.Priority)
-	}
-	if !slices.Contains([]string{"", "fail", "run"}, s.OnFailure) {
-		c.fault(i, "on_failure", -1, "known are fail, run", "on_failure cannot be %q", s.OnFailure)
 	}
 	c.templates(i, "args", text(s.Args))
 	c.templates(i, "run_on", s.RunOn)

@@ -73,21 +73,6 @@ const (
 	FileByVersion = "version" // with its size and when it was written: anew when it is
 )
 
-// Kinds are the words under which sensors stand in a definition.
-var Kinds = []string{"cron", "every", "workflow", "table", "notify", "http", "file", "kafka"}
-
-// kinds are those that a sensor has: one, if it is right.
-func (s *Sensor) kinds() (list []string) {
-	is := []bool{s.Cron != "", s.Every != 0, s.Workflow != "", s.Table != "", s.Notify != "", s.HTTP, s.File != "",
-		s.Kafka != ""}
-	for i, kind := range Kinds {
-		if is[i] {
-			list = append(list, kind)
-		}
-	}
-	return list
-}
-
 // Kind is the word under which a sensor stands in a definition.
 func (s *Sensor) Kind() string {
 	if s == nil {

@@ -159,9 +159,9 @@ begin
 end
 $$;
 
--- filter_check: refuses predicates and an action that cannot be read.
+-- filter_check: refuses predicates and an action that are too long, or that cannot be read.
 -- Grant: none
-create or replace function bellhop.filter_check(action text, predicates jsonb) returns void
+create or replace function bellhop.filter_check(action text, predicates jsonb, reason text default '') returns void
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
@@ -170,6 +170,12 @@ declare
   flaw text;
   ms   numeric;
 begin
+  if length(filter_check.action) > 100 or length(filter_check.reason) > 1000
+     or jsonb_typeof(filter_check.predicates) = 'array' and jsonb_array_length(filter_check.predicates) > 100 then
+    raise check_violation using constraint = 'filter_bounds',
+      message = 'a filter has at most 100 predicates, 100 characters of action and 1000 of reason',
+      hint = 'Write several filters.';
+  end if;
   if filter_check.action is null
      or filter_check.action !~ e'^(ACCEPT|CONTINUE|PAUSE|REJECT|RATE_LIMIT [1-9][0-9]{0,8}( per ([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+)?)$' then
     raise check_violation using constraint = 'filter_action',
@@ -202,7 +208,7 @@ language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  perform bellhop.filter_may(), bellhop.filter_check(filter_add.action, filter_add.predicates);
+  perform bellhop.filter_may(), bellhop.filter_check(filter_add.action, filter_add.predicates, filter_add.reason);
   return bellhop.filter_write(null, filter_add.action, filter_add.predicates, filter_add.priority, filter_add.reason);
 end
 $$;
@@ -217,7 +223,7 @@ begin
   if filter_replace.id is null then
     raise null_value_not_allowed using message = 'which filter? Its id is null';
   end if;
-  perform bellhop.filter_may(), bellhop.filter_check(filter_replace.action, filter_replace.predicates);
+  perform bellhop.filter_may(), bellhop.filter_check(filter_replace.action, filter_replace.predicates, filter_replace.reason);
   return bellhop.filter_write(filter_replace.id, filter_replace.action, filter_replace.predicates, filter_replace.priority, filter_replace.reason);
 end
 $$;

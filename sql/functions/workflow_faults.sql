@@ -5,20 +5,23 @@
 -- json_kind: the kind of a value, in words.
 -- Grant: scheduler
 create or replace function bellhop.json_kind(v jsonb) returns text
-language sql immutable parallel safe
+language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
-  select case jsonb_typeof(v) when 'object' then 'keys and values' when 'array' then 'a list' when 'number' then 'a number'
-              when 'boolean' then 'true or false' when 'string' then 'a string' else 'nothing' end
+begin
+  return case jsonb_typeof(v) when 'object' then 'keys and values' when 'array' then 'a list' when 'number' then 'a number'
+              when 'boolean' then 'true or false' when 'string' then 'a string' else 'nothing' end;
+end
 $$;
 
 -- value_fault: what is wrong with one value of a definition, which is to be of this kind; NULL: nothing.
 -- Grant: scheduler
 create or replace function bellhop.value_fault(v jsonb, place text, wants text, example text) returns text
-language sql immutable parallel safe
+language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
-  select case
+begin
+  return case
     when wants in ('word', 'text') and v = 'null' then place || ' has no value; leave it out, or write "" for an empty one'
     when wants in ('word', 'text') and jsonb_typeof(v) <> 'string'
       then format('%s must be a string, not %s%s', place, bellhop.json_kind(v), case when jsonb_typeof(v) not in ('object', 'array') then '; put it in quotes' else '' end)
@@ -36,7 +39,29 @@ as $$
       then format('%s: %s is not a valid duration; write it like 10s, 15m or 1h30m', place, v)
     when wants = 'long' and v #>> '{}' !~ '[1-9]' then format('%s must be more than nothing; write it like 10s, 15m or 1h30m', place)
     when wants = 'long' and v #>> '{}' like '-%' then format('%s is negative (%s)', place, v #>> '{}')
-  end
+  end;
+end
+$$;
+
+-- bound_fault: what is wrong with one value of a definition, whose kind is right; NULL: nothing. A count of 0 is left
+-- out. The same as scheduler/grammar's Field.
+-- Grant: scheduler
+create or replace function bellhop.bound_fault(
+  v jsonb, key text, choices text[], pattern text, lowest integer, most integer, bytes integer, wrong text, hint text) returns text
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return case jsonb_typeof(v)
+    when 'string' then
+      case when v #>> '{}' <> all (choices) or v #>> '{}' !~ pattern or pattern is not null and length(v #>> '{}') > most
+           then replace(wrong, '%s', to_json(v #>> '{}')::text) || '; ' || hint
+           when octet_length(v #>> '{}') > bytes then format('%s has %s bytes, and may have %s', key, octet_length(v #>> '{}'), bytes) end
+    when 'number' then
+      case when (v #>> '{}')::numeric not between lowest and most and not (v #>> '{}' = '0' and lowest > 0)
+           then format('%s %s is out of range; %s', key, v #>> '{}', hint) end
+  end;
+end
 $$;
 
 -- lock_fault: what is wrong with the text of a lock; NULL: nothing. The same as scheduler/lock's Parse.
@@ -157,34 +182,29 @@ exception when invalid_parameter_value then
 end
 $$;
 
--- sensor_faults: what is wrong with a sensor; its values are of the right kinds.
+-- sensor_faults: what is wrong with a sensor, besides the bounds of its values, which are of the right kinds.
 -- Grant: scheduler
 create or replace function bellhop.sensor_faults(s jsonb, workflow text) returns setof text
 language plpgsql stable strict
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  kinds  constant text[] := '{cron,every,workflow,table,notify,http,file,kafka}';
-  clocks constant text[] := '{every,workflow,table,notify,http,file,kafka}';
-  is_of  text[] := array(select k from unnest(kinds) with ordinality x (k, n) where s -> k not in ('null', 'false') order by n);
-  kind   text := is_of[1];
-  fault  text;
+  kinds constant text[] := array(select k.key from bellhop.definition_keys() k where k.part = 'sensor' and k.kinds = array[k.key] order by k.n);
+  is_of text[] := array(select k from unnest(kinds) with ordinality x (k, n) where s -> k not in ('null', 'false') order by n);
+  kind  text := is_of[1];
+  fault text;
 begin
   if cardinality(is_of) <> 1 then
-    return next format('the sensor has %s; it has one of cron, every, workflow, table, notify, http, file and kafka',
-                       coalesce(nullif(array_to_string(is_of, ' and '), ''), 'nothing that would start it'));
+    return next format('the sensor has %s; it has one of %s and %s', coalesce(nullif(array_to_string(is_of, ' and '), ''), 'nothing that would start it'),
+                       array_to_string(trim_array(kinds, 1), ', '), kinds[cardinality(kinds)]);
     return;
   end if;
   return query
-    select format('%s belongs to a sensor of the kind %s, and this is one of %s; leave it out', b.field, array_to_string(b.kinds, ' or '), kind)
-      from (values (1, 'zone', '{cron}'::text[]), (2, 'after_finish', '{every}'), (3, 'at_most', clocks), (4, 'per', clocks), (5, 'when', '{workflow}'),
-                   (6, 'event', '{table,notify,http,file}'), (7, 'host', '{file}'), (8, 'stable', '{file}'), (9, 'topic', '{kafka}'),
-                   (10, 'match', '{kafka}')) b (n, field, kinds)
-     where s -> b.field not in ('null', 'false', '0', '[]', '{}') and kind <> all (b.kinds) order by b.n;
-  if kind = any (clocks) and (coalesce(s ->> 'at_most', '0') <> '0') <> (s ->> 'per' is not null) then
+    select format('%s belongs to a sensor of the kind %s, and this is one of %s; leave it out', k.key, array_to_string(k.kinds, ' or '), kind)
+      from bellhop.definition_keys() k
+     where k.part = 'sensor' and s -> k.key not in ('null', 'false', '0', '[]', '{}') and kind <> all (k.kinds) order by k.n;
+  if kind <> 'cron' and (coalesce(s ->> 'at_most', '0') <> '0') <> (s ->> 'per' is not null) then
     return next 'at_most and per mean nothing without each other; write both, like at_most: 8, per: 1h';
-  elsif (s ->> 'at_most')::bigint > 1000 then
-    return next 'at_most cannot be more than 1000';
   end if;
   if kind = 'cron' and not coalesce(bellhop.zone_known(s ->> 'zone'), true) then
     return next format('%s is not a valid time zone: %s; bellhop cron explain describes schedules', s -> 'zone',
@@ -200,36 +220,47 @@ begin
     return next format('every %s does not fall on seconds; write whole seconds', s ->> 'every');
   elsif kind = 'workflow' and s ->> 'workflow' = workflow then
     return next 'a workflow cannot wait for itself; every: with after_finish: true starts it again';
-  elsif kind = 'workflow' and octet_length(s ->> 'workflow') > 1024 then
-    return next format('the name of a workflow has at most 1024 bytes, and this one %s', octet_length(s ->> 'workflow'));
-  elsif kind = 'table' and s ->> 'table' !~ '^([A-Za-z_][A-Za-z0-9_$]*|"[^"]+")([.]([A-Za-z_][A-Za-z0-9_$]*|"[^"]+"))?$' then
-    return next format('%s is not a valid name of a table; write it like shop.uploads', s -> 'table');
-  elsif kind = 'notify' and octet_length(s ->> 'notify') > 63 then
-    return next 'the name of a channel has at most 63 bytes';
   elsif kind = 'notify' and s ->> 'notify' ~ '^bellhop(_|$)' then
     return next format('channel %s is bellhop''s own; give it a name of its own', s ->> 'notify');
   elsif kind = 'file' and (s ->> 'file' !~ '^/' or s ->> 'file' ~ '(//|/[.]{1,2}(/|$)|./$)') then
     return next format('%s is not a valid pattern of whole paths; write it like /srv/in/*.csv', s -> 'file');
   elsif kind = 'file' and s ->> 'file' like '%**%' then
     return next '** is not known; write one * for each folder';
-  elsif kind = 'kafka' and coalesce(s ->> 'topic', '') !~ '^[A-Za-z0-9._-]{1,249}$' then
-    return next format('topic %s is not a valid name of a topic; write it like {kafka: main, topic: uploads}', to_json(coalesce(s ->> 'topic', '')));
+  elsif kind = 'kafka' and s ->> 'topic' is null then
+    return next format('topic is missing; %s', (select k.hint from bellhop.definition_keys() k where k.part = 'sensor' and k.key = 'topic'));
   end if;
   if kind = 'file' and s ->> 'event' not in ('path', 'version') then
     return next format('a file is not named by its %s; known are path, version', s -> 'event');
   end if;
-  if s ->> 'queue' not in ('all', 'one') then
-    return next format('queue cannot be %s; known are all, one', s -> 'queue');
-  end if;
-  return query select format('no run ends as %s; known are succeeded, failed, skipped', to_json(w)) from jsonb_array_elements_text(s -> 'when') w
-                where kind = 'workflow' and w not in ('succeeded', 'failed', 'skipped');
-  if s ->> 'catch_up' is null then
-    return;
-  elsif kind not in ('cron', 'every', 'kafka') or coalesce((s ->> 'after_finish')::boolean, false) then
+  if s ->> 'catch_up' is not null and coalesce((s ->> 'after_finish')::boolean, false) then
     return next 'there are no slots here that could be missed; leave it out';
-  elsif s ->> 'catch_up' not in ('all', 'none') and (kind = 'kafka' or s ->> 'catch_up' <> 'one') then
-    return next format('catch_up cannot be %s; known are %s', s -> 'catch_up', case kind when 'kafka' then 'all, none' else 'one, all, none' end);
+  elsif kind = 'kafka' and s ->> 'catch_up' = 'one' then
+    return next 'catch_up cannot be "one"; known are all, none';
   end if;
+end
+$$;
+
+-- definition_fields: every value of a definition, with its key's row in definition_keys and its place. n orders them: 0 is
+-- the definition, 1 to 99999 the steps and 100000 the rules. A part that is not an object has no values.
+-- Grant: scheduler
+create or replace function bellhop.definition_fields(definition jsonb) returns table (place text, part text, n bigint, whole jsonb, key text, v jsonb)
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return query
+  with part (place, part, v, n) as (
+    select null, '', definition, 0::bigint
+    union all
+    select 'sensor', 'sensor', definition -> 'sensor', 0 where definition -> 'sensor' <> 'null'
+    union all
+    select format('%s[%s]', l.key, x.n - 1), l.part, x.v, l.first + x.n
+      from (values ('steps', 'step', 0), ('notify', 'notice', 100000)) l (key, part, first)
+     cross join lateral jsonb_array_elements(case when jsonb_typeof(definition -> l.key) = 'array' then definition -> l.key else '[]' end)
+                        with ordinality x (v, n)
+  )
+  select p.place, p.part, p.n, p.v, f.key, f.value
+    from part p left join lateral jsonb_each(case when jsonb_typeof(p.v) = 'object' then p.v else '{}' end) f on f.value <> 'null';
 end
 $$;
 
@@ -249,19 +280,10 @@ declare
   builtin constant text[] := '{WORKFLOW,RUN,EVENT,SLOT,SLOT_DATE}';
 begin
   -- The keys, and the kinds of their values: nothing else is looked at before they are right.
-  with part (place, part, v, n) as materialized (
-    select null, '', definition, 0::bigint
-    union all
-    select 'sensor', 'sensor', definition -> 'sensor', 1 where definition -> 'sensor' <> 'null'
-    union all
-    select format('%s[%s]', l.key, x.n - 1), l.part, x.v, 1 + x.n
-      from (values ('steps', 'step'), ('notify', 'notice')) l (key, part)
-     cross join lateral jsonb_array_elements(case when jsonb_typeof(definition -> l.key) = 'array' then definition -> l.key else '[]' end)
-                        with ordinality x (v, n)
-  ), field as materialized (
-    select p.place, p.part, p.n, f.key, f.value as v, concat_ws('.', p.place, f.key) as at
-      from part p cross join lateral jsonb_each(case when jsonb_typeof(p.v) = 'object' then p.v else '{}' end) f
-     where f.value <> 'null'
+  with field as materialized (
+    select f.*, concat_ws('.', f.place, f.key) as at from bellhop.definition_fields(definition) f
+  ), part as materialized (
+    select distinct on (f.n, f.part) f.place, f.part, f.n, f.whole as v from field f
   ), fault (n, text) as (
     select p.n, format('%s must hold keys and values, not %s; its keys are %s', coalesce(p.place, 'a definition'), bellhop.json_kind(p.v),
                        (select string_agg(k.key, ', ' order by k.n) from bellhop.definition_keys() k where k.part = p.part))
@@ -269,7 +291,7 @@ begin
     union all
     select f.n, format('unknown key %s%s; known are %s', to_json(f.key), ' in ' || f.place,
                        (select string_agg(k.key, ', ' order by k.n) from bellhop.definition_keys() k where k.part = f.part))
-      from field f where not exists (select from bellhop.definition_keys() k where k.part = f.part and k.key = f.key)
+      from field f where f.key is not null and not exists (select from bellhop.definition_keys() k where k.part = f.part and k.key = f.key)
     union all
     select p.n, concat_ws('.', p.place, k.key) || ' is missing'
       from part p join bellhop.definition_keys() k on k.part = p.part and k.required
@@ -304,9 +326,10 @@ begin
     union all
     select t.n, 'vars', v.value from step t cross join lateral jsonb_each_text(nullif(t.s -> 'vars', 'null')) v
   ), fault (n, text) as (
-    select x.n, format('%s cannot be a name; letters, digits, . _ and -, at most 100', to_json(x.name))
-      from (select 0, definition ->> 'workflow' union all select t.n, t.name from step t) x (n, name)
-     where x.name !~ '^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$'
+    select f.n, bellhop.bound_fault(e.v, k.key, k.choices, k.pattern, k.lowest, k.most, k.bytes, k.wrong, k.hint)
+      from bellhop.definition_fields(definition) f
+      join bellhop.definition_keys() k on k.part = f.part and k.key = f.key and (k.wrong is not null or k.most is not null or k.bytes is not null)
+     cross join lateral jsonb_array_elements(case jsonb_typeof(f.v) when 'array' then f.v else jsonb_build_array(f.v) end) e (v)
     union all
     select 0, f from bellhop.sensor_faults(nullif(definition -> 'sensor', 'null'), definition ->> 'workflow') f
     union all
@@ -330,10 +353,7 @@ begin
       (case when t.s ->> 'type' in ('command', 'dummy') then format('a step cannot be of type %s, which no agent runs', t.s ->> 'type') end),
       (case when t.s ->> 'args' is not null and t.s ->> 'msq' is not null then 'a step has args or msq, and not both' end),
       (case when t.s ->> 'msq' ~ e'^\\s*$' then 'the query is empty; leave it out' end),
-      (case when t.s ->> 'args' ~ e'[\\n\\r]' then 'there is a line break in the args; args are one line' end),
-      (case when (t.s ->> 'priority')::numeric not between -20 and 19
-            then format('priority %s is out of range; from -20, which is first, to 19', t.s ->> 'priority') end),
-      (case when t.s ->> 'on_failure' not in ('fail', 'run') then format('on_failure cannot be %s; known are fail, run', t.s -> 'on_failure') end)
+      (case when t.s ->> 'args' ~ e'[\\n\\r]' then 'there is a line break in the args; args are one line' end)
     ) x (f)
     union all -- Locks that parameters decide are checked when a run is made.
     select x.n, bellhop.lock_fault(regexp_replace(x.t, e'=\\$\\{[A-Za-z_][A-Za-z0-9_]*\\}$', '=exclusive'))
@@ -346,9 +366,6 @@ begin
        and (m.part[1] = '${' or m.part[2] <> all (builtin) and not coalesce(nullif(definition -> 'parameters', 'null') ? m.part[2], false))
     union all
     select 100000 + m.n, f from jsonb_array_elements(nullif(definition -> 'notify', 'null')) with ordinality m (v, n) cross join lateral (
-      select format('no run ends as %s; known are succeeded, failed, skipped', to_json(w)) from jsonb_array_elements_text(nullif(m.v -> 'when', 'null')) w
-       where w not in ('succeeded', 'failed', 'skipped')
-      union all
       select format('notify[%s]: %s is not a valid address; write it like ops@example.org', m.n - 1, to_json(a)) from jsonb_array_elements_text(nullif(m.v -> 'mail', 'null')) a
        where a !~ e'^([^@]+|"[^"]*")@[^@\\s]+$|<[^@<>\\s]+@[^@<>\\s]+>$'
       union all

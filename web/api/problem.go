@@ -88,8 +88,9 @@ func (a *API) problem(ctx context.Context, err error) error {
 
 func ofDatabase(said *pgconn.PgError) *web.Problem {
 	as := answers[client.ClassOfRule(said.Code, said.ConstraintName)]
-	// The queue's own functions say more than the rule: which lock, and at which letter.
-	if demand, ok := grammar.Broken(said.ConstraintName, grammar.REST); ok && strings.Contains(said.Message, "check constraint") {
+	// The queue's own functions say more than the rule: which lock, and at which letter. The server names the routine
+	// that found the error, whatever the language of its messages.
+	if demand, ok := grammar.Broken(said.ConstraintName, grammar.REST); ok && said.Routine == "ExecConstraints" {
 		return refused(as.status, as.code, cmp.Or(said.Hint, as.next), "%s", demand)
 	}
 	detail := said.Message

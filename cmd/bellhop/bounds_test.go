@@ -1,0 +1,140 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"bellhop/config"
+	"bellhop/scheduler/grammar"
+)
+
+// otherRules are fields whose values other rules bound too, so that a text of one letter repeated is refused for them.
+var otherRules = []string{"type", "once", "action", "predicates", "batch"}
+
+// sample are a value at the bound of a field and one beyond it, as SQL writes them; ok is false without a bound.
+func sample(f grammar.Field) (within, beyond string, ok bool) {
+	text := func(n int, letter string) string { return "'" + strings.Repeat(letter, n) + "'" }
+	switch {
+	case slices.Contains(otherRules, f.Name):
+		return "", "", false
+	case f.Choices != nil && f.Kind == grammar.Word:
+		return "'" + f.Choices[len(f.Choices)-1] + "'", "'Nothing'", true
+	case f.Kind == grammar.Whole || f.Kind == grammar.Count:
+		if f.Least == 0 {
+			return "0", "-1", true
+		}
+		return fmt.Sprint(f.Least), fmt.Sprint(f.Least - 1), true
+	case f.Most > 0:
+		return text(f.Most, "x"), text(f.Most+1, "x"), true
+	case f.MostBytes > 0:
+		return text(f.MostBytes, "x"), text(f.MostBytes+1, "x"), true
+	}
+	return "", "", false
+}
+
+// A value at the bound that the grammar states is taken by SQL, and one beyond it is refused by a rule.
+func TestGrammar_BoundsAreThoseOfSQL(t *testing.T) {
+	t.Parallel()
+	s := newHarness(t)
+	for _, c := range []struct {
+		of   grammar.Object
+		call string
+	}{
+		{grammar.Submission, "select bellhop.submit('t', msq => %[2]s, %[1]s)"},
+		{grammar.Filter, "select bellhop.filter_add('ACCEPT', '[]', %[1]s)"},
+	} {
+		for _, f := range c.of.Fields {
+			within, beyond, ok := sample(f)
+			if !ok {
+				continue
+			}
+			query := "null"
+			if f.Name == "repeat" {
+				query = "'select 1'"
+			}
+			for value, taken := range map[string]bool{within: true, beyond: false} {
+				_, err := s.conn.Exec(t.Context(), fmt.Sprintf(c.call, f.In(grammar.SQL)+" => "+value, query))
+				var said *pgconn.PgError
+				refused := errors.As(err, &said) && said.Code == "23514"
+				if taken && err != nil || !taken && !refused {
+					t.Errorf("%s of %s: %.60s: %v", f.Name, c.of.Name, value, err)
+				}
+			}
+		}
+	}
+}
+
+// Both readers of a definition find the same values out of bounds, field by field.
+func TestGrammar_DefinitionsHaveTheSameBoundsInFilesAndSQL(t *testing.T) {
+	t.Parallel()
+	s := newHarness(t)
+	texts := []string{"", "a", "A.b_c-9", "-a", "a b", "ä", "fail", "run", "block", "one", "all", "none", "succeeded", "skipped", "path", "s.t",
+		`"s"."t"`, "9a", "a\n", strings.Repeat("a", 63), strings.Repeat("a", 64), strings.Repeat("a", 100), strings.Repeat("a", 101),
+		strings.Repeat("ä", 32), strings.Repeat("a", 249), strings.Repeat("a", 250)}
+	numbers := []any{-21, -20, -1, 0, 1, 19, 20, 1000, 1001, 2147483647, 2147483648}
+	type object = map[string]any
+	for _, o := range []grammar.Object{grammar.Workflow, grammar.Step, grammar.Sensor, grammar.Notice} {
+		for _, f := range o.Fields {
+			var values []any
+			switch f.Kind {
+			case grammar.Word, grammar.Text:
+				for _, text := range texts {
+					if f.Kind == grammar.Word || text != "a\n" { // a file takes the break that YAML leaves behind args
+						values = append(values, text)
+					}
+				}
+			case grammar.Whole, grammar.Count:
+				values = numbers
+			case grammar.Words:
+				if f.Choices != nil {
+					for _, text := range texts {
+						values = append(values, []string{f.Choices[0], text})
+					}
+				}
+			}
+			for _, v := range values {
+				step, sensor, notice := object{"name": "only", "type": "t"}, object{"http": true}, object{"command": []string{"told"}}
+				d := object{"workflow": "w", "steps": []object{step}, "sensor": sensor, "notify": []object{notice}}
+				if kinds := f.Kinds; kinds != nil {
+					clear(sensor)
+					for kind, value := range map[string]any{"cron": "@daily", "every": "1m", "workflow": "v", "table": "s.t", "notify": "c", "http": true,
+						"file": "/srv/x", "kafka": "main"} {
+						if kind == kinds[0] {
+							sensor[kind] = value
+						}
+					}
+					if kinds[0] == "kafka" {
+						sensor["topic"] = "t"
+					}
+					if f.Name == "at_most" {
+						sensor["per"] = "1h"
+					}
+				}
+				map[string]object{"": d, "step": step, "sensor": sensor, "notice": notice}[o.Part][f.Name] = v
+				text, err := json.Marshal(d)
+				if err != nil {
+					t.Fatal(err)
+				}
+				_, err = config.Workflows(config.File{Name: "w.yaml", Text: text})
+				faults, bad := collectText(t, s.conn, "select unnest(bellhop.workflow_faults($1::text::jsonb))", string(text))
+				if bad != nil {
+					t.Fatal(bad)
+				}
+				if (err == nil) != (len(faults) == 0) {
+					t.Errorf("%s\nas a file: %v\nin SQL:    %q", text, err, faults)
+				}
+				for _, fault := range faults {
+					if sentence := strings.TrimPrefix(fault, "steps[0]: "); err != nil && !strings.Contains(err.Error(), sentence) {
+						t.Errorf("%s\nas a file: %v\nin SQL:    %q", text, err, faults)
+					}
+				}
+			}
+		}
+	}
+}
