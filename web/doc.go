@@ -31,7 +31,7 @@
 //     addresses it makes by Link. Where a redirect leads, the door puts the prefix before it.
 //
 //   - The body is bounded (BodyMost), reading and writing end
-//     after Patience. What streams calls web.Unhurried(w) first.
+//     after Patience. An answer that goes on is a Stream, or calls web.Unhurried(w) first and ends with web.Until.
 //
 //   - Headers are set: a Content-Security-Policy with nothing inline, and no-store. A
 //     room may overwrite Cache-Control of what never changes.

@@ -37,7 +37,7 @@ type Server struct {
 	// prefix is that of the configuration.
 	prefix string
 	// closing ends what streams: Shutdown waits for requests that would never end.
-	closing chan struct{}
+	closing context.Context
 	rooms   atomic.Pointer[rooms]
 	known   known
 	granted granted
@@ -66,7 +66,8 @@ func Listen(c Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{ln: ln, prefix: c.Behind.Prefix, closing: make(chan struct{})}
+	closing, closes := context.WithCancel(context.Background())
+	s := &Server{ln: ln, prefix: c.Behind.Prefix, closing: closing}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
@@ -102,7 +103,7 @@ func Listen(c Config) (*Server, error) {
 	d.anonymous = loopback && !d.tokens.main
 	s.http = &http.Server{Handler: d, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: Patience,
 		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 16 << 10}
-	s.http.RegisterOnShutdown(func() { close(s.closing) })
+	s.http.RegisterOnShutdown(closes)
 	go func() { _ = s.http.Serve(ln) }() // ends with Close, which waits for it
 	return s, nil
 }

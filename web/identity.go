@@ -39,11 +39,5 @@ func As(ctx context.Context, who Identity) context.Context {
 	return context.WithValue(ctx, identityKey{}, who)
 }
 
-// Closing ends when the site does: what streams has to look at it.
-func Closing(ctx context.Context) <-chan struct{} {
-	c, _ := ctx.Value(closingKey{}).(chan struct{})
-	return c
-}
-
 // Actor is the name of the caller of this context's request; empty: not given.
 func Actor(ctx context.Context) string { return CallerOf(ctx).Name }

@@ -2,9 +2,7 @@ package api
 
 import (
 	"context"
-	"fmt"
 	"net/http"
-	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
@@ -12,14 +10,6 @@ import (
 	"bellhop/client"
 	"bellhop/sql/store"
 	"bellhop/web"
-)
-
-// A stream ends after streamMost, and its client asks again: a client that has lost its rights since then is told
-// nothing more. streamWrites bounds one write, streamBeat keeps proxies awake.
-const (
-	streamMost   = 10 * time.Minute
-	streamWrites = 5 * time.Second
-	streamBeat   = 15 * time.Second
 )
 
 // events is the route of what happens.
@@ -53,39 +43,13 @@ func (a *API) events() {
 		}
 		return &huma.StreamResponse{Body: func(c huma.Context) {
 			defer leave()
-			ctx, cancel := until(ctx, streamMost)
-			defer cancel()
-			c.SetHeader("Content-Type", "text/event-stream")
+			events := a.Hub.join()
+			defer a.Hub.leave(events)
 			_, w := humago.Unwrap(c)
-			a.stream(ctx, w)
+			web.Stream{Begin: "retry: 2000\n\n", Beat: ": still here\n\n", End: again.String()}.Serve(ctx, w, events)
 		}}, nil
 	})
 }
 
-func (a *API) stream(ctx context.Context, w http.ResponseWriter) {
-	events := a.Hub.join()
-	defer a.Hub.leave(events)
-	control := http.NewResponseController(w)
-	say := func(format string, args ...any) bool {
-		_ = control.SetWriteDeadline(time.Now().Add(streamWrites)) // a connection always takes one
-		_, err := fmt.Fprintf(w, format, args...)
-		return err == nil && control.Flush() == nil
-	}
-	beat := time.NewTicker(streamBeat)
-	defer beat.Stop()
-	for fine := say("retry: 2000\n\n"); fine; {
-		select {
-		case <-ctx.Done():
-			say("event: reload\ndata: {}\n\n")
-			return
-		case <-beat.C:
-			fine = say(": still here\n\n")
-		case e, open := <-events:
-			if !open {
-				say("event: reload\ndata: {}\n\n")
-				return
-			}
-			fine = say("event: %s\ndata: %s\n\n", e.name, e.data)
-		}
-	}
-}
+// again tells a client to ask for what it shows, and for events, once more.
+var again = web.Event{Name: "reload", Data: []byte("{}")}

@@ -37,12 +37,6 @@ type JobEvent struct {
 	State scheduler.JobState `json:"state"`
 }
 
-// sent is an event as it goes to all clients.
-type sent struct {
-	name string
-	data []byte
-}
-
 // Hub tells its clients what happens: what this instance does, from its actors and without a statement, and the
 // queue at a glance, every two seconds. It does nothing without clients.
 type Hub struct {
@@ -52,18 +46,18 @@ type Hub struct {
 	watched  atomic.Int64
 
 	mu     sync.Mutex
-	subs   map[chan sent]bool
+	subs   map[chan web.Event]bool
 	jobs   []JobEvent // gathered
 	more   bool
 	timer  *time.Timer
-	last   sent               // the queue as it was told last, or that the database is away
+	last   web.Event          // the queue as it was told last, or that the database is away
 	cancel context.CancelFunc // of the pulse; nil: it does not run
 	done   sync.WaitGroup
 }
 
 // NewHub gives one that does nothing before the first client joins.
 func NewHub(visitors *store.Visitors, log *slog.Logger) *Hub {
-	return &Hub{visitors: visitors, log: log, subs: map[chan sent]bool{}}
+	return &Hub{visitors: visitors, log: log, subs: map[chan web.Event]bool{}}
 }
 
 // Watched reports whether a client follows; otherwise jobs need not be told.
@@ -94,11 +88,11 @@ func (h *Hub) flush() {
 		More bool       `json:"more"`
 	}{h.jobs, h.more}) // words and numbers
 	h.jobs, h.more = nil, false
-	h.tell(sent{"jobs", text})
+	h.tell(web.Event{Name: "jobs", Data: text})
 }
 
 // tell gives an event to all clients; a client too far behind is told so, and nothing more.
-func (h *Hub) tell(e sent) {
+func (h *Hub) tell(e web.Event) {
 	for c := range h.subs {
 		select {
 		case c <- e:
@@ -111,13 +105,13 @@ func (h *Hub) tell(e sent) {
 }
 
 // join adds a client; its channel is closed if it reads too slowly.
-func (h *Hub) join() chan sent {
-	c := make(chan sent, behindMost)
+func (h *Hub) join() chan web.Event {
+	c := make(chan web.Event, behindMost)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.subs[c] = true
 	h.watched.Add(1)
-	if h.last.data != nil {
+	if h.last.Data != nil {
 		c <- h.last
 	}
 	if h.cancel == nil {
@@ -130,7 +124,7 @@ func (h *Hub) join() chan sent {
 }
 
 // leave forgets a client. The last one ends the pulse.
-func (h *Hub) leave(c chan sent) {
+func (h *Hub) leave(c chan web.Event) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.subs[c] {
@@ -139,7 +133,7 @@ func (h *Hub) leave(c chan sent) {
 	}
 	if len(h.subs) == 0 && h.cancel != nil {
 		h.cancel()
-		h.cancel, h.last = nil, sent{}
+		h.cancel, h.last = nil, web.Event{}
 	}
 }
 
@@ -173,16 +167,16 @@ func (h *Hub) pulse(ctx context.Context) {
 		h.mu.Unlock()
 		switch {
 		case err == nil:
-			e.name = "queue"
-			e.data, _ = json.Marshal(cutQueue(queue)) // words and numbers
+			e.Name = "queue"
+			e.Data, _ = json.Marshal(cutQueue(queue)) // words and numbers
 		case answered(err): // it is there, and refuses this: the queue is as it was told last
 			h.log.Warn("viewers get no news of the queue", "error", err)
 		default:
 			h.log.Debug("viewers get no news of the queue", "error", err)
-			e = sent{"database", []byte(`{"away":true}`)}
+			e = web.Event{Name: "database", Data: []byte(`{"away":true}`)}
 		}
 		h.mu.Lock()
-		if e.name != h.last.name || string(e.data) != string(h.last.data) {
+		if e.Name != h.last.Name || string(e.Data) != string(h.last.Data) {
 			h.last = e
 			h.tell(e)
 		}

@@ -1,10 +1,10 @@
 package api
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
-	"net/http"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -42,23 +42,6 @@ func (a *API) watch(ctx context.Context) (leave func(), err error) {
 		return nil, problem
 	}
 	return leave, nil
-}
-
-// until ends with the request, the site, or a time.
-func until(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithTimeout(ctx, d)
-	closing := web.Closing(ctx)
-	if closing == nil {
-		return ctx, cancel
-	}
-	go func() {
-		select {
-		case <-closing:
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
-	return ctx, cancel
 }
 
 // waiting is the route that waits for the end of a job.
@@ -100,7 +83,7 @@ func (a *API) waiting() {
 		}
 		o, err := look()
 		if err == nil && !o.State.Final() {
-			waiting, cancel := until(ctx, min(*d, waitMost))
+			waiting, cancel := web.Until(ctx, min(*d, waitMost))
 			o, err = a.over(waiting, id, look)
 			cancel()
 		}
@@ -205,19 +188,16 @@ func (a *API) logs() {
 		}
 		return &huma.StreamResponse{Body: func(c huma.Context) {
 			defer leave()
-			ctx, cancel := until(ctx, time.Hour)
+			ctx, cancel := web.Until(ctx, time.Hour)
 			defer cancel()
 			_, w := humago.Unwrap(c)
 			c.SetHeader("Content-Type", "application/x-ndjson")
-			control, to := http.NewResponseController(w), json.NewEncoder(w)
 			for {
-				_ = control.SetWriteDeadline(time.Now().Add(web.Patience)) // a connection always takes one
-				for _, line := range lines {
-					if to.Encode(line) != nil {
-						return // the client has gone
-					}
+				var text bytes.Buffer
+				for to := json.NewEncoder(&text); len(lines) > 0; lines = lines[1:] {
+					_ = to.Encode(lines[0]) // words and numbers
 				}
-				if control.Flush() != nil || !more && (over || !in.Follow) {
+				if web.Send(w, web.Patience, text.Bytes()) != nil || !more && (over || !in.Follow) {
 					return
 				}
 				if !more {

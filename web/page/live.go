@@ -3,7 +3,6 @@ package page
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -25,14 +24,10 @@ const (
 	changedAfter = 200 * time.Millisecond
 )
 
-// A stream ends after a while, and the browser asks again: a viewer that was signed out since then is shown nothing
-// more.
+// How many streams there are at once: of all, and of one session or one address.
 const (
-	streamMost   = 10 * time.Minute
-	streamsMost  = 500
-	streamsEach  = 100             // of one session, or one address
-	streamWrites = 5 * time.Second // a reader that takes longer for a fragment is let go
-	streamBeat   = 15 * time.Second
+	streamsMost = 500
+	streamsEach = 100
 )
 
 // looksMost is how many pages are rendered at once: a page that the database takes long for does not hold up the
@@ -64,41 +59,26 @@ type liveView struct {
 	subs  map[*stream]bool
 	last  time.Time
 	dirty bool
-	busy  bool // it is being rendered
-	now   fragment
-}
-
-// fragment is what was sent last.
-type fragment struct {
-	event string
-	html  []byte
+	busy  bool      // it is being rendered
+	now   web.Event // what was sent last
 }
 
 // stream is a browser that reads. Only the newest fragment waits for it, so that a
 // slow one costs no memory, and never sees what is old.
 type stream struct {
 	who  web.Identity
-	mu   sync.Mutex
-	next *fragment
-	wake chan struct{}
+	next chan web.Event
 }
 
-func (s *stream) offer(f fragment) {
-	s.mu.Lock()
-	s.next = &f
-	s.mu.Unlock()
+func newStream(who web.Identity) *stream { return &stream{who, make(chan web.Event, 1)} }
+
+// offer puts a fragment in the place of one that still waits. The caller holds the hub's mu.
+func (s *stream) offer(f web.Event) {
 	select {
-	case s.wake <- struct{}{}:
-	default: // it was told already
+	case <-s.next:
+	default:
 	}
-}
-
-func (s *stream) take() *fragment {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	f := s.next
-	s.next = nil
-	return f
+	s.next <- f
 }
 
 func newHub(p *Pages) *hub {
@@ -111,6 +91,11 @@ func (h *hub) close() {
 	if !h.ended {
 		h.ended = true
 		close(h.closed)
+		for _, v := range h.views {
+			for s := range v.subs {
+				close(s.next)
+			}
+		}
 	}
 	h.mu.Unlock()
 	h.done.Wait()
@@ -150,7 +135,7 @@ func (h *hub) join(s *stream, r route, at, arg string) (v *liveView, ok bool) {
 			v.job = scheduler.JobID(n)
 		}
 		h.views[k] = v
-	} else if v.now.event == "main" {
+	} else if v.now.Name == "main" {
 		// A new viewer has just loaded the page: that it was to be reloaded, or that the database was away, is not news.
 		s.offer(v.now)
 	}
@@ -238,13 +223,13 @@ func (h *hub) look(v *liveView) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	_, _, main, _, err := h.pages.render(ctx, v.who, v.key.at)
-	f := fragment{"main", []byte(main)}
+	f := web.Event{Name: "main", Data: []byte(main)}
 	if err != nil {
 		_, _, _, gone := h.pages.trouble(ctx, err)
 		if gone == "" { // it is not there any more, or not for this role: the page says it
-			f = fragment{"reload", []byte("it changed")}
+			f = web.Event{Name: "reload", Data: []byte("it changed")}
 		} else {
-			f = fragment{"away", []byte(gone)}
+			f = web.Event{Name: "away", Data: []byte(gone)}
 		}
 	} else {
 		h.pages.away.back()
@@ -253,10 +238,13 @@ func (h *hub) look(v *liveView) {
 	defer h.mu.Unlock()
 	v.busy = false
 	h.looks--
-	same := f.event == v.now.event && bytes.Equal(f.html, v.now.html)
+	if h.ended {
+		return
+	}
+	same := f.Name == v.now.Name && bytes.Equal(f.Data, v.now.Data)
 	v.now = f
 	if same {
-		f = fragment{"same", nil}
+		f = web.Event{Name: "same"}
 	}
 	for s := range v.subs {
 		s.offer(f)
@@ -281,7 +269,7 @@ func (p *Pages) live(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer leave()
-	s := &stream{who: web.CallerOf(r.Context()), wake: make(chan struct{}, 1)}
+	s := newStream(web.CallerOf(r.Context()))
 	v, ok := p.hub.join(s, route, at, arg)
 	if !ok {
 		w.Header().Set("Retry-After", "30")
@@ -289,56 +277,15 @@ func (p *Pages) live(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer p.hub.leave(s, v)
-	control := web.Unhurried(w)
-	w.Header().Set("Content-Type", "text/event-stream")
 	var sent []byte // the page as this browser has it; nil: it is not known
-	write := func(f fragment) error {
-		_ = control.SetWriteDeadline(time.Now().Add(streamWrites)) // a connection always takes one
-		var b bytes.Buffer
-		fmt.Fprintf(&b, "event: %s\n", f.event)
-		html := f.html
-		if f.event == "main" {
-			html, sent = sinceSent(sent, html), html
-		}
-		for line := range bytes.Lines(p.signed(r.Context(), html)) {
-			b.WriteString("data: ")
-			b.Write(bytes.TrimRight(line, "\r\n"))
-			b.WriteByte('\n')
-		}
-		if len(f.html) == 0 {
-			b.WriteString("data:\n")
-		}
-		b.WriteByte('\n')
-		if _, err := w.Write(b.Bytes()); err != nil {
-			return err
-		}
-		return control.Flush()
-	}
-	if write(fragment{"hello", nil}) != nil {
-		return
-	}
-	end := time.NewTimer(streamMost)
-	defer end.Stop()
-	beat := time.NewTicker(streamBeat)
-	defer beat.Stop()
-	for {
-		select {
-		case <-r.Context().Done():
-			return
-		case <-web.Closing(r.Context()):
-			return
-		case <-p.hub.closed:
-			return
-		case <-end.C:
-			return
-		case <-beat.C:
-			if write(fragment{"beat", nil}) != nil {
-				return
+	web.Stream{
+		Begin: web.Event{Name: "hello"}.String(), Beat: web.Event{Name: "beat"}.String(),
+		Made: func(e web.Event) web.Event {
+			if e.Name == "main" {
+				e.Data, sent = sinceSent(sent, e.Data), e.Data
 			}
-		case <-s.wake:
-			if f := s.take(); f != nil && write(*f) != nil {
-				return
-			}
-		}
-	}
+			e.Data = p.signed(r.Context(), e.Data)
+			return e
+		},
+	}.Serve(r.Context(), w, s.next)
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"bellhop/sql/store"
+	"bellhop/web"
 )
 
 // countedVisitors counts the looks at the database.
@@ -114,7 +115,7 @@ func TestLive_ASlowPageHoldsUpNoOther(t *testing.T) {
 	s.pages.Visitors = slow
 	end := sync.OnceFunc(func() { close(slow.wait) })
 	t.Cleanup(end)
-	at := &stream{who: aReader, wake: make(chan struct{}, 1)}
+	at := newStream(aReader)
 	jobs, _, _ := find("/jobs")
 	v, _ := s.pages.hub.join(at, jobs, "/jobs", "")
 	t.Cleanup(func() { end(); s.pages.hub.leave(at, v) })
@@ -137,16 +138,18 @@ func TestLive_AReloadIsToldOnce(t *testing.T) {
 	t.Parallel()
 	s := openSite(t)
 	jobs, _, _ := find("/jobs")
-	old := &stream{who: anOperator, wake: make(chan struct{}, 1)}
+	old := newStream(anOperator)
 	v, _ := s.pages.hub.join(old, jobs, "/jobs", "")
 	defer s.pages.hub.leave(old, v)
 	s.pages.hub.mu.Lock()
-	v.now, v.last = fragment{"reload", []byte("it changed")}, time.Now().Add(time.Hour) // it is not looked at meanwhile
+	v.now, v.last = web.Event{Name: "reload", Data: []byte("it changed")}, time.Now().Add(time.Hour) // it is not looked at meanwhile
 	s.pages.hub.mu.Unlock()
-	tab := &stream{who: anOperator, wake: make(chan struct{}, 1)}
+	tab := newStream(anOperator)
 	v, _ = s.pages.hub.join(tab, jobs, "/jobs", "")
 	defer s.pages.hub.leave(tab, v)
-	if f := tab.take(); f != nil {
-		t.Errorf("it is told %s", f.event)
+	select {
+	case e := <-tab.next:
+		t.Errorf("it is told %s", e.Name)
+	default:
 	}
 }
