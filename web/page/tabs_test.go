@@ -142,7 +142,8 @@ func TestLive_AReloadIsToldOnce(t *testing.T) {
 	v, _ := s.pages.hub.join(old, jobs, "/jobs", "")
 	defer s.pages.hub.leave(old, v)
 	s.pages.hub.mu.Lock()
-	v.now, v.last = web.Event{Name: "reload", Data: []byte("it changed")}, time.Now().Add(time.Hour) // it is not looked at meanwhile
+	v.now = web.Event{Name: "reload", Data: []byte("it changed")}
+	v.last = time.Now().Add(time.Hour) // it is not looked at meanwhile
 	s.pages.hub.mu.Unlock()
 	tab := newStream(anOperator)
 	v, _ = s.pages.hub.join(tab, jobs, "/jobs", "")
