@@ -105,7 +105,8 @@ func (r *reader) checkHostName(n node, at, s string) bool {
 var priorityName = regexp.MustCompile(`^[A-Za-z*?][A-Za-z0-9*?_-]*$`)
 
 func (r *reader) checkPriority(n node, at, s string) bool {
-	if p, err := strconv.Atoi(s); err == nil && p >= grammar.LeastPriority && p <= grammar.MostPriority || priorityName.MatchString(s) {
+	p, err := strconv.Atoi(s)
+	if err == nil && p >= grammar.LeastPriority && p <= grammar.MostPriority || priorityName.MatchString(s) {
 		return true
 	}
 	r.problem(n, "write a number from -20 to 19, or a name", "%s: %q is not a valid priority", at, s)

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// TestOrder_OneSlotManyTypes: what is more urgent starts first, whatever its type, and among equals a type whose child is
-// READY. An idle child may go after 50 ms, or at once, as if the machine were slow.
+// TestOrder_OneSlotManyTypes: what is more urgent starts first, whatever its type, and among equals a type whose child
+// is READY. An idle child may go after 50 ms, or at once, as if the machine were slow.
 func TestOrder_OneSlotManyTypes(t *testing.T) {
 	t.Parallel()
 	for _, minReady := range []string{"50ms", "1ms"} {

@@ -74,8 +74,9 @@ func TestGrammar_BoundsAreThoseOfSQL(t *testing.T) {
 func TestGrammar_DefinitionsHaveTheSameBoundsInFilesAndSQL(t *testing.T) {
 	t.Parallel()
 	s := newHarness(t)
-	texts := []string{"", "a", "A.b_c-9", "-a", "a b", "ä", "fail", "run", "block", "one", "all", "none", "succeeded", "skipped", "path", "s.t",
-		`"s"."t"`, "9a", "a\n", strings.Repeat("a", 63), strings.Repeat("a", 64), strings.Repeat("a", 100), strings.Repeat("a", 101),
+	texts := []string{"", "a", "A.b_c-9", "-a", "a b", "ä", "fail", "run", "block", "one", "all", "none", "succeeded",
+		"skipped", "path", "s.t", `"s"."t"`, "9a", "a\n", strings.Repeat("a", 63), strings.Repeat("a", 64),
+		strings.Repeat("a", 100), strings.Repeat("a", 101),
 		strings.Repeat("ä", 32), strings.Repeat("a", 249), strings.Repeat("a", 250)}
 	numbers := []any{-21, -20, -1, 0, 1, 19, 20, 1000, 1001, 2147483647, 2147483648}
 	type object = map[string]any
@@ -99,16 +100,13 @@ func TestGrammar_DefinitionsHaveTheSameBoundsInFilesAndSQL(t *testing.T) {
 				}
 			}
 			for _, v := range values {
-				step, sensor, notice := object{"name": "only", "type": "t"}, object{"http": true}, object{"command": []string{"told"}}
+				step, sensor := object{"name": "only", "type": "t"}, object{"http": true}
+				notice := object{"command": []string{"told"}}
 				d := object{"workflow": "w", "steps": []object{step}, "sensor": sensor, "notify": []object{notice}}
 				if kinds := f.Kinds; kinds != nil {
 					clear(sensor)
-					for kind, value := range map[string]any{"cron": "@daily", "every": "1m", "workflow": "v", "table": "s.t", "notify": "c", "http": true,
-						"file": "/srv/x", "kafka": "main"} {
-						if kind == kinds[0] {
-							sensor[kind] = value
-						}
-					}
+					sensor[kinds[0]] = map[string]any{"cron": "@daily", "every": "1m", "workflow": "v", "table": "s.t",
+						"notify": "c", "http": true, "file": "/srv/x", "kafka": "main"}[kinds[0]]
 					if kinds[0] == "kafka" {
 						sensor["topic"] = "t"
 					}
