@@ -75,21 +75,26 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request) {
 	if GetOnly(w, r) {
 		return
 	}
-	in := s.rooms.Load()
-	if in == nil {
-		Refuse(
-			w,
-			r,
-			Problem{
-				Status: http.StatusServiceUnavailable,
-				Code:   "starting",
-				Detail: "the instance is still starting",
-				Next:   "bellhop ui",
-			},
-		)
+	secret, problem := s.enter(r)
+	if problem != nil {
+		Refuse(w, r, *problem)
 		return
 	}
-	secret := rand.Text()
+	http.SetCookie(w, &http.Cookie{Name: cookie, Value: secret, Path: cookiePath(r), HttpOnly: true,
+		SameSite: http.SameSiteStrictMode, Secure: arrived(r.Context()).secure})
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	// No redirect: a cookie that is strict would not go with one that another site's link began.
+	sayPlainly(w, r, Problem{Title: "Signed in", Status: http.StatusOK, Detail: "The overview comes now."})
+}
+
+// enter spends the link, and gives the secret of the session that it makes.
+func (s *Server) enter(r *http.Request) (secret string, problem *Problem) {
+	in := s.rooms.Load()
+	if in == nil {
+		return "", &Problem{Status: http.StatusServiceUnavailable, Code: "starting",
+			Detail: "the instance is still starting", Next: "bellhop ui"}
+	}
+	secret = rand.Text()
 	login, role, ok, err := in.sessions.Enter(
 		r.Context(),
 		sha256.Sum256([]byte(r.PathValue("secret"))),
@@ -97,47 +102,16 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request) {
 	)
 	switch {
 	case err != nil:
-		Refuse(
-			w,
-			r,
-			Problem{
-				Status: http.StatusServiceUnavailable,
-				Code:   "no_database",
-				Detail: "the database did not answer",
-				Next:   "bellhop doctor",
-			},
-		)
-		return
+		return "", &Problem{Status: http.StatusServiceUnavailable, Code: "no_database",
+			Detail: "the database did not answer", Next: "bellhop doctor"}
 	case !ok:
-		Refuse(
-			w,
-			r,
-			Problem{
-				Status: http.StatusForbidden,
-				Code:   "old_link",
-				Detail: "this link was used already, or is too old",
-				Next:   "bellhop ui   makes another",
-			},
-		)
-		return
+		return "", &Problem{Status: http.StatusForbidden, Code: "old_link",
+			Detail: "this link was used already, or is too old", Next: "bellhop ui   makes another"}
 	case role == "":
-		Refuse(w, r, noRole(login))
-		return
+		problem := noRole(login)
+		return "", &problem
 	}
-	http.SetCookie(
-		w,
-		&http.Cookie{
-			Name:     cookie,
-			Value:    secret,
-			Path:     cookiePath(r),
-			HttpOnly: true,
-			SameSite: http.SameSiteStrictMode,
-			Secure:   arrived(r.Context()).secure,
-		},
-	)
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	// No redirect: a cookie that is strict would not go with one that another site's link began.
-	sayPlainly(w, r, Problem{Title: "Signed in", Status: http.StatusOK, Detail: "The overview comes now."})
+	return secret, nil
 }
 
 func noRole(login string) Problem {

@@ -46,10 +46,10 @@ func (a *API) events() {
 			events := a.Hub.join()
 			defer a.Hub.leave(events)
 			_, w := humago.Unwrap(c)
-			web.Stream{Begin: "retry: 2000\n\n", Beat: ": still here\n\n", End: again.String()}.Serve(ctx, w, events)
+			web.Stream{Begin: "retry: 2000\n\n", Beat: ": still here\n\n", End: reload.String()}.Serve(ctx, w, events)
 		}}, nil
 	})
 }
 
-// again tells a client to ask for what it shows, and for events, once more.
-var again = web.Event{Name: "reload", Data: []byte("{}")}
+// reload tells a client to ask for what it shows, and for events, once more.
+var reload = web.Event{Name: "reload", Data: []byte("{}")}

@@ -4,10 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/danielgtaylor/huma/v2"
 
 	"bellhop/report"
 	"bellhop/scheduler"
@@ -138,29 +141,8 @@ func (a *API) jobs() {
 			page.Cursor = writeCursor(in.JobWords, next)
 			return page, err
 		})
-	read(a, one("/explain", reader, "Say why a job does not run, or why it ended so"),
-		func(ctx context.Context, l store.Look, in *JobWord) (e report.Explained, err error) {
-			row, err := in.row(ctx, l)
-			if err != nil {
-				return e, err
-			}
-			e, err = report.Explain(ctx, l, row)
-			if isDenied(err) && e.Reasons != nil { // a caller that may not see other jobs is told of its own
-				err = nil
-			}
-			return e, err
-		})
-	read(a, one("/attempts", reader, "List every run of a job"),
-		func(ctx context.Context, l store.Look, in *JobWord) (t Tries, err error) {
-			id, err := in.find(ctx, l)
-			if err == nil {
-				t.Attempts, err = l.Attempts(ctx, id)
-			}
-			if err == nil {
-				t.Lost, err = l.Lost(ctx, id)
-			}
-			return t, err
-		})
+	read(a, one("/explain", reader, "Say why a job does not run, or why it ended so"), explain)
+	ofJob(a, one("/attempts", reader, "List every run of a job"), tries)
 	read(a, one("/trace", reader, "Show the timeline of a job"), a.trace)
 	type graph struct {
 		JobWord
@@ -174,47 +156,65 @@ func (a *API) jobs() {
 			}
 			return g, err
 		})
-	read(a, one("/behind", reader, "Say how many jobs a retry with behind=true would try again"),
-		func(ctx context.Context, l store.Look, in *JobWord) (b store.Behind, err error) {
-			id, err := in.find(ctx, l)
-			if err != nil {
-				return b, err
-			}
+	ofJob(a, one("/behind", reader, "Say how many jobs a retry with behind=true would try again"),
+		func(ctx context.Context, l store.Look, id scheduler.JobID) (store.Behind, error) {
 			b, ok, err := l.Behind(ctx, id)
 			if err == nil && !ok {
-				err = notFound("job " + in.ID)
+				err = notFound(fmt.Sprintf("job %d", id))
 			}
 			return b, err
 		})
-	read(a, one("/batch", reader, "Count the jobs of a batch by state"),
-		func(ctx context.Context, l store.Look, in *JobWord) (count store.BatchCount, err error) {
-			id, err := in.find(ctx, l)
-			if err == nil {
-				count, _, err = l.BatchCount(ctx, id)
-			}
+	ofJob(a, one("/batch", reader, "Count the jobs of a batch by state"),
+		func(ctx context.Context, l store.Look, id scheduler.JobID) (store.BatchCount, error) {
+			count, _, err := l.BatchCount(ctx, id)
 			return count, err
 		})
-	read(a, one("/items", reader, "List the failed items of a job's query; their lines for operators"),
-		func(ctx context.Context, l store.Look, in *JobWord) (items []store.SeenItemRow, err error) {
-			id, err := in.find(ctx, l)
-			if err == nil {
-				items, err = l.SeenItems(ctx, id, itemsMost)
-			}
-			return items, err
+	ofJob(a, one("/items", reader, "List the failed items of a job's query; their lines for operators"),
+		func(ctx context.Context, l store.Look, id scheduler.JobID) ([]store.SeenItemRow, error) {
+			return l.SeenItems(ctx, id, itemsMost)
 		})
-	read(a, one("/payload", operator, "Show the content of a job's submission"),
-		func(ctx context.Context, l store.Look, in *JobWord) (seen Payload, err error) {
-			id, err := in.find(ctx, l)
-			if err != nil {
-				return seen, err
-			}
-			all, err := l.Payloads(ctx, []scheduler.JobID{id}, 0)
-			p, there := all[id]
-			if err == nil && !there {
-				err = notFound("job " + in.ID)
-			}
-			return Payload(p), err
-		})
+	ofJob(a, one("/payload", operator, "Show the content of a job's submission"), payload)
+}
+
+// ofJob registers a route that shows something of one job.
+func ofJob[T any](
+	a *API, op huma.Operation, show func(context.Context, store.Look, scheduler.JobID) (T, error),
+) {
+	read(a, op, func(ctx context.Context, l store.Look, in *JobWord) (v T, err error) {
+		id, err := in.find(ctx, l)
+		if err == nil {
+			v, err = show(ctx, l, id)
+		}
+		return v, err
+	})
+}
+
+func explain(ctx context.Context, l store.Look, in *JobWord) (e report.Explained, err error) {
+	row, err := in.row(ctx, l)
+	if err != nil {
+		return e, err
+	}
+	e, err = report.Explain(ctx, l, row)
+	if isDenied(err) && e.Reasons != nil { // a caller that may not see other jobs is told of its own
+		err = nil
+	}
+	return e, err
+}
+
+func tries(ctx context.Context, l store.Look, id scheduler.JobID) (t Tries, err error) {
+	if t.Attempts, err = l.Attempts(ctx, id); err == nil {
+		t.Lost, err = l.Lost(ctx, id)
+	}
+	return t, err
+}
+
+func payload(ctx context.Context, l store.Look, id scheduler.JobID) (Payload, error) {
+	all, err := l.Payloads(ctx, []scheduler.JobID{id}, 0)
+	p, there := all[id]
+	if err == nil && !there {
+		err = notFound(fmt.Sprintf("job %d", id))
+	}
+	return Payload(p), err
 }
 
 func (a *API) trace(ctx context.Context, l store.Look, in *JobWord) (w report.Waterfall, err error) {

@@ -84,46 +84,10 @@ func (a *API) notificationRules() {
 		func(ctx context.Context, l store.Look, in *RuleWord) (store.NoticeRuleRow, error) {
 			return in.row(ctx, l)
 		})
-	type made struct{ Body NoticeRule }
 	op := ruleOp(http.MethodPost, "", "Add a rule")
 	op.DefaultStatus = http.StatusCreated
-	change(a, op, func(ctx context.Context, l store.Look, in *made) (*body[store.NoticeRuleRow], error) {
-		r, err := in.Body.rule()
-		if err != nil {
-			return nil, err
-		}
-		id, err := l.AddNoticeRule(ctx, r, in.Body.Active == nil || *in.Body.Active)
-		if err != nil {
-			return nil, err
-		}
-		row, err := RuleWord{id}.row(ctx, l)
-		return &body[store.NoticeRuleRow]{row}, err
-	})
-	type put struct {
-		RuleWord
-		Version int `query:"version" minimum:"0" doc:"Change it only if it has this version"`
-		Body    NoticeRule
-	}
-	change(a, ruleOp(http.MethodPut, "/{id}", "Replace a rule as a whole", http.StatusNotFound),
-		func(ctx context.Context, l store.Look, in *put) (*body[store.NoticeRuleRow], error) {
-			r, err := in.Body.rule()
-			if err != nil {
-				return nil, err
-			}
-			var version *int
-			if in.Version > 0 {
-				version = &in.Version
-			}
-			is, err := l.ChangeNoticeRule(ctx, in.ID, r, in.Body.Active, version)
-			if err == nil && !is {
-				err = in.missing()
-			}
-			if err != nil {
-				return nil, err
-			}
-			row, err := in.row(ctx, l)
-			return &body[store.NoticeRuleRow]{row}, err
-		})
+	change(a, op, addRule)
+	change(a, ruleOp(http.MethodPut, "/{id}", "Replace a rule as a whole", http.StatusNotFound), replaceRule)
 	type deleted struct {
 		ID      int64 `json:"id"`
 		Changed bool  `json:"changed"`
@@ -144,6 +108,52 @@ func (a *API) notificationRules() {
 		}
 		return &body[Tested]{Tested{ids}}, err
 	})
+	a.notifications()
+}
+
+type madeRule struct{ Body NoticeRule }
+
+func addRule(ctx context.Context, l store.Look, in *madeRule) (*body[store.NoticeRuleRow], error) {
+	r, err := in.Body.rule()
+	if err != nil {
+		return nil, err
+	}
+	id, err := l.AddNoticeRule(ctx, r, in.Body.Active == nil || *in.Body.Active)
+	if err != nil {
+		return nil, err
+	}
+	row, err := RuleWord{id}.row(ctx, l)
+	return &body[store.NoticeRuleRow]{row}, err
+}
+
+type changedRule struct {
+	RuleWord
+	Version int `query:"version" minimum:"0" doc:"Change it only if it has this version"`
+	Body    NoticeRule
+}
+
+func replaceRule(ctx context.Context, l store.Look, in *changedRule) (*body[store.NoticeRuleRow], error) {
+	r, err := in.Body.rule()
+	if err != nil {
+		return nil, err
+	}
+	var version *int
+	if in.Version > 0 {
+		version = &in.Version
+	}
+	is, err := l.ChangeNoticeRule(ctx, in.ID, r, in.Body.Active, version)
+	if err == nil && !is {
+		err = in.missing()
+	}
+	if err != nil {
+		return nil, err
+	}
+	row, err := in.row(ctx, l)
+	return &body[store.NoticeRuleRow]{row}, err
+}
+
+// notifications is the route that lists the messages.
+func (a *API) notifications() {
 	type which struct {
 		Status   []string `query:"status,explode" maxItems:"3" enum:"waiting,sent,given_up" doc:"Repeatable"`
 		Workflow string   `query:"workflow" maxLength:"1000" doc:"On runs of this workflow"`

@@ -53,31 +53,9 @@ func operationOp(method, path string, least role, summary string, errors ...int)
 
 // operations are the routes of orders for many jobs.
 func (a *API) operations() {
-	type in struct{ Body Order }
 	op := operationOp(http.MethodPost, "", operator, "Plan an operation on the jobs that match a filter now")
 	op.DefaultStatus = http.StatusCreated
-	huma.Register(a, op, func(ctx context.Context, in *in) (*body[store.OperationRow], error) {
-		filter, err := json.Marshal(in.Body.Filter)
-		if err != nil {
-			return nil, err
-		}
-		var out body[store.OperationRow]
-		err = a.Visitors.As(ctx, web.CallerOf(ctx).Role, func(l store.Look) error {
-			id, err := l.PlanOperation(ctx, in.Body.Verb, filter, in.Body.Priority)
-			if err == nil {
-				out.Body, err = operationWord{id}.row(ctx, l)
-			}
-			if err == nil && in.Body.DryRun {
-				out.Body.ID = 0
-				err = errKeepNothing
-			}
-			return err
-		})
-		if err != nil && !errors.Is(err, errKeepNothing) {
-			return nil, a.problem(ctx, err)
-		}
-		return &out, nil
-	})
+	huma.Register(a, op, a.plan)
 	type list struct {
 		Limit  int   `query:"limit"  minimum:"1" maximum:"200" default:"50"`
 		Before int64 `query:"before" minimum:"0"                            doc:"Operations older than this"`
@@ -118,6 +96,31 @@ func (a *API) operations() {
 			return err
 		},
 	)
+}
+
+type planning struct{ Body Order }
+
+func (a *API) plan(ctx context.Context, in *planning) (*body[store.OperationRow], error) {
+	filter, err := json.Marshal(in.Body.Filter)
+	if err != nil {
+		return nil, err
+	}
+	var out body[store.OperationRow]
+	err = a.Visitors.As(ctx, web.CallerOf(ctx).Role, func(l store.Look) error {
+		id, err := l.PlanOperation(ctx, in.Body.Verb, filter, in.Body.Priority)
+		if err == nil {
+			out.Body, err = operationWord{id}.row(ctx, l)
+		}
+		if err == nil && in.Body.DryRun {
+			out.Body.ID = 0
+			err = errKeepNothing
+		}
+		return err
+	})
+	if err != nil && !errors.Is(err, errKeepNothing) {
+		return nil, a.problem(ctx, err)
+	}
+	return &out, nil
 }
 
 func (a *API) operationVerb(name, summary string, do func(context.Context, store.Look, int64) error) {

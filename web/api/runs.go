@@ -142,40 +142,9 @@ func (a *API) pastEvents() {
 
 // runs are the routes of runs, and what starts them.
 func (a *API) runs() {
-	type start struct {
-		WorkflowWord
-		Body RunOrder
-	}
 	op := workflowOp(http.MethodPost, "/{name}/run", operator, "Start a run by hand", http.StatusConflict)
 	op.DefaultStatus = http.StatusCreated
-	change(a, op, func(ctx context.Context, l store.Look, in *start) (*body[Run], error) {
-		steps := in.Body.Steps
-		if in.Body.From != "" {
-			list, err := l.Definitions(ctx, in.pattern())
-			if err == nil && len(list) == 0 {
-				err = in.missing()
-			}
-			if err != nil {
-				return nil, err
-			}
-			d, err := workflow.Read(list[0].Definition)
-			if err != nil {
-				return nil, err
-			}
-			if steps, err = workflow.From(d.Steps, in.Body.From); err != nil {
-				return nil, unfit(err.Error())
-			}
-		}
-		by := store.ByHand{Parameters: in.Body.Parameters, Steps: steps, Event: in.Body.Event}
-		id, err := l.RunWorkflow(ctx, in.Name, by)
-		if err == nil && id == nil {
-			err = in.missing()
-		}
-		if err != nil {
-			return nil, err
-		}
-		return &body[Run]{Run{*id}}, nil
-	})
+	change(a, op, startRun)
 	change(a, workflowOp(http.MethodPost, "/{name}/events", submitter, "Report an event that starts a workflow, once",
 		http.StatusConflict),
 		func(ctx context.Context, l store.Look, in *Posted) (*body[Fresh], error) {
@@ -197,49 +166,81 @@ func (a *API) runs() {
 			}
 			return l.FindRuns(ctx, f, in.Limit)
 		})
-	type run struct {
-		ID int64 `path:"id"`
-	}
-	missing := func(id int64) error {
-		return refused(http.StatusNotFound, "not_found", "bellhop workflow ls", "there is no run %d", id)
-	}
 	read(a, operation(http.MethodGet, "/runs/{id}", reader, "workflows", "Show a run and its steps", http.StatusNotFound),
-		func(ctx context.Context, l store.Look, in *run) (r SeenRun, err error) {
-			runs, err := l.Runs(ctx, nil, &in.ID, 1)
-			if err == nil && len(runs) == 0 {
-				err = missing(in.ID)
-			}
-			if err != nil {
-				return r, err
-			}
-			r.RunRow = runs[0]
-			r.Steps, err = l.Steps(ctx, in.ID)
-			return r, err
-		})
-	type again struct {
-		Run   int64 `json:"run"`
-		Steps int   `json:"steps" doc:"Number of steps to run again"`
+		showRun)
+	change(a, operation(http.MethodPost, "/runs/{id}/retry", operator, "workflows", "Continue a failed run",
+		http.StatusNotFound, http.StatusConflict),
+		retryRun)
+}
+
+type starting struct {
+	WorkflowWord
+	Body RunOrder
+}
+
+func startRun(ctx context.Context, l store.Look, in *starting) (*body[Run], error) {
+	steps := in.Body.Steps
+	if in.Body.From != "" {
+		list, err := l.Definitions(ctx, in.pattern())
+		if err == nil && len(list) == 0 {
+			err = in.missing()
+		}
+		if err != nil {
+			return nil, err
+		}
+		d, err := workflow.Read(list[0].Definition)
+		if err != nil {
+			return nil, err
+		}
+		if steps, err = workflow.From(d.Steps, in.Body.From); err != nil {
+			return nil, unfit(err.Error())
+		}
 	}
-	change(
-		a,
-		operation(
-			http.MethodPost,
-			"/runs/{id}/retry",
-			operator,
-			"workflows",
-			"Continue a failed run",
-			http.StatusNotFound,
-			http.StatusConflict,
-		),
-		func(ctx context.Context, l store.Look, in *run) (*body[again], error) {
-			n, err := l.RetryRun(ctx, in.ID)
-			if err == nil && n == nil {
-				err = missing(in.ID)
-			}
-			if err != nil {
-				return nil, err
-			}
-			return &body[again]{again{in.ID, *n}}, nil
-		},
-	)
+	by := store.ByHand{Parameters: in.Body.Parameters, Steps: steps, Event: in.Body.Event}
+	id, err := l.RunWorkflow(ctx, in.Name, by)
+	if err == nil && id == nil {
+		err = in.missing()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &body[Run]{Run{*id}}, nil
+}
+
+// runWord names a run.
+type runWord struct {
+	ID int64 `path:"id"`
+}
+
+func (w runWord) missing() error {
+	return refused(http.StatusNotFound, "not_found", "bellhop workflow ls", "there is no run %d", w.ID)
+}
+
+func showRun(ctx context.Context, l store.Look, in *runWord) (r SeenRun, err error) {
+	runs, err := l.Runs(ctx, nil, &in.ID, 1)
+	if err == nil && len(runs) == 0 {
+		err = in.missing()
+	}
+	if err != nil {
+		return r, err
+	}
+	r.RunRow = runs[0]
+	r.Steps, err = l.Steps(ctx, in.ID)
+	return r, err
+}
+
+type again struct {
+	Run   int64 `json:"run"`
+	Steps int   `json:"steps" doc:"Number of steps to run again"`
+}
+
+func retryRun(ctx context.Context, l store.Look, in *runWord) (*body[again], error) {
+	n, err := l.RetryRun(ctx, in.ID)
+	if err == nil && n == nil {
+		err = in.missing()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &body[again]{again{in.ID, *n}}, nil
 }

@@ -32,11 +32,6 @@ type submitted struct {
 
 // submit are the routes that submit jobs.
 func (a *API) submit() {
-	type one struct {
-		IdempotencyKey string `header:"Idempotency-Key" maxLength:"1000" doc:"The job's key: the same content again gives the same job (200), other content is refused (409)"`
-		Traceparent    string `header:"Traceparent"                      doc:"Of W3C's trace context"`
-		Body           NewJob
-	}
 	op := operation(http.MethodPost, "/jobs", submitter, "jobs", "Submit a job", http.StatusConflict)
 	op.DefaultStatus = http.StatusCreated
 	op.Responses = map[string]*huma.Response{"200": {
@@ -45,34 +40,7 @@ func (a *API) submit() {
 			"application/json": {Schema: a.OpenAPI().Components.Schemas.Schema(typeOf[Submitted](), true, "")},
 		},
 	}}
-	change(a, op, func(ctx context.Context, l store.Look, in *one) (*submitted, error) {
-		s, err := in.Body.submission()
-		if err != nil {
-			return nil, err
-		}
-		if in.IdempotencyKey != "" {
-			if s.Key != nil && *s.Key != in.IdempotencyKey {
-				return nil, unfit("Idempotency-Key is the job's key, and the body has another one")
-			}
-			s.Key = &in.IdempotencyKey
-		}
-		if _, ok := scheduler.ParseTrace(in.Traceparent); ok && s.Traceparent == nil {
-			s.Traceparent = &in.Traceparent
-		}
-		out := &submitted{Status: http.StatusCreated}
-		if out.Body.ID, err = l.Submit(ctx, s); err != nil {
-			return nil, err
-		}
-		if s.Key != nil { // which key that is, of a period, say, the database knows
-			if is, err := l.IsNew(ctx, out.Body.ID); err != nil {
-				return nil, err
-			} else if !is {
-				out.Status = http.StatusOK
-			}
-		}
-		out.Location = Prefix + "/jobs/" + strconv.FormatInt(int64(out.Body.ID), 10)
-		return out, nil
-	})
+	change(a, op, submitOne)
 
 	type many struct {
 		RawBody []byte `contentType:"application/x-ndjson" doc:"A job a line, as POST /jobs takes it; at most 10,000"`
@@ -96,6 +64,50 @@ func (a *API) submit() {
 		}
 		return out, err
 	})
+}
+
+type newJob struct {
+	IdempotencyKey string `header:"Idempotency-Key" maxLength:"1000" doc:"The job's key: the same content again gives the same job (200), other content is refused (409)"`
+	Traceparent    string `header:"Traceparent"                      doc:"Of W3C's trace context"`
+	Body           NewJob
+}
+
+// submission is the job with what the headers say of it.
+func (in *newJob) submission() (store.Submission, error) {
+	s, err := in.Body.submission()
+	if err != nil {
+		return s, err
+	}
+	if in.IdempotencyKey != "" {
+		if s.Key != nil && *s.Key != in.IdempotencyKey {
+			return s, unfit("Idempotency-Key is the job's key, and the body has another one")
+		}
+		s.Key = &in.IdempotencyKey
+	}
+	if _, ok := scheduler.ParseTrace(in.Traceparent); ok && s.Traceparent == nil {
+		s.Traceparent = &in.Traceparent
+	}
+	return s, nil
+}
+
+func submitOne(ctx context.Context, l store.Look, in *newJob) (*submitted, error) {
+	s, err := in.submission()
+	if err != nil {
+		return nil, err
+	}
+	out := &submitted{Status: http.StatusCreated}
+	if out.Body.ID, err = l.Submit(ctx, s); err != nil {
+		return nil, err
+	}
+	if s.Key != nil { // which key that is, of a period, say, the database knows
+		if is, err := l.IsNew(ctx, out.Body.ID); err != nil {
+			return nil, err
+		} else if !is {
+			out.Status = http.StatusOK
+		}
+	}
+	out.Location = Prefix + "/jobs/" + strconv.FormatInt(int64(out.Body.ID), 10)
+	return out, nil
 }
 
 // readBatch reads a job a line.

@@ -1,9 +1,7 @@
 package api
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"time"
 
@@ -125,92 +123,4 @@ func (a *API) over(
 			return look()
 		}
 	}
-}
-
-var everyLevel = []client.Level{
-	client.LevelOut, client.LevelErr, client.LevelDebug, client.LevelInfo, client.LevelError, client.LevelNote,
-}
-
-// logs is the route of what was said about a job.
-func (a *API) logs() {
-	type in struct {
-		JobWord
-		Follow  bool     `query:"follow"        doc:"Go on with further lines, until the job has ended"`
-		Attempt int      `query:"attempt"       doc:"Of this attempt only"                            minimum:"0"`
-		Level   []string `query:"level,explode" doc:"Of these levels only; repeatable"                            maxItems:"10" enum:"out,err,debug,info,error,note"`
-	}
-	op := one("/logs", operator, "Print the log of a job, one line of JSON each")
-	op.Middlewares = huma.Middlewares{unhurried}
-	op.Responses = map[string]*huma.Response{"200": {Description: "OK", Content: map[string]*huma.MediaType{
-		"application/x-ndjson": {Schema: a.OpenAPI().Components.Schemas.Schema(typeOf[store.LogRow](), true, "")}}}}
-	huma.Register(a, op, func(ctx context.Context, in *in) (*huma.StreamResponse, error) {
-		leave, err := a.watch(ctx)
-		if err != nil {
-			return nil, err
-		}
-		levels := []scheduler.Level{}
-		for _, l := range in.Level {
-			levels = append(levels, scheduler.Level(l))
-		}
-		if len(levels) == 0 {
-			for _, l := range everyLevel {
-				levels = append(levels, scheduler.Level(l))
-			}
-		}
-		role := web.CallerOf(ctx).Role
-		var reader *store.LogReader
-		next := func() (lines []store.LogRow, more, over bool, err error) {
-			err = a.Visitors.ReadAs(ctx, role, func(l store.Look) error {
-				if reader == nil {
-					id, err := in.find(ctx, l)
-					if err != nil {
-						return err
-					}
-					reader = l.Logs(id, levels...)
-					reader.Attempt, reader.Follow = in.Attempt, in.Follow
-				}
-				reader.Through(l)
-				// Looked at first: a job's last lines are committed with its outcome or before.
-				outcomes, err := l.Outcomes(ctx, []scheduler.JobID{reader.Job})
-				if err != nil {
-					return err
-				}
-				over = len(outcomes) == 0 || outcomes[0].State.Final()
-				lines, more, err = reader.Next(ctx)
-				return err
-			})
-			return lines, more, over, err
-		}
-		lines, more, over, err := next()
-		if err != nil {
-			leave()
-			return nil, a.problem(ctx, err)
-		}
-		return &huma.StreamResponse{Body: func(c huma.Context) {
-			defer leave()
-			ctx, cancel := web.Until(ctx, time.Hour)
-			defer cancel()
-			_, w := humago.Unwrap(c)
-			c.SetHeader("Content-Type", "application/x-ndjson")
-			for {
-				var text bytes.Buffer
-				for to := json.NewEncoder(&text); len(lines) > 0; lines = lines[1:] {
-					_ = to.Encode(lines[0]) // words and numbers
-				}
-				if web.Send(w, web.Patience, text.Bytes()) != nil || !more && (over || !in.Follow) {
-					return
-				}
-				if !more {
-					select {
-					case <-ctx.Done():
-						return
-					case <-time.After(followEvery):
-					}
-				}
-				if lines, more, over, err = next(); err != nil {
-					return
-				}
-			}
-		}}, nil
-	})
 }

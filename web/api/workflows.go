@@ -59,28 +59,34 @@ func workflowOp(method, path string, least role, summary string, errors ...int) 
 	return operation(method, "/workflows"+path, least, "workflows", summary, append(errors, http.StatusNotFound)...)
 }
 
+// WorkflowWords say which workflows are listed.
+type WorkflowWords struct {
+	Name    []string `query:"name,explode" maxItems:"100" doc:"Only these, whatever the case; * stands for any letters, ? for one letter; repeatable"`
+	Project string   `query:"project" maxLength:"1000"`
+	Active  string   `query:"active" enum:"true,false" doc:"Only active ones, or only inactive ones"`
+	Sensor  string   `query:"sensor" enum:"cron,every,workflow,table,notify,http,file,kafka,none" doc:"Only those with this kind of sensor"`
+}
+
+func (w *WorkflowWords) filter() store.WorkflowFilter {
+	f := store.WorkflowFilter{Names: like(w.Name), AnyCase: true}
+	if w.Project != "" {
+		f.Project = &w.Project
+	}
+	if w.Active != "" {
+		active := w.Active == "true"
+		f.Active = &active
+	}
+	if w.Sensor != "" {
+		f.Sensor = &w.Sensor
+	}
+	return f
+}
+
 // workflows are the routes of definitions.
 func (a *API) workflows() {
-	type names struct {
-		Name    []string `query:"name,explode" maxItems:"100" doc:"Only these, whatever the case; * stands for any letters, ? for one letter; repeatable"`
-		Project string   `query:"project" maxLength:"1000"`
-		Active  string   `query:"active" enum:"true,false" doc:"Only active ones, or only inactive ones"`
-		Sensor  string   `query:"sensor" enum:"cron,every,workflow,table,notify,http,file,kafka,none" doc:"Only those with this kind of sensor"`
-	}
 	read(a, workflowOp(http.MethodGet, "", reader, "List workflows, with their next slots and their last runs"),
-		func(ctx context.Context, l store.Look, in *names) ([]store.WorkflowRow, error) {
-			f := store.WorkflowFilter{Names: like(in.Name), AnyCase: true}
-			if in.Project != "" {
-				f.Project = &in.Project
-			}
-			if in.Active != "" {
-				active := in.Active == "true"
-				f.Active = &active
-			}
-			if in.Sensor != "" {
-				f.Sensor = &in.Sensor
-			}
-			return l.Workflows(ctx, f)
+		func(ctx context.Context, l store.Look, in *WorkflowWords) ([]store.WorkflowRow, error) {
+			return l.Workflows(ctx, in.filter())
 		})
 	read(a, operation(http.MethodGet, "/projects", reader, "workflows", "List projects, with their workflows, open runs and failures"),
 		func(ctx context.Context, l store.Look, _ *struct{}) ([]store.ProjectRow, error) {
@@ -92,22 +98,30 @@ func (a *API) workflows() {
 		showWorkflow,
 	)
 	read(a, workflowOp(http.MethodGet, "/{name}/explain", reader, "Say what starts a workflow, and why it does not start"),
-		func(ctx context.Context, l store.Look, in *WorkflowWord) ([]store.ReasonRow, error) {
-			list, err := l.ExplainWorkflow(ctx, in.Name)
-			if err == nil && len(list) == 0 {
-				err = in.missing()
-			}
-			return list, err
-		})
-	read(a, workflowOp(http.MethodGet, "/{name}/versions", reader,
-		"List the versions of a workflow, with author and time"),
-		func(ctx context.Context, l store.Look, in *WorkflowWord) ([]store.VersionRow, error) {
-			list, err := l.Versions(ctx, in.Name)
-			if err == nil && len(list) == 0 {
-				err = in.missing()
-			}
-			return list, err
-		})
+		listOf(store.Look.ExplainWorkflow))
+	a.versions()
+	a.writeWorkflows()
+	a.manyWorkflows()
+	a.manager()
+	a.runs()
+	a.cron()
+}
+
+// listOf shows a list of a workflow; each has some.
+func listOf[T any](
+	list func(store.Look, context.Context, string) ([]T, error),
+) func(context.Context, store.Look, *WorkflowWord) ([]T, error) {
+	return func(ctx context.Context, l store.Look, in *WorkflowWord) ([]T, error) {
+		rows, err := list(l, ctx, in.Name)
+		if err == nil && len(rows) == 0 {
+			err = in.missing()
+		}
+		return rows, err
+	}
+}
+
+// versions are the routes of what workflows were.
+func (a *API) versions() {
 	type version struct {
 		WorkflowWord
 		Version int32 `path:"version" minimum:"1"`
@@ -124,16 +138,11 @@ func (a *API) workflows() {
 		}
 		return d, err
 	}
+	read(a, workflowOp(http.MethodGet, "/{name}/versions", reader,
+		"List the versions of a workflow, with author and time"), listOf(store.Look.Versions))
 	read(a, workflowOp(http.MethodGet, "/{name}/versions/{version}", operator, "Show a version"), one)
-	change(
-		a,
-		workflowOp(
-			http.MethodPost,
-			"/{name}/versions/{version}/revert",
-			operator,
-			"Restore an older version of a workflow, as a new version",
-			http.StatusConflict,
-		),
+	change(a, workflowOp(http.MethodPost, "/{name}/versions/{version}/revert", operator,
+		"Restore an older version of a workflow, as a new version", http.StatusConflict),
 		func(ctx context.Context, l store.Look, in *reverting) (*body[Version], error) {
 			d, err := one(ctx, l, &version{in.WorkflowWord, in.Version})
 			if err != nil {
@@ -141,13 +150,7 @@ func (a *API) workflows() {
 			}
 			v, err := apply(ctx, l, in.Name, d.Definition, in.seen())
 			return &body[Version]{v}, err
-		},
-	)
-	a.writeWorkflows()
-	a.manyWorkflows()
-	a.manager()
-	a.runs()
-	a.cron()
+		})
 }
 
 func showWorkflow(ctx context.Context, l store.Look, in *WorkflowWord) (w SeenWorkflow, err error) {
@@ -222,19 +225,24 @@ func (a *API) writeWorkflows() {
 			v, err := write(ctx, l, d, in.seen())
 			return &body[Version]{v}, err
 		})
+	a.imports()
+	a.export()
+	for what, become := range map[string]string{"activate": "activated", "deactivate": "deactivated"} {
+		change(a, workflowOp(http.MethodPost, "/{name}/"+what, operator, strings.ToUpper(what[:1])+what[1:]+" a workflow",
+			http.StatusConflict), turn(become))
+	}
+	change(a, workflowOp(http.MethodDelete, "/{name}", operator, "Delete a workflow; its runs and its history are kept",
+		http.StatusConflict), turn("deleted"))
+}
+
+// imports is the route that creates workflows which were exported elsewhere.
+func (a *API) imports() {
 	type importing struct {
 		RawBody []byte `contentType:"application/yaml" doc:"Definitions, with lines of --- between them; at most 256 KiB"`
 	}
-	changeBy(
-		a,
-		workflowOp(
-			http.MethodPost,
-			"/import",
-			operator,
-			"Create workflows that were exported elsewhere: all, or none",
-			http.StatusConflict,
-			http.StatusRequestEntityTooLarge,
-		),
+	changeBy(a, workflowOp(http.MethodPost, "/import", operator,
+		"Create workflows that were exported elsewhere: all, or none", http.StatusConflict,
+		http.StatusRequestEntityTooLarge),
 		func(ctx context.Context, in *importing) ([]workflow.Definition, error) {
 			return a.definitions(ctx, in.RawBody)
 		},
@@ -249,33 +257,7 @@ func (a *API) writeWorkflows() {
 				out.Body = append(out.Body, v)
 			}
 			return out, nil
-		},
-	)
-	a.export()
-	for what, become := range map[string]string{"activate": "activated", "deactivate": "deactivated"} {
-		change(
-			a,
-			workflowOp(
-				http.MethodPost,
-				"/{name}/"+what,
-				operator,
-				strings.ToUpper(what[:1])+what[1:]+" a workflow",
-				http.StatusConflict,
-			),
-			turn(become),
-		)
-	}
-	change(
-		a,
-		workflowOp(
-			http.MethodDelete,
-			"/{name}",
-			operator,
-			"Delete a workflow; its runs and its history are kept",
-			http.StatusConflict,
-		),
-		turn("deleted"),
-	)
+		})
 }
 
 // Turned is what became of a workflow.

@@ -82,36 +82,9 @@ func job(r *request) (content, error) {
 	if d.Reasons, err = r.Look.Explain(r, id); err != nil {
 		return content{}, err
 	}
-	if r.may.Reads {
-		forecast, err := report.Foresee(r, r.Look, d.JobRow)
-		if err != nil {
-			return content{}, err
-		}
-		if forecast != nil {
-			d.Forecast = forecast.Lines(r.now)
-		}
-	}
-	attempts, err := r.Look.Attempts(r, id)
-	if err != nil {
+	if err := d.timeline(r, id); err != nil {
 		return content{}, err
 	}
-	lost, err := r.Look.Lost(r, id)
-	if err != nil {
-		return content{}, err
-	}
-	g, err := r.Look.Graph(r, id, neighboursMost)
-	if err != nil {
-		return content{}, err
-	}
-	d.neighbours(id, g)
-	var needs []store.NeedRow
-	if len(d.Needs) > 0 {
-		if needs, err = r.Look.Needs(r, id, 20); err != nil {
-			return content{}, err
-		}
-	}
-	d.Trace = report.NewWaterfall(d.JobRow, attempts, lost, needs, r.pages.TraceURL)
-	d.Bars = timeBars(d.Trace)
 	if err := d.inside(r, id); err != nil {
 		return content{}, err
 	}
@@ -127,6 +100,41 @@ func job(r *request) (content, error) {
 	}
 	d.CanHold = d.State == scheduler.Ready || d.State == scheduler.Scheduled || d.State == scheduler.Blocked
 	return content{Title: "#" + r.arg + " " + clean(d.Type), Template: "job", Data: d}, nil
+}
+
+// timeline adds what was, what comes, and the jobs before and behind it.
+func (d *jobData) timeline(r *request, id scheduler.JobID) error {
+	if r.may.Reads {
+		forecast, err := report.Foresee(r, r.Look, d.JobRow)
+		if err != nil {
+			return err
+		}
+		if forecast != nil {
+			d.Forecast = forecast.Lines(r.now)
+		}
+	}
+	attempts, err := r.Look.Attempts(r, id)
+	if err != nil {
+		return err
+	}
+	lost, err := r.Look.Lost(r, id)
+	if err != nil {
+		return err
+	}
+	g, err := r.Look.Graph(r, id, neighboursMost)
+	if err != nil {
+		return err
+	}
+	d.neighbours(id, g)
+	var needs []store.NeedRow
+	if len(d.Needs) > 0 {
+		if needs, err = r.Look.Needs(r, id, 20); err != nil {
+			return err
+		}
+	}
+	d.Trace = report.NewWaterfall(d.JobRow, attempts, lost, needs, r.pages.TraceURL)
+	d.Bars = timeBars(d.Trace)
+	return nil
 }
 
 // inside adds what only operators and the job's submitter see: its input, its result, its log.

@@ -97,49 +97,26 @@ func numbered(r *request, word string) (c content, ok bool, err error) {
 	return c, true, err
 }
 
-func jobs(r *request) (content, error) {
-	q := r.query
-	if id, is := strings.CutPrefix(strings.TrimSpace(q.Get("key")), "#"); is {
-		if c, ok, err := numbered(r, id); ok || err != nil {
-			return c, err
-		}
-	}
+// jobFilter reads the fields of a query, but for its times.
+func jobFilter(q url.Values) store.JobFilter {
 	s := store.JobFilter{
 		Key:   keyOf(q.Get("key")),
 		Error: strings.TrimSpace(q.Get("error")),
+		Types: typesOf(q.Get("type")),
 	}
 	if n, err := strconv.ParseInt(q.Get("run"), 10, 64); err == nil {
 		s.Run = &n
 	}
-	d := jobsData{Type: q.Get("type"), Key: s.Key, Error: s.Error, Times: timesOf(q), Address: r.pages.Address}
-	s.CreatedAfter, s.CreatedBefore = d.Times.after, d.Times.before
 	for _, state := range q["state"] {
 		if st := scheduler.JobState(state); st.Valid() && !slices.Contains(s.States, st) {
 			s.States = append(s.States, st)
 		}
 	}
-	for _, state := range scheduler.JobStates {
-		d.States = append(d.States, stateChoice{state, slices.Contains(s.States, state)})
-	}
-	s.Types = typesOf(d.Type)
-	var below *int64
-	if n, err := strconv.ParseInt(q.Get("below"), 10, 64); err == nil && n > 0 {
-		below = &n
-	}
-	look := r.Look.UnfinishedOwn
-	if r.may.Reads {
-		look = r.Look.Unfinished
-	}
-	list, next, err := look(r, s, below, jobsMost)
-	if err != nil {
-		return content{}, err
-	}
-	if len(list) == 0 && next == nil { // a number that no key begins with is a job's
-		if c, ok, err := numbered(r, q.Get("key")); ok || err != nil {
-			return c, err
-		}
-	}
-	d.Jobs, d.Looked = list, next != nil && len(list) < jobsMost
+	return s
+}
+
+// leads are the addresses of the same list: its first page, and the next one.
+func (d *jobsData) leads(q url.Values, s store.JobFilter, below, next *int64) {
 	same := url.Values{}
 	for _, name := range []string{"state", "type", "key", "error", "run", "since", "until"} {
 		if len(q[name]) > 0 && q.Get(name) != "" && (name != "key" || s.Key != "") { // * is any key, and none
@@ -158,6 +135,40 @@ func jobs(r *request) (content, error) {
 		same.Set("below", strconv.FormatInt(*next, 10))
 		d.Next = "/jobs?" + same.Encode()
 	}
+}
+
+func jobs(r *request) (content, error) {
+	q := r.query
+	if id, is := strings.CutPrefix(strings.TrimSpace(q.Get("key")), "#"); is {
+		if c, ok, err := numbered(r, id); ok || err != nil {
+			return c, err
+		}
+	}
+	s := jobFilter(q)
+	d := jobsData{Type: q.Get("type"), Key: s.Key, Error: s.Error, Times: timesOf(q), Address: r.pages.Address}
+	s.CreatedAfter, s.CreatedBefore = d.Times.after, d.Times.before
+	for _, state := range scheduler.JobStates {
+		d.States = append(d.States, stateChoice{state, slices.Contains(s.States, state)})
+	}
+	var below *int64
+	if n, err := strconv.ParseInt(q.Get("below"), 10, 64); err == nil && n > 0 {
+		below = &n
+	}
+	look := r.Look.UnfinishedOwn
+	if r.may.Reads {
+		look = r.Look.Unfinished
+	}
+	list, next, err := look(r, s, below, jobsMost)
+	if err != nil {
+		return content{}, err
+	}
+	if len(list) == 0 && next == nil { // a number that no key begins with is a job's
+		if c, ok, err := numbered(r, q.Get("key")); ok || err != nil {
+			return c, err
+		}
+	}
+	d.Jobs, d.Looked = list, next != nil && len(list) < jobsMost
+	d.leads(q, s, below, next)
 	if r.may.Reads {
 		if d.Types, err = r.types(); err != nil {
 			return content{}, err

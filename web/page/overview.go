@@ -69,20 +69,7 @@ func overview(r *request) (content, error) {
 	if err != nil {
 		return content{}, err
 	}
-	states := map[scheduler.JobState]int64{}
-	for _, w := range rows {
-		states[w.State] += w.Jobs
-		if w.State == scheduler.Ready {
-			d.Waits = append(d.Waits, waiting{WaitRow: w})
-			d.Oldest = max(d.Oldest, w.Age)
-		}
-	}
-	d.Ready, d.Running = states[scheduler.Ready], states[scheduler.Running]
-	for _, s := range []scheduler.JobState{scheduler.Held, scheduler.Blocked, scheduler.Scheduled,
-		scheduler.Failed, scheduler.Quarantined} {
-		d.States = append(d.States, stateCount{s, states[s]})
-	}
-	slices.SortStableFunc(d.Waits, func(a, b waiting) int { return cmp.Compare(b.Age, a.Age) })
+	d.count(rows)
 	if err := d.why(r); err != nil {
 		return content{}, err
 	}
@@ -121,6 +108,24 @@ func overview(r *request) (content, error) {
 	d.WaitsOthers = max(0, len(d.Waits)-waitsMost)
 	d.Waits = d.Waits[:min(len(d.Waits), waitsMost)]
 	return content{Title: "Overview", Template: "overview", Data: d}, nil
+}
+
+// count takes the queue: how many jobs are in each state, and the types that wait, the longest first.
+func (d *overviewData) count(rows []store.WaitRow) {
+	states := map[scheduler.JobState]int64{}
+	for _, w := range rows {
+		states[w.State] += w.Jobs
+		if w.State == scheduler.Ready {
+			d.Waits = append(d.Waits, waiting{WaitRow: w})
+			d.Oldest = max(d.Oldest, w.Age)
+		}
+	}
+	d.Ready, d.Running = states[scheduler.Ready], states[scheduler.Running]
+	for _, s := range []scheduler.JobState{scheduler.Held, scheduler.Blocked, scheduler.Scheduled,
+		scheduler.Failed, scheduler.Quarantined} {
+		d.States = append(d.States, stateCount{s, states[s]})
+	}
+	slices.SortStableFunc(d.Waits, func(a, b waiting) int { return cmp.Compare(b.Age, a.Age) })
 }
 
 // why asks what would change the wait of the jobs that wait longest.
