@@ -86,62 +86,46 @@ func jobsOf(in ...scheduler.JobState) func(context.Context, store.Look) ([]strin
 	}
 }
 
-// completions gives commands their words. The names of flags are cobra's affair.
-func completions(a *cli.App, root *cobra.Command) {
+// argumentsOf gives commands the words that may stand behind them.
+func argumentsOf(a *cli.App) map[string]completer {
 	waiting := []scheduler.JobState{scheduler.Held, scheduler.Blocked, scheduler.Scheduled, scheduler.Ready,
 		scheduler.Assigned, scheduler.Running}
 	over := []scheduler.JobState{scheduler.Succeeded, scheduler.Failed, scheduler.Cancelled, scheduler.Quarantined}
-	words := map[string]completer{
-		"submit":                   complete(a, typesOf),
-		"pause":                    complete(a, typesOf),
-		"resume":                   complete(a, typesOf),
-		"release":                  complete(a, jobsOf(scheduler.Held)),
-		"cancel":                   complete(a, jobsOf(waiting...)),
-		"wait":                     complete(a, jobsOf(waiting...)),
-		"explain":                  complete(a, jobsOf(states...)),
-		"retry":                    complete(a, jobsOf(over[1:]...)),
-		"show":                     complete(a, jobsOf(states...)),
-		"logs":                     complete(a, jobsOf(states...)),
-		"graph":                    complete(a, jobsOf(states...)),
-		"trace":                    complete(a, jobsOf(states...)),
-		"exit-code":                complete(a, jobsOf(states...)),
-		"detach":                   complete(a, attachmentsOf),
-		"demo":                     folders,
-		"edit":                     complete(a, jobsOf(waiting[:4]...)),
-		"reload":                   complete(a, instancesOf),
-		"batch count":              complete(a, jobsOf(states...)),
-		"operation plan":           fixed("cancel", "kill", "retry", "release", "hold", "priority"),
-		"operation show":           complete(a, operationsOf()),
-		"operation start":          complete(a, operationsOf("planned", "stopped")),
-		"operation stop":           complete(a, operationsOf("planned", "running")),
-		"operation undo":           complete(a, operationsOf("done", "stopped")),
-		"filter info":              complete(a, filtersOf),
-		"filter replace":           complete(a, filtersOf),
-		"filter delete":            complete(a, filtersOf),
-		"manager stop":             complete(a, instancesOf),
-		"workflow ls":              complete(a, workflowsOf),
-		"workflow runs":            complete(a, workflowsOf),
-		"workflow show":            complete(a, workflowsOf),
-		"workflow run":             complete(a, workflowsOf),
-		"workflow explain":         complete(a, workflowsOf),
-		"workflow history":         complete(a, workflowsOf),
-		"workflow diff":            complete(a, workflowsOf),
-		"workflow revert":          complete(a, workflowsOf),
-		"workflow export":          complete(a, workflowsOf),
-		"workflow activate":        complete(a, workflowsOf),
-		"workflow deactivate":      complete(a, workflowsOf),
-		"workflow delete":          complete(a, workflowsOf),
-		"workflow retry":           complete(a, failedRunsOf),
-		"workflow notify messages": complete(a, workflowsOf),
-		"workflow notify edit":     complete(a, rulesOf),
-		"workflow notify test":     complete(a, rulesOf),
-		"workflow notify delete":   complete(a, rulesOf),
-		"workflow notify again":    complete(a, unsentOf),
-		"simulate":                 cobra.FixedCompletions([]string{"jsonl", "json"}, cobra.ShellCompDirectiveFilterFileExt),
-		"rjmgo":                    complete(a, jobsOf(scheduler.Held)),
-		"rjmexit":                  complete(a, jobsOf(states...)),
-		"rjmout":                   complete(a, jobsOf(states...)),
+	words := map[string]completer{}
+	of := func(c completer, commands ...string) {
+		for _, name := range commands {
+			words[name] = c
+		}
 	}
+	of(complete(a, typesOf), "submit", "pause", "resume")
+	of(complete(a, jobsOf(scheduler.Held)), "release", "rjmgo")
+	of(complete(a, jobsOf(waiting...)), "cancel", "wait")
+	of(complete(a, jobsOf(states...)), "explain", "show", "logs", "graph", "trace", "exit-code", "batch count",
+		"rjmexit", "rjmout")
+	of(complete(a, jobsOf(over[1:]...)), "retry")
+	of(complete(a, attachmentsOf), "detach")
+	of(folders, "demo")
+	of(complete(a, jobsOf(waiting[:4]...)), "edit")
+	of(complete(a, instancesOf), "reload", "manager stop")
+	of(fixed("cancel", "kill", "retry", "release", "hold", "priority"), "operation plan")
+	of(complete(a, operationsOf()), "operation show")
+	of(complete(a, operationsOf("planned", "stopped")), "operation start")
+	of(complete(a, operationsOf("planned", "running")), "operation stop")
+	of(complete(a, operationsOf("done", "stopped")), "operation undo")
+	of(complete(a, filtersOf), "filter info", "filter replace", "filter delete")
+	of(complete(a, workflowsOf), "workflow ls", "workflow runs", "workflow show", "workflow run",
+		"workflow explain", "workflow history", "workflow diff", "workflow revert", "workflow export",
+		"workflow activate", "workflow deactivate", "workflow delete", "workflow notify messages")
+	of(complete(a, failedRunsOf), "workflow retry")
+	of(complete(a, rulesOf), "workflow notify edit", "workflow notify test", "workflow notify delete")
+	of(complete(a, unsentOf), "workflow notify again")
+	of(cobra.FixedCompletions([]string{"jsonl", "json"}, cobra.ShellCompDirectiveFilterFileExt), "simulate")
+	return words
+}
+
+// completions gives commands their words. The names of flags are cobra's affair.
+func completions(a *cli.App, root *cobra.Command) {
+	words := argumentsOf(a)
 	ends := fixed("succeeded", "failed", "cancelled", "quarantined")
 	flags := map[string]completer{
 		"state":      completeStates,

@@ -62,36 +62,25 @@ func parseOrder(line string) (o stdinOrder, ok bool) {
 	return o, true
 }
 
-// serveStdin runs jobs from stdin through the same tree as ever, on a queue in
-// memory, and ends when all are over.
+// stdinQueue runs the jobs that stdin orders, on a queue in memory.
+type stdinQueue struct {
+	app     *cli.App
+	agents  []config.Agent
+	vars    map[string]string // of the jobs that come
+	signals <-chan os.Signal
+	queue   *memory.Queue
+	tree    launched
+
+	mu     sync.Mutex // of stdout, and of failed
+	failed int
+}
+
+// serveStdin runs jobs from stdin through the same tree as ever, and ends when all are over.
 func serveStdin(
 	ctx context.Context, a *cli.App, c config.Config, s Config, signals <-chan os.Signal, log *slog.Logger,
 ) error {
-	var mu sync.Mutex // of stdout, and of failed
-	failed := 0
-	print := func(format string, args ...any) {
-		mu.Lock()
-		defer mu.Unlock()
-		_ = a.Printf(format, args...) // a failed write cannot be reported
-	}
-	queue := memory.New(
-		func(e scheduler.Entry) {
-			who := string(e.Child)
-			if e.Claim.Job != 0 {
-				who = fmt.Sprintf("%d %s", e.Claim.Job, e.Child)
-			}
-			print("%s %s: %s\n", who, e.Level, cli.Clean(e.Text))
-		},
-		func(j *memory.Job) {
-			if j.State == scheduler.Succeeded {
-				print("%d %s %s\n", j.Claim.Job, j.Type, j.State)
-				return
-			}
-			mu.Lock()
-			failed++
-			mu.Unlock()
-			print("%d %s %s, exit code %d: %s\n", j.Claim.Job, j.Type, j.State, j.Code, cli.Clean(j.Error))
-		})
+	q := &stdinQueue{app: a, agents: c.Agents, vars: maps.Clone(s.vars), signals: signals}
+	q.queue = memory.New(q.said, q.over)
 	var database func() agents.Database
 	if url := cmp.Or(c.Database.DBURL, c.Database.MSQURL); url != "" {
 		database = func() agents.Database {
@@ -99,77 +88,108 @@ func serveStdin(
 			return asker
 		}
 	}
-	tree := startTree(c, a.Stderr, log, database, ports{
-		Queue: queue, Holdings: queue, Records: queue, Registry: queue, Reaper: queue, Reports: queue,
-		Maintenance: queue, HostStates: queue, Bell: queue, Gate: queue, Queries: queue,
+	q.tree = startTree(c, a.Stderr, log, database, ports{
+		Queue: q.queue, Holdings: q.queue, Records: q.queue, Registry: q.queue, Reaper: q.queue, Reports: q.queue,
+		Maintenance: q.queue, HostStates: q.queue, Bell: q.queue, Gate: q.queue, Queries: q.queue,
 	})
-	// interrupted ends it with lines left: as serve does at that signal.
-	interrupted := func(sig os.Signal) error {
-		ctx, cancel := context.WithCancel(ctx)
-		defer cancel()
-		if sig != syscall.SIGINT {
-			cancel()
-		}
-		go func() { // a second one, of whatever kind
-			select {
-			case <-signals:
-				cancel()
-			case <-ctx.Done():
-			}
-		}()
-		return errors.Join(tree.Stop(ctx, stopPatience), cli.Silent(cli.ExitJobFailed))
-	}
-
-	vars := maps.Clone(s.vars)
 	lines, problem := make(chan string), make(chan error, 1)
 	go readLines(a.Stdin, lines, problem)
 	for {
 		select {
 		case sig := <-signals:
 			if sig != syscall.SIGHUP {
-				return interrupted(sig)
+				return q.interrupted(ctx, sig)
 			}
-			log.Warn("summary", "processes", tree.Processes(), "state", tree.Healthy())
+			log.Warn("summary", "processes", q.tree.Processes(), "state", q.tree.Healthy())
 		case line, more := <-lines:
-			if !more {
-				if sig := waitOr(queue.Wait("", 0), signals); sig != nil {
-					return interrupted(sig)
+			if done := q.take(line, more); done != nil {
+				if sig := waitOr(done, signals); sig != nil {
+					return q.interrupted(ctx, sig)
 				}
-				if err := errors.Join(<-problem, tree.Stop(ctx, stopPatience)); err != nil {
-					return err
-				}
-				if failed > 0 {
-					return cli.Silent(cli.ExitJobFailed)
-				}
-				return nil
 			}
-			o, ok := parseOrder(line)
-			switch {
-			case !ok: // a blank line
-			case o.name != "":
-				if vars == nil {
-					vars = map[string]string{}
-				}
-				if vars[o.name] = o.value; o.value == "" {
-					delete(vars, o.name)
-				}
-			case o.typ != "" && !slices.ContainsFunc(c.Agents, func(g config.Agent) bool { return g.Type == o.typ }):
-				a.Note("there is no agent of type %q in the configuration: %s is not taken", o.typ, cli.Clean(line))
-				mu.Lock()
-				failed++
-				mu.Unlock()
-			case o.wait:
-				if sig := waitOr(queue.Wait(o.typ, 0), signals); sig != nil {
-					return interrupted(sig)
-				}
-			default:
-				queue.Submit(o.typ, o.args, o.priority, varsOf(vars))
-				if sig := waitOr(queue.Wait("", MaxOpen), signals); sig != nil {
-					return interrupted(sig)
-				}
+			if !more {
+				return q.end(ctx, <-problem)
 			}
 		}
 	}
+}
+
+func (q *stdinQueue) said(e scheduler.Entry) {
+	by := string(e.Child)
+	if e.Claim.Job != 0 {
+		by = fmt.Sprintf("%d %s", e.Claim.Job, e.Child)
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	_ = q.app.Printf("%s %s: %s\n", by, e.Level, cli.Clean(e.Text)) // a failed write cannot be reported
+}
+
+func (q *stdinQueue) over(j *memory.Job) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if j.State == scheduler.Succeeded {
+		_ = q.app.Printf("%d %s %s\n", j.Claim.Job, j.Type, j.State)
+		return
+	}
+	q.failed++
+	_ = q.app.Printf("%d %s %s, exit code %d: %s\n", j.Claim.Job, j.Type, j.State, j.Code, cli.Clean(j.Error))
+}
+
+// take carries a line out, or hears that there are no more. What it gives is to be waited for before the next one; nil:
+// nothing is.
+func (q *stdinQueue) take(line string, more bool) <-chan struct{} {
+	o, ok := parseOrder(line)
+	switch {
+	case !more:
+		return q.queue.Wait("", 0)
+	case !ok: // a blank line
+	case o.name != "":
+		if q.vars == nil {
+			q.vars = map[string]string{}
+		}
+		if q.vars[o.name] = o.value; o.value == "" {
+			delete(q.vars, o.name)
+		}
+	case o.typ != "" && !slices.ContainsFunc(q.agents, func(g config.Agent) bool { return g.Type == o.typ }):
+		q.app.Note("there is no agent of type %q in the configuration: %s is not taken", o.typ, cli.Clean(line))
+		q.mu.Lock()
+		q.failed++
+		q.mu.Unlock()
+	case o.wait:
+		return q.queue.Wait(o.typ, 0)
+	default:
+		q.queue.Submit(o.typ, o.args, o.priority, varsOf(q.vars))
+		return q.queue.Wait("", MaxOpen)
+	}
+	return nil
+}
+
+// end ends it with no job left.
+func (q *stdinQueue) end(ctx context.Context, problem error) error {
+	err := errors.Join(problem, q.tree.Stop(ctx, stopPatience))
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if err == nil && q.failed > 0 {
+		return cli.Silent(cli.ExitJobFailed)
+	}
+	return err
+}
+
+// interrupted ends it with lines left: as serve does at that signal.
+func (q *stdinQueue) interrupted(ctx context.Context, sig os.Signal) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if sig != syscall.SIGINT {
+		cancel()
+	}
+	go func() { // a second one, of whatever kind
+		select {
+		case <-q.signals:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return errors.Join(q.tree.Stop(ctx, stopPatience), cli.Silent(cli.ExitJobFailed))
 }
 
 // varsOf are the vars as a row of the queue has them.
