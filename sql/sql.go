@@ -8,6 +8,7 @@ import (
 	"embed"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Migrations are the files of baseline/, which make the schema of an empty database; those of migrations/, run once
@@ -38,12 +39,29 @@ func Rights() []string {
 		func(line string) bool { return strings.HasPrefix(line, "--") })
 }
 
-// Query returns the text of queries/<name>.sql. A name without a file is a
-// programming error and panics when the program starts.
+// Query returns the text of queries/<name>.sql, or that behind "-- name: <name>" in queries/calls.sql. A name without a
+// text is a programming error and panics when the program starts.
 func Query(name string) string {
+	if text, there := calls()[name]; there {
+		return text
+	}
 	text, err := queries.ReadFile("queries/" + name + ".sql")
 	if err != nil {
 		panic("sql: no query named " + name)
 	}
 	return string(text)
 }
+
+// calls are the queries of queries/calls.sql, by name.
+var calls = sync.OnceValue(func() map[string]string {
+	text, err := queries.ReadFile("queries/calls.sql")
+	if err != nil {
+		panic("sql: no calls.sql")
+	}
+	list := map[string]string{}
+	for _, part := range strings.Split(string(text), "\n-- name: ")[1:] {
+		name, query, _ := strings.Cut(part, "\n")
+		list[name] = query
+	}
+	return list
+})

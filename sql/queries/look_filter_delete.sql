@@ -1,2 +1,0 @@
--- Deletes the filter $1. Guard: operators only. Index: the primary key.
-select bellhop.filter_delete($1::text)
