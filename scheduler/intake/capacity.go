@@ -40,6 +40,7 @@ type capacity struct {
 	emptyAt, outrankedAt map[scheduler.TypeName]uint64
 	preemptingFor        []scheduler.TypeName // room is being made for these
 	full                 bool                 // children hold all slots
+	ranAt                uint64               // the ring at which running children were asked last; 0: others were since
 	told                 bool                 // the host knows that some wait
 }
 

@@ -26,6 +26,9 @@ func (in *Intake) claimNext(exclusive bool, can Can) *Claim {
 		}
 		c := in.capacities[name]
 		c.reserve(demand)
+		if c.ranAt = in.ring; assigned {
+			c.ranAt = 0
+		}
 		for _, t := range demand.Types {
 			in.turn[t.Type]++
 		}
@@ -40,7 +43,7 @@ func (in *Intake) claimNext(exclusive bool, can Can) *Claim {
 func (in *Intake) demand(name scheduler.HostName, assigned, exclusive bool, can Can) scheduler.Demand {
 	c := in.capacities[name]
 	// On a full host a child comes up in the place of an idle one: first that one takes what is as urgent.
-	if assigned && c.full && len(in.demand(name, false, exclusive, can).Types) > 0 {
+	if assigned && c.full && c.ranAt != in.ring && len(in.demand(name, false, exclusive, can).Types) > 0 {
 		return scheduler.Demand{}
 	}
 	demand := scheduler.Demand{Host: name, Localities: in.locality.named[name], Assigned: assigned, MSQ: true,

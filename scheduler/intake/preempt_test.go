@@ -146,3 +146,27 @@ func TestFull_OneSlotIsSpentOnce(t *testing.T) {
 		t.Errorf("what was more urgent has begun, and it claims %+v", s.Claim)
 	}
 }
+
+// Running children that always take more do not keep the slot of an idle child from another type.
+func TestFull_BothHaveTheirTurn(t *testing.T) {
+	t.Parallel()
+	now := time.Unix(1000, 0)
+	can := Can{Grant: true, Claim: true, Running: 1, Attached: true}
+	in := New(Config{Types: []scheduler.TypeName{"warm", "other"}, Cursors: 1,
+		Hosts: []Host{{Locality: scheduler.Locality{Host: "h"}}}})
+	var turns []bool
+	for epoch := range uint64(6) {
+		in.Apply(Offered{Host: "h", Epoch: epoch + 1, Now: map[scheduler.TypeName]int{"warm": 1}, Room: 1, Full: true,
+			Spawn: map[scheduler.TypeName]int{"other": 1}}, now)
+		s := in.Next(can, now)
+		if s.Claim == nil {
+			t.Fatal("it claims nothing")
+		}
+		d := s.Claim.Demand
+		turns = append(turns, d.Assigned)
+		in.Apply(Claimed{Claim: *s.Claim, Jobs: []scheduler.Job{{Type: d.Types[0].Type}}}, now)
+	}
+	if want := []bool{false, true, false, true, false, true}; !slices.Equal(turns, want) {
+		t.Errorf("for children to come up: %v, want %v", turns, want)
+	}
+}
