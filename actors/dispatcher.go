@@ -91,7 +91,7 @@ func (d *dispatcher) Receive(c actor.Context) {
 	case *claimsRead:
 		d.onClaimsRead(c, m)
 	case *credits:
-		d.happened(c, intake.Offered(*m))
+		d.happened(c, *m)
 	case *claimed:
 		d.onClaimed(c, m)
 	case *resume:
@@ -115,10 +115,9 @@ func (d *dispatcher) Receive(c actor.Context) {
 	case *auditOver:
 		d.endAudit(m)
 	case *msqWaiting:
-		d.happened(c, intake.MSQWaits{Claim: m.Claim, Waiting: m.Waiting, Names: m.Names, Reading: m.Reading,
-			Opening: m.Opening, Job: m.Job})
+		d.happened(c, *m)
 	case *refund:
-		d.happened(c, intake.Refunded{Host: m.Host, Epoch: m.Epoch, Type: m.Type, Now: m.Now, Spawn: m.Spawn})
+		d.happened(c, *m)
 	case *msqEnded:
 		d.happened(c, intake.MSQEnded{Job: m.Claim.Job})
 		d.inst.tell(roleHosts, m) // what it was granted and did not use
@@ -217,10 +216,10 @@ func (d *dispatcher) carryOut(c actor.Context, s intake.Step) {
 		d.inst.tell(roleHost(w.Host), &waitingTypes{w.Types, w.Coming})
 	}
 	for _, n := range s.Nowhere {
-		d.inst.tell(roleMSQ(n.Job), &nowhere{n.Names})
+		d.inst.tell(roleMSQ(n.Job), &n)
 	}
 	for _, g := range s.Grants {
-		d.inst.tell(roleMSQ(g.Job), &grant{Host: g.Host, Epoch: g.Epoch, Names: g.Names, Now: g.Now, Spawn: g.Spawn})
+		d.inst.tell(roleMSQ(g.Job), &g)
 	}
 	if s.Ask != nil {
 		d.inst.tell(roleMaintenance, s.Ask)

@@ -6,6 +6,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"bellhop/scheduler"
+	"bellhop/scheduler/intake"
 )
 
 // Roles: under these names actors are reached.
@@ -78,19 +79,8 @@ type (
 
 // Between the dispatcher and hosts.
 type (
-	// credits: a host asks for work. Now and Room are added to what it asked for
-	// before under the same Epoch; a new Epoch starts from nothing. To the dispatcher.
-	credits struct {
-		Host  scheduler.HostName
-		Epoch uint64
-		Now   map[scheduler.TypeName]int // lines that running children can take
-		Room  int                        // children that could come up, of whatever type
-		Spawn map[scheduler.TypeName]int // at most so many of each type: absolute; nil: as before
-		// PreemptingFor: room is being made for these.
-		PreemptingFor []scheduler.TypeName
-		// Full: children hold all slots, and Room is that of children that would go.
-		Full bool
-	}
+	// credits: a host asks for work. To the dispatcher.
+	credits = intake.Offered
 	// deal: work for a host, paid with its credits of Epoch. From the dispatcher,
 	// and from an msq on the dispatcher's behalf.
 	deal struct {
@@ -129,32 +119,14 @@ type (
 type (
 	// startMSQ: run this MSQ job. To msqs.
 	startMSQ struct{ Job scheduler.Job }
-	// msqWaiting: so many items wait for children; Reading: more may come. From an msq to the dispatcher.
-	msqWaiting struct {
-		Claim   scheduler.Claim
-		Waiting int
-		Names   map[string]int // of those, the ones that name a place
-		Reading bool
-		Opening bool           // nothing has been read yet: a place is to be kept
-		Job     *scheduler.Job // for a dispatcher that may not know of it
-	}
-	// grant: deal so many lines to a host, Spawn of them to children that have
-	// to come up. From the dispatcher to an msq.
-	grant struct {
-		Host       scheduler.HostName
-		Epoch      uint64
-		Names      []string // names of places that the host answers to
-		Now, Spawn int
-	}
+	// msqWaiting: so many items wait for children. From an msq to the dispatcher.
+	msqWaiting = intake.MSQWaits
+	// grant: deal so many lines to a host. From the dispatcher to an msq.
+	grant = intake.Grant
 	// nowhere: no host of this instance answers to these names. From the dispatcher to an msq.
-	nowhere struct{ Names []string }
+	nowhere = intake.Nowhere
 	// refund: what a grant left over. From an msq to the dispatcher.
-	refund struct {
-		Host       scheduler.HostName
-		Type       scheduler.TypeName
-		Epoch      uint64
-		Now, Spawn int
-	}
+	refund = intake.Refunded
 	// msqEnded: the MSQ job is over here. From an msq to the dispatcher, and on to the hosts: places that were
 	// granted to it and that it did not take are to be offered anew. Of no claim: of some that an audit did not find.
 	msqEnded struct{ Claim scheduler.Claim }

@@ -17,17 +17,6 @@ import (
 // agent has it.
 const AttachedType = scheduler.TypeName("attachment")
 
-// Attached is the command of a row of an attached table.
-type Attached struct {
-	Command    []string
-	WorkDir    string // empty: the scheduler's
-	LogDir     string // empty: none
-	Attachment string // its name
-	Table      string
-	Key        string // the last argument
-	Row        string // JSON
-}
-
 // maxEnvironment is how long one variable may be for the kernel (128 KiB, with
 // its name and its end).
 const maxEnvironment = 128<<10 - 64
@@ -71,7 +60,7 @@ const (
 	askPatience = 15 * time.Second
 )
 
-func (p *Process) askForCommand(job scheduler.JobID) (a Attached, ok bool, err error) {
+func (p *Process) askForCommand(job scheduler.JobID) (a scheduler.Attached, ok bool, err error) {
 	for began := time.Now(); ; time.Sleep(askAgain) {
 		a, ok, err = p.launcher.attached(job)
 		p.mu.Lock()

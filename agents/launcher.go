@@ -28,7 +28,7 @@ type Launcher struct {
 	database  func() Database
 	answers   Answers
 	tap       func(Voice, []byte)
-	attached  func(scheduler.JobID) (Attached, bool, error)
+	attached  func(scheduler.JobID) (scheduler.Attached, bool, error)
 	instance  atomic.Int64
 	self      string // this process, see thisProcess
 
@@ -73,7 +73,7 @@ func NewLauncher(c Config) *Launcher {
 		l.answers.Timeout = time.Minute
 	}
 	if l.attached == nil {
-		l.attached = func(scheduler.JobID) (Attached, bool, error) { return Attached{}, false, nil }
+		l.attached = func(scheduler.JobID) (scheduler.Attached, bool, error) { return scheduler.Attached{}, false, nil }
 	}
 	if l.progress == nil {
 		l.progress = func(scheduler.Progress) {}

@@ -69,7 +69,7 @@ type Config struct {
 	Database func() Database
 	Answers  Answers
 	// Attached finds the command of a row's job; ok is false where it is none. nil: none is.
-	Attached func(scheduler.JobID) (a Attached, ok bool, err error)
+	Attached func(scheduler.JobID) (a scheduler.Attached, ok bool, err error)
 	// Tap gets every line that goes to an agent or comes from it, unchanged and without its end, for display. It keeps
 	// nothing of the slice.
 	Tap func(from Voice, line []byte)

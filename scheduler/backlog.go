@@ -123,3 +123,12 @@ func Yield(
 	}
 	return to, made
 }
+
+// Gauge is how many jobs of a type are in a state, and for ready ones how old
+// the oldest is, in seconds; nil: not known.
+type Gauge struct {
+	State  JobState
+	Type   TypeName
+	N      int64 // 100,000 are counted at most
+	Oldest *float64
+}

@@ -22,6 +22,14 @@ const traceSampled = 1
 // traceLength is that of a traceparent: 00-<32>-<16>-<2>.
 const traceLength = 55
 
+// Needed is a job that another one needed, for the link between their traces.
+type Needed struct {
+	Job         JobID
+	Attempt     int
+	Traceparent string
+	CreatedAt   time.Time
+}
+
 // ParseTrace reads a traceparent; ok is false for what is none.
 // https://www.w3.org/TR/trace-context/#traceparent-header
 func ParseTrace(s string) (t TraceContext, ok bool) {

@@ -146,19 +146,9 @@ func answer[T any](
 }
 
 // parse reads a line of the scheduler's.
-func parse(line []byte) (Line, error) {
-	var w struct {
-		ID          int64             `json:"id"`
-		Attempt     int               `json:"attempt"`
-		Fence       int64             `json:"fence"`
-		Args        *string           `json:"args"`
-		Item        map[string]string `json:"item"`
-		Vars        map[string]string `json:"vars"`
-		Key         string            `json:"key"`
-		Traceparent string            `json:"traceparent"`
-	}
-	if err := json.Unmarshal(line, &w); err != nil {
+func parse(line []byte) (l Line, err error) {
+	if err = json.Unmarshal(line, &l); err != nil {
 		return Line{}, fmt.Errorf("the scheduler wrote an invalid job: %w", err)
 	}
-	return Line(w), nil
+	return l, nil
 }

@@ -12,14 +12,19 @@ import (
 
 // Line is one job, or one item of one, as it is given to work.
 type Line struct {
-	ID          int64
-	Attempt     int
-	Fence       int64
-	Args        *string           // nil: none
-	Item        map[string]string // nil: this is no item
-	Vars        map[string]string
-	Key         string
-	Traceparent string
+	ID      int64 `json:"id"`      // of the job's row
+	Attempt int   `json:"attempt"` // the try this is, from 1
+	// Fence grows with each time that the job is given to an agent. To be exact
+	// outside of PostgreSQL too, refuse a lower one than you have seen for the job.
+	Fence int64 `json:"fence"`
+
+	Args *string `json:"args"` // as text; nil: none
+	// Item has the columns of an item, but those that are NULL; nil: this is no item.
+	Item map[string]string `json:"item"`
+
+	Key         string            `json:"key"` // of the job; empty: none
+	Vars        map[string]string `json:"vars"`
+	Traceparent string            `json:"traceparent"` // the W3C trace context of this run; empty: none
 }
 
 // Voice hears what a job says until its work returns. Its methods may be called by
@@ -94,8 +99,7 @@ func safely[T any](ctx context.Context, job *Job[T], work func(ctx context.Conte
 
 // newJob reads what a line holds.
 func newJob[T any](l Line) (*Job[T], error) {
-	job := &Job[T]{ID: l.ID, Attempt: l.Attempt, Fence: l.Fence, Item: l.Item, Vars: l.Vars, Key: l.Key,
-		Traceparent: l.Traceparent}
+	job := &Job[T]{Line: l}
 	var data []byte
 	switch text, is := any(&job.Args).(*string); {
 	case l.Item != nil:

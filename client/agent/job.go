@@ -10,11 +10,7 @@ import (
 // Job is one piece of work: a job, or an item of one. What it says is kept with
 // the job (`bellhop logs`), until work returns: what is said later is dropped.
 type Job[T any] struct {
-	ID      int64 // of the job's row
-	Attempt int   // the try this is, from 1
-	// Fence grows with each time that the job is given to an agent. To be exact
-	// outside of PostgreSQL too, refuse a lower one than you have seen for the job.
-	Fence int64
+	Line
 
 	// Args is what the job was submitted with: its one line, where T is string,
 	// and else what that line is as JSON. No args are the zero value. Of an item
@@ -22,12 +18,6 @@ type Job[T any] struct {
 	// reads a number), and empty where T is string. What does not fit fails the
 	// job with exit code 2.
 	Args T
-	// Item has the columns of an item, but those that are NULL; nil: this is no item.
-	Item map[string]string
-
-	Key         string            // of the job; empty: none
-	Vars        map[string]string // of the job
-	Traceparent string            // the W3C trace context of this run; empty: none
 
 	voice Voice
 }

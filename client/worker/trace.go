@@ -13,16 +13,8 @@ import (
 // startTraces reads the OTEL_ variables of the app's environment, as `bellhop serve` does of its own: a job's spans
 // are below those of its submitter. nil: no traces are wanted.
 func (w *worker) startTraces(name string, reads *store.Metrics) (*traces.Tracer, error) {
-	return traces.Start(context.Background(), traces.Config{Version: "worker", Name: name, Log: w.log,
-		Needs: func(ctx context.Context, jobs []scheduler.JobID) (map[scheduler.JobID][]traces.Needed, error) {
-			list, err := reads.Needs(ctx, jobs)
-			needs := make(map[scheduler.JobID][]traces.Needed, len(list))
-			for _, n := range list {
-				needs[n.Job] = append(needs[n.Job],
-					traces.Needed{Job: n.Needs, Attempt: n.Attempt, Traceparent: n.Traceparent, CreatedAt: n.CreatedAt})
-			}
-			return needs, err
-		}})
+	return traces.Start(context.Background(),
+		traces.Config{Version: "worker", Name: name, Log: w.log, Needs: reads.Needs})
 }
 
 // tracedQueue tells of claims before a child has them: handlers get the context of their run.

@@ -180,13 +180,14 @@ func collectText(t *testing.T, conn *pgx.Conn, query string, args ...any) ([]str
 
 // fieldNames are a struct's, or those in a tag of its fields.
 func fieldNames(of any, tag string) (list []string) {
-	kind := reflect.TypeOf(of)
-	for n := range kind.NumField() {
-		name := kind.Field(n).Name
+	for _, f := range reflect.VisibleFields(reflect.TypeOf(of)) {
+		name := f.Name
 		if tag != "" {
-			name, _, _ = strings.Cut(kind.Field(n).Tag.Get(tag), ",")
+			name, _, _ = strings.Cut(f.Tag.Get(tag), ",")
 		}
-		list = append(list, name)
+		if !f.Anonymous && name != "-" {
+			list = append(list, name)
+		}
 	}
 	return list
 }

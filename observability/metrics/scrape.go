@@ -13,17 +13,9 @@ import (
 	"bellhop/scheduler"
 )
 
-// Gauge is how many jobs of a type are in a state; Oldest of ready ones, nil: not known.
-type Gauge struct {
-	State  scheduler.JobState
-	Type   scheduler.TypeName
-	N      int64
-	Oldest *float64 // seconds
-}
-
 // Sources are asked on each request for /metrics.
 type Sources struct {
-	Queue    func(ctx context.Context) (jobs []Gauge, notifications float64, err error)
+	Queue    func(ctx context.Context) (jobs []scheduler.Gauge, notifications float64, err error)
 	Children func(ctx context.Context) []scheduler.ChildReport
 	BellAge  func() time.Duration
 	Gate     func() scheduler.GateState
@@ -40,14 +32,14 @@ const patience = 3 * time.Second
 type scraped struct {
 	mu            sync.Mutex
 	until         time.Time
-	jobs          []Gauge
+	jobs          []scheduler.Gauge
 	notifications float64
 	findings      map[string]int64
 	err           error
 }
 
 // read reads the queue, unless what it read last will do.
-func (s *scraped) read(ctx context.Context, from Sources) ([]Gauge, float64, error) {
+func (s *scraped) read(ctx context.Context, from Sources) ([]scheduler.Gauge, float64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	began := time.Now()

@@ -143,7 +143,7 @@ func (t *Tracer) spansOf(all []any) {
 }
 
 // needs asks for the jobs that some needed. Without an answer they are not linked.
-func (t *Tracer) needs(done []settled) map[scheduler.JobID][]Needed {
+func (t *Tracer) needs(done []settled) map[scheduler.JobID][]scheduler.Needed {
 	var jobs []scheduler.JobID
 	for _, w := range done {
 		for i := range w.records {
@@ -183,7 +183,7 @@ func (t *Tracer) send(s sending) {
 }
 
 // process makes the spans of one attempt.
-func (t *Tracer) process(r *scheduler.Record, committed time.Time, needs []Needed) {
+func (t *Tracer) process(r *scheduler.Record, committed time.Time, needs []scheduler.Needed) {
 	line, o := r.Result.Line, r.Result.Line.Origin
 	id, fence, attempt := line.Claim.Job, int64(line.Fence), int64(r.Attempt)
 	c, _ := scheduler.JobTrace(o.Traceparent, id, o.CreatedAt)

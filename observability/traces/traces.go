@@ -37,15 +37,7 @@ type Config struct {
 	Items   int    // each so many-th item of a query's job has a span of its own; 0: none
 	Log     *slog.Logger
 	// Needs finds the jobs that others needed, so that they can be linked; nil: they are not.
-	Needs func(ctx context.Context, jobs []scheduler.JobID) (map[scheduler.JobID][]Needed, error)
-}
-
-// Needed is a job that another one needed.
-type Needed struct {
-	Job         scheduler.JobID
-	Attempt     int
-	Traceparent string
-	CreatedAt   time.Time
+	Needs func(ctx context.Context, jobs []scheduler.JobID) (map[scheduler.JobID][]scheduler.Needed, error)
 }
 
 // Tracer makes spans. A nil one makes none, at no cost.
@@ -321,6 +313,6 @@ func link(to scheduler.TraceContext, why string) trace.Link {
 	}
 }
 
-func sortedByJob(list []Needed) {
-	slices.SortFunc(list, func(a, b Needed) int { return int(a.Job - b.Job) })
+func sortedByJob(list []scheduler.Needed) {
+	slices.SortFunc(list, func(a, b scheduler.Needed) int { return int(a.Job - b.Job) })
 }

@@ -14,23 +14,34 @@ import (
 	"bellhop/scheduler/sketch"
 )
 
-// Minute is what one instance did of one type within a minute.
-type Minute struct {
-	Type        scheduler.TypeName
-	Minute      time.Time // its begin
-	Taken       int64     // jobs claimed; one that is given back is taken once more
-	Succeeded   int64
-	Failed      int64 // quarantined ones too
-	Cancelled   int64
-	Retried     int64         // attempts that are followed by another
-	ItemsDone   int64         // of MSQ jobs
-	ItemsFailed int64         // tries at items, really: one that fails is tried again
-	Wait, Run   sketch.Sketch // of attempts: from when it could begin until it did, and from then to its end
+// Counts are what was done.
+type Counts struct {
+	Taken       int64 `json:"taken"` // jobs claimed; one that is given back is taken once more
+	Succeeded   int64 `json:"succeeded"`
+	Failed      int64 `json:"failed"` // quarantined ones too
+	Cancelled   int64 `json:"cancelled"`
+	Retried     int64 `json:"retried"`      // attempts that are followed by another
+	ItemsDone   int64 `json:"items_done"`   // of MSQ jobs
+	ItemsFailed int64 `json:"items_failed"` // tries at items, really: one that fails is tried again
 }
 
-// busy reports whether anything happened at all.
-func (m *Minute) busy() bool {
-	return m.Taken+m.Succeeded+m.Failed+m.Cancelled+m.Retried+m.ItemsDone+m.ItemsFailed > 0
+// Add counts others too.
+func (c *Counts) Add(others Counts) {
+	c.Taken += others.Taken
+	c.Succeeded += others.Succeeded
+	c.Failed += others.Failed
+	c.Cancelled += others.Cancelled
+	c.Retried += others.Retried
+	c.ItemsDone += others.ItemsDone
+	c.ItemsFailed += others.ItemsFailed
+}
+
+// Minute is what one instance did of one type within a minute.
+type Minute struct {
+	Type   scheduler.TypeName
+	Minute time.Time // its begin
+	Counts
+	Wait, Run sketch.Sketch // of attempts: from when it could begin until it did, and from then to its end
 }
 
 type key struct {
@@ -129,7 +140,7 @@ func (b *Book) Due(now time.Time, all bool) []Minute {
 	}
 	var due []Minute
 	for _, k := range b.keys() {
-		if m := b.minutes[k]; (all || k.minute < now.Unix()/60) && m.busy() {
+		if m := b.minutes[k]; (all || k.minute < now.Unix()/60) && m.Counts != (Counts{}) {
 			one := *m // it may go on while this is written
 			one.Wait, one.Run = m.Wait.Clone(), m.Run.Clone()
 			due = append(due, one)

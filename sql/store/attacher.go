@@ -115,22 +115,11 @@ func (a *Attacher) failed(ctx context.Context, id int64, t *trouble) error {
 	})
 }
 
-// Command is what is run for a row of an attached table.
-type Command struct {
-	Argv       []string
-	WorkDir    string // empty: the scheduler's
-	LogDir     string // empty: none
-	Attachment string // its name
-	Table      string
-	Key        string // text form; of several columns, a JSON array
-	Row        string // JSON
-}
-
 // Command gives the command of a row's job; ok is false where the job is none.
-func (a *Attacher) Command(ctx context.Context, job scheduler.JobID) (c Command, ok bool, err error) {
+func (a *Attacher) Command(ctx context.Context, job scheduler.JobID) (c scheduler.Attached, ok bool, err error) {
 	err = a.commands.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		return conn.QueryRow(ctx, attachedCommandSQL,
-			int64(job)).Scan(&c.Argv, &c.WorkDir, &c.LogDir, &c.Attachment, &c.Table, &c.Key, &c.Row)
+			int64(job)).Scan(&c.Command, &c.WorkDir, &c.LogDir, &c.Attachment, &c.Table, &c.Key, &c.Row)
 	})
 	if errors.Is(err, pgx.ErrNoRows) {
 		return c, false, nil

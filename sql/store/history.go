@@ -20,18 +20,12 @@ var (
 
 // HistoryRow is what an instance did of a type within a minute.
 type HistoryRow struct {
-	Minute      time.Time          `json:"minute"`
-	Type        scheduler.TypeName `json:"type"`
-	Instance    int64              `json:"instance"`
-	Taken       int64              `json:"taken"`
-	Succeeded   int64              `json:"succeeded"`
-	Failed      int64              `json:"failed"`
-	Cancelled   int64              `json:"cancelled"`
-	Retried     int64              `json:"retried"`
-	ItemsDone   int64              `json:"items_done"`
-	ItemsFailed int64              `json:"items_failed"`
-	Wait        []int32            `json:"wait"` // sketch.Pairs
-	Run         []int32            `json:"run"`
+	Minute   time.Time          `json:"minute"`
+	Type     scheduler.TypeName `json:"type"`
+	Instance int64              `json:"instance"`
+	history.Counts
+	Wait []int32 `json:"wait"` // sketch.Pairs
+	Run  []int32 `json:"run"`
 }
 
 // History writes what this instance did within minutes. The same minutes may be
@@ -43,9 +37,7 @@ func (r *Registry) History(ctx context.Context, me scheduler.InstanceID, minutes
 	rows := make([]HistoryRow, len(minutes))
 	for i := range minutes {
 		m := &minutes[i]
-		rows[i] = HistoryRow{Minute: m.Minute, Type: m.Type, Taken: m.Taken, Succeeded: m.Succeeded, Failed: m.Failed,
-			Cancelled: m.Cancelled, Retried: m.Retried, ItemsDone: m.ItemsDone, ItemsFailed: m.ItemsFailed,
-			Wait: m.Wait.Pairs(), Run: m.Run.Pairs()}
+		rows[i] = HistoryRow{Minute: m.Minute, Type: m.Type, Counts: m.Counts, Wait: m.Wait.Pairs(), Run: m.Run.Pairs()}
 	}
 	text, err := json.Marshal(rows)
 	if err != nil {

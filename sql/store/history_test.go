@@ -16,12 +16,13 @@ func TestHistory_StandsOnceHoweverOftenItIsTold(t *testing.T) {
 	t.Parallel()
 	e := openEnv(t)
 	minute := time.Now().Truncate(time.Minute).Add(-time.Minute)
-	m := history.Minute{Type: "cat", Minute: minute, Taken: 3, Succeeded: 2, Failed: 1, ItemsDone: 1 << 40}
+	m := history.Minute{Type: "cat", Minute: minute,
+		Counts: history.Counts{Taken: 3, Succeeded: 2, Failed: 1, ItemsDone: 1 << 40}}
 	for _, d := range []time.Duration{time.Millisecond, time.Second, time.Second} {
 		m.Wait.Add(d)
 		m.Run.Add(2 * d)
 	}
-	old := history.Minute{Type: "cat", Minute: minute.Add(-33 * 24 * time.Hour), Succeeded: 1}
+	old := history.Minute{Type: "cat", Minute: minute.Add(-33 * 24 * time.Hour), Counts: history.Counts{Succeeded: 1}}
 	for range 2 {
 		if err := e.registry.History(t.Context(), e.me, []history.Minute{m, old}); err != nil {
 			t.Fatal(err)

@@ -26,33 +26,33 @@ var (
 
 // Submission is a job to be. Nil and zero fields are left to the columns' defaults.
 type Submission struct {
-	Type         scheduler.TypeName
-	Args         *string
-	MSQ          *string
-	Repeat       *string
-	RunOn        *string
-	Key          *string
-	Priority     int
-	PriorityName *string
-	RunAt        *time.Time
-	RunIn        *time.Duration // from now on the database's clock; counts when RunAt is nil
-	Held         bool
-	Vars         map[string]string
-	Locks        []string
-	Reasons      []string // tags that filters know it by
-	MaxAttempts  int32    // 0: as its type says
-	Timeout      *time.Duration
-	OnFailure    *string
-	After        []scheduler.JobID // what it needs, by id
-	AfterKeys    []string          // and by key
-	Wanted       []string          // the outcomes wanted of those; nil: succeeded
-	NotAfter     *time.Time        // it expires when it has not begun by then
-	NotAfterIn   *time.Duration    // the same from now on; counts when NotAfter is nil
-	Once         *string           // for how long its key is taken: ever, open or waiting; nil: ever
-	Per          *time.Duration    // its key is that of a period
-	Replace      bool              // what waits under its key gets this content
-	Batch        *scheduler.JobID  // the job of its batch, which needs it
-	Traceparent  *string           // the submitter's context; nil: the job begins a trace of its own
+	Type         scheduler.TypeName `json:"type"`
+	Args         *string            `json:"-"` // as the caller's form has it: text, or JSON
+	MSQ          *string            `json:"msq,omitempty"`
+	Repeat       *string            `json:"repeat,omitempty"`
+	RunOn        *string            `json:"run_on,omitempty"`
+	Key          *string            `json:"key,omitempty"`
+	Priority     int                `json:"priority,omitempty"`
+	PriorityName *string            `json:"priority_name,omitempty"`
+	RunAt        *time.Time         `json:"run_at,omitempty"`
+	RunIn        *time.Duration     `json:"-"` // from now on the database's clock; counts when RunAt is nil
+	Held         bool               `json:"held,omitempty"`
+	Vars         map[string]string  `json:"vars,omitempty"`
+	Locks        []string           `json:"locks,omitempty"`
+	Reasons      []string           `json:"reasons,omitempty"`      // tags that filters know it by
+	MaxAttempts  int32              `json:"max_attempts,omitempty"` // 0: as its type says
+	Timeout      *time.Duration     `json:"-"`
+	OnFailure    *string            `json:"on_failure,omitempty"`
+	After        []scheduler.JobID  `json:"after,omitempty"`       // what it needs, by id
+	AfterKeys    []string           `json:"after_keys,omitempty"`  // and by key
+	Wanted       []string           `json:"wanted,omitempty"`      // the outcomes wanted of those; nil: succeeded
+	NotAfter     *time.Time         `json:"not_after,omitempty"`   // it expires when it has not begun by then
+	NotAfterIn   *time.Duration     `json:"-"`                     // the same from now on; counts when NotAfter is nil
+	Once         *string            `json:"once,omitempty"`        // how long its key is taken; nil: ever
+	Per          *time.Duration     `json:"-"`                     // its key is that of a period
+	Replace      bool               `json:"replace,omitempty"`     // what waits under its key gets this content
+	Batch        *scheduler.JobID   `json:"batch,omitempty"`       // the job of its batch, which needs it
+	Traceparent  *string            `json:"traceparent,omitempty"` // the submitter's context; nil: a trace of its own
 }
 
 // Submit adds a job and gives its id; a key that exists with the same content

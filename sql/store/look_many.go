@@ -32,20 +32,20 @@ const (
 
 // Edit is what is to change about jobs that wait. Nil leaves a value as it is.
 type Edit struct {
-	Priority     *int
-	PriorityName *string
-	RunAt        *time.Time // one that has passed: now
-	RunIn        *time.Duration
-	Args         *string
-	MaxAttempts  *int
-	Timeout      *time.Duration
-	Hold         *bool      // false releases
-	NotAfter     *time.Time // Never: it does not expire
-	NotAfterIn   *time.Duration
-	RunOn        *string           // empty: anywhere
-	Vars         map[string]string // all that it has from now on; nil leaves them
-	MSQ          *string
-	OnFailure    *string
+	Priority     *int              `json:"priority,omitempty"`
+	PriorityName *string           `json:"priority_name,omitempty"`
+	RunAt        *time.Time        `json:"run_at,omitempty"` // one that has passed: now
+	RunIn        *time.Duration    `json:"-"`
+	Args         *string           `json:"-"`
+	MaxAttempts  *int              `json:"max_attempts,omitempty"`
+	Timeout      *time.Duration    `json:"-"`
+	Hold         *bool             `json:"held,omitempty"`      // false releases
+	NotAfter     *time.Time        `json:"not_after,omitempty"` // Never: it does not expire
+	NotAfterIn   *time.Duration    `json:"-"`
+	RunOn        *string           `json:"run_on,omitempty"` // empty: anywhere
+	Vars         map[string]string `json:"vars,omitempty"`   // all that it has from now on; nil leaves them
+	MSQ          *string           `json:"msq,omitempty"`
+	OnFailure    *string           `json:"on_failure,omitempty"`
 }
 
 // Picked is a job that an order is for.

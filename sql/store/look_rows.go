@@ -204,12 +204,22 @@ type StatsRow struct {
 	Deaths      int64              `json:"deaths"`
 	Lost        int64              `json:"lost"`      // runs that were given back
 	Successes   int64              `json:"successes"` // `Success` lines
-	WaitP50     *float64           `json:"wait_p50"`
-	WaitP90     *float64           `json:"wait_p90"`
-	WaitP99     *float64           `json:"wait_p99"`
-	RunP50      *float64           `json:"run_p50"`
-	RunP90      *float64           `json:"run_p90"`
-	RunP99      *float64           `json:"run_p99"`
+	Times
+}
+
+// Times are how long jobs waited and ran: half, nine of ten and 99 of 100 stay below so many seconds.
+type Times struct {
+	WaitP50 *float64 `json:"wait_p50"`
+	WaitP90 *float64 `json:"wait_p90"`
+	WaitP99 *float64 `json:"wait_p99"`
+	RunP50  *float64 `json:"run_p50"`
+	RunP90  *float64 `json:"run_p90"`
+	RunP99  *float64 `json:"run_p99"`
+}
+
+// Each are the times in their order.
+func (t Times) Each() []*float64 {
+	return []*float64{t.WaitP50, t.WaitP90, t.WaitP99, t.RunP50, t.RunP90, t.RunP99}
 }
 
 // ReasonRow is one reason why a job does not run, or ended as it did.

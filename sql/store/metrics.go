@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -33,22 +32,22 @@ func (o *Metrics) Look(ctx context.Context, fn func(context.Context, Look) error
 
 var needsSQL = sql.Query("needs")
 
-// Needed is a job that another one needed.
-type Needed struct {
-	Job, Needs  scheduler.JobID
-	Attempt     int
-	Traceparent string
-	CreatedAt   time.Time
-}
-
 // Needs gives the jobs that some jobs needed, at most 100 of each.
-func (o *Metrics) Needs(ctx context.Context, jobs []scheduler.JobID) (needed []Needed, err error) {
+func (o *Metrics) Needs(
+	ctx context.Context, jobs []scheduler.JobID,
+) (needed map[scheduler.JobID][]scheduler.Needed, err error) {
+	needed = map[scheduler.JobID][]scheduler.Needed{}
 	err = o.conn.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		rows, err := conn.Query(ctx, needsSQL, jobs)
 		if err != nil {
 			return err
 		}
-		needed, err = pgx.CollectRows(rows, pgx.RowToStructByPos[Needed])
+		var job scheduler.JobID
+		var n scheduler.Needed
+		_, err = pgx.ForEachRow(rows, []any{&job, &n.Job, &n.Attempt, &n.Traceparent, &n.CreatedAt}, func() error {
+			needed[job] = append(needed[job], n)
+			return nil
+		})
 		return err
 	})
 	if err != nil {
@@ -59,24 +58,15 @@ func (o *Metrics) Needs(ctx context.Context, jobs []scheduler.JobID) (needed []N
 
 var gaugesSQL = sql.Query("gauges")
 
-// Gauge is how many jobs of a type are in a state, and for ready ones how old
-// the oldest is, in seconds; nil: not known.
-type Gauge struct {
-	State  scheduler.JobState
-	Type   scheduler.TypeName
-	N      int64 // 100,000 are counted at most
-	Oldest *float64
-}
-
 // Gauges reads what is not over yet, and how full the server's notification
 // queue is, from 0 to 1.
-func (o *Metrics) Gauges(ctx context.Context) (list []Gauge, notifications float64, err error) {
+func (o *Metrics) Gauges(ctx context.Context) (list []scheduler.Gauge, notifications float64, err error) {
 	err = o.conn.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		rows, err := conn.Query(ctx, gaugesSQL)
 		if err != nil {
 			return err
 		}
-		list, err = pgx.CollectRows(rows, pgx.RowToStructByPos[Gauge])
+		list, err = pgx.CollectRows(rows, pgx.RowToStructByPos[scheduler.Gauge])
 		return err
 	})
 	if err != nil {

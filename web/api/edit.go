@@ -9,7 +9,6 @@ import (
 	"errors"
 	"net/http"
 	"strings"
-	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -22,18 +21,9 @@ import (
 
 // JobChange is what is to change about a job that waits. What is left out stays.
 type JobChange struct {
-	Priority     *int              `json:"priority,omitempty"`
-	PriorityName *string           `json:"priority_name,omitempty"`
-	RunAt        *time.Time        `json:"run_at,omitempty"`
-	Args         json.RawMessage   `json:"args,omitempty"`
-	MaxAttempts  *int              `json:"max_attempts,omitempty"`
-	Timeout      string            `json:"timeout,omitempty"`
-	Held         *bool             `json:"held,omitempty"`
-	NotAfter     *time.Time        `json:"not_after,omitempty"`
-	RunOn        *string           `json:"run_on,omitempty"`
-	Vars         map[string]string `json:"vars,omitempty"`
-	MSQ          *string           `json:"msq,omitempty"`
-	OnFailure    *string           `json:"on_failure,omitempty"`
+	store.Edit
+	Args    json.RawMessage `json:"args,omitempty"`
+	Timeout string          `json:"timeout,omitempty"`
 }
 
 // TransformSchema gives the fields the words and bounds of the grammar.
@@ -65,18 +55,7 @@ func tagOf(ctx context.Context, l store.Look, j store.JobRow) (string, error) {
 }
 
 func (c JobChange) edit() (e store.Edit, err error) {
-	e = store.Edit{
-		Priority:     c.Priority,
-		PriorityName: c.PriorityName,
-		RunAt:        c.RunAt,
-		MaxAttempts:  c.MaxAttempts,
-		Hold:         c.Held,
-		RunOn:        c.RunOn,
-		Vars:         c.Vars,
-		MSQ:          c.MSQ,
-		OnFailure:    c.OnFailure,
-		NotAfter:     c.NotAfter,
-	}
+	e = c.Edit
 	if e.Args, err = line(c.Args); err != nil {
 		return e, err
 	}

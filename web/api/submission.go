@@ -15,31 +15,10 @@ import (
 
 // NewJob is a job to be. What is left out is as the queue has it by default.
 type NewJob struct {
-	Type         scheduler.TypeName `json:"type"`
-	Args         json.RawMessage    `json:"args,omitempty"`
-	MSQ          *string            `json:"msq,omitempty"`
-	Repeat       *string            `json:"repeat,omitempty"`
-	RunOn        *string            `json:"run_on,omitempty"`
-	Key          *string            `json:"key,omitempty"`
-	Priority     int                `json:"priority,omitempty"`
-	PriorityName *string            `json:"priority_name,omitempty"`
-	RunAt        *time.Time         `json:"run_at,omitempty"`
-	Held         bool               `json:"held,omitempty"`
-	Vars         map[string]string  `json:"vars,omitempty"`
-	Locks        []string           `json:"locks,omitempty"`
-	Reasons      []string           `json:"reasons,omitempty"`
-	MaxAttempts  int32              `json:"max_attempts,omitempty"`
-	Timeout      string             `json:"timeout,omitempty"`
-	OnFailure    *string            `json:"on_failure,omitempty"`
-	After        []int64            `json:"after,omitempty"`
-	AfterKeys    []string           `json:"after_keys,omitempty"`
-	Wanted       []string           `json:"wanted,omitempty"`
-	NotAfter     *time.Time         `json:"not_after,omitempty"`
-	Once         *string            `json:"once,omitempty"`
-	Per          string             `json:"per,omitempty"`
-	Replace      bool               `json:"replace,omitempty"`
-	Batch        int64              `json:"batch,omitempty"`
-	Traceparent  *string            `json:"traceparent,omitempty"`
+	store.Submission
+	Args    json.RawMessage `json:"args,omitempty"`
+	Timeout string          `json:"timeout,omitempty"`
+	Per     string          `json:"per,omitempty"`
 }
 
 // TransformSchema gives the fields the words and bounds of the grammar.
@@ -52,15 +31,9 @@ func (NewJob) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema {
 
 // submission checks what PostgreSQL does not, and makes a submission of it.
 func (n NewJob) submission() (store.Submission, error) {
-	s := store.Submission{Type: n.Type, MSQ: n.MSQ, Repeat: n.Repeat, RunOn: n.RunOn, Key: n.Key, Priority: n.Priority,
-		PriorityName: n.PriorityName, RunAt: n.RunAt, Held: n.Held, Vars: n.Vars, Locks: n.Locks, Reasons: n.Reasons,
-		MaxAttempts: n.MaxAttempts, OnFailure: n.OnFailure, AfterKeys: n.AfterKeys, Wanted: n.Wanted,
-		NotAfter: n.NotAfter, Once: n.Once, Replace: n.Replace, Traceparent: n.Traceparent}
-	if id := scheduler.JobID(n.Batch); id != 0 {
-		s.Batch = &id
-	}
-	for _, id := range n.After {
-		s.After = append(s.After, scheduler.JobID(id))
+	s := n.Submission
+	if s.Batch != nil && *s.Batch == 0 {
+		s.Batch = nil
 	}
 	var err error
 	if s.Args, err = line(n.Args); err != nil {

@@ -18,6 +18,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"bellhop/pgdev/pgtest"
+	"bellhop/scheduler/history"
 	"bellhop/sql/migrate/migrated"
 	"bellhop/sql/store"
 	"bellhop/web"
@@ -212,7 +213,8 @@ func TestPages_SystemFindsNothingWhereAllIsWell(t *testing.T) {
 func TestOverview_EmptyWhenWhatIsServedIsDone(t *testing.T) {
 	t.Parallel()
 	now := time.Now().Truncate(time.Minute).Add(30 * time.Second)
-	last := []store.HistoryRow{{Minute: now.Truncate(time.Minute).Add(-time.Minute), Succeeded: 120}}
+	last := []store.HistoryRow{{Minute: now.Truncate(time.Minute).Add(-time.Minute),
+		Counts: history.Counts{Succeeded: 120}}}
 	waits := []waiting{
 		{WaitRow: store.WaitRow{QueueRow: store.QueueRow{Type: "mail", Jobs: 60}}},
 		{WaitRow: store.WaitRow{QueueRow: store.QueueRow{Type: "nobody", Jobs: 5000}}},

@@ -8,6 +8,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"bellhop/scheduler"
+	"bellhop/scheduler/history"
 	"bellhop/sql/store"
 )
 
@@ -17,7 +18,7 @@ func TestTimeLanes_ShowWhatRanWhen(t *testing.T) {
 	from := time.Date(2026, 11, 23, 14, 0, 0, 0, time.Local)
 	at := func(minute int, name string, ok, bad int64) store.HistoryRow {
 		return store.HistoryRow{Minute: from.Add(time.Duration(minute) * time.Minute), Type: scheduler.TypeName(name),
-			Taken: ok + bad, Succeeded: ok, Failed: bad}
+			Counts: history.Counts{Taken: ok + bad, Succeeded: ok, Failed: bad}}
 	}
 	lanes, others := timeLanes([]store.HistoryRow{
 		at(0, "mail", 100, 0), at(1, "mail", 90, 0), at(2, "mail", 10, 0), at(3, "mail", 10, 1), at(9, "mail", 100, 0),

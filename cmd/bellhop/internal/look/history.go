@@ -13,6 +13,7 @@ import (
 
 	"bellhop/cmd/bellhop/internal/cli"
 	"bellhop/scheduler"
+	"bellhop/scheduler/history"
 	"bellhop/scheduler/sketch"
 	"bellhop/sql/store"
 )
@@ -22,22 +23,11 @@ const historyPage = 50_000
 
 // span is what was done of a type within an hour, or whatever was asked for.
 type span struct {
-	At          time.Time          `json:"at"`
-	Type        scheduler.TypeName `json:"type"`
-	Taken       int64              `json:"taken"`
-	Succeeded   int64              `json:"succeeded"`
-	Failed      int64              `json:"failed"`
-	Cancelled   int64              `json:"cancelled"`
-	Retried     int64              `json:"retried"`
-	ItemsDone   int64              `json:"items_done"`
-	ItemsFailed int64              `json:"items_failed"`
-	WaitP50     *float64           `json:"wait_p50"` // seconds
-	WaitP90     *float64           `json:"wait_p90"`
-	WaitP99     *float64           `json:"wait_p99"`
-	RunP50      *float64           `json:"run_p50"`
-	RunP90      *float64           `json:"run_p90"`
-	RunP99      *float64           `json:"run_p99"`
-	wait, run   sketch.Sketch
+	At   time.Time          `json:"at"`
+	Type scheduler.TypeName `json:"type"`
+	history.Counts
+	store.Times
+	wait, run sketch.Sketch
 }
 
 func HistoryCommand(a *cli.App) *cobra.Command {
@@ -131,13 +121,7 @@ func readHistory(
 }
 
 func (p *span) add(r store.HistoryRow) {
-	p.Taken += r.Taken
-	p.Succeeded += r.Succeeded
-	p.Failed += r.Failed
-	p.Cancelled += r.Cancelled
-	p.Retried += r.Retried
-	p.ItemsDone += r.ItemsDone
-	p.ItemsFailed += r.ItemsFailed
+	p.Counts.Add(r.Counts)
 	p.wait.AddPairs(r.Wait)
 	p.run.AddPairs(r.Run)
 }
@@ -164,7 +148,7 @@ func historyTable(spans []*span, width time.Duration) cli.Table {
 		for _, n := range []int64{p.Succeeded, p.Failed, p.Cancelled, p.Retried, p.ItemsDone, p.ItemsFailed} {
 			row = append(row, strconv.FormatInt(n, 10))
 		}
-		for _, q := range []*float64{p.WaitP50, p.WaitP90, p.WaitP99, p.RunP50, p.RunP90, p.RunP99} {
+		for _, q := range p.Each() {
 			row = append(row, cli.Span(q))
 		}
 		t.Add(row...)
@@ -182,7 +166,7 @@ func historyCSV(a *cli.App, spans []*span) error {
 		for _, n := range []int64{p.Taken, p.Succeeded, p.Failed, p.Cancelled, p.Retried, p.ItemsDone, p.ItemsFailed} {
 			row = append(row, strconv.FormatInt(n, 10))
 		}
-		for _, q := range []*float64{p.WaitP50, p.WaitP90, p.WaitP99, p.RunP50, p.RunP90, p.RunP99} {
+		for _, q := range p.Each() {
 			cell := ""
 			if q != nil {
 				cell = strconv.FormatFloat(*q, 'f', 6, 64)

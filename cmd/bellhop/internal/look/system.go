@@ -158,8 +158,10 @@ reads the whole queue; bellhop history does not, and covers 32 days.`,
 					r.Failed + r.Quarantined, r.Cancelled, r.ItemsDone, r.ItemsFailed, r.Successes, r.Deaths, r.Lost} {
 					row = append(row, strconv.FormatInt(n, 10))
 				}
-				t.Add(append(row, cli.Span(r.WaitP50), cli.Span(r.WaitP90), cli.Span(r.WaitP99),
-					cli.Span(r.RunP50), cli.Span(r.RunP90), cli.Span(r.RunP99))...)
+				for _, span := range r.Each() {
+					row = append(row, cli.Span(span))
+				}
+				t.Add(row...)
 			}
 			if len(t.Rows) == 0 {
 				a.Note("there is no job yet; bellhop submit adds one")

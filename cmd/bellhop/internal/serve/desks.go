@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"log/slog"
 
+	"bellhop/actors"
 	"bellhop/agents"
 	"bellhop/config"
 	"bellhop/instance"
@@ -94,8 +95,8 @@ func (d *desks) asker() agents.Database {
 }
 
 // ports are those that a desk answers by itself.
-func (d *desks) ports(t *telemetry) ports {
-	return ports{
+func (d *desks) ports(t *telemetry) actors.Config {
+	return actors.Config{
 		Queue:       watchedQueue{d.claimer, t},
 		Holdings:    d.claimer,
 		Records:     instance.Counted{Records: watchedRecords{d.recorder, t}, Counts: d.maintenance.Counts},
@@ -108,7 +109,6 @@ func (d *desks) ports(t *telemetry) ports {
 		Gate:        d.gate,
 		Queries:     instance.Queries{Cursors: d.queries},
 		Attachments: d.attacher,
-		Attached:    commands{d.attacher},
 		Sensors:     d.sensors,
 		Tags:        d.tags,
 		Leftovers:   d.tags,

@@ -17,6 +17,7 @@ import (
 	"syscall"
 	"time"
 
+	"bellhop/actors"
 	"bellhop/actors/memory"
 	"bellhop/agents"
 	"bellhop/cmd/bellhop/internal/cli"
@@ -88,7 +89,7 @@ func serveStdin(
 			return asker
 		}
 	}
-	q.tree = startTree(c, a.Stderr, log, database, ports{
+	q.tree = startTree(c, a.Stderr, log, database, commands{}, actors.Config{
 		Queue: q.queue, Holdings: q.queue, Records: q.queue, Registry: q.queue, Reaper: q.queue, Reports: q.queue,
 		Maintenance: q.queue, HostStates: q.queue, Bell: q.queue, Gate: q.queue, Queries: q.queue,
 	})

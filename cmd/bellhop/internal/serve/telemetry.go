@@ -40,15 +40,7 @@ func startTelemetry(
 ) (*telemetry, error) {
 	tracer, err := traces.Start(ctx,
 		traces.Config{Version: cli.Version(), Name: name, Items: c.Observability.ItemSpans, Log: log,
-			Needs: func(ctx context.Context, jobs []scheduler.JobID) (map[scheduler.JobID][]traces.Needed, error) {
-				list, err := reads.Needs(ctx, jobs)
-				needs := make(map[scheduler.JobID][]traces.Needed, len(list))
-				for _, n := range list {
-					needs[n.Job] = append(needs[n.Job],
-						traces.Needed{Job: n.Needs, Attempt: n.Attempt, Traceparent: n.Traceparent, CreatedAt: n.CreatedAt})
-				}
-				return needs, err
-			}})
+			Needs: reads.Needs})
 	if err != nil {
 		return nil, cli.Usage("serve", err.Error(), "mend it; or without traces: unset OTEL_TRACES_EXPORTER OTEL_TRACES_SAMPLER OTEL_EXPORTER_OTLP_ENDPOINT")
 	}
@@ -62,14 +54,7 @@ func startTelemetry(
 // watch has /metrics ask the tree and the database.
 func (t *telemetry) watch(tree *actors.System, reads *store.Metrics) error {
 	return t.metrics.Watch(metrics.Sources{
-		Queue: func(ctx context.Context) ([]metrics.Gauge, float64, error) {
-			list, notifications, err := reads.Gauges(ctx)
-			gauges := make([]metrics.Gauge, len(list))
-			for i, g := range list {
-				gauges[i] = metrics.Gauge(g)
-			}
-			return gauges, notifications, err
-		},
+		Queue: reads.Gauges,
 		Findings: func(ctx context.Context) (map[string]int64, error) {
 			counts := map[string]int64{}
 			err := reads.Look(ctx, func(ctx context.Context, l store.Look) error {

@@ -87,39 +87,9 @@ func Start(
 	}
 	p.Courier = messages
 	p.Lookout = newLookout(c, d.direct, i.telemetry)
-	tree := startTree(c, stderr, log, d.asker, p)
+	tree := startTree(c, stderr, log, d.asker, commands{d.attacher}, p)
 	i.System, i.launcher = tree.System, tree.launcher
 	return i, i.telemetry.watch(i.System, d.metrics)
-}
-
-// ports are what a tree needs of its queue, wherever that is kept.
-type ports struct {
-	Queue       actors.Queue
-	Holdings    actors.Holdings
-	Records     actors.Records
-	Registry    actors.Registry
-	Reaper      actors.Reaper
-	Reports     actors.Reports
-	Maintenance actors.Maintenance
-	HostStates  actors.HostStates
-	Stop        func(scheduler.Stop)
-	Bell        actors.Bell
-	Gate        actors.Gate
-	Queries     actors.Queries
-	Observer    actors.Observer
-
-	Locks       actors.Locks
-	ItemLocks   actors.ItemLocks
-	Attachments actors.Attachments
-	Attached    commands
-	Sensors     actors.Sensors
-	Tags        actors.Tags
-	Leftovers   actors.Leftovers
-	Courier     actors.Courier
-	Forecasts   actors.Forecasts
-	Watches     actors.Watches
-	Lookout     actors.Lookout
-	Retention   actors.Retention
 }
 
 // commands finds what is run for rows of attached tables.
@@ -128,22 +98,13 @@ type commands struct{ *store.Attacher }
 // commandPatience bounds how long a child waits for the command of its row.
 const commandPatience = 15 * time.Second
 
-func (c commands) of(job scheduler.JobID) (agents.Attached, bool, error) {
+func (c commands) of(job scheduler.JobID) (scheduler.Attached, bool, error) {
 	if c.Attacher == nil {
-		return agents.Attached{}, false, nil
+		return scheduler.Attached{}, false, nil
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), commandPatience)
 	defer cancel()
-	x, ok, err := c.Command(ctx, job)
-	return agents.Attached{
-		Command:    x.Argv,
-		WorkDir:    x.WorkDir,
-		LogDir:     x.LogDir,
-		Attachment: x.Attachment,
-		Table:      x.Table,
-		Key:        x.Key,
-		Row:        x.Row,
-	}, ok, err
+	return c.Command(ctx, job)
 }
 
 // withRows adds the agent that runs commands stored in the database, where
@@ -161,10 +122,11 @@ func withRows(c config.Config) config.Config {
 	return c
 }
 
-// startTree starts the tree of a configuration on a queue. database opens the
-// sessions of agents that may say DB:.
+// startTree starts the tree of a configuration on a queue, of which p has the
+// ports. database opens the sessions of agents that may say DB:.
 func startTree(
-	c config.Config, stderr io.Writer, log *slog.Logger, database func() agents.Database, p ports,
+	c config.Config, stderr io.Writer, log *slog.Logger, database func() agents.Database, attached commands,
+	p actors.Config,
 ) launched {
 	// The launcher and the tree need each other: agents speak only when the tree
 	// has started them.
@@ -193,29 +155,21 @@ func startTree(
 		},
 		Answers:  agents.Answers{Timeout: c.Limits.DBTimeout, Rows: c.Limits.DBRows, Bytes: c.Limits.DBBytes},
 		Database: database,
-		Attached: p.Attached.of,
+		Attached: attached.of,
 		Trouble: func(typ scheduler.TypeName, host scheduler.HostName, why scheduler.Account) {
 			if s := system.Load(); s != nil {
 				s.Trouble(typ, host, why)
 			}
 		},
 	})
-	tree := actors.Start(actors.Config{
-		Hosts: hostSpecs(c), Agents: agentTypes(c),
-		Heartbeat: c.Instance.Heartbeat, Lag: c.Instance.Lag,
-		Respawn: scheduler.RespawnPolicy{Deaths: c.Limits.Deaths, Window: c.Limits.Window},
-		Idle:    c.Limits.Idle, MinReady: c.Limits.MinReady, KillAfter: c.Limits.KillAfter,
-		Scan: safetyScan, ExclusiveAfter: exclusiveAfter, Cursors: cursors, Retry: scheduler.DefaultRetry, Log: log,
-		Queue: p.Queue, Holdings: p.Holdings, Records: p.Records, Registry: p.Registry, Reaper: p.Reaper,
-		Reports: p.Reports, Maintenance: p.Maintenance, HostStates: p.HostStates,
-		Stop: p.Stop, Bell: p.Bell, Gate: p.Gate, Queries: p.Queries,
-		Tags: p.Tags, Leftovers: p.Leftovers, EngineCommands: engineCommands{launcher},
-		Locks: p.Locks, ItemLocks: p.ItemLocks, Attachments: p.Attachments, Sensors: p.Sensors, Courier: p.Courier,
-		Forecasts: p.Forecasts, Watches: p.Watches, Lookout: p.Lookout,
-		RowType:  agents.AttachedType,
-		Launcher: launch{launcher}, Observer: p.Observer,
-		Retention: p.Retention, RetentionEvery: c.Retention.Every,
-	})
+	p.Hosts, p.Agents = hostSpecs(c), agentTypes(c)
+	p.Heartbeat, p.Lag = c.Instance.Heartbeat, c.Instance.Lag
+	p.Respawn = scheduler.RespawnPolicy{Deaths: c.Limits.Deaths, Window: c.Limits.Window}
+	p.Idle, p.MinReady, p.KillAfter = c.Limits.Idle, c.Limits.MinReady, c.Limits.KillAfter
+	p.Scan, p.ExclusiveAfter, p.Cursors, p.Retry, p.Log = safetyScan, exclusiveAfter, cursors, scheduler.DefaultRetry, log
+	p.EngineCommands, p.Launcher = engineCommands{launcher}, launch{launcher}
+	p.RowType, p.RetentionEvery = agents.AttachedType, c.Retention.Every
+	tree := actors.Start(p)
 	system.Store(tree)
 	return launched{tree, launcher}
 }
