@@ -79,7 +79,7 @@ select bellhop.filter_replace($1::text, $2::text, $3::text::jsonb, $4::integer, 
 select * from bellhop.graph($1::bigint, $2::bigint)
 
 -- name: look_kick
-select bellhop.kick()
+select bellhop.kick() is null
 
 -- name: look_lock_heads
 -- The first $1 locks that are held or waited for. Guard: none, it only reads; readers only. Indexes: those of bellhop.lock_heads.

@@ -35,14 +35,8 @@ func lists(ids []scheduler.JobID) (texts []string) {
 // Await tells the instances that a client waits for the end of jobs: for 15 s from now, the instance that records
 // it rings for HearEnds.
 func (l Look) Await(ctx context.Context, ids []scheduler.JobID) error {
-	rows, err := l.db.Query(ctx, lookAwaitSQL, lists(ids))
-	if err == nil {
-		_, err = pgx.CollectRows(rows, pgx.RowTo[string])
-	}
-	if err != nil {
-		return fmt.Errorf("await jobs: %w", err)
-	}
-	return nil
+	_, err := value[string](ctx, l.db, "await jobs", lookAwaitSQL, lists(ids))
+	return err
 }
 
 // HearEnds calls heard with awaited jobs that are over, and once with none when it has begun to listen. It is all

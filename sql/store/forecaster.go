@@ -64,7 +64,7 @@ func (f *Forecaster) compare(ctx context.Context, conn *pgx.Conn) error {
 		ID    lock.ID
 		Ago   *float64
 		Waits bool
-	}](ctx, conn, forecastStartedSQL, jobs)
+	}](ctx, conn, "compare forecasts", forecastStartedSQL, jobs)
 	if err != nil {
 		return err
 	}

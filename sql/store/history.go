@@ -63,9 +63,5 @@ func (l Look) History(ctx context.Context, since, until time.Time, types []sched
 	if len(types) == 0 {
 		types = nil
 	}
-	rows, err := collect[HistoryRow](ctx, l.db, lookHistorySQL, since, end, types)
-	if err != nil {
-		return nil, fmt.Errorf("read what was done: %w", err)
-	}
-	return rows, nil
+	return collect[HistoryRow](ctx, l.db, "read what was done", lookHistorySQL, since, end, types)
 }

@@ -51,11 +51,7 @@ type Found struct {
 // Find gives the jobs that have one of the ids or one of the keys, in no order.
 // What does not exist is not among them.
 func (l Look) Find(ctx context.Context, ids []scheduler.JobID, keys []string) ([]Found, error) {
-	found, err := collect[Found](ctx, l.db, lookFindSQL, ids, keys)
-	if err != nil {
-		return nil, fmt.Errorf("find jobs: %w", err)
-	}
-	return found, nil
+	return collect[Found](ctx, l.db, "find jobs", lookFindSQL, ids, keys)
 }
 
 // Filter says which jobs Jobs lists.
@@ -75,14 +71,11 @@ func (l Look) Jobs(ctx context.Context, f Filter) ([]JobRow, error) {
 	if len(f.Types) > 0 {
 		types = f.Types
 	}
-	jobs, err := collect[JobRow](ctx, l.db, lookListSQL, f.States, types, limit)
+	jobs, err := collect[JobRow](ctx, l.db, "list jobs", lookListSQL, f.States, types, limit)
 	if denied(err) { // a submitter is not a reader: it sees its own jobs, through their barrier
-		jobs, err = collect[JobRow](ctx, l.db, lookOwnListSQL, f.States, types, limit)
+		jobs, err = collect[JobRow](ctx, l.db, "list jobs", lookOwnListSQL, f.States, types, limit)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("list jobs: %w", err)
-	}
-	return jobs, nil
+	return jobs, err
 }
 
 // denied reports that the role lacks a right that the statement needs.
@@ -93,14 +86,7 @@ func denied(err error) bool {
 
 // Job gives one job; ok is false when there is none.
 func (l Look) Job(ctx context.Context, id scheduler.JobID) (job JobRow, ok bool, err error) {
-	jobs, err := collect[JobRow](ctx, l.db, lookJobSQL, id)
-	if err != nil {
-		return job, false, fmt.Errorf("read job %d: %w", id, err)
-	}
-	if len(jobs) == 0 {
-		return job, false, nil
-	}
-	return jobs[0], true, nil
+	return first(collect[JobRow](ctx, l.db, fmt.Sprintf("read job %d", id), lookJobSQL, id))
 }
 
 // Payloads gives what only operators may see of jobs: their texts (the first
@@ -110,9 +96,9 @@ func (l Look) Payloads(ctx context.Context, ids []scheduler.JobID, width int) (m
 	if width > 0 {
 		limit = &width
 	}
-	rows, err := collect[PayloadRow](ctx, l.db, lookPayloadSQL, ids, limit)
+	rows, err := collect[PayloadRow](ctx, l.db, "read the arguments of jobs", lookPayloadSQL, ids, limit)
 	if err != nil {
-		return nil, fmt.Errorf("read the arguments of jobs: %w", err)
+		return nil, err
 	}
 	payloads := make(map[scheduler.JobID]PayloadRow, len(rows))
 	for _, p := range rows {
@@ -123,90 +109,81 @@ func (l Look) Payloads(ctx context.Context, ids []scheduler.JobID, width int) (m
 
 // Attempts gives every try at a job, the running one included, oldest first.
 func (l Look) Attempts(ctx context.Context, id scheduler.JobID) ([]AttemptRow, error) {
-	attempts, err := collect[AttemptRow](ctx, l.db, lookAttemptsSQL, id)
-	if err != nil {
-		return nil, fmt.Errorf("read the attempts of job %d: %w", id, err)
-	}
-	return attempts, nil
+	return collect[AttemptRow](ctx, l.db, fmt.Sprintf("read the attempts of job %d", id), lookAttemptsSQL, id)
 }
 
 // Lost gives the newest runs of a job that were lost, oldest first.
 func (l Look) Lost(ctx context.Context, id scheduler.JobID) ([]LostRow, error) {
-	lost, err := collect[LostRow](ctx, l.db, lookLostSQL, id)
-	if err != nil {
-		return nil, fmt.Errorf("read the lost runs of job %d: %w", id, err)
-	}
-	return lost, nil
+	return collect[LostRow](ctx, l.db, fmt.Sprintf("read the lost runs of job %d", id), lookLostSQL, id)
 }
 
 // FailedItems gives at most limit failed items of an MSQ job, the last claim's first.
 func (l Look) FailedItems(ctx context.Context, id scheduler.JobID, limit int) ([]SeenItemRow, error) {
-	items, err := collect[SeenItemRow](ctx, l.db, lookItemsSQL, id, limit)
-	if err != nil {
-		return nil, fmt.Errorf("read the failed items of job %d: %w", id, err)
-	}
-	return items, nil
+	return collect[SeenItemRow](ctx, l.db, fmt.Sprintf("read the failed items of job %d", id), lookItemsSQL, id, limit)
 }
 
 // Needs gives at most limit jobs that a job needs, with their times.
 func (l Look) Needs(ctx context.Context, id scheduler.JobID, limit int) ([]NeedRow, error) {
-	needs, err := collect[NeedRow](ctx, l.db, lookNeedsSQL, id, limit)
-	if err != nil {
-		return nil, fmt.Errorf("read what job %d needs: %w", id, err)
-	}
-	return needs, nil
+	return collect[NeedRow](ctx, l.db, fmt.Sprintf("read what job %d needs", id), lookNeedsSQL, id, limit)
 }
 
 // Outcomes tells how far jobs are, in no order. Jobs that do not exist are left out.
 func (l Look) Outcomes(ctx context.Context, ids []scheduler.JobID) ([]OutcomeRow, error) {
-	outcomes, err := collect[OutcomeRow](ctx, l.db, lookOutcomesSQL, ids)
-	if err != nil {
-		return nil, fmt.Errorf("read the outcome of jobs: %w", err)
-	}
-	return outcomes, nil
+	return collect[OutcomeRow](ctx, l.db, "read the outcome of jobs", lookOutcomesSQL, ids)
 }
 
 // Result gives what a job gave back, as JSON; nil: nothing, or not for this account.
 func (l Look) Result(ctx context.Context, id scheduler.JobID) (json.RawMessage, error) {
-	rows, err := l.db.Query(ctx, lookResultSQL, id)
-	if err != nil {
-		return nil, fmt.Errorf("read the result of job %d: %w", id, err)
-	}
-	results, err := pgx.CollectRows(rows, pgx.RowTo[json.RawMessage])
-	if err != nil || len(results) == 0 {
-		return nil, err
-	}
-	return results[0], nil
+	return value[json.RawMessage](ctx, l.db, fmt.Sprintf("read the result of job %d", id), lookResultSQL, id)
 }
 
 // Explain says why a job does not run, or why it ended as it did.
 func (l Look) Explain(ctx context.Context, id scheduler.JobID) ([]ReasonRow, error) {
-	reasons, err := collect[ReasonRow](ctx, l.db, lookExplainSQL, id)
-	if err != nil {
-		return nil, fmt.Errorf("explain job %d: %w", id, err)
-	}
-	return reasons, nil
+	return collect[ReasonRow](ctx, l.db, fmt.Sprintf("explain job %d", id), lookExplainSQL, id)
 }
 
-// collect reads all rows into structs, column by column name. No row is an
+// collect reads all rows into structs, column by column name; an error says what it was doing. No row is an
 // empty slice, which is `[]` in JSON.
-func collect[T any](ctx context.Context, db Querier, text string, args ...any) ([]T, error) {
+func collect[T any](ctx context.Context, db Querier, doing, text string, args ...any) ([]T, error) {
 	rows, err := db.Query(ctx, text, args...)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		var list []T
+		if list, err = pgx.AppendRows([]T{}, rows, pgx.RowToStructByName[T]); err == nil {
+			return list, nil
+		}
 	}
-	return pgx.AppendRows([]T{}, rows, pgx.RowToStructByName[T])
+	return nil, fmt.Errorf("%s: %w", doing, err)
+}
+
+// first is the one row of a list that has one; ok false: it has none.
+func first[T any](rows []T, err error) (row T, ok bool, _ error) {
+	if err != nil || len(rows) == 0 {
+		return row, false, err
+	}
+	return rows[0], true, nil
+}
+
+// value is the one value that a statement gives; the zero value: it gives no row.
+func value[T any](ctx context.Context, db Querier, doing, text string, args ...any) (v T, err error) {
+	rows, err := db.Query(ctx, text, args...)
+	if err == nil {
+		_, err = pgx.ForEachRow(rows, []any{&v}, func() error { return nil })
+	}
+	if err != nil {
+		return v, fmt.Errorf("%s: %w", doing, err)
+	}
+	return v, nil
 }
 
 // planOnce is collect for a long statement whose plan is good whatever is asked: the server
 // plans it once a connection. Left to itself it plans anew each time where tables are large,
 // since it takes the plan for certain values to be cheaper, and plans for longer than it reads.
-func planOnce[T any](ctx context.Context, db Querier, text string, args ...any) ([]T, error) {
+func planOnce[T any](ctx context.Context, db Querier, doing, text string, args ...any) ([]T, error) {
 	batches, ok := db.(interface {
 		SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults
 	})
 	if !ok {
-		return collect[T](ctx, db, text, args...)
+		return collect[T](ctx, db, doing, text, args...)
 	}
 	var list []T
 	var b pgx.Batch // one round trip
@@ -216,6 +193,8 @@ func planOnce[T any](ctx context.Context, db Querier, text string, args ...any) 
 		return err
 	})
 	b.Queue("set local plan_cache_mode to default")
-	err := batches.SendBatch(ctx, &b).Close()
-	return list, err
+	if err := batches.SendBatch(ctx, &b).Close(); err != nil {
+		return nil, fmt.Errorf("%s: %w", doing, err)
+	}
+	return list, nil
 }

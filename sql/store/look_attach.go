@@ -62,14 +62,7 @@ func (l Look) Attach(ctx context.Context, a Attachment) (Attached, error) {
 // Detach ends an attachment, and gives how many rows that were taken and had
 // not started were given back.
 func (l Look) Detach(ctx context.Context, name string) (back int, err error) {
-	rows, err := l.db.Query(ctx, lookDetachSQL, name)
-	if err == nil {
-		back, err = pgx.CollectExactlyOneRow(rows, pgx.RowTo[int])
-	}
-	if err != nil {
-		return 0, fmt.Errorf("detach %s: %w", name, err)
-	}
-	return back, nil
+	return value[int](ctx, l.db, "detach "+name, lookDetachSQL, name)
 }
 
 // AttachmentRow is an attached table as the command line, the API and the dashboard show it.
@@ -158,9 +151,9 @@ func (a AttachmentRow) RateText() string {
 
 // Attachments lists what is attached, without the commands.
 func (l Look) Attachments(ctx context.Context) ([]AttachmentRow, error) {
-	list, err := collect[AttachmentRow](ctx, l.db, lookAttachmentsSQL)
+	list, err := collect[AttachmentRow](ctx, l.db, "list attachments", lookAttachmentsSQL)
 	if err != nil {
-		return nil, fmt.Errorf("list attachments: %w", err)
+		return nil, err
 	}
 	for i := range list {
 		list[i].Next = list[i].next()
@@ -179,7 +172,7 @@ func (l Look) AttachmentsToShow(ctx context.Context) ([]AttachmentRow, error) {
 		ID  int64
 		Cmd []string
 	}
-	commands, err := collect[command](ctx, l.db, lookAttachedCommandsSQL)
+	commands, err := collect[command](ctx, l.db, "read the commands of attachments", lookAttachedCommandsSQL)
 	switch {
 	case denied(err):
 		return list, nil
@@ -198,9 +191,5 @@ func (l Look) AttachmentsToShow(ctx context.Context) ([]AttachmentRow, error) {
 
 // ExplainRow says why a row of an attached table does not run.
 func (l Look) ExplainRow(ctx context.Context, name, key string) ([]ReasonRow, error) {
-	reasons, err := collect[ReasonRow](ctx, l.db, lookExplainRowSQL, name, key)
-	if err != nil {
-		return nil, fmt.Errorf("explain row %s of %s: %w", key, name, err)
-	}
-	return reasons, nil
+	return collect[ReasonRow](ctx, l.db, fmt.Sprintf("explain row %s of %s", key, name), lookExplainRowSQL, name, key)
 }

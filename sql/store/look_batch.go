@@ -26,12 +26,5 @@ func (b BatchCount) Over() int64 { return b.Succeeded + b.Failed + b.Cancelled +
 
 // BatchCount counts what the job of a batch needs; ok false: there is no such job, or none that the account may see.
 func (l Look) BatchCount(ctx context.Context, id scheduler.JobID) (b BatchCount, ok bool, err error) {
-	rows, err := collect[BatchCount](ctx, l.db, lookBatchCountSQL, id)
-	if err != nil {
-		return b, false, fmt.Errorf("count batch %d: %w", id, err)
-	}
-	if len(rows) == 0 {
-		return b, false, nil
-	}
-	return rows[0], true, nil
+	return first(collect[BatchCount](ctx, l.db, fmt.Sprintf("count batch %d", id), lookBatchCountSQL, id))
 }

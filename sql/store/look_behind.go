@@ -29,12 +29,5 @@ func (b Behind) Refused() bool { return !b.State.Final() || b.Begun != nil || b.
 
 // Behind tells what RetryBehind would do, and changes nothing. False: there is no such job.
 func (l Look) Behind(ctx context.Context, id scheduler.JobID) (b Behind, ok bool, err error) {
-	rows, err := planOnce[Behind](ctx, l.db, lookBehindSQL, id, behindMost)
-	if err != nil {
-		return b, false, fmt.Errorf("look behind job %d: %w", id, err)
-	}
-	if len(rows) == 0 {
-		return b, false, nil
-	}
-	return rows[0], true, nil
+	return first(planOnce[Behind](ctx, l.db, fmt.Sprintf("look behind job %d", id), lookBehindSQL, id, behindMost))
 }

@@ -63,21 +63,12 @@ func (l Look) Submit(ctx context.Context, s Submission) (scheduler.JobID, error)
 	if err != nil {
 		return 0, err
 	}
-	rows, err := l.db.Query(ctx, lookSubmitSQL, args...)
-	if err != nil {
-		return 0, fmt.Errorf("submit: %w", err)
-	}
-	id, err := pgx.CollectExactlyOneRow(rows, pgx.RowTo[scheduler.JobID])
-	if err != nil {
-		return 0, fmt.Errorf("submit: %w", err)
-	}
-	return id, nil
+	return value[scheduler.JobID](ctx, l.db, "submit", lookSubmitSQL, args...)
 }
 
 // IsNew tells whether a job was submitted by this transaction: there was no job of its key before.
 func (l Look) IsNew(ctx context.Context, id scheduler.JobID) (is bool, err error) {
-	err = l.workflow(ctx, "look whether a job is new", &is, lookNewSQL, int64(id))
-	return is, err
+	return value[bool](ctx, l.db, "look whether a job is new", lookNewSQL, int64(id))
 }
 
 // args are those of look_submit.sql.
@@ -137,8 +128,7 @@ func (c Change) Waits() bool {
 // VersionOf is another text whenever something of a job has changed that Edit changes and a JobRow does not have;
 // nil for a caller that may not change it.
 func (l Look) VersionOf(ctx context.Context, id scheduler.JobID) (text *string, err error) {
-	err = l.workflow(ctx, "read the version of a job", &text, lookVersionOfSQL, id)
-	return text, err
+	return value[*string](ctx, l.db, "read the version of a job", lookVersionOfSQL, id)
 }
 
 // Release lets a held job run. Any other stays as it is.
@@ -162,8 +152,7 @@ var lookRetryBehindSQL = sql.Query("look_retry_behind")
 // RetryBehind tries a job once more that is over, and those that need it, by way of
 // others too, and are over; it gives how many. nil: there is no such job.
 func (l Look) RetryBehind(ctx context.Context, id scheduler.JobID) (n *int, err error) {
-	err = l.workflow(ctx, "retry from a job on", &n, lookRetryBehindSQL, id)
-	return n, err
+	return value[*int](ctx, l.db, "retry from a job on", lookRetryBehindSQL, id)
 }
 
 // RetryFrom is RetryBehind, as what became of the first of them.
@@ -182,39 +171,19 @@ func (l Look) RetryFrom(ctx context.Context, id scheduler.JobID) (c Change, ok b
 
 // change gives ok false when there is no such job.
 func (l Look) change(ctx context.Context, verb, text string, args ...any) (Change, bool, error) {
-	changes, err := collect[Change](ctx, l.db, text, args...)
-	if err != nil {
-		return Change{}, false, fmt.Errorf("%s job %d: %w", verb, args[0], err)
-	}
-	if len(changes) == 0 {
-		return Change{}, false, nil
-	}
-	return changes[0], true, nil
+	return first(collect[Change](ctx, l.db, fmt.Sprintf("%s job %d", verb, args[0]), text, args...))
 }
 
 // Kick makes every instance look for work now.
 func (l Look) Kick(ctx context.Context) error {
-	rows, err := l.db.Query(ctx, lookKickSQL)
-	if err != nil {
-		return fmt.Errorf("kick: %w", err)
-	}
-	rows.Close()
-	if err := rows.Err(); err != nil {
-		return fmt.Errorf("kick: %w", err)
-	}
-	return nil
+	_, err := value[bool](ctx, l.db, "kick", lookKickSQL)
+	return err
 }
 
 // Pause lets no job of a type start any more (nil: none at all).
 func (l Look) Pause(ctx context.Context, t *scheduler.TypeName) error {
-	rows, err := l.db.Query(ctx, lookPauseSQL, t)
-	if err == nil {
-		_, err = pgx.CollectRows(rows, pgx.RowTo[bool])
-	}
-	if err != nil {
-		return fmt.Errorf("pause: %w", err)
-	}
-	return nil
+	_, err := value[bool](ctx, l.db, "pause", lookPauseSQL, t)
+	return err
 }
 
 // Resume lets jobs of a type start again (nil: all). It tells whether that was

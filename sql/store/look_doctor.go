@@ -91,11 +91,7 @@ type WorkRow struct {
 // Work lists how the jobs of each type go: those count that ended since, and
 // those are old that ended before.
 func (l Look) Work(ctx context.Context, since, before time.Duration) ([]WorkRow, error) {
-	rows, err := collect[WorkRow](ctx, l.db, doctorWorkSQL, since.Seconds(), before.Seconds())
-	if err != nil {
-		return nil, fmt.Errorf("look at how jobs go: %w", err)
-	}
-	return rows, nil
+	return collect[WorkRow](ctx, l.db, "look at how jobs go", doctorWorkSQL, since.Seconds(), before.Seconds())
 }
 
 // Server gives what the server is like.
@@ -122,20 +118,12 @@ func (l Look) Login(ctx context.Context) (LoginRow, error) {
 // Open gives the transactions that are open for longer than age, the oldest first, five at most. A login that is
 // not a member of pg_read_all_stats does not see some of those of other accounts.
 func (l Look) Open(ctx context.Context, age time.Duration) ([]OpenRow, error) {
-	rows, err := collect[OpenRow](ctx, l.db, doctorOldestSQL, age.Seconds())
-	if err != nil {
-		return nil, fmt.Errorf("look for old transactions: %w", err)
-	}
-	return rows, nil
+	return collect[OpenRow](ctx, l.db, "look for old transactions", doctorOldestSQL, age.Seconds())
 }
 
 // Triggers gives the triggers of the schema's tables.
 func (l Look) Triggers(ctx context.Context) ([]TriggerRow, error) {
-	rows, err := collect[TriggerRow](ctx, l.db, doctorTriggersSQL)
-	if err != nil {
-		return nil, fmt.Errorf("list triggers: %w", err)
-	}
-	return rows, nil
+	return collect[TriggerRow](ctx, l.db, "list triggers", doctorTriggersSQL)
 }
 
 // UnsafeRow is something that lets a login do more than its roles allow.
@@ -148,29 +136,21 @@ type UnsafeRow struct {
 // rights
 // of PUBLIC, objects and code of others in the schema.
 func (l Look) Unsafe(ctx context.Context) ([]UnsafeRow, error) {
-	rows, err := collect[UnsafeRow](ctx, l.db, doctorSafetySQL)
-	if err != nil {
-		return nil, fmt.Errorf("look what others could put in place: %w", err)
-	}
-	return rows, nil
+	return collect[UnsafeRow](ctx, l.db, "look what others could put in place", doctorSafetySQL)
 }
 
 // Growth gives the sizes of the tables that grow, the biggest first.
 func (l Look) Growth(ctx context.Context) ([]GrowthRow, error) {
-	rows, err := collect[GrowthRow](ctx, l.db, doctorGrowthSQL)
-	if err != nil {
-		return nil, fmt.Errorf("look at sizes: %w", err)
-	}
-	return rows, nil
+	return collect[GrowthRow](ctx, l.db, "look at sizes", doctorGrowthSQL)
 }
 
 // Rights gives the rights that others than the owner have, as the statements
 // that give them. See sql.Rights.
 func (l Look) Rights(ctx context.Context) ([]string, error) {
 	type right struct{ Line string }
-	rows, err := collect[right](ctx, l.db, rightsSQL)
+	rows, err := collect[right](ctx, l.db, "look at rights", rightsSQL)
 	if err != nil {
-		return nil, fmt.Errorf("look at rights: %w", err)
+		return nil, err
 	}
 	lines := make([]string, len(rows))
 	for i, r := range rows {
@@ -180,12 +160,12 @@ func (l Look) Rights(ctx context.Context) ([]string, error) {
 }
 
 func single[T any](ctx context.Context, db Querier, doing, text string, args ...any) (row T, err error) {
-	rows, err := collect[T](ctx, db, text, args...)
-	if err == nil && len(rows) != 1 {
-		err = fmt.Errorf("%d rows", len(rows))
-	}
+	rows, err := collect[T](ctx, db, doing, text, args...)
 	if err != nil {
-		return row, fmt.Errorf("%s: %w", doing, err)
+		return row, err
+	}
+	if len(rows) != 1 {
+		return row, fmt.Errorf("%s: %d rows", doing, len(rows))
 	}
 	return rows[0], nil
 }
@@ -252,9 +232,5 @@ const LossSeen = "select bellhop.loss_seen()"
 
 // Losses are those that no operator has read yet.
 func (l Look) Losses(ctx context.Context) ([]LossRow, error) {
-	rows, err := collect[LossRow](ctx, l.db, lossesSQL)
-	if err != nil {
-		return nil, fmt.Errorf("look at what failovers lost: %w", err)
-	}
-	return rows, nil
+	return collect[LossRow](ctx, l.db, "look at what failovers lost", lossesSQL)
 }

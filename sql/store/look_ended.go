@@ -34,9 +34,9 @@ func (l Look) Ended(ctx context.Context, since time.Duration, most int, operator
 	agents, err := collect[struct {
 		Type  string
 		Locks []string
-	}](ctx, l.db, lookTemplatesSQL)
+	}](ctx, l.db, "read what agents say of locks", lookTemplatesSQL)
 	if err != nil {
-		return nil, fmt.Errorf("read what agents say of locks: %w", err)
+		return nil, err
 	}
 	all := Templates{}
 	for _, a := range agents {
@@ -55,9 +55,9 @@ func (l Look) Ended(ctx context.Context, since time.Duration, most int, operator
 		Key, Args         *string
 		Vars              map[string]string
 		At, Waited, Takes float64
-	}](ctx, l.db, text, since.Seconds(), most)
+	}](ctx, l.db, "read jobs that have ended", text, since.Seconds(), most)
 	if err != nil {
-		return nil, fmt.Errorf("read jobs that have ended: %w", err)
+		return nil, err
 	}
 	ended := make([]EndedRow, len(rows))
 	for i, r := range rows {

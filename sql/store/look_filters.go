@@ -3,10 +3,7 @@ package store
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"time"
-
-	"github.com/jackc/pgx/v5"
 
 	"bellhop/sql"
 )
@@ -34,9 +31,9 @@ type FilterRow struct {
 
 // Filters gives the filters in the order in which they are asked; of all, or with an id that one.
 func (l Look) Filters(ctx context.Context, id *string) ([]FilterRow, error) {
-	filters, err := collect[FilterRow](ctx, l.db, lookFiltersSQL, id)
+	filters, err := collect[FilterRow](ctx, l.db, "list filters", lookFiltersSQL, id)
 	if err != nil {
-		return nil, fmt.Errorf("list filters: %w", err)
+		return nil, err
 	}
 	for i := range filters {
 		if _, flaw := filters[i].Rule(); flaw != nil {
@@ -48,29 +45,16 @@ func (l Look) Filters(ctx context.Context, id *string) ([]FilterRow, error) {
 
 // AddFilter adds a filter, and gives its id.
 func (l Look) AddFilter(ctx context.Context, f FilterRow) (id string, err error) {
-	err = l.filter(ctx, "add", &id, lookFilterAddSQL, f.Action, string(f.Predicates), f.Priority, f.Reason)
-	return id, err
+	return value[string](ctx, l.db, "add filter", lookFilterAddSQL, f.Action, string(f.Predicates), f.Priority, f.Reason)
 }
 
 // ReplaceFilter puts a filter in the place of the one with its id, or adds it.
 func (l Look) ReplaceFilter(ctx context.Context, f FilterRow) (id string, err error) {
-	err = l.filter(ctx, "replace", &id, lookFilterReplaceSQL, f.ID, f.Action, string(f.Predicates), f.Priority, f.Reason)
-	return id, err
+	return value[string](ctx, l.db, "replace filter", lookFilterReplaceSQL,
+		f.ID, f.Action, string(f.Predicates), f.Priority, f.Reason)
 }
 
 // DeleteFilter deletes a filter; ok false: there is none.
 func (l Look) DeleteFilter(ctx context.Context, id string) (ok bool, err error) {
-	err = l.filter(ctx, "delete", &ok, lookFilterDeleteSQL, id)
-	return ok, err
-}
-
-func (l Look) filter(ctx context.Context, verb string, answer any, text string, args ...any) error {
-	rows, err := l.db.Query(ctx, text, args...)
-	if err == nil {
-		_, err = pgx.ForEachRow(rows, []any{answer}, func() error { return nil })
-	}
-	if err != nil {
-		return fmt.Errorf("%s filter: %w", verb, err)
-	}
-	return nil
+	return value[bool](ctx, l.db, "delete filter", lookFilterDeleteSQL, id)
 }

@@ -38,17 +38,16 @@ type Graph struct {
 // Graph gives the jobs that are connected with one by dependencies, at most
 // limit, in the order of their ids, and the dependencies among them.
 func (l Look) Graph(ctx context.Context, id scheduler.JobID, limit int) (g Graph, err error) {
-	if g.Nodes, err = collect[Node](ctx, l.db, lookGraphSQL, id, limit); err != nil {
-		return g, fmt.Errorf("read the graph of job %d: %w", id, err)
+	doing := fmt.Sprintf("read the graph of job %d", id)
+	if g.Nodes, err = collect[Node](ctx, l.db, doing, lookGraphSQL, id, limit); err != nil {
+		return g, err
 	}
 	ids := make([]scheduler.JobID, len(g.Nodes))
 	for i, n := range g.Nodes {
 		ids[i] = n.ID
 	}
-	if g.Edges, err = collect[Dependency](ctx, l.db, lookDependenciesSQL, ids); err != nil {
-		return g, fmt.Errorf("read the dependencies of job %d: %w", id, err)
-	}
-	return g, nil
+	g.Edges, err = collect[Dependency](ctx, l.db, doing, lookDependenciesSQL, ids)
+	return g, err
 }
 
 var lookBelowSQL = sql.Query("look_below")
@@ -65,9 +64,5 @@ type Below struct {
 
 // Below tells what becomes of the jobs that need these, if these are cancelled: some of them.
 func (l Look) Below(ctx context.Context, ids []scheduler.JobID, most int) ([]Below, error) {
-	list, err := collect[Below](ctx, l.db, lookBelowSQL, ids, most)
-	if err != nil {
-		return nil, fmt.Errorf("look for the jobs that need them: %w", err)
-	}
-	return list, nil
+	return collect[Below](ctx, l.db, "look for the jobs that need them", lookBelowSQL, ids, most)
 }

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"bellhop/sql"
@@ -33,11 +32,7 @@ type LockRow struct {
 
 // Locks gives the holders, and of each lock the first jobs that wait behind it.
 func (l Look) Locks(ctx context.Context, most int) ([]LockRow, error) {
-	locks, err := collect[LockRow](ctx, l.db, lookLocksSQL, most)
-	if err != nil {
-		return nil, fmt.Errorf("list locks: %w", err)
-	}
-	return locks, nil
+	return collect[LockRow](ctx, l.db, "list locks", lookLocksSQL, most)
 }
 
 // LockHead is a lock that is held or waited for.
@@ -54,9 +49,5 @@ type LockHead struct {
 
 // LockHeads gives so many locks, those first behind which most jobs wait.
 func (l Look) LockHeads(ctx context.Context, most int) ([]LockHead, error) {
-	heads, err := collect[LockHead](ctx, l.db, lookHeadsSQL, most)
-	if err != nil {
-		return nil, fmt.Errorf("list locks: %w", err)
-	}
-	return heads, nil
+	return collect[LockHead](ctx, l.db, "list locks", lookHeadsSQL, most)
 }

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"bellhop/scheduler"
 	"bellhop/sql"
 )
@@ -60,19 +58,16 @@ func (r *LogReader) Next(ctx context.Context) (lines []LogRow, more bool, err er
 		attempt = &r.Attempt
 	}
 	if r.Follow && time.Since(r.followed) >= followEvery {
-		rows, err := r.look.db.Query(ctx, lookFollowSQL, r.Job)
-		if err == nil {
-			_, err = pgx.CollectRows(rows, pgx.RowTo[string])
-		}
-		if err != nil {
-			return nil, false, fmt.Errorf("follow the log of job %d: %w", r.Job, err)
+		doing := fmt.Sprintf("follow the log of job %d", r.Job)
+		if _, err := value[string](ctx, r.look.db, doing, lookFollowSQL, r.Job); err != nil {
+			return nil, false, err
 		}
 		r.followed = time.Now()
 	}
-	lines, err = collect[LogRow](ctx, r.look.db, lookLogsSQL, r.Job, attempt, r.From, r.Levels, r.newest-lateLines,
-		logPage)
+	lines, err = collect[LogRow](ctx, r.look.db, fmt.Sprintf("read the log of job %d", r.Job),
+		lookLogsSQL, r.Job, attempt, r.From, r.Levels, r.newest-lateLines, logPage)
 	if err != nil {
-		return nil, false, fmt.Errorf("read the log of job %d: %w", r.Job, err)
+		return nil, false, err
 	}
 	more = len(lines) == logPage
 	lines = slices.DeleteFunc(lines, func(l LogRow) bool { return slices.Contains(r.seen, l.ID) })

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgtype"
 
@@ -61,17 +60,12 @@ type Picked struct {
 // Pick gives some of the jobs that an order is for, and how many there are. Those
 // of others are none of them, unless the account may change all.
 func (l Look) Pick(ctx context.Context, f Filter, most int) (samples []Picked, n int64, err error) {
-	rows, err := l.db.Query(ctx, lookPickCountSQL, f.States, orNull(f.Types))
-	if err == nil {
-		n, err = pgx.CollectExactlyOneRow(rows, pgx.RowTo[int64])
-	}
-	if err == nil {
-		samples, err = l.pick(ctx, f, 0, most, nil)
-	}
+	n, err = value[int64](ctx, l.db, "look for the jobs", lookPickCountSQL, f.States, orNull(f.Types))
 	if err != nil {
-		return nil, 0, fmt.Errorf("look for the jobs: %w", err)
+		return nil, 0, err
 	}
-	return samples, n, nil
+	samples, err = l.pick(ctx, f, 0, most, nil)
+	return samples, n, err
 }
 
 var lookDependentsSQL = sql.Query("look_dependents")
@@ -79,18 +73,13 @@ var lookDependentsSQL = sql.Query("look_dependents")
 // Dependents tells how many jobs need those that a filter lets through, by what
 // becomes of them: failed, blocked, held or run if these are cancelled, else wait.
 func (l Look) Dependents(ctx context.Context, f Filter, cancelled bool) (n map[string]int64, err error) {
-	rows, err := l.db.Query(ctx, lookDependentsSQL, f.States, orNull(f.Types), cancelled)
-	if err == nil {
-		n, err = pgx.CollectExactlyOneRow(rows, pgx.RowTo[map[string]int64])
-	}
-	if err != nil {
-		return nil, fmt.Errorf("count the jobs that need them: %w", err)
-	}
-	return n, nil
+	return value[map[string]int64](ctx, l.db, "count the jobs that need them",
+		lookDependentsSQL, f.States, orNull(f.Types), cancelled)
 }
 
 func (l Look) pick(ctx context.Context, f Filter, past scheduler.JobID, most int, asked *time.Time) ([]Picked, error) {
-	return collect[Picked](ctx, l.db, lookPickSQL, f.States, orNull(f.Types), int64(past), most, asked)
+	return collect[Picked](ctx, l.db, "look for the jobs",
+		lookPickSQL, f.States, orNull(f.Types), int64(past), most, asked)
 }
 
 // Sweep carries an order out on the jobs that were there when it began, a
@@ -104,7 +93,7 @@ func (l Look) Sweep(
 	for past := scheduler.JobID(0); ; {
 		some, err := l.pick(ctx, f, past, sweepMost, asked)
 		if err != nil {
-			return n, fmt.Errorf("look for the jobs: %w", err)
+			return n, err
 		}
 		if len(some) == 0 {
 			return n, nil
@@ -167,9 +156,5 @@ func (l Look) Edit(ctx context.Context, ids []scheduler.JobID, e Edit) ([]Change
 }
 
 func (l Look) many(ctx context.Context, verb, text string, ids []scheduler.JobID, args ...any) ([]Change, error) {
-	changes, err := collect[Change](ctx, l.db, text, append([]any{ids}, args...)...)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", verb, err)
-	}
-	return changes, nil
+	return collect[Change](ctx, l.db, verb, text, append([]any{ids}, args...)...)
 }

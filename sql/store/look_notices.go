@@ -72,26 +72,17 @@ var lookMessagesSQL = sql.Query("look_messages")
 
 // Messages gives how messages went lately.
 func (l Look) Messages(ctx context.Context) ([]MessagesRow, error) {
-	list, err := collect[MessagesRow](ctx, l.db, lookMessagesSQL)
-	if err != nil {
-		return nil, fmt.Errorf("count messages: %w", err)
-	}
-	return list, nil
+	return collect[MessagesRow](ctx, l.db, "count messages", lookMessagesSQL)
 }
 
 // NoticeRules lists the notification rules, without those in definitions.
 func (l Look) NoticeRules(ctx context.Context) ([]NoticeRuleRow, error) {
-	list, err := collect[NoticeRuleRow](ctx, l.db, lookNoticeRulesSQL)
-	if err != nil {
-		return nil, fmt.Errorf("list rules: %w", err)
-	}
-	return list, nil
+	return collect[NoticeRuleRow](ctx, l.db, "list rules", lookNoticeRulesSQL)
 }
 
 // AddNoticeRule writes a rule, which is active or not yet, and gives its id.
 func (l Look) AddNoticeRule(ctx context.Context, r notice.Rule, active bool) (id int64, err error) {
-	err = l.workflow(ctx, "add a rule", &id, lookNoticeAddSQL, append(ruleArgs(r), active)...)
-	return id, err
+	return value[int64](ctx, l.db, "add a rule", lookNoticeAddSQL, append(ruleArgs(r), active)...)
 }
 
 // ChangeNoticeRule says what a rule is from now on, and whether it is active (nil: as it was). With a version it is
@@ -99,8 +90,7 @@ func (l Look) AddNoticeRule(ctx context.Context, r notice.Rule, active bool) (id
 func (l Look) ChangeNoticeRule(ctx context.Context, id int64, r notice.Rule, active *bool, version *int) (
 	is bool, err error) {
 	args := append(append([]any{id}, ruleArgs(r)...), active, version)
-	err = l.workflow(ctx, "change a rule", &is, lookNoticeChangeSQL, args...)
-	return is, err
+	return value[bool](ctx, l.db, "change a rule", lookNoticeChangeSQL, args...)
 }
 
 func ruleArgs(r notice.Rule) []any {
@@ -114,30 +104,23 @@ func ruleArgs(r notice.Rule) []any {
 
 // TestNoticeRule has messages sent that say they are a test, and gives their ids; nil: there is no such rule.
 func (l Look) TestNoticeRule(ctx context.Context, id int64) (messages []int64, err error) {
-	err = l.workflow(ctx, "test a rule", &messages, lookNoticeTestSQL, id)
-	return messages, err
+	return value[[]int64](ctx, l.db, "test a rule", lookNoticeTestSQL, id)
 }
 
 // DeleteNoticeRule deletes a rule; false: there was none.
 func (l Look) DeleteNoticeRule(ctx context.Context, id int64) (was bool, err error) {
-	err = l.workflow(ctx, "delete a rule", &was, lookNoticeDeleteSQL, id)
-	return was, err
+	return value[bool](ctx, l.db, "delete a rule", lookNoticeDeleteSQL, id)
 }
 
 // SendAgain has a message sent that was given up, or waits; nil: there is no such message.
 func (l Look) SendAgain(ctx context.Context, id int64) (was *string, err error) {
-	err = l.workflow(ctx, "send again", &was, lookNoticeAgainSQL, id)
-	return was, err
+	return value[*string](ctx, l.db, "send again", lookNoticeAgainSQL, id)
 }
 
 // Notices lists messages, the latest first: of statuses (nil: all), a workflow, a run (nil: of all).
 func (l Look) Notices(ctx context.Context, statuses []string, workflow *string, run *int64, most int) (
 	[]NoticeRow, error) {
-	list, err := collect[NoticeRow](ctx, l.db, lookNoticesSQL, statuses, workflow, run, most)
-	if err != nil {
-		return nil, fmt.Errorf("list messages: %w", err)
-	}
-	return list, nil
+	return collect[NoticeRow](ctx, l.db, "list messages", lookNoticesSQL, statuses, workflow, run, most)
 }
 
 // Tells gives what live instances can send, and how many of them there are.

@@ -25,11 +25,8 @@ type May struct{ Operates, Reads, Submits bool }
 
 // May tells what the session's role may do, so that nothing is offered that would be refused.
 func (l Look) May(ctx context.Context) (May, error) {
-	rows, err := collect[May](ctx, l.db, pageRightsSQL)
-	if err != nil || len(rows) == 0 {
-		return May{}, err
-	}
-	return rows[0], nil
+	may, _, err := first(collect[May](ctx, l.db, "look at the rights of this role", pageRightsSQL))
+	return may, err
 }
 
 // WaitRow is how many jobs of a type are in a state; of what is ready also the
@@ -45,11 +42,7 @@ const CountMost = 10_000
 
 // Waits gives the queue at a glance.
 func (l Look) Waits(ctx context.Context) ([]WaitRow, error) {
-	rows, err := collect[WaitRow](ctx, l.db, pageQueueSQL)
-	if err != nil {
-		return nil, fmt.Errorf("look at the queue: %w", err)
-	}
-	return rows, nil
+	return collect[WaitRow](ctx, l.db, "look at the queue", pageQueueSQL)
 }
 
 // WhyRow is the first reason of a job that waits.
@@ -64,11 +57,7 @@ func (l Look) Why(ctx context.Context, ids []scheduler.JobID) ([]WhyRow, error) 
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	rows, err := collect[WhyRow](ctx, l.db, pageWhySQL, ids)
-	if err != nil {
-		return nil, fmt.Errorf("explain jobs: %w", err)
-	}
-	return rows, nil
+	return collect[WhyRow](ctx, l.db, "explain jobs", pageWhySQL, ids)
 }
 
 // open are the states that indexes hold.
@@ -92,10 +81,10 @@ func (l Look) Unfinished(ctx context.Context, f JobFilter, before *int64, limit 
 	rows, err := planOnce[struct {
 		JobRow
 		Looked bool
-	}](ctx, l.db, pageJobsSQL, f.States, orNull(f.Types), likePrefix(f.Key), orNone(f.Error), before, pageIndexed, limit+1,
-		f.Run, f.CreatedAfter, f.CreatedBefore)
+	}](ctx, l.db, "list jobs", pageJobsSQL, f.States, orNull(f.Types), likePrefix(f.Key), orNone(f.Error), before,
+		pageIndexed, limit+1, f.Run, f.CreatedAfter, f.CreatedBefore)
 	if err != nil {
-		return nil, nil, fmt.Errorf("list jobs: %w", err)
+		return nil, nil, err
 	}
 	if len(rows) > 0 && rows[0].Looked { // there are more: these may not be the newest
 		return l.Page(ctx, f, before, limit)
@@ -140,12 +129,8 @@ type LineFilter struct {
 func (l Look) LastLines(
 	ctx context.Context, job scheduler.JobID, f LineFilter, most, width int,
 ) ([]LogRow, error) {
-	lines, err := collect[LogRow](ctx, l.db, pageLogSQL,
+	return collect[LogRow](ctx, l.db, fmt.Sprintf("read the log of job %d", job), pageLogSQL,
 		job, orZero(f.Attempt), f.Levels, likeWords(f.Words), most, width, f.Before)
-	if err != nil {
-		return nil, fmt.Errorf("read the log of job %d: %w", job, err)
-	}
-	return lines, nil
 }
 
 // FailedRow is jobs of a type that failed on a host with the same words.
@@ -172,11 +157,7 @@ func (l Look) LatestFailed(ctx context.Context, most int, within Span) ([]Failed
 		s := d.Seconds()
 		return &s
 	}
-	rows, err := planOnce[FailedRow](ctx, l.db, pageFailedSQL, most, ago(within.Since), ago(within.Until))
-	if err != nil {
-		return nil, fmt.Errorf("read what failed: %w", err)
-	}
-	return rows, nil
+	return planOnce[FailedRow](ctx, l.db, "read what failed", pageFailedSQL, most, ago(within.Since), ago(within.Until))
 }
 
 // ComingRow is how much the clock starts in a minute: jobs of a type, or a workflow.
@@ -189,9 +170,5 @@ type ComingRow struct {
 
 // Coming tells what the clock starts within an hour.
 func (l Look) Coming(ctx context.Context) ([]ComingRow, error) {
-	rows, err := planOnce[ComingRow](ctx, l.db, pageComingSQL)
-	if err != nil {
-		return nil, fmt.Errorf("read what comes: %w", err)
-	}
-	return rows, nil
+	return planOnce[ComingRow](ctx, l.db, "read what comes", pageComingSQL)
 }

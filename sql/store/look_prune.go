@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"bellhop/scheduler"
@@ -50,11 +49,7 @@ type PruneRow struct {
 
 // PruneCount says what Prune would delete, and changes nothing.
 func (l Look) PruneCount(ctx context.Context, f PruneFilter) ([]PruneRow, error) {
-	list, err := collect[PruneRow](ctx, l.db, lookPruneCountSQL, append(f.args(), f.RJM)...)
-	if err != nil {
-		return nil, fmt.Errorf("count what would be pruned: %w", err)
-	}
-	return list, nil
+	return collect[PruneRow](ctx, l.db, "count what would be pruned", lookPruneCountSQL, append(f.args(), f.RJM)...)
 }
 
 // Prune deletes jobs that are over, with their attempts and logs, and gives how many; but none that others wait for, or
@@ -75,9 +70,9 @@ func (l Look) PruneSome(ctx context.Context, f PruneFilter, past int64) (n int64
 		Deleted int64
 		Last    *int64
 	}
-	rows, err := collect[some](ctx, l.db, lookPruneSQL, append(f.args(), past, pruneMost, f.RJM)...)
+	rows, err := collect[some](ctx, l.db, "prune", lookPruneSQL, append(f.args(), past, pruneMost, f.RJM)...)
 	if err != nil {
-		return 0, nil, fmt.Errorf("prune: %w", err)
+		return 0, nil, err
 	}
 	return rows[0].Deleted, rows[0].Last, nil
 }
@@ -88,9 +83,9 @@ func (l Look) prune(ctx context.Context, query string, args func(past int64) []a
 		Last    *int64
 	}
 	for past := int64(0); ; {
-		rows, err := collect[some](ctx, l.db, query, args(past)...)
+		rows, err := collect[some](ctx, l.db, "prune", query, args(past)...)
 		if err != nil {
-			return n, fmt.Errorf("prune: %w", err)
+			return n, err
 		}
 		n += rows[0].Deleted
 		if rows[0].Last == nil {

@@ -31,11 +31,7 @@ type ReloadRow struct {
 
 // Reloads gives the live instances.
 func (l Look) Reloads(ctx context.Context) ([]ReloadRow, error) {
-	rows, err := collect[ReloadRow](ctx, l.db, lookReloadSQL)
-	if err != nil {
-		return nil, fmt.Errorf("look at the instances: %w", err)
-	}
-	return rows, nil
+	return collect[ReloadRow](ctx, l.db, "look at the instances", lookReloadSQL)
 }
 
 // Reloaded tells how the instance took its configuration.

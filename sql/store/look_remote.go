@@ -31,9 +31,5 @@ type RemoteRow struct {
 
 // Remote gives the tags of a job, in the order of its attempts.
 func (l Look) Remote(ctx context.Context, id scheduler.JobID) ([]RemoteRow, error) {
-	list, err := collect[RemoteRow](ctx, l.db, lookRemoteSQL, id)
-	if err != nil {
-		return nil, fmt.Errorf("read what job %d has on engines: %w", id, err)
-	}
-	return list, nil
+	return collect[RemoteRow](ctx, l.db, fmt.Sprintf("read what job %d has on engines", id), lookRemoteSQL, id)
 }

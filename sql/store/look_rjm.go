@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/jackc/pgx/v5"
-
 	"bellhop/scheduler"
 	"bellhop/sql"
 )
@@ -32,15 +30,8 @@ type RJMSetup struct {
 // with the same content. What is refused is an error with an SQL code of class
 // 22, 23 or 55.
 func (l Look) SetUpRJM(ctx context.Context, s RJMSetup) (id scheduler.JobID, err error) {
-	rows, err := l.db.Query(ctx, lookRJMSetupSQL, s.ID, s.Config, s.Priority, orEmpty(s.Blocks), orEmpty(s.Files),
-		s.Inside, orNull(s.Locks))
-	if err == nil {
-		id, err = pgx.CollectExactlyOneRow(rows, pgx.RowTo[scheduler.JobID])
-	}
-	if err != nil {
-		return 0, fmt.Errorf("set up %s: %w", s.ID, err)
-	}
-	return id, nil
+	return value[scheduler.JobID](ctx, l.db, "set up "+s.ID, lookRJMSetupSQL, s.ID, s.Config, s.Priority,
+		orEmpty(s.Blocks), orEmpty(s.Files), s.Inside, orNull(s.Locks))
 }
 
 // orEmpty makes no list an empty one, which is not NULL.
@@ -60,11 +51,7 @@ type RJMRow struct {
 
 // RJM lists RJM's jobs that are in one of the states, by state, priority and id.
 func (l Look) RJM(ctx context.Context, states, types []string) ([]RJMRow, error) {
-	jobs, err := collect[RJMRow](ctx, l.db, lookRJMSQL, states, orNull(types))
-	if err != nil {
-		return nil, fmt.Errorf("list RJM's jobs: %w", err)
-	}
-	return jobs, nil
+	return collect[RJMRow](ctx, l.db, "list RJM's jobs", lookRJMSQL, states, orNull(types))
 }
 
 // LiveRow is an instance that was not buried: its process may still be gone.
@@ -77,16 +64,10 @@ type LiveRow struct {
 
 // Live lists the instances of a name that are not known to be dead.
 func (l Look) Live(ctx context.Context, name string) ([]LiveRow, error) {
-	live, err := collect[LiveRow](ctx, l.db, lookLiveSQL, name)
-	if err != nil {
-		return nil, fmt.Errorf("look for instance %s: %w", name, err)
-	}
-	return live, nil
+	return collect[LiveRow](ctx, l.db, fmt.Sprintf("look for instance %s", name), lookLiveSQL, name)
 }
 
 // Identity tells the database from all others, whatever way leads to it.
 func (l Look) Identity(ctx context.Context) (string, error) {
-	type answer struct{ Identity string }
-	a, err := single[answer](ctx, l.db, "look at the database's identity", identitySQL)
-	return a.Identity, err
+	return value[string](ctx, l.db, "look at the database's identity", identitySQL)
 }

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"time"
 
@@ -38,18 +37,18 @@ func (l Look) FindRuns(ctx context.Context, f RunFilter, most int) ([]RunRow, er
 		above = *f.Below
 	}
 	for len(list) < most {
-		newest, err := collect[struct{ ID int64 }](ctx, l.db, lookRunsBelowSQL, above, f.Since)
+		newest, err := collect[struct{ ID int64 }](ctx, l.db, "find runs", lookRunsBelowSQL, above, f.Since)
 		if err != nil {
-			return nil, fmt.Errorf("find runs: %w", err)
+			return nil, err
 		}
 		if len(newest) == 0 {
 			break
 		}
 		past := newest[0].ID - runsAtOnce
-		part, err := collect[RunRow](ctx, l.db, lookRunsSearchSQL, newest[0].ID, past, most-len(list), f.Names, f.Project,
-			f.States, f.By, f.Since, f.Until, f.Workflow)
+		part, err := collect[RunRow](ctx, l.db, "find runs", lookRunsSearchSQL, newest[0].ID, past, most-len(list), f.Names,
+			f.Project, f.States, f.By, f.Since, f.Until, f.Workflow)
 		if err != nil {
-			return nil, fmt.Errorf("find runs: %w", err)
+			return nil, err
 		}
 		list, above = append(list, part...), past+1
 	}

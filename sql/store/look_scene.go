@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"bellhop/scheduler"
@@ -46,9 +45,9 @@ const besideMost = 1000
 // Scene gives what a forecast is made of: the holders of locks, about that many of the waiting jobs, mine among
 // them, the other jobs that run and wait, and the policy.
 func (l Look) Scene(ctx context.Context, most int, mine scheduler.JobID) (s lock.Scene, err error) {
-	rows, err := collect[SceneRow](ctx, l.db, lookSceneSQL, most, mine)
+	rows, err := collect[SceneRow](ctx, l.db, "read jobs with locks", lookSceneSQL, most, mine)
 	if err != nil {
-		return s, fmt.Errorf("read jobs with locks: %w", err)
+		return s, err
 	}
 	s = lock.Scene{Now: time.Now(), Max: map[string]int{}, Jobs: make([]lock.Seen, len(rows))}
 	ago := func(sec float64) time.Time { return s.Now.Add(-time.Duration(sec * float64(time.Second))) }
@@ -64,9 +63,9 @@ func (l Look) Scene(ctx context.Context, most int, mine scheduler.JobID) (s lock
 	room, err := collect[struct {
 		Type string
 		Most int
-	}](ctx, l.db, lookRoomSQL)
+	}](ctx, l.db, "read how many jobs may run", lookRoomSQL)
 	if err != nil {
-		return s, fmt.Errorf("read how many jobs may run: %w", err)
+		return s, err
 	}
 	for _, r := range room {
 		if r.Type == "" {
@@ -75,9 +74,9 @@ func (l Look) Scene(ctx context.Context, most int, mine scheduler.JobID) (s lock
 			s.Max[r.Type] = r.Most
 		}
 	}
-	beside, err := collect[BesideRow](ctx, l.db, lookBesideSQL, besideMost)
+	beside, err := collect[BesideRow](ctx, l.db, "read jobs without locks", lookBesideSQL, besideMost)
 	if err != nil {
-		return s, fmt.Errorf("read jobs without locks: %w", err)
+		return s, err
 	}
 	item := lock.ID(0) // of items of queries, each of which takes a slot
 	for _, r := range beside {
@@ -105,12 +104,9 @@ func (l Look) Scene(ctx context.Context, most int, mine scheduler.JobID) (s lock
 // Policy is the one that is obeyed: that of the newest instance, or the one that holds
 // where none is configured.
 func (l Look) Policy(ctx context.Context) (lock.Policy, error) {
-	rows, err := collect[struct{ Policy string }](ctx, l.db, lookPolicySQL)
-	if err == nil && len(rows) > 0 {
-		return lock.ReadPolicy([]byte(rows[0].Policy))
+	row, ok, err := first(collect[struct{ Policy string }](ctx, l.db, "read the policy of instances", lookPolicySQL))
+	if err != nil || !ok {
+		return lock.AnyLevel, err
 	}
-	if err != nil {
-		err = fmt.Errorf("read the policy of instances: %w", err)
-	}
-	return lock.AnyLevel, err
+	return lock.ReadPolicy([]byte(row.Policy))
 }

@@ -57,18 +57,15 @@ var (
 // Happened tells of an event that starts a workflow, once; is it new? Nil: there is no such
 // workflow, or it is not active.
 func (l Look) Happened(ctx context.Context, name, event string, parameters []byte) (fresh *bool, err error) {
-	err = l.workflow(ctx, "tell of an event", &fresh, lookEventSQL, name, event, string(parameters))
-	return fresh, err
+	return value[*bool](ctx, l.db, "tell of an event", lookEventSQL, name, event, string(parameters))
 }
 
 // EventHeader is the header of a request that names the event which that is to a workflow; nil: no request starts it.
 func (l Look) EventHeader(ctx context.Context, name string) (header *string, err error) {
-	err = l.workflow(ctx, "tell of an event", &header, lookEventHeaderSQL, name)
-	return header, err
+	return value[*string](ctx, l.db, "tell of an event", lookEventHeaderSQL, name)
 }
 
 // Posted tells of a request that starts a workflow, once where it names its event; is it new? Nil: as Happened.
 func (l Look) Posted(ctx context.Context, name, event string, payload []byte) (fresh *bool, err error) {
-	err = l.workflow(ctx, "tell of an event", &fresh, lookPostedSQL, name, orUnset(event), string(payload))
-	return fresh, err
+	return value[*bool](ctx, l.db, "tell of an event", lookPostedSQL, name, orUnset(event), string(payload))
 }

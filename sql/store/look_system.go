@@ -2,10 +2,6 @@ package store
 
 import (
 	"context"
-	"errors"
-	"fmt"
-
-	"github.com/jackc/pgx/v5"
 
 	"bellhop/scheduler"
 	"bellhop/sql"
@@ -24,20 +20,12 @@ var (
 
 // Hosts gives the hosts of live instances.
 func (l Look) Hosts(ctx context.Context) ([]HostRow, error) {
-	hosts, err := collect[HostRow](ctx, l.db, lookHostsSQL)
-	if err != nil {
-		return nil, fmt.Errorf("list hosts: %w", err)
-	}
-	return hosts, nil
+	return collect[HostRow](ctx, l.db, "list hosts", lookHostsSQL)
 }
 
 // Agents gives the agents of live instances.
 func (l Look) Agents(ctx context.Context) ([]AgentRow, error) {
-	agents, err := collect[AgentRow](ctx, l.db, lookAgentsSQL)
-	if err != nil {
-		return nil, fmt.Errorf("list agents: %w", err)
-	}
-	return agents, nil
+	return collect[AgentRow](ctx, l.db, "list agents", lookAgentsSQL)
 }
 
 // AgentKey is the agent of a type on one instance.
@@ -52,9 +40,9 @@ func (l Look) AgentWords(ctx context.Context) (map[AgentKey]map[string]string, e
 	rows, err := collect[struct {
 		AgentKey
 		Words map[string]string
-	}](ctx, l.db, lookWordsSQL)
+	}](ctx, l.db, "read the last words of agents", lookWordsSQL)
 	if err != nil {
-		return nil, fmt.Errorf("read the last words of agents: %w", err)
+		return nil, err
 	}
 	words := make(map[AgentKey]map[string]string, len(rows))
 	for _, r := range rows {
@@ -65,50 +53,26 @@ func (l Look) AgentWords(ctx context.Context) (map[AgentKey]map[string]string, e
 
 // Children gives the children of live instances.
 func (l Look) Children(ctx context.Context) ([]ChildRow, error) {
-	children, err := collect[ChildRow](ctx, l.db, lookChildrenSQL)
-	if err != nil {
-		return nil, fmt.Errorf("list children: %w", err)
-	}
-	return children, nil
+	return collect[ChildRow](ctx, l.db, "list children", lookChildrenSQL)
 }
 
 // Instances gives the live instances.
 func (l Look) Instances(ctx context.Context) ([]InstanceRow, error) {
-	instances, err := collect[InstanceRow](ctx, l.db, lookInstancesSQL)
-	if err != nil {
-		return nil, fmt.Errorf("list instances: %w", err)
-	}
-	return instances, nil
+	return collect[InstanceRow](ctx, l.db, "list instances", lookInstancesSQL)
 }
 
 // Listening tells where a live instance of a machine answers: the one that does at the liked address, else the one
 // that came last; empty: none does.
 func (l Look) Listening(ctx context.Context, machine, hostname, liked string) (string, error) {
-	list, err := l.db.Query(ctx, lookListeningSQL, machine, hostname, liked)
-	if err != nil {
-		return "", fmt.Errorf("look where instances answer: %w", err)
-	}
-	at, err := pgx.CollectExactlyOneRow(list, pgx.RowTo[string])
-	if errors.Is(err, pgx.ErrNoRows) {
-		return "", nil
-	}
-	return at, err
+	return value[string](ctx, l.db, "look where instances answer", lookListeningSQL, machine, hostname, liked)
 }
 
 // Stats gives what each type has done. It reads the whole queue.
 func (l Look) Stats(ctx context.Context) ([]StatsRow, error) {
-	stats, err := collect[StatsRow](ctx, l.db, lookStatsSQL)
-	if err != nil {
-		return nil, fmt.Errorf("count jobs: %w", err)
-	}
-	return stats, nil
+	return collect[StatsRow](ctx, l.db, "count jobs", lookStatsSQL)
 }
 
 // Queue gives the queue at a glance, without reading what is over.
 func (l Look) Queue(ctx context.Context) ([]QueueRow, error) {
-	queue, err := collect[QueueRow](ctx, l.db, lookQueueSQL)
-	if err != nil {
-		return nil, fmt.Errorf("look at the queue: %w", err)
-	}
-	return queue, nil
+	return collect[QueueRow](ctx, l.db, "look at the queue", lookQueueSQL)
 }

@@ -2,12 +2,9 @@ package store
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
-
-	"github.com/jackc/pgx/v5"
 
 	"bellhop/scheduler"
 	"bellhop/sql"
@@ -56,38 +53,25 @@ func orNone(s string) *string {
 // most: a page may be short, or empty, and still have a next one.
 func (l Look) Page(ctx context.Context, f JobFilter, before *int64, limit int) (jobs []JobRow, next *int64, err error) {
 	text, horizon, err := l.seen(ctx)
-	if err == nil {
-		jobs, err = planOnce[JobRow](ctx, l.db, text, before, orNull(f.States), orNull(f.Types), likePrefix(f.Key),
-			orNone(f.Error), f.Run, orNone(f.Host), f.CreatedAfter, f.CreatedBefore, limit)
-	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("list jobs: %w", err)
+	}
+	jobs, err = planOnce[JobRow](ctx, l.db, "list jobs", text, before, orNull(f.States), orNull(f.Types),
+		likePrefix(f.Key), orNone(f.Error), f.Run, orNone(f.Host), f.CreatedAfter, f.CreatedBefore, limit)
+	if err != nil {
+		return nil, nil, err
 	}
 	if len(jobs) == limit {
 		last := int64(jobs[limit-1].ID)
 		return jobs, &last, nil
 	}
-	rows, err := l.db.Query(ctx, horizon, before)
-	if err != nil {
-		return nil, nil, fmt.Errorf("list jobs: %w", err)
-	}
-	far, err := pgx.CollectOneRow(rows, pgx.RowTo[int64])
-	switch {
-	case errors.Is(err, pgx.ErrNoRows):
-		return jobs, nil, nil
-	case err != nil:
-		return nil, nil, fmt.Errorf("list jobs: %w", err)
-	}
-	return jobs, &far, nil
+	next, err = value[*int64](ctx, l.db, "list jobs", horizon, before)
+	return jobs, next, err
 }
 
 // Reads reports whether the caller may see the jobs of others.
 func (l Look) Reads(ctx context.Context) (bool, error) {
-	rows, err := l.db.Query(ctx, webReaderSQL)
-	if err != nil {
-		return false, err
-	}
-	return pgx.CollectExactlyOneRow(rows, pgx.RowTo[bool])
+	return value[bool](ctx, l.db, "look whether this role reads", webReaderSQL)
 }
 
 // seen are the statements of a page: readers see every job by index, others their own through a barrier.
@@ -113,20 +97,12 @@ type FailureRow struct {
 
 // Failures groups what failed, the largest groups first.
 func (l Look) Failures(ctx context.Context, most int) ([]FailureRow, error) {
-	rows, err := collect[FailureRow](ctx, l.db, webFailuresSQL, most)
-	if err != nil {
-		return nil, fmt.Errorf("list failures: %w", err)
-	}
-	return rows, nil
+	return collect[FailureRow](ctx, l.db, "list failures", webFailuresSQL, most)
 }
 
 // SeenItems is FailedItems for every caller that may see the job.
 func (l Look) SeenItems(ctx context.Context, id scheduler.JobID, most int) ([]SeenItemRow, error) {
-	rows, err := collect[SeenItemRow](ctx, l.db, webItemsSQL, id, most)
-	if err != nil {
-		return nil, fmt.Errorf("read the failed items of job %d: %w", id, err)
-	}
-	return rows, nil
+	return collect[SeenItemRow](ctx, l.db, fmt.Sprintf("read the failed items of job %d", id), webItemsSQL, id, most)
 }
 
 // PausedRow is a type that is paused; the empty one is everything.
@@ -138,18 +114,10 @@ type PausedRow struct {
 
 // Paused lists what is paused.
 func (l Look) Paused(ctx context.Context) ([]PausedRow, error) {
-	rows, err := collect[PausedRow](ctx, l.db, webPausedSQL)
-	if err != nil {
-		return nil, fmt.Errorf("list what is paused: %w", err)
-	}
-	return rows, nil
+	return collect[PausedRow](ctx, l.db, "list what is paused", webPausedSQL)
 }
 
 // RecentStats is Stats over the 50,000 newest jobs.
 func (l Look) RecentStats(ctx context.Context) ([]StatsRow, error) {
-	rows, err := collect[StatsRow](ctx, l.db, webStatsSQL)
-	if err != nil {
-		return nil, fmt.Errorf("count jobs: %w", err)
-	}
-	return rows, nil
+	return collect[StatsRow](ctx, l.db, "count jobs", webStatsSQL)
 }

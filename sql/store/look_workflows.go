@@ -119,18 +119,13 @@ type ManagerRow struct {
 
 // Manager lists the live instances, and whether their sensors start workflows.
 func (l Look) Manager(ctx context.Context) ([]ManagerRow, error) {
-	list, err := collect[ManagerRow](ctx, l.db, lookManagerSQL)
-	if err != nil {
-		return nil, fmt.Errorf("list instances: %w", err)
-	}
-	return list, nil
+	return collect[ManagerRow](ctx, l.db, "list instances", lookManagerSQL)
 }
 
 // ChangeManager stops or starts the sensors of the instances of a name; empty: of all. It gives
 // how many start workflows now.
 func (l Look) ChangeManager(ctx context.Context, what, name string) (n int, err error) {
-	err = l.workflow(ctx, what+" manager", &n, lookManagerChangeSQL, what, name)
-	return n, err
+	return value[int](ctx, l.db, what+" manager", lookManagerChangeSQL, what, name)
 }
 
 // WorkflowFilter says which workflows are listed; what is nil is no filter.
@@ -147,11 +142,8 @@ const NoSensor = "none"
 
 // Workflows lists the workflows that a filter lets through, by name.
 func (l Look) Workflows(ctx context.Context, f WorkflowFilter) ([]WorkflowRow, error) {
-	list, err := collect[WorkflowRow](ctx, l.db, lookWorkflowsSQL, f.Names, !f.AnyCase, f.Project, f.Active, f.Sensor)
-	if err != nil {
-		return nil, fmt.Errorf("list workflows: %w", err)
-	}
-	return list, nil
+	return collect[WorkflowRow](ctx, l.db, "list workflows",
+		lookWorkflowsSQL, f.Names, !f.AnyCase, f.Project, f.Active, f.Sensor)
 }
 
 // ProjectRow is a project and how its workflows do.
@@ -166,11 +158,7 @@ type ProjectRow struct {
 
 // Projects lists the projects of workflows.
 func (l Look) Projects(ctx context.Context) ([]ProjectRow, error) {
-	list, err := collect[ProjectRow](ctx, l.db, lookProjectsSQL)
-	if err != nil {
-		return nil, fmt.Errorf("list projects: %w", err)
-	}
-	return list, nil
+	return collect[ProjectRow](ctx, l.db, "list projects", lookProjectsSQL)
 }
 
 // WorkflowsUsing names the workflows that have a step of a type.
@@ -187,73 +175,44 @@ func (l Look) WorkflowsUsing(ctx context.Context, typ string) ([]string, error) 
 
 // Definitions gives the definitions of workflows whose names are like one of the patterns (nil: all).
 func (l Look) Definitions(ctx context.Context, patterns []string) ([]DefinitionRow, error) {
-	list, err := collect[DefinitionRow](ctx, l.db, lookDefinitionsSQL, patterns)
-	if err != nil {
-		return nil, fmt.Errorf("read workflows: %w", err)
-	}
-	return list, nil
+	return collect[DefinitionRow](ctx, l.db, "read workflows", lookDefinitionsSQL, patterns)
 }
 
 // Versions lists the versions of a workflow.
 func (l Look) Versions(ctx context.Context, name string) ([]VersionRow, error) {
-	list, err := collect[VersionRow](ctx, l.db, lookVersionsSQL, name)
-	if err != nil {
-		return nil, fmt.Errorf("list versions: %w", err)
-	}
-	return list, nil
+	return collect[VersionRow](ctx, l.db, "list versions", lookVersionsSQL, name)
 }
 
 // Version gives one; ok false: there is none.
 func (l Look) Version(ctx context.Context, name string, version int) (d DefinitionRow, ok bool, err error) {
-	list, err := collect[DefinitionRow](ctx, l.db, lookVersionSQL, name, version)
-	if err != nil || len(list) == 0 {
-		if err != nil {
-			err = fmt.Errorf("read version: %w", err)
-		}
-		return d, false, err
-	}
-	return list[0], true, nil
+	return first(collect[DefinitionRow](ctx, l.db, "read version", lookVersionSQL, name, version))
 }
 
 // Runs lists the last runs, the latest first: of a workflow (nil: of all), or one by its id.
 func (l Look) Runs(ctx context.Context, name *string, id *int64, most int) ([]RunRow, error) {
-	list, err := collect[RunRow](ctx, l.db, lookRunsSQL, name, id, most)
-	if err != nil {
-		return nil, fmt.Errorf("list runs: %w", err)
-	}
-	return list, nil
+	return collect[RunRow](ctx, l.db, "list runs", lookRunsSQL, name, id, most)
 }
 
 // Steps lists the jobs of a run.
 func (l Look) Steps(ctx context.Context, run int64) ([]StepRow, error) {
-	list, err := collect[StepRow](ctx, l.db, lookStepsSQL, run)
-	if err != nil {
-		return nil, fmt.Errorf("list steps: %w", err)
-	}
-	return list, nil
+	return collect[StepRow](ctx, l.db, "list steps", lookStepsSQL, run)
 }
 
 // ApplyWorkflow writes a definition; version nil: whichever there is. It gives the version it has now.
 func (l Look) ApplyWorkflow(ctx context.Context, definition []byte, version *int) (now int, err error) {
-	err = l.workflow(ctx, "apply workflow", &now, lookWorkflowApplySQL, string(definition), version)
-	return now, err
+	return value[int](ctx, l.db, "apply workflow", lookWorkflowApplySQL, string(definition), version)
 }
 
 // Unserved says which types of a definition's steps no running instance has an agent of, and
 // what to type; none, too, where no instance runs.
 func (l Look) Unserved(ctx context.Context, definition []byte) ([]ReasonRow, error) {
-	list, err := collect[ReasonRow](ctx, l.db, lookUnservedSQL, string(definition))
-	if err != nil {
-		return nil, fmt.Errorf("look up instances that serve its steps: %w", err)
-	}
-	return list, nil
+	return collect[ReasonRow](ctx, l.db, "look up instances that serve its steps", lookUnservedSQL, string(definition))
 }
 
 // ChangeWorkflow has it activated, deactivated or deleted; version nil: whichever there is. was is nil: there is none;
 // false: it was so already.
 func (l Look) ChangeWorkflow(ctx context.Context, name, what string, version *int) (was *bool, err error) {
-	err = l.workflow(ctx, "change workflow", &was, lookWorkflowChangeSQL, name, what, version)
-	return was, err
+	return value[*bool](ctx, l.db, "change workflow", lookWorkflowChangeSQL, name, what, version)
 }
 
 // ByHand is how a run is started by hand.
@@ -265,11 +224,7 @@ type ByHand struct {
 
 // Events lists what has happened to a workflow, the newest first; state nil: whatever became of it.
 func (l Look) Events(ctx context.Context, name string, state *string, most int) ([]EventRow, error) {
-	list, err := collect[EventRow](ctx, l.db, lookEventsSQL, name, most, state)
-	if err != nil {
-		return nil, fmt.Errorf("list events: %w", err)
-	}
-	return list, nil
+	return collect[EventRow](ctx, l.db, "list events", lookEventsSQL, name, most, state)
 }
 
 // RunWorkflow starts a run by hand and gives its id; nil: there is no such workflow.
@@ -281,33 +236,16 @@ func (l Look) RunWorkflow(ctx context.Context, name string, by ByHand) (id *int6
 	if by.Parameters == nil {
 		text = []byte("{}")
 	}
-	err = l.workflow(ctx, "run workflow", &id, lookWorkflowRunSQL, name, string(text), by.Steps, by.Event)
-	return id, err
+	return value[*int64](ctx, l.db, "run workflow", lookWorkflowRunSQL, name, string(text), by.Steps, by.Event)
 }
 
 // RetryRun has a run that failed go on; n is how many steps are tried again; nil: there is no such run.
 func (l Look) RetryRun(ctx context.Context, run int64) (n *int, err error) {
-	err = l.workflow(ctx, "retry run", &n, lookWorkflowRetrySQL, run)
-	return n, err
-}
-
-func (l Look) workflow(ctx context.Context, what string, answer any, text string, args ...any) error {
-	rows, err := l.db.Query(ctx, text, args...)
-	if err == nil {
-		_, err = pgx.ForEachRow(rows, []any{answer}, func() error { return nil })
-	}
-	if err != nil {
-		return fmt.Errorf("%s: %w", what, err)
-	}
-	return nil
+	return value[*int](ctx, l.db, "retry run", lookWorkflowRetrySQL, run)
 }
 
 // ExplainWorkflow says what starts a workflow, and what keeps it from being
 // started; none: there is no such workflow.
 func (l Look) ExplainWorkflow(ctx context.Context, name string) ([]ReasonRow, error) {
-	list, err := collect[ReasonRow](ctx, l.db, explainWorkflowSQL, name)
-	if err != nil {
-		return nil, fmt.Errorf("explain workflow %s: %w", name, err)
-	}
-	return list, nil
+	return collect[ReasonRow](ctx, l.db, fmt.Sprintf("explain workflow %s", name), explainWorkflowSQL, name)
 }

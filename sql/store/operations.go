@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"time"
 
 	"bellhop/sql"
@@ -55,8 +54,7 @@ type OperationJob struct {
 
 // PlanOperation plans an order for what a filter (JSON) lets through now, and counts it.
 func (l Look) PlanOperation(ctx context.Context, verb string, filter []byte, priority *int) (id int64, err error) {
-	err = l.workflow(ctx, "plan an operation", &id, operationPlanSQL, verb, string(filter), priority)
-	return id, err
+	return value[int64](ctx, l.db, "plan an operation", operationPlanSQL, verb, string(filter), priority)
 }
 
 // Operations lists them, the newest first, before an id (nil: the newest).
@@ -66,43 +64,31 @@ func (l Look) Operations(ctx context.Context, before *int64, most int) ([]Operat
 
 // Operation gives one; ok false: there is none.
 func (l Look) Operation(ctx context.Context, id int64) (o OperationRow, ok bool, err error) {
-	list, err := l.operations(ctx, &id, nil, 1)
-	if err != nil || len(list) == 0 {
-		return o, false, err
-	}
-	return list[0], true, nil
+	return first(l.operations(ctx, &id, nil, 1))
 }
 
 func (l Look) operations(ctx context.Context, id, before *int64, most int) ([]OperationRow, error) {
-	list, err := collect[OperationRow](ctx, l.db, operationsSQL, id, before, most)
-	if err != nil {
-		return nil, fmt.Errorf("list operations: %w", err)
-	}
-	return list, nil
+	return collect[OperationRow](ctx, l.db, "list operations", operationsSQL, id, before, most)
 }
 
 // StartOperation lets one run, or go on; nil: there is none. It gives the state that it has now.
 func (l Look) StartOperation(ctx context.Context, id int64) (state *string, err error) {
-	err = l.workflow(ctx, "start an operation", &state, operationStartSQL, id)
-	return state, err
+	return value[*string](ctx, l.db, "start an operation", operationStartSQL, id)
 }
 
 // StopOperation ends one after the batch that is under way.
 func (l Look) StopOperation(ctx context.Context, id int64) (state *string, err error) {
-	err = l.workflow(ctx, "stop an operation", &state, operationStopSQL, id)
-	return state, err
+	return value[*string](ctx, l.db, "stop an operation", operationStopSQL, id)
 }
 
 // UndoOperation restores the jobs that have not been changed since; nil: there is no such operation.
 func (l Look) UndoOperation(ctx context.Context, id int64) (n *int64, err error) {
-	err = l.workflow(ctx, "undo an operation", &n, operationUndoSQL, id)
-	return n, err
+	return value[*int64](ctx, l.db, "undo an operation", operationUndoSQL, id)
 }
 
 // StepOperation carries out the next batch; nil: there is no such operation.
 func (l Look) StepOperation(ctx context.Context, id int64, most int) (state *string, err error) {
-	err = l.workflow(ctx, "carry out an operation", &state, operationStepSQL, id, most)
-	return state, err
+	return value[*string](ctx, l.db, "carry out an operation", operationStepSQL, id, most)
 }
 
 // OpenOperation is one that is to be carried out, under a role.
@@ -115,5 +101,5 @@ type OpenOperation struct {
 func (v *Visitors) OpenOperations(ctx context.Context, left bool) ([]OpenOperation, error) {
 	ctx, cancel := context.WithTimeout(ctx, readPatience)
 	defer cancel()
-	return collect[OpenOperation](ctx, v.pool, operationsOpenSQL, left)
+	return collect[OpenOperation](ctx, v.pool, "look for operations to carry out", operationsOpenSQL, left)
 }

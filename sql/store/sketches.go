@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"bellhop/scheduler/sketch"
@@ -68,9 +67,9 @@ func (l Look) Sketches(ctx context.Context) (Sketches, error) {
 	rows, err := collect[struct {
 		What, Name string
 		Pairs      []int32
-	}](ctx, l.db, lookSketchesSQL)
+	}](ctx, l.db, "read how long jobs took", lookSketchesSQL)
 	if err != nil {
-		return Sketches{}, fmt.Errorf("read how long jobs took: %w", err)
+		return Sketches{}, err
 	}
 	all := Sketches{Took: map[string]sketch.Sketch{}, Off: map[string]sketch.Sketch{}}
 	for _, r := range rows {

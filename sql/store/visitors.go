@@ -178,7 +178,7 @@ func (v *Visitors) signed(ctx context.Context, text string, args ...any) (login,
 		Login string
 		Role  *string
 	}
-	rows, err := collect[row](ctx, v.pool, text, args...)
+	rows, err := collect[row](ctx, v.pool, "look for the session", text, args...)
 	if err != nil || len(rows) == 0 {
 		return "", "", false, err
 	}
@@ -228,11 +228,7 @@ type RoleRow struct {
 
 // NotMine gives those of some roles under which this login may not answer.
 func (l Look) NotMine(ctx context.Context, roles []string) ([]RoleRow, error) {
-	rows, err := collect[RoleRow](ctx, l.db, webRolesSQL, roles)
-	if err != nil {
-		return nil, fmt.Errorf("look at roles: %w", err)
-	}
-	return rows, nil
+	return collect[RoleRow](ctx, l.db, "look at roles", webRolesSQL, roles)
 }
 
 // NotMine is Look's, without a caller's role.
