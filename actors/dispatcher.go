@@ -208,7 +208,7 @@ func (d *dispatcher) carryOut(c actor.Context, s intake.Step) {
 	if len(s.Dispatch) > 0 {
 		all := make(deals, len(s.Dispatch))
 		for i, w := range s.Dispatch {
-			all[i] = &deal{Epoch: w.Epoch, Type: w.Type, Lines: w.Lines, Recount: w.Recount}
+			all[i] = &w
 		}
 		d.inst.tell(roleHost(s.Dispatch[0].Host), all) // one claim is for one host
 	}

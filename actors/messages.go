@@ -83,13 +83,7 @@ type (
 	credits = intake.Offered
 	// deal: work for a host, paid with its credits of Epoch. From the dispatcher,
 	// and from an msq on the dispatcher's behalf.
-	deal struct {
-		Epoch uint64
-		Type  scheduler.TypeName
-		Lines []scheduler.Line
-		// Recount: these lines have spent slots that other credits counted too; count all anew.
-		Recount bool
-	}
+	deal = intake.Dispatch
 	// deals: those of one claim, so that the host looks once at what it has.
 	deals []*deal
 	// report: say what you hold, and ask for work anew. To hosts, on to children.
