@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -131,6 +132,10 @@ func readBatch(text []byte) (list []store.Submission, err error) {
 		err := d.Decode(&job)
 		if err == nil && d.More() {
 			err = errors.New("something follows the job")
+		}
+		var wrong *json.UnmarshalTypeError
+		if errors.As(err, &wrong) { // it knows fields by the structs that they stand in
+			err = fmt.Errorf("%s cannot be a %s", strings.TrimPrefix(wrong.Field, "Submission."), wrong.Value)
 		}
 		if err != nil {
 			return nil, atLine(unfit(err.Error()), n)
