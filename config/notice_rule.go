@@ -5,18 +5,16 @@ import (
 	"fmt"
 	"net/mail"
 	"net/url"
-	"slices"
-	"strings"
 
+	"bellhop/scheduler/grammar"
 	"bellhop/scheduler/notice"
-	"bellhop/scheduler/workflow"
 )
 
 // CheckRule says what cannot be right of a rule that stands beside definitions: the same as of those in them.
 func CheckRule(r notice.Rule) error {
 	for _, state := range r.When {
-		if !slices.Contains(workflow.RunStates, state) {
-			return fmt.Errorf("when: no run ends as %q; it is one of %s", state, strings.Join(workflow.RunStates, ", "))
+		if wrong, hint := grammar.Notice.Field("when").Text(state); wrong != "" {
+			return fmt.Errorf("when: %s; %s", wrong, hint)
 		}
 	}
 	for _, to := range r.Mail {

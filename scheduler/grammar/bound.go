@@ -2,11 +2,9 @@ package grammar
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"unicode/utf8"
 )
 
@@ -14,8 +12,8 @@ import (
 func (f Field) Text(text string) (wrong, hint string) {
 	switch {
 	case f.Choices != nil && !slices.Contains(f.Choices, text),
-		f.Pattern != "" && !pattern(f.Pattern).MatchString(text),
-		f.Pattern != "" && f.Most > 0 && utf8.RuneCountInString(text) > f.Most:
+		f.Pattern != nil && !f.Pattern.MatchString(text),
+		f.Pattern != nil && f.Most > 0 && utf8.RuneCountInString(text) > f.Most:
 		return strings.ReplaceAll(f.wrong(), "%s", strconv.Quote(text)), f.instead()
 	case f.MostBytes > 0 && len(text) > f.MostBytes:
 		return fmt.Sprintf("%s has %d bytes, and may have %d", f.Name, len(text), f.MostBytes), ""
@@ -35,7 +33,7 @@ func (f Field) Number(n int) (wrong, hint string) {
 
 // wrong is the sentence about a text, which stands for %s.
 func (f Field) wrong() string {
-	if f.Wrong == "" && (f.Choices != nil || f.Pattern != "") {
+	if f.Wrong == "" && (f.Choices != nil || f.Pattern != nil) {
 		return f.Name + " cannot be %s"
 	}
 	return f.Wrong
@@ -53,15 +51,4 @@ func (f Field) instead() string {
 		return fmt.Sprintf("write %d to %d", f.Least, f.Most)
 	}
 	return ""
-}
-
-var patterns sync.Map // of the texts of patterns, compiled
-
-func pattern(text string) *regexp.Regexp {
-	if p, there := patterns.Load(text); there {
-		return p.(*regexp.Regexp)
-	}
-	p := regexp.MustCompile(text)
-	patterns.Store(text, p)
-	return p
 }

@@ -5,6 +5,7 @@ package grammar
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -53,8 +54,8 @@ type Field struct {
 	// Usage is that sentence for a command, where the flag takes less or more than the field.
 	Usage   string
 	Choices []string // the only texts that it, or each of its elements, may be
-	// Pattern is a regular expression that the whole text matches, for Go and for PostgreSQL.
-	Pattern string
+	// Pattern matches the whole text. Go and PostgreSQL must read it alike.
+	Pattern *regexp.Regexp
 	// Wrong is the sentence about a text that breaks Choices or Pattern, which stands for %s; empty: NAME cannot be TEXT.
 	// Hint says what to write in place of it; empty: the choices or bounds.
 	Wrong, Hint string

@@ -2,6 +2,7 @@ package grammar
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -28,7 +29,7 @@ func DefinitionKeys() string {
 			}
 			rows = append(rows, fmt.Sprintf("    (%s, %s, %s, %t, %s, %s, %s, %s, %s, %s, %s, %s, %s)",
 				quote(o.Part), quote(f.Name), quote(string(f.Kind)), f.Needed, example, array(f.Kinds), array(f.Choices),
-				textOrNull(f.Pattern), least, most, orNull(f.MostBytes), textOrNull(f.wrong()), textOrNull(f.instead())))
+				patternOrNull(f.Pattern), least, most, orNull(f.MostBytes), textOrNull(f.wrong()), textOrNull(f.instead())))
 		}
 	}
 	return `-- Made from scheduler/grammar by make generate.
@@ -54,7 +55,7 @@ $$;
 `
 }
 
-// orNull, textOrNull and array write a value as a literal of SQL; an empty one is NULL.
+// orNull, textOrNull, patternOrNull and array write a value as a literal of SQL; an empty one is NULL.
 func orNull(n int) string {
 	if n == 0 {
 		return "null::integer"
@@ -67,6 +68,13 @@ func textOrNull(text string) string {
 		return "null"
 	}
 	return quote(text)
+}
+
+func patternOrNull(p *regexp.Regexp) string {
+	if p == nil {
+		return "null"
+	}
+	return quote(p.String())
 }
 
 func array(list []string) string {

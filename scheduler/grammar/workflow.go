@@ -1,12 +1,15 @@
 package grammar
 
+import "regexp"
+
 // Names of workflows and steps, which stand in keys and tables.
 const (
-	namePattern = `^[A-Za-z0-9][A-Za-z0-9._-]*$`
-	nameMost    = 100
-	nameWrong   = "%s cannot be a name"
-	nameHint    = "letters, digits, . _ and -, at most 100"
+	nameMost  = 100
+	nameWrong = "%s cannot be a name"
+	nameHint  = "letters, digits, . _ and -, at most 100"
 )
+
+var namePattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 
 // ends are the states in which runs end.
 var ends = []string{"succeeded", "failed", "skipped"}
@@ -137,7 +140,7 @@ var Sensor = Object{
 		},
 		{
 			Name: "table", Kind: Word, Example: "shop.uploads", Kinds: []string{"table"},
-			Pattern: `^([A-Za-z_][A-Za-z0-9_$]*|"[^"]+")([.]([A-Za-z_][A-Za-z0-9_$]*|"[^"]+"))?$`,
+			Pattern: regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_$]*|"[^"]+")([.]([A-Za-z_][A-Za-z0-9_$]*|"[^"]+"))?$`),
 			Wrong:   "%s is not a valid name of a table", Hint: "write it like shop.uploads",
 			Says: "The table each of whose new rows is an event",
 		},
@@ -168,7 +171,7 @@ var Sensor = Object{
 		},
 		{
 			Name: "topic", Kind: Word, Most: 249, Example: "uploads", Kinds: []string{"kafka"},
-			Pattern: `^[A-Za-z0-9._-]+$`,
+			Pattern: regexp.MustCompile(`^[A-Za-z0-9._-]+$`),
 			Wrong:   "topic %s is not a valid name of a topic", Hint: "write it like {kafka: main, topic: uploads}",
 			Says: "The topic whose records are events",
 		},
