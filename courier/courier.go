@@ -78,10 +78,11 @@ type Courier struct {
 	ended   int                // messages that have ended since the last turn
 }
 
-// owed is an outcome, and the instance that took the message.
+// owed is an outcome, the instance that took the message, and the message's receiver.
 type owed struct {
 	notice.Outcome
-	me scheduler.InstanceID
+	me       scheduler.InstanceID
+	receiver string
 }
 
 // Turn addresses ends, marks known outcomes, and begins to send what is due and there is room for. It does not wait
@@ -156,8 +157,7 @@ func (c *Courier) begin(ctx context.Context, me scheduler.InstanceID, list []not
 		go func() {
 			o := c.one(ctx, n)
 			c.mu.Lock()
-			c.owed[n.ID] = owed{o, me}
-			c.traffic.End(n.Receiver, o, time.Now())
+			c.owed[n.ID] = owed{o, me, n.Receiver}
 			c.ended++
 			c.mu.Unlock()
 			if err := c.mark(ctx); err != nil {
@@ -168,8 +168,9 @@ func (c *Courier) begin(ctx context.Context, me scheduler.InstanceID, list []not
 	}
 }
 
-// mark writes what is known; what cannot be written now is not forgotten, so that
-// nothing is sent again that this instance knows to have been sent.
+// mark writes known outcomes. An outcome that cannot be written now is kept, so that this instance does not send the
+// message again. A message has its slot until its outcome is written: if this instance dies, no receiver gets more
+// than notice.Each messages twice.
 func (c *Courier) mark(ctx context.Context) error {
 	c.marking.Lock()
 	defer c.marking.Unlock()
@@ -185,6 +186,7 @@ func (c *Courier) mark(ctx context.Context) error {
 		}
 		c.mu.Lock()
 		for _, o := range list {
+			c.traffic.End(c.owed[o.ID].receiver, o, time.Now())
 			delete(c.owed, o.ID)
 			delete(c.under, o.ID)
 		}
