@@ -90,7 +90,7 @@ type Decision struct {
 //
 // Theorem. Let job J begin to wait at t₀. Assume that (1) both ageings are on, H is
 // the Horizon and T the PriorityTick; (2) lower ids began to wait earlier, priorities
-// are −20 … 19; (3) no job runs longer than D, every slot can run every job, and there
+// are −20 … 19; (3) no job has its slot and locks longer than D, every slot can run every job, and there
 // is at least one; (4) a pass is made whenever a job ends or comes to wait and when an age matters; (5) neither
 // filter nor limit holds J or a job before it; (6) jobs ask for no further lock at
 // run time. Let t₁ = t₀ + max(H, 39·T), and A the number of jobs with lower ids that
