@@ -66,7 +66,12 @@ func (s sender) Send(context.Context, string, notice.Message) error { <-s; retur
 func TestCourier_ASlotIsFreeOnceTheOutcomeIsWritten(t *testing.T) {
 	answered := make(sender)
 	d := &desk{left: 20, marking: make(chan struct{}), written: make(chan struct{}), address: func() {}}
-	c := &Courier{Outbox: d, Ends: d, Senders: map[notice.Channel]Sender{notice.Webhook: answered}, Log: slog.New(slog.DiscardHandler)}
+	c := &Courier{
+		Outbox:  d,
+		Ends:    d,
+		Senders: map[notice.Channel]Sender{notice.Webhook: answered},
+		Log:     slog.New(slog.DiscardHandler),
+	}
 	again := make(chan struct{}, 20)
 	turn := func() {
 		t.Helper()

@@ -138,7 +138,7 @@ func someLocks(luck *rand.Rand) []string {
 // lockSample is what samplesLocks has seen.
 type lockSample struct {
 	seen    int           // holders, each as often as it was seen
-	longest time.Duration // that one job held its locks: from its claim to its end or a takeover; its child may start first
+	longest time.Duration // of one job with its locks, from its claim on: its child may have to start
 }
 
 // samplesLocks reads the locks of all jobs, again and again, until ctx ends.
