@@ -68,23 +68,12 @@ func (k *child) Receive(c actor.Context) {
 	was := k.fsm.State
 	switch m := c.Message().(type) {
 	case *want:
-		if k.fsm.State.Live() { // it had come up before its host knew
-			k.inst.quotas.of(k.typ.Name).release(m.reservation)
-			break
-		}
-		k.reservation = m.reservation
-		k.step(c, scheduler.ChildEvent{Kind: scheduler.EventWanted}, now)
+		k.onWant(c, m, now)
 	case *started:
 		k.onStarted(c, m, now)
 	case *woke:
 		k.onWoke(c, now)
 	case *assign:
-		k.acked += len(m.Lines)
-		if m.Returns != k.returns { // what the host is just getting back comes before these
-			k.returned = append(k.returned, m.Lines...)
-			break
-		}
-		k.handed = nil // the host has them
 		k.onAssign(c, m, now)
 	case *dismiss:
 		k.step(c, scheduler.ChildEvent{Kind: scheduler.EventDismiss, Stop: m.Stop}, now)
@@ -130,8 +119,23 @@ func (k *child) Receive(c actor.Context) {
 	k.flush(c, was)
 }
 
+func (k *child) onWant(c actor.Context, m *want, now time.Time) {
+	if k.fsm.State.Live() { // it had come up before its host knew
+		k.inst.quotas.of(k.typ.Name).release(m.reservation)
+		return
+	}
+	k.reservation = m.reservation
+	k.step(c, scheduler.ChildEvent{Kind: scheduler.EventWanted}, now)
+}
+
 // onAssign takes lines, but none whose claim has become void on the way here.
 func (k *child) onAssign(c actor.Context, m *assign, now time.Time) {
+	k.acked += len(m.Lines)
+	if m.Returns != k.returns { // what the host is just getting back comes before these
+		k.returned = append(k.returned, m.Lines...)
+		return
+	}
+	k.handed = nil // the host has them
 	lines := slices.DeleteFunc(m.Lines, func(l scheduler.Line) bool {
 		void := !k.inst.mayBegin(&l, now)
 		if void {

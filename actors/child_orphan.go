@@ -55,18 +55,23 @@ func (k *child) orphan() {
 		for _, ev := range append([]scheduler.ChildEvent{returned}, last...) {
 			var effects []scheduler.Effect
 			fsm, effects = fsm.Step(ev, now)
-			for _, e := range effects {
-				switch {
-				case e.Kind == scheduler.EffectSettle && e.Result.Line.Item == 0:
-					inst.outbox.owe(judged(inst.retryOf(typ), e.Result))
-				case e.Kind == scheduler.EffectSettle:
-					inst.tell(roleMSQ(e.Result.Line.Claim.Job), &answered{[]scheduler.Result{e.Result}})
-				case e.Kind == scheduler.EffectGiveBack:
-					for _, l := range e.Lines {
-						inst.requeue(l, "")
-					}
-				}
+			for i := range effects {
+				inst.settleOrphan(typ, &effects[i])
 			}
 		}
 	}()
+}
+
+// settleOrphan carries out those effects that are not about the process: it is dead.
+func (i *instance) settleOrphan(typ scheduler.TypeName, e *scheduler.Effect) {
+	switch {
+	case e.Kind == scheduler.EffectSettle && e.Result.Line.Item == 0:
+		i.outbox.owe(judged(i.retryOf(typ), e.Result))
+	case e.Kind == scheduler.EffectSettle:
+		i.tell(roleMSQ(e.Result.Line.Claim.Job), &answered{[]scheduler.Result{e.Result}})
+	case e.Kind == scheduler.EffectGiveBack:
+		for _, l := range e.Lines {
+			i.requeue(l, "")
+		}
+	}
 }

@@ -119,8 +119,7 @@ func (d *dispatcher) Receive(c actor.Context) {
 	case *refund:
 		d.happened(c, *m)
 	case *msqEnded:
-		d.happened(c, intake.MSQEnded{Job: m.Claim.Job})
-		d.inst.tell(roleHosts, m) // what it was granted and did not use
+		d.onMSQEnded(c, m)
 	case intake.Event: // from maintenance
 		d.happened(c, m)
 	case *askNext: // next does
@@ -131,15 +130,11 @@ func (d *dispatcher) Receive(c actor.Context) {
 		d.onDoubts(m, time.Now())
 		return
 	case *lockedNow:
-		if hold := d.running[m.Claim.Job]; hold.Claim == m.Claim {
-			hold.Locked = true
-			d.running[m.Claim.Job] = hold
-		}
+		d.onLockedNow(m)
 	case *reshaped:
 		d.reshape(c)
 	case *finish:
-		d.finished = m.done
-		d.happened(c, intake.Leaving{})
+		d.onFinish(c, m)
 	case *actor.Stopping:
 		d.onStopping()
 		return
@@ -164,6 +159,16 @@ func (d *dispatcher) onJoined(c actor.Context) {
 	d.reassertFirst()
 	d.happened(c, intake.Woken{Readmitted: true})
 	d.auditDue = true
+}
+
+func (d *dispatcher) onMSQEnded(c actor.Context, m *msqEnded) {
+	d.happened(c, intake.MSQEnded{Job: m.Claim.Job})
+	d.inst.tell(roleHosts, m) // what it was granted and did not use
+}
+
+func (d *dispatcher) onFinish(c actor.Context, m *finish) {
+	d.finished = m.done
+	d.happened(c, intake.Leaving{})
 }
 
 func (d *dispatcher) onStopping() {

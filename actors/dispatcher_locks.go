@@ -20,3 +20,10 @@ func (d *dispatcher) lookAgain(c actor.Context, m *claimed, now time.Time) {
 	self := c.Self()
 	d.inst.later(self, m.again+time.Millisecond, &rang{locks: true})
 }
+
+func (d *dispatcher) onLockedNow(m *lockedNow) {
+	if hold := d.running[m.Claim.Job]; hold.Claim == m.Claim {
+		hold.Locked = true
+		d.running[m.Claim.Job] = hold
+	}
+}

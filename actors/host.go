@@ -92,30 +92,21 @@ func (s *host) Receive(c actor.Context) {
 	now := time.Now()
 	switch m := c.Message().(type) {
 	case *actor.Started:
-		s.parent = c.Parent()
-		s.asleep = true
-		self, root, empty := c.Self(), s.inst.system.Root, s.inst.processes[s.spec.Name].whenEmpty()
-		go func() { <-empty; root.Send(self, &awake{}) }()
+		s.onStarted(c)
 		return
 	case *awake:
-		s.asleep = false
-		s.showReachability()
-		s.inst.tell(roleMSQs, &hostRestarted{s.spec.Name, c.Self()})
-		s.resync(now) // and then to what was dealt meanwhile
+		s.onAwake(c, now)
 	case *actor.Stopping:
 		s.stopping()
 		return
 	case *actor.Stopped: // and its children are
-		for _, child := range s.children {
-			child.pool.quota.release(child.reservation)
-		}
+		s.stopped()
 		return
 	case *actor.Terminated:
 		c.Send(c.Self(), &gone{m.Who})
 		return
 	case *gone:
-		s.onChildGone(m.who)
-		s.resync(now)
+		s.onChildGone(m.who, now)
 	case *deal:
 		s.onDeal(m, now)
 	case deals:
@@ -143,19 +134,11 @@ func (s *host) Receive(c actor.Context) {
 		s.forward(c, m)
 		return
 	case *cancelJob:
-		s.forward(c, m)
-		s.dropPending(func(l scheduler.Line) bool { return l.Claim == m.Claim }, "")
+		s.onCancel(c, m)
 	case *drop:
-		s.forward(c, m)
-		s.dropPending(func(l scheduler.Line) bool { return slices.Contains(m.Claims, l.Claim) }, "")
+		s.onDrop(c, m)
 	case *fenced:
-		for name, child := range s.children {
-			if child.state == scheduler.Busy {
-				c.Send(child.pid, &kill{scheduler.StopFenced})
-				s.children[name].leaving = true
-			}
-		}
-		s.dropPending(func(scheduler.Line) bool { return true }, "")
+		s.onFenced(c)
 	case *reshaped:
 		s.reshape(c, m, now)
 	case *leave:
@@ -163,11 +146,31 @@ func (s *host) Receive(c actor.Context) {
 	default:
 		return
 	}
+	s.next(c, now)
+}
+
+// next does what can be done now.
+func (s *host) next(c actor.Context, now time.Time) {
 	s.replace(c)
 	s.tryReach(c, now)
 	s.place(c, now)
 	s.ask(now)
 	s.arm(c, now)
+}
+
+// onStarted puts the host to sleep until the processes of its last incarnation are dead.
+func (s *host) onStarted(c actor.Context) {
+	s.parent = c.Parent()
+	s.asleep = true
+	self, root, empty := c.Self(), s.inst.system.Root, s.inst.processes[s.spec.Name].whenEmpty()
+	go func() { <-empty; root.Send(self, &awake{}) }()
+}
+
+func (s *host) onAwake(c actor.Context, now time.Time) {
+	s.asleep = false
+	s.showReachability()
+	s.inst.tell(roleMSQs, &hostRestarted{s.spec.Name, c.Self()})
+	s.resync(now) // and then to what was dealt meanwhile
 }
 
 func (s *host) forward(c actor.Context, m any) {
@@ -342,7 +345,7 @@ func (s *host) onReport(c actor.Context, m *report, now time.Time) {
 
 // onChildGone: a child's actor died. Its process is being seen to; a new actor
 // takes the name when one is wanted.
-func (s *host) onChildGone(who *actor.PID) {
+func (s *host) onChildGone(who *actor.PID, now time.Time) {
 	for name, child := range s.children {
 		if child.pid.Equal(who) {
 			delete(s.children, name)
@@ -356,38 +359,5 @@ func (s *host) onChildGone(who *actor.PID) {
 			s.inst.tell(roleDispatcher, &audit{})
 		}
 	}
-}
-
-// onLeave ends the children: those at work only when the order is to kill.
-func (s *host) onLeave(c actor.Context, m *leave) {
-	s.leaving = true
-	s.stopReach()
-	s.dropPending(func(scheduler.Line) bool { return true }, "")
-	for _, child := range s.children {
-		if !child.state.Live() {
-			continue
-		}
-		if m.all || child.state == scheduler.Busy {
-			c.Send(child.pid, &kill{scheduler.StopShutdown})
-		} else if !child.leaving {
-			c.Send(child.pid, &dismiss{scheduler.StopShutdown})
-		}
-		child.leaving = true
-	}
-	if m.all {
-		return // the first leave waits already
-	}
-	parent, root, empty := s.parent, s.inst.system.Root, s.inst.processes[s.spec.Name].whenEmpty()
-	go func() { <-empty; root.Send(parent, &hostLeft{}) }()
-}
-
-// stopping gives back pending lines: no child works on them. The children see to theirs. While they stop, messages
-// still come; none may bring up another child, or the host would never end.
-func (s *host) stopping() {
-	s.leaving = true
-	s.stopReach()
-	if s.alarm != nil {
-		s.alarm.Stop()
-	}
-	s.dropPending(func(scheduler.Line) bool { return true }, "")
+	s.resync(now)
 }

@@ -110,12 +110,7 @@ func (l *ledger) rests(c actor.Context) bool {
 
 func (l *ledger) onWritten(c actor.Context, m *written) {
 	if m.err != nil {
-		wait := l.pause.NextBackOff()
-		l.log.Warn("ledger: cannot write; what is owed is kept",
-			"records", len(m.batch.Records), "again_in", wait, "error", m.err)
-		l.tell(roleDispatcher, &connLost{})
-		self := c.Self()
-		l.later(self, wait, &retryFlush{})
+		l.onFailed(c, m)
 		return
 	}
 	l.pause.Reset()
@@ -125,16 +120,7 @@ func (l *ledger) onWritten(c actor.Context, m *written) {
 	if m.released { // what ends next may release more
 		l.rest = now
 	}
-	for _, s := range m.stale {
-		trace := ""
-		if i := slices.IndexFunc(m.batch.Records, func(r scheduler.Record) bool {
-			return r.Claim == s &&
-				r.Kind != scheduler.RecordStart
-		}); i >= 0 {
-			trace = m.batch.Records[i].Line().Trace
-		}
-		l.log.Warn("stale owner: the job is not ours any more, its outcome is not recorded", traced(trace, "job", s.Job, "fence", s.Fence)...)
-	}
+	l.warnStale(m)
 	if m.released { // jobs that waited for what has ended: do not wait for the bell
 		l.ring(&rang{})
 	}
@@ -144,24 +130,7 @@ func (l *ledger) onWritten(c actor.Context, m *written) {
 		records = written.Records
 	}
 	if len(records) > 0 {
-		l.recent.confirmed(records, m.stale, now)
-		l.rows.scan()
-		done := &settled{Stale: m.stale, Claims: make([]scheduler.Claim, 0, len(records))}
-		delayed := false
-		for i := range records {
-			r := &records[i]
-			if r.Kind != scheduler.RecordStart {
-				done.Claims = append(done.Claims, r.Claim)
-			}
-			if r.Kind == scheduler.RecordRequeue {
-				done.Back = append(done.Back, r.Claim)
-			}
-			delayed = delayed || r.Verdict.State == scheduler.Scheduled
-		}
-		if delayed {
-			l.tell(roleMaintenance, &dueNow{})
-		}
-		l.tell(roleDispatcher, done)
+		l.confirm(records, m.stale, now)
 	}
 	// After that: what is not owed any more, the dispatcher has been told of.
 	full := l.outbox.full()
@@ -177,6 +146,49 @@ func (l *ledger) onWritten(c actor.Context, m *written) {
 	} else {
 		l.armDeferred(c)
 	}
+}
+
+func (l *ledger) onFailed(c actor.Context, m *written) {
+	wait := l.pause.NextBackOff()
+	l.log.Warn("ledger: cannot write; what is owed is kept",
+		"records", len(m.batch.Records), "again_in", wait, "error", m.err)
+	l.tell(roleDispatcher, &connLost{})
+	l.later(c.Self(), wait, &retryFlush{})
+}
+
+func (l *ledger) warnStale(m *written) {
+	for _, s := range m.stale {
+		trace := ""
+		if i := slices.IndexFunc(m.batch.Records, func(r scheduler.Record) bool {
+			return r.Claim == s && r.Kind != scheduler.RecordStart
+		}); i >= 0 {
+			trace = m.batch.Records[i].Line().Trace
+		}
+		l.log.Warn("stale owner: the job is not ours any more, its outcome is not recorded",
+			traced(trace, "job", s.Job, "fence", s.Fence)...)
+	}
+}
+
+// confirm tells the dispatcher of claims whose outcomes are written.
+func (l *ledger) confirm(records []scheduler.Record, stale []scheduler.Claim, now time.Time) {
+	l.recent.confirmed(records, stale, now)
+	l.rows.scan()
+	done := &settled{Stale: stale, Claims: make([]scheduler.Claim, 0, len(records))}
+	delayed := false
+	for i := range records {
+		r := &records[i]
+		if r.Kind != scheduler.RecordStart {
+			done.Claims = append(done.Claims, r.Claim)
+		}
+		if r.Kind == scheduler.RecordRequeue {
+			done.Back = append(done.Back, r.Claim)
+		}
+		delayed = delayed || r.Verdict.State == scheduler.Scheduled
+	}
+	if delayed {
+		l.tell(roleMaintenance, &dueNow{})
+	}
+	l.tell(roleDispatcher, done)
 }
 
 // armDeferred wakes the ledger when what is deferred is to be tried again.

@@ -3,6 +3,7 @@ package actors
 import (
 	"context"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -82,16 +83,7 @@ func newMSQ(h msqPorts, job scheduler.Job) *msq {
 func (q *msq) Receive(c actor.Context) {
 	switch m := c.Message().(type) {
 	case *actor.Started:
-		q.ctx, q.cancel = context.WithCancel(context.Background())
-		if q.job.Timeout > 0 {
-			self := c.Self()
-			q.deadline = q.later(self, q.job.Timeout, &timedOut{})
-		}
-		if q.job.Assigned {
-			q.outbox.owe(scheduler.Record{Kind: scheduler.RecordStart, Claim: q.job.Claim, Attempt: q.job.Attempt,
-				Host: q.job.Host, CreatedAt: q.job.Submitted(), Given: q.began})
-		}
-		q.open(c)
+		q.onStarted(c)
 	case *opened:
 		q.onOpened(c, m)
 	case *read:
@@ -112,15 +104,9 @@ func (q *msq) Receive(c actor.Context) {
 	case *hostRestarted:
 		q.onHostRestarted(m)
 	case *cancelJob:
-		if m.Claim == q.job.Claim {
-			q.end(&ending{scheduler.OutcomeCancelled, "cancelled while it ran", true})
-		}
+		q.onCancel(m)
 	case *drop:
-		for _, claim := range m.Claims {
-			if claim == q.job.Claim {
-				q.end(&ending{scheduler.OutcomeLost, "", false})
-			}
-		}
+		q.onDrop(m)
 	case *timedOut:
 		q.end(&ending{scheduler.OutcomeTimedOut, "timeout: not done within " + q.job.Timeout.String(), true})
 		q.tell(roleHosts, &cancelJob{q.job.Claim, false})
@@ -152,6 +138,30 @@ func (q *msq) Receive(c actor.Context) {
 		return
 	}
 	q.next(c)
+}
+
+func (q *msq) onStarted(c actor.Context) {
+	q.ctx, q.cancel = context.WithCancel(context.Background())
+	if q.job.Timeout > 0 {
+		q.deadline = q.later(c.Self(), q.job.Timeout, &timedOut{})
+	}
+	if q.job.Assigned {
+		q.outbox.owe(scheduler.Record{Kind: scheduler.RecordStart, Claim: q.job.Claim, Attempt: q.job.Attempt,
+			Host: q.job.Host, CreatedAt: q.job.Submitted(), Given: q.began})
+	}
+	q.open(c)
+}
+
+func (q *msq) onCancel(m *cancelJob) {
+	if m.Claim == q.job.Claim {
+		q.end(&ending{scheduler.OutcomeCancelled, "cancelled while it ran", true})
+	}
+}
+
+func (q *msq) onDrop(m *drop) {
+	if slices.Contains(m.Claims, q.job.Claim) {
+		q.end(&ending{scheduler.OutcomeLost, "", false})
+	}
 }
 
 // next does what can be done now.
