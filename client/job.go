@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"time"
 
 	"bellhop/scheduler/grammar"
@@ -137,36 +138,40 @@ func (j *Job) submission() (store.Submission, error) {
 	if err != nil {
 		return store.Submission{}, err
 	}
-	s := store.Submission{
-		Type:     j.Type,
-		Args:     args,
-		MSQ:      given(j.MSQ),
-		Repeat:   given(j.Repeat),
-		RunOn:    given(j.RunOn),
-		Key:      given(j.Key),
-		Once:     given(j.Once),
-		Per:      given(j.Per),
-		Replace:  j.Replace,
-		NotAfter: given(j.NotAfter),
-		Priority: j.Priority, PriorityName: given(j.PriorityName),
-		RunAt:       given(j.RunAt),
-		RunIn:       given(j.RunIn),
-		Held:        j.Held,
-		Locks:       j.Locks,
-		Reasons:     j.Reasons,
-		Vars:        j.Vars,
-		MaxAttempts: int32(j.MaxAttempts),
-		Timeout:     given(j.Timeout),
-		OnFailure:   given(j.OnFailure),
-		After:       j.After,
-		AfterKeys:   j.AfterKeys,
-		Traceparent: given(j.Traceparent),
-		Batch:       given(j.Batch),
-	}
-	for _, state := range j.Wanted {
-		s.Wanted = append(s.Wanted, string(state))
+	s := store.Submission{Args: args}
+	from, to := reflect.ValueOf(j).Elem(), reflect.ValueOf(&s).Elem()
+	for _, f := range submitted {
+		if value := from.Field(f.from); !value.IsZero() {
+			assign(to.Field(f.to), value)
+		}
 	}
 	return s, nil
+}
+
+// submitted are the fields of a Job that a submission has under the same name, but for Args and JSON.
+var submitted = func() (list []struct{ from, to int }) {
+	to := reflect.TypeFor[store.Submission]()
+	for f := range reflect.TypeFor[Job]().Fields() {
+		if same, is := to.FieldByName(f.Name); is && f.Name != "Args" {
+			list = append(list, struct{ from, to int }{f.Index[0], same.Index[0]})
+		}
+	}
+	return list
+}()
+
+// assign sets a field to a value, or to a pointer to it.
+func assign(to, value reflect.Value) {
+	switch t := to.Type(); {
+	case t.Kind() == reflect.Pointer:
+		to.Set(reflect.New(t.Elem()))
+		to.Elem().Set(value.Convert(t.Elem()))
+	case t.Kind() == reflect.Slice && t != value.Type():
+		for i := range value.Len() {
+			to.Set(reflect.Append(to, value.Index(i).Convert(t.Elem())))
+		}
+	default:
+		to.Set(value.Convert(t))
+	}
 }
 
 // given is nil, which is NULL, for the zero value.

@@ -5,11 +5,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"bellhop/sql"
+	"bellhop/sql/store"
 )
 
 // Submit adds a job and gives its id. With a key that a job has already, it
@@ -26,12 +28,6 @@ func (c *Client) Submit(ctx context.Context, job Job) (JobID, error) {
 }
 
 var copySetupSQL = sql.Query("copy_setup")
-
-// copied are the columns that SubmitMany writes, in the order of row.
-var copied = []string{
-	"type", "args", "msq", "repeat", "run_on", "key", "priority", "run_at", "held", "vars", "max_attempts", "timeout", "on_failure", "traceparent",
-	"own_attempts", "not_after", "priority_name", "locks", "reasons",
-}
 
 // copier is what a pool, a connection and a transaction of pgx have besides.
 type copier interface {
@@ -61,7 +57,7 @@ func (c *Client) SubmitMany(ctx context.Context, jobs iter.Seq[Job]) (int64, err
 	next, stop := iter.Pull(jobs)
 	defer stop()
 	var bad error // of a job; PostgreSQL gives us but its text back
-	n, err := db.CopyFrom(ctx, pgx.Identifier{"bellhop", "jobqueue"}, copied,
+	n, err := db.CopyFrom(ctx, pgx.Identifier{"bellhop", "jobqueue"}, store.Copied,
 		pgx.CopyFromFunc(func() (row []any, err error) {
 			job, ok := next()
 			if ok {
@@ -78,7 +74,7 @@ func (c *Client) SubmitMany(ctx context.Context, jobs iter.Seq[Job]) (int64, err
 	return n, nil
 }
 
-var submitManySQL = sql.Query("submit_many")
+var submitManySQL = strings.ReplaceAll(sql.Query("submit_many"), "{columns}", strings.Join(store.Copied, ", "))
 
 // SubmitManyIDs is SubmitMany with the ids, in the order of the jobs: one statement, all of them or none, and all
 // in memory at once, so for some ten thousands at a time. It is slower than COPY, and quicker than one by one.
@@ -102,7 +98,7 @@ func (c *Client) SubmitManyIDs(ctx context.Context, jobs iter.Seq[Job]) ([]JobID
 			if span, is := value.(*time.Duration); is && span != nil {
 				value = fmt.Sprintf("%d microseconds", span.Microseconds())
 			}
-			named[copied[i]] = value
+			named[store.Copied[i]] = value
 		}
 		list = append(list, named)
 	}
@@ -126,7 +122,7 @@ type copySetup struct {
 	Trace *string   // of the session's jobs
 }
 
-// row is a job as copied has it. COPY takes NULL at its word: what has a default is said.
+// row is a job as a row of store.Copied.
 func (s copySetup) row(j *Job) ([]any, error) {
 	if j.Batch != 0 {
 		return nil, invalid("dependency_needs", "a job of a batch is submitted alone: Submit")
@@ -137,45 +133,15 @@ func (s copySetup) row(j *Job) ([]any, error) {
 	if j.Once != "" || j.Per != 0 || j.Replace {
 		return nil, invalid("submit_once", "a job that may exist already is submitted alone: Submit")
 	}
-	if err := j.check(); err != nil {
-		return nil, err
-	}
-	args, err := j.text()
+	row, err := j.submission()
 	if err != nil {
 		return nil, err
 	}
-	runAt := given(j.RunAt)
-	if runAt == nil && j.RunIn != 0 {
-		at := s.Now.Add(j.RunIn)
-		runAt = &at
+	if row.RunAt == nil && j.RunIn != 0 {
+		row.RunAt = given(s.Now.Add(j.RunIn))
 	}
-	var vars *string
-	if len(j.Vars) > 0 {
-		text, err := json.Marshal(j.Vars)
-		if err != nil {
-			return nil, fmt.Errorf("encode the job's vars: %w", err)
-		}
-		vars = given(string(text))
+	if row.Traceparent == nil {
+		row.Traceparent = s.Trace
 	}
-	onFailure, trace := j.OnFailure, s.Trace
-	if onFailure == "" {
-		onFailure = "fail"
-	}
-	if j.Traceparent != "" {
-		trace = &j.Traceparent
-	}
-	return []any{
-		string(
-			j.Type), args, given(j.MSQ), given(j.Repeat), given(j.RunOn), given(j.Key), int16(j.Priority), runAt, j.Held, vars,
-		int32(max(j.MaxAttempts, 1)), given(j.Timeout), onFailure, trace, given(j.MaxAttempts > 0), given(j.NotAfter),
-		given(j.PriorityName), orNull(j.Locks), orNull(j.Reasons),
-	}, nil
-}
-
-// orNull makes an empty list nil, which is NULL.
-func orNull(list []string) []string {
-	if len(list) == 0 {
-		return nil
-	}
-	return list
+	return row.CopyRow()
 }

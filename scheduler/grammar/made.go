@@ -87,6 +87,30 @@ func array(list []string) string {
 // quote writes a text as a literal of SQL.
 func quote(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
 
+// arguments are SQL's types of a submission's values, by kind.
+var arguments = map[Kind]string{
+	Word: "text", Text: "text", Whole: "integer", Count: "integer", Long: "interval", Flag: "boolean", Words: "text[]",
+	Pairs: "jsonb", Time: "timestamptz", ID: "bigint", IDs: "bigint[]",
+}
+
+// Columns are the arguments of bellhop.submit and their types, in lines of a dictionary of Python or JavaScript. The
+// format writes a name and a type.
+func Columns(format string) string {
+	var lines []string
+	line := ""
+	for i, f := range Submission.Fields {
+		text := fmt.Sprintf(format, f.Name, arguments[f.Kind])
+		if i < len(Submission.Fields)-1 {
+			text += ","
+		}
+		if line != "" && len(line)+len(text) > 110 {
+			lines, line = append(lines, line), ""
+		}
+		line = strings.TrimSpace(line + " " + text)
+	}
+	return strings.Join(append(lines, line), "\n")
+}
+
 // Reference is docs/reference.md: every field of every object.
 func Reference() string {
 	var b strings.Builder

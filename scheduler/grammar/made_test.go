@@ -3,6 +3,7 @@ package grammar_test
 import (
 	"flag"
 	"os"
+	"strings"
 	"testing"
 
 	"bellhop/scheduler/grammar"
@@ -16,6 +17,8 @@ func TestMade_FilesAreCurrent(t *testing.T) {
 	for file, want := range map[string]string{
 		"../../sql/functions/definition_keys.sql": grammar.DefinitionKeys(),
 		"../../docs/reference.md":                 grammar.Reference(),
+		"../../examples/everyday/bellhop.py":      withColumns(t, "../../examples/everyday/bellhop.py", "    ", `"%s": "%s"`),
+		"../../examples/everyday/bellhop.js":      withColumns(t, "../../examples/everyday/bellhop.js", "  ", `%s: '%s'`),
 	} {
 		if *update {
 			if err := os.WriteFile(file, []byte(want), 0o644); err != nil {
@@ -26,4 +29,20 @@ func TestMade_FilesAreCurrent(t *testing.T) {
 			t.Errorf("%s is stale (%v): make generate, and look at the difference", file, err)
 		}
 	}
+}
+
+// withColumns is a client's file with its list of columns made again.
+func withColumns(t *testing.T, file, indent, format string) string {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	head, rest, begins := strings.Cut(string(text), "COLUMNS = {\n")
+	_, tail, ends := strings.Cut(rest, "}\n")
+	if !begins || !ends {
+		t.Fatalf("%s has no COLUMNS", file)
+	}
+	columns := indent + strings.ReplaceAll(grammar.Columns(format), "\n", "\n"+indent)
+	return head + "COLUMNS = {\n" + columns + "\n}\n" + tail
 }

@@ -8,6 +8,10 @@ select e.floor, e.server from bellhop.era() e
 -- Jobs that have not begun by their not_after, at most $1; how long until the next, in ms. Index: deadline_at, then the primary key.
 select expired, next_ms from bellhop.expire($1)
 
+-- name: look_submit
+-- Adds a job; the arguments of bellhop.submit by name. Index: those of jobqueue.
+select bellhop.submit({arguments})
+
 -- name: locks_ages
 -- Reserves for the jobs with locks that have waited for $1 ms by now. It returns how many there were, and in how many ms
 -- the next one has waited for so long (infinity: none).

@@ -61,10 +61,7 @@ with most as ( -- of failed ones that are looked at: where nothing but steps of 
   (select x.id from picked x -- any row, to say so
     where (select looked from looked) and not exists (select from page) limit 1)
 )
-select j.id, j.state, j.type, j.priority, j.priority_name, j.key, j.run_on, j.host, j.child, j.instance, j.attempt, j.max_attempts, j.fence,
-       j.created_at, j.run_at, j.not_after, j.started_at, j.ended_at, j.exit_code, left(j.error, 2000) as error, j.waiting_for, j.cancel_requested, j.on_failure,
-       j.locks, j.reasons, j.is_msq, j.items_total, j.items_done, j.items_failed, j.progress, j.progress_text, j.traceparent, j.run, j.step, j.ended_as, j.submitted_by,
-       extract(epoch from clock_timestamp() - j.created_at)::float8 as age, l.looked
+select {columns}, extract(epoch from clock_timestamp() - j.created_at)::float8 as age, l.looked
   from looked l
  cross join shown p
  cross join lateral (select * from bellhop.every_job q where q.id = p.id offset 0) j

@@ -29,9 +29,9 @@ func NewLook(db Querier) Look { return Look{db} }
 
 var (
 	lookFindSQL     = sql.Query("look_find")
-	lookListSQL     = sql.Query("look_list")
+	lookListSQL     = strings.Replace(sql.Query("look_list"), "{columns}", columnsOf[JobRow](), 1)
 	lookOwnListSQL  = strings.ReplaceAll(lookListSQL, "bellhop.every_job", "bellhop.job")
-	lookJobSQL      = sql.Query("look_job")
+	lookJobSQL      = strings.Replace(sql.Query("look_job"), "{columns}", columnsOf[JobRow](), 1)
 	lookPayloadSQL  = sql.Query("look_payload")
 	lookAttemptsSQL = sql.Query("look_attempts")
 	lookLostSQL     = sql.Query("look_lost")

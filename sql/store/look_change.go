@@ -2,8 +2,8 @@ package store
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -24,10 +24,13 @@ var (
 	lookVersionOfSQL = sql.Query("look_version_of")
 )
 
-// Submission is a job to be. Nil and zero fields are left to the columns' defaults.
+var submitArguments = argumentsOf[Submission]()
+
+// Submission is a job to be. Nil and zero fields are left to the defaults of bellhop.submit. Its fields are the
+// function's arguments; spans of time begin now on the database's clock.
 type Submission struct {
 	Type         scheduler.TypeName `json:"type"`
-	Args         *string            `json:"-"` // as the caller's form has it: text, or JSON
+	Args         *string            `json:"-" sql:"args"` // as the caller's form has it: text, or JSON
 	MSQ          *string            `json:"msq,omitempty"`
 	Repeat       *string            `json:"repeat,omitempty"`
 	RunOn        *string            `json:"run_on,omitempty"`
@@ -35,21 +38,21 @@ type Submission struct {
 	Priority     int                `json:"priority,omitempty"`
 	PriorityName *string            `json:"priority_name,omitempty"`
 	RunAt        *time.Time         `json:"run_at,omitempty"`
-	RunIn        *time.Duration     `json:"-"` // from now on the database's clock; counts when RunAt is nil
+	RunIn        *time.Duration     `json:"-" sql:"run_at,in"` // if RunAt is nil
 	Held         bool               `json:"held,omitempty"`
 	Vars         map[string]string  `json:"vars,omitempty"`
 	Locks        []string           `json:"locks,omitempty"`
 	Reasons      []string           `json:"reasons,omitempty"`      // tags that filters know it by
 	MaxAttempts  int32              `json:"max_attempts,omitempty"` // 0: as its type says
-	Timeout      *time.Duration     `json:"-"`
+	Timeout      *time.Duration     `json:"-" sql:"timeout,span"`
 	OnFailure    *string            `json:"on_failure,omitempty"`
-	After        []scheduler.JobID  `json:"after,omitempty"`       // what it needs, by id
-	AfterKeys    []string           `json:"after_keys,omitempty"`  // and by key
-	Wanted       []string           `json:"wanted,omitempty"`      // the outcomes wanted of those; nil: succeeded
-	NotAfter     *time.Time         `json:"not_after,omitempty"`   // it expires when it has not begun by then
-	NotAfterIn   *time.Duration     `json:"-"`                     // the same from now on; counts when NotAfter is nil
+	After        []scheduler.JobID  `json:"after,omitempty"`      // what it needs, by id
+	AfterKeys    []string           `json:"after_keys,omitempty"` // and by key
+	Wanted       []string           `json:"wanted,omitempty"`     // the outcomes wanted of those; nil: succeeded
+	NotAfter     *time.Time         `json:"not_after,omitempty"`  // it expires when it has not begun by then
+	NotAfterIn   *time.Duration     `json:"-" sql:"not_after,in"`
 	Once         *string            `json:"once,omitempty"`        // how long its key is taken; nil: ever
-	Per          *time.Duration     `json:"-"`                     // its key is that of a period
+	Per          *time.Duration     `json:"-" sql:"per,span"`      // its key is that of a period
 	Replace      bool               `json:"replace,omitempty"`     // what waits under its key gets this content
 	Batch        *scheduler.JobID   `json:"batch,omitempty"`       // the job of its batch, which needs it
 	Traceparent  *string            `json:"traceparent,omitempty"` // the submitter's context; nil: a trace of its own
@@ -59,11 +62,11 @@ type Submission struct {
 // gives the id of the job that has it. What the queue refuses is an error with
 // an SQL code of class 23 and, mostly, the name of the constraint.
 func (l Look) Submit(ctx context.Context, s Submission) (scheduler.JobID, error) {
-	args, err := s.args()
+	text, args, err := s.call()
 	if err != nil {
 		return 0, err
 	}
-	return value[scheduler.JobID](ctx, l.db, "submit", lookSubmitSQL, args...)
+	return value[scheduler.JobID](ctx, l.db, "submit", text, args...)
 }
 
 // IsNew tells whether a job was submitted by this transaction: there was no job of its key before.
@@ -71,21 +74,16 @@ func (l Look) IsNew(ctx context.Context, id scheduler.JobID) (is bool, err error
 	return value[bool](ctx, l.db, "look whether a job is new", lookNewSQL, int64(id))
 }
 
-// args are those of look_submit.sql.
-func (s Submission) args() ([]any, error) {
-	var vars *string
-	if len(s.Vars) > 0 {
-		text, err := json.Marshal(s.Vars)
-		if err != nil {
-			return nil, fmt.Errorf("submit: %w", err)
-		}
-		v := string(text)
-		vars = &v
+// call is the statement that submits the job, and its parameters.
+func (s Submission) call() (text string, args []any, err error) {
+	if len(s.Vars) == 0 {
+		s.Vars = nil
 	}
-	return []any{s.Type, s.Args, s.MSQ, s.Repeat, s.RunOn, s.Key, s.Priority,
-		s.PriorityName, s.RunAt, milliseconds(s.RunIn), s.Held, vars, orNull(s.Locks), orZero(int(s.MaxAttempts)),
-		milliseconds(s.Timeout), s.OnFailure, orNull(s.After), orNull(s.AfterKeys), orNull(s.Wanted), s.Traceparent,
-		s.Once, milliseconds(s.Per), s.Replace, s.NotAfter, milliseconds(s.NotAfterIn), s.Batch, orNull(s.Reasons)}, nil
+	texts, args, err := named(submitArguments, s, nil)
+	if err != nil {
+		return "", nil, fmt.Errorf("submit: %w", err)
+	}
+	return strings.Replace(lookSubmitSQL, "{arguments}", strings.Join(texts, ", "), 1), args, nil
 }
 
 // orNull makes an empty list nil, which is NULL.
@@ -94,14 +92,6 @@ func orNull[T any](list []T) []T {
 		return nil
 	}
 	return list
-}
-
-func milliseconds(d *time.Duration) *int64 {
-	if d == nil {
-		return nil
-	}
-	ms := d.Milliseconds()
-	return &ms
 }
 
 // Change is what an order did to a job.

@@ -2,13 +2,12 @@ package store
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/jackc/pgx/v5/pgtype"
 
 	"bellhop/scheduler"
 	"bellhop/sql"
@@ -29,18 +28,20 @@ const (
 	sweepTries = 5
 )
 
+var editArguments = argumentsOf[Edit]()
+
 // Edit is what is to change about jobs that wait. Nil leaves a value as it is.
 type Edit struct {
 	Priority     *int              `json:"priority,omitempty"`
 	PriorityName *string           `json:"priority_name,omitempty"`
 	RunAt        *time.Time        `json:"run_at,omitempty"` // one that has passed: now
-	RunIn        *time.Duration    `json:"-"`
-	Args         *string           `json:"-"`
+	RunIn        *time.Duration    `json:"-" sql:"run_at,in"`
+	Args         *string           `json:"-" sql:"args"`
 	MaxAttempts  *int              `json:"max_attempts,omitempty"`
-	Timeout      *time.Duration    `json:"-"`
-	Hold         *bool             `json:"held,omitempty"`      // false releases
-	NotAfter     *time.Time        `json:"not_after,omitempty"` // Never: it does not expire
-	NotAfterIn   *time.Duration    `json:"-"`
+	Timeout      *time.Duration    `json:"-" sql:"timeout,span"`
+	Hold         *bool             `json:"held,omitempty" sql:"hold"` // false releases
+	NotAfter     *time.Time        `json:"not_after,omitempty"`       // Never: it does not expire
+	NotAfterIn   *time.Duration    `json:"-" sql:"not_after,in"`
 	RunOn        *string           `json:"run_on,omitempty"` // empty: anywhere
 	Vars         map[string]string `json:"vars,omitempty"`   // all that it has from now on; nil leaves them
 	MSQ          *string           `json:"msq,omitempty"`
@@ -136,23 +137,12 @@ func (l Look) RetryMany(ctx context.Context, ids []scheduler.JobID) ([]Change, e
 
 // Edit changes jobs that wait, in one transaction. Others stay as they are.
 func (l Look) Edit(ctx context.Context, ids []scheduler.JobID, e Edit) ([]Change, error) {
-	var vars *string
-	if e.Vars != nil {
-		text, err := json.Marshal(e.Vars)
-		if err != nil {
-			return nil, fmt.Errorf("edit: %w", err)
-		}
-		v := string(text)
-		vars = &v
+	texts, args, err := named(editArguments, e, []any{ids})
+	if err != nil {
+		return nil, fmt.Errorf("edit: %w", err)
 	}
-	var notAfter *pgtype.Timestamptz
-	if e.NotAfter != nil {
-		at := Moment{*e.NotAfter}.timestamptz()
-		notAfter = &at
-	}
-	return l.many(ctx, "edit", lookEditSQL, ids, e.Priority, e.PriorityName, e.RunAt, milliseconds(e.RunIn), e.Args,
-		e.MaxAttempts, milliseconds(e.Timeout), e.Hold, notAfter, milliseconds(e.NotAfterIn), e.RunOn, vars, e.MSQ,
-		e.OnFailure)
+	call := strings.Join(append([]string{"j.id"}, texts...), ", ")
+	return collect[Change](ctx, l.db, "edit", strings.Replace(lookEditSQL, "{arguments}", call, 1), args...)
 }
 
 func (l Look) many(ctx context.Context, verb, text string, ids []scheduler.JobID, args ...any) ([]Change, error) {

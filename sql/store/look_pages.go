@@ -13,7 +13,8 @@ import (
 var (
 	pageRightsSQL = sql.Query("page_rights")
 	pageQueueSQL  = sql.Query("page_queue")
-	pageJobsSQL   = sql.Query("page_jobs")
+	pageJobsSQL   = strings.Replace(sql.Query("page_jobs"), "{columns}",
+		strings.Replace(columnsOf[JobRow](), "j.error,", "left(j.error, 2000) as error,", 1), 1)
 	pageLogSQL    = sql.Query("page_log")
 	pageFailedSQL = sql.Query("page_failed")
 	pageComingSQL = sql.Query("page_coming")

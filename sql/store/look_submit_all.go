@@ -31,11 +31,11 @@ func (l Look) SubmitAll(ctx context.Context, list []Submission) ([]scheduler.Job
 	}
 	var batch pgx.Batch
 	for i, s := range list {
-		args, err := s.args()
+		text, args, err := s.call()
 		if err != nil {
 			return nil, &RefusedAt{i, err}
 		}
-		batch.Queue(lookSubmitSQL, args...)
+		batch.Queue(text, args...)
 	}
 	answers := sender.SendBatch(ctx, &batch)
 	defer func() { _ = answers.Close() }() // an error of it was seen, or the transaction is lost

@@ -11,7 +11,7 @@ import (
 )
 
 var (
-	webJobsSQL     = sql.Query("web_jobs")
+	webJobsSQL     = strings.Replace(sql.Query("web_jobs"), "{columns}", columnsOf[JobRow](), 1)
 	webHorizonSQL  = sql.Query("web_jobs_horizon")
 	webReaderSQL   = sql.Query("web_reader")
 	webFailuresSQL = sql.Query("web_failures")

@@ -19,14 +19,13 @@ import (
 // waiting are the states in which a job can be changed.
 var waiting = []scheduler.JobState{scheduler.Held, scheduler.Blocked, scheduler.Scheduled, scheduler.Ready}
 
-// editFlags is what is to change.
+// editFlags is what is to change: most of it as the queue takes it.
 type editFlags struct {
-	priority                                                cli.Priority
-	priorityName, at, args, notAfter, runOn, msq, onFailure string
-	vars                                                    []string
-	maxAttempts                                             int
-	timeout                                                 time.Duration
-	hold, release                                           bool
+	store.Edit
+	priority      cli.Priority
+	at, notAfter  string
+	vars          []string
+	hold, release bool
 }
 
 // EditCommand changes jobs that wait.
@@ -84,17 +83,11 @@ first of them; for IDs, it lists the change of each.`,
 	s.flags(c)
 	flags := c.Flags()
 	fields := cli.Fields{Flags: flags, Of: grammar.Edit}
+	fields.Into(&f.Edit, "priority", "run_at", "not_after", "vars", "held")
 	fields.Var(&f.priority, "priority")
-	fields.Var(&f.priorityName, "priority_name")
 	fields.Var(&f.at, "run_at")
-	fields.Var(&f.args, "args")
-	fields.Var(&f.maxAttempts, "max_attempts")
-	fields.Var(&f.timeout, "timeout")
 	fields.Var(&f.notAfter, "not_after")
-	fields.Var(&f.runOn, "run_on")
 	fields.Var(&f.vars, "vars")
-	fields.Var(&f.msq, "msq")
-	fields.Var(&f.onFailure, "on_failure")
 	fields.Var(&f.hold, "held")
 	flags.BoolVar(&f.release, "release", false, "release it if it is held")
 	return c
@@ -105,6 +98,7 @@ func (f editFlags) edit(cmd *cobra.Command) (e store.Edit, err error) {
 	bad := func(name, value, why string) error {
 		return cli.Usage("edit", fmt.Sprintf("%s %q: %s", name, value, why), "bellhop edit --help")
 	}
+	e = f.Edit
 	set, some := cmd.Flags().Changed, false
 	for _, name := range append(grammar.Edit.Names(grammar.Command), "release") {
 		some = some || set(name)
@@ -114,49 +108,29 @@ func (f editFlags) edit(cmd *cobra.Command) (e store.Edit, err error) {
 	}
 	switch {
 	case set("priority") && set("priority-name"):
-		return e, bad("--priority-name", f.priorityName, "it replaces --priority: give one of them")
+		return e, bad("--priority-name", *e.PriorityName, "it replaces --priority: give one of them")
 	case set("priority"):
 		n := int(f.priority)
 		e.Priority = &n
-	case set("priority-name"):
-		e.PriorityName = &f.priorityName
 	}
 	if set("at") {
 		if err := editAt(f.at, &e); err != nil {
 			return e, bad("--at", f.at, err.Error())
 		}
 	}
-	if set("args") {
-		e.Args = &f.args
+	if e.MaxAttempts != nil && *e.MaxAttempts < 1 {
+		return e, bad("--max-attempts", strconv.Itoa(*e.MaxAttempts), "it is 1 or more")
 	}
-	if set("max-attempts") {
-		if f.maxAttempts < 1 {
-			return e, bad("--max-attempts", strconv.Itoa(f.maxAttempts), "it is 1 or more")
-		}
-		e.MaxAttempts = &f.maxAttempts
-	}
-	if set("timeout") {
-		if f.timeout < time.Millisecond {
-			return e, bad("--timeout", f.timeout.String(), "it must be longer than 0, such as 90s")
-		}
-		e.Timeout = &f.timeout
+	if e.Timeout != nil && *e.Timeout < time.Millisecond {
+		return e, bad("--timeout", e.Timeout.String(), "it must be longer than 0, such as 90s")
 	}
 	if set("not-after") {
 		if err := editNotAfter(f.notAfter, &e); err != nil {
 			return e, bad("--not-after", f.notAfter, err.Error())
 		}
 	}
-	if set("run-on") {
-		e.RunOn = &f.runOn
-	}
-	if set("msq") {
-		e.MSQ = &f.msq
-	}
-	if set("on-failure") {
-		if !slices.Contains([]string{"fail", "block", "run"}, f.onFailure) {
-			return e, bad("--on-failure", f.onFailure, "it is fail, block or run")
-		}
-		e.OnFailure = &f.onFailure
+	if e.OnFailure != nil && !slices.Contains(grammar.Edit.Field("on_failure").Choices, *e.OnFailure) {
+		return e, bad("--on-failure", *e.OnFailure, "it is fail, block or run")
 	}
 	if set("var") {
 		if e.Vars, err = readVars(f.vars); err != nil {

@@ -19,18 +19,13 @@ import (
 	"bellhop/sql/store"
 )
 
-// submitFlags is what the command line says about a job.
+// submitFlags is what the command line says about a job: most of it as the queue takes it.
 type submitFlags struct {
-	msq, repeat, key, runOn, at         string
-	priority                            cli.Priority
-	priorityName                        string
-	onFailure                           string
-	locks, reasons, vars, after, wanted []string
-	hold, wait, replace, quiet          bool
-	once, notAfter, batch               string
-	per                                 time.Duration
-	maxAttempts                         int32
-	timeout                             time.Duration
+	store.Submission
+	at, notAfter, batch string
+	priority            cli.Priority
+	vars, after         []string
+	wait, quiet         bool
 }
 
 func SubmitCommand(a *cli.App) *cobra.Command {
@@ -94,27 +89,14 @@ new ARGS.`,
 	}
 	flags := c.Flags()
 	fields := cli.Fields{Flags: flags, Of: grammar.Submission}
-	fields.Var(&f.msq, "msq")
-	fields.Var(&f.repeat, "repeat")
-	fields.Var(&f.key, "key")
-	fields.Var(&f.notAfter, "not_after")
-	fields.Var(&f.once, "once")
-	fields.Var(&f.per, "per")
-	fields.Var(&f.replace, "replace")
-	fields.Var(&f.priority, "priority")
-	fields.Var(&f.priorityName, "priority_name")
-	fields.Var(&f.after, "after")
-	fields.Var((*cli.Commas)(&f.wanted), "wanted")
-	fields.Var(&f.onFailure, "on_failure")
-	fields.Var(&f.runOn, "run_on")
-	fields.Var(&f.locks, "locks")
-	fields.Var(&f.reasons, "reasons")
-	fields.Var(&f.batch, "batch")
+	fields.Into(&f.Submission, "run_at", "not_after", "batch", "priority", "vars", "after", "wanted")
 	fields.Var(&f.at, "run_at")
-	fields.Var(&f.hold, "held")
+	fields.Var(&f.notAfter, "not_after")
+	fields.Var(&f.batch, "batch")
+	fields.Var(&f.priority, "priority")
 	fields.Var(&f.vars, "vars")
-	fields.Var(&f.maxAttempts, "max_attempts")
-	fields.Var(&f.timeout, "timeout")
+	fields.Var(&f.after, "after")
+	fields.Var((*cli.Commas)(&f.Wanted), "wanted")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "do not warn if no running instance has an agent of TYPE")
 	flags.BoolVar(&f.wait, "wait", false, "wait for its end, and print its result; exit code 1 unless it succeeded")
 	return c
@@ -122,24 +104,13 @@ new ARGS.`,
 
 // submission checks the flags and makes a job of them.
 func (f submitFlags) submission(cmd *cobra.Command, args []string) (store.Submission, error) {
-	set := cmd.Flags().Changed
-	given := func(name string, v *string) *string {
-		if set(name) {
-			return v
-		}
-		return nil
-	}
-	s := store.Submission{
-		Type: scheduler.TypeName(args[0]), MSQ: given("msq", &f.msq), Repeat: given("repeat", &f.repeat),
-		RunOn: given("run-on",
-			&f.runOn), OnFailure: given("on-failure", &f.onFailure), Wanted: f.wanted, Key: given("key", &f.key), Held: f.hold,
-		Locks: f.locks, Reasons: f.reasons, MaxAttempts: f.maxAttempts, Once: given("once", &f.once), Replace: f.replace,
-	}
+	set, s := cmd.Flags().Changed, f.Submission
+	s.Type = scheduler.TypeName(args[0])
 	if len(args) == 2 {
 		s.Args = &args[1]
 	}
 	// The queue would refuse it too, or let it wait, and not say at which character.
-	if _, err := lock.ParseAll(f.locks, nil); err != nil {
+	if _, err := lock.ParseAll(f.Locks, nil); err != nil {
 		return s, cli.Usage("submit", "--lock: "+cli.Flat(err.Error()), "bellhop submit TYPE --lock customer:42=exclusive")
 	}
 	// As agents have it, and whatever else runs a command under a span: what is no
@@ -156,16 +127,16 @@ func (f submitFlags) submission(cmd *cobra.Command, args []string) (store.Submis
 			s.AfterKeys = append(s.AfterKeys, word)
 		}
 	}
-	for _, end := range f.wanted {
+	for _, end := range f.Wanted {
 		if !scheduler.JobState(end).Final() {
 			return s, badFlag("--wanted", end, "outcomes are succeeded, failed, cancelled and quarantined")
 		}
 	}
-	if f.wanted != nil && f.after == nil {
-		return s, badFlag("--wanted", strings.Join(f.wanted, ","), "it concerns the jobs of --after, and none is given")
+	if f.Wanted != nil && f.after == nil {
+		return s, badFlag("--wanted", strings.Join(f.Wanted, ","), "it concerns the jobs of --after, and none is given")
 	}
-	if set("max-attempts") && f.maxAttempts < 1 {
-		return s, badFlag("--max-attempts", strconv.Itoa(int(f.maxAttempts)), "it is 1 or more")
+	if set("max-attempts") && f.MaxAttempts < 1 {
+		return s, badFlag("--max-attempts", strconv.Itoa(int(f.MaxAttempts)), "it is 1 or more")
 	}
 	if set("not-after") {
 		var e store.Edit
@@ -174,19 +145,13 @@ func (f submitFlags) submission(cmd *cobra.Command, args []string) (store.Submis
 		}
 		s.NotAfter, s.NotAfterIn = e.RunAt, e.RunIn
 	}
-	if set("per") {
-		s.Per = &f.per
-	}
-	if set("timeout") {
-		if f.timeout < time.Millisecond {
-			return s, badFlag("--timeout", f.timeout.String(), "it must be longer than 0, such as 90s")
-		}
-		s.Timeout = &f.timeout
+	if s.Timeout != nil && *s.Timeout < time.Millisecond {
+		return s, badFlag("--timeout", s.Timeout.String(), "it must be longer than 0, such as 90s")
 	}
 	if set("priority") && set("priority-name") {
-		return s, badFlag("--priority-name", f.priorityName, "it replaces --priority: give one of them")
+		return s, badFlag("--priority-name", *s.PriorityName, "it replaces --priority: give one of them")
 	}
-	s.Priority, s.PriorityName = int(f.priority), given("priority-name", &f.priorityName)
+	s.Priority = int(f.priority)
 	if set("at") {
 		if err := f.when(&s); err != nil {
 			return s, err

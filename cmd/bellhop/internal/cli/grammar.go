@@ -2,6 +2,9 @@ package cli
 
 import (
 	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -45,4 +48,53 @@ func (f Fields) Var(to any, field string) {
 	default:
 		panic(fmt.Sprintf("cli: a flag cannot be a %T", to))
 	}
+}
+
+// Into makes flags of all fields of the object that a struct has under their Go names, but for those in except. The
+// struct's fields stay as they are until their flags are set.
+func (f Fields) Into(to any, except ...string) {
+	target := reflect.ValueOf(to).Elem()
+	for _, of := range f.Of.Fields {
+		field := target.FieldByName(of.In(grammar.Go))
+		if of.Without[grammar.Command] != "" || slices.Contains(except, of.Name) || !field.IsValid() {
+			continue
+		}
+		switch at := field.Addr().Interface().(type) {
+		case **string:
+			f.Var(&optional[string]{at, "string", func(s string) (string, error) { return s, nil }}, of.Name)
+		case **time.Duration:
+			f.Var(&optional[time.Duration]{at, "duration", time.ParseDuration}, of.Name)
+		case **int:
+			f.Var(&optional[int]{at, "int", func(s string) (int, error) {
+				n, err := strconv.ParseInt(s, 0, strconv.IntSize)
+				return int(n), err
+			}}, of.Name)
+		default:
+			f.Var(at, of.Name)
+		}
+	}
+}
+
+// optional is a flag whose value is nil until it is set.
+type optional[T any] struct {
+	to    **T
+	kind  string
+	parse func(string) (T, error)
+}
+
+func (o *optional[T]) Set(text string) error {
+	v, err := o.parse(text)
+	if err == nil {
+		*o.to = &v
+	}
+	return err
+}
+
+func (o *optional[T]) Type() string { return o.kind }
+
+func (o *optional[T]) String() string {
+	if o.to == nil || *o.to == nil {
+		return ""
+	}
+	return fmt.Sprint(**o.to)
 }
