@@ -8,7 +8,7 @@ import (
 	"bellhop/scheduler"
 )
 
-// How work that a host has taken ends before it is done.
+// How a host ends work that is not done.
 
 func (s *host) onCancel(c actor.Context, m *cancelJob) {
 	s.forward(c, m)

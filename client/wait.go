@@ -84,21 +84,14 @@ func (c *Client) WaitEach(ctx context.Context, ids ...JobID) iter.Seq2[Outcome, 
 			switch {
 			case err == nil:
 				patient = time.Time{}
-				over := map[JobID]bool{}
-				for _, o := range outcomes {
-					if !o.State.Final() {
-						continue
-					}
-					over[o.ID], interval = true, lookSoonest
-					if !yield(o, nil) {
-						return
-					}
-				}
-				if gone := firstMissing(pending, outcomes); gone != 0 {
-					yield(Outcome{ID: gone}, missing(fmt.Errorf("wait: there is no job %d", gone)))
+				rest, goOn := yieldEnded(pending, outcomes, yield)
+				if !goOn {
 					return
 				}
-				pending = slices.DeleteFunc(pending, func(id JobID) bool { return over[id] })
+				if len(rest) < len(pending) {
+					interval = lookSoonest
+				}
+				pending = rest
 			case errors.Is(err, ErrUnavailable) && patient.IsZero():
 				patient = time.Now().Add(lookPatience)
 			case !errors.Is(err, ErrUnavailable) || time.Now().After(patient):
@@ -117,6 +110,26 @@ func (c *Client) WaitEach(ctx context.Context, ids ...JobID) iter.Seq2[Outcome, 
 			}
 		}
 	}
+}
+
+// yieldEnded yields the final outcomes, and an error for a job that does not exist. It returns the jobs that have not
+// ended, and whether the wait goes on.
+func yieldEnded(pending []JobID, outcomes []Outcome, yield func(Outcome, error) bool) (rest []JobID, goOn bool) {
+	over := map[JobID]bool{}
+	for _, o := range outcomes {
+		if !o.State.Final() {
+			continue
+		}
+		over[o.ID] = true
+		if !yield(o, nil) {
+			return nil, false
+		}
+	}
+	if gone := firstMissing(pending, outcomes); gone != 0 {
+		yield(Outcome{ID: gone}, missing(fmt.Errorf("wait: there is no job %d", gone)))
+		return nil, false
+	}
+	return slices.DeleteFunc(pending, func(id JobID) bool { return over[id] }), true
 }
 
 // firstMissing is one of ids that has no outcome; 0: there is none.

@@ -62,22 +62,7 @@ func NewWaterfall(
 	if url != "" {
 		w.TraceURL = strings.ReplaceAll(url, "{trace_id}", w.TraceID)
 	}
-	for _, n := range needs {
-		from := n.CreatedAt
-		if n.StartedAt != nil {
-			from = *n.StartedAt
-		}
-		w.add(
-			Step{
-				Name:  "needs",
-				Job:   n.ID,
-				From:  from,
-				To:    n.EndedAt,
-				State: n.State,
-				What:  fmt.Sprintf("needs %d %s", n.ID, n.Type),
-			},
-		)
-	}
+	w.needs(needs)
 	at := job.CreatedAt // since when nothing happens
 	for i := range attempts {
 		r := &attempts[i]
@@ -114,6 +99,17 @@ func NewWaterfall(
 		w.Steps[len(w.Steps)-1].Why = job.WaitingFor
 	}
 	return w
+}
+
+func (w *Waterfall) needs(jobs []store.NeedRow) {
+	for _, n := range jobs {
+		from := n.CreatedAt
+		if n.StartedAt != nil {
+			from = *n.StartedAt
+		}
+		w.add(Step{Name: "needs", Job: n.ID, From: from, To: n.EndedAt, State: n.State,
+			What: fmt.Sprintf("needs %d %s", n.ID, n.Type)})
+	}
 }
 
 // lost adds the runs that were lost before a time (nil: all), and gives since when nothing happens, and the rest.

@@ -123,16 +123,8 @@ func (n *near) loop(commands <-chan Command, term <-chan os.Signal) {
 				return
 			}
 		case c, ok := <-commands:
-			switch {
-			case !ok:
+			if n.obey(c, ok); !ok {
 				commands = nil
-				n.die(SchedulerGone)
-			case c.Op == Kill:
-				n.die(Ordered)
-			case c.Op == Lease:
-				n.setLease(c.Value)
-			case c.Op == Hangup:
-				n.later(frameHangup)
 			}
 		case <-term:
 			n.die(Terminated)
@@ -153,6 +145,20 @@ func (n *near) loop(commands <-chan Command, term <-chan os.Signal) {
 			n.unreached("given_up: it was to end before the line was there")
 			return
 		}
+	}
+}
+
+// obey carries out a command. If ok is false, the scheduler has closed its end.
+func (n *near) obey(c Command, ok bool) {
+	switch {
+	case !ok:
+		n.die(SchedulerGone)
+	case c.Op == Kill:
+		n.die(Ordered)
+	case c.Op == Lease:
+		n.setLease(c.Value)
+	case c.Op == Hangup:
+		n.later(frameHangup)
 	}
 }
 

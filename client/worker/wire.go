@@ -92,6 +92,56 @@ func checkSchema(ctx context.Context, pool *pgxpool.Pool) error {
 	return err
 }
 
+// desks are the ports of the tree to the database. Each connects at its first use.
+type desks struct {
+	claimer     *store.Claimer
+	recorder    *store.Recorder
+	registry    *store.Registry
+	maintenance *store.Maintenance
+	locks       *store.AskedLocks
+	gate        *store.Gate
+	attacher    *store.Attacher
+	sensors     *store.Sensors
+	metrics     *store.Metrics
+	queries     *store.Cursors
+}
+
+// openDesks reads two URLs: the pool's, and the server's own. They differ if the pool goes through a pooler.
+func (w *worker) openDesks(url, direct string) (d desks, err error) {
+	var errs [10]error
+	d.claimer, errs[0] = store.NewClaimer(url)
+	d.recorder, errs[1] = store.NewRecorder(url)
+	d.registry, errs[2] = store.NewRegistry(url)
+	d.maintenance, errs[3] = store.NewMaintenance(url)
+	d.locks, errs[4] = store.NewAskedLocks(url)
+	d.gate, errs[5] = store.NewGate(direct)
+	d.attacher, errs[6] = store.NewAttacher(url, direct, false)
+	d.sensors, errs[7] = store.NewSensors(url)
+	d.metrics, errs[8] = store.NewMetrics(url)
+	d.queries, errs[9] = store.NewCursors(url)
+	if err = errors.Join(errs[:]...); err != nil {
+		return d, err
+	}
+	d.maintenance.ExplainThrough(d.claimer)
+	d.maintenance.Counts = &store.Counts{}
+	d.claimer.Policy, d.maintenance.Policy, d.locks.Policy = lock.AnyLevel, lock.AnyLevel, lock.AnyLevel
+	d.claimer.Templates, d.claimer.Log = store.Templates{}, w.log
+	for typ, h := range w.handlers {
+		if len(h.locks) > 0 {
+			d.claimer.Templates[string(typ)] = h.locks
+		}
+	}
+	return d, nil
+}
+
+// closers end the connections of all desks.
+func (d *desks) closers() []interface{ Close() } {
+	return []interface{ Close() }{
+		d.claimer, d.recorder, d.registry, d.maintenance, d.locks, d.gate, d.attacher, d.sensors, d.metrics,
+		store.NewShared(d.recorder, d.registry, d.maintenance, d.locks, d.gate, d.attacher, d.sensors, d.metrics),
+	}
+}
+
 // start wires the ports of package actors to what implements them, and starts the
 // tree: what `bellhop serve` does, with handlers in place of agents.
 func (w *worker) start(url string, stop func()) (*running, error) {
@@ -99,46 +149,13 @@ func (w *worker) start(url string, stop func()) (*running, error) {
 	if w.listen != "" {
 		url, direct = w.listen, w.listen
 	}
-	i := &running{past: &instance.Past{Log: w.log}}
-	var failed error
-	keep := func(c interface{ Close() }, err error) {
-		i.closers, failed = append(i.closers, c), errors.Join(failed, err)
-	}
-	claimer, err := store.NewClaimer(url)
-	keep(claimer, err)
-	recorder, err := store.NewRecorder(url)
-	keep(recorder, err)
-	registry, err := store.NewRegistry(url)
-	keep(registry, err)
-	maintenance, err := store.NewMaintenance(url)
-	keep(maintenance, err)
-	locks, err := store.NewAskedLocks(url)
-	keep(locks, err)
-	gate, err := store.NewGate(direct)
-	keep(gate, err)
-	attacher, err := store.NewAttacher(url, direct, false)
-	keep(attacher, err)
-	sensors, err := store.NewSensors(url)
-	keep(sensors, err)
-	reads, err := store.NewMetrics(url)
-	keep(reads, err)
-	queries, err := store.NewCursors(url)
+	d, err := w.openDesks(url, direct)
 	me, known := w.introduce()
-	if err := errors.Join(failed, err, known); err != nil {
+	if err := errors.Join(err, known); err != nil {
 		return nil, err
 	}
-	i.closers = append(i.closers, store.NewShared(recorder, registry, maintenance, locks, gate, attacher, sensors, reads))
-	maintenance.ExplainThrough(claimer)
-	maintenance.Counts = &store.Counts{}
-	i.registry, claimer.Templates = registry, store.Templates{}
-	claimer.Policy, maintenance.Policy, locks.Policy = lock.AnyLevel, lock.AnyLevel, lock.AnyLevel
-	claimer.Log = w.log
-	for typ, h := range w.handlers {
-		if len(h.locks) > 0 {
-			claimer.Templates[string(typ)] = h.locks
-		}
-	}
-	if i.tracer, err = w.startTraces(me.Name, reads); err != nil {
+	i := &running{past: &instance.Past{Log: w.log}, registry: d.registry, closers: d.closers()}
+	if i.tracer, err = w.startTraces(me.Name, d.metrics); err != nil {
 		return nil, err
 	}
 	beat := fmt.Sprintf("bellhop_beat_%016x", rand.Uint64())
@@ -148,17 +165,18 @@ func (w *worker) start(url string, stop func()) (*running, error) {
 		Respawn: scheduler.RespawnPolicy{Deaths: 5, Window: 5 * time.Minute},
 		Idle:    15 * time.Minute, MinReady: 20 * time.Second, KillAfter: 20 * time.Second,
 		Scan: 5 * time.Second, ExclusiveAfter: time.Minute, Cursors: cursors, Retry: scheduler.DefaultRetry, Log: w.log,
-		Queue:    tracedQueue{instance.Claimed{Queue: claimer, Past: i.past}, i.tracer},
-		Holdings: claimer,
-		Records: instance.Counted{Records: tracedRecords{instance.Recorded{Records: recorder, Past: i.past}, i.tracer},
-			Counts: maintenance.Counts},
-		Registry: members{registry, me, beat, i.past},
+		Queue:    tracedQueue{instance.Claimed{Queue: d.claimer, Past: i.past}, i.tracer},
+		Holdings: d.claimer,
+		Records: instance.Counted{Records: tracedRecords{instance.Recorded{Records: d.recorder, Past: i.past}, i.tracer},
+			Counts: d.maintenance.Counts},
+		Registry: members{d.registry, me, beat, i.past},
 		Observer: tracedTries{instance.Tries{Past: i.past}, i.tracer},
-		Reaper:   reaper{registry}, Reports: registry, Maintenance: maintenance, HostStates: registry,
+		Reaper:   reaper{d.registry}, Reports: d.registry, Maintenance: d.maintenance, HostStates: d.registry,
 		Stop:  func(scheduler.Stop) { stop() },
 		Bell:  &instance.Bell{Listener: triggers.Listener{URL: direct, Heartbeat: beat, Log: w.log}},
-		Gate:  gate,
-		Locks: locks, ItemLocks: locks, Queries: instance.Queries{Cursors: queries}, Attachments: attacher, Sensors: sensors,
+		Gate:  d.gate,
+		Locks: d.locks, ItemLocks: d.locks, Queries: instance.Queries{Cursors: d.queries}, Attachments: d.attacher,
+		Sensors:  d.sensors,
 		Launcher: w,
 	})
 	w.tree.Store(i.System)

@@ -75,70 +75,87 @@ func (m *Metrics) Watch(from Sources) error {
 		}
 		return g
 	}
-	jobs, children, gate := ints(observability.Jobs), ints(observability.Children), ints(observability.GateState)
-	database, lag, found := ints(observability.DatabaseUp), ints(observability.SensorLag), ints(observability.Findings)
-	oldest, bell, notify := floats(
-		observability.OldestReady), floats(observability.BellAge), floats(observability.NotifyUsage)
+	g := gauges{
+		jobs: ints(observability.Jobs), children: ints(observability.Children), gate: ints(observability.GateState),
+		database: ints(observability.DatabaseUp), lag: ints(observability.SensorLag), found: ints(observability.Findings),
+		oldest: floats(observability.OldestReady), bell: floats(observability.BellAge),
+		notify: floats(observability.NotifyUsage),
+	}
 	if err != nil {
 		return err
 	}
-	dropped, err := m.meter.Int64ObservableCounter(observability.Dropped.Name, metric.WithUnit(observability.Dropped.Unit),
-		metric.WithDescription(observability.Dropped.About))
-	if err != nil {
+	if g.dropped, err = m.meter.Int64ObservableCounter(observability.Dropped.Name,
+		metric.WithUnit(observability.Dropped.Unit), metric.WithDescription(observability.Dropped.About)); err != nil {
 		return err
 	}
 	last := &scraped{}
 	_, err = m.meter.RegisterCallback(func(ctx context.Context, o metric.Observer) error {
 		if queue, notifications, err := last.read(ctx, from); err != nil { // the rest is told all the same
 			m.log.Debug("metrics: the queue cannot be read", "error", err)
-			o.ObserveInt64(database, 0)
+			o.ObserveInt64(g.database, 0)
 		} else {
-			o.ObserveInt64(database, 1)
-			o.ObserveFloat64(notify, notifications)
-			for code, n := range last.findings {
-				o.ObserveInt64(found, n, metric.WithAttributes(attribute.String(observability.LabelCode, code)))
-			}
-			for _, g := range queue {
-				o.ObserveInt64(jobs, g.N, metric.WithAttributes(attribute.String(observability.LabelState, string(g.State)),
-					attribute.String(observability.LabelType, string(g.Type))))
-				if g.Oldest != nil {
-					o.ObserveFloat64(oldest, max(0, *g.Oldest), metric.WithAttributes(attribute.String(observability.LabelType,
-						string(g.Type))))
-				}
-			}
+			o.ObserveInt64(g.database, 1)
+			o.ObserveFloat64(g.notify, notifications)
+			g.observeQueue(o, queue, last.findings)
 		}
-		type kind struct {
-			state string
-			typ   scheduler.TypeName
-		}
-		counts := map[kind]int64{}
-		asking, cancel := context.WithTimeout(ctx, patience/3)
-		defer cancel()
-		for _, c := range from.Children(asking) {
-			counts[kind{strings.ToLower(c.State.String()), c.Type}]++
-		}
-		for k, n := range counts {
-			o.ObserveInt64(children, n, metric.WithAttributes(attribute.String(observability.LabelState, k.state),
-				attribute.String(observability.LabelType, string(k.typ))))
-		}
-		o.ObserveFloat64(bell, from.BellAge().Seconds())
-		for s := scheduler.GateAwake; s <= scheduler.GateAsleep; s++ {
-			is := int64(0)
-			if s == from.Gate() {
-				is = 1
-			}
-			o.ObserveInt64(gate, is,
-				metric.WithAttributes(attribute.String(observability.LabelState, strings.ToLower(s.String()))))
-		}
-		if from.Lags != nil {
-			for workflow, n := range from.Lags() {
-				o.ObserveInt64(lag, n, metric.WithAttributes(attribute.String(observability.LabelWorkflow, workflow)))
-			}
-		}
-		lostJobs, lostSpans := from.Dropped()
-		o.ObserveInt64(dropped, lostJobs, metric.WithAttributes(attribute.String(observability.LabelWhat, "jobs")))
-		o.ObserveInt64(dropped, lostSpans, metric.WithAttributes(attribute.String(observability.LabelWhat, "spans")))
+		g.observeInstance(ctx, o, from)
 		return nil
-	}, jobs, children, gate, database, oldest, bell, notify, lag, found, dropped)
+	}, g.jobs, g.children, g.gate, g.database, g.oldest, g.bell, g.notify, g.lag, g.found, g.dropped)
 	return err
+}
+
+// gauges are the instruments that a request for /metrics reads.
+type gauges struct {
+	jobs, children, gate, database, lag, found metric.Int64ObservableGauge
+	oldest, bell, notify                       metric.Float64ObservableGauge
+	dropped                                    metric.Int64ObservableCounter
+}
+
+func label[T ~string](name string, value T) metric.ObserveOption {
+	return metric.WithAttributes(attribute.String(name, string(value)))
+}
+
+func (g *gauges) observeQueue(o metric.Observer, queue []scheduler.Gauge, findings map[string]int64) {
+	for code, n := range findings {
+		o.ObserveInt64(g.found, n, label(observability.LabelCode, code))
+	}
+	for _, q := range queue {
+		typ := label(observability.LabelType, q.Type)
+		o.ObserveInt64(g.jobs, q.N, label(observability.LabelState, q.State), typ)
+		if q.Oldest != nil {
+			o.ObserveFloat64(g.oldest, max(0, *q.Oldest), typ)
+		}
+	}
+}
+
+func (g *gauges) observeInstance(ctx context.Context, o metric.Observer, from Sources) {
+	type kind struct {
+		state string
+		typ   scheduler.TypeName
+	}
+	counts := map[kind]int64{}
+	asking, cancel := context.WithTimeout(ctx, patience/3)
+	defer cancel()
+	for _, c := range from.Children(asking) {
+		counts[kind{strings.ToLower(c.State.String()), c.Type}]++
+	}
+	for k, n := range counts {
+		o.ObserveInt64(g.children, n, label(observability.LabelState, k.state), label(observability.LabelType, k.typ))
+	}
+	o.ObserveFloat64(g.bell, from.BellAge().Seconds())
+	for s := scheduler.GateAwake; s <= scheduler.GateAsleep; s++ {
+		is := int64(0)
+		if s == from.Gate() {
+			is = 1
+		}
+		o.ObserveInt64(g.gate, is, label(observability.LabelState, strings.ToLower(s.String())))
+	}
+	if from.Lags != nil {
+		for workflow, n := range from.Lags() {
+			o.ObserveInt64(g.lag, n, label(observability.LabelWorkflow, workflow))
+		}
+	}
+	lostJobs, lostSpans := from.Dropped()
+	o.ObserveInt64(g.dropped, lostJobs, label(observability.LabelWhat, "jobs"))
+	o.ObserveInt64(g.dropped, lostSpans, label(observability.LabelWhat, "spans"))
 }

@@ -219,15 +219,8 @@ func (t *Tracer) process(r *scheduler.Record, committed time.Time, needs []sched
 	up := t.came[string(r.Result.Host)+"/"+string(r.Result.Child)]
 	t.mu.Unlock()
 	if line.Assigned && up.ready.After(o.Claimed) {
-		step(
-			observability.SpanSpawn+" "+string(o.Type),
-			scheduler.StepSpawn,
-			up.launched,
-			up.ready,
-			"spawn",
-			"",
-			"",
-			where...)
+		name := observability.SpanSpawn + " " + string(o.Type)
+		step(name, scheduler.StepSpawn, up.launched, up.ready, "spawn", "", "", where...)
 	}
 	if !r.Result.Began.IsZero() {
 		name := observability.SpanRun
@@ -235,16 +228,24 @@ func (t *Tracer) process(r *scheduler.Record, committed time.Time, needs []sched
 			name = observability.SpanExpand + " " + string(o.Type)
 			where = where[:1]
 		}
-		if n := r.Items; n != nil {
-			where = append(where, attribute.Int64(observability.AttrItemsDone, n.Done),
-				attribute.Int64(observability.AttrItemsFailed, n.Failed))
-			if n.Total >= 0 {
-				where = append(where, attribute.Int64(observability.AttrItemsTotal, n.Total))
-			}
-		}
+		where = append(where, counts(r)...)
 		step(name, scheduler.StepRun, r.Result.Began, r.Result.Ended, "run", "process", failed, where...)
 	}
 	step(observability.SpanSettle, scheduler.StepSettle, r.Result.Ended, committed, "settle", "settle", "")
+}
+
+// counts are those of the items of an MSQ job.
+func counts(r *scheduler.Record) []attribute.KeyValue {
+	n := r.Items
+	if n == nil {
+		return nil
+	}
+	list := []attribute.KeyValue{attribute.Int64(observability.AttrItemsDone, n.Done),
+		attribute.Int64(observability.AttrItemsFailed, n.Failed)}
+	if n.Total >= 0 {
+		list = append(list, attribute.Int64(observability.AttrItemsTotal, n.Total))
+	}
+	return list
 }
 
 func (t *Tracer) item(r *scheduler.Result) {

@@ -124,7 +124,6 @@ func (p Policy) Choose(pass Pass) Choice {
 		j.Locks = set
 		in.Pending = append(in.Pending, j)
 	}
-	kept := holders(pass.Held)
 	for _, w := range pass.Waiting {
 		read(w, false)
 	}
@@ -138,14 +137,7 @@ func (p Policy) Choose(pass Pass) Choice {
 			read(w, true)
 		}
 	}
-	// What runs on an engine, and has lost its watcher, holds its locks and places already: nothing of it is in its way.
-	back := map[ID]Job{}
-	for i, j := range in.Pending {
-		if kept[j.ID] {
-			back[j.ID] = j
-			in.Pending[i].Locks, in.Pending[i].Reasons = Set{}, nil
-		}
-	}
+	back := lift(in.Pending, holders(pass.Held))
 	if len(p.Levels) == 0 { // any may be, and all that there are count
 		slices.Sort(levels)
 		in.Policy.Levels = levels
@@ -159,8 +151,27 @@ func (p Policy) Choose(pass Pass) Choice {
 	for _, pick := range d.Picks {
 		c.Start = append(c.Start, Start{pick.ID, grants(jobs[pick.ID], in.Rules)})
 	}
-	for _, j := range in.Pending {
-		why, waits := d.Waits[j.ID]
+	c.leave(in.Pending, d.Waits, looked)
+	return c
+}
+
+// lift takes the locks off those jobs that hold theirs already, and gives them as they were. Such a job runs on an
+// engine, and has lost its watcher: nothing of it is in its way.
+func lift(pending []Job, held map[ID]bool) map[ID]Job {
+	were := map[ID]Job{}
+	for i, j := range pending {
+		if held[j.ID] {
+			were[j.ID] = j
+			pending[i].Locks, pending[i].Reasons = Set{}, nil
+		}
+	}
+	return were
+}
+
+// leave adds the reasons of the jobs that do not start. looked are the jobs of Pass.Waiting.
+func (c *Choice) leave(pending []Job, waits map[ID]Reason, looked map[ID]bool) {
+	for _, j := range pending {
+		why, waits := waits[j.ID]
 		if why.Code == FilterRejected {
 			c.Reject = append(c.Reject, Rejected{j.ID, why.Rule})
 		}
@@ -176,7 +187,6 @@ func (p Policy) Choose(pass Pass) Choice {
 			c.Wait = append(c.Wait, stay)
 		}
 	}
-	return c
 }
 
 // holders are the jobs that hold something while they live.

@@ -90,30 +90,13 @@ func (r *Recorder) write(
 		if err != nil {
 			return err
 		}
-		batch := &pgx.Batch{}
-		if len(b.Entries) > 0 {
-			batch.Queue(logSQL, logArgs(b.Entries, now)...)
-		}
-		// Before the outcomes: the last that an agent said of a job must find it running.
-		if len(b.Progress) > 0 {
-			batch.Queue(progressSQL, progressArgs(me, b.Progress)...)
-		}
-		if len(b.HowFar) > 0 {
-			batch.Queue(howFarSQL, howFarArgs(me, b.HowFar)...)
-		}
-		queueRecords(batch, me, b.Records, now, func(id int64) {
+		batch := batchOf(me, b, now, func(id int64) {
 			if job := scheduler.JobID(id); job == released0 {
 				released = true
 			} else {
 				wrote = append(wrote, job)
 			}
 		})
-		if len(b.Failed) > 0 {
-			batch.Queue(itemSQL, itemArgs(b.Failed)...)
-		}
-		if len(b.Ring) > 0 {
-			batch.Queue(ringOverSQL, lists(b.Ring))
-		}
 		if err := conn.SendBatch(ctx, batch).Close(); err != nil {
 			return err
 		}
@@ -128,32 +111,8 @@ func (r *Recorder) write(
 		if len(stale) == 0 || !b.MaybeCommitted {
 			return nil
 		}
-		var ids, fences []int64
-		for _, c := range stale {
-			ids, fences = append(ids, int64(c.Job)), append(fences, int64(c.Fence))
-		}
-		rows, err := conn.Query(ctx, alreadySQL, int64(me), ids, fences)
-		if err != nil {
+		if err := addAlready(ctx, conn, me, b.Records, stale, done); err != nil {
 			return err
-		}
-		var id int64
-		var runs bool
-		starts := starts(b.Records)
-		if _, err := pgx.ForEachRow(rows, []any{&id, &runs}, func() error {
-			job := scheduler.JobID(id)
-			if !runs {
-				done[job] += 2 // a start and an ending
-			} else {
-				done[job] = max(done[job], starts[job])
-			}
-			return nil
-		}); err != nil {
-			return err
-		}
-		for i := range b.Records { // given back, it may belong to another instance by now
-			if r := &b.Records[i]; r.Kind == scheduler.RecordRequeue && slices.Contains(stale, r.Claim) {
-				done[r.Claim.Job] += 2 // with its start
-			}
 		}
 		stale = missing(b.Records, done)
 		return nil
@@ -169,6 +128,64 @@ func (r *Recorder) write(
 	default:
 		return nil, false, fmt.Errorf("record outcomes: %w: %w", scheduler.ErrRefused, err)
 	}
+}
+
+// batchOf queues the statements of a batch. wrote gets the id of each written record, and released0 if jobs became
+// ready.
+func batchOf(me scheduler.InstanceID, b scheduler.Batch, now time.Time, wrote func(id int64)) *pgx.Batch {
+	batch := &pgx.Batch{}
+	if len(b.Entries) > 0 {
+		batch.Queue(logSQL, logArgs(b.Entries, now)...)
+	}
+	// Before the outcomes: the last that an agent said of a job must find it running.
+	if len(b.Progress) > 0 {
+		batch.Queue(progressSQL, progressArgs(me, b.Progress)...)
+	}
+	if len(b.HowFar) > 0 {
+		batch.Queue(howFarSQL, howFarArgs(me, b.HowFar)...)
+	}
+	queueRecords(batch, me, b.Records, now, wrote)
+	if len(b.Failed) > 0 {
+		batch.Queue(itemSQL, itemArgs(b.Failed)...)
+	}
+	if len(b.Ring) > 0 {
+		batch.Queue(ringOverSQL, lists(b.Ring))
+	}
+	return batch
+}
+
+// addAlready counts those of the stale records that an earlier try of the batch has written.
+func addAlready(ctx context.Context, conn *pgx.Conn, me scheduler.InstanceID, records []scheduler.Record,
+	stale []scheduler.Claim, done map[scheduler.JobID]int,
+) error {
+	var ids, fences []int64
+	for _, c := range stale {
+		ids, fences = append(ids, int64(c.Job)), append(fences, int64(c.Fence))
+	}
+	rows, err := conn.Query(ctx, alreadySQL, int64(me), ids, fences)
+	if err != nil {
+		return err
+	}
+	var id int64
+	var runs bool
+	starts := starts(records)
+	if _, err := pgx.ForEachRow(rows, []any{&id, &runs}, func() error {
+		job := scheduler.JobID(id)
+		if !runs {
+			done[job] += 2 // a start and an ending
+		} else {
+			done[job] = max(done[job], starts[job])
+		}
+		return nil
+	}); err != nil {
+		return err
+	}
+	for i := range records { // given back, it may belong to another instance by now
+		if r := &records[i]; r.Kind == scheduler.RecordRequeue && slices.Contains(stale, r.Claim) {
+			done[r.Claim.Job] += 2 // with its start
+		}
+	}
+	return nil
 }
 
 // Busy names those of the jobs whose row another session has locked now, or an edge of the graph behind it. An

@@ -59,19 +59,11 @@ func (k *Maintenance) ExplainWaiting(ctx context.Context, looker scheduler.Looke
 	var change []waiting
 	var locked waitingLocked
 	err = k.conn.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		rows, err := conn.Query(ctx, waitingSQL, waitingNames, explainApart, k.explainFrom, explainTypes)
-		if err != nil {
-			return err
-		}
-		groups, err := pgx.CollectRows(rows, pgx.RowToStructByPos[waiting])
+		groups, err := k.readWaiting(ctx, conn)
 		if err != nil {
 			return err
 		}
 		found.Began = groups[0].Began
-		k.explainFrom = ""
-		if groups[0].Followed != nil {
-			k.explainFrom = *groups[0].Followed
-		}
 		if groups[0].Type == "" { // nothing is ready
 			groups = nil
 		}
@@ -105,18 +97,8 @@ func (k *Maintenance) ExplainWaiting(ctx context.Context, looker scheduler.Looke
 		found.Lost, err = tellLook(ctx, conn, looker, types, names)
 		return err
 	})
-	for some := range slices.Chunk(change, explainAtOnce) {
-		if err != nil {
-			break
-		}
-		err = k.explained.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-			for _, g := range some {
-				if _, err := conn.Exec(ctx, explainWaitingSQL, g.args()...); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
+	if err == nil {
+		err = k.explain(ctx, change)
 	}
 	if err == nil && len(locked.jobs) > 0 {
 		err = k.explained.use(ctx, locked.write)
@@ -125,6 +107,40 @@ func (k *Maintenance) ExplainWaiting(ctx context.Context, looker scheduler.Looke
 		return scheduler.Explained{}, fmt.Errorf("say why jobs wait: %w", err)
 	}
 	return found, nil
+}
+
+// readWaiting reads the groups of the next look: at least one, whose type is empty where nothing is ready.
+func (k *Maintenance) readWaiting(ctx context.Context, conn *pgx.Conn) ([]waiting, error) {
+	rows, err := conn.Query(ctx, waitingSQL, waitingNames, explainApart, k.explainFrom, explainTypes)
+	if err != nil {
+		return nil, err
+	}
+	groups, err := pgx.CollectRows(rows, pgx.RowToStructByPos[waiting])
+	if err != nil {
+		return nil, err
+	}
+	k.explainFrom = ""
+	if groups[0].Followed != nil {
+		k.explainFrom = *groups[0].Followed
+	}
+	return groups, nil
+}
+
+// explain tells groups why they wait, a few at a time: claims have their turn between.
+func (k *Maintenance) explain(ctx context.Context, groups []waiting) error {
+	for some := range slices.Chunk(groups, explainAtOnce) {
+		if err := k.explained.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+			for _, g := range some {
+				if _, err := conn.Exec(ctx, explainWaitingSQL, g.args()...); err != nil {
+					return err
+				}
+			}
+			return nil
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // tellLook tells what an instance knows of itself, and finds jobs of these types, and names in run_on, for whose

@@ -177,13 +177,7 @@ and they stay retried. --dry-run says how many jobs would be retried.`,
 			}
 			return string(c.State)
 		},
-		refused: func(c store.Change) error {
-			if c.Was.Final() {
-				return nil
-			}
-			return cli.Failed(cli.ExitState, "retry", fmt.Sprintf("bellhop wait %d   or: bellhop cancel %[1]d", c.ID),
-				"job %d is %s: only a finished job gets a new attempt", c.ID, c.Was)
-		}})
+		refused: refuseUnfinished})
 	c.RunE = s.or(a, func(cmd *cobra.Command, args []string) error {
 		if s.dryRun {
 			return foretellBehind(a)(cmd, args)
@@ -202,4 +196,12 @@ and they stay retried. --dry-run says how many jobs would be retried.`,
 	c.Flags().BoolVar(&behind, "behind", false, "with IDs: also the jobs that need them; for operators")
 	s.flags(c)
 	return c
+}
+
+func refuseUnfinished(c store.Change) error {
+	if c.Was.Final() {
+		return nil
+	}
+	return cli.Failed(cli.ExitState, "retry", fmt.Sprintf("bellhop wait %d   or: bellhop cancel %[1]d", c.ID),
+		"job %d is %s: only a finished job gets a new attempt", c.ID, c.Was)
 }

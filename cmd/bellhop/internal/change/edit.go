@@ -81,6 +81,11 @@ first of them; for IDs, it lists the change of each.`,
 			}}))(cmd, args)
 	}
 	s.flags(c)
+	f.flags(c)
+	return c
+}
+
+func (f *editFlags) flags(c *cobra.Command) {
 	flags := c.Flags()
 	fields := cli.Fields{Flags: flags, Of: grammar.Edit}
 	fields.Into(&f.Edit, "priority", "run_at", "not_after", "vars", "held")
@@ -90,7 +95,6 @@ first of them; for IDs, it lists the change of each.`,
 	fields.Var(&f.vars, "vars")
 	fields.Var(&f.hold, "held")
 	flags.BoolVar(&f.release, "release", false, "release it if it is held")
-	return c
 }
 
 // edit reads the flags.

@@ -54,15 +54,7 @@ new ARGS.`,
   bellhop submit index /srv --key index --replace --at +5s
   bellhop submit notify bob --after scan.2026-11-22 --after 42 --on-failure run
   bellhop submit report --at +10m --priority -5 --var YEAR=2026`,
-		Args: a.Args(func(_ *cobra.Command, args []string) error {
-			switch len(args) {
-			case 0:
-				return errors.New("it needs the type of the job")
-			case 1, 2:
-				return nil
-			}
-			return fmt.Errorf("it takes one TYPE and one ARGS, got %d words: put quotes around ARGS", len(args))
-		}),
+		Args: a.Args(typeAndArgs),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			// Mistakes are told before a database is looked for.
 			s, err := f.submission(cmd, args)
@@ -87,6 +79,22 @@ new ARGS.`,
 			})(cmd, args)
 		},
 	}
+	f.flags(c)
+	return c
+}
+
+// typeAndArgs checks the words of the command.
+func typeAndArgs(_ *cobra.Command, args []string) error {
+	switch len(args) {
+	case 0:
+		return errors.New("it needs the type of the job")
+	case 1, 2:
+		return nil
+	}
+	return fmt.Errorf("it takes one TYPE and one ARGS, got %d words: put quotes around ARGS", len(args))
+}
+
+func (f *submitFlags) flags(c *cobra.Command) {
 	flags := c.Flags()
 	fields := cli.Fields{Flags: flags, Of: grammar.Submission}
 	fields.Into(&f.Submission, "run_at", "not_after", "batch", "priority", "vars", "after", "wanted")
@@ -99,7 +107,6 @@ new ARGS.`,
 	fields.Var((*cli.Commas)(&f.Wanted), "wanted")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "do not warn if no running instance has an agent of TYPE")
 	flags.BoolVar(&f.wait, "wait", false, "wait for its end, and print its result; exit code 1 unless it succeeded")
-	return c
 }
 
 // submission checks the flags and makes a job of them.
@@ -120,20 +127,8 @@ func (f submitFlags) submission(cmd *cobra.Command, args []string) (store.Submis
 			s.Traceparent = &parent
 		}
 	}
-	for _, word := range f.after {
-		if id, err := strconv.ParseInt(word, 10, 64); err == nil && cli.IsID(word) {
-			s.After = append(s.After, scheduler.JobID(id))
-		} else {
-			s.AfterKeys = append(s.AfterKeys, word)
-		}
-	}
-	for _, end := range f.Wanted {
-		if !scheduler.JobState(end).Final() {
-			return s, badFlag("--wanted", end, "outcomes are succeeded, failed, cancelled and quarantined")
-		}
-	}
-	if f.Wanted != nil && f.after == nil {
-		return s, badFlag("--wanted", strings.Join(f.Wanted, ","), "it concerns the jobs of --after, and none is given")
+	if err := f.needs(&s); err != nil {
+		return s, err
 	}
 	if set("max-attempts") && f.MaxAttempts < 1 {
 		return s, badFlag("--max-attempts", strconv.Itoa(int(f.MaxAttempts)), "it is 1 or more")
@@ -165,6 +160,26 @@ func (f submitFlags) submission(cmd *cobra.Command, args []string) (store.Submis
 		s.Vars = vars
 	}
 	return s, nil
+}
+
+// needs reads --after and --wanted.
+func (f submitFlags) needs(s *store.Submission) error {
+	for _, word := range f.after {
+		if id, err := strconv.ParseInt(word, 10, 64); err == nil && cli.IsID(word) {
+			s.After = append(s.After, scheduler.JobID(id))
+		} else {
+			s.AfterKeys = append(s.AfterKeys, word)
+		}
+	}
+	for _, end := range f.Wanted {
+		if !scheduler.JobState(end).Final() {
+			return badFlag("--wanted", end, "outcomes are succeeded, failed, cancelled and quarantined")
+		}
+	}
+	if f.Wanted != nil && f.after == nil {
+		return badFlag("--wanted", strings.Join(f.Wanted, ","), "it concerns the jobs of --after, and none is given")
+	}
+	return nil
 }
 
 // when reads --at.

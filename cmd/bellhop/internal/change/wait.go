@@ -1,6 +1,7 @@
 package change
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -89,7 +90,7 @@ func wait(
 			}
 			over[o.ID], news = o, true
 			if aloud {
-				if err := a.Printf("%d %s%s\n", o.ID, o.State, given(o)); err != nil {
+				if err := a.Printf("%d %s%s\n", o.ID, o.State, result(o)); err != nil {
 					return news, false, err
 				}
 			}
@@ -109,8 +110,16 @@ func wait(
 	if err != nil && !errors.Is(err, context.DeadlineExceeded) {
 		return nil, err
 	}
+	return judge(ids, over, pending)
+}
+
+// judge returns the known outcomes. The error names the jobs that did not succeed, or that have not ended.
+func judge(
+	ids []scheduler.JobID, over map[scheduler.JobID]store.OutcomeRow, pending []scheduler.JobID,
+) ([]store.OutcomeRow, error) {
 	outcomes := []store.OutcomeRow{}
 	var bad []string
+	var first scheduler.JobID
 	for _, id := range ids {
 		o, is := over[id]
 		if !is {
@@ -118,14 +127,15 @@ func wait(
 		}
 		outcomes = append(outcomes, o)
 		if o.State != scheduler.Succeeded {
-			bad = append(bad, cli.Flat(o.Err().Error()))
+			bad, first = append(bad, cli.Flat(o.Err().Error())), cmp.Or(first, id)
 		}
 	}
 	if len(pending) > 0 {
 		return outcomes, cli.Failed(cli.ExitTimeout, "timed out", fmt.Sprintf("bellhop show %d", pending[0]), "not finished yet: %s", cli.List(pending))
 	}
 	if bad != nil {
-		return outcomes, cli.Failed(cli.ExitJobFailed, "not succeeded", fmt.Sprintf("bellhop show %d", firstBad(ids, over)), "%s", strings.Join(bad, "; "))
+		return outcomes, cli.Failed(cli.ExitJobFailed, "not succeeded", fmt.Sprintf("bellhop show %d", first),
+			"%s", strings.Join(bad, "; "))
 	}
 	return outcomes, nil
 }
@@ -149,15 +159,10 @@ func waitForSubmitted(ctx context.Context, a *cli.App, s *cli.Session, id schedu
 	return err
 }
 
-// given is what a job gave back, to stand behind its state.
-func given(o store.OutcomeRow) string {
+// result is what a job gave back, to stand behind its state.
+func result(o store.OutcomeRow) string {
 	if o.Result == nil {
 		return ""
 	}
 	return " " + cli.Escaped(o.Result)
-}
-
-func firstBad(ids []scheduler.JobID, over map[scheduler.JobID]store.OutcomeRow) scheduler.JobID {
-	i := slices.IndexFunc(ids, func(id scheduler.JobID) bool { return over[id].State != scheduler.Succeeded })
-	return ids[i]
 }

@@ -126,68 +126,79 @@ func goSettings(a *cli.App, home string) string {
 // files come last and take what room is left.
 func (f *fileFinder) all(ctx context.Context) iter.Seq[found] {
 	return func(yield func(found) bool) {
-		stopped := false
-		give := func(file found) bool {
-			f.taken[file.kind]++
-			stopped = !yield(file)
-			return !stopped
-		}
-		var sources []found
-		inFolder := map[string]int{}
+		w := walk{fileFinder: f, yield: yield, inFolder: map[string]int{}}
 		_ = filepath.WalkDir(f.dir, func(path string, d fs.DirEntry, err error) error { // it returns no error of its own
 			if ctx.Err() != nil {
-				stopped = true
+				w.stopped = true
 				return fs.SkipAll
 			}
-			if err != nil {
-				f.closed++ // a folder, or it went while we read
-				return nil
-			}
-			kind := f.kind(path, d)
-			switch {
-			case d.IsDir():
-				if path != f.dir && f.passOver(path, d.Name()) {
-					return fs.SkipDir
-				}
-			case kind == kindLicence:
-				if f.limit > 0 && f.taken[kindLicence] == f.limit {
-					f.more = true
-					return fs.SkipAll
-				}
-				if !give(found{path, kind}) {
-					return fs.SkipAll
-				}
-			case kind == kindSource:
-				folder := filepath.Dir(path)
-				if inFolder[folder]++; inFolder[folder] > sourcesPerFolder {
-					return nil
-				}
-				switch {
-				case f.limit == 0:
-					if !give(found{path, kind}) {
-						return fs.SkipAll
-					}
-				case len(sources) == f.limit:
-					f.more = true
-				default:
-					sources = append(sources, found{path, kind})
-				}
-			}
-			return nil
+			return w.meet(path, d, err)
 		})
-		if stopped {
+		if w.stopped {
 			return
 		}
-		for _, file := range sources {
+		for _, file := range w.last {
 			if f.taken[kindLicence]+f.taken[kindSource] == f.limit {
 				f.more = true
 				return
 			}
-			if !give(file) {
+			if w.give(file) != nil {
 				return
 			}
 		}
 	}
+}
+
+// walk is one pass through the folder.
+type walk struct {
+	*fileFinder
+	yield    func(found) bool
+	stopped  bool
+	last     []found        // source files: with a limit they come after the licences
+	inFolder map[string]int // source files
+}
+
+func (w *walk) give(file found) error {
+	w.taken[file.kind]++
+	if w.stopped = !w.yield(file); w.stopped {
+		return fs.SkipAll
+	}
+	return nil
+}
+
+func (w *walk) meet(path string, d fs.DirEntry, err error) error {
+	if err != nil {
+		w.closed++ // a folder, or it went while we read
+		return nil
+	}
+	switch kind := w.kind(path, d); {
+	case d.IsDir() && path != w.dir && w.passOver(path, d.Name()):
+		return fs.SkipDir
+	case kind == kindLicence && w.limit > 0 && w.taken[kindLicence] == w.limit:
+		w.more = true
+		return fs.SkipAll
+	case kind == kindLicence:
+		return w.give(found{path, kind})
+	case kind == kindSource:
+		return w.meetSource(path)
+	}
+	return nil
+}
+
+func (w *walk) meetSource(path string) error {
+	folder := filepath.Dir(path)
+	if w.inFolder[folder]++; w.inFolder[folder] > sourcesPerFolder {
+		return nil
+	}
+	switch file := (found{path, kindSource}); {
+	case w.limit == 0:
+		return w.give(file)
+	case len(w.last) == w.limit:
+		w.more = true
+	default:
+		w.last = append(w.last, file)
+	}
+	return nil
 }
 
 // passOver is for folders that hold no files of users.

@@ -1,6 +1,7 @@
 package locks
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -8,6 +9,7 @@ import (
 
 	"bellhop/cmd/bellhop/internal/cli"
 	"bellhop/scheduler/lock"
+	"bellhop/sql/store"
 )
 
 // asItWas is the row of what really became of the jobs.
@@ -35,23 +37,33 @@ func (o *simulation) past(ctx context.Context, a *cli.App, s *cli.Session) ([]lo
 			"no job that was submitted in the last %s has ended", o.since)
 	}
 	if o.slots == 0 {
-		hosts, err := s.Hosts(ctx)
-		if err != nil {
+		if o.slots, err = slotsNow(ctx, s); err != nil {
 			return nil, policy, err
 		}
-		for _, h := range hosts {
-			o.slots += h.Slots
-		}
-		if o.slots == 0 {
-			o.slots = fileSlots
-		}
 	}
+	jobs, starts := replayed(a, rows, &policy)
+	was := lock.Was(jobs, starts, o.slots)
+	was.Order = asItWas
+	o.was = &was
+	return jobs, policy, nil
+}
+
+// slotsNow counts the slots of all hosts. Without a host it is the default of a simulation from a file.
+func slotsNow(ctx context.Context, s *cli.Session) (slots int, err error) {
+	hosts, err := s.Hosts(ctx)
+	for _, h := range hosts {
+		slots += h.Slots
+	}
+	return cmp.Or(slots, fileSlots), err
+}
+
+// replayed makes a workload of ended jobs, with the start of each. A policy without levels gets Ganeti's levels, and
+// those of the jobs.
+func replayed(a *cli.App, rows []store.EndedRow, policy *lock.Policy) (jobs []lock.Arrival, starts []time.Duration) {
 	configured, hidden, unreadable := len(policy.Levels) > 0, 0, 0
 	if !configured {
 		policy.Levels = slices.Clone(lock.GanetiLevels)
 	}
-	var jobs []lock.Arrival
-	var starts []time.Duration
 	for _, r := range rows {
 		set, err := readTexts(r.Locks, &policy.Levels, !configured)
 		if err != nil { // it never got them: it was of before, or of another configuration
@@ -61,15 +73,9 @@ func (o *simulation) past(ctx context.Context, a *cli.App, s *cli.Session) ([]lo
 		if r.Unknown {
 			hidden++
 		}
-		j := lock.Arrival{
-			At:       exact(max(0, r.At)),
-			Type:     r.Type,
-			Locks:    set,
-			Priority: r.Priority,
-			Takes:    exact(max(0, r.Takes)),
-		}
-		jobs = append(jobs, j)
-		starts = append(starts, j.At+exact(max(0, r.Waited)))
+		j := lock.Arrival{At: exact(max(0, r.At)), Takes: exact(max(0, r.Takes)), Type: r.Type, Priority: r.Priority}
+		j.Locks = set
+		jobs, starts = append(jobs, j), append(starts, j.At+exact(max(0, r.Waited)))
 	}
 	if unreadable > 0 {
 		fmt.Fprintf(a.Stderr, "bellhop: the locks of %d jobs cannot be read by the configured policy; these are replayed without locks\n",
@@ -79,8 +85,5 @@ func (o *simulation) past(ctx context.Context, a *cli.App, s *cli.Session) ([]lo
 		fmt.Fprintf(a.Stderr, "bellhop: you may not see arguments: locks that agents' templates make of them count as unknown, in %d jobs\n",
 			hidden)
 	}
-	was := lock.Was(jobs, starts, o.slots)
-	was.Order = asItWas
-	o.was = &was
-	return jobs, policy, nil
+	return jobs, starts
 }

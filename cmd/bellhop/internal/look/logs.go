@@ -57,6 +57,20 @@ Of each attempt the first and the last 5,000 lines (512 KiB) are kept.`,
 	return c
 }
 
+// levels are the levels of the lines to print.
+func (f logFlags) levels() []scheduler.Level {
+	stdout := []scheduler.Level{
+		scheduler.LevelOut, scheduler.LevelInfo, scheduler.LevelError, scheduler.LevelDebug, scheduler.LevelNote,
+	}
+	switch {
+	case f.both:
+		return append(stdout, scheduler.LevelErr)
+	case f.errors:
+		return []scheduler.Level{scheduler.LevelErr}
+	}
+	return stdout
+}
+
 func logs(ctx context.Context, a *cli.App, s *cli.Session, word string, f logFlags) error {
 	from, err := since(f.since)
 	if err != nil {
@@ -66,20 +80,7 @@ func logs(ctx context.Context, a *cli.App, s *cli.Session, word string, f logFla
 	if err != nil {
 		return err
 	}
-	levels := []scheduler.Level{
-		scheduler.LevelOut,
-		scheduler.LevelInfo,
-		scheduler.LevelError,
-		scheduler.LevelDebug,
-		scheduler.LevelNote,
-	}
-	switch {
-	case f.both:
-		levels = append(levels, scheduler.LevelErr)
-	case f.errors:
-		levels = []scheduler.Level{scheduler.LevelErr}
-	}
-	reader := s.Logs(o.ID, levels...)
+	reader := s.Logs(o.ID, f.levels()...)
 	reader.Follow = f.follow
 	if reader.Attempt = f.attempt; f.attempt == 0 && !f.all {
 		reader.From = o.Attempt

@@ -92,69 +92,23 @@ func readJob(ctx context.Context, s *cli.Session, word string) (shownJob, error)
 	return job, nil
 }
 
-// printJob prints what is set, a line each, then attempts and failed items.
+// columns are the printed lines of a job, one for each value that is set.
+type columns []string
+
+func (c *columns) line(name, value string) {
+	if value != "" {
+		*c = append(*c, fmt.Sprintf("%-17s %s", name, cli.Clean(value)))
+	}
+}
+
+// printJob prints the columns, then attempts and failed items.
 func printJob(a *cli.App, j shownJob) error {
-	var lines []string
-	line := func(name, value string) {
-		if value != "" {
-			lines = append(lines, fmt.Sprintf("%-17s %s", name, cli.Clean(value)))
-		}
-	}
-	line("id", strconv.FormatInt(int64(j.ID), 10))
-	line("state", string(j.State))
-	if j.EndedAs != nil {
-		line("ended_as", j.EndedAs.Words())
-	}
-	line("type", string(j.Type))
-	line("key", cli.Text(j.Key))
-	if p := j.PayloadRow; p != nil {
-		line("args", cli.Text(p.Args))
-		line("msq", cli.Text(p.MSQ))
-		line("repeat", cli.Text(p.Repeat))
-		for _, name := range slices.Sorted(maps.Keys(p.Vars)) {
-			line("vars", name+"="+p.Vars[name])
-		}
-		line("timeout", cli.Text(p.Timeout))
-	} else {
-		line("args", "(not shown: this account may not read them)")
-	}
-	line("priority", priority(j.JobRow))
-	line("run_on", cli.Text(j.RunOn))
-	line("locks", strings.Join(j.Locks, " "))
-	line("reasons", strings.Join(j.Reasons, " "))
-	line("waiting_for", cli.Text(j.WaitingFor))
-	if j.CancelRequested {
-		line("cancel_requested", "yes")
-	}
-	line("host", cli.Text(j.Host))
-	line("child", cli.Text(j.Child))
-	line("instance", cli.Number(j.Instance))
-	line("attempt", fmt.Sprintf("%d of %d", j.Attempt, j.MaxAttempts))
-	line("fence", strconv.FormatInt(j.Fence, 10))
-	line("run", cli.Number(j.Run))
-	line("step", cli.Text(j.Step))
-	line("submitted_by", cli.Text(j.SubmittedBy))
-	line("created_at", cli.Moment(&j.CreatedAt))
-	line("run_at", instant(j.RunAt))
-	line("not_after", instant(j.NotAfter))
-	line("started_at", cli.Moment(j.StartedAt))
-	line("ended_at", cli.Moment(j.EndedAt))
-	line("exit_code", cli.Number(j.ExitCode))
-	line("error", cli.Text(j.Error))
-	line("result", string(j.Result))
-	line("progress", howFar(j.JobRow))
-	line("items_total", cli.Number(j.ItemsTotal))
-	line("items_done", cli.Number(j.ItemsDone))
-	line("items_failed", cli.Number(j.ItemsFailed))
-	if p := j.PayloadRow; p != nil {
-		line("successes", cli.Number(p.Successes))
-		if p.Deaths > 0 {
-			line("deaths", strconv.Itoa(p.Deaths))
-		}
-	}
-	line("on_failure", j.OnFailure)
-	line("traceparent", cli.Text(j.Traceparent))
-	if err := a.Printf("%s\n", strings.Join(lines, "\n")); err != nil {
+	var c columns
+	c.order(j)
+	c.course(j)
+	c.line("on_failure", j.OnFailure)
+	c.line("traceparent", cli.Text(j.Traceparent))
+	if err := a.Printf("%s\n", strings.Join(c, "\n")); err != nil {
 		return err
 	}
 	if err := printAttempts(a, j.Attempts, j.Lost); err != nil {
@@ -164,6 +118,66 @@ func printJob(a *cli.App, j shownJob) error {
 		return err
 	}
 	return printItems(a, j.Items)
+}
+
+// order prints the job as it was submitted, and its state.
+func (c *columns) order(j shownJob) {
+	c.line("id", strconv.FormatInt(int64(j.ID), 10))
+	c.line("state", string(j.State))
+	if j.EndedAs != nil {
+		c.line("ended_as", j.EndedAs.Words())
+	}
+	c.line("type", string(j.Type))
+	c.line("key", cli.Text(j.Key))
+	if p := j.PayloadRow; p != nil {
+		c.line("args", cli.Text(p.Args))
+		c.line("msq", cli.Text(p.MSQ))
+		c.line("repeat", cli.Text(p.Repeat))
+		for _, name := range slices.Sorted(maps.Keys(p.Vars)) {
+			c.line("vars", name+"="+p.Vars[name])
+		}
+		c.line("timeout", cli.Text(p.Timeout))
+	} else {
+		c.line("args", "(not shown: this account may not read them)")
+	}
+	c.line("priority", priority(j.JobRow))
+	c.line("run_on", cli.Text(j.RunOn))
+	c.line("locks", strings.Join(j.Locks, " "))
+	c.line("reasons", strings.Join(j.Reasons, " "))
+	c.line("waiting_for", cli.Text(j.WaitingFor))
+	if j.CancelRequested {
+		c.line("cancel_requested", "yes")
+	}
+}
+
+// course prints its host, its times and its outcome.
+func (c *columns) course(j shownJob) {
+	c.line("host", cli.Text(j.Host))
+	c.line("child", cli.Text(j.Child))
+	c.line("instance", cli.Number(j.Instance))
+	c.line("attempt", fmt.Sprintf("%d of %d", j.Attempt, j.MaxAttempts))
+	c.line("fence", strconv.FormatInt(j.Fence, 10))
+	c.line("run", cli.Number(j.Run))
+	c.line("step", cli.Text(j.Step))
+	c.line("submitted_by", cli.Text(j.SubmittedBy))
+	c.line("created_at", cli.Moment(&j.CreatedAt))
+	c.line("run_at", instant(j.RunAt))
+	c.line("not_after", instant(j.NotAfter))
+	c.line("started_at", cli.Moment(j.StartedAt))
+	c.line("ended_at", cli.Moment(j.EndedAt))
+	c.line("exit_code", cli.Number(j.ExitCode))
+	c.line("error", cli.Text(j.Error))
+	c.line("result", string(j.Result))
+	c.line("progress", howFar(j.JobRow))
+	c.line("items_total", cli.Number(j.ItemsTotal))
+	c.line("items_done", cli.Number(j.ItemsDone))
+	c.line("items_failed", cli.Number(j.ItemsFailed))
+	if p := j.PayloadRow; p != nil {
+		c.line("successes", cli.Number(p.Successes))
+		if p.Deaths > 0 {
+			c.line("deaths", strconv.Itoa(p.Deaths))
+		}
+	}
 }
 
 // howFar is how far a job is, by what its agent says.

@@ -33,25 +33,23 @@ type topType struct {
 	why          string
 }
 
-// frame is the look as lines, none longer than width (0: as long as they are)
-// and no more than height (0: all).
-func (v topView) frame(width, height int) []string {
-	var lines []string
-	add := func(text string) { lines = append(lines, cli.Cut(cli.Clean(text), width)) }
-	slots, live, running := 0, 0, 0
-	for _, h := range v.Hosts {
-		slots, live, running = slots+h.Slots, live+h.Children, running+h.Running
-	}
-	types := map[scheduler.TypeName]*topType{}
+// tally counts the jobs of the queue, by type and by state.
+type tally struct {
+	types  map[scheduler.TypeName]*topType
+	states map[scheduler.JobState]int64
+	rate   float64 // of all types; below 0: it is not known yet
+}
+
+func (v topView) tally() tally {
+	n := tally{types: map[scheduler.TypeName]*topType{}, states: map[scheduler.JobState]int64{}, rate: -1}
 	of := func(t scheduler.TypeName) *topType {
-		if types[t] == nil {
-			types[t] = &topType{}
+		if n.types[t] == nil {
+			n.types[t] = &topType{}
 		}
-		return types[t]
+		return n.types[t]
 	}
-	states := map[scheduler.JobState]int64{}
 	for _, q := range v.Queue {
-		states[q.State] += q.Jobs
+		n.states[q.State] += q.Jobs
 		switch q.State {
 		case "ready":
 			of(q.Type).ready, of(q.Type).why = q.Jobs, q.Why
@@ -59,62 +57,42 @@ func (v topView) frame(width, height int) []string {
 			of(q.Type).taken = q.Jobs
 		}
 	}
-	total := -1.0
 	if v.Rates != nil {
-		total = 0
+		n.rate = 0
 		for t, rate := range v.Rates {
-			total += rate
+			n.rate += rate
 			of(t)
 		}
 	}
-	head := fmt.Sprintf("bellhop  %s  %s  running %d  ready %d  children %d/%d", v.At.Format(time.TimeOnly),
-		rateWords(total), states["running"], states["ready"], live, slots)
-	if width > 0 && len(head) > width {
-		head = fmt.Sprintf("bellhop %s  running %d  ready %d",
-			v.At.Format("15:04"), states["running"], states["ready"])
-	}
-	add(head)
+	return n
+}
+
+// frame is the look as lines, none longer than width (0: as long as they are)
+// and no more than height (0: all).
+func (v topView) frame(width, height int) []string {
+	n := v.tally()
+	var lines []string
+	add := func(text string) { lines = append(lines, cli.Cut(cli.Clean(text), width)) }
+	add(v.head(n, width))
 	counts := []string{cli.Counted(int64(len(v.Instances)), "instance")}
 	for _, state := range []scheduler.JobState{ // what wants a look first
 		scheduler.Failed, scheduler.Quarantined, scheduler.Held, scheduler.Blocked, scheduler.Scheduled,
 	} {
-		if n := states[state]; n > 0 {
-			counts = append(counts, fmt.Sprintf("%s %d", state, n))
+		if jobs := n.states[state]; jobs > 0 {
+			counts = append(counts, fmt.Sprintf("%s %d", state, jobs))
 		}
 	}
 	add(strings.Join(counts, "  "))
 	if len(v.Instances) == 0 {
 		add(NoInstance)
 	}
-
 	barWidth := 20
 	if width > 0 {
 		barWidth = max(4, min(20, width/4))
 	}
-	hosts := cli.Table{Header: []string{"HOST", "SLOTS", "FULL", "RUNNING"}}
-	for _, h := range v.Hosts {
-		hosts.Add(h.Name, fmt.Sprintf("%d/%d", h.Children, h.Slots), bar(h.Children, h.Slots, barWidth),
-			strconv.Itoa(h.Running))
-	}
-	kinds := cli.Table{Header: []string{"TYPE", "READY", "RUNNING", "PACE", "WAITS FOR"}}
-	for _, t := range slices.Sorted(maps.Keys(types)) {
-		rate := -1.0
-		if v.Rates != nil {
-			rate = v.Rates[t]
-		}
-		kinds.Add(string(t), strconv.FormatInt(types[t].ready, 10), strconv.FormatInt(types[t].taken, 10), rateWords(rate),
-			types[t].why)
-	}
-	locks := cli.Table{Header: []string{"LOCK", "HELD BY", "FOR", "WAIT", "OLDEST"}}
-	for _, l := range v.Locks {
-		locks.Add(lockRow(l)...)
-	}
-	children := cli.Table{Header: []string{"CHILD", "STATE", "FOR", "JOB", "DONE", "DEATHS", "HOST"}}
-	for _, c := range v.Children {
-		children.Add(string(c.Name), c.State, cli.Age(c.Age), cli.Number(c.Job), strconv.FormatInt(c.Done, 10),
-			strconv.FormatInt(c.Deaths, 10), c.Host)
-	}
-	for _, t := range []cli.Table{hosts, kinds, locks, v.jobTable(barWidth), children} {
+	for _, t := range []cli.Table{
+		v.hostTable(barWidth), v.typeTable(n), v.lockTable(), v.jobTable(barWidth), v.childTable(),
+	} {
 		if len(t.Rows) == 0 {
 			continue
 		}
@@ -128,6 +106,58 @@ func (v topView) frame(width, height int) []string {
 		lines = append(lines[:height-1], cli.Cut(fmt.Sprintf("… %d lines more", more), width))
 	}
 	return lines
+}
+
+// head is the first line, or its short form if it does not fit.
+func (v topView) head(n tally, width int) string {
+	slots, live := 0, 0
+	for _, h := range v.Hosts {
+		slots, live = slots+h.Slots, live+h.Children
+	}
+	head := fmt.Sprintf("bellhop  %s  %s  running %d  ready %d  children %d/%d", v.At.Format(time.TimeOnly),
+		rateWords(n.rate), n.states["running"], n.states["ready"], live, slots)
+	if width > 0 && len(head) > width {
+		head = fmt.Sprintf("bellhop %s  running %d  ready %d",
+			v.At.Format("15:04"), n.states["running"], n.states["ready"])
+	}
+	return head
+}
+
+func (v topView) hostTable(barWidth int) cli.Table {
+	t := cli.Table{Header: []string{"HOST", "SLOTS", "FULL", "RUNNING"}}
+	for _, h := range v.Hosts {
+		t.Add(h.Name, fmt.Sprintf("%d/%d", h.Children, h.Slots), bar(h.Children, h.Slots, barWidth), strconv.Itoa(h.Running))
+	}
+	return t
+}
+
+func (v topView) typeTable(n tally) cli.Table {
+	t := cli.Table{Header: []string{"TYPE", "READY", "RUNNING", "PACE", "WAITS FOR"}}
+	for _, name := range slices.Sorted(maps.Keys(n.types)) {
+		rate, of := -1.0, n.types[name]
+		if v.Rates != nil {
+			rate = v.Rates[name]
+		}
+		t.Add(string(name), strconv.FormatInt(of.ready, 10), strconv.FormatInt(of.taken, 10), rateWords(rate), of.why)
+	}
+	return t
+}
+
+func (v topView) lockTable() cli.Table {
+	t := cli.Table{Header: []string{"LOCK", "HELD BY", "FOR", "WAIT", "OLDEST"}}
+	for _, l := range v.Locks {
+		t.Add(lockRow(l)...)
+	}
+	return t
+}
+
+func (v topView) childTable() cli.Table {
+	t := cli.Table{Header: []string{"CHILD", "STATE", "FOR", "JOB", "DONE", "DEATHS", "HOST"}}
+	for _, c := range v.Children {
+		t.Add(string(c.Name), c.State, cli.Age(c.Age), cli.Number(c.Job), strconv.FormatInt(c.Done, 10),
+			strconv.FormatInt(c.Deaths, 10), c.Host)
+	}
+	return t
 }
 
 // only leaves what has a text in its type, or its name.

@@ -41,7 +41,15 @@ revoke all on all functions in schema bellhop from public, ` + roles + `;
 	for _, line := range sql.Rights() {
 		b.WriteString(line + "\n")
 	}
-	b.WriteString(`
+	b.WriteString(attachedGrants)
+	if logins {
+		b.WriteString(loginsScript)
+	}
+	b.WriteString("\ncommit;\n")
+	return b.String()
+}
+
+const attachedGrants = `
 -- The functions of tables that are attached: their owners' to grant, or a superuser's.
 do $$
 declare
@@ -57,9 +65,9 @@ begin
   end loop;
 end
 $$;
-`)
-	if logins {
-		b.WriteString(`
+`
+
+const loginsScript = `
 -- Logins. They have no password until you set one: \password NAME
 do $$
 declare
@@ -77,11 +85,7 @@ grant pg_read_all_stats to bellhop_serve;              -- to see which sessions 
 alter role bellhop_msq set statement_timeout = '1h';   -- database.msq_url: grant it SELECT on what queries read, and nothing in schema bellhop
 alter role bellhop_db set statement_timeout = '1min';  -- database.db_url: grant it the rights of agents' DB: statements
 -- bellhop_attach, made above: database.attach_url, with a password or a line in pg_hba.conf; grant it nothing
-`)
-	}
-	b.WriteString("\ncommit;\n")
-	return b.String()
-}
+`
 
 // schemaVersion is that of this program, in words.
 func schemaVersion() string {

@@ -1,7 +1,9 @@
 package workflow
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -91,31 +93,11 @@ it is active again. The rule does not change if another client changes it at the
 		},
 		RunE: a.WithDatabase(func(ctx context.Context, s *cli.Session, cmd *cobra.Command, args []string) error {
 			id, _ := strconv.ParseInt(args[0], 10, 64) // checked above
-			var now notice.Rule
-			err := pgx.BeginFunc(ctx, s.Conn, func(tx pgx.Tx) error {
-				l := store.NewLook(tx)
-				old, present, err := ruleOf(ctx, l, id)
-				if err != nil {
-					return err
-				}
-				var be *bool
-				if cmd.Flags().Changed("active") {
-					be = &active
-				}
-				if version == nil {
-					version = &present
-				}
-				some := false
-				if now, some = edited(cmd, old, r); !some && be == nil {
-					return cli.Usage("workflow notify edit", "no change is given",
-						"bellhop workflow notify edit "+args[0]+" --mail ops@example.org")
-				}
-				if err := config.CheckRule(now); err != nil {
-					return cli.Usage("workflow notify edit", err.Error(), rulesListing)
-				}
-				_, err = l.ChangeNoticeRule(ctx, id, now, be, version)
-				return err
-			})
+			to := ruleChange{rule: r, version: version}
+			if cmd.Flags().Changed("active") {
+				to.active = &active
+			}
+			now, err := to.carryOut(ctx, s, cmd, id)
 			if err != nil {
 				return err
 			}
@@ -129,6 +111,37 @@ it is active again. The rule does not change if another client changes it at the
 	c.Flags().BoolVar(&active, "active", true, "whether the rule sends messages")
 	seen(c, &version, "change it only if it has this `version`")
 	return c
+}
+
+// ruleChange is an edit of a rule.
+type ruleChange struct {
+	rule    notice.Rule // only the parts whose flags are set count
+	active  *bool       // nil: as it is
+	version *int        // nil: the one that it has when it is read
+}
+
+// carryOut changes a rule, and returns its new form.
+func (to ruleChange) carryOut(ctx context.Context, s *cli.Session, cmd *cobra.Command, id int64) (
+	now notice.Rule, err error,
+) {
+	err = pgx.BeginFunc(ctx, s.Conn, func(tx pgx.Tx) error {
+		l := store.NewLook(tx)
+		old, version, err := ruleOf(ctx, l, id)
+		if err != nil {
+			return err
+		}
+		some := false
+		if now, some = edited(cmd, old, to.rule); !some && to.active == nil {
+			return cli.Usage("workflow notify edit", "no change is given",
+				fmt.Sprintf("bellhop workflow notify edit %d --mail ops@example.org", id))
+		}
+		if err := config.CheckRule(now); err != nil {
+			return cli.Usage("workflow notify edit", err.Error(), rulesListing)
+		}
+		_, err = l.ChangeNoticeRule(ctx, id, now, to.active, cmp.Or(to.version, &version))
+		return err
+	})
+	return now, err
 }
 
 // ruleOf reads a rule, which must be there, and its version.

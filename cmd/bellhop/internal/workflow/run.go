@@ -30,10 +30,15 @@ func parameters(list []string) (map[string]string, error) {
 	return given, nil
 }
 
+// runFlags says which runs to start.
+type runFlags struct {
+	params, steps, events []string
+	from                  string
+	wait, dry, skipped    bool
+}
+
 func run(a *cli.App) *cobra.Command {
-	var params, steps, events []string
-	var from string
-	var wait, dry, skipped bool
+	var f runFlags
 	c := &cobra.Command{
 		Use:   "run NAME…",
 		Short: "Start a run by hand; prints its id",
@@ -53,74 +58,99 @@ is one run for each skipped event, the oldest first. bellhop workflow events NAM
 			"  bellhop workflow run import --skipped",
 		Args: names(a, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			given, err := parameters(params)
+			given, err := parameters(f.params)
 			if err != nil {
 				return err
 			}
-			if from != "" && len(steps) > 0 {
-				return cli.Usage("workflow run", "--from and --step exclude each other", "bellhop workflow run NAME --from STEP")
-			}
-			if (skipped || len(events) > 0) && (len(args) != 1 || strings.ContainsAny(args[0], "*?")) {
-				return cli.Usage("workflow run", "--event and --skipped take one workflow", "bellhop workflow run NAME --event EVENT")
-			}
-			if skipped && len(events) > 0 {
-				return cli.Usage("workflow run", "--event and --skipped exclude each other", "bellhop workflow run NAME --skipped")
+			if err := f.check(args); err != nil {
+				return err
 			}
 			return a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, _ []string) error {
-				chosen, err := started(ctx, a, s.Look, args)
-				if err != nil {
-					return err
-				}
-				orders, err := ordered(ctx, s.Look, chosen, events, skipped)
-				if err != nil {
-					return err
-				}
-				if dry {
-					for _, o := range orders {
-						if err := a.Printf("%s would run%s\n", o.name, o.of()); err != nil {
-							return err
-						}
-					}
-					return nil
-				}
-				var ids []int64
-				err = pgx.BeginFunc(ctx, s.Conn, func(tx pgx.Tx) error {
-					for _, o := range orders {
-						id, err := start(ctx, store.NewLook(tx), o.name, from,
-							store.ByHand{Parameters: given, Steps: steps, Event: o.event})
-						if err != nil {
-							return err
-						}
-						ids = append(ids, id)
-					}
-					return nil
-				})
-				if err != nil {
-					return err
-				}
-				for i, id := range ids {
-					if len(orders) > len(args) {
-						a.Note("%s: run %d%s", orders[i].name, id, orders[i].of())
-					}
-					if err := printRun(a, orders[i].name, id); err != nil {
-						return err
-					}
-				}
-				if wait {
-					return await(ctx, a, s, ids)
-				}
-				return nil
+				return f.run(ctx, a, s, args, given)
 			})(cmd, args)
 		},
 	}
-	c.Flags().StringArrayVar(&params, "param", nil, "`NAME=VALUE` of a parameter; repeatable")
-	c.Flags().StringSliceVar(&steps, "step", nil, "a `step` to run, and no other; repeatable")
-	c.Flags().StringVar(&from, "from", "", "the `step` to begin with")
-	c.Flags().StringArrayVar(&events, "event", nil, "a skipped `event`; repeatable")
-	c.Flags().BoolVar(&skipped, "skipped", false, "each skipped event, the oldest first")
-	c.Flags().BoolVar(&wait, "wait", false, "wait until the run has ended; exit code 1 unless it succeeded")
-	c.Flags().BoolVar(&dry, "dry-run", false, "list the workflows that would run, and start nothing")
+	c.Flags().StringArrayVar(&f.params, "param", nil, "`NAME=VALUE` of a parameter; repeatable")
+	c.Flags().StringSliceVar(&f.steps, "step", nil, "a `step` to run, and no other; repeatable")
+	c.Flags().StringVar(&f.from, "from", "", "the `step` to begin with")
+	c.Flags().StringArrayVar(&f.events, "event", nil, "a skipped `event`; repeatable")
+	c.Flags().BoolVar(&f.skipped, "skipped", false, "each skipped event, the oldest first")
+	c.Flags().BoolVar(&f.wait, "wait", false, "wait until the run has ended; exit code 1 unless it succeeded")
+	c.Flags().BoolVar(&f.dry, "dry-run", false, "list the workflows that would run, and start nothing")
 	return c
+}
+
+func (f runFlags) run(
+	ctx context.Context, a *cli.App, s *cli.Session, args []string, given map[string]string,
+) error {
+	chosen, err := started(ctx, a, s.Look, args)
+	if err != nil {
+		return err
+	}
+	orders, err := ordered(ctx, s.Look, chosen, f.events, f.skipped)
+	if err != nil {
+		return err
+	}
+	if f.dry {
+		return foretell(a, orders)
+	}
+	ids, err := f.start(ctx, s, orders, given)
+	if err != nil {
+		return err
+	}
+	for i, id := range ids {
+		if len(orders) > len(args) {
+			a.Note("%s: run %d%s", orders[i].name, id, orders[i].of())
+		}
+		if err := printRun(a, orders[i].name, id); err != nil {
+			return err
+		}
+	}
+	if f.wait {
+		return await(ctx, a, s, ids)
+	}
+	return nil
+}
+
+func (f runFlags) check(args []string) error {
+	events := f.skipped || len(f.events) > 0
+	switch {
+	case f.from != "" && len(f.steps) > 0:
+		return cli.Usage("workflow run", "--from and --step exclude each other", "bellhop workflow run NAME --from STEP")
+	case events && (len(args) != 1 || strings.ContainsAny(args[0], "*?")):
+		return cli.Usage("workflow run", "--event and --skipped take one workflow", "bellhop workflow run NAME --event EVENT")
+	case f.skipped && len(f.events) > 0:
+		return cli.Usage("workflow run", "--event and --skipped exclude each other", "bellhop workflow run NAME --skipped")
+	}
+	return nil
+}
+
+// foretell is --dry-run.
+func foretell(a *cli.App, orders []order) error {
+	for _, o := range orders {
+		if err := a.Printf("%s would run%s\n", o.name, o.of()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// start starts all runs, or none.
+func (f runFlags) start(
+	ctx context.Context, s *cli.Session, orders []order, given map[string]string,
+) (ids []int64, err error) {
+	err = pgx.BeginFunc(ctx, s.Conn, func(tx pgx.Tx) error {
+		for _, o := range orders {
+			by := store.ByHand{Parameters: given, Steps: f.steps, Event: o.event}
+			id, err := start(ctx, store.NewLook(tx), o.name, f.from, by)
+			if err != nil {
+				return err
+			}
+			ids = append(ids, id)
+		}
+		return nil
+	})
+	return ids, err
 }
 
 // started are the workflows of which a run is wanted, each once: those that are named, and of each pattern those

@@ -60,18 +60,10 @@ ones included. A run must match all flags, and one value of each repeatable flag
 			}
 			return a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, _ []string) error {
 				list, err := s.FindRuns(ctx, f, most)
-				switch {
-				case err != nil:
+				if err != nil {
 					return err
-				case a.JSON():
-					return a.PrintJSON(list)
 				}
-				t := cli.Table{Header: []string{"RUN", "WORKFLOW", "STATE", "VERSION", "BY", "EVENT", "CREATED", "ENDED", "REASON"}}
-				for _, r := range list {
-					t.Add(strconv.FormatInt(r.ID, 10), r.Workflow, r.State, strconv.Itoa(r.Version), r.TriggeredBy, cli.Text(r.Event),
-						cli.Moment(&r.CreatedAt), cli.Moment(r.EndedAt), cli.Text(r.Reason))
-				}
-				return a.PrintTable(t)
+				return printRuns(a, list)
 			})(cmd, args)
 		},
 	}
@@ -83,4 +75,16 @@ ones included. A run must match all flags, and one value of each repeatable flag
 	f.StringVar(&until, "until", "", "runs created before this `time` (UTC); 1d: more than a day ago")
 	f.IntVarP(&most, "limit", "n", most, "number of runs")
 	return c
+}
+
+func printRuns(a *cli.App, list []store.RunRow) error {
+	if a.JSON() {
+		return a.PrintJSON(list)
+	}
+	t := cli.Table{Header: []string{"RUN", "WORKFLOW", "STATE", "VERSION", "BY", "EVENT", "CREATED", "ENDED", "REASON"}}
+	for _, r := range list {
+		t.Add(strconv.FormatInt(r.ID, 10), r.Workflow, r.State, strconv.Itoa(r.Version), r.TriggeredBy, cli.Text(r.Event),
+			cli.Moment(&r.CreatedAt), cli.Moment(r.EndedAt), cli.Text(r.Reason))
+	}
+	return a.PrintTable(t)
 }
