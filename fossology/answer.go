@@ -39,7 +39,7 @@ func (s *Server) answer(ctx context.Context, c command) (text string, last bool)
 		}
 		err = errors.New("how much agents say is set in bellhop.yaml (agents[].verbose)")
 	case "reload":
-		err = errors.New("the configuration is read when bellhop serve starts: restart it")
+		err = errors.New("bellhop reload reads bellhop.yaml again, on the machine of the instance")
 	case "database":
 		err = s.options.Desk.Look(ctx)
 	default:

@@ -98,7 +98,8 @@ func runFar(argv []string) int {
 func (f *far) begin(r Request) (Kind, syscall.Errno) {
 	r.Env = farEnvironment(r)
 	if len(r.Argv) == 0 {
-		if r.Check { // whether the host is there is all that was asked
+		if r.Check { // the scheduler asks whether the host is there: after a killed guard that comes before a job
+			reapMarked()
 			return 0, 0
 		}
 		return Missing, syscall.ENOENT
