@@ -46,7 +46,6 @@ $$;
 -- first_behind: the first jobs that wait behind a lock. One job of each type is looked up, and the most urgent of them
 -- taken; this is repeated `most` times. Types in but_types are left out. Index: jobqueue_locked, one probe for each
 -- type.
-drop function if exists bellhop.first_behind(text, integer);
 -- Grant: scheduler
 create or replace function bellhop.first_behind(lock text, most integer, but_types text[]) returns table (job bigint, fence bigint, locks text[])
 language plpgsql volatile -- sql would not do: plpgsql keeps its plans
@@ -87,7 +86,6 @@ as $$ select idle_turn.since < clock_timestamp() - interval '2 s' $$;
 
 -- waited_for: the locks behind which jobs wait, at most this many of those beyond one. Index: jobqueue_locked, one
 -- probe for each.
-drop function if exists bellhop.waited_for(integer);
 -- Grant: scheduler
 create or replace function bellhop.waited_for(most integer, beyond text default '') returns table (behind text)
 language sql stable
@@ -175,7 +173,6 @@ $$;
 -- behind big, or every name of a level). This function does not know the locks that agents add: those jobs go one by
 -- one. Each lock goes to at most this many jobs, as many as may start now. Returns the types of these jobs. Called
 -- under the advisory lock of passes, so that two never hand on the same lock.
-drop function if exists bellhop.pass_locks();
 -- Grant: scheduler
 create or replace function bellhop.pass_locks(most integer default 32) returns text[]
 language plpgsql volatile
@@ -255,7 +252,6 @@ $$;
 -- find_lost_turns: gives a turn to the first job behind each lock that has no row any more (the row was deleted, or the
 -- job was held in the meantime), or whose turn no instance takes. One probe for each of the given locks. Returns how
 -- many there were. Index: jobqueue_locked.
-drop function if exists bellhop.find_lost_turns(integer);
 -- Grant: scheduler
 create or replace function bellhop.find_lost_turns(locks text[]) returns integer
 language plpgsql volatile
@@ -318,7 +314,6 @@ $$;
 
 -- is_served: whether some host may start a job of a type. Nothing is reserved for a job whose type is paused
 -- everywhere, or that no host which is up would take; it is reserved as soon as one would.
-drop function if exists bellhop.is_served(text);
 -- Grant: scheduler
 create or replace function bellhop.is_served(type text, job bigint) returns boolean
 language sql stable

@@ -43,7 +43,6 @@ $$;
 -- notices_next: in how many ms this instance has a message to send, or to give up; NULL: none. Messages that it has
 -- taken do not count, unless they are not among those under way; nor do receivers that have no room. Index:
 -- notice_receiver, one receiver after the other; notice_until.
-drop function if exists bellhop.notices_next(bigint);
 -- Grant: scheduler
 create or replace function bellhop.notices_next(me bigint, under bigint[] default null, no_room text[] default '{}') returns bigint
 language plpgsql stable
@@ -93,7 +92,6 @@ $$;
 
 -- notice_rule_add: a rule for the runs of a project, or of workflows whose names begin with a prefix, or of all.
 -- Returns its id.
-drop function if exists bellhop.notice_rule_add(text, text, text[], text[], text, text[], interval);
 -- Grant: operator scheduler
 create or replace function bellhop.notice_rule_add(project text default '', prefix text default '', statuses text[] default '{failed}',
                                                    mail text[] default '{}', webhook text default null, command text[] default '{}',
@@ -117,7 +115,6 @@ $$;
 
 -- notice_rule_change: replaces all of a rule; active stays as it was if the call leaves it out. With a version: only if
 -- that is the present one. Returns whether there is such a rule.
-drop function if exists bellhop.notice_rule_change(bigint, text, text, text[], text[], text, text[], interval);
 -- Grant: operator scheduler
 create or replace function bellhop.notice_rule_change(id bigint, project text default '', prefix text default '', statuses text[] default '{failed}',
                                                       mail text[] default '{}', webhook text default null, command text[] default '{}',

@@ -60,7 +60,6 @@ as $$
 $$;
 
 -- archived: writes these jobs, or runs, to a table of the user's, (job bigint, "row" jsonb).
-drop function if exists bellhop.archived(bigint[], text);
 -- Grant: scheduler
 create or replace function bellhop.archived(ids bigint[], archive text, runs boolean) returns void
 language plpgsql volatile
@@ -146,7 +145,6 @@ end
 $$;
 
 -- Older ones, with one age for all runs, which no instance calls any more.
-drop function if exists bellhop.retain_runs(interval, integer, text);
 drop function if exists bellhop.prune_runs(interval, integer);
 
 -- retain_runs: for runs that were over for as long as their state's age says (ms; NULL, or none: for ever), the oldest

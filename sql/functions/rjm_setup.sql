@@ -4,7 +4,6 @@
 -- child that does not exist, or that is released: it might have started already. A child that waits for the running job
 -- `inside` cannot have started, and may be blocked by another job. locks are held while the job runs: config has them
 -- too, so that comparing config is enough.
-drop function if exists bellhop.rjm_setup(text, text, text, text[], text[], bigint);
 -- Grant: submitter scheduler
 create or replace function bellhop.rjm_setup(id text, config text, prio text default 'n', blocks text[] default '{}', files text[] default '{}',
                                              inside bigint default null, locks text[] default null) returns bigint

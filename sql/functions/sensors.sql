@@ -1,5 +1,4 @@
 -- An older one, which knew no instances, and which no instance calls any more.
-drop function if exists bellhop.sensors_next();
 
 -- Sensors: how the clock and events start workflows. An instance works out the times of slots (scheduler/workflow).
 -- These functions make each slot one run, whatever instances do: a slot is an event, whose name is unique, and one
@@ -120,7 +119,6 @@ as $$
 $$;
 
 -- An older one, which knew of one queued run only.
-drop function if exists bellhop.make_run_or_say(bellhop.workflow, text, timestamptz, jsonb, boolean, boolean);
 
 -- make_run_or_say: with safely, a run that cannot be made is recorded as failed, with the reason. The first try does
 -- without: jobs that come in a subtransaction cost more.
@@ -159,7 +157,6 @@ end
 $$;
 
 -- An older one, which held nothing, and which no instance calls any more.
-drop function if exists bellhop.fire(text, text[], timestamptz[], boolean[], timestamptz, boolean);
 
 -- fire: makes runs of these slots of a workflow, whose row the caller has locked, except those that are events already.
 -- Its sensor keeps the next slot (NULL: there is none), or when it may fire again, and the first slot that is held

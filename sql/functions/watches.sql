@@ -27,7 +27,6 @@ as $$
 $$;
 
 -- An older one, which knew of no place.
-drop function if exists bellhop.sensor_events(bigint, text, text[], jsonb[]);
 
 -- sensor_events: records events that an instance has seen (NULL: the event has no name and gets one), with the values
 -- of each. place: where the sensor stands in its source then. remark: what users should know about it, '' to clear it,

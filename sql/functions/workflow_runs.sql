@@ -57,7 +57,6 @@ as $$
 $$;
 
 -- An older one, which knew of one queued run only.
-drop function if exists bellhop.make_run(bellhop.workflow, text, timestamptz, text, jsonb, boolean, text[]);
 
 -- make_run: a run of a workflow, whose row the caller has locked. room: the run is skipped if so many are queued
 -- already; NULL: it never is. chosen: only these steps; a step that needs one that is left out needs those that this
@@ -317,7 +316,6 @@ end
 $$;
 
 -- An older one, which ran no events.
-drop function if exists bellhop.workflow_run(text, jsonb, text[]);
 
 -- workflow_run: a run by hand, which is never skipped. event: a skipped event to run, with its values; parameters
 -- replace them. Returns its id; NULL: there is no such workflow.
@@ -472,7 +470,6 @@ end
 $$;
 
 -- An older one, of one step, which no instance calls any more.
-drop function if exists bellhop.step_again(bigint, bigint);
 
 -- step_again: steps of a run are to run again (bellhop.retry): their run is open until they have ended again.
 -- Grant: scheduler

@@ -15,6 +15,24 @@ var (
 	grantRoles   = []string{"submitter", "reader", "operator", "scheduler", "attach"}
 )
 
+// oneOfAName drops functions with other arguments under the names that a script makes, all but the one of each name that
+// was written last. An older version left them: with two of a name, each call with defaults would be ambiguous.
+const oneOfAName = `do $$
+declare
+  old regprocedure;
+begin
+  for old in
+    select f.oid
+      from (select p.oid, row_number() over (partition by p.proname order by age(p.xmin)) as n
+              from pg_proc p where p.pronamespace = 'bellhop'::regnamespace and p.proname = any ('{%s}')) f
+     where f.n > 1
+  loop
+    execute format('drop function %%s', old);
+  end loop;
+end
+$$;
+`
+
 // withGrants is a script and the statements that its grant lines stand for. A role that the server lacks is left out:
 // the login that migrates may not have been allowed to make it.
 func withGrants(text string) (string, error) {
@@ -40,7 +58,8 @@ func withGrants(text string) (string, error) {
 		return text, nil
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\nrevoke all on function %s from public;\n", text, strings.Join(called, ", "))
+	names := strings.ReplaceAll(strings.Join(called, ","), "bellhop.", "")
+	fmt.Fprintf(&b, "%s\n"+oneOfAName+"revoke all on function %s from public;\n", text, names, strings.Join(called, ", "))
 	if len(granted) == 0 {
 		return b.String(), nil
 	}

@@ -12,6 +12,7 @@ import (
 	"bellhop/pgdev/pgtest"
 	"bellhop/sql"
 	"bellhop/sql/migrate"
+	"bellhop/triggers"
 )
 
 // history is the plan as it was when the last migration was that one: each migration from 0001 on, and no functions.
@@ -99,5 +100,36 @@ func letsOthersPass(t *testing.T, does string) {
 	exec(t, holder, "commit")
 	if err := <-done; err != nil {
 		t.Fatal(err)
+	}
+}
+
+// A function has one list of arguments. An older version's function under the same name goes when the new one comes:
+// beside it, each call that leaves arguments out would be ambiguous, and a grant by name would fail.
+func TestUpgrade_LeavesOneFunctionOfAName(t *testing.T) {
+	t.Parallel()
+	admin := connect(t, pgtest.URL(t))
+	p, err := migrate.New(sql.Migrations, triggers.Scripts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Run(t.Context(), admin); err != nil {
+		t.Fatal(err)
+	}
+	exec(t, admin, `do $$
+		declare f name;
+		begin
+		  for f in select proname from pg_proc where pronamespace = 'bellhop'::regnamespace and prorettype <> 'trigger'::regtype loop
+		    execute format('create function bellhop.%I(older point) returns void language sql as ''select''', f);
+		  end loop;
+		end $$`)
+	exec(t, admin, "update bellhop.schema_script set checksum = 'older'")
+	if _, err := p.Run(t.Context(), admin); err != nil {
+		t.Fatal(err)
+	}
+	if older := one[int](t, admin, "select count(*)::int from pg_proc where pronamespace = 'bellhop'::regnamespace and proargnames = '{older}'"); older != 0 {
+		t.Errorf("%d functions of an older version are left", older)
+	}
+	if twice := one[int](t, admin, "select count(*)::int - count(distinct proname)::int from pg_proc where pronamespace = 'bellhop'::regnamespace"); twice != 0 {
+		t.Errorf("%d names of functions stand twice", twice)
 	}
 }
