@@ -5,11 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"bellhop/client"
 )
@@ -29,16 +32,46 @@ func full() client.Job {
 		Vars:        map[string]string{"LANG": "de"},
 		Traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
 		OnFailure:   "block",
+		NotAfter:    time.Date(2031, 1, 2, 3, 4, 5, 0, time.UTC),
+		Locks:       []string{"db:orders=exclusive"},
+		Reasons:     []string{"import:2026"},
+	}
+}
+
+// notFull are the fields that full leaves out: others stand in their place, or COPY does not take them.
+var notFull = []string{
+	"Args", "MSQ", "Repeat", "PriorityName", "RunIn", "Once", "Per", "Replace", "After", "AfterKeys", "Wanted", "Batch",
+}
+
+// A field that is new is part of what the tests below compare.
+func TestSubmit_FullIsFull(t *testing.T) {
+	t.Parallel()
+	job := reflect.ValueOf(full())
+	for i := range job.NumField() {
+		if name := job.Type().Field(i).Name; job.Field(i).IsZero() != slices.Contains(notFull, name) {
+			t.Errorf("%s: full sets it, or notFull says why not", name)
+		}
 	}
 }
 
 const fullRow = `select concat_ws('|', type, args, key, priority, run_on, run_at at time zone 'utc', held, max_attempts, timeout, vars, traceparent,
 	on_failure, state) from bellhop.jobqueue where key = $1`
 
-// Law: what is submitted by COPY becomes the row that Submit makes of it.
+// Law: what is submitted by COPY becomes the row that Submit makes of it, and a submitter's rights are enough.
 func TestSubmit_OneAndManyMakeTheSameRow(t *testing.T) {
 	t.Parallel()
 	a := setup(t)
+	config := a.pool.Config()
+	config.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
+		_, err := conn.Exec(ctx, "set role bellhop_submitter")
+		return err
+	}
+	pool, err := pgxpool.NewWithConfig(t.Context(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(pool.Close)
+	a.Client = client.New(pool)
 	job := full()
 	a.submit(job)
 	want := strings.Join([]string{
@@ -63,6 +96,10 @@ func TestSubmit_OneAndManyMakeTheSameRow(t *testing.T) {
 	}
 	if got := value[string](a, fullRow, told.Key); got != strings.Replace(want, job.Key, told.Key, 1) {
 		t.Errorf("SubmitManyIDs made\n%s, want\n%s", got, want)
+	}
+	const other = `select string_agg(distinct (to_jsonb(j) - '{id,key,created_at,txid}'::text[])::text, e'\n') from bellhop.jobqueue j`
+	if rows := value[string](a, other); strings.Contains(rows, "\n") {
+		t.Errorf("different rows of the same job:\n%s", rows)
 	}
 	// And one that says nothing.
 	if ids, err := a.SubmitManyIDs(t.Context(), of(client.Job{Type: "nothing"})); len(ids) != 1 || err != nil {
