@@ -27,6 +27,7 @@ func TestExitCodes(t *testing.T) {
 		{cli.ExitUsage, "bellhop serve", []string{"serv"}}, // the nearest, and not the first of the menu
 		{cli.ExitUsage, "bellhop ls", []string{"lss"}},
 		{cli.ExitUsage, "unknown flag", []string{"ls", "--frob"}},
+		{cli.ExitUsage, "--priority   (bellhop submit --help", []string{"submit", "a", "--prioritty", "1"}},
 		{cli.ExitUsage, "table or json", []string{"ls", "-o", "yaml"}},
 		{cli.ExitUsage, `no command "frob"`, []string{"completion", "frob"}},
 		{cli.ExitUsage, "unknown command", []string{"completion", "bash", "frob"}},

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"strconv"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -199,23 +198,13 @@ func AttachmentsCommand(a *cli.App) *cobra.Command {
 		Args:    a.NoArgs(),
 		RunE: a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, _ []string) error {
 			list, err := s.AttachmentsToShow(ctx)
-			switch {
-			case err != nil:
-				return err
-			case a.JSON():
-				return a.PrintJSON(list)
-			case len(list) == 0:
-				a.Note("no table is attached; to run the rows of one: bellhop attach TABLE --cmd PROGRAM --pool 4")
-				return nil
-			}
-			t := cli.Table{Header: []string{"NAME", "TABLE", "WAITING", "AHEAD", "RUNNING", "POOL", "DONE", "FAILED", "RATE", "KEY", "DISPATCH", "RUNS",
-				"STATE", "TROUBLE"}}
-			for _, x := range list {
-				t.Add(x.Name, x.Table, x.WaitingText(), strconv.Itoa(x.Ahead), strconv.Itoa(x.Running), strconv.Itoa(x.Pool),
-					strconv.FormatInt(x.Done, 10), strconv.FormatInt(x.Failed, 10), x.RateText(), strings.Join(x.Key, ","), x.Dispatch,
-					x.Runs(), x.State, cli.Text(x.Trouble))
-			}
-			return a.PrintTable(t)
+			return cli.PrintRows(a, list, err, "no table is attached; to run the rows of one: bellhop attach TABLE --cmd PROGRAM --pool 4",
+				"NAME, TABLE, WAITING, AHEAD, RUNNING, POOL, DONE, FAILED, RATE, KEY, DISPATCH, RUNS, STATE, TROUBLE", attachmentRow)
 		}),
 	}
+}
+
+func attachmentRow(x store.AttachmentRow) []any {
+	return []any{x.Name, x.Table, x.WaitingText(), x.Ahead, x.Running, x.Pool, x.Done, x.Failed, x.RateText(),
+		strings.Join(x.Key, ","), x.Dispatch, x.Runs(), x.State, x.Trouble}
 }

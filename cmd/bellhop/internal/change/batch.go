@@ -105,11 +105,7 @@ func countBatch(a *cli.App) *cobra.Command {
 					continue
 				}
 				list = append(list, countedBatch{job.ID, b})
-				row := []string{fmt.Sprint(job.ID)}
-				for _, n := range []int64{b.Jobs, b.Waiting, b.Running, b.Succeeded, b.Failed, b.Cancelled, b.Quarantined} {
-					row = append(row, fmt.Sprint(n))
-				}
-				t.Add(row...)
+				t.Add(job.ID, b.Jobs, b.Waiting, b.Running, b.Succeeded, b.Failed, b.Cancelled, b.Quarantined)
 			}
 			if a.JSON() {
 				return errors.Join(a.PrintJSON(list), missing)

@@ -59,7 +59,7 @@ func foretell(a *cli.App) func(*cobra.Command, []string) error {
 			if w := words[becomes]; w != "" && b.Among > 0 {
 				becomes = w
 			}
-			t.Add(fmt.Sprint(b.ID), string(b.Type), string(b.State), cli.Text(b.Key), becomes)
+			t.Add(b.ID, b.Type, b.State, b.Key, becomes)
 		}
 		if len(t.Rows) > 0 {
 			if err := a.PrintTable(t); err != nil {

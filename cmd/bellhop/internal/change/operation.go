@@ -214,7 +214,7 @@ func tellOperation(ctx context.Context, a *cli.App, s *cli.Session, id int64) er
 	}
 	t := cli.Table{Header: []string{"ID", "TYPE", "STATE", "KEY"}}
 	for _, j := range o.Samples {
-		t.Add(strconv.FormatInt(j.ID, 10), j.Type, j.State, cli.Text(j.Key))
+		t.Add(j.ID, j.Type, j.State, j.Key)
 	}
 	return a.PrintTable(t)
 }
@@ -254,25 +254,14 @@ func listOperations(a *cli.App) *cobra.Command {
 		Args:    a.NoArgs(),
 		RunE: a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, _ []string) error {
 			list, err := s.Operations(ctx, nil, limit)
-			switch {
-			case err != nil:
-				return err
-			case a.JSON():
-				return a.PrintJSON(list)
-			case len(list) == 0:
-				a.Note("there is no operation; bellhop operation plan --help says how to make one")
-				return nil
-			}
-			t := cli.Table{Header: []string{"ID", "STATE", "ORDER", "DONE", "OF", "BY", "PLANNED", "FOR"}}
-			for _, o := range list {
-				by := o.PlannedBy
-				if o.Actor != nil {
-					by = *o.Actor
-				}
-				t.Add(strconv.FormatInt(o.ID, 10), o.State, report.Order(o), strconv.FormatInt(o.Done, 10),
-					strconv.FormatInt(o.Planned, 10), by, cli.Moment(&o.PlannedAt), report.OperationFilter(o.Filter))
-			}
-			return a.PrintTable(t)
+			return cli.PrintRows(a, list, err, "there is no operation; bellhop operation plan --help says how to make one",
+				"ID, STATE, ORDER, DONE, OF, BY, PLANNED, FOR", func(o store.OperationRow) []any {
+					by := o.PlannedBy
+					if o.Actor != nil {
+						by = *o.Actor
+					}
+					return []any{o.ID, o.State, report.Order(o), o.Done, o.Planned, by, o.PlannedAt, report.OperationFilter(o.Filter)}
+				})
 		}),
 	}
 	c.Flags().IntVar(&limit, "limit", limit, "list at most so many")

@@ -116,8 +116,7 @@ func pruneCount(a *cli.App, cmd *cobra.Command, args []string, f store.PruneFilt
 		}
 		t := cli.Table{Header: []string{"TYPE", "STATE", "JOBS", "FROM", "TO"}}
 		for _, r := range list {
-			t.Add(string(r.Type), string(r.State), strconv.FormatInt(r.Jobs, 10), strconv.FormatInt(int64(r.First), 10),
-				strconv.FormatInt(int64(r.Last), 10))
+			t.Add(r.Type, r.State, r.Jobs, r.First, r.Last)
 		}
 		return a.PrintTable(t)
 	})(cmd, args)

@@ -142,7 +142,7 @@ func (s *sweep) tell(ctx context.Context, a *cli.App, db *cli.Session) error {
 	}
 	t := cli.Table{Header: []string{"ID", "TYPE", "STATE", "KEY", "ERROR"}}
 	for _, p := range samples {
-		t.Add(fmt.Sprint(p.ID), string(p.Type), string(p.State), cli.Text(p.Key), cli.Text(p.Error))
+		t.Add(p.ID, p.Type, p.State, p.Key, p.Error)
 	}
 	return a.PrintTable(t)
 }

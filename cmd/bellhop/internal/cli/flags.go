@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"bellhop/config"
 	"bellhop/scheduler/words"
 )
 
@@ -53,6 +54,18 @@ func FlagError(cmd *cobra.Command, err error) error {
 		why = fmt.Sprintf("--%s needs a value: --%s %s", f.Name, f.Name, strings.ToUpper(name))
 	case errors.As(err, &unknown):
 		next += "   (-- in front of an argument that begins with a dash)"
+		if near, is := config.Nearest(unknown.GetSpecifiedName(), flagNames(cmd)); is && len(unknown.GetSpecifiedName()) > 1 {
+			next = "--" + near + "   (" + cmd.CommandPath() + " --help lists all flags)"
+		}
 	}
 	return Usage(CommandWords(cmd), why, next)
+}
+
+func flagNames(cmd *cobra.Command) (names []string) {
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			names = append(names, f.Name)
+		}
+	})
+	return names
 }

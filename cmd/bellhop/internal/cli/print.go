@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -103,7 +105,61 @@ type Table struct {
 	Rows   [][]string
 }
 
-func (t *Table) Add(cells ...string) { t.Rows = append(t.Rows, cells) }
+// Add adds a row of texts, numbers and times; nil is nothing.
+func (t *Table) Add(cells ...any) {
+	row := make([]string, len(cells))
+	for i, c := range cells {
+		row[i] = cell(c)
+	}
+	t.Rows = append(t.Rows, row)
+}
+
+// PrintRows prints rows as JSON, or as a table under a header, whose words stand between commas. If there are no
+// rows, people read the note none; empty: the header alone. It returns err if there is one.
+func PrintRows[T any](a *App, rows []T, err error, none, header string, cells func(T) []any) error {
+	switch {
+	case err != nil:
+		return err
+	case a.JSON():
+		return a.PrintJSON(rows)
+	case len(rows) == 0 && none != "":
+		a.Note("%s", none)
+		return nil
+	}
+	t := Table{Header: strings.Split(header, ", ")}
+	for _, r := range rows {
+		t.Add(cells(r)...)
+	}
+	return a.PrintTable(t)
+}
+
+// cell is a value as a table has it.
+func cell(v any) string {
+	switch v := v.(type) {
+	case string:
+		return v
+	case time.Time:
+		return Moment(&v)
+	case *time.Time:
+		return Moment(v)
+	}
+	r := reflect.ValueOf(v)
+	if r.Kind() == reflect.Pointer {
+		if r.IsNil() {
+			return ""
+		}
+		r = r.Elem()
+	}
+	switch {
+	case r.Kind() == reflect.String:
+		return r.String()
+	case r.CanInt():
+		return strconv.FormatInt(r.Int(), 10)
+	case r.Kind() == reflect.Slice:
+		return string(r.Bytes())
+	}
+	panic(fmt.Sprintf("cli: a cell cannot be a %T", v))
+}
 
 // Aligned is the table as lines, free of control characters, and as wide as it is.
 func (t *Table) Aligned() string { return t.Fitted(0) }

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
-	"strconv"
 	"strings"
 	"time"
 
@@ -209,23 +208,16 @@ func listFilters(a *cli.App) *cobra.Command {
 		Args:    a.NoArgs(),
 		RunE: a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, _ []string) error {
 			filters, err := s.Filters(ctx, nil)
-			switch {
-			case err != nil:
-				return err
-			case a.JSON():
-				return a.PrintJSON(filters)
-			case len(filters) == 0:
+			if err == nil && len(filters) == 0 && !a.JSON() {
 				return a.Printf("there is no filter: every job is accepted\n")
 			}
-			t := cli.Table{Header: []string{"ID", "PRIORITY", "WATERMARK", "ACTION", "PREDICATES", "REASON"}}
-			for _, f := range filters {
-				if f.Unreadable != "" {
-					f.Action += " (cannot be read: bellhop filter info " + f.ID + ")"
-				}
-				t.Add(f.ID, strconv.Itoa(f.Priority), strconv.FormatInt(f.Watermark, 10), f.Action, string(f.Predicates),
-					cmp.Or(f.Reason, "-"))
-			}
-			return a.PrintTable(t)
+			return cli.PrintRows(a, filters, err, "", "ID, PRIORITY, WATERMARK, ACTION, PREDICATES, REASON",
+				func(f store.FilterRow) []any {
+					if f.Unreadable != "" {
+						f.Action += " (cannot be read: bellhop filter info " + f.ID + ")"
+					}
+					return []any{f.ID, f.Priority, f.Watermark, f.Action, f.Predicates, f.Reason}
+				})
 		}),
 	}
 }

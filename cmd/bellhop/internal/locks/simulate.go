@@ -221,8 +221,8 @@ func outcomeTable(outcomes []lock.Outcome) cli.Table {
 	percent := func(x float64) string { return strconv.FormatFloat(100*x, 'f', 1, 64) + " %" }
 	span := func(d time.Duration) string { s := d.Seconds(); return cli.Span(&s) }
 	for _, o := range outcomes {
-		t.Add(string(o.Order), span(o.Makespan), span(o.WaitP50), span(o.WaitP99), span(o.WaitMax), span(o.WaitMean),
-			percent(o.Utilisation), percent(o.Contention), strconv.Itoa(o.Broken))
+		t.Add(o.Order, span(o.Makespan), span(o.WaitP50), span(o.WaitP99), span(o.WaitMax), span(o.WaitMean),
+			percent(o.Utilisation), percent(o.Contention), o.Broken)
 	}
 	return t
 }

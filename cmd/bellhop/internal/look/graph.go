@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -149,7 +148,7 @@ func printGraph(a *cli.App, g graph) error {
 		} else if why := nodeTrouble(r.node); why != "" {
 			job += "  [" + why + "]"
 		}
-		t.Add(string(r.node.State), strconv.FormatInt(int64(r.node.ID), 10), job)
+		t.Add(r.node.State, r.node.ID, job)
 	}
 	return a.PrintTable(t)
 }

@@ -55,8 +55,10 @@ again, and how long attempts waited and ran: the times that half, nine of ten an
 			return a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, _ []string) error {
 				spans, err := readHistory(ctx, s, time.Now().Add(-since).Truncate(width), types, width)
 				switch {
-				case err != nil || a.JSON():
-					return jsonOr(a, spans, err)
+				case err != nil:
+					return err
+				case a.JSON():
+					return a.PrintJSON(spans)
 				case asCSV:
 					return historyCSV(a, spans)
 				case len(spans) == 0:
@@ -144,10 +146,7 @@ func historyTable(spans []*span, width time.Duration) cli.Table {
 	t := cli.Table{Header: []string{"AT", "TYPE", "SUCCEEDED", "FAILED", "CANCELLED", "RETRIED", "ITEMS", "ITEMS_FAILED",
 		"WAIT_P50", "WAIT_P90", "WAIT_P99", "RUN_P50", "RUN_P90", "RUN_P99"}}
 	for _, p := range spans {
-		row := []string{p.At.Format(form), string(p.Type)}
-		for _, n := range []int64{p.Succeeded, p.Failed, p.Cancelled, p.Retried, p.ItemsDone, p.ItemsFailed} {
-			row = append(row, strconv.FormatInt(n, 10))
-		}
+		row := []any{p.At.Format(form), p.Type, p.Succeeded, p.Failed, p.Cancelled, p.Retried, p.ItemsDone, p.ItemsFailed}
 		for _, q := range p.Each() {
 			row = append(row, cli.Span(q))
 		}

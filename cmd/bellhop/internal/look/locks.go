@@ -1,7 +1,6 @@
 package look
 
 import (
-	"cmp"
 	"context"
 	"strconv"
 
@@ -26,40 +25,33 @@ younger job starts in its way.`,
 		Args:    a.NoArgs(),
 		RunE: a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, _ []string) error {
 			locks, err := s.Locks(ctx, max(first, 1))
-			if err != nil || a.JSON() {
-				return jsonOr(a, locks, err)
-			}
-			if len(locks) == 0 {
+			if err == nil && len(locks) == 0 && !a.JSON() {
 				return a.Printf("no job holds a lock, and none waits for one\n")
 			}
-			return a.PrintTable(lockTable(locks))
+			return cli.PrintRows(a, locks, err, "", "LOCK, JOB, TYPE, WHAT, FOR, INSTANCE, WAITING FOR", lockedRow)
 		}),
 	}
 	c.Flags().IntVar(&first, "limit", first, "list at most this `number` of jobs behind each lock")
 	return c
 }
 
-func lockTable(locks []store.LockRow) cli.Table {
-	t := cli.Table{Header: []string{"LOCK", "JOB", "TYPE", "WHAT", "FOR", "INSTANCE", "WAITING FOR"}}
-	for _, l := range locks {
-		name, what, instance := l.Level+":"+l.Name, l.What, "-"
-		switch l.What {
-		case "holds":
-			what, instance = "holds "+l.Mode, strconv.FormatInt(l.Instance, 10)
-		case "asks":
-			what, instance = "asks "+l.Mode, strconv.FormatInt(l.Instance, 10)
-			if l.Item {
-				what = "an item asks " + l.Mode
-			}
-		case "waits":
-			what = "waits, " + strconv.FormatInt(l.Place, 10) + "."
-		default:
-			name = "-"
+func lockedRow(l store.LockRow) []any {
+	name, what, instance := l.Level+":"+l.Name, l.What, "-"
+	switch l.What {
+	case "holds":
+		what, instance = "holds "+l.Mode, strconv.FormatInt(l.Instance, 10)
+	case "asks":
+		what, instance = "asks "+l.Mode, strconv.FormatInt(l.Instance, 10)
+		if l.Item {
+			what = "an item asks " + l.Mode
 		}
-		if l.Reserved {
-			what += ", reserved for"
-		}
-		t.Add(name, strconv.FormatInt(l.Job, 10), l.Type, what, cli.Age(l.Age), instance, cmp.Or(l.WaitingFor, "-"))
+	case "waits":
+		what = "waits, " + strconv.FormatInt(l.Place, 10) + "."
+	default:
+		name = "-"
 	}
-	return t
+	if l.Reserved {
+		what += ", reserved for"
+	}
+	return []any{name, l.Job, l.Type, what, cli.Age(l.Age), instance, l.WaitingFor}
 }

@@ -210,7 +210,7 @@ func printAttempts(a *cli.App, attempts []store.AttemptRow, lost []store.LostRow
 	before := func(at *time.Time) {
 		for len(lost) > 0 && (at == nil || lost[0].StartedAt == nil || !lost[0].StartedAt.After(*at)) {
 			l := &lost[0]
-			t.Add("-", cli.Text(l.Host), cli.Text(l.Child), cli.Moment(l.StartedAt), cli.Moment(&l.LostAt), "", "", l.Told())
+			t.Add("-", l.Host, l.Child, l.StartedAt, l.LostAt, "", "", l.Told())
 			lost = lost[1:]
 		}
 	}
@@ -218,8 +218,7 @@ func printAttempts(a *cli.App, attempts []store.AttemptRow, lost []store.LostRow
 		if at.StartedAt != nil {
 			before(at.StartedAt)
 		}
-		t.Add(strconv.Itoa(at.Attempt), cli.Text(at.Host), cli.Text(at.Child), cli.Moment(at.StartedAt),
-			cli.Moment(at.EndedAt), cli.Number(at.ExitCode), cli.Number(at.Successes), cli.Text(at.Error))
+		t.Add(at.Attempt, at.Host, at.Child, at.StartedAt, at.EndedAt, at.ExitCode, at.Successes, at.Error)
 	}
 	before(nil)
 	if err := a.Printf("\n"); err != nil {
@@ -237,8 +236,7 @@ func printItems(a *cli.App, items []store.SeenItemRow) error {
 	}
 	t := cli.Table{Header: []string{"ITEM", "TRIES", "EXIT_CODE", "ERROR", "LINE"}}
 	for _, it := range items {
-		t.Add(strconv.FormatInt(it.Item, 10), strconv.Itoa(it.Tries), cli.Number(it.ExitCode), cli.Text(it.Error),
-			cli.Text(it.Line))
+		t.Add(it.Item, it.Tries, it.ExitCode, it.Error, it.Line)
 	}
 	if err := a.Printf("\n"); err != nil {
 		return err

@@ -2,7 +2,6 @@ package look
 
 import (
 	"cmp"
-	"strconv"
 
 	"bellhop/cmd/bellhop/internal/cli"
 	"bellhop/sql/store"
@@ -19,8 +18,7 @@ func printRemote(a *cli.App, list []store.RemoteRow) error {
 		if said := cmp.Or(cli.Text(r.How), cli.Text(r.Stage)); said != "" {
 			state += ", " + said
 		}
-		t.Add(strconv.Itoa(r.Attempt), r.Engine, r.Tag, cli.Text(r.EngineID), state, cli.Moment(&r.SentAt),
-			cli.Moment(r.RanAt), cli.Moment(r.EndedAt))
+		t.Add(r.Attempt, r.Engine, r.Tag, r.EngineID, state, r.SentAt, r.RanAt, r.EndedAt)
 	}
 	if err := a.Printf("\n"); err != nil {
 		return err

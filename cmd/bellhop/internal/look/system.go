@@ -2,7 +2,6 @@ package look
 
 import (
 	"context"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -23,15 +22,10 @@ func HostsCommand(a *cli.App) *cobra.Command {
 		Args:    a.NoArgs(),
 		RunE: a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, _ []string) error {
 			hosts, err := s.Hosts(ctx)
-			if err != nil || a.JSON() {
-				return jsonOr(a, hosts, err)
-			}
-			t := cli.Table{Header: []string{"INSTANCE", "NAME", "STATE", "SLOTS", "CHILDREN", "RUNNING", "SERVES", "TROUBLE"}}
-			for _, h := range hosts {
-				t.Add(strconv.FormatInt(h.Instance, 10), h.Name, h.State, strconv.Itoa(h.Slots), strconv.Itoa(h.Children),
-					strconv.Itoa(h.Running), strings.Join(h.Serves, " "), cli.Text(h.Trouble))
-			}
-			return printLive(a, t)
+			return cli.PrintRows(a, hosts, err, NoInstance, "INSTANCE, NAME, STATE, SLOTS, CHILDREN, RUNNING, SERVES, TROUBLE",
+				func(h store.HostRow) []any {
+					return []any{h.Instance, h.Name, h.State, h.Slots, h.Children, h.Running, strings.Join(h.Serves, " "), h.Trouble}
+				})
 		}),
 	}
 }
@@ -98,8 +92,8 @@ func agentTable(views []agentView) cli.Table {
 				running++
 			}
 		}
-		t.Add(strconv.FormatInt(v.Instance, 10), string(v.Type), v.Mode, v.Dialect, strconv.Itoa(v.Max),
-			strconv.Itoa(v.MaxPerHost), strconv.Itoa(live), strconv.Itoa(running), v.Command, cli.Trouble(v.Trouble, v.Words))
+		t.Add(v.Instance, v.Type, v.Mode, v.Dialect, v.Max, v.MaxPerHost, live, running, v.Command,
+			cli.Trouble(v.Trouble, v.Words))
 	}
 	return t
 }
@@ -107,8 +101,7 @@ func agentTable(views []agentView) cli.Table {
 func childTable(children []store.ChildRow) cli.Table {
 	t := cli.Table{Header: []string{"CHILD", "HOST", "STATE", "FOR", "PID", "JOB", "DONE", "DEATHS"}}
 	for _, c := range children {
-		t.Add(string(c.Name), c.Host, c.State, cli.Age(c.Age), cli.Number(c.PID), cli.Number(c.Job),
-			strconv.FormatInt(c.Done, 10), strconv.FormatInt(c.Deaths, 10))
+		t.Add(c.Name, c.Host, c.State, cli.Age(c.Age), c.PID, c.Job, c.Done, c.Deaths)
 	}
 	return t
 }
@@ -121,15 +114,10 @@ func InstancesCommand(a *cli.App) *cobra.Command {
 		Args:    a.NoArgs(),
 		RunE: a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, _ []string) error {
 			instances, err := s.Instances(ctx)
-			if err != nil || a.JSON() {
-				return jsonOr(a, instances, err)
-			}
-			t := cli.Table{Header: []string{"ID", "NAME", "HOSTNAME", "PID", "VERSION", "UP", "HEARTBEAT", "JOBS"}}
-			for _, i := range instances {
-				t.Add(strconv.FormatInt(i.ID, 10), i.Name, i.Hostname, strconv.Itoa(i.PID), i.Version, cli.Age(i.Age),
-					cli.Age(i.Silent)+" ago", strconv.FormatInt(i.Jobs, 10))
-			}
-			return printLive(a, t)
+			return cli.PrintRows(a, instances, err, NoInstance, "ID, NAME, HOSTNAME, PID, VERSION, UP, HEARTBEAT, JOBS",
+				func(i store.InstanceRow) []any {
+					return []any{i.ID, i.Name, i.Hostname, i.PID, i.Version, cli.Age(i.Age), cli.Age(i.Silent) + " ago", i.Jobs}
+				})
 		}),
 	}
 }
@@ -147,37 +135,21 @@ reads the whole queue; bellhop history does not, and covers 32 days.`,
 		Args:    a.NoArgs(),
 		RunE: a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, _ []string) error {
 			stats, err := s.Stats(ctx)
-			if err != nil || a.JSON() {
-				return jsonOr(a, stats, err)
-			}
-			t := cli.Table{Header: []string{"TYPE", "WAITING", "RUNNING", "SUCCEEDED", "FAILED", "CANCELLED", "ITEMS", "ITEMS_FAILED", "SUCCESSES", "DEATHS", "LOST",
-				"WAIT_P50", "WAIT_P90", "WAIT_P99", "RUN_P50", "RUN_P90", "RUN_P99"}}
-			for _, r := range stats {
-				row := []string{string(r.Type)}
-				for _, n := range []int64{r.Held + r.Blocked + r.Scheduled + r.Ready, r.Assigned + r.Running, r.Succeeded,
-					r.Failed + r.Quarantined, r.Cancelled, r.ItemsDone, r.ItemsFailed, r.Successes, r.Deaths, r.Lost} {
-					row = append(row, strconv.FormatInt(n, 10))
-				}
-				for _, span := range r.Each() {
-					row = append(row, cli.Span(span))
-				}
-				t.Add(row...)
-			}
-			if len(t.Rows) == 0 {
-				a.Note("there is no job yet; bellhop submit adds one")
-				return nil
-			}
-			return a.PrintTable(t)
+			return cli.PrintRows(a, stats, err, "there is no job yet; bellhop submit adds one", statsHeader, statsRow)
 		}),
 	}
 }
 
-// jsonOr prints a value, unless there is an error.
-func jsonOr(a *cli.App, v any, err error) error {
-	if err != nil {
-		return err
+const statsHeader = "TYPE, WAITING, RUNNING, SUCCEEDED, FAILED, CANCELLED, ITEMS, ITEMS_FAILED, SUCCESSES, DEATHS, LOST, " +
+	"WAIT_P50, WAIT_P90, WAIT_P99, RUN_P50, RUN_P90, RUN_P99"
+
+func statsRow(r store.StatsRow) []any {
+	row := []any{r.Type, r.Held + r.Blocked + r.Scheduled + r.Ready, r.Assigned + r.Running, r.Succeeded,
+		r.Failed + r.Quarantined, r.Cancelled, r.ItemsDone, r.ItemsFailed, r.Successes, r.Deaths, r.Lost}
+	for _, span := range r.Each() {
+		row = append(row, cli.Span(span))
 	}
-	return a.PrintJSON(v)
+	return row
 }
 
 // printLive prints a table of what running instances have.

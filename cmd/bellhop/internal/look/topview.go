@@ -126,7 +126,7 @@ func (v topView) head(n tally, width int) string {
 func (v topView) hostTable(barWidth int) cli.Table {
 	t := cli.Table{Header: []string{"HOST", "SLOTS", "FULL", "RUNNING"}}
 	for _, h := range v.Hosts {
-		t.Add(h.Name, fmt.Sprintf("%d/%d", h.Children, h.Slots), bar(h.Children, h.Slots, barWidth), strconv.Itoa(h.Running))
+		t.Add(h.Name, fmt.Sprintf("%d/%d", h.Children, h.Slots), bar(h.Children, h.Slots, barWidth), h.Running)
 	}
 	return t
 }
@@ -138,7 +138,7 @@ func (v topView) typeTable(n tally) cli.Table {
 		if v.Rates != nil {
 			rate = v.Rates[name]
 		}
-		t.Add(string(name), strconv.FormatInt(of.ready, 10), strconv.FormatInt(of.taken, 10), rateWords(rate), of.why)
+		t.Add(name, of.ready, of.taken, rateWords(rate), of.why)
 	}
 	return t
 }
@@ -154,8 +154,7 @@ func (v topView) lockTable() cli.Table {
 func (v topView) childTable() cli.Table {
 	t := cli.Table{Header: []string{"CHILD", "STATE", "FOR", "JOB", "DONE", "DEATHS", "HOST"}}
 	for _, c := range v.Children {
-		t.Add(string(c.Name), c.State, cli.Age(c.Age), cli.Number(c.Job), strconv.FormatInt(c.Done, 10),
-			strconv.FormatInt(c.Deaths, 10), c.Host)
+		t.Add(c.Name, c.State, cli.Age(c.Age), c.Job, c.Done, c.Deaths, c.Host)
 	}
 	return t
 }
@@ -202,7 +201,7 @@ func (v topView) only(text string) topView {
 }
 
 // lockRow is a lock's line: its holder, and how many jobs wait.
-func lockRow(l store.LockHead) []string {
+func lockRow(l store.LockHead) []any {
 	by, span, oldest := "-", "-", "-"
 	if l.Job != 0 {
 		by, span = fmt.Sprintf("job %d, %s", l.Job, l.Mode), cli.Age(*l.Held)
@@ -217,7 +216,7 @@ func lockRow(l store.LockHead) []string {
 	if l.Oldest != nil {
 		oldest = cli.Age(*l.Oldest)
 	}
-	return []string{l.Level + ":" + l.Name, by, span, waiting, oldest}
+	return []any{l.Level + ":" + l.Name, by, span, waiting, oldest}
 }
 
 // jobTable is the jobs that run, the longest first.
@@ -237,9 +236,8 @@ func (v topView) jobTable(barWidth int) cli.Table {
 			far = bar(int(*j.Progress*1000), 1000, barWidth/2)
 			far += fmt.Sprintf(" %.0f %%", 100**j.Progress)
 		}
-		t.Add(strconv.FormatInt(int64(j.ID), 10), string(j.Type), strings.ToUpper(string(j.State)),
-			cli.Age(max(0, v.At.Sub(began(j)).Seconds())), far, cmp.Or(cli.Text(j.Child), child[int64(j.ID)]),
-			cli.Text(j.ProgressText))
+		t.Add(j.ID, j.Type, strings.ToUpper(string(j.State)), cli.Age(max(0, v.At.Sub(began(j)).Seconds())), far,
+			cmp.Or(cli.Text(j.Child), child[int64(j.ID)]), j.ProgressText)
 	}
 	return t
 }

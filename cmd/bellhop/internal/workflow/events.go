@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -46,21 +45,9 @@ later: bellhop workflow run NAME --event EVENT. --skipped runs all skipped event
 					only = &state
 				}
 				list, err := s.Events(ctx, args[0], only, most)
-				switch {
-				case err != nil:
-					return err
-				case a.JSON():
-					return a.PrintJSON(list)
-				}
-				t := cli.Table{Header: []string{"EVENT", "AT", "STATE", "RUN", "REASON"}}
-				for _, e := range list {
-					run := ""
-					if e.Run != nil {
-						run = strconv.FormatInt(*e.Run, 10)
-					}
-					t.Add(e.Event, cli.Moment(&e.At), e.State, run, cli.Text(e.Reason))
-				}
-				return a.PrintTable(t)
+				return cli.PrintRows(a, list, err, "", "EVENT, AT, STATE, RUN, REASON", func(e store.EventRow) []any {
+					return []any{e.Event, e.At, e.State, e.Run, e.Reason}
+				})
 			})(cmd, args)
 		},
 	}

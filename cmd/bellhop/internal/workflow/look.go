@@ -120,8 +120,7 @@ func starts(d workflow.Definition, w store.WorkflowRow) string {
 func runTable(runs []store.RunRow) cli.Table {
 	t := cli.Table{Header: []string{"RUN", "STATE", "VERSION", "BY", "EVENT", "CREATED", "ENDED", "REASON"}}
 	for _, r := range runs {
-		t.Add(strconv.FormatInt(r.ID, 10), r.State, strconv.Itoa(r.Version), r.TriggeredBy, cli.Text(r.Event),
-			cli.Moment(&r.CreatedAt), cli.Moment(r.EndedAt), cli.Text(r.Reason))
+		t.Add(r.ID, r.State, r.Version, r.TriggeredBy, r.Event, r.CreatedAt, r.EndedAt, r.Reason)
 	}
 	return t
 }
@@ -154,10 +153,8 @@ func showRun(ctx context.Context, a *cli.App, s *cli.Session, id int64) error {
 	t := cli.Table{Header: []string{"STEP", "JOB", "TYPE", "STATE", "ATTEMPT", "EXIT", "STARTED", "ENDED", "MEANS",
 		"ERROR"}}
 	for _, p := range steps {
-		t.Add(cli.Text(p.Step), strconv.FormatInt(int64(p.Job), 10), string(p.Type), string(p.State), strconv.Itoa(p.Attempt),
-			cli.Number(p.ExitCode), cli.Moment(p.StartedAt), cli.Moment(p.EndedAt),
-			workflow.Word(string(p.State), p.Attempt, cli.Text((*string)(p.EndedAs)), cli.Text(p.Cause)),
-			cli.Text(p.Error))
+		t.Add(p.Step, p.Job, p.Type, p.State, p.Attempt, p.ExitCode, p.StartedAt, p.EndedAt,
+			workflow.Word(string(p.State), p.Attempt, cli.Text((*string)(p.EndedAs)), cli.Text(p.Cause)), p.Error)
 	}
 	return a.PrintTable(t)
 }
@@ -171,19 +168,12 @@ func history(a *cli.App) *cobra.Command {
 		Args:    one(a),
 		RunE: a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, args []string) error {
 			list, err := s.Versions(ctx, args[0])
-			switch {
-			case err != nil:
-				return err
-			case len(list) == 0:
-				return unknown("history", args[0])
-			case a.JSON():
-				return a.PrintJSON(list)
+			if err == nil && len(list) == 0 {
+				err = unknown("history", args[0])
 			}
-			t := cli.Table{Header: []string{"VERSION", "WHAT", "BY", "AT"}}
-			for _, v := range list {
-				t.Add(strconv.Itoa(v.Version), v.What, v.ChangedBy, cli.Moment(&v.ChangedAt))
-			}
-			return a.PrintTable(t)
+			return cli.PrintRows(a, list, err, "", "VERSION, WHAT, BY, AT", func(v store.VersionRow) []any {
+				return []any{v.Version, v.What, v.ChangedBy, v.ChangedAt}
+			})
 		}),
 	}
 }

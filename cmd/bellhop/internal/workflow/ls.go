@@ -80,8 +80,7 @@ func workflowTable(list []store.WorkflowRow) cli.Table {
 		if w.Active {
 			active = "yes"
 		}
-		t.Add(w.Name, w.Project, active, strconv.Itoa(w.Version), cli.Text(w.Sensor), cli.Moment(w.NextFire),
-			cli.Number(w.Run), cli.Text(w.State), cli.Moment(w.RunEndedAt))
+		t.Add(w.Name, w.Project, active, w.Version, w.Sensor, w.NextFire, w.Run, w.State, w.RunEndedAt)
 	}
 	return t
 }
@@ -96,18 +95,10 @@ that failed within a day.`,
 		Args:    a.NoArgs(),
 		RunE: a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, _ []string) error {
 			list, err := s.Projects(ctx)
-			switch {
-			case err != nil:
-				return err
-			case a.JSON():
-				return a.PrintJSON(list)
-			}
-			t := cli.Table{Header: []string{"PROJECT", "WORKFLOWS", "ACTIVE", "RUNNING", "QUEUED", "FAILED"}}
-			for _, p := range list {
-				t.Add(p.Project, strconv.Itoa(p.Workflows), strconv.Itoa(p.Active), strconv.Itoa(p.Running),
-					strconv.Itoa(p.Queued), strconv.Itoa(p.Failed))
-			}
-			return a.PrintTable(t)
+			return cli.PrintRows(a, list, err, "", "PROJECT, WORKFLOWS, ACTIVE, RUNNING, QUEUED, FAILED",
+				func(p store.ProjectRow) []any {
+					return []any{p.Project, p.Workflows, p.Active, p.Running, p.Queued, p.Failed}
+				})
 		}),
 	}
 }

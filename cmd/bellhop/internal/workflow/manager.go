@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"bellhop/cmd/bellhop/internal/cli"
+	"bellhop/sql/store"
 )
 
 // ManagerCommand stops and starts the scheduling of workflows, without ending processes.
@@ -78,24 +79,16 @@ func managerStatus(a *cli.App) *cobra.Command {
 		Args:    a.NoArgs(),
 		RunE: a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, _ []string) error {
 			list, err := s.Manager(ctx)
-			switch {
-			case err != nil:
-				return err
-			case a.JSON():
-				return a.PrintJSON(list)
-			case len(list) == 0:
+			if err == nil && len(list) == 0 && !a.JSON() {
 				return a.Printf("no instance is running; bellhop serve starts one\n")
 			}
-			t := cli.Table{Header: []string{"ID", "NAME", "STARTS", "WORKFLOWS", "STOPPED", "BY"}}
-			for _, m := range list {
+			return cli.PrintRows(a, list, err, "", "ID, NAME, STARTS, WORKFLOWS, STOPPED, BY", func(m store.ManagerRow) []any {
 				starts := "no"
 				if m.Starts {
 					starts = "yes"
 				}
-				t.Add(strconv.FormatInt(int64(m.ID), 10), m.Name, starts, strconv.Itoa(m.Workflows), cli.Moment(m.StoppedAt),
-					cli.Text(m.StoppedBy))
-			}
-			return a.PrintTable(t)
+				return []any{m.ID, m.Name, starts, m.Workflows, m.StoppedAt, m.StoppedBy}
+			})
 		}),
 	}
 }

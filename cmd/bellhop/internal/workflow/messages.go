@@ -47,20 +47,11 @@ func messages(a *cli.App) *cobra.Command {
 				id = &run
 			}
 			list, err := s.Notices(ctx, states, of, id, most)
-			switch {
-			case err != nil:
-				return err
-			case a.JSON():
-				return a.PrintJSON(list)
-			}
-			t := cli.Table{
-				Header: []string{"ID", "RUN", "WORKFLOW", "ENDED", "BY", "TO", "STATUS", "TRIES", "AT", "NEXT", "WHY"},
-			}
-			for _, n := range list {
-				t.Add(strconv.FormatInt(n.ID, 10), strconv.FormatInt(n.Run, 10), n.Workflow, n.State, string(n.Channel), n.Target,
-					n.Status, strconv.Itoa(n.Tries), cli.Moment(cmp.Or(n.SentAt, &n.At)), cli.Moment(n.NextAt), why(n))
-			}
-			return a.PrintTable(t)
+			return cli.PrintRows(a, list, err, "", "ID, RUN, WORKFLOW, ENDED, BY, TO, STATUS, TRIES, AT, NEXT, WHY",
+				func(n store.NoticeRow) []any {
+					return []any{n.ID, n.Run, n.Workflow, n.State, n.Channel, n.Target, n.Status, n.Tries,
+						cmp.Or(n.SentAt, &n.At), n.NextAt, why(n)}
+				})
 		}),
 	}
 	c.Flags().StringSliceVarP(&states, "state", "s", nil, "waiting, sent or given_up; repeatable")

@@ -77,37 +77,30 @@ func listRules(a *cli.App) *cobra.Command {
 		Args:    a.NoArgs(),
 		RunE: a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, _ []string) error {
 			list, err := s.NoticeRules(ctx)
-			switch {
-			case err != nil:
-				return err
-			case a.JSON():
-				return a.PrintJSON(list)
-			}
-			t := cli.Table{Header: []string{
-				"ID", "PROJECT", "PREFIX", "WHEN", "UNLESS SUCCESS WITHIN", "TELLS", "VERSION", "BY", "AT",
-			}}
-			for _, r := range list {
-				within := ""
-				if r.UnlessSuccessWithin != nil {
-					within = workflow.Duration(time.Duration(*r.UnlessSuccessWithin) * time.Millisecond).String()
-				}
-				who := slices.Clone(r.Mail)
-				if r.Webhook != nil {
-					who = append(who, *r.Webhook)
-				}
-				if len(r.Command) > 0 {
-					who = append(who, "command "+strings.Join(r.Command, " "))
-				}
-				version := strconv.Itoa(int(r.Version))
-				if !r.Active {
-					version += ", not active"
-				}
-				t.Add(strconv.FormatInt(r.ID, 10), r.Project, r.Prefix, strings.Join(r.Statuses, ", "), within,
-					strings.Join(who, ", "), version, r.ChangedBy, cli.Moment(&r.ChangedAt))
-			}
-			return a.PrintTable(t)
+			return cli.PrintRows(a, list, err, "",
+				"ID, PROJECT, PREFIX, WHEN, UNLESS SUCCESS WITHIN, TELLS, VERSION, BY, AT", ruleRow)
 		}),
 	}
+}
+
+func ruleRow(r store.NoticeRuleRow) []any {
+	within := ""
+	if r.UnlessSuccessWithin != nil {
+		within = workflow.Duration(time.Duration(*r.UnlessSuccessWithin) * time.Millisecond).String()
+	}
+	recipients := slices.Clone(r.Mail)
+	if r.Webhook != nil {
+		recipients = append(recipients, *r.Webhook)
+	}
+	if len(r.Command) > 0 {
+		recipients = append(recipients, "command "+strings.Join(r.Command, " "))
+	}
+	version := strconv.Itoa(int(r.Version))
+	if !r.Active {
+		version += ", not active"
+	}
+	return []any{r.ID, r.Project, r.Prefix, strings.Join(r.Statuses, ", "), within, strings.Join(recipients, ", "), version,
+		r.ChangedBy, r.ChangedAt}
 }
 
 // ids takes numbers, at least one.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -60,10 +59,10 @@ ones included. A run must match all flags, and one value of each repeatable flag
 			}
 			return a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, _ []string) error {
 				list, err := s.FindRuns(ctx, f, most)
-				if err != nil {
-					return err
-				}
-				return printRuns(a, list)
+				return cli.PrintRows(a, list, err, "", "RUN, WORKFLOW, STATE, VERSION, BY, EVENT, CREATED, ENDED, REASON",
+					func(r store.RunRow) []any {
+						return []any{r.ID, r.Workflow, r.State, r.Version, r.TriggeredBy, r.Event, r.CreatedAt, r.EndedAt, r.Reason}
+					})
 			})(cmd, args)
 		},
 	}
@@ -75,16 +74,4 @@ ones included. A run must match all flags, and one value of each repeatable flag
 	f.StringVar(&until, "until", "", "runs created before this `time` (UTC); 1d: more than a day ago")
 	f.IntVarP(&most, "limit", "n", most, "number of runs")
 	return c
-}
-
-func printRuns(a *cli.App, list []store.RunRow) error {
-	if a.JSON() {
-		return a.PrintJSON(list)
-	}
-	t := cli.Table{Header: []string{"RUN", "WORKFLOW", "STATE", "VERSION", "BY", "EVENT", "CREATED", "ENDED", "REASON"}}
-	for _, r := range list {
-		t.Add(strconv.FormatInt(r.ID, 10), r.Workflow, r.State, strconv.Itoa(r.Version), r.TriggeredBy, cli.Text(r.Event),
-			cli.Moment(&r.CreatedAt), cli.Moment(r.EndedAt), cli.Text(r.Reason))
-	}
-	return a.PrintTable(t)
 }
