@@ -15,8 +15,8 @@ var (
 	grantRoles   = []string{"submitter", "reader", "operator", "scheduler", "attach"}
 )
 
-// oneOfAName drops functions with other arguments under the names that a script makes, all but the one of each name that
-// was written last. An older version left them: with two of a name, each call with defaults would be ambiguous.
+// oneOfAName drops functions with other arguments under the names that a script makes, all but the one of each name
+// that was written last. An older version left them: with two of a name, each call with defaults would be ambiguous.
 const oneOfAName = `do $$
 declare
   old regprocedure;

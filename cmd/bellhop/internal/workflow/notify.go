@@ -99,8 +99,8 @@ func ruleRow(r store.NoticeRuleRow) []any {
 	if !r.Active {
 		version += ", not active"
 	}
-	return []any{r.ID, r.Project, r.Prefix, strings.Join(r.Statuses, ", "), within, strings.Join(recipients, ", "), version,
-		r.ChangedBy, r.ChangedAt}
+	return []any{r.ID, r.Project, r.Prefix, strings.Join(r.Statuses, ", "), within, strings.Join(recipients, ", "),
+		version, r.ChangedBy, r.ChangedAt}
 }
 
 // ids takes numbers, at least one.
