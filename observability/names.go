@@ -102,7 +102,7 @@ var (
 	OldestReady = Metric{
 		"bellhop.job.oldest.age",
 		"s",
-		"How long ago the oldest ready job of a type could have begun, among jobs without run_on and locks. Of the whole queue.",
+		"How long ago the oldest ready job of a type could have begun, among jobs that have neither run_on nor locks. Of the whole queue.",
 		[]string{LabelType},
 	}
 	JobWait = Metric{
@@ -120,13 +120,13 @@ var (
 	JobRun = Metric{
 		"bellhop.job.run.duration",
 		"s",
-		"How long an agent had a job, or a query's job dealt its items.",
+		"How long an agent had a job; for a query, how long its items were given to agents.",
 		[]string{LabelType, LabelOutcome},
 	}
 	ForecastError = Metric{
 		"bellhop.forecast.error",
 		"s",
-		"How much earlier or later than forecast a job with locks started, by how far ahead the forecast was (10s, 1m, 10m, 1h, longer).",
+		"Difference between the forecast and the actual start of jobs with locks, by how far ahead the forecast was (10s, 1m, 10m, 1h, longer).",
 		[]string{LabelAhead},
 	}
 	Children    = Metric{"bellhop.children", "{child}", "Children by state and type.", []string{LabelState, LabelType}}
@@ -139,7 +139,7 @@ var (
 	ChildDeaths = Metric{
 		"bellhop.child.deaths",
 		"{child}",
-		"Children that died without an order.",
+		"Children that died without an order to end.",
 		[]string{LabelType},
 	}
 	FencesLost = Metric{
@@ -151,10 +151,10 @@ var (
 	BatchSize = Metric{
 		"bellhop.batch.size",
 		"{job}",
-		"Jobs in one claim that found any, and outcomes in one write.",
+		"Jobs in one claim (claims that found none are left out), and outcomes in one write.",
 		[]string{LabelWhat},
 	}
-	BellAge      = Metric{"bellhop.bell.heartbeat.age", "s", "Time since this instance last heard its own ring.", nil}
+	BellAge      = Metric{"bellhop.bell.heartbeat.age", "s", "Time since this instance last received its own NOTIFY.", nil}
 	BellConnects = Metric{
 		"bellhop.bell.connects",
 		"{connection}",

@@ -30,8 +30,8 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// gateStory has a line for each event: quiet, busy, tick, and shut or ended with the number of an ask behind it, if that
-// is not the last one.
+// gateStory has a line for each event: quiet, busy, tick, and shut or ended with the number of an ask behind it, if
+// that is not the last one.
 func gateStory(t *testing.T, d *datadriven.TestData) string {
 	var g Gate
 	var out strings.Builder

@@ -70,7 +70,8 @@ func passOf(t *testing.T, d *datadriven.TestData) Pass {
 			if err != nil {
 				d.Fatalf(t, "%v", err)
 			}
-			p.Rules = append(p.Rules, Rule{ID: RuleID(words[1]), Action: action, Predicates: []Predicate{predicate(t, words[3])}})
+			r := Rule{ID: RuleID(words[1]), Action: action, Predicates: []Predicate{predicate(t, words[3])}}
+			p.Rules = append(p.Rules, r)
 		default:
 			d.Fatalf(t, "%q is not a line of a pass", words[0])
 		}
