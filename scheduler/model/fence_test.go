@@ -1,0 +1,177 @@
+package model
+
+import "testing"
+
+// One job, two instances. An instance claims the job, an agent works on it, and the instance writes the outcome, again
+// and again if the acknowledgement is lost. It may stop for any time (a stall, a SIGSTOP), and then go on without
+// knowing how long that was. Its guard kills the agent when the lease is over; after that, and not before, the other
+// instance takes the job over. A failover loses the end of the log: the row is as it was at some earlier time.
+//
+// Wrong is that two agents work on the job at one time (a failover excepted: the new server cannot know of the claims
+// that it lost), or that an outcome is recorded which is of another run than the row says. docs/failure.md names the
+// guards.
+
+// claimed is what an instance knows of its claim, or the row says: the fence, and which run that is. The run is no
+// part of the program: it tells the search what an equal fence hides.
+type claimed struct{ fence, run uint8 }
+
+type fenceRow struct {
+	state rowState
+	owner uint8 // the instance's number; 0: none
+	claimed
+	outcome uint8 // the run whose outcome is recorded
+}
+
+type rowState uint8
+
+const (
+	ready rowState = iota
+	running
+	ended
+)
+
+// worker is an instance with at most one claim, and at most one outcome that is not known to be written.
+type worker struct {
+	claim   claimed // fence 0: none
+	agent   uint8   // the run that its agent works on; 0: none
+	outbox  claimed // the claim whose outcome is to be written; fence 0: none
+	stalled bool
+	expired bool // its lease is over, and its guard has killed the agent
+}
+
+type fenceState struct {
+	row, kept fenceRow // kept: as a server has it that takes over with an earlier end of the log
+	workers   [2]worker
+	runs      uint8 // claims so far
+	floor     uint8 // the lowest fence that a claim may give: an era begins above all before
+	failed    bool  // there was a failover
+}
+
+// fenceGuards are what can be left out.
+type fenceGuards struct {
+	noFence       bool // an outcome is written for the row's owner, whatever its fence
+	earlyTakeover bool // a takeover does not wait for the end of the lease
+	noReassertion bool // an instance that goes on after a stall keeps its claim without a look
+	noFloor       bool // fences go on from the row's own after a failover
+}
+
+const mostRuns = 3
+
+func (g fenceGuards) next(s fenceState) (moves []move[fenceState]) {
+	can := func(to fenceState, what string, n int) { moves = append(moves, move[fenceState]{to, what, n}) }
+	for n := range s.workers {
+		g.worker(s, n, can)
+	}
+	if s.kept != s.row && !s.failed {
+		to := s
+		to.kept = s.row
+		can(to, "server %d: the standby has all until here", 2)
+		to = s
+		to.row, to.failed = s.kept, true
+		if !g.noFloor {
+			to.floor = 2 * mostRuns // above every fence that was given out
+		}
+		can(to, "server %d is promoted, and the end of the log is lost", 2)
+	}
+	return moves
+}
+
+func (g fenceGuards) worker(s fenceState, n int, can func(to fenceState, what string, n int)) {
+	w, me := s.workers[n], n+1
+	with := func(what string, change func(s *fenceState, w *worker)) {
+		to := s
+		change(&to, &to.workers[n])
+		can(to, what, me)
+	}
+	if s.row.owner == uint8(me) && s.row.state == running && w.expired ||
+		g.earlyTakeover && s.row.owner == uint8(me) && s.row.state == running && w.stalled {
+		with("the other takes the job of instance %d over", func(s *fenceState, _ *worker) {
+			s.row.state, s.row.owner = ready, 0
+		})
+	}
+	if w.stalled {
+		if !w.expired {
+			with("the lease of instance %d is over: its guard kills the agent", func(_ *fenceState, w *worker) {
+				w.expired, w.agent = true, 0
+			})
+		}
+		with("instance %d goes on", func(s *fenceState, w *worker) {
+			mine := s.row.owner == uint8(me) && s.row.fence == w.claim.fence && s.row.state == running
+			if !g.noReassertion && w.claim.fence != 0 && (!mine || w.expired) {
+				w.claim, w.agent = claimed{}, 0
+				if mine {
+					s.row.state, s.row.owner = ready, 0 // it gives the job back
+				}
+			}
+			w.stalled, w.expired = false, false
+		})
+		return
+	}
+	with("instance %d stalls", func(_ *fenceState, w *worker) { w.stalled = true })
+	if w.claim.fence == 0 && s.row.state == ready && s.runs < mostRuns {
+		with("instance %d claims the job", func(s *fenceState, w *worker) {
+			s.runs++
+			s.row.claimed = claimed{max(s.row.fence+1, s.floor), s.runs}
+			s.row.state, s.row.owner = running, uint8(me)
+			w.claim = s.row.claimed
+		})
+	}
+	mine := s.row.owner == uint8(me) && s.row.state == running
+	if mine && s.row.fence != w.claim.fence && s.row.fence != w.outbox.fence {
+		with("instance %d gives back a job that it does not know", func(s *fenceState, _ *worker) {
+			s.row.state, s.row.owner = ready, 0
+		})
+	}
+	if w.claim.fence != 0 && w.agent == 0 {
+		with("instance %d: its agent begins", func(_ *fenceState, w *worker) { w.agent = w.claim.run })
+	}
+	if w.agent != 0 && w.outbox.fence == 0 {
+		with("instance %d: its agent is done", func(_ *fenceState, w *worker) {
+			w.outbox, w.claim, w.agent = w.claim, claimed{}, 0
+		})
+	}
+	if w.outbox.fence != 0 {
+		record := func(s *fenceState, w *worker) {
+			ours := s.row.owner == uint8(me) && (g.noFence || s.row.fence == w.outbox.fence)
+			if ours && s.row.state == running {
+				s.row.state, s.row.outcome = ended, w.outbox.run
+			}
+		}
+		with("instance %d writes an outcome, and the acknowledgement is lost", record)
+		with("instance %d writes an outcome", func(s *fenceState, w *worker) {
+			record(s, w)
+			w.outbox = claimed{}
+		})
+	}
+}
+
+func fenceWrong(s fenceState) string {
+	if s.workers[0].agent != 0 && s.workers[1].agent != 0 && !s.failed {
+		return "two agents work on the job"
+	}
+	if s.row.state == ended && s.row.outcome != s.row.run {
+		return "the outcome of one run is recorded as that of another"
+	}
+	return ""
+}
+
+func fenceProtocol(g fenceGuards) protocol[fenceState] {
+	return protocol[fenceState]{next: g.next, wrong: fenceWrong}
+}
+
+func TestFence_OneOwnerAndItsOwnOutcome(t *testing.T) {
+	t.Parallel()
+	holds(t, fenceProtocol(fenceGuards{}))
+}
+
+func TestFence_EachGuardIsNeeded(t *testing.T) {
+	t.Parallel()
+	for name, g := range map[string]fenceGuards{
+		"a fence in each outcome":                 {noFence: true},
+		"a takeover after the end of the lease":   {earlyTakeover: true},
+		"a look at the row after a stall":         {noReassertion: true},
+		"fences of a new server above all others": {noFloor: true},
+	} {
+		t.Run(name, func(t *testing.T) { breaks(t, fenceProtocol(g)) })
+	}
+}

@@ -1,0 +1,80 @@
+// Package model searches small models of the protocols between instances, agents and the database: every order in
+// which things can happen, for a few producers, instances and jobs. Where a decision is a pure function of the program,
+// the model calls it. Each model has variants with one guard left out, which the search must find to be wrong: a search
+// that finds nothing there proves nothing.
+package model
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// move is something that can happen in a state: to whom, by number, and what.
+type move[S comparable] struct {
+	to   S
+	what string
+	n    int
+}
+
+// protocol is a model: where it begins, what can happen, and what is wrong with a state; empty: nothing.
+type protocol[S comparable] struct {
+	begin S
+	next  func(S) []move[S]
+	wrong func(S) string
+}
+
+// found is what a search has seen: how many states, and the shortest way to one that is wrong, if there is any.
+type found struct {
+	states int
+	wrong  string
+	way    []string
+}
+
+func (f found) String() string {
+	if f.wrong == "" {
+		return fmt.Sprintf("%d states, none is wrong", f.states)
+	}
+	return fmt.Sprintf("%s, after:\n  %s", f.wrong, strings.Join(f.way, "\n  "))
+}
+
+// search visits every state, the nearest first.
+func (p protocol[S]) search() (f found) {
+	came := map[S]move[S]{p.begin: {}} // the move by which each state was reached, and in `to` the state before
+	for queue := []S{p.begin}; len(queue) > 0; queue = queue[1:] {
+		s := queue[0]
+		if f.states++; p.wrong(s) != "" {
+			for f.wrong = p.wrong(s); s != p.begin; s = came[s].to {
+				f.way = append([]string{fmt.Sprintf(came[s].what, came[s].n)}, f.way...)
+			}
+			return f
+		}
+		for _, m := range p.next(s) {
+			if _, seen := came[m.to]; !seen {
+				came[m.to] = move[S]{s, m.what, m.n}
+				queue = append(queue, m.to)
+			}
+		}
+	}
+	return f
+}
+
+// holds fails if a state of the protocol is wrong.
+func holds[S comparable](t *testing.T, p protocol[S]) {
+	t.Helper()
+	f := p.search()
+	if f.wrong != "" {
+		t.Error(f)
+	}
+	t.Log(f)
+}
+
+// breaks fails if no state of a variant is wrong.
+func breaks[S comparable](t *testing.T, p protocol[S]) {
+	t.Helper()
+	f := p.search()
+	if f.wrong == "" {
+		t.Errorf("%s: the search does not notice that a guard is left out", f)
+	}
+	t.Log(f)
+}
