@@ -26,5 +26,5 @@
 // handler's context ends; a handler that ignores that goes on, and keeps its slot until it returns. The job's state
 // then changes when the handler returns, except after a lost lease: another instance has the job by that time, and
 // both work on it. [agent.Job.Fence] tells such work apart, outside PostgreSQL too. A handler that brings down the
-// app brings down all of them: other instances get their jobs after instance.lag (10 s).
+// app brings down all of them: other instances get their jobs after instance.lag and a heartbeat (12 s).
 package worker

@@ -103,7 +103,7 @@ as $$
       'It waits for: {what}.', 'bellhop show {id}'),
     ('not_looked_at', 'waiting', false, 'it is ready, and no instance has looked since it became ready',
       'It became ready after the last look of an instance{looked}; the next one is on its way.', 'bellhop kick'),
-    ('unexplained', 'waiting', true, 'none of these: a bug of bellhop, which an instance also logs',
+    ('unexplained', 'waiting', true, 'none of these: a bug in bellhop, which an instance also logs',
       'An instance has looked since it is ready, and has not taken it, and no cause is known. That is a fault of bellhop. Looked at were: {checked}. See the log of the instance, and report what it says.', 'bellhop doctor'),
 
     -- What it does now.
