@@ -65,7 +65,7 @@ type Config struct {
 	vars                          map[string]string // of the jobs from stdin
 	Config                        func() (config.Config, error)
 	Listen                        string            // its address, where no flag names one
-	Quiet                         bool              // warnings only: the terminal shows something else
+	Quiet                         bool              // warnings only, for a person: the terminal shows something else
 	Opened                        func(addr string) // it answers there; nil: not told
 	// runs until ctx ends; nil: nothing
 	Beside func(ctx context.Context, url string, log *slog.Logger)

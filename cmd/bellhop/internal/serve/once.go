@@ -92,7 +92,7 @@ func (o *once) configure() ([]web.Token, error) {
 		level = slog.LevelWarn
 	}
 	o.outage = observability.NewOutage(isAway)
-	o.log = o.outage.Through(observability.Logger(o.app.Stderr, level, false))
+	o.log = o.outage.Through(observability.Logger(o.app.Stderr, level, o.how.Quiet))
 	if os.Getenv("GOGC") == "" {
 		// A heap of a few MB would be collected many times a second while a
 		// queue is worked off: a quarter of the scheduler's processor time.
