@@ -101,6 +101,18 @@ func TestSubmit_OneAndManyMakeTheSameRow(t *testing.T) {
 	if rows := value[string](a, other); strings.Contains(rows, "\n") {
 		t.Errorf("different rows of the same job:\n%s", rows)
 	}
+	// One that never starts by itself, and never expires: infinity, however it comes.
+	never := client.Job{Type: "never", RunAt: client.Never, NotAfter: client.Never}
+	a.submit(never)
+	if n, err := a.SubmitMany(t.Context(), of(never)); n != 1 || err != nil {
+		t.Fatalf("%d, %v", n, err)
+	}
+	if ids, err := a.SubmitManyIDs(t.Context(), of(never)); len(ids) != 1 || err != nil {
+		t.Fatalf("%d, %v", ids, err)
+	}
+	if n := value[int](a, "select count(*) from bellhop.jobqueue where run_at = 'infinity' and not_after = 'infinity'"); n != 3 {
+		t.Errorf("%d of 3 have infinite times", n)
+	}
 	// And one that says nothing.
 	if ids, err := a.SubmitManyIDs(t.Context(), of(client.Job{Type: "nothing"})); len(ids) != 1 || err != nil {
 		t.Fatalf("%d, %v", ids, err)

@@ -98,7 +98,7 @@ func runFar(argv []string) int {
 func (f *far) begin(r Request) (Kind, syscall.Errno) {
 	r.Env = farEnvironment(r)
 	if len(r.Argv) == 0 {
-		if r.Check { // the scheduler asks whether the host is there: after a killed guard that comes before a job
+		if r.Check { // the scheduler looks at the host, as it does when a guard there was killed
 			reapMarked()
 			return 0, 0
 		}

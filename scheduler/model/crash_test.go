@@ -183,14 +183,12 @@ func TestCrash_NothingAcknowledgedIsLostAndNothingRunsTwice(t *testing.T) {
 
 func TestCrash_EachGuardIsNeeded(t *testing.T) {
 	t.Parallel()
-	for name, g := range map[string]crashGuards{
-		"a takeover waits for the disk":                        {lazyTakeover: true},
-		"an instance whose lease was over drops its claims":    {keepsClaims: true},
-		"an outcome waits for the disk":                        {lazyOutcomes: true},
-		"no claim before all instances have re-asserted":       {noWait: true},
-		"no claim before an instance has re-asserted its own":  {noAssertion: true},
-		"a claim is taken again only if a crash has undone it": {takesAnyway: true},
-	} {
-		t.Run(name, func(t *testing.T) { breaks(t, crashProtocol(g)) })
-	}
+	needed(t, map[string]protocol[crashState]{
+		"a takeover waits for the disk":                        crashProtocol(crashGuards{lazyTakeover: true}),
+		"an instance whose lease was over drops its claims":    crashProtocol(crashGuards{keepsClaims: true}),
+		"an outcome waits for the disk":                        crashProtocol(crashGuards{lazyOutcomes: true}),
+		"no claim before all instances have re-asserted":       crashProtocol(crashGuards{noWait: true}),
+		"no claim before an instance has re-asserted its own":  crashProtocol(crashGuards{noAssertion: true}),
+		"a claim is taken again only if a crash has undone it": crashProtocol(crashGuards{takesAnyway: true}),
+	})
 }

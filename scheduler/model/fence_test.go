@@ -166,12 +166,10 @@ func TestFence_OneOwnerAndItsOwnOutcome(t *testing.T) {
 
 func TestFence_EachGuardIsNeeded(t *testing.T) {
 	t.Parallel()
-	for name, g := range map[string]fenceGuards{
-		"a fence in each outcome":                 {noFence: true},
-		"a takeover after the end of the lease":   {earlyTakeover: true},
-		"a look at the row after a stall":         {noReassertion: true},
-		"fences of a new server above all others": {noFloor: true},
-	} {
-		t.Run(name, func(t *testing.T) { breaks(t, fenceProtocol(g)) })
-	}
+	needed(t, map[string]protocol[fenceState]{
+		"a fence in each outcome":                 fenceProtocol(fenceGuards{noFence: true}),
+		"a takeover after the end of the lease":   fenceProtocol(fenceGuards{earlyTakeover: true}),
+		"a look at the row after a stall":         fenceProtocol(fenceGuards{noReassertion: true}),
+		"fences of a new server above all others": fenceProtocol(fenceGuards{noFloor: true}),
+	})
 }

@@ -314,14 +314,12 @@ func TestGate_NoRowIsMissed(t *testing.T) {
 
 func TestGate_EachGuardIsNeeded(t *testing.T) {
 	t.Parallel()
-	for name, g := range map[string]gateGuards{
-		"a producer keeps the lock to its end":          {releaseEarly: true},
-		"a look when the gate is shut":                  {shutBlindly: true},
-		"a look when the gate is lost":                  {endedBlindly: true},
-		"answers to old asks mean nothing":              {staleAnswers: true},
-		"shut behind a holder, and not behind a waiter": {behindAWaiter: true},
-		"a ring comes with the commit":                  {ringAtInsert: true},
-	} {
-		t.Run(name, func(t *testing.T) { breaks(t, gateProtocol(g)) })
-	}
+	needed(t, map[string]protocol[gateState]{
+		"a producer keeps the lock to its end":          gateProtocol(gateGuards{releaseEarly: true}),
+		"a look when the gate is shut":                  gateProtocol(gateGuards{shutBlindly: true}),
+		"a look when the gate is lost":                  gateProtocol(gateGuards{endedBlindly: true}),
+		"answers to old asks mean nothing":              gateProtocol(gateGuards{staleAnswers: true}),
+		"shut behind a holder, and not behind a waiter": gateProtocol(gateGuards{behindAWaiter: true}),
+		"a ring comes with the commit":                  gateProtocol(gateGuards{ringAtInsert: true}),
+	})
 }

@@ -181,10 +181,9 @@ func TestPass_NoConflictAndNoOvertaking(t *testing.T) {
 
 func TestPass_EachGuardIsNeeded(t *testing.T) {
 	t.Parallel()
-	for name, g := range map[string]passGuards{
-		"one pass at a time": {together: true},
-		"reservations":       {noReservations: true},
-	} {
-		t.Run(name, func(t *testing.T) { breaks(t, passesOf(passProtocol{g, wantings["sharers and one alone"]})) })
-	}
+	wants := wantings["sharers and one alone"]
+	needed(t, map[string]protocol[passState]{
+		"one pass at a time": passesOf(passProtocol{passGuards{together: true}, wants}),
+		"reservations":       passesOf(passProtocol{passGuards{noReservations: true}, wants}),
+	})
 }

@@ -69,12 +69,16 @@ func holds[S comparable](t *testing.T, p protocol[S]) {
 	t.Log(f)
 }
 
-// breaks fails if no state of a variant is wrong.
-func breaks[S comparable](t *testing.T, p protocol[S]) {
+// needed fails for each guard without which the search finds no wrong state. The variants leave out one guard each.
+func needed[S comparable](t *testing.T, variants map[string]protocol[S]) {
 	t.Helper()
-	f := p.search()
-	if f.wrong == "" {
-		t.Errorf("%s: the search does not notice that a guard is left out", f)
+	for guard, p := range variants {
+		t.Run(guard, func(t *testing.T) {
+			f := p.search()
+			if f.wrong == "" {
+				t.Errorf("%s: the search does not notice that a guard is left out", f)
+			}
+			t.Log(f)
+		})
 	}
-	t.Log(f)
 }

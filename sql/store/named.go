@@ -77,14 +77,20 @@ func parameter(v any) (any, error) {
 	case *time.Duration:
 		return v.Milliseconds(), nil
 	case *time.Time:
-		if v.Equal(Never) {
-			return pgtype.Timestamptz{InfinityModifier: pgtype.Infinity, Valid: true}, nil
-		}
+		return instant(v), nil
 	case map[string]string:
 		text, err := json.Marshal(v)
 		return string(text), err
 	}
 	return v, nil
+}
+
+// instant is a time as PostgreSQL takes it: Never is infinity.
+func instant(at *time.Time) any {
+	if at != nil && at.Equal(Never) {
+		return pgtype.Timestamptz{InfinityModifier: pgtype.Infinity, Valid: true}
+	}
+	return at
 }
 
 // alone are the arguments of bellhop.submit that are not columns of jobqueue: such a job is submitted alone.
@@ -124,7 +130,11 @@ func (s Submission) CopyRow() ([]any, error) {
 			}
 			row = append(row, json.RawMessage(text))
 		default:
-			row = append(row, f.Interface())
+			value := f.Interface()
+			if at, is := value.(*time.Time); is {
+				value = instant(at)
+			}
+			row = append(row, value)
 		}
 	}
 	if own {
