@@ -123,6 +123,31 @@ func TestBrowser_ALogGrows(t *testing.T) {
 	b.quiet("a log that grows")
 }
 
+// A job that ends shows sections that were not there, in the same picture as its last lines: the log keeps the lines
+// before them, since a section is known by its heading and not by its place.
+func TestBrowser_ALogStaysWhereSectionsCome(t *testing.T) {
+	t.Parallel()
+	b := openBrowser(t)
+	b.exec(`insert into bellhop.jobqueue (type, args, state, attempt, fence, started_at)
+		values ('mail', 'order 1', 'running', 1, 1, now())`)
+	b.exec(`insert into bellhop.log (job, attempt, child, host, level, line)
+		select 1, 1, 'mail.1', 'local', 'out', 'line ' || g || '.' from generate_series(1, 40) g`)
+	b.run(chromedp.Navigate(b.link))
+	b.until(`location.pathname === '/' && !!document.getElementById('main')`)
+	b.run(chromedp.Navigate(b.base+"/jobs/1"), chromedp.WaitReady("#l-40"))
+	b.until(`document.getElementById('live').className === 'dot on'`)
+	b.exec(`with said as (insert into bellhop.log (job, attempt, child, host, level, line)
+			values (1, 1, 'mail.1', 'local', 'err', 'no such order'))
+		update bellhop.jobqueue set state = 'failed', ended_at = now(), error = 'exit status 3', exit_code = 3`)
+	b.until(`!!document.getElementById('h-error') && !!document.getElementById('l-41')`)
+	got := b.eval(`[...document.querySelectorAll('main > section')].map((s) => s.getAttribute('aria-labelledby')).join() + ' ' +
+		[...document.querySelectorAll('#log tr')].map((r) => r.id.slice(2)).join()`)
+	if want := "h-why,h-when,h-error,h-args,h-log " + count(1, 41); got != want {
+		t.Errorf("it shows %s", got)
+	}
+	b.quiet("a job that ends")
+}
+
 func count(from, to int) string {
 	var list []string
 	for i := from; i <= to; i++ {

@@ -88,8 +88,8 @@ func TestBrowser_WhatOthersCannot(t *testing.T) {
 		t.Errorf("%s are held after the undo", n)
 	}
 	b.shot("ten", "03-undone")
-	b.run(emulation.SetScriptExecutionDisabled(true), chromedp.Navigate(b.base+"/jobs?state=failed"),
-		chromedp.WaitReady("#main"))
+	b.withoutScript()
+	b.run(chromedp.Navigate(b.base+"/jobs?state=failed"), chromedp.WaitReady("#main"))
 	b.shot("ten", "09-without-script")
 	b.run(emulation.SetScriptExecutionDisabled(false))
 	b.quiet("ten")

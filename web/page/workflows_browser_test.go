@@ -3,7 +3,6 @@ package page
 import (
 	"testing"
 
-	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 )
@@ -80,7 +79,8 @@ func TestBrowser_WorkflowsWithoutScript(t *testing.T) {
 	t.Parallel()
 	b := openBrowser(t)
 	b.aRun()
-	b.run(emulation.SetScriptExecutionDisabled(true), chromedp.Navigate(b.link), chromedp.WaitReady("#main"))
+	b.withoutScript()
+	b.run(chromedp.Navigate(b.link), chromedp.WaitReady("#main"))
 	b.run(chromedp.Navigate(b.base+"/runs/1"), chromedp.WaitReady("#main"),
 		chromedp.Click(`form[action="/do/rerun"] button`, chromedp.ByQuery), chromedp.WaitVisible("#said"))
 	if state := b.one("select state from bellhop.jobqueue where run = 1 and step = 'extract'"); state != "ready" {

@@ -5,16 +5,15 @@
   const $ = (id) => document.getElementById(id);
   const policy = window.trustedTypes ? trustedTypes.createPolicy('bellhop', { createHTML: (s) => s }) : { createHTML: (s) => s };
   const main = $('main'), root = document.body.dataset.root; // before each path of this site
-  const id = (e) => e.nodeType === 1 && e.getAttribute('id'); // a form's own .id may be a field of that name
+  // What an element is known by: a section has the id of its heading. A form's own .id may be a field of that name.
+  const id = (e) => e.nodeType === 1 && (e.getAttribute('id') || e.getAttribute('aria-labelledby'));
   const still = (e) => e.nodeType === 1 && e.dataset.still && e.contains(document.activeElement);
 
   // morph makes a like b, and leaves alone what is the same: focus, marks, what is open, where one has scrolled to.
   function morph(a, b) {
     if (still(a)) return;
-    const from = b.dataset && b.dataset.from; // of a log only what came since is sent: rows from that one on stay
-    if (from) {
-      if (!$(from)) { close(); open(); return; } // it is not here, for whatever reason: all of it comes anew
-      while (id(a.firstChild) !== from) a.firstChild.remove();
+    if (b.dataset && b.dataset.from) { // of a log only the rows since the last picture are sent
+      while (id(a.firstChild) !== b.dataset.from) a.firstChild.remove();
       a.append(...b.childNodes);
       return;
     }
@@ -46,6 +45,8 @@
   };
   function show(html) {
     const page = new DOMParser().parseFromString(policy.createHTML('<main id="main" tabindex="-1">' + html + '</main>'), 'text/html');
+    const tail = page.querySelector('[data-from]'); // a log without the rows that this page has
+    if (tail && !($(tail.id) && $(tail.id).contains($(tail.dataset.from)))) { close(); open(); return; } // it has not: all comes anew
     const row = document.querySelector('tr.at'), id = row && row.id;
     morph(main, page.getElementById('main'));
     if (id && $(id)) $(id).classList.add('at');
