@@ -81,6 +81,7 @@ var arrows = []arrow{
 	{"web/api", []string{"client", "config", "report", "scheduler", "sql/store", "web"}, "what is asked over HTTP is asked of the store, in the name of whoever asks; what its errors mean, the client knows"},
 	{"pgdev", nil, "a PostgreSQL is one whatever it is for; tests of every room use it"},
 	{"pgdev/pgtest", []string{"pgdev"}, "and tests take it from here"},
+	{"pgdev/wire", nil, "a line to a server with faults: tests and torture put it before a PostgreSQL"},
 	{"client", []string{"scheduler", "sql"}, "a face of sql/store for apps: what it asks, they may ask; it schedules nothing and runs nothing"},
 	{"client/agent", nil, "what is linked into an agent: it knows its protocol, and no database"},
 	{"client/worker", []string{"actors", "client/agent", "instance", "machine", "observability/traces", "scheduler", "sql", "triggers"},

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"bellhop/pgdev/pgtest"
+	"bellhop/pgdev/wire"
 )
 
 var (
@@ -143,7 +144,7 @@ const nemesisAttempts = 20
 type nemesis struct {
 	b            *env
 	j            *journal
-	line         *proxy
+	line         *wire.Proxy
 	luck         *rand.Rand
 	victims      []*victim
 	healLine     time.Time // when the line behind the first is to heal; zero: it is well
@@ -216,7 +217,7 @@ func (n *nemesis) harm() {
 		n.start(v)
 	case act < 20 && n.healLine.IsZero():
 		n.did("cut the line", v, span)
-		n.line.set(fault{silent: true})
+		n.line.Set(wire.Fault{Silent: true})
 		n.healLine = now.Add(span)
 	}
 }
@@ -254,8 +255,8 @@ func (n *nemesis) goOn(v *victim) {
 }
 
 func (n *nemesis) mend() {
-	n.line.set(fault{})
-	n.line.reset("") // what was swallowed is lost: a line that heals is a new one
+	n.line.Set(wire.Fault{})
+	n.line.Reset("") // what was swallowed is lost: a line that heals is a new one
 	n.healLine = time.Time{}
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"bellhop/pgdev"
 	"bellhop/pgdev/pgtest"
+	"bellhop/pgdev/wire"
 )
 
 // setupOwn gives a migrated database in a server that the test may break.
@@ -150,11 +151,11 @@ func TestDatabase_CrashUnclaimsWhatRuns(t *testing.T) {
 			writer := value[int](e, "select pid from pg_stat_activity where backend_type = 'walwriter'")
 			pgtest.Freeze(t, writer)
 			go wakeToQuit(t.Context(), writer)
-			line.set(fault{only: "bellhop upkeep", silent: true})
+			line.Set(wire.Fault{Only: "bellhop upkeep", Silent: true})
 			e.insertMany(2, "hold")
 			pgtest.Eventually(t, patience, "the agents are at work", func() bool { return len(j.alive()) == 2 })
 			before := j.alive()
-			line.set(fault{cut: func([]byte) bool { return true }}) // nobody gets back in before we have looked
+			line.Set(wire.Fault{Cut: func([]byte) bool { return true }}) // nobody gets back in before we have looked
 			e.restart(c, "immediate")
 			if got := unclaimed(); got != "ready 0 0, ready 0 0" {
 				t.Fatalf("the crash was to undo the claims; the jobs are %s", got)
@@ -170,7 +171,7 @@ func TestDatabase_CrashUnclaimsWhatRuns(t *testing.T) {
 					t.Errorf("%d agents are at work", len(now))
 				}
 			}
-			line.set(fault{})
+			line.Set(wire.Fault{})
 			i.waitSaid("the database had lost claims; they are taken again")
 			if test.while != "end" {
 				e.eventually("it holds them again", "select count(*) = 2 from bellhop.jobqueue where args = 'hold' and state = 'running' and fence = 1 and attempt = 1 and instance = $1", i.id)
@@ -285,10 +286,10 @@ func TestDatabase_ListenerSilentlyCut(t *testing.T) {
 		line, url := through(t, e.url)
 		i := e.serve(fmt.Sprintf("database: {url: %q, listen_url: %q}\n", e.url, url) + calm(1) + agents(j.agent("work", "warm")))
 		e.submitted(patience, "warming up")
-		line.deafen()
+		line.Deafen()
 		i.waitSaid("deaf for too long")
 		// two ends
-		pgtest.Eventually(t, patience, "it listens anew", func() bool { return len(line.hearing("bellhop bell")) == 2 })
+		pgtest.Eventually(t, patience, "it listens anew", func() bool { return line.Hearing("bellhop bell") == 2 })
 		late := 0 // one that listens no more would leave most to the scan
 		for range 8 {
 			id := e.insert("type, args", "work", "1ms")
@@ -307,24 +308,12 @@ func TestDatabase_ListenerSilentlyCut(t *testing.T) {
 		i := e.serve(fmt.Sprintf("database: {url: %q, listen_url: %q}\ninstance: {heartbeat: 10s, lag: 30s}\n", e.url,
 			url) + agents(j.agent("work", "warm")))
 		e.submitted(patience, "warming up")
-		line.deafen()
+		line.Deafen()
 		e.submitted(patience, "while it is deaf")
 		if strings.Contains(i.said(), "deaf for too long") {
 			t.Error("it was found out before the safety scan was needed: this test shows nothing")
 		}
 	})
-}
-
-// hearing lists the ends of one client's lines that are open and not deaf.
-func (p *proxy) hearing(who string) (names []string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for wire, name := range p.wires {
-		if !p.deaf[wire] && name == who {
-			names = append(names, name)
-		}
-	}
-	return names
 }
 
 // TestDatabase_AnswerToCommitLost: whether an outcome is recorded is not
@@ -337,16 +326,16 @@ func TestDatabase_AnswerToCommitLost(t *testing.T) {
 			return (bytes.Contains(answer, []byte("UPDATE ")) || bytes.Contains(answer, []byte("SELECT "))) &&
 				bytes.HasSuffix(answer, []byte("Z\x00\x00\x00\x05I")) && rand.IntN(3) == 0
 		},
-		"anywhere": afterBytes(func() int { return 700 + rand.IntN(1000)<<rand.IntN(4) }),
+		"anywhere": wire.AfterBytes(func() int { return 700 + rand.IntN(1000)<<rand.IntN(4) }),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			e, j := setup(t), newJournal(t)
 			line, url := through(t, e.url)
 			i := e.serve(fmt.Sprintf("database: {url: %q}\n", url) + calm(4) + agents(j.agent("work", "warm")))
-			line.set(fault{only: "bellhop recorder", cut: cut})
+			line.Set(wire.Fault{Only: "bellhop recorder", Cut: cut})
 			good, bad := 0, 0
-			for good == 0 || line.answersCut() == 0 { // few large batches may get through whole
+			for good == 0 || line.AnswersCut() == 0 { // few large batches may get through whole
 				e.insertMany(200, "5ms")
 				e.sql("insert into bellhop.jobqueue (type, args, max_attempts) select 'work', '5ms fail', 2 from generate_series(1, 20)")
 				good, bad = good+200, bad+20

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"bellhop/pgdev/pgtest"
+	"bellhop/pgdev/wire"
 )
 
 // sleeper is an agent that says where it is at work, and is at work for as long
@@ -49,7 +50,7 @@ func TestSSH_SilentLine(t *testing.T) {
 	job, stuck := e.insert("type, args", "a", "one"), e.insert("type, args, run_on", "a", "two", "proxied")
 	first := e.firstAgent()
 	other := e.serve(agents("type: a, command: [" + sleeper + "]")) // another machine, as far as these two know
-	p.set(fault{silent: true})
+	p.Set(wire.Fault{Silent: true})
 	e.began(2)
 	if len(livingAmong(first)) > 0 {
 		t.Error("the agent lives on the host that the line was lost to, and the job has begun elsewhere")
@@ -60,8 +61,8 @@ func TestSSH_SilentLine(t *testing.T) {
 	}
 	e.waitHost("proxied", "down", "silent: ")
 	e.eventually("the job that only it could run says so", "select coalesce(waiting_for, '') like 'host_down: proxied: silent: %' from bellhop.jobqueue where id = $1", stuck)
-	p.set(fault{})
-	p.reset("")
+	p.Set(wire.Fault{})
+	p.Reset("")
 	if j := e.waitState(stuck, "succeeded"); j.Attempt != 1 || e.ranOn(stuck) != "proxied" {
 		t.Errorf("%+v on %s", j, e.ranOn(stuck))
 	}
@@ -85,7 +86,7 @@ func TestSSH_CutWithoutTheHostKnowing(t *testing.T) {
 	job := e.insert("type, args", "a", "one")
 	first := e.firstAgent()
 	e.serve(agents("type: a, command: [" + sleeper + "]"))
-	p.set(fault{silent: true, untold: true})
+	p.Set(wire.Fault{Silent: true, Untold: true})
 	for _, pid := range i.processes() {
 		if program, _ := os.Readlink(filepath.Join("/proc", strconv.Itoa(pid), "exe")); filepath.Base(program) == "ssh" {
 			_ = syscall.Kill(pid, syscall.SIGKILL)
@@ -112,7 +113,7 @@ func TestSSH_CutLines(t *testing.T) {
 		e.insert("type, args, max_attempts", "a", args, 1)
 	}
 	e.began(3)
-	p.reset("")
+	p.Reset("")
 	e.began(6)
 	if n := value[int](e, "select count(*) from bellhop.jobqueue where attempt <> 1"); n != 0 {
 		t.Errorf("%d jobs count an attempt that the line lost", n)
@@ -133,7 +134,7 @@ func TestSSH_ItemsOfACutLine(t *testing.T) {
 	e.serve("hosts:\n" + s.host("proxied", "slots: 2") + agents("type: a, command: ["+agent+"]"))
 	id := e.insert("type, msq", "a", "select g as n from generate_series(1, 100) g")
 	e.began(20)
-	p.reset("")
+	p.Reset("")
 	if j := e.waitState(id, "succeeded"); j.Done != 100 || j.Failed != 0 || j.Attempt != 1 {
 		t.Errorf("%+v", j)
 	}
@@ -201,7 +202,7 @@ func TestSSH_SchedulerKilledWhileTheLineIsSilent(t *testing.T) {
 	job := e.insert("type, args", "a", "one")
 	first := e.firstAgent()
 	e.serve(agents("type: a, command: [" + sleeper + "]"))
-	p.set(fault{silent: true, untold: true})
+	p.Set(wire.Fault{Silent: true, Untold: true})
 	i.kill()
 	e.began(2)
 	if len(livingAmong(first)) > 0 {
@@ -236,7 +237,7 @@ func TestSSH_StoppedWhileOpening(t *testing.T) {
 	p := s.proxy()
 	i := e.serve("hosts:\n" + s.host("proxied", "slots: 8") + agents("type: a, command: ["+e.sleeper()+"]"))
 	e.waitHost("proxied", "up", "")
-	p.set(fault{silent: true})
+	p.Set(wire.Fault{Silent: true})
 	for range 8 {
 		e.insert("type, args", "a", "x")
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"bellhop/pgdev/pgtest"
+	"bellhop/pgdev/wire"
 )
 
 // hostRow is a host as `bellhop hosts -o json` shows it.
@@ -129,7 +130,7 @@ func TestSSH_ManyItemsOverAChoppedLine(t *testing.T) {
 	t.Parallel()
 	s, e := openSSHD(t), setup(t)
 	p := s.proxy()
-	p.set(fault{chop: 64})
+	p.Set(wire.Fault{Chop: 64})
 	echo := e.worker("echo", `echo "$line" >>$DIR/done`)
 	e.serve("hosts:\n" + s.host("proxied", "slots: 2") + agents("type: warm, command: ["+echo+"]"))
 	id := e.insert("type, msq", "warm", "select g as n, repeat('x', 1000) as pad from generate_series(1, 300) g")

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"bellhop/pgdev/pgtest"
+	"bellhop/pgdev/wire"
 )
 
 // quickLag is short, and long enough for a live instance on a busy machine; a
@@ -390,15 +391,15 @@ func TestInstances_SplitBrain(t *testing.T) {
 	j.waitRunning(e, cut, 4)
 	agentsOfCut := j.alive()
 	other := e.serve(quick(4) + agents(j.agent("work", "exec")))
-	line.set(fault{silent: true})
+	line.Set(wire.Fault{Silent: true})
 	e.eventually("the other has the jobs", "select count(*) = 4 from bellhop.jobqueue where instance = $1", other.id)
 	if left := livingAmong(agentsOfCut); len(left) > 0 {
 		t.Errorf("the other has the jobs, and agents %v of the one that was cut off live", left)
 	}
 	cut.waitSaid("lease lost")
 	j.waitRunning(e, other, 4)
-	line.set(fault{})
-	line.reset("") // what was swallowed is lost: a line that heals is a new one
+	line.Set(wire.Fault{})
+	line.Reset("") // what was swallowed is lost: a line that heals is a new one
 	e.eventually("the one that was cut off is back", "select exists (select 1 from bellhop.instance where pid = $1 and state = 'live' and id <> $2)",
 		cut.cmd.Process.Pid, cut.id)
 	e.insertMany(8, "hold")

@@ -67,7 +67,7 @@ func TestLost_WithItsHost(t *testing.T) {
 	e.began(1)
 	e.eventually("what it said is in the log", "select exists (select from bellhop.log where job = $1 and line = 'begun')",
 		id)
-	p.reset("")
+	p.Reset("")
 	e.began(2)
 	e.because(id, "lost", "host proxied went silent")
 	e.letGo()

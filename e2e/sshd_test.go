@@ -15,6 +15,7 @@ import (
 
 	"bellhop/agents/guard"
 	"bellhop/pgdev/pgtest"
+	"bellhop/pgdev/wire"
 )
 
 // sshd is an OpenSSH server of the test's own on a port of loopback, with keys
@@ -101,8 +102,8 @@ func (s *sshd) config(name string, port int) string {
 }
 
 // also adds a name under which the server is reached through a proxy.
-func (s *sshd) also(name string, p *proxy) {
-	_, port, err := net.SplitHostPort(p.listener.Addr().String())
+func (s *sshd) also(name string, p *wire.Proxy) {
+	_, port, err := net.SplitHostPort(p.Address())
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -114,7 +115,7 @@ func (s *sshd) also(name string, p *proxy) {
 }
 
 // proxy stands between ssh and the server; its name in ssh's configuration is "proxied".
-func (s *sshd) proxy() *proxy {
+func (s *sshd) proxy() *wire.Proxy {
 	p := before(s.t, "tcp", s.address())
 	s.also("proxied", p)
 	return p

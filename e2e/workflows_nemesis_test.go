@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"bellhop/pgdev/pgtest"
+	"bellhop/pgdev/wire"
 )
 
 var workflowsNemesis = flag.Duration("workflows-nemesis", 15*time.Second,
@@ -58,17 +59,17 @@ func TestWorkflows_Nemesis(t *testing.T) {
 			time.Sleep(quickLag + time.Duration(luck.IntN(2000))*time.Millisecond) // it is taken for dead
 			servers[victim].signal(syscall.SIGCONT)
 		case 2:
-			line.set(fault{silent: true})
+			line.Set(wire.Fault{Silent: true})
 			time.Sleep(time.Duration(luck.IntN(int(quickLag)))) // the database is out of reach
-			line.set(fault{})
-			line.reset("")
+			line.Set(wire.Fault{})
+			line.Reset("")
 		case 3:
 			e.ok("workflow", "apply", filepath.Join(e.dir, "guest.yaml"))
 			time.Sleep(time.Duration(luck.IntN(2000)) * time.Millisecond) // it is there for a while
 			e.ok("workflow", "deactivate", "guest")
 		}
 	}
-	line.reset("")
+	line.Reset("")
 	e.eventually("three have three each", `select (select array_agg(n order by n) from (select (select count(*) from bellhop.workflow w
 		where w.active and w.instance = i.id) n from bellhop.instance i where i.state = 'live') x) = '{3,3,3}'::bigint[]`)
 	e.eventually("all slots are seen to", "select not exists (select from bellhop.sensor where next_fire < clock_timestamp() - interval '3 s')")
