@@ -79,6 +79,10 @@ generate: ## write the generated files again (docs/reference.md, docs/state_mach
 bench: ## measure speed and memory beside yardsticks of the same run (FULL=1: the long form; ONLY=drain,idle)
 	@$(WITH_POSTGRES) $(MAKE) --no-print-directory bin/bellhop && cd bench && $(GO) run . -bellhop ../bin/bellhop $(if $(FULL),-full) $(if $(ONLY),-only $(ONLY)) -json ../bin/bench.json
 
+.PHONY: torture
+torture: ## every kind of harm, on servers of its own, held against every promise (MINUTES=5)
+	@$(WITH_POSTGRES) $(MAKE) --no-print-directory bin/bellhop && bin/bellhop torture --minutes $(or $(MINUTES),5)
+
 .PHONY: check
 check: ## exactly what CI runs
 	@.ci/run

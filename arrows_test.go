@@ -37,7 +37,7 @@ var everything = []string{cli, fleet, "actors", "agents", "config", "courier", "
 
 // families have the commands.
 var families = []string{cli, serve, "cmd/bellhop/internal/agentkit", "cmd/bellhop/internal/attach", "cmd/bellhop/internal/change", "cmd/bellhop/internal/demo", "cmd/bellhop/internal/dev",
-	"cmd/bellhop/internal/doctor", "cmd/bellhop/internal/locks", "cmd/bellhop/internal/look", "cmd/bellhop/internal/measure", "cmd/bellhop/internal/rjm", "cmd/bellhop/internal/setup", "cmd/bellhop/internal/workflow"}
+	"cmd/bellhop/internal/doctor", "cmd/bellhop/internal/locks", "cmd/bellhop/internal/look", "cmd/bellhop/internal/measure", "cmd/bellhop/internal/rjm", "cmd/bellhop/internal/setup", "cmd/bellhop/internal/torture", "cmd/bellhop/internal/workflow"}
 
 // arrows has every room. The longest name that fits counts.
 var arrows = []arrow{
@@ -96,6 +96,7 @@ var arrows = []arrow{
 	{"cmd/bellhop/internal/change", []string{cli, "report", "scheduler", "sql/store"}, "a family knows the queue and how to talk, and no other family"},
 	{"cmd/bellhop/internal/look", []string{cli, "machine", "report", "scheduler", "scheduler/sketch", "sql/store"}, "the same, and it changes nothing"},
 	{"cmd/bellhop/internal/measure", []string{cli, "client/agent", "client/worker", "sql"}, "it measures as an app would: an instance of handlers"},
+	{"cmd/bellhop/internal/torture", []string{cli, "pgdev"}, "it does harm to processes and servers, and looks at SQL and files alone"},
 	{"cmd/bellhop/internal/attach", []string{cli, "sql/store"}, "the same, of tables"},
 	{"cmd/bellhop/internal/locks", []string{cli, "scheduler", "sql/store"}, "filters are read as the policy reads them before they are written"},
 	{"cmd/bellhop/internal/workflow", []string{cli, "config", "scheduler", "sql/store"}, "a definition is read as configuration is, and written by the queue"},

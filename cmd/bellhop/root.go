@@ -16,6 +16,7 @@ import (
 	"bellhop/cmd/bellhop/internal/rjm"
 	"bellhop/cmd/bellhop/internal/serve"
 	"bellhop/cmd/bellhop/internal/setup"
+	"bellhop/cmd/bellhop/internal/torture"
 	"bellhop/cmd/bellhop/internal/workflow"
 	"bellhop/pgdev"
 )
@@ -52,7 +53,7 @@ func groups() []group {
 		{"Any table:", []func(*cli.App) *cobra.Command{attach.Command, attach.DetachCommand, attach.AttachmentsCommand}},
 		{setUp, []func(*cli.App) *cobra.Command{
 			setup.MigrateCommand, setup.ConfigCommand, doctor.Command, setup.InstallCommand, setup.VersionCommand,
-			measure.BenchCommand, agentkit.Command, cli.ExitCodesTopic,
+			measure.BenchCommand, torture.Command, torture.WitnessCommand, agentkit.Command, cli.ExitCodesTopic,
 		}},
 		{"RJM's names (also as programs of their own):", []func(*cli.App) *cobra.Command{
 			rjm.SetupCommand, rjm.GoCommand, rjm.LsCommand, rjm.ExitCommand, rjm.OutCommand, rjm.ProcCommand, rjm.DaemonCommand,

@@ -1,0 +1,204 @@
+package torture
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// history is one run of all kinds of work under one kind of fault.
+type history struct {
+	number  int
+	fault   fault
+	strokes int
+}
+
+// outcome is what a history showed.
+type outcome struct {
+	history
+	jobs    int
+	strokes int
+	took    time.Duration // until the queue worked again
+	found   []violation
+	story   []string
+}
+
+// instancesEach is how many instances a history begins with.
+const instancesEach = 2
+
+// luckOf is what a history does: the same seed and number do the same harm, though not at the same moments.
+func luckOf(seed uint64, number int) *rand.Rand { return rand.New(rand.NewPCG(seed, uint64(number))) }
+
+// play runs one history and holds it against the invariants.
+func (t *torture) play(ctx context.Context, h history) (out outcome, err error) {
+	out.history = h
+	dir := filepath.Join(t.dir, fmt.Sprintf("history-%d-%s", h.number, h.fault.name))
+	s := &stage{program: t.program, lag: t.lag, dir: dir, luck: luckOf(t.seed, h.number)}
+	if err := os.RemoveAll(dir); err != nil { // of a try before
+		return out, err
+	}
+	where, err := t.places.database(ctx, h.fault.needs)
+	defer func() {
+		last, cancel := lastly(ctx)
+		defer cancel()
+		err = errors.Join(err, where.drop(last))
+	}()
+	if err != nil {
+		return out, err
+	}
+	s.database, s.servers = where.url, where.list
+	defer s.close()
+	if err := s.prepare(ctx, instancesEach, h.fault.lines); err != nil {
+		return out, err
+	}
+	e, err := s.suffer(ctx, h)
+	if err != nil {
+		return out, err
+	}
+	out.jobs, out.strokes, out.took, out.story = len(e.rows), s.strokes, e.took, s.story
+	out.found = check(e)
+	return out, nil
+}
+
+// suffer puts the work under the fault, heals what is broken, and gathers what is left to read.
+func (s *stage) suffer(ctx context.Context, h history) (e evidence, err error) {
+	l := &load{lag: s.lag, luck: rand.New(rand.NewPCG(s.luck.Uint64(), 0)), told: newExpectation()}
+	config, err := pgxpool.ParseConfig(s.database)
+	if err != nil {
+		return e, err
+	}
+	config.MaxConns = 2
+	config.ConnConfig.RuntimeParams["application_name"] = "a client"
+	if l.pool, err = pgxpool.NewWithConfig(ctx, config); err != nil {
+		return e, err
+	}
+	defer l.pool.Close()
+	working, stop := context.WithCancel(ctx)
+	defer stop()
+	idle := make(chan struct{})
+	go func() {
+		defer close(idle)
+		l.run(working, 25*time.Millisecond)
+	}()
+	for range h.strokes {
+		s.pause(ctx, s.between(300*time.Millisecond, 900*time.Millisecond))
+		if err := h.fault.stroke(ctx, s); err != nil {
+			return e, fmt.Errorf("fault %s: %w", h.fault.name, err)
+		}
+		s.strokes++
+	}
+	if err := s.heal(ctx); err != nil {
+		return e, err
+	}
+	s.did("all is healed")
+	e.took, err = s.recovers(ctx)
+	if err != nil {
+		return e, err
+	}
+	s.pause(ctx, 300*time.Millisecond)
+	stop()
+	<-idle
+	return e, s.gather(ctx, l, &e)
+}
+
+// recovers measures how long it takes until a job that is submitted now has ended.
+func (s *stage) recovers(ctx context.Context) (time.Duration, error) {
+	since := time.Now()
+	var id int64
+	err := s.again(ctx, "submit a job after the fault", func() error {
+		return s.admin.QueryRow(ctx, submitSQL, "warm", fmt.Sprintf("n=%d ms=1", probe), nil, nil, attempts).Scan(&id)
+	})
+	if err != nil {
+		return 0, err
+	}
+	end := time.Now().Add(patience)
+	for time.Now().Before(end) && ctx.Err() == nil {
+		var state string
+		if err := s.admin.QueryRow(ctx, "select state from bellhop.jobqueue where id = $1", id).Scan(&state); err == nil &&
+			state == "succeeded" {
+			break
+		}
+		s.pause(ctx, 10*time.Millisecond)
+	}
+	return time.Since(since), ctx.Err()
+}
+
+// probe is the token of the job that tells when the queue works again.
+const probe = 9_000_000
+
+// slack is what a machine may take beyond the promise: a lease and a heartbeat, counted from the last fault.
+const slack = 10 * time.Second
+
+// gather waits until the work is over, ends the instances, and reads what the history left behind.
+func (s *stage) gather(ctx context.Context, l *load, e *evidence) error {
+	over := s.until(ctx, "all work is over", func() (bool, error) {
+		var n int64
+		err := s.admin.QueryRow(ctx, openSQL).Scan(&n)
+		return n == 0, err
+	})
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if over != nil {
+		s.did("%v", over) // the rows tell which work is open
+	}
+	for _, i := range s.instances {
+		if i.over() {
+			e.left = append(e.left, "an instance has ended without an order: "+i.dir)
+		} else if i.end() {
+			e.left = append(e.left, "an instance did not end within a minute of SIGTERM: "+i.dir)
+		}
+	}
+	gone := s.until(ctx, "no agent is left", func() (bool, error) { return len(marked(s.journal())) == 0, nil })
+	if gone != nil {
+		e.left = append(e.left, fmt.Sprintf("processes %d are left of agents", marked(s.journal())))
+	}
+	n, err := s.number(ctx, "select count(*) from bellhop.jobqueue where state in ('assigned', 'running')")
+	if err != nil {
+		return err
+	}
+	if n > 0 {
+		e.left = append(e.left, fmt.Sprintf("%d jobs are still in the hands of instances", n))
+	}
+	e.told, e.kills, e.lostTail, e.promise = l.told, s.kills, s.lostTail, s.lag+s.lag/6+slack
+	if e.journal, err = readJournal(s.journal()); err != nil {
+		return err
+	}
+	if e.rows, err = s.rows(ctx); err != nil {
+		return err
+	}
+	e.runs, err = s.events(ctx)
+	return err
+}
+
+func (s *stage) rows(ctx context.Context) ([]row, error) {
+	found, err := s.admin.Query(ctx, rowsSQL)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(found, func(c pgx.CollectableRow) (r row, err error) {
+		err = c.Scan(&r.id, &r.typ, &r.state, &r.fence, &r.attempt, &r.args, &r.msq, &r.key, &r.total, &r.done, &r.failed,
+			&r.problem, &r.waits, &r.successes)
+		r.known()
+		return r, err
+	})
+}
+
+func (s *stage) events(ctx context.Context) (map[int64]int, error) {
+	runs := map[int64]int{}
+	found, err := s.admin.Query(ctx, eventsSQL)
+	if err != nil {
+		return nil, err
+	}
+	var id int64
+	var n int
+	_, err = pgx.ForEachRow(found, []any{&id, &n}, func() error { runs[id] = n; return nil })
+	return runs, err
+}

@@ -1,0 +1,6 @@
+-- Items, and one job over them. $1 batch, $2 the first item's number, $3 how many, $4 attempts. Guard: the primary key of the items.
+with items as (
+  insert into public.torture_item select $1::bigint, $2::bigint + i from generate_series(0, $3::bigint - 1) i
+)
+insert into bellhop.jobqueue (type, msq, max_attempts)
+values ('item', format('select n, 5 as ms from public.torture_item where batch = %s order by n', $1::bigint), $4)
