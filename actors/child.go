@@ -6,6 +6,7 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"bellhop/actors/port"
 	"bellhop/scheduler"
 )
 
@@ -15,13 +16,13 @@ import (
 type child struct {
 	inst   *instance
 	name   scheduler.ChildName
-	typ    AgentType
+	typ    port.AgentType
 	host   scheduler.HostName
 	retry  scheduler.RetryPolicy
 	parent *actor.PID
 	// owned by Receive
 	fsm         scheduler.Child
-	process     Process
+	process     port.Process
 	launched    time.Time
 	up          time.Time // when it said its first OK
 	fork        *fork
@@ -54,7 +55,7 @@ type child struct {
 }
 
 func newChild(
-	inst *instance, host scheduler.HostName, name scheduler.ChildName, typ AgentType, parent *actor.PID,
+	inst *instance, host scheduler.HostName, name scheduler.ChildName, typ port.AgentType, parent *actor.PID,
 ) *child {
 	retry := inst.retryOf(typ.Name)
 	return &child{inst: inst, name: name, typ: typ, host: host, retry: retry, parent: parent, fsm: scheduler.Child{

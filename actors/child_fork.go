@@ -7,13 +7,14 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"bellhop/actors/port"
 	"bellhop/scheduler"
 )
 
 // fork is a launch under way. If the actor ends first, the process that comes out of it has no owner: it is killed.
 type fork struct {
 	mu        sync.Mutex
-	process   Process // what came of it, should the actor end before it hears
+	process   port.Process // what came of it, should the actor end before it hears
 	abandoned bool
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"bellhop/actors/port"
 	"bellhop/scheduler"
 )
 
@@ -62,8 +63,8 @@ func jobOf(id scheduler.JobID) scheduler.Job {
 // peers that answer an audit.
 func playDispatcher(t *testing.T, q *claims, with func(s *stage, start time.Time)) {
 	t.Helper()
-	cfg := Config{Queue: q, Holdings: q, Maintenance: &upkeep{}, Agents: []AgentType{{Name: "a"}},
-		Hosts: []HostSpec{{Name: "h", Slots: 10}}, Scan: 5 * time.Second, Lag: 10 * time.Second}
+	cfg := Config{Queue: q, Holdings: q, Maintenance: &upkeep{}, Agents: []port.AgentType{{Name: "a"}},
+		Hosts: []port.HostSpec{{Name: "h", Slots: 10}}, Scan: 5 * time.Second, Lag: 10 * time.Second}
 	play(t, cfg, func(s *stage) {
 		for role, name := range map[string]string{roleHost("h"): "h", roleMSQs: roleMSQs} {
 			s.answers[role] = func(c actor.Context) {

@@ -19,7 +19,7 @@
 //	└─ hosts ─ host/<name> ─ child/<type>.<n>
 //
 // Decisions are made by package scheduler, effects are carried out through the
-// interfaces in ports.go. A panic is our bug: the actor stops, its parent
+// interfaces of package port. A panic is our bug: the actor stops, its parent
 // starts another after a pause, and that one finds its state again. What must
 // outlive an actor (what is owed to the database, the processes) is not kept
 // in one: see instance.go; parts.go says which actor is handed what. The types of protoactor do not leave this package.

@@ -6,20 +6,10 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"bellhop/actors/port"
 	"bellhop/scheduler"
 	"bellhop/scheduler/engine"
 )
-
-// EngineSpec says of a host that its jobs run elsewhere: commands submit, find, poll and kill them.
-type EngineSpec struct {
-	Engine  string // as it is shown
-	Type    scheduler.TypeName
-	Rules   engine.Rules
-	Poll    time.Duration // how often it is asked
-	Submits int           // calls of submit at once
-	Logs    bool          // what jobs wrote is fetched
-	Ends    scheduler.Ends
-}
 
 // How engines are paced.
 const (
@@ -38,9 +28,9 @@ const (
 // takes no slot of any host and has no children; what it runs are short commands.
 type engineHost struct {
 	inst  *instance
-	spec  HostSpec
-	conf  EngineSpec
-	typ   AgentType
+	spec  port.HostSpec
+	conf  port.EngineSpec
+	typ   port.AgentType
 	quota *typeQuota
 	// owned by Receive
 	jobs    map[scheduler.Claim]*watched
@@ -73,7 +63,7 @@ type watched struct {
 	log    remoteLog
 }
 
-func newEngineHost(inst *instance, spec HostSpec) *engineHost {
+func newEngineHost(inst *instance, spec port.HostSpec) *engineHost {
 	s := &engineHost{inst: inst, spec: spec, conf: *spec.Engine, quota: inst.quotas.of(spec.Engine.Type),
 		jobs: map[scheduler.Claim]*watched{}, epoch: uint64(time.Now().UnixNano())}
 	for _, a := range inst.setup().Agents {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"bellhop/actors/port"
 	"bellhop/scheduler"
 	"bellhop/scheduler/engine"
 )
@@ -58,7 +59,8 @@ func (s *engineHost) book(c actor.Context, now time.Time) {
 	}()
 }
 
-func (m *engineBooked) do(ctx context.Context, inst *instance, me scheduler.InstanceID, conf EngineSpec) (err error) {
+func (m *engineBooked) do(ctx context.Context, inst *instance, me scheduler.InstanceID,
+	conf port.EngineSpec) (err error) {
 	if len(m.rows) > 0 { // an outcome waits for it
 		if err := inst.Tags.Save(ctx, me, m.rows, time.Now()); err != nil {
 			return err

@@ -8,6 +8,7 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"bellhop/actors/port"
 	"bellhop/scheduler"
 	"bellhop/scheduler/engine"
 )
@@ -25,7 +26,7 @@ type engineCalls struct {
 	toSweep                        []engine.Ref
 }
 
-func newEngineCalls(conf EngineSpec) engineCalls {
+func newEngineCalls(conf port.EngineSpec) engineCalls {
 	return engineCalls{
 		submit: engine.Pace{Most: engineBackoff},
 		find:   engine.Pace{Every: engineFindEvery, Most: engineBackoff},

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"bellhop/actors"
+	"bellhop/actors/port"
 	"bellhop/scheduler"
 	"bellhop/scheduler/engine"
 	"bellhop/sql/store"
@@ -72,9 +73,9 @@ func TestEngine_TwoInstancesShareTenThousandJobs(t *testing.T) {
 	for name, b := range map[string]*env{"a": first, "b": second} {
 		tags := startMSQ(b, store.NewEngines)
 		b.change = func(cfg *actors.Config) {
-			cfg.Agents = []actors.AgentType{{Name: "solo", Max: jobs}}
-			spec := actors.EngineSpec{Engine: "cluster", Type: "solo", Rules: engine.Defaults, Poll: every, Submits: 64}
-			cfg.Hosts = []actors.HostSpec{{Name: "cluster:solo", Slots: jobs, Engine: &spec}}
+			cfg.Agents = []port.AgentType{{Name: "solo", Max: jobs}}
+			spec := port.EngineSpec{Engine: "cluster", Type: "solo", Rules: engine.Defaults, Poll: every, Submits: 64}
+			cfg.Hosts = []port.HostSpec{{Name: "cluster:solo", Slots: jobs, Engine: &spec}}
 			cfg.Tags, cfg.Leftovers, cfg.EngineCommands = tags, tags, terminal{c, name}
 		}
 		b.start(1)

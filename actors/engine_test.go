@@ -11,6 +11,7 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"bellhop/actors/port"
 	"bellhop/scheduler"
 	"bellhop/scheduler/engine"
 )
@@ -131,10 +132,11 @@ func (f *fakeEngine) submits() (n, twice int) {
 // playEngine plays the host of an engine.
 func playEngine(t *testing.T, f *fakeEngine, with func(s *feeder)) {
 	t.Helper()
-	spec := EngineSpec{Engine: "fake", Type: "a", Rules: engine.Defaults, Poll: 2 * time.Second, Submits: 4, Logs: f.logs}
-	cfg := Config{Agents: []AgentType{{Name: "a", Max: 20_000}}, Retry: scheduler.DefaultRetry,
+	spec := port.EngineSpec{Engine: "fake", Type: "a", Rules: engine.Defaults, Poll: 2 * time.Second, Submits: 4,
+		Logs: f.logs}
+	cfg := Config{Agents: []port.AgentType{{Name: "a", Max: 20_000}}, Retry: scheduler.DefaultRetry,
 		Tags: f, Leftovers: f, EngineCommands: f,
-		Hosts: []HostSpec{{Name: "h", Slots: 20_000, Engine: &spec}}}
+		Hosts: []port.HostSpec{{Name: "h", Slots: 20_000, Engine: &spec}}}
 	play(t, cfg, func(s *stage) {
 		s.listen(roleDispatcher, roleMembership, roleMSQs, roleHosts)
 		s.start(roleHost("h"), newEngineHost(s.instance, s.Hosts[0]))

@@ -7,6 +7,7 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"bellhop/actors/port"
 	"bellhop/scheduler"
 )
 
@@ -14,7 +15,7 @@ import (
 // places what it is dealt on children, and makes children come and go.
 type host struct {
 	inst     *instance
-	spec     HostSpec
+	spec     port.HostSpec
 	types    map[scheduler.TypeName]*pool
 	pools    []*pool // the same, by name: every message goes through them
 	children map[scheduler.ChildName]*childHandle
@@ -35,7 +36,7 @@ type host struct {
 	alarmAt       time.Time
 }
 
-func newHost(inst *instance, spec HostSpec) *host {
+func newHost(inst *instance, spec port.HostSpec) *host {
 	s := &host{
 		inst:     inst,
 		spec:     spec,
@@ -54,7 +55,7 @@ func newHost(inst *instance, spec HostSpec) *host {
 }
 
 // served are the types that this host takes.
-func (s *host) served() (list []AgentType) {
+func (s *host) served() (list []port.AgentType) {
 	for _, a := range s.inst.setup().Agents {
 		if (len(s.spec.Only) == 0 || slices.Contains(s.spec.Only, a.Name)) && (!a.Local || !s.spec.Far) {
 			list = append(list, a)
@@ -63,7 +64,7 @@ func (s *host) served() (list []AgentType) {
 	return list
 }
 
-func (s *host) addPool(a AgentType) {
+func (s *host) addPool(a port.AgentType) {
 	s.types[a.Name] = &pool{
 		AgentType: a,
 		quota:     s.inst.quotas.of(a.Name),

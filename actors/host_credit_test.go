@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"bellhop/actors/port"
 	"bellhop/scheduler"
 )
 
@@ -52,10 +53,11 @@ func (o *standing) deal(t scheduler.TypeName, comeUp bool, jobs ...scheduler.Job
 func playExec(t *testing.T, took time.Duration, types []scheduler.TypeName, with func(o *standing, l *launcher)) {
 	t.Helper()
 	l := &launcher{}
-	cfg := Config{Launcher: l, Retry: scheduler.DefaultRetry, Hosts: []HostSpec{{Name: "h", Slots: 2}}, Idle: time.Hour,
+	cfg := Config{Launcher: l, Retry: scheduler.DefaultRetry, Hosts: []port.HostSpec{{Name: "h", Slots: 2}},
+		Idle:      time.Hour,
 		KillAfter: time.Second, MinReady: time.Second, Respawn: scheduler.RespawnPolicy{Deaths: 5, Window: 3 * time.Second}}
 	for _, name := range types {
-		cfg.Agents = append(cfg.Agents, AgentType{Name: name, Exec: true, StartTimeout: time.Minute})
+		cfg.Agents = append(cfg.Agents, port.AgentType{Name: name, Exec: true, StartTimeout: time.Minute})
 	}
 	play(t, cfg, func(s *stage) {
 		s.listen(roleDispatcher, roleMembership, roleMSQs, roleHosts)

@@ -7,12 +7,13 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"bellhop/actors/port"
 	"bellhop/scheduler"
 )
 
 // pool is what a host knows of one type.
 type pool struct {
-	AgentType
+	port.AgentType
 	gone      bool // the configuration has it no more: nothing is taken, and what lives goes
 	quota     *typeQuota
 	respawn   scheduler.Respawn

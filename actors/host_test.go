@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"bellhop/actors/port"
 	"bellhop/scheduler"
 )
 
@@ -19,7 +20,7 @@ type launcher struct {
 }
 
 func (l *launcher) Launch(_ scheduler.TypeName, _ scheduler.ChildName, _ scheduler.HostName, _ time.Duration,
-	wake func()) (Process, error) {
+	wake func()) (port.Process, error) {
 	if l.refuse != nil {
 		return nil, l.refuse
 	}
@@ -105,8 +106,9 @@ func (p *idleProcess) Pid() int              { return 1 }
 // playHost plays a host of two slots and a type.
 func playHost(t *testing.T, l *launcher, with func(s *stage)) {
 	t.Helper()
-	cfg := Config{Launcher: l, Agents: []AgentType{{Name: "a", StartTimeout: time.Minute}}, Retry: scheduler.DefaultRetry,
-		Hosts: []HostSpec{{Name: "h", Slots: 2}}, Idle: time.Hour, KillAfter: time.Second,
+	cfg := Config{Launcher: l, Agents: []port.AgentType{{Name: "a", StartTimeout: time.Minute}},
+		Retry: scheduler.DefaultRetry,
+		Hosts: []port.HostSpec{{Name: "h", Slots: 2}}, Idle: time.Hour, KillAfter: time.Second,
 		Respawn: scheduler.RespawnPolicy{Deaths: 5, Window: 3 * time.Second}}
 	play(t, cfg, func(s *stage) {
 		s.listen(roleDispatcher, roleMembership, roleMSQs, roleHosts)

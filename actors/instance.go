@@ -8,42 +8,14 @@ import (
 	"sync/atomic"
 	"time"
 
+	"bellhop/actors/port"
 	"bellhop/scheduler"
 )
 
-// AgentType is what the tree needs to know of an agent; how it is started is
-// the launcher's business.
-type AgentType struct {
-	Name         scheduler.TypeName
-	Max          int // children at once over all instances; 0: as many as there are slots
-	MaxPerHost   int
-	Exec         bool // one process per job: an idle child has none
-	Local        bool // not on hosts that are Far
-	Exclusive    bool // nothing else runs on this instance beside it
-	Locked       bool // it says which locks all its jobs need
-	Timeout      time.Duration
-	StartTimeout time.Duration
-	Retry        *scheduler.RetryPolicy // nil: Config.Retry
-}
-
-// HostSpec is a place where children run.
-type HostSpec struct {
-	Name   scheduler.HostName
-	Slots  int
-	Far    bool     // not this machine: it has to be reached first, and may be lost
-	Serves []string // patterns of the locality keys it answers to
-	// Only are the types it takes; empty: every one.
-	Only []scheduler.TypeName
-	// Takes is what it takes of these; nil: every job.
-	Takes *scheduler.Only
-	// Engine: what is given to it runs elsewhere, and takes no slots; nil: in children.
-	Engine *EngineSpec
-}
-
 // Config is everything a System needs.
 type Config struct {
-	Hosts     []HostSpec
-	Agents    []AgentType
+	Hosts     []port.HostSpec
+	Agents    []port.AgentType
 	Heartbeat time.Duration
 	Lag       time.Duration
 	Respawn   scheduler.RespawnPolicy
@@ -59,35 +31,35 @@ type Config struct {
 	Log            *slog.Logger
 	Stop           func(scheduler.Stop) // told, without blocking, when an operator wants this instance to stop
 
-	Queue       Queue
-	Holdings    Holdings
-	Records     Records
-	Registry    Registry
-	Reaper      Reaper
-	Reports     Reports
-	Maintenance Maintenance
-	HostStates  HostStates
-	Bell        Bell
-	Gate        Gate
-	Queries     Queries
-	Launcher    Launcher
-	Observer    Observer // nil: not observed
+	Queue       port.Queue
+	Holdings    port.Holdings
+	Records     port.Records
+	Registry    port.Registry
+	Reaper      port.Reaper
+	Reports     port.Reports
+	Maintenance port.Maintenance
+	HostStates  port.HostStates
+	Bell        port.Bell
+	Gate        port.Gate
+	Queries     port.Queries
+	Launcher    port.Launcher
+	Observer    port.Observer // nil: not observed
 
-	Locks       Locks       // nil: no locks are kept
-	ItemLocks   ItemLocks   // the same
-	Attachments Attachments // nil: no tables are looked at
-	Sensors     Sensors     // nil: no workflow starts
-	Courier     Courier     // nil: no notices are sent
-	Forecasts   Forecasts   // nil: nothing is foretold
+	Locks       port.Locks       // nil: no locks are kept
+	ItemLocks   port.ItemLocks   // the same
+	Attachments port.Attachments // nil: no tables are looked at
+	Sensors     port.Sensors     // nil: no workflow starts
+	Courier     port.Courier     // nil: no notices are sent
+	Forecasts   port.Forecasts   // nil: nothing is foretold
 
 	// Of hosts that are engines.
-	Tags           Tags
-	Leftovers      Leftovers
-	EngineCommands EngineCommands
+	Tags           port.Tags
+	Leftovers      port.Leftovers
+	EngineCommands port.EngineCommands
 
-	Watches   Watches   // nil: nothing is watched
-	Lookout   Lookout   // of what Watches names
-	Retention Retention // nil: nothing is ever deleted
+	Watches   port.Watches   // nil: nothing is watched
+	Lookout   port.Lookout   // of what Watches names
+	Retention port.Retention // nil: nothing is ever deleted
 	// RetentionEvery is how long after a pass of Retention another one is wanted; 0: none.
 	RetentionEvery time.Duration
 	// RowType is the type of jobs that are rows of attached tables with commands of their own: not claimed while no
@@ -98,8 +70,8 @@ type Config struct {
 // instance is what outlives a single actor. Each part guards itself, and names its writer; parts.go says which
 // actor is handed which.
 type instance struct {
-	Config                       // but for what is in Setup: that is read from live
-	live   atomic.Pointer[Setup] // written by System.Reload, read by all
+	Config                            // but for what is in Setup: that is read from live
+	live   atomic.Pointer[port.Setup] // written by System.Reload, read by all
 	*peers
 	*identity
 	outbox    *outbox
@@ -150,7 +122,7 @@ func newInstance(cfg Config) *instance {
 		processes: map[scheduler.HostName]*liveProcesses{},
 	}
 	inst.outbox = newOutbox(func() { p.tell(roleLedger, flush) }, &inst.awaited)
-	inst.live.Store(&Setup{Hosts: cfg.Hosts, Agents: cfg.Agents, Respawn: cfg.Respawn, Idle: cfg.Idle,
+	inst.live.Store(&port.Setup{Hosts: cfg.Hosts, Agents: cfg.Agents, Respawn: cfg.Respawn, Idle: cfg.Idle,
 		MinReady: cfg.MinReady, KillAfter: cfg.KillAfter})
 	for _, host := range cfg.Hosts {
 		inst.processes[host.Name] = newLiveProcesses()
@@ -158,7 +130,7 @@ func newInstance(cfg Config) *instance {
 	return inst
 }
 
-func (inst *instance) setup() *Setup { return inst.live.Load() }
+func (inst *instance) setup() *port.Setup { return inst.live.Load() }
 
 // retryOf says when jobs of a type are tried again.
 func (inst *instance) retryOf(t scheduler.TypeName) scheduler.RetryPolicy {
@@ -188,7 +160,7 @@ type typeQuota struct {
 	part, alive atomic.Int64
 }
 
-func newQuotas(agents []AgentType) quotas {
+func newQuotas(agents []port.AgentType) quotas {
 	c := quotas{&sync.Map{}}
 	for _, a := range agents {
 		of := c.of(a.Name)
@@ -209,7 +181,7 @@ func (c quotas) of(t scheduler.TypeName) *typeQuota {
 
 // reload takes other limits. What is this instance's part of a higher one, the
 // next heartbeat says.
-func (c quotas) reload(agents []AgentType) {
+func (c quotas) reload(agents []port.AgentType) {
 	for _, a := range agents {
 		of, limit := c.of(a.Name), int64(a.Max)
 		if limit > 0 {

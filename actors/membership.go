@@ -10,6 +10,7 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"bellhop/actors/port"
 	"bellhop/scheduler"
 )
 
@@ -175,7 +176,7 @@ func (m *membership) beat(c actor.Context) {
 
 // reintroduce tells others of the agents and hosts that there are now.
 func (h membershipPorts) reintroduce(ctx context.Context) error {
-	if registry, can := h.registry.(Introducer); can {
+	if registry, can := h.registry.(port.Introducer); can {
 		return registry.Reintroduce(ctx, h.id())
 	}
 	return nil

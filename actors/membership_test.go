@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"bellhop/actors/port"
 	"bellhop/scheduler"
 )
 
@@ -60,7 +61,7 @@ func (r *registry) MarkGone(_ context.Context, id scheduler.InstanceID, _ string
 }
 
 // nobodyLaunches is a launcher that launches nothing.
-type nobodyLaunches struct{ Launcher }
+type nobodyLaunches struct{ port.Launcher }
 
 func (nobodyLaunches) Serves(scheduler.InstanceID) {}
 

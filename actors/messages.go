@@ -5,6 +5,7 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"bellhop/actors/port"
 	"bellhop/scheduler"
 	"bellhop/scheduler/intake"
 )
@@ -159,7 +160,7 @@ type (
 	woke    struct{}                            // the process has something to say
 	tick    struct{}                            // a deadline may have passed
 	started struct {                            // the fork is done
-		process Process
+		process port.Process
 		err     error
 	}
 	// news: what a child's host has to know after a step.

@@ -9,6 +9,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/cenkalti/backoff/v4"
 
+	"bellhop/actors/port"
 	"bellhop/scheduler"
 )
 
@@ -27,7 +28,7 @@ type msq struct {
 	retries   itemPool           // and those to be tried again, which go first
 	inFlight  map[int64]inFlight // items that were dealt
 	locks     *msqLocks          // nil: no row has said which locks it needs
-	rows      Rows
+	rows      port.Rows
 	reading   bool // a read is under way
 	ended     bool // the last row of this round was read
 	broken    error
@@ -61,7 +62,7 @@ type ending struct {
 // Messages of an msq to itself.
 type (
 	opened struct {
-		rows Rows
+		rows port.Rows
 		err  error
 	}
 	read struct {

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"bellhop/actors/port"
 	"bellhop/scheduler"
 	"bellhop/scheduler/lock"
 )
@@ -17,8 +18,8 @@ import (
 // rowsWith is a query whose rows say which locks they need; empty: none.
 type rowsWith struct{ list []string }
 
-func (r *rowsWith) Open(context.Context, string) (Rows, error) { return &rowsWith{r.list}, nil }
-func (r *rowsWith) Close()                                     {}
+func (r *rowsWith) Open(context.Context, string) (port.Rows, error) { return &rowsWith{r.list}, nil }
+func (r *rowsWith) Close()                                          {}
 func (r *rowsWith) Next(context.Context) (rows [][]scheduler.Column, err error) {
 	changed()
 	for i, locks := range r.list {

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"bellhop/actors/port"
 	"bellhop/scheduler"
 )
 
@@ -20,7 +21,7 @@ type queries struct {
 	cut    error // what reading one says
 }
 
-func (q *queries) Open(context.Context, string) (Rows, error) {
+func (q *queries) Open(context.Context, string) (port.Rows, error) {
 	q.add("open")
 	if q.refuse != nil {
 		return nil, q.refuse

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"bellhop/actors/port"
 	"bellhop/scheduler"
 )
 
@@ -21,8 +22,8 @@ type ledgerPorts struct {
 	recent   *recent
 	awaited  *awaited
 	rows     *attachedRows
-	records  Records
-	holdings Holdings
+	records  port.Records
+	holdings port.Holdings
 	log      *slog.Logger
 }
 
@@ -46,10 +47,10 @@ type membershipPorts struct {
 	*identity
 	quotas         quotas
 	hearing        *hearing
-	registry       Registry
-	reaper         Reaper
-	reports        Reports
-	hostStates     HostStates
+	registry       port.Registry
+	reaper         port.Reaper
+	reports        port.Reports
+	hostStates     port.HostStates
 	serves         func(scheduler.InstanceID) // tells the launcher whose children it starts
 	heartbeat, lag time.Duration
 	log            *slog.Logger
@@ -77,8 +78,8 @@ type maintenancePorts struct {
 	*peers
 	*identity
 	rows  *attachedRows
-	queue Maintenance
-	seers Forecasts // nil: nothing is foretold
+	queue port.Maintenance
+	seers port.Forecasts // nil: nothing is foretold
 	hosts func() []scheduler.Locality
 	scan  time.Duration
 	stop  func(scheduler.Stop) // nil: not told
@@ -103,7 +104,7 @@ func (inst *instance) forMaintenance() maintenancePorts {
 type gatePorts struct {
 	*peers
 	rows *attachedRows
-	gate Gate
+	gate port.Gate
 	show *atomic.Int32 // scheduler.GateState, for System
 	log  *slog.Logger
 }
@@ -120,7 +121,7 @@ type bellPorts struct {
 	rows      *attachedRows
 	awaited   *awaited
 	followed  *awaited
-	bell      Bell
+	bell      port.Bell
 	heartbeat time.Duration
 	every     time.Duration // the safety scan
 	log       *slog.Logger
@@ -145,7 +146,7 @@ func (inst *instance) forBell() bellPorts {
 type attachmentsPorts struct {
 	*peers
 	rows   *attachedRows
-	tables Attachments // nil: no tables are looked at
+	tables port.Attachments // nil: no tables are looked at
 	log    *slog.Logger
 }
 
@@ -157,7 +158,7 @@ func (inst *instance) forAttachments() attachmentsPorts {
 type sensorsPorts struct {
 	*peers
 	*identity
-	clock Sensors // nil: no workflow starts
+	clock port.Sensors // nil: no workflow starts
 	log   *slog.Logger
 }
 
@@ -169,7 +170,7 @@ func (inst *instance) forSensors() sensorsPorts {
 type courierPorts struct {
 	*peers
 	*identity
-	sender Courier // nil: no notices are sent
+	sender port.Courier // nil: no notices are sent
 	log    *slog.Logger
 }
 
@@ -181,8 +182,8 @@ func (inst *instance) forCourier() courierPorts {
 type watchesPorts struct {
 	*peers
 	*identity
-	kept    Watches // nil: nothing is watched
-	lookout Lookout
+	kept    port.Watches // nil: nothing is watched
+	lookout port.Lookout
 	log     *slog.Logger
 }
 
@@ -200,7 +201,7 @@ func (inst *instance) forWatches() watchesPorts {
 type keeperPorts struct {
 	*peers
 	*identity
-	retention Retention // nil: nothing is ever deleted
+	retention port.Retention // nil: nothing is ever deleted
 	every     time.Duration
 	log       *slog.Logger
 }
@@ -220,7 +221,7 @@ type locksPorts struct {
 	*peers
 	*identity
 	asked *lockAsks
-	desk  Locks // nil: no locks are kept
+	desk  port.Locks // nil: no locks are kept
 	log   *slog.Logger
 }
 
@@ -232,9 +233,9 @@ func (inst *instance) forLocks() locksPorts {
 type msqPorts struct {
 	*peers
 	*identity
-	desk    ItemLocks // nil: no locks are kept
+	desk    port.ItemLocks // nil: no locks are kept
 	outbox  *outbox
-	queries Queries
+	queries port.Queries
 	mayName func(name string) bool // it means something in run_on
 	retry   func(scheduler.TypeName) scheduler.RetryPolicy
 	log     *slog.Logger

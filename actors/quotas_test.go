@@ -4,13 +4,15 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"bellhop/actors/port"
 )
 
 // Hosts look for room and take it on goroutines of their own: together they
 // never take more than there is.
 func TestQuotas_TheLastPlaceIsTakenOnce(t *testing.T) {
 	t.Parallel()
-	of := newQuotas([]AgentType{{Name: "few", Max: 3}, {Name: "any"}})
+	of := newQuotas([]port.AgentType{{Name: "few", Max: 3}, {Name: "any"}})
 	for range 200 {
 		var took atomic.Int64
 		var hosts sync.WaitGroup

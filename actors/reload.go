@@ -6,19 +6,10 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"bellhop/actors/port"
 	"bellhop/scheduler"
 	"bellhop/scheduler/intake"
 )
-
-// Setup is the part of a Config that may change while the tree runs. Its readers read it again each time.
-type Setup struct {
-	Hosts     []HostSpec // the same ones: none comes or goes
-	Agents    []AgentType
-	Respawn   scheduler.RespawnPolicy
-	Idle      time.Duration
-	MinReady  time.Duration
-	KillAfter time.Duration
-}
 
 // reshaped: the setup is another. Of the types that are renewed the processes are
 // replaced, each as soon as it has nothing to do. From System.
@@ -27,7 +18,7 @@ type reshaped struct{ renewed []scheduler.TypeName }
 // Reload takes another setup. What runs goes on; types that are not there any more
 // take no further lines, and their processes go when they are idle, as do those
 // of renewed types, in whose place others come. The launcher has to know them.
-func (s *System) Reload(to Setup, renewed []scheduler.TypeName) {
+func (s *System) Reload(to port.Setup, renewed []scheduler.TypeName) {
 	s.inst.quotas.reload(to.Agents)
 	s.inst.live.Store(&to)
 	m := &reshaped{renewed}
@@ -46,7 +37,7 @@ func (d *dispatcher) reshape(c actor.Context) {
 // reshape takes the setup: which types there are, and what is to be replaced.
 func (s *host) reshape(c actor.Context, m *reshaped, now time.Time) {
 	setup := s.inst.setup()
-	if i := slices.IndexFunc(setup.Hosts, func(h HostSpec) bool { return h.Name == s.spec.Name }); i >= 0 {
+	if i := slices.IndexFunc(setup.Hosts, func(h port.HostSpec) bool { return h.Name == s.spec.Name }); i >= 0 {
 		s.spec = setup.Hosts[i]
 	}
 	s.types = map[scheduler.TypeName]*pool{}
@@ -79,13 +70,13 @@ func (s *host) reshape(c actor.Context, m *reshaped, now time.Time) {
 }
 
 // reruled: the child's type has other rules. From its host.
-type reruled struct{ typ AgentType }
+type reruled struct{ typ port.AgentType }
 
-func (k *child) rerule(typ AgentType) {
+func (k *child) rerule(typ port.AgentType) {
 	k.typ, k.retry, k.fsm.Rules = typ, k.inst.retryOf(typ.Name), rulesOf(k.inst, typ)
 }
 
-func rulesOf(inst *instance, typ AgentType) scheduler.Rules {
+func rulesOf(inst *instance, typ port.AgentType) scheduler.Rules {
 	setup := inst.setup()
 	return scheduler.Rules{
 		StartTimeout: typ.StartTimeout,

@@ -15,6 +15,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"bellhop/actors"
+	"bellhop/actors/port"
 	"bellhop/agents"
 	"bellhop/scheduler"
 	"bellhop/sql/migrate/migrated"
@@ -100,7 +101,7 @@ func (b *env) start(slots int, types ...agent) {
 		b.Fatal(err)
 	}
 	log := slog.New(slog.NewTextHandler(b.log, &slog.HandlerOptions{Level: slog.LevelInfo}))
-	cfg := actors.Config{Hosts: []actors.HostSpec{{Name: "local", Slots: slots}},
+	cfg := actors.Config{Hosts: []port.HostSpec{{Name: "local", Slots: slots}},
 		Heartbeat: 200 * time.Millisecond, Lag: 30 * time.Second,
 		Respawn: scheduler.RespawnPolicy{Deaths: 5, Window: 3 * time.Second},
 		Idle:    time.Hour, MinReady: b.minReady, KillAfter: time.Second, Scan: b.scan,
@@ -119,7 +120,7 @@ func (b *env) start(slots int, types ...agent) {
 	var specs []agents.Spec
 	for _, a := range types {
 		cfg.Agents = append(cfg.Agents,
-			actors.AgentType{Name: a.name, Max: a.max, Exclusive: a.name == b.exclusive, StartTimeout: time.Minute})
+			port.AgentType{Name: a.name, Max: a.max, Exclusive: a.name == b.exclusive, StartTimeout: time.Minute})
 		specs = append(specs, agents.Spec{Type: a.name, Command: []string{self}, Env: a.book.env()})
 	}
 	launcher := agents.NewLauncher(agents.Config{Specs: specs, Stderr: io.Discard})
@@ -270,7 +271,7 @@ func (b *bell) Cut() { b.listener.Cut() }
 
 type cursors struct{ *store.Cursors }
 
-func (c cursors) Open(ctx context.Context, text string) (actors.Rows, error) {
+func (c cursors) Open(ctx context.Context, text string) (port.Rows, error) {
 	cursor, err := c.Cursors.Open(ctx, text, 1000)
 	if err != nil {
 		return nil, err
@@ -284,7 +285,7 @@ func (l launch) Serves(id scheduler.InstanceID) { l.SetInstance(id) }
 
 func (l launch) Launch(
 	typ scheduler.TypeName, child scheduler.ChildName, host scheduler.HostName, lease time.Duration, wake func(),
-) (actors.Process, error) {
+) (port.Process, error) {
 	p, err := l.Launcher.Launch(typ, child, host, lease, wake)
 	if err != nil {
 		return nil, fmt.Errorf("launch: %w", err)

@@ -4,14 +4,14 @@ import (
 	"context"
 	"time"
 
-	"bellhop/actors"
+	"bellhop/actors/port"
 	"bellhop/scheduler"
 	"bellhop/sql/store"
 )
 
 // Counted counts how long what is committed took, for forecasts.
 type Counted struct {
-	actors.Records
+	port.Records
 	Counts *store.Counts
 }
 

@@ -3,7 +3,7 @@ package instance
 import (
 	"context"
 
-	"bellhop/actors"
+	"bellhop/actors/port"
 	"bellhop/scheduler"
 	"bellhop/sql/store"
 	"bellhop/triggers"
@@ -33,7 +33,7 @@ const rowsAtOnce = 1000
 type Queries struct{ *store.Cursors }
 
 // Open begins to read the rows of a query.
-func (q Queries) Open(ctx context.Context, text string) (actors.Rows, error) {
+func (q Queries) Open(ctx context.Context, text string) (port.Rows, error) {
 	cursor, err := q.Cursors.Open(ctx, text, rowsAtOnce)
 	if err != nil {
 		return nil, err

@@ -4,13 +4,13 @@ import (
 	"context"
 	"time"
 
-	"bellhop/actors"
+	"bellhop/actors/port"
 	"bellhop/scheduler"
 )
 
 // Claimed is a queue whose claims the history has.
 type Claimed struct {
-	actors.Queue
+	port.Queue
 	Past *Past
 }
 
@@ -24,7 +24,7 @@ func (q Claimed) Claim(ctx context.Context, me scheduler.InstanceID, d scheduler
 
 // Recorded writes outcomes that the history has.
 type Recorded struct {
-	actors.Records
+	port.Records
 	Past *Past
 }
 

@@ -1,4 +1,4 @@
-// Package memory is a queue without a database: the ports of package actors, for
+// Package memory is a queue without a database: the ports of the tree, for
 // `serve -I` and for tests of the tree.
 package memory
 
@@ -10,11 +10,11 @@ import (
 	"sync"
 	"time"
 
-	"bellhop/actors"
+	"bellhop/actors/port"
 	"bellhop/scheduler"
 )
 
-// Queue is a queue without a database: the ports of package actors, for jobs
+// Queue is a queue without a database: the ports of the tree, for jobs
 // that live no longer than the program. It keeps the promises that the tree
 // leans on: what is claimed is claimed once, in (priority, id), under a fence.
 type Queue struct {
@@ -326,6 +326,6 @@ func (m *Queue) HostState(
 	return nil
 }
 
-func (m *Queue) Open(context.Context, string) (actors.Rows, error) {
+func (m *Queue) Open(context.Context, string) (port.Rows, error) {
 	return nil, errors.New("there is no database to query")
 }

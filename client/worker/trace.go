@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"bellhop/actors"
+	"bellhop/actors/port"
 	"bellhop/observability/traces"
 	"bellhop/scheduler"
 	"bellhop/sql/store"
@@ -19,7 +19,7 @@ func (w *worker) startTraces(name string, reads *store.Metrics) (*traces.Tracer,
 
 // tracedQueue tells of claims before a child has them: handlers get the context of their run.
 type tracedQueue struct {
-	actors.Queue
+	port.Queue
 	tracer *traces.Tracer
 }
 
@@ -33,7 +33,7 @@ func (q tracedQueue) Claim(ctx context.Context, me scheduler.InstanceID, d sched
 
 // tracedRecords tells of outcomes that are committed.
 type tracedRecords struct {
-	actors.Records
+	port.Records
 	tracer *traces.Tracer
 }
 
@@ -49,7 +49,7 @@ func (r tracedRecords) Write(
 
 // tracedTries tells of items, and of children that are up.
 type tracedTries struct {
-	actors.Observer
+	port.Observer
 	tracer *traces.Tracer
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"bellhop/actors"
+	"bellhop/actors/port"
 	"bellhop/instance"
 	"bellhop/machine"
 	"bellhop/observability/traces"
@@ -160,7 +161,7 @@ func (w *worker) start(url string, stop func()) (*running, error) {
 	}
 	beat := fmt.Sprintf("bellhop_beat_%016x", rand.Uint64())
 	i.System = actors.Start(actors.Config{
-		Hosts: []actors.HostSpec{{Name: scheduler.HostName(me.Hosts[0].Name), Slots: w.slots}}, Agents: w.agents(),
+		Hosts: []port.HostSpec{{Name: scheduler.HostName(me.Hosts[0].Name), Slots: w.slots}}, Agents: w.agents(),
 		Heartbeat: heartbeat, Lag: lag,
 		Respawn: scheduler.RespawnPolicy{Deaths: 5, Window: 5 * time.Minute},
 		Idle:    15 * time.Minute, MinReady: 20 * time.Second, KillAfter: 20 * time.Second,
@@ -207,9 +208,9 @@ func (w *worker) introduce() (me store.Instance, err error) {
 	return me, nil
 }
 
-func (w *worker) agents() (list []actors.AgentType) {
+func (w *worker) agents() (list []port.AgentType) {
 	for typ, h := range w.handlers {
-		list = append(list, actors.AgentType{Name: typ, Max: h.max, Locked: len(h.locks) > 0, Timeout: h.timeout,
+		list = append(list, port.AgentType{Name: typ, Max: h.max, Locked: len(h.locks) > 0, Timeout: h.timeout,
 			StartTimeout: time.Minute, Retry: h.retry})
 	}
 	return list

@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"bellhop/actors"
+	"bellhop/actors/port"
 	"bellhop/scheduler"
 )
 
@@ -111,7 +112,7 @@ var errStopped = errors.New("it was told to stop by a command in the queue")
 
 // Launch starts a child: a goroutine.
 func (w *worker) Launch(typ scheduler.TypeName, name scheduler.ChildName, host scheduler.HostName,
-	lease time.Duration, wake func()) (actors.Process, error) {
+	lease time.Duration, wake func()) (port.Process, error) {
 	h := w.handlers[typ]
 	if h == nil {
 		return nil, fmt.Errorf("launch %s: there is no handler for type %q", name, typ)

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"bellhop/actors"
+	"bellhop/actors/port"
 	"bellhop/agents"
 	"bellhop/config"
 	"bellhop/scheduler"
@@ -18,8 +18,8 @@ import (
 const engineMost = 10_000
 
 // withEngines adds a host for each type whose work runs elsewhere; other hosts take no jobs of it.
-func withEngines(list []actors.HostSpec, c config.Config) []actors.HostSpec {
-	var engines []actors.HostSpec
+func withEngines(list []port.HostSpec, c config.Config) []port.HostSpec {
+	var engines []port.HostSpec
 	var others []scheduler.TypeName
 	for _, a := range c.Agents {
 		if a.Mode != config.ModeEngine {
@@ -29,10 +29,10 @@ func withEngines(list []actors.HostSpec, c config.Config) []actors.HostSpec {
 		rules := engine.Defaults
 		rules.SubmitTimeout, rules.LostAfter = a.Engine.SubmitTimeout, a.Engine.LostAfter
 		rules.Quiet = min(rules.Quiet, rules.SubmitTimeout)
-		engines = append(engines, actors.HostSpec{
+		engines = append(engines, port.HostSpec{
 			Name: scheduler.HostName(a.Engine.Name + ":" + string(a.Type)), Slots: cmp.Or(a.Max, engineMost),
 			Serves: []string{a.Engine.Name}, Only: []scheduler.TypeName{a.Type},
-			Engine: &actors.EngineSpec{Engine: a.Engine.Name, Type: a.Type, Rules: rules, Poll: a.Engine.PollEvery,
+			Engine: &port.EngineSpec{Engine: a.Engine.Name, Type: a.Type, Rules: rules, Poll: a.Engine.PollEvery,
 				Submits: a.Engine.Submits, Ends: a.Ends, Logs: a.Engine.Preset() || len(a.Engine.Logs) > 0},
 		})
 	}

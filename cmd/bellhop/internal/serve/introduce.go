@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"os"
 
-	"bellhop/actors"
+	"bellhop/actors/port"
 	"bellhop/cmd/bellhop/internal/cli"
 	"bellhop/config"
 	"bellhop/machine"
@@ -57,16 +57,16 @@ func introduce(c config.Config, here string) (store.Instance, error) {
 	return me, nil
 }
 
-func hostSpecs(c config.Config) []actors.HostSpec {
-	var list []actors.HostSpec
+func hostSpecs(c config.Config) []port.HostSpec {
+	var list []port.HostSpec
 	for _, h := range c.Hosts {
 		list = append(list, hostSpec(h))
 	}
 	return withEngines(list, c)
 }
 
-func hostSpec(h config.Host) actors.HostSpec {
-	spec := actors.HostSpec{Name: h.Name, Slots: h.Slots, Far: len(h.Connect) > 0, Serves: h.Serves, Takes: h.Only()}
+func hostSpec(h config.Host) port.HostSpec {
+	spec := port.HostSpec{Name: h.Name, Slots: h.Slots, Far: len(h.Connect) > 0, Serves: h.Serves, Takes: h.Only()}
 	for _, t := range h.OnlyTypes {
 		spec.Only = append(spec.Only, scheduler.TypeName(t))
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"bellhop/actors"
+	"bellhop/actors/port"
 	"bellhop/agents"
 	"bellhop/cmd/bellhop/internal/cli"
 	"bellhop/cmd/bellhop/internal/fleet"
@@ -66,7 +67,7 @@ func (i *Instance) take(c config.Config, renewed []scheduler.TypeName) {
 		me.Listen = i.me.Load().Listen // that is not changed
 		i.me.Store(&me)
 	}
-	i.System.Reload(actors.Setup{Hosts: hostSpecs(c), Agents: agentTypes(c),
+	i.System.Reload(port.Setup{Hosts: hostSpecs(c), Agents: agentTypes(c),
 		Respawn: scheduler.RespawnPolicy{Deaths: c.Limits.Deaths, Window: c.Limits.Window},
 		Idle:    c.Limits.Idle, MinReady: c.Limits.MinReady, KillAfter: c.Limits.KillAfter}, renewed)
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"bellhop/actors"
+	"bellhop/actors/port"
 	"bellhop/cmd/bellhop/internal/cli"
 	"bellhop/config"
 	"bellhop/instance"
@@ -79,7 +80,7 @@ func (t *telemetry) stop() {
 
 // watchedQueue tells of claims.
 type watchedQueue struct {
-	actors.Queue
+	port.Queue
 	*telemetry
 }
 
@@ -110,7 +111,7 @@ func claimed(jobs []scheduler.Job) []scheduler.JobID {
 
 // watchedRecords tells of outcomes that are committed.
 type watchedRecords struct {
-	actors.Records
+	port.Records
 	*telemetry
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"bellhop/actors"
+	"bellhop/actors/port"
 	"bellhop/agents"
 	"bellhop/cmd/bellhop/internal/fleet"
 	"bellhop/config"
@@ -214,10 +215,10 @@ func lockTemplates(c config.Config) (store.Templates, error) {
 	return all, nil
 }
 
-func agentTypes(c config.Config) []actors.AgentType {
-	var list []actors.AgentType
+func agentTypes(c config.Config) []port.AgentType {
+	var list []port.AgentType
 	for _, a := range c.Agents {
-		list = append(list, actors.AgentType{Name: a.Type, Max: a.Max, MaxPerHost: a.MaxPerHost,
+		list = append(list, port.AgentType{Name: a.Type, Max: a.Max, MaxPerHost: a.MaxPerHost,
 			Exec:  string(a.Mode) == string(agents.ModeExec) || a.Dialect == config.DialectFOSSology,
 			Local: a.FOSSology.Local, Exclusive: a.FOSSology.Exclusive, Locked: len(a.Locks) > 0,
 			Timeout: a.Timeout, StartTimeout: c.Limits.StartTimeout, Retry: a.Retry})
@@ -233,7 +234,7 @@ func (l launch) Serves(id scheduler.InstanceID) { l.SetInstance(id) }
 
 func (l launch) Launch(
 	typ scheduler.TypeName, child scheduler.ChildName, host scheduler.HostName, lease time.Duration, wake func(),
-) (actors.Process, error) {
+) (port.Process, error) {
 	p, err := l.Launcher.Launch(typ, child, host, lease, wake)
 	if err != nil {
 		return nil, err

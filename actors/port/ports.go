@@ -1,4 +1,6 @@
-package actors
+// Package port is what the tree of actors is handed: the interfaces through
+// which it reaches the world, and what it needs to know of hosts and agents.
+package port
 
 import (
 	"context"
