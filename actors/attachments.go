@@ -6,6 +6,8 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"bellhop/actors/message"
+	"bellhop/actors/tree"
 	"bellhop/scheduler"
 )
 
@@ -21,7 +23,7 @@ type attachments struct {
 	ended    time.Time // when the last turn was over
 	pause    time.Duration
 	timer    *time.Timer
-	said     complaint
+	said     tree.Complaint
 	ctx      context.Context
 	cancel   context.CancelFunc
 }
@@ -45,14 +47,14 @@ func (a *attachments) Receive(c actor.Context) {
 	case *actor.Started:
 		a.ctx, a.cancel = context.WithCancel(context.Background())
 		a.rows.scan() // another one before us may have been about to
-	case *scanRows:
+	case *message.ScanRows:
 		a.want(c)
 	case *turnNow:
 		a.timer = nil
 		a.want(c)
 	case *turned:
 		a.onTurned(c, m)
-	case *finish:
+	case *message.Finish:
 		a.stopping = true
 	case *actor.Stopping:
 		a.cancel()
@@ -73,7 +75,7 @@ func (a *attachments) want(c actor.Context) {
 	}
 	h, ctx, self := a.attachmentsPorts, a.ctx, c.Self()
 	if wait := a.pause - time.Since(a.ended); wait > 0 {
-		a.timer = a.later(self, wait, &turnNow{})
+		a.timer = a.Later(self, wait, &turnNow{})
 		return
 	}
 	a.busy, a.rerun = true, false
@@ -81,7 +83,7 @@ func (a *attachments) want(c actor.Context) {
 		m, began := &turned{}, time.Now()
 		m.Turn, m.err = h.tables.Turn(ctx)
 		m.took = time.Since(began)
-		h.send(self, m)
+		h.Send(self, m)
 	}()
 }
 
@@ -89,9 +91,9 @@ func (a *attachments) onTurned(c actor.Context, m *turned) {
 	since := time.Since(a.ended)
 	a.busy, a.ended = false, time.Now()
 	if m.Taken > 0 { // before an error too
-		a.ring(&rang{})
+		a.Ring(&message.Rang{})
 	}
-	if a.said.news(m.err) && a.ctx.Err() == nil {
+	if a.said.News(m.err) && a.ctx.Err() == nil {
 		a.log.Warn("cannot look at attached tables; the safety scan tries again", "error", m.err)
 	}
 	if m.err != nil {

@@ -5,19 +5,13 @@ import (
 	"slices"
 	"time"
 
+	"bellhop/actors/message"
 	"bellhop/scheduler"
 	"bellhop/scheduler/intake"
 )
 
-// waitingTypes tells a host what waits for it, and of which types an MSQ job that
-// runs here has rows to come. From the dispatcher.
-type waitingTypes struct {
-	Waiting []scheduler.Backlog
-	Coming  []scheduler.TypeName
-}
-
 // onWaiting decides which children take no more lines.
-func (s *host) onWaiting(m *waitingTypes, now time.Time) {
+func (s *host) onWaiting(m *message.WaitingTypes, now time.Time) {
 	children := make([]*childHandle, 0, len(s.children))
 	for _, name := range slices.Sorted(maps.Keys(s.children)) {
 		if child := s.children[name]; child.state.Live() {
@@ -101,7 +95,7 @@ func (s *host) tellKept(child *childHandle, from scheduler.TypeName) {
 	}
 	if child.kept != k {
 		child.kept = k
-		s.inst.send(child.pid, &k)
+		s.inst.Send(child.pid, &k)
 	}
 }
 

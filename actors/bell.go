@@ -6,6 +6,7 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"bellhop/actors/message"
 	"bellhop/scheduler"
 )
 
@@ -43,7 +44,7 @@ func (b *bell) Receive(c actor.Context) {
 		b.hearing.at.Store(int64(b.heard.Sub(b.began)))
 		b.hearing.missed.Store(0)
 	case *scanDue:
-		b.ring(&rang{scan: true})
+		b.Ring(&message.Rang{Scan: true})
 		b.rows.scan()
 	case *listenTick:
 		if b.hearing.missed.Load() > deafAfter && time.Since(b.heard) > deafAfter*b.heartbeat {
@@ -62,12 +63,13 @@ func (b *bell) Receive(c actor.Context) {
 
 func (b *bell) listen(c actor.Context) {
 	ctx, cancel := context.WithCancel(context.Background())
-	self, root := c.Self(), b.system.Root
+	self, root := c.Self(), b.System.Root
 	b.cancel, b.ended, b.stopped, b.heard = cancel, make(chan struct{}), make(chan struct{}), time.Now()
 	ended := b.ended
 	// These run on the goroutine that reads the connection: they only send.
-	ring, inserted, locks, try := &rang{}, &rang{inserted: true}, &rang{locks: true}, &tryLocks{}
-	cancelled, due, beat := &cancelRang{}, &dueNow{}, &heard{}
+	ring, inserted, locks, try := &message.Rang{}, &message.Rang{Inserted: true}, &message.Rang{Locks: true},
+		&message.TryLocks{}
+	cancelled, due, beat := &message.CancelRang{}, &message.DueNow{}, &heard{}
 	awaited := func(ids []scheduler.JobID) { b.awaited.add(ids, time.Now()) }
 	followed := func(ids []scheduler.JobID) { b.followed.add(ids, time.Now()) }
 	go func() {
@@ -78,14 +80,18 @@ func (b *bell) listen(c actor.Context) {
 				if only {
 					m = inserted
 				}
-				b.tell(roleDispatcher, m)
-				b.tell(roleGate, m)
-				b.tell(roleMaintenance, m)
+				b.Tell(message.RoleDispatcher, m)
+				b.Tell(message.RoleGate, m)
+				b.Tell(message.RoleMaintenance, m)
 				b.rows.scan()
 			},
-			func() { b.tell(roleDispatcher, locks); b.tell(roleLocks, try); b.tell(roleMSQs, try) },
-			func() { b.tell(roleDispatcher, cancelled) },
-			func() { b.tell(roleMaintenance, due); b.rows.scan() },
+			func() {
+				b.Tell(message.RoleDispatcher, locks)
+				b.Tell(message.RoleLocks, try)
+				b.Tell(message.RoleMSQs, try)
+			},
+			func() { b.Tell(message.RoleDispatcher, cancelled) },
+			func() { b.Tell(message.RoleMaintenance, due); b.rows.scan() },
 			func() { root.Send(self, beat) }, awaited, followed); err != nil && ctx.Err() == nil {
 			b.log.Error("bell: cannot listen; the safety scan finds the work", "error", err)
 		}

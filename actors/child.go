@@ -6,7 +6,9 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"bellhop/actors/message"
 	"bellhop/actors/port"
+	"bellhop/actors/tree"
 	"bellhop/scheduler"
 )
 
@@ -88,30 +90,30 @@ func (k *child) Receive(c actor.Context) {
 		return
 	case *tripped:
 		k.step(c, scheduler.ChildEvent{Kind: scheduler.EventTripped}, now)
-	case *cancelJob:
+	case *message.CancelJob:
 		k.step(c, scheduler.ChildEvent{Kind: scheduler.EventCancel, Claim: m.Claim, Now: m.Now}, now)
-	case *drop:
+	case *message.Drop:
 		k.onDrop(c, m, now)
 	case *tick:
 		k.alarmAt = time.Time{}
 		k.onWoke(c, now) // it may have answered in time
 		k.step(c, scheduler.ChildEvent{Kind: scheduler.EventTick}, now)
-	case *leased:
-		k.leaseEnd = m.until
-		if left := m.until.Sub(now); k.process != nil && left > 0 {
+	case *message.Leased:
+		k.leaseEnd = m.Until
+		if left := m.Until.Sub(now); k.process != nil && left > 0 {
 			k.process.Lease(left)
 		}
 		return
-	case *describe:
-		if r := k.describe(); !m.tell(r) {
-			k.inst.tell(roleMembership, r)
+	case *message.Describe:
+		if r := k.describe(); !m.Tell(r) {
+			k.inst.Tell(message.RoleMembership, r)
 		}
 		return
-	case *report:
+	case *message.Report:
 		k.onReport(c, m)
 		return
 	case *actor.Stopping:
-		k.inst.forget(roleChild(k.host, k.name), c.Self())
+		k.inst.Forget(message.RoleChild(k.host, k.name), c.Self())
 		k.orphan()
 		return
 	default:
@@ -138,7 +140,7 @@ func (k *child) onAssign(c actor.Context, m *assign, now time.Time) {
 	}
 	k.handed = nil // the host has them
 	lines := slices.DeleteFunc(m.Lines, func(l scheduler.Line) bool {
-		void := !k.inst.mayBegin(&l, now)
+		void := !k.inst.MayBegin(&l, now)
 		if void {
 			k.returned = append(k.returned, l)
 		}
@@ -203,7 +205,8 @@ func (k *child) run(c actor.Context, e *scheduler.Effect, now time.Time) {
 		k.unguarded, k.blame = true, e.Account
 		k.inst.Log.Warn(
 			"the guard of a child died",
-			traced(k.trace, "child", k.name, "host", k.host, "why", e.Account.Reason, "job", k.last.Job, "pid", k.last.Pid)...)
+			tree.Traced(k.trace, "child", k.name, "host", k.host, "why", e.Account.Reason, "job", k.last.Job, "pid",
+				k.last.Pid)...)
 	case scheduler.EffectDied:
 		k.died, k.notUp, k.blame = true, e.NotUp, e.Account
 		k.deaths++
@@ -213,7 +216,7 @@ func (k *child) run(c actor.Context, e *scheduler.Effect, now time.Time) {
 		last := k.last // what it was doing
 		k.inst.Log.Warn(
 			"child died",
-			traced(k.trace, "child", k.name, "host", k.host, "why", e.Account.Told(), "deaths", k.deaths, "state",
+			tree.Traced(k.trace, "child", k.name, "host", k.host, "why", e.Account.Told(), "deaths", k.deaths, "state",
 				last.State.String(), "for", now.Sub(last.Since), "job", last.Job, "pid", last.Pid, "done", last.Done)...)
 	}
 }
@@ -234,10 +237,10 @@ func (k *child) flush(c actor.Context, was scheduler.ChildState) {
 		if k.inst.Observer != nil {
 			k.inst.Observer.Ran(results)
 		}
-		k.inst.tell(roleMSQ(job), &answered{results})
+		k.inst.Tell(message.RoleMSQ(job), &message.Answered{Results: results})
 		delete(k.items, job)
 	}
-	k.inst.send(k.parent, &news{
+	k.inst.Send(k.parent, &news{
 		Name:      k.name,
 		State:     k.fsm.State,
 		Since:     k.fsm.Since,
@@ -273,7 +276,7 @@ func (k *child) arm(c actor.Context) {
 		k.alarm.Stop()
 	}
 	k.alarmAt = at
-	self, root := c.Self(), k.inst.system.Root
+	self, root := c.Self(), k.inst.System.Root
 	k.alarm = time.AfterFunc(time.Until(at), func() { root.Send(self, &tick{}) })
 }
 
@@ -302,7 +305,7 @@ func (k *child) onWoke(c actor.Context, now time.Time) {
 }
 
 // onDrop stops work on claims that now belong to another owner.
-func (k *child) onDrop(c actor.Context, m *drop, now time.Time) {
+func (k *child) onDrop(c actor.Context, m *message.Drop, now time.Time) {
 	for i, l := range k.fsm.Lines {
 		for _, claim := range m.Claims {
 			if l.Claim != claim {
@@ -311,7 +314,7 @@ func (k *child) onDrop(c actor.Context, m *drop, now time.Time) {
 			if i > 0 {
 				k.step(c, scheduler.ChildEvent{Kind: scheduler.EventRecall}, now)
 			} else {
-				k.inst.Log.Warn("stale owner: stopping a child whose job is not ours any more", traced(l.Trace, "child", k.name, "job", claim.Job, "fence", claim.Fence)...)
+				k.inst.Log.Warn("stale owner: stopping a child whose job is not ours any more", tree.Traced(l.Trace, "child", k.name, "job", claim.Job, "fence", claim.Fence)...)
 				k.step(c, scheduler.ChildEvent{Kind: scheduler.EventKill, Stop: scheduler.StopStale}, now)
 			}
 			return
@@ -321,25 +324,14 @@ func (k *child) onDrop(c actor.Context, m *drop, now time.Time) {
 
 // onReport says what is held here. Lines given back were reported by the host, if it knew of them when it answered:
 // since then another child may have them, or none.
-func (k *child) onReport(c actor.Context, m *report) {
+func (k *child) onReport(c actor.Context, m *message.Report) {
 	if m.Returns == k.returns {
 		k.handed = nil
 	}
-	r := &reported{Of: m.Of, From: string(k.host) + "/" + string(k.name)}
-	r.add(k.fsm.Lines)
-	r.add(k.handed)
-	k.inst.send(m.To, r)
-}
-
-// add reports what is held of lines.
-func (r *reported) add(lines []scheduler.Line) {
-	for _, l := range lines {
-		if l.Item != 0 {
-			r.Items = append(r.Items, l.Claim)
-		} else {
-			r.Claims = append(r.Claims, l.Claim)
-		}
-	}
+	r := &message.Reported{Of: m.Of, From: string(k.host) + "/" + string(k.name)}
+	r.Add(k.fsm.Lines)
+	r.Add(k.handed)
+	k.inst.Send(m.To, r)
 }
 
 func (k *child) describe() *scheduler.ChildReport {
@@ -385,5 +377,5 @@ func (k *child) logMove(was scheduler.ChildState, ev scheduler.ChildEvent, job s
 	if job != 0 { // it had or has one
 		args = append(args, "job", job)
 	}
-	k.inst.Log.Debug("child", traced(trace, args...)...)
+	k.inst.Log.Debug("child", tree.Traced(trace, args...)...)
 }

@@ -28,8 +28,8 @@ func (k *child) launch(c actor.Context) {
 	inst.launches.Add(1)
 	go func() {
 		wake := &woke{}
-		p, err := inst.Launcher.Launch(typ, name, host, max(time.Millisecond, inst.leaseLeft(time.Now())),
-			func() { inst.send(self, wake) })
+		p, err := inst.Launcher.Launch(typ, name, host, max(time.Millisecond, inst.LeaseLeft(time.Now())),
+			func() { inst.Send(self, wake) })
 		if err != nil {
 			inst.processEnded(host, typ)
 		}
@@ -38,7 +38,7 @@ func (k *child) launch(c actor.Context) {
 		f.process = p
 		f.mu.Unlock() // before the message: it may be received right here
 		if !abandoned {
-			inst.send(self, &started{p, err})
+			inst.Send(self, &started{p, err})
 		} else if err == nil {
 			p.Kill()
 			go func() { <-p.Done(); inst.processEnded(host, typ) }()

@@ -3,6 +3,7 @@ package actors
 import (
 	"time"
 
+	"bellhop/actors/message"
 	"bellhop/scheduler"
 )
 
@@ -27,7 +28,7 @@ func (k *child) orphan() {
 		inst.outbox.owe(owed...)
 	}
 	for job, results := range k.items {
-		inst.tell(roleMSQ(job), &answered{results})
+		inst.Tell(message.RoleMSQ(job), &message.Answered{Results: results})
 	}
 	for _, l := range k.returned { // no call is working on it
 		inst.requeue(l, "")
@@ -68,7 +69,7 @@ func (i *instance) settleOrphan(typ scheduler.TypeName, e *scheduler.Effect) {
 	case e.Kind == scheduler.EffectSettle && e.Result.Line.Item == 0:
 		i.outbox.owe(judged(i.retryOf(typ), e.Result))
 	case e.Kind == scheduler.EffectSettle:
-		i.tell(roleMSQ(e.Result.Line.Claim.Job), &answered{[]scheduler.Result{e.Result}})
+		i.Tell(message.RoleMSQ(e.Result.Line.Claim.Job), &message.Answered{Results: []scheduler.Result{e.Result}})
 	case e.Kind == scheduler.EffectGiveBack:
 		for _, l := range e.Lines {
 			i.requeue(l, "")

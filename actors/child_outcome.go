@@ -3,8 +3,10 @@ package actors
 import (
 	"cmp"
 	"fmt"
+	"math/rand/v2"
 	"time"
 
+	"bellhop/actors/message"
 	"bellhop/scheduler"
 )
 
@@ -41,7 +43,7 @@ func (k *child) settle(r scheduler.Result) {
 
 // judged turns the end of an attempt into the record of what the job becomes.
 func judged(retry scheduler.RetryPolicy, r scheduler.Result) scheduler.Record {
-	v := scheduler.Judge(&r, retry, jitter())
+	v := scheduler.Judge(&r, retry, rand.Float64())
 	rec := scheduler.Record{
 		Kind:      scheduler.RecordSettle,
 		Claim:     r.Line.Claim,
@@ -57,7 +59,7 @@ func judged(retry scheduler.RetryPolicy, r scheduler.Result) scheduler.Record {
 			rec.Why, rec.Verdict.State = snoozed, scheduler.Scheduled
 		} else if r.Again {
 			rec.Why, rec.Verdict.State = r.Error, scheduler.Scheduled
-			rec.Verdict.Delay = scheduler.Backoff(againAfter, againAfter, 1, jitter())
+			rec.Verdict.Delay = scheduler.Backoff(againAfter, againAfter, 1, rand.Float64())
 		} else if !r.Began.IsZero() {
 			rec.Lost = cmp.Or(r.Error, "its instance gave it back")
 		}
@@ -68,7 +70,7 @@ func judged(retry scheduler.RetryPolicy, r scheduler.Result) scheduler.Record {
 // requeue returns a line to where it came from: the queue, or its msq.
 func (inst *instance) requeue(l scheduler.Line, why string) {
 	if l.Item != 0 {
-		inst.tell(roleMSQ(l.Claim.Job), &returned{[]scheduler.Line{l}})
+		inst.Tell(message.RoleMSQ(l.Claim.Job), &message.Returned{Lines: []scheduler.Line{l}})
 		return
 	}
 	inst.outbox.owe(scheduler.Record{Kind: scheduler.RecordRequeue, Claim: l.Claim, Attempt: l.Attempt, Why: why})

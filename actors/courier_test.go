@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"bellhop/actors/message"
 	"bellhop/scheduler"
 )
 
@@ -33,9 +34,9 @@ func playCourier(t *testing.T, k *clock, with func(s *stage, at func() []time.Du
 func playLetters(t *testing.T, k letters, with func(s *stage, at func() []time.Duration)) {
 	t.Helper()
 	play(t, Config{Courier: k}, func(s *stage) {
-		s.listen(roleDispatcher, roleMaintenance)
+		s.listen(message.RoleDispatcher, message.RoleMaintenance)
 		start := time.Now()
-		s.start(roleCourier, newCourier(s.forCourier()))
+		s.start(message.RoleCourier, newCourier(s.forCourier()))
 		with(s, func() []time.Duration { _, at := k.take(start); k.times = nil; return at })
 	})
 }
@@ -51,23 +52,23 @@ func TestCourier_SendsWhenTheTimeComes(t *testing.T) {
 	k := &clock{fired: 1, next: -1}
 	playCourier(t, k, func(s *stage, at func() []time.Duration) {
 		for range 100 {
-			s.tell(roleCourier, &scheduler.ControlState{Sensors: true})
-			after[*rang](s, time.Minute, roleDispatcher)
+			s.Tell(message.RoleCourier, &scheduler.ControlState{Sensors: true})
+			after[*message.Rang](s, time.Minute, message.RoleDispatcher)
 		}
 		if got := at(); got != nil {
 			t.Errorf("looked at %v, and nobody is to be told", got)
 		}
 		begin := 100 * time.Minute
-		s.tell(roleCourier, toTell(0))
-		after[*rang](s, time.Minute, roleDispatcher)
-		s.tell(roleCourier, toTell(10*time.Second))
-		after[*rang](s, time.Minute, roleDispatcher)
+		s.Tell(message.RoleCourier, toTell(0))
+		after[*message.Rang](s, time.Minute, message.RoleDispatcher)
+		s.Tell(message.RoleCourier, toTell(10*time.Second))
+		after[*message.Rang](s, time.Minute, message.RoleDispatcher)
 		if got := at(); !slices.Equal(got, []time.Duration{begin, begin + 70*time.Second}) {
 			t.Errorf("looked at %v", got)
 		}
-		s.tell(roleCourier, &finish{})
-		s.tell(roleCourier, toTell(0))
-		after[*rang](s, time.Hour, roleDispatcher)
+		s.Tell(message.RoleCourier, &message.Finish{})
+		s.Tell(message.RoleCourier, toTell(0))
+		after[*message.Rang](s, time.Hour, message.RoleDispatcher)
 		if got := at(); got != nil {
 			t.Errorf("looked at %v, after it was told to stop", got)
 		}
@@ -81,8 +82,8 @@ func TestCourier_IsPaced(t *testing.T) {
 		k := &clock{next: 0, down: down}
 		playCourier(t, k, func(s *stage, at func() []time.Duration) {
 			for range 3600 {
-				s.tell(roleCourier, toTell(0))
-				after[*rang](s, time.Second, roleDispatcher)
+				s.Tell(message.RoleCourier, toTell(0))
+				after[*message.Rang](s, time.Second, message.RoleDispatcher)
 			}
 			if got := len(at()); got < 700 || got > 800 {
 				t.Errorf("looked %d times in an hour", got)
@@ -96,8 +97,8 @@ func TestCourier_LooksAgainWhenAMessageHasEnded(t *testing.T) {
 	t.Parallel()
 	k := letters{&clock{fired: 1, next: -1}, 30 * time.Second, &sync.Once{}}
 	playLetters(t, k, func(s *stage, at func() []time.Duration) {
-		s.tell(roleCourier, toTell(0))
-		after[*rang](s, time.Hour, roleDispatcher)
+		s.Tell(message.RoleCourier, toTell(0))
+		after[*message.Rang](s, time.Hour, message.RoleDispatcher)
 		if got := at(); !slices.Equal(got, []time.Duration{0, 30 * time.Second}) {
 			t.Errorf("looked at %v", got)
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/cenkalti/backoff/v4"
 
+	"bellhop/actors/message"
 	"bellhop/scheduler"
 	"bellhop/scheduler/intake"
 )
@@ -71,69 +72,68 @@ type (
 		ages  time.Time     // when a job that waits for a lock is to be reserved for; zero: none
 		err   error
 	}
-	resume   struct{} // the pause after a failed claim is over
-	askNext  struct{} // it is time to ask intake again
-	connLost struct{} // a connection was lost: what is committed is not known. From wherever that was
+	resume  struct{} // the pause after a failed claim is over
+	askNext struct{} // it is time to ask intake again
 )
 
 func (d *dispatcher) Receive(c actor.Context) {
 	switch m := c.Message().(type) {
 	case *actor.Started:
 		d.onStarted(c)
-	case *joined:
+	case *message.Joined:
 		d.onJoined(c)
-	case *fenced:
+	case *message.Fenced:
 		d.fenced = true
-	case *rang:
+	case *message.Rang:
 		d.onRang(c, m)
-	case *cancelRang:
+	case *message.CancelRang:
 		d.checkClaims(c)
 	case *claimsRead:
 		d.onClaimsRead(c, m)
-	case *credits:
+	case *message.Credits:
 		d.happened(c, *m)
 	case *claimed:
 		d.onClaimed(c, m)
 	case *resume:
 		d.claiming = false
-	case *settled:
+	case *message.Settled:
 		d.onSettled(c, m)
-	case *connLost:
+	case *message.ConnLost:
 		d.reassertFirst()
 	case *reasserted:
 		d.onReasserted(c, m)
-	case *lookBack:
+	case *message.LookBack:
 		d.lookBack(c, m)
 	case *lookedBack:
 		d.onLookedBack(c, m)
-	case *audit:
+	case *message.Audit:
 		d.audit, d.auditDue = nil, true // one under way may wait for an actor that has just died
-	case *reported:
+	case *message.Reported:
 		d.onReported(c, m)
 	case *auditReady:
 		d.closeAudit(c, m)
 	case *auditOver:
 		d.endAudit(m)
-	case *msqWaiting:
+	case *message.MSQWaiting:
 		d.happened(c, *m)
-	case *refund:
+	case *message.Refund:
 		d.happened(c, *m)
-	case *msqEnded:
+	case *message.MSQEnded:
 		d.onMSQEnded(c, m)
 	case intake.Event: // from maintenance
 		d.happened(c, m)
 	case *askNext: // next does
-	case *describe:
-		m.tell(holding(len(d.running)))
+	case *message.Describe:
+		m.Tell(message.Holding(len(d.running)))
 		return
-	case *doubts:
+	case *message.Doubts:
 		d.onDoubts(m, time.Now())
 		return
-	case *lockedNow:
+	case *message.LockedNow:
 		d.onLockedNow(m)
-	case *reshaped:
+	case *message.Reshaped:
 		d.reshape(c)
-	case *finish:
+	case *message.Finish:
 		d.onFinish(c, m)
 	case *actor.Stopping:
 		d.onStopping()
@@ -147,11 +147,11 @@ func (d *dispatcher) Receive(c actor.Context) {
 func (d *dispatcher) onStarted(c actor.Context) {
 	d.ctx, d.cancel = context.WithCancel(context.Background())
 	d.able = time.Now()
-	d.ready = d.inst.id() != 0 // another one before us has registered
-	d.fenced = d.ready && d.inst.leaseLeft(time.Now()) <= 0
+	d.ready = d.inst.ID() != 0 // another one before us has registered
+	d.fenced = d.ready && d.inst.LeaseLeft(time.Now()) <= 0
 	d.auditDue = true // our books are empty: what does the instance know?
-	d.inst.tell(roleMaintenance, &intake.Question{})
-	d.inst.tell(roleMaintenance, &dueNow{}) // what operators want, and where names are
+	d.inst.Tell(message.RoleMaintenance, &intake.Question{})
+	d.inst.Tell(message.RoleMaintenance, &message.DueNow{}) // what operators want, and where names are
 }
 
 func (d *dispatcher) onJoined(c actor.Context) {
@@ -161,13 +161,13 @@ func (d *dispatcher) onJoined(c actor.Context) {
 	d.auditDue = true
 }
 
-func (d *dispatcher) onMSQEnded(c actor.Context, m *msqEnded) {
+func (d *dispatcher) onMSQEnded(c actor.Context, m *message.MSQEnded) {
 	d.happened(c, intake.MSQEnded{Job: m.Claim.Job})
-	d.inst.tell(roleHosts, m) // what it was granted and did not use
+	d.inst.Tell(message.RoleHosts, m) // what it was granted and did not use
 }
 
-func (d *dispatcher) onFinish(c actor.Context, m *finish) {
-	d.finished = m.done
+func (d *dispatcher) onFinish(c actor.Context, m *message.Finish) {
+	d.finished = m.Done
 	d.happened(c, intake.Leaving{})
 }
 
@@ -189,7 +189,7 @@ func (d *dispatcher) happened(c actor.Context, ev intake.Event) {
 // next does what can be done now.
 func (d *dispatcher) next(c actor.Context) {
 	if d.finished != nil && len(d.running) == 0 && !d.claiming {
-		d.finished <- roleDispatcher
+		d.finished <- message.RoleDispatcher
 		d.finished = nil
 	}
 	grant := d.ready && !d.fenced
@@ -211,26 +211,26 @@ func (d *dispatcher) next(c actor.Context) {
 
 func (d *dispatcher) carryOut(c actor.Context, s intake.Step) {
 	if len(s.Dispatch) > 0 {
-		all := make(deals, len(s.Dispatch))
+		all := make(message.Deals, len(s.Dispatch))
 		for i, w := range s.Dispatch {
 			all[i] = &w
 		}
-		d.inst.tell(roleHost(s.Dispatch[0].Host), all) // one claim is for one host
+		d.inst.Tell(message.RoleHost(s.Dispatch[0].Host), all) // one claim is for one host
 	}
 	for _, w := range s.Backlogs {
-		d.inst.tell(roleHost(w.Host), &waitingTypes{w.Types, w.Coming})
+		d.inst.Tell(message.RoleHost(w.Host), &message.WaitingTypes{Waiting: w.Types, Coming: w.Coming})
 	}
 	for _, n := range s.Nowhere {
-		d.inst.tell(roleMSQ(n.Job), &n)
+		d.inst.Tell(message.RoleMSQ(n.Job), &n)
 	}
 	for _, g := range s.Grants {
-		d.inst.tell(roleMSQ(g.Job), &g)
+		d.inst.Tell(message.RoleMSQ(g.Job), &g)
 	}
 	if s.Ask != nil {
-		d.inst.tell(roleMaintenance, s.Ask)
+		d.inst.Tell(message.RoleMaintenance, s.Ask)
 	}
 	if s.Read != nil {
-		d.inst.tell(roleMaintenance, s.Read)
+		d.inst.Tell(message.RoleMaintenance, s.Read)
 	}
 	if s.Read != nil || !s.ReadAt.IsZero() {
 		d.askAt(c, s.ReadAt)
@@ -242,27 +242,27 @@ func (d *dispatcher) carryOut(c actor.Context, s intake.Step) {
 		d.claim(c, *s.Claim)
 	}
 	if s.Full {
-		d.inst.tell(roleGate, noRoom)
+		d.inst.Tell(message.RoleGate, noRoom)
 	}
 	if s.Draining != nil {
-		m := &draining{}
+		m := &message.Draining{}
 		if *s.Draining {
-			m.since = time.Now()
+			m.Since = time.Now()
 		}
-		d.inst.tell(roleMembership, m)
+		d.inst.Tell(message.RoleMembership, m)
 	}
 }
 
-func (d *dispatcher) onRang(c actor.Context, m *rang) {
-	if m.locks {
+func (d *dispatcher) onRang(c actor.Context, m *message.Rang) {
+	if m.Locks {
 		d.happened(c, intake.LocksWoken{})
 		return
 	}
-	if m.scan && !m.byGate {
+	if m.Scan && !m.ByGate {
 		d.onScan(time.Now())
 	}
-	d.happened(c, intake.Woken{Rang: true, Readmitted: !m.byGate && !m.inserted, Scan: m.scan && !m.byGate})
-	if m.scan && !m.byGate {
+	d.happened(c, intake.Woken{Rang: true, Readmitted: !m.ByGate && !m.Inserted, Scan: m.Scan && !m.ByGate})
+	if m.Scan && !m.ByGate {
 		d.checkClaims(c)
 	}
 }
@@ -273,11 +273,11 @@ func (d *dispatcher) claim(c actor.Context, claim intake.Claim) {
 	inst, ctx, self := d.inst, d.ctx, c.Self()
 	m := &claimed{claim: claim}
 	go func() {
-		m.jobs, m.err = inst.Queue.Claim(ctx, inst.id(), m.claim.Demand)
+		m.jobs, m.err = inst.Queue.Claim(ctx, inst.ID(), m.claim.Demand)
 		if m.claim.Demand.Locked {
 			m.again, m.ages = inst.Queue.Again(), inst.Queue.Ages()
 		}
-		inst.send(self, m)
+		inst.Send(self, m)
 	}()
 }
 
@@ -288,7 +288,7 @@ func (d *dispatcher) onClaimed(c actor.Context, m *claimed) {
 		d.inst.Log.Warn("dispatcher: cannot claim", "error", m.err, "again_in", wait)
 		d.reassertFirst()
 		self := c.Self()
-		d.inst.later(self, wait, &resume{})
+		d.inst.Later(self, wait, &resume{})
 	} else {
 		d.pause.Reset()
 		d.claiming = false
@@ -307,22 +307,24 @@ func (d *dispatcher) onClaimed(c actor.Context, m *claimed) {
 			}
 		case here: // its last run is not over here (it was lost, and is being ended)
 			d.refuse(&ev, j, "")
-		case !d.inst.mayBegin(&j.Line, now): // it took so long that we may be taken for dead
+		case !d.inst.MayBegin(&j.Line, now): // it took so long that we may be taken for dead
 			d.refuse(&ev, j, "")
 		default:
 			d.running[j.Claim.Job] = hold
 			ev.Jobs = append(ev.Jobs, j)
 			if j.MSQ != "" {
-				d.inst.tell(roleMSQs, &startMSQ{j})
+				d.inst.Tell(message.RoleMSQs, &message.StartMSQ{Job: j})
 			}
 		}
 	}
 	d.happened(c, ev)
 	d.lookAgain(c, m, now)
 	if m.err == nil && !m.claim.Probe && !m.claim.Demand.Locked { // producers of jobs with locks always ring
-		d.inst.tell(roleGate, took(brought))
+		d.inst.Tell(message.RoleGate, message.Took(brought))
 	}
 }
+
+var noRoom = &message.Full{}
 
 // waitsAlone is why a job of an exclusive type waits.
 const waitsAlone = "exclusive: waits until nothing else runs"
@@ -345,7 +347,7 @@ func (d *dispatcher) askAt(c actor.Context, at time.Time) {
 	if at.IsZero() {
 		return
 	}
-	self, root := c.Self(), d.inst.system.Root
+	self, root := c.Self(), d.inst.System.Root
 	d.readTimer = time.AfterFunc(time.Until(at), func() { root.Send(self, &askNext{}) })
 }
 
@@ -355,11 +357,11 @@ func (d *dispatcher) warmAt(c actor.Context, at time.Time) {
 		d.warmTimer.Reset(time.Until(at))
 		return
 	}
-	self, root := c.Self(), d.inst.system.Root
+	self, root := c.Self(), d.inst.System.Root
 	d.warmTimer = time.AfterFunc(time.Until(at), func() { root.Send(self, &askNext{}) })
 }
 
-func (d *dispatcher) onSettled(ctx actor.Context, m *settled) {
+func (d *dispatcher) onSettled(ctx actor.Context, m *message.Settled) {
 	// No trigger rings for what was given back. What we claimed while its last
 	// run was not over is left to the next scan: it would come again and again.
 	if slices.ContainsFunc(m.Back, func(c scheduler.Claim) bool { return d.running[c.Job].Claim == c }) {
@@ -379,11 +381,11 @@ func (d *dispatcher) onSettled(ctx actor.Context, m *settled) {
 	}
 	if freed { // once for all of them: each is a reason to look at all locks
 		d.happened(ctx, intake.LocksWoken{})
-		d.inst.tell(roleLocks, &tryLocks{})
-		d.inst.tell(roleMSQs, &tryLocks{})
+		d.inst.Tell(message.RoleLocks, &message.TryLocks{})
+		d.inst.Tell(message.RoleMSQs, &message.TryLocks{})
 	}
 	if len(m.Stale) > 0 { // should something still run for them
-		d.inst.tell(roleHosts, &drop{m.Stale})
-		d.inst.tell(roleMSQs, &drop{m.Stale})
+		d.inst.Tell(message.RoleHosts, &message.Drop{Claims: m.Stale})
+		d.inst.Tell(message.RoleMSQs, &message.Drop{Claims: m.Stale})
 	}
 }

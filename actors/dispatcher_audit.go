@@ -5,6 +5,7 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"bellhop/actors/message"
 	"bellhop/scheduler"
 	"bellhop/scheduler/intake"
 )
@@ -23,9 +24,6 @@ const auditPatience = 5 * time.Second
 
 // unownedPause is how long an audit that found in-flight work without an owner gives it to end, before the next.
 const unownedPause = 100 * time.Millisecond
-
-// audit asks the dispatcher for one.
-type audit struct{}
 
 type auditing struct {
 	intake.Books
@@ -59,7 +57,7 @@ func (d *dispatcher) startAudit(c actor.Context) {
 	a := &auditing{Books: intake.NewBooks(), waiting: map[string]bool{}}
 	d.audit, d.auditDue = a, false
 	self := c.Self()
-	d.inst.later(self, auditPatience, &auditOver{a})
+	d.inst.Later(self, auditPatience, &auditOver{a})
 	d.readClaims(c, &claimsRead{audit: a})
 }
 
@@ -70,8 +68,8 @@ func (d *dispatcher) readClaims(c actor.Context, m *claimsRead) {
 		m.asked = append(m.asked, hold.Claim)
 	}
 	go func() {
-		m.holds, m.err = inst.Holdings.Claims(ctx, inst.id())
-		inst.send(self, m)
+		m.holds, m.err = inst.Holdings.Claims(ctx, inst.ID())
+		inst.Send(self, m)
 	}()
 }
 
@@ -104,9 +102,9 @@ func (d *dispatcher) onClaimsRead(c actor.Context, m *claimsRead) {
 	for _, hold := range m.holds {
 		ours[hold.Claim] = true
 		if hold.Cancel {
-			cancel := &cancelJob{hold.Claim, hold.CancelNow}
-			d.inst.tell(roleHosts, cancel)
-			d.inst.tell(roleMSQ(hold.Claim.Job), cancel)
+			cancel := &message.CancelJob{Claim: hold.Claim, Now: hold.CancelNow}
+			d.inst.Tell(message.RoleHosts, cancel)
+			d.inst.Tell(message.RoleMSQ(hold.Claim.Job), cancel)
 		}
 	}
 	if !d.mustReassert && m.generation == d.connGeneration { // a lost claim is no reason to stop: it is re-asserted
@@ -118,8 +116,8 @@ func (d *dispatcher) onClaimsRead(c actor.Context, m *claimsRead) {
 			}
 		}
 		if len(gone) > 0 {
-			d.inst.tell(roleHosts, &drop{gone})
-			d.inst.tell(roleMSQs, &drop{gone})
+			d.inst.Tell(message.RoleHosts, &message.Drop{Claims: gone})
+			d.inst.Tell(message.RoleMSQs, &message.Drop{Claims: gone})
 		}
 	}
 	d.checkUnknown(m)
@@ -153,16 +151,16 @@ func (d *dispatcher) onAuditHeld(c actor.Context, m *claimsRead) {
 		return
 	}
 	d.audit.Database = m.holds
-	ask := &report{To: c.Self(), Of: d.audit}
-	d.audit.waiting[roleMSQs] = true
-	d.inst.tell(roleMSQs, ask)
+	ask := &message.Report{To: c.Self(), Of: d.audit}
+	d.audit.waiting[message.RoleMSQs] = true
+	d.inst.Tell(message.RoleMSQs, ask)
 	for _, spec := range d.inst.setup().Hosts {
 		d.audit.waiting[string(spec.Name)] = true
-		d.inst.tell(roleHost(spec.Name), ask)
+		d.inst.Tell(message.RoleHost(spec.Name), ask)
 	}
 }
 
-func (d *dispatcher) onReported(c actor.Context, m *reported) {
+func (d *dispatcher) onReported(c actor.Context, m *message.Reported) {
 	if d.audit == nil || m.Of != d.audit { // an answer to an audit that was given up
 		return
 	}
@@ -172,7 +170,7 @@ func (d *dispatcher) onReported(c actor.Context, m *reported) {
 	}
 	for _, claim := range m.Claims {
 		d.audit.Held[claim] = true
-		if m.From == roleMSQs {
+		if m.From == message.RoleMSQs {
 			d.audit.Open[claim] = true
 		}
 	}
@@ -185,7 +183,7 @@ func (d *dispatcher) onReported(c actor.Context, m *reported) {
 		// that after our own message we have heard it.
 		d.audit.Orphans = d.inst.orphans.all()
 		d.audit.Owed = d.inst.outbox.owing()
-		d.inst.send(c.Self(), &auditReady{d.audit})
+		d.inst.Send(c.Self(), &auditReady{d.audit})
 	}
 }
 
@@ -208,14 +206,14 @@ func (d *dispatcher) closeAudit(c actor.Context, m *auditReady) {
 		delete(d.running, id)
 	}
 	if len(found.Unowned) > 0 { // they go back when nothing of them runs any more
-		d.inst.tell(roleHosts, &drop{found.Unowned})
+		d.inst.Tell(message.RoleHosts, &message.Drop{Claims: found.Unowned})
 		self := c.Self()
-		d.inst.later(self, unownedPause, &audit{})
+		d.inst.Later(self, unownedPause, &message.Audit{})
 	}
 	d.happened(c, intake.Reconciled{MSQs: found.MSQs})
 	// Between a host's report and this, an MSQ job that has gone may have been granted places, which nothing else
 	// gives back.
-	d.inst.tell(roleHosts, &msqEnded{})
+	d.inst.Tell(message.RoleHosts, &message.MSQEnded{})
 	if len(found.Lost) > 0 {
 		d.inst.Log.Warn("audit: gave back claims that no child was working on", "jobs", len(found.Lost))
 	}

@@ -4,13 +4,15 @@ import (
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
+
+	"bellhop/actors/message"
 )
 
 // lookAgain has a pass made when a limit per time lets another job start, and a look when the next waiting job has
 // aged.
 func (d *dispatcher) lookAgain(c actor.Context, m *claimed, now time.Time) {
 	if !m.ages.IsZero() {
-		d.inst.tell(roleMaintenance, &ages{m.ages})
+		d.inst.Tell(message.RoleMaintenance, &message.Ages{At: m.ages})
 	}
 	at := now.Add(m.again)
 	if m.again <= 0 || d.limitAt.After(now) && !at.Before(d.limitAt) {
@@ -18,10 +20,10 @@ func (d *dispatcher) lookAgain(c actor.Context, m *claimed, now time.Time) {
 	}
 	d.limitAt = at
 	self := c.Self()
-	d.inst.later(self, m.again+time.Millisecond, &rang{locks: true})
+	d.inst.Later(self, m.again+time.Millisecond, &message.Rang{Locks: true})
 }
 
-func (d *dispatcher) onLockedNow(m *lockedNow) {
+func (d *dispatcher) onLockedNow(m *message.LockedNow) {
 	if hold := d.running[m.Claim.Job]; hold.Claim == m.Claim {
 		hold.Locked = true
 		d.running[m.Claim.Job] = hold

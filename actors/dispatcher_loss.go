@@ -5,30 +5,24 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"bellhop/actors/message"
 	"bellhop/scheduler"
 )
 
 // lookBackAgain is the pause before a look that failed is made again.
 const lookBackAgain = time.Second
 
-// lookBack: another server of the database answers, or it has gone back in time. What has run here may not be known
-// there. From membership.
-type lookBack struct {
-	scheduler.LookBack
-	since time.Time // what was confirmed before has arrived
-}
-
 // lookedBack: what the new server does not have is known. To the dispatcher itself.
 type lookedBack struct {
-	of          *lookBack
+	of          *message.LookBack
 	gone, again int
 	err         error
 }
 
 // lookBack asks the server about what has run here, and what runs.
-func (d *dispatcher) lookBack(c actor.Context, m *lookBack) {
+func (d *dispatcher) lookBack(c actor.Context, m *message.LookBack) {
 	if len(m.Runs) == 0 { // else it is the second try
-		m.Runs = d.inst.recent.since(m.since)
+		m.Runs = d.inst.recent.since(m.Since)
 		for _, hold := range d.running {
 			m.Runs = append(m.Runs, scheduler.Run{Claim: hold.Claim, CreatedAt: hold.CreatedAt})
 		}
@@ -36,8 +30,8 @@ func (d *dispatcher) lookBack(c actor.Context, m *lookBack) {
 	inst, ctx, self := d.inst, d.ctx, c.Self()
 	go func() {
 		done := &lookedBack{of: m}
-		done.gone, done.again, done.err = inst.Holdings.LookBack(ctx, inst.id(), m.LookBack)
-		inst.send(self, done)
+		done.gone, done.again, done.err = inst.Holdings.LookBack(ctx, inst.ID(), m.LookBack)
+		inst.Send(self, done)
 	}()
 }
 
@@ -45,7 +39,7 @@ func (d *dispatcher) onLookedBack(c actor.Context, m *lookedBack) {
 	switch {
 	case m.err != nil:
 		self := c.Self()
-		d.inst.later(self, lookBackAgain, m.of)
+		d.inst.Later(self, lookBackAgain, m.of)
 	case m.gone+m.again == 0 && m.of.Behind == 0:
 		d.inst.Log.Warn("another server of the database answers; of what has run here nothing is missing there",
 			"was", m.of.Was, "server", m.of.Server)

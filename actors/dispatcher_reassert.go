@@ -36,8 +36,8 @@ func (d *dispatcher) reassert(c actor.Context) {
 	}
 	m := &reasserted{}
 	go func() {
-		m.n, m.not, m.err = inst.Holdings.Assert(ctx, inst.id(), holds)
-		inst.send(self, m)
+		m.n, m.not, m.err = inst.Holdings.Assert(ctx, inst.ID(), holds)
+		inst.Send(self, m)
 	}()
 }
 
@@ -56,7 +56,7 @@ func (d *dispatcher) onReasserted(c actor.Context, m *reasserted) {
 	}
 	if m.err != nil || len(m.not) > 0 && now.Sub(d.peersPendingSince) < d.inst.Lag {
 		self := c.Self()
-		d.inst.later(self, d.pause.NextBackOff(), &resume{})
+		d.inst.Later(self, d.pause.NextBackOff(), &resume{})
 		return
 	}
 	d.pause.Reset()

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"bellhop/actors/message"
 	"bellhop/scheduler"
 	"bellhop/scheduler/intake"
 )
@@ -11,19 +12,6 @@ import (
 // stillAfter is for how long a dispatcher cannot claim before that is told: a claim is
 // answered much sooner.
 const stillAfter = time.Second
-
-type (
-	// stands: how the dispatcher stands: when the bell rang for the last look at all of the
-	// queue after which it came to rest, and why it claims nothing. To maintenance, with each
-	// such ring, and when a standstill that was told is over.
-	stands struct {
-		rested time.Time
-		still  scheduler.Standstill
-	}
-	// doubts: for the waiting of these jobs no cause is known, and these were passed over.
-	// From maintenance to the dispatcher.
-	doubts struct{ lost, passed []scheduler.Unexplained }
-)
 
 // standings is what the dispatcher knows of its own doing.
 type standings struct {
@@ -56,19 +44,19 @@ func (d *dispatcher) goesOn(now time.Time) {
 	d.able = now
 	if d.toldStill {
 		d.toldStill = false
-		d.inst.tell(roleMaintenance, &stands{rested: d.rested})
+		d.inst.Tell(message.RoleMaintenance, &message.Stands{Rested: d.rested})
 	}
 }
 
 // onScan tells maintenance how it stands.
 func (d *dispatcher) onScan(now time.Time) {
-	m := &stands{rested: d.rested}
+	m := &message.Stands{Rested: d.rested}
 	if why := d.standstill(); why != "" && now.Sub(d.able) > stillAfter {
-		m.still = scheduler.Standstill{Why: why, Since: d.able}
+		m.Still = scheduler.Standstill{Why: why, Since: d.able}
 	}
-	d.toldStill = m.still.Why != ""
+	d.toldStill = m.Still.Why != ""
 	d.scanned = now
-	d.inst.tell(roleMaintenance, m)
+	d.inst.Tell(message.RoleMaintenance, m)
 }
 
 // standstill is why nothing is claimed; empty: nothing keeps it.
@@ -110,8 +98,8 @@ func (d *dispatcher) noteClaim(m *claimed, now time.Time) {
 }
 
 // onDoubts keeps, for types in doubt, what is asked for; and tells of what was passed over.
-func (d *dispatcher) onDoubts(m *doubts, now time.Time) {
-	for _, job := range m.passed {
+func (d *dispatcher) onDoubts(m *message.Doubts, now time.Time) {
+	for _, job := range m.Passed {
 		d.inst.Log.Warn("a job is ready, was looked at and not taken, and no cause is known: this is a fault of bellhop; "+
 			"please report this line with what bellhop explain and bellhop doctor say", "job", job.Job, "type", job.Type,
 			"row", job.Told, "books", d.in.Accounts(job.Type), "claim", d.claimOf(job.Type, now),
@@ -120,7 +108,7 @@ func (d *dispatcher) onDoubts(m *doubts, now time.Time) {
 	}
 	was := d.lastClaims
 	d.lastClaims = nil
-	for _, job := range m.lost {
+	for _, job := range m.Lost {
 		if d.lastClaims == nil {
 			d.lastClaims = map[scheduler.TypeName]answeredClaim{}
 		}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"bellhop/actors/message"
 	"bellhop/scheduler"
 )
 
@@ -19,18 +20,18 @@ func TestStanding_WhatIsPassedOverIsToldWithTheBooks(t *testing.T) {
 		Lost: []scheduler.Unexplained{{Job: 5, Type: "a", Row: "1", Told: `{"priority": 3}`}}}}
 	cfg := Config{Maintenance: u, Scan: 5 * time.Second, Log: slog.New(slog.NewTextHandler(&said, nil))}
 	play(t, cfg, func(s *stage) {
-		s.listen(roleDispatcher)
-		s.start(roleMaintenance, newMaintenance(s.forMaintenance()))
-		look := func(m *stands) []*doubts {
-			s.tell(roleMaintenance, m)
-			s.tell(roleMaintenance, &rang{scan: true})
-			return after[*doubts](s, 5*time.Second, roleDispatcher)
+		s.listen(message.RoleDispatcher)
+		s.start(message.RoleMaintenance, newMaintenance(s.forMaintenance()))
+		look := func(m *message.Stands) []*message.Doubts {
+			s.Tell(message.RoleMaintenance, m)
+			s.Tell(message.RoleMaintenance, &message.Rang{Scan: true})
+			return after[*message.Doubts](s, 5*time.Second, message.RoleDispatcher)
 		}
 		began := time.Now()
 		for range 3 { // the dispatcher stands still
-			for _, m := range look(&stands{still: scheduler.Standstill{Why: "it compares its books", Since: began}}) {
-				if len(m.passed) > 0 {
-					t.Errorf("passed over, though nothing was asked for: %+v", m.passed)
+			for _, m := range look(&message.Stands{Still: scheduler.Standstill{Why: "it compares its books", Since: began}}) {
+				if len(m.Passed) > 0 {
+					t.Errorf("passed over, though nothing was asked for: %+v", m.Passed)
 				}
 			}
 		}
@@ -38,8 +39,8 @@ func TestStanding_WhatIsPassedOverIsToldWithTheBooks(t *testing.T) {
 			t.Errorf("it tells %+v", last)
 		}
 		rested := time.Now()
-		told := look(&stands{rested: rested})
-		if len(told) == 0 || len(told[len(told)-1].passed) != 1 {
+		told := look(&message.Stands{Rested: rested})
+		if len(told) == 0 || len(told[len(told)-1].Passed) != 1 {
 			t.Fatalf("it is not passed over: %+v", told)
 		}
 		if last := u.lookers[len(u.lookers)-1]; last.Still.Why != "" || last.Seen != "7" {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"bellhop/actors/message"
 	"bellhop/actors/port"
 	"bellhop/scheduler"
 )
@@ -66,23 +67,24 @@ func playDispatcher(t *testing.T, q *claims, with func(s *stage, start time.Time
 	cfg := Config{Queue: q, Holdings: q, Maintenance: &upkeep{}, Agents: []port.AgentType{{Name: "a"}},
 		Hosts: []port.HostSpec{{Name: "h", Slots: 10}}, Scan: 5 * time.Second, Lag: 10 * time.Second}
 	play(t, cfg, func(s *stage) {
-		for role, name := range map[string]string{roleHost("h"): "h", roleMSQs: roleMSQs} {
+		for role, name := range map[string]string{message.RoleHost("h"): "h", message.RoleMSQs: message.RoleMSQs} {
 			s.answers[role] = func(c actor.Context) {
-				if m, is := c.Message().(*report); is {
-					c.Send(m.To, &reported{Of: m.Of, From: name})
+				if m, is := c.Message().(*message.Report); is {
+					c.Send(m.To, &message.Reported{Of: m.Of, From: name})
 				}
 			}
 		}
-		s.listen(roleHost("h"), roleMSQs, roleHosts, roleGate, roleMembership, roleMaintenance, roleLedger)
-		s.start(roleDispatcher, newDispatcher(s.instance))
-		s.tell(roleDispatcher, &credits{Host: "h", Epoch: 1, Now: map[scheduler.TypeName]int{"a": 10}})
-		after[*deals](s, time.Second, roleHost("h"))
+		s.listen(message.RoleHost("h"), message.RoleMSQs, message.RoleHosts, message.RoleGate, message.RoleMembership,
+			message.RoleMaintenance, message.RoleLedger)
+		s.start(message.RoleDispatcher, newDispatcher(s.instance))
+		s.Tell(message.RoleDispatcher, &message.Credits{Host: "h", Epoch: 1, Now: map[scheduler.TypeName]int{"a": 10}})
+		after[*message.Deals](s, time.Second, message.RoleHost("h"))
 		q.take(time.Now())
 		with(s, time.Now())
 	})
 }
 
-func dealtJobs(list []deals) (jobs []scheduler.JobID) {
+func dealtJobs(list []message.Deals) (jobs []scheduler.JobID) {
 	for _, all := range list {
 		for _, d := range all {
 			for _, l := range d.Lines {
@@ -99,8 +101,8 @@ func TestDispatcher_DealsWhatItClaims(t *testing.T) {
 	q := &claims{}
 	playDispatcher(t, q, func(s *stage, _ time.Time) {
 		q.ready = []scheduler.Job{jobOf(1), jobOf(2)}
-		s.tell(roleDispatcher, &rang{inserted: true})
-		if got := dealtJobs(after[deals](s, 0, roleHost("h"))); !slices.Equal(got, []scheduler.JobID{1, 2}) {
+		s.Tell(message.RoleDispatcher, &message.Rang{Inserted: true})
+		if got := dealtJobs(after[message.Deals](s, 0, message.RoleHost("h"))); !slices.Equal(got, []scheduler.JobID{1, 2}) {
 			t.Errorf("dealt: %v", got)
 		}
 	})
@@ -113,15 +115,16 @@ func TestDispatcher_AssertsBeforeItClaims(t *testing.T) {
 	q := &claims{}
 	playDispatcher(t, q, func(s *stage, start time.Time) {
 		q.peers = []string{"other"}
-		s.tell(roleDispatcher, &connLost{})
-		s.tell(roleDispatcher, &rang{})
-		after[deals](s, 5*time.Second, roleHost("h"))
+		s.Tell(message.RoleDispatcher, &message.ConnLost{})
+		s.Tell(message.RoleDispatcher, &message.Rang{})
+		after[message.Deals](s, 5*time.Second, message.RoleHost("h"))
 		names, _ := q.take(start)
 		if len(names) < 2 || slices.ContainsFunc(names, func(name string) bool { return name != "assert" }) {
 			t.Fatalf("while another has not asserted: %q", names)
 		}
 		q.peers, q.ready = nil, []scheduler.Job{jobOf(1)}
-		if got := dealtJobs(after[deals](s, 5*time.Second, roleHost("h"))); !slices.Equal(got, []scheduler.JobID{1}) {
+		if got := dealtJobs(after[message.Deals](s, 5*time.Second, message.RoleHost("h"))); !slices.Equal(got,
+			[]scheduler.JobID{1}) {
 			t.Errorf("dealt: %v", got)
 		}
 		if names, _ := q.take(start); !slices.Equal(names[:2], []string{"assert", "claims?"}) || names[2] != "claim" {
@@ -130,8 +133,8 @@ func TestDispatcher_AssertsBeforeItClaims(t *testing.T) {
 	})
 	playDispatcher(t, q, func(s *stage, start time.Time) {
 		q.peers = []string{"never"}
-		s.tell(roleDispatcher, &connLost{})
-		after[deals](s, time.Minute, roleHost("h"))
+		s.Tell(message.RoleDispatcher, &message.ConnLost{})
+		after[message.Deals](s, time.Minute, message.RoleHost("h"))
 		names, at := q.take(start)
 		if i := slices.Index(names, "claim"); i < 0 || at[i] < 10*time.Second || at[i] > 13*time.Second {
 			t.Errorf("with one that never does: %q at %v", names, at)
@@ -146,11 +149,11 @@ func TestDispatcher_DealsWhatAFailedClaimBrought(t *testing.T) {
 	q := &claims{}
 	playDispatcher(t, q, func(s *stage, start time.Time) {
 		q.ready, q.down = []scheduler.Job{jobOf(1)}, errors.New("connection lost")
-		s.tell(roleDispatcher, &rang{})
-		if got := dealtJobs(after[deals](s, 0, roleHost("h"))); !slices.Equal(got, []scheduler.JobID{1}) {
+		s.Tell(message.RoleDispatcher, &message.Rang{})
+		if got := dealtJobs(after[message.Deals](s, 0, message.RoleHost("h"))); !slices.Equal(got, []scheduler.JobID{1}) {
 			t.Errorf("dealt: %v", got)
 		}
-		after[deals](s, time.Second, roleHost("h"))
+		after[message.Deals](s, time.Second, message.RoleHost("h"))
 		if names, at := q.take(start); len(names) < 2 || names[0] != "claim" || names[1] != "assert" || at[1] <= at[0] {
 			t.Errorf("%q at %v", names, at)
 		}
@@ -163,10 +166,10 @@ func TestDispatcher_GivesBackWhatComesAfterTheLease(t *testing.T) {
 	t.Parallel()
 	q := &claims{}
 	playDispatcher(t, q, func(s *stage, _ time.Time) {
-		s.setLease(time.Now().Add(time.Second))
+		s.SetLease(time.Now().Add(time.Second))
 		q.ready, q.took = []scheduler.Job{jobOf(1)}, 2*time.Second
-		s.tell(roleDispatcher, &rang{})
-		if got := after[deals](s, 3*time.Second, roleHost("h")); len(got) > 0 {
+		s.Tell(message.RoleDispatcher, &message.Rang{})
+		if got := after[message.Deals](s, 3*time.Second, message.RoleHost("h")); len(got) > 0 {
 			t.Errorf("dealt: %v", dealtJobs(got))
 		}
 		batch, _, _ := s.outbox.take(time.Now())
@@ -183,8 +186,8 @@ func TestDispatcher_GivesBackWhatNobodyHas(t *testing.T) {
 	playDispatcher(t, q, func(s *stage, _ time.Time) {
 		q.holds = []scheduler.Hold{{Claim: claimOf(7), Attempt: 1, Host: "h"}}
 		for scans, want := range []int{0, 1} {
-			s.tell(roleDispatcher, &rang{scan: true})
-			after[deals](s, time.Second, roleHost("h"))
+			s.Tell(message.RoleDispatcher, &message.Rang{Scan: true})
+			after[message.Deals](s, time.Second, message.RoleHost("h"))
 			if owing := s.outbox.owing(); len(owing) != want {
 				t.Errorf("after %d scans there is owed: %v", scans+1, owing)
 			}
@@ -197,14 +200,14 @@ func TestDispatcher_ClaimsNothingWhileFenced(t *testing.T) {
 	t.Parallel()
 	q := &claims{}
 	playDispatcher(t, q, func(s *stage, start time.Time) {
-		s.tell(roleDispatcher, &fenced{})
-		s.tell(roleDispatcher, &rang{})
-		after[deals](s, time.Minute, roleHost("h"))
+		s.Tell(message.RoleDispatcher, &message.Fenced{})
+		s.Tell(message.RoleDispatcher, &message.Rang{})
+		after[message.Deals](s, time.Minute, message.RoleHost("h"))
 		if names, _ := q.take(start); names != nil {
 			t.Errorf("while fenced: %q", names)
 		}
-		s.tell(roleDispatcher, &joined{})
-		after[deals](s, time.Minute, roleHost("h"))
+		s.Tell(message.RoleDispatcher, &message.Joined{})
+		after[message.Deals](s, time.Minute, message.RoleHost("h"))
 		if names, _ := q.take(start); !slices.Equal(names, []string{"assert", "claims?", "claim"}) {
 			t.Errorf("then: %q", names)
 		}
@@ -217,11 +220,11 @@ func TestDispatcher_LooksAgainWhenALimitPerTimeLetsIt(t *testing.T) {
 	q := &claims{}
 	playDispatcher(t, q, func(s *stage, start time.Time) {
 		q.again = 700 * time.Millisecond
-		s.tell(roleDispatcher, &rang{locks: true})
-		after[deals](s, 0, roleHost("h"))
+		s.Tell(message.RoleDispatcher, &message.Rang{Locks: true})
+		after[message.Deals](s, 0, message.RoleHost("h"))
 		q.again = 0
 		q.take(start)
-		after[deals](s, 5*time.Second, roleHost("h"))
+		after[message.Deals](s, 5*time.Second, message.RoleHost("h"))
 		if names, at := q.take(start); len(names) != 1 || at[0] < 700*time.Millisecond || at[0] > 710*time.Millisecond {
 			t.Errorf("%q at %v, want one claim, 700 ms after the first", names, at)
 		}
@@ -233,10 +236,10 @@ func TestDispatcher_LooksAgainWhenALimitPerTimeLetsIt(t *testing.T) {
 func TestDispatcher_AfterAnAuditWhatWasGrantedIsOfferedAnew(t *testing.T) {
 	t.Parallel()
 	playDispatcher(t, &claims{}, func(s *stage, _ time.Time) {
-		after[*msqEnded](s, 0, roleHosts) // the one at the start
-		s.tell(roleDispatcher, &audit{})
-		after[*report](s, time.Second, roleHost("h"))
-		if got := after[*msqEnded](s, 0, roleHosts); len(got) != 1 {
+		after[*message.MSQEnded](s, 0, message.RoleHosts) // the one at the start
+		s.Tell(message.RoleDispatcher, &message.Audit{})
+		after[*message.Report](s, time.Second, message.RoleHost("h"))
+		if got := after[*message.MSQEnded](s, 0, message.RoleHosts); len(got) != 1 {
 			t.Errorf("hosts are told %d times", len(got))
 		}
 	})

@@ -6,6 +6,7 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"bellhop/actors/message"
 	"bellhop/actors/port"
 	"bellhop/scheduler"
 	"bellhop/scheduler/engine"
@@ -91,16 +92,16 @@ func (s *engineHost) Receive(c actor.Context) {
 		if s.ctx.Err() != nil {
 			s.ctx, s.cancel = context.WithCancel(context.Background())
 		}
-		s.inst.tell(roleMSQs, &hostRestarted{s.spec.Name, c.Self()})
+		s.inst.Tell(message.RoleMSQs, &message.HostRestarted{Host: s.spec.Name, At: c.Self()})
 		s.resync()
 	case *actor.Stopping:
 		s.cancel()
 		s.disarm()
 		s.quota.alive.Add(-int64(len(s.jobs)))
 		return
-	case *deal:
+	case *message.Deal:
 		s.onDeal(m, now)
-	case deals:
+	case message.Deals:
 		for _, one := range m {
 			s.onDeal(one, now)
 		}
@@ -110,27 +111,27 @@ func (s *engineHost) Receive(c actor.Context) {
 		s.onBooked(m, now)
 	case *engineAnswered:
 		s.onAnswered(m, now)
-	case *divided, *leased:
-	case *msqEnded:
+	case *message.Divided, *message.Leased:
+	case *message.MSQEnded:
 		s.resync()
-	case *report:
+	case *message.Report:
 		s.onReport(c, m)
-	case *describe:
-		m.tell(scheduler.HostReport{Name: s.spec.Name, Slots: s.spec.Slots, Taken: len(s.jobs), Waiting: s.before})
+	case *message.Describe:
+		m.Tell(scheduler.HostReport{Name: s.spec.Name, Slots: s.spec.Slots, Taken: len(s.jobs), Waiting: s.before})
 		return
-	case *cancelJob:
+	case *message.CancelJob:
 		if w := s.jobs[m.Claim]; w != nil {
 			s.step(w, engine.Event{Kind: engine.CancelAsked}, now)
 		}
-	case *drop:
+	case *message.Drop:
 		for _, claim := range m.Claims {
 			s.forget(s.jobs[claim])
 		}
-	case *fenced:
+	case *message.Fenced:
 		s.onFenced(c, now)
-	case *finish:
+	case *message.Finish:
 		s.leaving = true
-	case *leave:
+	case *message.Leave:
 		s.onLeave(m, now)
 	default:
 		return
@@ -158,7 +159,7 @@ func (s *engineHost) onFenced(c actor.Context, now time.Time) {
 // sleep is until no call runs that was begun before.
 func (s *engineHost) sleep(c actor.Context) {
 	s.asleep = true
-	self, root, empty := c.Self(), s.inst.system.Root, s.inst.processes[s.spec.Name].whenEmpty()
+	self, root, empty := c.Self(), s.inst.System.Root, s.inst.processes[s.spec.Name].whenEmpty()
 	go func() { <-empty; root.Send(self, &awake{}) }()
 }
 
@@ -170,7 +171,7 @@ func (s *engineHost) next(c actor.Context, now time.Time) {
 	if s.leaving {
 		s.letGo(now)
 	}
-	if s.inst.id() != 0 && s.inst.leaseLeft(now) > 0 {
+	if s.inst.ID() != 0 && s.inst.LeaseLeft(now) > 0 {
 		s.submitSome(now)
 		s.call(c, now)
 		s.book(c, now)
@@ -179,17 +180,18 @@ func (s *engineHost) next(c actor.Context, now time.Time) {
 	s.arm(c, now)
 }
 
-func (s *engineHost) onDeal(m *deal, now time.Time) {
+func (s *engineHost) onDeal(m *message.Deal, now time.Time) {
 	if m.Epoch == s.epoch {
 		s.granted = max(0, s.granted-len(m.Lines))
 	}
 	for _, l := range m.Lines {
 		switch {
 		case l.Item != 0:
-			s.inst.tell(roleMSQ(l.Claim.Job), &answered{[]scheduler.Result{{Line: &l, Outcome: scheduler.OutcomeFailed,
-				Error: "engines take single jobs: submit one for each row", ExitCode: 1,
+			s.inst.Tell(message.RoleMSQ(l.Claim.Job), &message.Answered{Results: []scheduler.Result{{Line: &l,
+				Outcome: scheduler.OutcomeFailed,
+				Error:   "engines take single jobs: submit one for each row", ExitCode: 1,
 				Host: s.spec.Name, Began: now, Ended: now}}})
-		case s.leaving || s.asleep || !s.inst.mayBegin(&l, now):
+		case s.leaving || s.asleep || !s.inst.MayBegin(&l, now):
 			s.inst.requeue(l, "")
 		default:
 			w := &watched{line: l, tag: l.Claim.Tag(), began: now}
@@ -209,7 +211,7 @@ func (s *engineHost) onDeal(m *deal, now time.Time) {
 func (s *engineHost) resync() {
 	s.epoch++
 	s.granted = 0
-	s.inst.tell(roleDispatcher, &credits{Host: s.spec.Name, Epoch: s.epoch})
+	s.inst.Tell(message.RoleDispatcher, &message.Credits{Host: s.spec.Name, Epoch: s.epoch})
 }
 
 // ask gives out credits: for jobs that are submitted soon, as far as max goes.
@@ -227,11 +229,11 @@ func (s *engineHost) ask() {
 	}
 	s.granted += room
 	now := map[scheduler.TypeName]int{s.conf.Type: room}
-	s.inst.tell(roleDispatcher, &credits{Host: s.spec.Name, Epoch: s.epoch, Now: now})
+	s.inst.Tell(message.RoleDispatcher, &message.Credits{Host: s.spec.Name, Epoch: s.epoch, Now: now})
 }
 
-func (s *engineHost) onReport(c actor.Context, m *report) {
-	r := &reported{Of: m.Of, From: string(s.spec.Name)}
+func (s *engineHost) onReport(c actor.Context, m *message.Report) {
+	r := &message.Reported{Of: m.Of, From: string(s.spec.Name)}
 	for claim := range s.jobs {
 		r.Claims = append(r.Claims, claim)
 	}
@@ -257,7 +259,7 @@ func (s *engineHost) arm(c actor.Context, now time.Time) {
 	if !at.After(now) { // something under way comes first
 		at = now.Add(engineTickEvery)
 	}
-	s.alarm = s.inst.later(c.Self(), at.Sub(now)+time.Millisecond, &engineTick{})
+	s.alarm = s.inst.Later(c.Self(), at.Sub(now)+time.Millisecond, &engineTick{})
 }
 
 func (s *engineHost) disarm() {
@@ -267,14 +269,14 @@ func (s *engineHost) disarm() {
 }
 
 // onLeave: what runs elsewhere goes on running there; commands that run are waited for, and killed when all is to be.
-func (s *engineHost) onLeave(m *leave, now time.Time) {
+func (s *engineHost) onLeave(m *message.Leave, now time.Time) {
 	s.leaving = true
-	if m.all {
+	if m.All {
 		s.cancel()
 		return
 	}
-	parent, root, empty := s.parent, s.inst.system.Root, s.inst.processes[s.spec.Name].whenEmpty()
-	go func() { <-empty; root.Send(parent, &hostLeft{}) }()
+	parent, root, empty := s.parent, s.inst.System.Root, s.inst.processes[s.spec.Name].whenEmpty()
+	go func() { <-empty; root.Send(parent, &message.HostLeft{}) }()
 }
 
 // letGo requeues jobs that no call is working on.

@@ -2,6 +2,7 @@ package actors
 
 import (
 	"context"
+	"math/rand/v2"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -52,10 +53,10 @@ func (s *engineHost) book(c actor.Context, now time.Time) {
 		w.dirty, w.saving = false, true
 		m.rows = append(m.rows, s.row(w, now))
 	}
-	inst, ctx, self, conf, me := s.inst, s.ctx, c.Self(), s.conf, s.inst.id()
+	inst, ctx, self, conf, me := s.inst, s.ctx, c.Self(), s.conf, s.inst.ID()
 	go func() {
 		m.err = m.do(ctx, inst, me, conf)
-		inst.send(self, m)
+		inst.Send(self, m)
 	}()
 }
 
@@ -97,7 +98,7 @@ func (s *engineHost) onBooked(m *engineBooked, now time.Time) {
 		if s.ctx.Err() == nil {
 			s.inst.Log.Warn("cannot read or write the tags of an engine's jobs; it is tried again", "type", s.conf.Type, "error", m.err)
 		}
-		b.pace = b.pace.Failed(now, jitter())
+		b.pace = b.pace.Failed(now, rand.Float64())
 	} else {
 		b.pace = b.pace.Answered(now)
 	}
@@ -141,7 +142,7 @@ func (s *engineHost) onBooked(m *engineBooked, now time.Time) {
 	}
 	if m.swept {
 		if m.err != nil {
-			b.sweep = b.sweep.Failed(now, jitter())
+			b.sweep = b.sweep.Failed(now, rand.Float64())
 		} else {
 			b.sweep = b.sweep.Answered(now)
 			s.calls.toSweep = append(s.calls.toSweep, m.left...)

@@ -3,11 +3,13 @@ package actors
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"bellhop/actors/message"
 	"bellhop/actors/port"
 	"bellhop/scheduler"
 	"bellhop/scheduler/engine"
@@ -146,7 +148,7 @@ func (s *engineHost) run(c actor.Context, m *engineAnswered) {
 	inst, ctx, self, live := s.inst, s.ctx, c.Self(), s.inst.processes[s.spec.Name]
 	live.enter()
 	go func() {
-		m.said = inst.EngineCommands.Run(ctx, m.call, func() time.Duration { return inst.leaseLeft(time.Now()) })
+		m.said = inst.EngineCommands.Run(ctx, m.call, func() time.Duration { return inst.LeaseLeft(time.Now()) })
 		if m.call.Over && m.said.Failed == "" {
 			tags := make([]string, len(m.left))
 			for i, ref := range m.left {
@@ -155,7 +157,7 @@ func (s *engineHost) run(c actor.Context, m *engineAnswered) {
 			m.err = inst.Leftovers.Swept(ctx, tags)
 		}
 		live.leave()
-		inst.send(self, m)
+		inst.Send(self, m)
 	}()
 }
 
@@ -204,7 +206,7 @@ func (s *engineHost) onAnswered(m *engineAnswered, now time.Time) {
 		}
 		k.fetching--
 		if k.logs = k.logs.Answered(now); strings.HasPrefix(m.said.Failed, "killed: ") { // else it is this job's alone
-			k.logs = k.logs.Failed(now, jitter())
+			k.logs = k.logs.Failed(now, rand.Float64())
 		}
 		w := m.jobs[0]
 		if w.remote.State != engine.Ended { // another instance has taken it over, and fetches it
@@ -260,7 +262,7 @@ func (s *engineHost) paced(p engine.Pace, m *engineAnswered, odd error, now time
 		return p.Answered(now)
 	}
 	s.tell(m.call.Op+": "+why, now)
-	return p.Failed(now, jitter())
+	return p.Failed(now, rand.Float64())
 }
 
 // tell tells membership why an engine does not do what it is asked; empty: it does again.
@@ -275,11 +277,12 @@ func (s *engineHost) tell(why string, now time.Time) {
 		s.inst.Log.Info("an engine answers again", "type", s.conf.Type, "engine", s.conf.Engine)
 	}
 	s.trouble = why
-	reason, message, _ := strings.Cut(why, ": ")
+	reason, words, _ := strings.Cut(why, ": ")
 	if why != "" {
 		reason = "the engine does not answer: " + reason
 	}
-	s.inst.tell(roleMembership, &trouble{s.conf.Type, s.spec.Name, scheduler.Account{Reason: reason, Message: message}})
+	s.inst.Tell(message.RoleMembership, &message.Trouble{Type: s.conf.Type, Host: s.spec.Name,
+		Why: scheduler.Account{Reason: reason, Message: words}})
 }
 
 // soonest is when something is to be done for jobs that are held.

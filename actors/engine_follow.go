@@ -1,6 +1,7 @@
 package actors
 
 import (
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"time"
@@ -41,7 +42,7 @@ func (s *engineHost) onFollowed(m *engineAnswered, now time.Time) {
 	s.calls.following--
 	w.log.busy = false
 	if m.said.Failed != "" { // many engines give none before it has begun to write
-		w.log.pace = w.log.pace.Failed(now, jitter())
+		w.log.pace = w.log.pace.Failed(now, rand.Float64())
 		return
 	}
 	w.log.pace = w.log.pace.Answered(now)

@@ -3,6 +3,7 @@ package actors
 import (
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"time"
 
@@ -76,7 +77,7 @@ func (s *engineHost) carryOut(w *watched, e engine.Effect, now time.Time) {
 	case engine.GiveBack:
 		s.inst.requeue(w.line, "")
 	case engine.Pause:
-		s.calls.submit = s.calls.submit.Failed(now, jitter())
+		s.calls.submit = s.calls.submit.Failed(now, rand.Float64())
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"bellhop/actors/message"
 	"bellhop/actors/port"
 	"bellhop/scheduler"
 	"bellhop/scheduler/engine"
@@ -138,8 +139,8 @@ func playEngine(t *testing.T, f *fakeEngine, with func(s *feeder)) {
 		Tags: f, Leftovers: f, EngineCommands: f,
 		Hosts: []port.HostSpec{{Name: "h", Slots: 20_000, Engine: &spec}}}
 	play(t, cfg, func(s *stage) {
-		s.listen(roleDispatcher, roleMembership, roleMSQs, roleHosts)
-		s.start(roleHost("h"), newEngineHost(s.instance, s.Hosts[0]))
+		s.listen(message.RoleDispatcher, message.RoleMembership, message.RoleMSQs, message.RoleHosts)
+		s.start(message.RoleHost("h"), newEngineHost(s.instance, s.Hosts[0]))
 		with(&feeder{stage: s})
 	})
 }
@@ -155,7 +156,7 @@ type feeder struct {
 // hear lets time pass, and takes what is asked for.
 func (d *feeder) hear(wait time.Duration) {
 	d.Helper()
-	for _, m := range after[*credits](d.stage, wait, roleDispatcher) {
+	for _, m := range after[*message.Credits](d.stage, wait, message.RoleDispatcher) {
 		if m.Epoch != d.epoch {
 			d.epoch, d.asked = m.Epoch, 0
 		}
@@ -174,11 +175,11 @@ func (d *feeder) feed(n int) {
 		for ; n > 0 && d.asked > 0; n, d.asked = n-1, d.asked-1 {
 			d.next++
 			line := lineOf(d.next)
-			line.Instance = d.id()
+			line.Instance = d.ID()
 			lines = append(lines, line)
 		}
 		if len(lines) > 0 {
-			d.tell(roleHost("h"), deals{{Epoch: d.epoch, Type: "a", Lines: lines}})
+			d.Tell(message.RoleHost("h"), message.Deals{{Epoch: d.epoch, Type: "a", Lines: lines}})
 		}
 	}
 }
@@ -231,13 +232,13 @@ func TestEngine_SubmitsNothingThatWasLeft(t *testing.T) {
 	f.records = 10 * time.Second
 	playEngine(t, f, func(s *feeder) {
 		s.feed(1)
-		s.setLease(time.Now())
+		s.SetLease(time.Now())
 		s.hear(time.Minute) // the tag is recorded meanwhile
-		s.tell(roleHost("h"), &fenced{})
+		s.Tell(message.RoleHost("h"), &message.Fenced{})
 		s.hear(time.Second)
-		s.become(2)
-		s.setLease(time.Now().Add(24 * time.Hour))
-		s.tell(roleHost("h"), &leased{})
+		s.Become(2)
+		s.SetLease(time.Now().Add(24 * time.Hour))
+		s.Tell(message.RoleHost("h"), &message.Leased{})
 		s.hear(10 * time.Minute)
 		if n, _ := f.count("submit"); n > 0 {
 			t.Errorf("submit was called %d times", n)
@@ -265,10 +266,10 @@ func TestEngine_CallsDieWithTheirLease(t *testing.T) {
 		if n, _ := f.count("submit"); n != 1 {
 			t.Fatalf("submit was called %d times", n)
 		}
-		s.setLease(time.Now())
-		s.tell(roleHost("h"), &fenced{})
-		s.become(2)
-		s.setLease(time.Now().Add(24 * time.Hour))
+		s.SetLease(time.Now())
+		s.Tell(message.RoleHost("h"), &message.Fenced{})
+		s.Become(2)
+		s.SetLease(time.Now().Add(24 * time.Hour))
 		s.asked = 0
 		s.hear(time.Second)
 		if f.change(func() {}); f.killed != 1 {
@@ -277,7 +278,7 @@ func TestEngine_CallsDieWithTheirLease(t *testing.T) {
 		if s.asked == 0 {
 			t.Error("nothing is asked for under its new name")
 		}
-		if got := after[*trouble](s.stage, time.Second, roleMembership); len(got) > 0 {
+		if got := after[*message.Trouble](s.stage, time.Second, message.RoleMembership); len(got) > 0 {
 			t.Errorf("the engine is said to be in trouble: %+v", got[0])
 		}
 	})
@@ -291,7 +292,7 @@ func TestEngine_IsTriedAgainWhenTheJobItRefusedIsGone(t *testing.T) {
 	playEngine(t, f, func(s *feeder) {
 		s.feed(1)
 		s.hear(10 * time.Second)
-		s.tell(roleHost("h"), &cancelJob{Claim: claimOf(1)})
+		s.Tell(message.RoleHost("h"), &message.CancelJob{Claim: claimOf(1)})
 		f.change(func() { f.down = false })
 		s.hear(0)
 		s.feed(1)
@@ -315,9 +316,9 @@ func TestEngine_CountsForNothingWhenItHasEnded(t *testing.T) {
 		if n := s.quotas.of("a").alive.Load(); n != 100 {
 			t.Fatalf("%d jobs count", n)
 		}
-		pid := s.pid(roleHost("h"))
+		pid := s.PID(message.RoleHost("h"))
 		s.pids = slices.DeleteFunc(s.pids, func(p *actor.PID) bool { return p == pid })
-		_ = s.system.Root.StopFuture(pid).Wait()
+		_ = s.System.Root.StopFuture(pid).Wait()
 		if n := s.quotas.of("a").alive.Load(); n != 0 {
 			t.Errorf("%d jobs still count", n)
 		}

@@ -6,6 +6,8 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"bellhop/actors/message"
+	"bellhop/actors/tree"
 	"bellhop/scheduler"
 )
 
@@ -21,7 +23,7 @@ type gate struct {
 	timer   *time.Timer
 	let     context.CancelFunc // of the last ask
 	reading bool               // whether producers block each other
-	said    complaint          // of why the gate could not be had
+	said    tree.Complaint     // of why the gate could not be had
 }
 
 // Messages of the gate to itself.
@@ -35,10 +37,7 @@ type (
 	}
 )
 
-var (
-	noRoom  = &full{}
-	scanNow = &rang{byGate: true}
-)
+var scanNow = &message.Rang{ByGate: true}
 
 func newGate(h gatePorts) *gate { return &gate{gatePorts: h, let: func() {}} }
 
@@ -48,7 +47,7 @@ func (g *gate) Receive(c actor.Context) {
 	case *actor.Started: // awake: an earlier holder has let go
 		self := c.Self()
 		tick := &gateTick{}
-		g.timer = g.later(self, 0, tick)
+		g.timer = g.Later(self, 0, tick)
 		g.policy = g.policy.Woke(now)
 		g.show.Store(int32(g.state.State))
 	case *gateTick:
@@ -60,7 +59,7 @@ func (g *gate) Receive(c actor.Context) {
 			}
 		}
 		g.step(c, scheduler.GateEvent{Kind: scheduler.GateTick}, now)
-	case *rang:
+	case *message.Rang:
 		if g.state.State != scheduler.GateAwake {
 			var burst, look bool
 			if g.policy, burst, look = g.policy.Rang(now); burst {
@@ -75,12 +74,12 @@ func (g *gate) Receive(c actor.Context) {
 		if g.policy, burst = g.policy.Contended(bool(m)); burst {
 			g.step(c, scheduler.GateEvent{Kind: scheduler.GateBusy}, now)
 		}
-	case took:
+	case message.Took:
 		var sooner bool
 		if g.policy, sooner = g.policy.Took(int(m)); sooner && g.state.State != scheduler.GateAsleep {
 			g.arm(now)
 		}
-	case *full:
+	case *message.Full:
 		var long bool
 		if g.policy, long = g.policy.Full(now); long {
 			g.step(c, scheduler.GateEvent{Kind: scheduler.GateBusy}, now)
@@ -103,7 +102,7 @@ func (g *gate) over(c actor.Context, m *gateOver, now time.Time) {
 	}
 	if m.err != nil {
 		g.policy = g.policy.Refused(now)
-		if g.said.news(m.err) {
+		if g.said.News(m.err) {
 			g.log.Warn("gate: cannot make producers ring; looking at the queue without rings", "error", m.err)
 		}
 	}
@@ -125,7 +124,7 @@ func (g *gate) step(c actor.Context, ev scheduler.GateEvent, now time.Time) {
 	for _, e := range effects {
 		switch e {
 		case scheduler.GateScan:
-			g.tell(roleDispatcher, scanNow)
+			g.Tell(message.RoleDispatcher, scanNow)
 			g.rows.scan()
 		case scheduler.GateArm:
 			g.arm(now)
@@ -148,9 +147,9 @@ func (g *gate) ask(c actor.Context) {
 	g.let = cancel
 	h, self, ask := g.gatePorts, c.Self(), g.state.Ask
 	go func() {
-		err := h.gate.Keep(ctx, func() { h.send(self, &gateShut{ask}) })
+		err := h.gate.Keep(ctx, func() { h.Send(self, &gateShut{ask}) })
 		if ctx.Err() == nil { // after letting go, the result is not wanted
-			h.send(self, &gateOver{ask, err})
+			h.Send(self, &gateOver{ask, err})
 		}
 	}()
 }
@@ -163,6 +162,6 @@ func (g *gate) readContention(c actor.Context) {
 	h, self := g.gatePorts, c.Self()
 	go func() {
 		is, err := h.gate.Contended(context.Background()) // bounded by the session
-		h.send(self, contended(err == nil && is))
+		h.Send(self, contended(err == nil && is))
 	}()
 }

@@ -2,12 +2,15 @@ package actors
 
 import (
 	"cmp"
+	"math/rand/v2"
 	"slices"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"bellhop/actors/message"
 	"bellhop/actors/port"
+	"bellhop/actors/tree"
 	"bellhop/scheduler"
 )
 
@@ -81,11 +84,6 @@ func (s *host) sortPools() {
 // awake: the processes of the last incarnation are dead. To itself.
 type awake struct{}
 
-// gone: an actor below has ended, and what it had said before is heard. To itself,
-// since that it ended overtakes what it said: lines that a process has would go
-// to another one.
-type gone struct{ who *actor.PID }
-
 // hostTick: something that time decides may have changed. To itself.
 type hostTick struct{}
 
@@ -104,45 +102,45 @@ func (s *host) Receive(c actor.Context) {
 		s.stopped()
 		return
 	case *actor.Terminated:
-		c.Send(c.Self(), &gone{m.Who})
+		c.Send(c.Self(), &tree.Gone{Who: m.Who})
 		return
-	case *gone:
-		s.onChildGone(m.who, now)
-	case *deal:
+	case *tree.Gone:
+		s.onChildGone(m.Who, now)
+	case *message.Deal:
 		s.onDeal(m, now)
-	case deals:
+	case message.Deals:
 		for _, one := range m {
 			s.onDeal(one, now)
 		}
 	case *news:
 		s.onNews(m, now)
-	case *msqEnded:
+	case *message.MSQEnded:
 		s.resync(now)
 	case *reached:
 		s.onReached(m, now)
-	case *waitingTypes:
+	case *message.WaitingTypes:
 		s.onWaiting(m, now)
-	case *hostTick, *divided:
-	case *report:
+	case *hostTick, *message.Divided:
+	case *message.Report:
 		s.onReport(c, m, now)
 		return
-	case *describe:
-		if !m.tell(s.describe()) {
+	case *message.Describe:
+		if !m.Tell(s.describe()) {
 			s.forward(c, m)
 		}
 		return
-	case *leased:
+	case *message.Leased:
 		s.forward(c, m)
 		return
-	case *cancelJob:
+	case *message.CancelJob:
 		s.onCancel(c, m)
-	case *drop:
+	case *message.Drop:
 		s.onDrop(c, m)
-	case *fenced:
+	case *message.Fenced:
 		s.onFenced(c)
-	case *reshaped:
+	case *message.Reshaped:
 		s.reshape(c, m, now)
-	case *leave:
+	case *message.Leave:
 		s.onLeave(c, m)
 	default:
 		return
@@ -163,14 +161,14 @@ func (s *host) next(c actor.Context, now time.Time) {
 func (s *host) onStarted(c actor.Context) {
 	s.parent = c.Parent()
 	s.asleep = true
-	self, root, empty := c.Self(), s.inst.system.Root, s.inst.processes[s.spec.Name].whenEmpty()
+	self, root, empty := c.Self(), s.inst.System.Root, s.inst.processes[s.spec.Name].whenEmpty()
 	go func() { <-empty; root.Send(self, &awake{}) }()
 }
 
 func (s *host) onAwake(c actor.Context, now time.Time) {
 	s.asleep = false
 	s.showReachability()
-	s.inst.tell(roleMSQs, &hostRestarted{s.spec.Name, c.Self()})
+	s.inst.Tell(message.RoleMSQs, &message.HostRestarted{Host: s.spec.Name, At: c.Self()})
 	s.resync(now) // and then to what was dealt meanwhile
 }
 
@@ -182,7 +180,7 @@ func (s *host) forward(c actor.Context, m any) {
 	}
 }
 
-func (s *host) onDeal(m *deal, now time.Time) {
+func (s *host) onDeal(m *message.Deal, now time.Time) {
 	pool := s.types[m.Type]
 	for _, l := range m.Lines {
 		if m.Epoch == s.epoch {
@@ -232,7 +230,7 @@ func (s *host) onNews(m *news, now time.Time) {
 	if m.Healthy && child.pool.respawn.InARow > 0 {
 		child.pool.respawn = child.pool.respawn.Healthy()
 		s.trouble(child.pool, scheduler.Account{})
-		s.inst.tell(roleMembership, &death{Type: child.pool.Name, Host: s.spec.Name})
+		s.inst.Tell(message.RoleMembership, &message.Death{Type: child.pool.Name, Host: s.spec.Name})
 	}
 	if m.Cut != "" {
 		s.onCut(m.Cut, now)
@@ -241,7 +239,7 @@ func (s *host) onNews(m *news, now time.Time) {
 		s.onDeath(child.pool, m, now)
 	}
 	if m.Unguarded {
-		child.pool.respawn.Guards, child.pool.trouble = child.pool.respawn.Guards.Died(now, jitter()), m.Blame
+		child.pool.respawn.Guards, child.pool.trouble = child.pool.respawn.Guards.Died(now, rand.Float64()), m.Blame
 	}
 	if was == scheduler.Busy && child.pool.Exec && child.pool.granted > 0 && child.seat().Idle && s.shared() {
 		s.resyncSoon() // it asked for a line behind its own; now its slot is free for any type
@@ -255,22 +253,22 @@ func (s *host) onNews(m *news, now time.Time) {
 func (s *host) onDeath(pool *pool, m *news, now time.Time) {
 	why := m.Blame
 	if m.NotUp {
-		pool.respawn = pool.respawn.NotUp(s.inst.setup().Respawn, now, jitter())
+		pool.respawn = pool.respawn.NotUp(s.inst.setup().Respawn, now, rand.Float64())
 	} else {
-		pool.respawn = pool.respawn.Died(s.inst.setup().Respawn, now, jitter())
+		pool.respawn = pool.respawn.Died(s.inst.setup().Respawn, now, rand.Float64())
 	}
 	pool.trouble = why
 	if told := pool.respawn.Trouble(why); told != (scheduler.Account{}) {
 		s.trouble(pool, told)
 	}
 	last := scheduler.Death{At: now, Deaths: pool.respawn.InARow, Why: why.Reason}
-	s.inst.tell(roleMembership, &death{pool.Name, s.spec.Name, last})
+	s.inst.Tell(message.RoleMembership, &message.Death{Type: pool.Name, Host: s.spec.Name, Death: last})
 	if pool.respawn.Tripped {
 		s.inst.Log.Error("type fails: not started again for a while", "type", pool.Name, "host", s.spec.Name,
 			"until", pool.respawn.NextAt.Format(time.TimeOnly), "last_words", why.Told())
 		for _, child := range s.children {
 			if child.pool == pool && !child.state.Live() {
-				s.inst.send(child.pid, &tripped{})
+				s.inst.Send(child.pid, &tripped{})
 			}
 		}
 	}
@@ -278,7 +276,7 @@ func (s *host) onDeath(pool *pool, m *news, now time.Time) {
 
 // trouble reports why no child of a type comes up here, or that all is well.
 func (s *host) trouble(pool *pool, why scheduler.Account) {
-	s.inst.tell(roleMembership, &trouble{pool.Name, s.spec.Name, why})
+	s.inst.Tell(message.RoleMembership, &message.Trouble{Type: pool.Name, Host: s.spec.Name, Why: why})
 }
 
 // arm wakes the host for what only time changes: a pause before a respawn, a
@@ -318,17 +316,17 @@ func (s *host) arm(c actor.Context, now time.Time) {
 	if s.alarm != nil {
 		s.alarm.Stop()
 	}
-	self, root := c.Self(), s.inst.system.Root
+	self, root := c.Self(), s.inst.System.Root
 	s.alarmAt = at.Add(time.Millisecond)
 	s.alarm = time.AfterFunc(s.alarmAt.Sub(now), func() { root.Send(self, &hostTick{}) })
 }
 
 // onReport tells a dispatcher that has lost its books what is held here.
-func (s *host) onReport(c actor.Context, m *report, now time.Time) {
-	r := &reported{Of: m.Of, From: string(s.spec.Name)}
+func (s *host) onReport(c actor.Context, m *message.Report, now time.Time) {
+	r := &message.Reported{Of: m.Of, From: string(s.spec.Name)}
 	for _, pool := range s.pools {
 		for _, p := range pool.pending {
-			r.add([]scheduler.Line{p.line})
+			r.Add([]scheduler.Line{p.line})
 		}
 	}
 	for name := range s.children {
@@ -337,10 +335,10 @@ func (s *host) onReport(c actor.Context, m *report, now time.Time) {
 	c.Send(m.To, r) // before a child can answer: by then the expected reports must be known
 	for _, child := range s.children {
 		if child.pid != nil {
-			c.Send(child.pid, &report{To: m.To, Of: m.Of, Returns: child.returns})
+			c.Send(child.pid, &message.Report{To: m.To, Of: m.Of, Returns: child.returns})
 		}
 	}
-	s.onWaiting(&waitingTypes{}, now) // the next dispatcher will look for itself
+	s.onWaiting(&message.WaitingTypes{}, now) // the next dispatcher will look for itself
 	s.resync(now)
 }
 
@@ -357,7 +355,7 @@ func (s *host) onChildGone(who *actor.PID, now time.Time) {
 					s.inst.requeue(l, "")
 				}
 			}
-			s.inst.tell(roleDispatcher, &audit{})
+			s.inst.Tell(message.RoleDispatcher, &message.Audit{})
 		}
 	}
 	s.resync(now)

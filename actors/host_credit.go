@@ -3,6 +3,7 @@ package actors
 import (
 	"time"
 
+	"bellhop/actors/message"
 	"bellhop/scheduler"
 )
 
@@ -70,7 +71,7 @@ func (s *host) ask(now time.Time) {
 	if s.asleep || s.leaving {
 		return
 	}
-	m := &credits{Host: s.spec.Name, Epoch: s.epoch, PreemptingFor: s.preemptingFor}
+	m := &message.Credits{Host: s.spec.Name, Epoch: s.epoch, PreemptingFor: s.preemptingFor}
 	slots := scheduler.Slots{All: s.spec.Slots, Granted: s.grantedRoom}
 	shared, changed := s.shared(), false
 	for _, pool := range s.pools {
@@ -107,6 +108,6 @@ func (s *host) ask(now time.Time) {
 	s.grantedRoom += m.Room
 	if len(m.Now) > 0 || m.Room > 0 || changed || m.Full != s.toldFull {
 		s.toldFull = m.Full
-		s.inst.tell(roleDispatcher, m)
+		s.inst.Tell(message.RoleDispatcher, m)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"bellhop/actors/message"
 	"bellhop/actors/port"
 	"bellhop/scheduler"
 )
@@ -18,7 +19,7 @@ type standing struct {
 }
 
 func (o *standing) hear(wait time.Duration) {
-	for _, m := range after[*credits](o.s, wait, roleDispatcher) {
+	for _, m := range after[*message.Credits](o.s, wait, message.RoleDispatcher) {
 		if m.Epoch != o.epoch {
 			o.epoch, o.now, o.room = m.Epoch, map[scheduler.TypeName]int{}, 0
 		}
@@ -44,7 +45,7 @@ func (o *standing) deal(t scheduler.TypeName, comeUp bool, jobs ...scheduler.Job
 			o.now[t]--
 		}
 	}
-	o.s.tell(roleHost("h"), deals{{Epoch: o.epoch, Type: t, Lines: lines}})
+	o.s.Tell(message.RoleHost("h"), message.Deals{{Epoch: o.epoch, Type: t, Lines: lines}})
 }
 
 // playExec plays a host of two slots whose types start a process for each line,
@@ -60,8 +61,8 @@ func playExec(t *testing.T, took time.Duration, types []scheduler.TypeName, with
 		cfg.Agents = append(cfg.Agents, port.AgentType{Name: name, Exec: true, StartTimeout: time.Minute})
 	}
 	play(t, cfg, func(s *stage) {
-		s.listen(roleDispatcher, roleMembership, roleMSQs, roleHosts)
-		s.start(roleHost("h"), newHost(s.instance, s.Hosts[0]))
+		s.listen(message.RoleDispatcher, message.RoleMembership, message.RoleMSQs, message.RoleHosts)
+		s.start(message.RoleHost("h"), newHost(s.instance, s.Hosts[0]))
 		o := &standing{s: s}
 		o.hear(0)
 		o.deal(types[0], true, 1, 2)

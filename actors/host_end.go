@@ -5,17 +5,18 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"bellhop/actors/message"
 	"bellhop/scheduler"
 )
 
 // How a host ends work that is not done.
 
-func (s *host) onCancel(c actor.Context, m *cancelJob) {
+func (s *host) onCancel(c actor.Context, m *message.CancelJob) {
 	s.forward(c, m)
 	s.dropPending(func(l scheduler.Line) bool { return l.Claim == m.Claim }, "")
 }
 
-func (s *host) onDrop(c actor.Context, m *drop) {
+func (s *host) onDrop(c actor.Context, m *message.Drop) {
 	s.forward(c, m)
 	s.dropPending(func(l scheduler.Line) bool { return slices.Contains(m.Claims, l.Claim) }, "")
 }
@@ -32,7 +33,7 @@ func (s *host) onFenced(c actor.Context) {
 }
 
 // onLeave ends the children: those at work only when the order is to kill.
-func (s *host) onLeave(c actor.Context, m *leave) {
+func (s *host) onLeave(c actor.Context, m *message.Leave) {
 	s.leaving = true
 	s.stopReach()
 	s.dropPending(func(scheduler.Line) bool { return true }, "")
@@ -40,18 +41,18 @@ func (s *host) onLeave(c actor.Context, m *leave) {
 		if !child.state.Live() {
 			continue
 		}
-		if m.all || child.state == scheduler.Busy {
+		if m.All || child.state == scheduler.Busy {
 			c.Send(child.pid, &kill{scheduler.StopShutdown})
 		} else if !child.leaving {
 			c.Send(child.pid, &dismiss{scheduler.StopShutdown})
 		}
 		child.leaving = true
 	}
-	if m.all {
+	if m.All {
 		return // the first leave waits already
 	}
-	parent, root, empty := s.parent, s.inst.system.Root, s.inst.processes[s.spec.Name].whenEmpty()
-	go func() { <-empty; root.Send(parent, &hostLeft{}) }()
+	parent, root, empty := s.parent, s.inst.System.Root, s.inst.processes[s.spec.Name].whenEmpty()
+	go func() { <-empty; root.Send(parent, &message.HostLeft{}) }()
 }
 
 // stopping gives back pending lines: no child works on them. The children see to theirs. While they stop, messages

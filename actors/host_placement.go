@@ -4,10 +4,13 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"bellhop/actors/message"
+	"bellhop/actors/tree"
 	"bellhop/scheduler"
 )
 
@@ -44,7 +47,7 @@ func (s *host) place(c actor.Context, now time.Time) {
 	}
 	for _, pool := range s.pools {
 		if len(pool.pending) > 0 {
-			s.dropFrom(pool, func(l scheduler.Line) bool { return !s.inst.mayBegin(&l, now) }, "")
+			s.dropFrom(pool, func(l scheduler.Line) bool { return !s.inst.MayBegin(&l, now) }, "")
 			s.feed(c, pool)
 		} else if !pool.shortage.Busy() && (pool.idle() || len(pool.children) == 0) {
 			continue // none of its children is behind
@@ -128,16 +131,16 @@ func (s *host) spawn(c actor.Context, pool *pool, now time.Time) bool {
 func (s *host) newChild(c actor.Context, pool *pool) *childHandle {
 	var name scheduler.ChildName
 	for i := len(pool.children) + 1; ; i-- { // that one is free, unless an actor has died and left a gap below
-		name = scheduler.ChildName(string(pool.Name) + "." + itoa(int64(i)))
+		name = scheduler.ChildName(string(pool.Name) + "." + strconv.Itoa(i))
 		if s.children[name] == nil {
 			break
 		}
 	}
-	role := roleChild(s.spec.Name, name)
-	child := &childHandle{pool: pool, pid: c.Spawn(props(s.inst.Log, role, func() actor.Actor {
+	role := message.RoleChild(s.spec.Name, name)
+	child := &childHandle{pool: pool, pid: c.Spawn(tree.Props(s.inst.Log, role, func() actor.Actor {
 		return newChild(s.inst, s.spec.Name, name, pool.AgentType, c.Self())
-	}, inline))}
-	s.inst.register(role, child.pid)
+	}, tree.Inline))}
+	s.inst.Register(role, child.pid)
 	s.children[name] = child
 	pool.children = append(pool.children, child)
 	return child

@@ -2,10 +2,12 @@ package actors
 
 import (
 	"context"
+	"math/rand/v2"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"bellhop/actors/message"
 	"bellhop/scheduler"
 )
 
@@ -15,13 +17,6 @@ import (
 
 // reached: an attempt to reach the host has ended. To itself.
 type reached struct{ err error }
-
-// hostState: what others are to see of a host. From hosts to membership.
-type hostState struct {
-	Host    scheduler.HostName
-	State   scheduler.HostState
-	Message string
-}
 
 // tryReach begins an attempt when it is time for one.
 func (s *host) tryReach(c actor.Context, now time.Time) {
@@ -36,7 +31,7 @@ func (s *host) tryReach(c actor.Context, now time.Time) {
 	go func() {
 		defer inst.processes[name].leave()
 		defer cancel()
-		inst.send(self, &reached{inst.Launcher.Reach(ctx, name)})
+		inst.Send(self, &reached{inst.Launcher.Reach(ctx, name)})
 	}()
 }
 
@@ -48,7 +43,7 @@ func (s *host) onReached(m *reached, now time.Time) {
 		s.reach = s.reach.Reached(now)
 		s.inst.Log.Info("host is up", "host", s.spec.Name)
 	} else {
-		s.setDown(s.reach.Failed(m.err.Error(), now, jitter()), now)
+		s.setDown(s.reach.Failed(m.err.Error(), now, rand.Float64()), now)
 	}
 	s.showReachability()
 	s.resync(now)
@@ -59,7 +54,7 @@ func (s *host) onCut(message string, now time.Time) {
 	if !s.spec.Far || s.reach.Down {
 		return
 	}
-	s.setDown(s.reach.Lost(message, now, jitter()), now)
+	s.setDown(s.reach.Lost(message, now, rand.Float64()), now)
 	s.showReachability()
 	s.resync(now)
 }
@@ -75,7 +70,8 @@ func (s *host) showReachability() {
 	if !s.spec.Far {
 		return // it never changes
 	}
-	s.inst.tell(roleMembership, &hostState{s.spec.Name, s.reach.State(), s.reach.Message})
+	s.inst.Tell(message.RoleMembership, &message.HostState{Host: s.spec.Name, State: s.reach.State(),
+		Message: s.reach.Message})
 }
 
 // whyDown is what is said to jobs that came here and cannot run.

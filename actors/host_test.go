@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"bellhop/actors/message"
 	"bellhop/actors/port"
 	"bellhop/scheduler"
 )
@@ -111,14 +112,14 @@ func playHost(t *testing.T, l *launcher, with func(s *stage)) {
 		Hosts: []port.HostSpec{{Name: "h", Slots: 2}}, Idle: time.Hour, KillAfter: time.Second,
 		Respawn: scheduler.RespawnPolicy{Deaths: 5, Window: 3 * time.Second}}
 	play(t, cfg, func(s *stage) {
-		s.listen(roleDispatcher, roleMembership, roleMSQs, roleHosts)
-		s.start(roleHost("h"), newHost(s.instance, s.Hosts[0]))
+		s.listen(message.RoleDispatcher, message.RoleMembership, message.RoleMSQs, message.RoleHosts)
+		s.start(message.RoleHost("h"), newHost(s.instance, s.Hosts[0]))
 		with(s)
 	})
 }
 
 // offered adds up what a host asked for under its last epoch.
-func offered(list []*credits) (epoch uint64, now, room int) {
+func offered(list []*message.Credits) (epoch uint64, now, room int) {
 	for _, m := range list {
 		if m.Epoch != epoch {
 			epoch, now, room = m.Epoch, 0, 0
@@ -139,14 +140,14 @@ func TestHost_GivesBackCreditsWhenAChildDies(t *testing.T) {
 	t.Parallel()
 	l := &launcher{}
 	playHost(t, l, func(s *stage) {
-		first, now, room := offered(after[*credits](s, 0, roleDispatcher))
+		first, now, room := offered(after[*message.Credits](s, 0, message.RoleDispatcher))
 		if now != 0 || room != 2 {
 			t.Fatalf("an empty host asks for %d and %d", now, room)
 		}
-		s.tell(roleHost("h"), deals{{Epoch: first, Type: "a", Lines: []scheduler.Line{lineOf(1)}}})
-		after[*credits](s, 2*time.Second, roleDispatcher)
+		s.Tell(message.RoleHost("h"), message.Deals{{Epoch: first, Type: "a", Lines: []scheduler.Line{lineOf(1)}}})
+		after[*message.Credits](s, 2*time.Second, message.RoleDispatcher)
 		l.processes[0].dies()
-		epoch, now, room := offered(after[*credits](s, time.Minute, roleDispatcher))
+		epoch, now, room := offered(after[*message.Credits](s, time.Minute, message.RoleDispatcher))
 		if epoch <= first || now != 0 || room != 2 {
 			t.Errorf("after its death it asks for %d and %d, under epoch %d after %d", now, room, epoch, first)
 		}
@@ -165,14 +166,15 @@ func TestHost_GivesBackCreditsWhenAChildDies(t *testing.T) {
 func TestHost_GivesBackWorkThatNoChildTakes(t *testing.T) {
 	t.Parallel()
 	playHost(t, &launcher{refuse: errors.New("no such program")}, func(s *stage) {
-		epoch, _, _ := offered(after[*credits](s, 0, roleDispatcher))
-		s.tell(roleHost("h"), deals{{Epoch: epoch, Type: "a", Lines: []scheduler.Line{lineOf(1)}}})
-		after[*credits](s, time.Minute, roleDispatcher)
+		epoch, _, _ := offered(after[*message.Credits](s, 0, message.RoleDispatcher))
+		s.Tell(message.RoleHost("h"), message.Deals{{Epoch: epoch, Type: "a", Lines: []scheduler.Line{lineOf(1)}}})
+		after[*message.Credits](s, time.Minute, message.RoleDispatcher)
 		batch, _, _ := s.outbox.take(time.Now())
 		if n := len(batch.Records); n != 1 || batch.Records[0].Kind != scheduler.RecordRequeue {
 			t.Errorf("owed: %+v", batch.Records)
 		}
-		if got := after[*trouble](s, 0, roleMembership); len(got) == 0 || got[len(got)-1].Why == (scheduler.Account{}) {
+		if got := after[*message.Trouble](s, 0, message.RoleMembership); len(got) == 0 ||
+			got[len(got)-1].Why == (scheduler.Account{}) {
 			t.Errorf("told of trouble: %+v", got)
 		}
 	})
@@ -183,10 +185,10 @@ func TestHost_BeginsNothingAfterTheLease(t *testing.T) {
 	t.Parallel()
 	l := &launcher{}
 	playHost(t, l, func(s *stage) {
-		epoch, _, _ := offered(after[*credits](s, 0, roleDispatcher))
-		s.setLease(time.Now())
-		s.tell(roleHost("h"), deals{{Epoch: epoch, Type: "a", Lines: []scheduler.Line{lineOf(1)}}})
-		after[*credits](s, time.Minute, roleDispatcher)
+		epoch, _, _ := offered(after[*message.Credits](s, 0, message.RoleDispatcher))
+		s.SetLease(time.Now())
+		s.Tell(message.RoleHost("h"), message.Deals{{Epoch: epoch, Type: "a", Lines: []scheduler.Line{lineOf(1)}}})
+		after[*message.Credits](s, time.Minute, message.RoleDispatcher)
 		if len(l.processes) > 0 {
 			t.Errorf("%d processes were started", len(l.processes))
 		}
@@ -201,18 +203,19 @@ func TestHost_WaitsForTheProcessesOfTheLastOne(t *testing.T) {
 	t.Parallel()
 	l := &launcher{}
 	playHost(t, l, func(s *stage) {
-		after[*hostRestarted](s, 0, roleMSQs) // the first one
-		after[*credits](s, 0, roleDispatcher)
+		after[*message.HostRestarted](s, 0, message.RoleMSQs) // the first one
+		after[*message.Credits](s, 0, message.RoleDispatcher)
 		s.processes["h"].enter()
-		s.start(roleHost("h"), newHost(s.instance, s.Hosts[0]))
-		if got := after[*credits](s, time.Minute, roleDispatcher); len(got) > 0 {
+		s.start(message.RoleHost("h"), newHost(s.instance, s.Hosts[0]))
+		if got := after[*message.Credits](s, time.Minute, message.RoleDispatcher); len(got) > 0 {
 			t.Errorf("credits while a process lives: %+v", got[0])
 		}
 		s.processes["h"].leave()
-		if _, _, room := offered(after[*credits](s, 0, roleDispatcher)); room != 2 {
+		if _, _, room := offered(after[*message.Credits](s, 0, message.RoleDispatcher)); room != 2 {
 			t.Errorf("room for %d", room)
 		}
-		if got := after[*hostRestarted](s, 0, roleMSQs); len(got) != 1 || !got[0].At.Equal(s.pid(roleHost("h"))) {
+		if got := after[*message.HostRestarted](s, 0, message.RoleMSQs); len(got) != 1 ||
+			!got[0].At.Equal(s.PID(message.RoleHost("h"))) {
 			t.Errorf("MSQ jobs are told %+v", got)
 		}
 	})
@@ -224,21 +227,22 @@ func TestHost_HearsWhatAChildSaidBeforeItDied(t *testing.T) {
 	t.Parallel()
 	l := &launcher{}
 	playHost(t, l, func(s *stage) {
-		s.listen(roleMSQ(7))
-		epoch, _, _ := offered(after[*credits](s, 0, roleDispatcher))
-		s.tell(roleHost("h"), deals{{Epoch: epoch, Type: "a", Lines: []scheduler.Line{lineOf(1)}}})
-		after[*credits](s, 2*time.Second, roleDispatcher)
+		s.listen(message.RoleMSQ(7))
+		epoch, _, _ := offered(after[*message.Credits](s, 0, message.RoleDispatcher))
+		s.Tell(message.RoleHost("h"), message.Deals{{Epoch: epoch, Type: "a", Lines: []scheduler.Line{lineOf(1)}}})
+		after[*message.Credits](s, 2*time.Second, message.RoleDispatcher)
 		p := l.processes[0]
 		p.does()
-		after[*credits](s, 0, roleDispatcher)
-		p.fed = func() { s.send(s.pid(roleChild("h", "a.1")), &panicNow{}) } // before its host hears that it was
+		after[*message.Credits](s, 0, message.RoleDispatcher)
+		// before its host hears that it was
+		p.fed = func() { s.Send(s.PID(message.RoleChild("h", "a.1")), &message.PanicNow{}) }
 		item := lineOf(7)
 		item.Item, item.Assigned = 1, false
-		s.tell(roleHost("h"), deals{{Epoch: epoch, Type: "a", Lines: []scheduler.Line{item}}})
-		if got := after[*returned](s, time.Minute, roleMSQ(7)); len(got) > 0 {
+		s.Tell(message.RoleHost("h"), message.Deals{{Epoch: epoch, Type: "a", Lines: []scheduler.Line{item}}})
+		if got := after[*message.Returned](s, time.Minute, message.RoleMSQ(7)); len(got) > 0 {
 			t.Errorf("it went back while its process lived: %+v", got[0])
 		}
-		if got := after[*answered](s, 0, roleMSQ(7)); len(got) != 1 {
+		if got := after[*message.Answered](s, 0, message.RoleMSQ(7)); len(got) != 1 {
 			t.Errorf("it ended %d times", len(got))
 		}
 	})
@@ -249,12 +253,12 @@ func TestHost_HearsWhatAChildSaidBeforeItDied(t *testing.T) {
 func TestHost_ReportsWhatWasGivenBackOnlyWhereItIs(t *testing.T) {
 	t.Parallel()
 	playExec(t, 4*time.Millisecond, []scheduler.TypeName{"a"}, func(o *standing, l *launcher) {
-		o.s.listen(roleMSQ(7))
+		o.s.listen(message.RoleMSQ(7))
 		items := []scheduler.Line{lineOf(7), lineOf(7), lineOf(7)}
 		for i := range items {
 			items[i].Item, items[i].Assigned = int64(i+1), false
 		}
-		o.s.tell(roleHost("h"), deals{{Epoch: o.epoch, Type: "a", Lines: items}})
+		o.s.Tell(message.RoleHost("h"), message.Deals{{Epoch: o.epoch, Type: "a", Lines: items}})
 		o.hear(0)
 		deep, other := l.processes[0], l.processes[1] // the one that has two
 		if other.has() > deep.has() {
@@ -270,8 +274,8 @@ func TestHost_ReportsWhatWasGivenBackOnlyWhereItIs(t *testing.T) {
 			o.hear(0)
 		}
 		for range 2 { // one after the other: a report changes nothing
-			o.s.tell(roleHost("h"), &report{To: o.s.pid(roleMSQs)})
-			for _, r := range after[*reported](o.s, 0, roleMSQs) {
+			o.s.Tell(message.RoleHost("h"), &message.Report{To: o.s.PID(message.RoleMSQs)})
+			for _, r := range after[*message.Reported](o.s, 0, message.RoleMSQs) {
 				if len(r.Items) > 0 {
 					t.Errorf("%s holds %v", r.From, r.Items)
 				}

@@ -3,79 +3,75 @@ package actors
 import (
 	"github.com/asynkron/protoactor-go/actor"
 
+	"bellhop/actors/message"
+	"bellhop/actors/tree"
 	"bellhop/scheduler"
 )
 
 // hosts answers for one actor per host and passes on what concerns all of them.
 type hosts struct {
-	parent
+	tree.Parent
+	inst    *instance
 	waiting int // hosts that have not left yet
 	done    chan<- string
 }
 
-func newHosts(inst *instance) *hosts { return &hosts{parent: newParent(inst)} }
+func newHosts(inst *instance) *hosts {
+	return &hosts{Parent: tree.NewParent(inst.Peers, inst.Log), inst: inst}
+}
 
 func (s *hosts) Receive(c actor.Context) {
 	switch m := c.Message().(type) {
 	case *actor.Started:
 		for i, spec := range s.inst.setup().Hosts {
 			if spec.Engine != nil {
-				s.start(c, roleHost(spec.Name), func() actor.Actor { return newEngineHost(s.inst, spec) })
+				s.Start(c, message.RoleHost(spec.Name), func() actor.Actor { return newEngineHost(s.inst, spec) })
 				continue
 			}
-			s.start(c, roleHost(spec.Name), func() actor.Actor { return newHost(s.inst, s.inst.setup().Hosts[i]) }, inline)
+			s.Start(c, message.RoleHost(spec.Name), func() actor.Actor { return newHost(s.inst, s.inst.setup().Hosts[i]) },
+				tree.Inline)
 		}
-		s.inst.tell(roleDispatcher, &audit{}) // one that began before these were there would wait for them in vain
-	case *leased, *fenced, *describe, *divided, *msqEnded, *drop, *cancelJob, *finish, *reshaped:
-		for _, o := range s.children {
-			if o.pid != nil {
-				c.Send(o.pid, m)
-			}
-		}
-	case *leave:
+		// one that began before these were there would wait for them in vain
+		s.inst.Tell(message.RoleDispatcher, &message.Audit{})
+	case *message.Leased, *message.Fenced, *message.Describe, *message.Divided, *message.MSQEnded, *message.Drop,
+		*message.CancelJob, *message.Finish, *message.Reshaped:
+		s.Forward(c, m)
+	case *message.Leave:
 		s.onLeave(c, m)
-	case *hostLeft:
+	case *message.HostLeft:
 		s.waiting--
 		s.gone()
 	case *actor.Stopping:
-		s.leaving = true
+		s.Leave()
 	case *actor.Terminated:
-		if role := s.terminated(c, m.Who); role != "" {
+		if role := s.Terminated(c, m.Who); role != "" {
 			for _, spec := range s.inst.setup().Hosts {
-				if roleHost(spec.Name) == role {
+				if message.RoleHost(spec.Name) == role {
 					// it takes nothing until it is back
-					s.inst.tell(roleDispatcher, &credits{Host: spec.Name, Spawn: map[scheduler.TypeName]int{}})
+					s.inst.Tell(message.RoleDispatcher, &message.Credits{Host: spec.Name, Spawn: map[scheduler.TypeName]int{}})
 				}
 			}
-			s.inst.tell(roleDispatcher, &audit{})
+			s.inst.Tell(message.RoleDispatcher, &message.Audit{})
 		}
-	case *respawn:
-		s.spawn(c, m.role)
-		s.inst.tell(roleDispatcher, &audit{})
+	case *tree.Respawn:
+		s.Spawn(c, m.Role)
+		s.inst.Tell(message.RoleDispatcher, &message.Audit{})
 	}
 }
 
-// hostLeft: a host has no child any more. From a host that was asked to leave.
-type hostLeft struct{}
-
-func (s *hosts) onLeave(c actor.Context, m *leave) {
-	if !m.all {
-		s.done, s.waiting = m.done, 0
+func (s *hosts) onLeave(c actor.Context, m *message.Leave) {
+	if !m.All {
+		s.done = m.Done
 	}
-	for _, o := range s.children {
-		if o.pid != nil {
-			if !m.all {
-				s.waiting++
-			}
-			c.Send(o.pid, &leave{all: m.all})
-		}
+	if n := s.Forward(c, &message.Leave{All: m.All}); !m.All {
+		s.waiting = n
 	}
 	s.gone()
 }
 
 func (s *hosts) gone() {
 	if s.waiting <= 0 && s.done != nil {
-		s.done <- roleHosts
+		s.done <- message.RoleHosts
 		s.done = nil
 	}
 }

@@ -2,13 +2,14 @@ package actors
 
 import (
 	"log/slog"
-	"math/rand/v2"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"bellhop/actors/message"
 	"bellhop/actors/port"
+	"bellhop/actors/tree"
 	"bellhop/scheduler"
 )
 
@@ -72,8 +73,8 @@ type Config struct {
 type instance struct {
 	Config                            // but for what is in Setup: that is read from live
 	live   atomic.Pointer[port.Setup] // written by System.Reload, read by all
-	*peers
-	*identity
+	*tree.Peers
+	*tree.Identity
 	outbox    *outbox
 	recent    recent  // written by the ledger, read by the dispatcher
 	awaited   awaited // written by the bell, read by the ledger and by all that owe
@@ -98,30 +99,30 @@ type hearing struct {
 // attachedRows says whether there are attached tables: written by maintenance
 // and attachments, read by all that might look for rows.
 type attachedRows struct {
-	*peers
+	*tree.Peers
 	attached atomic.Bool
 }
 
-var scanRowsNow = &scanRows{}
+var scanRowsNow = &message.ScanRows{}
 
 // scan tells of a reason to look at attached tables, where there are any.
 func (r *attachedRows) scan() {
 	if r.attached.Load() {
-		r.tell(roleAttachments, scanRowsNow)
+		r.Tell(message.RoleAttachments, scanRowsNow)
 	}
 }
 
 func newInstance(cfg Config) *instance {
-	p := newPeers()
+	p := tree.NewPeers()
 	inst := &instance{
 		Config:    cfg,
-		peers:     p,
-		identity:  &identity{began: time.Now()},
+		Peers:     p,
+		Identity:  &tree.Identity{Began: time.Now()},
 		quotas:    newQuotas(cfg.Agents),
-		rows:      &attachedRows{peers: p},
+		rows:      &attachedRows{Peers: p},
 		processes: map[scheduler.HostName]*liveProcesses{},
 	}
-	inst.outbox = newOutbox(func() { p.tell(roleLedger, flush) }, &inst.awaited)
+	inst.outbox = newOutbox(func() { p.Tell(message.RoleLedger, message.Flush) }, &inst.awaited)
 	inst.live.Store(&port.Setup{Hosts: cfg.Hosts, Agents: cfg.Agents, Respawn: cfg.Respawn, Idle: cfg.Idle,
 		MinReady: cfg.MinReady, KillAfter: cfg.KillAfter})
 	for _, host := range cfg.Hosts {
@@ -147,9 +148,6 @@ func (inst *instance) retryOf(t scheduler.TypeName) scheduler.RetryPolicy {
 func (inst *instance) dormant(t scheduler.TypeName) bool {
 	return t == inst.RowType && !inst.rows.attached.Load()
 }
-
-// jitter is the jitter that scheduler's functions ask for.
-func jitter() float64 { return rand.Float64() }
 
 // quotas counts the children of each type over all hosts of this instance, and
 // knows this instance's part of the type's max.

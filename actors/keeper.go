@@ -48,17 +48,17 @@ func (k *keeper) Receive(c actor.Context) {
 }
 
 func (k *keeper) arm(c actor.Context, in time.Duration) {
-	k.timer = k.later(c.Self(), in, &keeperTick{})
+	k.timer = k.Later(c.Self(), in, &keeperTick{})
 }
 
 func (k *keeper) turn(c actor.Context) {
 	h, ctx, self := k.keeperPorts, k.ctx, c.Self()
 	go func() {
 		m := &keeperDone{}
-		if h.id() != 0 {
-			m.deleted, m.err = h.retention.Turn(ctx, h.id())
+		if h.ID() != 0 {
+			m.deleted, m.err = h.retention.Turn(ctx, h.ID())
 		}
-		h.send(self, m)
+		h.Send(self, m)
 	}()
 }
 

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"bellhop/actors/message"
 	"bellhop/scheduler"
 )
 
@@ -26,10 +27,10 @@ func TestKeeper_AnHourApart(t *testing.T) {
 	} {
 		k := &sweeper{clock{took: time.Minute}}
 		play(t, Config{Retention: k, RetentionEvery: every}, func(s *stage) {
-			s.listen(roleDispatcher)
+			s.listen(message.RoleDispatcher)
 			start := time.Now()
-			s.start(roleKeeper, newKeeper(s.forKeeper()))
-			after[*rang](s, 3*time.Hour, roleDispatcher)
+			s.start(message.RoleKeeper, newKeeper(s.forKeeper()))
+			after[*message.Rang](s, 3*time.Hour, message.RoleDispatcher)
 			if _, at := k.take(start); !slices.Equal(at, want) {
 				t.Errorf("every %s: at %v, want %v", every, at, want)
 			}

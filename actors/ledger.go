@@ -8,6 +8,8 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/cenkalti/backoff/v4"
 
+	"bellhop/actors/message"
+	"bellhop/actors/tree"
 	"bellhop/scheduler"
 )
 
@@ -56,7 +58,7 @@ func (l *ledger) Receive(c actor.Context) {
 	case *actor.Started:
 		l.ctx, l.cancel = context.WithCancel(context.Background())
 		l.write(c) // what the last incarnation owed
-	case *flushNow, *deferredDue:
+	case *message.FlushNow, *deferredDue:
 		l.write(c)
 	case *rested:
 		l.resting = false
@@ -91,7 +93,7 @@ func (l *ledger) write(c actor.Context) {
 	go func() {
 		w := &written{batch: batch}
 		w.wrote, w.err = writing{ledgerPorts: h, till: time.Now().Add(searchMost), deferred: deferred}.flush(ctx, batch)
-		h.send(self, w)
+		h.Send(self, w)
 	}()
 }
 
@@ -103,7 +105,7 @@ func (l *ledger) rests(c actor.Context) bool {
 	}
 	if !l.resting {
 		l.resting = true
-		l.later(c.Self(), left, &rested{})
+		l.Later(c.Self(), left, &rested{})
 	}
 	return true
 }
@@ -122,7 +124,7 @@ func (l *ledger) onWritten(c actor.Context, m *written) {
 	}
 	l.warnStale(m)
 	if m.released { // jobs that waited for what has ended: do not wait for the bell
-		l.ring(&rang{})
+		l.Ring(&message.Rang{})
 	}
 	records := m.batch.Records
 	if len(m.busy) > 0 {
@@ -136,7 +138,7 @@ func (l *ledger) onWritten(c actor.Context, m *written) {
 	full := l.outbox.full()
 	first, more := l.outbox.acked(m.busy, time.Now())
 	if full && !l.outbox.full() {
-		l.tell(roleDispatcher, &settled{}) // it may have looked before
+		l.Tell(message.RoleDispatcher, &message.Settled{}) // it may have looked before
 	}
 	for _, job := range first {
 		l.log.Warn("ledger: another open transaction has locked a job's row; the outcome is recorded when that ends", "job", job)
@@ -152,8 +154,8 @@ func (l *ledger) onFailed(c actor.Context, m *written) {
 	wait := l.pause.NextBackOff()
 	l.log.Warn("ledger: cannot write; what is owed is kept",
 		"records", len(m.batch.Records), "again_in", wait, "error", m.err)
-	l.tell(roleDispatcher, &connLost{})
-	l.later(c.Self(), wait, &retryFlush{})
+	l.Tell(message.RoleDispatcher, &message.ConnLost{})
+	l.Later(c.Self(), wait, &retryFlush{})
 }
 
 func (l *ledger) warnStale(m *written) {
@@ -165,7 +167,7 @@ func (l *ledger) warnStale(m *written) {
 			trace = m.batch.Records[i].Line().Trace
 		}
 		l.log.Warn("stale owner: the job is not ours any more, its outcome is not recorded",
-			traced(trace, "job", s.Job, "fence", s.Fence)...)
+			tree.Traced(trace, "job", s.Job, "fence", s.Fence)...)
 	}
 }
 
@@ -173,7 +175,7 @@ func (l *ledger) warnStale(m *written) {
 func (l *ledger) confirm(records []scheduler.Record, stale []scheduler.Claim, now time.Time) {
 	l.recent.confirmed(records, stale, now)
 	l.rows.scan()
-	done := &settled{Stale: stale, Claims: make([]scheduler.Claim, 0, len(records))}
+	done := &message.Settled{Stale: stale, Claims: make([]scheduler.Claim, 0, len(records))}
 	delayed := false
 	for i := range records {
 		r := &records[i]
@@ -186,9 +188,9 @@ func (l *ledger) confirm(records []scheduler.Record, stale []scheduler.Claim, no
 		delayed = delayed || r.Verdict.State == scheduler.Scheduled
 	}
 	if delayed {
-		l.tell(roleMaintenance, &dueNow{})
+		l.Tell(message.RoleMaintenance, &message.DueNow{})
 	}
-	l.tell(roleDispatcher, done)
+	l.Tell(message.RoleDispatcher, done)
 }
 
 // armDeferred wakes the ledger when what is deferred is to be tried again.
@@ -201,5 +203,5 @@ func (l *ledger) armDeferred(c actor.Context) {
 		l.retry.Stop()
 	}
 	self := c.Self()
-	l.retry = l.later(self, time.Until(at), &deferredDue{})
+	l.retry = l.Later(self, time.Until(at), &deferredDue{})
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"bellhop/actors/message"
 	"bellhop/scheduler"
 )
 
@@ -46,7 +47,7 @@ func (r *records) Busy(_ context.Context, jobs []scheduler.JobID) (busy []schedu
 	return slices.DeleteFunc(slices.Clone(jobs), func(job scheduler.JobID) bool { return !r.locked[job] }), nil
 }
 
-func settledJobs(list []*settled) (jobs []scheduler.JobID) {
+func settledJobs(list []*message.Settled) (jobs []scheduler.JobID) {
 	for _, m := range list {
 		for _, c := range m.Claims {
 			jobs = append(jobs, c.Job)
@@ -59,8 +60,8 @@ func settledJobs(list []*settled) (jobs []scheduler.JobID) {
 func playLedger(t *testing.T, db *records, with func(*stage)) {
 	t.Helper()
 	play(t, Config{Records: db}, func(s *stage) {
-		s.listen(roleDispatcher, roleMaintenance)
-		s.start(roleLedger, newLedger(s.forLedger()))
+		s.listen(message.RoleDispatcher, message.RoleMaintenance)
+		s.start(message.RoleLedger, newLedger(s.forLedger()))
 		with(s)
 	})
 }
@@ -73,11 +74,12 @@ func TestLedger_DefersLockedRowsAndRetries(t *testing.T) {
 	playLedger(t, db, func(s *stage) {
 		start := time.Now()
 		s.outbox.owe(settleOf(1, 2, 3)...)
-		if got := settledJobs(after[*settled](s, 0, roleDispatcher)); !slices.Equal(got, []scheduler.JobID{1, 3}) {
+		if got := settledJobs(after[*message.Settled](s, 0, message.RoleDispatcher)); !slices.Equal(got,
+			[]scheduler.JobID{1, 3}) {
 			t.Fatalf("settled at once: %v", got)
 		}
 		db.take(start)
-		if got := after[*settled](s, deferFirst+2*deferFirst, roleDispatcher); len(got) > 0 {
+		if got := after[*message.Settled](s, deferFirst+2*deferFirst, message.RoleDispatcher); len(got) > 0 {
 			t.Fatalf("settled while its row is locked: %v", settledJobs(got))
 		}
 		if names, at := db.take(start); !slices.Equal(names, []string{"busy?[2]", "busy?[2]"}) ||
@@ -85,11 +87,12 @@ func TestLedger_DefersLockedRowsAndRetries(t *testing.T) {
 			t.Fatalf("tried: %q at %v", names, at)
 		}
 		delete(db.locked, 2)
-		if got := settledJobs(after[*settled](s, 4*deferFirst, roleDispatcher)); !slices.Equal(got, []scheduler.JobID{2}) {
+		if got := settledJobs(after[*message.Settled](s, 4*deferFirst, message.RoleDispatcher)); !slices.Equal(got,
+			[]scheduler.JobID{2}) {
 			t.Fatalf("settled when its row is free: %v", got)
 		}
 		db.take(start)
-		after[*settled](s, time.Minute, roleDispatcher)
+		after[*message.Settled](s, time.Minute, message.RoleDispatcher)
 		if names, _ := db.take(start); names != nil {
 			t.Errorf("with nothing owed it calls %q", names)
 		}
@@ -103,12 +106,13 @@ func TestLedger_KeepsWhatItCannotWrite(t *testing.T) {
 	db := &records{down: errors.New("connection lost")}
 	playLedger(t, db, func(s *stage) {
 		s.outbox.owe(settleOf(1)...)
-		if got := after[*connLost](s, 0, roleDispatcher); len(got) != 1 {
+		if got := after[*message.ConnLost](s, 0, message.RoleDispatcher); len(got) != 1 {
 			t.Fatalf("the dispatcher is told %d times of the connection", len(got))
 		}
 		s.outbox.owe(settleOf(2)...)
 		db.down = nil
-		if got := settledJobs(after[*settled](s, time.Second, roleDispatcher)); !slices.Equal(got, []scheduler.JobID{1, 2}) {
+		if got := settledJobs(after[*message.Settled](s, time.Second, message.RoleDispatcher)); !slices.Equal(got,
+			[]scheduler.JobID{1, 2}) {
 			t.Fatalf("settled: %v", got)
 		}
 		if !slices.Equal(db.again, []bool{false, true, false}) {
@@ -123,7 +127,7 @@ func TestLedger_ARefusedOutcomeHoldsUpNoOther(t *testing.T) {
 	db := &records{bad: map[scheduler.JobID]bool{3: true}}
 	playLedger(t, db, func(s *stage) {
 		s.outbox.owe(settleOf(1, 2, 3, 4, 5)...)
-		after[*settled](s, 0, roleDispatcher)
+		after[*message.Settled](s, 0, message.RoleDispatcher)
 		names, _ := db.take(time.Now())
 		for _, whole := range []string{"write[1 2]", "write[4 5]", "write[3]"} {
 			if !slices.Contains(names, whole) {
@@ -143,11 +147,12 @@ func TestLedger_WritesWhatTheLastOneOwed(t *testing.T) {
 	t.Parallel()
 	db := &records{}
 	play(t, Config{Records: db}, func(s *stage) {
-		s.listen(roleDispatcher)
+		s.listen(message.RoleDispatcher)
 		s.outbox.owe(settleOf(1)...)
 		s.outbox.take(time.Now()) // it had begun to write
-		s.start(roleLedger, newLedger(s.forLedger()))
-		if got := settledJobs(after[*settled](s, 0, roleDispatcher)); !slices.Equal(got, []scheduler.JobID{1}) {
+		s.start(message.RoleLedger, newLedger(s.forLedger()))
+		if got := settledJobs(after[*message.Settled](s, 0, message.RoleDispatcher)); !slices.Equal(got,
+			[]scheduler.JobID{1}) {
 			t.Errorf("settled: %v", got)
 		}
 	})
@@ -160,7 +165,7 @@ func TestLedger_TellsMaintenanceOfADelay(t *testing.T) {
 		list := settleOf(1)
 		list[0].Verdict.State = scheduler.Scheduled
 		s.outbox.owe(list...)
-		if got := after[*dueNow](s, 0, roleMaintenance); len(got) != 1 {
+		if got := after[*message.DueNow](s, 0, message.RoleMaintenance); len(got) != 1 {
 			t.Errorf("maintenance is told %d times", len(got))
 		}
 	})
@@ -192,10 +197,10 @@ func TestLedger_RestsAfterAWrite(t *testing.T) {
 				start := time.Now()
 				s.awaited.add([]scheduler.JobID{9}, start)
 				s.outbox.owe(settleOf(1)...) // after a long time: at once
-				after[*settled](s, takes, roleDispatcher)
+				after[*message.Settled](s, takes, message.RoleDispatcher)
 				s.outbox.owe(settleOf(2)...)
 				c.owe(s.outbox)
-				after[*settled](s, 5*takes, roleDispatcher)
+				after[*message.Settled](s, 5*takes, message.RoleDispatcher)
 				names, at := db.take(start)
 				if len(names) != 2 || at[1] != takes+c.rest {
 					t.Errorf("wrote %q at %v", names, at)

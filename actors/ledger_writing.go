@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"bellhop/actors/tree"
 	"bellhop/scheduler"
 )
 
@@ -44,7 +45,7 @@ func (w wrote) and(other wrote) wrote {
 // that it does not hold up the others for ever.
 func (f writing) all(ctx context.Context, b scheduler.Batch) (w wrote, err error) {
 	b.Ring = f.awaited.among(b.Records, time.Now())
-	w.stale, w.released, err = f.records.Write(ctx, f.id(), b, time.Now())
+	w.stale, w.released, err = f.records.Write(ctx, f.ID(), b, time.Now())
 	if err == nil && len(w.stale) > 0 {
 		b.MaybeCommitted = true // some of it is written
 		var more bool
@@ -71,7 +72,7 @@ func (f writing) all(ctx context.Context, b scheduler.Batch) (w wrote, err error
 			scheduler.Batch{Records: b.Records[n/2:], MaybeCommitted: b.MaybeCommitted})
 	case n == 1:
 		f.log.Error("ledger: the database refuses an outcome; its job will be given up by the next audit",
-			traced(b.Records[0].Line().Trace, "job", b.Records[0].Claim.Job, "error", err)...)
+			tree.Traced(b.Records[0].Line().Trace, "job", b.Records[0].Claim.Job, "error", err)...)
 	default:
 		f.log.Error("ledger: the database refuses what agents said; it is dropped", "error", err, "lines",
 			len(b.Entries), "items", len(b.Failed))
@@ -139,7 +140,7 @@ func (f writing) retake(
 	if len(holds) == 0 {
 		return stale, false, nil
 	}
-	n, err := f.holdings.Reassert(ctx, f.id(), holds)
+	n, err := f.holdings.Reassert(ctx, f.ID(), holds)
 	if err != nil {
 		return nil, false, err
 	}
@@ -147,7 +148,7 @@ func (f writing) retake(
 		f.log.Warn("the database had lost claims; they are taken again", "jobs", n)
 	}
 	lost.Ring = f.awaited.among(lost.Records, time.Now())
-	still, released, err = f.records.Write(ctx, f.id(), lost, time.Now())
+	still, released, err = f.records.Write(ctx, f.ID(), lost, time.Now())
 	if err != nil {
 		return nil, false, err
 	}

@@ -8,12 +8,10 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"bellhop/actors/message"
+	"bellhop/actors/tree"
 	"bellhop/scheduler"
 )
-
-// lockAgain is how often a waiting request is tried again, without a ring: so soon it finds a circle of waits, and
-// a lock freed without notice.
-const lockAgain = time.Second
 
 // lockAsks is what running jobs have asked of locks and were not answered yet. It
 // outlives the actor that sees to it.
@@ -63,7 +61,7 @@ type locks struct {
 	busy   bool // a try is under way
 	rerun  bool // and another is wanted after it
 	timer  *time.Timer
-	said   complaint
+	said   tree.Complaint
 	ctx    context.Context
 	cancel context.CancelFunc
 }
@@ -72,11 +70,8 @@ func newLocks(h locksPorts) *locks { return &locks{locksPorts: h} }
 
 // Messages of locks.
 type (
-	tryLocks struct{} // something was asked, or is free. From any actor
 	lockTick struct{}
 	tried    struct{ err error }
-	// lockedNow: a job holds a lock that it was not claimed with. To the dispatcher.
-	lockedNow struct{ Claim scheduler.Claim }
 )
 
 func (l *locks) Receive(c actor.Context) {
@@ -84,7 +79,7 @@ func (l *locks) Receive(c actor.Context) {
 	case *actor.Started:
 		l.ctx, l.cancel = context.WithCancel(context.Background())
 		l.try(c) // one before us may have been about to
-	case *tryLocks:
+	case *message.TryLocks:
 		l.try(c)
 	case *lockTick:
 		l.timer = nil
@@ -109,12 +104,12 @@ func (l *locks) try(c actor.Context) {
 	}
 	l.busy, l.rerun = true, false
 	h, ctx, self := l.locksPorts, l.ctx, c.Self()
-	go func() { h.system.Root.Send(self, &tried{h.try(ctx)}) }()
+	go func() { h.System.Root.Send(self, &tried{h.try(ctx)}) }()
 }
 
 func (l *locks) onTried(c actor.Context, m *tried) {
 	l.busy = false
-	if l.said.news(m.err) && l.ctx.Err() == nil {
+	if l.said.News(m.err) && l.ctx.Err() == nil {
 		l.log.Warn("locks: cannot answer what jobs ask; it is tried again each second", "error", m.err)
 	}
 	if l.rerun && m.err == nil {
@@ -122,8 +117,8 @@ func (l *locks) onTried(c actor.Context, m *tried) {
 		return
 	}
 	if l.timer == nil && len(l.asked.all()) > 0 {
-		self, root := c.Self(), l.system.Root
-		l.timer = time.AfterFunc(lockAgain, func() { root.Send(self, &lockTick{}) })
+		self, root := c.Self(), l.System.Root
+		l.timer = time.AfterFunc(message.LockAgain, func() { root.Send(self, &lockTick{}) })
 	}
 }
 
@@ -142,7 +137,7 @@ func (h locksPorts) try(ctx context.Context) error {
 	for i, o := range open {
 		asks[i] = o.LockAsk
 	}
-	answers, over, err := h.desk.Ask(ctx, h.id(), asks)
+	answers, over, err := h.desk.Ask(ctx, h.ID(), asks)
 	if err != nil {
 		return err
 	}
@@ -151,7 +146,7 @@ func (h locksPorts) try(ctx context.Context) error {
 	}
 	for c, answer := range answers {
 		if len(answer.Granted) > 0 { // before it is used: its end has to be told
-			h.tell(roleDispatcher, &lockedNow{c})
+			h.Tell(message.RoleDispatcher, &message.LockedNow{Claim: c})
 		}
 		if asked, there := h.asked.take(c); there {
 			asked.answer(answer)
@@ -167,5 +162,5 @@ func (s *System) Ask(ask scheduler.LockAsk, answer func(scheduler.LockAnswer)) {
 		return
 	}
 	s.inst.lockAsks.add(lockAsked{ask, answer})
-	s.inst.tell(roleLocks, &tryLocks{})
+	s.inst.Tell(message.RoleLocks, &message.TryLocks{})
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"bellhop/actors/message"
 	"bellhop/scheduler"
 	"bellhop/scheduler/intake"
 )
@@ -28,10 +29,10 @@ type maintenance struct {
 	explainTimer *time.Timer
 	explainedAt  time.Time
 	looks        scheduler.Looks
-	stands       stands    // how the dispatcher stands
-	doubted      bool      // it was told of jobs for whose waiting no cause is known
-	foretelling  bool      // the error of forecasts is being measured
-	foretellAt   time.Time // not before
+	stands       message.Stands // how the dispatcher stands
+	doubted      bool           // it was told of jobs for whose waiting no cause is known
+	foretelling  bool           // the error of forecasts is being measured
+	foretellAt   time.Time      // not before
 	reserving    reserving
 	ctx          context.Context
 	cancel       context.CancelFunc
@@ -74,9 +75,9 @@ func (m *maintenance) Receive(c actor.Context) {
 	case *actor.Started:
 		m.ctx, m.cancel = context.WithCancel(context.Background())
 		m.round(c)
-	case *joined, *dueNow:
+	case *message.Joined, *message.DueNow:
 		m.round(c)
-	case *rang:
+	case *message.Rang:
 		m.onRang(c, msg)
 	case *intake.Question:
 		if m.question = msg; len(msg.Asked) > 0 && !m.busy { // else it is asked anew after the answer
@@ -89,14 +90,14 @@ func (m *maintenance) Receive(c actor.Context) {
 	case *explainNow:
 		m.explainTimer = nil
 		m.explain(c, 0)
-	case *stands:
+	case *message.Stands:
 		m.onStanding(c, msg)
 	case *explained:
 		m.onExplained(msg)
 	case *foretold:
 		m.foretelling, m.foretellAt = false, time.Now().Add(max(m.scan, foretellShare*msg.took))
-	case *ages:
-		m.reserving.Told(msg.at)
+	case *message.Ages:
+		m.reserving.Told(msg.At)
 		m.armReserve(c)
 	case *agedNow:
 		m.reserve(c)
@@ -112,19 +113,19 @@ func (m *maintenance) Receive(c actor.Context) {
 	}
 }
 
-func (m *maintenance) onRang(c actor.Context, msg *rang) {
-	if !msg.scan {
+func (m *maintenance) onRang(c actor.Context, msg *message.Rang) {
+	if !msg.Scan {
 		m.explainSoon(c)
 		return
 	}
 	m.round(c)
-	m.explain(c, m.id())
+	m.explain(c, m.ID())
 }
 
 // round promotes what the clock has made ready, and arms one timer for the next; it does what operators have
 // ordered, and finds the hosts that run_on names.
 func (m *maintenance) round(c actor.Context) {
-	if m.id() == 0 { // registration sends joined
+	if m.ID() == 0 { // registration sends joined
 		return
 	}
 	if m.busy {
@@ -139,20 +140,20 @@ func (m *maintenance) round(c actor.Context) {
 		over.n, over.next, over.err = h.queue.Due(ctx)
 		if over.err == nil { // when what the clock says is done: commands may wait for it too
 			began := time.Now()
-			over.control, over.err = h.queue.RunCommands(ctx, h.id())
+			over.control, over.err = h.queue.RunCommands(ctx, h.ID())
 			over.took = time.Since(began)
 		}
 		if over.err == nil {
 			over.located, over.lost = h.readNames(ctx, question)
 		}
-		h.send(self, over)
+		h.Send(self, over)
 	}()
 }
 
 func (m *maintenance) onRoundOver(c actor.Context, over *roundOver) {
 	m.busy = false
 	if over.err == nil || over.n > 0 {
-		m.tell(roleDispatcher, &intake.Promoted{Some: over.n > 0})
+		m.Tell(message.RoleDispatcher, &intake.Promoted{Some: over.n > 0})
 	}
 	if over.err != nil {
 		return // the next scan tries again; what broke is told by the claim
@@ -162,9 +163,9 @@ func (m *maintenance) onRoundOver(c actor.Context, over *roundOver) {
 	m.onControl(c, over.control)
 	if over.lost != nil {
 		m.log.Warn("cannot find out where jobs are to run that name a locality", "error", over.lost)
-		m.tell(roleDispatcher, &intake.Looked{})
+		m.Tell(message.RoleDispatcher, &intake.Looked{})
 	} else {
-		m.tell(roleDispatcher, &over.located)
+		m.Tell(message.RoleDispatcher, &over.located)
 	}
 	if m.timer != nil {
 		m.timer.Stop()
@@ -176,7 +177,7 @@ func (m *maintenance) onRoundOver(c actor.Context, over *roundOver) {
 	}
 	if over.next >= 0 {
 		self := c.Self()
-		m.timer = m.later(self, min(over.next+time.Millisecond, time.Hour), &dueNow{})
+		m.timer = m.Later(self, min(over.next+time.Millisecond, time.Hour), &message.DueNow{})
 	}
 }
 
@@ -197,10 +198,10 @@ func (m *maintenance) onControl(c actor.Context, now scheduler.ControlState) {
 	if now.Locks {
 		m.foretell(c)
 	}
-	m.tell(roleSensors, &now)
-	m.tell(roleCourier, &now)
-	m.tell(roleWatches, &now)
-	m.tell(roleDispatcher, &intake.Controlled{State: now})
+	m.Tell(message.RoleSensors, &now)
+	m.Tell(message.RoleCourier, &now)
+	m.Tell(message.RoleWatches, &now)
+	m.Tell(message.RoleDispatcher, &intake.Controlled{State: now})
 }
 
 // explainSoon tells jobs why they wait, but not at once: a type without a host may have come, and the explanation
@@ -211,17 +212,17 @@ func (m *maintenance) explainSoon(c actor.Context) {
 	}
 	self := c.Self()
 	wait := max(time.Second, time.Until(m.explainedAt.Add(m.scan)))
-	m.explainTimer = m.later(self, wait, &explainNow{})
+	m.explainTimer = m.Later(self, wait, &explainNow{})
 }
 
 // explain says in their rows why jobs wait. At most once a second, and only after
 // something rang; instance is this one where all of the queue is looked at meanwhile.
 func (m *maintenance) explain(c actor.Context, instance scheduler.InstanceID) {
-	if m.explaining || m.id() == 0 {
+	if m.explaining || m.ID() == 0 {
 		return
 	}
 	m.explaining, m.explainedAt = true, time.Now()
-	looker := scheduler.Looker{Instance: instance, Still: m.stands.still, Seen: m.looks.Before(m.stands.rested)}
+	looker := scheduler.Looker{Instance: instance, Still: m.stands.Still, Seen: m.looks.Before(m.stands.Rested)}
 	h, ctx, self := m.maintenancePorts, m.ctx, c.Self()
 	go func() {
 		over := &explained{looker: instance != 0}
@@ -230,7 +231,7 @@ func (m *maintenance) explain(c actor.Context, instance scheduler.InstanceID) {
 			h.log.Debug("maintenance: cannot say why jobs wait", "error", over.err)
 		}
 		over.over = time.Now()
-		h.send(self, over)
+		h.Send(self, over)
 	}()
 }
 
@@ -240,19 +241,19 @@ func (m *maintenance) onExplained(msg *explained) {
 	if !msg.looker || msg.err != nil {
 		return
 	}
-	passed := m.looks.After(msg.found, m.stands.rested, msg.over)
+	passed := m.looks.After(msg.found, m.stands.Rested, msg.over)
 	if len(msg.found.Lost) > 0 || m.doubted {
-		m.tell(roleDispatcher, &doubts{lost: msg.found.Lost, passed: passed})
+		m.Tell(message.RoleDispatcher, &message.Doubts{Lost: msg.found.Lost, Passed: passed})
 	}
 	m.doubted = len(msg.found.Lost) > 0
 }
 
 // onStanding takes how the dispatcher stands. That it goes on is told at once.
-func (m *maintenance) onStanding(c actor.Context, msg *stands) {
+func (m *maintenance) onStanding(c actor.Context, msg *message.Stands) {
 	was := m.stands
 	m.stands = *msg
-	if was.still.Why != "" && msg.still.Why == "" {
-		m.explain(c, m.id())
+	if was.Still.Why != "" && msg.Still.Why == "" {
+		m.explain(c, m.ID())
 	}
 }
 
@@ -270,6 +271,6 @@ func (m *maintenance) readBacklog(read *intake.Read) {
 				break
 			}
 		}
-		h.tell(roleDispatcher, answer)
+		h.Tell(message.RoleDispatcher, answer)
 	}()
 }

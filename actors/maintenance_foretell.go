@@ -23,6 +23,6 @@ func (m *maintenance) foretell(c actor.Context) {
 		if err := h.seers.Foretell(ctx); err != nil && ctx.Err() == nil {
 			h.log.Debug("maintenance: cannot foretell when jobs start", "error", err)
 		}
-		h.send(self, &foretold{took: time.Since(began)})
+		h.Send(self, &foretold{took: time.Since(began)})
 	}()
 }

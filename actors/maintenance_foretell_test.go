@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"bellhop/actors/message"
 	"bellhop/scheduler"
 )
 
@@ -38,10 +39,10 @@ func TestMaintenance_ForetellsOnlyWhereLocksAreInUse(t *testing.T) {
 			u := &upkeep{next: -1, control: scheduler.ControlState{Locks: x.locks}}
 			f := &seer{took: x.took}
 			play(t, Config{Maintenance: u, Forecasts: f, Scan: 5 * time.Second}, func(s *stage) {
-				s.listen(roleDispatcher)
-				s.start(roleMaintenance, newMaintenance(s.forMaintenance()))
+				s.listen(message.RoleDispatcher)
+				s.start(message.RoleMaintenance, newMaintenance(s.forMaintenance()))
 				for range 100 {
-					s.tell(roleMaintenance, &dueNow{})
+					s.Tell(message.RoleMaintenance, &message.DueNow{})
 					time.Sleep(time.Second) // virtual
 				}
 			})

@@ -26,7 +26,7 @@ func (h maintenancePorts) readNames(ctx context.Context, q *intake.Question) (fo
 		ask[name] = true
 	}
 	if found.Asked = slices.Sorted(maps.Keys(ask)); len(found.Asked) > 0 {
-		found.Located, err = h.queue.Locate(ctx, h.id(), found.Asked)
+		found.Located, err = h.queue.Locate(ctx, h.ID(), found.Asked)
 	}
 	return found, err
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"bellhop/actors/message"
 	"bellhop/scheduler/intake"
 	"bellhop/scheduler/lock"
 )
@@ -26,7 +27,7 @@ func (m *maintenance) armReserve(c actor.Context) {
 	}
 	if at := r.At(); !at.IsZero() && !r.busy {
 		self := c.Self()
-		r.timer = m.later(self, time.Until(at), &agedNow{})
+		r.timer = m.Later(self, time.Until(at), &agedNow{})
 	}
 }
 
@@ -42,7 +43,7 @@ func (m *maintenance) reserve(c actor.Context) {
 		over, began := &reserved{}, time.Now()
 		over.n, over.next, over.err = h.queue.Reserve(ctx)
 		over.took = time.Since(began)
-		h.send(self, over)
+		h.Send(self, over)
 	}()
 }
 
@@ -53,6 +54,6 @@ func (m *maintenance) onReserved(c actor.Context, over *reserved) {
 	m.reserving.Over(time.Now(), over.took, over.next)
 	m.armReserve(c)
 	if over.n > 0 {
-		m.tell(roleDispatcher, &intake.LocksWoken{})
+		m.Tell(message.RoleDispatcher, &intake.LocksWoken{})
 	}
 }

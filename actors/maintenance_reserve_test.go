@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"bellhop/actors/message"
 	"bellhop/scheduler"
 	"bellhop/scheduler/intake"
 )
@@ -26,18 +27,18 @@ func TestMaintenance_LooksWhenTheNextJobAges(t *testing.T) {
 	t.Parallel()
 	u := &upkeep{next: -1, aged: 1, ages: 4 * time.Second}
 	playMaintenance(t, u, func(s *stage, start time.Time) {
-		after[*intake.Promoted](s, 0, roleDispatcher)
+		after[*intake.Promoted](s, 0, message.RoleDispatcher)
 		for _, at := range []time.Duration{30, 20, 25} {
-			s.tell(roleMaintenance, &ages{start.Add(at * time.Second)})
+			s.Tell(message.RoleMaintenance, &message.Ages{At: start.Add(at * time.Second)})
 		}
-		if woken := after[*intake.LocksWoken](s, 19*time.Second, roleDispatcher); len(woken) > 0 {
+		if woken := after[*intake.LocksWoken](s, 19*time.Second, message.RoleDispatcher); len(woken) > 0 {
 			t.Errorf("%d passes before any job has aged", len(woken))
 		}
-		if woken := after[*intake.LocksWoken](s, 2*time.Second, roleDispatcher); len(woken) != 1 {
+		if woken := after[*intake.LocksWoken](s, 2*time.Second, message.RoleDispatcher); len(woken) != 1 {
 			t.Errorf("%d passes when one has", len(woken))
 		}
 		u.aged, u.ages = 0, 0
-		if woken := after[*intake.LocksWoken](s, time.Hour, roleDispatcher); len(woken) > 0 {
+		if woken := after[*intake.LocksWoken](s, time.Hour, message.RoleDispatcher); len(woken) > 0 {
 			t.Errorf("%d passes after a look in vain", len(woken))
 		}
 		if at := u.reserves(start); !slices.Equal(at, []time.Duration{20 * time.Second, 24 * time.Second}) {
@@ -51,19 +52,19 @@ func TestMaintenance_ARoundTellsWhenTheNextJobAges(t *testing.T) {
 	t.Parallel()
 	u := &upkeep{next: -1}
 	playMaintenance(t, u, func(s *stage, start time.Time) {
-		after[*intake.Promoted](s, time.Second, roleDispatcher)
+		after[*intake.Promoted](s, time.Second, message.RoleDispatcher)
 		u.control = scheduler.ControlState{Locks: true, Reserves: start.Add(9 * time.Second)}
-		s.tell(roleMaintenance, &rang{scan: true})
-		after[*intake.Promoted](s, time.Second, roleDispatcher)
+		s.Tell(message.RoleMaintenance, &message.Rang{Scan: true})
+		after[*intake.Promoted](s, time.Second, message.RoleDispatcher)
 		u.control.Reserves = time.Time{} // it has started
-		s.tell(roleMaintenance, &rang{scan: true})
-		after[*intake.Promoted](s, time.Minute, roleDispatcher)
+		s.Tell(message.RoleMaintenance, &message.Rang{Scan: true})
+		after[*intake.Promoted](s, time.Minute, message.RoleDispatcher)
 		if at := u.reserves(start); len(at) > 0 {
 			t.Errorf("looks at %v, and no job ages", at)
 		}
 		u.control.Reserves = start.Add(70 * time.Second)
-		s.tell(roleMaintenance, &rang{scan: true})
-		after[*intake.Promoted](s, time.Minute, roleDispatcher)
+		s.Tell(message.RoleMaintenance, &message.Rang{Scan: true})
+		after[*intake.Promoted](s, time.Minute, message.RoleDispatcher)
 		if at := u.reserves(start); !slices.Equal(at, []time.Duration{70 * time.Second}) {
 			t.Errorf("looks at %v", at)
 		}
@@ -75,10 +76,10 @@ func TestMaintenance_LooksAreApart(t *testing.T) {
 	t.Parallel()
 	u := &upkeep{next: -1, look: time.Second}
 	playMaintenance(t, u, func(s *stage, start time.Time) {
-		after[*intake.Promoted](s, time.Second, roleDispatcher)
+		after[*intake.Promoted](s, time.Second, message.RoleDispatcher)
 		for range 500 {
-			s.tell(roleMaintenance, &ages{time.Now()})
-			after[*intake.Promoted](s, 100*time.Millisecond, roleDispatcher)
+			s.Tell(message.RoleMaintenance, &message.Ages{At: time.Now()})
+			after[*intake.Promoted](s, 100*time.Millisecond, message.RoleDispatcher)
 		}
 		want := []time.Duration{time.Second, 22 * time.Second, 43 * time.Second}
 		if at := u.reserves(start); !slices.Equal(at, want) {
@@ -92,18 +93,18 @@ func TestDispatcher_TellsWhenAJobAges(t *testing.T) {
 	t.Parallel()
 	q := &claims{}
 	playDispatcher(t, q, func(s *stage, start time.Time) {
-		told := func(wake any) []*ages {
-			s.tell(roleDispatcher, wake)
-			return after[*ages](s, time.Second, roleMaintenance)
+		told := func(wake any) []*message.Ages {
+			s.Tell(message.RoleDispatcher, wake)
+			return after[*message.Ages](s, time.Second, message.RoleMaintenance)
 		}
 		if list := told(&intake.LocksWoken{}); len(list) > 0 {
-			t.Errorf("told %v by a pass that looked at no such job", list[0].at)
+			t.Errorf("told %v by a pass that looked at no such job", list[0].At)
 		}
 		q.ages = start.Add(time.Minute)
-		if list := told(&rang{inserted: true}); len(list) > 0 {
-			t.Errorf("told %v by a claim of jobs without locks", list[0].at)
+		if list := told(&message.Rang{Inserted: true}); len(list) > 0 {
+			t.Errorf("told %v by a claim of jobs without locks", list[0].At)
 		}
-		if list := told(&intake.LocksWoken{}); len(list) != 1 || !list[0].at.Equal(q.ages) {
+		if list := told(&intake.LocksWoken{}); len(list) != 1 || !list[0].At.Equal(q.ages) {
 			t.Errorf("told %v", list)
 		}
 	})

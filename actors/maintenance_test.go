@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"bellhop/actors/message"
 	"bellhop/scheduler"
 	"bellhop/scheduler/intake"
 )
@@ -82,9 +83,9 @@ func (u *upkeep) ExplainWaiting(_ context.Context, looker scheduler.Looker) (sch
 func playMaintenance(t *testing.T, u *upkeep, with func(s *stage, start time.Time)) {
 	t.Helper()
 	play(t, Config{Maintenance: u, Scan: 5 * time.Second}, func(s *stage) {
-		s.listen(roleDispatcher)
+		s.listen(message.RoleDispatcher)
 		start := time.Now()
-		s.start(roleMaintenance, newMaintenance(s.forMaintenance()))
+		s.start(message.RoleMaintenance, newMaintenance(s.forMaintenance()))
 		with(s, start)
 	})
 }
@@ -95,12 +96,12 @@ func TestMaintenance_ArmsOneTimerForTheNextDueJob(t *testing.T) {
 	t.Parallel()
 	u := &upkeep{next: 10 * time.Second}
 	playMaintenance(t, u, func(s *stage, start time.Time) {
-		after[*intake.Promoted](s, time.Second, roleDispatcher)
+		after[*intake.Promoted](s, time.Second, message.RoleDispatcher)
 		u.next = 3 * time.Second
-		s.tell(roleMaintenance, &dueNow{}) // a row has come that is due sooner
-		after[*intake.Promoted](s, 2*time.Second, roleDispatcher)
+		s.Tell(message.RoleMaintenance, &message.DueNow{}) // a row has come that is due sooner
+		after[*intake.Promoted](s, 2*time.Second, message.RoleDispatcher)
 		u.next, u.ready = -1, 1
-		if got := after[*intake.Promoted](s, 10*time.Second, roleDispatcher); len(got) != 1 || !got[0].Some {
+		if got := after[*intake.Promoted](s, 10*time.Second, message.RoleDispatcher); len(got) != 1 || !got[0].Some {
 			t.Errorf("the dispatcher is told %+v", got)
 		}
 		names, at := u.take(start)
@@ -116,9 +117,9 @@ func TestMaintenance_OneRoundAtATime(t *testing.T) {
 	u := &upkeep{next: -1, took: time.Second}
 	playMaintenance(t, u, func(s *stage, start time.Time) {
 		for range 5 {
-			s.tell(roleMaintenance, &dueNow{})
+			s.Tell(message.RoleMaintenance, &message.DueNow{})
 		}
-		after[*intake.Promoted](s, time.Minute, roleDispatcher)
+		after[*intake.Promoted](s, time.Minute, message.RoleDispatcher)
 		if _, at := u.take(start); !slices.Equal(at, []time.Duration{0, time.Second}) {
 			t.Errorf("rounds at %v", at)
 		}
@@ -131,14 +132,14 @@ func TestMaintenance_AFailedRoundWaitsForTheScan(t *testing.T) {
 	t.Parallel()
 	u := &upkeep{next: time.Second, ready: 2, down: errors.New("connection lost")}
 	playMaintenance(t, u, func(s *stage, start time.Time) {
-		if got := after[*intake.Promoted](s, time.Minute, roleDispatcher); len(got) != 1 || !got[0].Some {
+		if got := after[*intake.Promoted](s, time.Minute, message.RoleDispatcher); len(got) != 1 || !got[0].Some {
 			t.Errorf("promoted: %+v", got)
 		}
-		if got := after[*intake.Controlled](s, 0, roleDispatcher); len(got) > 0 {
+		if got := after[*intake.Controlled](s, 0, message.RoleDispatcher); len(got) > 0 {
 			t.Errorf("what operators want is told, and is not known: %+v", got)
 		}
-		s.tell(roleMaintenance, &rang{scan: true})
-		after[*intake.Promoted](s, 0, roleDispatcher)
+		s.Tell(message.RoleMaintenance, &message.Rang{Scan: true})
+		after[*intake.Promoted](s, 0, message.RoleDispatcher)
 		if names, at := u.take(start); !slices.Equal(names, []string{"due", "due", "explain all"}) &&
 			!slices.Equal(names, []string{"due", "explain all", "due"}) || at[1] != time.Minute {
 			t.Errorf("%q at %v", names, at)
@@ -153,10 +154,10 @@ func TestMaintenance_ExplainsOnceForManyRings(t *testing.T) {
 	u := &upkeep{next: -1}
 	playMaintenance(t, u, func(s *stage, start time.Time) {
 		for range 100 {
-			s.tell(roleMaintenance, &rang{inserted: true})
-			after[*intake.Promoted](s, 5*time.Millisecond, roleDispatcher)
+			s.Tell(message.RoleMaintenance, &message.Rang{Inserted: true})
+			after[*intake.Promoted](s, 5*time.Millisecond, message.RoleDispatcher)
 		}
-		after[*intake.Promoted](s, time.Minute, roleDispatcher)
+		after[*intake.Promoted](s, time.Minute, message.RoleDispatcher)
 		if names, at := u.take(start); !slices.Equal(names, []string{"due", "explain"}) || at[1] != time.Second {
 			t.Errorf("%q at %v", names, at)
 		}
@@ -169,11 +170,11 @@ func TestMaintenance_TellsWhatOperatorsWant(t *testing.T) {
 	u := &upkeep{next: -1, control: scheduler.ControlState{Paused: []scheduler.TypeName{"a"}, Stop: scheduler.StopNow}}
 	var stops []scheduler.Stop
 	play(t, Config{Maintenance: u, Stop: func(how scheduler.Stop) { stops = append(stops, how) }}, func(s *stage) {
-		s.listen(roleDispatcher)
-		s.start(roleMaintenance, newMaintenance(s.forMaintenance()))
-		after[*intake.Promoted](s, 0, roleDispatcher)
-		s.tell(roleMaintenance, &dueNow{})
-		got := after[*intake.Controlled](s, 0, roleDispatcher)
+		s.listen(message.RoleDispatcher)
+		s.start(message.RoleMaintenance, newMaintenance(s.forMaintenance()))
+		after[*intake.Promoted](s, 0, message.RoleDispatcher)
+		s.Tell(message.RoleMaintenance, &message.DueNow{})
+		got := after[*intake.Controlled](s, 0, message.RoleDispatcher)
 		if len(got) != 2 || !slices.Equal(got[1].State.Paused, []scheduler.TypeName{"a"}) {
 			t.Errorf("the dispatcher is told %+v", got)
 		}
@@ -189,14 +190,14 @@ func TestMaintenance_AsksForNames(t *testing.T) {
 	t.Parallel()
 	u := &upkeep{next: -1, located: errors.New("connection lost")}
 	playMaintenance(t, u, func(s *stage, start time.Time) {
-		after[*intake.Located](s, 0, roleDispatcher)
-		s.tell(roleMaintenance, &intake.Question{Asked: []string{"disk:4"}})
-		if got := after[*intake.Looked](s, time.Minute, roleDispatcher); len(got) != 1 {
+		after[*intake.Located](s, 0, message.RoleDispatcher)
+		s.Tell(message.RoleMaintenance, &intake.Question{Asked: []string{"disk:4"}})
+		if got := after[*intake.Looked](s, time.Minute, message.RoleDispatcher); len(got) != 1 {
 			t.Errorf("told %d times that the look was in vain", len(got))
 		}
 		u.located = nil
-		s.tell(roleMaintenance, &rang{scan: true})
-		got := after[*intake.Located](s, 0, roleDispatcher)
+		s.Tell(message.RoleMaintenance, &message.Rang{Scan: true})
+		got := after[*intake.Located](s, 0, message.RoleDispatcher)
 		if len(got) != 1 || !slices.Equal(got[0].Asked, []string{"disk:4"}) {
 			t.Errorf("located: %+v", got)
 		}
@@ -211,15 +212,15 @@ func TestMaintenance_BeginsWhenRegistered(t *testing.T) {
 	t.Parallel()
 	u := &upkeep{next: -1}
 	play(t, Config{Maintenance: u}, func(s *stage) {
-		s.become(0)
-		s.listen(roleDispatcher)
+		s.Become(0)
+		s.listen(message.RoleDispatcher)
 		start := time.Now()
-		s.start(roleMaintenance, newMaintenance(s.forMaintenance()))
-		s.tell(roleMaintenance, &rang{scan: true})
-		after[*intake.Promoted](s, time.Second, roleDispatcher)
-		s.become(7)
-		s.tell(roleMaintenance, &joined{})
-		after[*intake.Promoted](s, 0, roleDispatcher)
+		s.start(message.RoleMaintenance, newMaintenance(s.forMaintenance()))
+		s.Tell(message.RoleMaintenance, &message.Rang{Scan: true})
+		after[*intake.Promoted](s, time.Second, message.RoleDispatcher)
+		s.Become(7)
+		s.Tell(message.RoleMaintenance, &message.Joined{})
+		after[*intake.Promoted](s, 0, message.RoleDispatcher)
 		if names, at := u.take(start); !slices.Equal(names, []string{"due"}) || at[0] != time.Second {
 			t.Errorf("%q at %v", names, at)
 		}
@@ -233,14 +234,14 @@ func TestMaintenance_ReadsBacklogs(t *testing.T) {
 	u := &upkeep{next: -1}
 	playMaintenance(t, u, func(s *stage, _ time.Time) {
 		read := &intake.Read{Types: []scheduler.TypeName{"a"}, Hosts: map[scheduler.HostName][]string{"h": nil}}
-		s.tell(roleMaintenance, read)
-		got := after[*intake.BacklogRead](s, 0, roleDispatcher)
+		s.Tell(message.RoleMaintenance, read)
+		got := after[*intake.BacklogRead](s, 0, message.RoleDispatcher)
 		if len(got) != 1 || got[0].Failed || len(got[0].Of["h"]) != 1 {
 			t.Fatalf("read: %+v", got)
 		}
 		u.down = errors.New("connection lost")
-		s.tell(roleMaintenance, read)
-		if got := after[*intake.BacklogRead](s, 0, roleDispatcher); len(got) != 1 || !got[0].Failed {
+		s.Tell(message.RoleMaintenance, read)
+		if got := after[*intake.BacklogRead](s, 0, message.RoleDispatcher); len(got) != 1 || !got[0].Failed {
 			t.Errorf("read: %+v", got)
 		}
 	})

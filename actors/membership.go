@@ -10,6 +10,7 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"bellhop/actors/message"
 	"bellhop/actors/port"
 	"bellhop/scheduler"
 )
@@ -29,8 +30,8 @@ type membership struct {
 	shown     map[string]scheduler.ChildReport  // as the database has them
 	troubles  map[scheduler.TypeName]map[string]scheduler.Account
 	changed   map[scheduler.TypeName]bool
-	hosts     map[scheduler.HostName]*hostState // as they last told
-	newHosts  map[scheduler.HostName]bool       // of these, what the database does not have yet
+	hosts     map[scheduler.HostName]*message.HostState // as they last told
+	newHosts  map[scheduler.HostName]bool               // of these, what the database does not have yet
 	marking   map[scheduler.InstanceID]bool
 	reshaped  bool // agents and hosts have changed, and the database does not know
 	told      told
@@ -39,13 +40,6 @@ type membership struct {
 	reborn    bool           // an earlier self's row is gone
 	ctx       context.Context
 	cancel    context.CancelFunc
-}
-
-// trouble: why no child of a type comes up on a host; empty: all is well. From hosts.
-type trouble struct {
-	Type scheduler.TypeName
-	Host scheduler.HostName
-	Why  scheduler.Account
 }
 
 // Messages of membership to itself.
@@ -79,7 +73,7 @@ func newMembership(h membershipPorts) *membership {
 		children:        map[string]*scheduler.ChildReport{},
 		troubles:        map[scheduler.TypeName]map[string]scheduler.Account{},
 		changed:         map[scheduler.TypeName]bool{},
-		hosts:           map[scheduler.HostName]*hostState{},
+		hosts:           map[scheduler.HostName]*message.HostState{},
 		newHosts:        map[scheduler.HostName]bool{},
 		marking:         map[scheduler.InstanceID]bool{},
 	}
@@ -89,7 +83,7 @@ func (m *membership) Receive(c actor.Context) {
 	switch msg := c.Message().(type) {
 	case *actor.Started:
 		m.ctx, m.cancel = context.WithCancel(context.Background())
-		m.fenced = m.leaseLeft(time.Now()) <= 0
+		m.fenced = m.LeaseLeft(time.Now()) <= 0
 		m.beat(c)
 	case *beatDue:
 		m.beat(c)
@@ -101,23 +95,23 @@ func (m *membership) Receive(c actor.Context) {
 		m.onMarkedGone(msg)
 	case *scheduler.ChildReport:
 		m.children[string(msg.Host)+"/"+string(msg.Name)] = msg
-	case *trouble:
+	case *message.Trouble:
 		m.onTrouble(msg)
-	case *death:
+	case *message.Death:
 		m.told.died(msg)
-	case *reshaped:
+	case *message.Reshaped:
 		m.reshaped = true
-		if m.id() != 0 {
+		if m.ID() != 0 {
 			m.beat(c)
 		}
-	case *draining:
+	case *message.Draining:
 		m.told.draining = msg
-		if m.id() != 0 {
+		if m.ID() != 0 {
 			m.beat(c)
 		}
-	case *hostState:
+	case *message.HostState:
 		m.hosts[msg.Host], m.newHosts[msg.Host] = msg, true
-		if m.id() != 0 { // people wait to see it; it is rare
+		if m.ID() != 0 { // people wait to see it; it is rare
 			m.beat(c)
 		}
 	case *actor.Stopping:
@@ -145,39 +139,39 @@ func (m *membership) beat(c actor.Context) {
 	hosts := m.takeHosts()
 	var rest told
 	reshaped := m.reshaped
-	if m.reshaped = false; h.id() != 0 {
+	if m.reshaped = false; h.ID() != 0 {
 		rest = m.told.take()
 	}
 	go func() {
 		b := &beaten{asked: time.Now(), reshaped: reshaped}
-		if h.id() == 0 {
+		if h.ID() == 0 {
 			var id scheduler.InstanceID
 			if id, b.err = h.registry.Register(ctx); b.err == nil {
-				h.become(id)
+				h.Become(id)
 				h.serves(id)
 				b.joined = true
 				b.beat, _ = h.registry.Beat(ctx, id) // the first to be compared with; should it fail, the next one is
 			}
 		} else {
-			b.beat, b.err = h.registry.Beat(ctx, h.id())
+			b.beat, b.err = h.registry.Beat(ctx, h.ID())
 		}
 		if b.err == nil && reshaped && !b.joined {
 			b.err = h.reintroduce(ctx)
 		}
 		if b.err == nil {
-			b.suspects, b.err = h.registry.Suspects(ctx, h.id())
+			b.suspects, b.err = h.registry.Suspects(ctx, h.ID())
 		}
-		if b.err == nil || h.id() != 0 && b.unbeaten() {
+		if b.err == nil || h.ID() != 0 && b.unbeaten() {
 			b.untold = errors.Join(h.publish(ctx, children, troubles, hosts), rest.publish(ctx, h))
 		}
-		h.send(self, b)
+		h.Send(self, b)
 	}()
 }
 
 // reintroduce tells others of the agents and hosts that there are now.
 func (h membershipPorts) reintroduce(ctx context.Context) error {
 	if registry, can := h.registry.(port.Introducer); can {
-		return registry.Reintroduce(ctx, h.id())
+		return registry.Reintroduce(ctx, h.ID())
 	}
 	return nil
 }
@@ -190,20 +184,20 @@ func (h membershipPorts) margin() time.Duration { return h.lag / 5 }
 // the next heartbeat; it costs no lease.
 func (h membershipPorts) publish(
 	ctx context.Context, children []scheduler.ChildReport, troubles map[scheduler.TypeName]map[string]scheduler.Account,
-	hosts []*hostState,
+	hosts []*message.HostState,
 ) error {
 	if children != nil {
-		if err := h.reports.Children(ctx, h.id(), children, time.Now()); err != nil {
+		if err := h.reports.Children(ctx, h.ID(), children, time.Now()); err != nil {
 			return err
 		}
 	}
 	for typ, hosts := range troubles {
-		if err := h.reports.Trouble(ctx, h.id(), typ, hosts); err != nil {
+		if err := h.reports.Trouble(ctx, h.ID(), typ, hosts); err != nil {
 			return err
 		}
 	}
 	for _, s := range hosts {
-		if err := h.hostStates.HostState(ctx, h.id(), s.Host, s.State, s.Message); err != nil {
+		if err := h.hostStates.HostState(ctx, h.ID(), s.Host, s.State, s.Message); err != nil {
 			return err
 		}
 	}
@@ -214,30 +208,30 @@ func (m *membership) onBeaten(c actor.Context, b *beaten) {
 	m.busy = false
 	self := c.Self()
 	again := m.heartbeat
-	m.suffers(b.err)
+	m.Suffers(b.err)
 	switch {
 	case errors.Is(b.err, scheduler.ErrGone):
 		m.log.Error(
 			"this instance was taken for dead: it stopped all its jobs, and starts again under another id", "instance",
-			m.id())
-		m.setLease(time.Now())
+			m.ID())
+		m.SetLease(time.Now())
 		m.onFenceDue(c)
-		m.become(0)
+		m.Become(0)
 		m.reborn = true
 		again = 100 * time.Millisecond
 	case b.err != nil:
-		m.log.Warn("membership: heartbeat failed", "error", b.err, "lease_left", m.leaseLeft(time.Now()))
+		m.log.Warn("membership: heartbeat failed", "error", b.err, "lease_left", m.LeaseLeft(time.Now()))
 		again = min(again, 500*time.Millisecond)
 		m.unpublished() // some may not have got there
 		if b.unbeaten() {
-			m.tell(roleHosts, &describe{})
+			m.Tell(message.RoleHosts, &message.Describe{})
 		}
 		m.reshaped = m.reshaped || b.reshaped
 	default:
 		until := b.asked.Add(m.lag - m.margin())
-		m.setLease(until)
+		m.SetLease(until)
 		left := time.Until(until)
-		m.tell(roleHosts, &leased{until})
+		m.Tell(message.RoleHosts, &message.Leased{Until: until})
 		if !b.joined {
 			m.hearing.missed.Add(1)
 		}
@@ -245,44 +239,44 @@ func (m *membership) onBeaten(c actor.Context, b *beaten) {
 		if b.joined || m.fenced {
 			if b.joined {
 				m.unpublished() // their rows are new
-				m.log.Info("instance registered", "instance", m.id())
+				m.log.Info("instance registered", "instance", m.ID())
 			}
 			m.fenced = false
-			m.tell(roleDispatcher, &joined{})
-			m.tell(roleMaintenance, &joined{})
+			m.Tell(message.RoleDispatcher, &message.Joined{})
+			m.Tell(message.RoleMaintenance, &message.Joined{})
 		}
 		if m.fence != nil {
 			m.fence.Stop()
 		}
-		m.fence = m.later(self, left, &fenceDue{})
+		m.fence = m.Later(self, left, &fenceDue{})
 		m.consider(c, b.suspects)
-		m.tell(roleHosts, &describe{})
+		m.Tell(message.RoleHosts, &message.Describe{})
 		if b.untold != nil {
 			m.log.Warn("membership: cannot tell others about this instance yet", "error", b.untold)
 			m.unpublished()
 		}
 	}
-	m.beats = m.later(self, again, &beatDue{})
+	m.beats = m.Later(self, again, &beatDue{})
 }
 
 // onFenceDue: others may take us for dead soon. What runs here must be dead by then.
 func (m *membership) onFenceDue(actor.Context) {
-	if m.fenced || m.leaseLeft(time.Now()) > 0 {
+	if m.fenced || m.LeaseLeft(time.Now()) > 0 {
 		return
 	}
 	m.fenced = true
 	m.log.Error("lease lost: the database has not heard from this instance for too long; what runs is stopped", "lag",
 		m.lag)
-	m.tell(roleDispatcher, &fenced{})
-	m.tell(roleHosts, &fenced{})
-	m.tell(roleMSQs, &drainMSQs{done: make(chan string, 1)})
+	m.Tell(message.RoleDispatcher, &message.Fenced{})
+	m.Tell(message.RoleHosts, &message.Fenced{})
+	m.Tell(message.RoleMSQs, &message.DrainMSQs{Done: make(chan string, 1)})
 }
 
 // consider buries the dead among the others, and takes this instance's part of
 // what is divided among the living.
 func (m *membership) consider(c actor.Context, suspects []scheduler.Suspect) {
-	if m.quotas.divide(m.id(), suspects) {
-		m.tell(roleHosts, &divided{})
+	if m.quotas.divide(m.ID(), suspects) {
+		m.Tell(message.RoleHosts, &message.Divided{})
 	}
 	for _, s := range suspects {
 		if m.marking[s.ID] {
@@ -305,7 +299,7 @@ func (m *membership) consider(c actor.Context, suspects []scheduler.Suspect) {
 			if b.reaped == nil {
 				b.did, b.jobs, b.err = h.reaper.MarkGone(ctx, s.ID, b.why, gone)
 			}
-			h.send(self, b)
+			h.Send(self, b)
 		}()
 	}
 }
@@ -319,7 +313,7 @@ func (m *membership) onMarkedGone(b *markedGone) {
 		m.log.Warn("cannot take over from a dead instance yet", "instance", b.id, "error", b.err)
 	case b.did:
 		m.log.Warn("took over from a dead instance", "instance", b.id, "name", b.name, "because", b.why, "jobs", b.jobs)
-		m.ring(&rang{})
+		m.Ring(&message.Rang{})
 	}
 }
 
@@ -332,7 +326,7 @@ func (m *membership) takeChildren() []scheduler.ChildReport {
 		}
 	}
 	same := func(a, b scheduler.ChildReport) bool { return a == b }
-	if maps.EqualFunc(all, m.shown, same) || m.id() == 0 {
+	if maps.EqualFunc(all, m.shown, same) || m.ID() == 0 {
 		return nil
 	}
 	m.shown = all
@@ -343,7 +337,7 @@ func (m *membership) takeChildren() []scheduler.ChildReport {
 	return list
 }
 
-func (m *membership) onTrouble(t *trouble) {
+func (m *membership) onTrouble(t *message.Trouble) {
 	hosts := m.troubles[t.Type]
 	if hosts == nil {
 		hosts = map[string]scheduler.Account{}
@@ -358,7 +352,7 @@ func (m *membership) onTrouble(t *trouble) {
 }
 
 func (m *membership) takeTroubles() map[scheduler.TypeName]map[string]scheduler.Account {
-	if len(m.changed) == 0 || m.id() == 0 {
+	if len(m.changed) == 0 || m.ID() == 0 {
 		return nil
 	}
 	out := map[scheduler.TypeName]map[string]scheduler.Account{}
@@ -370,8 +364,8 @@ func (m *membership) takeTroubles() map[scheduler.TypeName]map[string]scheduler.
 }
 
 // takeHosts returns what has to be published of the hosts.
-func (m *membership) takeHosts() (list []*hostState) {
-	if m.id() == 0 {
+func (m *membership) takeHosts() (list []*message.HostState) {
+	if m.ID() == 0 {
 		return nil
 	}
 	for name := range m.newHosts {

@@ -3,6 +3,7 @@ package actors
 import (
 	"time"
 
+	"bellhop/actors/message"
 	"bellhop/scheduler"
 )
 
@@ -17,14 +18,15 @@ func (m *membership) compare(b *beaten) {
 		return
 	}
 	moved := last.Server != b.beat.Server
-	look := &lookBack{LookBack: scheduler.LookBack{Was: last.Server, Server: b.beat.Server, Asked: asked}, since: asked}
+	look := &message.LookBack{LookBack: scheduler.LookBack{Was: last.Server, Server: b.beat.Server, Asked: asked},
+		Since: asked}
 	if b.beat.Was.Before(last.At) {
 		look.Behind = last.At.Sub(b.beat.Was)
 	}
 	if look.Behind > 0 || moved && reborn {
-		look.since = time.Time{}
+		look.Since = time.Time{}
 	}
 	if moved || look.Behind > 0 {
-		m.tell(roleDispatcher, look)
+		m.Tell(message.RoleDispatcher, look)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"bellhop/actors/message"
 	"bellhop/actors/port"
 	"bellhop/scheduler"
 )
@@ -69,11 +70,11 @@ func playMembership(t *testing.T, r *registry, with func(s *stage, start time.Ti
 	t.Helper()
 	cfg := Config{Registry: r, Reaper: r, Launcher: nobodyLaunches{}, Heartbeat: time.Second, Lag: 10 * time.Second}
 	play(t, cfg, func(s *stage) {
-		s.become(0)
-		s.setLease(time.Now())
-		s.listen(roleDispatcher, roleHosts, roleMSQs, roleMaintenance)
+		s.Become(0)
+		s.SetLease(time.Now())
+		s.listen(message.RoleDispatcher, message.RoleHosts, message.RoleMSQs, message.RoleMaintenance)
 		start := time.Now()
-		s.start(roleMembership, newMembership(s.forMembership()))
+		s.start(message.RoleMembership, newMembership(s.forMembership()))
 		with(s, start)
 	})
 }
@@ -84,26 +85,27 @@ func TestMembership_FencesWhenTheLeaseIsOver(t *testing.T) {
 	t.Parallel()
 	r := &registry{}
 	playMembership(t, r, func(s *stage, _ time.Time) {
-		if got := after[*joined](s, 0, roleDispatcher); len(got) != 1 {
+		if got := after[*message.Joined](s, 0, message.RoleDispatcher); len(got) != 1 {
 			t.Fatalf("joined %d times", len(got))
 		}
-		after[*joined](s, 5*time.Second, roleDispatcher) // the last beat that gets through is now
+		after[*message.Joined](s, 5*time.Second, message.RoleDispatcher) // the last beat that gets through is now
 		r.down = errors.New("connection lost")
-		if got := after[*fenced](s, 8*time.Second-time.Millisecond, roleDispatcher); len(got) > 0 {
+		if got := after[*message.Fenced](s, 8*time.Second-time.Millisecond, message.RoleDispatcher); len(got) > 0 {
 			t.Fatal("fenced while the lease lasts")
 		}
-		if got := after[*fenced](s, time.Millisecond, roleDispatcher); len(got) != 1 {
+		if got := after[*message.Fenced](s, time.Millisecond, message.RoleDispatcher); len(got) != 1 {
 			t.Fatalf("the dispatcher is fenced %d times", len(got))
 		}
-		if got := after[*fenced](s, 0, roleHosts); len(got) != 1 {
+		if got := after[*message.Fenced](s, 0, message.RoleHosts); len(got) != 1 {
 			t.Errorf("hosts are fenced %d times", len(got))
 		}
-		if got := after[*drainMSQs](s, 0, roleMSQs); len(got) != 1 {
+		if got := after[*message.DrainMSQs](s, 0, message.RoleMSQs); len(got) != 1 {
 			t.Errorf("MSQ jobs are given back %d times", len(got))
 		}
 		r.down = nil
-		if got := after[*joined](s, time.Second, roleDispatcher); len(got) != 1 || s.leaseLeft(time.Now()) <= 0 {
-			t.Errorf("joined again %d times; the lease lasts %v", len(got), s.leaseLeft(time.Now()))
+		if got := after[*message.Joined](s, time.Second, message.RoleDispatcher); len(got) != 1 ||
+			s.LeaseLeft(time.Now()) <= 0 {
+			t.Errorf("joined again %d times; the lease lasts %v", len(got), s.LeaseLeft(time.Now()))
 		}
 	})
 }
@@ -114,14 +116,14 @@ func TestMembership_TakenForDeadItStartsAnew(t *testing.T) {
 	t.Parallel()
 	r := &registry{}
 	playMembership(t, r, func(s *stage, _ time.Time) {
-		after[*joined](s, 0, roleDispatcher)
+		after[*message.Joined](s, 0, message.RoleDispatcher)
 		r.down = scheduler.ErrGone
-		if got := after[*fenced](s, time.Second, roleDispatcher); len(got) != 1 || s.id() != 0 {
-			t.Fatalf("fenced %d times, as instance %d", len(got), s.id())
+		if got := after[*message.Fenced](s, time.Second, message.RoleDispatcher); len(got) != 1 || s.ID() != 0 {
+			t.Fatalf("fenced %d times, as instance %d", len(got), s.ID())
 		}
 		r.down = nil
-		if got := after[*joined](s, time.Second, roleDispatcher); len(got) != 1 || s.id() != 2 {
-			t.Errorf("joined %d times, as instance %d", len(got), s.id())
+		if got := after[*message.Joined](s, time.Second, message.RoleDispatcher); len(got) != 1 || s.ID() != 2 {
+			t.Errorf("joined %d times, as instance %d", len(got), s.ID())
 		}
 	})
 }
@@ -133,19 +135,19 @@ func TestMembership_ReapsBeforeItTakesOver(t *testing.T) {
 	r := &registry{dead: map[scheduler.InstanceID]bool{8: true}, alive: errors.New("still there"),
 		suspects: []scheduler.Suspect{{ID: 7, Name: "lives"}, {ID: 8, Name: "dead"}}}
 	playMembership(t, r, func(s *stage, start time.Time) {
-		after[*rang](s, 1500*time.Millisecond, roleDispatcher)
+		after[*message.Rang](s, 1500*time.Millisecond, message.RoleDispatcher)
 		if names, _ := r.take(start); !slices.Equal(names, []string{"register", "reap dead", "reap dead"}) {
 			t.Fatalf("while it cannot be ended: %q", names)
 		}
 		r.alive = nil
-		if got := after[*rang](s, time.Second, roleDispatcher); len(got) != 1 {
+		if got := after[*message.Rang](s, time.Second, message.RoleDispatcher); len(got) != 1 {
 			t.Errorf("the dispatcher is told %d times of jobs to take", len(got))
 		}
 		if names, _ := r.take(start); !slices.Equal(names, []string{"reap dead", "proven"}) {
 			t.Fatalf("then: %q", names)
 		}
 		r.suspects = []scheduler.Suspect{{ID: 9, Name: "silent", Silent: true}}
-		after[*rang](s, time.Second, roleDispatcher)
+		after[*message.Rang](s, time.Second, message.RoleDispatcher)
 		if names, _ := r.take(start); !slices.Equal(names, []string{"silent"}) {
 			t.Errorf("of one that is silent: %q", names)
 		}

@@ -4,31 +4,19 @@ import (
 	"context"
 	"errors"
 	"maps"
-	"time"
 
+	"bellhop/actors/message"
 	"bellhop/scheduler"
 )
-
-// death: the last death of a type on a host; none in a row: it has proved
-// itself since. From hosts to membership.
-type death struct {
-	Type scheduler.TypeName
-	Host scheduler.HostName
-	scheduler.Death
-}
-
-// draining: since when nothing starts but a job that must be alone; zero: that
-// is over. From the dispatcher to membership.
-type draining struct{ since time.Time }
 
 // told is what others have to be told beside the children, and have not been.
 type told struct {
 	deaths   map[scheduler.TypeName]map[string]scheduler.Death
 	dead     map[scheduler.TypeName]bool // of these, what is not published
-	draining *draining
+	draining *message.Draining
 }
 
-func (t *told) died(m *death) {
+func (t *told) died(m *message.Death) {
 	if t.deaths == nil {
 		t.deaths, t.dead = map[scheduler.TypeName]map[string]scheduler.Death{}, map[scheduler.TypeName]bool{}
 	}
@@ -64,12 +52,12 @@ func (t *told) take() (now told) {
 // publish tells it.
 func (t *told) publish(ctx context.Context, h membershipPorts) error {
 	for typ, hosts := range t.deaths {
-		if err := h.reports.Deaths(ctx, h.id(), typ, hosts); err != nil {
+		if err := h.reports.Deaths(ctx, h.ID(), typ, hosts); err != nil {
 			return err
 		}
 	}
 	if t.draining != nil {
-		return h.reports.Draining(ctx, h.id(), t.draining.since)
+		return h.reports.Draining(ctx, h.ID(), t.draining.Since)
 	}
 	return nil
 }

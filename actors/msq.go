@@ -9,7 +9,9 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/cenkalti/backoff/v4"
 
+	"bellhop/actors/message"
 	"bellhop/actors/port"
+	"bellhop/actors/tree"
 	"bellhop/scheduler"
 )
 
@@ -92,26 +94,26 @@ func (q *msq) Receive(c actor.Context) {
 	case *reopen:
 		q.books.Restart()
 		q.open(c)
-	case *grant:
+	case *message.Grant:
 		q.onGrant(m)
-	case *answered:
+	case *message.Answered:
 		for i := range m.Results {
 			q.onAnswer(&m.Results[i])
 		}
-	case *nowhere:
+	case *message.Nowhere:
 		q.onNowhere(m)
-	case *returned:
+	case *message.Returned:
 		q.onReturned(m.Lines)
-	case *hostRestarted:
+	case *message.HostRestarted:
 		q.onHostRestarted(m)
-	case *cancelJob:
+	case *message.CancelJob:
 		q.onCancel(m)
-	case *drop:
+	case *message.Drop:
 		q.onDrop(m)
 	case *timedOut:
 		q.end(&ending{scheduler.OutcomeTimedOut, "timeout: not done within " + q.job.Timeout.String(), true})
-		q.tell(roleHosts, &cancelJob{q.job.Claim, false})
-	case *tryLocks:
+		q.Tell(message.RoleHosts, &message.CancelJob{Claim: q.job.Claim, Now: false})
+	case *message.TryLocks:
 		if q.locks == nil {
 			return
 		}
@@ -122,12 +124,12 @@ func (q *msq) Receive(c actor.Context) {
 		q.locks.linger, q.locks.lingered = nil, true
 	case *itemLocked:
 		q.onItemLocked(m, time.Now())
-	case *describe:
-		m.tell(q.describe())
+	case *message.Describe:
+		m.Tell(q.describe())
 		return
-	case *report:
+	case *message.Report:
 		q.announce()
-	case *drainMSQs:
+	case *message.DrainMSQs:
 		q.end(&ending{scheduler.OutcomeLost, "its instance was stopped", false})
 	case *progressDue:
 		q.progress = nil
@@ -144,7 +146,7 @@ func (q *msq) Receive(c actor.Context) {
 func (q *msq) onStarted(c actor.Context) {
 	q.ctx, q.cancel = context.WithCancel(context.Background())
 	if q.job.Timeout > 0 {
-		q.deadline = q.later(c.Self(), q.job.Timeout, &timedOut{})
+		q.deadline = q.Later(c.Self(), q.job.Timeout, &timedOut{})
 	}
 	if q.job.Assigned {
 		q.outbox.owe(scheduler.Record{Kind: scheduler.RecordStart, Claim: q.job.Claim, Attempt: q.job.Attempt,
@@ -153,13 +155,13 @@ func (q *msq) onStarted(c actor.Context) {
 	q.open(c)
 }
 
-func (q *msq) onCancel(m *cancelJob) {
+func (q *msq) onCancel(m *message.CancelJob) {
 	if m.Claim == q.job.Claim {
 		q.end(&ending{scheduler.OutcomeCancelled, "cancelled while it ran", true})
 	}
 }
 
-func (q *msq) onDrop(m *drop) {
+func (q *msq) onDrop(m *message.Drop) {
 	if slices.Contains(m.Claims, q.job.Claim) {
 		q.end(&ending{scheduler.OutcomeLost, "", false})
 	}
@@ -176,11 +178,11 @@ func (q *msq) next(c actor.Context) {
 		wait := q.pause.NextBackOff()
 		q.log.Warn(
 			"msq: the query was cut off; it runs again",
-			traced(q.job.Trace, "job", q.job.Claim.Job, "error", q.broken, "again_in", wait)...)
+			tree.Traced(q.job.Trace, "job", q.job.Claim.Job, "error", q.broken, "again_in", wait)...)
 		q.broken = nil
 		q.forget()
 		self := c.Self()
-		q.later(self, wait, &reopen{})
+		q.Later(self, wait, &reopen{})
 	}
 	if q.locks != nil {
 		q.stepLocks(c)
@@ -217,7 +219,8 @@ func (q *msq) tellRows() {
 	if q.rows == nil && n == 0 && more {
 		return // nothing to say before the first rows: the place is kept
 	}
-	q.tell(roleDispatcher, &msqWaiting{Claim: q.job.Claim, Waiting: n, Names: maps.Clone(at), Reading: more})
+	q.Tell(message.RoleDispatcher, &message.MSQWaiting{Claim: q.job.Claim, Waiting: n, Names: maps.Clone(at),
+		Reading: more})
 }
 
 // announce tells a dispatcher that may not know of this job all that matters.
@@ -226,15 +229,15 @@ func (q *msq) announce() {
 		return
 	}
 	q.told, q.toldRead, q.toldAt = q.wanting(), q.reading || !q.ended, q.places()
-	q.tell(roleDispatcher,
-		&msqWaiting{Claim: q.job.Claim, Waiting: q.told, Names: maps.Clone(q.toldAt), Reading: q.toldRead,
+	q.Tell(message.RoleDispatcher,
+		&message.MSQWaiting{Claim: q.job.Claim, Waiting: q.told, Names: maps.Clone(q.toldAt), Reading: q.toldRead,
 			Opening: q.rows == nil && q.told == 0 && q.toldRead, Job: &q.job})
 }
 
 func (q *msq) scheduleProgress(c actor.Context) {
 	if q.progress == nil {
 		self := c.Self()
-		q.progress = q.later(self, progressEvery, &progressDue{})
+		q.progress = q.Later(self, progressEvery, &progressDue{})
 	}
 }
 
@@ -254,14 +257,14 @@ func (q *msq) end(e *ending) {
 	q.ending = e
 	q.forget()
 	q.told, q.toldRead, q.toldAt = 0, false, nil
-	q.tell(roleDispatcher, &msqWaiting{Claim: q.job.Claim})
+	q.Tell(message.RoleDispatcher, &message.MSQWaiting{Claim: q.job.Claim})
 	q.cancel() // an endless query ends here
 	q.giveBack(q.takeSlots())
 	if !q.reading {
 		q.closeRows()
 	}
 	if e.outcome == scheduler.OutcomeLost {
-		q.tell(roleHosts, &drop{[]scheduler.Claim{q.job.Claim}})
+		q.Tell(message.RoleHosts, &message.Drop{Claims: []scheduler.Claim{q.job.Claim}})
 	}
 }
 
@@ -284,7 +287,7 @@ func (q *msq) conclude() {
 		rec.Items = &items
 	}
 	q.outbox.owe(rec)
-	q.tell(roleMSQs, &msqDone{q.job.Claim})
+	q.Tell(message.RoleMSQs, &msqDone{q.job.Claim})
 }
 
 func (q *msq) closeRows() {

@@ -7,6 +7,8 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"bellhop/actors/message"
+	"bellhop/actors/tree"
 	"bellhop/scheduler"
 	"bellhop/scheduler/lock"
 )
@@ -42,7 +44,7 @@ func (q *msq) askLocks(c actor.Context) {
 		idle := !k.surely || !ask.Keep.Covers(k.has)
 		if idle && k.able.n > 0 && !k.lingered {
 			if k.linger == nil {
-				k.linger = q.later(c.Self(), lockLinger, &itemLinger{})
+				k.linger = q.Later(c.Self(), lockLinger, &itemLinger{})
 			}
 			return
 		}
@@ -60,7 +62,7 @@ func (q *msq) askLocks(c actor.Context) {
 	h, ctx, self, job := q.msqPorts, q.ctx, c.Self(), q.job.Claim
 	go func() {
 		m.answer, m.err = h.askLocks(ctx, job, ask, &m.own)
-		h.send(self, m)
+		h.Send(self, m)
 	}()
 }
 
@@ -72,29 +74,29 @@ func (h msqPorts) askLocks(ctx context.Context, job scheduler.Claim, ask lock.It
 		return lock.AnyLevel.AnswerItems(ask, nil, nil), nil
 	}
 	if *own == nil {
-		set, err := h.desk.OwnLocks(ctx, h.id(), job)
+		set, err := h.desk.OwnLocks(ctx, h.ID(), job)
 		if err != nil {
 			return a, err
 		}
 		*own = &set
 	}
 	ask.Own = **own
-	return h.desk.AskForItems(ctx, h.id(), job, ask)
+	return h.desk.AskForItems(ctx, h.ID(), job, ask)
 }
 
 func (q *msq) onItemLocked(m *itemLocked, now time.Time) {
 	k := q.locks
 	k.asking, k.own = false, m.own
-	if k.said.news(m.err) && q.ctx.Err() == nil {
+	if k.said.News(m.err) && q.ctx.Err() == nil {
 		q.log.Warn("msq: cannot ask for what items need; it is tried again each second",
-			traced(q.job.Trace, "job", q.job.Claim.Job, "error", m.err)...)
+			tree.Traced(q.job.Trace, "job", q.job.Claim.Job, "error", m.err)...)
 	}
 	got := m.answer.Got
 	if m.err == nil {
 		k.has, k.surely = m.answer.Has, true
 		if !k.has.Empty() && !k.noted { // before it is used: its end has to be told
 			k.noted = true
-			q.tell(roleDispatcher, &lockedNow{q.job.Claim})
+			q.Tell(message.RoleDispatcher, &message.LockedNow{Claim: q.job.Claim})
 		}
 		q.letRest(m, now)
 	} else {

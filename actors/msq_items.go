@@ -5,11 +5,12 @@ import (
 	"slices"
 	"time"
 
+	"bellhop/actors/message"
 	"bellhop/scheduler"
 )
 
-func (q *msq) onGrant(m *grant) {
-	now, spawn, to := m.Now, m.Spawn, q.pid(roleHost(m.Host))
+func (q *msq) onGrant(m *message.Grant) {
+	now, spawn, to := m.Now, m.Spawn, q.PID(message.RoleHost(m.Host))
 	if q.locks != nil {
 		left := *m
 		q.grantLocked(&left, to)
@@ -31,11 +32,12 @@ func (q *msq) onGrant(m *grant) {
 	}
 	if len(lines) > 0 {
 		if to != nil {
-			q.send(to, &deal{Epoch: m.Epoch, Type: q.job.Type, Lines: lines})
+			q.Send(to, &message.Deal{Epoch: m.Epoch, Type: q.job.Type, Lines: lines})
 		}
 	}
 	if now+spawn > 0 {
-		q.tell(roleDispatcher, &refund{Host: m.Host, Type: q.job.Type, Epoch: m.Epoch, Now: now, Spawn: spawn})
+		q.Tell(message.RoleDispatcher, &message.Refund{Host: m.Host, Type: q.job.Type, Epoch: m.Epoch, Now: now,
+			Spawn: spawn})
 	}
 	if q.told -= m.Now + m.Spawn; q.toldAt != nil {
 		q.told = -1 // it cannot know which ones we took
@@ -170,7 +172,7 @@ func (q *msq) again(l scheduler.Line) {
 // onHostRestarted: a host's actor died, and another is there. Processes of its
 // children have answered for what they had in hand; what the dead one itself
 // held, or was on its way to it, would never come back, so it is tried again.
-func (q *msq) onHostRestarted(m *hostRestarted) {
+func (q *msq) onHostRestarted(m *message.HostRestarted) {
 	if q.locks != nil { // what it granted is granted no more
 		q.locks.slots = slices.DeleteFunc(q.locks.slots, func(s slots) bool { return s.Host == m.Host && !m.At.Equal(s.to) })
 	}
@@ -185,7 +187,7 @@ func (q *msq) onHostRestarted(m *hostRestarted) {
 
 // onNowhere fails the items that name a place to which no host answers. Trying them again would not help; once a
 // host answers, `retry` does.
-func (q *msq) onNowhere(m *nowhere) {
+func (q *msq) onNowhere(m *message.Nowhere) {
 	if q.ending != nil {
 		return
 	}

@@ -3,11 +3,14 @@ package actors
 import (
 	"cmp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"bellhop/actors/message"
+	"bellhop/actors/tree"
 	"bellhop/scheduler"
 	"bellhop/scheduler/lock"
 )
@@ -45,17 +48,17 @@ type msqLocks struct {
 	tried    bool  // locks for that one were asked for since the last tick
 	looks    bool  // whether others wait is to be asked
 	rests    []rest
-	why      string    // what the first that is hindered waits for, and its holder
-	refused  time.Time // when it was found last that it cannot be had
-	said     complaint // of the last request
-	failed   bool      // it has, and none is made before the next tick
+	why      string         // what the first that is hindered waits for, and its holder
+	refused  time.Time      // when it was found last that it cannot be had
+	said     tree.Complaint // of the last request
+	failed   bool           // it has, and none is made before the next tick
 	tick     *time.Timer
 	linger   *time.Timer
 }
 
 // slots are what is left of a grant.
 type slots struct {
-	grant
+	message.Grant
 	to *actor.PID
 }
 
@@ -185,13 +188,13 @@ func (q *msq) stepLocks(c actor.Context) {
 	}
 	q.askLocks(c)
 	if k.tick == nil && (len(k.size) > 0 || !k.has.Empty() || !k.surely || k.inLine != 0) {
-		k.tick = q.later(c.Self(), lockAgain, &itemTick{})
+		k.tick = q.Later(c.Self(), message.LockAgain, &itemTick{})
 	}
 }
 
 // grantLocked takes of a grant what items with locks can use, now or when they have
 // their locks. The rest is left in it.
-func (q *msq) grantLocked(m *grant, to *actor.PID) {
+func (q *msq) grantLocked(m *message.Grant, to *actor.PID) {
 	k := q.locks
 	s := slots{*m, to}
 	q.dealCovered(&s)
@@ -243,7 +246,7 @@ func (q *msq) dealCovered(s *slots) {
 		lines = append(lines, l)
 	}
 	if len(lines) > 0 && s.to != nil {
-		q.send(s.to, &deal{Epoch: s.Epoch, Type: q.job.Type, Lines: lines})
+		q.Send(s.to, &message.Deal{Epoch: s.Epoch, Type: q.job.Type, Lines: lines})
 	}
 }
 
@@ -258,7 +261,8 @@ func (q *msq) takeSlots() (left []slots) {
 func (q *msq) giveBack(left []slots) {
 	for _, s := range left {
 		if s.Now+s.Spawn > 0 {
-			q.tell(roleDispatcher, &refund{Host: s.Host, Type: q.job.Type, Epoch: s.Epoch, Now: s.Now, Spawn: s.Spawn})
+			q.Tell(message.RoleDispatcher, &message.Refund{Host: s.Host, Type: q.job.Type, Epoch: s.Epoch, Now: s.Now,
+				Spawn: s.Spawn})
 		}
 	}
 }
@@ -288,10 +292,10 @@ func (q *msq) waitsForLocks(now time.Time) string {
 		return ""
 	}
 	n := len(k.hindered) + k.able.n + len(k.waiting)
-	if n == 0 || len(k.rests) == 0 && now.Sub(k.refused) > lockAgain*3/2 { // what they wait for is a slot
+	if n == 0 || len(k.rests) == 0 && now.Sub(k.refused) > message.LockAgain*3/2 { // what they wait for is a slot
 		return ""
 	}
-	return string(lock.LockHeld) + ": " + itoa(int64(n)) + " of its items wait, the first for " + k.why
+	return string(lock.LockHeld) + ": " + strconv.Itoa(n) + " of its items wait, the first for " + k.why
 }
 
 func (k *msqLocks) stop() {

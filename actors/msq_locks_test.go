@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"bellhop/actors/message"
 	"bellhop/actors/port"
 	"bellhop/scheduler"
 	"bellhop/scheduler/lock"
@@ -117,10 +118,10 @@ func playItems(t *testing.T, d *itemDesk, locked bool, rows []string, with func(
 		cfg.ItemLocks = d
 	}
 	play(t, cfg, func(s *stage) {
-		s.listen(roleDispatcher, roleHosts, roleMSQs, roleHost("h"))
+		s.listen(message.RoleDispatcher, message.RoleHosts, message.RoleMSQs, message.RoleHost("h"))
 		job := scheduler.Job{Type: "a", MSQ: "select",
 			Line: scheduler.Line{Claim: claimOf(5), Instance: 1, Attempt: 1, MaxAttempts: 1, Locked: locked}}
-		s.start(roleMSQ(5), newMSQ(s.forMSQ(), job))
+		s.start(message.RoleMSQ(5), newMSQ(s.forMSQ(), job))
 		with(&itemStage{s, map[int64]scheduler.Line{}, 0})
 	})
 }
@@ -134,7 +135,7 @@ type itemStage struct {
 // wants is how many items the dispatcher knows to want a slot, after a while.
 func (s *itemStage) wants(wait time.Duration) int {
 	s.Helper()
-	for _, m := range after[*msqWaiting](s.stage, wait, roleDispatcher) {
+	for _, m := range after[*message.MSQWaiting](s.stage, wait, message.RoleDispatcher) {
 		s.waiting = m.Waiting
 	}
 	return s.waiting
@@ -143,9 +144,9 @@ func (s *itemStage) wants(wait time.Duration) int {
 // slots grants some, and gives the items that were dealt, and how many slots came back.
 func (s *itemStage) slots(n int) (items []int64, back int) {
 	s.Helper()
-	s.tell(roleMSQ(5), &grant{Host: "h", Epoch: 9, Now: n})
+	s.Tell(message.RoleMSQ(5), &message.Grant{Host: "h", Epoch: 9, Now: n})
 	items = s.dealt(10 * time.Millisecond)
-	for _, m := range after[*refund](s.stage, 0, roleDispatcher) {
+	for _, m := range after[*message.Refund](s.stage, 0, message.RoleDispatcher) {
 		back += m.Now + m.Spawn
 	}
 	return items, back
@@ -153,7 +154,7 @@ func (s *itemStage) slots(n int) (items []int64, back int) {
 
 func (s *itemStage) dealt(wait time.Duration) (items []int64) {
 	s.Helper()
-	for _, m := range after[*deal](s.stage, wait, roleHost("h")) {
+	for _, m := range after[*message.Deal](s.stage, wait, message.RoleHost("h")) {
 		for _, l := range m.Lines {
 			items = append(items, l.Item)
 			s.lines[l.Item] = l
@@ -164,12 +165,12 @@ func (s *itemStage) dealt(wait time.Duration) (items []int64) {
 
 func (s *itemStage) ends(outcome scheduler.Outcome, items ...int64) {
 	s.Helper()
-	m := &answered{}
+	m := &message.Answered{}
 	for _, item := range items {
 		line := s.lines[item]
 		m.Results = append(m.Results, scheduler.Result{Line: &line, Outcome: outcome})
 	}
-	s.tell(roleMSQ(5), m)
+	s.Tell(message.RoleMSQ(5), m)
 }
 
 func (s *itemStage) are(what string, got []int64, want ...int64) {
@@ -194,7 +195,7 @@ func TestMSQLocks_OneAtATimeBesideOthers(t *testing.T) {
 		if back != 1 || d.has() != "c:1=exclusive c:2=exclusive" || s.lines[1].Args != `n="1"` {
 			t.Errorf("%d slots came back, it has %s, the line is %s", back, d.has(), s.lines[1].Args)
 		}
-		if got := after[*lockedNow](s.stage, 0, roleDispatcher); len(got) != 1 {
+		if got := after[*message.LockedNow](s.stage, 0, message.RoleDispatcher); len(got) != 1 {
 			t.Errorf("the dispatcher was told %d times that it holds locks", len(got))
 		}
 		d.requests()
@@ -212,7 +213,7 @@ func TestMSQLocks_OneAtATimeBesideOthers(t *testing.T) {
 			t.Errorf("it has %s", d.has())
 		}
 		s.ends(scheduler.OutcomeSucceeded, 2, 4)
-		if got := after[*msqDone](s.stage, 0, roleMSQs); len(got) != 1 {
+		if got := after[*msqDone](s.stage, 0, message.RoleMSQs); len(got) != 1 {
 			t.Errorf("it is over %d times", len(got))
 		}
 		if got := owed(s.stage); !slices.Equal(got, []string{"succeeded"}) {
@@ -253,7 +254,7 @@ func TestMSQLocks_WaitsForOthersWithoutASlot(t *testing.T) {
 			t.Errorf("it says %q, want %q", told, want)
 		}
 		d.change("", "")
-		s.tell(roleMSQ(5), &tryLocks{})
+		s.Tell(message.RoleMSQ(5), &message.TryLocks{})
 		if n := s.wants(0); n != 1 {
 			t.Fatalf("%d want a slot when it rings, want 1", n)
 		}
@@ -366,7 +367,7 @@ func TestMSQLocks_TriedAgainBeforeTheNext(t *testing.T) {
 			if how == "failed" {
 				s.ends(scheduler.OutcomeFailed, 1)
 			} else {
-				s.tell(roleMSQ(5), &returned{[]scheduler.Line{s.lines[1]}})
+				s.Tell(message.RoleMSQ(5), &message.Returned{Lines: []scheduler.Line{s.lines[1]}})
 			}
 			s.wants(0)
 			got, _ = s.slots(2)
@@ -427,7 +428,7 @@ func TestMSQLocks_TheDatabaseAway(t *testing.T) {
 		if n := s.wants(0); n != 0 || back != 2 || len(d.requests()) != 1 {
 			t.Fatalf("%d want a slot, %d came back", n, back)
 		}
-		s.tell(roleMSQ(5), &tryLocks{})
+		s.Tell(message.RoleMSQ(5), &message.TryLocks{})
 		if n := s.wants(500 * time.Millisecond); n != 0 {
 			t.Errorf("%d want a slot before a second is over", n)
 		}
@@ -447,22 +448,22 @@ func TestMSQLocks_SlotsComeBack(t *testing.T) {
 	t.Parallel()
 	for what, happens := range map[string]func(s *itemStage) int{
 		"cancelled": func(s *itemStage) int {
-			s.tell(roleMSQ(5), &cancelJob{claimOf(5), false})
+			s.Tell(message.RoleMSQ(5), &message.CancelJob{Claim: claimOf(5), Now: false})
 			return 2
 		},
 		"host restarted": func(s *itemStage) int {
-			s.tell(roleMSQ(5), &hostRestarted{"h", s.pid(roleDispatcher)})
+			s.Tell(message.RoleMSQ(5), &message.HostRestarted{Host: "h", At: s.PID(message.RoleDispatcher)})
 			return 0 // they went with it
 		},
 	} {
 		d := &itemDesk{slow: time.Second}
 		playItems(t, d, false, []string{"c:1=exclusive", "c:2=exclusive"}, func(s *itemStage) {
 			s.wants(0)
-			s.tell(roleMSQ(5), &grant{Host: "h", Epoch: 9, Now: 2})
+			s.Tell(message.RoleMSQ(5), &message.Grant{Host: "h", Epoch: 9, Now: 2})
 			s.wants(10 * time.Millisecond)
 			want, back := happens(s), 0
 			s.are(what, s.dealt(3*time.Second))
-			for _, m := range after[*refund](s.stage, 0, roleDispatcher) {
+			for _, m := range after[*message.Refund](s.stage, 0, message.RoleDispatcher) {
 				back += m.Now
 			}
 			if back != want || what != "cancelled" && d.has() != "" {
@@ -510,7 +511,7 @@ func TestMSQLocks_ACircle(t *testing.T) {
 			t.Errorf("failed: %+v", batch.Failed)
 		}
 		s.ends(scheduler.OutcomeSucceeded, 2)
-		if got := after[*msqDone](s.stage, 0, roleMSQs); len(got) != 1 {
+		if got := after[*msqDone](s.stage, 0, message.RoleMSQs); len(got) != 1 {
 			t.Errorf("it is over %d times", len(got))
 		}
 	})

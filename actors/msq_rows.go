@@ -30,7 +30,7 @@ func (q *msq) open(c actor.Context) {
 			rows.Close()
 			return
 		}
-		h.send(self, &opened{rows, err})
+		h.Send(self, &opened{rows, err})
 	}()
 }
 
@@ -56,7 +56,7 @@ func (q *msq) read(c actor.Context) {
 	h, ctx, rows, self := q.msqPorts, q.ctx, q.rows, c.Self()
 	go func() {
 		list, err := rows.Next(ctx)
-		h.send(self, &read{list, err})
+		h.Send(self, &read{list, err})
 	}()
 }
 

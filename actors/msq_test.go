@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"bellhop/actors/message"
 	"bellhop/actors/port"
 	"bellhop/scheduler"
 )
@@ -47,10 +48,10 @@ func (r *rowsOf) Close() { r.add("close") }
 func playMSQ(t *testing.T, q *queries, with func(s *stage)) {
 	t.Helper()
 	play(t, Config{Queries: q, Maintenance: &upkeep{}, Retry: scheduler.DefaultRetry}, func(s *stage) {
-		s.listen(roleDispatcher, roleHosts, roleMSQs, roleHost("h"))
+		s.listen(message.RoleDispatcher, message.RoleHosts, message.RoleMSQs, message.RoleHost("h"))
 		job := scheduler.Job{Type: "a", MSQ: "select g from t",
 			Line: scheduler.Line{Claim: claimOf(5), Instance: 1, Attempt: 1, MaxAttempts: 1}}
-		s.start(roleMSQ(5), newMSQ(s.forMSQ(), job))
+		s.start(message.RoleMSQ(5), newMSQ(s.forMSQ(), job))
 		with(s)
 	})
 }
@@ -70,7 +71,7 @@ func TestMSQ_EndsWhenItsQueryFails(t *testing.T) {
 	t.Parallel()
 	q := &queries{refuse: fmt.Errorf("%w: no such table", scheduler.ErrQuery)}
 	playMSQ(t, q, func(s *stage) {
-		if got := after[*msqDone](s, 0, roleMSQs); len(got) != 1 {
+		if got := after[*msqDone](s, 0, message.RoleMSQs); len(got) != 1 {
 			t.Fatalf("it is over %d times", len(got))
 		}
 		if got := owed(s); !slices.Equal(got, []string{"failed msq_error: no such table"}) {
@@ -85,9 +86,9 @@ func TestMSQ_RunsAgainAfterALostConnection(t *testing.T) {
 	t.Parallel()
 	q := &queries{rows: 3, cut: errors.New("connection lost")}
 	playMSQ(t, q, func(s *stage) {
-		after[*msqWaiting](s, 0, roleDispatcher)
+		after[*message.MSQWaiting](s, 0, message.RoleDispatcher)
 		q.cut = nil
-		waits := after[*msqWaiting](s, time.Second, roleDispatcher)
+		waits := after[*message.MSQWaiting](s, time.Second, message.RoleDispatcher)
 		if len(waits) == 0 || waits[len(waits)-1].Waiting != 3 {
 			t.Errorf("what waits: %+v", waits)
 		}
@@ -105,22 +106,22 @@ func TestMSQ_RunsAgainAfterALostConnection(t *testing.T) {
 func TestMSQ_GivesBackWhatItCannotUse(t *testing.T) {
 	t.Parallel()
 	playMSQ(t, &queries{rows: 3}, func(s *stage) {
-		after[*msqWaiting](s, 0, roleDispatcher)
-		s.tell(roleMSQ(5), &grant{Host: "h", Epoch: 9, Now: 2, Spawn: 4})
-		if got := after[*refund](s, 0, roleDispatcher); len(got) != 1 ||
-			*got[0] != (refund{Host: "h", Type: "a", Epoch: 9, Now: 0, Spawn: 3}) {
+		after[*message.MSQWaiting](s, 0, message.RoleDispatcher)
+		s.Tell(message.RoleMSQ(5), &message.Grant{Host: "h", Epoch: 9, Now: 2, Spawn: 4})
+		if got := after[*message.Refund](s, 0, message.RoleDispatcher); len(got) != 1 ||
+			*got[0] != (message.Refund{Host: "h", Type: "a", Epoch: 9, Now: 0, Spawn: 3}) {
 			t.Errorf("given back: %+v", got)
 		}
-		dealt := after[*deal](s, 0, roleHost("h"))
+		dealt := after[*message.Deal](s, 0, message.RoleHost("h"))
 		if len(dealt) != 1 || len(dealt[0].Lines) != 3 || dealt[0].Lines[1].Assigned || !dealt[0].Lines[2].Assigned {
 			t.Fatalf("dealt: %+v", dealt)
 		}
-		results := &answered{}
+		results := &message.Answered{}
 		for _, l := range dealt[0].Lines {
 			results.Results = append(results.Results, scheduler.Result{Line: &l, Outcome: scheduler.OutcomeSucceeded})
 		}
-		s.tell(roleMSQ(5), results)
-		if got := after[*msqDone](s, 0, roleMSQs); len(got) != 1 {
+		s.Tell(message.RoleMSQ(5), results)
+		if got := after[*msqDone](s, 0, message.RoleMSQs); len(got) != 1 {
 			t.Errorf("it is over %d times", len(got))
 		}
 		if got := owed(s); !slices.Equal(got, []string{"succeeded"}) {
@@ -134,15 +135,15 @@ func TestMSQ_GivesBackWhatItCannotUse(t *testing.T) {
 func TestMSQ_DealsAnewWhatADeadHostHad(t *testing.T) {
 	t.Parallel()
 	playMSQ(t, &queries{rows: 2}, func(s *stage) {
-		after[*msqWaiting](s, 0, roleDispatcher)
-		s.tell(roleMSQ(5), &grant{Host: "h", Epoch: 9, Now: 2})
-		after[*msqWaiting](s, 0, roleDispatcher)
+		after[*message.MSQWaiting](s, 0, message.RoleDispatcher)
+		s.Tell(message.RoleMSQ(5), &message.Grant{Host: "h", Epoch: 9, Now: 2})
+		after[*message.MSQWaiting](s, 0, message.RoleDispatcher)
 		for _, c := range []struct {
 			at   string
 			want int
-		}{{roleHost("h"), 0}, {roleDispatcher, 2}} { // another actor
-			s.tell(roleMSQ(5), &hostRestarted{"h", s.pid(c.at)})
-			waits := after[*msqWaiting](s, 0, roleDispatcher)
+		}{{message.RoleHost("h"), 0}, {message.RoleDispatcher, 2}} { // another actor
+			s.Tell(message.RoleMSQ(5), &message.HostRestarted{Host: "h", At: s.PID(c.at)})
+			waits := after[*message.MSQWaiting](s, 0, message.RoleDispatcher)
 			if n := len(waits); c.want == 0 && n > 0 || c.want > 0 && (n == 0 || waits[n-1].Waiting != c.want) {
 				t.Errorf("after the host is %s: %+v", c.at, waits)
 			}

@@ -6,6 +6,8 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"bellhop/actors/message"
+	"bellhop/actors/tree"
 	"bellhop/scheduler"
 )
 
@@ -13,7 +15,8 @@ import (
 // its job goes back to the queue, and the query runs again under a new claim,
 // when nothing of the old one is in a child's hands any more.
 type msqs struct {
-	parent
+	tree.Parent
+	inst     *instance
 	jobs     map[scheduler.JobID]scheduler.Job
 	clearing map[scheduler.Claim]*clearing
 	done     chan<- string // told when no job is open any more
@@ -31,7 +34,8 @@ type retryClear struct{ claim scheduler.Claim }
 
 func newMSQs(inst *instance) *msqs {
 	return &msqs{
-		parent:   newParent(inst),
+		Parent:   tree.NewParent(inst.Peers, inst.Log),
+		inst:     inst,
 		jobs:     map[scheduler.JobID]scheduler.Job{},
 		clearing: map[scheduler.Claim]*clearing{},
 	}
@@ -42,72 +46,62 @@ type msqDone struct{ Claim scheduler.Claim }
 
 func (s *msqs) Receive(c actor.Context) {
 	switch m := c.Message().(type) {
-	case *startMSQ:
+	case *message.StartMSQ:
 		job := m.Job
 		s.jobs[job.Claim.Job] = job
-		s.start(c, roleMSQ(job.Claim.Job), func() actor.Actor { return newMSQ(s.inst.forMSQ(), job) })
+		s.Start(c, message.RoleMSQ(job.Claim.Job), func() actor.Actor { return newMSQ(s.inst.forMSQ(), job) })
 	case *msqDone:
 		if job, ok := s.jobs[m.Claim.Job]; ok && job.Claim == m.Claim {
 			delete(s.jobs, m.Claim.Job)
-			s.end(c, roleMSQ(m.Claim.Job))
-			s.inst.tell(roleDispatcher, &msqEnded{m.Claim})
+			s.End(c, message.RoleMSQ(m.Claim.Job))
+			s.inst.Tell(message.RoleDispatcher, &message.MSQEnded{Claim: m.Claim})
 		}
-	case *report:
-		r := &reported{Of: m.Of, From: roleMSQs}
+	case *message.Report:
+		r := &message.Reported{Of: m.Of, From: message.RoleMSQs}
 		for _, job := range s.jobs {
 			r.Claims = append(r.Claims, job.Claim)
 		}
 		for claim := range s.clearing {
 			r.Claims = append(r.Claims, claim)
 		}
-		s.inst.send(m.To, r)
-		s.forward(c, m) // to a dispatcher that may not know of them
-	case *reported:
+		s.inst.Send(m.To, r)
+		s.Forward(c, m) // to a dispatcher that may not know of them
+	case *message.Reported:
 		s.onReported(c, m)
 	case *retryClear:
 		s.ask(c, m.claim)
-	case *drainMSQs:
-		s.done = m.done
-		s.forward(c, m)
-	case *drop, *hostRestarted, *tryLocks:
-		s.forward(c, m)
+	case *message.DrainMSQs:
+		s.done = m.Done
+		s.Forward(c, m)
+	case *message.Drop, *message.HostRestarted, *message.TryLocks:
+		s.Forward(c, m)
 	case *actor.Stopping:
-		s.leaving = true
+		s.Leave()
 	case *actor.Terminated:
-		c.Send(c.Self(), &gone{m.Who})
-	case *gone:
-		s.onDeath(c, m.who)
-	case *respawn:
+		c.Send(c.Self(), &tree.Gone{Who: m.Who})
+	case *tree.Gone:
+		s.onDeath(c, m.Who)
+	case *tree.Respawn:
 		// never: the jobs of dead actors go back to the queue
 	}
 	if s.done != nil && len(s.jobs) == 0 && len(s.clearing) == 0 {
-		s.done <- roleMSQs
+		s.done <- message.RoleMSQs
 		s.done = nil
 	}
 }
 
-func (s *msqs) forward(c actor.Context, m any) {
-	for _, o := range s.children {
-		if o.pid != nil {
-			c.Send(o.pid, m)
-		}
-	}
-}
-
 func (s *msqs) onDeath(c actor.Context, who *actor.PID) {
+	role := s.Lost(who)
 	for id, job := range s.jobs {
-		o := s.children[roleMSQ(id)]
-		if o == nil || o.pid == nil || !o.pid.Equal(who) {
+		if message.RoleMSQ(id) != role {
 			continue
 		}
 		delete(s.jobs, id)
-		delete(s.children, roleMSQ(id))
-		s.inst.forget(roleMSQ(id), who)
 		// Its items have no owner: they are stopped before the query runs again.
-		s.inst.tell(roleHosts, &drop{[]scheduler.Claim{job.Claim}})
+		s.inst.Tell(message.RoleHosts, &message.Drop{Claims: []scheduler.Claim{job.Claim}})
 		s.clearing[job.Claim] = &clearing{job: job}
 		s.ask(c, job.Claim)
-		s.inst.tell(roleDispatcher, &msqEnded{job.Claim})
+		s.inst.Tell(message.RoleDispatcher, &message.MSQEnded{Claim: job.Claim})
 	}
 }
 
@@ -120,14 +114,14 @@ func (s *msqs) ask(c actor.Context, claim scheduler.Claim) {
 	cl.waiting, cl.seen = map[string]bool{}, false
 	for _, spec := range s.inst.setup().Hosts {
 		cl.waiting[string(spec.Name)] = true
-		s.inst.tell(roleHost(spec.Name), &report{To: c.Self()})
+		s.inst.Tell(message.RoleHost(spec.Name), &message.Report{To: c.Self()})
 	}
 	// Also the way out when one that was asked has died meanwhile.
 	self := c.Self()
-	s.inst.later(self, 200*time.Millisecond, &retryClear{claim})
+	s.inst.Later(self, 200*time.Millisecond, &retryClear{claim})
 }
 
-func (s *msqs) onReported(c actor.Context, m *reported) {
+func (s *msqs) onReported(c actor.Context, m *message.Reported) {
 	for claim, cl := range s.clearing {
 		delete(cl.waiting, m.From)
 		for _, child := range m.Children {

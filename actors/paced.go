@@ -7,6 +7,8 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"bellhop/actors/message"
+	"bellhop/actors/tree"
 	"bellhop/scheduler"
 )
 
@@ -15,7 +17,7 @@ import (
 // nothing ticks. Between looks there is one timer; scheduler.Pacing says for when. It is an actor, or a part of
 // one.
 type paced struct {
-	*peers
+	*tree.Peers
 	log *slog.Logger
 	// due is the delay until the next check; none: no check needed.
 	due func(*scheduler.ControlState) (in time.Duration, some bool)
@@ -29,7 +31,7 @@ type paced struct {
 	rerun    bool // and another is wanted after it
 	stopping bool
 	timer    *time.Timer
-	said     complaint
+	said     tree.Complaint
 	ctx      context.Context
 	cancel   context.CancelFunc
 }
@@ -56,7 +58,7 @@ func (p *paced) Receive(c actor.Context) {
 		p.look(c)
 	case *looked:
 		p.onLooked(c, m)
-	case *finish:
+	case *message.Finish:
 		p.stopping = true
 		p.disarm()
 	case *actor.Stopping:
@@ -82,7 +84,7 @@ func (p *paced) onControl(c actor.Context, m *scheduler.ControlState) {
 func (p *paced) arm(c actor.Context, in time.Duration) {
 	p.disarm()
 	if !p.stopping {
-		p.timer = p.later(c.Self(), in, &lookNow{})
+		p.timer = p.Later(c.Self(), in, &lookNow{})
 	}
 }
 
@@ -102,18 +104,18 @@ func (p *paced) look(c actor.Context) {
 	if p.stopping {
 		return
 	}
-	peers, ctx, self := p.peers, p.ctx, c.Self()
-	look := p.begin(func() { peers.send(self, &lookNow{}) })
+	peers, ctx, self := p.Peers, p.ctx, c.Self()
+	look := p.begin(func() { peers.Send(self, &lookNow{}) })
 	if look == nil {
 		return
 	}
 	p.busy, p.rerun = true, false
-	go func() { peers.send(self, look(ctx)) }()
+	go func() { peers.Send(self, look(ctx)) }()
 }
 
 func (p *paced) onLooked(c actor.Context, m *looked) {
 	p.busy = false
-	if p.said.news(m.err) && p.ctx.Err() == nil {
+	if p.said.News(m.err) && p.ctx.Err() == nil {
 		p.log.Warn(p.fails+"; it is tried again", "error", m.err)
 	}
 	if m.then != nil {
@@ -129,18 +131,6 @@ func (p *paced) onLooked(c actor.Context, m *looked) {
 	}
 }
 
-// complaint is what was said last of something that fails: it is said once, and again when it has been well between.
-type complaint string
-
-// news reports whether an error is to be said.
-func (k *complaint) news(err error) bool {
-	was := *k
-	if *k = ""; err != nil {
-		*k = complaint(err.Error())
-	}
-	return err != nil && *k != was
-}
-
 // How soon what is due and came to nothing is looked at again.
 var (
 	sensorsPacing = scheduler.Pacing{Soon: 50 * time.Millisecond, Late: 2 * time.Second}
@@ -149,16 +139,16 @@ var (
 
 // newSensors starts workflows when their time comes.
 func newSensors(h sensorsPorts) *paced {
-	p := &paced{peers: h.peers, log: h.log, pacing: sensorsPacing, fails: "cannot look at the sensors of workflows"}
+	p := &paced{Peers: h.Peers, log: h.log, pacing: sensorsPacing, fails: "cannot look at the sensors of workflows"}
 	p.due = func(m *scheduler.ControlState) (time.Duration, bool) { return m.SensorIn, m.Sensors }
 	p.begin = func(func()) func(context.Context) *looked {
-		if h.clock == nil || h.id() == 0 {
+		if h.clock == nil || h.ID() == 0 {
 			return nil
 		}
 		return func(ctx context.Context) *looked {
 			m := &looked{}
-			if m.did, m.next, m.err = h.clock.Turn(ctx, h.id()); m.did > 0 { // before an error too
-				m.then = func() { h.ring(&rang{}) }
+			if m.did, m.next, m.err = h.clock.Turn(ctx, h.ID()); m.did > 0 { // before an error too
+				m.then = func() { h.Ring(&message.Rang{}) }
 			}
 			return m
 		}
@@ -168,15 +158,15 @@ func newSensors(h sensorsPorts) *paced {
 
 // newCourier has messages sent that tell how runs have ended.
 func newCourier(h courierPorts) *paced {
-	p := &paced{peers: h.peers, log: h.log, pacing: courierPacing, fails: "cannot send what is to be told of runs"}
+	p := &paced{Peers: h.Peers, log: h.log, pacing: courierPacing, fails: "cannot send what is to be told of runs"}
 	p.due = func(m *scheduler.ControlState) (time.Duration, bool) { return m.NoticeIn, m.Notices }
 	p.begin = func(again func()) func(context.Context) *looked {
-		if h.sender == nil || h.id() == 0 {
+		if h.sender == nil || h.ID() == 0 {
 			return nil
 		}
 		return func(ctx context.Context) *looked {
 			m := &looked{}
-			m.did, m.next, m.err = h.sender.Turn(ctx, h.id(), again)
+			m.did, m.next, m.err = h.sender.Turn(ctx, h.ID(), again)
 			return m
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"bellhop/actors/port"
+	"bellhop/actors/tree"
 	"bellhop/scheduler"
 )
 
@@ -16,8 +17,8 @@ import (
 
 // ledgerPorts: no other actor writes outcomes.
 type ledgerPorts struct {
-	*peers
-	*identity
+	*tree.Peers
+	*tree.Identity
 	outbox   *outbox
 	recent   *recent
 	awaited  *awaited
@@ -29,8 +30,8 @@ type ledgerPorts struct {
 
 func (inst *instance) forLedger() ledgerPorts {
 	return ledgerPorts{
-		peers:    inst.peers,
-		identity: inst.identity,
+		Peers:    inst.Peers,
+		Identity: inst.Identity,
 		outbox:   inst.outbox,
 		recent:   &inst.recent,
 		awaited:  &inst.awaited,
@@ -43,8 +44,8 @@ func (inst *instance) forLedger() ledgerPorts {
 
 // membershipPorts: no other actor changes our identity, or divides a type's max.
 type membershipPorts struct {
-	*peers
-	*identity
+	*tree.Peers
+	*tree.Identity
 	quotas         quotas
 	hearing        *hearing
 	registry       port.Registry
@@ -58,8 +59,8 @@ type membershipPorts struct {
 
 func (inst *instance) forMembership() membershipPorts {
 	return membershipPorts{
-		peers:      inst.peers,
-		identity:   inst.identity,
+		Peers:      inst.Peers,
+		Identity:   inst.Identity,
 		quotas:     inst.quotas,
 		hearing:    &inst.hearing,
 		registry:   inst.Registry,
@@ -75,8 +76,8 @@ func (inst *instance) forMembership() membershipPorts {
 
 // maintenancePorts: no other actor does the upkeep of the queue.
 type maintenancePorts struct {
-	*peers
-	*identity
+	*tree.Peers
+	*tree.Identity
 	rows  *attachedRows
 	queue port.Maintenance
 	seers port.Forecasts // nil: nothing is foretold
@@ -88,8 +89,8 @@ type maintenancePorts struct {
 
 func (inst *instance) forMaintenance() maintenancePorts {
 	return maintenancePorts{
-		peers:    inst.peers,
-		identity: inst.identity,
+		Peers:    inst.Peers,
+		Identity: inst.Identity,
 		rows:     inst.rows,
 		queue:    inst.Maintenance,
 		seers:    inst.Forecasts,
@@ -102,7 +103,7 @@ func (inst *instance) forMaintenance() maintenancePorts {
 
 // gatePorts: no other actor shuts the gate.
 type gatePorts struct {
-	*peers
+	*tree.Peers
 	rows *attachedRows
 	gate port.Gate
 	show *atomic.Int32 // scheduler.GateState, for System
@@ -110,12 +111,12 @@ type gatePorts struct {
 }
 
 func (inst *instance) forGate() gatePorts {
-	return gatePorts{peers: inst.peers, rows: inst.rows, gate: inst.Gate, show: &inst.gateIs, log: inst.Log}
+	return gatePorts{Peers: inst.Peers, rows: inst.rows, gate: inst.Gate, show: &inst.gateIs, log: inst.Log}
 }
 
 // bellPorts: no other actor listens.
 type bellPorts struct {
-	*peers
+	*tree.Peers
 	began     time.Time // from when hearing counts
 	hearing   *hearing
 	rows      *attachedRows
@@ -129,8 +130,8 @@ type bellPorts struct {
 
 func (inst *instance) forBell() bellPorts {
 	return bellPorts{
-		peers:     inst.peers,
-		began:     inst.began,
+		Peers:     inst.Peers,
+		began:     inst.Began,
 		hearing:   &inst.hearing,
 		rows:      inst.rows,
 		awaited:   &inst.awaited,
@@ -144,44 +145,44 @@ func (inst *instance) forBell() bellPorts {
 
 // attachmentsPorts: no other actor touches users' tables.
 type attachmentsPorts struct {
-	*peers
+	*tree.Peers
 	rows   *attachedRows
 	tables port.Attachments // nil: no tables are looked at
 	log    *slog.Logger
 }
 
 func (inst *instance) forAttachments() attachmentsPorts {
-	return attachmentsPorts{peers: inst.peers, rows: inst.rows, tables: inst.Attachments, log: inst.Log}
+	return attachmentsPorts{Peers: inst.Peers, rows: inst.rows, tables: inst.Attachments, log: inst.Log}
 }
 
 // sensorsPorts: no other actor starts workflows.
 type sensorsPorts struct {
-	*peers
-	*identity
+	*tree.Peers
+	*tree.Identity
 	clock port.Sensors // nil: no workflow starts
 	log   *slog.Logger
 }
 
 func (inst *instance) forSensors() sensorsPorts {
-	return sensorsPorts{peers: inst.peers, identity: inst.identity, clock: inst.Sensors, log: inst.Log}
+	return sensorsPorts{Peers: inst.Peers, Identity: inst.Identity, clock: inst.Sensors, log: inst.Log}
 }
 
 // courierPorts: no other actor sends messages.
 type courierPorts struct {
-	*peers
-	*identity
+	*tree.Peers
+	*tree.Identity
 	sender port.Courier // nil: no notices are sent
 	log    *slog.Logger
 }
 
 func (inst *instance) forCourier() courierPorts {
-	return courierPorts{peers: inst.peers, identity: inst.identity, sender: inst.Courier, log: inst.Log}
+	return courierPorts{Peers: inst.Peers, Identity: inst.Identity, sender: inst.Courier, log: inst.Log}
 }
 
 // watchesPorts: no other actor looks out for what happens outside of the queue.
 type watchesPorts struct {
-	*peers
-	*identity
+	*tree.Peers
+	*tree.Identity
 	kept    port.Watches // nil: nothing is watched
 	lookout port.Lookout
 	log     *slog.Logger
@@ -189,8 +190,8 @@ type watchesPorts struct {
 
 func (inst *instance) forWatches() watchesPorts {
 	return watchesPorts{
-		peers:    inst.peers,
-		identity: inst.identity,
+		Peers:    inst.Peers,
+		Identity: inst.Identity,
 		kept:     inst.Watches,
 		lookout:  inst.Lookout,
 		log:      inst.Log,
@@ -199,8 +200,8 @@ func (inst *instance) forWatches() watchesPorts {
 
 // keeperPorts: no other actor deletes what is over.
 type keeperPorts struct {
-	*peers
-	*identity
+	*tree.Peers
+	*tree.Identity
 	retention port.Retention // nil: nothing is ever deleted
 	every     time.Duration
 	log       *slog.Logger
@@ -208,8 +209,8 @@ type keeperPorts struct {
 
 func (inst *instance) forKeeper() keeperPorts {
 	return keeperPorts{
-		peers:     inst.peers,
-		identity:  inst.identity,
+		Peers:     inst.Peers,
+		Identity:  inst.Identity,
 		retention: inst.Retention,
 		every:     inst.RetentionEvery,
 		log:       inst.Log,
@@ -218,21 +219,21 @@ func (inst *instance) forKeeper() keeperPorts {
 
 // locksPorts: no other actor answers what running jobs ask of locks.
 type locksPorts struct {
-	*peers
-	*identity
+	*tree.Peers
+	*tree.Identity
 	asked *lockAsks
 	desk  port.Locks // nil: no locks are kept
 	log   *slog.Logger
 }
 
 func (inst *instance) forLocks() locksPorts {
-	return locksPorts{peers: inst.peers, identity: inst.identity, asked: &inst.lockAsks, desk: inst.Locks, log: inst.Log}
+	return locksPorts{Peers: inst.Peers, Identity: inst.Identity, asked: &inst.lockAsks, desk: inst.Locks, log: inst.Log}
 }
 
 // msqPorts: no other actor runs users' queries.
 type msqPorts struct {
-	*peers
-	*identity
+	*tree.Peers
+	*tree.Identity
 	desk    port.ItemLocks // nil: no locks are kept
 	outbox  *outbox
 	queries port.Queries
@@ -243,8 +244,8 @@ type msqPorts struct {
 
 func (inst *instance) forMSQ() msqPorts {
 	return msqPorts{
-		peers:    inst.peers,
-		identity: inst.identity,
+		Peers:    inst.Peers,
+		Identity: inst.Identity,
 		desk:     inst.ItemLocks,
 		outbox:   inst.outbox,
 		queries:  inst.Queries,

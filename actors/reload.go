@@ -6,14 +6,11 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"bellhop/actors/message"
 	"bellhop/actors/port"
 	"bellhop/scheduler"
 	"bellhop/scheduler/intake"
 )
-
-// reshaped: the setup is another. Of the types that are renewed the processes are
-// replaced, each as soon as it has nothing to do. From System.
-type reshaped struct{ renewed []scheduler.TypeName }
 
 // Reload takes another setup. What runs goes on; types that are not there any more
 // take no further lines, and their processes go when they are idle, as do those
@@ -21,11 +18,11 @@ type reshaped struct{ renewed []scheduler.TypeName }
 func (s *System) Reload(to port.Setup, renewed []scheduler.TypeName) {
 	s.inst.quotas.reload(to.Agents)
 	s.inst.live.Store(&to)
-	m := &reshaped{renewed}
-	for _, role := range []string{roleHosts, roleDispatcher, roleMembership} {
-		s.inst.tell(role, m)
+	m := &message.Reshaped{Renewed: renewed}
+	for _, role := range []string{message.RoleHosts, message.RoleDispatcher, message.RoleMembership} {
+		s.inst.Tell(role, m)
 	}
-	s.inst.tell(roleMaintenance, &dueNow{}) // what waits is told anew why
+	s.inst.Tell(message.RoleMaintenance, &message.DueNow{}) // what waits is told anew why
 }
 
 // reshape takes the setup into intake.
@@ -35,7 +32,7 @@ func (d *dispatcher) reshape(c actor.Context) {
 }
 
 // reshape takes the setup: which types there are, and what is to be replaced.
-func (s *host) reshape(c actor.Context, m *reshaped, now time.Time) {
+func (s *host) reshape(c actor.Context, m *message.Reshaped, now time.Time) {
 	setup := s.inst.setup()
 	if i := slices.IndexFunc(setup.Hosts, func(h port.HostSpec) bool { return h.Name == s.spec.Name }); i >= 0 {
 		s.spec = setup.Hosts[i]
@@ -49,7 +46,7 @@ func (s *host) reshape(c actor.Context, m *reshaped, now time.Time) {
 		}
 		p := s.pools[i]
 		p.AgentType, p.gone, s.types[a.Name] = a, false, p
-		if slices.Contains(m.renewed, a.Name) { // it may fail no more: what was said of its deaths is of the one before
+		if slices.Contains(m.Renewed, a.Name) { // it may fail no more: what was said of its deaths is of the one before
 			p.respawn, p.trouble = scheduler.Respawn{Up: a.Exec}, scheduler.Account{}
 			s.trouble(p, scheduler.Account{})
 			p.stale()
@@ -111,10 +108,10 @@ func (s *host) replace(c actor.Context) {
 		for name, child := range s.children {
 			if child.pool == pool {
 				delete(s.children, name)
-				s.inst.forget(roleChild(s.spec.Name, name), child.pid)
+				s.inst.Forget(message.RoleChild(s.spec.Name, name), child.pid)
 				c.Stop(child.pid)
 				over := &scheduler.ChildReport{Host: s.spec.Name, Name: name, Type: pool.Name, State: scheduler.Free}
-				s.inst.tell(roleMembership, over)
+				s.inst.Tell(message.RoleMembership, over)
 			}
 		}
 		return true

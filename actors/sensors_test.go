@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"bellhop/actors/message"
 	"bellhop/scheduler"
 )
 
@@ -28,9 +29,9 @@ func (k *clock) Turn(context.Context, scheduler.InstanceID) (int, time.Duration,
 func playSensors(t *testing.T, k *clock, with func(s *stage, at func() []time.Duration)) {
 	t.Helper()
 	play(t, Config{Sensors: k}, func(s *stage) {
-		s.listen(roleDispatcher, roleMaintenance)
+		s.listen(message.RoleDispatcher, message.RoleMaintenance)
 		start := time.Now()
-		s.start(roleSensors, newSensors(s.forSensors()))
+		s.start(message.RoleSensors, newSensors(s.forSensors()))
 		with(s, func() []time.Duration { _, at := k.take(start); k.times = nil; return at })
 	})
 }
@@ -44,23 +45,23 @@ func TestSensors_LookWhenTheTimeComes(t *testing.T) {
 	k := &clock{fired: 1, next: 10 * time.Second}
 	playSensors(t, k, func(s *stage, at func() []time.Duration) {
 		for range 100 { // rounds without workflows
-			s.tell(roleSensors, &scheduler.ControlState{})
-			after[*rang](s, time.Minute, roleDispatcher)
+			s.Tell(message.RoleSensors, &scheduler.ControlState{})
+			after[*message.Rang](s, time.Minute, message.RoleDispatcher)
 		}
 		if got := at(); got != nil {
 			t.Errorf("looked at %v, and there are no workflows", got)
 		}
-		s.tell(roleSensors, in(3*time.Second))
-		s.tell(roleSensors, in(2*time.Second)) // there is a sooner one now
-		if got := after[*rang](s, 12*time.Second, roleDispatcher); len(got) != 2 {
+		s.Tell(message.RoleSensors, in(3*time.Second))
+		s.Tell(message.RoleSensors, in(2*time.Second)) // there is a sooner one now
+		if got := after[*message.Rang](s, 12*time.Second, message.RoleDispatcher); len(got) != 2 {
 			t.Errorf("it rang %d times", len(got))
 		}
 		begin := 100 * time.Minute
 		if got := at(); !slices.Equal(got, []time.Duration{begin + 2*time.Second, begin + 12*time.Second}) {
 			t.Errorf("looked at %v", got)
 		}
-		s.tell(roleSensors, &scheduler.ControlState{}) // the last one was deactivated
-		after[*rang](s, time.Hour, roleDispatcher)
+		s.Tell(message.RoleSensors, &scheduler.ControlState{}) // the last one was deactivated
+		after[*message.Rang](s, time.Hour, message.RoleDispatcher)
 		if got := at(); got != nil {
 			t.Errorf("looked at %v, and nothing is active", got)
 		}
@@ -72,16 +73,16 @@ func TestSensors_NeverABusyLoop(t *testing.T) {
 	t.Parallel()
 	for _, k := range []*clock{{next: 0}, {next: -1, down: errors.New("connection lost")}} {
 		playSensors(t, k, func(s *stage, at func() []time.Duration) {
-			s.tell(roleSensors, in(0))
+			s.Tell(message.RoleSensors, in(0))
 			for range 3600 { // rounds go on saying that it is due
-				after[*rang](s, time.Second, roleDispatcher)
-				s.tell(roleSensors, in(0))
+				after[*message.Rang](s, time.Second, message.RoleDispatcher)
+				s.Tell(message.RoleSensors, in(0))
 			}
 			if got := len(at()); got < 1700 || got > 1900 {
 				t.Errorf("looked %d times in an hour", got)
 			}
 			k.next, k.down, k.fired = time.Hour, nil, 1
-			after[*rang](s, 10*time.Second, roleDispatcher)
+			after[*message.Rang](s, 10*time.Second, message.RoleDispatcher)
 			if got := len(at()); got < 1 || got > 2 {
 				t.Errorf("looked %d times when it could be had", got)
 			}
@@ -95,14 +96,14 @@ func TestSensors_HearWhoAsksWhileTheNextSlotIsFar(t *testing.T) {
 	t.Parallel()
 	k := &clock{next: 1000 * time.Hour, took: time.Second}
 	playSensors(t, k, func(s *stage, at func() []time.Duration) {
-		s.tell(roleSensors, in(0))
-		s.tell(roleSensors, in(0))
-		after[*rang](s, time.Minute, roleDispatcher)
+		s.Tell(message.RoleSensors, in(0))
+		s.Tell(message.RoleSensors, in(0))
+		after[*message.Rang](s, time.Minute, message.RoleDispatcher)
 		if got := at(); len(got) != 2 {
 			t.Errorf("looked at %v, and was asked twice", got)
 		}
-		s.tell(roleSensors, in(0)) // one was applied
-		after[*rang](s, time.Minute, roleDispatcher)
+		s.Tell(message.RoleSensors, in(0)) // one was applied
+		after[*message.Rang](s, time.Minute, message.RoleDispatcher)
 		if got := at(); !slices.Equal(got, []time.Duration{time.Minute}) {
 			t.Errorf("looked at %v when it was asked after a minute", got)
 		}
@@ -115,15 +116,15 @@ func TestSensors_LookAgainAndStop(t *testing.T) {
 	k := &clock{fired: 1, next: time.Hour, took: time.Second}
 	playSensors(t, k, func(s *stage, at func() []time.Duration) {
 		for range 5 {
-			s.tell(roleSensors, in(0))
+			s.Tell(message.RoleSensors, in(0))
 		}
-		after[*rang](s, time.Minute, roleDispatcher)
+		after[*message.Rang](s, time.Minute, message.RoleDispatcher)
 		if got := at(); !slices.Equal(got, []time.Duration{0, time.Second}) {
 			t.Errorf("looked at %v", got)
 		}
-		s.tell(roleSensors, &finish{})
-		s.tell(roleSensors, in(0))
-		after[*rang](s, 2*time.Hour, roleDispatcher)
+		s.Tell(message.RoleSensors, &message.Finish{})
+		s.Tell(message.RoleSensors, in(0))
+		after[*message.Rang](s, 2*time.Hour, message.RoleDispatcher)
 		if got := at(); got != nil {
 			t.Errorf("looked at %v, after it was told to stop", got)
 		}

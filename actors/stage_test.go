@@ -10,6 +10,7 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"bellhop/actors/tree"
 	"bellhop/scheduler"
 )
 
@@ -31,10 +32,10 @@ func play(t *testing.T, cfg Config, with func(*stage)) {
 			cfg.Log = slog.New(slog.DiscardHandler)
 		}
 		s := &stage{T: t, instance: newInstance(cfg), told: map[string][]any{}, answers: map[string]func(actor.Context){}}
-		s.system = actor.NewActorSystem(actor.WithDeadLetterThrottleInterval(time.Millisecond),
+		s.System = actor.NewActorSystem(actor.WithDeadLetterThrottleInterval(time.Millisecond),
 			actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger { return slog.New(slog.DiscardHandler) }))
-		s.become(1)
-		s.setLease(time.Now().Add(time.Hour))
+		s.Become(1)
+		s.SetLease(time.Now().Add(time.Hour))
 		defer s.end()
 		with(s)
 	})
@@ -43,16 +44,16 @@ func play(t *testing.T, cfg Config, with func(*stage)) {
 // end stops all, the last one first.
 func (s *stage) end() {
 	for _, pid := range slices.Backward(s.pids) {
-		_ = s.system.Root.StopFuture(pid).Wait()
+		_ = s.System.Root.StopFuture(pid).Wait()
 	}
-	s.system.Shutdown()
+	s.System.Shutdown()
 	time.Sleep(24*time.Hour + time.Microsecond) // virtual: every timer has rung, also those of actors that have ended
 }
 
 // start brings up an actor in a role.
 func (s *stage) start(role string, a actor.Actor) *actor.PID {
-	pid := s.system.Root.Spawn(actor.PropsFromProducer(func() actor.Actor { return a }, actor.WithSupervisor(stop)))
-	s.register(role, pid)
+	pid := s.System.Root.Spawn(actor.PropsFromProducer(func() actor.Actor { return a }, actor.WithSupervisor(tree.Stop)))
+	s.Register(role, pid)
 	s.pids = append(s.pids, pid)
 	return pid
 }

@@ -5,23 +5,24 @@ import (
 	"strings"
 	"time"
 
+	"bellhop/actors/message"
 	"bellhop/scheduler"
 )
 
 // Summary asks all actors what they are doing. An actor that does not answer before ctx ends is left out: a summary
 // is asked for when something is wrong.
 func (s *System) Summary(ctx context.Context) scheduler.Summary {
-	sum := scheduler.Summary{At: time.Now(), Instance: s.inst.id()}
+	sum := scheduler.Summary{At: time.Now(), Instance: s.inst.ID()}
 	var asked []string
 	for _, role := range s.Roles() {
-		if role == roleDispatcher || strings.HasPrefix(role, "child/") || strings.HasPrefix(role, "host/") ||
+		if role == message.RoleDispatcher || strings.HasPrefix(role, "child/") || strings.HasPrefix(role, "host/") ||
 			strings.HasPrefix(role, "msq/") {
 			asked = append(asked, role)
 		}
 	}
 	answers := make(chan any, len(asked)) // so that no actor ever waits to answer
 	for _, role := range asked {
-		s.inst.tell(role, &describe{answers})
+		s.inst.Tell(role, &message.Describe{Answers: answers})
 	}
 	for range asked {
 		select {
@@ -37,7 +38,7 @@ func (s *System) Summary(ctx context.Context) scheduler.Summary {
 				sum.Hosts = append(sum.Hosts, a)
 			case scheduler.MSQReport:
 				sum.MSQs = append(sum.MSQs, a)
-			case holding:
+			case message.Holding:
 				sum.Held = int(a)
 			}
 		}
@@ -49,28 +50,13 @@ func (s *System) Summary(ctx context.Context) scheduler.Summary {
 // the database is away: nothing blocks in Receive.
 func (s *System) Alive(ctx context.Context) bool {
 	answers := make(chan any, 1)
-	s.inst.tell(roleDispatcher, &describe{answers})
+	s.inst.Tell(message.RoleDispatcher, &message.Describe{Answers: answers})
 	select {
 	case <-answers:
 		return true
 	case <-ctx.Done():
 		return false
 	}
-}
-
-// holding is how many jobs a dispatcher holds.
-type holding int
-
-// tell answers, if it was a question.
-func (m *describe) tell(answer any) (asked bool) {
-	if m.answers == nil {
-		return false
-	}
-	select {
-	case m.answers <- answer:
-	default: // a second answer of the same actor
-	}
-	return true
 }
 
 func (s *host) describe() scheduler.HostReport {

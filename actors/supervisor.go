@@ -3,54 +3,61 @@ package actors
 import (
 	"github.com/asynkron/protoactor-go/actor"
 
+	"bellhop/actors/message"
+	"bellhop/actors/tree"
 	"bellhop/scheduler/intake"
 )
 
 // supervisor answers for all actors. It does no work of its own.
 type supervisor struct {
-	parent
+	tree.Parent
+	inst *instance
 }
 
-func newSupervisor(inst *instance) *supervisor { return &supervisor{newParent(inst)} }
+func newSupervisor(inst *instance) *supervisor {
+	return &supervisor{tree.NewParent(inst.Peers, inst.Log), inst}
+}
 
 func (s *supervisor) Receive(c actor.Context) {
 	switch m := c.Message().(type) {
 	case *actor.Started:
 		// Not inline: what agents say comes under a lock of theirs, for which their next lines wait.
-		s.start(c, roleLedger, func() actor.Actor { return newLedger(s.inst.forLedger()) })
-		s.start(c, roleHosts, func() actor.Actor { return newHosts(s.inst) })
-		s.start(c, roleMSQs, func() actor.Actor { return newMSQs(s.inst) })
-		s.start(c, roleMaintenance, func() actor.Actor { return newMaintenance(s.inst.forMaintenance()) }, inline)
-		s.start(c, roleDispatcher, func() actor.Actor { return newDispatcher(s.inst) }, inline)
-		s.start(c, roleMembership, func() actor.Actor { return newMembership(s.inst.forMembership()) })
-		s.start(c, roleLocks, func() actor.Actor { return newLocks(s.inst.forLocks()) })
-		s.start(c, roleAttachments, func() actor.Actor { return newAttachments(s.inst.forAttachments()) })
-		s.start(c, roleSensors, func() actor.Actor { return newSensors(s.inst.forSensors()) })
-		s.start(c, roleCourier, func() actor.Actor { return newCourier(s.inst.forCourier()) })
-		s.start(c, roleWatches, func() actor.Actor { return newWatches(s.inst.forWatches()) })
-		s.start(c, roleKeeper, func() actor.Actor { return newKeeper(s.inst.forKeeper()) })
-		s.start(c, roleGate, func() actor.Actor { return newGate(s.inst.forGate()) }, inline)
-		s.start(c, roleBell, func() actor.Actor { return newBell(s.inst.forBell()) })
+		s.Start(c, message.RoleLedger, func() actor.Actor { return newLedger(s.inst.forLedger()) })
+		s.Start(c, message.RoleHosts, func() actor.Actor { return newHosts(s.inst) })
+		s.Start(c, message.RoleMSQs, func() actor.Actor { return newMSQs(s.inst) })
+		s.Start(c, message.RoleMaintenance, func() actor.Actor { return newMaintenance(s.inst.forMaintenance()) },
+			tree.Inline)
+		s.Start(c, message.RoleDispatcher, func() actor.Actor { return newDispatcher(s.inst) }, tree.Inline)
+		s.Start(c, message.RoleMembership, func() actor.Actor { return newMembership(s.inst.forMembership()) })
+		s.Start(c, message.RoleLocks, func() actor.Actor { return newLocks(s.inst.forLocks()) })
+		s.Start(c, message.RoleAttachments, func() actor.Actor { return newAttachments(s.inst.forAttachments()) })
+		s.Start(c, message.RoleSensors, func() actor.Actor { return newSensors(s.inst.forSensors()) })
+		s.Start(c, message.RoleCourier, func() actor.Actor { return newCourier(s.inst.forCourier()) })
+		s.Start(c, message.RoleWatches, func() actor.Actor { return newWatches(s.inst.forWatches()) })
+		s.Start(c, message.RoleKeeper, func() actor.Actor { return newKeeper(s.inst.forKeeper()) })
+		s.Start(c, message.RoleGate, func() actor.Actor { return newGate(s.inst.forGate()) }, tree.Inline)
+		s.Start(c, message.RoleBell, func() actor.Actor { return newBell(s.inst.forBell()) })
 	case *actor.Stopping:
-		s.leaving = true
+		s.Leave()
 	case *actor.Terminated:
-		if role := s.terminated(c, m.Who); role != "" {
-			if role == roleHosts {
+		if role := s.Terminated(c, m.Who); role != "" {
+			if role == message.RoleHosts {
 				for _, spec := range s.inst.setup().Hosts {
-					s.inst.tell(roleDispatcher, &credits{Host: spec.Name})
+					s.inst.Tell(message.RoleDispatcher, &message.Credits{Host: spec.Name})
 				}
 			}
 			// What was on its way to it is lost: find out what that was.
-			s.inst.tell(roleDispatcher, &audit{})
+			s.inst.Tell(message.RoleDispatcher, &message.Audit{})
 		}
-	case *respawn:
-		s.spawn(c, m.role)
-		if m.role == roleSensors || m.role == roleCourier || m.role == roleWatches { // a round says when to look
-			s.inst.tell(roleMaintenance, &dueNow{})
+	case *tree.Respawn:
+		s.Spawn(c, m.Role)
+		// a round says when to look
+		if m.Role == message.RoleSensors || m.Role == message.RoleCourier || m.Role == message.RoleWatches {
+			s.inst.Tell(message.RoleMaintenance, &message.DueNow{})
 		}
-		if m.role == roleMaintenance { // what it was to read while it was down
-			s.inst.tell(roleDispatcher, &intake.BacklogRead{Failed: true})
+		if m.Role == message.RoleMaintenance { // what it was to read while it was down
+			s.inst.Tell(message.RoleDispatcher, &intake.BacklogRead{Failed: true})
 		}
-		s.inst.tell(roleDispatcher, &audit{})
+		s.inst.Tell(message.RoleDispatcher, &message.Audit{})
 	}
 }

@@ -11,6 +11,8 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"bellhop/actors/message"
+	"bellhop/actors/tree"
 	"bellhop/scheduler"
 )
 
@@ -28,11 +30,11 @@ type System struct {
 // Start brings up the tree.
 func Start(cfg Config) *System {
 	inst := newInstance(cfg)
-	inst.system = actor.NewActorSystem(actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger {
+	inst.System = actor.NewActorSystem(actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger {
 		// Its own remarks (dead letters of actors that have ended) are noise.
 		return slog.New(slog.DiscardHandler)
 	}), actor.WithDeadLetterThrottleInterval(time.Millisecond)) // a goroutine waits out each interval, after the end too
-	fewBuckets(inst.system.ProcessRegistry.LocalPIDs)
+	fewBuckets(inst.System.ProcessRegistry.LocalPIDs)
 	s := &System{inst: inst, ready: make(chan struct{})}
 	s.up()
 	<-s.ready // what is told to an actor before it is there is lost, an order to stop too
@@ -62,14 +64,14 @@ func fewBuckets(names *actor.SliceMap) {
 func (s *System) up() {
 	s.ended = make(chan struct{})
 	ended := s.ended
-	s.root = s.inst.system.Root.Spawn(props(s.inst.Log, roleSupervisor, func() actor.Actor {
+	s.root = s.inst.System.Root.Spawn(tree.Props(s.inst.Log, message.RoleSupervisor, func() actor.Actor {
 		return &rootActor{
 			supervisor: newSupervisor(s.inst),
 			started:    func() { s.once.Do(func() { close(s.ready) }) },
 			stopped:    func() { s.onEnd(ended) },
 		}
-	}, actor.WithGuardian(stop)))
-	s.inst.register(roleSupervisor, s.root)
+	}, actor.WithGuardian(tree.Stop)))
+	s.inst.Register(message.RoleSupervisor, s.root)
 }
 
 // rootActor tells the system when the supervisor has started and stopped.
@@ -117,28 +119,28 @@ func (s *System) HowFar(h scheduler.HowFar) { s.inst.outbox.howFar(h) }
 
 // Trouble takes why a type cannot be used on a host, or that it can again. It never blocks.
 func (s *System) Trouble(typ scheduler.TypeName, host scheduler.HostName, why scheduler.Account) {
-	s.inst.tell(roleMembership, &trouble{typ, host, why})
+	s.inst.Tell(message.RoleMembership, &message.Trouble{Type: typ, Host: host, Why: why})
 }
 
 // ID is the instance's id, 0 before it is registered.
-func (s *System) ID() scheduler.InstanceID { return s.inst.id() }
+func (s *System) ID() scheduler.InstanceID { return s.inst.ID() }
 
 // Healthy says in words what keeps this instance from working; empty: nothing does.
 func (s *System) Healthy() string {
-	fault, left := s.inst.fault.Load(), s.inst.leaseLeft(time.Now())
-	why := ""
-	if fault != nil {
-		why = ": " + fault.err.Error()
-		if fault.mend != "" {
-			why += "; " + fault.mend
+	mend, err := s.inst.Fails()
+	left, why := s.inst.LeaseLeft(time.Now()), ""
+	if err != nil {
+		why = ": " + err.Error()
+		if mend != "" {
+			why += "; " + mend
 		}
 	}
 	switch {
-	case s.inst.id() == 0:
+	case s.inst.ID() == 0:
 		return "not registered with the database yet" + why
 	case left <= 0:
 		return "lease lost: the database has not heard from this instance" + why
-	case fault != nil && fault.mend != "": // what passes by itself, such as a restart of the server, is waited for
+	case mend != "": // what passes by itself, such as a restart of the server, is waited for
 		return "no heartbeat; what runs is stopped in " + left.Round(time.Second).String() + why
 	}
 	if s.inst.hearing.missed.Load() > deafAfter+1 {
@@ -149,7 +151,7 @@ func (s *System) Healthy() string {
 
 // BellAge is how long ago this instance last heard its own ring.
 func (s *System) BellAge() time.Duration {
-	return time.Since(s.inst.began) - time.Duration(s.inst.hearing.at.Load())
+	return time.Since(s.inst.Began) - time.Duration(s.inst.hearing.at.Load())
 }
 
 // Gate says how this instance learns of new work.
@@ -157,24 +159,17 @@ func (s *System) Gate() scheduler.GateState { return scheduler.GateState(s.inst.
 
 // Panic makes the actor in a role panic, for the test that kills them all in turn.
 func (s *System) Panic(role string) error {
-	pid := s.inst.pid(role)
+	pid := s.inst.PID(role)
 	if pid == nil {
 		return fmt.Errorf("no actor has the role %q at present", role)
 	}
-	s.inst.send(pid, &panicNow{})
+	s.inst.Send(pid, &message.PanicNow{})
 	return nil
 }
 
 // Roles lists the present actors: "ledger", "msq/42", "host/local", "child/local/license.1", …
 func (s *System) Roles() []string {
-	s.inst.peers.mu.RLock()
-	defer s.inst.peers.mu.RUnlock()
-	var roles []string
-	for role := range s.inst.pids {
-		roles = append(roles, role)
-	}
-	slices.Sort(roles)
-	return roles
+	return s.inst.Peers.Roles()
 }
 
 // Processes is how many processes of children are alive.
@@ -190,49 +185,49 @@ func (s *System) Stop(ctx context.Context, patience time.Duration) error {
 	var late []string
 	// 1. What runs may finish, for as long as ctx allows.
 	done, handedIn := make(chan string, 1), make(chan string, 1)
-	s.inst.tell(roleAttachments, &finish{})
-	s.inst.tell(roleSensors, &finish{})
-	s.inst.tell(roleCourier, &finish{})
-	s.inst.tell(roleWatches, &finish{})
-	s.inst.tell(roleDispatcher, &finish{done})
-	s.inst.tell(roleHosts, &finish{}) // what runs on engines is not waited for
+	s.inst.Tell(message.RoleAttachments, &message.Finish{})
+	s.inst.Tell(message.RoleSensors, &message.Finish{})
+	s.inst.Tell(message.RoleCourier, &message.Finish{})
+	s.inst.Tell(message.RoleWatches, &message.Finish{})
+	s.inst.Tell(message.RoleDispatcher, &message.Finish{Done: done})
+	s.inst.Tell(message.RoleHosts, &message.Finish{}) // what runs on engines is not waited for
 	select {
 	case <-done:
 	case <-ctx.Done():
 	}
-	s.inst.tell(roleMSQs, &drainMSQs{handedIn})
+	s.inst.Tell(message.RoleMSQs, &message.DrainMSQs{Done: handedIn})
 	// 2. The children: asked to go, then killed.
 	gone := make(chan string, 1)
-	s.inst.tell(roleHosts, &leave{done: gone})
+	s.inst.Tell(message.RoleHosts, &message.Leave{Done: gone})
 	soft := time.NewTimer(min(time.Second, s.inst.setup().KillAfter))
 	defer soft.Stop()
 	select {
 	case <-gone:
 	case <-soft.C:
-		s.inst.tell(roleHosts, &leave{all: true})
+		s.inst.Tell(message.RoleHosts, &message.Leave{All: true})
 		select {
 		case <-gone:
 		case <-time.After(patience):
-			late = append(late, roleHosts)
+			late = append(late, message.RoleHosts)
 		}
 	}
 	// 3. What is owed.
 	select {
 	case <-handedIn:
 	case <-time.After(patience):
-		late = append(late, roleMSQs)
+		late = append(late, message.RoleMSQs)
 	}
 	select {
 	case <-s.inst.outbox.whenEmpty():
 	case <-time.After(patience):
-		late = append(late, roleLedger)
+		late = append(late, message.RoleLedger)
 	}
 	// 4. The actors.
 	s.mu.Lock()
 	s.closed = true
 	ended := s.ended
 	s.mu.Unlock()
-	s.inst.system.Root.Stop(s.root)
+	s.inst.System.Root.Stop(s.root)
 	select {
 	case <-ended:
 	case <-time.After(patience):

@@ -8,6 +8,8 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"bellhop/actors/message"
+	"bellhop/actors/tree"
 	"bellhop/scheduler"
 	"bellhop/scheduler/workflow"
 )
@@ -44,14 +46,14 @@ var (
 
 func newWatches(h watchesPorts) *watches {
 	w := &watches{ports: h, running: map[string]*watching{}}
-	w.paced = paced{peers: h.peers, log: h.log, pacing: listPacing, fails: "cannot read which sensors to watch",
+	w.paced = paced{Peers: h.Peers, log: h.log, pacing: listPacing, fails: "cannot read which sensors to watch",
 		due: w.due, begin: w.begin}
 	return w
 }
 
 func (w *watches) Receive(c actor.Context) {
 	switch c.Message().(type) {
-	case *finish:
+	case *message.Finish:
 		w.only(nil, 0)
 	case *notMine:
 		w.now = 0 // the list says otherwise: the next round has it read anew, whatever its number is
@@ -73,7 +75,7 @@ func (w *watches) begin(func()) func(context.Context) *looked {
 	if w.ports.kept == nil || w.wanted == w.now {
 		return nil
 	}
-	h, of, me := w.ports, w.wanted, w.ports.id()
+	h, of, me := w.ports, w.wanted, w.ports.ID()
 	return func(ctx context.Context) *looked {
 		list, err := h.kept.Mine(ctx, me)
 		if err != nil {
@@ -122,7 +124,7 @@ type watch struct {
 
 // run watches for ever. What fails is told once, and tried again ever more seldom.
 func (w watch) run(ctx context.Context) {
-	pacing, said := watchPacing, complaint("")
+	pacing, said := watchPacing, tree.Complaint("")
 	for {
 		err := w.lookout.Watch(ctx, w.Watch, func() {
 			if pacing, said = watchPacing, ""; w.told != "" && w.kept.Failing(ctx, w.me, w.Workflow, "") == nil {
@@ -149,9 +151,9 @@ func (w watch) run(ctx context.Context) {
 		case ctx.Err() != nil:
 			return
 		case errors.Is(err, workflow.ErrNotMine):
-			w.tell(roleWatches, &notMine{})
+			w.Tell(message.RoleWatches, &notMine{})
 		case err != nil:
-			if said.news(err) {
+			if said.News(err) {
 				w.log.Warn("a sensor sees nothing; it is tried again", "workflow", w.Workflow, "error", err)
 			}
 			if why := err.Error(); why != w.told && w.kept.Failing(ctx, w.me, w.Workflow, why) == nil {

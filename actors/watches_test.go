@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"bellhop/actors/message"
 	"bellhop/scheduler"
 	"bellhop/scheduler/workflow"
 )
@@ -86,11 +87,11 @@ func playWatches(t *testing.T, with func(s *stage, k *outlook)) {
 	t.Helper()
 	k := &outlook{calls: map[string]int{}, open: map[string]int{}, owner: true}
 	play(t, Config{Watches: k, Lookout: k}, func(s *stage) {
-		s.listen(roleDispatcher)
-		s.start(roleWatches, newWatches(s.forWatches()))
+		s.listen(message.RoleDispatcher)
+		s.start(message.RoleWatches, newWatches(s.forWatches()))
 		with(s, k)
-		s.tell(roleWatches, &finish{})
-		after[*rang](s, time.Minute, roleDispatcher)
+		s.Tell(message.RoleWatches, &message.Finish{})
+		after[*message.Rang](s, time.Minute, message.RoleDispatcher)
 		for name, n := range k.open {
 			if n != 0 {
 				t.Errorf("%s is watched at the end", name)
@@ -109,8 +110,8 @@ func TestWatches_AreThoseOfTheList(t *testing.T) {
 	playWatches(t, func(s *stage, k *outlook) {
 		look := func(number int64, list ...workflow.Watch) {
 			k.mine = list
-			s.tell(roleWatches, &scheduler.ControlState{Watches: number})
-			after[*rang](s, time.Second, roleDispatcher)
+			s.Tell(message.RoleWatches, &scheduler.ControlState{Watches: number})
+			after[*message.Rang](s, time.Second, message.RoleDispatcher)
 		}
 		look(0)
 		look(1, watchOf("a", "x"), watchOf("b", "x"))
@@ -132,15 +133,15 @@ func TestWatches_ThatFailForHours(t *testing.T) {
 	t.Parallel()
 	playWatches(t, func(s *stage, k *outlook) {
 		k.mine, k.fails = []workflow.Watch{watchOf("a", "x")}, errors.New("no such thing")
-		s.tell(roleWatches, &scheduler.ControlState{Watches: 1})
-		after[*rang](s, 6*time.Hour, roleDispatcher)
+		s.Tell(message.RoleWatches, &scheduler.ControlState{Watches: 1})
+		after[*message.Rang](s, 6*time.Hour, message.RoleDispatcher)
 		if n := k.calls["ax"]; n < 300 || n > 380 || len(k.told) != 1 || k.told[0] != "no such thing" {
 			t.Errorf("tried %d times in 6 hours, told %q", n, k.told)
 		}
 		k.mu.Lock()
 		k.fails = nil
 		k.mu.Unlock()
-		after[*rang](s, 2*time.Minute, roleDispatcher)
+		after[*message.Rang](s, 2*time.Minute, message.RoleDispatcher)
 		if k.open["a"] != 1 || len(k.told) != 2 || k.told[1] != "" || k.kept != 1 {
 			t.Errorf("it sees again: %v, told %q, kept %d", k.open, k.told, k.kept)
 		}
@@ -152,8 +153,8 @@ func TestWatches_OfAnother(t *testing.T) {
 	t.Parallel()
 	playWatches(t, func(s *stage, k *outlook) {
 		k.mine, k.owner = []workflow.Watch{watchOf("a", "x")}, false
-		s.tell(roleWatches, &scheduler.ControlState{Watches: 1})
-		after[*rang](s, time.Hour, roleDispatcher)
+		s.Tell(message.RoleWatches, &scheduler.ControlState{Watches: 1})
+		after[*message.Rang](s, time.Hour, message.RoleDispatcher)
 		if n := k.calls["ax"]; n > 4000 || len(k.told) != 0 || k.kept != 0 {
 			t.Errorf("tried %d times, told %q, kept %d", n, k.told, k.kept)
 		}
@@ -165,13 +166,13 @@ func TestWatches_OfAnotherAreReadAnew(t *testing.T) {
 	t.Parallel()
 	playWatches(t, func(s *stage, k *outlook) {
 		k.mine, k.owner = []workflow.Watch{watchOf("a", "x")}, false
-		s.tell(roleWatches, &scheduler.ControlState{Watches: 1})
-		after[*rang](s, time.Minute, roleDispatcher)
+		s.Tell(message.RoleWatches, &scheduler.ControlState{Watches: 1})
+		after[*message.Rang](s, time.Minute, message.RoleDispatcher)
 		k.mu.Lock()
 		k.mine, k.owner = []workflow.Watch{watchOf("a", "y")}, true
 		k.mu.Unlock()
-		s.tell(roleWatches, &scheduler.ControlState{Watches: 1})
-		after[*rang](s, time.Second, roleDispatcher)
+		s.Tell(message.RoleWatches, &scheduler.ControlState{Watches: 1})
+		after[*message.Rang](s, time.Second, message.RoleDispatcher)
 		if k.calls["ay"] != 1 || k.kept != 1 {
 			t.Errorf("watched %v, kept %d", k.calls, k.kept)
 		}
@@ -183,20 +184,20 @@ func TestWatches_TellHowFarTheyAreBehind(t *testing.T) {
 	t.Parallel()
 	playWatches(t, func(s *stage, k *outlook) {
 		k.mine, k.behind = []workflow.Watch{watchOf("a", "x")}, []int64{0, 0, 7, 7, 0}
-		s.tell(roleWatches, &scheduler.ControlState{Watches: 1})
-		after[*rang](s, time.Second, roleDispatcher)
+		s.Tell(message.RoleWatches, &scheduler.ControlState{Watches: 1})
+		after[*message.Rang](s, time.Second, message.RoleDispatcher)
 		if !slices.Equal(k.lags, []int64{0, 7, 0}) {
 			t.Errorf("told %v", k.lags)
 		}
 		k.mu.Lock()
 		k.mine, k.behind, k.fails, k.lags = []workflow.Watch{watchOf("a", "y")}, []int64{5}, errors.New("no such thing"), nil
 		k.mu.Unlock()
-		s.tell(roleWatches, &scheduler.ControlState{Watches: 2})
-		after[*rang](s, 500*time.Millisecond, roleDispatcher)
+		s.Tell(message.RoleWatches, &scheduler.ControlState{Watches: 2})
+		after[*message.Rang](s, 500*time.Millisecond, message.RoleDispatcher)
 		k.mu.Lock()
 		k.fails = nil
 		k.mu.Unlock()
-		after[*rang](s, time.Minute, roleDispatcher)
+		after[*message.Rang](s, time.Minute, message.RoleDispatcher)
 		if !slices.Equal(k.lags, []int64{5, 5}) {
 			t.Errorf("told %v", k.lags)
 		}
