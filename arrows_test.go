@@ -57,6 +57,8 @@ var arrows = []arrow{
 	{"actors", []string{"actors", "scheduler"}, "the tree reaches the world through the interfaces it declares; what implements them is exchangeable"},
 	{"actors/message", []string{"scheduler"}, "messages are values: whoever sends or gets one needs to know nothing of the other"},
 	{"actors/tree", []string{"actors/message", "scheduler"}, "how actors reach and start each other: it knows roles, and none of the actors"},
+	{"actors/lasting", []string{"actors/message", "actors/port", "actors/tree", "scheduler"},
+		"what outlives an actor knows none of them: it is written by one, and read by others"},
 	{"actors/port", []string{"scheduler"}, "interfaces and values: what implements them needs to know nothing of the tree"},
 	{"actors/memory", []string{"actors/port", "scheduler"}, "the same ports, kept in memory: for serve -I, and for tests of the tree"},
 	{"sql", nil, "text only"},

@@ -46,7 +46,7 @@ func (a *attachments) Receive(c actor.Context) {
 	switch m := c.Message().(type) {
 	case *actor.Started:
 		a.ctx, a.cancel = context.WithCancel(context.Background())
-		a.rows.scan() // another one before us may have been about to
+		a.rows.Scan() // another one before us may have been about to
 	case *message.ScanRows:
 		a.want(c)
 	case *turnNow:
@@ -101,8 +101,8 @@ func (a *attachments) onTurned(c actor.Context, m *turned) {
 		return
 	}
 	if m.Attachments == 0 { // the round that looks for due jobs finds the next one
-		a.rows.attached.Store(false)
-	} else if !a.rows.attached.Swap(true) {
+		a.rows.Attached.Store(false)
+	} else if !a.rows.Attached.Swap(true) {
 		a.rerun = true // a table came as the last had gone: no message told of its rows in between
 	}
 	a.pause = scheduler.TurnPause(a.pause, m.Turn, m.took, since)

@@ -45,7 +45,7 @@ func (b *bell) Receive(c actor.Context) {
 		b.hearing.missed.Store(0)
 	case *scanDue:
 		b.Ring(&message.Rang{Scan: true})
-		b.rows.scan()
+		b.rows.Scan()
 	case *listenTick:
 		if b.hearing.missed.Load() > deafAfter && time.Since(b.heard) > deafAfter*b.heartbeat {
 			b.log.Warn("bell: deaf for too long, listening on a new connection", "silent", time.Since(b.heard))
@@ -70,8 +70,8 @@ func (b *bell) listen(c actor.Context) {
 	ring, inserted, locks, try := &message.Rang{}, &message.Rang{Inserted: true}, &message.Rang{Locks: true},
 		&message.TryLocks{}
 	cancelled, due, beat := &message.CancelRang{}, &message.DueNow{}, &heard{}
-	awaited := func(ids []scheduler.JobID) { b.awaited.add(ids, time.Now()) }
-	followed := func(ids []scheduler.JobID) { b.followed.add(ids, time.Now()) }
+	awaited := func(ids []scheduler.JobID) { b.awaited.Add(ids, time.Now()) }
+	followed := func(ids []scheduler.JobID) { b.followed.Add(ids, time.Now()) }
 	go func() {
 		defer close(ended)
 		if err := b.bell.Run(ctx,
@@ -83,7 +83,7 @@ func (b *bell) listen(c actor.Context) {
 				b.Tell(message.RoleDispatcher, m)
 				b.Tell(message.RoleGate, m)
 				b.Tell(message.RoleMaintenance, m)
-				b.rows.scan()
+				b.rows.Scan()
 			},
 			func() {
 				b.Tell(message.RoleDispatcher, locks)
@@ -91,7 +91,7 @@ func (b *bell) listen(c actor.Context) {
 				b.Tell(message.RoleMSQs, try)
 			},
 			func() { b.Tell(message.RoleDispatcher, cancelled) },
-			func() { b.Tell(message.RoleMaintenance, due); b.rows.scan() },
+			func() { b.Tell(message.RoleMaintenance, due); b.rows.Scan() },
 			func() { root.Send(self, beat) }, awaited, followed); err != nil && ctx.Err() == nil {
 			b.log.Error("bell: cannot listen; the safety scan finds the work", "error", err)
 		}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"bellhop/actors/lasting"
 	"bellhop/actors/message"
 	"bellhop/actors/port"
 	"bellhop/actors/tree"
@@ -28,7 +29,7 @@ type child struct {
 	launched    time.Time
 	up          time.Time // when it said its first OK
 	fork        *fork
-	reservation *reservation
+	reservation *lasting.Reservation
 	events      []scheduler.ChildEvent
 	acked       int
 	returns     int // how often something went back to the host
@@ -124,7 +125,7 @@ func (k *child) Receive(c actor.Context) {
 
 func (k *child) onWant(c actor.Context, m *want, now time.Time) {
 	if k.fsm.State.Live() { // it had come up before its host knew
-		k.inst.quotas.of(k.typ.Name).release(m.reservation)
+		k.inst.quotas.Of(k.typ.Name).Release(m.reservation)
 		return
 	}
 	k.reservation = m.reservation
@@ -229,7 +230,7 @@ func (k *child) flush(c actor.Context, was scheduler.ChildState) {
 		k.handed = append(k.handed, k.returned...)
 	}
 	if len(k.owed) > 0 {
-		k.inst.outbox.owe(k.owed...)
+		k.inst.outbox.Owe(k.owed...)
 		clear(k.owed) // each holds the list that its line is in
 		k.owed = k.owed[:0]
 	}

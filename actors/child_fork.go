@@ -19,11 +19,11 @@ type fork struct {
 }
 
 func (k *child) launch(c actor.Context) {
-	k.reservation.settled.Store(true) // given back when the process has ended
+	k.reservation.Settled.Store(true) // given back when the process has ended
 	f := &fork{}
 	k.fork = f
 	self, inst, typ, name, host := c.Self(), k.inst, k.typ.Name, k.name, k.host
-	inst.processes[host].enter()
+	inst.processes[host].Enter()
 	inst.alive.Add(1)
 	inst.launches.Add(1)
 	go func() {
@@ -49,8 +49,8 @@ func (k *child) launch(c actor.Context) {
 // processEnded counts a process out, when all that came of it has been seen to.
 func (inst *instance) processEnded(host scheduler.HostName, typ scheduler.TypeName) {
 	inst.alive.Add(-1)
-	inst.quotas.of(typ).alive.Add(-1)
-	inst.processes[host].leave()
+	inst.quotas.Of(typ).Alive.Add(-1)
+	inst.processes[host].Leave()
 }
 
 func (k *child) onStarted(c actor.Context, m *started, now time.Time) {

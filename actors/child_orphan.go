@@ -3,6 +3,7 @@ package actors
 import (
 	"time"
 
+	"bellhop/actors/lasting"
 	"bellhop/actors/message"
 	"bellhop/scheduler"
 )
@@ -25,7 +26,7 @@ func (k *child) orphan() {
 	inst, fsm, process := k.inst, k.fsm, k.process
 	owed := k.owed
 	if len(owed) > 0 {
-		inst.outbox.owe(owed...)
+		inst.outbox.Owe(owed...)
 	}
 	for job, results := range k.items {
 		inst.Tell(message.RoleMSQ(job), &message.Answered{Results: results})
@@ -40,10 +41,10 @@ func (k *child) orphan() {
 		return
 	}
 	lines, host, typ := fsm.Lines, k.host, k.typ.Name
-	inst.orphans.add(lines, 1)
+	inst.orphans.Add(lines, 1)
 	go func() {
 		defer inst.processEnded(host, typ)
-		defer inst.orphans.add(lines, -1)
+		defer inst.orphans.Add(lines, -1)
 		process.Kill()
 		<-process.Done()
 		now := time.Now()
@@ -67,7 +68,7 @@ func (k *child) orphan() {
 func (i *instance) settleOrphan(typ scheduler.TypeName, e *scheduler.Effect) {
 	switch {
 	case e.Kind == scheduler.EffectSettle && e.Result.Line.Item == 0:
-		i.outbox.owe(judged(i.retryOf(typ), e.Result))
+		i.outbox.Owe(lasting.Judged(i.retryOf(typ), e.Result))
 	case e.Kind == scheduler.EffectSettle:
 		i.Tell(message.RoleMSQ(e.Result.Line.Claim.Job), &message.Answered{Results: []scheduler.Result{e.Result}})
 	case e.Kind == scheduler.EffectGiveBack:

@@ -194,8 +194,8 @@ func (d *dispatcher) next(c actor.Context) {
 	}
 	grant := d.ready && !d.fenced
 	idle := grant && !d.claiming && d.audit == nil
-	can := intake.Can{Grant: grant, Claiming: d.claiming, Attached: d.inst.rows.attached.Load(), Running: len(d.running),
-		Claim: idle && !d.mustReassert && !d.auditDue && !d.inst.outbox.full()} // what is settled brings us back
+	can := intake.Can{Grant: grant, Claiming: d.claiming, Attached: d.inst.rows.Attached.Load(), Running: len(d.running),
+		Claim: idle && !d.mustReassert && !d.auditDue && !d.inst.outbox.Full()} // what is settled brings us back
 	now := time.Now()
 	step := d.in.Next(can, now)
 	d.stood(can, &step, now)
@@ -335,7 +335,7 @@ func (d *dispatcher) refuse(ev *intake.Claimed, j scheduler.Job, why string) {
 		ev.Refused = map[scheduler.TypeName]int{}
 	}
 	ev.Refused[j.Type]++
-	d.inst.outbox.owe(scheduler.Record{Kind: scheduler.RecordRequeue, Claim: j.Claim, Attempt: j.Attempt, Why: why})
+	d.inst.outbox.Owe(scheduler.Record{Kind: scheduler.RecordRequeue, Claim: j.Claim, Attempt: j.Attempt, Why: why})
 }
 
 // askAt has intake asked again at a time; zero: not by the clock.

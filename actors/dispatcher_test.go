@@ -172,7 +172,7 @@ func TestDispatcher_GivesBackWhatComesAfterTheLease(t *testing.T) {
 		if got := after[message.Deals](s, 3*time.Second, message.RoleHost("h")); len(got) > 0 {
 			t.Errorf("dealt: %v", dealtJobs(got))
 		}
-		batch, _, _ := s.outbox.take(time.Now())
+		batch, _, _ := s.outbox.Take(time.Now())
 		if len(batch.Records) != 1 || batch.Records[0].Kind != scheduler.RecordRequeue {
 			t.Errorf("owed: %+v", batch.Records)
 		}
@@ -188,7 +188,7 @@ func TestDispatcher_GivesBackWhatNobodyHas(t *testing.T) {
 		for scans, want := range []int{0, 1} {
 			s.Tell(message.RoleDispatcher, &message.Rang{Scan: true})
 			after[message.Deals](s, time.Second, message.RoleHost("h"))
-			if owing := s.outbox.owing(); len(owing) != want {
+			if owing := s.outbox.Owing(); len(owing) != want {
 				t.Errorf("after %d scans there is owed: %v", scans+1, owing)
 			}
 		}

@@ -24,16 +24,16 @@ func TestDoc_DrawsTheTreeThatIsStarted(t *testing.T) {
 	}
 	var started []string
 	roles := map[string]string{}
-	text, err := os.ReadFile("messages.go")
+	text, err := os.ReadFile("message/roles.go")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, m := range regexp.MustCompile(`(?m)^\t(role\w+)\s+= "(\w+)"$`).FindAllStringSubmatch(string(text), -1) {
+	for _, m := range regexp.MustCompile(`(?m)^\t(Role\w+)\s+= "(\w+)"$`).FindAllStringSubmatch(string(text), -1) {
 		roles[m[1]] = m[2]
 	}
-	for _, role := range read("supervisor.go", `s\.start\(c, (role\w+),`) {
+	for _, role := range read("supervisor.go", `s\.Start\(c, message\.(Role\w+),`) {
 		if roles[role] == "" {
-			t.Fatalf("messages.go gives %s no name", role)
+			t.Fatalf("message/roles.go gives %s no name", role)
 		}
 		started = append(started, roles[role])
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"bellhop/actors/lasting"
 	"bellhop/actors/message"
 	"bellhop/actors/port"
 	"bellhop/scheduler"
@@ -32,7 +33,7 @@ type engineHost struct {
 	spec  port.HostSpec
 	conf  port.EngineSpec
 	typ   port.AgentType
-	quota *typeQuota
+	quota *lasting.Quota
 	// owned by Receive
 	jobs    map[scheduler.Claim]*watched
 	waiting []*watched // for their turn to be submitted, in the order in which they came
@@ -65,7 +66,7 @@ type watched struct {
 }
 
 func newEngineHost(inst *instance, spec port.HostSpec) *engineHost {
-	s := &engineHost{inst: inst, spec: spec, conf: *spec.Engine, quota: inst.quotas.of(spec.Engine.Type),
+	s := &engineHost{inst: inst, spec: spec, conf: *spec.Engine, quota: inst.quotas.Of(spec.Engine.Type),
 		jobs: map[scheduler.Claim]*watched{}, epoch: uint64(time.Now().UnixNano())}
 	for _, a := range inst.setup().Agents {
 		if a.Name == s.conf.Type {
@@ -97,7 +98,7 @@ func (s *engineHost) Receive(c actor.Context) {
 	case *actor.Stopping:
 		s.cancel()
 		s.disarm()
-		s.quota.alive.Add(-int64(len(s.jobs)))
+		s.quota.Alive.Add(-int64(len(s.jobs)))
 		return
 	case *message.Deal:
 		s.onDeal(m, now)
@@ -159,7 +160,7 @@ func (s *engineHost) onFenced(c actor.Context, now time.Time) {
 // sleep is until no call runs that was begun before.
 func (s *engineHost) sleep(c actor.Context) {
 	s.asleep = true
-	self, root, empty := c.Self(), s.inst.System.Root, s.inst.processes[s.spec.Name].whenEmpty()
+	self, root, empty := c.Self(), s.inst.System.Root, s.inst.processes[s.spec.Name].WhenEmpty()
 	go func() { <-empty; root.Send(self, &awake{}) }()
 }
 
@@ -201,7 +202,7 @@ func (s *engineHost) onDeal(m *message.Deal, now time.Time) {
 			}
 			s.jobs[l.Claim] = w
 			s.before++
-			s.quota.alive.Add(1)
+			s.quota.Alive.Add(1)
 			s.books.look = append(s.books.look, l.Claim)
 		}
 	}
@@ -223,7 +224,7 @@ func (s *engineHost) ask() {
 	if s.calls.submit.Fails > 0 { // one tries whether it takes jobs again, and the others are not held for that long
 		ahead = 1
 	}
-	room := min(s.spec.Slots-len(s.jobs), s.quota.room(), ahead-s.before, engineAsk) - s.granted
+	room := min(s.spec.Slots-len(s.jobs), s.quota.Room(), ahead-s.before, engineAsk) - s.granted
 	if room <= 0 {
 		return
 	}
@@ -275,7 +276,7 @@ func (s *engineHost) onLeave(m *message.Leave, now time.Time) {
 		s.cancel()
 		return
 	}
-	parent, root, empty := s.parent, s.inst.System.Root, s.inst.processes[s.spec.Name].whenEmpty()
+	parent, root, empty := s.parent, s.inst.System.Root, s.inst.processes[s.spec.Name].WhenEmpty()
 	go func() { <-empty; root.Send(parent, &message.HostLeft{}) }()
 }
 

@@ -146,7 +146,7 @@ func (s *engineHost) fetch(c actor.Context, w *watched, now time.Time) {
 func (s *engineHost) run(c actor.Context, m *engineAnswered) {
 	m.call.Type, m.ctx = s.conf.Type, s.ctx
 	inst, ctx, self, live := s.inst, s.ctx, c.Self(), s.inst.processes[s.spec.Name]
-	live.enter()
+	live.Enter()
 	go func() {
 		m.said = inst.EngineCommands.Run(ctx, m.call, func() time.Duration { return inst.LeaseLeft(time.Now()) })
 		if m.call.Over && m.said.Failed == "" {
@@ -156,7 +156,7 @@ func (s *engineHost) run(c actor.Context, m *engineAnswered) {
 			}
 			m.err = inst.Leftovers.Swept(ctx, tags)
 		}
-		live.leave()
+		live.Leave()
 		inst.Send(self, m)
 	}()
 }

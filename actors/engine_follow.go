@@ -18,7 +18,7 @@ const engineFollows = 2
 
 // followSome fetches what jobs with followers have written so far.
 func (s *engineHost) followSome(c actor.Context, now time.Time) {
-	jobs := s.inst.followed.now(now)
+	jobs := s.inst.followed.Now(now)
 	if len(jobs) == 0 {
 		return
 	}

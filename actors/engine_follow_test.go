@@ -58,7 +58,7 @@ func TestEngine_LogsOfWhatRuns(t *testing.T) {
 	f.logs = true
 	playEngine(t, f, func(s *feeder) {
 		texts := func() (list []string) {
-			batch, _, _ := s.outbox.take(time.Now())
+			batch, _, _ := s.outbox.Take(time.Now())
 			for _, entry := range batch.Entries {
 				list = append(list, entry.Text)
 			}
@@ -74,7 +74,7 @@ func TestEngine_LogsOfWhatRuns(t *testing.T) {
 		for job := range scheduler.JobID(20) {
 			all = append(all, job+1)
 		}
-		s.instance.followed.add([]scheduler.JobID{7}, time.Now())
+		s.instance.followed.Add([]scheduler.JobID{7}, time.Now())
 		s.hear(9 * time.Second)
 		if n, _ := f.count("logs"); n < 3 || n > 6 {
 			t.Errorf("logs was called %d times in 9 s", n)
@@ -89,8 +89,8 @@ func TestEngine_LogsOfWhatRuns(t *testing.T) {
 			t.Errorf("logs was called %d times for nobody", n-was)
 		}
 		f.change(func() { f.takes = time.Second })
-		s.instance.followed.add(all, time.Now())
-		s.hear(awaitedFor)
+		s.instance.followed.Add(all, time.Now())
+		s.hear(15 * time.Second)
 		if n, most := f.count("logs"); most > engineFollows || n-was > 40 {
 			t.Errorf("logs was called %d times, %d at once", n-was, most)
 		}

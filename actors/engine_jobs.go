@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"bellhop/actors/lasting"
 	"bellhop/scheduler"
 	"bellhop/scheduler/engine"
 )
@@ -90,7 +91,7 @@ func (s *engineHost) forget(w *watched) {
 	w.remote.State = engine.Over
 	s.count(w, was)
 	delete(s.jobs, w.line.Claim)
-	s.quota.alive.Add(-1)
+	s.quota.Alive.Add(-1)
 }
 
 // submitSome gives turns: so many jobs at once, and none while the engine does not take any.
@@ -110,7 +111,7 @@ func (s *engineHost) submitSome(now time.Time) {
 // judge says what the job becomes, once.
 func (s *engineHost) judge(w *watched, now time.Time) *scheduler.Record {
 	if w.judged == nil {
-		rec := judged(s.inst.retryOf(s.conf.Type), s.result(w, now))
+		rec := lasting.Judged(s.inst.retryOf(s.conf.Type), s.result(w, now))
 		w.judged = &rec
 	}
 	return w.judged
@@ -118,10 +119,10 @@ func (s *engineHost) judge(w *watched, now time.Time) *scheduler.Record {
 
 func (s *engineHost) settle(w *watched, now time.Time) {
 	rec := s.judge(w, now)
-	if rec.Why == snoozed {
+	if rec.Why == lasting.Snoozed {
 		s.note(w, fmt.Sprintf("its exit code puts it off for %s, and this does not count as an attempt", rec.Verdict.Delay))
 	}
-	s.inst.outbox.owe(*rec)
+	s.inst.outbox.Owe(*rec)
 	if w.remote.Tagged {
 		s.books.sweepSoon(now)
 	}
@@ -182,7 +183,7 @@ func (s *engineHost) row(w *watched, now time.Time) engine.Row {
 }
 
 func (s *engineHost) note(w *watched, text string) {
-	s.inst.outbox.note(w.line.Claim, w.line.Attempt, s.spec.Name, text)
+	s.inst.outbox.Note(w.line.Claim, w.line.Attempt, s.spec.Name, text)
 }
 
 // logged keeps what a job wrote.
@@ -196,5 +197,5 @@ func (s *engineHost) logged(w *watched, lines []string, now time.Time) {
 		list[i] = scheduler.Entry{Claim: w.line.Claim, Attempt: w.line.Attempt, Child: scheduler.ChildName(w.tag),
 			Host: s.spec.Name, Level: scheduler.LevelOut, At: now, Text: line}
 	}
-	s.inst.outbox.entries(list)
+	s.inst.outbox.Entries(list)
 }

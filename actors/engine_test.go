@@ -185,7 +185,7 @@ func (d *feeder) feed(n int) {
 }
 
 func (s *stage) owed(kind scheduler.RecordKind) (n int) {
-	batch, _, _ := s.outbox.take(time.Now())
+	batch, _, _ := s.outbox.Take(time.Now())
 	for _, r := range batch.Records {
 		if r.Kind == kind {
 			n++
@@ -313,13 +313,13 @@ func TestEngine_CountsForNothingWhenItHasEnded(t *testing.T) {
 	playEngine(t, f, func(s *feeder) {
 		s.feed(100)
 		s.hear(time.Minute)
-		if n := s.quotas.of("a").alive.Load(); n != 100 {
+		if n := s.quotas.Of("a").Alive.Load(); n != 100 {
 			t.Fatalf("%d jobs count", n)
 		}
 		pid := s.PID(message.RoleHost("h"))
 		s.pids = slices.DeleteFunc(s.pids, func(p *actor.PID) bool { return p == pid })
 		_ = s.System.Root.StopFuture(pid).Wait()
-		if n := s.quotas.of("a").alive.Load(); n != 0 {
+		if n := s.quotas.Of("a").Alive.Load(); n != 0 {
 			t.Errorf("%d jobs still count", n)
 		}
 	})

@@ -125,7 +125,7 @@ func (g *gate) step(c actor.Context, ev scheduler.GateEvent, now time.Time) {
 		switch e {
 		case scheduler.GateScan:
 			g.Tell(message.RoleDispatcher, scanNow)
-			g.rows.scan()
+			g.rows.Scan()
 		case scheduler.GateArm:
 			g.arm(now)
 		case scheduler.GateAskFor:

@@ -70,7 +70,7 @@ func (s *host) served() (list []port.AgentType) {
 func (s *host) addPool(a port.AgentType) {
 	s.types[a.Name] = &pool{
 		AgentType: a,
-		quota:     s.inst.quotas.of(a.Name),
+		quota:     s.inst.quotas.Of(a.Name),
 		told:      untold,
 		respawn:   scheduler.Respawn{Up: a.Exec},
 	}
@@ -161,7 +161,7 @@ func (s *host) next(c actor.Context, now time.Time) {
 func (s *host) onStarted(c actor.Context) {
 	s.parent = c.Parent()
 	s.asleep = true
-	self, root, empty := c.Self(), s.inst.System.Root, s.inst.processes[s.spec.Name].whenEmpty()
+	self, root, empty := c.Self(), s.inst.System.Root, s.inst.processes[s.spec.Name].WhenEmpty()
 	go func() { <-empty; root.Send(self, &awake{}) }()
 }
 
@@ -348,7 +348,7 @@ func (s *host) onChildGone(who *actor.PID, now time.Time) {
 	for name, child := range s.children {
 		if child.pid.Equal(who) {
 			delete(s.children, name)
-			child.pool.quota.release(child.reservation) // if it died before it heard that it was wanted
+			child.pool.quota.Release(child.reservation) // if it died before it heard that it was wanted
 			child.pool.children = slices.DeleteFunc(child.pool.children, func(other *childHandle) bool { return other == child })
 			for _, l := range child.unacked {
 				if l.Item != 0 { // an audit finds jobs, and not items

@@ -51,7 +51,7 @@ func (s *host) onLeave(c actor.Context, m *message.Leave) {
 	if m.All {
 		return // the first leave waits already
 	}
-	parent, root, empty := s.parent, s.inst.System.Root, s.inst.processes[s.spec.Name].whenEmpty()
+	parent, root, empty := s.parent, s.inst.System.Root, s.inst.processes[s.spec.Name].WhenEmpty()
 	go func() { <-empty; root.Send(parent, &message.HostLeft{}) }()
 }
 
@@ -69,6 +69,6 @@ func (s *host) stopping() {
 // stopped: its children have stopped, too.
 func (s *host) stopped() {
 	for _, child := range s.children {
-		child.pool.quota.release(child.reservation)
+		child.pool.quota.Release(child.reservation)
 	}
 }

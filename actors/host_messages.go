@@ -3,14 +3,15 @@ package actors
 import (
 	"time"
 
+	"bellhop/actors/lasting"
 	"bellhop/actors/port"
 	"bellhop/scheduler"
 )
 
 // Between a host and its children.
 type (
-	want   struct{ reservation *reservation } // come up
-	assign struct {                           // do these
+	want   struct{ reservation *lasting.Reservation } // come up
+	assign struct {                                   // do these
 		Lines   []scheduler.Line
 		Returns int // how often the host had got something back from the child by then
 	}

@@ -34,7 +34,7 @@ func (s *host) could(pool *pool, live int, now time.Time) int {
 		return 0
 	}
 	may, _ := pool.respawn.May(live, now)
-	return scheduler.Bounds{Live: live, PerHost: pool.MaxPerHost, Instance: pool.quota.room(), Respawn: may}.More()
+	return scheduler.Bounds{Live: live, PerHost: pool.MaxPerHost, Instance: pool.quota.Room(), Respawn: may}.More()
 }
 
 // place gives what is pending to children, and brings up the children it takes.
@@ -117,8 +117,8 @@ func (s *host) spawn(c actor.Context, pool *pool, now time.Time) bool {
 	if child == nil {
 		child = s.newChild(c, pool)
 	}
-	if child.reservation == nil || child.reservation.settled.Load() {
-		if child.reservation = pool.quota.reserve(); child.reservation == nil {
+	if child.reservation == nil || child.reservation.Settled.Load() {
+		if child.reservation = pool.quota.Reserve(); child.reservation == nil {
 			return false
 		}
 	}

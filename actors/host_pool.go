@@ -7,6 +7,7 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"bellhop/actors/lasting"
 	"bellhop/actors/port"
 	"bellhop/scheduler"
 )
@@ -15,7 +16,7 @@ import (
 type pool struct {
 	port.AgentType
 	gone      bool // the configuration has it no more: nothing is taken, and what lives goes
-	quota     *typeQuota
+	quota     *lasting.Quota
 	respawn   scheduler.Respawn
 	trouble   scheduler.Account // of the last death, told while none comes up or the type is barred
 	granted   int
@@ -115,7 +116,7 @@ func (pool *pool) oldestPending(now time.Time) time.Time {
 // childHandle is a child as its host sees it.
 type childHandle struct {
 	pid         *actor.PID
-	reservation *reservation
+	reservation *lasting.Reservation
 	pool        *pool
 	state       scheduler.ChildState
 	since       time.Time

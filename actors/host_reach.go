@@ -27,9 +27,9 @@ func (s *host) tryReach(c actor.Context, now time.Time) {
 	ctx, cancel := context.WithCancel(context.Background())
 	s.endReach = cancel
 	inst, name, self := s.inst, s.spec.Name, c.Self()
-	inst.processes[name].enter()
+	inst.processes[name].Enter()
 	go func() {
-		defer inst.processes[name].leave()
+		defer inst.processes[name].Leave()
 		defer cancel()
 		inst.Send(self, &reached{inst.Launcher.Reach(ctx, name)})
 	}()

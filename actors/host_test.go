@@ -151,7 +151,7 @@ func TestHost_GivesBackCreditsWhenAChildDies(t *testing.T) {
 		if epoch <= first || now != 0 || room != 2 {
 			t.Errorf("after its death it asks for %d and %d, under epoch %d after %d", now, room, epoch, first)
 		}
-		batch, _, _ := s.outbox.take(time.Now())
+		batch, _, _ := s.outbox.Take(time.Now())
 		i := slices.IndexFunc(batch.Records, func(r scheduler.Record) bool { return r.Kind == scheduler.RecordSettle })
 		if i < 0 || !batch.Records[i].Verdict.Death {
 			t.Errorf("owed: %+v", batch.Records)
@@ -169,7 +169,7 @@ func TestHost_GivesBackWorkThatNoChildTakes(t *testing.T) {
 		epoch, _, _ := offered(after[*message.Credits](s, 0, message.RoleDispatcher))
 		s.Tell(message.RoleHost("h"), message.Deals{{Epoch: epoch, Type: "a", Lines: []scheduler.Line{lineOf(1)}}})
 		after[*message.Credits](s, time.Minute, message.RoleDispatcher)
-		batch, _, _ := s.outbox.take(time.Now())
+		batch, _, _ := s.outbox.Take(time.Now())
 		if n := len(batch.Records); n != 1 || batch.Records[0].Kind != scheduler.RecordRequeue {
 			t.Errorf("owed: %+v", batch.Records)
 		}
@@ -192,7 +192,7 @@ func TestHost_BeginsNothingAfterTheLease(t *testing.T) {
 		if len(l.processes) > 0 {
 			t.Errorf("%d processes were started", len(l.processes))
 		}
-		if owing := s.outbox.owing(); !owing[claimOf(1)] {
+		if owing := s.outbox.Owing(); !owing[claimOf(1)] {
 			t.Errorf("owed: %v", owing)
 		}
 	})
@@ -205,12 +205,12 @@ func TestHost_WaitsForTheProcessesOfTheLastOne(t *testing.T) {
 	playHost(t, l, func(s *stage) {
 		after[*message.HostRestarted](s, 0, message.RoleMSQs) // the first one
 		after[*message.Credits](s, 0, message.RoleDispatcher)
-		s.processes["h"].enter()
+		s.processes["h"].Enter()
 		s.start(message.RoleHost("h"), newHost(s.instance, s.Hosts[0]))
 		if got := after[*message.Credits](s, time.Minute, message.RoleDispatcher); len(got) > 0 {
 			t.Errorf("credits while a process lives: %+v", got[0])
 		}
-		s.processes["h"].leave()
+		s.processes["h"].Leave()
 		if _, _, room := offered(after[*message.Credits](s, 0, message.RoleDispatcher)); room != 2 {
 			t.Errorf("room for %d", room)
 		}

@@ -80,7 +80,7 @@ func (l *ledger) write(c actor.Context) {
 	if l.writing || l.rests(c) {
 		return
 	}
-	batch, deferred, dropped := l.outbox.take(time.Now())
+	batch, deferred, dropped := l.outbox.Take(time.Now())
 	if dropped > 0 {
 		l.log.Warn("ledger: agents say more than can be logged; lines dropped", "lines", dropped)
 	}
@@ -100,7 +100,7 @@ func (l *ledger) write(c actor.Context) {
 // rests reports whether what is owed waits for the end of the rest.
 func (l *ledger) rests(c actor.Context) bool {
 	left := time.Until(l.rest)
-	if left <= 0 || !l.outbox.canRest() {
+	if left <= 0 || !l.outbox.CanRest() {
 		return false
 	}
 	if !l.resting {
@@ -135,9 +135,9 @@ func (l *ledger) onWritten(c actor.Context, m *written) {
 		l.confirm(records, m.stale, now)
 	}
 	// After that: what is not owed any more, the dispatcher has been told of.
-	full := l.outbox.full()
-	first, more := l.outbox.acked(m.busy, time.Now())
-	if full && !l.outbox.full() {
+	full := l.outbox.Full()
+	first, more := l.outbox.Acked(m.busy, time.Now())
+	if full && !l.outbox.Full() {
 		l.Tell(message.RoleDispatcher, &message.Settled{}) // it may have looked before
 	}
 	for _, job := range first {
@@ -174,7 +174,7 @@ func (l *ledger) warnStale(m *written) {
 // confirm tells the dispatcher of claims whose outcomes are written.
 func (l *ledger) confirm(records []scheduler.Record, stale []scheduler.Claim, now time.Time) {
 	l.recent.confirmed(records, stale, now)
-	l.rows.scan()
+	l.rows.Scan()
 	done := &message.Settled{Stale: stale, Claims: make([]scheduler.Claim, 0, len(records))}
 	delayed := false
 	for i := range records {
@@ -195,7 +195,7 @@ func (l *ledger) confirm(records []scheduler.Record, stale []scheduler.Claim, no
 
 // armDeferred wakes the ledger when what is deferred is to be tried again.
 func (l *ledger) armDeferred(c actor.Context) {
-	at := l.outbox.deferredAt()
+	at := l.outbox.DeferredAt()
 	if at.IsZero() {
 		return
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"bellhop/actors/lasting"
 	"bellhop/actors/message"
 	"bellhop/scheduler"
 )
@@ -73,21 +74,21 @@ func TestLedger_DefersLockedRowsAndRetries(t *testing.T) {
 	db := &records{locked: map[scheduler.JobID]bool{2: true}}
 	playLedger(t, db, func(s *stage) {
 		start := time.Now()
-		s.outbox.owe(settleOf(1, 2, 3)...)
+		s.outbox.Owe(settleOf(1, 2, 3)...)
 		if got := settledJobs(after[*message.Settled](s, 0, message.RoleDispatcher)); !slices.Equal(got,
 			[]scheduler.JobID{1, 3}) {
 			t.Fatalf("settled at once: %v", got)
 		}
 		db.take(start)
-		if got := after[*message.Settled](s, deferFirst+2*deferFirst, message.RoleDispatcher); len(got) > 0 {
+		if got := after[*message.Settled](s, 300*time.Millisecond, message.RoleDispatcher); len(got) > 0 {
 			t.Fatalf("settled while its row is locked: %v", settledJobs(got))
 		}
 		if names, at := db.take(start); !slices.Equal(names, []string{"busy?[2]", "busy?[2]"}) ||
-			!slices.Equal(at, []time.Duration{deferFirst, 3 * deferFirst}) {
+			!slices.Equal(at, []time.Duration{100 * time.Millisecond, 300 * time.Millisecond}) {
 			t.Fatalf("tried: %q at %v", names, at)
 		}
 		delete(db.locked, 2)
-		if got := settledJobs(after[*message.Settled](s, 4*deferFirst, message.RoleDispatcher)); !slices.Equal(got,
+		if got := settledJobs(after[*message.Settled](s, 400*time.Millisecond, message.RoleDispatcher)); !slices.Equal(got,
 			[]scheduler.JobID{2}) {
 			t.Fatalf("settled when its row is free: %v", got)
 		}
@@ -105,11 +106,11 @@ func TestLedger_KeepsWhatItCannotWrite(t *testing.T) {
 	t.Parallel()
 	db := &records{down: errors.New("connection lost")}
 	playLedger(t, db, func(s *stage) {
-		s.outbox.owe(settleOf(1)...)
+		s.outbox.Owe(settleOf(1)...)
 		if got := after[*message.ConnLost](s, 0, message.RoleDispatcher); len(got) != 1 {
 			t.Fatalf("the dispatcher is told %d times of the connection", len(got))
 		}
-		s.outbox.owe(settleOf(2)...)
+		s.outbox.Owe(settleOf(2)...)
 		db.down = nil
 		if got := settledJobs(after[*message.Settled](s, time.Second, message.RoleDispatcher)); !slices.Equal(got,
 			[]scheduler.JobID{1, 2}) {
@@ -126,7 +127,7 @@ func TestLedger_ARefusedOutcomeHoldsUpNoOther(t *testing.T) {
 	t.Parallel()
 	db := &records{bad: map[scheduler.JobID]bool{3: true}}
 	playLedger(t, db, func(s *stage) {
-		s.outbox.owe(settleOf(1, 2, 3, 4, 5)...)
+		s.outbox.Owe(settleOf(1, 2, 3, 4, 5)...)
 		after[*message.Settled](s, 0, message.RoleDispatcher)
 		names, _ := db.take(time.Now())
 		for _, whole := range []string{"write[1 2]", "write[4 5]", "write[3]"} {
@@ -135,7 +136,7 @@ func TestLedger_ARefusedOutcomeHoldsUpNoOther(t *testing.T) {
 			}
 		}
 		select {
-		case <-s.outbox.whenEmpty():
+		case <-s.outbox.WhenEmpty():
 		default:
 			t.Error("something is owed still")
 		}
@@ -148,8 +149,8 @@ func TestLedger_WritesWhatTheLastOneOwed(t *testing.T) {
 	db := &records{}
 	play(t, Config{Records: db}, func(s *stage) {
 		s.listen(message.RoleDispatcher)
-		s.outbox.owe(settleOf(1)...)
-		s.outbox.take(time.Now()) // it had begun to write
+		s.outbox.Owe(settleOf(1)...)
+		s.outbox.Take(time.Now()) // it had begun to write
 		s.start(message.RoleLedger, newLedger(s.forLedger()))
 		if got := settledJobs(after[*message.Settled](s, 0, message.RoleDispatcher)); !slices.Equal(got,
 			[]scheduler.JobID{1}) {
@@ -164,7 +165,7 @@ func TestLedger_TellsMaintenanceOfADelay(t *testing.T) {
 	playLedger(t, &records{}, func(s *stage) {
 		list := settleOf(1)
 		list[0].Verdict.State = scheduler.Scheduled
-		s.outbox.owe(list...)
+		s.outbox.Owe(list...)
 		if got := after[*message.DueNow](s, 0, message.RoleMaintenance); len(got) != 1 {
 			t.Errorf("maintenance is told %d times", len(got))
 		}
@@ -179,26 +180,26 @@ func TestLedger_RestsAfterAWrite(t *testing.T) {
 	locked := settleOf(7)
 	locked[0].Result.Line = &scheduler.Line{Locked: true}
 	for name, c := range map[string]struct {
-		owe   func(o *outbox)
+		owe   func(o *lasting.Outbox)
 		rest  time.Duration
 		frees bool
 	}{
-		"nobody waits for it":               {func(o *outbox) { o.owe(settleOf(3)...) }, 3 * takes, false},
-		"somebody does":                     {func(o *outbox) { o.owe(settleOf(9)...) }, 0, false},
-		"its job holds locks":               {func(o *outbox) { o.owe(locked...) }, 0, false},
-		"given back":                        {func(o *outbox) { o.owe(scheduler.Record{Kind: scheduler.RecordRequeue}) }, 0, false},
-		"somebody waits for all to be over": {func(o *outbox) { o.whenEmpty() }, 0, false},
-		"others waited for what ended last": {func(*outbox) {}, 0, true},
+		"nobody waits for it":               {func(o *lasting.Outbox) { o.Owe(settleOf(3)...) }, 3 * takes, false},
+		"somebody does":                     {func(o *lasting.Outbox) { o.Owe(settleOf(9)...) }, 0, false},
+		"its job holds locks":               {func(o *lasting.Outbox) { o.Owe(locked...) }, 0, false},
+		"given back":                        {func(o *lasting.Outbox) { o.Owe(scheduler.Record{Kind: scheduler.RecordRequeue}) }, 0, false},
+		"somebody waits for all to be over": {func(o *lasting.Outbox) { o.WhenEmpty() }, 0, false},
+		"others waited for what ended last": {func(*lasting.Outbox) {}, 0, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			db := &records{takes: takes, frees: c.frees}
 			playLedger(t, db, func(s *stage) {
 				start := time.Now()
-				s.awaited.add([]scheduler.JobID{9}, start)
-				s.outbox.owe(settleOf(1)...) // after a long time: at once
+				s.awaited.Add([]scheduler.JobID{9}, start)
+				s.outbox.Owe(settleOf(1)...) // after a long time: at once
 				after[*message.Settled](s, takes, message.RoleDispatcher)
-				s.outbox.owe(settleOf(2)...)
+				s.outbox.Owe(settleOf(2)...)
 				c.owe(s.outbox)
 				after[*message.Settled](s, 5*takes, message.RoleDispatcher)
 				names, at := db.take(start)
@@ -218,7 +219,7 @@ func TestLedger_RestsAfterWhatAgentsSay(t *testing.T) {
 	playLedger(t, db, func(s *stage) {
 		start := time.Now()
 		for range 40 {
-			s.outbox.entries([]scheduler.Entry{{Claim: claimOf(1)}})
+			s.outbox.Entries([]scheduler.Entry{{Claim: claimOf(1)}})
 			time.Sleep(takes / 10) // virtual
 		}
 		time.Sleep(10 * takes) // virtual

@@ -44,7 +44,7 @@ func (w wrote) and(other wrote) wrote {
 // record that it chokes on stands alone: that one is told of and let go, so
 // that it does not hold up the others for ever.
 func (f writing) all(ctx context.Context, b scheduler.Batch) (w wrote, err error) {
-	b.Ring = f.awaited.among(b.Records, time.Now())
+	b.Ring = f.awaited.Among(b.Records, time.Now())
 	w.stale, w.released, err = f.records.Write(ctx, f.ID(), b, time.Now())
 	if err == nil && len(w.stale) > 0 {
 		b.MaybeCommitted = true // some of it is written
@@ -147,7 +147,7 @@ func (f writing) retake(
 	if n > 0 {
 		f.log.Warn("the database had lost claims; they are taken again", "jobs", n)
 	}
-	lost.Ring = f.awaited.among(lost.Records, time.Now())
+	lost.Ring = f.awaited.Among(lost.Records, time.Now())
 	still, released, err = f.records.Write(ctx, f.ID(), lost, time.Now())
 	if err != nil {
 		return nil, false, err

@@ -192,8 +192,8 @@ func (m *maintenance) onControl(c actor.Context, now scheduler.ControlState) {
 		m.log.Info("told to stop by a command in the queue", "how", now.Stop)
 		m.stop(now.Stop)
 	}
-	if now.Attached && !m.rows.attached.Swap(true) {
-		m.rows.scan()
+	if now.Attached && !m.rows.Attached.Swap(true) {
+		m.rows.Scan()
 	}
 	if now.Locks {
 		m.foretell(c)

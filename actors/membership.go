@@ -275,7 +275,7 @@ func (m *membership) onFenceDue(actor.Context) {
 // consider buries the dead among the others, and takes this instance's part of
 // what is divided among the living.
 func (m *membership) consider(c actor.Context, suspects []scheduler.Suspect) {
-	if m.quotas.divide(m.ID(), suspects) {
+	if m.quotas.Divide(m.ID(), suspects) {
 		m.Tell(message.RoleHosts, &message.Divided{})
 	}
 	for _, s := range suspects {

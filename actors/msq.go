@@ -9,6 +9,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/cenkalti/backoff/v4"
 
+	"bellhop/actors/lasting"
 	"bellhop/actors/message"
 	"bellhop/actors/port"
 	"bellhop/actors/tree"
@@ -149,7 +150,7 @@ func (q *msq) onStarted(c actor.Context) {
 		q.deadline = q.Later(c.Self(), q.job.Timeout, &timedOut{})
 	}
 	if q.job.Assigned {
-		q.outbox.owe(scheduler.Record{Kind: scheduler.RecordStart, Claim: q.job.Claim, Attempt: q.job.Attempt,
+		q.outbox.Owe(scheduler.Record{Kind: scheduler.RecordStart, Claim: q.job.Claim, Attempt: q.job.Attempt,
 			Host: q.job.Host, CreatedAt: q.job.Submitted(), Given: q.began})
 	}
 	q.open(c)
@@ -244,7 +245,7 @@ func (q *msq) scheduleProgress(c actor.Context) {
 func (q *msq) tellProgress() {
 	p := scheduler.Progress{Claim: q.job.Claim, Items: q.books.Items, Waits: q.waits(time.Now())}
 	if q.ending == nil {
-		q.outbox.progress(p)
+		q.outbox.Progress(p)
 	}
 }
 
@@ -280,13 +281,13 @@ func (q *msq) conclude() {
 	if e.outcome != scheduler.OutcomeSucceeded && e.outcome != scheduler.OutcomeCancelled {
 		r.ExitCode = 1
 	}
-	rec := judged(q.retry(q.job.Type), r)
+	rec := lasting.Judged(q.retry(q.job.Type), r)
 	if e.items {
 		items := q.books.Items // the total is known only when the last row was read
 		rec.Result.Successes = q.books.Successes
 		rec.Items = &items
 	}
-	q.outbox.owe(rec)
+	q.outbox.Owe(rec)
 	q.Tell(message.RoleMSQs, &msqDone{q.job.Claim})
 }
 

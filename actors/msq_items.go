@@ -146,7 +146,7 @@ func (q *msq) onAnswer(r *scheduler.Result) {
 	case scheduler.ItemRetry:
 		q.again(f.line)
 	case scheduler.ItemFailed:
-		q.outbox.failed(scheduler.FailedItem{
+		q.outbox.Failed(scheduler.FailedItem{
 			Claim: q.job.Claim, Item: r.Line.Item, Line: r.Line.Args, Tries: tries, ExitCode: r.ExitCode, Error: r.Told(),
 		})
 	}
@@ -207,6 +207,6 @@ func (q *msq) onNowhere(m *message.Nowhere) {
 		}
 	}
 	if len(failed) > 0 {
-		q.outbox.failed(failed...)
+		q.outbox.Failed(failed...)
 	}
 }

@@ -111,7 +111,7 @@ func (q *msq) addLocked(l scheduler.Line, texts []string, err error) {
 // failLocked fails an item that can never have its locks.
 func (q *msq) failLocked(l scheduler.Line, why string) {
 	q.books.Refuse(l)
-	q.outbox.failed(scheduler.FailedItem{Claim: q.job.Claim, Item: l.Item, Line: l.Args, Error: why})
+	q.outbox.Failed(scheduler.FailedItem{Claim: q.job.Claim, Item: l.Item, Line: l.Args, Error: why})
 	if q.locks != nil {
 		q.locks.over(l.Item)
 	}

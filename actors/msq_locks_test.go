@@ -247,7 +247,7 @@ func TestMSQLocks_WaitsForOthersWithoutASlot(t *testing.T) {
 		}
 		s.wants(100 * time.Millisecond)
 		var told string
-		for b, _, _ := s.outbox.take(time.Now()); len(b.Progress) > 0; b.Progress = nil {
+		for b, _, _ := s.outbox.Take(time.Now()); len(b.Progress) > 0; b.Progress = nil {
 			told = b.Progress[0].Waits
 		}
 		if want := "lock_held: 800 of its items wait, the first for c:1=exclusive, and job 2 has c:1=shared"; told != want {
@@ -381,7 +381,7 @@ func TestMSQLocks_Malformed(t *testing.T) {
 	t.Parallel()
 	playItems(t, &itemDesk{}, false, []string{"c:1", "c:1=exclusive", "{{a}}", "filter:x=shared"}, func(s *itemStage) {
 		s.wants(0)
-		batch, _, _ := s.outbox.take(time.Now())
+		batch, _, _ := s.outbox.Take(time.Now())
 		var told []string
 		for _, f := range batch.Failed {
 			told = append(told, fmt.Sprint(f.Item, " ", f.Error))
@@ -504,7 +504,7 @@ func TestMSQLocks_ACircle(t *testing.T) {
 		s.wants(0)
 		got, _ := s.slots(2)
 		s.are("dealt", got, 2)
-		batch, _, _ := s.outbox.take(time.Now())
+		batch, _, _ := s.outbox.Take(time.Now())
 		want := "deadlock: job 5 waits for c:1=exclusive, and job 2 has c:1=shared; " +
 			"job 2 waits for d:9=shared, and job 5 has d:9=exclusive"
 		if len(batch.Failed) != 1 || batch.Failed[0].Item != 1 || batch.Failed[0].Error != want {

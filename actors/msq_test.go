@@ -58,11 +58,11 @@ func playMSQ(t *testing.T, q *queries, with func(s *stage)) {
 
 // owed is what the outbox holds of a job, as its verdict and its error.
 func owed(s *stage) (list []string) {
-	batch, _, _ := s.outbox.take(time.Now())
+	batch, _, _ := s.outbox.Take(time.Now())
 	for _, r := range batch.Records {
 		list = append(list, strings.TrimSpace(fmt.Sprint(r.Verdict.State, " ", r.Result.Error)))
 	}
-	s.outbox.acked(nil, time.Now())
+	s.outbox.Acked(nil, time.Now())
 	return list
 }
 

@@ -128,11 +128,11 @@ func (s *msqs) onReported(c actor.Context, m *message.Reported) {
 			cl.waiting[child] = true
 		}
 		cl.seen = cl.seen || slices.Contains(m.Items, claim)
-		if len(cl.waiting) > 0 || cl.seen || s.inst.orphans.has(claim) {
+		if len(cl.waiting) > 0 || cl.seen || s.inst.orphans.Has(claim) {
 			continue
 		}
 		delete(s.clearing, claim)
-		s.inst.outbox.note(claim, cl.job.Attempt, cl.job.Host, "the MSQ was lost inside the scheduler; its query runs again")
-		s.inst.outbox.owe(scheduler.Record{Kind: scheduler.RecordRequeue, Claim: claim, Attempt: cl.job.Attempt})
+		s.inst.outbox.Note(claim, cl.job.Attempt, cl.job.Host, "the MSQ was lost inside the scheduler; its query runs again")
+		s.inst.outbox.Owe(scheduler.Record{Kind: scheduler.RecordRequeue, Claim: claim, Attempt: cl.job.Attempt})
 	}
 }

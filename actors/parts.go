@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"bellhop/actors/lasting"
 	"bellhop/actors/port"
 	"bellhop/actors/tree"
 	"bellhop/scheduler"
@@ -19,10 +20,10 @@ import (
 type ledgerPorts struct {
 	*tree.Peers
 	*tree.Identity
-	outbox   *outbox
+	outbox   *lasting.Outbox
 	recent   *recent
-	awaited  *awaited
-	rows     *attachedRows
+	awaited  *lasting.Awaited
+	rows     *lasting.AttachedRows
 	records  port.Records
 	holdings port.Holdings
 	log      *slog.Logger
@@ -46,7 +47,7 @@ func (inst *instance) forLedger() ledgerPorts {
 type membershipPorts struct {
 	*tree.Peers
 	*tree.Identity
-	quotas         quotas
+	quotas         lasting.Quotas
 	hearing        *hearing
 	registry       port.Registry
 	reaper         port.Reaper
@@ -78,7 +79,7 @@ func (inst *instance) forMembership() membershipPorts {
 type maintenancePorts struct {
 	*tree.Peers
 	*tree.Identity
-	rows  *attachedRows
+	rows  *lasting.AttachedRows
 	queue port.Maintenance
 	seers port.Forecasts // nil: nothing is foretold
 	hosts func() []scheduler.Locality
@@ -104,7 +105,7 @@ func (inst *instance) forMaintenance() maintenancePorts {
 // gatePorts: no other actor shuts the gate.
 type gatePorts struct {
 	*tree.Peers
-	rows *attachedRows
+	rows *lasting.AttachedRows
 	gate port.Gate
 	show *atomic.Int32 // scheduler.GateState, for System
 	log  *slog.Logger
@@ -119,9 +120,9 @@ type bellPorts struct {
 	*tree.Peers
 	began     time.Time // from when hearing counts
 	hearing   *hearing
-	rows      *attachedRows
-	awaited   *awaited
-	followed  *awaited
+	rows      *lasting.AttachedRows
+	awaited   *lasting.Awaited
+	followed  *lasting.Awaited
 	bell      port.Bell
 	heartbeat time.Duration
 	every     time.Duration // the safety scan
@@ -146,7 +147,7 @@ func (inst *instance) forBell() bellPorts {
 // attachmentsPorts: no other actor touches users' tables.
 type attachmentsPorts struct {
 	*tree.Peers
-	rows   *attachedRows
+	rows   *lasting.AttachedRows
 	tables port.Attachments // nil: no tables are looked at
 	log    *slog.Logger
 }
@@ -235,7 +236,7 @@ type msqPorts struct {
 	*tree.Peers
 	*tree.Identity
 	desk    port.ItemLocks // nil: no locks are kept
-	outbox  *outbox
+	outbox  *lasting.Outbox
 	queries port.Queries
 	mayName func(name string) bool // it means something in run_on
 	retry   func(scheduler.TypeName) scheduler.RetryPolicy

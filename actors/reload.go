@@ -16,7 +16,7 @@ import (
 // take no further lines, and their processes go when they are idle, as do those
 // of renewed types, in whose place others come. The launcher has to know them.
 func (s *System) Reload(to port.Setup, renewed []scheduler.TypeName) {
-	s.inst.quotas.reload(to.Agents)
+	s.inst.quotas.Reload(to.Agents)
 	s.inst.live.Store(&to)
 	m := &message.Reshaped{Renewed: renewed}
 	for _, role := range []string{message.RoleHosts, message.RoleDispatcher, message.RoleMembership} {

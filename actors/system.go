@@ -107,15 +107,15 @@ func (s *System) onEnd(ended chan struct{}) {
 }
 
 // Say takes what agents say on its way to bellhop.log. It never blocks.
-func (s *System) Say(list []scheduler.Entry) { s.inst.outbox.entries(list) }
+func (s *System) Say(list []scheduler.Entry) { s.inst.outbox.Entries(list) }
 
 // Progress takes how far an agent says it has come with a single job. It never blocks.
 func (s *System) Progress(p scheduler.Progress) {
-	s.inst.outbox.progress(p)
+	s.inst.outbox.Progress(p)
 }
 
 // HowFar takes what the agent of a single job says of how far it is. It never blocks.
-func (s *System) HowFar(h scheduler.HowFar) { s.inst.outbox.howFar(h) }
+func (s *System) HowFar(h scheduler.HowFar) { s.inst.outbox.HowFar(h) }
 
 // Trouble takes why a type cannot be used on a host, or that it can again. It never blocks.
 func (s *System) Trouble(typ scheduler.TypeName, host scheduler.HostName, why scheduler.Account) {
@@ -218,7 +218,7 @@ func (s *System) Stop(ctx context.Context, patience time.Duration) error {
 		late = append(late, message.RoleMSQs)
 	}
 	select {
-	case <-s.inst.outbox.whenEmpty():
+	case <-s.inst.outbox.WhenEmpty():
 	case <-time.After(patience):
 		late = append(late, message.RoleLedger)
 	}

@@ -1,4 +1,4 @@
-package actors
+package lasting
 
 import (
 	"time"
@@ -20,9 +20,9 @@ type howFar struct {
 	armed bool
 }
 
-// howFar takes what an agent says. It is written at once, or a second after the
+// HowFar takes what an agent says. It is written at once, or a second after the
 // last that was. It never blocks.
-func (o *outbox) howFar(h scheduler.HowFar) {
+func (o *Outbox) HowFar(h scheduler.HowFar) {
 	if len(h.Text) > farTextMost {
 		h.Text = h.Text[:farTextMost]
 	}
@@ -47,7 +47,7 @@ func (o *outbox) howFar(h scheduler.HowFar) {
 }
 
 // tellHowFar hands on what has gathered.
-func (o *outbox) tellHowFar() {
+func (o *Outbox) tellHowFar() {
 	o.mu.Lock()
 	o.far.armed, o.far.last = false, time.Now()
 	for job, h := range o.far.of {

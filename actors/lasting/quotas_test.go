@@ -1,4 +1,4 @@
-package actors
+package lasting
 
 import (
 	"sync"
@@ -12,13 +12,13 @@ import (
 // never take more than there is.
 func TestQuotas_TheLastPlaceIsTakenOnce(t *testing.T) {
 	t.Parallel()
-	of := newQuotas([]port.AgentType{{Name: "few", Max: 3}, {Name: "any"}})
+	of := NewQuotas([]port.AgentType{{Name: "few", Max: 3}, {Name: "any"}})
 	for range 200 {
 		var took atomic.Int64
 		var hosts sync.WaitGroup
 		for range 8 {
 			hosts.Go(func() {
-				if of.of("few").room() > 0 && of.of("few").reserve() != nil {
+				if of.Of("few").Room() > 0 && of.Of("few").Reserve() != nil {
 					took.Add(1)
 				}
 			})
@@ -27,18 +27,18 @@ func TestQuotas_TheLastPlaceIsTakenOnce(t *testing.T) {
 		if took.Load() != 3 {
 			t.Fatalf("%d places were taken, want 3", took.Load())
 		}
-		of.of("few").alive.Store(0)
+		of.Of("few").Alive.Store(0)
 	}
 	for range 100 {
-		if of.of("any").reserve() == nil {
+		if of.Of("any").Reserve() == nil {
 			t.Fatal("a type without a max has no room")
 		}
 	}
-	reservation := of.of("few").reserve()
-	of.of("few").release(reservation)
-	of.of("few").release(reservation)
-	of.of("few").release(nil)
-	if n := of.of("few").alive.Load(); n != 0 {
+	reservation := of.Of("few").Reserve()
+	of.Of("few").Release(reservation)
+	of.Of("few").Release(reservation)
+	of.Of("few").Release(nil)
+	if n := of.Of("few").Alive.Load(); n != 0 {
 		t.Errorf("given back twice, %d are counted", n)
 	}
 }

@@ -1,4 +1,4 @@
-package actors
+package lasting
 
 import (
 	"fmt"
@@ -42,59 +42,59 @@ func textOf(b scheduler.Batch) string {
 // What is owed of a job whose row is in hand waits in its order; the rest of
 // what is owed passes it by, and new ones do not put its next try off.
 func TestOutbox_WhatIsAsideIsPassedBy(t *testing.T) {
-	o := newOutbox(func() {}, &awaited{})
+	o := NewOutbox(func() {}, &Awaited{})
 	now := time.Now()
 	progress := func(job scheduler.JobID, done int64) {
-		o.progress(scheduler.Progress{Claim: scheduler.Claim{Job: job}, Items: scheduler.Items{Done: done}})
+		o.Progress(scheduler.Progress{Claim: scheduler.Claim{Job: job}, Items: scheduler.Items{Done: done}})
 	}
 	flies := func(want string) {
 		t.Helper()
-		if b, _, _ := o.take(now); textOf(b) != want {
+		if b, _, _ := o.Take(now); textOf(b) != want {
 			t.Fatalf("in the air: %q, want %q", textOf(b), want)
 		}
 	}
 	lands := func(wantFirst int, more bool, busy ...scheduler.JobID) {
 		t.Helper()
-		if first, again := o.acked(busy, now); len(first) != wantFirst || again != more {
+		if first, again := o.Acked(busy, now); len(first) != wantFirst || again != more {
 			t.Fatalf("first %v, more %t; want %d, %t", first, again, wantFirst, more)
 		}
 	}
 	empty := func() bool {
 		select {
-		case <-o.whenEmpty():
+		case <-o.WhenEmpty():
 			return true
 		default:
 			return false
 		}
 	}
-	o.owe(recordsOf("1s 2s 3s")...)
+	o.Owe(recordsOf("1s 2s 3s")...)
 	flies("1s 2s 3s")
 	lands(1, false, 2)
 	if empty() {
 		t.Fatal("nothing is owed, and a start is aside")
 	}
-	o.owe(recordsOf("1e 2e")...)
+	o.Owe(recordsOf("1e 2e")...)
 	progress(2, 5)
 	flies("1e")
 	lands(0, false)
 	progress(2, 6)
-	o.owe(recordsOf("3e")...)
+	o.Owe(recordsOf("3e")...)
 	flies("3e")
 	now = now.Add(deferFirst / 2)
 	lands(1, false, 3) // another one: the first is tried when it would have been
 	now = now.Add(deferFirst / 2)
-	o.owe(recordsOf("4s")...)
+	o.Owe(recordsOf("4s")...)
 	flies("2s 2e 3e 2:6")
-	if owing := o.owing(); !owing[scheduler.Claim{Job: 2}] || !owing[scheduler.Claim{Job: 3}] {
+	if owing := o.Owing(); !owing[scheduler.Claim{Job: 2}] || !owing[scheduler.Claim{Job: 3}] {
 		t.Errorf("owing: %v", owing)
 	}
 	lands(0, true, 2)
 	flies("4s")
 	lands(0, false)
-	if at := o.deferredAt(); at.Sub(now) != 2*deferFirst {
+	if at := o.DeferredAt(); at.Sub(now) != 2*deferFirst {
 		t.Errorf("the next try is in %v", at.Sub(now))
 	}
-	gone := o.whenEmpty()
+	gone := o.WhenEmpty()
 	now = now.Add(2 * deferFirst)
 	flies("2s 2e 2:6")
 	lands(0, false)
@@ -103,7 +103,7 @@ func TestOutbox_WhatIsAsideIsPassedBy(t *testing.T) {
 	default:
 		t.Error("nothing is owed, and nobody is told")
 	}
-	if !o.deferredAt().IsZero() {
+	if !o.DeferredAt().IsZero() {
 		t.Error("nothing is aside, and it is to be tried again")
 	}
 }
@@ -111,51 +111,51 @@ func TestOutbox_WhatIsAsideIsPassedBy(t *testing.T) {
 // That an earlier try may have been committed is known of what it was true of,
 // and of nothing that is put aside later.
 func TestOutbox_AgainIsNotForgottenNorKeptTooLong(t *testing.T) {
-	o := newOutbox(func() {}, &awaited{})
+	o := NewOutbox(func() {}, &Awaited{})
 	now := time.Now()
 	again := func(want bool) {
 		t.Helper()
-		if b, _, _ := o.take(now); b.Empty() || b.MaybeCommitted != want {
+		if b, _, _ := o.Take(now); b.Empty() || b.MaybeCommitted != want {
 			t.Fatalf("again is %t, want %t: %q", b.MaybeCommitted, want, textOf(b))
 		}
 	}
-	o.owe(recordsOf("1e")...)
+	o.Owe(recordsOf("1e")...)
 	again(false)
 	again(true) // the answer was lost
-	o.acked([]scheduler.JobID{1}, now)
+	o.Acked([]scheduler.JobID{1}, now)
 	now = now.Add(deferMost)
 	again(true)
-	o.acked(nil, now)
-	o.owe(recordsOf("2e")...)
+	o.Acked(nil, now)
+	o.Owe(recordsOf("2e")...)
 	again(false)
-	o.acked([]scheduler.JobID{2}, now)
+	o.Acked([]scheduler.JobID{2}, now)
 	now = now.Add(deferMost)
 	again(false)
 }
 
 // More than one flight's worth stays in its order too.
 func TestOutbox_MoreAsideThanOneFlightTakes(t *testing.T) {
-	o := newOutbox(func() {}, &awaited{})
+	o := NewOutbox(func() {}, &Awaited{})
 	now := time.Now()
 	var jobs []scheduler.JobID
 	for j := range scheduler.JobID(batchMost) {
 		jobs = append(jobs, j+1)
-		o.owe(scheduler.Record{Claim: scheduler.Claim{Job: j + 1}})
+		o.Owe(scheduler.Record{Claim: scheduler.Claim{Job: j + 1}})
 	}
-	o.take(now)
-	o.acked(jobs, now)
+	o.Take(now)
+	o.Acked(jobs, now)
 	for _, j := range jobs {
-		o.owe(scheduler.Record{Kind: scheduler.RecordSettle, Claim: scheduler.Claim{Job: j}})
+		o.Owe(scheduler.Record{Kind: scheduler.RecordSettle, Claim: scheduler.Claim{Job: j}})
 	}
-	if b, _, _ := o.take(now); !b.Empty() {
+	if b, _, _ := o.Take(now); !b.Empty() {
 		t.Fatalf("%d records of jobs that are aside", len(b.Records))
 	}
 	var order []scheduler.Record
 	now = now.Add(deferMost)
 	for range batchMost / deferJobs { // one after the other, since nobody is busy any more
-		b, _, _ := o.take(now)
+		b, _, _ := o.Take(now)
 		order = append(order, b.Records...)
-		o.acked(nil, now)
+		o.Acked(nil, now)
 	}
 	if len(order) != 2*batchMost || !o.waiting.Empty() || len(o.deferred.jobs) > 0 {
 		t.Fatalf("%d of %d records written; %d jobs still aside", len(order), 2*batchMost, len(o.deferred.jobs))

@@ -1,22 +1,22 @@
-package actors
+package lasting
 
 import "sync"
 
-// liveProcesses counts the processes of a host, whichever incarnation of it started them, until the last of them is
+// Processes counts the processes of a host, whichever incarnation of it started them, until the last of them is
 // dead. (A sync.WaitGroup would not do: it panics if a count begins while a waiter is still waking up.)
-type liveProcesses struct {
+type Processes struct {
 	mu    sync.Mutex
 	n     int
 	empty chan struct{} // closed while there are no processes
 }
 
-func newLiveProcesses() *liveProcesses {
-	y := &liveProcesses{empty: make(chan struct{})}
+func NewProcesses() *Processes {
+	y := &Processes{empty: make(chan struct{})}
 	close(y.empty)
 	return y
 }
 
-func (y *liveProcesses) enter() {
+func (y *Processes) Enter() {
 	y.mu.Lock()
 	defer y.mu.Unlock()
 	if y.n++; y.n == 1 {
@@ -24,7 +24,7 @@ func (y *liveProcesses) enter() {
 	}
 }
 
-func (y *liveProcesses) leave() {
+func (y *Processes) Leave() {
 	y.mu.Lock()
 	defer y.mu.Unlock()
 	if y.n--; y.n == 0 {
@@ -32,8 +32,8 @@ func (y *liveProcesses) leave() {
 	}
 }
 
-// whenEmpty is closed when the present processes are gone.
-func (y *liveProcesses) whenEmpty() <-chan struct{} {
+// WhenEmpty is closed when the present processes are gone.
+func (y *Processes) WhenEmpty() <-chan struct{} {
 	y.mu.Lock()
 	defer y.mu.Unlock()
 	return y.empty

@@ -1,4 +1,4 @@
-package actors
+package lasting
 
 import (
 	"sync"
@@ -15,16 +15,16 @@ const (
 	awaitedMost = 10_000
 )
 
-// awaited are the jobs for whose end a client waits, or whose log a client follows. It is a hint, which any session
+// Awaited are the jobs for whose end a client waits, or whose log a client follows. It is a hint, which any session
 // can give: at most, one more notification is sent, or one more call made. Written by the bell; its readers take no
 // more than a glance if there are no waits.
-type awaited struct {
+type Awaited struct {
 	some  atomic.Bool
 	mu    sync.Mutex
 	until map[scheduler.JobID]time.Time
 }
 
-func (a *awaited) add(ids []scheduler.JobID, now time.Time) {
+func (a *Awaited) Add(ids []scheduler.JobID, now time.Time) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.until == nil {
@@ -42,7 +42,7 @@ func (a *awaited) add(ids []scheduler.JobID, now time.Time) {
 }
 
 // forget drops the jobs whose wait has not been renewed. mu is held.
-func (a *awaited) forget(now time.Time) {
+func (a *Awaited) forget(now time.Time) {
 	for id, until := range a.until {
 		if now.After(until) {
 			delete(a.until, id)
@@ -50,8 +50,8 @@ func (a *awaited) forget(now time.Time) {
 	}
 }
 
-// now are the jobs that clients wait for.
-func (a *awaited) now(now time.Time) map[scheduler.JobID]bool {
+// Now are the jobs that clients wait for.
+func (a *Awaited) Now(now time.Time) map[scheduler.JobID]bool {
 	if !a.some.Load() {
 		return nil
 	}
@@ -66,8 +66,8 @@ func (a *awaited) now(now time.Time) map[scheduler.JobID]bool {
 	return jobs
 }
 
-// among are those of the jobs that end with these records and that clients wait for.
-func (a *awaited) among(records []scheduler.Record, now time.Time) (ids []scheduler.JobID) {
+// Among are those of the jobs that end with these records and that clients wait for.
+func (a *Awaited) Among(records []scheduler.Record, now time.Time) (ids []scheduler.JobID) {
 	if !a.some.Load() {
 		return nil
 	}

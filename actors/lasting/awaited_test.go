@@ -1,4 +1,4 @@
-package actors
+package lasting
 
 import (
 	"fmt"
@@ -13,7 +13,7 @@ import (
 // Of the jobs that end, those are told that somebody has asked for lately.
 func TestAwaited_Among(t *testing.T) {
 	t.Parallel()
-	var a awaited
+	var a Awaited
 	now := time.Now()
 	end := func(job scheduler.JobID, state scheduler.JobState) scheduler.Record {
 		return scheduler.Record{
@@ -24,14 +24,14 @@ func TestAwaited_Among(t *testing.T) {
 	}
 	records := []scheduler.Record{end(1, scheduler.Succeeded), end(2, scheduler.Failed), end(3, scheduler.Scheduled),
 		{Kind: scheduler.RecordStart, Claim: scheduler.Claim{Job: 4}}, end(5, scheduler.Cancelled)}
-	if got := a.among(records, now); got != nil {
+	if got := a.Among(records, now); got != nil {
 		t.Errorf("nobody waits, and %v are told", got)
 	}
-	a.add([]scheduler.JobID{2, 3, 4, 5}, now)
-	if got := a.among(records, now.Add(awaitedFor)); !slices.Equal(got, []scheduler.JobID{2, 5}) {
+	a.Add([]scheduler.JobID{2, 3, 4, 5}, now)
+	if got := a.Among(records, now.Add(awaitedFor)); !slices.Equal(got, []scheduler.JobID{2, 5}) {
 		t.Errorf("%v are told", got)
 	}
-	if got := a.among(records, now.Add(awaitedFor+1)); got != nil || len(a.until) > 0 || a.some.Load() {
+	if got := a.Among(records, now.Add(awaitedFor+1)); got != nil || len(a.until) > 0 || a.some.Load() {
 		t.Errorf("nobody waits any more, and %v are told; %d are remembered", got, len(a.until))
 	}
 	// Whoever sends what they like uses up no memory, and what is known stays.
@@ -39,8 +39,8 @@ func TestAwaited_Among(t *testing.T) {
 	for id := range scheduler.JobID(3 * awaitedMost) {
 		many = append(many, id+1)
 	}
-	a.add(many, now)
-	a.add([]scheduler.JobID{1}, now.Add(time.Second))
+	a.Add(many, now)
+	a.Add([]scheduler.JobID{1}, now.Add(time.Second))
 	if len(a.until) != awaitedMost || a.until[1] != now.Add(time.Second+awaitedFor) {
 		t.Errorf("%d are remembered, the first until %s", len(a.until), a.until[1])
 	}
@@ -50,10 +50,10 @@ func TestAwaited_Among(t *testing.T) {
 func TestOutbox_HowFarIsGathered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var told []string
-		var o *outbox
+		var o *Outbox
 		began := time.Now()
-		o = newOutbox(func() {
-			b, _, _ := o.take(time.Now())
+		o = NewOutbox(func() {
+			b, _, _ := o.Take(time.Now())
 			for _, h := range b.HowFar {
 				done := "?"
 				if h.Done != nil {
@@ -61,10 +61,10 @@ func TestOutbox_HowFarIsGathered(t *testing.T) {
 				}
 				told = append(told, fmt.Sprintf("%s: %d %s %s", time.Since(began), h.Job, done, h.Text))
 			}
-			o.acked(nil, time.Now())
-		}, &awaited{})
+			o.Acked(nil, time.Now())
+		}, &Awaited{})
 		say := func(job scheduler.JobID, done float32, text string) {
-			o.howFar(scheduler.HowFar{Claim: scheduler.Claim{Job: job}, Done: &done, Text: text})
+			o.HowFar(scheduler.HowFar{Claim: scheduler.Claim{Job: job}, Done: &done, Text: text})
 		}
 		say(1, 0.1, "a") // at once
 		for i := range 9 {
@@ -72,8 +72,8 @@ func TestOutbox_HowFarIsGathered(t *testing.T) {
 			say(1, 0.2, fmt.Sprint("b", i))
 		}
 		say(2, 0.5, "over before it is told")
-		o.howFar(scheduler.HowFar{Claim: scheduler.Claim{Job: 1}, Text: "c"}) // as far as before
-		o.owe(scheduler.Record{Kind: scheduler.RecordSettle, Claim: scheduler.Claim{Job: 2}})
+		o.HowFar(scheduler.HowFar{Claim: scheduler.Claim{Job: 1}, Text: "c"}) // as far as before
+		o.Owe(scheduler.Record{Kind: scheduler.RecordSettle, Claim: scheduler.Claim{Job: 2}})
 		time.Sleep(5 * time.Second) // virtual
 		say(1, 0.3, "d")
 		synctest.Wait()

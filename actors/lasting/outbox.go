@@ -1,4 +1,6 @@
-package actors
+// Package lasting has what outlives an actor: pending outcomes, processes and
+// their places, and hints. Each part guards itself and names its writers.
+package lasting
 
 import (
 	"sync"
@@ -18,11 +20,11 @@ const batchMost = 2000
 // faster than the database takes it would be kept without bound.
 const owedMost = 5 * batchMost
 
-// outbox is what this instance owes the database. It is not inside the ledger
+// Outbox is what this instance owes the database. It is not inside the ledger
 // so that the ledger can die and owe nothing less.
-type outbox struct {
+type Outbox struct {
 	wake     func()
-	awaited  *awaited
+	awaited  *Awaited
 	mu       sync.Mutex
 	waiting  scheduler.Batch
 	inFlight scheduler.Batch    // in a transaction whose end is not known
@@ -37,13 +39,13 @@ type outbox struct {
 	drained  []chan struct{}
 }
 
-// newOutbox makes one that wakes the ledger when something is owed, at once for awaited jobs.
-func newOutbox(wake func(), awaited *awaited) *outbox {
-	return &outbox{wake: wake, awaited: awaited, latest: map[scheduler.JobID]int{}}
+// NewOutbox makes one that wakes the ledger when something is owed, at once for awaited jobs.
+func NewOutbox(wake func(), awaited *Awaited) *Outbox {
+	return &Outbox{wake: wake, awaited: awaited, latest: map[scheduler.JobID]int{}}
 }
 
 // add adds to what waits, and wakes the ledger if it does not know of it.
-func (o *outbox) add(hurry bool, put func(waiting *scheduler.Batch)) {
+func (o *Outbox) add(hurry bool, put func(waiting *scheduler.Batch)) {
 	o.mu.Lock()
 	put(&o.waiting)
 	known := o.asked && (o.hurry || !hurry)
@@ -54,9 +56,9 @@ func (o *outbox) add(hurry bool, put func(waiting *scheduler.Batch)) {
 	}
 }
 
-// owe takes pending outcomes of jobs. If no client waits for any of them, they may wait while the ledger rests.
-func (o *outbox) owe(records ...scheduler.Record) {
-	hurry := len(o.awaited.among(records, time.Now())) > 0
+// Owe takes pending outcomes of jobs. If no client waits for any of them, they may wait while the ledger rests.
+func (o *Outbox) Owe(records ...scheduler.Record) {
+	hurry := len(o.awaited.Among(records, time.Now())) > 0
 	for i := range records {
 		hurry = hurry || records[i].Hurries()
 	}
@@ -66,15 +68,15 @@ func (o *outbox) owe(records ...scheduler.Record) {
 	})
 }
 
-// canRest reports whether all that waits may wait for a moment longer.
-func (o *outbox) canRest() bool {
+// CanRest reports whether all that waits may wait for a moment longer.
+func (o *Outbox) CanRest() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return !o.hurry && !o.flushing && len(o.drained) == 0
 }
 
-// entries takes what agents say on its way to bellhop.log. It never blocks.
-func (o *outbox) entries(list []scheduler.Entry) {
+// Entries takes what agents say on its way to bellhop.log. It never blocks.
+func (o *Outbox) Entries(list []scheduler.Entry) {
 	o.add(false, func(b *scheduler.Batch) {
 		if room := entriesMost - len(b.Entries); len(list) > room {
 			o.dropped += len(list) - room
@@ -84,20 +86,20 @@ func (o *outbox) entries(list []scheduler.Entry) {
 	})
 }
 
-// note logs a remark against a job and keeps it with the job.
-func (o *outbox) note(c scheduler.Claim, attempt int, host scheduler.HostName, text string) {
-	o.entries([]scheduler.Entry{
+// Note logs a remark against a job and keeps it with the job.
+func (o *Outbox) Note(c scheduler.Claim, attempt int, host scheduler.HostName, text string) {
+	o.Entries([]scheduler.Entry{
 		{Claim: c, Attempt: attempt, Host: host, Level: scheduler.LevelNote, At: time.Now(), Text: text},
 	})
 }
 
-// failed takes items that are not tried again.
-func (o *outbox) failed(items ...scheduler.FailedItem) {
+// Failed takes items that are not tried again.
+func (o *Outbox) Failed(items ...scheduler.FailedItem) {
 	o.add(false, func(b *scheduler.Batch) { b.Failed = append(b.Failed, items...) })
 }
 
-// progress keeps the latest figures of each job only.
-func (o *outbox) progress(p scheduler.Progress) {
+// Progress keeps the latest figures of each job only.
+func (o *Outbox) Progress(p scheduler.Progress) {
 	o.add(false, func(b *scheduler.Batch) {
 		if i, ok := o.latest[p.Job]; ok {
 			b.Progress[i] = p
@@ -108,9 +110,9 @@ func (o *outbox) progress(p scheduler.Progress) {
 	})
 }
 
-// take starts a flush: what an earlier flush could not settle, what was
+// Take starts a flush: what an earlier flush could not settle, what was
 // deferred, or what waits.
-func (o *outbox) take(now time.Time) (b scheduler.Batch, deferred bool, dropped int) {
+func (o *Outbox) Take(now time.Time) (b scheduler.Batch, deferred bool, dropped int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	dropped, o.dropped = o.dropped, 0
@@ -136,9 +138,9 @@ func (o *outbox) take(now time.Time) (b scheduler.Batch, deferred bool, dropped 
 	return o.inFlight, false, dropped
 }
 
-// acked ends a flush well, but for jobs whose rows are locked: they are
+// Acked ends a flush well, but for jobs whose rows are locked: they are
 // deferred. It gives those that are so for the first time.
-func (o *outbox) acked(busy []scheduler.JobID, now time.Time) (first []scheduler.JobID, more bool) {
+func (o *Outbox) Acked(busy []scheduler.JobID, now time.Time) (first []scheduler.JobID, more bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	done := o.inFlight.Records
@@ -161,8 +163,8 @@ func (o *outbox) acked(busy []scheduler.JobID, now time.Time) (first []scheduler
 	return first, false
 }
 
-// deferredAt is when what is deferred is to be tried again; zero: there is nothing.
-func (o *outbox) deferredAt() time.Time {
+// DeferredAt is when what is deferred is to be tried again; zero: there is nothing.
+func (o *Outbox) DeferredAt() time.Time {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if len(o.deferred.jobs) == 0 {
@@ -171,15 +173,15 @@ func (o *outbox) deferredAt() time.Time {
 	return o.deferred.at
 }
 
-// full reports whether so much is owed that nothing new is to be begun.
-func (o *outbox) full() bool {
+// Full reports whether so much is owed that nothing new is to be begun.
+func (o *Outbox) Full() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return len(o.waiting.Records)+len(o.inFlight.Records)+len(o.deferred.batch.Records) >= owedMost
 }
 
-// owing is every claim of which an ending is owed.
-func (o *outbox) owing() map[scheduler.Claim]bool {
+// Owing is every claim of which an ending is owed.
+func (o *Outbox) Owing() map[scheduler.Claim]bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	all := make(map[scheduler.Claim]bool, len(o.waiting.Records)+len(o.inFlight.Records))
@@ -193,8 +195,8 @@ func (o *outbox) owing() map[scheduler.Claim]bool {
 	return all
 }
 
-// whenEmpty is closed when nothing is owed.
-func (o *outbox) whenEmpty() <-chan struct{} {
+// WhenEmpty is closed when nothing is owed.
+func (o *Outbox) WhenEmpty() <-chan struct{} {
 	o.mu.Lock()
 	c := make(chan struct{})
 	owes := !o.waiting.Empty() || o.flushing || len(o.deferred.jobs) > 0

@@ -1,0 +1,41 @@
+package lasting
+
+import (
+	"cmp"
+	"math/rand/v2"
+	"time"
+
+	"bellhop/scheduler"
+)
+
+// againAfter is how long a job rests that has found too few locks free.
+const againAfter = time.Second
+
+// Snoozed is what stands in waiting_for of a job that its agent has put off.
+const Snoozed = "snoozed"
+
+// Judged turns the end of an attempt into the record of what the job becomes.
+func Judged(retry scheduler.RetryPolicy, r scheduler.Result) scheduler.Record {
+	v := scheduler.Judge(&r, retry, rand.Float64())
+	rec := scheduler.Record{
+		Kind:      scheduler.RecordSettle,
+		Claim:     r.Line.Claim,
+		Attempt:   r.Line.Attempt,
+		Host:      r.Host,
+		CreatedAt: r.Line.Submitted(),
+		Result:    r,
+		Verdict:   v,
+	}
+	if v.Release {
+		rec.Kind = scheduler.RecordRequeue
+		if v.Delay > 0 {
+			rec.Why, rec.Verdict.State = Snoozed, scheduler.Scheduled
+		} else if r.Again {
+			rec.Why, rec.Verdict.State = r.Error, scheduler.Scheduled
+			rec.Verdict.Delay = scheduler.Backoff(againAfter, againAfter, 1, rand.Float64())
+		} else if !r.Began.IsZero() {
+			rec.Lost = cmp.Or(r.Error, "its instance gave it back")
+		}
+	}
+	return rec
+}
