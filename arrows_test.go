@@ -39,6 +39,9 @@ var everything = []string{cli, fleet, "actors", "agents", "config", "courier", "
 var families = []string{cli, serve, "cmd/bellhop/internal/agentkit", "cmd/bellhop/internal/attach", "cmd/bellhop/internal/change", "cmd/bellhop/internal/demo", "cmd/bellhop/internal/dev",
 	"cmd/bellhop/internal/doctor", "cmd/bellhop/internal/locks", "cmd/bellhop/internal/look", "cmd/bellhop/internal/measure", "cmd/bellhop/internal/rjm", "cmd/bellhop/internal/setup", "cmd/bellhop/internal/torture", "cmd/bellhop/internal/workflow"}
 
+// ground is what the actors stand on: they do not know each other, and meet in its messages.
+var ground = []string{"actors/lasting", "actors/message", "actors/port", "actors/tree", "scheduler"}
+
 // arrows has every room. The longest name that fits counts.
 var arrows = []arrow{
 	{"scheduler", nil, "decisions are values in, values out: whoever reads one needs to read nothing else"},
@@ -60,6 +63,7 @@ var arrows = []arrow{
 	{"actors/lasting", []string{"actors/message", "actors/port", "actors/tree", "scheduler"},
 		"what outlives an actor knows none of them: it is written by one, and read by others"},
 	{"actors/port", []string{"scheduler"}, "interfaces and values: what implements them needs to know nothing of the tree"},
+	{"actors/upkeep", ground, "what is done beside the hot path knows no actor on it"},
 	{"actors/memory", []string{"actors/port", "scheduler"}, "the same ports, kept in memory: for serve -I, and for tests of the tree"},
 	{"sql", nil, "text only"},
 	{"sql/dial", nil, "every connection is made here, and what makes one knows nothing of what is done over it"},

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"bellhop/actors/message"
+	"bellhop/actors/upkeep"
 	"bellhop/scheduler"
 )
 
@@ -36,7 +37,7 @@ func playLetters(t *testing.T, k letters, with func(s *stage, at func() []time.D
 	play(t, Config{Courier: k}, func(s *stage) {
 		s.listen(message.RoleDispatcher, message.RoleMaintenance)
 		start := time.Now()
-		s.start(message.RoleCourier, newCourier(s.forCourier()))
+		s.start(message.RoleCourier, upkeep.NewCourier(s.forCourier()))
 		with(s, func() []time.Duration { _, at := k.take(start); k.times = nil; return at })
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"bellhop/actors/message"
+	"bellhop/actors/upkeep"
 	"bellhop/scheduler"
 )
 
@@ -16,12 +17,12 @@ import (
 func TestStanding_WhatIsPassedOverIsToldWithTheBooks(t *testing.T) {
 	t.Parallel()
 	var said bytes.Buffer
-	u := &upkeep{next: -1, found: scheduler.Explained{Began: "7",
+	u := &chores{next: -1, found: scheduler.Explained{Began: "7",
 		Lost: []scheduler.Unexplained{{Job: 5, Type: "a", Row: "1", Told: `{"priority": 3}`}}}}
 	cfg := Config{Maintenance: u, Scan: 5 * time.Second, Log: slog.New(slog.NewTextHandler(&said, nil))}
 	play(t, cfg, func(s *stage) {
 		s.listen(message.RoleDispatcher)
-		s.start(message.RoleMaintenance, newMaintenance(s.forMaintenance()))
+		s.start(message.RoleMaintenance, upkeep.NewMaintenance(s.forMaintenance()))
 		look := func(m *message.Stands) []*message.Doubts {
 			s.Tell(message.RoleMaintenance, m)
 			s.Tell(message.RoleMaintenance, &message.Rang{Scan: true})

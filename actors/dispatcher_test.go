@@ -64,7 +64,7 @@ func jobOf(id scheduler.JobID) scheduler.Job {
 // peers that answer an audit.
 func playDispatcher(t *testing.T, q *claims, with func(s *stage, start time.Time)) {
 	t.Helper()
-	cfg := Config{Queue: q, Holdings: q, Maintenance: &upkeep{}, Agents: []port.AgentType{{Name: "a"}},
+	cfg := Config{Queue: q, Holdings: q, Maintenance: &chores{}, Agents: []port.AgentType{{Name: "a"}},
 		Hosts: []port.HostSpec{{Name: "h", Slots: 10}}, Scan: 5 * time.Second, Lag: 10 * time.Second}
 	play(t, cfg, func(s *stage) {
 		for role, name := range map[string]string{message.RoleHost("h"): "h", message.RoleMSQs: message.RoleMSQs} {

@@ -9,6 +9,7 @@ import (
 	"bellhop/actors/message"
 	"bellhop/actors/port"
 	"bellhop/actors/tree"
+	"bellhop/actors/upkeep"
 	"bellhop/scheduler"
 )
 
@@ -83,17 +84,11 @@ type instance struct {
 	hearing   hearing
 	processes map[scheduler.HostName]*lasting.Processes // written by children and hosts, read by hosts
 	rows      *lasting.AttachedRows
-	lockAsks  lockAsks        // written by agents, and by locks
+	lockAsks  upkeep.LockAsks // written by agents, and by locks
 	alive     atomic.Int64    // processes of this instance. Written by children, read by System
 	launches  atomic.Int64    // and how many there ever were
 	orphans   lasting.Orphans // written by children, read by dispatcher and msqs
 	gateIs    atomic.Int32    // scheduler.GateState. Written by the gate, read by System
-}
-
-// hearing is whether this instance hears its own ring. Read by System.
-type hearing struct {
-	at     atomic.Int64 // when, in nanoseconds since the identity began. Written by the bell
-	missed atomic.Int64 // how often it has rung since: membership counts, the bell starts anew
 }
 
 func newInstance(cfg Config) *instance {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"bellhop/actors/message"
+	"bellhop/actors/upkeep"
 	"bellhop/scheduler"
 )
 
@@ -29,7 +30,7 @@ func TestKeeper_AnHourApart(t *testing.T) {
 		play(t, Config{Retention: k, RetentionEvery: every}, func(s *stage) {
 			s.listen(message.RoleDispatcher)
 			start := time.Now()
-			s.start(message.RoleKeeper, newKeeper(s.forKeeper()))
+			s.start(message.RoleKeeper, upkeep.NewKeeper(s.forKeeper()))
 			after[*message.Rang](s, 3*time.Hour, message.RoleDispatcher)
 			if _, at := k.take(start); !slices.Equal(at, want) {
 				t.Errorf("every %s: at %v, want %v", every, at, want)

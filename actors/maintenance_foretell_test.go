@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"bellhop/actors/message"
+	"bellhop/actors/upkeep"
 	"bellhop/scheduler"
 )
 
@@ -36,11 +37,11 @@ func TestMaintenance_ForetellsOnlyWhereLocksAreInUse(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			u := &upkeep{next: -1, control: scheduler.ControlState{Locks: x.locks}}
+			u := &chores{next: -1, control: scheduler.ControlState{Locks: x.locks}}
 			f := &seer{took: x.took}
 			play(t, Config{Maintenance: u, Forecasts: f, Scan: 5 * time.Second}, func(s *stage) {
 				s.listen(message.RoleDispatcher)
-				s.start(message.RoleMaintenance, newMaintenance(s.forMaintenance()))
+				s.start(message.RoleMaintenance, upkeep.NewMaintenance(s.forMaintenance()))
 				for range 100 {
 					s.Tell(message.RoleMaintenance, &message.DueNow{})
 					time.Sleep(time.Second) // virtual

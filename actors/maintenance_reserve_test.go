@@ -11,7 +11,7 @@ import (
 )
 
 // reserves are when looks were made, since the start.
-func (u *upkeep) reserves(start time.Time) (list []time.Duration) {
+func (u *chores) reserves(start time.Time) (list []time.Duration) {
 	names, at := u.take(start)
 	for i, name := range names {
 		if name == "reserve" {
@@ -25,7 +25,7 @@ func (u *upkeep) reserves(start time.Time) (list []time.Duration) {
 // a job, and no look follows one after which no job ages.
 func TestMaintenance_LooksWhenTheNextJobAges(t *testing.T) {
 	t.Parallel()
-	u := &upkeep{next: -1, aged: 1, ages: 4 * time.Second}
+	u := &chores{next: -1, aged: 1, ages: 4 * time.Second}
 	playMaintenance(t, u, func(s *stage, start time.Time) {
 		after[*intake.Promoted](s, 0, message.RoleDispatcher)
 		for _, at := range []time.Duration{30, 20, 25} {
@@ -50,7 +50,7 @@ func TestMaintenance_LooksWhenTheNextJobAges(t *testing.T) {
 // A round tells it too, and drops the timer if no job is to be reserved for any more.
 func TestMaintenance_ARoundTellsWhenTheNextJobAges(t *testing.T) {
 	t.Parallel()
-	u := &upkeep{next: -1}
+	u := &chores{next: -1}
 	playMaintenance(t, u, func(s *stage, start time.Time) {
 		after[*intake.Promoted](s, time.Second, message.RoleDispatcher)
 		u.control = scheduler.ControlState{Locks: true, Reserves: start.Add(9 * time.Second)}
@@ -74,7 +74,7 @@ func TestMaintenance_ARoundTellsWhenTheNextJobAges(t *testing.T) {
 // However often a look is wanted at once, looks take a twentieth of the time.
 func TestMaintenance_LooksAreApart(t *testing.T) {
 	t.Parallel()
-	u := &upkeep{next: -1, look: time.Second}
+	u := &chores{next: -1, look: time.Second}
 	playMaintenance(t, u, func(s *stage, start time.Time) {
 		after[*intake.Promoted](s, time.Second, message.RoleDispatcher)
 		for range 500 {

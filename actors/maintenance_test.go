@@ -8,12 +8,13 @@ import (
 	"time"
 
 	"bellhop/actors/message"
+	"bellhop/actors/upkeep"
 	"bellhop/scheduler"
 	"bellhop/scheduler/intake"
 )
 
-// upkeep is a queue that maintenance looks after.
-type upkeep struct {
+// chores is a queue that maintenance looks after.
+type chores struct {
 	calls
 	ready   int           // jobs that a round finds due
 	next    time.Duration // until the next one is
@@ -30,7 +31,7 @@ type upkeep struct {
 	look    time.Duration      // what a look takes
 }
 
-func (u *upkeep) Reserve(context.Context) (n int, next time.Time, err error) {
+func (u *chores) Reserve(context.Context) (n int, next time.Time, err error) {
 	u.add("reserve")
 	time.Sleep(u.look) // virtual
 	if u.ages > 0 {
@@ -39,38 +40,38 @@ func (u *upkeep) Reserve(context.Context) (n int, next time.Time, err error) {
 	return u.aged, next, u.down
 }
 
-func (u *upkeep) Due(context.Context) (int, time.Duration, error) {
+func (u *chores) Due(context.Context) (int, time.Duration, error) {
 	u.add("due")
 	time.Sleep(u.took) // virtual
 	return u.ready, u.next, u.down
 }
 
-func (u *upkeep) RunCommands(context.Context, scheduler.InstanceID) (scheduler.ControlState, error) {
+func (u *chores) RunCommands(context.Context, scheduler.InstanceID) (scheduler.ControlState, error) {
 	changed()
 	return u.control, nil
 }
 
-func (u *upkeep) Keys(context.Context, scheduler.RunOn, int) ([]scheduler.RunOn, error) {
+func (u *chores) Keys(context.Context, scheduler.RunOn, int) ([]scheduler.RunOn, error) {
 	changed()
 	return u.keys, nil
 }
 
-func (u *upkeep) Locates() bool { return true }
+func (u *chores) Locates() bool { return true }
 
-func (u *upkeep) Locate(_ context.Context, _ scheduler.InstanceID, names []string) (
+func (u *chores) Locate(_ context.Context, _ scheduler.InstanceID, names []string) (
 	map[string][]scheduler.HostName, error) {
 	changed()
 	u.asked = append(u.asked, names)
 	return map[string][]scheduler.HostName{}, u.located
 }
 
-func (u *upkeep) Backlog(context.Context, []scheduler.TypeName, []scheduler.TypeName, []string) (
+func (u *chores) Backlog(context.Context, []scheduler.TypeName, []scheduler.TypeName, []string) (
 	[]scheduler.Backlog, []scheduler.TypeName, error) {
 	changed()
 	return []scheduler.Backlog{{Type: "a", Jobs: 3}}, nil, u.down
 }
 
-func (u *upkeep) ExplainWaiting(_ context.Context, looker scheduler.Looker) (scheduler.Explained, error) {
+func (u *chores) ExplainWaiting(_ context.Context, looker scheduler.Looker) (scheduler.Explained, error) {
 	if looker.Instance == 0 {
 		u.add("explain")
 	} else {
@@ -80,12 +81,12 @@ func (u *upkeep) ExplainWaiting(_ context.Context, looker scheduler.Looker) (sch
 	return u.found, nil
 }
 
-func playMaintenance(t *testing.T, u *upkeep, with func(s *stage, start time.Time)) {
+func playMaintenance(t *testing.T, u *chores, with func(s *stage, start time.Time)) {
 	t.Helper()
 	play(t, Config{Maintenance: u, Scan: 5 * time.Second}, func(s *stage) {
 		s.listen(message.RoleDispatcher)
 		start := time.Now()
-		s.start(message.RoleMaintenance, newMaintenance(s.forMaintenance()))
+		s.start(message.RoleMaintenance, upkeep.NewMaintenance(s.forMaintenance()))
 		with(s, start)
 	})
 }
@@ -94,7 +95,7 @@ func playMaintenance(t *testing.T, u *upkeep, with func(s *stage, start time.Tim
 // it is set anew by each round, and none is set when nothing waits for the clock.
 func TestMaintenance_ArmsOneTimerForTheNextDueJob(t *testing.T) {
 	t.Parallel()
-	u := &upkeep{next: 10 * time.Second}
+	u := &chores{next: 10 * time.Second}
 	playMaintenance(t, u, func(s *stage, start time.Time) {
 		after[*intake.Promoted](s, time.Second, message.RoleDispatcher)
 		u.next = 3 * time.Second
@@ -114,7 +115,7 @@ func TestMaintenance_ArmsOneTimerForTheNextDueJob(t *testing.T) {
 // However often a round is asked for while one is under way, one more is made.
 func TestMaintenance_OneRoundAtATime(t *testing.T) {
 	t.Parallel()
-	u := &upkeep{next: -1, took: time.Second}
+	u := &chores{next: -1, took: time.Second}
 	playMaintenance(t, u, func(s *stage, start time.Time) {
 		for range 5 {
 			s.Tell(message.RoleMaintenance, &message.DueNow{})
@@ -130,7 +131,7 @@ func TestMaintenance_OneRoundAtATime(t *testing.T) {
 // failed is told.
 func TestMaintenance_AFailedRoundWaitsForTheScan(t *testing.T) {
 	t.Parallel()
-	u := &upkeep{next: time.Second, ready: 2, down: errors.New("connection lost")}
+	u := &chores{next: time.Second, ready: 2, down: errors.New("connection lost")}
 	playMaintenance(t, u, func(s *stage, start time.Time) {
 		if got := after[*intake.Promoted](s, time.Minute, message.RoleDispatcher); len(got) != 1 || !got[0].Some {
 			t.Errorf("promoted: %+v", got)
@@ -151,7 +152,7 @@ func TestMaintenance_AFailedRoundWaitsForTheScan(t *testing.T) {
 // rings until then.
 func TestMaintenance_ExplainsOnceForManyRings(t *testing.T) {
 	t.Parallel()
-	u := &upkeep{next: -1}
+	u := &chores{next: -1}
 	playMaintenance(t, u, func(s *stage, start time.Time) {
 		for range 100 {
 			s.Tell(message.RoleMaintenance, &message.Rang{Inserted: true})
@@ -167,11 +168,11 @@ func TestMaintenance_ExplainsOnceForManyRings(t *testing.T) {
 // What operators want is told with each round; a wish to stop is told once.
 func TestMaintenance_TellsWhatOperatorsWant(t *testing.T) {
 	t.Parallel()
-	u := &upkeep{next: -1, control: scheduler.ControlState{Paused: []scheduler.TypeName{"a"}, Stop: scheduler.StopNow}}
+	u := &chores{next: -1, control: scheduler.ControlState{Paused: []scheduler.TypeName{"a"}, Stop: scheduler.StopNow}}
 	var stops []scheduler.Stop
 	play(t, Config{Maintenance: u, Stop: func(how scheduler.Stop) { stops = append(stops, how) }}, func(s *stage) {
 		s.listen(message.RoleDispatcher)
-		s.start(message.RoleMaintenance, newMaintenance(s.forMaintenance()))
+		s.start(message.RoleMaintenance, upkeep.NewMaintenance(s.forMaintenance()))
 		after[*intake.Promoted](s, 0, message.RoleDispatcher)
 		s.Tell(message.RoleMaintenance, &message.DueNow{})
 		got := after[*intake.Controlled](s, 0, message.RoleDispatcher)
@@ -188,7 +189,7 @@ func TestMaintenance_TellsWhatOperatorsWant(t *testing.T) {
 // again before somebody asks, or the scan comes.
 func TestMaintenance_AsksForNames(t *testing.T) {
 	t.Parallel()
-	u := &upkeep{next: -1, located: errors.New("connection lost")}
+	u := &chores{next: -1, located: errors.New("connection lost")}
 	playMaintenance(t, u, func(s *stage, start time.Time) {
 		after[*intake.Located](s, 0, message.RoleDispatcher)
 		s.Tell(message.RoleMaintenance, &intake.Question{Asked: []string{"disk:4"}})
@@ -210,12 +211,12 @@ func TestMaintenance_AsksForNames(t *testing.T) {
 // An instance that is not registered makes no round; one begins as soon as it is.
 func TestMaintenance_BeginsWhenRegistered(t *testing.T) {
 	t.Parallel()
-	u := &upkeep{next: -1}
+	u := &chores{next: -1}
 	play(t, Config{Maintenance: u}, func(s *stage) {
 		s.Become(0)
 		s.listen(message.RoleDispatcher)
 		start := time.Now()
-		s.start(message.RoleMaintenance, newMaintenance(s.forMaintenance()))
+		s.start(message.RoleMaintenance, upkeep.NewMaintenance(s.forMaintenance()))
 		s.Tell(message.RoleMaintenance, &message.Rang{Scan: true})
 		after[*intake.Promoted](s, time.Second, message.RoleDispatcher)
 		s.Become(7)
@@ -231,7 +232,7 @@ func TestMaintenance_BeginsWhenRegistered(t *testing.T) {
 // when the read fails: intake waits for one before it asks for another.
 func TestMaintenance_ReadsBacklogs(t *testing.T) {
 	t.Parallel()
-	u := &upkeep{next: -1}
+	u := &chores{next: -1}
 	playMaintenance(t, u, func(s *stage, _ time.Time) {
 		read := &intake.Read{Types: []scheduler.TypeName{"a"}, Hosts: map[scheduler.HostName][]string{"h": nil}}
 		s.Tell(message.RoleMaintenance, read)

@@ -113,7 +113,7 @@ func (d *itemDesk) requests() (list []lock.ItemsAsk) {
 // playItems runs job 5 with such rows on a stage; locked: it has locks of its own.
 func playItems(t *testing.T, d *itemDesk, locked bool, rows []string, with func(s *itemStage)) {
 	t.Helper()
-	cfg := Config{Queries: &rowsWith{rows}, Maintenance: &upkeep{}, Retry: scheduler.DefaultRetry}
+	cfg := Config{Queries: &rowsWith{rows}, Maintenance: &chores{}, Retry: scheduler.DefaultRetry}
 	if d != nil {
 		cfg.ItemLocks = d
 	}

@@ -47,7 +47,7 @@ func (r *rowsOf) Close() { r.add("close") }
 
 func playMSQ(t *testing.T, q *queries, with func(s *stage)) {
 	t.Helper()
-	play(t, Config{Queries: q, Maintenance: &upkeep{}, Retry: scheduler.DefaultRetry}, func(s *stage) {
+	play(t, Config{Queries: q, Maintenance: &chores{}, Retry: scheduler.DefaultRetry}, func(s *stage) {
 		s.listen(message.RoleDispatcher, message.RoleHosts, message.RoleMSQs, message.RoleHost("h"))
 		job := scheduler.Job{Type: "a", MSQ: "select g from t",
 			Line: scheduler.Line{Claim: claimOf(5), Instance: 1, Attempt: 1, MaxAttempts: 1}}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"bellhop/actors/message"
+	"bellhop/actors/upkeep"
 	"bellhop/scheduler"
 )
 
@@ -31,7 +32,7 @@ func playSensors(t *testing.T, k *clock, with func(s *stage, at func() []time.Du
 	play(t, Config{Sensors: k}, func(s *stage) {
 		s.listen(message.RoleDispatcher, message.RoleMaintenance)
 		start := time.Now()
-		s.start(message.RoleSensors, newSensors(s.forSensors()))
+		s.start(message.RoleSensors, upkeep.NewSensors(s.forSensors()))
 		with(s, func() []time.Duration { _, at := k.take(start); k.times = nil; return at })
 	})
 }

@@ -5,6 +5,7 @@ import (
 
 	"bellhop/actors/message"
 	"bellhop/actors/tree"
+	"bellhop/actors/upkeep"
 	"bellhop/scheduler/intake"
 )
 
@@ -25,16 +26,16 @@ func (s *supervisor) Receive(c actor.Context) {
 		s.Start(c, message.RoleLedger, func() actor.Actor { return newLedger(s.inst.forLedger()) })
 		s.Start(c, message.RoleHosts, func() actor.Actor { return newHosts(s.inst) })
 		s.Start(c, message.RoleMSQs, func() actor.Actor { return newMSQs(s.inst) })
-		s.Start(c, message.RoleMaintenance, func() actor.Actor { return newMaintenance(s.inst.forMaintenance()) },
+		s.Start(c, message.RoleMaintenance, func() actor.Actor { return upkeep.NewMaintenance(s.inst.forMaintenance()) },
 			tree.Inline)
 		s.Start(c, message.RoleDispatcher, func() actor.Actor { return newDispatcher(s.inst) }, tree.Inline)
 		s.Start(c, message.RoleMembership, func() actor.Actor { return newMembership(s.inst.forMembership()) })
-		s.Start(c, message.RoleLocks, func() actor.Actor { return newLocks(s.inst.forLocks()) })
-		s.Start(c, message.RoleAttachments, func() actor.Actor { return newAttachments(s.inst.forAttachments()) })
-		s.Start(c, message.RoleSensors, func() actor.Actor { return newSensors(s.inst.forSensors()) })
-		s.Start(c, message.RoleCourier, func() actor.Actor { return newCourier(s.inst.forCourier()) })
-		s.Start(c, message.RoleWatches, func() actor.Actor { return newWatches(s.inst.forWatches()) })
-		s.Start(c, message.RoleKeeper, func() actor.Actor { return newKeeper(s.inst.forKeeper()) })
+		s.Start(c, message.RoleLocks, func() actor.Actor { return upkeep.NewLocks(s.inst.forLocks()) })
+		s.Start(c, message.RoleAttachments, func() actor.Actor { return upkeep.NewAttachments(s.inst.forAttachments()) })
+		s.Start(c, message.RoleSensors, func() actor.Actor { return upkeep.NewSensors(s.inst.forSensors()) })
+		s.Start(c, message.RoleCourier, func() actor.Actor { return upkeep.NewCourier(s.inst.forCourier()) })
+		s.Start(c, message.RoleWatches, func() actor.Actor { return upkeep.NewWatches(s.inst.forWatches()) })
+		s.Start(c, message.RoleKeeper, func() actor.Actor { return upkeep.NewKeeper(s.inst.forKeeper()) })
 		s.Start(c, message.RoleGate, func() actor.Actor { return newGate(s.inst.forGate()) }, tree.Inline)
 		s.Start(c, message.RoleBell, func() actor.Actor { return newBell(s.inst.forBell()) })
 	case *actor.Stopping:

@@ -117,6 +117,16 @@ func (s *System) Progress(p scheduler.Progress) {
 // HowFar takes what the agent of a single job says of how far it is. It never blocks.
 func (s *System) HowFar(h scheduler.HowFar) { s.inst.outbox.HowFar(h) }
 
+// Ask takes what a running job asks of locks. It never blocks, and neither may answer.
+func (s *System) Ask(ask scheduler.LockAsk, answer func(scheduler.LockAnswer)) {
+	if s.inst.Locks == nil {
+		answer(scheduler.LockAnswer{Refused: "locks are not available here: there is no database; run bellhop serve with one"})
+		return
+	}
+	s.inst.lockAsks.Add(ask, answer)
+	s.inst.Tell(message.RoleLocks, &message.TryLocks{})
+}
+
 // Trouble takes why a type cannot be used on a host, or that it can again. It never blocks.
 func (s *System) Trouble(typ scheduler.TypeName, host scheduler.HostName, why scheduler.Account) {
 	s.inst.Tell(message.RoleMembership, &message.Trouble{Type: typ, Host: host, Why: why})

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"bellhop/actors/message"
+	"bellhop/actors/upkeep"
 	"bellhop/scheduler"
 	"bellhop/scheduler/workflow"
 )
@@ -88,7 +89,7 @@ func playWatches(t *testing.T, with func(s *stage, k *outlook)) {
 	k := &outlook{calls: map[string]int{}, open: map[string]int{}, owner: true}
 	play(t, Config{Watches: k, Lookout: k}, func(s *stage) {
 		s.listen(message.RoleDispatcher)
-		s.start(message.RoleWatches, newWatches(s.forWatches()))
+		s.start(message.RoleWatches, upkeep.NewWatches(s.forWatches()))
 		with(s, k)
 		s.Tell(message.RoleWatches, &message.Finish{})
 		after[*message.Rang](s, time.Minute, message.RoleDispatcher)

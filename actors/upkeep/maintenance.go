@@ -1,4 +1,4 @@
-package actors
+package upkeep
 
 import (
 	"context"
@@ -18,7 +18,7 @@ import (
 // hosts, and why jobs wait. What intake has to know of it, it tells the
 // dispatcher as intake's own events. In which order those come is all the same.
 type maintenance struct {
-	maintenancePorts
+	MaintenancePorts
 	// owned by Receive
 	busy         bool // a round is under way
 	rerun        bool // and another is wanted after it
@@ -38,8 +38,8 @@ type maintenance struct {
 	cancel       context.CancelFunc
 }
 
-func newMaintenance(h maintenancePorts) *maintenance {
-	return &maintenance{maintenancePorts: h, question: &intake.Question{}}
+func NewMaintenance(h MaintenancePorts) *maintenance {
+	return &maintenance{MaintenancePorts: h, question: &intake.Question{}}
 }
 
 // Messages of maintenance to itself.
@@ -95,7 +95,7 @@ func (m *maintenance) Receive(c actor.Context) {
 	case *explained:
 		m.onExplained(msg)
 	case *foretold:
-		m.foretelling, m.foretellAt = false, time.Now().Add(max(m.scan, foretellShare*msg.took))
+		m.foretelling, m.foretellAt = false, time.Now().Add(max(m.Scan, foretellShare*msg.took))
 	case *message.Ages:
 		m.reserving.Told(msg.At)
 		m.armReserve(c)
@@ -133,14 +133,14 @@ func (m *maintenance) round(c actor.Context) {
 		return
 	}
 	m.busy, m.rerun = true, false
-	h, ctx, self, question := m.maintenancePorts, m.ctx, c.Self(), m.question
+	h, ctx, self, question := m.MaintenancePorts, m.ctx, c.Self(), m.question
 	over := &roundOver{}
 	m.reserving.Begun() // a round sees to ages, too
 	go func() {
-		over.n, over.next, over.err = h.queue.Due(ctx)
+		over.n, over.next, over.err = h.Queue.Due(ctx)
 		if over.err == nil { // when what the clock says is done: commands may wait for it too
 			began := time.Now()
-			over.control, over.err = h.queue.RunCommands(ctx, h.ID())
+			over.control, over.err = h.Queue.RunCommands(ctx, h.ID())
 			over.took = time.Since(began)
 		}
 		if over.err == nil {
@@ -162,7 +162,7 @@ func (m *maintenance) onRoundOver(c actor.Context, over *roundOver) {
 	m.armReserve(c)
 	m.onControl(c, over.control)
 	if over.lost != nil {
-		m.log.Warn("cannot find out where jobs are to run that name a locality", "error", over.lost)
+		m.Log.Warn("cannot find out where jobs are to run that name a locality", "error", over.lost)
 		m.Tell(message.RoleDispatcher, &intake.Looked{})
 	} else {
 		m.Tell(message.RoleDispatcher, &over.located)
@@ -186,14 +186,14 @@ func (m *maintenance) onControl(c actor.Context, now scheduler.ControlState) {
 	was := m.control
 	m.control = now
 	if !slices.Equal(now.Paused, was.Paused) {
-		m.log.Info("paused", "types", now.Paused)
+		m.Log.Info("paused", "types", now.Paused)
 	}
-	if now.Stop != was.Stop && now.Stop != "" && m.stop != nil {
-		m.log.Info("told to stop by a command in the queue", "how", now.Stop)
-		m.stop(now.Stop)
+	if now.Stop != was.Stop && now.Stop != "" && m.Stop != nil {
+		m.Log.Info("told to stop by a command in the queue", "how", now.Stop)
+		m.Stop(now.Stop)
 	}
-	if now.Attached && !m.rows.Attached.Swap(true) {
-		m.rows.Scan()
+	if now.Attached && !m.Rows.Attached.Swap(true) {
+		m.Rows.Scan()
 	}
 	if now.Locks {
 		m.foretell(c)
@@ -211,7 +211,7 @@ func (m *maintenance) explainSoon(c actor.Context) {
 		return
 	}
 	self := c.Self()
-	wait := max(time.Second, time.Until(m.explainedAt.Add(m.scan)))
+	wait := max(time.Second, time.Until(m.explainedAt.Add(m.Scan)))
 	m.explainTimer = m.Later(self, wait, &explainNow{})
 }
 
@@ -223,12 +223,12 @@ func (m *maintenance) explain(c actor.Context, instance scheduler.InstanceID) {
 	}
 	m.explaining, m.explainedAt = true, time.Now()
 	looker := scheduler.Looker{Instance: instance, Still: m.stands.Still, Seen: m.looks.Before(m.stands.Rested)}
-	h, ctx, self := m.maintenancePorts, m.ctx, c.Self()
+	h, ctx, self := m.MaintenancePorts, m.ctx, c.Self()
 	go func() {
 		over := &explained{looker: instance != 0}
-		over.found, over.err = h.queue.ExplainWaiting(ctx, looker)
+		over.found, over.err = h.Queue.ExplainWaiting(ctx, looker)
 		if over.err != nil && ctx.Err() == nil {
-			h.log.Debug("maintenance: cannot say why jobs wait", "error", over.err)
+			h.Log.Debug("maintenance: cannot say why jobs wait", "error", over.err)
 		}
 		over.over = time.Now()
 		h.Send(self, over)
@@ -260,11 +260,11 @@ func (m *maintenance) onStanding(c actor.Context, msg *message.Stands) {
 // readBacklog reads what waits for full hosts. The answer comes whatever becomes
 // of this actor meanwhile: intake asks for one at a time.
 func (m *maintenance) readBacklog(read *intake.Read) {
-	h, ctx := m.maintenancePorts, m.ctx
+	h, ctx := m.MaintenancePorts, m.ctx
 	answer := &intake.BacklogRead{Read: *read, Of: map[scheduler.HostName][]scheduler.Backlog{}}
 	go func() {
 		for name, answers := range read.Hosts {
-			waiting, locked, err := h.queue.Backlog(ctx, read.Types, read.Suspected, answers)
+			waiting, locked, err := h.Queue.Backlog(ctx, read.Types, read.Suspected, answers)
 			answer.Of[name], answer.Locked = waiting, append(answer.Locked, locked...)
 			if err != nil {
 				answer.Failed = true

@@ -1,4 +1,4 @@
-package actors
+package upkeep
 
 import (
 	"time"
@@ -14,14 +14,14 @@ const foretellShare = 100
 // safety scan, less often where it takes long.
 func (m *maintenance) foretell(c actor.Context) {
 	began := time.Now()
-	if m.seers == nil || m.foretelling || began.Before(m.foretellAt) {
+	if m.Seers == nil || m.foretelling || began.Before(m.foretellAt) {
 		return
 	}
 	m.foretelling = true
-	h, ctx, self := m.maintenancePorts, m.ctx, c.Self()
+	h, ctx, self := m.MaintenancePorts, m.ctx, c.Self()
 	go func() {
-		if err := h.seers.Foretell(ctx); err != nil && ctx.Err() == nil {
-			h.log.Debug("maintenance: cannot foretell when jobs start", "error", err)
+		if err := h.Seers.Foretell(ctx); err != nil && ctx.Err() == nil {
+			h.Log.Debug("maintenance: cannot foretell when jobs start", "error", err)
 		}
 		h.Send(self, &foretold{took: time.Since(began)})
 	}()

@@ -1,4 +1,4 @@
-package actors
+package upkeep
 
 import (
 	"context"
@@ -13,9 +13,9 @@ import (
 	"bellhop/scheduler"
 )
 
-// lockAsks is what running jobs have asked of locks and were not answered yet. It
+// LockAsks is what running jobs have asked of locks and were not answered yet. It
 // outlives the actor that sees to it.
-type lockAsks struct {
+type LockAsks struct {
 	turn sync.Mutex // held while they are tried: never twice at once
 	mu   sync.Mutex
 	open []lockAsked // in the order in which they came
@@ -27,21 +27,22 @@ type lockAsked struct {
 	answer func(scheduler.LockAnswer)
 }
 
-func (l *lockAsks) add(a lockAsked) {
+// Add keeps a request; answer must not block.
+func (l *LockAsks) Add(ask scheduler.LockAsk, answer func(scheduler.LockAnswer)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.open = slices.DeleteFunc(l.open, func(old lockAsked) bool { return old.Claim == a.Claim })
-	l.open = append(l.open, a)
+	l.open = slices.DeleteFunc(l.open, func(old lockAsked) bool { return old.Claim == ask.Claim })
+	l.open = append(l.open, lockAsked{ask, answer})
 }
 
-func (l *lockAsks) all() []lockAsked {
+func (l *LockAsks) all() []lockAsked {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.Clone(l.open)
 }
 
 // take removes the request of a claim.
-func (l *lockAsks) take(c scheduler.Claim) (a lockAsked, ok bool) {
+func (l *LockAsks) take(c scheduler.Claim) (a lockAsked, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	i := slices.IndexFunc(l.open, func(o lockAsked) bool { return o.Claim == c })
@@ -56,7 +57,7 @@ func (l *lockAsks) take(c scheduler.Claim) (a lockAsked, ok bool) {
 // locks sees to what running jobs ask of locks: at once, when something about
 // locks rings, and every second while something waits.
 type locks struct {
-	locksPorts
+	LocksPorts
 	// owned by Receive
 	busy   bool // a try is under way
 	rerun  bool // and another is wanted after it
@@ -66,7 +67,7 @@ type locks struct {
 	cancel context.CancelFunc
 }
 
-func newLocks(h locksPorts) *locks { return &locks{locksPorts: h} }
+func NewLocks(h LocksPorts) *locks { return &locks{LocksPorts: h} }
 
 // Messages of locks.
 type (
@@ -99,34 +100,34 @@ func (l *locks) try(c actor.Context) {
 		l.rerun = true
 		return
 	}
-	if len(l.asked.all()) == 0 {
+	if len(l.Asked.all()) == 0 {
 		return
 	}
 	l.busy, l.rerun = true, false
-	h, ctx, self := l.locksPorts, l.ctx, c.Self()
+	h, ctx, self := l.LocksPorts, l.ctx, c.Self()
 	go func() { h.System.Root.Send(self, &tried{h.try(ctx)}) }()
 }
 
 func (l *locks) onTried(c actor.Context, m *tried) {
 	l.busy = false
 	if l.said.News(m.err) && l.ctx.Err() == nil {
-		l.log.Warn("locks: cannot answer what jobs ask; it is tried again each second", "error", m.err)
+		l.Log.Warn("locks: cannot answer what jobs ask; it is tried again each second", "error", m.err)
 	}
 	if l.rerun && m.err == nil {
 		l.try(c)
 		return
 	}
-	if l.timer == nil && len(l.asked.all()) > 0 {
+	if l.timer == nil && len(l.Asked.all()) > 0 {
 		self, root := c.Self(), l.System.Root
 		l.timer = time.AfterFunc(message.LockAgain, func() { root.Send(self, &lockTick{}) })
 	}
 }
 
 // try answers what can be answered now.
-func (h locksPorts) try(ctx context.Context) error {
-	h.asked.turn.Lock()
-	defer h.asked.turn.Unlock()
-	open := h.asked.all()
+func (h LocksPorts) try(ctx context.Context) error {
+	h.Asked.turn.Lock()
+	defer h.Asked.turn.Unlock()
+	open := h.Asked.all()
 	if len(open) == 0 {
 		return nil
 	}
@@ -137,30 +138,20 @@ func (h locksPorts) try(ctx context.Context) error {
 	for i, o := range open {
 		asks[i] = o.LockAsk
 	}
-	answers, over, err := h.desk.Ask(ctx, h.ID(), asks)
+	answers, over, err := h.Desk.Ask(ctx, h.ID(), asks)
 	if err != nil {
 		return err
 	}
 	for _, c := range over {
-		h.asked.take(c)
+		h.Asked.take(c)
 	}
 	for c, answer := range answers {
 		if len(answer.Granted) > 0 { // before it is used: its end has to be told
 			h.Tell(message.RoleDispatcher, &message.LockedNow{Claim: c})
 		}
-		if asked, there := h.asked.take(c); there {
+		if asked, there := h.Asked.take(c); there {
 			asked.answer(answer)
 		}
 	}
 	return nil
-}
-
-// Ask takes what a running job asks of locks. It never blocks, and neither may answer.
-func (s *System) Ask(ask scheduler.LockAsk, answer func(scheduler.LockAnswer)) {
-	if s.inst.Locks == nil {
-		answer(scheduler.LockAnswer{Refused: "locks are not available here: there is no database; run bellhop serve with one"})
-		return
-	}
-	s.inst.lockAsks.add(lockAsked{ask, answer})
-	s.inst.Tell(message.RoleLocks, &message.TryLocks{})
 }

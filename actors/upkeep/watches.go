@@ -1,4 +1,4 @@
-package actors
+package upkeep
 
 import (
 	"context"
@@ -21,7 +21,7 @@ import (
 // this instance's, so that one that was taken for dead tells nothing more.
 type watches struct {
 	paced
-	ports watchesPorts
+	ports WatchesPorts
 	// owned by Receive
 	now     int64 // what the list was read for
 	wanted  int64
@@ -44,9 +44,9 @@ var (
 	watchPacing = scheduler.Pacing{Soon: time.Second, Late: time.Minute}
 )
 
-func newWatches(h watchesPorts) *watches {
+func NewWatches(h WatchesPorts) *watches {
 	w := &watches{ports: h, running: map[string]*watching{}}
-	w.paced = paced{Peers: h.Peers, log: h.log, pacing: listPacing, fails: "cannot read which sensors to watch",
+	w.paced = paced{Peers: h.Peers, log: h.Log, pacing: listPacing, fails: "cannot read which sensors to watch",
 		due: w.due, begin: w.begin}
 	return w
 }
@@ -72,12 +72,12 @@ func (w *watches) due(m *scheduler.ControlState) (time.Duration, bool) {
 
 // begin reads the list.
 func (w *watches) begin(func()) func(context.Context) *looked {
-	if w.ports.kept == nil || w.wanted == w.now {
+	if w.ports.Kept == nil || w.wanted == w.now {
 		return nil
 	}
 	h, of, me := w.ports, w.wanted, w.ports.ID()
 	return func(ctx context.Context) *looked {
-		list, err := h.kept.Mine(ctx, me)
+		list, err := h.Kept.Mine(ctx, me)
 		if err != nil {
 			return &looked{next: -1, err: err}
 		}
@@ -109,13 +109,13 @@ func (w *watches) only(list []workflow.Watch, me scheduler.InstanceID) {
 		}
 		ctx, end := context.WithCancel(w.ctx)
 		w.running[x.Workflow] = &watching{watch: x, me: me, end: end}
-		go watch{watchesPorts: w.ports, Watch: x, me: me, told: x.Told, lag: -1}.run(ctx)
+		go watch{WatchesPorts: w.ports, Watch: x, me: me, told: x.Told, lag: -1}.run(ctx)
 	}
 }
 
 // watch is one of them, on a goroutine of its own.
 type watch struct {
-	watchesPorts
+	WatchesPorts
 	workflow.Watch
 	me   scheduler.InstanceID
 	told string // what the database says of it
@@ -126,16 +126,16 @@ type watch struct {
 func (w watch) run(ctx context.Context) {
 	pacing, said := watchPacing, tree.Complaint("")
 	for {
-		err := w.lookout.Watch(ctx, w.Watch, func() {
-			if pacing, said = watchPacing, ""; w.told != "" && w.kept.Failing(ctx, w.me, w.Workflow, "") == nil {
+		err := w.Lookout.Watch(ctx, w.Watch, func() {
+			if pacing, said = watchPacing, ""; w.told != "" && w.Kept.Failing(ctx, w.me, w.Workflow, "") == nil {
 				w.told = ""
 			}
 		}, func(ctx context.Context, lag int64) {
-			if lag != w.lag && w.kept.Lag(ctx, w.me, w.Workflow, lag) == nil {
+			if lag != w.lag && w.Kept.Lag(ctx, w.me, w.Workflow, lag) == nil {
 				w.lag = lag
 			}
 		}, func(ctx context.Context, seen workflow.Sight) error {
-			mine, err := w.kept.Happened(ctx, w.me, w.Workflow, seen)
+			mine, err := w.Kept.Happened(ctx, w.me, w.Workflow, seen)
 			switch {
 			case err == nil && !mine:
 				err = workflow.ErrNotMine
@@ -143,7 +143,7 @@ func (w watch) run(ctx context.Context) {
 				w.Place = seen.Place
 			}
 			if err == nil && seen.Remark != nil && *seen.Remark != "" {
-				w.log.Warn("a sensor passes something over, or begins again", "workflow", w.Workflow, "remark", *seen.Remark)
+				w.Log.Warn("a sensor passes something over, or begins again", "workflow", w.Workflow, "remark", *seen.Remark)
 			}
 			return err
 		})
@@ -154,9 +154,9 @@ func (w watch) run(ctx context.Context) {
 			w.Tell(message.RoleWatches, &notMine{})
 		case err != nil:
 			if said.News(err) {
-				w.log.Warn("a sensor sees nothing; it is tried again", "workflow", w.Workflow, "error", err)
+				w.Log.Warn("a sensor sees nothing; it is tried again", "workflow", w.Workflow, "error", err)
 			}
-			if why := err.Error(); why != w.told && w.kept.Failing(ctx, w.me, w.Workflow, why) == nil {
+			if why := err.Error(); why != w.told && w.Kept.Failing(ctx, w.me, w.Workflow, why) == nil {
 				w.told, w.lag = why, -1
 			}
 		}

@@ -1,4 +1,4 @@
-package actors
+package upkeep
 
 import (
 	"time"
@@ -38,10 +38,10 @@ func (m *maintenance) reserve(c actor.Context) {
 	}
 	m.reserving.busy = true
 	m.reserving.Begun()
-	h, ctx, self := m.maintenancePorts, m.ctx, c.Self()
+	h, ctx, self := m.MaintenancePorts, m.ctx, c.Self()
 	go func() {
 		over, began := &reserved{}, time.Now()
-		over.n, over.next, over.err = h.queue.Reserve(ctx)
+		over.n, over.next, over.err = h.Queue.Reserve(ctx)
 		over.took = time.Since(began)
 		h.Send(self, over)
 	}()

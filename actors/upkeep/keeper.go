@@ -1,4 +1,4 @@
-package actors
+package upkeep
 
 import (
 	"context"
@@ -10,14 +10,14 @@ import (
 // keeper has deleted what was over long ago, beside all else. It asks no more often
 // than a pass is wanted: whose turn it is, the database says.
 type keeper struct {
-	keeperPorts
+	KeeperPorts
 	// owned by Receive
 	timer  *time.Timer
 	ctx    context.Context
 	cancel context.CancelFunc
 }
 
-func newKeeper(h keeperPorts) *keeper { return &keeper{keeperPorts: h} }
+func NewKeeper(h KeeperPorts) *keeper { return &keeper{KeeperPorts: h} }
 
 // Messages of the keeper to itself.
 type (
@@ -32,8 +32,8 @@ func (k *keeper) Receive(c actor.Context) {
 	switch m := c.Message().(type) {
 	case *actor.Started:
 		k.ctx, k.cancel = context.WithCancel(context.Background())
-		if k.retention != nil && k.every > 0 {
-			k.arm(c, k.every/12) // a starting instance has other work first
+		if k.Retention != nil && k.Every > 0 {
+			k.arm(c, k.Every/12) // a starting instance has other work first
 		}
 	case *keeperTick:
 		k.turn(c)
@@ -52,11 +52,11 @@ func (k *keeper) arm(c actor.Context, in time.Duration) {
 }
 
 func (k *keeper) turn(c actor.Context) {
-	h, ctx, self := k.keeperPorts, k.ctx, c.Self()
+	h, ctx, self := k.KeeperPorts, k.ctx, c.Self()
 	go func() {
 		m := &keeperDone{}
 		if h.ID() != 0 {
-			m.deleted, m.err = h.retention.Turn(ctx, h.ID())
+			m.deleted, m.err = h.Retention.Turn(ctx, h.ID())
 		}
 		h.Send(self, m)
 	}()
@@ -65,9 +65,9 @@ func (k *keeper) turn(c actor.Context) {
 func (k *keeper) onDone(c actor.Context, m *keeperDone) {
 	switch {
 	case m.err != nil && k.ctx.Err() == nil:
-		k.log.Warn("cannot delete what was over long ago; it is tried again", "in", k.every.String(), "error", m.err)
+		k.Log.Warn("cannot delete what was over long ago; it is tried again", "in", k.Every.String(), "error", m.err)
 	case m.deleted > 0:
-		k.log.Info("deleted what was over long ago", "jobs_and_runs", m.deleted)
+		k.Log.Info("deleted what was over long ago", "jobs_and_runs", m.deleted)
 	}
-	k.arm(c, k.every)
+	k.arm(c, k.Every)
 }

@@ -1,4 +1,4 @@
-package actors
+package upkeep
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 // gate had its look. It gets no messages while no table is attached. Whether one is, comes with what operators want
 // (scheduler.ControlState), so that it costs no statement of its own.
 type attachments struct {
-	attachmentsPorts
+	AttachmentsPorts
 	// owned by Receive
 	busy     bool // a turn is under way
 	rerun    bool // and another is wanted after it
@@ -28,8 +28,8 @@ type attachments struct {
 	cancel   context.CancelFunc
 }
 
-func newAttachments(h attachmentsPorts) *attachments {
-	return &attachments{attachmentsPorts: h, pause: scheduler.TurnSoon}
+func NewAttachments(h AttachmentsPorts) *attachments {
+	return &attachments{AttachmentsPorts: h, pause: scheduler.TurnSoon}
 }
 
 // Messages of attachments to itself.
@@ -46,7 +46,7 @@ func (a *attachments) Receive(c actor.Context) {
 	switch m := c.Message().(type) {
 	case *actor.Started:
 		a.ctx, a.cancel = context.WithCancel(context.Background())
-		a.rows.Scan() // another one before us may have been about to
+		a.Rows.Scan() // another one before us may have been about to
 	case *message.ScanRows:
 		a.want(c)
 	case *turnNow:
@@ -67,13 +67,13 @@ func (a *attachments) Receive(c actor.Context) {
 // want sees to a turn that begins no earlier than now.
 func (a *attachments) want(c actor.Context) {
 	switch {
-	case a.tables == nil || a.stopping || a.timer != nil:
+	case a.Tables == nil || a.stopping || a.timer != nil:
 		return
 	case a.busy:
 		a.rerun = true
 		return
 	}
-	h, ctx, self := a.attachmentsPorts, a.ctx, c.Self()
+	h, ctx, self := a.AttachmentsPorts, a.ctx, c.Self()
 	if wait := a.pause - time.Since(a.ended); wait > 0 {
 		a.timer = a.Later(self, wait, &turnNow{})
 		return
@@ -81,7 +81,7 @@ func (a *attachments) want(c actor.Context) {
 	a.busy, a.rerun = true, false
 	go func() {
 		m, began := &turned{}, time.Now()
-		m.Turn, m.err = h.tables.Turn(ctx)
+		m.Turn, m.err = h.Tables.Turn(ctx)
 		m.took = time.Since(began)
 		h.Send(self, m)
 	}()
@@ -94,15 +94,15 @@ func (a *attachments) onTurned(c actor.Context, m *turned) {
 		a.Ring(&message.Rang{})
 	}
 	if a.said.News(m.err) && a.ctx.Err() == nil {
-		a.log.Warn("cannot look at attached tables; the safety scan tries again", "error", m.err)
+		a.Log.Warn("cannot look at attached tables; the safety scan tries again", "error", m.err)
 	}
 	if m.err != nil {
 		a.pause = scheduler.TurnFailed
 		return
 	}
 	if m.Attachments == 0 { // the round that looks for due jobs finds the next one
-		a.rows.Attached.Store(false)
-	} else if !a.rows.Attached.Swap(true) {
+		a.Rows.Attached.Store(false)
+	} else if !a.Rows.Attached.Swap(true) {
 		a.rerun = true // a table came as the last had gone: no message told of its rows in between
 	}
 	a.pause = scheduler.TurnPause(a.pause, m.Turn, m.took, since)

@@ -1,4 +1,4 @@
-package actors
+package upkeep
 
 import (
 	"context"
@@ -137,17 +137,17 @@ var (
 	courierPacing = scheduler.Pacing{Soon: 100 * time.Millisecond, Late: 5 * time.Second}
 )
 
-// newSensors starts workflows when their time comes.
-func newSensors(h sensorsPorts) *paced {
-	p := &paced{Peers: h.Peers, log: h.log, pacing: sensorsPacing, fails: "cannot look at the sensors of workflows"}
+// NewSensors starts workflows when their time comes.
+func NewSensors(h SensorsPorts) *paced {
+	p := &paced{Peers: h.Peers, log: h.Log, pacing: sensorsPacing, fails: "cannot look at the sensors of workflows"}
 	p.due = func(m *scheduler.ControlState) (time.Duration, bool) { return m.SensorIn, m.Sensors }
 	p.begin = func(func()) func(context.Context) *looked {
-		if h.clock == nil || h.ID() == 0 {
+		if h.Clock == nil || h.ID() == 0 {
 			return nil
 		}
 		return func(ctx context.Context) *looked {
 			m := &looked{}
-			if m.did, m.next, m.err = h.clock.Turn(ctx, h.ID()); m.did > 0 { // before an error too
+			if m.did, m.next, m.err = h.Clock.Turn(ctx, h.ID()); m.did > 0 { // before an error too
 				m.then = func() { h.Ring(&message.Rang{}) }
 			}
 			return m
@@ -156,17 +156,17 @@ func newSensors(h sensorsPorts) *paced {
 	return p
 }
 
-// newCourier has messages sent that tell how runs have ended.
-func newCourier(h courierPorts) *paced {
-	p := &paced{Peers: h.Peers, log: h.log, pacing: courierPacing, fails: "cannot send what is to be told of runs"}
+// NewCourier has messages sent that tell how runs have ended.
+func NewCourier(h CourierPorts) *paced {
+	p := &paced{Peers: h.Peers, log: h.Log, pacing: courierPacing, fails: "cannot send what is to be told of runs"}
 	p.due = func(m *scheduler.ControlState) (time.Duration, bool) { return m.NoticeIn, m.Notices }
 	p.begin = func(again func()) func(context.Context) *looked {
-		if h.sender == nil || h.ID() == 0 {
+		if h.Sender == nil || h.ID() == 0 {
 			return nil
 		}
 		return func(ctx context.Context) *looked {
 			m := &looked{}
-			m.did, m.next, m.err = h.sender.Turn(ctx, h.ID(), again)
+			m.did, m.next, m.err = h.Sender.Turn(ctx, h.ID(), again)
 			return m
 		}
 	}
