@@ -10,6 +10,7 @@ import (
 	"bellhop/actors/port"
 	"bellhop/actors/tree"
 	"bellhop/actors/upkeep"
+	"bellhop/actors/wake"
 	"bellhop/scheduler"
 )
 
@@ -81,7 +82,7 @@ type instance struct {
 	followed lasting.Awaited // written by the bell, read by hosts of engines: jobs whose logs have followers
 	// a part of each type's max: membership; how many there are: hosts, and children for their processes
 	quotas    lasting.Quotas
-	hearing   hearing
+	hearing   wake.Hearing
 	processes map[scheduler.HostName]*lasting.Processes // written by children and hosts, read by hosts
 	rows      *lasting.AttachedRows
 	lockAsks  upkeep.LockAsks // written by agents, and by locks

@@ -233,7 +233,7 @@ func (m *membership) onBeaten(c actor.Context, b *beaten) {
 		left := time.Until(until)
 		m.Tell(message.RoleHosts, &message.Leased{Until: until})
 		if !b.joined {
-			m.hearing.missed.Add(1)
+			m.missed.Add(1)
 		}
 		m.compare(b)
 		if b.joined || m.fenced {

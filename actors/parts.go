@@ -2,6 +2,7 @@ package actors
 
 import (
 	"bellhop/actors/upkeep"
+	"bellhop/actors/wake"
 	"bellhop/scheduler"
 )
 
@@ -29,7 +30,7 @@ func (inst *instance) forMembership() membershipPorts {
 		Peers:      inst.Peers,
 		Identity:   inst.Identity,
 		quotas:     inst.quotas,
-		hearing:    &inst.hearing,
+		missed:     inst.hearing.Beats(),
 		registry:   inst.Registry,
 		reaper:     inst.Reaper,
 		reports:    inst.Reports,
@@ -55,22 +56,22 @@ func (inst *instance) forMaintenance() upkeep.MaintenancePorts {
 	}
 }
 
-func (inst *instance) forGate() gatePorts {
-	return gatePorts{Peers: inst.Peers, rows: inst.rows, gate: inst.Gate, show: &inst.gateIs, log: inst.Log}
+func (inst *instance) forGate() wake.GatePorts {
+	return wake.GatePorts{Peers: inst.Peers, Rows: inst.rows, Gate: inst.Gate, Show: &inst.gateIs, Log: inst.Log}
 }
 
-func (inst *instance) forBell() bellPorts {
-	return bellPorts{
+func (inst *instance) forBell() wake.BellPorts {
+	return wake.BellPorts{
 		Peers:     inst.Peers,
-		began:     inst.Began,
-		hearing:   &inst.hearing,
-		rows:      inst.rows,
-		awaited:   &inst.awaited,
-		followed:  &inst.followed,
-		bell:      inst.Bell,
-		heartbeat: inst.Heartbeat,
-		every:     inst.Scan,
-		log:       inst.Log,
+		Began:     inst.Began,
+		Hearing:   &inst.hearing,
+		Rows:      inst.rows,
+		Awaited:   &inst.awaited,
+		Followed:  &inst.followed,
+		Bell:      inst.Bell,
+		Heartbeat: inst.Heartbeat,
+		Every:     inst.Scan,
+		Log:       inst.Log,
 	}
 }
 

@@ -2,6 +2,7 @@ package actors
 
 import (
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"bellhop/actors/lasting"
@@ -15,7 +16,7 @@ type membershipPorts struct {
 	*tree.Peers
 	*tree.Identity
 	quotas         lasting.Quotas
-	hearing        *hearing
+	missed         *atomic.Int64 // heartbeats since the last ring that was heard
 	registry       port.Registry
 	reaper         port.Reaper
 	reports        port.Reports

@@ -6,6 +6,7 @@ import (
 	"bellhop/actors/message"
 	"bellhop/actors/tree"
 	"bellhop/actors/upkeep"
+	"bellhop/actors/wake"
 	"bellhop/scheduler/intake"
 )
 
@@ -36,8 +37,8 @@ func (s *supervisor) Receive(c actor.Context) {
 		s.Start(c, message.RoleCourier, func() actor.Actor { return upkeep.NewCourier(s.inst.forCourier()) })
 		s.Start(c, message.RoleWatches, func() actor.Actor { return upkeep.NewWatches(s.inst.forWatches()) })
 		s.Start(c, message.RoleKeeper, func() actor.Actor { return upkeep.NewKeeper(s.inst.forKeeper()) })
-		s.Start(c, message.RoleGate, func() actor.Actor { return newGate(s.inst.forGate()) }, tree.Inline)
-		s.Start(c, message.RoleBell, func() actor.Actor { return newBell(s.inst.forBell()) })
+		s.Start(c, message.RoleGate, func() actor.Actor { return wake.NewGate(s.inst.forGate()) }, tree.Inline)
+		s.Start(c, message.RoleBell, func() actor.Actor { return wake.NewBell(s.inst.forBell()) })
 	case *actor.Stopping:
 		s.Leave()
 	case *actor.Terminated:

@@ -153,7 +153,7 @@ func (s *System) Healthy() string {
 	case mend != "": // what passes by itself, such as a restart of the server, is waited for
 		return "no heartbeat; what runs is stopped in " + left.Round(time.Second).String() + why
 	}
-	if s.inst.hearing.missed.Load() > deafAfter+1 {
+	if s.inst.hearing.Deaf() {
 		return "bell not heard for " + s.BellAge().Round(time.Second).String() + ": new work waits for the safety scan"
 	}
 	return ""
@@ -161,7 +161,7 @@ func (s *System) Healthy() string {
 
 // BellAge is how long ago this instance last heard its own ring.
 func (s *System) BellAge() time.Duration {
-	return time.Since(s.inst.Began) - time.Duration(s.inst.hearing.at.Load())
+	return s.inst.hearing.Age(s.inst.Began)
 }
 
 // Gate says how this instance learns of new work.

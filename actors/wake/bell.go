@@ -1,4 +1,6 @@
-package actors
+// Package wake has the bell, which hears the ring, and the gate, which spares
+// producers the ringing.
+package wake
 
 import (
 	"context"
@@ -17,7 +19,7 @@ const deafAfter = 3
 // bell turns notifications into rang, finds out when it has gone deaf, and
 // keeps the safety scan, which is the guarantee behind every hint.
 type bell struct {
-	bellPorts
+	BellPorts
 	// owned by Receive
 	cancel  context.CancelFunc
 	ended   chan struct{}
@@ -27,7 +29,7 @@ type bell struct {
 	stopped chan struct{}
 }
 
-func newBell(h bellPorts) *bell { return &bell{bellPorts: h} }
+func NewBell(h BellPorts) *bell { return &bell{BellPorts: h} }
 
 type (
 	heard      struct{} // our own ring came through
@@ -41,16 +43,16 @@ func (b *bell) Receive(c actor.Context) {
 		b.listen(c)
 	case *heard:
 		b.heard = time.Now()
-		b.hearing.at.Store(int64(b.heard.Sub(b.began)))
-		b.hearing.missed.Store(0)
+		b.Hearing.at.Store(int64(b.heard.Sub(b.Began)))
+		b.Hearing.missed.Store(0)
 	case *scanDue:
 		b.Ring(&message.Rang{Scan: true})
-		b.rows.Scan()
+		b.Rows.Scan()
 	case *listenTick:
-		if b.hearing.missed.Load() > deafAfter && time.Since(b.heard) > deafAfter*b.heartbeat {
-			b.log.Warn("bell: deaf for too long, listening on a new connection", "silent", time.Since(b.heard))
+		if b.Hearing.missed.Load() > deafAfter && time.Since(b.heard) > deafAfter*b.Heartbeat {
+			b.Log.Warn("bell: deaf for too long, listening on a new connection", "silent", time.Since(b.heard))
 			b.heard = time.Now()
-			b.bell.Cut()
+			b.Bell.Cut()
 		}
 	case *actor.Stopping:
 		close(b.stopped)
@@ -70,11 +72,11 @@ func (b *bell) listen(c actor.Context) {
 	ring, inserted, locks, try := &message.Rang{}, &message.Rang{Inserted: true}, &message.Rang{Locks: true},
 		&message.TryLocks{}
 	cancelled, due, beat := &message.CancelRang{}, &message.DueNow{}, &heard{}
-	awaited := func(ids []scheduler.JobID) { b.awaited.Add(ids, time.Now()) }
-	followed := func(ids []scheduler.JobID) { b.followed.Add(ids, time.Now()) }
+	awaited := func(ids []scheduler.JobID) { b.Awaited.Add(ids, time.Now()) }
+	followed := func(ids []scheduler.JobID) { b.Followed.Add(ids, time.Now()) }
 	go func() {
 		defer close(ended)
-		if err := b.bell.Run(ctx,
+		if err := b.Bell.Run(ctx,
 			func(only bool) {
 				m := ring
 				if only {
@@ -83,7 +85,7 @@ func (b *bell) listen(c actor.Context) {
 				b.Tell(message.RoleDispatcher, m)
 				b.Tell(message.RoleGate, m)
 				b.Tell(message.RoleMaintenance, m)
-				b.rows.Scan()
+				b.Rows.Scan()
 			},
 			func() {
 				b.Tell(message.RoleDispatcher, locks)
@@ -91,12 +93,12 @@ func (b *bell) listen(c actor.Context) {
 				b.Tell(message.RoleMSQs, try)
 			},
 			func() { b.Tell(message.RoleDispatcher, cancelled) },
-			func() { b.Tell(message.RoleMaintenance, due); b.rows.Scan() },
+			func() { b.Tell(message.RoleMaintenance, due); b.Rows.Scan() },
 			func() { root.Send(self, beat) }, awaited, followed); err != nil && ctx.Err() == nil {
-			b.log.Error("bell: cannot listen; the safety scan finds the work", "error", err)
+			b.Log.Error("bell: cannot listen; the safety scan finds the work", "error", err)
 		}
 	}()
-	b.scan, b.beats = time.NewTicker(b.every), time.NewTicker(b.heartbeat)
+	b.scan, b.beats = time.NewTicker(b.Every), time.NewTicker(b.Heartbeat)
 	scan, beats, stopped := b.scan.C, b.beats.C, b.stopped
 	go func() {
 		for {

@@ -1,4 +1,4 @@
-package actors
+package wake
 
 import (
 	"context"
@@ -16,7 +16,7 @@ import (
 // that they ring again before it stops. scheduler.Gate is the protocol,
 // scheduler.WakePolicy says when.
 type gate struct {
-	gatePorts
+	GatePorts
 	// owned by Receive
 	state   scheduler.Gate
 	policy  scheduler.WakePolicy
@@ -39,7 +39,7 @@ type (
 
 var scanNow = &message.Rang{ByGate: true}
 
-func newGate(h gatePorts) *gate { return &gate{gatePorts: h, let: func() {}} }
+func NewGate(h GatePorts) *gate { return &gate{GatePorts: h, let: func() {}} }
 
 func (g *gate) Receive(c actor.Context) {
 	now := time.Now()
@@ -49,7 +49,7 @@ func (g *gate) Receive(c actor.Context) {
 		tick := &gateTick{}
 		g.timer = g.Later(self, 0, tick)
 		g.policy = g.policy.Woke(now)
-		g.show.Store(int32(g.state.State))
+		g.Show.Store(int32(g.state.State))
 	case *gateTick:
 		if g.state.State == scheduler.GateAwake {
 			var quiet bool
@@ -103,7 +103,7 @@ func (g *gate) over(c actor.Context, m *gateOver, now time.Time) {
 	if m.err != nil {
 		g.policy = g.policy.Refused(now)
 		if g.said.News(m.err) {
-			g.log.Warn("gate: cannot make producers ring; looking at the queue without rings", "error", m.err)
+			g.Log.Warn("gate: cannot make producers ring; looking at the queue without rings", "error", m.err)
 		}
 	}
 	g.step(c, scheduler.GateEvent{Kind: scheduler.GateEnded, Ask: m.ask}, now)
@@ -117,7 +117,7 @@ func (g *gate) step(c actor.Context, ev scheduler.GateEvent, now time.Time) {
 	before := g.state.State
 	var effects []scheduler.GateEffect
 	g.state, effects = g.state.Step(ev)
-	g.show.Store(int32(g.state.State))
+	g.Show.Store(int32(g.state.State))
 	if g.state.State != before && g.state.State == scheduler.GateAwake {
 		g.policy = g.policy.Woke(now)
 	}
@@ -125,7 +125,7 @@ func (g *gate) step(c actor.Context, ev scheduler.GateEvent, now time.Time) {
 		switch e {
 		case scheduler.GateScan:
 			g.Tell(message.RoleDispatcher, scanNow)
-			g.rows.Scan()
+			g.Rows.Scan()
 		case scheduler.GateArm:
 			g.arm(now)
 		case scheduler.GateAskFor:
@@ -145,9 +145,9 @@ func (g *gate) arm(now time.Time) {
 func (g *gate) ask(c actor.Context) {
 	ctx, cancel := context.WithCancel(context.Background())
 	g.let = cancel
-	h, self, ask := g.gatePorts, c.Self(), g.state.Ask
+	h, self, ask := g.GatePorts, c.Self(), g.state.Ask
 	go func() {
-		err := h.gate.Keep(ctx, func() { h.Send(self, &gateShut{ask}) })
+		err := h.Gate.Keep(ctx, func() { h.Send(self, &gateShut{ask}) })
 		if ctx.Err() == nil { // after letting go, the result is not wanted
 			h.Send(self, &gateOver{ask, err})
 		}
@@ -159,9 +159,9 @@ func (g *gate) readContention(c actor.Context) {
 		return
 	}
 	g.reading = true
-	h, self := g.gatePorts, c.Self()
+	h, self := g.GatePorts, c.Self()
 	go func() {
-		is, err := h.gate.Contended(context.Background()) // bounded by the session
+		is, err := h.Gate.Contended(context.Background()) // bounded by the session
 		h.Send(self, contended(err == nil && is))
 	}()
 }
