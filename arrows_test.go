@@ -65,6 +65,7 @@ var arrows = []arrow{
 	{"actors/port", []string{"scheduler"}, "interfaces and values: what implements them needs to know nothing of the tree"},
 	{"actors/upkeep", ground, "what is done beside the hot path knows no actor on it"},
 	{"actors/wake", ground, "how this instance hears of work, and nothing of what becomes of it"},
+	{"actors/ledger", ground, "the only writer of outcomes knows the outbox, and none of those that owe"},
 	{"actors/memory", []string{"actors/port", "scheduler"}, "the same ports, kept in memory: for serve -I, and for tests of the tree"},
 	{"sql", nil, "text only"},
 	{"sql/dial", nil, "every connection is made here, and what makes one knows nothing of what is done over it"},

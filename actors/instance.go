@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"bellhop/actors/lasting"
+	"bellhop/actors/ledger"
 	"bellhop/actors/message"
 	"bellhop/actors/port"
 	"bellhop/actors/tree"
@@ -77,7 +78,7 @@ type instance struct {
 	*tree.Peers
 	*tree.Identity
 	outbox   *lasting.Outbox
-	recent   recent          // written by the ledger, read by the dispatcher
+	recent   ledger.Recent   // written by the ledger, read by the dispatcher
 	awaited  lasting.Awaited // written by the bell, read by the ledger and by all that owe
 	followed lasting.Awaited // written by the bell, read by hosts of engines: jobs whose logs have followers
 	// a part of each type's max: membership; how many there are: hosts, and children for their processes

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"bellhop/actors/lasting"
+	"bellhop/actors/ledger"
 	"bellhop/actors/message"
 	"bellhop/scheduler"
 )
@@ -62,7 +63,7 @@ func playLedger(t *testing.T, db *records, with func(*stage)) {
 	t.Helper()
 	play(t, Config{Records: db}, func(s *stage) {
 		s.listen(message.RoleDispatcher, message.RoleMaintenance)
-		s.start(message.RoleLedger, newLedger(s.forLedger()))
+		s.start(message.RoleLedger, ledger.New(s.forLedger()))
 		with(s)
 	})
 }
@@ -151,7 +152,7 @@ func TestLedger_WritesWhatTheLastOneOwed(t *testing.T) {
 		s.listen(message.RoleDispatcher)
 		s.outbox.Owe(settleOf(1)...)
 		s.outbox.Take(time.Now()) // it had begun to write
-		s.start(message.RoleLedger, newLedger(s.forLedger()))
+		s.start(message.RoleLedger, ledger.New(s.forLedger()))
 		if got := settledJobs(after[*message.Settled](s, 0, message.RoleDispatcher)); !slices.Equal(got,
 			[]scheduler.JobID{1}) {
 			t.Errorf("settled: %v", got)

@@ -1,6 +1,7 @@
 package actors
 
 import (
+	"bellhop/actors/ledger"
 	"bellhop/actors/upkeep"
 	"bellhop/actors/wake"
 	"bellhop/scheduler"
@@ -11,17 +12,17 @@ import (
 // starts takes a copy; what Receive owns is not in it. The dispatcher, hosts and
 // children have the whole instance.
 
-func (inst *instance) forLedger() ledgerPorts {
-	return ledgerPorts{
+func (inst *instance) forLedger() ledger.Ports {
+	return ledger.Ports{
 		Peers:    inst.Peers,
 		Identity: inst.Identity,
-		outbox:   inst.outbox,
-		recent:   &inst.recent,
-		awaited:  &inst.awaited,
-		rows:     inst.rows,
-		records:  inst.Records,
-		holdings: inst.Holdings,
-		log:      inst.Log,
+		Outbox:   inst.outbox,
+		Recent:   &inst.recent,
+		Awaited:  &inst.awaited,
+		Rows:     inst.rows,
+		Records:  inst.Records,
+		Holdings: inst.Holdings,
+		Log:      inst.Log,
 	}
 }
 

@@ -3,6 +3,7 @@ package actors
 import (
 	"github.com/asynkron/protoactor-go/actor"
 
+	"bellhop/actors/ledger"
 	"bellhop/actors/message"
 	"bellhop/actors/tree"
 	"bellhop/actors/upkeep"
@@ -24,7 +25,7 @@ func (s *supervisor) Receive(c actor.Context) {
 	switch m := c.Message().(type) {
 	case *actor.Started:
 		// Not inline: what agents say comes under a lock of theirs, for which their next lines wait.
-		s.Start(c, message.RoleLedger, func() actor.Actor { return newLedger(s.inst.forLedger()) })
+		s.Start(c, message.RoleLedger, func() actor.Actor { return ledger.New(s.inst.forLedger()) })
 		s.Start(c, message.RoleHosts, func() actor.Actor { return newHosts(s.inst) })
 		s.Start(c, message.RoleMSQs, func() actor.Actor { return newMSQs(s.inst) })
 		s.Start(c, message.RoleMaintenance, func() actor.Actor { return upkeep.NewMaintenance(s.inst.forMaintenance()) },

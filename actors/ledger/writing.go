@@ -1,4 +1,4 @@
-package actors
+package ledger
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 
 // writing is one flush of the ledger's.
 type writing struct {
-	ledgerPorts
+	Ports
 	till     time.Time // until then it may look for rows that are not locked
 	deferred bool      // it has been tried before: locked rows are asked for first
 	asked    bool
@@ -44,8 +44,8 @@ func (w wrote) and(other wrote) wrote {
 // record that it chokes on stands alone: that one is told of and let go, so
 // that it does not hold up the others for ever.
 func (f writing) all(ctx context.Context, b scheduler.Batch) (w wrote, err error) {
-	b.Ring = f.awaited.Among(b.Records, time.Now())
-	w.stale, w.released, err = f.records.Write(ctx, f.ID(), b, time.Now())
+	b.Ring = f.Awaited.Among(b.Records, time.Now())
+	w.stale, w.released, err = f.Records.Write(ctx, f.ID(), b, time.Now())
 	if err == nil && len(w.stale) > 0 {
 		b.MaybeCommitted = true // some of it is written
 		var more bool
@@ -71,10 +71,10 @@ func (f writing) all(ctx context.Context, b scheduler.Batch) (w wrote, err error
 		return f.both(ctx, scheduler.Batch{Records: b.Records[:n/2], MaybeCommitted: b.MaybeCommitted},
 			scheduler.Batch{Records: b.Records[n/2:], MaybeCommitted: b.MaybeCommitted})
 	case n == 1:
-		f.log.Error("ledger: the database refuses an outcome; its job will be given up by the next audit",
+		f.Log.Error("ledger: the database refuses an outcome; its job will be given up by the next audit",
 			tree.Traced(b.Records[0].Line().Trace, "job", b.Records[0].Claim.Job, "error", err)...)
 	default:
-		f.log.Error("ledger: the database refuses what agents said; it is dropped", "error", err, "lines",
+		f.Log.Error("ledger: the database refuses what agents said; it is dropped", "error", err, "lines",
 			len(b.Entries), "items", len(b.Failed))
 	}
 	return wrote{}, nil
@@ -101,7 +101,7 @@ func (f writing) both(ctx context.Context, first, second scheduler.Batch) (wrote
 // something else (by a user's trigger): then halving finds the job.
 func (f writing) writeUnlocked(ctx context.Context, b scheduler.Batch) (wrote, error) {
 	jobs := b.Jobs()
-	busy, err := f.records.Busy(ctx, jobs)
+	busy, err := f.Records.Busy(ctx, jobs)
 	if err != nil {
 		return wrote{}, err
 	}
@@ -140,15 +140,15 @@ func (f writing) retake(
 	if len(holds) == 0 {
 		return stale, false, nil
 	}
-	n, err := f.holdings.Reassert(ctx, f.ID(), holds)
+	n, err := f.Holdings.Reassert(ctx, f.ID(), holds)
 	if err != nil {
 		return nil, false, err
 	}
 	if n > 0 {
-		f.log.Warn("the database had lost claims; they are taken again", "jobs", n)
+		f.Log.Warn("the database had lost claims; they are taken again", "jobs", n)
 	}
-	lost.Ring = f.awaited.Among(lost.Records, time.Now())
-	still, released, err = f.records.Write(ctx, f.ID(), lost, time.Now())
+	lost.Ring = f.Awaited.Among(lost.Records, time.Now())
+	still, released, err = f.Records.Write(ctx, f.ID(), lost, time.Now())
 	if err != nil {
 		return nil, false, err
 	}

@@ -1,4 +1,5 @@
-package actors
+// Package ledger writes what the outbox holds, and no other package does.
+package ledger
 
 import (
 	"context"
@@ -19,7 +20,7 @@ import (
 // scheduler.Rest says, unless there is something that hurries, or the write has
 // released others.
 type ledger struct {
-	ledgerPorts
+	Ports
 	// owned by Receive
 	writing bool
 	wrote   time.Time   // when the last write was begun
@@ -47,10 +48,10 @@ type rested struct{}
 // retryFlush: the pause after a failed flush is over.
 type retryFlush struct{}
 
-func newLedger(h ledgerPorts) *ledger {
+func New(h Ports) *ledger {
 	pause := backoff.NewExponentialBackOff(backoff.WithInitialInterval(20*time.Millisecond),
 		backoff.WithMaxInterval(2*time.Second), backoff.WithMaxElapsedTime(0))
-	return &ledger{ledgerPorts: h, pause: pause}
+	return &ledger{Ports: h, pause: pause}
 }
 
 func (l *ledger) Receive(c actor.Context) {
@@ -80,19 +81,19 @@ func (l *ledger) write(c actor.Context) {
 	if l.writing || l.rests(c) {
 		return
 	}
-	batch, deferred, dropped := l.outbox.Take(time.Now())
+	batch, deferred, dropped := l.Outbox.Take(time.Now())
 	if dropped > 0 {
-		l.log.Warn("ledger: agents say more than can be logged; lines dropped", "lines", dropped)
+		l.Log.Warn("ledger: agents say more than can be logged; lines dropped", "lines", dropped)
 	}
 	if batch.Empty() {
 		l.armDeferred(c)
 		return
 	}
 	l.writing, l.wrote = true, time.Now()
-	ctx, h, self := l.ctx, l.ledgerPorts, c.Self()
+	ctx, h, self := l.ctx, l.Ports, c.Self()
 	go func() {
 		w := &written{batch: batch}
-		w.wrote, w.err = writing{ledgerPorts: h, till: time.Now().Add(searchMost), deferred: deferred}.flush(ctx, batch)
+		w.wrote, w.err = writing{Ports: h, till: time.Now().Add(searchMost), deferred: deferred}.flush(ctx, batch)
 		h.Send(self, w)
 	}()
 }
@@ -100,7 +101,7 @@ func (l *ledger) write(c actor.Context) {
 // rests reports whether what is owed waits for the end of the rest.
 func (l *ledger) rests(c actor.Context) bool {
 	left := time.Until(l.rest)
-	if left <= 0 || !l.outbox.CanRest() {
+	if left <= 0 || !l.Outbox.CanRest() {
 		return false
 	}
 	if !l.resting {
@@ -135,13 +136,13 @@ func (l *ledger) onWritten(c actor.Context, m *written) {
 		l.confirm(records, m.stale, now)
 	}
 	// After that: what is not owed any more, the dispatcher has been told of.
-	full := l.outbox.Full()
-	first, more := l.outbox.Acked(m.busy, time.Now())
-	if full && !l.outbox.Full() {
+	full := l.Outbox.Full()
+	first, more := l.Outbox.Acked(m.busy, time.Now())
+	if full && !l.Outbox.Full() {
 		l.Tell(message.RoleDispatcher, &message.Settled{}) // it may have looked before
 	}
 	for _, job := range first {
-		l.log.Warn("ledger: another open transaction has locked a job's row; the outcome is recorded when that ends", "job", job)
+		l.Log.Warn("ledger: another open transaction has locked a job's row; the outcome is recorded when that ends", "job", job)
 	}
 	if more {
 		l.write(c)
@@ -152,7 +153,7 @@ func (l *ledger) onWritten(c actor.Context, m *written) {
 
 func (l *ledger) onFailed(c actor.Context, m *written) {
 	wait := l.pause.NextBackOff()
-	l.log.Warn("ledger: cannot write; what is owed is kept",
+	l.Log.Warn("ledger: cannot write; what is owed is kept",
 		"records", len(m.batch.Records), "again_in", wait, "error", m.err)
 	l.Tell(message.RoleDispatcher, &message.ConnLost{})
 	l.Later(c.Self(), wait, &retryFlush{})
@@ -166,15 +167,15 @@ func (l *ledger) warnStale(m *written) {
 		}); i >= 0 {
 			trace = m.batch.Records[i].Line().Trace
 		}
-		l.log.Warn("stale owner: the job is not ours any more, its outcome is not recorded",
+		l.Log.Warn("stale owner: the job is not ours any more, its outcome is not recorded",
 			tree.Traced(trace, "job", s.Job, "fence", s.Fence)...)
 	}
 }
 
 // confirm tells the dispatcher of claims whose outcomes are written.
 func (l *ledger) confirm(records []scheduler.Record, stale []scheduler.Claim, now time.Time) {
-	l.recent.confirmed(records, stale, now)
-	l.rows.Scan()
+	l.Recent.confirmed(records, stale, now)
+	l.Rows.Scan()
 	done := &message.Settled{Stale: stale, Claims: make([]scheduler.Claim, 0, len(records))}
 	delayed := false
 	for i := range records {
@@ -195,7 +196,7 @@ func (l *ledger) confirm(records []scheduler.Record, stale []scheduler.Claim, no
 
 // armDeferred wakes the ledger when what is deferred is to be tried again.
 func (l *ledger) armDeferred(c actor.Context) {
-	at := l.outbox.DeferredAt()
+	at := l.Outbox.DeferredAt()
 	if at.IsZero() {
 		return
 	}

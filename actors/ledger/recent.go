@@ -1,4 +1,4 @@
-package actors
+package ledger
 
 import (
 	"slices"
@@ -11,16 +11,16 @@ import (
 // recentMost bounds what is remembered of what the database has confirmed; a failover loses seconds.
 const recentMost = 4096
 
-// recent are the last outcomes that the database has confirmed: should another server answer that does not have
+// Recent are the last outcomes that the database has confirmed: should another server answer that does not have
 // them, people are told.
-type recent struct {
+type Recent struct {
 	mu   sync.Mutex
 	runs []scheduler.Run // a ring once it is full
 	next int
 }
 
 // confirmed remembers outcomes that were written now, but for those that were not ours any more.
-func (r *recent) confirmed(records []scheduler.Record, stale []scheduler.Claim, now time.Time) {
+func (r *Recent) confirmed(records []scheduler.Record, stale []scheduler.Claim, now time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for i := range records {
@@ -38,8 +38,8 @@ func (r *recent) confirmed(records []scheduler.Record, stale []scheduler.Claim, 
 	}
 }
 
-// since gives what was confirmed at that time or later, in its order.
-func (r *recent) since(t time.Time) []scheduler.Run {
+// Since gives what was confirmed at that time or later, in its order.
+func (r *Recent) Since(t time.Time) []scheduler.Run {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	list := slices.Concat(r.runs[r.next:], r.runs[:r.next])
