@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"bellhop/actors/member"
 	"bellhop/actors/message"
 	"bellhop/actors/port"
 	"bellhop/scheduler"
@@ -74,7 +75,7 @@ func playMembership(t *testing.T, r *registry, with func(s *stage, start time.Ti
 		s.SetLease(time.Now())
 		s.listen(message.RoleDispatcher, message.RoleHosts, message.RoleMSQs, message.RoleMaintenance)
 		start := time.Now()
-		s.start(message.RoleMembership, newMembership(s.forMembership()))
+		s.start(message.RoleMembership, member.New(s.forMembership()))
 		with(s, start)
 	})
 }

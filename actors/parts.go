@@ -2,6 +2,7 @@ package actors
 
 import (
 	"bellhop/actors/ledger"
+	"bellhop/actors/member"
 	"bellhop/actors/upkeep"
 	"bellhop/actors/wake"
 	"bellhop/scheduler"
@@ -26,20 +27,20 @@ func (inst *instance) forLedger() ledger.Ports {
 	}
 }
 
-func (inst *instance) forMembership() membershipPorts {
-	return membershipPorts{
+func (inst *instance) forMembership() member.Ports {
+	return member.Ports{
 		Peers:      inst.Peers,
 		Identity:   inst.Identity,
-		quotas:     inst.quotas,
-		missed:     inst.hearing.Beats(),
-		registry:   inst.Registry,
-		reaper:     inst.Reaper,
-		reports:    inst.Reports,
-		hostStates: inst.HostStates,
-		serves:     inst.Launcher.Serves,
-		heartbeat:  inst.Heartbeat,
-		lag:        inst.Lag,
-		log:        inst.Log,
+		Quotas:     inst.quotas,
+		Missed:     inst.hearing.Beats(),
+		Registry:   inst.Registry,
+		Reaper:     inst.Reaper,
+		Reports:    inst.Reports,
+		HostStates: inst.HostStates,
+		Serves:     inst.Launcher.Serves,
+		Heartbeat:  inst.Heartbeat,
+		Lag:        inst.Lag,
+		Log:        inst.Log,
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"bellhop/actors/ledger"
+	"bellhop/actors/member"
 	"bellhop/actors/message"
 	"bellhop/actors/tree"
 	"bellhop/actors/upkeep"
@@ -31,7 +32,7 @@ func (s *supervisor) Receive(c actor.Context) {
 		s.Start(c, message.RoleMaintenance, func() actor.Actor { return upkeep.NewMaintenance(s.inst.forMaintenance()) },
 			tree.Inline)
 		s.Start(c, message.RoleDispatcher, func() actor.Actor { return newDispatcher(s.inst) }, tree.Inline)
-		s.Start(c, message.RoleMembership, func() actor.Actor { return newMembership(s.inst.forMembership()) })
+		s.Start(c, message.RoleMembership, func() actor.Actor { return member.New(s.inst.forMembership()) })
 		s.Start(c, message.RoleLocks, func() actor.Actor { return upkeep.NewLocks(s.inst.forLocks()) })
 		s.Start(c, message.RoleAttachments, func() actor.Actor { return upkeep.NewAttachments(s.inst.forAttachments()) })
 		s.Start(c, message.RoleSensors, func() actor.Actor { return upkeep.NewSensors(s.inst.forSensors()) })

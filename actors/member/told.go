@@ -1,4 +1,4 @@
-package actors
+package member
 
 import (
 	"context"
@@ -50,14 +50,14 @@ func (t *told) take() (now told) {
 }
 
 // publish tells it.
-func (t *told) publish(ctx context.Context, h membershipPorts) error {
+func (t *told) publish(ctx context.Context, h Ports) error {
 	for typ, hosts := range t.deaths {
-		if err := h.reports.Deaths(ctx, h.ID(), typ, hosts); err != nil {
+		if err := h.Reports.Deaths(ctx, h.ID(), typ, hosts); err != nil {
 			return err
 		}
 	}
 	if t.draining != nil {
-		return h.reports.Draining(ctx, h.ID(), t.draining.Since)
+		return h.Reports.Draining(ctx, h.ID(), t.draining.Since)
 	}
 	return nil
 }

@@ -1,4 +1,6 @@
-package actors
+// Package member keeps this instance alive in the eyes of the others, and takes
+// over from those that are dead.
+package member
 
 import (
 	"context"
@@ -20,7 +22,7 @@ import (
 // promised, on the database's clock; or they ran on this machine and their
 // process is gone.
 type membership struct {
-	membershipPorts
+	Ports
 	// owned by Receive
 	busy      bool // a beat is under way
 	fenced    bool
@@ -67,15 +69,15 @@ type (
 	}
 )
 
-func newMembership(h membershipPorts) *membership {
+func New(h Ports) *membership {
 	return &membership{
-		membershipPorts: h,
-		children:        map[string]*scheduler.ChildReport{},
-		troubles:        map[scheduler.TypeName]map[string]scheduler.Account{},
-		changed:         map[scheduler.TypeName]bool{},
-		hosts:           map[scheduler.HostName]*message.HostState{},
-		newHosts:        map[scheduler.HostName]bool{},
-		marking:         map[scheduler.InstanceID]bool{},
+		Ports:    h,
+		children: map[string]*scheduler.ChildReport{},
+		troubles: map[scheduler.TypeName]map[string]scheduler.Account{},
+		changed:  map[scheduler.TypeName]bool{},
+		hosts:    map[scheduler.HostName]*message.HostState{},
+		newHosts: map[scheduler.HostName]bool{},
+		marking:  map[scheduler.InstanceID]bool{},
 	}
 }
 
@@ -133,7 +135,7 @@ func (m *membership) beat(c actor.Context) {
 	if m.beats != nil {
 		m.beats.Stop() // another is set when this one is done
 	}
-	h, ctx, self := m.membershipPorts, m.ctx, c.Self()
+	h, ctx, self := m.Ports, m.ctx, c.Self()
 	children := m.takeChildren()
 	troubles := m.takeTroubles()
 	hosts := m.takeHosts()
@@ -146,20 +148,20 @@ func (m *membership) beat(c actor.Context) {
 		b := &beaten{asked: time.Now(), reshaped: reshaped}
 		if h.ID() == 0 {
 			var id scheduler.InstanceID
-			if id, b.err = h.registry.Register(ctx); b.err == nil {
+			if id, b.err = h.Registry.Register(ctx); b.err == nil {
 				h.Become(id)
-				h.serves(id)
+				h.Serves(id)
 				b.joined = true
-				b.beat, _ = h.registry.Beat(ctx, id) // the first to be compared with; should it fail, the next one is
+				b.beat, _ = h.Registry.Beat(ctx, id) // the first to be compared with; should it fail, the next one is
 			}
 		} else {
-			b.beat, b.err = h.registry.Beat(ctx, h.ID())
+			b.beat, b.err = h.Registry.Beat(ctx, h.ID())
 		}
 		if b.err == nil && reshaped && !b.joined {
 			b.err = h.reintroduce(ctx)
 		}
 		if b.err == nil {
-			b.suspects, b.err = h.registry.Suspects(ctx, h.ID())
+			b.suspects, b.err = h.Registry.Suspects(ctx, h.ID())
 		}
 		if b.err == nil || h.ID() != 0 && b.unbeaten() {
 			b.untold = errors.Join(h.publish(ctx, children, troubles, hosts), rest.publish(ctx, h))
@@ -169,8 +171,8 @@ func (m *membership) beat(c actor.Context) {
 }
 
 // reintroduce tells others of the agents and hosts that there are now.
-func (h membershipPorts) reintroduce(ctx context.Context) error {
-	if registry, can := h.registry.(port.Introducer); can {
+func (h Ports) reintroduce(ctx context.Context) error {
+	if registry, can := h.Registry.(port.Introducer); can {
 		return registry.Reintroduce(ctx, h.ID())
 	}
 	return nil
@@ -178,26 +180,26 @@ func (h membershipPorts) reintroduce(ctx context.Context) error {
 
 // margin is how long before others may bury it an instance kills its own
 // agents: time enough to be dead by then.
-func (h membershipPorts) margin() time.Duration { return h.lag / 5 }
+func (h Ports) margin() time.Duration { return h.Lag / 5 }
 
 // publish tells others about this instance. What fails is told once more with
 // the next heartbeat; it costs no lease.
-func (h membershipPorts) publish(
+func (h Ports) publish(
 	ctx context.Context, children []scheduler.ChildReport, troubles map[scheduler.TypeName]map[string]scheduler.Account,
 	hosts []*message.HostState,
 ) error {
 	if children != nil {
-		if err := h.reports.Children(ctx, h.ID(), children, time.Now()); err != nil {
+		if err := h.Reports.Children(ctx, h.ID(), children, time.Now()); err != nil {
 			return err
 		}
 	}
 	for typ, hosts := range troubles {
-		if err := h.reports.Trouble(ctx, h.ID(), typ, hosts); err != nil {
+		if err := h.Reports.Trouble(ctx, h.ID(), typ, hosts); err != nil {
 			return err
 		}
 	}
 	for _, s := range hosts {
-		if err := h.hostStates.HostState(ctx, h.ID(), s.Host, s.State, s.Message); err != nil {
+		if err := h.HostStates.HostState(ctx, h.ID(), s.Host, s.State, s.Message); err != nil {
 			return err
 		}
 	}
@@ -207,11 +209,11 @@ func (h membershipPorts) publish(
 func (m *membership) onBeaten(c actor.Context, b *beaten) {
 	m.busy = false
 	self := c.Self()
-	again := m.heartbeat
+	again := m.Heartbeat
 	m.Suffers(b.err)
 	switch {
 	case errors.Is(b.err, scheduler.ErrGone):
-		m.log.Error(
+		m.Log.Error(
 			"this instance was taken for dead: it stopped all its jobs, and starts again under another id", "instance",
 			m.ID())
 		m.SetLease(time.Now())
@@ -220,7 +222,7 @@ func (m *membership) onBeaten(c actor.Context, b *beaten) {
 		m.reborn = true
 		again = 100 * time.Millisecond
 	case b.err != nil:
-		m.log.Warn("membership: heartbeat failed", "error", b.err, "lease_left", m.LeaseLeft(time.Now()))
+		m.Log.Warn("membership: heartbeat failed", "error", b.err, "lease_left", m.LeaseLeft(time.Now()))
 		again = min(again, 500*time.Millisecond)
 		m.unpublished() // some may not have got there
 		if b.unbeaten() {
@@ -228,18 +230,18 @@ func (m *membership) onBeaten(c actor.Context, b *beaten) {
 		}
 		m.reshaped = m.reshaped || b.reshaped
 	default:
-		until := b.asked.Add(m.lag - m.margin())
+		until := b.asked.Add(m.Lag - m.margin())
 		m.SetLease(until)
 		left := time.Until(until)
 		m.Tell(message.RoleHosts, &message.Leased{Until: until})
 		if !b.joined {
-			m.missed.Add(1)
+			m.Missed.Add(1)
 		}
 		m.compare(b)
 		if b.joined || m.fenced {
 			if b.joined {
 				m.unpublished() // their rows are new
-				m.log.Info("instance registered", "instance", m.ID())
+				m.Log.Info("instance registered", "instance", m.ID())
 			}
 			m.fenced = false
 			m.Tell(message.RoleDispatcher, &message.Joined{})
@@ -252,7 +254,7 @@ func (m *membership) onBeaten(c actor.Context, b *beaten) {
 		m.consider(c, b.suspects)
 		m.Tell(message.RoleHosts, &message.Describe{})
 		if b.untold != nil {
-			m.log.Warn("membership: cannot tell others about this instance yet", "error", b.untold)
+			m.Log.Warn("membership: cannot tell others about this instance yet", "error", b.untold)
 			m.unpublished()
 		}
 	}
@@ -265,8 +267,8 @@ func (m *membership) onFenceDue(actor.Context) {
 		return
 	}
 	m.fenced = true
-	m.log.Error("lease lost: the database has not heard from this instance for too long; what runs is stopped", "lag",
-		m.lag)
+	m.Log.Error("lease lost: the database has not heard from this instance for too long; what runs is stopped", "lag",
+		m.Lag)
 	m.Tell(message.RoleDispatcher, &message.Fenced{})
 	m.Tell(message.RoleHosts, &message.Fenced{})
 	m.Tell(message.RoleMSQs, &message.DrainMSQs{Done: make(chan string, 1)})
@@ -275,29 +277,29 @@ func (m *membership) onFenceDue(actor.Context) {
 // consider buries the dead among the others, and takes this instance's part of
 // what is divided among the living.
 func (m *membership) consider(c actor.Context, suspects []scheduler.Suspect) {
-	if m.quotas.Divide(m.ID(), suspects) {
+	if m.Quotas.Divide(m.ID(), suspects) {
 		m.Tell(message.RoleHosts, &message.Divided{})
 	}
 	for _, s := range suspects {
 		if m.marking[s.ID] {
 			continue
 		}
-		gone := m.reaper.Dead(s)
+		gone := m.Reaper.Dead(s)
 		if !gone && !s.Silent {
 			continue
 		}
 		m.marking[s.ID] = true
-		h, ctx, self := m.membershipPorts, m.ctx, c.Self()
+		h, ctx, self := m.Ports, m.ctx, c.Self()
 		go func() {
 			b := &markedGone{id: s.ID, name: s.Name, why: "no heartbeat for longer than its lag", proven: gone}
 			if gone {
 				b.why = fmt.Sprintf("its process %d is gone", s.Pid)
 				// Its agents die with it; that they have is made sure of first, so
 				// that no job is in two processes.
-				b.reaped = h.reaper.Reap(ctx, s)
+				b.reaped = h.Reaper.Reap(ctx, s)
 			}
 			if b.reaped == nil {
-				b.did, b.jobs, b.err = h.reaper.MarkGone(ctx, s.ID, b.why, gone)
+				b.did, b.jobs, b.err = h.Reaper.MarkGone(ctx, s.ID, b.why, gone)
 			}
 			h.Send(self, b)
 		}()
@@ -308,11 +310,11 @@ func (m *membership) onMarkedGone(b *markedGone) {
 	delete(m.marking, b.id)
 	switch {
 	case b.reaped != nil:
-		m.log.Error("cannot end what a dead instance left running; its jobs wait", "instance", b.id, "error", b.reaped)
+		m.Log.Error("cannot end what a dead instance left running; its jobs wait", "instance", b.id, "error", b.reaped)
 	case b.err != nil:
-		m.log.Warn("cannot take over from a dead instance yet", "instance", b.id, "error", b.err)
+		m.Log.Warn("cannot take over from a dead instance yet", "instance", b.id, "error", b.err)
 	case b.did:
-		m.log.Warn("took over from a dead instance", "instance", b.id, "name", b.name, "because", b.why, "jobs", b.jobs)
+		m.Log.Warn("took over from a dead instance", "instance", b.id, "name", b.name, "because", b.why, "jobs", b.jobs)
 		m.Ring(&message.Rang{})
 	}
 }
