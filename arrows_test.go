@@ -67,6 +67,7 @@ var arrows = []arrow{
 	{"actors/wake", ground, "how this instance hears of work, and nothing of what becomes of it"},
 	{"actors/ledger", ground, "the only writer of outcomes knows the outbox, and none of those that owe"},
 	{"actors/member", ground, "whether this instance lives, and others do, and nothing of what they run"},
+	{"actors/msq", ground, "a query and its items: it deals to hosts what the dispatcher grants, and knows neither"},
 	{"actors/memory", []string{"actors/port", "scheduler"}, "the same ports, kept in memory: for serve -I, and for tests of the tree"},
 	{"sql", nil, "text only"},
 	{"sql/dial", nil, "every connection is made here, and what makes one knows nothing of what is done over it"},

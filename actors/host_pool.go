@@ -166,3 +166,11 @@ func (s *host) lodger(child *childHandle) scheduler.Lodger {
 	return scheduler.Lodger{Type: child.pool.Name, State: child.state, Since: child.since, Keep: keep,
 		Given: child.sent != child.got, Wanted: len(child.pool.pending) > 0, Leaving: child.leaving}
 }
+
+func (s *host) describe() scheduler.HostReport {
+	r := scheduler.HostReport{Name: s.spec.Name, Slots: s.spec.Slots, Taken: s.taken()}
+	for _, pool := range s.pools {
+		r.Waiting += len(pool.pending)
+	}
+	return r
+}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"bellhop/actors/message"
+	"bellhop/actors/msq"
 	"bellhop/actors/port"
 	"bellhop/scheduler"
 	"bellhop/scheduler/lock"
@@ -121,7 +122,7 @@ func playItems(t *testing.T, d *itemDesk, locked bool, rows []string, with func(
 		s.listen(message.RoleDispatcher, message.RoleHosts, message.RoleMSQs, message.RoleHost("h"))
 		job := scheduler.Job{Type: "a", MSQ: "select",
 			Line: scheduler.Line{Claim: claimOf(5), Instance: 1, Attempt: 1, MaxAttempts: 1, Locked: locked}}
-		s.start(message.RoleMSQ(5), newMSQ(s.forMSQ(), job))
+		s.start(message.RoleMSQ(5), msq.New(s.forMSQ(), job))
 		with(&itemStage{s, map[int64]scheduler.Line{}, 0})
 	})
 }
@@ -213,7 +214,7 @@ func TestMSQLocks_OneAtATimeBesideOthers(t *testing.T) {
 			t.Errorf("it has %s", d.has())
 		}
 		s.ends(scheduler.OutcomeSucceeded, 2, 4)
-		if got := after[*msqDone](s.stage, 0, message.RoleMSQs); len(got) != 1 {
+		if got := after[*msq.Done](s.stage, 0, message.RoleMSQs); len(got) != 1 {
 			t.Errorf("it is over %d times", len(got))
 		}
 		if got := owed(s.stage); !slices.Equal(got, []string{"succeeded"}) {
@@ -511,7 +512,7 @@ func TestMSQLocks_ACircle(t *testing.T) {
 			t.Errorf("failed: %+v", batch.Failed)
 		}
 		s.ends(scheduler.OutcomeSucceeded, 2)
-		if got := after[*msqDone](s.stage, 0, message.RoleMSQs); len(got) != 1 {
+		if got := after[*msq.Done](s.stage, 0, message.RoleMSQs); len(got) != 1 {
 			t.Errorf("it is over %d times", len(got))
 		}
 	})

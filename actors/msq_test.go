@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"bellhop/actors/message"
+	"bellhop/actors/msq"
 	"bellhop/actors/port"
 	"bellhop/scheduler"
 )
@@ -51,7 +52,7 @@ func playMSQ(t *testing.T, q *queries, with func(s *stage)) {
 		s.listen(message.RoleDispatcher, message.RoleHosts, message.RoleMSQs, message.RoleHost("h"))
 		job := scheduler.Job{Type: "a", MSQ: "select g from t",
 			Line: scheduler.Line{Claim: claimOf(5), Instance: 1, Attempt: 1, MaxAttempts: 1}}
-		s.start(message.RoleMSQ(5), newMSQ(s.forMSQ(), job))
+		s.start(message.RoleMSQ(5), msq.New(s.forMSQ(), job))
 		with(s)
 	})
 }
@@ -71,7 +72,7 @@ func TestMSQ_EndsWhenItsQueryFails(t *testing.T) {
 	t.Parallel()
 	q := &queries{refuse: fmt.Errorf("%w: no such table", scheduler.ErrQuery)}
 	playMSQ(t, q, func(s *stage) {
-		if got := after[*msqDone](s, 0, message.RoleMSQs); len(got) != 1 {
+		if got := after[*msq.Done](s, 0, message.RoleMSQs); len(got) != 1 {
 			t.Fatalf("it is over %d times", len(got))
 		}
 		if got := owed(s); !slices.Equal(got, []string{"failed msq_error: no such table"}) {
@@ -121,7 +122,7 @@ func TestMSQ_GivesBackWhatItCannotUse(t *testing.T) {
 			results.Results = append(results.Results, scheduler.Result{Line: &l, Outcome: scheduler.OutcomeSucceeded})
 		}
 		s.Tell(message.RoleMSQ(5), results)
-		if got := after[*msqDone](s, 0, message.RoleMSQs); len(got) != 1 {
+		if got := after[*msq.Done](s, 0, message.RoleMSQs); len(got) != 1 {
 			t.Errorf("it is over %d times", len(got))
 		}
 		if got := owed(s); !slices.Equal(got, []string{"succeeded"}) {

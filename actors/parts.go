@@ -3,6 +3,7 @@ package actors
 import (
 	"bellhop/actors/ledger"
 	"bellhop/actors/member"
+	"bellhop/actors/msq"
 	"bellhop/actors/upkeep"
 	"bellhop/actors/wake"
 	"bellhop/scheduler"
@@ -114,16 +115,18 @@ func (inst *instance) forLocks() upkeep.LocksPorts {
 		Log: inst.Log}
 }
 
-func (inst *instance) forMSQ() msqPorts {
-	return msqPorts{
+func (inst *instance) forMSQ() msq.Ports {
+	return msq.Ports{
 		Peers:    inst.Peers,
 		Identity: inst.Identity,
-		desk:     inst.ItemLocks,
-		outbox:   inst.outbox,
-		queries:  inst.Queries,
-		mayName:  inst.mayName,
-		retry:    inst.retryOf,
-		log:      inst.Log,
+		Desk:     inst.ItemLocks,
+		Outbox:   inst.outbox,
+		Queries:  inst.Queries,
+		Hosts:    inst.localities,
+		Orphaned: inst.orphans.Has,
+		MayName:  inst.mayName,
+		Retry:    inst.retryOf,
+		Log:      inst.Log,
 	}
 }
 

@@ -58,26 +58,3 @@ func (s *System) Alive(ctx context.Context) bool {
 		return false
 	}
 }
-
-func (s *host) describe() scheduler.HostReport {
-	r := scheduler.HostReport{Name: s.spec.Name, Slots: s.spec.Slots, Taken: s.taken()}
-	for _, pool := range s.pools {
-		r.Waiting += len(pool.pending)
-	}
-	return r
-}
-
-func (q *msq) describe() scheduler.MSQReport {
-	return scheduler.MSQReport{
-		Claim:    q.job.Claim,
-		Type:     q.job.Type,
-		Round:    q.books.Round,
-		Items:    q.books.Items,
-		Waiting:  q.wanting(),
-		Places:   q.waiting.count(q.retries.count(nil)),
-		InFlight: len(q.inFlight),
-		Reading:  q.reading,
-		Ended:    q.ended,
-		Query:    q.job.MSQ,
-	}
-}

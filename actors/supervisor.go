@@ -6,6 +6,7 @@ import (
 	"bellhop/actors/ledger"
 	"bellhop/actors/member"
 	"bellhop/actors/message"
+	"bellhop/actors/msq"
 	"bellhop/actors/tree"
 	"bellhop/actors/upkeep"
 	"bellhop/actors/wake"
@@ -28,7 +29,7 @@ func (s *supervisor) Receive(c actor.Context) {
 		// Not inline: what agents say comes under a lock of theirs, for which their next lines wait.
 		s.Start(c, message.RoleLedger, func() actor.Actor { return ledger.New(s.inst.forLedger()) })
 		s.Start(c, message.RoleHosts, func() actor.Actor { return newHosts(s.inst) })
-		s.Start(c, message.RoleMSQs, func() actor.Actor { return newMSQs(s.inst) })
+		s.Start(c, message.RoleMSQs, func() actor.Actor { return msq.NewMSQs(s.inst.forMSQ()) })
 		s.Start(c, message.RoleMaintenance, func() actor.Actor { return upkeep.NewMaintenance(s.inst.forMaintenance()) },
 			tree.Inline)
 		s.Start(c, message.RoleDispatcher, func() actor.Actor { return newDispatcher(s.inst) }, tree.Inline)

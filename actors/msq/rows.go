@@ -1,4 +1,4 @@
-package actors
+package msq
 
 import (
 	"errors"
@@ -23,9 +23,9 @@ const (
 
 func (q *msq) open(c actor.Context) {
 	q.reading = true
-	h, ctx, text, self := q.msqPorts, q.ctx, q.job.MSQ, c.Self()
+	h, ctx, text, self := q.Ports, q.ctx, q.job.MSQ, c.Self()
 	go func() {
-		rows, err := h.queries.Open(ctx, text)
+		rows, err := h.Queries.Open(ctx, text)
 		if err == nil && ctx.Err() != nil { // no longer waited for
 			rows.Close()
 			return
@@ -53,7 +53,7 @@ func (q *msq) read(c actor.Context) {
 		return
 	}
 	q.reading = true
-	h, ctx, rows, self := q.msqPorts, q.ctx, q.rows, c.Self()
+	h, ctx, rows, self := q.Ports, q.ctx, q.rows, c.Self()
 	go func() {
 		list, err := rows.Next(ctx)
 		h.Send(self, &read{list, err})
@@ -129,7 +129,7 @@ func (q *msq) placeOf(columns []scheduler.Column) string {
 			file = c.Value
 		}
 	}
-	if q.job.Places == "" && file != "" && q.mayName(file) {
+	if q.job.Places == "" && file != "" && q.MayName(file) {
 		return file
 	}
 	return q.job.Places
@@ -143,4 +143,19 @@ func (q *msq) cutOff(err error) {
 		return
 	}
 	q.broken = err
+}
+
+func (q *msq) describe() scheduler.MSQReport {
+	return scheduler.MSQReport{
+		Claim:    q.job.Claim,
+		Type:     q.job.Type,
+		Round:    q.books.Round,
+		Items:    q.books.Items,
+		Waiting:  q.wanting(),
+		Places:   q.waiting.count(q.retries.count(nil)),
+		InFlight: len(q.inFlight),
+		Reading:  q.reading,
+		Ended:    q.ended,
+		Query:    q.job.MSQ,
+	}
 }

@@ -1,4 +1,4 @@
-package actors
+package msq
 
 import (
 	"context"
@@ -22,7 +22,7 @@ const progressEvery = 500 * time.Millisecond
 // msq streams the rows of one MSQ job to children. It deals items on demand
 // and knows the state of each one in flight; scheduler.MSQ keeps the books.
 type msq struct {
-	msqPorts
+	Ports
 	job  scheduler.Job
 	file string // the column that places its rows; empty: none does
 	// owned by Receive
@@ -77,8 +77,8 @@ type (
 	timedOut    struct{}
 )
 
-func newMSQ(h msqPorts, job scheduler.Job) *msq {
-	return &msq{msqPorts: h, job: job, file: job.Vars.Map()[scheduler.VarRunOnFile],
+func New(h Ports, job scheduler.Job) *msq {
+	return &msq{Ports: h, job: job, file: job.Vars.Map()[scheduler.VarRunOnFile],
 		books: scheduler.NewMSQ(scheduler.RepeatOf(job.Repeat, job.MSQ)), inFlight: map[int64]inFlight{}, began: time.Now(),
 		pause: backoff.NewExponentialBackOff(backoff.WithInitialInterval(100*time.Millisecond),
 			backoff.WithMaxInterval(5*time.Second), backoff.WithMaxElapsedTime(0))}
@@ -150,7 +150,7 @@ func (q *msq) onStarted(c actor.Context) {
 		q.deadline = q.Later(c.Self(), q.job.Timeout, &timedOut{})
 	}
 	if q.job.Assigned {
-		q.outbox.Owe(scheduler.Record{Kind: scheduler.RecordStart, Claim: q.job.Claim, Attempt: q.job.Attempt,
+		q.Outbox.Owe(scheduler.Record{Kind: scheduler.RecordStart, Claim: q.job.Claim, Attempt: q.job.Attempt,
 			Host: q.job.Host, CreatedAt: q.job.Submitted(), Given: q.began})
 	}
 	q.open(c)
@@ -177,7 +177,7 @@ func (q *msq) next(c actor.Context) {
 	if q.broken != nil && len(q.inFlight) == 0 {
 		// Nothing of the cut-off round is in a child's hands: run the query again.
 		wait := q.pause.NextBackOff()
-		q.log.Warn(
+		q.Log.Warn(
 			"msq: the query was cut off; it runs again",
 			tree.Traced(q.job.Trace, "job", q.job.Claim.Job, "error", q.broken, "again_in", wait)...)
 		q.broken = nil
@@ -245,7 +245,7 @@ func (q *msq) scheduleProgress(c actor.Context) {
 func (q *msq) tellProgress() {
 	p := scheduler.Progress{Claim: q.job.Claim, Items: q.books.Items, Waits: q.waits(time.Now())}
 	if q.ending == nil {
-		q.outbox.Progress(p)
+		q.Outbox.Progress(p)
 	}
 }
 
@@ -281,14 +281,14 @@ func (q *msq) conclude() {
 	if e.outcome != scheduler.OutcomeSucceeded && e.outcome != scheduler.OutcomeCancelled {
 		r.ExitCode = 1
 	}
-	rec := lasting.Judged(q.retry(q.job.Type), r)
+	rec := lasting.Judged(q.Retry(q.job.Type), r)
 	if e.items {
 		items := q.books.Items // the total is known only when the last row was read
 		rec.Result.Successes = q.books.Successes
 		rec.Items = &items
 	}
-	q.outbox.Owe(rec)
-	q.Tell(message.RoleMSQs, &msqDone{q.job.Claim})
+	q.Outbox.Owe(rec)
+	q.Tell(message.RoleMSQs, &Done{q.job.Claim})
 }
 
 func (q *msq) closeRows() {

@@ -1,4 +1,6 @@
-package actors
+// Package msq streams the rows of MSQ jobs to children: an actor for each job, and
+// msqs, which answers for all of them.
+package msq
 
 import (
 	"slices"
@@ -16,7 +18,7 @@ import (
 // when nothing of the old one is in a child's hands any more.
 type msqs struct {
 	tree.Parent
-	inst     *instance
+	ports    Ports
 	jobs     map[scheduler.JobID]scheduler.Job
 	clearing map[scheduler.Claim]*clearing
 	done     chan<- string // told when no job is open any more
@@ -32,29 +34,29 @@ type clearing struct {
 // retryClear asks all once more.
 type retryClear struct{ claim scheduler.Claim }
 
-func newMSQs(inst *instance) *msqs {
+func NewMSQs(h Ports) *msqs {
 	return &msqs{
-		Parent:   tree.NewParent(inst.Peers, inst.Log),
-		inst:     inst,
+		Parent:   tree.NewParent(h.Peers, h.Log),
+		ports:    h,
 		jobs:     map[scheduler.JobID]scheduler.Job{},
 		clearing: map[scheduler.Claim]*clearing{},
 	}
 }
 
-// msqDone: an MSQ actor has settled or given back its job. From an msq.
-type msqDone struct{ Claim scheduler.Claim }
+// Done: an MSQ actor has settled or given back its job. From an msq.
+type Done struct{ Claim scheduler.Claim }
 
 func (s *msqs) Receive(c actor.Context) {
 	switch m := c.Message().(type) {
 	case *message.StartMSQ:
 		job := m.Job
 		s.jobs[job.Claim.Job] = job
-		s.Start(c, message.RoleMSQ(job.Claim.Job), func() actor.Actor { return newMSQ(s.inst.forMSQ(), job) })
-	case *msqDone:
+		s.Start(c, message.RoleMSQ(job.Claim.Job), func() actor.Actor { return New(s.ports, job) })
+	case *Done:
 		if job, ok := s.jobs[m.Claim.Job]; ok && job.Claim == m.Claim {
 			delete(s.jobs, m.Claim.Job)
 			s.End(c, message.RoleMSQ(m.Claim.Job))
-			s.inst.Tell(message.RoleDispatcher, &message.MSQEnded{Claim: m.Claim})
+			s.ports.Tell(message.RoleDispatcher, &message.MSQEnded{Claim: m.Claim})
 		}
 	case *message.Report:
 		r := &message.Reported{Of: m.Of, From: message.RoleMSQs}
@@ -64,7 +66,7 @@ func (s *msqs) Receive(c actor.Context) {
 		for claim := range s.clearing {
 			r.Claims = append(r.Claims, claim)
 		}
-		s.inst.Send(m.To, r)
+		s.ports.Send(m.To, r)
 		s.Forward(c, m) // to a dispatcher that may not know of them
 	case *message.Reported:
 		s.onReported(c, m)
@@ -98,10 +100,10 @@ func (s *msqs) onDeath(c actor.Context, who *actor.PID) {
 		}
 		delete(s.jobs, id)
 		// Its items have no owner: they are stopped before the query runs again.
-		s.inst.Tell(message.RoleHosts, &message.Drop{Claims: []scheduler.Claim{job.Claim}})
+		s.ports.Tell(message.RoleHosts, &message.Drop{Claims: []scheduler.Claim{job.Claim}})
 		s.clearing[job.Claim] = &clearing{job: job}
 		s.ask(c, job.Claim)
-		s.inst.Tell(message.RoleDispatcher, &message.MSQEnded{Claim: job.Claim})
+		s.ports.Tell(message.RoleDispatcher, &message.MSQEnded{Claim: job.Claim})
 	}
 }
 
@@ -112,13 +114,13 @@ func (s *msqs) ask(c actor.Context, claim scheduler.Claim) {
 		return
 	}
 	cl.waiting, cl.seen = map[string]bool{}, false
-	for _, spec := range s.inst.setup().Hosts {
-		cl.waiting[string(spec.Name)] = true
-		s.inst.Tell(message.RoleHost(spec.Name), &message.Report{To: c.Self()})
+	for _, place := range s.ports.Hosts() {
+		cl.waiting[string(place.Host)] = true
+		s.ports.Tell(message.RoleHost(place.Host), &message.Report{To: c.Self()})
 	}
 	// Also the way out when one that was asked has died meanwhile.
 	self := c.Self()
-	s.inst.Later(self, 200*time.Millisecond, &retryClear{claim})
+	s.ports.Later(self, 200*time.Millisecond, &retryClear{claim})
 }
 
 func (s *msqs) onReported(c actor.Context, m *message.Reported) {
@@ -128,11 +130,11 @@ func (s *msqs) onReported(c actor.Context, m *message.Reported) {
 			cl.waiting[child] = true
 		}
 		cl.seen = cl.seen || slices.Contains(m.Items, claim)
-		if len(cl.waiting) > 0 || cl.seen || s.inst.orphans.Has(claim) {
+		if len(cl.waiting) > 0 || cl.seen || s.ports.Orphaned(claim) {
 			continue
 		}
 		delete(s.clearing, claim)
-		s.inst.outbox.Note(claim, cl.job.Attempt, cl.job.Host, "the MSQ was lost inside the scheduler; its query runs again")
-		s.inst.outbox.Owe(scheduler.Record{Kind: scheduler.RecordRequeue, Claim: claim, Attempt: cl.job.Attempt})
+		s.ports.Outbox.Note(claim, cl.job.Attempt, cl.job.Host, "the MSQ was lost inside the scheduler; its query runs again")
+		s.ports.Outbox.Owe(scheduler.Record{Kind: scheduler.RecordRequeue, Claim: claim, Attempt: cl.job.Attempt})
 	}
 }

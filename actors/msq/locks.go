@@ -1,4 +1,4 @@
-package actors
+package msq
 
 import (
 	"cmp"
@@ -111,17 +111,17 @@ func (q *msq) addLocked(l scheduler.Line, texts []string, err error) {
 // failLocked fails an item that can never have its locks.
 func (q *msq) failLocked(l scheduler.Line, why string) {
 	q.books.Refuse(l)
-	q.outbox.Failed(scheduler.FailedItem{Claim: q.job.Claim, Item: l.Item, Line: l.Args, Error: why})
+	q.Outbox.Failed(scheduler.FailedItem{Claim: q.job.Claim, Item: l.Item, Line: l.Args, Error: why})
 	if q.locks != nil {
 		q.locks.over(l.Item)
 	}
 }
 
 func (q *msq) readLocks(texts []string) (lock.Set, error) {
-	if q.desk == nil {
+	if q.Desk == nil {
 		return lock.AnyLevel.Read(texts)
 	}
-	return q.desk.ReadLocks(texts)
+	return q.Desk.ReadLocks(texts)
 }
 
 // full reports whether enough items wait in memory.

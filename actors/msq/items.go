@@ -1,4 +1,4 @@
-package actors
+package msq
 
 import (
 	"encoding/json"
@@ -146,7 +146,7 @@ func (q *msq) onAnswer(r *scheduler.Result) {
 	case scheduler.ItemRetry:
 		q.again(f.line)
 	case scheduler.ItemFailed:
-		q.outbox.Failed(scheduler.FailedItem{
+		q.Outbox.Failed(scheduler.FailedItem{
 			Claim: q.job.Claim, Item: r.Line.Item, Line: r.Line.Args, Tries: tries, ExitCode: r.ExitCode, Error: r.Told(),
 		})
 	}
@@ -207,6 +207,6 @@ func (q *msq) onNowhere(m *message.Nowhere) {
 		}
 	}
 	if len(failed) > 0 {
-		q.outbox.Failed(failed...)
+		q.Outbox.Failed(failed...)
 	}
 }

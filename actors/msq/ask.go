@@ -1,4 +1,4 @@
-package actors
+package msq
 
 import (
 	"context"
@@ -59,7 +59,7 @@ func (q *msq) askLocks(c actor.Context) {
 	}
 	m := &itemLocked{asked: asked, queued: queued, looks: k.looks, own: k.own}
 	k.asking, k.lingered, k.looks, k.has, k.surely = true, false, false, ask.Keep, false
-	h, ctx, self, job := q.msqPorts, q.ctx, c.Self(), q.job.Claim
+	h, ctx, self, job := q.Ports, q.ctx, c.Self(), q.job.Claim
 	go func() {
 		m.answer, m.err = h.askLocks(ctx, job, ask, &m.own)
 		h.Send(self, m)
@@ -67,28 +67,28 @@ func (q *msq) askLocks(c actor.Context) {
 }
 
 // askLocks asks the desk; own is found out when it is not known.
-func (h msqPorts) askLocks(ctx context.Context, job scheduler.Claim, ask lock.ItemsAsk, own **lock.Set) (
+func (h Ports) askLocks(ctx context.Context, job scheduler.Claim, ask lock.ItemsAsk, own **lock.Set) (
 	a lock.ItemsAnswer, err error,
 ) {
-	if h.desk == nil { // there is no other job
+	if h.Desk == nil { // there is no other job
 		return lock.AnyLevel.AnswerItems(ask, nil, nil), nil
 	}
 	if *own == nil {
-		set, err := h.desk.OwnLocks(ctx, h.ID(), job)
+		set, err := h.Desk.OwnLocks(ctx, h.ID(), job)
 		if err != nil {
 			return a, err
 		}
 		*own = &set
 	}
 	ask.Own = **own
-	return h.desk.AskForItems(ctx, h.ID(), job, ask)
+	return h.Desk.AskForItems(ctx, h.ID(), job, ask)
 }
 
 func (q *msq) onItemLocked(m *itemLocked, now time.Time) {
 	k := q.locks
 	k.asking, k.own = false, m.own
 	if k.said.News(m.err) && q.ctx.Err() == nil {
-		q.log.Warn("msq: cannot ask for what items need; it is tried again each second",
+		q.Log.Warn("msq: cannot ask for what items need; it is tried again each second",
 			tree.Traced(q.job.Trace, "job", q.job.Claim.Job, "error", m.err)...)
 	}
 	got := m.answer.Got
