@@ -37,7 +37,7 @@ const (
 
 // longer are the functions that may be longer than others, each with the reason.
 var longer = map[string]string{
-	"actors/dispatcher.go dispatcher.Receive": "one switch over its messages, with one call for each",
+	"actors/dispatch/dispatcher.go dispatcher.Receive": "one switch over its messages, with one call for each",
 }
 
 // A reader takes in a file, or a function, at one go. Tests, the benchmark and generated files may be longer.

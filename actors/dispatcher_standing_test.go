@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"bellhop/actors/dispatch"
 	"bellhop/actors/message"
 	"bellhop/actors/upkeep"
 	"bellhop/scheduler"
@@ -47,8 +48,10 @@ func TestStanding_WhatIsPassedOverIsToldWithTheBooks(t *testing.T) {
 		if last := u.lookers[len(u.lookers)-1]; last.Still.Why != "" || last.Seen != "7" {
 			t.Errorf("it tells %+v", last)
 		}
-		d := newDispatcher(s.instance)
-		d.onDoubts(told[len(told)-1], time.Now())
+		s.Become(0) // it claims nothing
+		s.start("doubting", dispatch.New(s.forDispatcher()))
+		s.Tell("doubting", told[len(told)-1])
+		after[*message.Doubts](s, 0, message.RoleDispatcher)
 		for _, part := range []string{"no cause is known", "job=5", `{\"priority\": 3}`, "none of this instance's types", "holds=0"} {
 			if !strings.Contains(said.String(), part) {
 				t.Errorf("no %s in %s", part, said.String())

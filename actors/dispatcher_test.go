@@ -9,6 +9,7 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"bellhop/actors/dispatch"
 	"bellhop/actors/message"
 	"bellhop/actors/port"
 	"bellhop/scheduler"
@@ -76,7 +77,7 @@ func playDispatcher(t *testing.T, q *claims, with func(s *stage, start time.Time
 		}
 		s.listen(message.RoleHost("h"), message.RoleMSQs, message.RoleHosts, message.RoleGate, message.RoleMembership,
 			message.RoleMaintenance, message.RoleLedger)
-		s.start(message.RoleDispatcher, newDispatcher(s.instance))
+		s.start(message.RoleDispatcher, dispatch.New(s.forDispatcher()))
 		s.Tell(message.RoleDispatcher, &message.Credits{Host: "h", Epoch: 1, Now: map[scheduler.TypeName]int{"a": 10}})
 		after[*message.Deals](s, time.Second, message.RoleHost("h"))
 		q.take(time.Now())

@@ -22,5 +22,10 @@
 // interfaces of package port. A panic is our bug: the actor stops, its parent
 // starts another after a pause, and that one finds its state again. What must
 // outlive an actor (what is owed to the database, the processes) is not kept
-// in one: see instance.go; parts.go says which actor is handed what. The types of protoactor do not leave this package.
+// in one: see package lasting; parts.go says which actor is handed what.
+//
+// Each folder is an owner: dispatch, host (hosts and children), engine, msq,
+// ledger, member, wake (bell and gate), upkeep (the rest). These do not import
+// each other. They stand on message, port, tree and lasting; this package starts
+// them. The types of protoactor do not leave these folders.
 package actors

@@ -11,6 +11,7 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	engines "bellhop/actors/engine"
 	"bellhop/actors/message"
 	"bellhop/actors/port"
 	"bellhop/scheduler"
@@ -140,7 +141,7 @@ func playEngine(t *testing.T, f *fakeEngine, with func(s *feeder)) {
 		Hosts: []port.HostSpec{{Name: "h", Slots: 20_000, Engine: &spec}}}
 	play(t, cfg, func(s *stage) {
 		s.listen(message.RoleDispatcher, message.RoleMembership, message.RoleMSQs, message.RoleHosts)
-		s.start(message.RoleHost("h"), newEngineHost(s.instance, s.Hosts[0]))
+		s.start(message.RoleHost("h"), engines.New(s.forEngine("h"), s.Hosts[0]))
 		with(&feeder{stage: s})
 	})
 }

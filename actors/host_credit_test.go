@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"bellhop/actors/host"
 	"bellhop/actors/message"
 	"bellhop/actors/port"
 	"bellhop/scheduler"
@@ -62,7 +63,7 @@ func playExec(t *testing.T, took time.Duration, types []scheduler.TypeName, with
 	}
 	play(t, cfg, func(s *stage) {
 		s.listen(message.RoleDispatcher, message.RoleMembership, message.RoleMSQs, message.RoleHosts)
-		s.start(message.RoleHost("h"), newHost(s.instance, s.Hosts[0]))
+		s.start(message.RoleHost("h"), host.New(s.forHosts(), s.Hosts[0]))
 		o := &standing{s: s}
 		o.hear(0)
 		o.deal(types[0], true, 1, 2)

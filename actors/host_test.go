@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"bellhop/actors/host"
 	"bellhop/actors/message"
 	"bellhop/actors/port"
 	"bellhop/scheduler"
@@ -113,7 +114,7 @@ func playHost(t *testing.T, l *launcher, with func(s *stage)) {
 		Respawn: scheduler.RespawnPolicy{Deaths: 5, Window: 3 * time.Second}}
 	play(t, cfg, func(s *stage) {
 		s.listen(message.RoleDispatcher, message.RoleMembership, message.RoleMSQs, message.RoleHosts)
-		s.start(message.RoleHost("h"), newHost(s.instance, s.Hosts[0]))
+		s.start(message.RoleHost("h"), host.New(s.forHosts(), s.Hosts[0]))
 		with(s)
 	})
 }
@@ -206,7 +207,7 @@ func TestHost_WaitsForTheProcessesOfTheLastOne(t *testing.T) {
 		after[*message.HostRestarted](s, 0, message.RoleMSQs) // the first one
 		after[*message.Credits](s, 0, message.RoleDispatcher)
 		s.processes["h"].Enter()
-		s.start(message.RoleHost("h"), newHost(s.instance, s.Hosts[0]))
+		s.start(message.RoleHost("h"), host.New(s.forHosts(), s.Hosts[0]))
 		if got := after[*message.Credits](s, time.Minute, message.RoleDispatcher); len(got) > 0 {
 			t.Errorf("credits while a process lives: %+v", got[0])
 		}

@@ -124,8 +124,3 @@ func (inst *instance) retryOf(t scheduler.TypeName) scheduler.RetryPolicy {
 	}
 	return inst.Retry
 }
-
-// dormant reports whether there can be no job of a type just now.
-func (inst *instance) dormant(t scheduler.TypeName) bool {
-	return t == inst.RowType && !inst.rows.Attached.Load()
-}

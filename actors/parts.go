@@ -1,9 +1,15 @@
 package actors
 
 import (
+	"github.com/asynkron/protoactor-go/actor"
+
+	"bellhop/actors/dispatch"
+	"bellhop/actors/engine"
+	"bellhop/actors/host"
 	"bellhop/actors/ledger"
 	"bellhop/actors/member"
 	"bellhop/actors/msq"
+	"bellhop/actors/port"
 	"bellhop/actors/upkeep"
 	"bellhop/actors/wake"
 	"bellhop/scheduler"
@@ -11,8 +17,8 @@ import (
 
 // What each actor is handed: the ports that it may touch, the parts of the
 // instance that it shares with others, and its peers. A goroutine that an actor
-// starts takes a copy; what Receive owns is not in it. The dispatcher, hosts and
-// children have the whole instance.
+// starts takes a copy; what Receive owns is not in it. The dispatcher, hosts,
+// children and engines share theirs.
 
 func (inst *instance) forLedger() ledger.Ports {
 	return ledger.Ports{
@@ -127,6 +133,65 @@ func (inst *instance) forMSQ() msq.Ports {
 		MayName:  inst.mayName,
 		Retry:    inst.retryOf,
 		Log:      inst.Log,
+	}
+}
+
+func (inst *instance) forDispatcher() *dispatch.Ports {
+	return &dispatch.Ports{
+		Peers:          inst.Peers,
+		Identity:       inst.Identity,
+		Live:           &inst.live,
+		Outbox:         inst.outbox,
+		Rows:           inst.rows,
+		Orphans:        &inst.orphans,
+		Confirmed:      inst.recent.Since,
+		Queue:          inst.Queue,
+		Holdings:       inst.Holdings,
+		Locates:        inst.Maintenance.Locates,
+		RowType:        inst.RowType,
+		ExclusiveAfter: inst.ExclusiveAfter,
+		Scan:           inst.Scan,
+		Lag:            inst.Lag,
+		Cursors:        inst.Cursors,
+		Log:            inst.Log,
+	}
+}
+
+func (inst *instance) forHosts() *host.Ports {
+	return &host.Ports{
+		Peers:     inst.Peers,
+		Identity:  inst.Identity,
+		Live:      &inst.live,
+		Outbox:    inst.outbox,
+		Quotas:    inst.quotas,
+		Processes: inst.processes,
+		Rows:      inst.rows,
+		Orphans:   &inst.orphans,
+		Alive:     &inst.alive,
+		Launches:  &inst.launches,
+		Launcher:  inst.Launcher,
+		Observer:  inst.Observer,
+		RowType:   inst.RowType,
+		Retry:     inst.retryOf,
+		Engine:    func(spec port.HostSpec) actor.Actor { return engine.New(inst.forEngine(spec.Name), spec) },
+		Log:       inst.Log,
+	}
+}
+
+func (inst *instance) forEngine(host scheduler.HostName) *engine.Ports {
+	return &engine.Ports{
+		Peers:     inst.Peers,
+		Identity:  inst.Identity,
+		Outbox:    inst.outbox,
+		Quotas:    inst.quotas,
+		Processes: inst.processes[host],
+		Followed:  &inst.followed,
+		Agents:    inst.setup().Agents,
+		Tags:      inst.Tags,
+		Leftovers: inst.Leftovers,
+		Commands:  inst.EngineCommands,
+		Retry:     inst.retryOf,
+		Log:       inst.Log,
 	}
 }
 

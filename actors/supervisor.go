@@ -3,6 +3,8 @@ package actors
 import (
 	"github.com/asynkron/protoactor-go/actor"
 
+	"bellhop/actors/dispatch"
+	"bellhop/actors/host"
 	"bellhop/actors/ledger"
 	"bellhop/actors/member"
 	"bellhop/actors/message"
@@ -28,11 +30,11 @@ func (s *supervisor) Receive(c actor.Context) {
 	case *actor.Started:
 		// Not inline: what agents say comes under a lock of theirs, for which their next lines wait.
 		s.Start(c, message.RoleLedger, func() actor.Actor { return ledger.New(s.inst.forLedger()) })
-		s.Start(c, message.RoleHosts, func() actor.Actor { return newHosts(s.inst) })
+		s.Start(c, message.RoleHosts, func() actor.Actor { return host.NewHosts(s.inst.forHosts()) })
 		s.Start(c, message.RoleMSQs, func() actor.Actor { return msq.NewMSQs(s.inst.forMSQ()) })
 		s.Start(c, message.RoleMaintenance, func() actor.Actor { return upkeep.NewMaintenance(s.inst.forMaintenance()) },
 			tree.Inline)
-		s.Start(c, message.RoleDispatcher, func() actor.Actor { return newDispatcher(s.inst) }, tree.Inline)
+		s.Start(c, message.RoleDispatcher, func() actor.Actor { return dispatch.New(s.inst.forDispatcher()) }, tree.Inline)
 		s.Start(c, message.RoleMembership, func() actor.Actor { return member.New(s.inst.forMembership()) })
 		s.Start(c, message.RoleLocks, func() actor.Actor { return upkeep.NewLocks(s.inst.forLocks()) })
 		s.Start(c, message.RoleAttachments, func() actor.Actor { return upkeep.NewAttachments(s.inst.forAttachments()) })

@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"bellhop/actors/message"
+	"bellhop/actors/tree"
 	"bellhop/scheduler"
 )
 
@@ -38,4 +40,13 @@ func Judged(retry scheduler.RetryPolicy, r scheduler.Result) scheduler.Record {
 		}
 	}
 	return rec
+}
+
+// Requeue returns a line to where it came from: the queue, or its msq.
+func Requeue(p *tree.Peers, o *Outbox, l scheduler.Line, why string) {
+	if l.Item != 0 {
+		p.Tell(message.RoleMSQ(l.Claim.Job), &message.Returned{Lines: []scheduler.Line{l}})
+		return
+	}
+	o.Owe(scheduler.Record{Kind: scheduler.RecordRequeue, Claim: l.Claim, Attempt: l.Attempt, Why: why})
 }

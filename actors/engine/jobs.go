@@ -1,4 +1,4 @@
-package actors
+package engine
 
 import (
 	"encoding/json"
@@ -19,7 +19,7 @@ const engineResult = 64 << 10
 const engineLines = 10_000
 
 // step tells a job of something, and carries out what follows.
-func (s *engineHost) step(w *watched, ev engine.Event, now time.Time) {
+func (s *host) step(w *watched, ev engine.Event, now time.Time) {
 	if w == nil {
 		return
 	}
@@ -36,7 +36,7 @@ func (s *engineHost) step(w *watched, ev engine.Event, now time.Time) {
 }
 
 // count keeps the numbers of jobs that are not with the engine yet.
-func (s *engineHost) count(w *watched, was engine.State) {
+func (s *host) count(w *watched, was engine.State) {
 	is := w.remote.State
 	if was == is {
 		return
@@ -60,7 +60,7 @@ func early(s engine.State) bool   { return s <= engine.Unsure }
 func unknown(s engine.State) bool { return s == engine.Unsure }
 func handed(s engine.State) bool  { return s == engine.Recording || s == engine.Submitting }
 
-func (s *engineHost) carryOut(w *watched, e engine.Effect, now time.Time) {
+func (s *host) carryOut(w *watched, e engine.Effect, now time.Time) {
 	switch e {
 	case engine.Record:
 		s.books.record = append(s.books.record, w.line.Claim)
@@ -83,7 +83,7 @@ func (s *engineHost) carryOut(w *watched, e engine.Effect, now time.Time) {
 }
 
 // forget is when nothing is to be done about it here any more.
-func (s *engineHost) forget(w *watched) {
+func (s *host) forget(w *watched) {
 	if w == nil || s.jobs[w.line.Claim] != w {
 		return
 	}
@@ -95,7 +95,7 @@ func (s *engineHost) forget(w *watched) {
 }
 
 // submitSome gives turns: so many jobs at once, and none while the engine does not take any.
-func (s *engineHost) submitSome(now time.Time) {
+func (s *host) submitSome(now time.Time) {
 	for len(s.waiting) > 0 && s.busy < s.conf.Submits && s.calls.submit.Due(now) && !s.leaving {
 		w := s.waiting[0]
 		s.waiting = s.waiting[1:]
@@ -109,27 +109,27 @@ func (s *engineHost) submitSome(now time.Time) {
 }
 
 // judge says what the job becomes, once.
-func (s *engineHost) judge(w *watched, now time.Time) *scheduler.Record {
+func (s *host) judge(w *watched, now time.Time) *scheduler.Record {
 	if w.judged == nil {
-		rec := lasting.Judged(s.inst.retryOf(s.conf.Type), s.result(w, now))
+		rec := lasting.Judged(s.inst.Retry(s.conf.Type), s.result(w, now))
 		w.judged = &rec
 	}
 	return w.judged
 }
 
-func (s *engineHost) settle(w *watched, now time.Time) {
+func (s *host) settle(w *watched, now time.Time) {
 	rec := s.judge(w, now)
 	if rec.Why == lasting.Snoozed {
 		s.note(w, fmt.Sprintf("its exit code puts it off for %s, and this does not count as an attempt", rec.Verdict.Delay))
 	}
-	s.inst.outbox.Owe(*rec)
+	s.inst.Outbox.Owe(*rec)
 	if w.remote.Tagged {
 		s.books.sweepSoon(now)
 	}
 }
 
 // result is what became of a job, in the words of all others.
-func (s *engineHost) result(w *watched, now time.Time) scheduler.Result {
+func (s *host) result(w *watched, now time.Time) scheduler.Result {
 	end, line := w.remote.End, w.line
 	r := scheduler.Result{Line: &line, ExitCode: end.ExitCode, Error: end.Reason, Host: s.spec.Name, Began: w.began,
 		Ended: now}
@@ -167,7 +167,7 @@ func (s *engineHost) result(w *watched, now time.Time) scheduler.Result {
 }
 
 // row is what is to be recorded of a job.
-func (s *engineHost) row(w *watched, now time.Time) engine.Row {
+func (s *host) row(w *watched, now time.Time) engine.Row {
 	r := &w.remote
 	row := engine.Row{Job: int64(w.line.Claim.Job), Fence: int64(w.line.Claim.Fence),
 		Tag: engine.Tag{Name: w.tag, State: engine.TagRunning, ID: r.ID, Stage: r.Stage, In: r.Ran, End: r.End}}
@@ -182,12 +182,12 @@ func (s *engineHost) row(w *watched, now time.Time) engine.Row {
 	return row
 }
 
-func (s *engineHost) note(w *watched, text string) {
-	s.inst.outbox.Note(w.line.Claim, w.line.Attempt, s.spec.Name, text)
+func (s *host) note(w *watched, text string) {
+	s.inst.Outbox.Note(w.line.Claim, w.line.Attempt, s.spec.Name, text)
 }
 
 // logged keeps what a job wrote.
-func (s *engineHost) logged(w *watched, lines []string, now time.Time) {
+func (s *host) logged(w *watched, lines []string, now time.Time) {
 	if more := len(lines) - engineLines; more > 0 {
 		lines = lines[more:]
 		s.note(w, fmt.Sprintf("%d lines of what it wrote, the first ones, are not kept", more))
@@ -197,5 +197,5 @@ func (s *engineHost) logged(w *watched, lines []string, now time.Time) {
 		list[i] = scheduler.Entry{Claim: w.line.Claim, Attempt: w.line.Attempt, Child: scheduler.ChildName(w.tag),
 			Host: s.spec.Name, Level: scheduler.LevelOut, At: now, Text: line}
 	}
-	s.inst.outbox.Entries(list)
+	s.inst.Outbox.Entries(list)
 }

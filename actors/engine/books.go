@@ -1,4 +1,4 @@
-package actors
+package engine
 
 import (
 	"context"
@@ -12,16 +12,16 @@ import (
 	"bellhop/scheduler/engine"
 )
 
-// engineBooks is what is to be read from and written to the book of tags. One turn at a time does all there is.
-type engineBooks struct {
+// books is what is to be read from and written to the book of tags. One turn at a time does all there is.
+type books struct {
 	look, record []scheduler.Claim
 	save         []*watched
 	turn         bool // one is under way
 	pace, sweep  engine.Pace
 }
 
-// engineBooked: a turn is over. What could not be done is there again.
-type engineBooked struct {
+// booked: a turn is over. What could not be done is there again.
+type booked struct {
 	look, record []scheduler.Claim
 	save         []*watched
 	rows         []engine.Row
@@ -34,20 +34,20 @@ type engineBooked struct {
 	looked, wrote, saved bool
 }
 
-func (b *engineBooks) sweepSoon(now time.Time) {
+func (b *books) sweepSoon(now time.Time) {
 	if soon := now.Add(engineSweepSoon); b.sweep.Fails == 0 && b.sweep.Next.After(soon) {
 		b.sweep.Next = soon
 	}
 }
 
 // book starts a turn, where there is something to do.
-func (s *engineHost) book(c actor.Context, now time.Time) {
+func (s *host) book(c actor.Context, now time.Time) {
 	b := &s.books
 	sweep := b.sweep.Due(now) && !s.calls.killing && !s.leaving
 	if b.turn || !b.pace.Due(now) || len(b.look)+len(b.record)+len(b.save) == 0 && !sweep {
 		return
 	}
-	m := &engineBooked{look: b.look, record: b.record, save: b.save, swept: sweep}
+	m := &booked{look: b.look, record: b.record, save: b.save, swept: sweep}
 	b.turn, b.look, b.record, b.save = true, nil, nil, nil
 	for _, w := range m.save {
 		w.dirty, w.saving = false, true
@@ -60,7 +60,7 @@ func (s *engineHost) book(c actor.Context, now time.Time) {
 	}()
 }
 
-func (m *engineBooked) do(ctx context.Context, inst *instance, me scheduler.InstanceID,
+func (m *booked) do(ctx context.Context, inst *Ports, me scheduler.InstanceID,
 	conf port.EngineSpec) (err error) {
 	if len(m.rows) > 0 { // an outcome waits for it
 		if err := inst.Tags.Save(ctx, me, m.rows, time.Now()); err != nil {
@@ -91,7 +91,7 @@ func (m *engineBooked) do(ctx context.Context, inst *instance, me scheduler.Inst
 	return err
 }
 
-func (s *engineHost) onBooked(m *engineBooked, now time.Time) {
+func (s *host) onBooked(m *booked, now time.Time) {
 	b := &s.books
 	b.turn = false
 	if m.err != nil {
@@ -152,7 +152,7 @@ func (s *engineHost) onBooked(m *engineBooked, now time.Time) {
 
 // notOurs: the claim does not stand any more, or is not written yet as it should be. That is found out by giving it
 // back.
-func (s *engineHost) notOurs(w *watched) {
+func (s *host) notOurs(w *watched) {
 	s.inst.requeue(w.line, "")
 	s.forget(w)
 }

@@ -1,4 +1,4 @@
-package actors
+package host
 
 import (
 	"slices"
@@ -17,7 +17,7 @@ import (
 // runs the effects. While the process is quick, events and lines go through
 // here in batches; the process itself keeps to one line at a time.
 type child struct {
-	inst   *instance
+	inst   *Ports
 	name   scheduler.ChildName
 	typ    port.AgentType
 	host   scheduler.HostName
@@ -58,9 +58,9 @@ type child struct {
 }
 
 func newChild(
-	inst *instance, host scheduler.HostName, name scheduler.ChildName, typ port.AgentType, parent *actor.PID,
+	inst *Ports, host scheduler.HostName, name scheduler.ChildName, typ port.AgentType, parent *actor.PID,
 ) *child {
-	retry := inst.retryOf(typ.Name)
+	retry := inst.Retry(typ.Name)
 	return &child{inst: inst, name: name, typ: typ, host: host, retry: retry, parent: parent, fsm: scheduler.Child{
 		Name: name, Host: host, State: scheduler.Free, Since: time.Now(),
 		Rules: rulesOf(inst, typ),
@@ -125,7 +125,7 @@ func (k *child) Receive(c actor.Context) {
 
 func (k *child) onWant(c actor.Context, m *want, now time.Time) {
 	if k.fsm.State.Live() { // it had come up before its host knew
-		k.inst.quotas.Of(k.typ.Name).Release(m.reservation)
+		k.inst.Quotas.Of(k.typ.Name).Release(m.reservation)
 		return
 	}
 	k.reservation = m.reservation
@@ -230,7 +230,7 @@ func (k *child) flush(c actor.Context, was scheduler.ChildState) {
 		k.handed = append(k.handed, k.returned...)
 	}
 	if len(k.owed) > 0 {
-		k.inst.outbox.Owe(k.owed...)
+		k.inst.Outbox.Owe(k.owed...)
 		clear(k.owed) // each holds the list that its line is in
 		k.owed = k.owed[:0]
 	}

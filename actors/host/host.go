@@ -1,4 +1,4 @@
-package actors
+package host
 
 import (
 	"cmp"
@@ -17,7 +17,7 @@ import (
 // host owns the slots of one place: it asks for work by giving out credits,
 // places what it is dealt on children, and makes children come and go.
 type host struct {
-	inst     *instance
+	inst     *Ports
 	spec     port.HostSpec
 	types    map[scheduler.TypeName]*pool
 	pools    []*pool // the same, by name: every message goes through them
@@ -39,7 +39,7 @@ type host struct {
 	alarmAt       time.Time
 }
 
-func newHost(inst *instance, spec port.HostSpec) *host {
+func New(inst *Ports, spec port.HostSpec) *host {
 	s := &host{
 		inst:     inst,
 		spec:     spec,
@@ -70,7 +70,7 @@ func (s *host) served() (list []port.AgentType) {
 func (s *host) addPool(a port.AgentType) {
 	s.types[a.Name] = &pool{
 		AgentType: a,
-		quota:     s.inst.quotas.Of(a.Name),
+		quota:     s.inst.Quotas.Of(a.Name),
 		told:      untold,
 		respawn:   scheduler.Respawn{Up: a.Exec},
 	}
@@ -161,7 +161,7 @@ func (s *host) next(c actor.Context, now time.Time) {
 func (s *host) onStarted(c actor.Context) {
 	s.parent = c.Parent()
 	s.asleep = true
-	self, root, empty := c.Self(), s.inst.System.Root, s.inst.processes[s.spec.Name].WhenEmpty()
+	self, root, empty := c.Self(), s.inst.System.Root, s.inst.Processes[s.spec.Name].WhenEmpty()
 	go func() { <-empty; root.Send(self, &awake{}) }()
 }
 

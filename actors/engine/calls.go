@@ -1,4 +1,4 @@
-package actors
+package engine
 
 import (
 	"context"
@@ -18,8 +18,8 @@ import (
 // engineFetches is how many calls of logs run at once.
 const engineFetches = 4
 
-// engineCalls are the calls of an engine's commands: of find, poll and kill one at a time, each for all jobs there are.
-type engineCalls struct {
+// calls are the calls of an engine's commands: of find, poll and kill one at a time, each for all jobs there are.
+type calls struct {
 	submit, find, poll, kill, logs engine.Pace
 	finding, polling, killing      bool
 	fetching, following            int
@@ -28,8 +28,8 @@ type engineCalls struct {
 	toSweep                        []engine.Ref
 }
 
-func newEngineCalls(conf port.EngineSpec) engineCalls {
-	return engineCalls{
+func newCalls(conf port.EngineSpec) calls {
+	return calls{
 		submit: engine.Pace{Most: engineBackoff},
 		find:   engine.Pace{Every: engineFindEvery, Most: engineBackoff},
 		poll:   engine.Pace{Every: conf.Poll, Most: engineBackoff},
@@ -39,8 +39,8 @@ func newEngineCalls(conf port.EngineSpec) engineCalls {
 	}
 }
 
-// engineAnswered: a call is over.
-type engineAnswered struct {
+// answered: a call is over.
+type answered struct {
 	call scheduler.EngineCall
 	said scheduler.EngineSaid
 	jobs []*watched // the jobs of the call
@@ -51,7 +51,7 @@ type engineAnswered struct {
 }
 
 // call makes the calls that are due.
-func (s *engineHost) call(c actor.Context, now time.Time) {
+func (s *host) call(c actor.Context, now time.Time) {
 	k := &s.calls
 	for _, w := range k.toSubmit {
 		if w.remote.State != engine.Submitting { // it is another's meanwhile
@@ -59,7 +59,7 @@ func (s *engineHost) call(c actor.Context, now time.Time) {
 		}
 		line := w.line
 		call := scheduler.EngineCall{Op: "submit", Args: []string{w.tag}, Line: &line}
-		s.run(c, &engineAnswered{call: call, jobs: []*watched{w}})
+		s.run(c, &answered{call: call, jobs: []*watched{w}})
 	}
 	k.toSubmit = nil
 	if !k.finding && s.unsure > 0 && k.find.Due(now) {
@@ -82,11 +82,11 @@ func (s *engineHost) call(c actor.Context, now time.Time) {
 	}
 }
 
-func (s *engineHost) ref(w *watched) engine.Ref { return engine.Ref{Tag: w.tag, ID: w.remote.ID} }
+func (s *host) ref(w *watched) engine.Ref { return engine.Ref{Tag: w.tag, ID: w.remote.ID} }
 
 // askAll asks once for all jobs of which something is to be known.
-func (s *engineHost) askAll(c actor.Context, op string, of func(*engine.Remote) bool) bool {
-	m := &engineAnswered{call: scheduler.EngineCall{Op: op}}
+func (s *host) askAll(c actor.Context, op string, of func(*engine.Remote) bool) bool {
+	m := &answered{call: scheduler.EngineCall{Op: op}}
 	var in strings.Builder
 	for _, w := range s.jobs {
 		if of(&w.remote) {
@@ -102,9 +102,9 @@ func (s *engineHost) askAll(c actor.Context, op string, of func(*engine.Remote) 
 	return true
 }
 
-func (s *engineHost) callKill(c actor.Context) {
+func (s *host) callKill(c actor.Context) {
 	k := &s.calls
-	m := &engineAnswered{call: scheduler.EngineCall{Op: "kill"}}
+	m := &answered{call: scheduler.EngineCall{Op: "kill"}}
 	var in strings.Builder
 	for _, w := range k.toKill {
 		if w.remote.State == engine.Killing {
@@ -128,7 +128,7 @@ func (s *engineHost) callKill(c actor.Context) {
 	s.run(c, m)
 }
 
-func (s *engineHost) fetch(c actor.Context, w *watched, now time.Time) {
+func (s *host) fetch(c actor.Context, w *watched, now time.Time) {
 	switch {
 	case w.remote.State != engine.Ended:
 	case !s.conf.Logs:
@@ -143,12 +143,12 @@ func (s *engineHost) fetch(c actor.Context, w *watched, now time.Time) {
 }
 
 // run runs a command beside the actor.
-func (s *engineHost) run(c actor.Context, m *engineAnswered) {
+func (s *host) run(c actor.Context, m *answered) {
 	m.call.Type, m.ctx = s.conf.Type, s.ctx
-	inst, ctx, self, live := s.inst, s.ctx, c.Self(), s.inst.processes[s.spec.Name]
+	inst, ctx, self, live := s.inst, s.ctx, c.Self(), s.inst.Processes
 	live.Enter()
 	go func() {
-		m.said = inst.EngineCommands.Run(ctx, m.call, func() time.Duration { return inst.LeaseLeft(time.Now()) })
+		m.said = inst.Commands.Run(ctx, m.call, func() time.Duration { return inst.LeaseLeft(time.Now()) })
 		if m.call.Over && m.said.Failed == "" {
 			tags := make([]string, len(m.left))
 			for i, ref := range m.left {
@@ -161,7 +161,7 @@ func (s *engineHost) run(c actor.Context, m *engineAnswered) {
 	}()
 }
 
-func (s *engineHost) onAnswered(m *engineAnswered, now time.Time) {
+func (s *host) onAnswered(m *answered, now time.Time) {
 	k := &s.calls
 	if m.said.Cut && m.said.Failed == "" && m.call.In != "" {
 		m.said.Failed = "its answer is too long"
@@ -222,7 +222,7 @@ func (s *engineHost) onAnswered(m *engineAnswered, now time.Time) {
 	}
 }
 
-func (s *engineHost) onSubmitted(m *engineAnswered, now time.Time) {
+func (s *host) onSubmitted(m *answered, now time.Time) {
 	w := m.jobs[0]
 	first, _, _ := strings.Cut(strings.TrimSpace(m.said.Out), "\n")
 	id, _, _ := strings.Cut(strings.TrimSpace(first), " ")
@@ -244,7 +244,7 @@ func (s *engineHost) onSubmitted(m *engineAnswered, now time.Time) {
 }
 
 // paced paces the next call of a command by how this one went, and tells of it.
-func (s *engineHost) paced(p engine.Pace, m *engineAnswered, odd error, now time.Time) engine.Pace {
+func (s *host) paced(p engine.Pace, m *answered, odd error, now time.Time) engine.Pace {
 	why := m.said.Told()
 	if m.said.Failed == "" {
 		why = ""
@@ -266,7 +266,7 @@ func (s *engineHost) paced(p engine.Pace, m *engineAnswered, odd error, now time
 }
 
 // tell tells membership why an engine does not do what it is asked; empty: it does again.
-func (s *engineHost) tell(why string, now time.Time) {
+func (s *host) tell(why string, now time.Time) {
 	if why == s.trouble || why == "" && s.calls.submit.Fails > 0 {
 		return
 	}
@@ -286,7 +286,7 @@ func (s *engineHost) tell(why string, now time.Time) {
 }
 
 // soonest is when something is to be done for jobs that are held.
-func (s *engineHost) soonest(now time.Time) time.Time {
+func (s *host) soonest(now time.Time) time.Time {
 	at := now.Add(engineTickEvery)
 	for _, t := range []time.Time{s.calls.submit.Next, s.calls.find.Next, s.calls.poll.Next, s.books.pace.Next} {
 		if t.After(now) && t.Before(at) {

@@ -1,4 +1,6 @@
-package actors
+// Package engine has the hosts that are engines: their jobs run elsewhere, and
+// commands submit, find, poll and kill them.
+package engine
 
 import (
 	"context"
@@ -25,11 +27,11 @@ const (
 	engineFollow    = 2 * time.Second  // between calls of logs for a job with a follower
 )
 
-// engineHost is to its type what a host is to others: it gives out credits, is dealt jobs, and owes their outcomes. But
+// host is to its type what a host is to others: it gives out credits, is dealt jobs, and owes their outcomes. But
 // its jobs run elsewhere. What becomes of each engine.Remote says; this carries it out, in few calls for many jobs. It
 // takes no slot of any host and has no children; what it runs are short commands.
-type engineHost struct {
-	inst  *instance
+type host struct {
+	inst  *Ports
 	spec  port.HostSpec
 	conf  port.EngineSpec
 	typ   port.AgentType
@@ -40,8 +42,8 @@ type engineHost struct {
 	before  int        // of jobs: not with the engine yet
 	busy    int        // of jobs: being recorded or submitted
 	unsure  int        // of jobs: find is asked about them
-	books   engineBooks
-	calls   engineCalls
+	books   books
+	calls   calls
 	epoch   uint64
 	granted int // credits that are out
 	asleep  bool
@@ -65,24 +67,27 @@ type watched struct {
 	log    remoteLog
 }
 
-func newEngineHost(inst *instance, spec port.HostSpec) *engineHost {
-	s := &engineHost{inst: inst, spec: spec, conf: *spec.Engine, quota: inst.quotas.Of(spec.Engine.Type),
+func New(inst *Ports, spec port.HostSpec) *host {
+	s := &host{inst: inst, spec: spec, conf: *spec.Engine, quota: inst.Quotas.Of(spec.Engine.Type),
 		jobs: map[scheduler.Claim]*watched{}, epoch: uint64(time.Now().UnixNano())}
-	for _, a := range inst.setup().Agents {
+	for _, a := range inst.Agents {
 		if a.Name == s.conf.Type {
 			s.typ = a
 		}
 	}
-	s.calls = newEngineCalls(s.conf)
+	s.calls = newCalls(s.conf)
 	s.books.sweep = engine.Pace{Every: engineSweep, Most: 4 * engineSweep}
 	s.books.pace = engine.Pace{Most: engineBackoff}
 	return s
 }
 
-// engineTick: time has passed. To itself.
-type engineTick struct{}
+// awake: no call runs that was begun before. To itself.
+type awake struct{}
 
-func (s *engineHost) Receive(c actor.Context) {
+// tick: time has passed. To itself.
+type tick struct{}
+
+func (s *host) Receive(c actor.Context) {
 	now := time.Now()
 	switch m := c.Message().(type) {
 	case *actor.Started:
@@ -106,11 +111,11 @@ func (s *engineHost) Receive(c actor.Context) {
 		for _, one := range m {
 			s.onDeal(one, now)
 		}
-	case *engineTick:
+	case *tick:
 		s.onTick(now)
-	case *engineBooked:
+	case *booked:
 		s.onBooked(m, now)
-	case *engineAnswered:
+	case *answered:
 		s.onAnswered(m, now)
 	case *message.Divided, *message.Leased:
 	case *message.MSQEnded:
@@ -140,7 +145,7 @@ func (s *engineHost) Receive(c actor.Context) {
 	s.next(c, now)
 }
 
-func (s *engineHost) onStarted(c actor.Context) {
+func (s *host) onStarted(c actor.Context) {
 	s.parent = c.Parent()
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.sleep(c)
@@ -148,7 +153,7 @@ func (s *engineHost) onStarted(c actor.Context) {
 
 // onFenced: all of it is for others now. Calls that run die, and before they are dead
 // nothing is begun: the next lease may come before they have noticed.
-func (s *engineHost) onFenced(c actor.Context, now time.Time) {
+func (s *host) onFenced(c actor.Context, now time.Time) {
 	for _, w := range s.jobs {
 		s.step(w, engine.Event{Kind: engine.Leave}, now)
 	}
@@ -158,14 +163,14 @@ func (s *engineHost) onFenced(c actor.Context, now time.Time) {
 }
 
 // sleep is until no call runs that was begun before.
-func (s *engineHost) sleep(c actor.Context) {
+func (s *host) sleep(c actor.Context) {
 	s.asleep = true
-	self, root, empty := c.Self(), s.inst.System.Root, s.inst.processes[s.spec.Name].WhenEmpty()
+	self, root, empty := c.Self(), s.inst.System.Root, s.inst.Processes.WhenEmpty()
 	go func() { <-empty; root.Send(self, &awake{}) }()
 }
 
 // next does what can be done now.
-func (s *engineHost) next(c actor.Context, now time.Time) {
+func (s *host) next(c actor.Context, now time.Time) {
 	if s.asleep {
 		return
 	}
@@ -181,7 +186,7 @@ func (s *engineHost) next(c actor.Context, now time.Time) {
 	s.arm(c, now)
 }
 
-func (s *engineHost) onDeal(m *message.Deal, now time.Time) {
+func (s *host) onDeal(m *message.Deal, now time.Time) {
 	if m.Epoch == s.epoch {
 		s.granted = max(0, s.granted-len(m.Lines))
 	}
@@ -209,14 +214,14 @@ func (s *engineHost) onDeal(m *message.Deal, now time.Time) {
 }
 
 // resync forgets the credits that are out.
-func (s *engineHost) resync() {
+func (s *host) resync() {
 	s.epoch++
 	s.granted = 0
 	s.inst.Tell(message.RoleDispatcher, &message.Credits{Host: s.spec.Name, Epoch: s.epoch})
 }
 
 // ask gives out credits: for jobs that are submitted soon, as far as max goes.
-func (s *engineHost) ask() {
+func (s *host) ask() {
 	if s.leaving || s.asleep {
 		return
 	}
@@ -233,7 +238,7 @@ func (s *engineHost) ask() {
 	s.inst.Tell(message.RoleDispatcher, &message.Credits{Host: s.spec.Name, Epoch: s.epoch, Now: now})
 }
 
-func (s *engineHost) onReport(c actor.Context, m *message.Report) {
+func (s *host) onReport(c actor.Context, m *message.Report) {
 	r := &message.Reported{Of: m.Of, From: string(s.spec.Name)}
 	for claim := range s.jobs {
 		r.Claims = append(r.Claims, claim)
@@ -242,14 +247,14 @@ func (s *engineHost) onReport(c actor.Context, m *message.Report) {
 	s.resync()
 }
 
-func (s *engineHost) onTick(now time.Time) {
+func (s *host) onTick(now time.Time) {
 	for _, w := range s.jobs {
 		s.step(w, engine.Event{Kind: engine.Tick}, now)
 	}
 }
 
 // arm wakes it: often while it has jobs, and else for the next sweep.
-func (s *engineHost) arm(c actor.Context, now time.Time) {
+func (s *host) arm(c actor.Context, now time.Time) {
 	s.disarm()
 	at := s.books.sweep.Next
 	if len(s.jobs) > 0 {
@@ -260,28 +265,28 @@ func (s *engineHost) arm(c actor.Context, now time.Time) {
 	if !at.After(now) { // something under way comes first
 		at = now.Add(engineTickEvery)
 	}
-	s.alarm = s.inst.Later(c.Self(), at.Sub(now)+time.Millisecond, &engineTick{})
+	s.alarm = s.inst.Later(c.Self(), at.Sub(now)+time.Millisecond, &tick{})
 }
 
-func (s *engineHost) disarm() {
+func (s *host) disarm() {
 	if s.alarm != nil {
 		s.alarm.Stop()
 	}
 }
 
 // onLeave: what runs elsewhere goes on running there; commands that run are waited for, and killed when all is to be.
-func (s *engineHost) onLeave(m *message.Leave, now time.Time) {
+func (s *host) onLeave(m *message.Leave, now time.Time) {
 	s.leaving = true
 	if m.All {
 		s.cancel()
 		return
 	}
-	parent, root, empty := s.parent, s.inst.System.Root, s.inst.processes[s.spec.Name].WhenEmpty()
+	parent, root, empty := s.parent, s.inst.System.Root, s.inst.Processes.WhenEmpty()
 	go func() { <-empty; root.Send(parent, &message.HostLeft{}) }()
 }
 
 // letGo requeues jobs that no call is working on.
-func (s *engineHost) letGo(now time.Time) {
+func (s *host) letGo(now time.Time) {
 	for _, w := range s.jobs {
 		switch {
 		case w.remote.State == engine.Submitting && s.ctx.Err() == nil:

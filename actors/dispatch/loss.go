@@ -1,4 +1,4 @@
-package actors
+package dispatch
 
 import (
 	"time"
@@ -22,7 +22,7 @@ type lookedBack struct {
 // lookBack asks the server about what has run here, and what runs.
 func (d *dispatcher) lookBack(c actor.Context, m *message.LookBack) {
 	if len(m.Runs) == 0 { // else it is the second try
-		m.Runs = d.inst.recent.Since(m.Since)
+		m.Runs = d.inst.Confirmed(m.Since)
 		for _, hold := range d.running {
 			m.Runs = append(m.Runs, scheduler.Run{Claim: hold.Claim, CreatedAt: hold.CreatedAt})
 		}

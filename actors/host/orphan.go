@@ -1,4 +1,4 @@
-package actors
+package host
 
 import (
 	"time"
@@ -26,7 +26,7 @@ func (k *child) orphan() {
 	inst, fsm, process := k.inst, k.fsm, k.process
 	owed := k.owed
 	if len(owed) > 0 {
-		inst.outbox.Owe(owed...)
+		inst.Outbox.Owe(owed...)
 	}
 	for job, results := range k.items {
 		inst.Tell(message.RoleMSQ(job), &message.Answered{Results: results})
@@ -41,10 +41,10 @@ func (k *child) orphan() {
 		return
 	}
 	lines, host, typ := fsm.Lines, k.host, k.typ.Name
-	inst.orphans.Add(lines, 1)
+	inst.Orphans.Add(lines, 1)
 	go func() {
 		defer inst.processEnded(host, typ)
-		defer inst.orphans.Add(lines, -1)
+		defer inst.Orphans.Add(lines, -1)
 		process.Kill()
 		<-process.Done()
 		now := time.Now()
@@ -65,15 +65,15 @@ func (k *child) orphan() {
 }
 
 // settleOrphan carries out those effects that are not about the process: it is dead.
-func (i *instance) settleOrphan(typ scheduler.TypeName, e *scheduler.Effect) {
+func (inst *Ports) settleOrphan(typ scheduler.TypeName, e *scheduler.Effect) {
 	switch {
 	case e.Kind == scheduler.EffectSettle && e.Result.Line.Item == 0:
-		i.outbox.Owe(lasting.Judged(i.retryOf(typ), e.Result))
+		inst.Outbox.Owe(lasting.Judged(inst.Retry(typ), e.Result))
 	case e.Kind == scheduler.EffectSettle:
-		i.Tell(message.RoleMSQ(e.Result.Line.Claim.Job), &message.Answered{Results: []scheduler.Result{e.Result}})
+		inst.Tell(message.RoleMSQ(e.Result.Line.Claim.Job), &message.Answered{Results: []scheduler.Result{e.Result}})
 	case e.Kind == scheduler.EffectGiveBack:
 		for _, l := range e.Lines {
-			i.requeue(l, "")
+			inst.requeue(l, "")
 		}
 	}
 }

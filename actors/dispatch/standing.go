@@ -1,4 +1,4 @@
-package actors
+package dispatch
 
 import (
 	"fmt"
@@ -74,7 +74,7 @@ func (d *dispatcher) standstill() string {
 		return "it has lost a connection, and takes again first what it holds"
 	case d.audit != nil || d.auditDue:
 		return "it compares its books with the database's"
-	case d.inst.outbox.Full():
+	case d.inst.Outbox.Full():
 		return "too many outcomes have to be written first"
 	case d.claiming:
 		return "its last claim is not answered yet"

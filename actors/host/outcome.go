@@ -1,10 +1,9 @@
-package actors
+package host
 
 import (
 	"fmt"
 
 	"bellhop/actors/lasting"
-	"bellhop/actors/message"
 	"bellhop/scheduler"
 )
 
@@ -23,21 +22,12 @@ func (k *child) settle(r scheduler.Result) {
 		return
 	}
 	if r.Again {
-		k.inst.outbox.Note(r.Line.Claim, r.Line.Attempt, r.Host, r.Error+"; it is tried again, and this does not count as an attempt")
+		k.inst.Outbox.Note(r.Line.Claim, r.Line.Attempt, r.Host, r.Error+"; it is tried again, and this does not count as an attempt")
 	}
 	rec := lasting.Judged(k.retry, r)
 	if rec.Why == lasting.Snoozed {
-		k.inst.outbox.Note(r.Line.Claim, r.Line.Attempt, r.Host,
+		k.inst.Outbox.Note(r.Line.Claim, r.Line.Attempt, r.Host,
 			fmt.Sprintf("its agent has put it off for %s, and this does not count as an attempt", rec.Verdict.Delay))
 	}
 	k.owed = append(k.owed, rec)
-}
-
-// requeue returns a line to where it came from: the queue, or its msq.
-func (inst *instance) requeue(l scheduler.Line, why string) {
-	if l.Item != 0 {
-		inst.Tell(message.RoleMSQ(l.Claim.Job), &message.Returned{Lines: []scheduler.Line{l}})
-		return
-	}
-	inst.outbox.Owe(scheduler.Record{Kind: scheduler.RecordRequeue, Claim: l.Claim, Attempt: l.Attempt, Why: why})
 }

@@ -1,4 +1,5 @@
-package actors
+// Package host has the hosts and their children: slots, credits and processes.
+package host
 
 import (
 	"github.com/asynkron/protoactor-go/actor"
@@ -11,12 +12,12 @@ import (
 // hosts answers for one actor per host and passes on what concerns all of them.
 type hosts struct {
 	tree.Parent
-	inst    *instance
+	inst    *Ports
 	waiting int // hosts that have not left yet
 	done    chan<- string
 }
 
-func newHosts(inst *instance) *hosts {
+func NewHosts(inst *Ports) *hosts {
 	return &hosts{Parent: tree.NewParent(inst.Peers, inst.Log), inst: inst}
 }
 
@@ -25,10 +26,10 @@ func (s *hosts) Receive(c actor.Context) {
 	case *actor.Started:
 		for i, spec := range s.inst.setup().Hosts {
 			if spec.Engine != nil {
-				s.Start(c, message.RoleHost(spec.Name), func() actor.Actor { return newEngineHost(s.inst, spec) })
+				s.Start(c, message.RoleHost(spec.Name), func() actor.Actor { return s.inst.Engine(spec) })
 				continue
 			}
-			s.Start(c, message.RoleHost(spec.Name), func() actor.Actor { return newHost(s.inst, s.inst.setup().Hosts[i]) },
+			s.Start(c, message.RoleHost(spec.Name), func() actor.Actor { return New(s.inst, s.inst.setup().Hosts[i]) },
 				tree.Inline)
 		}
 		// one that began before these were there would wait for them in vain

@@ -1,4 +1,4 @@
-package actors
+package dispatch
 
 import (
 	"time"
@@ -6,6 +6,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"bellhop/actors/message"
+	"bellhop/scheduler/intake"
 )
 
 // lookAgain has a pass made when a limit per time lets another job start, and a look when the next waiting job has
@@ -28,4 +29,10 @@ func (d *dispatcher) onLockedNow(m *message.LockedNow) {
 		hold.Locked = true
 		d.running[m.Claim.Job] = hold
 	}
+}
+
+// reshape takes the setup into intake.
+func (d *dispatcher) reshape(c actor.Context) {
+	cfg := intakeConfig(d.inst)
+	d.happened(c, intake.Reshaped{Types: cfg.Types, Hosts: cfg.Hosts})
 }

@@ -1,4 +1,4 @@
-package actors
+package host
 
 import (
 	"errors"
@@ -23,9 +23,9 @@ func (k *child) launch(c actor.Context) {
 	f := &fork{}
 	k.fork = f
 	self, inst, typ, name, host := c.Self(), k.inst, k.typ.Name, k.name, k.host
-	inst.processes[host].Enter()
-	inst.alive.Add(1)
-	inst.launches.Add(1)
+	inst.Processes[host].Enter()
+	inst.Alive.Add(1)
+	inst.Launches.Add(1)
 	go func() {
 		wake := &woke{}
 		p, err := inst.Launcher.Launch(typ, name, host, max(time.Millisecond, inst.LeaseLeft(time.Now())),
@@ -47,10 +47,10 @@ func (k *child) launch(c actor.Context) {
 }
 
 // processEnded counts a process out, when all that came of it has been seen to.
-func (inst *instance) processEnded(host scheduler.HostName, typ scheduler.TypeName) {
-	inst.alive.Add(-1)
-	inst.quotas.Of(typ).Alive.Add(-1)
-	inst.processes[host].Leave()
+func (inst *Ports) processEnded(host scheduler.HostName, typ scheduler.TypeName) {
+	inst.Alive.Add(-1)
+	inst.Quotas.Of(typ).Alive.Add(-1)
+	inst.Processes[host].Leave()
 }
 
 func (k *child) onStarted(c actor.Context, m *started, now time.Time) {

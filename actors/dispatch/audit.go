@@ -1,4 +1,4 @@
-package actors
+package dispatch
 
 import (
 	"time"
@@ -108,7 +108,7 @@ func (d *dispatcher) onClaimsRead(c actor.Context, m *claimsRead) {
 		}
 	}
 	if !d.mustReassert && m.generation == d.connGeneration { // a lost claim is no reason to stop: it is re-asserted
-		owed := d.inst.outbox.Owing()
+		owed := d.inst.Outbox.Owing()
 		var gone []scheduler.Claim
 		for _, claim := range m.asked {
 			if _, still := d.running[claim.Job]; still && !ours[claim] && !owed[claim] {
@@ -181,8 +181,8 @@ func (d *dispatcher) onReported(c actor.Context, m *message.Reported) {
 		// In this order: what was in a process whose actor died is owed before that
 		// process is forgotten; and what is not owed any more was told us before, so
 		// that after our own message we have heard it.
-		d.audit.Orphans = d.inst.orphans.All()
-		d.audit.Owed = d.inst.outbox.Owing()
+		d.audit.Orphans = d.inst.Orphans.All()
+		d.audit.Owed = d.inst.Outbox.Owing()
 		d.inst.Send(c.Self(), &auditReady{d.audit})
 	}
 }
@@ -199,8 +199,8 @@ func (d *dispatcher) closeAudit(c actor.Context, m *auditReady) {
 		d.running[hold.Claim.Job] = hold
 	}
 	for _, hold := range found.Lost {
-		d.inst.outbox.Owe(scheduler.Record{Kind: scheduler.RecordRequeue, Claim: hold.Claim})
-		d.inst.outbox.Note(hold.Claim, 0, hold.Host, "lost inside the scheduler; given back, not counted as an attempt")
+		d.inst.Outbox.Owe(scheduler.Record{Kind: scheduler.RecordRequeue, Claim: hold.Claim})
+		d.inst.Outbox.Note(hold.Claim, 0, hold.Host, "lost inside the scheduler; given back, not counted as an attempt")
 	}
 	for _, id := range found.Forget {
 		delete(d.running, id)

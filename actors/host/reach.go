@@ -1,4 +1,4 @@
-package actors
+package host
 
 import (
 	"context"
@@ -27,9 +27,9 @@ func (s *host) tryReach(c actor.Context, now time.Time) {
 	ctx, cancel := context.WithCancel(context.Background())
 	s.endReach = cancel
 	inst, name, self := s.inst, s.spec.Name, c.Self()
-	inst.processes[name].Enter()
+	inst.Processes[name].Enter()
 	go func() {
-		defer inst.processes[name].Leave()
+		defer inst.Processes[name].Leave()
 		defer cancel()
 		inst.Send(self, &reached{inst.Launcher.Reach(ctx, name)})
 	}()

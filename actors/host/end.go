@@ -1,4 +1,4 @@
-package actors
+package host
 
 import (
 	"slices"
@@ -51,7 +51,7 @@ func (s *host) onLeave(c actor.Context, m *message.Leave) {
 	if m.All {
 		return // the first leave waits already
 	}
-	parent, root, empty := s.parent, s.inst.System.Root, s.inst.processes[s.spec.Name].WhenEmpty()
+	parent, root, empty := s.parent, s.inst.System.Root, s.inst.Processes[s.spec.Name].WhenEmpty()
 	go func() { <-empty; root.Send(parent, &message.HostLeft{}) }()
 }
 

@@ -1,4 +1,6 @@
-package actors
+// Package dispatch has the dispatcher: it claims what hosts ask for, deals it out,
+// and audits the books.
+package dispatch
 
 import (
 	"context"
@@ -17,7 +19,7 @@ import (
 // jobs as one host can take, and it deals them out. Intake decides what is asked for, for which host, and how it is
 // dealt; the dispatcher carries it out. It knows every claim that this instance holds.
 type dispatcher struct {
-	inst *instance
+	inst *Ports
 	// owned by Receive
 	in       *intake.Intake
 	running  map[scheduler.JobID]scheduler.Hold
@@ -38,9 +40,9 @@ type dispatcher struct {
 	cancel    context.CancelFunc
 }
 
-func intakeConfig(inst *instance) intake.Config {
+func intakeConfig(inst *Ports) intake.Config {
 	cfg := intake.Config{ExclusiveAfter: inst.ExclusiveAfter, Cursors: inst.Cursors, RowType: inst.RowType, Warm: true,
-		Locates: inst.Maintenance.Locates(), LocateAgain: inst.Scan}
+		Locates: inst.Locates(), LocateAgain: inst.Scan}
 	for _, a := range inst.setup().Agents {
 		cfg.Types = append(cfg.Types, a.Name)
 		if a.Exclusive {
@@ -57,7 +59,7 @@ func intakeConfig(inst *instance) intake.Config {
 	return cfg
 }
 
-func newDispatcher(inst *instance) *dispatcher {
+func New(inst *Ports) *dispatcher {
 	return &dispatcher{inst: inst, in: intake.New(intakeConfig(inst)), running: map[scheduler.JobID]scheduler.Hold{},
 		pause: backoff.NewExponentialBackOff(backoff.WithInitialInterval(50*time.Millisecond),
 			backoff.WithMaxInterval(2*time.Second), backoff.WithMaxElapsedTime(0))}
@@ -194,8 +196,8 @@ func (d *dispatcher) next(c actor.Context) {
 	}
 	grant := d.ready && !d.fenced
 	idle := grant && !d.claiming && d.audit == nil
-	can := intake.Can{Grant: grant, Claiming: d.claiming, Attached: d.inst.rows.Attached.Load(), Running: len(d.running),
-		Claim: idle && !d.mustReassert && !d.auditDue && !d.inst.outbox.Full()} // what is settled brings us back
+	can := intake.Can{Grant: grant, Claiming: d.claiming, Attached: d.inst.Rows.Attached.Load(), Running: len(d.running),
+		Claim: idle && !d.mustReassert && !d.auditDue && !d.inst.Outbox.Full()} // what is settled brings us back
 	now := time.Now()
 	step := d.in.Next(can, now)
 	d.stood(can, &step, now)
@@ -335,7 +337,7 @@ func (d *dispatcher) refuse(ev *intake.Claimed, j scheduler.Job, why string) {
 		ev.Refused = map[scheduler.TypeName]int{}
 	}
 	ev.Refused[j.Type]++
-	d.inst.outbox.Owe(scheduler.Record{Kind: scheduler.RecordRequeue, Claim: j.Claim, Attempt: j.Attempt, Why: why})
+	d.inst.Outbox.Owe(scheduler.Record{Kind: scheduler.RecordRequeue, Claim: j.Claim, Attempt: j.Attempt, Why: why})
 }
 
 // askAt has intake asked again at a time; zero: not by the clock.

@@ -1,4 +1,4 @@
-package actors
+package engine
 
 import (
 	"math/rand/v2"
@@ -17,8 +17,8 @@ import (
 const engineFollows = 2
 
 // followSome fetches what jobs with followers have written so far.
-func (s *engineHost) followSome(c actor.Context, now time.Time) {
-	jobs := s.inst.followed.Now(now)
+func (s *host) followSome(c actor.Context, now time.Time) {
+	jobs := s.inst.Followed.Now(now)
 	if len(jobs) == 0 {
 		return
 	}
@@ -37,7 +37,7 @@ func (s *engineHost) followSome(c actor.Context, now time.Time) {
 }
 
 // onFollowed: a job that was not over had written so much. It may be over by now: then what it wrote is fetched whole.
-func (s *engineHost) onFollowed(m *engineAnswered, now time.Time) {
+func (s *host) onFollowed(m *answered, now time.Time) {
 	w := m.jobs[0]
 	s.calls.following--
 	w.log.busy = false
@@ -54,12 +54,12 @@ func (s *engineHost) onFollowed(m *engineAnswered, now time.Time) {
 	}
 }
 
-func (s *engineHost) logsOf(w *watched) *engineAnswered {
+func (s *host) logsOf(w *watched) *answered {
 	args := []string{w.tag}
 	if w.remote.ID != "" {
 		args = append(args, w.remote.ID)
 	}
-	return &engineAnswered{call: scheduler.EngineCall{Op: "logs", Args: args}, jobs: []*watched{w}}
+	return &answered{call: scheduler.EngineCall{Op: "logs", Args: args}, jobs: []*watched{w}}
 }
 
 // remoteLog is how much of what a job wrote elsewhere is in its log. Each call of logs gives all of it, or its end.
