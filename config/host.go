@@ -25,6 +25,15 @@ type Host struct {
 	Takes *scheduler.Only
 }
 
+// Terms are what it asks of a type.
+func (h Host) Terms() scheduler.Terms {
+	terms := scheduler.Terms{Far: len(h.Connect) > 0}
+	for _, t := range h.OnlyTypes {
+		terms.Only = append(terms.Only, scheduler.TypeName(t))
+	}
+	return terms
+}
+
 // Only is what the host takes of that for which it has agents; nil: everything.
 func (h Host) Only() *scheduler.Only {
 	if h.Takes != nil || len(h.OnlyPriorities) == 0 {

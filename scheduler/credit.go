@@ -1,5 +1,7 @@
 package scheduler
 
+import "fmt"
+
 // TypeCapacity is what one type on one host can take, and what it has asked for.
 type TypeCapacity struct {
 	Room      int // lines that its children take now
@@ -36,3 +38,10 @@ type Slots struct {
 
 // Ask is for how many more children to ask for work, of whatever type.
 func (s Slots) Ask() int { return max(0, s.All-s.Taken+s.Freeable-s.Short-s.Granted) }
+
+// Full reports whether children hold all slots.
+func (s Slots) Full() bool { return s.Taken >= s.All }
+
+func (s Slots) told(host HostName) string {
+	return fmt.Sprintf("no_room: %s has %d of %d slots taken", host, s.Taken, s.All)
+}

@@ -94,24 +94,6 @@ func MakeRoom(lodgers []Lodger, wanted TypeName, short int, now time.Time) int {
 	return oldest
 }
 
-// Bounds is what limits how many more children of a type may come up on a
-// host, slots aside.
-type Bounds struct {
-	Live     int // children of the type there
-	PerHost  int // of the type on one host; 0: no limit
-	Instance int // how many more the type may have on this instance
-	Respawn  int // how many more may come up after its deaths
-}
-
-// More is how many more children of the type may come up.
-func (b Bounds) More() int {
-	more := min(b.Respawn, b.Instance)
-	if b.PerHost > 0 {
-		more = min(more, b.PerHost-b.Live)
-	}
-	return max(0, more)
-}
-
 // GiveUp says whether work that waits on a host goes back to the queue, and
 // why: no child of its type is there nor may come (agent_fails), or the slots
 // were others' for longer than patience (no_room).

@@ -105,24 +105,6 @@ func TestMakeRoom_KillRules(t *testing.T) {
 	}
 }
 
-func TestBounds_More(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		b    Bounds
-		want int
-	}{
-		{Bounds{Live: 0, PerHost: 0, Instance: 9, Respawn: 9}, 9},
-		{Bounds{Live: 2, PerHost: 3, Instance: 9, Respawn: 9}, 1},
-		{Bounds{Live: 4, PerHost: 3, Instance: 9, Respawn: 9}, 0},
-		{Bounds{Live: 1, PerHost: 9, Instance: 0, Respawn: 9}, 0},
-		{Bounds{Live: 1, PerHost: 9, Instance: 9, Respawn: 0}, 0},
-	} {
-		if got := c.b.More(); got != c.want {
-			t.Errorf("%+v: %d", c.b, got)
-		}
-	}
-}
-
 func TestGiveUp(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

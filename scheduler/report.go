@@ -13,6 +13,7 @@ type HostReport struct {
 	Slots   int
 	Taken   int
 	Waiting int // lines that wait there for a child
+	Bounds  HostBounds
 }
 
 // MSQReport is what an MSQ job that is held says of itself.

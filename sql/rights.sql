@@ -448,6 +448,8 @@ grant EXECUTE on function bellhop.table_watched to bellhop_scheduler;
 grant EXECUTE on function bellhop.take_attached to bellhop_scheduler;
 grant EXECUTE on function bellhop.take_events to bellhop_scheduler;
 grant EXECUTE on function bellhop.taken_ahead to bellhop_scheduler;
+grant EXECUTE on function bellhop.takes to bellhop_reader;
+grant EXECUTE on function bellhop.takes to bellhop_scheduler;
 grant EXECUTE on function bellhop.tells_of to bellhop_operator;
 grant EXECUTE on function bellhop.tells_of to bellhop_reader;
 grant EXECUTE on function bellhop.tells_of to bellhop_scheduler;

@@ -14,7 +14,8 @@ table bellhop.agent (
   deaths jsonb not null default '{}'::jsonb,
   attempts integer not null default 1,
   locks text[] not null default '{}'::text[],
-  vars text[]
+  vars text[],
+  refused jsonb not null default '{}'::jsonb
 );
 
 table bellhop.agent_words (
@@ -187,7 +188,8 @@ table bellhop.host (
   only_priorities integer[],
   only_names text,
   only_rjm text,
-  locates boolean
+  locates boolean,
+  bounds jsonb default '{}'::jsonb
 );
 
 table bellhop.housekeeping (
@@ -2397,6 +2399,14 @@ CREATE OR REPLACE FUNCTION bellhop.taken_ahead()
  LANGUAGE sql
  IMMUTABLE PARALLEL SAFE
  SET search_path TO 'pg_catalog', 'pg_temp';
+
+CREATE OR REPLACE FUNCTION bellhop.takes(only_priorities integer[], only_names text, priority integer, priority_name text)
+ RETURNS boolean
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+BEGIN ATOMIC
+ SELECT (((only_priorities IS NULL) AND (only_names IS NULL)) OR (priority = ANY (only_priorities)) OR (priority_name ~ only_names));
+END;
 
 CREATE OR REPLACE FUNCTION bellhop.tells_of(tells text[], needs text)
  RETURNS boolean

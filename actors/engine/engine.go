@@ -123,7 +123,9 @@ func (s *host) Receive(c actor.Context) {
 	case *message.Report:
 		s.onReport(c, m)
 	case *message.Describe:
-		m.Tell(scheduler.HostReport{Name: s.spec.Name, Slots: s.spec.Slots, Taken: len(s.jobs), Waiting: s.before})
+		if r := s.describe(); !m.Tell(r) {
+			s.inst.Tell(message.RoleMembership, &r)
+		}
 		return
 	case *message.CancelJob:
 		if w := s.jobs[m.Claim]; w != nil {
@@ -220,6 +222,14 @@ func (s *host) resync() {
 	s.inst.Tell(message.RoleDispatcher, &message.Credits{Host: s.spec.Name, Epoch: s.epoch})
 }
 
+func (s *host) describe() scheduler.HostReport {
+	slots := scheduler.Slots{All: s.spec.Slots, Taken: len(s.jobs)}
+	r := scheduler.HostReport{Name: s.spec.Name, Slots: slots.All, Taken: slots.Taken, Waiting: s.before,
+		Bounds: scheduler.BoundsOf(s.spec.Name, slots)}
+	r.Bounds.Note(s.conf.Type, s.quota.Bounds().Hit(s.spec.Name, slots, ""))
+	return r
+}
+
 // ask gives out credits: for jobs that are submitted soon, as far as max goes.
 func (s *host) ask() {
 	if s.leaving || s.asleep {
@@ -229,7 +239,7 @@ func (s *host) ask() {
 	if s.calls.submit.Fails > 0 { // one tries whether it takes jobs again, and the others are not held for that long
 		ahead = 1
 	}
-	room := min(s.spec.Slots-len(s.jobs), s.quota.Room(), ahead-s.before, engineAsk) - s.granted
+	room := min(s.spec.Slots-len(s.jobs), s.quota.Bounds().More(), ahead-s.before, engineAsk) - s.granted
 	if room <= 0 {
 		return
 	}

@@ -60,7 +60,7 @@ func New(inst *Ports, spec port.HostSpec) *host {
 // served are the types that this host takes.
 func (s *host) served() (list []port.AgentType) {
 	for _, a := range s.inst.setup().Agents {
-		if (len(s.spec.Only) == 0 || slices.Contains(s.spec.Only, a.Name)) && (!a.Local || !s.spec.Far) {
+		if s.spec.Refuses(a.Name, a.Local) == "" {
 			list = append(list, a)
 		}
 	}
@@ -125,9 +125,7 @@ func (s *host) Receive(c actor.Context) {
 		s.onReport(c, m, now)
 		return
 	case *message.Describe:
-		if !m.Tell(s.describe()) {
-			s.forward(c, m)
-		}
+		s.onDescribe(c, m, now)
 		return
 	case *message.Leased:
 		s.forward(c, m)

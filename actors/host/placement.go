@@ -33,8 +33,14 @@ func (s *host) could(pool *pool, live int, now time.Time) int {
 	if s.reach.Down || pool.gone {
 		return 0
 	}
-	may, _ := pool.respawn.May(live, now)
-	return scheduler.Bounds{Live: live, PerHost: pool.MaxPerHost, Instance: pool.quota.Room(), Respawn: may}.More()
+	return s.bounds(pool, live, now).More()
+}
+
+func (s *host) bounds(pool *pool, live int, now time.Time) scheduler.Bounds {
+	b := pool.quota.Bounds()
+	b.Live, b.PerHost, b.InARow = live, pool.MaxPerHost, pool.respawn.InARow
+	b.Respawn, _ = pool.respawn.May(live, now)
+	return b
 }
 
 // place gives what is pending to children, and brings up the children it takes.

@@ -8,6 +8,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"bellhop/actors/lasting"
+	"bellhop/actors/message"
 	"bellhop/actors/port"
 	"bellhop/scheduler"
 )
@@ -167,10 +168,27 @@ func (s *host) lodger(child *childHandle) scheduler.Lodger {
 		Given: child.sent != child.got, Wanted: len(child.pool.pending) > 0, Leaving: child.leaving}
 }
 
-func (s *host) describe() scheduler.HostReport {
-	r := scheduler.HostReport{Name: s.spec.Name, Slots: s.spec.Slots, Taken: s.taken()}
+func (s *host) onDescribe(c actor.Context, m *message.Describe, now time.Time) {
+	if r := s.describe(now); !m.Tell(r) {
+		s.inst.Tell(message.RoleMembership, &r)
+		s.forward(c, m)
+	}
+}
+
+func (s *host) describe(now time.Time) scheduler.HostReport {
+	slots := scheduler.Slots{All: s.spec.Slots, Taken: s.taken()}
+	r := scheduler.HostReport{Name: s.spec.Name, Slots: slots.All, Taken: slots.Taken,
+		Bounds: scheduler.BoundsOf(s.spec.Name, slots)}
 	for _, pool := range s.pools {
 		r.Waiting += len(pool.pending)
+		hit := ""
+		if !pool.idle() {
+			live, coming := pool.live()
+			b := s.bounds(pool, live, now)
+			b.Up = live - coming
+			hit = b.Hit(s.spec.Name, slots, pool.trouble.Reason)
+		}
+		r.Bounds.Note(pool.Name, hit)
 	}
 	return r
 }

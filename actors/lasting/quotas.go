@@ -49,12 +49,9 @@ func (c Quotas) Reload(agents []port.AgentType) {
 	}
 }
 
-// Room is how many more children of the type this instance may have.
-func (t *Quota) Room() int {
-	if t.max.Load() == 0 {
-		return 1 << 20
-	}
-	return max(0, int(t.part.Load()-t.Alive.Load()))
+// Bounds are those of the instance.
+func (t *Quota) Bounds() scheduler.Bounds {
+	return scheduler.Bounds{Max: int(t.max.Load()), Part: int(t.part.Load()), All: int(t.Alive.Load()), Respawn: 1 << 20}
 }
 
 // Reservation is a place in the quotas that a host has taken for a child to come:

@@ -18,7 +18,7 @@ func TestQuotas_TheLastPlaceIsTakenOnce(t *testing.T) {
 		var hosts sync.WaitGroup
 		for range 8 {
 			hosts.Go(func() {
-				if of.Of("few").Room() > 0 && of.Of("few").Reserve() != nil {
+				if of.Of("few").Bounds().More() > 0 && of.Of("few").Reserve() != nil {
 					took.Add(1)
 				}
 			})

@@ -30,6 +30,8 @@ type membership struct {
 	fence     *time.Timer
 	children  map[string]*scheduler.ChildReport // as they last told
 	shown     map[string]scheduler.ChildReport  // as the database has them
+	hit       scheduler.AllBounds               // as hosts last told
+	shownHit  scheduler.AllBounds               // as the database has it
 	troubles  map[scheduler.TypeName]map[string]scheduler.Account
 	changed   map[scheduler.TypeName]bool
 	hosts     map[scheduler.HostName]*message.HostState // as they last told
@@ -73,6 +75,7 @@ func New(h Ports) *membership {
 	return &membership{
 		Ports:    h,
 		children: map[string]*scheduler.ChildReport{},
+		hit:      scheduler.AllBounds{},
 		troubles: map[scheduler.TypeName]map[string]scheduler.Account{},
 		changed:  map[scheduler.TypeName]bool{},
 		hosts:    map[scheduler.HostName]*message.HostState{},
@@ -97,6 +100,8 @@ func (m *membership) Receive(c actor.Context) {
 		m.onMarkedGone(msg)
 	case *scheduler.ChildReport:
 		m.children[string(msg.Host)+"/"+string(msg.Name)] = msg
+	case *scheduler.HostReport:
+		m.hit[msg.Name] = msg.Bounds
 	case *message.Trouble:
 		m.onTrouble(msg)
 	case *message.Death:
@@ -136,7 +141,7 @@ func (m *membership) beat(c actor.Context) {
 		m.beats.Stop() // another is set when this one is done
 	}
 	h, ctx, self := m.Ports, m.ctx, c.Self()
-	children := m.takeChildren()
+	children, hit := m.takeChildren(), m.shownHit
 	troubles := m.takeTroubles()
 	hosts := m.takeHosts()
 	var rest told
@@ -164,7 +169,7 @@ func (m *membership) beat(c actor.Context) {
 			b.suspects, b.err = h.Registry.Suspects(ctx, h.ID())
 		}
 		if b.err == nil || h.ID() != 0 && b.unbeaten() {
-			b.untold = errors.Join(h.publish(ctx, children, troubles, hosts), rest.publish(ctx, h))
+			b.untold = errors.Join(h.publish(ctx, children, hit, troubles, hosts), rest.publish(ctx, h))
 		}
 		h.Send(self, b)
 	}()
@@ -185,11 +190,11 @@ func (h Ports) margin() time.Duration { return h.Lag / 5 }
 // publish tells others about this instance. What fails is told once more with
 // the next heartbeat; it costs no lease.
 func (h Ports) publish(
-	ctx context.Context, children []scheduler.ChildReport, troubles map[scheduler.TypeName]map[string]scheduler.Account,
-	hosts []*message.HostState,
+	ctx context.Context, children []scheduler.ChildReport, hit scheduler.AllBounds,
+	troubles map[scheduler.TypeName]map[string]scheduler.Account, hosts []*message.HostState,
 ) error {
 	if children != nil {
-		if err := h.Reports.Children(ctx, h.ID(), children, time.Now()); err != nil {
+		if err := h.Reports.Children(ctx, h.ID(), children, hit, time.Now()); err != nil {
 			return err
 		}
 	}
@@ -319,7 +324,7 @@ func (m *membership) onMarkedGone(b *markedGone) {
 	}
 }
 
-// takeChildren returns what has to be published of the children, nil for nothing new.
+// takeChildren returns what has to be published of the children, nil for nothing new. Bounds (shownHit) go with them.
 func (m *membership) takeChildren() []scheduler.ChildReport {
 	all := map[string]scheduler.ChildReport{}
 	for name, r := range m.children {
@@ -328,10 +333,11 @@ func (m *membership) takeChildren() []scheduler.ChildReport {
 		}
 	}
 	same := func(a, b scheduler.ChildReport) bool { return a == b }
-	if maps.EqualFunc(all, m.shown, same) || m.ID() == 0 {
+	news := !maps.EqualFunc(m.hit, m.shownHit, maps.Equal[scheduler.HostBounds, scheduler.HostBounds])
+	if !news && maps.EqualFunc(all, m.shown, same) || m.ID() == 0 {
 		return nil
 	}
-	m.shown = all
+	m.shown, m.shownHit = all, maps.Clone(m.hit)
 	list := make([]scheduler.ChildReport, 0, len(all))
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		list = append(list, all[name])
@@ -379,7 +385,7 @@ func (m *membership) takeHosts() (list []*message.HostState) {
 
 // unpublished has everything told once more with the next heartbeat.
 func (m *membership) unpublished() {
-	m.shown = nil
+	m.shown, m.shownHit = nil, nil
 	m.told.retry()
 	for typ := range m.troubles {
 		m.changed[typ] = true

@@ -312,7 +312,9 @@ func (m *Queue) MarkGone(context.Context, scheduler.InstanceID, string, bool) (b
 	return false, 0, nil
 }
 
-func (m *Queue) Children(context.Context, scheduler.InstanceID, []scheduler.ChildReport, time.Time) error {
+func (m *Queue) Children(
+	context.Context, scheduler.InstanceID, []scheduler.ChildReport, scheduler.AllBounds, time.Time,
+) error {
 	return nil
 }
 

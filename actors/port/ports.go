@@ -78,7 +78,9 @@ type Reaper interface {
 
 // Reports is what this instance tells about itself.
 type Reports interface {
-	Children(ctx context.Context, me scheduler.InstanceID, all []scheduler.ChildReport, now time.Time) error
+	// Children tells of all children, and of the bounds that each host has hit.
+	Children(ctx context.Context, me scheduler.InstanceID, all []scheduler.ChildReport, hit scheduler.AllBounds,
+		now time.Time) error
 	Trouble(ctx context.Context, me scheduler.InstanceID, typ scheduler.TypeName, hosts map[string]scheduler.Account) error
 	// Deaths tells of the last deaths of a type, by host; an empty map: none
 	// that a finished line has not followed.

@@ -24,13 +24,11 @@ type AgentType struct {
 
 // HostSpec is a place where children run.
 type HostSpec struct {
-	Name   scheduler.HostName
-	Slots  int
-	Far    bool     // not this machine: it has to be reached first, and may be lost
-	Serves []string // patterns of the locality keys it answers to
-	// Only are the types it takes; empty: every one.
-	Only []scheduler.TypeName
-	// Takes is what it takes of these; nil: every job.
+	Name            scheduler.HostName
+	Slots           int
+	Serves          []string // patterns of the locality keys it answers to
+	scheduler.Terms          // a host that is Far has to be reached first, and may be lost
+	// Takes is what it takes of the types that it does not refuse; nil: every job.
 	Takes *scheduler.Only
 	// Engine: what is given to it runs elsewhere, and takes no slots; nil: in children.
 	Engine *EngineSpec

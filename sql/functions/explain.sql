@@ -148,7 +148,7 @@ begin
     h := bellhop.hindrance(j.type, j.run_on, j.priority, j.priority_name, j.msq is not null);
     if h.cause is null and j.waiting_for ~ '^(agent_fails|host_down): ' then -- newer, where a host has just given it back
       h.cause := substring(j.waiting_for from '^[a-z_]+');
-      h.args := jsonb_build_object('hosts', substr(j.waiting_for, length(h.cause) + 3));
+      h.args := jsonb_build_object('what', substr(j.waiting_for, length(h.cause) + 3));
     end if;
     if h.cause is not null then
       found_one := true;

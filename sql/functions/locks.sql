@@ -325,12 +325,11 @@ as $$
                    join bellhop.host h on h.instance = i.id
                   where j.id = is_served.job and i.state = 'live' and not i.paused && array[is_served.type, '']
                     and (a.type = is_served.type or a.type = 'rjm' and exists (select from bellhop.rjm r where r.job = j.id))
-                    and h.state = 'up' and not (a.local and h.far)
+                    and h.state = 'up' and not a.refused ? h.name
                     and (j.run_on is null or bellhop.answers(h.name, h.serves, j.run_on)
                          or exists (select from bellhop.located l where l.instance = i.id and l.key = j.run_on and h.name = any (l.hosts)))
-                    and (h.only_types is null or a.type = any (h.only_types))
                     and (h.only_rjm is null or a.type <> 'rjm' or is_served.type ~ h.only_rjm)
-                    and (h.only_priorities is null and h.only_names is null or j.priority = any (h.only_priorities) or j.priority_name ~ h.only_names))
+                    and bellhop.takes(h.only_priorities, h.only_names, j.priority, j.priority_name))
 $$;
 
 -- locks_round: the safety scan's work on locks, 1,000 at once: if there are more, each scan sees the next. It is also

@@ -27,7 +27,7 @@ with recursive ripe as (
                where not d.placed and r.type = d.type
                  and r.run_on is null
                  and r.priority <= d.worst
-                 and ($11::text is null and $12::int[] is null or r.priority_name ~ $11::text or r.priority = any ($12::int[]))
+                 and bellhop.takes($12::int[], $11::text, r.priority, r.priority_name)
                  and (not d.rjm or exists (select from bellhop.rjm m where m.job = r.id))
                  and ($7 or r.msq is null)
                order by r.priority, r.id
@@ -42,7 +42,7 @@ with recursive ripe as (
                where r.type = d.type
                  and r.run_on = n.name
                  and r.priority <= d.worst
-                 and ($11::text is null and $12::int[] is null or r.priority_name ~ $11::text or r.priority = any ($12::int[]))
+                 and bellhop.takes($12::int[], $11::text, r.priority, r.priority_name)
                  and (not d.rjm or exists (select from bellhop.rjm m where m.job = r.id))
                  and ($7 or r.msq is null)
                order by r.priority, r.id

@@ -1,5 +1,5 @@
-insert into bellhop.agent (instance, type, mode, dialect, command, max, max_per_host, trouble, local, exclusive, attempts, locks, vars)
-values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
+insert into bellhop.agent (instance, type, mode, dialect, command, max, max_per_host, trouble, local, exclusive, attempts, locks, vars, refused)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
 on conflict (instance, type) do update set mode = excluded.mode, dialect = excluded.dialect, command = excluded.command, max = excluded.max,
   max_per_host = excluded.max_per_host, local = excluded.local, exclusive = excluded.exclusive, attempts = excluded.attempts, locks = excluded.locks,
-  vars = excluded.vars
+  vars = excluded.vars, refused = excluded.refused

@@ -1,6 +1,10 @@
--- The children of an instance as they are now: a statement replaces all of them.
--- $1 instance, then arrays.
-with gone as (
+-- The children of an instance as they are now: a statement replaces all of them. With them, the bounds that its hosts
+-- have hit, where they are others than before.
+-- $1 instance, then arrays; $14 the bounds by host. Index: the primary keys.
+with hit as (
+  update bellhop.host h set bounds = b.value from jsonb_each($14::jsonb) b
+   where h.instance = $1 and h.name = b.key and h.bounds is distinct from b.value
+), gone as (
   delete from bellhop.child c where c.instance = $1 and not ((c.host, c.name) in (select * from unnest($2::text[], $3::text[])))
 )
 insert into bellhop.child (instance, host, name, type, state, pid, job, since, done, deaths, kept_until, kept_from, kept_by)

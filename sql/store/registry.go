@@ -54,10 +54,9 @@ type Host struct {
 	Slots   int
 	Serves  []string
 	State   scheduler.HostState
-	Far     bool                 // not the instance's own machine
-	Locates bool                 // its instance asks a query where the host of a key is
-	Types   []scheduler.TypeName // it takes only these; empty: every one
-	Takes   *scheduler.Only      // and of these only this; nil: everything
+	Locates bool // its instance asks a query where the host of a key is
+	scheduler.Terms
+	Takes *scheduler.Only // of the types that it does not refuse only this; nil: everything
 }
 
 // Agent is a type as its instance publishes it.
@@ -134,13 +133,19 @@ func publish(ctx context.Context, tx pgx.Tx, id int64, i Instance) error {
 		}
 		if _, err := tx.Exec(ctx, publishHostSQL, id, h.Name, h.Slots, h.Serves,
 			cmp.Or(string(h.State), string(scheduler.HostUp)), h.Far,
-			orNull(h.Types), orNull(only.Priorities), orUnset(only.Names), orUnset(only.RJM), h.Locates); err != nil {
+			orNull(only.Priorities), orUnset(only.Names), orUnset(only.RJM), h.Locates); err != nil {
 			return err
 		}
 	}
 	for _, a := range i.Agents {
+		refused := map[string]string{} // by host
+		for _, h := range i.Hosts {
+			if why := h.Refuses(scheduler.TypeName(a.Type), a.Local); why != "" {
+				refused[h.Name] = why
+			}
+		}
 		if _, err := tx.Exec(ctx, publishAgentSQL, id, a.Type, a.Mode, a.Dialect, a.Command, a.Max, a.MaxPerHost, "{}",
-			a.Local, a.Exclusive, max(a.Attempts, 1), orEmpty(a.Locks), orEmpty(a.Vars)); err != nil {
+			a.Local, a.Exclusive, max(a.Attempts, 1), orEmpty(a.Locks), orEmpty(a.Vars), refused); err != nil {
 			return err
 		}
 	}
@@ -254,10 +259,9 @@ func keptBy(k scheduler.Kept) string {
 	return "as long as a start takes"
 }
 
-// Children replaces what others see of this instance's children.
-func (r *Registry) Children(
-	ctx context.Context, me scheduler.InstanceID, all []scheduler.ChildReport, now time.Time,
-) error {
+// Children replaces what others see of this instance's children, and of the bounds that its hosts have hit.
+func (r *Registry) Children(ctx context.Context, me scheduler.InstanceID, all []scheduler.ChildReport,
+	hit scheduler.AllBounds, now time.Time) error {
 	str := func(pick func(*scheduler.ChildReport) string) []string { return column(all, pick) }
 	err := r.conn.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		_, err := conn.Exec(ctx, childrenSQL, int64(me),
@@ -272,7 +276,7 @@ func (r *Registry) Children(
 			column(all, func(c *scheduler.ChildReport) int64 { return c.Deaths }),
 			column(all, func(c *scheduler.ChildReport) int64 { return keptFor(c.Kept, now) }),
 			str(func(c *scheduler.ChildReport) string { return string(c.Kept.From) }),
-			str(func(c *scheduler.ChildReport) string { return keptBy(c.Kept) }))
+			str(func(c *scheduler.ChildReport) string { return keptBy(c.Kept) }), hit)
 		return err
 	})
 	if err != nil {

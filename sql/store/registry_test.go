@@ -53,7 +53,7 @@ func TestMarkGone_FreesWhatTheDeadHeld(t *testing.T) {
 		t.Fatal(theirs, err)
 	}
 	if err := e.registry.Children(t.Context(), e.me, []scheduler.ChildReport{{Host: "local", Name: "cat.1", Type: "cat",
-		Pid: 5}}, time.Now()); err != nil {
+		Pid: 5}}, nil, time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	if _, jobs, err := e.registry.MarkGone(t.Context(), e.me, "dead", true); err != nil || jobs != 3 {
@@ -120,7 +120,7 @@ func TestChildren_AreReplacedByEveryReport(t *testing.T) {
 	e := openEnv(t)
 	now := time.Now()
 	tell := func(all ...scheduler.ChildReport) string {
-		if err := e.registry.Children(t.Context(), e.me, all, now); err != nil {
+		if err := e.registry.Children(t.Context(), e.me, all, nil, now); err != nil {
 			t.Fatal(err)
 		}
 		return e.one("select string_agg(format('%s %s %s %s %s', name, state, pid, job, done), ', ' order by name) from bellhop.child")

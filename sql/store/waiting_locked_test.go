@@ -43,8 +43,7 @@ func TestWaitingFor_EveryJobSaysWhyWithLocksOrWithout(t *testing.T) {
 		"no_host":      {"type, run_on", "'cat', 'nowhere'", nil},
 		"paused":       {"type", "'cat'", func(e *env) { e.exec("select bellhop.pause('cat')") }},
 		"no_room": {"type", "'cat'", func(e *env) {
-			e.exec(`insert into bellhop.child (instance, host, name, type, state, since)
-			        select $1, 'local', 'cat.' || g, 'cat', 'RUNNING', clock_timestamp() from generate_series(1, 4) g`, int64(e.me))
+			e.hits(scheduler.Slots{All: 4, Taken: 4}, "no_room: local has 4 of 4 slots taken", "cat")
 		}},
 		"host_down":   {"type", "'cat'", func(e *env) { e.exec("update bellhop.host set state = 'down', trouble = 'gone'") }},
 		"agent_fails": {"type", "'cat'", func(e *env) { e.exec(`update bellhop.agent set trouble = '{"local": "no such file"}'`) }},

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -49,6 +48,16 @@ func TestAnswers_SQLAndGoAgree(t *testing.T) {
 	}
 }
 
+// hits publishes which bound a type has hit on the first instance's host.
+func (e *env) hits(slots scheduler.Slots, hit string, typ scheduler.TypeName) {
+	e.Helper()
+	told := scheduler.BoundsOf("local", slots)
+	told.Note(typ, hit)
+	if err := e.registry.Children(e.Context(), e.me, nil, scheduler.AllBounds{"local": told}, time.Now()); err != nil {
+		e.Fatal(err)
+	}
+}
+
 func TestWhyWaiting_EveryReason(t *testing.T) {
 	t.Parallel()
 	e := openEnv(t)
@@ -72,24 +81,24 @@ func TestWhyWaiting_EveryReason(t *testing.T) {
 	why("", "'cat', '17'")
 	why("no_host: 18 (locate: the query gives no host)", "'cat', '18'")
 
-	child := func(name, typ, state string) {
-		e.exec("insert into bellhop.child (instance, host, name, type, state, since) values ($1, 'local', $2, $3, $4, clock_timestamp())", int64(e.me), name, typ, state)
-	}
-	for n := range 4 { // all slots
-		child(fmt.Sprintf("dog.%d", n), "dog", "RUNNING")
-	}
+	full := scheduler.Slots{All: 4, Taken: 4}
+	e.hits(full, "", "cat")
+	why("", "'cat'")
+	e.hits(full, scheduler.Bounds{}.Hit("local", full, ""), "cat")
 	why("no_room", "'cat'")
 	why("no_room", "'cat', 'disk:4'")
-	e.exec("update bellhop.child set state = 'FAIL' where name = 'dog.3'")
-	why("", "'cat'")
-	child("cat.1", "cat", "RUNNING")
-	why("no_room", "'cat'")
-	e.exec("update bellhop.child set state = 'READY' where name = 'cat.1'")
-	why("", "'cat'")
-	e.exec("delete from bellhop.child; update bellhop.agent set max = 1")
-	child("cat.1", "cat", "RUNNING")
-	why("no_room", "'cat'")
-	e.exec("update bellhop.agent set max = 0, max_per_host = 1")
+	free := scheduler.Slots{All: 4}
+	for hit, want := range map[string]string{
+		scheduler.Bounds{Max: 1, Part: 1, All: 1, Respawn: 1}.Hit("local", free, ""): "no_room",
+		scheduler.Bounds{PerHost: 1, Live: 1, Respawn: 1}.Hit("local", free, ""):     "no_room",
+		scheduler.Bounds{Live: 1}.Hit("local", free, ""):                             "child_starting",
+		scheduler.Bounds{InARow: 2}.Hit("local", free, "no such file: a"):            "agent_fails: local: 2 deaths in a row: no such file: a",
+		scheduler.Bounds{Respawn: 1}.Hit("local", free, ""):                          "",
+	} {
+		e.hits(free, hit, "cat")
+		why(want, "'cat'")
+	}
+	e.exec("update bellhop.host set bounds = null") // of an older binary
 	why("no_room", "'cat'")
 
 	e.exec(`update bellhop.agent set trouble = '{"local": "no such file"}'`)

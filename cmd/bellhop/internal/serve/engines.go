@@ -31,7 +31,7 @@ func withEngines(list []port.HostSpec, c config.Config) []port.HostSpec {
 		rules.Quiet = min(rules.Quiet, rules.SubmitTimeout)
 		engines = append(engines, port.HostSpec{
 			Name: scheduler.HostName(a.Engine.Name + ":" + string(a.Type)), Slots: cmp.Or(a.Max, engineMost),
-			Serves: []string{a.Engine.Name}, Only: []scheduler.TypeName{a.Type},
+			Serves: []string{a.Engine.Name}, Terms: scheduler.Terms{Only: []scheduler.TypeName{a.Type}},
 			Engine: &port.EngineSpec{Engine: a.Engine.Name, Type: a.Type, Rules: rules, Poll: a.Engine.PollEvery,
 				Submits: a.Engine.Submits, Ends: a.Ends, Logs: a.Engine.Preset() || len(a.Engine.Logs) > 0},
 		})

@@ -43,7 +43,7 @@ func introduce(c config.Config, here string) (store.Instance, error) {
 			state = scheduler.HostConnecting
 		}
 		me.Hosts = append(me.Hosts, store.Host{Name: string(spec.Name), Slots: spec.Slots, Serves: spec.Serves, State: state,
-			Far: spec.Far, Locates: c.Locate != "", Types: spec.Only, Takes: spec.Takes})
+			Terms: spec.Terms, Locates: c.Locate != "", Takes: spec.Takes})
 	}
 	for _, a := range c.Agents {
 		attempts := 1
@@ -66,9 +66,5 @@ func hostSpecs(c config.Config) []port.HostSpec {
 }
 
 func hostSpec(h config.Host) port.HostSpec {
-	spec := port.HostSpec{Name: h.Name, Slots: h.Slots, Far: len(h.Connect) > 0, Serves: h.Serves, Takes: h.Only()}
-	for _, t := range h.OnlyTypes {
-		spec.Only = append(spec.Only, scheduler.TypeName(t))
-	}
-	return spec
+	return port.HostSpec{Name: h.Name, Slots: h.Slots, Terms: h.Terms(), Serves: h.Serves, Takes: h.Only()}
 }

@@ -45,9 +45,7 @@ func spawnOn(ctx context.Context, l *agents.Launcher, c config.Config, h config.
 	}
 	for _, a := range c.Agents {
 		switch {
-		case len(h.OnlyTypes) > 0 && !slices.Contains(h.OnlyTypes, string(a.Type)):
-			continue
-		case a.FOSSology.Local && len(h.Connect) > 0:
+		case h.Terms().Refuses(a.Type, a.FOSSology.Local) != "":
 			continue
 		case a.Mode == config.ModeEngine:
 			continue

@@ -1,0 +1,77 @@
+package scheduler
+
+import (
+	"maps"
+	"testing"
+)
+
+func TestTerms_Refuses(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		terms Terms
+		local bool
+		why   string
+	}{
+		{Terms{}, false, ""},
+		{Terms{}, true, ""},
+		{Terms{Far: true}, false, ""},
+		{Terms{Far: true}, true, "is not its instance's own machine, and the agent is local: true"},
+		{Terms{Only: []TypeName{"dog", "cat"}}, false, ""},
+		{Terms{Only: []TypeName{"dog", "cow"}}, false, "takes only dog, cow (only_types)"},
+	} {
+		if got := c.terms.Refuses("cat", c.local); got != c.why {
+			t.Errorf("%+v, local %t: %q, want %q", c.terms, c.local, got, c.why)
+		}
+	}
+}
+
+func TestBounds_WhatIsHitIsToldInWords(t *testing.T) {
+	t.Parallel()
+	free := Slots{All: 4, Taken: 3}
+	for _, c := range []struct {
+		b     Bounds
+		slots Slots
+		more  int
+		hit   string
+	}{
+		{Bounds{Respawn: 9}, free, 9, ""},
+		{Bounds{Respawn: 9}, Slots{All: 4, Taken: 4}, 9, "no_room: big1 has 4 of 4 slots taken"},
+		{Bounds{Live: 2, PerHost: 3, Respawn: 9}, free, 1, ""},
+		{Bounds{Live: 3, PerHost: 3, Respawn: 9}, free, 0, "no_room: max_per_host is 3, and big1 has 3"},
+		{Bounds{Live: 4, PerHost: 3, Respawn: 9}, free, 0, "no_room: max_per_host is 3, and big1 has 4"},
+		{Bounds{Live: 1, Max: 2, Part: 2, All: 1, Respawn: 9}, free, 1, ""},
+		{Bounds{Live: 1, Max: 2, Part: 2, All: 2, Respawn: 9}, free, 0, "no_room: max is 2, and there are 2"},
+		{Bounds{Max: 3, Part: 1, All: 1, Respawn: 9}, free, 0, "no_room: max is 3, and the part of the instance of big1 is 1"},
+		{Bounds{Max: 1, Part: 0, Respawn: 9}, free, 0, "no_room: max is 1, and the part of the instance of big1 is 0"},
+		{Bounds{Live: 1}, free, 0, "child_starting: another on big1"},
+		{Bounds{Live: 1, InARow: 2}, free, 0, "agent_fails: 2 deaths in a row: exit status 9"},
+		{Bounds{InARow: 2}, Slots{All: 4, Taken: 4}, 0, "agent_fails: 2 deaths in a row: exit status 9"},
+		{Bounds{Live: 1, Up: 1, InARow: 2}, free, 0, "child_starting: another on big1"},
+	} {
+		if got := c.b.More(); got != c.more {
+			t.Errorf("%+v: %d more", c.b, got)
+		}
+		if got := c.b.Hit("big1", c.slots, "exit status 9"); got != c.hit {
+			t.Errorf("%+v of %+v: %q, want %q", c.b, c.slots, got, c.hit)
+		}
+	}
+}
+
+// What holds for each type is told once, however many types there are.
+func TestHostBounds_NameOnlyWhatDiffers(t *testing.T) {
+	t.Parallel()
+	full := Slots{All: 1, Taken: 1}
+	told := BoundsOf("h", full)
+	told.Note("cat", "no_room: h has 1 of 1 slots taken")
+	told.Note("dog", "")
+	told.Note("cow", "no_room: max is 1, and there are 1")
+	want := HostBounds{"": "no_room: h has 1 of 1 slots taken", "dog": "", "cow": "no_room: max is 1, and there are 1"}
+	if !maps.Equal(told, want) {
+		t.Errorf("%q", told)
+	}
+	told = BoundsOf("h", Slots{All: 1})
+	told.Note("cat", "")
+	if len(told) > 0 {
+		t.Errorf("%q", told)
+	}
+}
