@@ -25,7 +25,7 @@ func TestTerms_Refuses(t *testing.T) {
 	}
 }
 
-func TestBounds_WhatIsHitIsToldInWords(t *testing.T) {
+func TestBounds_More(t *testing.T) {
 	t.Parallel()
 	free := Slots{All: 4, Taken: 3}
 	for _, c := range []struct {

@@ -9,7 +9,8 @@ import (
 func TestSummary_OneLineAndALineAChild(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1_000_000, 0)
-	s := Summary{At: now, Instance: 7, Held: 3, Hosts: []HostReport{{Name: "local", Slots: 4, Taken: 3, Waiting: 2}, {Name: "big", Slots: 8, Taken: 1}},
+	s := Summary{At: now, Instance: 7, Held: 3,
+		Hosts: []HostReport{{Name: "local", Slots: 4, Taken: 3, Waiting: 2}, {Name: "big", Slots: 8, Taken: 1}},
 		Children: []ChildReport{
 			{Host: "local", Name: "b.1", State: Busy, Since: now.Add(-1500 * time.Millisecond), Job: 42, Pid: 77, Done: 10, Deaths: 1},
 			{Host: "local", Name: "a.1", State: ChildReady, Since: now, Deaths: 2}, {Host: "big", Name: "z.1", State: Fail, Since: now}},

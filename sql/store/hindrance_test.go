@@ -14,8 +14,8 @@ import (
 	"bellhop/scheduler/intake"
 )
 
-// fleet is one instance with its hosts, types and jobs: what its tree claims is decided by scheduler/intake, of what its
-// hosts offer by scheduler.Terms and scheduler.Bounds.
+// fleet is one instance with its hosts, types and jobs. What its tree claims is decided by scheduler/intake, and what
+// its hosts offer by scheduler.Terms and scheduler.Bounds.
 type fleet struct {
 	hosts   []Host
 	agents  []Agent
@@ -96,7 +96,8 @@ func (f *fleet) claims(names []scheduler.RunOn) (all []scheduler.Demand, drainin
 		}
 	}
 	for _, h := range f.hosts {
-		cfg.Hosts = append(cfg.Hosts, intake.Host{Locality: scheduler.Locality{Host: scheduler.HostName(h.Name), Serves: h.Serves}, Takes: h.Takes})
+		place := scheduler.Locality{Host: scheduler.HostName(h.Name), Serves: h.Serves}
+		cfg.Hosts = append(cfg.Hosts, intake.Host{Locality: place, Takes: h.Takes})
 	}
 	in := intake.New(cfg)
 	can := intake.Can{Grant: true, Claim: true}
@@ -142,7 +143,8 @@ func (f *fleet) claims(names []scheduler.RunOn) (all []scheduler.Demand, drainin
 
 // offer is what a host asks for, as it does in actors.
 func (f *fleet) offer(h Host) intake.Offered {
-	m := intake.Offered{Host: scheduler.HostName(h.Name), Epoch: 2, Now: map[scheduler.TypeName]int{}, Spawn: map[scheduler.TypeName]int{}}
+	m := intake.Offered{Host: scheduler.HostName(h.Name), Epoch: 2,
+		Now: map[scheduler.TypeName]int{}, Spawn: map[scheduler.TypeName]int{}}
 	for _, a := range f.agents {
 		b, slots, _ := f.bounds(h, a)
 		m.Room, m.Full = slots.Ask(), slots.Full()
@@ -176,7 +178,8 @@ func (j ready) in(d scheduler.Demand) bool {
 // publish tells what an instance tells.
 func (e *env) publish(t *rapid.T, f fleet, draining bool) {
 	e.exec("delete from bellhop.jobqueue; delete from bellhop.instance")
-	me, err := e.registry.Register(e.Context(), Instance{Name: "first", Lag: time.Hour, Queries: f.queries, Hosts: f.hosts, Agents: f.agents})
+	me, err := e.registry.Register(e.Context(),
+		Instance{Name: "first", Lag: time.Hour, Queries: f.queries, Hosts: f.hosts, Agents: f.agents})
 	told := scheduler.AllBounds{}
 	for _, h := range f.hosts {
 		for _, a := range f.agents {
