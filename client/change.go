@@ -9,42 +9,42 @@ import (
 )
 
 // changed is what all changes of one job have in common.
-func changed(ctx context.Context, verb string, id JobID, change Change, ok bool, err error) (Change, error) {
+func changed(ctx context.Context, verb string, id JobID, list []Change, err error) (Change, error) {
 	if err != nil {
 		return Change{}, explained(ctx, err)
 	}
-	if !ok {
+	if len(list) == 0 {
 		return Change{}, missing(fmt.Errorf("%s: there is no job %d", verb, id))
 	}
-	return change, nil
+	return list[0], nil
 }
 
 // Cancel ends a job that waits, and asks one that runs to stop: that is
 // Cancelled when its last process is gone, for which Wait waits. A job that is
 // over stays as it is, and that is no error.
 func (c *Client) Cancel(ctx context.Context, id JobID) (Change, error) {
-	change, ok, err := c.look.Cancel(ctx, id, false)
-	return changed(ctx, "cancel", id, change, ok, err)
+	list, err := c.look.CancelMany(ctx, []JobID{id}, false)
+	return changed(ctx, "cancel", id, list, err)
 }
 
 // CancelNow is Cancel that kills what runs at once, without asking.
 func (c *Client) CancelNow(ctx context.Context, id JobID) (Change, error) {
-	change, ok, err := c.look.Cancel(ctx, id, true)
-	return changed(ctx, "cancel", id, change, ok, err)
+	list, err := c.look.CancelMany(ctx, []JobID{id}, true)
+	return changed(ctx, "cancel", id, list, err)
 }
 
 // Release lets a job that is Held run, and those that need it. Any other stays
 // as it is, and that is no error.
 func (c *Client) Release(ctx context.Context, id JobID) (Change, error) {
-	change, ok, err := c.look.Release(ctx, id)
-	return changed(ctx, "release", id, change, ok, err)
+	list, err := c.look.ReleaseMany(ctx, []JobID{id})
+	return changed(ctx, "release", id, list, err)
 }
 
 // Retry lets a job that is over run once more; what happened before is kept as
 // an attempt. One that is not over stays as it is: ErrRefused.
 func (c *Client) Retry(ctx context.Context, id JobID) (Change, error) {
-	row, ok, err := c.look.Retry(ctx, id)
-	change, err := changed(ctx, "retry", id, row, ok, err)
+	list, err := c.look.RetryMany(ctx, []JobID{id})
+	change, err := changed(ctx, "retry", id, list, err)
 	if err == nil && !change.Was.Final() {
 		err = fmt.Errorf("retry: job %d is %s: only a finished job gets a new attempt", id, change.Was)
 		return change, &Error{Class: ErrRefused, Message: err.Error(), err: err}

@@ -42,12 +42,8 @@ func (e Edit) row() store.Edit {
 // Edit changes a job that waits: one that is Held, Blocked, Scheduled or Ready.
 // Any other stays as it is: ErrRefused.
 func (c *Client) Edit(ctx context.Context, id JobID, e Edit) (Change, error) {
-	changes, err := c.look.Edit(ctx, []JobID{id}, e.row())
-	var row Change
-	if len(changes) > 0 {
-		row = changes[0]
-	}
-	change, err := changed(ctx, "edit", id, row, len(changes) > 0, err)
+	list, err := c.look.Edit(ctx, []JobID{id}, e.row())
+	change, err := changed(ctx, "edit", id, list, err)
 	if s := change.State; err == nil && s != Held && s != Blocked && s != Scheduled && s != Ready {
 		err = fmt.Errorf("edit: job %d is %s: only a job that waits can be changed", id, s)
 		return change, &Error{Class: ErrRefused, Message: err.Error(), err: err}

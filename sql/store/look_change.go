@@ -15,9 +15,6 @@ import (
 var (
 	lookSubmitSQL    = sql.Query("look_submit")
 	lookNewSQL       = sql.Query("look_new")
-	lookReleaseSQL   = sql.Query("look_release")
-	lookCancelSQL    = sql.Query("look_cancel")
-	lookRetrySQL     = sql.Query("look_retry")
 	lookKickSQL      = sql.Query("look_kick")
 	lookPauseSQL     = sql.Query("look_pause")
 	lookResumeSQL    = sql.Query("look_resume")
@@ -121,47 +118,21 @@ func (l Look) VersionOf(ctx context.Context, id scheduler.JobID) (text *string, 
 	return value[*string](ctx, l.db, "read the version of a job", lookVersionOfSQL, id)
 }
 
-// Release lets a held job run. Any other stays as it is.
-func (l Look) Release(ctx context.Context, id scheduler.JobID) (change Change, ok bool, err error) {
-	return l.change(ctx, "release", lookReleaseSQL, id)
-}
-
-// Cancel ends a job that waits, and asks one that runs to stop; with now its
-// processes are killed without a grace. A final job stays as it is.
-func (l Look) Cancel(ctx context.Context, id scheduler.JobID, now bool) (change Change, ok bool, err error) {
-	return l.change(ctx, "cancel", lookCancelSQL, id, now)
-}
-
-// Retry opens a new attempt at a final job. Any other stays as it is.
-func (l Look) Retry(ctx context.Context, id scheduler.JobID) (change Change, ok bool, err error) {
-	return l.change(ctx, "retry", lookRetrySQL, id)
-}
-
 var lookRetryBehindSQL = sql.Query("look_retry_behind")
 
-// RetryBehind tries a job once more that is over, and those that need it, by way of
-// others too, and are over; it gives how many. nil: there is no such job.
-func (l Look) RetryBehind(ctx context.Context, id scheduler.JobID) (n *int, err error) {
-	return value[*int](ctx, l.db, "retry from a job on", lookRetryBehindSQL, id)
-}
-
-// RetryFrom is RetryBehind, as what became of the first of them.
-func (l Look) RetryFrom(ctx context.Context, id scheduler.JobID) (c Change, ok bool, err error) {
+// RetryBehind tries a job once more that is over, and those that need it, by way of others too, and are over. It gives
+// what became of the first of them, and how many they are; ok false: there is no such job.
+func (l Look) RetryBehind(ctx context.Context, id scheduler.JobID) (c Change, count int, ok bool, err error) {
 	was, ok, err := l.Job(ctx, id)
 	if err != nil || !ok {
-		return Change{}, false, err
+		return Change{}, 0, false, err
 	}
-	n, err := l.RetryBehind(ctx, id)
+	n, err := value[*int](ctx, l.db, "retry from a job on", lookRetryBehindSQL, id)
 	if err != nil || n == nil {
-		return Change{}, false, err
+		return Change{}, 0, false, err
 	}
 	is, ok, err := l.Job(ctx, id)
-	return Change{ID: id, Was: was.State, State: is.State}, ok, err
-}
-
-// change gives ok false when there is no such job.
-func (l Look) change(ctx context.Context, verb, text string, args ...any) (Change, bool, error) {
-	return first(collect[Change](ctx, l.db, fmt.Sprintf("%s job %d", verb, args[0]), text, args...))
+	return Change{ID: id, Was: was.State, State: is.State}, *n, ok, err
 }
 
 // Kick makes every instance look for work now.

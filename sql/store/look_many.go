@@ -17,6 +17,7 @@ var (
 	lookPickSQL       = sql.Query("look_pick")
 	lookPickCountSQL  = sql.Query("look_pick_count")
 	lookCancelManySQL = sql.Query("look_cancel_many")
+	lookReleaseSQL    = sql.Query("look_release")
 	lookRetryManySQL  = sql.Query("look_retry_many")
 	lookEditSQL       = sql.Query("look_edit")
 )
@@ -125,12 +126,18 @@ func inTheWay(err error) bool {
 	return errors.As(err, &said) && (said.Code == "40P01" || said.Code == "55P03")
 }
 
-// CancelMany is Cancel for many, in one transaction.
+// CancelMany ends jobs that wait, and asks those that run to stop; with now their processes are killed without a grace.
+// Final jobs stay as they are.
 func (l Look) CancelMany(ctx context.Context, ids []scheduler.JobID, now bool) ([]Change, error) {
 	return l.many(ctx, "cancel", lookCancelManySQL, ids, now)
 }
 
-// RetryMany is Retry for many, in one transaction.
+// ReleaseMany lets held jobs run, in one transaction. Others stay as they are.
+func (l Look) ReleaseMany(ctx context.Context, ids []scheduler.JobID) ([]Change, error) {
+	return l.many(ctx, "release", lookReleaseSQL, ids)
+}
+
+// RetryMany opens a new attempt at final jobs, in one transaction. Others stay as they are.
 func (l Look) RetryMany(ctx context.Context, ids []scheduler.JobID) ([]Change, error) {
 	return l.many(ctx, "retry", lookRetryManySQL, ids)
 }
@@ -146,5 +153,8 @@ func (l Look) Edit(ctx context.Context, ids []scheduler.JobID, e Edit) ([]Change
 }
 
 func (l Look) many(ctx context.Context, verb, text string, ids []scheduler.JobID, args ...any) ([]Change, error) {
+	if len(ids) == 1 { // what is said of an error names it
+		verb = fmt.Sprintf("%s job %d", verb, ids[0])
+	}
 	return collect[Change](ctx, l.db, verb, text, append([]any{ids}, args...)...)
 }

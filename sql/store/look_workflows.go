@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -126,6 +127,19 @@ func (l Look) Manager(ctx context.Context) ([]ManagerRow, error) {
 // how many start workflows now.
 func (l Look) ChangeManager(ctx context.Context, what, name string) (n int, err error) {
 	return value[int](ctx, l.db, what+" manager", lookManagerChangeSQL, what, name)
+}
+
+// Like turns patterns in which * stands for any letters and ? for one letter into those of LIKE; nil: all.
+func Like(patterns []string) (list []string) {
+	for _, p := range patterns {
+		list = append(list, strings.NewReplacer(`*`, `%`, `?`, `_`).Replace(Exactly(p)[0]))
+	}
+	return list
+}
+
+// Exactly turns a name into patterns of LIKE that mean no other.
+func Exactly(name string) []string {
+	return []string{strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(name)}
 }
 
 // WorkflowFilter says which workflows are listed; what is nil is no filter.

@@ -16,6 +16,7 @@ import (
 	"bellhop/scheduler"
 	"bellhop/scheduler/grammar"
 	"bellhop/sql/store"
+	"bellhop/verb"
 	"bellhop/web"
 )
 
@@ -101,7 +102,7 @@ func (in *editing) apply(ctx context.Context, l store.Look, e store.Edit) (t tag
 		return t, refused(http.StatusConflict, "refused", "bellhop explain "+in.ID,
 			"job %d is %s: a job that has begun or ended cannot be changed", row.ID, row.State)
 	}
-	if _, err = l.Edit(ctx, []scheduler.JobID{row.ID}, e); err != nil {
+	if _, err = verb.Do(ctx, l, "priority", verb.In{Jobs: []scheduler.JobID{row.ID}, Edit: e}); err != nil {
 		return t, err
 	}
 	if row, _, err = l.Job(ctx, row.ID); err != nil {
@@ -112,8 +113,7 @@ func (in *editing) apply(ctx context.Context, l store.Look, e store.Edit) (t tag
 
 // patch are the routes that show and edit a job, each with its tag.
 func (a *API) patch() {
-	op := operation(http.MethodPatch, "/jobs/{id}", owner, "jobs", "Change a waiting job",
-		http.StatusNotFound, http.StatusConflict, http.StatusPreconditionFailed)
+	op := doing("priority", http.StatusNotFound, http.StatusConflict, http.StatusPreconditionFailed)
 	huma.Register(a, op, func(ctx context.Context, in *editing) (*tagged, error) {
 		e, err := in.Body.edit()
 		if err != nil {

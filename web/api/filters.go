@@ -12,6 +12,7 @@ import (
 	"bellhop/scheduler/grammar"
 	"bellhop/scheduler/lock"
 	"bellhop/sql/store"
+	"bellhop/verb"
 )
 
 // NewFilter is a job filter as it is written.
@@ -73,7 +74,7 @@ func (w FilterWord) row(ctx context.Context, l store.Look) (store.FilterRow, err
 }
 
 func (w FilterWord) missing() error {
-	return refused(http.StatusNotFound, "not_found", "bellhop filter list", "there is no filter %s", w.ID)
+	return &verb.Missing{Thing: verb.Filter, Name: w.ID}
 }
 
 func filterOp(method, path string, least role, summary string, errors ...int) huma.Operation {
@@ -91,46 +92,39 @@ func (a *API) filters() {
 			return in.row(ctx, l)
 		})
 	type made struct{ Body NewFilter }
-	op := filterOp(http.MethodPost, "", operator, "Add a filter; it applies to all jobs in the queue at once")
+	op := doing("filter add")
 	op.DefaultStatus = http.StatusCreated
-	write := func(ctx context.Context, l store.Look, n NewFilter, id string) (*body[store.FilterRow], error) {
+	write := func(ctx context.Context, l store.Look, name string, n NewFilter, id string) (*body[store.FilterRow], error) {
 		row, err := n.row()
 		if err != nil {
 			return nil, err
 		}
 		row.ID = id
-		if id == "" {
-			id, err = l.AddFilter(ctx, row)
-		} else {
-			id, err = l.ReplaceFilter(ctx, row)
-		}
+		out, err := verb.Do(ctx, l, name, verb.In{Filter: row})
 		if err != nil {
 			return nil, err
 		}
-		row, err = FilterWord{id}.row(ctx, l)
+		row, err = FilterWord{out.Name}.row(ctx, l)
 		return &body[store.FilterRow]{row}, err
 	}
 	change(a, op, func(ctx context.Context, l store.Look, in *made) (*body[store.FilterRow], error) {
-		return write(ctx, l, in.Body, "")
+		return write(ctx, l, "filter add", in.Body, "")
 	})
 	type put struct {
 		FilterWord
 		Body NewFilter
 	}
-	change(a, filterOp(http.MethodPut, "/{id}", operator, "Replace a filter as a whole, or add it under this id"),
+	change(a, doing("filter replace"),
 		func(ctx context.Context, l store.Look, in *put) (*body[store.FilterRow], error) {
-			return write(ctx, l, in.Body, in.ID)
+			return write(ctx, l, "filter replace", in.Body, in.ID)
 		})
 	type deletedFilter struct {
 		ID      string `json:"id"`
 		Changed bool   `json:"changed"`
 	}
-	change(a, filterOp(http.MethodDelete, "/{id}", operator, "Delete a filter; jobs that it kept waiting are looked at again at once",
-		http.StatusNotFound), func(ctx context.Context, l store.Look, in *FilterWord) (*body[deletedFilter], error) {
-		was, err := l.DeleteFilter(ctx, in.ID)
-		if err == nil && !was {
-			err = in.missing()
-		}
-		return &body[deletedFilter]{deletedFilter{in.ID, was}}, err
-	})
+	change(a, doing("filter delete", http.StatusNotFound),
+		func(ctx context.Context, l store.Look, in *FilterWord) (*body[deletedFilter], error) {
+			out, err := verb.Do(ctx, l, "filter delete", verb.In{Name: in.ID})
+			return &body[deletedFilter]{deletedFilter{in.ID, out.Changed}}, err
+		})
 }

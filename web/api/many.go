@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"bellhop/sql/store"
+	"bellhop/verb"
 )
 
 // Starting is how many instances start workflows now.
@@ -24,15 +25,12 @@ func (a *API) manager() {
 	type which struct {
 		Instance string `query:"instance" maxLength:"1000" doc:"Its name or id; none: all, future ones included"`
 	}
-	for what, summary := range map[string]string{
-		"stop":  "Keep the sensors of an instance, or of all, from starting workflows",
-		"start": "Let the sensors of an instance, or of all, start workflows again",
-	} {
-		change(a, operation(http.MethodPost, "/manager/"+what, operator, "workflows", summary, http.StatusNotFound,
-			http.StatusConflict), func(ctx context.Context, l store.Look, in *which) (*body[Starting], error) {
-			n, err := l.ChangeManager(ctx, what, in.Instance)
-			return &body[Starting]{Starting{n}}, err
-		})
+	for _, name := range []string{"manager stop", "manager start"} {
+		change(a, doing(name, http.StatusNotFound, http.StatusConflict),
+			func(ctx context.Context, l store.Look, in *which) (*body[Starting], error) {
+				out, err := verb.Do(ctx, l, name, verb.In{Name: in.Instance})
+				return &body[Starting]{Starting{out.N}}, err
+			})
 	}
 }
 
@@ -47,7 +45,7 @@ func (w WorkflowNames) chosen(ctx context.Context, l store.Look, fits func(store
 	list []store.WorkflowRow, err error) {
 	seen := map[string]bool{}
 	for _, name := range w.Names {
-		some, err := l.Workflows(ctx, store.WorkflowFilter{Names: like([]string{name})})
+		some, err := l.Workflows(ctx, store.WorkflowFilter{Names: store.Like([]string{name})})
 		if err != nil {
 			return nil, err
 		}
@@ -74,9 +72,8 @@ type Started struct {
 // manyWorkflows are the routes that do to many workflows what others do to one: to all of them, or to none.
 func (a *API) manyWorkflows() {
 	type names struct{ Body WorkflowNames }
-	for what, become := range map[string]string{"activate": "activated", "deactivate": "deactivated"} {
-		change(a, workflowOp(http.MethodPost, "/"+what, operator, strings.ToUpper(what[:1])+what[1:]+
-			" workflows by name or pattern: all, or none"),
+	for _, name := range []string{"activate", "deactivate"} {
+		change(a, workflowOp(http.MethodPost, "/"+name, operator, verb.Of(name).Says+" workflows by name or pattern: all, or none"),
 			func(ctx context.Context, l store.Look, in *names) (*body[[]Turned], error) {
 				list, err := in.Body.chosen(ctx, l, func(store.WorkflowRow) bool { return true })
 				if err != nil {
@@ -84,13 +81,13 @@ func (a *API) manyWorkflows() {
 				}
 				out := &body[[]Turned]{[]Turned{}}
 				for _, w := range list {
-					turned := Turned{w.Name, w.Active != (become == "activated")}
+					turned := Turned{w.Name, w.Active != (name == "activate")}
 					if !in.Body.DryRun {
-						was, err := l.ChangeWorkflow(ctx, w.Name, become, nil)
+						did, err := verb.Do(ctx, l, name, verb.In{Name: w.Name})
 						if err != nil {
 							return nil, err
 						}
-						turned.Changed = was != nil && *was
+						turned.Changed = did.Changed
 					}
 					out.Body = append(out.Body, turned)
 				}
@@ -114,9 +111,11 @@ func (a *API) manyWorkflows() {
 			for _, w := range list {
 				started := Started{Workflow: w.Name}
 				if !in.Body.DryRun {
-					if started.Run, err = l.RunWorkflow(ctx, w.Name, store.ByHand{Parameters: in.Body.Parameters}); err != nil {
+					did, err := verb.Do(ctx, l, "run", verb.In{Name: w.Name, By: store.ByHand{Parameters: in.Body.Parameters}})
+					if err != nil {
 						return nil, err
 					}
+					started.Run = &did.ID
 				}
 				out.Body = append(out.Body, started)
 			}

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"bellhop/config"
 	"bellhop/scheduler/notice"
 	"bellhop/sql/store"
+	"bellhop/verb"
 )
 
 // NoticeRule says which receivers are told how runs of workflows end, in addition to those that definitions name.
@@ -54,7 +56,7 @@ type RuleWord struct {
 }
 
 func (w RuleWord) missing() error {
-	return refused(http.StatusNotFound, "not_found", "bellhop workflow notify ls", "there is no rule %d", w.ID)
+	return &verb.Missing{Thing: verb.Rule, Name: strconv.FormatInt(w.ID, 10)}
 }
 
 func (w RuleWord) row(ctx context.Context, l store.Look) (store.NoticeRuleRow, error) {
@@ -84,47 +86,37 @@ func (a *API) notificationRules() {
 		func(ctx context.Context, l store.Look, in *RuleWord) (store.NoticeRuleRow, error) {
 			return in.row(ctx, l)
 		})
-	op := ruleOp(http.MethodPost, "", "Add a rule")
+	op := doing("rule")
 	op.DefaultStatus = http.StatusCreated
-	change(a, op, addRule)
-	change(a, ruleOp(http.MethodPut, "/{id}", "Replace a rule as a whole", http.StatusNotFound), replaceRule)
+	change(a, op, func(ctx context.Context, l store.Look, in *madeRule) (*body[store.NoticeRuleRow], error) {
+		return in.Body.write(ctx, l, "rule", verb.In{})
+	})
+	change(a, doing("rule edit", http.StatusNotFound),
+		func(ctx context.Context, l store.Look, in *changedRule) (*body[store.NoticeRuleRow], error) {
+			out := verb.In{ID: in.ID}
+			if in.Version > 0 {
+				out.Version = &in.Version
+			}
+			return in.Body.write(ctx, l, "rule edit", out)
+		})
 	type deleted struct {
 		ID      int64 `json:"id"`
 		Changed bool  `json:"changed"`
 	}
-	change(a, ruleOp(http.MethodDelete, "/{id}", "Delete a rule; waiting messages are still sent",
-		http.StatusNotFound), func(ctx context.Context, l store.Look, in *RuleWord) (*body[deleted], error) {
-		was, err := l.DeleteNoticeRule(ctx, in.ID)
-		if err == nil && !was {
-			err = in.missing()
-		}
-		return &body[deleted]{deleted{in.ID, was}}, err
-	})
-	change(a, ruleOp(http.MethodPost, "/{id}/test", "Send a test message to each recipient of a rule",
-		http.StatusNotFound), func(ctx context.Context, l store.Look, in *RuleWord) (*body[Tested], error) {
-		ids, err := l.TestNoticeRule(ctx, in.ID)
-		if err == nil && ids == nil {
-			err = in.missing()
-		}
-		return &body[Tested]{Tested{ids}}, err
-	})
+	change(a, doing("unrule", http.StatusNotFound),
+		func(ctx context.Context, l store.Look, in *RuleWord) (*body[deleted], error) {
+			out, err := verb.Do(ctx, l, "unrule", verb.In{ID: in.ID})
+			return &body[deleted]{deleted{in.ID, out.Changed}}, err
+		})
+	change(a, doing("ruletest", http.StatusNotFound),
+		func(ctx context.Context, l store.Look, in *RuleWord) (*body[Tested], error) {
+			out, err := verb.Do(ctx, l, "ruletest", verb.In{ID: in.ID})
+			return &body[Tested]{Tested{out.Messages}}, err
+		})
 	a.notifications()
 }
 
 type madeRule struct{ Body NoticeRule }
-
-func addRule(ctx context.Context, l store.Look, in *madeRule) (*body[store.NoticeRuleRow], error) {
-	r, err := in.Body.rule()
-	if err != nil {
-		return nil, err
-	}
-	id, err := l.AddNoticeRule(ctx, r, in.Body.Active == nil || *in.Body.Active)
-	if err != nil {
-		return nil, err
-	}
-	row, err := RuleWord{id}.row(ctx, l)
-	return &body[store.NoticeRuleRow]{row}, err
-}
 
 type changedRule struct {
 	RuleWord
@@ -132,23 +124,19 @@ type changedRule struct {
 	Body    NoticeRule
 }
 
-func replaceRule(ctx context.Context, l store.Look, in *changedRule) (*body[store.NoticeRuleRow], error) {
-	r, err := in.Body.rule()
+// write adds the rule, or puts it in the place of another.
+func (n NoticeRule) write(ctx context.Context, l store.Look, name string, in verb.In) (
+	_ *body[store.NoticeRuleRow], err error,
+) {
+	in.Active = n.Active
+	if in.Rule, err = n.rule(); err != nil {
+		return nil, err
+	}
+	out, err := verb.Do(ctx, l, name, in)
 	if err != nil {
 		return nil, err
 	}
-	var version *int
-	if in.Version > 0 {
-		version = &in.Version
-	}
-	is, err := l.ChangeNoticeRule(ctx, in.ID, r, in.Body.Active, version)
-	if err == nil && !is {
-		err = in.missing()
-	}
-	if err != nil {
-		return nil, err
-	}
-	row, err := in.row(ctx, l)
+	row, err := RuleWord{out.ID}.row(ctx, l)
 	return &body[store.NoticeRuleRow]{row}, err
 }
 

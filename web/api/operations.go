@@ -5,11 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"strconv"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"bellhop/sql/store"
+	"bellhop/verb"
 	"bellhop/web"
 )
 
@@ -39,7 +41,7 @@ type operationWord struct {
 func (w operationWord) row(ctx context.Context, l store.Look) (store.OperationRow, error) {
 	o, ok, err := l.Operation(ctx, w.ID)
 	if err == nil && !ok {
-		err = refused(http.StatusNotFound, "not_found", "curl "+Prefix+"/operations", "there is no operation %d", w.ID)
+		err = &verb.Missing{Thing: verb.Operation, Name: strconv.FormatInt(w.ID, 10)}
 	}
 	return o, err
 }
@@ -53,7 +55,7 @@ func operationOp(method, path string, least role, summary string, errors ...int)
 
 // operations are the routes of orders for many jobs.
 func (a *API) operations() {
-	op := operationOp(http.MethodPost, "", operator, "Plan an operation on the jobs that match a filter now")
+	op := doing("plan")
 	op.DefaultStatus = http.StatusCreated
 	huma.Register(a, op, a.plan)
 	type list struct {
@@ -72,30 +74,9 @@ func (a *API) operations() {
 		func(ctx context.Context, l store.Look, in *operationWord) (store.OperationRow, error) {
 			return in.row(ctx, l)
 		})
-	a.operationVerb(
-		"start",
-		"Carry out an operation, or go on with a stopped one",
-		func(ctx context.Context, l store.Look, id int64) error {
-			_, err := l.StartOperation(ctx, id)
-			return err
-		},
-	)
-	a.operationVerb(
-		"stop",
-		"Stop an operation after its current batch",
-		func(ctx context.Context, l store.Look, id int64) error {
-			_, err := l.StopOperation(ctx, id)
-			return err
-		},
-	)
-	a.operationVerb(
-		"undo",
-		"Undo an operation, except for jobs changed since",
-		func(ctx context.Context, l store.Look, id int64) error {
-			_, err := l.UndoOperation(ctx, id)
-			return err
-		},
-	)
+	for _, name := range []string{"start", "stop", "undo"} {
+		a.operationVerb(name)
+	}
 }
 
 type planning struct{ Body Order }
@@ -107,9 +88,10 @@ func (a *API) plan(ctx context.Context, in *planning) (*body[store.OperationRow]
 	}
 	var out body[store.OperationRow]
 	err = a.Visitors.As(ctx, web.CallerOf(ctx).Role, func(l store.Look) error {
-		id, err := l.PlanOperation(ctx, in.Body.Verb, filter, in.Body.Priority)
+		did, err := verb.Do(ctx, l, "plan",
+			verb.In{Order: in.Body.Verb, Match: filter, Edit: store.Edit{Priority: in.Body.Priority}})
 		if err == nil {
-			out.Body, err = operationWord{id}.row(ctx, l)
+			out.Body, err = operationWord{did.ID}.row(ctx, l)
 		}
 		if err == nil && in.Body.DryRun {
 			out.Body.ID = 0
@@ -123,12 +105,12 @@ func (a *API) plan(ctx context.Context, in *planning) (*body[store.OperationRow]
 	return &out, nil
 }
 
-func (a *API) operationVerb(name, summary string, do func(context.Context, store.Look, int64) error) {
-	op := operationOp(http.MethodPost, "/{id}/"+name, operator, summary, http.StatusNotFound, http.StatusConflict)
+func (a *API) operationVerb(name string) {
+	op := doing(name, http.StatusNotFound, http.StatusConflict)
 	huma.Register(a, op, func(ctx context.Context, in *operationWord) (*body[store.OperationRow], error) {
 		var out body[store.OperationRow]
 		err := a.Visitors.As(ctx, web.CallerOf(ctx).Role, func(l store.Look) (err error) {
-			if err = do(ctx, l, in.ID); err == nil {
+			if _, err = verb.Do(ctx, l, name, verb.In{ID: in.ID}); err == nil {
 				out.Body, err = in.row(ctx, l)
 			}
 			return err

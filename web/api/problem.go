@@ -15,6 +15,7 @@ import (
 	"bellhop/scheduler"
 	"bellhop/scheduler/grammar"
 	"bellhop/sql/store"
+	"bellhop/verb"
 	"bellhop/web"
 )
 
@@ -51,9 +52,15 @@ func (a *API) problem(ctx context.Context, err error) error {
 	var said *pgconn.PgError
 	var outside *store.NotMember
 	var gone *scheduler.Unreachable
+	var missing *verb.Missing
+	var wrong *verb.Unfit
 	switch {
 	case errors.As(err, &ours):
 		return ours
+	case errors.As(err, &missing):
+		return refused(http.StatusNotFound, "not_found", missing.Next, "%s", missing.Error())
+	case errors.As(err, &wrong):
+		return unfit(wrong.Error())
 	case errors.As(err, &outside):
 		return refused(
 			http.StatusServiceUnavailable,

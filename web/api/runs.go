@@ -5,12 +5,13 @@ import (
 	"encoding/json"
 	"net/http"
 	"reflect"
+	"strconv"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"bellhop/scheduler/workflow"
 	"bellhop/sql/store"
+	"bellhop/verb"
 )
 
 // SeenRun is a run and what became of its steps.
@@ -46,7 +47,7 @@ type RunWords struct {
 }
 
 func (w *RunWords) filter() store.RunFilter {
-	f := store.RunFilter{Names: like(w.Name), States: w.State, By: like(w.By)}
+	f := store.RunFilter{Names: store.Like(w.Name), States: w.State, By: store.Like(w.By)}
 	if w.Workflow != "" {
 		f.Workflow = &w.Workflow
 	}
@@ -129,7 +130,7 @@ func (a *API) pastEvents() {
 			if in.State != "" {
 				state = &in.State
 			}
-			rows, err := l.Workflows(ctx, store.WorkflowFilter{Names: in.pattern()})
+			rows, err := l.Workflows(ctx, store.WorkflowFilter{Names: store.Exactly(in.Name)})
 			if err == nil && len(rows) == 0 {
 				err = in.missing()
 			}
@@ -142,7 +143,7 @@ func (a *API) pastEvents() {
 
 // runs are the routes of runs, and what starts them.
 func (a *API) runs() {
-	op := workflowOp(http.MethodPost, "/{name}/run", operator, "Start a run by hand", http.StatusConflict)
+	op := doing("run", http.StatusConflict, http.StatusNotFound)
 	op.DefaultStatus = http.StatusCreated
 	change(a, op, startRun)
 	change(a, workflowOp(http.MethodPost, "/{name}/events", submitter, "Report an event that starts a workflow, once",
@@ -168,9 +169,7 @@ func (a *API) runs() {
 		})
 	read(a, operation(http.MethodGet, "/runs/{id}", reader, "workflows", "Show a run and its steps", http.StatusNotFound),
 		showRun)
-	change(a, operation(http.MethodPost, "/runs/{id}/retry", operator, "workflows", "Continue a failed run",
-		http.StatusNotFound, http.StatusConflict),
-		retryRun)
+	change(a, doing("rerun", http.StatusNotFound, http.StatusConflict), retryRun)
 }
 
 type starting struct {
@@ -179,32 +178,9 @@ type starting struct {
 }
 
 func startRun(ctx context.Context, l store.Look, in *starting) (*body[Run], error) {
-	steps := in.Body.Steps
-	if in.Body.From != "" {
-		list, err := l.Definitions(ctx, in.pattern())
-		if err == nil && len(list) == 0 {
-			err = in.missing()
-		}
-		if err != nil {
-			return nil, err
-		}
-		d, err := workflow.Read(list[0].Definition)
-		if err != nil {
-			return nil, err
-		}
-		if steps, err = workflow.From(d.Steps, in.Body.From); err != nil {
-			return nil, unfit(err.Error())
-		}
-	}
-	by := store.ByHand{Parameters: in.Body.Parameters, Steps: steps, Event: in.Body.Event}
-	id, err := l.RunWorkflow(ctx, in.Name, by)
-	if err == nil && id == nil {
-		err = in.missing()
-	}
-	if err != nil {
-		return nil, err
-	}
-	return &body[Run]{Run{*id}}, nil
+	by := store.ByHand{Parameters: in.Body.Parameters, Steps: in.Body.Steps, Event: in.Body.Event}
+	out, err := verb.Do(ctx, l, "run", verb.In{Name: in.Name, From: in.Body.From, By: by})
+	return &body[Run]{Run{out.ID}}, err
 }
 
 // runWord names a run.
@@ -213,7 +189,7 @@ type runWord struct {
 }
 
 func (w runWord) missing() error {
-	return refused(http.StatusNotFound, "not_found", "bellhop workflow ls", "there is no run %d", w.ID)
+	return &verb.Missing{Thing: verb.Run, Name: strconv.FormatInt(w.ID, 10)}
 }
 
 func showRun(ctx context.Context, l store.Look, in *runWord) (r SeenRun, err error) {
@@ -235,12 +211,6 @@ type again struct {
 }
 
 func retryRun(ctx context.Context, l store.Look, in *runWord) (*body[again], error) {
-	n, err := l.RetryRun(ctx, in.ID)
-	if err == nil && n == nil {
-		err = in.missing()
-	}
-	if err != nil {
-		return nil, err
-	}
-	return &body[again]{again{in.ID, *n}}, nil
+	out, err := verb.Do(ctx, l, "rerun", verb.In{ID: in.ID})
+	return &body[again]{again{in.ID, out.N}}, err
 }

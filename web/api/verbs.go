@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -9,6 +10,7 @@ import (
 
 	"bellhop/scheduler"
 	"bellhop/sql/store"
+	"bellhop/verb"
 )
 
 // Changed is what an order did to a job.
@@ -34,7 +36,21 @@ func unchanged(verb string, c store.Change) string {
 	return fmt.Sprintf("job %d is %s: %s", c.ID, c.State, rule)
 }
 
-type verb func(context.Context, store.Look, scheduler.JobID) (store.Change, bool, error)
+// words are how paths name a thing, and tags how openapi.json groups its verbs.
+var words, tags = map[verb.Thing]string{verb.Workflow: "{name}", verb.Type: "{type}"}, map[verb.Thing]string{
+	verb.Job: "jobs", verb.Type: "system", verb.Operation: "operations", verb.Filter: "locks",
+}
+
+// doing describes the route of a verb.
+func doing(name string, errors ...int) huma.Operation {
+	v := verb.Of(name)
+	method, path, _ := v.Asked(cmp.Or(words[v.To], "{id}"), "{version}")
+	least := operator
+	if v.By == verb.Owner {
+		least = owner
+	}
+	return operation(method, path, least, cmp.Or(tags[v.To], "workflows"), v.Summary, errors...)
+}
 
 // verbs are the routes that change one job.
 func (a *API) verbs() {
@@ -42,90 +58,53 @@ func (a *API) verbs() {
 		JobWord
 		Behind bool `query:"behind" doc:"Also the finished jobs that need it, directly or through others; only for operators"`
 	}
-	change(a, verbOf("retry", "Open a new attempt at a finished job"),
+	change(a, doing("retry", http.StatusNotFound, http.StatusConflict),
 		func(ctx context.Context, l store.Look, in *retry) (*body[Changed], error) {
-			retry := store.Look.Retry
 			if in.Behind {
-				retry = store.Look.RetryFrom
+				return in.order(ctx, l, "retry", "behind")
 			}
-			return in.order(ctx, l, "retry",
-				func(ctx context.Context, l store.Look, id scheduler.JobID) (store.Change, bool, error) {
-					return retry(l, ctx, id)
-				})
+			return in.order(ctx, l, "retry", "retry")
 		})
-	a.verb(
-		"release",
-		"Let a held job run",
-		func(ctx context.Context, l store.Look, id scheduler.JobID) (store.Change, bool, error) {
-			return l.Release(ctx, id)
-		},
-	)
-	yes := true
-	a.verb(
-		"hold",
-		"Hold a waiting job",
-		func(ctx context.Context, l store.Look, id scheduler.JobID) (store.Change, bool, error) {
-			return edited(l.Edit(ctx, []scheduler.JobID{id}, store.Edit{Hold: &yes}))
-		},
-	)
+	for _, name := range []string{"release", "hold"} {
+		change(a, doing(name, http.StatusNotFound, http.StatusConflict),
+			func(ctx context.Context, l store.Look, in *JobWord) (*body[Changed], error) {
+				return in.order(ctx, l, name, name)
+			})
+	}
 	type cancel struct {
 		JobWord
 		Now bool `query:"now" doc:"Kill running jobs at once"`
 	}
-	change(a, verbOf("cancel", "Cancel a waiting job; ask a running one to stop"),
+	change(a, doing("cancel", http.StatusNotFound, http.StatusConflict),
 		func(ctx context.Context, l store.Look, in *cancel) (*body[Changed], error) {
-			return in.order(ctx, l, "cancel",
-				func(ctx context.Context, l store.Look, id scheduler.JobID) (store.Change, bool, error) {
-					return l.Cancel(ctx, id, in.Now)
-				})
+			if in.Now {
+				return in.order(ctx, l, "cancel", "kill")
+			}
+			return in.order(ctx, l, "cancel", "cancel")
 		})
 	a.patch()
 	a.pausing()
 }
 
-func verbOf(name, summary string) huma.Operation {
-	return operation(
-		http.MethodPost,
-		"/jobs/{id}/"+name,
-		owner,
-		"jobs",
-		summary,
-		http.StatusNotFound,
-		http.StatusConflict,
-	)
-}
-
-func (a *API) verb(name, summary string, do verb) {
-	change(a, verbOf(name, summary), func(ctx context.Context, l store.Look, in *JobWord) (*body[Changed], error) {
-		return in.order(ctx, l, name, do)
-	})
-}
-
-// order carries an order out on the job that a word names.
-func (w JobWord) order(ctx context.Context, l store.Look, name string, do verb) (*body[Changed], error) {
+// order carries a verb out on the job that a word names, by a route of that name.
+func (w JobWord) order(ctx context.Context, l store.Look, route, name string) (*body[Changed], error) {
 	id, err := w.find(ctx, l)
 	if err != nil {
 		return nil, err
 	}
-	c, ok, err := do(ctx, l, id)
-	if err == nil && !ok {
+	did, err := verb.Do(ctx, l, name, verb.In{Jobs: []scheduler.JobID{id}})
+	if err == nil && len(did.Jobs) == 0 {
 		err = notFound("job " + w.ID)
 	}
 	if err != nil {
 		return nil, err
 	}
-	out := Changed{ID: c.ID, State: c.State, Asked: name == "cancel" && c.Asked()}
+	c := did.Jobs[0]
+	out := Changed{ID: c.ID, State: c.State, Asked: route == "cancel" && c.Asked()}
 	if out.Changed = c.Was != c.State || out.Asked; !out.Changed {
-		out.Why = unchanged(name, c)
+		out.Why = unchanged(route, c)
 	}
 	return &body[Changed]{out}, nil
-}
-
-func edited(changes []store.Change, err error) (store.Change, bool, error) {
-	if err != nil || len(changes) == 0 {
-		return store.Change{}, false, err
-	}
-	return changes[0], true, nil
 }
 
 // TypeWord names a type.
@@ -141,15 +120,10 @@ type Pausing struct {
 
 // pausing are the routes that pause types.
 func (a *API) pausing() {
-	change(a, operation(http.MethodPost, "/types/{type}/pause", operator, "system", "Stop starting jobs of a type"),
-		func(ctx context.Context, l store.Look, in *TypeWord) (*body[Pausing], error) {
-			t := scheduler.TypeName(in.Type)
-			return &body[Pausing]{Pausing{in.Type, true}}, l.Pause(ctx, &t)
+	for _, name := range []string{"pause", "resume"} {
+		change(a, doing(name), func(ctx context.Context, l store.Look, in *TypeWord) (*body[Pausing], error) {
+			out, err := verb.Do(ctx, l, name, verb.In{Name: in.Type})
+			return &body[Pausing]{Pausing{in.Type, name == "pause" || out.Still}}, err
 		})
-	change(a, operation(http.MethodPost, "/types/{type}/resume", operator, "system", "Start paused jobs of a type again"),
-		func(ctx context.Context, l store.Look, in *TypeWord) (*body[Pausing], error) {
-			t := scheduler.TypeName(in.Type)
-			_, still, err := l.Resume(ctx, &t)
-			return &body[Pausing]{Pausing{in.Type, still}}, err
-		})
+	}
 }

@@ -5,13 +5,13 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
-	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"bellhop/config"
 	"bellhop/scheduler/workflow"
 	"bellhop/sql/store"
+	"bellhop/verb"
 )
 
 // WorkflowWord names a workflow.
@@ -19,13 +19,8 @@ type WorkflowWord struct {
 	Name string `path:"name" minLength:"1" maxLength:"100"`
 }
 
-// pattern of LIKE that means this name and no other.
-func (w WorkflowWord) pattern() []string {
-	return []string{strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(w.Name)}
-}
-
 func (w WorkflowWord) missing() error {
-	return refused(http.StatusNotFound, "not_found", "bellhop workflow ls", "there is no workflow %s", w.Name)
+	return &verb.Missing{Thing: verb.Workflow, Name: w.Name}
 }
 
 // Seen is the version that the caller looked at before changing a workflow.
@@ -68,7 +63,7 @@ type WorkflowWords struct {
 }
 
 func (w *WorkflowWords) filter() store.WorkflowFilter {
-	f := store.WorkflowFilter{Names: like(w.Name), AnyCase: true}
+	f := store.WorkflowFilter{Names: store.Like(w.Name), AnyCase: true}
 	if w.Project != "" {
 		f.Project = &w.Project
 	}
@@ -141,20 +136,19 @@ func (a *API) versions() {
 	read(a, workflowOp(http.MethodGet, "/{name}/versions", reader,
 		"List the versions of a workflow, with author and time"), listOf(store.Look.Versions))
 	read(a, workflowOp(http.MethodGet, "/{name}/versions/{version}", operator, "Show a version"), one)
-	change(a, workflowOp(http.MethodPost, "/{name}/versions/{version}/revert", operator,
-		"Restore an older version of a workflow, as a new version", http.StatusConflict),
+	change(a, doing("revert", http.StatusConflict, http.StatusNotFound),
 		func(ctx context.Context, l store.Look, in *reverting) (*body[Version], error) {
-			d, err := one(ctx, l, &version{in.WorkflowWord, in.Version})
+			out, err := verb.Do(ctx, l, "revert", verb.In{Name: in.Name, Back: int(in.Version), Version: in.seen()})
 			if err != nil {
 				return nil, err
 			}
-			v, err := apply(ctx, l, in.Name, d.Definition, in.seen())
+			v, err := warned(ctx, l, Version{Workflow: in.Name, Version: out.N}, out.Definition)
 			return &body[Version]{v}, err
 		})
 }
 
 func showWorkflow(ctx context.Context, l store.Look, in *WorkflowWord) (w SeenWorkflow, err error) {
-	rows, err := l.Workflows(ctx, store.WorkflowFilter{Names: in.pattern()})
+	rows, err := l.Workflows(ctx, store.WorkflowFilter{Names: store.Exactly(in.Name)})
 	if err == nil && len(rows) == 0 {
 		err = in.missing()
 	}
@@ -166,7 +160,7 @@ func showWorkflow(ctx context.Context, l store.Look, in *WorkflowWord) (w SeenWo
 		return w, err
 	}
 	// Last: a statement that is refused ends the transaction.
-	list, err := l.Definitions(ctx, in.pattern())
+	list, err := l.Definitions(ctx, store.Exactly(in.Name))
 	if isDenied(err) {
 		return w, nil
 	}
@@ -176,28 +170,20 @@ func showWorkflow(ctx context.Context, l store.Look, in *WorkflowWord) (w SeenWo
 	return w, err
 }
 
-// like turns patterns with * and ? into those of SQL; nil: all.
-func like(patterns []string) (list []string) {
-	r := strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`, `*`, `%`, `?`, `_`)
-	for _, p := range patterns {
-		list = append(list, r.Replace(p))
-	}
-	return list
-}
-
 func write(ctx context.Context, l store.Look, d workflow.Definition, version *int) (Version, error) {
 	text, err := json.Marshal(d)
 	if err != nil {
 		return Version{}, err
 	}
-	return apply(ctx, l, d.Name, text, version)
+	n, err := l.ApplyWorkflow(ctx, text, version)
+	if err != nil {
+		return Version{}, err
+	}
+	return warned(ctx, l, Version{Workflow: d.Name, Version: n}, text)
 }
 
-func apply(ctx context.Context, l store.Look, name string, definition []byte, version *int) (v Version, err error) {
-	v.Workflow = name
-	if v.Version, err = l.ApplyWorkflow(ctx, definition, version); err != nil {
-		return v, err
-	}
+// warned adds which steps of a definition no instance would run.
+func warned(ctx context.Context, l store.Look, v Version, definition []byte) (_ Version, err error) {
 	v.Warnings, err = l.Unserved(ctx, definition)
 	return v, err
 }
@@ -227,12 +213,13 @@ func (a *API) writeWorkflows() {
 		})
 	a.imports()
 	a.export()
-	for what, become := range map[string]string{"activate": "activated", "deactivate": "deactivated"} {
-		change(a, workflowOp(http.MethodPost, "/{name}/"+what, operator, strings.ToUpper(what[:1])+what[1:]+" a workflow",
-			http.StatusConflict), turn(become))
+	for _, name := range []string{"activate", "deactivate", "delete"} {
+		change(a, doing(name, http.StatusConflict, http.StatusNotFound),
+			func(ctx context.Context, l store.Look, in *turning) (*body[Turned], error) {
+				out, err := verb.Do(ctx, l, name, verb.In{Name: in.Name, Version: in.seen()})
+				return &body[Turned]{Turned{in.Name, out.Changed}}, err
+			})
 	}
-	change(a, workflowOp(http.MethodDelete, "/{name}", operator, "Delete a workflow; its runs and its history are kept",
-		http.StatusConflict), turn("deleted"))
 }
 
 // imports is the route that creates workflows which were exported elsewhere.
@@ -271,19 +258,6 @@ type turning struct {
 	Seen
 }
 
-func turn(what string) func(context.Context, store.Look, *turning) (*body[Turned], error) {
-	return func(ctx context.Context, l store.Look, in *turning) (*body[Turned], error) {
-		was, err := l.ChangeWorkflow(ctx, in.Name, what, in.seen())
-		if err == nil && was == nil {
-			err = in.missing()
-		}
-		if err != nil {
-			return nil, err
-		}
-		return &body[Turned]{Turned{in.Name, *was}}, nil
-	}
-}
-
 func (a *API) export() {
 	type names struct {
 		Name []string `query:"name,explode" maxItems:"100" doc:"Only these; * stands for any letters, ? for one letter; repeatable"`
@@ -296,7 +270,7 @@ func (a *API) export() {
 	op.Responses = map[string]*huma.Response{"200": {Description: "OK", Content: map[string]*huma.MediaType{
 		"application/yaml": {Schema: &huma.Schema{Type: huma.TypeString}}}}}
 	change(a, op, func(ctx context.Context, l store.Look, in *names) (*text, error) {
-		list, err := l.Definitions(ctx, like(in.Name))
+		list, err := l.Definitions(ctx, store.Like(in.Name))
 		if err != nil {
 			return nil, err
 		}

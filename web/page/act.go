@@ -1,7 +1,6 @@
 package page
 
 import (
-	"context"
 	"errors"
 	"net/http"
 	"net/url"
@@ -14,21 +13,41 @@ import (
 	"bellhop/scheduler"
 	"bellhop/scheduler/words"
 	"bellhop/sql/store"
+	"bellhop/verb"
 	"bellhop/web"
 )
 
 // actMost is how many jobs one transaction changes; more are taken by several.
 const actMost = 1000
 
-// verb is what a form may order: with jobs, or by itself.
-type verb struct {
-	Says string // what is said afterwards, of so many jobs
-	jobs func(context.Context, store.Look, []scheduler.JobID, url.Values) (int, error)
-	one  func(context.Context, store.Look, url.Values) error
-	// some orders a part of something with what is behind an id, and says behind which the rest is.
-	some func(ctx context.Context, l store.Look, form url.Values, past int64) (n int, next *int64, err error)
-	// leads orders something that has a page of its own.
-	leads func(context.Context, store.Look, url.Values) (string, error)
+// verbs are what a form may order.
+var verbs = func() map[string]verb.Verb {
+	all := map[string]verb.Verb{}
+	for _, v := range verb.All {
+		if v.NoPage == "" {
+			all[v.Name] = v
+		}
+	}
+	return all
+}()
+
+// inputs read from a form what a verb needs besides the thing that it is done to.
+var inputs = map[string]func(url.Values, *verb.In) error{
+	"priority": priorityIn, "again": againIn, "prune": pruneIn, "plan": planIn, "rule": ruleIn,
+	"revert": func(form url.Values, in *verb.In) (err error) {
+		if in.Back, err = strconv.Atoi(form.Get("version")); err != nil {
+			return errNotFound
+		}
+		return nil
+	},
+}
+
+// right is what an order asks for: a submitter has jobs of its own.
+func right(v verb.Verb) web.Right {
+	if v.By == verb.Owner {
+		return web.Submits
+	}
+	return web.Operates
 }
 
 // unfit says what cannot be right in the user's input.
@@ -45,139 +64,32 @@ func priorityOf(form url.Values) (int, error) {
 	return n, nil
 }
 
-func changes(list []store.Change, err error) (int, error) {
-	n := 0
-	for _, c := range list {
-		if c.Was != c.State || c.Was == "" {
-			n++
-		}
-	}
-	return n, err
-}
-
-// cancelled ends jobs that wait, and asks those that run to stop.
-func cancelled(now bool) func(context.Context, store.Look, []scheduler.JobID, url.Values) (int, error) {
-	return func(ctx context.Context, l store.Look, ids []scheduler.JobID, _ url.Values) (int, error) {
-		list, err := l.CancelMany(ctx, ids, now)
-		n := 0
-		for _, c := range list {
-			if c.Was != c.State || c.Asked() {
-				n++
-			}
-		}
-		return n, err
-	}
-}
-
-var verbs = map[string]verb{
-	"cancel": {Says: "cancelled, or asked to stop", jobs: cancelled(false)},
-	"kill":   {Says: "cancelled, or is being killed", jobs: cancelled(true)},
-	"retry": {Says: "to be tried again",
-		jobs: func(ctx context.Context, l store.Look, ids []scheduler.JobID, _ url.Values) (int, error) {
-			return changes(l.RetryMany(ctx, ids))
-		}},
-	"behind":  {Says: "to be tried again, those behind it included", jobs: behind},
-	"again":   {Says: "to be tried again, with your changes", jobs: again},
-	"hold":    {Says: "held", jobs: holds(true)},
-	"release": {Says: "released", jobs: holds(false)},
-	"priority": {Says: "given that priority",
-		jobs: func(ctx context.Context, l store.Look, ids []scheduler.JobID, form url.Values) (int, error) {
-			n, err := priorityOf(form)
-			if err != nil {
-				return 0, err
-			}
-			return edited(ctx, l, ids, store.Edit{Priority: &n}, store.Change.Waits)
-		}},
-	"pause": {Says: "paused", one: func(ctx context.Context, l store.Look, form url.Values) error {
-		return l.Pause(ctx, typeOf(form))
-	}},
-	"resume": {Says: "resumed", one: func(ctx context.Context, l store.Look, form url.Values) error {
-		_, _, err := l.Resume(ctx, typeOf(form))
-		return err
-	}},
-	"prune":    {Says: "deleted", some: pruned},
-	"shutdown": {Says: "it ends when its running jobs have ended", one: shutDown},
-	"run": {Says: "a run was started", one: func(ctx context.Context, l store.Look, form url.Values) error {
-		_, err := l.RunWorkflow(ctx, form.Get("workflow"), store.ByHand{})
-		return err
-	}},
-	"rerun": {
-		Says: "it goes on at the failed step",
-		one: func(ctx context.Context, l store.Look, form url.Values) error {
-			n, err := strconv.ParseInt(form.Get("run"), 10, 64)
-			if err != nil {
-				return errNotFound
-			}
-			_, err = l.RetryRun(ctx, n)
-			return err
-		},
-	},
-	"plan":       {Says: "planned; nothing has changed yet", leads: plan},
-	"start":      {Says: "it is being carried out", one: operated(store.Look.StartOperation)},
-	"stop":       {Says: "it stops after its current batch", one: operated(store.Look.StopOperation)},
-	"undo":       {Says: "it is undone, except for jobs changed since", one: operated(store.Look.UndoOperation)},
-	"rule":       {Says: "the rule holds from now on", one: ruled},
-	"unrule":     {Says: "the rule is deleted; waiting messages are still sent", one: ofRule(ruleDeleted)},
-	"ruletest":   {Says: "a test message goes to each recipient", one: ofRule(ruleTested)},
-	"activate":   {Says: "activated", one: workflowChanged("activated")},
-	"deactivate": {Says: "deactivated", one: workflowChanged("deactivated")},
-	"revert":     {Says: "the older version is in force again", one: reverted},
-}
-
-// shutDown ends an instance when what it runs is over.
-func shutDown(ctx context.Context, l store.Look, form url.Values) error {
-	id, err := strconv.ParseInt(form.Get("instance"), 10, 64)
-	if err != nil || id <= 0 {
-		return errNotFound
-	}
-	args := "shutdown " + strconv.FormatInt(id, 10)
-	_, err = l.Submit(ctx, store.Submission{Type: "command", Args: &args})
+func priorityIn(form url.Values, in *verb.In) error {
+	n, err := priorityOf(form)
+	in.Edit.Priority = &n
 	return err
 }
 
-func workflowChanged(what string) func(context.Context, store.Look, url.Values) error {
-	return func(ctx context.Context, l store.Look, form url.Values) error {
-		_, err := l.ChangeWorkflow(ctx, form.Get("workflow"), what, nil)
-		return err
-	}
-}
-
-// reverted applies an older version of a workflow once more.
-func reverted(ctx context.Context, l store.Look, form url.Values) error {
-	n, err := strconv.Atoi(form.Get("version"))
-	if err != nil {
-		return errNotFound
-	}
-	d, ok, err := l.Version(ctx, form.Get("workflow"), n)
-	if err == nil && !ok {
-		err = errNotFound
-	}
-	if err == nil {
-		_, err = l.ApplyWorkflow(ctx, d.Definition, nil)
-	}
-	return err
-}
-
-// edited changes jobs, and gives of how many it is done.
-func edited(
-	ctx context.Context, l store.Look, ids []scheduler.JobID, e store.Edit, done func(store.Change) bool,
-) (n int, err error) {
-	list, err := l.Edit(ctx, ids, e)
-	for _, c := range list {
-		if done(c) {
-			n++
+// ordered reads an order from a form.
+func ordered(v verb.Verb, form url.Values) (in verb.In, err error) {
+	switch word := form.Get(v.To.Word); {
+	case v.To == verb.Job:
+		in.Jobs = meant(form)
+	case v.To == verb.Workflow:
+		in.Name = word
+	case v.To == verb.Type:
+		if t := typeOf(form); t != nil {
+			in.Name = string(*t)
+		}
+	case v.Name != "plan" && (v.Name != "rule" || word != ""): // those make one
+		if in.ID, err = strconv.ParseInt(word, 10, 64); err != nil || in.ID <= 0 {
+			return in, errNotFound
 		}
 	}
-	return n, err
-}
-
-// holds holds jobs, or releases them.
-func holds(hold bool) func(context.Context, store.Look, []scheduler.JobID, url.Values) (int, error) {
-	return func(ctx context.Context, l store.Look, ids []scheduler.JobID, _ url.Values) (int, error) {
-		return edited(ctx, l, ids, store.Edit{Hold: &hold}, func(c store.Change) bool {
-			return c.Waits() && (c.Was == scheduler.Held) != hold && (c.State == scheduler.Held) == hold
-		})
+	if read := inputs[v.Name]; read != nil {
+		err = read(form, &in)
 	}
+	return in, err
 }
 
 func typeOf(form url.Values) *scheduler.TypeName {
@@ -189,42 +101,29 @@ func typeOf(form url.Values) *scheduler.TypeName {
 }
 
 // do carries out what a form orders, and leads back to its page.
-func (p *Pages) do(w http.ResponseWriter, r *http.Request, name string, v verb) {
+func (p *Pages) do(w http.ResponseWriter, r *http.Request, v verb.Verb) {
 	if err := r.ParseForm(); err != nil {
 		p.noOrder(w, r)
 		return
 	}
-	who := web.CallerOf(r.Context())
 	sane(r.PostForm)
-	ids := meant(r.PostForm)
-	var err error
-	n, to := 0, r.PostForm.Get("back")
-	if v.one != nil || v.leads != nil {
-		err = p.Visitors.As(r.Context(), who.Role, func(l store.Look) (err error) {
-			if v.one != nil {
-				return v.one(r.Context(), l, r.PostForm)
-			}
-			to, err = v.leads(r.Context(), l, r.PostForm)
+	in, err := ordered(v, r.PostForm)
+	n, to, ids := 0, r.PostForm.Get("back"), in.Jobs
+	piecewise := v.To == verb.Job && v.Name != "prune"
+	for began, more := time.Now(), !piecewise || len(ids) > 0; more && err == nil; {
+		in.Jobs, ids = ids[:min(len(ids), actMost)], ids[min(len(ids), actMost):]
+		var out verb.Out
+		err = p.Visitors.As(r.Context(), web.CallerOf(r.Context()).Role, func(l store.Look) (err error) {
+			out, err = v.Do(r.Context(), l, in)
 			return err
 		})
-		n = 1
-	}
-	past := new(int64)
-	for began := time.Now(); v.some != nil && past != nil && err == nil && time.Since(began) < pruneLong; {
-		err = p.Visitors.As(r.Context(), who.Role, func(l store.Look) error {
-			did, next, err := v.some(r.Context(), l, r.PostForm, *past)
-			n, past = n+did, next
-			return err
-		})
-	}
-	for len(ids) > 0 && err == nil && v.jobs != nil {
-		some := ids[:min(len(ids), actMost)]
-		ids = ids[len(some):]
-		err = p.Visitors.As(r.Context(), who.Role, func(l store.Look) error {
-			did, err := v.jobs(r.Context(), l, some, r.PostForm)
-			n += did
-			return err
-		})
+		n, more = n+out.N, len(ids) > 0
+		if out.Past != nil && time.Since(began) < pruneLong {
+			in.Past, more = *out.Past, true
+		}
+		if v.Name == "plan" {
+			to = "/operations/" + strconv.FormatInt(out.ID, 10)
+		}
 	}
 	if err != nil {
 		p.failed(w, r, err)
@@ -241,7 +140,10 @@ func (p *Pages) do(w http.ResponseWriter, r *http.Request, name string, v verb) 
 		back = &url.URL{Path: "/"}
 	}
 	q := back.Query()
-	q.Set("did", name)
+	q.Set("did", v.Name)
+	if v.To != verb.Job {
+		n = 1
+	}
 	q.Set("n", strconv.Itoa(n))
 	back.RawQuery = q.Encode()
 	http.Redirect(w, r, back.RequestURI(), http.StatusSeeOther)
@@ -268,14 +170,14 @@ func did(q url.Values) string {
 	switch {
 	case !ok || err != nil:
 		return ""
-	case v.one != nil || v.leads != nil:
-		return "Done: " + v.Says + "."
+	case v.To != verb.Job:
+		return "Done: " + v.Done + "."
 	case n == 0:
 		return "Nothing was changed: its present state does not allow it."
 	case n == 1:
-		return "1 job was " + v.Says + "."
+		return "1 job was " + v.Done + "."
 	}
-	return strconv.Itoa(n) + " jobs were " + v.Says + "."
+	return strconv.Itoa(n) + " jobs were " + v.Done + "."
 }
 
 func (p *Pages) failed(w http.ResponseWriter, r *http.Request, err error) {

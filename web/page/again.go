@@ -1,15 +1,14 @@
 package page
 
 import (
-	"context"
 	"net/url"
-	"strconv"
 	"strings"
 
 	"bellhop/report"
 	"bellhop/scheduler"
 	"bellhop/scheduler/words"
 	"bellhop/sql/store"
+	"bellhop/verb"
 )
 
 // Given is what a job was given, as a form can show it and give it back; nil: it has no such line.
@@ -27,44 +26,16 @@ func (d jobData) Given() *string {
 	return &text
 }
 
-// again tries jobs once more with other args, or another priority. Both in one
-// transaction: none is begun before it is what it is to be, and where it may not be
-// changed it is not tried again either.
-func again(ctx context.Context, l store.Look, ids []scheduler.JobID, form url.Values) (int, error) {
-	var e store.Edit
-	if strings.TrimSpace(form.Get("priority")) != "" {
-		n, err := priorityOf(form)
-		if err != nil {
-			return 0, err
-		}
-		e.Priority = &n
-	}
+// againIn reads with which other args, or which other priority, jobs are tried once more.
+func againIn(form url.Values, in *verb.In) error {
 	if form.Has("args") && form.Get("args") != form.Get("was") {
 		args := form.Get("args")
-		e.Args = &args
+		in.Edit.Args = &args
 	}
-	list, err := l.RetryMany(ctx, ids)
-	n, err := changes(list, err)
-	if err != nil || n == 0 {
-		return n, err
+	if strings.TrimSpace(form.Get("priority")) == "" {
+		return nil
 	}
-	_, err = l.Edit(ctx, ids, e)
-	return n, err
-}
-
-// behind tries a job once more, and those behind it that are over.
-func behind(ctx context.Context, l store.Look, ids []scheduler.JobID, _ url.Values) (n int, err error) {
-	for _, id := range ids {
-		some, err := l.RetryBehind(ctx, id)
-		if err != nil {
-			return n, err
-		}
-		if some == nil {
-			return n, errNotFound
-		}
-		n += *some
-	}
-	return n, nil
+	return priorityIn(form, in)
 }
 
 // fromHere is what "retry from here" would do, as a button says it.
@@ -75,7 +46,7 @@ func (f fromHere) Button() string { return fromHereButton(f.Follow, f.Refused())
 
 // Line is what is said where the mouse rests on it.
 func (f fromHere) Line() string {
-	return "bellhop retry --behind " + strconv.FormatInt(int64(f.ID), 10) + ": " + report.Behind(f.Behind)
+	return line("behind", f.ID) + ": " + report.Behind(f.Behind)
 }
 
 func fromHereButton(follow int64, refused bool) string {

@@ -1,7 +1,6 @@
 package page
 
 import (
-	"context"
 	"net/url"
 	"slices"
 	"strconv"
@@ -12,6 +11,7 @@ import (
 	"bellhop/scheduler/notice"
 	flow "bellhop/scheduler/workflow"
 	"bellhop/sql/store"
+	"bellhop/verb"
 )
 
 // noticesMost is how many messages a page lists.
@@ -130,48 +130,13 @@ func ruleOf(form url.Values) (r notice.Rule, err error) {
 	return r, nil
 }
 
-// ruled adds a rule, or changes one that has not been changed since the form was made.
-func ruled(ctx context.Context, l store.Look, form url.Values) error {
-	rule, err := ruleOf(form)
-	if err != nil {
-		return err
-	}
+// ruleIn reads a rule that is to be; one that is there must not have been changed since the form was made.
+func ruleIn(form url.Values, in *verb.In) (err error) {
 	active := form.Get("active") != ""
-	if form.Get("rule") == "" {
-		_, err = l.AddNoticeRule(ctx, rule, active)
-		return err
-	}
-	var version *int
+	in.Active = &active
 	if n, err := strconv.Atoi(form.Get("version")); err == nil {
-		version = &n
+		in.Version = &n
 	}
-	return ofRule(func(ctx context.Context, l store.Look, id int64) (bool, error) {
-		return l.ChangeNoticeRule(ctx, id, rule, &active, version)
-	})(ctx, l, form)
-}
-
-// ofRule does something with the rule that a form names.
-func ofRule(
-	do func(context.Context, store.Look, int64) (is bool, err error),
-) func(context.Context, store.Look, url.Values) error {
-	return func(ctx context.Context, l store.Look, form url.Values) error {
-		id, err := strconv.ParseInt(form.Get("rule"), 10, 64)
-		if err != nil {
-			return errNotFound
-		}
-		is, err := do(ctx, l, id)
-		if err == nil && !is {
-			err = errNotFound
-		}
-		return err
-	}
-}
-
-func ruleDeleted(ctx context.Context, l store.Look, id int64) (bool, error) {
-	return l.DeleteNoticeRule(ctx, id)
-}
-
-func ruleTested(ctx context.Context, l store.Look, id int64) (bool, error) {
-	messages, err := l.TestNoticeRule(ctx, id)
-	return messages != nil, err
+	in.Rule, err = ruleOf(form)
+	return err
 }

@@ -2,7 +2,6 @@ package page
 
 import (
 	"cmp"
-	"context"
 	"encoding/json"
 	"net/url"
 	"strconv"
@@ -12,6 +11,7 @@ import (
 	"bellhop/report"
 	"bellhop/scheduler"
 	"bellhop/sql/store"
+	"bellhop/verb"
 )
 
 // operationsMost is how many operations a page lists.
@@ -121,9 +121,9 @@ func (o operationRow) Took() string            { return took(o.StartedAt, o.Ende
 // errNoFilter: an order whose filter says nothing, or what cannot be, is not one for every job.
 var errNoFilter = unfit{"The filter is not valid", "this form names no jobs: filter them on the page of jobs, and choose the operation there"}
 
-// orderOf is the filter and the verb of a form of the jobs page. A field that means nothing is refused: without it the
-// order would be for more jobs than were shown.
-func orderOf(form url.Values) (verb string, filter []byte, priority *int, err error) {
+// planIn reads the filter and the verb of a form of the jobs page. A field that means nothing is refused: without it
+// the order would be for more jobs than were shown.
+func planIn(form url.Values, in *verb.In) (err error) {
 	f := map[string]any{}
 	of := "created"
 	field := func(name string, v any, ok bool) {
@@ -135,7 +135,7 @@ func orderOf(form url.Values) (verb string, filter []byte, priority *int, err er
 	}
 	for _, s := range form["state"] {
 		if !scheduler.JobState(s).Valid() {
-			return "", nil, nil, unfit{"The filter is not valid", "state “" + clean(s) + "”: there is no such"}
+			return unfit{"The filter is not valid", "state “" + clean(s) + "”: there is no such"}
 		}
 		f["state"] = form["state"]
 	}
@@ -145,7 +145,7 @@ func orderOf(form url.Values) (verb string, filter []byte, priority *int, err er
 		failure, wrong := url.QueryUnescape(form.Get("failure"))
 		t := typeOf(form)
 		if wrong != nil || t == nil {
-			return "", nil, nil, errNoFilter
+			return errNoFilter
 		}
 		f["type"], f["failure"], of = []scheduler.TypeName{*t}, failure, "ended"
 	} else {
@@ -159,7 +159,7 @@ func orderOf(form url.Values) (verb string, filter []byte, priority *int, err er
 	field("run", run, wrong == nil && run > 0)
 	times := timesOf(form)
 	if err = cmp.Or(err, times.err()); err != nil {
-		return "", nil, nil, err
+		return err
 	}
 	if times.after != nil {
 		f[of+"_after"] = times.after
@@ -169,46 +169,17 @@ func orderOf(form url.Values) (verb string, filter []byte, priority *int, err er
 	}
 	switch all := form.Get("all") == "true"; {
 	case len(f) == 0 && !all:
-		return "", nil, nil, errNoFilter
+		return errNoFilter
 	case len(f) == 0:
 		f["all"] = true
 	}
-	if verb = form.Get("verb"); verb == "priority" {
-		n, err := priorityOf(form)
-		if err != nil {
-			return "", nil, nil, err
+	if in.Order = form.Get("verb"); in.Order == "priority" {
+		if err := priorityIn(form, in); err != nil {
+			return err
 		}
-		priority = &n
 	}
-	filter, err = json.Marshal(f)
-	return verb, filter, priority, err
-}
-
-// plan plans an operation, and leads to its page.
-func plan(ctx context.Context, l store.Look, form url.Values) (string, error) {
-	verb, filter, priority, err := orderOf(form)
-	if err != nil {
-		return "", err
-	}
-	id, err := l.PlanOperation(ctx, verb, filter, priority)
-	return "/operations/" + strconv.FormatInt(id, 10), err
-}
-
-// operated is a verb of an operation's own page.
-func operated[T any](
-	do func(store.Look, context.Context, int64) (*T, error),
-) func(context.Context, store.Look, url.Values) error {
-	return func(ctx context.Context, l store.Look, form url.Values) error {
-		id, err := strconv.ParseInt(form.Get("operation"), 10, 64)
-		if err != nil {
-			return errNotFound
-		}
-		was, err := do(l, ctx, id)
-		if err == nil && was == nil {
-			err = errNotFound
-		}
-		return err
-	}
+	in.Match, err = json.Marshal(f)
+	return err
 }
 
 // Skipped is how many of them the verb does not change.

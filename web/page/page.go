@@ -29,6 +29,7 @@ import (
 
 	"bellhop/scheduler"
 	"bellhop/sql/store"
+	"bellhop/verb"
 	"bellhop/web"
 )
 
@@ -79,11 +80,7 @@ func New(c Config) *Pages {
 		http.Redirect(w, r, asset("bell.svg"), http.StatusMovedPermanently)
 	})
 	for name, v := range verbs {
-		right := web.Operates
-		if v.jobs != nil { // a submitter has jobs of his own
-			right = web.Submits
-		}
-		p.Route("POST /do/"+name, right, func(w http.ResponseWriter, r *http.Request) { p.do(w, r, name, v) })
+		p.Route("POST /do/"+name, right(v), func(w http.ResponseWriter, r *http.Request) { p.do(w, r, v) })
 	}
 	p.Route("POST /do/", web.Known, func(w http.ResponseWriter, r *http.Request) { p.noOrder(w, r) })
 	return p
@@ -248,10 +245,11 @@ func (p *Pages) trouble(ctx context.Context, err error) (status int, title, main
 	var said *pgconn.PgError
 	var notMine *store.NotMember
 	var unreachable *scheduler.Unreachable
+	var missing *verb.Missing
 	type words struct{ Title, Says, Next string }
 	var s words
 	switch {
-	case errors.Is(err, errNotFound):
+	case errors.Is(err, errNotFound), errors.As(err, &missing):
 		status, s = http.StatusNotFound, words{
 			"Not found",
 			"There is no such page, or nothing of that name any more.",

@@ -1,7 +1,6 @@
 package page
 
 import (
-	"context"
 	"net/url"
 	"slices"
 	"strings"
@@ -10,6 +9,7 @@ import (
 	"bellhop/scheduler"
 	"bellhop/scheduler/words"
 	"bellhop/sql/store"
+	"bellhop/verb"
 )
 
 type pruneData struct {
@@ -71,19 +71,16 @@ func (d pruneData) Yourself() []deed {
 // pruneLong is for how long one press deletes: if more is left, press again; each answer comes in time.
 const pruneLong = 5 * time.Second
 
-// pruned deletes some of what a form of the page names.
-func pruned(ctx context.Context, l store.Look, form url.Values, past int64) (n int, next *int64, err error) {
-	until, err := time.Parse(time.RFC3339Nano, form.Get("until"))
-	if err != nil || len(form["state"]) == 0 {
-		return 0, nil, errNotFound
+// pruneIn reads what a form of the page names.
+func pruneIn(form url.Values, in *verb.In) (err error) {
+	if in.Ended.Until, err = time.Parse(time.RFC3339Nano, form.Get("until")); err != nil || len(form["state"]) == 0 {
+		return errNotFound
 	}
-	f := store.PruneFilter{Until: until}
 	for _, s := range form["state"] {
 		if !slices.Contains(prunable, scheduler.JobState(s)) {
-			return 0, nil, errNotFound
+			return errNotFound
 		}
-		f.States = append(f.States, scheduler.JobState(s))
+		in.Ended.States = append(in.Ended.States, scheduler.JobState(s))
 	}
-	deleted, next, err := l.PruneSome(ctx, f, past)
-	return int(deleted), next, err
+	return nil
 }

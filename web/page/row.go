@@ -3,7 +3,6 @@ package page
 import (
 	"bytes"
 	"encoding/json"
-	"strings"
 	"time"
 
 	"bellhop/scheduler/words"
@@ -78,8 +77,3 @@ func indented(text []byte) string {
 	}
 	return b.String()
 }
-
-var likeEscaped = strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`)
-
-// likeExactly is a name as a pattern of LIKE that nothing else is like.
-func likeExactly(name string) string { return likeEscaped.Replace(name) }

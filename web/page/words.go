@@ -61,6 +61,7 @@ func (p *Pages) funcs() template.FuncMap {
 		"query":  func(s scheduler.TypeName) string { return url.QueryEscape(string(s)) },
 		"path":   func(s string) string { return url.PathEscape(s) },
 		"shell":  func(v any) string { return shell(fmt.Sprint(v)) },
+		"line":   line,
 		"typed":  typeWord,
 		"dict":   dict,
 		"final":  func(s scheduler.JobState) bool { return s.Final() },

@@ -41,7 +41,7 @@ type workflowData struct {
 
 func workflow(r *request) (content, error) {
 	d := workflowData{Address: r.pages.Address}
-	list, err := r.Look.Workflows(r, store.WorkflowFilter{Names: []string{likeExactly(r.arg)}})
+	list, err := r.Look.Workflows(r, store.WorkflowFilter{Names: store.Exactly(r.arg)})
 	if err != nil {
 		return content{}, err
 	}

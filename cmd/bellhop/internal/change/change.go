@@ -4,6 +4,7 @@ package change
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -12,11 +13,12 @@ import (
 	"bellhop/cmd/bellhop/internal/cli"
 	"bellhop/scheduler"
 	"bellhop/sql/store"
+	"bellhop/verb"
 )
 
 // Order is one of release, cancel and retry.
 type Order struct {
-	Do func(ctx context.Context, look store.Look, id scheduler.JobID) (store.Change, bool, error)
+	Do func() (verb string, in verb.In)
 	// words is what is said of a job; nil: not a word.
 	words func(store.Change) string
 	// refused says that the job was left as it was, and what to type; nil: what was asked for holds.
@@ -45,14 +47,18 @@ func Change(a *cli.App, o Order) func(*cobra.Command, []string) error {
 		changes := []store.Change{}
 		var bad error
 		for _, job := range jobs {
-			c, ok, err := o.Do(ctx, look, job.ID)
+			name, in := o.Do()
+			in.Jobs = []scheduler.JobID{job.ID}
+			out, err := verb.Do(ctx, look, name, in)
+			var gone *verb.Missing
 			switch {
-			case err != nil:
+			case err != nil && !errors.As(err, &gone):
 				return err
-			case !ok: // deleted since we looked
+			case len(out.Jobs) == 0: // deleted since we looked
 				missing = cli.Failed(cli.ExitNotFound, "not found", "bellhop ls", "there is no %s", cli.Describe(job.Word))
 				continue
 			}
+			c := out.Jobs[0]
 			changes = append(changes, c)
 			if o.refused != nil {
 				bad = cmp.Or(bad, o.refused(c))
@@ -73,9 +79,8 @@ func Change(a *cli.App, o Order) func(*cobra.Command, []string) error {
 	})
 }
 
-func Release(ctx context.Context, look store.Look, id scheduler.JobID) (store.Change, bool, error) {
-	return look.Release(ctx, id)
-}
+// Release is the verb.
+func Release() (string, verb.In) { return "release", verb.In{} }
 
 func ReleaseCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
@@ -97,8 +102,11 @@ func CancelCommand(a *cli.App) *cobra.Command {
 	var now bool
 	open := append(slices.Clone(waiting), scheduler.Assigned, scheduler.Running)
 	s := sweep{verb: "cancel", done: "cancelled, or asked to stop", allowed: open, usual: open, preview: true}
-	s.order = func(ctx context.Context, look store.Look, ids []scheduler.JobID) ([]store.Change, error) {
-		return look.CancelMany(ctx, ids, now)
+	s.order = func() (string, verb.In) {
+		if now {
+			return "kill", verb.In{}
+		}
+		return "cancel", verb.In{}
 	}
 	c := &cobra.Command{
 		Use:   "cancel ID... | cancel -s STATE -t TYPE",
@@ -117,9 +125,7 @@ jobs would change.`,
 		Args:    s.args(a),
 	}
 	do := Change(a, Order{
-		Do: func(ctx context.Context, look store.Look, id scheduler.JobID) (store.Change, bool, error) {
-			return look.Cancel(ctx, id, now)
-		},
+		Do: s.order,
 		words: func(c store.Change) string {
 			switch {
 			case c.Was.Final():
@@ -146,10 +152,13 @@ func RetryCommand(a *cli.App) *cobra.Command {
 		allowed: []scheduler.JobState{scheduler.Failed, scheduler.Quarantined, scheduler.Cancelled, scheduler.Succeeded},
 		usual:   []scheduler.JobState{scheduler.Failed, scheduler.Quarantined},
 	}
-	s.order = func(ctx context.Context, look store.Look, ids []scheduler.JobID) ([]store.Change, error) {
-		return look.RetryMany(ctx, ids)
-	}
 	var behind bool
+	s.order = func() (string, verb.In) {
+		if behind {
+			return "behind", verb.In{}
+		}
+		return "retry", verb.In{}
+	}
 	c := &cobra.Command{
 		Use:   "retry ID... | retry -s STATE -t TYPE",
 		Short: "Run finished jobs again",
@@ -165,12 +174,7 @@ and they stay retried. --dry-run says how many jobs would be retried.`,
 		Args:    s.args(a),
 	}
 	do := Change(a, Order{
-		Do: func(ctx context.Context, look store.Look, id scheduler.JobID) (store.Change, bool, error) {
-			if behind {
-				return look.RetryFrom(ctx, id)
-			}
-			return look.Retry(ctx, id)
-		},
+		Do: s.order,
 		words: func(c store.Change) string {
 			if !c.Was.Final() {
 				return "has not ended: it is " + string(c.State)

@@ -1,7 +1,6 @@
 package change
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strconv"
@@ -14,6 +13,7 @@ import (
 	"bellhop/scheduler"
 	"bellhop/scheduler/grammar"
 	"bellhop/sql/store"
+	"bellhop/verb"
 )
 
 // waiting are the states in which a job can be changed.
@@ -33,9 +33,7 @@ func EditCommand(a *cli.App) *cobra.Command {
 	var f editFlags
 	var e store.Edit
 	s := sweep{verb: "edit", done: "changed", allowed: waiting, usual: waiting, preview: true}
-	s.order = func(ctx context.Context, look store.Look, ids []scheduler.JobID) ([]store.Change, error) {
-		return look.Edit(ctx, ids, e)
-	}
+	s.order = func() (string, verb.In) { return "priority", verb.In{Edit: e} }
 	c := &cobra.Command{
 		Use:   "edit ID... | edit -s STATE -t TYPE",
 		Short: "Change waiting jobs: priority, time, args, attempts, place, hold",
@@ -58,22 +56,16 @@ first of them; for IDs, it lists the change of each.`,
 			return err
 		}
 		return s.or(a, Change(a, Order{
-			Do: func(ctx context.Context, look store.Look, id scheduler.JobID) (store.Change, bool, error) {
-				changes, err := look.Edit(ctx, []scheduler.JobID{id}, e)
-				if err != nil || len(changes) == 0 {
-					return store.Change{}, false, err
-				}
-				return changes[0], true, nil
-			},
+			Do: s.order,
 			words: func(c store.Change) string {
-				if s.dryRun && slices.Contains(waiting, c.State) {
+				if s.dryRun && c.Waits() {
 					return "would be " + string(c.State)
 				}
 				return string(c.State)
 			},
 			trial: s.dryRun,
 			refused: func(c store.Change) error {
-				if slices.Contains(waiting, c.State) {
+				if c.Waits() {
 					return nil
 				}
 				return cli.Failed(cli.ExitState, "edit", fmt.Sprintf("bellhop show %d", c.ID),

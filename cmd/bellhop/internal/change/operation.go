@@ -19,6 +19,7 @@ import (
 	"bellhop/scheduler/grammar"
 	"bellhop/scheduler/words"
 	"bellhop/sql/store"
+	"bellhop/verb"
 )
 
 // operationBatch is how many jobs one transaction changes.
@@ -43,7 +44,13 @@ since. The page Operations of the dashboard shows the same operations.`,
 	}
 	a.Menu(c)
 	c.AddCommand(planOperation(a), listOperations(a), showOperation(a))
-	c.AddCommand(startOperation(a), stopOperation(a), undoOperation(a))
+	c.AddCommand(
+		onOperation(a, "start", `Carry out an operation from here, or go on with a stopped one. Ctrl-C stops it after
+the current batch; changes made so far stay. If this program is killed, a running
+instance goes on with the operation within minutes. kill begins after 5 s.`),
+		onOperation(a, "stop", "Stop an operation after its current batch, or discard a planned one. It can be started again."),
+		onOperation(a, "undo", `Undo a hold, priority or cancel of up to 10,000 jobs. Jobs changed since the operation
+stay as they are.`))
 	return c
 }
 
@@ -77,11 +84,11 @@ every job.`,
 				level = &n
 			}
 			return a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, args []string) error {
-				id, err := s.PlanOperation(ctx, args[0], filter, level)
+				out, err := verb.Do(ctx, s.Look, "plan", verb.In{Order: args[0], Match: filter, Edit: store.Edit{Priority: level}})
 				if err != nil {
 					return err
 				}
-				return tellOperation(ctx, a, s, id)
+				return tellOperation(ctx, a, s, out.ID)
 			})(cmd, args)
 		},
 	}
@@ -163,21 +170,28 @@ func operationArg(a *cli.App) cobra.PositionalArgs {
 	})
 }
 
-// onOperation is a command on one that is named by its id.
-func onOperation(
-	a *cli.App, do func(ctx context.Context, s *cli.Session, id int64) error,
-) func(*cobra.Command, []string) error {
-	return a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, args []string) error {
-		id, err := strconv.ParseInt(args[0], 10, 64)
-		if err != nil {
-			return err
-		}
-		return do(ctx, s, id)
-	})
-}
-
-func noOperation(id int64) error {
-	return cli.Failed(cli.ExitNotFound, "operation", "bellhop operation ls", "there is no operation %d", id)
+// onOperation is a verb of one that is named by its id; start carries it out, too.
+func onOperation(a *cli.App, name, long string) *cobra.Command {
+	return &cobra.Command{
+		Use:     name + " ID",
+		Short:   verb.Of(name).Summary,
+		Long:    long,
+		Example: "  bellhop operation " + name + " 3",
+		Args:    operationArg(a),
+		RunE: a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, args []string) error {
+			id, _ := strconv.ParseInt(args[0], 10, 64) // checked above
+			out, err := verb.Do(ctx, s.Look, name, verb.In{ID: id})
+			switch {
+			case err != nil:
+				return err
+			case name != "start":
+				return tellOperation(ctx, a, s, id)
+			case out.Name != "running":
+				return cli.Failed(cli.ExitState, "operation start", fmt.Sprintf("bellhop operation show %d", id), "operation %d is %s", id, out.Name)
+			}
+			return carryOut(ctx, a, s, id)
+		}),
+	}
 }
 
 // tellOperation shows one, with what can be done with it.
@@ -187,7 +201,7 @@ func tellOperation(ctx context.Context, a *cli.App, s *cli.Session, id int64) er
 	case err != nil:
 		return err
 	case !ok:
-		return noOperation(id)
+		return &verb.Missing{Thing: verb.Operation, Name: strconv.FormatInt(id, 10)}
 	case a.JSON():
 		return a.PrintJSON(o)
 	}
@@ -275,32 +289,9 @@ func showOperation(a *cli.App) *cobra.Command {
 		Long:    "Show an operation: its jobs, its progress, and the commands that can follow.",
 		Example: "  bellhop operation show 3",
 		Args:    operationArg(a),
-		RunE: onOperation(a, func(ctx context.Context, s *cli.Session, id int64) error {
+		RunE: a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, args []string) error {
+			id, _ := strconv.ParseInt(args[0], 10, 64) // checked above
 			return tellOperation(ctx, a, s, id)
-		}),
-	}
-}
-
-func startOperation(a *cli.App) *cobra.Command {
-	return &cobra.Command{
-		Use:   "start ID",
-		Short: "Carry out an operation, or go on with a stopped one",
-		Long: `Carry out an operation from here, or go on with a stopped one. Ctrl-C stops it after
-the current batch; changes made so far stay. If this program is killed, a running
-instance goes on with the operation within minutes. kill begins after 5 s.`,
-		Example: "  bellhop operation start 3",
-		Args:    operationArg(a),
-		RunE: onOperation(a, func(ctx context.Context, s *cli.Session, id int64) error {
-			state, err := s.StartOperation(ctx, id)
-			switch {
-			case err != nil:
-				return err
-			case state == nil:
-				return noOperation(id)
-			case *state != "running":
-				return cli.Failed(cli.ExitState, "operation start", fmt.Sprintf("bellhop operation show %d", id), "operation %d is %s", id, *state)
-			}
-			return carryOut(ctx, a, s, id)
 		}),
 	}
 }
@@ -337,45 +328,4 @@ func carryOut(ctx context.Context, a *cli.App, s *cli.Session, id int64) error {
 		return err
 	}
 	return tellOperation(ctx, a, s, id)
-}
-
-func stopOperation(a *cli.App) *cobra.Command {
-	return &cobra.Command{
-		Use:     "stop ID",
-		Short:   "Stop an operation after its current batch",
-		Long:    "Stop an operation after its current batch, or discard a planned one. It can be started again.",
-		Example: "  bellhop operation stop 3",
-		Args:    operationArg(a),
-		RunE: onOperation(a, func(ctx context.Context, s *cli.Session, id int64) error {
-			state, err := s.StopOperation(ctx, id)
-			switch {
-			case err != nil:
-				return err
-			case state == nil:
-				return noOperation(id)
-			}
-			return tellOperation(ctx, a, s, id)
-		}),
-	}
-}
-
-func undoOperation(a *cli.App) *cobra.Command {
-	return &cobra.Command{
-		Use:   "undo ID",
-		Short: "Undo an operation, except for jobs changed since",
-		Long: `Undo a hold, priority or cancel of up to 10,000 jobs. Jobs changed since the operation
-stay as they are.`,
-		Example: "  bellhop operation undo 3",
-		Args:    operationArg(a),
-		RunE: onOperation(a, func(ctx context.Context, s *cli.Session, id int64) error {
-			n, err := s.UndoOperation(ctx, id)
-			switch {
-			case err != nil:
-				return err
-			case n == nil:
-				return noOperation(id)
-			}
-			return tellOperation(ctx, a, s, id)
-		}),
-	}
 }

@@ -3,11 +3,13 @@ package change
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"bellhop/cmd/bellhop/internal/cli"
 	"bellhop/scheduler"
+	"bellhop/verb"
 )
 
 // typeArg takes one type, or none for all.
@@ -20,13 +22,8 @@ func typeArg(a *cli.App) cobra.PositionalArgs {
 	})
 }
 
-func typeOf(args []string) *scheduler.TypeName {
-	if len(args) == 0 {
-		return nil
-	}
-	t := scheduler.TypeName(args[0])
-	return &t
-}
+// typed is the type that was given; empty: all.
+func typed(args []string) string { return strings.Join(args, "") }
 
 func PauseCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
@@ -38,17 +35,17 @@ and over restarts, until "bellhop resume".`,
 		Example: "  bellhop pause license\n  bellhop pause",
 		Args:    typeArg(a),
 		RunE: a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, args []string) error {
-			t := typeOf(args)
-			if err := s.Pause(ctx, t); err != nil {
+			t := typed(args)
+			if _, err := verb.Do(ctx, s.Look, "pause", verb.In{Name: t}); err != nil {
 				return err
 			}
-			if t == nil {
+			if t == "" {
 				return a.Printf("everything is paused\n")
 			}
-			if err := warnUnknown(ctx, a, s, *t); err != nil {
+			if err := warnUnknown(ctx, a, s, scheduler.TypeName(t)); err != nil {
 				return err
 			}
-			return a.Printf("%s is paused\n", *t)
+			return a.Printf("%s is paused\n", t)
 		}),
 	}
 }
@@ -61,21 +58,21 @@ func ResumeCommand(a *cli.App) *cobra.Command {
 		Example: "  bellhop resume license\n  bellhop resume",
 		Args:    typeArg(a),
 		RunE: a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, args []string) error {
-			t := typeOf(args)
-			was, still, err := s.Resume(ctx, t)
+			t := typed(args)
+			out, err := verb.Do(ctx, s.Look, "resume", verb.In{Name: t})
 			switch {
 			case err != nil:
 				return err
-			case still:
-				return cli.Failed(cli.ExitState, "resume", "bellhop resume", "everything is paused, %s with it", *t)
-			case !was && t == nil:
+			case out.Still:
+				return cli.Failed(cli.ExitState, "resume", "bellhop resume", "everything is paused, %s with it", t)
+			case !out.Changed && t == "":
 				return a.Printf("nothing was paused\n")
-			case !was:
-				return a.Printf("%s was not paused\n", *t)
-			case t == nil:
+			case !out.Changed:
+				return a.Printf("%s was not paused\n", t)
+			case t == "":
 				return a.Printf("everything may start again\n")
 			}
-			return a.Printf("%s may start again\n", *t)
+			return a.Printf("%s may start again\n", t)
 		}),
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"bellhop/report"
 	"bellhop/scheduler"
 	"bellhop/sql/store"
+	"bellhop/verb"
 )
 
 // sweep is an order by filter, in place of ids.
@@ -27,7 +28,7 @@ type sweep struct {
 	allowed []scheduler.JobState // for which states it can be
 	usual   []scheduler.JobState // without -s
 	preview bool                 // --dry-run is for IDs too: the command's own work
-	order   func(ctx context.Context, look store.Look, ids []scheduler.JobID) ([]store.Change, error)
+	order   func() (verb string, in verb.In)
 }
 
 // flags adds them to the command.
@@ -97,7 +98,10 @@ func (s *sweep) run(ctx context.Context, a *cli.App, db *cli.Session) error {
 	ctx, release := signal.NotifyContext(ctx, syscall.SIGINT)
 	defer release()
 	n, err := db.Sweep(ctx, s.filter(), func(ctx context.Context, ids []scheduler.JobID) ([]store.Change, error) {
-		return s.order(ctx, db.Look, ids)
+		name, in := s.order()
+		in.Jobs = ids
+		out, err := verb.Do(ctx, db.Look, name, in)
+		return out.Jobs, err
 	}, func(n int64) {
 		if n%1000 == 0 {
 			a.Note("%s so far: %d", s.done, n)

@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"bellhop/sql/migrate"
+	"bellhop/verb"
 )
 
 // Failure is an error as a person reads it, and its exit code. Said nothing:
@@ -66,9 +67,15 @@ const WithOlderBellhop = "bellhop migrate   # of the older bellhop; then, of thi
 func ExplainFailure(err error) *Failure {
 	var f *Failure
 	var refused *pgconn.PgError
+	var missing *verb.Missing
+	var unfit *verb.Unfit
 	switch {
 	case errors.As(err, &f):
 		return f
+	case errors.As(err, &missing):
+		return &Failure{Code: ExitNotFound, What: missing.Command(), Why: missing.Error(), Next: missing.Hint}
+	case errors.As(err, &unfit):
+		return &Failure{Code: ExitUsage, What: unfit.Command(), Why: unfit.Error(), Next: unfit.Next}
 	case errors.Is(err, migrate.ErrTooOld):
 		return &Failure{Code: ExitSchema, What: "schema", Why: err.Error(), Next: "bellhop migrate"}
 	case errors.Is(err, migrate.ErrBeforeBaseline):

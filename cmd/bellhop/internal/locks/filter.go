@@ -16,12 +16,10 @@ import (
 	"bellhop/scheduler/grammar"
 	"bellhop/scheduler/lock"
 	"bellhop/sql/store"
+	"bellhop/verb"
 )
 
-const (
-	filterExample = `bellhop filter add --action 'RATE_LIMIT 2' --predicate '["opcode",["=","type","mail"]]'`
-	filterListing = "bellhop filter list   shows the filters there are"
-)
+const filterExample = `bellhop filter add --action 'RATE_LIMIT 2' --predicate '["opcode",["=","type","mail"]]'`
 
 // FilterCommand is the commands that change job filters and look at them.
 func FilterCommand(a *cli.App) *cobra.Command {
@@ -62,19 +60,19 @@ func (r *rule) flags(c *cobra.Command) {
 
 // row is the rule as it is to be written. It is read as the scheduler will, so that
 // what cannot be right is refused before anything is written.
-func (r *rule) row(a *cli.App, verb string) (store.FilterRow, error) {
+func (r *rule) row(a *cli.App, name string) (store.FilterRow, error) {
 	row := store.FilterRow{Priority: r.priority, Reason: r.reason, Predicates: []byte("[]")}
 	if strings.TrimSpace(r.action) == "" {
-		return row, cli.Usage("filter "+verb, "there is no --action; CONTINUE, which does nothing, must be given too",
+		return row, cli.Usage("filter "+name, "there is no --action; CONTINUE, which does nothing, must be given too",
 			filterExample)
 	}
 	action, err := lock.ParseAction(r.action)
 	if err != nil {
-		return row, cli.Usage("filter "+verb, err.Error(), filterExample)
+		return row, cli.Usage("filter "+name, err.Error(), filterExample)
 	}
 	row.Action = action.String()
 	if r.priority < 0 {
-		return row, cli.Usage("filter "+verb, fmt.Sprintf("--priority %d is below 0", r.priority), "--priority 0")
+		return row, cli.Usage("filter "+name, fmt.Sprintf("--priority %d is below 0", r.priority), "--priority 0")
 	}
 	var list []json.RawMessage
 	for _, text := range r.predicates {
@@ -83,9 +81,9 @@ func (r *rule) row(a *cli.App, verb string) (store.FilterRow, error) {
 			var at *lock.ExprError
 			if errors.As(err, &at) {
 				why := fmt.Sprintf("--predicate %s, character %d: %s", at.Text, at.At, at.Why)
-				return row, cli.Usage("filter "+verb, why, at.Next)
+				return row, cli.Usage("filter "+name, why, at.Next)
 			}
-			return row, cli.Usage("filter "+verb, err.Error(), filterExample)
+			return row, cli.Usage("filter "+name, err.Error(), filterExample)
 		}
 		if unknown := p.UnknownFields(); len(unknown) > 0 {
 			// What is told besides does not keep the rule from being written.
@@ -116,8 +114,8 @@ limit.`,
 				return err
 			}
 			return a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, _ []string) error {
-				id, err := s.AddFilter(ctx, row)
-				return written(a, id, err)
+				out, err := verb.Do(ctx, s.Look, "filter add", verb.In{Filter: row})
+				return written(a, out.Name, err)
 			})(cmd, args)
 		},
 	}
@@ -141,8 +139,8 @@ and the watermark is that of now.`,
 			}
 			row.ID = args[0]
 			return a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, _ []string) error {
-				id, err := s.ReplaceFilter(ctx, row)
-				return written(a, id, err)
+				out, err := verb.Do(ctx, s.Look, "filter replace", verb.In{Filter: row})
+				return written(a, out.Name, err)
 			})(cmd, args)
 		},
 	}
@@ -178,10 +176,6 @@ func oneFilter(a *cli.App) cobra.PositionalArgs {
 	})
 }
 
-func noFilter(verb, id string) error {
-	return cli.Failed(cli.ExitNotFound, "filter "+verb, filterListing, "there is no filter %s", id)
-}
-
 func deleteFilter(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:     "delete ID",
@@ -190,10 +184,7 @@ func deleteFilter(a *cli.App) *cobra.Command {
 		Example: "  bellhop filter delete mails",
 		Args:    oneFilter(a),
 		RunE: a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, args []string) error {
-			ok, err := s.DeleteFilter(ctx, args[0])
-			if err == nil && !ok {
-				err = noFilter("delete", args[0])
-			}
+			_, err := verb.Do(ctx, s.Look, "filter delete", verb.In{Name: args[0]})
 			return err
 		}),
 	}
@@ -235,7 +226,7 @@ func showFilter(a *cli.App) *cobra.Command {
 			case err != nil:
 				return err
 			case len(filters) == 0:
-				return noFilter("info", args[0])
+				return cli.Failed(cli.ExitNotFound, "filter info", verb.Filter.Hint, "there is no filter %s", args[0])
 			case a.JSON():
 				return a.PrintJSON(filters[0])
 			}

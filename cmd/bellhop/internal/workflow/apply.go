@@ -18,6 +18,7 @@ import (
 	"bellhop/scheduler/notice"
 	"bellhop/scheduler/workflow"
 	"bellhop/sql/store"
+	"bellhop/verb"
 )
 
 func apply(a *cli.App) *cobra.Command {
@@ -83,7 +84,7 @@ func export(a *cli.App) *cobra.Command {
 		Example: "  bellhop workflow export 'nightly-*' > all.yaml",
 		Args:    names(a, 0),
 		RunE: a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, args []string) error {
-			list, err := s.Definitions(ctx, like(args))
+			list, err := s.Definitions(ctx, store.Like(args))
 			if err != nil {
 				return err
 			}
@@ -234,7 +235,7 @@ func unserved(ctx context.Context, a *cli.App, l store.Look, d workflow.Definiti
 // one writes a definition.
 func (w writing) one(ctx context.Context, l store.Look, d workflow.Definition) (r result, err error) {
 	r.Workflow = d.Name
-	old, err := l.Definitions(ctx, exactly(d.Name))
+	old, err := l.Definitions(ctx, store.Exactly(d.Name))
 	if err != nil {
 		return r, err
 	}
@@ -294,7 +295,7 @@ func (w writing) others(ctx context.Context, l store.Look, list []workflow.Defin
 			if slices.ContainsFunc(list, func(d workflow.Definition) bool { return d.Name == t.Name }) {
 				continue
 			}
-			if _, err := l.ChangeWorkflow(ctx, t.Name, "deleted", nil); err != nil {
+			if _, err := verb.Do(ctx, l, "delete", verb.In{Name: t.Name}); err != nil {
 				return nil, err
 			}
 			gone = append(gone, result{Workflow: t.Name, Result: "deleted"})

@@ -33,7 +33,7 @@ later: bellhop workflow run NAME --event EVENT. --skipped runs all skipped event
 				return cli.Usage("workflow events", fmt.Sprintf("-n %d: it is at least 1", most), "bellhop workflow events NAME -n 20")
 			}
 			return a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, _ []string) error {
-				rows, err := s.Workflows(ctx, store.WorkflowFilter{Names: exactly(args[0])})
+				rows, err := s.Workflows(ctx, store.WorkflowFilter{Names: store.Exactly(args[0])})
 				if err == nil && len(rows) == 0 {
 					err = unknown("events", args[0])
 				}

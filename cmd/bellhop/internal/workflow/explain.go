@@ -26,7 +26,7 @@ for, its errors, and its open runs. In SQL: select * from bellhop.explain_workfl
 		Example: "  bellhop workflow explain nightly\n  bellhop workflow explain nightly -o json",
 		Args:    one(a),
 		RunE: a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, args []string) error {
-			rows, err := s.Workflows(ctx, store.WorkflowFilter{Names: exactly(args[0])})
+			rows, err := s.Workflows(ctx, store.WorkflowFilter{Names: store.Exactly(args[0])})
 			if err != nil {
 				return err
 			}

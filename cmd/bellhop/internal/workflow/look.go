@@ -12,6 +12,7 @@ import (
 	"bellhop/cmd/bellhop/internal/cli"
 	"bellhop/scheduler/workflow"
 	"bellhop/sql/store"
+	"bellhop/verb"
 )
 
 // shown is a workflow in JSON.
@@ -52,7 +53,7 @@ func showWorkflow(ctx context.Context, a *cli.App, s *cli.Session, name string, 
 	if err != nil {
 		return err
 	}
-	rows, err := s.Workflows(ctx, store.WorkflowFilter{Names: exactly(name)})
+	rows, err := s.Workflows(ctx, store.WorkflowFilter{Names: store.Exactly(name)})
 	if err != nil {
 		return err
 	}
@@ -125,14 +126,10 @@ func runTable(runs []store.RunRow) cli.Table {
 	return t
 }
 
-func noRun(verb string, id int64) error {
-	return cli.Failed(cli.ExitNotFound, "workflow "+verb, "bellhop workflow show NAME   shows the runs of a workflow", "there is no run %d", id)
-}
-
 func showRun(ctx context.Context, a *cli.App, s *cli.Session, id int64) error {
 	runs, err := s.Runs(ctx, nil, &id, 1)
 	if err == nil && len(runs) == 0 {
-		err = noRun("show", id)
+		err = cli.Failed(cli.ExitNotFound, "workflow show", verb.Run.Hint, "there is no run %d", id)
 	}
 	if err != nil {
 		return err
@@ -287,14 +284,11 @@ func retry(a *cli.App) *cobra.Command {
 		RunE: a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, args []string) error {
 			for _, arg := range args {
 				id, _ := strconv.ParseInt(arg, 10, 64) // checked above
-				n, err := s.RetryRun(ctx, id)
-				if err == nil && n == nil {
-					err = noRun("retry", id)
-				}
+				out, err := verb.Do(ctx, s.Look, "rerun", verb.In{ID: id})
 				if err != nil {
 					return err
 				}
-				if err := a.Printf("run %d goes on: %s tried again\n", id, cli.Count(*n, "step")); err != nil {
+				if err := a.Printf("run %d goes on: %s tried again\n", id, cli.Count(out.N, "step")); err != nil {
 					return err
 				}
 			}

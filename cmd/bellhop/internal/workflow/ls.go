@@ -26,7 +26,7 @@ patterns, whatever the case. A workflow must match all flags.`,
 			"  bellhop workflow ls --inactive --sensor cron\n  bellhop workflow ls --type license",
 		Args: names(a, 0),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			f := store.WorkflowFilter{Names: like(args), AnyCase: true}
+			f := store.WorkflowFilter{Names: store.Like(args), AnyCase: true}
 			if cmd.Flags().Changed("project") {
 				f.Project = &project
 			}

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"bellhop/cmd/bellhop/internal/cli"
 	"bellhop/sql/store"
+	"bellhop/verb"
 )
 
 // ManagerCommand stops and starts the scheduling of workflows, without ending processes.
@@ -20,19 +22,19 @@ func ManagerCommand(a *cli.App) *cobra.Command {
 	}
 	a.Menu(c)
 	c.AddCommand(
-		manage(a, "stop", "Keep the sensors of an instance, or of all, from starting workflows", `Keep the sensors of an instance, named by name or id, from starting workflows; without
+		manage(a, "stop", `Keep the sensors of an instance, named by name or id, from starting workflows; without
 INSTANCE, those of all, future ones included. Open runs go on, runs can be started by hand,
 and events are kept. For slots that pass, catch_up decides. Other instances take over the
 workflows of a stopped one.`),
-		manage(a, "start", "Let the sensors of an instance, or of all, start workflows again", `Let the sensors of an instance, named by name or id, start workflows again; without INSTANCE, those of all.`),
+		manage(a, "start", `Let the sensors of an instance, named by name or id, start workflows again; without INSTANCE, those of all.`),
 		managerStatus(a))
 	return c
 }
 
-func manage(a *cli.App, what, short, long string) *cobra.Command {
+func manage(a *cli.App, what, long string) *cobra.Command {
 	return &cobra.Command{
 		Use:     what + " [INSTANCE]",
-		Short:   short,
+		Short:   verb.Of("manager " + what).Summary,
 		Long:    long,
 		Example: "  bellhop manager " + what + "\n  bellhop manager " + what + " big1",
 		Args: a.Args(func(_ *cobra.Command, args []string) error {
@@ -42,20 +44,16 @@ func manage(a *cli.App, what, short, long string) *cobra.Command {
 			return nil
 		}),
 		RunE: a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, args []string) error {
-			name := ""
-			if len(args) == 1 {
-				name = args[0]
-			}
-			n, err := s.ChangeManager(ctx, what, name)
+			out, err := verb.Do(ctx, s.Look, "manager "+what, verb.In{Name: strings.Join(args, "")})
 			if err != nil {
 				return err
 			}
 			if a.JSON() {
 				return a.PrintJSON(struct {
 					Starts int `json:"starts"`
-				}{n})
+				}{out.N})
 			}
-			return a.Printf("%s now\n", starting(n))
+			return a.Printf("%s now\n", starting(out.N))
 		}),
 	}
 }

@@ -14,9 +14,8 @@ import (
 	"bellhop/scheduler/notice"
 	"bellhop/scheduler/workflow"
 	"bellhop/sql/store"
+	"bellhop/verb"
 )
-
-const rulesListing = "bellhop workflow notify ls   shows the rules there are"
 
 func notify(a *cli.App) *cobra.Command {
 	c := &cobra.Command{
@@ -121,7 +120,7 @@ func ids(a *cli.App, what string) cobra.PositionalArgs {
 func testRule(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "test ID…",
-		Short: "Send a test message to each recipient of a rule",
+		Short: verb.Of("ruletest").Summary,
 		Long: `Send a test message to each recipient of a rule, and print the messages' ids. They are
 sent like all others, by an instance that can send them.`,
 		Example: "  bellhop workflow notify test 3\n  bellhop workflow notify messages",
@@ -129,14 +128,11 @@ sent like all others, by an instance that can send them.`,
 		RunE: a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, args []string) error {
 			for _, arg := range args {
 				id, _ := strconv.ParseInt(arg, 10, 64) // checked above
-				messages, err := s.TestNoticeRule(ctx, id)
-				if err == nil && messages == nil {
-					err = cli.Failed(cli.ExitNotFound, "workflow notify test", rulesListing, "there is no rule %d", id)
-				}
+				out, err := verb.Do(ctx, s.Look, "ruletest", verb.In{ID: id})
 				if err != nil {
 					return err
 				}
-				for _, m := range messages {
+				for _, m := range out.Messages {
 					if err := a.Printf("%d\n", m); err != nil {
 						return err
 					}
@@ -157,11 +153,7 @@ func deleteRule(a *cli.App) *cobra.Command {
 		RunE: a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, args []string) error {
 			for _, arg := range args {
 				id, _ := strconv.ParseInt(arg, 10, 64) // checked above
-				was, err := s.DeleteNoticeRule(ctx, id)
-				if err == nil && !was {
-					err = cli.Failed(cli.ExitNotFound, "workflow notify delete", rulesListing, "there is no rule %d", id)
-				}
-				if err != nil {
+				if _, err := verb.Do(ctx, s.Look, "unrule", verb.In{ID: id}); err != nil {
 					return err
 				}
 				if err := a.Printf("rule %d deleted\n", id); err != nil {

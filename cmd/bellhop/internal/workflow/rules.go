@@ -15,6 +15,7 @@ import (
 	"bellhop/config"
 	"bellhop/scheduler/notice"
 	"bellhop/sql/store"
+	"bellhop/verb"
 )
 
 func addRule(a *cli.App) *cobra.Command {
@@ -33,7 +34,7 @@ notifications.commands in bellhop.yaml.`,
 				return cli.Usage("workflow notify add", err.Error(), "bellhop workflow notify add --mail ops@example.org")
 			}
 			return a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, _ []string) error {
-				id, err := s.AddNoticeRule(ctx, r, true)
+				out, err := verb.Do(ctx, s.Look, "rule", verb.In{Rule: r})
 				if err != nil {
 					return err
 				}
@@ -43,9 +44,9 @@ notifications.commands in bellhop.yaml.`,
 				if a.JSON() {
 					return a.PrintJSON(struct {
 						ID int64 `json:"id"`
-					}{id})
+					}{out.ID})
 				}
-				return a.Printf("%d\n", id)
+				return a.Printf("%d\n", out.ID)
 			})(cmd, args)
 		},
 	}
@@ -87,7 +88,7 @@ it is active again. The rule does not change if another client changes it at the
 				return err
 			}
 			if len(args) > 1 {
-				return cli.Usage("workflow notify edit", "it takes the id of one rule", rulesListing)
+				return cli.Usage("workflow notify edit", "it takes the id of one rule", verb.Rule.Hint)
 			}
 			return nil
 		},
@@ -136,9 +137,10 @@ func (to ruleChange) carryOut(ctx context.Context, s *cli.Session, cmd *cobra.Co
 				fmt.Sprintf("bellhop workflow notify edit %d --mail ops@example.org", id))
 		}
 		if err := config.CheckRule(now); err != nil {
-			return cli.Usage("workflow notify edit", err.Error(), rulesListing)
+			return cli.Usage("workflow notify edit", err.Error(), verb.Rule.Hint)
 		}
-		_, err = l.ChangeNoticeRule(ctx, id, now, to.active, cmp.Or(to.version, &version))
+		in := verb.In{ID: id, Rule: now, Active: to.active, Version: cmp.Or(to.version, &version)}
+		_, err = verb.Do(ctx, l, "rule edit", in)
 		return err
 	})
 	return now, err
@@ -161,7 +163,7 @@ func ruleOf(ctx context.Context, l store.Look, id int64) (r notice.Rule, version
 		}
 		return r, int(row.Version), nil
 	}
-	return r, 0, cli.Failed(cli.ExitNotFound, "workflow notify edit", rulesListing, "there is no rule %d", id)
+	return r, 0, &verb.Missing{Verb: verb.Of("rule edit"), Thing: verb.Rule, Name: strconv.FormatInt(id, 10)}
 }
 
 // edited is a rule with those parts changed that flags name, and whether there are any.

@@ -15,6 +15,7 @@ import (
 	"bellhop/cmd/bellhop/internal/cli"
 	"bellhop/scheduler/workflow"
 	"bellhop/sql/store"
+	"bellhop/verb"
 )
 
 // parameters reads --param NAME=VALUE.
@@ -142,11 +143,11 @@ func (f runFlags) start(
 	err = pgx.BeginFunc(ctx, s.Conn, func(tx pgx.Tx) error {
 		for _, o := range orders {
 			by := store.ByHand{Parameters: given, Steps: f.steps, Event: o.event}
-			id, err := start(ctx, store.NewLook(tx), o.name, f.from, by)
+			out, err := verb.Do(ctx, store.NewLook(tx), "run", verb.In{Name: o.name, From: f.from, By: by})
 			if err != nil {
 				return err
 			}
-			ids = append(ids, id)
+			ids = append(ids, out.ID)
 		}
 		return nil
 	})
@@ -158,7 +159,7 @@ func (f runFlags) start(
 func started(ctx context.Context, a *cli.App, l store.Look, args []string) (chosen []string, err error) {
 	for _, arg := range args {
 		pattern := strings.ContainsAny(arg, "*?")
-		list, err := l.Workflows(ctx, store.WorkflowFilter{Names: like([]string{arg})})
+		list, err := l.Workflows(ctx, store.WorkflowFilter{Names: store.Like([]string{arg})})
 		if err != nil {
 			return nil, err
 		}
@@ -226,27 +227,6 @@ func ordered(ctx context.Context, l store.Look, chosen, events []string, skipped
 		}
 	}
 	return list, nil
-}
-
-// start starts a run by hand.
-func start(ctx context.Context, l store.Look, name, from string, by store.ByHand) (int64, error) {
-	if from != "" {
-		d, _, err := definition(ctx, l, "run", name)
-		if err != nil {
-			return 0, err
-		}
-		if by.Steps, err = workflow.From(d.Steps, from); err != nil {
-			return 0, cli.Usage("workflow run", err.Error(), "bellhop workflow show "+name)
-		}
-	}
-	id, err := l.RunWorkflow(ctx, name, by)
-	if err == nil && id == nil {
-		err = unknown("run", name)
-	}
-	if err != nil {
-		return 0, err
-	}
-	return *id, nil
 }
 
 func printRun(a *cli.App, name string, id int64) error {

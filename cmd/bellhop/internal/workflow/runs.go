@@ -39,7 +39,7 @@ ones included. A run must match all flags, and one value of each repeatable flag
 			if most < 1 {
 				return cli.Usage("workflow runs", fmt.Sprintf("-n %d: it is at least 1", most), "bellhop workflow runs -n 20")
 			}
-			f := store.RunFilter{Names: like(args), States: states, By: like(by)}
+			f := store.RunFilter{Names: store.Like(args), States: states, By: store.Like(by)}
 			if cmd.Flags().Changed("project") {
 				f.Project = &project
 			}

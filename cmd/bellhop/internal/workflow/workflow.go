@@ -15,9 +15,8 @@ import (
 	"bellhop/config"
 	"bellhop/scheduler/workflow"
 	"bellhop/sql/store"
+	"bellhop/verb"
 )
-
-const listing = "bellhop workflow ls   shows the workflows there are"
 
 // Command is the commands of workflows.
 func Command(a *cli.App) *cobra.Command {
@@ -60,29 +59,17 @@ func one(a *cli.App) cobra.PositionalArgs {
 	})
 }
 
-// like turns patterns with * and ? into those of SQL.
-func like(patterns []string) (list []string) {
-	r := strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`, `*`, `%`, `?`, `_`)
-	for _, p := range patterns {
-		list = append(list, r.Replace(p))
-	}
-	return list
-}
-
-// exactly turns a name into a pattern of SQL that means no other.
-func exactly(name string) []string {
-	return []string{strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(name)}
-}
-
-func unknown(verb, name string) error {
-	return cli.Failed(cli.ExitNotFound, "workflow "+verb, listing, "there is no workflow %s", name)
+func unknown(command, name string) error {
+	return cli.Failed(cli.ExitNotFound, "workflow "+command, verb.Workflow.Hint, "there is no workflow %s", name)
 }
 
 // definition reads one workflow, which must be there.
-func definition(ctx context.Context, l store.Look, verb, name string) (d workflow.Definition, version int, err error) {
-	list, err := l.Definitions(ctx, exactly(name))
+func definition(ctx context.Context, l store.Look, command, name string) (
+	d workflow.Definition, version int, err error,
+) {
+	list, err := l.Definitions(ctx, store.Exactly(name))
 	if err == nil && len(list) == 0 {
-		err = unknown(verb, name)
+		err = unknown(command, name)
 	}
 	if err != nil {
 		return d, 0, err
@@ -114,36 +101,36 @@ func difference(from, to string) string {
 	return strings.Join(list, "\n") + "\n"
 }
 
-func change(a *cli.App, verb, what, short string) *cobra.Command {
+func change(a *cli.App, name, what, short string) *cobra.Command {
 	var version *int
 	c := &cobra.Command{
-		Use:   verb + " NAME…",
+		Use:   name + " NAME…",
 		Short: short,
 		Long: short + `.
 In NAME, * stands for any letters, ? for one letter.
 With --version, only if that is its version.`,
-		Example: "  bellhop workflow " + verb + " nightly\n  bellhop workflow " + verb + " 'import-*'",
+		Example: "  bellhop workflow " + name + " nightly\n  bellhop workflow " + name + " 'import-*'",
 		Args:    names(a, 1),
 		RunE: a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, args []string) error {
 			if version != nil && (len(args) != 1 || strings.ContainsAny(args[0], "*?")) {
-				return cli.Usage("workflow "+verb, "--version takes one workflow", "bellhop workflow "+verb+" NAME --version 3")
+				return cli.Usage("workflow "+name, "--version takes one workflow", "bellhop workflow "+name+" NAME --version 3")
 			}
 			var missing []error
 			for _, pattern := range args {
-				list, err := s.Workflows(ctx, store.WorkflowFilter{Names: like([]string{pattern})})
+				list, err := s.Workflows(ctx, store.WorkflowFilter{Names: store.Like([]string{pattern})})
 				if err != nil {
 					return err
 				}
 				if len(list) == 0 {
-					missing = append(missing, unknown(verb, pattern))
+					missing = append(missing, unknown(name, pattern))
 				}
 				for _, w := range list {
-					was, err := s.ChangeWorkflow(ctx, w.Name, what, version)
+					out, err := verb.Do(ctx, s.Look, name, verb.In{Name: w.Name, Version: version})
 					if err != nil {
 						return err
 					}
 					word := what
-					if was != nil && !*was {
+					if !out.Changed {
 						word = "is " + what + " already"
 					}
 					if err := a.Printf("%s %s\n", w.Name, word); err != nil {
