@@ -76,6 +76,22 @@ echo OK; while :; do sleep 1000; done`)
 	allDead(t, 0, pids...)
 }
 
+// An agent does not outlive its guard, though its scheduler is gone too, and no other one has swept.
+func TestGuard_AgentsDieWithAGuardThatIsKilledBesideItsScheduler(t *testing.T) {
+	t.Parallel()
+	cmd := startScheduler(t, sh(t, "echo OK; while :; do read l || exec sleep 1000; done"), 1, 4716)
+	guards := Leftovers(instance(4716, cmd.Process.Pid))
+	if len(guards) != 1 {
+		t.Fatalf("guards are %v", guards)
+	}
+	agent := guard.Descendants(guards[0])[0]
+	pgtest.Freeze(t, guards[0]) // so that it does nothing between the two
+	stop(t, cmd.Process.Pid, syscall.SIGKILL)
+	stop(t, guards[0], syscall.SIGKILL)
+	_ = cmd.Wait()
+	allDead(t, patience, agent)
+}
+
 // TestGuard_LeftoversOfTheSameNumberElsewhereLive: another database on the same
 // machine has an instance of the same number.
 func TestGuard_LeftoversOfTheSameNumberElsewhereLive(t *testing.T) {
@@ -142,12 +158,13 @@ func TestGuard_TheSweepSparesWhoseGuardLives(t *testing.T) {
 	t.Cleanup(func() { _ = errors.Join(handed.Process.Kill(), handed.Wait()) })
 	spared = append(spared, handed.Process.Pid)
 	left := astray(t, dead)
+	reused := astray(t, guard.Mark(os.Getpid(), self.Start+1)) // its guard's pid was given to another process
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	if _, err := Reap(ctx); err != nil {
 		t.Fatal(err)
 	}
-	allDead(t, 0, left)
+	allDead(t, 0, left, reused)
 	for _, pid := range spared {
 		if !alive(pid) {
 			t.Errorf("process %d was killed", pid)

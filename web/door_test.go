@@ -3,6 +3,9 @@ package web
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -132,6 +135,29 @@ func TestDoor_RefusesWhatAnotherSiteSends(t *testing.T) {
 	} {
 		if a := ask(t, s, "POST", "/api/v1/jobs", c.headers...); a.StatusCode != c.status {
 			t.Errorf("%v: %d", c.headers, a.StatusCode)
+		}
+	}
+}
+
+// A room never gets more of a body than is allowed.
+func TestDoor_BodiesAreBounded(t *testing.T) {
+	t.Parallel()
+	s := openSite(t, Config{}, kept{})
+	room := NewMux()
+	room.Route("/", Known, func(w http.ResponseWriter, r *http.Request) {
+		var long *http.MaxBytesError
+		n, err := io.Copy(io.Discard, r.Body)
+		w.Header().Set("Read", fmt.Sprint(n, errors.As(err, &long)))
+	})
+	s.Open(room, kept{}, nobodyMay{})
+	for size, want := range map[int]string{BodyMost: fmt.Sprint(BodyMost, false), BodyMost + 1: fmt.Sprint(BodyMost, true)} {
+		a, err := http.Post("http://"+s.Addr()+"/", "text/plain", strings.NewReader(strings.Repeat("x", size)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = a.Body.Close()
+		if got := a.Header.Get("Read"); got != want {
+			t.Errorf("of %d bytes it read %s, want %s", size, got, want)
 		}
 	}
 }

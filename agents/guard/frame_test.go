@@ -66,6 +66,25 @@ func TestFrames_StreamsComeWholeThroughAnyPieces(t *testing.T) {
 	})
 }
 
+// The length of a frame comes from another host: no room is made for one that is longer than any that is sent.
+func TestFrames_LongerOnesThanAreSentAreRefused(t *testing.T) {
+	t.Parallel()
+	for kind, longest := range map[byte]uint32{frameStdout: framePiece, frameTick: framePiece, frameRequest: MaxRequest} {
+		var p [2]int
+		if err := syscall.Pipe(p[:]); err != nil {
+			t.Fatal(err)
+		}
+		if err := writeFull(p[1], put32([]byte{kind}, longest+1)); err != nil {
+			t.Fatal(err)
+		}
+		_ = syscall.Close(p[1])
+		if _, body, err := readFrame(p[0], nil); err != syscall.EPROTO || body != nil {
+			t.Errorf("%c of %d bytes: %v", kind, longest+1, err)
+		}
+		_ = syscall.Close(p[0])
+	}
+}
+
 func pipe(t *rapid.T) (p [2]int) {
 	if err := syscall.Pipe(p[:]); err != nil {
 		t.Fatal(err)

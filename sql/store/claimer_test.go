@@ -227,20 +227,23 @@ func TestReassert_TakesOnlyRowsAsTheyWereBeforeTheClaim(t *testing.T) {
 	hold := func(j scheduler.Job) scheduler.Hold {
 		return scheduler.Hold{Claim: j.Claim, Attempt: j.Attempt, Host: "local", CreatedAt: j.Submitted()}
 	}
-	lost, fine, elsewhere, deleted, changed, held := e.running(), e.running(), e.running(), e.running(), e.running(),
-		e.running()
+	lost, fine, elsewhere, deleted, changed, held, givenBack := e.running(), e.running(), e.running(), e.running(),
+		e.running(), e.running(), e.running()
 	// What a crash of the database undoes is a claim that was committed asynchronously.
 	undo := `update bellhop.jobqueue set state = 'ready', fence = fence - 1, attempt = attempt - 1, instance = null, host = null, started_at = null where id = any ($1)`
 	e.exec(undo,
 		[]int64{int64(lost.Claim.Job), int64(elsewhere.Claim.Job), int64(changed.Claim.Job), int64(held.Claim.Job)})
 	second := e.register("second", time.Minute)
 	e.exec("update bellhop.jobqueue set state = 'running', fence = fence + 1, attempt = attempt + 1, instance = $2 where id = $1", int64(elsewhere.Claim.Job), int64(second))
+	// Another instance has had it since, and given it back: that took no attempt.
+	e.exec("update bellhop.jobqueue set state = 'ready', fence = fence + 1, attempt = attempt - 1, instance = null where id = $1",
+		int64(givenBack.Claim.Job))
 	e.exec("delete from bellhop.jobqueue where id = $1", int64(deleted.Claim.Job))
 	e.exec("update bellhop.jobqueue set state = 'cancelled' where id = $1", int64(changed.Claim.Job))
 	e.exec("update bellhop.jobqueue set state = 'held', held = true where id = $1", int64(held.Claim.Job))
 	var holds []scheduler.Hold
 	before := map[scheduler.JobID]string{}
-	for _, j := range []scheduler.Job{lost, fine, elsewhere, deleted, changed, held} {
+	for _, j := range []scheduler.Job{lost, fine, elsewhere, deleted, changed, held, givenBack} {
 		holds = append(holds, hold(j))
 		if j.Claim.Job != deleted.Claim.Job {
 			before[j.Claim.Job] = e.row(j.Claim.Job)
