@@ -41,6 +41,10 @@ containers: ## tests across containers, and of docker-compose.yml (needs docker,
 versions: ## what touches the database on PostgreSQL 15, 17 and 18 (PG=18: on one; needs mmdebstrap)
 	@scripts/versions $(PG)
 
+.PHONY: mutations
+mutations: ## take each named guard out of a copy: a test must notice (an hour; ONLY=name: some; writes docs/reliability.md)
+	@$(WITH_POSTGRES) $(GO) run ./scripts/mutate -write $(if $(ONLY),-only "$(ONLY)")
+
 .PHONY: images
 images: ## what stands in for docker-compose.yml's images where none can be pulled
 	@cd e2e/containers && $(GO) run ./images

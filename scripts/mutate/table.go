@@ -1,0 +1,302 @@
+package main
+
+import "slices"
+
+// Packages of the tests.
+var (
+	ofStore     = []string{"./sql/store/..."}
+	ofActors    = []string{"./actors/..."}
+	ofScheduler = []string{"./scheduler/..."}
+)
+
+// guards is the table, in the order of the page.
+func guards() []guard {
+	return slices.Concat(ofClaims, ofOutbox, ofGate, ofLocks, ofQueue, ofRights, ofProcesses, ofEdges)
+}
+
+// ofClaims are the guards of claims, outcomes, leases and takeovers.
+var ofClaims = []guard{
+	{
+		name:    "fence in an outcome",
+		promise: "An outcome is recorded only for the claim that it belongs to.",
+		text: "as o (id, fence, child, successes, ago)\n where j.id = any ($2) and j.id = o.id\n" +
+			"   and j.fence = o.fence and j.instance = $1",
+		instead: "as o (id, fence, child, successes, ago)\n where j.id = any ($2) and j.id = o.id\n   and j.instance = $1",
+		tests:   ofStore,
+		run:     "^TestRecord_GuardsChangeNothing$",
+	},
+	{
+		name:    "fence in a failure",
+		promise: "A failure, a retry or a cancellation is recorded only for the claim that it belongs to.",
+		text:    "    from o\n   where j.id = any ($2) and j.id = o.id\n     and j.fence = o.fence and j.instance = $1",
+		instead: "    from o\n   where j.id = any ($2) and j.id = o.id\n     and j.instance = $1",
+		tests:   ofStore,
+		run:     "^TestRecord_GuardsChangeNothing$",
+	},
+	{
+		name:    "fence of a job that goes back",
+		promise: "An instance gives back only the claim that it has.",
+		text: "as o (id, fence, why, lost, host, child, began, ended, rests)\n where j.id = any ($2) and j.id = o.id\n" +
+			"   and j.fence = o.fence",
+		instead: "as o (id, fence, why, lost, host, child, began, ended, rests)\n where j.id = any ($2) and j.id = o.id\n   and true",
+		tests:   ofStore,
+		run:     "^TestRecord_GuardsChangeNothing$",
+	},
+	{
+		name:    "floor of fences",
+		promise: "No fence is given twice for a job, whatever the database forgets in a crash or a failover.",
+		text:    "greatest(j.fence + 1, $9::bigint)",
+		instead: "greatest(j.fence + 1, least($9::bigint, 0))",
+		tests:   ofStore,
+		run:     "^TestClaim_EveryWayKeepsAboveTheFloor$",
+	},
+	{
+		name:    "a claim needs a live instance",
+		promise: "An instance that counts as dead, and does not know it, claims no job.",
+		text:    "where i.id = $1 and i.state = 'live' and not i.paused && array[$3, ''])",
+		instead: "where i.id = $1 and not i.paused && array[$3, ''])",
+		tests:   ofStore,
+		run:     "^TestClaim_NoWayIsOpenToTheDead$",
+	},
+	{
+		name:    "an instance whose lease is over claims nothing",
+		promise: "When the lease is over, an instance claims nothing until its heartbeat is answered again.",
+		text:    "grant := d.ready && !d.fenced",
+		instead: "grant := d.ready",
+		tests:   ofActors,
+		run:     "^TestDispatcher_ClaimsNothingWhileFenced$",
+	},
+	{
+		name:    "an instance whose lease is over stops its work",
+		promise: "What runs is dead before other instances may take the jobs over.",
+		text:    "m.tell(roleHosts, &fenced{})",
+		instead: "m.tell(roleHosts, &describe{})",
+		tests:   ofActors,
+		run:     "^TestMembership_FencesWhenTheLeaseIsOver$",
+	},
+	{
+		name:    "re-assertion before a claim",
+		promise: "After a lost connection an instance first takes its running jobs again, and then claims.",
+		text:    "Claim: idle && !d.mustReassert && !d.auditDue",
+		instead: "Claim: idle && !d.auditDue",
+		tests:   ofActors,
+		run:     "^TestDispatcher_AssertsBeforeItClaims$",
+	},
+	{
+		name:    "no claim before all instances have re-asserted",
+		promise: "After a crash of the database no instance claims a job that another one still runs.",
+		text:    "where i.state = 'live' and not exists (select 1 from bellhop.asserted a where a.instance = i.id)",
+		instead: "where false and not exists (select 1 from bellhop.asserted a where a.instance = i.id)",
+		tests:   ofStore,
+		run:     "^TestClaims?_NotBeforeWhatRunsIsAsserted$|^TestClaim_OthersThatHaveNotAsserted$",
+	},
+	{
+		name:    "re-assertion of the own fence only",
+		promise: "A claim that a crash has undone is taken again only if the job was not claimed since.",
+		text:    "and j.state = 'ready' and j.fence < o.fence and",
+		instead: "and j.state = 'ready' and",
+		tests:   ofStore,
+		run:     "^TestReassert_TakesOnlyRowsAsTheyWereBeforeTheClaim$",
+	},
+	{
+		name:    "re-assertion of the same row only",
+		promise: "A run does not go on for a new job to which another server gave the same id.",
+		text:    "and j.id = any ($2) and j.id = o.id and j.created_at = o.created_at",
+		instead: "and j.id = any ($2) and j.id = o.id",
+		tests:   ofStore,
+		run:     "^TestReassert_|^TestEra_",
+	},
+	{
+		name:    "a takeover happens once",
+		promise: "Two instances that find a third one dead take its jobs over once.",
+		text:    "where i.id = $1 and i.state = 'live' and ($3 or i.heartbeat_at < clock_timestamp() - i.lag)",
+		instead: "where i.id = $1 and ($3 or i.heartbeat_at < clock_timestamp() - i.lag)",
+		tests:   ofStore,
+		run:     "^TestMarkGone_",
+	},
+	{
+		name:    "a takeover from the dead only",
+		promise: "Jobs of an instance that still renews its heartbeat are left alone.",
+		text:    "and ($3 or i.heartbeat_at < clock_timestamp() - i.lag)",
+		instead: "and ($3 or i.heartbeat_at <= clock_timestamp())",
+		tests:   ofStore,
+		run:     "^TestMarkGone_",
+	},
+	{
+		name:    "leftovers are dead before a takeover",
+		promise: "Jobs of a killed instance on this machine go back after its processes are dead.",
+		text:    "b.reaped = h.reaper.Reap(ctx, s)",
+		instead: "go func() { _ = h.reaper.Reap(ctx, s) }()",
+		tests:   ofActors,
+		run:     "^TestMembership_ReapsBeforeItTakesOver$",
+	},
+	{
+		name:    "stray claims are found",
+		promise: "A claim that commits while its instance is buried does not hold its job for ever.",
+		text:    "coalesce(s.instance, 0) <> all (array(select i.id from bellhop.instance i where i.state = 'live'))",
+		instead: "coalesce(s.instance, 0) <> all (array(select i.id from bellhop.instance i))",
+		tests:   ofStore,
+		run:     "^TestDue_FreesWhatGoneInstancesHold$",
+	},
+	{
+		name:    "a takeover costs no attempt",
+		promise: "A run that its instance lost does not count as an attempt.",
+		text: "attempt = j.attempt - 1, instance = null, host = null, attempt_at = null,\n" +
+			"         items_total = null, items_done = null",
+		instead: "instance = null, host = null, attempt_at = null,\n         items_total = null, items_done = null",
+		tests:   ofStore,
+		run:     "^TestMarkGone_",
+	},
+	{
+		name:    "a snooze costs no attempt",
+		promise: "A job that its agent puts off keeps its attempts.",
+		text:    "case r.Outcome == OutcomeLost || p.snooze(r) > 0:",
+		instead: "case r.Outcome == OutcomeLost:",
+		tests:   ofScheduler,
+		run:     "^TestJudge_",
+	},
+	{
+		name:    "quarantine of a job that kills its agents",
+		promise: "A job that kills its agent three times runs no fourth time, however many attempts it has.",
+		text:    "v.Death && r.Line.Deaths+1 >= QuarantineDeaths",
+		instead: "v.Death && r.Line.Deaths+1 > QuarantineDeaths",
+		tests:   ofScheduler,
+		run:     "^TestJudge_",
+	},
+}
+
+// ofOutbox are the guards between an agent's end and the row that says so.
+var ofOutbox = []guard{
+	{
+		name:    "the outbox keeps what is not acknowledged",
+		promise: "An outcome that cannot be written is kept, and written when the database answers again.",
+		text:    "\tl.later(c.Self(), wait, &retryFlush{})",
+		instead: "\tl.outbox.acked(nil, time.Now())\n\tl.later(c.Self(), wait, &retryFlush{})",
+		tests:   ofActors,
+		run:     "^TestLedger_KeepsWhatItCannotWrite$",
+	},
+	{
+		name:    "the outbox outlives its writer",
+		promise: "Outcomes that a dead ledger left are written by the next one.",
+		text:    "l.write(c) // what the last incarnation owed",
+		instead: "// what the last incarnation owed",
+		tests:   ofActors,
+		run:     "^TestLedger_WritesWhatTheLastOneOwed$",
+	},
+	{
+		name:    "a lost acknowledgement is remembered",
+		promise: "A batch that may be committed is written again as such, and no outcome counts as refused.",
+		text:    "o.inFlight.MaybeCommitted = true",
+		instead: "o.inFlight.MaybeCommitted = false",
+		tests:   ofActors,
+		run:     "^TestOutbox_|^TestLedger_",
+	},
+	{
+		name:    "an outcome that was written before is recognised",
+		promise: "After a lost acknowledgement the same outcome is recorded once, and reported as recorded.",
+		text:    "if len(stale) == 0 || !b.MaybeCommitted {",
+		instead: "if len(stale) == 0 || b.MaybeCommitted || !b.MaybeCommitted {",
+		tests:   ofStore,
+		run:     "^TestRecord_AgainAfterALostAnswer$",
+	},
+	{
+		name:    "a refused batch is halved",
+		promise: "An outcome that the database refuses holds up no other outcome.",
+		text:    "case n > 1:\n\t\treturn f.both(ctx, scheduler.Batch{Records: b.Records[:n/2]",
+		instead: "case n > 1<<30:\n\t\treturn f.both(ctx, scheduler.Batch{Records: b.Records[:n/2]",
+		tests:   ofActors,
+		run:     "^TestLedger_ARefusedOutcomeHoldsUpNoOther$",
+	},
+	{
+		name:    "an outcome of a locked row is put aside",
+		promise: "While an app has locked a job's row, the outcome of that job is kept, and others pass it by.",
+		text:    "first = o.deferred.acked(o.inFlight, busy, now)",
+		instead: "first = o.deferred.acked(o.inFlight, nil, now)",
+		tests:   ofActors,
+		run:     "^TestOutbox_WhatIsAsideIsPassedBy$",
+	},
+	{
+		name:    "outcomes wait for the disk",
+		promise: "An outcome that was acknowledged survives a crash of the database.",
+		text:    `settings := map[string]string{"synchronous_commit": "on", "lock_timeout": rowWait}`,
+		instead: `settings := map[string]string{"synchronous_commit": "off", "lock_timeout": rowWait}`,
+		tests:   ofStore,
+		run:     "^TestSettings_OfAnInstancesSessions$",
+	},
+	{
+		name:    "a full outbox begins nothing",
+		promise: "Pending outcomes are bounded: while too many wait, no job is claimed.",
+		text:    "return len(o.waiting.Records)+len(o.inFlight.Records)+len(o.deferred.batch.Records) >= owedMost",
+		instead: "return len(o.waiting.Records)+len(o.inFlight.Records)+len(o.deferred.batch.Records) < 0",
+		tests:   ofActors,
+		run:     "^TestOutbox_|^TestLedger_",
+	},
+	{
+		name:    "an audit finds lost work",
+		promise: "A claim that only the database knows goes back to the queue.",
+		text:    "f.Lost = append(f.Lost, hold)",
+		instead: "f.Lost = append(f.Lost[:0:0], f.Lost...)",
+		tests:   []string{"./scheduler/...", "./actors/..."},
+		run:     "^TestReconcile_|^TestAudit_",
+	},
+}
+
+// ofGate are the guards of the bell: no committed job waits without a look.
+var ofGate = []guard{
+	{
+		name:    "a look when the gate is shut",
+		promise: "A job of a producer that found the gate open is seen after the gate is shut.",
+		text:    "g.State = GateAsleep\n\t\treturn g, []GateEffect{GateScan}",
+		instead: "g.State = GateAsleep\n\t\treturn g, nil",
+		tests:   ofScheduler,
+		run:     "^TestGate_",
+	},
+	{
+		name:    "a look when the gate is lost",
+		promise: "An instance that loses the gate looks at the queue at once, and goes on looking.",
+		text:    "g.State = GateAwake\n\t\treturn g, []GateEffect{GateScan, GateArm}",
+		instead: "g.State = GateAwake\n\t\treturn g, nil",
+		tests:   ofScheduler,
+		run:     "^TestGate_",
+	},
+	{
+		name:    "answers to old asks mean nothing",
+		promise: "The answer to an ask that was withdrawn does not put an instance to sleep.",
+		text:    "(ev.Kind == GateShut || ev.Kind == GateEnded) && ev.Ask != g.Ask",
+		instead: "(ev.Kind == GateShut || ev.Kind == GateEnded) && ev.Ask > g.Ask",
+		tests:   []string{"./scheduler/model/..."},
+		run:     "^TestGate_",
+	},
+	{
+		name:    "the ring belongs to the insert",
+		promise: "While an instance sleeps, the commit of an INSERT rings.",
+		text:    "perform pg_notify('bellhop', 'inserted');\n  return null;\nend\n$$;\n\n-- It rings only when",
+		instead: "return null;\nend\n$$;\n\n-- It rings only when",
+		tests:   ofStore,
+		run:     "^TestGate_ProducersRingOnlyWhileItIsKept$",
+	},
+	{
+		name:    "a silent producer keeps the gate to its end",
+		promise: "An instance does not sleep while a producer that will not ring has not committed.",
+		text:    "perform pg_advisory_lock(key); -- the session's: it outlives this statement",
+		instead: "perform pg_try_advisory_lock(key);",
+		tests:   ofStore,
+		run:     "^TestGate_",
+	},
+	{
+		name:    "the safety scan",
+		promise: "A job is found within one scan even if no ring was heard.",
+		text:    "b.ring(&rang{scan: true})",
+		instead: "_ = b.ring",
+		tests:   []string{"./e2e/..."},
+		run:     "^TestKick_AndSafetyScanFindWhatDidNotRing$",
+	},
+	{
+		name:    "a deaf bell is noticed",
+		promise: "A connection that was cut silently is replaced when heartbeats go unheard.",
+		text:    "if b.hearing.missed.Load() > deafAfter &&",
+		instead: "if b.hearing.missed.Load() > 1<<30*deafAfter &&",
+		tests:   []string{"./e2e/..."},
+		run:     "^TestDatabase_ListenerSilentlyCut$",
+	},
+}
