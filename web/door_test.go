@@ -150,7 +150,10 @@ func TestDoor_BodiesAreBounded(t *testing.T) {
 		w.Header().Set("Read", fmt.Sprint(n, errors.As(err, &long)))
 	})
 	s.Open(room, kept{}, nobodyMay{})
-	for size, want := range map[int]string{BodyMost: fmt.Sprint(BodyMost, false), BodyMost + 1: fmt.Sprint(BodyMost, true)} {
+	for size, want := range map[int]string{
+		BodyMost:     fmt.Sprint(BodyMost, false),
+		BodyMost + 1: fmt.Sprint(BodyMost, true),
+	} {
 		a, err := http.Post("http://"+s.Addr()+"/", "text/plain", strings.NewReader(strings.Repeat("x", size)))
 		if err != nil {
 			t.Fatal(err)

@@ -168,3 +168,27 @@ func TestOutbox_MoreAsideThanOneFlightTakes(t *testing.T) {
 		seen[r.Claim.Job] = r.Kind
 	}
 }
+
+// What ends faster than the database takes it is bounded: a full outbox keeps the dispatcher from claiming.
+func TestOutbox_IsFullUntilEnoughIsWritten(t *testing.T) {
+	o := newOutbox(func() {}, &awaited{})
+	records := make([]scheduler.Record, owedMost)
+	for i := range records {
+		records[i].Claim.Job = scheduler.JobID(i + 1)
+	}
+	o.owe(records[1:]...)
+	if o.full() {
+		t.Error("one less than may wait is too much")
+	}
+	o.owe(records[0])
+	if !o.full() {
+		t.Error("as many as may wait are not enough")
+	}
+	o.take(time.Now())
+	if !o.full() {
+		t.Error("what is on its way counts no more")
+	}
+	if o.acked(nil, time.Now()); o.full() {
+		t.Error("full after a write")
+	}
+}

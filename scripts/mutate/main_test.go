@@ -1,11 +1,6 @@
 package main
 
 import (
-	"io/fs"
-	"os"
-	"path/filepath"
-	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -38,35 +33,9 @@ func TestGuards_EachStandsOnceInTheProgram(t *testing.T) {
 // Each test that is expected to notice is there: a renamed one would let its guard go unwatched.
 func TestGuards_TheirTestsAreThere(t *testing.T) {
 	t.Parallel()
-	tests := map[string][]string{} // by folder
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || !strings.HasSuffix(path, "_test.go") {
-			return err
-		}
-		text, err := os.ReadFile(path)
-		folder, _ := filepath.Rel(root, filepath.Dir(path))
-		for _, m := range regexp.MustCompile(`(?m)^func (Test\w+)\(`).FindAllStringSubmatch(string(text), -1) {
-			tests[folder] = append(tests[folder], m[1])
-		}
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	for _, g := range guards() {
-		for pattern := range strings.SplitSeq(g.run, "|") {
-			expected := regexp.MustCompile(pattern)
-			if !slices.ContainsFunc(g.tests, func(packages string) bool {
-				room := strings.TrimSuffix(strings.TrimPrefix(packages, "./"), "/...")
-				for folder, names := range tests {
-					if (folder == room || strings.HasPrefix(folder, room+"/")) && slices.ContainsFunc(names, expected.MatchString) {
-						return true
-					}
-				}
-				return false
-			}) {
-				t.Errorf("%s: %v has no test %s", g.name, g.tests, pattern)
-			}
+		if packages, err := testsOf(root, g); err != nil || len(packages) == 0 {
+			t.Errorf("%s: %v", g.name, err)
 		}
 	}
 }

@@ -154,8 +154,12 @@ func (r *runner) asIs(ctx context.Context, g guard) error {
 }
 
 func (r *runner) test(ctx context.Context, g guard) (string, error) {
+	packages, err := testsOf(r.dir, g)
+	if err != nil {
+		return "", err
+	}
 	return r.goCommand(ctx, append([]string{"test", "-v", "-vet=off", "-count=1", "-failfast", "-timeout",
-		limit.String(), "-run", g.run}, g.tests...)...)
+		limit.String(), "-run", g.run}, packages...)...)
 }
 
 // goCommand runs the go command in the copy. It is killed with its children some time after the limit.

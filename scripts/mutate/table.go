@@ -221,7 +221,7 @@ var ofOutbox = []guard{
 		text:    `settings := map[string]string{"synchronous_commit": "on", "lock_timeout": rowWait}`,
 		instead: `settings := map[string]string{"synchronous_commit": "off", "lock_timeout": rowWait}`,
 		tests:   ofStore,
-		run:     "^TestSettings_OfAnInstancesSessions$",
+		run:     "^TestSettings_WhatWaitsForTheDisk$",
 	},
 	{
 		name:    "a full outbox begins nothing",
@@ -229,7 +229,7 @@ var ofOutbox = []guard{
 		text:    "return len(o.waiting.Records)+len(o.inFlight.Records)+len(o.deferred.batch.Records) >= owedMost",
 		instead: "return len(o.waiting.Records)+len(o.inFlight.Records)+len(o.deferred.batch.Records) < 0",
 		tests:   ofActors,
-		run:     "^TestOutbox_|^TestLedger_",
+		run:     "^TestOutbox_IsFullUntilEnoughIsWritten$",
 	},
 	{
 		name:    "an audit finds lost work",

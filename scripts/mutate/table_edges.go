@@ -168,8 +168,8 @@ var ofEdges = []guard{
 	{
 		name:    "the token of a form",
 		promise: "An order by a cookie needs the token of the page that sent it.",
-		text:    "if !sameText(sent, who.Form) {",
-		instead: "if sent != \"\" && !sameText(sent, who.Form) {",
+		text:    "if !sameText(sent, ",
+		instead: "if sent != \"\" && !sameText(sent, ",
 		tests:   ofWeb,
 		run:     "^TestDoor_",
 	},

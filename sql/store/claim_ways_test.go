@@ -89,7 +89,8 @@ func TestClaim_EveryWayKeepsAboveTheFloor(t *testing.T) {
 func TestLocks_WhatChangesWithinAPassDoesNotStart(t *testing.T) {
 	t.Parallel()
 	e := openEnv(t)
-	waits, cancelled, held, runs := e.locked("db:a=shared"), e.locked("db:a=shared"), e.locked("db:a=shared"), e.locked("db:a=shared")
+	waits, cancelled := e.locked("db:a=shared"), e.locked("db:a=shared")
+	held, runs := e.locked("db:a=shared"), e.locked("db:a=shared")
 	e.exec("update bellhop.jobqueue set state = 'cancelled', ended_at = now() where id = $1", int64(cancelled))
 	e.exec("update bellhop.jobqueue set state = 'held', held = true where id = $1", int64(held))
 	e.exec("update bellhop.jobqueue set state = 'running', fence = 7, attempt = 1, instance = $2 where id = $1", int64(runs), int64(e.me))
