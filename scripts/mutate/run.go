@@ -14,8 +14,12 @@ import (
 	"time"
 )
 
-// limit is how long the tests of one guard may take.
-const limit = 10 * time.Minute
+// limit is how long the tests of one guard may take. The go command is told a shorter one: then a test that hangs is
+// named.
+const (
+	limit = 10 * time.Minute
+	hangs = limit - time.Minute
+)
 
 // result is what became of one guard. Without a test, why says what is wrong: the guard was not noticed, or its entry
 // is faulty.
@@ -159,12 +163,12 @@ func (r *runner) test(ctx context.Context, g guard) (string, error) {
 		return "", err
 	}
 	return r.goCommand(ctx, append([]string{"test", "-v", "-vet=off", "-count=1", "-failfast", "-timeout",
-		limit.String(), "-run", g.run}, packages...)...)
+		hangs.String(), "-run", g.run}, packages...)...)
 }
 
-// goCommand runs the go command in the copy. It is killed with its children some time after the limit.
+// goCommand runs the go command in the copy. It is killed with its children at the limit.
 func (r *runner) goCommand(ctx context.Context, args ...string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, limit+time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = r.dir

@@ -283,20 +283,4 @@ var ofGate = []guard{
 		tests:   ofStore,
 		run:     "^TestGate_",
 	},
-	{
-		name:    "the safety scan",
-		promise: "A job is found within one scan even if no ring was heard.",
-		text:    "b.ring(&rang{scan: true})",
-		instead: "_ = b.ring",
-		tests:   []string{"./e2e/..."},
-		run:     "^TestKick_AndSafetyScanFindWhatDidNotRing$",
-	},
-	{
-		name:    "a deaf bell is noticed",
-		promise: "A connection that was cut silently is replaced when heartbeats go unheard.",
-		text:    "if b.hearing.missed.Load() > deafAfter &&",
-		instead: "if b.hearing.missed.Load() > 1<<30*deafAfter &&",
-		tests:   []string{"./e2e/..."},
-		run:     "^TestDatabase_ListenerSilentlyCut$",
-	},
 }

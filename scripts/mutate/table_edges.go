@@ -1,10 +1,8 @@
 package main
 
 var (
-	ofAgents  = []string{"./agents/..."}
-	ofWeb     = []string{"./web/..."}
-	ofCourier = []string{"./courier/..."}
-	ofLookout = []string{"./lookout/..."}
+	ofAgents = []string{"./agents/..."}
+	ofWeb    = []string{"./web/..."}
 )
 
 // ofProcesses are the guards of agents' processes, and of what agents say.
@@ -24,46 +22,6 @@ var ofProcesses = []guard{
 		instead: "case err != nil || n == 0:\n\t\tg.ignore(g.socket)",
 		tests:   ofAgents,
 		run:     "^TestGuard_SchedulerKilledMinusNineLeavesNothing$",
-	},
-	{
-		name:    "a guard ends work whose lease is over",
-		promise: "A stopped instance's agents are dead before another instance may run their jobs.",
-		text:    "if !w.ending && !w.lease.IsZero() && !now.Before(w.lease) {",
-		instead: "if !w.ending && !w.lease.IsZero() && now.Before(time.Time{}) {",
-		tests:   ofAgents,
-		run:     "^TestExec_MissedLeaseEndsTheRun$",
-	},
-	{
-		name:    "the whole tree dies",
-		promise: "What an agent has started, and left behind, dies with its job.",
-		text:    "if w.gone && known && len(strays[w]) == 0 {",
-		instead: "if w.gone && known {",
-		tests:   ofAgents,
-		run:     "^TestGuard_AgentsOwnExitTakesWhatItLeftBehind$|^TestExec_WhatItLeavesBehindIsDeadAtTheAnswer$",
-	},
-	{
-		name:    "strays are found by their mark",
-		promise: "What lives on of agents whose instance and guards were killed is killed before their jobs run again.",
-		text:    "is = sameMachine(m, ours) && guardIsDead(m)",
-		instead: "is = sameMachine(m, ours) && guardIsDead(m) && len(m) == 0",
-		tests:   ofAgents,
-		run:     "^TestGuard_TheSweepSparesWhoseGuardLives$",
-	},
-	{
-		name:    "a pid that was given again is another process",
-		promise: "A guard counts as dead when another process has its pid.",
-		text:    "return s.Dead() || s.Start != start\n",
-		instead: "return s.Dead() || s.Start != start && s.Start == 0\n",
-		tests:   ofAgents,
-		run:     "^TestGuard_TheSweepSparesWhoseGuardLives$",
-	},
-	{
-		name:    "the pid of an instance that was given again is another process",
-		promise: "An instance whose process is gone counts as dead at once, even if its pid was given again.",
-		text:    "return err == nil && start != s.ProcessStart",
-		instead: "return err == nil && start == \"\"",
-		tests:   []string{"./cmd/..."},
-		run:     "^TestReaper_",
 	},
 	{
 		name:    "kill_after",
@@ -90,14 +48,6 @@ var ofProcesses = []guard{
 		run:     "^TestRespawn_",
 	},
 	{
-		name:    "bound of a line",
-		promise: "An agent that writes a gigabyte without a line break costs a megabyte of memory.",
-		text:    "if room := maxLine - len(c.part); len(b) > room {",
-		instead: "if room := maxLine - len(c.part); len(b) > room && room < 0 {",
-		tests:   ofAgents,
-		run:     "^TestWarm_LongLineIsCutAndSaysSo$",
-	},
-	{
 		name:    "bound of a log",
 		promise: "Of what an agent says in one attempt, the log keeps a bounded part.",
 		text:    "if o.lines <= maxLogLines && o.bytes <= maxLogBytes {",
@@ -115,7 +65,7 @@ var ofProcesses = []guard{
 	},
 }
 
-// ofEdges are the guards of HTTP, messages and sensors.
+// ofEdges are the guards of what comes over HTTP.
 var ofEdges = []guard{
 	{
 		name:    "bound of a body",
@@ -124,22 +74,6 @@ var ofEdges = []guard{
 		instead: "_, _ = plain, most",
 		tests:   ofWeb,
 		run:     "^TestBodies_AreBoundedBeforeTheyAreParsed$|^TestDoor_BodiesAreBounded$",
-	},
-	{
-		name:    "bound of nesting",
-		promise: "JSON that is nested too deeply is refused before it is parsed.",
-		text:    "if scheduler.TooNested(text) {\n\t\treturn fmt.Errorf(\"lists and objects",
-		instead: "if len(text) < 0 {\n\t\treturn fmt.Errorf(\"lists and objects",
-		tests:   ofWeb,
-		run:     "^TestBodies_AreBoundedBeforeTheyAreParsed$",
-	},
-	{
-		name:    "roles are checked first",
-		promise: "A request that the caller's role may not make is refused before its body is read.",
-		text:    "case right == Submits && !has.submits, right == Operates && !has.operates:",
-		instead: "case right == \"\" && has.submits:",
-		tests:   []string{"./web/api/..."},
-		run:     "^TestRoutes_AskForRightsBeforeTheyRead$",
 	},
 	{
 		name:    "loopback only without a token",
@@ -172,62 +106,5 @@ var ofEdges = []guard{
 		instead: "if sent != \"\" && !sameText(sent, ",
 		tests:   ofWeb,
 		run:     "^TestDoor_",
-	},
-	{
-		name:    "no inline scripts",
-		promise: "A page runs no script that stands in a job's text.",
-		text:    "script-src 'self'; style-src 'self';",
-		instead: "script-src 'self' 'unsafe-inline'; style-src 'self';",
-		tests:   ofWeb,
-		run:     "^TestPolicy_OfEveryPage$",
-	},
-	{
-		name:    "trusted types",
-		promise: "A script of the pages makes no HTML of a text but by the one policy for that.",
-		text:    "\"require-trusted-types-for 'script'; trusted-types bellhop\"",
-		instead: "\"trusted-types bellhop\"",
-		tests:   ofWeb,
-		run:     "^TestPolicy_OfEveryPage$",
-	},
-	{
-		name:    "webhooks to public addresses only",
-		promise: "No message is posted to an address of the internal network that bellhop.yaml does not name.",
-		text:    "transport.DialContext = (&net.Dialer{Timeout: 10 * time.Second, Control: public}).DialContext",
-		instead: "transport.DialContext = (&net.Dialer{Timeout: 10 * time.Second}).DialContext",
-		tests:   ofCourier,
-		run:     "^TestPublic$|^TestWebhooks_",
-	},
-	{
-		name:    "a message that failed is tried again",
-		promise: "A webhook that answers with an error gets the message again later.",
-		text:    "o.Error, o.Over = err.Error(), errors.Is(err, ErrNever)",
-		instead: "o.Error, o.Over = err.Error(), true",
-		tests:   []string{"./courier/...", "./e2e/..."},
-		run:     "^TestCourier_|^TestNotices_WebhookIsSignedAndTriedAgain$",
-	},
-	{
-		name:    "a slot until the outcome is written",
-		promise: "If an instance is killed, a receiver gets a bounded number of messages twice.",
-		text:    "c.owed[n.ID] = owed{o, me, n.Receiver}\n\t\t\tc.ended++",
-		instead: "c.owed[n.ID] = owed{o, me, \"\"}\n\t\t\tc.traffic.End(n.Receiver, o, time.Now())\n\t\t\tc.ended++",
-		tests:   ofCourier,
-		run:     "^TestCourier_ASlotIsFreeOnceTheOutcomeIsWritten$",
-	},
-	{
-		name:    "Kafka: records are kept before they are committed",
-		promise: "The group's offset passes a record only when its event is in the database.",
-		text:    "if err := t.happened(ctx, workflow.Sight{Events: events, Place: &now}); err != nil {",
-		instead: "if err := t.commit(ctx, offsets); err != nil {\n\t\treturn err\n\t}\n\t" +
-			"if err := t.happened(ctx, workflow.Sight{Events: events, Place: &now}); err != nil {",
-		tests: ofLookout,
-		run:   "^TestKafka_NothingIsCommittedThatIsNotKept$",
-	},
-	{
-		name:    "Kafka: an event has its record's name",
-		promise: "A record that is read twice is one event.",
-		text:    "events = append(events, workflow.Happening{Given: fields, Event: now.Name(r.Partition, r.Offset)})",
-		instead: "events = append(events, workflow.Happening{Given: fields})",
-		tests:   ofLookout,
-		run:     "^TestKafka_",
 	},
 }

@@ -3,7 +3,6 @@ package main
 var (
 	ofLockPolicy = []string{"./scheduler/lock/...", "./scheduler/model/..."}
 	ofSchema     = []string{"./sql/migrate/..."}
-	ofClient     = []string{"./client/..."}
 )
 
 // ofLocks are the guards of locks, limits and the order of jobs.
@@ -23,22 +22,6 @@ var ofLocks = []guard{
 		instead: "func clash(a, b Mode) bool { return a != 0 && b != 0 && min(a, b) == Exclusive }",
 		tests:   ofLockPolicy,
 		run:     "^TestConflicts_|^TestPass_",
-	},
-	{
-		name:    "a job that a pass chose may still start",
-		promise: "A job that was cancelled, held or claimed after a pass has read it does not start.",
-		text:    "select l.id from bellhop.lockable_row l where l.id = any ($3::bigint[]) for update skip locked",
-		instead: "select l.id from bellhop.jobqueue l where l.id = any ($3::bigint[]) for update skip locked",
-		tests:   ofStore,
-		run:     "^TestLocks_WhatChangesWithinAPassDoesNotStart$",
-	},
-	{
-		name:    "a pass needs a live instance",
-		promise: "An instance that counts as dead, and does not know it, claims no job with locks.",
-		text:    "and exists (select 1 from bellhop.instance i where i.id = $1 and i.state = 'live')\n  returning j.*",
-		instead: "\n  returning j.*",
-		tests:   ofStore,
-		run:     "^TestClaim_NoWayIsOpenToTheDead$",
 	},
 	{
 		name:    "reservation for aged jobs",
@@ -65,28 +48,12 @@ var ofLocks = []guard{
 		run:     "^TestExclusion_",
 	},
 	{
-		name:    "max holds on one instance",
-		promise: "Two hosts that start a child at one moment do not exceed the type's max.",
-		text:    "if t.max.Load() > 0 && alive >= t.part.Load() {",
-		instead: "if t.max.Load() > 0 && alive > t.part.Load() {",
-		tests:   ofActors,
-		run:     "^TestQuotas_|^TestHosts_NeverMoreChildrenThanMax$",
-	},
-	{
 		name:    "max is divided among instances",
 		promise: "All live instances together run no more children of a type than its max.",
 		text:    "if rank < all%n {",
 		instead: "if rank < n && all%n > 0 {",
 		tests:   ofScheduler,
 		run:     "^TestShare_",
-	},
-	{
-		name:    "min_ready",
-		promise: "A child that has just become idle is not killed for another type at once.",
-		text:    "keep := s.inst.setup().MinReady",
-		instead: "keep := 0 * s.inst.setup().MinReady",
-		tests:   []string{"./actors/...", "./e2e/..."},
-		run:     "^TestLimits_AQuickStarterIsNotKept$|^TestBacklog_|^TestLimits_ForReal$",
 	},
 }
 
@@ -134,22 +101,6 @@ var ofQueue = []guard{
 		run:     "^TestDependency_OfAJobThatHasStartedComesTooLate$",
 	},
 	{
-		name:    "one key is one job",
-		promise: "Two submissions with one key make one job.",
-		text:    "create unique index jobqueue_key on bellhop.jobqueue (key) where key is not null;",
-		instead: "create index jobqueue_key on bellhop.jobqueue (key) where key is not null;",
-		tests:   ofClient,
-		run:     "^TestSubmit_TwiceUnderAKey$",
-	},
-	{
-		name:    "once, at the same time",
-		promise: "Of clients that submit under one key at one moment, one makes the job.",
-		text:    "where j.key = submit.key collate \"default\" for update;",
-		instead: "where j.key = submit.key collate \"default\";",
-		tests:   ofClient,
-		run:     "^TestSubmit_Once",
-	},
-	{
 		name:    "COPY and INSERT meet the checks of submit",
 		promise: "An impossible value is refused, whichever way it comes.",
 		text:    "new.type = '' or octet_length(new.type) > 500 or strpos(new.args, e'\\n') > 0",
@@ -168,30 +119,6 @@ var ofQueue = []guard{
 		run:   "^TestRetention_",
 	},
 	{
-		name:    "one migration at a time",
-		promise: "Two instances that migrate at one moment do not run a step twice.",
-		text:    `"select pg_advisory_lock($1)", int64(lockKey)); err != nil`,
-		instead: `"select pg_advisory_lock_shared($1)", int64(lockKey)); err != nil`,
-		tests:   ofSchema,
-		run:     "^TestMigrate_ManyAtOnce$",
-	},
-	{
-		name:    "an older program refuses a newer schema",
-		promise: "A program does not start on a schema that says that it is too new for it.",
-		text:    "if p.Version() >= from {",
-		instead: "if p.Version() > 0 {",
-		tests:   ofSchema,
-		run:     "^TestMigrate_SaysWhatTheDatabaseIs$|^TestWorksFrom$",
-	},
-	{
-		name:    "another server is noticed",
-		promise: "After a failover or a restore no id of the lost end is given to a new job or instance.",
-		text:    "where e.server = era.server;\n  if found then",
-		instead: ";\n  if found then",
-		tests:   ofStore,
-		run:     "^TestEra_NumbersSkipAheadOnAnotherServer$",
-	},
-	{
 		name:    "an MSQ job forgets no failed item",
 		promise: "A query that runs again after a lost connection keeps the count of its failed items.",
 		text:    "m.Items = Items{Total: -1, Failed: m.Items.Failed}",
@@ -206,22 +133,6 @@ var ofQueue = []guard{
 		instead: "if !m.over {",
 		tests:   ofScheduler,
 		run:     "^TestMSQ_",
-	},
-	{
-		name:    "one slot is one run",
-		promise: "A slot of a schedule starts one run, whatever instances look at it.",
-		text:    "values (called, f.event, f.slot) on conflict do nothing;\n    if found then",
-		instead: "values (called, f.event, f.slot) on conflict do nothing;\n    if true then",
-		tests:   ofStore,
-		run:     "^TestSensors_ASlotIsOneRun$|^TestSensors_FireWhileAnotherGivesThemAway$",
-	},
-	{
-		name:    "events of the own workflows only",
-		promise: "An instance that counts as dead, or has given a sensor away, records no event of it.",
-		text:    "where w.name = called and w.active and w.instance = sensor_events.instance\n",
-		instead: "where w.name = called and w.active\n",
-		tests:   ofStore,
-		run:     "^TestWatches$|^TestHyperdrive_",
 	},
 }
 

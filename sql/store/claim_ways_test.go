@@ -93,10 +93,11 @@ func TestLocks_WhatChangesWithinAPassDoesNotStart(t *testing.T) {
 	held, runs := e.locked("db:a=shared"), e.locked("db:a=shared")
 	e.exec("update bellhop.jobqueue set state = 'cancelled', ended_at = now() where id = $1", int64(cancelled))
 	e.exec("update bellhop.jobqueue set state = 'held', held = true where id = $1", int64(held))
-	e.exec("update bellhop.jobqueue set state = 'running', fence = 7, attempt = 1, instance = $2 where id = $1", int64(runs), int64(e.me))
+	e.exec("update bellhop.jobqueue set state = 'running', fence = 7, attempt = 1, instance = $2 where id = $1",
+		int64(runs), int64(e.me))
 	all := []int64{int64(waits), int64(cancelled), int64(held), int64(runs)}
-	rows, err := e.conn.Query(t.Context(), locksClaimSQL, int64(e.me), "local", all, false, []int64{}, []string{}, []string{},
-		[]string{}, []int64{}, []string(nil), int64(0))
+	rows, err := e.conn.Query(t.Context(), locksClaimSQL, int64(e.me), "local", all, false, []int64{}, []string{},
+		[]string{}, []string{}, []int64{}, []string(nil), int64(0))
 	if err != nil {
 		t.Fatal(err)
 	}
