@@ -65,7 +65,7 @@ var ofProcesses = []guard{
 	},
 }
 
-// ofEdges are the guards of what comes over HTTP.
+// ofEdges are the guards of what comes over HTTP, and of what leaves and comes otherwise.
 var ofEdges = []guard{
 	{
 		name:    "bound of a body",
@@ -106,5 +106,37 @@ var ofEdges = []guard{
 		instead: "if sent != \"\" && !sameText(sent, ",
 		tests:   ofWeb,
 		run:     "^TestDoor_",
+	},
+	{
+		name:    "a job that a pass chose may still start",
+		promise: "A job that was cancelled, held or claimed after a pass has read it does not start.",
+		text:    "select l.id from bellhop.lockable_row l where l.id = any ($3::bigint[]) for update skip locked",
+		instead: "select l.id from bellhop.jobqueue l where l.id = any ($3::bigint[]) for update skip locked",
+		tests:   ofStore,
+		run:     "^TestLocks_WhatChangesWithinAPassDoesNotStart$",
+	},
+	{
+		name:    "one migration at a time",
+		promise: "Two instances that migrate at one moment do not run a step twice.",
+		text:    `"select pg_advisory_lock($1)", int64(lockKey)); err != nil`,
+		instead: `"select pg_advisory_lock_shared($1)", int64(lockKey)); err != nil`,
+		tests:   ofSchema,
+		run:     "^TestMigrate_ManyAtOnce$",
+	},
+	{
+		name:    "an older program refuses a newer schema",
+		promise: "A program does not start on a schema that says that it is too new for it.",
+		text:    "if p.Version() >= from {",
+		instead: "if p.Version() > 0 {",
+		tests:   ofSchema,
+		run:     "^TestMigrate_SaysWhatTheDatabaseIs$|^TestWorksFrom$",
+	},
+	{
+		name:    "a slot until the outcome is written",
+		promise: "If an instance is killed, a receiver gets a bounded number of messages twice.",
+		text:    "c.owed[n.ID] = owed{o, me, n.Receiver}\n\t\t\tc.ended++",
+		instead: "c.owed[n.ID] = owed{o, me, \"\"}\n\t\t\tc.traffic.End(n.Receiver, o, time.Now())\n\t\t\tc.ended++",
+		tests:   []string{"./courier/..."},
+		run:     "^TestCourier_ASlotIsFreeOnceTheOutcomeIsWritten$",
 	},
 }
