@@ -171,24 +171,24 @@ func TestOutbox_MoreAsideThanOneFlightTakes(t *testing.T) {
 
 // What ends faster than the database takes it is bounded: a full outbox keeps the dispatcher from claiming.
 func TestOutbox_IsFullUntilEnoughIsWritten(t *testing.T) {
-	o := newOutbox(func() {}, &awaited{})
+	o := NewOutbox(func() {}, &Awaited{})
 	records := make([]scheduler.Record, owedMost)
 	for i := range records {
 		records[i].Claim.Job = scheduler.JobID(i + 1)
 	}
-	o.owe(records[1:]...)
-	if o.full() {
+	o.Owe(records[1:]...)
+	if o.Full() {
 		t.Error("one less than may wait is too much")
 	}
-	o.owe(records[0])
-	if !o.full() {
+	o.Owe(records[0])
+	if !o.Full() {
 		t.Error("as many as may wait are not enough")
 	}
-	o.take(time.Now())
-	if !o.full() {
+	o.Take(time.Now())
+	if !o.Full() {
 		t.Error("what is on its way counts no more")
 	}
-	if o.acked(nil, time.Now()); o.full() {
+	if o.Acked(nil, time.Now()); o.Full() {
 		t.Error("full after a write")
 	}
 }

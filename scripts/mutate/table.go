@@ -69,8 +69,8 @@ var ofClaims = []guard{
 	{
 		name:    "an instance whose lease is over stops its work",
 		promise: "What runs is dead before other instances may take the jobs over.",
-		text:    "m.tell(roleHosts, &fenced{})",
-		instead: "m.tell(roleHosts, &describe{})",
+		text:    "m.Tell(message.RoleHosts, &message.Fenced{})",
+		instead: "m.Tell(message.RoleHosts, &message.Describe{})",
 		tests:   ofActors,
 		run:     "^TestMembership_FencesWhenTheLeaseIsOver$",
 	},
@@ -125,8 +125,8 @@ var ofClaims = []guard{
 	{
 		name:    "leftovers are dead before a takeover",
 		promise: "Jobs of a killed instance on this machine go back after its processes are dead.",
-		text:    "b.reaped = h.reaper.Reap(ctx, s)",
-		instead: "go func() { _ = h.reaper.Reap(ctx, s) }()",
+		text:    "b.reaped = h.Reaper.Reap(ctx, s)",
+		instead: "go func() { _ = h.Reaper.Reap(ctx, s) }()",
 		tests:   ofActors,
 		run:     "^TestMembership_ReapsBeforeItTakesOver$",
 	},
@@ -170,8 +170,8 @@ var ofOutbox = []guard{
 	{
 		name:    "the outbox keeps what is not acknowledged",
 		promise: "An outcome that cannot be written is kept, and written when the database answers again.",
-		text:    "\tl.later(c.Self(), wait, &retryFlush{})",
-		instead: "\tl.outbox.acked(nil, time.Now())\n\tl.later(c.Self(), wait, &retryFlush{})",
+		text:    "\tl.Later(c.Self(), wait, &retryFlush{})",
+		instead: "\tl.Outbox.Acked(nil, time.Now())\n\tl.Later(c.Self(), wait, &retryFlush{})",
 		tests:   ofActors,
 		run:     "^TestLedger_KeepsWhatItCannotWrite$",
 	},
