@@ -33,11 +33,7 @@ func (m *graphModel) settle() {
 	for changed := true; changed; {
 		changed = false
 		for n := range m.wanted {
-			other, exists := m.state[n.needs]
-			good := exists && other.Final() && slices.Contains(m.wanted[n], string(other))
-			if !m.met[n] && !m.state[n.job].Final() && (good || m.onFailure[n.job] == "run" && (!exists || other.Final())) {
-				m.met[n], changed = true, true
-			}
+			changed = m.meet(n) || changed
 		}
 		for job, state := range m.state {
 			if state != scheduler.Blocked && state != scheduler.Ready {
@@ -61,6 +57,15 @@ func (m *graphModel) settle() {
 			}
 		}
 	}
+}
+
+// meet says that a need is met, if it is now and was not before. A job that has ended has no needs.
+func (m *graphModel) meet(n need) (news bool) {
+	other, exists := m.state[n.needs]
+	good := exists && other.Final() && slices.Contains(m.wanted[n], string(other))
+	news = !m.met[n] && !m.state[n.job].Final() && (good || m.onFailure[n.job] == "run" && (!exists || other.Final()))
+	m.met[n] = m.met[n] || news
+	return news
 }
 
 func (m *graphModel) some(states ...scheduler.JobState) scheduler.JobID {
@@ -176,10 +181,16 @@ func (m *graphModel) cancel(*rapid.T) {
 func (m *graphModel) retry(*rapid.T) {
 	id := m.some(scheduler.Succeeded, scheduler.Failed, scheduler.Cancelled)
 	m.o.exec("select bellhop.retry($1)", int64(id))
-	if m.state[id] != scheduler.Succeeded {
+	was := m.state[id]
+	m.state[id] = scheduler.Ready
+	for n := range m.wanted { // what it needs may have ended well while it was over: it does not wait for that
+		if n.job == id {
+			m.meet(n)
+		}
+	}
+	if was != scheduler.Succeeded {
 		m.retryAlong(id)
 	}
-	m.state[id] = scheduler.Ready
 	m.settle()
 }
 
