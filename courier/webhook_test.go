@@ -1,8 +1,16 @@
 package courier
 
 import (
+	"errors"
+	"net/http"
+	"net/http/httptest"
 	"net/url"
+	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
+
+	"bellhop/scheduler/notice"
 )
 
 // What is not public is not posted to, in whatever form its address is written.
@@ -40,5 +48,24 @@ func TestWebhooks_Allowed(t *testing.T) {
 		if got := w.allowed(u); got != want {
 			t.Errorf("%s: %v", text, got)
 		}
+	}
+}
+
+// A server inside the network gets a message only if bellhop.yaml names its URL, whether by its address or by a name.
+func TestWebhooks_PostToPublicAddressesOnly(t *testing.T) {
+	t.Parallel()
+	var posts atomic.Int64
+	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { posts.Add(1) }))
+	t.Cleanup(s.Close)
+	named := strings.Replace(s.URL, "127.0.0.1", "localhost", 1)
+	w := Webhooks{Now: time.Now}
+	for _, target := range []string{s.URL, named} {
+		if err := w.Send(t.Context(), target, notice.Message{}); !errors.Is(err, errPrivate) || posts.Load() != 0 {
+			t.Errorf("%s: %v, %d posts", target, err, posts.Load())
+		}
+	}
+	w.Allow = []string{s.URL}
+	if err := w.Send(t.Context(), s.URL+"/hook", notice.Message{}); err != nil || posts.Load() != 1 {
+		t.Errorf("a URL that is allowed: %v, %d posts", err, posts.Load())
 	}
 }

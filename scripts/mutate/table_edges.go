@@ -139,4 +139,12 @@ var ofEdges = []guard{
 		tests:   []string{"./courier/..."},
 		run:     "^TestCourier_ASlotIsFreeOnceTheOutcomeIsWritten$",
 	},
+	{
+		name:    "webhooks to public addresses only",
+		promise: "No message is posted to an address of the internal network that bellhop.yaml does not name.",
+		text:    "(&net.Dialer{Timeout: 10 * time.Second, Control: public}).DialContext",
+		instead: "(&net.Dialer{Timeout: 10 * time.Second}).DialContext",
+		tests:   []string{"./courier/..."},
+		run:     "^TestWebhooks_PostToPublicAddressesOnly$",
+	},
 }
