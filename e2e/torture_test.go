@@ -86,41 +86,52 @@ func TestTorture_Refuses(t *testing.T) {
 	}
 }
 
-// A torture that is interrupted drops its databases, and ends its instances and agents.
+// A torture that is interrupted drops its databases, and ends its instances and agents. One that is killed leaves
+// databases, but no process.
 func TestTorture_Interrupted(t *testing.T) {
 	t.Parallel()
-	_, e := setupOwn(t)
-	folder := t.TempDir()
-	cmd := exec.Command(binary, "torture", "--fault", "snapshot-held", "--keep", folder, e.url)
-	cmd.Env = environment(e.dir)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
+	for name, signal := range map[string]syscall.Signal{"interrupted": syscall.SIGINT, "killed": syscall.SIGKILL} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, e := setupOwn(t)
+			folder := t.TempDir()
+			cmd := exec.Command(binary, "torture", "--fault", "snapshot-held", "--keep", folder, e.url)
+			cmd.Env = environment(e.dir)
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			pgtest.Eventually(t, patience, "agents work", func() bool {
+				_, err := os.Stat(folder + "/history-1-snapshot-held/journal/book")
+				return err == nil
+			})
+			if err := cmd.Process.Signal(signal); err != nil {
+				t.Fatal(err)
+			}
+			err := cmd.Wait()
+			if signal == syscall.SIGINT {
+				if cmd.ProcessState.ExitCode() != 130 {
+					t.Errorf("it ends with %v", err)
+				}
+				if left := e.leftOfTorture(); len(left) > 0 {
+					t.Errorf("it has left %q", left)
+				}
+			}
+			pgtest.Eventually(t, patience, "no instance and no agent is left", func() bool {
+				return !anyProcess(t, "environ", "BELLHOP_TORTURE="+folder) && !anyProcess(t, "cmdline", folder)
+			})
+		})
 	}
-	pgtest.Eventually(t, patience, "agents work", func() bool {
-		_, err := os.Stat(folder + "/history-1-snapshot-held/journal/book")
-		return err == nil
-	})
-	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Wait(); cmd.ProcessState.ExitCode() != 130 {
-		t.Errorf("it ends with %v", err)
-	}
-	if left := e.leftOfTorture(); len(left) > 0 {
-		t.Errorf("it has left %q", left)
-	}
-	pgtest.Eventually(t, patience, "no agent is left", func() bool { return !anyEnviron(t, "BELLHOP_TORTURE="+folder) })
 }
 
-// anyEnviron reports whether a process has this in its environment.
-func anyEnviron(t *testing.T, text string) bool {
+// anyProcess reports whether a process has this in a file of /proc.
+func anyProcess(t *testing.T, file, text string) bool {
 	t.Helper()
-	all, err := filepath.Glob("/proc/[0-9]*/environ")
+	all, err := filepath.Glob("/proc/[0-9]*/" + file)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, path := range all {
-		if environ, err := os.ReadFile(path); err == nil && strings.Contains(string(environ), text) {
+		if said, err := os.ReadFile(path); err == nil && strings.Contains(string(said), text) {
 			return true
 		}
 	}
