@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"bellhop/cmd/bellhop/internal/cli"
 	"bellhop/config"
@@ -41,7 +42,10 @@ func serveDatabase(
 		where = cli.Database{URL: cluster.URL(), From: "the embedded server under " + a.DataDir, Embedded: true}
 	} else if err != nil {
 		return cli.Database{}, nil, err
-	} else if where, err = direct(ctx, a, where, c.Database.ListenURL, log); err != nil {
+	} else if err := looked(func() (err error) {
+		where, err = direct(ctx, a, where, c.Database.ListenURL, log)
+		return err
+	}); err != nil {
 		return cli.Database{}, nil, err
 	}
 	if err := Prepare(ctx, a, where, log); err != nil {
@@ -87,9 +91,29 @@ func isPooled(ctx context.Context, a *cli.App, where cli.Database) (bool, error)
 	return cli.Pooled(ctx, conn)
 }
 
+// looks is how often a first look at the database is tried.
+const looks = 5
+
+// looked repeats a look whose session the server has ended for silence: the login's own idle_session_timeout holds in
+// it, and a machine that stalls is silent. Whatever the look has done, the next one finds done.
+func looked(look func() error) error {
+	for n := 1; ; n++ {
+		err := look()
+		var said *pgconn.PgError
+		ended := errors.As(err, &said) && said.Code == "57P05" || pgconn.SafeToRetry(err)
+		if !ended || n == looks {
+			return err
+		}
+	}
+}
+
 // Prepare checks that a scheduler can work in the database, and migrates it
 // when it is embedded or has no schema at all.
 func Prepare(ctx context.Context, a *cli.App, where cli.Database, log *slog.Logger) error {
+	return looked(func() error { return prepare(ctx, a, where, log) })
+}
+
+func prepare(ctx context.Context, a *cli.App, where cli.Database, log *slog.Logger) error {
 	conn, err := a.Dial(ctx, where, nil)
 	if err != nil {
 		return err
@@ -107,6 +131,9 @@ func Prepare(ctx context.Context, a *cli.App, where cli.Database, log *slog.Logg
 	case readOnly:
 		return cli.Failed(cli.ExitNoDatabase, "database is read-only", "name the primary; with several hosts in the URL add target_session_attrs=read-write",
 			"the server (named by %s) takes no writes: a standby, or default_transaction_read_only is on", where.From)
+	}
+	if _, err := conn.Exec(ctx, "set idle_session_timeout = 0"); err != nil { // it is silent while others migrate
+		return err
 	}
 	plan, err := cli.Schema()
 	if err != nil {
