@@ -15,7 +15,8 @@ table bellhop.agent (
   attempts integer not null default 1,
   locks text[] not null default '{}'::text[],
   vars text[],
-  refused jsonb not null default '{}'::jsonb
+  refused jsonb not null default '{}'::jsonb,
+  pauses real[] not null default '{1,300,2,0.5}'::real[]
 );
 
 table bellhop.agent_words (
@@ -302,7 +303,8 @@ END,
   run bigint,
   step text,
   not_after timestamp with time zone,
-  ended_as text
+  ended_as text,
+  lease_until timestamp with time zone
 );
 
 unlogged table bellhop.located (
@@ -584,6 +586,11 @@ table bellhop.sketch (
   name text not null,
   pairs integer[] not null default '{}'::integer[],
   at timestamp with time zone not null default clock_timestamp()
+);
+
+table bellhop.worker_type (
+  login name not null,
+  type text not null
 );
 
 table bellhop.workflow (
@@ -974,6 +981,7 @@ alter table bellhop.set_aside add constraint set_aside_pkey PRIMARY KEY (attachm
 alter table bellhop.sign_in add constraint sign_in_pkey PRIMARY KEY (digest);
 alter table bellhop.sketch add constraint sketch_pkey PRIMARY KEY (what, name);
 alter table bellhop.sketch add constraint sketch_what_check CHECK ((what = ANY (ARRAY['took'::text, 'off'::text])));
+alter table bellhop.worker_type add constraint worker_type_pkey PRIMARY KEY (login, type);
 alter table bellhop.workflow add constraint workflow_name CHECK ((name ~ '^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$'::text));
 alter table bellhop.workflow add constraint workflow_pkey PRIMARY KEY (name);
 alter table bellhop.workflow_past add constraint workflow_past_pkey PRIMARY KEY (workflow, version);
@@ -1211,6 +1219,17 @@ CREATE OR REPLACE FUNCTION bellhop.chain(id bigint)
  STABLE
  SET search_path TO 'pg_catalog', 'pg_temp';
 
+CREATE OR REPLACE FUNCTION bellhop.claim_for_worker(types text[], n integer, lease interval)
+ RETURNS TABLE(id bigint, fence bigint, attempt integer, type text, args text, key text, vars jsonb, deadline timestamp with time zone)
+ LANGUAGE sql
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
+
+CREATE OR REPLACE FUNCTION bellhop.close_gate()
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET lock_timeout TO '100ms';
+
 CREATE OR REPLACE FUNCTION bellhop.column_of(rel regclass, attnum smallint, purpose text)
  RETURNS text
  LANGUAGE plpgsql
@@ -1309,6 +1328,11 @@ CREATE OR REPLACE FUNCTION bellhop.edit_version(id bigint)
  STABLE SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
 
+CREATE OR REPLACE FUNCTION bellhop.end_run(j bellhop.jobqueue, ends text, result jsonb, error text, pause interval)
+ RETURNS text
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
+
 CREATE OR REPLACE FUNCTION bellhop.end_told(run bigint, called text, state text, reason text)
  RETURNS void
  LANGUAGE plpgsql
@@ -1341,6 +1365,11 @@ CREATE OR REPLACE FUNCTION bellhop.expire(most integer, OUT expired integer, OUT
  RETURNS record
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp';
+
+CREATE OR REPLACE FUNCTION bellhop.expire_leases(most integer)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
 
 CREATE OR REPLACE FUNCTION bellhop.explain(id bigint)
  RETURNS text
@@ -1382,6 +1411,12 @@ CREATE OR REPLACE FUNCTION bellhop.explanation(id bigint)
  SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp'
  SET "DateStyle" TO 'ISO, MDY'
  SET "IntervalStyle" TO 'postgres';
+
+CREATE OR REPLACE FUNCTION bellhop.fail(job bigint, fence bigint, error text, retry interval DEFAULT NULL::interval)
+ RETURNS text
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
 
 CREATE OR REPLACE FUNCTION bellhop.fill(template text, args jsonb)
  RETURNS text
@@ -1495,6 +1530,12 @@ CREATE OR REPLACE FUNCTION bellhop.find_lost_turns(locks text[])
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off';
 
+CREATE OR REPLACE FUNCTION bellhop.finish(job bigint, fence bigint, result jsonb DEFAULT NULL::jsonb)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
+
 CREATE OR REPLACE FUNCTION bellhop.fire(called text, events text[], slots timestamp with time zone[], caught boolean[], next timestamp with time zone, safely boolean, held timestamp with time zone DEFAULT NULL::timestamp with time zone)
  RETURNS integer
  LANGUAGE plpgsql
@@ -1587,6 +1628,11 @@ CREATE OR REPLACE FUNCTION bellhop.json_kind(v jsonb)
  LANGUAGE plpgsql
  IMMUTABLE PARALLEL SAFE
  SET search_path TO 'pg_catalog', 'pg_temp';
+
+CREATE OR REPLACE FUNCTION bellhop.keep_house()
+ RETURNS integer
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
 
 CREATE OR REPLACE FUNCTION bellhop.kick()
  RETURNS void
@@ -1716,6 +1762,11 @@ CREATE OR REPLACE FUNCTION bellhop.made_of_the_servers(type oid)
  STABLE
  SET search_path TO 'pg_catalog', 'pg_temp';
 
+CREATE OR REPLACE FUNCTION bellhop.make_due(OUT n integer, OUT next_ms bigint)
+ RETURNS record
+ LANGUAGE sql
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
+
 CREATE OR REPLACE FUNCTION bellhop.make_run(w bellhop.workflow, event text, slot timestamp with time zone, who text, given jsonb, room integer, chosen text[] DEFAULT NULL::text[])
  RETURNS bigint
  LANGUAGE plpgsql
@@ -1829,6 +1880,11 @@ CREATE OR REPLACE FUNCTION bellhop.one_line(value text)
  IMMUTABLE PARALLEL SAFE
  SET search_path TO 'pg_catalog', 'pg_temp';
 
+CREATE OR REPLACE FUNCTION bellhop.open_gate()
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp';
+
 CREATE OR REPLACE FUNCTION bellhop.operation_fits(verb text, may text[], state text, held boolean)
  RETURNS boolean
  LANGUAGE sql
@@ -1922,6 +1978,11 @@ BEGIN ATOMIC
            WHERE pg_has_role(bellhop.caller(), r.oid, 'member'::text)) AS "array";
 END;
 
+CREATE OR REPLACE FUNCTION bellhop.own_run(job bigint, fence bigint)
+ RETURNS bellhop.jobqueue
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
+
 CREATE OR REPLACE FUNCTION bellhop.owns(submitted_by text)
  RETURNS boolean
  LANGUAGE sql
@@ -1952,6 +2013,11 @@ CREATE OR REPLACE FUNCTION bellhop.pause(type text DEFAULT NULL::text)
  RETURNS void
  LANGUAGE plpgsql
  SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
+
+CREATE OR REPLACE FUNCTION bellhop.pause_after(type text, attempt integer, jitter double precision DEFAULT random())
+ RETURNS interval
+ LANGUAGE sql
  SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
 
 CREATE OR REPLACE FUNCTION bellhop.place()
@@ -2053,6 +2119,12 @@ CREATE OR REPLACE FUNCTION bellhop.refuse_rings(called text, source text)
  STABLE
  SET search_path TO 'pg_catalog', 'pg_temp';
 
+CREATE OR REPLACE FUNCTION bellhop.refuse_worker(type text)
+ RETURNS void
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
+
 CREATE OR REPLACE FUNCTION bellhop.release(id bigint)
  RETURNS text
  LANGUAGE plpgsql
@@ -2065,6 +2137,12 @@ CREATE OR REPLACE FUNCTION bellhop.release_dependents(ids bigint[], told boolean
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET enable_nestloop TO 'off'
  SET enable_mergejoin TO 'off';
+
+CREATE OR REPLACE FUNCTION bellhop.renew(job bigint, fence bigint, lease interval DEFAULT '00:01:00'::interval, progress real DEFAULT NULL::real, progress_text text DEFAULT NULL::text, OUT until timestamp with time zone, OUT cancel boolean)
+ RETURNS record
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
 
 CREATE OR REPLACE FUNCTION bellhop.resolve(jobs bigint[], sure boolean, OUT ready integer, OUT failed bigint[])
  RETURNS record
@@ -2383,6 +2461,12 @@ CREATE OR REPLACE FUNCTION bellhop.table_watched(called text, sensor jsonb)
  STABLE
  SET search_path TO 'pg_catalog', 'pg_temp';
 
+CREATE OR REPLACE FUNCTION bellhop.take(types text[], n integer DEFAULT 1, lease interval DEFAULT '00:01:00'::interval)
+ RETURNS TABLE(id bigint, fence bigint, attempt integer, type text, args text, key text, vars jsonb, deadline timestamp with time zone)
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
+
 CREATE OR REPLACE FUNCTION bellhop.take_attached(id bigint, OUT taken integer, OUT ended integer)
  RETURNS record
  LANGUAGE sql
@@ -2640,6 +2724,12 @@ CREATE OR REPLACE FUNCTION bellhop.workflow_run(name text, parameters jsonb DEFA
 CREATE OR REPLACE FUNCTION bellhop.workflow_write(name text, definition jsonb, active boolean, what text)
  RETURNS integer
  LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
+
+CREATE OR REPLACE FUNCTION bellhop.works_for(type text)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
 
 CREATE OR REPLACE FUNCTION bellhop.zone_known(zone text)

@@ -7,6 +7,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 begin
   perform pg_notify('bellhop', 'inserted');
+  perform pg_notify('bellhop_work', '');
   return null;
 end
 $$;

@@ -198,12 +198,8 @@ func (w *worker) introduce() (me store.Instance, err error) {
 		Version: "worker", Lag: lag, Queries: cursors,
 		Hosts: []store.Host{{Name: name, Slots: w.slots, State: scheduler.HostUp}}}
 	for typ, h := range w.handlers {
-		attempts := 1
-		if h.retry != nil {
-			attempts = h.retry.Attempts
-		}
 		me.Agents = append(me.Agents, store.Agent{Type: string(typ), Mode: "handler", Dialect: "go",
-			Command: "(a handler inside an app)", Max: h.max, Attempts: attempts, Locks: h.texts})
+			Command: "(a handler inside an app)", Max: h.max, Retry: h.retry, Locks: h.texts})
 	}
 	return me, nil
 }

@@ -4,4 +4,4 @@
 create or replace function bellhop.kick() returns void
 language sql volatile
 set search_path = pg_catalog, pg_temp
-as $$ select pg_notify('bellhop', '') $$;
+as $$ select pg_notify('bellhop', ''), pg_notify('bellhop_work', '') $$;

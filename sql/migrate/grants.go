@@ -12,7 +12,7 @@ import (
 var (
 	grantLine    = regexp.MustCompile(`(?m)^-- Grant: (.*)\n(.*)$`)
 	functionLine = regexp.MustCompile(`^create or replace function (bellhop\.[a-z_]+)\(`)
-	grantRoles   = []string{"submitter", "reader", "operator", "scheduler", "attach"}
+	grantRoles   = []string{"submitter", "reader", "operator", "scheduler", "attach", "worker"}
 )
 
 // oneOfAName drops functions with other arguments under the names that a script makes, all but the one of each name

@@ -1,5 +1,9 @@
 -- Queries that only call a function, each behind a line with its name. Functions name their locks and indexes, too.
 
+-- name: due
+-- The jobs that the clock has made ready, how many, and how long until the next, in ms. Index: jobqueue_parked.
+select n, next_ms from bellhop.make_due()
+
 -- name: era
 -- The present era (bellhop.era): its floor, and its server and timeline. Index: era_now's primary key.
 select e.floor, e.server from bellhop.era() e
@@ -7,6 +11,10 @@ select e.floor, e.server from bellhop.era() e
 -- name: expire
 -- Jobs that have not begun by their not_after, at most $1; how long until the next, in ms. Index: deadline_at, then the primary key.
 select expired, next_ms from bellhop.expire($1)
+
+-- name: expire_leases
+-- Ends the runs of workers that have not renewed their leases. Index: jobqueue_taken.
+select bellhop.expire_leases($1)
 
 -- name: look_submit
 -- Adds a job; the arguments of bellhop.submit by name. Index: those of jobqueue.

@@ -10,6 +10,7 @@ with held as materialized (
   select s.id, s.host, s.instance, coalesce(s.attempt_at, s.started_at) as began, s.state = 'running' as ran
     from bellhop.jobqueue s
    where s.state in ('assigned', 'running')
+     and s.instance is distinct from 0 -- a worker's: expire_leases
      and coalesce(s.instance, 0) <> all (array(select i.id from bellhop.instance i where i.state = 'live'))
      and coalesce(s.instance, 0) <= (select coalesce(max(i.id), 0) from bellhop.instance i)
      for no key update skip locked

@@ -44,6 +44,7 @@ var (
 	byHandSQL, orphanedClaimsSQL = sql.Query("by_hand"), sql.Query("orphaned_claims")
 	lookAgainSQL                 = sql.Query("look_again")
 	expireSQL                    = sql.Query("expire")
+	expireLeasesSQL              = sql.Query("expire_leases")
 )
 
 // A round looks at that many jobs whose dependencies need a look; what is left, because there were more or they are
@@ -53,7 +54,7 @@ const (
 	lookAgainSoon = 100 * time.Millisecond
 )
 
-// Due makes ready what the clock says, what was changed by hand, and what gone instances hold, and looks at
+// Due makes ready what the clock says, what was changed by hand, and what gone instances and workers hold, and looks at
 // dependencies that were not counted yet. It returns how many jobs that were and how long until the next one
 // (negative: nothing waits for the clock). Beside an error n tells of those that were made ready before it: nothing
 // rings for them.
@@ -78,6 +79,11 @@ func (k *Maintenance) Due(ctx context.Context) (n int, next time.Duration, err e
 			return err
 		}
 		n += int(strays.RowsAffected())
+		var leases int
+		if err := conn.QueryRow(ctx, expireLeasesSQL, expireMost).Scan(&leases); err != nil {
+			return err
+		}
+		n += leases
 		var expired, looked int
 		var late *int64
 		var more bool

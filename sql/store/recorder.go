@@ -108,10 +108,10 @@ func (r *Recorder) write(
 			done[job]++
 		}
 		stale = missing(b.Records, done)
-		if len(stale) == 0 || !b.MaybeCommitted {
+		if len(stale) == 0 {
 			return nil
 		}
-		if err := addAlready(ctx, conn, me, b.Records, stale, done); err != nil {
+		if err := addAlready(ctx, conn, me, b, stale, done); err != nil {
 			return err
 		}
 		stale = missing(b.Records, done)
@@ -154,21 +154,22 @@ func batchOf(me scheduler.InstanceID, b scheduler.Batch, now time.Time, wrote fu
 	return batch
 }
 
-// addAlready counts those of the stale records that an earlier try of the batch has written.
-func addAlready(ctx context.Context, conn *pgx.Conn, me scheduler.InstanceID, records []scheduler.Record,
+// addAlready counts those of the stale records that are written already: by agents in their own transactions
+// (bellhop.finish), or by an earlier try of the batch.
+func addAlready(ctx context.Context, conn *pgx.Conn, me scheduler.InstanceID, b scheduler.Batch,
 	stale []scheduler.Claim, done map[scheduler.JobID]int,
 ) error {
 	var ids, fences []int64
 	for _, c := range stale {
 		ids, fences = append(ids, int64(c.Job)), append(fences, int64(c.Fence))
 	}
-	rows, err := conn.Query(ctx, alreadySQL, int64(me), ids, fences)
+	rows, err := conn.Query(ctx, alreadySQL, int64(me), ids, fences, b.MaybeCommitted)
 	if err != nil {
 		return err
 	}
 	var id int64
 	var runs bool
-	starts := starts(records)
+	starts := starts(b.Records)
 	if _, err := pgx.ForEachRow(rows, []any{&id, &runs}, func() error {
 		job := scheduler.JobID(id)
 		if !runs {
@@ -180,8 +181,8 @@ func addAlready(ctx context.Context, conn *pgx.Conn, me scheduler.InstanceID, re
 	}); err != nil {
 		return err
 	}
-	for i := range records { // given back, it may belong to another instance by now
-		if r := &records[i]; r.Kind == scheduler.RecordRequeue && slices.Contains(stale, r.Claim) {
+	for i := range b.Records { // given back, it may belong to another instance by now
+		if r := &b.Records[i]; b.MaybeCommitted && r.Kind == scheduler.RecordRequeue && slices.Contains(stale, r.Claim) {
 			done[r.Claim.Job] += 2 // with its start
 		}
 	}

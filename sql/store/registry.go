@@ -63,11 +63,11 @@ type Host struct {
 type Agent struct {
 	Type, Mode, Dialect, Command string
 	Max, MaxPerHost              int
-	Local                        bool     // not on hosts that are far
-	Exclusive                    bool     // nothing else runs on the instance beside it
-	Attempts                     int      // of its jobs that do not say themselves how many; 0: one
-	Locks                        []string // templates
-	Vars                         []string // names of job vars that it takes, and path.Match patterns
+	Local                        bool                   // not on hosts that are far
+	Exclusive                    bool                   // nothing else runs on the instance beside it
+	Retry                        *scheduler.RetryPolicy // nil: scheduler.DefaultRetry
+	Locks                        []string               // templates
+	Vars                         []string               // names of job vars that it takes, and path.Match patterns
 }
 
 var (
@@ -144,8 +144,13 @@ func publish(ctx context.Context, tx pgx.Tx, id int64, i Instance) error {
 				refused[h.Name] = why
 			}
 		}
+		retry := scheduler.DefaultRetry
+		if a.Retry != nil {
+			retry = *a.Retry
+		}
+		pauses := []float64{retry.First.Seconds(), retry.Most.Seconds(), retry.Factor, retry.Jitter}
 		if _, err := tx.Exec(ctx, publishAgentSQL, id, a.Type, a.Mode, a.Dialect, a.Command, a.Max, a.MaxPerHost, "{}",
-			a.Local, a.Exclusive, max(a.Attempts, 1), orEmpty(a.Locks), orEmpty(a.Vars), refused); err != nil {
+			a.Local, a.Exclusive, max(retry.Attempts, 1), orEmpty(a.Locks), orEmpty(a.Vars), refused, pauses); err != nil {
 			return err
 		}
 	}

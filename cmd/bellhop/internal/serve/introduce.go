@@ -46,13 +46,9 @@ func introduce(c config.Config, here string) (store.Instance, error) {
 			Terms: spec.Terms, Locates: c.Locate != "", Takes: spec.Takes})
 	}
 	for _, a := range c.Agents {
-		attempts := 1
-		if a.Retry != nil {
-			attempts = a.Retry.Attempts
-		}
 		me.Agents = append(me.Agents, store.Agent{Type: string(a.Type), Mode: string(a.Mode), Dialect: string(a.Dialect),
 			Command: shownCommand(a), Max: a.Max, MaxPerHost: a.MaxPerHost,
-			Local: a.FOSSology.Local, Exclusive: a.FOSSology.Exclusive, Attempts: attempts, Locks: a.Locks, Vars: a.Vars})
+			Local: a.FOSSology.Local, Exclusive: a.FOSSology.Exclusive, Retry: a.Retry, Locks: a.Locks, Vars: a.Vars})
 	}
 	return me, nil
 }

@@ -114,7 +114,7 @@ func installRolesCommand(a *cli.App) *cobra.Command {
 		Use:   "roles",
 		Short: "Create the roles of the database, and set their rights",
 		Long: `Create the roles bellhop_submitter, bellhop_reader, bellhop_operator,
-bellhop_scheduler and bellhop_attach, and set their rights on the schema bellhop:
+bellhop_scheduler, bellhop_attach and bellhop_worker, and set their rights on the schema bellhop:
 missing rights are granted, excess ones revoked. Migrations do the same if their
 account may create roles.
 

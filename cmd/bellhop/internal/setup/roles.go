@@ -9,7 +9,7 @@ import (
 )
 
 // roles are those that the migrations ship.
-const roles = "bellhop_submitter, bellhop_reader, bellhop_operator, bellhop_scheduler, bellhop_attach"
+const roles = "bellhop_submitter, bellhop_reader, bellhop_operator, bellhop_scheduler, bellhop_attach, bellhop_worker"
 
 // rolesScript is the SQL that makes the roles and gives them what they have
 // after the migrations: no less, and no more.
@@ -25,7 +25,7 @@ declare
 begin
   foreach r in array regexp_split_to_array('` + roles + `', ', ') loop
     if not exists (select from pg_catalog.pg_roles where rolname = r) then
-      -- The last is a login, without a password: code in users' tables runs in its sessions, so it may do nothing else.
+      -- bellhop_attach is a login, without a password: code in users' tables runs in its sessions, so it may do nothing else.
       execute format('create role %I %s', r, case r when 'bellhop_attach' then 'login' else 'nologin' end);
     end if;
   end loop;

@@ -1,7 +1,11 @@
--- The rows that the clock has made ready, at most 1000 a call: how many, and how long until the next row becomes due,
--- in ms, a day at most (NULL: none will; infinity is never). Rows that another transaction has locked, or that are left
--- over, are due soon.
--- Guard: locked rows are left. Index: jobqueue_parked, the first of two ranges.
+-- make_due: the rows that the clock has made ready, at most 1000 a call: how many, and how long until the next row becomes
+-- due, in ms, a day at most (NULL: none will; infinity is never). Rows that another transaction has locked, or that are
+-- left over, are due soon. Index: jobqueue_parked, the first of two ranges.
+-- Grant: scheduler
+create or replace function bellhop.make_due(out n integer, out next_ms bigint)
+language sql volatile
+set search_path = pg_catalog, bellhop, pg_temp
+as $$
 with made as (
   update bellhop.jobqueue j
      set state = 'ready', waiting_for = null, run_at = case when j.attempt > 0 then null else j.run_at end
@@ -11,7 +15,7 @@ with made as (
             order by d.run_at limit 1000 for update skip locked))
   returning 1
 )
-select m.n, least(case when m.n < due.n then 50 end, next.ms)
+select m.n::integer, least(case when m.n < due.n then 50 end, next.ms)
   from (select count(*) as n from made) m
  cross join (select count(*) as n
                from (select from bellhop.jobqueue d
@@ -25,3 +29,4 @@ select m.n, least(case when m.n < due.n then 50 end, next.ms)
                      (select r.run_at from bellhop.jobqueue r
                        where r.state = 'ready' and not r.held and r.run_at > clock_timestamp() and r.run_at < 'infinity'
                        order by r.run_at limit 1)) d) next
+$$;

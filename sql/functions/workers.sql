@@ -1,0 +1,358 @@
+-- Workers: sessions of apps that take jobs, without an instance. The instance of their claims is 0, and lease_until tells
+-- for how long they have a job. finish and fail also end jobs that an instance runs, in the agent's own transaction.
+
+-- works_for: whether the caller may take and finish jobs of a type: by a row of bellhop.worker_type for it or for a role of
+-- which it is a member, or because it schedules. Index: worker_type's primary key.
+-- Grant: worker scheduler
+create or replace function bellhop.works_for(type text) returns boolean
+language sql stable security definer
+set search_path = pg_catalog, bellhop, pg_temp
+as $$
+  select exists (select from bellhop.worker_type w where w.type = works_for.type and w.login = any (bellhop.own_roles()::name[]))
+      or has_table_privilege(bellhop.caller(), 'bellhop.jobqueue'::regclass, 'update')
+$$;
+
+-- refuse_worker: raises an error if the caller may not have jobs of the type.
+-- Grant: scheduler
+create or replace function bellhop.refuse_worker(type text) returns void
+language plpgsql stable
+set search_path = pg_catalog, bellhop, pg_temp
+as $$
+begin
+  if not bellhop.works_for(type) then
+    raise insufficient_privilege using
+      message = format('permission denied: %s may not have jobs of type %s', bellhop.caller(), type),
+      hint = format('An operator allows it: insert into bellhop.worker_type values (%L, %L)', bellhop.caller(), type);
+  end if;
+end
+$$;
+
+-- pause_after: how long a job rests after its attempt of this number failed, as the instances tell of its type
+-- (scheduler.RetryPolicy.Pause).
+-- Grant: scheduler
+create or replace function bellhop.pause_after(type text, attempt integer, jitter float8 default random()) returns interval
+language sql volatile
+set search_path = pg_catalog, bellhop, pg_temp
+as $$
+  select least(p.pauses[1] * power(p.pauses[3]::float8, least(attempt - 1, 60)), p.pauses[2]) * (1 + p.pauses[4] * jitter) * interval '1 s'
+    from (select coalesce((select a.pauses from bellhop.agent a where a.type = pause_after.type order by a.instance desc limit 1),
+                          '{1,300,2,0.5}'::real[]) as pauses) p
+$$;
+
+-- own_run: the job's row, locked, if it runs under this fence; raises BH004 if it does not, and so ends the transaction.
+-- A caller without a right to the type is refused before it learns anything of the job.
+-- Grant: scheduler
+create or replace function bellhop.own_run(job bigint, fence bigint) returns bellhop.jobqueue
+language plpgsql volatile
+set search_path = pg_catalog, bellhop, pg_temp
+as $$
+declare
+  j bellhop.jobqueue;
+begin
+  select q.* into j from bellhop.jobqueue q where q.id = own_run.job for no key update;
+  if found then
+    perform bellhop.refuse_worker(j.type);
+  end if;
+  if j.id is null or j.fence is distinct from own_run.fence or j.state not in ('running', 'assigned') then
+    raise exception using errcode = 'BH004', message = format('job %s does not run under fence %s', own_run.job, own_run.fence),
+      detail = case when j.id is null then 'There is no such job.' else format('It is %s under fence %s.', j.state, j.fence) end,
+      hint = 'This run was replaced, cancelled or finished: undo its work (ROLLBACK), and take the next job.';
+  elsif j.msq is not null then
+    raise feature_not_supported using message = format('job %s is a query, and its items end by their lines', own_run.job),
+      hint = 'End its items as its agent does, or submit each item as a job of its own.';
+  end if;
+  return j;
+end
+$$;
+
+-- finish: the job has succeeded, if this transaction commits. A run that was replaced raises BH004, and nothing of the
+-- transaction stays. The agent may say OK afterwards: that is confirmed, and changes nothing. Index: the primary key.
+-- Grant: worker scheduler
+create or replace function bellhop.finish(job bigint, fence bigint, result jsonb default null) returns void
+language plpgsql volatile security definer
+set search_path = pg_catalog, bellhop, pg_temp
+as $$
+declare
+  j bellhop.jobqueue := bellhop.own_run(finish.job, finish.fence);
+begin
+  if octet_length(finish.result::text) > 1048576 then
+    raise program_limit_exceeded using message = format('the result of job %s has %s bytes, and may have 1048576', finish.job, octet_length(finish.result::text)),
+      hint = 'Store it in a table of your own, and return its key.';
+  end if;
+  perform bellhop.end_run(j, 'succeeded', finish.result, null, null);
+end
+$$;
+
+-- fail: this attempt has failed, if this transaction commits. The job is tried again as its type says, or after retry; a
+-- negative retry: never again. A run that was replaced raises BH004. Returns the state that the job has now.
+-- Grant: worker scheduler
+create or replace function bellhop.fail(job bigint, fence bigint, error text, retry interval default null) returns text
+language plpgsql volatile security definer
+set search_path = pg_catalog, bellhop, pg_temp
+as $$
+declare
+  j bellhop.jobqueue := bellhop.own_run(fail.job, fail.fence);
+begin
+  return bellhop.end_run(j, 'failed', null, left(fail.error, 10000), fail.retry);
+end
+$$;
+
+-- end_run: records how an attempt ended (succeeded or failed), as the instances do (../queries/settle.sql): the caller
+-- has locked the row. A failure is tried again after `pause` (NULL: as the type says; negative: never). Returns the
+-- job's state.
+-- Grant: scheduler
+create or replace function bellhop.end_run(j bellhop.jobqueue, ends text, result jsonb, error text, pause interval) returns text
+language plpgsql volatile
+set search_path = pg_catalog, bellhop, pg_temp
+as $$
+declare
+  now_is  text := end_run.ends;
+  allowed integer := j.max_attempts;
+  fault   text := end_run.error;
+begin
+  if now_is = 'failed' and j.cancel_requested then
+    now_is := case when j.killed_by is null then 'cancelled' else 'failed' end;
+    fault := coalesce('killed: by ' || j.killed_by, fault);
+  elsif now_is = 'failed' then
+    if j.own_attempts is not true and allowed = 1 then
+      allowed := coalesce((select max(a.attempts) from bellhop.agent a where a.type = j.type), 1);
+    end if;
+    if j.attempt < allowed and coalesce(pause >= interval '0', true) then
+      now_is := 'scheduled';
+      pause := coalesce(pause, bellhop.pause_after(j.type, j.attempt));
+    end if;
+  end if;
+  update bellhop.jobqueue q
+     set state = now_is, ended_at = case when now_is <> 'scheduled' then clock_timestamp() end,
+         started_at = coalesce(q.started_at, clock_timestamp()),
+         run_at = case when now_is = 'scheduled' then clock_timestamp() + pause else q.run_at end,
+         exit_code = case when ends = 'succeeded' then 0 end, error = fault, reason = null, lease_until = null,
+         result = end_run.result,
+         progress = case when now_is <> 'scheduled' then q.progress end,
+         progress_text = case when now_is <> 'scheduled' then q.progress_text end,
+         waiting_for = case when now_is = 'scheduled' then 'retry_delay' end
+   where q.id = j.id;
+  -- Kept also for an instance, which is still to hear how its agent ended (../queries/settled_already.sql).
+  if ends <> 'succeeded' or j.attempt > 1 or j.instance <> 0 then
+    insert into bellhop.attempt_past (job, attempt, fence, host, child, started_at, ended_at, exit_code, error, spawned_at)
+    values (j.id, j.attempt, j.fence, j.host, j.child, coalesce(j.attempt_at, j.started_at, clock_timestamp()), clock_timestamp(),
+            case when ends = 'succeeded' then 0 end, fault, j.spawned_at)
+    on conflict do nothing;
+  end if;
+  if now_is = 'scheduled' then
+    perform pg_notify('bellhop_due', '');
+  else
+    perform bellhop.ended(array[j.id]);
+    perform pg_notify('bellhop_over', j.id::text);
+  end if;
+  return now_is;
+end
+$$;
+
+-- expire_leases: ends the runs of workers that have not renewed their leases, at most this many. Such a run is lost, and
+-- counts as no attempt; one that has passed its job's timeout has failed. Rows that another transaction has locked are
+-- left. Returns how many. Index: jobqueue_taken, as many rows as workers have.
+-- Grant: scheduler
+create or replace function bellhop.expire_leases(most integer) returns integer
+language plpgsql volatile
+set search_path = pg_catalog, bellhop, pg_temp
+as $$
+declare
+  j     bellhop.jobqueue;
+  n     integer := 0;
+  over  bigint[] := '{}';
+  ready boolean := false;
+begin
+  for j in
+    select q.* from bellhop.jobqueue q
+     where q.instance = 0 and q.state in ('assigned', 'running') and q.lease_until <= clock_timestamp()
+     limit most
+       for no key update skip locked
+  loop
+    n := n + 1;
+    if coalesce(j.attempt_at, j.started_at) + j.timeout <= clock_timestamp() then
+      perform bellhop.end_run(j, 'failed', null, format('timeout: it has run for longer than %s', j.timeout), null);
+      continue;
+    end if;
+    update bellhop.jobqueue q
+       set state = case when j.cancel_requested and j.killed_by is not null then 'failed' when j.cancel_requested then 'cancelled' else 'ready' end,
+           error = case when j.cancel_requested and j.killed_by is not null then 'killed: by ' || j.killed_by else q.error end,
+           ended_at = case when j.cancel_requested then clock_timestamp() end,
+           attempt = q.attempt - 1, instance = null, host = null, child = null, attempt_at = null, waiting_for = null, lease_until = null,
+           progress = null, progress_text = null, lost = q.lost + 1
+     where q.id = j.id;
+    insert into bellhop.lost_run (job, n, attempt, fence, host, child, instance, spawned_at, started_at, reason)
+    values (j.id, j.lost + 1, j.attempt, j.fence, j.host, j.child, 0, null, coalesce(j.attempt_at, j.started_at),
+            format('%s did not renew its lease', j.host))
+    on conflict do nothing;
+    delete from bellhop.lost_run l where l.job = j.id and l.n <= j.lost + 1 - 20;
+    insert into bellhop.log (job, attempt, level, line)
+    values (j.id, j.attempt, 'note', format('lost: %s did not renew its lease; given back, and not counted as an attempt', j.host));
+    if j.cancel_requested then
+      over := over || j.id;
+    else
+      ready := true;
+    end if;
+  end loop;
+  if over <> '{}' then
+    perform bellhop.ended(over);
+  end if;
+  if ready then
+    perform bellhop.kick();
+  end if;
+  return n;
+end
+$$;
+
+-- renew: the lease of a job that this session took begins again, and ends no later than the job's timeout. It tells
+-- whether the job is asked to stop: then end it with fail. A run that was replaced raises BH004.
+-- Grant: worker scheduler
+create or replace function bellhop.renew(job bigint, fence bigint, lease interval default '1 min', progress real default null,
+                                         progress_text text default null, out until timestamptz, out cancel boolean)
+language plpgsql volatile security definer
+set search_path = pg_catalog, bellhop, pg_temp
+as $$
+declare
+  j bellhop.jobqueue := bellhop.own_run(renew.job, renew.fence);
+begin
+  if j.instance is distinct from 0 then
+    raise object_not_in_prerequisite_state using message = format('job %s was not taken: instance %s runs it, and renews its own lease', renew.job, j.instance);
+  elsif coalesce(lease not between interval '1 s' and interval '1 day', true) or progress not between 0 and 1 then
+    raise invalid_parameter_value using message = 'renew wants a lease from 1 s to 1 day, and a progress from 0 to 1';
+  end if;
+  until := least(clock_timestamp() + lease, coalesce(j.attempt_at, j.started_at) + j.timeout);
+  cancel := j.cancel_requested;
+  update bellhop.jobqueue q
+     set lease_until = until, progress = coalesce(renew.progress, q.progress), progress_text = coalesce(left(renew.progress_text, 1000), q.progress_text)
+   where q.id = j.id;
+end
+$$;
+
+-- keep_house: what instances do about once a second, for databases without one: leases and times that are over, jobs that
+-- are due, dependencies that are not counted. Returns how many jobs changed.
+-- Grant: scheduler
+create or replace function bellhop.keep_house() returns integer
+language plpgsql volatile
+set search_path = pg_catalog, bellhop, pg_temp
+as $$
+declare
+  n integer;
+begin
+  n := bellhop.expire_leases(1000) + (select d.n from bellhop.make_due() d) + (select e.expired from bellhop.expire(1000) e);
+  if exists (select from bellhop.dependency d where not d.counted) then
+    n := n + (select l.looked from bellhop.look_again(1000) l);
+  end if;
+  return n;
+end
+$$;
+
+-- claim_for_worker: the claim of take, as ../queries/claim.sql. Guard: startable, not paused; locked rows belong to other
+-- transactions. Indexes: jobqueue_ready, one range for each type; the primary key.
+-- Grant: scheduler
+create or replace function bellhop.claim_for_worker(types text[], n integer, lease interval)
+returns table (id bigint, fence bigint, attempt integer, type text, args text, key text, vars jsonb, deadline timestamptz)
+language sql volatile
+set search_path = pg_catalog, bellhop, pg_temp
+as $$
+  with era as materialized (
+    select e.floor from bellhop.era() e
+  ), picked as materialized (
+    select q.id, q.priority
+      from unnest(claim_for_worker.types) as t (type)
+     cross join lateral (
+       select r.id, r.priority
+         from bellhop.startable r
+        where r.type = t.type and r.run_on is null and r.msq is null
+        order by r.priority, r.id
+        limit claim_for_worker.n
+          for update skip locked) q
+     where not exists (select from bellhop.paused p where p.type in ('', t.type))
+  ), taken as (
+    update bellhop.jobqueue j
+       set state = 'running', instance = 0, host = 'worker ' || bellhop.caller(), child = pg_backend_pid()::text,
+           fence = greatest(j.fence + 1, (select era.floor from era)), attempt = j.attempt + 1,
+           attempt_at = case when j.started_at is not null then clock_timestamp() end,
+           spawned_at = null, started_at = coalesce(j.started_at, clock_timestamp()), waiting_for = null,
+           lease_until = clock_timestamp() + least(claim_for_worker.lease, j.timeout)
+     where j.id = any (array(select p.id from picked p order by p.priority, p.id limit claim_for_worker.n))
+    returning j.*
+  )
+  select t.id, t.fence, t.attempt, t.type, t.args, t.key, t.vars, coalesce(t.attempt_at, t.started_at) + t.timeout
+    from taken t order by t.priority, t.id
+$$;
+
+-- open_gate: this session is awake: producers need not ring for it. ../../docs/waking.md tells of the gate.
+-- Grant: scheduler
+create or replace function bellhop.open_gate() returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if current_setting('bellhop.asleep', true) = 'on' then
+    perform pg_advisory_unlock(7090192401229115393);
+    perform set_config('bellhop.asleep', '', false);
+  end if;
+end
+$$;
+
+-- close_gate: producers ring from now on: this session has the gate, or another one has it. If neither is so after 0.1 s,
+-- a producer that found the gate open is still under way, and the caller looks again after a second.
+-- Grant: scheduler
+create or replace function bellhop.close_gate() returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set lock_timeout = '100ms'
+as $$
+declare
+  mine     boolean;
+  anothers boolean;
+begin
+  -- An aborted transaction takes the setting back, and leaves the lock.
+  select bool_or(l.pid = pg_backend_pid()), bool_or(l.pid <> pg_backend_pid()) into mine, anothers
+    from pg_locks l
+   where l.locktype = 'advisory' and l.objsubid = 1 and l.granted and l.mode = 'ExclusiveLock'
+     and l.database = (select d.oid from pg_database d where d.datname = current_database())
+     and l.classid::bigint = (7090192401229115393::bigint >> 32) and l.objid::bigint = (7090192401229115393::bigint & 4294967295);
+  if mine or anothers is not true and bellhop.wait_for_gate(7090192401229115393) then
+    perform set_config('bellhop.asleep', 'on', false);
+  end if;
+end
+$$;
+
+-- take: gives this session up to n jobs of these types, which are its own for the time of the lease, in (priority, id).
+-- No rows: nothing is ready. Then wait for NOTIFY bellhop_work, and for a second at most: a lease may end, or a time come. Jobs with locks, queries and jobs that name a place are left to
+-- instances. Indexes: jobqueue_ready, one range for each type; the primary key.
+-- Grant: worker scheduler
+create or replace function bellhop.take(types text[], n integer default 1, lease interval default '1 min')
+returns table (id bigint, fence bigint, attempt integer, type text, args text, key text, vars jsonb, deadline timestamptz)
+language plpgsql volatile security definer
+set search_path = pg_catalog, bellhop, pg_temp
+as $$
+#variable_conflict use_column
+begin
+  if n not between 1 and 1000 or lease not between interval '1 s' and interval '1 day' or coalesce(cardinality(types) not between 1 and 100, true)
+     or array_position(types, null) is not null or n is null or lease is null then
+    raise invalid_parameter_value using message = 'take wants 1 to 100 types, 1 to 1000 jobs, and a lease from 1 s to 1 day',
+      hint = $h$select * from bellhop.take('{mail}', 10, '1 min')$h$;
+  end if;
+  perform bellhop.refuse_worker(t) from unnest(types) t;
+  perform bellhop.open_gate();
+  if random() < 0.02 then
+    perform bellhop.expire_leases(1000);
+  end if;
+  return query select * from bellhop.claim_for_worker(types, n, lease);
+  if found then
+    return;
+  end if;
+  if bellhop.keep_house() > 0 then
+    return query select * from bellhop.claim_for_worker(types, n, lease);
+    if found then
+      return;
+    end if;
+  end if;
+  -- This session falls asleep, as an instance does: producers ring from now on, and a last look finds the jobs of those
+  -- that did not.
+  perform bellhop.close_gate();
+  return query select * from bellhop.claim_for_worker(types, n, lease);
+end
+$$;
