@@ -80,7 +80,8 @@ table bellhop.attempt_past (
   error text,
   successes integer,
   reason text,
-  spawned_at timestamp with time zone
+  spawned_at timestamp with time zone,
+  own boolean
 );
 
 unlogged table bellhop.child (

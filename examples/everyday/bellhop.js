@@ -8,7 +8,19 @@
 //   const job = await bellhop.wait(client, id, 60)
 //   console.log(job.state, job.result)
 //
-// All of it is SQL that you may write yourself. Rights are the login's: grant it bellhop_submitter.
+// A worker does jobs, without an agent or an instance of bellhop:
+//
+//   await bellhop.work(() => new Client(url), {
+//     async invoice (job) {                    // job.args, job.vars, job.attempt, job.signal, job.client
+//       await job.client.query('begin')        // the rows and the outcome: both, or neither
+//       await job.client.query('insert into invoices …')
+//       await job.finish({ pages: 2 })
+//       await job.client.query('commit')
+//     }
+//   }, { concurrency: 4 })                     // until SIGTERM
+//
+// All of it is SQL that you may write yourself. Rights are the login's: grant it bellhop_submitter to submit, and
+// bellhop_worker to work, with its types in bellhop.worker_type.
 'use strict'
 
 // COLUMNS are what a job may be given: the arguments of bellhop.submit, and their types.
@@ -93,4 +105,94 @@ async function sweep (client, order, type, states) {
   }
 }
 
-module.exports = { COLUMNS, submit, look, watch, wait, cancel, retry, retryAll, cancelAll, NotFound }
+// Run is a job that this worker has, for its handler. signal aborts when the job is to stop, or is lost.
+class Run {
+  constructor (client, row, lease) {
+    Object.assign(this, row, { client, lease, ended: false, stop: new AbortController() })
+    this.signal = this.stop.signal
+    try { this.args = JSON.parse(row.args) } catch { /* a line of text */ }
+  }
+
+  // finish: the job has succeeded, if the transaction commits.
+  async finish (result = null) {
+    await this.client.query('select bellhop.finish($1, $2, $3)', [this.id, this.fence, result === null ? null : JSON.stringify(result)])
+    this.ended = true
+  }
+
+  // fail: the attempt has failed: again after so many seconds, or as the type says; below 0: never again.
+  async fail (error, retry = null) {
+    await this.client.query('select bellhop.fail($1, $2, $3, make_interval(secs => $4))', [this.id, this.fence, String(error).slice(0, 9000), retry])
+    this.ended = true
+  }
+
+  async renew (client = this.client, progress = null, text = null) {
+    const { rows } = await client.query('select cancel from bellhop.renew($1, $2, make_interval(secs => $3), $4, $5)', [this.id, this.fence, this.lease, progress, text])
+    if (rows[0].cancel) this.stop.abort()
+  }
+}
+
+// work does jobs of these types until stop (without one: SIGTERM or SIGINT) aborts, then ends those that run. connect
+// makes a Client that is not connected yet.
+async function work (connect, handlers, { concurrency = 1, lease = 60, stop } = {}) {
+  const own = new AbortController()
+  stop ??= own.signal
+  for (const s of ['SIGTERM', 'SIGINT']) process.once(s, () => own.abort())
+  const runs = new Set()
+  const pause = (client, seconds) => new Promise(resolve => {
+    const end = () => { clearTimeout(timer); stop.removeEventListener('abort', end); client?.off('notification', end); resolve() }
+    const timer = setTimeout(end, seconds * 1000)
+    stop.addEventListener('abort', end)
+    client?.once('notification', end)
+  })
+  const session = async (body, on = () => !stop.aborted) => {
+    while (on()) {
+      const client = connect()
+      client.on('error', () => {}) // the query that waits tells
+      try {
+        await client.connect()
+        await body(client)
+      } catch (e) { // the server is away: the lease ends, and the job is done again
+        console.error('bellhop:', e.message)
+        await pause(null, 1)
+      } finally {
+        await client.end().catch(() => {})
+      }
+    }
+  }
+  const run = async job => {
+    runs.add(job)
+    try {
+      await handlers[job.type](job)
+      if (!job.ended) await job.finish()
+    } catch (e) {
+      await job.client.query('rollback')
+      if (e.code !== 'BH004') await job.fail(e.stack ?? e).catch(e => { if (e.code !== 'BH004') throw e })
+    } finally {
+      runs.delete(job)
+    }
+  }
+  let working = true
+  const renewer = session(async client => {
+    while (working) {
+      await new Promise(resolve => setTimeout(resolve, Math.min(lease / 3, 1) * 1000))
+      for (const job of runs) {
+        if ((job.renewed ??= Date.now()) + lease * 333 > Date.now()) continue
+        job.renewed = Date.now()
+        await job.renew(client).catch(e => { if (e.code !== 'BH004') throw e; job.stop.abort() })
+      }
+    }
+  }, () => working)
+  await Promise.all(Array.from({ length: concurrency }, () => session(async client => {
+    await client.query('listen bellhop_work')
+    while (!stop.aborted) {
+      const rung = pause(client, 1) // from before the look, so that no ring is missed
+      const { rows } = await client.query('select * from bellhop.take($1, 1, make_interval(secs => $2))', [Object.keys(handlers), lease])
+      if (rows.length) await run(new Run(client, rows[0], lease))
+      else await rung // until it rings, or for a second
+    }
+  })))
+  working = false
+  await renewer
+}
+
+module.exports = { COLUMNS, submit, look, watch, wait, cancel, retry, retryAll, cancelAll, work, Run, NotFound }

@@ -8,9 +8,21 @@
     job = bellhop.wait(conn, id, timeout=60)
     print(job.state, job.result)
 
-All of it is SQL that you may write yourself. Rights are the login's: grant it bellhop_submitter.
+A worker does jobs, without an agent or an instance of bellhop:
+
+    def invoice(job):                        # job.args, job.vars, job.attempt, job.renew(), job.conn
+        with job.conn.transaction():         # the rows and the outcome: both, or neither
+            job.conn.execute("insert into invoices …")
+            job.finish({"pages": 2})
+    bellhop.work(url, {"invoice": invoice}, concurrency=4)   # until SIGTERM
+
+All of it is SQL that you may write yourself. Rights are the login's: grant it bellhop_submitter to submit, and
+bellhop_worker to work, with its types in bellhop.worker_type.
 """
 import json
+import select
+import signal
+import threading
 import time
 from typing import Any, NamedTuple, Optional
 
@@ -111,3 +123,101 @@ def _sweep(conn, order, type, states):
         if not rows:
             return count
         behind, count = max(id for id, _ in rows), count + len(rows)
+
+
+class Run:
+    """A job that this worker has, for its handler. cancelled is set when the job is to stop, or is lost."""
+
+    def __init__(self, conn, row, lease):
+        self.id, self.fence, self.attempt, self.type, args, self.key, self.vars, self.deadline = row
+        try:
+            self.args = json.loads(args) if args is not None else None
+        except ValueError:
+            self.args = args  # a line of text
+        self.conn, self.lease, self.ended, self.cancelled = conn, lease, False, threading.Event()
+
+    def finish(self, result=None):
+        """The job has succeeded, if the transaction commits."""
+        self._end("select bellhop.finish(%s, %s, %s)", None if result is None else json.dumps(result))
+
+    def fail(self, error, retry=None):
+        """The attempt has failed: again after so many seconds, or as the type says; below 0: never again."""
+        self._end("select bellhop.fail(%s, %s, %s, make_interval(secs => %s))", str(error)[:9000], retry)
+
+    def _end(self, call, *args):
+        self.conn.execute(call, [self.id, self.fence, *args])
+        self.ended = True
+
+    def renew(self, conn=None, progress=None, text=None):
+        sql = "select cancel from bellhop.renew(%s, %s, make_interval(secs => %s), %s::real, %s)"
+        if (conn or self.conn).execute(sql, [self.id, self.fence, self.lease, progress, text]).fetchone()[0]:
+            self.cancelled.set()
+
+
+def work(url, handlers, concurrency=1, lease=60, stop=None):
+    """Does jobs of these types until stop is set (without one: until SIGTERM or SIGINT), then ends those that run."""
+    import psycopg
+    if stop is None:
+        stop = threading.Event()
+        for s in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(s, lambda *_: stop.set())
+    runs, done, lock = {}, threading.Event(), threading.Lock()
+
+    def one():
+        while not stop.is_set():
+            try:
+                with psycopg.connect(url, autocommit=True) as conn:
+                    conn.execute("listen bellhop_work")
+                    while not stop.is_set():
+                        row = conn.execute("select * from bellhop.take(%s, 1, make_interval(secs => %s))",
+                                           [list(handlers), lease]).fetchone()
+                        if row is None:
+                            select.select([conn.fileno()], [], [], 1)  # until it rings, or for a second
+                        else:
+                            run(Run(conn, row, lease))
+            except psycopg.OperationalError as e:  # the server is away: the lease ends, and the job is done again
+                print(f"bellhop: {e}", flush=True)
+                stop.wait(1)
+
+    def run(job):
+        with lock:
+            runs[job.id] = job
+        try:
+            handlers[job.type](job)
+            if not job.ended:
+                job.finish()
+        except psycopg.OperationalError:
+            raise
+        except Exception as e:
+            if getattr(e, "sqlstate", None) == "BH004":  # another run has it by now
+                return
+            job.fail(f"{type(e).__name__}: {e}")
+        finally:
+            with lock:
+                del runs[job.id]
+
+    def renew():
+        while not done.wait(lease / 3):
+            try:
+                with psycopg.connect(url, autocommit=True) as conn:
+                    while not done.wait(lease / 3):
+                        with lock:
+                            now = list(runs.values())
+                        for job in now:
+                            try:
+                                job.renew(conn)
+                            except psycopg.DatabaseError as e:
+                                if e.sqlstate != "BH004":
+                                    raise
+                                job.cancelled.set()
+            except psycopg.OperationalError as e:
+                print(f"bellhop: {e}", flush=True)
+
+    threads = [threading.Thread(target=one) for _ in range(concurrency)]
+    renewer = threading.Thread(target=renew)
+    for t in threads + [renewer]:
+        t.start()
+    for t in threads:
+        t.join()
+    done.set()
+    renewer.join()

@@ -217,7 +217,8 @@ begin
           'at', date_trunc('second', (r.death ->> 'at')::timestamptz), 'why', r.death ->> 'why'));
       end if;
     else
-      return query select * from bellhop.reason('running', jsonb_build_object('id', j.id,
+      return query select * from bellhop.reason(case when j.instance = 0 then 'running/worker' else 'running' end, jsonb_build_object('id', j.id,
+        'pid', j.child, 'until', date_trunc('second', j.lease_until),
         'at', date_trunc('second', coalesce(j.attempt_at, j.started_at)), 'for', date_trunc('second', clock_timestamp() - coalesce(j.attempt_at, j.started_at)),
         'host', j.host, 'instance', j.instance, 'attempt', j.attempt, 'most', j.max_attempts,
         'child', (select format(' by %s, pid %s', c.name, c.pid) from bellhop.child c where c.instance = j.instance and c.job = j.id and j.msq is null limit 1),

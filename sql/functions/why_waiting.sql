@@ -35,8 +35,10 @@ as $$
 declare
   f     record;
   agent text := type; -- the type whose agent runs it
+  logins text := (select string_agg(w.login, ', ' order by w.login) from bellhop.worker_type w
+                   where w.type = hindrance.type and not msq and run_on is null); -- whose workers take it
 begin
-  if not exists (select from bellhop.instance i where i.state = 'live') then
+  if logins is null and not exists (select from bellhop.instance i where i.state = 'live') then
     cause := 'no_instance';
     args := jsonb_build_object('since', (select bellhop.since(max(i.gone_at)) from bellhop.instance i));
     return;
@@ -58,8 +60,8 @@ begin
     return;
   end if;
   if not exists (select from bellhop.instance i join bellhop.agent a on a.instance = i.id where i.state = 'live' and a.type = agent) then
-    cause := case when hindrance.type = 'attachment' then 'unknown_type/row' else 'unknown_type' end;
-    args := jsonb_build_object('type', quote_literal(hindrance.type), 'there', (
+    cause := case when logins is not null then 'no_worker' when hindrance.type = 'attachment' then 'unknown_type/row' else 'unknown_type' end;
+    args := jsonb_build_object('type', quote_literal(hindrance.type), 'logins', logins, 'there', (
       select ' There are: ' || string_agg(distinct a.type, ', ') || '.' from bellhop.agent a join bellhop.instance i on i.id = a.instance
        where i.state = 'live' and a.type <> 'attachment'));
     return;

@@ -134,9 +134,9 @@ begin
    where q.id = j.id;
   -- Kept also for an instance, which is still to hear how its agent ended (../queries/settled_already.sql).
   if ends <> 'succeeded' or j.attempt > 1 or j.instance <> 0 then
-    insert into bellhop.attempt_past (job, attempt, fence, host, child, started_at, ended_at, exit_code, error, spawned_at)
+    insert into bellhop.attempt_past (job, attempt, fence, host, child, started_at, ended_at, exit_code, error, spawned_at, own)
     values (j.id, j.attempt, j.fence, j.host, j.child, coalesce(j.attempt_at, j.started_at, clock_timestamp()), clock_timestamp(),
-            case when ends = 'succeeded' then 0 end, fault, j.spawned_at)
+            case when ends = 'succeeded' then 0 end, fault, j.spawned_at, true)
     on conflict do nothing;
   end if;
   if now_is = 'scheduled' then

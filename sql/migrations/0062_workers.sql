@@ -1,10 +1,12 @@
 -- Works from: 0051
--- Locks: ACCESS EXCLUSIVE on bellhop.jobqueue and bellhop.agent, for a moment.
+-- Locks: ACCESS EXCLUSIVE on bellhop.jobqueue, bellhop.agent and bellhop.attempt_past, for a moment.
 -- Apps take jobs in sessions of their own, without an instance (../functions/workers.sql).
 -- lease_until: a worker has the job until then; its instance is 0. NULL: no worker has it.
 alter table bellhop.jobqueue add column lease_until timestamptz;
 -- How long a failed job of the type rests: first pause and longest pause in s, factor, jitter (scheduler.RetryPolicy).
 alter table bellhop.agent add column pauses real[] not null default '{1,300,2,0.5}';
+-- own: the agent itself ended the attempt, in a transaction of its own.
+alter table bellhop.attempt_past add column own boolean;
 
 -- The types whose jobs a login may take and finish. Operators write it.
 create table bellhop.worker_type (

@@ -15,4 +15,4 @@ union
 select p.job, false
   from unnest($2::bigint[], $3::bigint[]) as o (id, fence)
   join bellhop.attempt_past p on p.job = o.id and p.fence = o.fence
- where p.job = any ($2)
+ where p.job = any ($2) and ($4 or p.own)

@@ -190,7 +190,7 @@ func TestPlans_HotStatementsKeepToTheirIndexes(t *testing.T) {
 		{recorder, "start", startSQL, byID, 400, []string{me, tenIDs, tenFences, list(10, "1000", "bigint"), list(10, "null", "bigint")}},
 		{claimer, "claims", claimsSQL, []string{"jobqueue_taken"}, 60, []string{me}},
 		{recorder, "reassert", reassertSQL, byID, 400, []string{me, tenIDs, tenFences, list(10, "1", "int"), list(10, "'local'", "text"), list(10, "now()", "timestamptz")}},
-		{recorder, "settled_already", alreadySQL, byID, 400, []string{me, tenIDs, tenFences}},
+		{recorder, "settled_already", alreadySQL, byID, 400, []string{me, tenIDs, tenFences, "true"}},
 	}
 	for _, statistics := range []string{"of an empty table", "fresh"} {
 		for _, s := range statements {

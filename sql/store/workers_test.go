@@ -90,7 +90,8 @@ func TestWorker_TakesInOrderAndFinishes(t *testing.T) {
 	if again := e.take(w, 10, "mail", "sms"); len(again) != 0 {
 		t.Fatalf("taken again: %v", again)
 	}
-	if _, err := w.Exec(t.Context(), `select bellhop.finish($1, $2, '{"sent": true}')`, got[0].id, got[0].fence); err != nil {
+	_, err := w.Exec(t.Context(), `select bellhop.finish($1, $2, '{"sent": true}')`, got[0].id, got[0].fence)
+	if err != nil {
 		t.Fatal(err)
 	}
 	e.want(first, "concat_ws(' ', state, attempt, exit_code, result, lease_until)", `succeeded 1 0 {"sent": true}`)
@@ -251,7 +252,7 @@ func TestWorker_HasItsOwnTypesOnly(t *testing.T) {
 	e.want(scheduler.JobID(r.id), "state", "running")
 }
 
-// The agent of an instance finishes its job in its own transaction; its OK afterwards changes nothing, nor does its loss.
+// The agent of an instance finishes its job in its own transaction. Its OK afterwards changes nothing, nor does its death.
 func TestWorker_FinishesWhatAnInstanceRuns(t *testing.T) {
 	t.Parallel()
 	for _, what := range []string{"its OK is confirmed", "it dies before its OK", "its start is written late"} {
@@ -317,7 +318,7 @@ func TestWorker_IsRungForWhenItSleeps(t *testing.T) {
 	}
 }
 
-// A silent producer is under way while a worker falls asleep: its job is found with a later look, and the lock is given up.
+// A silent producer is under way while a worker falls asleep: its job is found with a later look.
 func TestWorker_DoesNotWaitLongForAProducer(t *testing.T) {
 	t.Parallel()
 	e := openEnv(t)
@@ -373,8 +374,13 @@ func TestWorker_RestsAsItsTypeSays(t *testing.T) {
 	e := openEnv(t)
 	rapid.Check(t, func(r *rapid.T) {
 		first := time.Duration(rapid.IntRange(1, 100_000).Draw(r, "first")) * time.Millisecond
-		p := scheduler.RetryPolicy{Attempts: 5, First: first, Most: first * time.Duration(rapid.IntRange(1, 1000).Draw(r, "most")),
-			Factor: float64(rapid.SampledFrom([]float32{1, 1.5, 2, 4}).Draw(r, "factor")), Jitter: 0.5}
+		p := scheduler.RetryPolicy{
+			Attempts: 5,
+			First:    first,
+			Most:     first * time.Duration(rapid.IntRange(1, 1000).Draw(r, "most")),
+			Factor:   float64(rapid.SampledFrom([]float32{1, 1.5, 2, 4}).Draw(r, "factor")),
+			Jitter:   0.5,
+		}
 		attempt, u := rapid.IntRange(1, 100).Draw(r, "attempt"), float64(rapid.IntRange(0, 3).Draw(r, "u"))/4
 		me := Instance{Name: "r", Hostname: "h", Machine: "m", ProcessStart: "1", Version: "v", Lag: time.Minute,
 			Agents: []Agent{{Type: "rests", Mode: "warm", Dialect: "auto", Command: "cat", Retry: &p}}}
@@ -382,11 +388,32 @@ func TestWorker_RestsAsItsTypeSays(t *testing.T) {
 			r.Fatal(err)
 		}
 		var got time.Duration
-		if err := e.conn.QueryRow(t.Context(), "select bellhop.pause_after('rests', $1, $2)", attempt, u).Scan(&got); err != nil {
+		err := e.conn.QueryRow(t.Context(), "select bellhop.pause_after('rests', $1, $2)", attempt, u).Scan(&got)
+		if err != nil {
 			r.Fatal(err)
 		}
 		if want := p.Pause(attempt, u); math.Abs(got.Seconds()-want.Seconds()) > 0.001+want.Seconds()/1e5 {
 			r.Fatalf("SQL rests %s, Go %s", got, want)
 		}
 	})
+}
+
+func TestWorker_IsExplained(t *testing.T) {
+	t.Parallel()
+	e := openEnv(t)
+	w := e.worker("worker_told", "mail")
+	id := e.insert("type", "'mail'")
+	e.explains(id, "no_worker No running instance has an agent of type 'mail', and no worker has taken it yet. These logins may: worker_told.")
+	e.exec("update bellhop.instance set state = 'gone'")
+	e.explains(id, "no_worker ")
+	e.exec("select bellhop.pause('mail')")
+	e.explains(id, "paused ")
+	if got := e.take(w, 1, "mail"); len(got) != 0 {
+		t.Errorf("its type is paused, and it is taken: %v", got)
+	}
+	e.exec("select bellhop.resume('mail')")
+	e.takeOne(w, "mail")
+	e.explains(id, "running It runs since ", "in a session of worker worker_told, pid ", "attempt 1 of 1; its lease ends at ")
+	query := e.insert("type, msq", "'mail', 'select 1'")
+	e.explains(query, "no_instance ")
 }
