@@ -12,8 +12,8 @@ import (
 	"bellhop/pgdev/pgtest"
 )
 
-// A worker's handler: it writes a row and finishes its job in one transaction, takes a while before and after, and fails
-// at first where its job says so.
+// A worker's handler: it writes a row and finishes its job in one transaction, and takes a while before and after. It
+// fails at first where its job says so.
 const (
 	pythonWorker = `
 import os, sys, time
@@ -51,7 +51,7 @@ bellhop.work(() => new Client(process.env.DATABASE_URL), {
 `
 )
 
-// Without any instance: an app's own processes do the jobs and are killed at any moment. Each row is there exactly once.
+// Without any instance: an app's own processes do the jobs and are killed at any moment. Each row is there once.
 func TestWorkers_EachRowOnceUnderKills(t *testing.T) {
 	t.Parallel()
 	for _, lang := range []struct{ name, file, text string }{
@@ -78,7 +78,9 @@ func TestWorkers_EachRowOnceUnderKills(t *testing.T) {
 				}
 				return cmd
 			}
-			ended := func() (n int) { return column[int](e, "select count(*)::int from bellhop.jobqueue where state = 'succeeded'")[0] }
+			ended := func() (n int) {
+				return column[int](e, "select count(*)::int from bellhop.jobqueue where state = 'succeeded'")[0]
+			}
 			for kills := 0; kills < 6 && ended() < jobs; kills++ {
 				cmd := start()
 				e.eventually("it works", fmt.Sprintf("select count(*) > %d or count(*) = %d from bellhop.jobqueue where state = 'succeeded'", ended()+4, jobs))

@@ -252,7 +252,7 @@ func TestWorker_HasItsOwnTypesOnly(t *testing.T) {
 	e.want(scheduler.JobID(r.id), "state", "running")
 }
 
-// The agent of an instance finishes its job in its own transaction. Its OK afterwards changes nothing, nor does its death.
+// The agent of an instance finishes its job in its own transaction. Its OK or its death afterwards changes nothing.
 func TestWorker_FinishesWhatAnInstanceRuns(t *testing.T) {
 	t.Parallel()
 	for _, what := range []string{"its OK is confirmed", "it dies before its OK", "its start is written late"} {
