@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 )
 
 // changed is what all changes of one job have in common.
@@ -77,6 +77,6 @@ func (c *Client) Prune(ctx context.Context, olderThan time.Duration, states ...S
 	if len(states) == 0 {
 		states = []State{Succeeded, Failed, Cancelled, Quarantined}
 	}
-	n, err := c.look.Prune(ctx, store.PruneFilter{OlderThan: olderThan, States: states})
+	n, err := c.look.Prune(ctx, view.PruneFilter{OlderThan: olderThan, States: states})
 	return n, explained(ctx, err)
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"bellhop/scheduler"
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 )
 
 // DB is what a client speaks through: a *pgxpool.Pool, a *pgx.Conn or a pgx.Tx.
@@ -17,13 +17,13 @@ type DB interface {
 // Client asks the queue and changes it.
 type Client struct {
 	db   DB
-	look store.Look
+	look view.Look
 	ears ears
 }
 
 // New gives a client that speaks through db. It costs nothing, and there is nothing to close. All waits of one
 // client share a connection to listen.
-func New(db DB) *Client { return &Client{db: db, look: store.NewLook(plain{db})} }
+func New(db DB) *Client { return &Client{db: db, look: view.NewLook(plain{db})} }
 
 // In gives the same client inside a transaction: what it does is done when that
 // commits, and never was when that is rolled back.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 )
 
 // ears listen for the end of jobs while a caller waits, over one connection for all that do. What they hear is a
@@ -75,7 +75,7 @@ func (e *ears) listen(ctx context.Context, pool *pgxpool.Pool) {
 	for ctx.Err() == nil {
 		if c, err := pool.Acquire(ctx); err == nil {
 			conn := c.Hijack()
-			_ = store.HearEnds(ctx, conn, e.heard)
+			_ = view.HearEnds(ctx, conn, e.heard)
 			_ = conn.Close(context.WithoutCancel(ctx))
 		}
 		select {

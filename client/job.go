@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"bellhop/scheduler/grammar"
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 )
 
 // Job is one to be submitted. Its type is all that it needs.
@@ -130,15 +130,15 @@ func (j *Job) check() error {
 }
 
 // submission is the job in the words of the store.
-func (j *Job) submission() (store.Submission, error) {
+func (j *Job) submission() (view.Submission, error) {
 	if err := j.check(); err != nil {
-		return store.Submission{}, err
+		return view.Submission{}, err
 	}
 	args, err := j.text()
 	if err != nil {
-		return store.Submission{}, err
+		return view.Submission{}, err
 	}
-	s := store.Submission{Args: args}
+	s := view.Submission{Args: args}
 	from, to := reflect.ValueOf(j).Elem(), reflect.ValueOf(&s).Elem()
 	for _, f := range submitted {
 		if value := from.Field(f.from); !value.IsZero() {
@@ -150,7 +150,7 @@ func (j *Job) submission() (store.Submission, error) {
 
 // submitted are the fields of a Job that a submission has under the same name, but for Args and JSON.
 var submitted = func() (list []struct{ from, to int }) {
-	to := reflect.TypeFor[store.Submission]()
+	to := reflect.TypeFor[view.Submission]()
 	for f := range reflect.TypeFor[Job]().Fields() {
 		if same, is := to.FieldByName(f.Name); is && f.Name != "Args" {
 			list = append(list, struct{ from, to int }{f.Index[0], same.Index[0]})

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 )
 
 // Edit is what is to change about jobs that wait. Zero and nil leave a value as it is.
@@ -26,8 +26,8 @@ type Edit struct {
 	OnFailure   string            // fail, block or run
 }
 
-func (e Edit) row() store.Edit {
-	row := store.Edit{
+func (e Edit) row() view.Edit {
+	row := view.Edit{
 		Priority: e.Priority, RunAt: given(e.RunAt), RunIn: given(e.RunIn), Args: e.Args,
 		MaxAttempts: given(e.MaxAttempts), Timeout: given(e.Timeout), Hold: e.Hold,
 		NotAfter: given(e.NotAfter), NotAfterIn: given(e.NotAfterIn), RunOn: e.RunOn, Vars: e.Vars, MSQ: e.MSQ,

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 )
 
 // Find gives the id of the job that has a key. ErrNotFound where there is none,
@@ -33,7 +33,7 @@ func (c *Client) Job(ctx context.Context, id JobID) (JobRow, error) {
 }
 
 // Filter says which jobs Jobs gives. Its zero value is every job.
-type Filter = store.Filter
+type Filter = view.Filter
 
 // Jobs gives jobs in the order of their ids. A login that is no reader gets its own.
 func (c *Client) Jobs(ctx context.Context, f Filter) ([]JobRow, error) {

@@ -11,7 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"bellhop/sql"
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 )
 
 // Submit adds a job and gives its id. With a key that a job has already, it
@@ -57,7 +57,7 @@ func (c *Client) SubmitMany(ctx context.Context, jobs iter.Seq[Job]) (int64, err
 	next, stop := iter.Pull(jobs)
 	defer stop()
 	var bad error // of a job; PostgreSQL gives us but its text back
-	n, err := db.CopyFrom(ctx, pgx.Identifier{"bellhop", "jobqueue"}, store.Copied,
+	n, err := db.CopyFrom(ctx, pgx.Identifier{"bellhop", "jobqueue"}, view.Copied,
 		pgx.CopyFromFunc(func() (row []any, err error) {
 			job, ok := next()
 			if ok {
@@ -74,7 +74,7 @@ func (c *Client) SubmitMany(ctx context.Context, jobs iter.Seq[Job]) (int64, err
 	return n, nil
 }
 
-var submitManySQL = strings.ReplaceAll(sql.Query("submit_many"), "{columns}", strings.Join(store.Copied, ", "))
+var submitManySQL = strings.ReplaceAll(sql.Query("submit_many"), "{columns}", strings.Join(view.Copied, ", "))
 
 // SubmitManyIDs is SubmitMany with the ids, in the order of the jobs: one statement, all of them or none, and all
 // in memory at once, so for some ten thousands at a time. It is slower than COPY, and quicker than one by one.
@@ -98,7 +98,7 @@ func (c *Client) SubmitManyIDs(ctx context.Context, jobs iter.Seq[Job]) ([]JobID
 			if span, is := value.(*time.Duration); is && span != nil {
 				value = fmt.Sprintf("%d microseconds", span.Microseconds())
 			}
-			named[store.Copied[i]] = value
+			named[view.Copied[i]] = value
 		}
 		list = append(list, named)
 	}
@@ -122,7 +122,7 @@ type copySetup struct {
 	Trace *string   // of the session's jobs
 }
 
-// row is a job as a row of store.Copied.
+// row is a job as a row of view.Copied.
 func (s copySetup) row(j *Job) ([]any, error) {
 	if j.Batch != 0 {
 		return nil, invalid("dependency_needs", "a job of a batch is submitted alone: Submit")

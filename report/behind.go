@@ -4,11 +4,11 @@ import (
 	"fmt"
 
 	"bellhop/scheduler/words"
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 )
 
 // Behind says what "retry from here" would do.
-func Behind(b store.Behind) string {
+func Behind(b view.Behind) string {
 	switch {
 	case !b.State.Final():
 		return fmt.Sprintf("would be refused: job %d is %s, and only a finished job gets a new attempt", b.ID, b.State)
@@ -21,7 +21,7 @@ func Behind(b store.Behind) string {
 }
 
 // Follow says which other jobs come with a job that is tried again from there.
-func Follow(b store.Behind) (text string) {
+func Follow(b view.Behind) (text string) {
 	switch {
 	case b.Follow == 1:
 		text = ", and 1 job follows"

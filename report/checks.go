@@ -10,7 +10,7 @@ import (
 
 	"bellhop/scheduler"
 	"bellhop/scheduler/words"
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 )
 
 // checks is the one list of findings. Codes stay the same for good.
@@ -73,13 +73,13 @@ var fleetChecks = []check{
 	{"agent_fails", "types", Mend, failingAgents, nil},
 	{"failover_loss", "failover", Mend, func(s Scene) (list []trouble) {
 		for _, l := range s.Losses {
-			list = append(list, trouble{says: l.Says(), sql: []string{store.LossSeen}}) // when it has been read
+			list = append(list, trouble{says: l.Says(), sql: []string{view.LossSeen}}) // when it has been read
 		}
 		return list
 	}, nil},
 }
 
-func lagOf(i store.InstanceRow) time.Duration {
+func lagOf(i view.InstanceRow) time.Duration {
 	var hours, minutes, seconds int
 	if _, err := fmt.Sscanf(i.Lag, "%d:%d:%d", &hours, &minutes, &seconds); err != nil {
 		return 0 // days of it: the least will do

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"bellhop/scheduler"
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 )
 
 // Explained is a job with all that is to be said about it.
@@ -13,7 +13,7 @@ type Explained struct {
 	ID      scheduler.JobID    `json:"id"`
 	Type    scheduler.TypeName `json:"type"`
 	State   scheduler.JobState `json:"state"`
-	Reasons []store.ReasonRow  `json:"reasons" nullable:"false"`
+	Reasons []view.ReasonRow   `json:"reasons" nullable:"false"`
 	*Forecast
 }
 
@@ -27,7 +27,7 @@ func (e Explained) Is() string {
 
 // Explain says why a job does not run, or why it ended as it did. If the forecast fails, which not every role may
 // make, the reasons are still there.
-func Explain(ctx context.Context, l store.Look, job store.JobRow) (Explained, error) {
+func Explain(ctx context.Context, l view.Look, job view.JobRow) (Explained, error) {
 	e := Explained{ID: job.ID, Type: job.Type, State: job.State}
 	var err error
 	if e.Reasons, err = l.Explain(ctx, job.ID); err != nil {

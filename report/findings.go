@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 )
 
 // Verdicts of findings.
@@ -30,20 +30,20 @@ type Finding struct {
 // Scene is what findings are made of: rows as one look at the database gives them.
 type Scene struct {
 	Now         time.Time // on this machine's clock
-	Instances   []store.InstanceRow
-	Hosts       []store.HostRow
-	Agents      []store.AgentRow
-	Children    []store.ChildRow
-	Queue       []store.QueueRow
+	Instances   []view.InstanceRow
+	Hosts       []view.HostRow
+	Agents      []view.AgentRow
+	Children    []view.ChildRow
+	Queue       []view.QueueRow
 	Ended       []Ended // by type, in the last hour
-	Messages    []store.MessagesRow
-	Attachments []store.AttachmentRow
-	Paused      []store.PausedRow
-	Server      store.ServerRow
-	Open        []store.OpenRow // for longer than OldAfter
+	Messages    []view.MessagesRow
+	Attachments []view.AttachmentRow
+	Paused      []view.PausedRow
+	Server      view.ServerRow
+	Open        []view.OpenRow // for longer than OldAfter
 	OldAfter    time.Duration
-	Triggers    []store.TriggerRow
-	Losses      []store.LossRow // that no operator has read
+	Triggers    []view.TriggerRow
+	Losses      []view.LossRow // that no operator has read
 }
 
 // Ended is how the jobs of a type have ended lately.
@@ -89,7 +89,7 @@ func JudgeQueue(s Scene) []Finding {
 }
 
 // JudgeServer gives what is found of the server alone.
-func JudgeServer(s store.ServerRow) []Finding { return judge(Scene{Server: s}, serverChecks) }
+func JudgeServer(s view.ServerRow) []Finding { return judge(Scene{Server: s}, serverChecks) }
 
 func judge(s Scene, list []check) (findings []Finding) {
 	for _, c := range list {
@@ -129,9 +129,9 @@ func Troubles(all []Finding) (list []Finding) {
 }
 
 // LookAround gathers a scene: a dozen short statements, none of which reads the whole queue.
-func LookAround(ctx context.Context, l store.Look) (s Scene, err error) {
+func LookAround(ctx context.Context, l view.Look) (s Scene, err error) {
 	s.Now, s.OldAfter = time.Now(), OldTransaction
-	var history []store.HistoryRow
+	var history []view.HistoryRow
 	for _, look := range []func() error{
 		func() error { s.Instances, err = l.Instances(ctx); return err },
 		func() error { s.Hosts, err = l.Hosts(ctx); return err },
@@ -156,7 +156,7 @@ func LookAround(ctx context.Context, l store.Look) (s Scene, err error) {
 }
 
 // endedOf sums the minutes of each type.
-func endedOf(history []store.HistoryRow) (list []Ended) {
+func endedOf(history []view.HistoryRow) (list []Ended) {
 	at := map[string]int{}
 	for _, h := range history {
 		name := string(h.Type)

@@ -9,11 +9,11 @@ import (
 	"testing"
 
 	"bellhop/scheduler"
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 )
 
-func wellServer() store.ServerRow {
-	return store.ServerRow{Version: 150018, Fsync: true, FullPageWrites: true, SynchronousCommit: "on", Autovacuum: true,
+func wellServer() view.ServerRow {
+	return view.ServerRow{Version: 150018, Fsync: true, FullPageWrites: true, SynchronousCommit: "on", Autovacuum: true,
 		MaxConnections: 100, Connections: 10, Database: "app", SeesAll: true}
 }
 
@@ -21,15 +21,15 @@ func wellServer() store.ServerRow {
 func wellScene() Scene {
 	return Scene{
 		OldAfter:  OldTransaction,
-		Instances: []store.InstanceRow{{ID: 1, Name: "one", Version: "v1", Lag: "00:00:10"}},
-		Hosts:     []store.HostRow{{Name: "local", State: "up"}},
-		Agents:    []store.AgentRow{{Type: "sh", Trouble: json.RawMessage("{}")}},
-		Children:  []store.ChildRow{{Type: "sh", State: "READY"}},
-		Queue:     []store.QueueRow{{State: "ready", Type: "sh", Jobs: 3, Why: "no_room"}},
+		Instances: []view.InstanceRow{{ID: 1, Name: "one", Version: "v1", Lag: "00:00:10"}},
+		Hosts:     []view.HostRow{{Name: "local", State: "up"}},
+		Agents:    []view.AgentRow{{Type: "sh", Trouble: json.RawMessage("{}")}},
+		Children:  []view.ChildRow{{Type: "sh", State: "READY"}},
+		Queue:     []view.QueueRow{{State: "ready", Type: "sh", Jobs: 3, Why: "no_room"}},
 		Ended:     []Ended{{"sh", 3, 3}},
-		Messages:  []store.MessagesRow{{Channel: "mail", Sent: 7}},
+		Messages:  []view.MessagesRow{{Channel: "mail", Sent: 7}},
 		Server:    wellServer(),
-		Triggers:  []store.TriggerRow{{OnTable: "bellhop.jobqueue", Name: "_900_ring", Fires: true}},
+		Triggers:  []view.TriggerRow{{OnTable: "bellhop.jobqueue", Name: "_900_ring", Fires: true}},
 	}
 }
 
@@ -49,38 +49,38 @@ func TestFindings_OfEachThingThatGoesWrong(t *testing.T) {
 	}{
 		{"no_instance", func(s *Scene) { s.Instances = nil }, []string{"none is running"}, "bellhop serve"},
 		{"instance_silent", func(s *Scene) { s.Instances[0].Silent = 61 }, []string{"silent for 1m01s"}, "bellhop instances"},
-		{"versions_differ", func(s *Scene) { s.Instances = append(s.Instances, store.InstanceRow{Version: "v2"}) },
+		{"versions_differ", func(s *Scene) { s.Instances = append(s.Instances, view.InstanceRow{Version: "v2"}) },
 			[]string{"2 run, in 2 versions"}, "bellhop instances"},
-		{"host_down", func(s *Scene) { s.Hosts = append(s.Hosts, store.HostRow{Name: "big1", State: "down", Trouble: &why}) },
+		{"host_down", func(s *Scene) { s.Hosts = append(s.Hosts, view.HostRow{Name: "big1", State: "down", Trouble: &why}) },
 			[]string{"host big1 is down: ssh: connect"}, "bellhop hosts"},
 		{"agent_fails", func(s *Scene) { s.Agents[0].Trouble = json.RawMessage(`{"local":"exit status 3","big1":"no OK"}`) },
 			[]string{"agents of sh do not come up: big1: no OK; local: exit status 3"}, "bellhop config check --spawn"},
-		{"agent_fails", func(s *Scene) { s.Children = []store.ChildRow{{Type: "sh", State: "FAIL", Deaths: 12}} },
+		{"agent_fails", func(s *Scene) { s.Children = []view.ChildRow{{Type: "sh", State: "FAIL", Deaths: 12}} },
 			[]string{"agents of sh are not started for now: 12 died"}, "bellhop agents"},
-		{"failover_loss", func(s *Scene) { s.Losses = []store.LossRow{{Name: "one", Gone: 74, Again: 3}} },
-			[]string{"of the runs of one, 74 have no row any more, and 3 are made again"}, store.LossSeen},
+		{"failover_loss", func(s *Scene) { s.Losses = []view.LossRow{{Name: "one", Gone: 74, Again: 3}} },
+			[]string{"of the runs of one, 74 have no row any more, and 3 are made again"}, view.LossSeen},
 		{"type_unserved", func(s *Scene) { s.Queue[0].Why = "unknown_type: sh" },
 			[]string{"3 jobs wait that are of type sh, which no instance serves"}, "bellhop ls -s ready -t sh"},
 		{"type_unserved", func(s *Scene) {
 			s.Queue = nil
 			for i := range 20_000 {
 				typ := scheduler.TypeName("t" + strconv.Itoa(i))
-				s.Queue = append(s.Queue, store.QueueRow{State: "ready", Type: typ, Jobs: 1, Why: "unknown_type"})
+				s.Queue = append(s.Queue, view.QueueRow{State: "ready", Type: typ, Jobs: 1, Why: "unknown_type"})
 			}
 		}, []string{"1 job waits that is of type t4", "19,995 jobs wait that are of 19995 types more"}, ""},
 		{"type_fails", func(s *Scene) { s.Ended[0] = Ended{"it's", 4, 3} }, []string{"4 failed and 3 succeeded"}, `-t 'it'\''s'`},
 		{"messages_fail", func(s *Scene) { s.Messages[0].Failing, s.Messages[0].GivenUp = 15, 2 },
 			[]string{"by mail, in the last day: 15 wait after a failed try, 2 were given up, 7 were sent"}, "bellhop workflow notify messages"},
-		{"attachment_stuck", func(s *Scene) { s.Attachments = []store.AttachmentRow{{Name: "orders", Trouble: &why}} }, []string{"orders: "}, "bellhop attachments"},
-		{"paused", func(s *Scene) { s.Paused = []store.PausedRow{{Type: "sh", PausedBy: "ann"}} }, []string{"sh is paused by ann"}, "bellhop resume sh"},
+		{"attachment_stuck", func(s *Scene) { s.Attachments = []view.AttachmentRow{{Name: "orders", Trouble: &why}} }, []string{"orders: "}, "bellhop attachments"},
+		{"paused", func(s *Scene) { s.Paused = []view.PausedRow{{Type: "sh", PausedBy: "ann"}} }, []string{"sh is paused by ann"}, "bellhop resume sh"},
 		{"read_only", func(s *Scene) { s.Server.Standby = true }, []string{"a standby"}, "target_session_attrs=read-write"},
 		{"read_only", func(s *Scene) { s.Server.ReadOnly = true }, []string{"read-only"}, "reset default_transaction_read_only"},
 		{"not_durable", func(s *Scene) { s.Server.Fsync = false }, []string{"fsync is off"}, "alter system set fsync = on"},
 		{"notify_queue_full", func(s *Scene) { s.Server.NotifyUsage = 0.11 }, []string{"11% full"}, "pg_terminate_backend"},
 		{"connections_few", func(s *Scene) { s.Server.Connections = 91 }, []string{"91 of 100"}, "max_connections = 200"},
 		{"autovacuum_off", func(s *Scene) { s.Server.Autovacuum = false }, []string{"autovacuum is off"}, "autovacuum = on"},
-		{"transaction_open", func(s *Scene) { s.Open = []store.OpenRow{{PID: 7, Login: "app", Age: 700}} }, []string{"(pid 7"}, "pg_terminate_backend(7)"},
-		{"transaction_open", func(s *Scene) { s.Open = []store.OpenRow{{Prepared: "it's", Login: "app", Age: 700}} }, []string{"prepared"}, "rollback prepared 'it''s'"},
+		{"transaction_open", func(s *Scene) { s.Open = []view.OpenRow{{PID: 7, Login: "app", Age: 700}} }, []string{"(pid 7"}, "pg_terminate_backend(7)"},
+		{"transaction_open", func(s *Scene) { s.Open = []view.OpenRow{{Prepared: "it's", Login: "app", Age: 700}} }, []string{"prepared"}, "rollback prepared 'it''s'"},
 		{"trigger_off", func(s *Scene) { s.Triggers[0].Fires = false }, []string{"_900_ring on bellhop.jobqueue is disabled"}, "enable trigger"},
 	} {
 		s := wellScene()

@@ -13,7 +13,7 @@ import (
 	"bellhop/scheduler"
 	"bellhop/scheduler/lock"
 	"bellhop/scheduler/sketch"
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 )
 
 // Forecast is what the policy of the running instances says of a job that waits for
@@ -61,7 +61,7 @@ func errorOf(off map[string]sketch.Sketch, ahead time.Duration) *PastError {
 const forecastMost = 10_000
 
 // Foresee gives nil for a job that does not wait for locks.
-func Foresee(ctx context.Context, s store.Look, job store.JobRow) (*Forecast, error) {
+func Foresee(ctx context.Context, s view.Look, job view.JobRow) (*Forecast, error) {
 	if job.State != scheduler.Ready || job.Locks == nil {
 		return nil, nil
 	}

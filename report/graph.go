@@ -7,11 +7,11 @@ import (
 
 	"bellhop/scheduler"
 	"bellhop/scheduler/words"
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 )
 
 // NodeName is a job's key, or its type where it has none.
-func NodeName(n store.Node) string {
+func NodeName(n view.Node) string {
 	if n.Key != nil {
 		return *n.Key
 	}
@@ -26,7 +26,7 @@ var dotColours = map[scheduler.JobState]string{
 }
 
 // Dot is a graph for Graphviz.
-func Dot(g store.Graph) string {
+func Dot(g view.Graph) string {
 	var b strings.Builder
 	b.WriteString("digraph jobs {\n  rankdir=LR;\n  node [shape=box, style=filled, fontname=\"sans-serif\"];\n")
 	for _, n := range g.Nodes {

@@ -7,14 +7,14 @@ import (
 	"strings"
 
 	"bellhop/scheduler/words"
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 )
 
 // verbWords are what operations do, as titles.
 var verbWords = map[string]string{"cancel": "Cancel", "kill": "Kill", "retry": "Retry", "release": "Release", "hold": "Hold"}
 
 // Order is what an operation does.
-func Order(o store.OperationRow) string {
+func Order(o view.OperationRow) string {
 	if o.Priority != nil {
 		return "Priority " + strconv.Itoa(*o.Priority)
 	}
@@ -69,6 +69,6 @@ func plain(v any) string {
 }
 
 // Undoable reports whether an operation is one that can be undone at all.
-func Undoable(o store.OperationRow) bool {
+func Undoable(o view.OperationRow) bool {
 	return o.Planned <= 10_000 && slices.Contains([]string{"cancel", "hold", "priority"}, o.Verb)
 }

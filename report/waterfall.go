@@ -8,7 +8,7 @@ import (
 
 	"bellhop/scheduler"
 	"bellhop/scheduler/words"
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 )
 
 // Waterfall is what happened to a job, in order.
@@ -19,7 +19,7 @@ type Waterfall struct {
 	TraceID  string             `json:"trace_id"`
 	TraceURL string             `json:"trace_url,omitempty"`
 	Steps    []Step             `json:"steps"`
-	Row      store.JobRow       `json:"-"`
+	Row      view.JobRow        `json:"-"`
 	now      time.Time          // on the database's clock
 }
 
@@ -50,7 +50,7 @@ type StepItems struct {
 // NewWaterfall puts what is known of a job in order; url is where its trace is
 // looked at, {trace_id} in it (empty: nowhere).
 func NewWaterfall(
-	job store.JobRow, attempts []store.AttemptRow, lost []store.LostRow, needs []store.NeedRow, url string,
+	job view.JobRow, attempts []view.AttemptRow, lost []view.LostRow, needs []view.NeedRow, url string,
 ) Waterfall {
 	given := ""
 	if job.Traceparent != nil {
@@ -101,7 +101,7 @@ func NewWaterfall(
 	return w
 }
 
-func (w *Waterfall) needs(jobs []store.NeedRow) {
+func (w *Waterfall) needs(jobs []view.NeedRow) {
 	for _, n := range jobs {
 		from := n.CreatedAt
 		if n.StartedAt != nil {
@@ -113,7 +113,7 @@ func (w *Waterfall) needs(jobs []store.NeedRow) {
 }
 
 // lost adds the runs that were lost before a time (nil: all), and gives since when nothing happens, and the rest.
-func (w *Waterfall) lost(at time.Time, runs []store.LostRow, before *time.Time) (time.Time, []store.LostRow) {
+func (w *Waterfall) lost(at time.Time, runs []view.LostRow, before *time.Time) (time.Time, []view.LostRow) {
 	for len(runs) > 0 && (before == nil || runs[0].StartedAt == nil || !runs[0].StartedAt.After(*before)) {
 		r, told := &runs[0], runs[0].Told()
 		runs = runs[1:]

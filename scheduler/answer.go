@@ -33,6 +33,25 @@ type HowFar struct {
 	Text string
 }
 
+// listMost is how many ids go into one notification, which has room for 8000 bytes.
+const listMost = 350
+
+// JobIDLists are ids as notifications carry them: JobIDs reads them.
+func JobIDLists(ids []JobID) (texts []string) {
+	for len(ids) > 0 {
+		n := min(len(ids), listMost)
+		var list []byte
+		for i, id := range ids[:n] {
+			if i > 0 {
+				list = append(list, ',')
+			}
+			list = strconv.AppendInt(list, int64(id), 10)
+		}
+		texts, ids = append(texts, string(list)), ids[n:]
+	}
+	return texts
+}
+
 // JobIDs reads a list of jobs, separated by commas, as notifications carry it. It skips words that are not job ids:
 // any session can send a notification.
 func JobIDs(list string) (ids []JobID) {

@@ -6,28 +6,28 @@ import (
 
 	"bellhop/scheduler"
 	"bellhop/scheduler/workflow"
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 )
 
-func moved(c store.Change) bool        { return c.Was != c.State }
-func movedOrAsked(c store.Change) bool { return moved(c) || c.Asked() }
-func nowHeld(c store.Change) bool      { return c.State == scheduler.Held && moved(c) }
+func moved(c view.Change) bool        { return c.Was != c.State }
+func movedOrAsked(c view.Change) bool { return moved(c) || c.Asked() }
+func nowHeld(c view.Change) bool      { return c.State == scheduler.Held && moved(c) }
 
-func cancelled(now bool) func(context.Context, store.Look, In) (Out, error) {
-	return func(ctx context.Context, l store.Look, in In) (out Out, err error) {
+func cancelled(now bool) func(context.Context, view.Look, In) (Out, error) {
+	return func(ctx context.Context, l view.Look, in In) (out Out, err error) {
 		out.Jobs, err = l.CancelMany(ctx, in.Jobs, now)
 		return out, err
 	}
 }
 
-func retried(ctx context.Context, l store.Look, in In) (out Out, err error) {
+func retried(ctx context.Context, l view.Look, in In) (out Out, err error) {
 	out.Jobs, err = l.RetryMany(ctx, in.Jobs)
 	return out, err
 }
 
 // retriedAs tries jobs once more that are to be otherwise. Both in one transaction: none is begun before it is what it
 // is to be, and where it may not be changed it is not tried again either.
-func retriedAs(ctx context.Context, l store.Look, in In) (Out, error) {
+func retriedAs(ctx context.Context, l view.Look, in In) (Out, error) {
 	out, err := retried(ctx, l, in)
 	for _, c := range out.Jobs {
 		if err == nil && moved(c) {
@@ -39,7 +39,7 @@ func retriedAs(ctx context.Context, l store.Look, in In) (Out, error) {
 }
 
 // retriedBehind tries jobs once more, and those behind them that are over.
-func retriedBehind(ctx context.Context, l store.Look, in In) (out Out, err error) {
+func retriedBehind(ctx context.Context, l view.Look, in In) (out Out, err error) {
 	for _, id := range in.Jobs {
 		c, n, ok, err := l.RetryBehind(ctx, id)
 		if err == nil && !ok {
@@ -53,24 +53,24 @@ func retriedBehind(ctx context.Context, l store.Look, in In) (out Out, err error
 	return out, nil
 }
 
-func released(ctx context.Context, l store.Look, in In) (out Out, err error) {
+func released(ctx context.Context, l view.Look, in In) (out Out, err error) {
 	out.Jobs, err = l.ReleaseMany(ctx, in.Jobs)
 	return out, err
 }
 
-func held(ctx context.Context, l store.Look, in In) (Out, error) {
+func held(ctx context.Context, l view.Look, in In) (Out, error) {
 	yes := true
-	in.Edit = store.Edit{Hold: &yes}
+	in.Edit = view.Edit{Hold: &yes}
 	return edited(ctx, l, in)
 }
 
-func edited(ctx context.Context, l store.Look, in In) (out Out, err error) {
+func edited(ctx context.Context, l view.Look, in In) (out Out, err error) {
 	out.Jobs, err = l.Edit(ctx, in.Jobs, in.Edit)
 	return out, err
 }
 
 // pruned deletes the next jobs of a filter.
-func pruned(ctx context.Context, l store.Look, in In) (out Out, err error) {
+func pruned(ctx context.Context, l view.Look, in In) (out Out, err error) {
 	n, past, err := l.PruneSome(ctx, in.Ended, in.Past)
 	return Out{N: int(n), Past: past}, err
 }
@@ -84,24 +84,24 @@ func (in In) ofType() *scheduler.TypeName {
 	return &t
 }
 
-func paused(ctx context.Context, l store.Look, in In) (Out, error) {
+func paused(ctx context.Context, l view.Look, in In) (Out, error) {
 	return Out{}, l.Pause(ctx, in.ofType())
 }
 
-func resumed(ctx context.Context, l store.Look, in In) (out Out, err error) {
+func resumed(ctx context.Context, l view.Look, in In) (out Out, err error) {
 	out.Changed, out.Still, err = l.Resume(ctx, in.ofType())
 	return out, err
 }
 
 // shutDown ends an instance when what it runs is over.
-func shutDown(ctx context.Context, l store.Look, in In) (Out, error) {
+func shutDown(ctx context.Context, l view.Look, in In) (Out, error) {
 	args := fmt.Sprintf("shutdown %d", in.ID)
-	_, err := l.Submit(ctx, store.Submission{Type: "command", Args: &args})
+	_, err := l.Submit(ctx, view.Submission{Type: "command", Args: &args})
 	return Out{}, err
 }
 
-func managed(what string) func(context.Context, store.Look, In) (Out, error) {
-	return func(ctx context.Context, l store.Look, in In) (out Out, err error) {
+func managed(what string) func(context.Context, view.Look, In) (Out, error) {
+	return func(ctx context.Context, l view.Look, in In) (out Out, err error) {
 		out.N, err = l.ChangeManager(ctx, what, in.Name)
 		return out, err
 	}
@@ -126,30 +126,30 @@ func was(is bool, err error) error {
 	return err
 }
 
-func planned(ctx context.Context, l store.Look, in In) (out Out, err error) {
+func planned(ctx context.Context, l view.Look, in In) (out Out, err error) {
 	out.ID, err = l.PlanOperation(ctx, in.Order, in.Match, in.Edit.Priority)
 	return out, err
 }
 
-func started(ctx context.Context, l store.Look, in In) (out Out, err error) {
+func started(ctx context.Context, l view.Look, in In) (out Out, err error) {
 	out.Name, err = there(l.StartOperation(ctx, in.ID))
 	return out, err
 }
 
-func stopped(ctx context.Context, l store.Look, in In) (out Out, err error) {
+func stopped(ctx context.Context, l view.Look, in In) (out Out, err error) {
 	out.Name, err = there(l.StopOperation(ctx, in.ID))
 	return out, err
 }
 
-func undone(ctx context.Context, l store.Look, in In) (out Out, err error) {
+func undone(ctx context.Context, l view.Look, in In) (out Out, err error) {
 	n, err := there(l.UndoOperation(ctx, in.ID))
 	return Out{N: int(n)}, err
 }
 
 // ran starts a run by hand: of all steps, of some, or of those from one on.
-func ran(ctx context.Context, l store.Look, in In) (out Out, err error) {
+func ran(ctx context.Context, l view.Look, in In) (out Out, err error) {
 	if in.From != "" {
-		list, err := l.Definitions(ctx, store.Exactly(in.Name))
+		list, err := l.Definitions(ctx, view.Exactly(in.Name))
 		if err == nil && len(list) == 0 {
 			err = errMissing
 		}
@@ -168,20 +168,20 @@ func ran(ctx context.Context, l store.Look, in In) (out Out, err error) {
 	return out, err
 }
 
-func rerun(ctx context.Context, l store.Look, in In) (out Out, err error) {
+func rerun(ctx context.Context, l view.Look, in In) (out Out, err error) {
 	out.N, err = there(l.RetryRun(ctx, in.ID))
 	return out, err
 }
 
-func turned(become string) func(context.Context, store.Look, In) (Out, error) {
-	return func(ctx context.Context, l store.Look, in In) (out Out, err error) {
+func turned(become string) func(context.Context, view.Look, In) (Out, error) {
+	return func(ctx context.Context, l view.Look, in In) (out Out, err error) {
 		out.Changed, err = there(l.ChangeWorkflow(ctx, in.Name, become, in.Version))
 		return out, err
 	}
 }
 
 // reverted applies an older version of a workflow once more.
-func reverted(ctx context.Context, l store.Look, in In) (out Out, err error) {
+func reverted(ctx context.Context, l view.Look, in In) (out Out, err error) {
 	d, ok, err := l.Version(ctx, in.Name, in.Back)
 	if err = was(ok, err); err == nil {
 		out.Definition = d.Definition
@@ -191,7 +191,7 @@ func reverted(ctx context.Context, l store.Look, in In) (out Out, err error) {
 }
 
 // ruled adds a rule, or changes the one of an id.
-func ruled(ctx context.Context, l store.Look, in In) (out Out, err error) {
+func ruled(ctx context.Context, l view.Look, in In) (out Out, err error) {
 	out.ID = in.ID
 	if in.ID == 0 {
 		out.ID, err = l.AddNoticeRule(ctx, in.Rule, in.Active == nil || *in.Active)
@@ -200,17 +200,17 @@ func ruled(ctx context.Context, l store.Look, in In) (out Out, err error) {
 	return out, was(l.ChangeNoticeRule(ctx, in.ID, in.Rule, in.Active, in.Version))
 }
 
-func unruled(ctx context.Context, l store.Look, in In) (Out, error) {
+func unruled(ctx context.Context, l view.Look, in In) (Out, error) {
 	return Out{Changed: true}, was(l.DeleteNoticeRule(ctx, in.ID))
 }
 
-func ruleTested(ctx context.Context, l store.Look, in In) (out Out, err error) {
+func ruleTested(ctx context.Context, l view.Look, in In) (out Out, err error) {
 	out.Messages, err = l.TestNoticeRule(ctx, in.ID)
 	return out, was(out.Messages != nil, err)
 }
 
 // filtered adds a filter, or puts one in the place of another.
-func filtered(ctx context.Context, l store.Look, in In) (out Out, err error) {
+func filtered(ctx context.Context, l view.Look, in In) (out Out, err error) {
 	if in.Filter.ID == "" {
 		out.Name, err = l.AddFilter(ctx, in.Filter)
 	} else {
@@ -219,6 +219,6 @@ func filtered(ctx context.Context, l store.Look, in In) (out Out, err error) {
 	return out, err
 }
 
-func unfiltered(ctx context.Context, l store.Look, in In) (Out, error) {
+func unfiltered(ctx context.Context, l view.Look, in In) (Out, error) {
 	return Out{Changed: true}, was(l.DeleteFilter(ctx, in.Name))
 }

@@ -1,6 +1,6 @@
 package verb
 
-import "bellhop/sql/store"
+import "bellhop/sql/view"
 
 const byHand = "a page has no field for what it needs; the command has"
 
@@ -21,7 +21,7 @@ var All = []Verb{
 		Line: "bellhop edit {} --hold", Route: "POST /jobs/{}/hold", Calls: "edit", did: nowHeld, do: held},
 	{Name: "priority", To: Job, By: Owner, Says: "Priority", Summary: "Change a waiting job",
 		Done: "given that priority", Line: "bellhop edit {} --priority -10", Route: "PATCH /jobs/{}",
-		Body: `{"priority": -10}`, Calls: "edit", did: store.Change.Waits, do: edited},
+		Body: `{"priority": -10}`, Calls: "edit", did: view.Change.Waits, do: edited},
 	{Name: "cancel", To: Job, By: Owner, Says: "Cancel",
 		Summary: "Cancel a waiting job; ask a running one to stop", Done: "cancelled, or asked to stop",
 		Line: "bellhop cancel {}", Route: "POST /jobs/{}/cancel", Calls: "cancel", did: movedOrAsked,

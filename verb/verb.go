@@ -12,7 +12,7 @@ import (
 
 	"bellhop/scheduler"
 	"bellhop/scheduler/notice"
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 )
 
 // Thing is what a verb is done to.
@@ -59,8 +59,8 @@ type Verb struct {
 	// NoPage, NoRoute and NoLine say why a face has it not, or not by itself.
 	NoPage, NoRoute, NoLine string
 
-	did func(store.Change) bool // of a job: whether it was changed
-	do  func(context.Context, store.Look, In) (Out, error)
+	did func(view.Change) bool // of a job: whether it was changed
+	do  func(context.Context, view.Look, In) (Out, error)
 }
 
 // In is what is to be done something to, and with what.
@@ -70,26 +70,26 @@ type In struct {
 	Name    string // of a type, a workflow, a filter or an instance; empty: all
 	Version *int   // that the caller has seen; nil: whichever there is
 	Back    int    // the version that is to be in force again
-	Edit    store.Edit
-	By      store.ByHand
+	Edit    view.Edit
+	By      view.ByHand
 	From    string // the step to begin with
 	Order   string // what an operation does
 	Match   []byte // the filter of an operation
 	Rule    notice.Rule
 	Active  *bool // nil: as it is; of a new rule: true
-	Filter  store.FilterRow
-	Ended   store.PruneFilter
+	Filter  view.FilterRow
+	Ended   view.PruneFilter
 	Past    int64 // where the last piece of work ended
 }
 
 // Out is what was done.
 type Out struct {
-	Jobs     []store.Change // in the order of their ids
-	N        int            // how many jobs were changed, steps run again, or instances start workflows; the version
-	ID       int64          // of the operation, run or rule that was made
-	Name     string         // of the filter; the state of the operation
-	Changed  bool           // false: it was so already
-	Still    bool           // everything is paused, this type included
+	Jobs     []view.Change // in the order of their ids
+	N        int           // how many jobs were changed, steps run again, or instances start workflows; the version
+	ID       int64         // of the operation, run or rule that was made
+	Name     string        // of the filter; the state of the operation
+	Changed  bool          // false: it was so already
+	Still    bool          // everything is paused, this type included
 	Messages []int64
 	// Definition is the one that is in force again.
 	Definition []byte
@@ -140,12 +140,12 @@ func Of(name string) Verb {
 
 // Do carries a verb out, under the role of the caller. The error is a *Missing where there is no such thing, an *Unfit
 // for a value that cannot be right, or the database's.
-func Do(ctx context.Context, l store.Look, name string, in In) (Out, error) {
+func Do(ctx context.Context, l view.Look, name string, in In) (Out, error) {
 	return Of(name).Do(ctx, l, in)
 }
 
 // Do carries it out.
-func (v Verb) Do(ctx context.Context, l store.Look, in In) (Out, error) {
+func (v Verb) Do(ctx context.Context, l view.Look, in In) (Out, error) {
 	out, err := v.do(ctx, l, in)
 	var unfit *Unfit
 	if errors.As(err, &unfit) {

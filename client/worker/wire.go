@@ -126,7 +126,7 @@ func (w *worker) openDesks(url, direct string) (d desks, err error) {
 	d.maintenance.ExplainThrough(d.claimer)
 	d.maintenance.Counts = &store.Counts{}
 	d.claimer.Policy, d.maintenance.Policy, d.locks.Policy = lock.AnyLevel, lock.AnyLevel, lock.AnyLevel
-	d.claimer.Templates, d.claimer.Log = store.Templates{}, w.log
+	d.claimer.Templates, d.claimer.Log = lock.Templates{}, w.log
 	for typ, h := range w.handlers {
 		if len(h.locks) > 0 {
 			d.claimer.Templates[string(typ)] = h.locks

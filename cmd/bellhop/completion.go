@@ -13,7 +13,7 @@ import (
 	"bellhop/cmd/bellhop/internal/rjm"
 	"bellhop/scheduler"
 	"bellhop/scheduler/workflow"
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 )
 
 // completionPatience is how long a press of TAB waits; tests wait longer.
@@ -37,7 +37,7 @@ func completeStates(*cobra.Command, []string, string) ([]string, cobra.ShellComp
 
 // complete asks the database, if it answers soon. A press of TAB shows no error: without an answer there are no
 // words.
-func complete(a *cli.App, ask func(context.Context, store.Look) ([]string, error)) completer {
+func complete(a *cli.App, ask func(context.Context, view.Look) ([]string, error)) completer {
 	return func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 		ctx := cmd.Context()
 		if ctx == nil {
@@ -55,7 +55,7 @@ func complete(a *cli.App, ask func(context.Context, store.Look) ([]string, error
 	}
 }
 
-func typesOf(ctx context.Context, look store.Look) (words []string, err error) {
+func typesOf(ctx context.Context, look view.Look) (words []string, err error) {
 	agents, err := look.Agents(ctx)
 	for _, a := range agents {
 		words = append(words, string(a.Type)+"\t"+a.Mode)
@@ -63,7 +63,7 @@ func typesOf(ctx context.Context, look store.Look) (words []string, err error) {
 	return words, err
 }
 
-func hostsOf(ctx context.Context, look store.Look) (words []string, err error) {
+func hostsOf(ctx context.Context, look view.Look) (words []string, err error) {
 	hosts, err := look.Hosts(ctx)
 	for _, h := range hosts {
 		words = append(words, h.Name+"\t"+h.State)
@@ -73,9 +73,9 @@ func hostsOf(ctx context.Context, look store.Look) (words []string, err error) {
 }
 
 // jobsOf gives the newest jobs in one of the states, and their keys.
-func jobsOf(in ...scheduler.JobState) func(context.Context, store.Look) ([]string, error) {
-	return func(ctx context.Context, look store.Look) (words []string, err error) {
-		jobs, err := look.Jobs(ctx, store.Filter{States: in, Limit: 50})
+func jobsOf(in ...scheduler.JobState) func(context.Context, view.Look) ([]string, error) {
+	return func(ctx context.Context, look view.Look) (words []string, err error) {
+		jobs, err := look.Jobs(ctx, view.Filter{States: in, Limit: 50})
 		for _, j := range jobs {
 			words = append(words, strconv.FormatInt(int64(j.ID), 10)+"\t"+string(j.Type)+", "+string(j.State))
 			if j.Key != nil && !cli.IsID(*j.Key) {
@@ -141,7 +141,7 @@ func completions(a *cli.App, root *cobra.Command) {
 		"dialect":    fixed("auto", "classic", "json", "fossology"),
 		"order":      fixed("predictive", "fifo", "greedy", "blind", "ganeti"),
 		"workload":   fixed("ganeti"),
-		"sensor":     fixed(append([]string{store.NoSensor}, workflow.Kinds...)...),
+		"sensor":     fixed(append([]string{view.NoSensor}, workflow.Kinds...)...),
 	}
 	own := map[string]completer{"prune state": ends, "rjmls state": fixed(rjm.States...),
 		"runs state": fixed(append([]string{"queued", "running"}, workflow.RunStates...)...)}
@@ -185,7 +185,7 @@ func folders(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirecti
 }
 
 // attachmentsOf gives what tables are attached.
-func attachmentsOf(ctx context.Context, look store.Look) (words []string, err error) {
+func attachmentsOf(ctx context.Context, look view.Look) (words []string, err error) {
 	list, err := look.Attachments(ctx)
 	for _, x := range list {
 		words = append(words, x.Name+"\t"+x.Table)
@@ -194,7 +194,7 @@ func attachmentsOf(ctx context.Context, look store.Look) (words []string, err er
 }
 
 // instancesOf gives the names of the instances that run.
-func instancesOf(ctx context.Context, look store.Look) (words []string, err error) {
+func instancesOf(ctx context.Context, look view.Look) (words []string, err error) {
 	list, err := look.Instances(ctx)
 	for _, x := range list {
 		words = append(words, x.Name+"\t"+x.Hostname)
@@ -203,7 +203,7 @@ func instancesOf(ctx context.Context, look store.Look) (words []string, err erro
 }
 
 // filtersOf gives the filters, and what they do.
-func filtersOf(ctx context.Context, look store.Look) (words []string, err error) {
+func filtersOf(ctx context.Context, look view.Look) (words []string, err error) {
 	list, err := look.Filters(ctx, nil)
 	for _, x := range list {
 		words = append(words, x.ID+"\t"+x.Action)
@@ -212,8 +212,8 @@ func filtersOf(ctx context.Context, look store.Look) (words []string, err error)
 }
 
 // workflowsOf gives the names of workflows, and what starts them.
-func workflowsOf(ctx context.Context, look store.Look) (words []string, err error) {
-	list, err := look.Workflows(ctx, store.WorkflowFilter{})
+func workflowsOf(ctx context.Context, look view.Look) (words []string, err error) {
+	list, err := look.Workflows(ctx, view.WorkflowFilter{})
 	for _, x := range list {
 		starts := "by hand"
 		if x.Sensor != nil {
@@ -225,7 +225,7 @@ func workflowsOf(ctx context.Context, look store.Look) (words []string, err erro
 }
 
 // failedRunsOf gives the newest runs that failed.
-func failedRunsOf(ctx context.Context, look store.Look) (words []string, err error) {
+func failedRunsOf(ctx context.Context, look view.Look) (words []string, err error) {
 	list, err := look.Runs(ctx, nil, nil, 50)
 	for _, x := range list {
 		if x.State == "failed" {
@@ -236,8 +236,8 @@ func failedRunsOf(ctx context.Context, look store.Look) (words []string, err err
 }
 
 // operationsOf gives the newest orders for many jobs in one of the states; none: in any.
-func operationsOf(in ...string) func(context.Context, store.Look) ([]string, error) {
-	return func(ctx context.Context, look store.Look) (words []string, err error) {
+func operationsOf(in ...string) func(context.Context, view.Look) ([]string, error) {
+	return func(ctx context.Context, look view.Look) (words []string, err error) {
 		list, err := look.Operations(ctx, nil, 50)
 		for _, o := range list {
 			if len(in) == 0 || slices.Contains(in, o.State) {
@@ -249,7 +249,7 @@ func operationsOf(in ...string) func(context.Context, store.Look) ([]string, err
 }
 
 // rulesOf gives the notification rules of runs.
-func rulesOf(ctx context.Context, look store.Look) (words []string, err error) {
+func rulesOf(ctx context.Context, look view.Look) (words []string, err error) {
 	list, err := look.NoticeRules(ctx)
 	for _, x := range list {
 		words = append(words, strconv.FormatInt(x.ID, 10)+"\t"+strings.Join(x.Mail, " "))
@@ -258,7 +258,7 @@ func rulesOf(ctx context.Context, look store.Look) (words []string, err error) {
 }
 
 // unsentOf gives the newest messages that were not sent.
-func unsentOf(ctx context.Context, look store.Look) (words []string, err error) {
+func unsentOf(ctx context.Context, look view.Look) (words []string, err error) {
 	list, err := look.Notices(ctx, []string{"waiting", "given_up"}, nil, nil, 50)
 	for _, x := range list {
 		words = append(words, strconv.FormatInt(x.ID, 10)+"\t"+x.Workflow+", "+x.Status)

@@ -10,7 +10,7 @@ import (
 	"bellhop/cmd/bellhop/internal/cli"
 	"bellhop/cmd/bellhop/internal/clitest"
 	"bellhop/pgdev/pgtest"
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 )
 
 // checked is one of doctor's, as its JSON has it.
@@ -38,7 +38,7 @@ func (s *harness) diagnosed(check, config string) (found []checked) {
 func TestDoctor_TriggersAreThoseOfTheSchema(t *testing.T) {
 	t.Parallel()
 	s := newHarness(t)
-	rows, err := store.NewLook(s.conn).Triggers(t.Context())
+	rows, err := view.NewLook(s.conn).Triggers(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -82,6 +82,14 @@ var Guest = map[string]string{
 // and a startup packet can set both only.
 const isoDates = "set datestyle = 'ISO'"
 
+// statementsMost is how many statements a session keeps prepared: more than any has, and a table of that size.
+const statementsMost = 128
+
+// KeepStatements is for Way.Tune: the session keeps its statements prepared.
+func KeepStatements(config *pgx.ConnConfig) {
+	config.StatementCacheCapacity, config.DescriptionCacheCapacity = statementsMost, 0
+}
+
 // Connect opens a session with the first of the servers that will do. It is open to errors.As for *ReadOnly,
 // *Refused and pgx's own. ctx bounds the whole.
 func (w Way) Connect(ctx context.Context) (*pgx.Conn, error) {

@@ -83,6 +83,13 @@ func Judge(err error) Fate {
 	return Over
 }
 
+// OverIn reports whether a server has said that this session is over. Of an error that is not a server's the session
+// itself shows what it means.
+func OverIn(err error) bool {
+	var e *pgconn.PgError
+	return errors.As(err, &e) && Judge(e) == Over
+}
+
 func judge(said *pgconn.PgError) Fate {
 	switch {
 	case said.Code == "0A000" && said.Routine == "RevalidateCachedQuery":

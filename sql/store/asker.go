@@ -59,7 +59,7 @@ func (a *Asker) Ask(ctx context.Context, statement string, row func([]scheduler.
 		}
 	}
 	_, err := reader.Close()
-	if overIn(err) {
+	if dial.OverIn(err) {
 		a.Close() // the next one may find a server that takes writes
 	}
 	return refusal("db_error", err, statement, 0)

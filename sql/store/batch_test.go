@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"bellhop/scheduler"
+	"bellhop/sql/view"
 )
 
 // batch begins a batch whose job is of type cat.
@@ -39,9 +40,10 @@ func TestBatch_RunsWhenAllAreOver(t *testing.T) {
 	e.states("blocked ready", batch, last)
 	e.end(scheduler.Succeeded, last)
 	e.states("ready", batch)
-	look := NewLook(e.conn)
+	look := view.NewLook(e.conn)
 	count, ok, err := look.BatchCount(t.Context(), batch)
-	if want := (BatchCount{Jobs: 4, Failed: 3, Succeeded: 1}); count != want || !ok || err != nil || count.Over() != 4 {
+	want := view.BatchCount{Jobs: 4, Failed: 3, Succeeded: 1}
+	if count != want || !ok || err != nil || count.Over() != 4 {
 		t.Errorf("%+v, %v, %v", count, ok, err)
 	}
 	e.end(scheduler.Succeeded, batch)

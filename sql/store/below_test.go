@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"bellhop/scheduler"
+	"bellhop/sql/view"
 )
 
 // What is foretold of the jobs that need a cancelled one is what becomes of them.
@@ -25,7 +26,7 @@ func TestBelow_IsWhatBecomesOfThem(t *testing.T) {
 	}
 	below := func(id scheduler.JobID, most int) string {
 		t.Helper()
-		list, err := NewLook(e.conn).Below(t.Context(), []scheduler.JobID{id}, most)
+		list, err := view.NewLook(e.conn).Below(t.Context(), []scheduler.JobID{id}, most)
 		if err != nil {
 			t.Fatal(err)
 		}

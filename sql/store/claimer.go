@@ -16,6 +16,7 @@ import (
 	"bellhop/scheduler/lock"
 	"bellhop/scheduler/position"
 	"bellhop/sql"
+	"bellhop/sql/view"
 )
 
 // Claimer takes jobs. Its commits are asynchronous: if a crash of the database loses a claim, the job runs again,
@@ -30,7 +31,7 @@ type Claimer struct {
 	// Policy chooses among jobs with locks. Set before the first use.
 	Policy lock.Policy
 	// Templates are what agents say of their jobs' locks. Set before the first use.
-	Templates Templates
+	Templates lock.Templates
 	// Log is told of filters that cannot be read; nil: they are not logged.
 	Log     *slog.Logger
 	told    map[string]string // of which filters it was told what; used under the connection's lock
@@ -165,7 +166,8 @@ func claimStatement(
 		placed[i] = t.Placed
 	}
 	if d.Only != nil {
-		return claimOnlySQL, append(args, orNil(d.Only.RJM), orNil(d.Only.Names), d.Only.Priorities, placed, int64(floor))
+		return claimOnlySQL, append(args, sql.OrNull(d.Only.RJM), sql.OrNull(d.Only.Names), d.Only.Priorities, placed,
+			int64(floor))
 	}
 	return claimManySQL, append(args, d.Preemptors, placed, int64(floor))
 }
@@ -185,14 +187,6 @@ func claimArgs(me scheduler.InstanceID, d scheduler.Demand, after position.Key, 
 	}
 }
 
-// orNil makes an empty text NULL.
-func orNil(text string) *string {
-	if text == "" {
-		return nil
-	}
-	return &text
-}
-
 func columns(demands []scheduler.TypeDemand) (types []string, most, worst []int32) {
 	for _, t := range demands {
 		types, most, worst = append(types, string(t.Type)), append(most, int32(t.Limit)), append(worst, int32(t.MaxPriority))
@@ -201,7 +195,7 @@ func columns(demands []scheduler.TypeDemand) (types []string, most, worst []int3
 }
 
 func (c *Claimer) claim(
-	ctx context.Context, conn Querier, me scheduler.InstanceID, d scheduler.Demand, text string, values []any,
+	ctx context.Context, conn view.Querier, me scheduler.InstanceID, d scheduler.Demand, text string, values []any,
 ) ([]scheduler.Job, error) {
 	asked := time.Now()
 	rows, err := conn.Query(ctx, text, values...)

@@ -26,9 +26,6 @@ const patience = 15 * time.Second
 // keeps it from that work, but not from the next on its connection, such as a heartbeat.
 const lockWait = "1s"
 
-// statementsMost is how many statements a session keeps prepared: more than any has, and a table of that size.
-const statementsMost = 128
-
 // byIndex keeps the hot statements on their indexes whatever the statistics say:
 // right after a bulk insert, or before the first ANALYZE, the planner takes the
 // queue for a table of a few rows and reads all of it, for every claim. And it
@@ -56,11 +53,7 @@ func newConnection(url, name string, settings map[string]string) (*connection, e
 
 // ownWay leads to a server that takes writes: the instance's own statements all may.
 func ownWay(url, name string, settings map[string]string) dial.Way {
-	return dial.Way{URL: url, Name: "bellhop " + name, Settings: settings, Writes: true, Tune: keepStatements}
-}
-
-func keepStatements(config *pgx.ConnConfig) {
-	config.StatementCacheCapacity, config.DescriptionCacheCapacity = statementsMost, 0
+	return dial.Way{URL: url, Name: "bellhop " + name, Settings: settings, Writes: true, Tune: dial.KeepStatements}
 }
 
 // use runs f on the connection, one caller at a time. A connection that f
@@ -94,18 +87,11 @@ func ended(conn *pgx.Conn, err error) error {
 	if err == nil {
 		return nil
 	}
-	if !conn.IsClosed() && !overIn(err) {
+	if !conn.IsClosed() && !dial.OverIn(err) {
 		return err
 	}
 	hangUp(conn)
 	return &scheduler.Unreachable{Err: err}
-}
-
-// overIn reports whether a server has said that this session is over. Of an error that is not a server's the session
-// itself shows what it means.
-func overIn(err error) bool {
-	var e *pgconn.PgError
-	return errors.As(err, &e) && dial.Judge(e) == dial.Over
 }
 
 func (c *connection) close() {

@@ -4,6 +4,8 @@ import (
 	"reflect"
 	"testing"
 	"time"
+
+	"bellhop/sql/view"
 )
 
 // What has ended is a workload: when each could begin, with the locks of its agent, as
@@ -26,11 +28,11 @@ func TestEnded_IsAWorkload(t *testing.T) {
 	ended("command", "pause", "", "0 s", "", "1 s", "", "3 s")
 	ended("cat", "of long ago", "", "-3 days", "", "-2 days", "", "-1 day")
 	e.insert("type", "'cat'") // it waits
-	want := []EndedRow{
+	want := []view.EndedRow{
 		{Type: "cat", Priority: 2, Locks: []string{"customer:42=exclusive"}, Waited: 1, Takes: 2},
 		{Type: "dog", Priority: 2, Locks: []string{"x:a=shared"}, At: 10, Waited: 2, Takes: 5},
 	}
-	look := NewLook(e.conn)
+	look := view.NewLook(e.conn)
 	for _, role := range []string{"bellhop_operator", "bellhop_reader"} {
 		e.exec("set role " + role)
 		got, err := look.Ended(t.Context(), 2*time.Hour, 100, role == "bellhop_operator")

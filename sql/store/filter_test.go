@@ -18,6 +18,7 @@ import (
 
 	"bellhop/scheduler"
 	"bellhop/scheduler/lock"
+	"bellhop/sql/view"
 )
 
 // filter adds a rule.
@@ -319,7 +320,7 @@ func TestFilters_SQLAndPolicyAgreeOnWhatMatches(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		row := FilterRow{ID: "r", Watermark: int64(random.IntN(5)), Action: "PAUSE", Predicates: text}
+		row := view.FilterRow{ID: "r", Watermark: int64(random.IntN(5)), Action: "PAUSE", Predicates: text}
 		rule, err := row.Rule()
 		if err != nil {
 			t.Fatalf("%s: %v", text, err)
@@ -469,7 +470,7 @@ func TestLocks_AnEditedJobWaitsForWhatItNeedsNow(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			e := openEnv(t)
-			e.claimer.Templates = Templates{"cat": must(lock.ParseTemplates([]string{"customer:${args}=exclusive"}, nil))}
+			e.claimer.Templates = lock.Templates{"cat": must(lock.ParseTemplates([]string{"customer:${args}=exclusive"}, nil))}
 			e.insert("type, args", "'cat', 'a'")
 			job := e.insert("type, args, key", "'cat', 'a', 'k'")
 			if got := e.pass(5); len(got) != 1 {

@@ -11,6 +11,7 @@ import (
 
 	"bellhop/scheduler"
 	"bellhop/scheduler/lock"
+	"bellhop/sql/view"
 )
 
 // Whatever the database takes, passes can read.
@@ -23,7 +24,7 @@ func TestFilters_WhatIsTakenCanBeRead(t *testing.T) {
 			return false
 		}
 		taken++
-		if _, err := (FilterRow{Action: action, Predicates: []byte(predicates)}).Rule(); err != nil {
+		if _, err := (view.FilterRow{Action: action, Predicates: []byte(predicates)}).Rule(); err != nil {
 			t.Errorf("%s %s is taken, and passes cannot read it: %v", action, predicates, err)
 		}
 		return true
@@ -101,7 +102,7 @@ func TestFilters_WhatCannotBeReadHolds(t *testing.T) {
 			if n := strings.Count(told.String(), "a filter cannot be read"); n != 1 {
 				t.Errorf("the log is told %d times: %s", n, told.String())
 			}
-			if rows := must(NewLook(e.conn).Filters(t.Context(), nil)); rows[0].Unreadable == "" {
+			if rows := must(view.NewLook(e.conn).Filters(t.Context(), nil)); rows[0].Unreadable == "" {
 				t.Errorf("listed as %+v", rows[0])
 			}
 		})

@@ -9,6 +9,7 @@ import (
 
 	"bellhop/scheduler/lock"
 	"bellhop/sql"
+	"bellhop/sql/view"
 )
 
 // Forecaster measures the error of forecasts for jobs that wait for locks: it foretells as explain does, and looks
@@ -36,7 +37,7 @@ func (f *Forecaster) Foretell(ctx context.Context) error {
 		if err := f.compare(ctx, conn); err != nil {
 			return err
 		}
-		look := NewLook(conn)
+		look := view.NewLook(conn)
 		sketches, err := look.Sketches(ctx)
 		if err != nil || len(sketches.Took) == 0 {
 			return err
@@ -60,16 +61,17 @@ func (f *Forecaster) compare(ctx context.Context, conn *pgx.Conn) error {
 	if len(jobs) == 0 {
 		return nil
 	}
-	rows, err := collect[struct {
+	rows, _ := conn.Query(ctx, forecastStartedSQL, jobs) // CollectRows gives its error
+	seen, err := pgx.CollectRows(rows, pgx.RowToStructByName[struct {
 		ID    lock.ID
 		Ago   *float64
 		Waits bool
-	}](ctx, conn, "compare forecasts", forecastStartedSQL, jobs)
+	}])
 	if err != nil {
-		return err
+		return fmt.Errorf("compare forecasts: %w", err)
 	}
 	now, waits := time.Now(), map[lock.ID]bool{}
-	for _, r := range rows {
+	for _, r := range seen {
 		waits[r.ID] = r.Waits
 		if r.Ago == nil {
 			continue

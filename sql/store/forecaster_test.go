@@ -3,6 +3,8 @@ package store
 import (
 	"testing"
 	"time"
+
+	"bellhop/sql/view"
 )
 
 // What was foretold of a job that waits is compared with its start, and how far off
@@ -42,7 +44,7 @@ func TestForecaster_KnowsHowFarOffItWas(t *testing.T) {
 		t.Errorf("%v", missed)
 	}
 	e.flush()
-	s, err := NewLook(e.conn).Sketches(t.Context())
+	s, err := view.NewLook(e.conn).Sketches(t.Context())
 	if off := s.Off["1m"]; err != nil || off.N() != 1 {
 		t.Errorf("%d are known, %v", off.N(), err)
 	}

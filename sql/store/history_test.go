@@ -9,6 +9,8 @@ import (
 	"bellhop/scheduler"
 	"bellhop/scheduler/history"
 	"bellhop/scheduler/sketch"
+	"bellhop/sql"
+	"bellhop/sql/view"
 )
 
 // What is told twice stands once, what was told last counts, and what is old goes by itself.
@@ -32,7 +34,7 @@ func TestHistory_StandsOnceHoweverOftenItIsTold(t *testing.T) {
 	if err := e.registry.History(t.Context(), e.me+1, []history.Minute{m}); err != nil {
 		t.Fatal(err)
 	}
-	look := NewLook(e.conn)
+	look := view.NewLook(e.conn)
 	rows, err := look.History(t.Context(), minute.Add(-40*24*time.Hour), time.Time{}, nil)
 	if err != nil || len(rows) != 2 {
 		t.Fatalf("%+v, %v", rows, err)
@@ -62,7 +64,7 @@ func TestHistory_IsReadByItsKey(t *testing.T) {
 		from generate_series(1, 20000) g`)
 	e.exec("analyze bellhop.history")
 	since := time.Date(2026, 1, 14, 0, 0, 0, 0, time.UTC)
-	rows, err := e.conn.Query(t.Context(), "explain "+lookHistorySQL, since, nil, nil)
+	rows, err := e.conn.Query(t.Context(), "explain "+sql.Query("look_history"), since, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

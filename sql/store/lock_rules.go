@@ -1,18 +1,16 @@
 package store
 
 import (
-	"encoding/json"
-	"errors"
-
 	"github.com/jackc/pgx/v5"
 
 	"bellhop/scheduler/lock"
+	"bellhop/sql/view"
 )
 
 // rules reads the filters. The database has looked at what stands there; one that this program cannot
 // read all the same is told to the log, once.
 func (c *Claimer) rules(rows pgx.Rows, known *lock.Pass) error {
-	var r FilterRow
+	var r view.FilterRow
 	columns := []any{&r.ID, &r.Priority, &r.Watermark, &r.Predicates, &r.Action, &r.Reason}
 	_, err := pgx.ForEachRow(rows, columns, func() error {
 		rule, flaw := r.Rule()
@@ -25,35 +23,8 @@ func (c *Claimer) rules(rows pgx.Rows, known *lock.Pass) error {
 			}
 			c.told[r.ID] = flaw.Error()
 		}
-		r = FilterRow{}
+		r = view.FilterRow{}
 		return nil
 	})
 	return err
-}
-
-// Rule is the filter as the policy takes it. Of one that cannot be read, which the error says, what can
-// not be read is taken to hold for every job, and its action is lock.Action.Closed.
-func (f FilterRow) Rule() (lock.Rule, error) {
-	rule := lock.Rule{ID: lock.RuleID(f.ID), Priority: f.Priority, Watermark: lock.ID(f.Watermark), Reason: f.Reason}
-	action, flaw := lock.ParseAction(f.Action)
-	if flaw != nil {
-		action = lock.Action{Kind: lock.Pause}
-	}
-	var texts []json.RawMessage
-	if err := json.Unmarshal(f.Predicates, &texts); err != nil {
-		flaw = errors.Join(flaw, err)
-	}
-	for _, text := range texts {
-		p, err := lock.ParsePredicate(string(text))
-		if err != nil {
-			flaw = errors.Join(flaw, err)
-			continue
-		}
-		rule.Predicates = append(rule.Predicates, p)
-	}
-	if flaw != nil {
-		action = action.Closed()
-	}
-	rule.Action = action
-	return rule, flaw
 }

@@ -199,7 +199,7 @@ func (p *pass) read(ctx context.Context, conn *pgx.Conn) (known lock.Pass, woken
 	var names, rjm *string
 	var priorities []int
 	if o := p.demand.Only; o != nil {
-		names, priorities, rjm = orNil(o.Names), o.Priorities, orNil(o.RJM)
+		names, priorities, rjm = sql.OrNull(o.Names), o.Priorities, sql.OrNull(o.RJM)
 	}
 	batch := &pgx.Batch{}
 	var filtered bool
@@ -207,10 +207,10 @@ func (p *pass) read(ctx context.Context, conn *pgx.Conn) (known lock.Pass, woken
 	inTurnFor(batch, p.claimer.silence)
 	batch.Queue(locksTurnSQL, int64(lockKey), max(1, min(p.demand.Total, passFew))).
 		QueryRow(func(row pgx.Row) error { return row.Scan(&woken) })
-	templated := p.claimer.Templates.types()
+	templated := p.claimer.Templates.Types()
 	host := []any{int64(p.me), types, p.demand.Localities, rjm, placed, p.demand.MSQ, names, priorities, templated, worst}
 	batch.Queue(locksHeldSQL, host...).Query(func(rows pgx.Rows) error { return p.scanHeld(rows, &known) })
-	if adopt := p.claimer.Templates.among(types); len(adopt) > 0 {
+	if adopt := p.claimer.Templates.Among(types); len(adopt) > 0 {
 		batch.Queue(locksAdoptSQL, adopt, p.look)
 	}
 	if len(types) > 0 {
@@ -234,12 +234,13 @@ func (p *pass) read(ctx context.Context, conn *pgx.Conn) (known lock.Pass, woken
 
 func (p *pass) scanHeld(rows pgx.Rows, known *lock.Pass) error {
 	var g lock.Grant
-	var w wanting
+	var w lock.Waiting
+	var of lock.Columns
 	var priority *int
 	var typ, agent *string
 	p.turns = map[lock.ID][]lock.Grant{}
 	_, err := pgx.ForEachRow(rows, []any{(*int64)(&g.Job), &g.Level, &g.Name, &g.Mode, &g.Since, &g.Past, &priority,
-		&w.Locks, &w.Reasons, &typ, &w.args, &w.key, &w.vars, &w.runOn, &w.submittedBy, &agent}, func() error {
+		&w.Locks, &w.Reasons, &typ, &of.Args, &of.Key, &of.Vars, &of.RunOn, &of.SubmittedBy, &agent}, func() error {
 		switch {
 		case g.Mode == lock.Turn:
 			p.turns[g.Job] = append(p.turns[g.Job], g)
@@ -249,21 +250,24 @@ func (p *pass) scanHeld(rows pgx.Rows, known *lock.Pass) error {
 			return nil
 		}
 		w.Job, w.Priority, w.Type, w.Since = g.Job, *priority, *typ, g.Since
-		w.Agent, w.Elsewhere = deref(agent), agent == nil
-		known.Reserved = append(known.Reserved, w.resolved(p.claimer.Templates))
-		w = wanting{}
+		if w.Elsewhere = agent == nil; agent != nil {
+			w.Agent = *agent
+		}
+		known.Reserved = append(known.Reserved, p.claimer.Templates.Resolved(w, of))
+		w, of = lock.Waiting{}, lock.Columns{}
 		return nil
 	})
 	return err
 }
 
 // scanJobs reads jobs, with the locks of their agents' templates.
-func scanJobs(rows pgx.Rows, into *[]lock.Waiting, templates Templates) error {
-	var w wanting
+func scanJobs(rows pgx.Rows, into *[]lock.Waiting, templates lock.Templates) error {
+	var w lock.Waiting
+	var of lock.Columns
 	_, err := pgx.ForEachRow(rows, []any{(*int64)(&w.Job), &w.Type, &w.Priority, &w.Since, &w.Locks, &w.Reasons,
-		&w.args, &w.key, &w.vars, &w.runOn, &w.submittedBy, &w.Agent}, func() error {
-		*into = append(*into, w.resolved(templates))
-		w = wanting{}
+		&of.Args, &of.Key, &of.Vars, &of.RunOn, &of.SubmittedBy, &w.Agent}, func() error {
+		*into = append(*into, templates.Resolved(w, of))
+		w, of = lock.Waiting{}, lock.Columns{}
 		return nil
 	})
 	return err
@@ -276,7 +280,7 @@ func (p *pass) writes(choice lock.Choice, jobs *[]scheduler.Job) *pgx.Batch {
 	if n := len(choice.Wait); n > 0 {
 		ids, behind, why := make([]int64, n), make([]string, n), make([]*string, n)
 		for i, w := range choice.Wait {
-			ids[i], behind[i], why[i] = int64(w.Job), w.Behind, orNil(w.Why)
+			ids[i], behind[i], why[i] = int64(w.Job), w.Behind, sql.OrNull(w.Why)
 		}
 		batch.Queue(locksWaitSQL, ids, behind, why)
 		if levels, names, jobs := kept(choice.Wait); len(jobs) > 0 {

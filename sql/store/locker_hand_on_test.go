@@ -55,7 +55,7 @@ func TestLocks_AllSharersGoTogether(t *testing.T) {
 			e := openEnv(t)
 			e.locked("db:a=exclusive")
 			writer := e.passed(5)
-			e.claimer.Templates = Templates{"cat": templates}
+			e.claimer.Templates = lock.Templates{"cat": templates}
 			for range 50 {
 				submit(e)
 			}

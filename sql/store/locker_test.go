@@ -189,7 +189,7 @@ func TestLocks_AgentsSayThemByTemplates(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e.claimer.Templates = Templates{"cat": templates}
+	e.claimer.Templates = lock.Templates{"cat": templates}
 	a := e.insert("type, vars", `'cat', '{"CUSTOMER": "4:2=x"}'`)
 	b := e.insert("type, vars", `'cat', '{"CUSTOMER": "4:2=x"}'`)
 	c := e.insert("type", "'cat'") // which customer is not known: it forbids nothing

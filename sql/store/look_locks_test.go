@@ -3,6 +3,8 @@ package store
 import (
 	"strings"
 	"testing"
+
+	"bellhop/sql/view"
 )
 
 // Locks are shown with who has them and who waits, those first for which most wait; and
@@ -19,7 +21,7 @@ func TestLocks_AreShownWithWhoWaits(t *testing.T) {
 	e.exec(`insert into bellhop.jobqueue (type, locks, behind, created_at)
 		select 'cat', '{c:1=exclusive}', 'c:1', clock_timestamp() - (1201 - g) * interval '1 minute' from generate_series(1, 1200) g`)
 	e.exec("insert into bellhop.jobqueue (type, locks, behind) values ('cat', '{x:a=exclusive}', 'x:a')")
-	look := NewLook(e.conn)
+	look := view.NewLook(e.conn)
 	e.exec("set role bellhop_reader")
 	heads, err := look.LockHeads(t.Context(), 10)
 	if err != nil || len(heads) != 4 {

@@ -8,6 +8,7 @@ import (
 
 	"bellhop/scheduler"
 	"bellhop/sql"
+	"bellhop/sql/view"
 )
 
 // Metrics reads what is told about the queue: for links between traces, and for metrics. It has a connection of its
@@ -26,8 +27,8 @@ func (o *Metrics) Close() { o.conn.close() }
 func (o *Metrics) connections() []*connection { return []*connection{o.conn} }
 
 // Look runs fn on the session.
-func (o *Metrics) Look(ctx context.Context, fn func(context.Context, Look) error) error {
-	return o.conn.use(ctx, func(ctx context.Context, conn *pgx.Conn) error { return fn(ctx, NewLook(conn)) })
+func (o *Metrics) Look(ctx context.Context, fn func(context.Context, view.Look) error) error {
+	return o.conn.use(ctx, func(ctx context.Context, conn *pgx.Conn) error { return fn(ctx, view.NewLook(conn)) })
 }
 
 var needsSQL = sql.Query("needs")

@@ -10,6 +10,9 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5"
+
+	"bellhop/sql"
+	"bellhop/sql/view"
 )
 
 // planned runs a statement of a session under that session's settings, on the
@@ -241,7 +244,7 @@ func TestPlans_ExplainReadsNoQueue(t *testing.T) {
 	// A session reads from the catalog, once, each function that an explanation
 	// calls: that costs 1,400 pages and more, and is not the queue.
 	for _, job := range []string{first, last, placed, over} {
-		if _, err := looks.Exec(t.Context(), lookExplainSQL, job); err != nil {
+		if _, err := looks.Exec(t.Context(), sql.Query("look_explain"), job); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -253,10 +256,10 @@ func TestPlans_ExplainReadsNoQueue(t *testing.T) {
 			pages int // at the most
 			args  []string
 		}{
-			{looks, "explain the first", lookExplainSQL, 1500, []string{first}},
-			{looks, "explain the last", lookExplainSQL, 1500, []string{last}}, // counts no more than 10,000 that come first
-			{looks, "explain one of a place", lookExplainSQL, 1500, []string{placed}},
-			{looks, "explain what is over", lookExplainSQL, 300, []string{over}},
+			{looks, "explain the first", sql.Query("look_explain"), 1500, []string{first}},
+			{looks, "explain the last", sql.Query("look_explain"), 1500, []string{last}}, // counts no more than 10,000 that come first
+			{looks, "explain one of a place", sql.Query("look_explain"), 1500, []string{placed}},
+			{looks, "explain what is over", sql.Query("look_explain"), 300, []string{over}},
 			{marks, "waiting", waitingSQL, 12000, []string{"1000", "200", "''", "500"}},
 			{marks, "marked", explainedSQL, 1500, []string{"'cat'", "null", "'no_room'", "1000", "null", "null"}},
 			{marks, "marked, of a priority", explainedSQL, 1500, []string{"'cat'", "null", "null", "1000", "7", "null"}},
@@ -272,6 +275,11 @@ func TestPlans_ExplainReadsNoQueue(t *testing.T) {
 	}
 }
 
+// listing is a query of a list of jobs as it is sent, with these columns.
+func listing(name, columns string) string {
+	return strings.ReplaceAll(sql.Query(name), "{columns}", columns)
+}
+
 // A page reads a page's worth of rows, however many are finished, and whatever the statistics say.
 func TestPlans_PagesProbeForTheirRows(t *testing.T) {
 	t.Parallel()
@@ -280,12 +288,12 @@ func TestPlans_PagesProbeForTheirRows(t *testing.T) {
 	        select 'cat', 'k' || g, case when g % 50 = 0 then 'failed' else 'succeeded' end, 1, 1, clock_timestamp(), clock_timestamp(), 0
 	          from generate_series(1, 100000) g`)
 	e.exec("insert into bellhop.jobqueue (type) select 'type_' || g % 5 from generate_series(1, 5000) g")
-	visitors, err := NewVisitors(e.url)
+	visitors, err := view.NewVisitors(e.url)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(visitors.Close)
-	conn, err := pgx.ConnectConfig(t.Context(), visitors.pool.Config().ConnConfig)
+	conn, err := pgx.ConnectConfig(t.Context(), visitors.Pool().Config().ConnConfig)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -301,15 +309,15 @@ func TestPlans_PagesProbeForTheirRows(t *testing.T) {
 			most       int // pages of the database, each 8 kB: all of the queue are some 2,500, and as many of indexes
 			args       []string
 		}{
-			{"graph", lookGraphSQL, 300, []string{"500", "40"}},
-			{"needs", lookNeedsSQL, 300, []string{"500", "20"}},
-			{"locks", lookLocksSQL, 600, []string{"20"}},
-			{"jobs of few", pageJobsSQL, 800, []string{"'{failed}'", "null", "null", "null", "null", "2000", "51", "null", "null", "null"}},
-			{"what comes", pageComingSQL, 300, nil},
-			{"failures", pageFailedSQL, 300, []string{"50", "null", "null"}},
-			{"failures of an hour", pageFailedSQL, 300, []string{"50", "3600", "60"}},
-			{"jobs of many", pageJobsSQL, 600, []string{open, "null", "null", "null", "null", "2000", "51", "null", "null", "null"}},
-			{"the newest jobs", webJobsSQL, 600, []string{"null", open, "null", "null", "null", "null", "null", "null", "null", "50"}},
+			{"graph", sql.Query("look_graph"), 300, []string{"500", "40"}},
+			{"needs", sql.Query("look_needs"), 300, []string{"500", "20"}},
+			{"locks", sql.Query("look_locks"), 600, []string{"20"}},
+			{"jobs of few", listing("page_jobs", "j.*"), 800, []string{"'{failed}'", "null", "null", "null", "null", "2000", "51", "null", "null", "null"}},
+			{"what comes", sql.Query("page_coming"), 300, nil},
+			{"failures", sql.Query("page_failed"), 300, []string{"50", "null", "null"}},
+			{"failures of an hour", sql.Query("page_failed"), 300, []string{"50", "3600", "60"}},
+			{"jobs of many", listing("page_jobs", "j.*"), 600, []string{open, "null", "null", "null", "null", "2000", "51", "null", "null", "null"}},
+			{"the newest jobs", listing("web_jobs", "j.*"), 600, []string{"null", open, "null", "null", "null", "null", "null", "null", "null", "50"}},
 		} {
 			planned(t, conn, s.text, s.args...) // a function plans at its first call, and reads the catalog
 			if plan, pages := planned(t, conn, s.text, s.args...); pages > s.most || readsAll(t, plan, "jobqueue") {

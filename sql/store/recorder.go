@@ -149,7 +149,7 @@ func batchOf(me scheduler.InstanceID, b scheduler.Batch, now time.Time, wrote fu
 		batch.Queue(itemSQL, itemArgs(b.Failed)...)
 	}
 	if len(b.Ring) > 0 {
-		batch.Queue(ringOverSQL, lists(b.Ring))
+		batch.Queue(ringOverSQL, scheduler.JobIDLists(b.Ring))
 	}
 	return batch
 }

@@ -93,7 +93,7 @@ func (r *Registry) Register(ctx context.Context, i Instance) (scheduler.Instance
 				return err
 			}
 			if err := tx.QueryRow(ctx, registerSQL, i.Name, i.Hostname, i.Machine, i.Pid, i.ProcessStart, i.Version, i.Lag,
-				orZero(i.Queries), i.Policy, orEmpty(i.Tells), i.Watches, i.Listen).Scan(&id); err != nil {
+				sql.OrNull(i.Queries), i.Policy, sql.ListOrEmpty(i.Tells), i.Watches, i.Listen).Scan(&id); err != nil {
 				return err
 			}
 			return publish(ctx, tx, id, i)
@@ -110,7 +110,7 @@ func (r *Registry) Reintroduce(ctx context.Context, me scheduler.InstanceID, i I
 	types := column(i.Agents, func(a *Agent) string { return a.Type })
 	err := r.conn.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
-			if _, err := tx.Exec(ctx, unpublishSQL, int64(me), orEmpty(types)); err != nil {
+			if _, err := tx.Exec(ctx, unpublishSQL, int64(me), sql.ListOrEmpty(types)); err != nil {
 				return err
 			}
 			return publish(ctx, tx, int64(me), i)
@@ -133,7 +133,7 @@ func publish(ctx context.Context, tx pgx.Tx, id int64, i Instance) error {
 		}
 		if _, err := tx.Exec(ctx, publishHostSQL, id, h.Name, h.Slots, h.Serves,
 			cmp.Or(string(h.State), string(scheduler.HostUp)), h.Far,
-			orNull(only.Priorities), orUnset(only.Names), orUnset(only.RJM), h.Locates); err != nil {
+			sql.ListOrNull(only.Priorities), sql.OrNull(only.Names), sql.OrNull(only.RJM), h.Locates); err != nil {
 			return err
 		}
 	}
@@ -150,26 +150,11 @@ func publish(ctx context.Context, tx pgx.Tx, id int64, i Instance) error {
 		}
 		pauses := []float64{retry.First.Seconds(), retry.Most.Seconds(), retry.Factor, retry.Jitter}
 		if _, err := tx.Exec(ctx, publishAgentSQL, id, a.Type, a.Mode, a.Dialect, a.Command, a.Max, a.MaxPerHost, "{}",
-			a.Local, a.Exclusive, max(retry.Attempts, 1), orEmpty(a.Locks), orEmpty(a.Vars), refused, pauses); err != nil {
+			a.Local, a.Exclusive, max(retry.Attempts, 1), sql.ListOrEmpty(a.Locks), sql.ListOrEmpty(a.Vars), refused, pauses); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// orZero makes 0 nil, which is NULL; orUnset does so with an empty text.
-func orZero(n int) *int {
-	if n == 0 {
-		return nil
-	}
-	return &n
-}
-
-func orUnset(s string) *string {
-	if s == "" {
-		return nil
-	}
-	return &s
 }
 
 // Beat says that the instance lives, and rings its own heartbeat channel so

@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"bellhop/scheduler"
+	"bellhop/sql/view"
 )
 
 // A result is written with the outcome, whichever statement records that; a guard that fails writes none.
@@ -85,7 +86,7 @@ func TestRecord_RingsForThoseThatAreAwaited(t *testing.T) {
 	t.Cleanup(func() { <-over; _ = conn.Close(context.Background()) })
 	go func() {
 		defer close(over)
-		_ = HearEnds(t.Context(), conn, func(ids []scheduler.JobID) { heard <- ids })
+		_ = view.HearEnds(t.Context(), conn, func(ids []scheduler.JobID) { heard <- ids })
 	}()
 	if first := <-heard; first != nil {
 		t.Errorf("it begins with %v", first)
@@ -109,11 +110,11 @@ func TestAwait_ListsFitIntoNotifications(t *testing.T) {
 	for i := range ids {
 		ids[i] = scheduler.JobID(1<<62 + i)
 	}
-	if err := NewLook(e.conn).Await(t.Context(), ids); err != nil {
+	if err := view.NewLook(e.conn).Await(t.Context(), ids); err != nil {
 		t.Fatal(err)
 	}
 	var back []scheduler.JobID
-	for _, list := range lists(ids) {
+	for _, list := range scheduler.JobIDLists(ids) {
 		if len(list) >= 8000 {
 			t.Errorf("a list has %d bytes", len(list))
 		}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"testing"
 
+	"bellhop/sql"
+
 	"github.com/jackc/pgx/v5"
 )
 
@@ -46,7 +48,7 @@ func TestPlans_SearchOfRunsReadsItsPart(t *testing.T) {
 				{"a time", with(5, "now() + interval '1 d'"), part / 25},
 				{"a workflow", with(7, "'none'"), part / 25},
 			} {
-				plan, pages := planned(t, conn, lookRunsSearchSQL, c.args...)
+				plan, pages := planned(t, conn, sql.Query("look_runs_search"), c.args...)
 				if statistics != "fresh" { // then it may sort its part, and not walk the index backwards until it has enough
 					c.pages = max(c.pages, part/25)
 				}

@@ -13,6 +13,7 @@ import (
 
 	"bellhop/scheduler"
 	"bellhop/scheduler/lock"
+	"bellhop/sql/view"
 )
 
 // A forecast sees who holds what, the first who wait behind each lock, and the job
@@ -33,7 +34,7 @@ func TestScene_SeesTheFirstBehindEachLock(t *testing.T) {
 		"'cat', '{customer:1=exclusive,customer:2=shared}', 'running', 1, 1, clock_timestamp() - interval '1 minute', clock_timestamp(), 1")
 	e.exec(`insert into bellhop.lock_grant (level, name, job, fence, mode) values ('customer', '1', $1, 1, 'exclusive'), ('customer', '2', $1, 1, 'shared'),
 		('big', 'big', $1, 1, 'exclusive'), ('rate-limit', '1:x', $1, 1, 'slot')`, int64(holder))
-	look := NewLook(e.conn)
+	look := view.NewLook(e.conn)
 	scene, err := look.Scene(t.Context(), 500, last)
 	if err != nil {
 		t.Fatal(err)
@@ -90,7 +91,7 @@ func TestScene_SeesTheFirstBehindEachLock(t *testing.T) {
 func TestPolicy_IsThatOfTheNewestInstance(t *testing.T) {
 	t.Parallel()
 	e := openEnv(t)
-	look := NewLook(e.conn)
+	look := view.NewLook(e.conn)
 	want := func(order lock.Order) {
 		t.Helper()
 		if p, err := look.Policy(t.Context()); err != nil || p.Order != order {
@@ -133,7 +134,7 @@ func TestScene_SeesSlotsAndWhoHasNoLocks(t *testing.T) {
 	e.exec("insert into bellhop.jobqueue (type, priority) select (array['cat', 'dog', 'eel'])[1 + g % 3], g % 5 from generate_series(1, 1500) g")
 	e.exec("insert into bellhop.jobqueue (type, run_on) values ('cat', 'elsewhere')")
 	e.exec("insert into bellhop.paused (type) values ('eel')")
-	look := NewLook(e.conn)
+	look := view.NewLook(e.conn)
 	s, err := look.Scene(t.Context(), 500, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -167,7 +168,7 @@ func TestScene_AgesAreOfOneMoment(t *testing.T) {
 	e.exec("insert into bellhop.jobqueue (type, locks, behind) select 'cat', '{c:1=exclusive}', 'c:1' from generate_series(1, 200) g")
 	e.exec("insert into bellhop.jobqueue (type) select 'cat' from generate_series(1, 200) g")
 	e.exec("update bellhop.jobqueue set created_at = '2026-01-01'")
-	s, err := NewLook(e.conn).Scene(t.Context(), 500, 0)
+	s, err := view.NewLook(e.conn).Scene(t.Context(), 500, 0)
 	if err != nil || len(s.Jobs) < 300 {
 		t.Fatalf("%d jobs, %v", len(s.Jobs), err)
 	}

@@ -3,6 +3,8 @@ package store
 import (
 	"crypto/sha256"
 	"testing"
+
+	"bellhop/sql/view"
 )
 
 // A link is good for two minutes and once, a session for twelve hours: a moment before they open, a moment after they
@@ -10,7 +12,7 @@ import (
 func TestSessions_LastForAsLongAsTheyMay(t *testing.T) {
 	t.Parallel()
 	e := openEnv(t)
-	visitors, err := NewVisitors(e.url)
+	visitors, err := view.NewVisitors(e.url)
 	if err != nil {
 		t.Fatal(err)
 	}

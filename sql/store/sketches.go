@@ -1,11 +1,10 @@
 package store
 
 import (
-	"context"
 	"time"
 
 	"bellhop/scheduler/sketch"
-	"bellhop/sql"
+	"bellhop/sql/view"
 )
 
 // Counts are what an instance has counted for sketches, and not written yet. A nil
@@ -14,9 +13,6 @@ type Counts struct {
 	Took sketch.Tally // how long jobs took, by type
 	Off  sketch.Tally // by how much forecasts were off, by how far ahead the start was
 }
-
-// What sketches are of: bellhop.sketch.what.
-const sketchTook, sketchOff = "took", "off"
 
 // countsEvery is how often counts are written: a round of commands may come more often.
 const countsEvery = 4 * time.Second
@@ -30,14 +26,14 @@ func (k *Maintenance) counted(now time.Time) counts {
 		return nil
 	}
 	k.took = now
-	return counts{sketchTook: k.Counts.Took.Take(), sketchOff: k.Counts.Off.Take()}
+	return counts{view.SketchTook: k.Counts.Took.Take(), view.SketchOff: k.Counts.Off.Take()}
 }
 
 // giveBack keeps counts that could not be written.
 func (c *Counts) giveBack(these counts) {
 	if c != nil {
-		c.Took.GiveBack(these[sketchTook])
-		c.Off.GiveBack(these[sketchOff])
+		c.Took.GiveBack(these[view.SketchTook])
+		c.Off.GiveBack(these[view.SketchOff])
 	}
 }
 
@@ -54,40 +50,4 @@ func (c counts) args() []any {
 		}
 	}
 	return []any{whats, names, buckets, ns}
-}
-
-var lookSketchesSQL = sql.Query("look_sketches")
-
-// Sketches are what is known of how long jobs took, by type, and of how far off
-// forecasts were, by how far ahead they looked.
-type Sketches struct{ Took, Off map[string]sketch.Sketch }
-
-// Sketches reads them.
-func (l Look) Sketches(ctx context.Context) (Sketches, error) {
-	rows, err := collect[struct {
-		What, Name string
-		Pairs      []int32
-	}](ctx, l.db, "read how long jobs took", lookSketchesSQL)
-	if err != nil {
-		return Sketches{}, err
-	}
-	all := Sketches{Took: map[string]sketch.Sketch{}, Off: map[string]sketch.Sketch{}}
-	for _, r := range rows {
-		var s sketch.Sketch
-		s.AddPairs(r.Pairs)
-		if r.What == sketchOff {
-			all.Off[r.Name] = s
-		} else {
-			all.Took[r.Name] = s
-		}
-	}
-	return all, nil
-}
-
-// Lasts is how long jobs of a type took: half of them, and nine of ten.
-func (s Sketches) Lasts(typ string) (p50, p90 time.Duration, known bool) {
-	took := s.Took[typ]
-	p50, known = took.Quantile(.5)
-	p90, _ = took.Quantile(.9)
-	return p50, p90, known
 }

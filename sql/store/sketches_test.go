@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"bellhop/scheduler/sketch"
+	"bellhop/sql/view"
 )
 
 // What the database makes of counts is what scheduler/sketch does: it adds, and fades.
@@ -26,7 +27,7 @@ func TestSketches_FadeInTheDatabaseAsInTheCore(t *testing.T) {
 			want[name].Fade()
 		}
 		e.flush()
-		got, err := NewLook(e.conn).Sketches(t.Context())
+		got, err := view.NewLook(e.conn).Sketches(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -56,7 +57,7 @@ func TestSketches_KeepNoCommandWaiting(t *testing.T) {
 	count := func() { e.maintenance.Counts.Took.Count("mail", time.Second) }
 	total := func() int64 {
 		t.Helper()
-		s, err := NewLook(e.conn).Sketches(t.Context())
+		s, err := view.NewLook(e.conn).Sketches(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}

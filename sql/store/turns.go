@@ -13,6 +13,7 @@ import (
 
 	"bellhop/scheduler"
 	"bellhop/sql"
+	"bellhop/sql/dial"
 )
 
 // turnSQL is one turn; its function's name is put in.
@@ -120,7 +121,7 @@ func (t *turns) take(ctx context.Context, x attachment) (r took, err error) {
 				return nil // the turn is committed
 			}
 		}
-		if overIn(err) {
+		if dial.OverIn(err) {
 			hangUp(conn)
 		}
 		return turnRefusal(err)

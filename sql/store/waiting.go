@@ -153,7 +153,7 @@ func tellLook(ctx context.Context, conn *pgx.Conn, looker scheduler.Looker, type
 	if looker.Still.Why != "" {
 		why, since = &looker.Still.Why, &looker.Still.Since
 	}
-	if _, err = conn.Exec(ctx, lookedSQL, int64(looker.Instance), orUnset(looker.Seen), why, since); err != nil {
+	if _, err = conn.Exec(ctx, lookedSQL, int64(looker.Instance), sql.OrNull(looker.Seen), why, since); err != nil {
 		return nil, err
 	}
 	if len(types) == 0 {

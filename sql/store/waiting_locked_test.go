@@ -9,6 +9,7 @@ import (
 
 	"bellhop/scheduler"
 	"bellhop/scheduler/lock"
+	"bellhop/sql/view"
 )
 
 // scanned is what the safety scan does for jobs that wait, without a claim: no host asks for work.
@@ -178,7 +179,7 @@ func TestExplain_OfLocksSaysWhatTheRowSays(t *testing.T) {
 			}
 			e.passed(1)
 			e.scanned()
-			scene := must(NewLook(e.conn).Scene(t.Context(), 1000, 0))
+			scene := must(view.NewLook(e.conn).Scene(t.Context(), 1000, 0))
 			for _, j := range scene.Jobs {
 				id := scheduler.JobID(j.Job)
 				if j.Holds {

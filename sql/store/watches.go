@@ -103,7 +103,7 @@ func (w *Watches) Lag(ctx context.Context, me scheduler.InstanceID, name string,
 
 // Failing tells why a sensor sees nothing; empty: it does again.
 func (w *Watches) Failing(ctx context.Context, me scheduler.InstanceID, name, why string) error {
-	return w.tell(ctx, watchesFailingSQL, int64(me), name, orUnset(why))
+	return w.tell(ctx, watchesFailingSQL, int64(me), name, sql.OrNull(why))
 }
 
 func (w *Watches) tell(ctx context.Context, query string, args ...any) error {

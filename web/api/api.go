@@ -13,7 +13,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"bellhop/client"
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 	"bellhop/web"
 )
 
@@ -22,7 +22,7 @@ const Prefix = "/api/v1"
 
 // Config is what the API is made of.
 type Config struct {
-	Visitors *store.Visitors
+	Visitors *view.Visitors
 	Version  string // of the program
 	// Operations carries out what is ordered for many jobs; nil: others do.
 	Operations interface{ Wake() }
@@ -207,10 +207,10 @@ func one(what string, least role, summary string) huma.Operation {
 type body[T any] struct{ Body T }
 
 // read registers a route that only looks.
-func read[I, O any](a *API, op huma.Operation, fn func(context.Context, store.Look, *I) (O, error)) {
+func read[I, O any](a *API, op huma.Operation, fn func(context.Context, view.Look, *I) (O, error)) {
 	huma.Register(a, op, func(ctx context.Context, in *I) (*body[O], error) {
 		var out body[O]
-		err := a.Visitors.ReadAs(ctx, web.CallerOf(ctx).Role, func(l store.Look) (err error) {
+		err := a.Visitors.ReadAs(ctx, web.CallerOf(ctx).Role, func(l view.Look) (err error) {
 			out.Body, err = fn(ctx, l, in)
 			return err
 		})
@@ -222,9 +222,9 @@ func read[I, O any](a *API, op huma.Operation, fn func(context.Context, store.Lo
 }
 
 // change registers a route that changes something, in one transaction.
-func change[I, O any](a *API, op huma.Operation, fn func(context.Context, store.Look, *I) (*O, error)) {
+func change[I, O any](a *API, op huma.Operation, fn func(context.Context, view.Look, *I) (*O, error)) {
 	huma.Register(a, op, func(ctx context.Context, in *I) (out *O, err error) {
-		err = a.Visitors.As(ctx, web.CallerOf(ctx).Role, func(l store.Look) (err error) {
+		err = a.Visitors.As(ctx, web.CallerOf(ctx).Role, func(l view.Look) (err error) {
 			out, err = fn(ctx, l, in)
 			return err
 		})

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 )
 
 // The API lists what is attached as `bellhop attachments -o json` does. A reader sees all of it but the command.
@@ -20,7 +20,7 @@ func TestAttachments_AreListed(t *testing.T) {
 	s.exec(`select bellhop.attach('letter', type => 'mail', pool => 2, dispatch => 'sent')`)
 	s.exec(`update bellhop.attachment set waiting = 10001, done = 7, failed = 2, state = 'broken', trouble = 'no right' where name = 'image'`)
 	for _, role := range []string{"", "reader", "operator"} {
-		var list []store.AttachmentRow
+		var list []view.AttachmentRow
 		text := s.must(200, role, "GET", "/attachments", "")
 		if err := unmarshal(text, &list); err != nil || len(list) != 2 {
 			t.Fatalf("%q gets %s, %v", role, text, err)

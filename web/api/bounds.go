@@ -12,7 +12,7 @@ import (
 	"bellhop/config"
 	"bellhop/scheduler"
 	"bellhop/scheduler/workflow"
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 	"bellhop/web"
 )
 
@@ -69,14 +69,14 @@ func (a *API) definitions(ctx context.Context, text []byte) ([]workflow.Definiti
 // no connection from others.
 func changeBy[I, P, O any](
 	a *API, op huma.Operation, prepare func(context.Context, *I) (P, error),
-	fn func(context.Context, store.Look, *I, P) (*O, error),
+	fn func(context.Context, view.Look, *I, P) (*O, error),
 ) {
 	huma.Register(a, op, func(ctx context.Context, in *I) (out *O, err error) {
 		prepared, err := prepare(ctx, in)
 		if err != nil {
 			return nil, err
 		}
-		err = a.Visitors.As(ctx, web.CallerOf(ctx).Role, func(l store.Look) (err error) {
+		err = a.Visitors.As(ctx, web.CallerOf(ctx).Role, func(l view.Look) (err error) {
 			out, err = fn(ctx, l, in, prepared)
 			return err
 		})

@@ -15,14 +15,14 @@ import (
 
 	"bellhop/scheduler"
 	"bellhop/scheduler/grammar"
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 	"bellhop/verb"
 	"bellhop/web"
 )
 
 // JobChange is what is to change about a job that waits. What is left out stays.
 type JobChange struct {
-	store.Edit
+	view.Edit
 	Args    json.RawMessage `json:"args,omitempty"`
 	Timeout string          `json:"timeout,omitempty"`
 }
@@ -40,7 +40,7 @@ type tagged struct {
 
 // tagOf changes whenever a job does, except for its progress. What only some callers may see leaves a trace only in
 // the tags of those that may change it.
-func tagOf(ctx context.Context, l store.Look, j store.JobRow) (string, error) {
+func tagOf(ctx context.Context, l view.Look, j view.JobRow) (string, error) {
 	inside, err := l.VersionOf(ctx, j.ID)
 	if err != nil {
 		return "", err
@@ -48,14 +48,14 @@ func tagOf(ctx context.Context, l store.Look, j store.JobRow) (string, error) {
 	j.Age, j.Progress, j.ProgressText, j.WaitingFor = 0, nil, nil, nil
 	j.ItemsDone, j.ItemsFailed, j.ItemsTotal = nil, nil, nil
 	text, _ := json.Marshal(struct { // words and times
-		store.JobRow
+		view.JobRow
 		Inside *string
 	}{j, inside})
 	sum := sha256.Sum256(text)
 	return `"` + hex.EncodeToString(sum[:8]) + `"`, nil
 }
 
-func (c JobChange) edit() (e store.Edit, err error) {
+func (c JobChange) edit() (e view.Edit, err error) {
 	e = c.Edit
 	if e.Args, err = line(c.Args); err != nil {
 		return e, err
@@ -65,7 +65,7 @@ func (c JobChange) edit() (e store.Edit, err error) {
 }
 
 // tag reads what else a job is shown with.
-func tag(ctx context.Context, l store.Look, row store.JobRow) (t tagged, err error) {
+func tag(ctx context.Context, l view.Look, row view.JobRow) (t tagged, err error) {
 	t.Body.JobRow = row
 	if t.Body.Result, err = l.Result(ctx, row.ID); err == nil {
 		t.ETag, err = tagOf(ctx, l, row)
@@ -85,7 +85,7 @@ func (in *editing) stale() error {
 }
 
 // apply edits the job, if it waits and is the one that was read.
-func (in *editing) apply(ctx context.Context, l store.Look, e store.Edit) (t tagged, err error) {
+func (in *editing) apply(ctx context.Context, l view.Look, e view.Edit) (t tagged, err error) {
 	row, err := in.row(ctx, l)
 	if err != nil {
 		return t, err
@@ -120,7 +120,7 @@ func (a *API) patch() {
 			return nil, err
 		}
 		var out tagged
-		err = a.Visitors.AsOfNow(ctx, web.CallerOf(ctx).Role, func(l store.Look) (err error) {
+		err = a.Visitors.AsOfNow(ctx, web.CallerOf(ctx).Role, func(l view.Look) (err error) {
 			out, err = in.apply(ctx, l, e)
 			return err
 		})
@@ -135,7 +135,7 @@ func (a *API) patch() {
 	})
 	huma.Register(a, one("", reader, "Show a job"), func(ctx context.Context, in *JobWord) (*tagged, error) {
 		var out tagged
-		err := a.Visitors.ReadAs(ctx, web.CallerOf(ctx).Role, func(l store.Look) error {
+		err := a.Visitors.ReadAs(ctx, web.CallerOf(ctx).Role, func(l view.Look) error {
 			row, err := in.row(ctx, l)
 			if err == nil {
 				out, err = tag(ctx, l, row)

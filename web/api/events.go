@@ -8,7 +8,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"bellhop/client"
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 	"bellhop/web"
 )
 
@@ -30,7 +30,7 @@ func (a *API) events() {
 			return nil, err
 		}
 		// Events are for readers: callers that may see the queue.
-		err = a.Visitors.ReadAs(ctx, web.CallerOf(ctx).Role, func(l store.Look) error {
+		err = a.Visitors.ReadAs(ctx, web.CallerOf(ctx).Role, func(l view.Look) error {
 			is, err := l.Reads(ctx)
 			if err == nil && !is {
 				err = refused(http.StatusForbidden, "not_allowed", answers[client.ErrDenied].next, "events are for readers")

@@ -11,7 +11,7 @@ import (
 
 	"bellhop/scheduler/grammar"
 	"bellhop/scheduler/lock"
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 	"bellhop/verb"
 )
 
@@ -29,8 +29,8 @@ func (NewFilter) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema {
 }
 
 // row is the filter as it is to be stored. It is read as the scheduler will, so that what cannot be right is refused.
-func (n NewFilter) row() (store.FilterRow, error) {
-	row := store.FilterRow{Priority: n.Priority, Reason: n.Reason, Predicates: []byte("[]")}
+func (n NewFilter) row() (view.FilterRow, error) {
+	row := view.FilterRow{Priority: n.Priority, Reason: n.Reason, Predicates: []byte("[]")}
 	if strings.TrimSpace(n.Action) == "" {
 		return row, unfit("there is no action; CONTINUE, which does nothing, must be given too")
 	}
@@ -62,13 +62,13 @@ type FilterWord struct {
 	ID string `path:"id" pattern:"^[A-Za-z0-9._-]{1,100}$"`
 }
 
-func (w FilterWord) row(ctx context.Context, l store.Look) (store.FilterRow, error) {
+func (w FilterWord) row(ctx context.Context, l view.Look) (view.FilterRow, error) {
 	list, err := l.Filters(ctx, &w.ID)
 	switch {
 	case err != nil:
-		return store.FilterRow{}, err
+		return view.FilterRow{}, err
 	case len(list) == 0:
-		return store.FilterRow{}, w.missing()
+		return view.FilterRow{}, w.missing()
 	}
 	return list[0], nil
 }
@@ -84,17 +84,17 @@ func filterOp(method, path string, least role, summary string, errors ...int) hu
 // filters are the routes of job filters.
 func (a *API) filters() {
 	read(a, filterOp(http.MethodGet, "", reader, "List job filters, in the order in which they apply"),
-		func(ctx context.Context, l store.Look, _ *struct{}) ([]store.FilterRow, error) {
+		func(ctx context.Context, l view.Look, _ *struct{}) ([]view.FilterRow, error) {
 			return l.Filters(ctx, nil)
 		})
 	read(a, filterOp(http.MethodGet, "/{id}", reader, "Show a filter", http.StatusNotFound),
-		func(ctx context.Context, l store.Look, in *FilterWord) (store.FilterRow, error) {
+		func(ctx context.Context, l view.Look, in *FilterWord) (view.FilterRow, error) {
 			return in.row(ctx, l)
 		})
 	type made struct{ Body NewFilter }
 	op := doing("filter add")
 	op.DefaultStatus = http.StatusCreated
-	write := func(ctx context.Context, l store.Look, name string, n NewFilter, id string) (*body[store.FilterRow], error) {
+	write := func(ctx context.Context, l view.Look, name string, n NewFilter, id string) (*body[view.FilterRow], error) {
 		row, err := n.row()
 		if err != nil {
 			return nil, err
@@ -105,9 +105,9 @@ func (a *API) filters() {
 			return nil, err
 		}
 		row, err = FilterWord{out.Name}.row(ctx, l)
-		return &body[store.FilterRow]{row}, err
+		return &body[view.FilterRow]{row}, err
 	}
-	change(a, op, func(ctx context.Context, l store.Look, in *made) (*body[store.FilterRow], error) {
+	change(a, op, func(ctx context.Context, l view.Look, in *made) (*body[view.FilterRow], error) {
 		return write(ctx, l, "filter add", in.Body, "")
 	})
 	type put struct {
@@ -115,7 +115,7 @@ func (a *API) filters() {
 		Body NewFilter
 	}
 	change(a, doing("filter replace"),
-		func(ctx context.Context, l store.Look, in *put) (*body[store.FilterRow], error) {
+		func(ctx context.Context, l view.Look, in *put) (*body[view.FilterRow], error) {
 			return write(ctx, l, "filter replace", in.Body, in.ID)
 		})
 	type deletedFilter struct {
@@ -123,7 +123,7 @@ func (a *API) filters() {
 		Changed bool   `json:"changed"`
 	}
 	change(a, doing("filter delete", http.StatusNotFound),
-		func(ctx context.Context, l store.Look, in *FilterWord) (*body[deletedFilter], error) {
+		func(ctx context.Context, l view.Look, in *FilterWord) (*body[deletedFilter], error) {
 			out, err := verb.Do(ctx, l, "filter delete", verb.In{Name: in.ID})
 			return &body[deletedFilter]{deletedFilter{in.ID, out.Changed}}, err
 		})

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"bellhop/report"
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 )
 
 // Findings are all of them.
@@ -14,7 +14,7 @@ type Findings struct {
 	Findings []report.Finding `json:"findings" nullable:"false"`
 }
 
-func findings(ctx context.Context, l store.Look, _ *struct{}) (f Findings, err error) {
+func findings(ctx context.Context, l view.Look, _ *struct{}) (f Findings, err error) {
 	scene, err := report.LookAround(ctx, l)
 	if err != nil {
 		return f, err

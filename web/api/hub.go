@@ -14,7 +14,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"bellhop/scheduler"
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 	"bellhop/web"
 )
 
@@ -41,7 +41,7 @@ type JobEvent struct {
 // queue at a glance, every two seconds. It does nothing without clients.
 type Hub struct {
 	ends
-	visitors *store.Visitors
+	visitors *view.Visitors
 	log      *slog.Logger
 	watched  atomic.Int64
 
@@ -56,7 +56,7 @@ type Hub struct {
 }
 
 // NewHub gives one that does nothing before the first client joins.
-func NewHub(visitors *store.Visitors, log *slog.Logger) *Hub {
+func NewHub(visitors *view.Visitors, log *slog.Logger) *Hub {
 	return &Hub{visitors: visitors, log: log, subs: map[chan web.Event]bool{}}
 }
 
@@ -154,8 +154,8 @@ func (h *Hub) pulse(ctx context.Context) {
 	tick := time.NewTicker(pulseEvery)
 	defer tick.Stop()
 	for {
-		var queue []store.QueueRow
-		err := h.visitors.ReadAs(ctx, web.Reader, func(l store.Look) (err error) {
+		var queue []view.QueueRow
+		err := h.visitors.ReadAs(ctx, web.Reader, func(l view.Look) (err error) {
 			queue, err = l.Queue(ctx)
 			return err
 		})
@@ -193,9 +193,9 @@ func (h *Hub) pulse(ctx context.Context) {
 const typesMost = 1000
 
 // cutQueue leaves out the types beyond those, and no state.
-func cutQueue(rows []store.QueueRow) []store.QueueRow {
+func cutQueue(rows []view.QueueRow) []view.QueueRow {
 	n := map[scheduler.JobState]int{}
-	return slices.DeleteFunc(rows, func(r store.QueueRow) bool {
+	return slices.DeleteFunc(rows, func(r view.QueueRow) bool {
 		n[r.State]++
 		return r.Type != "" && n[r.State] > typesMost
 	})

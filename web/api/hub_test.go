@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 	"bellhop/web/api"
 )
 
@@ -15,7 +15,7 @@ func TestEvents_WhoComesLaterIsToldTheSame(t *testing.T) {
 	t.Parallel()
 	s := open(t)
 	s.hub.Close()
-	nowhere, err := store.NewVisitors("postgres://127.0.0.1:1/nothing")
+	nowhere, err := view.NewVisitors("postgres://127.0.0.1:1/nothing")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,7 @@ import (
 
 	"bellhop/report"
 	"bellhop/scheduler"
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 )
 
 // JobWord names a job.
@@ -23,7 +23,7 @@ type JobWord struct {
 }
 
 // find gives the id of the job that a word names.
-func (w JobWord) find(ctx context.Context, l store.Look) (scheduler.JobID, error) {
+func (w JobWord) find(ctx context.Context, l view.Look) (scheduler.JobID, error) {
 	var ids []scheduler.JobID
 	var keys []string
 	if key, is := strings.CutPrefix(w.ID, "key:"); is {
@@ -47,10 +47,10 @@ func (w JobWord) find(ctx context.Context, l store.Look) (scheduler.JobID, error
 }
 
 // row reads the job that a word names.
-func (w JobWord) row(ctx context.Context, l store.Look) (store.JobRow, error) {
+func (w JobWord) row(ctx context.Context, l view.Look) (view.JobRow, error) {
 	id, err := w.find(ctx, l)
 	if err != nil {
-		return store.JobRow{}, err
+		return view.JobRow{}, err
 	}
 	row, ok, err := l.Job(ctx, id)
 	if err == nil && !ok {
@@ -71,8 +71,8 @@ type JobWords struct {
 	CreatedBefore time.Time `query:"created_before" json:"created_before,omitzero"`
 }
 
-func (w JobWords) filter() (store.JobFilter, error) {
-	f := store.JobFilter{Key: w.Key, Error: w.Error, Host: w.Host}
+func (w JobWords) filter() (view.JobFilter, error) {
+	f := view.JobFilter{Key: w.Key, Error: w.Error, Host: w.Host}
 	for _, s := range w.State {
 		f.States = append(f.States, scheduler.JobState(s))
 	}
@@ -93,23 +93,23 @@ func (w JobWords) filter() (store.JobFilter, error) {
 
 // JobPage is a page of jobs, the newest first.
 type JobPage struct {
-	Jobs   []store.JobRow `json:"jobs"   nullable:"false"`
-	Cursor *string        `json:"cursor"                  doc:"Of the next page; null: this was the last. A page may be short, or empty, and have a next one: 50,000 jobs are searched for each"`
+	Jobs   []view.JobRow `json:"jobs"   nullable:"false"`
+	Cursor *string       `json:"cursor"                  doc:"Of the next page; null: this was the last. A page may be short, or empty, and have a next one: 50,000 jobs are searched for each"`
 }
 
 // SeenJob is a job with what it gave back.
 type SeenJob struct {
-	store.JobRow
+	view.JobRow
 	Result json.RawMessage `json:"result" doc:"Its result; null also if the caller may not see it"`
 }
 
 // Payload is what a job was submitted with.
-type Payload store.PayloadRow
+type Payload view.PayloadRow
 
 // Tries are all runs of a job.
 type Tries struct {
-	Attempts []store.AttemptRow `json:"attempts" nullable:"false"`
-	Lost     []store.LostRow    `json:"lost"     nullable:"false" doc:"Runs that were lost and given back; they do not count as attempts"`
+	Attempts []view.AttemptRow `json:"attempts" nullable:"false"`
+	Lost     []view.LostRow    `json:"lost"     nullable:"false" doc:"Runs that were lost and given back; they do not count as attempts"`
 }
 
 // shownNeeds, graphMost and itemsMost bound what hangs on a job.
@@ -127,7 +127,7 @@ func (a *API) jobs() {
 		Cursor string `query:"cursor" json:"-"                                        maxLength:"100"`
 	}
 	read(a, operation(http.MethodGet, "/jobs", reader, "jobs", "List jobs, the newest first"),
-		func(ctx context.Context, l store.Look, in *list) (page JobPage, err error) {
+		func(ctx context.Context, l view.Look, in *list) (page JobPage, err error) {
 			before, err := readCursor(in.JobWords, in.Cursor)
 			if err != nil {
 				return page, err
@@ -149,7 +149,7 @@ func (a *API) jobs() {
 		Limit int `query:"limit" minimum:"1" maximum:"1000" default:"500"`
 	}
 	read(a, one("/graph", reader, "Show the jobs that a job needs, and the jobs that need it"),
-		func(ctx context.Context, l store.Look, in *graph) (g store.Graph, err error) {
+		func(ctx context.Context, l view.Look, in *graph) (g view.Graph, err error) {
 			id, err := in.find(ctx, l)
 			if err == nil {
 				g, err = l.Graph(ctx, id, min(in.Limit, graphMost))
@@ -157,7 +157,7 @@ func (a *API) jobs() {
 			return g, err
 		})
 	ofJob(a, one("/behind", reader, "Say how many jobs a retry with behind=true would try again"),
-		func(ctx context.Context, l store.Look, id scheduler.JobID) (store.Behind, error) {
+		func(ctx context.Context, l view.Look, id scheduler.JobID) (view.Behind, error) {
 			b, ok, err := l.Behind(ctx, id)
 			if err == nil && !ok {
 				err = notFound(fmt.Sprintf("job %d", id))
@@ -165,12 +165,12 @@ func (a *API) jobs() {
 			return b, err
 		})
 	ofJob(a, one("/batch", reader, "Count the jobs of a batch by state"),
-		func(ctx context.Context, l store.Look, id scheduler.JobID) (store.BatchCount, error) {
+		func(ctx context.Context, l view.Look, id scheduler.JobID) (view.BatchCount, error) {
 			count, _, err := l.BatchCount(ctx, id)
 			return count, err
 		})
 	ofJob(a, one("/items", reader, "List the failed items of a job's query; their lines for operators"),
-		func(ctx context.Context, l store.Look, id scheduler.JobID) ([]store.SeenItemRow, error) {
+		func(ctx context.Context, l view.Look, id scheduler.JobID) ([]view.SeenItemRow, error) {
 			return l.SeenItems(ctx, id, itemsMost)
 		})
 	ofJob(a, one("/payload", operator, "Show the content of a job's submission"), payload)
@@ -178,9 +178,9 @@ func (a *API) jobs() {
 
 // ofJob registers a route that shows something of one job.
 func ofJob[T any](
-	a *API, op huma.Operation, show func(context.Context, store.Look, scheduler.JobID) (T, error),
+	a *API, op huma.Operation, show func(context.Context, view.Look, scheduler.JobID) (T, error),
 ) {
-	read(a, op, func(ctx context.Context, l store.Look, in *JobWord) (v T, err error) {
+	read(a, op, func(ctx context.Context, l view.Look, in *JobWord) (v T, err error) {
 		id, err := in.find(ctx, l)
 		if err == nil {
 			v, err = show(ctx, l, id)
@@ -189,7 +189,7 @@ func ofJob[T any](
 	})
 }
 
-func explain(ctx context.Context, l store.Look, in *JobWord) (e report.Explained, err error) {
+func explain(ctx context.Context, l view.Look, in *JobWord) (e report.Explained, err error) {
 	row, err := in.row(ctx, l)
 	if err != nil {
 		return e, err
@@ -201,14 +201,14 @@ func explain(ctx context.Context, l store.Look, in *JobWord) (e report.Explained
 	return e, err
 }
 
-func tries(ctx context.Context, l store.Look, id scheduler.JobID) (t Tries, err error) {
+func tries(ctx context.Context, l view.Look, id scheduler.JobID) (t Tries, err error) {
 	if t.Attempts, err = l.Attempts(ctx, id); err == nil {
 		t.Lost, err = l.Lost(ctx, id)
 	}
 	return t, err
 }
 
-func payload(ctx context.Context, l store.Look, id scheduler.JobID) (Payload, error) {
+func payload(ctx context.Context, l view.Look, id scheduler.JobID) (Payload, error) {
 	all, err := l.Payloads(ctx, []scheduler.JobID{id}, 0)
 	p, there := all[id]
 	if err == nil && !there {
@@ -217,7 +217,7 @@ func payload(ctx context.Context, l store.Look, id scheduler.JobID) (Payload, er
 	return Payload(p), err
 }
 
-func (a *API) trace(ctx context.Context, l store.Look, in *JobWord) (w report.Waterfall, err error) {
+func (a *API) trace(ctx context.Context, l view.Look, in *JobWord) (w report.Waterfall, err error) {
 	row, err := in.row(ctx, l)
 	if err != nil {
 		return w, err

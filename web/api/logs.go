@@ -11,7 +11,7 @@ import (
 
 	"bellhop/client"
 	"bellhop/scheduler"
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 	"bellhop/web"
 )
 
@@ -33,7 +33,7 @@ func (a *API) logs() {
 	op := one("/logs", operator, "Print the log of a job, one line of JSON each")
 	op.Middlewares = huma.Middlewares{unhurried}
 	op.Responses = map[string]*huma.Response{"200": {Description: "OK", Content: map[string]*huma.MediaType{
-		"application/x-ndjson": {Schema: a.OpenAPI().Components.Schemas.Schema(typeOf[store.LogRow](), true, "")}}}}
+		"application/x-ndjson": {Schema: a.OpenAPI().Components.Schemas.Schema(typeOf[view.LogRow](), true, "")}}}}
 	huma.Register(a, op, func(ctx context.Context, in *LogWords) (*huma.StreamResponse, error) {
 		leave, err := a.watch(ctx)
 		if err != nil {
@@ -55,16 +55,16 @@ func (a *API) logs() {
 // readLog is a log as far as it was read.
 type readLog struct {
 	*LogWords
-	visitors   *store.Visitors
+	visitors   *view.Visitors
 	role       string
-	from       *store.LogReader
-	lines      []store.LogRow // read and not sent
-	more, over bool           // there are more lines; the job has ended
+	from       *view.LogReader
+	lines      []view.LogRow // read and not sent
+	more, over bool          // there are more lines; the job has ended
 }
 
 // read reads the next lines.
 func (r *readLog) read(ctx context.Context) error {
-	return r.visitors.ReadAs(ctx, r.role, func(l store.Look) error {
+	return r.visitors.ReadAs(ctx, r.role, func(l view.Look) error {
 		if r.from == nil {
 			id, err := r.find(ctx, l)
 			if err != nil {

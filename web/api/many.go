@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 	"bellhop/verb"
 )
 
@@ -19,7 +19,7 @@ type Starting struct {
 func (a *API) manager() {
 	read(a, operation(http.MethodGet, "/manager", reader, "workflows",
 		"List instances, with their workflows, and whether they start them"),
-		func(ctx context.Context, l store.Look, _ *struct{}) ([]store.ManagerRow, error) {
+		func(ctx context.Context, l view.Look, _ *struct{}) ([]view.ManagerRow, error) {
 			return l.Manager(ctx)
 		})
 	type which struct {
@@ -27,7 +27,7 @@ func (a *API) manager() {
 	}
 	for _, name := range []string{"manager stop", "manager start"} {
 		change(a, doing(name, http.StatusNotFound, http.StatusConflict),
-			func(ctx context.Context, l store.Look, in *which) (*body[Starting], error) {
+			func(ctx context.Context, l view.Look, in *which) (*body[Starting], error) {
 				out, err := verb.Do(ctx, l, name, verb.In{Name: in.Instance})
 				return &body[Starting]{Starting{out.N}}, err
 			})
@@ -41,11 +41,11 @@ type WorkflowNames struct {
 }
 
 // chosen are the workflows that are meant, each once. Of a pattern those alone that fits lets through.
-func (w WorkflowNames) chosen(ctx context.Context, l store.Look, fits func(store.WorkflowRow) bool) (
-	list []store.WorkflowRow, err error) {
+func (w WorkflowNames) chosen(ctx context.Context, l view.Look, fits func(view.WorkflowRow) bool) (
+	list []view.WorkflowRow, err error) {
 	seen := map[string]bool{}
 	for _, name := range w.Names {
-		some, err := l.Workflows(ctx, store.WorkflowFilter{Names: store.Like([]string{name})})
+		some, err := l.Workflows(ctx, view.WorkflowFilter{Names: view.Like([]string{name})})
 		if err != nil {
 			return nil, err
 		}
@@ -59,7 +59,7 @@ func (w WorkflowNames) chosen(ctx context.Context, l store.Look, fits func(store
 		}
 	}
 	// In one order, so that two callers that ask for the same do not wait for each other.
-	slices.SortFunc(list, func(a, b store.WorkflowRow) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(list, func(a, b view.WorkflowRow) int { return strings.Compare(a.Name, b.Name) })
 	return list, nil
 }
 
@@ -74,8 +74,8 @@ func (a *API) manyWorkflows() {
 	type names struct{ Body WorkflowNames }
 	for _, name := range []string{"activate", "deactivate"} {
 		change(a, workflowOp(http.MethodPost, "/"+name, operator, verb.Of(name).Says+" workflows by name or pattern: all, or none"),
-			func(ctx context.Context, l store.Look, in *names) (*body[[]Turned], error) {
-				list, err := in.Body.chosen(ctx, l, func(store.WorkflowRow) bool { return true })
+			func(ctx context.Context, l view.Look, in *names) (*body[[]Turned], error) {
+				list, err := in.Body.chosen(ctx, l, func(view.WorkflowRow) bool { return true })
 				if err != nil {
 					return nil, err
 				}
@@ -102,8 +102,8 @@ func (a *API) manyWorkflows() {
 	}
 	change(a, workflowOp(http.MethodPost, "/run", operator, "Start a run by hand of each workflow: of all, or of none; "+
 		"of a pattern those that are active"),
-		func(ctx context.Context, l store.Look, in *order) (*body[[]Started], error) {
-			list, err := in.Body.chosen(ctx, l, func(w store.WorkflowRow) bool { return w.Active })
+		func(ctx context.Context, l view.Look, in *order) (*body[[]Started], error) {
+			list, err := in.Body.chosen(ctx, l, func(w view.WorkflowRow) bool { return w.Active })
 			if err != nil {
 				return nil, err
 			}
@@ -111,7 +111,7 @@ func (a *API) manyWorkflows() {
 			for _, w := range list {
 				started := Started{Workflow: w.Name}
 				if !in.Body.DryRun {
-					did, err := verb.Do(ctx, l, "run", verb.In{Name: w.Name, By: store.ByHand{Parameters: in.Body.Parameters}})
+					did, err := verb.Do(ctx, l, "run", verb.In{Name: w.Name, By: view.ByHand{Parameters: in.Body.Parameters}})
 					if err != nil {
 						return nil, err
 					}

@@ -11,7 +11,7 @@ import (
 
 	"bellhop/config"
 	"bellhop/scheduler/notice"
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 	"bellhop/verb"
 )
 
@@ -59,7 +59,7 @@ func (w RuleWord) missing() error {
 	return &verb.Missing{Thing: verb.Rule, Name: strconv.FormatInt(w.ID, 10)}
 }
 
-func (w RuleWord) row(ctx context.Context, l store.Look) (store.NoticeRuleRow, error) {
+func (w RuleWord) row(ctx context.Context, l view.Look) (view.NoticeRuleRow, error) {
 	list, err := l.NoticeRules(ctx)
 	for _, r := range list {
 		if r.ID == w.ID {
@@ -69,7 +69,7 @@ func (w RuleWord) row(ctx context.Context, l store.Look) (store.NoticeRuleRow, e
 	if err == nil {
 		err = w.missing()
 	}
-	return store.NoticeRuleRow{}, err
+	return view.NoticeRuleRow{}, err
 }
 
 func ruleOp(method, path, summary string, errors ...int) huma.Operation {
@@ -79,20 +79,20 @@ func ruleOp(method, path, summary string, errors ...int) huma.Operation {
 // notificationRules are the routes of notification rules: readers do not see addresses.
 func (a *API) notificationRules() {
 	read(a, ruleOp(http.MethodGet, "", "List notification rules, except those in definitions"),
-		func(ctx context.Context, l store.Look, _ *struct{}) ([]store.NoticeRuleRow, error) {
+		func(ctx context.Context, l view.Look, _ *struct{}) ([]view.NoticeRuleRow, error) {
 			return l.NoticeRules(ctx)
 		})
 	read(a, ruleOp(http.MethodGet, "/{id}", "Show a rule", http.StatusNotFound),
-		func(ctx context.Context, l store.Look, in *RuleWord) (store.NoticeRuleRow, error) {
+		func(ctx context.Context, l view.Look, in *RuleWord) (view.NoticeRuleRow, error) {
 			return in.row(ctx, l)
 		})
 	op := doing("rule")
 	op.DefaultStatus = http.StatusCreated
-	change(a, op, func(ctx context.Context, l store.Look, in *madeRule) (*body[store.NoticeRuleRow], error) {
+	change(a, op, func(ctx context.Context, l view.Look, in *madeRule) (*body[view.NoticeRuleRow], error) {
 		return in.Body.write(ctx, l, "rule", verb.In{})
 	})
 	change(a, doing("rule edit", http.StatusNotFound),
-		func(ctx context.Context, l store.Look, in *changedRule) (*body[store.NoticeRuleRow], error) {
+		func(ctx context.Context, l view.Look, in *changedRule) (*body[view.NoticeRuleRow], error) {
 			out := verb.In{ID: in.ID}
 			if in.Version > 0 {
 				out.Version = &in.Version
@@ -104,12 +104,12 @@ func (a *API) notificationRules() {
 		Changed bool  `json:"changed"`
 	}
 	change(a, doing("unrule", http.StatusNotFound),
-		func(ctx context.Context, l store.Look, in *RuleWord) (*body[deleted], error) {
+		func(ctx context.Context, l view.Look, in *RuleWord) (*body[deleted], error) {
 			out, err := verb.Do(ctx, l, "unrule", verb.In{ID: in.ID})
 			return &body[deleted]{deleted{in.ID, out.Changed}}, err
 		})
 	change(a, doing("ruletest", http.StatusNotFound),
-		func(ctx context.Context, l store.Look, in *RuleWord) (*body[Tested], error) {
+		func(ctx context.Context, l view.Look, in *RuleWord) (*body[Tested], error) {
 			out, err := verb.Do(ctx, l, "ruletest", verb.In{ID: in.ID})
 			return &body[Tested]{Tested{out.Messages}}, err
 		})
@@ -125,8 +125,8 @@ type changedRule struct {
 }
 
 // write adds the rule, or puts it in the place of another.
-func (n NoticeRule) write(ctx context.Context, l store.Look, name string, in verb.In) (
-	_ *body[store.NoticeRuleRow], err error,
+func (n NoticeRule) write(ctx context.Context, l view.Look, name string, in verb.In) (
+	_ *body[view.NoticeRuleRow], err error,
 ) {
 	in.Active = n.Active
 	if in.Rule, err = n.rule(); err != nil {
@@ -137,7 +137,7 @@ func (n NoticeRule) write(ctx context.Context, l store.Look, name string, in ver
 		return nil, err
 	}
 	row, err := RuleWord{out.ID}.row(ctx, l)
-	return &body[store.NoticeRuleRow]{row}, err
+	return &body[view.NoticeRuleRow]{row}, err
 }
 
 // notifications is the route that lists the messages.
@@ -149,7 +149,7 @@ func (a *API) notifications() {
 		Limit    int      `query:"limit" minimum:"1" maximum:"200" default:"50"`
 	}
 	read(a, operation(http.MethodGet, "/notifications", operator, "workflows", "List messages on ended runs, and their delivery"),
-		func(ctx context.Context, l store.Look, in *which) ([]store.NoticeRow, error) {
+		func(ctx context.Context, l view.Look, in *which) ([]view.NoticeRow, error) {
 			var workflow *string
 			var run *int64
 			if in.Workflow != "" {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 	"bellhop/verb"
 	"bellhop/web"
 )
@@ -38,7 +38,7 @@ type operationWord struct {
 	ID int64 `path:"id" minimum:"1"`
 }
 
-func (w operationWord) row(ctx context.Context, l store.Look) (store.OperationRow, error) {
+func (w operationWord) row(ctx context.Context, l view.Look) (view.OperationRow, error) {
 	o, ok, err := l.Operation(ctx, w.ID)
 	if err == nil && !ok {
 		err = &verb.Missing{Thing: verb.Operation, Name: strconv.FormatInt(w.ID, 10)}
@@ -63,7 +63,7 @@ func (a *API) operations() {
 		Before int64 `query:"before" minimum:"0"                            doc:"Operations older than this"`
 	}
 	read(a, operationOp(http.MethodGet, "", reader, "List operations, the newest first"),
-		func(ctx context.Context, l store.Look, in *list) ([]store.OperationRow, error) {
+		func(ctx context.Context, l view.Look, in *list) ([]view.OperationRow, error) {
 			var before *int64
 			if in.Before > 0 {
 				before = &in.Before
@@ -71,7 +71,7 @@ func (a *API) operations() {
 			return l.Operations(ctx, before, in.Limit)
 		})
 	read(a, operationOp(http.MethodGet, "/{id}", reader, "Show an operation and its progress", http.StatusNotFound),
-		func(ctx context.Context, l store.Look, in *operationWord) (store.OperationRow, error) {
+		func(ctx context.Context, l view.Look, in *operationWord) (view.OperationRow, error) {
 			return in.row(ctx, l)
 		})
 	for _, name := range []string{"start", "stop", "undo"} {
@@ -81,15 +81,15 @@ func (a *API) operations() {
 
 type planning struct{ Body Order }
 
-func (a *API) plan(ctx context.Context, in *planning) (*body[store.OperationRow], error) {
+func (a *API) plan(ctx context.Context, in *planning) (*body[view.OperationRow], error) {
 	filter, err := json.Marshal(in.Body.Filter)
 	if err != nil {
 		return nil, err
 	}
-	var out body[store.OperationRow]
-	err = a.Visitors.As(ctx, web.CallerOf(ctx).Role, func(l store.Look) error {
+	var out body[view.OperationRow]
+	err = a.Visitors.As(ctx, web.CallerOf(ctx).Role, func(l view.Look) error {
 		did, err := verb.Do(ctx, l, "plan",
-			verb.In{Order: in.Body.Verb, Match: filter, Edit: store.Edit{Priority: in.Body.Priority}})
+			verb.In{Order: in.Body.Verb, Match: filter, Edit: view.Edit{Priority: in.Body.Priority}})
 		if err == nil {
 			out.Body, err = operationWord{did.ID}.row(ctx, l)
 		}
@@ -107,9 +107,9 @@ func (a *API) plan(ctx context.Context, in *planning) (*body[store.OperationRow]
 
 func (a *API) operationVerb(name string) {
 	op := doing(name, http.StatusNotFound, http.StatusConflict)
-	huma.Register(a, op, func(ctx context.Context, in *operationWord) (*body[store.OperationRow], error) {
-		var out body[store.OperationRow]
-		err := a.Visitors.As(ctx, web.CallerOf(ctx).Role, func(l store.Look) (err error) {
+	huma.Register(a, op, func(ctx context.Context, in *operationWord) (*body[view.OperationRow], error) {
+		var out body[view.OperationRow]
+		err := a.Visitors.As(ctx, web.CallerOf(ctx).Role, func(l view.Look) (err error) {
 			if _, err = verb.Do(ctx, l, name, verb.In{ID: in.ID}); err == nil {
 				out.Body, err = in.row(ctx, l)
 			}

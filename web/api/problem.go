@@ -14,7 +14,7 @@ import (
 	"bellhop/client"
 	"bellhop/scheduler"
 	"bellhop/scheduler/grammar"
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 	"bellhop/verb"
 	"bellhop/web"
 )
@@ -50,7 +50,7 @@ var answers = map[client.Class]answer{
 func (a *API) problem(ctx context.Context, err error) error {
 	var ours *web.Problem
 	var said *pgconn.PgError
-	var outside *store.NotMember
+	var outside *view.NotMember
 	var gone *scheduler.Unreachable
 	var missing *verb.Missing
 	var wrong *verb.Unfit

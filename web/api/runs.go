@@ -10,14 +10,14 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 	"bellhop/verb"
 )
 
 // SeenRun is a run and what became of its steps.
 type SeenRun struct {
-	store.RunRow
-	Steps []store.StepRow `json:"steps" nullable:"false"`
+	view.RunRow
+	Steps []view.StepRow `json:"steps" nullable:"false"`
 }
 
 // Run is a run that was started.
@@ -46,8 +46,8 @@ type RunWords struct {
 	Limit         int       `query:"limit" minimum:"1" maximum:"200" default:"50"`
 }
 
-func (w *RunWords) filter() store.RunFilter {
-	f := store.RunFilter{Names: store.Like(w.Name), States: w.State, By: store.Like(w.By)}
+func (w *RunWords) filter() view.RunFilter {
+	f := view.RunFilter{Names: view.Like(w.Name), States: w.State, By: view.Like(w.By)}
 	if w.Workflow != "" {
 		f.Workflow = &w.Workflow
 	}
@@ -90,7 +90,7 @@ func (p *Posted) Resolve(c huma.Context) []error {
 }
 
 // tell is whether the event is new; nil: there is no such workflow, or it is not active.
-func (p *Posted) tell(ctx context.Context, l store.Look) (*bool, error) {
+func (p *Posted) tell(ctx context.Context, l view.Look) (*bool, error) {
 	header, err := l.EventHeader(ctx, p.Name)
 	if err != nil {
 		return nil, err
@@ -125,12 +125,12 @@ func (a *API) pastEvents() {
 		Limit int    `query:"limit" minimum:"1" maximum:"1000" default:"50"`
 	}
 	read(a, workflowOp(http.MethodGet, "/{name}/events", reader, "List the events of a workflow, the newest first, and their runs"),
-		func(ctx context.Context, l store.Look, in *words) ([]store.EventRow, error) {
+		func(ctx context.Context, l view.Look, in *words) ([]view.EventRow, error) {
 			var state *string
 			if in.State != "" {
 				state = &in.State
 			}
-			rows, err := l.Workflows(ctx, store.WorkflowFilter{Names: store.Exactly(in.Name)})
+			rows, err := l.Workflows(ctx, view.WorkflowFilter{Names: view.Exactly(in.Name)})
 			if err == nil && len(rows) == 0 {
 				err = in.missing()
 			}
@@ -148,7 +148,7 @@ func (a *API) runs() {
 	change(a, op, startRun)
 	change(a, workflowOp(http.MethodPost, "/{name}/events", submitter, "Report an event that starts a workflow, once",
 		http.StatusConflict),
-		func(ctx context.Context, l store.Look, in *Posted) (*body[Fresh], error) {
+		func(ctx context.Context, l view.Look, in *Posted) (*body[Fresh], error) {
 			fresh, err := in.tell(ctx, l)
 			if err == nil && fresh == nil {
 				err = in.missing()
@@ -160,9 +160,9 @@ func (a *API) runs() {
 		})
 	a.pastEvents()
 	read(a, operation(http.MethodGet, "/runs", reader, "workflows", "List runs, the newest first, that match all filters"),
-		func(ctx context.Context, l store.Look, in *RunWords) ([]store.RunRow, error) {
+		func(ctx context.Context, l view.Look, in *RunWords) ([]view.RunRow, error) {
 			f := in.filter()
-			if f.Workflow != nil && reflect.DeepEqual(f, store.RunFilter{Workflow: f.Workflow}) { // an index has these
+			if f.Workflow != nil && reflect.DeepEqual(f, view.RunFilter{Workflow: f.Workflow}) { // an index has these
 				return l.Runs(ctx, f.Workflow, nil, in.Limit)
 			}
 			return l.FindRuns(ctx, f, in.Limit)
@@ -177,8 +177,8 @@ type starting struct {
 	Body RunOrder
 }
 
-func startRun(ctx context.Context, l store.Look, in *starting) (*body[Run], error) {
-	by := store.ByHand{Parameters: in.Body.Parameters, Steps: in.Body.Steps, Event: in.Body.Event}
+func startRun(ctx context.Context, l view.Look, in *starting) (*body[Run], error) {
+	by := view.ByHand{Parameters: in.Body.Parameters, Steps: in.Body.Steps, Event: in.Body.Event}
 	out, err := verb.Do(ctx, l, "run", verb.In{Name: in.Name, From: in.Body.From, By: by})
 	return &body[Run]{Run{out.ID}}, err
 }
@@ -192,7 +192,7 @@ func (w runWord) missing() error {
 	return &verb.Missing{Thing: verb.Run, Name: strconv.FormatInt(w.ID, 10)}
 }
 
-func showRun(ctx context.Context, l store.Look, in *runWord) (r SeenRun, err error) {
+func showRun(ctx context.Context, l view.Look, in *runWord) (r SeenRun, err error) {
 	runs, err := l.Runs(ctx, nil, &in.ID, 1)
 	if err == nil && len(runs) == 0 {
 		err = in.missing()
@@ -210,7 +210,7 @@ type again struct {
 	Steps int   `json:"steps" doc:"Number of steps to run again"`
 }
 
-func retryRun(ctx context.Context, l store.Look, in *runWord) (*body[again], error) {
+func retryRun(ctx context.Context, l view.Look, in *runWord) (*body[again], error) {
 	out, err := verb.Do(ctx, l, "rerun", verb.In{ID: in.ID})
 	return &body[again]{again{in.ID, out.N}}, err
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 	"bellhop/web"
 )
 
@@ -65,7 +65,7 @@ func (moment) Schema(huma.Registry) *huma.Schema {
 
 // nameTypes tells of types that JSON knows in another way than Go.
 func nameTypes(r huma.Registry) {
-	r.RegisterTypeAlias(reflect.TypeFor[store.Moment](), reflect.TypeFor[moment]())
+	r.RegisterTypeAlias(reflect.TypeFor[view.Moment](), reflect.TypeFor[moment]())
 }
 
 func typeOf[T any]() reflect.Type { return reflect.TypeFor[T]() }

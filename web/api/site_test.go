@@ -15,7 +15,7 @@ import (
 
 	"bellhop/pgdev/pgtest"
 	"bellhop/sql/migrate/migrated"
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 	"bellhop/web"
 	"bellhop/web/api"
 	"bellhop/web/operation"
@@ -28,7 +28,7 @@ type site struct {
 	t        *testing.T
 	at       string
 	conn     *pgx.Conn
-	visitors *store.Visitors
+	visitors *view.Visitors
 	worker   *operation.Worker
 	hub      *api.Hub
 	door     http.Handler
@@ -48,7 +48,7 @@ func open(t *testing.T) *site {
 	}
 	t.Cleanup(func() { _ = conn.Close(context.Background()) })
 	s := &site{t: t, conn: conn}
-	if s.visitors, err = store.NewVisitors(url); err != nil {
+	if s.visitors, err = view.NewVisitors(url); err != nil {
 		t.Fatal(err)
 	}
 	s.visitors.Actor = web.Actor

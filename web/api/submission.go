@@ -10,12 +10,12 @@ import (
 
 	"bellhop/scheduler"
 	"bellhop/scheduler/grammar"
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 )
 
 // NewJob is a job to be. What is left out is as the queue has it by default.
 type NewJob struct {
-	store.Submission
+	view.Submission
 	Args    json.RawMessage `json:"args,omitempty"`
 	Timeout string          `json:"timeout,omitempty"`
 	Per     string          `json:"per,omitempty"`
@@ -30,7 +30,7 @@ func (NewJob) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema {
 }
 
 // submission checks what PostgreSQL does not, and makes a submission of it.
-func (n NewJob) submission() (store.Submission, error) {
+func (n NewJob) submission() (view.Submission, error) {
 	s := n.Submission
 	if s.Batch != nil && *s.Batch == 0 {
 		s.Batch = nil

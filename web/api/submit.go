@@ -13,7 +13,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"bellhop/scheduler"
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 )
 
 // batchMost is how many jobs one request may submit.
@@ -52,13 +52,13 @@ func (a *API) submit() {
 	op = operation(http.MethodPost, "/jobs/batch", submitter, "jobs", "Submit many jobs: all of them, or none",
 		http.StatusConflict, http.StatusRequestEntityTooLarge)
 	op.DefaultStatus = http.StatusCreated
-	change(a, op, func(ctx context.Context, l store.Look, in *many) (*body[ids], error) {
+	change(a, op, func(ctx context.Context, l view.Look, in *many) (*body[ids], error) {
 		list, err := readBatch(in.RawBody)
 		if err != nil {
 			return nil, err
 		}
 		out := &body[ids]{ids{[]scheduler.JobID{}}}
-		var at *store.RefusedAt
+		var at *view.RefusedAt
 		if out.Body.IDs, err = l.SubmitAll(ctx, list); errors.As(err, &at) {
 			p := a.problem(ctx, err)
 			return nil, atLine(p, at.N+1)
@@ -74,7 +74,7 @@ type newJob struct {
 }
 
 // submission is the job with what the headers say of it.
-func (in *newJob) submission() (store.Submission, error) {
+func (in *newJob) submission() (view.Submission, error) {
 	s, err := in.Body.submission()
 	if err != nil {
 		return s, err
@@ -91,7 +91,7 @@ func (in *newJob) submission() (store.Submission, error) {
 	return s, nil
 }
 
-func submitOne(ctx context.Context, l store.Look, in *newJob) (*submitted, error) {
+func submitOne(ctx context.Context, l view.Look, in *newJob) (*submitted, error) {
 	s, err := in.submission()
 	if err != nil {
 		return nil, err
@@ -112,7 +112,7 @@ func submitOne(ctx context.Context, l store.Look, in *newJob) (*submitted, error
 }
 
 // readBatch reads a job a line.
-func readBatch(text []byte) (list []store.Submission, err error) {
+func readBatch(text []byte) (list []view.Submission, err error) {
 	n := 0
 	for line := range bytes.Lines(text) {
 		n++

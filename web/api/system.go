@@ -10,17 +10,17 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"bellhop/scheduler"
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 )
 
 // Type is a kind of work: what does it, and how much of it there is.
 type Type struct {
 	Type    scheduler.TypeName `json:"type"`
-	Paused  *store.PausedRow   `json:"paused"  doc:"Time and author of its pause"`
+	Paused  *view.PausedRow    `json:"paused"  doc:"Time and author of its pause"`
 	Ready   int64              `json:"ready"   doc:"Jobs that wait for a slot, counted up to 10,000 an index"`
 	Running int64              `json:"running"`
 	Why     string             `json:"why"     doc:"Why the first of those waits; may be empty"`
-	Agents  []store.AgentRow   `json:"agents"                                                                 nullable:"false"`
+	Agents  []view.AgentRow    `json:"agents"                                                                 nullable:"false"`
 }
 
 // TransformSchema says that paused is null of a type that is not.
@@ -36,37 +36,37 @@ func (a *API) system() {
 	get := func(path, summary string) (op opOf) { return opOf{http.MethodGet, path, reader, "system", summary} }
 	read(a, get("/types", "List types of jobs, with their agents and their waiting jobs").op(), types)
 	read(a, get("/hosts", "List the hosts of running instances, and how full they are").op(),
-		func(ctx context.Context, l store.Look, _ *struct{}) ([]store.HostRow, error) { return l.Hosts(ctx) })
+		func(ctx context.Context, l view.Look, _ *struct{}) ([]view.HostRow, error) { return l.Hosts(ctx) })
 	read(a, get("/children", "List the processes of agents").op(),
-		func(ctx context.Context, l store.Look, _ *struct{}) ([]store.ChildRow, error) { return l.Children(ctx) })
+		func(ctx context.Context, l view.Look, _ *struct{}) ([]view.ChildRow, error) { return l.Children(ctx) })
 	read(a, get("/instances", "List the running instances").op(),
-		func(ctx context.Context, l store.Look, _ *struct{}) ([]store.InstanceRow, error) {
+		func(ctx context.Context, l view.Look, _ *struct{}) ([]view.InstanceRow, error) {
 			return l.Instances(ctx)
 		})
 	type locks struct {
 		First int `query:"first" minimum:"1" maximum:"1000" default:"20" doc:"At most so many of the jobs that wait behind each lock"`
 	}
 	read(a, get("/locks", "List the holders of locks, and the jobs that wait behind them").op(),
-		func(ctx context.Context, l store.Look, in *locks) ([]store.LockRow, error) {
+		func(ctx context.Context, l view.Look, in *locks) ([]view.LockRow, error) {
 			return l.Locks(ctx, in.First)
 		})
 	type failures struct {
 		Limit int `query:"limit" minimum:"1" maximum:"200" default:"50"`
 	}
 	read(a, get("/failures", "Group failed jobs by their error, numbers masked").op(),
-		func(ctx context.Context, l store.Look, in *failures) ([]store.FailureRow, error) {
+		func(ctx context.Context, l view.Look, in *failures) ([]view.FailureRow, error) {
 			return l.Failures(ctx, in.Limit)
 		})
 	read(a, get("/attachments", "List attached tables, and why their rows do not run").op(),
-		func(ctx context.Context, l store.Look, _ *struct{}) ([]store.AttachmentRow, error) {
+		func(ctx context.Context, l view.Look, _ *struct{}) ([]view.AttachmentRow, error) {
 			return l.AttachmentsToShow(ctx)
 		})
 	read(a, get("/stats", "Count jobs by type, and show how long they wait and run, over the 50,000 newest").op(),
-		func(ctx context.Context, l store.Look, p *TypePage) ([]store.StatsRow, error) {
+		func(ctx context.Context, l view.Look, p *TypePage) ([]view.StatsRow, error) {
 			list, err := l.RecentStats(ctx)
-			byType := func(x, y store.StatsRow) int { return strings.Compare(string(x.Type), string(y.Type)) }
+			byType := func(x, y view.StatsRow) int { return strings.Compare(string(x.Type), string(y.Type)) }
 			slices.SortFunc(list, byType) // the database's order is its locale's
-			return partOf(p, list, func(r store.StatsRow) scheduler.TypeName { return r.Type }), err
+			return partOf(p, list, func(r view.StatsRow) scheduler.TypeName { return r.Type }), err
 		})
 	read(a, get("/findings", "List findings: faults, with the commands that mend them").op(), findings)
 }
@@ -86,7 +86,7 @@ func partOf[T any](p *TypePage, list []T, typ func(T) scheduler.TypeName) []T {
 	return list[from:min(len(list), from+p.Limit)]
 }
 
-func types(ctx context.Context, l store.Look, p *TypePage) ([]Type, error) {
+func types(ctx context.Context, l view.Look, p *TypePage) ([]Type, error) {
 	queue, err := l.Queue(ctx)
 	if err != nil {
 		return nil, err
@@ -102,7 +102,7 @@ func types(ctx context.Context, l store.Look, p *TypePage) ([]Type, error) {
 	byName := map[scheduler.TypeName]*Type{}
 	of := func(name scheduler.TypeName) *Type {
 		if byName[name] == nil {
-			byName[name] = &Type{Type: name, Agents: []store.AgentRow{}}
+			byName[name] = &Type{Type: name, Agents: []view.AgentRow{}}
 		}
 		return byName[name]
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"bellhop/scheduler"
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 	"bellhop/verb"
 )
 
@@ -23,7 +23,7 @@ type Changed struct {
 }
 
 // unchanged says why a verb has left a job as it is.
-func unchanged(verb string, c store.Change) string {
+func unchanged(verb string, c view.Change) string {
 	rule := map[string]string{
 		"cancel":  "a finished job cannot be cancelled",
 		"hold":    "a job that has begun or ended cannot be held",
@@ -59,7 +59,7 @@ func (a *API) verbs() {
 		Behind bool `query:"behind" doc:"Also the finished jobs that need it, directly or through others; only for operators"`
 	}
 	change(a, doing("retry", http.StatusNotFound, http.StatusConflict),
-		func(ctx context.Context, l store.Look, in *retry) (*body[Changed], error) {
+		func(ctx context.Context, l view.Look, in *retry) (*body[Changed], error) {
 			if in.Behind {
 				return in.order(ctx, l, "retry", "behind")
 			}
@@ -67,7 +67,7 @@ func (a *API) verbs() {
 		})
 	for _, name := range []string{"release", "hold"} {
 		change(a, doing(name, http.StatusNotFound, http.StatusConflict),
-			func(ctx context.Context, l store.Look, in *JobWord) (*body[Changed], error) {
+			func(ctx context.Context, l view.Look, in *JobWord) (*body[Changed], error) {
 				return in.order(ctx, l, name, name)
 			})
 	}
@@ -76,7 +76,7 @@ func (a *API) verbs() {
 		Now bool `query:"now" doc:"Kill running jobs at once"`
 	}
 	change(a, doing("cancel", http.StatusNotFound, http.StatusConflict),
-		func(ctx context.Context, l store.Look, in *cancel) (*body[Changed], error) {
+		func(ctx context.Context, l view.Look, in *cancel) (*body[Changed], error) {
 			if in.Now {
 				return in.order(ctx, l, "cancel", "kill")
 			}
@@ -87,7 +87,7 @@ func (a *API) verbs() {
 }
 
 // order carries a verb out on the job that a word names, by a route of that name.
-func (w JobWord) order(ctx context.Context, l store.Look, route, name string) (*body[Changed], error) {
+func (w JobWord) order(ctx context.Context, l view.Look, route, name string) (*body[Changed], error) {
 	id, err := w.find(ctx, l)
 	if err != nil {
 		return nil, err
@@ -121,7 +121,7 @@ type Pausing struct {
 // pausing are the routes that pause types.
 func (a *API) pausing() {
 	for _, name := range []string{"pause", "resume"} {
-		change(a, doing(name), func(ctx context.Context, l store.Look, in *TypeWord) (*body[Pausing], error) {
+		change(a, doing(name), func(ctx context.Context, l view.Look, in *TypeWord) (*body[Pausing], error) {
 			out, err := verb.Do(ctx, l, name, verb.In{Name: in.Type})
 			return &body[Pausing]{Pausing{in.Type, name == "pause" || out.Still}}, err
 		})

@@ -10,7 +10,7 @@ import (
 
 	"bellhop/client"
 	"bellhop/scheduler"
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 	"bellhop/web"
 )
 
@@ -50,7 +50,7 @@ func (a *API) waiting() {
 	}
 	op := one("/wait", submitter, "Wait until a job has ended, and show its outcome")
 	op.Middlewares = huma.Middlewares{unhurried}
-	huma.Register(a, op, func(ctx context.Context, in *in) (*body[store.OutcomeRow], error) {
+	huma.Register(a, op, func(ctx context.Context, in *in) (*body[view.OutcomeRow], error) {
 		d, err := span("timeout", in.Timeout)
 		if err != nil || d == nil {
 			return nil, unfit("timeout is not a time span such as 90s")
@@ -61,8 +61,8 @@ func (a *API) waiting() {
 		}
 		defer leave()
 		var id scheduler.JobID
-		look := func() (o store.OutcomeRow, err error) {
-			err = a.Visitors.ReadAs(ctx, web.CallerOf(ctx).Role, func(l store.Look) (err error) {
+		look := func() (o view.OutcomeRow, err error) {
+			err = a.Visitors.ReadAs(ctx, web.CallerOf(ctx).Role, func(l view.Look) (err error) {
 				if id == 0 {
 					if id, err = in.find(ctx, l); err != nil {
 						return err
@@ -88,7 +88,7 @@ func (a *API) waiting() {
 		if err != nil {
 			return nil, a.problem(ctx, err)
 		}
-		return &body[store.OutcomeRow]{o}, nil
+		return &body[view.OutcomeRow]{o}, nil
 	})
 }
 
@@ -96,8 +96,8 @@ func (a *API) waiting() {
 // that end elsewhere are heard by way of the database. A caller that may see a job may wait for it; the waiting is
 // the scheduler's, and all waiting requests share an ear.
 func (a *API) over(
-	ctx context.Context, id scheduler.JobID, look func() (store.OutcomeRow, error),
-) (store.OutcomeRow, error) {
+	ctx context.Context, id scheduler.JobID, look func() (view.OutcomeRow, error),
+) (view.OutcomeRow, error) {
 	var here <-chan struct{}
 	if a.Hub != nil {
 		over, deaf := a.Hub.await(id)
@@ -118,7 +118,7 @@ func (a *API) over(
 		case err := <-elsewhere:
 			timeIsUp := errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
 			if err != nil && !timeIsUp && !errors.Is(err, client.ErrNotFound) {
-				return store.OutcomeRow{}, err
+				return view.OutcomeRow{}, err
 			}
 			return look()
 		}

@@ -10,7 +10,7 @@ import (
 
 	"bellhop/config"
 	"bellhop/scheduler/workflow"
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 	"bellhop/verb"
 )
 
@@ -38,16 +38,16 @@ func (s *Seen) seen() *int {
 
 // SeenWorkflow is a workflow with its last runs, and its definition where the caller may see that.
 type SeenWorkflow struct {
-	store.WorkflowRow
+	view.WorkflowRow
 	Definition json.RawMessage `json:"definition"`
-	Runs       []store.RunRow  `json:"runs"       nullable:"false"`
+	Runs       []view.RunRow   `json:"runs"       nullable:"false"`
 }
 
 // Version is what a workflow is now.
 type Version struct {
-	Workflow string            `json:"workflow"`
-	Version  int               `json:"version"`
-	Warnings []store.ReasonRow `json:"warnings" nullable:"false" doc:"Steps of types for which no running instance has an agent"`
+	Workflow string           `json:"workflow"`
+	Version  int              `json:"version"`
+	Warnings []view.ReasonRow `json:"warnings" nullable:"false" doc:"Steps of types for which no running instance has an agent"`
 }
 
 func workflowOp(method, path string, least role, summary string, errors ...int) huma.Operation {
@@ -62,8 +62,8 @@ type WorkflowWords struct {
 	Sensor  string   `query:"sensor" enum:"cron,every,workflow,table,notify,http,file,kafka,none" doc:"Only those with this kind of sensor"`
 }
 
-func (w *WorkflowWords) filter() store.WorkflowFilter {
-	f := store.WorkflowFilter{Names: store.Like(w.Name), AnyCase: true}
+func (w *WorkflowWords) filter() view.WorkflowFilter {
+	f := view.WorkflowFilter{Names: view.Like(w.Name), AnyCase: true}
 	if w.Project != "" {
 		f.Project = &w.Project
 	}
@@ -80,11 +80,11 @@ func (w *WorkflowWords) filter() store.WorkflowFilter {
 // workflows are the routes of definitions.
 func (a *API) workflows() {
 	read(a, workflowOp(http.MethodGet, "", reader, "List workflows, with their next slots and their last runs"),
-		func(ctx context.Context, l store.Look, in *WorkflowWords) ([]store.WorkflowRow, error) {
+		func(ctx context.Context, l view.Look, in *WorkflowWords) ([]view.WorkflowRow, error) {
 			return l.Workflows(ctx, in.filter())
 		})
 	read(a, operation(http.MethodGet, "/projects", reader, "workflows", "List projects, with their workflows, open runs and failures"),
-		func(ctx context.Context, l store.Look, _ *struct{}) ([]store.ProjectRow, error) {
+		func(ctx context.Context, l view.Look, _ *struct{}) ([]view.ProjectRow, error) {
 			return l.Projects(ctx)
 		})
 	read(
@@ -93,7 +93,7 @@ func (a *API) workflows() {
 		showWorkflow,
 	)
 	read(a, workflowOp(http.MethodGet, "/{name}/explain", reader, "Say what starts a workflow, and why it does not start"),
-		listOf(store.Look.ExplainWorkflow))
+		listOf(view.Look.ExplainWorkflow))
 	a.versions()
 	a.writeWorkflows()
 	a.manyWorkflows()
@@ -104,9 +104,9 @@ func (a *API) workflows() {
 
 // listOf shows a list of a workflow; each has some.
 func listOf[T any](
-	list func(store.Look, context.Context, string) ([]T, error),
-) func(context.Context, store.Look, *WorkflowWord) ([]T, error) {
-	return func(ctx context.Context, l store.Look, in *WorkflowWord) ([]T, error) {
+	list func(view.Look, context.Context, string) ([]T, error),
+) func(context.Context, view.Look, *WorkflowWord) ([]T, error) {
+	return func(ctx context.Context, l view.Look, in *WorkflowWord) ([]T, error) {
 		rows, err := list(l, ctx, in.Name)
 		if err == nil && len(rows) == 0 {
 			err = in.missing()
@@ -126,7 +126,7 @@ func (a *API) versions() {
 		Seen
 		Version int32 `path:"version" minimum:"1"`
 	}
-	one := func(ctx context.Context, l store.Look, in *version) (store.DefinitionRow, error) {
+	one := func(ctx context.Context, l view.Look, in *version) (view.DefinitionRow, error) {
 		d, ok, err := l.Version(ctx, in.Name, int(in.Version))
 		if err == nil && !ok {
 			err = in.missing()
@@ -134,10 +134,10 @@ func (a *API) versions() {
 		return d, err
 	}
 	read(a, workflowOp(http.MethodGet, "/{name}/versions", reader,
-		"List the versions of a workflow, with author and time"), listOf(store.Look.Versions))
+		"List the versions of a workflow, with author and time"), listOf(view.Look.Versions))
 	read(a, workflowOp(http.MethodGet, "/{name}/versions/{version}", operator, "Show a version"), one)
 	change(a, doing("revert", http.StatusConflict, http.StatusNotFound),
-		func(ctx context.Context, l store.Look, in *reverting) (*body[Version], error) {
+		func(ctx context.Context, l view.Look, in *reverting) (*body[Version], error) {
 			out, err := verb.Do(ctx, l, "revert", verb.In{Name: in.Name, Back: int(in.Version), Version: in.seen()})
 			if err != nil {
 				return nil, err
@@ -147,8 +147,8 @@ func (a *API) versions() {
 		})
 }
 
-func showWorkflow(ctx context.Context, l store.Look, in *WorkflowWord) (w SeenWorkflow, err error) {
-	rows, err := l.Workflows(ctx, store.WorkflowFilter{Names: store.Exactly(in.Name)})
+func showWorkflow(ctx context.Context, l view.Look, in *WorkflowWord) (w SeenWorkflow, err error) {
+	rows, err := l.Workflows(ctx, view.WorkflowFilter{Names: view.Exactly(in.Name)})
 	if err == nil && len(rows) == 0 {
 		err = in.missing()
 	}
@@ -160,7 +160,7 @@ func showWorkflow(ctx context.Context, l store.Look, in *WorkflowWord) (w SeenWo
 		return w, err
 	}
 	// Last: a statement that is refused ends the transaction.
-	list, err := l.Definitions(ctx, store.Exactly(in.Name))
+	list, err := l.Definitions(ctx, view.Exactly(in.Name))
 	if isDenied(err) {
 		return w, nil
 	}
@@ -170,7 +170,7 @@ func showWorkflow(ctx context.Context, l store.Look, in *WorkflowWord) (w SeenWo
 	return w, err
 }
 
-func write(ctx context.Context, l store.Look, d workflow.Definition, version *int) (Version, error) {
+func write(ctx context.Context, l view.Look, d workflow.Definition, version *int) (Version, error) {
 	text, err := json.Marshal(d)
 	if err != nil {
 		return Version{}, err
@@ -183,7 +183,7 @@ func write(ctx context.Context, l store.Look, d workflow.Definition, version *in
 }
 
 // warned adds which steps of a definition no instance would run.
-func warned(ctx context.Context, l store.Look, v Version, definition []byte) (_ Version, err error) {
+func warned(ctx context.Context, l view.Look, v Version, definition []byte) (_ Version, err error) {
 	v.Warnings, err = l.Unserved(ctx, definition)
 	return v, err
 }
@@ -207,7 +207,7 @@ func (a *API) writeWorkflows() {
 			}
 			return list[0], nil
 		},
-		func(ctx context.Context, l store.Look, in *put, d workflow.Definition) (*body[Version], error) {
+		func(ctx context.Context, l view.Look, in *put, d workflow.Definition) (*body[Version], error) {
 			v, err := write(ctx, l, d, in.seen())
 			return &body[Version]{v}, err
 		})
@@ -215,7 +215,7 @@ func (a *API) writeWorkflows() {
 	a.export()
 	for _, name := range []string{"activate", "deactivate", "delete"} {
 		change(a, doing(name, http.StatusConflict, http.StatusNotFound),
-			func(ctx context.Context, l store.Look, in *turning) (*body[Turned], error) {
+			func(ctx context.Context, l view.Look, in *turning) (*body[Turned], error) {
 				out, err := verb.Do(ctx, l, name, verb.In{Name: in.Name, Version: in.seen()})
 				return &body[Turned]{Turned{in.Name, out.Changed}}, err
 			})
@@ -233,7 +233,7 @@ func (a *API) imports() {
 		func(ctx context.Context, in *importing) ([]workflow.Definition, error) {
 			return a.definitions(ctx, in.RawBody)
 		},
-		func(ctx context.Context, l store.Look, _ *importing, list []workflow.Definition) (*body[[]Version], error) {
+		func(ctx context.Context, l view.Look, _ *importing, list []workflow.Definition) (*body[[]Version], error) {
 			out := &body[[]Version]{[]Version{}}
 			for _, d := range list {
 				none := 0
@@ -269,8 +269,8 @@ func (a *API) export() {
 	op := workflowOp(http.MethodGet, "/export", operator, "Print workflows in the form that apply and import read")
 	op.Responses = map[string]*huma.Response{"200": {Description: "OK", Content: map[string]*huma.MediaType{
 		"application/yaml": {Schema: &huma.Schema{Type: huma.TypeString}}}}}
-	change(a, op, func(ctx context.Context, l store.Look, in *names) (*text, error) {
-		list, err := l.Definitions(ctx, store.Like(in.Name))
+	change(a, op, func(ctx context.Context, l view.Look, in *names) (*text, error) {
+		list, err := l.Definitions(ctx, view.Like(in.Name))
 		if err != nil {
 			return nil, err
 		}

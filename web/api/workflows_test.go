@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 )
 
 // Whoever looked at another version than there is now changes nothing, by whichever route.
@@ -96,7 +96,7 @@ func TestWorkflows_Many(t *testing.T) {
 }
 
 // runs are those that a search finds.
-func (s *site) runs(query string) (list []store.RunRow) {
+func (s *site) runs(query string) (list []view.RunRow) {
 	s.t.Helper()
 	if err := unmarshal(s.must(200, "reader", "GET", "/runs"+query, ""), &list); err != nil {
 		s.t.Fatal(err)

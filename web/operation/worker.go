@@ -10,7 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 )
 
 // pause is for when another session is in the way, or it is not time yet.
@@ -37,7 +37,7 @@ func nextBatch(size int, took time.Duration) int {
 
 // Worker carries out operations, one after the other.
 type Worker struct {
-	visitors *store.Visitors
+	visitors *view.Visitors
 	log      *slog.Logger
 	wake     chan struct{}
 	left     chan struct{}
@@ -45,7 +45,7 @@ type Worker struct {
 }
 
 // NewWorker gives one that does nothing before Run.
-func NewWorker(visitors *store.Visitors, log *slog.Logger) *Worker {
+func NewWorker(visitors *view.Visitors, log *slog.Logger) *Worker {
 	return &Worker{visitors, log, make(chan struct{}, 1), make(chan struct{}, 1), map[int64]int{}}
 }
 
@@ -116,12 +116,12 @@ func (w *Worker) all(ctx context.Context, left bool) error {
 // refused reports whether PostgreSQL has answered, and will not answer otherwise soon.
 func refused(err error) bool {
 	var said *pgconn.PgError
-	var outside *store.NotMember
+	var outside *view.NotMember
 	return errors.As(err, &outside) || errors.As(err, &said) && said.Code[:2] != "57" && said.Code[:2] != "08"
 }
 
 // some carries out a few batches of one operation.
-func (w *Worker) some(ctx context.Context, o store.OpenOperation) error {
+func (w *Worker) some(ctx context.Context, o view.OpenOperation) error {
 	for range 10 {
 		size := w.sizes[o.ID]
 		if size == 0 {
@@ -129,7 +129,7 @@ func (w *Worker) some(ctx context.Context, o store.OpenOperation) error {
 		}
 		var state *string
 		began := time.Now()
-		err := w.visitors.As(ctx, o.Role, func(l store.Look) (err error) {
+		err := w.visitors.As(ctx, o.Role, func(l view.Look) (err error) {
 			state, err = l.StepOperation(ctx, o.ID, size)
 			return err
 		})

@@ -12,7 +12,7 @@ import (
 
 	"bellhop/scheduler"
 	"bellhop/scheduler/words"
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 	"bellhop/verb"
 	"bellhop/web"
 )
@@ -113,7 +113,7 @@ func (p *Pages) do(w http.ResponseWriter, r *http.Request, v verb.Verb) {
 	for began, more := time.Now(), !piecewise || len(ids) > 0; more && err == nil; {
 		in.Jobs, ids = ids[:min(len(ids), actMost)], ids[min(len(ids), actMost):]
 		var out verb.Out
-		err = p.Visitors.As(r.Context(), web.CallerOf(r.Context()).Role, func(l store.Look) (err error) {
+		err = p.Visitors.As(r.Context(), web.CallerOf(r.Context()).Role, func(l view.Look) (err error) {
 			out, err = v.Do(r.Context(), l, in)
 			return err
 		})

@@ -7,7 +7,7 @@ import (
 	"bellhop/report"
 	"bellhop/scheduler"
 	"bellhop/scheduler/words"
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 	"bellhop/verb"
 )
 
@@ -39,7 +39,7 @@ func againIn(form url.Values, in *verb.In) error {
 }
 
 // fromHere is what "retry from here" would do, as a button says it.
-type fromHere struct{ store.Behind }
+type fromHere struct{ view.Behind }
 
 // Button is what stands on it.
 func (f fromHere) Button() string { return fromHereButton(f.Follow, f.Refused()) }
@@ -63,7 +63,7 @@ func fromHereButton(follow int64, refused bool) string {
 
 // followers tells of each job of a graph how many of those that need it, by way of others too,
 // are over; ends are those that only begin or end a run.
-func followers(g store.Graph, ends map[scheduler.JobID]bool) map[scheduler.JobID]int64 {
+func followers(g view.Graph, ends map[scheduler.JobID]bool) map[scheduler.JobID]int64 {
 	over, needed := map[scheduler.JobID]bool{}, map[scheduler.JobID][]scheduler.JobID{}
 	for _, n := range g.Nodes {
 		over[n.ID] = n.State.Final() && !ends[n.ID]

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"bellhop/scheduler"
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 )
 
 // attachmentsMost is how many attached tables the page lists.
@@ -21,7 +21,7 @@ type attachmentsData struct {
 
 // attachedTable is an attachment with the words and links of the page.
 type attachedTable struct {
-	store.AttachmentRow
+	view.AttachmentRow
 	now time.Time
 }
 
@@ -36,7 +36,7 @@ func attachments(r *request) (content, error) {
 	if err != nil {
 		return content{}, err
 	}
-	slices.SortStableFunc(list, func(a, b store.AttachmentRow) int {
+	slices.SortStableFunc(list, func(a, b view.AttachmentRow) int {
 		return cmp.Or(cmp.Compare(plight(a), plight(b)), cmp.Compare(a.Name, b.Name))
 	})
 	d := attachmentsData{More: max(0, len(list)-attachmentsMost)}
@@ -59,7 +59,7 @@ const (
 	ending // it is detached
 )
 
-func plight(a store.AttachmentRow) int {
+func plight(a view.AttachmentRow) int {
 	switch {
 	case a.State == "broken":
 		return broken

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"bellhop/scheduler"
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 )
 
 // From a step of a graph on, all that is over is done again, in the order of what it needs; the rest is left alone.
@@ -81,13 +81,13 @@ func TestBehind_RetryFromHere(t *testing.T) {
 func TestFollowers_EachJobThatIsOverOnce(t *testing.T) {
 	t.Parallel()
 	const over, waits = scheduler.Succeeded, scheduler.Blocked
-	nodes := []store.Node{{ID: 1, State: over}, {ID: 2, State: over}, {ID: 3, State: scheduler.Failed},
+	nodes := []view.Node{{ID: 1, State: over}, {ID: 2, State: over}, {ID: 3, State: scheduler.Failed},
 		{ID: 4, State: over}, {ID: 5, State: waits}, {ID: 6, State: over}}
-	var edges []store.Dependency
+	var edges []view.Dependency
 	for _, e := range [][2]scheduler.JobID{{2, 1}, {3, 1}, {4, 2}, {4, 3}, {5, 4}, {6, 4}} {
-		edges = append(edges, store.Dependency{Job: e[0], Needs: e[1]})
+		edges = append(edges, view.Dependency{Job: e[0], Needs: e[1]})
 	}
-	got := followers(store.Graph{Nodes: nodes, Edges: edges}, map[scheduler.JobID]bool{6: true})
+	got := followers(view.Graph{Nodes: nodes, Edges: edges}, map[scheduler.JobID]bool{6: true})
 	if want := map[scheduler.JobID]int64{1: 3, 2: 1, 3: 1}; !maps.Equal(got, want) {
 		t.Errorf("they are %v, not %v", got, want)
 	}

@@ -20,7 +20,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"bellhop/sql/migrate/migrated"
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 	"bellhop/web"
 )
 
@@ -83,7 +83,7 @@ func openBrowser(t *testing.T) *browser {
 // openDoor serves the pages as `serve` does; the link signs in as an operator.
 func (s *site) openDoor() (base, link string, pages *Pages) {
 	s.Helper()
-	visitors, err := store.NewVisitors(s.conn.Config().ConnString())
+	visitors, err := view.NewVisitors(s.conn.Config().ConnString())
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -104,7 +104,7 @@ func (s *site) openDoor() (base, link string, pages *Pages) {
 		door.Close()
 		visitors.Close()
 	})
-	if err := store.NewLook(s.conn).SignIn(s.Context(), "the secret of a link"); err != nil {
+	if err := view.NewLook(s.conn).SignIn(s.Context(), "the secret of a link"); err != nil {
 		s.Fatal(err)
 	}
 	return base, base + "/login/the%20secret%20of%20a%20link", pages

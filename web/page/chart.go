@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"bellhop/scheduler/words"
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 )
 
 // A chart is drawn in units of its own, and scaled to the page's width.
@@ -41,7 +41,7 @@ type mark struct {
 }
 
 // minutesChart draws so many minutes from a time on. Values in, a picture out.
-func minutesChart(history []store.HistoryRow, from time.Time, minutes int) chart {
+func minutesChart(history []view.HistoryRow, from time.Time, minutes int) chart {
 	type count struct{ taken, ok, bad int64 }
 	counts := make([]count, minutes)
 	var most, ok, bad int64

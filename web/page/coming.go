@@ -8,7 +8,7 @@ import (
 
 	"bellhop/scheduler"
 	"bellhop/scheduler/words"
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 )
 
 // comingMinutes is how far the overview looks ahead.
@@ -28,12 +28,12 @@ type comingLane struct {
 func (l comingLane) At() string { return l.First.Local().Format("15:04") }
 
 // comingLanes are what starts in the minutes from a time on, the soonest first, and how many there are besides.
-func comingLanes(rows []store.ComingRow, from time.Time) (lanes []comingLane, others int) {
+func comingLanes(rows []view.ComingRow, from time.Time) (lanes []comingLane, others int) {
 	type lane struct {
 		workflow bool
 		name     string
 	}
-	at := map[lane][]store.ComingRow{}
+	at := map[lane][]view.ComingRow{}
 	for _, r := range rows {
 		if r.Minute.Before(from) { // it was said some seconds ago, or the clocks differ
 			r.Minute = from
@@ -45,12 +45,12 @@ func comingLanes(rows []store.ComingRow, from time.Time) (lanes []comingLane, ot
 	}
 	const step = float64(chartWidth) / comingMinutes
 	for k, list := range at {
-		slices.SortFunc(list, func(a, b store.ComingRow) int { return a.Minute.Compare(b.Minute) })
+		slices.SortFunc(list, func(a, b view.ComingRow) int { return a.Minute.Compare(b.Minute) })
 		l := comingLane{Type: scheduler.TypeName(k.name), First: list[0].Minute}
 		if k.workflow {
 			l.Type, l.Workflow = "", k.name
 		}
-		most := slices.MaxFunc(list, func(a, b store.ComingRow) int { return cmp.Compare(a.N, b.N) }).N
+		most := slices.MaxFunc(list, func(a, b view.ComingRow) int { return cmp.Compare(a.N, b.N) }).N
 		for _, r := range list {
 			l.N += r.N
 			l.Pieces = append(l.Pieces, timePiece{

@@ -6,17 +6,17 @@ import (
 	"testing"
 	"time"
 
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 )
 
 // What the clock starts is a lane a type and a workflow, the soonest first.
 func TestComing_IsALaneEach(t *testing.T) {
 	t.Parallel()
 	from := time.Date(2026, 11, 23, 14, 0, 0, 0, time.Local)
-	at := func(minute int, name string, workflow bool, n int64) store.ComingRow {
-		return store.ComingRow{Name: name, Workflow: workflow, Minute: from.Add(time.Duration(minute) * time.Minute), N: n}
+	at := func(minute int, name string, workflow bool, n int64) view.ComingRow {
+		return view.ComingRow{Name: name, Workflow: workflow, Minute: from.Add(time.Duration(minute) * time.Minute), N: n}
 	}
-	lanes, others := comingLanes([]store.ComingRow{
+	lanes, others := comingLanes([]view.ComingRow{
 		at(30, "mail", false, 8), at(5, "mail", false, 2), at(1, "nightly", true, 1), at(60, "mail", false, 7),
 	}, from)
 	if len(lanes) != 2 || others != 0 || lanes[0].Workflow != "nightly" || lanes[1].Type != "mail" || lanes[1].N != 10 {
@@ -28,7 +28,7 @@ func TestComing_IsALaneEach(t *testing.T) {
 	if says := lanes[1].Says; says != "mail: 10 jobs within the hour, the first at 14:05" {
 		t.Error(says)
 	}
-	var many []store.ComingRow
+	var many []view.ComingRow
 	for i := range 20 {
 		many = append(many, at(i, strings.Repeat("x", i+1), false, 1))
 	}

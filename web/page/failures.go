@@ -8,7 +8,7 @@ import (
 
 	"bellhop/scheduler"
 	"bellhop/scheduler/words"
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 )
 
 // failuresMost is how many failed jobs of each kind are grouped.
@@ -28,7 +28,7 @@ type failureGroup struct {
 }
 
 // groupFailures puts those together that say the same, the most first.
-func groupFailures(rows []store.FailedRow) []failureGroup {
+func groupFailures(rows []view.FailedRow) []failureGroup {
 	type key struct {
 		typ   scheduler.TypeName
 		error string
@@ -70,7 +70,7 @@ func groupFailures(rows []store.FailedRow) []failureGroup {
 }
 
 // failedJobs is how many jobs some rows tell of.
-func failedJobs(rows []store.FailedRow) (n int) {
+func failedJobs(rows []view.FailedRow) (n int) {
 	for i := range rows {
 		n += len(rows[i].Jobs)
 	}
@@ -94,11 +94,11 @@ const groupsMost = 100
 
 func failures(r *request) (content, error) {
 	d := failuresData{Times: timesOf(r.query), Spans: lookBacks}
-	ask := func() ([]store.FailedRow, error) {
+	ask := func() ([]view.FailedRow, error) {
 		return r.Look.LatestFailed(r, failuresMost, d.Times.span(r.now))
 	}
 	kept := recentKey{r.who.Role, "failures " + d.Times.Since}
-	var rows []store.FailedRow
+	var rows []view.FailedRow
 	var err error
 	if slices.Contains(lookBacks, d.Times.Since) && d.Times.Until == "" { // these few are kept; typed times are not
 		rows, err = unchanged(r.pages, kept, time.Second, ask)

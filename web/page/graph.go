@@ -9,7 +9,7 @@ import (
 	"bellhop/report"
 	"bellhop/scheduler"
 	"bellhop/scheduler/layered"
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 )
 
 // graphMost is how many jobs a picture has room for.
@@ -22,7 +22,7 @@ type graphData struct {
 	Shapes shapes
 	Most   bool
 	N      int
-	Path   []store.Node // the way of those that are not over that is longest
+	Path   []view.Node // the way of those that are not over that is longest
 }
 
 // shapes is a graph as it is drawn.
@@ -68,13 +68,13 @@ func graph(r *request) (content, error) {
 }
 
 // draw makes shapes of jobs.
-func draw(g store.Graph, this scheduler.JobID, path []store.Node) shapes {
+func draw(g view.Graph, this scheduler.JobID, path []view.Node) shapes {
 	at := map[scheduler.JobID]int{}
 	for i, n := range g.Nodes {
 		at[n.ID] = i
 	}
 	var list []layered.Edge
-	var kept []store.Dependency
+	var kept []view.Dependency
 	for _, e := range g.Edges {
 		from, ok := at[e.Needs]
 		to, both := at[e.Job]
@@ -134,7 +134,7 @@ func short(s string, most int) string {
 
 // longestOpen is the longest way through jobs that are not over: what keeps the
 // end of the graph back.
-func longestOpen(g store.Graph) []store.Node {
+func longestOpen(g view.Graph) []view.Node {
 	at := map[scheduler.JobID]int{}
 	for i, n := range g.Nodes {
 		if !n.State.Final() {
@@ -173,7 +173,7 @@ func longestOpen(g store.Graph) []store.Node {
 	if length[last] == 0 {
 		return nil
 	}
-	var path []store.Node
+	var path []view.Node
 	for id, ok := last, true; ok && len(path) <= len(g.Nodes); id, ok = before[id] {
 		path = append(path, g.Nodes[at[id]])
 	}

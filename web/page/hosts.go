@@ -6,21 +6,21 @@ import (
 	"slices"
 
 	"bellhop/scheduler"
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 )
 
 type hostsData struct {
-	Instances []store.InstanceRow
+	Instances []view.InstanceRow
 	Lanes     []lane
 	Agents    []agent
 	AllPaused bool // no job of any type starts
 	Address   string
-	Paused    []store.PausedRow
+	Paused    []view.PausedRow
 }
 
 // agent is a type, and how it goes on each host.
 type agent struct {
-	store.AgentRow
+	view.AgentRow
 	Troubles []hostTrouble
 	Children int
 	Paused   bool
@@ -40,7 +40,7 @@ func hosts(r *request) (content, error) {
 	if err != nil {
 		return content{}, err
 	}
-	var words map[store.AgentKey]map[string]string
+	var words map[view.AgentKey]map[string]string
 	if r.may.Operates {
 		if words, err = r.Look.AgentWords(r); err != nil {
 			return content{}, err
@@ -53,7 +53,7 @@ func hosts(r *request) (content, error) {
 		d.AllPaused = d.AllPaused || p.Type == ""
 	}
 	for _, a := range f.Agents {
-		one := agent{AgentRow: a, Troubles: troubles(a, words[store.AgentKey{Instance: a.Instance, Type: a.Type}])}
+		one := agent{AgentRow: a, Troubles: troubles(a, words[view.AgentKey{Instance: a.Instance, Type: a.Type}])}
 		for _, p := range f.Paused {
 			one.Paused = one.Paused || p.Type == string(a.Type)
 		}
@@ -68,7 +68,7 @@ func hosts(r *request) (content, error) {
 }
 
 // troubles are why no child of an agent comes up, by host.
-func troubles(a store.AgentRow, words map[string]string) (list []hostTrouble) {
+func troubles(a view.AgentRow, words map[string]string) (list []hostTrouble) {
 	var reasons map[string]string
 	if err := json.Unmarshal(a.Trouble, &reasons); err != nil {
 		return []hostTrouble{{Host: "", Account: scheduler.Account{Reason: string(a.Trouble)}}}

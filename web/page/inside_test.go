@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 	"bellhop/web"
 )
 
@@ -19,7 +19,7 @@ var leads = regexp.MustCompile(`(?i)\b(?:href|src|action|formaction|data-href|da
 // behindDoor serves the pages under a prefix; the link signs in as an operator.
 func (s *site) behindDoor(behind web.Behind) (base, link string) {
 	s.Helper()
-	visitors, err := store.NewVisitors(s.conn.Config().ConnString())
+	visitors, err := view.NewVisitors(s.conn.Config().ConnString())
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -35,7 +35,7 @@ func (s *site) behindDoor(behind web.Behind) (base, link string) {
 		door.Close()
 		visitors.Close()
 	})
-	if err := store.NewLook(s.conn).SignIn(s.Context(), "a secret"); err != nil {
+	if err := view.NewLook(s.conn).SignIn(s.Context(), "a secret"); err != nil {
 		s.Fatal(err)
 	}
 	return "http://" + door.Addr(), door.At("/login/a%20secret")

@@ -8,7 +8,7 @@ import (
 	"bellhop/report"
 	"bellhop/scheduler"
 	"bellhop/scheduler/words"
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 )
 
 // logLevels are the levels of lines in the order of a filter.
@@ -23,17 +23,17 @@ const (
 )
 
 type jobData struct {
-	store.JobRow
-	Reasons  []store.ReasonRow
+	view.JobRow
+	Reasons  []view.ReasonRow
 	Forecast string
 	Trace    report.Waterfall
 	Bars     []timeBar
-	Payload  *store.PayloadRow
+	Payload  *view.PayloadRow
 	Result   string
-	Items    []store.SeenItemRow
-	Nodes    []store.Node // before and behind it
-	Needs    []store.Node
-	Needed   []store.Node
+	Items    []view.SeenItemRow
+	Nodes    []view.Node // before and behind it
+	Needs    []view.Node
+	Needed   []view.Node
 	Graph    bool // it is part of one
 	Log      logData
 	Age      float64
@@ -47,7 +47,7 @@ type jobData struct {
 // logData is what is shown of a log.
 type logData struct {
 	May     bool
-	Lines   []store.LogRow
+	Lines   []view.LogRow
 	Attempt int
 	Level   string
 	Find    string
@@ -126,7 +126,7 @@ func (d *jobData) timeline(r *request, id scheduler.JobID) error {
 		return err
 	}
 	d.neighbours(id, g)
-	var needs []store.NeedRow
+	var needs []view.NeedRow
 	if len(d.Needs) > 0 {
 		if needs, err = r.Look.Needs(r, id, 20); err != nil {
 			return err
@@ -175,7 +175,7 @@ func (d *jobData) inside(r *request, id scheduler.JobID) error {
 			levels = append(levels, l)
 		}
 	}
-	f := store.LineFilter{Attempt: d.Log.Attempt, Levels: levels, Words: d.Log.Find}
+	f := view.LineFilter{Attempt: d.Log.Attempt, Levels: levels, Words: d.Log.Find}
 	if n, err := strconv.ParseInt(r.query.Get("before"), 10, 64); err == nil && n > 0 {
 		f.Before = &n
 	}
@@ -210,9 +210,9 @@ func (l *logData) cut(r *request) {
 	}
 }
 
-func (d *jobData) neighbours(id scheduler.JobID, g store.Graph) {
+func (d *jobData) neighbours(id scheduler.JobID, g view.Graph) {
 	d.Graph = len(g.Nodes) > 1
-	at := map[scheduler.JobID]store.Node{}
+	at := map[scheduler.JobID]view.Node{}
 	for _, n := range g.Nodes {
 		at[n.ID] = n
 	}

@@ -8,14 +8,14 @@ import (
 	"strings"
 
 	"bellhop/scheduler"
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 )
 
 // jobsMost is how many jobs a page lists.
 const jobsMost = 50
 
 type jobsData struct {
-	Jobs   []store.JobRow
+	Jobs   []view.JobRow
 	States []stateChoice
 	Types  []scheduler.TypeName
 	Type   string
@@ -98,8 +98,8 @@ func numbered(r *request, word string) (c content, ok bool, err error) {
 }
 
 // jobFilter reads the fields of a query, but for its times.
-func jobFilter(q url.Values) store.JobFilter {
-	s := store.JobFilter{
+func jobFilter(q url.Values) view.JobFilter {
+	s := view.JobFilter{
 		Key:   keyOf(q.Get("key")),
 		Error: strings.TrimSpace(q.Get("error")),
 		Types: typesOf(q.Get("type")),
@@ -116,7 +116,7 @@ func jobFilter(q url.Values) store.JobFilter {
 }
 
 // leads are the addresses of the same list: its first page, and the next one.
-func (d *jobsData) leads(q url.Values, s store.JobFilter, below, next *int64) {
+func (d *jobsData) leads(q url.Values, s view.JobFilter, below, next *int64) {
 	same := url.Values{}
 	for _, name := range []string{"state", "type", "key", "error", "run", "since", "until"} {
 		if len(q[name]) > 0 && q.Get(name) != "" && (name != "key" || s.Key != "") { // * is any key, and none

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 )
 
 // locksMost is how many of the jobs that wait behind each lock a page shows.
@@ -12,14 +12,14 @@ const locksMost = 20
 
 type locksData struct {
 	Locks []heldLock
-	Next  []store.LockRow // the next pass looks at them
+	Next  []view.LockRow // the next pass looks at them
 }
 
 // heldLock is a lock, its holders, and the jobs that wait behind it, in order.
 type heldLock struct {
 	Level, Name string
-	Holders     []store.LockRow
-	Waiters     []store.LockRow
+	Holders     []view.LockRow
+	Waiters     []view.LockRow
 }
 
 func locks(r *request) (content, error) {

@@ -10,7 +10,7 @@ import (
 	"bellhop/config"
 	"bellhop/scheduler/notice"
 	flow "bellhop/scheduler/workflow"
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 	"bellhop/verb"
 )
 
@@ -25,18 +25,18 @@ type notificationsData struct {
 }
 
 // messageRow is a message of how a run ended.
-type messageRow struct{ store.NoticeRow }
+type messageRow struct{ view.NoticeRow }
 
 // Made is when it was written, and Waits whether it is still to be sent.
 func (m messageRow) Made() *time.Time { return &m.At }
 func (m messageRow) Waits() bool      { return m.Status == "waiting" }
 
 // ruleRow is a notification rule, with what a page says of it.
-type ruleRow struct{ store.NoticeRuleRow }
+type ruleRow struct{ view.NoticeRuleRow }
 
 // notifications lists the rules, in addition to those in definitions: readers do not see addresses.
 func notifications(r *request) (content, error) {
-	empty := store.NoticeRuleRow{Statuses: []string{"failed"}, Active: true}
+	empty := view.NoticeRuleRow{Statuses: []string{"failed"}, Active: true}
 	d := notificationsData{States: flow.RunStates, Form: ruleRow{empty}}
 	if !r.may.Operates {
 		return content{Title: "Notifications", Template: "notifications", Data: d}, nil

@@ -10,7 +10,7 @@ import (
 
 	"bellhop/report"
 	"bellhop/scheduler"
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 	"bellhop/verb"
 )
 
@@ -24,7 +24,7 @@ type operationsData struct {
 }
 
 // operationRow is an operation with what a page says of it besides.
-type operationRow struct{ store.OperationRow }
+type operationRow struct{ view.OperationRow }
 
 func operations(r *request) (content, error) {
 	var d operationsData

@@ -7,7 +7,7 @@ import (
 
 	"bellhop/scheduler"
 	"bellhop/scheduler/sketch"
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 )
 
 // overviewMinutes is how far back the overview's chart goes.
@@ -38,8 +38,8 @@ type overviewData struct {
 	Others                  int // types that Times leaves out
 	Coming                  []comingLane
 	ComingOthers            int
-	Instances               []store.InstanceRow
-	Paused                  []store.PausedRow
+	Instances               []view.InstanceRow
+	Paused                  []view.PausedRow
 }
 
 type stateCount struct {
@@ -49,14 +49,14 @@ type stateCount struct {
 
 // waiting is a type whose jobs wait.
 type waiting struct {
-	store.WaitRow
-	Reason *store.WhyRow
+	view.WaitRow
+	Reason *view.WhyRow
 }
 
 // lane is a host, and what runs there.
 type lane struct {
-	store.HostRow
-	Children []store.ChildRow
+	view.HostRow
+	Children []view.ChildRow
 	Free     int
 }
 
@@ -89,15 +89,15 @@ func overview(r *request) (content, error) {
 		return content{}, err
 	}
 	d.measure(history, r.now)
-	coming, err := remembered(r.pages, r.who.Role, "coming", 5*time.Second, func() ([]store.ComingRow, error) {
+	coming, err := remembered(r.pages, r.who.Role, "coming", 5*time.Second, func() ([]view.ComingRow, error) {
 		return r.Look.Coming(r)
 	})
 	if err != nil {
 		return content{}, err
 	}
 	d.Coming, d.ComingOthers = comingLanes(coming, r.now.Truncate(time.Minute))
-	failed, err := remembered(r.pages, r.who.Role, "failed", 3*time.Second, func() ([]store.FailedRow, error) {
-		return r.Look.LatestFailed(r, 300, store.Span{Since: time.Hour})
+	failed, err := remembered(r.pages, r.who.Role, "failed", 3*time.Second, func() ([]view.FailedRow, error) {
+		return r.Look.LatestFailed(r, 300, view.Span{Since: time.Hour})
 	})
 	if err != nil {
 		return content{}, err
@@ -111,7 +111,7 @@ func overview(r *request) (content, error) {
 }
 
 // count takes the queue: how many jobs are in each state, and the types that wait, the longest first.
-func (d *overviewData) count(rows []store.WaitRow) {
+func (d *overviewData) count(rows []view.WaitRow) {
 	states := map[scheduler.JobState]int64{}
 	for _, w := range rows {
 		states[w.State] += w.Jobs
@@ -173,7 +173,7 @@ func (d *overviewData) served(f fleet) {
 // lanesMost is how many children of a host the overview shows.
 const lanesMost = 24
 
-func (d *overviewData) lanes(f fleet, children []store.ChildRow) {
+func (d *overviewData) lanes(f fleet, children []view.ChildRow) {
 	for _, h := range f.Hosts {
 		l := lane{HostRow: h}
 		live := 0
@@ -195,7 +195,7 @@ func (d *overviewData) lanes(f fleet, children []store.ChildRow) {
 }
 
 // measure makes the chart, and the pace of late.
-func (d *overviewData) measure(history []store.HistoryRow, now time.Time) {
+func (d *overviewData) measure(history []view.HistoryRow, now time.Time) {
 	var waits sketch.Sketch
 	this := now.Truncate(time.Minute)
 	var done int64
@@ -215,7 +215,7 @@ func (d *overviewData) measure(history []store.HistoryRow, now time.Time) {
 	}
 	if now.Sub(late) < 3*time.Minute {
 		d.Rate = float64(done) / 60
-		if d.Served > 0 && d.Served < store.CountMost && d.Rate > 0 {
+		if d.Served > 0 && d.Served < view.CountMost && d.Rate > 0 {
 			d.EmptyIn = float64(d.Served) / d.Rate
 		}
 	}

@@ -28,7 +28,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"bellhop/scheduler"
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 	"bellhop/verb"
 	"bellhop/web"
 )
@@ -41,8 +41,8 @@ var static embed.FS
 
 // Visitors answers statements under a role.
 type Visitors interface {
-	As(ctx context.Context, role string, fn func(store.Look) error) error
-	ReadAs(ctx context.Context, role string, fn func(store.Look) error) error
+	As(ctx context.Context, role string, fn func(view.Look) error) error
+	ReadAs(ctx context.Context, role string, fn func(view.Look) error) error
 }
 
 // Config is what the pages are made of.
@@ -102,10 +102,10 @@ func (p *Pages) Happened(jobs []scheduler.JobID) {
 // request is what a view is asked.
 type request struct {
 	context.Context
-	store.Look
+	view.Look
 	pages *Pages
 	who   web.Identity
-	may   store.May
+	may   view.May
 	query url.Values
 	arg   string // what stands in the path behind the page's name
 	now   time.Time
@@ -128,7 +128,7 @@ var errNotFound = errors.New("there is no such page")
 type frame struct {
 	Title, Nav, Path, Version string
 	Who                       web.Identity
-	May                       store.May
+	May                       view.May
 	Main                      template.HTML
 	At                        time.Time
 	Live                      bool
@@ -139,7 +139,7 @@ type frame struct {
 // render asks a page's view and gives its inside.
 func (p *Pages) render(
 	ctx context.Context, who web.Identity, at string,
-) (c content, r route, main string, may store.May, err error) {
+) (c content, r route, main string, may view.May, err error) {
 	u, err := url.Parse(at)
 	if err != nil || !strings.HasPrefix(at, "/") {
 		return c, r, "", may, errNotFound
@@ -148,7 +148,7 @@ func (p *Pages) render(
 	if !ok || strings.ContainsRune(arg, 0) || !utf8.ValidString(arg) {
 		return c, r, "", may, errNotFound
 	}
-	err = p.Visitors.ReadAs(ctx, who.Role, func(l store.Look) (err error) {
+	err = p.Visitors.ReadAs(ctx, who.Role, func(l view.Look) (err error) {
 		if may, err = p.may(ctx, who.Role, l); err != nil {
 			return err
 		}
@@ -243,7 +243,7 @@ func (p *Pages) signed(ctx context.Context, page []byte) []byte {
 // trouble says in a page what went wrong.
 func (p *Pages) trouble(ctx context.Context, err error) (status int, title, main, gone string) {
 	var said *pgconn.PgError
-	var notMine *store.NotMember
+	var notMine *view.NotMember
 	var unreachable *scheduler.Unreachable
 	var missing *verb.Missing
 	type words struct{ Title, Says, Next string }

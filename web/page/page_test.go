@@ -20,7 +20,7 @@ import (
 	"bellhop/pgdev/pgtest"
 	"bellhop/scheduler/history"
 	"bellhop/sql/migrate/migrated"
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 	"bellhop/web"
 )
 
@@ -33,7 +33,7 @@ type site struct {
 	pages    *Pages
 	conn     *pgx.Conn
 	who      web.Identity
-	visitors *store.Visitors
+	visitors *view.Visitors
 }
 
 var (
@@ -49,7 +49,7 @@ func openSite(t testing.TB) *site {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = conn.Close(context.Background()) })
-	visitors, err := store.NewVisitors(at)
+	visitors, err := view.NewVisitors(at)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -213,25 +213,25 @@ func TestPages_SystemFindsNothingWhereAllIsWell(t *testing.T) {
 func TestOverview_EmptyWhenWhatIsServedIsDone(t *testing.T) {
 	t.Parallel()
 	now := time.Now().Truncate(time.Minute).Add(30 * time.Second)
-	last := []store.HistoryRow{{Minute: now.Truncate(time.Minute).Add(-time.Minute),
+	last := []view.HistoryRow{{Minute: now.Truncate(time.Minute).Add(-time.Minute),
 		Counts: history.Counts{Succeeded: 120}}}
 	waits := []waiting{
-		{WaitRow: store.WaitRow{QueueRow: store.QueueRow{Type: "mail", Jobs: 60}}},
-		{WaitRow: store.WaitRow{QueueRow: store.QueueRow{Type: "nobody", Jobs: 5000}}},
-		{WaitRow: store.WaitRow{QueueRow: store.QueueRow{Type: "paused", Jobs: 5000}}},
-		{WaitRow: store.WaitRow{QueueRow: store.QueueRow{Type: "rests", Jobs: 5000}}, Reason: &store.WhyRow{Stuck: true}},
+		{WaitRow: view.WaitRow{QueueRow: view.QueueRow{Type: "mail", Jobs: 60}}},
+		{WaitRow: view.WaitRow{QueueRow: view.QueueRow{Type: "nobody", Jobs: 5000}}},
+		{WaitRow: view.WaitRow{QueueRow: view.QueueRow{Type: "paused", Jobs: 5000}}},
+		{WaitRow: view.WaitRow{QueueRow: view.QueueRow{Type: "rests", Jobs: 5000}}, Reason: &view.WhyRow{Stuck: true}},
 	}
 	d := overviewData{Ready: 10060, Waits: waits}
 	d.served(fleet{
-		Agents: []store.AgentRow{{Type: "mail"}, {Type: "paused"}, {Type: "rests"}},
-		Paused: []store.PausedRow{{Type: "paused"}},
+		Agents: []view.AgentRow{{Type: "mail"}, {Type: "paused"}, {Type: "rests"}},
+		Paused: []view.PausedRow{{Type: "paused"}},
 	})
 	d.measure(last, now)
 	if d.EmptyIn != 30 {
 		t.Errorf("empty in %v s", d.EmptyIn)
 	}
 	d = overviewData{Ready: 60, Waits: waits}
-	d.served(fleet{Agents: []store.AgentRow{{Type: "mail"}}, Paused: []store.PausedRow{{}}})
+	d.served(fleet{Agents: []view.AgentRow{{Type: "mail"}}, Paused: []view.PausedRow{{}}})
 	if d.measure(last, now); d.EmptyIn != 0 {
 		t.Errorf("all is paused, and empty in %v s", d.EmptyIn)
 	}
@@ -240,9 +240,9 @@ func TestOverview_EmptyWhenWhatIsServedIsDone(t *testing.T) {
 // A child that rests after its deaths has no process: it takes none of the slots.
 func TestOverview_AChildThatRestsTakesNoSlot(t *testing.T) {
 	t.Parallel()
-	host := store.HostRow{Name: "local", Slots: 1}
+	host := view.HostRow{Name: "local", Slots: 1}
 	d := overviewData{}
-	d.lanes(fleet{Hosts: []store.HostRow{host}}, []store.ChildRow{
+	d.lanes(fleet{Hosts: []view.HostRow{host}}, []view.ChildRow{
 		{Host: "local", Type: "a", State: "RUNNING"}, {Host: "local", Type: "b", State: "FAIL"}, {Host: "local", Type: "c", State: "FREE"},
 	})
 	if d.Children != 1 || d.Lanes[0].HostRow.Children != 1 || len(d.Lanes[0].Children) != 2 {

@@ -8,7 +8,7 @@ import (
 
 	"bellhop/scheduler"
 	"bellhop/scheduler/words"
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 	"bellhop/verb"
 )
 
@@ -17,7 +17,7 @@ type pruneData struct {
 	Wrong   string // why it is no such time
 	States  []stateChoice
 	Asked   bool // what would be deleted is counted
-	Rows    []store.PruneRow
+	Rows    []view.PruneRow
 	Jobs    int64
 	Until   string // before when they ended: what was counted is what is deleted
 	Address string
@@ -29,7 +29,7 @@ var prunable = []scheduler.JobState{scheduler.Succeeded, scheduler.Cancelled, sc
 // prune counts what would be deleted, and offers it to callers that may.
 func prune(r *request) (content, error) {
 	d := pruneData{Older: strings.TrimSpace(r.query.Get("older")), Address: r.pages.Address}
-	f := store.PruneFilter{}
+	f := view.PruneFilter{}
 	for _, s := range prunable {
 		on := slices.Contains(r.query["state"], string(s))
 		if len(r.query["state"]) == 0 {

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"bellhop/scheduler"
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 )
 
 // recent keeps what changes slowly for a moment, for each role by itself: what
@@ -73,16 +73,16 @@ func (r *recent) fleetChanged() {
 const fleetKey = "fleet"
 
 // may is what a role may do: asked once in a while, since it decides only what is offered.
-func (p *Pages) may(ctx context.Context, role string, l store.Look) (store.May, error) {
-	return remembered(p, role, "may", 10*time.Second, func() (store.May, error) { return l.May(ctx) })
+func (p *Pages) may(ctx context.Context, role string, l view.Look) (view.May, error) {
+	return remembered(p, role, "may", 10*time.Second, func() (view.May, error) { return l.May(ctx) })
 }
 
 // fleet is what jobs run on.
 type fleet struct {
-	Instances []store.InstanceRow
-	Hosts     []store.HostRow
-	Agents    []store.AgentRow
-	Paused    []store.PausedRow
+	Instances []view.InstanceRow
+	Hosts     []view.HostRow
+	Agents    []view.AgentRow
+	Paused    []view.PausedRow
 }
 
 // Slots is how many children there can be.
@@ -126,8 +126,8 @@ func (r *request) types() ([]scheduler.TypeName, error) {
 	return list, nil
 }
 
-func (r *request) past(minutes int) ([]store.HistoryRow, error) {
-	return remembered(r.pages, r.who.Role, "past", 5*time.Second, func() ([]store.HistoryRow, error) {
+func (r *request) past(minutes int) ([]view.HistoryRow, error) {
+	return remembered(r.pages, r.who.Role, "past", 5*time.Second, func() ([]view.HistoryRow, error) {
 		return r.Look.History(
 			r,
 			r.now.Add(-time.Duration(minutes)*time.Minute).Truncate(time.Minute),

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 )
 
 // route is a page: its name in the list of pages, where it is, and what asks for it.
@@ -45,7 +45,7 @@ func init() { // the views name routes too
 var own = []string{"/", "/jobs"}
 
 // offered are the pages that stand above one: all but those known to be closed to the caller.
-func offered(may store.May, err error) []route {
+func offered(may view.May, err error) []route {
 	if err != nil || may.Reads {
 		return routes
 	}

@@ -6,12 +6,12 @@ import (
 	"time"
 
 	"bellhop/scheduler/words"
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 )
 
 // Rows with what a template asks of them besides.
 
-type runRow struct{ store.RunRow }
+type runRow struct{ view.RunRow }
 
 // Made is when it was made.
 func (r runRow) Made() *time.Time { return &r.CreatedAt }
@@ -19,7 +19,7 @@ func (r runRow) Made() *time.Time { return &r.CreatedAt }
 // Took is how long it took, or has taken so far.
 func (r runRow) Took() string { return took(r.StartedAt, r.EndedAt) }
 
-func runs(list []store.RunRow) []runRow {
+func runs(list []view.RunRow) []runRow {
 	rows := make([]runRow, len(list))
 	for i := range list {
 		rows[i] = runRow{list[i]}
@@ -27,12 +27,12 @@ func runs(list []store.RunRow) []runRow {
 	return rows
 }
 
-type stepRow struct{ store.StepRow }
+type stepRow struct{ view.StepRow }
 
 // Took is how long it took, or has taken so far.
 func (r stepRow) Took() string { return took(r.StartedAt, r.EndedAt) }
 
-func steps(list []store.StepRow) []stepRow {
+func steps(list []view.StepRow) []stepRow {
 	rows := make([]stepRow, len(list))
 	for i := range list {
 		rows[i] = stepRow{list[i]}
@@ -40,17 +40,17 @@ func steps(list []store.StepRow) []stepRow {
 	return rows
 }
 
-type versionRow struct{ store.VersionRow }
+type versionRow struct{ view.VersionRow }
 
 // Changed is when it was made.
 func (r versionRow) Changed() *time.Time { return &r.ChangedAt }
 
-type pausedRow struct{ store.PausedRow }
+type pausedRow struct{ view.PausedRow }
 
 // Since is when it was paused.
 func (r pausedRow) Since() *time.Time { return &r.PausedAt }
 
-func pausedRows(list []store.PausedRow) []pausedRow {
+func pausedRows(list []view.PausedRow) []pausedRow {
 	rows := make([]pausedRow, len(list))
 	for i := range list {
 		rows[i] = pausedRow{list[i]}

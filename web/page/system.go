@@ -6,15 +6,15 @@ import (
 	"time"
 
 	"bellhop/report"
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 )
 
 type systemData struct {
 	Findings  []report.Finding
-	Server    store.ServerRow
-	Growth    []store.GrowthRow
-	Open      []store.OpenRow
-	Instances []store.InstanceRow
+	Server    view.ServerRow
+	Growth    []view.GrowthRow
+	Open      []view.OpenRow
+	Instances []view.InstanceRow
 	Version   string
 }
 

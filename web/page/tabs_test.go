@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 	"bellhop/web"
 )
 
@@ -22,7 +22,7 @@ type countedVisitors struct {
 	looks atomic.Int64
 }
 
-func (c *countedVisitors) ReadAs(ctx context.Context, role string, fn func(store.Look) error) error {
+func (c *countedVisitors) ReadAs(ctx context.Context, role string, fn func(view.Look) error) error {
 	c.looks.Add(1)
 	return c.Visitors.ReadAs(ctx, role, fn)
 }
@@ -100,7 +100,7 @@ type slowVisitors struct {
 	wait chan struct{}
 }
 
-func (v *slowVisitors) ReadAs(ctx context.Context, role string, fn func(store.Look) error) error {
+func (v *slowVisitors) ReadAs(ctx context.Context, role string, fn func(view.Look) error) error {
 	if role == v.role {
 		<-v.wait
 	}

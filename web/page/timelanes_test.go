@@ -9,18 +9,18 @@ import (
 
 	"bellhop/scheduler"
 	"bellhop/scheduler/history"
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 )
 
 // What ran when is a lane a type: minutes that were about as busy are one piece, and where something failed is seen.
 func TestTimeLanes_ShowWhatRanWhen(t *testing.T) {
 	t.Parallel()
 	from := time.Date(2026, 11, 23, 14, 0, 0, 0, time.Local)
-	at := func(minute int, name string, ok, bad int64) store.HistoryRow {
-		return store.HistoryRow{Minute: from.Add(time.Duration(minute) * time.Minute), Type: scheduler.TypeName(name),
+	at := func(minute int, name string, ok, bad int64) view.HistoryRow {
+		return view.HistoryRow{Minute: from.Add(time.Duration(minute) * time.Minute), Type: scheduler.TypeName(name),
 			Counts: history.Counts{Taken: ok + bad, Succeeded: ok, Failed: bad}}
 	}
-	lanes, others := timeLanes([]store.HistoryRow{
+	lanes, others := timeLanes([]view.HistoryRow{
 		at(0, "mail", 100, 0), at(1, "mail", 90, 0), at(2, "mail", 10, 0), at(3, "mail", 10, 1), at(9, "mail", 100, 0),
 		at(5, "load", 1, 0), at(-1, "load", 7, 0), at(10, "load", 7, 0), at(4, "idle", 0, 0),
 	}, from, 10)
@@ -44,7 +44,7 @@ func TestTimeLanes_ShowWhatRanWhen(t *testing.T) {
 	if p := lanes[1].Pieces; len(p) != 1 || p[0].X != 480 || p[0].Busy != 4 {
 		t.Errorf("%+v", p)
 	}
-	var many []store.HistoryRow
+	var many []view.HistoryRow
 	for i := range 20 {
 		many = append(many, at(1, strings.Repeat("x", i+1), int64(i)+1, 0))
 	}

@@ -8,7 +8,7 @@ import (
 
 	"bellhop/scheduler"
 	"bellhop/scheduler/words"
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 )
 
 // timeLanesMost is of how many types the overview shows when they ran.
@@ -32,7 +32,7 @@ type timePiece struct {
 
 // timeLanes draws when types ran in so many minutes from a time on, the busiest types
 // first; others is how many are left out. Values in, a picture out.
-func timeLanes(history []store.HistoryRow, from time.Time, minutes int) (lanes []timeLane, others int) {
+func timeLanes(history []view.HistoryRow, from time.Time, minutes int) (lanes []timeLane, others int) {
 	type count struct{ taken, ok, bad int64 }
 	types := map[scheduler.TypeName][]count{}
 	for _, h := range history {

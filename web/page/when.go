@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"bellhop/scheduler/words"
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 )
 
 // timeFilter is since when and until when, as typed: the address keeps the words.
@@ -45,7 +45,7 @@ func (f timeFilter) err() error {
 }
 
 // span is the same counted back from now.
-func (f timeFilter) span(now time.Time) (s store.Span) {
+func (f timeFilter) span(now time.Time) (s view.Span) {
 	if f.after != nil {
 		s.Since = max(now.Sub(*f.after), time.Second)
 	}

@@ -12,7 +12,7 @@ import (
 
 	"bellhop/scheduler"
 	"bellhop/scheduler/words"
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 )
 
 // shownMost is how many characters of a text stand in a page: for a megabyte there is the command line.
@@ -26,7 +26,7 @@ func (p *Pages) funcs() template.FuncMap {
 		"queryText": url.QueryEscape,
 		"paused":    pausedRows,
 		"runs":      runs,
-		"versions": func(list []store.VersionRow) (rows []versionRow) {
+		"versions": func(list []view.VersionRow) (rows []versionRow) {
 			for _, v := range list {
 				rows = append(rows, versionRow{v})
 			}
@@ -134,8 +134,8 @@ func cleanLines(s string, most int) string {
 
 // counted is a number that was counted so far and no further.
 func counted(n int64) string {
-	if n >= store.CountMost {
-		return words.Grouped(store.CountMost) + "+"
+	if n >= view.CountMost {
+		return words.Grouped(view.CountMost) + "+"
 	}
 	return words.Grouped(n)
 }
@@ -160,7 +160,7 @@ func ago(t *time.Time, now time.Time) string {
 	return "in " + words.Age(t.Sub(now).Seconds())
 }
 
-func instant(t *store.Moment) string {
+func instant(t *view.Moment) string {
 	if t == nil {
 		return ""
 	}
@@ -189,7 +189,7 @@ func dict(pairs ...any) (map[string]any, error) {
 }
 
 // howFar is how far a job is, by what its agent says, or its items.
-func howFar(j store.JobRow) string {
+func howFar(j view.JobRow) string {
 	var parts []string
 	if j.Progress != nil && !j.State.Final() {
 		parts = append(parts, strconv.Itoa(int(*j.Progress*100))+" %")

@@ -5,21 +5,21 @@ import (
 	"strconv"
 
 	"bellhop/scheduler"
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 )
 
 // Runs of a workflow, and of all: a page shows so many.
 const runsMost = 50
 
 type workflowsData struct {
-	Workflows []store.WorkflowRow
-	Runs      []store.RunRow
+	Workflows []view.WorkflowRow
+	Runs      []view.RunRow
 }
 
 func workflows(r *request) (content, error) {
 	var d workflowsData
 	var err error
-	if d.Workflows, err = r.Look.Workflows(r, store.WorkflowFilter{}); err != nil {
+	if d.Workflows, err = r.Look.Workflows(r, view.WorkflowFilter{}); err != nil {
 		return content{}, err
 	}
 	if len(d.Workflows) > 0 {
@@ -31,17 +31,17 @@ func workflows(r *request) (content, error) {
 }
 
 type workflowData struct {
-	store.WorkflowRow
-	Runs       []store.RunRow
-	Versions   []store.VersionRow
-	Reasons    []store.ReasonRow // what starts it, and what keeps it from being started
+	view.WorkflowRow
+	Runs       []view.RunRow
+	Versions   []view.VersionRow
+	Reasons    []view.ReasonRow // what starts it, and what keeps it from being started
 	Definition string
 	Address    string
 }
 
 func workflow(r *request) (content, error) {
 	d := workflowData{Address: r.pages.Address}
-	list, err := r.Look.Workflows(r, store.WorkflowFilter{Names: store.Exactly(r.arg)})
+	list, err := r.Look.Workflows(r, view.WorkflowFilter{Names: view.Exactly(r.arg)})
 	if err != nil {
 		return content{}, err
 	}
@@ -72,8 +72,8 @@ func workflow(r *request) (content, error) {
 }
 
 type runData struct {
-	store.RunRow
-	Steps   []store.StepRow
+	view.RunRow
+	Steps   []view.StepRow
 	Shapes  shapes
 	Drawn   bool
 	CanTry  bool

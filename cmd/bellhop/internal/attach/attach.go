@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"bellhop/cmd/bellhop/internal/cli"
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 )
 
 // attachFlags are what is said of a table besides its name.
@@ -84,8 +84,8 @@ For an attached table, --pool changes how many rows run at once; 0: none.`,
 }
 
 // attachment is what was typed, as it is asked of the database.
-func (f attachFlags) attachment(cmd *cobra.Command, args []string) (store.Attachment, error) {
-	t := store.Attachment{Table: args[0], Key: f.key, Dispatch: f.dispatch, Index: f.index}
+func (f attachFlags) attachment(cmd *cobra.Command, args []string) (view.Attachment, error) {
+	t := view.Attachment{Table: args[0], Key: f.key, Dispatch: f.dispatch, Index: f.index}
 	given := cmd.Flags().Changed
 	ways := 0
 	if given("type") {
@@ -131,10 +131,10 @@ var errDry = errors.New("nothing is to be done")
 
 // attach attaches a table; dry: it is carried out, printed and rolled back, so
 // that whatever would go wrong does.
-func attach(ctx context.Context, a *cli.App, s *cli.Session, t store.Attachment, dry bool) error {
-	var done store.Attached
+func attach(ctx context.Context, a *cli.App, s *cli.Session, t view.Attachment, dry bool) error {
+	var done view.Attached
 	err := pgx.BeginFunc(ctx, s.Conn, func(tx pgx.Tx) (err error) {
-		done, err = store.NewLook(tx).Attach(ctx, t)
+		done, err = view.NewLook(tx).Attach(ctx, t)
 		var refused *pgconn.PgError
 		if errors.As(err, &refused) && (refused.Code == "42P01" || refused.Code == "3F000" || refused.Code == "42602") &&
 			refused.Hint == "" {
@@ -204,7 +204,7 @@ func AttachmentsCommand(a *cli.App) *cobra.Command {
 	}
 }
 
-func attachmentRow(x store.AttachmentRow) []any {
+func attachmentRow(x view.AttachmentRow) []any {
 	return []any{x.Name, x.Table, x.WaitingText(), x.Ahead, x.Running, x.Pool, x.Done, x.Failed, x.RateText(),
 		strings.Join(x.Key, ","), x.Dispatch, x.Runs(), x.State, x.Trouble}
 }

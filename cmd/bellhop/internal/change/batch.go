@@ -9,7 +9,7 @@ import (
 
 	"bellhop/cmd/bellhop/internal/cli"
 	"bellhop/scheduler"
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 )
 
 // BatchCommand begins batches, and counts how their jobs stand.
@@ -55,7 +55,7 @@ content exists, its id is printed.`,
 			return fmt.Errorf("--on-failure %q: it is run, fail or block", onFailure)
 		}),
 		RunE: a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, args []string) error {
-			job := store.Submission{Type: "dummy", Held: true, OnFailure: &onFailure}
+			job := view.Submission{Type: "dummy", Held: true, OnFailure: &onFailure}
 			if len(args) > 0 {
 				job.Type = scheduler.TypeName(args[0])
 			}
@@ -77,7 +77,7 @@ content exists, its id is printed.`,
 // countedBatch is a batch in JSON.
 type countedBatch struct {
 	ID scheduler.JobID `json:"id"`
-	store.BatchCount
+	view.BatchCount
 }
 
 func countBatch(a *cli.App) *cobra.Command {

@@ -12,7 +12,7 @@ import (
 
 	"bellhop/cmd/bellhop/internal/cli"
 	"bellhop/scheduler"
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 	"bellhop/verb"
 )
 
@@ -20,9 +20,9 @@ import (
 type Order struct {
 	Do func() (verb string, in verb.In)
 	// words is what is said of a job; nil: not a word.
-	words func(store.Change) string
+	words func(view.Change) string
 	// refused says that the job was left as it was, and what to type; nil: what was asked for holds.
-	refused func(store.Change) error
+	refused func(view.Change) error
 	// trial: it is carried out in a transaction that is taken back.
 	trial bool
 }
@@ -42,9 +42,9 @@ func Change(a *cli.App, o Order) func(*cobra.Command, []string) error {
 				return fmt.Errorf("begin a transaction: %w", err)
 			}
 			defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }() // what is lost with the connection is taken back, too
-			look = store.NewLook(tx)
+			look = view.NewLook(tx)
 		}
-		changes := []store.Change{}
+		changes := []view.Change{}
 		var bad error
 		for _, job := range jobs {
 			name, in := o.Do()
@@ -89,7 +89,7 @@ func ReleaseCommand(a *cli.App) *cobra.Command {
 		Long:    "Let held jobs run. Jobs are named by id or key. A job that is not held does not change.",
 		Example: "  bellhop release 42 nightly",
 		Args:    a.JobArgs(1, 0),
-		RunE: Change(a, Order{Do: Release, words: func(c store.Change) string {
+		RunE: Change(a, Order{Do: Release, words: func(c view.Change) string {
 			if c.Was != scheduler.Held {
 				return "is not held: it is " + string(c.State)
 			}
@@ -126,7 +126,7 @@ jobs would change.`,
 	}
 	do := Change(a, Order{
 		Do: s.order,
-		words: func(c store.Change) string {
+		words: func(c view.Change) string {
 			switch {
 			case c.Was.Final():
 				return "has already ended: it is " + string(c.State)
@@ -175,7 +175,7 @@ and they stay retried. --dry-run says how many jobs would be retried.`,
 	}
 	do := Change(a, Order{
 		Do: s.order,
-		words: func(c store.Change) string {
+		words: func(c view.Change) string {
 			if !c.Was.Final() {
 				return "has not ended: it is " + string(c.State)
 			}
@@ -202,7 +202,7 @@ and they stay retried. --dry-run says how many jobs would be retried.`,
 	return c
 }
 
-func refuseUnfinished(c store.Change) error {
+func refuseUnfinished(c view.Change) error {
 	if c.Was.Final() {
 		return nil
 	}

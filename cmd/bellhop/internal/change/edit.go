@@ -12,7 +12,7 @@ import (
 	"bellhop/cmd/bellhop/internal/cli"
 	"bellhop/scheduler"
 	"bellhop/scheduler/grammar"
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 	"bellhop/verb"
 )
 
@@ -21,7 +21,7 @@ var waiting = []scheduler.JobState{scheduler.Held, scheduler.Blocked, scheduler.
 
 // editFlags is what is to change: most of it as the queue takes it.
 type editFlags struct {
-	store.Edit
+	view.Edit
 	priority      cli.Priority
 	at, notAfter  string
 	vars          []string
@@ -31,7 +31,7 @@ type editFlags struct {
 // EditCommand changes jobs that wait.
 func EditCommand(a *cli.App) *cobra.Command {
 	var f editFlags
-	var e store.Edit
+	var e view.Edit
 	s := sweep{verb: "edit", done: "changed", allowed: waiting, usual: waiting, preview: true}
 	s.order = func() (string, verb.In) { return "priority", verb.In{Edit: e} }
 	c := &cobra.Command{
@@ -57,14 +57,14 @@ first of them; for IDs, it lists the change of each.`,
 		}
 		return s.or(a, Change(a, Order{
 			Do: s.order,
-			words: func(c store.Change) string {
+			words: func(c view.Change) string {
 				if s.dryRun && c.Waits() {
 					return "would be " + string(c.State)
 				}
 				return string(c.State)
 			},
 			trial: s.dryRun,
-			refused: func(c store.Change) error {
+			refused: func(c view.Change) error {
 				if c.Waits() {
 					return nil
 				}
@@ -90,7 +90,7 @@ func (f *editFlags) flags(c *cobra.Command) {
 }
 
 // edit reads the flags.
-func (f editFlags) edit(cmd *cobra.Command) (e store.Edit, err error) {
+func (f editFlags) edit(cmd *cobra.Command) (e view.Edit, err error) {
 	bad := func(name, value, why string) error {
 		return cli.Usage("edit", fmt.Sprintf("%s %q: %s", name, value, why), "bellhop edit --help")
 	}
@@ -143,12 +143,12 @@ func (f editFlags) edit(cmd *cobra.Command) (e store.Edit, err error) {
 }
 
 // editNotAfter reads when it expires; "never" among them.
-func editNotAfter(at string, e *store.Edit) error {
+func editNotAfter(at string, e *view.Edit) error {
 	if at == "never" {
-		e.NotAfter = &store.Never
+		e.NotAfter = &view.Never
 		return nil
 	}
-	var when store.Edit
+	var when view.Edit
 	if err := editAt(at, &when); err != nil {
 		return err
 	}
@@ -173,7 +173,7 @@ func readVars(words []string) (map[string]string, error) {
 }
 
 // editAt reads a time, "now" among them.
-func editAt(at string, e *store.Edit) error {
+func editAt(at string, e *view.Edit) error {
 	if at == "now" {
 		at = "+0s"
 	}

@@ -10,7 +10,7 @@ import (
 	"bellhop/cmd/bellhop/internal/cli"
 	"bellhop/report"
 	"bellhop/scheduler"
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 )
 
 // foretold is how many of the jobs that need a cancelled one are shown.
@@ -23,7 +23,7 @@ func foretell(a *cli.App) func(*cobra.Command, []string) error {
 		if err != nil {
 			return err
 		}
-		list := []store.Below{}
+		list := []view.Below{}
 		var ids []scheduler.JobID
 		for _, job := range jobs {
 			row, ok, err := s.Job(ctx, job.ID)
@@ -41,7 +41,7 @@ func foretell(a *cli.App) func(*cobra.Command, []string) error {
 				becomes = "asked to stop"
 			}
 			ids = append(ids, job.ID)
-			list = append(list, store.Below{ID: row.ID, Key: row.Key, Type: row.Type, State: row.State, Becomes: becomes})
+			list = append(list, view.Below{ID: row.ID, Key: row.Key, Type: row.Type, State: row.State, Becomes: becomes})
 		}
 		below, err := s.Below(ctx, ids, foretold)
 		if err != nil {
@@ -80,7 +80,7 @@ func foretellBehind(a *cli.App) func(*cobra.Command, []string) error {
 		if err != nil {
 			return err
 		}
-		list := []store.Behind{}
+		list := []view.Behind{}
 		for _, job := range jobs {
 			b, ok, err := s.Behind(ctx, job.ID)
 			if err != nil {

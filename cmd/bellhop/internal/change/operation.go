@@ -18,7 +18,7 @@ import (
 	"bellhop/scheduler"
 	"bellhop/scheduler/grammar"
 	"bellhop/scheduler/words"
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 	"bellhop/verb"
 )
 
@@ -84,7 +84,7 @@ every job.`,
 				level = &n
 			}
 			return a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, args []string) error {
-				out, err := verb.Do(ctx, s.Look, "plan", verb.In{Order: args[0], Match: filter, Edit: store.Edit{Priority: level}})
+				out, err := verb.Do(ctx, s.Look, "plan", verb.In{Order: args[0], Match: filter, Edit: view.Edit{Priority: level}})
 				if err != nil {
 					return err
 				}
@@ -234,7 +234,7 @@ func tellOperation(ctx context.Context, a *cli.App, s *cli.Session, id int64) er
 }
 
 // howMuch is how far one is.
-func howMuch(o store.OperationRow) string {
+func howMuch(o view.OperationRow) string {
 	text := fmt.Sprintf("%d of %d done", o.Done, o.Planned)
 	if o.Refused > 0 {
 		text += fmt.Sprintf(", %d could not be changed", o.Refused)
@@ -246,7 +246,7 @@ func howMuch(o store.OperationRow) string {
 }
 
 // nextOf is what can be typed next.
-func nextOf(o store.OperationRow) string {
+func nextOf(o view.OperationRow) string {
 	switch {
 	case o.State == "planned" && o.Planned > 0, o.State == "stopped":
 		return fmt.Sprintf("bellhop operation start %d", o.ID)
@@ -269,7 +269,7 @@ func listOperations(a *cli.App) *cobra.Command {
 		RunE: a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, _ []string) error {
 			list, err := s.Operations(ctx, nil, limit)
 			return cli.PrintRows(a, list, err, "there is no operation; bellhop operation plan --help says how to make one",
-				"ID, STATE, ORDER, DONE, OF, BY, PLANNED, FOR", func(o store.OperationRow) []any {
+				"ID, STATE, ORDER, DONE, OF, BY, PLANNED, FOR", func(o view.OperationRow) []any {
 					by := o.PlannedBy
 					if o.Actor != nil {
 						by = *o.Actor

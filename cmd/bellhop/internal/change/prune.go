@@ -10,7 +10,7 @@ import (
 
 	"bellhop/cmd/bellhop/internal/cli"
 	"bellhop/scheduler"
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 )
 
 func PruneCommand(a *cli.App) *cobra.Command {
@@ -68,7 +68,7 @@ scripts, it deletes jobs that ended 3 days ago or earlier.`,
 }
 
 // pruned reads which jobs are meant.
-func pruned(older, since, until string, states []string) (f store.PruneFilter, err error) {
+func pruned(older, since, until string, states []string) (f view.PruneFilter, err error) {
 	if f.States, err = cli.ParseStates(states); err != nil {
 		return f, err
 	}
@@ -103,7 +103,7 @@ func pruned(older, since, until string, states []string) (f store.PruneFilter, e
 }
 
 // pruneCount says what prune would delete.
-func pruneCount(a *cli.App, cmd *cobra.Command, args []string, f store.PruneFilter) error {
+func pruneCount(a *cli.App, cmd *cobra.Command, args []string, f view.PruneFilter) error {
 	return a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, _ []string) error {
 		list, err := s.PruneCount(ctx, f)
 		switch {
@@ -128,12 +128,12 @@ func PruneRJM(a *cli.App, cmd *cobra.Command, args []string, older string) error
 	if err != nil {
 		return cli.Usage(cmd.Name(), "--older-than "+strconv.Quote(older)+": "+err.Error(), "bellhop "+cmd.Name()+" --older-than 3d")
 	}
-	f := store.PruneFilter{OlderThan: age, States: []scheduler.JobState{scheduler.Succeeded}, RJM: true}
+	f := view.PruneFilter{OlderThan: age, States: []scheduler.JobState{scheduler.Succeeded}, RJM: true}
 	return prune(a, cmd, args, f, "")
 }
 
 // prune deletes what it is told, and says how many.
-func prune(a *cli.App, cmd *cobra.Command, args []string, f store.PruneFilter, archive string) error {
+func prune(a *cli.App, cmd *cobra.Command, args []string, f view.PruneFilter, archive string) error {
 	return a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, _ []string) error {
 		var n int64
 		var err error

@@ -16,12 +16,12 @@ import (
 	"bellhop/scheduler"
 	"bellhop/scheduler/grammar"
 	"bellhop/scheduler/lock"
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 )
 
 // submitFlags is what the command line says about a job: most of it as the queue takes it.
 type submitFlags struct {
-	store.Submission
+	view.Submission
 	at, notAfter, batch string
 	priority            cli.Priority
 	vars, after         []string
@@ -110,7 +110,7 @@ func (f *submitFlags) flags(c *cobra.Command) {
 }
 
 // submission checks the flags and makes a job of them.
-func (f submitFlags) submission(cmd *cobra.Command, args []string) (store.Submission, error) {
+func (f submitFlags) submission(cmd *cobra.Command, args []string) (view.Submission, error) {
 	set, s := cmd.Flags().Changed, f.Submission
 	s.Type = scheduler.TypeName(args[0])
 	if len(args) == 2 {
@@ -134,7 +134,7 @@ func (f submitFlags) submission(cmd *cobra.Command, args []string) (store.Submis
 		return s, badFlag("--max-attempts", strconv.Itoa(int(f.MaxAttempts)), "it is 1 or more")
 	}
 	if set("not-after") {
-		var e store.Edit
+		var e view.Edit
 		if err := editAt(f.notAfter, &e); err != nil {
 			return s, badFlag("--not-after", f.notAfter, err.Error())
 		}
@@ -163,7 +163,7 @@ func (f submitFlags) submission(cmd *cobra.Command, args []string) (store.Submis
 }
 
 // needs reads --after and --wanted.
-func (f submitFlags) needs(s *store.Submission) error {
+func (f submitFlags) needs(s *view.Submission) error {
 	for _, word := range f.after {
 		if id, err := strconv.ParseInt(word, 10, 64); err == nil && cli.IsID(word) {
 			s.After = append(s.After, scheduler.JobID(id))
@@ -183,7 +183,7 @@ func (f submitFlags) needs(s *store.Submission) error {
 }
 
 // when reads --at.
-func (f submitFlags) when(s *store.Submission) error {
+func (f submitFlags) when(s *view.Submission) error {
 	if after, ok := strings.CutPrefix(f.at, "+"); ok {
 		d, err := time.ParseDuration(after)
 		if err != nil || d < 0 {
@@ -204,7 +204,7 @@ func badFlag(name, value, why string) error {
 	return cli.Usage("submit", fmt.Sprintf("%s %q: %s", name, value, why), "bellhop submit --help")
 }
 
-func submit(ctx context.Context, a *cli.App, db *cli.Session, s store.Submission, wait bool) error {
+func submit(ctx context.Context, a *cli.App, db *cli.Session, s view.Submission, wait bool) error {
 	id, err := db.Submit(ctx, s)
 	if err != nil {
 		return refusedSubmission(err)

@@ -14,7 +14,7 @@ import (
 	"bellhop/cmd/bellhop/internal/cli"
 	"bellhop/report"
 	"bellhop/scheduler"
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 	"bellhop/verb"
 )
 
@@ -72,8 +72,8 @@ func either(states []scheduler.JobState) string {
 	return strings.Join(words[:len(words)-1], ", ") + " or " + words[len(words)-1]
 }
 
-func (s *sweep) filter() store.Filter {
-	f := store.Filter{States: s.usual}
+func (s *sweep) filter() view.Filter {
+	f := view.Filter{States: s.usual}
 	if len(s.states) > 0 {
 		f.States = nil
 	}
@@ -97,7 +97,7 @@ func (s *sweep) run(ctx context.Context, a *cli.App, db *cli.Session) error {
 	}
 	ctx, release := signal.NotifyContext(ctx, syscall.SIGINT)
 	defer release()
-	n, err := db.Sweep(ctx, s.filter(), func(ctx context.Context, ids []scheduler.JobID) ([]store.Change, error) {
+	n, err := db.Sweep(ctx, s.filter(), func(ctx context.Context, ids []scheduler.JobID) ([]view.Change, error) {
 		name, in := s.order()
 		in.Jobs = ids
 		out, err := verb.Do(ctx, db.Look, name, in)
@@ -132,7 +132,7 @@ func (s *sweep) tell(ctx context.Context, a *cli.App, db *cli.Session) error {
 	if a.JSON() {
 		return a.PrintJSON(struct {
 			Count      int64            `json:"count"`
-			Samples    []store.Picked   `json:"samples"`
+			Samples    []view.Picked    `json:"samples"`
 			Dependents map[string]int64 `json:"dependents"`
 		}{n, samples, below})
 	}

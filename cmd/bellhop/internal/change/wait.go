@@ -13,7 +13,7 @@ import (
 
 	"bellhop/cmd/bellhop/internal/cli"
 	"bellhop/scheduler"
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 )
 
 func WaitCommand(a *cli.App) *cobra.Command {
@@ -68,8 +68,8 @@ Ctrl-C ends the waiting: the jobs go on.`,
 // which are not over when ctx ends.
 func wait(
 	ctx context.Context, a *cli.App, s *cli.Session, ids []scheduler.JobID, aloud bool,
-) ([]store.OutcomeRow, error) {
-	over, told := map[scheduler.JobID]store.OutcomeRow{}, map[string]bool{}
+) ([]view.OutcomeRow, error) {
+	over, told := map[scheduler.JobID]view.OutcomeRow{}, map[string]bool{}
 	pending := slices.Clone(ids)
 	ear := a.NewEar()
 	defer ear.Close()
@@ -115,9 +115,9 @@ func wait(
 
 // judge returns the known outcomes. The error names the jobs that did not succeed, or that have not ended.
 func judge(
-	ids []scheduler.JobID, over map[scheduler.JobID]store.OutcomeRow, pending []scheduler.JobID,
-) ([]store.OutcomeRow, error) {
-	outcomes := []store.OutcomeRow{}
+	ids []scheduler.JobID, over map[scheduler.JobID]view.OutcomeRow, pending []scheduler.JobID,
+) ([]view.OutcomeRow, error) {
+	outcomes := []view.OutcomeRow{}
 	var bad []string
 	var first scheduler.JobID
 	for _, id := range ids {
@@ -141,7 +141,7 @@ func judge(
 }
 
 // stuck is why a job does not start, when waiting alone will not change it.
-func stuck(o store.OutcomeRow) string {
+func stuck(o view.OutcomeRow) string {
 	if o.WaitingFor == nil || !o.Stuck {
 		return ""
 	}
@@ -160,7 +160,7 @@ func waitForSubmitted(ctx context.Context, a *cli.App, s *cli.Session, id schedu
 }
 
 // result is what a job gave back, to stand behind its state.
-func result(o store.OutcomeRow) string {
+func result(o view.OutcomeRow) string {
 	if o.Result == nil {
 		return ""
 	}

@@ -6,7 +6,7 @@ import (
 
 	"bellhop/cmd/bellhop/internal/cli"
 	"bellhop/scheduler"
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 )
 
 // warnUnknown says so where no running instance has such a type: it may be misspelt, or come later.
@@ -23,7 +23,7 @@ func noteUnknown(a *cli.App, t scheduler.TypeName) {
 }
 
 // agentsOf are the agents that do work of a type.
-func agentsOf(agents []store.AgentRow, t scheduler.TypeName) (list []store.AgentRow) {
+func agentsOf(agents []view.AgentRow, t scheduler.TypeName) (list []view.AgentRow) {
 	for _, r := range agents {
 		if r.Type == t || r.Type == scheduler.RJMType { // that one stands for any
 			list = append(list, r)
@@ -34,7 +34,7 @@ func agentsOf(agents []store.AgentRow, t scheduler.TypeName) (list []store.Agent
 
 // warnSubmission says on one line why nothing that runs now could do what is submitted. The job is submitted all the
 // same: what it lacks may come later.
-func warnSubmission(ctx context.Context, a *cli.App, s *cli.Session, sub store.Submission) error {
+func warnSubmission(ctx context.Context, a *cli.App, s *cli.Session, sub view.Submission) error {
 	agents, err := s.Agents(ctx)
 	if err != nil {
 		return err
@@ -53,7 +53,7 @@ func warnSubmission(ctx context.Context, a *cli.App, s *cli.Session, sub store.S
 		return nil
 	}
 	hosts, err := s.Hosts(ctx)
-	if err != nil || slices.ContainsFunc(hosts, func(h store.HostRow) bool { return mayServe(h, *sub.RunOn) }) {
+	if err != nil || slices.ContainsFunc(hosts, func(h view.HostRow) bool { return mayServe(h, *sub.RunOn) }) {
 		return err
 	}
 	a.Note("warning: no host of a running instance has the name %s or serves it: bellhop hosts", cli.Clean(*sub.RunOn))
@@ -61,10 +61,10 @@ func warnSubmission(ctx context.Context, a *cli.App, s *cli.Session, sub store.S
 }
 
 // refusedVar is the first var that none of these agents takes; empty where each is taken, or where it is not known.
-func refusedVar(agents []store.AgentRow, vars map[string]string) string {
+func refusedVar(agents []view.AgentRow, vars map[string]string) string {
 	var names []string
 	for name := range vars {
-		takes := func(r store.AgentRow) bool {
+		takes := func(r view.AgentRow) bool {
 			return r.Vars == nil || r.Type == scheduler.RJMType || r.Dialect == "fossology" || scheduler.TakesVar(r.Vars, name)
 		}
 		if !slices.ContainsFunc(agents, takes) {
@@ -78,6 +78,6 @@ func refusedVar(agents []store.AgentRow, vars map[string]string) string {
 }
 
 // mayServe reports whether a host answers to a key, or its instance asks a query where the host of a key is.
-func mayServe(h store.HostRow, key string) bool {
+func mayServe(h view.HostRow, key string) bool {
 	return h.Locates || scheduler.Locality{Host: scheduler.HostName(h.Name), Serves: h.Serves}.Covers(key)
 }

@@ -19,7 +19,7 @@ import (
 	"bellhop/sql"
 	"bellhop/sql/dial"
 	"bellhop/sql/migrate"
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 	"bellhop/triggers"
 )
 
@@ -85,12 +85,12 @@ func (a *App) Programs() string {
 
 // Session is an open database with the schema that this program knows.
 type Session struct {
-	store.Look
+	view.Look
 	Conn *pgx.Conn
 }
 
 // NewSession is a session on a connection that is open.
-func NewSession(conn *pgx.Conn) *Session { return &Session{store.NewLook(conn), conn} }
+func NewSession(conn *pgx.Conn) *Session { return &Session{view.NewLook(conn), conn} }
 
 func (s *Session) Close() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"bellhop/scheduler"
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 )
 
 // awaitAgain is how often a wait is announced: it is remembered for 15 s.
@@ -45,7 +45,7 @@ func (e *Ear) listen(ctx context.Context, ids []scheduler.JobID) {
 		return
 	}
 	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
-	_ = store.HearEnds(ctx, conn, func(ended []scheduler.JobID) {
+	_ = view.HearEnds(ctx, conn, func(ended []scheduler.JobID) {
 		if len(ended) > 0 && !slices.ContainsFunc(ended, func(id scheduler.JobID) bool { return slices.Contains(ids, id) }) {
 			return
 		}

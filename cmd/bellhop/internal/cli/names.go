@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"bellhop/scheduler"
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 )
 
 // Named is a job as it was named on the command line.
@@ -18,7 +18,7 @@ type Named struct {
 
 // FindJobs gives the jobs that words name, in the words' order, each once. A
 // word of digits is an id, any other a key. What does not exist is in missing.
-func FindJobs(ctx context.Context, look store.Look, words []string) (jobs []Named, missing error, err error) {
+func FindJobs(ctx context.Context, look view.Look, words []string) (jobs []Named, missing error, err error) {
 	var ids []scheduler.JobID
 	var keys []string
 	for _, word := range words {
@@ -62,7 +62,7 @@ func FindJobs(ctx context.Context, look store.Look, words []string) (jobs []Name
 }
 
 // FindJob gives the one job that a word names.
-func FindJob(ctx context.Context, look store.Look, word string) (scheduler.JobID, error) {
+func FindJob(ctx context.Context, look view.Look, word string) (scheduler.JobID, error) {
 	jobs, missing, err := FindJobs(ctx, look, []string{word})
 	if err != nil {
 		return 0, err

@@ -3,11 +3,11 @@ package cli
 import (
 	"strings"
 
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 )
 
 // PrintReasons prints why something is as it is, a line each, with what to type below it.
-func (a *App) PrintReasons(reasons []store.ReasonRow) error {
+func (a *App) PrintReasons(reasons []view.ReasonRow) error {
 	for _, r := range reasons {
 		lines := strings.Split(r.Sentence, "\n")
 		for i := range lines {

@@ -18,7 +18,7 @@ import (
 	"bellhop/config"
 	"bellhop/observability"
 	"bellhop/pgdev"
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 )
 
 // Command starts everything for a first look.
@@ -95,7 +95,7 @@ func show(ctx context.Context, a *cli.App, url, address string) error {
 		return err
 	}
 	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }() // the server goes right after
-	l := store.NewLook(conn)
+	l := view.NewLook(conn)
 	if err := fill(ctx, conn, l); err != nil {
 		return err
 	}

@@ -11,7 +11,7 @@ import (
 	"bellhop/config"
 	"bellhop/scheduler"
 	"bellhop/scheduler/workflow"
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 )
 
 // The example agents: one that stays up and speaks lines, one that stays up and
@@ -48,23 +48,23 @@ var agents = []config.Agent{
 
 // fill submits a graph, a query, jobs that need the same lock, one of a type without an agent, and a workflow that
 // starts each minute.
-func fill(ctx context.Context, conn *pgx.Conn, l store.Look) error {
+func fill(ctx context.Context, conn *pgx.Conn, l view.Look) error {
 	text := func(s string) *string { return &s }
-	submit := func(s store.Submission) (scheduler.JobID, error) { return l.Submit(ctx, s) }
-	fetch, err := submit(store.Submission{Type: "report", Args: text("orders"), Key: text("fetch.orders")})
+	submit := func(s view.Submission) (scheduler.JobID, error) { return l.Submit(ctx, s) }
+	fetch, err := submit(view.Submission{Type: "report", Args: text("orders"), Key: text("fetch.orders")})
 	if err != nil {
 		return err
 	}
 	var pages []scheduler.JobID
 	for _, part := range []string{"cover", "tables", "index"} {
-		page := store.Submission{Type: "render", Args: &part, Key: text("render." + part), After: []scheduler.JobID{fetch}}
+		page := view.Submission{Type: "render", Args: &part, Key: text("render." + part), After: []scheduler.JobID{fetch}}
 		id, err := submit(page)
 		if err != nil {
 			return err
 		}
 		pages = append(pages, id)
 	}
-	bind := store.Submission{Type: "report", Args: text("bind"), Key: text("bind"), After: pages}
+	bind := view.Submission{Type: "report", Args: text("bind"), Key: text("bind"), After: pages}
 	if _, err := submit(bind); err != nil {
 		return err
 	}
@@ -72,17 +72,17 @@ func fill(ctx context.Context, conn *pgx.Conn, l store.Look) error {
 		return fmt.Errorf("make a table: %w", err)
 	}
 	query := "select id, name from dev.customer order by id"
-	greet := store.Submission{Type: "greet", MSQ: &query, Repeat: text("once"), Key: text("greet.all")}
+	greet := view.Submission{Type: "greet", MSQ: &query, Repeat: text("once"), Key: text("greet.all")}
 	if _, err := submit(greet); err != nil {
 		return err
 	}
 	for _, who := range []string{"first", "second", "third"} {
-		locked := store.Submission{Type: "render", Args: &who, Locks: []string{"printer:a4=exclusive"}}
+		locked := view.Submission{Type: "render", Args: &who, Locks: []string{"printer:a4=exclusive"}}
 		if _, err := submit(locked); err != nil {
 			return err
 		}
 	}
-	if _, err := submit(store.Submission{Type: "translate", Args: text("no agent has this type")}); err != nil {
+	if _, err := submit(view.Submission{Type: "translate", Args: text("no agent has this type")}); err != nil {
 		return err
 	}
 	return schedule(ctx, l)
@@ -94,7 +94,7 @@ create table dev.customer (id int primary key, name text not null);
 insert into dev.customer select g, 'customer ' || g from generate_series(1, 200) g`
 
 // schedule applies the workflow.
-func schedule(ctx context.Context, l store.Look) error {
+func schedule(ctx context.Context, l view.Look) error {
 	list, err := config.Workflows(config.File{Name: "dev.yaml", Text: []byte(minutely)})
 	if err != nil {
 		return err
@@ -107,7 +107,7 @@ func schedule(ctx context.Context, l store.Look) error {
 	return nil
 }
 
-func apply(ctx context.Context, l store.Look, d workflow.Definition) error {
+func apply(ctx context.Context, l view.Look, d workflow.Definition) error {
 	body, err := json.Marshal(d)
 	if err != nil {
 		return err
@@ -130,7 +130,7 @@ steps:
 const every = 2 * time.Second
 
 // trickle submits until ctx ends.
-func trickle(ctx context.Context, l store.Look) error {
+func trickle(ctx context.Context, l view.Look) error {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for n := 1; ; n++ {
@@ -140,12 +140,12 @@ func trickle(ctx context.Context, l store.Look) error {
 		case <-tick.C:
 		}
 		args := fmt.Sprintf("visitor %d", n)
-		if _, err := l.Submit(ctx, store.Submission{Type: "greet", Args: &args}); err != nil {
+		if _, err := l.Submit(ctx, view.Submission{Type: "greet", Args: &args}); err != nil {
 			return err
 		}
 		if n%3 == 0 {
 			args := fmt.Sprintf("day-%d", n/3)
-			if _, err := l.Submit(ctx, store.Submission{Type: "report", Args: &args}); err != nil {
+			if _, err := l.Submit(ctx, view.Submission{Type: "report", Args: &args}); err != nil {
 				return err
 			}
 		}

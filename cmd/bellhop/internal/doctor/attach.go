@@ -7,6 +7,7 @@ import (
 
 	"bellhop/cmd/bellhop/internal/cli"
 	"bellhop/sql/store"
+	"bellhop/sql/view"
 )
 
 // checkTurnLogin looks at the login that touches attached tables, where code
@@ -43,7 +44,7 @@ func (d *doctor) checkTurnLogin(ctx context.Context, s *cli.Session) error {
 	if err != nil {
 		return err
 	}
-	login, err := store.NewLook(conn).Login(ctx)
+	login, err := view.NewLook(conn).Login(ctx)
 	if err != nil {
 		return err
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"bellhop/cmd/bellhop/internal/cli"
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 )
 
 // bellPatience is how long a ring may take from one connection to another.
@@ -58,7 +58,7 @@ func (d *doctor) checkLogins(ctx context.Context, s *cli.Session) error {
 }
 
 // checkAnswers looks whether the scheduler's login may answer for the roles of callers over HTTP.
-func (d *doctor) checkAnswers(ctx context.Context, s *cli.Session, own store.LoginRow) error {
+func (d *doctor) checkAnswers(ctx context.Context, s *cli.Session, own view.LoginRow) error {
 	roles := []string{"bellhop_reader", "bellhop_operator"}
 	for _, t := range d.config.Tokens {
 		roles = append(roles, t.Role)
@@ -88,7 +88,7 @@ func (d *doctor) checkAnswers(ctx context.Context, s *cli.Session, own store.Log
 	return nil
 }
 
-func (d *doctor) checkQueryLogin(ctx context.Context, own store.LoginRow, key, runs, url string, apart bool) {
+func (d *doctor) checkQueryLogin(ctx context.Context, own view.LoginRow, key, runs, url string, apart bool) {
 	fresh := "bellhop install roles --logins   # then database." + key + " in bellhop.yaml"
 	if url == "" {
 		says := "database." + key + " is not set: " + runs + " run as " + own.Login
@@ -105,7 +105,7 @@ func (d *doctor) checkQueryLogin(ctx context.Context, own store.LoginRow, key, r
 		return
 	}
 	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }() // it is not needed any more
-	login, err := store.NewLook(conn).Login(ctx)
+	login, err := view.NewLook(conn).Login(ctx)
 	through := false
 	if err == nil {
 		through, err = cli.Pooled(ctx, conn)

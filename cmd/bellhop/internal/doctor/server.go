@@ -8,7 +8,7 @@ import (
 
 	"bellhop/cmd/bellhop/internal/cli"
 	"bellhop/report"
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 )
 
 const (
@@ -25,7 +25,7 @@ const (
 )
 
 // checkServer judges what the server said of itself; it was asked then.
-func (d *doctor) checkServer(s store.ServerRow, asked time.Time) {
+func (d *doctor) checkServer(s view.ServerRow, asked time.Time) {
 	version := fmt.Sprintf("PostgreSQL %d.%d, database %s, named by %s", s.Version/10000, s.Version%10000, s.Database,
 		d.where.From)
 	if s.Version < oldestServer {
@@ -42,7 +42,7 @@ func (d *doctor) checkServer(s store.ServerRow, asked time.Time) {
 }
 
 // checkEmbedded is about a server that bellhop has started.
-func (d *doctor) checkEmbedded(server store.ServerRow) {
+func (d *doctor) checkEmbedded(server view.ServerRow) {
 	if !d.where.Embedded {
 		return
 	}

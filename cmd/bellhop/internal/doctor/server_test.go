@@ -7,27 +7,27 @@ import (
 
 	"bellhop/cmd/bellhop/internal/cli"
 	"bellhop/report"
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 )
 
 // TestDoctor_ServersThatCannotBeMadeHere: what a test cannot bring about, such
 // as a full queue of 8 GB, is judged from its row all the same.
 func TestDoctor_ServersThatCannotBeMadeHere(t *testing.T) {
 	t.Parallel()
-	well := func() store.ServerRow {
-		return store.ServerRow{Version: 150018, Fsync: true, FullPageWrites: true, SynchronousCommit: "on", Autovacuum: true,
+	well := func() view.ServerRow {
+		return view.ServerRow{Version: 150018, Fsync: true, FullPageWrites: true, SynchronousCommit: "on", Autovacuum: true,
 			Clock: time.Now(), MaxConnections: 100, Connections: 10, Database: "app"}
 	}
 	for name, tt := range map[string]struct {
-		ill          func(*store.ServerRow)
+		ill          func(*view.ServerRow)
 		check, mends string
 	}{
-		"nothing":   {func(*store.ServerRow) {}, "", ""},
-		"too old":   {func(s *store.ServerRow) { s.Version = 130010 }, "server", "PostgreSQL 14 or newer"},
-		"a standby": {func(s *store.ServerRow) { s.Standby, s.ReadOnly = true, true }, "writable", "target_session_attrs=read-write"},
-		"an hour":   {func(s *store.ServerRow) { s.Clock = s.Clock.Add(-time.Hour) }, "clock", "timedatectl"},
-		"full":      {func(s *store.ServerRow) { s.NotifyUsage = 0.11 }, "notifications", "pg_terminate_backend"},
-		"crowded":   {func(s *store.ServerRow) { s.Connections = 91 }, "connections", "max_connections = 200"},
+		"nothing":   {func(*view.ServerRow) {}, "", ""},
+		"too old":   {func(s *view.ServerRow) { s.Version = 130010 }, "server", "PostgreSQL 14 or newer"},
+		"a standby": {func(s *view.ServerRow) { s.Standby, s.ReadOnly = true, true }, "writable", "target_session_attrs=read-write"},
+		"an hour":   {func(s *view.ServerRow) { s.Clock = s.Clock.Add(-time.Hour) }, "clock", "timedatectl"},
+		"full":      {func(s *view.ServerRow) { s.NotifyUsage = 0.11 }, "notifications", "pg_terminate_backend"},
+		"crowded":   {func(s *view.ServerRow) { s.Connections = 91 }, "connections", "max_connections = 200"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -9,7 +9,7 @@ import (
 
 	"bellhop/cmd/bellhop/internal/cli"
 	"bellhop/report"
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 )
 
 const (
@@ -50,7 +50,7 @@ func (d *doctor) checkFindings(ctx context.Context, s *cli.Session) error {
 	}
 	d.found(report.JudgeQueue(scene))
 	hostname, err := os.Hostname()
-	here := func(i store.InstanceRow) bool { return i.Hostname == hostname }
+	here := func(i view.InstanceRow) bool { return i.Hostname == hostname }
 	if err == nil && slices.ContainsFunc(scene.Instances, here) {
 		d.checkReady(ctx)
 	}

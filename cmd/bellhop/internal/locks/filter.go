@@ -15,7 +15,7 @@ import (
 	"bellhop/cmd/bellhop/internal/cli"
 	"bellhop/scheduler/grammar"
 	"bellhop/scheduler/lock"
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 	"bellhop/verb"
 )
 
@@ -60,8 +60,8 @@ func (r *rule) flags(c *cobra.Command) {
 
 // row is the rule as it is to be written. It is read as the scheduler will, so that
 // what cannot be right is refused before anything is written.
-func (r *rule) row(a *cli.App, name string) (store.FilterRow, error) {
-	row := store.FilterRow{Priority: r.priority, Reason: r.reason, Predicates: []byte("[]")}
+func (r *rule) row(a *cli.App, name string) (view.FilterRow, error) {
+	row := view.FilterRow{Priority: r.priority, Reason: r.reason, Predicates: []byte("[]")}
 	if strings.TrimSpace(r.action) == "" {
 		return row, cli.Usage("filter "+name, "there is no --action; CONTINUE, which does nothing, must be given too",
 			filterExample)
@@ -203,7 +203,7 @@ func listFilters(a *cli.App) *cobra.Command {
 				return a.Printf("there is no filter: every job is accepted\n")
 			}
 			return cli.PrintRows(a, filters, err, "", "ID, PRIORITY, WATERMARK, ACTION, PREDICATES, REASON",
-				func(f store.FilterRow) []any {
+				func(f view.FilterRow) []any {
 					if f.Unreadable != "" {
 						f.Action += " (cannot be read: bellhop filter info " + f.ID + ")"
 					}

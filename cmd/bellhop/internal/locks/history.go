@@ -9,7 +9,7 @@ import (
 
 	"bellhop/cmd/bellhop/internal/cli"
 	"bellhop/scheduler/lock"
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 )
 
 // asItWas is the row of what really became of the jobs.
@@ -59,7 +59,7 @@ func slotsNow(ctx context.Context, s *cli.Session) (slots int, err error) {
 
 // replayed makes a workload of ended jobs, with the start of each. A policy without levels gets Ganeti's levels, and
 // those of the jobs.
-func replayed(a *cli.App, rows []store.EndedRow, policy *lock.Policy) (jobs []lock.Arrival, starts []time.Duration) {
+func replayed(a *cli.App, rows []view.EndedRow, policy *lock.Policy) (jobs []lock.Arrival, starts []time.Duration) {
 	configured, hidden, unreadable := len(policy.Levels) > 0, 0, 0
 	if !configured {
 		policy.Levels = slices.Clone(lock.GanetiLevels)

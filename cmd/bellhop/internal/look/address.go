@@ -13,7 +13,7 @@ import (
 	"bellhop/cmd/bellhop/internal/cli"
 	"bellhop/machine"
 	"bellhop/scheduler"
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 )
 
 // addressPatience is how long the database may take to say where an instance answers: the instance itself still
@@ -22,7 +22,7 @@ const addressPatience = 2 * time.Second
 
 // address is where the instance on this machine answers: as it has told the database,
 // which knows also of --listen and of a port that was any; else where the configuration says.
-func address(ctx context.Context, a *cli.App, look *store.Look) (string, error) {
+func address(ctx context.Context, a *cli.App, look *view.Look) (string, error) {
 	c, err := a.LoadConfig()
 	if err != nil {
 		return "", err
@@ -35,7 +35,7 @@ func address(ctx context.Context, a *cli.App, look *store.Look) (string, error) 
 			return c.Listen, nil
 		}
 		defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }() // it is not needed any more
-		s := store.NewLook(conn)
+		s := view.NewLook(conn)
 		look = &s
 	}
 	hostname, err := os.Hostname()

@@ -8,7 +8,7 @@ import (
 
 	"bellhop/cmd/bellhop/internal/cli"
 	"bellhop/scheduler"
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 )
 
 func ExitCodeCommand(a *cli.App) *cobra.Command {
@@ -41,7 +41,7 @@ job, or if it ended without a code.`,
 }
 
 // outcome gives the outcome of one job, over or, without wait, not.
-func outcome(ctx context.Context, a *cli.App, s *cli.Session, word string, wait bool) (o store.OutcomeRow, err error) {
+func outcome(ctx context.Context, a *cli.App, s *cli.Session, word string, wait bool) (o view.OutcomeRow, err error) {
 	id, err := cli.FindJob(ctx, s.Look, word)
 	if err != nil {
 		return o, err
@@ -62,7 +62,7 @@ func outcome(ctx context.Context, a *cli.App, s *cli.Session, word string, wait 
 	return o, a.Watching(ctx, "exit-code -w", left, func(ctx context.Context) error { return a.Poll(ctx, s, look) })
 }
 
-func exitCode(a *cli.App, o store.OutcomeRow, quiet bool) error {
+func exitCode(a *cli.App, o view.OutcomeRow, quiet bool) error {
 	code := jobExitCode(o)
 	if quiet {
 		if code == cli.ExitOK {
@@ -85,7 +85,7 @@ func exitCode(a *cli.App, o store.OutcomeRow, quiet bool) error {
 
 // jobExitCode is a job's exit code as a process can give it. Whatever did not
 // succeed is not 0: a script must not take it for a success.
-func jobExitCode(o store.OutcomeRow) int {
+func jobExitCode(o view.OutcomeRow) int {
 	switch {
 	case !o.State.Final():
 		return cli.ExitNotFinished

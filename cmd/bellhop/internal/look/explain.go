@@ -8,7 +8,7 @@ import (
 
 	"bellhop/cmd/bellhop/internal/cli"
 	"bellhop/report"
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 )
 
 func ExplainCommand(a *cli.App) *cobra.Command {
@@ -68,9 +68,9 @@ func explainRow(ctx context.Context, a *cli.App, s *cli.Session, name, key strin
 	}
 	if a.JSON() {
 		return a.PrintJSON(struct {
-			Attachment string            `json:"attachment"`
-			Key        string            `json:"key"`
-			Reasons    []store.ReasonRow `json:"reasons"`
+			Attachment string           `json:"attachment"`
+			Key        string           `json:"key"`
+			Reasons    []view.ReasonRow `json:"reasons"`
 		}{name, key, reasons})
 	}
 	if err := a.Printf("row %s of %s\n", cli.Clean(key), cli.Clean(name)); err != nil {

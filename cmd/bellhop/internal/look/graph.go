@@ -11,7 +11,7 @@ import (
 	"bellhop/cmd/bellhop/internal/cli"
 	"bellhop/report"
 	"bellhop/scheduler"
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 )
 
 func GraphCommand(a *cli.App) *cobra.Command {
@@ -56,18 +56,18 @@ that needs it.`,
 
 // graph is jobs, by id, and their dependencies.
 type graph struct {
-	store.Graph
+	view.Graph
 	at     map[scheduler.JobID]int
-	needs  map[scheduler.JobID][]store.Dependency // of a job: what it needs
-	needed map[scheduler.JobID][]store.Dependency // of a job: the jobs that need it
+	needs  map[scheduler.JobID][]view.Dependency // of a job: what it needs
+	needed map[scheduler.JobID][]view.Dependency // of a job: the jobs that need it
 }
 
-func newGraph(of store.Graph) graph {
+func newGraph(of view.Graph) graph {
 	g := graph{
 		Graph:  of,
 		at:     map[scheduler.JobID]int{},
-		needs:  map[scheduler.JobID][]store.Dependency{},
-		needed: map[scheduler.JobID][]store.Dependency{},
+		needs:  map[scheduler.JobID][]view.Dependency{},
+		needed: map[scheduler.JobID][]view.Dependency{},
 	}
 	for i, n := range of.Nodes {
 		g.at[n.ID] = i
@@ -81,10 +81,10 @@ func newGraph(of store.Graph) graph {
 
 // row is a line of the printed graph: a job at a depth.
 type graphRow struct {
-	node  store.Node
+	node  view.Node
 	depth int
-	edge  *store.Dependency // by which it stands here; nil for a root
-	again bool              // what is below it stands elsewhere
+	edge  *view.Dependency // by which it stands here; nil for a root
+	again bool             // what is below it stands elsewhere
 }
 
 // rows walks the graph from those that need nothing. Not by calls that call
@@ -153,7 +153,7 @@ func printGraph(a *cli.App, g graph) error {
 	return a.PrintTable(t)
 }
 
-func nodeTrouble(n store.Node) string {
+func nodeTrouble(n view.Node) string {
 	switch {
 	case n.Error != nil:
 		return cli.Flat(*n.Error)

@@ -15,7 +15,7 @@ import (
 	"bellhop/scheduler"
 	"bellhop/scheduler/history"
 	"bellhop/scheduler/sketch"
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 )
 
 // historyPage is how many rows one look gives at most.
@@ -26,7 +26,7 @@ type span struct {
 	At   time.Time          `json:"at"`
 	Type scheduler.TypeName `json:"type"`
 	history.Counts
-	store.Times
+	view.Times
 	wait, run sketch.Sketch
 }
 
@@ -96,7 +96,7 @@ func readHistory(
 		}
 		if len(rows) == historyPage { // the oldest minute may be cut: the next look has all of it
 			until = rows[len(rows)-1].Minute.Add(time.Minute)
-			whole := slices.IndexFunc(rows, func(r store.HistoryRow) bool { return r.Minute.Before(until) })
+			whole := slices.IndexFunc(rows, func(r view.HistoryRow) bool { return r.Minute.Before(until) })
 			rows = rows[:whole]
 		} else {
 			until = time.Time{}
@@ -122,7 +122,7 @@ func readHistory(
 	return list, nil
 }
 
-func (p *span) add(r store.HistoryRow) {
+func (p *span) add(r view.HistoryRow) {
 	p.Counts.Add(r.Counts)
 	p.wait.AddPairs(r.Wait)
 	p.run.AddPairs(r.Run)

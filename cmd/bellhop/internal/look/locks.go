@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"bellhop/cmd/bellhop/internal/cli"
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 )
 
 // LocksCommand lists the holders of locks, and the jobs that wait for them.
@@ -35,7 +35,7 @@ younger job starts in its way.`,
 	return c
 }
 
-func lockedRow(l store.LockRow) []any {
+func lockedRow(l view.LockRow) []any {
 	name, what, instance := l.Level+":"+l.Name, l.What, "-"
 	switch l.What {
 	case "holds":

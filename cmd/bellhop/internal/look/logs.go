@@ -11,7 +11,7 @@ import (
 
 	"bellhop/cmd/bellhop/internal/cli"
 	"bellhop/scheduler"
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 )
 
 // logFlags is what `logs` is to show.
@@ -105,7 +105,7 @@ func logs(ctx context.Context, a *cli.App, s *cli.Session, word string, f logFla
 			return false, false, err
 		}
 		for more := true; more; {
-			var lines []store.LogRow
+			var lines []view.LogRow
 			if lines, more, err = reader.Next(ctx); err != nil {
 				return news, false, err
 			}
@@ -143,7 +143,7 @@ func newLogPrinter(a *cli.App) *logPrinter {
 	return &logPrinter{app: a, escape: terminal}
 }
 
-func (p *logPrinter) print(lines []store.LogRow) error {
+func (p *logPrinter) print(lines []view.LogRow) error {
 	for _, l := range lines {
 		if l.At.Before(p.since) {
 			continue
@@ -177,7 +177,7 @@ func (p *logPrinter) head(at time.Time) {
 	}
 }
 
-func (p *logPrinter) printJSON(l store.LogRow) error {
+func (p *logPrinter) printJSON(l view.LogRow) error {
 	object, err := json.Marshal(l)
 	if err != nil {
 		return err

@@ -9,7 +9,7 @@ import (
 
 	"bellhop/cmd/bellhop/internal/cli"
 	"bellhop/scheduler"
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 )
 
 // runs are what stands between the lines of a job's log: where an attempt begins,
@@ -65,7 +65,7 @@ func whereabouts(host, child *string) string {
 	return strings.Trim(cli.Text(child)+" on "+cli.Text(host), " ")
 }
 
-func attemptHeading(t store.AttemptRow) string {
+func attemptHeading(t view.AttemptRow) string {
 	text := fmt.Sprintf("attempt %d, %s", t.Attempt, whereabouts(t.Host, t.Child))
 	switch {
 	case t.EndedAt == nil:
@@ -84,7 +84,7 @@ type whyWaiting struct {
 	next time.Time
 }
 
-func (w *whyWaiting) tell(ctx context.Context, a *cli.App, s *cli.Session, o store.OutcomeRow) error {
+func (w *whyWaiting) tell(ctx context.Context, a *cli.App, s *cli.Session, o view.OutcomeRow) error {
 	waiting := []scheduler.JobState{scheduler.Held, scheduler.Blocked, scheduler.Scheduled, scheduler.Ready}
 	if !slices.Contains(waiting, o.State) || time.Now().Before(w.next) {
 		return nil

@@ -12,7 +12,7 @@ import (
 
 	"bellhop/cmd/bellhop/internal/cli"
 	"bellhop/scheduler"
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 )
 
 // unfinished is what `ls` lists when no state is named: what is not finished,
@@ -35,7 +35,7 @@ func LsCommand(a *cli.App) *cobra.Command {
 		Example: "  bellhop ls\n  bellhop ls -s running -s ready -t license\n  bellhop ls -s failed -o json | jq '.[].error'",
 		Args:    a.NoArgs(),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			f := store.Filter{States: unfinished}
+			f := view.Filter{States: unfinished}
 			if cmd.Flags().Changed("state") {
 				var err error
 				if f.States, err = cli.ParseStates(states); err != nil {
@@ -63,7 +63,7 @@ func LsCommand(a *cli.App) *cobra.Command {
 }
 
 // nothing says what was looked for, where no job was found.
-func nothing(f store.Filter) string {
+func nothing(f view.Filter) string {
 	of, flags := "", ""
 	if len(f.Types) > 0 {
 		var types []string
@@ -88,12 +88,12 @@ func nothing(f store.Filter) string {
 
 // listedJob is a job with its payload, where the account may see that.
 type listedJob struct {
-	store.JobRow
+	view.JobRow
 	Args *string `json:"args"`
 	MSQ  *string `json:"msq"`
 }
 
-func ls(ctx context.Context, a *cli.App, s *cli.Session, f store.Filter, limit int) error {
+func ls(ctx context.Context, a *cli.App, s *cli.Session, f view.Filter, limit int) error {
 	rows, err := s.Jobs(ctx, f)
 	if err != nil {
 		return err
@@ -132,7 +132,7 @@ func ls(ctx context.Context, a *cli.App, s *cli.Session, f store.Filter, limit i
 	return a.PrintTable(t)
 }
 
-func priority(j store.JobRow) string {
+func priority(j view.JobRow) string {
 	if j.PriorityName != nil {
 		return fmt.Sprintf("%d (%s)", j.Priority, *j.PriorityName)
 	}
@@ -140,7 +140,7 @@ func priority(j store.JobRow) string {
 }
 
 // host is where the job runs or ran, else where it wants to.
-func host(j store.JobRow) string {
+func host(j view.JobRow) string {
 	if j.Host != nil {
 		return *j.Host
 	}
@@ -151,7 +151,7 @@ func host(j store.JobRow) string {
 }
 
 // progress is how far a query's items are, or a job that runs says it is; empty where nothing is known.
-func progress(j store.JobRow) string {
+func progress(j view.JobRow) string {
 	if !j.IsMSQ && (j.State == scheduler.Running || j.State == scheduler.Assigned) {
 		return howFar(j)
 	}

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"bellhop/scheduler"
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 )
 
 // TestLs_SaysWhatItsFiguresAre: a bare [0] told nobody anything.
@@ -13,18 +13,18 @@ func TestLs_SaysWhatItsFiguresAre(t *testing.T) {
 	n := func(v int64) *int64 { return &v }
 	half, page := float32(0.5), "page 1"
 	for _, c := range []struct {
-		j    store.JobRow
+		j    view.JobRow
 		want string
 	}{
-		{store.JobRow{}, ""},
-		{store.JobRow{IsMSQ: true}, ""},
-		{store.JobRow{IsMSQ: true, ItemsDone: n(0), ItemsFailed: n(0)}, ""},
-		{store.JobRow{IsMSQ: true, ItemsDone: n(1)}, "1 item done"},
-		{store.JobRow{IsMSQ: true, ItemsDone: n(1200), ItemsFailed: n(2)}, "1,200 items done, 2 failed"},
-		{store.JobRow{IsMSQ: true, ItemsDone: n(12), ItemsTotal: n(500), ItemsFailed: n(3)}, "12/500 items, 3 failed"},
-		{store.JobRow{State: scheduler.Running, Progress: &half, ProgressText: &page}, "50 %, page 1"},
-		{store.JobRow{State: scheduler.Running, Progress: &half}, "50 %"},
-		{store.JobRow{State: scheduler.Failed, Progress: &half}, ""},
+		{view.JobRow{}, ""},
+		{view.JobRow{IsMSQ: true}, ""},
+		{view.JobRow{IsMSQ: true, ItemsDone: n(0), ItemsFailed: n(0)}, ""},
+		{view.JobRow{IsMSQ: true, ItemsDone: n(1)}, "1 item done"},
+		{view.JobRow{IsMSQ: true, ItemsDone: n(1200), ItemsFailed: n(2)}, "1,200 items done, 2 failed"},
+		{view.JobRow{IsMSQ: true, ItemsDone: n(12), ItemsTotal: n(500), ItemsFailed: n(3)}, "12/500 items, 3 failed"},
+		{view.JobRow{State: scheduler.Running, Progress: &half, ProgressText: &page}, "50 %, page 1"},
+		{view.JobRow{State: scheduler.Running, Progress: &half}, "50 %"},
+		{view.JobRow{State: scheduler.Failed, Progress: &half}, ""},
 	} {
 		if got := progress(c.j); got != c.want {
 			t.Errorf("got %q, want %q", got, c.want)

@@ -15,7 +15,7 @@ import (
 
 	"bellhop/cmd/bellhop/internal/cli"
 	"bellhop/scheduler"
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 )
 
 // shownItems is how many failed items are shown.
@@ -44,13 +44,13 @@ func ShowCommand(a *cli.App) *cobra.Command {
 // shownJob is all that there is to know of a job. Payload and Items are nil
 // where the account may not see them.
 type shownJob struct {
-	store.JobRow
-	*store.PayloadRow
-	Result   json.RawMessage     `json:"result"` // null too where the account may not see it
-	Attempts []store.AttemptRow  `json:"attempts"`
-	Lost     []store.LostRow     `json:"lost"`
-	Remote   []store.RemoteRow   `json:"remote"`
-	Items    []store.SeenItemRow `json:"items"`
+	view.JobRow
+	*view.PayloadRow
+	Result   json.RawMessage    `json:"result"` // null too where the account may not see it
+	Attempts []view.AttemptRow  `json:"attempts"`
+	Lost     []view.LostRow     `json:"lost"`
+	Remote   []view.RemoteRow   `json:"remote"`
+	Items    []view.SeenItemRow `json:"items"`
 }
 
 func readJob(ctx context.Context, s *cli.Session, word string) (shownJob, error) {
@@ -181,7 +181,7 @@ func (c *columns) course(j shownJob) {
 }
 
 // howFar is how far a job is, by what its agent says.
-func howFar(j store.JobRow) string {
+func howFar(j view.JobRow) string {
 	var words []string
 	if j.Progress != nil {
 		words = append(words, fmt.Sprintf("%.0f %%", *j.Progress*100))
@@ -192,7 +192,7 @@ func howFar(j store.JobRow) string {
 	return strings.Join(words, ", ")
 }
 
-func instant(t *store.Moment) string {
+func instant(t *view.Moment) string {
 	if t == nil {
 		return ""
 	}
@@ -200,7 +200,7 @@ func instant(t *store.Moment) string {
 }
 
 // printAttempts prints every run, those that were lost among them, in the order in which they began.
-func printAttempts(a *cli.App, attempts []store.AttemptRow, lost []store.LostRow) error {
+func printAttempts(a *cli.App, attempts []view.AttemptRow, lost []view.LostRow) error {
 	if len(attempts)+len(lost) == 0 {
 		return nil
 	}
@@ -227,7 +227,7 @@ func printAttempts(a *cli.App, attempts []store.AttemptRow, lost []store.LostRow
 	return a.PrintTable(t)
 }
 
-func printItems(a *cli.App, items []store.SeenItemRow) error {
+func printItems(a *cli.App, items []view.SeenItemRow) error {
 	if len(items) == 0 {
 		return nil
 	}

@@ -4,11 +4,11 @@ import (
 	"cmp"
 
 	"bellhop/cmd/bellhop/internal/cli"
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 )
 
 // printRemote prints what a job has, or had, on engines.
-func printRemote(a *cli.App, list []store.RemoteRow) error {
+func printRemote(a *cli.App, list []view.RemoteRow) error {
 	if len(list) == 0 {
 		return nil
 	}

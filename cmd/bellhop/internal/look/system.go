@@ -8,7 +8,7 @@ import (
 
 	"bellhop/cmd/bellhop/internal/cli"
 	"bellhop/scheduler"
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 )
 
 // NoInstance is said when there is nothing to show because no instance runs.
@@ -23,7 +23,7 @@ func HostsCommand(a *cli.App) *cobra.Command {
 		RunE: a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, _ []string) error {
 			hosts, err := s.Hosts(ctx)
 			return cli.PrintRows(a, hosts, err, NoInstance, "INSTANCE, NAME, STATE, SLOTS, CHILDREN, RUNNING, SERVES, TROUBLE",
-				func(h store.HostRow) []any {
+				func(h view.HostRow) []any {
 					return []any{h.Instance, h.Name, h.State, h.Slots, h.Children, h.Running, strings.Join(h.Serves, " "), h.Trouble}
 				})
 		}),
@@ -32,10 +32,10 @@ func HostsCommand(a *cli.App) *cobra.Command {
 
 // agentView is an agent with its children.
 type agentView struct {
-	store.AgentRow
+	view.AgentRow
 	// Words are the last of agents that do not come up, by host, for operators.
 	Words    map[string]string `json:"words,omitempty"`
-	Children []store.ChildRow  `json:"children"`
+	Children []view.ChildRow   `json:"children"`
 }
 
 func AgentsCommand(a *cli.App) *cobra.Command {
@@ -59,7 +59,7 @@ func AgentsCommand(a *cli.App) *cobra.Command {
 			}
 			views := make([]agentView, len(agents))
 			for i, agent := range agents {
-				views[i] = agentView{agent, words[store.AgentKey{Instance: agent.Instance, Type: agent.Type}], []store.ChildRow{}}
+				views[i] = agentView{agent, words[view.AgentKey{Instance: agent.Instance, Type: agent.Type}], []view.ChildRow{}}
 				for _, c := range children {
 					if c.Instance == agent.Instance && c.Type == agent.Type {
 						views[i].Children = append(views[i].Children, c)
@@ -98,7 +98,7 @@ func agentTable(views []agentView) cli.Table {
 	return t
 }
 
-func childTable(children []store.ChildRow) cli.Table {
+func childTable(children []view.ChildRow) cli.Table {
 	t := cli.Table{Header: []string{"CHILD", "HOST", "STATE", "FOR", "PID", "JOB", "DONE", "DEATHS"}}
 	for _, c := range children {
 		t.Add(c.Name, c.Host, c.State, cli.Age(c.Age), c.PID, c.Job, c.Done, c.Deaths)
@@ -115,7 +115,7 @@ func InstancesCommand(a *cli.App) *cobra.Command {
 		RunE: a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, _ []string) error {
 			instances, err := s.Instances(ctx)
 			return cli.PrintRows(a, instances, err, NoInstance, "ID, NAME, HOSTNAME, PID, VERSION, UP, HEARTBEAT, JOBS",
-				func(i store.InstanceRow) []any {
+				func(i view.InstanceRow) []any {
 					return []any{i.ID, i.Name, i.Hostname, i.PID, i.Version, cli.Age(i.Age), cli.Age(i.Silent) + " ago", i.Jobs}
 				})
 		}),
@@ -143,7 +143,7 @@ reads the whole queue; bellhop history does not, and covers 32 days.`,
 const statsHeader = "TYPE, WAITING, RUNNING, SUCCEEDED, FAILED, CANCELLED, ITEMS, ITEMS_FAILED, SUCCESSES, DEATHS, LOST, " +
 	"WAIT_P50, WAIT_P90, WAIT_P99, RUN_P50, RUN_P90, RUN_P99"
 
-func statsRow(r store.StatsRow) []any {
+func statsRow(r view.StatsRow) []any {
 	row := []any{r.Type, r.Held + r.Blocked + r.Scheduled + r.Ready, r.Assigned + r.Running, r.Succeeded,
 		r.Failed + r.Quarantined, r.Cancelled, r.ItemsDone, r.ItemsFailed, r.Successes, r.Deaths, r.Lost}
 	for _, span := range r.Each() {

@@ -14,7 +14,7 @@ import (
 
 	"bellhop/cmd/bellhop/internal/cli"
 	"bellhop/scheduler"
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 )
 
 func TopCommand(a *cli.App) *cobra.Command {
@@ -99,7 +99,7 @@ func look(ctx context.Context, s *cli.Session) (v topView, err error) {
 	if v.Queue, err = s.Queue(ctx); err != nil {
 		return v, err
 	}
-	running := store.Filter{States: []scheduler.JobState{scheduler.Assigned, scheduler.Running}, Limit: topJobs}
+	running := view.Filter{States: []scheduler.JobState{scheduler.Assigned, scheduler.Running}, Limit: topJobs}
 	if v.Jobs, err = s.Jobs(ctx, running); err != nil {
 		return v, err
 	}

@@ -9,14 +9,14 @@ import (
 	"pgregory.net/rapid"
 
 	"bellhop/scheduler"
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 )
 
 // shown is a screen that has looked once.
 func shown(width, height int) screen {
 	half := float32(0.5)
 	v := busyView()
-	v.Jobs = []store.JobRow{
+	v.Jobs = []view.JobRow{
 		{ID: 42, Type: "a", State: scheduler.Running, Progress: &half},
 		{ID: 43, Type: "b", State: scheduler.Running},
 	}

@@ -11,18 +11,18 @@ import (
 
 	"bellhop/cmd/bellhop/internal/cli"
 	"bellhop/scheduler"
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 )
 
 // topView is one look at the whole system.
 type topView struct {
-	At        time.Time           `json:"at"`
-	Instances []store.InstanceRow `json:"instances"`
-	Hosts     []store.HostRow     `json:"hosts"`
-	Children  []store.ChildRow    `json:"children"`
-	Jobs      []store.JobRow      `json:"jobs"` // that run, or wait for their child
-	Queue     []store.QueueRow    `json:"queue"`
-	Locks     []store.LockHead    `json:"locks"`
+	At        time.Time          `json:"at"`
+	Instances []view.InstanceRow `json:"instances"`
+	Hosts     []view.HostRow     `json:"hosts"`
+	Children  []view.ChildRow    `json:"children"`
+	Jobs      []view.JobRow      `json:"jobs"` // that run, or wait for their child
+	Queue     []view.QueueRow    `json:"queue"`
+	Locks     []view.LockHead    `json:"locks"`
 	// Rates are lines finished a second, by type, in the last ten seconds; nil on the first look.
 	Rates map[scheduler.TypeName]float64 `json:"rates"`
 }
@@ -201,7 +201,7 @@ func (v topView) only(text string) topView {
 }
 
 // lockRow is a lock's line: its holder, and how many jobs wait.
-func lockRow(l store.LockHead) []any {
+func lockRow(l view.LockHead) []any {
 	by, span, oldest := "-", "-", "-"
 	if l.Job != 0 {
 		by, span = fmt.Sprintf("job %d, %s", l.Job, l.Mode), cli.Age(*l.Held)
@@ -229,7 +229,7 @@ func (v topView) jobTable(barWidth int) cli.Table {
 			child[*c.Job] = string(c.Name)
 		}
 	}
-	slices.SortStableFunc(jobs, func(a, b store.JobRow) int { return began(a).Compare(began(b)) })
+	slices.SortStableFunc(jobs, func(a, b view.JobRow) int { return began(a).Compare(began(b)) })
 	for _, j := range jobs {
 		far := progress(j)
 		if j.Progress != nil && !j.IsMSQ {
@@ -243,7 +243,7 @@ func (v topView) jobTable(barWidth int) cli.Table {
 }
 
 // began is when a job's run did, as far as its row tells.
-func began(j store.JobRow) time.Time {
+func began(j view.JobRow) time.Time {
 	if j.StartedAt != nil {
 		return *j.StartedAt
 	}

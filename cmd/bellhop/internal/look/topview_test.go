@@ -8,24 +8,24 @@ import (
 	"pgregory.net/rapid"
 
 	"bellhop/scheduler/words"
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 )
 
 func busyView() topView {
 	job := int64(42)
-	v := topView{At: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Instances: []store.InstanceRow{{ID: 1}},
-		Hosts: []store.HostRow{
+	v := topView{At: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Instances: []view.InstanceRow{{ID: 1}},
+		Hosts: []view.HostRow{
 			{Instance: 1, Name: "local", Slots: 8, Children: 3, Running: 2},
 			{Instance: 1, Name: "none", Slots: 0},
 		},
-		Queue: []store.QueueRow{
+		Queue: []view.QueueRow{
 			{State: "ready", Type: "a", Jobs: 12, Why: "no_room"},
 			{State: "running", Type: "a", Jobs: 2},
 			{State: "held", Jobs: 3},
 			{State: "ready", Type: "öd", Jobs: 1, Why: "unknown_type"},
 		}}
 	ago := 7.0
-	v.Locks = []store.LockHead{
+	v.Locks = []view.LockHead{
 		{Level: "customer", Name: "42", Mode: "exclusive", Holders: 1, Job: 17, Held: &ago, Waiting: 3, Oldest: &ago},
 		{Level: "node", Name: "*", Mode: "shared", Holders: 2, Job: 18, Held: &ago},
 		{Level: "rate-limit", Name: "2:mail", Waiting: 1000, Oldest: &ago},
@@ -33,7 +33,7 @@ func busyView() topView {
 	for n := range 30 {
 		v.Children = append(
 			v.Children,
-			store.ChildRow{
+			view.ChildRow{
 				Instance: 1,
 				Host:     "local",
 				Name:     "a.1",
@@ -54,7 +54,7 @@ func TestTop_FrameTellsHostsQueueAndChildren(t *testing.T) {
 	v.Children = v.Children[:1]
 	var p pace
 	p.took(&v)
-	v.Children = []store.ChildRow{v.Children[0]}
+	v.Children = []view.ChildRow{v.Children[0]}
 	v.Children[0].Done, v.At = 300, v.At.Add(2*time.Second)
 	p.took(&v)
 	text := strings.Join(v.frame(0, 0), "\n")

@@ -10,7 +10,7 @@ import (
 	"bellhop/cmd/bellhop/internal/cli"
 	"bellhop/cmd/bellhop/internal/clitest"
 	"bellhop/report"
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 )
 
 // No line is wider than the terminal, however narrow that is; a link stays whole.
@@ -18,7 +18,7 @@ func TestTrace_FitsTheTerminal(t *testing.T) {
 	t.Parallel()
 	began := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	started, ended, why := began.Add(time.Millisecond), began.Add(time.Hour), strings.Repeat("because ", 40)
-	job := store.JobRow{
+	job := view.JobRow{
 		ID:        7,
 		Type:      "a_type_with_a_long_name",
 		State:     "failed",
@@ -29,9 +29,9 @@ func TestTrace_FitsTheTerminal(t *testing.T) {
 	}
 	w := report.NewWaterfall(
 		job,
-		[]store.AttemptRow{{Attempt: 1, StartedAt: &started, EndedAt: &ended, Error: &why}},
+		[]view.AttemptRow{{Attempt: 1, StartedAt: &started, EndedAt: &ended, Error: &why}},
 		nil,
-		[]store.NeedRow{
+		[]view.NeedRow{
 			{
 				ID:        123456789,
 				Type:      "another_type_with_a_long_name",

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"bellhop/cmd/bellhop/internal/cli"
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 )
 
 // evaluateScript finds out what a configuration assigns, in a restricted bash that finds no program: it can start
@@ -32,7 +32,7 @@ const maxConfig = 100_000
 const evaluatePatience = 10 * time.Second
 
 // evaluateConfig finds rjm_blocks, rjm_locks and rjm_delete in the text of a configuration.
-func evaluateConfig(ctx context.Context, s *store.RJMSetup) error {
+func evaluateConfig(ctx context.Context, s *view.RJMSetup) error {
 	if strings.Contains(s.Config, "\x00") {
 		return cli.Usage("rjmsetup", "the configuration on stdin holds a zero byte", "want assignments of bash, or JSON")
 	}

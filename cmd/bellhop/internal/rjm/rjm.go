@@ -18,7 +18,7 @@ import (
 	"bellhop/cmd/bellhop/internal/change"
 	"bellhop/cmd/bellhop/internal/cli"
 	"bellhop/cmd/bellhop/internal/look"
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 )
 
 // RJM's names. Each is a face: what is done is done by what the other commands do.
@@ -189,7 +189,7 @@ done, dusting, old.`,
 	return c
 }
 
-func rjmls(a *cli.App, jobs []store.RJMRow) error {
+func rjmls(a *cli.App, jobs []view.RJMRow) error {
 	if a.JSON() {
 		return a.PrintJSON(jobs)
 	}

@@ -23,6 +23,7 @@ import (
 	"bellhop/machine"
 	"bellhop/scheduler"
 	"bellhop/sql/store"
+	"bellhop/sql/view"
 )
 
 func ProcCommand(a *cli.App) *cobra.Command {
@@ -151,7 +152,7 @@ func rjmScope(ctx context.Context, a *cli.App) (string, error) {
 		return "", err
 	}
 	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }() // it is not needed any more
-	return store.NewLook(conn).Identity(ctx)
+	return view.NewLook(conn).Identity(ctx)
 }
 
 // only runs f if no other process of this host has the name on this database;
@@ -222,7 +223,7 @@ func lives(ctx context.Context, s *cli.Session, name string) (bool, error) {
 		return false, err
 	}
 	here := machine.This()
-	return slices.ContainsFunc(list, func(i store.LiveRow) bool {
+	return slices.ContainsFunc(list, func(i view.LiveRow) bool {
 		if here != "" && i.Machine == here {
 			start, err := machine.ProcessStart(i.Pid)
 			return err != nil || start == i.ProcessStart

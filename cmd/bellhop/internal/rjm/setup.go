@@ -18,7 +18,7 @@ import (
 	"bellhop/cmd/bellhop/internal/cli"
 	"bellhop/scheduler"
 	"bellhop/scheduler/lock"
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 )
 
 func SetupCommand(a *cli.App) *cobra.Command {
@@ -46,7 +46,7 @@ arrays; that needs no shell. With --set, --block, --lock or --delete, stdin is n
 			return nil
 		}),
 		RunE: withRJM(a, func(cmd *cobra.Command, args []string) error {
-			s := store.RJMSetup{ID: args[0], Priority: prio}
+			s := view.RJMSetup{ID: args[0], Priority: prio}
 			var err error
 			if len(sets)+len(blocks)+len(locks)+len(files) > 0 {
 				s.Blocks, s.Locks, s.Files = blocks, locks, files
@@ -158,7 +158,7 @@ func configOfFlags(sets []string, lists map[string][]string) (string, error) {
 }
 
 // readConfig reads a configuration from stdin, as bash or as JSON.
-func readConfig(ctx context.Context, a *cli.App, s *store.RJMSetup) error {
+func readConfig(ctx context.Context, a *cli.App, s *view.RJMSetup) error {
 	text, err := io.ReadAll(io.LimitReader(a.Stdin, 1<<20))
 	if err != nil {
 		return err
@@ -170,7 +170,7 @@ func readConfig(ctx context.Context, a *cli.App, s *store.RJMSetup) error {
 	return evaluateConfig(ctx, s)
 }
 
-func configOfJSON(text []byte, s *store.RJMSetup) error {
+func configOfJSON(text []byte, s *view.RJMSetup) error {
 	var given map[string]any
 	if err := json.Unmarshal(text, &given); err != nil {
 		return cli.Usage("rjmsetup", "the JSON on stdin: "+err.Error(), `{"userid": "simpsons", "rjm_blocks": ["shipping.simpsons-42"]}`)

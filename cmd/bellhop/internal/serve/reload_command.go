@@ -14,7 +14,7 @@ import (
 
 	"bellhop/cmd/bellhop/internal/cli"
 	"bellhop/machine"
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 )
 
 // ReloadCommand is `bellhop reload`: the signal, and the wait for the answer.
@@ -99,13 +99,13 @@ func reloadInstances(
 }
 
 // ours are the instances that are meant, each of which is a process of this machine.
-func ours(ctx context.Context, a *cli.App, s *cli.Session, name string, pid int) ([]store.ReloadRow, error) {
+func ours(ctx context.Context, a *cli.App, s *cli.Session, name string, pid int) ([]view.ReloadRow, error) {
 	all, err := s.Reloads(ctx)
 	if err != nil {
 		return nil, err
 	}
 	here := machine.This()
-	var list []store.ReloadRow
+	var list []view.ReloadRow
 	for _, r := range all {
 		named := name == "" || r.Name == name || strconv.FormatInt(int64(r.ID), 10) == name
 		switch start, err := machine.ProcessStart(r.Pid); {

@@ -7,7 +7,7 @@ import (
 
 	"bellhop/cmd/bellhop/internal/cli"
 	"bellhop/config"
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 	"bellhop/web"
 	"bellhop/web/api"
 	"bellhop/web/operation"
@@ -19,7 +19,7 @@ import (
 func openRooms(
 	site *web.Server, c config.Config, url string, i *Instance, log *slog.Logger,
 ) (closeRooms func(), err error) {
-	visitors, err := store.NewVisitors(url)
+	visitors, err := view.NewVisitors(url)
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +62,7 @@ func openRooms(
 
 // tellRoles warns of roles under which this login may not answer: callers with such a token are told so, and the
 // log says what to grant.
-func tellRoles(visitors *store.Visitors, c config.Config, log *slog.Logger) {
+func tellRoles(visitors *view.Visitors, c config.Config, log *slog.Logger) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	roles := []string{web.Reader}

@@ -18,7 +18,7 @@ import (
 	"bellhop/cmd/bellhop/internal/cli"
 	"bellhop/config"
 	"bellhop/sql"
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 	"bellhop/web"
 )
 
@@ -63,7 +63,7 @@ func (s Config) site(
 // checkLogin refuses a login that lacks a right which instances need: it would
 // try for ever.
 func checkLogin(ctx context.Context, conn *pgx.Conn) error {
-	look := store.NewLook(conn)
+	look := view.NewLook(conn)
 	login, err := look.Login(ctx)
 	if err != nil {
 		return err

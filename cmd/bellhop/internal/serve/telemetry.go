@@ -17,6 +17,7 @@ import (
 	"bellhop/report"
 	"bellhop/scheduler"
 	"bellhop/sql/store"
+	"bellhop/sql/view"
 	"bellhop/web/api"
 	"bellhop/web/page"
 )
@@ -58,7 +59,7 @@ func (t *telemetry) watch(tree *actors.System, reads *store.Metrics) error {
 		Queue: reads.Gauges,
 		Findings: func(ctx context.Context) (map[string]int64, error) {
 			counts := map[string]int64{}
-			err := reads.Look(ctx, func(ctx context.Context, l store.Look) error {
+			err := reads.Look(ctx, func(ctx context.Context, l view.Look) error {
 				scene, err := report.LookAround(ctx, l)
 				counts = report.Count(report.Judge(scene))
 				return err

@@ -200,8 +200,8 @@ func (i *Instance) End(ctx context.Context) error {
 }
 
 // lockTemplates are the locks that agents say all their jobs need.
-func lockTemplates(c config.Config) (store.Templates, error) {
-	all := store.Templates{}
+func lockTemplates(c config.Config) (lock.Templates, error) {
+	all := lock.Templates{}
 	for _, a := range c.Agents {
 		if len(a.Locks) == 0 {
 			continue

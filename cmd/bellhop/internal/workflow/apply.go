@@ -17,7 +17,7 @@ import (
 	"bellhop/config"
 	"bellhop/scheduler/notice"
 	"bellhop/scheduler/workflow"
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 	"bellhop/verb"
 )
 
@@ -84,7 +84,7 @@ func export(a *cli.App) *cobra.Command {
 		Example: "  bellhop workflow export 'nightly-*' > all.yaml",
 		Args:    names(a, 0),
 		RunE: a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, args []string) error {
-			list, err := s.Definitions(ctx, store.Like(args))
+			list, err := s.Definitions(ctx, view.Like(args))
 			if err != nil {
 				return err
 			}
@@ -193,7 +193,7 @@ func (w writing) all(ctx context.Context, s *cli.Session, list []workflow.Defini
 	}
 	results := []result{}
 	err := pgx.BeginFunc(ctx, s.Conn, func(tx pgx.Tx) error {
-		l := store.NewLook(tx)
+		l := view.NewLook(tx)
 		for _, d := range list {
 			r, err := w.one(ctx, l, d)
 			if err != nil {
@@ -220,7 +220,7 @@ func (w writing) all(ctx context.Context, s *cli.Session, list []workflow.Defini
 }
 
 // unserved tells of steps that would wait, since no running instance has an agent of their type.
-func unserved(ctx context.Context, a *cli.App, l store.Look, d workflow.Definition) error {
+func unserved(ctx context.Context, a *cli.App, l view.Look, d workflow.Definition) error {
 	body, err := json.Marshal(d)
 	if err != nil {
 		return err
@@ -233,9 +233,9 @@ func unserved(ctx context.Context, a *cli.App, l store.Look, d workflow.Definiti
 }
 
 // one writes a definition.
-func (w writing) one(ctx context.Context, l store.Look, d workflow.Definition) (r result, err error) {
+func (w writing) one(ctx context.Context, l view.Look, d workflow.Definition) (r result, err error) {
 	r.Workflow = d.Name
-	old, err := l.Definitions(ctx, store.Exactly(d.Name))
+	old, err := l.Definitions(ctx, view.Exactly(d.Name))
 	if err != nil {
 		return r, err
 	}
@@ -279,7 +279,7 @@ func (w writing) one(ctx context.Context, l store.Look, d workflow.Definition) (
 }
 
 // others deletes the workflows of the same projects that are not among these.
-func (w writing) others(ctx context.Context, l store.Look, list []workflow.Definition) (gone []result, err error) {
+func (w writing) others(ctx context.Context, l view.Look, list []workflow.Definition) (gone []result, err error) {
 	var projects []string
 	for _, d := range list {
 		if !slices.Contains(projects, d.Project) {
@@ -287,7 +287,7 @@ func (w writing) others(ctx context.Context, l store.Look, list []workflow.Defin
 		}
 	}
 	for _, project := range projects {
-		there, err := l.Workflows(ctx, store.WorkflowFilter{Project: &project})
+		there, err := l.Workflows(ctx, view.WorkflowFilter{Project: &project})
 		if err != nil {
 			return nil, err
 		}

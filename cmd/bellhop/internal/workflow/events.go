@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"bellhop/cmd/bellhop/internal/cli"
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 )
 
 // eventStates are what may have become of an event.
@@ -33,7 +33,7 @@ later: bellhop workflow run NAME --event EVENT. --skipped runs all skipped event
 				return cli.Usage("workflow events", fmt.Sprintf("-n %d: it is at least 1", most), "bellhop workflow events NAME -n 20")
 			}
 			return a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, _ []string) error {
-				rows, err := s.Workflows(ctx, store.WorkflowFilter{Names: store.Exactly(args[0])})
+				rows, err := s.Workflows(ctx, view.WorkflowFilter{Names: view.Exactly(args[0])})
 				if err == nil && len(rows) == 0 {
 					err = unknown("events", args[0])
 				}
@@ -45,7 +45,7 @@ later: bellhop workflow run NAME --event EVENT. --skipped runs all skipped event
 					only = &state
 				}
 				list, err := s.Events(ctx, args[0], only, most)
-				return cli.PrintRows(a, list, err, "", "EVENT, AT, STATE, RUN, REASON", func(e store.EventRow) []any {
+				return cli.PrintRows(a, list, err, "", "EVENT, AT, STATE, RUN, REASON", func(e view.EventRow) []any {
 					return []any{e.Event, e.At, e.State, e.Run, e.Reason}
 				})
 			})(cmd, args)

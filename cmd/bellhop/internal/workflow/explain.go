@@ -6,14 +6,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"bellhop/cmd/bellhop/internal/cli"
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 )
 
 // explained is a workflow in JSON, with all that is to be said about it.
 type explained struct {
-	Workflow string            `json:"workflow"`
-	Active   bool              `json:"active"`
-	Reasons  []store.ReasonRow `json:"reasons"`
+	Workflow string           `json:"workflow"`
+	Active   bool             `json:"active"`
+	Reasons  []view.ReasonRow `json:"reasons"`
 }
 
 func explain(a *cli.App) *cobra.Command {
@@ -26,7 +26,7 @@ for, its errors, and its open runs. In SQL: select * from bellhop.explain_workfl
 		Example: "  bellhop workflow explain nightly\n  bellhop workflow explain nightly -o json",
 		Args:    one(a),
 		RunE: a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, args []string) error {
-			rows, err := s.Workflows(ctx, store.WorkflowFilter{Names: store.Exactly(args[0])})
+			rows, err := s.Workflows(ctx, view.WorkflowFilter{Names: view.Exactly(args[0])})
 			if err != nil {
 				return err
 			}

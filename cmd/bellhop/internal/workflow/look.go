@@ -11,15 +11,15 @@ import (
 
 	"bellhop/cmd/bellhop/internal/cli"
 	"bellhop/scheduler/workflow"
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 	"bellhop/verb"
 )
 
 // shown is a workflow in JSON.
 type shown struct {
-	store.WorkflowRow
-	Definition any            `json:"definition"`
-	Runs       []store.RunRow `json:"runs"`
+	view.WorkflowRow
+	Definition any           `json:"definition"`
+	Runs       []view.RunRow `json:"runs"`
 }
 
 func show(a *cli.App) *cobra.Command {
@@ -53,7 +53,7 @@ func showWorkflow(ctx context.Context, a *cli.App, s *cli.Session, name string, 
 	if err != nil {
 		return err
 	}
-	rows, err := s.Workflows(ctx, store.WorkflowFilter{Names: store.Exactly(name)})
+	rows, err := s.Workflows(ctx, view.WorkflowFilter{Names: view.Exactly(name)})
 	if err != nil {
 		return err
 	}
@@ -86,7 +86,7 @@ func showWorkflow(ctx context.Context, a *cli.App, s *cli.Session, name string, 
 }
 
 // starts says in words what starts a workflow, and why it does not.
-func starts(d workflow.Definition, w store.WorkflowRow) string {
+func starts(d workflow.Definition, w view.WorkflowRow) string {
 	switch {
 	case !w.Active:
 		return "not active: only this starts it: bellhop workflow run " + w.Name
@@ -118,7 +118,7 @@ func starts(d workflow.Definition, w store.WorkflowRow) string {
 	return "no instance has looked at its sensor yet: is one running? bellhop instances"
 }
 
-func runTable(runs []store.RunRow) cli.Table {
+func runTable(runs []view.RunRow) cli.Table {
 	t := cli.Table{Header: []string{"RUN", "STATE", "VERSION", "BY", "EVENT", "CREATED", "ENDED", "REASON"}}
 	for _, r := range runs {
 		t.Add(r.ID, r.State, r.Version, r.TriggeredBy, r.Event, r.CreatedAt, r.EndedAt, r.Reason)
@@ -140,8 +140,8 @@ func showRun(ctx context.Context, a *cli.App, s *cli.Session, id int64) error {
 	}
 	if a.JSON() {
 		return a.PrintJSON(struct {
-			store.RunRow
-			Steps []store.StepRow `json:"steps"`
+			view.RunRow
+			Steps []view.StepRow `json:"steps"`
 		}{runs[0], steps})
 	}
 	if err := a.PrintTable(runTable(runs)); err != nil {
@@ -168,7 +168,7 @@ func history(a *cli.App) *cobra.Command {
 			if err == nil && len(list) == 0 {
 				err = unknown("history", args[0])
 			}
-			return cli.PrintRows(a, list, err, "", "VERSION, WHAT, BY, AT", func(v store.VersionRow) []any {
+			return cli.PrintRows(a, list, err, "", "VERSION, WHAT, BY, AT", func(v view.VersionRow) []any {
 				return []any{v.Version, v.What, v.ChangedBy, v.ChangedAt}
 			})
 		}),

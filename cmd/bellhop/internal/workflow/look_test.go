@@ -5,7 +5,7 @@ import (
 
 	"bellhop/scheduler"
 	"bellhop/scheduler/workflow"
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 )
 
 func TestStarts_SaysHowFarASensorIsBehind(t *testing.T) {
@@ -18,7 +18,7 @@ func TestStarts_SaysHowFarASensorIsBehind(t *testing.T) {
 		want string
 	}{{nil, sees}, {&none, sees + ", and has read all"}, {&one, sees + ", and is 1 message behind"},
 		{&many, sees + ", and is 1200 messages behind"}} {
-		if got := starts(d, store.WorkflowRow{Active: true, Instance: &at, Lag: c.lag}); got != c.want {
+		if got := starts(d, view.WorkflowRow{Active: true, Instance: &at, Lag: c.lag}); got != c.want {
 			t.Errorf("%q, want %q", got, c.want)
 		}
 	}

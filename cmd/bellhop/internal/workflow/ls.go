@@ -10,13 +10,13 @@ import (
 
 	"bellhop/cmd/bellhop/internal/cli"
 	"bellhop/scheduler/workflow"
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 )
 
 func ls(a *cli.App) *cobra.Command {
 	var project, typ, sensor string
 	var active, inactive bool
-	kinds := append(slices.Clone(workflow.Kinds), store.NoSensor)
+	kinds := append(slices.Clone(workflow.Kinds), view.NoSensor)
 	c := &cobra.Command{
 		Use:   "ls [NAME…]",
 		Short: "List workflows, with their next slots and their last runs",
@@ -26,7 +26,7 @@ patterns, whatever the case. A workflow must match all flags.`,
 			"  bellhop workflow ls --inactive --sensor cron\n  bellhop workflow ls --type license",
 		Args: names(a, 0),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			f := store.WorkflowFilter{Names: store.Like(args), AnyCase: true}
+			f := view.WorkflowFilter{Names: view.Like(args), AnyCase: true}
 			if cmd.Flags().Changed("project") {
 				f.Project = &project
 			}
@@ -52,7 +52,7 @@ patterns, whatever the case. A workflow must match all flags.`,
 					if err != nil {
 						return err
 					}
-					list = slices.DeleteFunc(list, func(w store.WorkflowRow) bool { return !slices.Contains(using, w.Name) })
+					list = slices.DeleteFunc(list, func(w view.WorkflowRow) bool { return !slices.Contains(using, w.Name) })
 				}
 				switch {
 				case a.JSON():
@@ -73,7 +73,7 @@ patterns, whatever the case. A workflow must match all flags.`,
 	return c
 }
 
-func workflowTable(list []store.WorkflowRow) cli.Table {
+func workflowTable(list []view.WorkflowRow) cli.Table {
 	t := cli.Table{Header: []string{"NAME", "PROJECT", "ACTIVE", "VERSION", "SENSOR", "NEXT", "RUN", "STATE", "ENDED"}}
 	for _, w := range list {
 		active := "no"
@@ -96,7 +96,7 @@ that failed within a day.`,
 		RunE: a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, _ []string) error {
 			list, err := s.Projects(ctx)
 			return cli.PrintRows(a, list, err, "", "PROJECT, WORKFLOWS, ACTIVE, RUNNING, QUEUED, FAILED",
-				func(p store.ProjectRow) []any {
+				func(p view.ProjectRow) []any {
 					return []any{p.Project, p.Workflows, p.Active, p.Running, p.Queued, p.Failed}
 				})
 		}),

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"bellhop/cmd/bellhop/internal/cli"
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 	"bellhop/verb"
 )
 
@@ -80,7 +80,7 @@ func managerStatus(a *cli.App) *cobra.Command {
 			if err == nil && len(list) == 0 && !a.JSON() {
 				return a.Printf("no instance is running; bellhop serve starts one\n")
 			}
-			return cli.PrintRows(a, list, err, "", "ID, NAME, STARTS, WORKFLOWS, STOPPED, BY", func(m store.ManagerRow) []any {
+			return cli.PrintRows(a, list, err, "", "ID, NAME, STARTS, WORKFLOWS, STOPPED, BY", func(m view.ManagerRow) []any {
 				starts := "no"
 				if m.Starts {
 					starts = "yes"

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"bellhop/cmd/bellhop/internal/cli"
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 )
 
 // messageStates are what becomes of a message.
@@ -48,7 +48,7 @@ func messages(a *cli.App) *cobra.Command {
 			}
 			list, err := s.Notices(ctx, states, of, id, most)
 			return cli.PrintRows(a, list, err, "", "ID, RUN, WORKFLOW, ENDED, BY, TO, STATUS, TRIES, AT, NEXT, WHY",
-				func(n store.NoticeRow) []any {
+				func(n view.NoticeRow) []any {
 					return []any{n.ID, n.Run, n.Workflow, n.State, n.Channel, n.Target, n.Status, n.Tries,
 						cmp.Or(n.SentAt, &n.At), n.NextAt, why(n)}
 				})
@@ -61,7 +61,7 @@ func messages(a *cli.App) *cobra.Command {
 }
 
 // why says what keeps a message from being sent.
-func why(n store.NoticeRow) string {
+func why(n view.NoticeRow) string {
 	switch {
 	case n.Status == "waiting" && !n.Can:
 		return lacks(n.Needs)

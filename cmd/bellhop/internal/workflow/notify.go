@@ -13,7 +13,7 @@ import (
 	"bellhop/cmd/bellhop/internal/cli"
 	"bellhop/scheduler/notice"
 	"bellhop/scheduler/workflow"
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 	"bellhop/verb"
 )
 
@@ -33,7 +33,7 @@ docs/notifications.md.`,
 }
 
 // warn tells what no running instance could send: it would wait, and be given up.
-func warn(ctx context.Context, a *cli.App, l store.Look, of string, rules []notice.Rule) error {
+func warn(ctx context.Context, a *cli.App, l view.Look, of string, rules []notice.Rule) error {
 	can, instances, err := l.Tells(ctx)
 	if err != nil || instances == 0 {
 		return err
@@ -82,7 +82,7 @@ func listRules(a *cli.App) *cobra.Command {
 	}
 }
 
-func ruleRow(r store.NoticeRuleRow) []any {
+func ruleRow(r view.NoticeRuleRow) []any {
 	within := ""
 	if r.UnlessSuccessWithin != nil {
 		within = workflow.Duration(time.Duration(*r.UnlessSuccessWithin) * time.Millisecond).String()

@@ -14,7 +14,7 @@ import (
 	"bellhop/cmd/bellhop/internal/cli"
 	"bellhop/config"
 	"bellhop/scheduler/notice"
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 	"bellhop/verb"
 )
 
@@ -126,7 +126,7 @@ func (to ruleChange) carryOut(ctx context.Context, s *cli.Session, cmd *cobra.Co
 	now notice.Rule, err error,
 ) {
 	err = pgx.BeginFunc(ctx, s.Conn, func(tx pgx.Tx) error {
-		l := store.NewLook(tx)
+		l := view.NewLook(tx)
 		old, version, err := ruleOf(ctx, l, id)
 		if err != nil {
 			return err
@@ -147,7 +147,7 @@ func (to ruleChange) carryOut(ctx context.Context, s *cli.Session, cmd *cobra.Co
 }
 
 // ruleOf reads a rule, which must be there, and its version.
-func ruleOf(ctx context.Context, l store.Look, id int64) (r notice.Rule, version int, err error) {
+func ruleOf(ctx context.Context, l view.Look, id int64) (r notice.Rule, version int, err error) {
 	list, err := l.NoticeRules(ctx)
 	if err != nil {
 		return r, 0, err

@@ -14,7 +14,7 @@ import (
 
 	"bellhop/cmd/bellhop/internal/cli"
 	"bellhop/scheduler/workflow"
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 	"bellhop/verb"
 )
 
@@ -142,8 +142,8 @@ func (f runFlags) start(
 ) (ids []int64, err error) {
 	err = pgx.BeginFunc(ctx, s.Conn, func(tx pgx.Tx) error {
 		for _, o := range orders {
-			by := store.ByHand{Parameters: given, Steps: f.steps, Event: o.event}
-			out, err := verb.Do(ctx, store.NewLook(tx), "run", verb.In{Name: o.name, From: f.from, By: by})
+			by := view.ByHand{Parameters: given, Steps: f.steps, Event: o.event}
+			out, err := verb.Do(ctx, view.NewLook(tx), "run", verb.In{Name: o.name, From: f.from, By: by})
 			if err != nil {
 				return err
 			}
@@ -156,10 +156,10 @@ func (f runFlags) start(
 
 // started are the workflows of which a run is wanted, each once: those that are named, and of each pattern those
 // that are active.
-func started(ctx context.Context, a *cli.App, l store.Look, args []string) (chosen []string, err error) {
+func started(ctx context.Context, a *cli.App, l view.Look, args []string) (chosen []string, err error) {
 	for _, arg := range args {
 		pattern := strings.ContainsAny(arg, "*?")
-		list, err := l.Workflows(ctx, store.WorkflowFilter{Names: store.Like([]string{arg})})
+		list, err := l.Workflows(ctx, view.WorkflowFilter{Names: view.Like([]string{arg})})
 		if err != nil {
 			return nil, err
 		}
@@ -202,7 +202,7 @@ func (o order) of() string {
 const mostSkipped = workflow.MostQueued
 
 // ordered are the runs to start: one of each workflow; or, of the one that is named, one of each event.
-func ordered(ctx context.Context, l store.Look, chosen, events []string, skipped bool) (list []order, err error) {
+func ordered(ctx context.Context, l view.Look, chosen, events []string, skipped bool) (list []order, err error) {
 	switch {
 	case skipped:
 		state := "skipped"

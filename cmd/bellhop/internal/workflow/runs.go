@@ -11,7 +11,7 @@ import (
 
 	"bellhop/cmd/bellhop/internal/cli"
 	"bellhop/scheduler/workflow"
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 )
 
 // runStates are all that a run can be in.
@@ -39,7 +39,7 @@ ones included. A run must match all flags, and one value of each repeatable flag
 			if most < 1 {
 				return cli.Usage("workflow runs", fmt.Sprintf("-n %d: it is at least 1", most), "bellhop workflow runs -n 20")
 			}
-			f := store.RunFilter{Names: store.Like(args), States: states, By: store.Like(by)}
+			f := view.RunFilter{Names: view.Like(args), States: states, By: view.Like(by)}
 			if cmd.Flags().Changed("project") {
 				f.Project = &project
 			}
@@ -60,7 +60,7 @@ ones included. A run must match all flags, and one value of each repeatable flag
 			return a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, _ []string) error {
 				list, err := s.FindRuns(ctx, f, most)
 				return cli.PrintRows(a, list, err, "", "RUN, WORKFLOW, STATE, VERSION, BY, EVENT, CREATED, ENDED, REASON",
-					func(r store.RunRow) []any {
+					func(r view.RunRow) []any {
 						return []any{r.ID, r.Workflow, r.State, r.Version, r.TriggeredBy, r.Event, r.CreatedAt, r.EndedAt, r.Reason}
 					})
 			})(cmd, args)

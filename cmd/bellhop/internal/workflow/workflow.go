@@ -14,7 +14,7 @@ import (
 	"bellhop/cmd/bellhop/internal/cli"
 	"bellhop/config"
 	"bellhop/scheduler/workflow"
-	"bellhop/sql/store"
+	"bellhop/sql/view"
 	"bellhop/verb"
 )
 
@@ -64,10 +64,10 @@ func unknown(command, name string) error {
 }
 
 // definition reads one workflow, which must be there.
-func definition(ctx context.Context, l store.Look, command, name string) (
+func definition(ctx context.Context, l view.Look, command, name string) (
 	d workflow.Definition, version int, err error,
 ) {
-	list, err := l.Definitions(ctx, store.Exactly(name))
+	list, err := l.Definitions(ctx, view.Exactly(name))
 	if err == nil && len(list) == 0 {
 		err = unknown(command, name)
 	}
@@ -117,7 +117,7 @@ With --version, only if that is its version.`,
 			}
 			var missing []error
 			for _, pattern := range args {
-				list, err := s.Workflows(ctx, store.WorkflowFilter{Names: store.Like([]string{pattern})})
+				list, err := s.Workflows(ctx, view.WorkflowFilter{Names: view.Like([]string{pattern})})
 				if err != nil {
 					return err
 				}
