@@ -286,7 +286,7 @@ func TestDatabase_ListenerSilentlyCut(t *testing.T) {
 		line, url := through(t, e.url)
 		i := e.serve(fmt.Sprintf("database: {url: %q, listen_url: %q}\n", e.url, url) + calm(1) + agents(j.agent("work", "warm")))
 		e.submitted(patience, "warming up")
-		line.Deafen()
+		line.Deafen("")
 		i.waitSaid("deaf for too long")
 		// two ends
 		pgtest.Eventually(t, patience, "it listens anew", func() bool { return line.Hearing("bellhop bell") == 2 })
@@ -308,7 +308,7 @@ func TestDatabase_ListenerSilentlyCut(t *testing.T) {
 		i := e.serve(fmt.Sprintf("database: {url: %q, listen_url: %q}\ninstance: {heartbeat: 10s, lag: 30s}\n", e.url,
 			url) + agents(j.agent("work", "warm")))
 		e.submitted(patience, "warming up")
-		line.Deafen()
+		line.Deafen("")
 		e.submitted(patience, "while it is deaf")
 		if strings.Contains(i.said(), "deaf for too long") {
 			t.Error("it was found out before the safety scan was needed: this test shows nothing")

@@ -77,7 +77,7 @@ func TestProxy_DoesWhatItIsToldTo(t *testing.T) {
 	}
 	p.Set(wire.Fault{})
 	deaf := open("deaf")
-	p.Deafen()
+	p.Deafen("")
 	if err := ask(deaf, 200*time.Millisecond); err == nil {
 		t.Error("an answer came through a deaf line")
 	}

@@ -114,13 +114,14 @@ func (p *Proxy) Set(f Fault) {
 	p.fault = f
 }
 
-// Deafen makes the lines that are open now swallow everything for ever. New
-// ones are well.
-func (p *Proxy) Deafen() {
+// Deafen makes the lines that are open now, of one client or of all, swallow everything for ever. New ones are well.
+func (p *Proxy) Deafen(only string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for wire := range p.wires {
-		p.deaf[wire] = true
+	for wire, name := range p.wires {
+		if only == "" || only == name {
+			p.deaf[wire] = true
+		}
 	}
 }
 

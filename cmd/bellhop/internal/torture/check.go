@@ -57,11 +57,14 @@ type evidence struct {
 	told     *expectation
 	journal  []entry
 	rows     []row
-	runs     map[int64]int // of each event
-	kills    int           // agents that a fault killed: each may cost an attempt
-	lostTail bool          // a server was promoted that lacked the newest commits
-	left     []string      // processes and rows that are left after the end
-	took     time.Duration // until the queue worked again
+	runs     map[int64]int    // of each event
+	written  map[int64]string // outcomes in the rows of an attached table
+	seen     map[int64]int64  // jobs that a client saw succeed, and under which fence
+	kills    int              // agents that a fault killed: each may cost an attempt
+	lostTail bool             // a server was promoted that lacked the newest commits
+	left     []string         // processes and rows that are left after the end
+	took     time.Duration    // until the queue worked again
+	idle     time.Duration    // how long the first job after a rest took
 	promise  time.Duration
 }
 
@@ -114,7 +117,12 @@ func (c *checker) ends() {
 	batches := map[int64]bool{}
 	for _, r := range c.rows {
 		batches[r.batch] = true
-		if r.state != "succeeded" && !(r.state == "quarantined" && c.kills >= 3) {
+		if c.told.dies[r.token] {
+			if r.state != "failed" || r.attempt != dyingAttempts {
+				c.say(ends, "job %d (token %d) always fails; it is %s after attempt %d of %d", r.id, r.token, r.state, r.attempt,
+					dyingAttempts)
+			}
+		} else if r.state != "succeeded" && !(r.state == "quarantined" && c.kills >= 3) {
 			c.say(ends, "job %d (%s, token %d) is %s after attempt %d: %s%s", r.id, r.typ, r.token, r.state, r.attempt,
 				r.problem, r.waits)
 		}
@@ -149,6 +157,9 @@ func (c *checker) proven() {
 		}
 		if _, ok := c.finished[claimed{r.token, r.id, r.fence}]; !ok {
 			c.say(proven, "job %d (token %d) has succeeded under fence %d, and no agent ended it under that fence", r.id, r.token, r.fence)
+		} else if fence, was := c.seen[r.id]; was && fence != r.fence && !c.lostTail {
+			c.say(proven, "job %d (token %d) was seen to have succeeded under fence %d, and has succeeded under %d", r.id, r.token, fence,
+				r.fence)
 		} else if l := last[r.token]; l.fence != r.fence && !c.lostTail {
 			c.say(proven, "job %d (token %d) has succeeded under fence %d, and was begun again under %d", r.id, r.token, r.fence, l.fence)
 		}
@@ -181,18 +192,27 @@ func (c *checker) counted() {
 		fences[run] = line.fence
 	}
 	for _, r := range c.rows {
-		if most := 1 + c.told.fails[r.token] + c.kills; r.attempt > most {
+		most := 1 + c.told.fails[r.token] + c.kills
+		if c.told.dies[r.token] {
+			most = dyingAttempts
+		}
+		if r.attempt > most {
 			c.say(counted, "job %d (token %d) has %d attempts; its plan and the agents killed explain %d", r.id, r.token, r.attempt, most)
 		}
 	}
 }
 
-// ordered: a job begins after the accepted end of the job that it needs.
+// ordered: a job begins after the accepted end of the job that it needs, and not before its time.
 func (c *checker) ordered() {
 	begins := map[int64]entry{}
 	for _, line := range c.journal {
 		if _, seen := begins[line.token]; !seen && line.what == begun {
 			begins[line.token] = line
+		}
+	}
+	for n, b := range begins {
+		if early := c.told.notBefore[n] - b.at; early > 0 {
+			c.say(ordered, "token %d began %s before its time", n, time.Duration(early))
 		}
 	}
 	needs := maps.Clone(c.told.needs)
@@ -211,11 +231,16 @@ func (c *checker) ordered() {
 	}
 }
 
-// exactly: each committed event has one run, and each key one job.
+// exactly: each committed event has one run, each key one job, and each attached row its outcome.
 func (c *checker) exactly() {
 	for _, id := range slices.Sorted(maps.Keys(c.told.events)) {
 		if n, there := c.runs[id]; (there || !c.lostTail) && n != 1 {
 			c.say(exactly, "the row %d started %d runs", id, n)
+		}
+	}
+	for n := range c.told.attached {
+		if status, there := c.written[n]; (there || !c.lostTail) && status != "succeeded" {
+			c.say(exactly, "the attached row %d has the outcome %q", n, status)
 		}
 	}
 	jobs := map[string]int{}
@@ -255,6 +280,9 @@ func (c *checker) after() {
 	for _, what := range c.left {
 		c.say(quiet, "%s", what)
 	}
+	if c.idle > c.promise {
+		c.say(recovered, "the first job after a rest ended after %s; promised: %s", c.idle.Round(time.Millisecond), c.promise)
+	}
 	if c.took > c.promise {
 		c.say(recovered, "the first job after the fault ended after %s; promised: %s", c.took.Round(time.Millisecond),
 			c.promise)
@@ -263,6 +291,10 @@ func (c *checker) after() {
 
 // known fills in what the text of a row says.
 func (r *row) known() {
+	if name, ok := strings.CutPrefix(r.key, "torture_row/"); ok {
+		r.token, _ = strconv.ParseInt(name, 10, 64)
+		return
+	}
 	if r.msq == "" {
 		r.token = parseTask(r.args).token
 		return

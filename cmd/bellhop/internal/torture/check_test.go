@@ -1,9 +1,11 @@
 package torture
 
 import (
+	"context"
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -38,6 +40,16 @@ func sound() evidence {
 	ran(4, 14, 5, 1)
 	job(4, 14, 5, 1)
 	e.rows[len(e.rows)-1].key = "key.4"
+	ran(5, 15, 8, 1)
+	ran(5, 15, 9, 2)
+	job(5, 15, 9, 2)
+	e.rows[len(e.rows)-1].state, e.rows[len(e.rows)-1].successes = "failed", 0
+	told.dies[5] = true
+	ran(6, 16, 3, 1)
+	job(6, 16, 3, 1)
+	told.attached[6], e.written = true, map[int64]string{6: "succeeded"}
+	told.notBefore[1] = -1
+	e.seen = map[int64]int64{11: 1}
 	e.rows = append(e.rows, row{id: 17, typ: "item", state: "succeeded", fence: 6, attempt: 1, successes: 1, batch: 7,
 		total: items, done: items})
 	for i := range int64(items) {
@@ -62,6 +74,9 @@ func TestCheck_FindsEachViolation(t *testing.T) {
 	t.Parallel()
 	at := func(e *evidence, token int64, what string) *entry {
 		return &e.journal[slices.IndexFunc(e.journal, func(l entry) bool { return l.token == token && l.what == what })]
+	}
+	job := func(e *evidence, id int64) *row {
+		return &e.rows[slices.IndexFunc(e.rows, func(r row) bool { return r.id == id })]
 	}
 	cases := map[string]struct {
 		want  invariant
@@ -89,7 +104,13 @@ func TestCheck_FindsEachViolation(t *testing.T) {
 		"a key is that of two jobs":            {exactly, func(e *evidence) { e.rows[0].key = "key.4" }},
 		"a key was answered with two ids":      {exactly, func(e *evidence) { e.told.keys["key.4"][1] = 11 }},
 		"an item never ran":                    {whole, func(e *evidence) { at(e, firstItem+7*items, done).what = failed }},
-		"an item was counted twice":            {whole, func(e *evidence) { e.rows[4].done++ }},
+		"an item was counted twice":            {whole, func(e *evidence) { job(e, 17).done++ }},
+		"a job failed too often":               {counted, func(e *evidence) { job(e, 15).attempt = 3 }},
+		"a job that fails ended well":          {ends, func(e *evidence) { job(e, 15).state = "succeeded" }},
+		"a job began before its time":          {ordered, func(e *evidence) { e.told.notBefore[1] = 9 }},
+		"a success that was seen is gone":      {proven, func(e *evidence) { e.seen[11] = 0 }},
+		"an attached row has no outcome":       {exactly, func(e *evidence) { e.written[6] = "" }},
+		"the queue slept on":                   {recovered, func(e *evidence) { e.idle = time.Minute }},
 		"a process is left":                    {quiet, func(e *evidence) { e.left = []string{"processes [7] are left of agents"} }},
 		"the queue worked again too late":      {recovered, func(e *evidence) { e.took = time.Minute }},
 	}
@@ -134,6 +155,32 @@ func TestTask_IsReadFromWords(t *testing.T) {
 		if got := parseTask(words); got != want {
 			t.Errorf("%q is %+v", words, got)
 		}
+	}
+}
+
+// Faults joined by a plus sign are one that needs what each needs, and as many strokes as the one with the most.
+func TestFault_SeveralAtOnce(t *testing.T) {
+	t.Parallel()
+	f, known := faultNamed("promotion-asynchronous+serve-killed")
+	if !known || f.strokes != 4 || !f.standby || !f.own || f.lines {
+		t.Errorf("%+v, %v", f, known)
+	}
+	if _, known := faultNamed("serve-killed+rain"); known {
+		t.Error("a fault that is none is taken for one")
+	}
+	done := map[string]bool{}
+	var mu sync.Mutex
+	stroke := func(name string) func(context.Context, *stage) error {
+		return func(context.Context, *stage) error {
+			mu.Lock()
+			defer mu.Unlock()
+			done[name] = true
+			return nil
+		}
+	}
+	both := []fault{{stroke: stroke("a")}, {stroke: stroke("b")}}
+	if err := allAtOnce(t.Context(), nil, both); err != nil || len(done) != 2 {
+		t.Errorf("only %v is done, %v", done, err)
 	}
 }
 

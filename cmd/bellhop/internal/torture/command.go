@@ -9,7 +9,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/signal"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -30,6 +29,7 @@ type torture struct {
 	lag     time.Duration
 	only    []string
 	history int
+	first   bool
 	places  *servers
 }
 
@@ -56,7 +56,8 @@ does the same harm, though not at the same moments. The last line is
 jobs=N faults=N histories=N violations=N seed=S. Exit code: 0 without a violation, 1
 with one, 130 after an interrupt. docs/reliability.md says what each invariant promises.`,
 		Example: `  bellhop torture postgres://admin@db/postgres
-  bellhop torture --minutes 0.5 --fault serve-killed,black-hole`,
+  bellhop torture --minutes 0.5 --fault serve-killed,black-hole
+  bellhop torture --minutes 0.5 --fault promotion-asynchronous+serve-killed`,
 		Args: a.Args(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if list {
@@ -67,8 +68,9 @@ with one, 130 after an interrupt. docs/reliability.md says what each invariant p
 	}
 	c.Flags().Float64Var(&t.minutes, "minutes", 5, "how long new histories begin")
 	c.Flags().Uint64Var(&t.seed, "seed", 0, "the `number` that decides about the harm; 0: another one each time")
-	c.Flags().StringSliceVar(&t.only, "fault", nil, "only these `faults`")
+	c.Flags().StringSliceVar(&t.only, "fault", nil, "only these `faults`; a+b does both at once")
 	c.Flags().IntVar(&t.history, "history", 0, "only the history of this `number`")
+	c.Flags().BoolVar(&t.first, "first", false, "end with the first history that shows a violation")
 	c.Flags().DurationVar(&t.lag, "lag", 3*time.Second, "the lease of instances")
 	c.Flags().StringVar(&keep, "keep", "", "keep all files in this `folder`")
 	c.Flags().StringVar(&markdown, "markdown", "", "also write the table to a `file`")
@@ -91,9 +93,8 @@ func (t *torture) ready(keep string) (err error) {
 	if t.minutes <= 0 || t.lag < time.Second || t.history < 0 {
 		return cli.Usage("torture", "--minutes is above 0, --lag 1s or more, --history 1 or more", "bellhop torture --minutes 5 --lag 3s")
 	}
-	known := faults()
 	for _, name := range t.only {
-		if !slices.ContainsFunc(known, func(f fault) bool { return f.name == name }) {
+		if _, known := faultNamed(name); !known {
 			return cli.Usage("torture", fmt.Sprintf("there is no fault %q", name), "bellhop torture --list")
 		}
 	}
@@ -185,7 +186,10 @@ func (t *torture) all(ctx context.Context, r *report) error {
 		}
 		r.add(out)
 		t.progress(out)
-		if len(out.found) > 0 {
+		switch {
+		case len(out.found) > 0 && t.first:
+			return nil
+		case len(out.found) > 0:
 			t.shrink(ctx, out)
 		}
 	}
@@ -203,10 +207,16 @@ func planned(seed uint64, number int, possible []fault) history {
 // possible gives the faults that are asked for and can be done here; the report names the others.
 func (t *torture) possible(r *report) (list []fault) {
 	_, missing := pgdev.Find()
-	for _, f := range faults() {
-		asked := len(t.only) == 0 || slices.Contains(t.only, f.name)
+	asked := faults()
+	for n, name := range t.only {
+		if n == 0 {
+			asked = nil
+		}
+		f, _ := faultNamed(name)
+		asked = append(asked, f)
+	}
+	for _, f := range asked {
 		switch {
-		case !asked:
 		case missing != nil && (f.own || t.places.dsn == ""):
 			r.skip(f, "this machine has no PostgreSQL to start")
 		default:

@@ -2,6 +2,10 @@ package torture
 
 import (
 	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -42,6 +46,7 @@ func faults() []fault {
 		{"slow-line", "each piece of data takes 40 ms more, in pieces of 200 bytes", 2, needs{lines: true}, slowLine},
 		{"answer-cut", "the line is cut in place of an answer: its statement was carried out", 3, needs{lines: true}, answerCut},
 		{"deaf-listener", "the connection that listens hears nothing", 2, needs{lines: true}, deafListener},
+		{"deaf-for-good", "the connections that listen hear nothing any more", 2, needs{lines: true}, deafForGood},
 		{"sessions-ended", "pg_terminate_backend on all sessions of instances", 5, needs{}, sessionsEnded},
 		{"read-only", "the database takes no writes, for 0.3 to 1.5 leases", 2, needs{owner: true}, readOnly},
 		{"rows-locked", "another transaction holds rows of the queue", 3, needs{}, rowsLocked},
@@ -59,6 +64,41 @@ func faults() []fault {
 		{"promotion-asynchronous", "the primary is killed, a standby promoted that lacks its last second", 1,
 			needs{own: true, standby: true}, promotionAsynchronous},
 	}
+}
+
+// faultNamed finds a fault; of names joined by a plus sign, each stroke does all at once.
+func faultNamed(name string) (f fault, known bool) {
+	var parts []fault
+	for part := range strings.SplitSeq(name, "+") {
+		at := slices.IndexFunc(faults(), func(f fault) bool { return f.name == part })
+		if at < 0 {
+			return fault{}, false
+		}
+		parts = append(parts, faults()[at])
+	}
+	f = parts[0]
+	for _, p := range parts[1:] {
+		f.words += ", and at once " + p.words
+		f.strokes = max(f.strokes, p.strokes)
+		f.needs.lines, f.needs.own = f.lines || p.lines, f.own || p.own
+		f.needs.standby, f.needs.owner = f.standby || p.standby, f.owner || p.owner
+	}
+	if len(parts) > 1 {
+		f.name = name
+		f.stroke = func(ctx context.Context, s *stage) error { return allAtOnce(ctx, s, parts) }
+	}
+	return f, true
+}
+
+// allAtOnce does one stroke of each fault.
+func allAtOnce(ctx context.Context, s *stage, parts []fault) error {
+	errs := make([]error, len(parts))
+	var all sync.WaitGroup
+	for n, p := range parts {
+		all.Go(func() { errs[n] = p.stroke(ctx, s) })
+	}
+	all.Wait()
+	return errors.Join(errs...)
 }
 
 // span is a time around the lease: some strokes end before it is over, some after.
@@ -136,11 +176,14 @@ func moreAndFewer(ctx context.Context, s *stage) error {
 	}
 	s.pause(ctx, s.span(0.3, 1))
 	s.did("three fewer")
-	for _, i := range s.instances[before:] {
-		i.end()
+	s.mu.Lock()
+	fewer := s.instances[before:]
+	s.gone = append(s.gone, fewer...)
+	s.instances = s.instances[:before:before]
+	s.mu.Unlock()
+	for _, i := range fewer {
+		i.retire()
 	}
-	s.gone = append(s.gone, s.instances[before:]...)
-	s.instances = s.instances[:before]
 	return ctx.Err()
 }
 
@@ -166,12 +209,24 @@ func broken(f wire.Fault, from, to float64, name string) func(context.Context, *
 	}
 }
 
+// bell is the name of the connection that listens.
+const bell = "bellhop bell"
+
 var (
 	blackHole    = broken(wire.Fault{Silent: true}, 0.3, 2, "a black hole")
 	halfOpen     = broken(wire.Fault{Silent: true, Untold: true}, 0.3, 2, "a half-open line")
 	slowLine     = broken(wire.Fault{Delay: 40 * time.Millisecond, Chop: 200}, 0.5, 1, "a slow line")
-	deafListener = broken(wire.Fault{Only: "bellhop bell", Silent: true}, 0.5, 1.5, "a deaf listener")
+	deafListener = broken(wire.Fault{Only: bell, Silent: true}, 0.5, 1.5, "a deaf listener")
 )
+
+// deafForGood: only the instance itself can notice.
+func deafForGood(ctx context.Context, s *stage) error {
+	s.did("all listeners are deaf for good")
+	for _, i := range s.instances {
+		i.line.Deafen(bell)
+	}
+	return ctx.Err()
+}
 
 func reset(ctx context.Context, s *stage) error {
 	i := s.some()

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -34,7 +35,21 @@ type outcome struct {
 const instancesEach = 2
 
 // luckOf is what a history does: the same seed and number do the same harm, though not at the same moments.
-func luckOf(seed uint64, number int) *rand.Rand { return rand.New(rand.NewPCG(seed, uint64(number))) }
+func luckOf(seed uint64, number int) *rand.Rand {
+	return rand.New(&shared{source: rand.NewPCG(seed, uint64(number))})
+}
+
+// shared is a source of luck that several may draw from at once.
+type shared struct {
+	mu     sync.Mutex
+	source rand.Source
+}
+
+func (s *shared) Uint64() uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.source.Uint64()
+}
 
 // play runs one history and holds it against the invariants.
 func (t *torture) play(ctx context.Context, h history) (out outcome, err error) {
@@ -82,6 +97,8 @@ func (s *stage) suffer(ctx context.Context, h history) (e evidence, err error) {
 	defer l.pool.Close()
 	working, stop := context.WithCancel(ctx)
 	defer stop()
+	e.seen = map[int64]int64{}
+	watched := s.watch(working, e.seen)
 	idle := make(chan struct{})
 	go func() {
 		defer close(idle)
@@ -98,22 +115,44 @@ func (s *stage) suffer(ctx context.Context, h history) (e evidence, err error) {
 		return e, err
 	}
 	s.did("all is healed")
-	e.took, err = s.recovers(ctx)
+	e.took, err = s.recovers(ctx, probe)
 	if err != nil {
 		return e, err
 	}
 	s.pause(ctx, 300*time.Millisecond)
 	stop()
 	<-idle
+	<-watched
 	return e, s.gather(ctx, l, &e)
 }
 
+// watch looks at the queue as a client does, until ctx ends: what it sees there has happened.
+func (s *stage) watch(ctx context.Context, seen map[int64]int64) <-chan struct{} {
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		for ctx.Err() == nil {
+			var id, fence int64
+			if found, err := s.admin.Query(ctx, seenSQL); err == nil {
+				_, _ = pgx.ForEachRow(found, []any{&id, &fence}, func() error {
+					if _, known := seen[id]; !known {
+						seen[id] = fence
+					}
+					return nil
+				}) // the server may go away
+			}
+			s.pause(ctx, 20*time.Millisecond)
+		}
+	}()
+	return over
+}
+
 // recovers measures how long it takes until a job that is submitted now has ended.
-func (s *stage) recovers(ctx context.Context) (time.Duration, error) {
+func (s *stage) recovers(ctx context.Context, token int64) (time.Duration, error) {
 	since := time.Now()
 	var id int64
 	err := s.again(ctx, "submit a job after the fault", func() error {
-		return s.admin.QueryRow(ctx, submitSQL, "warm", fmt.Sprintf("n=%d ms=1", probe), nil, nil, attempts).Scan(&id)
+		return s.admin.QueryRow(ctx, submitSQL, "warm", fmt.Sprintf("n=%d ms=1", token), nil, nil, attempts).Scan(&id)
 	})
 	if err != nil {
 		return 0, err
@@ -138,16 +177,14 @@ const slack = 10 * time.Second
 
 // gather waits until the work is over, ends the instances, and reads what the history left behind.
 func (s *stage) gather(ctx context.Context, l *load, e *evidence) error {
-	over := s.until(ctx, "all work is over", func() (bool, error) {
-		var n int64
-		err := s.admin.QueryRow(ctx, openSQL).Scan(&n)
-		return n == 0, err
-	})
+	over := s.over(ctx)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	if over != nil {
 		s.did("%v", over) // the rows tell which work is open
+	} else if e.idle, over = s.afterRest(ctx); over != nil {
+		return over
 	}
 	for _, i := range s.instances {
 		if i.over() {
@@ -174,8 +211,52 @@ func (s *stage) gather(ctx context.Context, l *load, e *evidence) error {
 	if e.rows, err = s.rows(ctx); err != nil {
 		return err
 	}
-	e.runs, err = s.events(ctx)
+	if e.runs, err = s.events(ctx); err != nil {
+		return err
+	}
+	e.written, err = s.written(ctx)
 	return err
+}
+
+// over waits until no work is open, or as many pieces as before for so long that nothing explains it.
+func (s *stage) over(ctx context.Context) error {
+	var n, before int64
+	since := time.Now()
+	err := s.until(ctx, "all work is over", func() (bool, error) {
+		err := s.admin.QueryRow(ctx, openSQL).Scan(&n)
+		if n != before {
+			before, since = n, time.Now()
+		}
+		return n == 0 || time.Since(since) > standstill, err
+	})
+	if err == nil && n > 0 {
+		err = fmt.Errorf("%d pieces of work stand still", n)
+	}
+	return err
+}
+
+// standstill is far longer than any pause of a queue that works.
+const standstill = 30 * time.Second
+
+// rest is how long a queue has nothing to do until its instances sleep.
+const rest = 300 * time.Millisecond
+
+// afterRest measures how long a job takes that finds the instances asleep.
+func (s *stage) afterRest(ctx context.Context) (time.Duration, error) {
+	s.pause(ctx, rest)
+	return s.recovers(ctx, probe+1)
+}
+
+func (s *stage) written(ctx context.Context) (map[int64]string, error) {
+	outcomes := map[int64]string{}
+	found, err := s.admin.Query(ctx, outcomesSQL)
+	if err != nil {
+		return nil, err
+	}
+	var n int64
+	var status string
+	_, err = pgx.ForEachRow(found, []any{&n, &status}, func() error { outcomes[n] = status; return nil })
+	return outcomes, err
 }
 
 func (s *stage) rows(ctx context.Context) ([]row, error) {

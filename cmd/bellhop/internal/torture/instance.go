@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -22,9 +23,12 @@ type instance struct {
 	url     string
 	yaml    string
 	line    *wire.Proxy // nil: it reaches its servers without one
-	cmd     *exec.Cmd
-	exited  chan struct{}
 	log     *os.File
+
+	mu     sync.Mutex // of the rest
+	cmd    *exec.Cmd
+	exited chan struct{}
+	ended  bool // for good
 }
 
 // configuration is that of a newcomer, but for the times of the lease, which a history of seconds has to outlast.
@@ -43,8 +47,13 @@ agents:
 `, url, name, lag/6, lag, agent, agent, agent)
 }
 
-// start starts it, and waits for nothing.
+// start starts it where it does not run, and waits for nothing. One that was ended for good is not started again.
 func (i *instance) start() error {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.ended || i.cmd != nil && !closed(i.exited) {
+		return nil
+	}
 	path := filepath.Join(i.dir, "bellhop.yaml")
 	if err := errors.Join(os.MkdirAll(i.dir, 0o755), os.WriteFile(path, []byte(i.yaml), 0o600)); err != nil {
 		return err
@@ -72,20 +81,40 @@ func (i *instance) start() error {
 	return nil
 }
 
-func (i *instance) signal(s syscall.Signal) { _ = i.cmd.Process.Signal(s) } // it may have ended
+// process is the newest one, and what closes when it has ended.
+func (i *instance) process() (*os.Process, <-chan struct{}) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.cmd.Process, i.exited
+}
+
+func (i *instance) signal(s syscall.Signal) {
+	p, _ := i.process()
+	_ = p.Signal(s) // it may have ended
+}
 
 // kill ends it at once; when it returns, the process is gone.
 func (i *instance) kill() {
-	i.signal(syscall.SIGKILL)
-	<-i.exited
+	p, exited := i.process()
+	_ = p.Kill() // it may have ended
+	<-exited
+}
+
+// retire ends it for good.
+func (i *instance) retire() (killed bool) {
+	i.mu.Lock()
+	i.ended = true
+	i.mu.Unlock()
+	return i.end()
 }
 
 // end asks it to stop, and kills it when it does not.
 func (i *instance) end() (killed bool) {
+	_, exited := i.process()
 	i.signal(syscall.SIGCONT)
 	i.signal(syscall.SIGTERM)
 	select {
-	case <-i.exited:
+	case <-exited:
 		return false
 	case <-time.After(time.Minute):
 		i.kill()
@@ -95,8 +124,13 @@ func (i *instance) end() (killed bool) {
 
 // over reports whether the process has ended.
 func (i *instance) over() bool {
+	_, exited := i.process()
+	return closed(exited)
+}
+
+func closed(c <-chan struct{}) bool {
 	select {
-	case <-i.exited:
+	case <-c:
 		return true
 	default:
 		return false
@@ -105,7 +139,8 @@ func (i *instance) over() bool {
 
 // guards lists the parents of its agents, which are its own children.
 func (i *instance) guards() (pids []int) {
-	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", i.cmd.Process.Pid))
+	p, _ := i.process()
+	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", p.Pid))
 	for _, thread := range threads {
 		text, _ := os.ReadFile(thread) // a thread that has ended has none
 		for field := range strings.FieldsSeq(string(text)) {

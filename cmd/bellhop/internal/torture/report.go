@@ -71,7 +71,7 @@ func (l *line) violations() (n int) {
 func (r *report) ordered() []*line {
 	place := map[string]int{}
 	for n, f := range faults() {
-		place[f.name] = n
+		place[f.name] = n - len(faults()) // before several at once
 	}
 	list := slices.Clone(r.lines)
 	slices.SortFunc(list, func(a, b *line) int { return place[a.Fault] - place[b.Fault] })

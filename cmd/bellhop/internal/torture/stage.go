@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -30,9 +31,10 @@ type stage struct {
 	dir      string // of this history
 	database string // its URL for instances and clients
 	servers  []*pgdev.Cluster
-	luck     *rand.Rand
+	luck     *rand.Rand // it may be used at once by several
 	admin    *pgxpool.Pool
 
+	mu        sync.Mutex // of instances, gone and story: faults may be at work at once
 	instances []*instance
 	gone      []*instance // those that a fault has ended for good
 	runs      int         // instances started
@@ -46,6 +48,8 @@ func (s *stage) journal() string { return filepath.Join(s.dir, "journal") }
 
 // did keeps what was done, for the story of a violation.
 func (s *stage) did(format string, args ...any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.story = append(s.story, time.Now().UTC().Format("15:04:05.000 ")+fmt.Sprintf(format, args...))
 }
 
@@ -64,6 +68,8 @@ func (s *stage) pause(ctx context.Context, d time.Duration) {
 
 // some gives one of the instances that run.
 func (s *stage) some() *instance {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	up := slices.DeleteFunc(slices.Clone(s.instances), (*instance).over)
 	if len(up) == 0 {
 		return s.instances[s.luck.IntN(len(s.instances))]
@@ -136,6 +142,9 @@ func (s *stage) prepare(ctx context.Context, instances int, lines bool) error {
 	if err := s.run(ctx, "workflow", "apply", definition); err != nil {
 		return err
 	}
+	if err := s.run(ctx, "attach", "torture_row", "--type", "warm", "--pool", "4", "--status-col", "status"); err != nil {
+		return err
+	}
 	for range instances {
 		if err := s.add(lines); err != nil {
 			return err
@@ -165,8 +174,13 @@ func (s *stage) add(line bool) error {
 		}
 	}
 	i.yaml = configuration(i.url, fmt.Sprintf("i%d", s.runs), s.program, s.journal(), s.lag)
+	if err := i.start(); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.instances = append(s.instances, i)
-	return i.start()
+	return nil
 }
 
 // live waits until so many instances are registered.

@@ -27,18 +27,24 @@ func statement(name string) string {
 }
 
 var (
-	tablesSQL = statement("tables")
-	singleSQL = statement("single")
-	submitSQL = statement("submit")
-	querySQL  = statement("query")
-	eventSQL  = statement("event")
-	openSQL   = statement("open")
-	rowsSQL   = statement("rows")
-	eventsSQL = statement("events")
+	tablesSQL   = statement("tables")
+	singleSQL   = statement("single")
+	submitSQL   = statement("submit")
+	querySQL    = statement("query")
+	eventSQL    = statement("event")
+	rowSQL      = statement("attached")
+	seenSQL     = statement("seen")
+	outcomesSQL = statement("outcomes")
+	openSQL     = statement("open")
+	rowsSQL     = statement("rows")
+	eventsSQL   = statement("events")
 )
 
 // attempts is more than a job can lose to agents that are killed.
 const attempts = 20
+
+// dyingAttempts is how many times a job is tried that always fails.
+const dyingAttempts = 2
 
 // items is how many items a query has.
 const items = 20
@@ -65,15 +71,27 @@ type expectation struct {
 	committed map[int64]string   // tokens of jobs, by how they were submitted
 	needs     map[int64]int64    // a token that may begin when another one has ended
 	fails     map[int64]int      // so many attempts fail as planned
+	dies      map[int64]bool     // all attempts fail, as planned
+	notBefore map[int64]int64    // when a token may begin at the earliest, monotonic
 	batches   map[int64]bool     // queries
 	events    map[int64]bool     // rows that start runs
+	attached  map[int64]bool     // rows of a table that is attached
 	keys      map[string][]int64 // ids that a key was answered with
 	refused   []string           // statements that the server should have taken
 }
 
 func newExpectation() *expectation {
-	return &expectation{committed: map[int64]string{}, needs: map[int64]int64{}, fails: map[int64]int{},
-		batches: map[int64]bool{}, events: map[int64]bool{}, keys: map[string][]int64{}}
+	return &expectation{
+		committed: map[int64]string{},
+		needs:     map[int64]int64{},
+		fails:     map[int64]int{},
+		dies:      map[int64]bool{},
+		notBefore: map[int64]int64{},
+		batches:   map[int64]bool{},
+		events:    map[int64]bool{},
+		attached:  map[int64]bool{},
+		keys:      map[string][]int64{},
+	}
 }
 
 // load is a client that submits all kinds of work until it is told to stop.
@@ -89,7 +107,7 @@ type load struct {
 // run submits until ctx ends, one piece every few milliseconds.
 func (l *load) run(ctx context.Context, pause time.Duration) {
 	kinds := []func(context.Context) error{l.single, l.single, l.copied, l.keyed, l.graph, l.query, l.locked, l.locked,
-		l.scheduled, l.retried, l.event, l.event, l.single, l.locked, l.keyed, l.long}
+		l.scheduled, l.retried, l.event, l.event, l.single, l.locked, l.keyed, l.long, l.failing, l.attached}
 	for ctx.Err() == nil {
 		// A statement that has begun is not broken off: whether it was committed would not be known.
 		one, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
@@ -136,6 +154,7 @@ func (l *load) typ() string {
 func (l *load) one(ctx context.Context, kind, more string, locks []string, later int) (int64, error) {
 	n := l.token()
 	args := fmt.Sprintf("n=%d ms=%d%s", n, 2+l.luck.IntN(40), more) // a second ms counts
+	l.told.notBefore[n] = monotonic() + int64(later)*1e6            // the server counts from a later moment
 	if _, err := l.pool.Exec(ctx, singleSQL, l.typ(), args, locks, attempts, later); err != nil {
 		return n, err
 	}
@@ -176,6 +195,27 @@ func (l *load) retried(ctx context.Context) error {
 		l.told.fails[n] = 1
 	}
 	return err
+}
+
+// failing fails whenever it is tried, and may be tried twice.
+func (l *load) failing(ctx context.Context) error {
+	n := l.token()
+	l.told.dies[n] = true // if it is committed
+	_, err := l.pool.Exec(ctx, singleSQL, l.typ(), fmt.Sprintf("n=%d ms=3 fails=1000", n), nil, dyingAttempts, 0)
+	if err == nil {
+		l.told.committed[n] = "failing"
+	}
+	return err
+}
+
+// attached is a row of a table of the app's own: an agent gets it as an item, and its outcome is written back.
+func (l *load) attached(ctx context.Context) error {
+	n := l.token()
+	if _, err := l.pool.Exec(ctx, rowSQL, n); err != nil {
+		return err
+	}
+	l.told.attached[n] = true
+	return nil
 }
 
 func (l *load) copied(ctx context.Context) error {
