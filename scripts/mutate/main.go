@@ -11,18 +11,24 @@ import (
 	"os"
 	"os/signal"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 )
 
 // guard is one entry of the table.
 type guard struct {
-	name    string   // in plain words; unique
-	promise string   // one sentence: what holds because of the guard
-	text    string   // stands exactly once in Go that is no test, or in SQL
-	instead string   // stands there without the guard
-	tests   []string // packages, as the go command takes them
-	run     string   // the regular expression of the tests that are expected to notice
+	name    string // in plain words; unique
+	promise string // one sentence: what holds because of the guard
+	cut
+	tests []string // packages, as the go command takes them
+	run   string   // the regular expression of the tests that are expected to notice
+}
+
+// cut is a guard's place in the program.
+type cut struct {
+	text    string // stands exactly once in Go that is no test, or in SQL
+	instead string // stands there without the guard
 }
 
 func main() {
@@ -43,15 +49,14 @@ func mutate(ctx context.Context, only string, list, write bool) error {
 	if err != nil {
 		return fmt.Errorf("-only: %w", err)
 	}
-	var chosen []guard
-	for _, g := range guards() {
-		if named.MatchString(g.name) {
-			chosen = append(chosen, g)
-		}
-	}
+	chosen := slices.DeleteFunc(guards(), func(g guard) bool { return !named.MatchString(g.name) })
+	faults := slices.DeleteFunc(plantedFaults(), func(p planted) bool { return !named.MatchString(p.name) })
 	if list {
 		for _, g := range chosen {
 			fmt.Printf("%s\n    %s\n", g.name, g.promise)
+		}
+		for _, p := range faults {
+			fmt.Printf("%s\n    torture --fault %s: %s\n", p.name, p.harm, p.shows)
 		}
 		return nil
 	}
@@ -60,7 +65,7 @@ func mutate(ctx context.Context, only string, list, write bool) error {
 		return err
 	}
 	defer r.close()
-	var results []result
+	var done results
 	var bad []string
 	for _, g := range chosen {
 		got := r.takeOut(ctx, g)
@@ -71,15 +76,27 @@ func mutate(ctx context.Context, only string, list, write bool) error {
 		if got.test == "" {
 			bad = append(bad, g.name)
 		}
-		results = append(results, got)
-		if write {
-			if err := writePage(results, r.commit); err != nil {
-				return err
-			}
+		done.noticed = append(done.noticed, got)
+		if err := done.write(write, r.commit); err != nil {
+			return err
+		}
+	}
+	for _, p := range faults {
+		got := r.plant(ctx, p)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		fmt.Printf("%s: %s\n", p.name, got)
+		if got.why != "" {
+			bad = append(bad, p.name)
+		}
+		done.found = append(done.found, got)
+		if err := done.write(write, r.commit); err != nil {
+			return err
 		}
 	}
 	if len(bad) > 0 {
-		return fmt.Errorf("%d of %d guards: %s", len(bad), len(chosen), strings.Join(bad, "; "))
+		return fmt.Errorf("%d of %d: %s", len(bad), len(chosen)+len(faults), strings.Join(bad, "; "))
 	}
 	return nil
 }

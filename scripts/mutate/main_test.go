@@ -15,6 +15,13 @@ func TestGuards_EachStandsOnceInTheProgram(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	for _, p := range plantedFaults() {
+		for _, c := range p.cuts {
+			if _, _, err := files.find(c.text); err != nil || c.text == c.instead {
+				t.Errorf("%s: %v", p.name, err)
+			}
+		}
+	}
 	names := map[string]bool{}
 	for _, g := range guards() {
 		if _, _, err := files.find(g.text); err != nil {
@@ -71,10 +78,17 @@ func TestReplaced_ChangesTheRowsThatRan(t *testing.T) {
 	first, second := guards()[0], guards()[1]
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	ran := result{guard: first, test: "TestA_B", took: 90 * time.Second}
-	text := replaced("# Reliability\n\n"+heading+"\n## Other\nrest\n", []result{ran}, "abc", now)
-	text = replaced(text, []result{{guard: second, why: "NOT NOTICED"}}, "def", now)
+	before := "# Reliability\n\n" + plantedHeading + "\n" + heading + "\n## Other\nrest\n"
+	text := results{noticed: []result{ran}}.replaced(before, "abc", now)
+	planted := found{planted: plantedFaults()[0], broken: "alone, ends", histories: 2, took: time.Minute}
+	text = results{
+		noticed: []result{{guard: second, why: "NOT NOTICED"}},
+		found:   []found{planted},
+	}.replaced(text, "def", now)
 	for _, want := range []string{
-		"# Reliability\n\n" + head + "| " + first.name + " | ",
+		"# Reliability\n\n" + plantedHead + "| " + planted.name + " | " + planted.harm +
+			" | alone, ends | 2 | 60 | def, 2026-01-02 |\n",
+		"\n" + head + "| " + first.name + " | ",
 		" | `TestA_B` | 90 | abc, 2026-01-02 |\n| " + second.name + " | ",
 		" | **not noticed** |  | def, 2026-01-02 |\n\n## Other\nrest\n",
 	} {

@@ -42,7 +42,7 @@ type runner struct {
 	dir     string
 	commit  string
 	program texts
-	sound   map[string]error // what tests say of the tree as it is, by packages and expression
+	asked   map[string]error // what tests say of the tree as it is, by packages and expression
 }
 
 func newRunner(ctx context.Context) (*runner, error) {
@@ -58,7 +58,7 @@ func newRunner(ctx context.Context) (*runner, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &runner{dir: dir, commit: strings.TrimSpace(string(commit)), sound: map[string]error{}}
+	r := &runner{dir: dir, commit: strings.TrimSpace(string(commit)), asked: map[string]error{}}
 	for name := range strings.SplitSeq(strings.TrimRight(string(names), "\x00"), "\x00") {
 		if err := r.copy(name); err != nil {
 			r.close()
@@ -101,7 +101,7 @@ func (r *runner) copy(name string) error {
 // takeOut runs the guard's tests on the tree as it is, and then without the guard.
 func (r *runner) takeOut(ctx context.Context, g guard) (got result) {
 	got.guard = g
-	file, text, err := r.program.find(g.text)
+	file, _, err := r.program.find(g.text)
 	if err != nil {
 		got.why = "a fault of the entry: " + err.Error()
 		return got
@@ -110,16 +110,16 @@ func (r *runner) takeOut(ctx context.Context, g guard) (got result) {
 		got.why = "a fault of the entry: its tests do not pass while the guard is there: " + err.Error()
 		return got
 	}
-	without := strings.Replace(text, g.text, g.instead, 1)
-	if err := os.WriteFile(file, []byte(without), 0o600); err != nil {
-		got.why = err.Error()
-		return got
-	}
+	back, err := r.cut([]cut{g.cut})
 	defer func() {
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		if err := back(); err != nil {
 			got.test, got.why = "", err.Error()
 		}
 	}()
+	if err != nil {
+		got.why = err.Error()
+		return got
+	}
 	if strings.HasSuffix(file, ".go") { // else a test that builds the program itself would seem to notice
 		if out, err := r.goCommand(ctx, "build", filepath.Dir(file)); err != nil {
 			got.why = "a fault of the entry: it does not build: " + out
@@ -140,10 +140,36 @@ func (r *runner) takeOut(ctx context.Context, g guard) (got result) {
 	return got
 }
 
+// cut changes the copy. What it gives puts back what was there, after an error too.
+func (r *runner) cut(cuts []cut) (back func() error, err error) {
+	before := texts{}
+	back = func() (err error) {
+		for file, text := range before {
+			err = errors.Join(err, os.WriteFile(file, []byte(text), 0o600))
+		}
+		return err
+	}
+	now := texts{}
+	for _, c := range cuts {
+		file, text, err := r.program.find(c.text)
+		if err != nil {
+			return back, err
+		}
+		if now[file] == "" {
+			before[file], now[file] = text, text
+		}
+		now[file] = strings.Replace(now[file], c.text, c.instead, 1)
+	}
+	for file, text := range now {
+		err = errors.Join(err, os.WriteFile(file, []byte(text), 0o600))
+	}
+	return back, err
+}
+
 // asIs runs the guard's tests while it is there, once for all guards that share them.
 func (r *runner) asIs(ctx context.Context, g guard) error {
 	key := strings.Join(g.tests, " ") + " " + g.run
-	err, known := r.sound[key]
+	err, known := r.asked[key]
 	if !known {
 		out, failure := r.test(ctx, g)
 		switch {
@@ -152,7 +178,7 @@ func (r *runner) asIs(ctx context.Context, g guard) error {
 		case !strings.Contains(out, "--- PASS: "):
 			err = errors.New("none ran: " + last(out))
 		}
-		r.sound[key] = err
+		r.asked[key] = err
 	}
 	return err
 }

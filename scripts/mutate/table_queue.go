@@ -10,50 +10,62 @@ var ofLocks = []guard{
 	{
 		name:    "passes are made in turn",
 		promise: "What a pass has read of locks holds until it commits: no other pass comes in between.",
-		text:    "from (select pg_advisory_xact_lock($1)) turn",
-		instead: "from (select pg_advisory_xact_lock($1 + pg_backend_pid())) turn",
-		tests:   ofStore,
-		run:     "^TestFilters_TwoClaimersNeverExceedALimit$",
+		cut: cut{
+			text:    "from (select pg_advisory_xact_lock($1)) turn",
+			instead: "from (select pg_advisory_xact_lock($1 + pg_backend_pid())) turn",
+		},
+		tests: ofStore,
+		run:   "^TestFilters_TwoClaimersNeverExceedALimit$",
 	},
 	{
 		name:    "locks that conflict",
 		promise: "Two jobs with conflicting locks never run at one time.",
-		text:    "func clash(a, b Mode) bool { return a != 0 && b != 0 && max(a, b) == Exclusive }",
-		instead: "func clash(a, b Mode) bool { return a != 0 && b != 0 && min(a, b) == Exclusive }",
-		tests:   ofLockPolicy,
-		run:     "^TestConflicts_|^TestPass_",
+		cut: cut{
+			text:    "func clash(a, b Mode) bool { return a != 0 && b != 0 && max(a, b) == Exclusive }",
+			instead: "func clash(a, b Mode) bool { return a != 0 && b != 0 && min(a, b) == Exclusive }",
+		},
+		tests: ofLockPolicy,
+		run:   "^TestConflicts_|^TestPass_",
 	},
 	{
 		name:    "reservation for aged jobs",
 		promise: "A job that has waited for long is not overtaken by jobs that want its locks.",
-		text:    "if k.aged {\n\t\tb.reservedAt(w.now).Add(w.id, w.set)",
-		instead: "if k.aged && w.id < 0 {\n\t\tb.reservedAt(w.now).Add(w.id, w.set)",
-		tests:   ofLockPolicy,
-		run:     "^TestSelect_NobodyStarves$|^TestPass_",
+		cut: cut{
+			text:    "if k.aged {\n\t\tb.reservedAt(w.now).Add(w.id, w.set)",
+			instead: "if k.aged && w.id < 0 {\n\t\tb.reservedAt(w.now).Add(w.id, w.set)",
+		},
+		tests: ofLockPolicy,
+		run:   "^TestSelect_NobodyStarves$|^TestPass_",
 	},
 	{
 		name:    "priority that waiting betters",
 		promise: "A job with locks and a bad priority starts some time, whatever more urgent jobs come.",
-		text:    "return priority - int(ticks)",
-		instead: "return priority - 0*int(ticks)",
-		tests:   ofLockPolicy,
-		run:     "^TestPriority_|^TestSelect_NobodyStarves$",
+		cut: cut{
+			text:    "return priority - int(ticks)",
+			instead: "return priority - 0*int(ticks)",
+		},
+		tests: ofLockPolicy,
+		run:   "^TestPriority_|^TestSelect_NobodyStarves$",
 	},
 	{
 		name:    "an exclusive job is alone",
 		promise: "While a job of an exclusive type runs, no other job starts on its instance.",
-		text:    "return false, !x.shut && !x.draining",
-		instead: "return false, !x.draining",
-		tests:   ofScheduler,
-		run:     "^TestExclusion_",
+		cut: cut{
+			text:    "return false, !x.shut && !x.draining",
+			instead: "return false, !x.draining",
+		},
+		tests: ofScheduler,
+		run:   "^TestExclusion_",
 	},
 	{
 		name:    "max is divided among instances",
 		promise: "All live instances together run no more children of a type than its max.",
-		text:    "if rank < all%n {",
-		instead: "if rank < n && all%n > 0 {",
-		tests:   ofScheduler,
-		run:     "^TestShare_",
+		cut: cut{
+			text:    "if rank < all%n {",
+			instead: "if rank < n && all%n > 0 {",
+		},
+		tests: ofScheduler,
+		run:   "^TestShare_",
 	},
 }
 
@@ -62,77 +74,95 @@ var ofQueue = []guard{
 	{
 		name:    "no cycles of dependencies",
 		promise: "Jobs that would wait for each other for ever are refused.",
-		text:    "perform bellhop.refuse_cycles(jobs); -- needs that are met already are on no cycle",
-		instead: "",
-		tests:   ofStore,
-		run:     "^TestDependency_Cycles",
+		cut: cut{
+			text:    "perform bellhop.refuse_cycles(jobs); -- needs that are met already are on no cycle",
+			instead: "",
+		},
+		tests: ofStore,
+		run:   "^TestDependency_Cycles",
 	},
 	{
 		name:    "cycles of two sessions",
 		promise: "Two transactions that each add half of a cycle meet: the second is refused.",
-		text:    "lock table bellhop.dependency_turn in exclusive mode; -- no other transaction may",
-		instead: "",
-		tests:   ofStore,
-		run:     "^TestDependency_CyclesOfTwoSessionsAreRefused$",
+		cut: cut{
+			text:    "lock table bellhop.dependency_turn in exclusive mode; -- no other transaction may",
+			instead: "",
+		},
+		tests: ofStore,
+		run:   "^TestDependency_CyclesOfTwoSessionsAreRefused$",
 	},
 	{
 		name:    "a dependency on a job of another transaction is counted later",
 		promise: "A job is not lost when the job that it needs ends while the dependency is inserted.",
-		text:    "new.counted := ours;",
-		instead: "new.counted := true;",
-		tests:   ofStore,
-		run:     "^TestDependency_ThatCameWhileWhatItNeedsEnded$|^TestDependency_InOneStatementWithItsJob$",
+		cut: cut{
+			text:    "new.counted := ours;",
+			instead: "new.counted := true;",
+		},
+		tests: ofStore,
+		run:   "^TestDependency_ThatCameWhileWhatItNeedsEnded$|^TestDependency_InOneStatementWithItsJob$",
 	},
 	{
 		name:    "a job with uncounted dependencies does not start",
 		promise: "No job starts before the jobs that it needs, even if every trigger was disabled.",
-		text: "or not exists (select from bellhop.dependency d where d.job = j.id and not d.counted));\n" +
-			"comment on view bellhop.startable",
-		instead: "or true);\ncomment on view bellhop.startable",
-		tests:   ofStore,
-		run:     "^TestUncounted_|^TestStartable_|^TestDependency_HoldsWithEveryTriggerDisabled$",
+		cut: cut{
+			text: "or not exists (select from bellhop.dependency d where d.job = j.id and not d.counted));\n" +
+				"comment on view bellhop.startable",
+			instead: "or true);\ncomment on view bellhop.startable",
+		},
+		tests: ofStore,
+		run:   "^TestUncounted_|^TestStartable_|^TestDependency_HoldsWithEveryTriggerDisabled$",
 	},
 	{
 		name:    "a dependency comes in time",
 		promise: "A dependency of a job that has started is refused, and not ignored.",
-		text:    "if found then\n      raise object_not_in_prerequisite_state using\n        message = format('a dependency of",
-		instead: "if false then\n      raise object_not_in_prerequisite_state using\n        message = format('a dependency of",
-		tests:   ofStore,
-		run:     "^TestDependency_OfAJobThatHasStartedComesTooLate$",
+		cut: cut{
+			text:    "if found then\n      raise object_not_in_prerequisite_state using\n        message = format('a dependency of",
+			instead: "if false then\n      raise object_not_in_prerequisite_state using\n        message = format('a dependency of",
+		},
+		tests: ofStore,
+		run:   "^TestDependency_OfAJobThatHasStartedComesTooLate$",
 	},
 	{
 		name:    "COPY and INSERT meet the checks of submit",
 		promise: "An impossible value is refused, whichever way it comes.",
-		text:    "new.type = '' or octet_length(new.type) > 500 or strpos(new.args, e'\\n') > 0",
-		instead: "octet_length(new.type) > 500 or strpos(new.args, e'\\n') > 0",
-		tests:   ofSchema,
-		run:     "^TestConstraints_",
+		cut: cut{
+			text:    "new.type = '' or octet_length(new.type) > 500 or strpos(new.args, e'\\n') > 0",
+			instead: "octet_length(new.type) > 500 or strpos(new.args, e'\\n') > 0",
+		},
+		tests: ofSchema,
+		run:   "^TestConstraints_",
 	},
 	{
 		name:    "retention keeps needed jobs",
 		promise: "A job that an open job needs is not deleted, however old it is.",
-		text: "and not exists (select from bellhop.dependency d join bellhop.jobqueue c on c.id = d.job\n" +
-			"                        where d.needs = j.id and not d.met",
-		instead: "and not exists (select from bellhop.dependency d join bellhop.jobqueue c on c.id = d.job\n" +
-			"                        where d.needs = j.id and d.needs < 0 and not d.met",
+		cut: cut{
+			text: "and not exists (select from bellhop.dependency d join bellhop.jobqueue c on c.id = d.job\n" +
+				"                        where d.needs = j.id and not d.met",
+			instead: "and not exists (select from bellhop.dependency d join bellhop.jobqueue c on c.id = d.job\n" +
+				"                        where d.needs = j.id and d.needs < 0 and not d.met",
+		},
 		tests: ofStore,
 		run:   "^TestRetention_",
 	},
 	{
 		name:    "an MSQ job forgets no failed item",
 		promise: "A query that runs again after a lost connection keeps the count of its failed items.",
-		text:    "m.Items = Items{Total: -1, Failed: m.Items.Failed}",
-		instead: "m.Items = Items{Total: -1}",
-		tests:   ofScheduler,
-		run:     "^TestMSQ_",
+		cut: cut{
+			text:    "m.Items = Items{Total: -1, Failed: m.Items.Failed}",
+			instead: "m.Items = Items{Total: -1}",
+		},
+		tests: ofScheduler,
+		run:   "^TestMSQ_",
 	},
 	{
 		name:    "an MSQ job waits for its items",
 		promise: "An MSQ job ends after all of its items have.",
-		text:    "if !m.over || m.inFlight > 0 {",
-		instead: "if !m.over {",
-		tests:   ofScheduler,
-		run:     "^TestMSQ_",
+		cut: cut{
+			text:    "if !m.over || m.inFlight > 0 {",
+			instead: "if !m.over {",
+		},
+		tests: ofScheduler,
+		run:   "^TestMSQ_",
 	},
 }
 
@@ -141,60 +171,74 @@ var ofRights = []guard{
 	{
 		name:    "functions with their owner's rights set their search_path",
 		promise: "No caller makes such a function look in a schema of the caller's.",
-		text: "language plpgsql volatile security definer\nset search_path = pg_catalog, bellhop, pg_temp\nas $$\n" +
-			"#variable_conflict use_column\ndeclare\n  new_id bigint;\n",
-		instead: "language plpgsql volatile security definer\nas $$\n#variable_conflict use_column\ndeclare\n  new_id bigint;\n",
-		tests:   ofSchema,
-		run:     "^TestSafety_NoFunctionLooksWhereItsCallerSays$",
+		cut: cut{
+			text: "language plpgsql volatile security definer\nset search_path = pg_catalog, bellhop, pg_temp\nas $$\n" +
+				"#variable_conflict use_column\ndeclare\n  new_id bigint;\n",
+			instead: "language plpgsql volatile security definer\nas $$\n#variable_conflict use_column\ndeclare\n  new_id bigint;\n",
+		},
+		tests: ofSchema,
+		run:   "^TestSafety_NoFunctionLooksWhereItsCallerSays$",
 	},
 	{
 		name:    "functions with their owner's rights run no code of a row's types",
 		promise: "A row of a foreign table, with its types and casts, runs no code as bellhop's owner.",
-		text: "execute bellhop.columns_read(wanted) into given using new;\n  exception when undefined_column then\n" +
-			"    raise undefined_column",
-		instead: "given := array(select to_jsonb(new) ->> w from unnest(wanted) w);\n  exception when undefined_column then\n" +
-			"    raise undefined_column",
+		cut: cut{
+			text: "execute bellhop.columns_read(wanted) into given using new;\n  exception when undefined_column then\n" +
+				"    raise undefined_column",
+			instead: "given := array(select to_jsonb(new) ->> w from unnest(wanted) w);\n  exception when undefined_column then\n" +
+				"    raise undefined_column",
+		},
 		tests: ofSchema,
 		run:   "^TestAttack_NoTypeOfARowIsRunByTheTriggerThatReadsIt$|^TestSafety_TriggersOnOthersTables$",
 	},
 	{
 		name:    "jobs of others",
 		promise: "A submitter changes its own jobs and no others.",
-		text:    "select bellhop.owns(submitted_by) or bellhop.is_operator()\n      or pg_catalog.has_table_privilege",
-		instead: "select true or bellhop.is_operator()\n      or pg_catalog.has_table_privilege",
-		tests:   ofSchema,
-		run:     "^TestOwn_JobsAreTheirSubmitters$",
+		cut: cut{
+			text:    "select bellhop.owns(submitted_by) or bellhop.is_operator()\n      or pg_catalog.has_table_privilege",
+			instead: "select true or bellhop.is_operator()\n      or pg_catalog.has_table_privilege",
+		},
+		tests: ofSchema,
+		run:   "^TestOwn_JobsAreTheirSubmitters$",
 	},
 	{
 		name:    "columns that a submitter may write",
 		promise: "A submitter cannot set a state, an owner or a result of a job.",
-		text:    "insert (type, args, msq, repeat, run_on, key, priority, priority_name, run_at, held, vars, locks, reasons,",
-		instead: "insert (type, args, msq, repeat, run_on, key, priority, priority_name, run_at, held, vars, locks, reasons, state, submitted_by,",
-		tests:   ofSchema,
-		run:     "^TestRoles_SubmitterSubmitsAndSeesNothing$",
+		cut: cut{
+			text:    "insert (type, args, msq, repeat, run_on, key, priority, priority_name, run_at, held, vars, locks, reasons,",
+			instead: "insert (type, args, msq, repeat, run_on, key, priority, priority_name, run_at, held, vars, locks, reasons, state, submitted_by,",
+		},
+		tests: ofSchema,
+		run:   "^TestRoles_SubmitterSubmitsAndSeesNothing$",
 	},
 	{
 		name:    "commands are for operators",
 		promise: "A submitter cannot give orders to the scheduler by a job.",
-		text:    "if not bellhop.is_operator() then\n    raise insufficient_privilege using\n      message = format('permission denied: %s may not give commands",
-		instead: "if false then\n    raise insufficient_privilege using\n      message = format('permission denied: %s may not give commands",
-		tests:   []string{"./sql/migrate/...", "./e2e/..."},
-		run:     "^TestCommands_AreForOperators$",
+		cut: cut{
+			text:    "if not bellhop.is_operator() then\n    raise insufficient_privilege using\n      message = format('permission denied: %s may not give commands",
+			instead: "if false then\n    raise insufficient_privilege using\n      message = format('permission denied: %s may not give commands",
+		},
+		tests: []string{"./sql/migrate/...", "./e2e/..."},
+		run:   "^TestCommands_AreForOperators$",
 	},
 	{
 		name:    "a foreign key tells nothing",
 		promise: "A submitter cannot guess the content of another one's job by its key.",
-		text:    "if not (bellhop.owns(old.submitted_by) or bellhop.is_operator() or old.submitted_by is null) then",
-		instead: "if false then",
-		tests:   ofSchema,
-		run:     "^TestOwn_AKeyOfAnotherTellsNothing$",
+		cut: cut{
+			text:    "if not (bellhop.owns(old.submitted_by) or bellhop.is_operator() or old.submitted_by is null) then",
+			instead: "if false then",
+		},
+		tests: ofSchema,
+		run:   "^TestOwn_AKeyOfAnotherTellsNothing$",
 	},
 	{
 		name:    "orders are kept under the caller's own name",
 		promise: "An operator cannot give an order in another one's name.",
-		text:    "then coalesce(nullif(pg_catalog.current_setting('bellhop.actor', true), ''), session_user) else session_user end;",
-		instead: "then session_user else coalesce(nullif(pg_catalog.current_setting('bellhop.actor', true), ''), session_user) end;",
-		tests:   ofSchema,
-		run:     "^TestAttack_NobodyGivesOrdersInAnothersName$",
+		cut: cut{
+			text:    "then coalesce(nullif(pg_catalog.current_setting('bellhop.actor', true), ''), session_user) else session_user end;",
+			instead: "then session_user else coalesce(nullif(pg_catalog.current_setting('bellhop.actor', true), ''), session_user) end;",
+		},
+		tests: ofSchema,
+		run:   "^TestAttack_NobodyGivesOrdersInAnothersName$",
 	},
 }
