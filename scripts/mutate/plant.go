@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -17,7 +18,7 @@ import (
 // plantSeed decides about the harm, and plantMinutes how long torture begins new histories.
 const (
 	plantSeed    = "7"
-	plantMinutes = "5"
+	plantMinutes = "3"
 )
 
 // found is what torture said of one planted fault. Without the invariant that was to be broken, why says what is wrong.
@@ -47,9 +48,11 @@ type said struct {
 // plant leaves the guards of a fault out, builds the program, and has the program as it was look for the loss.
 func (r *runner) plant(ctx context.Context, p planted) (got found) {
 	got.planted = p
-	if out, err := r.goCommand(ctx, "build", "-o", r.sound(), "./cmd/bellhop"); err != nil {
-		got.why = "the program does not build: " + out
-		return got
+	if _, err := os.Stat(r.sound()); err != nil { // the first one
+		if out, err := r.build(ctx, r.sound()); err != nil {
+			got.why = "the program does not build: " + out
+			return got
+		}
 	}
 	back, err := r.cut(p.cuts)
 	defer func() {
@@ -62,7 +65,7 @@ func (r *runner) plant(ctx context.Context, p planted) (got found) {
 		return got
 	}
 	faulty := filepath.Join(r.dir, "bin", "faulty")
-	if out, err := r.goCommand(ctx, "build", "-o", faulty, "./cmd/bellhop"); err != nil {
+	if out, err := r.build(ctx, faulty); err != nil {
 		got.why = "a fault of the entry: it does not build: " + out
 		return got
 	}
@@ -83,6 +86,11 @@ func (r *runner) plant(ctx context.Context, p planted) (got found) {
 		got.why = fmt.Sprintf("NOT FOUND in %d histories: %s holds; broken: %q", got.histories, p.shows, got.broken)
 	}
 	return got
+}
+
+// build makes the program of the copy as it is now.
+func (r *runner) build(ctx context.Context, to string) (string, error) {
+	return r.goCommand(ctx, "build", "-ldflags=-s -w", "-o", to, "./cmd/bellhop")
 }
 
 // sound is the program with all its guards.

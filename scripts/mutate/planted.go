@@ -43,7 +43,7 @@ var plantedClaims = []planted{
 		name: "agents outlive their guard (no PDEATHSIG), and nothing looks for them",
 		cuts: []cut{
 			{"attr.Sys.Setsid, attr.Sys.Pdeathsig = true, syscall.SIGKILL", "attr.Sys.Setsid = true"},
-			{"	all := leftovers(func(m string) bool {\n		is, known", "	all := leftovers(func(m string) bool {\n		return false\n		is, known"},
+			{"if such(mark) {", "if such(mark) && pid < 0 {"},
 		},
 		harm: "guard-killed", shows: "alone",
 	},

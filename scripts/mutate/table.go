@@ -11,7 +11,7 @@ var (
 
 // guards is the table, in the order of the page.
 func guards() []guard {
-	return slices.Concat(ofClaims, ofOutbox, ofGate, ofLocks, ofQueue, ofRights, ofProcesses, ofEdges)
+	return slices.Concat(ofClaims, ofOutbox, ofGate, ofLocks, ofQueue, ofRights, ofProcesses, ofEdges, ofRest, ofPages)
 }
 
 // ofClaims are the guards of claims, outcomes, leases and takeovers.

@@ -106,3 +106,23 @@ func TestLocks_WhatChangesWithinAPassDoesNotStart(t *testing.T) {
 		t.Errorf("%v start, want %v (%v)", got, waits, err)
 	}
 }
+
+// An instance that is taken for dead between the look of a pass and its claims claims nothing: no other instance would
+// free those jobs before it looks for strays.
+func TestLocks_WhoIsTakenForDeadWithinAPassClaimsNothing(t *testing.T) {
+	t.Parallel()
+	e := openEnv(t)
+	id := e.locked("db:a=shared")
+	if _, _, err := e.registry.MarkGone(t.Context(), e.me, "the test says so", true); err != nil {
+		t.Fatal(err)
+	}
+	rows, err := e.conn.Query(t.Context(), locksClaimSQL, int64(e.me), "local", []int64{int64(id)}, false, []int64{},
+		[]string{}, []string{}, []string{}, []int64{}, []string(nil), int64(0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if jobs, err := claimedJobs(rows, e.me, demand(1), time.Now(), 0); err != nil || len(jobs) > 0 {
+		t.Errorf("%v are claimed (%v)", ids(jobs), err)
+	}
+	e.want(id, "state", "ready")
+}
