@@ -1,12 +1,13 @@
 -- An instance is proven dead: its jobs are ready again, and none of its runs was an attempt.
--- $1 the dead instance, $2 why, $3 true: its process is known to be gone; false: only if it is still silent.
--- Guard: it still counts as live. Index: the primary key; jobqueue_taken.
+-- $1 the dead instance, $2 why, $3 true: its process is known to be gone; false: only if it is still silent (suspects.sql).
+-- Guard: it still counts as live. Index: the primary key; jobqueue_taken; era_now's primary key.
 -- Runs that had begun are kept among the lost runs, the newest 20 of a job. Index there: lost_run's primary key.
 -- A job that another transaction has locked does not hold this up: it is a stray then (orphaned_claims.sql).
 with dead as (
   update bellhop.instance i
      set state = 'gone', gone_at = clock_timestamp(), gone_because = $2
-   where i.id = $1 and i.state = 'live' and ($3 or i.heartbeat_at < clock_timestamp() - i.lag)
+   where i.id = $1 and i.state = 'live' and ($3 or i.heartbeat_at < clock_timestamp() - i.lag
+     and exists (select from bellhop.era_now e where e.floor = 0 or e.began_at < clock_timestamp() - i.lag))
   returning i.id
 ), children as (
   delete from bellhop.child c using dead where c.instance = dead.id

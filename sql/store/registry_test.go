@@ -37,6 +37,33 @@ func TestMarkGone_OnlyWhoIsSilentOrProvenDead(t *testing.T) {
 	}
 }
 
+// A standby that was promoted may lack the last heartbeats of instances that live: their leases go on.
+func TestMarkGone_APromotedServerGivesEachInstanceItsLag(t *testing.T) {
+	t.Parallel()
+	e := openEnv(t)
+	second := e.register("second", 10*time.Second)
+	e.exec("update bellhop.instance set heartbeat_at = clock_timestamp() - interval '1 h' where id = $1", int64(second))
+	for _, c := range []struct {
+		era  string
+		dead bool
+	}{
+		{"delete from bellhop.era_now", false}, // no instance has come yet
+		{"insert into bellhop.era_now (floor, began_at) values (1, clock_timestamp() - interval '9 s')", false},
+		{"update bellhop.era_now set began_at = clock_timestamp() - interval '11 s'", true},
+		{"update bellhop.era_now set floor = 0, began_at = clock_timestamp()", true}, // the first era begins with nothing
+	} {
+		e.exec(c.era)
+		e.exec("update bellhop.instance set state = 'live' where id = $1", int64(second))
+		suspects, err := e.registry.Suspects(t.Context(), e.me)
+		if err != nil || len(suspects) != 1 || suspects[0].Silent != c.dead {
+			t.Errorf("after %s: %+v, %v", c.era, suspects, err)
+		}
+		if did, _, err := e.registry.MarkGone(t.Context(), second, "no heartbeat", false); err != nil || did != c.dead {
+			t.Errorf("after %s: buried: %v, %v", c.era, did, err)
+		}
+	}
+}
+
 func TestMarkGone_FreesWhatTheDeadHeld(t *testing.T) {
 	t.Parallel()
 	e := openEnv(t)
