@@ -26,7 +26,9 @@ $$;
 -- era: the present era. The first caller after a crash, a promotion or a restore begins it. Its floor is the time in
 -- ms: no job is claimed so often that its fences overtake the clock. On a server that was not seen before, numbers that
 -- the previous server gave out may be missing. So all sequences skip ahead: what others remember by such a number (an
--- instance, a job, a notice) is hardly ever taken for another thing.
+-- instance, a job, a notice) is hardly ever taken for another thing. By how much is luck: the server before may have
+-- skipped from the same number, and that may be missing too. Only the first era of a schema has floor 0. In any other,
+-- the rows of all earlier servers may be missing.
 -- Grant: scheduler
 create or replace function bellhop.era(out floor bigint, out server text, out server_floor bigint)
 language plpgsql volatile security definer
@@ -48,9 +50,9 @@ begin
    where e.server is distinct from excluded.server;
   select e.floor into floor from bellhop.era_now e;
   insert into bellhop.server_seen (server, floor) values (era.server, era.floor) on conflict do nothing;
-  if found and (select count(*) from bellhop.server_seen) > 1 then
+  if found and era.floor > 0 then
     for sequence in select c.oid from pg_class c where c.relkind = 'S' and c.relnamespace = 'bellhop'::regnamespace order by c.oid loop
-      perform setval(sequence, nextval(sequence) + 100000);
+      perform setval(sequence, nextval(sequence) + 100000 + (random() * 900000)::bigint);
     end loop;
   end if;
   select s.floor into server_floor from bellhop.server_seen s where s.server = era.server;

@@ -126,3 +126,22 @@ func TestEra_NumbersSkipAheadOnAnotherServer(t *testing.T) {
 		t.Errorf("an instance on another server is number %d", after)
 	}
 }
+
+// A server that lacks all that was written since the first instance came knows of no server before it.
+func TestEra_NumbersSkipAheadWhereTheFirstServerIsForgotten(t *testing.T) {
+	t.Parallel()
+	e := openEnv(t)
+	e.exec("truncate bellhop.era_now, bellhop.server_seen")
+	if after := e.register("promoted", time.Minute); after < e.me+100_000 {
+		t.Errorf("an instance on another server is number %d", after)
+	}
+}
+
+// The second of two failovers may have lost that the first one skipped ahead: both begin from the same number.
+func TestEra_TwoServersDoNotSkipToTheSameNumber(t *testing.T) {
+	t.Parallel()
+	a, b := promoted(t), promoted(t)
+	if x, y := a.register("one", time.Minute), b.register("other", time.Minute); x == y {
+		t.Errorf("instances of two servers are both number %d", x)
+	}
+}
