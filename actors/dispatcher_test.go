@@ -22,9 +22,11 @@ type claims struct {
 	holds []scheduler.Hold
 	down  error
 	peers []string // instances that have not re-asserted
-	took  time.Duration
-	again time.Duration
-	ages  time.Time
+	// The database has nothing of what runs here.
+	foreign bool
+	took    time.Duration
+	again   time.Duration
+	ages    time.Time
 }
 
 func (q *claims) Claim(context.Context, scheduler.InstanceID, scheduler.Demand) ([]scheduler.Job, error) {
@@ -52,9 +54,15 @@ func (q *claims) LookBack(context.Context, scheduler.InstanceID, scheduler.LookB
 	return 0, 0, nil
 }
 
-func (q *claims) Assert(context.Context, scheduler.InstanceID, []scheduler.Hold) (int, []string, error) {
+func (q *claims) Assert(_ context.Context, _ scheduler.InstanceID, all []scheduler.Hold) (scheduler.Asserted, error) {
+	var lost []scheduler.Claim
+	for _, h := range all {
+		if !h.Over && q.foreign {
+			lost = append(lost, h.Claim)
+		}
+	}
 	q.add("assert")
-	return 0, q.peers, q.down
+	return scheduler.Asserted{Lost: lost, Not: q.peers}, q.down
 }
 
 func jobOf(id scheduler.JobID) scheduler.Job {

@@ -150,6 +150,15 @@ type Hold struct {
 	Cancel    bool      // its job was asked to stop
 	CancelNow bool      // at once
 	Locked    bool      // it was claimed in a pass: others may wait for what it holds
+	Over      bool      // nothing of it runs any more; what became of it may not be written yet
+}
+
+// Asserted is what comes of saying to a database what runs here.
+type Asserted struct {
+	Again int // claims that a crash of the database had undone, and that are ours again
+	// Lost are claims of runs that cannot be ours again. Those have to end first: it is not asserted yet.
+	Lost []Claim
+	Not  []string // the other live instances that have not asserted since the database last crashed
 }
 
 // Era is a stretch of a server's life in which nothing that was committed is lost. Another one begins with each

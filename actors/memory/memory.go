@@ -204,8 +204,8 @@ func (m *Queue) Reassert(context.Context, scheduler.InstanceID, []scheduler.Hold
 	return 0, nil
 }
 
-func (m *Queue) Assert(context.Context, scheduler.InstanceID, []scheduler.Hold) (int, []string, error) {
-	return 0, nil, nil
+func (m *Queue) Assert(context.Context, scheduler.InstanceID, []scheduler.Hold) (a scheduler.Asserted, err error) {
+	return a, nil
 }
 
 func (m *Queue) LookBack(context.Context, scheduler.InstanceID, scheduler.LookBack) (gone, again int, err error) {

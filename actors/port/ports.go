@@ -32,9 +32,8 @@ type Holdings interface {
 	// Reassert takes again what runs here and a crash of the database has un-claimed.
 	Reassert(ctx context.Context, me scheduler.InstanceID, holds []scheduler.Hold) (int, error)
 	// Assert does the same with all that runs here, without which there are no
-	// claims on a new connection. It names the other live instances that have
-	// not since the database last crashed.
-	Assert(ctx context.Context, me scheduler.InstanceID, all []scheduler.Hold) (n int, not []string, err error)
+	// claims on a new connection. While a run is left that is not ours, it only says so.
+	Assert(ctx context.Context, me scheduler.InstanceID, all []scheduler.Hold) (scheduler.Asserted, error)
 	// LookBack asks another server what it has of what ran here, counts what is
 	// missing, and keeps that for operators.
 	LookBack(ctx context.Context, me scheduler.InstanceID, b scheduler.LookBack) (gone, again int, err error)
@@ -55,7 +54,7 @@ type Records interface {
 // Registry is where instances live.
 type Registry interface {
 	Register(ctx context.Context) (scheduler.InstanceID, error)
-	// Beat returns scheduler.ErrBuried when it is too late.
+	// Beat returns scheduler.ErrGone when it is too late.
 	Beat(ctx context.Context, me scheduler.InstanceID) (scheduler.Beat, error)
 	Suspects(ctx context.Context, me scheduler.InstanceID) ([]scheduler.Suspect, error)
 }

@@ -252,115 +252,35 @@ func claimedJobs(
 	return jobs, rows.Err()
 }
 
-var (
-	reassertSQL    = sql.Query("reassert")
-	assertSQL      = sql.Query("assert")
-	eraSQL         = sql.Query("era")
-	notAssertedSQL = sql.Query("not_asserted")
-)
-
-// Reassert takes again what this instance runs and a crash of the database may
-// have un-claimed. It returns how many there were.
-func (c *Claimer) Reassert(ctx context.Context, me scheduler.InstanceID, holds []scheduler.Hold) (n int, err error) {
-	err = c.conn.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		n, err = reassert(ctx, conn, me, holds)
-		return err
-	})
-	if err != nil {
-		return 0, fmt.Errorf("re-assert claims: %w", err)
-	}
-	return n, nil
-}
-
-// Assert is Reassert of all that runs here. From then on there may be claims;
-// but it names the live instances that have not done the same since the
-// database last crashed: a job that is ready may be running there.
-func (c *Claimer) Assert(
-	ctx context.Context, me scheduler.InstanceID, all []scheduler.Hold,
-) (n int, not []string, err error) {
-	err = c.conn.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		if n, err = reassert(ctx, conn, me, all); err != nil {
-			return err
-		}
-		if err := conn.QueryRow(ctx, eraSQL).Scan((*int64)(&c.era.Floor), &c.era.Server); err != nil {
-			return err
-		}
-		if _, err := conn.Exec(ctx, assertSQL, int64(me)); err != nil {
-			return err
-		}
-		// What has expired while no instance was there is not to start now.
-		for n := expireMost; n == expireMost; {
-			if n, _, err = expire(ctx, conn); err != nil {
-				return err
-			}
-		}
-		rows, err := conn.Query(ctx, notAssertedSQL)
-		if err != nil {
-			return err
-		}
-		if not, err = pgx.CollectRows(rows, pgx.RowTo[string]); err != nil {
-			return err
-		}
-		c.asserted = c.conn.opened
-		c.position.Forget()
-		return nil
-	})
-	if err != nil {
-		return 0, nil, fmt.Errorf("assert what runs: %w", err)
-	}
-	return n, not, nil
-}
-
-func reassert(ctx context.Context, conn *pgx.Conn, me scheduler.InstanceID, holds []scheduler.Hold) (int, error) {
-	if len(holds) == 0 {
-		return 0, nil
-	}
-	ids, fences := make([]int64, len(holds)), make([]int64, len(holds))
-	attempts, hosts := make([]int32, len(holds)), make([]string, len(holds))
-	created := make([]time.Time, len(holds))
-	for i, h := range holds {
-		ids[i], fences[i], attempts[i], hosts[i] = int64(h.Job), int64(h.Fence), int32(h.Attempt), string(h.Host)
-		created[i] = h.CreatedAt
-	}
-	var n int64
-	err := pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
-		for name, value := range byHash { // which a claim could not do with
-			if _, err := tx.Exec(ctx, "select set_config($1, $2, true)", name, value); err != nil {
-				return err
-			}
-		}
-		tag, err := tx.Exec(ctx, reassertSQL, int64(me), ids, fences, attempts, hosts, created)
-		n = tag.RowsAffected()
-		return err
-	})
-	return int(n), err
-}
-
 var claimsSQL = sql.Query("claims")
 
 // Claims is what the database says this instance holds. On the claimer's
 // connection, so that it sees every claim made before it; but, as Claim, not
 // before Assert: what a crash of the database has un-claimed is no reason to
 // stop what runs here.
-func (c *Claimer) Claims(ctx context.Context, me scheduler.InstanceID) ([]scheduler.Hold, error) {
-	var holds []scheduler.Hold
-	err := c.conn.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+func (c *Claimer) Claims(ctx context.Context, me scheduler.InstanceID) (holds []scheduler.Hold, err error) {
+	err = c.conn.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		if c.asserted != c.conn.opened {
 			return &scheduler.Unreachable{Err: errNotAsserted}
 		}
-		rows, err := conn.Query(ctx, claimsSQL, int64(me))
-		if err != nil {
-			return err
-		}
-		var h scheduler.Hold
-		_, err = pgx.ForEachRow(rows, []any{(*int64)(&h.Job), (*int64)(&h.Fence), &h.Cancel, &h.CancelNow}, func() error {
-			holds = append(holds, h)
-			return nil
-		})
+		holds, err = readClaims(ctx, conn, me)
 		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read held jobs: %w", err)
 	}
 	return holds, nil
+}
+
+func readClaims(ctx context.Context, conn *pgx.Conn, me scheduler.InstanceID) (holds []scheduler.Hold, err error) {
+	rows, err := conn.Query(ctx, claimsSQL, int64(me))
+	if err != nil {
+		return nil, err
+	}
+	var h scheduler.Hold
+	_, err = pgx.ForEachRow(rows, []any{(*int64)(&h.Job), (*int64)(&h.Fence), &h.Cancel, &h.CancelNow}, func() error {
+		holds = append(holds, h)
+		return nil
+	})
+	return holds, err
 }

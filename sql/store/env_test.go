@@ -47,11 +47,11 @@ func openEnv(t testing.TB) *env {
 // assert says that all that runs under a session is known to be its.
 func (e *env) assert(desk *Claimer, me scheduler.InstanceID, holds ...scheduler.Hold) (n int, not []string) {
 	e.Helper()
-	n, not, err := desk.Assert(e.Context(), me, holds)
+	a, err := desk.Assert(e.Context(), me, holds)
 	if err != nil {
 		e.Fatal(err)
 	}
-	return n, not
+	return a.Again, a.Not
 }
 
 func desk[D interface{ Close() }](e *env, open func(string) (D, error)) D {

@@ -32,6 +32,7 @@ func TestEra_ANewJobIsNotTakenForOneThatWasLost(t *testing.T) {
 	if n, _ := b.assert(b.claimer, b.me, hold); n != 0 {
 		t.Errorf("%d taken again", n)
 	}
+	b.assert(b.claimer, b.me) // its run has been stopped
 	// What the old run still says and becomes reaches the new job neither before it is claimed nor after.
 	outcome := func(when string) {
 		stale, _, err := b.recorder.Write(t.Context(), b.me, scheduler.Batch{Records: []scheduler.Record{succeeded(old)},
@@ -143,5 +144,37 @@ func TestEra_TwoServersDoNotSkipToTheSameNumber(t *testing.T) {
 	a, b := promoted(t), promoted(t)
 	if x, y := a.register("one", time.Minute), b.register("other", time.Minute); x == y {
 		t.Errorf("instances of two servers are both number %d", x)
+	}
+}
+
+// What runs here, and another server knows an older claim of, another instance may begin: it has to end before this
+// instance asserts, which all claims wait for.
+func TestEra_ARunThatTheServerDoesNotHaveEndsFirst(t *testing.T) {
+	t.Parallel()
+	e := openEnv(t)
+	other := e.register("other", time.Minute)
+	job, kept := e.running(), e.running()
+	e.exec("update bellhop.jobqueue set fence = 0, instance = $2 where id = $1", int64(job.Claim.Job), int64(other))
+	e.exec("truncate bellhop.era_now, bellhop.asserted")
+	hold := func(j scheduler.Job) scheduler.Hold {
+		return scheduler.Hold{Claim: j.Claim, Attempt: 1, Host: "local", CreatedAt: j.Submitted()}
+	}
+	claimer, lost := desk(e, NewClaimer), hold(job)
+	a, err := claimer.Assert(t.Context(), e.me, []scheduler.Hold{lost, hold(kept)})
+	if err != nil || len(a.Lost) != 1 || a.Lost[0] != job.Claim {
+		t.Errorf("%+v, %v", a, err)
+	}
+	if n := e.one("select count(*) from bellhop.asserted"); n != "0" {
+		t.Error("it is asserted while the run goes on")
+	}
+	if _, err := claimer.Claim(t.Context(), e.me, demand(1)); err == nil {
+		t.Error("it claims while the run goes on")
+	}
+	lost.Over = true
+	if a, err = claimer.Assert(t.Context(), e.me, []scheduler.Hold{lost, hold(kept)}); err != nil || len(a.Lost) != 0 {
+		t.Errorf("when it is over: %+v, %v", a, err)
+	}
+	if _, err := claimer.Claim(t.Context(), e.me, demand(1)); err != nil {
+		t.Error(err)
 	}
 }

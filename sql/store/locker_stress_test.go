@@ -79,7 +79,7 @@ func worksOff(ctx context.Context, t *testing.T, claimer *Claimer, recorder *Rec
 			mine[j.Claim.Job] = j
 		}
 		if err != nil { // a connection was ended: what is committed is read again
-			if _, _, err := claimer.Assert(ctx, me, nil); err != nil { // nothing was undone
+			if _, err := claimer.Assert(ctx, me, nil); err != nil { // nothing was undone
 				continue
 			}
 			holds, err := claimer.Claims(ctx, me)
